@@ -1,0 +1,127 @@
+package farm
+
+// The enumerations keep the words of the contract, so that API, file, store
+// and snapshot all spell them the same way. Engines turn them into numbers
+// when they compile their tables.
+
+// Profile is the kind of a farm.
+type Profile string
+
+// The profiles this release carries traffic for.
+const ProfileHTTP Profile = "http"
+
+// VerbSet names the methods an http farm accepts; each set includes the ones
+// listed before it, except VerbsOptions.
+type VerbSet string
+
+// The verb sets of the family (directive xHTTP 0 … 5).
+const (
+	VerbsStandard    VerbSet = "standardHTTP"   // GET POST HEAD
+	VerbsExtended    VerbSet = "extendedHTTP"   // + PUT PATCH DELETE
+	VerbsWebDAV      VerbSet = "standardWebDAV" // + WebDAV verbs, OPTIONS, TRACE
+	VerbsMSWebDAV    VerbSet = "MSextWebDAV"    // + Microsoft WebDAV
+	VerbsMSRPCExt    VerbSet = "MSRPCext"       // + RPC_IN_DATA RPC_OUT_DATA
+	VerbsOptionsHTTP VerbSet = "optionsHTTP"    // GET POST HEAD PUT PATCH DELETE OPTIONS
+)
+
+// VerbSets lists every set.
+func VerbSets() []VerbSet {
+	return []VerbSet{VerbsStandard, VerbsExtended, VerbsWebDAV, VerbsMSWebDAV, VerbsMSRPCExt, VerbsOptionsHTTP}
+}
+
+// RewriteLocation says which Location and Content-Location headers of a
+// response are rewritten to the address the client used.
+type RewriteLocation string
+
+// The modes of rewritelocation: "enabled" rewrites values that point at the
+// backend or at the farm's own address, "-backends" only those that point at
+// the backend; "-path" also undoes URL rewriting.
+const (
+	RewriteDisabled            RewriteLocation = "disabled"
+	RewriteEnabled             RewriteLocation = "enabled"
+	RewriteEnabledBackends     RewriteLocation = "enabled-backends"
+	RewriteEnabledPath         RewriteLocation = "enabled-path"
+	RewriteEnabledBackendsPath RewriteLocation = "enabled-backends-path"
+)
+
+// RewriteLocations lists every mode.
+func RewriteLocations() []RewriteLocation {
+	return []RewriteLocation{RewriteDisabled, RewriteEnabled, RewriteEnabledBackends, RewriteEnabledPath, RewriteEnabledBackendsPath}
+}
+
+// RedirectType says whether a redirect keeps the path of the request.
+type RedirectType string
+
+// The redirect types; the empty value acts as RedirectDefault.
+const (
+	RedirectDefault RedirectType = "default"
+	RedirectAppend  RedirectType = "append"
+)
+
+// RedirectTypes lists every type.
+func RedirectTypes() []RedirectType { return []RedirectType{RedirectDefault, RedirectAppend} }
+
+// RedirectCodes lists every status a redirect may use.
+func RedirectCodes() []int { return []int{301, 302, 307} }
+
+// Persistence says what identifies a returning client; empty means nothing does.
+type Persistence string
+
+// The persistence kinds of an http service.
+const (
+	PersistNone   Persistence = ""
+	PersistIP     Persistence = "IP"     // client address
+	PersistBasic  Persistence = "BASIC"  // user of basic authentication
+	PersistURL    Persistence = "URL"    // query parameter SessionID
+	PersistParm   Persistence = "PARM"   // path parameter after ';'
+	PersistCookie Persistence = "COOKIE" // cookie SessionID
+	PersistHeader Persistence = "HEADER" // request header SessionID
+)
+
+// Persistences lists every kind that remembers something.
+func Persistences() []Persistence {
+	return []Persistence{PersistIP, PersistBasic, PersistURL, PersistParm, PersistCookie, PersistHeader}
+}
+
+// RoutingPolicy is the balancing algorithm of a service; empty acts as
+// PolicyRoundRobin. All respect weights, priorities and connection limits.
+type RoutingPolicy string
+
+// The policies. The last two are Sluice's own additions to the family's four.
+const (
+	PolicyRoundRobin       RoutingPolicy = "ROUND_ROBIN"
+	PolicyLeastConnections RoutingPolicy = "LEAST_CONNECTIONS"
+	PolicyResponseTime     RoutingPolicy = "RESPONSE_TIME"
+	PolicyPending          RoutingPolicy = "PENDING_CONNECTIONS"
+	PolicyRandomOfTwo      RoutingPolicy = "RANDOM_OF_TWO"
+	PolicyConsistentHash   RoutingPolicy = "CONSISTENT_HASH"
+)
+
+// RoutingPolicies lists every policy.
+func RoutingPolicies() []RoutingPolicy {
+	return []RoutingPolicy{PolicyRoundRobin, PolicyLeastConnections, PolicyResponseTime, PolicyPending, PolicyRandomOfTwo, PolicyConsistentHash}
+}
+
+// Maintenance says whether, and how, an operator took a backend out.
+type Maintenance string
+
+// The maintenance modes; MaintenanceOff means the backend is in use.
+const (
+	MaintenanceOff   Maintenance = ""
+	MaintenanceDrain Maintenance = "drain" // sessions and connections are kept, new ones refused
+	MaintenanceCut   Maintenance = "cut"   // sessions and connections are removed too
+)
+
+// Status is what the outside sees of a farm or a backend.
+type Status string
+
+// The statuses of farms and backends, in the API's lower-case spelling.
+const (
+	StatusUp            Status = "up"
+	StatusDown          Status = "down"
+	StatusMaintenance   Status = "maintenance"
+	StatusUndefined     Status = "undefined"      // backends only: nothing is known yet
+	StatusCritical      Status = "critical"       // farms only: no backend is up
+	StatusProblem       Status = "problem"        // farms only: some backend is down
+	StatusNeededRestart Status = "needed restart" // farms only: stored changes are not applied
+)
