@@ -1,0 +1,14 @@
+// Package validate holds the rules of the contract: which values a farm, a
+// service and a backend may have, alone and together.
+//
+// Every surface uses the same rules. The tables (FarmCreate, ServiceUpdate,
+// BackendDocument …) name the fields of one kind of body, each with its rule:
+// the API decodes its JSON bodies through them and builds the help body from
+// them, mgmt/document decodes files through them. [Rules.Config] then checks a
+// whole configuration: the same tables again for every value, and after them
+// what concerns several values, objects or farms.
+//
+// Nothing here reads the network or the clock: the local networks that decide
+// what a broadcast address is are given by the caller. Everything is safe for
+// use by many goroutines at once.
+package validate
