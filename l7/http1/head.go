@@ -1,0 +1,69 @@
+package http1
+
+// Limits of a head. Each is checked before the bytes beyond it are looked at.
+const (
+	MaxFields = 128      // field lines; more are answered 431
+	MaxHead   = 64 << 10 // bytes of a head with its blank line; more are answered 431
+	MaxTarget = 16 << 10 // bytes of a request target, raw and canonical; more are answered 414
+	MaxMethod = 32       // bytes of a method; more are answered 501
+	MaxHost   = 255      // bytes of a host name without its port
+)
+
+// Span is a range of the bytes of a head: b[Off:End].
+type Span struct{ Off, End uint32 }
+
+// Of gives the bytes of s in b, the buffer that holds the head.
+func (s Span) Of(b []byte) []byte { return b[s.Off:s.End] }
+
+// Len is the number of bytes of s.
+func (s Span) Len() int { return int(s.End - s.Off) }
+
+// Field is one field line of a head.
+type Field struct {
+	Name  Span  // as the peer spelled it
+	Value Span  // without surrounding blanks
+	Known Known // which of the fields we care about, KnownNone otherwise
+	Drop  bool  // never forwarded as it stands
+}
+
+// Head is what requests and responses have in common. Spans are offsets into
+// Buf; entries of Fields from NumFields on are stale.
+type Head struct {
+	Buf       []byte // the caller's buffer, borrowed; starts with the head
+	Len       int    // bytes of the head with its blank line
+	Minor     uint8  // 0 or 1: HTTP/1.0 or HTTP/1.1
+	NumFields int
+	Fields    [MaxFields]Field
+
+	ContentLength int64 // -1 when not given
+	Chunked       bool  // Transfer-Encoding: chunked
+	KeepAlive     bool  // the peer leaves its connection open after this exchange
+	Upgrade       bool  // see Request and Response
+}
+
+// Name gives the name of field i as the peer spelled it.
+func (h *Head) Name(i int) []byte { return h.Fields[i].Name.Of(h.Buf) }
+
+// Value gives the value of field i without surrounding blanks.
+func (h *Head) Value(i int) []byte { return h.Fields[i].Value.Of(h.Buf) }
+
+// Find gives the index of the first field that is k, -1 when there is none.
+func (h *Head) Find(k Known) int {
+	for i := range h.Fields[:h.NumFields] {
+		if h.Fields[i].Known == k {
+			return i
+		}
+	}
+	return -1
+}
+
+// Lookup gives the index of the first field called name, which must be in
+// lower case, -1 when there is none.
+func (h *Head) Lookup(name string) int { return -1 }
+
+// NeedMore reports that b cannot hold a whole head yet, given that Parse of
+// b[:seen] asked for more bytes. It looks only at b[seen:]: a caller that shares
+// one Request between connections keeps seen per connection and calls Parse
+// only when NeedMore is false, which keeps a head that comes byte by byte from
+// being read again and again. A Request that is not shared does this by itself.
+func NeedMore(b []byte, seen int) bool { return true }
