@@ -1,0 +1,93 @@
+package loop
+
+import (
+	"net/netip"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// DialOptions are the choices of one Dial; the zero value asks for none.
+type DialOptions struct {
+	// Source is the address to connect from; the port is the kernel's choice.
+	Source netip.Addr
+	// Mark is the packet mark (SO_MARK); setting it needs CAP_NET_ADMIN.
+	Mark uint32
+}
+
+// Dial starts a connection to addr; h.Connected hears the outcome, within
+// timeout nanoseconds. Bytes written meanwhile are sent when it stands. An
+// error here means that nothing was started.
+func (l *Loop) Dial(addr netip.AddrPort, h Handler, timeout int64, o DialOptions) (*Conn, error) {
+	fd, errno := sysSocket(family(addr.Addr()))
+	if errno != 0 {
+		return nil, os.NewSyscallError("socket", errno)
+	}
+	if err := prepare(fd, o); err != nil {
+		sysClose(fd)
+		return nil, err
+	}
+	size := encodeAddr(&l.addr, addr)
+	if errno := sysConnect(fd, &l.addr, size); errno != 0 && errno != syscall.EINPROGRESS {
+		sysClose(fd)
+		return nil, os.NewSyscallError("connect", errno)
+	}
+	c, err := l.open(fd, addr, h, flagConnecting)
+	if err != nil {
+		sysClose(fd)
+		return nil, err
+	}
+	c.SetDeadline(l.now + timeout)
+	return c, nil
+}
+
+// prepare sets what must be set before connect.
+func prepare(fd int, o DialOptions) error {
+	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
+		return os.NewSyscallError("setsockopt TCP_NODELAY", err)
+	}
+	if o.Mark != 0 {
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MARK, int(o.Mark)); err != nil {
+			return os.NewSyscallError("setsockopt SO_MARK", err)
+		}
+	}
+	if !o.Source.IsValid() {
+		return nil
+	}
+	// The port is chosen at connect, when the whole 4-tuple is known: one
+	// source address can then have more than 64 Ki connections in all.
+	_ = unix.SetsockoptInt(fd, unix.SOL_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1)
+	return os.NewSyscallError("bind", unix.Bind(fd, sockaddr(o.Source)))
+}
+
+func sockaddr(a netip.Addr) unix.Sockaddr {
+	if a.Is4() || a.Is4In6() {
+		return &unix.SockaddrInet4{Addr: a.As4()}
+	}
+	return &unix.SockaddrInet6{Addr: a.As16()}
+}
+
+// finishConnect learns the outcome by connecting again: unlike SO_ERROR that
+// cannot take a stale event of an earlier descriptor for success. It reports
+// whether the connection stands and is still open.
+func (c *Conn) finishConnect() bool {
+	size := encodeAddr(&c.loop.addr, c.peer)
+	switch errno := sysConnect(int(c.fd), &c.loop.addr, size); errno {
+	case 0, syscall.EISCONN:
+		c.flags &^= flagConnecting
+		c.SetDeadline(0)
+		c.handler.Connected(c, nil)
+		if c.flags&flagClosed == 0 && c.flags&flagShutdown != 0 && len(c.out) == 0 {
+			c.hangUp()
+		}
+		return c.flags&flagClosed == 0
+	case syscall.EALREADY, syscall.EINPROGRESS, syscall.EINTR:
+		c.flags &^= flagEnding | flagReadable
+	default:
+		h := c.handler
+		c.Close()
+		h.Connected(c, os.NewSyscallError("connect", errno))
+	}
+	return false
+}

@@ -1,0 +1,41 @@
+// Package loop is the event loop every engine runs on: one Loop per CPU, each
+// a goroutine of its own over gnet's exported poller.
+//
+// A connection belongs to one Loop from accept or Dial to Close, and so does
+// everything its Handler touches: inside a loop nothing needs a lock. Work
+// from other goroutines enters through Post.
+//
+// Budget of the hot path: 0 allocations and at most one system call per
+// readiness event and direction; no epoll_ctl after a connection was
+// registered.
+//
+// # Events are hints
+//
+// Every descriptor is registered once, edge triggered, for both directions.
+// The poller dispatches by descriptor number, so an event may belong to a
+// connection that was closed earlier in the same batch and whose number is in
+// use again. Nothing here believes an event: it only makes the loop try the
+// system call, and the answer of the call decides. A stale event therefore
+// costs one EAGAIN and harms nothing.
+//
+// # Back-pressure
+//
+// A Handler pulls bytes with Conn.Read, usually into the loop's one shared
+// read buffer, and pushes them with Conn.Write. Write never blocks: what the
+// kernel does not take is copied to a pooled buffer and flushed when the
+// socket has room, then Drained is called. A Handler that forwards stops
+// reading one side while Conn.Pending of the other is not zero; at most one
+// read's worth of bytes is then held per direction.
+//
+// # Ends
+//
+// Read reports io.EOF when the peer ended its direction; the other direction
+// stays open until Close. CloseWrite sends what is pending, then the FIN.
+// Linger does the same and throws away what still arrives, so that the last
+// answer is not destroyed by a reset.
+//
+// # Survival
+//
+// A panic in a Handler closes its connection and is counted. When descriptors
+// run out accepting pauses, nothing else. Nothing a peer does ends a loop.
+package loop

@@ -1,0 +1,30 @@
+package loop
+
+// Handler is what a connection's events go to. All methods run on the
+// connection's loop. A handler may close the connection, or any other of the
+// same loop, at any time; no method is called for a connection after Close.
+type Handler interface {
+	// Readable says that Read is worth a try: bytes, an end or an error wait.
+	// It is called once per edge: a handler that stops before Read returned
+	// ErrDry must come back by itself, by Loop.Again or when its reason to
+	// stop is gone.
+	Readable(c *Conn)
+	// Drained says that everything handed to Write has left, after Pending
+	// was not zero.
+	Drained(c *Conn)
+	// Connected reports the outcome of Dial: nil, or why it failed. After a
+	// failure the connection is closed already.
+	Connected(c *Conn, err error)
+	// Expired says that the deadline passed. The deadline is unset then.
+	Expired(c *Conn)
+	// Failed says that the connection broke while nobody was reading or
+	// writing, or that the handler panicked. It is closed already; the
+	// handler lets go of it.
+	Failed(c *Conn, err error)
+}
+
+// Counters is where a loop counts; the fields may live in shared memory and
+// are written by the loop alone.
+type Counters struct {
+	Events, Accepted, AcceptErrors, Panics *uint64
+}

@@ -1,0 +1,121 @@
+package loop
+
+import (
+	"os"
+	"syscall"
+
+	"github.com/panjf2000/gnet/v2/pkg/netpoll"
+	"github.com/panjf2000/gnet/v2/pkg/queue"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// acceptsPerTurn bounds how many connections one listener may take before
+	// the others have their turn.
+	acceptsPerTurn = 64
+	// acceptPause is how long accepting rests when descriptors run out.
+	acceptPause = 50_000_000
+)
+
+// Acceptor is told of each new connection: it sets the handler, and may close
+// it. It runs on the loop.
+type Acceptor func(c *Conn)
+
+// Listener is a listening socket served by one loop.
+type Listener struct {
+	loop     *Loop
+	fd       int
+	acceptor Acceptor
+	retry    *Timer
+	more     func(any) error
+	closed   bool
+}
+
+// Listen serves a listening, non-blocking socket. The loop owns a duplicate
+// of f's descriptor; f stays the caller's.
+func (l *Loop) Listen(f *os.File, accept Acceptor) (*Listener, error) {
+	fd, err := dup(f)
+	if err != nil {
+		return nil, err
+	}
+	ln := &Listener{loop: l, fd: fd, acceptor: accept}
+	ln.retry = l.NewTimer(ln.accept)
+	ln.more = func(any) error {
+		l.tick()
+		l.guard(ln.accept)
+		return nil
+	}
+	l.listeners[fd] = ln
+	if err := l.poller.AddRead(&netpoll.PollAttachment{FD: fd}, true); err != nil {
+		ln.Close()
+		return nil, err
+	}
+	return ln, nil
+}
+
+func dup(f *os.File) (int, error) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return -1, err
+	}
+	fd := -1
+	var dupErr error
+	if err := raw.Control(func(s uintptr) { fd, dupErr = unix.FcntlInt(s, unix.F_DUPFD_CLOEXEC, 3) }); err != nil {
+		return -1, err
+	}
+	return fd, os.NewSyscallError("fcntl", dupErr)
+}
+
+// Close stops accepting. The socket itself closes when nobody else holds it.
+func (ln *Listener) Close() {
+	if ln.closed {
+		return
+	}
+	ln.closed = true
+	ln.loop.StopTimer(ln.retry)
+	delete(ln.loop.listeners, ln.fd)
+	sysClose(ln.fd)
+}
+
+// accept takes waiting connections until none is left, the turn is over or
+// descriptors run short.
+func (ln *Listener) accept() {
+	l := ln.loop
+	for range acceptsPerTurn {
+		if ln.closed {
+			return
+		}
+		fd, errno := sysAccept(ln.fd, &l.addr)
+		switch errno {
+		case 0:
+		case syscall.EAGAIN:
+			return
+		case syscall.EINTR, syscall.ECONNABORTED:
+			continue
+		default: // EMFILE, ENFILE, ENOBUFS, ENOMEM: the queue keeps the rest
+			*l.count.AcceptErrors++
+			l.StartTimer(ln.retry, acceptPause)
+			return
+		}
+		ln.admit(fd)
+		if fd >= acceptLimit() {
+			*l.count.AcceptErrors++
+			l.StartTimer(ln.retry, acceptPause)
+			return
+		}
+	}
+	_ = l.poller.Trigger(queue.HighPriority, ln.more, nil)
+}
+
+func (ln *Listener) admit(fd int) {
+	l := ln.loop
+	*l.count.Accepted++
+	c, err := l.open(fd, decodeAddr(&l.addr), nil, 0)
+	if err != nil {
+		*l.count.AcceptErrors++
+		sysClose(fd)
+		return
+	}
+	defer l.contain(c)
+	ln.acceptor(c)
+}

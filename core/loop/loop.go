@@ -1,0 +1,270 @@
+package loop
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	gneterrors "github.com/panjf2000/gnet/v2/pkg/errors"
+	"github.com/panjf2000/gnet/v2/pkg/netpoll"
+	"github.com/panjf2000/gnet/v2/pkg/queue"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// Headroom is the free space in front of Loop.In: a head that was read and
+	// rewritten longer can be put right before the body it came with, so that
+	// both leave in one write without moving the body.
+	Headroom = 8 << 10
+	// ReadSize is the size of Loop.In. Long bodies are read 256 KiB at a time;
+	// short reads touch only the first lines of it.
+	ReadSize = 256 << 10
+)
+
+// Loop is one event loop. All methods but Post, Stop and Run must be called
+// on the loop itself, from a Handler, a timer or a posted function.
+type Loop struct {
+	// In is the read buffer all connections of the loop share, behind
+	// Headroom bytes of space. Its bytes are valid until the handler returns.
+	In []byte
+	// Scratch is a second buffer for building what is to be written, valid
+	// until the handler returns.
+	Scratch []byte
+	// Buffers holds the pooled buffers of this loop.
+	Buffers BufferPool
+
+	space     []byte // Headroom + ReadSize, In is its tail
+	poller    *netpoll.Poller
+	conns     []*Conn // by descriptor number
+	listeners map[int]*Listener
+	wheel     wheel
+	timerFD   int
+	ticking   bool
+	now       int64
+	base      time.Time
+	again     []*Conn // connections whose turn was cut short
+	running   []*Conn
+	values    *FreeList[Conn]
+	event     uint64 // counts events, so that FreeList knows when one is over
+	addr      unix.RawSockaddrAny
+	count     Counters
+	stopped   atomic.Bool
+	done      chan struct{}
+}
+
+// New returns a loop that runs nothing yet. counters may be nil.
+func New(counters *Counters) (*Loop, error) {
+	poller, err := netpoll.OpenPoller()
+	if err != nil {
+		return nil, fmt.Errorf("open poller: %w", err)
+	}
+	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
+	if err != nil {
+		_ = poller.Close()
+		return nil, fmt.Errorf("timerfd_create: %w", err)
+	}
+	l := &Loop{
+		poller:    poller,
+		space:     make([]byte, Headroom+ReadSize),
+		Scratch:   make([]byte, 0, 128<<10),
+		listeners: map[int]*Listener{},
+		timerFD:   fd,
+		base:      time.Now(),
+		done:      make(chan struct{}),
+	}
+	l.In = l.space[Headroom:]
+	l.values = NewFreeList[Conn](l)
+	if counters != nil {
+		l.count = *counters
+	} else {
+		l.count = Counters{new(uint64), new(uint64), new(uint64), new(uint64)}
+	}
+	l.tick()
+	l.wheel.init(l.now)
+	if err := poller.AddRead(&netpoll.PollAttachment{FD: fd}, true); err != nil {
+		_ = unix.Close(fd)
+		_ = poller.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// Run serves events until Stop. It is the loop's goroutine.
+func (l *Loop) Run() error {
+	defer close(l.done)
+	err := l.poller.Polling(l.dispatch)
+	l.closeAll()
+	if errors.Is(err, gneterrors.ErrEngineShutdown) {
+		return nil
+	}
+	return err
+}
+
+// Stop ends Run after the current batch and closes what is open. Any
+// goroutine but the loop's own may call it; it waits for the end.
+func (l *Loop) Stop() {
+	if l.stopped.CompareAndSwap(false, true) {
+		_ = l.poller.Trigger(queue.HighPriority, func(any) error { return gneterrors.ErrEngineShutdown }, nil)
+	}
+	<-l.done
+}
+
+// Post runs fn on the loop, soon. Any goroutine may call it. fn is dropped
+// when the loop stops first.
+func (l *Loop) Post(fn func()) {
+	_ = l.poller.Trigger(queue.HighPriority, func(any) error {
+		l.tick()
+		l.guard(fn)
+		return nil
+	}, nil)
+}
+
+// Now is the loop's clock in nanoseconds, read once per event.
+func (l *Loop) Now() int64 { return l.now }
+
+// Time turns a value of the loop's clock into wall-clock time.
+func (l *Loop) Time(now int64) time.Time { return l.base.Add(time.Duration(now)) }
+
+// tick starts a new event.
+func (l *Loop) tick() {
+	l.now = int64(time.Since(l.base))
+	l.event++
+}
+
+// Front returns the n bytes that end right before In[at]: a rewritten head is
+// put there so that it leaves in one write with the body that was read to
+// In[at:]. It reports false when they do not fit.
+func (l *Loop) Front(at, n int) ([]byte, bool) {
+	from := Headroom + at - n
+	if from < 0 {
+		return nil, false
+	}
+	return l.space[from : Headroom+at : len(l.space)], true
+}
+
+// Each calls fn for every open connection. fn may close them.
+func (l *Loop) Each(fn func(c *Conn)) {
+	for fd := range l.conns {
+		if c := l.conns[fd]; c != nil {
+			fn(c)
+		}
+	}
+}
+
+// dispatch is the poller's callback: one descriptor is perhaps ready.
+func (l *Loop) dispatch(fd int, ev netpoll.IOEvent, _ netpoll.IOFlags) error {
+	l.tick()
+	*l.count.Events++
+	if fd < len(l.conns) {
+		if c := l.conns[fd]; c != nil {
+			l.serve(c, uint32(ev))
+			return nil
+		}
+	}
+	if fd == l.timerFD {
+		l.expire()
+		return nil
+	}
+	if ln := l.listeners[fd]; ln != nil {
+		l.guard(ln.accept)
+	}
+	return nil
+}
+
+// serve brings one event to one connection.
+func (l *Loop) serve(c *Conn, ev uint32) {
+	defer l.contain(c)
+	if ev&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
+		c.flags |= flagEnding
+		if ev&(unix.EPOLLHUP|unix.EPOLLERR) != 0 && c.flags&flagConnecting == 0 {
+			c.flags |= flagBroken
+		}
+	}
+	if ev&(unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
+		c.flags |= flagReadable
+	}
+	if c.flags&flagConnecting != 0 && !c.finishConnect() {
+		return
+	}
+	if len(c.out) != 0 && ev&(unix.EPOLLOUT|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
+		c.flush()
+	}
+	if c.flags&(flagReadable|flagClosed) == flagReadable {
+		c.readable()
+	}
+}
+
+// Again gives c another turn after the others had theirs: for a handler that
+// used up its budget while more waits.
+func (l *Loop) Again(c *Conn) {
+	if c.flags&flagAgain != 0 {
+		return
+	}
+	c.flags |= flagAgain
+	l.again = append(l.again, c)
+	if len(l.again) == 1 {
+		_ = l.poller.Trigger(queue.HighPriority, l.runAgain, nil)
+	}
+}
+
+func (l *Loop) runAgain(any) error {
+	l.tick()
+	l.running, l.again = l.again, l.running[:0]
+	for i, c := range l.running {
+		l.running[i] = nil
+		if c.flags&flagAgain == 0 {
+			continue // closed meanwhile, perhaps even in use again
+		}
+		c.flags &^= flagAgain
+		if c.flags&flagClosed == 0 {
+			l.turn(c)
+		}
+	}
+	return nil
+}
+
+func (l *Loop) turn(c *Conn) {
+	defer l.contain(c)
+	c.readable()
+}
+
+// contain is deferred around every handler call: a panic costs its
+// connection, never the loop.
+func (l *Loop) contain(c *Conn) {
+	r := recover()
+	if r == nil {
+		return
+	}
+	l.panicked(r)
+	if c.flags&flagClosed == 0 {
+		h := c.handler
+		c.Abort()
+		l.guard(func() { h.Failed(c, ErrPanic) })
+	}
+}
+
+func (l *Loop) guard(fn func()) {
+	defer func() {
+		if r := recover(); r != nil {
+			l.panicked(r)
+		}
+	}()
+	fn()
+}
+
+func (l *Loop) panicked(r any) {
+	*l.count.Panics++
+	slog.Error("panic contained", "cause", r, "stack", string(debug.Stack()))
+}
+
+func (l *Loop) closeAll() {
+	l.Each(func(c *Conn) { c.Close() })
+	for _, ln := range l.listeners {
+		ln.Close()
+	}
+	_ = unix.Close(l.timerFD)
+	_ = l.poller.Close()
+}

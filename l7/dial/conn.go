@@ -1,0 +1,101 @@
+package dial
+
+import (
+	"net/netip"
+
+	"github.com/sluicelb/sluice/core/loop"
+)
+
+// Owner is the exchange that uses a connection: it gets the connection's
+// events while it does. No method is called after Pool.Put or Conn.Discard.
+type Owner interface {
+	// BackendConnected reports the outcome of a new connection; after an
+	// error the connection is gone.
+	BackendConnected(c *Conn, err error)
+	BackendReadable(c *Conn)
+	BackendDrained(c *Conn)
+	BackendExpired(c *Conn)
+	// BackendFailed says that the connection broke; it is gone.
+	BackendFailed(c *Conn, err error)
+}
+
+// Conn is one connection to a backend.
+type Conn struct {
+	// Conn is the connection on the loop.
+	*loop.Conn
+	pool       *Pool
+	owner      Owner
+	next, prev *Conn // idle list, most recently used first
+	addr       netip.AddrPort
+	backend    uint32
+	reused     bool
+	started    int64
+}
+
+// Reused reports whether an earlier exchange used the connection. Only then
+// may its end be the backend's keep-alive time-out and no failure.
+func (c *Conn) Reused() bool { return c.reused }
+
+// Started is when Dial began, in nanoseconds on the loop's clock.
+func (c *Conn) Started() int64 { return c.started }
+
+// Discard closes the connection; the owner hears nothing more.
+func (c *Conn) Discard() {
+	c.owner = nil
+	c.Conn.Close()
+	c.pool.recycle(c)
+}
+
+// Connected is for the loop only.
+func (c *Conn) Connected(_ *loop.Conn, err error) {
+	owner := c.owner
+	if err != nil {
+		c.owner = nil
+		c.pool.recycle(c)
+	}
+	if owner != nil {
+		owner.BackendConnected(c, err)
+	}
+}
+
+// Readable is for the loop only. Whatever an idle connection has to say makes
+// it useless: its end, or bytes nobody asked for (an answer before its
+// request, which must never be taken for the next one's).
+func (c *Conn) Readable(*loop.Conn) {
+	if c.owner != nil {
+		c.owner.BackendReadable(c)
+		return
+	}
+	c.pool.unlink(c)
+	c.Discard()
+}
+
+// Drained is for the loop only.
+func (c *Conn) Drained(*loop.Conn) {
+	if c.owner != nil {
+		c.owner.BackendDrained(c)
+	}
+}
+
+// Expired is for the loop only: an idle connection has been idle too long.
+func (c *Conn) Expired(*loop.Conn) {
+	if c.owner != nil {
+		c.owner.BackendExpired(c)
+		return
+	}
+	c.pool.unlink(c)
+	c.Discard()
+}
+
+// Failed is for the loop only.
+func (c *Conn) Failed(_ *loop.Conn, err error) {
+	owner := c.owner
+	if owner == nil {
+		c.pool.unlink(c)
+	}
+	c.owner = nil
+	c.pool.recycle(c)
+	if owner != nil {
+		owner.BackendFailed(c, err)
+	}
+}

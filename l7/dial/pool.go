@@ -1,0 +1,136 @@
+package dial
+
+import (
+	"errors"
+	"net/netip"
+	"syscall"
+
+	"github.com/sluicelb/sluice/core/loop"
+)
+
+// idleTime is how long an unused connection is kept: below the keep-alive
+// time-outs servers commonly use, so that they rarely end it first.
+const idleTime = 30_000_000_000
+
+// maxIdle bounds the idle connections to one backend on one loop.
+const maxIdle = 1024
+
+// Target is the backend to connect to.
+type Target struct {
+	ID      uint32
+	Addr    netip.AddrPort
+	Timeout int64 // of the connect, nanoseconds
+	Options loop.DialOptions
+}
+
+// list holds the idle connections to one backend.
+type list struct {
+	head  Conn // sentinel
+	count int
+}
+
+// Pool is the connections to all backends of one loop.
+type Pool struct {
+	loop *loop.Loop
+	idle []*list // by backend number
+	free *loop.FreeList[Conn]
+}
+
+// NewPool returns the empty pool of l.
+func NewPool(l *loop.Loop) *Pool { return &Pool{loop: l, free: loop.NewFreeList[Conn](l)} }
+
+// Idle returns an idle connection to the target, nil when there is none.
+func (p *Pool) Idle(t *Target, owner Owner) *Conn {
+	if int(t.ID) >= len(p.idle) || p.idle[t.ID] == nil {
+		return nil
+	}
+	for l := p.idle[t.ID]; l.count > 0; {
+		c := l.head.next
+		p.unlink(c)
+		if c.addr == t.Addr {
+			c.owner, c.reused = owner, true
+			return c
+		}
+		c.Discard() // the backend's address was changed since
+	}
+	return nil
+}
+
+// Dial opens a connection to the target; the owner hears of the outcome.
+func (p *Pool) Dial(t *Target, owner Owner) (*Conn, error) {
+	c := p.free.Get()
+	*c = Conn{pool: p, owner: owner, backend: t.ID, addr: t.Addr, started: p.loop.Now()}
+	lc, err := p.loop.Dial(t.Addr, c, t.Timeout, t.Options)
+	if errors.Is(err, syscall.EMFILE) && p.evict() {
+		lc, err = p.loop.Dial(t.Addr, c, t.Timeout, t.Options)
+	}
+	if err != nil {
+		c.owner = nil
+		p.recycle(c)
+		return nil, err
+	}
+	c.Conn = lc
+	return c, nil
+}
+
+// Put takes back a connection whose exchange is complete on both sides.
+func (p *Pool) Put(c *Conn) {
+	l := p.list(c.backend)
+	if l.count >= maxIdle || c.Conn.Readable() {
+		c.Discard()
+		return
+	}
+	c.owner = nil
+	c.next, c.prev = l.head.next, &l.head
+	c.next.prev, l.head.next = c, c
+	l.count++
+	c.SetDeadline(p.loop.Now() + idleTime)
+}
+
+// Retain drops the idle connections keep says no to: those of backends that
+// are gone or cut.
+func (p *Pool) Retain(keep func(backend uint32) bool) {
+	for id, l := range p.idle {
+		if l == nil || l.count == 0 || keep(uint32(id)) {
+			continue
+		}
+		for l.count > 0 {
+			c := l.head.next
+			p.unlink(c)
+			c.Discard()
+		}
+	}
+}
+
+// evict closes one idle connection to make room for a new one.
+func (p *Pool) evict() bool {
+	for _, l := range p.idle {
+		if l != nil && l.count > 0 {
+			c := l.head.prev
+			p.unlink(c)
+			c.Discard()
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Pool) list(id uint32) *list {
+	for int(id) >= len(p.idle) {
+		p.idle = append(p.idle, nil)
+	}
+	if p.idle[id] == nil {
+		l := new(list)
+		l.head.next, l.head.prev = &l.head, &l.head
+		p.idle[id] = l
+	}
+	return p.idle[id]
+}
+
+func (p *Pool) unlink(c *Conn) {
+	c.next.prev, c.prev.next = c.prev, c.next
+	c.next, c.prev = nil, nil
+	p.idle[c.backend].count--
+}
+
+func (p *Pool) recycle(c *Conn) { p.free.Put(c) }
