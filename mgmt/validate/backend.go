@@ -1,0 +1,97 @@
+package validate
+
+import (
+	"net/netip"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// The bodies about a backend.
+var (
+	// BackendCreate is the body of POST …/backends.
+	BackendCreate = Table[farm.Backend]{append([]field[farm.Backend]{require(backendHost), require(backendPort)}, backendFields...)}
+	// BackendUpdate is the body of PUT …/backends/ID; null resets a number.
+	BackendUpdate = Table[farm.Backend]{append([]field[farm.Backend]{backendHost, backendPort}, backendFields...)}
+	// BackendDocument is a backend of a document.
+	BackendDocument = Table[farm.Backend]{append(append([]field[farm.Backend]{require(backendHost), require(backendPort)}, backendFields...), backendMaintenance)}
+	// Maintenance is the body of PUT …/backends/ID/maintenance; Apply sets
+	// the mode in the backend, drain when none was sent.
+	Maintenance = Table[farm.Backend]{[]field[farm.Backend]{maintenanceAction, maintenanceMode}}
+)
+
+var backendHost = field[farm.Backend]{
+	rule: rule{name: "ip", kind: kindText, format: "ip or host name", maxLen: 255, check: checkHost,
+		must: "an address or a resolvable host name", about: "Address of the server."},
+	get: func(b *farm.Backend) Value { return textValue(b.Host) },
+	set: func(b *farm.Backend, v Value) {
+		if b.Host != v.text {
+			b.Host, b.Addr = v.text, netip.Addr{}
+		}
+		if addr, err := netip.ParseAddr(v.text); err == nil {
+			b.Host, b.Addr = addr.String(), addr
+		}
+	},
+}
+
+var backendPort = field[farm.Backend]{
+	rule: rule{name: "port", kind: kindNumber, min: 1, max: 65535, about: "Port of the server."},
+	get:  func(b *farm.Backend) Value { return numberValue(int64(b.Port)) },
+	set:  func(b *farm.Backend, v Value) { b.Port = uint16(v.number) },
+}
+
+var backendFields = []field[farm.Backend]{
+	{
+		rule: rule{name: "weight", kind: kindNumber, min: 1, max: 9, null: true, about: "Share of the traffic; acts as 1 when unset."},
+		get:  func(b *farm.Backend) Value { return numberValue(int64(b.Weight)) },
+		set:  func(b *farm.Backend, v Value) { b.Weight = uint8(v.number) },
+	},
+	{
+		rule: rule{name: "priority", kind: kindNumber, min: 1, max: 9, null: true, about: "Lower values are used first; acts as 1 when unset."},
+		get:  func(b *farm.Backend) Value { return numberValue(int64(b.Priority)) },
+		set:  func(b *farm.Backend, v Value) { b.Priority = uint8(v.number) },
+	},
+	{
+		rule: rule{name: "timeout", kind: kindNumber, min: 1, max: MaxTimeout, null: true, about: "Seconds to wait for the next bytes of this server; the farm's restimeout when unset."},
+		get:  func(b *farm.Backend) Value { return numberValue(int64(b.Timeout)) },
+		set:  func(b *farm.Backend, v Value) { b.Timeout = farm.Seconds(v.number) },
+	},
+	{
+		rule: rule{name: "connection_limit", kind: kindNumber, min: 0, max: maxUnbounded, null: true, about: "Exchanges in flight at most; 0 means no limit."},
+		get:  func(b *farm.Backend) Value { return numberValue(int64(b.ConnLimit)) },
+		set:  func(b *farm.Backend, v Value) { b.ConnLimit = uint32(v.number) },
+	},
+	{
+		rule: rule{name: "alias", kind: kindText, blank: true, maxLen: MaxName, check: checkPrintable,
+			must: "a text without control characters", about: "Name for people."},
+		get: func(b *farm.Backend) Value { return textValue(b.Alias) },
+		set: func(b *farm.Backend, v Value) { b.Alias = v.text },
+	},
+}
+
+var backendMaintenance = field[farm.Backend]{
+	rule: rule{name: "maintenance", kind: kindText, values: maintenanceModes, about: "How the server was taken out; unset when it is in use."},
+	get:  func(b *farm.Backend) Value { return textValue(string(b.Maintenance)) },
+	set:  func(b *farm.Backend, v Value) { b.Maintenance = farm.Maintenance(v.text) },
+}
+
+var maintenanceModes = []string{string(farm.MaintenanceDrain), string(farm.MaintenanceCut)}
+
+var maintenanceAction = field[farm.Backend]{
+	rule: rule{name: "action", kind: kindText, required: true, values: []string{"up", "maintenance"}, about: "Take the server out, or use it again."},
+	set: func(b *farm.Backend, v Value) {
+		b.Maintenance = farm.MaintenanceOff
+		if v.text == "maintenance" {
+			b.Maintenance = farm.MaintenanceDrain
+		}
+	},
+}
+
+// maintenanceMode only says how: with action up it changes nothing.
+var maintenanceMode = field[farm.Backend]{
+	rule: rule{name: "mode", kind: kindText, values: maintenanceModes, about: "drain keeps sessions and connections, cut removes them; drain when unset."},
+	set: func(b *farm.Backend, v Value) {
+		if b.Maintenance != farm.MaintenanceOff {
+			b.Maintenance = farm.Maintenance(v.text)
+		}
+	},
+}

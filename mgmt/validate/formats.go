@@ -1,0 +1,164 @@
+package validate
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// The bounds of texts and numbers the contract leaves open.
+const (
+	// MaxName is the longest name of a farm or service, in bytes.
+	MaxName = 64
+	// MaxErrorText is the longest response body an operator may configure, in bytes.
+	MaxErrorText = 4 << 10
+	// MaxPattern is the longest regex, in bytes.
+	MaxPattern = 1024
+	// MaxURL is the longest redirect, in bytes.
+	MaxURL = 2048
+	// MaxTimeout is the longest timeout in seconds: one day. What waits longer
+	// is a connection nobody will come back to.
+	MaxTimeout = 86400
+	// MaxTTL is the longest life of an unused session in seconds: one year.
+	MaxTTL = 365 * 86400
+)
+
+var (
+	farmNamePattern    = regexp.MustCompile(`^[a-zA-Z0-9-]+$`)
+	serviceNamePattern = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+	hostLabel          = regexp.MustCompile(`^[a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?$`)
+	tokenPattern       = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+)
+
+// reservedFarmNames would hide a path of the API: /stats/farms/total,
+// /farms/modules/…; 0 is refused for every object.
+var reservedFarmNames = []string{"0", "modules", "total"}
+
+func checkVIP(s string) string {
+	addr, err := netip.ParseAddr(s)
+	switch {
+	case err != nil:
+		return "it is no address"
+	case addr.Zone() != "":
+		return "addresses with a zone are not supported"
+	case addr.Is4In6():
+		return "write the IPv4 address itself"
+	case addr.IsMulticast():
+		return "it is a multicast address"
+	case addr == broadcast:
+		return "it is the broadcast address"
+	}
+	return ""
+}
+
+var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
+
+// checkHost accepts a unicast address or a resolvable name (RFC 1123, with
+// the underscore that real zones have).
+func checkHost(s string) string {
+	if addr, err := netip.ParseAddr(s); err == nil {
+		return checkBackendAddr(addr, nil)
+	}
+	if len(s) > 253 {
+		return "the name is longer than 253 bytes"
+	}
+	labels := strings.Split(strings.TrimSuffix(s, "."), ".")
+	for _, label := range labels {
+		if !hostLabel.MatchString(label) {
+			return "it is neither an address nor a host name"
+		}
+	}
+	if strings.Trim(labels[len(labels)-1], "0123456789") == "" {
+		return "it is neither an address nor a host name"
+	}
+	return ""
+}
+
+// checkBackendAddr refuses addresses no server can have. local are the
+// addresses of this machine with their networks.
+func checkBackendAddr(addr netip.Addr, local []netip.Prefix) string {
+	switch {
+	case addr.Zone() != "":
+		return "addresses with a zone are not supported"
+	case addr.Is4In6():
+		return "write the IPv4 address itself"
+	case addr.IsUnspecified():
+		return "it is the unspecified address"
+	case addr.IsMulticast():
+		return "it is a multicast address"
+	case addr == broadcast:
+		return "it is the broadcast address"
+	}
+	for _, network := range local {
+		if isBroadcast(addr, network) {
+			return fmt.Sprintf("it is the broadcast address of the local network %s", network.Masked())
+		}
+	}
+	return ""
+}
+
+// isBroadcast reports whether addr has all host bits of network set. Networks
+// of one or two addresses have no broadcast address (RFC 3021).
+func isBroadcast(addr netip.Addr, network netip.Prefix) bool {
+	if !addr.Is4() || !network.Contains(addr) || network.Bits() > 30 {
+		return false
+	}
+	return !network.Contains(addr.Next())
+}
+
+// checkPattern compiles a regex and explains what people try most often.
+func checkPattern(s string) string {
+	if i := strings.IndexFunc(s, isControl); i >= 0 {
+		return "it holds a control character"
+	}
+	if strings.Contains(s, "(?#") {
+		return "comments are not allowed"
+	}
+	if _, err := regexp.Compile(s); err != nil {
+		for _, ahead := range []string{"(?=", "(?!", "(?<=", "(?<!"} {
+			if strings.Contains(s, ahead) {
+				return "look-around is not available (RE2 syntax)"
+			}
+		}
+		return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+	}
+	return ""
+}
+
+func checkVHost(s string) string {
+	if strings.HasPrefix(s, "^") {
+		return "it is compared from the start of the host anyway, leave the ^ out"
+	}
+	return checkPattern(s)
+}
+
+// checkRedirect accepts an absolute http(s) URL. ${VHOST} stands for the host
+// of the request and may take the place of the host.
+func checkRedirect(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool { return isControl(r) || r == ' ' }) >= 0 {
+		return "it holds a blank or a control character"
+	}
+	u, err := url.Parse(strings.ReplaceAll(s, "${VHOST}", "vhost"))
+	switch {
+	case err != nil:
+		return "it is no URL"
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "it must start with http:// or https://"
+	case u.Hostname() == "":
+		return "the host is missing"
+	case u.User != nil:
+		return "it must not hold a user or password"
+	}
+	return ""
+}
+
+func checkPrintable(s string) string {
+	if strings.IndexFunc(s, isControl) >= 0 {
+		return "it holds a control character"
+	}
+	return ""
+}
+
+func isControl(r rune) bool { return r < 0x20 || r == 0x7f }

@@ -1,0 +1,182 @@
+package validate
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// rule is what one field allows, whatever object it belongs to.
+type rule struct {
+	name  string
+	about string // one sentence for the help body
+	kind  kind
+
+	required bool // must be sent
+	blank    bool // the empty text is allowed (and skips every further check)
+	null     bool // null, or an empty text for a number, sets it back to unset
+
+	values    []string       // all that is allowed, when it is an enumeration
+	min, max  int64          // numbers
+	maxLen    int            // texts, in bytes; 0 means maxText
+	reserved  []string       // texts that would be allowed otherwise
+	pattern   *regexp.Regexp // texts; must match the whole value
+	must      string         // what the value must be, for messages; set with pattern and check
+	format    string         // word for the help body
+	check     func(string) string
+	unset     Value // value of an object that never set the field; documents leave it out
+	onlyBy    string
+	normalize map[string]string // spellings that mean another value
+}
+
+// maxText bounds texts that state no bound of their own.
+const maxText = 1024
+
+// parse turns what a body held into a checked value.
+func (r *rule) parse(path string, raw any) (Value, *Error) {
+	if raw == nil || (raw == "" && r.kind == kindNumber && r.null) {
+		if !r.null && !r.blank {
+			return Value{}, r.refuse(path, raw)
+		}
+		return Value{}, nil
+	}
+	v, ok := r.coerce(raw)
+	if !ok {
+		return Value{}, r.refuse(path, raw)
+	}
+	if to, found := r.normalize[v.text]; found && v.kind == kindText {
+		v.text = to
+	}
+	return v, r.verify(path, v)
+}
+
+func (r *rule) coerce(raw any) (Value, bool) {
+	switch r.kind {
+	case kindNumber:
+		n, ok := ParseNumber(raw)
+		return numberValue(n), ok
+	case kindBool:
+		b, ok := ParseBool(raw)
+		return boolValue(b), ok
+	}
+	s, ok := parseText(raw)
+	return textValue(s), ok
+}
+
+// verify checks a value of the right kind, in the order of the contract:
+// blank, enumeration, length, interval, reserved words, pattern, function.
+func (r *rule) verify(path string, v Value) *Error {
+	if v.isBlankText() {
+		if r.blank || slices.Contains(r.values, "") {
+			return nil
+		}
+		return r.refuse(path, "")
+	}
+	if r.values != nil {
+		if slices.Contains(r.values, v.String()) {
+			return nil
+		}
+		return r.refuse(path, v.shown())
+	}
+	if v.kind == kindNumber && (v.number < r.min || v.number > r.max) {
+		return r.refuse(path, v.number)
+	}
+	if v.kind == kindText {
+		return r.verifyText(path, v.text)
+	}
+	return nil
+}
+
+func (r *rule) verifyText(path, s string) *Error {
+	if most := r.longest(); len(s) > most {
+		return r.errorf(path, "must be at most %d bytes long, got %d", most, len(s))
+	}
+	if !utf8.ValidString(s) {
+		return r.errorf(path, "must be valid UTF-8 text, got %s", show(s))
+	}
+	if slices.Contains(r.reserved, s) {
+		return r.errorf(path, "must not be %s: the name is reserved", show(s))
+	}
+	if r.pattern != nil && !r.pattern.MatchString(s) {
+		return r.refuse(path, s)
+	}
+	if r.check == nil {
+		return nil
+	}
+	if problem := r.check(s); problem != "" {
+		return r.errorf(path, "must be %s, got %s: %s", r.allowed(), show(s), problem)
+	}
+	return nil
+}
+
+func (r *rule) longest() int {
+	if r.maxLen == 0 {
+		return maxText
+	}
+	return r.maxLen
+}
+
+// allowed says in words what the rule allows.
+func (r *rule) allowed() string {
+	switch {
+	case len(r.values) == 1:
+		return strings.TrimSpace(r.values[0] + " " + r.onlyBy)
+	case r.values != nil:
+		shown := slices.DeleteFunc(slices.Clone(r.values), func(s string) bool { return s == "" })
+		return "one of " + strings.Join(shown, ", ")
+	case r.kind == kindNumber && r.max == maxUnbounded:
+		return fmt.Sprintf("a number from %d on", r.min)
+	case r.kind == kindNumber:
+		return fmt.Sprintf("a number from %d to %d", r.min, r.max)
+	case r.kind == kindBool:
+		return "true or false"
+	case r.must != "":
+		return r.must
+	}
+	return fmt.Sprintf("a text of at most %d bytes", r.longest())
+}
+
+func (r *rule) refuse(path string, raw any) *Error {
+	return r.errorf(path, "must be %s, got %s", r.allowed(), show(raw))
+}
+
+func (r *rule) errorf(path, format string, args ...any) *Error {
+	return &Error{Path: path, Field: r.name, Message: r.name + " " + fmt.Sprintf(format, args...)}
+}
+
+func (v Value) shown() any {
+	if v.kind == kindBool {
+		return v.truth
+	}
+	return v.Any()
+}
+
+const maxUnbounded = 1<<31 - 1
+
+// param describes the rule for the help body.
+func (r *rule) param() Param {
+	p := Param{Name: r.name, Format: r.format, PossibleValues: r.values, Description: r.about}
+	switch {
+	case p.Format != "" || r.values != nil:
+	case r.kind == kindNumber:
+		p.Format = "integer"
+	case r.kind == kindBool:
+		p.PossibleValues = []string{"true", "false"}
+	}
+	if r.kind == kindNumber && r.values == nil {
+		p.Interval = strconv.FormatInt(r.min, 10) + ","
+		if r.max != maxUnbounded {
+			p.Interval += strconv.FormatInt(r.max, 10)
+		}
+	}
+	if !r.blank && !r.null && !slices.Contains(r.values, "") {
+		p.Options = append(p.Options, "non_blank")
+	}
+	if r.required {
+		p.Options = append(p.Options, "required")
+	}
+	return p
+}

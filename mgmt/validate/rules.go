@@ -1,0 +1,161 @@
+package validate
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+func checkService(f *farm.Farm, s *farm.Service, local []netip.Prefix, yield func(Error) bool) bool {
+	path := ServicePath(f.Name, s.Name)
+	if !ServiceDocument.verify(path, s, yield) {
+		return false
+	}
+	if err := checkSession(path, s); err != nil && !yield(*err) {
+		return false
+	}
+	seen := make(map[string]int, len(s.Backends))
+	for i := range s.Backends {
+		b := &s.Backends[i]
+		at := BackendPath(f.Name, s.Name, i)
+		if !BackendDocument.verify(at, b, yield) {
+			return false
+		}
+		if err := checkAddress(at, f, b, local); err != nil && !yield(*err) {
+			return false
+		}
+		key := fmt.Sprintf("%s %d", canonicalHost(b.Host), b.Port)
+		if first, found := seen[key]; found && !yield(Error{at, "ip",
+			fmt.Sprintf("ip and port must be unique in the service, backend %d has %s port %d already", first, b.Host, b.Port)}) {
+			return false
+		}
+		seen[key] = i
+	}
+	return true
+}
+
+// checkSession holds the rules between persistence, ttl and sessionid.
+func checkSession(path string, s *farm.Service) *Error {
+	switch {
+	case s.TTL != 0 && s.Persistence == farm.PersistNone:
+		return &Error{path, "ttl", "ttl is allowed only with persistence; set persistence first"}
+	case s.SessionID != "" && !needsSessionID(s.Persistence):
+		return &Error{path, "sessionid", fmt.Sprintf("sessionid is allowed only with persistence URL, COOKIE or HEADER, persistence is %s", show(string(s.Persistence)))}
+	case s.SessionID == "" && needsSessionID(s.Persistence):
+		return &Error{path, "sessionid", fmt.Sprintf("sessionid is required with persistence %s: it names the cookie, header or parameter", s.Persistence)}
+	case s.Persistence == farm.PersistURL && strings.ContainsAny(s.SessionID, "=&#;? "):
+		return &Error{path, "sessionid", fmt.Sprintf("sessionid must be a parameter name without blanks and =&#;?, got %s", show(s.SessionID))}
+	case (s.Persistence == farm.PersistCookie || s.Persistence == farm.PersistHeader) && s.SessionID != "" && !tokenPattern.MatchString(s.SessionID):
+		return &Error{path, "sessionid", fmt.Sprintf("sessionid must be a token (letters, digits and !#$%%&'*+.^_`|~-), got %s", show(s.SessionID))}
+	}
+	return nil
+}
+
+// checkAddress holds what an address must be beside its form: not a broadcast
+// address of a network we are in, of the VIP's IP version, and not the farm
+// itself. Names are judged by the address they were resolved to, if any.
+func checkAddress(path string, f *farm.Farm, b *farm.Backend, local []netip.Prefix) *Error {
+	addr := b.Addr
+	if literal, err := netip.ParseAddr(b.Host); err == nil {
+		addr = literal
+	}
+	if !addr.IsValid() {
+		return nil
+	}
+	if problem := checkBackendAddr(addr, local); problem != "" {
+		return &Error{path, "ip", fmt.Sprintf("ip must be the address of one server, got %s: %s", hostAndAddr(b.Host, addr), problem)}
+	}
+	if f.VIP.IsValid() && addr.Is4() != f.VIP.Is4() {
+		return &Error{path, "ip", fmt.Sprintf("ip must be of the same IP version as the vip (%s), got %s", f.VIP, hostAndAddr(b.Host, addr))}
+	}
+	if b.Port == f.VPort && isOwn(f.VIP, addr, local) {
+		return &Error{path, "ip", fmt.Sprintf("ip and port must not be the farm's own address, got %s port %d: requests would go round in a circle", hostAndAddr(b.Host, addr), b.Port)}
+	}
+	return nil
+}
+
+func hostAndAddr(host string, addr netip.Addr) string {
+	if host == addr.String() {
+		return host
+	}
+	return fmt.Sprintf("%s (%s)", show(host), addr)
+}
+
+// isOwn reports whether a listener on vip answers on addr.
+func isOwn(vip, addr netip.Addr, local []netip.Prefix) bool {
+	if addr == vip {
+		return true
+	}
+	if !vip.IsUnspecified() {
+		return false
+	}
+	if addr.IsLoopback() {
+		return true
+	}
+	for _, network := range local {
+		if network.Addr() == addr {
+			return true
+		}
+	}
+	return false
+}
+
+func canonicalHost(host string) string {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.String()
+	}
+	return strings.ToLower(strings.TrimSuffix(host, "."))
+}
+
+// checkTogether holds the rules between farms: unique names, and no two
+// running ones on the same address. A stopped farm may share an address; it
+// is refused when it is started.
+func checkTogether(cfg *farm.Config, yield func(Error) bool) bool {
+	if len(cfg.Farms) > farm.MaxFarmID && !yield(Error{"", "farms",
+		fmt.Sprintf("farms: at most %d are possible, got %d", farm.MaxFarmID, len(cfg.Farms))}) {
+		return false
+	}
+	names := make(map[string]bool, len(cfg.Farms))
+	listeners := make(map[netip.AddrPort]*farm.Farm, len(cfg.Farms))
+	ports := make(map[uint16][]*farm.Farm, len(cfg.Farms))
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		if names[f.Name] && !yield(Error{FarmPath(f.Name), "name", fmt.Sprintf("name must be unique, a farm %s exists already", show(f.Name))}) {
+			return false
+		}
+		names[f.Name] = true
+		if f.Stopped || !f.VIP.IsValid() {
+			continue
+		}
+		if other := collision(f, listeners, ports); other != nil && !yield(Error{FarmPath(f.Name), "vport",
+			fmt.Sprintf("vip and vport must not be used by another running farm: %s collides with farm %s on %s", f.AddrPort(), show(other.Name), other.AddrPort())}) {
+			return false
+		}
+		listeners[f.AddrPort()] = f
+		ports[f.VPort] = append(ports[f.VPort], f)
+	}
+	return true
+}
+
+// collision finds a running farm seen before that has the same address: an
+// unspecified VIP collides with every one of its IP version on that port.
+func collision(f *farm.Farm, listeners map[netip.AddrPort]*farm.Farm, ports map[uint16][]*farm.Farm) *farm.Farm {
+	if !f.VIP.IsUnspecified() {
+		if other := listeners[f.AddrPort()]; other != nil {
+			return other
+		}
+		anyAddr := netip.IPv4Unspecified()
+		if f.VIP.Is6() {
+			anyAddr = netip.IPv6Unspecified()
+		}
+		return listeners[netip.AddrPortFrom(anyAddr, f.VPort)]
+	}
+	for _, other := range ports[f.VPort] {
+		if other.VIP.Is4() == f.VIP.Is4() {
+			return other
+		}
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package validate
+
+import (
+	"strconv"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// The bodies about a service.
+var (
+	// ServiceCreate is the body of POST /farms/F/services.
+	ServiceCreate = Table[farm.Service]{[]field[farm.Service]{require(named(serviceName, "id"))}}
+	// ServiceUpdate is the body of PUT /farms/F/services/S.
+	ServiceUpdate = Table[farm.Service]{append(append([]field[farm.Service]{}, serviceFields...), serviceFixed...)}
+	// ServiceMove is the body of POST /farms/F/services/S/actions; the caller moves.
+	ServiceMove = Table[farm.Service]{[]field[farm.Service]{{rule: rule{name: "position", kind: kindNumber, required: true,
+		max: maxUnbounded, about: "New position of the service, from 0."}}}}
+	// ServiceDocument is a service of a document, without its backends.
+	ServiceDocument = Table[farm.Service]{append([]field[farm.Service]{require(serviceName)}, serviceFields...)}
+)
+
+var serviceName = field[farm.Service]{
+	rule: rule{name: "name", kind: kindText, format: "[a-zA-Z0-9_-]+", maxLen: MaxName, reserved: []string{"0"},
+		pattern: serviceNamePattern, must: "a name of letters, digits, hyphens and underscores, at most 64",
+		about: "Name of the service."},
+	get: func(s *farm.Service) Value { return textValue(s.Name) },
+	set: func(s *farm.Service, v Value) { s.Name = v.text },
+}
+
+var serviceFields = []field[farm.Service]{
+	pattern("vhost", "Regex the Host must match from its start; empty matches all.", checkVHost, func(s *farm.Service) *string { return &s.VHost }),
+	pattern("urlp", "Regex searched in path and query; empty matches all.", checkPattern, func(s *farm.Service) *string { return &s.URL }),
+	{
+		rule: rule{name: "redirect", kind: kindText, format: "http(s)://…", blank: true, maxLen: MaxURL, check: checkRedirect,
+			must: "an absolute http or https URL", about: "Where requests are redirected to; empty for none. The backends are not used then."},
+		get: func(s *farm.Service) Value { return textValue(s.Redirect) },
+		set: setRedirect,
+	},
+	{
+		rule: rule{name: "redirecttype", kind: kindText, values: texts(farm.RedirectTypes()), about: "Whether the path of the request is appended."},
+		get:  func(s *farm.Service) Value { return textValue(string(s.RedirectType)) },
+		set:  func(s *farm.Service, v Value) { s.RedirectType = farm.RedirectType(v.text) },
+	},
+	{
+		rule: rule{name: "redirect_code", kind: kindNumber, values: codes(farm.RedirectCodes()), about: "Status of the redirect; 302 when unset."},
+		get:  func(s *farm.Service) Value { return numberValue(int64(s.RedirectCode)) },
+		set:  func(s *farm.Service, v Value) { s.RedirectCode = int(v.number) },
+	},
+	{
+		rule: rule{name: "persistence", kind: kindText, values: append([]string{""}, texts(farm.Persistences())...),
+			normalize: map[string]string{"NONE": ""}, null: true, about: "What identifies a returning client; empty or NONE for nothing."},
+		get: func(s *farm.Service) Value { return textValue(string(s.Persistence)) },
+		set: setPersistence,
+	},
+	{
+		rule: rule{name: "ttl", kind: kindNumber, min: 1, max: MaxTTL, null: true, about: "Seconds a session lives after its last use; 120 when unset. Only with persistence."},
+		get:  func(s *farm.Service) Value { return numberValue(int64(s.TTL)) },
+		set:  func(s *farm.Service, v Value) { s.TTL = farm.Seconds(v.number) },
+	},
+	{
+		rule: rule{name: "sessionid", kind: kindText, blank: true, maxLen: 255, check: checkPrintable,
+			must: "a name without control characters", about: "Cookie, header or parameter name. Only with persistence URL, COOKIE and HEADER."},
+		get: func(s *farm.Service) Value { return textValue(s.SessionID) },
+		set: func(s *farm.Service, v Value) { s.SessionID = v.text },
+	},
+	{
+		rule: rule{name: "routingpolicy", kind: kindText, values: texts(farm.RoutingPolicies()), about: "Balancing algorithm; ROUND_ROBIN when unset."},
+		get:  func(s *farm.Service) Value { return textValue(string(s.Policy)) },
+		set:  func(s *farm.Service, v Value) { s.Policy = farm.RoutingPolicy(v.text) },
+	},
+}
+
+// serviceFixed accept the one value they have in this release, because
+// clients of the family send whole objects back.
+var serviceFixed = []field[farm.Service]{
+	fixed("leastresp", kindBool, "false", "(use routingpolicy RESPONSE_TIME)", "Old name of balancing by response time."),
+	fixed("httpsb", kindBool, "false", "(backends over TLS are not part of this release)", "Whether backends speak TLS."),
+	fixed("cookieinsert", kindBool, "false", "(cookie insertion is not part of this release)", "Whether a session cookie is inserted."),
+	fixed("sts_status", kindBool, "false", "(it needs a listener with TLS)", "Whether Strict-Transport-Security is sent."),
+	fixed("pinnedconnection", kindNumber, "0", "(pinned connections are not part of this release)", "Whether a client stays on its backend connection."),
+}
+
+func fixed(name string, k kind, only, why, about string) field[farm.Service] {
+	return field[farm.Service]{rule: rule{name: name, kind: k, values: []string{only}, onlyBy: why, about: about}}
+}
+
+func pattern(name, about string, check func(string) string, at func(*farm.Service) *string) field[farm.Service] {
+	return field[farm.Service]{
+		rule: rule{name: name, kind: kindText, format: "regex", blank: true, maxLen: MaxPattern, check: check,
+			must: "a valid regular expression", about: about},
+		get: func(s *farm.Service) Value { return textValue(*at(s)) },
+		set: func(s *farm.Service, v Value) { *at(s) = v.text },
+	}
+}
+
+// setRedirect clears what only means something beside a redirect with it.
+func setRedirect(s *farm.Service, v Value) {
+	s.Redirect = v.text
+	if v.text == "" {
+		s.RedirectType, s.RedirectCode = "", 0
+	}
+}
+
+// setPersistence clears what only means something with the old kind, so that
+// changing the kind alone leaves a valid service.
+func setPersistence(s *farm.Service, v Value) {
+	s.Persistence = farm.Persistence(v.text)
+	if !needsSessionID(s.Persistence) {
+		s.SessionID = ""
+	}
+	if s.Persistence == farm.PersistNone {
+		s.TTL = 0
+	}
+}
+
+func needsSessionID(p farm.Persistence) bool {
+	return p == farm.PersistURL || p == farm.PersistCookie || p == farm.PersistHeader
+}
+
+func codes(numbers []int) []string {
+	out := make([]string, len(numbers))
+	for i, n := range numbers {
+		out[i] = strconv.Itoa(n)
+	}
+	return out
+}

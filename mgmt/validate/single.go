@@ -1,0 +1,67 @@
+package validate
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// AddBackend says whether a backend may be added to s: not while s has a
+// redirect, because its backends are not used then. path is s's own.
+func AddBackend(path string, s *farm.Service) error {
+	if s.Redirect == "" {
+		return nil
+	}
+	return &Error{path, "redirect", "redirect must be empty before a backend can be added: a service that redirects uses no backends"}
+}
+
+// LocalVIP says whether addr may be the VIP of a machine that has the local
+// addresses: one of them, any loopback address or the unspecified one.
+// It is asked when a farm is created, started or given another vip.
+func LocalVIP(addr netip.Addr, local []netip.Addr) error {
+	if addr.IsUnspecified() || addr.IsLoopback() || slices.Contains(local, addr) {
+		return nil
+	}
+	return &Error{"", "vip", fmt.Sprintf("vip must be an address of this machine, got %s: add it to an interface first", addr)}
+}
+
+// Warnings returns what is allowed but cannot do what it says: backends whose
+// priority can never be reached.
+func Warnings(cfg *farm.Config) []Error {
+	var out []Error
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		if f.HTTP == nil {
+			continue
+		}
+		for j := range f.HTTP.Services {
+			s := &f.HTTP.Services[j]
+			for k := range s.Backends {
+				if text := PriorityWarning(s, k); text != "" {
+					out = append(out, Error{BackendPath(f.Name, s.Name, k), "priority", text})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// PriorityWarning returns a text when the backend at position i of s can never
+// be used, "" otherwise. The level starts at 1 and grows by one for each
+// unusable backend below it, so a priority above the number of backends with a
+// lower one, plus one, is out of reach.
+func PriorityWarning(s *farm.Service, i int) string {
+	own := s.Backends[i].EffectivePriority()
+	lower := 0
+	for j := range s.Backends {
+		if s.Backends[j].EffectivePriority() < own {
+			lower++
+		}
+	}
+	if own <= lower+1 {
+		return ""
+	}
+	return fmt.Sprintf("priority %d will never be used: %d backends have a lower value, so at most %d is reached", own, lower, lower+1)
+}

@@ -1,0 +1,181 @@
+package validate
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Param is one line of the family's help body (api-reference, body shapes).
+type Param struct {
+	Name           string   `json:"name"`
+	Format         string   `json:"format,omitempty"`
+	PossibleValues []string `json:"possible_values,omitempty"`
+	// Interval is "1,9" for 1 to 9, "0," without an upper bound.
+	Interval string `json:"interval,omitempty"`
+	// Options holds "non_blank" and "required" where they apply.
+	Options     []string `json:"options,omitempty"`
+	Description string   `json:"description,omitempty"`
+}
+
+// field joins a rule with the place in a T its value lives in. A field without
+// set is for the caller of Decode to act on (an action, a position).
+type field[T any] struct {
+	rule
+	get func(*T) Value
+	set func(*T, Value)
+}
+
+// Table lists the fields one kind of body about a T may have, in the order in
+// which they are checked, set and written. Immutable.
+type Table[T any] struct{ fields []field[T] }
+
+// Values are the checked values of one body, by field name.
+type Values[T any] struct {
+	table  *Table[T]
+	values map[string]Value
+}
+
+// Decode checks a body: required fields first, then unknown names, then each
+// value; the first failure is returned as *Error whose Path is path. The
+// values are what encoding/json gives (with or without UseNumber). An empty
+// body is refused only when something is required; the API answers it with
+// Params instead.
+func (t *Table[T]) Decode(path string, body map[string]any) (Values[T], error) {
+	out := Values[T]{table: t, values: make(map[string]Value, len(body))}
+	for i := range t.fields {
+		r := &t.fields[i].rule
+		if _, sent := body[r.name]; r.required && !sent {
+			return out, r.errorf(path, "is required: it must be %s", r.allowed())
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(body)) {
+		if t.find(name) == nil {
+			return out, t.Unknown(path, name)
+		}
+	}
+	for i := range t.fields {
+		r := &t.fields[i].rule
+		raw, sent := body[r.name]
+		if !sent {
+			continue
+		}
+		v, err := r.parse(path, raw)
+		if err != nil {
+			return out, err
+		}
+		out.values[r.name] = v
+	}
+	return out, nil
+}
+
+// Unknown is the error for a name the table does not have, with a suggestion.
+func (t *Table[T]) Unknown(path, name string) *Error {
+	message := fmt.Sprintf("unknown field %s", show(name))
+	if near := Suggest(name, t.Names()); near != "" {
+		message += fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return &Error{Path: path, Field: name, Message: message + "; allowed are " + strings.Join(t.Names(), ", ")}
+}
+
+// Params returns the fields for the help body.
+func (t *Table[T]) Params() []Param {
+	out := make([]Param, len(t.fields))
+	for i := range t.fields {
+		out[i] = t.fields[i].param()
+	}
+	return out
+}
+
+// Names returns the field names in table order.
+func (t *Table[T]) Names() []string {
+	out := make([]string, len(t.fields))
+	for i := range t.fields {
+		out[i] = t.fields[i].name
+	}
+	return out
+}
+
+// Given yields what from sets itself, in table order: every required field and
+// each one that differs from what a new object has.
+func (t *Table[T]) Given(from *T) iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		for i := range t.fields {
+			f := &t.fields[i]
+			if f.get == nil {
+				continue
+			}
+			if v := f.get(from); (f.required || v != f.initial()) && !yield(f.name, v) {
+				return
+			}
+		}
+	}
+}
+
+// verify checks the values an object already has, unset ones excepted.
+func (t *Table[T]) verify(path string, of *T, yield func(Error) bool) bool {
+	for i := range t.fields {
+		f := &t.fields[i]
+		if f.get == nil {
+			continue
+		}
+		v := f.get(of)
+		if !f.required && v == f.initial() {
+			continue
+		}
+		if err := f.rule.verify(path, v); err != nil && !yield(*err) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *rule) initial() Value {
+	if r.unset.kind == kindNull {
+		return zeroValue(r.kind)
+	}
+	return r.unset
+}
+
+func (t *Table[T]) find(name string) *field[T] {
+	for i := range t.fields {
+		if t.fields[i].name == name {
+			return &t.fields[i]
+		}
+	}
+	return nil
+}
+
+// Len is the number of fields the body held.
+func (v Values[T]) Len() int { return len(v.values) }
+
+// Has reports whether the body held the field.
+func (v Values[T]) Has(name string) bool { _, ok := v.values[name]; return ok }
+
+// Get returns the value of a field; null when the body did not hold it.
+func (v Values[T]) Get(name string) Value { return v.values[name] }
+
+// Apply sets every value the body held in to, in table order, so that a
+// field whose rule depends on another one wins over what that one implies.
+func (v Values[T]) Apply(to *T) {
+	if v.table == nil {
+		return
+	}
+	for i := range v.table.fields {
+		f := &v.table.fields[i]
+		if value, ok := v.values[f.name]; ok && f.set != nil {
+			f.set(to, value)
+		}
+	}
+}
+
+// Sent returns what the body held in its normal form, for the answer's params.
+func (v Values[T]) Sent() map[string]any {
+	out := make(map[string]any, len(v.values))
+	for name, value := range v.values {
+		out[name] = value.Any()
+	}
+	return out
+}

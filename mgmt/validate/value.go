@@ -1,0 +1,147 @@
+package validate
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+type kind uint8
+
+const (
+	kindNull kind = iota // the body held null: the field goes back to unset
+	kindText
+	kindNumber
+	kindBool
+)
+
+// Value is one checked value of a body. The zero Value is null.
+type Value struct {
+	kind   kind
+	text   string
+	number int64
+	truth  bool
+}
+
+func textValue(s string) Value    { return Value{kind: kindText, text: s} }
+func numberValue(n int64) Value   { return Value{kind: kindNumber, number: n} }
+func boolValue(b bool) Value      { return Value{kind: kindBool, truth: b} }
+func zeroValue(k kind) Value      { return Value{kind: k} }
+func (v Value) isBlankText() bool { return v.kind == kindText && v.text == "" }
+
+// Null reports whether the body held null, or nothing at all.
+func (v Value) Null() bool { return v.kind == kindNull }
+
+// Text returns a text value, "" for every other kind.
+func (v Value) Text() string { return v.text }
+
+// Number returns a number, 0 for every other kind.
+func (v Value) Number() int64 { return v.number }
+
+// Bool returns a truth value, false for every other kind.
+func (v Value) Bool() bool { return v.truth }
+
+// Any returns the value as JSON bodies carry it: nil, string, int64 or, for a
+// truth value, the string "true" or "false" (the contract's spelling).
+func (v Value) Any() any {
+	switch v.kind {
+	case kindText:
+		return v.text
+	case kindNumber:
+		return v.number
+	case kindBool:
+		return strconv.FormatBool(v.truth)
+	}
+	return nil
+}
+
+// String returns the value as people write it.
+func (v Value) String() string {
+	if v.kind == kindNull {
+		return "null"
+	}
+	return fmt.Sprint(v.Any())
+}
+
+// ParseBool reads a truth value: a JSON boolean or the text "true" or "false".
+func ParseBool(raw any) (bool, bool) {
+	switch v := raw.(type) {
+	case bool:
+		return v, true
+	case string:
+		return v == "true", v == "true" || v == "false"
+	}
+	return false, false
+}
+
+// ParseNumber reads a whole number: a JSON number, or decimal digits as text.
+func ParseNumber(raw any) (int64, bool) {
+	switch v := raw.(type) {
+	case int:
+		return int64(v), true
+	case int64:
+		return v, true
+	case float64:
+		const exact = 1 << 53 // beyond it a float no longer names one whole number
+		if v != math.Trunc(v) || v < -exact || v > exact {
+			return 0, false
+		}
+		return int64(v), true
+	case json.Number:
+		return parseDigits(v.String())
+	case string:
+		return parseDigits(v)
+	}
+	return 0, false
+}
+
+func parseDigits(s string) (int64, bool) {
+	if strings.HasPrefix(s, "+") {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil
+}
+
+// parseText reads a text. Numbers count as the text they were written with,
+// because the family's clients send whole objects without caring.
+func parseText(raw any) (string, bool) {
+	switch v := raw.(type) {
+	case string:
+		return v, true
+	case json.Number:
+		return v.String(), true
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64), true
+	case int:
+		return strconv.Itoa(v), true
+	}
+	return "", false
+}
+
+// show writes a refused value into a message: quoted, on one line, bounded.
+func show(raw any) string {
+	const most = 64
+	var s string
+	switch v := raw.(type) {
+	case nil:
+		return "null"
+	case string:
+		if len(v) > most {
+			return fmt.Sprintf("%q… (%d bytes)", strings.ToValidUTF8(v[:most], "?"), len(v))
+		}
+		return strconv.Quote(v)
+	case map[string]any:
+		return "an object"
+	case []any:
+		return "a list"
+	default:
+		s = fmt.Sprint(v)
+	}
+	if len(s) > most {
+		return s[:most] + "…"
+	}
+	return s
+}
