@@ -1,0 +1,113 @@
+// Package farmstate derives what the outside sees of a farm and its backends:
+// one status word each, from the configuration, from what is known about the
+// backends' health, and from whether the engine serves the farm at all.
+//
+// Everything here is a pure function of its arguments and may be called from
+// any goroutine. The rules are those of the product family, first match wins:
+//
+//	1  not served (stopped, no engine, listener refused)   down
+//	2  served, but with an older configuration              needed restart
+//	3  no backend up                                        critical
+//	4  some up, at least one down                           problem
+//	5  some up, at least one in maintenance                 maintenance
+//	6  all up                                               up
+//
+// A service that only redirects counts as one backend that is up, and its
+// backends, which receive nothing, count as nothing.
+package farmstate
+
+import "github.com/sluicelb/sluice/core/farm"
+
+// Health answers what is known about the backend of that stable ID: up, down
+// or undefined. Maintenance is configuration and not its business.
+type Health func(backend uint32) farm.Status
+
+// Serving is what the engine says about one farm.
+type Serving struct {
+	// Running is true when the engine has the farm in its tables and listens.
+	Running bool
+	// Stale is true when it runs with an older configuration than the stored one.
+	Stale bool
+	// Problem says in one sentence why a farm that should run does not; empty
+	// when there is nothing to say.
+	Problem string
+}
+
+// Backend returns the status of one backend: maintenance as configured,
+// otherwise up, down or undefined as health says.
+func Backend(b *farm.Backend, health Health) farm.Status {
+	if b.Maintenance != farm.MaintenanceOff {
+		return farm.StatusMaintenance
+	}
+	switch s := health(b.ID); s {
+	case farm.StatusUp, farm.StatusDown:
+		return s
+	default:
+		return farm.StatusUndefined
+	}
+}
+
+// InStatistics returns the status as statistics show it: the initial undefined
+// one is left out, so the answer is empty for it.
+func InStatistics(s farm.Status) farm.Status {
+	if s == farm.StatusUndefined {
+		return ""
+	}
+	return s
+}
+
+// Counts says how many backends of a farm are in which state. A backend
+// nothing is known about is used, so it counts as up.
+type Counts struct {
+	Up, Down, Maintenance int
+}
+
+// Count counts the backends of the farm; a redirecting service is one up.
+func Count(f *farm.Farm, health Health) Counts {
+	var c Counts
+	if f.HTTP == nil {
+		return c
+	}
+	for i := range f.HTTP.Services {
+		c.service(&f.HTTP.Services[i], health)
+	}
+	return c
+}
+
+func (c *Counts) service(s *farm.Service, health Health) {
+	if s.Redirect != "" {
+		c.Up++
+		return
+	}
+	for i := range s.Backends {
+		switch Backend(&s.Backends[i], health) {
+		case farm.StatusDown:
+			c.Down++
+		case farm.StatusMaintenance:
+			c.Maintenance++
+		default:
+			c.Up++
+		}
+	}
+}
+
+// Farm returns the status of the farm.
+func Farm(f *farm.Farm, health Health, serving Serving) farm.Status {
+	if f.Stopped || !serving.Running {
+		return farm.StatusDown
+	}
+	if serving.Stale {
+		return farm.StatusNeededRestart
+	}
+	c := Count(f, health)
+	switch {
+	case c.Up == 0:
+		return farm.StatusCritical
+	case c.Down > 0:
+		return farm.StatusProblem
+	case c.Maintenance > 0:
+		return farm.StatusMaintenance
+	default:
+		return farm.StatusUp
+	}
+}

@@ -1,0 +1,111 @@
+package farmstate_test
+
+import (
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/farmstate"
+)
+
+// words builds a farm of one service from a word per backend; the health
+// function that comes with it says up and down as the words do.
+func words(states ...string) (*farm.Farm, farmstate.Health) {
+	f := &farm.Farm{Name: "shop", Profile: farm.ProfileHTTP, HTTP: farm.DefaultHTTP()}
+	f.HTTP.Services = []farm.Service{{ID: 1, Name: "main"}}
+	known := map[uint32]farm.Status{}
+	for i, word := range states {
+		id := uint32(i + 1)
+		b := farm.Backend{ID: id, Host: "10.0.0.1", Port: uint16(8000 + i)}
+		switch word {
+		case "drain", "cut":
+			b.Maintenance = farm.Maintenance(word)
+			known[id] = farm.StatusDown // health must not matter
+		default:
+			known[id] = farm.Status(word)
+		}
+		f.HTTP.Services[0].Backends = append(f.HTTP.Services[0].Backends, b)
+	}
+	return f, func(id uint32) farm.Status { return known[id] }
+}
+
+var running = farmstate.Serving{Running: true}
+
+func TestFarmStatusFollowsTheFirstMatchingRule(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		backends []string
+		serving  farmstate.Serving
+		stopped  bool
+		want     farm.Status
+	}{
+		{"stopped", []string{"up"}, running, true, farm.StatusDown},
+		{"not served", []string{"up"}, farmstate.Serving{Problem: "address in use"}, false, farm.StatusDown},
+		{"stopped before stale", []string{"up"}, farmstate.Serving{Running: true, Stale: true}, true, farm.StatusDown},
+		{"stale before critical", nil, farmstate.Serving{Running: true, Stale: true}, false, farm.StatusNeededRestart},
+		{"no backend", nil, running, false, farm.StatusCritical},
+		{"all down", []string{"down", "down"}, running, false, farm.StatusCritical},
+		{"all in maintenance", []string{"drain", "cut"}, running, false, farm.StatusCritical},
+		{"down and maintenance", []string{"down", "drain"}, running, false, farm.StatusCritical},
+		{"some down", []string{"up", "down"}, running, false, farm.StatusProblem},
+		{"down wins over maintenance", []string{"up", "drain", "down"}, running, false, farm.StatusProblem},
+		{"some in maintenance", []string{"up", "cut"}, running, false, farm.StatusMaintenance},
+		{"all up", []string{"up", "up"}, running, false, farm.StatusUp},
+		{"nothing known yet is used", []string{"undefined", ""}, running, false, farm.StatusUp},
+		{"nothing known and one down", []string{"undefined", "down"}, running, false, farm.StatusProblem},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f, health := words(c.backends...)
+			f.Stopped = c.stopped
+			if got := farmstate.Farm(f, health, c.serving); got != c.want {
+				t.Errorf("status %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestRedirectCountsAsOneBackendUp(t *testing.T) {
+	f, health := words("down", "down")
+	f.HTTP.Services[0].Redirect = "https://example.com"
+	if got := farmstate.Farm(f, health, running); got != farm.StatusUp {
+		t.Errorf("farm with only a redirect: %q, want up", got)
+	}
+	if got, want := farmstate.Count(f, health), (farmstate.Counts{Up: 1}); got != want {
+		t.Errorf("counts %+v, want %+v", got, want)
+	}
+}
+
+func TestRedirectDoesNotHideAnotherService(t *testing.T) {
+	f, health := words("down")
+	f.HTTP.Services = append(f.HTTP.Services, farm.Service{ID: 2, Name: "move", Redirect: "https://example.com"})
+	if got := farmstate.Farm(f, health, running); got != farm.StatusProblem {
+		t.Errorf("status %q, want problem", got)
+	}
+}
+
+func TestBackendStatus(t *testing.T) {
+	for word, want := range map[string]farm.Status{
+		"up": farm.StatusUp, "down": farm.StatusDown, "undefined": farm.StatusUndefined, "": farm.StatusUndefined,
+		"odd": farm.StatusUndefined, "drain": farm.StatusMaintenance, "cut": farm.StatusMaintenance,
+	} {
+		f, health := words(word)
+		if got := farmstate.Backend(&f.HTTP.Services[0].Backends[0], health); got != want {
+			t.Errorf("backend %q: status %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestStatisticsLeaveUndefinedOut(t *testing.T) {
+	if got := farmstate.InStatistics(farm.StatusUndefined); got != "" {
+		t.Errorf("undefined shows as %q, want nothing", got)
+	}
+	if got := farmstate.InStatistics(farm.StatusMaintenance); got != farm.StatusMaintenance {
+		t.Errorf("maintenance shows as %q", got)
+	}
+}
+
+func TestFarmOfAnotherProfileHasNoBackends(t *testing.T) {
+	f := &farm.Farm{Name: "odd"}
+	if got := farmstate.Farm(f, func(uint32) farm.Status { return farm.StatusUp }, running); got != farm.StatusCritical {
+		t.Errorf("status %q, want critical", got)
+	}
+}
