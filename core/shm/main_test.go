@@ -1,0 +1,72 @@
+package shm_test
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+)
+
+// TestMain fails the package when its tests leave a descriptor open.
+func TestMain(m *testing.M) {
+	// The runtime's own poller descriptors appear with the first socket.
+	if l, err := net.Listen("tcp", "127.0.0.1:0"); err == nil {
+		l.Close()
+	}
+	before := descriptors()
+	code := m.Run()
+	if after := descriptors(); code == 0 && after != before {
+		fmt.Fprintf(os.Stderr, "descriptors: %d before the tests, %d after\n", before, after)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func descriptors() int {
+	names, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		panic(err)
+	}
+	return len(names)
+}
+
+// pair returns the two ends of a unixpacket connection, closed with the test.
+func pair(t testing.TB) (a, b *net.UnixConn) {
+	t.Helper()
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conns := [2]*net.UnixConn{}
+	for i, fd := range fds {
+		f := os.NewFile(uintptr(fd), "socketpair")
+		c, err := net.FileConn(f)
+		f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		conns[i] = c.(*net.UnixConn)
+	}
+	return conns[0], conns[1]
+}
+
+// noLeak runs what and fails when it changed the number of open descriptors.
+func noLeak(t *testing.T, what func()) {
+	t.Helper()
+	before := descriptors()
+	what()
+	if after := descriptors(); after != before {
+		t.Errorf("descriptors: %d before, %d after", before, after)
+	}
+}
+
+func closing(t testing.TB, f *os.File, err error) *os.File {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}

@@ -1,0 +1,144 @@
+package shm
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// MaxMessage bounds one message in bytes. It fits the kernel's default
+	// socket buffer three times, so one message never waits for itself.
+	MaxMessage = 64 << 10
+	// MaxFiles bounds the descriptors with one message; the kernel's own limit
+	// is 253 (SCM_MAX_FD).
+	MaxFiles = 250
+)
+
+// Send sends msg as one message over a unixpacket connection, with a copy of
+// each file's descriptor. The caller keeps its files. It obeys the write
+// deadline of c. Errors: ErrEmpty, ErrTooLarge, else the kernel's (EPIPE when
+// the peer is gone); after an error nothing was sent.
+func Send(c *net.UnixConn, msg []byte, files ...*os.File) error {
+	switch {
+	case len(msg) == 0:
+		return fmt.Errorf("send message: %w", ErrEmpty)
+	case len(msg) > MaxMessage:
+		return fmt.Errorf("send message of %d bytes, at most %d are allowed: %w", len(msg), MaxMessage, ErrTooLarge)
+	case len(files) > MaxFiles:
+		return fmt.Errorf("send %d descriptors, at most %d are allowed: %w", len(files), MaxFiles, ErrTooLarge)
+	}
+	rights, err := rightsOf(files)
+	if err != nil {
+		return fmt.Errorf("send descriptors: %w", err)
+	}
+	n, _, err := c.WriteMsgUnix(msg, rights, nil)
+	runtime.KeepAlive(files) // their descriptors are in rights as bare numbers
+	if err != nil {
+		return fmt.Errorf("send message with %d descriptors: %w", len(files), err)
+	}
+	if n != len(msg) { // a unixpacket socket never splits; anything else does not belong here
+		return fmt.Errorf("send message: %d of %d bytes went out: %w", n, len(msg), ErrTruncated)
+	}
+	return nil
+}
+
+func rightsOf(files []*os.File) ([]byte, error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	fds := make([]int, len(files))
+	for i, f := range files {
+		err := control(f, func(fd int) error { fds[i] = fd; return nil })
+		if err != nil {
+			return nil, err
+		}
+	}
+	return unix.UnixRights(fds...), nil
+}
+
+// Receive reads one message into buf, which should have room for MaxMessage
+// bytes, and returns the descriptors that came with it, close-on-exec; the
+// caller closes them. It obeys the read deadline of c.
+//
+// Errors: io.EOF when the peer is gone, ErrTruncated when not everything
+// arrived, else the kernel's. With an error there are no files: what came was
+// closed. An empty message counts as end of file, with or without descriptors.
+func Receive(c *net.UnixConn, buf []byte) (n int, files []*os.File, err error) {
+	oob := make([]byte, unix.CmsgSpace(MaxFiles*4))
+	n, oobn, flags, _, err := c.ReadMsgUnix(buf, oob)
+	// Descriptors are installed whatever else went wrong, so they are taken
+	// out first and closed on every error.
+	files, parseErr := filesOf(oob[:oobn])
+	switch {
+	case errors.Is(err, io.EOF), err == nil && n == 0:
+		err = io.EOF
+	case err != nil:
+		err = fmt.Errorf("receive message: %w", err)
+	case flags&unix.MSG_TRUNC != 0:
+		err = fmt.Errorf("receive message into %d bytes: %w", len(buf), ErrTruncated)
+	case flags&unix.MSG_CTRUNC != 0:
+		err = fmt.Errorf("receive descriptors: more than %d came or the descriptor limit is reached: %w", MaxFiles, ErrTruncated)
+	case parseErr != nil:
+		err = fmt.Errorf("receive descriptors: %w", parseErr)
+	}
+	if err != nil {
+		closeAll(files)
+		return 0, nil, err
+	}
+	return n, files, nil
+}
+
+func filesOf(oob []byte) ([]*os.File, error) {
+	if len(oob) == 0 {
+		return nil, nil
+	}
+	messages, err := unix.ParseSocketControlMessage(oob)
+	if err != nil {
+		return nil, err
+	}
+	var files []*os.File
+	for i := range messages {
+		if messages[i].Header.Level != unix.SOL_SOCKET || messages[i].Header.Type != unix.SCM_RIGHTS {
+			continue
+		}
+		fds, err := unix.ParseUnixRights(&messages[i])
+		if err != nil {
+			return files, err
+		}
+		for _, fd := range fds {
+			files = append(files, os.NewFile(uintptr(fd), "received"))
+		}
+	}
+	return files, nil
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		f.Close()
+	}
+}
+
+// PeerUID returns who was at the other end when the connection was made, as
+// the kernel knows it (SO_PEERCRED); the peer cannot forge it. The pid may
+// have died, and been given to another process, since.
+func PeerUID(c *net.UnixConn) (uid uint32, pid int32, err error) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return 0, 0, fmt.Errorf("peer credentials: %w", err)
+	}
+	var cred *unix.Ucred
+	var inner error
+	err = raw.Control(func(fd uintptr) {
+		cred, inner = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	})
+	if err = errors.Join(err, inner); err != nil {
+		return 0, 0, fmt.Errorf("peer credentials: %w", err)
+	}
+	return cred.Uid, cred.Pid, nil
+}
