@@ -1,0 +1,22 @@
+//go:build !race
+
+package route_test
+
+import (
+	"testing"
+
+	"github.com/sluicelb/sluice/l7/route"
+)
+
+func TestMatchAllocatesNothing(t *testing.T) {
+	table := compile(t, append(hundred("www.%03d.example.com"),
+		route.Rule{Host: `[a-z]+\.b\.com`, URL: `/[a-z]+/x`}, route.Rule{Host: "z", URL: `\.png$`})...)
+	for _, c := range [][2]string{
+		{"www.099.example.com:80", "/service099/"}, {"q.b.com", "/q/x"}, {"z", "/a.png"}, {"\xff", "/"}, {"z", "/\xff"},
+	} {
+		host, target := []byte(c[0]), []byte(c[1])
+		if n := testing.AllocsPerRun(100, func() { table.Match(host, target) }); n != 0 {
+			t.Errorf("%q %q: %v allocations", host, target, n)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package route
+
+import (
+	"bytes"
+	"regexp/syntax"
+)
+
+// check is what is left to do after a trie led to a pattern. It is asked about
+// plain input only.
+type check struct {
+	kind kind
+	lit  []byte   // the sequence as bytes, when every element has one; else nil
+	seq  []set    // containing and suffix
+	need []byte   // expression: a substring that must be there, or nil
+	p    *pattern // expression
+}
+
+type kind uint8
+
+const (
+	containing kind = iota
+	suffix
+	expression
+)
+
+// placed is one sequence of a pattern, ready for a trie.
+type placed struct {
+	elems []set  // path from the root
+	exact bool   // the input must end there
+	check *check // nil when the path says it all
+}
+
+// place turns the sequences of a pattern into trie entries.
+func (p *pattern) place() []placed {
+	var out []placed
+	asked := false // the expression already runs for every input
+	for _, q := range p.seqs {
+		asked = asked || q.end == unsure && (q.floating || len(q.elems) == 0)
+	}
+	if asked {
+		out = append(out, placed{check: &check{kind: expression, need: p.need, p: p}})
+	}
+	for _, q := range p.seqs {
+		switch {
+		case q.end == unsure && asked:
+		case q.end == unsure:
+			out = append(out, placed{elems: q.elems, check: &check{kind: expression, p: p}})
+		case !q.floating:
+			out = append(out, placed{elems: q.elems, exact: q.end == ended})
+		case len(q.elems) == 0:
+			out = append(out, placed{})
+		default:
+			out = append(out, placed{check: search(q)})
+		}
+	}
+	return out
+}
+
+// search makes the check for a sequence that may start anywhere.
+func search(q seq) *check {
+	c := &check{kind: containing, seq: q.elems}
+	if q.end == ended {
+		c.kind = suffix
+	}
+	for _, s := range q.elems {
+		b, ok := s.single()
+		if !ok {
+			c.lit = nil
+			break
+		}
+		c.lit = append(c.lit, b)
+	}
+	return c
+}
+
+// ok decides about s; s[:bare] is tried too where the end matters.
+func (c *check) ok(s []byte, bare int) bool {
+	switch c.kind {
+	case containing:
+		return c.contained(s)
+	case suffix:
+		return c.ends(s) || bare < len(s) && c.ends(s[:bare])
+	}
+	return (c.need == nil || bytes.Contains(s, c.need)) && c.p.matches(s, bare)
+}
+
+func (c *check) contained(s []byte) bool {
+	if c.lit != nil {
+		return bytes.Contains(s, c.lit)
+	}
+	for ; len(s) >= len(c.seq); s = s[1:] {
+		if c.at(s) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *check) ends(s []byte) bool {
+	if c.lit != nil {
+		return bytes.HasSuffix(s, c.lit)
+	}
+	return len(s) >= len(c.seq) && c.at(s[len(s)-len(c.seq):])
+}
+
+// at compares the sequence with the beginning of s, which is long enough.
+func (c *check) at(s []byte) bool {
+	for i := range c.seq {
+		if !c.seq[i].has(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// needed returns a substring that every plain input matching re holds, as long
+// as it can be told easily; nil when there is none.
+func (p *pattern) needed(re *syntax.Regexp) []byte {
+	var best []byte
+	switch re.Op {
+	case syntax.OpLiteral:
+		return p.longestLiteral(re)
+	case syntax.OpConcat:
+		for _, sub := range re.Sub {
+			if n := p.needed(sub); len(n) > len(best) {
+				best = n
+			}
+		}
+	case syntax.OpCapture, syntax.OpPlus:
+		best = p.needed(re.Sub[0])
+	case syntax.OpRepeat:
+		if re.Min > 0 {
+			best = p.needed(re.Sub[0])
+		}
+	}
+	return best
+}
+
+// longestLiteral returns the longest run of runes that stand for one byte each.
+func (p *pattern) longestLiteral(re *syntax.Regexp) []byte {
+	var best, run []byte
+	for _, r := range re.Rune {
+		b, ok := p.runeSet(r, re.Flags&syntax.FoldCase != 0).single()
+		if !ok {
+			run = nil
+			continue
+		}
+		if run = append(run, b); len(run) > len(best) {
+			best = run
+		}
+	}
+	return best
+}

@@ -1,0 +1,42 @@
+package route
+
+import "fmt"
+
+// Reason tells how one rule fared.
+type Reason struct {
+	Rule int  // index into the compiled rules
+	Host bool // the host pattern matched
+	URL  bool // the URL pattern matched
+}
+
+// Matched reports whether the rule took the exchange.
+func (r Reason) Matched() bool { return r.Host && r.URL }
+
+// String says which part decided.
+func (r Reason) String() string {
+	switch {
+	case r.Matched():
+		return fmt.Sprintf("rule %d matches", r.Rule)
+	case r.Host:
+		return fmt.Sprintf("rule %d: the URL does not match", r.Rule)
+	case r.URL:
+		return fmt.Sprintf("rule %d: the host does not match", r.Rule)
+	}
+	return fmt.Sprintf("rule %d: neither host nor URL match", r.Rule)
+}
+
+// Explain returns every rule that was looked at, in order; only the last can
+// have matched, and it is the one Match returns. It runs the regular
+// expressions and allocates: for people, not for traffic.
+func (t *Table) Explain(host, target []byte) []Reason {
+	bare := bareLen(host)
+	var out []Reason
+	for i, r := range t.rules {
+		reason := Reason{Rule: i, Host: r.host.matches(host, bare), URL: r.url.matches(target, len(target))}
+		out = append(out, reason)
+		if reason.Matched() {
+			break
+		}
+	}
+	return out
+}

@@ -1,0 +1,141 @@
+package route_test
+
+import (
+	"bytes"
+	"regexp"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sluicelb/sluice/l7/route"
+)
+
+// naive evaluates the two regular expressions of every rule in order: what
+// Match must equal.
+func naive(rules []route.Rule, host, target []byte) int {
+	bare := regexp.MustCompile(`:[0-9]*\z`).ReplaceAll(host, nil)
+	for i, r := range rules {
+		h := regexp.MustCompile(`(?i)^(?:` + r.Host + `)`)
+		if (h.Match(host) || h.Match(bare)) && regexp.MustCompile(r.URL).Match(target) {
+			return i
+		}
+	}
+	return -1
+}
+
+func agree(t interface{ Fatalf(string, ...any) }, rules []route.Rule, table *route.Table, host, target []byte) {
+	want := naive(rules, host, target)
+	if got := table.Match(host, target); got != want {
+		t.Fatalf("rules %+q host %q target %q: Match %d, naive %d", rules, host, target, got, want)
+	}
+	reasons, last := table.Explain(host, target), -1
+	for i, r := range reasons {
+		if r.Rule != i || r.Matched() && i != len(reasons)-1 {
+			t.Fatalf("reasons %v are not the rules up to the match", reasons)
+		}
+		if r.Matched() {
+			last = i
+		}
+	}
+	if last != want || want < 0 && len(reasons) != len(rules) {
+		t.Fatalf("rules %+q host %q target %q: Explain %v, naive %d", rules, host, target, reasons, want)
+	}
+}
+
+// atoms are small enough that patterns and inputs meet often.
+var atoms = []string{
+	"a", "b", "k", "s", "/", ".", `\.`, ":", "8", "ab", "ba", "/a/", "A", "K", "é", "ſ", "\u212a", `\x{fffd}`, `\n`,
+	"[ab]", "[^a]", `\d`, `\w`, `\pL`, `[[:^alpha:]]`, `(?i:a/s)`, `(?s:.)`, `(?m:^)`, `(?m:$)`,
+}
+
+func genPattern() *rapid.Generator[string] {
+	atom := rapid.SampledFrom(atoms)
+	item := rapid.Custom(func(t *rapid.T) string {
+		s := atom.Draw(t, "atom")
+		switch rapid.IntRange(0, 11).Draw(t, "form") {
+		case 0:
+			return "(" + s + "|" + atom.Draw(t, "other") + ")"
+		case 1:
+			return "(?:" + s + ")?"
+		case 2:
+			return "(?:" + s + ")*"
+		case 3:
+			return "(?:" + s + ")+"
+		case 4:
+			return "(?:" + s + "){2,3}"
+		case 5:
+			return rapid.SampledFrom([]string{".*", ".+", ".*?", "^", "$", `\b`, `\z`, `\A`, "()", "(a|)", "(^|/)", "($|b)"}).Draw(t, "special")
+		}
+		return s
+	})
+	return rapid.Custom(func(t *rapid.T) string {
+		var p string
+		for _, s := range rapid.SliceOfN(item, 0, 5).Draw(t, "items") {
+			p += s
+		}
+		switch rapid.IntRange(0, 5).Draw(t, "frame") {
+		case 0:
+			return "^" + p
+		case 1:
+			return p + "$"
+		case 2:
+			return "^" + p + "$"
+		case 3:
+			return p + "|" + item.Draw(t, "or")
+		}
+		return p
+	})
+}
+
+func genInput() *rapid.Generator[[]byte] {
+	odd := rapid.SampledFrom([]string{"a", "b", "k", "s", "/", ".", ":", "8", "ab", "/a/", "A", "K", "é", "ſ", "\u212a", "\xff", "\n", "\x7f", " ", ":80", "aaaaaaa"})
+	even := rapid.SampledFrom([]string{"a", "b", "k", "s", "/", ".", ":", "8", "ab", "ba", "/a/", "aaaaaaaa"})
+	return rapid.Custom(func(t *rapid.T) []byte {
+		piece := odd
+		if rapid.IntRange(0, 3).Draw(t, "plain") > 0 {
+			piece = even
+		}
+		var b []byte
+		for _, s := range rapid.SliceOfN(piece, 0, 6).Draw(t, "pieces") {
+			b = append(b, s...)
+		}
+		return b
+	})
+}
+
+func TestMatchEqualsTheRegularExpressions(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rules := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) route.Rule {
+			return route.Rule{Host: genPattern().Draw(t, "host"), URL: genPattern().Draw(t, "url")}
+		}), 1, 5).Draw(t, "rules")
+		table, err := route.Compile(rules)
+		if err != nil {
+			t.Skip(err)
+		}
+		for range 8 {
+			agree(t, rules, table, genInput().Draw(t, "host"), genInput().Draw(t, "target"))
+		}
+	})
+}
+
+func FuzzCompileMatch(f *testing.F) {
+	f.Add(`www\.a\.com$`, `^/app/`, "www.a.com:80", "/app/x")
+	f.Add(`www.a.com`, `\.(png|gif)$`, "wwwxa.com", "/a.gif")
+	f.Add(`.*\.a\.com`, `^/u/[0-9]+/`, "x.a.com", "/u/1/")
+	f.Add(`a|b`, `(^|x)/y.+$`, "b", "x/yz")
+	f.Add(`(?-i:A)`, `(?i)^/APP`, "a", "/app")
+	f.Add(`\Qa.b`, `(?m)^x$`, "a.b", "y\nx")
+	f.Add(`\b[^a]{3}`, `(a*)*b`, "bbb", "aab")
+	f.Fuzz(func(t *testing.T, hostPattern, urlPattern, host, target string) {
+		rules := []route.Rule{{Host: hostPattern, URL: urlPattern}, {Host: "a", URL: urlPattern}, {Host: hostPattern, URL: "^/a"}}
+		table, err := route.Compile(rules)
+		if err != nil {
+			return
+		}
+		if _, err := regexp.Compile(`(?i)^(?:` + hostPattern + `)`); err != nil {
+			return // an open \Q: Compile closes it
+		}
+		agree(t, rules, table, []byte(host), []byte(target))
+		agree(t, rules, table, bytes.ToLower([]byte(host)), []byte(target))
+	})
+}

@@ -1,0 +1,126 @@
+package route
+
+import (
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+)
+
+// Limits of one pattern. A program of MaxProgram instructions takes about
+// 400 KB and bounds the work per input byte; hand-written rules stay far below.
+const (
+	// MaxPattern is the longest pattern in bytes.
+	MaxPattern = 4096
+	// MaxProgram is the largest compiled program in instructions, counted
+	// with repeats written out.
+	MaxProgram = 10_000
+	// maxRanges bounds the character ranges of all classes of a pattern:
+	// a few letters like \pL stand for hundreds of them.
+	maxRanges = 32_000
+)
+
+// pattern is one distinct host or URL pattern.
+type pattern struct {
+	re   *regexp.Regexp // defines what matches
+	tree *syntax.Regexp // the same, for reading its shape
+	host bool           // matched against hosts
+	seqs []seq          // its shape over plain input; any of them must match
+	need []byte         // a substring plain input must hold when re runs, or nil
+}
+
+// parseHost compiles a host pattern: anchored at the start, case ignored.
+func parseHost(text string) (*pattern, error) {
+	// Alone first, so that an unbalanced ")" cannot close our own group.
+	if err := limited(text); err != nil {
+		return nil, err
+	}
+	p, err := compile("(?i)^(?:" + text + ")")
+	if err != nil {
+		// The text is valid alone, so an open \Q swallowed our bracket.
+		p, err = compile("(?i)^(?:" + text + `\E)`)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.host = true
+	p.shape()
+	return p, nil
+}
+
+// parseURL compiles a URL pattern, searched anywhere.
+func parseURL(text string) (*pattern, error) {
+	if err := limited(text); err != nil {
+		return nil, err
+	}
+	p, err := compile(text)
+	if err != nil {
+		return nil, err
+	}
+	p.shape()
+	return p, nil
+}
+
+// compile makes the program of a text whose size was checked before.
+func compile(text string) (*pattern, error) {
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, explain(err)
+	}
+	re, err := regexp.Compile(text)
+	if err != nil {
+		return nil, explain(err)
+	}
+	return &pattern{re: re, tree: tree}, nil
+}
+
+// limited parses the text without compiling it and refuses what would take
+// too much memory or time.
+func limited(text string) error {
+	if len(text) > MaxPattern {
+		return fmt.Errorf("%w: %d bytes, at most %d are allowed", ErrTooLarge, len(text), MaxPattern)
+	}
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return explain(err)
+	}
+	if n := programSize(tree); n > MaxProgram {
+		return fmt.Errorf("%w: it needs more than %d steps; use smaller repeats", ErrTooLarge, MaxProgram)
+	}
+	if n := rangeCount(tree); n > maxRanges {
+		return fmt.Errorf("%w: its character classes hold %d ranges, at most %d are allowed", ErrTooLarge, n, maxRanges)
+	}
+	return nil
+}
+
+// programSize counts instructions with repeats written out, and stops caring
+// once the limit is passed (so nested repeats cannot overflow).
+func programSize(re *syntax.Regexp) int {
+	n := 1
+	if re.Op == syntax.OpLiteral {
+		n = len(re.Rune)
+	}
+	for _, sub := range re.Sub {
+		n += 1 + programSize(sub)
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= max(1, re.Min, re.Max)
+	}
+	return min(n, MaxProgram+1)
+}
+
+func rangeCount(re *syntax.Regexp) int {
+	n := 0
+	if re.Op == syntax.OpCharClass {
+		n = len(re.Rune) / 2
+	}
+	for _, sub := range re.Sub {
+		n += rangeCount(sub)
+	}
+	return n
+}
+
+// matches runs the defining regular expressions; host tells how far the bare
+// host (without port) reaches and is ignored for URL patterns.
+func (p *pattern) matches(s []byte, bare int) bool {
+	return p.re.Match(s) || p.host && bare < len(s) && p.re.Match(s[:bare])
+}

@@ -1,0 +1,167 @@
+package route_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/l7/route"
+)
+
+func compile(t testing.TB, rules ...route.Rule) *route.Table {
+	t.Helper()
+	table, err := route.Compile(rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+func TestFirstMatchingRuleInOrderWins(t *testing.T) {
+	table := compile(t,
+		route.Rule{Host: `www\.a\.com$`, URL: `^/x$`},
+		route.Rule{Host: `www\.a\.com`, URL: `^/app/`},
+		route.Rule{Host: `www.a.com`, URL: `\.(png|jpe?g)$`},
+		route.Rule{Host: `.*\.b\.com$`},
+		route.Rule{URL: `^/u/[0-9]+/edit`},
+		route.Rule{Host: `\[::1\]`},
+		route.Rule{Host: `port\.com:8080$`},
+		route.Rule{URL: `^/app/`},
+	)
+	for _, c := range []struct {
+		host, target string
+		want         int
+	}{
+		{"www.a.com", "/x", 0},
+		{"www.a.com:8080", "/x", 0},
+		{"www.a.com.evil", "/x", -1},
+		{"www.a.com", "/x?q", -1},
+		{"www.a.com", "/app/1", 1},
+		{"www.a.com.au", "/app/1", 1},
+		{"wwwxa-com", "/i/1.png", 2},
+		{"www.a.com", "/i/1.jpg", 2},
+		{"www.a.com", "/i/1.jpg?", -1},
+		{"x.b.com:1", "/", 3},
+		{"b.com", "/", -1},
+		{"q", "/u/17/edit", 4},
+		{"q", "/u/x/edit", -1},
+		{"[::1]:80", "/", 5},
+		{"port.com:8080", "/", 6},
+		{"port.com", "/", -1},
+		{"", "/app/", 7},
+		{"WWW.A.COM", "/x", 0},
+		{"www.a.com", "/x\xff", -1},
+		{"q", "/app/\xc3\xa9", 7},
+	} {
+		if got := table.Match([]byte(c.host), []byte(c.target)); got != c.want {
+			t.Errorf("Match(%q, %q) = %d, want %d", c.host, c.target, got, c.want)
+		}
+	}
+}
+
+func TestNoRulesMatchNothing(t *testing.T) {
+	if got := compile(t).Match([]byte("a"), []byte("/")); got != -1 {
+		t.Errorf("got %d", got)
+	}
+}
+
+func TestExplainNamesThePartThatDidNotMatch(t *testing.T) {
+	table := compile(t, route.Rule{Host: "a", URL: "^/x"}, route.Rule{Host: "b"}, route.Rule{}, route.Rule{})
+	var got []string
+	for _, r := range table.Explain([]byte("b"), []byte("/y")) {
+		got = append(got, r.String())
+	}
+	want := "rule 0: neither host nor URL match|rule 1 matches"
+	if s := strings.Join(got, "|"); s != want {
+		t.Errorf("got %s", s)
+	}
+}
+
+func TestErrorsNameRuleAndConstruct(t *testing.T) {
+	for _, c := range []struct {
+		rule route.Rule
+		says string
+		is   error
+	}{
+		{route.Rule{Host: `www(?!2)\.a`}, "rule 1: host pattern \"www(?!2)\\\\.a\": negative look-ahead", route.ErrNotRE2},
+		{route.Rule{URL: `(?=x)`}, "look-ahead (?=…)", route.ErrNotRE2},
+		{route.Rule{URL: `(?<=x)y`}, "look-behind", route.ErrNotRE2},
+		{route.Rule{URL: `(?<!x)y`}, "negative look-behind", route.ErrNotRE2},
+		{route.Rule{URL: `(?>x)y`}, "atomic group", route.ErrNotRE2},
+		{route.Rule{URL: `(a)\1`}, `back-reference \1`, route.ErrNotRE2},
+		{route.Rule{URL: `(?P<n>a)\k<n>`}, `back-reference \k`, route.ErrNotRE2},
+		{route.Rule{URL: `a++`}, `possessive repeat`, route.ErrNotRE2},
+		{route.Rule{URL: `a\Z`}, `end anchor \Z`, route.ErrNotRE2},
+		{route.Rule{URL: `a)|(b`}, "unexpected )", nil},
+		{route.Rule{Host: `a)|(b`}, "unexpected )", nil},
+		{route.Rule{URL: `[`}, "missing closing ]", nil},
+		{route.Rule{URL: strings.Repeat("a", route.MaxPattern+1)}, "4097 bytes", route.ErrTooLarge},
+		{route.Rule{URL: strings.Repeat(`a{1000}`, 11)}, "smaller repeats", route.ErrTooLarge},
+		{route.Rule{Host: strings.Repeat(`((.x.y){10}z){10}`, 40)}, "smaller repeats", route.ErrTooLarge},
+		{route.Rule{URL: `((a{100}){100})`}, "invalid repeat count", nil},
+		{route.Rule{URL: strings.Repeat(`\pL`, 1000)}, "ranges", route.ErrTooLarge},
+	} {
+		_, err := route.Compile([]route.Rule{{}, c.rule})
+		var e *route.Error
+		if !errors.As(err, &e) || e.Rule != 1 {
+			t.Errorf("%+v: got %v", c.rule, err)
+			continue
+		}
+		if !strings.Contains(err.Error(), c.says) {
+			t.Errorf("error %q does not say %q", err, c.says)
+		}
+		if c.is != nil && !errors.Is(err, c.is) {
+			t.Errorf("%v is not %v", err, c.is)
+		}
+		if route.CheckHost(c.rule.Host) == nil && route.CheckURL(c.rule.URL) == nil {
+			t.Errorf("%+v passes the checks", c.rule)
+		}
+	}
+}
+
+func TestQuotedHostWithoutEndIsAccepted(t *testing.T) {
+	table := compile(t, route.Rule{Host: `\Qwww.a.com`})
+	if table.Match([]byte("www.a.com"), nil) != 0 || table.Match([]byte("wwwxa.com"), nil) != -1 {
+		t.Error("the quoted text is not literal")
+	}
+}
+
+// hundred gives services with one host and one URL prefix each.
+func hundred(form string) []route.Rule {
+	rules := make([]route.Rule, 100)
+	for i := range rules {
+		rules[i] = route.Rule{Host: fmt.Sprintf(form, i), URL: fmt.Sprintf(`^/service%03d/`, i)}
+	}
+	return rules
+}
+
+func BenchmarkMatch(b *testing.B) {
+	shared := hundred("www.%03d.example.com")
+	regexes := hundred("www.%03d.example.com")
+	for i := range regexes {
+		shared[i].Host = "www.a.com"
+		regexes[i].URL = fmt.Sprintf(`^/service%03d/[a-z]+/[0-9]+`, i)
+	}
+	for _, c := range []struct {
+		name, host string
+		rules      []route.Rule
+	}{
+		{"one", "www.000.example.com:8080", hundred(`www.%03d.example.com`)[:1]},
+		{"hundred", "www.099.example.com:8080", hundred(`www.%03d.example.com`)},
+		{"hundredEscaped", "www.099.example.com:8080", hundred(`www\.%03d\.example\.com$`)},
+		{"hundredURLs", "www.a.com", shared},
+		{"hundredRegexes", "www.099.example.com:8080", regexes},
+	} {
+		table := compile(b, c.rules...)
+		host, target := []byte(c.host), []byte(fmt.Sprintf("/service%03d/items/4711?order=asc", len(c.rules)-1))
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if table.Match(host, target) != len(c.rules)-1 {
+					b.Fatal("wrong rule")
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,107 @@
+package route
+
+// Rule is what a service asks of an exchange. Empty patterns match everything.
+type Rule struct {
+	Host string // matched from the start of the host on, ignoring case
+	URL  string // searched in path and query
+}
+
+// Table is a compiled list of rules. It is immutable; the zero value is not
+// usable, Compile(nil) gives a table that matches nothing.
+type Table struct {
+	rules  []compiled
+	groups []group
+	hosts  *trie
+}
+
+// compiled is a rule as it was written: it decides about input that is not
+// plain, and in Explain.
+type compiled struct{ host, url *pattern }
+
+// group holds the rules that share one host pattern.
+type group struct {
+	first int32 // lowest of rules
+	rules []int32
+	urls  *trie
+}
+
+// Compile reads the rules in order. It refuses a pattern that does not parse,
+// that needs a backtracking engine, or that is over the limits; the error is
+// an *Error.
+func Compile(rules []Rule) (*Table, error) {
+	t := &Table{rules: make([]compiled, len(rules))}
+	c := compiler{table: t, hosts: map[string]*pattern{}, urls: map[string]*pattern{}}
+	for i, r := range rules {
+		var err error
+		if t.rules[i].host, err = c.pattern(c.hosts, r.Host, parseHost); err != nil {
+			return nil, &Error{Rule: i, Part: "host", Pattern: r.Host, Err: err}
+		}
+		if t.rules[i].url, err = c.pattern(c.urls, r.URL, parseURL); err != nil {
+			return nil, &Error{Rule: i, Part: "url", Pattern: r.URL, Err: err}
+		}
+	}
+	c.index()
+	return t, nil
+}
+
+// CheckHost tells what Compile would say about a host pattern.
+func CheckHost(pattern string) error {
+	if _, err := parseHost(pattern); err != nil {
+		return &Error{Part: "host", Pattern: pattern, Err: err}
+	}
+	return nil
+}
+
+// CheckURL tells what Compile would say about a URL pattern.
+func CheckURL(pattern string) error {
+	if _, err := parseURL(pattern); err != nil {
+		return &Error{Part: "url", Pattern: pattern, Err: err}
+	}
+	return nil
+}
+
+// compiler keeps what is needed while a table is made. Equal texts share one
+// pattern.
+type compiler struct {
+	table       *Table
+	hosts, urls map[string]*pattern
+}
+
+func (c *compiler) pattern(known map[string]*pattern, text string, parse func(string) (*pattern, error)) (*pattern, error) {
+	if p := known[text]; p != nil {
+		return p, nil
+	}
+	p, err := parse(text)
+	if err == nil {
+		known[text] = p
+	}
+	return p, err
+}
+
+// index sorts the rules into groups and builds the tries.
+func (c *compiler) index() {
+	t := c.table
+	number := map[*pattern]int32{}
+	var hosts branch
+	var urls []*branch
+	for i, r := range t.rules {
+		g, ok := number[r.host]
+		if !ok {
+			g = int32(len(t.groups))
+			number[r.host] = g
+			t.groups = append(t.groups, group{first: int32(i)})
+			urls = append(urls, &branch{})
+			for _, pl := range r.host.place() {
+				hosts.add(pl, g)
+			}
+		}
+		t.groups[g].rules = append(t.groups[g].rules, int32(i))
+		for _, pl := range r.url.place() {
+			urls[g].add(pl, int32(i))
+		}
+	}
+	for g, b := range urls {
+		t.groups[g].urls = b.freeze(true)
+	}
+	t.hosts = hosts.freeze(false)
+}
