@@ -1,0 +1,11 @@
+//go:build !amd64 && !arm64
+
+package harden
+
+// No filter was written for this architecture; Status shows it.
+const (
+	auditArch = 0
+	x32Bit    = 0
+)
+
+var denied []uint32

@@ -1,0 +1,89 @@
+package harden
+
+import (
+	"fmt"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// allThreads is a variable only so that its absence in cgo builds can be seen
+// in one place: it answers ENOTSUP there.
+var allThreads = syscall.AllThreadsSyscall
+
+// Engine closes the file system, exec, and everything else that carrying
+// traffic does not need, for all threads and for good. Call it when every
+// descriptor is at hand and before the first byte from the network is read.
+// An error means that the process must not go on; protection the kernel does
+// not offer is no error but shows in the Status.
+func Engine() (Status, error) {
+	if err := common(); err != nil {
+		return Status{}, err
+	}
+	var missing string
+	err := onOneThread(func() error {
+		if err := noNewPrivs(); err != nil {
+			return fmt.Errorf("giving up new privileges: %w", err)
+		}
+		var err error
+		if missing, err = restrictFiles(); err != nil {
+			return fmt.Errorf("closing the file system: %w", err)
+		}
+		return installFilter()
+	})
+	if err != nil {
+		return Status{}, err
+	}
+	s, err := Read()
+	if s.Landlock = landlockABI(); missing != "" {
+		s.Landlock, s.LandlockMissing = 0, missing
+	}
+	return s, err
+}
+
+// Manager prepares mgmt: it has no capabilities since its exec, loses the way
+// to new ones, and leaves no memory image behind when it dies.
+func Manager() (Status, error) { return plain() }
+
+// Helper prepares netd: what it may keep was decided by Keeper.
+func Helper() (Status, error) { return plain() }
+
+func plain() (Status, error) {
+	if err := common(); err != nil {
+		return Status{}, err
+	}
+	if err := onOneThread(noNewPrivs); err != nil {
+		return Status{}, fmt.Errorf("giving up new privileges: %w", err)
+	}
+	return Read()
+}
+
+// common is what every role does: no core dumps, because memory holds keys and
+// passwords, and as many descriptors as the system lets it have.
+func common() error {
+	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
+		return fmt.Errorf("forbidding core dumps: %w", err)
+	}
+	return RaiseFiles()
+}
+
+// RaiseFiles raises the limit of open files to the hard limit, and with the
+// right to do so the hard limit to a million or what the kernel allows.
+func RaiseFiles() error {
+	var l syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
+		return fmt.Errorf("reading the limit of open files: %w", err)
+	}
+	if most := kernelFiles(); most > l.Max {
+		// The syscall package must do this itself: it puts back for children
+		// the limit it found at start unless it was told of a new one.
+		if syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: most, Max: most}) == nil {
+			return nil
+		}
+	}
+	l.Cur = l.Max
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
+		return fmt.Errorf("raising the limit of open files: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package harden
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The filter allows by default and denies a list with EPERM: a list of what is
+// allowed would break with every release of the Go runtime. Calls that are
+// allowed whatever their arguments cost next to nothing, because the kernel
+// (from 5.11 on) computes a table of them when the filter is installed.
+//
+// A program sees this structure (linux/seccomp.h); arguments are 64-bit words,
+// of which the filter reads the low halves:
+//
+//	0   system call number (32 bit)
+//	4   architecture (32 bit)
+//	8   instruction pointer (64 bit)
+//	16  six arguments (64 bit each)
+const (
+	offNumber = 0
+	offArch   = 4
+	offArg0   = 16
+	offArg1   = 24
+)
+
+const (
+	retAllow = unix.SECCOMP_RET_ALLOW
+	retDeny  = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	// retAbsent makes callers of a newer call fall back to the older one.
+	retAbsent = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+)
+
+// Terminal ioctls that type into or paste to the operator's terminal, which
+// may be the engine's standard error.
+const (
+	tiocSTI   = 0x5412
+	tiocLinux = 0x541c
+)
+
+type program []unix.SockFilter
+
+func (p *program) add(code uint16, jt, jf uint8, k uint32) {
+	*p = append(*p, unix.SockFilter{Code: code, Jt: jt, Jf: jf, K: k})
+}
+
+func (p *program) load(offset uint32) { p.add(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, 0, 0, offset) }
+
+// jump continues with the next instruction when the comparison holds and
+// skips n instructions when it does not.
+func (p *program) jump(op uint16, k uint32, n uint8) {
+	p.add(unix.BPF_JMP|op|unix.BPF_K, 0, n, k)
+}
+
+func (p *program) answer(with uint32) { p.add(unix.BPF_RET|unix.BPF_K, 0, 0, with) }
+
+// on gives a fixed answer to one system call.
+func (p *program) on(number, with uint32) {
+	p.jump(unix.BPF_JEQ, number, 1)
+	p.answer(with)
+}
+
+// onlyArg allows a call only when the argument at offset is one of values.
+// The number is loaded again for the checks that follow.
+func (p *program) onlyArg(number, offset uint32, values ...uint32) {
+	p.jump(unix.BPF_JEQ, number, uint8(2+2*len(values)))
+	p.load(offset)
+	for _, v := range values {
+		p.jump(unix.BPF_JEQ, v, 1)
+		p.answer(retAllow)
+	}
+	p.answer(retDeny)
+}
+
+// neverArg denies a call when the argument at offset is one of values.
+func (p *program) neverArg(number, offset uint32, values ...uint32) {
+	p.jump(unix.BPF_JEQ, number, uint8(2+2*len(values)))
+	p.load(offset)
+	for _, v := range values {
+		p.jump(unix.BPF_JEQ, v, 1)
+		p.answer(retDeny)
+	}
+	p.answer(retAllow)
+}
+
+// onlyThreads allows clone for threads of this process and nothing else.
+func (p *program) onlyThreads(number uint32) {
+	p.jump(unix.BPF_JEQ, number, 4)
+	p.load(offArg0)
+	p.jump(unix.BPF_JSET, unix.CLONE_THREAD, 1)
+	p.answer(retAllow)
+	p.answer(retDeny)
+}
+
+// engineProgram builds the filter for the process pid.
+func engineProgram(pid int) program {
+	var p program
+	p.load(offArch)
+	// Another architecture's calls (32-bit ones on a 64-bit kernel) have other
+	// numbers: deny them all.
+	p.add(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, 1, 0, auditArch)
+	p.answer(retDeny)
+	p.load(offNumber)
+	if x32Bit != 0 {
+		p.jump(unix.BPF_JGE, x32Bit, 1)
+		p.answer(retDeny)
+	}
+	for _, n := range denied {
+		p.on(n, retDeny)
+	}
+	p.on(unix.SYS_CLONE3, retAbsent) // its flags are behind a pointer, out of reach
+	p.onlyThreads(unix.SYS_CLONE)
+	p.onlyArg(unix.SYS_SOCKET, offArg0, unix.AF_INET, unix.AF_INET6)
+	p.onlyArg(unix.SYS_KILL, offArg0, uint32(pid))
+	p.onlyArg(unix.SYS_TGKILL, offArg0, uint32(pid))
+	p.neverArg(unix.SYS_IOCTL, offArg1, tiocSTI, tiocLinux)
+	p.answer(retAllow)
+	return p
+}
+
+// installFilter puts all threads behind the filter. It needs no_new_privs on
+// the calling thread and spreads that too. A kernel without seccomp is no
+// error: Status tells.
+func installFilter() error {
+	if auditArch == 0 {
+		return nil
+	}
+	p := engineProgram(os.Getpid())
+	prog := unix.SockFprog{Len: uint16(len(p)), Filter: &p[0]}
+	thread, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
+		unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&prog)))
+	runtime.KeepAlive(p)
+	switch {
+	case errors.Is(errno, unix.ENOSYS), errors.Is(errno, unix.EINVAL):
+		return nil
+	case errno != 0:
+		return fmt.Errorf("installing the system call filter: %w", errno)
+	case thread != 0:
+		return fmt.Errorf("installing the system call filter: thread %d has one of its own", thread)
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package harden
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// Status is what protects a process right now, as the kernel reports it.
+type Status struct {
+	UID int `json:"uid"`
+	// Capabilities is the effective set, one bit for each number; Bounding
+	// what could be gained by exec.
+	Capabilities uint64 `json:"capabilities"`
+	Bounding     uint64 `json:"bounding"`
+	NoNewPrivs   bool   `json:"no_new_privs"`
+	Seccomp      bool   `json:"seccomp"`
+	// Landlock is the kernel's ABI version when the restriction is in force, 0
+	// when it is not; LandlockMissing then says why, empty where it is not
+	// asked for.
+	Landlock        int    `json:"landlock"`
+	LandlockMissing string `json:"landlock_missing,omitempty"`
+}
+
+// String is the short form for logs and tables.
+func (s Status) String() string {
+	parts := []string{"uid " + strconv.Itoa(s.UID)}
+	switch s.Capabilities {
+	case 0:
+		parts = append(parts, "no capabilities")
+	default:
+		parts = append(parts, fmt.Sprintf("capabilities %#x", s.Capabilities))
+	}
+	if s.NoNewPrivs {
+		parts = append(parts, "no new privileges")
+	}
+	if s.Landlock > 0 {
+		parts = append(parts, fmt.Sprintf("landlock (ABI %d)", s.Landlock))
+	} else if s.LandlockMissing != "" {
+		parts = append(parts, "no landlock: "+s.LandlockMissing)
+	}
+	if s.Seccomp {
+		parts = append(parts, "seccomp")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Read asks the kernel about the calling process, Landlock excepted: it can be
+// seen only by trying.
+func Read() (Status, error) {
+	// The descriptor was opened at start: the engine can open nothing later.
+	b := make([]byte, 8192)
+	n, err := statusFile.ReadAt(b, 0)
+	if n == 0 {
+		return Status{}, fmt.Errorf("reading /proc/self/status: %w", err)
+	}
+	s := Status{UID: os.Geteuid()}
+	for line := range strings.SplitSeq(string(b[:n]), "\n") {
+		name, value, _ := strings.Cut(line, ":")
+		if err := s.set(name, strings.TrimSpace(value)); err != nil {
+			return Status{}, fmt.Errorf("/proc/self/status: %s: %w", name, err)
+		}
+	}
+	return s, nil
+}
+
+func (s *Status) set(name, value string) (err error) {
+	switch name {
+	case "CapEff":
+		s.Capabilities, err = strconv.ParseUint(value, 16, 64)
+	case "CapBnd":
+		s.Bounding, err = strconv.ParseUint(value, 16, 64)
+	case "NoNewPrivs":
+		s.NoNewPrivs = value == "1"
+	case "Seccomp":
+		s.Seccomp = value == "2"
+	}
+	return err
+}
+
+// statusFile is opened with the program, before any file is out of reach.
+var statusFile, _ = os.Open("/proc/self/status")
+
+// kernelFiles is the highest limit of open files worth asking for; 0 when the
+// kernel does not say.
+func kernelFiles() uint64 {
+	b, err := os.ReadFile("/proc/sys/fs/nr_open")
+	if err != nil {
+		return 0
+	}
+	n, err := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return min(n, 1<<20)
+}
