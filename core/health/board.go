@@ -1,0 +1,125 @@
+package health
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// BoardSize is the size of a board in bytes (2 MiB, of which only the pages
+// of slots in use take memory).
+const BoardSize = int(unsafe.Sizeof(Board{}))
+
+// magic is "SLHEALTH" read as a number, with the layout version below it.
+const magic = 0x534c4845414c5448
+
+// layout grows whenever the meaning or place of a word in Board changes.
+const layout = 1
+
+// ErrBoard occurs when memory does not hold a board of this layout.
+var ErrBoard = errors.New("no status board")
+
+// Board is the status board. It is never made, only found in shared memory by
+// OpenBoard:
+//
+//	0        magic, layout, version of each writer
+//	64       slot 0 (unused), slot 1, … slot farm.MaxBackendID, 32 bytes each
+type Board struct {
+	magic  atomic.Uint64
+	layout atomic.Uint64
+	// Each writer counts for itself; the version is the sum.
+	passive  atomic.Uint64
+	guardian atomic.Uint64
+	_        [32]byte
+	slots    [farm.MaxBackendID + 1]Slot
+}
+
+// OpenBoard returns the board in mem, at least BoardSize bytes of shared
+// memory mapped for writing. Zeroed memory is an empty board. Anything else
+// than a board of this layout is refused with ErrBoard.
+func OpenBoard(mem []byte) (*Board, error) {
+	if len(mem) < BoardSize {
+		return nil, fmt.Errorf("%w: the memory has %d bytes, %d are needed", ErrBoard, len(mem), BoardSize)
+	}
+	p := unsafe.Pointer(&mem[0])
+	if uintptr(p)%8 != 0 {
+		return nil, fmt.Errorf("%w: the memory is not aligned to 8 bytes", ErrBoard)
+	}
+	b := (*Board)(p)
+	if b.magic.Load() == 0 { // new; the magic goes last, it vouches for the rest
+		b.layout.CompareAndSwap(0, layout)
+		b.magic.CompareAndSwap(0, magic)
+	}
+	if got := b.magic.Load(); got != magic {
+		return nil, fmt.Errorf("%w: it starts with %#x", ErrBoard, got)
+	}
+	if got := b.layout.Load(); got != layout {
+		return nil, fmt.Errorf("%w: its layout is %d, this program reads %d", ErrBoard, got, layout)
+	}
+	return b, nil
+}
+
+// Slot returns the slot of a backend ID, always the same one. Only the low 16
+// bits of id count; a checked configuration has no higher IDs.
+func (b *Board) Slot(id uint32) *Slot { return &b.slots[id&farm.MaxBackendID] }
+
+// Version grows with every change of any backend's usability. It may also grow
+// when a finding changed that the other writer's finding outweighs.
+func (b *Board) Version() uint64 { return b.passive.Load() + b.guardian.Load() }
+
+// SetPassive writes what an engine found in passing, and tells whether that
+// changed its finding. Of several loops that report at once, each change is
+// told to one. Any s but Up and Down counts as Undefined.
+func (b *Board) SetPassive(id uint32, s State, at time.Time) bool {
+	slot := b.Slot(id)
+	return set(&slot.passive, &slot.passiveAt, &slot.guardian, &b.passive, s, at)
+}
+
+// SetGuardian writes what mgmt found by probing, and tells whether that
+// changed its finding. Any s but Up and Down counts as Undefined.
+func (b *Board) SetGuardian(id uint32, s State, at time.Time) bool {
+	slot := b.Slot(id)
+	return set(&slot.guardian, &slot.guardianAt, &slot.passive, &b.guardian, s, at)
+}
+
+// set stores a finding. The order matters: a reader that sees the new version
+// must see the finding, so the count comes last; the other finding is read on
+// both sides of the store, so that of two writers whose changes together turn
+// the status, the later one dates it.
+func set(own *atomic.Uint32, ownAt *atomic.Int64, other *atomic.Uint32, version *atomic.Uint64, s State, at time.Time) bool {
+	s = s.known()
+	before := State(other.Load())
+	old := State(own.Swap(uint32(s)))
+	if old == s {
+		return false
+	}
+	if combine(old, before) != combine(s, State(other.Load())) {
+		ownAt.Store(at.UnixNano())
+	}
+	if (old == Down) != (s == Down) {
+		version.Add(1)
+	}
+	return true
+}
+
+// Adopt gives the slot of id to owner, a number that no two backends ever
+// share (0 is nobody). When it belonged to another one, which had the same ID
+// earlier, everything known is forgotten. To be called before a configuration
+// with the new owner is published.
+func (b *Board) Adopt(id uint32, owner uint64) {
+	s := b.Slot(id)
+	old := s.owner.Load()
+	if old == owner || !s.owner.CompareAndSwap(old, owner) {
+		return
+	}
+	passive, guardian := s.passive.Swap(0), s.guardian.Swap(0)
+	s.passiveAt.Store(0)
+	s.guardianAt.Store(0)
+	if State(passive) == Down || State(guardian) == Down {
+		b.passive.Add(1)
+	}
+}
