@@ -145,3 +145,6 @@ func show(raw any) string {
 	}
 	return s
 }
+
+// IsText reports whether the value is a text.
+func (v Value) IsText() bool { return v.kind == kindText }

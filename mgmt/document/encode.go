@@ -1,0 +1,183 @@
+package document
+
+import (
+	"bytes"
+	"encoding/json"
+	"iter"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// writer receives a configuration in document order. Objects are the items of
+// the list opened last.
+type writer interface {
+	open(list string, empty bool)
+	item()
+	field(name string, v validate.Value)
+	end()   // of an item
+	close() // of a list
+}
+
+// Encode writes the canonical YAML document: fields in the order of the
+// tables, what has its default left out. Decode gives back the same
+// configuration, IDs and resolved addresses of names excepted.
+func Encode(cfg *farm.Config) ([]byte, error) {
+	w := &yamlWriter{}
+	walk(cfg, w)
+	return w.out.Bytes(), nil
+}
+
+// EncodeJSON writes the same document as indented JSON.
+func EncodeJSON(cfg *farm.Config) ([]byte, error) {
+	w := &jsonWriter{}
+	w.out.WriteString("{")
+	walk(cfg, w)
+	w.out.WriteString("\n}\n")
+	return w.out.Bytes(), nil
+}
+
+// Equal reports whether both have the same document.
+func Equal(a, b *farm.Config) bool {
+	x, _ := Encode(a)
+	y, _ := Encode(b)
+	return bytes.Equal(x, y)
+}
+
+func walk(cfg *farm.Config, w writer) {
+	w.open("farms", len(cfg.Farms) == 0)
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		w.item()
+		fields(w, validate.FarmDocument.Given(f))
+		if f.HTTP != nil && len(f.HTTP.Services) > 0 {
+			w.open("services", false)
+			for j := range f.HTTP.Services {
+				walkService(&f.HTTP.Services[j], w)
+			}
+			w.close()
+		}
+		w.end()
+	}
+	w.close()
+}
+
+func walkService(s *farm.Service, w writer) {
+	w.item()
+	fields(w, validate.ServiceDocument.Given(s))
+	if len(s.Backends) > 0 {
+		w.open("backends", false)
+		for i := range s.Backends {
+			w.item()
+			fields(w, validate.BackendDocument.Given(&s.Backends[i]))
+			w.end()
+		}
+		w.close()
+	}
+	w.end()
+}
+
+func fields(w writer, given iter.Seq2[string, validate.Value]) {
+	for name, v := range given {
+		w.field(name, v)
+	}
+}
+
+// yamlWriter writes block style, two blanks per level.
+type yamlWriter struct {
+	out   bytes.Buffer
+	depth int  // of the fields being written
+	first bool // the next field is the first of its item
+}
+
+func (w *yamlWriter) open(name string, empty bool) {
+	w.key(name)
+	if empty {
+		w.out.WriteString(" []")
+	}
+	w.out.WriteByte('\n')
+	w.depth += 2
+}
+
+func (w *yamlWriter) item()  { w.first = true }
+func (w *yamlWriter) end()   { w.first = false }
+func (w *yamlWriter) close() { w.depth -= 2 }
+
+func (w *yamlWriter) field(name string, v validate.Value) {
+	w.key(name)
+	w.out.WriteByte(' ')
+	if v.IsText() {
+		w.out.WriteString(yamlText(v.Text(), strings.Repeat("  ", w.depth+1)))
+	} else {
+		w.out.WriteString(v.String())
+	}
+	w.out.WriteByte('\n')
+}
+
+func (w *yamlWriter) key(name string) {
+	indent := strings.Repeat("  ", w.depth)
+	if w.first {
+		indent = indent[2:] + "- "
+		w.first = false
+	}
+	w.out.WriteString(indent)
+	w.out.WriteString(name)
+	w.out.WriteByte(':')
+}
+
+// jsonWriter writes one field per line.
+type jsonWriter struct {
+	out   bytes.Buffer
+	depth int
+	more  bool // a comma is due before the next value
+}
+
+func (w *jsonWriter) line() {
+	if w.more {
+		w.out.WriteByte(',')
+	}
+	w.out.WriteByte('\n')
+	w.out.WriteString(strings.Repeat("  ", w.depth+1))
+	w.more = true
+}
+
+func (w *jsonWriter) open(name string, _ bool) {
+	w.line()
+	w.out.WriteString(`"` + name + `": [`)
+	w.depth++
+	w.more = false
+}
+
+func (w *jsonWriter) item() {
+	w.line()
+	w.out.WriteByte('{')
+	w.depth++
+	w.more = false
+}
+
+func (w *jsonWriter) end()   { w.finish('}') }
+func (w *jsonWriter) close() { w.finish(']') }
+
+func (w *jsonWriter) finish(bracket byte) {
+	w.depth--
+	if w.more {
+		w.more = false
+		w.line()
+	}
+	w.out.WriteByte(bracket)
+	w.more = true
+}
+
+func (w *jsonWriter) field(name string, v validate.Value) {
+	w.line()
+	w.out.WriteString(`"` + name + `": `)
+	if !v.IsText() {
+		w.out.WriteString(v.String())
+		return
+	}
+	enc := json.NewEncoder(&w.out)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v.Text()) // a text cannot fail
+	w.out.Truncate(w.out.Len() - 1)
+}

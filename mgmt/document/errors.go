@@ -1,0 +1,45 @@
+package document
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Error is one problem of a document and where it is.
+type Error struct {
+	Line, Column int // from 1; 0 when the place is not known
+	Err          error
+}
+
+// Error returns the place and the problem.
+func (e *Error) Error() string {
+	if e.Line == 0 {
+		return e.Err.Error()
+	}
+	return fmt.Sprintf("line %d, column %d: %v", e.Line, e.Column, e.Err)
+}
+
+// Unwrap returns the problem, often a *validate.Error.
+func (e *Error) Unwrap() error { return e.Err }
+
+// maxProblems bounds how many problems of one document are reported together.
+const maxProblems = 20
+
+// problems collects what is wrong with a document, in its order.
+type problems []error
+
+func (p *problems) add(n *node, err error) {
+	*p = append(*p, &Error{Line: n.line, Column: n.column, Err: err})
+}
+
+func (p *problems) addf(n *node, format string, args ...any) {
+	p.add(n, fmt.Errorf(format, args...))
+}
+
+func (p problems) err() error {
+	if len(p) > maxProblems {
+		more := len(p) - maxProblems
+		p = append(p[:maxProblems:maxProblems], fmt.Errorf("and %d more problems", more))
+	}
+	return errors.Join(p...)
+}

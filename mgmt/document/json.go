@@ -1,0 +1,107 @@
+package document
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+)
+
+// jsonReader reads a JSON document into nodes: JSON is nearly YAML, but its
+// files may be indented with tabs and its errors deserve their place.
+type jsonReader struct {
+	in    *json.Decoder
+	lines []int // offset of each line's first byte
+}
+
+func parseJSON(b []byte) (*node, error) {
+	r := &jsonReader{in: json.NewDecoder(bytes.NewReader(b)), lines: []int{0}}
+	r.in.UseNumber()
+	for i, c := range b {
+		if c == '\n' {
+			r.lines = append(r.lines, i+1)
+		}
+	}
+	root, err := r.value(0)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.in.Token(); !errors.Is(err, io.EOF) {
+		return nil, r.errorf("something follows the document")
+	}
+	return root, nil
+}
+
+func (r *jsonReader) value(depth int) (*node, error) {
+	t, err := r.in.Token()
+	if err != nil {
+		return nil, r.errorf("the JSON cannot be read: %v", err)
+	}
+	if depth > maxDepth {
+		return nil, r.errorf("the document nests deeper than %d levels", maxDepth)
+	}
+	n := r.here()
+	switch v := t.(type) {
+	case json.Delim:
+		if v == '{' {
+			return n, r.object(n, depth)
+		}
+		return n, r.array(n, depth)
+	case string:
+		n.kind, n.text = scalar, v
+	case json.Number:
+		n.kind, n.text = scalar, v.String()
+	case bool:
+		n.kind, n.text = scalar, fmt.Sprint(v)
+	}
+	return n, nil
+}
+
+func (r *jsonReader) object(n *node, depth int) error {
+	n.kind = mapping
+	for r.in.More() {
+		key, err := r.value(depth + 1) // the decoder accepts only strings here
+		if err != nil {
+			return err
+		}
+		value, err := r.value(depth + 1)
+		if err != nil {
+			return err
+		}
+		n.entries = append(n.entries, entry{key: key.text, at: key, value: value})
+	}
+	return r.end()
+}
+
+func (r *jsonReader) array(n *node, depth int) error {
+	n.kind = list
+	for r.in.More() {
+		item, err := r.value(depth + 1)
+		if err != nil {
+			return err
+		}
+		n.items = append(n.items, item)
+	}
+	return r.end()
+}
+
+func (r *jsonReader) end() error {
+	if _, err := r.in.Token(); err != nil {
+		return r.errorf("the JSON cannot be read: %v", err)
+	}
+	return nil
+}
+
+// here is the place right after the last token: its last byte.
+func (r *jsonReader) here() *node {
+	offset := max(0, int(r.in.InputOffset())-1)
+	line := sort.SearchInts(r.lines, offset+1) - 1
+	return &node{line: line + 1, column: offset - r.lines[line] + 1}
+}
+
+func (r *jsonReader) errorf(format string, args ...any) error {
+	n := r.here()
+	return &Error{Line: n.line, Column: n.column, Err: fmt.Errorf(format, args...)}
+}

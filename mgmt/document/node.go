@@ -1,0 +1,43 @@
+package document
+
+// node is one value of a document with its place, whatever syntax it came in.
+type node struct {
+	kind         nodeKind
+	line, column int
+	text         string  // of a scalar
+	entries      []entry // of a mapping, in document order
+	items        []*node // of a list
+}
+
+type entry struct {
+	key   string
+	at    *node // the key itself
+	value *node
+}
+
+type nodeKind uint8
+
+const (
+	null nodeKind = iota
+	scalar
+	mapping
+	list
+)
+
+// raw returns the value as mgmt/validate takes it. Numbers and truth values
+// stay text: the rule of the field says how to read it.
+func (n *node) raw() any {
+	switch n.kind {
+	case scalar:
+		return n.text
+	case mapping:
+		return map[string]any{}
+	case list:
+		return []any{}
+	}
+	return nil
+}
+
+func (k nodeKind) String() string {
+	return [...]string{"null", "a single value", "an object", "a list"}[k]
+}

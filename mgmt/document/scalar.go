@@ -1,0 +1,90 @@
+package document
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// plain texts need no quotes: they start with a letter or slash and hold
+// nothing YAML reads as its own.
+var plain = regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9_./%+~-]*(:[A-Za-z0-9_./%+~-]+)*$`)
+
+// words are read as something else than text by one YAML version or another.
+var words = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
+
+// yamlText writes a text so that it is read back byte for byte: plain where
+// that is safe, a literal block for several printable lines, else quoted.
+// indent is what the lines of a block start with.
+func yamlText(s, indent string) string {
+	if plain.MatchString(s) && !slices.Contains(words, strings.ToLower(s)) {
+		return s
+	}
+	if addr, err := netip.ParseAddr(s); err == nil && addr.Is4() {
+		return s
+	}
+	if isBlock(s) {
+		return yamlBlock(s, indent)
+	}
+	return yamlQuoted(s)
+}
+
+// isBlock says whether a literal block can hold s: several printable lines,
+// none of them blank or starting or ending with a blank, at most one newline
+// at the end.
+func isBlock(s string) bool {
+	body := strings.TrimSuffix(s, "\n")
+	if !strings.Contains(body, "\n") {
+		return false
+	}
+	for line := range strings.SplitSeq(body, "\n") {
+		if line == "" || strings.TrimSpace(line) != line || !isPrintable(line) {
+			return false
+		}
+	}
+	return true
+}
+
+func yamlBlock(s, indent string) string {
+	head := "|-"
+	if strings.HasSuffix(s, "\n") {
+		head, s = "|", s[:len(s)-1]
+	}
+	return head + "\n" + indent + strings.ReplaceAll(s, "\n", "\n"+indent)
+}
+
+func isPrintable(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
+}
+
+// yamlQuoted writes a double-quoted scalar (YAML 1.2, 5.7).
+func yamlQuoted(s string) string {
+	var out strings.Builder
+	out.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			out.WriteByte('\\')
+			out.WriteRune(r)
+		case r == '\n':
+			out.WriteString(`\n`)
+		case r == '\t':
+			out.WriteString(`\t`)
+		case r == '\r':
+			out.WriteString(`\r`)
+		case unicode.IsPrint(r):
+			out.WriteRune(r)
+		case r <= 0xff:
+			fmt.Fprintf(&out, `\x%02x`, r)
+		case r <= 0xffff:
+			fmt.Fprintf(&out, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&out, `\U%08x`, r)
+		}
+	}
+	out.WriteByte('"')
+	return out.String()
+}
