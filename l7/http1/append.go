@@ -1,5 +1,10 @@
 package http1
 
+import (
+	"bytes"
+	"strconv"
+)
+
 // Forward is what the proxy adds to a request it sends on.
 type Forward struct {
 	ClientIP []byte // text of the client's address without port; IPv6 without brackets
@@ -12,7 +17,136 @@ type Forward struct {
 // AppendRequest appends the head that a backend gets: "METHOD path HTTP/1.1",
 // Host, the fields that are not dropped in their order and spelling, what f
 // adds, and the framing. The bytes r was parsed from must still be there.
-func AppendRequest(dst []byte, r *Request, f *Forward) []byte { return dst }
+func AppendRequest(dst []byte, r *Request, f *Forward) []byte {
+	b := r.Buf
+	first := 0
+	if r.asIs() && f.Host == nil {
+		// The request line and the Host that follows it are canonical: they
+		// are part of the first run of copied bytes.
+		dst = r.appendKept(dst, r.Method.Off, 1)
+	} else {
+		dst = append(dst, r.Method.Of(b)...)
+		dst = append(dst, ' ')
+		dst = append(dst, r.Path...)
+		dst = append(dst, " HTTP/1.1\r\nHost: "...)
+		if f.Host != nil {
+			dst = append(dst, f.Host...)
+		} else {
+			dst = append(dst, r.Host...)
+		}
+		dst = append(dst, "\r\n"...)
+		dst = r.appendKept(dst, noRun, first)
+	}
+	dst = appendIdentity(dst, r.Host, f)
+	dst = r.appendFraming(dst)
+	if r.Upgrade || r.TETrailers || f.Close {
+		dst = appendConnection(dst, r.Upgrade, r.TETrailers, f.Close)
+	}
+	dst = append(dst, f.Extra...)
+	return append(dst, "\r\n"...)
+}
+
+// asIs reports whether the request line and the first field are, byte for byte,
+// what we would write: the usual case.
+func (r *Request) asIs() bool {
+	f := &r.Fields[0]
+	return r.simple && r.Minor == 1 && f.Known == KnownHost && r.NumFields > 0 &&
+		f.Value.Off == f.Name.End+2 && r.Buf[f.Name.End+1] == ' ' &&
+		len(r.Host) == f.Value.Len() && &r.Host[0] == &r.Buf[f.Value.Off] &&
+		r.Buf[f.Value.End] == '\r'
+}
+
+// appendIdentity writes who the client is.
+func appendIdentity(dst []byte, host []byte, f *Forward) []byte {
+	if len(f.ClientIP) > 0 {
+		dst = append(dst, "X-Forwarded-For: "...)
+		dst = append(dst, f.ClientIP...)
+		dst = append(dst, "\r\n"...)
+	}
+	dst = append(dst, "X-Forwarded-Proto: "...)
+	dst = append(dst, f.Proto...)
+	if len(host) > 0 {
+		dst = append(dst, "\r\nX-Forwarded-Host: "...)
+		dst = append(dst, host...)
+	}
+	// RFC 7239 section 6: addresses with colons are quoted, IPv6 is bracketed.
+	switch {
+	case len(f.ClientIP) == 0:
+		dst = append(dst, "\r\nForwarded: for=unknown;"...)
+	case bytes.IndexByte(f.ClientIP, ':') >= 0:
+		dst = append(dst, "\r\nForwarded: for=\"["...)
+		dst = append(dst, f.ClientIP...)
+		dst = append(dst, "]\";"...)
+	default:
+		dst = append(dst, "\r\nForwarded: for="...)
+		dst = append(dst, f.ClientIP...)
+		dst = append(dst, ';')
+	}
+	if len(host) > 0 {
+		dst = append(dst, "host=\""...)
+		dst = append(dst, host...)
+		dst = append(dst, "\";"...)
+	}
+	dst = append(dst, "proto="...)
+	dst = append(dst, f.Proto...)
+	return append(dst, "\r\n"...)
+}
+
+// appendFraming writes the one field that says where the body ends.
+func (h *Head) appendFraming(dst []byte) []byte {
+	if h.Chunked {
+		return append(dst, "Transfer-Encoding: chunked\r\n"...)
+	}
+	if h.ContentLength < 0 {
+		return dst
+	}
+	dst = append(dst, "Content-Length: "...)
+	dst = strconv.AppendInt(dst, h.ContentLength, 10)
+	return append(dst, "\r\n"...)
+}
+
+// appendConnection writes the Connection field with at least one option, and TE.
+func appendConnection(dst []byte, upgrade, te, closing bool) []byte {
+	if te {
+		dst = append(dst, "TE: trailers\r\n"...)
+	}
+	dst = append(dst, "Connection: "...)
+	if upgrade {
+		dst = append(dst, "upgrade, "...)
+	}
+	if te {
+		dst = append(dst, "TE, "...)
+	}
+	if closing {
+		dst = append(dst, "close, "...)
+	}
+	return append(dst[:len(dst)-2], "\r\n"...)
+}
+
+// noRun is not an offset.
+const noRun = ^uint32(0)
+
+// appendKept copies the lines of the fields from index i on that are not
+// dropped. Neighbours are copied together; a run of bytes to be copied that is
+// already open starts at run.
+func (h *Head) appendKept(dst []byte, run uint32, i int) []byte {
+	for ; i < h.NumFields; i++ {
+		f := &h.Fields[i]
+		switch {
+		case !f.Drop:
+			if run == noRun {
+				run = f.Name.Off
+			}
+		case run != noRun:
+			dst = append(dst, h.Buf[run:f.Name.Off]...)
+			run = noRun
+		}
+	}
+	if run != noRun {
+		dst = append(dst, h.Buf[run:h.Len-2]...)
+	}
+	return dst
+}
 
 // ResponseOptions is what the proxy changes in a response it sends on.
 type ResponseOptions struct {
@@ -27,16 +161,95 @@ type ResponseOptions struct {
 
 // AppendResponse appends the head the client gets: the status line as
 // HTTP/1.1, the fields that are not dropped, what o adds, and the framing. 1xx
-// heads are written like all others; a 101 keeps its Upgrade.
-func AppendResponse(dst []byte, r *Response, o *ResponseOptions) []byte { return dst }
+// heads are written like all others; a 101 keeps its Upgrade. Framing that a
+// 1xx or 204 must not have is left out.
+func AppendResponse(dst []byte, r *Response, o *ResponseOptions) []byte {
+	run := uint32(0)
+	if r.Minor == 0 || r.bare {
+		dst = append(dst, "HTTP/1.1"...)
+		dst = append(dst, r.Buf[8:12]...)
+		dst = append(dst, ' ')
+		run = r.Reason.Off
+	}
+	if o.Location.b != nil || o.ContentLocation.b != nil {
+		dst = r.appendReplacing(dst, run, o)
+	} else {
+		dst = r.appendKept(dst, run, 0)
+	}
+	if r.Status >= 200 && r.Status != 204 && !(o.Unchunk && r.Chunked) {
+		dst = r.appendFraming(dst)
+	}
+	if upgrade := r.Upgrade || r.Status == 426 && r.have.has(KnownUpgrade); upgrade || o.Close || o.KeepAlive {
+		dst = appendResponseConnection(dst, upgrade, o)
+	}
+	dst = append(dst, o.Extra...)
+	return append(dst, "\r\n"...)
+}
 
-// Value is a field value that cannot break out of its line. The zero Value is empty.
+// appendResponseConnection writes the Connection field; Close outranks KeepAlive.
+func appendResponseConnection(dst []byte, upgrade bool, o *ResponseOptions) []byte {
+	if upgrade || o.Close {
+		return appendConnection(dst, upgrade, false, o.Close)
+	}
+	return append(dst, "Connection: keep-alive\r\n"...)
+}
+
+// appendReplacing is appendKept with the values of o in place of the backend's.
+func (r *Response) appendReplacing(dst []byte, run uint32, o *ResponseOptions) []byte {
+	for i := range r.Fields[:r.NumFields] {
+		f := &r.Fields[i]
+		var v Value
+		switch i {
+		case r.LocationIndex:
+			v = o.Location
+		case r.ContentLocationIndex:
+			v = o.ContentLocation
+		}
+		if !f.Drop && v.b == nil {
+			if run == noRun {
+				run = f.Name.Off
+			}
+			continue
+		}
+		if run != noRun {
+			dst = append(dst, r.Buf[run:f.Name.Off]...)
+			run = noRun
+		}
+		if !f.Drop {
+			dst = append(dst, f.Name.Of(r.Buf)...)
+			dst = append(dst, ": "...)
+			dst = append(dst, v.b...)
+			dst = append(dst, "\r\n"...)
+		}
+	}
+	if run != noRun {
+		dst = append(dst, r.Buf[run:r.Len-2]...)
+	}
+	return dst
+}
+
+// Value is a field value that cannot break out of its line. The zero Value
+// stands for no value.
 type Value struct{ b []byte }
 
 // CheckValue makes a Value of b, which is borrowed; false when b holds a
 // control byte other than a tab.
-func CheckValue(b []byte) (v Value, ok bool) { return Value{}, false }
+func CheckValue(b []byte) (v Value, ok bool) {
+	i := firstControl(b, 0)
+	for i < len(b) && b[i] == '\t' {
+		i = firstControl(b, i+1)
+	}
+	if i < len(b) {
+		return Value{}, false
+	}
+	return Value{b[:len(b):len(b)]}, true
+}
 
 // AppendField appends the line "name: value CRLF". The name is ours, so it is
 // trusted.
-func AppendField(dst []byte, name string, v Value) []byte { return dst }
+func AppendField(dst []byte, name string, v Value) []byte {
+	dst = append(dst, name...)
+	dst = append(dst, ": "...)
+	dst = append(dst, v.b...)
+	return append(dst, "\r\n"...)
+}

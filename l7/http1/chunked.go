@@ -1,30 +1,292 @@
 package http1
 
+// Limits of a chunked body.
+const (
+	maxChunkDigits    = 16       // hex digits of a chunk size
+	maxChunkExtension = 256      // bytes of extensions of one chunk
+	maxChunkWaste     = 16 << 10 // bytes of extensions beyond the bytes of data so far
+	maxTrailerBytes   = 8 << 10  // bytes of all trailer lines
+	trailerNameBytes  = 40       // enough of a name to recognise it
+)
+
 // Chunked follows the framing of one chunked body, whatever way its bytes are
-// cut. The zero value is ready and drops all trailers.
+// cut. The zero value is ready and drops all trailers. It allocates only to
+// keep trailers.
+//
+//	chunk   = size *extension CRLF data CRLF       the last one has size 0
+//	body    = *chunk last-chunk *trailer CRLF      and no data
 type Chunked struct {
-	done bool
+	remain uint64 // bytes of data still to come in this chunk
+	waste  int    // extension bytes not yet outweighed by data
+	state  chunkState
+	keep   bool // the caller wants trailers
+	digits uint8
+	extra  uint16 // extension bytes of this chunk
+
+	lines int   // trailer bytes so far
+	named uint8 // bytes in name
+	kinds uint8 // classes of the bytes of the trailer's name
+	taken bool  // the current trailer is kept
+	name  [trailerNameBytes]byte
+	kept  []byte // kept trailers
 }
+
+// chunkState is what the next byte has to be.
+type chunkState uint8
+
+const (
+	chunkSize    chunkState = iota // first digit of a size
+	chunkDigits                    // more digits, or what ends them
+	chunkBlank                     // blanks before an extension
+	chunkExt                       // extension
+	chunkSizeLF                    // LF of the size line
+	chunkData                      // data
+	chunkDataCR                    // CR after data
+	chunkDataLF                    // its LF
+	chunkTrailer                   // first byte of a trailer, or the final CR
+	chunkName                      // name of a trailer
+	chunkValue                     // value of a trailer
+	chunkValueLF                   // its LF
+	chunkEndLF                     // final LF
+	chunkDone
+)
 
 // Reset makes c ready for another body. With keep, trailers of the allow-list
 // are kept for Trailer.
-func (c *Chunked) Reset(keep bool) {}
+func (c *Chunked) Reset(keep bool) { *c = Chunked{keep: keep, kept: c.kept[:0]} }
 
 // Scan checks the next bytes of the body and cleans them in place: p[:in] was
 // consumed and p[:out] is to be sent. Chunk extensions and trailers are taken
 // out; without them in == out and nothing is copied. in is len(p) unless the
 // body ended. Errors are *Error and final.
-func (c *Chunked) Scan(p []byte) (in, out int, err error) { return 0, 0, nil }
+func (c *Chunked) Scan(p []byte) (in, out int, err error) { return c.run(p, false) }
 
 // Decode is Scan for a receiver that does not know chunks: p[:out] is content
 // only. A body is read by Scan or by Decode, not by both.
-func (c *Chunked) Decode(p []byte) (in, out int, err error) { return 0, 0, nil }
+func (c *Chunked) Decode(p []byte) (in, out int, err error) { return c.run(p, true) }
 
 // Done reports that the last CRLF of the body was consumed.
-func (c *Chunked) Done() bool { return c.done }
+func (c *Chunked) Done() bool { return c.state == chunkDone }
 
 // Trailer gives what has to be sent after the last p[:out] of Scan: kept
 // trailer lines and the final CRLF. It is empty unless Reset(true) was called,
 // the body is done and a trailer was kept; only then Scan leaves the final CRLF
-// out. Valid until Reset.
-func (c *Chunked) Trailer() []byte { return nil }
+// out. Valid until Reset. Of no use after Decode.
+func (c *Chunked) Trailer() []byte {
+	if c.state != chunkDone {
+		return nil
+	}
+	return c.kept
+}
+
+// run takes a stretch of data or one byte of framing per turn. What is to be
+// sent is collected in runs: p[from:i] is open, and is moved down to out only
+// when something before it was taken out.
+func (c *Chunked) run(p []byte, decode bool) (in, out int, err error) {
+	from, i := 0, 0
+	for i < len(p) && c.state != chunkDone {
+		send := true
+		n := 1
+		if c.state == chunkData {
+			if n = len(p) - i; c.remain < uint64(n) {
+				n = int(c.remain)
+			}
+			if c.remain -= uint64(n); c.remain == 0 {
+				c.state = chunkDataCR
+			}
+		} else {
+			if send, err = c.step(p[i]); err != nil {
+				break
+			}
+			send = send && !decode
+		}
+		if !send {
+			if from < i {
+				out += move(p, out, from, i)
+			}
+			from = i + n
+		}
+		i += n
+	}
+	if from < i {
+		out += move(p, out, from, i)
+	}
+	return i, out, err
+}
+
+// move brings p[from:to] to p[out:] and gives its length.
+func move(p []byte, out, from, to int) int {
+	if out == from {
+		return to - from
+	}
+	return copy(p[out:], p[from:to])
+}
+
+// step takes one byte of framing and reports whether it is part of the
+// cleaned body. It is a table in the shape of a switch.
+func (c *Chunked) step(b byte) (send bool, err error) {
+	switch c.state {
+	case chunkSize, chunkDigits:
+		return c.sizeByte(b)
+	case chunkBlank:
+		if b == ';' {
+			c.state = chunkExt
+		} else if b != ' ' && b != '\t' {
+			return false, ErrChunkSize
+		}
+		return false, c.wasted()
+	case chunkExt:
+		if b == '\r' {
+			c.state = chunkSizeLF
+			return true, nil
+		}
+		if b < 0x20 && b != '\t' || b == 0x7f {
+			return false, ErrChunkExtension
+		}
+		return false, c.wasted()
+	case chunkSizeLF:
+		if b != '\n' {
+			return false, ErrChunkSize
+		}
+		c.state = chunkTrailer
+		if c.remain > 0 {
+			c.state = chunkData
+		}
+		c.waste -= int(min(c.remain, uint64(c.waste)))
+		return true, nil
+	case chunkDataCR, chunkDataLF:
+		if c.state == chunkDataCR && b == '\r' {
+			c.state = chunkDataLF
+		} else if c.state == chunkDataLF && b == '\n' {
+			c.state = chunkSize
+		} else {
+			return false, ErrChunkEnd
+		}
+		return true, nil
+	}
+	return c.trailerByte(b)
+}
+
+// sizeByte takes a byte of a chunk size or the one after it.
+func (c *Chunked) sizeByte(b byte) (send bool, err error) {
+	if isHex(b) {
+		if c.state == chunkSize {
+			c.state, c.digits, c.extra = chunkDigits, 0, 0
+		}
+		// The sum of all sizes must stay a length: the top bit stays clear.
+		if c.digits++; c.digits > maxChunkDigits || c.remain >= 1<<59 {
+			return false, ErrChunkSize
+		}
+		c.remain = c.remain<<4 | uint64(unhex(b))
+		return true, nil
+	}
+	if c.state == chunkSize {
+		return false, ErrChunkSize
+	}
+	switch b {
+	case '\r':
+		c.state = chunkSizeLF
+		return true, nil
+	case ';':
+		c.state = chunkExt
+	case ' ', '\t':
+		c.state = chunkBlank
+	default:
+		return false, ErrChunkSize
+	}
+	return false, c.wasted()
+}
+
+// wasted counts a byte of an extension. A sender of tiny chunks with long
+// extensions makes us read much for little; data outweighs it.
+func (c *Chunked) wasted() error {
+	c.extra++
+	c.waste++
+	if c.extra > maxChunkExtension || c.waste > maxChunkWaste {
+		return ErrChunkExtension
+	}
+	return nil
+}
+
+// trailerByte takes a byte of the trailer section, the last CRLF included.
+func (c *Chunked) trailerByte(b byte) (send bool, err error) {
+	if c.lines++; c.lines > maxTrailerBytes {
+		return false, ErrTrailerTooLong
+	}
+	switch c.state {
+	case chunkTrailer:
+		if b == '\r' {
+			c.state = chunkEndLF
+			return len(c.kept) == 0, nil
+		}
+		c.named, c.kinds = 0, 0
+		c.state = chunkName
+		fallthrough
+	case chunkName:
+		return false, c.nameByte(b)
+	case chunkValue:
+		if b == '\r' {
+			c.state = chunkValueLF
+		} else if b < 0x20 && b != '\t' || b == 0x7f {
+			return false, ErrTrailer
+		}
+	case chunkValueLF:
+		if b != '\n' {
+			return false, ErrTrailer
+		}
+		c.state = chunkTrailer
+	case chunkEndLF:
+		if b != '\n' {
+			return false, ErrTrailer
+		}
+		c.state = chunkDone
+		if len(c.kept) == 0 {
+			return true, nil
+		}
+		c.kept = append(c.kept, "\r\n"...)
+		return false, nil
+	}
+	if c.taken {
+		c.kept = append(c.kept, b)
+	}
+	return false, nil
+}
+
+// nameByte takes a byte of a trailer's name, or the colon after it.
+func (c *Chunked) nameByte(b byte) error {
+	if t := token[b]; t != 0 {
+		c.kinds |= t
+		if c.named < trailerNameBytes {
+			c.name[c.named] = b
+			c.named++
+		}
+		return nil
+	}
+	if b != ':' || c.named == 0 {
+		return ErrTrailer
+	}
+	name := c.name[:c.named]
+	if forbiddenTrailer.has(recognise(name, c.kinds)) {
+		return ErrTrailerField
+	}
+	c.state = chunkValue
+	c.taken = c.keep && allowedTrailer(name)
+	if c.taken {
+		c.kept = append(append(c.kept, name...), ':')
+	}
+	return nil
+}
+
+// allowedTrailer is the list of trailers that may go on: they describe the
+// body just sent, so only the end of it can tell them.
+func allowedTrailer(name []byte) bool {
+	for _, n := range [...]string{
+		"etag", "digest", "content-digest", "repr-digest", "server-timing",
+		"grpc-status", "grpc-message", "grpc-status-details-bin",
+	} {
+		if foldIs(name, n) {
+			return true
+		}
+	}
+	return false
+}

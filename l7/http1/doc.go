@@ -34,7 +34,7 @@
 //     HTTP/1.1 and without Content-Length. Content-Length is at most 18 digits
 //     in a single field.
 //   - The request target and the Host have one canonical form, made here, which
-//     decides the route and is what the backend gets: see canonical.go.
+//     decides the route and is what the backend gets: see target.go and host.go.
 //   - An Expect other than 100-continue is answered 417.
 //   - Identity fields a client could forge (X-Forwarded-*, Forwarded, X-Real-IP,
 //     X-SSL-*) and hop-by-hop fields are never forwarded, nor are their twins

@@ -1,11 +1,11 @@
 package http1
 
 // Error is why a head or a body was refused. All values are the sentinels
-// below: compare with ==, never build one.
+// below: compare them with ==, never build one.
 type Error struct {
 	// Status is the answer to the client: 4xx or 5xx; 502 for whatever a
-	// backend did wrong. For a Chunked error it is 400; a caller reading from a
-	// backend answers 502 instead.
+	// backend did wrong. Errors that both sides can cause (fields, framing,
+	// chunks) carry 400; a caller that reads from a backend answers 502.
 	Status int
 	// Reason is a short fixed text for logs and counters.
 	Reason string
@@ -13,3 +13,60 @@ type Error struct {
 
 // Error implements error.
 func (e *Error) Error() string { return "http/1: " + e.Reason }
+
+// Errors of the request line.
+var (
+	ErrRequestLine    = &Error{400, "malformed request line"}
+	ErrMethodTooLong  = &Error{501, "method too long"}
+	ErrConnect        = &Error{405, "method CONNECT on a normal farm"}
+	ErrVersion        = &Error{400, "malformed protocol version"}
+	ErrVersionUnknown = &Error{505, "protocol version not supported"}
+	ErrTargetTooLong  = &Error{414, "request target too long"}
+	ErrTarget         = &Error{400, "malformed request target"}
+	ErrTargetByte     = &Error{400, "byte not allowed in request target"}
+	ErrTargetEscape   = &Error{400, "malformed percent escape in path"}
+	ErrTargetHidden   = &Error{400, "control byte, slash or backslash hidden by a percent escape"}
+	ErrTargetDouble   = &Error{400, "percent escape encoded twice"}
+	ErrTargetUTF8     = &Error{400, "invalid or overlong UTF-8 in path"}
+	ErrTargetDots     = &Error{400, "path climbs above the root"}
+	ErrTargetDotParam = &Error{400, "dot segment with parameters"}
+	ErrTargetHost     = &Error{400, "absolute target and Host disagree"}
+)
+
+// Errors of fields and framing.
+var (
+	ErrHeadTooLong    = &Error{431, "head too long"}
+	ErrTooManyFields  = &Error{431, "too many fields"}
+	ErrLineEnd        = &Error{400, "line does not end in CRLF"}
+	ErrFold           = &Error{400, "folded field line"}
+	ErrFieldName      = &Error{400, "malformed field name"}
+	ErrFieldValue     = &Error{400, "control byte in field value"}
+	ErrHostMissing    = &Error{400, "no Host"}
+	ErrHostRepeated   = &Error{400, "several Host fields"}
+	ErrHost           = &Error{400, "malformed Host"}
+	ErrLength         = &Error{400, "malformed Content-Length"}
+	ErrLengthRepeated = &Error{400, "several Content-Length fields"}
+	ErrCoding         = &Error{400, "Transfer-Encoding is not exactly chunked"}
+	ErrCodingVersion  = &Error{400, "Transfer-Encoding in HTTP/1.0"}
+	ErrCodingLength   = &Error{400, "Transfer-Encoding with Content-Length"}
+	ErrConnection     = &Error{400, "malformed Connection"}
+	ErrExpect         = &Error{417, "unknown expectation"}
+	ErrTraceBody      = &Error{400, "TRACE with a body"}
+)
+
+// Errors of responses.
+var (
+	ErrStatusLine     = &Error{502, "malformed status line"}
+	ErrStatusVersion  = &Error{502, "response in an unknown protocol version"}
+	ErrBodyNotAllowed = &Error{502, "body announced by a response that has none"}
+)
+
+// Errors of chunked bodies.
+var (
+	ErrChunkSize      = &Error{400, "malformed chunk size"}
+	ErrChunkExtension = &Error{400, "malformed or endless chunk extension"}
+	ErrChunkEnd       = &Error{400, "chunk does not end in CRLF"}
+	ErrTrailer        = &Error{400, "malformed trailer"}
+	ErrTrailerTooLong = &Error{400, "trailers too long"}
+	ErrTrailerField   = &Error{400, "trailer carries a framing or identity field"}
+)

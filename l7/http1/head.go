@@ -1,5 +1,7 @@
 package http1
 
+import "bytes"
+
 // Limits of a head. Each is checked before the bytes beyond it are looked at.
 const (
 	MaxFields = 128      // field lines; more are answered 431
@@ -7,6 +9,9 @@ const (
 	MaxTarget = 16 << 10 // bytes of a request target, raw and canonical; more are answered 414
 	MaxMethod = 32       // bytes of a method; more are answered 501
 	MaxHost   = 255      // bytes of a host name without its port
+
+	// maxLine is more than a request line can have without exceeding a limit.
+	maxLine = 2 + MaxMethod + 1 + MaxTarget + 1 + len("HTTP/1.1\r\n")
 )
 
 // Span is a range of the bytes of a head: b[Off:End].
@@ -29,16 +34,22 @@ type Field struct {
 // Head is what requests and responses have in common. Spans are offsets into
 // Buf; entries of Fields from NumFields on are stale.
 type Head struct {
-	Buf       []byte // the caller's buffer, borrowed; starts with the head
+	Buf       []byte // the bytes of the head, borrowed from the caller of Parse
 	Len       int    // bytes of the head with its blank line
-	Minor     uint8  // 0 or 1: HTTP/1.0 or HTTP/1.1
 	NumFields int
 	Fields    [MaxFields]Field
+	Minor     uint8 // 0 or 1: HTTP/1.0 or HTTP/1.1
 
 	ContentLength int64 // -1 when not given
 	Chunked       bool  // Transfer-Encoding: chunked
 	KeepAlive     bool  // the peer leaves its connection open after this exchange
 	Upgrade       bool  // see Request and Response
+
+	next int // start of the first line not parsed yet; 0: nothing is parsed
+	seen int // bytes that were there when the last Parse asked for more
+
+	have, twice mask             // known fields present, present more than once
+	first       [numKnown]uint16 // index of the first field of each kind in have
 }
 
 // Name gives the name of field i as the peer spelled it.
@@ -47,23 +58,56 @@ func (h *Head) Name(i int) []byte { return h.Fields[i].Name.Of(h.Buf) }
 // Value gives the value of field i without surrounding blanks.
 func (h *Head) Value(i int) []byte { return h.Fields[i].Value.Of(h.Buf) }
 
-// Find gives the index of the first field that is k, -1 when there is none.
+// Find gives the index of the first field that is k, -1 when there is none. It
+// takes constant time.
 func (h *Head) Find(k Known) int {
+	if h.have.has(k) {
+		return int(h.first[k])
+	}
+	return -1
+}
+
+// Lookup gives the index of the first field called name, which must be in
+// lower case, -1 when there is none. It compares every field: for names that
+// are not Known.
+func (h *Head) Lookup(name string) int {
 	for i := range h.Fields[:h.NumFields] {
-		if h.Fields[i].Known == k {
+		if n := h.Name(i); len(n) == len(name) && equalLower(n, name) {
 			return i
 		}
 	}
 	return -1
 }
 
-// Lookup gives the index of the first field called name, which must be in
-// lower case, -1 when there is none.
-func (h *Head) Lookup(name string) int { return -1 }
+func equalLower(b []byte, s string) bool {
+	for i, c := range b {
+		if lower(c) != s[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Reset forgets what is left of an incomplete head. It is needed only when a
+// head for which Parse answered 0, nil is given up for another connection's.
+func (h *Head) Reset() { h.next, h.seen = 0, 0 }
 
 // NeedMore reports that b cannot hold a whole head yet, given that Parse of
 // b[:seen] asked for more bytes. It looks only at b[seen:]: a caller that shares
 // one Request between connections keeps seen per connection and calls Parse
 // only when NeedMore is false, which keeps a head that comes byte by byte from
 // being read again and again. A Request that is not shared does this by itself.
-func NeedMore(b []byte, seen int) bool { return true }
+func NeedMore(b []byte, seen int) bool {
+	if seen < MaxMethod+1 || len(b) >= MaxHead || seen < maxLine && len(b) >= maxLine {
+		return false // garbage and limits are to be noticed at once
+	}
+	return bytes.IndexByte(b[seen:], '\n') < 0
+}
+
+// begin makes h ready for the first line of a head.
+func (h *Head) begin() {
+	h.NumFields = 0
+	h.have, h.twice = 0, 0
+	h.ContentLength = -1
+	h.Chunked, h.KeepAlive, h.Upgrade = false, false, false
+}

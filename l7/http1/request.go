@@ -1,10 +1,13 @@
 package http1
 
+import "encoding/binary"
+
 // Request is the head of a request. It is large: keep one per loop and reuse it.
 //
 // Upgrade means that the client asks for another protocol by Connection:
-// upgrade and a single Upgrade field, on HTTP/1.1 and without a body. Upgrades
-// to HTTP/2 or TLS are not offered: they would tunnel requests past us.
+// upgrade and one Upgrade field with one protocol, on HTTP/1.1 and without a
+// body. Upgrades to HTTP/2 or TLS are not offered: they would carry requests
+// past us.
 type Request struct {
 	Head
 
@@ -24,20 +27,237 @@ type Request struct {
 	Expect100  bool // the client waits for 100 before it sends the body
 	TETrailers bool // the client accepts trailers (TE: trailers, named by Connection)
 
-	scratch [MaxTarget]byte
+	simple bool // Target is canonical as it stands
+	path   [MaxTarget]byte
+	host   [maxAuthority]byte
+	other  [maxAuthority]byte // authority of an absolute target
 }
-
-// Reset forgets what is left of an incomplete head. It is needed only when a
-// Request that answered 0, nil goes on with another connection's bytes.
-func (r *Request) Reset() {}
 
 // Parse reads a request head from the start of b. It answers the number of
 // bytes of the head, or 0 and nil when b does not hold all of it: call it again
 // with the same bytes and more (b may have moved). Errors are *Error and final
 // for the connection. After a whole head or an error the next call starts a new
-// head. r.Buf aliases b afterwards.
-func (r *Request) Parse(b []byte) (n int, err error) { return 0, nil }
+// head. r.Buf aliases b afterwards; all other fields are valid only after a
+// whole head.
+func (r *Request) Parse(b []byte) (n int, err error) {
+	if r.seen > 0 && NeedMore(b, r.seen) {
+		r.seen = len(b)
+		return 0, nil
+	}
+	n, err = r.parse(b[:min(len(b), MaxHead)])
+	if n == 0 && err == nil {
+		if len(b) < MaxHead {
+			r.seen = len(b)
+			return 0, nil
+		}
+		err = ErrHeadTooLong
+	}
+	r.Reset()
+	return n, err
+}
+
+// parse is Parse within the limit of a head. Lines that were read stay read.
+func (r *Request) parse(b []byte) (int, error) {
+	i := r.next
+	if i == 0 {
+		r.begin()
+		var err error
+		if i, err = r.requestLine(b); i == 0 || err != nil {
+			return 0, err
+		}
+	}
+	n, err := r.parseFields(b, i, dropRequest)
+	if n == 0 || err != nil {
+		return 0, err
+	}
+	r.Buf, r.Len = b[:n], n
+	if err := r.finish(); err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// requestLine reads "METHOD SP target SP HTTP/1.x CRLF" and answers where the
+// next line starts, 0 when bytes are missing.
+func (r *Request) requestLine(b []byte) (int, error) {
+	i := 0
+	if len(b) > 0 && b[0] == '\r' { // one empty line left over by an old client
+		if len(b) < 2 {
+			return 0, nil
+		}
+		if b[1] != '\n' {
+			return 0, ErrLineEnd
+		}
+		i = 2
+	}
+	start := i
+	for i < len(b) && token[b[i]] != 0 {
+		if i-start == MaxMethod {
+			return 0, ErrMethodTooLong
+		}
+		i++
+	}
+	if i == len(b) {
+		return 0, nil
+	}
+	if b[i] != ' ' || i == start {
+		return 0, ErrRequestLine
+	}
+	r.Method = Span{uint32(start), uint32(i)}
+	i++
+	start = i
+	i, r.simple = targetEnd(b, i)
+	if i-start > MaxTarget {
+		return 0, ErrTargetTooLong
+	}
+	if i == len(b) {
+		return 0, nil
+	}
+	if b[i] != ' ' {
+		return 0, ErrTargetByte
+	}
+	if i == start {
+		return 0, ErrTarget
+	}
+	r.Target = Span{uint32(start), uint32(i)}
+	i++
+	const line = len("HTTP/1.1\r\n")
+	if len(b)-i < line || b[i+8] != '\r' || b[i+9] != '\n' {
+		return 0, versionError(b[i:])
+	}
+	switch binary.LittleEndian.Uint64(b[i:]) {
+	case http11:
+		r.Minor = 1
+	case http10:
+		r.Minor = 0
+	default:
+		return 0, versionError(b[i:])
+	}
+	return i + line, nil
+}
+
+// The two versions as little-endian numbers.
+const (
+	http1x = 'H' | 'T'<<8 | 'T'<<16 | 'P'<<24 | '/'<<32 | '1'<<40 | '.'<<48
+	http11 = http1x | '1'<<56
+	http10 = http1x | '0'<<56
+)
+
+// versionError says why b does not start with a version we speak and CRLF; nil
+// means that bytes are missing.
+func versionError(b []byte) error {
+	const form = "HTTP/0.0\r\n"
+	for i := 0; i < len(form) && i < len(b); i++ {
+		switch c := b[i]; {
+		case form[i] == '0' && '0' <= c && c <= '9', c == form[i]:
+		case i >= 8 && c == '\n', i == 9:
+			return ErrLineEnd
+		default:
+			return ErrVersion
+		}
+	}
+	if len(b) < len(form) {
+		return nil
+	}
+	return ErrVersionUnknown
+}
+
+// finish decides what the fields of a whole head mean.
+func (r *Request) finish() error {
+	r.Expect100, r.TETrailers = false, false
+	method := r.Method.Of(r.Buf)
+	r.Verb = verbOf(method)
+	if r.Verb == VerbOther && string(method) == "CONNECT" {
+		return ErrConnect
+	}
+	if err := r.framing(); err != nil {
+		return err
+	}
+	options, err := r.connection()
+	if err != nil {
+		return err
+	}
+	if err := r.findHost(); err != nil {
+		return err
+	}
+	if r.simple {
+		r.Path = r.Target.Of(r.Buf)
+	} else if err := r.canonical(); err != nil {
+		return err
+	}
+	const rare = 1<<KnownUpgrade | 1<<KnownExpect | 1<<KnownTE
+	if r.have&rare != 0 || r.Verb == VerbTRACE {
+		return r.finishRare(options)
+	}
+	return nil
+}
+
+// finishRare sees to Upgrade, Expect, TE and the method TRACE.
+func (r *Request) finishRare(options uint8) error {
+	body := r.Body() != BodyNone
+	if r.Verb == VerbTRACE && body {
+		return ErrTraceBody
+	}
+	if i := r.Find(KnownUpgrade); i >= 0 {
+		r.Upgrade = r.Minor == 1 && options&optUpgrade != 0 && !body &&
+			!r.twice.has(KnownUpgrade) && offered(r.Value(i))
+		r.Fields[i].Drop = !r.Upgrade
+	}
+	if i := r.Find(KnownTE); i >= 0 {
+		r.TETrailers = r.Minor == 1 && options&optTE != 0 && hasTrailers(r.Value(i))
+	}
+	if i := r.Find(KnownExpect); i >= 0 {
+		if r.Minor == 1 && (r.twice.has(KnownExpect) || !foldIsText(r.Value(i), "100-continue")) {
+			return ErrExpect
+		}
+		// To be ignored on HTTP/1.0; nothing to wait for without a body
+		// (RFC 9110 section 10.1.1). We send HTTP/1.1, so it must not go on.
+		r.Expect100 = r.Minor == 1 && body
+		for ; i < r.NumFields; i++ {
+			if r.Fields[i].Known == KnownExpect {
+				r.Fields[i].Drop = !r.Expect100
+			}
+		}
+	}
+	return nil
+}
+
+// offered reports whether the Upgrade value v is a single protocol we let
+// through. HTTP and TLS over the same connection would hide requests from us.
+func offered(v []byte) bool {
+	i := 0
+	for i < len(v) && token[v[i]] != 0 {
+		i++
+	}
+	if name := v[:i]; i == 0 || foldIs(name, "h2c") || foldIs(name, "h2") || foldIs(name, "http") || foldIs(name, "tls") {
+		return false
+	}
+	return i == len(v) || v[i] == '/' && isToken(v[i+1:])
+}
+
+// hasTrailers reports whether the TE value v lists trailers.
+func hasTrailers(v []byte) bool {
+	for len(v) > 0 {
+		i := 0
+		for i < len(v) && v[i] != ',' {
+			i++
+		}
+		if foldIs(trim(v[:i]), "trailers") {
+			return true
+		}
+		v = v[min(i+1, len(v)):]
+	}
+	return false
+}
 
 // Body says how the body of the request is framed: BodyNone, BodyLength
 // (ContentLength bytes, at least one) or BodyChunked.
-func (r *Request) Body() Body { return BodyNone }
+func (r *Request) Body() Body {
+	switch {
+	case r.Chunked:
+		return BodyChunked
+	case r.ContentLength > 0:
+		return BodyLength
+	}
+	return BodyNone
+}

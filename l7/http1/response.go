@@ -1,5 +1,7 @@
 package http1
 
+import "encoding/binary"
+
 // Response is the head of a response. Upgrade means status 101 with
 // Connection: upgrade and an Upgrade field. KeepAlive says what the head says;
 // a body that ends with the connection overrides it.
@@ -11,14 +13,131 @@ type Response struct {
 
 	LocationIndex        int // index of the first Location field, -1 when there is none
 	ContentLocationIndex int // the same for Content-Location
+
+	bare bool // no SP after the status
 }
 
-// Reset forgets what is left of an incomplete head; see Request.Reset.
-func (r *Response) Reset() {}
-
 // Parse reads a response head from the start of b, as Request.Parse does.
-// Every error has status 502.
-func (r *Response) Parse(b []byte) (n int, err error) { return 0, nil }
+// Errors are *Error, to be answered 502 whatever their Status says.
+func (r *Response) Parse(b []byte) (n int, err error) {
+	if r.seen > 0 && NeedMore(b, r.seen) {
+		r.seen = len(b)
+		return 0, nil
+	}
+	n, err = r.parse(b[:min(len(b), MaxHead)])
+	if n == 0 && err == nil {
+		if len(b) < MaxHead {
+			r.seen = len(b)
+			return 0, nil
+		}
+		err = ErrHeadTooLong
+	}
+	r.Reset()
+	return n, err
+}
+
+// parse is Parse within the limit of a head. Lines that were read stay read.
+func (r *Response) parse(b []byte) (int, error) {
+	i := r.next
+	if i == 0 {
+		r.begin()
+		var err error
+		if i, err = r.statusLine(b); i == 0 || err != nil {
+			return 0, err
+		}
+	}
+	n, err := r.parseFields(b, i, dropResponse)
+	if n == 0 || err != nil {
+		return 0, err
+	}
+	r.Buf, r.Len = b[:n], n
+	if err := r.finish(); err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// statusLine reads "HTTP/1.x SP 3DIGIT SP reason CRLF" and answers where the
+// next line starts, 0 when bytes are missing. A missing second SP is let pass
+// when the reason is missing too: many servers write that, and it has one
+// reading only.
+func (r *Response) statusLine(b []byte) (int, error) {
+	const start = len("HTTP/1.1 200")
+	if len(b) <= start {
+		return 0, statusError(b)
+	}
+	switch binary.LittleEndian.Uint64(b) {
+	case http11:
+		r.Minor = 1
+	case http10:
+		r.Minor = 0
+	default:
+		return 0, statusError(b)
+	}
+	c, d, u := b[9]-'0', b[10]-'0', b[11]-'0'
+	if b[8] != ' ' || c-1 > 4 || d > 9 || u > 9 {
+		return 0, ErrStatusLine
+	}
+	r.Status = int(c)*100 + int(d)*10 + int(u)
+	i := start
+	switch b[i] {
+	case ' ':
+		r.bare = false
+		i++
+	case '\r':
+		r.bare = true
+	default:
+		return 0, ErrStatusLine
+	}
+	reason := i
+	i = firstControl(b, i)
+	for i < len(b) && b[i] == '\t' {
+		i = firstControl(b, i+1)
+	}
+	if i+1 >= len(b) || b[i] != '\r' || b[i+1] != '\n' {
+		return 0, valueError(b, i)
+	}
+	r.Reason = Span{uint32(reason), uint32(i)}
+	return i + 2, nil
+}
+
+// statusError says why b does not start with a version we speak; nil means
+// that bytes are missing.
+func statusError(b []byte) error {
+	const form = "HTTP/0.0 "
+	for i := 0; i < len(form) && i < len(b); i++ {
+		if c := b[i]; c != form[i] && (form[i] != '0' || c < '0' || c > '9') {
+			return ErrStatusLine
+		}
+	}
+	if len(b) >= len(form) && b[5] != '1' || len(b) >= len(form) && b[7] > '1' {
+		return ErrStatusVersion
+	}
+	return nil
+}
+
+// finish decides what the fields of a whole head mean.
+func (r *Response) finish() error {
+	if err := r.framing(); err != nil {
+		return err
+	}
+	options, err := r.connection()
+	if err != nil {
+		return err
+	}
+	r.LocationIndex = r.Find(KnownLocation)
+	r.ContentLocationIndex = r.Find(KnownContentLocation)
+	if r.have.has(KnownUpgrade) && (r.Status == 101 || r.Status == 426) {
+		// 426 must name the protocols it wants, 101 the one it switched to.
+		for i := int(r.first[KnownUpgrade]); i < r.NumFields; i++ {
+			if r.Fields[i].Known == KnownUpgrade {
+				r.Fields[i].Drop = false
+			}
+		}
+		r.Upgrade = r.Status == 101 && r.Minor == 1 && options&optUpgrade != 0
+	}
+	return nil
+}
 
 // Body is how the end of a body is found.
 type Body uint8
@@ -34,4 +153,21 @@ const (
 // Body says how the body that follows is framed (RFC 9112 section 6.3); head
 // tells that the request was a HEAD. A 1xx or 204 that announces a body is an
 // error.
-func (r *Response) Body(head bool) (Body, error) { return BodyNone, nil }
+func (r *Response) Body(head bool) (Body, error) {
+	switch {
+	case r.Status < 200 || r.Status == 204:
+		if r.Chunked || r.ContentLength > 0 {
+			return BodyNone, ErrBodyNotAllowed
+		}
+		return BodyNone, nil
+	case head || r.Status == 304:
+		return BodyNone, nil
+	case r.Chunked:
+		return BodyChunked, nil
+	case r.ContentLength > 0:
+		return BodyLength, nil
+	case r.ContentLength == 0:
+		return BodyNone, nil
+	}
+	return BodyUntilClose, nil
+}

@@ -1,0 +1,130 @@
+package http1
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// Eight bytes are looked at with one load: bytes below a bound or equal to a
+// value get their high bit set by arithmetic that may also mark bytes above the
+// first hit, never below it, so the lowest mark is exact ("Bit Twiddling
+// Hacks", S. E. Anderson, hasless and haszero).
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// firstControl gives the index of the first byte of b[i:] that is a control
+// byte (below SP, or DEL), len(b) when there is none.
+func firstControl(b []byte, i int) int {
+	for ; i+8 <= len(b); i += 8 {
+		x := binary.LittleEndian.Uint64(b[i:])
+		d := x ^ ones*0x7f
+		if m := ((x-ones*0x20)&^x | (d-ones)&^d) & highs; m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+	}
+	for ; i < len(b); i++ {
+		if b[i] < 0x20 || b[i] == 0x7f {
+			return i
+		}
+	}
+	return i
+}
+
+// queryEnd gives the index of the first byte of b[i:] that cannot be in a
+// query: a control byte, SP, '#' or DEL; len(b) when there is none.
+func queryEnd(b []byte, i int) int {
+	for ; i+8 <= len(b); i += 8 {
+		x := binary.LittleEndian.Uint64(b[i:])
+		d := x ^ ones*0x7f
+		f := x ^ ones*'#'
+		if m := ((x-ones*0x21)&^x | (d-ones)&^d | (f-ones)&^f) & highs; m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+	}
+	for ; i < len(b); i++ {
+		if c := b[i]; c <= 0x20 || c == 0x7f || c == '#' {
+			return i
+		}
+	}
+	return i
+}
+
+// Classes of bytes in tokens (RFC 9110 section 5.6.2).
+const (
+	tokenPlain = 1 // letters, digits, '-'
+	tokenOdd   = 2 // the other characters of a token
+)
+
+// token classifies bytes; 0 is not in a token.
+var token = func() (t [256]uint8) {
+	for c := '0'; c <= '9'; c++ {
+		t[c] = tokenPlain
+	}
+	for c := 'a'; c <= 'z'; c++ {
+		t[c], t[c-0x20] = tokenPlain, tokenPlain
+	}
+	t['-'] = tokenPlain
+	for _, c := range "!#$%&'*+.^_`|~" {
+		t[c] = tokenOdd
+	}
+	return t
+}()
+
+// isToken reports whether b is a token.
+func isToken(b []byte) bool {
+	for _, c := range b {
+		if token[c] == 0 {
+			return false
+		}
+	}
+	return len(b) > 0
+}
+
+// foldIs reports whether b, which consists of token characters, is lower but
+// for its case. On token characters |0x20 maps only letters onto letters, and
+// nothing but '-' onto '-'.
+func foldIs(b []byte, lower string) bool {
+	if len(b) != len(lower) {
+		return false
+	}
+	for i := 0; i < len(b) && i < len(lower); i++ {
+		if b[i]|0x20 != lower[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// foldEqual reports whether the tokens a and b differ in case at most. '^' and
+// '~', '`' and '@' and the like differ in the same bit as the cases of letters.
+func foldEqual(a, b []byte) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if lower(a[i]) != lower(b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c | 0x20
+	}
+	return c
+}
+
+// trim cuts blanks off both ends of b.
+func trim(b []byte) []byte {
+	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
+		b = b[1:]
+	}
+	for len(b) > 0 && (b[len(b)-1] == ' ' || b[len(b)-1] == '\t') {
+		b = b[:len(b)-1]
+	}
+	return b
+}
