@@ -1,0 +1,150 @@
+package ctl
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/sluicelb/sluice/core/shm"
+)
+
+// callTimeout bounds a call whose context has no deadline of its own.
+const callTimeout = 5 * time.Second
+
+// Client asks netd. It connects on first use and again after netd was
+// restarted: the socket's listener belongs to the supervisor, so a call made
+// while netd is away waits in its backlog until the new netd answers or the
+// context ends. Any goroutine may call it; calls take turns.
+type Client struct {
+	path string
+	mu   sync.Mutex
+	conn *net.UnixConn
+	buf  []byte
+}
+
+// NewClient returns a client of the netd that listens on the unix socket path.
+func NewClient(path string) *Client { return &Client{path: path, buf: make([]byte, maxReply)} }
+
+// Open returns count listening sockets for the address, the same ones netd
+// handed out before if it still holds them. The caller owns the files. A
+// refusal is an *Error.
+func (c *Client) Open(ctx context.Context, addr netip.AddrPort, count int) ([]*os.File, error) {
+	_, files, err := c.call(ctx, Request{Op: OpOpen, Key: KeyTCP(addr), Network: "tcp", Address: addr.String(), Count: count})
+	if err != nil {
+		return nil, err
+	}
+	if len(files) != count {
+		closeFiles(files)
+		return nil, fmt.Errorf("netd: %d sockets asked for, %d received", count, len(files))
+	}
+	return files, nil
+}
+
+// Close makes netd let go of the address; it is no error if it does not hold it.
+func (c *Client) Close(ctx context.Context, addr netip.AddrPort) error {
+	_, files, err := c.call(ctx, Request{Op: OpClose, Key: KeyTCP(addr), Network: "tcp", Address: addr.String()})
+	closeFiles(files)
+	return err
+}
+
+// List returns the keys of all addresses netd holds, sorted.
+func (c *Client) List(ctx context.Context) ([]string, error) {
+	var keys []string
+	for from := ""; ; from = keys[len(keys)-1] {
+		reply, files, err := c.call(ctx, Request{Op: OpList, From: from})
+		closeFiles(files)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, reply.Keys...)
+		if !reply.More || len(reply.Keys) == 0 {
+			return keys, nil
+		}
+	}
+}
+
+// Hangup closes the connection; the next call opens a new one.
+func (c *Client) Hangup() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.hangup()
+}
+
+func (c *Client) hangup() {
+	if c.conn != nil {
+		_ = c.conn.Close()
+		c.conn = nil
+	}
+}
+
+// call sends one request. Every operation may be repeated safely, so a
+// connection that broke is replaced once.
+func (c *Client) call(ctx context.Context, r Request) (Reply, []*os.File, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	old := c.conn != nil
+	reply, files, err := c.try(ctx, r)
+	if err != nil && old && ctx.Err() == nil {
+		reply, files, err = c.try(ctx, r)
+	}
+	if err != nil {
+		return Reply{}, nil, fmt.Errorf("netd does not answer: %w", err)
+	}
+	if reply.Code != "" {
+		closeFiles(files)
+		return Reply{}, nil, &Error{Code: reply.Code, Text: reply.Error}
+	}
+	return reply, files, nil
+}
+
+// try makes one attempt; the connection is gone after an error.
+func (c *Client) try(ctx context.Context, r Request) (reply Reply, files []*os.File, err error) {
+	defer func() {
+		if err != nil {
+			closeFiles(files)
+			c.hangup()
+		}
+	}()
+	if c.conn == nil {
+		var d net.Dialer
+		conn, err := d.DialContext(ctx, "unixpacket", c.path)
+		if err != nil {
+			return reply, nil, err
+		}
+		c.conn = conn.(*net.UnixConn)
+	}
+	conn := c.conn
+	if deadline, ok := ctx.Deadline(); ok {
+		if err := conn.SetDeadline(deadline); err != nil {
+			return reply, nil, err
+		}
+	}
+	// A context that is cancelled before its deadline cuts the wait short.
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
+	b, err := json.Marshal(r)
+	if err != nil {
+		return reply, nil, err
+	}
+	if err := shm.Send(conn, b); err != nil {
+		return reply, nil, err
+	}
+	n, files, err := shm.Receive(conn, c.buf)
+	if err != nil {
+		return reply, files, err
+	}
+	err = json.Unmarshal(c.buf[:n], &reply)
+	return reply, files, err
+}
+
+func closeFiles(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close()
+	}
+}

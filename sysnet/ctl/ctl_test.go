@@ -1,0 +1,351 @@
+package ctl_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/sluicelb/sluice/core/shm"
+	"github.com/sluicelb/sluice/sysnet/ctl"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
+
+// serve starts a netd that lets uids ask (this process when none is given) and
+// returns the path of its socket.
+func serve(t *testing.T, uids ...uint32) string {
+	t.Helper()
+	if uids == nil {
+		uids = []uint32{uint32(os.Geteuid())}
+	}
+	path := filepath.Join(t.TempDir(), "netd.sock")
+	l, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: path, Net: "unixpacket"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- ctl.Serve(ctx, l, uids, quiet) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+	return path
+}
+
+func client(t *testing.T, path string) *ctl.Client {
+	t.Helper()
+	c := ctl.NewClient(path)
+	t.Cleanup(c.Hangup)
+	return c
+}
+
+func opened(t *testing.T, c *ctl.Client, addr netip.AddrPort, count int) []*os.File {
+	t.Helper()
+	files, err := c.Open(t.Context(), addr, count)
+	if err != nil {
+		t.Fatalf("opening %s: %v", addr, err)
+	}
+	t.Cleanup(func() {
+		for _, f := range files {
+			_ = f.Close()
+		}
+	})
+	return files
+}
+
+// freeAddr is a loopback address nobody listens on right now.
+func freeAddr(t *testing.T) netip.AddrPort {
+	t.Helper()
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).AddrPort()
+}
+
+func inode(t *testing.T, f *os.File) uint64 {
+	t.Helper()
+	st, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st.Sys().(*syscall.Stat_t).Ino
+}
+
+func TestOpenedSocketsAcceptConnections(t *testing.T) {
+	addr := freeAddr(t)
+	files := opened(t, client(t, serve(t)), addr, 1)
+	l, err := net.FileListener(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c, err := net.Dial("tcp", addr.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	in, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = in.Close()
+}
+
+func TestSameKeyGivesTheSameSockets(t *testing.T) {
+	path, addr := serve(t), freeAddr(t)
+	first := opened(t, client(t, path), addr, 2)
+	again := opened(t, client(t, path), addr, 2) // another connection, as after a restart of mgmt
+	for i := range first {
+		if inode(t, first[i]) != inode(t, again[i]) {
+			t.Errorf("socket %d is another one", i)
+		}
+	}
+	grown := opened(t, client(t, path), addr, 3)
+	if inode(t, grown[0]) != inode(t, first[0]) || inode(t, grown[2]) == inode(t, first[1]) {
+		t.Error("a group that grows must keep its sockets and add one")
+	}
+}
+
+func TestConnectionsWaitWhileNobodyAccepts(t *testing.T) {
+	path, addr := serve(t), freeAddr(t)
+	files := opened(t, client(t, path), addr, 1)
+	_ = files[0].Close() // the engine died
+	c, err := net.Dial("tcp", addr.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Write([]byte("queued")); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.FileListener(opened(t, client(t, path), addr, 1)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	in, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	b := make([]byte, 6)
+	if _, err := io.ReadFull(in, b); err != nil || string(b) != "queued" {
+		t.Errorf("got %q, %v", b, err)
+	}
+}
+
+func TestCloseLetsGoAndListTells(t *testing.T) {
+	c, addr := client(t, serve(t)), freeAddr(t)
+	files := opened(t, c, addr, 1)
+	keys, err := c.List(t.Context())
+	if err != nil || len(keys) != 1 || keys[0] != ctl.KeyTCP(addr) {
+		t.Fatalf("list: %v, %v; want %s", keys, err, ctl.KeyTCP(addr))
+	}
+	_ = files[0].Close()
+	if err := c.Close(t.Context(), addr); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(t.Context(), addr); err != nil {
+		t.Errorf("closing what is not open: %v", err)
+	}
+	if keys, _ := c.List(t.Context()); len(keys) != 0 {
+		t.Errorf("list after close: %v", keys)
+	}
+	if conn, err := net.Dial("tcp", addr.String()); err == nil {
+		_ = conn.Close()
+		t.Error("the address still takes connections")
+	}
+}
+
+// A foreign socket with SO_REUSEPORT of the same uid is the case the kernel
+// would let pass silently.
+func TestForeignListenerIsACollision(t *testing.T) {
+	for _, share := range []bool{false, true} {
+		lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+			var err error
+			_ = c.Control(func(fd uintptr) {
+				if share {
+					err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, 15 /* SO_REUSEPORT */, 1)
+				}
+			})
+			return err
+		}}
+		l, err := lc.Listen(t.Context(), "tcp4", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		addr := l.Addr().(*net.TCPAddr).AddrPort()
+		_, err = client(t, serve(t)).Open(t.Context(), addr, 2)
+		if !errors.Is(err, ctl.ErrInUse) || !strings.Contains(err.Error(), addr.String()) {
+			t.Errorf("shared %v: got %v, want ErrInUse that names %s", share, err, addr)
+		}
+	}
+}
+
+func TestOwnWildcardIsNoCollision(t *testing.T) {
+	c, addr := client(t, serve(t)), freeAddr(t)
+	any4 := netip.AddrPortFrom(netip.IPv4Unspecified(), addr.Port())
+	opened(t, c, any4, 2)
+	opened(t, c, addr, 2)
+}
+
+func TestForeignListenerBesideOwnWildcardIsACollision(t *testing.T) {
+	c, addr := client(t, serve(t)), freeAddr(t)
+	opened(t, c, addr, 1)
+	lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+		return c.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, 15, 1) })
+	}}
+	other := netip.AddrPortFrom(netip.MustParseAddr("127.0.0.2"), addr.Port())
+	l, err := lc.Listen(t.Context(), "tcp4", other.String())
+	if err != nil {
+		t.Skipf("no second loopback address here: %v", err)
+	}
+	defer l.Close()
+	any4 := netip.AddrPortFrom(netip.IPv4Unspecified(), addr.Port())
+	if _, err := c.Open(t.Context(), any4, 1); !errors.Is(err, ctl.ErrInUse) {
+		t.Errorf("got %v, want ErrInUse", err)
+	}
+}
+
+func TestAddressOfAnotherMachineIsNamed(t *testing.T) {
+	_, err := client(t, serve(t)).Open(t.Context(), netip.MustParseAddrPort("192.0.2.9:8080"), 1)
+	want := "cannot listen on 192.0.2.9:8080: no interface of this machine has the address 192.0.2.9"
+	if !errors.Is(err, ctl.ErrNotLocal) || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+func TestPrivilegedPortIsExplainedToAnOrdinaryUser(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("needs an ordinary user: root may bind every port")
+	}
+	_, err := client(t, serve(t)).Open(t.Context(), netip.MustParseAddrPort("127.0.0.1:81"), 1)
+	if !errors.Is(err, ctl.ErrNotPermitted) {
+		t.Errorf("got %v, want ErrNotPermitted", err)
+	}
+}
+
+func TestIPv6ListenerLeavesIPv4Alone(t *testing.T) {
+	l, err := net.Listen("tcp6", "[::1]:0")
+	if err != nil {
+		t.Skipf("no IPv6 here: %v", err)
+	}
+	port := l.Addr().(*net.TCPAddr).AddrPort().Port()
+	_ = l.Close()
+	c := client(t, serve(t))
+	opened(t, c, netip.AddrPortFrom(netip.IPv6Unspecified(), port), 1)
+	if conn, err := net.Dial("tcp", netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port).String()); err == nil {
+		_ = conn.Close()
+		t.Error("an IPv6 wildcard took an IPv4 connection")
+	}
+	conn, err := net.Dial("tcp", netip.AddrPortFrom(netip.IPv6Loopback(), port).String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.Close()
+}
+
+func TestStrangerIsTurnedAway(t *testing.T) {
+	c := client(t, serve(t, uint32(os.Geteuid())+1))
+	if _, err := c.List(t.Context()); err == nil {
+		t.Error("a uid that is not allowed got an answer")
+	}
+}
+
+func TestNonsenseIsAnsweredAndServiceGoesOn(t *testing.T) {
+	path := serve(t)
+	conn, err := net.Dial("unixpacket", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	buf := make([]byte, 1024)
+	for _, msg := range []string{"x", `{"op":"run"}`, `{"op":"open","count":1}`, `{"op":"list"} {}`} {
+		if _, err := conn.Write([]byte(msg)); err != nil {
+			t.Fatal(err)
+		}
+		n, err := conn.Read(buf)
+		if err != nil || !strings.Contains(string(buf[:n]), string(ctl.CodeInvalid)) {
+			t.Errorf("%s: %q, %v", msg, buf[:n], err)
+		}
+	}
+	if _, err := client(t, path).List(t.Context()); err != nil {
+		t.Errorf("after nonsense: %v", err)
+	}
+}
+
+func TestDescriptorsInARequestAreClosed(t *testing.T) {
+	path := serve(t)
+	conn, err := net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: path, Net: "unixpacket"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := shm.Send(conn, []byte(`{"op":"list"}`), w); err != nil {
+		t.Fatal(err)
+	}
+	_ = w.Close()
+	_ = r.SetReadDeadline(time.Now().Add(2 * time.Second))
+	if _, err := r.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("the write end is still open in netd: %v", err)
+	}
+}
+
+func TestClientFindsARestartedNetd(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "netd.sock")
+	l, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: path, Net: "unixpacket"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	start := func() (stop func()) { // the listening socket outlives each netd
+		f, err := l.File()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		dup, err := net.FileListener(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_ = ctl.Serve(ctx, dup.(*net.UnixListener), []uint32{uint32(os.Geteuid())}, quiet)
+		}()
+		return func() { cancel(); <-done }
+	}
+	stop := start()
+	c := client(t, path)
+	addr := freeAddr(t)
+	files := opened(t, c, addr, 1)
+	stop()
+	_ = files[0].Close()
+	time.AfterFunc(50*time.Millisecond, func() { t.Cleanup(start()) })
+	opened(t, c, addr, 1)
+}

@@ -1,0 +1,27 @@
+// Package ctl is the narrow contract between mgmt, which decides, and netd,
+// which alone may touch what the kernel guards: one request, one reply, both
+// small JSON messages on a unixpacket socket, descriptors attached to the
+// reply.
+//
+// # The way through it
+//
+// netd calls Serve with the socket it inherited and the uids that may ask;
+// everyone else is turned away before a byte is read. mgmt calls Dial and then
+// Open, Close and List. There are no other operations, no free text reaches
+// the kernel, and every field is checked against its range before it is used
+// (message.go), so a hostile mgmt can open listeners and nothing else.
+//
+// # What netd keeps
+//
+// netd keeps every socket it opened and hands out the same ones when asked for
+// the same key again: an engine that died and came back goes on with the
+// queued connections of its predecessor. The kernel groups SO_REUSEPORT
+// sockets by effective uid, so all sockets of one address are opened here and
+// never by the engine.
+//
+// # Goroutines
+//
+// Serve runs one goroutine per connection over one table with one lock;
+// opening sockets is rare and quick. A Client may be used by any goroutine,
+// its calls take turns.
+package ctl

@@ -1,0 +1,137 @@
+package ctl
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sluicelb/sluice/core/shm"
+)
+
+const (
+	// maxPeers bounds the connections served at one time; mgmt needs one.
+	maxPeers = 16
+	// replyTimeout bounds how long a peer may leave a reply unread.
+	replyTimeout = 5 * time.Second
+)
+
+// Serve answers requests from l until ctx ends, then closes l and every socket
+// it opened, and returns nil. It returns an error only if accepting fails for
+// good. Peers whose uid is not in allowed are closed unread. A message that is
+// not understood gets a reply with CodeInvalid; one that cannot even be
+// received ends that connection, never the server.
+func Serve(ctx context.Context, l *net.UnixListener, allowed []uint32, log *slog.Logger) error {
+	s := &server{table: newTable(), allowed: allowed, log: log, peers: make(chan struct{}, maxPeers)}
+	defer s.table.closeAll()
+	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
+	defer stop()
+	var served sync.WaitGroup
+	defer served.Wait()
+	for {
+		c, err := l.AcceptUnix()
+		if ctx.Err() != nil {
+			if err == nil {
+				_ = c.Close()
+			}
+			return nil
+		}
+		if err != nil {
+			if errors.Is(err, net.ErrClosed) {
+				return fmt.Errorf("netd socket: %w", err)
+			}
+			log.Warn("accept failed", "error", err)
+			time.Sleep(50 * time.Millisecond) // most likely no descriptor is left; spinning would not free one
+			continue
+		}
+		served.Go(func() { s.serve(ctx, c) })
+	}
+}
+
+type server struct {
+	table   *table
+	allowed []uint32
+	log     *slog.Logger
+	peers   chan struct{}
+}
+
+func (s *server) serve(ctx context.Context, c *net.UnixConn) {
+	defer c.Close()
+	select {
+	case s.peers <- struct{}{}:
+		defer func() { <-s.peers }()
+	default:
+		s.log.Warn("peer turned away: too many connections", "limit", maxPeers)
+		return
+	}
+	uid, pid, err := shm.PeerUID(c)
+	if err != nil || !slices.Contains(s.allowed, uid) {
+		s.log.Warn("peer turned away: not allowed to ask", "uid", uid, "pid", pid, "error", err)
+		return
+	}
+	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
+	buf := make([]byte, maxRequest+1)
+	for {
+		n, files, err := shm.Receive(c, buf)
+		for _, f := range files {
+			_ = f.Close() // no request carries descriptors
+		}
+		if err != nil {
+			if ctx.Err() == nil && !errors.Is(err, io.EOF) {
+				s.log.Warn("connection ended", "pid", pid, "error", err)
+			}
+			return
+		}
+		if err := s.answer(c, buf[:n]); err != nil {
+			s.log.Warn("reply not sent", "pid", pid, "error", err)
+			return
+		}
+	}
+}
+
+func (s *server) answer(c *net.UnixConn, msg []byte) error {
+	reply, files := s.handle(msg)
+	b, err := json.Marshal(reply)
+	if err != nil {
+		return fmt.Errorf("encoding the reply: %w", err)
+	}
+	if err := c.SetWriteDeadline(time.Now().Add(replyTimeout)); err != nil {
+		return err
+	}
+	return shm.Send(c, b, files...)
+}
+
+func (s *server) handle(msg []byte) (Reply, []*os.File) {
+	r, addr, err := parseRequest(msg)
+	if err != nil {
+		return failure(err), nil
+	}
+	switch r.Op {
+	case OpOpen:
+		files, err := s.table.open(addr, r.Count)
+		if err != nil {
+			s.log.Warn("open refused", "key", r.Key, "reason", err)
+			return failure(err), nil
+		}
+		s.log.Info("listening", "key", r.Key, "sockets", len(files))
+		return Reply{}, files
+	case OpClose:
+		s.table.close(addr)
+		s.log.Info("closed", "key", r.Key)
+		return Reply{}, nil
+	}
+	keys, more := s.table.list(r.From)
+	return Reply{Keys: keys, More: more}, nil
+}
+
+func failure(err error) Reply {
+	e := asRefusal(err)
+	return Reply{Code: e.Code, Error: e.Text}
+}
