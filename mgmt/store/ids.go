@@ -1,0 +1,135 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// The kinds of objects that have IDs; their names are the keys on disk.
+const (
+	farmKind = iota
+	serviceKind
+	backendKind
+	kinds
+)
+
+var (
+	kindNames = [kinds]string{"farm", "service", "backend"}
+	maxIDs    = [kinds]uint32{farm.MaxFarmID, math.MaxUint32, farm.MaxBackendID}
+)
+
+// cursors are the IDs given last, by kind. They only move forward and start
+// again at 1 after the highest, so a number comes back only after every other
+// one was used: who still holds an old one (a counter, a session) has time to
+// notice.
+type cursors [kinds]uint32
+
+func (c *cursors) load(meta *bolt.Bucket) error {
+	for kind, name := range kindNames {
+		value := meta.Get([]byte(name))
+		if value == nil {
+			continue
+		}
+		if len(value) != 4 || binary.BigEndian.Uint32(value) > maxIDs[kind] {
+			return fmt.Errorf("%w: the last ID of a %s is no number up to %d", ErrCorrupt, name, maxIDs[kind])
+		}
+		c[kind] = binary.BigEndian.Uint32(value)
+	}
+	return nil
+}
+
+func (c *cursors) save(meta *bolt.Bucket) error {
+	for kind, name := range kindNames {
+		if err := meta.Put([]byte(name), binary.BigEndian.AppendUint32(nil, c[kind])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// GiveIDs fills every zero ID of cfg with a number no object of cfg and of the
+// current configuration has. The numbers are not given again while the store
+// is open even when cfg is never committed; Commit makes that last.
+func (s *Store) GiveIDs(cfg *farm.Config) error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	live := liveIDs(cfg, s.current.Load().Config)
+	return eachID(cfg, func(kind int, id *uint32) error {
+		if *id != 0 {
+			return nil
+		}
+		var err error
+		*id, err = s.cursors.next(kind, live[kind])
+		return err
+	})
+}
+
+// next moves a cursor to the next number that is not live, and makes it live.
+func (c *cursors) next(kind int, live map[uint32]bool) (uint32, error) {
+	for range len(live) + 1 {
+		if c[kind] >= maxIDs[kind] {
+			c[kind] = 0
+		}
+		c[kind]++
+		if id := c[kind]; !live[id] {
+			live[id] = true
+			return id, nil
+		}
+	}
+	return 0, fmt.Errorf("no number is left for another %s: at most %d can exist", kindNames[kind], maxIDs[kind])
+}
+
+func liveIDs(configs ...*farm.Config) [kinds]map[uint32]bool {
+	live := [kinds]map[uint32]bool{{}, {}, {}}
+	for _, cfg := range configs {
+		_ = eachID(cfg, func(kind int, id *uint32) error {
+			if *id != 0 {
+				live[kind][*id] = true
+			}
+			return nil
+		})
+	}
+	return live
+}
+
+// eachID calls do for every ID; kind is one of the kinds.
+func eachID(cfg *farm.Config, do func(kind int, id *uint32) error) error {
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		if err := do(farmKind, &f.ID); err != nil {
+			return err
+		}
+		if f.HTTP == nil {
+			continue
+		}
+		for j := range f.HTTP.Services {
+			sv := &f.HTTP.Services[j]
+			if err := do(serviceKind, &sv.ID); err != nil {
+				return err
+			}
+			for k := range sv.Backends {
+				if err := do(backendKind, &sv.Backends[k].ID); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// checkIDs refuses a configuration whose objects cannot be told apart.
+func checkIDs(cfg *farm.Config) error {
+	seen := [kinds]map[uint32]bool{{}, {}, {}}
+	return eachID(cfg, func(kind int, id *uint32) error {
+		if *id == 0 || *id > maxIDs[kind] || seen[kind][*id] {
+			return fmt.Errorf("commit: %s ID %d is unset, twice or above %d", kindNames[kind], *id, maxIDs[kind])
+		}
+		seen[kind][*id] = true
+		return nil
+	})
+}

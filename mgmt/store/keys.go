@@ -1,0 +1,135 @@
+package store
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// Key describes an API key. The key itself is not kept, only its SHA-256: it
+// is random and long enough (40 of 62 characters, 238 bits) that guessing it
+// from the hash is hopeless, so a slow hash would only slow every request.
+type Key struct {
+	ID      uint64    `json:"id"`
+	User    string    `json:"user"`
+	Comment string    `json:"comment,omitempty"`
+	Created time.Time `json:"created"`
+}
+
+type keyEntry struct {
+	Key
+	Hash []byte `json:"hash"`
+}
+
+// KeyLength is the number of characters of a key.
+const KeyLength = 40
+
+const keyAlphabet = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+// CreateKey makes an API key of a user. The secret is returned this once.
+func (s *Store) CreateKey(user, comment string) (secret string, key Key, err error) {
+	secret = randomText(KeyLength)
+	hash := sha256.Sum256([]byte(secret))
+	e := keyEntry{Key{User: user, Comment: comment, Created: time.Now().UTC().Truncate(time.Second)}, hash[:]}
+	err = s.changeKeys(func(b *bolt.Bucket) error {
+		if e.ID, err = b.NextSequence(); err != nil {
+			return err
+		}
+		value, err := seal(&e)
+		if err != nil {
+			return err
+		}
+		return b.Put(numberKey(e.ID), value)
+	})
+	if err != nil {
+		return "", Key{}, fmt.Errorf("create an API key in %s: %w", s.path, err)
+	}
+	return secret, e.Key, nil
+}
+
+// randomText draws letters and digits without favouring any: bytes beyond the
+// last whole multiple of the alphabet are thrown away.
+func randomText(n int) string {
+	const limit = 256 - 256%len(keyAlphabet)
+	out := make([]byte, 0, n)
+	for len(out) < n {
+		var buf [64]byte
+		_, _ = rand.Read(buf[:]) // never fails, by its documentation
+		for _, b := range buf {
+			if int(b) < limit && len(out) < n {
+				out = append(out, keyAlphabet[int(b)%len(keyAlphabet)])
+			}
+		}
+	}
+	return string(out)
+}
+
+// FindKey returns the key this is the secret of. It compares with every key
+// and always takes the same time for the same number of keys. Costs no disk
+// access.
+func (s *Store) FindKey(secret string) (Key, bool) {
+	hash := sha256.Sum256([]byte(secret))
+	keys := *s.keys.Load()
+	found := -1
+	for i := range keys {
+		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(keys[i].Hash, hash[:]), i, found)
+	}
+	if found < 0 {
+		return Key{}, false
+	}
+	return keys[found].Key, true
+}
+
+// Keys lists the keys by ID.
+func (s *Store) Keys() []Key {
+	keys := *s.keys.Load()
+	out := make([]Key, len(keys))
+	for i := range keys {
+		out[i] = keys[i].Key
+	}
+	return out
+}
+
+// DeleteKey removes a key at once; ErrNotFound when there is none.
+func (s *Store) DeleteKey(id uint64) error {
+	err := s.changeKeys(func(b *bolt.Bucket) error {
+		if b.Get(numberKey(id)) == nil {
+			return ErrNotFound
+		}
+		return b.Delete(numberKey(id))
+	})
+	if err != nil {
+		return fmt.Errorf("delete API key %d: %w", id, err)
+	}
+	return nil
+}
+
+func (s *Store) changeKeys(change func(*bolt.Bucket) error) error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	if err := s.update(0, func(tx *bolt.Tx) error { return change(tx.Bucket(keysBucket)) }); err != nil {
+		return err
+	}
+	return s.db.View(s.loadKeys)
+}
+
+func (s *Store) loadKeys(tx *bolt.Tx) error {
+	keys := []keyEntry{}
+	err := tx.Bucket(keysBucket).ForEach(func(k, v []byte) error {
+		var e keyEntry
+		if err := unseal(v, &e); err != nil {
+			return fmt.Errorf("%w: an API key: %w", ErrCorrupt, err)
+		}
+		keys = append(keys, e)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.keys.Store(&keys)
+	return nil
+}

@@ -1,0 +1,81 @@
+package store
+
+import (
+	"fmt"
+	"strconv"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// schemaVersion is the layout this release reads and writes.
+const schemaVersion = 2
+
+var schemaKey = []byte("schema")
+
+// migrations[v] turns layout v into v+1 within one transaction. A layout that
+// was ever released keeps its migration, and its test a file of that layout.
+var migrations = map[int]func(*bolt.Tx) error{
+	1: wholeToChanges,
+}
+
+// migrate brings the file to schemaVersion: all steps in one transaction, and
+// only after a copy of the file was made beside it.
+func (s *Store) migrate() error {
+	version, err := s.schema()
+	if err != nil {
+		return err
+	}
+	switch {
+	case version == schemaVersion:
+		return nil
+	case version > schemaVersion:
+		return fmt.Errorf("%w: its layout is %d, this one knows up to %d", ErrNewer, version, schemaVersion)
+	}
+	backup := fmt.Sprintf("%s.layout%d", s.path, version)
+	if err := s.db.View(func(tx *bolt.Tx) error { return tx.CopyFile(backup, 0o600) }); err != nil {
+		return fmt.Errorf("copy to %s before the migration: %w", backup, err)
+	}
+	return s.db.Update(func(tx *bolt.Tx) error {
+		for v := version; v < schemaVersion; v++ {
+			step := migrations[v]
+			if step == nil {
+				return fmt.Errorf("%w: its layout %d is not known", ErrCorrupt, v)
+			}
+			if err := step(tx); err != nil {
+				return fmt.Errorf("migrate from layout %d to %d (the file is unchanged): %w", v, v+1, err)
+			}
+		}
+		return writeSchema(tx)
+	})
+}
+
+// schema reads the layout version.
+func (s *Store) schema() (int, error) {
+	version := 0
+	err := s.db.View(func(tx *bolt.Tx) error {
+		meta := tx.Bucket(metaBucket)
+		if meta == nil {
+			return fmt.Errorf("%w: it is a file of another program", ErrCorrupt)
+		}
+		var err error
+		version, err = strconv.Atoi(string(meta.Get(schemaKey)))
+		if err != nil || version < 1 {
+			return fmt.Errorf("%w: its layout version cannot be read", ErrCorrupt)
+		}
+		return nil
+	})
+	return version, err
+}
+
+func create(tx *bolt.Tx) error {
+	for _, name := range [][]byte{metaBucket, currentBucket, revisionsBucket, keysBucket, settingsBucket} {
+		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+			return err
+		}
+	}
+	return writeSchema(tx)
+}
+
+func writeSchema(tx *bolt.Tx) error {
+	return tx.Bucket(metaBucket).Put(schemaKey, []byte(strconv.Itoa(schemaVersion)))
+}

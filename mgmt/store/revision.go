@@ -1,0 +1,193 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/document"
+)
+
+// Revision describes one change. Numbers start at 1 and have no gaps.
+type Revision struct {
+	Number uint64    `json:"number"`
+	Time   time.Time `json:"time"`
+	Author string    `json:"author"`
+	// Source is the door the change came through: api, cli, file …
+	Source  string `json:"source"`
+	Comment string `json:"comment,omitempty"`
+	// Diff is the unified difference of the document to the revision before.
+	Diff string `json:"diff,omitempty"`
+}
+
+// Meta is what the author of a change says about it.
+type Meta struct {
+	Author, Source, Comment string
+	// Time is when it was made; zero means now.
+	Time time.Time
+}
+
+// Commit writes cfg as the next revision and makes it the current one. It
+// returns after the disk confirmed; on an error the store is as it was, except
+// for ErrDiskFailed. Every object must have its ID (GiveIDs). cfg belongs to
+// the store afterwards and must not be changed.
+func (s *Store) Commit(cfg *farm.Config, meta Meta) (Revision, error) {
+	if err := checkIDs(cfg); err != nil {
+		return Revision{}, err
+	}
+	s.write.Lock()
+	defer s.write.Unlock()
+	old := s.current.Load()
+	rev := Revision{Number: old.Number + 1, Time: meta.Time, Author: meta.Author, Source: meta.Source,
+		Comment: meta.Comment, Diff: document.Diff(old.Config, cfg)}
+	if rev.Time.IsZero() {
+		rev.Time = time.Now()
+	}
+	rev.Time = rev.Time.UTC().Round(0)
+	e := entry{Revision: rev, Change: changeBetween(old.Config, cfg)}
+	if rev.Number%keyframeEvery == 1 {
+		e.Change = change{Whole: true, Farms: cfg.Farms}
+	}
+	now := &snapshot{Revision: rev, Config: cfg}
+	now.Diff = "" // it lies in the revision, Current has no use for it
+	err := s.update(rev.Number, func(tx *bolt.Tx) error { return s.put(tx, &e, now) })
+	if err != nil {
+		return Revision{}, fmt.Errorf("write revision %d to %s: %w", rev.Number, s.path, err)
+	}
+	s.current.Store(now)
+	return rev, nil
+}
+
+func (s *Store) put(tx *bolt.Tx, e *entry, now *snapshot) error {
+	revision, err := seal(e)
+	if err != nil {
+		return err
+	}
+	whole, err := seal(now)
+	if err != nil {
+		return err
+	}
+	if err := tx.Bucket(revisionsBucket).Put(numberKey(e.Number), revision); err != nil {
+		return err
+	}
+	current := tx.Bucket(currentBucket)
+	if err := current.Put(numberKey(e.Number), whole); err != nil {
+		return err
+	}
+	if err := deleteBefore(current, e.Number); err != nil {
+		return err
+	}
+	if err := s.cursors.save(tx.Bucket(metaBucket)); err != nil {
+		return err
+	}
+	return s.prune(tx.Bucket(revisionsBucket), e.Number)
+}
+
+// prune removes what is older than the kept revisions, up to the whole
+// configuration the oldest kept one is built on.
+func (s *Store) prune(revisions *bolt.Bucket, newest uint64) error {
+	if newest <= s.keep {
+		return nil
+	}
+	oldest := newest - s.keep + 1
+	return deleteBefore(revisions, oldest-(oldest-1)%keyframeEvery)
+}
+
+// deleteBefore removes the entries with numbers below n.
+func deleteBefore(b *bolt.Bucket, n uint64) error {
+	var gone [][]byte
+	c := b.Cursor()
+	for k, _ := c.First(); k != nil; k, _ = c.Next() {
+		if number, err := keyNumber(k); err != nil || number >= n {
+			break
+		}
+		gone = append(gone, k)
+	}
+	for _, k := range gone {
+		if err := b.Delete(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// update runs one synced transaction. number is the revision it writes, 0 for
+// none: when the transaction failed and the file shows it nevertheless, the
+// disk took the pages but did not confirm them, and nothing is sure any more.
+func (s *Store) update(number uint64, change func(*bolt.Tx) error) error {
+	if s.failed != nil {
+		return s.failed
+	}
+	err := s.db.Update(change)
+	if err == nil {
+		return nil
+	}
+	shown := false
+	viewErr := s.db.View(func(tx *bolt.Tx) error {
+		shown = number != 0 && tx.Bucket(revisionsBucket).Get(numberKey(number)) != nil
+		return nil
+	})
+	if shown || (viewErr != nil && !errors.Is(viewErr, bolt.ErrDatabaseNotOpen)) {
+		s.failed = fmt.Errorf("%w (%w): check the disk, then restart sluice", ErrDiskFailed, err)
+		return s.failed
+	}
+	return err
+}
+
+// History returns at most limit revisions with a number below before (0: from
+// the newest on), newest first. Older ones than the kept thousand are gone.
+func (s *Store) History(limit int, before uint64) ([]Revision, error) {
+	var out []Revision
+	err := s.db.View(func(tx *bolt.Tx) error {
+		c := tx.Bucket(revisionsBucket).Cursor()
+		k, v := c.Last()
+		if before != 0 {
+			if k, v = c.Seek(numberKey(before)); k != nil {
+				k, v = c.Prev()
+			} else {
+				k, v = c.Last()
+			}
+		}
+		for ; k != nil && len(out) < limit; k, v = c.Prev() {
+			var e struct{ Revision }
+			if err := unseal(v, &e); err != nil {
+				return fmt.Errorf("read the history of %s: %w", s.path, err)
+			}
+			out = append(out, e.Revision)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// Get returns one kept revision and its configuration; ErrNotFound when it
+// never was or is no longer kept. Number 0 is the empty configuration.
+func (s *Store) Get(number uint64) (*farm.Config, Revision, error) {
+	if number == 0 {
+		return &farm.Config{}, Revision{}, nil
+	}
+	var cfg *farm.Config
+	var rev Revision
+	err := s.db.View(func(tx *bolt.Tx) error {
+		var err error
+		cfg, rev, err = read(tx.Bucket(revisionsBucket), number)
+		return err
+	})
+	return cfg, rev, err
+}
+
+// Diff returns the unified difference of the documents of two revisions.
+func (s *Store) Diff(a, b uint64) (string, error) {
+	old, _, err := s.Get(a)
+	if err != nil {
+		return "", err
+	}
+	new, _, err := s.Get(b)
+	if err != nil {
+		return "", err
+	}
+	return document.Diff(old, new), nil
+}

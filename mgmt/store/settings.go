@@ -1,0 +1,31 @@
+package store
+
+import (
+	"fmt"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// Setting returns a setting of this node; false when it was never set.
+func (s *Store) Setting(name string) (value string, ok bool) {
+	_ = s.db.View(func(tx *bolt.Tx) error { // fails only once the store is closed
+		v := tx.Bucket(settingsBucket).Get([]byte(name))
+		value, ok = string(v), v != nil
+		return nil
+	})
+	return value, ok
+}
+
+// SetSetting keeps a setting of this node; an empty value is a value. Settings
+// are no part of the configuration: they have no revision and are not exported.
+func (s *Store) SetSetting(name, value string) error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	err := s.update(0, func(tx *bolt.Tx) error {
+		return tx.Bucket(settingsBucket).Put([]byte(name), []byte(value))
+	})
+	if err != nil {
+		return fmt.Errorf("write setting %q to %s: %w", name, s.path, err)
+	}
+	return nil
+}

@@ -1,0 +1,219 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// FileName is the name of the file in the data directory.
+const FileName = "store.db"
+
+// lockWait is how long Open waits for another process that is just ending.
+const lockWait = time.Second
+
+var (
+	metaBucket      = []byte("meta")
+	currentBucket   = []byte("current")
+	revisionsBucket = []byte("revisions")
+	keysBucket      = []byte("keys")
+	settingsBucket  = []byte("settings")
+)
+
+// Store is an open store.
+type Store struct {
+	db   *bolt.DB
+	path string
+
+	// keep is how many revisions stay at least.
+	keep uint64
+
+	// write is held over everything that changes the file or the cursors.
+	write   sync.Mutex
+	failed  error // ErrDiskFailed once it happened
+	cursors cursors
+
+	current atomic.Pointer[snapshot]
+	keys    atomic.Pointer[[]keyEntry]
+}
+
+// Open opens the store in dir, creating both when they do not exist and
+// migrating an older file (a copy of which stays beside it). Errors are
+// ErrLocked, ErrCorrupt, ErrNewer, or what the file system said.
+func Open(dir string) (*Store, error) {
+	dir = filepath.Clean(dir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("create the data directory: %w", err)
+	}
+	s := &Store{path: filepath.Join(dir, FileName), keep: 1000}
+	if err := s.open(); err != nil {
+		return nil, explain(s.path, err)
+	}
+	return s, nil
+}
+
+// open guards against what a damaged file does to bbolt: it asserts with
+// panics, and reading past the end of a mapped file is a fault.
+func (s *Store) open() (err error) {
+	var file *os.File // bbolt's, which it forgets when it panics
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v", ErrCorrupt, p)
+		}
+		if err != nil {
+			s.giveUp(file)
+		}
+	}()
+	if err := createFile(s.path); err != nil {
+		return err
+	}
+	s.db, err = bolt.Open(s.path, 0o600, &bolt.Options{Timeout: lockWait, OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
+		var err error
+		file, err = os.OpenFile(name, flag&^os.O_CREATE, mode)
+		return file, err
+	}})
+	if err != nil {
+		return err
+	}
+	return s.load()
+}
+
+// giveUp gives the lock back; the reason for it is the error to tell.
+func (s *Store) giveUp(file *os.File) {
+	if s.db != nil {
+		_ = s.db.Close()
+	} else if file != nil {
+		_ = file.Close()
+	}
+}
+
+// createFile makes an empty store unless there is a file already. It is made
+// complete under another name and then linked, so that no instant has half a
+// file and two processes cannot both create it.
+func createFile(path string) error {
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	made := fmt.Sprintf("%s.%d.new", path, os.Getpid())
+	_ = os.Remove(made) // of a process that had our number and died
+	defer os.Remove(made)
+	db, err := bolt.Open(made, 0o600, &bolt.Options{Timeout: lockWait})
+	if err != nil {
+		return err
+	}
+	err = db.Update(create)
+	if err := errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(made, path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func (s *Store) load() error {
+	if err := s.migrate(); err != nil {
+		return err
+	}
+	return s.db.View(func(tx *bolt.Tx) error {
+		if err := checkRecords(tx); err != nil {
+			return err
+		}
+		if err := s.cursors.load(tx.Bucket(metaBucket)); err != nil {
+			return err
+		}
+		if err := s.loadKeys(tx); err != nil {
+			return err
+		}
+		return s.loadCurrent(tx)
+	})
+}
+
+// checkRecords reads every record once: damage shows when the appliance
+// starts, not when someone needs an old revision.
+func checkRecords(tx *bolt.Tx) error {
+	for _, name := range [][]byte{metaBucket, currentBucket, revisionsBucket, keysBucket, settingsBucket} {
+		if tx.Bucket(name) == nil {
+			return fmt.Errorf("%w: the part %q is missing", ErrCorrupt, name)
+		}
+	}
+	for _, name := range [][]byte{currentBucket, revisionsBucket, keysBucket} {
+		err := tx.Bucket(name).ForEach(func(k, v []byte) error {
+			n, err := keyNumber(k)
+			if err == nil && !intact(v) {
+				err = errRecord
+			}
+			if err != nil {
+				return fmt.Errorf("%w: %s %d: %w", ErrCorrupt, name, n, err)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) loadCurrent(tx *bolt.Tx) error {
+	now := &snapshot{Config: &farm.Config{}}
+	if _, value := tx.Bucket(currentBucket).Cursor().Last(); value != nil {
+		if err := unseal(value, now); err != nil {
+			return fmt.Errorf("%w: the current configuration: %w", ErrCorrupt, err)
+		}
+	}
+	s.current.Store(now)
+	return nil
+}
+
+// explain says what an error of Open means to the operator.
+func explain(path string, err error) error {
+	switch {
+	case errors.Is(err, bolterrors.ErrTimeout):
+		return fmt.Errorf("%s: %w: stop the other sluice that uses this data directory, or choose another one", path, ErrLocked)
+	case errors.Is(err, ErrNewer):
+		return fmt.Errorf("%s: %w: start the newer release again, or move the file away to begin with an empty configuration", path, err)
+	case errors.Is(err, ErrCorrupt):
+	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch), errors.Is(err, bolterrors.ErrInvalidMapping):
+		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
+	default:
+		return fmt.Errorf("open the store %s: %w", path, err)
+	}
+	return fmt.Errorf("%s: %w: restore the file from a backup, or move it away and apply an exported configuration", path, err)
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+// Close waits for a change being written and releases the file. The last
+// configuration stays readable through Current.
+func (s *Store) Close() error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	return s.db.Close()
+}
+
+// Current returns the newest configuration and its revision; revision 0 is the
+// empty configuration before the first change. Costs no disk access.
+func (s *Store) Current() (*farm.Config, Revision) {
+	now := s.current.Load()
+	return now.Config, now.Revision
+}
