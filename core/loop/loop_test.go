@@ -1,0 +1,455 @@
+package loop_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/loop"
+)
+
+// probe is a handler made of functions; nil ones do nothing.
+type probe struct {
+	readable  func(c *loop.Conn)
+	drained   func(c *loop.Conn)
+	connected func(c *loop.Conn, err error)
+	expired   func(c *loop.Conn)
+	failed    func(c *loop.Conn, err error)
+}
+
+func (p *probe) Readable(c *loop.Conn) {
+	if p.readable != nil {
+		p.readable(c)
+	}
+}
+func (p *probe) Drained(c *loop.Conn) {
+	if p.drained != nil {
+		p.drained(c)
+	}
+}
+func (p *probe) Connected(c *loop.Conn, err error) {
+	if p.connected != nil {
+		p.connected(c, err)
+	}
+}
+func (p *probe) Expired(c *loop.Conn) {
+	if p.expired != nil {
+		p.expired(c)
+	}
+}
+func (p *probe) Failed(c *loop.Conn, err error) {
+	if p.failed != nil {
+		p.failed(c, err)
+	}
+}
+
+func start(t *testing.T) *loop.Loop {
+	t.Helper()
+	l, err := loop.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		if err := l.Run(); err != nil {
+			t.Error(err)
+		}
+	}()
+	t.Cleanup(l.Stop)
+	return l
+}
+
+func on(l *loop.Loop, fn func()) {
+	done := make(chan struct{})
+	l.Post(func() { defer close(done); fn() })
+	<-done
+}
+
+// serve listens on a loopback port and gives each connection to a new handler.
+func serve(t *testing.T, l *loop.Loop, accept func(c *loop.Conn)) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := ln.(*net.TCPListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = ln.Close()
+	t.Cleanup(func() { _ = f.Close() })
+	on(l, func() {
+		if _, err := l.Listen(f, accept); err != nil {
+			t.Error(err)
+		}
+	})
+	return ln.Addr().String()
+}
+
+func dial(t *testing.T, addr string) *net.TCPConn {
+	t.Helper()
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	return c.(*net.TCPConn)
+}
+
+// echo writes back what it reads, pausing while the peer does not take it.
+func echo(l *loop.Loop) *probe {
+	p := &probe{}
+	p.readable = func(c *loop.Conn) {
+		for range 4 {
+			if c.Pending() != 0 {
+				return
+			}
+			n, err := c.Read(l.In)
+			switch {
+			case err == loop.ErrDry:
+				return
+			case err == io.EOF:
+				c.Linger(int64(time.Second))
+				return
+			case err != nil:
+				c.Close()
+				return
+			}
+			if c.Write(l.In[:n]) != nil {
+				c.Close()
+				return
+			}
+		}
+		l.Again(c)
+	}
+	p.drained = p.readable
+	return p
+}
+
+func TestEchoDeliversEveryByteAndPassesTheHalfClose(t *testing.T) {
+	l := start(t)
+	addr := serve(t, l, func(c *loop.Conn) { c.SetHandler(echo(l)) })
+	c := dial(t, addr)
+	sent := bytes.Repeat([]byte("0123456789abcdef"), 1<<20) // 16 MiB
+	go func() {
+		_, _ = c.Write(sent)
+		_ = c.CloseWrite()
+	}()
+	h := sha256.New()
+	n, err := io.Copy(h, c)
+	if err != nil || n != int64(len(sent)) {
+		t.Fatalf("got %d bytes, %v; want %d", n, err, len(sent))
+	}
+	if [32]byte(h.Sum(nil)) != sha256.Sum256(sent) {
+		t.Fatal("the bytes came back changed")
+	}
+}
+
+func TestClientThatDoesNotReadHoldsTheSenderBack(t *testing.T) {
+	l := start(t)
+	var conn atomic.Pointer[loop.Conn]
+	addr := serve(t, l, func(c *loop.Conn) { conn.Store(c); c.SetHandler(echo(l)) })
+	c := dial(t, addr)
+	_ = c.SetWriteDeadline(time.Now().Add(2 * time.Second))
+	block := make([]byte, 1<<20)
+	total := 0
+	for {
+		n, err := c.Write(block)
+		total += n
+		if err != nil {
+			break
+		}
+		if total > 512<<20 {
+			t.Fatal("the loop takes bytes nobody reads without end")
+		}
+	}
+	on(l, func() {
+		if p := conn.Load().Pending(); p > loop.ReadSize {
+			t.Errorf("%d bytes are held for a client that does not read, want at most %d", p, loop.ReadSize)
+		}
+	})
+	go func() { _ = c.CloseWrite() }()
+	if n, err := io.Copy(io.Discard, c); err != nil || n != int64(total) {
+		t.Fatalf("after the pause %d of %d bytes came back: %v", n, total, err)
+	}
+}
+
+func TestDialTellsItsOutcome(t *testing.T) {
+	l := start(t)
+	addr := serve(t, l, func(c *loop.Conn) { c.SetHandler(echo(l)) })
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := closed.Addr().String()
+	_ = closed.Close()
+	for _, test := range []struct {
+		name, addr string
+		want       error
+	}{
+		{"a listening address", addr, nil},
+		{"a port nobody listens on", nobody, syscall.ECONNREFUSED},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := make(chan error, 1)
+			on(l, func() {
+				_, err := l.Dial(netip.MustParseAddrPort(test.addr), &probe{
+					connected: func(_ *loop.Conn, err error) { got <- err },
+				}, int64(5*time.Second), loop.DialOptions{Source: netip.MustParseAddr("127.0.0.2")})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+			if err := <-got; !errors.Is(err, test.want) {
+				t.Fatalf("got %v, want %v", err, test.want)
+			}
+		})
+	}
+}
+
+// silent returns an address that lets connections queue until no more fit, so
+// that a further connect gets no answer.
+func silent(t *testing.T) string {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Close(fd) })
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Listen(fd, 0); err != nil {
+		t.Fatal(err)
+	}
+	sa, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(sa.(*syscall.SockaddrInet4).Port)).String()
+	for range 4 {
+		c, err := net.DialTimeout("tcp", addr, 200*time.Millisecond)
+		if err != nil {
+			return addr
+		}
+		t.Cleanup(func() { _ = c.Close() })
+	}
+	return addr
+}
+
+func TestDialTimesOut(t *testing.T) {
+	l := start(t)
+	addr := silent(t)
+	got := make(chan error, 1)
+	began := time.Now()
+	on(l, func() {
+		_, err := l.Dial(netip.MustParseAddrPort(addr), &probe{
+			connected: func(_ *loop.Conn, err error) { got <- err },
+		}, int64(300*time.Millisecond), loop.DialOptions{})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	select {
+	case err := <-got:
+		if !errors.Is(err, loop.ErrTimeout) {
+			t.Fatalf("got %v, want a time-out", err)
+		}
+	case <-time.After(5 * time.Second):
+		t.Fatal("no outcome")
+	}
+	if took := time.Since(began); took < 250*time.Millisecond {
+		t.Fatalf("timed out after %v, before its time", took)
+	}
+}
+
+func TestBytesWrittenWhileConnectingArrive(t *testing.T) {
+	l := start(t)
+	addr := serve(t, l, func(c *loop.Conn) { c.SetHandler(echo(l)) })
+	got := make(chan string, 1)
+	on(l, func() {
+		c, err := l.Dial(netip.MustParseAddrPort(addr), &probe{readable: func(c *loop.Conn) {
+			b := make([]byte, 64)
+			if n, err := c.Read(b); err == nil {
+				got <- string(b[:n])
+			}
+		}}, int64(time.Second), loop.DialOptions{})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_ = c.Write([]byte("early"))
+	})
+	if s := <-got; s != "early" {
+		t.Fatalf("got %q", s)
+	}
+}
+
+func TestPanicInAHandlerCostsOnlyItsConnection(t *testing.T) {
+	panics := uint64(0)
+	l, err := loop.New(&loop.Counters{Events: new(uint64), Accepted: new(uint64), AcceptErrors: new(uint64), Panics: &panics})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = l.Run() }()
+	t.Cleanup(l.Stop)
+	failed := make(chan error, 1)
+	first := true
+	addr := serve(t, l, func(c *loop.Conn) {
+		if !first {
+			c.SetHandler(echo(l))
+			return
+		}
+		first = false
+		c.SetHandler(&probe{
+			readable: func(*loop.Conn) { panic("a handler's mistake") },
+			failed:   func(_ *loop.Conn, err error) { failed <- err },
+		})
+	})
+	bad := dial(t, addr)
+	_, _ = bad.Write([]byte("x"))
+	if err := <-failed; !errors.Is(err, loop.ErrPanic) {
+		t.Fatalf("Failed heard %v", err)
+	}
+	if _, err := bad.Read(make([]byte, 1)); err == nil {
+		t.Fatal("the connection of the panicked handler is still open")
+	}
+	good := dial(t, addr)
+	_, _ = good.Write([]byte("y"))
+	if _, err := io.ReadFull(good, make([]byte, 1)); err != nil {
+		t.Fatalf("the loop serves no more: %v", err)
+	}
+	on(l, func() {
+		if panics != 1 {
+			t.Errorf("%d panics counted, want 1", panics)
+		}
+	})
+}
+
+func TestDeadlines(t *testing.T) {
+	l := start(t)
+	fired := make(chan time.Duration, 4)
+	addr := serve(t, l, func(c *loop.Conn) {
+		began := time.Now()
+		c.SetHandler(&probe{expired: func(c *loop.Conn) { fired <- time.Since(began); c.Close() }})
+		c.SetDeadline(l.Now() + int64(100*time.Millisecond))
+		c.SetDeadline(l.Now() + int64(500*time.Millisecond)) // later
+	})
+	dial(t, addr)
+	if took := <-fired; took < 450*time.Millisecond || took > 3*time.Second {
+		t.Fatalf("fired after %v, want 500 ms", took)
+	}
+	earlier := serve(t, l, func(c *loop.Conn) {
+		began := time.Now()
+		c.SetHandler(&probe{expired: func(c *loop.Conn) { fired <- time.Since(began); c.Close() }})
+		c.SetDeadline(l.Now() + int64(time.Hour))
+		c.SetDeadline(l.Now() + int64(200*time.Millisecond))
+	})
+	dial(t, earlier)
+	if took := <-fired; took > 3*time.Second {
+		t.Fatalf("fired after %v, want 200 ms", took)
+	}
+	unset := serve(t, l, func(c *loop.Conn) {
+		c.SetHandler(&probe{expired: func(*loop.Conn) { fired <- 0 }})
+		c.SetDeadline(l.Now() + int64(100*time.Millisecond))
+		c.SetDeadline(0)
+	})
+	dial(t, unset)
+	select {
+	case <-fired:
+		t.Fatal("an unset deadline fired")
+	case <-time.After(500 * time.Millisecond):
+	}
+}
+
+func TestTimersFarAheadFireOnTime(t *testing.T) {
+	l := start(t)
+	fired := make(chan struct{})
+	on(l, func() {
+		tm := l.NewTimer(func() { close(fired) })
+		l.StartTimer(tm, int64(time.Hour))
+		l.StartTimer(tm, int64(150*time.Millisecond))
+		gone := l.NewTimer(func() { t.Error("a stopped timer fired") })
+		l.StartTimer(gone, int64(100*time.Millisecond))
+		l.StopTimer(gone)
+	})
+	select {
+	case <-fired:
+	case <-time.After(3 * time.Second):
+		t.Fatal("the timer did not fire")
+	}
+}
+
+func TestLingerDeliversTheLastAnswerToAPeerThatStillSends(t *testing.T) {
+	l := start(t)
+	addr := serve(t, l, func(c *loop.Conn) {
+		c.SetHandler(&probe{readable: func(c *loop.Conn) {
+			if _, err := c.Read(l.In[:10]); err == nil {
+				_ = c.Write([]byte("no more"))
+				c.Linger(int64(5 * time.Second))
+			}
+		}})
+	})
+	c := dial(t, addr)
+	for range 20 {
+		if _, err := c.Write(make([]byte, 64<<10)); err != nil {
+			t.Fatalf("the sender was cut off: %v", err)
+		}
+	}
+	_ = c.CloseWrite()
+	got, err := io.ReadAll(c)
+	if err != nil || string(got) != "no more" {
+		t.Fatalf("got %q, %v", got, err)
+	}
+}
+
+func TestAcceptingRecoversWhenDescriptorsRanOut(t *testing.T) {
+	if os.Getenv("LOOP_FEW_DESCRIPTORS") == "" {
+		rerun(t, "LOOP_FEW_DESCRIPTORS=1")
+		return
+	}
+	limit := syscall.Rlimit{Cur: 96, Max: 96}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	l := start(t)
+	addr := serve(t, l, func(c *loop.Conn) { c.SetHandler(echo(l)) })
+	first := dial(t, addr)
+	var held []net.Conn
+	for range 200 { // both ends are ours, so the limit is reached soon
+		c, err := net.DialTimeout("tcp", addr, time.Second)
+		if err != nil {
+			break
+		}
+		held = append(held, c)
+	}
+	if len(held) == 200 {
+		t.Fatal("the limit was not reached")
+	}
+	speak := func(c net.Conn) error {
+		_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+		if _, err := c.Write([]byte("x")); err != nil {
+			return err
+		}
+		_, err := io.ReadFull(c, make([]byte, 1))
+		return err
+	}
+	if err := speak(first); err != nil {
+		t.Fatalf("a connection from before is not served: %v", err)
+	}
+	for _, c := range held {
+		_ = c.Close()
+	}
+	c := dial(t, addr)
+	if err := speak(c); err != nil {
+		t.Fatalf("no recovery: %v", err)
+	}
+}
