@@ -1,0 +1,68 @@
+package balance
+
+import "github.com/sluicelb/sluice/core/farm"
+
+// Algorithm says how a Picker chooses among the members that may be used.
+// All respect weights.
+type Algorithm uint8
+
+// The algorithms; the zero value is RoundRobin.
+const (
+	// RoundRobin takes turns, exactly and over all loops together.
+	RoundRobin Algorithm = iota
+	// LeastConnections takes the fewest exchanges in flight per weight.
+	LeastConnections
+	// ResponseTime takes the lowest expected time: the decaying average of
+	// response times times the exchanges in flight, per weight.
+	ResponseTime
+	// PendingConnections takes the fewest exchanges connecting or waiting for
+	// a response, per weight.
+	PendingConnections
+	// RandomOfTwo draws two and takes the one with fewer exchanges in flight
+	// per weight.
+	RandomOfTwo
+	// ConsistentHash maps the hash of a client to a member (Maglev).
+	ConsistentHash
+)
+
+// Parse returns the algorithm of a policy. An unknown policy acts as round
+// robin: the rules that refuse it live in mgmt/validate.
+func Parse(p farm.RoutingPolicy) Algorithm {
+	switch p {
+	case farm.PolicyLeastConnections:
+		return LeastConnections
+	case farm.PolicyResponseTime:
+		return ResponseTime
+	case farm.PolicyPending:
+		return PendingConnections
+	case farm.PolicyRandomOfTwo:
+		return RandomOfTwo
+	case farm.PolicyConsistentHash:
+		return ConsistentHash
+	}
+	return RoundRobin
+}
+
+// NeedsLoad reports whether the algorithm compares loads, so that every
+// exchange must be counted: Pick counts Active itself, the caller feeds
+// Load.Pending and Load.Observe.
+func (a Algorithm) NeedsLoad() bool { return a != RoundRobin && a != ConsistentHash }
+
+// String returns the name for logs and explanations.
+func (a Algorithm) String() string {
+	switch a {
+	case RoundRobin:
+		return "round robin"
+	case LeastConnections:
+		return "least connections"
+	case ResponseTime:
+		return "response time"
+	case PendingConnections:
+		return "pending connections"
+	case RandomOfTwo:
+		return "random of two"
+	case ConsistentHash:
+		return "consistent hash"
+	}
+	return "unknown algorithm"
+}

@@ -1,0 +1,135 @@
+package balance
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// maglevSize is the number of slots: prime, so that every step visits all, and
+// the same for every service, because flows keep their member only as long as
+// the size stays. 65537 is the small size of the paper; the shares of 1,000
+// members still differ by less than 2 %. The table takes 128 KiB.
+const maglevSize = 65537
+
+// maxProbes is how often a hash is mixed again when its member cannot be used.
+const maxProbes = 8
+
+// maglev maps slots to members (Eisenbud and others: Maglev, NSDI 2016,
+// section 3.4, with weights). Members are placed in the order of their IDs, so
+// the order of configuration moves no flow.
+type maglev struct {
+	ids     []uint32
+	weights []int64
+	slots   []uint16
+}
+
+// maglevOf returns the last table when the members are the same, in the same
+// order: building takes milliseconds, and most reloads change other things.
+func (s *State) maglevOf(members []member) *maglev {
+	m := &maglev{}
+	for i := range members {
+		m.ids = append(m.ids, members[i].id)
+		m.weights = append(m.weights, members[i].weight)
+	}
+	if old := s.maglev.Load(); old != nil && slices.Equal(old.ids, m.ids) && slices.Equal(old.weights, m.weights) {
+		return old
+	}
+	m.build()
+	s.maglev.Store(m)
+	return m
+}
+
+// build lets members claim slots in turns, each along its own permutation; in
+// a round a member of the highest weight has one turn, others have
+// proportionally fewer.
+func (m *maglev) build() {
+	if len(m.ids) == 0 {
+		return
+	}
+	order := make([]int, len(m.ids))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(m.ids[a], m.ids[b]) })
+	type place struct{ at, step uint32 }
+	places := make([]place, len(m.ids))
+	for i, id := range m.ids {
+		h := mix(uint64(id))
+		places[i] = place{uint32(h % maglevSize), uint32(mix(h)%(maglevSize-1)) + 1}
+	}
+	credit := make([]int64, len(m.ids))
+	heaviest := slices.Max(m.weights)
+	m.slots = make([]uint16, maglevSize)
+	taken := make([]bool, maglevSize)
+	for filled := 0; ; {
+		for _, i := range order {
+			if credit[i] += m.weights[i]; credit[i] < heaviest {
+				continue
+			}
+			credit[i] -= heaviest
+			p := &places[i]
+			for taken[p.at] {
+				p.at = (p.at + p.step) % maglevSize
+			}
+			taken[p.at], m.slots[p.at] = true, uint16(i)
+			if filled++; filled == maglevSize {
+				return
+			}
+		}
+	}
+}
+
+// consistent takes the member of the hash's slot. When that one cannot be used
+// the hash is mixed again; only its own flows move, each to a member that does
+// not depend on what happens to the others.
+func (p *Picker) consistent(t *table, hash uint64, tried Tried) (int, bool) {
+	h := hash
+	for range maxProbes {
+		h = mix(h)
+		slot, _ := bits.Mul64(h, maglevSize)
+		i := int(p.maglev.slots[slot])
+		if t.inLevel[i] && p.take(i, tried) {
+			return i, true
+		}
+	}
+	return p.rendezvous(t, hash, tried)
+}
+
+// rendezvous gives every usable member a weighted score from hash and ID and
+// takes the best. It finds a member whenever there is one, and moves as few
+// flows as the table does, at a cost per member.
+func (p *Picker) rendezvous(t *table, hash uint64, tried Tried) (int, bool) {
+	for {
+		best, bestScore := -1, 0.0
+		for _, e := range t.eligible {
+			i := int(e)
+			if !p.free(i, tried) {
+				continue
+			}
+			m := &p.members[i]
+			// -ln of a uniform number in (0, 1), divided by the weight: an
+			// exponential race, which member i wins with its share of weight.
+			u := (float64(mix(hash^mix(uint64(m.id)))>>11) + 0.5) / (1 << 53)
+			if score := -math.Log(u) / float64(m.weight); best < 0 || score < bestScore {
+				best, bestScore = i, score
+			}
+		}
+		if best < 0 {
+			return 0, false
+		}
+		if p.take(best, tried) {
+			return best, true
+		}
+	}
+}
+
+// mix spreads the bits of x (the finaliser of SplitMix64 by Steele, Lea and
+// Flood); 0 does not stay 0.
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

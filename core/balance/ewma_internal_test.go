@@ -1,0 +1,64 @@
+package balance
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func TestDecayHalvesAndNeverRises(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	if got := decay(800*ms, 3*halfLife); got != 100*ms {
+		t.Errorf("three half-lives of 800 ms leave %v", time.Duration(got))
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		v := rapid.Int64Range(0, latencyCeil).Draw(t, "value")
+		a := rapid.Int64Range(0, 100*halfLife).Draw(t, "pause")
+		b := a + rapid.Int64Range(0, halfLife).Draw(t, "more")
+		if x, y := decay(v, a), decay(v, b); x < y || x > v || y < 0 {
+			t.Fatalf("decay(%d) is %d after %d and %d after %d", v, x, a, y, b)
+		}
+	})
+}
+
+func TestAverageStaysAmongItsSamples(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var e ewma
+		lo, hi, now := latencyCeil, int64(0), int64(0)
+		for range rapid.IntRange(1, 50).Draw(t, "samples") {
+			v := rapid.Int64Range(1, 2*latencyCeil).Draw(t, "sample")
+			now += rapid.Int64Range(-halfLife, 20*halfLife).Draw(t, "pause")
+			e.observe(v, now)
+			lo, hi = min(lo, v), max(hi, min(v, latencyCeil))
+			if got := e.value.Load(); got < lo-1 || got > hi+1 {
+				t.Fatalf("average %d of samples %d … %d", got, lo, hi)
+			}
+		}
+	})
+}
+
+// TestOnceSlowMemberIsTriedAgain follows a member that answered in a second
+// beside one that answers in 5 ms.
+func TestOnceSlowMemberIsTriedAgain(t *testing.T) {
+	var slow, fast Load
+	slow.latency.observe(int64(time.Second), 0)
+	for s := int64(1); ; s++ {
+		now := s * int64(time.Second)
+		fast.latency.observe(int64(5*time.Millisecond), now)
+		if slow.expected(now) < fast.expected(now) {
+			if s < 30 || s > 120 {
+				t.Errorf("tried again after %d s", s)
+			}
+			slow.latency.observe(int64(time.Second), now)
+			if slow.expected(now) < 100*fast.expected(now) {
+				t.Error("one slow answer does not restore the truth")
+			}
+			slow.latency.observe(int64(4*time.Millisecond), now+10*halfLife)
+			if got := slow.latency.value.Load(); got > int64(6*time.Millisecond) {
+				t.Errorf("a fast answer after a long pause still leaves %v", time.Duration(got))
+			}
+			return
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package balance
+
+import (
+	"cmp"
+	"slices"
+	"sync/atomic"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
+)
+
+// Member is one backend as a service configures it.
+type Member struct {
+	ID       uint32       // stable; consistent hash goes by it
+	Weight   int          // 1 … MaxWeight; less acts as 1
+	Priority int          // 1 is served first; less acts as 1
+	Limit    int64        // most exchanges in flight, 0 means no limit
+	Out      bool         // in maintenance
+	Slot     *health.Slot // nil means the board's slot of ID
+	Load     *Load        // shared by all generations; nil means a new one
+}
+
+// Picker chooses among the members of one service. Any goroutine may use it;
+// indexes are positions in the members given to New.
+type Picker struct {
+	algorithm Algorithm
+	members   []member
+	board     *health.Board
+	state     *State
+	order     []uint16 // members by rising priority
+	maglev    *maglev  // ConsistentHash only
+	table     atomic.Pointer[table]
+}
+
+// member is what the hot path needs of a Member, in one cache line.
+type member struct {
+	slot     *health.Slot
+	load     *Load
+	limit    int64
+	weight   int64
+	priority int32
+	id       uint32
+	out      bool
+	counted  bool // Pick reserves Load.Active
+}
+
+// New makes a Picker. State must be the service's own and not nil. Members
+// beyond farm.MaxBackendID are ignored: there are no more numbers for them.
+func New(a Algorithm, members []Member, board *health.Board, st *State) *Picker {
+	members = members[:min(len(members), farm.MaxBackendID)]
+	p := &Picker{algorithm: a, members: make([]member, len(members)), board: board, state: st}
+	for i, m := range members {
+		if m.Slot == nil {
+			m.Slot = board.Slot(m.ID)
+		}
+		if m.Load == nil {
+			m.Load = new(Load)
+		}
+		p.members[i] = member{
+			slot: m.Slot, load: m.Load, limit: max(0, m.Limit), id: m.ID, out: m.Out,
+			weight:   int64(min(max(1, m.Weight), MaxWeight)),
+			priority: int32(max(1, m.Priority)),
+			counted:  m.Limit > 0 || a.NeedsLoad(),
+		}
+		p.order = append(p.order, uint16(i))
+	}
+	slices.SortStableFunc(p.order, func(a, b uint16) int { return cmp.Compare(p.priority(a), p.priority(b)) })
+	if a == ConsistentHash {
+		p.maglev = st.maglevOf(p.members)
+	}
+	p.refresh()
+	return p
+}
+
+// Pick chooses a member and reserves it (see Held); ok is false when none may
+// be used. hash identifies the client and matters to ConsistentHash only; it
+// need not be well mixed.
+func (p *Picker) Pick(hash uint64, tried Tried) (index int, ok bool) {
+	t := p.current()
+	if len(t.eligible) == 0 {
+		return 0, false
+	}
+	switch p.algorithm {
+	case LeastConnections, ResponseTime, PendingConnections:
+		return p.least(t, tried)
+	case RandomOfTwo:
+		return p.randomOfTwo(t, tried)
+	case ConsistentHash:
+		return p.consistent(t, hash, tried)
+	}
+	return p.roundRobin(t, tried)
+}
+
+// Claim reserves member i without choosing, for a client whose session names
+// it. It fails when the member is down or at its limit. Maintenance and
+// priority are not asked: a drained member keeps its sessions, and those of a
+// cut one are removed from the session table.
+func (p *Picker) Claim(i int) bool { return p.take(i, Tried{}) }
+
+// Held returns what a successful Pick or Claim of member i reserved, to be
+// released once with Done. It is nil when nothing was.
+func (p *Picker) Held(i int) *Load {
+	if m := &p.members[i]; m.counted {
+		return m.load
+	}
+	return nil
+}
+
+// Len returns the number of members.
+func (p *Picker) Len() int { return len(p.members) }
+
+// ID returns the backend ID of member i.
+func (p *Picker) ID(i int) uint32 { return p.members[i].id }
+
+// Algorithm returns how this Picker chooses.
+func (p *Picker) Algorithm() Algorithm { return p.algorithm }
+
+// Usable reports whether member i is neither down nor in maintenance.
+func (p *Picker) Usable(i int) bool { return p.members[i].usable() }
+
+// Full reports whether member i has reached its limit.
+func (p *Picker) Full(i int) bool { return p.members[i].full() }
+
+// Level returns the priority up to which members receive traffic now.
+func (p *Picker) Level() int { return p.current().level }
+
+// take reserves member i if it may be used at this instant.
+func (p *Picker) take(i int, tried Tried) bool {
+	m := &p.members[i]
+	if tried.Has(i) || !m.slot.Usable() {
+		return false
+	}
+	return !m.counted || m.load.reserve(m.limit)
+}
+
+// free reports whether take would succeed now.
+func (p *Picker) free(i int, tried Tried) bool {
+	m := &p.members[i]
+	return !tried.Has(i) && m.slot.Usable() && !m.full()
+}
+
+func (m *member) usable() bool { return !m.out && m.slot.Usable() }
+
+func (m *member) full() bool { return m.limit > 0 && m.load.Active.Load() >= m.limit }
+
+func (p *Picker) priority(i uint16) int { return int(p.members[i].priority) }
+
+func (p *Picker) weight(i uint16) int { return int(p.members[i].weight) }

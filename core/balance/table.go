@@ -1,0 +1,65 @@
+package balance
+
+import "sync/atomic"
+
+// table is what follows from the members that are usable. It is replaced as a
+// whole; only version moves, when the board changed but these members did not.
+type table struct {
+	version  atomic.Uint64 // of the board
+	usable   []bool        // by index: up and not in maintenance
+	inLevel  []bool        // by index: usable, and priority within level
+	level    int
+	eligible []uint16 // indexes in inLevel
+	turns    rotation // eligible, spread by weight
+}
+
+// current returns the table for the board as it is now.
+func (p *Picker) current() *table {
+	t := p.table.Load()
+	if t.version.Load() == p.board.Version() {
+		return t
+	}
+	return p.refresh()
+}
+
+// refresh derives the table again when a member's usability changed. Several
+// loops may do so at once: each uses what it derived, one result is kept. The
+// version is read first and the board counts last, so a change that comes
+// meanwhile is seen by the next Pick.
+func (p *Picker) refresh() *table {
+	version := p.board.Version()
+	old := p.table.Load()
+	if old != nil && p.unchanged(old) {
+		old.version.Store(version)
+		return old
+	}
+	t := p.derive()
+	t.version.Store(version)
+	p.table.CompareAndSwap(old, t)
+	return t
+}
+
+func (p *Picker) unchanged(t *table) bool {
+	for i := range p.members {
+		if p.members[i].usable() != t.usable[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *Picker) derive() *table {
+	t := &table{usable: make([]bool, len(p.members)), inLevel: make([]bool, len(p.members))}
+	for i := range p.members {
+		t.usable[i] = p.members[i].usable()
+	}
+	t.level = level(p.order, p.priority, t.usable)
+	for i, u := range t.usable {
+		if u && p.priority(uint16(i)) <= t.level {
+			t.inLevel[i] = true
+			t.eligible = append(t.eligible, uint16(i))
+		}
+	}
+	t.turns = newRotation(schedule(t.eligible, p.weight))
+	return t
+}
