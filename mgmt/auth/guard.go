@@ -52,12 +52,23 @@ type peer struct{ trusted bool }
 // ConnContext is the http.Server hook that asks the kernel who is at the other
 // end of a local connection. A network connection passes unchanged.
 func (g *Guard) ConnContext(ctx context.Context, c net.Conn) context.Context {
-	local, ok := c.(*net.UnixConn)
+	local, ok := bare(c).(*net.UnixConn)
 	if !ok {
 		return ctx
 	}
 	uid, err := g.peer(local)
 	return context.WithValue(ctx, connKey{}, peer{trusted: err == nil && slices.Contains(g.uids, uid)})
+}
+
+// bare returns the connection inside wrappers that tell what they wrap.
+func bare(c net.Conn) net.Conn {
+	for {
+		w, ok := c.(interface{ NetConn() net.Conn })
+		if !ok {
+			return c
+		}
+		c = w.NetConn()
+	}
 }
 
 // Local reports whether the request came over the local socket.

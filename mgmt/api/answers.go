@@ -1,0 +1,61 @@
+package api
+
+import (
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/farmstate"
+)
+
+// List and Object are the two shapes of successful answers: what was asked for
+// sits under params.
+type (
+	// List is an answer that holds several things.
+	List[T any] struct {
+		Description string `json:"description"`
+		Params      []T    `json:"params"`
+	}
+	// Object is an answer that holds one thing.
+	Object[T any] struct {
+		Description string      `json:"description"`
+		Params      T           `json:"params"`
+		Message     string      `json:"message,omitempty" doc:"What was done"`
+		Status      farm.Status `json:"status,omitempty" doc:"Status of the farm after the change"`
+		Warning     string      `json:"warning,omitempty" doc:"The change is kept, but something about it cannot work"`
+	}
+	// Done is the answer to a deletion.
+	Done struct {
+		Description string `json:"description"`
+		Message     string `json:"message"`
+		Success     string `json:"success" enum:"true"`
+	}
+	// Changed holds what was sent, in its normal form.
+	Changed = Object[map[string]any]
+)
+
+func list[T any](description string, items []T) List[T] {
+	if items == nil {
+		items = []T{} // an empty list, not null
+	}
+	return List[T]{Description: description, Params: items}
+}
+
+func done(description, message string) Done {
+	return Done{Description: description, Message: message, Success: "true"}
+}
+
+// serving says what the engine does with a farm.
+func (s *Server) serving(f *farm.Farm) farmstate.Serving {
+	switch {
+	case f.Stopped:
+		return farmstate.Serving{}
+	case !s.deps.Engine().Connected:
+		return farmstate.Serving{Problem: "the engine is not running"}
+	}
+	if problem := s.deps.Applier.Problems()[f.ID]; problem != "" {
+		return farmstate.Serving{Problem: problem}
+	}
+	return farmstate.Serving{Running: true, Stale: !s.deps.Applier.Settled()}
+}
+
+func (s *Server) status(f *farm.Farm) farm.Status {
+	return farmstate.Farm(f, s.deps.Health, s.serving(f))
+}

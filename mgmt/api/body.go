@@ -1,0 +1,156 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxBody bounds every body but a configuration document, which may have
+// document.MaxSize bytes.
+const maxBody = 1 << 20
+
+// jsonTypes and documentTypes are the content types an operation reads; an
+// absent one counts as the first.
+var (
+	jsonTypes     = []string{"application/json", "text/plain"}
+	documentTypes = []string{"application/yaml", "application/json", "text/plain", "application/x-yaml", "text/yaml"}
+)
+
+// readBody returns the whole body of r, at most limit bytes, when its content
+// type is one of types.
+func readBody(r *http.Request, limit int64, types []string) ([]byte, error) {
+	if r.ContentLength > limit {
+		return nil, tooLarge(limit)
+	}
+	b, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, limit))
+	var over *http.MaxBytesError
+	switch {
+	case errors.As(err, &over):
+		return nil, tooLarge(limit)
+	case err != nil:
+		return nil, &refusal{status: http.StatusBadRequest, message: "the body is incomplete", cause: err}
+	}
+	if len(b) > 0 {
+		if err := checkType(r.Header, types); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+func tooLarge(limit int64) error {
+	return refuse(http.StatusRequestEntityTooLarge, "the body is too large: allowed are %d bytes", limit)
+}
+
+func checkType(h http.Header, types []string) error {
+	values := h.Values("Content-Type")
+	if len(values) == 0 {
+		return nil
+	}
+	kind, params, err := mime.ParseMediaType(values[0])
+	charset := strings.ToLower(params["charset"])
+	switch {
+	case err != nil || len(values) > 1 || !slices.Contains(types, kind):
+		return refuse(http.StatusUnsupportedMediaType, "content type %q: allowed are %s", strings.Join(values, ", "), strings.Join(types, ", "))
+	case charset != "" && charset != "utf-8" && charset != "us-ascii":
+		return refuse(http.StatusUnsupportedMediaType, "charset %q: allowed is utf-8", charset)
+	case h.Get("Content-Encoding") != "" && h.Get("Content-Encoding") != "identity":
+		return refuse(http.StatusUnsupportedMediaType, "content encoding %q: allowed is none", h.Get("Content-Encoding"))
+	}
+	return nil
+}
+
+// decodeObject reads one JSON object of scalar fields. A name that comes twice,
+// an object or a list as a value, and anything after the object are refused:
+// two readers of the body must not see two different things.
+func decodeObject(b []byte) (map[string]any, error) {
+	if len(bytes.TrimSpace(b)) == 0 {
+		return map[string]any{}, nil // as an empty object
+	}
+	if !utf8.Valid(b) {
+		return nil, badRequest("broken JSON: not UTF-8")
+	}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.UseNumber()
+	if t, err := dec.Token(); err != nil {
+		return nil, brokenJSON(b, dec, err)
+	} else if t != json.Delim('{') {
+		return nil, badRequest("the body must be a JSON object, as {\"name\": \"value\"}")
+	}
+	out := make(map[string]any)
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return nil, brokenJSON(b, dec, err)
+		}
+		if err := decodeField(out, name.(string), dec); err != nil {
+			return nil, brokenJSON(b, dec, err)
+		}
+	}
+	if _, err := dec.Token(); err != nil {
+		return nil, brokenJSON(b, dec, err)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, badRequest("broken JSON: something follows the object")
+	}
+	return out, nil
+}
+
+// maxFields bounds a body before its names are looked at: no table is longer.
+const maxFields = 256
+
+func decodeField(out map[string]any, name string, dec *json.Decoder) error {
+	if _, twice := out[name]; twice {
+		return badRequest("%s: given twice", quoteName(name))
+	}
+	if len(out) == maxFields {
+		return badRequest("the body has more than %d fields", maxFields)
+	}
+	value, err := dec.Token()
+	if err != nil {
+		return err
+	}
+	if _, container := value.(json.Delim); container {
+		return badRequest("%s: must be a text, a number, true, false or null, not a list or an object", quoteName(name))
+	}
+	out[name] = value
+	return nil
+}
+
+// quoteName shows a field name of the client: whole when it is harmless and
+// short, otherwise quoted and cut.
+func quoteName(name string) string {
+	const limit = 64
+	if len(name) > limit {
+		name = strings.ToValidUTF8(name[:limit], "") + "…"
+	}
+	if q := fmt.Sprintf("%q", name); q != `"`+name+`"` || name == "" {
+		return q
+	}
+	return name
+}
+
+func brokenJSON(b []byte, dec *json.Decoder, err error) error {
+	var known *refusal
+	if errors.As(err, &known) {
+		return known
+	}
+	at := min(int(dec.InputOffset()), len(b))
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		at = min(int(syntax.Offset), len(b))
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return badRequest("broken JSON: the body ends too early")
+	}
+	line := 1 + bytes.Count(b[:at], []byte{'\n'})
+	return badRequest("broken JSON in line %d near byte %d", line, at)
+}

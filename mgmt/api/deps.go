@@ -1,0 +1,107 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/auth"
+	"github.com/sluicelb/sluice/mgmt/farmstate"
+	"github.com/sluicelb/sluice/mgmt/store"
+)
+
+// Applier is the one writer of the configuration; *apply.Applier is one.
+type Applier interface {
+	Current() (*farm.Config, store.Revision)
+	Change(ctx context.Context, by apply.Author, comment string, expect uint64, edit func(*farm.Config) error) (apply.Result, error)
+	Replace(ctx context.Context, by apply.Author, comment string, expect uint64, cfg *farm.Config) (apply.Result, error)
+	Plan(ctx context.Context, cfg *farm.Config) (apply.Result, error)
+	Rollback(ctx context.Context, by apply.Author, comment string, expect, number uint64) (apply.Result, error)
+	Restart(ctx context.Context, by apply.Author, name string) (apply.Result, error)
+	Problems() map[uint32]string
+	Settled() bool
+}
+
+// History reads kept revisions; *store.Store is one.
+type History interface {
+	History(limit int, before uint64) ([]store.Revision, error)
+	Get(number uint64) (*farm.Config, store.Revision, error)
+	Diff(a, b uint64) (string, error)
+}
+
+// Keys keeps the API keys; *store.Store is one.
+type Keys interface {
+	auth.Finder
+	CreateKey(user, comment string) (secret string, key store.Key, err error)
+	Keys() []store.Key
+	DeleteKey(id uint64) error
+}
+
+// Counters sums the engine's counters over its loops; *stats.Segment is one.
+type Counters interface {
+	SumFarm(id uint32) stats.Farm
+	SumBackend(id uint32) stats.Backend
+}
+
+// Engine is what mgmt knows about the engine at this moment.
+type Engine struct {
+	// Connected is false while there is no control connection.
+	Connected bool `json:"connected"`
+	// PID, Loops and Started are those of the engine's last greeting.
+	PID     int       `json:"pid,omitempty"`
+	Loops   int       `json:"loops,omitempty"`
+	Started time.Time `json:"started,omitzero"`
+	// Published and Acknowledged are the generations of the control page.
+	Published    uint64 `json:"published"`
+	Acknowledged uint64 `json:"acknowledged"`
+}
+
+// Role is one process of the appliance.
+type Role struct {
+	Name     string    `json:"name"`
+	PID      int       `json:"pid"`
+	State    string    `json:"state"`
+	Restarts int       `json:"restarts"`
+	Started  time.Time `json:"started,omitzero"`
+}
+
+// Deps is everything the API needs from the rest of mgmt. Applier, History,
+// Keys, Counters, Health and Engine must be set; all must be safe for use by
+// many goroutines.
+type Deps struct {
+	Applier  Applier
+	History  History
+	Keys     Keys
+	Counters Counters
+	// Health answers up, down or undefined for a backend's stable ID.
+	Health farmstate.Health
+	// Engine tells the state of the engine.
+	Engine func() Engine
+	// Sessions lists persistence sessions of a farm, of one service when it is
+	// named, and says how many there are: the list may be cut. nil when the
+	// engine cannot be asked for them; statistics then show none.
+	Sessions func(ctx context.Context, f *farm.Farm, service string) (list []Session, total int, err error)
+	// Roles lists the processes; nil when nothing supervises them.
+	Roles func() []Role
+	// Reload applies the file the appliance was started with again; nil when
+	// there is none.
+	Reload func(ctx context.Context, by apply.Author) (apply.Result, error)
+	// LocalAddrs lists the addresses of this machine, which a VIP must be one
+	// of; nil asks the system.
+	LocalAddrs func() []netip.Addr
+	// Version is the version of the program.
+	Version string
+	// Hosts are names, beside this machine's own, that browsers may use for it.
+	Hosts []string
+	// LocalUsers may act as root on the local socket, beside root and the user
+	// of this process.
+	LocalUsers []uint32
+	// Log receives state changes and faults; nil discards them.
+	Log *slog.Logger
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}

@@ -1,0 +1,95 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/document"
+	"github.com/sluicelb/sluice/mgmt/store"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// ErrorBody is the body of every refusal.
+type ErrorBody struct {
+	// Description says what was being done, Message what is wrong with it.
+	Description string `json:"description" doc:"What was being done"`
+	Error       string `json:"error" enum:"true" doc:"Always \"true\""`
+	Message     string `json:"message" doc:"What is wrong, and what is allowed"`
+}
+
+// refusal is an error with a status. Its text is meant for the client; the
+// cause is not and goes to the log.
+type refusal struct {
+	status      int
+	description string
+	message     string
+	cause       error
+	// help replaces the body: the fields an empty body could have had.
+	help []validate.Param
+	// header holds further headers, as Retry-After.
+	header http.Header
+}
+
+// Error and GetStatus make a refusal what the router expects of an error.
+func (r *refusal) Error() string                { return r.message }
+func (r *refusal) GetStatus() int               { return r.status }
+func (r *refusal) Unwrap() error                { return r.cause }
+func (r *refusal) ContentType(string) string    { return "application/json" }
+func (r *refusal) GetHeaders() http.Header      { return r.header }
+func (r *refusal) MarshalJSON() ([]byte, error) { return encode(r.body()) }
+
+func (r *refusal) body() any {
+	if r.help != nil {
+		return HelpBody{Description: r.description, Message: r.message, Params: r.help}
+	}
+	return ErrorBody{Description: r.description, Error: "true", Message: r.message}
+}
+
+func refuse(status int, format string, args ...any) *refusal {
+	return &refusal{status: status, message: fmt.Sprintf(format, args...)}
+}
+
+func badRequest(format string, args ...any) *refusal {
+	return refuse(http.StatusBadRequest, format, args...)
+}
+
+func notFound(format string, args ...any) *refusal {
+	return refuse(http.StatusNotFound, format, args...)
+}
+
+// refusalOf turns any error into a refusal. What it does not know is a fault
+// of ours: the client learns that there was one, the log learns which.
+func refusalOf(err error, expected bool) *refusal {
+	var known *refusal
+	var broken *validate.Error
+	var refused *apply.Refused
+	var placed *document.Error
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &placed):
+		return badRequest("%s", err)
+	case errors.As(err, &broken):
+		return badRequest("%s", broken.Error())
+	case errors.As(err, &refused):
+		return &refusal{status: http.StatusConflict, message: refused.Error(), cause: err}
+	case errors.Is(err, apply.ErrConflict):
+		if expected {
+			return refuse(http.StatusPreconditionFailed, "the configuration was changed by someone else: read it again and repeat the change")
+		}
+		return refuse(http.StatusConflict, "%s", apply.ErrConflict)
+	case errors.Is(err, apply.ErrNotFound), errors.Is(err, store.ErrNotFound):
+		return &refusal{status: http.StatusNotFound, message: err.Error(), cause: err}
+	case errors.Is(err, apply.ErrUnavailable):
+		return &refusal{
+			status: http.StatusServiceUnavailable, message: "the engine does not answer: nothing was changed, try again",
+			cause: err, header: http.Header{"Retry-After": {"1"}},
+		}
+	default:
+		return &refusal{status: http.StatusInternalServerError, message: internalFault, cause: err}
+	}
+}
+
+const internalFault = "internal fault: see the log of the appliance"

@@ -1,0 +1,159 @@
+package api_test
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestAFarmIsCreatedReadChangedAndDeleted(t *testing.T) {
+	a := newAppliance(t)
+	r := a.must(201, "POST", "/farms", `{"farmname":"shop","profile":"http","vip":"192.0.2.10","vport":"80"}`)
+	r.want(t, "params.farmname", "shop")
+	r.want(t, "params.vport", 80)
+	r = a.must(200, "GET", "/farms", "")
+	r.want(t, "params.0.farmname", "shop")
+	r.want(t, "params.0.profile", "http")
+	r.want(t, "params.0.status", "critical")
+	r.want(t, "params.0.vip", "192.0.2.10")
+	r.want(t, "params.0.vport", 80)
+
+	r = a.must(200, "PUT", "/farms/shop", `{"contimeout":"5","resurrectime":10,"error503":"try later"}`)
+	r.want(t, "params.contimeout", 5)
+	r.want(t, "params.resurrectime", 10)
+	r = a.must(200, "GET", "/farms/shop", "")
+	r.want(t, "params.contimeout", 5)
+	r.want(t, "params.restimeout", 45)
+	r.want(t, "params.error503", "try later")
+	r.want(t, "params.httpverb", "MSRPCext")
+	r.want(t, "params.listener", "http")
+
+	a.must(200, "GET", "/farms/shop/summary", "").want(t, "params.status", "critical")
+	a.must(200, "GET", "/farms/shop/status", "").want(t, "params.status", "critical")
+	a.must(200, "DELETE", "/farms/shop", "").want(t, "success", "true")
+	a.do("GET", "/farms/shop", "").refused(t, 404, "shop", "does not exist")
+}
+
+func TestFarmCreationRefusesWhatTheContractRefuses(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(0)
+	for name, c := range map[string]struct {
+		body   string
+		status int
+		texts  []string
+	}{
+		"name taken":     {`{"farmname":"shop","profile":"http","vip":"192.0.2.10","vport":81}`, 400, []string{"farmname", "shop", "exists"}},
+		"vip not local":  {`{"farmname":"b","profile":"http","vip":"192.0.2.99","vport":81}`, 400, []string{"vip", "192.0.2.99"}},
+		"vip no address": {`{"farmname":"b","profile":"http","vip":"nowhere","vport":81}`, 400, []string{"vip", "nowhere"}},
+		"port range":     {`{"farmname":"b","profile":"http","vip":"192.0.2.10","vport":65536}`, 400, []string{"vport", "65535"}},
+		"port text":      {`{"farmname":"b","profile":"http","vip":"192.0.2.10","vport":"x"}`, 400, []string{"vport"}},
+		"port in use":    {`{"farmname":"b","profile":"http","vip":"192.0.2.10","vport":80}`, 400, []string{"vport", "shop"}},
+		"profile":        {`{"farmname":"b","profile":"ftp","vip":"192.0.2.10","vport":81}`, 400, []string{"profile", "http"}},
+		"missing":        {`{"farmname":"b","profile":"http","vip":"192.0.2.10"}`, 400, []string{"vport", "required"}},
+		"unknown field":  {`{"farmname":"b","profile":"http","vip":"192.0.2.10","vport":81,"vipp":"x"}`, 400, []string{"vipp", "vip"}},
+		"name 0":         {`{"farmname":"0","profile":"http","vip":"192.0.2.10","vport":81}`, 400, []string{"farmname", "reserved"}},
+		"empty name":     {`{"farmname":"","profile":"http","vip":"192.0.2.10","vport":81}`, 400, []string{"farmname"}},
+		"copy of none":   {`{"farmname":"b","profile":"http","vip":"192.0.2.10","vport":81,"copy_from":"none"}`, 404, []string{"none"}},
+		"null name":      {`{"farmname":null,"profile":"http","vip":"192.0.2.10","vport":81}`, 400, []string{"farmname"}},
+		"list":           {`{"farmname":["b"],"profile":"http","vip":"192.0.2.10","vport":81}`, 400, []string{"farmname", "list"}},
+		"twice":          {`{"farmname":"b","farmname":"c","profile":"http","vip":"192.0.2.10","vport":81}`, 400, []string{"farmname", "twice"}},
+		"broken":         {`{"farmname":"b",`, 400, []string{"JSON"}},
+		"trailing":       {`{"farmname":"b"} {"farmname":"c"}`, 400, []string{"JSON"}},
+		"no object":      {`["farmname"]`, 400, []string{"object"}},
+		"not UTF-8":      {"{\"farmname\":\"\xff\"}", 400, []string{"UTF-8"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a.t = t
+			a.do("POST", "/farms", c.body).refused(t, c.status, c.texts...)
+			if n := len(a.config().Farms); n != 1 {
+				t.Fatalf("%d farms afterwards", n)
+			}
+		})
+	}
+}
+
+// Names that try to be something else: nothing of them is kept or executed.
+func TestHostileNamesAreRefusedEverywhere(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(1)
+	before := a.store
+	_, revision := before.Current()
+	for _, name := range []string{"../x", "-rf /", "$(id)", "`id`", "a\nb", "a\x00b", "0", "", "<script>", "ѕhop", "a b", "a/b", strings.Repeat("a", 10_000)} {
+		quoted := quote(name)
+		a.do("POST", "/farms", `{"farmname":`+quoted+`,"profile":"http","vip":"192.0.2.10","vport":81}`).refused(t, 400, "farmname")
+		a.do("POST", "/farms/shop/services", `{"id":`+quoted+`}`).refused(t, 400, "id")
+		a.do("PUT", "/farms/shop", `{"newfarmname":`+quoted+`}`).refused(t, 400, "newfarmname")
+		if name != "" {
+			a.do("PUT", "/farms/shop/services/web/backends/0", `{"ip":`+quoted+`}`).refused(t, 400, "ip")
+		}
+	}
+	a.do("PUT", "/farms/shop/services/web/backends/0", `{"alias":"a\u001b[31m"}`).refused(t, 400, "alias")
+	if _, now := before.Current(); now.Number != revision.Number {
+		t.Errorf("revision %d became %d: something was written", revision.Number, now.Number)
+	}
+}
+
+func TestCopyTakesEverythingButNameAndAddress(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(2)
+	a.must(200, "PUT", "/farms/shop", `{"reqtimeout":7}`)
+	a.must(201, "POST", "/farms", `{"farmname":"twin","profile":"http","vip":"192.0.2.10","vport":81,"copy_from":"shop"}`)
+	r := a.must(200, "GET", "/farms/twin", "")
+	r.want(t, "params.reqtimeout", 7)
+	r.want(t, "params.vport", 81)
+	r.want(t, "services.0.id", "web")
+	r.want(t, "services.0.backends.1.ip", "10.0.0.2")
+	shop, twin := a.config().Farm("shop"), a.config().Farm("twin")
+	if shop.ID == twin.ID || shop.HTTP.Services[0].Backends[0].ID == twin.HTTP.Services[0].Backends[0].ID {
+		t.Error("the copy shares stable numbers with the original")
+	}
+}
+
+func TestRenameNeedsAStoppedFarmAndAFreeName(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(1)
+	a.must(201, "POST", "/farms", `{"farmname":"other","profile":"http","vip":"192.0.2.10","vport":81}`)
+	a.do("PUT", "/farms/shop", `{"newfarmname":"store"}`).refused(t, 400, "newfarmname", "stop")
+	a.must(200, "PUT", "/farms/shop/actions", `{"action":"stop"}`).want(t, "params.status", "down")
+	a.do("PUT", "/farms/shop", `{"newfarmname":"other"}`).refused(t, 400, "newfarmname", "exists")
+	id := a.config().Farm("shop").ID
+	a.must(200, "PUT", "/farms/shop", `{"newfarmname":"store"}`)
+	if got := a.config().Farm("store"); got == nil || got.ID != id {
+		t.Errorf("renamed farm %+v, want the stable number %d", got, id)
+	}
+	a.do("GET", "/farms/shop", "").refused(t, 404)
+}
+
+func TestActionsStartStopAndRestart(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(1)
+	a.must(200, "PUT", "/farms/shop/actions", `{"action":"stop"}`).want(t, "params.status", "down")
+	a.must(200, "PUT", "/farms/shop", `{"contimeout":3}`) // a farm can be edited while stopped
+	r := a.must(200, "PUT", "/farms/shop/actions", `{"action":"start"}`)
+	r.want(t, "params.action", "start")
+	r.want(t, "params.status", "up")
+	a.must(200, "PUT", "/farms/shop/actions", `{"action":"restart"}`).want(t, "params.status", "up")
+	a.do("PUT", "/farms/shop/actions", `{"action":"explode"}`).refused(t, 400, "action", "start")
+	a.do("PUT", "/farms/none/actions", `{"action":"start"}`).refused(t, 404)
+}
+
+func TestStartVerifiesTheVIP(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(1)
+	a.must(200, "PUT", "/farms/shop/actions", `{"action":"stop"}`)
+	gone := newAppliance(t, withoutAddresses)
+	gone.t = t
+	gone.must(200, "PUT", "/config", "farms:\n- name: shop\n  profile: http\n  vip: 192.0.2.10\n  vport: 80\n  stopped: true\n", "Content-Type", "application/yaml")
+	gone.do("PUT", "/farms/shop/actions", `{"action":"start"}`).refused(t, 400, "vip", "192.0.2.10")
+	gone.do("PUT", "/farms/shop/actions", `{"action":"restart"}`).refused(t, 400, "vip")
+}
+
+func TestAFarmThatCannotListenSaysWhy(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(1)
+	a.must(200, "PUT", "/farms/shop/actions", `{"action":"stop"}`)
+	a.engine.problems["shop"] = "listen on 192.0.2.10:80: address in use"
+	a.do("PUT", "/farms/shop/actions", `{"action":"start"}`).refused(t, 400, "address in use")
+	r := a.must(200, "GET", "/farms/shop/status", "")
+	r.want(t, "params.status", "down")
+	r.want(t, "params.problem", "listen on 192.0.2.10:80: address in use")
+}

@@ -1,0 +1,210 @@
+package api
+
+import (
+	"cmp"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/farmstate"
+)
+
+// FarmView is everything about an http farm. The lists at its end belong to
+// the family's shape and are empty as long as nothing can be added to them.
+type FarmView struct {
+	FarmName        string               `json:"farmname"`
+	Profile         farm.Profile         `json:"profile"`
+	Status          farm.Status          `json:"status"`
+	Problem         string               `json:"problem,omitempty" doc:"Why a farm that should run does not"`
+	VIP             string               `json:"vip"`
+	VPort           uint16               `json:"vport"`
+	Listener        string               `json:"listener"`
+	ConnectTimeout  farm.Seconds         `json:"contimeout"`
+	ResponseTimeout farm.Seconds         `json:"restimeout"`
+	ResurrectTime   farm.Seconds         `json:"resurrectime"`
+	RequestTimeout  farm.Seconds         `json:"reqtimeout"`
+	RewriteLocation farm.RewriteLocation `json:"rewritelocation"`
+	Verbs           farm.VerbSet         `json:"httpverb"`
+	Ignore100       string               `json:"ignore_100_continue" enum:"true,false"`
+	Error414        string               `json:"error414"`
+	Error500        string               `json:"error500"`
+	Error501        string               `json:"error501"`
+	Error503        string               `json:"error503"`
+
+	Certificates         []struct{} `json:"certlist"`
+	AddHeader            []struct{} `json:"addheader"`
+	HeadRemove           []struct{} `json:"headremove"`
+	AddResponseHeader    []struct{} `json:"addresponseheader"`
+	RemoveResponseHeader []struct{} `json:"removeresponseheader"`
+	ReplaceRequest       []struct{} `json:"replacerequestheader"`
+	ReplaceResponse      []struct{} `json:"replaceresponseheader"`
+}
+
+func (s *Server) farmView(f *farm.Farm) FarmView {
+	h := f.HTTP
+	if h == nil {
+		h = farm.DefaultHTTP()
+	}
+	none := []struct{}{}
+	return FarmView{
+		FarmName: f.Name, Profile: f.Profile, Status: s.status(f), Problem: s.serving(f).Problem,
+		VIP: f.VIP.String(), VPort: f.VPort, Listener: "http",
+		ConnectTimeout: h.ConnectTimeout, ResponseTimeout: h.ResponseTimeout,
+		ResurrectTime: h.ResurrectTime, RequestTimeout: h.RequestTimeout,
+		RewriteLocation: h.RewriteLocation, Verbs: h.Verbs, Ignore100: "false",
+		Error414: h.Error414, Error500: h.Error500, Error501: h.Error501, Error503: h.Error503,
+		Certificates: none, AddHeader: none, HeadRemove: none, AddResponseHeader: none,
+		RemoveResponseHeader: none, ReplaceRequest: none, ReplaceResponse: none,
+	}
+}
+
+// IPDS lists the security rules of a farm.
+type IPDS struct {
+	Blacklists []struct{} `json:"blacklists"`
+	DoS        []struct{} `json:"dos"`
+	RBL        []struct{} `json:"rbl"`
+	WAF        []struct{} `json:"waf"`
+}
+
+func noIPDS() IPDS {
+	none := []struct{}{}
+	return IPDS{Blacklists: none, DoS: none, RBL: none, WAF: none}
+}
+
+// FarmDetails is the answer about one farm.
+type FarmDetails struct {
+	Description string        `json:"description"`
+	Params      FarmView      `json:"params"`
+	Services    []ServiceView `json:"services"`
+	IPDS        IPDS          `json:"ipds"`
+}
+
+func (s *Server) getFarm(c *call) (FarmDetails, error) {
+	f, err := c.farm()
+	if err != nil {
+		return FarmDetails{}, err
+	}
+	out := FarmDetails{Description: "Get farm " + f.Name, Params: s.farmView(f), Services: []ServiceView{}, IPDS: noIPDS()}
+	for i := range services(f) {
+		out.Services = append(out.Services, s.serviceView(&f.HTTP.Services[i]))
+	}
+	return out, nil
+}
+
+// ServiceName is a service in a summary.
+type ServiceName struct {
+	ID string `json:"id"`
+}
+
+// FarmSummary is the answer about one farm without the details of its services.
+type FarmSummary struct {
+	Description string        `json:"description"`
+	Params      FarmView      `json:"params"`
+	Services    []ServiceName `json:"services"`
+	IPDS        IPDS          `json:"ipds"`
+}
+
+func (s *Server) getFarmSummary(c *call) (FarmSummary, error) {
+	f, err := c.farm()
+	if err != nil {
+		return FarmSummary{}, err
+	}
+	out := FarmSummary{Description: "Get the summary of farm " + f.Name, Params: s.farmView(f), Services: []ServiceName{}, IPDS: noIPDS()}
+	for _, service := range services(f) {
+		out.Services = append(out.Services, ServiceName{ID: service.Name})
+	}
+	return out, nil
+}
+
+// FarmStatus is the status of one farm.
+type FarmStatus struct {
+	Status  farm.Status `json:"status"`
+	Problem string      `json:"problem,omitempty" doc:"Why a farm that should run does not"`
+}
+
+func (s *Server) getFarmStatus(c *call) (Object[FarmStatus], error) {
+	f, err := c.farm()
+	if err != nil {
+		return Object[FarmStatus]{}, err
+	}
+	return Object[FarmStatus]{
+		Description: "Get the status of farm " + f.Name,
+		Params:      FarmStatus{Status: s.status(f), Problem: s.serving(f).Problem},
+	}, nil
+}
+
+// ServiceView is everything about a service. The redirect's own fields are
+// there only with a redirect.
+type ServiceView struct {
+	ID           string             `json:"id"`
+	VHost        string             `json:"vhost"`
+	URL          string             `json:"urlp"`
+	Redirect     string             `json:"redirect"`
+	RedirectType farm.RedirectType  `json:"redirecttype,omitempty"`
+	RedirectCode int                `json:"redirect_code,omitempty"`
+	Persistence  farm.Persistence   `json:"persistence"`
+	TTL          farm.Seconds       `json:"ttl"`
+	SessionID    string             `json:"sessionid"`
+	Policy       farm.RoutingPolicy `json:"routingpolicy"`
+	LeastResp    string             `json:"leastresp" enum:"true,false"`
+	HTTPS        string             `json:"httpsb" enum:"true,false"`
+	CookieInsert string             `json:"cookieinsert" enum:"true,false"`
+	STS          string             `json:"sts_status" enum:"true,false"`
+	Pinned       int                `json:"pinnedconnection"`
+	Guardian     string             `json:"farmguardian"`
+	Backends     []BackendView      `json:"backends"`
+}
+
+func (s *Server) serviceView(v *farm.Service) ServiceView {
+	out := ServiceView{
+		ID: v.Name, VHost: v.VHost, URL: v.URL, Redirect: v.Redirect,
+		Persistence: v.Persistence, TTL: v.TTL, SessionID: v.SessionID,
+		Policy:    cmp.Or(v.Policy, farm.PolicyRoundRobin),
+		LeastResp: "false", HTTPS: "false", CookieInsert: "false", STS: "false",
+		Backends: s.backendViews(v),
+	}
+	if v.Redirect != "" {
+		out.RedirectType = cmp.Or(v.RedirectType, farm.RedirectDefault)
+		out.RedirectCode = cmp.Or(v.RedirectCode, 302)
+	}
+	return out
+}
+
+// BackendView is everything about a backend. ID is its position in the
+// service; what was never set is null.
+type BackendView struct {
+	ID        int           `json:"id"`
+	IP        string        `json:"ip"`
+	Port      uint16        `json:"port"`
+	Status    farm.Status   `json:"status"`
+	Mode      string        `json:"maintenance_mode,omitempty" enum:"drain,cut" doc:"How the backend was taken out"`
+	Timeout   *farm.Seconds `json:"timeout"`
+	Weight    *uint8        `json:"weight"`
+	Priority  *uint8        `json:"priority"`
+	ConnLimit *uint32       `json:"connection_limit"`
+	Alias     *string       `json:"alias"`
+}
+
+func (s *Server) backendViews(v *farm.Service) []BackendView {
+	out := []BackendView{}
+	for i := range v.Backends {
+		out = append(out, s.backendView(v, i))
+	}
+	return out
+}
+
+func (s *Server) backendView(v *farm.Service, i int) BackendView {
+	b := &v.Backends[i]
+	return BackendView{
+		ID: i, IP: b.Host, Port: b.Port, Status: farmstate.Backend(b, s.deps.Health), Mode: string(b.Maintenance),
+		Timeout: orNull(b.Timeout), Weight: orNull(b.Weight), Priority: orNull(b.Priority),
+		ConnLimit: orNull(b.ConnLimit), Alias: orNull(b.Alias),
+	}
+}
+
+// orNull returns nil for the zero value, which means "never set".
+func orNull[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}

@@ -1,0 +1,202 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"github.com/sluicelb/sluice/mgmt/auth"
+)
+
+// front is the part every request passes before the router.
+type front struct {
+	s     *Server
+	next  http.Handler
+	cross *http.CrossOriginProtection
+	hosts map[string]bool
+}
+
+func newFront(s *Server, next http.Handler) *front {
+	f := &front{s: s, next: next, cross: http.NewCrossOriginProtection(), hosts: map[string]bool{"localhost": true}}
+	own, _ := os.Hostname()
+	for _, name := range append([]string{own}, s.deps.Hosts...) {
+		f.hosts[strings.ToLower(name)] = true
+	}
+	return f
+}
+
+// ServeHTTP runs the checks in the order that tells a stranger least: headers,
+// OPTIONS, cross-site, who asks, path.
+func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	guarded := &guardedWriter{ResponseWriter: w}
+	defer f.contain(guarded, r)
+	setHeaders(guarded.Header(), r)
+	if r.Method == http.MethodOptions {
+		setPreflight(guarded.Header())
+		guarded.WriteHeader(http.StatusOK)
+		return
+	}
+	if err := f.crossSite(r); err != nil {
+		f.s.refuse(guarded, r, err)
+		return
+	}
+	by, err := f.s.guard.Identify(r)
+	if err != nil {
+		f.s.refuse(guarded, r, f.s.unauthorized(r, err))
+		return
+	}
+	if !canonical(r) {
+		f.s.refuse(guarded, r, notFound("the path %s does not exist", quotePath(r.URL.Path)))
+		return
+	}
+	f.next.ServeHTTP(guarded, asGet(r.WithContext(context.WithValue(r.Context(), principalKey{}, by))))
+}
+
+type principalKey struct{}
+
+// principal returns who sent the request; nobody when front did not say.
+func principal(ctx context.Context) auth.Principal {
+	p, _ := ctx.Value(principalKey{}).(auth.Principal)
+	return p
+}
+
+// asGet makes HEAD a GET for the router; the server leaves the body out.
+func asGet(r *http.Request) *http.Request {
+	if r.Method == http.MethodHead {
+		r.Method = http.MethodGet // r is a copy
+	}
+	return r
+}
+
+// setHeaders sets what every answer carries: no caching, no framing, no
+// guessing of types. A page of any origin may read an answer only when it
+// brought the key itself; no page gets one by a browser's own credentials,
+// because there are none.
+func setHeaders(h http.Header, r *http.Request) {
+	h.Set("Cache-Control", "no-cache, no-store")
+	h.Set("Pragma", "no-cache")
+	h.Set("Expires", "-1")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
+	origin := "https://" + r.Host
+	if auth.KeyUsed(r) {
+		origin = "*"
+	}
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Allow-Credentials", "true")
+}
+
+func setPreflight(h http.Header) {
+	h.Set("Allow", "GET, POST, PUT, DELETE, OPTIONS")
+	h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, DELETE, OPTIONS")
+	h.Set("Access-Control-Allow-Headers", "ZAPI_KEY, Authorization, Set-cookie, Content-Type, X-Requested-With")
+	h.Set("Access-Control-Expose-Headers", "Set-Cookie, Content-Disposition")
+}
+
+// crossSite refuses changes that a page of another site makes a browser send,
+// and browsers that were led here under a name that is not ours (DNS
+// rebinding). What does not say it is a browser is left alone.
+func (f *front) crossSite(r *http.Request) *refusal {
+	if auth.Local(r) {
+		return nil
+	}
+	if !validHost(r.Host) {
+		return badRequest("the Host header is broken")
+	}
+	if err := f.cross.Check(r); err != nil {
+		return &refusal{status: http.StatusForbidden, message: "refused: the request comes from a page of another site", cause: err}
+	}
+	browser := r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != ""
+	if browser && !f.ours(r.Host) {
+		return refuse(http.StatusForbidden, "refused: %s is not a name of this appliance", quoteName(r.Host))
+	}
+	return nil
+}
+
+// canonical reports whether the path has one reading only: no escapes, dots,
+// empty segments or a slash at the end. No name in the API needs any of them.
+func canonical(r *http.Request) bool {
+	p := r.URL.EscapedPath()
+	return !strings.ContainsAny(p, "%;\\") && !strings.Contains(p, "//") && !strings.HasSuffix(p, "/") &&
+		!strings.Contains(p+"/", "/./") && !strings.Contains(p+"/", "/../")
+}
+
+// unauthorized is the answer to a request nobody vouches for: the same for
+// every reason but the lock, which says how long to wait.
+func (s *Server) unauthorized(r *http.Request, err error) *refusal {
+	var locked *auth.LockedError
+	if errors.As(err, &locked) {
+		wait := strconv.Itoa(int(locked.Wait.Seconds()) + 1)
+		return &refusal{status: http.StatusTooManyRequests, description: "Authorization", cause: err,
+			message: "too many wrong keys from this address: wait " + wait + " seconds", header: http.Header{"Retry-After": {wait}}}
+	}
+	if errors.Is(err, auth.ErrBadCredential) {
+		s.deps.Log.Warn("wrong API key", "remote", r.RemoteAddr)
+	}
+	return &refusal{status: http.StatusUnauthorized, description: "Authorization", cause: err,
+		message: "Authorization required: send an API key in the header ZAPI_KEY"}
+}
+
+// refuse writes a refusal outside a handler.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err *refusal) {
+	err.description = cmp.Or(err.description, quoteName(r.Method)+" "+quotePath(r.URL.Path))
+	s.logFault(r, err)
+	for name, values := range err.header {
+		w.Header()[name] = values
+	}
+	b, _ := encode(err.body()) // texts only: cannot fail
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(err.status)
+	w.Write(append(b, '\n'))
+}
+
+// logFault logs what is our fault; what is the client's fault is in the answer.
+func (s *Server) logFault(r *http.Request, err *refusal) {
+	if err.status >= http.StatusInternalServerError {
+		s.deps.Log.Error("API request failed", "method", r.Method, "path", r.URL.Path, "status", err.status, "error", fmt.Sprint(err.cause))
+	}
+}
+
+// contain turns a panic of a handler into an answer without details.
+func (f *front) contain(w *guardedWriter, r *http.Request) {
+	fault := recover()
+	if fault == nil {
+		return
+	}
+	f.s.deps.Log.LogAttrs(r.Context(), slog.LevelError, "panic in an API handler",
+		slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Any("panic", fault), slog.String("stack", string(debug.Stack())))
+	if w.wrote {
+		panic(http.ErrAbortHandler) // half an answer is out: break the connection
+	}
+	f.s.refuse(w, r, &refusal{status: http.StatusInternalServerError, message: internalFault, cause: fmt.Errorf("panic: %v", fault)})
+}
+
+// guardedWriter remembers whether an answer has begun.
+type guardedWriter struct {
+	http.ResponseWriter
+	wrote bool
+}
+
+// WriteHeader begins the answer.
+func (w *guardedWriter) WriteHeader(status int) {
+	w.wrote = true
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write continues the answer.
+func (w *guardedWriter) Write(b []byte) (int, error) {
+	w.wrote = true
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController find the connection.
+func (w *guardedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,203 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/store"
+)
+
+// engine is a publisher and the engine's side of statistics and health, all
+// under the control of a test.
+type engine struct {
+	mu        sync.Mutex
+	published int
+	refuse    error
+	problems  map[string]string // by farm name
+	down      bool
+	health    map[uint32]farm.Status
+	farms     map[uint32]stats.Farm
+	backends  map[uint32]stats.Backend
+}
+
+func (e *engine) Publish(_ context.Context, cfg *farm.Config) (apply.Outcome, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.published++
+	if e.refuse != nil {
+		return apply.Outcome{}, e.refuse
+	}
+	out := apply.Outcome{Generation: uint64(e.published), FarmErrors: map[uint32]string{}}
+	for i := range cfg.Farms {
+		if text := e.problems[cfg.Farms[i].Name]; text != "" && !cfg.Farms[i].Stopped {
+			out.FarmErrors[cfg.Farms[i].ID] = text
+		}
+	}
+	return out, nil
+}
+
+func (e *engine) Health(id uint32) farm.Status       { return e.health[id] }
+func (e *engine) SumFarm(id uint32) stats.Farm       { return e.farms[id] }
+func (e *engine) SumBackend(id uint32) stats.Backend { return e.backends[id] }
+func (e *engine) State() api.Engine                  { return api.Engine{Connected: !e.down, PID: 77, Loops: 2} }
+
+// appliance is the API over a real store and writer, with a fake engine.
+type appliance struct {
+	t       *testing.T
+	store   *store.Store
+	engine  *engine
+	applier api.Applier
+	server  *api.Server
+	key     string
+}
+
+func newAppliance(t *testing.T, change ...func(*api.Deps)) *appliance {
+	t.Helper()
+	st, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	key, _, err := st.CreateKey("root", "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &engine{health: map[uint32]farm.Status{}, farms: map[uint32]stats.Farm{}, backends: map[uint32]stats.Backend{}, problems: map[string]string{}}
+	ap := &fakeApplier{st: st, e: e}
+	deps := api.Deps{
+		Applier: ap, History: st, Keys: st, Counters: e, Health: e.Health, Engine: e.State,
+		LocalAddrs: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("192.0.2.10")} },
+		Version:    "1.2.3",
+		Now:        func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
+	}
+	for _, f := range change {
+		f(&deps)
+	}
+	s, err := api.New(deps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &appliance{t: t, store: st, engine: e, applier: ap, server: s, key: key}
+}
+
+// reply is an answer as a test looks at it.
+type reply struct {
+	status int
+	header http.Header
+	raw    string
+	body   map[string]any
+}
+
+// do sends one request with the right key; more headers come in pairs.
+func (a *appliance) do(method, path, body string, headers ...string) reply {
+	a.t.Helper()
+	return a.send(method, api.Base+path, body, append([]string{"ZAPI_KEY", a.key}, headers...)...)
+}
+
+func (a *appliance) send(method, path, body string, headers ...string) reply {
+	a.t.Helper()
+	r := httptest.NewRequest(method, "https://lb.example:444"+path, strings.NewReader(body))
+	r.RemoteAddr = "198.51.100.7:4000"
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	a.server.Handler().ServeHTTP(w, r)
+	out := reply{status: w.Code, header: w.Header(), raw: w.Body.String()}
+	dec := json.NewDecoder(bytes.NewReader(w.Body.Bytes()))
+	if err := dec.Decode(&out.body); err != nil && err != io.EOF && strings.Contains(w.Header().Get("Content-Type"), "json") {
+		a.t.Fatalf("%s %s: body is not JSON: %v\n%s", method, path, err, out.raw)
+	}
+	return out
+}
+
+// must is do for a request that has to be answered with the status.
+func (a *appliance) must(status int, method, path, body string, headers ...string) reply {
+	a.t.Helper()
+	r := a.do(method, path, body, headers...)
+	if r.status != status {
+		a.t.Fatalf("%s %s %s: status %d, want %d\n%s", method, path, body, r.status, status, r.raw)
+	}
+	return r
+}
+
+// at follows a path of keys and positions into the body, as "params.0.id".
+func (r reply) at(path string) any {
+	var v any = r.body
+	for _, step := range strings.Split(path, ".") {
+		switch node := v.(type) {
+		case map[string]any:
+			v = node[step]
+		case []any:
+			var i int
+			if _, err := fmt.Sscan(step, &i); err != nil || i >= len(node) {
+				return nil
+			}
+			v = node[i]
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
+// want compares one value of the body.
+func (r reply) want(t *testing.T, path string, value any) {
+	t.Helper()
+	if n, ok := value.(int); ok {
+		value = float64(n)
+	}
+	if got := r.at(path); got != value {
+		t.Errorf("%s is %#v, want %#v\n%s", path, got, value, r.raw)
+	}
+}
+
+// refused checks the shape of an error and that its message has all the texts.
+func (r reply) refused(t *testing.T, status int, texts ...string) {
+	t.Helper()
+	if r.status != status || r.body["error"] != "true" || r.body["description"] == "" {
+		t.Errorf("status %d, want %d with an error body\n%s", r.status, status, r.raw)
+	}
+	message, _ := r.body["message"].(string)
+	for _, text := range texts {
+		if !strings.Contains(message, text) {
+			t.Errorf("message %q does not say %q", message, text)
+		}
+	}
+}
+
+// shop creates the farm "shop" with a service "web" and n backends.
+func (a *appliance) shop(n int) {
+	a.t.Helper()
+	a.must(201, "POST", "/farms", `{"farmname":"shop","profile":"http","vip":"192.0.2.10","vport":80}`)
+	a.must(201, "POST", "/farms/shop/services", `{"id":"web"}`)
+	for i := range n {
+		a.must(201, "POST", "/farms/shop/services/web/backends", fmt.Sprintf(`{"ip":"10.0.0.%d","port":8080}`, i+1))
+	}
+}
+
+func (a *appliance) config() *farm.Config {
+	cfg, _ := a.applier.Current()
+	return cfg
+}
+
+func quote(s string) string {
+	b, _ := json.Marshal(s)
+	return string(b)
+}
+
+func withoutAddresses(d *api.Deps) { d.LocalAddrs = func() []netip.Addr { return nil } }

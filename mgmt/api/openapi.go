@@ -1,0 +1,223 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// HelpBody is the answer to a body without any field: it lists the fields.
+type HelpBody struct {
+	Description string           `json:"description"`
+	Message     string           `json:"message"`
+	Params      []validate.Param `json:"params"`
+}
+
+// The content of successful answers.
+var (
+	jsonContent     = []string{"application/json"}
+	documentContent = []string{"application/yaml", "application/json"}
+)
+
+var pathParam = regexp.MustCompile(`\{([a-z]+)\}`)
+
+// documented turns the operation into what the OpenAPI document says about it.
+// The schema of a JSON answer is added by the router from the handler's type.
+func (o *operation) documented(api huma.API, content []string) huma.Operation {
+	d := huma.Operation{
+		OperationID:   o.id(),
+		Method:        o.method,
+		Path:          o.path,
+		Summary:       o.summary,
+		Description:   fmt.Sprintf("Needs the right %q.", o.right),
+		Tags:          []string{strings.Split(o.path, "/")[1]},
+		DefaultStatus: o.success,
+		Parameters:    o.parameters(),
+		Responses:     o.responses(api.OpenAPI().Components.Schemas, content),
+		Security:      []map[string][]string{{"key": {}}, {"keyAlternative": {}}},
+	}
+	return d
+}
+
+var notWord = regexp.MustCompile(`[^a-z0-9]+`)
+
+func (o *operation) id() string {
+	return strings.ToLower(o.method) + strings.TrimSuffix(notWord.ReplaceAllString(strings.ToLower(o.path), "-"), "-")
+}
+
+func (o *operation) parameters() []*huma.Param {
+	var out []*huma.Param
+	for _, m := range pathParam.FindAllStringSubmatch(o.path, -1) {
+		out = append(out, &huma.Param{Name: m[1], In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}})
+	}
+	for _, q := range o.queries {
+		out = append(out, &huma.Param{Name: q.name, In: "query", Description: q.description, Schema: &huma.Schema{Type: huma.TypeString}})
+	}
+	if o.changes() {
+		out = append(out, &huma.Param{Name: "If-Match", In: "header", Schema: &huma.Schema{Type: huma.TypeString},
+			Description: "ETag of an earlier answer; 412 when the configuration is another one by now."})
+	}
+	return out
+}
+
+// refusals lists the statuses an operation may refuse with, beside 500.
+func (o *operation) refusals() []int {
+	out := []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}
+	if strings.Contains(o.path, "{") {
+		out = append(out, http.StatusNotFound)
+	}
+	if o.changes() {
+		out = append(out, http.StatusConflict, http.StatusPreconditionFailed, http.StatusServiceUnavailable)
+	}
+	if o.fields != nil || o.document {
+		out = append(out, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+	}
+	return out
+}
+
+func (o *operation) responses(schemas huma.Registry, content []string) map[string]*huma.Response {
+	body := map[string]*huma.MediaType{"application/json": {Schema: schemas.Schema(reflect.TypeFor[ErrorBody](), true, "")}}
+	out := map[string]*huma.Response{"default": {Description: "Any other refusal", Content: body}}
+	for _, status := range o.refusals() {
+		out[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Content: body}
+	}
+	if o.fields != nil {
+		help := schemas.Schema(reflect.TypeFor[HelpBody](), true, "")
+		out["400"].Content = map[string]*huma.MediaType{"application/json": {
+			Schema: &huma.Schema{AnyOf: []*huma.Schema{body["application/json"].Schema, help}}}}
+	}
+	if len(content) > 1 {
+		success := &huma.Response{Description: http.StatusText(o.success), Content: map[string]*huma.MediaType{}}
+		for _, kind := range content {
+			success.Content[kind] = documentMedia(kind)
+		}
+		out[strconv.Itoa(o.success)] = success
+	}
+	return out
+}
+
+func documentMedia(kind string) *huma.MediaType {
+	if kind == "application/json" {
+		return &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeObject, Description: "A configuration document"}}
+	}
+	return &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "A configuration document"}}
+}
+
+// describeBody adds the request body to the document. The router must not know
+// of it: it would read and check the body by its own rules.
+func (o *operation) describeBody(doc *huma.OpenAPI) {
+	at := doc.Paths[o.path].Put
+	if o.method == http.MethodPost {
+		at = doc.Paths[o.path].Post
+	}
+	switch {
+	case o.document:
+		at.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{}}
+		for _, kind := range documentTypes {
+			at.RequestBody.Content[kind] = documentMedia(kind)
+		}
+	case o.fields != nil:
+		_, mayBeEmpty := o.fields.(keyFields)
+		media := &huma.MediaType{Schema: schemaOf(o.fields.Params(), !mayBeEmpty)}
+		at.RequestBody = &huma.RequestBody{Required: !mayBeEmpty, Content: map[string]*huma.MediaType{}}
+		for _, kind := range jsonTypes {
+			at.RequestBody.Content[kind] = media
+		}
+	}
+}
+
+// schemaOf turns a table of fields into the schema of the body.
+func schemaOf(params []validate.Param, some bool) *huma.Schema {
+	out := &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{}, AdditionalProperties: false}
+	if one := 1; some {
+		out.MinProperties = &one
+	}
+	for _, p := range params {
+		out.Properties[p.Name] = fieldSchema(p)
+		if slices.Contains(p.Options, "required") {
+			out.Required = append(out.Required, p.Name)
+		}
+	}
+	return out
+}
+
+// fieldSchema says what one field takes: numbers as numbers or digits, truth
+// values as such or as text, null where it resets.
+func fieldSchema(p validate.Param) *huma.Schema {
+	alternatives := []*huma.Schema{}
+	switch {
+	case p.Format == "integer" || p.Interval != "":
+		alternatives = append(alternatives, interval(p.Interval), &huma.Schema{Type: huma.TypeString, Pattern: `^-?[0-9]+$`})
+	case isBool(p):
+		alternatives = append(alternatives, &huma.Schema{Type: huma.TypeBoolean}, words(p.PossibleValues))
+	case p.PossibleValues != nil:
+		alternatives = append(alternatives, words(p.PossibleValues))
+		if numeric(p.PossibleValues) {
+			alternatives = append(alternatives, &huma.Schema{Type: huma.TypeInteger})
+		}
+	default:
+		alternatives = append(alternatives, &huma.Schema{Type: huma.TypeString})
+	}
+	if !slices.Contains(p.Options, "non_blank") {
+		alternatives = append(alternatives, &huma.Schema{Type: "null"}, words([]string{""}))
+	}
+	about := p.Description
+	if p.Format != "" && p.Format != "integer" {
+		about += " Form: " + p.Format + "."
+	}
+	return &huma.Schema{Description: strings.TrimSpace(about), AnyOf: alternatives}
+}
+
+func isBool(p validate.Param) bool {
+	return len(p.PossibleValues) > 0 && !slices.ContainsFunc(p.PossibleValues, func(v string) bool { return v != "true" && v != "false" })
+}
+
+func numeric(values []string) bool {
+	return !slices.ContainsFunc(values, func(v string) bool { _, err := strconv.Atoi(v); return err != nil })
+}
+
+func words(values []string) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeString}
+	for _, v := range values {
+		s.Enum = append(s.Enum, v)
+	}
+	return s
+}
+
+// interval reads the family's "1,9" and "0,".
+func interval(text string) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeInteger}
+	low, high, _ := strings.Cut(text, ",")
+	s.Minimum, s.Maximum = bound(low), bound(high)
+	return s
+}
+
+func bound(text string) *float64 {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsInf(n, 0) {
+		return nil
+	}
+	return &n
+}
+
+// documentOf returns the OpenAPI document as JSON and YAML.
+func documentOf(api huma.API) (asJSON, asYAML []byte, err error) {
+	doc := api.OpenAPI()
+	if asJSON, err = json.MarshalIndent(doc, "", "  "); err != nil {
+		return nil, nil, fmt.Errorf("OpenAPI document: %w", err)
+	}
+	if asYAML, err = doc.YAML(); err != nil {
+		return nil, nil, fmt.Errorf("OpenAPI document: %w", err)
+	}
+	return asJSON, asYAML, nil
+}

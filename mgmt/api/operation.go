@@ -1,0 +1,140 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
+
+	"github.com/sluicelb/sluice/mgmt/auth"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// operation is one line of the table of operations.
+type operation struct {
+	method, path string // path parameters in braces
+	right        auth.Right
+	summary      string // also the description of answers
+	success      int
+	fields       fields  // the body's fields, nil when there is none
+	document     bool    // the body is a configuration document
+	queries      []query // allowed query parameters
+	register     func(huma.API, *Server)
+}
+
+// fields is the part of a validate.Table the OpenAPI document is made from.
+type fields interface{ Params() []validate.Param }
+
+// query is one query parameter.
+type query struct{ name, description string }
+
+// op makes an operation whose answer is an O, as JSON.
+func op[O any](method, path string, right auth.Right, summary string, handler func(*call) (O, error)) *operation {
+	o := &operation{method: method, path: path, right: right, summary: summary, success: http.StatusOK}
+	o.register = func(api huma.API, s *Server) {
+		huma.Register(api, o.documented(api, jsonContent), func(ctx context.Context, in *input) (*output[O], error) {
+			return answer(ctx, s, o, in, handler)
+		})
+	}
+	return o
+}
+
+// raw makes an operation whose answer is a document, YAML or JSON.
+func raw(method, path string, right auth.Right, summary string, handler func(*call) ([]byte, error)) *operation {
+	o := &operation{method: method, path: path, right: right, summary: summary, success: http.StatusOK}
+	o.register = func(api huma.API, s *Server) {
+		huma.Register(api, o.documented(api, documentContent), func(ctx context.Context, in *input) (*output[[]byte], error) {
+			return answer(ctx, s, o, in, handler)
+		})
+	}
+	return o
+}
+
+func (o *operation) body(f fields) *operation { o.fields = f; return o }
+func (o *operation) created() *operation      { o.success = http.StatusCreated; return o }
+func (o *operation) takesDocument() *operation {
+	o.document = true
+	return o
+}
+func (o *operation) with(name, description string) *operation {
+	o.queries = append(o.queries, query{name, description})
+	return o
+}
+
+func (o *operation) knows(name string) bool {
+	return slices.ContainsFunc(o.queries, func(q query) bool { return q.name == name })
+}
+
+func (o *operation) knownQuery() string {
+	if len(o.queries) == 0 {
+		return ": none is allowed here"
+	}
+	names := make([]string, 0, len(o.queries))
+	for _, q := range o.queries {
+		names = append(names, q.name)
+	}
+	return ": allowed are " + strings.Join(names, ", ")
+}
+
+// changes reports whether the operation changes something.
+func (o *operation) changes() bool { return o.method != http.MethodGet }
+
+// input gives handlers the router's view of the request; what it holds is
+// documented by hand from the operation, because bodies are decoded by the
+// rule tables and not by the router.
+type input struct{ via huma.Context }
+
+// Resolve is called by the router before the handler.
+func (i *input) Resolve(ctx huma.Context) []error {
+	i.via = ctx
+	return nil
+}
+
+// output is a handler's answer as the router wants it.
+type output[O any] struct {
+	Status      int
+	ETag        string `header:"ETag" doc:"Number of the configuration's revision"`
+	ContentType string `header:"Content-Type" hidden:"true"`
+	Body        O
+}
+
+// answer runs one handler: right, query, handler, and the one place where an
+// error becomes an answer.
+func answer[O any](ctx context.Context, s *Server, o *operation, in *input, handler func(*call) (O, error)) (*output[O], error) {
+	c := &call{ctx: ctx, s: s, op: o, r: humaecho.Unwrap(in.via).Request(), via: in.via, by: principal(ctx)}
+	cfg, revision := s.deps.Applier.Current()
+	c.cfg, c.revision = cfg, revision.Number
+	body, err := run(c, handler)
+	if err != nil {
+		r := *refusalOf(err, false)
+		r.description = cmp.Or(r.description, o.summary)
+		s.logFault(c.r, &r)
+		return nil, &r
+	}
+	out := &output[O]{Status: cmp.Or(c.status, o.success), ETag: etag(c.revision), ContentType: c.contentType, Body: body}
+	return out, nil
+}
+
+func run[O any](c *call, handler func(*call) (O, error)) (O, error) {
+	var none O
+	if !c.by.May(c.op.right) {
+		return none, refuse(http.StatusForbidden, "you may not do this: the right %q is needed", c.op.right)
+	}
+	if err := c.checkQuery(); err != nil {
+		return none, err
+	}
+	return handler(c)
+}
+
+func parseQuery(r *http.Request) (url.Values, error) {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, badRequest("the query is broken: allowed is name=value&name=value")
+	}
+	return values, nil
+}

@@ -1,0 +1,192 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
+	"github.com/labstack/echo/v4"
+
+	"github.com/sluicelb/sluice/mgmt/auth"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// The bases all operations are served below: ours, and the family's.
+const (
+	Base       = "/api/v4.0"
+	FamilyBase = "/zapi/v4.0/zapi.cgi"
+)
+
+// Server answers the API; make it with New.
+type Server struct {
+	deps    Deps
+	guard   *auth.Guard
+	handler http.Handler
+	started time.Time
+}
+
+// New returns a server over deps. It fails only when its own tables are wrong.
+func New(deps Deps) (*Server, error) {
+	deps.Now = orElse(deps.Now, time.Now)
+	deps.LocalAddrs = orElse(deps.LocalAddrs, systemAddrs)
+	deps.Log = cmp.Or(deps.Log, slog.New(slog.DiscardHandler))
+	s := &Server{deps: deps, started: deps.Now()}
+	s.guard = auth.NewGuard(deps.Keys, auth.NewThrottle(deps.Now), deps.LocalUsers...)
+	router := echo.New()
+	router.HTTPErrorHandler = s.routerError
+	for _, base := range []string{Base, FamilyBase} {
+		if err := s.mount(router, base); err != nil {
+			return nil, err
+		}
+	}
+	s.handler = newFront(s, router)
+	return s, nil
+}
+
+func orElse[F any](f func() F, fallback func() F) func() F {
+	if f == nil {
+		return fallback
+	}
+	return f
+}
+
+// mount registers every operation below base, and the document about them.
+func (s *Server) mount(router *echo.Echo, base string) error {
+	config := huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info:    &huma.Info{Title: "Sluice", Version: cmp.Or(s.deps.Version, "0")},
+			Servers: []*huma.Server{{URL: base}},
+			Components: &huma.Components{
+				Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
+				SecuritySchemes: map[string]*huma.SecurityScheme{
+					"key":            {Type: "apiKey", In: "header", Name: "ZAPI_KEY"},
+					"keyAlternative": {Type: "apiKey", In: "header", Name: "ZAPI-KEY"},
+				},
+			},
+		},
+		Formats:       map[string]huma.Format{"application/json": {Marshal: encodeTo}},
+		DefaultFormat: "application/json",
+	}
+	group := router.Group(base)
+	api := humaecho.NewWithGroup(router, group, config)
+	for _, o := range s.operations() {
+		o.register(api, s)
+		o.describeBody(api.OpenAPI())
+	}
+	asJSON, asYAML, err := documentOf(api)
+	if err != nil {
+		return err
+	}
+	group.GET("/openapi.json", blob("application/openapi+json", asJSON))
+	group.GET("/openapi.yaml", blob("application/openapi+yaml", asYAML))
+	return nil
+}
+
+func blob(kind string, content []byte) echo.HandlerFunc {
+	return func(c echo.Context) error { return c.Blob(http.StatusOK, kind, content) }
+}
+
+// routerError answers what the router itself refuses.
+func (s *Server) routerError(err error, c echo.Context) {
+	var known *echo.HTTPError
+	r := c.Request()
+	switch {
+	case errors.Is(err, echo.ErrNotFound):
+		s.refuse(c.Response(), r, notFound("the path %s does not exist", quotePath(r.URL.Path)))
+	case errors.As(err, &known) && known.Code == http.StatusMethodNotAllowed:
+		s.refuse(c.Response(), r, refuse(http.StatusMethodNotAllowed, "the path %s does not take %s: allowed are %s",
+			quotePath(r.URL.Path), quoteName(r.Method), cmp.Or(c.Response().Header().Get("Allow"), "none")))
+	default:
+		s.refuse(c.Response(), r, refusalOf(err, false))
+	}
+}
+
+// Handler returns the whole API.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// The bounds of a connection. A change may wait for the engine for 10 s, so
+// writing must be allowed longer than that.
+const (
+	headTimeout  = 10 * time.Second
+	readTimeout  = 30 * time.Second
+	writeTimeout = 60 * time.Second
+	idleTimeout  = 2 * time.Minute
+	maxHead      = 32 << 10
+	maxConns     = 1024
+	shutdownTime = 5 * time.Second
+)
+
+// Serve answers on the local socket and, with TLS, on the network until ctx is
+// done, then lets requests under way finish for a few seconds. Either listener
+// may be nil. The error is nil when ctx ended it.
+func (s *Server) Serve(ctx context.Context, local, network net.Listener, config *tls.Config) error {
+	var running []*http.Server
+	failed := make(chan error, 2)
+	start := func(serve func(*http.Server) error) {
+		srv := s.httpServer()
+		running = append(running, srv)
+		go func() { failed <- serve(srv) }()
+	}
+	if local != nil {
+		start(func(srv *http.Server) error { return srv.Serve(bounded(local, maxConns)) })
+	}
+	if network != nil {
+		start(func(srv *http.Server) error {
+			srv.TLSConfig = config
+			return srv.ServeTLS(bounded(network, maxConns), "", "")
+		})
+	}
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+		err = fmt.Errorf("serve the API: %w", err)
+	}
+	stop(ctx, running)
+	return err
+}
+
+func stop(ctx context.Context, running []*http.Server) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+	defer cancel()
+	for _, srv := range running {
+		if srv.Shutdown(ctx) != nil {
+			srv.Close()
+		}
+	}
+}
+
+func (s *Server) httpServer() *http.Server {
+	var protocols http.Protocols
+	protocols.SetHTTP1(true) // no client of ours needs more, and it is the smaller target
+	return &http.Server{
+		Handler:           s.handler,
+		Protocols:         &protocols,
+		ConnContext:       s.guard.ConnContext,
+		ReadHeaderTimeout: headTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHead,
+		ErrorLog:          slog.NewLogLogger(s.deps.Log.Handler(), slog.LevelDebug),
+	}
+}
+
+// systemAddrs lists the addresses of this machine.
+func systemAddrs() []netip.Addr {
+	var out []netip.Addr
+	for _, p := range validate.SystemPrefixes() {
+		out = append(out, p.Addr())
+	}
+	return out
+}

@@ -1,0 +1,211 @@
+package api
+
+import (
+	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/mgmt/farmstate"
+)
+
+// Responses counts responses by the class of their status.
+type Responses struct {
+	Informational uint64 `json:"1xx"`
+	Success       uint64 `json:"2xx"`
+	Redirection   uint64 `json:"3xx"`
+	ClientError   uint64 `json:"4xx"`
+	ServerError   uint64 `json:"5xx"`
+}
+
+func responses(by [5]uint64) Responses {
+	return Responses{by[0], by[1], by[2], by[3], by[4]}
+}
+
+// FarmCounters are the counters of a farm since it was created.
+type FarmCounters struct {
+	Connections   uint64    `json:"connections"`
+	Requests      uint64    `json:"requests"`
+	Responses     Responses `json:"responses"`
+	BytesIn       uint64    `json:"bytes_in" doc:"Bytes from clients"`
+	BytesOut      uint64    `json:"bytes_out" doc:"Bytes to clients"`
+	BadRequests   uint64    `json:"bad_requests"`
+	RefusedHeads  uint64    `json:"refused_heads" doc:"Requests whose head was too long"`
+	BadMethods    uint64    `json:"bad_methods"`
+	NoBackend     uint64    `json:"no_backend" doc:"Requests for which no backend could be used"`
+	BackendErrors uint64    `json:"backend_errors"`
+	Timeouts      uint64    `json:"timeouts"`
+	ClientAborts  uint64    `json:"client_aborts"`
+	Redirects     uint64    `json:"redirects"`
+	Upgrades      uint64    `json:"upgrades"`
+}
+
+func farmCounters(f stats.Farm) FarmCounters {
+	return FarmCounters{
+		Connections: f.Connections, Requests: f.Requests, Responses: responses(f.Responses),
+		BytesIn: f.BytesIn, BytesOut: f.BytesOut, BadRequests: f.BadRequests, RefusedHeads: f.RefusedHead,
+		BadMethods: f.BadMethods, NoBackend: f.NoBackend, BackendErrors: f.BackendErrors,
+		Timeouts: f.Timeouts, ClientAborts: f.ClientAborts, Redirects: f.Redirects, Upgrades: f.Upgrades,
+	}
+}
+
+// FarmStatistics is a farm in the list of statistics.
+type FarmStatistics struct {
+	FarmItem
+	Established uint64       `json:"established" doc:"Client connections open"`
+	Pending     uint64       `json:"pending" doc:"Of these, without a complete first request"`
+	Counters    FarmCounters `json:"counters"`
+}
+
+// AllStatistics is the answer about all farms.
+type AllStatistics struct {
+	Description string           `json:"description"`
+	Farms       []FarmStatistics `json:"farms"`
+}
+
+var farmStatuses = []farm.Status{farm.StatusUp, farm.StatusDown, farm.StatusMaintenance,
+	farm.StatusCritical, farm.StatusProblem, farm.StatusNeededRestart}
+
+func (s *Server) allStatistics(c *call) (AllStatistics, error) {
+	profile, status := c.query("profile"), farm.Status(c.query("status"))
+	if status != "" && !slices.Contains(farmStatuses, status) {
+		return AllStatistics{}, badRequest("status: %s is not allowed, allowed are %v", quoteName(string(status)), farmStatuses)
+	}
+	if profile != "" && profile != string(farm.ProfileHTTP) {
+		return AllStatistics{}, badRequest("profile: %s is not allowed, allowed is http", quoteName(profile))
+	}
+	out := AllStatistics{Description: "List farms statistics", Farms: []FarmStatistics{}}
+	for i := range c.cfg.Farms {
+		item := s.farmStatistics(&c.cfg.Farms[i])
+		if status == "" || item.Status == status {
+			out.Farms = append(out.Farms, item)
+		}
+	}
+	return out, nil
+}
+
+func (s *Server) farmStatistics(f *farm.Farm) FarmStatistics {
+	sum := s.deps.Counters.SumFarm(f.ID)
+	return FarmStatistics{FarmItem: s.farmItem(f), Established: sum.Established, Pending: sum.Pending, Counters: farmCounters(sum)}
+}
+
+// BackendCounters are the counters of a backend since it was created.
+type BackendCounters struct {
+	Requests        uint64    `json:"requests"`
+	Responses       Responses `json:"responses"`
+	BytesIn         uint64    `json:"bytes_in" doc:"Bytes from the backend"`
+	BytesOut        uint64    `json:"bytes_out" doc:"Bytes to the backend"`
+	Connects        uint64    `json:"connects"`
+	ConnectFailures uint64    `json:"connect_failures"`
+	Reuses          uint64    `json:"reuses" doc:"Requests sent over a connection that was open already"`
+	Retries         uint64    `json:"retries"`
+	Resets          uint64    `json:"resets"`
+	BadResponses    uint64    `json:"bad_responses"`
+	Timeouts        uint64    `json:"timeouts"`
+	Upgrades        uint64    `json:"upgrades"`
+	ConnectTime     float64   `json:"connect_time" doc:"Mean time of a connect, in seconds"`
+	ResponseTime    float64   `json:"response_time" doc:"Mean time to the head of the response, in seconds"`
+}
+
+func backendCounters(b stats.Backend) BackendCounters {
+	final := b.Responses[1] + b.Responses[2] + b.Responses[3] + b.Responses[4]
+	return BackendCounters{
+		Requests: b.Requests, Responses: responses(b.Responses), BytesIn: b.BytesIn, BytesOut: b.BytesOut,
+		Connects: b.Connects, ConnectFailures: b.ConnectFailures, Reuses: b.Reuses, Retries: b.Retries,
+		Resets: b.Resets, BadResponses: b.BadResponses, Timeouts: b.Timeouts, Upgrades: b.Upgrades,
+		ConnectTime: meanSeconds(b.ConnectNanos, b.Connects), ResponseTime: meanSeconds(b.ResponseNanos, final),
+	}
+}
+
+func meanSeconds(nanos, count uint64) float64 {
+	if count == 0 {
+		return 0
+	}
+	return float64(nanos) / float64(count) / 1e9
+}
+
+// BackendStatistics is a backend in statistics. Status is left out as long as
+// nothing is known about the backend.
+type BackendStatistics struct {
+	ID          int             `json:"id"`
+	Service     string          `json:"service"`
+	IP          string          `json:"ip"`
+	Port        uint16          `json:"port"`
+	Status      farm.Status     `json:"status,omitempty"`
+	Established uint64          `json:"established" doc:"Exchanges under way"`
+	Pending     uint64          `json:"pending" doc:"Connects under way"`
+	Counters    BackendCounters `json:"counters"`
+}
+
+// Session is one persistence session of a farm.
+type Session struct {
+	Client      string `json:"client"`
+	ID          int    `json:"id"`
+	Session     string `json:"session"`
+	BackendIP   string `json:"backend_ip"`
+	BackendPort uint16 `json:"backend_port"`
+	Service     string `json:"service"`
+	TTL         string `json:"ttl"`
+}
+
+// FarmDetailStatistics is the answer about one farm or one of its services.
+type FarmDetailStatistics struct {
+	Description   string              `json:"description"`
+	Backends      []BackendStatistics `json:"backends"`
+	Sessions      []Session           `json:"sessions"`
+	TotalSessions int                 `json:"total_sessions"`
+	Farm          *FarmStatistics     `json:"farm,omitempty"`
+}
+
+func (s *Server) oneFarmStatistics(c *call) (FarmDetailStatistics, error) {
+	f, err := c.farm()
+	if err != nil {
+		return FarmDetailStatistics{}, err
+	}
+	out := FarmDetailStatistics{Description: "Get statistics of farm " + f.Name, Backends: []BackendStatistics{}}
+	for i := range services(f) {
+		out.Backends = append(out.Backends, s.backendStatistics(&f.HTTP.Services[i])...)
+	}
+	whole := s.farmStatistics(f)
+	out.Farm = &whole
+	return out, s.addSessions(c, &out, f, "")
+}
+
+func (s *Server) serviceStatistics(c *call) (FarmDetailStatistics, error) {
+	f, v, err := c.service()
+	if err != nil {
+		return FarmDetailStatistics{}, err
+	}
+	out := FarmDetailStatistics{
+		Description: "Get statistics of service " + v.Name + " of farm " + f.Name,
+		Backends:    append([]BackendStatistics{}, s.backendStatistics(v)...),
+	}
+	return out, s.addSessions(c, &out, f, v.Name)
+}
+
+func (s *Server) backendStatistics(v *farm.Service) []BackendStatistics {
+	var out []BackendStatistics
+	for i := range v.Backends {
+		b := &v.Backends[i]
+		sum := s.deps.Counters.SumBackend(b.ID)
+		out = append(out, BackendStatistics{
+			ID: i, Service: v.Name, IP: b.Host, Port: b.Port,
+			Status:      farmstate.InStatistics(farmstate.Backend(b, s.deps.Health)),
+			Established: sum.Established, Pending: sum.Pending, Counters: backendCounters(sum),
+		})
+	}
+	return out
+}
+
+// addSessions fills in the sessions of a farm, of one service when it is named.
+func (s *Server) addSessions(c *call, out *FarmDetailStatistics, f *farm.Farm, service string) error {
+	out.Sessions = []Session{}
+	if s.deps.Sessions == nil {
+		return nil
+	}
+	sessions, total, err := s.deps.Sessions(c.ctx, f, service)
+	if err != nil {
+		return err
+	}
+	out.Sessions, out.TotalSessions = append(out.Sessions, sessions...), total
+	return nil
+}
