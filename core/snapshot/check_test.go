@@ -1,0 +1,64 @@
+package snapshot_test
+
+import (
+	"errors"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/snapshot"
+)
+
+func TestCheckRefusesWhatNoEngineCanCarry(t *testing.T) {
+	backend := func(c *farm.Config) *farm.Backend { return &c.Farms[0].HTTP.Services[0].Backends[0] }
+	cases := map[string]struct {
+		edit func(c *farm.Config)
+		says string
+	}{
+		"farm id 0":             {func(c *farm.Config) { c.Farms[0].ID = 0 }, "id 0 is outside"},
+		"farm id too high":      {func(c *farm.Config) { c.Farms[0].ID = farm.MaxFarmID + 1 }, "id 4096 is outside 1 … 4095"},
+		"farm id twice":         {func(c *farm.Config) { c.Farms[1].ID = 1 }, "id 1 is used twice"},
+		"no vip":                {func(c *farm.Config) { c.Farms[0].VIP = netip.Addr{} }, "vip"},
+		"multicast vip":         {func(c *farm.Config) { c.Farms[0].VIP = netip.MustParseAddr("224.0.0.1") }, "vip"},
+		"virtual port 0":        {func(c *farm.Config) { c.Farms[1].VPort = 0 }, "virtual port 0"},
+		"unknown profile":       {func(c *farm.Config) { c.Farms[0].Profile = "gslb" }, `profile "gslb"`},
+		"http without":          {func(c *farm.Config) { c.Farms[0].HTTP = nil }, "without its directives"},
+		"service id 0":          {func(c *farm.Config) { c.Farms[0].HTTP.Services[1].ID = 0 }, `service "other": id 0`},
+		"service id twice":      {func(c *farm.Config) { c.Farms[0].HTTP.Services[1].ID = 1 }, "id 1 is used twice"},
+		"backend id 0":          {func(c *farm.Config) { backend(c).ID = 0 }, "position 0: id 0"},
+		"backend id too high":   {func(c *farm.Config) { backend(c).ID = farm.MaxBackendID + 1 }, "id 65536 is outside"},
+		"backend id twice":      {func(c *farm.Config) { backend(c).ID = 2 }, "position 1: id 2 is used twice"},
+		"unresolved backend":    {func(c *farm.Config) { backend(c).Addr = netip.Addr{} }, "10.0.0.1"},
+		"unspecified backend":   {func(c *farm.Config) { backend(c).Addr = netip.IPv6Unspecified() }, "address ::"},
+		"multicast backend":     {func(c *farm.Config) { backend(c).Addr = netip.MustParseAddr("ff02::1") }, "ff02::1"},
+		"backend port 0":        {func(c *farm.Config) { backend(c).Port = 0 }, "port 0"},
+		"stopped farm is bound": {func(c *farm.Config) { c.Farms[0].Stopped = true; c.Farms[0].VPort = 0 }, "virtual port 0"},
+	}
+	for name, c := range cases {
+		cfg := example()
+		c.edit(cfg)
+		err := snapshot.Check(cfg)
+		if !errors.Is(err, snapshot.ErrConfig) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "farm ") {
+			t.Errorf("%s: got %v, want %q", name, err, c.says)
+		}
+		if f, err := snapshot.Publish(1, cfg); !errors.Is(err, snapshot.ErrConfig) {
+			t.Errorf("%s: published as %v, %v", name, f, err)
+		}
+	}
+}
+
+func TestCheckAcceptsACompleteConfiguration(t *testing.T) {
+	for name, cfg := range map[string]*farm.Config{"example": example(), "empty": {}} {
+		if err := snapshot.Check(cfg); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestCheckReportsBoundedly(t *testing.T) {
+	err := snapshot.Check(&farm.Config{Farms: make([]farm.Farm, 4000)})
+	if err == nil || strings.Count(err.Error(), "\n") > 10 {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,116 @@
+package snapshot
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/shm"
+)
+
+const (
+	// maxDepth is what a configuration needs: config, farms, farm, directives,
+	// services, service, backends, backend.
+	maxDepth = 8
+	// maxElements bounds the elements of all arrays together, so that a small
+	// body cannot claim memory for millions of farms. Every ID in use makes
+	// about 70,000; the rest is room for services that only redirect.
+	maxElements = 1 << 18
+	// maxNames is more than any struct of the configuration has fields.
+	maxNames = 64
+)
+
+var decoding = func() cbor.DecMode {
+	mode, err := cbor.DecOptions{
+		DupMapKey:         cbor.DupMapKeyEnforcedAPF,
+		IndefLength:       cbor.IndefLengthForbidden,
+		TagsMd:            cbor.TagsForbidden,
+		ExtraReturnErrors: cbor.ExtraDecErrorUnknownField,
+		FieldNameMatching: cbor.FieldNameMatchingCaseSensitive,
+		// Texts are carried as the store has them; an engine never needs them
+		// to be valid UTF-8, and a byte that is not must not stop a reload.
+		UTF8:             cbor.UTF8DecodeInvalid,
+		MaxNestedLevels:  maxDepth,
+		MaxArrayElements: maxElements,
+		MaxMapPairs:      maxNames,
+	}.DecMode()
+	if err != nil {
+		panic(err) // start-up: the options are constant
+	}
+	return mode
+}()
+
+// Decode returns the generation and the configuration in b, which it neither
+// keeps nor changes. It verifies the encoding, not the meaning: see Check.
+// Errors: ErrTruncated, ErrMagic, ErrLayout, ErrChecksum, ErrBody. No input
+// makes it panic, and none takes more memory than a small multiple of a full
+// configuration.
+func Decode(b []byte) (generation uint64, cfg *farm.Config, err error) {
+	body, err := verify(b)
+	if err != nil {
+		return 0, nil, err
+	}
+	generation = binary.LittleEndian.Uint64(b[16:])
+	if err := decoding.Wellformed(body); err != nil {
+		return 0, nil, fmt.Errorf("generation %d: %w: %w", generation, ErrBody, err)
+	}
+	if major := body[0] >> 5; major != 5 { // null would decode to "no farms"
+		return 0, nil, fmt.Errorf("generation %d: %w: it is no map but CBOR type %d", generation, ErrBody, major)
+	}
+	if n := elements(body); n > maxElements {
+		return 0, nil, fmt.Errorf("generation %d: %w: %d list elements, at most %d are allowed", generation, ErrBody, n, maxElements)
+	}
+	cfg = &farm.Config{}
+	if err := decoding.Unmarshal(body, cfg); err != nil {
+		return 0, nil, fmt.Errorf("generation %d: %w: %w", generation, ErrBody, err)
+	}
+	return generation, cfg, nil
+}
+
+// verify checks the header in the order in which its parts can be trusted,
+// and returns the body.
+func verify(b []byte) (body []byte, err error) {
+	// Foreign bytes are called that even when they are short.
+	if n := min(len(b), len(magic)); string(b[:n]) != magic[:n] {
+		return nil, fmt.Errorf("%w: it starts with %q, not with %q", ErrMagic, b[:n], magic)
+	}
+	if len(b) < headerSize {
+		return nil, fmt.Errorf("%w: %d bytes, the header alone has %d", ErrTruncated, len(b), headerSize)
+	}
+	if got := binary.LittleEndian.Uint32(b[8:]); got != Layout {
+		return nil, fmt.Errorf("%w: it has layout version %d, this program reads version %d: run the same release on both sides", ErrLayout, got, Layout)
+	}
+	length := binary.LittleEndian.Uint64(b[24:])
+	if length > maxBody { // before the checksum reads it all
+		return nil, fmt.Errorf("%w: %d bytes, at most %d are allowed", ErrBody, length, maxBody)
+	}
+	if have := uint64(len(b) - headerSize); have != length {
+		return nil, fmt.Errorf("%w: the header announces a body of %d bytes, there are %d", ErrTruncated, length, have)
+	}
+	if sum := checksum(b); string(sum[:]) != string(b[sumAt:headerSize]) {
+		return nil, ErrChecksum
+	}
+	return b[headerSize:], nil
+}
+
+// Load maps the sealed memory of f, decodes it and checks the configuration.
+// The caller still owns f. Errors: shm.ErrNotSealed, those of Decode, and
+// ErrConfig.
+func Load(f *os.File) (generation uint64, cfg *farm.Config, err error) {
+	m, err := shm.MapSealed(f)
+	if err != nil {
+		return 0, nil, fmt.Errorf("load snapshot: %w", err)
+	}
+	defer m.Close()
+	generation, cfg, err = Decode(m.Bytes())
+	if err != nil {
+		return 0, nil, fmt.Errorf("load snapshot: %w", err)
+	}
+	if err := Check(cfg); err != nil {
+		return 0, nil, fmt.Errorf("load snapshot: generation %d: %w", generation, err)
+	}
+	return generation, cfg, nil
+}

@@ -1,0 +1,231 @@
+package snapshot_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"net/netip"
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/snapshot"
+)
+
+// example returns a configuration that passes Check.
+func example() *farm.Config {
+	h := farm.DefaultHTTP()
+	h.Services = []farm.Service{{
+		ID: 1, Name: "web", VHost: "www", Policy: farm.PolicyRoundRobin,
+		Backends: []farm.Backend{
+			{ID: 1, Host: "10.0.0.1", Addr: netip.MustParseAddr("10.0.0.1"), Port: 80, Weight: 3},
+			{ID: 2, Host: "fe80::1%eth0", Addr: netip.MustParseAddr("fe80::1%eth0"), Port: 8080},
+		},
+	}, {ID: 2, Name: "other", Redirect: "https://example.org/"}}
+	return &farm.Config{Farms: []farm.Farm{
+		{ID: 1, Name: "shop", Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("0.0.0.0"), VPort: 80, HTTP: h},
+		{ID: farm.MaxFarmID, Name: "six", Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("::1"), VPort: 81, Stopped: true, HTTP: farm.DefaultHTTP()},
+	}}
+}
+
+func encoded(t testing.TB, generation uint64, cfg *farm.Config) []byte {
+	t.Helper()
+	b, err := snapshot.Encode(generation, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestDecodeReturnsWhatWasEncoded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg, generation := anyConfig().Draw(t, "config"), rapid.Uint64().Draw(t, "generation")
+		b, err := snapshot.Encode(generation, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := snapshot.Encode(generation, cfg.Clone())
+		if err != nil || !bytes.Equal(b, again) {
+			t.Fatalf("the same configuration has two encodings (%v)", err)
+		}
+		gotGeneration, got, err := snapshot.Decode(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clear(b) // what was decoded must not live in the bytes
+		if gotGeneration != generation || !reflect.DeepEqual(got, cfg) {
+			t.Fatalf("generation %d: got %d and %+v, want %+v", generation, gotGeneration, got, cfg)
+		}
+	})
+}
+
+func TestEveryTruncationIsRefused(t *testing.T) {
+	b := encoded(t, 7, example())
+	for n := range len(b) {
+		if _, _, err := snapshot.Decode(b[:n]); !errors.Is(err, snapshot.ErrTruncated) {
+			t.Fatalf("first %d of %d bytes: got %v", n, len(b), err)
+		}
+	}
+	if _, _, err := snapshot.Decode(append(b, 0)); !errors.Is(err, snapshot.ErrTruncated) {
+		t.Errorf("one byte more: got %v", err)
+	}
+}
+
+func TestEveryFlippedBitIsFound(t *testing.T) {
+	b := encoded(t, 7, example())
+	for bit := range len(b) * 8 {
+		b[bit/8] ^= 1 << (bit % 8)
+		_, _, err := snapshot.Decode(b)
+		want := flipError(bit / 8)
+		beyondLimit := want == snapshot.ErrTruncated && errors.Is(err, snapshot.ErrBody)
+		if !errors.Is(err, want) && !beyondLimit {
+			t.Fatalf("bit %d of byte %d: got %v, want %v", bit%8, bit/8, err, want)
+		}
+		b[bit/8] ^= 1 << (bit % 8)
+	}
+	if _, _, err := snapshot.Decode(b); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// flipError is what a change of the byte at that place must be called.
+func flipError(place int) error {
+	switch {
+	case place < 8:
+		return snapshot.ErrMagic
+	case place < 12:
+		return snapshot.ErrLayout
+	case place >= 24 && place < 32:
+		return snapshot.ErrTruncated
+	}
+	return snapshot.ErrChecksum
+}
+
+func TestOtherLayoutIsRefusedNamingBothVersions(t *testing.T) {
+	b := encoded(t, 7, example())
+	binary.LittleEndian.PutUint32(b[8:], 4711)
+	snapshot.Reseal(b)
+	_, _, err := snapshot.Decode(b)
+	if !errors.Is(err, snapshot.ErrLayout) {
+		t.Fatalf("got %v", err)
+	}
+	for _, version := range []string{"4711", fmt.Sprint("version ", snapshot.Layout)} {
+		if !strings.Contains(err.Error(), version) {
+			t.Errorf("%q does not name %q", err, version)
+		}
+	}
+}
+
+func TestForeignBytesAreNoSnapshot(t *testing.T) {
+	for _, b := range []string{"x", "SLUICE\x00T", "SLUICE.....", strings.Repeat("\x7fELF", 100)} {
+		if _, _, err := snapshot.Decode([]byte(b)); !errors.Is(err, snapshot.ErrMagic) {
+			t.Errorf("%.10q: got %v", b, err)
+		}
+	}
+}
+
+func TestLengthBeyondTheLimitIsRefusedBeforeReading(t *testing.T) {
+	b := encoded(t, 7, example())
+	for _, length := range []uint64{snapshot.MaxBody + 1, math.MaxUint64} {
+		binary.LittleEndian.PutUint64(b[24:], length)
+		if _, _, err := snapshot.Decode(b); !errors.Is(err, snapshot.ErrBody) {
+			t.Errorf("length %d: got %v", length, err)
+		}
+	}
+}
+
+func TestBodyThatIsNoConfigurationIsRefused(t *testing.T) {
+	for name, body := range badBodies() {
+		if _, cfg, err := snapshot.Decode(snapshot.Frame(1, body)); !errors.Is(err, snapshot.ErrBody) {
+			t.Errorf("%s: got %+v, %v", name, cfg, err)
+		}
+	}
+}
+
+// badBodies are CBOR bodies under a correct header that must be refused.
+func badBodies() map[string][]byte {
+	text := func(s string) []byte { return append([]byte{0x60 + byte(len(s))}, s...) }
+	farms := append([]byte{0xa1}, text("farms")...)
+	join := func(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
+	return map[string][]byte{
+		"empty":             {},
+		"null":              {0xf6},
+		"a number":          {0x01},
+		"a list":            {0x80},
+		"two items":         {0xa0, 0xa0},
+		"unknown name":      join([]byte{0xa1}, text("pools"), []byte{0x80}),
+		"other case":        join([]byte{0xa1}, text("Farms"), []byte{0x80}),
+		"doubled name":      join([]byte{0xa2}, text("farms"), []byte{0x80}, text("farms"), []byte{0x80}),
+		"wrong type":        join(farms, []byte{0x01}),
+		"port too large":    join(farms, []byte{0x81, 0xa1}, text("vport"), []byte{0x1a, 0, 1, 0, 0}),
+		"address too short": join(farms, []byte{0x81, 0xa1}, text("vip"), []byte{0x43, 1, 2, 3}),
+		"tag":               join(farms, []byte{0xc1, 0x80}),
+		"indefinite list":   join(farms, []byte{0x9f, 0xff}),
+		"cut list":          join(farms, []byte{0x9b, 0, 0, 0, 1, 0, 0, 0, 0}),
+		"list of 2^64-1":    join(farms, []byte{0x9b, 255, 255, 255, 255, 255, 255, 255, 255}),
+		"text of 2^63":      join(farms, []byte{0x7b, 128, 0, 0, 0, 0, 0, 0, 0}),
+		"deep lists":        bytes.Repeat([]byte{0x81}, 1<<20),
+		"deep farms":        join(farms, bytes.Repeat([]byte{0x81}, 100), []byte{0x80}),
+		"deep maps":         bytes.Repeat([]byte{0xa1, 0x61, 'a'}, 1<<18),
+		"many names":        join([]byte{0xb9, 0, 200}, bytes.Repeat([]byte{0x61, 'a', 0}, 200)),
+		"too many farms":    join(farms, list(snapshot.MaxElements+1), bytes.Repeat([]byte{0xa0}, snapshot.MaxElements+1)),
+		"too many services": manyServices(text),
+	}
+}
+
+// manyServices stays below the limit of each list, but not of all together.
+func manyServices(text func(string) []byte) []byte {
+	const perFarm, farms = 1 << 15, 9
+	body := append(append([]byte{0xa1}, text("farms")...), list(farms)...)
+	for range farms {
+		body = append(append(append(body, 0xa1), text("http")...), 0xa1)
+		body = append(append(body, text("services")...), list(perFarm)...)
+		body = append(body, bytes.Repeat([]byte{0xa0}, perFarm)...)
+	}
+	return body
+}
+
+func list(n int) []byte {
+	return binary.BigEndian.AppendUint32([]byte{0x9a}, uint32(n))
+}
+
+func TestLargestConfigurationFits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("encodes every ID")
+	}
+	cfg := &farm.Config{}
+	next := uint32(1)
+	for id := uint32(1); id <= farm.MaxFarmID; id++ {
+		h := farm.DefaultHTTP()
+		h.Error503 = strings.Repeat("e", 1000)
+		s := farm.Service{ID: id, Name: strings.Repeat("s", 60), VHost: strings.Repeat("v", 60)}
+		for range 17 {
+			if next <= farm.MaxBackendID {
+				s.Backends = append(s.Backends, farm.Backend{
+					ID: next, Host: strings.Repeat("h", 60), Addr: netip.MustParseAddr("2001:db8::1"), Port: 65535,
+					Weight: 9, Priority: 9, ConnLimit: 1e9, Timeout: 1e5, Alias: strings.Repeat("a", 60), Maintenance: farm.MaintenanceDrain,
+				})
+				next++
+			}
+		}
+		h.Services = []farm.Service{s}
+		cfg.Farms = append(cfg.Farms, farm.Farm{ID: id, Name: strings.Repeat("f", 60), Profile: farm.ProfileHTTP, VIP: netip.IPv6Unspecified(), VPort: 1, HTTP: h})
+	}
+	b := encoded(t, 1, cfg)
+	_, got, err := snapshot.Decode(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := snapshot.Check(got); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d farms and %d backends: %d bytes", len(cfg.Farms), next-1, len(b))
+	if !reflect.DeepEqual(got, cfg) {
+		t.Error("it changed on the way")
+	}
+}

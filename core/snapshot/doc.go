@@ -1,0 +1,29 @@
+// Package snapshot carries one immutable configuration, a generation, from
+// mgmt to the engines.
+//
+// The way of a generation: mgmt calls Publish, which checks the configuration,
+// encodes it and freezes the bytes in sealed memory; the descriptor goes to
+// the engine over the control connection; the engine calls Load, which
+// verifies, decodes and checks again. What Load returned refers to nothing in
+// the shared memory.
+//
+// A snapshot is a header and a CBOR body; all numbers are little-endian:
+//
+//	0   magic "SLUICE\x00S"
+//	8   layout version, 4 bytes; the whole header but the magic belongs to it
+//	12  zero, 4 bytes
+//	16  generation, 8 bytes
+//	24  length of the body in bytes, 8 bytes
+//	32  SHA-256 of the header up to here followed by the body
+//	64  body: the CBOR map of a farm.Config, names as in its json tags
+//
+// The body is decoded strictly: unknown or doubled names, tags, indefinite
+// lengths and more depth or elements than a configuration can have are
+// refused. An engine therefore never runs half of what mgmt meant; a change of
+// the farm types is a new Layout.
+//
+// Page is the small page of shared memory in which both sides tell which
+// generation is published, acknowledged and refused.
+//
+// The functions may be called from any goroutine.
+package snapshot

@@ -1,0 +1,91 @@
+package snapshot
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"os"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/shm"
+)
+
+// Layout is the version of the format this program writes and the only one it
+// reads. It grows with every change of the farm types that a snapshot carries.
+const Layout uint32 = 1
+
+const (
+	magic      = "SLUICE\x00S"
+	headerSize = 64
+	sumAt      = 32 // where the checksum lies, and how much of the header it covers
+
+	// maxBody bounds the body. The largest configuration, every backend ID in
+	// use with long names, takes about 20 MiB.
+	maxBody = 64 << 20
+)
+
+// encoding writes the same bytes for the same configuration: struct fields in
+// their order, and the configuration has no maps. Addresses go as the bytes of
+// their MarshalBinary, which keeps zones and the IPv4-in-IPv6 form.
+var encoding = func() cbor.EncMode {
+	mode, err := cbor.EncOptions{
+		BinaryMarshaler: cbor.BinaryMarshalerByteString,
+		IndefLength:     cbor.IndefLengthForbidden,
+		TagsMd:          cbor.TagsForbidden,
+	}.EncMode()
+	if err != nil {
+		panic(err) // start-up: the options are constant
+	}
+	return mode
+}()
+
+// Encode returns cfg as the bytes of a snapshot of that generation. It does
+// not check cfg; ErrBody tells that it is too large.
+func Encode(generation uint64, cfg *farm.Config) ([]byte, error) {
+	var out bytes.Buffer
+	out.Write(make([]byte, headerSize))
+	if err := encoding.NewEncoder(&out).Encode(cfg); err != nil {
+		return nil, fmt.Errorf("encode generation %d: %w: %w", generation, ErrBody, err)
+	}
+	b := out.Bytes()
+	if n := len(b) - headerSize; n > maxBody {
+		return nil, fmt.Errorf("encode generation %d: %w: %d bytes, at most %d are allowed", generation, ErrBody, n, maxBody)
+	}
+	copy(b, magic)
+	binary.LittleEndian.PutUint32(b[8:], Layout)
+	binary.LittleEndian.PutUint64(b[16:], generation)
+	binary.LittleEndian.PutUint64(b[24:], uint64(len(b)-headerSize))
+	sum := checksum(b)
+	copy(b[sumAt:headerSize], sum[:])
+	return b, nil
+}
+
+// Publish checks and encodes cfg and returns the descriptor of sealed memory
+// that holds the snapshot, to be sent to the engines and closed by the caller.
+func Publish(generation uint64, cfg *farm.Config) (*os.File, error) {
+	if err := Check(cfg); err != nil {
+		return nil, fmt.Errorf("publish generation %d: %w", generation, err)
+	}
+	b, err := Encode(generation, cfg)
+	if err != nil {
+		return nil, err
+	}
+	f, err := shm.Sealed("sluice-snapshot", b)
+	if err != nil {
+		return nil, fmt.Errorf("publish generation %d: %w", generation, err)
+	}
+	return f, nil
+}
+
+// checksum covers everything but itself, so that a flipped bit of the
+// generation is found too.
+func checksum(b []byte) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	h.Write(b[:sumAt])
+	h.Write(b[headerSize:])
+	h.Sum(sum[:0])
+	return sum
+}

@@ -1,0 +1,62 @@
+package snapshot_test
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/snapshot"
+)
+
+// FuzzDecode feeds its input as a whole snapshot and, under a correct header,
+// as the body of one, so that mutations reach the decoder behind the checksum.
+func FuzzDecode(f *testing.F) {
+	valid := encoded(f, 7, example())
+	f.Add(valid)
+	f.Add(valid[snapshot.HeaderSize:])
+	for _, n := range []int{0, 7, 8, 40, snapshot.HeaderSize, len(valid) - 1} {
+		f.Add(valid[:n])
+	}
+	for _, place := range []int{0, 9, 17, 25, 40, 80, len(valid) - 1} {
+		flipped := bytes.Clone(valid)
+		flipped[place] ^= 0x10
+		f.Add(flipped)
+	}
+	for _, body := range badBodies() {
+		if len(body) < 4096 { // the large ones only slow mutation down
+			f.Add(body)
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		survives(t, b)
+		survives(t, snapshot.Frame(1, b))
+	})
+}
+
+// survives fails unless b is refused with a known reason or says the same
+// after another round.
+func survives(t *testing.T, b []byte) {
+	t.Helper()
+	generation, cfg, err := snapshot.Decode(b)
+	if err != nil {
+		for _, known := range []error{snapshot.ErrTruncated, snapshot.ErrMagic, snapshot.ErrLayout, snapshot.ErrChecksum, snapshot.ErrBody} {
+			if errors.Is(err, known) {
+				return
+			}
+		}
+		t.Fatalf("unknown error %v", err)
+	}
+	_ = snapshot.Check(cfg)
+	again, err := snapshot.Encode(generation, cfg)
+	if err != nil {
+		t.Fatalf("what was decoded cannot be encoded: %v", err)
+	}
+	g2, cfg2, err := snapshot.Decode(again)
+	if err != nil || g2 != generation {
+		t.Fatalf("second round: generation %d, %v", g2, err)
+	}
+	third, err := snapshot.Encode(generation, cfg2)
+	if err != nil || !bytes.Equal(again, third) {
+		t.Fatalf("second round changed the configuration: %+v, %+v, %v", cfg, cfg2, err)
+	}
+}

@@ -1,0 +1,112 @@
+package snapshot
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+	"unsafe"
+)
+
+// PageSize is the size of the control page in bytes.
+const PageSize = 4096
+
+const (
+	pageMagic  = 0x534c435452504147 // "SLCTRPAG" read as a number
+	pageLayout = 1
+)
+
+// Page is the control page: which generation is where, and whether the engine
+// is alive. It is never made, only found in shared memory by OpenPage. All
+// methods are atomic and may be called from any goroutine of any process that
+// maps the page, as long as it is mapped. Setters belong to one side each.
+//
+//	0    magic, layout
+//	64   mgmt's words: published
+//	128  the engine's words: acknowledged, refused, beat, pid, start
+type Page struct {
+	magic  atomic.Uint64
+	layout atomic.Uint64
+	_      [48]byte
+
+	published atomic.Uint64
+	_         [56]byte
+
+	acknowledged atomic.Uint64
+	refused      atomic.Uint64
+	beat         atomic.Int64 // Unix ns
+	enginePID    atomic.Int64
+	startedAt    atomic.Int64 // Unix ns
+}
+
+// OpenPage returns the control page in mem, at least PageSize bytes of shared
+// memory mapped for writing. Zeroed memory is a page on which nothing was
+// published. Anything else is refused with ErrPage.
+func OpenPage(mem []byte) (*Page, error) {
+	if len(mem) < PageSize {
+		return nil, fmt.Errorf("%w: the memory has %d bytes, %d are needed", ErrPage, len(mem), PageSize)
+	}
+	ptr := unsafe.Pointer(&mem[0])
+	if uintptr(ptr)%8 != 0 {
+		return nil, fmt.Errorf("%w: the memory is not aligned to 8 bytes", ErrPage)
+	}
+	p := (*Page)(ptr)
+	if p.magic.Load() == 0 { // new; the magic goes last, it vouches for the rest
+		p.layout.CompareAndSwap(0, pageLayout)
+		p.magic.CompareAndSwap(0, pageMagic)
+	}
+	if got := p.magic.Load(); got != pageMagic {
+		return nil, fmt.Errorf("%w: it starts with %#x", ErrPage, got)
+	}
+	if got := p.layout.Load(); got != pageLayout {
+		return nil, fmt.Errorf("%w: its layout is %d, this program reads %d", ErrPage, got, pageLayout)
+	}
+	return p, nil
+}
+
+// Published returns the generation mgmt published last; 0 is none.
+func (p *Page) Published() uint64 { return p.published.Load() }
+
+// SetPublished is called by mgmt after it handed a snapshot over.
+func (p *Page) SetPublished(generation uint64) { p.published.Store(generation) }
+
+// Acknowledged returns the generation the engine runs; 0 is none.
+func (p *Page) Acknowledged() uint64 { return p.acknowledged.Load() }
+
+// SetAcknowledged is called by the engine after every loop uses the generation.
+func (p *Page) SetAcknowledged(generation uint64) { p.acknowledged.Store(generation) }
+
+// Refused returns the generation the engine refused last; 0 is none.
+func (p *Page) Refused() uint64 { return p.refused.Load() }
+
+// SetRefused is called by the engine when it keeps its old generation instead.
+func (p *Page) SetRefused(generation uint64) { p.refused.Store(generation) }
+
+// StartEngine is called by an engine that took the page over: it clears what
+// its predecessor acknowledged and refused, and sets its process id and start.
+func (p *Page) StartEngine(pid int, now time.Time) {
+	p.acknowledged.Store(0)
+	p.refused.Store(0)
+	p.startedAt.Store(now.UnixNano())
+	p.beat.Store(now.UnixNano())
+	p.enginePID.Store(int64(pid))
+}
+
+// EnginePID returns the process id of the engine; 0 when none has started.
+func (p *Page) EnginePID() int { return int(p.enginePID.Load()) }
+
+// StartedAt returns when that engine started; the zero time when none has.
+func (p *Page) StartedAt() time.Time { return at(p.startedAt.Load()) }
+
+// Beat returns when the engine last showed that it is alive; the zero time
+// when none has started.
+func (p *Page) Beat() time.Time { return at(p.beat.Load()) }
+
+// SetBeat is called by the engine now and then.
+func (p *Page) SetBeat(now time.Time) { p.beat.Store(now.UnixNano()) }
+
+func at(nanos int64) time.Time {
+	if nanos == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, nanos)
+}
