@@ -8,8 +8,10 @@ func (p *Picker) least(t *table, tried Tried) (int, bool) {
 	if p.algorithm == ResponseTime {
 		now = clock()
 	}
+	// The table says who is up; the first look trusts it and take asks again.
+	careful := tried != Tried{}
 	for {
-		best, ties := p.cheapest(t, tried, now)
+		best, ties := p.cheapest(t, tried, now, careful)
 		if best < 0 {
 			return 0, false
 		}
@@ -19,26 +21,26 @@ func (p *Picker) least(t *table, tried Tried) (int, bool) {
 		if p.take(best, tried) {
 			return best, true
 		}
-		// Another loop took the last place, or the member went down since it
-		// was looked at. Someone made progress, so look again.
+		// Another loop took the last place, or the member went down since the
+		// table was made. Someone made progress, so look again.
+		careful = true
 	}
 }
 
 // cheapest returns -1 when no member is free; ties tells that others cost the
-// same.
-func (p *Picker) cheapest(t *table, tried Tried, now int64) (best int, ties bool) {
+// same. It compares fractions by cross multiplication.
+func (p *Picker) cheapest(t *table, tried Tried, now int64, careful bool) (best int, ties bool) {
 	best = -1
-	var bestCost, bestWeight int64
+	bestCost, bestWeight := int64(1), int64(0) // dearer than anything
 	for _, e := range t.eligible {
-		i := int(e)
-		m := &p.members[i]
-		if tried.Has(i) || !m.slot.Usable() || m.limit > 0 && m.load.Active.Load() >= m.limit {
+		m := &p.members[e]
+		if careful && (tried.Has(int(e)) || !m.slot.Usable()) || m.full() {
 			continue
 		}
 		c := p.cost(m, now)
 		switch d := c*bestWeight - bestCost*m.weight; {
-		case best < 0 || d < 0:
-			best, bestCost, bestWeight, ties = i, c, m.weight, false
+		case d < 0:
+			best, bestCost, bestWeight, ties = int(e), c, m.weight, false
 		case d == 0:
 			ties = true
 		}
@@ -49,6 +51,13 @@ func (p *Picker) cheapest(t *table, tried Tried, now int64) (best int, ties bool
 // cost is what the algorithm compares, before weights. It stays below 2^50, so
 // that its product with a weight fits.
 func (p *Picker) cost(m *member, now int64) int64 {
+	if p.algorithm == LeastConnections {
+		return m.load.Active.Load()
+	}
+	return p.costSlow(m, now)
+}
+
+func (p *Picker) costSlow(m *member, now int64) int64 {
 	switch p.algorithm {
 	case ResponseTime:
 		return m.load.expected(now)

@@ -76,7 +76,10 @@ func New(a Algorithm, members []Member, board *health.Board, st *State) *Picker 
 // be used. hash identifies the client and matters to ConsistentHash only; it
 // need not be well mixed.
 func (p *Picker) Pick(hash uint64, tried Tried) (index int, ok bool) {
-	t := p.current()
+	t := p.table.Load()
+	if t.version.Load() != p.board.Version() {
+		t = p.refresh()
+	}
 	if len(t.eligible) == 0 {
 		return 0, false
 	}
@@ -122,7 +125,7 @@ func (p *Picker) Usable(i int) bool { return p.members[i].usable() }
 func (p *Picker) Full(i int) bool { return p.members[i].full() }
 
 // Level returns the priority up to which members receive traffic now.
-func (p *Picker) Level() int { return p.current().level }
+func (p *Picker) Level() int { return p.refresh().level }
 
 // take reserves member i if it may be used at this instant.
 func (p *Picker) take(i int, tried Tried) bool {

@@ -13,15 +13,6 @@ type table struct {
 	turns    rotation // eligible, spread by weight
 }
 
-// current returns the table for the board as it is now.
-func (p *Picker) current() *table {
-	t := p.table.Load()
-	if t.version.Load() == p.board.Version() {
-		return t
-	}
-	return p.refresh()
-}
-
 // refresh derives the table again when a member's usability changed. Several
 // loops may do so at once: each uses what it derived, one result is kept. The
 // version is read first and the board counts last, so a change that comes
