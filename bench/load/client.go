@@ -1,0 +1,257 @@
+package load
+
+import (
+	"bytes"
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/sluicelb/sluice/bench/measure"
+	"github.com/sluicelb/sluice/bench/poll"
+)
+
+// Client drives the connections of one Spec. Its methods belong to one
+// goroutine.
+type Client struct {
+	spec    Spec
+	poll    *poll.Poller
+	request []byte
+	buf     []byte // shared by all connections; valid within one read
+	framer  framer
+	conns   []conn
+	idle    []int32 // connections without an exchange, used with Spec.Rate
+	latency measure.Histogram
+	result  Result
+	flying  int   // exchanges that began and did not end
+	until   int64 // no exchange begins after this moment
+	warm    warmup
+	last    int64 // when the last answer was complete
+}
+
+// warmup hands out one exchange to each connection, a bounded number at once.
+type warmup struct {
+	active bool
+	next   int // the first connection that did not have its exchange yet
+	failed error
+}
+
+// conn is one connection slot; the socket in it may change.
+type conn struct {
+	fd         int
+	generation int32
+	phase      phase
+	due        int64  // when the exchange began, or was due
+	left       []byte // of the request, not sent yet
+	part       []byte // a response head that is not complete yet
+	need       int    // bytes of response body still to come
+}
+
+type phase uint8
+
+const (
+	closed     phase = iota
+	connecting       // waits for the socket to become writable
+	quiet            // no exchange
+	head             // waits for a response head
+	body             // waits for the rest of a body
+	ending           // Spec.New: waits for the proxy to close
+)
+
+const (
+	// readSize takes any small response whole; what is longer is discarded.
+	readSize = 16 << 10
+	// discardSize bounds one discarding read.
+	discardSize = 1 << 20
+	// maxErrors ends a slice that is hopeless.
+	maxErrors = 2000
+
+	tokenTimer   = -1
+	tokenControl = -2 // standard input
+)
+
+// NewClient prepares a client; nothing is sent before WarmUp.
+func NewClient(spec Spec) (*Client, error) {
+	if err := spec.Check(); err != nil {
+		return nil, err
+	}
+	p, err := poll.Open(512)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{
+		spec: spec, poll: p, request: spec.request(),
+		buf: make([]byte, discardSize), conns: make([]conn, spec.Connections),
+		result: Result{Causes: map[string]uint64{}},
+	}, nil
+}
+
+func (s *Spec) request() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: bench\r\n", s.Method, s.Path, s.Host)
+	if s.New {
+		b.WriteString("Connection: close\r\n")
+	}
+	if s.Body > 0 {
+		fmt.Fprintf(&b, "Content-Length: %d\r\n", s.Body)
+	}
+	b.WriteString("\r\n")
+	b.Write(bytes.Repeat([]byte("x"), s.Body))
+	return b.Bytes()
+}
+
+// Close closes every connection.
+func (c *Client) Close() {
+	for i := range c.conns {
+		c.drop(int32(i))
+	}
+	_ = c.poll.Close()
+}
+
+// WarmUp opens all connections and has one exchange on each. With Spec.New it
+// has as many exchanges, each on its own connection, and leaves none open.
+func (c *Client) WarmUp() error {
+	c.warm.active = true
+	parallel := c.spec.Parallel
+	if parallel <= 0 {
+		parallel = c.spec.Connections
+	}
+	for range min(parallel, c.spec.Connections) {
+		c.warmNext()
+	}
+	deadline := poll.Now() + int64(c.spec.Patience)
+	for c.flying > 0 && c.warm.failed == nil {
+		if err := c.turn(deadline); err != nil {
+			return err
+		}
+		if poll.Now() >= deadline {
+			return fmt.Errorf("warm-up: %d of %d exchanges done, %w", c.warm.next-c.flying, c.spec.Connections, errLate)
+		}
+	}
+	c.warm.active = false
+	return c.warm.failed
+}
+
+func (c *Client) warmNext() {
+	if c.warm.next == c.spec.Connections || c.warm.failed != nil {
+		return
+	}
+	i := int32(c.warm.next)
+	c.warm.next++
+	c.open(i)
+}
+
+// Run has exchanges for Spec.Duration, waits for the last answers and returns
+// the result. The connections stay open.
+func (c *Client) Run() (Result, error) {
+	start := poll.Now()
+	c.until = start + int64(c.spec.Duration)
+	c.last = start
+	pace, err := c.begin(start)
+	if err != nil {
+		return Result{}, err
+	}
+	if pace != nil {
+		defer pace.timer.Close()
+	}
+	deadline := c.until + int64(c.spec.Patience)
+	for c.flying > 0 || (pace != nil && poll.Now() < c.until) {
+		if err := c.turnPaced(deadline, pace); err != nil {
+			return Result{}, err
+		}
+		if poll.Now() >= deadline || c.result.Errors > maxErrors {
+			c.abandon()
+		}
+	}
+	c.result.Elapsed = time.Duration(c.last - start)
+	c.result.Latency = c.latency.Sparse()
+	return c.result, nil
+}
+
+func (c *Client) begin(now int64) (*pace, error) {
+	if c.spec.Rate > 0 {
+		return c.newPace(now)
+	}
+	for i := range c.conns {
+		c.next(int32(i), now)
+	}
+	return nil, nil
+}
+
+// abandon gives up on every exchange in flight.
+func (c *Client) abandon() {
+	c.until = 0
+	for i := range c.conns {
+		if c.conns[i].phase > quiet || c.conns[i].phase == connecting {
+			c.fail(int32(i), errLate)
+		}
+	}
+}
+
+// next begins an exchange on a slot, on a new connection if it has none.
+func (c *Client) next(i int32, now int64) {
+	if c.conns[i].phase == closed {
+		c.open(i)
+		return
+	}
+	c.flying++
+	c.send(i, now)
+}
+
+// open begins a connection and the exchange that follows once it stands.
+func (c *Client) open(i int32) {
+	cn := &c.conns[i]
+	fd, err := poll.Dial(c.spec.Target)
+	c.flying++
+	if err != nil {
+		c.fail(i, errConnect)
+		return
+	}
+	*cn = conn{fd: fd, generation: cn.generation + 1, phase: connecting, due: poll.Now()}
+	c.result.Connected++
+	if err := c.poll.Add(fd, i, cn.generation); err != nil {
+		c.fail(i, errConnect)
+	}
+}
+
+func (c *Client) send(i int32, due int64) {
+	cn := &c.conns[i]
+	cn.due, cn.phase, cn.left = due, head, c.request
+	c.push(i, cn)
+}
+
+func (c *Client) push(i int32, cn *conn) {
+	n, errno := poll.Send(cn.fd, cn.left)
+	if errno == syscall.EAGAIN {
+		return
+	}
+	if errno != 0 {
+		c.fail(i, errReset)
+		return
+	}
+	cn.left = cn.left[n:]
+}
+
+// drop closes the socket of a slot, whatever state it is in.
+func (c *Client) drop(i int32) {
+	cn := &c.conns[i]
+	if cn.phase == closed {
+		return
+	}
+	poll.Close(cn.fd)
+	*cn = conn{generation: cn.generation}
+}
+
+// fail counts an error, ends the exchange and goes on with a new connection.
+func (c *Client) fail(i int32, cause error) {
+	c.drop(i)
+	c.flying--
+	if c.warm.active {
+		c.warm.failed = fmt.Errorf("warm-up: %w", cause)
+		return
+	}
+	c.result.Errors++
+	c.result.Causes[cause.Error()]++
+	if c.spec.Rate == 0 && c.result.Errors <= maxErrors && poll.Now() < c.until {
+		c.open(i)
+	}
+}

@@ -1,0 +1,179 @@
+package load
+
+import (
+	"syscall"
+	"time"
+
+	"github.com/sluicelb/sluice/bench/poll"
+)
+
+// turn waits for events, not beyond the deadline, and handles them.
+func (c *Client) turn(deadline int64) error { return c.turnPaced(deadline, nil) }
+
+func (c *Client) turnPaced(deadline int64, p *pace) error {
+	n, err := c.poll.Wait(time.Duration(max(0, deadline-poll.Now())))
+	if err != nil {
+		return err
+	}
+	for i := range n {
+		e := c.poll.Event(i)
+		if e.Token == tokenTimer {
+			c.release(p)
+			continue
+		}
+		if c.conns[e.Token].generation == e.Generation {
+			c.event(e.Token, e.Bits)
+		}
+	}
+	return nil
+}
+
+// event moves one connection on. An edge-triggered report is the only one
+// there will be, so both directions are looked at.
+func (c *Client) event(i int32, bits uint32) {
+	cn := &c.conns[i]
+	if cn.phase == connecting {
+		if !c.connected(i, cn) {
+			return
+		}
+	} else if len(cn.left) > 0 && bits&poll.Out != 0 {
+		c.push(i, cn)
+	}
+	if bits&(poll.In|poll.Closed) != 0 && cn.phase != closed && cn.phase != connecting {
+		c.receive(i, cn, bits)
+	}
+}
+
+func (c *Client) connected(i int32, cn *conn) bool {
+	if poll.Failure(cn.fd) != nil {
+		c.fail(i, errConnect)
+		return false
+	}
+	c.send(i, cn.due) // due: a new connection is part of its exchange
+	return c.conns[i].phase == head
+}
+
+// receive reads until the socket is drained or the exchange has ended.
+func (c *Client) receive(i int32, cn *conn, bits uint32) {
+	generation := cn.generation
+	for cn.generation == generation && cn.phase != closed {
+		size, flags := readSize, 0
+		if cn.phase == body {
+			size, flags = min(cn.need, discardSize), poll.Discard
+		}
+		n, errno := poll.Recv(cn.fd, c.buf[:size], flags)
+		if errno == syscall.EAGAIN {
+			return
+		}
+		if errno != 0 || n == 0 {
+			c.ended(i, cn, errno)
+			return
+		}
+		if err := c.bytes(i, cn, n); err != nil {
+			c.fail(i, err)
+			return
+		}
+		// A short read drained the socket; only a close may still be there.
+		// After a whole response nothing is expected before the next one.
+		if n < size && bits&poll.Closed == 0 {
+			return
+		}
+	}
+}
+
+// bytes takes n bytes that were just read into buf, or discarded.
+func (c *Client) bytes(i int32, cn *conn, n int) error {
+	c.result.BytesIn += uint64(n)
+	if cn.phase == body {
+		cn.need -= n
+		if cn.need == 0 {
+			c.done(i, cn)
+		}
+		return nil
+	}
+	if cn.phase != head {
+		if cn.phase == quiet {
+			c.flying++ // fail ends an exchange, and there was none
+		}
+		return errExtra
+	}
+	b := c.buf[:n]
+	if len(cn.part) > 0 {
+		b = append(cn.part, b...)
+	}
+	headLen, bodyLen, complete, err := c.framer.frame(b)
+	if err != nil {
+		return err
+	}
+	if !complete {
+		if len(b) > readSize {
+			return errHead
+		}
+		cn.part = append([]byte(nil), b...)
+		return nil
+	}
+	cn.part = nil
+	c.result.BytesIn -= uint64(headLen)
+	if bodyLen != c.spec.Expect {
+		return errLength
+	}
+	if len(b) > headLen+bodyLen {
+		return errExtra
+	}
+	cn.need = headLen + bodyLen - len(b)
+	cn.phase = body
+	if cn.need == 0 {
+		c.done(i, cn)
+	}
+	return nil
+}
+
+// done ends a right exchange; one clock reading serves as its end and as the
+// beginning of the next.
+func (c *Client) done(i int32, cn *conn) {
+	now := poll.Now()
+	if !c.warm.active {
+		c.result.Requests++
+		c.latency.Record(now - cn.due)
+		c.last = now
+	}
+	if c.spec.New {
+		cn.phase = ending // the exchange ends with the connection
+		return
+	}
+	cn.phase = quiet
+	c.flying--
+	c.follow(i, now)
+}
+
+// follow decides what a free slot does next.
+func (c *Client) follow(i int32, now int64) {
+	switch {
+	case c.warm.active:
+		c.warmNext()
+	case c.spec.Rate > 0:
+		c.idle = append(c.idle, i)
+	case now < c.until:
+		c.next(i, now)
+	}
+}
+
+// ended handles the end of a connection: right in one phase only.
+func (c *Client) ended(i int32, cn *conn, errno syscall.Errno) {
+	if cn.phase == ending && errno == 0 {
+		c.drop(i)
+		c.flying--
+		c.follow(i, poll.Now())
+		return
+	}
+	if cn.phase == quiet {
+		// The proxy closed an idle connection: an error too, it was told to
+		// keep it, and the count of connections would no longer be right.
+		c.flying++
+	}
+	if errno != 0 {
+		c.fail(i, errReset)
+		return
+	}
+	c.fail(i, errEarly)
+}

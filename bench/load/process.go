@@ -1,0 +1,52 @@
+package load
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// Main is the load process: it speaks the protocol of the package comment on
+// the given streams and returns when the input ends.
+func Main(in io.Reader, out io.Writer) error {
+	lines := bufio.NewReader(in)
+	var spec Spec
+	if err := readLine(lines, &spec); err != nil {
+		return fmt.Errorf("load: spec: %w", err)
+	}
+	client, err := NewClient(spec)
+	if err != nil {
+		return fmt.Errorf("load: %w", err)
+	}
+	defer client.Close()
+	state := State{Ready: true}
+	if err := client.WarmUp(); err != nil {
+		state = State{Error: err.Error()}
+	}
+	if err := json.NewEncoder(out).Encode(state); err != nil || !state.Ready {
+		return err
+	}
+	for {
+		if _, err := lines.ReadString('\n'); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("load: %w", err)
+		}
+		result, err := client.Run()
+		if err != nil {
+			return fmt.Errorf("load: %w", err)
+		}
+		if err := json.NewEncoder(out).Encode(result); err != nil {
+			return err
+		}
+	}
+}
+
+func readLine(r *bufio.Reader, into any) error {
+	line, err := r.ReadBytes('\n')
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(line, into)
+}

@@ -1,0 +1,68 @@
+package load
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+)
+
+// The kinds of errors a Result counts.
+var (
+	errStatus  = errors.New("status is not 200")
+	errFraming = errors.New("response has no usable content-length")
+	errLength  = errors.New("body has another length than expected")
+	errExtra   = errors.New("bytes after the end of the response")
+	errHead    = errors.New("response head is too long")
+	errEarly   = errors.New("connection ended before the response was complete")
+	errReset   = errors.New("connection was reset")
+	errConnect = errors.New("connection was refused")
+	errLate    = errors.New("no answer in time")
+)
+
+// framer finds where a response head ends and how long the body is.
+//
+// A proxy sends the same head again and again (only a date may change once a
+// second), so the last head is remembered and compared, which costs a tenth of
+// reading it anew.
+type framer struct {
+	head []byte // the last head seen, complete
+	body int    // the content length it declared
+}
+
+// frame returns the length of the head at the start of b and of the body that
+// follows; complete is false when b ends before the head does.
+func (f *framer) frame(b []byte) (head, body int, complete bool, err error) {
+	if len(f.head) > 0 && bytes.HasPrefix(b, f.head) {
+		return len(f.head), f.body, true, nil
+	}
+	return f.frameSlow(b)
+}
+
+func (f *framer) frameSlow(b []byte) (head, body int, complete bool, err error) {
+	end := bytes.Index(b, []byte("\r\n\r\n"))
+	if end < 0 {
+		return 0, 0, false, nil
+	}
+	line, rest, _ := bytes.Cut(b[:end+2], []byte("\r\n"))
+	if !bytes.HasPrefix(line, []byte("HTTP/1.1 200")) {
+		return 0, 0, false, errStatus
+	}
+	body = -1
+	for len(rest) > 0 {
+		line, rest, _ = bytes.Cut(rest, []byte("\r\n"))
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		if !bytes.EqualFold(name, []byte("content-length")) {
+			continue
+		}
+		n, err := strconv.Atoi(string(bytes.TrimSpace(value)))
+		if err != nil || n < 0 || body >= 0 {
+			return 0, 0, false, errFraming
+		}
+		body = n
+	}
+	if body < 0 {
+		return 0, 0, false, errFraming
+	}
+	f.head, f.body = append(f.head[:0], b[:end+4]...), body
+	return end + 4, body, true, nil
+}

@@ -1,0 +1,71 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/sluicelb/sluice/bench/measure"
+)
+
+// Spec says what to do. The zero value is not valid: see Check.
+type Spec struct {
+	Target      netip.AddrPort `json:"target"` // IPv4
+	Connections int            `json:"connections"`
+	Method      string         `json:"method"`
+	Path        string         `json:"path"`
+	Host        string         `json:"host"`
+	// Body is how many bytes each request carries; 0 sends no body.
+	Body int `json:"body,omitempty"`
+	// Expect is the exact length of a right response's body in bytes.
+	Expect int `json:"expect"`
+	// New opens a connection for each request, with "Connection: close".
+	New bool `json:"new,omitempty"`
+	// Parallel bounds the exchanges in flight during the warm-up, so that
+	// 9,000 connections do not need as many to the backend; 0 means no bound.
+	Parallel int `json:"parallel,omitempty"`
+	// Rate is requests per second over all connections, due at fixed times;
+	// 0 means as fast as answers come back.
+	Rate     int           `json:"rate,omitempty"`
+	Duration time.Duration `json:"duration"`
+	// Patience bounds the warm-up, and the wait for the last answers.
+	Patience time.Duration `json:"patience"`
+}
+
+// Check reports what makes the spec unusable.
+func (s *Spec) Check() error {
+	switch {
+	case !s.Target.IsValid() || !s.Target.Addr().Is4():
+		return fmt.Errorf("target %s is not an IPv4 address with a port", s.Target)
+	case s.Connections < 1:
+		return errors.New("connections must be at least 1")
+	case s.Method == "" || s.Path == "" || s.Host == "":
+		return errors.New("method, path and host must be given")
+	case s.Patience <= 0:
+		return errors.New("patience must be positive")
+	case s.New && s.Rate > 0:
+		return errors.New("a rate with a new connection per request is not supported")
+	}
+	return nil
+}
+
+// State is the line a load process prints after its warm-up.
+type State struct {
+	Ready bool `json:"ready"`
+	// Error says why the warm-up failed; valid if Ready is false.
+	Error string `json:"error,omitempty"`
+}
+
+// Result is what one measured slice gave.
+type Result struct {
+	Requests uint64 `json:"requests"` // right answers
+	Errors   uint64 `json:"errors"`
+	// Causes counts the errors by kind.
+	Causes map[string]uint64 `json:"causes,omitempty"`
+	// Elapsed is from the first request to the last answer.
+	Elapsed   time.Duration  `json:"elapsed"`
+	BytesIn   uint64         `json:"bytes_in"` // bodies only
+	Connected uint64         `json:"connected"`
+	Latency   measure.Sparse `json:"latency"`
+}

@@ -1,0 +1,134 @@
+package peers
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/sluicelb/sluice/bench/cases"
+	"github.com/sluicelb/sluice/bench/launch"
+)
+
+// Kind is the kind of program a contestant is.
+type Kind string
+
+// The kinds of contestants.
+const (
+	Sluice  Kind = "sluice"
+	HAProxy Kind = "haproxy"
+	Nginx   Kind = "nginx"
+	Command Kind = "command"
+)
+
+// Contestant is one program that takes part under a name.
+type Contestant struct {
+	Name string `json:"name"`
+	Kind Kind   `json:"kind"`
+	// Path is the program; for Command the whole command, in which {port},
+	// {backend} and {dir} are replaced.
+	Path string `json:"path"`
+	// Version is what the program says of itself.
+	Version string `json:"version,omitempty"`
+	// Rules, when set, replace those of the case: a plain Sluice beside the one
+	// with a hundred services shows what the rules cost.
+	Rules cases.Rules `json:"rules,omitempty"`
+}
+
+// ErrMissing means that the program of a contestant is not installed.
+var ErrMissing = errors.New("program not found")
+
+// Find looks for the program and asks it for its version.
+func (c Contestant) Find() (Contestant, error) {
+	if c.Kind == Command {
+		if len(strings.Fields(c.Path)) == 0 {
+			return c, fmt.Errorf("%s: %w: the command is empty", c.Name, ErrMissing)
+		}
+		return c, nil
+	}
+	path, err := look(c.Path)
+	if err != nil {
+		return c, fmt.Errorf("%s: %w: %q (%s)", c.Name, ErrMissing, c.Path, advice(c.Kind))
+	}
+	c.Path = path
+	argument := map[Kind]string{Sluice: "version", HAProxy: "-v", Nginx: "-v"}[c.Kind]
+	text, err := exec.Command(path, argument).CombinedOutput()
+	if err != nil {
+		return c, fmt.Errorf("%s: %s %s: %w: %s", c.Name, path, argument, err, bytes.TrimSpace(text))
+	}
+	c.Version, _, _ = strings.Cut(string(text), "\n")
+	return c, nil
+}
+
+// look also searches the directories of system programs, which are not in the
+// PATH of an ordinary Debian user.
+func look(name string) (string, error) {
+	if path, err := exec.LookPath(name); err == nil {
+		return filepath.Abs(path)
+	}
+	if strings.Contains(name, "/") {
+		return "", exec.ErrNotFound
+	}
+	return exec.LookPath(filepath.Join("/usr/sbin", name))
+}
+
+func advice(k Kind) string {
+	if k == Sluice {
+		return "build it with `make build`, or name another with -sluice"
+	}
+	return "install it with `bench/install.sh`, or leave it out with -peers"
+}
+
+// Start configures and starts the contestant and returns once it accepts
+// requests on its port. What it prints goes to log.
+func (c Contestant) Start(ctx context.Context, s Setup, log *os.File) (*launch.Process, error) {
+	if c.Rules != "" {
+		s.Set = c.Rules
+	}
+	begin := map[Kind]func(Contestant, context.Context, Setup, *os.File) (*launch.Process, error){
+		Sluice: startSluice, HAProxy: startHAProxy, Nginx: startNginx, Command: startCommand,
+	}[c.Kind]
+	p, err := begin(c, ctx, s, log)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.Name, err)
+	}
+	if err := ready(ctx, p, s); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", c.Name, err), p.Stop())
+	}
+	return p, nil
+}
+
+func startHAProxy(c Contestant, _ context.Context, s Setup, log *os.File) (*launch.Process, error) {
+	file, err := write("haproxy.cfg", "haproxy.cfg", s)
+	if err != nil {
+		return nil, err
+	}
+	if s.Set != cases.One {
+		if _, err := write("haproxy.map", "services.map", s); err != nil {
+			return nil, err
+		}
+	}
+	return launch.Start(launch.Options{Path: c.Path, Args: []string{"-db", "-f", file}, CPU: s.CPU, Log: log})
+}
+
+func startNginx(c Contestant, _ context.Context, s Setup, log *os.File) (*launch.Process, error) {
+	file, err := write("nginx.conf", "nginx.conf", s)
+	if err != nil {
+		return nil, err
+	}
+	return launch.Start(launch.Options{Path: c.Path, Args: []string{"-p", s.Dir, "-e", "stderr", "-c", file}, CPU: s.CPU, Log: log})
+}
+
+func startCommand(c Contestant, _ context.Context, s Setup, log *os.File) (*launch.Process, error) {
+	fill := strings.NewReplacer("{port}", strconv.Itoa(int(s.Port)), "{backend}", s.Backend.String(), "{dir}", s.Dir)
+	words := strings.Fields(c.Path)
+	for i := range words {
+		words[i] = fill.Replace(words[i])
+	}
+	return launch.Start(launch.Options{Path: words[0], Args: words[1:], Env: oneLoop, CPU: s.CPU, Log: log})
+}

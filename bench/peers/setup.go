@@ -1,0 +1,76 @@
+package peers
+
+import (
+	"bytes"
+	"embed"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/template"
+
+	"github.com/sluicelb/sluice/bench/cases"
+)
+
+// Setup is what a contestant is configured with for one case.
+type Setup struct {
+	Port    uint16         // the contestant listens on 127.0.0.1:Port
+	Control uint16         // a second port, for a contestant that has an API
+	Backend netip.AddrPort // all services send their requests here
+	Set     cases.Rules
+	// Equal gives HAProxy and nginx the rules and headers Sluice always has.
+	Equal      bool
+	BufferSize int // HAProxy's tune.bufsize in bytes; 0: its default
+	// Clients is the highest number of client connections the case has.
+	Clients     int
+	Descriptors uint64 // the limit a process of the contestant has
+	Dir         string // a directory of its own, for files and state
+	CPU         int    // the CPU it is pinned to; negative: none
+}
+
+// Services lists the rules, in matching order.
+func (s Setup) Services() []cases.Rule { return s.Set.Table() }
+
+// MaxConn is HAProxy's maxconn: each connection may need two descriptors and
+// HAProxy does not start when they exceed the limit, unless told otherwise.
+func (s Setup) MaxConn() int {
+	within := int(s.Descriptors)/2 - 100
+	return max(min(9900, within), s.Clients+500)
+}
+
+// StrictLimits is false when the clients need more descriptors than HAProxy
+// would reserve: waiting clients have no connection to the backend, so it is
+// told to go on with what there is.
+func (s Setup) StrictLimits() bool { return s.MaxConn()*2+100 <= int(s.Descriptors) }
+
+// Connections is nginx's worker_connections.
+func (s Setup) Connections() int { return int(s.Descriptors) - 100 }
+
+//go:embed *.tmpl
+var files embed.FS
+
+var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"vhost":    func(set cases.Rules, r cases.Rule) string { return set.VHost(r) },
+	"url":      func(set cases.Rules, r cases.Rule) string { return set.URL(r) },
+	"unanchor": func(s string) string { return strings.TrimSuffix(s, "$") },
+	"uncaret":  func(s string) string { return strings.TrimPrefix(s, "^") },
+}).ParseFS(files, "*.tmpl"))
+
+// Render fills in one template, named like its file without ".tmpl".
+func Render(name string, s Setup) ([]byte, error) {
+	var b bytes.Buffer
+	if err := templates.ExecuteTemplate(&b, name+".tmpl", s); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// write renders a template into the contestant's directory.
+func write(name, file string, s Setup) (string, error) {
+	text, err := Render(name, s)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(s.Dir, file)
+	return path, os.WriteFile(path, text, 0o644)
+}

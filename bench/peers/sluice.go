@@ -1,0 +1,66 @@
+package peers
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/sluicelb/sluice/bench/launch"
+)
+
+// oneLoop makes a Go proxy use one event loop on one processor, as the peers
+// use one thread or worker.
+var oneLoop = []string{"SLUICE_LOOPS=1", "GOMAXPROCS=1"}
+
+// startSluice starts the whole appliance and configures it as a user would,
+// with its own command line.
+func startSluice(c Contestant, ctx context.Context, s Setup, log *os.File) (*launch.Process, error) {
+	document, err := write("sluice.yaml", "bench.yaml", s)
+	if err != nil {
+		return nil, err
+	}
+	data := filepath.Join(s.Dir, "data")
+	p, err := launch.Start(launch.Options{
+		Path: c.Path,
+		Args: []string{"run", "--data", data, "--api", fmt.Sprintf("127.0.0.1:%d", s.Control)},
+		Env:  oneLoop, CPU: s.CPU, Log: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := configure(ctx, c, p, data, document); err != nil {
+		return nil, errors.Join(err, p.Stop())
+	}
+	return p, nil
+}
+
+// configure applies the document as soon as the appliance answers.
+func configure(ctx context.Context, c Contestant, p *launch.Process, data, document string) error {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	run := func(args ...string) ([]byte, error) {
+		return exec.CommandContext(ctx, c.Path, append(args, "--data", data)...).CombinedOutput()
+	}
+	for {
+		text, err := run("status")
+		if err == nil {
+			break
+		}
+		select {
+		case <-p.Done():
+			return fmt.Errorf("`sluice run` ended: %w", p.Err())
+		case <-ctx.Done():
+			return fmt.Errorf("`sluice status` failed until the time was up: %s", bytes.TrimSpace(text))
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	if text, err := run("apply", "-f", document); err != nil {
+		return fmt.Errorf("`sluice apply`: %w: %s", err, bytes.TrimSpace(text))
+	}
+	return nil
+}

@@ -1,0 +1,219 @@
+package report
+
+import (
+	"slices"
+
+	"github.com/sluicelb/sluice/bench/cases"
+	"github.com/sluicelb/sluice/bench/measure"
+)
+
+const (
+	// ForeignLimit is how many CPUs anything else may use in a clean round.
+	ForeignLimit = 0.15
+	// enoughClean is how many clean rounds make the others dispensable.
+	enoughClean = 5
+)
+
+// Spread is the median of some rounds with their range; N is how many.
+type Spread struct {
+	Median float64 `json:"median"`
+	Min    float64 `json:"min"`
+	Max    float64 `json:"max"`
+	N      int     `json:"n"`
+}
+
+// NewSpread sums up values; the zero Spread stands for none.
+func NewSpread(values []float64) Spread {
+	n := len(values)
+	if n == 0 {
+		return Spread{}
+	}
+	s := slices.Sorted(slices.Values(values))
+	median := s[n/2]
+	if n%2 == 0 {
+		median = (s[n/2-1] + s[n/2]) / 2
+	}
+	return Spread{Median: median, Min: s[0], Max: s[n-1], N: n}
+}
+
+// Summary is what the rounds of a case say together.
+type Summary struct {
+	Unit string `json:"unit"` // of the values
+	// Used and Total count rounds: loaded ones are left out when enough clean
+	// ones remain. Contended is set when loaded rounds had to be used.
+	Used      int   `json:"used"`
+	Total     int   `json:"total"`
+	Contended bool  `json:"contended,omitempty"`
+	Rows      []Row `json:"rows"`
+}
+
+// Row is one contestant over the rounds that were used.
+type Row struct {
+	Contestant string `json:"contestant"`
+	Value      Spread `json:"value"`
+	// Ratios are value ÷ value of the named contestant, taken round by round.
+	Ratios map[string]Spread `json:"ratios,omitempty"`
+	// Extra is value − value of the named contestant, round by round.
+	Extra    map[string]Spread `json:"extra,omitempty"`
+	Rate     Spread            `json:"requests_per_second"`
+	Proxy    Spread            `json:"proxy_cpus"`  // busy share of the proxy's CPU
+	Client   Spread            `json:"client_cpus"` // load generator
+	Backend  Spread            `json:"backend_cpus"`
+	User     Spread            `json:"user_us"` // user time per request
+	Latency  Latency           `json:"latency"` // all rounds together
+	Quiet    Latency           `json:"quiet,omitzero"`
+	Memory   Spread            `json:"pss_after"`  // bytes
+	Before   Spread            `json:"pss_before"` // bytes
+	Invalid  int               `json:"invalid_slices,omitempty"`
+	Reasons  []string          `json:"reasons,omitempty"`
+	Disagree int               `json:"disagree,omitempty"`
+}
+
+// Clean reports whether the round had next to no foreign load.
+func (r *Round) Clean() bool { return r.Foreign <= ForeignLimit }
+
+// Summarize fills in c.Summary; references are the contestants that others are
+// compared with, and order is the order of the rows.
+func (c *Case) Summarize(order, references []string) {
+	used, contended := choose(c.Rounds)
+	s := Summary{Unit: c.unit(), Used: len(used), Total: len(c.Rounds), Contended: contended}
+	for _, name := range order {
+		s.Rows = append(s.Rows, row(name, references, used, c.Rounds))
+	}
+	c.Summary = s
+}
+
+func (c *Case) unit() string {
+	switch c.Kind {
+	case cases.Idle:
+		return "B/connection"
+	case cases.Slow:
+		return "× quiet p99"
+	}
+	return "µs/" + c.Unit
+}
+
+// choose returns the rounds to use: the clean ones if there are enough of
+// them, otherwise all, which is contended if any of them was not clean.
+func choose(rounds []Round) (used []Round, contended bool) {
+	for _, r := range rounds {
+		if r.Clean() {
+			used = append(used, r)
+		}
+	}
+	if len(used) == len(rounds) || len(used) >= enoughClean {
+		return used, false
+	}
+	return rounds, true
+}
+
+// find returns the slice of a contestant in a round if it counts.
+func (r *Round) find(name string) *Slice {
+	for i := range r.Slices {
+		if s := &r.Slices[i]; s.Contestant == name && s.Reason == "" {
+			return s
+		}
+	}
+	return nil
+}
+
+func row(name string, references []string, used, all []Round) Row {
+	out := Row{Contestant: name, Ratios: map[string]Spread{}, Extra: map[string]Spread{}}
+	counted := collect(name, used)
+	of := func(f func(*Slice) float64) Spread { return spread(counted, f) }
+	perSecond := func(f func(*Slice) float64) Spread {
+		return of(func(s *Slice) float64 { return f(s) / max(s.Seconds, 1e-9) })
+	}
+	out.Value = of(func(s *Slice) float64 { return s.Value })
+	out.Rate = perSecond(func(s *Slice) float64 { return float64(s.Requests) })
+	out.Proxy = perSecond(func(s *Slice) float64 { return s.Proxy })
+	out.Client = perSecond(func(s *Slice) float64 { return s.Client })
+	out.Backend = perSecond(func(s *Slice) float64 { return s.Backend })
+	out.User = of(func(s *Slice) float64 { return s.User * 1e6 / max(float64(s.Requests), 1) })
+	out.Memory = spread(with(counted, func(s *Slice) bool { return s.After > 0 }), func(s *Slice) float64 { return float64(s.After) })
+	out.Before = spread(with(counted, func(s *Slice) bool { return s.Before > 0 }), func(s *Slice) float64 { return float64(s.Before) })
+	out.Latency, out.Quiet = latency(counted)
+	for _, ref := range references {
+		if ref != name {
+			out.Ratios[ref], out.Extra[ref] = against(name, ref, used)
+		}
+	}
+	for _, r := range all {
+		for _, s := range r.Slices {
+			if s.Contestant != name {
+				continue
+			}
+			if s.Disagree {
+				out.Disagree++
+			}
+			if s.Reason != "" {
+				out.Invalid++
+				if !slices.Contains(out.Reasons, s.Reason) {
+					out.Reasons = append(out.Reasons, s.Reason)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// against compares two contestants within each round, because the machine
+// drifts by a quarter between rounds.
+func against(name, ref string, rounds []Round) (ratio, extra Spread) {
+	var ratios, extras []float64
+	for i := range rounds {
+		a, b := rounds[i].find(name), rounds[i].find(ref)
+		if a == nil || b == nil || b.Value <= 0 {
+			continue
+		}
+		ratios = append(ratios, a.Value/b.Value)
+		extras = append(extras, a.Value-b.Value)
+	}
+	return NewSpread(ratios), NewSpread(extras)
+}
+
+func collect(name string, rounds []Round) []*Slice {
+	var out []*Slice
+	for i := range rounds {
+		if s := rounds[i].find(name); s != nil {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func with(in []*Slice, keep func(*Slice) bool) []*Slice {
+	return slices.DeleteFunc(slices.Clone(in), func(s *Slice) bool { return !keep(s) })
+}
+
+func spread(in []*Slice, f func(*Slice) float64) Spread {
+	values := make([]float64, len(in))
+	for i, s := range in {
+		values[i] = f(s)
+	}
+	return NewSpread(values)
+}
+
+// latency adds up the histograms of all slices; where the client gave only
+// percentiles it takes the median of each.
+func latency(in []*Slice) (total, quiet Latency) {
+	var h measure.Histogram
+	for _, s := range in {
+		h.Add(s.Buckets)
+	}
+	medians := func(of func(*Slice) Latency) Latency {
+		m := func(f func(Latency) float64) float64 {
+			return spread(in, func(s *Slice) float64 { return f(of(s)) }).Median
+		}
+		return Latency{
+			P50: m(func(l Latency) float64 { return l.P50 }), P90: m(func(l Latency) float64 { return l.P90 }),
+			P99: m(func(l Latency) float64 { return l.P99 }), P999: m(func(l Latency) float64 { return l.P999 }),
+			Max: m(func(l Latency) float64 { return l.Max }),
+		}
+	}
+	quiet = medians(func(s *Slice) Latency { return s.Quiet })
+	if h.Count() > 0 {
+		return NewLatency(&h), quiet
+	}
+	return medians(func(s *Slice) Latency { return s.Latency }), quiet
+}

@@ -1,0 +1,185 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/sluicelb/sluice/bench/cases"
+)
+
+// Subject is the contestant the targets are for.
+const Subject = "sluice"
+
+// Header writes where and with what the run was made.
+func (r *Report) Header(w io.Writer) {
+	m := r.Machine
+	fmt.Fprintf(w, "%s, %d CPUs, %d MiB, Linux %s\n", m.Processor, m.CPUs, m.MemoryMiB, m.Kernel)
+	for _, c := range r.Contestants {
+		fmt.Fprintf(w, "  %-14s %s\n", c.Name, strings.TrimSpace(c.Version+"  "+c.Path))
+	}
+	s := r.Settings
+	fmt.Fprintf(w, "proxy on CPU %d, client on CPU %d, backend on CPU %d; %d rounds of %gs slices over %d starts; peers %s; client %s\n",
+		s.ProxyCPU, s.ClientCPU, s.BackendCPU, s.Rounds, s.Slice, s.Restarts, s.Work, s.Client)
+	if s.ProxyCPU == s.ClientCPU {
+		fmt.Fprintln(w, "WARNING: proxy and client share one CPU; rates and latencies say little")
+	}
+	if r.Place.Private {
+		fmt.Fprintln(w, "in a private network namespace")
+	} else {
+		fmt.Fprintf(w, "on plain loopback: %s\n", r.Place.Reason)
+	}
+}
+
+// Table writes one case with its targets.
+func (c *Case) Table(w io.Writer, references []string) error {
+	s := c.Summary
+	fmt.Fprintf(w, "\n%s: %s\n", c.Name, c.Title)
+	fmt.Fprintf(w, "  %d of %d rounds used%s\n", s.Used, s.Total, contention(s))
+	if c.Problem != "" {
+		fmt.Fprintf(w, "  NOT FINISHED: %s\n", c.Problem)
+	}
+	if err := columns(w, c.rows(references)); err != nil {
+		return err
+	}
+	for _, note := range c.notes() {
+		fmt.Fprintf(w, "  %s\n", note)
+	}
+	return nil
+}
+
+func contention(s Summary) string {
+	if s.Contended {
+		return fmt.Sprintf(" (CONTENDED: fewer than %d rounds had less than %.2f CPU of foreign load, all were used)", enoughClean, ForeignLimit)
+	}
+	return ""
+}
+
+func (c *Case) rows(references []string) [][]string {
+	head := []string{"contestant", c.Summary.Unit, ""}
+	for _, ref := range references {
+		head = append(head, "÷ "+ref, "", "target")
+	}
+	head = append(head, "limit", "user µs", "req/s", "p50 µs", "p90", "p99", "p99.9", "quiet p99", "proxy CPU", "client CPU", "MiB", "MiB before")
+	out := [][]string{head}
+	for _, r := range c.Summary.Rows {
+		out = append(out, c.row(r, references))
+	}
+	return out
+}
+
+func (c *Case) row(r Row, references []string) []string {
+	cells := []string{r.Contestant, figure(r.Value.Median, r.Value.N), between(r.Value)}
+	for _, ref := range references {
+		ratio := r.Ratios[ref]
+		target := ""
+		if limit, ok := c.Targets[ref]; ok && r.Contestant == Subject && ratio.N > 0 {
+			target = verdict(ratio.Median, limit)
+		}
+		if c.Kind == cases.Slow {
+			ratio = Spread{} // the factor is each proxy's own; its ratio says nothing
+		}
+		cells = append(cells, ratioText(ratio), ratioRange(ratio), target)
+	}
+	limit := ""
+	if c.Limit > 0 && r.Value.N > 0 {
+		limit = verdict(r.Value.Median, c.Limit)
+	}
+	cells = append(cells, limit)
+	if c.Kind == cases.Idle {
+		return append(cells, "", "", "", "", "", "", "", "", "", mib(r.Memory), mib(r.Before))
+	}
+	return append(cells, figure(r.User.Median, r.User.N), whole(r.Rate),
+		micros(r.Latency.P50), micros(r.Latency.P90), micros(r.Latency.P99), micros(r.Latency.P999), micros(r.Quiet.P99),
+		figure(r.Proxy.Median, r.Proxy.N), figure(r.Client.Median, r.Client.N), mib(r.Memory), "")
+}
+
+// notes are the remarks below a table.
+func (c *Case) notes() []string {
+	var out []string
+	for _, r := range c.Summary.Rows {
+		if r.Invalid > 0 {
+			out = append(out, fmt.Sprintf("%s: %d slices do not count: %s", r.Contestant, r.Invalid, strings.Join(r.Reasons, "; ")))
+		}
+		if r.Disagree > 0 {
+			out = append(out, fmt.Sprintf("%s: in %d slices schedstat and stat disagree", r.Contestant, r.Disagree))
+		}
+		if extra := r.Extra[Plain]; c.Extra > 0 && r.Contestant == Subject && extra.N > 0 {
+			out = append(out, fmt.Sprintf("%s: the rules add %.2f µs %s to its own plain case, target ≤ %.1f µs: %s",
+				Subject, extra.Median, between(extra), c.Extra, okOver(extra.Median <= c.Extra)))
+		}
+		if c.Kind == cases.Idle && r.Contestant == Subject {
+			out = append(out, "the target is for the growth per connection; MiB is the total of all processes with the connections open")
+		}
+	}
+	return out
+}
+
+// Plain is the contestant that runs Sluice with one service beside the case's
+// many.
+const Plain = "sluice-plain"
+
+func verdict(value, limit float64) string {
+	return fmt.Sprintf("≤ %.2f %s", limit, okOver(value <= limit))
+}
+
+func okOver(ok bool) string {
+	if ok {
+		return "ok"
+	}
+	return "OVER"
+}
+
+func figure(v float64, n int) string {
+	switch {
+	case n == 0:
+		return "-"
+	case v >= 100:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 10:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.2f", v)
+}
+
+func between(s Spread) string {
+	if s.N == 0 {
+		return ""
+	}
+	return "[" + figure(s.Min, 1) + "–" + figure(s.Max, 1) + "]"
+}
+
+func ratioText(s Spread) string {
+	if s.N == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", s.Median)
+}
+
+func ratioRange(s Spread) string {
+	if s.N == 0 {
+		return ""
+	}
+	return fmt.Sprintf("[%.2f–%.2f]", s.Min, s.Max)
+}
+
+func whole(s Spread) string {
+	if s.N == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.0f", s.Median)
+}
+
+func micros(v float64) string {
+	if v == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.0f", v)
+}
+
+func mib(s Spread) string {
+	if s.N == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f", s.Median/(1<<20))
+}
