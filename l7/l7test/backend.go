@@ -1,0 +1,145 @@
+package l7test
+
+import (
+	"bytes"
+	"net"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Backend is a raw server: it records every byte and answers by script.
+type Backend struct {
+	Addr string
+
+	ln       net.Listener
+	mu       sync.Mutex
+	received bytes.Buffer
+	accepted int
+	conns    map[net.Conn]bool
+}
+
+// NewBackend starts a backend whose connections are each served by script,
+// which reads through the Recorder. It ends with the test.
+func NewBackend(t testing.TB, script func(c *Recorder)) *Backend {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &Backend{Addr: ln.Addr().String(), ln: ln, conns: map[net.Conn]bool{}}
+	t.Cleanup(b.Close)
+	go b.serve(script)
+	return b
+}
+
+func (b *Backend) serve(script func(c *Recorder)) {
+	for {
+		c, err := b.ln.Accept()
+		if err != nil {
+			return
+		}
+		b.mu.Lock()
+		b.accepted++
+		b.conns[c] = true
+		b.mu.Unlock()
+		go func() {
+			defer func() {
+				_ = c.Close()
+				b.mu.Lock()
+				delete(b.conns, c)
+				b.mu.Unlock()
+			}()
+			script(&Recorder{TCPConn: c.(*net.TCPConn), backend: b})
+		}()
+	}
+}
+
+// Close stops listening and cuts all connections.
+func (b *Backend) Close() {
+	_ = b.ln.Close()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for c := range b.conns {
+		_ = c.Close()
+	}
+}
+
+// Received is everything the backend was sent so far.
+func (b *Backend) Received() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.received.String()
+}
+
+// Accepted is how many connections the backend was opened.
+func (b *Backend) Accepted() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.accepted
+}
+
+// Recorder is one connection of a Backend.
+type Recorder struct {
+	*net.TCPConn
+	backend *Backend
+	pending []byte
+}
+
+// Read reads and records.
+func (r *Recorder) Read(p []byte) (int, error) {
+	if len(r.pending) > 0 {
+		n := copy(p, r.pending)
+		r.pending = r.pending[n:]
+		return n, nil
+	}
+	n, err := r.TCPConn.Read(p)
+	r.backend.mu.Lock()
+	r.backend.received.Write(p[:n])
+	r.backend.mu.Unlock()
+	return n, err
+}
+
+// Head reads up to and including the next empty line.
+func (r *Recorder) Head() (string, error) {
+	var head []byte
+	buf := make([]byte, 64<<10)
+	for {
+		if i := bytes.Index(head, []byte("\r\n\r\n")); i >= 0 {
+			r.pending = append([]byte(nil), head[i+4:]...)
+			return string(head[:i+4]), nil
+		}
+		n, err := r.Read(buf)
+		head = append(head, buf[:n]...)
+		if err != nil {
+			return string(head), err
+		}
+	}
+}
+
+// Say writes text.
+func (r *Recorder) Say(text string) { _, _ = r.Write([]byte(text)) }
+
+// Answer serves every request without a body on the connection with response.
+func Answer(response string) func(c *Recorder) {
+	return func(c *Recorder) {
+		for {
+			if _, err := c.Head(); err != nil {
+				return
+			}
+			c.Say(response)
+		}
+	}
+}
+
+// Dial opens a client connection that gives up after ten seconds.
+func Dial(t testing.TB, addr string) *Client {
+	t.Helper()
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	t.Cleanup(func() { _ = c.Close() })
+	return &Client{TCPConn: c.(*net.TCPConn), t: t}
+}

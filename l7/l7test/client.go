@@ -1,0 +1,64 @@
+package l7test
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// Client is one client connection that speaks bytes.
+type Client struct {
+	*net.TCPConn
+	t testing.TB
+	r *bufio.Reader
+}
+
+// Reader is the one buffered reader of the connection.
+func (c *Client) Reader() *bufio.Reader {
+	if c.r == nil {
+		c.r = bufio.NewReader(c.TCPConn)
+	}
+	return c.r
+}
+
+// Send writes text.
+func (c *Client) Send(text string) *Client {
+	c.t.Helper()
+	if _, err := io.WriteString(c.TCPConn, text); err != nil {
+		c.t.Fatal(err)
+	}
+	return c
+}
+
+// Response is one response, read whole.
+type Response struct {
+	*http.Response
+	Text string
+}
+
+// Get reads the response to a GET.
+func (c *Client) Get() Response { c.t.Helper(); return c.Response("GET") }
+
+// Response reads the response to a request with the given method.
+func (c *Client) Response(method string) Response {
+	c.t.Helper()
+	res, err := http.ReadResponse(c.Reader(), &http.Request{Method: method})
+	if err != nil {
+		c.t.Fatalf("no response: %v", err)
+	}
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		c.t.Fatalf("response body: %v (after %d bytes)", err, len(body))
+	}
+	return Response{res, string(body)}
+}
+
+// Rest reads until the connection ends.
+func (c *Client) Rest() string {
+	var b strings.Builder
+	_, _ = io.Copy(&b, c.Reader())
+	return b.String()
+}

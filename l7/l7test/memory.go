@@ -1,0 +1,39 @@
+package l7test
+
+import (
+	"net"
+	"syscall"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/shm"
+	"github.com/sluicelb/sluice/core/stats"
+)
+
+func segmentMemory(t testing.TB) []byte {
+	t.Helper()
+	f, err := shm.Shared("stats", stats.SegmentSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := shm.MapShared(f, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = f.Close()
+	t.Cleanup(func() { _ = m.Close() })
+	return m.Bytes()
+}
+
+// soReusePort lets each loop have a socket of its own on one port.
+const soReusePort = 15
+
+var reusable = net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+	var failed error
+	err := c.Control(func(fd uintptr) {
+		failed = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, soReusePort, 1)
+	})
+	if err != nil {
+		return err
+	}
+	return failed
+}}

@@ -1,0 +1,114 @@
+package proxy
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/http1"
+)
+
+// answers are the bodies of the answers a farm gives itself, by status.
+type answers struct {
+	texts map[int]string
+}
+
+func newAnswers(h *farm.HTTP) answers {
+	a := answers{texts: map[int]string{}}
+	for status, text := range map[int]string{
+		414: h.Error414, 500: h.Error500, 501: h.Error501, 503: h.Error503,
+	} {
+		if text != "" {
+			a.texts[status] = text
+		}
+	}
+	return a
+}
+
+// reasons are the phrases of the statuses answered here (RFC 9110 section 15).
+var reasons = map[int]string{
+	301: "Moved Permanently",
+	302: "Found",
+	307: "Temporary Redirect",
+	400: "Bad Request",
+	405: "Method Not Allowed",
+	408: "Request Timeout",
+	414: "URI Too Long",
+	417: "Expectation Failed",
+	431: "Request Header Fields Too Large",
+	500: "Internal Server Error",
+	501: "Not Implemented",
+	502: "Bad Gateway",
+	503: "Service Unavailable",
+	504: "Gateway Timeout",
+	505: "HTTP Version Not Supported",
+}
+
+// texts are the built-in bodies. They say what happened and nothing about us.
+var texts = map[int]string{
+	400: "The request is not valid HTTP.\n",
+	405: "This method is not allowed here.\n",
+	408: "The request did not arrive in time.\n",
+	414: "The address of the request is too long.\n",
+	417: "The expectation of the request cannot be met.\n",
+	431: "The header of the request is too large.\n",
+	500: "An internal error occurred. Please try again later.\n",
+	501: "This method is not supported.\n",
+	502: "The server behind this address gave no valid answer.\n",
+	503: "The service is not available. Please try again later.\n",
+	504: "The server behind this address did not answer in time.\n",
+	505: "This version of HTTP is not supported.\n",
+}
+
+// append appends the whole answer with the given status. head leaves the body
+// out, as the answer to a HEAD must.
+func (a *answers) append(dst []byte, status int, head, close bool) []byte {
+	text, ok := a.texts[status]
+	if !ok {
+		text = texts[status]
+	}
+	dst = appendStatus(dst, status)
+	dst = append(dst, "Content-Type: "...)
+	dst = append(dst, contentType(text)...)
+	dst = append(dst, "\r\nCache-Control: no-cache\r\n"...)
+	if status == 405 {
+		dst = append(dst, "Allow: GET, HEAD, POST\r\n"...)
+	}
+	dst = appendFraming(dst, len(text), close)
+	if !head {
+		dst = append(dst, text...)
+	}
+	return dst
+}
+
+// appendRedirect appends a redirect; location was checked to be one value.
+func appendRedirect(dst []byte, status int, location http1.Value, close bool) []byte {
+	dst = appendStatus(dst, status)
+	dst = http1.AppendField(dst, "Location", location)
+	return appendFraming(dst, 0, close)
+}
+
+func appendStatus(dst []byte, status int) []byte {
+	dst = append(dst, "HTTP/1.1 "...)
+	dst = strconv.AppendInt(dst, int64(status), 10)
+	dst = append(dst, ' ')
+	dst = append(dst, reasons[status]...)
+	return append(dst, "\r\n"...)
+}
+
+func appendFraming(dst []byte, length int, close bool) []byte {
+	dst = append(dst, "Content-Length: "...)
+	dst = strconv.AppendInt(dst, int64(length), 10)
+	if close {
+		dst = append(dst, "\r\nConnection: close"...)
+	}
+	return append(dst, "\r\n\r\n"...)
+}
+
+// contentType tells pages from plain text: operators store either.
+func contentType(text string) string {
+	if t := bytes.TrimSpace([]byte(text)); len(t) > 0 && t[0] == '<' {
+		return "text/html; charset=utf-8"
+	}
+	return "text/plain; charset=utf-8"
+}

@@ -1,0 +1,62 @@
+package proxy
+
+import "github.com/sluicelb/sluice/l7/http1"
+
+// body follows one message body through the proxy.
+type body struct {
+	kind    http1.Body
+	left    int64 // of a counted body
+	chunked http1.Chunked
+}
+
+// start begins a body of the given framing.
+func (b *body) start(kind http1.Body, length int64, trailers bool) {
+	b.kind, b.left = kind, 0
+	switch kind {
+	case http1.BodyLength:
+		b.left = length
+	case http1.BodyChunked:
+		b.chunked.Reset(trailers)
+	}
+}
+
+// take looks at the next bytes: p[:in] belong to the body and p[:out], which
+// may be fewer, are to be sent on. unchunk removes chunk framing.
+func (b *body) take(p []byte, unchunk bool) (in, out int, err error) {
+	switch b.kind {
+	case http1.BodyLength:
+		n := int(min(int64(len(p)), b.left))
+		b.left -= int64(n)
+		return n, n, nil
+	case http1.BodyChunked:
+		if unchunk {
+			return b.chunked.Decode(p)
+		}
+		return b.chunked.Scan(p)
+	case http1.BodyUntilClose:
+		return len(p), len(p), nil
+	}
+	return 0, 0, nil
+}
+
+// done reports whether the last byte of the body was taken. A body that lasts
+// until its connection closes is never done by its bytes.
+func (b *body) done() bool {
+	switch b.kind {
+	case http1.BodyLength:
+		return b.left == 0
+	case http1.BodyChunked:
+		return b.chunked.Done()
+	case http1.BodyUntilClose:
+		return false
+	}
+	return true
+}
+
+// trailer is what follows the last p[:out] of a chunked body.
+func (b *body) trailer() []byte {
+	if b.kind == http1.BodyChunked && b.chunked.Done() {
+		return b.chunked.Trailer()
+	}
+	return nil
+}

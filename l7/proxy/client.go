@@ -1,0 +1,278 @@
+package proxy
+
+import (
+	"errors"
+	"io"
+
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/l7/http1"
+)
+
+// client is one client connection. It holds no buffer while it waits.
+type client struct {
+	conn  *loop.Conn
+	w     *worker
+	port  *port
+	ex    *exchange // under way; nil while the client waits or sends a head
+	in    []byte    // bytes that were read and not consumed yet; pooled
+	seen  int       // of in, how much http1 has looked at for the current head
+	farm  uint32    // whose Established counts the connection
+	began bool      // a first request head was complete
+}
+
+const (
+	// headRead is how much is read at once from a client that sends heads.
+	headRead = 64 << 10
+	// lingerTime is how long a connection that was answered for the last time
+	// may take to end its side.
+	lingerTime = 2 * second
+)
+
+func (cl *client) stats() *stats.Farm { return cl.w.shard.Farm(cl.farm) }
+
+// Readable implements loop.Handler.
+func (cl *client) Readable(c *loop.Conn) {
+	if cl.ex == nil {
+		cl.read()
+		return
+	}
+	if c.Broken() {
+		cl.ex.clientGone()
+		return
+	}
+	cl.ex.pumpRequest()
+}
+
+// read takes bytes of a head from the socket.
+func (cl *client) read() {
+	if cl.conn.Pending() != 0 {
+		return // the last answer first: Drained comes back here
+	}
+	l := cl.w.loop
+	if cl.in == nil {
+		n, err := cl.conn.Read(l.In[:headRead])
+		if err != nil {
+			cl.ended(err)
+			return
+		}
+		cl.process(l.In[:n])
+		return
+	}
+	cl.in = l.Buffers.Grow(cl.in, min(4096, max(512, len(cl.in))))
+	n, err := cl.conn.Read(cl.in[len(cl.in):cap(cl.in)])
+	if err != nil {
+		cl.ended(err)
+		return
+	}
+	cl.in = cl.in[:len(cl.in)+n]
+	cl.process(cl.in)
+}
+
+// process serves the heads in b, one after the other, until an exchange needs
+// time or more bytes are needed. b is cl.in or the loop's read buffer.
+func (cl *client) process(b []byte) {
+	w := cl.w
+	for len(b) > 0 {
+		if cl.seen > 0 && http1.NeedMore(b, cl.seen) {
+			cl.stash(b)
+			return
+		}
+		w.req.Reset()
+		n, err := w.req.Parse(b)
+		switch {
+		case err != nil:
+			cl.refuse(err)
+			return
+		case n == 0:
+			cl.stash(b)
+			return
+		}
+		cl.seen = 0
+		used := w.begin(cl, b[:n], b[n:])
+		if cl.conn == nil {
+			return // closed
+		}
+		b = b[n+used:]
+		if cl.ex != nil || cl.conn.Pending() != 0 {
+			cl.keep(b)
+			return
+		}
+	}
+	cl.keep(nil)
+	cl.rest()
+}
+
+// stash keeps the beginning of a head and gives its rest the time it has left.
+func (cl *client) stash(b []byte) {
+	if cl.seen == 0 {
+		cl.conn.SetDeadline(cl.w.loop.Now() + cl.requestTimeout())
+	}
+	cl.seen = len(b)
+	cl.keep(b)
+	if cl.conn.Readable() {
+		cl.w.loop.Again(cl.conn)
+	}
+}
+
+// keep makes b, a tail of cl.in or of the read buffer, all there is in cl.in.
+func (cl *client) keep(b []byte) {
+	buffers := &cl.w.loop.Buffers
+	if len(b) == 0 {
+		if cl.in != nil {
+			buffers.Put(cl.in)
+			cl.in = nil
+		}
+		return
+	}
+	if cl.in != nil {
+		cl.in = cl.in[:copy(cl.in[:cap(cl.in)], b)]
+		return
+	}
+	cl.in = append(buffers.Get(len(b)), b...)
+}
+
+// rest lets the client wait for its next request.
+func (cl *client) rest() {
+	if cl.w.engine.farm(cl.port) == nil {
+		cl.close()
+		return
+	}
+	cl.conn.SetDeadline(cl.w.loop.Now() + cl.requestTimeout())
+	if cl.conn.Readable() {
+		cl.w.loop.Again(cl.conn)
+	}
+}
+
+// resume goes on after an exchange: with what was read ahead, or with the
+// socket. A client that has not taken its answer waits until it did.
+func (cl *client) resume() {
+	if cl.conn.Pending() != 0 {
+		cl.conn.SetDeadline(cl.w.loop.Now() + 2*cl.requestTimeout())
+		return
+	}
+	if cl.in != nil {
+		cl.process(cl.in)
+		return
+	}
+	cl.rest()
+}
+
+func (cl *client) requestTimeout() int64 {
+	if f := cl.w.engine.farm(cl.port); f != nil {
+		return f.requestTimeout
+	}
+	return lingerTime
+}
+
+// refuse answers a head that is not acceptable and ends the connection.
+func (cl *client) refuse(err error) {
+	status := 400
+	var bad *http1.Error
+	if errors.As(err, &bad) {
+		status = bad.Status
+	}
+	s := cl.stats()
+	switch status {
+	case 414, 431:
+		s.RefusedHead++
+	case 501, 405:
+		s.BadMethods++
+	default:
+		s.BadRequests++
+	}
+	s.Responses[status/100-1]++
+	cl.last(status)
+}
+
+// last answers with status and ends the connection.
+func (cl *client) last(status int) {
+	var a answers
+	if f := cl.w.engine.farm(cl.port); f != nil {
+		a = f.answers
+	}
+	if cl.conn.Write(a.append(cl.w.loop.Scratch[:0], status, false, true)) != nil {
+		cl.close()
+		return
+	}
+	cl.linger()
+}
+
+// linger ends the connection once what was written has arrived.
+func (cl *client) linger() {
+	c := cl.conn
+	cl.forget()
+	c.Linger(lingerTime)
+}
+
+// close ends the connection at once.
+func (cl *client) close() {
+	c := cl.conn
+	cl.forget()
+	c.Close()
+}
+
+// forget lets go of the connection and counts it out.
+func (cl *client) forget() {
+	s := cl.stats()
+	s.Established--
+	if !cl.began {
+		s.Pending--
+	}
+	cl.keep(nil)
+	w := cl.w
+	*cl = client{w: w, farm: cl.farm}
+	w.clients.Put(cl)
+}
+
+// ended handles the end of the client's direction between exchanges.
+func (cl *client) ended(err error) {
+	switch {
+	case err == loop.ErrDry:
+	case err == io.EOF && cl.seen > 0:
+		cl.stats().BadRequests++
+		cl.close() // half a head: nobody waits for an answer to it
+	default:
+		cl.close()
+	}
+}
+
+// Drained implements loop.Handler.
+func (cl *client) Drained(*loop.Conn) {
+	if cl.ex != nil {
+		cl.ex.clientDrained()
+		return
+	}
+	if cl.conn.Readable() && cl.in == nil {
+		cl.read()
+		return
+	}
+	cl.resume()
+}
+
+// Expired implements loop.Handler.
+func (cl *client) Expired(c *loop.Conn) {
+	switch {
+	case cl.ex != nil:
+		cl.ex.clientExpired()
+	case cl.seen > 0:
+		s := cl.stats()
+		s.Timeouts++
+		s.Responses[3]++
+		cl.last(408)
+	default:
+		cl.close()
+	}
+}
+
+// Failed implements loop.Handler.
+func (cl *client) Failed(*loop.Conn, error) {
+	if cl.ex != nil {
+		cl.ex.clientGone()
+		return
+	}
+	cl.forget()
+}
+
+// Connected implements loop.Handler; clients are never dialled.
+func (cl *client) Connected(*loop.Conn, error) {}

@@ -1,0 +1,25 @@
+// Package proxy carries HTTP exchanges from clients to backends: it joins
+// l7/http1, l7/route, l7/dial and the core into one pipeline on the event loop.
+//
+// # The way of an exchange
+//
+//	client.Readable    bytes arrive, http1 parses the head in place
+//	worker.begin       loads the table once; decide finds the service
+//	exchange.forward   picks a backend, takes or opens a connection, writes the head
+//	exchange.request   streams the request body, pausing while the backend is full
+//	exchange.respond   parses and rewrites the response head, streams its body
+//	exchange.finish    counts, gives the connection back, lets the client go on
+//
+// # Who owns what
+//
+// A worker is one loop's share: everything it and its clients and exchanges
+// touch belongs to that loop and needs no lock. The table is immutable and
+// shared by one atomic pointer; an exchange keeps the table it began with.
+// What outlives tables (loads, round-robin positions, sessions) is keyed by
+// stable numbers and held in the registry.
+//
+// # Budget
+//
+// 0 allocations per exchange, two reads and two writes for one whose body fits
+// a read. A client that waits holds no buffer.
+package proxy

@@ -1,0 +1,235 @@
+package proxy
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/stats"
+)
+
+const (
+	modeInUse = farm.MaintenanceOff
+	modeDrain = farm.MaintenanceDrain
+	modeCut   = farm.MaintenanceCut
+)
+
+// Engine carries the traffic of all http farms on the given loops.
+type Engine struct {
+	table    atomic.Pointer[table]
+	workers  []*worker
+	board    *health.Board
+	segment  *stats.Segment
+	registry *registry
+	prober   *prober
+
+	mu    sync.Mutex // one change at a time; no exchange takes it
+	ports map[string]*port
+}
+
+// port is one listener address. Its number stays the same as long as the
+// engine runs, so that a client finds its farm in any table.
+type port struct {
+	number int
+	key    string
+	open   bool
+}
+
+// ListenerKey names the listener of an address, as netd and mgmt name it too.
+func ListenerKey(a netip.AddrPort) string { return "tcp/" + a.String() }
+
+// New returns an engine that serves nothing until Publish. Each loop counts in
+// the shard of its position.
+func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment) *Engine {
+	e := &Engine{board: board, segment: segment, registry: newRegistry(), ports: map[string]*port{}}
+	for i, l := range loops {
+		e.workers = append(e.workers, newWorker(e, l, segment.Shard(i)))
+	}
+	e.table.Store(&table{})
+	e.prober = newProber(e)
+	return e
+}
+
+// Close stops looking after backends that are down. The loops are the
+// caller's.
+func (e *Engine) Close() { e.prober.stop() }
+
+// farm is the farm a port's new exchange begins with, nil when there is none.
+func (e *Engine) farm(p *port) *farmTable { return e.table.Load().farm(p) }
+
+func (t *table) farm(p *port) *farmTable {
+	if p.number < len(t.farms) {
+		return t.farms[p.number]
+	}
+	return nil
+}
+
+// Listeners lists the keys the engine has sockets for.
+func (e *Engine) Listeners() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var keys []string
+	for key, p := range e.ports {
+		if p.open {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Generation is the number of the table in use; 0 before the first.
+func (e *Engine) Generation() uint64 { return e.table.Load().generation }
+
+// Publish makes a configuration the one new exchanges begin with. opened holds
+// one listening socket per loop for each address the engine has none for yet.
+// An error means that nothing changed. Farms that cannot be served are named
+// in problems; they are refused as a whole unless the engine has no table yet,
+// when the others must not wait for them.
+func (e *Engine) Publish(generation uint64, cfg *farm.Config, opened map[string][]*os.File) (problems map[uint32]string, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	t, bad := e.compile(generation, cfg)
+	first := e.Generation() == 0
+	if len(bad) > 0 && !first {
+		return nil, errors.Join(slices.Collect(maps.Values(bad))...)
+	}
+	problems = map[uint32]string{}
+	for id, err := range bad {
+		problems[id] = err.Error()
+	}
+	e.adopt(t)
+	e.assign(t)
+	e.table.Store(t)
+	for id, f := range t.byID {
+		if err := e.listen(f.key, opened[f.key]); err != nil {
+			problems[id] = err.Error()
+		}
+	}
+	e.unlisten(t)
+	e.onLoops(func(w *worker) { w.settle(t) })
+	e.registry.retain(t)
+	e.prober.retain(t)
+	return problems, nil
+}
+
+// adopt claims the shared slots of all farms and backends: one that belonged
+// to another owner before starts from nothing.
+func (e *Engine) adopt(t *table) {
+	for id := range t.byID {
+		e.segment.AdoptFarm(id, uint64(id))
+	}
+	for id := range t.backends {
+		e.segment.AdoptBackend(id, uint64(id))
+		e.board.Adopt(id, uint64(id))
+	}
+}
+
+// assign puts each farm at its port's number.
+func (e *Engine) assign(t *table) {
+	for _, f := range t.byID {
+		p := e.ports[f.key]
+		if p == nil {
+			p = &port{number: len(e.ports), key: f.key}
+			e.ports[f.key] = p
+		}
+		for p.number >= len(t.farms) {
+			t.farms = append(t.farms, nil)
+		}
+		t.farms[p.number] = f
+	}
+}
+
+// listen starts accepting on an address the engine has no socket for.
+func (e *Engine) listen(key string, files []*os.File) error {
+	p := e.ports[key]
+	if p.open {
+		return nil
+	}
+	if len(files) != len(e.workers) {
+		return fmt.Errorf("%s: %d sockets for %d loops", key, len(files), len(e.workers))
+	}
+	var mu sync.Mutex
+	var failed error
+	i := atomic.Int32{}
+	e.onLoops(func(w *worker) {
+		ln, err := w.loop.Listen(files[i.Add(1)-1], func(c *loop.Conn) { w.accept(p, c) })
+		if err != nil {
+			mu.Lock()
+			failed = fmt.Errorf("%s: %w", key, err)
+			mu.Unlock()
+			return
+		}
+		w.listeners[key] = ln
+	})
+	p.open = true
+	if failed != nil {
+		e.closeListener(p)
+	}
+	return failed
+}
+
+// unlisten stops accepting where no farm of t listens.
+func (e *Engine) unlisten(t *table) {
+	for _, p := range e.ports {
+		if p.open && t.farm(p) == nil {
+			e.closeListener(p)
+		}
+	}
+}
+
+func (e *Engine) closeListener(p *port) {
+	p.open = false
+	e.onLoops(func(w *worker) {
+		if ln := w.listeners[p.key]; ln != nil {
+			ln.Close()
+			delete(w.listeners, p.key)
+		}
+	})
+}
+
+// Drain stops accepting and lets what is under way end, until all clients are
+// gone or the time is up.
+func (e *Engine) Drain(grace time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	t := &table{generation: e.Generation(), backends: e.table.Load().backends}
+	e.table.Store(t)
+	e.unlisten(t)
+	for end := time.Now().Add(grace); ; time.Sleep(20 * time.Millisecond) {
+		var busy atomic.Int64
+		e.onLoops(func(w *worker) {
+			w.settle(t)
+			w.loop.Each(func(c *loop.Conn) {
+				if _, ok := c.Handler().(*client); ok {
+					busy.Add(1)
+				}
+			})
+		})
+		if busy.Load() == 0 || time.Now().After(end) {
+			return
+		}
+	}
+}
+
+// onLoops runs fn for each worker on its loop and waits for all.
+func (e *Engine) onLoops(fn func(*worker)) {
+	var wg sync.WaitGroup
+	for _, w := range e.workers {
+		wg.Add(1)
+		w.loop.Post(func() {
+			defer wg.Done()
+			fn(w)
+		})
+	}
+	wg.Wait()
+}

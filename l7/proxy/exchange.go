@@ -1,0 +1,239 @@
+package proxy
+
+import (
+	"github.com/sluicelb/sluice/core/balance"
+	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/l7/dial"
+	"github.com/sluicelb/sluice/l7/http1"
+)
+
+// exchange is one request and its response, from the complete request head to
+// the last byte of the response.
+type exchange struct {
+	w       *worker
+	client  *client
+	farm    *farmTable // of the table the exchange began with
+	service *service
+	backend *backend
+	up      *dial.Conn // nil before a backend was found and after it was let go
+	tried   balance.Tried
+	held    *balance.Load // what the picker reserved for the exchange
+	hash    uint64
+
+	// head holds the rewritten request as long as it may have to be sent
+	// again: until a connection stands, or until the answer begins.
+	head []byte
+	// ahead holds the part of a response head that has arrived; pooled.
+	ahead []byte
+
+	request  body
+	response body
+
+	began   int64 // when the request head was complete
+	sent    int64 // when the head was handed to the backend
+	interim uint8 // 1xx answers passed on
+	verb    http1.Verb
+	phase   phase
+
+	oldClient   bool // HTTP/1.0: no chunks, no 1xx
+	keepClient  bool // the client's connection may go on
+	keepBackend bool // the backend's connection may go on
+	upgrade     bool // the client asked for another protocol
+	replayable  bool // head is the whole request and sending it twice is safe
+	counted     bool // the backend's counters say that it is in flight there
+	waiting     bool // counted on the backend's load as awaiting the response
+	fresh       bool // the next connection must be a new one
+	deaf        bool // the backend takes no more of the body
+
+	clientEnded, backendEnded bool // directions of a tunnel that are over
+
+	pending int    // bytes the client had not taken when last looked at
+	key     []byte // of the client's session, its array kept for the next exchange
+	host    []byte // the request's, likewise
+}
+
+// phase is where an exchange stands on its backend side.
+type phase uint8
+
+const (
+	phaseConnect phase = iota // the connection is being opened
+	phaseHead                 // the response head is awaited
+	phaseBody                 // the response body flows
+	phaseTunnel               // another protocol: bytes flow both ways
+)
+
+// begin serves one request head. rest is what was read behind it; the number
+// of its bytes that belong to the request is returned. The head's bytes are
+// used up afterwards.
+func (w *worker) begin(cl *client, head, rest []byte) int {
+	f := w.engine.farm(cl.port)
+	if f == nil {
+		cl.close()
+		return 0
+	}
+	s := cl.stats()
+	if !cl.began {
+		cl.began = true
+		s.Pending--
+	}
+	s.Requests++
+	s.BytesIn += uint64(len(head))
+	r := &w.req
+	if !r.Verb.In(f.verbs) {
+		s.BadMethods++
+		return w.answer(cl, f, 501, rest)
+	}
+	d := decide(f, r.Host, r.Path)
+	switch d.outcome {
+	case outcomeRedirect:
+		return w.redirect(cl, d.service, rest)
+	case outcomeNone:
+		s.NoBackend++
+		return w.answer(cl, f, 503, rest)
+	}
+	ex := w.exchanges.Get()
+	*ex = exchange{
+		key: ex.key, host: append(ex.host, r.Host...), w: w, client: cl, farm: f, service: d.service, began: w.loop.Now(), verb: r.Verb,
+		oldClient: r.Minor == 0, keepClient: r.KeepAlive, upgrade: r.Upgrade,
+	}
+	cl.ex = ex
+	ex.request.start(r.Body(), r.ContentLength, r.TETrailers)
+	used, ok := ex.rewrite(rest)
+	if !ok {
+		ex.refuseBody()
+		return len(rest)
+	}
+	ex.hash = ex.identify()
+	ex.forwardTo()
+	return used
+}
+
+// rewrite builds the request a backend gets in the loop's scratch buffer:
+// head and as much of the body as has come.
+func (ex *exchange) rewrite(rest []byte) (used int, ok bool) {
+	w := ex.w
+	w.ipText = ex.client.conn.Peer().Addr().AppendTo(w.ipText[:0])
+	w.forward = http1.Forward{ClientIP: w.ipText, Proto: protoHTTP}
+	out := http1.AppendRequest(w.loop.Scratch[:0], &w.req, &w.forward)
+	in, n, err := ex.request.take(rest, false)
+	if err != nil {
+		return 0, false
+	}
+	out = append(out, rest[:n]...)
+	w.loop.Scratch = out
+	ex.client.stats().BytesIn += uint64(in)
+	return in, true
+}
+
+var protoHTTP = []byte("http")
+
+// stats are the farm's counters of this loop.
+func (ex *exchange) stats() *stats.Farm { return ex.w.shard.Farm(ex.farm.id) }
+
+// backendStats are the counters of the chosen backend on this loop.
+func (ex *exchange) backendStats() *stats.Backend { return ex.w.shard.Backend(ex.backend.id) }
+
+// save keeps the request in the scratch buffer for sending later or again.
+func (ex *exchange) save() {
+	b := ex.w.loop.Scratch
+	ex.head = append(ex.w.loop.Buffers.Get(len(b)), b...)
+}
+
+// unsave lets the saved request go: from now on it cannot be sent again.
+func (ex *exchange) unsave() {
+	if ex.head != nil {
+		ex.w.loop.Buffers.Put(ex.head)
+		ex.head = nil
+	}
+	ex.replayable = false
+}
+
+// release ends the use of the chosen backend: the picker's and the counters'
+// view of it, not the connection.
+func (ex *exchange) release() {
+	ex.arrived()
+	if ex.held != nil {
+		ex.held.Done()
+		ex.held = nil
+	}
+	if ex.counted {
+		ex.counted = false
+		ex.backendStats().Established--
+	}
+}
+
+// drop closes the backend's connection, if there is one.
+func (ex *exchange) drop() {
+	if ex.up != nil {
+		if ex.phase == phaseConnect {
+			ex.connecting(-1)
+		}
+		ex.up.Discard()
+		ex.up = nil
+	}
+	ex.release()
+}
+
+// end gives the exchange back; its client goes on without it.
+func (ex *exchange) end() {
+	ex.drop()
+	ex.unsave()
+	if ex.ahead != nil {
+		ex.w.loop.Buffers.Put(ex.ahead)
+	}
+	ex.client.ex = nil
+	w := ex.w
+	*ex = exchange{key: ex.key[:0], host: ex.host[:0]}
+	w.exchanges.Put(ex)
+}
+
+// finish completes the exchange after the last byte of the response.
+func (ex *exchange) finish() {
+	cl := ex.client
+	complete := ex.request.done()
+	keep := ex.keepClient && complete
+	if ex.up != nil {
+		ex.release()
+		if ex.keepBackend && complete && ex.up.Pending() == 0 {
+			ex.w.pool.Put(ex.up)
+		} else {
+			ex.up.Discard()
+		}
+		ex.up = nil
+	}
+	ex.end()
+	switch {
+	case keep:
+		cl.resume()
+	case complete && cl.in == nil && cl.conn.Pending() == 0 && !cl.conn.Readable():
+		cl.close() // nothing on its way in either direction
+	default:
+		cl.linger()
+	}
+}
+
+// abort ends an exchange whose response cannot be completed. A client that
+// got a part of it must not take it for the whole: chunked and counted bodies
+// say so themselves, any other end is made a reset.
+func (ex *exchange) abort() {
+	cl := ex.client
+	delimited := ex.phase < phaseBody || ex.response.kind == http1.BodyLength || ex.response.kind == http1.BodyChunked && !ex.oldClient
+	ex.end()
+	if delimited && !cl.conn.Broken() {
+		cl.linger()
+		return
+	}
+	c := cl.conn
+	cl.forget()
+	c.Abort()
+}
+
+// clientGone ends an exchange whose client is no longer there.
+func (ex *exchange) clientGone() {
+	cl := ex.client
+	if ex.phase != phaseTunnel {
+		ex.stats().ClientAborts++
+	}
+	ex.end()
+	cl.close()
+}

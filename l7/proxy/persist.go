@@ -1,0 +1,196 @@
+package proxy
+
+import (
+	"bytes"
+	"encoding/base64"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/http1"
+)
+
+// maxKey bounds a session key; a longer one is cut, on both sides alike.
+const maxKey = 255
+
+// persistence says where the key of a service's sessions is found.
+type persistence struct {
+	kind farm.Persistence
+	name []byte // of the cookie, header or parameter; headers in lower case
+	ttl  int64
+}
+
+func newPersistence(s *farm.Service) persistence {
+	p := persistence{kind: s.Persistence, name: []byte(s.SessionID), ttl: nanos(s.TTL)}
+	if s.TTL == 0 {
+		p.ttl = nanos(farm.DefaultTTL)
+	}
+	if p.kind == farm.PersistHeader {
+		p.name = bytes.ToLower(p.name)
+	}
+	return p
+}
+
+// identify finds what tells the client from others: the hash for consistent
+// hashing, and the key of its session when the service keeps sessions.
+func (ex *exchange) identify() uint64 {
+	if ex.service.sessions != nil {
+		ex.key = append(ex.key[:0], ex.sessionKey()...)
+	}
+	if !ex.service.hashed {
+		return 0
+	}
+	return hash(ex.client.conn.Peer().Addr().AsSlice())
+}
+
+// hash is FNV-1a, finished so that all bits depend on all bytes.
+func hash(b []byte) uint64 {
+	h := uint64(14695981039346656037)
+	for _, c := range b {
+		h = (h ^ uint64(c)) * 1099511628211
+	}
+	h ^= h >> 32
+	h *= 0xd6e8feb86659fd93
+	return h ^ h>>32
+}
+
+// sessionKey is the key in the request at hand, valid until the next head.
+func (ex *exchange) sessionKey() []byte {
+	p, r := &ex.service.persist, &ex.w.req
+	var key []byte
+	switch p.kind {
+	case farm.PersistIP:
+		key = ex.w.ipText
+	case farm.PersistBasic:
+		key = basicUser(r, ex.w.location[:0])
+	case farm.PersistURL:
+		key = queryParameter(r.Path, p.name)
+	case farm.PersistParm:
+		key = pathParameter(r.Path)
+	case farm.PersistHeader:
+		if i := r.Lookup(string(p.name)); i >= 0 {
+			key = r.Value(i)
+		}
+	case farm.PersistCookie:
+		key = cookie(&r.Head, http1.KnownCookie, p.name)
+	}
+	return key[:min(len(key), maxKey)]
+}
+
+func basicUser(r *http1.Request, space []byte) []byte {
+	i := r.Find(http1.KnownAuthorization)
+	if i < 0 {
+		return nil
+	}
+	v := r.Value(i)
+	const scheme = "basic "
+	if len(v) <= len(scheme) || !bytes.EqualFold(v[:len(scheme)], []byte(scheme)) {
+		return nil
+	}
+	v = bytes.TrimSpace(v[len(scheme):])
+	n := base64.StdEncoding.DecodedLen(len(v))
+	if cap(space) < n {
+		space = make([]byte, n)
+	}
+	n, err := base64.StdEncoding.Decode(space[:n], v)
+	if err != nil {
+		return nil
+	}
+	user, _, _ := bytes.Cut(space[:n], []byte(":"))
+	return user
+}
+
+func queryParameter(path, name []byte) []byte {
+	_, query, _ := bytes.Cut(path, []byte("?"))
+	for len(query) > 0 {
+		var pair []byte
+		pair, query, _ = bytes.Cut(query, []byte("&"))
+		if k, v, _ := bytes.Cut(pair, []byte("=")); bytes.Equal(k, name) {
+			return v
+		}
+	}
+	return nil
+}
+
+func pathParameter(path []byte) []byte {
+	path, _, _ = bytes.Cut(path, []byte("?"))
+	if i := bytes.LastIndexByte(path, ';'); i >= 0 {
+		return path[i+1:]
+	}
+	return nil
+}
+
+// cookie finds a cookie's value in the Cookie or Set-Cookie fields of a head.
+func cookie(h *http1.Head, field http1.Known, name []byte) []byte {
+	for i := range h.NumFields {
+		if h.Fields[i].Known != field {
+			continue
+		}
+		for rest := h.Value(i); len(rest) > 0; {
+			var pair []byte
+			pair, rest, _ = bytes.Cut(rest, []byte(";"))
+			if k, v, ok := bytes.Cut(bytes.TrimSpace(pair), []byte("=")); ok && bytes.Equal(k, name) {
+				return bytes.Trim(v, `"`)
+			}
+			if field == http1.KnownSetCookie {
+				break // what follows are the cookie's attributes
+			}
+		}
+	}
+	return nil
+}
+
+// learn takes the session a backend opens in its response: the cookie it
+// sets, or the header it sends, is what the client comes back with.
+func (ex *exchange) learn() {
+	sv := ex.service
+	if sv.sessions == nil {
+		return
+	}
+	r := &ex.w.resp
+	var key []byte
+	switch sv.persist.kind {
+	case farm.PersistCookie:
+		key = cookie(&r.Head, http1.KnownSetCookie, sv.persist.name)
+	case farm.PersistHeader:
+		if i := r.Lookup(string(sv.persist.name)); i >= 0 {
+			key = r.Value(i)
+		}
+	}
+	if len(key) > 0 {
+		sv.sessions.Put(key[:min(len(key), maxKey)], ex.backend.id, ex.w.loop.Now(), sv.persist.ttl)
+	}
+}
+
+// pick chooses the backend: the one of the client's session while it can
+// serve, else what the policy says.
+func (ex *exchange) pick() (int, bool) {
+	sv := ex.service
+	now := ex.w.loop.Now()
+	keyed := sv.sessions != nil && len(ex.key) > 0
+	if keyed {
+		if id, ok := sv.sessions.Get(ex.key, now, sv.persist.ttl); ok {
+			if i := sv.find(id); i >= 0 && sv.backends[i].mode != modeCut && !ex.tried.Has(i) && sv.picker.Claim(i) {
+				ex.held = sv.picker.Held(i)
+				return i, true
+			}
+		}
+	}
+	i, ok := sv.picker.Pick(ex.hash, ex.tried)
+	if !ok {
+		return -1, false
+	}
+	ex.held = sv.picker.Held(i)
+	if keyed {
+		sv.sessions.Put(ex.key, sv.backends[i].id, now, sv.persist.ttl)
+	}
+	return i, true
+}
+
+// find is the position of the backend with that number, -1 when it is gone.
+func (sv *service) find(id uint32) int {
+	for i := range sv.backends {
+		if sv.backends[i].id == id {
+			return i
+		}
+	}
+	return -1
+}

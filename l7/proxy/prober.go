@@ -1,0 +1,160 @@
+package proxy
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/sluicelb/sluice/core/health"
+)
+
+// The passive side of health: a backend that could not be connected to is
+// down for all loops at once, and is tried again every resurrectime until a
+// connect succeeds. Trying again is not the business of any exchange, so it
+// runs beside the loops.
+
+const (
+	proberTick = 100 * time.Millisecond
+	// probesAtOnce bounds the connects under way, so that a rack that went
+	// down costs no descriptors the traffic needs.
+	probesAtOnce = 64
+)
+
+// suspect is one backend that is down.
+type suspect struct {
+	address string
+	name    string
+	every   time.Duration
+	timeout time.Duration
+	next    time.Time
+	probing bool
+}
+
+// prober tries backends that are down again.
+type prober struct {
+	engine   *Engine
+	mu       sync.Mutex
+	suspects map[uint32]*suspect
+	slots    chan struct{}
+	ctx      context.Context
+	stop     context.CancelFunc
+}
+
+func newProber(e *Engine) *prober {
+	p := &prober{engine: e, suspects: map[uint32]*suspect{}, slots: make(chan struct{}, probesAtOnce)}
+	p.ctx, p.stop = context.WithCancel(context.Background())
+	go p.run()
+	return p
+}
+
+// lost marks a backend down after a failed connect. Any loop may call it; it
+// is not part of the hot path.
+func (e *Engine) lost(f *farmTable, s *service, b *backend, cause error) {
+	if e.board.SetPassive(b.id, health.Down, time.Now()) {
+		slog.Warn("backend is down", "farm", f.name, "service", s.name, "backend", b.origin, "cause", cause)
+	}
+	e.prober.suspect(f, s, b)
+}
+
+func (p *prober) suspect(f *farmTable, s *service, b *backend) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.suspects[b.id] != nil {
+		return
+	}
+	every := time.Duration(f.resurrect)
+	p.suspects[b.id] = &suspect{
+		address: b.origin, name: f.name + "/" + s.name, every: every,
+		timeout: time.Duration(b.target.Timeout), next: time.Now().Add(every),
+	}
+}
+
+// retain forgets backends that are gone, and learns of those that an earlier
+// engine left marked down.
+func (p *prober) retain(t *table) {
+	p.mu.Lock()
+	for id := range p.suspects {
+		if b := t.backends[id]; b == nil || b.origin != p.suspects[id].address {
+			delete(p.suspects, id)
+		}
+	}
+	p.mu.Unlock()
+	for _, f := range t.byID {
+		for i := range f.services {
+			s := &f.services[i]
+			for j := range s.backends {
+				p.inherit(f, s, &s.backends[j])
+			}
+		}
+	}
+}
+
+// inherit takes over a backend that is marked down without being suspected.
+// One whose address was changed gets a fresh start.
+func (p *prober) inherit(f *farmTable, s *service, b *backend) {
+	if p.engine.board.Slot(b.id).Passive() != health.Down {
+		return
+	}
+	p.mu.Lock()
+	known := p.suspects[b.id] != nil
+	p.mu.Unlock()
+	if known {
+		return
+	}
+	p.suspect(f, s, b)
+	p.mu.Lock()
+	p.suspects[b.id].next = time.Now()
+	p.mu.Unlock()
+}
+
+func (p *prober) run() {
+	ticker := time.NewTicker(proberTick)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-p.ctx.Done():
+			return
+		case now := <-ticker.C:
+			p.due(now)
+		}
+	}
+}
+
+// due starts the probes whose time has come.
+func (p *prober) due(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id, s := range p.suspects {
+		if s.probing || now.Before(s.next) {
+			continue
+		}
+		select {
+		case p.slots <- struct{}{}:
+			s.probing = true
+			go p.probe(id, s)
+		default:
+			return
+		}
+	}
+}
+
+func (p *prober) probe(id uint32, s *suspect) {
+	defer func() { <-p.slots }()
+	d := net.Dialer{Timeout: s.timeout}
+	conn, err := d.DialContext(p.ctx, "tcp", s.address)
+	if err == nil {
+		_ = conn.Close()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s.probing, s.next = false, time.Now().Add(s.every)
+	if err != nil || p.suspects[id] != s {
+		return
+	}
+	delete(p.suspects, id)
+	if p.engine.board.SetPassive(id, health.Up, time.Now()) {
+		slog.Info("backend is up again", "farm", s.name, "backend", s.address)
+	}
+}

@@ -1,0 +1,75 @@
+package proxy
+
+import (
+	"sync"
+
+	"github.com/sluicelb/sluice/core/balance"
+	"github.com/sluicelb/sluice/core/session"
+)
+
+// maxSessions bounds the sessions of one service.
+const maxSessions = 1 << 20
+
+// registry holds what outlives tables, by stable number. It is touched only
+// when a table is compiled, never by an exchange.
+type registry struct {
+	mu     sync.Mutex
+	loads  map[uint32]*balance.Load
+	states map[uint32]*balance.State
+	tables map[uint32]*session.Table
+}
+
+func newRegistry() *registry {
+	return &registry{
+		loads:  map[uint32]*balance.Load{},
+		states: map[uint32]*balance.State{},
+		tables: map[uint32]*session.Table{},
+	}
+}
+
+func (r *registry) load(backend uint32) *balance.Load {
+	return entry(r, r.loads, backend, func() *balance.Load { return new(balance.Load) })
+}
+
+func (r *registry) state(service uint32) *balance.State {
+	return entry(r, r.states, service, func() *balance.State { return new(balance.State) })
+}
+
+func (r *registry) sessions(service uint32) *session.Table {
+	return entry(r, r.tables, service, func() *session.Table { return session.New(maxSessions) })
+}
+
+func entry[T any](r *registry, m map[uint32]*T, id uint32, make func() *T) *T {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v := m[id]
+	if v == nil {
+		v = make()
+		m[id] = v
+	}
+	return v
+}
+
+// retain forgets the state of backends and services that are gone. Exchanges
+// under way keep what they hold.
+func (r *registry) retain(t *table) {
+	services := map[uint32]bool{}
+	for _, f := range t.byID {
+		for i := range f.services {
+			services[f.services[i].id] = true
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id := range r.loads {
+		if t.backends[id] == nil {
+			delete(r.loads, id)
+		}
+	}
+	for id := range r.states {
+		if !services[id] {
+			delete(r.states, id)
+			delete(r.tables, id)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package proxy
+
+import "github.com/sluicelb/sluice/l7/http1"
+
+// answer answers a request without a backend. It returns how many bytes of
+// rest belong to the request.
+func (w *worker) answer(cl *client, f *farmTable, status int, rest []byte) int {
+	close, used := w.bodyless(rest)
+	s := cl.stats()
+	s.Responses[status/100-1]++
+	out := f.answers.append(w.loop.Scratch[:0], status, w.req.Verb == http1.VerbHEAD, close)
+	w.send(cl, out, close)
+	return used
+}
+
+// redirect answers with the service's redirect.
+func (w *worker) redirect(cl *client, sv *service, rest []byte) int {
+	close, used := w.bodyless(rest)
+	w.location = append(w.location[:0], sv.redirect...)
+	if sv.appends {
+		w.location = append(trimSlash(w.location), w.req.Path...)
+	}
+	value, ok := http1.CheckValue(w.location)
+	if !ok {
+		return w.answer(cl, w.engine.farm(cl.port), 400, rest)
+	}
+	s := cl.stats()
+	s.Redirects++
+	s.Responses[2]++
+	w.send(cl, appendRedirect(w.loop.Scratch[:0], sv.code, value, close), close)
+	return used
+}
+
+// bodyless reports whether the connection has to close after an answer given
+// now: it must when a body is still to come that nobody will read.
+func (w *worker) bodyless(rest []byte) (close bool, used int) {
+	if w.req.Body() != http1.BodyNone {
+		return true, len(rest)
+	}
+	return !w.req.KeepAlive, 0
+}
+
+func (w *worker) send(cl *client, out []byte, close bool) {
+	cl.stats().BytesOut += uint64(len(out))
+	switch err := cl.conn.Write(out); {
+	case err != nil:
+		cl.close()
+	case close:
+		cl.linger()
+	}
+}
+
+func trimSlash(b []byte) []byte {
+	if n := len(b); n > 0 && b[n-1] == '/' {
+		return b[:n-1]
+	}
+	return b
+}
+
+// fail answers an exchange that got no response head to pass on, and ends it.
+func (ex *exchange) fail(status int) {
+	cl, w, f := ex.client, ex.w, ex.farm
+	complete := ex.request.done()
+	close := !ex.keepClient || !complete
+	head := ex.verb == http1.VerbHEAD
+	s := ex.stats()
+	s.Responses[status/100-1]++
+	ex.end()
+	out := f.answers.append(w.loop.Scratch[:0], status, head, close)
+	s.BytesOut += uint64(len(out))
+	if cl.conn.Write(out) != nil {
+		cl.close()
+		return
+	}
+	if close {
+		cl.linger()
+	}
+}
+
+// refuseBody answers a request whose body breaks the rules of its framing.
+func (ex *exchange) refuseBody() {
+	ex.stats().BadRequests++
+	ex.keepClient = false
+	ex.fail(400)
+}

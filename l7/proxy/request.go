@@ -1,0 +1,270 @@
+package proxy
+
+import (
+	"errors"
+	"syscall"
+
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/l7/dial"
+)
+
+const (
+	// readsPerTurn bounds the reads one body may take of a turn: 1 MiB at most.
+	readsPerTurn = 4
+	// bodyRead is how much of a request body is read at once.
+	bodyRead = 64 << 10
+)
+
+// forwardTo finds a backend for the request and sends it, or starts to
+// connect. It goes on to the next backend as long as none has seen a byte.
+func (ex *exchange) forwardTo() {
+	for {
+		i, ok := ex.pick()
+		if !ok {
+			ex.stats().NoBackend++
+			ex.fail(503)
+			return
+		}
+		ex.backend = &ex.service.backends[i]
+		ex.await()
+		if !ex.fresh {
+			if up := ex.w.pool.Idle(&ex.backend.target, ex); up != nil {
+				ex.up = up
+				ex.backendStats().Reuses++
+				ex.send()
+				return
+			}
+		}
+		up, err := ex.w.pool.Dial(&ex.backend.target, ex)
+		if err == nil {
+			ex.up = up
+			ex.connecting(1)
+			if ex.head == nil {
+				ex.save()
+			}
+			return
+		}
+		if !ex.unreachable(i, err) {
+			ex.fail(503)
+			return
+		}
+	}
+}
+
+// await counts the exchange as waiting for its response, for the algorithm
+// that compares how many do.
+func (ex *exchange) await() {
+	if ex.service.tracked {
+		ex.waiting = true
+		ex.backend.load.Pending.Add(1)
+	}
+}
+
+// arrived ends await.
+func (ex *exchange) arrived() {
+	if ex.waiting {
+		ex.waiting = false
+		ex.backend.load.Pending.Add(-1)
+	}
+}
+
+// connecting counts connects under way.
+func (ex *exchange) connecting(by int) {
+	if by > 0 {
+		ex.phase = phaseConnect
+		ex.backendStats().Pending++
+	} else {
+		ex.backendStats().Pending--
+	}
+}
+
+// BackendConnected implements dial.Owner.
+func (ex *exchange) BackendConnected(c *dial.Conn, err error) {
+	ex.connecting(-1)
+	if err != nil {
+		ex.up = nil
+		if !ex.unreachable(ex.index(), err) {
+			ex.fail(503)
+			return
+		}
+		ex.forwardTo()
+		return
+	}
+	s := ex.backendStats()
+	s.Connects++
+	s.ConnectNanos += uint64(ex.w.loop.Now() - c.Started())
+	ex.send()
+	if ex.up == c {
+		ex.pumpRequest()
+	}
+}
+
+// unreachable notes that a backend could not be connected to. It reports
+// false when the fault is this machine's, so that trying others is of no use.
+func (ex *exchange) unreachable(i int, err error) bool {
+	ex.release()
+	for _, ours := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL} {
+		if errors.Is(err, ours) {
+			return false
+		}
+	}
+	ex.backendStats().ConnectFailures++
+	ex.tried = ex.tried.With(i)
+	ex.w.engine.lost(ex.farm, ex.service, ex.backend, err)
+	return true
+}
+
+// index is the position of the chosen backend in its service.
+func (ex *exchange) index() int {
+	for i := range ex.service.backends {
+		if &ex.service.backends[i] == ex.backend {
+			return i
+		}
+	}
+	return -1
+}
+
+// send hands the request, as far as it has come, to the backend.
+func (ex *exchange) send() {
+	w := ex.w
+	b := ex.head
+	if b == nil {
+		b = w.loop.Scratch
+	}
+	up := ex.up
+	ex.phase, ex.sent = phaseHead, w.loop.Now()
+	up.SetDeadline(ex.sent + ex.backend.timeout)
+	if err := up.Write(b); err != nil {
+		// Refused as a whole: the connection had ended before, so the backend
+		// has seen nothing of this request.
+		if ex.head == nil {
+			ex.save()
+		}
+		ex.again()
+		return
+	}
+	s := ex.backendStats()
+	s.Requests++
+	s.Established++
+	s.BytesOut += uint64(len(b))
+	ex.counted = true
+	ex.replayable = up.Reused() && ex.request.done() && ex.verb.Idempotent()
+	switch {
+	case !ex.replayable:
+		ex.unsave()
+	case ex.head == nil:
+		ex.save()
+	}
+}
+
+// again sends the saved request once more, on a new connection.
+func (ex *exchange) again() {
+	ex.backendStats().Retries++
+	ex.drop()
+	ex.fresh = true
+	ex.forwardTo()
+}
+
+// pumpRequest moves the request body on, until it pauses or ends.
+func (ex *exchange) pumpRequest() {
+	if ex.phase == phaseTunnel {
+		ex.tunnelUp()
+		return
+	}
+	if ex.up == nil || ex.phase == phaseConnect || ex.request.done() || ex.deaf {
+		return
+	}
+	l := ex.w.loop
+	for range readsPerTurn {
+		if ex.up.Pending() != 0 {
+			return // BackendDrained comes back here
+		}
+		n, err := ex.client.conn.Read(l.In[:bodyRead])
+		if err == loop.ErrDry {
+			ex.client.conn.SetDeadline(l.Now() + ex.farm.requestTimeout)
+			return
+		}
+		if err != nil {
+			ex.clientGone()
+			return
+		}
+		if !ex.sendBody(l.In[:n]) {
+			return
+		}
+	}
+	l.Again(ex.client.conn)
+}
+
+// sendBody sends the next bytes of the request body. It reports whether more
+// are wanted.
+func (ex *exchange) sendBody(p []byte) bool {
+	in, out, err := ex.request.take(p, false)
+	if err != nil {
+		ex.brokenBody()
+		return false
+	}
+	ex.stats().BytesIn += uint64(in)
+	ex.backendStats().BytesOut += uint64(out)
+	up := ex.up
+	err = up.Write(p[:out])
+	if t := ex.request.trailer(); err == nil && len(t) > 0 {
+		err = up.Write(t)
+	}
+	up.SetDeadline(ex.w.loop.Now() + ex.backend.timeout)
+	if in < len(p) {
+		ex.client.keep(p[in:])
+	}
+	if err != nil {
+		// The backend ended early; it may have answered before. What it said,
+		// or that it said nothing, is learned by reading.
+		ex.deaf = true
+		return false
+	}
+	return !ex.request.done()
+}
+
+// brokenBody ends an exchange whose request body breaks the framing rules.
+// The backend sees its connection end before the body did.
+func (ex *exchange) brokenBody() {
+	ex.keepClient = false
+	if ex.phase == phaseBody {
+		ex.abort()
+		return
+	}
+	ex.refuseBody()
+}
+
+// BackendDrained implements dial.Owner: there is room for more of the body.
+func (ex *exchange) BackendDrained(*dial.Conn) { ex.pumpRequest() }
+
+// clientExpired handles the client's silence.
+func (ex *exchange) clientExpired() {
+	conn := ex.client.conn
+	switch {
+	case ex.phase == phaseTunnel:
+		ex.clientGone()
+	case conn.Pending() != 0:
+		if ex.stalled(conn.Pending()) {
+			ex.stats().Timeouts++
+			ex.abort()
+			return
+		}
+		conn.SetDeadline(ex.w.loop.Now() + 2*ex.farm.requestTimeout)
+	case ex.request.done() || ex.phase == phaseConnect || ex.up == nil || ex.up.Pending() != 0:
+		// The other side is what keeps the exchange waiting.
+	case ex.phase == phaseBody:
+		ex.stats().Timeouts++
+		ex.abort()
+	default:
+		ex.stats().Timeouts++
+		ex.keepClient = false
+		ex.fail(408)
+	}
+}
+
+// stalled reports whether the peer took nothing since the last call.
+func (ex *exchange) stalled(pending int) bool {
+	before := ex.pending
+	ex.pending = pending
+	return before == pending
+}

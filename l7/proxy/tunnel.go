@@ -1,0 +1,108 @@
+package proxy
+
+import (
+	"io"
+
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/l7/http1"
+)
+
+// tunnelIdle is how long a tunnel may be silent: the family's WSTimeOut.
+const tunnelIdle = 600 * second
+
+// switchProtocol passes a 101 on; from then on bytes flow both ways without
+// being looked at. Only the handshake is HTTP.
+func (ex *exchange) switchProtocol(b []byte, n int) {
+	w := ex.w
+	if !ex.upgrade || !w.resp.Upgrade {
+		ex.badResponse() // nobody asked for it
+		return
+	}
+	out := http1.AppendResponse(w.loop.Scratch[:0], &w.resp, &http1.ResponseOptions{})
+	ex.countAnswer(len(out))
+	ex.phase = phaseTunnel
+	ex.unsave()
+	conn := ex.client.conn
+	err := conn.Write(out)
+	if rest := b[n:]; err == nil && len(rest) > 0 {
+		err = conn.Write(rest)
+	}
+	ex.keepAhead(nil)
+	if err == nil && ex.client.in != nil {
+		err = ex.up.Write(ex.client.in)
+		ex.client.keep(nil)
+	}
+	if err != nil {
+		ex.clientGone()
+		return
+	}
+	ex.up.SetDeadline(0)
+	ex.tunnelUp()
+	if ex.client != nil {
+		ex.tunnelDown()
+	}
+}
+
+// tunnelUp moves bytes from the client to the backend.
+func (ex *exchange) tunnelUp() {
+	n, ended := ex.relay(ex.client.conn, ex.up.Conn)
+	ex.stats().BytesIn += n
+	ex.backendStats().BytesOut += n
+	ex.tunnelMoved(ended, &ex.clientEnded)
+}
+
+// tunnelDown moves bytes from the backend to the client.
+func (ex *exchange) tunnelDown() {
+	n, ended := ex.relay(ex.up.Conn, ex.client.conn)
+	ex.stats().BytesOut += n
+	ex.backendStats().BytesIn += n
+	ex.tunnelMoved(ended, &ex.backendEnded)
+}
+
+// tunnelMoved ends the tunnel when both directions have ended.
+func (ex *exchange) tunnelMoved(ended bool, side *bool) {
+	ex.client.conn.SetDeadline(ex.w.loop.Now() + tunnelIdle)
+	if !ended {
+		return
+	}
+	*side = true
+	if !ex.clientEnded || !ex.backendEnded {
+		return
+	}
+	cl, up := ex.client, ex.up
+	up.Conn.SetDeadline(0)
+	if up.Pending() != 0 {
+		ex.clientEnded = false // flush first; BackendDrained reads the end again
+		return
+	}
+	ex.end()
+	cl.linger()
+}
+
+// relay moves bytes from src to dst until it pauses. ended says that src's
+// direction is over and dst was told.
+func (ex *exchange) relay(src, dst *loop.Conn) (moved uint64, ended bool) {
+	l := ex.w.loop
+	for range readsPerTurn {
+		if dst.Pending() != 0 {
+			return moved, false
+		}
+		n, err := src.Read(l.In)
+		switch {
+		case err == loop.ErrDry:
+			return moved, false
+		case err != nil:
+			dst.CloseWrite()
+			if err != io.EOF {
+				ex.clientEnded, ex.backendEnded = true, true // a reset ends both
+			}
+			return moved, true
+		}
+		moved += uint64(n)
+		if dst.Write(l.In[:n]) != nil {
+			return moved, true
+		}
+	}
+	l.Again(src)
+	return moved, false
+}

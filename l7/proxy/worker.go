@@ -1,0 +1,80 @@
+package proxy
+
+import (
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/l7/dial"
+	"github.com/sluicelb/sluice/l7/http1"
+)
+
+// worker is one loop's share of the engine. Everything here belongs to the
+// loop; req and resp are scratch space of the event at hand.
+type worker struct {
+	engine    *Engine
+	loop      *loop.Loop
+	shard     *stats.Shard
+	pool      *dial.Pool
+	clients   *loop.FreeList[client]
+	exchanges *loop.FreeList[exchange]
+	listeners map[string]*loop.Listener
+	req       http1.Request
+	resp      http1.Response
+	forward   http1.Forward
+	ipText    []byte
+	location  []byte
+}
+
+func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard) *worker {
+	return &worker{
+		engine: e, loop: l, shard: shard,
+		pool:      dial.NewPool(l),
+		clients:   loop.NewFreeList[client](l),
+		exchanges: loop.NewFreeList[exchange](l),
+		listeners: map[string]*loop.Listener{},
+		ipText:    make([]byte, 0, 64),
+	}
+}
+
+// accept takes a new client of the port's farm.
+func (w *worker) accept(p *port, c *loop.Conn) {
+	f := w.engine.farm(p)
+	if f == nil {
+		c.Close()
+		return
+	}
+	cl := w.clients.Get()
+	*cl = client{conn: c, w: w, port: p, farm: f.id}
+	c.SetHandler(cl)
+	s := w.shard.Farm(f.id)
+	s.Connections++
+	s.Established++
+	s.Pending++
+	c.SetDeadline(w.loop.Now() + f.requestTimeout)
+}
+
+// settle brings the worker's connections in line with a new table: idle
+// connections to backends that are gone close, clients of farms that are gone
+// close once they are idle, exchanges of cut backends end.
+func (w *worker) settle(t *table) {
+	w.pool.Retain(func(id uint32) bool {
+		b := t.backends[id]
+		return b != nil && b.mode == modeInUse
+	})
+	w.loop.Each(func(c *loop.Conn) {
+		cl, ok := c.Handler().(*client)
+		if !ok {
+			return
+		}
+		switch {
+		case cl.ex == nil && t.farm(cl.port) == nil:
+			cl.close()
+		case cl.ex != nil && cl.ex.backend != nil && cut(t, cl.ex.backend.id):
+			cl.ex.abort()
+		}
+	})
+}
+
+func cut(t *table, id uint32) bool {
+	b := t.backends[id]
+	return b != nil && b.mode == modeCut
+}
