@@ -1,3 +1,14 @@
 // Package apply is the one writer of the configuration: it checks a change,
 // publishes it to the engines, and keeps it only when they took it.
+//
+//	edit a copy → validate → resolve names → give IDs → publish → commit
+//
+// A change is all or nothing. When the engine or netd says no, does not answer
+// in time, or the disk does, the configuration before the change is published
+// again and stays the current one. Changes wait for each other; what they see
+// is always the newest configuration.
+//
+// The store holds what was decided, the engines what they acknowledged last;
+// Settled tells whether both are the same. After an engine was restarted, and
+// whenever Settled is false, the owner calls Republish.
 package apply

@@ -43,7 +43,7 @@ func StripIDs(f *farm.Farm) {
 
 // carryAddr keeps the last known address of a name that did not change.
 func carryAddr(was, is *farm.Backend) {
-	if was != nil && was.Host == is.Host && !is.Addr.IsValid() {
+	if was != nil && was.Host == is.Host && was.Addr.IsValid() {
 		is.Addr = was.Addr
 	}
 	if addr, err := netip.ParseAddr(is.Host); err == nil {

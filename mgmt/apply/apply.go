@@ -1,0 +1,133 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/store"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// Publisher brings a whole configuration to the engines and netd.
+type Publisher interface {
+	// Publish returns once the configuration is in force or refused. The
+	// configuration is read-only, also afterwards. It must return soon after
+	// ctx ends. Errors: *Refused when someone said no and the configuration
+	// before it is in force; ErrUnavailable when nobody was reached; any other
+	// error means that it is not known which configuration is in force.
+	Publish(ctx context.Context, cfg *farm.Config) (Outcome, error)
+}
+
+// Outcome is what became of a publication that was acknowledged.
+type Outcome struct {
+	Generation uint64
+	// FarmErrors holds, by farm ID, why single farms do not run; one bad farm
+	// never stops the others.
+	FarmErrors map[uint32]string
+}
+
+// Author is who changes something and through which door (api, cli, file …).
+type Author struct{ Name, Source string }
+
+// Result is what a change did.
+type Result struct {
+	Config   *farm.Config   // in force now; read-only
+	Revision store.Revision // the newest; without Diff
+	// Unchanged says that the document was already what the change wants;
+	// nothing was published and no revision was written.
+	Unchanged bool
+	// Diff is the unified difference of the documents.
+	Diff string
+	// Warnings are about what is allowed but cannot work.
+	Warnings []validate.Error
+	// FarmErrors are the problems of the farms after the publication.
+	FarmErrors map[uint32]string
+}
+
+// Resolver finds the addresses of a host name.
+type Resolver func(ctx context.Context, host string) ([]netip.Addr, error)
+
+// Applier is the one writer of a store. Its methods may be called by many
+// goroutines.
+type Applier struct {
+	store   *store.Store
+	pub     Publisher
+	rules   validate.Rules
+	resolve Resolver
+	timeout time.Duration // of one publication
+
+	turn     chan struct{} // holds one token while somebody writes
+	now      atomic.Pointer[state]
+	problems atomic.Pointer[map[uint32]string]
+	settled  atomic.Bool
+}
+
+// state is the configuration in force. It may know newer addresses of host
+// names than the revision in the store.
+type state struct {
+	cfg *farm.Config
+	rev store.Revision
+}
+
+// Option changes how an Applier works.
+type Option func(*Applier)
+
+// WithRules sets the rules; the default is all of them with this machine's networks.
+func WithRules(r validate.Rules) Option { return func(a *Applier) { a.rules = r } }
+
+// WithResolver sets what resolves backend names; the default is the system's resolver.
+func WithResolver(r Resolver) Option { return func(a *Applier) { a.resolve = r } }
+
+// WithTimeout bounds each publication; the default is 10 s. A change that fails
+// takes at most twice as long: the old configuration is published again.
+func WithTimeout(d time.Duration) Option { return func(a *Applier) { a.timeout = d } }
+
+// New returns an Applier with the store's current configuration. It publishes
+// nothing by itself: call Republish when the engine is there.
+func New(st *store.Store, pub Publisher, options ...Option) *Applier {
+	a := &Applier{store: st, pub: pub, timeout: 10 * time.Second, turn: make(chan struct{}, 1),
+		rules: validate.Rules{Prefixes: validate.SystemPrefixes}}
+	a.resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
+		return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	}
+	for _, option := range options {
+		option(a)
+	}
+	cfg, rev := st.Current()
+	a.now.Store(&state{cfg, rev})
+	a.problems.Store(&map[uint32]string{})
+	return a
+}
+
+// Current returns the configuration in force, read-only and shared, and its
+// revision. It never waits.
+func (a *Applier) Current() (*farm.Config, store.Revision) {
+	now := a.now.Load()
+	return now.cfg, now.rev
+}
+
+// Problems returns why single farms do not run, by farm ID, as of the last
+// publication.
+func (a *Applier) Problems() map[uint32]string { return maps.Clone(*a.problems.Load()) }
+
+// Settled reports whether the engines acknowledged the current configuration
+// last. While it is false, Republish is due.
+func (a *Applier) Settled() bool { return a.settled.Load() }
+
+// lock waits for the turn to write.
+func (a *Applier) lock(ctx context.Context) error {
+	select {
+	case a.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%w: another change is still under way: %w", ErrUnavailable, ctx.Err())
+	}
+}
+
+func (a *Applier) unlock() { <-a.turn }

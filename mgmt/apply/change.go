@@ -1,0 +1,136 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/document"
+	"github.com/sluicelb/sluice/mgmt/store"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// MaxComment is the longest comment of a change, in bytes.
+const MaxComment = 1024
+
+// Change applies edit to a copy of the current configuration and makes the
+// result the current one. edit may return any error, which Change returns as
+// it is; new objects have ID 0, and an ID that no object of the current
+// configuration has, or that is used twice, counts as 0. expect is the
+// revision the caller saw, 0 for any (ErrConflict). ctx bounds the wait for
+// other changes and for names; once the engines were told, the change is
+// finished whatever becomes of ctx.
+func (a *Applier) Change(ctx context.Context, by Author, comment string, expect uint64, edit func(*farm.Config) error) (Result, error) {
+	if err := checkComment(comment); err != nil {
+		return Result{}, err
+	}
+	if err := a.lock(ctx); err != nil {
+		return Result{}, err
+	}
+	defer a.unlock()
+	old := a.now.Load()
+	if expect != 0 && expect != old.rev.Number {
+		return Result{}, fmt.Errorf("%w: revision %d was expected, the current one is %d; look at it and try again", ErrConflict, expect, old.rev.Number)
+	}
+	cfg := old.cfg.Clone()
+	if err := edit(cfg); err != nil {
+		return Result{}, err
+	}
+	r, err := a.prepare(ctx, old.cfg, cfg)
+	if err != nil || r.Unchanged {
+		r.Revision = old.rev
+		return r, err
+	}
+	return a.carryOut(ctx, by, comment, old, r)
+}
+
+// prepare checks and completes cfg, everything but the IDs.
+func (a *Applier) prepare(ctx context.Context, old, cfg *farm.Config) (Result, error) {
+	dropForeignIDs(old, cfg)
+	if err := a.rules.Config(cfg); err != nil {
+		return Result{}, err
+	}
+	resolved, err := a.resolveNew(ctx, old, cfg)
+	if err != nil {
+		return Result{}, err
+	}
+	if resolved > 0 { // the addresses must keep the rules too
+		if err := a.rules.Config(cfg); err != nil {
+			return Result{}, err
+		}
+	}
+	r := Result{Config: cfg, Diff: document.Diff(old, cfg), Warnings: validate.Warnings(cfg)}
+	if r.Diff == "" {
+		r.Config, r.Unchanged, r.FarmErrors = old, true, a.Problems()
+	}
+	return r, nil
+}
+
+// carryOut publishes and commits a prepared configuration, or leaves the old
+// one in force.
+func (a *Applier) carryOut(ctx context.Context, by Author, comment string, old *state, r Result) (Result, error) {
+	cfg := r.Config
+	if err := a.store.GiveIDs(cfg); err != nil {
+		return Result{}, &Refused{Reason: err.Error()}
+	}
+	out, err := a.publish(ctx, cfg)
+	if err == nil {
+		err = a.judge(old.cfg, cfg, out)
+	}
+	if err != nil {
+		return Result{}, a.restore(ctx, old.cfg, err)
+	}
+	rev, err := a.store.Commit(cfg, store.Meta{Author: by.Name, Source: by.Source, Comment: comment})
+	if err != nil {
+		return Result{}, a.restore(ctx, old.cfg, err)
+	}
+	rev.Diff = ""
+	a.now.Store(&state{cfg, rev})
+	a.acknowledged(out)
+	r.Revision, r.FarmErrors = rev, out.FarmErrors
+	return r, nil
+}
+
+// Replace makes cfg, which has no IDs yet, the configuration: what is in both
+// keeps its ID, its connections and its sessions. cfg itself is not changed.
+func (a *Applier) Replace(ctx context.Context, by Author, comment string, expect uint64, cfg *farm.Config) (Result, error) {
+	return a.Change(ctx, by, comment, expect, func(now *farm.Config) error {
+		next := cfg.Clone()
+		document.Carry(now, next)
+		*now = *next
+		return nil
+	})
+}
+
+// Plan tells what Replace would do, without doing it: the same checks, the
+// difference and the warnings.
+func (a *Applier) Plan(ctx context.Context, cfg *farm.Config) (Result, error) {
+	old := a.now.Load()
+	next := cfg.Clone()
+	document.Carry(old.cfg, next)
+	r, err := a.prepare(ctx, old.cfg, next)
+	r.Revision = old.rev
+	return r, err
+}
+
+// Rollback writes a new revision with the content of an older one. What is
+// still there keeps its ID, also under another name. An empty comment says
+// which revision it was.
+func (a *Applier) Rollback(ctx context.Context, by Author, comment string, expect, number uint64) (Result, error) {
+	cfg, _, err := a.store.Get(number)
+	if err != nil {
+		return Result{}, fmt.Errorf("roll back: %w", err)
+	}
+	if comment == "" {
+		comment = fmt.Sprintf("rollback to revision %d", number)
+	}
+	return a.Replace(ctx, by, comment, expect, cfg)
+}
+
+func checkComment(s string) error {
+	if len(s) <= MaxComment && utf8.ValidString(s) {
+		return nil
+	}
+	return &validate.Error{Field: "comment", Message: fmt.Sprintf("comment must be a text of at most %d bytes, got %d", MaxComment, len(s))}
+}

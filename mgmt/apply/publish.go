@@ -1,0 +1,145 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// publish asks the engines once. A caller who went away does not cancel it: the
+// engines may have taken the configuration already.
+func (a *Applier) publish(ctx context.Context, cfg *farm.Config) (Outcome, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.timeout)
+	defer cancel()
+	out, err := a.pub.Publish(ctx, cfg)
+	var refused *Refused
+	switch {
+	case err == nil, errors.As(err, &refused), errors.Is(err, ErrUnavailable):
+		return out, err
+	case ctx.Err() != nil:
+		return out, fmt.Errorf("%w: no answer within %v: %w", ErrUnavailable, a.timeout, err)
+	}
+	return out, fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+// acknowledged remembers that the current configuration is in force.
+func (a *Applier) acknowledged(out Outcome) {
+	problems := out.FarmErrors
+	if problems == nil {
+		problems = map[uint32]string{}
+	}
+	a.problems.Store(&problems)
+	a.settled.Store(true)
+}
+
+// restore publishes the old configuration again after a change failed for
+// cause, which it returns: also after a refusal, because netd may have opened
+// what the engine then did not want.
+func (a *Applier) restore(ctx context.Context, old *farm.Config, cause error) error {
+	out, err := a.publish(ctx, old)
+	if err != nil {
+		a.settled.Store(false)
+		return cause
+	}
+	a.acknowledged(out)
+	return cause
+}
+
+// judge refuses a publication in which a farm that was changed does not run:
+// whoever starts or creates a farm wants to know that its port is taken. A
+// farm nobody touched, or one whose problem is older than this change, does
+// not stop the change.
+func (a *Applier) judge(old, cfg *farm.Config, out Outcome) error {
+	known := *a.problems.Load()
+	before := make(map[uint32]*farm.Farm, len(old.Farms))
+	for i := range old.Farms {
+		before[old.Farms[i].ID] = &old.Farms[i]
+	}
+	bad := map[uint32]string{}
+	reason := ""
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		problem, has := out.FarmErrors[f.ID]
+		was := before[f.ID]
+		if !has || (was != nil && reflect.DeepEqual(was, f)) {
+			continue
+		}
+		if _, old := known[f.ID]; old && was != nil && sameListener(was, f) {
+			continue
+		}
+		bad[f.ID] = problem
+		if reason == "" {
+			reason = fmt.Sprintf("farm %q: %s", f.Name, problem)
+		}
+	}
+	if len(bad) == 0 {
+		return nil
+	}
+	return &Refused{Reason: reason, Farms: bad}
+}
+
+func sameListener(a, b *farm.Farm) bool {
+	return a.VIP == b.VIP && a.VPort == b.VPort && a.Stopped == b.Stopped
+}
+
+// Republish publishes the current configuration again: at start, after an
+// engine or netd came back, and while Settled is false. Host names keep their
+// last known addresses, so that traffic never waits for a name server.
+func (a *Applier) Republish(ctx context.Context) (Outcome, error) {
+	if err := a.lock(ctx); err != nil {
+		return Outcome{}, err
+	}
+	defer a.unlock()
+	return a.republish(ctx, a.now.Load().cfg)
+}
+
+func (a *Applier) republish(ctx context.Context, cfg *farm.Config) (Outcome, error) {
+	out, err := a.publish(ctx, cfg)
+	if err != nil {
+		a.settled.Store(false)
+		return out, err
+	}
+	a.acknowledged(out)
+	return out, nil
+}
+
+// Restart closes and opens the listener of a farm again, which ends its
+// connections as a stop does; a stopped farm is started, which is a revision.
+// ErrNotFound when there is no such farm.
+func (a *Applier) Restart(ctx context.Context, by Author, name string) (Result, error) {
+	if f := a.now.Load().cfg.Farm(name); f != nil && f.Stopped {
+		return a.Change(ctx, by, "start "+name, 0, func(cfg *farm.Config) error {
+			f := cfg.Farm(name)
+			if f == nil {
+				return fmt.Errorf("farm %q: %w", name, ErrNotFound)
+			}
+			f.Stopped = false
+			return nil
+		})
+	}
+	if err := a.lock(ctx); err != nil {
+		return Result{}, err
+	}
+	defer a.unlock()
+	now := a.now.Load()
+	without := now.cfg.Clone()
+	f := without.Farm(name)
+	if f == nil {
+		return Result{}, fmt.Errorf("farm %q: %w", name, ErrNotFound)
+	}
+	f.Stopped = true
+	if _, err := a.publish(ctx, without); err != nil {
+		return Result{}, a.restore(ctx, now.cfg, err)
+	}
+	out, err := a.republish(ctx, now.cfg)
+	if err != nil {
+		return Result{}, err
+	}
+	if problem, bad := out.FarmErrors[f.ID]; bad {
+		return Result{}, &Refused{Reason: fmt.Sprintf("farm %q: %s", name, problem), Farms: map[uint32]string{f.ID: problem}}
+	}
+	return Result{Config: now.cfg, Revision: now.rev, Unchanged: true, FarmErrors: out.FarmErrors}, nil
+}
