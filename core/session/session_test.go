@@ -1,0 +1,223 @@
+package session_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/sluicelb/sluice/core/session"
+)
+
+const ttl = 100 * time.Nanosecond
+
+// key numbers keys, some of them longer than what an entry holds.
+func key(n int) []byte {
+	if n%3 == 0 {
+		return fmt.Appendf(nil, "%0100d", n)
+	}
+	return fmt.Appendf(nil, "client-%d", n)
+}
+
+// TestTableBehavesLikeAMap drives a table that never fills up and a map with
+// the same steps.
+func TestTableBehavesLikeAMap(t *testing.T) {
+	type value struct {
+		backend uint32
+		used    int64
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		table, model, now := session.New(100_000), map[string]value{}, int64(0)
+		live := func(k []byte) (value, bool) {
+			v, ok := model[string(k)]
+			return v, ok && now-v.used <= int64(ttl)
+		}
+		for range rapid.IntRange(1, 150).Draw(t, "steps") {
+			k := key(rapid.IntRange(0, 30).Draw(t, "key"))
+			b := rapid.Uint32Range(1, 4).Draw(t, "backend")
+			now += rapid.Int64Range(0, 20).Draw(t, "passes")
+			switch rapid.IntRange(0, 6).Draw(t, "step") {
+			case 0:
+				table.Put(k, b, now)
+				model[string(k)] = value{b, now}
+			case 1, 2:
+				want, known := live(k)
+				if !known {
+					want.backend = b
+				}
+				owner, added := table.PutIfAbsent(k, b, now, ttl)
+				if owner != want.backend || added == known {
+					t.Fatalf("PutIfAbsent(%s) gives %d, %v; want %d, %v", k, owner, added, want.backend, !known)
+				}
+				model[string(k)] = value{want.backend, now}
+			case 3:
+				_, known := live(k)
+				if _, ok := model[string(k)]; table.Delete(k) && !ok || known && table.Delete(k) {
+					t.Fatalf("Delete(%s) found what was not there", k)
+				}
+				delete(model, string(k))
+			case 4:
+				want := 0
+				for name, v := range model {
+					if v.backend == b {
+						delete(model, name)
+						want++
+					}
+				}
+				if got := table.DropBackend(b); got > want {
+					t.Fatalf("DropBackend dropped %d of %d", got, want)
+				}
+			case 5:
+				table.Sweep(now, ttl, rapid.IntRange(0, 40).Draw(t, "budget"))
+			default:
+				want, known := live(k)
+				got, ok := table.Get(k, now, ttl)
+				if ok != known || ok && got != want.backend {
+					t.Fatalf("Get(%s) gives %d, %v; want %d, %v", k, got, ok, want.backend, known)
+				}
+				if known {
+					model[string(k)] = value{got, now}
+				}
+			}
+		}
+		seen := map[string]uint32{}
+		table.Range(func(s session.Session) bool {
+			if _, twice := seen[string(s.Key)]; twice {
+				t.Fatalf("%s is shown twice", s.Key)
+			}
+			seen[string(s.Key)] = s.Backend
+			return true
+		})
+		if len(seen) != table.Len() {
+			t.Fatalf("Range shows %d of %d", len(seen), table.Len())
+		}
+		for name := range model {
+			if want, ok := live([]byte(name)); ok && seen[name] != want.backend {
+				t.Fatalf("Range shows %d for %s, want %d", seen[name], name, want.backend)
+			}
+		}
+	})
+}
+
+func TestUseKeepsASessionAlive(t *testing.T) {
+	table := session.New(10)
+	table.Put([]byte("a"), 7, 0)
+	for now := int64(90); now < 1000; now += 90 {
+		if b, ok := table.Get([]byte("a"), now, ttl); !ok || b != 7 {
+			t.Fatalf("lost at %d", now)
+		}
+	}
+	if _, ok := table.Get([]byte("a"), 2000, ttl); ok {
+		t.Error("alive long after its last use")
+	}
+	if table.Len() != 0 {
+		t.Error("an expired session that was met is kept")
+	}
+}
+
+func TestKeysNobodySentAreNotStored(t *testing.T) {
+	table := session.New(10)
+	for _, k := range [][]byte{nil, {}, make([]byte, session.MaxKey+1)} {
+		if table.Put(k, 1, 0) {
+			t.Errorf("a key of %d bytes was stored", len(k))
+		}
+		if b, added := table.PutIfAbsent(k, 3, 0, ttl); b != 3 || added {
+			t.Errorf("a key of %d bytes was stored", len(k))
+		}
+		if _, ok := table.Get(k, 0, ttl); ok || table.Delete(k) {
+			t.Errorf("a key of %d bytes was found", len(k))
+		}
+	}
+	longest := make([]byte, session.MaxKey)
+	if !table.Put(longest, 1, 0) {
+		t.Error("the longest key was refused")
+	}
+	longest[200]++
+	if _, ok := table.Get(longest, 0, ttl); ok {
+		t.Error("another long key was found")
+	}
+}
+
+func TestFullTableForgetsOldOnesAndKeepsItsBound(t *testing.T) {
+	for _, limit := range []int{1, 2, 100, 20_000} {
+		table := session.New(limit)
+		for i := range 3 * limit {
+			if !table.Put(key(i), 1, int64(i)) {
+				t.Fatal("a new session was refused")
+			}
+			if i%1000 == 0 && table.Len() > limit {
+				t.Fatalf("%d sessions, the bound is %d", table.Len(), limit)
+			}
+		}
+		if n := table.Len(); n > limit || n < limit*9/10 {
+			t.Errorf("%d sessions after many, the bound is %d", n, limit)
+		}
+		if _, ok := table.Get(key(3*limit-1), int64(3*limit), ttl); !ok {
+			t.Error("the newest session is gone")
+		}
+		kept, recent := 0, 0
+		table.Range(func(s session.Session) bool {
+			if kept++; s.Used >= int64(limit) {
+				recent++
+			}
+			return true
+		})
+		if recent < kept*9/10 {
+			t.Errorf("of %d kept sessions only %d are of the last two thirds", kept, recent)
+		}
+	}
+}
+
+func TestSweepRemovesAllExpiredInSmallSteps(t *testing.T) {
+	table := session.New(50_000)
+	const n = 20_000
+	for i := range n {
+		table.Put(key(i), 1, int64(i%2)*1000)
+	}
+	removed, calls := 0, 0
+	for ; removed < n/2 && calls < 1000; calls++ {
+		got := table.Sweep(1000, ttl, 100)
+		if got > 100 {
+			t.Fatalf("%d removed with a budget of 100", got)
+		}
+		removed += got
+	}
+	if removed != n/2 || table.Len() != n/2 {
+		t.Errorf("%d removed in %d calls, %d left", removed, calls, table.Len())
+	}
+}
+
+func TestLoopsThatSeeANewClientAtOnceAgree(t *testing.T) {
+	table := session.New(1000)
+	for round := range 50 {
+		var wg sync.WaitGroup
+		got := make([]uint32, 8)
+		for g := range got {
+			wg.Go(func() {
+				got[g], _ = table.PutIfAbsent(key(round), uint32(g+1), 0, ttl)
+				table.Get(key(round), 0, ttl)
+				table.Sweep(0, ttl, 10)
+			})
+		}
+		wg.Wait()
+		for _, b := range got {
+			if b != got[0] {
+				t.Fatalf("backends %v for one client", got)
+			}
+		}
+	}
+}
+
+func TestRangeStopsWhenTold(t *testing.T) {
+	table := session.New(100)
+	for i := range 10 {
+		table.Put(key(i), 1, 0)
+	}
+	n := 0
+	table.Range(func(session.Session) bool { n++; return n < 3 })
+	if n != 3 {
+		t.Errorf("yield was called %d times", n)
+	}
+}

@@ -1,0 +1,175 @@
+package session
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// inline is the longest key kept inside its entry: enough for addresses,
+// UUIDs and the session cookies of the usual application servers.
+const inline = 40
+
+// blockSize is how many entries are allocated together (4 KiB). A multiple of
+// the page, and small enough that 256 shards with one session each stay cheap.
+const blockSize = 64
+
+// entry is one session in 64 bytes without pointers.
+type entry struct {
+	used    int64  // time of last use
+	hash    uint32 // low bits of the key's hash
+	backend uint32
+	next    uint32 // next entry of the same bucket, as position + 1; 0 ends
+	length  uint8  // of the key
+	_       [3]byte
+	key     [inline]byte // the key if it fits, else it is in shard.long
+}
+
+// shard is a hash table with chains. Entries 0 … n-1 are in use, without
+// gaps: removing moves the last one into the hole.
+type shard struct {
+	mu      sync.Mutex
+	limit   int
+	n       int
+	cursor  int      // where Sweep goes on, counting down
+	buckets []uint32 // position + 1 of the first entry; the length is a power of two
+	blocks  []*[blockSize]entry
+	long    map[uint32]string // keys over inline bytes, by position
+	_       [40]byte          // neighbours' locks in other cache lines
+}
+
+func (s *shard) at(i int) *entry { return &s.blocks[i/blockSize][i%blockSize] }
+
+// index returns the position of a key, -1 if it is not there.
+func (s *shard) index(h uint32, key []byte) int {
+	if s.n == 0 {
+		return -1
+	}
+	for p := s.buckets[s.bucket(h)]; p != 0; {
+		e := s.at(int(p - 1))
+		if e.hash == h && s.same(e, p-1, key) {
+			return int(p - 1)
+		}
+		p = e.next
+	}
+	return -1
+}
+
+func (s *shard) bucket(h uint32) uint32 { return h & uint32(len(s.buckets)-1) }
+
+func (s *shard) same(e *entry, i uint32, key []byte) bool {
+	if int(e.length) != len(key) {
+		return false
+	}
+	if len(key) <= inline {
+		return bytes.Equal(e.key[:len(key)], key)
+	}
+	return s.long[i] == string(key)
+}
+
+func (s *shard) find(h uint32, key []byte) *entry {
+	if i := s.index(h, key); i >= 0 {
+		return s.at(i)
+	}
+	return nil
+}
+
+// live is find without expired sessions: one that is met is removed.
+func (s *shard) live(h uint32, key []byte, now int64, ttl time.Duration) *entry {
+	i := s.index(h, key)
+	if i < 0 {
+		return nil
+	}
+	e := s.at(i)
+	if expired(e, now, ttl) {
+		s.remove(i)
+		return nil
+	}
+	return e
+}
+
+func expired(e *entry, now int64, ttl time.Duration) bool { return now-e.used > int64(ttl) }
+
+// insert adds a key that is not there, in the place of an old one if the shard
+// is full.
+func (s *shard) insert(h uint32, key []byte, backend uint32, now int64) {
+	if s.n >= s.limit {
+		s.remove(s.oldish())
+	}
+	if s.n >= len(s.buckets) {
+		s.grow()
+	}
+	i := s.n
+	if i/blockSize == len(s.blocks) {
+		s.blocks = append(s.blocks, new([blockSize]entry))
+	}
+	s.n++
+	e := s.at(i)
+	b := s.bucket(h)
+	*e = entry{used: now, hash: h, backend: backend, next: s.buckets[b], length: uint8(len(key))}
+	s.buckets[b] = uint32(i + 1)
+	if len(key) <= inline {
+		copy(e.key[:], key)
+		return
+	}
+	if s.long == nil {
+		s.long = map[uint32]string{}
+	}
+	s.long[uint32(i)] = string(key)
+}
+
+// grow doubles the index. At the size shards are made for it takes some ten
+// microseconds at most; entries stay where they are.
+func (s *shard) grow() {
+	s.buckets = make([]uint32, max(8, 2*len(s.buckets)))
+	for i := range s.n {
+		e := s.at(i)
+		b := s.bucket(e.hash)
+		e.next, s.buckets[b] = s.buckets[b], uint32(i+1)
+	}
+}
+
+// oldish returns the entry unused for longest among eight drawn at random. An
+// exact order would cost a list to maintain on every Get.
+func (s *shard) oldish() int {
+	best := rand.IntN(s.n)
+	for range 7 {
+		if i := rand.IntN(s.n); s.at(i).used < s.at(best).used {
+			best = i
+		}
+	}
+	return best
+}
+
+// spare is how many unused blocks a shard keeps for the sessions to come.
+const spare = 8
+
+// remove takes out entry i and moves the last one into its place.
+func (s *shard) remove(i int) {
+	*s.link(i) = s.at(i).next
+	delete(s.long, uint32(i))
+	last := s.n - 1
+	if i != last {
+		*s.link(last) = uint32(i + 1)
+		*s.at(i) = *s.at(last)
+		if key, ok := s.long[uint32(last)]; ok {
+			delete(s.long, uint32(last))
+			s.long[uint32(i)] = key
+		}
+	}
+	s.n = last
+	if used := (last + blockSize - 1) / blockSize; len(s.blocks) > used+spare {
+		s.blocks[len(s.blocks)-1] = nil
+		s.blocks = s.blocks[:len(s.blocks)-1]
+	}
+}
+
+// link returns what points at entry i: its bucket or the entry before it.
+func (s *shard) link(i int) *uint32 {
+	p := &s.buckets[s.bucket(s.at(i).hash)]
+	for *p != uint32(i+1) {
+		p = &s.at(int(*p - 1)).next
+	}
+	return p
+}

@@ -1,0 +1,140 @@
+package session
+
+import (
+	"hash/maphash"
+	"math/bits"
+	"sync/atomic"
+	"time"
+)
+
+// MaxKey is the longest key in bytes.
+const MaxKey = 255
+
+// maxShards and shardEntries choose the number of shards: small tables have
+// fewer, so that each shard's bound stays near its share.
+const (
+	maxShards    = 256
+	shardEntries = 4096
+)
+
+// Table is the sessions of one service. Any goroutine may use it; keys are
+// only read. Use New.
+type Table struct {
+	seed   maphash.Seed
+	shift  uint // hash >> shift is the shard
+	shards []shard
+	// sweeping is the shard Sweep goes on with.
+	sweeping atomic.Uint32
+}
+
+// New makes an empty table for at most maxEntries sessions (at least 1). Memory
+// is taken as sessions come. Keys spread unevenly over shards, so the first
+// session is forgotten when the table is some per cent short of full.
+func New(maxEntries int) *Table {
+	maxEntries = max(1, maxEntries)
+	n := 1
+	for n < maxShards && n*shardEntries < maxEntries {
+		n *= 2
+	}
+	t := &Table{seed: maphash.MakeSeed(), shift: uint(64 - bits.TrailingZeros(uint(n))), shards: make([]shard, n)}
+	for i := range t.shards {
+		t.shards[i].limit = maxEntries / n
+		if i < maxEntries%n {
+			t.shards[i].limit++
+		}
+	}
+	return t
+}
+
+// Get returns the backend of a session that was used within ttl before now,
+// and notes the use. 0 allocations.
+func (t *Table) Get(key []byte, now int64, ttl time.Duration) (backend uint32, ok bool) {
+	if !storable(key) {
+		return 0, false
+	}
+	s, h := t.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.live(h, key, now, ttl)
+	if e == nil {
+		return 0, false
+	}
+	e.used = max(e.used, now)
+	return e.backend, true
+}
+
+// Put makes key belong to backend from now on. It does nothing and returns
+// false for an empty key or one longer than MaxKey: what nobody sent
+// identifies nobody.
+func (t *Table) Put(key []byte, backend uint32, now int64) bool {
+	if !storable(key) {
+		return false
+	}
+	s, h := t.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.find(h, key); e != nil {
+		e.backend, e.used = backend, max(e.used, now)
+		return true
+	}
+	s.insert(h, key, backend, now)
+	return true
+}
+
+// PutIfAbsent makes key belong to backend unless it has a live session, and
+// returns the backend it belongs to then. Two loops that see a new client at
+// once so agree on one backend. added is false when a session was there, or
+// when the key cannot be stored (the result then is the backend given).
+func (t *Table) PutIfAbsent(key []byte, backend uint32, now int64, ttl time.Duration) (owner uint32, added bool) {
+	if !storable(key) {
+		return backend, false
+	}
+	s, h := t.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.live(h, key, now, ttl); e != nil {
+		e.used = max(e.used, now)
+		return e.backend, false
+	}
+	s.insert(h, key, backend, now)
+	return backend, true
+}
+
+// Delete forgets a session and reports whether there was one.
+func (t *Table) Delete(key []byte) bool {
+	if !storable(key) {
+		return false
+	}
+	s, h := t.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := s.index(h, key)
+	if i < 0 {
+		return false
+	}
+	s.remove(i)
+	return true
+}
+
+// Len returns the number of sessions kept, expired ones included until they
+// are met.
+func (t *Table) Len() int {
+	n := 0
+	for i := range t.shards {
+		s := &t.shards[i]
+		s.mu.Lock()
+		n += s.n
+		s.mu.Unlock()
+	}
+	return n
+}
+
+func storable(key []byte) bool { return len(key) > 0 && len(key) <= MaxKey }
+
+// shard returns the shard and the hash of a key. The high bits choose the
+// shard, the low ones the place in it. The seed is random, so that clients
+// cannot choose keys that meet.
+func (t *Table) shard(key []byte) (*shard, uint32) {
+	h := maphash.Bytes(t.seed, key)
+	return &t.shards[h>>t.shift], uint32(h)
+}
