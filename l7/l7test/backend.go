@@ -2,6 +2,7 @@ package l7test
 
 import (
 	"bytes"
+	"io"
 	"net"
 	"sync"
 	"testing"
@@ -142,4 +143,10 @@ func Dial(t testing.TB, addr string) *Client {
 	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
 	t.Cleanup(func() { _ = c.Close() })
 	return &Client{TCPConn: c.(*net.TCPConn), t: t}
+}
+
+// Unrecorded reads what Head has read ahead, then the connection, without
+// recording.
+func (r *Recorder) Unrecorded() io.Reader {
+	return io.MultiReader(bytes.NewReader(r.pending), r.TCPConn)
 }

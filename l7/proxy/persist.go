@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"encoding/base64"
+	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l7/http1"
@@ -15,13 +16,13 @@ const maxKey = 255
 type persistence struct {
 	kind farm.Persistence
 	name []byte // of the cookie, header or parameter; headers in lower case
-	ttl  int64
+	ttl  time.Duration
 }
 
 func newPersistence(s *farm.Service) persistence {
-	p := persistence{kind: s.Persistence, name: []byte(s.SessionID), ttl: nanos(s.TTL)}
+	p := persistence{kind: s.Persistence, name: []byte(s.SessionID), ttl: time.Duration(nanos(s.TTL))}
 	if s.TTL == 0 {
-		p.ttl = nanos(farm.DefaultTTL)
+		p.ttl = time.Duration(nanos(farm.DefaultTTL))
 	}
 	if p.kind == farm.PersistHeader {
 		p.name = bytes.ToLower(p.name)
@@ -156,7 +157,7 @@ func (ex *exchange) learn() {
 		}
 	}
 	if len(key) > 0 {
-		sv.sessions.Put(key[:min(len(key), maxKey)], ex.backend.id, ex.w.loop.Now(), sv.persist.ttl)
+		sv.sessions.Put(key[:min(len(key), maxKey)], ex.backend.id, sv.clock(ex.w))
 	}
 }
 
@@ -164,10 +165,9 @@ func (ex *exchange) learn() {
 // serve, else what the policy says.
 func (ex *exchange) pick() (int, bool) {
 	sv := ex.service
-	now := ex.w.loop.Now()
 	keyed := sv.sessions != nil && len(ex.key) > 0
 	if keyed {
-		if id, ok := sv.sessions.Get(ex.key, now, sv.persist.ttl); ok {
+		if id, ok := sv.sessions.Get(ex.key, sv.clock(ex.w), sv.persist.ttl); ok {
 			if i := sv.find(id); i >= 0 && sv.backends[i].mode != modeCut && !ex.tried.Has(i) && sv.picker.Claim(i) {
 				ex.held = sv.picker.Held(i)
 				return i, true
@@ -180,10 +180,14 @@ func (ex *exchange) pick() (int, bool) {
 	}
 	ex.held = sv.picker.Held(i)
 	if keyed {
-		sv.sessions.Put(ex.key, sv.backends[i].id, now, sv.persist.ttl)
+		sv.sessions.Put(ex.key, sv.backends[i].id, sv.clock(ex.w))
 	}
 	return i, true
 }
+
+// clock is the time sessions are kept by. The loops' clocks begin at different
+// moments, so it is the wall clock.
+func (sv *service) clock(w *worker) int64 { return w.loop.Time(w.loop.Now()).UnixNano() }
 
 // find is the position of the backend with that number, -1 when it is gone.
 func (sv *service) find(id uint32) int {
