@@ -62,11 +62,12 @@ const (
 // Services is how many services the sets Prefix and Regex have.
 const Services = 100
 
-const plainHost = "bench.example.org"
+// PlainHost is the host of the rule set One.
+const PlainHost = "bench.example.org"
 
 // All returns the cases in the order they are run.
 func All() []Case {
-	get := Case{Kind: Throughput, Unit: "request", Method: "GET", Host: plainHost, Rules: One}
+	get := Case{Kind: Throughput, Unit: "request", Method: "GET", Host: PlainHost, Rules: One}
 	with := func(edit func(*Case)) Case {
 		c := get
 		edit(&c)

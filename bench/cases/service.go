@@ -36,8 +36,8 @@ func Service(n int) Rule {
 func (r Rules) Table() []Rule {
 	if r == One {
 		return []Rule{{
-			Name: "bench", Host: plainHost, Prefix: "/",
-			HostRegex: regexp.QuoteMeta(plainHost) + "$", PathRegex: "^/",
+			Name: "bench", Host: PlainHost, Prefix: "/",
+			HostRegex: regexp.QuoteMeta(PlainHost) + "$", PathRegex: "^/",
 		}}
 	}
 	out := make([]Rule, Services)

@@ -100,3 +100,24 @@ func sockets(processes []Process) (map[uint64]bool, error) {
 	}
 	return held, nil
 }
+
+// Established counts the connections that stand on a local IPv4 port.
+func Established(port uint16) (int, error) {
+	text, err := os.ReadFile("/proc/net/tcp")
+	if err != nil {
+		return 0, err
+	}
+	return parseEstablished(string(text), port), nil
+}
+
+func parseEstablished(text string, port uint16) int {
+	suffix := fmt.Sprintf(":%04X", port)
+	n := 0
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) > 3 && fields[3] == "01" && strings.HasSuffix(fields[1], suffix) {
+			n++
+		}
+	}
+	return n
+}

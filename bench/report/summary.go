@@ -76,15 +76,16 @@ func (r *Round) Clean() bool { return r.Foreign <= ForeignLimit }
 // compared with, and order is the order of the rows.
 func (c *Case) Summarize(order, references []string) {
 	used, contended := choose(c.Rounds)
-	s := Summary{Unit: c.unit(), Used: len(used), Total: len(c.Rounds), Contended: contended}
+	s := Summary{Unit: c.ValueUnit(), Used: len(used), Total: len(c.Rounds), Contended: contended}
 	for _, name := range order {
 		s.Rows = append(s.Rows, row(name, references, used, c.Rounds))
 	}
 	c.Summary = s
 }
 
-func (c *Case) unit() string {
-	switch c.Kind {
+// ValueUnit is the unit of the values of the case.
+func (c *Case) ValueUnit() string {
+	switch c.Case.Kind {
 	case cases.Idle:
 		return "B/connection"
 	case cases.Slow:

@@ -1,0 +1,226 @@
+// Command bench measures Sluice beside HAProxy and nginx on one machine, in one
+// run: CPU time per request first of all, rates, latencies and memory besides.
+//
+//	go run ./bench                              the whole table (about ten minutes)
+//	go run ./bench -quick -case get128          a short look at two cases
+//	go run ./bench -vs old/sluice -peers sluice one build against another
+//	go run ./bench compare a.json b.json        what changed between two runs
+//
+// README.md beside this file explains the method and how to redo each claim.
+// The program starts itself again in the roles backend, load and slow, which
+// are of no use to people.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/sluicelb/sluice/bench/arena"
+	"github.com/sluicelb/sluice/bench/backend"
+	"github.com/sluicelb/sluice/bench/cases"
+	"github.com/sluicelb/sluice/bench/load"
+	"github.com/sluicelb/sluice/bench/measure"
+	"github.com/sluicelb/sluice/bench/report"
+	"github.com/sluicelb/sluice/bench/rounds"
+)
+
+// Exit statuses.
+const (
+	statusOK     = 0
+	statusFailed = 1
+	statusUsage  = 2
+)
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+func run(args []string) int {
+	if len(args) > 0 {
+		if role, ok := roles[args[0]]; ok {
+			return status(role(args[1:]))
+		}
+	}
+	c, err := parse(args, os.Stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return statusOK
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		return statusUsage
+	}
+	if c.list {
+		listCases(os.Stdout)
+		return statusOK
+	}
+	place, code, done := arena.Enter(c.plain)
+	if done {
+		return code
+	}
+	return status(measureAll(c, place))
+}
+
+func status(err error) int {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		return statusFailed
+	}
+	return statusOK
+}
+
+var roles = map[string]func([]string) error{
+	"backend": runBackend,
+	"load":    func([]string) error { return load.Main(os.Stdin, os.Stdout) },
+	"slow":    func([]string) error { return load.SlowMain(0, os.Stdin, os.Stdout) },
+	"compare": compare,
+}
+
+func runBackend(args []string) error {
+	if len(args) != 1 {
+		return errors.New("usage: bench backend ADDR:PORT")
+	}
+	on, err := netip.ParseAddrPort(args[0])
+	if err != nil {
+		return err
+	}
+	s, err := backend.Listen(on)
+	if err != nil {
+		return err
+	}
+	fmt.Println(netip.AddrPortFrom(on.Addr(), s.Port()))
+	return s.Serve(0, func(c backend.Counters) { _ = json.NewEncoder(os.Stdout).Encode(c) })
+}
+
+func compare(args []string) error {
+	if len(args) != 2 {
+		return errors.New("usage: bench compare A.json B.json")
+	}
+	a, err := report.Load(args[0])
+	if err != nil {
+		return err
+	}
+	b, err := report.Load(args[1])
+	if err != nil {
+		return err
+	}
+	return report.Compare(os.Stdout, a, b)
+}
+
+// measureAll runs the chosen cases and reports them.
+func measureAll(c choices, place arena.Place) (err error) {
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer cancel()
+	chosen, err := cases.Select(c.cases)
+	if err != nil {
+		return fmt.Errorf("-case: %w", err)
+	}
+	if len(chosen) == 0 {
+		return fmt.Errorf("no case matches %q; see -list", c.cases)
+	}
+	line, err := c.lineup()
+	if err != nil {
+		return err
+	}
+	if err := c.pins(); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "sluice-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return err
+	}
+	options, err := c.options(dir, line)
+	if err != nil {
+		return err
+	}
+	r := &report.Report{
+		Schema: report.Schema, Started: time.Now(), Place: place, Contestants: line, Settings: c.settings(),
+		Machine: measure.Describe(runtime.NumCPU(), options.Descriptors),
+	}
+	if options.Wrk != "" {
+		if r.Settings.Wrk, err = wrkVersion(options.Wrk); err != nil {
+			return err
+		}
+	}
+	r.Header(os.Stdout)
+	return errors.Join(play(ctx, r, options, chosen), finish(r, c))
+}
+
+// play runs the cases one by one and prints each table as soon as it is there.
+func play(ctx context.Context, r *report.Report, options rounds.Options, chosen []cases.Case) (err error) {
+	runner, err := rounds.New(options)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, runner.Close()) }()
+	for _, c := range chosen {
+		result, err := runner.Run(ctx, c)
+		if err != nil {
+			return err
+		}
+		r.Cases = append(r.Cases, result)
+		if err := result.Table(os.Stdout, references(r)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// references are the contestants the table shows ratios to: everybody but the
+// subject, the peers first.
+func references(r *report.Report) []string {
+	var out []string
+	for _, c := range r.Contestants {
+		if c.Name != report.Subject {
+			out = append(out, c.Name)
+		}
+	}
+	return out
+}
+
+// finish saves what there is, also after an interruption.
+func finish(r *report.Report, c choices) error {
+	r.Seconds = time.Since(r.Started).Seconds()
+	var problems error
+	if path := c.file(r.Started); path != "" && len(r.Cases) > 0 {
+		if err := r.Save(path); err != nil {
+			problems = errors.Join(problems, err)
+		} else {
+			fmt.Println("\nkept in", path)
+		}
+	}
+	missed, unfinished := r.Verdict()
+	if len(unfinished) > 0 {
+		problems = errors.Join(problems, fmt.Errorf("without a result: %s", strings.Join(unfinished, ", ")))
+	}
+	if len(missed) > 0 {
+		fmt.Println("targets missed:", strings.Join(missed, ", "))
+		if c.strict {
+			problems = errors.Join(problems, errors.New("targets were missed"))
+		}
+	}
+	return problems
+}
+
+func wrkVersion(path string) (string, error) {
+	// wrk -v prints its version and ends with status 1.
+	text, err := exec.Command(path, "-v").CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return "", fmt.Errorf("wrk: %w (install it with `bench/install.sh`)", err)
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	return line, nil
+}

@@ -1,0 +1,87 @@
+package rounds
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluicelb/sluice/bench/cases"
+	"github.com/sluicelb/sluice/bench/measure"
+	"github.com/sluicelb/sluice/bench/peers"
+	"github.com/sluicelb/sluice/bench/report"
+)
+
+// settle is how long memory is left alone before it is read.
+const settle = time.Second
+
+// idle compares the memory of idle connections. Memory that was used once is
+// rarely given back, so each slice has a fresh contestant, alone.
+func (r *Runner) idle(ctx context.Context, c cases.Case, line []peers.Contestant) ([]report.Round, error) {
+	var out []report.Round
+	for n := range min(r.opts.Rounds, c.Rounds) {
+		round := report.Round{Number: n + 1, Restart: n + 1}
+		for i := range line {
+			who := line[i]
+			if n%2 == 1 {
+				who = line[len(line)-1-i]
+			}
+			s := report.Slice{Contestant: who.Name}
+			if err := r.holding(ctx, c, who, &s); err != nil {
+				s.Reason = err.Error()
+			}
+			if err := ctx.Err(); err != nil {
+				return out, err
+			}
+			round.Slices = append(round.Slices, s)
+			r.progress("%-18s round %d  %-13s %8.0f B/connection, %.1f MiB before, %.1f MiB with %d connections %s", c.Name, round.Number, who.Name,
+				s.Value, float64(s.Before)/(1<<20), float64(s.After)/(1<<20), c.Connections, s.Reason)
+		}
+		out = append(out, round)
+	}
+	return out, nil
+}
+
+// holding reads the memory of a fresh contestant without and with connections.
+func (r *Runner) holding(ctx context.Context, c cases.Case, who peers.Contestant, s *report.Slice) (err error) {
+	e, err := r.start(ctx, c, who)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.stop()) }()
+	if err := alone(e); err != nil {
+		return err
+	}
+	if s.Before, err = settled(ctx, e); err != nil {
+		return err
+	}
+	spec := r.spec(c, e)
+	spec.Parallel = 16 // idle clients need no backend connection each
+	client, _, err := r.warm(spec)
+	if err != nil {
+		return err
+	}
+	defer client.Stop()
+	if s.After, err = settled(ctx, e); err != nil {
+		return err
+	}
+	if open, err := measure.Established(e.port); err != nil || open < c.Connections {
+		return errors.Join(err, fmt.Errorf("only %d of %d connections still stand", open, c.Connections))
+	}
+	s.Requests = uint64(c.Connections)
+	s.Value = float64(s.After-s.Before) / float64(c.Connections)
+	return nil
+}
+
+func settled(ctx context.Context, e *entrant) (int64, error) {
+	select {
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	case <-time.After(settle):
+	}
+	tree, err := e.Tree()
+	if err != nil {
+		return 0, err
+	}
+	return measure.Pss(tree)
+}

@@ -1,0 +1,219 @@
+package rounds
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/sluicelb/sluice/bench/arena"
+	"github.com/sluicelb/sluice/bench/cases"
+	"github.com/sluicelb/sluice/bench/launch"
+	"github.com/sluicelb/sluice/bench/peers"
+	"github.com/sluicelb/sluice/bench/report"
+)
+
+// Options are the choices of a run.
+type Options struct {
+	Rounds      int
+	Slice       time.Duration
+	Restarts    int
+	Equal       bool // peers do the work Sluice does
+	Wrk         string
+	ProxyCPU    int
+	ClientCPU   int
+	BackendCPU  int
+	Descriptors uint64
+	Dir         string // for configurations and logs; exists
+	Progress    io.Writer
+	Contestants []peers.Contestant
+}
+
+// Runner runs cases one after the other.
+type Runner struct {
+	opts    Options
+	ports   arena.Ports
+	backend *launch.Process
+	address netip.AddrPort // of the backend
+}
+
+// New starts the backend; Close ends it.
+func New(opts Options) (*Runner, error) {
+	r := &Runner{opts: opts}
+	port, err := r.ports.Take()
+	if err != nil {
+		return nil, err
+	}
+	on := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port)
+	r.backend, err = self(opts.BackendCPU, "backend", on.String())
+	if err != nil {
+		return nil, err
+	}
+	line, err := within(5*time.Second, func() (string, error) {
+		return bufio.NewReader(r.backend.Out).ReadString('\n')
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("backend did not start: %w", err), r.backend.Stop())
+	}
+	if r.address, err = netip.ParseAddrPort(strings.TrimSpace(line)); err != nil {
+		return nil, errors.Join(err, r.backend.Stop())
+	}
+	return r, nil
+}
+
+// Close ends the backend.
+func (r *Runner) Close() error { return r.backend.Stop() }
+
+// self starts a role of this very program, pinned, with pipes.
+func self(cpu int, args ...string) (*launch.Process, error) {
+	return launch.Start(launch.Options{Path: "/proc/self/exe", Args: args, CPU: cpu, Talk: true, Env: []string{"GOMAXPROCS=1"}})
+}
+
+// within bounds a call that may block; a call that does goes on until its
+// source is closed, which ending the process it reads from does.
+func within[T any](limit time.Duration, f func() (T, error)) (T, error) {
+	type outcome struct {
+		value T
+		err   error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		v, err := f()
+		done <- outcome{v, err}
+	}()
+	select {
+	case o := <-done:
+		return o.value, o.err
+	case <-time.After(limit):
+		var zero T
+		return zero, fmt.Errorf("nothing came within %s", limit)
+	}
+}
+
+// Run runs one case. What went wrong half-way is in Problem; an error is
+// returned only when the context ended.
+func (r *Runner) Run(ctx context.Context, c cases.Case) (report.Case, error) {
+	out := report.Case{Case: c}
+	run := map[cases.Kind]func(context.Context, cases.Case, []peers.Contestant) ([]report.Round, error){
+		cases.Throughput: r.throughput, cases.Slow: r.throughput, cases.Idle: r.idle,
+	}[c.Kind]
+	line := r.lineup(c)
+	rounds, err := run(ctx, c, line)
+	out.Rounds = rounds
+	if ctx.Err() != nil {
+		return out, ctx.Err()
+	}
+	if err != nil {
+		out.Problem = err.Error()
+	}
+	out.Summarize(names(line), names(line))
+	return out, nil
+}
+
+// lineup adds a plain Sluice to the cases that ask what the rules cost.
+func (r *Runner) lineup(c cases.Case) []peers.Contestant {
+	line := append([]peers.Contestant(nil), r.opts.Contestants...)
+	for _, one := range r.opts.Contestants {
+		if c.Rules != cases.One && one.Name == report.Subject {
+			one.Name, one.Rules = report.Plain, cases.One
+			line = append(line, one)
+		}
+	}
+	return line
+}
+
+func names(line []peers.Contestant) []string {
+	out := make([]string, len(line))
+	for i, c := range line {
+		out[i] = c.Name
+	}
+	return out
+}
+
+// entrant is a contestant that was started for a case.
+type entrant struct {
+	peers.Contestant
+	*launch.Process
+	port uint16
+	dir  string
+	log  *os.File
+}
+
+// start configures and starts one contestant.
+func (r *Runner) start(ctx context.Context, c cases.Case, who peers.Contestant) (*entrant, error) {
+	port, err := r.ports.Take()
+	if err != nil {
+		return nil, err
+	}
+	control, err := r.ports.Take()
+	if err != nil {
+		return nil, err
+	}
+	// Short: unix sockets in it must fit into 108 bytes. Open to all: an engine
+	// without privileges has to reach what is below.
+	dir, err := os.MkdirTemp(r.opts.Dir, who.Name+"-")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return nil, err
+	}
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		return nil, err
+	}
+	p, err := who.Start(ctx, peers.Setup{
+		Port: port, Control: control, Backend: r.address, Set: c.Rules, Equal: r.opts.Equal,
+		BufferSize: c.BufferSize, Clients: c.Connections + c.Slow, Descriptors: r.opts.Descriptors,
+		Dir: dir, CPU: r.opts.ProxyCPU,
+	}, log)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%w\n%s", err, tail(log)), log.Close())
+	}
+	return &entrant{Contestant: who, Process: p, port: port, dir: dir, log: log}, nil
+}
+
+// stop ends a contestant and removes its files.
+func (e *entrant) stop() error {
+	return errors.Join(e.Process.Stop(), e.log.Close(), os.RemoveAll(e.dir))
+}
+
+// startAll starts the whole line, or nobody.
+func (r *Runner) startAll(ctx context.Context, c cases.Case, line []peers.Contestant) ([]*entrant, error) {
+	var out []*entrant
+	for _, who := range line {
+		e, err := r.start(ctx, c, who)
+		if err != nil {
+			return nil, errors.Join(err, stopAll(out))
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+func stopAll(all []*entrant) error {
+	var problems error
+	for _, e := range all {
+		problems = errors.Join(problems, e.stop())
+	}
+	return problems
+}
+
+// tail returns the end of what a contestant printed.
+func tail(log *os.File) string {
+	text, err := os.ReadFile(log.Name())
+	if err != nil || len(text) == 0 {
+		return "(it printed nothing)"
+	}
+	return string(text[max(0, len(text)-2000):])
+}
+
+func (r *Runner) progress(format string, args ...any) {
+	fmt.Fprintf(r.opts.Progress, format+"\n", args...)
+}

@@ -1,0 +1,141 @@
+package rounds
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/sluicelb/sluice/bench/cases"
+	"github.com/sluicelb/sluice/bench/launch"
+	"github.com/sluicelb/sluice/bench/load"
+	"github.com/sluicelb/sluice/bench/measure"
+	"github.com/sluicelb/sluice/bench/report"
+)
+
+// patience bounds the warm-up of a load and the wait for its last answers.
+const patience = 10 * time.Second
+
+// slice puts one contestant under load. Whatever goes wrong is the reason why
+// the slice does not count.
+func (r *Runner) slice(ctx context.Context, c cases.Case, e *entrant) report.Slice {
+	s := report.Slice{Contestant: e.Name}
+	var err error
+	switch {
+	case c.Kind == cases.Slow:
+		err = r.besideSlow(ctx, c, e, &s)
+	case r.opts.Wrk != "":
+		err = r.wrk(ctx, c, e, &s)
+	default:
+		err = r.own(ctx, c, e, &s)
+	}
+	if err == nil && s.Errors > 0 {
+		err = fmt.Errorf("%d errors %v", s.Errors, s.Causes)
+	}
+	if err == nil && s.Requests == 0 {
+		err = fmt.Errorf("no request was answered")
+	}
+	if err != nil {
+		s.Reason = err.Error()
+		return s
+	}
+	if c.Kind == cases.Throughput {
+		s.Value = s.Proxy * 1e6 / float64(s.Requests)
+	}
+	return s
+}
+
+// spec is the load of a case for one contestant.
+func (r *Runner) spec(c cases.Case, e *entrant) load.Spec {
+	s := load.Spec{
+		Target:      netip.AddrPortFrom(r.address.Addr(), e.port),
+		Connections: c.Connections, Method: c.Method, Path: c.Path, Host: c.Host, Body: c.Body, Expect: c.Expect,
+		New: c.New, Rate: c.Rate, Duration: r.opts.Slice, Patience: patience,
+	}
+	if e.Rules == cases.One {
+		s.Path, s.Host = "/128", cases.PlainHost
+	}
+	return s
+}
+
+// own runs a slice with our own load generator; the samples are taken while no
+// request is in flight.
+func (r *Runner) own(ctx context.Context, c cases.Case, e *entrant, s *report.Slice) error {
+	client, lines, err := r.warm(r.spec(c, e))
+	if err != nil {
+		return err
+	}
+	defer client.Stop()
+	before, err := r.take(e, []*launch.Process{client})
+	if err != nil {
+		return err
+	}
+	result, err := r.measured(ctx, client, lines)
+	if err != nil {
+		return err
+	}
+	after, err := r.take(e, []*launch.Process{client})
+	if err != nil {
+		return err
+	}
+	account(s, before, after, after.clients.Sub(before.clients).Sched)
+	record(s, result)
+	return lost(before, after)
+}
+
+// warm starts a load process and waits until its connections stand.
+func (r *Runner) warm(spec load.Spec) (*launch.Process, *bufio.Reader, error) {
+	client, err := self(r.opts.ClientCPU, "load")
+	if err != nil {
+		return nil, nil, err
+	}
+	lines := bufio.NewReader(client.Out)
+	state, err := within(spec.Patience+2*time.Second, func() (state load.State, err error) {
+		if err = json.NewEncoder(client.In).Encode(spec); err != nil {
+			return state, err
+		}
+		return state, readLine(lines, &state)
+	})
+	if err == nil && !state.Ready {
+		err = fmt.Errorf("%s", state.Error)
+	}
+	if err != nil {
+		_ = client.Stop()
+		return nil, nil, fmt.Errorf("load: %w", err)
+	}
+	return client, lines, nil
+}
+
+// measured gives the sign to start and waits for the result.
+func (r *Runner) measured(ctx context.Context, client *launch.Process, lines *bufio.Reader) (load.Result, error) {
+	stop := context.AfterFunc(ctx, func() { _ = client.In.Close() })
+	defer stop()
+	result, err := within(r.opts.Slice+patience+2*time.Second, func() (result load.Result, err error) {
+		if _, err = client.In.Write([]byte("go\n")); err != nil {
+			return result, err
+		}
+		return result, readLine(lines, &result)
+	})
+	if err != nil {
+		return result, fmt.Errorf("load: %w", err)
+	}
+	return result, nil
+}
+
+func record(s *report.Slice, result load.Result) {
+	var h measure.Histogram
+	h.Add(result.Latency)
+	s.Requests, s.Errors, s.Causes = result.Requests, result.Errors, result.Causes
+	s.Seconds = result.Elapsed.Seconds()
+	s.Latency, s.Buckets = report.NewLatency(&h), result.Latency
+}
+
+func readLine(r *bufio.Reader, into any) error {
+	line, err := r.ReadBytes('\n')
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(line, into)
+}

@@ -1,0 +1,110 @@
+package rounds
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluicelb/sluice/bench/cases"
+	"github.com/sluicelb/sluice/bench/launch"
+	"github.com/sluicelb/sluice/bench/load"
+	"github.com/sluicelb/sluice/bench/report"
+)
+
+const (
+	// slowPerProcess keeps each process of slow clients well within the usual
+	// limit of descriptors.
+	slowPerProcess = 5000
+	slowPatience   = 20 * time.Second
+)
+
+// besideSlow measures the latency of paced requests, first quiet and then
+// beside slow clients; the value is the factor by which p99 grew.
+func (r *Runner) besideSlow(ctx context.Context, c cases.Case, e *entrant, s *report.Slice) (err error) {
+	quiet := report.Slice{Contestant: e.Name}
+	if err := r.own(ctx, c, e, &quiet); err != nil {
+		return fmt.Errorf("quiet: %w", err)
+	}
+	if quiet.Errors > 0 {
+		return fmt.Errorf("quiet: %d errors %v", quiet.Errors, quiet.Causes)
+	}
+	crowd, err := r.crowd(c, e)
+	if err != nil {
+		return err
+	}
+	err = r.own(ctx, c, e, s)
+	open, closed, stopErr := crowd.disperse()
+	if err = errors.Join(err, stopErr); err != nil {
+		return err
+	}
+	if open < c.Slow*99/100 {
+		return fmt.Errorf("only %d of %d slow clients were connected at the end", open, c.Slow)
+	}
+	s.Quiet, s.SlowClosed = quiet.Latency, closed
+	s.Value = s.Latency.P99 / max(quiet.Latency.P99, 1)
+	// Slow clients use the client's CPU too; they are part of the case.
+	s.Foreign = quiet.Foreign
+	return nil
+}
+
+// crowd is the processes of the slow clients.
+type crowd []*member
+
+type member struct {
+	*launch.Process
+	lines *bufio.Reader
+}
+
+func (r *Runner) crowd(c cases.Case, e *entrant) (out crowd, err error) {
+	for left := c.Slow; left > 0; left -= slowPerProcess {
+		p, err := self(r.opts.ClientCPU, "slow")
+		if err != nil {
+			return nil, errors.Join(err, out.stop())
+		}
+		m := &member{Process: p, lines: bufio.NewReader(p.Out)}
+		out = append(out, m)
+		spec := load.SlowSpec{
+			Target: r.spec(c, e).Target, Connections: min(left, slowPerProcess), Host: c.Host,
+			Every: time.Second, Patience: slowPatience,
+		}
+		state, err := within(slowPatience+2*time.Second, func() (state load.State, err error) {
+			if err = json.NewEncoder(p.In).Encode(spec); err != nil {
+				return state, err
+			}
+			return state, readLine(m.lines, &state)
+		})
+		if err == nil && !state.Ready {
+			err = errors.New(state.Error)
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("slow clients: %w", err), out.stop())
+		}
+	}
+	return out, nil
+}
+
+// disperse ends the slow clients and returns how many stood and how many the
+// proxy had closed.
+func (c crowd) disperse() (open int, closed uint64, err error) {
+	for _, m := range c {
+		_ = m.In.Close()
+		result, e := within(5*time.Second, func() (result load.SlowResult, err error) {
+			return result, readLine(m.lines, &result)
+		})
+		err = errors.Join(err, e)
+		open += result.Open
+		closed += result.Closed
+	}
+	return open, closed, errors.Join(err, c.stop())
+}
+
+func (c crowd) stop() error {
+	var err error
+	for _, m := range c {
+		err = errors.Join(err, m.Stop())
+	}
+	return err
+}
