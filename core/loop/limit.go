@@ -2,17 +2,20 @@ package loop
 
 import "golang.org/x/sys/unix"
 
-var descriptorLimit = func() int {
+func descriptorLimit() int {
 	var r unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &r) != nil || r.Cur > 1<<30 {
 		return 1 << 30
 	}
 	return int(r.Cur)
-}()
+}
 
 // acceptLimit is the descriptor number from which accepting slows down to one
 // connection per pause: an eighth of the process's descriptors stays free for
 // connections to backends, without which the ones already accepted could not
 // be served. The kernel gives out the lowest free number, so the number of a
 // fresh descriptor says how many are in use.
-func acceptLimit() int { return descriptorLimit - descriptorLimit/8 }
+func acceptLimit() int {
+	limit := descriptorLimit()
+	return limit - limit/8
+}

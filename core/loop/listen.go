@@ -98,7 +98,7 @@ func (ln *Listener) accept() {
 			return
 		}
 		ln.admit(fd)
-		if fd >= acceptLimit() {
+		if fd >= l.crowded {
 			*l.count.AcceptErrors++
 			l.StartTimer(ln.retry, acceptPause)
 			return

@@ -51,6 +51,7 @@ type Loop struct {
 	event     uint64 // counts events, so that FreeList knows when one is over
 	addr      unix.RawSockaddrAny
 	count     Counters
+	crowded   int // see acceptLimit
 	stopped   atomic.Bool
 	done      chan struct{}
 }
@@ -73,6 +74,7 @@ func New(counters *Counters) (*Loop, error) {
 		listeners: map[int]*Listener{},
 		timerFD:   fd,
 		base:      time.Now(),
+		crowded:   acceptLimit(),
 		done:      make(chan struct{}),
 	}
 	l.In = l.space[Headroom:]
