@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -80,9 +81,11 @@ func (s *Store) open() (err error) {
 		return err
 	}
 	s.db, err = bolt.Open(s.path, 0o600, &bolt.Options{Timeout: lockWait, OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
-		var err error
-		file, err = os.OpenFile(name, flag&^os.O_CREATE, mode)
-		return file, err
+		opened, err := os.OpenFile(name, flag, mode)
+		if name == s.path {
+			file = opened
+		}
+		return opened, err
 	}})
 	if err != nil {
 		return err
@@ -90,11 +93,14 @@ func (s *Store) open() (err error) {
 	return s.load()
 }
 
-// giveUp gives the lock back; the reason for it is the error to tell.
+// giveUp gives the lock back; the reason for it is the error to tell. When
+// bbolt panicked while it opened the file, its mapping stays and would keep
+// the lock beyond the descriptor.
 func (s *Store) giveUp(file *os.File) {
 	if s.db != nil {
 		_ = s.db.Close()
 	} else if file != nil {
+		_ = syscall.Flock(int(file.Fd()), syscall.LOCK_UN)
 		_ = file.Close()
 	}
 }
@@ -128,6 +134,13 @@ func (s *Store) load() error {
 		return err
 	}
 	return s.db.View(func(tx *bolt.Tx) error {
+		info, err := os.Stat(s.path)
+		if err != nil {
+			return err
+		}
+		if missing := tx.Size() - info.Size(); missing > 0 {
+			return fmt.Errorf("%w: its last %d bytes are missing", ErrCorrupt, missing)
+		}
 		if err := checkRecords(tx); err != nil {
 			return err
 		}

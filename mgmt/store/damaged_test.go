@@ -1,0 +1,141 @@
+package store_test
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/sluicelb/sluice/mgmt/store"
+)
+
+// healthy is the content of a store with a few revisions, and their number.
+func healthy(t *testing.T) (content []byte, revisions int) {
+	t.Helper()
+	dir := t.TempDir()
+	s := open(t, dir)
+	for n := 1; n <= 12; n++ {
+		commit(t, s, n)
+	}
+	if _, _, err := s.CreateKey("root", ""); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	content, err := os.ReadFile(filepath.Join(dir, store.FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content, 12
+}
+
+func TestADamagedFileIsNamedWithWhatToDo(t *testing.T) {
+	content, _ := healthy(t)
+	for name, spoiled := range map[string][]byte{
+		"no store at all":   []byte(strings.Repeat("hello, world\n", 5000)),
+		"a few bytes":       []byte("x"),
+		"zeros":             make([]byte, len(content)),
+		"cut to two pages":  content[:8192],
+		"cut to five pages": content[:5*4096],
+		"cut in a page":     content[:6*4096+100],
+		"both heads":        append(make([]byte, 8192), content[8192:]...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, store.FileName)
+			if err := os.WriteFile(path, spoiled, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := store.Open(dir)
+			if !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "restore the file from a backup") {
+				t.Fatalf("got %v", err)
+			}
+			if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, spoiled) {
+				t.Errorf("the file was changed (%v)", err)
+			}
+			if _, err := store.Open(dir); errors.Is(err, store.ErrLocked) {
+				t.Errorf("the lock was kept: %v", err)
+			}
+		})
+	}
+}
+
+func TestAFlippedBitInARecordIsNoticedAtStart(t *testing.T) {
+	for _, bucket := range []string{"current", "revisions", "keys"} {
+		content, _ := healthy(t)
+		dir := t.TempDir()
+		path := filepath.Join(dir, store.FileName)
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		edit(t, path, func(tx *bolt.Tx) error {
+			k, v := tx.Bucket([]byte(bucket)).Cursor().First()
+			spoiled := bytes.Clone(v)
+			spoiled[len(spoiled)/2] ^= 4
+			return tx.Bucket([]byte(bucket)).Put(bytes.Clone(k), spoiled)
+		})
+		if _, err := store.Open(dir); !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), bucket) {
+			t.Errorf("%s: got %v", bucket, err)
+		}
+	}
+}
+
+// TestNoDamageEndsTheProcess flips bytes anywhere in the file: the store opens
+// with the right content, or says that it is damaged. Never a panic, never a
+// fault, never another configuration.
+func TestNoDamageEndsTheProcess(t *testing.T) {
+	content, revisions := healthy(t)
+	source := rand.New(rand.NewPCG(1, 2))
+	const rounds = 120
+	opened := 0
+	dir := t.TempDir()
+	for round := range rounds {
+		spoiled := bytes.Clone(content)
+		for range 1 + round%4 {
+			at := source.IntN(len(spoiled))
+			spoiled[at] ^= byte(1 + source.IntN(255))
+		}
+		if err := os.WriteFile(filepath.Join(dir, store.FileName), spoiled, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := store.Open(dir)
+		if err != nil {
+			if !errors.Is(err, store.ErrCorrupt) && !errors.Is(err, store.ErrNewer) {
+				t.Fatalf("round %d: %v", round, err)
+			}
+			continue
+		}
+		opened++
+		cfg, rev := s.Current()
+		if n := int(rev.Number); n != revisions && n != revisions-1 || !reflect.DeepEqual(cfg, numbered(n)) {
+			t.Errorf("round %d: current is %+v", round, rev)
+		}
+		s.Close()
+	}
+	t.Logf("%d of %d opened: the damage was in pages nobody uses", opened, rounds)
+}
+
+func TestADirectoryThatCannotBeWrittenIsNamed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Open(file); err == nil || !strings.Contains(err.Error(), file) {
+		t.Errorf("got %v", err)
+	}
+	if os.Geteuid() == 0 {
+		return // root may write everywhere; the read-only file system is tried below
+	}
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Open(dir); !errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), dir) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,109 @@
+package store_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/store"
+)
+
+// TestAFullOrReadOnlyDiskKeepsTheOldState runs in a child with a mount name
+// space of its own, on a small file system.
+func TestAFullOrReadOnlyDiskKeepsTheOldState(t *testing.T) {
+	cmd := child("full", t.TempDir())
+	cmd.Stderr = nil
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
+	if os.Geteuid() != 0 {
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}
+	}
+	out, err := cmd.CombinedOutput()
+	if text := string(out); strings.Contains(text, "skip:") || (err != nil && !isExit(err)) {
+		t.Skipf("a small file system cannot be mounted here: %s %v", text, err)
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+}
+
+func isExit(err error) bool { _, ok := err.(*exec.ExitError); return ok }
+
+// fillDisk is the child: it ends with status 0 when everything held.
+func fillDisk(dir string) {
+	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+		fmt.Println("skip:", err)
+		os.Exit(0)
+	}
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=400k"); err != nil {
+		fmt.Println("skip:", err)
+		os.Exit(0)
+	}
+	s, err := store.Open(dir)
+	check(err)
+	n := 0
+	for ; err == nil; n++ {
+		_, err = s.Commit(killable(n+1), store.Meta{Author: "root"})
+	}
+	last := n - 1
+	fmt.Printf("revision %d: %v\n", n, err)
+	if !strings.Contains(err.Error(), "no space left") || !strings.Contains(err.Error(), filepath.Join(dir, store.FileName)) {
+		fail("the error does not say that the disk is full")
+	}
+	holds(s, last)
+	check(s.Close())
+	s, err = store.Open(dir)
+	check(err)
+	holds(s, last)
+	check(syscall.Mount("", dir, "", syscall.MS_REMOUNT, "size=4m"))
+	if _, err := s.Commit(killable(last+1), store.Meta{}); err != nil {
+		fail("with room again: %v", err)
+	}
+	holds(s, last+1)
+	check(s.Close())
+	check(syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
+	_, err = store.Open(dir)
+	fmt.Printf("read-only: %v\n", err)
+	if err == nil || !strings.Contains(err.Error(), "read-only file system") || !strings.Contains(err.Error(), dir) {
+		fail("the error does not say that the directory is read-only")
+	}
+	os.Exit(0)
+}
+
+func holds(s *store.Store, n int) {
+	cfg, rev := s.Current()
+	if int(rev.Number) != n || !reflect.DeepEqual(cfg, killable(n)) {
+		fail("current is revision %d, want %d", rev.Number, n)
+	}
+	history, err := s.History(1000, 0)
+	check(err)
+	if len(history) != n {
+		fail("the history has %d revisions, want %d", len(history), n)
+	}
+	var want *farm.Config
+	for at := 1; at <= n; at++ {
+		want = killable(at)
+		if got, _, err := s.Get(uint64(at)); err != nil || !reflect.DeepEqual(got, want) {
+			fail("revision %d: %v", at, err)
+		}
+	}
+}
+
+func check(err error) {
+	if err != nil {
+		fail("%v", err)
+	}
+}
+
+func fail(format string, args ...any) {
+	fmt.Printf(format+"\n", args...)
+	os.Exit(1)
+}

@@ -1,0 +1,74 @@
+package store_test
+
+import (
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/store"
+)
+
+func farms(ids ...uint32) *farm.Config {
+	c := &farm.Config{}
+	for _, id := range ids {
+		c.Farms = append(c.Farms, farm.Farm{ID: id, Name: "f", HTTP: farm.DefaultHTTP()})
+	}
+	return c
+}
+
+func give(t *testing.T, s *store.Store, c *farm.Config) uint32 {
+	t.Helper()
+	if err := s.GiveIDs(c); err != nil {
+		t.Fatal(err)
+	}
+	return c.Farms[len(c.Farms)-1].ID
+}
+
+func TestIDsAreGivenOnceAndInOrder(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	if a, b := give(t, s, farms(0)), give(t, s, farms(0)); a != 1 || b != 2 {
+		t.Errorf("got %d and %d: a number that was not committed came back", a, b)
+	}
+	c := farms(0)
+	give(t, s, c)
+	if _, err := s.Commit(c, store.Meta{}); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	s = open(t, dir)
+	if _, err := s.Commit(farms(), store.Meta{}); err != nil { // the farm is deleted
+		t.Fatal(err)
+	}
+	if id := give(t, s, farms(0)); id != 4 {
+		t.Errorf("after a reopen the next number is %d, want 4", id)
+	}
+}
+
+func TestIDsStartAgainAfterTheHighestAndSkipLiveOnes(t *testing.T) {
+	s := open(t, t.TempDir())
+	if _, err := s.Commit(farms(1, 3), store.Meta{}); err != nil {
+		t.Fatal(err)
+	}
+	s.WithCursors(farm.MaxFarmID-1, 0, 0)
+	if id := give(t, s, farms(1, 0)); id != farm.MaxFarmID {
+		t.Errorf("got %d, want the highest", id)
+	}
+	if id := give(t, s, farms(1, 0)); id != 2 {
+		t.Errorf("got %d, want 2: 1 is in use", id)
+	}
+	if id := give(t, s, farms(1, 0)); id != 4 {
+		t.Errorf("got %d, want 4: 3 is still in the current configuration", id)
+	}
+}
+
+func TestWhenNoNumberIsLeftTheErrorSaysSo(t *testing.T) {
+	s := open(t, t.TempDir())
+	c := &farm.Config{}
+	for id := range uint32(farm.MaxFarmID) {
+		c.Farms = append(c.Farms, farm.Farm{ID: id + 1})
+	}
+	c.Farms = append(c.Farms, farm.Farm{})
+	if err := s.GiveIDs(c); err == nil {
+		t.Error("a number beyond the highest was given")
+	}
+}

@@ -1,0 +1,82 @@
+package store_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/sluicelb/sluice/mgmt/store"
+)
+
+func TestAKeyIsFoundByItsSecretAlone(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	first, a, err := s.CreateKey("root", "laptop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, b, err := s.CreateKey("root", "")
+	if err != nil || first == second || a.ID == b.ID {
+		t.Fatalf("%v, %+v %+v", err, a, b)
+	}
+	if !regexp.MustCompile(`^[a-zA-Z0-9]{32,}$`).MatchString(first) {
+		t.Errorf("key %q", first)
+	}
+	s.Close()
+	s = open(t, dir)
+	if k, ok := s.FindKey(first); !ok || k != a || k.User != "root" || k.Comment != "laptop" {
+		t.Errorf("got %+v %v, want %+v", k, ok, a)
+	}
+	for _, wrong := range []string{"", "x", first[1:], first + "x", first[:len(first)-1] + "-"} {
+		if k, ok := s.FindKey(wrong); ok {
+			t.Errorf("%q is key %+v", wrong, k)
+		}
+	}
+	if keys := s.Keys(); len(keys) != 2 || keys[0] != a || keys[1] != b {
+		t.Errorf("keys %+v", keys)
+	}
+	if raw, err := os.ReadFile(filepath.Join(dir, store.FileName)); err != nil || bytes.Contains(raw, []byte(first)) {
+		t.Errorf("the file holds the key itself (%v)", err)
+	}
+}
+
+func TestADeletedKeyIsUselessAtOnceAndItsNumberIsNotReused(t *testing.T) {
+	s := open(t, t.TempDir())
+	secret, key, err := s.CreateKey("root", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DeleteKey(key.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := s.FindKey(secret); ok {
+		t.Error("the key still works")
+	}
+	if err := s.DeleteKey(key.ID); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("deleting it again: %v", err)
+	}
+	if _, next, err := s.CreateKey("root", ""); err != nil || next.ID == key.ID {
+		t.Errorf("the number came back: %+v %v", next, err)
+	}
+}
+
+func TestSettingsAreKept(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	if v, ok := s.Setting("zapikey"); ok || v != "" {
+		t.Errorf("an unset setting is %q", v)
+	}
+	for _, v := range []string{"true", ""} {
+		if err := s.SetSetting("zapikey", v); err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		s = open(t, dir)
+		if got, ok := s.Setting("zapikey"); !ok || got != v {
+			t.Errorf("got %q %v, want %q", got, ok, v)
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package store_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"encoding/binary"
+	"encoding/json"
+
+	"github.com/sluicelb/sluice/mgmt/store"
+)
+
+var update = flag.Bool("update", false, "write testdata/layout1.db again")
+
+const (
+	layout1      = "testdata/layout1.db"
+	layout1Count = 40
+)
+
+// writeLayout1 writes a file as layout 1 was (see layout1.go).
+func writeLayout1(t *testing.T, path string) {
+	t.Helper()
+	db, err := bolt.Open(path, 0o600, &bolt.Options{PageSize: 4096})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	err = db.Update(func(tx *bolt.Tx) error {
+		meta, err := tx.CreateBucket([]byte("meta"))
+		if err != nil {
+			return err
+		}
+		revisions, err := tx.CreateBucket([]byte("revisions"))
+		if err != nil {
+			return err
+		}
+		for n := 1; n <= layout1Count; n++ {
+			value, err := json.Marshal(map[string]any{"number": n, "time": time.Date(2026, 1, n%28+1, 0, 0, 0, 0, time.UTC),
+				"author": "root", "source": "cli", "comment": fmt.Sprint("change ", n), "diff": fmt.Sprint("+", n, "\n"), "config": numbered(n)})
+			if err != nil {
+				return err
+			}
+			if err := revisions.Put(binary.BigEndian.AppendUint64(nil, uint64(n)), value); err != nil {
+				return err
+			}
+		}
+		for name, id := range map[string]uint32{"farm": 2, "service": 7, "backend": 9} {
+			if err := meta.Put([]byte(name), binary.BigEndian.AppendUint32(nil, id)); err != nil {
+				return err
+			}
+		}
+		return meta.Put([]byte("schema"), []byte("1"))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// place copies a file into a data directory as its store.
+func placeStore(t *testing.T, from string) (dir string) {
+	t.Helper()
+	raw, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, store.FileName), raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestLayout1BecomesTheCurrentOne(t *testing.T) {
+	if *update {
+		_ = os.Remove(layout1)
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		writeLayout1(t, layout1)
+	}
+	dir := placeStore(t, layout1)
+	for round := range 2 { // the second time there is nothing to migrate
+		s := open(t, dir)
+		cfg, rev := s.Current()
+		if rev.Number != layout1Count+uint64(round) || !reflect.DeepEqual(cfg, numbered(int(rev.Number))) {
+			t.Fatalf("current is %+v", rev)
+		}
+		for n := 1; n <= layout1Count; n++ {
+			cfg, rev, err := s.Get(uint64(n))
+			if err != nil || !reflect.DeepEqual(cfg, numbered(n)) || rev.Comment != fmt.Sprint("change ", n) || rev.Diff != fmt.Sprint("+", n, "\n") {
+				t.Fatalf("revision %d: %+v %v", n, rev, err)
+			}
+		}
+		if round == 0 {
+			if id := give(t, s, farms(0)); id != 3 {
+				t.Errorf("the next farm gets ID %d, want 3", id)
+			}
+			commit(t, s, layout1Count+1)
+		}
+		s.Close()
+	}
+	kept, err := os.ReadFile(filepath.Join(dir, store.FileName+".layout1"))
+	if err != nil || !strings.Contains(string(kept), "change 17") {
+		t.Errorf("the copy of the old file: %v", err)
+	}
+}
+
+func TestABrokenLayout1StaysAsItWas(t *testing.T) {
+	dir := placeStore(t, layout1)
+	path := filepath.Join(dir, store.FileName)
+	edit(t, path, func(tx *bolt.Tx) error {
+		return tx.Bucket([]byte("revisions")).Put(binary.BigEndian.AppendUint64(nil, 5), []byte("{broken"))
+	})
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Open(dir); !errors.Is(err, store.ErrCorrupt) {
+		t.Fatalf("got %v", err)
+	}
+	if after, err := os.ReadFile(path); err != nil || !reflect.DeepEqual(before, after) {
+		t.Errorf("the file was changed (%v)", err)
+	}
+}
+
+func TestANewerLayoutIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	open(t, dir).Close()
+	path := filepath.Join(dir, store.FileName)
+	edit(t, path, func(tx *bolt.Tx) error { return tx.Bucket([]byte("meta")).Put([]byte("schema"), []byte("3")) })
+	_, err := store.Open(dir)
+	if !errors.Is(err, store.ErrNewer) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "layout is 3, this one knows up to 2") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func edit(t *testing.T, path string, change func(*bolt.Tx) error) {
+	t.Helper()
+	db, err := bolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.Update(change); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,97 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/store"
+)
+
+func TestOldRevisionsGoAndTheKeptOnesStayReadable(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	s.Unsynced()
+	const keep, last = 40, 200
+	s.Keep(keep)
+	for n := 1; n <= last; n++ {
+		commit(t, s, n)
+	}
+	s.Close()
+	s = open(t, dir)
+	history, err := s.History(1000, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(history) < keep || len(history) > keep+32 {
+		t.Errorf("%d revisions are kept", len(history))
+	}
+	for i, rev := range history {
+		if rev.Number != uint64(last-i) {
+			t.Fatalf("revision %d at place %d", rev.Number, i)
+		}
+		cfg, _, err := s.Get(rev.Number)
+		if err != nil || !reflect.DeepEqual(cfg, numbered(int(rev.Number))) {
+			t.Fatalf("revision %d: %v", rev.Number, err)
+		}
+	}
+	if _, _, err := s.Get(1); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("revision 1 is still there: %v", err)
+	}
+}
+
+// large is a configuration of 1000 farms with 10 backends each.
+func large() *farm.Config {
+	c := &farm.Config{}
+	for i := range 1000 {
+		h := farm.DefaultHTTP()
+		s := farm.Service{ID: uint32(i + 1), Name: "web", VHost: fmt.Sprintf(`shop%d\.example`, i)}
+		for k := range 10 {
+			addr := netip.AddrFrom4([4]byte{10, byte(i >> 8), byte(i), byte(k + 1)})
+			s.Backends = append(s.Backends, farm.Backend{ID: uint32(i*10 + k + 1), Host: addr.String(), Addr: addr, Port: 8080, Weight: uint8(k%9 + 1)})
+		}
+		h.Services = []farm.Service{s}
+		c.Farms = append(c.Farms, farm.Farm{ID: uint32(i + 1), Name: fmt.Sprintf("shop-%d", i), Profile: farm.ProfileHTTP,
+			VIP: netip.AddrFrom4([4]byte{192, 168, byte(i >> 8), byte(i)}), VPort: 80, HTTP: h})
+	}
+	return c
+}
+
+func TestAThousandFarmsStaySmall(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	s.Unsynced()
+	cfg := large()
+	const revisions = 40
+	start := time.Now()
+	for n := range revisions {
+		cfg = cfg.Clone()
+		cfg.Farms[n].HTTP.Services[0].Backends[n%10].Priority = 2
+		if _, err := s.Commit(cfg, store.Meta{Author: "root"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	each := time.Since(start) / revisions
+	info, err := os.Stat(filepath.Join(dir, store.FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	start = time.Now()
+	s = open(t, dir)
+	opened := time.Since(start)
+	start = time.Now()
+	if _, _, err := s.Get(32); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d revisions: file %d KiB, %v per commit, open %v, oldest chain read in %v", revisions, info.Size()>>10, each, opened, time.Since(start))
+	if info.Size() > 4<<20 {
+		t.Errorf("%d revisions of 1000 farms take %d bytes", revisions, info.Size())
+	}
+}
