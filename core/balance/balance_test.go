@@ -19,16 +19,19 @@ type fixture struct {
 	members []balance.Member
 }
 
-// newBoard gives boards out of one piece of memory: a board takes 2 MiB, and
-// the tests of a property need hundreds.
-var boards = sync.Pool{New: func() any { return make([]byte, health.BoardSize) }}
+// boards keeps the memory of boards: one takes 2 MiB, and the tests of a
+// property need hundreds.
+var boards = sync.Pool{New: func() any {
+	mem := make([]byte, health.BoardSize)
+	return &mem
+}}
 
 func newFixture(t interface {
 	Fatal(...any)
 	Cleanup(func())
 }, members ...balance.Member) *fixture {
-	mem := boards.Get().([]byte)
-	b, err := health.OpenBoard(mem)
+	mem := boards.Get().(*[]byte)
+	b, err := health.OpenBoard(*mem)
 	if err != nil {
 		t.Fatal(err)
 	}
