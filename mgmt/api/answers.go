@@ -27,8 +27,10 @@ type (
 		Message     string `json:"message"`
 		Success     string `json:"success" enum:"true"`
 	}
-	// Changed holds what was sent, in its normal form.
-	Changed = Object[map[string]any]
+	// Sent holds what was sent, in its normal form.
+	Sent map[string]any
+	// Changed is the answer to a change.
+	Changed = Object[Sent]
 )
 
 func list[T any](description string, items []T) List[T] {

@@ -51,6 +51,9 @@ func tooLarge(limit int64) error {
 }
 
 func checkType(h http.Header, types []string) error {
+	if coding := h.Get("Content-Encoding"); coding != "" && coding != "identity" {
+		return refuse(http.StatusUnsupportedMediaType, "content encoding %s: allowed is none", quoteName(coding))
+	}
 	values := h.Values("Content-Type")
 	if len(values) == 0 {
 		return nil
@@ -62,8 +65,6 @@ func checkType(h http.Header, types []string) error {
 		return refuse(http.StatusUnsupportedMediaType, "content type %q: allowed are %s", strings.Join(values, ", "), strings.Join(types, ", "))
 	case charset != "" && charset != "utf-8" && charset != "us-ascii":
 		return refuse(http.StatusUnsupportedMediaType, "charset %q: allowed is utf-8", charset)
-	case h.Get("Content-Encoding") != "" && h.Get("Content-Encoding") != "identity":
-		return refuse(http.StatusUnsupportedMediaType, "content encoding %q: allowed is none", h.Get("Content-Encoding"))
 	}
 	return nil
 }

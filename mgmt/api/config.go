@@ -39,16 +39,12 @@ func (c *call) applied(result apply.Result, dryRun bool) Applied {
 		Revision: c.revision, Unchanged: strconv.FormatBool(result.Unchanged), DryRun: strconv.FormatBool(dryRun),
 		Diff: result.Diff, Warnings: []string{}, Problems: []string{},
 	}
-	cfg := result.Config
-	if cfg == nil {
-		cfg = c.cfg
+	for i := range result.Warnings {
+		out.Warnings = append(out.Warnings, result.Warnings[i].Error())
 	}
-	for _, w := range validate.Warnings(cfg) {
-		out.Warnings = append(out.Warnings, w.Error())
-	}
-	for i := range cfg.Farms {
-		if problem := result.FarmErrors[cfg.Farms[i].ID]; problem != "" {
-			out.Problems = append(out.Problems, fmt.Sprintf("farm %s: %s", cfg.Farms[i].Name, problem))
+	for i := range c.cfg.Farms {
+		if problem := result.FarmErrors[c.cfg.Farms[i].ID]; problem != "" {
+			out.Problems = append(out.Problems, fmt.Sprintf("farm %s: %s", c.cfg.Farms[i].Name, problem))
 		}
 	}
 	return out
@@ -100,9 +96,8 @@ func (s *Server) planOrApply(c *call, cfg *farm.Config, comment string, dryRun b
 
 // checkComment bounds the text of who explains a change.
 func checkComment(text string) error {
-	const limit = 200
-	if len(text) > limit {
-		return badRequest("comment: %d bytes are too many, allowed are %d", len(text), limit)
+	if len(text) > apply.MaxComment {
+		return badRequest("comment: %d bytes are too many, allowed are %d", len(text), apply.MaxComment)
 	}
 	for _, r := range text {
 		if !strconv.IsPrint(r) {

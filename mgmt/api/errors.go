@@ -73,6 +73,8 @@ func refusalOf(err error, expected bool) *refusal {
 		return badRequest("%s", err)
 	case errors.As(err, &broken):
 		return badRequest("%s", broken.Error())
+	case errors.As(err, &refused) && len(refused.Farms) > 0: // a farm that cannot run as it is meant to
+		return &refusal{status: http.StatusBadRequest, message: refused.Error(), cause: err}
 	case errors.As(err, &refused):
 		return &refusal{status: http.StatusConflict, message: refused.Error(), cause: err}
 	case errors.Is(err, apply.ErrConflict):

@@ -148,12 +148,22 @@ func TestStartVerifiesTheVIP(t *testing.T) {
 }
 
 func TestAFarmThatCannotListenSaysWhy(t *testing.T) {
+	const taken = "listen on 192.0.2.10:80: address in use"
 	a := newAppliance(t)
+	a.engine.problems["shop"] = taken
+	a.do("POST", "/farms", `{"farmname":"shop","profile":"http","vip":"192.0.2.10","vport":80}`).refused(t, 400, taken)
+	delete(a.engine.problems, "shop")
 	a.shop(1)
-	a.must(200, "PUT", "/farms/shop/actions", `{"action":"stop"}`)
-	a.engine.problems["shop"] = "listen on 192.0.2.10:80: address in use"
-	a.do("PUT", "/farms/shop/actions", `{"action":"start"}`).refused(t, 400, "address in use")
+	a.engine.problems["shop"] = taken
+	if _, err := a.applier.Republish(t.Context()); err != nil { // as after the engine came back
+		t.Fatal(err)
+	}
 	r := a.must(200, "GET", "/farms/shop/status", "")
 	r.want(t, "params.status", "down")
-	r.want(t, "params.problem", "listen on 192.0.2.10:80: address in use")
+	r.want(t, "params.problem", taken)
+	a.do("PUT", "/farms/shop/actions", `{"action":"start"}`).refused(t, 400, taken)
+	a.do("PUT", "/farms/shop/actions", `{"action":"restart"}`).refused(t, 400, taken)
+	a.must(200, "PUT", "/farms/shop/actions", `{"action":"stop"}`)
+	a.do("PUT", "/farms/shop/actions", `{"action":"start"}`).refused(t, 400, taken)
+	a.must(200, "GET", "/farms/shop/status", "").want(t, "params.status", "down")
 }

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +21,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/store"
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 // engine is a publisher and the engine's side of statistics and health, all
@@ -60,14 +63,14 @@ type appliance struct {
 	t       *testing.T
 	store   *store.Store
 	engine  *engine
-	applier api.Applier
+	applier *apply.Applier
 	server  *api.Server
 	key     string
 }
 
 func newAppliance(t *testing.T, change ...func(*api.Deps)) *appliance {
 	t.Helper()
-	st, err := store.Open(t.TempDir())
+	st, err := store.Open(fastDir(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +80,11 @@ func newAppliance(t *testing.T, change ...func(*api.Deps)) *appliance {
 		t.Fatal(err)
 	}
 	e := &engine{health: map[uint32]farm.Status{}, farms: map[uint32]stats.Farm{}, backends: map[uint32]stats.Backend{}, problems: map[string]string{}}
-	ap := &fakeApplier{st: st, e: e}
+	ap := apply.New(st, e, apply.WithRules(validate.Rules{}), apply.WithResolver(
+		func(context.Context, string) ([]netip.Addr, error) { return nil, errors.New("no such host") }))
+	if _, err := ap.Republish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	deps := api.Deps{
 		Applier: ap, History: st, Keys: st, Counters: e, Health: e.Health, Engine: e.State,
 		LocalAddrs: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("192.0.2.10")} },
@@ -92,6 +99,17 @@ func newAppliance(t *testing.T, change ...func(*api.Deps)) *appliance {
 		t.Fatal(err)
 	}
 	return &appliance{t: t, store: st, engine: e, applier: ap, server: s, key: key}
+}
+
+// fastDir is a directory in memory where there is one: these tests are not
+// about disks.
+func fastDir(t *testing.T) string {
+	dir, err := os.MkdirTemp("/dev/shm", "sluice-api-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
 }
 
 // reply is an answer as a test looks at it.
@@ -201,3 +219,8 @@ func quote(s string) string {
 }
 
 func withoutAddresses(d *api.Deps) { d.LocalAddrs = func() []netip.Addr { return nil } }
+
+func quoteAny(v any) string {
+	b, _ := json.Marshal(v)
+	return string(b)
+}

@@ -138,3 +138,15 @@ func parseQuery(r *http.Request) (url.Values, error) {
 	}
 	return values, nil
 }
+
+// Route is one line of the table of operations, as tests and tools see it.
+type Route struct{ Method, Path, Right string }
+
+// Routes lists every operation, with paths relative to the base.
+func (s *Server) Routes() []Route {
+	var out []Route
+	for _, o := range s.operations() {
+		out = append(out, Route{o.method, o.path, o.right.String()})
+	}
+	return out
+}

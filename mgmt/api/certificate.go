@@ -1,0 +1,169 @@
+package api
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// CertificateFile is the file in the data directory that holds the API's
+// certificate and its key, in this order, as PEM.
+const CertificateFile = "api.pem"
+
+const (
+	certificateBits = 2048
+	certificateLife = 5 * 365 * 24 * time.Hour
+	// certificateRest is the life a certificate must have left at start.
+	certificateRest = 30 * 24 * time.Hour
+)
+
+// Certificate returns the certificate of the API in dir. When there is none, or
+// the one there is broken or about to expire, a self-signed one is made for
+// this machine's name and addresses and the names given; why says the reason
+// then, and is empty otherwise. The file is written whole or not at all, and
+// can be read by its owner only.
+func Certificate(dir string, now time.Time, names ...string) (cert tls.Certificate, why string, err error) {
+	path := filepath.Join(dir, CertificateFile)
+	cert, err = loadCertificate(path, now)
+	if err == nil {
+		return cert, "", nil
+	}
+	why = err.Error()
+	if errors.Is(err, fs.ErrNotExist) {
+		why = "there was none"
+	}
+	content, err := newCertificate(now, names)
+	if err != nil {
+		return tls.Certificate{}, why, fmt.Errorf("make the API certificate: %w", err)
+	}
+	if err := writeWhole(path, content); err != nil {
+		return tls.Certificate{}, why, fmt.Errorf("keep the API certificate: %w", err)
+	}
+	cert, err = tls.X509KeyPair(content, content)
+	return cert, why, err
+}
+
+func loadCertificate(path string, now time.Time) (tls.Certificate, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	cert, err := tls.X509KeyPair(content, content)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("%s is broken: %w", path, err)
+	}
+	if now.Add(certificateRest).After(cert.Leaf.NotAfter) {
+		return tls.Certificate{}, fmt.Errorf("%s expires on %s", path, cert.Leaf.NotAfter.Format(time.DateOnly))
+	}
+	return cert, nil
+}
+
+func newCertificate(now time.Time, names []string) ([]byte, error) {
+	key, err := rsa.GenerateKey(rand.Reader, certificateBits)
+	if err != nil {
+		return nil, err
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return nil, err
+	}
+	host, err := os.Hostname()
+	if err != nil || host == "" {
+		host = "localhost"
+	}
+	template := &x509.Certificate{
+		SerialNumber: serial,
+		Subject:      pkix.Name{CommonName: cut(host, 64), Organization: []string{"Sluice"}}, // 64: RFC 5280, ub-common-name
+		NotBefore:    now.Add(-time.Hour),                                                    // clocks differ
+		NotAfter:     now.Add(certificateLife),
+		KeyUsage:     x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+
+		BasicConstraintsValid: true,
+	}
+	addNames(template, append([]string{host, "localhost"}, names...))
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, err
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	out := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	return append(out, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})...), nil
+}
+
+func cut(s string, most int) string { return s[:min(len(s), most)] }
+
+// addNames fills in what the certificate is valid for: the names, and every
+// address this machine has now.
+func addNames(template *x509.Certificate, names []string) {
+	seen := map[string]bool{}
+	for _, name := range names {
+		if name == "" || seen[name] {
+			continue
+		}
+		seen[name] = true
+		if addr, err := netip.ParseAddr(name); err == nil {
+			template.IPAddresses = append(template.IPAddresses, net.IP(addr.AsSlice()))
+			continue
+		}
+		if hostForm.MatchString(name) {
+			template.DNSNames = append(template.DNSNames, name)
+		}
+	}
+	for _, addr := range append(systemAddrs(), netip.MustParseAddr("127.0.0.1"), netip.IPv6Loopback()) {
+		if text := addr.WithZone("").String(); !seen[text] {
+			seen[text] = true
+			template.IPAddresses = append(template.IPAddresses, net.IP(addr.WithZone("").AsSlice()))
+		}
+	}
+}
+
+// writeWhole replaces the file by one with the content, so that a reader and a
+// machine that dies find the old one or the new one.
+func writeWhole(path string, content []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".api-*.pem") // made with mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(f.Name())
+		}
+	}()
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err = os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// TLSConfig returns how the API speaks TLS with a certificate.
+func TLSConfig(cert tls.Certificate) *tls.Config {
+	return &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+}

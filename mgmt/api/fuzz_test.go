@@ -1,0 +1,65 @@
+package api
+
+import (
+	"encoding/json"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// FuzzBodies sends arbitrary bytes through the decoder of every kind of body:
+// none may panic, a body that passes must be one JSON object as the standard
+// library reads it, and its values must lead to an answer.
+func FuzzBodies(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, `{"farmname":"shop","profile":"http","vip":"192.0.2.1","vport":80}`, `{"farmname":"a","copy_from":"b"}`,
+		`{"newfarmname":"x","contimeout":"5","error503":"<b>\u0000"}`, `{"action":"start"}`, `{"id":"web"}`,
+		`{"vhost":"a.*","urlp":"^/x(","redirect":"https://e","redirect_code":301,"persistence":"COOKIE","ttl":1e3}`,
+		`{"position":-1}`, `{"ip":"::1%eth0","port":"080","weight":null,"priority":9.0,"connection_limit":18446744073709551616}`,
+		`{"action":"maintenance","mode":"cut"}`, `{"a":1,"a":2}`, `[1]`, `{"a":{"b":[]}}`, `{"a":1}{"b":2}`, "\xff", `{"\ud800":1}`, `{"":null}`, ``, ` `, `nul`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		body, err := decodeObject(raw)
+		if err != nil {
+			if r := refusalOf(err, false); r.status != 400 || r.message == "" || !utf8.ValidString(r.message) {
+				t.Fatalf("refused with %d %q", r.status, r.message)
+			}
+			return
+		}
+		if len(body) > 0 {
+			var same map[string]any
+			if err := json.Unmarshal(raw, &same); err != nil || len(same) != len(body) {
+				t.Fatalf("we read %v, the standard library %v (%v)", body, same, err)
+			}
+		}
+		try(t, &validate.FarmCreate, body, farm.Farm{})
+		try(t, &validate.FarmUpdate, body, farm.Farm{})
+		try(t, &validate.FarmAction, body, farm.Farm{})
+		try(t, &validate.ServiceCreate, body, farm.Service{})
+		try(t, &validate.ServiceUpdate, body, farm.Service{})
+		try(t, &validate.ServiceMove, body, farm.Service{})
+		try(t, &validate.BackendCreate, body, farm.Backend{})
+		try(t, &validate.BackendUpdate, body, farm.Backend{})
+		try(t, &validate.Maintenance, body, farm.Backend{})
+		_ = checkNames(rollbackFields{}, body)
+		_ = checkNames(keyFields{}, body)
+	})
+}
+
+func try[T any](t *testing.T, table *validate.Table[T], body map[string]any, to T) {
+	values, err := table.Decode("", body)
+	if err != nil {
+		if r := refusalOf(err, false); r.status != 400 || len(r.message) > 4096 {
+			t.Fatalf("refused with %d and %d bytes", r.status, len(r.message))
+		}
+		return
+	}
+	values.Apply(&to)
+	if _, err := encode(Changed{Params: values.Sent()}); err != nil {
+		t.Fatalf("no answer: %v", err)
+	}
+}

@@ -1,0 +1,196 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/mgmt/api"
+)
+
+// doc is as much of an OpenAPI document as the tests look at.
+type doc struct {
+	OpenAPI    string `json:"openapi"`
+	Paths      map[string]map[string]operation
+	Components struct{ Schemas map[string]any }
+}
+
+type operation struct {
+	OperationID string `json:"operationId"`
+	Parameters  []struct{ Name, In string }
+	RequestBody *struct {
+		Content map[string]struct{ Schema schema }
+	} `json:"requestBody"`
+	Responses map[string]struct {
+		Content map[string]struct{ Schema map[string]any }
+	}
+}
+
+type schema struct {
+	Type                 string
+	Properties           map[string]schema
+	Required             []string
+	AdditionalProperties any
+	AnyOf                []schema
+	Enum                 []any
+	Minimum, Maximum     *float64
+}
+
+func readDoc(t *testing.T, a *appliance) doc {
+	t.Helper()
+	var d doc
+	r := a.must(200, "GET", "/openapi.json", "")
+	if err := json.Unmarshal([]byte(r.raw), &d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestDocumentIsOpenAPI31AndWhole(t *testing.T) {
+	a := newAppliance(t)
+	d := readDoc(t, a)
+	if d.OpenAPI != "3.1.0" {
+		t.Errorf("version %q", d.OpenAPI)
+	}
+	if r := a.must(200, "GET", "/openapi.yaml", ""); !strings.Contains(r.raw, "openapi: 3.1.0") {
+		t.Error("no YAML document")
+	}
+	seen := map[string]bool{}
+	ref := regexp.MustCompile(`#/components/schemas/([^"]+)`)
+	for path, verbs := range d.Paths {
+		for verb, o := range verbs {
+			if seen[o.OperationID] || o.OperationID == "" {
+				t.Errorf("%s %s: operation id %q is not unique", verb, path, o.OperationID)
+			}
+			seen[o.OperationID] = true
+			for _, status := range []string{"default", "401", "403"} {
+				if _, ok := o.Responses[status]; !ok {
+					t.Errorf("%s %s: no answer %s documented", verb, path, status)
+				}
+			}
+		}
+	}
+	for _, m := range ref.FindAllStringSubmatch(a.must(200, "GET", "/openapi.json", "").raw, -1) {
+		if d.Components.Schemas[m[1]] == nil {
+			t.Errorf("schema %s is referred to and missing", m[1])
+		}
+	}
+}
+
+// Every operation of the table is documented, needs a key and a right, and the
+// document has no other.
+func TestEveryRouteIsDocumentedAndClosed(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(1)
+	a.must(201, "POST", "/keys", "")
+	d := readDoc(t, a)
+	routes := a.server.Routes()
+	for _, route := range routes {
+		if route.Right == "none" {
+			t.Errorf("%s %s is closed to everybody", route.Method, route.Path)
+		}
+		if _, ok := d.Paths[route.Path][strings.ToLower(route.Method)]; !ok {
+			t.Errorf("%s %s is not in the document", route.Method, route.Path)
+		}
+		path := strings.NewReplacer("{farm}", "shop", "{service}", "web", "{backend}", "0", "{revision}", "1", "{key}", "2").Replace(route.Path)
+		for _, base := range []string{api.Base, api.FamilyBase} {
+			a.send(route.Method, base+path, `{}`).refused(t, 401)
+			if r := a.send(route.Method, base+path, `{"nonsense":1}`, "ZAPI_KEY", a.key); r.status == 401 || r.status == 405 || r.status >= 500 {
+				t.Errorf("%s %s with the key: %d\n%s", route.Method, path, r.status, r.raw)
+			} else {
+				wantHeaders(t, route.Method+" "+path, r.header)
+			}
+		}
+		if route.Method == "DELETE" {
+			a = newAppliance(t)
+			a.shop(1)
+			a.must(201, "POST", "/keys", "")
+		}
+	}
+	documented := 0
+	for _, verbs := range d.Paths {
+		documented += len(verbs)
+	}
+	if documented != len(routes) {
+		t.Errorf("%d operations documented, %d exist", documented, len(routes))
+	}
+}
+
+// A body made from the document's own schema is never refused for its names:
+// what the document lists, the handler knows.
+func TestEveryDocumentedFieldIsKnown(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(1)
+	bodies := 0
+	for path, verbs := range readDoc(t, a).Paths {
+		for verb, o := range verbs {
+			if o.RequestBody == nil || strings.HasPrefix(path, "/config") {
+				continue
+			}
+			bodies++
+			s := o.RequestBody.Content["application/json"].Schema
+			if s.AdditionalProperties != false || len(s.Properties) == 0 {
+				t.Errorf("%s %s: the schema is open or empty", verb, path)
+			}
+			at := strings.NewReplacer("{farm}", "shop", "{service}", "web", "{backend}", "0").Replace(path)
+			a := newAppliance(t)
+			a.shop(1)
+			for name := range s.Properties {
+				if name == "newfarmname" {
+					continue // would take the farm away from under the test
+				}
+				r := a.do(strings.ToUpper(verb), at, sample(s, name))
+				if message, _ := r.body["message"].(string); strings.Contains(message, "unknown field") || r.status >= 500 {
+					t.Errorf("%s %s: field %s: %d %s", verb, path, name, r.status, message)
+				}
+			}
+			if r := a.do(strings.ToUpper(verb), at, sample(s, "nonsense")); !strings.Contains(r.raw, "nonsense") || r.status != 400 {
+				t.Errorf("%s %s accepts a field that is not documented: %d %s", verb, path, r.status, r.raw)
+			}
+		}
+	}
+	if bodies < 10 {
+		t.Errorf("only %d bodies documented", bodies)
+	}
+}
+
+// sample is a body with every required field and one more.
+func sample(s schema, extra string) string {
+	body := map[string]any{}
+	for _, name := range append(slices.Clone(s.Required), extra) {
+		body[name] = value(s.Properties[name])
+	}
+	return quoteAny(body)
+}
+
+func value(s schema) any {
+	for _, one := range s.AnyOf {
+		switch {
+		case one.Type == "integer" && one.Minimum != nil:
+			return *one.Minimum
+		case len(one.Enum) > 0:
+			return one.Enum[0]
+		}
+	}
+	return "a"
+}
+
+func TestErrorsAreDocumentedInTheShapeTheyHave(t *testing.T) {
+	a := newAppliance(t)
+	body, ok := readDoc(t, a).Components.Schemas["ErrorBody"].(map[string]any)
+	if !ok {
+		t.Fatal("no schema ErrorBody")
+	}
+	properties := body["properties"].(map[string]any)
+	for name := range a.do("GET", "/farms/none", "").body {
+		if properties[name] == nil {
+			t.Errorf("%s is not documented", name)
+		}
+	}
+	if got := fmt.Sprint(body["required"]); !strings.Contains(got, "message") {
+		t.Errorf("required: %s", got)
+	}
+}
