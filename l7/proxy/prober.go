@@ -118,6 +118,7 @@ func (p *prober) run() {
 			return
 		case now := <-ticker.C:
 			p.due(now)
+			p.engine.registry.sweep(p.engine.table.Load())
 		}
 	}
 }

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"sync"
+	"time"
 
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/session"
@@ -48,6 +49,21 @@ func entry[T any](r *registry, m map[uint32]*T, id uint32, make func() *T) *T {
 		m[id] = v
 	}
 	return v
+}
+
+// sweepBudget is how many sessions of a service one sweep looks at.
+const sweepBudget = 512
+
+// sweep forgets some of the sessions that expired, a few of each service.
+func (r *registry) sweep(t *table) {
+	now := time.Now().UnixNano()
+	for _, f := range t.byID {
+		for i := range f.services {
+			if s := &f.services[i]; s.sessions != nil {
+				s.sessions.Sweep(now, s.persist.ttl, sweepBudget)
+			}
+		}
+	}
 }
 
 // retain forgets the state of backends and services that are gone. Exchanges
