@@ -1,0 +1,176 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+)
+
+// Client is mgmt's end of the channel to one engine. Its methods may be called
+// from any goroutine. It never reconnects: after Done, dial again.
+type Client struct {
+	wire  *wire
+	hello Hello
+	turn  chan struct{} // holds one token: the right to publish
+	acks  chan Ack      // from the reader to the publisher whose turn it is
+
+	mu      sync.Mutex
+	waiting bool  // a publication was sent and not answered
+	cause   error // why the connection ended
+	done    chan struct{}
+}
+
+// Dial connects to the engine that serves path, and waits for its Hello until
+// ctx ends, but for no longer than a few seconds.
+func Dial(ctx context.Context, path string) (*Client, error) {
+	ctx, cancel := context.WithTimeout(ctx, messageTimeout)
+	defer cancel()
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unixpacket", path)
+	if err != nil {
+		return nil, fmt.Errorf("dial engine: %w", err)
+	}
+	c := &Client{
+		wire: newWire(conn.(*net.UnixConn)), turn: make(chan struct{}, 1), acks: make(chan Ack, 1),
+		done: make(chan struct{}),
+	}
+	hello, err := c.greet(ctx)
+	if err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("dial engine at %s: %w", path, err)
+	}
+	c.hello = *hello
+	go c.listen()
+	return c, nil
+}
+
+func (c *Client) greet(ctx context.Context) (*Hello, error) {
+	stop := context.AfterFunc(ctx, func() { c.wire.conn.Close() })
+	m, files, err := c.wire.read()
+	if !stop() {
+		closeAll(files)
+		return nil, fmt.Errorf("no hello: %w", ctx.Err())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("no hello: %w", err)
+	}
+	closeAll(files)
+	if m.Hello == nil || len(files) > 0 {
+		return nil, fmt.Errorf("%w: the first message is no plain hello", ErrProtocol)
+	}
+	return m.Hello, nil
+}
+
+// Hello returns what the engine told when the connection was made; it is not
+// brought up to date by publications.
+func (c *Client) Hello() Hello { return c.hello }
+
+// Done is closed as soon as the engine died, either side closed the
+// connection, or the engine broke the protocol.
+func (c *Client) Done() <-chan struct{} { return c.done }
+
+// Close ends the connection; a Publish under way fails with ErrGone. A second
+// Close does nothing.
+func (c *Client) Close() error {
+	c.end(net.ErrClosed)
+	return nil
+}
+
+// Publish hands the engine a snapshot and newly opened listeners by key, and
+// waits for its answer. All files stay the caller's. Publications of several
+// goroutines go one after the other.
+//
+// An Ack is the engine's answer, a refusal included. With an error it is not
+// known whether the generation runs: the connection is closed (also when ctx
+// ends while waiting), and Hello of the next one tells. Only errors about the
+// arguments, among them ErrTooLarge, leave the connection as it was, and so
+// does a ctx that ends before anything was sent.
+func (c *Client) Publish(ctx context.Context, snapshot *os.File, opened map[string][]*os.File) (Ack, error) {
+	p, files, err := join(snapshot, opened)
+	if err != nil {
+		return Ack{}, fmt.Errorf("publish: %w", err)
+	}
+	select {
+	case c.turn <- struct{}{}:
+		defer func() { <-c.turn }()
+	case <-c.done:
+		return Ack{}, c.gone()
+	case <-ctx.Done():
+		return Ack{}, fmt.Errorf("publish: %w", ctx.Err())
+	}
+	if err := ctx.Err(); err != nil { // select chooses at random
+		return Ack{}, fmt.Errorf("publish: %w", err)
+	}
+	// Ends a write that waits for room, as well as the wait for the answer.
+	defer context.AfterFunc(ctx, func() { c.end(ctx.Err()) })()
+	c.expect(true)
+	switch err := c.wire.write(&message{Publish: p}, files); {
+	case errors.Is(err, ErrTooLarge):
+		c.expect(false)
+		return Ack{}, fmt.Errorf("publish: %w", err)
+	case err != nil:
+		c.end(err)
+		return Ack{}, c.gone()
+	}
+	select {
+	case ack := <-c.acks:
+		return ack, nil
+	case <-c.done:
+	}
+	select { // the engine may have answered and gone
+	case ack := <-c.acks:
+		return ack, nil
+	default:
+		return Ack{}, c.gone()
+	}
+}
+
+// listen reads until the connection ends, so that its end is noticed at once.
+func (c *Client) listen() {
+	for {
+		m, files, err := c.wire.read()
+		if err != nil {
+			c.end(err)
+			return
+		}
+		closeAll(files)
+		if m.Ack == nil || len(files) > 0 || !c.expect(false) {
+			c.end(fmt.Errorf("%w: only an answer to a publication is expected", ErrProtocol))
+			return
+		}
+		c.acks <- *m.Ack // has room: one publication, one answer
+	}
+}
+
+// expect sets whether an answer is awaited, and returns whether one was.
+func (c *Client) expect(answer bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	was := c.waiting
+	c.waiting = answer
+	return was
+}
+
+// end closes the connection; the first cause is kept.
+func (c *Client) end(cause error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cause != nil {
+		return
+	}
+	c.cause = cause
+	c.wire.conn.Close() // wakes whoever reads or writes
+	close(c.done)
+}
+
+func (c *Client) gone() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if errors.Is(c.cause, ErrGone) {
+		return fmt.Errorf("publish: %w", c.cause)
+	}
+	return fmt.Errorf("publish: %w: %w", ErrGone, c.cause)
+}

@@ -1,0 +1,79 @@
+package link
+
+import (
+	"net"
+	"os"
+	"time"
+)
+
+// SetMessageTimeout shortens the patience with stuck peers. To be called
+// before any connection exists.
+func SetMessageTimeout(d time.Duration) { messageTimeout = d }
+
+const (
+	MaxBody       = maxBody
+	MaxFiles      = maxFiles
+	MaxFarmReason = maxFarmReason
+)
+
+// EncodedPublication is the body of a publication of that many descriptors
+// under one key.
+func EncodedPublication(key string, count int) []byte {
+	b, err := encode(&message{Publish: &publication{Opened: []opened{{key, count}}}})
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// EncodedAck is the body of an Ack.
+func EncodedAck(a Ack) []byte {
+	b, err := encode(&message{Ack: &a})
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// EncodedHello is the body of a Hello.
+func EncodedHello(h Hello) []byte {
+	b, err := encode(&message{Hello: &h})
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// ReadMessage reads one message from c and returns the error.
+func ReadMessage(c *net.UnixConn) error {
+	_, files, err := newWire(c).read()
+	closeAll(files)
+	return err
+}
+
+// Recode decodes b and encodes what it said.
+func Recode(b []byte) ([]byte, error) {
+	m, err := decode(b)
+	if err != nil {
+		return nil, err
+	}
+	return encode(m)
+}
+
+// SplitCounts decodes b and divides n descriptors as it says, returning how
+// many each key got.
+func SplitCounts(b []byte, n int) (map[string]int, error) {
+	m, err := decode(b)
+	if err != nil || m.Publish == nil {
+		return nil, err
+	}
+	_, groups, err := m.Publish.split(make([]*os.File, n))
+	if err != nil {
+		return nil, err
+	}
+	counts := map[string]int{}
+	for key, group := range groups {
+		counts[key] = len(group)
+	}
+	return counts, nil
+}

@@ -1,0 +1,49 @@
+package link_test
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/link"
+)
+
+// FuzzMessage decodes foreign bytes: whatever is taken for a message must
+// encode to bytes that say the same, and a publication must divide any number
+// of descriptors without losing one.
+func FuzzMessage(f *testing.F) {
+	f.Add(link.EncodedHello(link.Hello{PID: 1, Layout: 1, Generation: 2, Loops: 3, Listeners: []string{"k"}, Started: time.Unix(5, 0)}))
+	f.Add(link.EncodedAck(link.Ack{Generation: 1, Refused: "no", Farms: map[uint32]string{1: "a", 2: "b"}, Listeners: []string{"k"}}))
+	f.Add(link.EncodedPublication("tcp 127.0.0.1:80", 2))
+	f.Add(link.EncodedPublication("", -1))
+	f.Add([]byte{0xa1, 2, 0xa0})
+	f.Add([]byte{0xa2, 2, 0xa0, 3, 0xa0})
+	f.Add([]byte{0xa1, 2, 0xa1, 1, 0x9a, 255, 255, 255, 255})
+	f.Add(bytes.Repeat([]byte{0x81}, 500))
+	f.Add(bytes.Repeat([]byte{0xa1, 1}, 200))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		once, err := link.Recode(b)
+		if err != nil {
+			if !errors.Is(err, link.ErrProtocol) && !errors.Is(err, link.ErrTooLarge) {
+				t.Fatalf("unknown error %v", err)
+			}
+			return
+		}
+		twice, err := link.Recode(once)
+		if err != nil || !bytes.Equal(once, twice) {
+			t.Fatalf("%x became %x, %v", once, twice, err)
+		}
+		for n := range 5 {
+			counts, err := link.SplitCounts(b, n)
+			sum := 1 // the snapshot
+			for _, c := range counts {
+				sum += c
+			}
+			if err == nil && counts != nil && sum != n {
+				t.Fatalf("%d of %d descriptors were divided", sum, n)
+			}
+		}
+	})
+}

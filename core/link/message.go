@@ -1,0 +1,189 @@
+package link
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+// Hello is what an engine tells whoever connects.
+type Hello struct {
+	PID int `cbor:"1,keyasint"`
+	// Layout is the snapshot layout version the engine reads.
+	Layout uint32 `cbor:"2,keyasint"`
+	// Generation is the one the engine runs; 0 is none.
+	Generation uint64 `cbor:"3,keyasint"`
+	// Loops is the number of event loops: listeners come one per loop.
+	Loops int `cbor:"4,keyasint"`
+	// Listeners are the keys of the listeners the engine holds: these need not
+	// be sent again.
+	Listeners []string  `cbor:"5,keyasint,omitempty"`
+	Started   time.Time `cbor:"6,keyasint"`
+}
+
+// Ack is an engine's answer to one publication.
+type Ack struct {
+	// Generation is the one the engine runs now: the published one when it was
+	// accepted, else the one it kept.
+	Generation uint64 `cbor:"1,keyasint"`
+	// Refused says why nothing changed; empty means accepted.
+	Refused string `cbor:"2,keyasint,omitempty"`
+	// Farms holds what is wrong with single farms of an accepted generation, by
+	// farm ID; the others work.
+	Farms map[uint32]string `cbor:"3,keyasint,omitempty"`
+	// Listeners are the keys of the listeners the engine holds now.
+	Listeners []string `cbor:"4,keyasint,omitempty"`
+}
+
+// message is one message of the channel; exactly one field is set.
+type message struct {
+	Hello   *Hello       `cbor:"1,keyasint,omitempty"`
+	Publish *publication `cbor:"2,keyasint,omitempty"`
+	Ack     *Ack         `cbor:"3,keyasint,omitempty"`
+}
+
+// publication says what the descriptors with it are: first the snapshot, then
+// the listeners in this order.
+type publication struct {
+	Opened []opened `cbor:"1,keyasint,omitempty"`
+}
+
+type opened struct {
+	Key   string `cbor:"1,keyasint"`
+	Count int    `cbor:"2,keyasint"`
+}
+
+const (
+	// maxBody bounds one message in bytes: a reason for each of 4,095 farms and
+	// the keys of as many listeners take 3 MiB at most.
+	maxBody = 4 << 20
+	// maxFiles bounds the descriptors of one message; a process rarely may have
+	// more open.
+	maxFiles = 1 << 14
+	// maxReason and maxFarmReason bound what an Ack says, in bytes.
+	maxReason     = 4 << 10
+	maxFarmReason = 512
+)
+
+var encoding = func() cbor.EncMode {
+	mode, err := cbor.EncOptions{Time: cbor.TimeRFC3339Nano, Sort: cbor.SortBytewiseLexical}.EncMode()
+	if err != nil {
+		panic(err) // start-up: the options are constant
+	}
+	return mode
+}()
+
+var decoding = func() cbor.DecMode {
+	mode, err := cbor.DecOptions{
+		DupMapKey:         cbor.DupMapKeyEnforcedAPF,
+		IndefLength:       cbor.IndefLengthForbidden,
+		TagsMd:            cbor.TagsForbidden,
+		ExtraReturnErrors: cbor.ExtraDecErrorUnknownField,
+		UTF8:              cbor.UTF8DecodeInvalid, // reasons quote what operators wrote
+		MaxNestedLevels:   6,
+		MaxArrayElements:  1 << 14,
+		MaxMapPairs:       1 << 13,
+	}.DecMode()
+	if err != nil {
+		panic(err) // start-up: the options are constant
+	}
+	return mode
+}()
+
+func encode(m *message) ([]byte, error) {
+	if m.Ack != nil {
+		m = &message{Ack: m.Ack.clipped()}
+	}
+	b, err := encoding.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode control message: %w", err)
+	}
+	if len(b) > maxBody {
+		return nil, fmt.Errorf("%w: %d bytes, at most %d are allowed", ErrTooLarge, len(b), maxBody)
+	}
+	return b, nil
+}
+
+// decode returns the message in b, or ErrProtocol. It never panics.
+func decode(b []byte) (*message, error) {
+	var m message
+	if err := decoding.Unmarshal(b, &m); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrProtocol, err)
+	}
+	set := 0
+	for _, is := range []bool{m.Hello != nil, m.Publish != nil, m.Ack != nil} {
+		if is {
+			set++
+		}
+	}
+	if set != 1 {
+		return nil, fmt.Errorf("%w: it is %d kinds of message at once", ErrProtocol, set)
+	}
+	return &m, nil
+}
+
+// clipped returns an Ack whose reasons are short enough to be sent.
+func (a *Ack) clipped() *Ack {
+	out := *a
+	out.Refused = clip(a.Refused, maxReason)
+	if a.Farms != nil {
+		out.Farms = make(map[uint32]string, len(a.Farms))
+		for id, reason := range a.Farms {
+			out.Farms[id] = clip(reason, maxFarmReason)
+		}
+	}
+	return &out
+}
+
+func clip(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit-3], "") + "..."
+}
+
+// join lists a publication and its descriptors in the order they are sent.
+func join(snapshot *os.File, listeners map[string][]*os.File) (*publication, []*os.File, error) {
+	if snapshot == nil {
+		return nil, nil, errors.New("no snapshot to publish")
+	}
+	p, files := &publication{}, []*os.File{snapshot}
+	for key, group := range listeners {
+		if key == "" || len(group) == 0 {
+			return nil, nil, fmt.Errorf("listener %q with %d descriptors cannot be published", key, len(group))
+		}
+		p.Opened = append(p.Opened, opened{key, len(group)})
+	}
+	slices.SortFunc(p.Opened, func(a, b opened) int { return strings.Compare(a.Key, b.Key) })
+	for _, o := range p.Opened {
+		files = append(files, listeners[o.Key]...)
+	}
+	if len(files) > maxFiles {
+		return nil, nil, fmt.Errorf("%w: %d descriptors, at most %d are allowed: publish the listeners in parts", ErrTooLarge, len(files), maxFiles)
+	}
+	return p, files, nil
+}
+
+// split undoes join.
+func (p *publication) split(files []*os.File) (snapshot *os.File, listeners map[string][]*os.File, err error) {
+	if len(files) == 0 {
+		return nil, nil, fmt.Errorf("%w: a publication without a snapshot", ErrProtocol)
+	}
+	snapshot, rest := files[0], files[1:]
+	listeners = make(map[string][]*os.File, len(p.Opened))
+	for _, o := range p.Opened {
+		if o.Key == "" || o.Count < 1 || o.Count > len(rest) || listeners[o.Key] != nil {
+			return nil, nil, fmt.Errorf("%w: listener %q with %d of %d descriptors left", ErrProtocol, o.Key, o.Count, len(rest))
+		}
+		listeners[o.Key], rest = rest[:o.Count:o.Count], rest[o.Count:]
+	}
+	if len(rest) > 0 {
+		return nil, nil, fmt.Errorf("%w: %d descriptors belong to no listener", ErrProtocol, len(rest))
+	}
+	return snapshot, listeners, nil
+}
