@@ -117,7 +117,7 @@ func (s *server) handle(msg []byte) (Reply, []*os.File) {
 	case OpOpen:
 		files, err := s.table.open(addr, r.Count)
 		if err != nil {
-			s.log.Warn("open refused", "key", r.Key, "reason", err)
+			s.log.Debug("open refused", "key", r.Key, "reason", err)
 			return failure(err), nil
 		}
 		s.log.Info("listening", "key", r.Key, "sockets", len(files))

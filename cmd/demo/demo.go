@@ -1,0 +1,155 @@
+// Package demo runs an instance that shows something at once: a farm "demo" in
+// front of two small backends that live in this process.
+//
+// It is `sluice run` on a data directory of its own ("sluice-demo" beside the
+// real one: /var/lib/sluice-demo for root, else in the user's state directory),
+// with the API on loopback, so it never meets a real instance. The farm is
+// made on the first start, through the same API everybody uses; what is changed
+// afterwards stays. The backends listen on ports the kernel chooses, so they
+// are told to the farm anew on each start.
+package demo
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/sluicelb/sluice/cmd/supervisor"
+)
+
+// Names and addresses of the demonstration.
+const (
+	farmName    = "demo"
+	serviceName = "all"
+	farmPort    = 8080
+	apiPort     = 4444
+	// tries is how many ports after the wanted one are tried.
+	tries = 50
+)
+
+// Options says how to run the demonstration.
+type Options struct {
+	// Data is the data directory; empty means the demonstration's own.
+	Data string
+	// API is where the API listens; empty means port 4444 on loopback, or the
+	// next free one.
+	API string
+	// Log gets the events of the instance; it must be set.
+	Log *slog.Logger
+	// Out gets what the user shall read; nil means standard output.
+	Out io.Writer
+}
+
+// Run shows the demonstration until ctx ends or a signal stops the instance.
+func Run(ctx context.Context, o Options) error {
+	if err := o.fill(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	backends, err := startBackends(ctx, "blue", "green")
+	if err != nil {
+		return err
+	}
+	err = supervisor.Run(ctx, supervisor.Options{
+		Data: o.Data,
+		API:  o.API,
+		Log:  o.Log,
+		Ready: func(i supervisor.Instance) {
+			farm, err := prepare(ctx, newClient(i.Socket), backends)
+			if err != nil {
+				cancel(fmt.Errorf("preparing the demonstration farm: %w", err))
+				return
+			}
+			o.explain(i, farm)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if cause := context.Cause(ctx); cause != nil && cause != context.Canceled {
+		return cause
+	}
+	return nil
+}
+
+func (o *Options) fill() error {
+	if o.Out == nil {
+		o.Out = os.Stdout
+	}
+	if o.Data == "" {
+		dir, err := dataDir()
+		if err != nil {
+			return err
+		}
+		o.Data = dir
+	}
+	if o.API == "" {
+		port, err := freePort(apiPort)
+		if err != nil {
+			return err
+		}
+		o.API = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	}
+	return nil
+}
+
+// dataDir is the demonstration's own data directory.
+func dataDir() (string, error) {
+	if os.Geteuid() == 0 {
+		return "/var/lib/sluice-demo", nil
+	}
+	return supervisor.StateDir("sluice-demo")
+}
+
+// freePort returns the first port from the wanted one on that nobody uses on
+// loopback at this moment.
+func freePort(wanted int) (int, error) {
+	for port := wanted; port < wanted+tries; port++ {
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err == nil {
+			return port, l.Close()
+		}
+	}
+	return 0, fmt.Errorf("no free port on 127.0.0.1 from %d to %d", wanted, wanted+tries-1)
+}
+
+// explain says what there is and what to try.
+func (o *Options) explain(i supervisor.Instance, farm string) {
+	program := filepath.Base(os.Args[0])
+	if path, err := os.Executable(); err == nil {
+		program = shortest(path)
+	}
+	sluice := program + " --data " + i.Data
+	fmt.Fprintf(o.Out, `
+Sluice is running. Press Ctrl-C to stop it.
+
+  API          https://%[1]s/api/v4.0/farms   (self-signed certificate)
+  farm "demo"  http://%[2]s/   two backends, "blue" and "green"
+  API key      %[3]s key create
+
+Try, in another terminal:
+
+  curl http://%[2]s/
+  %[3]s farm list
+  %[3]s backend maintenance demo all 0 --mode drain
+
+`, i.API, farm, sluice)
+}
+
+// shortest is the path as a user in the working directory would type it.
+func shortest(path string) string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+		return "./" + rel
+	}
+	return path
+}

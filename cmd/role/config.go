@@ -1,0 +1,88 @@
+package role
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/sluicelb/sluice/cmd/supervisor"
+	"github.com/sluicelb/sluice/cmd/supervisor/line"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/document"
+)
+
+const (
+	// firstConfigTime is how long the role waits, before it reports ready, for
+	// an engine to take the document it was started with.
+	firstConfigTime = 15 * time.Second
+	// reloadTime bounds a reload by signal.
+	reloadTime = 30 * time.Second
+)
+
+// follow applies the document of --config: once when the instance is started
+// (but not when mgmt alone came back: changes made since must survive that),
+// and whenever the supervisor got a SIGHUP. configured is closed after the
+// first attempt, whatever came of it.
+func (m *manager) follow(ctx context.Context, configured chan<- struct{}) {
+	if os.Getenv(supervisor.FirstVariable) != "" {
+		m.applyFirst(ctx)
+	}
+	close(configured)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-m.line.Reload():
+		}
+		m.applyLogged(ctx, "signal", reloadTime)
+	}
+}
+
+// applyFirst tries again while the engine is still starting.
+func (m *manager) applyFirst(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, firstConfigTime)
+	defer cancel()
+	for {
+		err := m.applyLogged(ctx, "start", firstConfigTime)
+		if !errors.Is(err, apply.ErrUnavailable) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+func (m *manager) applyLogged(ctx context.Context, source string, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	result, err := m.reload(ctx, apply.Author{Name: "root", Source: source})
+	switch {
+	case errors.Is(err, line.ErrNoConfig):
+	case err != nil:
+		slog.Error("configuration file not applied", "error", err)
+	case result.Unchanged:
+		slog.Info("configuration file applied", "changed", false)
+	default:
+		slog.Info("configuration file applied", "changed", true, "revision", result.Revision.Number)
+	}
+	return err
+}
+
+// reload makes the document of --config, as it is now, the configuration.
+func (m *manager) reload(ctx context.Context, by apply.Author) (apply.Result, error) {
+	path, content, err := m.line.Config(ctx)
+	if err != nil {
+		return apply.Result{}, err
+	}
+	cfg, err := document.Decode(content)
+	if err != nil {
+		return apply.Result{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return m.applier.Replace(ctx, by, "reload "+path, 0, cfg)
+}

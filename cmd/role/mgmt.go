@@ -1,0 +1,203 @@
+package role
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/sluicelb/sluice/cmd/supervisor"
+	"github.com/sluicelb/sluice/cmd/supervisor/line"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/link"
+	"github.com/sluicelb/sluice/core/shm"
+	"github.com/sluicelb/sluice/core/snapshot"
+	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/publish"
+	"github.com/sluicelb/sluice/mgmt/store"
+	"github.com/sluicelb/sluice/sysnet/ctl"
+)
+
+// Where mgmt finds its partners: below the data directory, which is its
+// working directory because it may have no right to walk a path to it.
+const (
+	engineSocket = "run/engine.sock"
+	netdSocket   = "run/netd.sock"
+)
+
+// manager is mgmt put together.
+type manager struct {
+	*process
+	store     *store.Store
+	applier   *apply.Applier
+	publisher *publish.Publisher
+	page      *snapshot.Page
+	board     *health.Board
+	counters  *stats.Segment
+}
+
+// mgmt runs the API over the store until ctx ends.
+func (p *process) mgmt(ctx context.Context) error {
+	if err := p.enterData(); err != nil {
+		return err
+	}
+	m := &manager{process: p}
+	if err := m.mapMemory(); err != nil {
+		return err
+	}
+	st, err := store.Open(".")
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	m.store = st
+	m.publisher = publish.New(publish.Options{
+		Dial: func(ctx context.Context) (publish.Engine, error) { return link.Dial(ctx, engineSocket) },
+		Netd: ctl.NewClient(netdSocket),
+		Page: m.page,
+		Log:  slog.Default(),
+	})
+	m.applier = apply.New(st, m.publisher)
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait() // the store closes after the last one that may write
+	defer cancel()
+	running.Go(func() {
+		m.publisher.Run(ctx, func(ctx context.Context) error {
+			_, err := m.applier.Republish(ctx)
+			return err
+		})
+	})
+	configured := make(chan struct{})
+	running.Go(func() { m.follow(ctx, configured) })
+	return m.serve(ctx, configured)
+}
+
+// enterData makes the data directory the working directory.
+func (p *process) enterData() error {
+	dir, err := p.File("data")
+	if err != nil {
+		return err
+	}
+	if err := dir.Chdir(); err != nil {
+		return fmt.Errorf("entering the data directory: %w", err)
+	}
+	return nil
+}
+
+// mapMemory maps what is shared with the engine; mappings stay for life.
+func (m *manager) mapMemory() error {
+	for _, want := range []struct {
+		name     string
+		writable bool
+		open     func([]byte) error
+	}{
+		{"page", true, func(b []byte) (err error) { m.page, err = snapshot.OpenPage(b); return }},
+		{"board", true, func(b []byte) (err error) { m.board, err = health.OpenBoard(b); return }},
+		{"stats", false, func(b []byte) (err error) { m.counters, err = stats.OpenSegment(b); return }},
+	} {
+		f, err := m.File(want.name)
+		if err != nil {
+			return err
+		}
+		mem, err := shm.MapShared(f, want.writable)
+		if err != nil {
+			return fmt.Errorf("shared memory %q: %w", want.name, err)
+		}
+		if err := want.open(mem.Bytes()); err != nil {
+			return fmt.Errorf("shared memory %q: %w", want.name, err)
+		}
+	}
+	return nil
+}
+
+// serve answers on the local socket and on the network. The role counts as
+// ready when it also has the configuration it was started with.
+func (m *manager) serve(ctx context.Context, configured <-chan struct{}) error {
+	local, err := m.Listener("local")
+	if err != nil {
+		return err
+	}
+	network, err := m.Listener("api")
+	if err != nil {
+		return err
+	}
+	certificate, why, err := api.Certificate(".", time.Now())
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		slog.Info("made a self-signed certificate for the API", "reason", why)
+	}
+	server, err := api.New(m.deps())
+	if err != nil {
+		return err
+	}
+	go func() {
+		<-configured
+		if err := m.ready(); err != nil {
+			slog.Error("not reported as ready", "error", err)
+		}
+	}()
+	return server.Serve(ctx, local, network, api.TLSConfig(certificate))
+}
+
+func (m *manager) deps() api.Deps {
+	d := api.Deps{
+		Applier:    m.applier,
+		History:    m.store,
+		Keys:       m.store,
+		Counters:   m.counters,
+		Health:     func(backend uint32) farm.Status { return m.board.Slot(backend).Status() },
+		Engine:     m.engineState,
+		Roles:      m.roles,
+		Reload:     m.reload,
+		Version:    m.version,
+		LocalUsers: []uint32{uidFrom(supervisor.UserVariable)},
+		Log:        slog.Default(),
+	}
+	if _, _, err := m.line.Config(context.Background()); errors.Is(err, line.ErrNoConfig) {
+		d.Reload = nil
+	}
+	return d
+}
+
+func (m *manager) engineState() api.Engine {
+	s := m.publisher.State()
+	return api.Engine{
+		Connected:    s.Connected,
+		PID:          s.Hello.PID,
+		Loops:        s.Hello.Loops,
+		Started:      s.Hello.Started,
+		Published:    m.page.Published(),
+		Acknowledged: m.page.Acknowledged(),
+	}
+}
+
+// roles tells the state of the processes.
+func (m *manager) roles() []api.Role {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	roles, err := m.line.Roles(ctx)
+	if err != nil {
+		slog.Warn("state of the roles not known", "error", err)
+		return nil
+	}
+	var out []api.Role
+	for _, r := range roles {
+		state := "starting"
+		switch {
+		case r.PID == 0:
+			state = "down"
+		case r.Ready:
+			state = "running: " + r.Hardening.String()
+		}
+		out = append(out, api.Role{Name: r.Name, PID: r.PID, State: state, Restarts: r.Restarts, Started: r.Started})
+	}
+	return out
+}

@@ -1,0 +1,21 @@
+package role
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/sluicelb/sluice/cmd/supervisor"
+	"github.com/sluicelb/sluice/sysnet/ctl"
+)
+
+// netd answers mgmt and nobody else.
+func (p *process) netd(ctx context.Context) error {
+	l, err := p.UnixListener("netd")
+	if err != nil {
+		return err
+	}
+	if err := p.ready(); err != nil {
+		return err
+	}
+	return ctl.Serve(ctx, l, []uint32{uidFrom(supervisor.ManagerVariable)}, slog.Default())
+}

@@ -1,0 +1,139 @@
+// Package role holds the three processes a running appliance consists of:
+// engine carries traffic, mgmt decides, netd touches what the kernel guards.
+//
+// A role is this same binary, started by cmd/supervisor with "sluice: NAME" as
+// its first argument and the descriptors it needs (cmd/inherit). Main gives it
+// its process name, takes away its rights (cmd/harden) before it reads its
+// first byte, and ends it when the supervisor has ended.
+package role
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/sluicelb/sluice/cmd/harden"
+	"github.com/sluicelb/sluice/cmd/inherit"
+	"github.com/sluicelb/sluice/cmd/supervisor"
+	"github.com/sluicelb/sluice/cmd/supervisor/line"
+)
+
+// prefix begins the first argument of every role.
+const prefix = "sluice: "
+
+// Named reports whether the program was started as a role, and as which.
+func Named(args []string) (name string, ok bool) {
+	if len(args) != 1 {
+		return "", false
+	}
+	return strings.CutPrefix(args[0], prefix)
+}
+
+// Main runs the role of that name until it is told to stop and returns the
+// exit status of the process. version is shown by the API.
+func Main(name, version string) int {
+	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, nil)).With("role", name))
+	if err := run(name, version); err != nil {
+		slog.Error("role ends", "error", err)
+		return 1
+	}
+	return 0
+}
+
+// process is what the roles have in common.
+type process struct {
+	inherit.Set
+	line    *line.Line
+	version string
+	grace   time.Duration
+	// status is what protects this process.
+	status harden.Status
+}
+
+func run(name, version string) error {
+	_ = os.WriteFile("/proc/self/comm", []byte("sluice-"+name), 0) // a name for ps; nothing depends on it
+	set, err := inherit.FromEnv()
+	if err != nil {
+		return err
+	}
+	conn, err := set.UnixConn("supervisor")
+	if err != nil {
+		return err
+	}
+	p := &process{Set: set, line: line.Answer(conn), version: version, grace: grace()}
+	go p.endWithSupervisor()
+	switch name {
+	case "engine":
+		return p.engine()
+	case "mgmt":
+		return p.untilStopped(harden.Manager, p.mgmt)
+	case "netd":
+		return p.untilStopped(harden.Helper, p.netd)
+	}
+	return fmt.Errorf("there is no role %q: engine, mgmt and netd are known", name)
+}
+
+// engine hardens the process and hands it to the data path, which handles
+// SIGTERM itself: it has exchanges to finish.
+func (p *process) engine() error {
+	_, _ = time.Now().Zone() // the local time zone is a file, which is about to be out of reach
+	var err error
+	if p.status, err = harden.Engine(); err != nil {
+		return err
+	}
+	if err := p.ready(); err != nil {
+		return err
+	}
+	return Engine(p.Set)
+}
+
+// untilStopped runs f with a context that ends with SIGTERM.
+func (p *process) untilStopped(hardening func() (harden.Status, error), f func(context.Context) error) (err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	if p.status, err = hardening(); err != nil {
+		return err
+	}
+	err = f(ctx)
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// ready tells the supervisor that the role serves.
+func (p *process) ready() error { return p.line.Ready(p.status) }
+
+// endWithSupervisor stops the process when the supervisor is gone, orderly
+// first. The parent-death signal says the same; this does not depend on it.
+func (p *process) endWithSupervisor() {
+	<-p.line.Gone()
+	_ = syscall.Kill(os.Getpid(), syscall.SIGTERM)
+	time.Sleep(p.grace + time.Second)
+	os.Exit(1)
+}
+
+// grace is how long the supervisor waits after SIGTERM.
+func grace() time.Duration {
+	d, err := time.ParseDuration(os.Getenv(supervisor.GraceVariable))
+	if err != nil {
+		return supervisor.DefaultGrace
+	}
+	return d
+}
+
+// uidFrom reads a uid the supervisor passed on; the own one when it is unset.
+func uidFrom(variable string) uint32 {
+	n, err := strconv.ParseUint(os.Getenv(variable), 10, 32)
+	if err != nil {
+		return uint32(os.Geteuid())
+	}
+	return uint32(n)
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/demo"
+	"github.com/sluicelb/sluice/cmd/supervisor"
+)
+
+func runCommand() *cobra.Command {
+	var o supervisor.Options
+	c := &cobra.Command{
+		Use:   "run",
+		Short: "Run the appliance in the foreground until Ctrl-C or SIGTERM",
+		Long: `Run the appliance in the foreground until Ctrl-C or SIGTERM.
+
+Three processes are started and kept alive: engine carries the traffic, mgmt
+serves the API and keeps the configuration, netd opens the listening sockets.
+SIGHUP applies the file of --config again.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.Data = dataOf(c)
+			o.Log = logger()
+			return supervisor.Run(c.Context(), o)
+		},
+	}
+	c.Flags().StringVar(&o.API, "api", "", "where the API listens, ADDR:PORT (default :444, or :4444 without the right to bind it)")
+	c.Flags().StringVar(&o.Config, "config", "", "document to apply at start and on reload")
+	c.Flags().DurationVar(&o.Grace, "grace", supervisor.DefaultGrace, "how long exchanges under way may take to end when stopping")
+	return c
+}
+
+func demoCommand() *cobra.Command {
+	var o demo.Options
+	c := &cobra.Command{
+		Use:   "demo",
+		Short: "Run an instance with a demonstration farm and two small backends",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.Data = dataOf(c)
+			o.Log = logger()
+			return demo.Run(c.Context(), o)
+		},
+	}
+	c.Flags().StringVar(&o.API, "api", "", "where the API listens, ADDR:PORT (default 127.0.0.1:4444 or the next free port)")
+	return c
+}
+
+func logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(os.Stderr, nil)).With("role", "supervisor")
+}
+
+// dataOf is the value of the global --data flag, empty when it was not given.
+func dataOf(c *cobra.Command) string {
+	if f := c.Flag("data"); f != nil {
+		return f.Value.String()
+	}
+	return ""
+}

@@ -1,0 +1,178 @@
+package supervisor
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Names inside the data directory; mgmt's own files are beside them.
+const (
+	lockName   = "lock"
+	runName    = "run"
+	mgmtSock   = "mgmt.sock"
+	engineSock = runName + "/engine.sock"
+	netdSock   = runName + "/netd.sock"
+)
+
+// data is the opened and locked data directory.
+type data struct {
+	path string
+	dir  *os.File
+	lock *os.File
+}
+
+// openData makes the directory when it is missing, gives it to mgmt's user and
+// locks it for this process. The lock ends with the process, however it ends.
+func openData(path string, o owners) (*data, error) {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	dir, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	d := &data{path: path, dir: dir}
+	if err := d.adopt(o); err != nil {
+		_ = dir.Close()
+		return nil, err
+	}
+	err = o.asManager(func() error {
+		if err := d.takeLock(); err != nil {
+			return err
+		}
+		return d.prepareRun()
+	})
+	if err != nil {
+		d.close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// within is a path to name that starts at the opened directory. It needs no
+// right on the directories above and stays short enough for a unix socket.
+func (d *data) within(name string) string {
+	return filepath.Join("/proc/self/fd", strconv.Itoa(int(d.dir.Fd())), name)
+}
+
+// adopt gives the directory to mgmt's user. A directory with foreign content
+// is refused: `--data /etc` must not hand over a system.
+func (d *data) adopt(o owners) error {
+	if err := d.recognise(); err != nil {
+		return err
+	}
+	st, err := d.dir.Stat()
+	if err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	owner := st.Sys().(*syscall.Stat_t).Uid
+	if !o.change {
+		if me := uint32(os.Geteuid()); me != owner {
+			return fmt.Errorf("data directory %s belongs to uid %d and this is uid %d: choose another one with --data, or start as its owner or as root", d.path, owner, me)
+		}
+		return d.dir.Chmod(0o700)
+	}
+	if owner != o.manager.Uid {
+		if err := d.handOver(o); err != nil {
+			return fmt.Errorf("data directory: giving it to uid %d: %w", o.manager.Uid, err)
+		}
+	}
+	return d.dir.Chmod(0o700)
+}
+
+// recognise accepts an empty directory and one that was ours before.
+func (d *data) recognise() error {
+	if _, err := os.Lstat(d.within(lockName)); err == nil {
+		return nil
+	}
+	names, err := d.dir.Readdirnames(2)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	names = slices.DeleteFunc(names, func(n string) bool { return n == "lost+found" }) // a file system of its own
+	if len(names) > 0 {
+		return fmt.Errorf("data directory %s holds other files (%s) and is not one of Sluice: choose an empty or a new one with --data", d.path, names[0])
+	}
+	return nil
+}
+
+// handOver changes the owner of everything below, the top last. It happens on
+// the first start, and when the user of mgmt became another one.
+func (d *data) handOver(o owners) error {
+	root, err := os.OpenRoot(d.path)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || name == "." {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		if info.Mode().IsRegular() && info.Sys().(*syscall.Stat_t).Nlink > 1 {
+			return fmt.Errorf("%s has a second name elsewhere; it is not touched", name)
+		}
+		return root.Lchown(name, int(o.manager.Uid), int(o.manager.Gid))
+	})
+	if err != nil {
+		return err
+	}
+	return d.dir.Chown(int(o.manager.Uid), int(o.manager.Gid))
+}
+
+func (d *data) takeLock() error {
+	f, err := os.OpenFile(d.within(lockName), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return fmt.Errorf("data directory %s: %w", d.path, errors.Unwrap(err))
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		b, _ := io.ReadAll(io.LimitReader(f, 32))
+		_ = f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return fmt.Errorf("another instance runs on %s (process %s): stop it, or choose another directory with --data", d.path, strings.TrimSpace(string(b)))
+		}
+		return fmt.Errorf("locking %s: %w", d.path, err)
+	}
+	d.lock = f
+	if err := f.Truncate(0); err != nil {
+		return fmt.Errorf("locking %s: %w", d.path, err)
+	}
+	_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	return err
+}
+
+// prepareRun makes the directory of the inner sockets and removes sockets that
+// an instance left behind; the lock says that nobody uses them.
+func (d *data) prepareRun() error {
+	if err := os.Mkdir(d.within(runName), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("data directory %s: %w", d.path, err)
+	}
+	return d.removeSockets()
+}
+
+func (d *data) removeSockets() error {
+	for _, name := range []string{mgmtSock, engineSock, netdSock} {
+		if err := os.Remove(d.within(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("data directory %s: removing an old socket: %w", d.path, err)
+		}
+	}
+	return nil
+}
+
+func (d *data) close() {
+	if d.lock != nil {
+		_ = d.lock.Close()
+	}
+	_ = d.dir.Close()
+}

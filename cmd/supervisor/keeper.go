@@ -1,0 +1,223 @@
+package supervisor
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/sluicelb/sluice/cmd/harden"
+	"github.com/sluicelb/sluice/cmd/inherit"
+	"github.com/sluicelb/sluice/cmd/supervisor/line"
+)
+
+// A role that dies is started again at once; one that keeps dying waits
+// firstPause, then twice as long each time, up to longestPause. A life of
+// longLife makes it trusted again.
+const (
+	firstPause   = 100 * time.Millisecond
+	longestPause = 2 * time.Second
+	longLife     = 10 * time.Second
+)
+
+// keeper holds one role alive.
+type keeper struct {
+	name    string
+	program string
+	// credential is nil when the role keeps the supervisor's identity.
+	credential   *syscall.Credential
+	capabilities []harden.Capability
+	files        map[string]*os.File
+	environment  []string
+	supervisor   line.Supervisor
+	log          *slog.Logger
+
+	mu       sync.Mutex
+	role     line.Role
+	process  *os.Process // nil while not running
+	post     *line.Post
+	served   bool // it was ready once
+	stopping bool
+	stopped  chan struct{} // closed when stopping
+	ended    chan struct{} // closed when keep has returned
+}
+
+// keep runs the role until stop is called. It must have its goroutine to
+// itself: the thread it locks is spoiled for other use and ends with it.
+func (k *keeper) keep() {
+	defer close(k.ended)
+	runtime.LockOSThread()
+	if err := harden.Keeper(k.capabilities); err != nil {
+		k.log.Error("role cannot be started safely", "name", k.name, "error", err)
+		return
+	}
+	var pause time.Duration
+	for {
+		began := time.Now()
+		k.live()
+		if time.Since(began) >= longLife {
+			pause = 0
+		}
+		select {
+		case <-k.stopped:
+			return
+		case <-time.After(pause):
+		}
+		pause = min(max(2*pause, firstPause), longestPause)
+	}
+}
+
+// live is one life of the role, from start to end.
+func (k *keeper) live() {
+	process, err := k.start()
+	if err != nil {
+		if !errors.Is(err, errStopping) {
+			k.log.Error("role not started", "name", k.name, "error", err)
+		}
+		return
+	}
+	state, err := process.Wait()
+	lived := time.Since(k.role.Started).Round(time.Millisecond)
+	post, wanted := k.end()
+	post.Close()
+	switch {
+	case err != nil:
+		k.log.Error("role lost", "name", k.name, "pid", process.Pid, "error", err)
+	case wanted:
+		k.log.Info("role ended", "name", k.name, "pid", process.Pid, "status", state.String())
+	default:
+		k.log.Error("role died", "name", k.name, "pid", process.Pid, "status", state.String(), "after", lived)
+	}
+}
+
+// errStopping: nothing is started any more.
+var errStopping = errors.New("stopping")
+
+func (k *keeper) start() (*os.Process, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.stopping {
+		return nil, errStopping
+	}
+	post, theirs, err := line.Pair(&reporter{k.supervisor, k})
+	if err != nil {
+		return nil, err
+	}
+	defer theirs.Close()
+	files := map[string]*os.File{"supervisor": theirs}
+	for name, f := range k.files {
+		files[name] = f
+	}
+	list, ordered := inherit.Pass(files)
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		post.Close()
+		return nil, err
+	}
+	defer null.Close()
+	process, err := os.StartProcess(k.program, []string{"sluice: " + k.name}, &os.ProcAttr{
+		Env:   k.variables(list),
+		Files: append([]*os.File{null, os.Stderr, os.Stderr}, ordered...),
+		Sys: &syscall.SysProcAttr{
+			Credential: k.credential,
+			// A group of its own keeps the terminal's Ctrl-C from the role:
+			// stopping is the supervisor's business.
+			Setpgid:   true,
+			Pdeathsig: syscall.SIGTERM,
+		},
+	})
+	if err != nil {
+		post.Close()
+		return nil, fmt.Errorf("starting: %w", err)
+	}
+	if !k.role.Started.IsZero() {
+		k.role.Restarts++
+	}
+	k.process, k.post = process, post
+	k.role.PID, k.role.Started = process.Pid, time.Now()
+	k.log.Info("role started", "name", k.name, "pid", process.Pid, "restarts", k.role.Restarts)
+	return process, nil
+}
+
+func (k *keeper) variables(list string) []string {
+	env := append(slices.Clone(k.environment), inherit.Variable+"="+list)
+	if !k.served {
+		env = append(env, FirstVariable+"=1")
+	}
+	return env
+}
+
+func (k *keeper) end() (post *line.Post, wanted bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	post = k.post
+	k.process, k.post = nil, nil
+	k.role.PID, k.role.Ready = 0, false
+	return post, k.stopping
+}
+
+// stop asks the role to end; kill makes it.
+func (k *keeper) stop() { k.finish(syscall.SIGTERM) }
+func (k *keeper) kill() { k.finish(syscall.SIGKILL) }
+
+func (k *keeper) finish(sig syscall.Signal) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.stopping {
+		k.stopping = true
+		close(k.stopped)
+	}
+	if k.process != nil {
+		_ = k.process.Signal(sig) // it may have ended by itself just now
+	}
+}
+
+func (k *keeper) reload() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.post == nil {
+		return fmt.Errorf("%s is not running", k.name)
+	}
+	return k.post.Reload()
+}
+
+func (k *keeper) state() line.Role {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.role
+}
+
+// reporter adds to the supervisor's answers which role the report is about.
+type reporter struct {
+	line.Supervisor
+	keeper *keeper
+}
+
+func (r *reporter) Ready(st harden.Status) {
+	k := r.keeper
+	k.mu.Lock()
+	k.served, k.role.Ready, k.role.Hardening = true, true, st
+	k.mu.Unlock()
+	k.log.Info("role serves", "name", k.name, "protection", st.String())
+	r.Supervisor.Ready(st)
+}
+
+// passedOn are the variables a role may see: what tunes the Go runtime and the
+// time zone, nothing that could name a library or hold a secret.
+var passedOn = []string{"GODEBUG", "GOTRACEBACK", "GOMAXPROCS", "GOMEMLIMIT", "GOGC", "GORACE", "GOCOVERDIR", "SLUICE_LOOPS", "TZ", "LANG"}
+
+func environment() []string {
+	env := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+	for _, name := range passedOn {
+		if value, ok := os.LookupEnv(name); ok && !strings.ContainsRune(value, 0) {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}

@@ -1,0 +1,118 @@
+package line_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/sluicelb/sluice/cmd/harden"
+	"github.com/sluicelb/sluice/cmd/supervisor/line"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fake is a supervisor with one file.
+type fake struct {
+	config string
+	ready  chan harden.Status
+}
+
+func (f *fake) Ready(st harden.Status) { f.ready <- st }
+
+func (f *fake) Config() (*os.File, error) {
+	if f.config == "" {
+		return nil, line.ErrNoConfig
+	}
+	return os.Open(f.config)
+}
+
+func (f *fake) Roles() []line.Role { return []line.Role{{Name: "engine", PID: 7, Restarts: 2}} }
+
+func pair(t *testing.T, s *fake) (*line.Post, *line.Line) {
+	t.Helper()
+	post, theirs, err := line.Pair(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer theirs.Close()
+	t.Cleanup(post.Close)
+	c, err := net.FileConn(theirs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return post, line.Answer(c.(*net.UnixConn))
+}
+
+func TestConfigIsReadAnewEachTime(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "c.yaml")
+	_, l := pair(t, &fake{config: file})
+	for i := range 3 {
+		want := strings.Repeat(fmt.Sprint(i), 100_000) // longer than a message
+		if err := os.WriteFile(file, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		path, got, err := l.Config(t.Context())
+		if err != nil || string(got) != want || path != file {
+			t.Fatalf("%s: %d bytes, %v; want %d", path, len(got), err, len(want))
+		}
+	}
+}
+
+func TestMissingConfigIsSaid(t *testing.T) {
+	_, l := pair(t, &fake{})
+	if _, _, err := l.Config(t.Context()); !errors.Is(err, line.ErrNoConfig) {
+		t.Errorf("without --config: %v", err)
+	}
+	_, l = pair(t, &fake{config: "/nowhere/c.yaml"})
+	if _, _, err := l.Config(t.Context()); err == nil || !strings.Contains(err.Error(), "/nowhere/c.yaml") {
+		t.Errorf("with a file that is missing: %v", err)
+	}
+}
+
+func TestReportRolesAndReloadArrive(t *testing.T) {
+	s := &fake{ready: make(chan harden.Status, 1)}
+	post, l := pair(t, s)
+	if err := l.Ready(harden.Status{UID: 42}); err != nil {
+		t.Fatal(err)
+	}
+	if st := <-s.ready; st.UID != 42 {
+		t.Errorf("report: %+v", st)
+	}
+	roles, err := l.Roles(t.Context())
+	if err != nil || len(roles) != 1 || roles[0].PID != 7 {
+		t.Errorf("roles: %v, %v", roles, err)
+	}
+	for range 5 {
+		if err := post.Reload(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	select {
+	case <-l.Reload():
+	case <-time.After(5 * time.Second):
+		t.Error("reload did not arrive")
+	}
+}
+
+func TestBothSidesSeeTheEnd(t *testing.T) {
+	post, l := pair(t, &fake{})
+	post.Close()
+	select {
+	case <-l.Gone():
+	case <-time.After(5 * time.Second):
+		t.Fatal("the role does not see the end")
+	}
+	if _, err := l.Roles(t.Context()); err == nil {
+		t.Error("a question to nobody was answered")
+	}
+	if err := post.Reload(); err == nil {
+		t.Error("a reload to nobody was sent")
+	}
+}

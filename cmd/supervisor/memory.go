@@ -1,0 +1,74 @@
+package supervisor
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/shm"
+	"github.com/sluicelb/sluice/core/snapshot"
+	"github.com/sluicelb/sluice/core/stats"
+)
+
+// memory is what the roles share. It belongs to the supervisor, so counters
+// and health outlive every role.
+type memory struct {
+	page, board, stats *os.File
+	// statsReader is the segment of stats for those who only look.
+	statsReader *os.File
+}
+
+func openMemory() (*memory, error) {
+	m := &memory{}
+	var err error
+	for _, want := range []struct {
+		file *(*os.File)
+		name string
+		size int
+		init func([]byte) error
+	}{
+		{&m.page, "page", snapshot.PageSize, func(b []byte) error { _, err := snapshot.OpenPage(b); return err }},
+		{&m.board, "board", health.BoardSize, func(b []byte) error { _, err := health.OpenBoard(b); return err }},
+		{&m.stats, "stats", stats.SegmentSize, func(b []byte) error { _, err := stats.CreateSegment(b, 1); return err }},
+	} {
+		if *want.file, err = segment(want.name, want.size, want.init); err != nil {
+			m.close()
+			return nil, fmt.Errorf("shared memory %q: %w", want.name, err)
+		}
+	}
+	if m.statsReader, err = shm.ReadOnly(m.stats); err != nil {
+		m.close()
+		return nil, fmt.Errorf("shared memory: %w", err)
+	}
+	return m, nil
+}
+
+// The segment of stats is created for one loop, so that mgmt can open it before
+// the first engine says how many it runs.
+
+// segment makes one segment and lets its package write the header.
+func segment(name string, size int, init func([]byte) error) (*os.File, error) {
+	f, err := shm.Shared("sluice-"+name, size)
+	if err != nil {
+		return nil, err
+	}
+	mem, err := shm.MapShared(f, true)
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	defer mem.Close()
+	if err := init(mem.Bytes()); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (m *memory) close() {
+	for _, f := range []*os.File{m.page, m.board, m.stats, m.statsReader} {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package supervisor
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+	"time"
+)
+
+// sockets are the listening sockets that outlive every role.
+type sockets struct {
+	api                net.Addr
+	apiFile            *os.File
+	mgmt, engine, netd *os.File
+}
+
+func openSockets(d *data, api string, o owners) (*sockets, error) {
+	s := &sockets{}
+	l, err := listenAPI(api)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	s.api = l.Addr()
+	if s.apiFile, err = l.(*net.TCPListener).File(); err != nil {
+		return nil, err
+	}
+	err = o.asManager(func() error {
+		defer syscall.Umask(syscall.Umask(0o177)) // sockets for their owner only
+		for _, want := range []struct {
+			file          **os.File
+			network, name string
+		}{
+			{&s.mgmt, "unix", mgmtSock},
+			{&s.engine, "unixpacket", engineSock},
+			{&s.netd, "unixpacket", netdSock},
+		} {
+			if *want.file, err = listenUnix(want.network, d.within(want.name)); err != nil {
+				return fmt.Errorf("opening %s in %s: %w", want.name, d.path, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// listenAPI opens the address, or the default one when it is empty. A port
+// that is taken is tried for half a second: after a supervisor was killed its
+// mgmt holds the port until it has noticed.
+func listenAPI(api string) (net.Listener, error) {
+	addr := api
+	if addr == "" {
+		addr = rootAPI
+		if os.Geteuid() != 0 {
+			addr = userAPI
+		}
+	}
+	for deadline := time.Now().Add(500 * time.Millisecond); ; time.Sleep(20 * time.Millisecond) {
+		l, err := net.Listen("tcp", addr)
+		switch {
+		case err == nil:
+			return l, nil
+		case errors.Is(err, syscall.EADDRINUSE) && time.Now().Before(deadline):
+		case errors.Is(err, syscall.EADDRINUSE):
+			return nil, fmt.Errorf("the API cannot listen on %s: another program uses this port; choose another address with --api", addr)
+		case errors.Is(err, syscall.EACCES) && api == "" && addr == rootAPI:
+			addr = userAPI
+		case errors.Is(err, syscall.EACCES):
+			return nil, fmt.Errorf("the API cannot listen on %s: not permitted to this user; choose a port from 1024 on with --api", addr)
+		case errors.Is(err, syscall.EADDRNOTAVAIL):
+			return nil, fmt.Errorf("the API cannot listen on %s: no interface of this machine has that address", addr)
+		default:
+			return nil, fmt.Errorf("the API cannot listen on %s: %w", addr, err)
+		}
+	}
+}
+
+func listenUnix(network, path string) (*os.File, error) {
+	l, err := net.ListenUnix(network, &net.UnixAddr{Name: path, Net: network})
+	if err != nil {
+		return nil, err
+	}
+	l.SetUnlinkOnClose(false)
+	defer l.Close()
+	return l.File()
+}
+
+func (s *sockets) close() {
+	for _, f := range []*os.File{s.apiFile, s.mgmt, s.engine, s.netd} {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+}

@@ -1,0 +1,278 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/sluicelb/sluice/cmd/harden"
+	"github.com/sluicelb/sluice/cmd/supervisor/line"
+)
+
+// Environment variables that tell a role what no descriptor can.
+const (
+	// GraceVariable is how long a role may take to end after SIGTERM.
+	GraceVariable = "SLUICE_GRACE"
+	// UserVariable is the uid that started the instance: together with root it
+	// may use the command line's socket.
+	UserVariable = "SLUICE_USER"
+	// ManagerVariable is the uid mgmt runs under: the one engine and netd obey.
+	ManagerVariable = "SLUICE_MANAGER"
+	// FirstVariable is set in the lives of a role until it served once.
+	FirstVariable = "SLUICE_FIRST"
+)
+
+// Run starts an instance and keeps it running until ctx ends, or SIGINT or
+// SIGTERM arrives; then it stops the roles in order and returns nil. A second
+// signal kills them at once. SIGHUP makes mgmt read the --config file again.
+// An error means that the instance was not started; nothing is left behind.
+func Run(ctx context.Context, o Options) error {
+	if err := o.fill(); err != nil {
+		return err
+	}
+	syscall.Umask(0o077)
+	if err := harden.RaiseFiles(); err != nil {
+		o.Log.Warn("connections will be limited by the number of open files", "error", err)
+	}
+	s := &supervisor{options: o, owners: findOwners()}
+	defer s.close()
+	if err := s.open(); err != nil {
+		return err
+	}
+	s.start()
+	s.wait(ctx)
+	return nil
+}
+
+type supervisor struct {
+	options Options
+	owners  owners
+	data    *data
+	sockets *sockets
+	memory  *memory
+	program *os.File
+
+	engine, manager, helper *keeper
+	ready                   sync.Once
+}
+
+// open takes everything that can be refused, so that nothing was started yet
+// when it is.
+func (s *supervisor) open() (err error) {
+	if s.data, err = openData(s.options.Data, s.owners); err != nil {
+		return err
+	}
+	if s.program, err = executable(s.data, s.owners); err != nil {
+		return err
+	}
+	if s.memory, err = openMemory(); err != nil {
+		return err
+	}
+	if s.sockets, err = openSockets(s.data, s.options.API, s.owners); err != nil {
+		return err
+	}
+	if s.options.Config != "" {
+		f, err := s.Config()
+		if err != nil {
+			return err
+		}
+		_ = f.Close()
+	}
+	return nil
+}
+
+// start gives each role what it needs; these three tables are the whole of it.
+func (s *supervisor) start() {
+	s.engine = s.keeper("engine", map[string]*os.File{
+		"control": s.sockets.engine,
+		"page":    s.memory.page,
+		"board":   s.memory.board,
+		"stats":   s.memory.stats,
+	})
+	s.manager = s.keeper("mgmt", map[string]*os.File{
+		"data":  s.data.dir,
+		"api":   s.sockets.apiFile,
+		"local": s.sockets.mgmt,
+		"page":  s.memory.page,
+		"board": s.memory.board,
+		"stats": s.memory.statsReader,
+	})
+	s.helper = s.keeper("netd", map[string]*os.File{
+		"netd": s.sockets.netd,
+	})
+	if s.owners.change {
+		s.engine.credential = &s.owners.engine
+		s.manager.credential = &s.owners.manager
+	}
+	s.helper.capabilities = harden.HelperCapabilities
+	for _, k := range s.keepers() {
+		go k.keep()
+	}
+}
+
+func (s *supervisor) keeper(name string, files map[string]*os.File) *keeper {
+	return &keeper{
+		name:    name,
+		program: programPath(s.program),
+		files:   files,
+		environment: append(environment(),
+			GraceVariable+"="+s.options.Grace.String(),
+			fmt.Sprintf("%s=%d", UserVariable, os.Geteuid()),
+			fmt.Sprintf("%s=%d", ManagerVariable, s.owners.managerUID())),
+		supervisor: s,
+		log:        s.options.Log,
+		role:       line.Role{Name: name},
+		stopped:    make(chan struct{}),
+		ended:      make(chan struct{}),
+	}
+}
+
+func (s *supervisor) keepers() []*keeper { return []*keeper{s.engine, s.manager, s.helper} }
+
+// wait serves signals until the end is asked for, then brings it about.
+func (s *supervisor) wait(ctx context.Context) {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	terminal := hasTerminal()
+	for {
+		select {
+		case <-ctx.Done():
+		case sig := <-signals:
+			if sig == syscall.SIGHUP && (!terminal || hasTerminal()) {
+				s.reload()
+				continue
+			}
+			s.options.Log.Info("stopping", "signal", sig.String())
+		}
+		s.stop(signals)
+		return
+	}
+}
+
+// hasTerminal reports whether this process belongs to a terminal. One that
+// did and does no more got its SIGHUP because the terminal was closed, and
+// that means stop, not reload.
+func hasTerminal() bool {
+	f, err := os.OpenFile("/dev/tty", os.O_RDONLY|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return false
+	}
+	_ = f.Close()
+	return true
+}
+
+func (s *supervisor) reload() {
+	if s.options.Config == "" {
+		s.options.Log.Warn("nothing to reload: started without --config")
+		return
+	}
+	if err := s.manager.reload(); err != nil {
+		s.options.Log.Error("reload not passed on", "error", err)
+	}
+}
+
+// stop ends engine and mgmt first, because they need netd to the last, then
+// netd. Who does not end within the grace time, or after a second signal, is
+// killed.
+func (s *supervisor) stop(signals <-chan os.Signal) {
+	for _, phase := range [][]*keeper{{s.engine, s.manager}, {s.helper}} {
+		for _, k := range phase {
+			k.stop()
+		}
+		limit := time.After(s.options.Grace + time.Second)
+		for _, k := range phase {
+			for ended := false; !ended; {
+				select {
+				case <-k.ended:
+					ended = true
+				case sig := <-signals:
+					if sig != syscall.SIGHUP {
+						s.killAll()
+					}
+				case <-limit:
+					s.options.Log.Warn("roles took too long and are killed")
+					s.killAll()
+				}
+			}
+		}
+	}
+	s.options.Log.Info("stopped")
+}
+
+func (s *supervisor) killAll() {
+	for _, k := range s.keepers() {
+		k.kill()
+	}
+}
+
+// close gives back what open took, in the reverse order.
+func (s *supervisor) close() {
+	if s.sockets != nil {
+		s.sockets.close()
+		_ = s.owners.asManager(s.data.removeSockets)
+	}
+	if s.memory != nil {
+		s.memory.close()
+	}
+	if s.program != nil {
+		_ = s.program.Close()
+	}
+	if s.data != nil {
+		s.data.close()
+	}
+}
+
+// Config implements line.Supervisor: the file is opened anew each time, with
+// the supervisor's rights.
+func (s *supervisor) Config() (*os.File, error) {
+	path := s.options.Config
+	if path == "" {
+		return nil, line.ErrNoConfig
+	}
+	// Without O_NONBLOCK a named pipe would hold up the supervisor.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("--config: %w", err)
+	}
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+		_ = f.Close()
+		return nil, fmt.Errorf("--config: %s is not a regular file", path)
+	}
+	return f, nil
+}
+
+// Roles implements line.Supervisor.
+func (s *supervisor) Roles() []line.Role {
+	var roles []line.Role
+	for _, k := range s.keepers() {
+		roles = append(roles, k.state())
+	}
+	return roles
+}
+
+// Ready implements line.Supervisor: with the last role the instance is up.
+func (s *supervisor) Ready(harden.Status) {
+	for _, r := range s.Roles() {
+		if !r.Ready {
+			return
+		}
+	}
+	s.ready.Do(func() {
+		i := Instance{
+			Data:   s.data.path,
+			Socket: filepath.Join(s.data.path, mgmtSock),
+			API:    s.sockets.api.(*net.TCPAddr).String(),
+		}
+		s.options.Log.Info("sluice serves", "api", "https://"+i.API, "data", i.Data)
+		if s.options.Ready != nil {
+			go s.options.Ready(i)
+		}
+	})
+}

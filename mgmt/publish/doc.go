@@ -1,0 +1,25 @@
+// Package publish brings a configuration to the engine: it has netd open the
+// listeners the configuration needs and the engine does not hold, hands both
+// over in one step, waits for the acknowledgement, and only then lets netd
+// close what nobody needs any more. It is the apply.Publisher of mgmt.
+//
+// # Who may be away
+//
+// Engine and netd are processes of their own and may be restarted at any time.
+// Run keeps the connection to the engine and asks for a republication as soon
+// as a new engine is there, which then holds nothing and gets every listener
+// from netd, the same sockets as its predecessor. A netd that restarts disturbs
+// nobody: the engine holds the sockets, and the client dials again by itself.
+//
+// # Farms that cannot listen
+//
+// An address that no interface has, or a port that is taken, is the problem of
+// its farm and is reported in the Outcome; whether that refuses a change is for
+// mgmt/apply to judge. Run tries such addresses again every few seconds, so a
+// farm starts by itself when its address appears.
+//
+// # Goroutines
+//
+// Publish may be called from any goroutine and takes one at a time; mgmt/apply
+// calls it under its own lock. State is for any goroutine and never waits.
+package publish

@@ -1,0 +1,204 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/netip"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/link"
+	"github.com/sluicelb/sluice/core/snapshot"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/sysnet/ctl"
+)
+
+// Engine is one connection to an engine; *link.Client is one.
+type Engine interface {
+	Hello() link.Hello
+	Publish(ctx context.Context, snapshot *os.File, opened map[string][]*os.File) (link.Ack, error)
+	Done() <-chan struct{}
+	Close() error
+}
+
+// Opener opens listeners; *ctl.Client is one.
+type Opener interface {
+	Open(ctx context.Context, addr netip.AddrPort, count int) ([]*os.File, error)
+	Close(ctx context.Context, addr netip.AddrPort) error
+	List(ctx context.Context) ([]string, error)
+}
+
+// Options is what a Publisher works with; all fields must be set.
+type Options struct {
+	// Dial connects to the engine and returns when it has greeted.
+	Dial func(ctx context.Context) (Engine, error)
+	Netd Opener
+	Page *snapshot.Page
+	Log  *slog.Logger
+}
+
+// How long a publication waits for each of its partners.
+const (
+	engineTimeout = 5 * time.Second
+	tidyTimeout   = time.Second
+)
+
+// Publisher publishes configurations; make it with New.
+type Publisher struct {
+	options Options
+	turn    chan struct{} // holds one token while somebody publishes
+
+	mu       sync.Mutex // guards what follows
+	engine   Engine     // nil while there is none
+	hello    link.Hello
+	attached chan struct{}     // closed when engine is set, renewed when it goes
+	holds    map[string]bool   // listeners the engine has
+	number   uint64            // last generation used
+	problems map[uint32]string // of the last acknowledged publication
+	pending  []netip.AddrPort  // addresses that could not be opened then
+}
+
+// New returns a Publisher without an engine; start Run to get one.
+func New(o Options) *Publisher {
+	return &Publisher{options: o, turn: make(chan struct{}, 1), attached: make(chan struct{})}
+}
+
+// State is what is known of the engine.
+type State struct {
+	Connected bool
+	// Hello is the engine's last greeting, the zero value before the first.
+	Hello link.Hello
+}
+
+// State returns the state of the connection. It never waits.
+func (p *Publisher) State() State {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return State{Connected: p.engine != nil, Hello: p.hello}
+}
+
+// Publish implements apply.Publisher.
+func (p *Publisher) Publish(ctx context.Context, cfg *farm.Config) (apply.Outcome, error) {
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return apply.Outcome{}, ctx.Err()
+	}
+	engine, err := p.await(ctx)
+	if err != nil {
+		return apply.Outcome{}, err
+	}
+	ls := p.listeners(ctx, cfg)
+	defer ls.close()
+	generation := p.next()
+	ack, err := p.hand(ctx, engine, generation, cfg, ls)
+	if err != nil {
+		return apply.Outcome{}, err
+	}
+	if ack.Refused != "" {
+		p.tidy(ctx, ls.before)
+		return apply.Outcome{}, &apply.Refused{Reason: "the engine refused the configuration: " + ack.Refused, Farms: ack.Farms}
+	}
+	maps.Copy(ls.problems, ack.Farms)
+	p.settle(cfg, ls, ack)
+	p.tidy(ctx, ls.needed)
+	return apply.Outcome{Generation: generation, FarmErrors: ls.problems}, nil
+}
+
+// await returns the engine, waiting a while for one that is being restarted.
+func (p *Publisher) await(ctx context.Context) (Engine, error) {
+	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
+	defer cancel()
+	for {
+		p.mu.Lock()
+		engine, attached := p.engine, p.attached
+		p.mu.Unlock()
+		if engine != nil {
+			return engine, nil
+		}
+		select {
+		case <-attached:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w: it did not start within %v", apply.ErrUnavailable, engineTimeout)
+		}
+	}
+}
+
+// next is the number after the highest one known here or to the engine.
+func (p *Publisher) next() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.number = max(p.number, p.hello.Generation) + 1
+	return p.number
+}
+
+// hand gives the snapshot and the sockets to the engine. After an error it is
+// not known what the engine runs, so the connection is ended: the next one
+// begins with a republication.
+func (p *Publisher) hand(ctx context.Context, engine Engine, generation uint64, cfg *farm.Config, ls *listeners) (link.Ack, error) {
+	file, err := snapshot.Publish(generation, cfg)
+	if err != nil {
+		return link.Ack{}, &apply.Refused{Reason: "the configuration cannot be written down: " + err.Error()}
+	}
+	defer file.Close()
+	p.options.Page.SetPublished(generation)
+	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
+	defer cancel()
+	ack, err := engine.Publish(ctx, file, ls.opened)
+	if err == nil && ack.Refused == "" && ack.Generation != generation {
+		err = fmt.Errorf("it answered for generation %d instead of %d", ack.Generation, generation)
+	}
+	if err != nil {
+		p.detach(engine)
+		_ = engine.Close()
+		return link.Ack{}, fmt.Errorf("the engine did not acknowledge: %w", err)
+	}
+	return ack, nil
+}
+
+// settle keeps what the acknowledged publication left behind.
+func (p *Publisher) settle(cfg *farm.Config, ls *listeners, ack link.Ack) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.holds = setOf(ack.Listeners)
+	p.pending = ls.missing
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		if problem := ls.problems[f.ID]; problem != "" && problem != p.problems[f.ID] {
+			p.options.Log.Warn("farm does not run", "farm", f.Name, "reason", problem)
+		}
+	}
+	p.problems = maps.Clone(ls.problems)
+}
+
+// tidy makes netd close what is not among needed. What fails now is done
+// after the next publication: the list is asked for each time.
+func (p *Publisher) tidy(ctx context.Context, needed map[string]bool) {
+	ctx, cancel := context.WithTimeout(ctx, tidyTimeout)
+	defer cancel()
+	held, err := p.options.Netd.List(ctx)
+	for _, key := range held {
+		if addr, ok := address(key); ok && !needed[key] {
+			err = errors.Join(err, p.options.Netd.Close(ctx, addr))
+		}
+	}
+	if err != nil {
+		p.options.Log.Warn("listeners nobody needs stay open for now", "error", err)
+	}
+}
+
+func setOf(keys []string) map[string]bool {
+	set := make(map[string]bool, len(keys))
+	for _, k := range keys {
+		set[k] = true
+	}
+	return set
+}
+
+var _ Opener = (*ctl.Client)(nil)

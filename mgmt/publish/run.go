@@ -1,0 +1,119 @@
+package publish
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/sluicelb/sluice/core/link"
+)
+
+const (
+	// dialPause is between attempts to reach an engine. The socket's listener
+	// belongs to the supervisor, so a dial mostly waits for the next engine
+	// instead of failing.
+	dialPause   = 50 * time.Millisecond
+	dialTimeout = 10 * time.Second
+	// retryPause is how often addresses that could not be opened are tried.
+	retryPause = 2 * time.Second
+)
+
+// Run keeps the connection to the engine until ctx ends. It calls republish,
+// which must publish the configuration in force, whenever a new engine is
+// there, and when an address that could not be opened has become available.
+func (p *Publisher) Run(ctx context.Context, republish func(context.Context) error) {
+	for ctx.Err() == nil {
+		engine, err := p.dial(ctx)
+		if err != nil {
+			p.options.Log.Debug("engine not reached", "error", err)
+			pause(ctx, dialPause)
+			continue
+		}
+		p.attach(engine)
+		p.serve(ctx, engine, republish)
+		p.detach(engine)
+		_ = engine.Close()
+	}
+}
+
+func (p *Publisher) dial(ctx context.Context) (Engine, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	return p.options.Dial(ctx)
+}
+
+// serve stays with one engine until its connection ends.
+func (p *Publisher) serve(ctx context.Context, engine Engine, republish func(context.Context) error) {
+	err := republish(ctx)
+	retry := time.NewTicker(retryPause)
+	defer retry.Stop()
+	for {
+		if err != nil && ctx.Err() == nil {
+			p.options.Log.Warn("configuration not published, trying again", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-engine.Done():
+			p.options.Log.Warn("engine is gone")
+			return
+		case <-retry.C:
+		}
+		if err != nil || p.available(ctx) {
+			err = republish(ctx)
+		}
+	}
+}
+
+// available reports whether an address that could not be opened can be now.
+// netd keeps it open; the publication that follows gets the same sockets.
+func (p *Publisher) available(ctx context.Context) bool {
+	p.mu.Lock()
+	pending, loops := p.pending, p.hello.Loops
+	p.mu.Unlock()
+	found := false
+	for _, addr := range pending {
+		files, err := p.options.Netd.Open(ctx, addr, loops)
+		if err != nil {
+			continue
+		}
+		closeAll(files)
+		found = true
+	}
+	return found
+}
+
+func (p *Publisher) attach(engine Engine) {
+	hello := engine.Hello()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.engine, p.hello, p.holds = engine, hello, setOf(hello.Listeners)
+	close(p.attached)
+	p.log(hello)
+}
+
+func (p *Publisher) log(h link.Hello) {
+	p.options.Log.Info("engine connected", "pid", h.PID, "loops", h.Loops, "generation", h.Generation, "listeners", len(h.Listeners))
+}
+
+func (p *Publisher) detach(engine Engine) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.engine == engine {
+		p.engine, p.holds = nil, nil
+		p.attached = make(chan struct{})
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close()
+	}
+}
