@@ -33,6 +33,7 @@ type Conn struct {
 	timer   Timer
 	fd      int32
 	flags   flags
+	err     syscall.Errno // why writing failed
 }
 
 // open makes a connection of a descriptor; the poller knows it afterwards.
@@ -109,7 +110,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 			}
 			return n, nil
 		case errno == 0:
-			return 0, io.EOF
+			return 0, c.end()
 		case errno == syscall.EAGAIN:
 			c.flags &^= flagReadable
 			return 0, ErrDry
@@ -148,10 +149,19 @@ func (c *Conn) write(p []byte, flags int) error {
 			return nil
 		case errno == syscall.EINTR:
 		default:
+			c.err = errno // the kernel reports it once; Read must not take the end for an orderly one
 			return errno
 		}
 	}
 	return nil
+}
+
+// end is what Read reports when nothing more comes.
+func (c *Conn) end() error {
+	if c.err != 0 {
+		return c.err
+	}
+	return io.EOF
 }
 
 func (c *Conn) keep(p []byte) {
@@ -175,7 +185,7 @@ func (c *Conn) flush() {
 			return
 		}
 		if errno != 0 {
-			c.fail(errno)
+			c.broke(errno)
 			return
 		}
 		c.sent += n
@@ -196,13 +206,12 @@ func (c *Conn) release() {
 	}
 }
 
-// fail closes a connection that broke on its own and says so.
-func (c *Conn) fail(err error) {
-	h, lingering := c.handler, c.flags&flagLinger != 0
-	c.Close()
-	if !lingering {
-		h.Failed(c, err)
-	}
+// broke gives up what is pending after the peer refused it. What the peer had
+// sent before may still be read, and often is its reason; Read ends with err.
+func (c *Conn) broke(err syscall.Errno) {
+	c.release()
+	c.err = err
+	c.flags |= flagBroken | flagReadable | flagEnding
 }
 
 func (c *Conn) readable() {

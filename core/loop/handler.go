@@ -17,9 +17,8 @@ type Handler interface {
 	Connected(c *Conn, err error)
 	// Expired says that the deadline passed. The deadline is unset then.
 	Expired(c *Conn)
-	// Failed says that the connection broke while nobody was reading or
-	// writing, or that the handler panicked. It is closed already; the
-	// handler lets go of it.
+	// Failed says that the handler panicked. The connection is closed
+	// already; the handler lets go of it.
 	Failed(c *Conn, err error)
 }
 

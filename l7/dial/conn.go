@@ -15,7 +15,7 @@ type Owner interface {
 	BackendReadable(c *Conn)
 	BackendDrained(c *Conn)
 	BackendExpired(c *Conn)
-	// BackendFailed says that the connection broke; it is gone.
+	// BackendFailed says that the connection's handling failed; it is gone.
 	BackendFailed(c *Conn, err error)
 }
 

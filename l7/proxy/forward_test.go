@@ -64,11 +64,14 @@ func TestBodiesStreamBothWays(t *testing.T) {
 	c := l7test.Dial(t, l7test.New(t, 1).Serve(nil, l7test.Service("web", b.Addr)))
 	c.Send("POST /echo HTTP/1.1\r\nHost: a.test\r\nContent-Length: 33554432\r\n\r\n")
 	sum := sha256.New()
+	sent := make(chan struct{})
 	go func() {
+		defer close(sent)
 		r := rand.NewChaCha8([32]byte{7})
 		_, _ = io.CopyN(io.MultiWriter(c.TCPConn, sum), r, 32<<20)
 	}()
 	res := c.Get()
+	<-sent
 	if len(res.Text) != 32<<20 || sha256.Sum256([]byte(res.Text)) != [32]byte(sum.Sum(nil)) {
 		t.Fatalf("%d bytes came back, changed or short", len(res.Text))
 	}
