@@ -1,0 +1,360 @@
+package publish_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unsafe"
+
+	"go.uber.org/goleak"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/link"
+	"github.com/sluicelb/sluice/core/snapshot"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/publish"
+	"github.com/sluicelb/sluice/sysnet/ctl"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// engine is one life of an engine that takes everything, unless told not to.
+type engine struct {
+	mu         sync.Mutex
+	generation uint64
+	listeners  []string
+	refuse     string
+	mute       bool // never answers
+	published  []*farm.Config
+	got        [][]string // keys that came with each publication
+	done       chan struct{}
+	once       sync.Once
+}
+
+func newEngine() *engine { return &engine{done: make(chan struct{})} }
+
+func (e *engine) Hello() link.Hello {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return link.Hello{PID: 1, Generation: e.generation, Loops: 2, Listeners: slices.Clone(e.listeners)}
+}
+
+func (e *engine) Done() <-chan struct{} { return e.done }
+func (e *engine) Close() error          { e.once.Do(func() { close(e.done) }); return nil }
+
+func (e *engine) Publish(ctx context.Context, file *os.File, opened map[string][]*os.File) (link.Ack, error) {
+	generation, cfg, err := snapshot.Load(file)
+	if err != nil {
+		return link.Ack{}, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.mute {
+		return link.Ack{}, link.ErrGone
+	}
+	if e.refuse != "" {
+		return link.Ack{Generation: e.generation, Refused: e.refuse, Listeners: e.listeners}, nil
+	}
+	keys := []string{}
+	for key, files := range opened {
+		if len(files) != 2 {
+			return link.Ack{}, errors.New("not one socket per loop")
+		}
+		keys = append(keys, key)
+	}
+	e.got = append(e.got, keys)
+	e.published = append(e.published, cfg)
+	e.generation = generation
+	have := append(e.listeners, keys...)
+	e.listeners = nil
+	for _, f := range cfg.Farms {
+		if key := ctl.KeyTCP(f.AddrPort()); !f.Stopped && slices.Contains(have, key) {
+			e.listeners = append(e.listeners, key)
+		}
+	}
+	return link.Ack{Generation: generation, Listeners: slices.Clone(e.listeners)}, nil
+}
+
+func (e *engine) lives() []*farm.Config {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.published)
+}
+
+// netd opens every address but those it was told not to.
+type netd struct {
+	mu     sync.Mutex
+	held   []string
+	broken map[string]error
+	asked  int
+	away   bool
+}
+
+func (n *netd) Open(_ context.Context, addr netip.AddrPort, count int) ([]*os.File, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.asked++
+	if n.away {
+		return nil, errors.New("netd does not answer")
+	}
+	if err := n.broken[addr.String()]; err != nil {
+		return nil, err
+	}
+	if key := ctl.KeyTCP(addr); !slices.Contains(n.held, key) {
+		n.held = append(n.held, key)
+	}
+	var files []*os.File
+	for range count {
+		f, err := os.Open(os.DevNull)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+func (n *netd) Close(_ context.Context, addr netip.AddrPort) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.held = slices.DeleteFunc(n.held, func(k string) bool { return k == ctl.KeyTCP(addr) })
+	return nil
+}
+
+func (n *netd) List(context.Context) ([]string, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.held), nil
+}
+
+func (n *netd) keys() []string { k, _ := n.List(context.Background()); return k }
+
+// bench is a publisher with its partners; engines are the lives to come.
+type bench struct {
+	*publish.Publisher
+	netd    *netd
+	page    *snapshot.Page
+	engines chan *engine
+	// current is what republish publishes.
+	mu      sync.Mutex
+	current *farm.Config
+}
+
+func newBench(t *testing.T, cfg *farm.Config) *bench {
+	t.Helper()
+	memory := make([]uint64, snapshot.PageSize/8)
+	page, err := snapshot.OpenPage(unsafe.Slice((*byte)(unsafe.Pointer(&memory[0])), snapshot.PageSize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{netd: &netd{broken: map[string]error{}}, page: page, engines: make(chan *engine, 4), current: cfg}
+	b.Publisher = publish.New(publish.Options{
+		Dial: func(ctx context.Context) (publish.Engine, error) {
+			select {
+			case e := <-b.engines:
+				return e, nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		},
+		Netd: b.netd, Page: page, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		b.Run(ctx, func(ctx context.Context) error {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			_, err := b.Publish(ctx, b.current)
+			return err
+		})
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	return b
+}
+
+func (b *bench) start(t *testing.T, e *engine) *engine {
+	t.Helper()
+	b.engines <- e
+	eventually(t, func() bool { return len(e.lives()) > 0 })
+	return e
+}
+
+func eventually(t *testing.T, what func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(5 * time.Second); !what(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("did not happen within 5 s")
+		}
+	}
+}
+
+func config(addrs ...string) *farm.Config {
+	cfg := &farm.Config{}
+	for i, a := range addrs {
+		addr := netip.MustParseAddrPort(a)
+		cfg.Farms = append(cfg.Farms, farm.Farm{ID: uint32(i + 1), Name: "f" + string(rune('a'+i)), Profile: farm.ProfileHTTP,
+			VIP: addr.Addr(), VPort: addr.Port(), HTTP: farm.DefaultHTTP()})
+	}
+	return cfg
+}
+
+const a, b2, c3 = "127.0.0.1:8001", "127.0.0.1:8002", "127.0.0.1:8003"
+
+func TestNewEngineGetsTheConfigurationAtOnce(t *testing.T) {
+	b := newBench(t, config(a, b2))
+	first := b.start(t, newEngine())
+	if len(first.got[0]) != 2 {
+		t.Errorf("the first engine got %v", first.got)
+	}
+	_ = first.Close() // it died
+	second := b.start(t, newEngine())
+	if len(second.got[0]) != 2 || len(second.lives()[0].Farms) != 2 {
+		t.Errorf("the second engine got %v", second.got)
+	}
+	if second.generation <= first.generation {
+		t.Errorf("generation %d after %d", second.generation, first.generation)
+	}
+}
+
+func TestEngineThatKeptItsStateIsNotGivenListenersAgain(t *testing.T) {
+	b := newBench(t, config(a, b2))
+	e := newEngine()
+	e.generation, e.listeners = 41, []string{ctl.KeyTCP(netip.MustParseAddrPort(a))}
+	b.start(t, e)
+	if want := []string{ctl.KeyTCP(netip.MustParseAddrPort(b2))}; !slices.Equal(e.got[0], want) {
+		t.Errorf("it got %v, want %v", e.got[0], want)
+	}
+	if e.generation != 42 || b.page.Published() != 42 {
+		t.Errorf("generation %d, page %d, want 42", e.generation, b.page.Published())
+	}
+}
+
+func TestUnusedListenersAreClosedAfterTheAcknowledgement(t *testing.T) {
+	b := newBench(t, config(a, b2))
+	b.start(t, newEngine())
+	if _, err := b.Publish(t.Context(), config(b2, c3)); err != nil {
+		t.Fatal(err)
+	}
+	got := b.netd.keys()
+	slices.Sort(got)
+	if want := []string{"tcp/" + b2, "tcp/" + c3}; !slices.Equal(got, want) {
+		t.Errorf("netd holds %v, want %v", got, want)
+	}
+}
+
+func TestRefusalLeavesEverythingAsItWas(t *testing.T) {
+	b := newBench(t, config(a))
+	e := b.start(t, newEngine())
+	e.mu.Lock()
+	e.refuse = "no good"
+	e.mu.Unlock()
+	_, err := b.Publish(t.Context(), config(b2))
+	var refused *apply.Refused
+	if !errors.As(err, &refused) || !strings.Contains(refused.Reason, "no good") {
+		t.Fatalf("got %v, want a refusal with the engine's words", err)
+	}
+	if got := b.netd.keys(); !slices.Equal(got, []string{"tcp/" + a}) {
+		t.Errorf("netd holds %v after the refusal", got)
+	}
+}
+
+func TestFarmThatCannotListenDoesNotStopTheOthers(t *testing.T) {
+	b := newBench(t, &farm.Config{})
+	b.start(t, newEngine())
+	reason := &ctl.Error{Code: ctl.CodeNotLocal, Text: "no such address"}
+	b.netd.mu.Lock()
+	b.netd.broken[b2] = reason
+	b.netd.mu.Unlock()
+	cfg := config(a, b2)
+	out, err := b.Publish(t.Context(), cfg)
+	if err != nil || out.FarmErrors[2] != reason.Text || out.FarmErrors[1] != "" {
+		t.Errorf("got %v, %v", out, err)
+	}
+}
+
+func TestFarmStartsWhenItsAddressAppears(t *testing.T) {
+	b := newBench(t, config(a, b2))
+	b.netd.broken[b2] = &ctl.Error{Code: ctl.CodeNotLocal, Text: "no such address"}
+	e := b.start(t, newEngine())
+	b.netd.mu.Lock()
+	clear(b.netd.broken)
+	b.netd.mu.Unlock()
+	eventually(t, func() bool { e.mu.Lock(); defer e.mu.Unlock(); return len(e.listeners) == 2 })
+}
+
+func TestNetdThatIsAwayIsAskedOnceForAllFarms(t *testing.T) {
+	b := newBench(t, &farm.Config{})
+	b.start(t, newEngine())
+	b.netd.mu.Lock()
+	b.netd.away = true
+	b.netd.mu.Unlock()
+	out, err := b.Publish(t.Context(), config(a, b2, c3))
+	if err != nil || len(out.FarmErrors) != 3 {
+		t.Errorf("got %v, %v, want a problem for each farm", out, err)
+	}
+	b.netd.mu.Lock()
+	defer b.netd.mu.Unlock()
+	if b.netd.asked != 1 {
+		t.Errorf("netd was asked %d times", b.netd.asked)
+	}
+}
+
+func TestSilentEngineIsLeftAndTheNextOneRepublished(t *testing.T) {
+	b := newBench(t, config(a))
+	e := b.start(t, newEngine())
+	e.mu.Lock()
+	e.mute = true
+	e.mu.Unlock()
+	if _, err := b.Publish(t.Context(), config(b2)); err == nil {
+		t.Fatal("a publication without an answer succeeded")
+	}
+	next := b.start(t, newEngine())
+	if got := next.lives()[0].Farms[0].AddrPort().String(); got != a {
+		t.Errorf("the next engine got %s, want what was in force before", got)
+	}
+}
+
+func TestWithoutAnEngineAPublicationIsUnavailable(t *testing.T) {
+	b := newBench(t, config(a))
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := b.Publish(ctx, config(a)); !errors.Is(err, apply.ErrUnavailable) {
+		t.Errorf("got %v, want ErrUnavailable", err)
+	}
+	if b.State().Connected {
+		t.Error("connected to nobody")
+	}
+}
+
+func TestNoDescriptorIsLeftBehind(t *testing.T) {
+	b := newBench(t, config(a))
+	b.start(t, newEngine())
+	before := descriptors(t)
+	for i := range 20 {
+		if _, err := b.Publish(t.Context(), config([]string{a, b2, c3}[i%3])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after := descriptors(t); after > before {
+		t.Errorf("%d descriptors before, %d after 20 publications", before, after)
+	}
+}
+
+func descriptors(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}
