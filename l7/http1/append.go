@@ -235,11 +235,7 @@ type Value struct{ b []byte }
 // CheckValue makes a Value of b, which is borrowed; false when b holds a
 // control byte other than a tab.
 func CheckValue(b []byte) (v Value, ok bool) {
-	i := firstControl(b, 0)
-	for i < len(b) && b[i] == '\t' {
-		i = firstControl(b, i+1)
-	}
-	if i < len(b) {
+	if textEnd(b) < len(b) {
 		return Value{}, false
 	}
 	return Value{b[:len(b):len(b)]}, true

@@ -25,7 +25,6 @@ type Chunked struct {
 
 	lines int   // trailer bytes so far
 	named uint8 // bytes in name
-	kinds uint8 // classes of the bytes of the trailer's name
 	taken bool  // the current trailer is kept
 	name  [trailerNameBytes]byte
 	kept  []byte // kept trailers
@@ -219,7 +218,7 @@ func (c *Chunked) trailerByte(b byte) (send bool, err error) {
 			c.state = chunkEndLF
 			return len(c.kept) == 0, nil
 		}
-		c.named, c.kinds = 0, 0
+		c.named = 0
 		c.state = chunkName
 		fallthrough
 	case chunkName:
@@ -254,8 +253,7 @@ func (c *Chunked) trailerByte(b byte) (send bool, err error) {
 
 // nameByte takes a byte of a trailer's name, or the colon after it.
 func (c *Chunked) nameByte(b byte) error {
-	if t := token[b]; t != 0 {
-		c.kinds |= t
+	if token[b] != tokenNot {
 		if c.named < trailerNameBytes {
 			c.name[c.named] = b
 			c.named++
@@ -266,7 +264,7 @@ func (c *Chunked) nameByte(b byte) error {
 		return ErrTrailer
 	}
 	name := c.name[:c.named]
-	if forbiddenTrailer.has(recognise(name, c.kinds)) {
+	if k, _ := recognise(c.name[:], len(name)); forbiddenTrailer.has(k) {
 		return ErrTrailerField
 	}
 	c.state = chunkValue

@@ -7,69 +7,66 @@ package http1
 // A line is name ":" blanks value blanks CRLF. Everything the loop does not
 // expect ends up in fieldError, which only has to find the fitting reason.
 func (h *Head) parseFields(b []byte, i int, drop mask) (int, error) {
-	for {
-		start := i
-		kinds := uint8(0)
-		for i < len(b) && token[b[i]] != 0 {
-			kinds |= token[b[i]]
-			i++
+	for p := b[i:]; ; {
+		if len(p) >= 2 && p[0] == '\r' && p[1] == '\n' {
+			return len(b) - len(p) + 2, nil
 		}
-		colon := i
-		if i >= len(b) || b[i] != ':' || i == start {
-			if i+1 < len(b) && i == start && b[i] == '\r' && b[i+1] == '\n' {
-				return i + 2, nil
-			}
-			h.next = start
-			return 0, nameError(b, start, i)
+		n := firstColon(p)
+		k, ok := recognise(p, n)
+		if !ok || n == len(p) {
+			h.next = len(b) - len(p)
+			return 0, nameError(p)
 		}
-		if h.NumFields == MaxFields {
+		nf := h.NumFields
+		if nf >= MaxFields {
 			return 0, ErrTooManyFields
 		}
-		i++
-		for i < len(b) && (b[i] == ' ' || b[i] == '\t') {
-			i++
+		v := p[n+1:]
+		for len(v) > 0 && (v[0] == ' ' || v[0] == '\t') {
+			v = v[1:]
 		}
-		value := i
-		i = firstControl(b, i)
-		for i < len(b) && b[i] == '\t' {
-			i = firstControl(b, i+1)
+		end := firstControl(v)
+		if end < len(v) && v[end] == '\t' {
+			end = textEnd(v)
 		}
-		if i+1 >= len(b) || b[i] != '\r' || b[i+1] != '\n' {
-			h.next = start
-			return 0, valueError(b, i)
+		if end+1 >= len(v) || v[end] != '\r' || v[end+1] != '\n' {
+			h.next = len(b) - len(p)
+			return 0, valueError(v, end)
 		}
-		end := i
-		for end > value && (b[end-1] == ' ' || b[end-1] == '\t') {
+		next := v[end+2:]
+		for end > 0 && (v[end-1] == ' ' || v[end-1] == '\t') {
 			end--
 		}
-		i += 2
-
-		k := recognise(b[start:colon], kinds)
-		f := &h.Fields[h.NumFields]
-		f.Name = Span{uint32(start), uint32(colon)}
-		f.Value = Span{uint32(value), uint32(end)}
-		f.Known = k
-		f.Drop = drop.has(k)
+		f := &h.Fields[nf]
+		start, value := uint32(len(b)-len(p)), uint32(len(b)-len(v))
+		f.Name.Off, f.Name.End = start, start+uint32(n)
+		f.Value.Off, f.Value.End = value, value+uint32(end)
+		f.Known, f.Drop = k, drop.has(k)
+		h.NumFields = nf + 1
 		if h.have.has(k) {
 			h.twice |= 1 << (k & 63)
 		} else {
 			h.have |= 1 << (k & 63)
-			h.first[k] = uint16(h.NumFields)
+			h.first[k&63] = uint8(nf)
 		}
-		h.NumFields++
+		p = next
 	}
 }
 
-// nameError says why b[start:] is not a field name and a colon; it stopped at
-// b[i]. nil means that bytes are missing.
-func nameError(b []byte, start, i int) error {
-	if i >= len(b) || b[i] == '\r' && i == start && i+1 >= len(b) {
+// nameError says why p does not start with a field name and a colon. nil means
+// that bytes are missing.
+func nameError(p []byte) error {
+	i := 0
+	for i < len(p) && token[p[i]] != tokenNot {
+		i++
+	}
+	if i >= len(p) || p[i] == '\r' && i == 0 && i+1 >= len(p) {
 		return nil
 	}
-	switch c := b[i]; {
-	case c == '\n', c == '\r' && i == start:
+	switch c := p[i]; {
+	case c == '\n', c == '\r' && i == 0:
 		return ErrLineEnd
-	case i == start && (c == ' ' || c == '\t'):
+	case i == 0 && (c == ' ' || c == '\t'):
 		return ErrFold
 	}
 	return ErrFieldName
@@ -143,7 +140,11 @@ const maxNamed = 16
 // connection reads all Connection fields, sets KeepAlive and marks the fields
 // they name as not to be forwarded.
 func (h *Head) connection() (options uint8, err error) {
-	if h.have.has(KnownConnection) {
+	switch {
+	case !h.have.has(KnownConnection):
+	case !h.twice.has(KnownConnection) && foldIs(h.Value(int(h.first[KnownConnection])), "keep-alive"):
+		options = optKeepAlive
+	default:
 		named := 0
 		for i := int(h.first[KnownConnection]); i < h.NumFields; i++ {
 			if h.Fields[i].Known == KnownConnection {

@@ -48,8 +48,8 @@ type Head struct {
 	next int // start of the first line not parsed yet; 0: nothing is parsed
 	seen int // bytes that were there when the last Parse asked for more
 
-	have, twice mask             // known fields present, present more than once
-	first       [numKnown]uint16 // index of the first field of each kind in have
+	have, twice mask      // known fields present, present more than once
+	first       [64]uint8 // index of the first field of each kind in have
 }
 
 // Name gives the name of field i as the peer spelled it.

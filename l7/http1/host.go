@@ -13,7 +13,7 @@ const maxAuthority = MaxHost + len(":65535")
 
 // Classes of bytes in host names.
 const (
-	hostPlain = 1 + iota
+	hostPlain = 1 << iota
 	hostUpper
 	hostDot
 )
@@ -66,23 +66,18 @@ func canonicalHost(v []byte, scratch *[maxAuthority]byte) (h []byte, ok bool) {
 			return nil, false
 		}
 	} else {
-		dot := true
-	name:
+		kinds, before := uint8(0), uint8(hostDot)
 		for ; i < len(v); i++ {
-			switch hostByte[v[i]] {
-			case hostPlain:
-				dot = false
-			case hostUpper:
-				dot, upper = false, true
-			case hostDot:
-				if dot { // empty label
-					return nil, false
-				}
-				dot = true
-			default:
-				break name
+			k := hostByte[v[i]]
+			if k == 0 {
+				break
 			}
+			if k&before&hostDot != 0 { // empty label
+				return nil, false
+			}
+			kinds, before = kinds|k, k
 		}
+		upper = kinds&hostUpper != 0
 		if i == 0 || i > MaxHost {
 			return nil, false
 		}

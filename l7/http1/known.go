@@ -1,5 +1,7 @@
 package http1
 
+import "encoding/binary"
+
 // Known names the fields the proxy has to recognise.
 type Known uint8
 
@@ -40,7 +42,7 @@ const (
 	KnownServer
 	KnownReferer
 	KnownUserAgent
-	numKnown
+	numKnown // at most 64, see mask
 )
 
 // mask is a set of Known values, one bit each.
@@ -71,109 +73,167 @@ var (
 	unnamed = maskOf(KnownHost, KnownContentLength, KnownTransferEncoding, KnownExpect)
 )
 
-// knownNames are the names in lower case; families have none.
-var knownNames = [numKnown]string{
-	KnownHost:                    "host",
-	KnownConnection:              "connection",
-	KnownContentLength:           "content-length",
-	KnownTransferEncoding:        "transfer-encoding",
-	KnownUpgrade:                 "upgrade",
-	KnownExpect:                  "expect",
-	KnownTE:                      "te",
-	KnownTrailer:                 "trailer",
-	KnownKeepAlive:               "keep-alive",
-	KnownProxyConnection:         "proxy-connection",
-	KnownProxyAuthenticate:       "proxy-authenticate",
-	KnownProxyAuthenticationInfo: "proxy-authentication-info",
-	KnownProxyAuthorization:      "proxy-authorization",
-	KnownProxy:                   "proxy",
-	KnownHTTP2Settings:           "http2-settings",
-	KnownForwarded:               "forwarded",
-	KnownXRealIP:                 "x-real-ip",
-	KnownXForwardedFor:           "x-forwarded-for",
-	KnownXForwardedHost:          "x-forwarded-host",
-	KnownXForwardedPort:          "x-forwarded-port",
-	KnownXForwardedProto:         "x-forwarded-proto",
-	KnownCookie:                  "cookie",
-	KnownSetCookie:               "set-cookie",
-	KnownAuthorization:           "authorization",
-	KnownLocation:                "location",
-	KnownContentLocation:         "content-location",
-	KnownContentType:             "content-type",
-	KnownDate:                    "date",
-	KnownServer:                  "server",
-	KnownReferer:                 "referer",
-	KnownUserAgent:               "user-agent",
+// names are the names we recognise at sight, in lower case. Those without a
+// number are only common: a match spares them the check of every byte.
+var names = []struct {
+	name  string
+	known Known
+}{
+	{"host", KnownHost},
+	{"connection", KnownConnection},
+	{"content-length", KnownContentLength},
+	{"transfer-encoding", KnownTransferEncoding},
+	{"upgrade", KnownUpgrade},
+	{"expect", KnownExpect},
+	{"te", KnownTE},
+	{"trailer", KnownTrailer},
+	{"keep-alive", KnownKeepAlive},
+	{"proxy-connection", KnownProxyConnection},
+	{"proxy-authenticate", KnownProxyAuthenticate},
+	{"proxy-authentication-info", KnownProxyAuthenticationInfo},
+	{"proxy-authorization", KnownProxyAuthorization},
+	{"proxy", KnownProxy},
+	{"http2-settings", KnownHTTP2Settings},
+	{"forwarded", KnownForwarded},
+	{"x-real-ip", KnownXRealIP},
+	{"x-forwarded-for", KnownXForwardedFor},
+	{"x-forwarded-host", KnownXForwardedHost},
+	{"x-forwarded-port", KnownXForwardedPort},
+	{"x-forwarded-proto", KnownXForwardedProto},
+	{"cookie", KnownCookie},
+	{"set-cookie", KnownSetCookie},
+	{"authorization", KnownAuthorization},
+	{"location", KnownLocation},
+	{"content-location", KnownContentLocation},
+	{"content-type", KnownContentType},
+	{"date", KnownDate},
+	{"server", KnownServer},
+	{"referer", KnownReferer},
+	{"user-agent", KnownUserAgent},
+
+	{name: "accept"}, {name: "accept-encoding"}, {name: "accept-language"}, {name: "accept-ranges"},
+	{name: "age"}, {name: "cache-control"}, {name: "content-encoding"}, {name: "etag"}, {name: "expires"},
+	{name: "if-modified-since"}, {name: "if-none-match"}, {name: "last-modified"}, {name: "link"},
+	{name: "origin"}, {name: "pragma"}, {name: "priority"}, {name: "range"}, {name: "sec-ch-ua"},
+	{name: "sec-ch-ua-mobile"}, {name: "sec-ch-ua-platform"}, {name: "sec-fetch-dest"}, {name: "sec-fetch-mode"},
+	{name: "sec-fetch-site"}, {name: "sec-fetch-user"}, {name: "strict-transport-security"},
+	{name: "upgrade-insecure-requests"}, {name: "vary"}, {name: "via"}, {name: "x-request-id"},
+	{name: "x-requested-with"},
 }
 
-// candidates finds the only name that a length and a first letter leave
-// possible; names that start with x are told apart by knownX.
-var candidates = func() (t [32][32]Known) {
-	for k := KnownNone + 1; k < numKnown; k++ {
-		if n := knownNames[k]; n != "" && n[0] != 'x' {
-			if t[len(n)][n[0]&31] != KnownNone {
-				panic("http1: two known fields share length and first letter")
+// maxName is the length of the longest of names, and a bit more: four words.
+const maxName = 32
+
+// entry is a name in the form it is compared in, eight bytes at a time. Bits
+// that are not in care may differ: the case of letters, what follows the name.
+type entry struct {
+	word, care [maxName / 8]uint64
+	len        uint8
+	known      Known
+}
+
+// entries is a perfect hash table of names: at most one of them has a slot. The
+// multiplier of slot was found by trial; a collision shows at start-up.
+var entries = func() (table [256]entry) {
+	for _, n := range names {
+		var text, care [maxName]byte
+		for i := range len(n.name) {
+			text[i], care[i] = n.name[i], 0xff
+			if c := n.name[i]; 'a' <= c && c <= 'z' {
+				care[i] = 0xff &^ 0x20
 			}
-			t[len(n)][n[0]&31] = k
+		}
+		e := &table[slot([]byte(n.name), len(n.name))]
+		if e.len != 0 {
+			panic("http1: " + n.name + " shares its slot")
+		}
+		e.len, e.known = uint8(len(n.name)), n.known
+		for w := range e.word {
+			e.word[w] = binary.LittleEndian.Uint64(text[8*w:])
+			e.care[w] = binary.LittleEndian.Uint64(care[8*w:])
 		}
 	}
-	return t
+	return table
 }()
 
-// recognise finds the field called name, a token of at least one byte; kinds
-// is the union of the classes of its bytes.
-func recognise(name []byte, kinds uint8) Known {
-	if kinds&tokenOdd != 0 {
-		return knownTwin(name)
-	}
-	if len(name) >= len(candidates) {
-		return knownX(name)
-	}
-	k := candidates[len(name)][name[0]&31]
-	if k == KnownNone {
-		if name[0]|0x20 == 'x' {
-			return knownX(name)
-		}
-		return KnownNone
-	}
-	if !foldIs(name, knownNames[k]) {
-		return KnownNone
-	}
-	return k
+// slot hashes the name b[:n] of at least two bytes by its length and its ends,
+// whatever its case.
+func slot(b []byte, n int) uint8 {
+	ends := uint32(binary.LittleEndian.Uint16(b[n-2:n]))&0x1f1f | uint32(b[0]&0x1f)<<16 | uint32(n)<<24
+	return uint8(ends * 0xc63bfbe9 >> 24)
 }
 
-// knownX tells the names that start with x apart.
+// recognise finds the field whose name is b[:n], which may be any bytes; ok
+// tells that they are a token. It reads on after the name where it can.
+func recognise(b []byte, n int) (k Known, ok bool) {
+	if n < 2 || n > maxName {
+		return recogniseSlow(b[:n])
+	}
+	e := &entries[slot(b, n)]
+	if int(e.len) != n {
+		return recogniseSlow(b[:n])
+	}
+	if len(b) < maxName { // near the end of the buffer
+		var pad [maxName]byte
+		copy(pad[:], b)
+		b = pad[:]
+	}
+	w := (*[maxName]byte)(b)
+	diff := (binary.LittleEndian.Uint64(w[0:]) ^ e.word[0]) & e.care[0]
+	if n > 8 {
+		diff |= (binary.LittleEndian.Uint64(w[8:]) ^ e.word[1]) & e.care[1]
+	}
+	if n > 16 {
+		diff |= (binary.LittleEndian.Uint64(w[16:]) ^ e.word[2]) & e.care[2]
+		diff |= (binary.LittleEndian.Uint64(w[24:]) ^ e.word[3]) & e.care[3]
+	}
+	if diff != 0 {
+		return recogniseSlow(b[:n])
+	}
+	return e.known, true
+}
+
+// recogniseSlow checks a name that is not in the table, and looks for families
+// and twins.
+func recogniseSlow(name []byte) (k Known, ok bool) {
+	kinds := uint8(0)
+	for _, c := range name {
+		kinds |= token[c]
+	}
+	switch {
+	case kinds&tokenNot != 0 || len(name) == 0:
+		return KnownNone, false
+	case kinds&tokenOdd != 0:
+		return knownTwin(name), true
+	case name[0]|0x20 == 'x':
+		return knownX(name), true
+	}
+	return KnownNone, true
+}
+
+// knownX tells the families apart.
 func knownX(name []byte) Known {
-	if len(name) > len("x-ssl-") && foldIs(name[:6], "x-ssl-") {
+	switch {
+	case len(name) >= 6 && foldIs(name[:6], "x-ssl-"):
 		return KnownXSSL
+	case len(name) >= 12 && foldIs(name[:12], "x-forwarded-"):
+		return KnownXForwarded
 	}
-	if len(name) < len("x-forwarded-") || !foldIs(name[:12], "x-forwarded-") {
-		if foldIs(name, "x-real-ip") {
-			return KnownXRealIP
-		}
-		return KnownNone
-	}
-	for k := KnownXForwardedFor; k <= KnownXForwardedProto; k++ {
-		if foldIs(name, knownNames[k]) {
-			return k
-		}
-	}
-	return KnownXForwarded
+	return KnownNone
 }
 
 // knownTwin finds names that CGI-like backends, which turn all punctuation into
 // '_', take for a field we drop: X_Forwarded_For, Content.Length.
 func knownTwin(name []byte) Known {
-	var plain [32]byte
-	n := min(len(name), len(plain)) // no name of the table is longer, families are told by their start
+	var plain [maxName]byte
+	n := min(len(name), len(plain)) // no name in the table is longer, families are told by their start
 	for i, c := range name[:n] {
 		if token[c] == tokenOdd {
 			c = '-'
 		}
 		plain[i] = c
 	}
-	k := recognise(plain[:n], tokenPlain)
-	if dropRequest.has(k) || k == KnownExpect {
+	if k, _ := recognise(plain[:], n); dropRequest.has(k) {
 		return KnownTwin
 	}
 	return KnownNone

@@ -91,7 +91,7 @@ func (r *Request) requestLine(b []byte) (int, error) {
 		i = 2
 	}
 	start := i
-	for i < len(b) && token[b[i]] != 0 {
+	for i < len(b) && token[b[i]] != tokenNot {
 		if i-start == MaxMethod {
 			return 0, ErrMethodTooLong
 		}
@@ -226,7 +226,7 @@ func (r *Request) finishRare(options uint8) error {
 // through. HTTP and TLS over the same connection would hide requests from us.
 func offered(v []byte) bool {
 	i := 0
-	for i < len(v) && token[v[i]] != 0 {
+	for i < len(v) && token[v[i]] != tokenNot {
 		i++
 	}
 	if name := v[:i]; i == 0 || foldIs(name, "h2c") || foldIs(name, "h2") || foldIs(name, "http") || foldIs(name, "tls") {

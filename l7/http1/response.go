@@ -90,10 +90,7 @@ func (r *Response) statusLine(b []byte) (int, error) {
 		return 0, ErrStatusLine
 	}
 	reason := i
-	i = firstControl(b, i)
-	for i < len(b) && b[i] == '\t' {
-		i = firstControl(b, i+1)
-	}
+	i += textEnd(b[i:])
 	if i+1 >= len(b) || b[i] != '\r' || b[i+1] != '\n' {
 		return 0, valueError(b, i)
 	}

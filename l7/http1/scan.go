@@ -14,22 +14,62 @@ const (
 	highs = 0x8080808080808080
 )
 
-// firstControl gives the index of the first byte of b[i:] that is a control
-// byte (below SP, or DEL), len(b) when there is none.
-func firstControl(b []byte, i int) int {
-	for ; i+8 <= len(b); i += 8 {
-		x := binary.LittleEndian.Uint64(b[i:])
+// firstControl gives the index of the first byte of b that is a control byte
+// (below SP, or DEL), len(b) when there is none.
+//
+// The first loop only asks whether 16 bytes are plain ASCII, which takes half
+// the work: x-0x20 and x+1 both keep the high bits clear.
+func firstControl(b []byte) int {
+	p := b
+	for len(p) >= 16 {
+		x, y := binary.LittleEndian.Uint64(p), binary.LittleEndian.Uint64(p[8:])
+		if ((x-ones*0x20)|(x+ones)|(y-ones*0x20)|(y+ones))&highs != 0 {
+			break
+		}
+		p = p[16:]
+	}
+	for len(p) >= 8 {
+		x := binary.LittleEndian.Uint64(p)
 		d := x ^ ones*0x7f
 		if m := ((x-ones*0x20)&^x | (d-ones)&^d) & highs; m != 0 {
-			return i + bits.TrailingZeros64(m)>>3
+			return len(b) - len(p) + bits.TrailingZeros64(m)>>3
+		}
+		p = p[8:]
+	}
+	for j, c := range p {
+		if c < 0x20 || c == 0x7f {
+			return len(b) - len(p) + j
 		}
 	}
-	for ; i < len(b); i++ {
-		if b[i] < 0x20 || b[i] == 0x7f {
-			return i
-		}
+	return len(b)
+}
+
+// textEnd is firstControl that lets tabs pass.
+func textEnd(b []byte) int {
+	i := firstControl(b)
+	for i < len(b) && b[i] == '\t' {
+		i++
+		i += firstControl(b[i:])
 	}
 	return i
+}
+
+// firstColon gives the index of the first ':' of b, len(b) when there is none.
+func firstColon(b []byte) int {
+	p := b
+	for len(p) >= 8 {
+		x := binary.LittleEndian.Uint64(p) ^ ones*':'
+		if m := (x - ones) &^ x & highs; m != 0 {
+			return len(b) - len(p) + bits.TrailingZeros64(m)>>3
+		}
+		p = p[8:]
+	}
+	for j, c := range p {
+		if c == ':' {
+			return len(b) - len(p) + j
+		}
+	}
+	return len(b)
 }
 
 // queryEnd gives the index of the first byte of b[i:] that cannot be in a
@@ -55,10 +95,14 @@ func queryEnd(b []byte, i int) int {
 const (
 	tokenPlain = 1 // letters, digits, '-'
 	tokenOdd   = 2 // the other characters of a token
+	tokenNot   = 4 // everything else
 )
 
-// token classifies bytes; 0 is not in a token.
+// token classifies bytes.
 var token = func() (t [256]uint8) {
+	for c := range t {
+		t[c] = tokenNot
+	}
 	for c := '0'; c <= '9'; c++ {
 		t[c] = tokenPlain
 	}
@@ -75,7 +119,7 @@ var token = func() (t [256]uint8) {
 // isToken reports whether b is a token.
 func isToken(b []byte) bool {
 	for _, c := range b {
-		if token[c] == 0 {
+		if token[c] == tokenNot {
 			return false
 		}
 	}

@@ -24,13 +24,13 @@ import (
 // Queries are not touched: raw control bytes, SP and '#' are refused, every
 // other byte means itself.
 
-// Classes of bytes in a target.
+// Classes of bytes in a target, one bit each; 0 is canonical wherever it is.
 const (
-	targetPlain = iota
-	targetSlash
-	targetQuery
-	targetSlow // fine, but not canonical as it stands or not known to be
-	targetStop // control bytes, SP, '#', '\'
+	targetSlash  = 1 << iota
+	targetSecond // not canonical after a slash: '/', and '.' which may start a dot segment
+	targetSlow   // not canonical as it stands, or not known to be
+	targetQuery  // '?'
+	targetStop   // control bytes, SP, '#', '\'
 )
 
 var targetByte = func() (t [256]uint8) {
@@ -41,7 +41,9 @@ var targetByte = func() (t [256]uint8) {
 		case c >= 0x80 || c == '%':
 			t[c] = targetSlow
 		case c == '/':
-			t[c] = targetSlash
+			t[c] = targetSlash | targetSecond
+		case c == '.':
+			t[c] = targetSecond
 		case c == '?':
 			t[c] = targetQuery
 		}
@@ -51,25 +53,28 @@ var targetByte = func() (t [256]uint8) {
 
 // targetEnd gives the index of the first byte of b[i:] that cannot be in a
 // target, len(b) when there is none, and whether the target is a canonical path
-// and query as it stands.
+// and query as it stands. The loop branches only at its end: where the slashes
+// are cannot be predicted.
 func targetEnd(b []byte, i int) (end int, simple bool) {
-	simple = i < len(b) && b[i] == '/'
-	for ; i < len(b); i++ {
-		switch targetByte[b[i]] {
-		case targetPlain:
-		case targetSlash:
-			if i+1 < len(b) && (b[i+1] == '/' || b[i+1] == '.') {
-				simple = false
-			}
-		case targetSlow:
-			simple = false
-		case targetQuery:
-			return queryEnd(b, i+1), simple
-		case targetStop:
-			return i, simple
-		}
+	if i == len(b) {
+		return i, false
 	}
-	return i, simple
+	found, before := uint8(0), uint8(0)
+	if b[i] != '/' {
+		found = targetSlow
+	}
+	for ; i < len(b); i++ {
+		k := targetByte[b[i]]
+		if k >= targetQuery {
+			if k == targetQuery {
+				i = queryEnd(b, i+1)
+			}
+			break
+		}
+		found |= before<<1&k&targetSecond | k&targetSlow
+		before = k
+	}
+	return i, found == 0
 }
 
 // canonical sets r.Path from a target that is not simple.
