@@ -155,7 +155,11 @@ func measureAll(c choices, place arena.Place) (err error) {
 		}
 	}
 	r.Header(os.Stdout)
-	return errors.Join(play(ctx, r, options, chosen), finish(r, c))
+	err = play(ctx, r, options, chosen)
+	if errors.Is(err, context.Canceled) {
+		err = errors.New("interrupted; cases that were finished are kept")
+	}
+	return errors.Join(err, finish(r, c))
 }
 
 // play runs the cases one by one and prints each table as soon as it is there.

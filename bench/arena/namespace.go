@@ -74,8 +74,8 @@ func again() (status int, err error) {
 		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
 		cmd.SysProcAttr.AmbientCaps = []uintptr{netAdmin}
 	}
-	// The terminal sends Ctrl-C to both processes: the inner one cleans up and
-	// this one only waits. Other signals are passed on.
+	// The inner process cleans up and this one only waits. Ctrl-C at a terminal
+	// reaches the inner one twice then, which does no harm.
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer func() {
@@ -87,9 +87,7 @@ func again() (status int, err error) {
 	}
 	go func() {
 		for s := range signals {
-			if s != syscall.SIGINT {
-				_ = cmd.Process.Signal(s)
-			}
+			_ = cmd.Process.Signal(s)
 		}
 	}()
 	var exit *exec.ExitError

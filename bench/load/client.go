@@ -81,7 +81,6 @@ func NewClient(spec Spec) (*Client, error) {
 	return &Client{
 		spec: spec, poll: p, request: spec.request(),
 		buf: make([]byte, discardSize), conns: make([]conn, spec.Connections),
-		result: Result{Causes: map[string]uint64{}},
 	}, nil
 }
 
@@ -143,6 +142,7 @@ func (c *Client) warmNext() {
 // Run has exchanges for Spec.Duration, waits for the last answers and returns
 // the result. The connections stay open.
 func (c *Client) Run() (Result, error) {
+	c.latency, c.result = measure.Histogram{}, Result{Causes: map[string]uint64{}}
 	start := poll.Now()
 	c.until = start + int64(c.spec.Duration)
 	c.last = start

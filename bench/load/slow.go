@@ -28,12 +28,18 @@ type SlowResult struct {
 	// Closed counts connections the proxy ended, as a time-out for a whole
 	// head does; each was opened again.
 	Closed uint64 `json:"closed"`
-	Bytes  uint64 `json:"bytes"` // sent after the first part
+	Bytes  uint64 `json:"bytes"`  // sent after the first part
+	Missed uint64 `json:"missed"` // due, but the socket was not there to take them
+	// Share is how much of what was due was sent or missed by the proxy's doing;
+	// less than 1 means that this process did not get enough of the CPU.
+	Share float64 `json:"share"`
 }
 
 // slowTick is short so that the bytes of all clients are spread evenly: a
 // burst would delay the measured clients, which share the core.
 const slowTick = time.Millisecond
+
+var slowByte = []byte("x")
 
 // slow is the state of the slow clients of one process.
 type slow struct {
@@ -55,6 +61,10 @@ func SlowMain(control int, in io.Reader, out io.Writer) error {
 	var spec SlowSpec
 	if err := readLine(bufio.NewReader(in), &spec); err != nil {
 		return fmt.Errorf("slow clients: spec: %w", err)
+	}
+	// The measured clients share the CPU: they must not wait for this process.
+	if err := poll.Background(); err != nil {
+		return fmt.Errorf("slow clients: scheduling class: %w", err)
 	}
 	p, err := poll.Open(512)
 	if err != nil {
@@ -120,8 +130,11 @@ func (s *slow) drip(control int) error {
 		return err
 	}
 	defer timer.Close()
+	began := poll.Now()
 	for {
 		if err := s.wait(-1, control); err == io.EOF {
+			due := float64(poll.Now()-began) / float64(s.spec.Every) * float64(len(s.fds))
+			s.result.Share = float64(s.result.Bytes+s.result.Missed) / max(due, 1)
 			return nil
 		} else if err != nil {
 			return err
@@ -136,12 +149,13 @@ func (s *slow) drip(control int) error {
 func (s *slow) one() {
 	i := s.cursor
 	s.cursor = (s.cursor + 1) % len(s.fds)
-	if s.fds[i] < 0 {
-		return
+	if s.fds[i] >= 0 {
+		if _, errno := poll.Send(s.fds[i], slowByte); errno == 0 {
+			s.result.Bytes++
+			return
+		}
 	}
-	if _, errno := poll.Send(s.fds[i], []byte("x")); errno == 0 {
-		s.result.Bytes++
-	}
+	s.result.Missed++
 }
 
 // wait handles one batch of events; io.EOF means that control has ended.

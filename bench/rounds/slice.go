@@ -29,7 +29,7 @@ func (r *Runner) slice(ctx context.Context, c cases.Case, e *entrant) report.Sli
 	case r.opts.Wrk != "":
 		err = r.wrk(ctx, c, e, &s)
 	default:
-		err = r.own(ctx, c, e, &s)
+		err = r.own(ctx, c, e, &s, nil)
 	}
 	if err == nil && s.Errors > 0 {
 		err = fmt.Errorf("%d errors %v", s.Errors, s.Causes)
@@ -61,14 +61,16 @@ func (r *Runner) spec(c cases.Case, e *entrant) load.Spec {
 }
 
 // own runs a slice with our own load generator; the samples are taken while no
-// request is in flight.
-func (r *Runner) own(ctx context.Context, c cases.Case, e *entrant, s *report.Slice) error {
+// request is in flight. Processes of the case that work beside it are given, so
+// that they do not count as foreign.
+func (r *Runner) own(ctx context.Context, c cases.Case, e *entrant, s *report.Slice, beside []*launch.Process) error {
 	client, lines, err := r.warm(r.spec(c, e))
 	if err != nil {
 		return err
 	}
 	defer client.Stop()
-	before, err := r.take(e, []*launch.Process{client})
+	clients := append([]*launch.Process{client}, beside...)
+	before, err := r.take(e, clients)
 	if err != nil {
 		return err
 	}
@@ -76,7 +78,7 @@ func (r *Runner) own(ctx context.Context, c cases.Case, e *entrant, s *report.Sl
 	if err != nil {
 		return err
 	}
-	after, err := r.take(e, []*launch.Process{client})
+	after, err := r.take(e, clients)
 	if err != nil {
 		return err
 	}

@@ -19,13 +19,15 @@ const (
 	// limit of descriptors.
 	slowPerProcess = 5000
 	slowPatience   = 20 * time.Second
+	// slowShare is the least part of their bytes the slow clients must get out.
+	slowShare = 0.9
 )
 
 // besideSlow measures the latency of paced requests, first quiet and then
 // beside slow clients; the value is the factor by which p99 grew.
 func (r *Runner) besideSlow(ctx context.Context, c cases.Case, e *entrant, s *report.Slice) (err error) {
 	quiet := report.Slice{Contestant: e.Name}
-	if err := r.own(ctx, c, e, &quiet); err != nil {
+	if err := r.own(ctx, c, e, &quiet, nil); err != nil {
 		return fmt.Errorf("quiet: %w", err)
 	}
 	if quiet.Errors > 0 {
@@ -35,18 +37,20 @@ func (r *Runner) besideSlow(ctx context.Context, c cases.Case, e *entrant, s *re
 	if err != nil {
 		return err
 	}
-	err = r.own(ctx, c, e, s)
-	open, closed, stopErr := crowd.disperse()
+	err = r.own(ctx, c, e, s, crowd.processes())
+	slow, stopErr := crowd.disperse()
 	if err = errors.Join(err, stopErr); err != nil {
 		return err
 	}
-	if open < c.Slow*99/100 {
-		return fmt.Errorf("only %d of %d slow clients were connected at the end", open, c.Slow)
+	if slow.Open < c.Slow*99/100 {
+		return fmt.Errorf("only %d of %d slow clients were connected at the end", slow.Open, c.Slow)
 	}
-	s.Quiet, s.SlowClosed = quiet.Latency, closed
+	if slow.Share < slowShare {
+		return fmt.Errorf("the slow clients sent only %.0f %% of their bytes: the client's CPU is too busy", slow.Share*100)
+	}
+	s.Quiet, s.SlowClosed = quiet.Latency, slow.Closed
 	s.Value = s.Latency.P99 / max(quiet.Latency.P99, 1)
-	// Slow clients use the client's CPU too; they are part of the case.
-	s.Foreign = quiet.Foreign
+	s.Foreign = max(s.Foreign, quiet.Foreign)
 	return nil
 }
 
@@ -86,19 +90,29 @@ func (r *Runner) crowd(c cases.Case, e *entrant) (out crowd, err error) {
 	return out, nil
 }
 
-// disperse ends the slow clients and returns how many stood and how many the
-// proxy had closed.
-func (c crowd) disperse() (open int, closed uint64, err error) {
+// disperse ends the slow clients and sums up what they report; Share is the
+// lowest of any process.
+func (c crowd) disperse() (sum load.SlowResult, err error) {
+	sum.Share = 1
 	for _, m := range c {
 		_ = m.In.Close()
-		result, e := within(5*time.Second, func() (result load.SlowResult, err error) {
-			return result, readLine(m.lines, &result)
+		one, e := within(5*time.Second, func() (one load.SlowResult, err error) {
+			return one, readLine(m.lines, &one)
 		})
 		err = errors.Join(err, e)
-		open += result.Open
-		closed += result.Closed
+		sum.Open += one.Open
+		sum.Closed += one.Closed
+		sum.Share = min(sum.Share, one.Share)
 	}
-	return open, closed, errors.Join(err, c.stop())
+	return sum, errors.Join(err, c.stop())
+}
+
+func (c crowd) processes() []*launch.Process {
+	out := make([]*launch.Process, len(c))
+	for i, m := range c {
+		out[i] = m.Process
+	}
+	return out
 }
 
 func (c crowd) stop() error {

@@ -1,0 +1,26 @@
+#!/bin/sh
+# Installs what the bench compares with, from Debian's packages: HAProxy, nginx
+# and wrk. Does nothing when all are there. Their services are not started.
+set -eu
+
+missing=
+for tool in haproxy nginx wrk; do
+	command -v "$tool" >/dev/null 2>&1 || [ -x "/usr/sbin/$tool" ] || missing="$missing $tool"
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" -ne 0 ]; then
+	echo "bench: not installed:$missing (as root: apt-get install$missing)" >&2
+	exit 1
+fi
+
+# A package that is installed starts its service unless this file says no.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+	trap 'rm -f "$policy"' EXIT
+	printf '#!/bin/sh\nexit 101\n' >"$policy"
+	chmod 755 "$policy"
+fi
+apt-get update -q
+# shellcheck disable=SC2086
+DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing

@@ -1,0 +1,131 @@
+package peers_test
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/bench/cases"
+	"github.com/sluicelb/sluice/bench/peers"
+)
+
+func setup(dir string, set cases.Rules, equal bool) peers.Setup {
+	return peers.Setup{
+		Port: 9001, Backend: netip.MustParseAddrPort("127.0.0.1:8080"), Set: set, Equal: equal,
+		Clients: 64, Descriptors: 20000, Dir: dir,
+	}
+}
+
+// every calls f for each variant of the configurations.
+func every(t *testing.T, f func(t *testing.T, s peers.Setup)) {
+	t.Helper()
+	for _, set := range []cases.Rules{cases.One, cases.Prefix, cases.Regex} {
+		for _, equal := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/equal=%v", set, equal), func(t *testing.T) {
+				f(t, setup(t.TempDir(), set, equal))
+			})
+		}
+	}
+}
+
+func render(t *testing.T, name, file string, s peers.Setup) string {
+	t.Helper()
+	text, err := peers.Render(name, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(s.Dir, file)
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// program finds a peer or skips.
+func program(t *testing.T, name string) string {
+	t.Helper()
+	for _, path := range []string{name, filepath.Join("/usr/sbin", name)} {
+		if found, err := exec.LookPath(path); err == nil {
+			return found
+		}
+	}
+	t.Skipf("%s is not installed: run bench/install.sh", name)
+	return ""
+}
+
+func TestHAProxyAcceptsEveryVariant(t *testing.T) {
+	haproxy := program(t, "haproxy")
+	every(t, func(t *testing.T, s peers.Setup) {
+		s.BufferSize = 65536
+		render(t, "haproxy.map", "services.map", s)
+		out, err := exec.Command(haproxy, "-c", "-f", render(t, "haproxy.cfg", "haproxy.cfg", s)).CombinedOutput()
+		if err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+}
+
+func TestNginxAcceptsEveryVariant(t *testing.T) {
+	nginx := program(t, "nginx")
+	every(t, func(t *testing.T, s peers.Setup) {
+		out, err := exec.Command(nginx, "-t", "-p", s.Dir, "-e", "stderr", "-c", render(t, "nginx.conf", "nginx.conf", s)).CombinedOutput()
+		if err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+}
+
+func TestPlainPeersDoNothingExtra(t *testing.T) {
+	s := setup(t.TempDir(), cases.One, false)
+	for _, name := range []string{"haproxy.cfg", "nginx.conf"} {
+		text, err := peers.Render(name, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, extra := range []string{"forwardfor", "X-Forwarded", "bench.example.org", "no strict-limits", "tune.bufsize"} {
+			if strings.Contains(string(text), extra) {
+				t.Errorf("%s has %q", name, extra)
+			}
+		}
+	}
+}
+
+func TestSluiceDocumentListsServicesInOrder(t *testing.T) {
+	text, err := peers.Render("sluice.yaml", setup(t.TempDir(), cases.Prefix, false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const last = `      - name: s100
+        vhost: 'www100\.example\.org$'
+        urlp: '^/app100/'
+        backends:
+          - ip: 127.0.0.1
+            port: 8080
+`
+	if n := strings.Count(string(text), "- name: s"); n != 100 || !strings.HasSuffix(string(text), last) {
+		t.Errorf("%d services, the end is\n%s", n, text[len(text)-200:])
+	}
+}
+
+func TestHAProxyStartsWithMoreClientsThanItWouldReserveFor(t *testing.T) {
+	s := setup(t.TempDir(), cases.One, false)
+	if s.MaxConn() != 9900 || !s.StrictLimits() {
+		t.Errorf("usual: %d, strict %v", s.MaxConn(), s.StrictLimits())
+	}
+	s.Clients = 15064
+	if s.MaxConn() < 15064 || s.StrictLimits() {
+		t.Errorf("many: %d, strict %v", s.MaxConn(), s.StrictLimits())
+	}
+}
+
+func TestAMissingProgramIsNamedWithAdvice(t *testing.T) {
+	_, err := peers.Contestant{Name: "sluice", Kind: peers.Sluice, Path: "no/such/sluice"}.Find()
+	if !errors.Is(err, peers.ErrMissing) || !strings.Contains(err.Error(), "make build") {
+		t.Errorf("%v", err)
+	}
+}
