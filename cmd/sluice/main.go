@@ -3,11 +3,9 @@
 package main
 
 import (
-	"fmt"
 	"os"
 
-	"github.com/spf13/cobra"
-
+	"github.com/sluicelb/sluice/cmd/cli"
 	"github.com/sluicelb/sluice/cmd/role"
 )
 
@@ -18,10 +16,7 @@ func main() {
 	if name, ok := role.Named(os.Args); ok {
 		os.Exit(role.Main(name, version))
 	}
-	root := &cobra.Command{Use: "sluice", SilenceUsage: true, SilenceErrors: true}
-	root.AddCommand(runCommand(), demoCommand())
-	if err := root.Execute(); err != nil {
-		fmt.Fprintln(os.Stderr, "sluice:", err)
-		os.Exit(1)
-	}
+	cli.Version = version
+	root := cli.Root(runCommand(), demoCommand())
+	os.Exit(cli.Run(root, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

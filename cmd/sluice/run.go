@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"log/slog"
 	"os"
 
@@ -22,9 +23,9 @@ serves the API and keeps the configuration, netd opens the listening sockets.
 SIGHUP applies the file of --config again.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.Data = dataOf(c)
+			o.Data = c.Flag("data").Value.String()
 			o.Log = logger()
-			return supervisor.Run(c.Context(), o)
+			return supervisor.Run(unsignalled(c), o)
 		},
 	}
 	c.Flags().StringVar(&o.API, "api", "", "where the API listens, ADDR:PORT (default :444, or :4444 without the right to bind it)")
@@ -40,9 +41,12 @@ func demoCommand() *cobra.Command {
 		Short: "Run an instance with a demonstration farm and two small backends",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.Data = dataOf(c)
+			// SLUICE_DATA names a real instance, so only the flag counts here.
+			if data := c.Flag("data"); data.Changed {
+				o.Data = data.Value.String()
+			}
 			o.Log = logger()
-			return demo.Run(c.Context(), o)
+			return demo.Run(unsignalled(c), o)
 		},
 	}
 	c.Flags().StringVar(&o.API, "api", "", "where the API listens, ADDR:PORT (default 127.0.0.1:4444 or the next free port)")
@@ -53,10 +57,6 @@ func logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, nil)).With("role", "supervisor")
 }
 
-// dataOf is the value of the global --data flag, empty when it was not given.
-func dataOf(c *cobra.Command) string {
-	if f := c.Flag("data"); f != nil {
-		return f.Value.String()
-	}
-	return ""
-}
+// unsignalled is the command's context without its end by a signal: the
+// supervisor tells a first Ctrl-C from a second one itself.
+func unsignalled(c *cobra.Command) context.Context { return context.WithoutCancel(c.Context()) }

@@ -1,0 +1,56 @@
+# Everything is run from here: `make` lists what there is.
+
+# The program is built without cgo: Landlock covers all threads only then.
+export CGO_ENABLED = 0
+export GOFLAGS += -buildvcs=false
+
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unversioned)
+LDFLAGS  := -s -w -X main.version=$(VERSION)
+FUZZTIME ?= 30s
+# How many fuzz targets run at the same time; each gets its share of the CPUs.
+FUZZJOBS ?= $(shell nproc)
+BENCHFLAGS ?=
+
+.PHONY: help build run demo packages test race fuzz lint bench clean
+
+help:
+	@echo "make build   bin/sluice"
+	@echo "make run     build, and run a demonstration with a farm and two backends"
+	@echo "make test    every test; installs missing Debian packages when run as root"
+	@echo "make race    the same under the race detector"
+	@echo "make fuzz    every fuzz target for FUZZTIME ($(FUZZTIME))"
+	@echo "make lint    gofmt, go vet, staticcheck"
+	@echo "make bench   Sluice beside HAProxy and nginx"
+
+build:
+	@mkdir -p bin
+	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/sluice ./cmd/sluice
+
+run demo: build
+	@exec ./bin/sluice demo
+
+packages:
+	@.ci/packages
+
+test: packages
+	go test ./...
+
+# The race detector needs cgo. Without the pause it makes at the end of every
+# process, the tests that start many take half as long.
+race: packages
+	CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 go test -race ./...
+
+fuzz:
+	@FUZZTIME=$(FUZZTIME) FUZZJOBS=$(FUZZJOBS) .ci/fuzz
+
+lint:
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
+	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
+	go vet ./...
+	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+
+bench: build packages
+	go run ./bench $(BENCHFLAGS)
+
+clean:
+	rm -rf bin

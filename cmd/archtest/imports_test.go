@@ -1,0 +1,215 @@
+package archtest
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/sluicelb/sluice/"
+
+// pkg is what `go list -json` says about a package of ours. Path is without
+// the module; Imports are those of the program, TestImports those of its tests.
+type pkg struct {
+	ImportPath   string
+	Doc          string
+	GoFiles      []string
+	Imports      []string
+	TestImports  []string
+	XTestImports []string
+}
+
+func (p *pkg) path() string { return strings.TrimPrefix(p.ImportPath, module) }
+
+// packages lists every package of the module.
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Doc,GoFiles,Imports,TestImports,XTestImports", "./...")
+	cmd.Dir = "../.."
+	out, err := cmd.Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			t.Fatalf("go list: %v: %s", err, exit.Stderr)
+		}
+		t.Skipf("not shown: the go command is not here: %v", err)
+	}
+	var all []pkg
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if within(p.path(), []string{"bin"}) {
+			continue // build output, not part of the house
+		}
+		all = append(all, p)
+	}
+	if len(all) < 10 {
+		t.Fatalf("only %d packages found: the rules would prove nothing", len(all))
+	}
+	return all
+}
+
+// within reports whether path is one of the folders or below one. A folder
+// that ends in "!" stands for itself alone.
+func within(path string, folders []string) bool {
+	for _, f := range folders {
+		if only, ok := strings.CutSuffix(f, "!"); ok {
+			if path == only {
+				return true
+			}
+			continue
+		}
+		if path == f || strings.HasPrefix(path, f+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// rule says what of ours the packages of a folder may import. The first rule
+// whose folder fits counts, so the narrow ones come first.
+type rule struct {
+	folder string
+	may    []string
+	why    string
+}
+
+var rules = []rule{
+	{"core/farm", nil, "farm is the vocabulary: it imports nothing of ours"},
+	{"core/shm", nil, "shm imports nothing of ours"},
+	{"core/loop", nil, "loop knows no farms and no neighbours"},
+	{"core/health", []string{"core/farm", "core/shm"}, "health imports farm and shm only"},
+	{"core/stats", []string{"core/farm", "core/shm"}, "stats imports farm and shm only"},
+	{"core/session", []string{"core/farm", "core/shm"}, "session imports farm and shm only"},
+	{"core/snapshot", []string{"core/farm", "core/shm"}, "snapshot imports farm and shm only"},
+	{"core/balance", []string{"core/farm", "core/shm", "core/health"}, "balance imports health, farm and shm only"},
+	{"core", []string{"core"}, "core imports only core"},
+	{"l7", []string{"core", "l7"}, "l7 imports only core and itself"},
+	{"dns", []string{"core", "dns"}, "dns imports only core and itself"},
+	{"l4/kernel", []string{"core", "sysnet", "l4"}, "l4/kernel may use sysnet"},
+	{"l4/uplink", []string{"core", "sysnet", "l4"}, "l4/uplink may use sysnet"},
+	{"l4", []string{"core", "l4"}, "l4 imports only core and itself; sysnet is for l4/kernel and l4/uplink"},
+	{"mgmt", []string{"core", "sysnet", "mgmt"}, "mgmt imports core and sysnet, never a data path"},
+	{"sysnet", []string{"sysnet", "core/shm"}, "sysnet imports only itself and core/shm"},
+	{"web", nil, "web imports nothing"},
+	{"bench", []string{"bench", "core", "mgmt", "cmd/inherit", "cmd/supervisor"}, "bench uses public surfaces"},
+	{"cmd", []string{"cmd", "core", "l7", "l4", "dns", "mgmt", "sysnet", "web"}, "nothing imports bench"},
+}
+
+func TestImportsPointOneWay(t *testing.T) {
+	for _, p := range packages(t) {
+		r := ruleFor(p.path())
+		if r == nil {
+			t.Errorf("%s lies outside the known folders: give it a rule", p.path())
+			continue
+		}
+		for _, imported := range p.Imports {
+			of, ours := strings.CutPrefix(imported, module)
+			if ours && !within(of, r.may) && !within(of, family(p.path())) {
+				t.Errorf("%s imports %s\n\trule: %s", p.path(), of, r.why)
+			}
+		}
+	}
+}
+
+// family is the package itself with what lies below it; a helper for tests
+// (stats/statstest) belongs to the family of its parent.
+func family(path string) []string {
+	if strings.HasSuffix(path, "test") {
+		return []string{path[:strings.LastIndex(path, "/")]}
+	}
+	return []string{path}
+}
+
+func ruleFor(path string) *rule {
+	for i := range rules {
+		if within(path, []string{rules[i].folder}) {
+			return &rules[i]
+		}
+	}
+	return nil
+}
+
+// door names the packages that alone may import a dependency.
+type door struct {
+	dependency string
+	folders    []string
+	testsToo   bool // tests of other packages must not import it either
+}
+
+var doors = []door{
+	{"github.com/panjf2000/gnet", []string{"core/loop"}, true},
+	{"github.com/fxamacker/cbor", []string{"core/snapshot", "core/link"}, true},
+	{"golang.org/x/sys/unix", []string{"core/loop", "core/shm", "sysnet", "cmd/harden"}, false},
+	{"go.etcd.io/bbolt", []string{"mgmt/store"}, true},
+	{"github.com/labstack/echo", []string{"mgmt/api"}, true},
+	{"github.com/danielgtaylor/huma", []string{"mgmt/api"}, true},
+	{"github.com/spf13/cobra", []string{"cmd/cli", "cmd/sluice"}, true},
+	{"github.com/spf13/pflag", []string{"cmd/cli", "cmd/sluice"}, true},
+	{"github.com/jedib0t/go-pretty", []string{"cmd/cli"}, true},
+	{"github.com/goccy/go-yaml", []string{"mgmt/document", "cmd/cli"}, true},
+	{"github.com/valyala/fasthttp", []string{"l7", "bench", "cmd/demo"}, false},
+	{"pgregory.net/rapid", nil, false},
+	{"go.uber.org/goleak", nil, false},
+}
+
+func TestEachDependencyHasItsDoor(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, d := range doors {
+			imports := p.Imports
+			if d.testsToo {
+				imports = append(append(imports, p.TestImports...), p.XTestImports...)
+			}
+			for _, imported := range imports {
+				if within(imported, []string{d.dependency}) && !within(p.path(), d.folders) && !testHelper(p.path(), d) {
+					t.Errorf("%s imports %s\n\trule: only %s may", p.path(), imported, allowed(d))
+				}
+			}
+		}
+	}
+}
+
+// testHelper reports whether path is a package for tests (looptest, l7test),
+// which may use what tests may.
+func testHelper(path string, d door) bool { return strings.HasSuffix(path, "test") && !d.testsToo }
+
+func allowed(d door) string {
+	if len(d.folders) == 0 {
+		return "tests"
+	}
+	return strings.Join(d.folders, ", ")
+}
+
+// A dependency that nobody has thought about is a decision nobody has made.
+func TestEveryDependencyIsKnown(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, imported := range p.Imports {
+			first, _, _ := strings.Cut(imported, "/")
+			if !strings.Contains(first, ".") || strings.HasPrefix(imported, module) {
+				continue // standard library or ours
+			}
+			known := false
+			for _, d := range doors {
+				known = known || within(imported, []string{d.dependency})
+			}
+			if !known && !within(p.path(), []string{"bench"}) {
+				t.Errorf("%s imports %s, which has no line in the table of doors", p.path(), imported)
+			}
+		}
+	}
+}
+
+func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
+	for _, p := range packages(t) {
+		if p.Doc == "" && len(p.GoFiles) > 0 {
+			t.Errorf("%s has no package comment", p.path())
+		}
+	}
+}
