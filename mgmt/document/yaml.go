@@ -45,36 +45,89 @@ func parseYAML(text string) (root *node, err error) {
 	return root, nil
 }
 
-// checkTokens refuses the syntax we have no use for and what nests too deep.
+// checkTokens refuses the syntax we have no use for, what nests too deep, and
+// objects with too many fields.
 func checkTokens(tokens token.Tokens) error {
-	flow, line, onLine := 0, 0, 0
+	size := shape{fields: map[int]int{}}
 	for _, t := range tokens {
-		if t.Position.Line != line {
-			line, onLine = t.Position.Line, 0
+		if what := unsupported[t.Type]; what != "" {
+			return at(t, "%s are not supported; quote the text if it is none", what)
 		}
-		switch t.Type {
-		case token.AnchorType, token.AliasType, token.MergeKeyType:
-			return at(t, "anchors, aliases and merge keys (& * <<) are not supported, write the values out; quote the text if it is none")
-		case token.TagType:
-			return at(t, "tags (!) are not supported; quote the text if it is none")
-		case token.DirectiveType:
-			return at(t, "directives (%%) are not supported; quote the text if it is none")
-		case token.MappingKeyType:
-			return at(t, "explicit keys (?) are not supported; quote the text if it is none")
-		case token.SequenceStartType, token.MappingStartType:
-			flow++
-		case token.SequenceEndType, token.MappingEndType:
-			flow--
-		case token.SequenceEntryType, token.MappingValueType:
-			if flow == 0 {
-				onLine++
-			}
-		}
-		if flow > maxDepth || onLine > maxDepth || (onLine == 1 && flow == 0 && t.Position.IndentNum > 8*maxDepth) {
+		size.add(t)
+		if size.isTooDeep(t) {
 			return at(t, "the document nests deeper than %d levels", maxDepth)
+		}
+		if size.most > maxFields {
+			return at(t, "an object has more than %d fields", maxFields)
 		}
 	}
 	return nil
+}
+
+var unsupported = map[token.Type]string{
+	token.AnchorType:     "anchors, aliases and merge keys (& * <<)",
+	token.AliasType:      "anchors, aliases and merge keys (& * <<)",
+	token.MergeKeyType:   "anchors, aliases and merge keys (& * <<)",
+	token.TagType:        "tags (!)",
+	token.DirectiveType:  "directives (%)",
+	token.MappingKeyType: "explicit keys (?)",
+}
+
+// maxFields bounds the fields of one object: the parser's work grows with the
+// square of their number. A farm has fewer than thirty.
+const maxFields = 100
+
+// shape measures a document as its tokens go by.
+type shape struct {
+	flow   int               // open brackets and braces
+	inFlow [maxDepth + 1]int // fields of the innermost one of each
+	fields map[int]int       // of block objects, by the column of their keys
+	most   int               // of one object so far
+	line   int
+	nested int // list entries and keys on this line outside of brackets
+}
+
+func (s *shape) add(t *token.Token) {
+	if t.Position.Line != s.line {
+		s.line, s.nested = t.Position.Line, 0
+	}
+	switch t.Type {
+	case token.SequenceStartType, token.MappingStartType:
+		if s.flow++; s.flow <= maxDepth {
+			s.inFlow[s.flow] = 0
+		}
+	case token.SequenceEndType, token.MappingEndType:
+		s.flow = max(0, s.flow-1)
+	case token.SequenceEntryType:
+		s.nested++
+		for column := range s.fields { // a new entry has new objects
+			if column > t.Position.Column {
+				delete(s.fields, column)
+			}
+		}
+	case token.MappingValueType:
+		s.addField(t)
+	}
+}
+
+func (s *shape) addField(colon *token.Token) {
+	if s.flow > 0 {
+		s.inFlow[min(s.flow, maxDepth)]++
+		s.most = max(s.most, s.inFlow[min(s.flow, maxDepth)])
+		return
+	}
+	s.nested++
+	column := colon.Position.Column
+	if colon.Prev != nil {
+		column = colon.Prev.Position.Column
+	}
+	s.fields[column]++
+	s.most = max(s.most, s.fields[column])
+}
+
+func (s *shape) isTooDeep(t *token.Token) bool {
+	indented := s.flow == 0 && s.nested == 1 && t.Position.IndentNum > 8*maxDepth
+	return s.flow > maxDepth || s.nested > maxDepth || indented
 }
 
 // fromAST turns the library's tree into ours.

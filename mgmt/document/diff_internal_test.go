@@ -1,0 +1,97 @@
+package document
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// patch applies a unified difference, checking every line it touches.
+func patch(t interface{ Fatalf(string, ...any) }, old []string, diff string) []string {
+	var out []string
+	at := 0
+	for line := range strings.Lines(diff) {
+		line = strings.TrimSuffix(line, "\n")
+		if strings.HasPrefix(line, "@@") {
+			var start, count int
+			if _, err := fmt.Sscanf(line, "@@ -%d,%d ", &start, &count); err != nil {
+				t.Fatalf("head %q: %v", line, err)
+			}
+			if count > 0 {
+				start--
+			}
+			out = append(out, old[at:start]...)
+			at = start
+			continue
+		}
+		if line[0] != '+' {
+			if old[at] != line[1:] {
+				t.Fatalf("line %d is %q, the difference says %q", at+1, old[at], line[1:])
+			}
+			at++
+		}
+		if line[0] != '-' {
+			out = append(out, line[1:])
+		}
+	}
+	return append(out, old[at:]...)
+}
+
+func TestADifferencePatchesTheOldIntoTheNew(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		letters := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "", "  - name: x"}), 1, 40)
+		a, b := letters.Draw(t, "old"), letters.Draw(t, "new")
+		diff := unified(a, b)
+		if got := patch(t, a, diff); strings.Join(got, "\n") != strings.Join(b, "\n") {
+			t.Fatalf("patched to %q, want %q\n%s", got, b, diff)
+		}
+	})
+}
+
+func TestADifferenceIsAsShortAsItCanBe(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		letters := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 20)
+		a, b := letters.Draw(t, "old"), letters.Draw(t, "new")
+		edits := 0
+		for _, e := range compare(a, b) {
+			edits += e.aEnd - e.a + e.bEnd - e.b
+		}
+		if want := len(a) + len(b) - 2*common(a, b); edits != want {
+			t.Fatalf("%d lines change, %d are enough", edits, want)
+		}
+	})
+}
+
+// common is the length of the longest common subsequence, the slow and sure way.
+func common(a, b []string) int {
+	table := make([][]int, len(a)+1)
+	for i := range table {
+		table[i] = make([]int, len(b)+1)
+	}
+	for i := range a {
+		for j := range b {
+			if a[i] == b[j] {
+				table[i+1][j+1] = table[i][j] + 1
+			} else {
+				table[i+1][j+1] = max(table[i][j+1], table[i+1][j])
+			}
+		}
+	}
+	return table[len(a)][len(b)]
+}
+
+func TestTextsFarApartAreReplacedInOnePiece(t *testing.T) {
+	var a, b []string
+	for i := range maxEdits {
+		a, b = append(a, fmt.Sprint("a", i)), append(b, fmt.Sprint("b", i))
+	}
+	a, b = append(a, "end"), append(b, "end")
+	if edits := compare(a, b); len(edits) != 1 || edits[0] != (edit{0, maxEdits, 0, maxEdits}) {
+		t.Errorf("edits %v", edits)
+	}
+	if got := patch(t, a, unified(a, b)); strings.Join(got, "\n") != strings.Join(b, "\n") {
+		t.Error("the difference does not give the new text")
+	}
+}

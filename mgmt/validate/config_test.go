@@ -1,0 +1,230 @@
+package validate_test
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// rules know one local network.
+var rules = validate.Rules{Prefixes: func() []netip.Prefix {
+	return []netip.Prefix{netip.MustParsePrefix("10.0.0.5/24"), netip.MustParsePrefix("127.0.0.1/8"), netip.MustParsePrefix("10.9.0.0/31"), netip.MustParsePrefix("2001:db8::5/64")}
+}}
+
+// good is a configuration of two farms that breaks no rule.
+func good() *farm.Config {
+	h := farm.DefaultHTTP()
+	h.Services = []farm.Service{
+		{Name: "web_1", VHost: `shop\.example`, URL: "^/a", Backends: []farm.Backend{{Host: "10.0.0.7", Port: 80, Weight: 9, Priority: 1}, {Host: "db.example", Port: 80}}},
+		{Name: "moved", Redirect: "https://${VHOST}/x$1", RedirectType: "append", RedirectCode: 301},
+	}
+	return &farm.Config{Farms: []farm.Farm{
+		{Name: "shop-1", Profile: "http", VIP: netip.MustParseAddr("10.0.0.5"), VPort: 80, HTTP: h},
+		{Name: "other", Profile: "http", VIP: netip.MustParseAddr("10.0.0.5"), VPort: 81, HTTP: farm.DefaultHTTP()},
+	}}
+}
+
+func TestAGoodConfigurationBreaksNoRule(t *testing.T) {
+	for name, c := range map[string]*farm.Config{"good": good(), "empty": {}} {
+		if err := rules.Config(c); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestEveryBrokenRuleNamesFieldRuleAndValue(t *testing.T) {
+	for _, c := range []struct {
+		spoil func(f *farm.Farm, s *farm.Service, b *farm.Backend)
+		want  string
+	}{
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.Name = "a_b" }, `farm "a_b": name must be a name of letters, digits and hyphens, at most 64, got "a_b"`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.Name = "" }, `farm "": name must be a name of letters, digits and hyphens, at most 64, got ""`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.Name = "0" }, `farm "0": name must not be "0": the name is reserved`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.Name = "total" }, `farm "total": name must not be "total": the name is reserved`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.Name = strings.Repeat("a", 65) }, `name must be at most 64 bytes long, got 65`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.Name = "a\nb" }, `farm "a\nb": name must be a name`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.Name = "other" }, `farm "other": name must be unique, a farm "other" exists already`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.Profile = "gslb" }, `farm "shop-1": profile must be http, got "gslb"`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.HTTP = nil }, `farm "shop-1": profile http needs its directives`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.VIP = netip.Addr{} }, `farm "shop-1": vip must be an IPv4 or IPv6 address, got ""`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.VIP = netip.MustParseAddr("224.0.0.1") }, `vip must be an IPv4 or IPv6 address, got "224.0.0.1": it is a multicast address`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) {
+			f.VIP = netip.MustParseAddr("255.255.255.255")
+		}, `it is the broadcast address`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) {
+			f.VIP = netip.MustParseAddr("::ffff:10.0.0.5")
+		}, `write the IPv4 address itself`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.VIP = netip.MustParseAddr("fe80::1%eth0") }, `addresses with a zone are not supported`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.VPort = 0 }, `farm "shop-1": vport must be a number from 1 to 65535, got 0`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.VPort = 81 }, `farm "other": vip and vport must not be used by another running farm: 10.0.0.5:81 collides with farm "shop-1" on 10.0.0.5:81`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) {
+			f.VIP, f.VPort = netip.IPv4Unspecified(), 81
+		}, `collides with farm "shop-1" on 0.0.0.0:81`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.HTTP.ConnectTimeout = 0 }, `farm "shop-1": contimeout must be a number from 1 to 86400, got 0`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.HTTP.ResponseTimeout = 86401 }, `restimeout must be a number from 1 to 86400, got 86401`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.HTTP.ResurrectTime = 19 }, `farm "shop-1": resurrectime must be at least contimeout (20), got 19`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.HTTP.RequestTimeout = 1 << 31 }, `reqtimeout must be a number from 1 to 86400`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.HTTP.Verbs = "HTTP" }, `httpverb must be one of standardHTTP, extendedHTTP, standardWebDAV, MSextWebDAV, MSRPCext, optionsHTTP, got "HTTP"`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.HTTP.RewriteLocation = "" }, `rewritelocation must be one of disabled, enabled,`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.HTTP.Error503 = strings.Repeat("x", 4097) }, `error503 must be at most 4096 bytes long, got 4097`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.HTTP.Error414 = "\xff" }, `error414 must be valid UTF-8 text`},
+		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Name = "a b" }, `farm "shop-1" service "a b": name must be a name of letters, digits, hyphens and underscores, at most 64, got "a b"`},
+		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Name = "moved" }, `farm "shop-1" service "moved": name must be unique in the farm`},
+		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.VHost = "^shop" }, `vhost must be a valid regular expression, got "^shop": it is compared from the start of the host anyway`},
+		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.VHost = "(" }, "vhost must be a valid regular expression, got \"(\": missing closing ): `(`"},
+		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.URL = "a(?#b)" }, `urlp must be a valid regular expression, got "a(?#b)": comments are not allowed`},
+		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.URL = "(?!x)" }, `look-around is not available (RE2 syntax)`},
+		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.URL = "a\x00" }, `it holds a control character`},
+		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.URL = strings.Repeat("a", 1025) }, `urlp must be at most 1024 bytes long, got 1025`},
+		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Redirect = "ftp://x/" }, `redirect must be an absolute http or https URL, got "ftp://x/": it must start with http:// or https://`},
+		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Redirect = "/x" }, `it must start with http:// or https://`},
+		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Redirect = "https:///x" }, `the host is missing`},
+		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Redirect = "http://x/\r\nSet-Cookie: a" }, `it holds a blank or a control character`},
+		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Redirect = "http://u:p@x/" }, `it must not hold a user or password`},
+		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.RedirectCode = 303 }, `redirect_code must be one of 301, 302, 307, got 303`},
+		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.RedirectType = "x" }, `redirecttype must be one of default, append, got "x"`},
+		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Persistence = "ip" }, `persistence must be one of IP, BASIC, URL, PARM, COOKIE, HEADER, got "ip"`},
+		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.TTL = 5 }, `ttl is allowed only with persistence`},
+		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Persistence, s.TTL = "IP", validate.MaxTTL+1 }, `ttl must be a number from 1 to 31536000`},
+		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Persistence, s.SessionID = "IP", "x" }, `sessionid is allowed only with persistence URL, COOKIE or HEADER, persistence is "IP"`},
+		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Persistence = "COOKIE" }, `sessionid is required with persistence COOKIE`},
+		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Persistence, s.SessionID = "HEADER", "X Y" }, `sessionid must be a token`},
+		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Persistence, s.SessionID = "URL", "a=b" }, `sessionid must be a parameter name`},
+		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Policy = "RANDOM" }, `routingpolicy must be one of ROUND_ROBIN,`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Host = "" }, `farm "shop-1" service "web_1" backend 1: ip must be an address or a resolvable host name, got ""`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Host = "10.0.0.300" }, `it is neither an address nor a host name`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Host = "a..b" }, `it is neither an address nor a host name`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Host = "0.0.0.0" }, `it is the unspecified address`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Host = "239.1.1.1" }, `it is a multicast address`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Host = "255.255.255.255" }, `it is the broadcast address`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Host = "10.0.0.255" }, `it is the broadcast address of the local network 10.0.0.0/24`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Addr = netip.MustParseAddr("10.0.0.255") }, `got "db.example" (10.0.0.255): it is the broadcast address`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Host = "2001:db8::7" }, `ip must be of the same IP version as the vip (10.0.0.5), got 2001:db8::7`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Host = "10.0.0.5" }, `ip and port must not be the farm's own address, got 10.0.0.5 port 80`},
+		{func(f *farm.Farm, _ *farm.Service, b *farm.Backend) {
+			f.VIP, b.Host = netip.IPv4Unspecified(), "127.0.0.9"
+		}, `must not be the farm's own address`},
+		{func(f *farm.Farm, _ *farm.Service, b *farm.Backend) {
+			f.VIP, b.Host = netip.IPv4Unspecified(), "10.0.0.5"
+		}, `must not be the farm's own address`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Host = "10.0.0.7" }, `backend 1: ip and port must be unique in the service, backend 0 has 10.0.0.7 port 80 already`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Port = 0 }, `port must be a number from 1 to 65535, got 0`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Weight = 10 }, `weight must be a number from 1 to 9, got 10`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Priority = 255 }, `priority must be a number from 1 to 9, got 255`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.ConnLimit = 1 << 31 }, `connection_limit must be a number from 0 on, got 2147483648`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Timeout = 86401 }, `timeout must be a number from 1 to 86400`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Alias = "a\tb" }, `alias must be a text without control characters`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Maintenance = "off" }, `maintenance must be one of drain, cut, got "off"`},
+	} {
+		cfg := good()
+		f := &cfg.Farms[0]
+		c.spoil(f, &f.HTTP.Services[0], &f.HTTP.Services[0].Backends[1])
+		if err := rules.Config(cfg); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got  %v\nwant %s", err, c.want)
+		}
+	}
+}
+
+func TestWhatIsAllowedThoughItLooksOdd(t *testing.T) {
+	for name, change := range map[string]func(f *farm.Farm, s *farm.Service, b *farm.Backend){
+		"a stopped farm on a used address":      func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.VPort, f.Stopped = 81, true },
+		"the unspecified VIP on another port":   func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.VIP = netip.IPv4Unspecified() },
+		"a network of two without broadcast":    func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Host = "10.9.0.1" },
+		"a broadcast address of a far network":  func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Host = "10.7.0.255" },
+		"the farm's address on another port":    func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Host, b.Port = "10.0.0.5", 8080 },
+		"the same server twice by two ports":    func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Host, b.Port = "10.0.0.7", 81 },
+		"backends beside a redirect":            func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Redirect = "https://x.example" },
+		"a session of a parameter with bracket": func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Persistence, s.SessionID = "URL", "id[]" },
+		"persistence with its default ttl":      func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Persistence = "IP" },
+		"an error text of anything":             func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.HTTP.Error500 = "a\x00\r\n<b>" },
+		"a trailing dot":                        func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Host = "db_1.example." },
+	} {
+		cfg := good()
+		f := &cfg.Farms[0]
+		change(f, &f.HTTP.Services[0], &f.HTTP.Services[0].Backends[1])
+		if err := rules.Config(cfg); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAnIPv6FarmCollidesOnlyWithItsOwnKind(t *testing.T) {
+	cfg := good()
+	cfg.Farms[1].VIP, cfg.Farms[1].VPort = netip.IPv6Unspecified(), 80
+	if err := rules.Config(cfg); err != nil {
+		t.Errorf("[::]:80 beside 10.0.0.5:80: %v", err)
+	}
+	third := cfg.Farms[1].Clone()
+	third.Name, third.VIP = "third", netip.MustParseAddr("2001:db8::5")
+	cfg.Farms = append(cfg.Farms, third)
+	if err := rules.Config(cfg); err == nil {
+		t.Error("[2001:db8::5]:80 beside [::]:80 was accepted")
+	}
+}
+
+func TestAllReportsEveryProblemInOrderAndIsBounded(t *testing.T) {
+	cfg := good()
+	cfg.Farms[0].VPort = 0
+	cfg.Farms[0].HTTP.Services[0].Backends[0].Weight = 10
+	cfg.Farms[1].HTTP.Verbs = "x"
+	var fields []string
+	for _, e := range rules.All(cfg) {
+		fields = append(fields, e.Field)
+	}
+	if got := fmt.Sprint(fields); got != "[vport weight httpverb]" {
+		t.Errorf("fields %s", got)
+	}
+	for range 200 {
+		cfg.Farms = append(cfg.Farms, cfg.Farms[0])
+	}
+	if n := len(rules.All(cfg)); n != validate.MaxErrors {
+		t.Errorf("%d errors", n)
+	}
+}
+
+func TestAPriorityOutOfReachIsWarnedAbout(t *testing.T) {
+	s := &farm.Service{Backends: []farm.Backend{{}, {Priority: 2}, {Priority: 4}, {Priority: 3}}}
+	for i, want := range []bool{false, false, false, false} {
+		if got := validate.PriorityWarning(s, i) != ""; got != want {
+			t.Errorf("backend %d: %v", i, validate.PriorityWarning(s, i))
+		}
+	}
+	s.Backends[3].Priority = 5
+	cfg := &farm.Config{Farms: []farm.Farm{{Name: "a", HTTP: &farm.HTTP{Services: []farm.Service{*s}}}}}
+	warnings := validate.Warnings(cfg)
+	if len(warnings) != 2 || !strings.Contains(warnings[0].Error(), "backend 2: priority 4 will never be used: 2 backends have a lower value, so at most 3 is reached") {
+		t.Errorf("warnings %v", warnings)
+	}
+}
+
+func TestOnlyLocalAddressesAreVIPs(t *testing.T) {
+	local := []netip.Addr{netip.MustParseAddr("10.0.0.5")}
+	for addr, want := range map[string]bool{"10.0.0.5": true, "10.0.0.6": false, "127.0.0.9": true, "0.0.0.0": true, "::": true, "::1": true, "2001:db8::1": false} {
+		err := validate.LocalVIP(netip.MustParseAddr(addr), local)
+		if (err == nil) != want {
+			t.Errorf("%s: %v", addr, err)
+		}
+	}
+}
+
+func TestABackendIsNotAddedBesideARedirect(t *testing.T) {
+	if err := validate.AddBackend("p", &farm.Service{}); err != nil {
+		t.Error(err)
+	}
+	if err := validate.AddBackend("p", &farm.Service{Redirect: "http://x"}); err == nil || !strings.HasPrefix(err.Error(), "p: redirect must be empty") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestTheMachinesOwnAddressesAreFound(t *testing.T) {
+	for _, p := range validate.SystemPrefixes() {
+		if p.Addr().IsLoopback() {
+			return
+		}
+	}
+	t.Skip("this machine has no loopback address")
+}

@@ -1,0 +1,221 @@
+package validate_test
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// body decodes JSON as the API does.
+func body(t *testing.T, text string) map[string]any {
+	t.Helper()
+	out := map[string]any{}
+	if err := json.Unmarshal([]byte(text), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestABodySetsWhatItHolds(t *testing.T) {
+	f := farm.Farm{Name: "old", HTTP: farm.DefaultHTTP()}
+	f.HTTP.Error503 = "x"
+	values, err := validate.FarmUpdate.Decode(`farm "old"`, body(t, `{"newfarmname":"new","vport":"8080","contimeout":5,"error503":"","httpverb":"extendedHTTP","listener":"http"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	values.Apply(&f)
+	if f.Name != "new" || f.VPort != 8080 || f.HTTP.ConnectTimeout != 5 || f.HTTP.Error503 != "" || f.HTTP.Verbs != farm.VerbsExtended || f.HTTP.ResponseTimeout != 45 {
+		t.Errorf("farm %+v %+v", f, f.HTTP)
+	}
+	want := map[string]any{"newfarmname": "new", "vport": int64(8080), "contimeout": int64(5), "error503": "", "httpverb": "extendedHTTP", "listener": "http"}
+	if got := values.Sent(); !reflect.DeepEqual(got, want) {
+		t.Errorf("sent %v, want %v", got, want)
+	}
+	if !values.Has("vport") || values.Has("vip") || values.Get("vport").Number() != 8080 || !values.Get("vip").Null() || values.Len() != 6 {
+		t.Error("Has and Get disagree with the body")
+	}
+}
+
+func TestNullResetsWhatCanBeUnset(t *testing.T) {
+	b := farm.Backend{Host: "10.0.0.1", Port: 80, Weight: 5, Priority: 5, ConnLimit: 5, Timeout: 5, Alias: "x"}
+	values, err := validate.BackendUpdate.Decode("", body(t, `{"weight":null,"priority":"","connection_limit":null,"timeout":null,"alias":null}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if values.Apply(&b); b != (farm.Backend{Host: "10.0.0.1", Port: 80}) {
+		t.Errorf("backend %+v", b)
+	}
+	for _, no := range []string{`{"port":null}`, `{"port":""}`, `{"ip":null}`} {
+		if _, err := validate.BackendUpdate.Decode("", body(t, no)); err == nil {
+			t.Errorf("%s was accepted", no)
+		}
+	}
+}
+
+func TestChangingPersistenceDropsWhatBelongedToTheOldOne(t *testing.T) {
+	s := farm.Service{Persistence: "COOKIE", SessionID: "sid", TTL: 60, Redirect: "http://x", RedirectCode: 301, RedirectType: "append"}
+	for _, c := range []struct {
+		body string
+		want farm.Service
+	}{
+		{`{"persistence":"HEADER","sessionid":"X-Id"}`, farm.Service{Persistence: "HEADER", SessionID: "X-Id", TTL: 60, Redirect: "http://x", RedirectCode: 301, RedirectType: "append"}},
+		{`{"persistence":"IP"}`, farm.Service{Persistence: "IP", TTL: 60, Redirect: "http://x", RedirectCode: 301, RedirectType: "append"}},
+		{`{"persistence":"NONE","redirect":""}`, farm.Service{}},
+		{`{"persistence":"","redirect":""}`, farm.Service{}},
+		{`{"persistence":null,"redirect":null}`, farm.Service{}},
+	} {
+		values, err := validate.ServiceUpdate.Decode("", body(t, c.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := s
+		if values.Apply(&got); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %+v", c.body, got)
+		}
+	}
+}
+
+func TestBodiesAreRefusedInTheOrderOfTheContract(t *testing.T) {
+	for _, c := range []struct{ body, field, want string }{
+		{`{"profil":"http","vport":70000}`, "farmname", `farmname is required: it must be a name of letters, digits and hyphens, at most 64`},
+		{`{"farmname":"a b","profile":"http","vip":"127.0.0.1","vport":70000,"vprt":1}`, "vprt", `unknown field "vprt" (did you mean "vport"?); allowed are farmname, profile, vip, vport, copy_from`},
+		{`{"farmname":"a b","profile":"http","vip":"127.0.0.1","vport":70000}`, "farmname", `farmname must be a name of letters`},
+		{`{"farmname":"a","profile":"http","vip":"127.0.0.1","vport":70000}`, "vport", `vport must be a number from 1 to 65535, got 70000`},
+		{`{"farmname":"a","profile":"http","vip":"127.0.0.1","vport":80.5}`, "vport", `vport must be a number from 1 to 65535, got 80.5`},
+		{`{"farmname":"a","profile":"http","vip":"127.0.0.1","vport":"80a"}`, "vport", `got "80a"`},
+		{`{"farmname":"a","profile":"http","vip":"127.0.0.1","vport":true}`, "vport", `got true`},
+		{`{"farmname":"a","profile":"http","vip":"127.0.0.1","vport":1e99}`, "vport", `got 1e+99`},
+		{`{"farmname":["a"],"profile":"http","vip":"127.0.0.1","vport":80}`, "farmname", `got a list`},
+		{`{"farmname":{"a":1},"profile":"http","vip":"127.0.0.1","vport":80}`, "farmname", `got an object`},
+		{`{"farmname":"a","profile":"l4xnat","vip":"127.0.0.1","vport":80}`, "profile", `profile must be http, got "l4xnat"`},
+		{`{"farmname":"a","profile":"http","vip":"localhost","vport":80}`, "vip", `vip must be an IPv4 or IPv6 address, got "localhost": it is no address`},
+	} {
+		_, err := validate.FarmCreate.Decode("", body(t, c.body))
+		var broken *validate.Error
+		if !errors.As(err, &broken) || broken.Field != c.field || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s\ngot  %v\nwant %s", c.body, err, c.want)
+		}
+	}
+}
+
+func TestTruthIsABooleanOrItsName(t *testing.T) {
+	for text, ok := range map[string]bool{`false`: true, `"false"`: true, `true`: false, `"true"`: false, `"no"`: false, `0`: false, `null`: false} {
+		_, err := validate.ServiceUpdate.Decode("", body(t, `{"httpsb":`+text+`}`))
+		if (err == nil) != ok {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	_, err := validate.ServiceUpdate.Decode("", body(t, `{"httpsb":"true"}`))
+	if err == nil || err.Error() != `httpsb must be false (backends over TLS are not part of this release), got true` {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestMaintenanceDrainsUnlessToldToCut(t *testing.T) {
+	for text, want := range map[string]farm.Maintenance{
+		`{"action":"maintenance"}`:                "drain",
+		`{"action":"maintenance","mode":"cut"}`:   "cut",
+		`{"action":"maintenance","mode":"drain"}`: "drain",
+		`{"action":"up"}`:                         "",
+		`{"action":"up","mode":"cut"}`:            "",
+	} {
+		b := farm.Backend{Maintenance: "cut"}
+		values, err := validate.Maintenance.Decode("", body(t, text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if values.Apply(&b); b.Maintenance != want {
+			t.Errorf("%s: %q", text, b.Maintenance)
+		}
+	}
+	if _, err := validate.Maintenance.Decode("", body(t, `{"mode":"cut"}`)); err == nil {
+		t.Error("a mode without an action was accepted")
+	}
+}
+
+func TestAnotherHostForgetsTheAddress(t *testing.T) {
+	b := farm.Backend{}
+	for _, c := range []struct{ host, addr string }{{"10.0.0.1", "10.0.0.1"}, {"db.example", "invalid IP"}, {"2001:DB8::0:1", "2001:db8::1"}} {
+		values, err := validate.BackendUpdate.Decode("", map[string]any{"ip": c.host})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if values.Apply(&b); b.Addr.String() != c.addr {
+			t.Errorf("%s: %s", c.host, b.Addr)
+		}
+	}
+}
+
+func TestTheHelpBodyIsBuiltFromTheTables(t *testing.T) {
+	params := map[string]validate.Param{}
+	for _, p := range validate.BackendCreate.Params() {
+		params[p.Name] = p
+		if p.Description == "" {
+			t.Errorf("%s has no description", p.Name)
+		}
+	}
+	if p := params["weight"]; p.Interval != "1,9" || p.Format != "integer" || p.Options != nil {
+		t.Errorf("weight %+v", p)
+	}
+	if p := params["connection_limit"]; p.Interval != "0," {
+		t.Errorf("connection_limit %+v", p)
+	}
+	if p := params["port"]; !reflect.DeepEqual(p.Options, []string{"non_blank", "required"}) {
+		t.Errorf("port %+v", p)
+	}
+	for _, p := range validate.FarmUpdate.Params() {
+		if p.Description == "" || (p.Name == "httpverb" && len(p.PossibleValues) != 6) {
+			t.Errorf("%+v", p)
+		}
+	}
+}
+
+func TestSuggestionsAreNearOrNone(t *testing.T) {
+	known := []string{"vport", "vip", "contimeout", "restimeout"}
+	for word, want := range map[string]string{"vprot": "vport", "vprt": "vport", "contimout": "contimeout", "connection_timeout": "", "xyz": "", "vi": "vip", "": ""} {
+		if got := validate.Suggest(word, known); got != want {
+			t.Errorf("%q: %q, want %q", word, got, want)
+		}
+	}
+}
+
+// FuzzBody feeds the tables whatever JSON can hold: no panic, and what was
+// accepted keeps the rules that concern the field alone.
+func FuzzBody(f *testing.F) {
+	for _, seed := range []string{`{}`, `{"farmname":"a","profile":"http","vip":"::1","vport":"80"}`, `{"ip":"db.example","port":1,"weight":null}`,
+		`{"vhost":"(a|b)+","urlp":"(?i)x","redirect":"https://x/","persistence":"NONE","ttl":"7"}`, `{"vport":1e400}`, `{"ip":[[]],"port":{"a":null}}`, `{"action":"up"}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var in map[string]any
+		if json.Unmarshal(raw, &in) != nil {
+			return
+		}
+		decode(t, &validate.FarmCreate, in)
+		decode(t, &validate.FarmUpdate, in)
+		decode(t, &validate.ServiceUpdate, in)
+		decode(t, &validate.BackendUpdate, in)
+		decode(t, &validate.Maintenance, in)
+	})
+}
+
+func decode[T any](t *testing.T, table *validate.Table[T], in map[string]any) {
+	values, err := table.Decode("p", in)
+	if err != nil {
+		var broken *validate.Error
+		if !errors.As(err, &broken) || len(err.Error()) > 4096 && len(broken.Field) < 64 {
+			t.Errorf("error %v", err)
+		}
+		return
+	}
+	var object T
+	values.Apply(&object)
+	if again, err := table.Decode("p", values.Sent()); err != nil || !reflect.DeepEqual(again.Sent(), values.Sent()) {
+		t.Errorf("%v was accepted, yet its normal form %v is not: %v", in, values.Sent(), err)
+	}
+}
