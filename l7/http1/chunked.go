@@ -52,7 +52,13 @@ const (
 
 // Reset makes c ready for another body. With keep, trailers of the allow-list
 // are kept for Trailer.
-func (c *Chunked) Reset(keep bool) { *c = Chunked{keep: keep, kept: c.kept[:0]} }
+func (c *Chunked) Reset(keep bool) {
+	kept := c.kept[:0]
+	if cap(kept) > 1<<10 {
+		kept = nil // rare trailers must not hold memory for good
+	}
+	*c = Chunked{keep: keep, kept: kept}
+}
 
 // Scan checks the next bytes of the body and cleans them in place: p[:in] was
 // consumed and p[:out] is to be sent. Chunk extensions and trailers are taken

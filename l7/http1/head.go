@@ -35,7 +35,7 @@ type Field struct {
 // Buf; entries of Fields from NumFields on are stale.
 type Head struct {
 	Buf       []byte // the bytes of the head, borrowed from the caller of Parse
-	Len       int    // bytes of the head with its blank line
+	Len       int    // bytes of the head with its blank line, and an empty line before it
 	NumFields int
 	Fields    [MaxFields]Field
 	Minor     uint8 // 0 or 1: HTTP/1.0 or HTTP/1.1
@@ -98,7 +98,7 @@ func (h *Head) Reset() { h.next, h.seen = 0, 0 }
 // only when NeedMore is false, which keeps a head that comes byte by byte from
 // being read again and again. A Request that is not shared does this by itself.
 func NeedMore(b []byte, seen int) bool {
-	if seen < MaxMethod+1 || len(b) >= MaxHead || seen < maxLine && len(b) >= maxLine {
+	if seen > len(b) || seen < MaxMethod+1 || len(b) >= MaxHead || seen < maxLine && len(b) >= maxLine {
 		return false // garbage and limits are to be noticed at once
 	}
 	return bytes.IndexByte(b[seen:], '\n') < 0

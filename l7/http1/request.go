@@ -40,6 +40,9 @@ type Request struct {
 // head. r.Buf aliases b afterwards; all other fields are valid only after a
 // whole head.
 func (r *Request) Parse(b []byte) (n int, err error) {
+	if r.seen > len(b) {
+		r.Reset() // these cannot be the same bytes and more
+	}
 	if r.seen > 0 && NeedMore(b, r.seen) {
 		r.seen = len(b)
 		return 0, nil

@@ -79,6 +79,12 @@ func TestParseStartsAfreshAfterEveryHead(t *testing.T) {
 	if want := summary(mustParse(t, toolRequest)); summary(r) != want {
 		t.Errorf("got\n%s\nwant\n%s", summary(r), want)
 	}
+	if n, err := r.Parse([]byte(typicalRequest[:200])); n != 0 || err != nil {
+		t.Fatal(n, err)
+	}
+	if n, err := r.Parse([]byte(toolRequest)); n != len(toolRequest) || err != nil {
+		t.Errorf("a shorter buffer without Reset: %d, %v", n, err)
+	}
 }
 
 func TestNeedMoreIsTrueOnlyWhileParseWouldAskForMore(t *testing.T) {

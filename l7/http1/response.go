@@ -20,6 +20,9 @@ type Response struct {
 // Parse reads a response head from the start of b, as Request.Parse does.
 // Errors are *Error, to be answered 502 whatever their Status says.
 func (r *Response) Parse(b []byte) (n int, err error) {
+	if r.seen > len(b) {
+		r.Reset() // these cannot be the same bytes and more
+	}
 	if r.seen > 0 && NeedMore(b, r.seen) {
 		r.seen = len(b)
 		return 0, nil
