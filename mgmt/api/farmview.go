@@ -141,7 +141,7 @@ type ServiceView struct {
 	RedirectType farm.RedirectType  `json:"redirecttype,omitempty"`
 	RedirectCode int                `json:"redirect_code,omitempty"`
 	Persistence  farm.Persistence   `json:"persistence"`
-	TTL          farm.Seconds       `json:"ttl"`
+	TTL          *farm.Seconds      `json:"ttl" doc:"null without persistence"`
 	SessionID    string             `json:"sessionid"`
 	Policy       farm.RoutingPolicy `json:"routingpolicy"`
 	LeastResp    string             `json:"leastresp" enum:"true,false"`
@@ -156,7 +156,7 @@ type ServiceView struct {
 func (s *Server) serviceView(v *farm.Service) ServiceView {
 	out := ServiceView{
 		ID: v.Name, VHost: v.VHost, URL: v.URL, Redirect: v.Redirect,
-		Persistence: v.Persistence, TTL: v.TTL, SessionID: v.SessionID,
+		Persistence: v.Persistence, TTL: sessionTTL(v), SessionID: v.SessionID,
 		Policy:    cmp.Or(v.Policy, farm.PolicyRoundRobin),
 		LeastResp: "false", HTTPS: "false", CookieInsert: "false", STS: "false",
 		Backends: s.backendViews(v),
@@ -166,6 +166,16 @@ func (s *Server) serviceView(v *farm.Service) ServiceView {
 		out.RedirectCode = cmp.Or(v.RedirectCode, 302)
 	}
 	return out
+}
+
+// sessionTTL is the time-to-live in force, null when there are no sessions: a
+// client that sends the whole object back must not be refused for it.
+func sessionTTL(v *farm.Service) *farm.Seconds {
+	if v.Persistence == farm.PersistNone {
+		return nil
+	}
+	ttl := cmp.Or(v.TTL, farm.DefaultTTL)
+	return &ttl
 }
 
 // BackendView is everything about a backend. ID is its position in the

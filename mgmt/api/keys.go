@@ -29,6 +29,9 @@ func (s *Server) listKeys(c *call) (List[KeyView], error) {
 	return list(c.op.summary, out), nil
 }
 
+// maxKeys bounds how many keys may exist: every request is compared with all.
+const maxKeys = 1000
+
 // NewKey is a key just made; this is the only answer that shows its text.
 type NewKey struct {
 	KeyView
@@ -54,6 +57,9 @@ func (s *Server) createKey(c *call) (Object[NewKey], error) {
 	}
 	if err := checkComment(comment); err != nil {
 		return Object[NewKey]{}, err
+	}
+	if len(s.deps.Keys.Keys()) >= maxKeys {
+		return Object[NewKey]{}, refuse(409, "there are %d keys already: delete one first", maxKeys)
 	}
 	secret, key, err := s.deps.Keys.CreateKey("root", comment)
 	if err != nil {

@@ -80,9 +80,6 @@ func TestAServiceReadCanBeSentBack(t *testing.T) {
 	for _, readOnly := range []string{"id", "backends", "farmguardian"} {
 		delete(body, readOnly)
 	}
-	if body["ttl"] == 0.0 {
-		delete(body, "ttl") // unset, and only allowed with persistence
-	}
 	a.must(200, "PUT", web, quoteAny(body))
 }
 

@@ -1,0 +1,290 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli"
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+func TestTablesForPeople(t *testing.T) {
+	a := start(t)
+	a.shop()
+	a.health[1], a.health[2] = farm.StatusUp, farm.StatusDown
+	for _, command := range []string{
+		"farm list", "farm show shop", "service list shop", "service show shop web", "backend list shop web",
+		"backend show shop web 1", "status", "stats", "stats shop", "history", "diff 3", "export", "key list",
+	} {
+		golden(t, strings.ReplaceAll(command, " ", "_"), a.must(strings.Fields(command)...))
+	}
+}
+
+func TestJSONIsTheAnswerOfTheAPI(t *testing.T) {
+	a := start(t)
+	a.shop()
+	for _, command := range []string{
+		"farm list", "farm show shop", "service list shop", "service show shop web", "backend list shop web", "backend show shop web 0",
+		"status", "stats", "stats shop", "history", "diff", "export", "key list", "key create x", "version", "farm stop shop", "rollback",
+	} {
+		out := a.must(append(strings.Fields(command), "--json")...)
+		if !json.Valid([]byte(out)) {
+			t.Errorf("%s --json:\n%s", command, out)
+		}
+	}
+	r := a.run("farm", "show", "none", "--json")
+	if r.code != 1 || !json.Valid([]byte(r.stderr)) || r.stdout != "" {
+		t.Errorf("a refusal as JSON: %+v", r)
+	}
+}
+
+func TestFarmServiceAndBackendCommandsDoWhatTheySay(t *testing.T) {
+	a := start(t)
+	a.shop()
+	for _, c := range []struct{ command, shows, want string }{
+		{"farm set shop contimeout=5 resurrectime=9 --reqtimeout 7", "farm show shop", "reqtimeout           7"},
+		{"farm create twin --vip 192.0.2.10 --vport 81 --copy-from shop", "farm show twin", "contimeout           5"},
+		{"farm create fast vip=192.0.2.10 vport=82 contimeout=2", "farm show fast", "contimeout           2"},
+		{"farm stop twin", "farm list", "twin  down"},
+		{"farm start twin", "farm list", "twin  up"},
+		{"farm restart twin shop", "farm list", "shop  up"},
+		{"farm delete twin", "farm list", "shop"},
+		{"service create shop api urlp=^/api/ routingpolicy=LEAST_CONNECTIONS", "service list shop", "^/api/"},
+		{"service move shop api 0", "service list shop", "api"},
+		{"service set shop web persistence=COOKIE sessionid=SID", "service show shop web", "SID"},
+		{"service delete shop api", "service list shop", "web"},
+		{"backend set shop web 0 weight=null --connection-limit 9", "backend show shop web 0", "connection_limit  9"},
+		{"backend maintenance shop web 0", "backend list shop web", "maintenance"},
+		{"backend maintenance shop web 0 --mode cut", "backend show shop web 0", "cut"},
+		{"backend maintenance shop web 0 --off", "backend show shop web 0", "undefined"},
+		{"backend delete shop web 0", "backend list shop web", "10.0.0.2"},
+		{"backend create shop web [::ffff:10.0.0.7]:80", "backend list shop web", "10.0.0.7"},
+	} {
+		if strings.Contains(c.command, "ffff") {
+			a.run(strings.Fields(c.command)...) // the rules may refuse the mapped form: only the reading counts
+			continue
+		}
+		if out := a.must(strings.Fields(c.command)...); strings.TrimSpace(out) == "" {
+			t.Errorf("%s says nothing", c.command)
+		}
+		if out := a.must(strings.Fields(c.shows)...); !strings.Contains(out, c.want) {
+			t.Errorf("after %q, %q does not show %q:\n%s", c.command, c.shows, c.want, out)
+		}
+	}
+}
+
+func TestARefusedSettingLeavesNothingCreated(t *testing.T) {
+	a := start(t)
+	a.shop()
+	r := a.run("service", "create", "shop", "api", "urlp=(")
+	if r.code != 1 || !strings.Contains(r.stderr, "urlp") {
+		t.Errorf("%+v", r)
+	}
+	if out := a.must("service", "list", "shop"); strings.Contains(out, "api") {
+		t.Errorf("the service is still there:\n%s", out)
+	}
+}
+
+func TestExitStatusTellsRefusedFromWrongUsage(t *testing.T) {
+	a := start(t)
+	a.shop()
+	for _, c := range []struct {
+		command string
+		code    int
+		says    string
+	}{
+		{"farm show none", 1, "none"},
+		{"farm show ../keys", 1, "no object"},
+		{"farm set shop contimeout=abc", 1, "contimeout"},
+		{"backend delete shop web 9", 1, "9"},
+		{"backend show shop web 9", 1, "backend list"},
+		{"rollback 99", 1, "99"},
+		{"key delete 99", 1, "99"},
+		{"reload", 1, "--config"},
+		{"apply -f /nonexistent", 1, "/nonexistent"},
+		{"farm", 2, "list"},
+		{"farm lst", 2, "list"},
+		{"frm", 2, "frm"},
+		{"farm show", 2, "arg"},
+		{"farm set shop", 2, "contimeout"},
+		{"farm set shop contimout=5", 2, "contimeout"},
+		{"farm set shop contimeout", 2, "NAME=VALUE"},
+		{"farm set shop contimeout=5 contimeout=6", 2, "twice"},
+		{"farm set shop --nonsense 5", 2, "nonsense"},
+		{"backend maintenance shop web 0 --mode kill", 2, "drain"},
+		{"backend maintenance shop web 0 --mode cut --off", 2, "off"},
+		{"backend create shop web 10.0.0.1", 2, "ADDRESS:PORT"},
+		{"apply", 2, "file"},
+		{"diff x", 2, "revision"},
+		{"stats --interval 1ms", 2, "interval"},
+		{"farm list --color pink", 2, "never"},
+		{"farm list --url http://x", 2, "https"},
+	} {
+		r := a.run(strings.Fields(c.command)...)
+		if r.code != c.code || !strings.Contains(r.stderr, c.says) || !strings.HasPrefix(r.stderr, "sluice: ") {
+			t.Errorf("%s: exit %d, want %d saying %q\n%s%s", c.command, r.code, c.code, c.says, r.stdout, r.stderr)
+		}
+	}
+}
+
+func TestWithoutAnApplianceTheErrorSaysWhatToDo(t *testing.T) {
+	dir := t.TempDir()
+	r := execute("", "--data", dir, "farm", "list")
+	if r.code != 1 || !strings.Contains(r.stderr, "no running sluice in "+dir) || !strings.Contains(r.stderr, "sluice run") {
+		t.Errorf("%+v", r)
+	}
+	if r := execute("", "--data", dir, "version"); r.code != 0 || !strings.Contains(r.stdout, cli.Version) {
+		t.Errorf("version: %+v", r)
+	}
+	t.Setenv("SLUICE_DATA", filepath.Join(dir, "other"))
+	if r := execute("", "farm", "list"); !strings.Contains(r.stderr, filepath.Join(dir, "other")) {
+		t.Errorf("SLUICE_DATA: %+v", r)
+	}
+}
+
+func TestKeyCreatePrintsTheKeyAloneOnTheLastLine(t *testing.T) {
+	a := start(t)
+	lines := strings.Split(strings.TrimSuffix(a.must("key", "create", "for", "tests"), "\n"), "\n")
+	key := lines[len(lines)-1]
+	if len(key) < 32 || strings.ContainsAny(key, " \t") {
+		t.Fatalf("last line %q", key)
+	}
+	t.Setenv("SLUICE_KEY", key)
+	if r := execute("", "--url", a.address, "--cacert", a.cacert, "farm", "list"); r.code != 0 {
+		t.Errorf("over the network with the key: %+v", r)
+	}
+	if out := a.must("key", "list"); !strings.Contains(out, "for tests") || strings.Contains(out, key) {
+		t.Errorf("list:\n%s", out)
+	}
+}
+
+func TestARemoteApplianceNeedsAKeyAndATrustedCertificate(t *testing.T) {
+	a := start(t)
+	t.Setenv("SLUICE_KEY", "")
+	r := execute("", "--url", a.address, "--key", a.key, "farm", "list")
+	if r.code != 1 || !strings.Contains(r.stderr, "--cacert") {
+		t.Errorf("unknown certificate: %+v", r)
+	}
+	if r := execute("", "--url", a.address, "--key", a.key, "--insecure", "farm", "list"); r.code != 0 {
+		t.Errorf("insecure: %+v", r)
+	}
+	if r := execute("", "--url", a.address, "--cacert", a.cacert, "farm", "list"); r.code != 1 || !strings.Contains(r.stderr, "SLUICE_KEY") {
+		t.Errorf("no key: %+v", r)
+	}
+	t.Setenv("SLUICE_KEY", "wrongkey")
+	a.must("farm", "list") // the key in the environment is for --url only
+}
+
+const document = `farms:
+- name: shop
+  profile: http
+  vip: 192.0.2.10
+  vport: 80
+`
+
+func TestApplyShowsTheDifferenceFirst(t *testing.T) {
+	a := start(t)
+	file := filepath.Join(t.TempDir(), "shop.yaml")
+	if err := os.WriteFile(file, []byte(document), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := a.must("apply", "-f", file, "--dry-run")
+	golden(t, "apply_dry_run", out)
+	if out := a.must("farm", "list"); strings.Contains(out, "shop") {
+		t.Fatal("a dry run changed something")
+	}
+	golden(t, "apply", a.must("apply", "-f", file, "--comment", "first"))
+	golden(t, "apply_unchanged", a.must("apply", "-f", file))
+	if r := a.feed(document+"  contimeout: 5\n", "apply", "-f", "-", "--color", "always"); r.code != 0 || !strings.Contains(r.stdout, "\x1b[32m+") {
+		t.Errorf("coloured, from standard input: %+v", r)
+	}
+	if r := a.feed("farms:\n- name: [\n", "apply", "-f", "-"); r.code != 1 || !strings.Contains(r.stderr, "line") {
+		t.Errorf("broken document: %+v", r)
+	}
+	exported := a.must("export")
+	if r := a.feed(exported, "apply", "-f", "-"); !strings.Contains(r.stdout, "Nothing to change") {
+		t.Errorf("an export applied again: %+v", r)
+	}
+	a.must("rollback", "1")
+	if out := a.must("export"); strings.Contains(out, "contimeout") {
+		t.Errorf("after the rollback:\n%s", out)
+	}
+	if out := a.must("history"); !strings.Contains(out, "first") {
+		t.Errorf("history:\n%s", out)
+	}
+}
+
+func TestColoursOnlyWhereTheyAreWanted(t *testing.T) {
+	a := start(t)
+	a.shop()
+	if out := a.must("farm", "list"); strings.Contains(out, "\x1b") {
+		t.Error("colours in a pipe")
+	}
+	if out := a.must("farm", "list", "--color", "always"); !strings.Contains(out, "\x1b[32mup") {
+		t.Errorf("no colours: %q", out)
+	}
+}
+
+func TestCompletionOffersNamesAndValues(t *testing.T) {
+	a := start(t)
+	a.shop()
+	for command, want := range map[string]string{
+		"farm show ":                  "shop",
+		"service show shop ":          "web",
+		"backend show shop web ":      "1\t10.0.0.2 port 8080",
+		"farm set shop con":           "contimeout=",
+		"farm set shop httpverb=":     "httpverb=standardHTTP",
+		"farm stop ":                  "shop",
+		"rollback ":                   "2\tcreate service web of farm shop",
+		"backend maintenance --mode ": "drain",
+		"service create shop new url": "urlp=",
+	} {
+		words := strings.Split(command, " ")
+		out := a.must(append([]string{cobra.ShellCompRequestCmd}, words...)...)
+		if !strings.Contains(out, want) {
+			t.Errorf("%q: no %q in\n%s", command, want, out)
+		}
+	}
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		if out := a.must("completion", shell); !strings.Contains(out, "sluice") {
+			t.Errorf("no completion for %s", shell)
+		}
+	}
+	if r := execute("", "--data", t.TempDir(), cobra.ShellCompRequestCmd, "farm", "show", ""); r.code != 0 {
+		t.Errorf("without an appliance: %+v", r)
+	}
+}
+
+func TestEveryCommandExplainsItselfWithAnExample(t *testing.T) {
+	extra := &cobra.Command{Use: "run", Short: "Run", Example: "sluice run", Run: func(*cobra.Command, []string) {}}
+	root := cli.Root(extra)
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		if cmd.Name() == "help" || cmd.Name() == "completion" {
+			return
+		}
+		if cmd.Short == "" || cmd.Example == "" {
+			t.Errorf("%s has no short text or no example", cmd.CommandPath())
+		}
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+	}
+	walk(root)
+	if cmd, _, err := root.Find([]string{"run"}); err != nil || cmd != extra {
+		t.Errorf("the added command is not found: %v", err)
+	}
+}
+
+func TestTextOfTheApplianceCannotDriveTheTerminal(t *testing.T) {
+	a := start(t)
+	a.shop()
+	if r := a.run("backend", "set", "shop", "web", "0", "alias=a\x1b[2Jb"); r.code != 1 || strings.Contains(r.stderr, "\x1b") {
+		t.Errorf("%+v", r)
+	}
+}

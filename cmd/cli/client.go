@@ -1,0 +1,250 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// Socket is the name of the control socket in the data directory.
+const Socket = "mgmt.sock"
+
+const base = "/api/v4.0"
+
+// client speaks to one appliance. Its fields are set by flags.
+type client struct {
+	data, url, key, cacert, color string
+	insecure, json                bool
+}
+
+func (c *client) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&c.data, "data", envOr("SLUICE_DATA", DefaultData()), "data directory of the appliance (SLUICE_DATA)")
+	flags.StringVar(&c.url, "url", "", "address of a remote appliance, as https://host:444")
+	flags.StringVar(&c.key, "key", "", "API key for --url; better in SLUICE_KEY, where other users cannot see it")
+	flags.StringVar(&c.cacert, "cacert", "", "file with the certificate --url is trusted by")
+	flags.BoolVar(&c.insecure, "insecure", false, "do not check the certificate of --url")
+	flags.BoolVar(&c.json, "json", false, "print the API's answer as JSON")
+	flags.StringVar(&c.color, "color", "auto", "auto, always or never; NO_COLOR means never")
+}
+
+func envOr(name, fallback string) string {
+	if v := os.Getenv(name); v != "" {
+		return v
+	}
+	return fallback
+}
+
+// DefaultData is the data directory when none is named: /var/lib/sluice for
+// root, otherwise a directory below the user's state directory.
+func DefaultData() string {
+	if os.Geteuid() == 0 {
+		return "/var/lib/sluice"
+	}
+	if dir := os.Getenv("XDG_STATE_HOME"); dir != "" {
+		return filepath.Join(dir, "sluice")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = "/"
+	}
+	return filepath.Join(home, ".local", "state", "sluice")
+}
+
+// timeout bounds one request. A change may wait 20 s for the engine.
+const timeout = 60 * time.Second
+
+// maxAnswer bounds what is read of an answer.
+const maxAnswer = 64 << 20
+
+// answer is what came back.
+type answer struct {
+	raw    []byte
+	header http.Header
+}
+
+// into decodes the answer.
+func (a answer) into(to any) error {
+	if err := json.Unmarshal(a.raw, to); err != nil {
+		return fmt.Errorf("the appliance sent something that is no answer of the API: %w", err)
+	}
+	return nil
+}
+
+// request is one request to make; body may be nil.
+type request struct {
+	method, path string
+	query        url.Values
+	body         []byte
+	kind         string // content type, JSON when empty
+	match        string // If-Match
+}
+
+// do sends the request and returns the answer, or an error that says what to do.
+func (c *client) do(ctx context.Context, r request) (answer, error) {
+	transport, address, err := c.transport()
+	if err != nil {
+		return answer{}, err
+	}
+	defer transport.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	target := address + base + r.path
+	if len(r.query) > 0 {
+		target += "?" + r.query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, target, bytes.NewReader(r.body))
+	if err != nil {
+		return answer{}, usagef("--url: %v", err)
+	}
+	c.setHeaders(req, r)
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		return answer{}, c.explain(err)
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return answer{}, fmt.Errorf("read the answer: %w", err)
+	}
+	if resp.StatusCode >= 300 {
+		return answer{}, refused(resp.StatusCode, raw)
+	}
+	return answer{raw: raw, header: resp.Header}, nil
+}
+
+func (c *client) setHeaders(req *http.Request, r request) {
+	if len(r.body) > 0 {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if r.kind != "" {
+		req.Header.Set("Content-Type", r.kind)
+	}
+	if r.match != "" {
+		req.Header.Set("If-Match", r.match)
+	}
+	req.Header.Set("User-Agent", "sluice/"+Version)
+	if key := c.apiKey(); key != "" {
+		req.Header.Set("ZAPI_KEY", key)
+	}
+}
+
+// apiKey is the key to send: over the local socket only one given as a flag,
+// so that a key in the environment for another appliance does no harm here.
+func (c *client) apiKey() string {
+	if c.key != "" || c.url == "" {
+		return c.key
+	}
+	return os.Getenv("SLUICE_KEY")
+}
+
+// transport returns how the appliance is reached, and the address for it.
+func (c *client) transport() (*http.Transport, string, error) {
+	if c.url == "" {
+		path := filepath.Join(c.data, Socket)
+		return &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "unix", path)
+		}}, "http://localhost", nil
+	}
+	u, err := url.Parse(c.url)
+	if err != nil || u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
+		return nil, "", usagef("--url: %q must be https://host:port", c.url)
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.insecure}
+	if c.cacert != "" {
+		pem, err := os.ReadFile(c.cacert)
+		if err != nil {
+			return nil, "", fmt.Errorf("--cacert: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, "", fmt.Errorf("--cacert: no certificate in %s", c.cacert)
+		}
+	}
+	return &http.Transport{TLSClientConfig: config, Proxy: http.ProxyFromEnvironment}, "https://" + u.Host, nil
+}
+
+// explain says what to do about a request that got no answer.
+func (c *client) explain(err error) error {
+	var unknown x509.UnknownAuthorityError
+	var wrongName x509.HostnameError
+	switch {
+	case errors.Is(err, context.Canceled):
+		return errors.New("interrupted")
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("no answer within %s", timeout)
+	case c.url == "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)):
+		return fmt.Errorf("no running sluice in %s: start it with `sluice run` or point --data to its data directory", c.data)
+	case c.url == "" && errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("no right to use the control socket in %s: be root or the user sluice runs as, or use --url with a key", c.data)
+	case errors.As(err, &unknown), errors.As(err, &wrongName):
+		return fmt.Errorf("%w: give its certificate with --cacert FILE, or use --insecure if you know the network", err)
+	case c.url != "":
+		return fmt.Errorf("%s cannot be reached: %w", c.url, err)
+	default:
+		return err
+	}
+}
+
+// apiError is a refusal of the appliance.
+type apiError struct {
+	status  int
+	message string
+	body    []byte
+}
+
+func (e *apiError) Error() string { return e.message }
+
+func refused(status int, raw []byte) error {
+	var body struct{ Message string }
+	if json.Unmarshal(raw, &body) != nil || body.Message == "" {
+		body.Message = fmt.Sprintf("the appliance answered with status %d", status)
+	}
+	if status == http.StatusUnauthorized {
+		body.Message = "not allowed: give a key with SLUICE_KEY or --key (`sluice key create` on the appliance makes one)"
+	}
+	return &apiError{status: status, message: body.Message, body: raw}
+}
+
+// get asks for something.
+func (c *client) get(ctx context.Context, path string) (answer, error) {
+	return c.do(ctx, request{method: http.MethodGet, path: path})
+}
+
+// send sends fields with a verb.
+func (c *client) send(ctx context.Context, method, path string, fields map[string]any) (answer, error) {
+	body, err := json.Marshal(fields)
+	if err != nil {
+		return answer{}, err
+	}
+	return c.do(ctx, request{method: method, path: path, body: body})
+}
+
+// pathOf joins names into a path. A name the API could not mean anything by is
+// refused here, so that it cannot become another path.
+func pathOf(parts ...string) (string, error) {
+	var out strings.Builder
+	for _, part := range parts {
+		if part == "" || url.PathEscape(part) != part || part == "." || part == ".." {
+			return "", fmt.Errorf("%q does not exist: no object can have that name", part)
+		}
+		out.WriteString("/" + part)
+	}
+	return out.String(), nil
+}

@@ -1,0 +1,182 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/cmd/cli"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/apply/applytest"
+	"github.com/sluicelb/sluice/mgmt/store"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// counters are what statistics show.
+type counters struct{ requests uint64 }
+
+func (c *counters) SumFarm(uint32) stats.Farm {
+	return stats.Farm{Established: 4, Pending: 1, Requests: c.requests, Responses: [5]uint64{0, 90, 3, 2, 1}, BytesIn: 2048, BytesOut: 5 << 20}
+}
+
+func (c *counters) SumBackend(uint32) stats.Backend {
+	return stats.Backend{Established: 2, Requests: c.requests, Responses: [5]uint64{0, 10}, ResponseNanos: 10 * 1500000}
+}
+
+// appliance is a running API on a control socket and a TLS port.
+type appliance struct {
+	t        *testing.T
+	data     string
+	address  string
+	key      string
+	cacert   string
+	health   map[uint32]farm.Status
+	counters *counters
+}
+
+func start(t *testing.T) *appliance {
+	t.Helper()
+	data := directory(t)
+	st, err := store.Open(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &appliance{t: t, data: data, health: map[uint32]farm.Status{}, counters: &counters{requests: 96}, cacert: filepath.Join(data, api.CertificateFile)}
+	if a.key, _, err = st.CreateKey("root", "test"); err != nil {
+		t.Fatal(err)
+	}
+	ap := apply.New(st, &applytest.Publisher{}, apply.WithRules(validate.Rules{}))
+	if _, err := ap.Republish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	server, err := api.New(api.Deps{
+		Applier: ap, History: st, Keys: st, Counters: a.counters, Version: "1.2.3",
+		Health: func(id uint32) farm.Status { return a.health[id] },
+		Engine: func() api.Engine { return api.Engine{Connected: true, PID: 77, Loops: 2, Acknowledged: 7} },
+		Roles: func() []api.Role {
+			return []api.Role{{Name: "engine", PID: 77, State: "running", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}}
+		},
+		LocalAddrs: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("192.0.2.10")} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.serve(server, st)
+	return a
+}
+
+// directory is one in memory where there is one, with a short name: the path
+// of a socket is bounded.
+func directory(t *testing.T) string {
+	dir, err := os.MkdirTemp("/dev/shm", "sluice-cli-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+func (a *appliance) serve(server *api.Server, st *store.Store) {
+	cert, _, err := api.Certificate(a.data, time.Now())
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	local, err := net.Listen("unix", filepath.Join(a.data, cli.Socket))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	network, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.address = "https://" + network.Addr().String()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(ctx, local, network, api.TLSConfig(cert)) }()
+	a.t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			a.t.Error(err)
+		}
+		st.Close()
+	})
+}
+
+// result is what a command did.
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+// run runs a command on the local socket; stdin is empty.
+func (a *appliance) run(args ...string) result { return a.feed("", args...) }
+
+func (a *appliance) feed(stdin string, args ...string) result {
+	return execute(stdin, append([]string{"--data", a.data}, args...)...)
+}
+
+func execute(stdin string, args ...string) result {
+	var out, err bytes.Buffer
+	code := cli.Execute(args, strings.NewReader(stdin), &out, &err)
+	return result{code, out.String(), err.String()}
+}
+
+// must is run for commands that have to work.
+func (a *appliance) must(args ...string) string {
+	a.t.Helper()
+	r := a.run(args...)
+	if r.code != 0 {
+		a.t.Fatalf("sluice %s: exit %d\n%s%s", strings.Join(args, " "), r.code, r.stdout, r.stderr)
+	}
+	return r.stdout
+}
+
+// shop makes the farm the tests look at.
+func (a *appliance) shop() {
+	a.t.Helper()
+	a.must("farm", "create", "shop", "vip=192.0.2.10", "vport=80")
+	a.must("service", "create", "shop", "web", `vhost=shop\.example\.com`)
+	a.must("backend", "create", "shop", "web", "10.0.0.1:8080", "weight=3")
+	a.must("backend", "create", "shop", "web", "ip=10.0.0.2", "port=8080", "alias=second")
+}
+
+var (
+	timestamp = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`)
+	stamp     = regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:.]+(Z|[+-]\d\d:\d\d)`)
+)
+
+// golden compares output with a file; times are made equal first.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	got = stamp.ReplaceAllString(timestamp.ReplaceAllString(got, "2026-01-01 00:00:00"), "2026-01-01T00:00:00Z")
+	path := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s:\n%s\nwant:\n%s", name, got, want)
+	}
+}

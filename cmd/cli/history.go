@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+type revision struct {
+	Number                        uint64
+	Time                          time.Time
+	Author, Source, Comment, Diff string
+}
+
+func (c *client) historyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "history", Short: "List the revisions of the configuration, newest first",
+		Example: "  sluice history\n  sluice history --limit 5 --before 100", Args: cobra.NoArgs,
+	}
+	limit := cmd.Flags().Int("limit", 20, "how many")
+	before := cmd.Flags().Uint64("before", 0, "only revisions with a lower number")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		query := url.Values{"limit": {strconv.Itoa(*limit)}}
+		if *before > 0 {
+			query.Set("before", strconv.FormatUint(*before, 10))
+		}
+		a, err := c.do(cmd.Context(), request{method: http.MethodGet, path: "/history", query: query})
+		if err != nil || c.json {
+			return c.orJSON(cmd, a, err)
+		}
+		var body struct{ Params []revision }
+		if err := a.into(&body); err != nil {
+			return err
+		}
+		s := newSheet("REVISION", "TIME", "AUTHOR", "SOURCE", "COMMENT")
+		for _, r := range body.Params {
+			s.add(r.Number, when(r.Time), r.Author, r.Source, r.Comment)
+		}
+		return c.print(cmd, s)
+	}
+	return cmd
+}
+
+// newest returns the number of the newest revision.
+func (c *client) newest(ctx context.Context) (uint64, error) {
+	a, err := c.do(ctx, request{method: http.MethodGet, path: "/history", query: url.Values{"limit": {"1"}}})
+	if err != nil {
+		return 0, err
+	}
+	var body struct{ Params []revision }
+	if err := a.into(&body); err != nil {
+		return 0, err
+	}
+	if len(body.Params) == 0 {
+		return 0, fmt.Errorf("there is no revision yet: nothing was ever configured")
+	}
+	return body.Params[0].Number, nil
+}
+
+func (c *client) diffCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "diff [FROM] [TO]", Short: "Compare revisions of the configuration",
+		Long: `Compare revisions of the configuration: the newest with the one before it, one
+revision with the one before it, or two revisions.`,
+		Example: "  sluice diff\n  sluice diff 12\n  sluice diff 7 12",
+		Args:    cobra.MaximumNArgs(2), ValidArgsFunction: c.completeRevisions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			to, query, err := c.revisions(cmd, args)
+			if err != nil {
+				return err
+			}
+			a, err := c.do(cmd.Context(), request{method: http.MethodGet, path: fmt.Sprintf("/history/%d/diff", to), query: query})
+			if err != nil || c.json {
+				return c.orJSON(cmd, a, err)
+			}
+			var body struct{ Params struct{ Diff string } }
+			if err := a.into(&body); err != nil {
+				return err
+			}
+			return c.printDiff(cmd, body.Params.Diff)
+		},
+	}
+}
+
+// revisions reads the arguments of diff.
+func (c *client) revisions(cmd *cobra.Command, args []string) (to uint64, query url.Values, err error) {
+	numbers := make([]uint64, len(args))
+	for i, arg := range args {
+		if numbers[i], err = revisionNumber(arg); err != nil {
+			return 0, nil, err
+		}
+	}
+	switch len(numbers) {
+	case 0:
+		to, err = c.newest(cmd.Context())
+		return to, nil, err
+	case 1:
+		return numbers[0], nil, nil
+	default:
+		return numbers[1], url.Values{"from": {args[0]}}, nil
+	}
+}
+
+func revisionNumber(arg string) (uint64, error) {
+	n, err := strconv.ParseUint(arg, 10, 63)
+	if err != nil {
+		return 0, usagef("%q is not the number of a revision", arg)
+	}
+	return n, nil
+}
+
+func (c *client) rollbackCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "rollback [REVISION]", Short: "Make the content of an earlier revision the newest one; without a number the one before",
+		Example: "  sluice rollback\n  sluice rollback 7",
+		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: c.completeRevisions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var to uint64
+			var err error
+			if len(args) == 1 {
+				to, err = revisionNumber(args[0])
+			} else if to, err = c.newest(cmd.Context()); err == nil {
+				to--
+			}
+			if err != nil {
+				return err
+			}
+			a, err := c.send(cmd.Context(), http.MethodPost, "/history/rollback", map[string]any{"revision": to})
+			if err != nil {
+				return err
+			}
+			var result applied
+			if err := a.into(&result); err != nil {
+				return err
+			}
+			if !c.json {
+				if err := c.printDiff(cmd, result.Params.Diff); err != nil {
+					return err
+				}
+			}
+			return c.conclude(cmd, a, result, false)
+		},
+	}
+}
+
+func (c *client) completeRevisions(_ *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(context.Background(), completionTime)
+	defer cancel()
+	var body struct{ Params []revision }
+	if a, err := c.get(ctx, "/history"); err != nil || a.into(&body) != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []string
+	for _, r := range body.Params {
+		out = append(out, fmt.Sprintf("%d\t%s", r.Number, r.Comment))
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}

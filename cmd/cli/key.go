@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *client) keyCommand() *cobra.Command {
+	return group("key", "Manage API keys", "  sluice key create monitoring\n  sluice key list\n  sluice key delete 2",
+		c.keyCreate(), c.keyList(), c.keyDelete())
+}
+
+type key struct {
+	ID                 uint64
+	User, Comment, Key string
+	Created            time.Time
+}
+
+func (c *client) keyCreate() *cobra.Command {
+	return &cobra.Command{
+		Use: "create [COMMENT]", Short: "Make an API key; it is shown this once, alone on the last line",
+		Example: "  sluice key create\n  SLUICE_KEY=$(sluice key create monitoring | tail -n 1)",
+		Args:    cobra.ArbitraryArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a, err := c.send(cmd.Context(), http.MethodPost, "/keys", map[string]any{"comment": strings.Join(args, " ")})
+			if err != nil || c.json {
+				return c.orJSON(cmd, a, err)
+			}
+			var body struct{ Params key }
+			if err := a.into(&body); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "Key %d of user %s. It is not shown again; send it in the header ZAPI_KEY:\n%s\n",
+				body.Params.ID, clean(body.Params.User), clean(body.Params.Key))
+			return err
+		},
+	}
+}
+
+func (c *client) keyList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the API keys", Example: "  sluice key list", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := c.get(cmd.Context(), "/keys")
+			if err != nil || c.json {
+				return c.orJSON(cmd, a, err)
+			}
+			var body struct{ Params []key }
+			if err := a.into(&body); err != nil {
+				return err
+			}
+			s := newSheet("ID", "USER", "CREATED", "COMMENT")
+			for _, k := range body.Params {
+				s.add(k.ID, k.User, when(k.Created), k.Comment)
+			}
+			return c.print(cmd, s)
+		},
+	}
+}
+
+// when shows a time in the zone of the one who looks.
+func when(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Local().Format(time.DateTime)
+}
+
+func (c *client) keyDelete() *cobra.Command {
+	return &cobra.Command{
+		Use: "delete ID", Short: "Delete an API key; it is refused from now on", Example: "  sluice key delete 2",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error { return c.remove(cmd, "keys", args[0]) },
+	}
+}

@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Version is the version of the program; the build sets it.
+var Version = "unversioned"
+
+// The exit statuses of every command.
+const (
+	ExitDone    = 0
+	ExitRefused = 1
+	ExitUsage   = 2
+)
+
+// Execute runs the command line on its own, without the commands that run the
+// appliance, and returns the exit status. args are without the program's name.
+func Execute(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return Run(Root(), args, stdin, stdout, stderr)
+}
+
+// Run runs a command tree made by Root and returns the exit status.
+func Run(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	return report(cmd, err, stderr)
+}
+
+// failure is an error of a command that was used rightly: something refused or
+// failed. Any other error is one of usage, because cobra made it.
+type failure struct{ err error }
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+// usage is an error of a command that found out itself that it is used wrongly.
+type usage struct{ message string }
+
+func (u *usage) Error() string { return u.message }
+
+func usagef(format string, args ...any) error { return &usage{fmt.Sprintf(format, args...)} }
+
+// report writes what went wrong and returns the exit status.
+func report(cmd *cobra.Command, err error, stderr io.Writer) int {
+	var failed *failure
+	switch {
+	case err == nil:
+		return ExitDone
+	case errors.As(err, &failed):
+		if api, ok := errors.AsType[*apiError](err); ok && asJSON(cmd) {
+			stderr.Write(api.body)
+			return ExitRefused
+		}
+		fmt.Fprintf(stderr, "sluice: %s\n", clean(failed.Error()))
+		return ExitRefused
+	default:
+		fmt.Fprintf(stderr, "sluice: %s\nSee '%s --help'.\n", clean(err.Error()), cmd.CommandPath())
+		return ExitUsage
+	}
+}
+
+func asJSON(cmd *cobra.Command) bool {
+	yes, err := cmd.Flags().GetBool("json")
+	return err == nil && yes
+}
+
+// Root returns the command tree with further commands added to it.
+func Root(extra ...*cobra.Command) *cobra.Command {
+	c := &client{}
+	root := &cobra.Command{
+		Use:   "sluice",
+		Short: "A load balancer: run it, and manage a running one",
+		Long: `Sluice balances traffic over backends. These commands manage a running
+appliance: over the local control socket in its data directory, or over the
+network with --url and an API key.`,
+		Example: `  sluice farm create shop vip=192.0.2.10 vport=80
+  sluice service create shop web
+  sluice backend create shop web 10.0.0.1:8080
+  sluice status`,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		DisableAutoGenTag: true,
+	}
+	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
+	})
+	c.addFlags(root.PersistentFlags())
+	root.AddCommand(c.farmCommand(), c.serviceCommand(), c.backendCommand(), c.keyCommand(),
+		c.applyCommand(), c.exportCommand(), c.reloadCommand(), c.historyCommand(), c.diffCommand(), c.rollbackCommand(),
+		c.statusCommand(), c.statsCommand(), c.versionCommand())
+	root.AddCommand(extra...)
+	markFailures(root)
+	return root
+}
+
+// markFailures makes every error a command returns a failure, unless the
+// command says itself that it was used wrongly.
+func markFailures(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		markFailures(sub)
+	}
+	run := cmd.RunE
+	if run == nil {
+		return
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		err := run(cmd, args)
+		if _, wrong := errors.AsType[*usage](err); err == nil || wrong {
+			return err
+		}
+		return &failure{err}
+	}
+}
+
+// group returns a command that only has sub-commands.
+func group(use, short, example string, subs ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Example: example, Args: noSuchCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return usagef("a sub-command is missing: %s", strings.Join(names(cmd), ", "))
+		},
+	}
+	cmd.AddCommand(subs...)
+	return cmd
+}
+
+// noSuchCommand refuses what follows a group: it was meant as a sub-command.
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	near := cmd.SuggestionsFor(args[0])
+	if len(near) == 0 {
+		near = names(cmd)
+	}
+	return usagef("unknown command %q for %q; there is %s", args[0], cmd.CommandPath(), strings.Join(near, ", "))
+}
+
+func names(cmd *cobra.Command) []string {
+	var out []string
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			out = append(out, sub.Name())
+		}
+	}
+	return out
+}

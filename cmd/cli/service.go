@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+var oneService = []argument{aFarm, aService}
+
+func (c *client) serviceCommand() *cobra.Command {
+	return group("service", "Manage the services of a farm", `  sluice service list shop
+  sluice service create shop web vhost='shop\.example\.com'
+  sluice service set shop web routingpolicy=LEAST_CONNECTIONS
+  sluice service move shop web 0`,
+		c.serviceList(), c.serviceShow(), c.serviceCreate(), c.serviceSet(), c.serviceDelete(), c.serviceMove())
+}
+
+type service struct {
+	ID, VHost, URLP, Redirect, Persistence, RoutingPolicy string
+	Backends                                              []backend
+}
+
+func (c *client) serviceList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list FARM", Short: "List the services of a farm in the order they are tried", Example: "  sluice service list shop",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: c.completer(oneFarm, nil),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := pathOf("farms", args[0])
+			if err != nil {
+				return err
+			}
+			a, err := c.get(cmd.Context(), path)
+			if err != nil || c.json {
+				return c.orJSON(cmd, a, err)
+			}
+			var body struct{ Services []service }
+			if err := a.into(&body); err != nil {
+				return err
+			}
+			s := newSheet("SERVICE", "VHOST", "URLP", "REDIRECT", "PERSISTENCE", "ROUTINGPOLICY", "BACKENDS")
+			for _, v := range body.Services {
+				s.add(v.ID, v.VHost, v.URLP, v.Redirect, v.Persistence, v.RoutingPolicy, len(v.Backends))
+			}
+			return c.print(cmd, s)
+		},
+	}
+}
+
+func (c *client) serviceShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show FARM SERVICE", Short: "Show one service and its backends", Example: "  sluice service show shop web",
+		Args: cobra.ExactArgs(2), ValidArgsFunction: c.completer(oneService, nil),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := pathOf("farms", args[0], "services", args[1])
+			if err != nil {
+				return err
+			}
+			a, err := c.get(cmd.Context(), path)
+			if err != nil || c.json {
+				return c.orJSON(cmd, a, err)
+			}
+			var body struct{ Services map[string]any }
+			var typed struct{ Services service }
+			if err := a.into(&body); err != nil {
+				return err
+			}
+			if err := a.into(&typed); err != nil {
+				return err
+			}
+			s := newSheet("SETTING", "VALUE")
+			s.add("service", args[1])
+			for _, p := range validate.ServiceUpdate.Params() {
+				if v, ok := body.Services[p.Name]; ok {
+					s.add(p.Name, v)
+				}
+			}
+			s.right = nil
+			if err := c.print(cmd, s); err != nil || len(typed.Services.Backends) == 0 {
+				return err
+			}
+			fmt.Fprintln(cmd.OutOrStdout())
+			return c.print(cmd, backendSheet([]service{typed.Services}))
+		},
+	}
+}
+
+func (c *client) serviceCreate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "create FARM SERVICE [NAME=VALUE…]", Short: "Create a service at the end of a farm's list", Args: cobra.MinimumNArgs(2),
+		Example: "  sluice service create shop web\n  sluice service create shop api urlp=^/api/ routingpolicy=LEAST_CONNECTIONS",
+	}
+	s := addSettings(cmd, validate.ServiceUpdate.Params())
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 1 {
+			return nil, cobra.ShellCompDirectiveNoFileComp // the new name
+		}
+		return c.completer(oneFarm, s)(cmd, args, toComplete)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		fields, err := s.read(cmd, args[2:])
+		if err != nil {
+			return err
+		}
+		path, err := pathOf("farms", args[0], "services")
+		if err != nil {
+			return err
+		}
+		return c.create(cmd, path, []string{"farms", args[0], "services", args[1]}, map[string]any{"id": args[1]}, fields)
+	}
+	return cmd
+}
+
+func (c *client) serviceSet() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "set FARM SERVICE NAME=VALUE…", Short: "Change settings of a service", Args: cobra.MinimumNArgs(2),
+		Example: "  sluice service set shop web persistence=COOKIE sessionid=SID\n  sluice service set shop old redirect=https://example.com",
+	}
+	s := addSettings(cmd, validate.ServiceUpdate.Params())
+	cmd.ValidArgsFunction = c.completer(oneService, s)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return c.set(cmd, s, args[2:], "farms", args[0], "services", args[1])
+	}
+	return cmd
+}
+
+func (c *client) serviceDelete() *cobra.Command {
+	return &cobra.Command{
+		Use: "delete FARM SERVICE", Short: "Delete a service and its backends", Example: "  sluice service delete shop web",
+		Args: cobra.ExactArgs(2), ValidArgsFunction: c.completer(oneService, nil),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.remove(cmd, "farms", args[0], "services", args[1])
+		},
+	}
+}
+
+func (c *client) serviceMove() *cobra.Command {
+	return &cobra.Command{
+		Use: "move FARM SERVICE POSITION", Short: "Move a service to another position, from 0", Example: "  sluice service move shop web 0",
+		Args: cobra.ExactArgs(3), ValidArgsFunction: c.completer(oneService, nil),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := pathOf("farms", args[0], "services", args[1], "actions")
+			if err != nil {
+				return err
+			}
+			a, err := c.send(cmd.Context(), http.MethodPost, path, map[string]any{"position": args[2]})
+			return c.orSay(cmd, a, err)
+		},
+	}
+}

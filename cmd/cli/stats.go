@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+type responses struct {
+	Success     uint64 `json:"2xx"`
+	Redirection uint64 `json:"3xx"`
+	Client      uint64 `json:"4xx"`
+	Server      uint64 `json:"5xx"`
+}
+
+// counted is a farm or a backend in statistics.
+type counted struct {
+	FarmName, Service, IP, Status string
+	ID, Port                      int
+	Established, Pending          uint64
+	Counters                      struct {
+		Requests     uint64
+		Responses    responses
+		BytesIn      uint64  `json:"bytes_in"`
+		BytesOut     uint64  `json:"bytes_out"`
+		ResponseTime float64 `json:"response_time"`
+	}
+}
+
+func (v counted) key() string { return fmt.Sprintf("%s/%s/%d", v.FarmName, v.Service, v.ID) }
+
+func (c *client) statsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "stats [FARM]", Short: "Show the traffic of all farms, or of the backends of one",
+		Example: "  sluice stats\n  sluice stats shop\n  sluice stats --watch --interval 1s",
+		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: c.completer(oneFarm, nil),
+	}
+	watch := cmd.Flags().Bool("watch", false, "show them again and again, until interrupted")
+	interval := cmd.Flags().Duration("interval", 2*time.Second, "time between two looks with --watch")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if *interval < 100*time.Millisecond {
+			return usagef("--interval: %s is not allowed, allowed is 100ms or more", *interval)
+		}
+		path := "/stats/farms"
+		if len(args) == 1 {
+			var err error
+			if path, err = pathOf("stats", "farms", args[0], "backends"); err != nil {
+				return err
+			}
+		}
+		if !*watch {
+			_, err := c.look(cmd, path, nil)
+			return err
+		}
+		return c.watch(cmd, path, *interval)
+	}
+	return cmd
+}
+
+// sample is one look: when, and the requests counted by then.
+type sample struct {
+	at       time.Time
+	requests map[string]uint64
+}
+
+// watch looks again and again until the context ends, which is no error.
+func (c *client) watch(cmd *cobra.Command, path string, interval time.Duration) error {
+	var last *sample
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		if isTerminal(cmd.OutOrStdout()) && !c.json {
+			fmt.Fprint(cmd.OutOrStdout(), "\x1b[H\x1b[2J") // to the corner, and clear
+		}
+		now, err := c.look(cmd, path, last)
+		if ended(cmd.Context()) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		last = now
+		select {
+		case <-cmd.Context().Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+func ended(ctx context.Context) bool { return ctx.Err() != nil }
+
+// look asks once and prints, with rates since the last look.
+func (c *client) look(cmd *cobra.Command, path string, last *sample) (*sample, error) {
+	a, err := c.get(cmd.Context(), path)
+	if err != nil || c.json {
+		return nil, c.orJSON(cmd, a, err)
+	}
+	var body struct{ Farms, Backends []counted }
+	if err := a.into(&body); err != nil {
+		return nil, err
+	}
+	now := &sample{at: time.Now(), requests: map[string]uint64{}}
+	for _, v := range append(body.Farms, body.Backends...) {
+		now.requests[v.key()] = v.Counters.Requests
+	}
+	if path == "/stats/farms" {
+		return now, c.print(cmd, farmStats(body.Farms, last, now))
+	}
+	return now, c.print(cmd, backendStats(body.Backends, last, now))
+}
+
+func farmStats(farms []counted, last, now *sample) *sheet {
+	s := newSheet("FARM", "STATUS", "ESTABLISHED", "PENDING", "REQUESTS", "REQ/S", "2XX", "3XX", "4XX", "5XX", "IN", "OUT")
+	for _, v := range farms {
+		r := v.Counters.Responses
+		s.add(v.FarmName, v.Status, v.Established, v.Pending, v.Counters.Requests, rate(v, last, now),
+			r.Success, r.Redirection, r.Client, r.Server, size(v.Counters.BytesIn), size(v.Counters.BytesOut))
+	}
+	return s.alignRight(5, 10, 11)
+}
+
+func backendStats(backends []counted, last, now *sample) *sheet {
+	s := newSheet("SERVICE", "ID", "STATUS", "IP", "PORT", "ESTABLISHED", "PENDING", "REQUESTS", "REQ/S", "2XX", "3XX", "4XX", "5XX", "RESPONSE")
+	for _, v := range backends {
+		r := v.Counters.Responses
+		s.add(v.Service, v.ID, v.Status, v.IP, v.Port, v.Established, v.Pending, v.Counters.Requests, rate(v, last, now),
+			r.Success, r.Redirection, r.Client, r.Server, mean(v.Counters.ResponseTime))
+	}
+	return s.alignRight(8, 13)
+}
+
+func (s *sheet) alignRight(columns ...int) *sheet {
+	for _, i := range columns {
+		s.right[i] = true
+	}
+	return s
+}
+
+// rate is requests per second between two looks; nothing at the first, or
+// when the counters started again.
+func rate(v counted, last, now *sample) any {
+	if last == nil {
+		return nil
+	}
+	before, known := last.requests[v.key()]
+	span := now.at.Sub(last.at).Seconds()
+	if !known || v.Counters.Requests < before || span <= 0 {
+		return nil
+	}
+	return fmt.Sprintf("%.1f", float64(v.Counters.Requests-before)/span)
+}
+
+func mean(seconds float64) any {
+	if seconds == 0 {
+		return nil
+	}
+	return time.Duration(seconds * float64(time.Second)).Round(10 * time.Microsecond).String()
+}
+
+// size shows a number of bytes with three digits.
+func size(n uint64) string {
+	const step = 1024
+	v, unit := float64(n), 0
+	for v >= step && unit < 5 {
+		v, unit = v/step, unit+1
+	}
+	if unit == 0 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%.1f %ciB", v, " KMGTP"[unit])
+}

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+type state struct {
+	Version  string
+	Started  time.Time
+	Revision uint64
+	Settled  string
+	Engine   struct {
+		Connected               bool
+		PID, Loops              int
+		Published, Acknowledged uint64
+	}
+	Roles []struct {
+		Name, State   string
+		PID, Restarts int
+		Started       time.Time
+	}
+	Farms []farmLine
+}
+
+func (c *client) statusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "status", Short: "Show the state of the appliance: processes, generation, farms",
+		Example: "  sluice status\n  sluice status --json", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := c.get(cmd.Context(), "/status")
+			if err != nil || c.json {
+				return c.orJSON(cmd, a, err)
+			}
+			var body struct{ Params state }
+			if err := a.into(&body); err != nil {
+				return err
+			}
+			return c.printState(cmd, body.Params)
+		},
+	}
+}
+
+func (c *client) printState(cmd *cobra.Command, v state) error {
+	out := cmd.OutOrStdout()
+	fmt.Fprintf(out, "Sluice %s, revision %d, %s\n", clean(v.Version), v.Revision, engineText(v))
+	if len(v.Roles) > 0 {
+		s := newSheet("ROLE", "STATUS", "PID", "RESTARTS", "SINCE")
+		for _, r := range v.Roles {
+			s.add(r.Name, r.State, r.PID, r.Restarts, when(r.Started))
+		}
+		fmt.Fprintln(out)
+		if err := c.print(cmd, s); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(out)
+	if len(v.Farms) == 0 {
+		_, err := fmt.Fprintln(out, "No farm yet: `sluice farm create NAME vip=ADDRESS vport=PORT` makes one.")
+		return err
+	}
+	s := newSheet("FARM", "STATUS", "VIP", "VPORT", "PROBLEM")
+	for _, f := range v.Farms {
+		s.add(f.FarmName, f.Status, f.VIP, f.VPort, f.Problem)
+	}
+	return c.print(cmd, s)
+}
+
+func engineText(v state) string {
+	switch {
+	case !v.Engine.Connected:
+		return "the engine is not running"
+	case v.Settled != "true":
+		return fmt.Sprintf("the engine still runs generation %d", v.Engine.Acknowledged)
+	default:
+		return fmt.Sprintf("the engine runs it as generation %d in %d loops", v.Engine.Acknowledged, v.Engine.Loops)
+	}
+}
+
+func (c *client) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version of this program and of a running appliance",
+		Example: "  sluice version", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			running := c.runningVersion(cmd)
+			if c.json {
+				raw, err := json.MarshalIndent(map[string]any{"version": Version, "running": running}, "", "  ")
+				if err != nil {
+					return err
+				}
+				return c.printJSON(cmd, answer{raw: append(raw, '\n')})
+			}
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "sluice %s\n", Version)
+			if running != nil && *running != Version {
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "running: %s\n", clean(*running))
+			}
+			return err
+		},
+	}
+}
+
+// runningVersion asks the appliance; nil when there is none to ask.
+func (c *client) runningVersion(cmd *cobra.Command) *string {
+	var body struct {
+		Params struct {
+			Version string `json:"sluice_version"`
+		}
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
+	defer cancel()
+	a, err := c.get(ctx, "/system/version")
+	if err != nil || a.into(&body) != nil {
+		return nil
+	}
+	return &body.Params.Version
+}

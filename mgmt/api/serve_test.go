@@ -1,0 +1,106 @@
+package api_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/api"
+)
+
+// serve runs the server on a local socket and a TLS port until the test ends.
+func serve(t *testing.T, a *appliance) (socket, address string, cert tls.Certificate, stop func() error) {
+	t.Helper()
+	cert, _, err := api.Certificate(t.TempDir(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket = filepath.Join(t.TempDir(), "mgmt.sock")
+	local, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	network, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- a.server.Serve(ctx, local, network, api.TLSConfig(cert)) }()
+	stop = func() error { cancel(); return <-ended }
+	t.Cleanup(func() { cancel() })
+	return socket, network.Addr().String(), cert, stop
+}
+
+func get(t *testing.T, tr *http.Transport, url, key string) (int, string) {
+	t.Helper()
+	defer tr.CloseIdleConnections()
+	r, _ := http.NewRequest(http.MethodGet, url, nil)
+	if key != "" {
+		r.Header.Set("ZAPI_KEY", key)
+	}
+	resp, err := tr.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(body)
+}
+
+func TestServeOnTheLocalSocketAndOverTLS(t *testing.T) {
+	a := newAppliance(t)
+	socket, address, cert, stop := serve(t, a)
+	overSocket := &http.Transport{Dial: func(string, string) (net.Conn, error) { return net.Dial("unix", socket) }}
+	if status, body := get(t, overSocket, "http://local"+api.Base+"/farms", ""); status != 200 {
+		t.Errorf("local socket without a key: %d\n%s", status, body)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(cert.Leaf)
+	overTLS := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
+	if status, _ := get(t, overTLS, "https://"+address+api.Base+"/farms", a.key); status != 200 {
+		t.Errorf("TLS with the key: %d", status)
+	}
+	if status, _ := get(t, overTLS, "https://"+address+api.Base+"/farms", ""); status != 401 {
+		t.Errorf("TLS without a key: %d, want 401", status)
+	}
+	if c, err := tls.Dial("tcp", address, &tls.Config{RootCAs: roots, MaxVersion: tls.VersionTLS11}); err == nil {
+		c.Close()
+		t.Error("TLS 1.1 is spoken")
+	}
+	plain, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Close()
+	io.WriteString(plain, "GET "+api.Base+"/farms HTTP/1.1\r\nHost: x\r\n\r\n")
+	plain.SetReadDeadline(time.Now().Add(5 * time.Second))
+	if answer, _ := io.ReadAll(plain); strings.Contains(string(answer), "200 OK") {
+		t.Errorf("plain HTTP is answered: %q", answer)
+	}
+	if err := stop(); err != nil {
+		t.Errorf("ended with %v", err)
+	}
+	if _, err := net.Dial("tcp", address); err == nil {
+		t.Error("still listening after the end")
+	}
+}
+
+func TestServeTellsWhenAListenerFails(t *testing.T) {
+	a := newAppliance(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	if err := a.server.Serve(t.Context(), l, nil, nil); err == nil {
+		t.Error("no error from a closed listener")
+	}
+}
