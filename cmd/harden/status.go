@@ -5,6 +5,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Status is what protects a process right now, as the kernel reports it.
@@ -26,12 +28,7 @@ type Status struct {
 // String is the short form for logs and tables.
 func (s Status) String() string {
 	parts := []string{"uid " + strconv.Itoa(s.UID)}
-	switch s.Capabilities {
-	case 0:
-		parts = append(parts, "no capabilities")
-	default:
-		parts = append(parts, fmt.Sprintf("capabilities %#x", s.Capabilities))
-	}
+	parts = append(parts, capabilityNames(s.Capabilities))
 	if s.NoNewPrivs {
 		parts = append(parts, "no new privileges")
 	}
@@ -44,6 +41,27 @@ func (s Status) String() string {
 		parts = append(parts, "seccomp")
 	}
 	return strings.Join(parts, ", ")
+}
+
+// capabilityNames spells the set; only netd has one that is not empty or full.
+func capabilityNames(set uint64) string {
+	if set == 0 {
+		return "no capabilities"
+	}
+	var names []string
+	for _, c := range []struct {
+		number Capability
+		name   string
+	}{{unix.CAP_NET_BIND_SERVICE, "net_bind_service"}, {unix.CAP_NET_ADMIN, "net_admin"}, {unix.CAP_NET_RAW, "net_raw"}} {
+		if set&(1<<c.number) != 0 {
+			names = append(names, c.name)
+			set &^= 1 << c.number
+		}
+	}
+	if set != 0 {
+		names = append(names, fmt.Sprintf("%#x", set))
+	}
+	return "capabilities " + strings.Join(names, " ")
 }
 
 // Read asks the kernel about the calling process, Landlock excepted: it can be

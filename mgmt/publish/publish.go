@@ -105,7 +105,11 @@ func (p *Publisher) Publish(ctx context.Context, cfg *farm.Config) (apply.Outcom
 		p.tidy(ctx, ls.before)
 		return apply.Outcome{}, &apply.Refused{Reason: "the engine refused the configuration: " + ack.Refused, Farms: ack.Farms}
 	}
-	maps.Copy(ls.problems, ack.Farms)
+	for id, problem := range ack.Farms {
+		if ls.problems[id] == "" { // the cause is known here, the engine sees only that sockets are missing
+			ls.problems[id] = problem
+		}
+	}
 	p.settle(cfg, ls, ack)
 	p.tidy(ctx, ls.needed)
 	return apply.Outcome{Generation: generation, FarmErrors: ls.problems}, nil

@@ -75,12 +75,15 @@ func (e *engine) Publish(ctx context.Context, file *os.File, opened map[string][
 	e.generation = generation
 	have := append(e.listeners, keys...)
 	e.listeners = nil
+	problems := map[uint32]string{}
 	for _, f := range cfg.Farms {
 		if key := ctl.KeyTCP(f.AddrPort()); !f.Stopped && slices.Contains(have, key) {
 			e.listeners = append(e.listeners, key)
+		} else if !f.Stopped {
+			problems[f.ID] = "sockets are missing"
 		}
 	}
-	return link.Ack{Generation: generation, Listeners: slices.Clone(e.listeners)}, nil
+	return link.Ack{Generation: generation, Farms: problems, Listeners: slices.Clone(e.listeners)}, nil
 }
 
 func (e *engine) lives() []*farm.Config {

@@ -115,12 +115,14 @@ func (s *server) handle(msg []byte) (Reply, []*os.File) {
 	}
 	switch r.Op {
 	case OpOpen:
-		files, err := s.table.open(addr, r.Count)
+		files, fresh, err := s.table.open(addr, r.Count)
 		if err != nil {
 			s.log.Debug("open refused", "key", r.Key, "reason", err)
 			return failure(err), nil
 		}
-		s.log.Info("listening", "key", r.Key, "sockets", len(files))
+		if fresh {
+			s.log.Info("listening", "key", r.Key, "sockets", len(files))
+		}
 		return Reply{}, files
 	case OpClose:
 		s.table.close(addr)

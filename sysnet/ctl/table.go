@@ -23,26 +23,27 @@ func newTable() *table { return &table{held: map[string]*group{}} }
 
 // open returns count sockets for the address, the ones held already first. A
 // group that shrinks loses its surplus: a socket nobody accepts from would
-// swallow its share of the connections. On error nothing has changed.
-func (t *table) open(addr netip.AddrPort, count int) ([]*os.File, error) {
+// swallow its share of the connections. fresh says that the address was not
+// held before. On error nothing has changed.
+func (t *table) open(addr netip.AddrPort, count int) (sockets []*os.File, fresh bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	key := KeyTCP(addr)
 	g := t.held[key]
 	if g == nil {
 		if len(t.held) >= maxKeys {
-			return nil, refusal(CodeTooMany, "cannot listen on %s: %d addresses are open already", addr, maxKeys)
+			return nil, false, refusal(CodeTooMany, "cannot listen on %s: %d addresses are open already", addr, maxKeys)
 		}
 		if err := t.probe(addr); err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		g = &group{addr: addr}
+		g, fresh = &group{addr: addr}, true
 	}
 	if err := g.resize(count); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	t.held[key] = g
-	return slices.Clone(g.sockets), nil
+	return slices.Clone(g.sockets), fresh, nil
 }
 
 // probe refuses an address some other program listens on.

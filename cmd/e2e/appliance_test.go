@@ -1,0 +1,343 @@
+// Package e2e_test drives the built program from outside, as a user would:
+// command line, REST, signals and traffic.
+package e2e_test
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// program is the built binary, in a directory everyone may enter.
+var program string
+
+func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
+
+func buildAndRun(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "sluice-e2e-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o755); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	program = filepath.Join(dir, "sluice")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", program, "../sluice")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "building the program: %v\n%s", err, out)
+		return 1
+	}
+	if err := os.Chmod(program, 0o755); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+// identity is who runs the appliance; a nil credential means who runs the test.
+type identity struct {
+	name       string
+	credential *syscall.Credential
+}
+
+const nobody = 65534
+
+// asEachUser runs the test as root and as an ordinary user, as far as it can.
+func asEachUser(t *testing.T, test func(t *testing.T, who identity)) {
+	if os.Geteuid() != 0 {
+		t.Log("not shown: as root (this is an ordinary user)")
+		t.Run("user", func(t *testing.T) { test(t, identity{name: "user"}) })
+		return
+	}
+	t.Run("root", func(t *testing.T) { test(t, identity{name: "root"}) })
+	t.Run("user", func(t *testing.T) {
+		test(t, identity{"user", &syscall.Credential{Uid: nobody, Gid: nobody}})
+	})
+}
+
+// appliance is a running instance.
+type appliance struct {
+	t    *testing.T
+	who  identity
+	data string
+	api  string
+	cmd  *exec.Cmd
+
+	mu   sync.Mutex
+	log  bytes.Buffer
+	seen chan string // lines of the log
+	done chan error
+}
+
+var serves = regexp.MustCompile(`msg="sluice serves".* api=https://(\S+)`)
+
+// dataDir is a data directory of that user, gone after the test.
+func dataDir(t *testing.T, who identity) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "sluice-data-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if who.credential != nil {
+		if err := os.Chown(dir, int(who.credential.Uid), int(who.credential.Gid)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func start(t *testing.T, who identity, data string, args ...string) *appliance {
+	t.Helper()
+	a := &appliance{t: t, who: who, data: data, seen: make(chan string, 1000), done: make(chan error, 1)}
+	a.cmd = a.command(append([]string{"run", "--data", data, "--api", "127.0.0.1:0"}, args...)...)
+	stderr, err := a.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go a.read(stderr)
+	t.Cleanup(func() {
+		a.stop()
+		if t.Failed() {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			t.Logf("log of the appliance:\n%s", a.log.String())
+		}
+	})
+	a.api = a.await(serves)
+	return a
+}
+
+func (a *appliance) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(program, args...)
+	cmd.Dir = "/"
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + a.data, "NO_COLOR=1"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: a.who.credential}
+	return cmd
+}
+
+func (a *appliance) read(stderr io.Reader) {
+	for sc := bufio.NewScanner(stderr); sc.Scan(); {
+		a.mu.Lock()
+		a.log.WriteString(sc.Text() + "\n")
+		a.mu.Unlock()
+		select {
+		case a.seen <- sc.Text():
+		default:
+		}
+	}
+	a.done <- a.cmd.Wait()
+}
+
+// await returns the first group of the next log line that matches.
+func (a *appliance) await(what *regexp.Regexp) string {
+	a.t.Helper()
+	for limit := time.After(20 * time.Second); ; {
+		select {
+		case line := <-a.seen:
+			if m := what.FindStringSubmatch(line); m != nil {
+				return m[len(m)-1]
+			}
+		case err := <-a.done:
+			a.done <- err
+			a.t.Fatalf("the appliance ended: %v", err)
+		case <-limit:
+			a.t.Fatalf("no line %q in the log", what)
+		}
+	}
+}
+
+// stop ends the appliance as Ctrl-C does and returns how it ended.
+func (a *appliance) stop() error {
+	_ = a.cmd.Process.Signal(syscall.SIGINT)
+	select {
+	case err := <-a.done:
+		a.done <- err
+		return err
+	case <-time.After(15 * time.Second):
+		_ = a.cmd.Process.Kill()
+		return errors.New("it did not stop")
+	}
+}
+
+// run calls the command line and returns its output and exit status.
+func (a *appliance) run(args ...string) (string, int) {
+	a.t.Helper()
+	cmd := a.command(append([]string{"--data", a.data}, args...)...)
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		a.t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// must is run for commands that have to succeed.
+func (a *appliance) must(args ...string) string {
+	a.t.Helper()
+	out, code := a.run(args...)
+	if code != 0 {
+		a.t.Fatalf("sluice %s: exit status %d\n%s", strings.Join(args, " "), code, out)
+	}
+	return out
+}
+
+// key makes an API key.
+func (a *appliance) key() string {
+	a.t.Helper()
+	lines := strings.Split(strings.TrimSpace(a.must("key", "create")), "\n")
+	return lines[len(lines)-1]
+}
+
+var insecure = &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{
+	TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+
+// rest sends one request to the API.
+func (a *appliance) rest(key, method, path string, body any) (int, string) {
+	a.t.Helper()
+	b, err := json.Marshal(body)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	r, err := http.NewRequest(method, "https://"+a.api+"/api/v4.0"+path, bytes.NewReader(b))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if key != "" {
+		r.Header.Set("ZAPI_KEY", key)
+	}
+	resp, err := insecure.Do(r)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(text)
+}
+
+// pid is the process of a role, as the system sees it.
+func (a *appliance) pid(role string) int {
+	a.t.Helper()
+	for limit := time.Now().Add(5 * time.Second); time.Now().Before(limit); time.Sleep(2 * time.Millisecond) {
+		// Each keeper thread has children of its own.
+		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", a.cmd.Process.Pid))
+		for _, task := range tasks {
+			b, _ := os.ReadFile(task)
+			for field := range strings.FieldsSeq(string(b)) {
+				line, _ := os.ReadFile("/proc/" + field + "/cmdline")
+				if strings.TrimRight(string(line), "\x00") == "sluice: "+role {
+					pid, _ := strconv.Atoi(field)
+					return pid
+				}
+			}
+		}
+	}
+	a.t.Fatalf("no process of the role %s", role)
+	return 0
+}
+
+// kill ends a role as a crash would and returns its process id.
+func (a *appliance) kill(role string) int {
+	a.t.Helper()
+	pid := a.pid(role)
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		a.t.Fatal(err)
+	}
+	return pid
+}
+
+// backend starts a server that says its name and returns its address.
+func backend(t *testing.T, name string) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, name)
+	}))
+	t.Cleanup(s.Close)
+	return s.Listener.Addr().String()
+}
+
+// freePort is a loopback port nobody listens on right now.
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// farm makes a farm with one backend by the command line and returns its URL.
+func (a *appliance) farm(name, backend string) string {
+	a.t.Helper()
+	port := freePort(a.t)
+	a.must("farm", "create", name, "vip=127.0.0.1", fmt.Sprintf("vport=%d", port))
+	a.must("service", "create", name, "all")
+	a.must("backend", "create", name, "all", backend)
+	return fmt.Sprintf("http://127.0.0.1:%d/", port)
+}
+
+// get fetches a URL on a new connection.
+func get(url string) (string, error) {
+	c := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := c.Get(url)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", resp.Status, b)
+	}
+	return string(b), err
+}
+
+func wantAnswer(t *testing.T, url, want string) {
+	t.Helper()
+	if got, err := get(url); err != nil || got != want {
+		t.Errorf("%s answered %q, %v; want %q", url, got, err, want)
+	}
+}
+
+// within waits until what holds and fails when it takes longer than limit.
+func within(t *testing.T, limit time.Duration, name string, what func() error) {
+	t.Helper()
+	began := time.Now()
+	for {
+		err := what()
+		if took := time.Since(began); took > limit {
+			t.Errorf("%s: not within %v (%v)", name, limit, err)
+			return
+		}
+		if err == nil {
+			t.Logf("%s after %v", name, time.Since(began).Round(time.Millisecond))
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
