@@ -225,7 +225,7 @@ func (c *Client) push(i int32, cn *conn) {
 		return
 	}
 	if errno != 0 {
-		c.fail(i, errReset)
+		c.fail(i, fmt.Errorf("%w while sending: %w", errReset, errno))
 		return
 	}
 	cn.left = cn.left[n:]
@@ -246,7 +246,7 @@ func (c *Client) fail(i int32, cause error) {
 	c.drop(i)
 	c.flying--
 	if c.warm.active {
-		c.warm.failed = fmt.Errorf("warm-up: %w", cause)
+		c.warm.failed = fmt.Errorf("warm-up, connection %d: %w", i+1, cause)
 		return
 	}
 	c.result.Errors++

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"fmt"
 	"syscall"
 	"time"
 
@@ -172,7 +173,7 @@ func (c *Client) ended(i int32, cn *conn, errno syscall.Errno) {
 		c.flying++
 	}
 	if errno != 0 {
-		c.fail(i, errReset)
+		c.fail(i, fmt.Errorf("%w: %w", errReset, errno))
 		return
 	}
 	c.fail(i, errEarly)

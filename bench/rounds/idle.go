@@ -48,7 +48,13 @@ func (r *Runner) holding(ctx context.Context, c cases.Case, who peers.Contestant
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, e.stop()) }()
+	defer func() {
+		if err != nil {
+			s.Reason = err.Error()
+			r.explain(ctx, *s, e)
+		}
+		err = errors.Join(err, e.stop())
+	}()
 	if err := alone(e); err != nil {
 		return err
 	}

@@ -60,6 +60,7 @@ func (r *Runner) group(ctx context.Context, c cases.Case, line []peers.Contestan
 			round.Foreign = max(round.Foreign, s.Foreign)
 			round.Slices = append(round.Slices, s)
 			r.show(c, round.Number, s)
+			r.explain(ctx, s, e)
 		}
 		out = append(out, round)
 	}
@@ -99,4 +100,12 @@ func (r *Runner) show(c cases.Case, round int, s report.Slice) {
 	r.progress("%-18s round %d  %-13s %8.2f %-14s %8.0f req/s  p99 %6.0f µs  proxy %.2f client %.2f backend %.2f foreign %.2f",
 		c.Name, round, s.Contestant, s.Value, unit, float64(s.Requests)/max(s.Seconds, 1e-9), s.Latency.P99,
 		s.Proxy/max(s.Seconds, 1e-9), s.Client/max(s.Seconds, 1e-9), s.Backend/max(s.Seconds, 1e-9), s.Foreign)
+}
+
+// explain shows the end of what the contestant printed when its slice does not
+// count: the reason is often there.
+func (r *Runner) explain(ctx context.Context, s report.Slice, e *entrant) {
+	if s.Reason != "" && ctx.Err() == nil {
+		r.progress("%s printed:\n%s", e.Name, tail(e.log))
+	}
 }
