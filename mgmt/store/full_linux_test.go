@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/store"
@@ -47,6 +48,7 @@ func fillDisk(dir string) {
 		fmt.Println("skip:", err)
 		os.Exit(0)
 	}
+	began := time.Now()
 	s, err := store.Open(dir)
 	check(err)
 	n := 0
@@ -54,7 +56,7 @@ func fillDisk(dir string) {
 		_, err = s.Commit(killable(n+1), store.Meta{Author: "root"})
 	}
 	last := n - 1
-	fmt.Printf("revision %d: %v\n", n, err)
+	fmt.Printf("%v revision %d: %v\n", time.Since(began), n, err)
 	if !strings.Contains(err.Error(), "no space left") || !strings.Contains(err.Error(), filepath.Join(dir, store.FileName)) {
 		fail("the error does not say that the disk is full")
 	}
@@ -71,7 +73,7 @@ func fillDisk(dir string) {
 	check(s.Close())
 	check(syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
 	_, err = store.Open(dir)
-	fmt.Printf("read-only: %v\n", err)
+	fmt.Printf("%v read-only: %v\n", time.Since(began), err)
 	if err == nil || !strings.Contains(err.Error(), "read-only file system") || !strings.Contains(err.Error(), dir) {
 		fail("the error does not say that the directory is read-only")
 	}

@@ -117,14 +117,22 @@ func killAWriter(t *testing.T, dir string, kill int) (tried, done int) {
 		t.Fatal(err)
 	}
 	lines := bufio.NewReader(out)
+	start, commit := time.Now(), 20*time.Millisecond
 	if kill%4 != 0 { // every fourth is killed while it starts, too
-		first, err := lines.ReadString('\n')
-		if err != nil {
-			t.Fatalf("the writer said nothing: %v", err)
+		for range 1 + rand.IntN(6) {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				t.Fatalf("the writer said nothing: %v", err)
+			}
+			if strings.HasPrefix(line, "try") {
+				tried = number(t, line)
+			} else {
+				done, commit = number(t, line), time.Since(start)
+			}
+			start = time.Now()
 		}
-		tried = number(t, first)
 	}
-	time.Sleep(time.Duration(rand.IntN(30_000)) * time.Microsecond)
+	time.Sleep(time.Duration(rand.Int64N(int64(2 * commit))))
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

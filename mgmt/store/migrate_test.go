@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -12,9 +14,6 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
-
-	"encoding/binary"
-	"encoding/json"
 
 	"github.com/sluicelb/sluice/mgmt/store"
 )
@@ -65,7 +64,7 @@ func writeLayout1(t *testing.T, path string) {
 	}
 }
 
-// place copies a file into a data directory as its store.
+// placeStore copies a file into a data directory as its store.
 func placeStore(t *testing.T, from string) (dir string) {
 	t.Helper()
 	raw, err := os.ReadFile(from)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/document"
@@ -130,7 +131,7 @@ func (s *Store) update(number uint64, change func(*bolt.Tx) error) error {
 		shown = number != 0 && tx.Bucket(revisionsBucket).Get(numberKey(number)) != nil
 		return nil
 	})
-	if shown || (viewErr != nil && !errors.Is(viewErr, bolt.ErrDatabaseNotOpen)) {
+	if shown || (viewErr != nil && !errors.Is(viewErr, bolterrors.ErrDatabaseNotOpen)) {
 		s.failed = fmt.Errorf("%w (%w): check the disk, then restart sluice", ErrDiskFailed, err)
 		return s.failed
 	}
@@ -145,10 +146,10 @@ func (s *Store) History(limit int, before uint64) ([]Revision, error) {
 		c := tx.Bucket(revisionsBucket).Cursor()
 		k, v := c.Last()
 		if before != 0 {
-			if k, v = c.Seek(numberKey(before)); k != nil {
+			if at, _ := c.Seek(numberKey(before)); at != nil {
 				k, v = c.Prev()
 			} else {
-				k, v = c.Last()
+				k, v = c.Last() // Seek left the last place
 			}
 		}
 		for ; k != nil && len(out) < limit; k, v = c.Prev() {
