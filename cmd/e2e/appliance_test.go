@@ -44,6 +44,9 @@ func buildAndRun(m *testing.M) int {
 	program = filepath.Join(dir, "sluice")
 	build := exec.Command("go", "build", "-buildvcs=false", "-o", program, "../sluice")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if raceBuild {
+		build = exec.Command("go", "build", "-buildvcs=false", "-race", "-o", program, "../sluice")
+	}
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "building the program: %v\n%s", err, out)
 		return 1
@@ -121,10 +124,15 @@ func start(t *testing.T, who identity, data string, args ...string) *appliance {
 	}
 	go a.read(stderr)
 	t.Cleanup(func() {
-		a.stop()
+		_ = a.stop()
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		for _, bad := range []string{"DATA RACE", "panic: "} {
+			if strings.Contains(a.log.String(), bad) {
+				t.Errorf("the log holds %q", bad)
+			}
+		}
 		if t.Failed() {
-			a.mu.Lock()
-			defer a.mu.Unlock()
 			t.Logf("log of the appliance:\n%s", a.log.String())
 		}
 	})
@@ -135,7 +143,7 @@ func start(t *testing.T, who identity, data string, args ...string) *appliance {
 func (a *appliance) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(program, args...)
 	cmd.Dir = "/"
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + a.data, "NO_COLOR=1"}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + a.data, "NO_COLOR=1", "GORACE=atexit_sleep_ms=0"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: a.who.credential}
 	return cmd
 }

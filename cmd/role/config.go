@@ -16,7 +16,7 @@ import (
 
 const (
 	// firstConfigTime is how long the role waits, before it reports ready, for
-	// an engine to take the document it was started with.
+	// an engine to take the configuration it was started with.
 	firstConfigTime = 15 * time.Second
 	// reloadTime bounds a reload by signal.
 	reloadTime = 30 * time.Second
@@ -27,6 +27,12 @@ const (
 // and whenever the supervisor got a SIGHUP. configured is closed after the
 // first attempt, whatever came of it.
 func (m *manager) follow(ctx context.Context, configured chan<- struct{}) {
+	select {
+	case <-m.published:
+	case <-ctx.Done():
+	case <-time.After(firstConfigTime):
+		slog.Error("no engine took the stored configuration yet", "waited", firstConfigTime)
+	}
 	if os.Getenv(supervisor.FirstVariable) != "" {
 		m.applyFirst(ctx)
 	}

@@ -39,6 +39,8 @@ type manager struct {
 	page      *snapshot.Page
 	board     *health.Board
 	counters  *stats.Segment
+	// published is closed when an engine runs the stored configuration.
+	published chan struct{}
 }
 
 // mgmt runs the API over the store until ctx ends.
@@ -67,9 +69,14 @@ func (p *process) mgmt(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait() // the store closes after the last one that may write
 	defer cancel()
+	m.published = make(chan struct{})
+	published := sync.OnceFunc(func() { close(m.published) })
 	running.Go(func() {
 		m.publisher.Run(ctx, func(ctx context.Context) error {
 			_, err := m.applier.Republish(ctx)
+			if err == nil {
+				published()
+			}
 			return err
 		})
 	})
@@ -117,7 +124,7 @@ func (m *manager) mapMemory() error {
 }
 
 // serve answers on the local socket and on the network. The role counts as
-// ready when it also has the configuration it was started with.
+// ready when the engine also runs the configuration this start began with.
 func (m *manager) serve(ctx context.Context, configured <-chan struct{}) error {
 	local, err := m.Listener("local")
 	if err != nil {
