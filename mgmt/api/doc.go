@@ -19,5 +19,6 @@
 //
 // Changes go to the one writer (mgmt/apply). Every answer carries the number
 // of the configuration's revision as its ETag; a change with an If-Match that
-// is not the current one is refused with 412.
+// is not the current one is refused with 412. A change with an Idempotency-Key
+// that is sent again is answered from memory.
 package api

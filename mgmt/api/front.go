@@ -21,10 +21,12 @@ type front struct {
 	next  http.Handler
 	cross *http.CrossOriginProtection
 	hosts map[string]bool
+
+	repeats *repeats
 }
 
 func newFront(s *Server, next http.Handler) *front {
-	f := &front{s: s, next: next, cross: http.NewCrossOriginProtection(), hosts: map[string]bool{"localhost": true}}
+	f := &front{s: s, next: next, cross: http.NewCrossOriginProtection(), repeats: newRepeats(s.deps.Now), hosts: map[string]bool{"localhost": true}}
 	own, _ := os.Hostname()
 	for _, name := range append([]string{own}, s.deps.Hosts...) {
 		f.hosts[strings.ToLower(name)] = true
@@ -56,7 +58,8 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.s.refuse(guarded, r, notFound("the path %s does not exist", quotePath(r.URL.Path)))
 		return
 	}
-	f.next.ServeHTTP(guarded, asGet(r.WithContext(context.WithValue(r.Context(), principalKey{}, by))))
+	r = asGet(r.WithContext(context.WithValue(r.Context(), principalKey{}, by)))
+	f.repeats.serve(f.s, guarded, r, by.Name, f.next)
 }
 
 type principalKey struct{}

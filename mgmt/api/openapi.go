@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
@@ -65,7 +64,9 @@ func (o *operation) parameters() []*huma.Param {
 	}
 	if o.changes() {
 		out = append(out, &huma.Param{Name: "If-Match", In: "header", Schema: &huma.Schema{Type: huma.TypeString},
-			Description: "ETag of an earlier answer; 412 when the configuration is another one by now."})
+			Description: "ETag of an earlier answer; 412 when the configuration is another one by now."},
+			&huma.Param{Name: "Idempotency-Key", In: "header", Schema: &huma.Schema{Type: huma.TypeString},
+				Description: "A text of the client's choice: the same request with the same text happens once, and is answered alike, for ten minutes."})
 	}
 	return out
 }
@@ -208,16 +209,4 @@ func bound(text string) *float64 {
 		return nil
 	}
 	return &n
-}
-
-// documentOf returns the OpenAPI document as JSON and YAML.
-func documentOf(api huma.API) (asJSON, asYAML []byte, err error) {
-	doc := api.OpenAPI()
-	if asJSON, err = json.MarshalIndent(doc, "", "  "); err != nil {
-		return nil, nil, fmt.Errorf("OpenAPI document: %w", err)
-	}
-	if asYAML, err = doc.YAML(); err != nil {
-		return nil, nil, fmt.Errorf("OpenAPI document: %w", err)
-	}
-	return asJSON, asYAML, nil
 }

@@ -58,7 +58,7 @@ func get(t *testing.T, tr *http.Transport, url, key string) (int, string) {
 func TestServeOnTheLocalSocketAndOverTLS(t *testing.T) {
 	a := newAppliance(t)
 	socket, address, cert, stop := serve(t, a)
-	overSocket := &http.Transport{Dial: func(string, string) (net.Conn, error) { return net.Dial("unix", socket) }}
+	overSocket := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return net.Dial("unix", socket) }}
 	if status, body := get(t, overSocket, "http://local"+api.Base+"/farms", ""); status != 200 {
 		t.Errorf("local socket without a key: %d\n%s", status, body)
 	}

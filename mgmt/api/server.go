@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -34,8 +36,11 @@ type Server struct {
 	started time.Time
 }
 
-// New returns a server over deps. It fails only when its own tables are wrong.
+// New returns a server over deps. It fails when something it needs is missing.
 func New(deps Deps) (*Server, error) {
+	if deps.Applier == nil || deps.History == nil || deps.Keys == nil || deps.Counters == nil || deps.Health == nil || deps.Engine == nil {
+		return nil, errors.New("api: Applier, History, Keys, Counters, Health and Engine must be set")
+	}
 	deps.Now = orElse(deps.Now, time.Now)
 	deps.LocalAddrs = orElse(deps.LocalAddrs, systemAddrs)
 	deps.Log = cmp.Or(deps.Log, slog.New(slog.DiscardHandler))
@@ -44,9 +49,7 @@ func New(deps Deps) (*Server, error) {
 	router := echo.New()
 	router.HTTPErrorHandler = s.routerError
 	for _, base := range []string{Base, FamilyBase} {
-		if err := s.mount(router, base); err != nil {
-			return nil, err
-		}
+		s.mount(router, base)
 	}
 	s.handler = newFront(s, router)
 	return s, nil
@@ -60,7 +63,7 @@ func orElse[F any](f func() F, fallback func() F) func() F {
 }
 
 // mount registers every operation below base, and the document about them.
-func (s *Server) mount(router *echo.Echo, base string) error {
+func (s *Server) mount(router *echo.Echo, base string) {
 	config := huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
@@ -83,17 +86,22 @@ func (s *Server) mount(router *echo.Echo, base string) error {
 		o.register(api, s)
 		o.describeBody(api.OpenAPI())
 	}
-	asJSON, asYAML, err := documentOf(api)
-	if err != nil {
-		return err
-	}
-	group.GET("/openapi.json", blob("application/openapi+json", asJSON))
-	group.GET("/openapi.yaml", blob("application/openapi+yaml", asYAML))
-	return nil
+	doc := api.OpenAPI() // complete from here on
+	group.GET("/openapi.json", blob("application/openapi+json", func() ([]byte, error) { return json.MarshalIndent(doc, "", "  ") }))
+	group.GET("/openapi.yaml", blob("application/openapi+yaml", doc.YAML))
 }
 
-func blob(kind string, content []byte) echo.HandlerFunc {
-	return func(c echo.Context) error { return c.Blob(http.StatusOK, kind, content) }
+// blob answers with content that is made when it is asked for the first time:
+// the document costs more than everything else at start.
+func blob(kind string, content func() ([]byte, error)) echo.HandlerFunc {
+	once := sync.OnceValues(content)
+	return func(c echo.Context) error {
+		b, err := once()
+		if err != nil {
+			return err
+		}
+		return c.Blob(http.StatusOK, kind, b)
+	}
 }
 
 // routerError answers what the router itself refuses.

@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"context"
 	"errors"
 	"net"
 	"net/http"
@@ -125,7 +126,7 @@ func identifyOver(t *testing.T, g *auth.Guard, headers ...string) (auth.Principa
 	})}
 	go srv.Serve(l)
 	defer srv.Close()
-	tr := &http.Transport{Dial: func(string, string) (net.Conn, error) { return net.Dial("unix", path) }}
+	tr := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return net.Dial("unix", path) }}
 	defer tr.CloseIdleConnections()
 	r, _ := http.NewRequest(http.MethodGet, "http://local/", nil)
 	for i := 0; i < len(headers); i += 2 {

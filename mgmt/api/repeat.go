@@ -1,0 +1,170 @@
+package api
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/document"
+)
+
+// The bounds of remembered answers: enough for a client that lost an answer and
+// sends the same request again, and no more than a few MiB.
+const (
+	repeatKeep    = 10 * time.Minute
+	repeatEntries = 256
+	repeatBody    = 64 << 10 // longer answers are not remembered
+	repeatKeyLen  = 128
+)
+
+// repeats makes a change that is sent twice happen once: a request with the
+// header Idempotency-Key is answered with the first one's answer.
+type repeats struct {
+	now func() time.Time
+
+	mu   sync.Mutex
+	seen map[string]*remembered
+}
+
+// remembered is one request and, once it is done, its answer.
+type remembered struct {
+	request [sha256.Size]byte
+	at      time.Time
+	done    bool
+	status  int
+	header  http.Header
+	body    []byte
+}
+
+func newRepeats(now func() time.Time) *repeats {
+	return &repeats{now: now, seen: map[string]*remembered{}}
+}
+
+// serve runs next, or answers from memory. who is part of the key: nobody gets
+// the answer to somebody else's request.
+func (p *repeats) serve(s *Server, w http.ResponseWriter, r *http.Request, who string, next http.Handler) {
+	key := r.Header.Get("Idempotency-Key")
+	// The answer to a new API key holds the key, which is shown once.
+	if key == "" || r.Method == http.MethodGet || strings.HasSuffix(r.URL.Path, "/keys") {
+		next.ServeHTTP(w, r)
+		return
+	}
+	if len(key) > repeatKeyLen {
+		s.refuse(w, r, badRequest("Idempotency-Key: %d bytes are too many, allowed are %d", len(key), repeatKeyLen))
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, document.MaxSize))
+	if err != nil {
+		s.refuse(w, r, badRequest("the body is incomplete or too large"))
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	entry, known, refusal := p.begin(who+"\x00"+key, digest(r, body))
+	switch {
+	case refusal != nil:
+		s.refuse(w, r, refusal)
+	case known:
+		entry.replay(w)
+	default:
+		p.record(entry, who+"\x00"+key, w, r, next)
+	}
+}
+
+func digest(r *http.Request, body []byte) [sha256.Size]byte {
+	h := sha256.New()
+	io.WriteString(h, r.Method+" "+r.URL.RequestURI()+"\x00"+r.Header.Get("If-Match")+"\x00")
+	h.Write(body)
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// begin finds the earlier request, or enters this one.
+func (p *repeats) begin(key string, request [sha256.Size]byte) (e *remembered, known bool, err *refusal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.forget()
+	e = p.seen[key]
+	switch {
+	case e == nil:
+		e = &remembered{request: request, at: p.now()}
+		p.seen[key] = e
+		return e, false, nil
+	case e.request != request:
+		return nil, false, refuse(http.StatusConflict, "Idempotency-Key: it was used for another request already")
+	case !e.done:
+		return nil, false, refuse(http.StatusConflict, "the same request is still under way")
+	}
+	return e, true, nil
+}
+
+// forget drops what is old, and the oldest when there is no room.
+func (p *repeats) forget() {
+	oldest := ""
+	for key, e := range p.seen {
+		if p.now().Sub(e.at) >= repeatKeep {
+			delete(p.seen, key)
+		} else if oldest == "" || e.at.Before(p.seen[oldest].at) {
+			oldest = key
+		}
+	}
+	if len(p.seen) >= repeatEntries {
+		delete(p.seen, oldest)
+	}
+}
+
+// record runs the request and keeps its answer. What failed for a reason that
+// may pass is forgotten, so that the client can try again.
+func (p *repeats) record(e *remembered, key string, w http.ResponseWriter, r *http.Request, next http.Handler) {
+	copied := &copyWriter{ResponseWriter: w}
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if copied.status == 0 || copied.status >= http.StatusInternalServerError || copied.body.Len() > repeatBody {
+			if p.seen[key] == e {
+				delete(p.seen, key)
+			}
+			return
+		}
+		e.status, e.header, e.body, e.done = copied.status, w.Header().Clone(), copied.body.Bytes(), true
+	}()
+	next.ServeHTTP(copied, r)
+}
+
+func (e *remembered) replay(w http.ResponseWriter) {
+	for name, values := range e.header {
+		w.Header()[name] = values
+	}
+	w.Header().Set("Idempotent-Replayed", "true")
+	w.WriteHeader(e.status)
+	w.Write(e.body)
+}
+
+// copyWriter keeps a copy of what passes.
+type copyWriter struct {
+	http.ResponseWriter
+	status int
+	body   bytes.Buffer
+}
+
+// WriteHeader begins the answer.
+func (w *copyWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write continues the answer.
+func (w *copyWriter) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	if w.body.Len() <= repeatBody {
+		w.body.Write(b)
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController find the connection.
+func (w *copyWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,77 @@
+package api_test
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/api"
+)
+
+const newShop = `{"farmname":"shop","profile":"http","vip":"192.0.2.10","vport":80}`
+
+func TestTheSameRequestTwiceHappensOnce(t *testing.T) {
+	a := newAppliance(t)
+	first := a.must(201, "POST", "/farms", newShop, "Idempotency-Key", "one")
+	again := a.must(201, "POST", "/farms", newShop, "Idempotency-Key", "one")
+	if first.raw != again.raw || again.header.Get("Idempotent-Replayed") != "true" || again.header.Get("ETag") != first.header.Get("ETag") {
+		t.Errorf("%v\n%s\n%v\n%s", first.header, first.raw, again.header, again.raw)
+	}
+	wantHeaders(t, "replay", again.header)
+	a.do("POST", "/farms", newShop).refused(t, 400, "exists")
+	a.do("POST", "/farms", strings.Replace(newShop, "80", "81", 1), "Idempotency-Key", "one").refused(t, 409, "another request")
+	a.do("POST", "/farms", newShop, "Idempotency-Key", strings.Repeat("k", 200)).refused(t, 400, "Idempotency-Key")
+	if _, r := a.applier.Current(); r.Number != 1 {
+		t.Errorf("revision %d, want 1", r.Number)
+	}
+}
+
+func TestManyAtOnceWithOneKeyHappenOnce(t *testing.T) {
+	a := newAppliance(t)
+	statuses := make([]int, 8)
+	var wg sync.WaitGroup
+	for i := range statuses {
+		wg.Go(func() { statuses[i] = a.do("POST", "/farms", newShop, "Idempotency-Key", "one").status })
+	}
+	wg.Wait()
+	for _, s := range statuses {
+		if s != 201 && s != 409 {
+			t.Errorf("status %d", s)
+		}
+	}
+	if n := len(a.config().Farms); n != 1 {
+		t.Errorf("%d farms", n)
+	}
+}
+
+func TestAnotherCallerDoesNotGetTheAnswer(t *testing.T) {
+	a := newAppliance(t)
+	a.must(201, "POST", "/farms", newShop, "Idempotency-Key", "one")
+	other := a.must(201, "POST", "/keys", "").at("params.key").(string)
+	a.send("POST", api.Base+"/farms", newShop, "ZAPI_KEY", other, "Idempotency-Key", "one").refused(t, 400, "exists")
+}
+
+func TestAFailureMayBeTriedAgainAndOldAnswersAreForgotten(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	a := newAppliance(t, func(d *api.Deps) { d.Now = func() time.Time { return now } })
+	a.engine.refuse = errors.New("gone")
+	a.do("POST", "/farms", newShop, "Idempotency-Key", "one").refused(t, 503)
+	a.engine.refuse = nil
+	a.must(201, "POST", "/farms", newShop, "Idempotency-Key", "one")
+	now = now.Add(time.Hour)
+	a.do("POST", "/farms", newShop, "Idempotency-Key", "one").refused(t, 400, "exists")
+	for i := range 300 { // more than are remembered
+		a.do("PUT", "/farms/none", "{}", "Idempotency-Key", "k"+strconv.Itoa(i)).refused(t, 404)
+	}
+}
+
+func TestANewKeyIsNeverRepeated(t *testing.T) {
+	a := newAppliance(t)
+	first := a.must(201, "POST", "/keys", "", "Idempotency-Key", "one").at("params.key")
+	if again := a.must(201, "POST", "/keys", "", "Idempotency-Key", "one").at("params.key"); first == again {
+		t.Error("the key was shown twice")
+	}
+}
