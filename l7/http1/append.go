@@ -95,7 +95,11 @@ func appendIdentity(dst []byte, host []byte, f *Forward) []byte {
 // appendFraming writes the one field that says where the body ends.
 func (h *Head) appendFraming(dst []byte) []byte {
 	if h.Chunked {
-		return append(dst, "Transfer-Encoding: chunked\r\n"...)
+		dst = append(dst, "Transfer-Encoding: chunked\r\n"...)
+		if names := h.Trailers(); len(names) > 0 {
+			dst = append(append(append(dst, "Trailer: "...), names...), "\r\n"...)
+		}
+		return dst
 	}
 	if h.ContentLength < 0 {
 		return dst

@@ -50,7 +50,7 @@ func TestAppendRequestWritesTheHeadABackendGets(t *testing.T) {
 		"trailers": {
 			"POST / HTTP/1.1\nHost: h\nTE: trailers, gzip\nConnection: TE\ntransfer-encoding: CHUNKED\nTrailer: x\n\n",
 			http1.Forward{},
-			"POST / HTTP/1.1\nHost: h\n+Transfer-Encoding: chunked\nTE: trailers\nConnection: TE\n",
+			"POST / HTTP/1.1\nHost: h\n+Transfer-Encoding: chunked\nTrailer: x\nTE: trailers\nConnection: TE\n",
 		},
 		"everything in Connection": {
 			"GET / HTTP/1.1\nHost: h\nTE: trailers\nConnection: TE, upgrade\nUpgrade: x\n\n",
@@ -141,7 +141,7 @@ func TestAppendResponseWritesTheHeadTheClientGets(t *testing.T) {
 		"chunked": {
 			"HTTP/1.1 200 OK\ntransfer-encoding: Chunked\nTrailer: X\n\n",
 			http1.ResponseOptions{},
-			"HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n",
+			"HTTP/1.1 200 OK\nTransfer-Encoding: chunked\nTrailer: X\n\n",
 		},
 		"chunked for HTTP/1.0": {
 			"HTTP/1.1 200 OK\nTransfer-Encoding: chunked\nA: b\n\n",

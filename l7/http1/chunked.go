@@ -28,6 +28,8 @@ type Chunked struct {
 	taken bool  // the current trailer is kept
 	name  [trailerNameBytes]byte
 	kept  []byte // kept trailers
+
+	announced []byte // names the head gave, see Allow
 }
 
 // chunkState is what the next byte has to be.
@@ -50,14 +52,14 @@ const (
 	chunkDone
 )
 
-// Reset makes c ready for another body. With keep, trailers of the allow-list
-// are kept for Trailer.
+// Reset makes c ready for another body. With keep, trailers of the allow-list,
+// and those Allow adds, are kept for Trailer.
 func (c *Chunked) Reset(keep bool) {
 	kept := c.kept[:0]
 	if cap(kept) > 1<<10 {
 		kept = nil // rare trailers must not hold memory for good
 	}
-	*c = Chunked{keep: keep, kept: kept}
+	*c = Chunked{keep: keep, kept: kept, announced: c.announced[:0]}
 }
 
 // Scan checks the next bytes of the body and cleans them in place: p[:in] was
@@ -274,23 +276,9 @@ func (c *Chunked) nameByte(b byte) error {
 		return ErrTrailerField
 	}
 	c.state = chunkValue
-	c.taken = c.keep && allowedTrailer(name)
+	c.taken = c.keep && c.allowed(name)
 	if c.taken {
 		c.kept = append(append(c.kept, name...), ':')
 	}
 	return nil
-}
-
-// allowedTrailer is the list of trailers that may go on: they describe the
-// body just sent, so only the end of it can tell them.
-func allowedTrailer(name []byte) bool {
-	for _, n := range [...]string{
-		"etag", "digest", "content-digest", "repr-digest", "server-timing",
-		"grpc-status", "grpc-message", "grpc-status-details-bin",
-	} {
-		if foldIs(name, n) {
-			return true
-		}
-	}
-	return false
 }

@@ -9,14 +9,15 @@ type body struct {
 	chunked http1.Chunked
 }
 
-// start begins a body of the given framing.
-func (b *body) start(kind http1.Body, length int64, trailers bool) {
+// start begins the body of a message with the given framing.
+func (b *body) start(kind http1.Body, h *http1.Head) {
 	b.kind, b.left = kind, 0
 	switch kind {
 	case http1.BodyLength:
-		b.left = length
+		b.left = h.ContentLength
 	case http1.BodyChunked:
-		b.chunked.Reset(trailers)
+		b.chunked.Reset(true)
+		b.chunked.Allow(h.Trailers())
 	}
 }
 

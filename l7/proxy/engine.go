@@ -23,6 +23,10 @@ const (
 	modeCut   = farm.MaintenanceCut
 )
 
+// stopGrace is how long the exchanges and tunnels of a farm that was stopped
+// or deleted may go on: the family's Grace.
+const stopGrace = 30 * time.Second
+
 // Engine carries the traffic of all http farms on the given loops.
 type Engine struct {
 	table    atomic.Pointer[table]
@@ -115,7 +119,9 @@ func (e *Engine) Publish(generation uint64, cfg *farm.Config, opened map[string]
 			problems[id] = err.Error()
 		}
 	}
-	e.unlisten(t)
+	if e.unlisten(t) {
+		time.AfterFunc(stopGrace, func() { e.onLoops((*worker).expel) })
+	}
 	e.onLoops(func(w *worker) { w.settle(t) })
 	e.registry.retain(t)
 	e.prober.retain(t)
@@ -178,13 +184,16 @@ func (e *Engine) listen(key string, files []*os.File) error {
 	return failed
 }
 
-// unlisten stops accepting where no farm of t listens.
-func (e *Engine) unlisten(t *table) {
+// unlisten stops accepting where no farm of t listens, and reports whether
+// there was such a place.
+func (e *Engine) unlisten(t *table) (any bool) {
 	for _, p := range e.ports {
 		if p.open && t.farm(p) == nil {
 			e.closeListener(p)
+			any = true
 		}
 	}
+	return any
 }
 
 func (e *Engine) closeListener(p *port) {

@@ -25,6 +25,8 @@ type exchange struct {
 	head []byte
 	// ahead holds the part of a response head that has arrived; pooled.
 	ahead []byte
+	// seen is how much of ahead http1 has looked at.
+	seen int
 
 	request  body
 	response body
@@ -97,7 +99,7 @@ func (w *worker) begin(cl *client, head, rest []byte) int {
 		oldClient: r.Minor == 0, keepClient: r.KeepAlive, upgrade: r.Upgrade,
 	}
 	cl.ex = ex
-	ex.request.start(r.Body(), r.ContentLength, r.TETrailers)
+	ex.request.start(r.Body(), &r.Head)
 	used, ok := ex.rewrite(rest)
 	if !ok {
 		ex.refuseBody()
@@ -114,12 +116,15 @@ func (ex *exchange) rewrite(rest []byte) (used int, ok bool) {
 	w := ex.w
 	w.ipText = ex.client.conn.Peer().Addr().AppendTo(w.ipText[:0])
 	w.forward = http1.Forward{ClientIP: w.ipText, Proto: protoHTTP}
+	if len(w.req.Host) == 0 {
+		w.forward.Host = ex.farm.hostField // HTTP/1.0 without Host: HTTP/1.1 needs one
+	}
 	out := http1.AppendRequest(w.loop.Scratch[:0], &w.req, &w.forward)
 	in, n, err := ex.request.take(rest, false)
 	if err != nil {
 		return 0, false
 	}
-	out = append(out, rest[:n]...)
+	out = append(append(out, rest[:n]...), ex.request.trailer()...)
 	w.loop.Scratch = out
 	ex.client.stats().BytesIn += uint64(in)
 	return in, true

@@ -466,3 +466,22 @@ func heap() uint64 {
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
+
+func TestAnnouncedTrailersPassBothWays(t *testing.T) {
+	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
+		if _, err := c.Head(); err != nil {
+			return
+		}
+		c.Say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n5\r\nhello\r\n0\r\nX-Sum: 42\r\nX-Else: 1\r\n\r\n")
+		_, _ = io.Copy(io.Discard, c)
+	})
+	c := l7test.Dial(t, l7test.New(t, 1).Serve(nil, l7test.Service("web", b.Addr)))
+	c.Send("POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\nTrailer: X-In\r\n\r\n2\r\nhi\r\n0\r\nX-In: 7\r\nX-Evil: 1\r\n\r\n")
+	res := c.Response("POST")
+	if res.Text != "hello" || res.Trailer.Get("X-Sum") != "42" || res.Trailer.Get("X-Else") != "" {
+		t.Errorf("the client got %q with %v", res.Text, res.Trailer)
+	}
+	l7test.Eventually(t, "the trailer reaches the backend", func() bool {
+		return strings.HasSuffix(b.Received(), "0\r\nX-In: 7\r\n\r\n")
+	})
+}

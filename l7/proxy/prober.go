@@ -58,6 +58,13 @@ func (e *Engine) lost(f *farmTable, s *service, b *backend, cause error) {
 	e.prober.suspect(f, s, b)
 }
 
+// reached notes that a backend nothing was known of could be connected to.
+func (e *Engine) reached(b *backend) {
+	if e.board.Slot(b.id).Passive() == health.Undefined {
+		e.board.SetPassive(b.id, health.Up, time.Now())
+	}
+}
+
 func (p *prober) suspect(f *farmTable, s *service, b *backend) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,8 +82,8 @@ func (p *prober) suspect(f *farmTable, s *service, b *backend) {
 // engine left marked down.
 func (p *prober) retain(t *table) {
 	p.mu.Lock()
-	for id := range p.suspects {
-		if b := t.backends[id]; b == nil || b.origin != p.suspects[id].address {
+	for id, s := range p.suspects {
+		if b := t.backends[id]; b == nil || b.origin != s.address {
 			delete(p.suspects, id)
 		}
 	}
@@ -91,22 +98,21 @@ func (p *prober) retain(t *table) {
 	}
 }
 
-// inherit takes over a backend that is marked down without being suspected.
-// One whose address was changed gets a fresh start.
+// inherit takes over a backend that is marked down, with the times of the new
+// table.
 func (p *prober) inherit(f *farmTable, s *service, b *backend) {
 	if p.engine.board.Slot(b.id).Passive() != health.Down {
 		return
 	}
-	p.mu.Lock()
-	known := p.suspects[b.id] != nil
-	p.mu.Unlock()
-	if known {
-		return
-	}
 	p.suspect(f, s, b)
 	p.mu.Lock()
-	p.suspects[b.id].next = time.Now()
-	p.mu.Unlock()
+	defer p.mu.Unlock()
+	known := p.suspects[b.id]
+	every := time.Duration(f.resurrect)
+	if soon := time.Now().Add(every); known.next.After(soon) {
+		known.next = soon // the time between tries was made shorter
+	}
+	known.every, known.timeout = every, time.Duration(b.target.Timeout)
 }
 
 func (p *prober) run() {

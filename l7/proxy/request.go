@@ -93,6 +93,7 @@ func (ex *exchange) BackendConnected(c *dial.Conn, err error) {
 	s := ex.backendStats()
 	s.Connects++
 	s.ConnectNanos += uint64(ex.w.loop.Now() - c.Started())
+	ex.w.engine.reached(ex.backend)
 	ex.send()
 	if ex.up == c {
 		ex.pumpRequest()

@@ -23,8 +23,16 @@ func (ex *exchange) BackendReadable(*dial.Conn) {
 	}
 }
 
-// readHead takes bytes of the response head.
+// readHead takes bytes of the response head, and comes back if there are more.
 func (ex *exchange) readHead() {
+	up, l := ex.up, ex.w.loop
+	ex.readHeadOnce()
+	if ex.up == up && ex.phase == phaseHead && up.Conn.Readable() {
+		l.Again(up.Conn)
+	}
+}
+
+func (ex *exchange) readHeadOnce() {
 	l := ex.w.loop
 	if ex.ahead == nil {
 		n, err := ex.up.Read(l.In)
@@ -98,6 +106,11 @@ func (ex *exchange) respond(b []byte) {
 	w := ex.w
 	r := &w.resp
 	for {
+		if ex.seen > 0 && http1.NeedMore(b, ex.seen) {
+			ex.seen = len(b)
+			ex.keepAhead(b)
+			return
+		}
 		r.Reset()
 		n, err := r.Parse(b)
 		switch {
@@ -105,8 +118,12 @@ func (ex *exchange) respond(b []byte) {
 			ex.badResponse()
 			return
 		case n == 0:
+			ex.seen = len(b)
 			ex.keepAhead(b)
 			return
+		}
+		ex.seen = 0
+		switch {
 		case r.Status == 101:
 			ex.switchProtocol(b, n)
 			return
@@ -176,7 +193,7 @@ func (ex *exchange) answer(b []byte, n int) {
 		ex.badResponse()
 		return
 	}
-	ex.response.start(kind, r.ContentLength, true)
+	ex.response.start(kind, &r.Head)
 	unchunk := kind == http1.BodyChunked && ex.oldClient
 	rest := b[n:]
 	in, out, err := ex.response.take(rest, unchunk)

@@ -22,13 +22,14 @@ type table struct {
 
 // farmTable is one compiled farm.
 type farmTable struct {
-	id       uint32
-	name     string
-	origin   string // host:port of its listener
-	key      string // of its listener
-	verbs    http1.VerbMask
-	routes   *route.Table
-	services []service
+	id        uint32
+	name      string
+	origin    string // host:port of its listener
+	hostField []byte // the origin, for requests that name no host
+	key       string // of its listener
+	verbs     http1.VerbMask
+	routes    *route.Table
+	services  []service
 
 	requestTimeout int64 // nanoseconds, as all times here
 	rewrite        farm.RewriteLocation
@@ -104,7 +105,7 @@ func (e *Engine) compileFarm(f *farm.Farm) (*farmTable, error) {
 		return nil, err
 	}
 	ft := &farmTable{
-		id: f.ID, name: f.Name, origin: f.AddrPort().String(), key: ListenerKey(f.AddrPort()),
+		id: f.ID, name: f.Name, origin: f.AddrPort().String(), hostField: []byte(f.AddrPort().String()), key: ListenerKey(f.AddrPort()),
 		verbs: http1.VerbMaskOf(f.HTTP.Verbs), routes: routes,
 		services:       make([]service, len(f.HTTP.Services)),
 		requestTimeout: nanos(f.HTTP.RequestTimeout),

@@ -74,6 +74,20 @@ func (w *worker) settle(t *table) {
 	})
 }
 
+// expel ends what is left of farms that are gone.
+func (w *worker) expel() {
+	w.loop.Each(func(c *loop.Conn) {
+		cl, ok := c.Handler().(*client)
+		switch {
+		case !ok || w.engine.farm(cl.port) != nil:
+		case cl.ex != nil:
+			cl.ex.abort()
+		default:
+			cl.close()
+		}
+	})
+}
+
 func cut(t *table, id uint32) bool {
 	b := t.backends[id]
 	return b != nil && b.mode == modeCut

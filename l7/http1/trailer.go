@@ -1,0 +1,73 @@
+package http1
+
+// maxAnnounced bounds a Trailer field that is honoured.
+const maxAnnounced = 256
+
+// Trailers gives the names in the Trailer field of a chunked message (RFC 9110
+// section 6.6.2): what Chunked.Allow lets pass, and what is announced onward.
+// It is empty when there is none, or when one of the names is none a trailer
+// may have.
+func (h *Head) Trailers() []byte {
+	i := -1
+	if h.Chunked {
+		i = h.Find(KnownTrailer)
+	}
+	if i < 0 {
+		return nil
+	}
+	v := h.Value(i)
+	if len(v) > maxAnnounced {
+		return nil
+	}
+	for rest := v; len(rest) > 0; {
+		var name []byte
+		name, rest = cutList(rest)
+		if len(name) >= trailerNameBytes || !isToken(name) {
+			return nil
+		}
+		if k, _ := recogniseWhole(name); forbiddenTrailer.has(k) {
+			return nil
+		}
+	}
+	return v
+}
+
+// recogniseWhole recognises a name that stands alone in its slice.
+func recogniseWhole(name []byte) (Known, bool) {
+	var pad [trailerNameBytes]byte
+	copy(pad[:], name)
+	return recognise(pad[:], len(name))
+}
+
+// cutList takes the first element, without blanks, from a comma list.
+func cutList(v []byte) (first, rest []byte) {
+	i := 0
+	for i < len(v) && v[i] != ',' {
+		i++
+	}
+	return trim(v[:i]), v[min(i+1, len(v)):]
+}
+
+// Allow lets trailers with the given names pass too: what Head.Trailers gave.
+// Call it after Reset(true).
+func (c *Chunked) Allow(names []byte) { c.announced = append(c.announced[:0], names...) }
+
+// allowed says which trailers may go on: those that describe the body just
+// sent, which only its end can tell, and those the head announced.
+func (c *Chunked) allowed(name []byte) bool {
+	for _, n := range [...]string{
+		"etag", "digest", "content-digest", "repr-digest", "server-timing",
+		"grpc-status", "grpc-message", "grpc-status-details-bin",
+	} {
+		if foldIs(name, n) {
+			return true
+		}
+	}
+	for rest := c.announced; len(rest) > 0; {
+		var n []byte
+		if n, rest = cutList(rest); foldEqual(n, name) {
+			return true
+		}
+	}
+	return false
+}
