@@ -67,7 +67,7 @@ func start(t *testing.T) *appliance {
 		Health: func(id uint32) farm.Status { return a.health[id] },
 		Engine: func() api.Engine { return api.Engine{Connected: true, PID: 77, Loops: 2, Acknowledged: 7} },
 		Roles: func() []api.Role {
-			return []api.Role{{Name: "engine", PID: 77, State: "running", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}}
+			return []api.Role{{Name: "engine", PID: 77, State: "running: uid 61740, seccomp", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}}
 		},
 		LocalAddrs: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("192.0.2.10")} },
 	})

@@ -114,10 +114,7 @@ func (c *client) print(cmd *cobra.Command, s *sheet) error {
 			config.Align, config.AlignHeader = text.AlignRight, text.AlignRight
 		}
 		if colored && name == "STATUS" {
-			config.Transformer = func(v any) string {
-				word, _, _ := strings.Cut(fmt.Sprint(v), ":") // a role's has more behind it
-				return statusColors[word].Sprint(v)
-			}
+			config.Transformer = func(v any) string { return statusColors[fmt.Sprint(v)].Sprint(v) }
 		}
 		configs = append(configs, config)
 	}

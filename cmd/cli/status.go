@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -49,9 +50,10 @@ func (c *client) printState(cmd *cobra.Command, v state) error {
 	out := cmd.OutOrStdout()
 	fmt.Fprintf(out, "Sluice %s, revision %d, %s\n", clean(v.Version), v.Revision, engineText(v))
 	if len(v.Roles) > 0 {
-		s := newSheet("ROLE", "STATUS", "PID", "RESTARTS", "SINCE")
+		s := newSheet("ROLE", "STATUS", "PID", "RESTARTS", "SINCE", "PROTECTION")
 		for _, r := range v.Roles {
-			s.add(r.Name, r.State, r.PID, r.Restarts, when(r.Started))
+			word, protection, _ := strings.Cut(r.State, ": ")
+			s.add(r.Name, word, r.PID, r.Restarts, when(r.Started), protection)
 		}
 		fmt.Fprintln(out)
 		if err := c.print(cmd, s); err != nil {
