@@ -23,7 +23,7 @@ func decide(f *farmTable, host, path []byte) decision {
 		return decision{}
 	}
 	s := &f.services[i]
-	if s.redirect != "" {
+	if s.target != nil {
 		return decision{s, outcomeRedirect}
 	}
 	return decision{s, outcomeForward}

@@ -485,3 +485,12 @@ func TestAnnouncedTrailersPassBothWays(t *testing.T) {
 		return strings.HasSuffix(b.Received(), "0\r\nX-In: 7\r\n\r\n")
 	})
 }
+
+func TestRedirectTakesTheHostAndGroupsOfTheRequest(t *testing.T) {
+	s := farm.Service{ID: 1, Name: "moved", URL: "^/shop/([a-z]+)/([0-9]+)", Redirect: "https://${VHOST}/$1?id=$2&price=$$5"}
+	c := l7test.Dial(t, l7test.New(t, 1).Serve(nil, s))
+	res := c.Send(get("/shop/tea/42/x")).Get()
+	if got, want := res.Header.Get("Location"), "https://a.test/tea?id=42&price=$"; res.StatusCode != 302 || got != want {
+		t.Fatalf("got %d %q, want %q", res.StatusCode, got, want)
+	}
+}

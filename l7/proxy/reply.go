@@ -16,7 +16,7 @@ func (w *worker) answer(cl *client, f *farmTable, status int, rest []byte) int {
 // redirect answers with the service's redirect.
 func (w *worker) redirect(cl *client, sv *service, rest []byte) int {
 	close, used := w.bodyless(rest)
-	w.location = append(w.location[:0], sv.redirect...)
+	w.location = sv.target.appendTo(w.location[:0], w.req.Host, w.req.Path)
 	if sv.appends {
 		w.location = append(trimSlash(w.location), w.req.Path...)
 	}

@@ -41,8 +41,8 @@ type farmTable struct {
 type service struct {
 	id       uint32
 	name     string
-	redirect string
-	appends  bool // the redirect keeps the path of the request
+	target   *target // of a redirect, nil without one
+	appends  bool    // the redirect keeps the path of the request
 	code     int
 	picker   *balance.Picker
 	tracked  bool // the picker compares loads
@@ -114,7 +114,11 @@ func (e *Engine) compileFarm(f *farm.Farm) (*farmTable, error) {
 		answers:        newAnswers(f.HTTP),
 	}
 	for i := range f.HTTP.Services {
-		e.compileService(&ft.services[i], f, &f.HTTP.Services[i])
+		s := &f.HTTP.Services[i]
+		e.compileService(&ft.services[i], f, s)
+		if ft.services[i].target, err = newTarget(s); err != nil {
+			return nil, fmt.Errorf("service %q: %w", s.Name, err)
+		}
 	}
 	return ft, nil
 }
@@ -122,7 +126,7 @@ func (e *Engine) compileFarm(f *farm.Farm) (*farmTable, error) {
 func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
 	algorithm := balance.Parse(s.Policy)
 	*out = service{
-		id: s.ID, name: s.Name, redirect: s.Redirect,
+		id: s.ID, name: s.Name,
 		appends: s.RedirectType == farm.RedirectAppend, code: s.RedirectCode,
 		tracked:  algorithm.NeedsLoad(),
 		hashed:   algorithm == balance.ConsistentHash,
