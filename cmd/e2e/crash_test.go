@@ -124,6 +124,22 @@ func TestClientConnectingWhileTheEngineIsAwayIsServed(t *testing.T) {
 	})
 }
 
+func TestInstanceStartsAgainAtOnceAfterItsSupervisorWasKilled(t *testing.T) {
+	asEachUser(t, func(t *testing.T, who identity) {
+		data := dataDir(t, who)
+		a := start(t, who, data)
+		url := a.farm("shop", backend(t, "one"))
+		api := a.api
+		if err := a.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		<-a.done
+		a.done <- nil
+		start(t, who, data, "--api", api) // the same address, which mgmt may hold for a moment
+		within(t, 3*time.Second, "the farm answers again", func() error { _, err := get(url); return err })
+	})
+}
+
 func TestStopEndsEveryProcessAndIsNoFailure(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		a := start(t, who, dataDir(t, who))

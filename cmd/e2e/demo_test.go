@@ -1,0 +1,113 @@
+package e2e_test
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"os"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+var demoFarm = regexp.MustCompile(`farm "demo" +(http://\S+)`)
+
+// demo starts the demonstration and returns the address of its farm.
+func demo(t *testing.T, who identity, data string) (url, text string, stop func() error) {
+	t.Helper()
+	a := &appliance{t: t, who: who, data: data}
+	cmd := a.command("demo", "--data", data)
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = io.Discard
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := make(chan string, 1)
+	ended := make(chan error, 1)
+	go func() {
+		var all strings.Builder
+		for sc := bufio.NewScanner(stdout); sc.Scan(); {
+			all.WriteString(sc.Text() + "\n")
+			if strings.Contains(sc.Text(), "maintenance") { // the last line that is said
+				said <- all.String()
+			}
+		}
+		ended <- cmd.Wait()
+	}()
+	stop = func() error {
+		_ = cmd.Process.Signal(syscall.SIGINT)
+		select {
+		case err := <-ended:
+			ended <- err
+			return err
+		case <-time.After(15 * time.Second):
+			_ = cmd.Process.Kill()
+			return os.ErrDeadlineExceeded
+		}
+	}
+	t.Cleanup(func() { _ = stop() })
+	select {
+	case text = <-said:
+	case err := <-ended:
+		ended <- err
+		t.Fatalf("the demonstration ended: %v", err)
+	case <-time.After(20 * time.Second):
+		t.Fatal("the demonstration says nothing")
+	}
+	m := demoFarm.FindStringSubmatch(text)
+	if m == nil {
+		t.Fatalf("no farm in:\n%s", text)
+	}
+	return m[1], text, stop
+}
+
+func TestDemonstrationShowsBothBackendsAndCanBeStartedAgain(t *testing.T) {
+	asEachUser(t, func(t *testing.T, who identity) {
+		data := dataDir(t, who)
+		for range 2 { // the second time with other backend ports
+			url, text, stop := demo(t, who, data)
+			for _, name := range []string{"blue", "green"} {
+				within(t, 5*time.Second, "backend "+name+" answers", func() error {
+					got, err := get(url)
+					if err == nil && !strings.Contains(got, name) {
+						err = os.ErrNotExist
+					}
+					return err
+				})
+			}
+			if !strings.Contains(text, "key create") || !strings.Contains(text, "https://127.0.0.1:") {
+				t.Errorf("it says:\n%s", text)
+			}
+			if err := stop(); err != nil {
+				t.Errorf("Ctrl-C: %v", err)
+			}
+		}
+	})
+}
+
+func TestDemonstrationMovesToAFreePort(t *testing.T) {
+	asEachUser(t, func(t *testing.T, who identity) {
+		data := dataDir(t, who)
+		first, _, stop := demo(t, who, data)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		l, err := net.Listen("tcp4", strings.TrimSuffix(strings.TrimPrefix(first, "http://"), "/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		second, _, _ := demo(t, who, data)
+		if second == first {
+			t.Fatalf("it says %s, where something else listens", second)
+		}
+		if got, err := get(second); err != nil || !strings.Contains(got, "Hello") {
+			t.Errorf("%s answered %q, %v", second, got, err)
+		}
+	})
+}
