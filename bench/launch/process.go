@@ -46,7 +46,7 @@ func Start(o Options) (*Process, error) {
 	cmd.Env = append(os.Environ(), o.Env...)
 	cmd.Dir = o.Dir
 	// SIGTERM and not SIGKILL: a supervisor must still end its own children.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGTERM}
 	p := &Process{cmd: cmd, seen: map[measure.Process]bool{}, done: make(chan struct{})}
 	if o.Log != nil {
 		cmd.Stdout, cmd.Stderr = o.Log, o.Log

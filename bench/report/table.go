@@ -119,8 +119,14 @@ func (c *Case) notes() []string {
 // many.
 const Plain = "sluice-plain"
 
+// verdict compares exactly; a value that is over by less than the table shows
+// is told with more digits.
 func verdict(value, limit float64) string {
-	return fmt.Sprintf("≤ %.2f %s", limit, okOver(value <= limit))
+	text := fmt.Sprintf("≤ %.2f %s", limit, okOver(value <= limit))
+	if value > limit && value < limit+0.005 {
+		text += fmt.Sprintf(" (%.4f)", value)
+	}
+	return text
 }
 
 func okOver(ok bool) string {

@@ -24,7 +24,7 @@ func sample(ours float64) report.Report {
 }
 
 func TestTableShowsTheTargetBesideTheRatio(t *testing.T) {
-	for ours, want := range map[float64]string{8: "0.80  [0.80–0.80]  ≤ 0.85 ok", 9: "0.90  [0.90–0.90]  ≤ 0.85 OVER"} {
+	for ours, want := range map[float64]string{8: "0.80  [0.80–0.80]  ≤ 0.85 ok", 9: "0.90  [0.90–0.90]  ≤ 0.85 OVER", 8.51: "≤ 0.85 OVER (0.8510)"} {
 		r := sample(ours)
 		var b strings.Builder
 		if err := r.Cases[0].Table(&b, []string{"haproxy"}); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/bench/report"
 )
 
-// settle is how long memory is left alone before it is read.
+// settle is how long a contestant is left alone after a crowd came or went.
 const settle = time.Second
 
 // idle compares the memory of idle connections. Memory that was used once is
