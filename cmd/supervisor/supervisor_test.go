@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -79,6 +80,9 @@ func fakeRole(name string) {
 		say.Config = string(content)
 		if err != nil {
 			say.Config = err.Error()
+		}
+		if say.Config == "stubborn" {
+			signal.Ignore(syscall.SIGTERM)
 		}
 		dir, err := set.File("data")
 		if err != nil || dir.Chdir() != nil || os.WriteFile("written", nil, 0o600) != nil {
@@ -340,6 +344,33 @@ func TestMgmtReadsTheConfigItHasNoRightTo(t *testing.T) {
 		t.Errorf("after SIGHUP mgmt read %q", l.Config)
 	}
 	_ = i.stop(syscall.SIGTERM)
+}
+
+func TestRoleThatDoesNotEndIsKilled(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "c.yaml")
+	if err := os.WriteFile(file, []byte("stubborn"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const patience = 1500 * time.Millisecond // grace of supervise and one second
+	for _, signals := range []int{1, 2} {
+		i := start(t, t.TempDir(), "SUPERVISE_CONFIG="+file)
+		i.waitReady()
+		began := time.Now()
+		if signals == 2 {
+			_ = i.cmd.Process.Signal(syscall.SIGINT)
+			time.Sleep(100 * time.Millisecond) // two signals at once would count as one
+		}
+		if err := i.stop(syscall.SIGINT); err != nil {
+			t.Errorf("%d signals: %v", signals, err)
+		}
+		took := time.Since(began)
+		if signals == 1 && took < patience {
+			t.Errorf("it was killed after %v, before its time was up", took)
+		}
+		if signals == 2 && took >= patience {
+			t.Errorf("a second Ctrl-C took %v", took)
+		}
+	}
 }
 
 func TestStartIsRefusedWithAReason(t *testing.T) {
