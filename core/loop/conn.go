@@ -21,6 +21,7 @@ const (
 	flagLinger   // throw away what arrives, close at its end
 	flagAgain    // waits in the loop's run queue
 	flagHungUp   // FIN was sent
+	flagWatched  // the poller reports it
 )
 
 // Conn is one TCP connection on a loop. See Handler for its events.
@@ -36,8 +37,8 @@ type Conn struct {
 	err     syscall.Errno // why writing failed
 }
 
-// open makes a connection of a descriptor; the poller knows it afterwards.
-func (l *Loop) open(fd int, peer netip.AddrPort, h Handler, fl flags) (*Conn, error) {
+// open makes a connection of a descriptor; the poller does not know it yet.
+func (l *Loop) open(fd int, peer netip.AddrPort, h Handler, fl flags) *Conn {
 	c := l.values.Get()
 	*c = Conn{loop: l, handler: h, peer: peer, fd: int32(fd), flags: fl}
 	c.timer.target = c
@@ -45,13 +46,37 @@ func (l *Loop) open(fd int, peer netip.AddrPort, h Handler, fl flags) (*Conn, er
 		l.conns = append(l.conns, make([]*Conn, max(64, len(l.conns)/2))...)
 	}
 	l.conns[fd] = c
-	pa := netpoll.PollAttachment{FD: fd}
-	if err := l.poller.AddReadWrite(&pa, true); err != nil {
-		l.conns[fd] = nil
-		c.flags = flagClosed
-		return nil, err
+	return c
+}
+
+// watch makes the poller report the connection, from what it is ready for now
+// on. An accepted connection is watched from the first time it has to wait for
+// its client: one that is served and closed at once never is, which saves a
+// twentieth of such an exchange.
+func (c *Conn) watch() error {
+	if c.flags&flagWatched != 0 {
+		return nil
 	}
-	return c, nil
+	pa := netpoll.PollAttachment{FD: int(c.fd)}
+	if err := c.loop.poller.AddReadWrite(&pa, true); err != nil {
+		c.err = syscall.ENOMEM
+		c.flags |= flagBroken
+		c.SetDeadline(c.loop.now)
+		return err
+	}
+	c.flags = c.flags&^flagReadable | flagWatched
+	return nil
+}
+
+// Wait says that the handler has read enough for now and wants Readable when
+// there is more, at once if there is some already.
+func (c *Conn) Wait() {
+	switch {
+	case c.flags&flagWatched == 0:
+		_ = c.watch()
+	case c.flags&flagReadable != 0:
+		c.loop.Again(c)
+	}
 }
 
 // Loop returns the loop the connection lives on.
@@ -99,7 +124,7 @@ func (c *Conn) Local() netip.AddrPort {
 // the next event is waited for without another call.
 func (c *Conn) Read(p []byte) (int, error) {
 	if c.flags&flagReadable == 0 {
-		return 0, ErrDry
+		return 0, c.dry()
 	}
 	for {
 		n, errno := sysRecv(int(c.fd), p)
@@ -113,12 +138,21 @@ func (c *Conn) Read(p []byte) (int, error) {
 			return 0, c.end()
 		case errno == syscall.EAGAIN:
 			c.flags &^= flagReadable
-			return 0, ErrDry
+			return 0, c.dry()
 		case errno == syscall.EINTR:
 		default:
 			return 0, errno
 		}
 	}
+}
+
+// dry is what Read reports when there is nothing now; from then on the poller
+// tells when there is.
+func (c *Conn) dry() error {
+	if c.watch() != nil {
+		return c.err
+	}
+	return ErrDry
 }
 
 // Write sends p, keeping a copy of what the kernel does not take now; the
@@ -169,6 +203,7 @@ func (c *Conn) keep(p []byte) {
 		c.out, c.sent = c.out[:0], 0
 	}
 	c.out = append(c.loop.Buffers.Grow(c.out, len(p)), p...)
+	_ = c.watch()
 }
 
 // Pending is how many bytes handed to Write have not left yet.
@@ -252,7 +287,7 @@ func (c *Conn) Linger(nanos int64) {
 	c.flags |= flagLinger
 	c.CloseWrite()
 	c.SetDeadline(c.loop.now + nanos)
-	if c.flags&flagReadable != 0 {
+	if c.watch() == nil && c.flags&flagReadable != 0 {
 		c.discard()
 	}
 }

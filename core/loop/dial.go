@@ -33,9 +33,9 @@ func (l *Loop) Dial(addr netip.AddrPort, h Handler, timeout int64, o DialOptions
 		sysClose(fd)
 		return nil, os.NewSyscallError("connect", errno)
 	}
-	c, err := l.open(fd, addr, h, flagConnecting)
-	if err != nil {
-		sysClose(fd)
+	c := l.open(fd, addr, h, flagConnecting)
+	if err := c.watch(); err != nil {
+		c.Close()
 		return nil, err
 	}
 	c.SetDeadline(l.now + timeout)

@@ -11,7 +11,8 @@
 //
 // # Events are hints
 //
-// Every descriptor is registered once, edge triggered, for both directions.
+// Every descriptor is registered once, edge triggered, for both directions; an
+// accepted one not before it has to wait.
 // The poller dispatches by descriptor number, so an event may belong to a
 // connection that was closed earlier in the same batch and whose number is in
 // use again. Nothing here believes an event: it only makes the loop try the

@@ -6,8 +6,8 @@ package loop
 type Handler interface {
 	// Readable says that Read is worth a try: bytes, an end or an error wait.
 	// It is called once per edge: a handler that stops before Read returned
-	// ErrDry must come back by itself, by Loop.Again or when its reason to
-	// stop is gone.
+	// ErrDry must come back by itself: when its reason to stop is gone, or by
+	// Conn.Wait. An accepted connection is Readable once at the start.
 	Readable(c *Conn)
 	// Drained says that everything handed to Write has left, after Pending
 	// was not zero.

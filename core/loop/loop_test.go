@@ -310,7 +310,11 @@ func TestPanicInAHandlerCostsOnlyItsConnection(t *testing.T) {
 		}
 		first = false
 		c.SetHandler(&probe{
-			readable: func(*loop.Conn) { panic("a handler's mistake") },
+			readable: func(c *loop.Conn) {
+				if _, err := c.Read(l.In); err == nil {
+					panic("a handler's mistake")
+				}
+			},
 			failed:   func(_ *loop.Conn, err error) { failed <- err },
 		})
 	})

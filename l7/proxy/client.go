@@ -110,9 +110,7 @@ func (cl *client) stash(b []byte) {
 	}
 	cl.seen = len(b)
 	cl.keep(b)
-	if cl.conn.Readable() {
-		cl.w.loop.Again(cl.conn)
-	}
+	cl.conn.Wait()
 }
 
 // keep makes b, a tail of cl.in or of the read buffer, all there is in cl.in.
@@ -139,9 +137,7 @@ func (cl *client) rest() {
 		return
 	}
 	cl.conn.SetDeadline(cl.w.loop.Now() + cl.requestTimeout())
-	if cl.conn.Readable() {
-		cl.w.loop.Again(cl.conn)
-	}
+	cl.conn.Wait()
 }
 
 // resume goes on after an exchange: with what was read ahead, or with the

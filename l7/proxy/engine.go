@@ -169,6 +169,9 @@ func (e *Engine) listen(key string, files []*os.File) error {
 	i := atomic.Int32{}
 	e.onLoops(func(w *worker) {
 		ln, err := w.loop.Listen(files[i.Add(1)-1], func(c *loop.Conn) { w.accept(p, c) })
+		if err == nil {
+			err = ln.Defer()
+		}
 		if err != nil {
 			mu.Lock()
 			failed = fmt.Errorf("%s: %w", key, err)

@@ -31,7 +31,6 @@ type exchange struct {
 	request  body
 	response body
 
-	began   int64 // when the request head was complete
 	sent    int64 // when the head was handed to the backend
 	interim uint8 // 1xx answers passed on
 	verb    http1.Verb
@@ -94,10 +93,10 @@ func (w *worker) begin(cl *client, head, rest []byte) int {
 		return w.answer(cl, f, 503, rest)
 	}
 	ex := w.exchanges.Get()
-	*ex = exchange{
-		key: ex.key, host: append(ex.host, r.Host...), w: w, client: cl, farm: f, service: d.service, began: w.loop.Now(), verb: r.Verb,
-		oldClient: r.Minor == 0, keepClient: r.KeepAlive, upgrade: r.Upgrade,
-	}
+	// Field by field: a literal would be built aside and copied, 512 bytes of it.
+	ex.w, ex.client, ex.farm, ex.service = w, cl, f, d.service
+	ex.verb, ex.oldClient, ex.keepClient, ex.upgrade = r.Verb, r.Minor == 0, r.KeepAlive, r.Upgrade
+	ex.host = append(ex.host, r.Host...)
 	cl.ex = ex
 	ex.request.start(r.Body(), &r.Head)
 	used, ok := ex.rewrite(rest)
@@ -188,7 +187,9 @@ func (ex *exchange) end() {
 	}
 	ex.client.ex = nil
 	w := ex.w
-	*ex = exchange{key: ex.key[:0], host: ex.host[:0]}
+	key, host := ex.key[:0], ex.host[:0]
+	*ex = exchange{}
+	ex.key, ex.host = key, host
 	w.exchanges.Put(ex)
 }
 

@@ -25,10 +25,10 @@ func (ex *exchange) BackendReadable(*dial.Conn) {
 
 // readHead takes bytes of the response head, and comes back if there are more.
 func (ex *exchange) readHead() {
-	up, l := ex.up, ex.w.loop
+	up := ex.up
 	ex.readHeadOnce()
-	if ex.up == up && ex.phase == phaseHead && up.Conn.Readable() {
-		l.Again(up.Conn)
+	if ex.up == up && ex.phase == phaseHead {
+		up.Wait()
 	}
 }
 

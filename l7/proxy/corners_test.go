@@ -1,0 +1,186 @@
+package proxy_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/l7test"
+)
+
+// web serves whole requests, bodies included, as an ordinary server does.
+func web(c *l7test.Recorder) { serveWeb(c, func(*http.Request) string { return ok }) }
+
+func serveWeb(c *l7test.Recorder, answer func(r *http.Request) string) {
+	in := bufio.NewReader(c)
+	for {
+		r, err := http.ReadRequest(in)
+		if err != nil {
+			return
+		}
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			return
+		}
+		c.Say(answer(r))
+	}
+}
+
+func post(size int) string {
+	return fmt.Sprintf("POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: %d\r\n\r\n", size) + strings.Repeat("x", size)
+}
+
+func TestLongBodyThatArrivedAtOnceIsSentOnAUsedConnection(t *testing.T) {
+	b := l7test.NewBackend(t, web)
+	c := l7test.Dial(t, l7test.New(t, 1).Serve(nil, l7test.Service("web", b.Addr)))
+	for i := range 5 {
+		if res := c.Send(post(300 << 10)).Response("POST"); res.StatusCode != 200 {
+			t.Fatalf("request %d: %s", i, res.Status)
+		}
+	}
+	if n := b.Accepted(); n != 1 {
+		t.Errorf("%d connections to the backend, want 1", n)
+	}
+}
+
+func TestPipelinedRequestIsServedAfterOneThatFailed(t *testing.T) {
+	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
+		for {
+			head, err := c.Head()
+			if err != nil || strings.HasPrefix(head, "GET /bad ") {
+				return
+			}
+			c.Say(ok)
+		}
+	})
+	a := l7test.New(t, 1)
+	c := l7test.Dial(t, a.Serve(nil, l7test.Service("web", b.Addr)))
+	c.Send(get("/bad") + get("/good"))
+	for i, want := range []int{502, 200} {
+		if res := c.Get(); res.StatusCode != want {
+			t.Fatalf("answer %d is %s, want %d", i, res.Status, want)
+		}
+	}
+}
+
+func TestRequestThatCameDuringAFailureIsServed(t *testing.T) {
+	next := make(chan struct{})
+	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
+		for {
+			head, err := c.Head()
+			if err != nil {
+				return
+			}
+			if strings.HasPrefix(head, "GET /bad ") {
+				<-next
+				return
+			}
+			c.Say(ok)
+		}
+	})
+	a := l7test.New(t, 1)
+	c := l7test.Dial(t, a.Serve(nil, l7test.Service("web", b.Addr)))
+	c.Send(get("/bad"))
+	l7test.Eventually(t, "the request is at the backend", func() bool { return b.Received() != "" })
+	c.Send(get("/good"))
+	time.Sleep(50 * time.Millisecond) // its bytes are seen while the first is under way
+	close(next)
+	for i, want := range []int{502, 200} {
+		if res := c.Get(); res.StatusCode != want {
+			t.Fatalf("answer %d is %s, want %d", i, res.Status, want)
+		}
+	}
+}
+
+func TestSilentClientIsClosedAfterAFailure(t *testing.T) {
+	b := l7test.NewBackend(t, func(c *l7test.Recorder) { _, _ = c.Head(); _, _ = c.Head() })
+	a := l7test.New(t, 1)
+	addr := a.Serve(func(h *farm.HTTP) { h.RequestTimeout, h.ResponseTimeout = 1, 2 }, l7test.Service("web", b.Addr))
+	c := l7test.Dial(t, addr)
+	if res := c.Send(get("/")).Get(); res.StatusCode != 504 {
+		t.Fatal(res.Status)
+	}
+	_ = c.SetReadDeadline(time.Now().Add(4 * time.Second))
+	if _, err := c.Reader().ReadByte(); err != io.EOF {
+		t.Fatalf("the connection is kept for ever: %v", err)
+	}
+}
+
+func TestReloadWhileARefusedClientLingersDisturbsNothing(t *testing.T) {
+	b := l7test.NewBackend(t, l7test.Answer(ok))
+	a := l7test.New(t, 1)
+	addr := a.Serve(nil, l7test.Service("web", b.Addr))
+	c := l7test.Dial(t, addr)
+	c.Send("nonsense\r\n\r\n")
+	if res := c.Get(); res.StatusCode != 400 {
+		t.Fatal(res.Status)
+	}
+	a.Publish(farm.Config{Farms: []farm.Farm{a.Farm}}) // a panic fails the test at its end
+	if n := a.Segment.SumLoops()[0].Panics; n != 0 {
+		t.Fatalf("%d panics", n)
+	}
+}
+
+func TestTunnelDeliversWhatTheClientSaysLast(t *testing.T) {
+	const size = 4 << 20
+	got := make(chan int64, 1)
+	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
+		_, _ = c.Head()
+		c.Say("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nbye")
+		_ = c.CloseWrite()
+		n, _ := io.Copy(io.Discard, c.Unrecorded())
+		got <- n
+	})
+	c := l7test.Dial(t, l7test.New(t, 1).Serve(nil, l7test.Service("web", b.Addr)))
+	c.Send("GET /ws HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+	if rest := c.Rest(); !strings.HasSuffix(rest, "bye") {
+		t.Fatalf("got %q", rest)
+	}
+	c.Send(strings.Repeat("x", size))
+	_ = c.CloseWrite()
+	if n := <-got; n != size {
+		t.Fatalf("the backend got %d of the last %d bytes", n, size)
+	}
+}
+
+func TestOldClientGetsNoTrailers(t *testing.T) {
+	for name, parts := range map[string][]string{
+		"at once":  {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nEtag: x\r\n\r\n"},
+		"in parts": {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "5\r\nhello\r\n0\r\nEtag: x\r\n\r\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := l7test.NewBackend(t, func(c *l7test.Recorder) {
+				_, _ = c.Head()
+				for _, p := range parts {
+					c.Say(p)
+					time.Sleep(20 * time.Millisecond)
+				}
+				_, _ = c.Head()
+			})
+			c := l7test.Dial(t, l7test.New(t, 1).Serve(nil, l7test.Service("web", b.Addr)))
+			if got := c.Send("GET / HTTP/1.0\r\nHost: a.test\r\n\r\n").Rest(); !strings.HasSuffix(got, "\r\n\r\nhello") {
+				t.Fatalf("got %q", got)
+			}
+		})
+	}
+}
+
+func TestBackendIsNotBlamedForASlowClient(t *testing.T) {
+	b := l7test.NewBackend(t, web)
+	a := l7test.New(t, 1)
+	addr := a.Serve(func(h *farm.HTTP) { h.RequestTimeout, h.ResponseTimeout = 5, 1 }, l7test.Service("web", b.Addr))
+	c := l7test.Dial(t, addr)
+	whole := post(1000)
+	c.Send(whole[:500])
+	time.Sleep(1500 * time.Millisecond)
+	if res := c.Send(whole[500:]).Response("POST"); res.StatusCode != 200 {
+		t.Fatalf("got %s", res.Status)
+	}
+	if n := a.Segment.SumBackend(1).Timeouts; n != 0 {
+		t.Errorf("%d time-outs of the backend", n)
+	}
+}
