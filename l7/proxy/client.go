@@ -96,6 +96,9 @@ func (cl *client) process(b []byte) {
 		b = b[n+used:]
 		if cl.ex != nil || cl.conn.Pending() != 0 {
 			cl.keep(b)
+			if cl.ex != nil && !cl.ex.request.done() {
+				cl.ex.pumpRequest() // the socket may hold more, and no event says so
+			}
 			return
 		}
 	}
