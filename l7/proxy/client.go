@@ -19,6 +19,7 @@ type client struct {
 	seen  int       // of in, how much http1 has looked at for the current head
 	farm  uint32    // whose Established counts the connection
 	began bool      // a first request head was complete
+	busy  bool      // process is at work and goes on by itself
 }
 
 const (
@@ -89,7 +90,9 @@ func (cl *client) process(b []byte) {
 			return
 		}
 		cl.seen = 0
+		cl.busy = true
 		used := w.begin(cl, b[:n], b[n:])
+		cl.busy = false
 		if cl.conn == nil {
 			return // closed
 		}
@@ -146,6 +149,9 @@ func (cl *client) rest() {
 // resume goes on after an exchange: with what was read ahead, or with the
 // socket. A client that has not taken its answer waits until it did.
 func (cl *client) resume() {
+	if cl.busy {
+		return
+	}
 	if cl.conn.Pending() != 0 {
 		cl.conn.SetDeadline(cl.w.loop.Now() + 2*cl.requestTimeout())
 		return

@@ -74,7 +74,9 @@ func (ex *exchange) fail(status int) {
 	}
 	if close {
 		cl.linger()
+		return
 	}
+	cl.resume()
 }
 
 // refuseBody answers a request whose body breaks the rules of its framing.
