@@ -88,7 +88,7 @@ func (c *Conn) Peer() netip.AddrPort { return c.peer }
 // SetHandler gives the connection's events to h from now on.
 func (c *Conn) SetHandler(h Handler) { c.handler = h }
 
-// Handler returns who gets the connection's events.
+// Handler returns who gets the connection's events, nil once it lingers.
 func (c *Conn) Handler() Handler { return c.handler }
 
 // Closed reports whether Close or Abort was called.
@@ -285,6 +285,7 @@ func (c *Conn) Linger(nanos int64) {
 		return
 	}
 	c.flags |= flagLinger
+	c.handler = nil
 	c.CloseWrite()
 	c.SetDeadline(c.loop.now + nanos)
 	if c.watch() == nil && c.flags&flagReadable != 0 {

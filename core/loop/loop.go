@@ -244,7 +244,9 @@ func (l *Loop) contain(c *Conn) {
 	if c.flags&flagClosed == 0 {
 		h := c.handler
 		c.Abort()
-		l.guard(func() { h.Failed(c, ErrPanic) })
+		if h != nil {
+			l.guard(func() { h.Failed(c, ErrPanic) })
+		}
 	}
 }
 

@@ -222,7 +222,8 @@ func (e *Engine) Drain(grace time.Duration) {
 		e.onLoops(func(w *worker) {
 			w.settle(t)
 			w.loop.Each(func(c *loop.Conn) {
-				if _, ok := c.Handler().(*client); ok {
+				switch c.Handler().(type) {
+				case *client, nil: // nil: its last answer is still on the way
 					busy.Add(1)
 				}
 			})
