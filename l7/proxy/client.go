@@ -38,7 +38,7 @@ func (cl *client) Readable(c *loop.Conn) {
 		cl.read()
 		return
 	}
-	if c.Broken() {
+	if c.Broken() && cl.ex.phase != phaseTunnel { // a tunnel reads what was said last
 		cl.ex.clientGone()
 		return
 	}
