@@ -9,14 +9,15 @@ type body struct {
 	chunked http1.Chunked
 }
 
-// start begins the body of a message with the given framing.
-func (b *body) start(kind http1.Body, h *http1.Head) {
+// start begins the body of a message with the given framing. Trailers are
+// for a receiver that gets chunks.
+func (b *body) start(kind http1.Body, h *http1.Head, trailers bool) {
 	b.kind, b.left = kind, 0
 	switch kind {
 	case http1.BodyLength:
 		b.left = h.ContentLength
 	case http1.BodyChunked:
-		b.chunked.Reset(true)
+		b.chunked.Reset(trailers)
 		b.chunked.Allow(h.Trailers())
 	}
 }

@@ -98,7 +98,7 @@ func (w *worker) begin(cl *client, head, rest []byte) int {
 	ex.verb, ex.oldClient, ex.keepClient, ex.upgrade = r.Verb, r.Minor == 0, r.KeepAlive, r.Upgrade
 	ex.host = append(ex.host, r.Host...)
 	cl.ex = ex
-	ex.request.start(r.Body(), &r.Head)
+	ex.request.start(r.Body(), &r.Head, true)
 	used, ok := ex.rewrite(rest)
 	if !ok {
 		ex.refuseBody()

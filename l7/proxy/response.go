@@ -193,7 +193,7 @@ func (ex *exchange) answer(b []byte, n int) {
 		ex.badResponse()
 		return
 	}
-	ex.response.start(kind, &r.Head)
+	ex.response.start(kind, &r.Head, !ex.oldClient)
 	unchunk := kind == http1.BodyChunked && ex.oldClient
 	rest := b[n:]
 	in, out, err := ex.response.take(rest, unchunk)
