@@ -88,6 +88,8 @@ func (ex *exchange) BackendFailed(_ *dial.Conn, err error) {
 // BackendExpired implements dial.Owner: the backend kept us waiting.
 func (ex *exchange) BackendExpired(c *dial.Conn) {
 	switch {
+	case !ex.request.done() && !ex.deaf && ex.up.Pending() == 0:
+		// It waits for the client, as we do: sendBody sets the deadline again.
 	case ex.phase == phaseHead:
 		s := ex.backendStats()
 		s.Timeouts++
