@@ -5,7 +5,6 @@ import (
 	"syscall"
 
 	"github.com/panjf2000/gnet/v2/pkg/netpoll"
-	"github.com/panjf2000/gnet/v2/pkg/queue"
 	"golang.org/x/sys/unix"
 )
 
@@ -27,7 +26,6 @@ type Listener struct {
 	fd       int
 	acceptor Acceptor
 	retry    *Timer
-	more     func(any) error
 	closed   bool
 }
 
@@ -40,11 +38,6 @@ func (l *Loop) Listen(f *os.File, accept Acceptor) (*Listener, error) {
 	}
 	ln := &Listener{loop: l, fd: fd, acceptor: accept}
 	ln.retry = l.NewTimer(ln.accept)
-	ln.more = func(any) error {
-		l.tick()
-		l.guard(ln.accept)
-		return nil
-	}
 	l.listeners[fd] = ln
 	if err := l.poller.AddRead(&netpoll.PollAttachment{FD: fd}, true); err != nil {
 		ln.Close()
@@ -83,6 +76,7 @@ func (ln *Listener) Close() {
 	ln.closed = true
 	ln.loop.StopTimer(ln.retry)
 	delete(ln.loop.listeners, ln.fd)
+	_ = ln.loop.poller.Delete(ln.fd) // closing does not, while somebody else holds the socket
 	sysClose(ln.fd)
 }
 
@@ -113,7 +107,17 @@ func (ln *Listener) accept() {
 			return
 		}
 	}
-	_ = l.poller.Trigger(queue.HighPriority, ln.more, nil)
+	l.more = append(l.more, ln)
+	l.call()
+}
+
+// acceptMore gives the listeners whose turn was cut short another one.
+func (l *Loop) acceptMore() {
+	for n := len(l.more); n > 0; n-- {
+		ln := l.more[0]
+		l.more = l.more[:copy(l.more, l.more[1:])]
+		l.guard(ln.accept)
+	}
 }
 
 func (ln *Listener) admit(fd int) {

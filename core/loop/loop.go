@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -42,11 +43,14 @@ type Loop struct {
 	listeners map[int]*Listener
 	wheel     wheel
 	timerFD   int
+	turnFD    int // an eventfd that says that again or more holds something
 	ticking   bool
 	now       int64
 	base      time.Time
 	again     []*Conn // connections whose turn was cut short
 	running   []*Conn
+	more      []*Listener // listeners whose turn was cut short
+	called    bool        // turnFD was written and not reported yet
 	values    *FreeList[Conn]
 	event     uint64 // counts events, so that FreeList knows when one is over
 	addr      unix.RawSockaddrAny
@@ -67,12 +71,19 @@ func New(counters *Counters) (*Loop, error) {
 		_ = poller.Close()
 		return nil, fmt.Errorf("timerfd_create: %w", err)
 	}
+	turn, err := unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC)
+	if err != nil {
+		_ = unix.Close(fd)
+		_ = poller.Close()
+		return nil, fmt.Errorf("eventfd: %w", err)
+	}
 	l := &Loop{
 		poller:    poller,
 		space:     make([]byte, Headroom+ReadSize),
 		Scratch:   make([]byte, 0, 128<<10),
 		listeners: map[int]*Listener{},
 		timerFD:   fd,
+		turnFD:    turn,
 		base:      time.Now(),
 		crowded:   acceptLimit(),
 		done:      make(chan struct{}),
@@ -86,10 +97,13 @@ func New(counters *Counters) (*Loop, error) {
 	}
 	l.tick()
 	l.wheel.init(l.now)
-	if err := poller.AddRead(&netpoll.PollAttachment{FD: fd}, true); err != nil {
-		_ = unix.Close(fd)
-		_ = poller.Close()
-		return nil, err
+	for _, own := range []int{fd, turn} {
+		if err := poller.AddRead(&netpoll.PollAttachment{FD: own}, true); err != nil {
+			_ = unix.Close(fd)
+			_ = unix.Close(turn)
+			_ = poller.Close()
+			return nil, err
+		}
 	}
 	return l, nil
 }
@@ -166,8 +180,12 @@ func (l *Loop) dispatch(fd int, ev netpoll.IOEvent, _ netpoll.IOFlags) error {
 			return nil
 		}
 	}
-	if fd == l.timerFD {
+	switch fd {
+	case l.timerFD:
 		l.expire()
+		return nil
+	case l.turnFD:
+		l.runAgain()
 		return nil
 	}
 	if ln := l.listeners[fd]; ln != nil {
@@ -207,13 +225,26 @@ func (l *Loop) Again(c *Conn) {
 	}
 	c.flags |= flagAgain
 	l.again = append(l.again, c)
-	if len(l.again) == 1 {
-		_ = l.poller.Trigger(queue.HighPriority, l.runAgain, nil)
-	}
+	l.call()
 }
 
-func (l *Loop) runAgain(any) error {
-	l.tick()
+// call brings runAgain about after one more look at all descriptors. A task
+// of the poller would not do: it runs tasks that start tasks without a look in
+// between, and one connection that always has more would starve the others.
+// The eventfd is edge triggered, so its count needs no reading.
+func (l *Loop) call() {
+	if l.called {
+		return
+	}
+	l.called = true
+	_, _ = unix.Write(l.turnFD, one)
+}
+
+var one = binary.NativeEndian.AppendUint64(nil, 1)
+
+func (l *Loop) runAgain() {
+	l.called = false
+	l.acceptMore()
 	l.running, l.again = l.again, l.running[:0]
 	for i, c := range l.running {
 		l.running[i] = nil
@@ -225,7 +256,6 @@ func (l *Loop) runAgain(any) error {
 			l.turn(c)
 		}
 	}
-	return nil
 }
 
 func (l *Loop) turn(c *Conn) {
@@ -270,5 +300,6 @@ func (l *Loop) closeAll() {
 		ln.Close()
 	}
 	_ = unix.Close(l.timerFD)
+	_ = unix.Close(l.turnFD)
 	_ = l.poller.Close()
 }

@@ -315,7 +315,7 @@ func TestPanicInAHandlerCostsOnlyItsConnection(t *testing.T) {
 					panic("a handler's mistake")
 				}
 			},
-			failed:   func(_ *loop.Conn, err error) { failed <- err },
+			failed: func(_ *loop.Conn, err error) { failed <- err },
 		})
 	})
 	bad := dial(t, addr)
@@ -455,5 +455,36 @@ func TestAcceptingRecoversWhenDescriptorsRanOut(t *testing.T) {
 	c := dial(t, addr)
 	if err := speak(c); err != nil {
 		t.Fatalf("no recovery: %v", err)
+	}
+}
+
+func TestConnectionThatAlwaysHasMoreDoesNotStarveOthers(t *testing.T) {
+	l := start(t)
+	var stop atomic.Bool
+	busy := &probe{readable: func(c *loop.Conn) {
+		if stop.Load() {
+			return
+		}
+		l.Again(c)
+	}}
+	first := true
+	addr := serve(t, l, func(c *loop.Conn) {
+		if first {
+			first = false
+			c.SetHandler(busy)
+			return
+		}
+		c.SetHandler(echo(l))
+	})
+	t.Cleanup(func() { stop.Store(true) })
+	_, _ = dial(t, addr).Write([]byte("x"))
+	other := dial(t, addr)
+	_ = other.SetDeadline(time.Now().Add(3 * time.Second))
+	if _, err := other.Write([]byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(other, make([]byte, 5)); err != nil {
+		stop.Store(true)
+		t.Fatalf("the other connection got no turn: %v", err)
 	}
 }
