@@ -108,6 +108,15 @@ func (c *Conn) Ending() bool { return c.flags&flagEnding != 0 }
 // nothing written to it arrives.
 func (c *Conn) Broken() bool { return c.flags&flagBroken != 0 }
 
+// hungUp asks the kernel whether the connection is broken: the event that said
+// so may be about an earlier connection with the same descriptor.
+func (c *Conn) hungUp() bool {
+	p := c.loop.poll[:]
+	p[0] = unix.PollFd{Fd: c.fd}
+	n, err := unix.Poll(p, 0)
+	return err == nil && n == 1 && p[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0
+}
+
 // Local asks the kernel for this side's address.
 func (c *Conn) Local() netip.AddrPort {
 	sa := &c.loop.addr

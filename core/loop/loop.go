@@ -54,6 +54,7 @@ type Loop struct {
 	values    *FreeList[Conn]
 	event     uint64 // counts events, so that FreeList knows when one is over
 	addr      unix.RawSockaddrAny
+	poll      [1]unix.PollFd
 	count     Counters
 	crowded   int // see acceptLimit
 	stopped   atomic.Bool
@@ -199,7 +200,7 @@ func (l *Loop) serve(c *Conn, ev uint32) {
 	defer l.contain(c)
 	if ev&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
 		c.flags |= flagEnding
-		if ev&(unix.EPOLLHUP|unix.EPOLLERR) != 0 && c.flags&flagConnecting == 0 {
+		if ev&(unix.EPOLLHUP|unix.EPOLLERR) != 0 && c.flags&(flagConnecting|flagLinger) == 0 && c.hungUp() {
 			c.flags |= flagBroken
 		}
 	}

@@ -488,3 +488,48 @@ func TestConnectionThatAlwaysHasMoreDoesNotStarveOthers(t *testing.T) {
 		t.Fatalf("the other connection got no turn: %v", err)
 	}
 }
+
+// TestEventOfAClosedConnectionDoesNotBreakItsSuccessor lets three events wait
+// in one batch: one that makes a handler close a connection, new connections
+// that get its number, and the reset of the closed one.
+func TestEventOfAClosedConnectionDoesNotBreakItsSuccessor(t *testing.T) {
+	l := start(t)
+	var conns []*loop.Conn
+	addr := serve(t, l, func(c *loop.Conn) {
+		conns = append(conns, c)
+		c.SetHandler(&probe{readable: func(c *loop.Conn) {
+			if _, err := c.Read(l.In); err == nil {
+				conns[1].Close()
+			}
+		}})
+	})
+	accepted := func(n int) {
+		for have := 0; have < n; {
+			on(l, func() { have = len(conns) })
+		}
+	}
+	trigger := dial(t, addr)
+	accepted(1)
+	victim := dial(t, addr)
+	accepted(2)
+	blocked, release := make(chan struct{}), make(chan struct{})
+	l.Post(func() { close(blocked); <-release })
+	<-blocked
+	if _, err := trigger.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	for range 8 {
+		dial(t, addr)
+	}
+	_ = victim.SetLinger(0)
+	_ = victim.Close()
+	close(release)
+	accepted(10)
+	on(l, func() {
+		for i, c := range conns[2:] {
+			if c.Broken() {
+				t.Errorf("new connection %d is taken for broken", i)
+			}
+		}
+	})
+}
