@@ -39,7 +39,7 @@ func Named(args []string) (name string, ok bool) {
 // Main runs the role of that name until it is told to stop and returns the
 // exit status of the process. version is shown by the API.
 func Main(name, version string) int {
-	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, nil)).With("role", name))
+	slog.SetDefault(supervisor.Logger(name))
 	if err := run(name, version); err != nil {
 		slog.Error("role ends", "error", err)
 		return 1

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"log/slog"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -20,11 +19,12 @@ func runCommand() *cobra.Command {
 
 Three processes are started and kept alive: engine carries the traffic, mgmt
 serves the API and keeps the configuration, netd opens the listening sockets.
-SIGHUP applies the file of --config again.`,
+SIGHUP applies the file of --config again. SLUICE_LOG=debug, info, warn or error
+says how much is written to standard error.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.Data = c.Flag("data").Value.String()
-			o.Log = logger()
+			o.Log = supervisor.Logger("supervisor")
 			return supervisor.Run(unsignalled(c), o)
 		},
 	}
@@ -45,16 +45,17 @@ func demoCommand() *cobra.Command {
 			if data := c.Flag("data"); data.Changed {
 				o.Data = data.Value.String()
 			}
-			o.Log = logger()
+			// Somebody is looking for the first time: only what is wrong is said
+			// beside the demonstration's own words.
+			if os.Getenv(supervisor.LogVariable) == "" {
+				_ = os.Setenv(supervisor.LogVariable, "warn")
+			}
+			o.Log = supervisor.Logger("supervisor")
 			return demo.Run(unsignalled(c), o)
 		},
 	}
 	c.Flags().StringVar(&o.API, "api", "", "where the API listens, ADDR:PORT (default 127.0.0.1:4444 or the next free port)")
 	return c
-}
-
-func logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(os.Stderr, nil)).With("role", "supervisor")
 }
 
 // unsignalled is the command's context without its end by a signal: the

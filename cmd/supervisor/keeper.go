@@ -210,7 +210,7 @@ func (r *reporter) Ready(st harden.Status) {
 
 // passedOn are the variables a role may see: what tunes the Go runtime and the
 // time zone, nothing that could name a library or hold a secret.
-var passedOn = []string{"GODEBUG", "GOTRACEBACK", "GOMAXPROCS", "GOMEMLIMIT", "GOGC", "GORACE", "GOCOVERDIR", "SLUICE_LOOPS", "TZ", "LANG"}
+var passedOn = []string{"GODEBUG", "GOTRACEBACK", "GOMAXPROCS", "GOMEMLIMIT", "GOGC", "GORACE", "GOCOVERDIR", "SLUICE_LOOPS", LogVariable, "TZ", "LANG"}
 
 func environment() []string {
 	env := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
