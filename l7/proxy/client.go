@@ -20,6 +20,8 @@ type client struct {
 	farm  uint32    // whose Established counts the connection
 	began bool      // a first request head was complete
 	busy  bool      // process is at work and goes on by itself
+	last  bool      // the last answer was written, but has not left yet
+	held  int       // bytes that had not left when await last looked
 }
 
 const (
@@ -49,6 +51,10 @@ func (cl *client) Readable(c *loop.Conn) {
 func (cl *client) read() {
 	if cl.conn.Pending() != 0 {
 		return // the last answer first: Drained comes back here
+	}
+	if cl.last {
+		cl.linger()
+		return
 	}
 	l := cl.w.loop
 	if cl.in == nil {
@@ -93,8 +99,8 @@ func (cl *client) process(b []byte) {
 		cl.busy = true
 		used := w.begin(cl, b[:n], b[n:])
 		cl.busy = false
-		if cl.conn == nil {
-			return // closed
+		if cl.conn == nil || cl.last {
+			return // closed, or about to be
 		}
 		b = b[n+used:]
 		if cl.ex != nil || cl.conn.Pending() != 0 {
@@ -153,7 +159,7 @@ func (cl *client) resume() {
 		return
 	}
 	if cl.conn.Pending() != 0 {
-		cl.conn.SetDeadline(cl.w.loop.Now() + 2*cl.requestTimeout())
+		cl.await(cl.requestTimeout())
 		return
 	}
 	if cl.in != nil {
@@ -187,11 +193,30 @@ func (cl *client) refuse(err error) {
 		s.BadRequests++
 	}
 	s.Responses[status/100-1]++
-	cl.last(status)
+	cl.lastAnswer(status)
 }
 
-// last answers with status and ends the connection.
-func (cl *client) last(status int) {
+// await puts the client on the clock until it has taken what is pending.
+func (cl *client) await(timeout int64) {
+	if cl.held == 0 {
+		cl.held = cl.conn.Pending()
+		cl.conn.SetDeadline(cl.w.loop.Now() + 2*timeout)
+	}
+}
+
+// stalled reports whether the client took nothing of what is pending since the
+// last look; if it did, it gets as much time again.
+func (cl *client) stalled(timeout int64) bool {
+	if cl.held == cl.conn.Pending() {
+		return true
+	}
+	cl.held = 0
+	cl.await(timeout)
+	return false
+}
+
+// lastAnswer answers with status and ends the connection.
+func (cl *client) lastAnswer(status int) {
 	var a answers
 	if f := cl.w.engine.farm(cl.port); f != nil {
 		a = f.answers
@@ -203,9 +228,16 @@ func (cl *client) last(status int) {
 	cl.linger()
 }
 
-// linger ends the connection once what was written has arrived.
+// linger ends the connection once what was written has arrived. What has not
+// left yet gets the time any answer has; lingering is for what is on its way.
 func (cl *client) linger() {
 	c := cl.conn
+	if c.Pending() != 0 {
+		cl.last, cl.held = true, 0
+		cl.keep(nil)
+		cl.await(cl.requestTimeout())
+		return
+	}
 	cl.forget()
 	c.Linger(lingerTime)
 }
@@ -215,6 +247,13 @@ func (cl *client) close() {
 	c := cl.conn
 	cl.forget()
 	c.Close()
+}
+
+// abort ends the connection with a reset.
+func (cl *client) abort() {
+	c := cl.conn
+	cl.forget()
+	c.Abort()
 }
 
 // forget lets go of the connection and counts it out.
@@ -244,11 +283,12 @@ func (cl *client) ended(err error) {
 
 // Drained implements loop.Handler.
 func (cl *client) Drained(*loop.Conn) {
+	cl.held = 0
 	if cl.ex != nil {
 		cl.ex.clientDrained()
 		return
 	}
-	if cl.conn.Readable() && cl.in == nil {
+	if cl.last || cl.conn.Readable() && cl.in == nil {
 		cl.read()
 		return
 	}
@@ -260,11 +300,16 @@ func (cl *client) Expired(c *loop.Conn) {
 	switch {
 	case cl.ex != nil:
 		cl.ex.clientExpired()
+	case c.Pending() != 0:
+		if cl.stalled(cl.requestTimeout()) {
+			cl.stats().Timeouts++
+			cl.abort()
+		}
 	case cl.seen > 0:
 		s := cl.stats()
 		s.Timeouts++
 		s.Responses[3]++
-		cl.last(408)
+		cl.lastAnswer(408)
 	default:
 		cl.close()
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -182,5 +183,47 @@ func TestBackendIsNotBlamedForASlowClient(t *testing.T) {
 	}
 	if n := a.Segment.SumBackend(1).Timeouts; n != 0 {
 		t.Errorf("%d time-outs of the backend", n)
+	}
+}
+
+// TestSlowClientGetsItsLastAnswerWhole has clients that stop reading for longer
+// than a connection lingers. The sizes are apart by less than one read, so some
+// answers end in bytes that the kernel did not take.
+func TestSlowClientGetsItsLastAnswerWhole(t *testing.T) {
+	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
+		serveWeb(c, func(r *http.Request) string {
+			size, _ := strconv.Atoi(r.URL.Path[1:])
+			return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", size, strings.Repeat("x", size))
+		})
+	})
+	for name, test := range map[string]struct {
+		fields string
+		during func(a *l7test.Appliance)
+	}{
+		"that closes":             {"Connection: close\r\n", func(*l7test.Appliance) {}},
+		"of a farm that is gone":  {"", func(a *l7test.Appliance) { a.Publish(farm.Config{}) }},
+		"of a farm that stays on": {"", func(*l7test.Appliance) {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := l7test.New(t, 1)
+			addr := a.Serve(func(h *farm.HTTP) { h.RequestTimeout = 2 }, l7test.Service("web", b.Addr))
+			clients := map[int]*l7test.Client{}
+			for size := 2 << 20; size < 6<<20; size += 100 << 10 {
+				clients[size] = l7test.Dial(t, addr).Send(fmt.Sprintf("GET /%d HTTP/1.1\r\nHost: a.test\r\n%s\r\n", size, test.fields))
+			}
+			time.Sleep(500 * time.Millisecond)
+			test.during(a)
+			time.Sleep(2500 * time.Millisecond)
+			for size, c := range clients {
+				res, err := http.ReadResponse(c.Reader(), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n, err := io.Copy(io.Discard, res.Body); n != int64(size) {
+					t.Errorf("got %d bytes of %d: %v", n, size, err)
+				}
+			}
+		})
 	}
 }

@@ -48,9 +48,8 @@ type exchange struct {
 
 	clientEnded, backendEnded bool // directions of a tunnel that are over
 
-	pending int    // bytes the client had not taken when last looked at
-	key     []byte // of the client's session, its array kept for the next exchange
-	host    []byte // the request's, likewise
+	key  []byte // of the client's session, its array kept for the next exchange
+	host []byte // the request's, likewise
 }
 
 // phase is where an exchange stands on its backend side.
@@ -229,9 +228,7 @@ func (ex *exchange) abort() {
 		cl.linger()
 		return
 	}
-	c := cl.conn
-	cl.forget()
-	c.Abort()
+	cl.abort()
 }
 
 // clientGone ends an exchange whose client is no longer there.

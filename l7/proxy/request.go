@@ -245,12 +245,12 @@ func (ex *exchange) clientExpired() {
 	case ex.phase == phaseTunnel:
 		ex.clientGone()
 	case conn.Pending() != 0:
-		if ex.stalled(conn.Pending()) {
+		if ex.client.stalled(ex.farm.requestTimeout) {
 			ex.stats().Timeouts++
-			ex.abort()
-			return
+			cl := ex.client
+			ex.end()
+			cl.abort()
 		}
-		conn.SetDeadline(ex.w.loop.Now() + 2*ex.farm.requestTimeout)
 	case ex.request.done() || ex.phase == phaseConnect || ex.up == nil || ex.up.Pending() != 0:
 		// The other side is what keeps the exchange waiting.
 	case ex.phase == phaseBody:
@@ -261,11 +261,4 @@ func (ex *exchange) clientExpired() {
 		ex.keepClient = false
 		ex.fail(408)
 	}
-}
-
-// stalled reports whether the peer took nothing since the last call.
-func (ex *exchange) stalled(pending int) bool {
-	before := ex.pending
-	ex.pending = pending
-	return before == pending
 }

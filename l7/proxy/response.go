@@ -311,8 +311,7 @@ func (ex *exchange) pumpResponse() {
 		if conn.Pending() != 0 {
 			// clientDrained comes back here; until then the client, not the
 			// backend, is on the clock.
-			ex.pending = conn.Pending()
-			conn.SetDeadline(l.Now() + 2*ex.farm.requestTimeout)
+			ex.client.await(ex.farm.requestTimeout)
 			return
 		}
 		n, err := ex.up.Read(l.In)

@@ -66,6 +66,8 @@ func (w *worker) settle(t *table) {
 			return
 		}
 		switch {
+		case cl.ex == nil && t.farm(cl.port) == nil && c.Pending() != 0:
+			cl.linger()
 		case cl.ex == nil && t.farm(cl.port) == nil:
 			cl.close()
 		case cl.ex != nil && cl.ex.backend != nil && cut(t, cl.ex.backend.id):
