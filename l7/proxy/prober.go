@@ -50,12 +50,20 @@ func newProber(e *Engine) *prober {
 }
 
 // lost marks a backend down after a failed connect. Any loop may call it; it
-// is not part of the hot path.
+// is not part of the hot path. An exchange that began before a change may fail
+// at an address the backend has left: that says nothing of the new one. Under
+// the lock either the new table is seen here, or retain comes after.
 func (e *Engine) lost(f *farmTable, s *service, b *backend, cause error) {
+	p := e.prober
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now := e.table.Load().backends[b.id]; now == nil || now.origin != b.origin {
+		return
+	}
 	if e.board.SetPassive(b.id, health.Down, time.Now()) {
 		slog.Warn("backend is down", "farm", f.name, "service", s.name, "backend", b.origin, "cause", cause)
 	}
-	e.prober.suspect(f, s, b)
+	p.suspect(f, s, b)
 }
 
 // reached notes that a backend nothing was known of could be connected to.
@@ -65,29 +73,30 @@ func (e *Engine) reached(b *backend) {
 	}
 }
 
-func (p *prober) suspect(f *farmTable, s *service, b *backend) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.suspects[b.id] != nil {
-		return
+// suspect returns the entry of a backend that is down. p.mu is held.
+func (p *prober) suspect(f *farmTable, s *service, b *backend) *suspect {
+	known := p.suspects[b.id]
+	if known == nil {
+		every := time.Duration(f.resurrect)
+		known = &suspect{
+			address: b.origin, name: f.name + "/" + s.name, every: every,
+			timeout: time.Duration(b.target.Timeout), next: time.Now().Add(every),
+		}
+		p.suspects[b.id] = known
 	}
-	every := time.Duration(f.resurrect)
-	p.suspects[b.id] = &suspect{
-		address: b.origin, name: f.name + "/" + s.name, every: every,
-		timeout: time.Duration(b.target.Timeout), next: time.Now().Add(every),
-	}
+	return known
 }
 
 // retain forgets backends that are gone, and learns of those that an earlier
 // engine left marked down.
 func (p *prober) retain(t *table) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	for id, s := range p.suspects {
 		if b := t.backends[id]; b == nil || b.origin != s.address {
 			delete(p.suspects, id)
 		}
 	}
-	p.mu.Unlock()
 	for _, f := range t.byID {
 		for i := range f.services {
 			s := &f.services[i]
@@ -99,15 +108,12 @@ func (p *prober) retain(t *table) {
 }
 
 // inherit takes over a backend that is marked down, with the times of the new
-// table.
+// table. p.mu is held.
 func (p *prober) inherit(f *farmTable, s *service, b *backend) {
 	if p.engine.board.Slot(b.id).Passive() != health.Down {
 		return
 	}
-	p.suspect(f, s, b)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	known := p.suspects[b.id]
+	known := p.suspect(f, s, b)
 	every := time.Duration(f.resurrect)
 	if soon := time.Now().Add(every); known.next.After(soon) {
 		known.next = soon // the time between tries was made shorter
@@ -140,16 +146,15 @@ func (p *prober) due(now time.Time) {
 		select {
 		case p.slots <- struct{}{}:
 			s.probing = true
-			go p.probe(id, s)
+			go p.probe(id, s, net.Dialer{Timeout: s.timeout})
 		default:
 			return
 		}
 	}
 }
 
-func (p *prober) probe(id uint32, s *suspect) {
+func (p *prober) probe(id uint32, s *suspect, d net.Dialer) {
 	defer func() { <-p.slots }()
-	d := net.Dialer{Timeout: s.timeout}
 	conn, err := d.DialContext(p.ctx, "tcp", s.address)
 	if err == nil {
 		_ = conn.Close()
