@@ -276,3 +276,23 @@ func silent(t *testing.T) string {
 	}
 	return addr
 }
+
+func TestOldClientIsToldWhatItsConnectionDoes(t *testing.T) {
+	moved := farm.Service{ID: 2, Name: "moved", URL: "^/old", Redirect: "http://new.test/"}
+	dead := l7test.NewBackend(t, l7test.Answer(ok))
+	dead.Close()
+	addr := l7test.New(t, 1).Serve(nil, moved, l7test.Service("web", dead.Addr))
+	for path, status := range map[string]int{"/old": 302, "/": 503} {
+		c := l7test.Dial(t, addr)
+		res := c.Send("GET " + path + " HTTP/1.0\r\nHost: a.test\r\nConnection: keep-alive\r\n\r\n").Get()
+		if res.StatusCode != status {
+			t.Fatal(res.Status)
+		}
+		if strings.EqualFold(res.Header.Get("Connection"), "keep-alive") {
+			continue
+		}
+		if rest := c.Rest(); rest != "" || !res.Close {
+			t.Errorf("%s: neither kept nor closed: %q", path, res.Header)
+		}
+	}
+}

@@ -86,7 +86,7 @@ func (w *worker) begin(cl *client, head, rest []byte) int {
 	d := decide(f, r.Host, r.Path)
 	switch d.outcome {
 	case outcomeRedirect:
-		return w.redirect(cl, d.service, rest)
+		return w.redirect(cl, f, d.service, rest)
 	case outcomeNone:
 		s.NoBackend++
 		return w.answer(cl, f, 503, rest)

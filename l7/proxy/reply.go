@@ -14,7 +14,7 @@ func (w *worker) answer(cl *client, f *farmTable, status int, rest []byte) int {
 }
 
 // redirect answers with the service's redirect.
-func (w *worker) redirect(cl *client, sv *service, rest []byte) int {
+func (w *worker) redirect(cl *client, f *farmTable, sv *service, rest []byte) int {
 	close, used := w.bodyless(rest)
 	w.location = sv.target.appendTo(w.location[:0], w.req.Host, w.req.Path)
 	if sv.appends {
@@ -22,7 +22,7 @@ func (w *worker) redirect(cl *client, sv *service, rest []byte) int {
 	}
 	value, ok := http1.CheckValue(w.location)
 	if !ok {
-		return w.answer(cl, w.engine.farm(cl.port), 400, rest)
+		return w.answer(cl, f, 400, rest)
 	}
 	s := cl.stats()
 	s.Redirects++
@@ -32,12 +32,13 @@ func (w *worker) redirect(cl *client, sv *service, rest []byte) int {
 }
 
 // bodyless reports whether the connection has to close after an answer given
-// now: it must when a body is still to come that nobody will read.
+// now: it must when a body is still to come that nobody will read, and our own
+// answers do not tell an HTTP/1.0 client that its connection stays.
 func (w *worker) bodyless(rest []byte) (close bool, used int) {
 	if w.req.Body() != http1.BodyNone {
 		return true, len(rest)
 	}
-	return !w.req.KeepAlive, 0
+	return !w.req.KeepAlive || w.req.Minor == 0, 0
 }
 
 func (w *worker) send(cl *client, out []byte, close bool) {
@@ -61,7 +62,7 @@ func trimSlash(b []byte) []byte {
 func (ex *exchange) fail(status int) {
 	cl, w, f := ex.client, ex.w, ex.farm
 	complete := ex.request.done()
-	close := !ex.keepClient || !complete
+	close := !ex.keepClient || !complete || ex.oldClient
 	head := ex.verb == http1.VerbHEAD
 	s := ex.stats()
 	s.Responses[status/100-1]++
