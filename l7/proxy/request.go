@@ -74,6 +74,7 @@ func (ex *exchange) connecting(by int) {
 		ex.phase = phaseConnect
 		ex.backendStats().Pending++
 	} else {
+		ex.phase = phaseHead // not counted twice, whatever goes wrong next
 		ex.backendStats().Pending--
 	}
 }
@@ -140,6 +141,9 @@ func (ex *exchange) send() {
 		// has seen nothing of this request.
 		if ex.head == nil {
 			ex.save()
+		}
+		if !up.Reused() {
+			ex.tried = ex.tried.With(ex.index()) // it resets what it accepts: once is enough
 		}
 		ex.again()
 		return
