@@ -10,10 +10,9 @@ func descriptorLimit() int {
 	return int(r.Cur)
 }
 
-// acceptLimit is the descriptor number from which accepting slows down to one
-// connection per pause: an eighth of the process's descriptors stays free for
-// connections to backends, without which the ones already accepted could not
-// be served. The kernel gives out the lowest free number, so the number of a
+// acceptLimit is the descriptor number from which accepting waits until lower
+// ones are free: an eighth of the process's descriptors is kept for connections
+// to backends, without which the clients already accepted could not be served. The kernel gives out the lowest free number, so the number of a
 // fresh descriptor says how many are in use.
 func acceptLimit() int {
 	limit := descriptorLimit()

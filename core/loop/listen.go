@@ -27,6 +27,7 @@ type Listener struct {
 	acceptor Acceptor
 	retry    *Timer
 	closed   bool
+	short    bool // of descriptors: accepting waits until there is room
 }
 
 // Listen serves a listening, non-blocking socket. The loop owns a duplicate
@@ -84,6 +85,11 @@ func (ln *Listener) Close() {
 // descriptors run short.
 func (ln *Listener) accept() {
 	l := ln.loop
+	if ln.short && !ln.closed && !ln.room() {
+		l.StartTimer(ln.retry, acceptPause)
+		return
+	}
+	ln.short = false
 	for range acceptsPerTurn {
 		if ln.closed {
 			return
@@ -96,14 +102,14 @@ func (ln *Listener) accept() {
 		case syscall.EINTR, syscall.ECONNABORTED:
 			continue
 		default: // EMFILE, ENFILE, ENOBUFS, ENOMEM: the queue keeps the rest
-			*l.count.AcceptErrors++
-			l.StartTimer(ln.retry, acceptPause)
+			l.crowded = acceptLimit() // it may have been changed since the start
+			ln.rest()
 			return
 		}
 		ln.admit(fd)
 		if fd >= l.crowded {
-			*l.count.AcceptErrors++
-			l.StartTimer(ln.retry, acceptPause)
+			ln.short = true
+			ln.rest()
 			return
 		}
 	}
@@ -118,6 +124,23 @@ func (l *Loop) acceptMore() {
 		l.more = l.more[:copy(l.more, l.more[1:])]
 		l.guard(ln.accept)
 	}
+}
+
+// rest lets accepting wait for descriptors.
+func (ln *Listener) rest() {
+	*ln.loop.count.AcceptErrors++
+	ln.loop.StartTimer(ln.retry, acceptPause)
+}
+
+// room reports whether a descriptor is free that is not kept for connections
+// to backends.
+func (ln *Listener) room() bool {
+	fd, err := unix.FcntlInt(uintptr(ln.fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	sysClose(fd)
+	return fd < ln.loop.crowded
 }
 
 func (ln *Listener) admit(fd int) {
