@@ -77,7 +77,7 @@ func TestHostileNamesAreRefusedEverywhere(t *testing.T) {
 	a.shop(1)
 	before := a.store
 	_, revision := before.Current()
-	for _, name := range []string{"../x", "-rf /", "$(id)", "`id`", "a\nb", "a\x00b", "0", "", "<script>", "ѕhop", "a b", "a/b", strings.Repeat("a", 10_000)} {
+	for _, name := range []string{"../x", "-rf", "-rf /", "$(id)", "`id`", "a\nb", "a\x00b", "0", "", "<script>", "ѕhop", "a b", "a/b", strings.Repeat("a", 10_000)} {
 		quoted := quote(name)
 		a.do("POST", "/farms", `{"farmname":`+quoted+`,"profile":"http","vip":"192.0.2.10","vport":81}`).refused(t, 400, "farmname")
 		a.do("POST", "/farms/shop/services", `{"id":`+quoted+`}`).refused(t, 400, "id")
@@ -86,7 +86,9 @@ func TestHostileNamesAreRefusedEverywhere(t *testing.T) {
 			a.do("PUT", "/farms/shop/services/web/backends/0", `{"ip":`+quoted+`}`).refused(t, 400, "ip")
 		}
 	}
-	a.do("PUT", "/farms/shop/services/web/backends/0", `{"alias":"a\u001b[31m"}`).refused(t, 400, "alias")
+	for _, alias := range []string{"../x", "-rf", "$(id)", "`id`", "a\nb", "a\x1b[31m", "0", "<script>", "ѕhop", strings.Repeat("a", 10_000)} {
+		a.do("PUT", "/farms/shop/services/web/backends/0", `{"alias":`+quote(alias)+`}`).refused(t, 400, "alias")
+	}
 	if _, now := before.Current(); now.Number != revision.Number {
 		t.Errorf("revision %d became %d: something was written", revision.Number, now.Number)
 	}

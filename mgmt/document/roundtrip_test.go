@@ -39,7 +39,7 @@ func configs() *rapid.Generator[*farm.Config] {
 					VHost: rapid.SampledFrom([]string{"", "shop", `shop\.example`, "null"}).Draw(t, "vhost"), Policy: rapid.SampledFrom(farm.RoutingPolicies()).Draw(t, "policy")}
 				for k := range rapid.IntRange(0, 3).Draw(t, "backends") {
 					s.Backends = append(s.Backends, farm.Backend{Host: fmt.Sprintf("10.9.%d.%d", j, k+1), Addr: netip.AddrFrom4([4]byte{10, 9, byte(j), byte(k + 1)}), Port: 80,
-						Weight: uint8(rapid.IntRange(0, 9).Draw(t, "weight")), Alias: rapid.StringMatching(`[a-z :#]{0,9}`).Draw(t, "alias"),
+						Weight: uint8(rapid.IntRange(0, 9).Draw(t, "weight")), Alias: rapid.StringMatching(`([a-z][a-z :#]{0,8})?`).Draw(t, "alias"),
 						Maintenance: rapid.SampledFrom([]farm.Maintenance{"", "drain", "cut"}).Draw(t, "maintenance")})
 				}
 				h.Services = append(h.Services, s)

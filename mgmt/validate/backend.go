@@ -61,8 +61,8 @@ var backendFields = []field[farm.Backend]{
 		set:  func(b *farm.Backend, v Value) { b.ConnLimit = uint32(v.number) },
 	},
 	{
-		rule: rule{name: "alias", kind: kindText, blank: true, maxLen: MaxName, check: checkPrintable,
-			must: "a text without control characters", about: "Name for people."},
+		rule: rule{name: "alias", kind: kindText, blank: true, format: "[a-zA-Z0-9][a-zA-Z0-9 ._:@()+,#-]*", maxLen: MaxName, reserved: []string{"0"},
+			pattern: aliasPattern, must: "a text of letters, digits, blanks and ._:@()+,#- that starts with a letter or digit", about: "Name for people."},
 		get: func(b *farm.Backend) Value { return textValue(b.Alias) },
 		set: func(b *farm.Backend, v Value) { b.Alias = v.text },
 	},

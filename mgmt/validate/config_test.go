@@ -41,8 +41,9 @@ func TestEveryBrokenRuleNamesFieldRuleAndValue(t *testing.T) {
 		spoil func(f *farm.Farm, s *farm.Service, b *farm.Backend)
 		want  string
 	}{
-		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.Name = "a_b" }, `farm "a_b": name must be a name of letters, digits and hyphens, at most 64, got "a_b"`},
-		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.Name = "" }, `farm "": name must be a name of letters, digits and hyphens, at most 64, got ""`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.Name = "a_b" }, `farm "a_b": name must be a name of letters, digits and hyphens (not the first), at most 64, got "a_b"`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.Name = "-rf" }, `got "-rf"`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.Name = "" }, `farm "": name must be a name of letters, digits and hyphens (not the first), at most 64, got ""`},
 		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.Name = "0" }, `farm "0": name must not be "0": the name is reserved`},
 		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.Name = "total" }, `farm "total": name must not be "total": the name is reserved`},
 		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.Name = strings.Repeat("a", 65) }, `name must be at most 64 bytes long, got 65`},
@@ -72,7 +73,8 @@ func TestEveryBrokenRuleNamesFieldRuleAndValue(t *testing.T) {
 		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.HTTP.RewriteLocation = "" }, `rewritelocation must be one of disabled, enabled,`},
 		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.HTTP.Error503 = strings.Repeat("x", 4097) }, `error503 must be at most 4096 bytes long, got 4097`},
 		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.HTTP.Error414 = "\xff" }, `error414 must be valid UTF-8 text`},
-		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Name = "a b" }, `farm "shop-1" service "a b": name must be a name of letters, digits, hyphens and underscores, at most 64, got "a b"`},
+		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Name = "a b" }, `farm "shop-1" service "a b": name must be a name of letters, digits, underscores and hyphens (not the first), at most 64, got "a b"`},
+		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Name = "-rf" }, `got "-rf"`},
 		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Name = "moved" }, `farm "shop-1" service "moved": name must be unique in the farm`},
 		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.VHost = "^shop" }, `vhost must be a valid regular expression, got "^shop": it is compared from the start of the host anyway`},
 		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.VHost = "(" }, "vhost must be a valid regular expression, got \"(\": missing closing ): `(`"},
@@ -117,7 +119,12 @@ func TestEveryBrokenRuleNamesFieldRuleAndValue(t *testing.T) {
 		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Priority = 255 }, `priority must be a number from 1 to 9, got 255`},
 		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.ConnLimit = 1 << 31 }, `connection_limit must be a number from 0 on, got 2147483648`},
 		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Timeout = 86401 }, `timeout must be a number from 1 to 86400`},
-		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Alias = "a\tb" }, `alias must be a text without control characters`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Alias = "a\tb" }, `alias must be a text of letters, digits, blanks`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Alias = "$(id)" }, `got "$(id)"`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Alias = "../x" }, `got "../x"`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Alias = "-rf" }, `got "-rf"`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Alias = "fаrm" }, `got "fаrm"`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Alias = "0" }, `alias must not be "0": the name is reserved`},
 		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Maintenance = "off" }, `maintenance must be one of drain, cut, got "off"`},
 	} {
 		cfg := good()

@@ -26,8 +26,8 @@ var (
 )
 
 var farmName = field[farm.Farm]{
-	rule: rule{name: "name", kind: kindText, format: "[a-zA-Z0-9-]+", maxLen: MaxName, reserved: reservedFarmNames,
-		pattern: farmNamePattern, must: "a name of letters, digits and hyphens, at most 64",
+	rule: rule{name: "name", kind: kindText, format: "[a-zA-Z0-9][a-zA-Z0-9-]*", maxLen: MaxName, reserved: reservedFarmNames,
+		pattern: farmNamePattern, must: "a name of letters, digits and hyphens (not the first), at most 64",
 		about: "Name of the farm."},
 	get: func(f *farm.Farm) Value { return textValue(f.Name) },
 	set: func(f *farm.Farm, v Value) { f.Name = v.text },
@@ -61,7 +61,7 @@ var farmStopped = field[farm.Farm]{
 	set:  func(f *farm.Farm, v Value) { f.Stopped = v.truth },
 }
 
-var copyFrom = field[farm.Farm]{rule: rule{name: "copy_from", kind: kindText, format: "[a-zA-Z0-9-]+", maxLen: MaxName,
+var copyFrom = field[farm.Farm]{rule: rule{name: "copy_from", kind: kindText, format: "[a-zA-Z0-9][a-zA-Z0-9-]*", maxLen: MaxName,
 	pattern: farmNamePattern, must: "the name of a farm", about: "Farm to copy everything else from."}}
 
 // farmListener and farmContinue accept the one value they have in this

@@ -26,10 +26,14 @@ const (
 )
 
 var (
-	farmNamePattern    = regexp.MustCompile(`^[a-zA-Z0-9-]+$`)
-	serviceNamePattern = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
-	hostLabel          = regexp.MustCompile(`^[a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?$`)
-	tokenPattern       = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+	// No name starts with a hyphen: on a command line it would read as a flag.
+	farmNamePattern    = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9-]*$`)
+	serviceNamePattern = regexp.MustCompile(`^[a-zA-Z0-9_][a-zA-Z0-9_-]*$`)
+	// An alias is shown in tables, mails and pages: nothing in it means
+	// anything to a shell, a path or a page, and it looks like what it is.
+	aliasPattern = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9 ._:@()+,#-]*$`)
+	hostLabel    = regexp.MustCompile(`^[a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?$`)
+	tokenPattern = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 )
 
 // reservedFarmNames would hide a path of the API: /stats/farms/total,

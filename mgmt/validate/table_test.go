@@ -82,7 +82,7 @@ func TestChangingPersistenceDropsWhatBelongedToTheOldOne(t *testing.T) {
 
 func TestBodiesAreRefusedInTheOrderOfTheContract(t *testing.T) {
 	for _, c := range []struct{ body, field, want string }{
-		{`{"profil":"http","vport":70000}`, "farmname", `farmname is required: it must be a name of letters, digits and hyphens, at most 64`},
+		{`{"profil":"http","vport":70000}`, "farmname", `farmname is required: it must be a name of letters, digits and hyphens (not the first), at most 64`},
 		{`{"farmname":"a b","profile":"http","vip":"127.0.0.1","vport":70000,"vprt":1}`, "vprt", `unknown field "vprt" (did you mean "vport"?); allowed are farmname, profile, vip, vport, copy_from`},
 		{`{"farmname":"a b","profile":"http","vip":"127.0.0.1","vport":70000}`, "farmname", `farmname must be a name of letters`},
 		{`{"farmname":"a","profile":"http","vip":"127.0.0.1","vport":70000}`, "vport", `vport must be a number from 1 to 65535, got 70000`},
