@@ -296,3 +296,35 @@ func TestOldClientIsToldWhatItsConnectionDoes(t *testing.T) {
 		}
 	}
 }
+
+func TestEachStoppedFarmHasItsOwnGrace(t *testing.T) {
+	release := make(chan struct{})
+	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
+		_, _ = c.Head()
+		<-release
+		c.Say(ok)
+		_, _ = c.Head()
+	})
+	a := l7test.New(t, 1)
+	a.Engine.SetGrace(time.Second)
+	service := l7test.Service("web", b.Addr)
+	first := l7test.Dial(t, a.Serve(nil, service)).Send(get("/"))
+	one := a.Farm
+	a.Farm = farm.Farm{}
+	addr := a.Serve(nil, service)
+	a.Farm.ID = 2
+	two := a.Farm
+	a.Publish(farm.Config{Farms: []farm.Farm{one, two}})
+	second := l7test.Dial(t, addr).Send(get("/"))
+	l7test.Eventually(t, "both are at the backend", func() bool { return strings.Count(b.Received(), "GET") == 2 })
+	a.Publish(farm.Config{Farms: []farm.Farm{two}})
+	time.Sleep(600 * time.Millisecond)
+	a.Publish(farm.Config{})
+	if rest := first.Rest(); rest != "" {
+		t.Fatalf("the first farm's exchange got %q", rest)
+	}
+	close(release)
+	if res := second.Get(); res.StatusCode != 200 {
+		t.Fatal(res.Status)
+	}
+}

@@ -38,6 +38,7 @@ type Engine struct {
 
 	mu    sync.Mutex // one change at a time; no exchange takes it
 	ports map[string]*port
+	grace time.Duration
 }
 
 // port is one listener address. Its number stays the same as long as the
@@ -46,6 +47,7 @@ type port struct {
 	number int
 	key    string
 	open   bool
+	closed time.Time // when it was last
 }
 
 // ListenerKey names the listener of an address, as netd and mgmt name it too.
@@ -54,7 +56,7 @@ func ListenerKey(a netip.AddrPort) string { return "tcp/" + a.String() }
 // New returns an engine that serves nothing until Publish. Each loop counts in
 // the shard of its position.
 func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment) *Engine {
-	e := &Engine{board: board, segment: segment, registry: newRegistry(), ports: map[string]*port{}}
+	e := &Engine{board: board, segment: segment, registry: newRegistry(), ports: map[string]*port{}, grace: stopGrace}
 	for i, l := range loops {
 		e.workers = append(e.workers, newWorker(e, l, segment.Shard(i)))
 	}
@@ -120,7 +122,7 @@ func (e *Engine) Publish(generation uint64, cfg *farm.Config, opened map[string]
 		}
 	}
 	if e.unlisten(t) {
-		time.AfterFunc(stopGrace, func() { e.onLoops((*worker).expel) })
+		time.AfterFunc(e.grace, e.expel)
 	}
 	e.onLoops(func(w *worker) { w.settle(t) })
 	e.registry.retain(t)
@@ -199,8 +201,22 @@ func (e *Engine) unlisten(t *table) (any bool) {
 	return any
 }
 
+// expel ends what is left of the farms whose grace is over; others may have
+// been stopped since.
+func (e *Engine) expel() {
+	e.mu.Lock()
+	over := map[*port]bool{}
+	for _, p := range e.ports {
+		if !p.open && time.Since(p.closed) >= e.grace {
+			over[p] = true
+		}
+	}
+	e.mu.Unlock()
+	e.onLoops(func(w *worker) { w.expel(over) })
+}
+
 func (e *Engine) closeListener(p *port) {
-	p.open = false
+	p.open, p.closed = false, time.Now()
 	e.onLoops(func(w *worker) {
 		if ln := w.listeners[p.key]; ln != nil {
 			ln.Close()

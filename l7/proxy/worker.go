@@ -76,12 +76,12 @@ func (w *worker) settle(t *table) {
 	})
 }
 
-// expel ends what is left of farms that are gone.
-func (w *worker) expel() {
+// expel ends what is left of farms that are gone from the given ports.
+func (w *worker) expel(ports map[*port]bool) {
 	w.loop.Each(func(c *loop.Conn) {
 		cl, ok := c.Handler().(*client)
 		switch {
-		case !ok || w.engine.farm(cl.port) != nil:
+		case !ok || !ports[cl.port] || w.engine.farm(cl.port) != nil:
 		case cl.ex != nil:
 			cl.ex.abort()
 		default:
