@@ -309,6 +309,7 @@ func TestEachStoppedFarmHasItsOwnGrace(t *testing.T) {
 	a.Engine.SetGrace(time.Second)
 	service := l7test.Service("web", b.Addr)
 	first := l7test.Dial(t, a.Serve(nil, service)).Send(get("/"))
+	l7test.Eventually(t, "the first is at the backend", func() bool { return b.Received() != "" })
 	one := a.Farm
 	a.Farm = farm.Farm{}
 	addr := a.Serve(nil, service)
