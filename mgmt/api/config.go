@@ -72,7 +72,28 @@ func (s *Server) applyConfig(c *call) (Object[Applied], error) {
 	if err != nil {
 		return Object[Applied]{}, err
 	}
-	return Object[Applied]{Description: c.op.summary, Params: c.applied(result, dryRun)}, nil
+	out := c.applied(result, dryRun)
+	if dryRun {
+		out.Problems = append(out.Problems, s.foreignVIPs(cfg)...)
+	}
+	return Object[Applied]{Description: c.op.summary, Params: out}, nil
+}
+
+// foreignVIPs names the farms of a plan that could not listen, because nothing
+// tries to listen in a dry run.
+func (s *Server) foreignVIPs(cfg *farm.Config) []string {
+	var out []string
+	local := s.deps.LocalAddrs()
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		if f.Stopped {
+			continue
+		}
+		if err := validate.LocalVIP(f.VIP, local); err != nil {
+			out = append(out, fmt.Sprintf("farm %s: %v", f.Name, err))
+		}
+	}
+	return out
 }
 
 func (s *Server) planOrApply(c *call, cfg *farm.Config, comment string, dryRun bool) (apply.Result, error) {

@@ -91,7 +91,7 @@ func (s *Server) diffRevision(c *call) (Object[DiffView], error) {
 	}
 	diff, err := s.deps.History.Diff(from, to)
 	if err != nil {
-		return Object[DiffView]{}, noRevision(err, to)
+		return Object[DiffView]{}, noRevision(err, s.missing(from, to))
 	}
 	return Object[DiffView]{Description: c.op.summary, Params: DiffView{From: from, To: to, Diff: diff}}, nil
 }
@@ -118,6 +118,9 @@ func (s *Server) rollback(c *call) (Object[Applied], error) {
 	if err != nil {
 		return Object[Applied]{}, err
 	}
+	if _, _, err := s.deps.History.Get(uint64(n)); err != nil {
+		return Object[Applied]{}, noRevision(err, uint64(n))
+	}
 	result, err := s.deps.Applier.Rollback(c.ctx, c.author(), "", expect, uint64(n))
 	if result, err = c.keep(result, err, expect); err != nil {
 		return Object[Applied]{}, err
@@ -125,6 +128,15 @@ func (s *Server) rollback(c *call) (Object[Applied], error) {
 	return Object[Applied]{Description: c.op.summary, Params: c.applied(result, false)}, nil
 }
 
+// missing is the one of two revisions that does not exist.
+func (s *Server) missing(from, to uint64) uint64 {
+	if _, _, err := s.deps.History.Get(from); err != nil {
+		return from
+	}
+	return to
+}
+
+// noRevision says which revision was not found; other errors stay what they are.
 func noRevision(err error, n uint64) error {
 	r := refusalOf(err, false)
 	if r.status == 404 {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/stats"
@@ -68,7 +69,7 @@ var farmStatuses = []farm.Status{farm.StatusUp, farm.StatusDown, farm.StatusMain
 func (s *Server) allStatistics(c *call) (AllStatistics, error) {
 	profile, status := c.query("profile"), farm.Status(c.query("status"))
 	if status != "" && !slices.Contains(farmStatuses, status) {
-		return AllStatistics{}, badRequest("status: %s is not allowed, allowed are %v", quoteName(string(status)), farmStatuses)
+		return AllStatistics{}, badRequest("status: %s is not allowed, allowed are %s", quoteName(string(status)), listed(farmStatuses))
 	}
 	if profile != "" && profile != string(farm.ProfileHTTP) {
 		return AllStatistics{}, badRequest("profile: %s is not allowed, allowed is http", quoteName(profile))
@@ -81,6 +82,15 @@ func (s *Server) allStatistics(c *call) (AllStatistics, error) {
 		}
 	}
 	return out, nil
+}
+
+// listed writes the words an enumeration allows.
+func listed[W ~string](words []W) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = string(w)
+	}
+	return strings.Join(out, ", ")
 }
 
 func (s *Server) farmStatistics(f *farm.Farm) FarmStatistics {

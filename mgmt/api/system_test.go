@@ -89,6 +89,12 @@ func TestADocumentIsPlannedAppliedAndExported(t *testing.T) {
 	if diff, _ := r.at("params.diff").(string); !strings.Contains(diff, "+") || !strings.Contains(diff, "10.0.0.1") {
 		t.Errorf("diff %q", diff)
 	}
+	if problems, _ := r.at("params.problems").([]any); len(problems) != 0 {
+		t.Errorf("problems %v of a farm that can run", problems)
+	}
+	foreign := strings.Replace(documentText, "192.0.2.10", "198.51.100.99", 1)
+	a.must(200, "PUT", "/config?dry_run=true", foreign, kind...).
+		want(t, "params.problems.0", "farm shop: vip must be an address of this machine, got 198.51.100.99: add it to an interface first")
 	if len(a.config().Farms) != 0 {
 		t.Fatal("a dry run changed something")
 	}
@@ -127,6 +133,8 @@ func TestHistoryDiffAndRollback(t *testing.T) {
 	if diff, _ := a.must(200, "GET", "/history/3/diff?from=1", "").at("params.diff").(string); !strings.Contains(diff, "web") {
 		t.Errorf("diff %q", diff)
 	}
+	a.do("GET", "/history/3/diff?from=99", "").refused(t, 404, "the revision 99 does not exist")
+	a.do("POST", "/history/rollback", `{"revision":99}`).refused(t, 404, "the revision 99 does not exist, or is no longer kept")
 	a.must(200, "POST", "/history/rollback", `{"revision":"2"}`).want(t, "params.revision", 4)
 	if n := len(a.config().Farms[0].HTTP.Services[0].Backends); n != 0 {
 		t.Errorf("%d backends after the rollback", n)
