@@ -27,7 +27,7 @@ func (c *client) applyCommand() *cobra.Command {
 configuration in force is shown first; what is the same keeps its connections,
 sessions and counters. All of it is applied or nothing.`,
 		Example: "  sluice apply -f shop.yaml --dry-run\n  sluice apply -f shop.yaml --comment 'new backend'\n  sluice export | sed s/8080/8081/ | sluice apply -f -",
-		Args:    cobra.NoArgs,
+		Args:    exactly(0),
 	}
 	file := cmd.Flags().StringP("file", "f", "", "the document; - reads standard input")
 	dryRun := cmd.Flags().Bool("dry-run", false, "show the difference and change nothing")
@@ -83,7 +83,7 @@ func (c *client) apply(cmd *cobra.Command, document []byte, dryRun bool, comment
 		}
 	}
 	unchanged := planned.Params.Unchanged == "true"
-	if dryRun || unchanged {
+	if dryRun || unchanged && !c.json { // a program is told what applying answers, not planning
 		return c.conclude(cmd, plan, planned, dryRun)
 	}
 	query := url.Values{}
@@ -129,7 +129,7 @@ func (c *client) conclude(cmd *cobra.Command, a answer, r applied, dryRun bool) 
 func (c *client) exportCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "export", Short: "Print the configuration as a document: YAML, or JSON with --json",
-		Example: "  sluice export > sluice.yaml\n  sluice export --json", Args: cobra.NoArgs,
+		Example: "  sluice export > sluice.yaml\n  sluice export --json", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			query := url.Values{"format": {"yaml"}}
 			if c.json {
@@ -144,7 +144,7 @@ func (c *client) exportCommand() *cobra.Command {
 func (c *client) reloadCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "reload", Short: "Apply the file given to `sluice run --config` again",
-		Example: "  sluice reload", Args: cobra.NoArgs,
+		Example: "  sluice reload", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := c.do(cmd.Context(), request{method: http.MethodPost, path: "/config/reload"})
 			if err != nil {

@@ -74,7 +74,7 @@ func (c *client) backends(cmd *cobra.Command, farm, name string) ([]backend, ans
 func (c *client) backendList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list FARM SERVICE", Short: "List the backends of a service", Example: "  sluice backend list shop web",
-		Args: cobra.ExactArgs(2), ValidArgsFunction: c.completer(oneService, nil),
+		Args: exactly(2), ValidArgsFunction: c.completer(oneService, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			list, a, err := c.backends(cmd, args[0], args[1])
 			if err != nil || c.json {
@@ -88,7 +88,7 @@ func (c *client) backendList() *cobra.Command {
 func (c *client) backendShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show FARM SERVICE ID", Short: "Show one backend", Example: "  sluice backend show shop web 0",
-		Args: cobra.ExactArgs(3), ValidArgsFunction: c.completer(oneBackend, nil),
+		Args: exactly(3), ValidArgsFunction: c.completer(oneBackend, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			list, _, err := c.backends(cmd, args[0], args[1])
 			if err != nil {
@@ -129,7 +129,7 @@ func (c *client) showBackend(cmd *cobra.Command, b backend) error {
 
 func (c *client) backendCreate() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "create FARM SERVICE [ADDRESS:PORT] [NAME=VALUE…]", Short: "Add a backend to a service", Args: cobra.MinimumNArgs(2),
+		Use: "create FARM SERVICE [ADDRESS:PORT] [NAME=VALUE…]", Short: "Add a backend to a service", Args: atLeast(2),
 		Example: "  sluice backend create shop web 10.0.0.1:8080\n  sluice backend create shop web ip=10.0.0.2 port=8080 weight=3\n  sluice backend create shop web [2001:db8::1]:8080",
 	}
 	s := addSettings(cmd, validate.BackendCreate.Params())
@@ -159,7 +159,7 @@ func (c *client) backendCreate() *cobra.Command {
 
 func (c *client) backendSet() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "set FARM SERVICE ID NAME=VALUE…", Short: "Change settings of a backend", Args: cobra.MinimumNArgs(3),
+		Use: "set FARM SERVICE ID NAME=VALUE…", Short: "Change settings of a backend", Args: atLeast(3),
 		Example: "  sluice backend set shop web 0 weight=3\n  sluice backend set shop web 0 connection_limit=null",
 	}
 	s := addSettings(cmd, validate.BackendUpdate.Params())
@@ -173,7 +173,7 @@ func (c *client) backendSet() *cobra.Command {
 func (c *client) backendDelete() *cobra.Command {
 	return &cobra.Command{
 		Use: "delete FARM SERVICE ID", Short: "Remove a backend; the ones behind it move up", Example: "  sluice backend delete shop web 1",
-		Args: cobra.ExactArgs(3), ValidArgsFunction: c.completer(oneBackend, nil),
+		Args: exactly(3), ValidArgsFunction: c.completer(oneBackend, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.remove(cmd, "farms", args[0], "services", args[1], "backends", args[2])
 		},
@@ -186,7 +186,7 @@ func (c *client) backendMaintenance() *cobra.Command {
 		Long: `Take a backend out of service. With mode drain its sessions and connections
 are kept and new ones go elsewhere; cut ends them too. --off uses it again.`,
 		Example: "  sluice backend maintenance shop web 0 --mode drain\n  sluice backend maintenance shop web 0 --mode cut\n  sluice backend maintenance shop web 0 --off",
-		Args:    cobra.ExactArgs(3), ValidArgsFunction: c.completer(oneBackend, nil),
+		Args:    exactly(3), ValidArgsFunction: c.completer(oneBackend, nil),
 	}
 	mode := cmd.Flags().String("mode", "drain", "drain or cut")
 	off := cmd.Flags().Bool("off", false, "use the backend again")

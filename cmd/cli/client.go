@@ -123,7 +123,7 @@ func (c *client) do(ctx context.Context, r request) (answer, error) {
 		return answer{}, fmt.Errorf("read the answer: %w", err)
 	}
 	if resp.StatusCode >= 300 {
-		return answer{}, refused(resp.StatusCode, raw)
+		return answer{}, refused(resp.StatusCode, raw, c.apiKey() != "")
 	}
 	return answer{raw: raw, header: resp.Header}, nil
 }
@@ -211,12 +211,16 @@ type apiError struct {
 
 func (e *apiError) Error() string { return e.message }
 
-func refused(status int, raw []byte) error {
+// refused makes the error of a refusal; withKey says that a key was sent.
+func refused(status int, raw []byte, withKey bool) error {
 	var body struct{ Message string }
 	if json.Unmarshal(raw, &body) != nil || body.Message == "" {
 		body.Message = fmt.Sprintf("the appliance answered with status %d", status)
 	}
-	if status == http.StatusUnauthorized {
+	switch {
+	case status == http.StatusUnauthorized && withKey:
+		body.Message = "not allowed: the key is none of this appliance, or was deleted (`sluice key create` there makes one)"
+	case status == http.StatusUnauthorized:
 		body.Message = "not allowed: give a key with SLUICE_KEY or --key (`sluice key create` on the appliance makes one)"
 	}
 	return &apiError{status: status, message: body.Message, body: raw}

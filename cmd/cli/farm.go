@@ -32,7 +32,7 @@ type farmLine struct {
 func (c *client) farmList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the farms", Example: "  sluice farm list\n  sluice farm list --json",
-		Args: cobra.NoArgs,
+		Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := c.get(cmd.Context(), "/farms")
 			if err != nil || c.json {
@@ -67,7 +67,7 @@ type farmDetails struct {
 func (c *client) farmShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show FARM", Short: "Show one farm, its services and its backends", Example: "  sluice farm show shop",
-		Args: cobra.ExactArgs(1), ValidArgsFunction: c.completer(oneFarm, nil),
+		Args: exactly(1), ValidArgsFunction: c.completer(oneFarm, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := pathOf("farms", args[0])
 			if err != nil {
@@ -111,7 +111,7 @@ func (c *client) farmCreate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create FARM vip=ADDRESS vport=PORT [NAME=VALUE…]", Short: "Create a farm",
 		Example: "  sluice farm create shop vip=192.0.2.10 vport=80\n  sluice farm create twin --vip 192.0.2.10 --vport 81 --copy-from shop",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    atLeast(1),
 	}
 	later := slices.DeleteFunc(validate.FarmUpdate.Params(), func(p validate.Param) bool {
 		return p.Name == "vip" || p.Name == "vport" || p.Name == "newfarmname"
@@ -179,7 +179,7 @@ func (c *client) orSay(cmd *cobra.Command, a answer, err error) error {
 
 func (c *client) farmSet() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "set FARM NAME=VALUE…", Short: "Change settings of a farm", Args: cobra.MinimumNArgs(1),
+		Use: "set FARM NAME=VALUE…", Short: "Change settings of a farm", Args: atLeast(1),
 		Example: "  sluice farm set shop contimeout=5 reqtimeout=10\n  sluice farm set shop --error503 'Back in a minute'",
 	}
 	s := addSettings(cmd, validate.FarmUpdate.Params())
@@ -205,7 +205,7 @@ func (c *client) set(cmd *cobra.Command, s *settings, args []string, object ...s
 func (c *client) farmDelete() *cobra.Command {
 	return &cobra.Command{
 		Use: "delete FARM", Short: "Stop and delete a farm", Example: "  sluice farm delete shop",
-		Args: cobra.ExactArgs(1), ValidArgsFunction: c.completer(oneFarm, nil),
+		Args: exactly(1), ValidArgsFunction: c.completer(oneFarm, nil),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.remove(cmd, "farms", args[0]) },
 	}
 }
@@ -221,7 +221,7 @@ func (c *client) remove(cmd *cobra.Command, object ...string) error {
 
 func (c *client) farmAction(action, short, example string) *cobra.Command {
 	return &cobra.Command{
-		Use: action + " FARM…", Short: short, Example: example, Args: cobra.MinimumNArgs(1),
+		Use: action + " FARM…", Short: short, Example: example, Args: atLeast(1),
 		ValidArgsFunction: func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 			return c.completer(oneFarm, nil)(cmd, nil, toComplete)
 		},

@@ -20,7 +20,7 @@ type revision struct {
 func (c *client) historyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "history", Short: "List the revisions of the configuration, newest first",
-		Example: "  sluice history\n  sluice history --limit 5 --before 100", Args: cobra.NoArgs,
+		Example: "  sluice history\n  sluice history --limit 5 --before 100", Args: exactly(0),
 	}
 	limit := cmd.Flags().Int("limit", 20, "how many")
 	before := cmd.Flags().Uint64("before", 0, "only revisions with a lower number")
@@ -68,7 +68,7 @@ func (c *client) diffCommand() *cobra.Command {
 		Long: `Compare revisions of the configuration: the newest with the one before it, one
 revision with the one before it, or two revisions.`,
 		Example: "  sluice diff\n  sluice diff 12\n  sluice diff 7 12",
-		Args:    cobra.MaximumNArgs(2), ValidArgsFunction: c.completeRevisions,
+		Args:    atMost(2), ValidArgsFunction: c.completeRevisions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			to, query, err := c.revisions(cmd, args)
 			if err != nil {
@@ -118,7 +118,7 @@ func (c *client) rollbackCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "rollback [REVISION]", Short: "Make the content of an earlier revision the newest one; without a number the one before",
 		Example: "  sluice rollback\n  sluice rollback 7",
-		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: c.completeRevisions,
+		Args:    atMost(1), ValidArgsFunction: c.completeRevisions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var to uint64
 			var err error

@@ -43,7 +43,7 @@ func (c *client) keyCreate() *cobra.Command {
 
 func (c *client) keyList() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the API keys", Example: "  sluice key list", Args: cobra.NoArgs,
+		Use: "list", Short: "List the API keys", Example: "  sluice key list", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := c.get(cmd.Context(), "/keys")
 			if err != nil || c.json {
@@ -73,7 +73,7 @@ func when(t time.Time) string {
 func (c *client) keyDelete() *cobra.Command {
 	return &cobra.Command{
 		Use: "delete ID", Short: "Delete an API key; it is refused from now on", Example: "  sluice key delete 2",
-		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.remove(cmd, "keys", args[0]) },
 	}
 }

@@ -38,6 +38,8 @@ func Run(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	root.InitDefaultCompletionCmd() // it keeps the output it finds
+	strictCompletion(root)
 	cmd, err := root.ExecuteContextC(ctx)
 	return report(cmd, err, stderr)
 }
@@ -128,16 +130,28 @@ func markFailures(cmd *cobra.Command) {
 	}
 }
 
+// strictCompletion makes the command for completion scripts treat a missing or
+// unknown shell as every other group treats its sub-commands.
+func strictCompletion(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" {
+			cmd.Args, cmd.RunE = noSuchCommand, subCommandMissing
+		}
+	}
+}
+
 // group returns a command that only has sub-commands.
 func group(use, short, example string, subs ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Example: example, Args: noSuchCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usagef("a sub-command is missing: %s", strings.Join(names(cmd), ", "))
-		},
+		RunE: subCommandMissing,
 	}
 	cmd.AddCommand(subs...)
 	return cmd
+}
+
+func subCommandMissing(cmd *cobra.Command, _ []string) error {
+	return usagef("a sub-command is missing: %s", strings.Join(names(cmd), ", "))
 }
 
 // noSuchCommand refuses what follows a group: it was meant as a sub-command.

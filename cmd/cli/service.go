@@ -27,7 +27,7 @@ type service struct {
 func (c *client) serviceList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list FARM", Short: "List the services of a farm in the order they are tried", Example: "  sluice service list shop",
-		Args: cobra.ExactArgs(1), ValidArgsFunction: c.completer(oneFarm, nil),
+		Args: exactly(1), ValidArgsFunction: c.completer(oneFarm, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := pathOf("farms", args[0])
 			if err != nil {
@@ -53,7 +53,7 @@ func (c *client) serviceList() *cobra.Command {
 func (c *client) serviceShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show FARM SERVICE", Short: "Show one service and its backends", Example: "  sluice service show shop web",
-		Args: cobra.ExactArgs(2), ValidArgsFunction: c.completer(oneService, nil),
+		Args: exactly(2), ValidArgsFunction: c.completer(oneService, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := pathOf("farms", args[0], "services", args[1])
 			if err != nil {
@@ -90,7 +90,7 @@ func (c *client) serviceShow() *cobra.Command {
 
 func (c *client) serviceCreate() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "create FARM SERVICE [NAME=VALUE…]", Short: "Create a service at the end of a farm's list", Args: cobra.MinimumNArgs(2),
+		Use: "create FARM SERVICE [NAME=VALUE…]", Short: "Create a service at the end of a farm's list", Args: atLeast(2),
 		Example: "  sluice service create shop web\n  sluice service create shop api urlp=^/api/ routingpolicy=LEAST_CONNECTIONS",
 	}
 	s := addSettings(cmd, validate.ServiceUpdate.Params())
@@ -116,7 +116,7 @@ func (c *client) serviceCreate() *cobra.Command {
 
 func (c *client) serviceSet() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "set FARM SERVICE NAME=VALUE…", Short: "Change settings of a service", Args: cobra.MinimumNArgs(2),
+		Use: "set FARM SERVICE NAME=VALUE…", Short: "Change settings of a service", Args: atLeast(2),
 		Example: "  sluice service set shop web persistence=COOKIE sessionid=SID\n  sluice service set shop old redirect=https://example.com",
 	}
 	s := addSettings(cmd, validate.ServiceUpdate.Params())
@@ -130,7 +130,7 @@ func (c *client) serviceSet() *cobra.Command {
 func (c *client) serviceDelete() *cobra.Command {
 	return &cobra.Command{
 		Use: "delete FARM SERVICE", Short: "Delete a service and its backends", Example: "  sluice service delete shop web",
-		Args: cobra.ExactArgs(2), ValidArgsFunction: c.completer(oneService, nil),
+		Args: exactly(2), ValidArgsFunction: c.completer(oneService, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.remove(cmd, "farms", args[0], "services", args[1])
 		},
@@ -140,7 +140,7 @@ func (c *client) serviceDelete() *cobra.Command {
 func (c *client) serviceMove() *cobra.Command {
 	return &cobra.Command{
 		Use: "move FARM SERVICE POSITION", Short: "Move a service to another position, from 0", Example: "  sluice service move shop web 0",
-		Args: cobra.ExactArgs(3), ValidArgsFunction: c.completer(oneService, nil),
+		Args: exactly(3), ValidArgsFunction: c.completer(oneService, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := pathOf("farms", args[0], "services", args[1], "actions")
 			if err != nil {

@@ -35,7 +35,7 @@ func (c *client) statsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "stats [FARM]", Short: "Show the traffic of all farms, or of the backends of one",
 		Example: "  sluice stats\n  sluice stats shop\n  sluice stats --watch --interval 1s",
-		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: c.completer(oneFarm, nil),
+		Args:    atMost(1), ValidArgsFunction: c.completer(oneFarm, nil),
 	}
 	watch := cmd.Flags().Bool("watch", false, "show them again and again, until interrupted")
 	interval := cmd.Flags().Duration("interval", 2*time.Second, "time between two looks with --watch")

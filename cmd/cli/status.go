@@ -31,7 +31,7 @@ type state struct {
 func (c *client) statusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Show the state of the appliance: processes, generation, farms",
-		Example: "  sluice status\n  sluice status --json", Args: cobra.NoArgs,
+		Example: "  sluice status\n  sluice status --json", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := c.get(cmd.Context(), "/status")
 			if err != nil || c.json {
@@ -86,7 +86,7 @@ func engineText(v state) string {
 func (c *client) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version of this program and of a running appliance",
-		Example: "  sluice version", Args: cobra.NoArgs,
+		Example: "  sluice version", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			running := c.runningVersion(cmd)
 			if c.json {
