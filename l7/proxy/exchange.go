@@ -211,7 +211,8 @@ func (ex *exchange) finish() {
 	case keep:
 		cl.resume()
 	case complete && cl.in == nil && cl.conn.Pending() == 0 && !cl.conn.Readable():
-		cl.close() // nothing on its way in either direction
+		cl.conn.CloseWrite() // pushes the answer out; closing alone could destroy it
+		cl.close()           // nothing on its way in either direction
 	default:
 		cl.linger()
 	}

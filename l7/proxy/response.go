@@ -259,16 +259,20 @@ func (ex *exchange) countAnswer(bytes int) {
 // both and only the head moves.
 func (ex *exchange) writeAnswer(head, b []byte, n, out int) bool {
 	conn := ex.client.conn
+	write := (*loop.Conn).Write
+	if ex.response.done() && !ex.keepClient {
+		write = (*loop.Conn).WriteMore // the end of the connection follows, in the same packet
+	}
 	var err error
 	switch front, ok := ex.front(b, n, len(head)); {
 	case out == 0:
-		err = conn.Write(head)
+		err = write(conn, head)
 	case ok:
 		copy(front, head)
-		err = conn.Write(front[:len(head)+out])
+		err = write(conn, front[:len(head)+out])
 	default:
 		if err = conn.WriteMore(head); err == nil {
-			err = conn.Write(b[n : n+out])
+			err = write(conn, b[n:n+out])
 		}
 	}
 	if t := ex.response.trailer(); err == nil && len(t) > 0 {
