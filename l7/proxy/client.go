@@ -173,7 +173,7 @@ func (cl *client) requestTimeout() int64 {
 	if f := cl.w.engine.farm(cl.port); f != nil {
 		return f.requestTimeout
 	}
-	return lingerTime
+	return int64(stopGrace) / 2 // expel ends what takes longer
 }
 
 // refuse answers a head that is not acceptable and ends the connection.

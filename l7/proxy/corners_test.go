@@ -209,7 +209,7 @@ func TestSlowClientGetsItsLastAnswerWhole(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := l7test.New(t, 1)
-			addr := a.Serve(func(h *farm.HTTP) { h.RequestTimeout = 2 }, l7test.Service("web", b.Addr))
+			addr := a.Serve(func(h *farm.HTTP) { h.RequestTimeout = 10 }, l7test.Service("web", b.Addr))
 			clients := map[int]*l7test.Client{}
 			for size := 2 << 20; size < 6<<20; size += 100 << 10 {
 				clients[size] = l7test.Dial(t, addr).Send(fmt.Sprintf("GET /%d HTTP/1.1\r\nHost: a.test\r\n%s\r\n", size, test.fields))
