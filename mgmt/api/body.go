@@ -69,9 +69,10 @@ func checkType(h http.Header, types []string) error {
 	return nil
 }
 
-// decodeObject reads one JSON object of scalar fields. A name that comes twice,
-// an object or a list as a value, and anything after the object are refused:
-// two readers of the body must not see two different things.
+// decodeObject reads one JSON object of scalar fields. A name that comes twice
+// and anything after the object are refused: two readers of the body must not
+// see two different things. An object or a list as a value becomes an empty
+// one, which no rule allows: an unknown name is to be refused before it.
 func decodeObject(b []byte) (map[string]any, error) {
 	if len(bytes.TrimSpace(b)) == 0 {
 		return map[string]any{}, nil // as an empty object
@@ -119,10 +120,30 @@ func decodeField(out map[string]any, name string, dec *json.Decoder) error {
 	if err != nil {
 		return err
 	}
-	if _, container := value.(json.Delim); container {
-		return badRequest("%s: must be a text, a number, true, false or null, not a list or an object", quoteName(name))
+	switch value {
+	case json.Delim('['):
+		value, err = []any{}, skip(dec)
+	case json.Delim('{'):
+		value, err = map[string]any{}, skip(dec)
 	}
 	out[name] = value
+	return err
+}
+
+// skip reads on to the end of the list or object that dec is in.
+func skip(dec *json.Decoder) error {
+	for depth := 1; depth > 0; {
+		t, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		switch t {
+		case json.Delim('['), json.Delim('{'):
+			depth++
+		case json.Delim(']'), json.Delim('}'):
+			depth--
+		}
+	}
 	return nil
 }
 

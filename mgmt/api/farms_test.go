@@ -55,6 +55,8 @@ func TestFarmCreationRefusesWhatTheContractRefuses(t *testing.T) {
 		"copy of none":   {`{"farmname":"b","profile":"http","vip":"192.0.2.10","vport":81,"copy_from":"none"}`, 404, []string{"none"}},
 		"null name":      {`{"farmname":null,"profile":"http","vip":"192.0.2.10","vport":81}`, 400, []string{"farmname"}},
 		"list":           {`{"farmname":["b"],"profile":"http","vip":"192.0.2.10","vport":81}`, 400, []string{"farmname", "list"}},
+		"unknown list":   {`{"farmname":"b","profile":"http","vip":"192.0.2.10","vport":81,"addheader":[{"id":[0]}]}`, 400, []string{`unknown field "addheader"`}},
+		"endless list":   {`{"farmname":` + strings.Repeat("[", 1000), 400, []string{"JSON", "too early"}},
 		"twice":          {`{"farmname":"b","farmname":"c","profile":"http","vip":"192.0.2.10","vport":81}`, 400, []string{"farmname", "twice"}},
 		"broken":         {`{"farmname":"b",`, 400, []string{"JSON"}},
 		"trailing":       {`{"farmname":"b"} {"farmname":"c"}`, 400, []string{"JSON"}},
