@@ -74,7 +74,7 @@ func (o *operation) parameters() []*huma.Param {
 // refusals lists the statuses an operation may refuse with, beside 500.
 func (o *operation) refusals() []int {
 	out := []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}
-	if strings.Contains(o.path, "{") {
+	if strings.Contains(o.path, "{") || o.names {
 		out = append(out, http.StatusNotFound)
 	}
 	if o.changes() {

@@ -23,6 +23,7 @@ type operation struct {
 	success      int
 	fields       fields  // the body's fields, nil when there is none
 	document     bool    // the body is a configuration document
+	names        bool    // the body names an object that must exist
 	queries      []query // allowed query parameters
 	register     func(huma.API, *Server)
 }
@@ -57,6 +58,7 @@ func raw(method, path string, right auth.Right, summary string, handler func(*ca
 
 func (o *operation) body(f fields) *operation { o.fields = f; return o }
 func (o *operation) created() *operation      { o.success = http.StatusCreated; return o }
+func (o *operation) refers() *operation       { o.names = true; return o }
 func (o *operation) takesDocument() *operation {
 	o.document = true
 	return o

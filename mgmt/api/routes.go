@@ -31,7 +31,7 @@ const (
 func (s *Server) farmOperations() []*operation {
 	return []*operation{
 		op(get, "/farms", auth.RightRead, "List farms", s.listFarms),
-		op(post, "/farms", auth.RightConfigure, "Create a farm", s.createFarm).body(&validate.FarmCreate).created(),
+		op(post, "/farms", auth.RightConfigure, "Create a farm", s.createFarm).body(&validate.FarmCreate).refers().created(),
 		op(get, "/farms/modules/summary", auth.RightRead, "List the farms of all modules", s.modulesSummary),
 		op(get, "/farms/modules/lslb", auth.RightRead, "List the farms of the LSLB module", s.listFarms),
 		op(get, "/farms/{farm}", auth.RightRead, "Get a farm", s.getFarm),
@@ -88,7 +88,7 @@ func (s *Server) configOperations() []*operation {
 		op(get, "/history/{revision}", auth.RightRead, "Get a revision", s.getRevision),
 		op(get, "/history/{revision}/diff", auth.RightRead, "Compare two revisions", s.diffRevision).
 			with("from", "The revision to compare with; the one before when not given"),
-		op(post, "/history/rollback", auth.RightConfigure, "Go back to a revision", s.rollback).body(rollbackFields{}),
+		op(post, "/history/rollback", auth.RightConfigure, "Go back to a revision", s.rollback).body(rollbackFields{}).refers(),
 	}
 }
 
