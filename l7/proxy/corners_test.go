@@ -329,3 +329,16 @@ func TestEachStoppedFarmHasItsOwnGrace(t *testing.T) {
 		t.Fatal(res.Status)
 	}
 }
+
+func TestBackendThatMovedIsNotDownForWhatItWasBefore(t *testing.T) {
+	dead, live := l7test.NewBackend(t, l7test.Answer(ok)), l7test.NewBackend(t, l7test.Answer(ok))
+	dead.Close()
+	a := l7test.New(t, 1)
+	if res := l7test.Dial(t, a.Serve(nil, l7test.Service("web", dead.Addr))).Send(get("/")).Get(); res.StatusCode != 503 {
+		t.Fatalf("got %s from a backend that is gone", res.Status)
+	}
+	addr := a.Serve(nil, l7test.Service("web", live.Addr)) // the same number at another address
+	if res := l7test.Dial(t, addr).Send(get("/")).Get(); res.StatusCode != 200 {
+		t.Fatalf("got %s, want 200", res.Status)
+	}
+}

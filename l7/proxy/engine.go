@@ -125,7 +125,7 @@ func (e *Engine) Publish(generation uint64, cfg *farm.Config, opened map[string]
 		time.AfterFunc(e.grace, e.expel)
 	}
 	e.onLoops(func(w *worker) { w.settle(t) })
-	e.registry.retain(t)
+	e.registry.retain(cfg)
 	e.prober.retain(t)
 	return problems, nil
 }

@@ -93,8 +93,13 @@ func (p *prober) retain(t *table) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for id, s := range p.suspects {
-		if b := t.backends[id]; b == nil || b.origin != s.address {
-			delete(p.suspects, id)
+		b := t.backends[id]
+		if b != nil && b.origin == s.address {
+			continue
+		}
+		delete(p.suspects, id)
+		if b != nil { // it moved: what was found at the old address is no finding
+			p.engine.board.SetPassive(id, health.Undefined, time.Now())
 		}
 	}
 	for _, f := range t.byID {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/balance"
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/session"
 )
 
@@ -66,19 +67,25 @@ func (r *registry) sweep(t *table) {
 	}
 }
 
-// retain forgets the state of backends and services that are gone. Exchanges
-// under way keep what they hold.
-func (r *registry) retain(t *table) {
-	services := map[uint32]bool{}
-	for _, f := range t.byID {
-		for i := range f.services {
-			services[f.services[i].id] = true
+// retain forgets the state of backends and services that are gone; those of a
+// stopped farm are not. Exchanges under way keep what they hold.
+func (r *registry) retain(cfg *farm.Config) {
+	services, backends := map[uint32]bool{}, map[uint32]bool{}
+	for i := range cfg.Farms {
+		if cfg.Farms[i].HTTP == nil {
+			continue
+		}
+		for _, s := range cfg.Farms[i].HTTP.Services {
+			services[s.ID] = true
+			for _, b := range s.Backends {
+				backends[b.ID] = true
+			}
 		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for id := range r.loads {
-		if t.backends[id] == nil {
+		if !backends[id] {
 			delete(r.loads, id)
 		}
 	}

@@ -1,0 +1,93 @@
+package loop
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Write sends p, keeping a copy of what the kernel does not take now; the
+// caller may reuse p at once. It fails only when the connection is broken.
+func (c *Conn) Write(p []byte) error { return c.write(p, 0) }
+
+// WriteMore is Write for a part that is followed by another at once: the
+// kernel may hold it back to fill a segment.
+func (c *Conn) WriteMore(p []byte) error { return c.write(p, unix.MSG_MORE) }
+
+func (c *Conn) write(p []byte, flags int) error {
+	if len(c.out) != 0 || c.flags&flagConnecting != 0 {
+		c.keep(p)
+		return nil
+	}
+	for len(p) > 0 {
+		n, errno := sysSend(int(c.fd), p, flags)
+		switch {
+		case errno == 0:
+			// A short write means the socket is full: the event comes when it
+			// has room, trying again now would only cost an EAGAIN.
+			if p = p[n:]; len(p) > 0 {
+				c.keep(p)
+			}
+			return nil
+		case errno == syscall.EAGAIN:
+			c.keep(p)
+			return nil
+		case errno == syscall.EINTR:
+		default:
+			c.err = errno // the kernel reports it once; Read must not take the end for an orderly one
+			return errno
+		}
+	}
+	return nil
+}
+
+func (c *Conn) keep(p []byte) {
+	if c.sent > 0 && len(c.out) == c.sent {
+		c.out, c.sent = c.out[:0], 0
+	}
+	c.out = append(c.loop.Buffers.Grow(c.out, len(p)), p...)
+	_ = c.watch()
+}
+
+// Pending is how many bytes handed to Write have not left yet.
+func (c *Conn) Pending() int { return len(c.out) - c.sent }
+
+// flush sends what is pending and tells the handler when all of it left.
+func (c *Conn) flush() {
+	for c.sent < len(c.out) {
+		n, errno := sysSend(int(c.fd), c.out[c.sent:], 0)
+		if errno == syscall.EINTR {
+			continue
+		}
+		if errno == syscall.EAGAIN {
+			return
+		}
+		if errno != 0 {
+			c.broke(errno)
+			return
+		}
+		c.sent += n
+	}
+	c.release()
+	if c.flags&flagShutdown != 0 {
+		c.hangUp()
+	}
+	if c.flags&flagLinger == 0 {
+		c.handler.Drained(c)
+	}
+}
+
+func (c *Conn) release() {
+	if c.out != nil {
+		c.loop.Buffers.Put(c.out)
+		c.out, c.sent = nil, 0
+	}
+}
+
+// broke gives up what is pending after the peer refused it. What the peer had
+// sent before may still be read, and often is its reason; Read ends with err.
+func (c *Conn) broke(err syscall.Errno) {
+	c.release()
+	c.err = err
+	c.flags |= flagBroken | flagReadable | flagEnding
+}

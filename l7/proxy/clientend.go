@@ -1,0 +1,95 @@
+package proxy
+
+import (
+	"errors"
+	"io"
+
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/l7/http1"
+)
+
+// refuse answers a head that is not acceptable and ends the connection.
+func (cl *client) refuse(err error) {
+	status := 400
+	var bad *http1.Error
+	if errors.As(err, &bad) {
+		status = bad.Status
+	}
+	s := cl.stats()
+	switch status {
+	case 414, 431:
+		s.RefusedHead++
+	case 501, 405:
+		s.BadMethods++
+	default:
+		s.BadRequests++
+	}
+	s.Responses[status/100-1]++
+	cl.lastAnswer(status)
+}
+
+// lastAnswer answers with status and ends the connection.
+func (cl *client) lastAnswer(status int) {
+	var a answers
+	if f := cl.w.engine.farm(cl.port); f != nil {
+		a = f.answers
+	}
+	if cl.conn.Write(a.append(cl.w.loop.Scratch[:0], status, false, true)) != nil {
+		cl.close()
+		return
+	}
+	cl.linger()
+}
+
+// linger ends the connection once what was written has arrived. What has not
+// left yet gets the time any answer has; lingering is for what is on its way.
+func (cl *client) linger() {
+	c := cl.conn
+	if c.Pending() != 0 {
+		cl.last, cl.held = true, 0
+		cl.keep(nil)
+		cl.await(cl.requestTimeout())
+		return
+	}
+	cl.forget()
+	c.Linger(lingerTime)
+}
+
+// close ends the connection at once.
+func (cl *client) close() {
+	c := cl.conn
+	cl.forget()
+	c.Close()
+}
+
+// abort ends the connection with a reset.
+func (cl *client) abort() {
+	c := cl.conn
+	cl.forget()
+	c.Abort()
+}
+
+// forget lets go of the connection and counts it out.
+func (cl *client) forget() {
+	s := cl.stats()
+	s.Established--
+	if !cl.began {
+		s.Pending--
+	}
+	cl.keep(nil)
+	w := cl.w
+	*cl = client{w: w, farm: cl.farm}
+	w.clients.Put(cl)
+}
+
+// ended handles the end of the client's direction between exchanges.
+func (cl *client) ended(err error) {
+	switch {
+	case err == loop.ErrDry:
+	case err == io.EOF && cl.seen > 0:
+		cl.stats().BadRequests++
+		cl.close() // half a head: nobody waits for an answer to it
+	default:
+		cl.close()
+	}
+}

@@ -1,0 +1,94 @@
+package proxy
+
+import (
+	"io"
+
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/l7/http1"
+)
+
+// advance goes on after some of the response was written.
+func (ex *exchange) advance() {
+	if ex.response.done() {
+		ex.finish()
+		return
+	}
+	ex.pumpResponse()
+}
+
+// pumpResponse moves the response body on, until it pauses or ends.
+func (ex *exchange) pumpResponse() {
+	l, conn := ex.w.loop, ex.client.conn
+	for range readsPerTurn {
+		if conn.Pending() != 0 {
+			// clientDrained comes back here; until then the client, not the
+			// backend, is on the clock.
+			ex.client.await(ex.farm.requestTimeout)
+			return
+		}
+		n, err := ex.up.Read(l.In)
+		if err == loop.ErrDry {
+			ex.up.SetDeadline(l.Now() + ex.backend.timeout)
+			return
+		}
+		if err != nil {
+			ex.bodyEnded(err)
+			return
+		}
+		if !ex.passBody(l.In[:n]) {
+			return
+		}
+	}
+	l.Again(ex.up.Conn)
+}
+
+// passBody passes on the next bytes of the response body. It reports whether
+// more are wanted.
+func (ex *exchange) passBody(p []byte) bool {
+	in, out, err := ex.response.take(p, ex.oldClient)
+	if err != nil {
+		ex.backendStats().BadResponses++
+		ex.abort()
+		return false
+	}
+	ex.stats().BytesOut += uint64(out)
+	ex.backendStats().BytesIn += uint64(in)
+	conn := ex.client.conn
+	err = conn.Write(p[:out])
+	if t := ex.response.trailer(); err == nil && len(t) > 0 {
+		err = conn.Write(t)
+	}
+	switch {
+	case err != nil:
+		ex.clientGone()
+		return false
+	case in < len(p):
+		ex.keepBackend = false // it sent more than it announced
+	}
+	if ex.response.done() {
+		ex.finish()
+		return false
+	}
+	return true
+}
+
+// bodyEnded handles the end of the backend's direction within the body.
+func (ex *exchange) bodyEnded(err error) {
+	if err == io.EOF && ex.response.kind == http1.BodyUntilClose {
+		ex.response.kind = http1.BodyNone
+		ex.finish()
+		return
+	}
+	ex.backendStats().Resets++
+	ex.abort()
+}
+
+// clientDrained goes on when the client has taken what was pending.
+func (ex *exchange) clientDrained() {
+	switch ex.phase {
+	case phaseBody:
+		ex.pumpResponse()
+	case phaseTunnel:
+		ex.tunnelDown()
+	}
+}

@@ -1,0 +1,127 @@
+package proxy
+
+import (
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/l7/http1"
+)
+
+// badResponse answers for a backend whose answer breaks the rules. Nothing of
+// it has been passed on.
+func (ex *exchange) badResponse() {
+	ex.backendStats().BadResponses++
+	ex.drop()
+	ex.fail(502)
+}
+
+// answer passes on the final response head, n bytes of b, with as much of the
+// body as has come.
+func (ex *exchange) answer(b []byte, n int) {
+	r := &ex.w.resp
+	kind, err := r.Body(ex.verb == http1.VerbHEAD)
+	if err != nil {
+		ex.badResponse()
+		return
+	}
+	ex.response.start(kind, &r.Head, !ex.oldClient)
+	unchunk := kind == http1.BodyChunked && ex.oldClient
+	rest := b[n:]
+	in, out, err := ex.response.take(rest, unchunk)
+	if err != nil || in < len(rest) {
+		ex.badResponse() // bad framing, or more than was announced
+		return
+	}
+	ex.settleKeeping(kind, unchunk)
+	ex.learn()
+	head := ex.rewriteHead(unchunk)
+	ex.countAnswer(len(head) + out)
+	ex.phase = phaseBody
+	if !ex.writeAnswer(head, b, n, out) {
+		return
+	}
+	ex.unsave()
+	ex.keepAhead(nil)
+	ex.advance()
+}
+
+// settleKeeping decides which connections outlive the exchange.
+func (ex *exchange) settleKeeping(kind http1.Body, unchunk bool) {
+	untilClose := kind == http1.BodyUntilClose
+	ex.keepBackend = ex.w.resp.KeepAlive && !untilClose
+	if untilClose || unchunk || ex.w.engine.farm(ex.client.port) == nil ||
+		(ex.response.done() && !ex.request.done()) {
+		ex.keepClient = false
+	}
+}
+
+// rewriteHead builds the head the client gets in the scratch buffer.
+func (ex *exchange) rewriteHead(unchunk bool) []byte {
+	w := ex.w
+	o := http1.ResponseOptions{
+		Close: !ex.keepClient, KeepAlive: ex.keepClient && ex.oldClient, Unchunk: unchunk,
+	}
+	if w.resp.LocationIndex >= 0 || w.resp.ContentLocationIndex >= 0 {
+		ex.rewriteLocations(&o)
+	}
+	w.loop.Scratch = http1.AppendResponse(w.loop.Scratch[:0], &w.resp, &o)
+	return w.loop.Scratch
+}
+
+func (ex *exchange) countAnswer(bytes int) {
+	class := ex.w.resp.Status/100 - 1
+	f, s := ex.stats(), ex.backendStats()
+	f.Responses[class]++
+	f.BytesOut += uint64(bytes)
+	s.Responses[class]++
+	s.BytesIn += uint64(bytes)
+	ex.arrived()
+	took := ex.w.loop.Now() - ex.sent
+	s.ResponseNanos += uint64(took)
+	if ex.service.tracked {
+		ex.backend.load.Observe(took)
+	}
+}
+
+// writeAnswer sends head and the first out bytes of the body b[n:]. The head
+// is put right before the body where that is possible, so that one call sends
+// both and only the head moves.
+func (ex *exchange) writeAnswer(head, b []byte, n, out int) bool {
+	conn := ex.client.conn
+	write := (*loop.Conn).Write
+	if ex.response.done() && !ex.keepClient {
+		write = (*loop.Conn).WriteMore // the end of the connection follows, in the same packet
+	}
+	var err error
+	switch front, ok := ex.front(b, n, len(head)); {
+	case out == 0:
+		err = write(conn, head)
+	case ok:
+		copy(front, head)
+		err = write(conn, front[:len(head)+out])
+	default:
+		if err = conn.WriteMore(head); err == nil {
+			err = write(conn, b[n:n+out])
+		}
+	}
+	if t := ex.response.trailer(); err == nil && len(t) > 0 {
+		err = conn.Write(t)
+	}
+	if err != nil {
+		ex.clientGone()
+		return false
+	}
+	return true
+}
+
+// front finds the space before a body that lies in the loop's read buffer.
+func (ex *exchange) front(b []byte, n, length int) ([]byte, bool) {
+	if ex.ahead != nil {
+		return nil, false
+	}
+	l := ex.w.loop
+	at := cap(l.In) - cap(b) + n // b is a slice of l.In
+	front, ok := l.Front(at, length)
+	if !ok {
+		return nil, false
+	}
+	return front[:cap(front)], true
+}
