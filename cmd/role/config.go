@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluicelb/sluice/cmd/supervisor"
 	"github.com/sluicelb/sluice/cmd/supervisor/line"
+	"github.com/sluicelb/sluice/mgmt/api"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/document"
 )
@@ -83,8 +84,11 @@ func (m *manager) applyLogged(ctx context.Context, source string, limit time.Dur
 // reload makes the document of --config, as it is now, the configuration.
 func (m *manager) reload(ctx context.Context, by apply.Author) (apply.Result, error) {
 	path, content, err := m.line.Config(ctx)
-	if err != nil {
+	switch {
+	case errors.Is(err, line.ErrNoConfig):
 		return apply.Result{}, err
+	case err != nil:
+		return apply.Result{}, fmt.Errorf("%w: %w", api.ErrConfigFile, err)
 	}
 	cfg, err := document.Decode(content)
 	if err != nil {

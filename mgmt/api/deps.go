@@ -88,7 +88,7 @@ type Deps struct {
 	// Roles lists the processes; nil when nothing supervises them.
 	Roles func() []Role
 	// Reload applies the file the appliance was started with again; nil when
-	// there is none.
+	// there is none. ErrConfigFile when it cannot be read.
 	Reload func(ctx context.Context, by apply.Author) (apply.Result, error)
 	// LocalAddrs lists the addresses of this machine, which a VIP must be one
 	// of; nil asks the system.

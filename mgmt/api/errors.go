@@ -11,6 +11,10 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
+// ErrConfigFile: the file of Deps.Reload cannot be read. The error that wraps it
+// says why, for the client too.
+var ErrConfigFile = errors.New("the configuration file cannot be read")
+
 // ErrorBody is the body of every refusal.
 type ErrorBody struct {
 	// Description says what was being done, Message what is wrong with it.
@@ -82,6 +86,8 @@ func refusalOf(err error, expected bool) *refusal {
 			return refuse(http.StatusPreconditionFailed, "the configuration was changed by someone else: read it again and repeat the change")
 		}
 		return refuse(http.StatusConflict, "%s", apply.ErrConflict)
+	case errors.Is(err, ErrConfigFile):
+		return &refusal{status: http.StatusConflict, message: err.Error(), cause: err}
 	case errors.Is(err, apply.ErrNotFound), errors.Is(err, store.ErrNotFound):
 		return &refusal{status: http.StatusNotFound, message: err.Error(), cause: err}
 	case errors.Is(err, apply.ErrUnavailable):

@@ -1,12 +1,12 @@
 package api_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
-
-	"context"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/stats"
@@ -231,4 +231,10 @@ func TestReloadNeedsAFile(t *testing.T) {
 		d.Reload = func(context.Context, apply.Author) (apply.Result, error) { return apply.Result{Unchanged: true}, nil }
 	})
 	called.must(200, "POST", "/config/reload", "").want(t, "params.unchanged", "true")
+	gone := newAppliance(t, func(d *api.Deps) {
+		d.Reload = func(context.Context, apply.Author) (apply.Result, error) {
+			return apply.Result{}, fmt.Errorf("%w: open /etc/farms.yaml: no such file or directory", api.ErrConfigFile)
+		}
+	})
+	gone.do("POST", "/config/reload", "").refused(t, 409, "cannot be read", "/etc/farms.yaml")
 }
