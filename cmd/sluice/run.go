@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"net"
 	"os"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +24,8 @@ Three processes are started and kept alive: engine carries the traffic, mgmt
 serves the API and keeps the configuration, netd opens the listening sockets.
 SIGHUP applies the file of --config again. SLUICE_LOG=debug, info, warn or error
 says how much is written to standard error.`,
-		Args: cobra.NoArgs,
+		Args:    cobra.NoArgs,
+		PreRunE: func(*cobra.Command, []string) error { return checkAPI(o.API) },
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.Data = c.Flag("data").Value.String()
 			o.Log = supervisor.Logger("supervisor")
@@ -34,12 +38,28 @@ says how much is written to standard error.`,
 	return c
 }
 
+// checkAPI refuses what can be no address before anything is started.
+func checkAPI(api string) error {
+	if api == "" {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(api)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return fmt.Errorf("--api %q is no ADDR:PORT, as 127.0.0.1:4444 or :444", api)
+	}
+	return nil
+}
+
 func demoCommand() *cobra.Command {
 	var o demo.Options
 	c := &cobra.Command{
-		Use:   "demo",
-		Short: "Run an instance with a demonstration farm and two small backends",
-		Args:  cobra.NoArgs,
+		Use:     "demo",
+		Short:   "Run an instance with a demonstration farm and two small backends",
+		Args:    cobra.NoArgs,
+		PreRunE: func(*cobra.Command, []string) error { return checkAPI(o.API) },
 		RunE: func(c *cobra.Command, _ []string) error {
 			// SLUICE_DATA names a real instance, so only the flag counts here.
 			if data := c.Flag("data"); data.Changed {

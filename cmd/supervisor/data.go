@@ -33,7 +33,7 @@ type data struct {
 // locks it for this process. The lock ends with the process, however it ends.
 func openData(path string, o owners) (*data, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
-		return nil, fmt.Errorf("data directory: %w", err)
+		return nil, fmt.Errorf("data directory: %w; choose another one with --data", err)
 	}
 	dir, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY, 0)
 	if err != nil {
