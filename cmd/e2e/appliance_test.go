@@ -84,6 +84,7 @@ type appliance struct {
 	t    *testing.T
 	who  identity
 	data string
+	in   surroundings
 	api  string
 	cmd  *exec.Cmd
 
@@ -113,7 +114,18 @@ func dataDir(t *testing.T, who identity) string {
 
 func start(t *testing.T, who identity, data string, args ...string) *appliance {
 	t.Helper()
-	a := &appliance{t: t, who: who, data: data, seen: make(chan string, 1000), done: make(chan error, 1)}
+	return startIn(t, who, data, surroundings{}, args...)
+}
+
+// surroundings are what an instance is started in.
+type surroundings struct {
+	env   []string // beside what every command gets
+	shell string   // what a shell does before it becomes the program
+}
+
+func startIn(t *testing.T, who identity, data string, in surroundings, args ...string) *appliance {
+	t.Helper()
+	a := &appliance{t: t, who: who, data: data, in: in, seen: make(chan string, 1000), done: make(chan error, 1)}
 	a.cmd = a.command(append([]string{"run", "--data", data, "--api", "127.0.0.1:0"}, args...)...)
 	stderr, err := a.cmd.StderrPipe()
 	if err != nil {
@@ -142,8 +154,12 @@ func start(t *testing.T, who identity, data string, args ...string) *appliance {
 
 func (a *appliance) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(program, args...)
+	if a.in.shell != "" {
+		cmd = exec.Command("/bin/sh", append([]string{"-c", a.in.shell + `; exec "$0" "$@"`, program}, args...)...)
+	}
 	cmd.Dir = "/"
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + a.data, "NO_COLOR=1", "GORACE=atexit_sleep_ms=0"}
+	cmd.Env = append(cmd.Env, a.in.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: a.who.credential}
 	return cmd
 }

@@ -1,13 +1,14 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"regexp"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -25,59 +26,12 @@ func (a *appliance) answers() error {
 	return nil
 }
 
-// load keeps n clients busy until the returned function is called, which tells
-// how many requests were answered and the first failure.
-func load(url string, n int) (stop func() (int64, error)) {
-	var answered atomic.Int64
-	var failure atomic.Pointer[error]
-	end := make(chan struct{})
-	ended := make(chan struct{}, n)
-	for range n {
-		go func() {
-			defer func() { ended <- struct{}{} }()
-			c := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{}}
-			defer c.CloseIdleConnections()
-			for {
-				select {
-				case <-end:
-					return
-				default:
-				}
-				resp, err := c.Get(url)
-				if err == nil {
-					_, err = io.Copy(io.Discard, resp.Body)
-					resp.Body.Close()
-				}
-				if err == nil && resp.StatusCode != http.StatusOK {
-					err = fmt.Errorf("status %s", resp.Status)
-				}
-				if err != nil {
-					failure.CompareAndSwap(nil, &err)
-					return
-				}
-				answered.Add(1)
-			}
-		}()
-	}
-	return func() (int64, error) {
-		close(end)
-		for range n {
-			<-ended
-		}
-		if err := failure.Load(); err != nil {
-			return answered.Load(), *err
-		}
-		return answered.Load(), nil
-	}
-}
-
 func TestMgmtAndNetdDieWithoutATraceInTheTraffic(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		a := start(t, who, dataDir(t, who))
-		b := backend(t, "one")
-		url := a.farm("shop", b)
-		stop := load(url, 8)
-		for _, role := range []string{"mgmt", "netd"} {
+		b := mirror(t, "one")
+		tr := under(t, hostOf(a.farm("shop", b)), 8, 8, time.Millisecond)
+		for _, role := range []string{"mgmt", "netd", "mgmt", "netd"} {
 			old := a.kill(role)
 			within(t, 2*time.Second, role+" is back and the API answers", func() error {
 				if a.pid(role) == old {
@@ -86,12 +40,8 @@ func TestMgmtAndNetdDieWithoutATraceInTheTraffic(t *testing.T) {
 				return a.answers()
 			})
 		}
-		wantAnswer(t, a.farm("later", b), "one") // netd opens listeners again
-		answered, err := stop()
-		if err != nil || answered == 0 {
-			t.Errorf("%d requests answered, then %v", answered, err)
-		}
-		t.Logf("%d requests answered", answered)
+		wantAnswer(t, a.farm("later", backend(t, "one")), "one") // netd opens listeners again
+		tr.flawless(t)
 	})
 }
 
@@ -112,6 +62,108 @@ func TestEngineComesBackWithItsConfiguration(t *testing.T) {
 		a.kill("netd")
 		a.kill("engine")
 		within(t, 3*time.Second, "netd and engine are back", func() error { _, err := get(second); return err })
+	})
+}
+
+// statistics are those of one farm, as far as they matter here.
+type statistics struct {
+	Backends []struct {
+		Status      string `json:"status"`
+		Established uint64 `json:"established"`
+		Counters    struct{ Requests uint64 }
+	}
+	Farm struct {
+		Established uint64
+		Counters    struct {
+			Requests uint64
+			BytesOut uint64 `json:"bytes_out"`
+		}
+	}
+}
+
+func (a *appliance) statistics(key, farm string) (s statistics) {
+	a.t.Helper()
+	code, text := a.rest(key, http.MethodGet, "/stats/farms/"+farm, nil)
+	if err := json.Unmarshal([]byte(text), &s); err != nil || code != http.StatusOK {
+		a.t.Fatalf("%d %s: %v", code, text, err)
+	}
+	return s
+}
+
+func TestNewEngineKnowsHealthAndCountersOfTheOneBefore(t *testing.T) {
+	asEachUser(t, func(t *testing.T, who identity) {
+		a := start(t, who, dataDir(t, who))
+		url := a.farm("shop", backend(t, "one"))
+		a.must("farm", "set", "shop", "resurrectime=300", "contimeout=2")
+		a.must("backend", "create", "shop", "all", fmt.Sprintf("127.0.0.1:%d", freePort(t)))
+		key := a.key()
+		const asked = 40
+		for range asked {
+			wantAnswer(t, url, "one")
+		}
+		for range 5 { // connections and an exchange that the engine takes along
+			c, err := net.Dial("tcp4", hostOf(url))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			_, _ = io.WriteString(c, "GET / HTTP/1.1\r\n")
+		}
+		within(t, 2*time.Second, "the open connections are counted", func() error {
+			if n := a.statistics(key, "shop").Farm.Established; n != 5 {
+				return fmt.Errorf("%d are", n)
+			}
+			return nil
+		})
+		document, before := a.must("export"), a.statistics(key, "shop")
+		if before.Backends[1].Status != "down" || before.Farm.Counters.Requests != asked {
+			t.Fatalf("statistics before: %+v", before)
+		}
+		a.kill("engine")
+		within(t, time.Second, "the engine answers again", func() error { _, err := get(url); return err })
+		after := a.statistics(key, "shop")
+		if after.Backends[1].Status != "down" {
+			t.Errorf("a backend that was down is %q", after.Backends[1].Status)
+		}
+		if n := after.Farm.Counters.Requests; n <= asked {
+			t.Errorf("%d requests counted, there were %d before", n, asked)
+		}
+		if after.Farm.Counters.BytesOut <= before.Farm.Counters.BytesOut || after.Backends[0].Counters.Requests <= before.Backends[0].Counters.Requests {
+			t.Errorf("statistics before %+v, after %+v", before, after)
+		}
+		if after.Farm.Established != 0 || after.Backends[0].Established != 0 {
+			t.Errorf("connections of the dead engine still count: %+v", after)
+		}
+		if now := a.must("export"); now != document {
+			t.Errorf("the configuration was\n%s\nand is\n%s", document, now)
+		}
+	})
+}
+
+func TestEngineDiesUnderLoadAndServesAgainWithinASecond(t *testing.T) {
+	asEachUser(t, func(t *testing.T, who identity) {
+		a := start(t, who, dataDir(t, who))
+		addr := hostOf(a.farm("shop", mirror(t, "one")))
+		for range 3 {
+			tr := under(t, addr, 4, 4, time.Millisecond)
+			a.kill("engine")
+			within(t, time.Second, "every new connection is served", func() error {
+				for i := range 20 {
+					c, err := dialWire(addr)
+					if err != nil {
+						return err
+					}
+					_, err = c.exchange("/again", i, false)
+					c.close()
+					if err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			tr.stop() // those that were connected were cut: nobody could help it
+			under(t, addr, 8, 8, time.Millisecond).flawless(t)
+		}
 	})
 }
 

@@ -1,0 +1,98 @@
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// footprint is what a process holds, as the system sees it.
+type footprint struct {
+	descriptors, threads int
+	anonymous            int64 // bytes of memory of its own (RssAnon)
+	cpu                  time.Duration
+}
+
+func (f footprint) String() string {
+	return fmt.Sprintf("%d descriptors, %d threads, %d KiB", f.descriptors, f.threads, f.anonymous>>10)
+}
+
+func footprintOf(t *testing.T, pid int) footprint {
+	t.Helper()
+	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := footprint{descriptors: len(files), cpu: cpuOf(t, pid)}
+	for line := range strings.Lines(string(status)) {
+		name, value, _ := strings.Cut(line, ":")
+		fields := strings.Fields(value)
+		switch name {
+		case "Threads":
+			f.threads, _ = strconv.Atoi(fields[0])
+		case "RssAnon":
+			kib, _ := strconv.ParseInt(fields[0], 10, 64)
+			f.anonymous = kib << 10
+		}
+	}
+	return f
+}
+
+// cpuOf is the CPU time a process has used; the system counts it in ticks of a
+// hundredth of a second.
+func cpuOf(t *testing.T, pid int) time.Duration {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(b), ") ") // the name may hold blanks
+	fields := strings.Fields(rest)
+	user, _ := strconv.Atoi(fields[11])
+	system, _ := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * 10 * time.Millisecond
+}
+
+// openFiles names what a process has open, for the message of a failed test.
+func openFiles(pid int) map[string]int {
+	kinds := map[string]int{}
+	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	for _, link := range links {
+		name, err := os.Readlink(link)
+		if err != nil {
+			continue
+		}
+		name, _, _ = strings.Cut(name, "[") // socket:[12345]
+		kinds[name]++
+	}
+	return kinds
+}
+
+// asOne runs the test as whoever runs the tests: for what the appliance's user
+// makes no difference to.
+func asOne() identity {
+	if os.Geteuid() == 0 {
+		return identity{name: "root"}
+	}
+	return identity{name: "user"}
+}
+
+// long reports whether the tests take the time and the numbers the design
+// promises; else they are as thorough as fits in a minute for all of them.
+func long() bool { return os.Getenv("SLUICE_E2E_LONG") != "" }
+
+// choose is the value for the long run or the one for the short run.
+func choose[T any](whenLong, whenShort T) T {
+	if long() {
+		return whenLong
+	}
+	return whenShort
+}
