@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -10,13 +11,17 @@ import (
 	"time"
 )
 
-// freePorts are n loopback ports nobody listens on right now.
+// freePorts are n loopback ports nobody listens on right now, below those the
+// kernel gives to outgoing connections: nobody takes them by chance.
 func freePorts(t *testing.T, n int) (ports []int) {
 	t.Helper()
-	for range n {
-		l, err := net.Listen("tcp4", "127.0.0.1:0")
+	for tries := 0; len(ports) < n; tries++ {
+		l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(22_000)))
 		if err != nil {
-			t.Fatal(err)
+			if tries > 10*n+100 {
+				t.Fatal(err)
+			}
+			continue
 		}
 		defer l.Close() // all at the end, so that all differ
 		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
