@@ -346,6 +346,8 @@ func TestClientFindsARestartedNetd(t *testing.T) {
 	files := opened(t, c, addr, 1)
 	stop()
 	_ = files[0].Close()
-	time.AfterFunc(50*time.Millisecond, func() { t.Cleanup(start()) })
+	restarted := make(chan func(), 1)
+	time.AfterFunc(50*time.Millisecond, func() { restarted <- start() })
 	opened(t, c, addr, 1)
+	(<-restarted)()
 }
