@@ -1,0 +1,163 @@
+package proxy_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/l7test"
+	"github.com/sluicelb/sluice/l7/proxy"
+)
+
+// named is a backend that says its name.
+func named(t *testing.T, name string) *l7test.Backend {
+	t.Helper()
+	return l7test.NewBackend(t, l7test.Answer(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(name), name)))
+}
+
+// sticky is a service with sessions by cookie.
+func sticky(ttl farm.Seconds, addrs ...string) farm.Service {
+	s := l7test.Service("web", addrs...)
+	s.Persistence, s.SessionID, s.TTL = farm.PersistCookie, "SID", ttl
+	return s
+}
+
+// come sends a request as the client with that cookie and returns who answered.
+func come(t *testing.T, addr, cookie string) string {
+	t.Helper()
+	res := l7test.Dial(t, addr).Send("GET / HTTP/1.1\r\nHost: a.test\r\nCookie: SID=" + cookie + "\r\n\r\n").Get()
+	if res.StatusCode != 200 {
+		t.Fatalf("%s is answered %s", cookie, res.Status)
+	}
+	return res.Text
+}
+
+func listed(e *proxy.Engine, service uint32, limit int) (total int, list []proxy.Session) {
+	total, list = e.Sessions(service, limit)
+	slices.SortFunc(list, func(a, b proxy.Session) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	return total, list
+}
+
+func TestSessionsShowTheirBackendAndTheTimeLeft(t *testing.T) {
+	one, two := named(t, "1"), named(t, "2")
+	a := l7test.New(t, 2)
+	addr := a.Serve(nil, sticky(60, one.Addr, two.Addr))
+	who := map[string]string{}
+	for i := range 6 {
+		cookie := fmt.Sprintf("client-%d", i)
+		who[cookie] = come(t, addr, cookie)
+	}
+	come(t, addr, "") // nobody
+	total, list := listed(a.Engine, 1, 10)
+	if total != 6 || len(list) != 6 {
+		t.Fatalf("%d sessions, %d listed", total, len(list))
+	}
+	for i, s := range list {
+		if want := fmt.Sprintf("client-%d", i); string(s.Key) != want || fmt.Sprint(s.Backend) != who[want] {
+			t.Errorf("session %d: %q on backend %d, want %q on %s", i, s.Key, s.Backend, want, who[want])
+		}
+		if s.TTL > time.Minute || s.TTL < 45*time.Second {
+			t.Errorf("session %d lives for %v more", i, s.TTL)
+		}
+	}
+	for _, limit := range []int{0, 2} {
+		if total, list := a.Engine.Sessions(1, limit); total != 6 || len(list) != limit {
+			t.Errorf("limit %d: %d sessions, %d listed", limit, total, len(list))
+		}
+	}
+	if total, list := a.Engine.Sessions(99, 10); total != 0 || list != nil {
+		t.Errorf("of no service: %d, %v", total, list)
+	}
+}
+
+func TestSessionsThatAreOverAreLeftOut(t *testing.T) {
+	b := named(t, "1")
+	a := l7test.New(t, 1)
+	addr := a.Serve(nil, sticky(2, b.Addr))
+	come(t, addr, "early")
+	l7test.Eventually(t, "the session ages", func() bool {
+		_, list := a.Engine.Sessions(1, 10)
+		return len(list) == 1 && list[0].TTL < 1500*time.Millisecond
+	})
+	come(t, addr, "late")
+	l7test.Eventually(t, "the older one ends", func() bool {
+		total, list := a.Engine.Sessions(1, 10)
+		return total == 1 && len(list) == 1 && string(list[0].Key) == "late"
+	})
+	l7test.Eventually(t, "the other one ends", func() bool {
+		total, list := a.Engine.Sessions(1, 10)
+		return total == 0 && len(list) == 0
+	})
+}
+
+func TestSessionsOfBackendsThatAreGoneOrCutAreLeftOut(t *testing.T) {
+	one, two := named(t, "1"), named(t, "2")
+	a := l7test.New(t, 1)
+	s := sticky(60, one.Addr, two.Addr)
+	addr := a.Serve(nil, s)
+	came := map[string]int{}
+	for i := range 10 {
+		came[come(t, addr, fmt.Sprint("client-", i))]++
+	}
+	want := func(what string, n int) {
+		t.Helper()
+		if total, list := a.Engine.Sessions(1, 100); total != n || len(list) != n {
+			t.Errorf("%s: %d sessions, %d listed, want %d", what, total, len(list), n)
+		}
+	}
+	s.Backends[0].Maintenance = farm.MaintenanceDrain
+	a.Serve(nil, s)
+	want("drained", 10)
+	s.Backends[0].Maintenance = farm.MaintenanceCut
+	a.Serve(nil, s)
+	want("cut", came["2"])
+	s.Backends = s.Backends[1:]
+	a.Serve(nil, s)
+	want("gone", came["2"])
+	s.Persistence, s.SessionID = farm.PersistNone, ""
+	a.Serve(nil, s)
+	want("without persistence", 0)
+	a.Farm.Stopped = true
+	a.Serve(nil, s)
+	want("stopped", 0)
+}
+
+// Counting goes on beside exchanges and changes of the table.
+func TestSessionsAreCountedBesideTraffic(t *testing.T) {
+	b := named(t, "1")
+	a := l7test.New(t, 2)
+	s := sticky(60, b.Addr)
+	addr := a.Serve(nil, s)
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		last := 0
+		for {
+			total, list := a.Engine.Sessions(1, 1000)
+			if total < last || len(list) != total {
+				t.Errorf("%d sessions after %d, %d listed", total, last, len(list))
+			}
+			last = total
+			select {
+			case <-done:
+				return
+			default:
+			}
+		}
+	})
+	for i := range 100 {
+		come(t, addr, fmt.Sprint("client-", i))
+		if i%20 == 0 {
+			a.Serve(nil, s)
+		}
+	}
+	close(done)
+	wg.Wait()
+	if total, _ := a.Engine.Sessions(1, 0); total != 100 {
+		t.Errorf("%d sessions", total)
+	}
+}
