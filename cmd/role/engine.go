@@ -172,6 +172,15 @@ func (e *engine) Publish(file *os.File, opened map[string][]*os.File) link.Ack {
 	return link.Ack{Generation: generation, Farms: problems, Listeners: e.proxy.Listeners()}
 }
 
+// Sessions implements link.Handler.
+func (e *engine) Sessions(service uint32, limit int) (total int, list []link.Session) {
+	total, found := e.proxy.Sessions(service, limit)
+	for _, s := range found {
+		list = append(list, link.Session(s))
+	}
+	return total, list
+}
+
 func (e *engine) refuse(generation uint64, err error) link.Ack {
 	slog.Warn("snapshot refused, the one in use stays", "generation", generation, "cause", err)
 	e.page.SetRefused(generation)

@@ -12,14 +12,17 @@ import (
 // Client is mgmt's end of the channel to one engine. Its methods may be called
 // from any goroutine. It never reconnects: after Done, dial again.
 type Client struct {
-	wire  *wire
-	hello Hello
-	turn  chan struct{} // holds one token: the right to publish
-	acks  chan Ack      // from the reader to the publisher whose turn it is
+	wire    *wire
+	hello   Hello
+	turn    chan struct{} // holds one token: the right to publish
+	asking  chan struct{} // holds one token while a question is not answered
+	writing chan struct{} // holds one token: the right to send a message
+	acks    chan Ack      // from the reader to the publisher whose turn it is
 
 	mu      sync.Mutex
-	waiting bool  // a publication was sent and not answered
-	cause   error // why the connection ended
+	waiting bool   // a publication was sent and not answered
+	asked   *asked // a question that was sent and not answered
+	cause   error  // why the connection ended
 	done    chan struct{}
 }
 
@@ -34,8 +37,8 @@ func Dial(ctx context.Context, path string) (*Client, error) {
 		return nil, fmt.Errorf("dial engine: %w", err)
 	}
 	c := &Client{
-		wire: newWire(conn.(*net.UnixConn)), turn: make(chan struct{}, 1), acks: make(chan Ack, 1),
-		done: make(chan struct{}),
+		wire: newWire(conn.(*net.UnixConn)), done: make(chan struct{}), acks: make(chan Ack, 1),
+		turn: make(chan struct{}, 1), asking: make(chan struct{}, 1), writing: make(chan struct{}, 1),
 	}
 	hello, err := c.greet(ctx)
 	if err != nil {
@@ -93,27 +96,25 @@ func (c *Client) Publish(ctx context.Context, snapshot *os.File, opened map[stri
 	if err != nil {
 		return Ack{}, fmt.Errorf("publish: %w", err)
 	}
-	select {
-	case c.turn <- struct{}{}:
-		defer func() { <-c.turn }()
-	case <-c.done:
-		return Ack{}, c.gone()
-	case <-ctx.Done():
-		return Ack{}, fmt.Errorf("publish: %w", ctx.Err())
+	if err := c.take(ctx, c.turn); err != nil {
+		return Ack{}, fmt.Errorf("publish: %w", err)
 	}
-	if err := ctx.Err(); err != nil { // select chooses at random
+	defer func() { <-c.turn }()
+	if err := c.take(ctx, c.writing); err != nil {
 		return Ack{}, fmt.Errorf("publish: %w", err)
 	}
 	// Ends a write that waits for room, as well as the wait for the answer.
 	defer context.AfterFunc(ctx, func() { c.end(ctx.Err()) })()
 	c.expect(true)
-	switch err := c.wire.write(&message{Publish: p}, files); {
+	err = c.wire.write(&message{Publish: p}, files)
+	<-c.writing
+	switch {
 	case errors.Is(err, ErrTooLarge):
 		c.expect(false)
 		return Ack{}, fmt.Errorf("publish: %w", err)
 	case err != nil:
 		c.end(err)
-		return Ack{}, c.gone()
+		return Ack{}, fmt.Errorf("publish: %w", c.gone())
 	}
 	select {
 	case ack := <-c.acks:
@@ -124,7 +125,22 @@ func (c *Client) Publish(ctx context.Context, snapshot *os.File, opened map[stri
 	case ack := <-c.acks:
 		return ack, nil
 	default:
-		return Ack{}, c.gone()
+		return Ack{}, fmt.Errorf("publish: %w", c.gone())
+	}
+}
+
+// take waits for the one token of what, until ctx or the connection ends.
+func (c *Client) take(ctx context.Context, what chan struct{}) error {
+	if err := ctx.Err(); err != nil { // select chooses at random
+		return err
+	}
+	select {
+	case what <- struct{}{}:
+		return nil
+	case <-c.done:
+		return c.gone()
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
@@ -137,15 +153,18 @@ func (c *Client) listen() {
 			return
 		}
 		closeAll(files)
-		if m.Ack == nil || len(files) > 0 || !c.expect(false) {
-			c.end(fmt.Errorf("%w: only an answer to a publication is expected", ErrProtocol))
+		switch {
+		case len(files) == 0 && m.Ack != nil && c.expect(false):
+			c.acks <- *m.Ack // has room: one publication, one answer
+		case len(files) == 0 && m.Answer != nil && c.answered(m.Answer):
+		default:
+			c.end(fmt.Errorf("%w: only what was asked for is expected", ErrProtocol))
 			return
 		}
-		c.acks <- *m.Ack // has room: one publication, one answer
 	}
 }
 
-// expect sets whether an answer is awaited, and returns whether one was.
+// expect sets whether an acknowledgement is awaited, and returns whether one was.
 func (c *Client) expect(answer bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -170,7 +189,7 @@ func (c *Client) gone() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if errors.Is(c.cause, ErrGone) {
-		return fmt.Errorf("publish: %w", c.cause)
+		return c.cause
 	}
-	return fmt.Errorf("publish: %w: %w", ErrGone, c.cause)
+	return fmt.Errorf("%w: %w", ErrGone, c.cause)
 }

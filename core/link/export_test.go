@@ -44,6 +44,24 @@ func EncodedHello(h Hello) []byte {
 	return b
 }
 
+// EncodedQuestion is the body of a question.
+func EncodedQuestion(service uint32, limit int) []byte {
+	b, err := encode(&message{Ask: &question{service, limit}})
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// EncodedAnswer is the body of an answer.
+func EncodedAnswer(total int, list []Session, failed string) []byte {
+	b, err := encode(&message{Answer: &answer{total, list, failed}})
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
 // ReadMessage reads one message from c and returns the error.
 func ReadMessage(c *net.UnixConn) error {
 	_, files, err := newWire(c).read()

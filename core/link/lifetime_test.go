@@ -129,8 +129,13 @@ func TestAnswerSentBeforeTheEngineDiedCounts(t *testing.T) {
 }
 
 func TestEngineThatBreaksTheProtocolIsDropped(t *testing.T) {
-	ack := frame(0, link.EncodedAck(link.Ack{}))
-	for name, packet := range map[string][]byte{"an ack nobody asked for": ack, "noise": []byte("noise"), "a second hello": frame(0, link.EncodedHello(link.Hello{}))} {
+	for name, packet := range map[string][]byte{
+		"an ack nobody asked for":    frame(0, link.EncodedAck(link.Ack{})),
+		"an answer nobody asked for": frame(0, link.EncodedAnswer(0, nil, "")),
+		"a question from the engine": frame(0, link.EncodedQuestion(1, 1)),
+		"noise":                      []byte("noise"),
+		"a second hello":             frame(0, link.EncodedHello(link.Hello{})),
+	} {
 		c := dial(t, fakeEngine(t, func(c *net.UnixConn) {
 			hello(c)
 			shm.Send(c, packet)

@@ -53,6 +53,7 @@ type engine struct {
 	mu       sync.Mutex
 	hello    link.Hello
 	answer   func(snapshot []byte, opened map[string][]*os.File) link.Ack
+	sessions func(service uint32, limit int) (int, []link.Session)
 	inside   int
 	overlaps int
 	calls    int
@@ -91,6 +92,16 @@ func (e *engine) Publish(snapshot *os.File, opened map[string][]*os.File) link.A
 		return link.Ack{Generation: uint64(len(b))}
 	}
 	return answer(b, opened)
+}
+
+func (e *engine) Sessions(service uint32, limit int) (int, []link.Session) {
+	e.mu.Lock()
+	sessions := e.sessions
+	e.mu.Unlock()
+	if sessions == nil {
+		return 0, nil
+	}
+	return sessions(service, limit)
 }
 
 func (e *engine) count() (calls, overlaps int) {

@@ -45,6 +45,8 @@ type message struct {
 	Hello   *Hello       `cbor:"1,keyasint,omitempty"`
 	Publish *publication `cbor:"2,keyasint,omitempty"`
 	Ack     *Ack         `cbor:"3,keyasint,omitempty"`
+	Ask     *question    `cbor:"4,keyasint,omitempty"`
+	Answer  *answer      `cbor:"5,keyasint,omitempty"`
 }
 
 // publication says what the descriptors with it are: first the snapshot, then
@@ -116,7 +118,7 @@ func decode(b []byte) (*message, error) {
 		return nil, fmt.Errorf("%w: %w", ErrProtocol, err)
 	}
 	set := 0
-	for _, is := range []bool{m.Hello != nil, m.Publish != nil, m.Ack != nil} {
+	for _, is := range []bool{m.Hello != nil, m.Publish != nil, m.Ack != nil, m.Ask != nil, m.Answer != nil} {
 		if is {
 			set++
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 )
 
 // Handler is the engine behind the channel. Its methods are never called at
-// the same time.
+// the same time, but for Sessions, which may be called during Publish.
 type Handler interface {
 	// Hello describes the engine to a new connection.
 	Hello() Hello
@@ -24,12 +25,17 @@ type Handler interface {
 	// closed after it returns; opened holds listeners by key, which belong to
 	// the handler, whatever it answers. A panic is answered as a refusal.
 	Publish(snapshot *os.File, opened map[string][]*os.File) Ack
+	// Sessions tells how many persistence sessions a service has and lists at
+	// most limit of them, with keys of at most 255 bytes. It must come to its
+	// end soon: the next connection waits for it. A service that does not exist
+	// has none.
+	Sessions(service uint32, limit int) (total int, list []Session)
 }
 
 // Serve lets processes of the allowed users, one at a time, control the engine
 // h through l ("unixpacket"), until ctx ends; without allowed users only the
-// one this process runs as. It closes l, waits for a Publish under way and
-// returns nil when ctx ended, else the error that broke l.
+// one this process runs as. It closes l, waits for a call under way and returns
+// nil when ctx ended, else the error that broke l.
 //
 // No client can end or block it: what is wrong with a connection is logged and
 // closes that connection.
@@ -39,7 +45,7 @@ func Serve(ctx context.Context, l *net.UnixListener, h Handler, allowed ...uint3
 	}
 	defer l.Close()
 	defer context.AfterFunc(ctx, func() { l.Close() })()
-	var current *session
+	var current *connection
 	defer func() { current.end() }()
 	for {
 		c, err := l.AcceptUnix()
@@ -85,21 +91,26 @@ func admit(c *net.UnixConn, allowed []uint32) error {
 	return nil
 }
 
-// session is one connection and the goroutine that serves it.
-type session struct {
-	wire *wire
-	h    Handler
-	done chan struct{}
+// connection is one connection and the two goroutines that serve it: one reads
+// and publishes, the other answers questions, so that a publication waits for
+// no question.
+type connection struct {
+	wire    *wire
+	h       Handler
+	writing sync.Mutex // held for one message
+	// asked takes the question that waits for the one before to be answered.
+	asked chan question
+	done  chan struct{}
 }
 
-func begin(c *net.UnixConn, h Handler) *session {
-	s := &session{wire: newWire(c), h: h, done: make(chan struct{})}
+func begin(c *net.UnixConn, h Handler) *connection {
+	s := &connection{wire: newWire(c), h: h, asked: make(chan question, 1), done: make(chan struct{})}
 	go s.run()
 	return s
 }
 
 // end closes the connection and waits until nothing uses the handler.
-func (s *session) end() {
+func (s *connection) end() {
 	if s == nil {
 		return
 	}
@@ -107,20 +118,27 @@ func (s *session) end() {
 	<-s.done
 }
 
-func (s *session) run() {
+func (s *connection) run() {
 	defer close(s.done)
-	defer s.wire.conn.Close()
-	err := s.serve()
-	if errors.Is(err, ErrGone) || errors.Is(err, net.ErrClosed) { // mgmt restarts, or was replaced
+	var answering sync.WaitGroup
+	answering.Go(s.answer)
+	logEnd(s.serve())
+	s.wire.conn.Close() // an answer may wait for room
+	close(s.asked)
+	answering.Wait()
+}
+
+func logEnd(err error) {
+	if errors.Is(err, ErrGone) || errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.EPIPE) { // mgmt restarts, or was replaced
 		slog.Debug("control connection ended", "error", err)
 		return
 	}
 	slog.Warn("control connection closed", "error", err)
 }
 
-func (s *session) serve() error {
+func (s *connection) serve() error {
 	hello := s.h.Hello()
-	if err := s.wire.write(&message{Hello: &hello}, nil); err != nil {
+	if err := s.write(&message{Hello: &hello}); err != nil {
 		return fmt.Errorf("send hello: %w", err)
 	}
 	for {
@@ -128,24 +146,78 @@ func (s *session) serve() error {
 		if err != nil {
 			return err
 		}
-		if m.Publish == nil {
+		switch {
+		case m.Publish != nil:
+			err = s.publication(m.Publish, files)
+		case m.Ask != nil && len(files) == 0:
+			err = s.question(*m.Ask)
+		default:
 			closeAll(files)
-			return fmt.Errorf("%w: only publications are expected", ErrProtocol)
+			err = fmt.Errorf("%w: only publications and questions are expected", ErrProtocol)
 		}
-		snapshot, opened, err := m.Publish.split(files)
 		if err != nil {
-			closeAll(files)
 			return err
-		}
-		ack := s.publish(snapshot, opened)
-		if err := s.wire.write(&message{Ack: &ack}, nil); err != nil {
-			return fmt.Errorf("send ack of generation %d: %w", ack.Generation, err)
 		}
 	}
 }
 
+func (s *connection) write(m *message) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	return s.wire.write(m, nil)
+}
+
+func (s *connection) publication(p *publication, files []*os.File) error {
+	snapshot, opened, err := p.split(files)
+	if err != nil {
+		closeAll(files)
+		return err
+	}
+	ack := s.publish(snapshot, opened)
+	if err := s.write(&message{Ack: &ack}); err != nil {
+		return fmt.Errorf("send ack of generation %d: %w", ack.Generation, err)
+	}
+	return nil
+}
+
+// question hands q to the answering goroutine. A client sends one at a time, so
+// there is room as soon as it may send the next.
+func (s *connection) question(q question) error {
+	select {
+	case s.asked <- q:
+		return nil
+	default:
+		return fmt.Errorf("%w: too many questions at once", ErrProtocol)
+	}
+}
+
+// answer answers questions until there will be no more.
+func (s *connection) answer() {
+	for q := range s.asked {
+		a := s.sessions(q)
+		if err := s.write(&message{Answer: &a}); err != nil {
+			logEnd(fmt.Errorf("send answer: %w", err))
+			s.wire.conn.Close() // wakes the reader, which ends the connection
+		}
+	}
+}
+
+// sessions calls the handler, with its panic contained as in publish.
+func (s *connection) sessions(q question) (a answer) {
+	defer func() {
+		if p := recover(); p != nil {
+			slog.Error("question failed", "panic", p, "stack", string(debug.Stack()))
+			a = answer{Failed: clip(fmt.Sprintf("internal error: %v", p), maxReason)}
+		}
+	}()
+	limit := bounded(q.Limit)
+	total, list := s.h.Sessions(q.Service, limit)
+	list = list[:min(len(list), limit)]
+	return answer{Total: max(total, len(list)), List: list}
+}
+
 // publish calls the handler. Its panic must not take the traffic with it.
-func (s *session) publish(snapshot *os.File, opened map[string][]*os.File) (ack Ack) {
+func (s *connection) publish(snapshot *os.File, opened map[string][]*os.File) (ack Ack) {
 	defer snapshot.Close()
 	defer func() {
 		if p := recover(); p != nil {

@@ -23,7 +23,7 @@ const (
 var messageTimeout = 5 * time.Second
 
 // wire sends and receives messages over one connection. One goroutine may
-// read while another writes.
+// read while another writes; writers take turns.
 type wire struct {
 	conn *net.UnixConn
 	buf  []byte // of the reader, one frame
@@ -36,11 +36,17 @@ func newWire(c *net.UnixConn) *wire {
 // write sends one message with its descriptors, of which the caller stays the
 // owner. After an error other than ErrTooLarge the connection is of no use.
 func (w *wire) write(m *message, files []*os.File) error {
+	return w.writeWithin(messageTimeout, m, files)
+}
+
+// writeWithin is write with another patience. When it is over before the first
+// frame is sent the connection is as it was.
+func (w *wire) writeWithin(patience time.Duration, m *message, files []*os.File) error {
 	body, err := encode(m)
 	if err != nil {
 		return err
 	}
-	if err := w.conn.SetWriteDeadline(time.Now().Add(messageTimeout)); err != nil {
+	if err := w.conn.SetWriteDeadline(time.Now().Add(patience)); err != nil {
 		return err
 	}
 	frame := make([]byte, 0, min(len(body), maxPiece)+frameHeader)

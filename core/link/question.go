@@ -1,0 +1,130 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// MaxSessions bounds the sessions of one answer: with the longest keys, 255
+// bytes, they take 300 KB.
+const MaxSessions = 1000
+
+// Session is one persistence session in an answer. Its key may be what a client
+// is recognised by elsewhere too (a cookie, a user's name): it is not for logs.
+type Session struct {
+	Key     []byte `cbor:"1,keyasint"`
+	Backend uint32 `cbor:"2,keyasint"` // stable number
+	// TTL is how long the session lives when nobody uses it.
+	TTL time.Duration `cbor:"3,keyasint,omitempty"`
+}
+
+// question asks for the sessions of one service.
+type question struct {
+	Service uint32 `cbor:"1,keyasint"`
+	Limit   int    `cbor:"2,keyasint,omitempty"`
+}
+
+// answer is what the engine says to a question.
+type answer struct {
+	Total int       `cbor:"1,keyasint"`
+	List  []Session `cbor:"2,keyasint,omitempty"`
+	// Failed says why there is no answer.
+	Failed string `cbor:"3,keyasint,omitempty"`
+}
+
+// fits reports whether it can be the answer to a question with that limit.
+func (a *answer) fits(limit int) bool { return len(a.List) <= limit && a.Total >= len(a.List) }
+
+func bounded(limit int) int { return min(max(limit, 0), MaxSessions) }
+
+// asked is a question that was sent and is not answered.
+type asked struct {
+	limit  int
+	answer chan answer // has room for it: nobody may be waiting any more
+}
+
+// questionPatience is how long a question waits for room in the socket. There
+// is room unless the engine has stopped reading, and a publication must not
+// wait behind a question then.
+const questionPatience = 100 * time.Millisecond
+
+// Sessions asks for the persistence sessions of a service by its number: how
+// many there are, and at most limit of them, never more than MaxSessions.
+//
+// Unlike Publish it may be given up at any time: ctx ends the waiting and
+// leaves the connection, and a publication under way, as they are. There is one
+// unanswered question at a time, given up or not: to an engine that does not
+// answer no more are sent.
+func (c *Client) Sessions(ctx context.Context, service uint32, limit int) (total int, list []Session, err error) {
+	if err := c.take(ctx, c.asking); err != nil {
+		return 0, nil, fmt.Errorf("ask for sessions: %w", err)
+	}
+	q := &asked{limit: bounded(limit), answer: make(chan answer, 1)}
+	if err := c.ask(ctx, service, q); err != nil {
+		return 0, nil, fmt.Errorf("ask for sessions: %w", err)
+	}
+	var a answer
+	select {
+	case a = <-q.answer:
+	case <-ctx.Done():
+		return 0, nil, fmt.Errorf("ask for sessions: %w", ctx.Err())
+	case <-c.done:
+		select { // the engine may have answered and gone
+		case a = <-q.answer:
+		default:
+			return 0, nil, fmt.Errorf("ask for sessions: %w", c.gone())
+		}
+	}
+	if a.Failed != "" {
+		return 0, nil, fmt.Errorf("ask for sessions: the engine failed: %s", a.Failed)
+	}
+	return a.Total, a.List, nil
+}
+
+// ask sends a question. The token of c.asking goes back with the answer, or
+// here when nothing was sent.
+func (c *Client) ask(ctx context.Context, service uint32, q *asked) error {
+	if err := c.take(ctx, c.writing); err != nil {
+		<-c.asking
+		return err
+	}
+	defer func() { <-c.writing }()
+	c.mu.Lock()
+	c.asked = q
+	c.mu.Unlock()
+	switch err := c.wire.writeWithin(questionPatience, &message{Ask: &question{service, q.limit}}, nil); {
+	case errors.Is(err, os.ErrDeadlineExceeded): // one frame is sent whole or not at all
+		if c.settle() != nil {
+			<-c.asking
+		}
+		return err
+	case err != nil:
+		c.end(err)
+		return c.gone()
+	}
+	return nil
+}
+
+// settle returns the question that is not answered, which it is from now on.
+func (c *Client) settle() *asked {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	q := c.asked
+	c.asked = nil
+	return q
+}
+
+// answered hands an answer to whoever asked, and lets the next one ask. It
+// returns false when nobody did, or not for this.
+func (c *Client) answered(a *answer) bool {
+	q := c.settle()
+	if q == nil || !a.fits(q.limit) {
+		return false
+	}
+	q.answer <- *a
+	<-c.asking
+	return true
+}
