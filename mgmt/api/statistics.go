@@ -146,15 +146,17 @@ type BackendStatistics struct {
 	Counters    BackendCounters `json:"counters"`
 }
 
-// Session is one persistence session of a farm.
+// Session is one persistence session of a farm: a client that is recognised by
+// Session goes to that backend.
 type Session struct {
 	Client      string `json:"client"`
-	ID          int    `json:"id"`
+	ID          int    `json:"id" doc:"Position of the backend in its service"`
 	Session     string `json:"session"`
 	BackendIP   string `json:"backend_ip"`
 	BackendPort uint16 `json:"backend_port"`
 	Service     string `json:"service"`
-	TTL         string `json:"ttl"`
+	TTL         string `json:"ttl" doc:"Time left when it is not used again, like 54m5s"`
+	Type        string `json:"type" enum:"dynamic"`
 }
 
 // FarmDetailStatistics is the answer about one farm or one of its services.
@@ -162,7 +164,7 @@ type FarmDetailStatistics struct {
 	Description   string              `json:"description"`
 	Backends      []BackendStatistics `json:"backends"`
 	Sessions      []Session           `json:"sessions"`
-	TotalSessions int                 `json:"total_sessions"`
+	TotalSessions int                 `json:"total_sessions" doc:"All there are; at most 1000 are listed"`
 	Farm          *FarmStatistics     `json:"farm,omitempty"`
 }
 

@@ -21,5 +21,6 @@
 // # Goroutines
 //
 // Publish may be called from any goroutine and takes one at a time; mgmt/apply
-// calls it under its own lock. State is for any goroutine and never waits.
+// calls it under its own lock. State is for any goroutine and never waits;
+// Sessions is too, and waits for nobody but the engine.
 package publish

@@ -22,6 +22,7 @@ import (
 type Engine interface {
 	Hello() link.Hello
 	Publish(ctx context.Context, snapshot *os.File, opened map[string][]*os.File) (link.Ack, error)
+	Sessions(ctx context.Context, service uint32, limit int) (total int, list []link.Session, err error)
 	Done() <-chan struct{}
 	Close() error
 }
@@ -80,6 +81,20 @@ func (p *Publisher) State() State {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return State{Connected: p.engine != nil, Hello: p.hello}
+}
+
+// Sessions asks the engine for the persistence sessions of a service, as
+// link.Client.Sessions does. Any goroutine may ask at any time; nobody who
+// publishes waits for it. apply.ErrUnavailable while there is no engine: it is
+// not waited for.
+func (p *Publisher) Sessions(ctx context.Context, service uint32, limit int) (total int, list []link.Session, err error) {
+	p.mu.Lock()
+	engine := p.engine
+	p.mu.Unlock()
+	if engine == nil {
+		return 0, nil, fmt.Errorf("ask for sessions: %w", apply.ErrUnavailable)
+	}
+	return engine.Sessions(ctx, service, limit)
 }
 
 // Publish implements apply.Publisher.

@@ -86,6 +86,15 @@ func (e *engine) Publish(ctx context.Context, file *os.File, opened map[string][
 	return link.Ack{Generation: generation, Farms: problems, Listeners: slices.Clone(e.listeners)}, nil
 }
 
+func (e *engine) Sessions(ctx context.Context, service uint32, limit int) (int, []link.Session, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.mute {
+		return 0, nil, link.ErrGone
+	}
+	return int(service), make([]link.Session, limit), nil
+}
+
 func (e *engine) lives() []*farm.Config {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -336,6 +345,22 @@ func TestWithoutAnEngineAPublicationIsUnavailable(t *testing.T) {
 	}
 	if b.State().Connected {
 		t.Error("connected to nobody")
+	}
+}
+
+func TestSessionsComeFromTheEngineThatIsThere(t *testing.T) {
+	b := newBench(t, config(a))
+	if _, _, err := b.Sessions(t.Context(), 7, 2); !errors.Is(err, apply.ErrUnavailable) {
+		t.Errorf("without an engine: got %v, want ErrUnavailable at once", err)
+	}
+	e := b.start(t, newEngine())
+	if total, list, err := b.Sessions(t.Context(), 7, 2); err != nil || total != 7 || len(list) != 2 {
+		t.Errorf("got %d sessions, %d listed, %v", total, len(list), err)
+	}
+	_ = e.Close()
+	eventually(t, func() bool { return !b.State().Connected })
+	if _, _, err := b.Sessions(t.Context(), 7, 2); !errors.Is(err, apply.ErrUnavailable) {
+		t.Errorf("after its end: got %v", err)
 	}
 }
 

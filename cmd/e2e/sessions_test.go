@@ -1,0 +1,141 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// sessionStatistics is what statistics tell of sessions.
+type sessionStatistics struct {
+	Sessions []struct {
+		Client, Session, Service, TTL, Type string
+		ID                                  int
+		IP                                  string `json:"backend_ip"`
+		Port                                int    `json:"backend_port"`
+	}
+	Total *int `json:"total_sessions"`
+}
+
+func (a *appliance) sessions(key, path string) (out sessionStatistics, err error) {
+	a.t.Helper()
+	code, text := a.rest(key, http.MethodGet, "/stats/farms/"+path, nil)
+	if code != http.StatusOK {
+		return out, fmt.Errorf("%d %s", code, text)
+	}
+	if err := json.Unmarshal([]byte(text), &out); err != nil || out.Total == nil {
+		a.t.Fatalf("%v in %s", err, text)
+	}
+	return out, nil
+}
+
+// comeAs sends a request with a session cookie and returns who answered.
+func comeAs(t *testing.T, url, cookie string) string {
+	t.Helper()
+	r, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Cookie", "SID="+cookie)
+	c := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s is answered %s: %s, %v", cookie, resp.Status, b, err)
+	}
+	return string(b)
+}
+
+func TestStatisticsShowSessionsUntilTheyEnd(t *testing.T) {
+	asEachUser(t, func(t *testing.T, who identity) {
+		a := start(t, who, dataDir(t, who))
+		addrs := map[string]string{"one": backend(t, "one"), "two": backend(t, "two")}
+		url := a.farm("shop", addrs["one"])
+		a.must("backend", "create", "shop", "all", addrs["two"])
+		key := a.key()
+		service := func(ttl int) {
+			t.Helper()
+			body := map[string]any{"persistence": "COOKIE", "sessionid": "SID", "ttl": ttl}
+			if code, text := a.rest(key, http.MethodPut, "/farms/shop/services/all", body); code != http.StatusOK {
+				t.Fatalf("PUT of the service: %d %s", code, text)
+			}
+		}
+		service(3600)
+		answered := map[string]string{}
+		for i := range 5 {
+			cookie := fmt.Sprintf("secret-%d", i)
+			answered[cookie] = comeAs(t, url, cookie)
+		}
+		for _, path := range []string{"shop", "shop/backends", "shop/services/all/backends"} {
+			got, err := a.sessions(key, path)
+			if err != nil || *got.Total != 5 || len(got.Sessions) != 5 {
+				t.Fatalf("%s: %+v, %v", path, got, err)
+			}
+			for _, s := range got.Sessions {
+				ttl, err := time.ParseDuration(s.TTL)
+				at := net.JoinHostPort(s.IP, fmt.Sprint(s.Port))
+				if at != addrs[answered[s.Session]] || s.Service != "all" || s.Type != "dynamic" || err != nil || ttl < 50*time.Minute || ttl > time.Hour {
+					t.Errorf("%s: %+v, answered by %s", path, s, answered[s.Session])
+				}
+			}
+		}
+
+		pid := a.pid("engine")
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		got, err := a.sessions(key, "shop")
+		if took := time.Since(began); err != nil || *got.Total != 0 || len(got.Sessions) != 0 || took > 4*time.Second {
+			t.Errorf("while the engine is stuck: %+v, %v, after %v", got, err, took)
+		}
+		if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		within(t, 5*time.Second, "an engine that goes on is asked again", func() error {
+			if got, err := a.sessions(key, "shop"); err != nil || *got.Total != 5 {
+				return fmt.Errorf("%+v, %v", got, err)
+			}
+			return nil
+		})
+
+		a.kill("engine") // its sessions go with it, and statistics never fail
+		if got, err := a.sessions(key, "shop"); err != nil || *got.Total != len(got.Sessions) {
+			t.Errorf("while the engine is away: %+v, %v", got, err)
+		}
+		within(t, 10*time.Second, "the next engine knows its sessions", func() error {
+			if got, err := get(url); err != nil {
+				return fmt.Errorf("%s: %w", got, err)
+			}
+			comeAs(t, url, "secret-late")
+			if got, err := a.sessions(key, "shop"); err != nil || *got.Total != 1 {
+				return fmt.Errorf("%+v, %w", got, err)
+			}
+			return nil
+		})
+
+		service(2)
+		comeAs(t, url, "secret-late")
+		within(t, 10*time.Second, "a session ends by its ttl", func() error {
+			if got, err := a.sessions(key, "shop"); err != nil || *got.Total != 0 || len(got.Sessions) != 0 {
+				return fmt.Errorf("%+v, %v", got, err)
+			}
+			return nil
+		})
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if strings.Contains(a.log.String(), "secret-") {
+			t.Error("the log holds a session's key")
+		}
+	})
+}

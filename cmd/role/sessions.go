@@ -1,0 +1,91 @@
+package role
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/link"
+	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/apply"
+)
+
+// sessionsTimeout bounds what statistics wait for an engine that is busy or
+// stuck; their counters need no engine.
+const sessionsTimeout = 2 * time.Second
+
+// asker answers what sessions a service has; *publish.Publisher is one.
+type asker interface {
+	Sessions(ctx context.Context, service uint32, limit int) (total int, list []link.Session, err error)
+}
+
+// sessions is api.Deps.Sessions. While the engine does not answer there are
+// none to show.
+func (m *manager) sessions(ctx context.Context, f *farm.Farm, service string) ([]api.Session, int, error) {
+	ctx, cancel := context.WithTimeout(ctx, sessionsTimeout)
+	defer cancel()
+	list, total, err := farmSessions(ctx, m.publisher, f, service)
+	switch {
+	case err == nil:
+		return list, total, nil
+	case errors.Is(err, apply.ErrUnavailable), errors.Is(err, context.Canceled): // the engine is away, or the client
+		slog.Debug("sessions not shown", "farm", f.Name, "cause", err)
+	default:
+		slog.Warn("sessions not shown", "farm", f.Name, "cause", err)
+	}
+	return nil, 0, nil
+}
+
+// farmSessions asks for the sessions of a farm, of one service when it is
+// named: how many there are, and as many of them as one answer holds.
+func farmSessions(ctx context.Context, engine asker, f *farm.Farm, service string) (list []api.Session, total int, err error) {
+	if f.HTTP == nil || f.Stopped {
+		return nil, 0, nil
+	}
+	for i := range f.HTTP.Services {
+		s := &f.HTTP.Services[i]
+		if s.Persistence == farm.PersistNone || service != "" && s.Name != service {
+			continue
+		}
+		n, found, err := engine.Sessions(ctx, s.ID, link.MaxSessions-len(list))
+		if err != nil {
+			return nil, 0, err
+		}
+		total += n
+		list = append(list, sessionsOf(s, found)...)
+	}
+	return list, total, nil
+}
+
+// sessionsOf shows the sessions of a service, in the order of their keys. One
+// of a backend that has just been deleted is left out.
+func sessionsOf(s *farm.Service, found []link.Session) []api.Session {
+	position := map[uint32]int{}
+	for i := range s.Backends {
+		position[s.Backends[i].ID] = i
+	}
+	var out []api.Session
+	for _, e := range found {
+		i, known := position[e.Backend]
+		if !known {
+			continue
+		}
+		key, b := strings.ToValidUTF8(string(e.Key), "\ufffd"), &s.Backends[i]
+		out = append(out, api.Session{
+			Client: key, ID: i, Session: key, BackendIP: b.Host, BackendPort: b.Port,
+			Service: s.Name, TTL: timeLeft(e.TTL), Type: "dynamic",
+		})
+	}
+	slices.SortFunc(out, func(a, b api.Session) int { return strings.Compare(a.Session, b.Session) })
+	return out
+}
+
+// timeLeft writes whole seconds, the last one begun counted: what lives still
+// is never shown with none.
+func timeLeft(d time.Duration) string {
+	return (d + time.Second - 1).Truncate(time.Second).String()
+}

@@ -1,0 +1,81 @@
+package role
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/link"
+	"github.com/sluicelb/sluice/mgmt/api"
+)
+
+// holder is an engine with that many sessions for each service, all on backend
+// 12, and one of a backend nobody knows.
+type holder struct {
+	count  map[uint32]int
+	broken uint32
+	limits []int
+}
+
+func (h *holder) Sessions(_ context.Context, service uint32, limit int) (total int, list []link.Session, err error) {
+	h.limits = append(h.limits, limit)
+	if service == h.broken {
+		return 0, nil, errors.New("broken")
+	}
+	for i := range min(h.count[service], limit) {
+		list = append(list, link.Session{Key: fmt.Appendf(nil, "c%04d", h.count[service]-i), Backend: 12, TTL: 3_244_200 * time.Millisecond})
+	}
+	return h.count[service], list, nil
+}
+
+// shop has two services with persistence and one without.
+func shop() *farm.Farm {
+	service := func(id uint32, name string, p farm.Persistence) farm.Service {
+		return farm.Service{ID: id, Name: name, Persistence: p, Backends: []farm.Backend{
+			{ID: 11, Host: "192.0.2.1", Port: 80}, {ID: 12, Host: "192.0.2.2", Port: 81},
+		}}
+	}
+	return &farm.Farm{Name: "shop", HTTP: &farm.HTTP{Services: []farm.Service{
+		service(1, "a", farm.PersistCookie), service(2, "b", farm.PersistNone), service(3, "c", farm.PersistIP),
+	}}}
+}
+
+func TestSessionsOfAllServicesShareOneBound(t *testing.T) {
+	h := &holder{count: map[uint32]int{1: 700, 2: 5, 3: 900}}
+	list, total, err := farmSessions(t.Context(), h, shop(), "")
+	if err != nil || total != 1600 || len(list) != link.MaxSessions || !reflect.DeepEqual(h.limits, []int{1000, 300}) {
+		t.Errorf("%d sessions, %d listed, limits %v, %v", total, len(list), h.limits, err)
+	}
+	list, total, err = farmSessions(t.Context(), h, shop(), "c")
+	if err != nil || total != 900 || len(list) != 900 || list[0].Service != "c" {
+		t.Errorf("of one service: %d sessions, %d listed, %v", total, len(list), err)
+	}
+	stopped := shop()
+	stopped.Stopped = true
+	if list, total, err := farmSessions(t.Context(), h, stopped, ""); err != nil || total != 0 || len(list) != 0 {
+		t.Errorf("stopped: %d sessions, %v, %v", total, list, err)
+	}
+	h.broken = 3
+	if list, total, err := farmSessions(t.Context(), h, shop(), ""); err == nil || total != 0 || list != nil {
+		t.Errorf("half an answer: %d sessions, %v, %v", total, list, err)
+	}
+}
+
+func TestSessionIsShownAsTheFamilyDoes(t *testing.T) {
+	found := []link.Session{
+		{Key: []byte("z\xff"), Backend: 12, TTL: 3_244_200 * time.Millisecond},
+		{Key: []byte("10.0.0.1"), Backend: 11, TTL: 1},
+		{Key: []byte("lost"), Backend: 99},
+	}
+	want := []api.Session{
+		{Client: "10.0.0.1", ID: 0, Session: "10.0.0.1", BackendIP: "192.0.2.1", BackendPort: 80, Service: "a", TTL: "1s", Type: "dynamic"},
+		{Client: "z\ufffd", ID: 1, Session: "z\ufffd", BackendIP: "192.0.2.2", BackendPort: 81, Service: "a", TTL: "54m5s", Type: "dynamic"},
+	}
+	if got := sessionsOf(&shop().HTTP.Services[0], found); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v", got)
+	}
+}
