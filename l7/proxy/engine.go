@@ -115,7 +115,8 @@ func (e *Engine) Publish(generation uint64, cfg *farm.Config, opened map[string]
 	}
 	e.adopt(t)
 	e.assign(t)
-	e.table.Store(t)
+	before := e.table.Swap(t)
+	t.dropCut(before)
 	for id, f := range t.byID {
 		if err := e.listen(f.key, opened[f.key]); err != nil {
 			problems[id] = err.Error()

@@ -62,6 +62,23 @@ type backend struct {
 	origin  string // host:port as it may appear in a Location
 }
 
+// dropCut removes the sessions of backends that were cut since the table
+// before: unlike drain, cut keeps none.
+func (t *table) dropCut(before *table) {
+	for _, f := range t.byID {
+		for i := range f.services {
+			s := &f.services[i]
+			for j := range s.backends {
+				b := &s.backends[j]
+				old := before.backends[b.id]
+				if b.mode == modeCut && s.sessions != nil && (old == nil || old.mode != modeCut) {
+					s.sessions.DropBackend(b.id)
+				}
+			}
+		}
+	}
+}
+
 const second = int64(1_000_000_000)
 
 func nanos(s farm.Seconds) int64 { return int64(s) * second }

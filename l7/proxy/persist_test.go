@@ -1,0 +1,43 @@
+package proxy_test
+
+import (
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/l7test"
+)
+
+func TestCutForgetsTheSessionsAndDrainKeepsThem(t *testing.T) {
+	one := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none"))
+	two := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\ntwo"))
+	s := l7test.Service("web", one.Addr, two.Addr)
+	s.Persistence, s.SessionID, s.TTL = farm.PersistHeader, "X-Client", 60
+	a := l7test.New(t, 1)
+	addr := a.Serve(nil, s)
+	ask := func() string {
+		return l7test.Dial(t, addr).Send("GET / HTTP/1.1\r\nHost: a.test\r\nX-Client: me\r\n\r\n").Get().Text
+	}
+	first := ask()
+	mine := map[string]int{"one": 0, "two": 1}[first]
+	for range 4 {
+		if got := ask(); got != first {
+			t.Fatalf("the session went from %s to %s", first, got)
+		}
+	}
+	s.Backends[mine].Maintenance = farm.MaintenanceDrain
+	a.Serve(nil, s)
+	if got := ask(); got != first {
+		t.Fatalf("drain moved the session to %s", got)
+	}
+	s.Backends[mine].Maintenance = farm.MaintenanceCut
+	a.Serve(nil, s)
+	other := ask()
+	if other == first {
+		t.Fatal("a cut backend still got the session")
+	}
+	s.Backends[mine].Maintenance = farm.MaintenanceOff
+	a.Serve(nil, s)
+	if got := ask(); got != other {
+		t.Fatalf("the session went back to %s: cut did not forget it", got)
+	}
+}
