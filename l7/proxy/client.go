@@ -63,7 +63,7 @@ func (cl *client) read() {
 		cl.process(l.In[:n])
 		return
 	}
-	cl.in = l.Buffers.Grow(cl.in, min(4096, max(512, len(cl.in))))
+	cl.in = l.Buffers.Grow(cl.in, min(4096, max(64, len(cl.in))))
 	n, err := cl.conn.Read(cl.in[len(cl.in):cap(cl.in)])
 	if err != nil {
 		cl.ended(err)
