@@ -68,7 +68,7 @@ const stallGrowth = 1 << 20 // what a peer that does not read may cost the engin
 
 func TestClientThatDoesNotReadAGigabyteCostsNoMemory(t *testing.T) {
 	if raceBuild {
-		t.Skip("not shown: memory is not what it is without the race detector")
+		t.Skip("not shown: the race detector's own memory hides the engine's; shown by `make test`")
 	}
 	var sent atomic.Int64
 	sums := make(chan uint32, 1)
@@ -118,7 +118,7 @@ func TestClientThatDoesNotReadAGigabyteCostsNoMemory(t *testing.T) {
 
 func TestBackendThatDoesNotReadAGigabyteCostsNoMemory(t *testing.T) {
 	if raceBuild {
-		t.Skip("not shown: memory is not what it is without the race detector")
+		t.Skip("not shown: the race detector's own memory hides the engine's; shown by `make test`")
 	}
 	a := start(t, asOne(), dataDir(t, asOne()))
 	read, sums := make(chan struct{}), make(chan uint32, 1)
