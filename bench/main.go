@@ -7,7 +7,7 @@
 //	go run ./bench compare a.json b.json        what changed between two runs
 //
 // README.md beside this file explains the method and how to redo each claim.
-// The program starts itself again in the roles backend, load and slow, which
+// The program starts itself again in the roles backend, load, slow and witness, which
 // are of no use to people.
 package main
 
@@ -33,6 +33,7 @@ import (
 	"github.com/sluicelb/sluice/bench/measure"
 	"github.com/sluicelb/sluice/bench/report"
 	"github.com/sluicelb/sluice/bench/rounds"
+	"github.com/sluicelb/sluice/bench/witness"
 )
 
 // Exit statuses.
@@ -81,6 +82,7 @@ var roles = map[string]func([]string) error{
 	"backend": runBackend,
 	"load":    func([]string) error { return load.Main(os.Stdin, os.Stdout) },
 	"slow":    func([]string) error { return load.SlowMain(0, os.Stdin, os.Stdout) },
+	"witness": func([]string) error { return witness.Main(0, os.Stdout) },
 	"compare": compare,
 }
 

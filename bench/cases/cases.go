@@ -34,6 +34,9 @@ type Case struct {
 	Slow        int    `json:"slow,omitempty"`   // slow clients beside the load
 	Rules       Rules  `json:"rules"`            // how requests find their service
 	BufferSize  int    `json:"buffer,omitempty"` // HAProxy's tune.bufsize; 0: default
+	// Stretch makes the slices that many times longer than those of other
+	// cases; 0 and 1: as long.
+	Stretch int `json:"stretch,omitempty"`
 	// Rounds bounds the rounds of cases that restart contestants; 0: no bound.
 	Rounds int `json:"max_rounds,omitempty"`
 	// Targets are the highest ratios Sluice may have, by contestant.
@@ -122,7 +125,7 @@ func All() []Case {
 		}),
 		with(func(c *Case) {
 			c.Name, c.Title = "slow15000", "p99 at 4,000 requests/s beside 15,000 clients that send one byte per second"
-			c.Kind, c.Connections, c.Path, c.Expect, c.Rounds = Slow, 64, "/128", 128, 3
+			c.Kind, c.Connections, c.Path, c.Expect, c.Stretch = Slow, 64, "/128", 128, 3
 			c.Rate, c.Slow, c.Limit = 4000, 15000, 2
 		}),
 	}

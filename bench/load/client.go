@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluicelb/sluice/bench/measure"
 	"github.com/sluicelb/sluice/bench/poll"
+	"github.com/sluicelb/sluice/bench/witness"
 )
 
 // Client drives the connections of one Spec. Its methods belong to one
@@ -26,6 +27,7 @@ type Client struct {
 	until   int64 // no exchange begins after this moment
 	warm    warmup
 	last    int64 // when the last answer was complete
+	origin  int64 // what poll.Now counts from, on the monotonic clock
 }
 
 // warmup hands out one exchange to each connection, a bounded number at once.
@@ -81,6 +83,7 @@ func NewClient(spec Spec) (*Client, error) {
 	return &Client{
 		spec: spec, poll: p, request: spec.request(),
 		buf: make([]byte, discardSize), conns: make([]conn, spec.Connections),
+		origin: poll.Monotonic() - poll.Now(),
 	}, nil
 }
 
@@ -143,6 +146,8 @@ func (c *Client) warmNext() {
 // the result. The connections stay open.
 func (c *Client) Run() (Result, error) {
 	c.latency, c.result = measure.Histogram{}, Result{Causes: map[string]uint64{}}
+	// Room beforehand: growing it in the middle would delay requests.
+	c.result.Samples = make([]witness.Sample, 0, int(float64(c.spec.Rate)*c.spec.Duration.Seconds()*1.1))
 	start := poll.Now()
 	c.until = start + int64(c.spec.Duration)
 	c.last = start

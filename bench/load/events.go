@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/bench/poll"
+	"github.com/sluicelb/sluice/bench/witness"
 )
 
 // turn waits for events, not beyond the deadline, and handles them.
@@ -136,6 +137,9 @@ func (c *Client) done(i int32, cn *conn) {
 	if !c.warm.active {
 		c.result.Requests++
 		c.latency.Record(now - cn.due)
+		if c.spec.Rate > 0 {
+			c.result.Samples = append(c.result.Samples, witness.Sample{Due: c.origin + cn.due, Took: now - cn.due})
+		}
 		c.last = now
 	}
 	if c.spec.New {

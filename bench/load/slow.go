@@ -35,9 +35,10 @@ type SlowResult struct {
 	Share float64 `json:"share"`
 }
 
-// slowTick is short so that the bytes of all clients are spread evenly: a
-// burst would delay the measured clients, which share the core.
-const slowTick = time.Millisecond
+// slowTick is short so that the bytes of all clients are spread evenly, as
+// those of strangers are: a burst would delay the measured clients twice, on
+// the core they share and in the proxy.
+const slowTick = 200 * time.Microsecond
 
 var slowByte = []byte("x")
 

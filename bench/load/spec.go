@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/bench/measure"
+	"github.com/sluicelb/sluice/bench/witness"
 )
 
 // Spec says what to do. The zero value is not valid: see Check.
@@ -68,4 +69,6 @@ type Result struct {
 	BytesIn   uint64         `json:"bytes_in"` // bodies only
 	Connected uint64         `json:"connected"`
 	Latency   measure.Sparse `json:"latency"`
+	// Samples are the requests one by one; only with Spec.Rate.
+	Samples []witness.Sample `json:"samples,omitempty"`
 }

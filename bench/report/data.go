@@ -11,6 +11,7 @@ import (
 	"github.com/sluicelb/sluice/bench/cases"
 	"github.com/sluicelb/sluice/bench/measure"
 	"github.com/sluicelb/sluice/bench/peers"
+	"github.com/sluicelb/sluice/bench/witness"
 )
 
 // Schema names the form of the JSON; it changes when a field changes its
@@ -86,6 +87,12 @@ type Slice struct {
 	Latency  Latency `json:"latency"`
 	// Quiet is the latency without slow clients; valid in slow cases.
 	Quiet Latency `json:"quiet,omitzero"`
+	// Raw and QuietRaw are the same before the requests were left out that met
+	// a stall of the machine; LeftOut and QuietLeftOut are the shares that were.
+	Raw          Latency `json:"raw,omitzero"`
+	QuietRaw     Latency `json:"quiet_raw,omitzero"`
+	LeftOut      float64 `json:"left_out,omitempty"`
+	QuietLeftOut float64 `json:"quiet_left_out,omitempty"`
 	// SlowClosed is how many slow clients the proxy closed; valid in slow cases.
 	SlowClosed uint64 `json:"slow_closed,omitempty"`
 	// Memory of all processes (Pss) before and after, in bytes. Throughput
@@ -94,6 +101,8 @@ type Slice struct {
 	After  int64 `json:"pss_after,omitempty"`
 	// Buckets is the latency in full, for the sum over rounds.
 	Buckets measure.Sparse `json:"-"`
+	// Samples are the requests one by one, where the load is paced.
+	Samples []witness.Sample `json:"-"`
 }
 
 // Latency is a distribution in microseconds; 0 where the client does not tell.
@@ -112,6 +121,13 @@ func NewLatency(h *measure.Histogram) Latency {
 		P50: us(h.Percentile(50)), P90: us(h.Percentile(90)),
 		P99: us(h.Percentile(99)), P999: us(h.Percentile(99.9)), Max: us(h.Max()),
 	}
+}
+
+// Sift leaves out the requests that met a stall of the machine.
+func (s *Slice) Sift(stalls []witness.Stall) {
+	kept, left := witness.Sift(s.Samples, stalls)
+	s.Raw, s.LeftOut = s.Latency, left
+	s.Latency, s.Buckets = NewLatency(&kept), kept.Sparse()
 }
 
 // Save writes the report as JSON, making the directory if need be.

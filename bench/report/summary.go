@@ -62,8 +62,10 @@ type Row struct {
 	User     Spread            `json:"user_us"` // user time per request
 	Latency  Latency           `json:"latency"` // all rounds together
 	Quiet    Latency           `json:"quiet,omitzero"`
-	Memory   Spread            `json:"pss_after"`  // bytes
-	Before   Spread            `json:"pss_before"` // bytes
+	Raw      Latency           `json:"raw,omitzero"`
+	LeftOut  Spread            `json:"left_out,omitzero"` // share of the requests
+	Memory   Spread            `json:"pss_after"`         // bytes
+	Before   Spread            `json:"pss_before"`        // bytes
 	Invalid  int               `json:"invalid_slices,omitempty"`
 	Reasons  []string          `json:"reasons,omitempty"`
 	Disagree int               `json:"disagree,omitempty"`
@@ -78,7 +80,7 @@ func (c *Case) Summarize(order, references []string) {
 	used, contended := choose(c.Rounds)
 	s := Summary{Unit: c.ValueUnit(), Used: len(used), Total: len(c.Rounds), Contended: contended}
 	for _, name := range order {
-		s.Rows = append(s.Rows, row(name, references, used, c.Rounds))
+		s.Rows = append(s.Rows, c.sum(name, references, used))
 	}
 	c.Summary = s
 }
@@ -118,7 +120,7 @@ func (r *Round) find(name string) *Slice {
 	return nil
 }
 
-func row(name string, references []string, used, all []Round) Row {
+func (c *Case) sum(name string, references []string, used []Round) Row {
 	out := Row{Contestant: name, Ratios: map[string]Spread{}, Extra: map[string]Spread{}}
 	counted := collect(name, used)
 	of := func(f func(*Slice) float64) Spread { return spread(counted, f) }
@@ -133,13 +135,18 @@ func row(name string, references []string, used, all []Round) Row {
 	out.User = of(func(s *Slice) float64 { return s.User * 1e6 / max(float64(s.Requests), 1) })
 	out.Memory = spread(with(counted, func(s *Slice) bool { return s.After > 0 }), func(s *Slice) float64 { return float64(s.After) })
 	out.Before = spread(with(counted, func(s *Slice) bool { return s.Before > 0 }), func(s *Slice) float64 { return float64(s.Before) })
-	out.Latency, out.Quiet = latency(counted)
+	out.Latency = latency(counted)
+	out.Quiet = medians(counted, func(s *Slice) Latency { return s.Quiet })
+	out.Raw = medians(counted, func(s *Slice) Latency { return s.Raw })
+	if c.Kind == cases.Slow {
+		out.LeftOut = of(func(s *Slice) float64 { return (s.LeftOut + s.QuietLeftOut) / 2 })
+	}
 	for _, ref := range references {
 		if ref != name {
 			out.Ratios[ref], out.Extra[ref] = against(name, ref, used)
 		}
 	}
-	for _, r := range all {
+	for _, r := range c.Rounds {
 		for _, s := range r.Slices {
 			if s.Contestant != name {
 				continue
@@ -197,24 +204,25 @@ func spread(in []*Slice, f func(*Slice) float64) Spread {
 
 // latency adds up the histograms of all slices; where the client gave only
 // percentiles it takes the median of each.
-func latency(in []*Slice) (total, quiet Latency) {
+func latency(in []*Slice) Latency {
 	var h measure.Histogram
 	for _, s := range in {
 		h.Add(s.Buckets)
 	}
-	medians := func(of func(*Slice) Latency) Latency {
-		m := func(f func(Latency) float64) float64 {
-			return spread(in, func(s *Slice) float64 { return f(of(s)) }).Median
-		}
-		return Latency{
-			P50: m(func(l Latency) float64 { return l.P50 }), P90: m(func(l Latency) float64 { return l.P90 }),
-			P99: m(func(l Latency) float64 { return l.P99 }), P999: m(func(l Latency) float64 { return l.P999 }),
-			Max: m(func(l Latency) float64 { return l.Max }),
-		}
-	}
-	quiet = medians(func(s *Slice) Latency { return s.Quiet })
 	if h.Count() > 0 {
-		return NewLatency(&h), quiet
+		return NewLatency(&h)
 	}
-	return medians(func(s *Slice) Latency { return s.Latency }), quiet
+	return medians(in, func(s *Slice) Latency { return s.Latency })
+}
+
+// medians takes the median of each percentile over the slices.
+func medians(in []*Slice, of func(*Slice) Latency) Latency {
+	m := func(f func(Latency) float64) float64 {
+		return spread(in, func(s *Slice) float64 { return f(of(s)) }).Median
+	}
+	return Latency{
+		P50: m(func(l Latency) float64 { return l.P50 }), P90: m(func(l Latency) float64 { return l.P90 }),
+		P99: m(func(l Latency) float64 { return l.P99 }), P999: m(func(l Latency) float64 { return l.P999 }),
+		Max: m(func(l Latency) float64 { return l.Max }),
+	}
 }

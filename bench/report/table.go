@@ -60,7 +60,7 @@ func (c *Case) rows(references []string) [][]string {
 	for _, ref := range references {
 		head = append(head, "÷ "+ref, "", "target")
 	}
-	head = append(head, "limit", "user µs", "req/s", "p50 µs", "p90", "p99", "p99.9", "quiet p99", "proxy CPU", "client CPU", "MiB", "MiB before")
+	head = append(head, "limit", "user µs", "req/s", "p50 µs", "p90", "p99", "p99.9", "quiet p99", "raw p99", "left out", "proxy CPU", "client CPU", "MiB", "MiB before")
 	out := [][]string{head}
 	for _, r := range c.Summary.Rows {
 		out = append(out, c.row(r, references))
@@ -87,10 +87,11 @@ func (c *Case) row(r Row, references []string) []string {
 	}
 	cells = append(cells, limit)
 	if c.Kind == cases.Idle {
-		return append(cells, "", "", "", "", "", "", "", "", "", mib(r.Memory), mib(r.Before))
+		return append(cells, "", "", "", "", "", "", "", "", "", "", "", mib(r.Memory), mib(r.Before))
 	}
 	return append(cells, figure(r.User.Median, r.User.N), whole(r.Rate),
 		micros(r.Latency.P50), micros(r.Latency.P90), micros(r.Latency.P99), micros(r.Latency.P999), micros(r.Quiet.P99),
+		micros(r.Raw.P99), percent(r.LeftOut),
 		figure(r.Proxy.Median, r.Proxy.N), figure(r.Client.Median, r.Client.N), mib(r.Memory), "")
 }
 
@@ -174,6 +175,13 @@ func whole(s Spread) string {
 		return ""
 	}
 	return fmt.Sprintf("%.0f", s.Median)
+}
+
+func percent(s Spread) string {
+	if s.N == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f %%", s.Median*100)
 }
 
 func micros(v float64) string {

@@ -52,7 +52,7 @@ func (r *Runner) spec(c cases.Case, e *entrant) load.Spec {
 	s := load.Spec{
 		Target:      netip.AddrPortFrom(r.address.Addr(), e.port),
 		Connections: c.Connections, Method: c.Method, Path: c.Path, Host: c.Host, Body: c.Body, Expect: c.Expect,
-		New: c.New, Rate: c.Rate, Duration: r.opts.Slice, Patience: patience,
+		New: c.New, Rate: c.Rate, Duration: r.opts.Slice * time.Duration(max(c.Stretch, 1)), Patience: patience,
 	}
 	if e.Rules == cases.One {
 		s.Path, s.Host = "/128", cases.PlainHost
@@ -64,7 +64,8 @@ func (r *Runner) spec(c cases.Case, e *entrant) load.Spec {
 // request is in flight. Processes of the case that work beside it are given, so
 // that they do not count as foreign.
 func (r *Runner) own(ctx context.Context, c cases.Case, e *entrant, s *report.Slice, beside []*launch.Process) error {
-	client, lines, err := r.warm(r.spec(c, e))
+	spec := r.spec(c, e)
+	client, lines, err := r.warm(spec)
 	if err != nil {
 		return err
 	}
@@ -74,7 +75,7 @@ func (r *Runner) own(ctx context.Context, c cases.Case, e *entrant, s *report.Sl
 	if err != nil {
 		return err
 	}
-	result, err := r.measured(ctx, client, lines)
+	result, err := r.measured(ctx, spec.Duration, client, lines)
 	if err != nil {
 		return err
 	}
@@ -111,10 +112,10 @@ func (r *Runner) warm(spec load.Spec) (*launch.Process, *bufio.Reader, error) {
 }
 
 // measured gives the sign to start and waits for the result.
-func (r *Runner) measured(ctx context.Context, client *launch.Process, lines *bufio.Reader) (load.Result, error) {
+func (r *Runner) measured(ctx context.Context, slice time.Duration, client *launch.Process, lines *bufio.Reader) (load.Result, error) {
 	stop := context.AfterFunc(ctx, func() { _ = client.In.Close() })
 	defer stop()
-	result, err := within(r.opts.Slice+patience+2*time.Second, func() (result load.Result, err error) {
+	result, err := within(slice+patience+2*time.Second, func() (result load.Result, err error) {
 		if _, err = client.In.Write([]byte("go\n")); err != nil {
 			return result, err
 		}
@@ -131,6 +132,7 @@ func record(s *report.Slice, result load.Result) {
 	h.Add(result.Latency)
 	s.Requests, s.Errors, s.Causes = result.Requests, result.Errors, result.Causes
 	s.Seconds = result.Elapsed.Seconds()
+	s.Samples = result.Samples
 	s.Latency, s.Buckets = report.NewLatency(&h), result.Latency
 }
 

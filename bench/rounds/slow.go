@@ -15,19 +15,20 @@ import (
 )
 
 const (
-	// slowPerProcess keeps each process of slow clients well within the usual
-	// limit of descriptors.
-	slowPerProcess = 5000
-	slowPatience   = 20 * time.Second
+	// slowSpare is how many descriptors a process of slow clients has beside its
+	// connections.
+	slowSpare    = 100
+	slowPatience = 20 * time.Second
 	// slowShare is the least part of their bytes the slow clients must get out.
 	slowShare = 0.9
 )
 
 // besideSlow measures the latency of paced requests, first quiet and then
-// beside slow clients; the value is the factor by which p99 grew.
+// beside slow clients; the value is the factor by which p99 grew. Requests that
+// met a stall of the machine itself are left out of both.
 func (r *Runner) besideSlow(ctx context.Context, c cases.Case, e *entrant, s *report.Slice) (err error) {
 	quiet := report.Slice{Contestant: e.Name}
-	if err := r.own(ctx, c, e, &quiet, nil); err != nil {
+	if err := r.witnessed(ctx, c, e, &quiet, nil); err != nil {
 		return fmt.Errorf("quiet: %w", err)
 	}
 	if quiet.Errors > 0 {
@@ -37,7 +38,7 @@ func (r *Runner) besideSlow(ctx context.Context, c cases.Case, e *entrant, s *re
 	if err != nil {
 		return err
 	}
-	err = r.own(ctx, c, e, s, crowd.processes())
+	err = r.witnessed(ctx, c, e, s, crowd.processes())
 	slow, stopErr := crowd.disperse()
 	// The contestant has thousands of connections to clean up, which must not
 	// fall into the quiet slice of the next one.
@@ -54,7 +55,7 @@ func (r *Runner) besideSlow(ctx context.Context, c cases.Case, e *entrant, s *re
 	if slow.Share < slowShare {
 		return fmt.Errorf("the slow clients sent only %.0f %% of their bytes: the client's CPU is too busy", slow.Share*100)
 	}
-	s.Quiet, s.SlowClosed = quiet.Latency, slow.Closed
+	s.Quiet, s.QuietRaw, s.QuietLeftOut, s.SlowClosed = quiet.Latency, quiet.Raw, quiet.LeftOut, slow.Closed
 	s.Value = s.Latency.P99 / max(quiet.Latency.P99, 1)
 	s.Foreign = max(s.Foreign, quiet.Foreign)
 	return nil
@@ -69,7 +70,11 @@ type member struct {
 }
 
 func (r *Runner) crowd(c cases.Case, e *entrant) (out crowd, err error) {
-	for left := c.Slow; left > 0; left -= slowPerProcess {
+	most := int(r.opts.Descriptors) - slowSpare
+	if most < 1 {
+		return nil, fmt.Errorf("slow clients: a limit of %d descriptors is too low", r.opts.Descriptors)
+	}
+	for left := c.Slow; left > 0; left -= most {
 		p, err := self(r.opts.ClientCPU, "slow")
 		if err != nil {
 			return nil, errors.Join(err, out.stop())
@@ -77,7 +82,7 @@ func (r *Runner) crowd(c cases.Case, e *entrant) (out crowd, err error) {
 		m := &member{Process: p, lines: bufio.NewReader(p.Out)}
 		out = append(out, m)
 		spec := load.SlowSpec{
-			Target: r.spec(c, e).Target, Connections: min(left, slowPerProcess), Host: c.Host,
+			Target: r.spec(c, e).Target, Connections: min(left, most), Host: c.Host,
 			Every: time.Second, Patience: slowPatience,
 		}
 		state, err := within(slowPatience+2*time.Second, func() (state load.State, err error) {
