@@ -2,9 +2,10 @@ package farm
 
 import "slices"
 
-// Clone returns a deep copy: changing it never changes c.
+// Clone returns a deep copy: changing it never changes c. The bytes of
+// certificates are shared, nobody changes those.
 func (c *Config) Clone() *Config {
-	out := &Config{Farms: slices.Clone(c.Farms)}
+	out := &Config{Farms: slices.Clone(c.Farms), Certificates: slices.Clone(c.Certificates), Authorities: slices.Clone(c.Authorities)}
 	for i := range out.Farms {
 		out.Farms[i].HTTP = out.Farms[i].HTTP.clone()
 	}
@@ -23,11 +24,40 @@ func (h *HTTP) clone() *HTTP {
 		return nil
 	}
 	out := *h
+	out.HeaderRules = h.HeaderRules.clone()
+	out.Trusted = slices.Clone(h.Trusted)
+	if out.TLS = own(h.TLS); out.TLS != nil {
+		out.TLS.Certificates = slices.Clone(h.TLS.Certificates)
+	}
 	out.Services = slices.Clone(h.Services)
 	for i := range out.Services {
-		out.Services[i].Backends = slices.Clone(out.Services[i].Backends)
+		out.Services[i].unshare()
 	}
 	return &out
+}
+
+// unshare gives a copied service its own copy of what it points to.
+func (s *Service) unshare() {
+	s.HeadRequire, s.HeadDeny = slices.Clone(s.HeadRequire), slices.Clone(s.HeadDeny)
+	s.HeaderRules = s.HeaderRules.clone()
+	s.Rewrites = slices.Clone(s.Rewrites)
+	s.TLS, s.Cookie = own(s.TLS), own(s.Cookie)
+	s.Backends = slices.Clone(s.Backends)
+}
+
+func own[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	v := *p
+	return &v
+}
+
+func (r HeaderRules) clone() HeaderRules {
+	return HeaderRules{
+		AddRequest: slices.Clone(r.AddRequest), RemoveRequest: slices.Clone(r.RemoveRequest), ReplaceRequest: slices.Clone(r.ReplaceRequest),
+		AddResponse: slices.Clone(r.AddResponse), RemoveResponse: slices.Clone(r.RemoveResponse), ReplaceResponse: slices.Clone(r.ReplaceResponse),
+	}
 }
 
 // Farm returns the farm of that name, nil when there is none.

@@ -5,6 +5,10 @@ import "net/netip"
 // Config is one complete configuration: everything the engines need to know.
 type Config struct {
 	Farms []Farm `json:"farms"`
+	// Certificates and Authorities are what farms refer to by name. They are
+	// there in snapshots only.
+	Certificates []Certificate `json:"certificates,omitempty"`
+	Authorities  []Authority   `json:"authorities,omitempty"`
 }
 
 // Farm is one balanced unit: a VIP and a virtual port, answered by backends.
@@ -37,11 +41,40 @@ type HTTP struct {
 	RewriteLocation RewriteLocation `json:"rewritelocation"`
 	Verbs           VerbSet         `json:"httpverb"`
 	// Error414 … Error503 are response bodies; empty means the built-in text.
-	Error414 string    `json:"error414,omitempty"`
-	Error500 string    `json:"error500,omitempty"`
-	Error501 string    `json:"error501,omitempty"`
-	Error503 string    `json:"error503,omitempty"`
-	Services []Service `json:"services,omitempty"`
+	Error414 string `json:"error414,omitempty"`
+	Error500 string `json:"error500,omitempty"`
+	Error501 string `json:"error501,omitempty"`
+	Error503 string `json:"error503,omitempty"`
+	ErrorWAF string `json:"errorWAF,omitempty"`
+	// TLS makes the listener an https one.
+	TLS *TLS `json:"tls,omitempty"`
+	HeaderRules
+	Continue ContinueMode `json:"ignore_100_continue,omitempty"`
+	// MaxBody bounds a request body in bytes, beyond it the answer is 413; 0
+	// means no bound.
+	MaxBody uint64 `json:"maxbody,omitempty"`
+	// MaxHead bounds a request head in bytes; 0 means DefaultMaxHead.
+	MaxHead uint32 `json:"maxrequest,omitempty"`
+	// MaxConnections bounds the clients of the farm; 0 means no bound but that
+	// of descriptors. Overflow says what becomes of more.
+	MaxConnections uint32   `json:"maxconnections,omitempty"`
+	Overflow       Overflow `json:"overflow,omitempty"`
+	// CheckURL is a regex the path must match, otherwise the answer is 400.
+	CheckURL string `json:"checkurl,omitempty"`
+	// IgnoreCase is for CheckURL and the URL patterns of all services.
+	IgnoreCase bool `json:"ignorecase,omitempty"`
+	// RewriteHost sends the backend its own address as Host; RewriteDestination
+	// does so in the Destination of WebDAV requests.
+	RewriteHost        bool `json:"rewritehost,omitempty"`
+	RewriteDestination bool `json:"rewritedestination,omitempty"`
+	// TunnelTimeout is how long a tunnel (WebSocket) may be silent, StopGrace
+	// how long exchanges may go on after the farm was stopped; 0 means the
+	// defaults.
+	TunnelTimeout Seconds `json:"wstimeout,omitempty"`
+	StopGrace     Seconds `json:"grace,omitempty"`
+	// Trusted are the peers whose X-Forwarded-For and the like are kept.
+	Trusted  []netip.Prefix `json:"trusted,omitempty"`
+	Services []Service      `json:"services,omitempty"`
 }
 
 // Service is one match group of an http farm. The first service in list order
@@ -68,7 +101,28 @@ type Service struct {
 	// COOKIE, HEADER and URL.
 	SessionID string        `json:"sessionid,omitempty"`
 	Policy    RoutingPolicy `json:"routingpolicy,omitempty"`
-	Backends  []Backend     `json:"backends,omitempty"`
+	// HeadRequire and HeadDeny are regexes for header lines ("Name: value"): of
+	// each of the former some line must match, of the latter none may.
+	HeadRequire []string `json:"headrequire,omitempty"`
+	HeadDeny    []string `json:"headdeny,omitempty"`
+	// IgnoreCase is for URL; the farm's holds too.
+	IgnoreCase bool `json:"ignorecase,omitempty"`
+	// HeaderRules replace, kind by kind, those of the farm; its replace rules
+	// run before the farm's instead.
+	HeaderRules
+	Rewrites []URLRewrite `json:"rewriteurl,omitempty"`
+	// RewriteLocation overrides the farm's; empty does not.
+	RewriteLocation RewriteLocation `json:"rewritelocation,omitempty"`
+	// TLS makes the backends https ones.
+	TLS *BackendTLS `json:"httpsb,omitempty"`
+	// Cookie keeps clients on their backend by a cookie of ours.
+	Cookie *CookieInsert `json:"cookieinsert,omitempty"`
+	// STS is the max-age of Strict-Transport-Security; 0 sends none. Valid with
+	// an https listener.
+	STS Seconds `json:"sts,omitempty"`
+	// Pinned keeps a client on the backend connection it used first.
+	Pinned   bool      `json:"pinnedconnection,omitempty"`
+	Backends []Backend `json:"backends,omitempty"`
 }
 
 // Backend is one server of a service.
@@ -88,7 +142,11 @@ type Backend struct {
 	// ConnLimit bounds the exchanges in flight to this backend; 0 means no limit.
 	ConnLimit uint32 `json:"connection_limit,omitempty"`
 	// Timeout overrides the farm's ResponseTimeout; 0 means the farm's.
-	Timeout     Seconds     `json:"timeout,omitempty"`
+	Timeout Seconds `json:"timeout,omitempty"`
+	// Source is the address connections come from; invalid lets the system choose.
+	Source netip.Addr `json:"source,omitzero"`
+	// Mark is the SO_MARK of connections; 0 sets none.
+	Mark        uint32      `json:"mark,omitempty"`
 	Alias       string      `json:"alias,omitempty"`
 	Maintenance Maintenance `json:"maintenance,omitempty"`
 }
@@ -130,3 +188,14 @@ func DefaultHTTP() *HTTP {
 
 // DefaultTTL is the session time-to-live of a service that sets none.
 const DefaultTTL Seconds = 120
+
+// Defaults of directives that are zero when nobody set them.
+const (
+	DefaultMaxHead       uint32  = 64 << 10
+	DefaultTunnelTimeout Seconds = 600
+	DefaultStopGrace     Seconds = 30
+	DefaultSTS           Seconds = 21600000
+)
+
+// HTTPS reports whether the farm's listener speaks TLS.
+func (f *Farm) HTTPS() bool { return f.HTTP != nil && f.HTTP.TLS != nil }

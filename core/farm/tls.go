@@ -1,0 +1,106 @@
+package farm
+
+// TLS is what a listener needs to speak TLS.
+type TLS struct {
+	// Certificates are names of Config.Certificates in the order they are tried:
+	// the first that matches the name a client asks for is used, the first of
+	// all when none does. At least one.
+	Certificates []string     `json:"certificates,omitempty"`
+	Ciphers      CipherPreset `json:"ciphers,omitempty"`
+	// CustomCiphers is an OpenSSL cipher string; set with CiphersCustom.
+	CustomCiphers string `json:"cipherc,omitempty"`
+	// Versions that are not offered. SSL 2 and 3 never are.
+	DisableTLS10 bool `json:"disable_tlsv1,omitempty"`
+	DisableTLS11 bool `json:"disable_tlsv1_1,omitempty"`
+	DisableTLS12 bool `json:"disable_tlsv1_2,omitempty"`
+	DisableTLS13 bool `json:"disable_tlsv1_3,omitempty"`
+	// Curves are names of key exchange groups, separated by colons as OpenSSL
+	// writes them; empty chooses automatically, hybrid post-quantum included.
+	Curves string `json:"ecdhcurve,omitempty"`
+	// DisableHTTP2 leaves h2 out of what is offered to clients.
+	DisableHTTP2 bool       `json:"disable_http2,omitempty"`
+	Clients      ClientAuth `json:"client_auth,omitempty"`
+	// ClientCA names the entry of Config.Authorities that signs clients; set
+	// unless Clients is ClientAuthOff.
+	ClientCA string `json:"client_ca,omitempty"`
+	// NoSSLRedirect answers plain HTTP with a redirect to this URL, and wins
+	// over ErrorNoSSL, the body of a 400; NoSSLCode is 301, 302 or 307, 0 means 302.
+	NoSSLRedirect string `json:"nosslredirect,omitempty"`
+	NoSSLCode     int    `json:"nosslredirect_code,omitempty"`
+	ErrorNoSSL    string `json:"errornossl,omitempty"`
+}
+
+// BackendTLS is how a service speaks TLS to its backends.
+type BackendTLS struct {
+	Verify Verify `json:"verify,omitempty"`
+	// CA names the entry of Config.Authorities to trust; set with VerifyCA.
+	CA string `json:"ca,omitempty"`
+	// Name is the server name that is sent and, unless Verify is VerifyNone,
+	// must be in the certificate; empty means the Host of each request without
+	// its port, or the backend's own host name.
+	Name string `json:"name,omitempty"`
+	// Certificate names the entry of Config.Certificates that is shown to
+	// backends that ask for one; empty shows none.
+	Certificate string `json:"certificate,omitempty"`
+}
+
+// Certificate is a chain with its private key. Snapshots hold those that are
+// in use; documents, revisions and answers never do.
+type Certificate struct {
+	Name   string   `json:"name"`
+	Chain  [][]byte `json:"chain"` // DER, leaf first
+	Key    []byte   `json:"key"`   // PKCS #8 DER
+	Staple []byte   `json:"staple,omitempty"`
+}
+
+// Authority is a list of certification authorities and of what they revoked.
+type Authority struct {
+	Name         string   `json:"name"`
+	Certificates [][]byte `json:"certificates"`      // DER
+	Revoked      [][]byte `json:"revoked,omitempty"` // CRLs, DER
+}
+
+// CipherPreset names a set of TLS 1.0 to 1.2 cipher suites; those of TLS 1.3
+// cannot be chosen.
+type CipherPreset string
+
+// The presets; the zero value acts as CiphersAll.
+const (
+	CiphersAll     CipherPreset = "all"
+	CiphersHigh    CipherPreset = "highsecurity"   // forward secrecy and AEAD only
+	CiphersCustom  CipherPreset = "customsecurity" // TLS.CustomCiphers
+	CiphersOffload CipherPreset = "ssloffloading"  // AES, which processors help with
+)
+
+// CipherPresets lists the presets.
+func CipherPresets() []CipherPreset {
+	return []CipherPreset{CiphersAll, CiphersHigh, CiphersCustom, CiphersOffload}
+}
+
+// ClientAuth says whether clients show a certificate.
+type ClientAuth string
+
+// What is asked of clients.
+const (
+	ClientAuthOff      ClientAuth = ""
+	ClientAuthOptional ClientAuth = "optional" // one that is shown must be valid
+	ClientAuthRequired ClientAuth = "required"
+)
+
+// ClientAuths lists what may be asked of clients.
+func ClientAuths() []ClientAuth {
+	return []ClientAuth{ClientAuthOff, ClientAuthOptional, ClientAuthRequired}
+}
+
+// Verify says how a backend's certificate is verified.
+type Verify string
+
+// The ways of verifying; the zero value is VerifyNone.
+const (
+	VerifyNone   Verify = "none"   // any certificate, also a self-signed one
+	VerifySystem Verify = "system" // the system's roots
+	VerifyCA     Verify = "ca"     // BackendTLS.CA
+)
+
+// Verifies lists the ways of verifying.
+func Verifies() []Verify { return []Verify{VerifyNone, VerifySystem, VerifyCA} }
