@@ -2,14 +2,17 @@ package http1
 
 // parseFields reads field lines from b[i:] until the blank line; h.next is
 // where it stopped when bytes are missing. It answers the length of the head,
-// or 0.
+// which then is h.Buf, or 0.
 //
 // A line is name ":" blanks value blanks CRLF. Everything the loop does not
-// expect ends up in fieldError, which only has to find the fitting reason.
+// expect ends up in nameError or valueError, which only have to find the fitting
+// reason.
 func (h *Head) parseFields(b []byte, i int, drop mask) (int, error) {
 	for p := b[i:]; ; {
 		if len(p) >= 2 && p[0] == '\r' && p[1] == '\n' {
-			return len(b) - len(p) + 2, nil
+			h.Len = len(b) - len(p) + 2
+			h.Buf = b[:h.Len]
+			return h.Len, nil
 		}
 		n := firstColon(p)
 		k, ok := recognise(p, n)

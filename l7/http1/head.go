@@ -104,6 +104,39 @@ func NeedMore(b []byte, seen int) bool {
 	return bytes.IndexByte(b[seen:], '\n') < 0
 }
 
+// Parse of either kind of head is waits, then parse for the lines of its kind,
+// then settle. The two parse methods stay apart, a few lines each: joined by an
+// interface they were never faster and in some runs 5 % slower.
+
+// waits reports that b cannot hold a whole head yet, whatever it is.
+func (h *Head) waits(b []byte) bool {
+	if h.seen > len(b) {
+		h.Reset() // these cannot be the same bytes and more
+	}
+	if h.seen == 0 || !NeedMore(b, h.seen) {
+		return false
+	}
+	h.seen = len(b)
+	return true
+}
+
+// settle gives what Parse answers after reading b came to n and err, and makes
+// h ready for the bytes to come: the rest of this head or the next one.
+func (h *Head) settle(b []byte, n int, err error) (int, error) {
+	if n == 0 && err == nil {
+		if len(b) < MaxHead {
+			h.seen = len(b)
+			return 0, nil
+		}
+		err = ErrHeadTooLong
+	}
+	h.Reset()
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
 // begin makes h ready for the first line of a head.
 func (h *Head) begin() {
 	h.NumFields = 0

@@ -20,44 +20,26 @@ type Response struct {
 // Parse reads a response head from the start of b, as Request.Parse does.
 // Errors are *Error, to be answered 502 whatever their Status says.
 func (r *Response) Parse(b []byte) (n int, err error) {
-	if r.seen > len(b) {
-		r.Reset() // these cannot be the same bytes and more
-	}
-	if r.seen > 0 && NeedMore(b, r.seen) {
-		r.seen = len(b)
+	if r.waits(b) {
 		return 0, nil
 	}
 	n, err = r.parse(b[:min(len(b), MaxHead)])
-	if n == 0 && err == nil {
-		if len(b) < MaxHead {
-			r.seen = len(b)
-			return 0, nil
-		}
-		err = ErrHeadTooLong
-	}
-	r.Reset()
-	return n, err
+	return r.settle(b, n, err)
 }
 
-// parse is Parse within the limit of a head. Lines that were read stay read.
-func (r *Response) parse(b []byte) (int, error) {
-	i := r.next
-	if i == 0 {
+// parse is Parse within the limit of a head. Lines that were read stay read;
+// an error makes n void.
+func (r *Response) parse(b []byte) (n int, err error) {
+	if r.next == 0 {
 		r.begin()
-		var err error
-		if i, err = r.statusLine(b); i == 0 || err != nil {
+		if r.next, err = r.statusLine(b); r.next == 0 || err != nil {
 			return 0, err
 		}
 	}
-	n, err := r.parseFields(b, i, dropResponse)
-	if n == 0 || err != nil {
+	if n, err = r.parseFields(b, r.next, dropResponse); n == 0 || err != nil {
 		return 0, err
 	}
-	r.Buf, r.Len = b[:n], n
-	if err := r.finish(); err != nil {
-		return 0, err
-	}
-	return n, nil
+	return n, r.finish()
 }
 
 // statusLine reads "HTTP/1.x SP 3DIGIT SP reason CRLF" and answers where the
