@@ -92,7 +92,7 @@ func newEngine(in inherit.Set) (*engine, error) {
 		}
 		e.loops = append(e.loops, l)
 	}
-	e.proxy = proxy.New(e.loops, board, segment)
+	e.proxy = proxy.New(e.loops, board, segment, slog.Default())
 	page.StartEngine(os.Getpid(), e.started)
 	return e, nil
 }

@@ -1,6 +1,7 @@
 package l7test
 
 import (
+	"log/slog"
 	"net"
 	"net/netip"
 	"os"
@@ -20,6 +21,7 @@ type Appliance struct {
 	Board   *health.Board
 	Segment *stats.Segment
 	Farm    farm.Farm
+	Log     Log // what the engine says
 	t       testing.TB
 	loops   []*loop.Loop
 	files   map[string][]*os.File
@@ -51,7 +53,7 @@ func New(t testing.TB, loops int) *Appliance {
 			}
 		}()
 	}
-	a.Engine = proxy.New(a.loops, a.Board, a.Segment)
+	a.Engine = proxy.New(a.loops, a.Board, a.Segment, slog.New(slog.NewTextHandler(&a.Log, nil)))
 	t.Cleanup(a.close)
 	return a
 }

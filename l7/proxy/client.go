@@ -214,12 +214,14 @@ func (cl *client) Expired(c *loop.Conn) {
 	case c.Pending() != 0:
 		if cl.stalled(cl.requestTimeout()) {
 			cl.stats().Timeouts++
+			cl.note(timeout, 0, "answer not taken in time")
 			cl.abort()
 		}
 	case cl.seen > 0:
 		s := cl.stats()
 		s.Timeouts++
 		s.Responses[3]++
+		cl.note(timeout, 408, "head not complete in time")
 		cl.lastAnswer(408)
 	default:
 		cl.close()

@@ -1,20 +1,15 @@
 package proxy
 
 import (
-	"errors"
 	"io"
 
 	"github.com/sluicelb/sluice/core/loop"
-	"github.com/sluicelb/sluice/l7/http1"
 )
 
 // refuse answers a head that is not acceptable and ends the connection.
 func (cl *client) refuse(err error) {
-	status := 400
-	var bad *http1.Error
-	if errors.As(err, &bad) {
-		status = bad.Status
-	}
+	class, status, reason := classify(err)
+	cl.note(class, status, reason)
 	s := cl.stats()
 	switch status {
 	case 414, 431:
@@ -88,6 +83,7 @@ func (cl *client) ended(err error) {
 	case err == loop.ErrDry:
 	case err == io.EOF && cl.seen > 0:
 		cl.stats().BadRequests++
+		cl.note(badRequest, 0, "connection ended within the head")
 		cl.close() // half a head: nobody waits for an answer to it
 	default:
 		cl.close()

@@ -3,6 +3,7 @@ package proxy
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/netip"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/refusal"
 	"github.com/sluicelb/sluice/core/stats"
 )
 
@@ -35,6 +37,8 @@ type Engine struct {
 	segment  *stats.Segment
 	registry *registry
 	prober   *prober
+	log      *slog.Logger
+	refusals *refusal.Log
 
 	mu    sync.Mutex // one change at a time; no exchange takes it
 	ports map[string]*port
@@ -54,20 +58,27 @@ type port struct {
 func ListenerKey(a netip.AddrPort) string { return "tcp/" + a.String() }
 
 // New returns an engine that serves nothing until Publish. Each loop counts in
-// the shard of its position.
-func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment) *Engine {
-	e := &Engine{board: board, segment: segment, registry: newRegistry(), ports: map[string]*port{}, grace: stopGrace}
+// the shard of its position. log is told what is refused, and which backends
+// go down and come back.
+func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *slog.Logger) *Engine {
+	e := &Engine{
+		board: board, segment: segment, registry: newRegistry(), ports: map[string]*port{}, grace: stopGrace,
+		log: log, refusals: refusal.New(log, len(loops), classNames[:]...),
+	}
 	for i, l := range loops {
-		e.workers = append(e.workers, newWorker(e, l, segment.Shard(i)))
+		e.workers = append(e.workers, newWorker(e, l, segment.Shard(i), e.refusals.Recorder(i)))
 	}
 	e.table.Store(&table{})
 	e.prober = newProber(e)
 	return e
 }
 
-// Close stops looking after backends that are down. The loops are the
-// caller's.
-func (e *Engine) Close() { e.prober.stop() }
+// Close stops looking after backends that are down and writes the last lines.
+// The loops are the caller's.
+func (e *Engine) Close() {
+	e.prober.stop()
+	e.refusals.Close()
+}
 
 // farm is the farm a port's new exchange begins with, nil when there is none.
 func (e *Engine) farm(p *port) *farmTable { return e.table.Load().farm(p) }

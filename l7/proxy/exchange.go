@@ -81,6 +81,7 @@ func (w *worker) begin(cl *client, head, rest []byte) int {
 	r := &w.req
 	if !r.Verb.In(f.verbs) {
 		s.BadMethods++
+		cl.note(badMethod, 501, "method not in the set of the farm")
 		return w.answer(cl, f, 501, rest)
 	}
 	d := decide(f, r.Host, r.Path)
@@ -98,9 +99,9 @@ func (w *worker) begin(cl *client, head, rest []byte) int {
 	ex.host = append(ex.host, r.Host...)
 	cl.ex = ex
 	ex.request.start(r.Body(), &r.Head, true)
-	used, ok := ex.rewrite(rest)
-	if !ok {
-		ex.refuseBody()
+	used, err := ex.rewrite(rest)
+	if err != nil {
+		ex.refuseBody(err)
 		return len(rest)
 	}
 	ex.hash = ex.identify()
@@ -110,7 +111,7 @@ func (w *worker) begin(cl *client, head, rest []byte) int {
 
 // rewrite builds the request a backend gets in the loop's scratch buffer:
 // head and as much of the body as has come.
-func (ex *exchange) rewrite(rest []byte) (used int, ok bool) {
+func (ex *exchange) rewrite(rest []byte) (used int, err error) {
 	w := ex.w
 	w.ipText = ex.client.conn.Peer().Addr().AppendTo(w.ipText[:0])
 	w.forward = http1.Forward{ClientIP: w.ipText, Proto: protoHTTP}
@@ -120,12 +121,12 @@ func (ex *exchange) rewrite(rest []byte) (used int, ok bool) {
 	out := http1.AppendRequest(w.loop.Scratch[:0], &w.req, &w.forward)
 	in, n, err := ex.request.take(rest, false)
 	if err != nil {
-		return 0, false
+		return 0, err
 	}
 	out = append(append(out, rest[:n]...), ex.request.trailer()...)
 	w.loop.Scratch = out
 	ex.client.stats().BytesIn += uint64(in)
-	return in, true
+	return in, nil
 }
 
 var protoHTTP = []byte("http")

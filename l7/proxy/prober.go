@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"log/slog"
 	"net"
 	"sync"
 	"time"
@@ -61,7 +60,7 @@ func (e *Engine) lost(f *farmTable, s *service, b *backend, cause error) {
 		return
 	}
 	if e.board.SetPassive(b.id, health.Down, time.Now()) {
-		slog.Warn("backend is down", "farm", f.name, "service", s.name, "backend", b.origin, "cause", cause)
+		e.log.Warn("backend is down", "farm", f.name, "service", s.name, "backend", b.origin, "cause", cause)
 	}
 	p.suspect(f, s, b)
 }
@@ -172,6 +171,6 @@ func (p *prober) probe(id uint32, s *suspect, d net.Dialer) {
 	}
 	delete(p.suspects, id)
 	if p.engine.board.SetPassive(id, health.Up, time.Now()) {
-		slog.Info("backend is up again", "farm", s.name, "backend", s.address)
+		p.engine.log.Info("backend is up again", "farm", s.name, "backend", s.address)
 	}
 }

@@ -22,6 +22,8 @@ func (w *worker) redirect(cl *client, f *farmTable, sv *service, rest []byte) in
 	}
 	value, ok := http1.CheckValue(w.location)
 	if !ok {
+		cl.stats().BadRequests++
+		cl.note(badTarget, 400, "the redirect made of it is no field value")
 		return w.answer(cl, f, 400, rest)
 	}
 	s := cl.stats()
@@ -81,8 +83,10 @@ func (ex *exchange) fail(status int) {
 }
 
 // refuseBody answers a request whose body breaks the rules of its framing.
-func (ex *exchange) refuseBody() {
+func (ex *exchange) refuseBody(err error) {
+	class, status, reason := classify(err)
+	ex.note(class, status, reason)
 	ex.stats().BadRequests++
 	ex.keepClient = false
-	ex.fail(400)
+	ex.fail(status)
 }

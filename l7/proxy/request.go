@@ -13,6 +13,8 @@ const (
 	readsPerTurn = 4
 	// bodyRead is how much of a request body is read at once.
 	bodyRead = 64 << 10
+	// bodyLate is what the log says of a body that stopped coming.
+	bodyLate = "body not complete in time"
 )
 
 // forwardTo finds a backend for the request and sends it, or starts to
@@ -205,7 +207,7 @@ func (ex *exchange) pumpRequest() {
 func (ex *exchange) sendBody(p []byte) bool {
 	in, out, err := ex.request.take(p, false)
 	if err != nil {
-		ex.brokenBody()
+		ex.brokenBody(err)
 		return false
 	}
 	ex.stats().BytesIn += uint64(in)
@@ -230,13 +232,16 @@ func (ex *exchange) sendBody(p []byte) bool {
 
 // brokenBody ends an exchange whose request body breaks the framing rules.
 // The backend sees its connection end before the body did.
-func (ex *exchange) brokenBody() {
+func (ex *exchange) brokenBody(err error) {
 	ex.keepClient = false
 	if ex.phase == phaseBody {
+		class, _, reason := classify(err)
+		ex.note(class, 0, reason)
+		ex.stats().BadRequests++
 		ex.abort()
 		return
 	}
-	ex.refuseBody()
+	ex.refuseBody(err)
 }
 
 // BackendDrained implements dial.Owner: there is room for more of the body.
@@ -251,6 +256,7 @@ func (ex *exchange) clientExpired() {
 	case conn.Pending() != 0:
 		if ex.client.stalled(ex.farm.requestTimeout) {
 			ex.stats().Timeouts++
+			ex.note(timeout, 0, "answer not taken in time")
 			cl := ex.client
 			ex.end()
 			cl.abort()
@@ -259,9 +265,11 @@ func (ex *exchange) clientExpired() {
 		// The other side is what keeps the exchange waiting.
 	case ex.phase == phaseBody:
 		ex.stats().Timeouts++
+		ex.note(timeout, 0, bodyLate)
 		ex.abort()
 	default:
 		ex.stats().Timeouts++
+		ex.note(timeout, 408, bodyLate)
 		ex.keepClient = false
 		ex.fail(408)
 	}

@@ -63,6 +63,11 @@ func (ex *exchange) headEnded(err error) {
 		return
 	}
 	ex.backendStats().Resets++
+	reason := "connection ended before the answer"
+	if ex.ahead != nil {
+		reason = "connection ended within the head"
+	}
+	ex.noteBackend(cutAnswer, 502, reason)
 	ex.drop()
 	ex.fail(502)
 }
@@ -77,9 +82,11 @@ func (ex *exchange) BackendFailed(_ *dial.Conn, err error) {
 	case phaseConnect:
 		ex.up = up
 		ex.BackendConnected(up, err)
-	default:
+	case phaseTunnel:
 		ex.backendStats().Resets++
 		ex.abort()
+	default:
+		ex.cutBody()
 	}
 }
 
@@ -92,10 +99,12 @@ func (ex *exchange) BackendExpired(c *dial.Conn) {
 		s := ex.backendStats()
 		s.Timeouts++
 		ex.stats().Timeouts++
+		ex.noteBackend(backendTimeout, 504, "no answer in time")
 		ex.drop()
 		ex.fail(504)
 	case ex.phase == phaseBody && ex.client.conn.Pending() == 0:
 		ex.backendStats().Timeouts++
+		ex.noteBackend(backendTimeout, 0, "answer not complete in time")
 		ex.abort()
 	}
 }
@@ -115,7 +124,7 @@ func (ex *exchange) respond(b []byte) {
 		n, err := r.Parse(b)
 		switch {
 		case err != nil:
-			ex.badResponse()
+			ex.badResponse(answerReason(err))
 			return
 		case n == 0:
 			ex.seen = len(b)
@@ -160,7 +169,7 @@ func (ex *exchange) keepAhead(b []byte) {
 // passInterim passes a 1xx answer on.
 func (ex *exchange) passInterim() bool {
 	if ex.interim++; ex.interim > maxInterim {
-		ex.badResponse()
+		ex.badResponse("too many interim answers")
 		return false
 	}
 	if ex.oldClient {

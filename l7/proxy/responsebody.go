@@ -48,6 +48,7 @@ func (ex *exchange) passBody(p []byte) bool {
 	in, out, err := ex.response.take(p, ex.oldClient)
 	if err != nil {
 		ex.backendStats().BadResponses++
+		ex.noteBackend(badAnswer, 0, answerReason(err))
 		ex.abort()
 		return false
 	}
@@ -79,7 +80,13 @@ func (ex *exchange) bodyEnded(err error) {
 		ex.finish()
 		return
 	}
+	ex.cutBody()
+}
+
+// cutBody ends an exchange whose backend cut the body of its answer.
+func (ex *exchange) cutBody() {
 	ex.backendStats().Resets++
+	ex.noteBackend(cutAnswer, 0, "connection ended within the body")
 	ex.abort()
 }
 

@@ -7,7 +7,8 @@ import (
 
 // badResponse answers for a backend whose answer breaks the rules. Nothing of
 // it has been passed on.
-func (ex *exchange) badResponse() {
+func (ex *exchange) badResponse(reason string) {
+	ex.noteBackend(badAnswer, 502, reason)
 	ex.backendStats().BadResponses++
 	ex.drop()
 	ex.fail(502)
@@ -19,15 +20,19 @@ func (ex *exchange) answer(b []byte, n int) {
 	r := &ex.w.resp
 	kind, err := r.Body(ex.verb == http1.VerbHEAD)
 	if err != nil {
-		ex.badResponse()
+		ex.badResponse(answerReason(err))
 		return
 	}
 	ex.response.start(kind, &r.Head, !ex.oldClient)
 	unchunk := kind == http1.BodyChunked && ex.oldClient
 	rest := b[n:]
 	in, out, err := ex.response.take(rest, unchunk)
-	if err != nil || in < len(rest) {
-		ex.badResponse() // bad framing, or more than was announced
+	if err != nil {
+		ex.badResponse(answerReason(err))
+		return
+	}
+	if in < len(rest) {
+		ex.badResponse("more than was announced")
 		return
 	}
 	ex.settleKeeping(kind, unchunk)

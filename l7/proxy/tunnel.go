@@ -15,7 +15,7 @@ const tunnelIdle = 600 * second
 func (ex *exchange) switchProtocol(b []byte, n int) {
 	w := ex.w
 	if !ex.upgrade || !w.resp.Upgrade {
-		ex.badResponse() // nobody asked for it
+		ex.badResponse("switch of protocols nobody asked for")
 		return
 	}
 	out := http1.AppendResponse(w.loop.Scratch[:0], &w.resp, &http1.ResponseOptions{})

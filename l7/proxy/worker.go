@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/refusal"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/http1"
@@ -13,6 +14,7 @@ type worker struct {
 	engine    *Engine
 	loop      *loop.Loop
 	shard     *stats.Shard
+	refusals  *refusal.Recorder
 	pool      *dial.Pool
 	clients   *loop.FreeList[client]
 	exchanges *loop.FreeList[exchange]
@@ -24,9 +26,9 @@ type worker struct {
 	location  []byte
 }
 
-func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard) *worker {
+func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, refusals *refusal.Recorder) *worker {
 	return &worker{
-		engine: e, loop: l, shard: shard,
+		engine: e, loop: l, shard: shard, refusals: refusals,
 		pool:      dial.NewPool(l),
 		clients:   loop.NewFreeList[client](l),
 		exchanges: loop.NewFreeList[exchange](l),

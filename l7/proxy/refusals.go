@@ -1,0 +1,119 @@
+package proxy
+
+import (
+	"errors"
+	"net/netip"
+
+	"github.com/sluicelb/sluice/core/refusal"
+	"github.com/sluicelb/sluice/l7/http1"
+)
+
+// The classes of what is refused: what a client sent or failed to send, then
+// what a backend did.
+const (
+	badRequest refusal.Class = iota
+	smuggling                // framing that two parsers could read differently
+	badHost
+	badTarget
+	headTooLong
+	badMethod
+	timeout
+	badAnswer
+	cutAnswer
+	backendTimeout
+)
+
+// classNames are what the log calls them.
+var classNames = [...]string{
+	badRequest:     "bad-request",
+	smuggling:      "request-smuggling",
+	badHost:        "bad-host",
+	badTarget:      "bad-target",
+	headTooLong:    "head-too-long",
+	badMethod:      "bad-method",
+	timeout:        "timeout",
+	badAnswer:      "bad-answer",
+	cutAnswer:      "cut-answer",
+	backendTimeout: "backend-timeout",
+}
+
+// classes are those of the errors whose status alone does not tell.
+var classes = map[*http1.Error]refusal.Class{
+	http1.ErrLength:         smuggling,
+	http1.ErrLengthRepeated: smuggling,
+	http1.ErrCoding:         smuggling,
+	http1.ErrCodingVersion:  smuggling,
+	http1.ErrCodingLength:   smuggling,
+	http1.ErrChunkSize:      smuggling,
+	http1.ErrChunkExtension: smuggling,
+	http1.ErrChunkEnd:       smuggling,
+	http1.ErrTrailer:        smuggling,
+	http1.ErrTrailerTooLong: smuggling,
+	http1.ErrTrailerField:   smuggling,
+
+	http1.ErrHostMissing:  badHost,
+	http1.ErrHostRepeated: badHost,
+	http1.ErrHost:         badHost,
+	http1.ErrTargetHost:   badHost,
+
+	http1.ErrTarget:         badTarget,
+	http1.ErrTargetByte:     badTarget,
+	http1.ErrTargetEscape:   badTarget,
+	http1.ErrTargetHidden:   badTarget,
+	http1.ErrTargetDouble:   badTarget,
+	http1.ErrTargetUTF8:     badTarget,
+	http1.ErrTargetDots:     badTarget,
+	http1.ErrTargetDotParam: badTarget,
+}
+
+// classify says what a request is refused for and how it is answered.
+func classify(err error) (class refusal.Class, status int, reason string) {
+	bad, ok := errors.AsType[*http1.Error](err)
+	if !ok {
+		return badRequest, 400, "malformed request"
+	}
+	class, ok = classes[bad]
+	switch {
+	case ok:
+	case bad.Status == 414, bad.Status == 431:
+		class = headTooLong
+	case bad.Status == 405, bad.Status == 501:
+		class = badMethod
+	}
+	return class, bad.Status, bad.Reason
+}
+
+// answerReason says why a backend's answer is refused.
+func answerReason(err error) string {
+	if bad, ok := errors.AsType[*http1.Error](err); ok {
+		return bad.Reason
+	}
+	return "malformed answer"
+}
+
+// note leaves a line of what the client is refused for. status is that of the
+// answer, 0 without one; reason is a text of ours, never bytes of the client.
+func (cl *client) note(class refusal.Class, status int, reason string) {
+	w := cl.w
+	name := ""
+	if f := w.engine.table.Load().byID[cl.farm]; f != nil {
+		name = f.name
+	}
+	w.note(class, status, name, reason, cl.conn.Peer(), netip.AddrPort{})
+}
+
+// note is the client's, within an exchange.
+func (ex *exchange) note(class refusal.Class, status int, reason string) {
+	ex.w.note(class, status, ex.farm.name, reason, ex.client.conn.Peer(), netip.AddrPort{})
+}
+
+// noteBackend leaves a line of what the backend did wrong.
+func (ex *exchange) noteBackend(class refusal.Class, status int, reason string) {
+	ex.w.note(class, status, ex.farm.name, reason, ex.client.conn.Peer(), ex.backend.target.Addr)
+}
+
+func (w *worker) note(class refusal.Class, status int, farm, reason string, client, backend netip.AddrPort) {
+	w.refusals.Add(w.loop.Now(), refusal.Event{
+		Class: class, Status: uint16(status), Farm: farm, Reason: reason, Client: client, Backend: backend,
+	})
+}
