@@ -37,6 +37,7 @@
 //
 // # Survival
 //
-// A panic in a Handler closes its connection and is counted. When descriptors
+// A panic in a Handler closes its connection and is counted; Conn.Contain says
+// whose it is when one connection's event is another's work. When descriptors
 // run out accepting pauses, nothing else. Nothing a peer does ends a loop.
 package loop

@@ -147,7 +147,7 @@ func (ln *Listener) admit(fd int) {
 	l := ln.loop
 	*l.count.Accepted++
 	c := l.open(fd, decodeAddr(&l.addr), nil, flagReadable)
-	defer l.contain(c)
+	defer c.Contain()
 	ln.acceptor(c)
 	if c.flags&flagClosed == 0 {
 		c.readable() // a client that speaks first often has spoken by now

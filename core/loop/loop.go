@@ -162,13 +162,19 @@ func (l *Loop) Front(at, n int) ([]byte, bool) {
 	return l.space[from : Headroom+at : len(l.space)], true
 }
 
-// Each calls fn for every open connection. fn may close them.
+// Each calls fn for every open connection. fn may close them; a panic in it
+// costs the connection it was called for, and the others have their turn.
 func (l *Loop) Each(fn func(c *Conn)) {
 	for fd := range l.conns {
 		if c := l.conns[fd]; c != nil {
-			fn(c)
+			c.visit(fn)
 		}
 	}
+}
+
+func (c *Conn) visit(fn func(c *Conn)) {
+	defer c.Contain()
+	fn(c)
 }
 
 // dispatch is the poller's callback: one descriptor is perhaps ready.
@@ -197,7 +203,7 @@ func (l *Loop) dispatch(fd int, ev netpoll.IOEvent, _ netpoll.IOFlags) error {
 
 // serve brings one event to one connection.
 func (l *Loop) serve(c *Conn, ev uint32) {
-	defer l.contain(c)
+	defer c.Contain()
 	if ev&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
 		c.flags |= flagEnding
 		if ev&(unix.EPOLLHUP|unix.EPOLLERR) != 0 && c.flags&(flagConnecting|flagLinger) == 0 && c.hungUp() {
@@ -260,17 +266,20 @@ func (l *Loop) runAgain() {
 }
 
 func (l *Loop) turn(c *Conn) {
-	defer l.contain(c)
+	defer c.Contain()
 	c.readable()
 }
 
-// contain is deferred around every handler call: a panic costs its
-// connection, never the loop.
-func (l *Loop) contain(c *Conn) {
+// Contain is deferred around all that is done for c: a panic costs c, never
+// the loop. The loop does so for the events of c; who works for c in an event
+// of another connection does so too, or that one is closed in c's place, and
+// nobody at all when it was closed already. The event goes on after it.
+func (c *Conn) Contain() {
 	r := recover()
 	if r == nil {
 		return
 	}
+	l := c.loop
 	l.panicked(r)
 	if c.flags&flagClosed == 0 {
 		h := c.handler

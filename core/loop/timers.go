@@ -52,7 +52,7 @@ func (l *Loop) expire() {
 // fire runs one timer; a panic in a connection's handler costs only it.
 func (l *Loop) fire(t *Timer) {
 	if c, ok := t.target.(*Conn); ok {
-		defer l.contain(c)
+		defer c.Contain()
 		c.expire()
 		return
 	}

@@ -228,13 +228,14 @@ func (cl *client) Expired(c *loop.Conn) {
 	}
 }
 
-// Failed implements loop.Handler.
+// Failed implements loop.Handler. The exchange may be what is broken, so the
+// client is counted out before it ends.
 func (cl *client) Failed(*loop.Conn, error) {
-	if cl.ex != nil {
-		cl.ex.clientGone()
-		return
-	}
+	ex := cl.ex
 	cl.forget()
+	if ex != nil {
+		ex.end()
+	}
 }
 
 // Connected implements loop.Handler; clients are never dialled.

@@ -18,6 +18,12 @@
 // What outlives tables (loads, round-robin positions, sessions) is keyed by
 // stable numbers and held in the registry.
 //
+// # Mistakes of ours
+//
+// All that happens in an exchange is done for its client. A panic in an event
+// of the backend's connection is therefore contained to the client's, which
+// closes both, whatever had become of the backend's when it went wrong.
+//
 // # Budget
 //
 // 0 allocations per exchange, two reads and two writes for one whose body fits

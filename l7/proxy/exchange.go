@@ -156,10 +156,9 @@ func (ex *exchange) unsave() {
 // view of it, not the connection.
 func (ex *exchange) release() {
 	ex.arrived()
-	if ex.held != nil {
-		ex.held.Done()
-		ex.held = nil
-	}
+	held := ex.held
+	ex.held = nil
+	held.Done()
 	if ex.counted {
 		ex.counted = false
 		ex.backendStats().Established--
@@ -168,12 +167,12 @@ func (ex *exchange) release() {
 
 // drop closes the backend's connection, if there is one.
 func (ex *exchange) drop() {
-	if ex.up != nil {
+	if up := ex.up; up != nil {
+		ex.up = nil
+		up.Discard() // first: an exchange that is broken may fail at counting
 		if ex.phase == phaseConnect {
 			ex.connecting(-1)
 		}
-		ex.up.Discard()
-		ex.up = nil
 	}
 	ex.release()
 }

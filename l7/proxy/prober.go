@@ -59,10 +59,10 @@ func (e *Engine) lost(f *farmTable, s *service, b *backend, cause error) {
 	if now := e.table.Load().backends[b.id]; now == nil || now.origin != b.origin {
 		return
 	}
+	p.suspect(f, s, b) // before it is marked: whoever is down is tried again
 	if e.board.SetPassive(b.id, health.Down, time.Now()) {
 		e.log.Warn("backend is down", "farm", f.name, "service", s.name, "backend", b.origin, "cause", cause)
 	}
-	p.suspect(f, s, b)
 }
 
 // reached notes that a backend nothing was known of could be connected to.

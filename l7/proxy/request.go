@@ -83,9 +83,12 @@ func (ex *exchange) connecting(by int) {
 
 // BackendConnected implements dial.Owner.
 func (ex *exchange) BackendConnected(c *dial.Conn, err error) {
+	defer ex.client.conn.Contain()
+	if err != nil {
+		ex.up = nil // the pool has it back
+	}
 	ex.connecting(-1)
 	if err != nil {
-		ex.up = nil
 		if !ex.unreachable(ex.index(), err) {
 			ex.fail(503)
 			return
@@ -245,7 +248,10 @@ func (ex *exchange) brokenBody(err error) {
 }
 
 // BackendDrained implements dial.Owner: there is room for more of the body.
-func (ex *exchange) BackendDrained(*dial.Conn) { ex.pumpRequest() }
+func (ex *exchange) BackendDrained(*dial.Conn) {
+	defer ex.client.conn.Contain()
+	ex.pumpRequest()
+}
 
 // clientExpired handles the client's silence.
 func (ex *exchange) clientExpired() {

@@ -11,6 +11,7 @@ const maxInterim = 16
 
 // BackendReadable implements dial.Owner.
 func (ex *exchange) BackendReadable(*dial.Conn) {
+	defer ex.client.conn.Contain()
 	switch ex.phase {
 	case phaseHead:
 		ex.readHead()
@@ -73,14 +74,13 @@ func (ex *exchange) headEnded(err error) {
 }
 
 // BackendFailed implements dial.Owner.
-func (ex *exchange) BackendFailed(_ *dial.Conn, err error) {
-	up := ex.up
-	ex.up = nil
+func (ex *exchange) BackendFailed(up *dial.Conn, err error) {
+	defer ex.client.conn.Contain()
+	ex.up = nil // the pool has it back
 	switch ex.phase {
 	case phaseHead:
 		ex.headEnded(err)
 	case phaseConnect:
-		ex.up = up
 		ex.BackendConnected(up, err)
 	case phaseTunnel:
 		ex.backendStats().Resets++
@@ -91,7 +91,8 @@ func (ex *exchange) BackendFailed(_ *dial.Conn, err error) {
 }
 
 // BackendExpired implements dial.Owner: the backend kept us waiting.
-func (ex *exchange) BackendExpired(c *dial.Conn) {
+func (ex *exchange) BackendExpired(*dial.Conn) {
+	defer ex.client.conn.Contain()
 	switch {
 	case !ex.request.done() && !ex.deaf && ex.up.Pending() == 0:
 		// It waits for the client, as we do: sendBody sets the deadline again.

@@ -1,0 +1,51 @@
+package proxy
+
+import "github.com/sluicelb/sluice/core/loop"
+
+// What the panic tests break, each so that a certain step cannot be done.
+const (
+	BreakPicking = iota // whoever chooses a backend on the table in use
+	BreakService        // who learns a session, or chooses again
+	BreakFarm           // who answers, gives up or counts for the farm
+	BreakBackend        // who counts for the backend, so that giving up fails too
+)
+
+// Break breaks what the exchanges under way need, or the table in use, and
+// reports how many exchanges there were.
+func (e *Engine) Break(what int) (exchanges int) {
+	e.onLoops(func(w *worker) {
+		if what == BreakPicking {
+			for _, f := range e.table.Load().byID {
+				for i := range f.services {
+					f.services[i].picker = nil
+				}
+			}
+		}
+		w.loop.Each(func(c *loop.Conn) {
+			cl, ok := c.Handler().(*client)
+			if !ok || cl.ex == nil {
+				return
+			}
+			exchanges++
+			switch what {
+			case BreakService:
+				cl.ex.service = nil
+			case BreakFarm:
+				cl.ex.farm = nil
+			case BreakBackend:
+				cl.ex.backend = nil
+			}
+		})
+	})
+	return exchanges
+}
+
+// TakePanics gives the number of panics that were contained, and forgets them.
+func (e *Engine) TakePanics() (n uint64) {
+	e.onLoops(func(w *worker) {
+		count := &w.shard.Loop().Panics
+		n += *count
+		*count = 0
+	})
+	return n
+}
