@@ -1,18 +1,19 @@
 // Package store keeps the configuration of the appliance on disk: every change
 // is one revision, kept with its author, time, reason and difference, and
-// beside it what belongs to this node alone: API keys and settings.
+// beside it what belongs to this node alone: API keys, settings, certificates.
 //
 // One bbolt file, store.db, holds everything. A commit is one transaction that
 // was synced before Commit returns, so a machine that dies at any instant comes
 // back with the last acknowledged revision or with the one being written.
 //
-//	meta       schema → "2"; farm, service, backend → the ID given last
+//	meta       schema → "3"; farm, service, backend → the ID given last
 //	current    number → revision, whole configuration
 //	revisions  number → head, difference, and the change of the configuration
 //	keys       id → API key (only its hash)
 //	settings   name → value
+//	certificates, authorities  name → Certificate, Authority
 //
-// Numbers are 8 bytes, big-endian. Values of current and revisions are
+// Numbers are 8 bytes, big-endian. Values are, but for meta and settings,
 // records: a checksum, then compressed JSON (record.go). A revision holds only
 // the farms that changed; every 32nd holds the whole configuration, so that one
 // is read by following at most 31 changes (chain.go).

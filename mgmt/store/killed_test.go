@@ -27,6 +27,8 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "writer":
 		writeForever(dir)
+	case "certificates":
+		replaceForever(dir)
 	case "full":
 		fillDisk(dir)
 	}

@@ -43,7 +43,7 @@ func wholeToChanges(tx *bolt.Tx) error {
 	if err := tx.DeleteBucket(revisionsBucket); err != nil {
 		return err
 	}
-	if err := create(tx); err != nil {
+	if err := createBuckets(tx); err != nil {
 		return err
 	}
 	return putChanges(tx, whole)

@@ -8,7 +8,7 @@ import (
 )
 
 // schemaVersion is the layout this release reads and writes.
-const schemaVersion = 2
+const schemaVersion = 3
 
 var schemaKey = []byte("schema")
 
@@ -16,6 +16,7 @@ var schemaKey = []byte("schema")
 // was ever released keeps its migration, and its test a file of that layout.
 var migrations = map[int]func(*bolt.Tx) error{
 	1: wholeToChanges,
+	2: createBuckets, // layout 3 is layout 2 with certificates and authorities
 }
 
 // migrate brings the file to schemaVersion: all steps in one transaction, and
@@ -68,12 +69,19 @@ func (s *Store) schema() (int, error) {
 }
 
 func create(tx *bolt.Tx) error {
-	for _, name := range [][]byte{metaBucket, currentBucket, revisionsBucket, keysBucket, settingsBucket} {
+	if err := createBuckets(tx); err != nil {
+		return err
+	}
+	return writeSchema(tx)
+}
+
+func createBuckets(tx *bolt.Tx) error {
+	for _, name := range buckets {
 		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 			return err
 		}
 	}
-	return writeSchema(tx)
+	return nil
 }
 
 func writeSchema(tx *bolt.Tx) error {

@@ -135,9 +135,9 @@ func TestANewerLayoutIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	open(t, dir).Close()
 	path := filepath.Join(dir, store.FileName)
-	edit(t, path, func(tx *bolt.Tx) error { return tx.Bucket([]byte("meta")).Put([]byte("schema"), []byte("3")) })
+	edit(t, path, func(tx *bolt.Tx) error { return tx.Bucket([]byte("meta")).Put([]byte("schema"), []byte("4")) })
 	_, err := store.Open(dir)
-	if !errors.Is(err, store.ErrNewer) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "layout is 3, this one knows up to 2") {
+	if !errors.Is(err, store.ErrNewer) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "layout is 4, this one knows up to 3") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -39,6 +39,9 @@ func (s *Store) Commit(cfg *farm.Config, meta Meta) (Revision, error) {
 	if err := checkIDs(cfg); err != nil {
 		return Revision{}, err
 	}
+	if len(cfg.Certificates) > 0 || len(cfg.Authorities) > 0 {
+		return Revision{}, errors.New("a revision holds no certificates: they belong into snapshots only")
+	}
 	s.write.Lock()
 	defer s.write.Unlock()
 	old := s.current.Load()

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -30,6 +31,17 @@ var (
 	revisionsBucket = []byte("revisions")
 	keysBucket      = []byte("keys")
 	settingsBucket  = []byte("settings")
+
+	certificatesBucket = []byte("certificates")
+	authoritiesBucket  = []byte("authorities")
+)
+
+// buckets are all parts a store has; in numbered and named ones every value is
+// a record, the keys are numbers or names.
+var (
+	numbered = [][]byte{currentBucket, revisionsBucket, keysBucket}
+	named    = [][]byte{certificatesBucket, authoritiesBucket}
+	buckets  = slices.Concat([][]byte{metaBucket, settingsBucket}, numbered, named)
 )
 
 // Store is an open store.
@@ -157,27 +169,35 @@ func (s *Store) load() error {
 // checkRecords reads every record once: damage shows when the appliance
 // starts, not when someone needs an old revision.
 func checkRecords(tx *bolt.Tx) error {
-	for _, name := range [][]byte{metaBucket, currentBucket, revisionsBucket, keysBucket, settingsBucket} {
+	for _, name := range buckets {
 		if tx.Bucket(name) == nil {
 			return fmt.Errorf("%w: the part %q is missing", ErrCorrupt, name)
 		}
 	}
-	for _, name := range [][]byte{currentBucket, revisionsBucket, keysBucket} {
-		err := tx.Bucket(name).ForEach(func(k, v []byte) error {
-			n, err := keyNumber(k)
-			if err == nil && !intact(v) {
-				err = errRecord
-			}
-			if err != nil {
-				return fmt.Errorf("%w: %s %d: %w", ErrCorrupt, name, n, err)
-			}
-			return nil
-		})
-		if err != nil {
+	for _, name := range numbered {
+		if err := checkBucket(tx, name, func(k []byte) (any, error) { return keyNumber(k) }); err != nil {
+			return err
+		}
+	}
+	for _, name := range named {
+		if err := checkBucket(tx, name, func(k []byte) (any, error) { return string(k), nil }); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func checkBucket(tx *bolt.Tx, name []byte, key func([]byte) (any, error)) error {
+	return tx.Bucket(name).ForEach(func(k, v []byte) error {
+		of, err := key(k)
+		if err == nil && !intact(v) {
+			err = errRecord
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %s %v: %w", ErrCorrupt, name, of, err)
+		}
+		return nil
+	})
 }
 
 func (s *Store) loadCurrent(tx *bolt.Tx) error {

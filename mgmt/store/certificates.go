@@ -1,0 +1,111 @@
+package store
+
+import (
+	"fmt"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// Certificate is a certificate with its private key, or a CSR with the key it
+// was made for. Certificates belong to the node: they are in no revision, no
+// document and no export.
+type Certificate struct {
+	// Name is unique: "shop.pem" for a certificate, "shop.csr" for a CSR.
+	Name string `json:"name"`
+	// Chain is DER, leaf first; empty in a CSR.
+	Chain [][]byte `json:"chain,omitempty"`
+	// Request is the CSR, DER; empty in a certificate.
+	Request []byte `json:"request,omitempty"`
+	// Key is the private key as mgmt/certs sealed it: the store never sees one
+	// that can be read.
+	Key []byte `json:"key"`
+	// Staple is the last good OCSP response, DER.
+	Staple []byte    `json:"staple,omitempty"`
+	Added  time.Time `json:"added"`
+	Author string    `json:"author"`
+}
+
+// Authority is a list of certification authorities and of what they revoked.
+type Authority struct {
+	Name         string    `json:"name"`
+	Certificates [][]byte  `json:"certificates"`      // DER
+	Revoked      [][]byte  `json:"revoked,omitempty"` // CRLs, DER
+	Added        time.Time `json:"added"`
+	Author       string    `json:"author"`
+}
+
+// Certificates reads all certificates and CSRs, by name.
+func (s *Store) Certificates() ([]Certificate, error) {
+	return readAll[Certificate](s, certificatesBucket)
+}
+
+// Authorities reads all lists of authorities, by name.
+func (s *Store) Authorities() ([]Authority, error) {
+	return readAll[Authority](s, authoritiesBucket)
+}
+
+func readAll[T any](s *Store, bucket []byte) ([]T, error) {
+	var out []T
+	err := s.db.View(func(tx *bolt.Tx) error {
+		return tx.Bucket(bucket).ForEach(func(k, v []byte) error {
+			var one T
+			if err := unseal(v, &one); err != nil {
+				return fmt.Errorf("read %s %q from %s: %w", bucket, k, s.path, err)
+			}
+			out = append(out, one)
+			return nil
+		})
+	})
+	return out, err
+}
+
+// ChangeCertificates writes and removes in one step that was synced to disk
+// when it returns: after an error everything is as it was.
+func (s *Store) ChangeCertificates(put []Certificate, remove ...string) error {
+	return s.changeNamed(certificatesBucket, remove, func(b *bolt.Bucket) error {
+		for i := range put {
+			if err := putRecord(b, put[i].Name, &put[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// PutAuthority writes a list of authorities under its name.
+func (s *Store) PutAuthority(a Authority) error {
+	return s.changeNamed(authoritiesBucket, nil, func(b *bolt.Bucket) error { return putRecord(b, a.Name, &a) })
+}
+
+// DeleteAuthority removes a list of authorities; one that is not there is no
+// error.
+func (s *Store) DeleteAuthority(name string) error {
+	return s.changeNamed(authoritiesBucket, []string{name}, func(*bolt.Bucket) error { return nil })
+}
+
+func (s *Store) changeNamed(bucket []byte, remove []string, put func(*bolt.Bucket) error) error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	err := s.update(0, func(tx *bolt.Tx) error {
+		b := tx.Bucket(bucket)
+		for _, name := range remove {
+			if err := b.Delete([]byte(name)); err != nil {
+				return err
+			}
+		}
+		return put(b)
+	})
+	if err != nil {
+		return fmt.Errorf("write %s to %s: %w", bucket, s.path, err)
+	}
+	return nil
+}
+
+func putRecord(b *bolt.Bucket, name string, value any) error {
+	record, err := seal(value)
+	if err != nil {
+		return err
+	}
+	return b.Put([]byte(name), record)
+}
