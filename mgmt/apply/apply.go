@@ -61,6 +61,8 @@ type Applier struct {
 	rules   validate.Rules
 	resolve Resolver
 	timeout time.Duration // of one publication
+	// references is nil when every name is believed.
+	references References
 
 	turn     chan struct{} // holds one token while somebody writes
 	now      atomic.Pointer[state]

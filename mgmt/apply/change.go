@@ -51,6 +51,9 @@ func (a *Applier) prepare(ctx context.Context, old, cfg *farm.Config) (Result, e
 	if err := a.rules.Config(cfg); err != nil {
 		return Result{}, err
 	}
+	if err := a.checkReferences(old, cfg); err != nil {
+		return Result{}, err
+	}
 	resolved, err := a.resolveNew(ctx, old, cfg)
 	if err != nil {
 		return Result{}, err
@@ -61,7 +64,7 @@ func (a *Applier) prepare(ctx context.Context, old, cfg *farm.Config) (Result, e
 		}
 	}
 	r := Result{Config: cfg, Diff: document.Diff(old, cfg), Warnings: validate.Warnings(cfg)}
-	if r.Diff == "" {
+	if r.Diff == "" && sameNames(old, cfg) {
 		r.Config, r.Unchanged, r.FarmErrors = old, true, a.Problems()
 	}
 	return r, nil

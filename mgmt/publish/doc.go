@@ -18,6 +18,13 @@
 // mgmt/apply to judge. Run tries such addresses again every few seconds, so a
 // farm starts by itself when its address appears.
 //
+// # Certificates
+//
+// A configuration only names them. Options.Complete adds them to a copy, which
+// is encoded into sealed memory, sent and dropped. A farm whose certificates
+// are missing is published as stopped and has a problem: it never serves with
+// less protection than it was configured to have.
+//
 // # Goroutines
 //
 // Publish may be called from any goroutine and takes one at a time; mgmt/apply

@@ -34,12 +34,17 @@ type Opener interface {
 	List(ctx context.Context) ([]string, error)
 }
 
-// Options is what a Publisher works with; all fields must be set.
+// Options is what a Publisher works with; all fields but Complete must be set.
 type Options struct {
 	// Dial connects to the engine and returns when it has greeted.
 	Dial func(ctx context.Context) (Engine, error)
 	Netd Opener
-	Page *snapshot.Page
+	// Complete makes what is published of a configuration: a copy that holds
+	// the certificates and authorities its farms name. A farm that cannot run
+	// without one that is missing is stopped in the copy, and the second result
+	// tells why by farm ID. nil publishes the configuration as it is.
+	Complete func(cfg *farm.Config) (*farm.Config, map[uint32]string)
+	Page     *snapshot.Page
 	Log  *slog.Logger
 }
 
@@ -109,8 +114,10 @@ func (p *Publisher) Publish(ctx context.Context, cfg *farm.Config) (apply.Outcom
 	if err != nil {
 		return apply.Outcome{}, err
 	}
+	cfg, missing := p.complete(cfg)
 	ls := p.listeners(ctx, cfg)
 	defer ls.close()
+	maps.Copy(ls.problems, missing)
 	generation := p.next()
 	ack, err := p.hand(ctx, engine, generation, cfg, ls)
 	if err != nil {
@@ -128,6 +135,15 @@ func (p *Publisher) Publish(ctx context.Context, cfg *farm.Config) (apply.Outcom
 	p.settle(cfg, ls, ack)
 	p.tidy(ctx, ls.needed)
 	return apply.Outcome{Generation: generation, FarmErrors: ls.problems}, nil
+}
+
+// complete adds the certificates. The result holds private keys: it goes into
+// the sealed memory for the engine and nowhere else.
+func (p *Publisher) complete(cfg *farm.Config) (*farm.Config, map[uint32]string) {
+	if p.options.Complete == nil {
+		return cfg, nil
+	}
+	return p.options.Complete(cfg)
 }
 
 // await returns the engine, waiting a while for one that is being restarted.

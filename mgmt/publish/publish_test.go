@@ -3,7 +3,6 @@ package publish_test
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"net/netip"
 	"os"
@@ -156,8 +155,28 @@ type bench struct {
 	page    *snapshot.Page
 	engines chan *engine
 	// current is what republish publishes.
-	mu      sync.Mutex
-	current *farm.Config
+	mu       sync.Mutex
+	current  *farm.Config
+	complete func(*farm.Config) (*farm.Config, map[uint32]string)
+	log      syncBuffer
+}
+
+// syncBuffer is a log that may be read while it is written.
+type syncBuffer struct {
+	mu  sync.Mutex
+	out strings.Builder
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.out.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.out.String()
 }
 
 func newBench(t *testing.T, cfg *farm.Config) *bench {
@@ -177,7 +196,16 @@ func newBench(t *testing.T, cfg *farm.Config) *bench {
 				return nil, ctx.Err()
 			}
 		},
-		Netd: b.netd, Page: page, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Complete: func(cfg *farm.Config) (*farm.Config, map[uint32]string) {
+			b.mu.Lock()
+			complete := b.complete
+			b.mu.Unlock()
+			if complete == nil {
+				return cfg, nil
+			}
+			return complete(cfg)
+		},
+		Netd: b.netd, Page: page, Log: slog.New(slog.NewTextHandler(&b.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -185,8 +213,9 @@ func newBench(t *testing.T, cfg *farm.Config) *bench {
 		defer close(done)
 		b.Run(ctx, func(ctx context.Context) error {
 			b.mu.Lock()
-			defer b.mu.Unlock()
-			_, err := b.Publish(ctx, b.current)
+			current := b.current
+			b.mu.Unlock()
+			_, err := b.Publish(ctx, current)
 			return err
 		})
 	}()
