@@ -148,6 +148,7 @@ var doors = []door{
 	{"github.com/panjf2000/gnet", []string{"core/loop"}, true},
 	{"github.com/fxamacker/cbor", []string{"core/snapshot", "core/link"}, true},
 	{"golang.org/x/sys/unix", []string{"core/loop", "core/shm", "sysnet", "cmd/harden"}, false},
+	{"golang.org/x/crypto/ocsp", []string{"mgmt/certs"}, false},
 	{"go.etcd.io/bbolt", []string{"mgmt/store"}, true},
 	{"github.com/labstack/echo", []string{"mgmt/api"}, true},
 	{"github.com/danielgtaylor/huma", []string{"mgmt/api"}, true},

@@ -45,7 +45,7 @@ type Options struct {
 	// tells why by farm ID. nil publishes the configuration as it is.
 	Complete func(cfg *farm.Config) (*farm.Config, map[uint32]string)
 	Page     *snapshot.Page
-	Log  *slog.Logger
+	Log      *slog.Logger
 }
 
 // How long a publication waits for each of its partners.
