@@ -1,0 +1,171 @@
+package tlsconf_test
+
+import (
+	"crypto/tls"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/tlsconf"
+)
+
+// Cipher strings that are in use in the world.
+const (
+	mozillaIntermediate = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305:DHE-RSA-AES128-GCM-SHA256:DHE-RSA-AES256-GCM-SHA384:DHE-RSA-CHACHA20-POLY1305"
+	mozillaOld          = mozillaIntermediate + ":ECDHE-ECDSA-AES128-SHA256:ECDHE-RSA-AES128-SHA256:ECDHE-ECDSA-AES128-SHA:ECDHE-RSA-AES128-SHA:ECDHE-ECDSA-AES256-SHA384:ECDHE-RSA-AES256-SHA384:ECDHE-ECDSA-AES256-SHA:ECDHE-RSA-AES256-SHA:DHE-RSA-AES128-SHA256:DHE-RSA-AES256-SHA256:AES128-GCM-SHA256:AES256-GCM-SHA384:AES128-SHA256:AES256-SHA256:AES128-SHA:AES256-SHA:DES-CBC3-SHA"
+	pciStyle            = "kEECDH+ECDSA+AES128:kEECDH+ECDSA+AES256:kEECDH+AES128:kEECDH+AES256:kEDH+AES128:kEDH+AES256:DES-CBC3-SHA:+SHA:!aNULL:!eNULL:!LOW:!kECDH:!DSS:!MD5:!EXP:!PSK:!SRP:!CAMELLIA:!SEED"
+	nginxDefault        = "HIGH:!aNULL:!MD5"
+	oldMozilla          = "kEECDH+AESGCM+AES128:kEECDH+AESGCM+AES256:kEDH+AESGCM:ECDHE+AES:!aNULL:!eNULL:!EXPORT:!DES:!RC4:!MD5:!PSK:!aECDH:!EDH-DSS-DES-CBC3-SHA:!EDH-RSA-DES-CBC3-SHA:!KRB5-DES-CBC3-SHA"
+)
+
+func TestTheTableIsAllOfCryptoTLS(t *testing.T) {
+	names := tlsconf.SuiteNames()
+	for _, s := range slices.Concat(tls.CipherSuites(), tls.InsecureCipherSuites()) {
+		if _, ok := names[s.ID]; ok == slices.Equal(s.SupportedVersions, []uint16{tls.VersionTLS13}) {
+			t.Errorf("%s: in the table: %v", s.Name, ok)
+		}
+		delete(names, s.ID)
+	}
+	if len(names) != 0 {
+		t.Errorf("not in crypto/tls: %v", names)
+	}
+}
+
+func TestACipherStringMeansTheseSuites(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{"AES128-SHA", "AES128-SHA"},
+		{"TLS_RSA_WITH_AES_128_CBC_SHA", "AES128-SHA"},
+		{"ECDHE-RSA-AES128-GCM-SHA256 ECDHE-RSA-AES256-GCM-SHA384,AES256-SHA", "ECDHE-RSA-AES128-GCM-SHA256 ECDHE-RSA-AES256-GCM-SHA384 AES256-SHA"},
+		{"ECDHE+AESGCM+ECDSA", "ECDHE-ECDSA-AES128-GCM-SHA256 ECDHE-ECDSA-AES256-GCM-SHA384"},
+		{"kRSA+AESGCM:!AES256", "AES128-GCM-SHA256"},
+		{"CHACHA20:-ECDHE-RSA-CHACHA20-POLY1305", "ECDHE-ECDSA-CHACHA20-POLY1305"},
+		// '-' can be undone, '!' cannot.
+		{"CHACHA20:-CHACHA20:aRSA+CHACHA20", "ECDHE-RSA-CHACHA20-POLY1305"},
+		{"CHACHA20:!ECDSA:ECDHE-ECDSA-CHACHA20-POLY1305", "ECDHE-RSA-CHACHA20-POLY1305"},
+		{"+AES:CHACHA20+aRSA:+ALL", "ECDHE-RSA-CHACHA20-POLY1305"},
+		// What is not there may be excluded and may be searched.
+		{"AES128-SHA:!ADH:!DHE-RSA-AES128-SHA:-SEED:PSK:kDHE+AES", "AES128-SHA"},
+		// Names of TLS 1.3 change nothing.
+		{"TLS_AES_128_GCM_SHA256:AES128-SHA:!TLS_CHACHA20_POLY1305_SHA256", "AES128-SHA"},
+		// RC4 and 3DES only for those who say so.
+		{"kRSA:!AES:RC4:!ECDHE", "RC4-SHA"},
+		{"ALL:COMPLEMENTOFDEFAULT:!AES:!CHACHA20:DES-CBC3-SHA", "DES-CBC3-SHA"},
+		{"ALL+3DES+kECDHE", "ECDHE-RSA-DES-CBC3-SHA"},
+		{"DEFAULT:!AES:!aECDSA:RC4-SHA", "ECDHE-RSA-CHACHA20-POLY1305"},
+		{"DEFAULT-AES!ECDSA", "ECDHE-RSA-CHACHA20-POLY1305"},
+		{"ALL:RC4:3DES:@SECLEVEL=4", "ECDHE-ECDSA-AES256-GCM-SHA384 ECDHE-RSA-AES256-GCM-SHA384 ECDHE-ECDSA-CHACHA20-POLY1305 ECDHE-RSA-CHACHA20-POLY1305"},
+		{"RC4-SHA:DES-CBC3-SHA:AES128-SHA@SECLEVEL=2", "DES-CBC3-SHA AES128-SHA"},
+		{"RC4-SHA:DES-CBC3-SHA:AES128-SHA:@STRENGTH", "AES128-SHA DES-CBC3-SHA RC4-SHA"},
+	} {
+		ids, err := tlsconf.ParseCiphers(c.in)
+		if err != nil {
+			t.Errorf("%q: %v", c.in, err)
+			continue
+		}
+		var got []string
+		for _, id := range ids {
+			got = append(got, tlsconf.SuiteNames()[id])
+		}
+		if want := strings.Fields(c.want); !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) {
+			t.Errorf("%q: %v, want %v", c.in, got, want)
+		}
+	}
+}
+
+func TestCheckCiphersGivesStandardNamesInOrderOfPreference(t *testing.T) {
+	got, err := tlsconf.CheckCiphers("AES128-SHA:ECDHE-RSA-AES128-GCM-SHA256")
+	if want := []string{"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_RSA_WITH_AES_128_CBC_SHA"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v, want %v", got, err, want)
+	}
+}
+
+// What cannot be done is refused, and the word is in the error.
+func TestWordsThatCannotBeServedAreNamed(t *testing.T) {
+	for _, c := range []struct{ in, names string }{
+		{"HIGH:FASTEST", "FASTEST"},
+		{"HIGH:!aNUL", "aNUL"},
+		{"HIGH:ecdhe-rsa-aes128-sha", "ECDHE-RSA-AES128-SHA"},
+		{"HIGH:ECDHE+TYPO+AES", "TYPO"},
+		{"HIGH:DHE-RSA-AES128-GCM-SHA256", "DHE-RSA-AES128-GCM-SHA256"},
+		{"HIGH:DHE-RSA-AES128-GCM-SHA256+HIGH:AES256-CCM", "DHE-RSA-AES128-GCM-SHA256 AES256-CCM"},
+		{mozillaIntermediate, "DHE-RSA-AES128-GCM-SHA256 DHE-RSA-AES256-GCM-SHA384 DHE-RSA-CHACHA20-POLY1305"},
+		{"HIGH:TLS_DHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256"},
+		{"HIGH:TLS_AES_128_CCM_SHA256", "TLS_AES_128_CCM_SHA256"},
+		{"ALL:DEFAULT", "DEFAULT first"},
+		{"DEFAULTS", "DEFAULTS"},
+		{"SUITEB128", "SUITEB128"},
+		{"HIGH:@SECLEVEL=6", "SECLEVEL"},
+		{"HIGH:@BEST", "@BEST"},
+		{"HIGH:!", "ends"},
+		{"HIGH:ECDHE+", "ends"},
+		{"HIGH:ECDHE++AES", `'+'`},
+		{"HIGH\x00", `'\x00'`},
+		{"HIGH:é", "where a word should be"},
+		{"", "leaves no suite"},
+		{" :, ", "leaves no suite"},
+		{"aNULL:PSK:kDHE", "leaves no suite"},
+		{"AES:!ALL", "leaves no suite"},
+		{"TLS_AES_128_GCM_SHA256", "leaves no suite"},
+		{"RC4:@SECLEVEL=2", "leaves no suite"},
+		{strings.Repeat("AES:", 1025), "at most 4096"},
+	} {
+		_, err := tlsconf.CheckCiphers(c.in)
+		if err == nil {
+			t.Errorf("%q is accepted", c.in)
+			continue
+		}
+		for name := range strings.FieldsSeq(c.names) {
+			if !strings.Contains(err.Error(), name) {
+				t.Errorf("%q: %q does not say %s", c.in, err, name)
+			}
+		}
+	}
+}
+
+func TestExcludedUnsupportedNamesAreFine(t *testing.T) {
+	for _, s := range []string{pciStyle, nginxDefault, oldMozilla, "AES:!TLS_DHE_RSA_WITH_AES_128_GCM_SHA256:-AES128-CCM:+DHE-RSA-AES128-SHA"} {
+		if _, err := tlsconf.CheckCiphers(s); err != nil {
+			t.Errorf("%q: %v", s, err)
+		}
+	}
+}
+
+// A long list of mistakes does not become a long answer.
+func TestComplaintsAreBounded(t *testing.T) {
+	var s strings.Builder
+	for i := range 300 {
+		s.WriteString("X" + strings.Repeat("y", i%9) + string(rune('A'+i%26)) + ":")
+	}
+	if _, err := tlsconf.CheckCiphers(s.String()); err == nil || len(err.Error()) > 400 || !strings.Contains(err.Error(), "more") {
+		t.Errorf("%v", err)
+	}
+}
+
+func FuzzCiphers(f *testing.F) {
+	for _, s := range []string{mozillaIntermediate, mozillaOld, pciStyle, nginxDefault, oldMozilla, "DEFAULT", "ALL:!COMPLEMENTOFDEFAULT:!eNULL", "DEFAULT@SECLEVEL=2",
+		"ECDHE+AESGCM:-RC4;kRSA,AES", "@STRENGTH", "+", "!!", "SUITEB128", "TLS_AES_128_GCM_SHA256", "AES+", "\x00", "DEFAULT!ALL"} {
+		f.Add(s)
+	}
+	known := tlsconf.SuiteNames()
+	f.Fuzz(func(t *testing.T, s string) {
+		ids, err := tlsconf.ParseCiphers(s)
+		if (err == nil) != (len(ids) > 0) {
+			t.Fatalf("%q: %d suites and error %v", s, len(ids), err)
+		}
+		seen := make(map[uint16]bool)
+		for _, id := range ids {
+			if known[id] == "" || seen[id] {
+				t.Fatalf("%q: suite %#x is not of the table or there twice", s, id)
+			}
+			seen[id] = true
+		}
+		if err != nil {
+			return
+		}
+		// An exclusion at the end leaves the rest as it was.
+		out, err := tlsconf.ParseCiphers(s + ":!" + known[ids[0]])
+		if len(s) < 4000 && (err == nil) != (len(ids) > 1) || slices.Contains(out, ids[0]) {
+			t.Fatalf("%q: without %s: %v, %v", s, known[ids[0]], out, err)
+		}
+	})
+}
