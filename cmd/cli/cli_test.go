@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluicelb/sluice/cmd/cli"
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
 func TestTablesForPeople(t *testing.T) {
@@ -40,6 +41,27 @@ func TestJSONIsTheAnswerOfTheAPI(t *testing.T) {
 	r := a.run("farm", "show", "none", "--json")
 	if r.code != 1 || !json.Valid([]byte(r.stderr)) || r.stdout != "" {
 		t.Errorf("a refusal as JSON: %+v", r)
+	}
+}
+
+func TestAFarmThatCouldNotBeStartedShowsWhy(t *testing.T) {
+	const reason = "cannot listen on 192.0.2.10:80: another program uses this address and port already"
+	a := start(t)
+	a.shop()
+	a.must("farm", "stop", "shop")
+	a.pub.Answer(func(cfg *farm.Config) (apply.Outcome, error) {
+		if f := cfg.Farm("shop"); !f.Stopped {
+			return apply.Outcome{FarmErrors: map[uint32]string{f.ID: reason}}, nil
+		}
+		return apply.Outcome{}, nil
+	})
+	if r := a.run("farm", "start", "shop"); r.code != 1 || !strings.Contains(r.stderr, reason) {
+		t.Errorf("the start: %+v", r)
+	}
+	for _, command := range []string{"farm list", "farm show shop", "status"} {
+		if out := a.must(strings.Fields(command)...); !strings.Contains(out, "the last start was refused: "+reason) || !strings.Contains(out, "start the farm again") {
+			t.Errorf("%s does not say why:\n%s", command, out)
+		}
 	}
 }
 

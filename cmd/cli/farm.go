@@ -42,9 +42,9 @@ func (c *client) farmList() *cobra.Command {
 			if err := a.into(&body); err != nil {
 				return err
 			}
-			s := newSheet("FARM", "STATUS", "PROFILE", "VIP", "VPORT")
+			s := newSheet("FARM", "STATUS", "PROFILE", "VIP", "VPORT", "PROBLEM")
 			for _, f := range body.Params {
-				s.add(f.FarmName, f.Status, f.Profile, f.VIP, f.VPort)
+				s.add(f.FarmName, f.Status, f.Profile, f.VIP, f.VPort, f.Problem)
 			}
 			return c.print(cmd, s)
 		},

@@ -45,6 +45,7 @@ type appliance struct {
 	cacert   string
 	health   map[uint32]farm.Status
 	counters *counters
+	pub      *applytest.Publisher
 }
 
 func start(t *testing.T) *appliance {
@@ -54,11 +55,11 @@ func start(t *testing.T) *appliance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &appliance{t: t, data: data, health: map[uint32]farm.Status{}, counters: &counters{requests: 96}, cacert: filepath.Join(data, api.CertificateFile)}
+	a := &appliance{t: t, data: data, health: map[uint32]farm.Status{}, counters: &counters{requests: 96}, pub: &applytest.Publisher{}, cacert: filepath.Join(data, api.CertificateFile)}
 	if a.key, _, err = st.CreateKey("root", "test"); err != nil {
 		t.Fatal(err)
 	}
-	ap := apply.New(st, &applytest.Publisher{}, apply.WithRules(validate.Rules{}))
+	ap := apply.New(st, a.pub, apply.WithRules(validate.Rules{}))
 	if _, err := ap.Republish(t.Context()); err != nil {
 		t.Fatal(err)
 	}

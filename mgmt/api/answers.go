@@ -48,7 +48,7 @@ func done(description, message string) Done {
 func (s *Server) serving(f *farm.Farm) farmstate.Serving {
 	switch {
 	case f.Stopped:
-		return farmstate.Serving{}
+		return farmstate.Stopped(s.deps.Applier.RefusedStarts()[f.ID])
 	case !s.deps.Engine().Connected:
 		return farmstate.Serving{Problem: "the engine is not running"}
 	}

@@ -23,6 +23,7 @@ type Applier interface {
 	Rollback(ctx context.Context, by apply.Author, comment string, expect, number uint64) (apply.Result, error)
 	Restart(ctx context.Context, by apply.Author, name string) (apply.Result, error)
 	Problems() map[uint32]string
+	RefusedStarts() map[uint32]string
 	Settled() bool
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// FarmItem is a farm in a list.
+// FarmItem is a farm in a few words.
 type FarmItem struct {
 	FarmName string       `json:"farmname"`
 	Profile  farm.Profile `json:"profile"`
@@ -25,10 +25,20 @@ func (s *Server) farmItem(f *farm.Farm) FarmItem {
 	return FarmItem{FarmName: f.Name, Profile: f.Profile, Status: s.status(f), VIP: f.VIP.String(), VPort: f.VPort}
 }
 
-func (s *Server) listFarms(c *call) (List[FarmItem], error) {
-	var out []FarmItem
+// FarmLine is a farm in the list and in the status of the appliance.
+type FarmLine struct {
+	FarmItem
+	Problem string `json:"problem,omitempty" doc:"Why the farm does not run: what keeps it from running, or why its last start was refused"`
+}
+
+func (s *Server) farmLine(f *farm.Farm) FarmLine {
+	return FarmLine{FarmItem: s.farmItem(f), Problem: s.serving(f).Problem}
+}
+
+func (s *Server) listFarms(c *call) (List[FarmLine], error) {
+	var out []FarmLine
 	for i := range c.cfg.Farms {
-		out = append(out, s.farmItem(&c.cfg.Farms[i]))
+		out = append(out, s.farmLine(&c.cfg.Farms[i]))
 	}
 	return list("List farms", out), nil
 }
@@ -270,8 +280,13 @@ func (s *Server) actOnFarm(c *call) (Object[ActionDone], error) {
 }
 
 // act starts, stops or restarts. Both ways of starting verify the VIP first.
+// What is stopped has nothing to be stopped for a restart: it is started.
 func (s *Server) act(c *call, name, action string) error {
-	if action == "restart" {
+	f, err := findFarm(c.cfg, name)
+	if err != nil {
+		return err
+	}
+	if action == "restart" && !f.Stopped {
 		return s.restart(c, name)
 	}
 	result, err := c.change(action+" farm "+name, func(cfg *farm.Config) error {

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -170,4 +171,50 @@ func TestAFarmThatCannotListenSaysWhy(t *testing.T) {
 	a.must(200, "PUT", "/farms/shop/actions", `{"action":"stop"}`)
 	a.do("PUT", "/farms/shop/actions", `{"action":"start"}`).refused(t, 400, taken)
 	a.must(200, "GET", "/farms/shop/status", "").want(t, "params.status", "down")
+}
+
+func TestAStoppedFarmSaysWhyItsLastStartWasRefused(t *testing.T) {
+	const taken = "cannot listen on 192.0.2.10:80: another program uses this address and port already"
+	const told = "the last start was refused: " + taken + "; remove the cause, or change vip or vport, then start the farm again"
+	a := newAppliance(t)
+	a.shop(1)
+	a.must(200, "PUT", "/farms/shop/actions", `{"action":"stop"}`)
+	shows := func(problem any) {
+		t.Helper()
+		for path, at := range map[string]string{
+			"/farms": "params.0.", "/farms/shop": "params.", "/farms/shop/summary": "params.", "/farms/shop/status": "params.", "/status": "params.farms.0.",
+		} {
+			r := a.must(200, "GET", path, "")
+			r.want(t, at+"status", "down")
+			r.want(t, at+"problem", problem)
+		}
+	}
+	shows(nil)
+	a.engine.problems["shop"] = taken
+	for _, action := range []string{"start", "restart"} {
+		a.do("PUT", "/farms/shop/actions", `{"action":"`+action+`"}`).refused(t, 400, taken)
+		shows(told)
+	}
+	a.must(200, "PUT", "/farms/shop", `{"contimeout":3}`)
+	shows(told)
+	a.must(200, "PUT", "/farms/shop", `{"vport":81}`)
+	shows(nil)
+	a.do("PUT", "/farms/shop/actions", `{"action":"start"}`).refused(t, 400, taken)
+	delete(a.engine.problems, "shop")
+	a.must(200, "PUT", "/farms/shop/actions", `{"action":"start"}`)
+	a.must(200, "PUT", "/farms/shop/actions", `{"action":"stop"}`)
+	shows(nil)
+}
+
+func TestAStoppedFarmWhoseVIPIsGoneSaysSo(t *testing.T) {
+	a := newAppliance(t, withoutAddresses)
+	a.must(200, "PUT", "/config", "farms:\n- name: shop\n  profile: http\n  vip: 192.0.2.10\n  vport: 80\n  stopped: true\n", "Content-Type", "application/yaml")
+	for _, action := range []string{"start", "restart"} {
+		a.do("PUT", "/farms/shop/actions", `{"action":"`+action+`"}`).refused(t, 400, "vip")
+		r := a.must(200, "GET", "/farms/shop/status", "")
+		if text, _ := r.at("params.problem").(string); !strings.Contains(text, "192.0.2.10") || !strings.Contains(text, "add it to an interface first") {
+			t.Errorf("after %s the problem is %q", action, text)
+		}
+		a.must(200, "PUT", "/farms/shop", `{"vport":`+strconv.Itoa(80+len(action))+`}`)
+	}
 }

@@ -13,7 +13,7 @@ type FarmView struct {
 	FarmName        string               `json:"farmname"`
 	Profile         farm.Profile         `json:"profile"`
 	Status          farm.Status          `json:"status"`
-	Problem         string               `json:"problem,omitempty" doc:"Why a farm that should run does not"`
+	Problem         string               `json:"problem,omitempty" doc:"Why the farm does not run: what keeps it from running, or why its last start was refused"`
 	VIP             string               `json:"vip"`
 	VPort           uint16               `json:"vport"`
 	Listener        string               `json:"listener"`
@@ -117,7 +117,7 @@ func (s *Server) getFarmSummary(c *call) (FarmSummary, error) {
 // FarmStatus is the status of one farm.
 type FarmStatus struct {
 	Status  farm.Status `json:"status"`
-	Problem string      `json:"problem,omitempty" doc:"Why a farm that should run does not"`
+	Problem string      `json:"problem,omitempty" doc:"Why the farm does not run: what keeps it from running, or why its last start was refused"`
 }
 
 func (s *Server) getFarmStatus(c *call) (Object[FarmStatus], error) {

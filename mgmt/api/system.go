@@ -4,8 +4,6 @@ import (
 	"os"
 	"strings"
 	"time"
-
-	"github.com/sluicelb/sluice/core/farm"
 )
 
 // VersionView is the answer about versions.
@@ -24,12 +22,6 @@ func (s *Server) version(c *call) (Object[VersionView], error) {
 		Kernel: strings.TrimSpace(string(kernel)), Sluice: s.deps.Version, Hostname: host,
 		Date: s.deps.Now().Format(time.ANSIC), Appliance: "Sluice " + s.deps.Version,
 	}}, nil
-}
-
-// FarmLine is a farm in the status of the appliance.
-type FarmLine struct {
-	FarmItem
-	Problem string `json:"problem,omitempty"`
 }
 
 // StatusView is the state of the whole appliance.
@@ -59,8 +51,4 @@ func (s *Server) applianceStatus(c *call) (Object[StatusView], error) {
 		out.Farms = append(out.Farms, s.farmLine(f))
 	}
 	return Object[StatusView]{Description: c.op.summary, Params: out}, nil
-}
-
-func (s *Server) farmLine(f *farm.Farm) FarmLine {
-	return FarmLine{FarmItem: s.farmItem(f), Problem: s.serving(f).Problem}
 }

@@ -67,6 +67,7 @@ type Applier struct {
 	turn     chan struct{} // holds one token while somebody writes
 	now      atomic.Pointer[state]
 	problems atomic.Pointer[map[uint32]string]
+	refused  atomic.Pointer[map[uint32]refusedStart]
 	settled  atomic.Bool
 }
 
@@ -104,6 +105,7 @@ func New(st *store.Store, pub Publisher, options ...Option) *Applier {
 	cfg, rev := st.Current()
 	a.now.Store(&state{cfg, rev})
 	a.problems.Store(&map[uint32]string{})
+	a.refused.Store(&map[uint32]refusedStart{})
 	return a
 }
 

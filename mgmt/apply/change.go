@@ -21,7 +21,7 @@ const MaxComment = 1024
 // revision the caller saw, 0 for any (ErrConflict). ctx bounds the wait for
 // other changes and for names; once the engines were told, the change is
 // finished whatever becomes of ctx.
-func (a *Applier) Change(ctx context.Context, by Author, comment string, expect uint64, edit func(*farm.Config) error) (Result, error) {
+func (a *Applier) Change(ctx context.Context, by Author, comment string, expect uint64, edit func(*farm.Config) error) (r Result, err error) {
 	if err := checkComment(comment); err != nil {
 		return Result{}, err
 	}
@@ -34,10 +34,13 @@ func (a *Applier) Change(ctx context.Context, by Author, comment string, expect 
 		return Result{}, fmt.Errorf("%w: revision %d was expected, the current one is %d; look at it and try again", ErrConflict, expect, old.rev.Number)
 	}
 	cfg := old.cfg.Clone()
-	if err := edit(cfg); err != nil {
+	err = edit(cfg)
+	tried := startsOf(old.cfg, cfg)
+	defer func() { a.remember(tried, err) }()
+	if err != nil {
 		return Result{}, err
 	}
-	r, err := a.prepare(ctx, old.cfg, cfg)
+	r, err = a.prepare(ctx, old.cfg, cfg)
 	if err != nil || r.Unchanged {
 		r.Revision = old.rev
 		return r, err

@@ -28,9 +28,19 @@ type Serving struct {
 	Running bool
 	// Stale is true when it runs with an older configuration than the stored one.
 	Stale bool
-	// Problem says in one sentence why a farm that should run does not; empty
-	// when there is nothing to say.
+	// Problem says in one sentence why the farm does not run, if there is more to
+	// say than that it is stopped.
 	Problem string
+}
+
+// Stopped is what the engine does with a stopped farm. refused is why its last
+// start was refused, empty when it was not.
+func Stopped(refused string) Serving {
+	if refused == "" {
+		return Serving{}
+	}
+	return Serving{Problem: "the last start was refused: " + refused +
+		"; remove the cause, or change vip or vport, then start the farm again"}
 }
 
 // Backend returns the status of one backend: maintenance as configured,

@@ -109,3 +109,18 @@ func TestFarmOfAnotherProfileHasNoBackends(t *testing.T) {
 		t.Errorf("status %q, want critical", got)
 	}
 }
+
+func TestStoppedFarmTellsOnlyARefusedStart(t *testing.T) {
+	if got := farmstate.Stopped(""); got != (farmstate.Serving{}) {
+		t.Errorf("a stopped farm: %+v", got)
+	}
+	got := farmstate.Stopped("address in use")
+	if want := "the last start was refused: address in use; remove the cause, or change vip or vport, then start the farm again"; got.Problem != want {
+		t.Errorf("problem %q, want %q", got.Problem, want)
+	}
+	f, health := words("up")
+	f.Stopped = true
+	if status := farmstate.Farm(f, health, got); status != farm.StatusDown {
+		t.Errorf("status %q, want down", status)
+	}
+}
