@@ -70,6 +70,8 @@ func TestFarmServiceAndBackendCommandsDoWhatTheySay(t *testing.T) {
 	a.shop()
 	for _, c := range []struct{ command, shows, want string }{
 		{"farm set shop contimeout=5 resurrectime=9 --reqtimeout 7", "farm show shop", "reqtimeout           7"},
+		{"farm set shop trusted=10.0.0.0/8 --trusted ::1 trusted=192.0.2.7 maxbody=1000000", "farm show shop", "trusted              ::1, 10.0.0.0/8, 192.0.2.7"},
+		{"farm set shop trusted=null ignore_100_continue=true", "farm show shop", "ignore_100_continue  ignore"},
 		{"farm create twin --vip 192.0.2.10 --vport 81 --copy-from shop", "farm show twin", "contimeout           5"},
 		{"farm create fast vip=192.0.2.10 vport=82 contimeout=2", "farm show fast", "contimeout           2"},
 		{"farm stop twin", "farm list", "twin  down"},

@@ -13,25 +13,42 @@ import (
 
 // settings are the fields of a body that a command takes, as flags
 // (--contimeout 5) and as arguments (contimeout=5). The values are sent as they
-// are: the appliance knows the rules.
+// are: the appliance knows the rules. A list is given item by item, by
+// repeating its name.
 type settings struct {
 	params []validate.Param
 	values map[string]*string
+	lists  map[string]*[]string
 }
 
 // addSettings gives a command a flag for every field but those it takes in
 // another way.
 func addSettings(cmd *cobra.Command, params []validate.Param, except ...string) *settings {
-	s := &settings{values: map[string]*string{}}
+	s := &settings{values: map[string]*string{}, lists: map[string]*[]string{}}
 	for _, p := range params {
 		if slices.Contains(except, p.Name) {
 			continue
 		}
 		s.params = append(s.params, p)
-		s.values[p.Name] = cmd.Flags().String(strings.ReplaceAll(p.Name, "_", "-"), "", about(p))
+		flag := strings.ReplaceAll(p.Name, "_", "-")
+		if isList(p) {
+			s.lists[p.Name] = cmd.Flags().StringArray(flag, nil, about(p))
+		} else {
+			s.values[p.Name] = cmd.Flags().String(flag, "", about(p))
+		}
 	}
-	cmd.Long = cmp.Or(cmd.Long, cmd.Short+".") + "\n\nSettings are given as flags or as NAME=VALUE; VALUE null resets a setting:\n" + s.help()
+	cmd.Long = cmp.Or(cmd.Long, cmd.Short+".") + "\n\nSettings are given as flags or as NAME=VALUE; VALUE null resets a setting" + s.repeats() + ":\n" + s.help()
 	return s
+}
+
+// isList reports whether a field takes several values.
+func isList(p validate.Param) bool { return slices.Contains(p.Options, "list") }
+
+func (s *settings) repeats() string {
+	if len(s.lists) == 0 {
+		return ""
+	}
+	return ",\nand a list is given by repeating its name, once for each item"
 }
 
 func about(p validate.Param) string {
@@ -59,9 +76,15 @@ func (s *settings) help() string {
 // NAME=VALUE.
 func (s *settings) read(cmd *cobra.Command, args []string) (map[string]any, error) {
 	out := map[string]any{}
+	items := map[string][]string{}
 	for _, p := range s.params {
 		flag := cmd.Flags().Lookup(p.Name)
-		if flag != nil && flag.Changed {
+		if flag == nil || !flag.Changed {
+			continue
+		}
+		if list := s.lists[p.Name]; list != nil {
+			items[p.Name] = *list
+		} else {
 			out[p.Name] = valueOf(*s.values[p.Name])
 		}
 	}
@@ -71,15 +94,30 @@ func (s *settings) read(cmd *cobra.Command, args []string) (map[string]any, erro
 			return nil, usagef("%q is not a setting: write NAME=VALUE", arg)
 		}
 		name = strings.ReplaceAll(name, "-", "_")
-		if s.values[name] == nil {
+		_, twice := out[name]
+		switch {
+		case s.lists[name] != nil:
+			items[name] = append(items[name], value)
+		case s.values[name] == nil:
 			return nil, s.unknown(name)
-		}
-		if _, twice := out[name]; twice {
+		case twice:
 			return nil, usagef("%s is given twice", name)
+		default:
+			out[name] = valueOf(value)
 		}
-		out[name] = valueOf(value)
+	}
+	for name, list := range items {
+		out[name] = listOf(list)
 	}
 	return out, nil
+}
+
+// listOf is a list as it is sent; the word null, or nothing, empties it.
+func listOf(items []string) any {
+	if len(items) == 1 && (items[0] == "null" || items[0] == "") {
+		return nil
+	}
+	return items
 }
 
 func (s *settings) unknown(name string) error {

@@ -90,6 +90,12 @@ func shown(v any) string {
 		return v
 	case float64:
 		return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.3f", v), "0"), ".")
+	case []any:
+		texts := make([]string, len(v))
+		for i := range v {
+			texts[i] = shown(v[i])
+		}
+		return shown(strings.Join(texts, ", "))
 	default:
 		return fmt.Sprint(v)
 	}

@@ -36,7 +36,9 @@ func (s *Server) createBackend(c *call) (Object[BackendView], error) {
 			return err
 		}
 		var created farm.Backend
-		values.Apply(&created)
+		if err := values.Apply(&created); err != nil {
+			return err
+		}
 		v.Backends = append(v.Backends, created)
 		return nil
 	})
@@ -106,8 +108,7 @@ func (s *Server) updateBackend(c *call) (Changed, error) {
 		if err != nil {
 			return err
 		}
-		values.Apply(b)
-		return nil
+		return values.Apply(b)
 	})
 	if err != nil {
 		return Changed{}, err
@@ -165,9 +166,9 @@ func (s *Server) maintainBackend(c *call) (Object[Maintained], error) {
 		if err != nil {
 			return err
 		}
-		values.Apply(b)
+		err = values.Apply(b)
 		mode = b.Maintenance
-		return nil
+		return err
 	})
 	if err != nil {
 		return Object[Maintained]{}, err

@@ -69,10 +69,11 @@ func checkType(h http.Header, types []string) error {
 	return nil
 }
 
-// decodeObject reads one JSON object of scalar fields. A name that comes twice
-// and anything after the object are refused: two readers of the body must not
-// see two different things. An object or a list as a value becomes an empty
-// one, which no rule allows: an unknown name is to be refused before it.
+// decodeObject reads one JSON object whose fields are scalars or lists of
+// scalars. A name that comes twice and anything after the object are refused:
+// two readers of the body must not see two different things. What nests deeper
+// becomes an empty object or list, which no rule allows: an unknown name is to
+// be refused before it.
 func decodeObject(b []byte) (map[string]any, error) {
 	if len(bytes.TrimSpace(b)) == 0 {
 		return map[string]any{}, nil // as an empty object
@@ -106,8 +107,12 @@ func decodeObject(b []byte) (map[string]any, error) {
 	return out, nil
 }
 
-// maxFields bounds a body before its names are looked at: no table is longer.
-const maxFields = 256
+// maxFields and maxItems bound a body before its names are looked at: no table
+// and no list of a field is longer.
+const (
+	maxFields = 256
+	maxItems  = 1024
+)
 
 func decodeField(out map[string]any, name string, dec *json.Decoder) error {
 	if _, twice := out[name]; twice {
@@ -122,12 +127,35 @@ func decodeField(out map[string]any, name string, dec *json.Decoder) error {
 	}
 	switch value {
 	case json.Delim('['):
-		value, err = []any{}, skip(dec)
+		value, err = decodeList(name, dec)
 	case json.Delim('{'):
 		value, err = map[string]any{}, skip(dec)
 	}
 	out[name] = value
 	return err
+}
+
+// decodeList reads the items of the list that dec is in.
+func decodeList(name string, dec *json.Decoder) ([]any, error) {
+	items := []any{}
+	for dec.More() {
+		if len(items) == maxItems {
+			return nil, badRequest("%s: the list has more than %d items", quoteName(name), maxItems)
+		}
+		item, err := dec.Token()
+		switch item {
+		case json.Delim('['):
+			item, err = []any{}, skip(dec)
+		case json.Delim('{'):
+			item, err = map[string]any{}, skip(dec)
+		}
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+	}
+	_, err := dec.Token()
+	return items, err
 }
 
 // skip reads on to the end of the list or object that dec is in.

@@ -107,7 +107,9 @@ func (s *Server) createFarm(c *call) (NewFarm, error) {
 		if err != nil {
 			return err
 		}
-		values.Apply(&created)
+		if err := values.Apply(&created); err != nil {
+			return err
+		}
 		if err := validate.LocalVIP(created.VIP, s.deps.LocalAddrs()); err != nil {
 			return err
 		}
@@ -200,7 +202,9 @@ func (s *Server) updateFarm(c *call) (Changed, error) {
 			}
 		}
 		vip := f.VIP
-		values.Apply(f)
+		if err := values.Apply(f); err != nil {
+			return err
+		}
 		if f.VIP != vip {
 			return validate.LocalVIP(f.VIP, s.deps.LocalAddrs())
 		}

@@ -2,9 +2,11 @@ package api
 
 import (
 	"cmp"
+	"strconv"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 // FarmView is everything about an http farm. The lists at its end belong to
@@ -21,13 +23,25 @@ type FarmView struct {
 	ResponseTimeout farm.Seconds         `json:"restimeout"`
 	ResurrectTime   farm.Seconds         `json:"resurrectime"`
 	RequestTimeout  farm.Seconds         `json:"reqtimeout"`
+	TunnelTimeout   farm.Seconds         `json:"wstimeout"`
+	StopGrace       farm.Seconds         `json:"grace"`
 	RewriteLocation farm.RewriteLocation `json:"rewritelocation"`
+	RewriteHost     string               `json:"rewritehost" enum:"true,false"`
+	RewriteDest     string               `json:"rewritedestination" enum:"true,false"`
 	Verbs           farm.VerbSet         `json:"httpverb"`
-	Ignore100       string               `json:"ignore_100_continue" enum:"true,false"`
+	CheckURL        string               `json:"checkurl"`
+	IgnoreCase      string               `json:"ignorecase" enum:"true,false"`
+	Continue        farm.ContinueMode    `json:"ignore_100_continue"`
+	MaxHead         uint32               `json:"maxrequest"`
+	MaxBody         uint64               `json:"maxbody" doc:"0 means no bound"`
+	MaxConnections  uint32               `json:"maxconnections" doc:"0 means no bound"`
+	Overflow        farm.Overflow        `json:"overflow"`
+	Trusted         []string             `json:"trusted"`
 	Error414        string               `json:"error414"`
 	Error500        string               `json:"error500"`
 	Error501        string               `json:"error501"`
 	Error503        string               `json:"error503"`
+	ErrorWAF        string               `json:"errorWAF"`
 
 	Certificates         []struct{} `json:"certlist"`
 	AddHeader            []struct{} `json:"addheader"`
@@ -49,11 +63,26 @@ func (s *Server) farmView(f *farm.Farm) FarmView {
 		VIP: f.VIP.String(), VPort: f.VPort, Listener: "http",
 		ConnectTimeout: h.ConnectTimeout, ResponseTimeout: h.ResponseTimeout,
 		ResurrectTime: h.ResurrectTime, RequestTimeout: h.RequestTimeout,
-		RewriteLocation: h.RewriteLocation, Verbs: h.Verbs, Ignore100: "false",
-		Error414: h.Error414, Error500: h.Error500, Error501: h.Error501, Error503: h.Error503,
+		TunnelTimeout: cmp.Or(h.TunnelTimeout, farm.DefaultTunnelTimeout), StopGrace: cmp.Or(h.StopGrace, farm.DefaultStopGrace),
+		RewriteLocation: h.RewriteLocation, RewriteHost: truth(h.RewriteHost), RewriteDest: truth(h.RewriteDestination),
+		Verbs: h.Verbs, CheckURL: h.CheckURL, IgnoreCase: truth(h.IgnoreCase), Continue: cmp.Or(h.Continue, farm.ContinuePass),
+		MaxHead: cmp.Or(h.MaxHead, farm.DefaultMaxHead), MaxBody: h.MaxBody, MaxConnections: h.MaxConnections,
+		Overflow: cmp.Or(h.Overflow, farm.OverflowWait), Trusted: trusted(h),
+		Error414: h.Error414, Error500: h.Error500, Error501: h.Error501, Error503: h.Error503, ErrorWAF: h.ErrorWAF,
 		Certificates: none, AddHeader: none, HeadRemove: none, AddResponseHeader: none,
 		RemoveResponseHeader: none, ReplaceRequest: none, ReplaceResponse: none,
 	}
+}
+
+// truth is a truth value as the family writes it.
+func truth(b bool) string { return strconv.FormatBool(b) }
+
+func trusted(h *farm.HTTP) []string {
+	out := []string{}
+	for _, p := range h.Trusted {
+		out = append(out, validate.NetworkText(p))
+	}
+	return out
 }
 
 // IPDS lists the security rules of a farm.

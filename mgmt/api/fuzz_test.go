@@ -58,7 +58,9 @@ func try[T any](t *testing.T, table *validate.Table[T], body map[string]any, to 
 		}
 		return
 	}
-	values.Apply(&to)
+	if err := values.Apply(&to); err != nil && refusalOf(err, false).status != 400 {
+		t.Fatalf("refused with %v", err)
+	}
 	if _, err := encode(Changed{Params: values.Sent()}); err != nil {
 		t.Fatalf("no answer: %v", err)
 	}

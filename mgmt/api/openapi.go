@@ -157,14 +157,20 @@ func schemaOf(params []validate.Param, some bool) *huma.Schema {
 func fieldSchema(p validate.Param) *huma.Schema {
 	alternatives := []*huma.Schema{}
 	switch {
+	case slices.Contains(p.Options, "list"):
+		item := &huma.Schema{Type: huma.TypeString}
+		alternatives = append(alternatives, &huma.Schema{Type: huma.TypeArray, Items: item}, item)
 	case p.Format == "integer" || p.Interval != "":
 		alternatives = append(alternatives, interval(p.Interval), &huma.Schema{Type: huma.TypeString, Pattern: `^-?[0-9]+$`})
 	case isBool(p):
 		alternatives = append(alternatives, &huma.Schema{Type: huma.TypeBoolean}, words(p.PossibleValues))
 	case p.PossibleValues != nil:
 		alternatives = append(alternatives, words(p.PossibleValues))
-		if numeric(p.PossibleValues) {
+		if slices.ContainsFunc(p.PossibleValues, isNumber) {
 			alternatives = append(alternatives, &huma.Schema{Type: huma.TypeInteger})
+		}
+		if slices.ContainsFunc(p.PossibleValues, isTruth) {
+			alternatives = append(alternatives, &huma.Schema{Type: huma.TypeBoolean})
 		}
 	default:
 		alternatives = append(alternatives, &huma.Schema{Type: huma.TypeString})
@@ -180,12 +186,11 @@ func fieldSchema(p validate.Param) *huma.Schema {
 }
 
 func isBool(p validate.Param) bool {
-	return len(p.PossibleValues) > 0 && !slices.ContainsFunc(p.PossibleValues, func(v string) bool { return v != "true" && v != "false" })
+	return len(p.PossibleValues) > 0 && !slices.ContainsFunc(p.PossibleValues, func(v string) bool { return !isTruth(v) })
 }
 
-func numeric(values []string) bool {
-	return !slices.ContainsFunc(values, func(v string) bool { _, err := strconv.Atoi(v); return err != nil })
-}
+func isTruth(v string) bool  { return v == "true" || v == "false" }
+func isNumber(v string) bool { _, err := strconv.Atoi(v); return err == nil }
 
 func words(values []string) *huma.Schema {
 	s := &huma.Schema{Type: huma.TypeString}

@@ -50,7 +50,9 @@ func (s *Server) createService(c *call) (Object[NewService], error) {
 			return badRequest("the farm %s has no services", farmName)
 		}
 		var created farm.Service
-		values.Apply(&created)
+		if err := values.Apply(&created); err != nil {
+			return err
+		}
 		f.HTTP.Services = append(f.HTTP.Services, created)
 		return nil
 	})
@@ -88,8 +90,7 @@ func (s *Server) updateService(c *call) (Changed, error) {
 		if err != nil {
 			return err
 		}
-		values.Apply(v)
-		return nil
+		return values.Apply(v)
 	})
 	if err != nil {
 		return Changed{}, err

@@ -144,6 +144,9 @@ func fill[T any](d *decoder, n *node, path string, table *validate.Table[T], to 
 		return nil, false
 	}
 	values, err := table.Decode(path, body)
+	if err == nil {
+		err = values.Apply(to)
+	}
 	if err != nil {
 		var broken *validate.Error
 		if errors.As(err, &broken) {
@@ -151,7 +154,6 @@ func fill[T any](d *decoder, n *node, path string, table *validate.Table[T], to 
 		}
 		return nil, false
 	}
-	values.Apply(to)
 	return lists, true
 }
 

@@ -106,13 +106,31 @@ func (w *yamlWriter) close() { w.depth -= 2 }
 
 func (w *yamlWriter) field(name string, v validate.Value) {
 	w.key(name)
-	w.out.WriteByte(' ')
-	if v.IsText() {
+	switch {
+	case v.IsList():
+		w.texts(v.List())
+		return
+	case v.IsText():
+		w.out.WriteByte(' ')
 		w.out.WriteString(yamlText(v.Text(), strings.Repeat("  ", w.depth+1)))
-	} else {
+	default:
+		w.out.WriteByte(' ')
 		w.out.WriteString(v.String())
 	}
 	w.out.WriteByte('\n')
+}
+
+// texts writes a list of texts, one in a line.
+func (w *yamlWriter) texts(items []string) {
+	if len(items) == 0 {
+		w.out.WriteString(" []")
+	}
+	w.out.WriteByte('\n')
+	for _, item := range items {
+		w.out.WriteString(strings.Repeat("  ", w.depth+1) + "- ")
+		w.out.WriteString(yamlText(item, strings.Repeat("  ", w.depth+2)))
+		w.out.WriteByte('\n')
+	}
 }
 
 func (w *yamlWriter) key(name string) {
@@ -170,14 +188,27 @@ func (w *jsonWriter) finish(bracket byte) {
 }
 
 func (w *jsonWriter) field(name string, v validate.Value) {
-	w.line()
-	w.out.WriteString(`"` + name + `": `)
-	if !v.IsText() {
-		w.out.WriteString(v.String())
+	if v.IsList() {
+		w.open(name, false)
+		for _, item := range v.List() {
+			w.line()
+			w.text(item)
+		}
+		w.close()
 		return
 	}
+	w.line()
+	w.out.WriteString(`"` + name + `": `)
+	if v.IsText() {
+		w.text(v.Text())
+	} else {
+		w.out.WriteString(v.String())
+	}
+}
+
+func (w *jsonWriter) text(s string) {
 	enc := json.NewEncoder(&w.out)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v.Text()) // a text cannot fail
+	_ = enc.Encode(s) // a text cannot fail
 	w.out.Truncate(w.out.Len() - 1)
 }

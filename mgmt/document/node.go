@@ -24,8 +24,9 @@ const (
 	list
 )
 
-// raw returns the value as mgmt/validate takes it. Numbers and truth values
-// stay text: the rule of the field says how to read it.
+// raw returns the value as mgmt/validate takes it: a text or a list of texts.
+// Numbers and truth values stay text: the rule of the field says how to read
+// it. What nests deeper is no value and comes out empty.
 func (n *node) raw() any {
 	switch n.kind {
 	case scalar:
@@ -33,7 +34,14 @@ func (n *node) raw() any {
 	case mapping:
 		return map[string]any{}
 	case list:
-		return []any{}
+		items := make([]any, len(n.items))
+		for i, item := range n.items {
+			items[i] = []any{} // no value is a list of lists
+			if item.kind != list {
+				items[i] = item.raw()
+			}
+		}
+		return items
 	}
 	return nil
 }

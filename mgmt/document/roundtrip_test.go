@@ -32,6 +32,11 @@ func configs() *rapid.Generator[*farm.Config] {
 			h.ConnectTimeout = farm.Seconds(rapid.IntRange(1, 21).Draw(t, "contimeout"))
 			h.Verbs = rapid.SampledFrom(farm.VerbSets()).Draw(t, "verbs")
 			h.Error503 = rapid.Custom(func(t *rapid.T) string { return texts().Draw(t, "x") }).Filter(func(s string) bool { return len(s) <= validate.MaxErrorText }).Draw(t, "error503")
+			for i := range rapid.IntRange(0, 3).Draw(t, "trusted") {
+				h.Trusted = append(h.Trusted, netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(i)}), rapid.SampledFrom([]int{16, 32}).Draw(t, "bits")))
+			}
+			h.Continue = rapid.SampledFrom([]farm.ContinueMode{"", farm.ContinueIgnore, farm.ContinueNever}).Draw(t, "continue")
+			h.MaxBody, h.RewriteHost = rapid.Uint64Range(0, validate.MaxBody).Draw(t, "maxbody"), rapid.Bool().Draw(t, "rewritehost")
 			f := farm.Farm{Name: fmt.Sprintf("farm%d", i), Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr(rapid.SampledFrom([]string{"127.0.0.1", "10.1.2.3", "0.0.0.0"}).Draw(t, "vip")),
 				VPort: uint16(1000 + i), Stopped: rapid.Bool().Draw(t, "stopped"), HTTP: h}
 			for j := range rapid.IntRange(0, 3).Draw(t, "services") {

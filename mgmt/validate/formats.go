@@ -112,25 +112,6 @@ func isBroadcast(addr netip.Addr, network netip.Prefix) bool {
 	return !network.Contains(addr.Next())
 }
 
-// checkPattern compiles a regex and explains what people try most often.
-func checkPattern(s string) string {
-	if i := strings.IndexFunc(s, isControl); i >= 0 {
-		return "it holds a control character"
-	}
-	if strings.Contains(s, "(?#") {
-		return "comments are not allowed"
-	}
-	if _, err := regexp.Compile(s); err != nil {
-		for _, ahead := range []string{"(?=", "(?!", "(?<=", "(?<!"} {
-			if strings.Contains(s, ahead) {
-				return "look-around is not available (RE2 syntax)"
-			}
-		}
-		return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
-	}
-	return ""
-}
-
 func checkVHost(s string) string {
 	if strings.HasPrefix(s, "^") {
 		return "it is compared from the start of the host anyway, leave the ^ out"

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,19 +18,22 @@ type rule struct {
 
 	required bool // must be sent
 	blank    bool // the empty text is allowed (and skips every further check)
-	null     bool // null, or an empty text for a number, sets it back to unset
+	null     bool // null, or an empty text for a number or word, sets it back to unset
 
 	values    []string       // all that is allowed, when it is an enumeration
-	min, max  int64          // numbers
-	maxLen    int            // texts, in bytes; 0 means maxText
+	min, max  int64          // numbers; of lists max bounds the items
+	maxLen    int            // texts and items, in bytes; 0 means maxText
 	reserved  []string       // texts that would be allowed otherwise
 	pattern   *regexp.Regexp // texts; must match the whole value
 	must      string         // what the value must be, for messages; set with pattern and check
+	musts     string         // what a list must be, for messages
 	format    string         // word for the help body
 	check     func(string) string
 	unset     Value // value of an object that never set the field; documents leave it out
 	onlyBy    string
-	normalize map[string]string // spellings that mean another value
+	normalize map[string]string   // spellings that mean another value
+	canon     func(string) string // the normal form of a text or item that keeps the rule
+	same      func(string) string // what must differ between the items of a list; nil: all of it
 }
 
 // maxText bounds texts that state no bound of their own.
@@ -37,7 +41,7 @@ const maxText = 1024
 
 // parse turns what a body held into a checked value.
 func (r *rule) parse(path string, raw any) (Value, *Error) {
-	if raw == nil || (raw == "" && r.kind == kindNumber && r.null) {
+	if raw == nil || raw == "" && r.blankIsNull() {
 		if !r.null && !r.blank {
 			return Value{}, r.refuse(path, raw)
 		}
@@ -50,7 +54,34 @@ func (r *rule) parse(path string, raw any) (Value, *Error) {
 	if to, found := r.normalize[v.text]; found && v.kind == kindText {
 		v.text = to
 	}
-	return v, r.verify(path, v)
+	if err := r.verify(path, v); err != nil {
+		return Value{}, err
+	}
+	return r.canonical(v), nil
+}
+
+// canonical brings a value that keeps the rule into its normal form.
+func (r *rule) canonical(v Value) Value {
+	if r.canon == nil {
+		return v
+	}
+	if v.kind == kindText && v.text != "" {
+		v.text = r.canon(v.text)
+	}
+	if v.kind == kindList {
+		items := make([]string, len(v.list))
+		for i, item := range v.list {
+			items[i] = r.canon(item)
+		}
+		v.list = items
+	}
+	return v
+}
+
+// blankIsNull reports whether a blank text stands for null: where null is
+// allowed and a blank text cannot be a value.
+func (r *rule) blankIsNull() bool {
+	return r.null && (r.kind == kindNumber || r.values != nil && !slices.Contains(r.values, ""))
 }
 
 func (r *rule) coerce(raw any) (Value, bool) {
@@ -61,6 +92,12 @@ func (r *rule) coerce(raw any) (Value, bool) {
 	case kindBool:
 		b, ok := ParseBool(raw)
 		return boolValue(b), ok
+	case kindList:
+		l, ok := parseList(raw)
+		return listValue(l), ok
+	}
+	if b, is := raw.(bool); is && r.normalize != nil {
+		raw = strconv.FormatBool(b) // a word that once was a truth value
 	}
 	s, ok := parseText(raw)
 	return textValue(s), ok
@@ -69,6 +106,9 @@ func (r *rule) coerce(raw any) (Value, bool) {
 // verify checks a value of the right kind, in the order of the contract:
 // blank, enumeration, length, interval, reserved words, pattern, function.
 func (r *rule) verify(path string, v Value) *Error {
+	if v.kind == kindList {
+		return r.verifyList(path, v.list)
+	}
 	if v.isBlankText() {
 		if r.blank || slices.Contains(r.values, "") {
 			return nil
@@ -112,6 +152,34 @@ func (r *rule) verifyText(path, s string) *Error {
 	return nil
 }
 
+// verifyList checks each item, that none comes twice, and their number.
+func (r *rule) verifyList(path string, items []string) *Error {
+	if int64(len(items)) > r.max {
+		return r.errorf(path, "may have at most %d items, got %d", r.max, len(items))
+	}
+	seen := make(map[string]int, len(items))
+	for i, item := range items {
+		if item == "" {
+			return r.errorf(path, "must be %s, item %d is blank", r.allowed(), i)
+		}
+		if err := r.verifyText(path, item); err != nil {
+			return err
+		}
+		key := item
+		if r.canon != nil {
+			key = r.canon(key)
+		}
+		if r.same != nil {
+			key = r.same(key)
+		}
+		if first, twice := seen[key]; twice {
+			return r.errorf(path, "must not hold the same twice: item %d, %s, is item %d already", i, show(item), first)
+		}
+		seen[key] = i
+	}
+	return nil
+}
+
 func (r *rule) longest() int {
 	if r.maxLen == 0 {
 		return maxText
@@ -133,6 +201,8 @@ func (r *rule) allowed() string {
 		return fmt.Sprintf("a number from %d to %d", r.min, r.max)
 	case r.kind == kindBool:
 		return "true or false"
+	case r.kind == kindList && r.musts != "":
+		return r.musts
 	case r.must != "":
 		return r.must
 	}
@@ -159,6 +229,9 @@ const maxUnbounded = 1<<31 - 1
 // param describes the rule for the help body.
 func (r *rule) param() Param {
 	p := Param{Name: r.name, Format: r.format, PossibleValues: r.values, Description: r.about}
+	if r.normalize != nil {
+		p.PossibleValues = append(slices.Clone(r.values), slices.Sorted(maps.Keys(r.normalize))...)
+	}
 	switch {
 	case p.Format != "" || r.values != nil:
 	case r.kind == kindNumber:
@@ -174,6 +247,9 @@ func (r *rule) param() Param {
 	}
 	if !r.blank && !r.null && !slices.Contains(r.values, "") {
 		p.Options = append(p.Options, "non_blank")
+	}
+	if r.kind == kindList {
+		p.Options = append(p.Options, "list")
 	}
 	if r.required {
 		p.Options = append(p.Options, "required")

@@ -15,7 +15,8 @@ type Param struct {
 	PossibleValues []string `json:"possible_values,omitempty"`
 	// Interval is "1,9" for 1 to 9, "0," without an upper bound.
 	Interval string `json:"interval,omitempty"`
-	// Options holds "non_blank" and "required" where they apply.
+	// Options holds "non_blank", "required" and "list" (of what Format says)
+	// where they apply.
 	Options     []string `json:"options,omitempty"`
 	Description string   `json:"description,omitempty"`
 }
@@ -26,6 +27,10 @@ type field[T any] struct {
 	rule
 	get func(*T) Value
 	set func(*T, Value)
+	// needs says why an object that is as the fields before this one made it
+	// cannot have a value here, and what to send; "" when it can. sent is the
+	// whole body. nil: it always can.
+	needs func(sent Values[T], to *T) string
 }
 
 // Table lists the fields one kind of body about a T may have, in the order in
@@ -35,6 +40,7 @@ type Table[T any] struct{ fields []field[T] }
 // Values are the checked values of one body, by field name.
 type Values[T any] struct {
 	table  *Table[T]
+	path   string
 	values map[string]Value
 }
 
@@ -44,7 +50,7 @@ type Values[T any] struct {
 // body is refused only when something is required; the API answers it with
 // Params instead.
 func (t *Table[T]) Decode(path string, body map[string]any) (Values[T], error) {
-	out := Values[T]{table: t, values: make(map[string]Value, len(body))}
+	out := Values[T]{table: t, path: path, values: make(map[string]Value, len(body))}
 	for i := range t.fields {
 		r := &t.fields[i].rule
 		if _, sent := body[r.name]; r.required && !sent {
@@ -107,7 +113,7 @@ func (t *Table[T]) Given(from *T) iter.Seq2[string, Value] {
 			if f.get == nil {
 				continue
 			}
-			if v := f.get(from); (f.required || v != f.initial()) && !yield(f.name, v) {
+			if v := f.get(from); (f.required || !v.equal(f.initial())) && !yield(f.name, v) {
 				return
 			}
 		}
@@ -122,7 +128,7 @@ func (t *Table[T]) verify(path string, of *T, yield func(Error) bool) bool {
 			continue
 		}
 		v := f.get(of)
-		if !f.required && v == f.initial() {
+		if !f.required && v.equal(f.initial()) {
 			continue
 		}
 		if err := f.rule.verify(path, v); err != nil && !yield(*err) {
@@ -158,17 +164,27 @@ func (v Values[T]) Has(name string) bool { _, ok := v.values[name]; return ok }
 func (v Values[T]) Get(name string) Value { return v.values[name] }
 
 // Apply sets every value the body held in to, in table order, so that a
-// field whose rule depends on another one wins over what that one implies.
-func (v Values[T]) Apply(to *T) {
+// field whose rule depends on another one wins over what that one implies. It
+// stops, with to half changed, at a value that means nothing in to as it is
+// then (*Error: which field, why, and what to send with it).
+func (v Values[T]) Apply(to *T) error {
 	if v.table == nil {
-		return
+		return nil
 	}
 	for i := range v.table.fields {
 		f := &v.table.fields[i]
-		if value, ok := v.values[f.name]; ok && f.set != nil {
-			f.set(to, value)
+		value, ok := v.values[f.name]
+		if !ok || f.set == nil {
+			continue
 		}
+		if f.needs != nil && !value.isNothing() {
+			if problem := f.needs(v, to); problem != "" {
+				return f.errorf(v.path, "%s", problem)
+			}
+		}
+		f.set(to, value)
 	}
+	return nil
 }
 
 // Sent returns what the body held in its normal form, for the answer's params.

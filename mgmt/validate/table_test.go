@@ -28,7 +28,9 @@ func TestABodySetsWhatItHolds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	values.Apply(&f)
+	if err := values.Apply(&f); err != nil {
+		t.Fatal(err)
+	}
 	if f.Name != "new" || f.VPort != 8080 || f.HTTP.ConnectTimeout != 5 || f.HTTP.Error503 != "" || f.HTTP.Verbs != farm.VerbsExtended || f.HTTP.ResponseTimeout != 45 {
 		t.Errorf("farm %+v %+v", f, f.HTTP)
 	}
@@ -47,7 +49,7 @@ func TestNullResetsWhatCanBeUnset(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if values.Apply(&b); b != (farm.Backend{Host: "10.0.0.1", Port: 80}) {
+	if err := values.Apply(&b); err != nil || b != (farm.Backend{Host: "10.0.0.1", Port: 80}) {
 		t.Errorf("backend %+v", b)
 	}
 	for _, no := range []string{`{"port":null}`, `{"port":""}`, `{"ip":null}`} {
@@ -74,7 +76,7 @@ func TestChangingPersistenceDropsWhatBelongedToTheOldOne(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := s
-		if values.Apply(&got); !reflect.DeepEqual(got, c.want) {
+		if err := values.Apply(&got); err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v", c.body, got)
 		}
 	}
@@ -129,7 +131,7 @@ func TestMaintenanceDrainsUnlessToldToCut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if values.Apply(&b); b.Maintenance != want {
+		if err := values.Apply(&b); err != nil || b.Maintenance != want {
 			t.Errorf("%s: %q", text, b.Maintenance)
 		}
 	}
@@ -145,7 +147,7 @@ func TestAnotherHostForgetsTheAddress(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if values.Apply(&b); b.Addr.String() != c.addr {
+		if err := values.Apply(&b); err != nil || b.Addr.String() != c.addr {
 			t.Errorf("%s: %s", c.host, b.Addr)
 		}
 	}
@@ -214,7 +216,12 @@ func decode[T any](t *testing.T, table *validate.Table[T], in map[string]any) {
 		return
 	}
 	var object T
-	values.Apply(&object)
+	if err := values.Apply(&object); err != nil {
+		var broken *validate.Error
+		if !errors.As(err, &broken) || broken.Field == "" {
+			t.Errorf("refused with %v", err)
+		}
+	}
 	if again, err := table.Decode("p", values.Sent()); err != nil || !reflect.DeepEqual(again.Sent(), values.Sent()) {
 		t.Errorf("%v was accepted, yet its normal form %v is not: %v", in, values.Sent(), err)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,6 +16,7 @@ const (
 	kindText
 	kindNumber
 	kindBool
+	kindList // of texts
 )
 
 // Value is one checked value of a body. The zero Value is null.
@@ -23,13 +25,24 @@ type Value struct {
 	text   string
 	number int64
 	truth  bool
+	list   []string
 }
 
 func textValue(s string) Value    { return Value{kind: kindText, text: s} }
 func numberValue(n int64) Value   { return Value{kind: kindNumber, number: n} }
 func boolValue(b bool) Value      { return Value{kind: kindBool, truth: b} }
+func listValue(l []string) Value  { return Value{kind: kindList, list: l} }
 func zeroValue(k kind) Value      { return Value{kind: k} }
 func (v Value) isBlankText() bool { return v.kind == kindText && v.text == "" }
+
+// isNothing reports whether the value holds nothing: null, blank, no item.
+func (v Value) isNothing() bool {
+	return v.kind == kindNull || v.isBlankText() || v.kind == kindList && len(v.list) == 0
+}
+
+func (v Value) equal(o Value) bool {
+	return v.kind == o.kind && v.text == o.text && v.number == o.number && v.truth == o.truth && slices.Equal(v.list, o.list)
+}
 
 // Null reports whether the body held null, or nothing at all.
 func (v Value) Null() bool { return v.kind == kindNull }
@@ -43,10 +56,16 @@ func (v Value) Number() int64 { return v.number }
 // Bool returns a truth value, false for every other kind.
 func (v Value) Bool() bool { return v.truth }
 
-// Any returns the value as JSON bodies carry it: nil, string, int64 or, for a
-// truth value, the string "true" or "false" (the contract's spelling).
+// List returns the items of a list, nil for every other kind. The caller must
+// not change them.
+func (v Value) List() []string { return v.list }
+
+// Any returns the value as JSON bodies carry it: nil, string, int64, []string
+// or, for a truth value, the string "true" or "false" (the contract's spelling).
 func (v Value) Any() any {
 	switch v.kind {
+	case kindList:
+		return append([]string{}, v.list...) // an empty list, not null
 	case kindText:
 		return v.text
 	case kindNumber:
@@ -121,6 +140,30 @@ func parseText(raw any) (string, bool) {
 	return "", false
 }
 
+// parseList reads a list of texts. A single text is a list of one, because
+// that is what one setting of a command line is; a blank one is no item.
+func parseList(raw any) ([]string, bool) {
+	switch v := raw.(type) {
+	case []string:
+		return v, true
+	case []any:
+		out := make([]string, len(v))
+		for i := range v {
+			text, ok := parseText(v[i])
+			if !ok {
+				return nil, false
+			}
+			out[i] = text
+		}
+		return out, true
+	}
+	text, ok := parseText(raw)
+	if text == "" {
+		return nil, ok
+	}
+	return []string{text}, ok
+}
+
 // show writes a refused value into a message: quoted, on one line, bounded.
 func show(raw any) string {
 	const most = 64
@@ -136,7 +179,7 @@ func show(raw any) string {
 	case map[string]any:
 		return "an object"
 	case []any:
-		return "a list"
+		return showList(v)
 	default:
 		s = fmt.Sprint(v)
 	}
@@ -145,6 +188,24 @@ func show(raw any) string {
 	}
 	return s
 }
+
+// showList names what no list of texts may hold, or just the list.
+func showList(items []any) string {
+	for _, item := range items {
+		switch v := item.(type) {
+		case nil, bool:
+			return fmt.Sprintf("a list with %v in it", show(v))
+		case []any:
+			return "a list with a list in it"
+		case map[string]any:
+			return "a list with an object in it"
+		}
+	}
+	return "a list"
+}
+
+// IsList reports whether the value is a list.
+func (v Value) IsList() bool { return v.kind == kindList }
 
 // IsText reports whether the value is a text.
 func (v Value) IsText() bool { return v.kind == kindText }

@@ -1,0 +1,212 @@
+package validate
+
+import (
+	"cmp"
+	"net/netip"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// The bounds of the directives the contract leaves open.
+const (
+	// MaxBody is the highest bound of a request body in bytes: 1 TiB.
+	MaxBody = 1 << 40
+	// MinHead and MaxHead bound the longest request head in bytes: less takes
+	// no real request, more does not fit a read of the engine.
+	MinHead, MaxHead = 1 << 10, 64 << 10
+	// MaxGrace is the longest time exchanges may go on after a stop, in seconds.
+	MaxGrace = 3600
+	// MaxTrusted is how many networks a farm may trust.
+	MaxTrusted = 256
+)
+
+// farmListener accepts the one value it has so far, because clients of the
+// family send whole objects back.
+var farmListener = field[farm.Farm]{rule: rule{name: "listener", kind: kindText, values: []string{"http"},
+	onlyBy: "(listeners with TLS are not part of this release)", about: "Protocol of the listener."}}
+
+// directives are the fields an http farm has beside its address and its
+// listener. They may be set on their own; GET shows all of them.
+var directives = []field[farm.Farm]{
+	seconds("contimeout", "Seconds one connect to a backend may take.", func(h *farm.HTTP) *farm.Seconds { return &h.ConnectTimeout }),
+	seconds("restimeout", "Seconds to wait for the next bytes of a backend.", func(h *farm.HTTP) *farm.Seconds { return &h.ResponseTimeout }),
+	seconds("resurrectime", "Seconds between two tries of a backend that is down; not below contimeout.", func(h *farm.HTTP) *farm.Seconds { return &h.ResurrectTime }),
+	seconds("reqtimeout", "Seconds a client may take for its request head, and be silent later.", func(h *farm.HTTP) *farm.Seconds { return &h.RequestTimeout }),
+	bound("wstimeout", "Seconds a tunnel, as of a WebSocket, may be silent.", 1, MaxTimeout, farm.DefaultTunnelTimeout, func(h *farm.HTTP) *farm.Seconds { return &h.TunnelTimeout }),
+	bound("grace", "Seconds exchanges may go on after the farm was stopped.", 1, MaxGrace, farm.DefaultStopGrace, func(h *farm.HTTP) *farm.Seconds { return &h.StopGrace }),
+	word("rewritelocation", "Which Location headers of responses are rewritten.", farm.RewriteLocations(),
+		func(h *farm.HTTP) *farm.RewriteLocation { return &h.RewriteLocation }),
+	truth("rewritehost", "Whether backends get their own address as Host.", func(h *farm.HTTP) *bool { return &h.RewriteHost }),
+	truth("rewritedestination", "Whether backends get their own address in the Destination of WebDAV requests.", func(h *farm.HTTP) *bool { return &h.RewriteDestination }),
+	word("httpverb", "Request methods that are accepted.", farm.VerbSets(), func(h *farm.HTTP) *farm.VerbSet { return &h.Verbs }),
+	farmCheckURL,
+	truth("ignorecase", "Whether checkurl and the URL rules of all services ignore case.", func(h *farm.HTTP) *bool { return &h.IgnoreCase }),
+	farmContinue,
+	bound("maxrequest", "Bytes a request head may have.", MinHead, MaxHead, farm.DefaultMaxHead, func(h *farm.HTTP) *uint32 { return &h.MaxHead }),
+	bound("maxbody", "Bytes a request body may have, more is answered 413; 0 means no bound.", 0, MaxBody, 0, func(h *farm.HTTP) *uint64 { return &h.MaxBody }),
+	bound("maxconnections", "Clients that may be connected; 0 means no bound.", 0, maxUnbounded, 0, func(h *farm.HTTP) *uint32 { return &h.MaxConnections }),
+	choice("overflow", "What becomes of clients beyond maxconnections: wait for a free place, or refuse them with 503.", farm.Overflows(), farm.OverflowWait,
+		nil, func(h *farm.HTTP) *farm.Overflow { return &h.Overflow }),
+	farmTrusted,
+	errorText("error414", "Body of the answer to a too long request.", func(h *farm.HTTP) *string { return &h.Error414 }),
+	errorText("error500", "Body of the answer to an internal error.", func(h *farm.HTTP) *string { return &h.Error500 }),
+	errorText("error501", "Body of the answer to a method that is not accepted.", func(h *farm.HTTP) *string { return &h.Error501 }),
+	errorText("error503", "Body of the answer when no backend can be used.", func(h *farm.HTTP) *string { return &h.Error503 }),
+	errorText("errorWAF", "Body of the answer to a request that security rules block.", func(h *farm.HTTP) *string { return &h.ErrorWAF }),
+}
+
+// farmContinue was a truth value once and has numbers in the core: all three
+// spellings are read, the words are shown.
+var farmContinue = choice("ignore_100_continue",
+	"What is done with Expect: 100-continue: pass it to the backend, ignore (answer it here), silent (pass it, but not the interim answer back), not-allow (417).",
+	farm.ContinueModes(), farm.ContinuePass, map[string]string{
+		"false": string(farm.ContinuePass), "true": string(farm.ContinueIgnore),
+		"0": string(farm.ContinuePass), "1": string(farm.ContinueIgnore), "2": string(farm.ContinueSilent), "3": string(farm.ContinueNever),
+	}, func(h *farm.HTTP) *farm.ContinueMode { return &h.Continue })
+
+var farmCheckURL = field[farm.Farm]{
+	rule: rule{name: "checkurl", kind: kindText, format: "regex", blank: true, maxLen: MaxPattern, check: checkPattern, must: "a valid regular expression",
+		about: "Regex the path of every request must match, otherwise it is answered 400; empty accepts all."},
+	get: func(f *farm.Farm) Value { return textValue(directivesSeen(f).CheckURL) },
+	set: func(f *farm.Farm, v Value) { directivesOf(f).CheckURL = v.text },
+}
+
+var farmTrusted = field[farm.Farm]{
+	rule: rule{name: "trusted", kind: kindList, format: "ip or ip/bits", null: true, max: MaxTrusted, maxLen: 64, check: checkNetwork, canon: canonNetwork,
+		must: "an address or network", musts: "a list of addresses and networks",
+		about: "Clients whose X-Forwarded-For and the like are believed."},
+	get: func(f *farm.Farm) Value {
+		var out []string
+		for _, p := range directivesSeen(f).Trusted {
+			out = append(out, NetworkText(p))
+		}
+		return listValue(out)
+	},
+	set: func(f *farm.Farm, v Value) {
+		h := directivesOf(f)
+		h.Trusted = nil
+		for _, text := range v.list {
+			if p, err := parseNetwork(text); err == nil {
+				h.Trusted = append(h.Trusted, p)
+			}
+		}
+	},
+}
+
+func seconds(name, about string, at func(*farm.HTTP) *farm.Seconds) field[farm.Farm] {
+	return field[farm.Farm]{
+		rule: rule{name: name, kind: kindNumber, min: 1, max: MaxTimeout, about: about,
+			unset: numberValue(int64(*at(farm.DefaultHTTP())))},
+		get: func(f *farm.Farm) Value { return numberValue(int64(*at(directivesSeen(f)))) },
+		set: func(f *farm.Farm, v Value) { *at(directivesOf(f)) = farm.Seconds(v.number) },
+	}
+}
+
+// bound makes the field of a number whose zero value stands for a default.
+func bound[N ~uint32 | ~uint64](name, about string, least, most int64, unset N, at func(*farm.HTTP) *N) field[farm.Farm] {
+	return field[farm.Farm]{
+		rule: rule{name: name, kind: kindNumber, min: least, max: most, null: true, about: about, unset: numberValue(int64(unset))},
+		get:  func(f *farm.Farm) Value { return numberValue(int64(cmp.Or(*at(directivesSeen(f)), unset))) },
+		set:  func(f *farm.Farm, v Value) { *at(directivesOf(f)) = orZero(N(v.number), unset) },
+	}
+}
+
+func truth(name, about string, at func(*farm.HTTP) *bool) field[farm.Farm] {
+	return field[farm.Farm]{
+		rule: rule{name: name, kind: kindBool, about: about},
+		get:  func(f *farm.Farm) Value { return boolValue(*at(directivesSeen(f))) },
+		set:  func(f *farm.Farm, v Value) { *at(directivesOf(f)) = v.truth },
+	}
+}
+
+func word[W ~string](name, about string, words []W, at func(*farm.HTTP) *W) field[farm.Farm] {
+	return field[farm.Farm]{
+		rule: rule{name: name, kind: kindText, values: texts(words), about: about,
+			unset: textValue(string(*at(farm.DefaultHTTP())))},
+		get: func(f *farm.Farm) Value { return textValue(string(*at(directivesSeen(f)))) },
+		set: func(f *farm.Farm, v Value) { *at(directivesOf(f)) = W(v.text) },
+	}
+}
+
+// choice makes the field of a word whose zero value stands for a default.
+func choice[W ~string](name, about string, words []W, unset W, normalize map[string]string, at func(*farm.HTTP) *W) field[farm.Farm] {
+	return field[farm.Farm]{
+		rule: rule{name: name, kind: kindText, values: texts(words), null: true, normalize: normalize, about: about, unset: textValue(string(unset))},
+		get:  func(f *farm.Farm) Value { return textValue(string(cmp.Or(*at(directivesSeen(f)), unset))) },
+		set:  func(f *farm.Farm, v Value) { *at(directivesOf(f)) = orZero(W(v.text), unset) },
+	}
+}
+
+// orZero is v, or the zero value that stands for unset.
+func orZero[T comparable](v, unset T) T {
+	if v == unset {
+		var zero T
+		return zero
+	}
+	return v
+}
+
+func errorText(name, about string, at func(*farm.HTTP) *string) field[farm.Farm] {
+	return field[farm.Farm]{
+		rule: rule{name: name, kind: kindText, blank: true, maxLen: MaxErrorText, about: about},
+		get:  func(f *farm.Farm) Value { return textValue(*at(directivesSeen(f))) },
+		set:  func(f *farm.Farm, v Value) { *at(directivesOf(f)) = v.text },
+	}
+}
+
+// directivesOf returns the directives to set in, the defaults for a new farm.
+func directivesOf(f *farm.Farm) *farm.HTTP {
+	if f.HTTP == nil {
+		f.HTTP = farm.DefaultHTTP()
+	}
+	return f.HTTP
+}
+
+// directivesSeen returns the directives to read; a farm without any, which a
+// rule of its own refuses, shows the defaults.
+func directivesSeen(f *farm.Farm) *farm.HTTP {
+	if f.HTTP == nil {
+		return farm.DefaultHTTP()
+	}
+	return f.HTTP
+}
+
+// parseNetwork reads an address or a network; host bits are dropped.
+func parseNetwork(s string) (netip.Prefix, error) {
+	if addr, err := netip.ParseAddr(s); err == nil {
+		return netip.PrefixFrom(addr, addr.BitLen()), nil
+	}
+	p, err := netip.ParsePrefix(s)
+	return p.Masked(), err
+}
+
+// NetworkText writes a network as bodies and documents have it: one address
+// without its length.
+func NetworkText(p netip.Prefix) string {
+	if p.IsSingleIP() {
+		return p.Addr().String()
+	}
+	return p.String()
+}
+
+func checkNetwork(s string) string {
+	p, err := parseNetwork(s)
+	switch {
+	case err != nil:
+		return "it is neither an address nor a network as 192.0.2.0/24"
+	case strings.Contains(s, "%"):
+		return "addresses with a zone are not supported"
+	case p.Addr().Is4In6():
+		return "write the IPv4 address itself"
+	}
+	return ""
+}
+
+func canonNetwork(s string) string {
+	p, err := parseNetwork(s)
+	if err != nil {
+		return s
+	}
+	return NetworkText(p)
+}

@@ -1,0 +1,86 @@
+package validate
+
+import (
+	"errors"
+	"fmt"
+	"regexp/syntax"
+	"strings"
+)
+
+// maxProgram bounds the instructions of a compiled regex: a short pattern with
+// counted repetitions can take megabytes otherwise, in the engine too.
+const maxProgram = 10_000
+
+// checkPattern compiles a regex as the engine does (RE2 syntax) and explains
+// what people of other engines try most often.
+func checkPattern(s string) string {
+	_, problem := compilePattern(s)
+	return problem
+}
+
+// compilePattern returns the number of groups of a regex, or what is wrong.
+func compilePattern(s string) (groups int, problem string) {
+	if i := strings.IndexFunc(s, isControl); i >= 0 {
+		return 0, "it holds a control character"
+	}
+	if strings.Contains(s, "(?#") {
+		return 0, "comments are not allowed"
+	}
+	re, err := syntax.Parse(s, syntax.Perl)
+	if err != nil {
+		return 0, explainPattern(s, err)
+	}
+	groups = re.MaxCap()
+	prog, err := syntax.Compile(re.Simplify())
+	switch {
+	case err != nil:
+		return 0, explainPattern(s, err)
+	case len(prog.Inst) > maxProgram:
+		return 0, fmt.Sprintf("it is too large when it is compiled (%d steps, at most %d are allowed): use smaller repetitions", len(prog.Inst), maxProgram)
+	}
+	return groups, ""
+}
+
+// explainPattern names the feature of other engines that a pattern uses.
+func explainPattern(s string, err error) string {
+	var known *syntax.Error
+	if !errors.As(err, &known) {
+		return err.Error()
+	}
+	escaped := known.Code == syntax.ErrInvalidEscape && len(known.Expr) == 2
+	switch {
+	case lookAround(s):
+		return "look-around is not available (RE2 syntax)"
+	case strings.Contains(s, "(?>"):
+		return "atomic groups are not available (RE2 syntax): write (?:…)"
+	case known.Code == syntax.ErrInvalidRepeatOp && strings.HasSuffix(known.Expr, "+"):
+		return "possessive quantifiers are not available (RE2 syntax): leave the second + out"
+	case escaped && known.Expr[1] >= '1' && known.Expr[1] <= '9':
+		return "back-references are not available (RE2 syntax)"
+	case escaped:
+		return fmt.Sprintf("the escape %s is not available (RE2 syntax)", known.Expr)
+	case known.Code == syntax.ErrInvalidRepeatSize:
+		return fmt.Sprintf("%s: at most 1000 repetitions are possible", known.Expr)
+	}
+	return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+}
+
+func lookAround(s string) bool {
+	for _, ahead := range []string{"(?=", "(?!", "(?<=", "(?<!"} {
+		if strings.Contains(s, ahead) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkGroups refuses $1 … $9 in a replacement that the pattern has no group
+// for. Every other $ stands for itself.
+func checkGroups(replace string, groups int) string {
+	for i := 0; i+1 < len(replace); i++ {
+		if n := int(replace[i+1] - '0'); replace[i] == '$' && n >= 1 && n <= 9 && n > groups {
+			return fmt.Sprintf("$%d stands for a group the pattern does not have; it has %d", n, groups)
+		}
+	}
+	return ""
+}
