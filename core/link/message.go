@@ -126,8 +126,15 @@ func decode(b []byte) (*message, error) {
 	if set != 1 {
 		return nil, fmt.Errorf("%w: it is %d kinds of message at once", ErrProtocol, set)
 	}
+	if m.Hello != nil && !writable(m.Hello.Started) {
+		return nil, fmt.Errorf("%w: its start lies in the year %d", ErrProtocol, m.Hello.Started.Year())
+	}
 	return &m, nil
 }
+
+// writable reports whether a time has a form that can be read back: RFC 3339
+// knows years of four digits.
+func writable(t time.Time) bool { return 0 <= t.UTC().Year() && t.UTC().Year() <= 9999 }
 
 // clipped returns an Ack whose reasons are short enough to be sent.
 func (a *Ack) clipped() *Ack {
