@@ -15,11 +15,13 @@ const (
 	flagBroken                       // both directions ended, or an error waits
 	flagConnecting                   // Dial is under way
 	flagClosed
-	flagShutdown // send FIN when drained
-	flagLinger   // throw away what arrives, close at its end
-	flagAgain    // waits in the loop's run queue
-	flagHungUp   // FIN was sent
-	flagWatched  // the poller reports it
+	flagShutdown  // send FIN when drained
+	flagLinger    // throw away what arrives, close at its end
+	flagAgain     // waits in the loop's run queue
+	flagHungUp    // FIN was sent
+	flagWatched   // the poller reports it
+	flagWet       // flagReadable of the socket itself, below what makes it secure
+	flagHandshake // Secure or Dial asked for a handshake that is not over
 )
 
 // Conn is one TCP connection on a loop. See Handler for its events.
@@ -33,6 +35,7 @@ type Conn struct {
 	fd      int32
 	flags   flags
 	err     syscall.Errno // why writing failed
+	secure  *secured      // nil for a plain connection
 }
 
 // open makes a connection of a descriptor; the poller does not know it yet.
@@ -63,7 +66,9 @@ func (c *Conn) Handler() Handler { return c.handler }
 func (c *Conn) Closed() bool { return c.flags&flagClosed != 0 }
 
 // Connecting reports whether Dial has no outcome yet.
-func (c *Conn) Connecting() bool { return c.flags&flagConnecting != 0 }
+func (c *Conn) Connecting() bool {
+	return c.flags&flagConnecting != 0 || c.flags&flagHandshake != 0 && c.secure.shake.client
+}
 
 // Readable reports whether Read is worth a try.
 func (c *Conn) Readable() bool { return c.flags&flagReadable != 0 }
@@ -96,11 +101,14 @@ func (c *Conn) Local() netip.AddrPort {
 }
 
 func (c *Conn) readable() {
-	if c.flags&flagLinger != 0 {
+	switch {
+	case c.flags&(flagLinger|flagHandshake) == 0:
+		c.handler.Readable(c)
+	case c.flags&flagHandshake != 0:
+		c.shake()
+	default:
 		c.discard()
-		return
 	}
-	c.handler.Readable(c)
 }
 
 // SetDeadline calls Handler.Expired once now passed deadline (nanoseconds on
@@ -118,7 +126,7 @@ func (c *Conn) expire() {
 	switch {
 	case c.flags&flagLinger != 0:
 		c.Close()
-	case c.flags&flagConnecting != 0:
+	case c.Connecting():
 		h := c.handler
 		c.Close()
 		h.Connected(c, ErrTimeout)

@@ -14,6 +14,9 @@ type DialOptions struct {
 	Source netip.Addr
 	// Mark is the packet mark (SO_MARK); setting it needs CAP_NET_ADMIN.
 	Mark uint32
+	// Security, if it has a Config, asks for a TLS handshake after the connect:
+	// the outcome is that of both, and so is the time-out.
+	Security Security
 }
 
 // Dial starts a connection to addr; h.Connected hears the outcome, within
@@ -34,6 +37,9 @@ func (l *Loop) Dial(addr netip.AddrPort, h Handler, timeout int64, o DialOptions
 		return nil, os.NewSyscallError("connect", errno)
 	}
 	c := l.open(fd, addr, h, flagConnecting)
+	if o.Security.Config != nil {
+		c.secure = newSecured(c, o.Security, true)
+	}
 	if err := c.watch(); err != nil {
 		c.Close()
 		return nil, err
@@ -76,6 +82,11 @@ func (c *Conn) finishConnect() bool {
 	switch errno := sysConnect(int(c.fd), &c.loop.addr, size); errno {
 	case 0, syscall.EISCONN:
 		c.flags &^= flagConnecting
+		if c.secure != nil {
+			c.flags |= flagHandshake
+			c.shake()
+			return c.flags&flagClosed == 0
+		}
 		c.SetDeadline(0)
 		c.handler.Connected(c, nil)
 		if c.flags&flagClosed == 0 && c.flags&flagShutdown != 0 && len(c.out) == 0 {
@@ -83,7 +94,7 @@ func (c *Conn) finishConnect() bool {
 		}
 		return c.flags&flagClosed == 0
 	case syscall.EALREADY, syscall.EINPROGRESS, syscall.EINTR:
-		c.flags &^= flagEnding | flagReadable
+		c.flags &^= flagEnding | flagReadable | flagWet
 	default:
 		h := c.handler
 		c.Close()

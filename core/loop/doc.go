@@ -35,6 +35,20 @@
 // Linger does the same and throws away what still arrives, so that the last
 // answer is not destroyed by a reset.
 //
+// # Secure connections
+//
+// Conn.Secure and DialOptions.Security ask for TLS, by crypto/tls. Once
+// Connected reported success, Read, Write, Pending, CloseWrite, Linger and all
+// events mean what they mean for plain connections, of plaintext; Pending alone
+// counts what waits as it is sent. Nobody above needs to know.
+//
+// A handshake runs in a coroutine of the loop's goroutine, parked while bytes
+// are missing; slow private keys are used by workers meanwhile (Prepare).
+// Records are opened and sealed on the loop: a Write leaves in one system call,
+// and a connection that waits holds keys, but no buffer. How many handshakes
+// may be under way and how many may wait is bounded (Loop.LimitHandshakes), and
+// so is what one turn begins.
+//
 // # Survival
 //
 // A panic in a Handler closes its connection and is counted; Conn.Contain says

@@ -13,7 +13,11 @@ func (c *Conn) CloseWrite() {
 	if c.flags&(flagClosed|flagShutdown|flagHungUp) != 0 {
 		return
 	}
-	if len(c.out) != 0 || c.flags&flagConnecting != 0 {
+	if c.secure != nil && c.secure.shake == nil {
+		c.secure.sealEnd()
+		_ = c.push(unix.MSG_MORE) // the FIN follows
+	}
+	if len(c.out) != 0 || c.flags&(flagConnecting|flagHandshake) != 0 {
 		c.flags |= flagShutdown
 		return
 	}
@@ -34,9 +38,16 @@ func (c *Conn) Linger(nanos int64) {
 	if c.flags&flagClosed != 0 {
 		return
 	}
+	if c.secure != nil && c.secure.shake != nil {
+		c.Close() // there was nothing to read for the peer
+		return
+	}
 	c.flags |= flagLinger
 	c.handler = nil
 	c.CloseWrite()
+	if c.secure != nil {
+		c.unsecure() // what still comes is thrown away as it is
+	}
 	c.SetDeadline(c.loop.now + nanos)
 	if c.watch() == nil && c.flags&flagReadable != 0 {
 		c.discard()
@@ -67,6 +78,10 @@ func (c *Conn) Close() {
 	l := c.loop
 	c.flags = c.flags&^flagAgain | flagClosed
 	l.wheel.drop(&c.timer)
+	if c.secure != nil {
+		c.secure.bye()
+		c.secure = nil
+	}
 	c.release()
 	l.conns[c.fd] = nil
 	sysClose(int(c.fd))
@@ -78,6 +93,9 @@ func (c *Conn) Close() {
 func (c *Conn) Abort() {
 	if c.flags&flagClosed != 0 {
 		return
+	}
+	if c.secure != nil {
+		c.secure.notified = true // it must not pass for a whole answer
 	}
 	_ = unix.SetsockoptLinger(int(c.fd), unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
 	c.Close()

@@ -12,8 +12,9 @@ type Handler interface {
 	// Drained says that everything handed to Write has left, after Pending
 	// was not zero.
 	Drained(c *Conn)
-	// Connected reports the outcome of Dial: nil, or why it failed. After a
-	// failure the connection is closed already.
+	// Connected reports the outcome of Dial or Secure: nil, or why it failed.
+	// After a failure, unless it is ErrPlain, the connection is closed already or
+	// about to be, and the handler lets go of it.
 	Connected(c *Conn, err error)
 	// Expired says that the deadline passed. The deadline is unset then.
 	Expired(c *Conn)
@@ -23,7 +24,37 @@ type Handler interface {
 }
 
 // Counters is where a loop counts; the fields may live in shared memory and
-// are written by the loop alone.
+// are written by the loop alone. What is nil is counted nowhere.
 type Counters struct {
 	Events, Accepted, AcceptErrors, Panics *uint64
+	// Handshakes of accepted connections: complete, of these resumed, failed,
+	// closed because too many waited, and connections that did not speak TLS.
+	Handshakes, HandshakesResumed, HandshakesFailed, HandshakesRefused, PlainOnTLS *uint64
+	// Handshakes of dialled connections: complete, and of these resumed.
+	DialHandshakes, DialHandshakesResumed *uint64
+}
+
+// fill gives a place to what the owner of c does not count.
+func (c *Counters) fill() {
+	for _, p := range [...]**uint64{
+		&c.Events, &c.Accepted, &c.AcceptErrors, &c.Panics,
+		&c.Handshakes, &c.HandshakesResumed, &c.HandshakesFailed, &c.HandshakesRefused, &c.PlainOnTLS,
+		&c.DialHandshakes, &c.DialHandshakesResumed,
+	} {
+		if *p == nil {
+			*p = new(uint64)
+		}
+	}
+}
+
+// countShaken counts a complete handshake.
+func (l *Loop) countShaken(dialled, resumed bool) {
+	all, again := l.count.Handshakes, l.count.HandshakesResumed
+	if dialled {
+		all, again = l.count.DialHandshakes, l.count.DialHandshakesResumed
+	}
+	*all++
+	if resumed {
+		*again++
+	}
 }

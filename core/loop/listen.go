@@ -146,7 +146,7 @@ func (ln *Listener) room() bool {
 func (ln *Listener) admit(fd int) {
 	l := ln.loop
 	*l.count.Accepted++
-	c := l.open(fd, decodeAddr(&l.addr), nil, flagReadable)
+	c := l.open(fd, decodeAddr(&l.addr), nil, flagReadable|flagWet)
 	defer c.Contain()
 	ln.acceptor(c)
 	if c.flags&flagClosed == 0 {

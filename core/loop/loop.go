@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -56,7 +57,11 @@ type Loop struct {
 	addr      unix.RawSockaddrAny
 	poll      [1]unix.PollFd
 	count     Counters
-	crowded   int // see acceptLimit
+	shakes    handshakes
+	sealed    []byte         // ciphertext on its way from crypto/tls to a socket
+	lent      []byte         // the buffer crypto/tls reads ciphertext into
+	jobs      sync.WaitGroup // that workers do for handshakes
+	crowded   int            // see acceptLimit
 	stopped   atomic.Bool
 	done      chan struct{}
 }
@@ -93,9 +98,9 @@ func New(counters *Counters) (*Loop, error) {
 	l.values = NewFreeList[Conn](l)
 	if counters != nil {
 		l.count = *counters
-	} else {
-		l.count = Counters{new(uint64), new(uint64), new(uint64), new(uint64)}
 	}
+	l.count.fill()
+	l.shakes.init(l)
 	l.tick()
 	l.wheel.init(l.now)
 	for _, own := range []int{fd, turn} {
@@ -211,7 +216,7 @@ func (l *Loop) serve(c *Conn, ev uint32) {
 		}
 	}
 	if ev&(unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
-		c.flags |= flagReadable
+		c.flags |= flagReadable | flagWet
 	}
 	if c.flags&flagConnecting != 0 && !c.finishConnect() {
 		return
@@ -252,6 +257,9 @@ var one = binary.NativeEndian.AppendUint64(nil, 1)
 func (l *Loop) runAgain() {
 	l.called = false
 	l.acceptMore()
+	if l.shakes.waiting.count != 0 || l.shakes.started != 0 {
+		l.shakes.admit()
+	}
 	l.running, l.again = l.again, l.running[:0]
 	for i, c := range l.running {
 		l.running[i] = nil
@@ -306,6 +314,7 @@ func (l *Loop) panicked(r any) {
 
 func (l *Loop) closeAll() {
 	l.Each(func(c *Conn) { c.Close() })
+	l.jobs.Wait() // they post to the poller
 	for _, ln := range l.listeners {
 		ln.Close()
 	}

@@ -10,6 +10,9 @@ import (
 // or what broke the connection. A read shorter than p drains the socket, so
 // the next event is waited for without another call.
 func (c *Conn) Read(p []byte) (int, error) {
+	if c.secure != nil {
+		return c.secure.unseal(p)
+	}
 	if c.flags&flagReadable == 0 {
 		return 0, c.dry()
 	}

@@ -19,6 +19,12 @@ func sysRecv(fd int, p []byte) (int, syscall.Errno) {
 	return int(n), e
 }
 
+// sysPeek is sysRecv that leaves the bytes where they are.
+func sysPeek(fd int, p []byte) (int, syscall.Errno) {
+	n, _, e := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), unix.MSG_PEEK, 0, 0)
+	return int(n), e
+}
+
 func sysSend(fd int, p []byte, flags int) (int, syscall.Errno) {
 	n, _, e := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), uintptr(flags|unix.MSG_NOSIGNAL), 0, 0)
 	return int(n), e

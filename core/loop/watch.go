@@ -21,7 +21,10 @@ func (c *Conn) watch() error {
 		c.SetDeadline(c.loop.now)
 		return err
 	}
-	c.flags = c.flags&^flagReadable | flagWatched
+	if c.secure == nil {
+		c.flags &^= flagReadable // else there may be plaintext
+	}
+	c.flags = c.flags&^flagWet | flagWatched
 	return nil
 }
 
@@ -30,7 +33,9 @@ func (c *Conn) watch() error {
 func (c *Conn) Wait() {
 	switch {
 	case c.flags&flagWatched == 0:
-		_ = c.watch()
+		if c.watch() == nil && c.secure != nil && c.flags&flagReadable != 0 {
+			c.loop.Again(c)
+		}
 	case c.flags&flagReadable != 0:
 		c.loop.Again(c)
 	}

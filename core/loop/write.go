@@ -8,13 +8,25 @@ import (
 
 // Write sends p, keeping a copy of what the kernel does not take now; the
 // caller may reuse p at once. It fails only when the connection is broken.
-func (c *Conn) Write(p []byte) error { return c.write(p, 0) }
+func (c *Conn) Write(p []byte) error {
+	if c.secure != nil {
+		return c.secure.write(p, false)
+	}
+	return c.send(p, 0)
+}
 
 // WriteMore is Write for a part that is followed by another at once: the
-// kernel may hold it back to fill a segment.
-func (c *Conn) WriteMore(p []byte) error { return c.write(p, unix.MSG_MORE) }
+// kernel may hold it back to fill a segment. A secure connection holds it back
+// until the next Write, CloseWrite, Linger or Close, of which one must follow
+// before the event is over.
+func (c *Conn) WriteMore(p []byte) error {
+	if c.secure != nil {
+		return c.secure.write(p, true)
+	}
+	return c.send(p, unix.MSG_MORE)
+}
 
-func (c *Conn) write(p []byte, flags int) error {
+func (c *Conn) send(p []byte, flags int) error {
 	if len(c.out) != 0 || c.flags&flagConnecting != 0 {
 		c.keep(p)
 		return nil
@@ -69,6 +81,9 @@ func (c *Conn) flush() {
 		c.sent += n
 	}
 	c.release()
+	if c.flags&flagHandshake != 0 {
+		return // the handler has written nothing yet
+	}
 	if c.flags&flagShutdown != 0 {
 		c.hangUp()
 	}
@@ -89,5 +104,5 @@ func (c *Conn) release() {
 func (c *Conn) broke(err syscall.Errno) {
 	c.release()
 	c.err = err
-	c.flags |= flagBroken | flagReadable | flagEnding
+	c.flags |= flagBroken | flagReadable | flagWet | flagEnding
 }

@@ -1,0 +1,62 @@
+package loop
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"math/big"
+	"sync"
+	"time"
+)
+
+// Certificate returns a self-signed certificate for loop.test with a key of
+// the kind: P-256, P-384, Ed25519 or RSA.
+func Certificate(kind string) tls.Certificate {
+	made, _ := certificates.LoadOrStore(kind, sync.OnceValue(func() tls.Certificate { return issue(kind) }))
+	return made.(func() tls.Certificate)()
+}
+
+var certificates sync.Map
+
+func issue(kind string) tls.Certificate {
+	key := newKey(kind)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: kind},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		DNSNames: []string{"loop.test"}, IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		panic(err)
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		panic(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
+}
+
+func newKey(kind string) crypto.Signer {
+	var key crypto.Signer
+	var err error
+	switch kind {
+	case "P-256":
+		key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	case "P-384":
+		key, err = ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
+	case "Ed25519":
+		_, key, err = ed25519.GenerateKey(rand.Reader)
+	case "RSA":
+		key, err = rsa.GenerateKey(rand.Reader, 2048)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return key
+}
