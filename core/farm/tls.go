@@ -30,6 +30,17 @@ type TLS struct {
 	ErrorNoSSL    string `json:"errornossl,omitempty"`
 }
 
+// ApplianceCertificate is the name of the certificate of the management API,
+// which farms may use too.
+const ApplianceCertificate = "api.pem"
+
+// DefaultTLS returns what a listener starts with when it becomes an https one:
+// the appliance's certificate, as in the family, and TLS 1.2 and 1.3 alone,
+// because RFC 8996 retired what is older.
+func DefaultTLS() *TLS {
+	return &TLS{Certificates: []string{ApplianceCertificate}, DisableTLS10: true, DisableTLS11: true}
+}
+
 // BackendTLS is how a service speaks TLS to its backends.
 type BackendTLS struct {
 	Verify Verify `json:"verify,omitempty"`

@@ -15,14 +15,14 @@ import (
 // FarmItem is a farm in a few words.
 type FarmItem struct {
 	FarmName string       `json:"farmname"`
-	Profile  farm.Profile `json:"profile"`
+	Profile  farm.Profile `json:"profile" doc:"https for an http farm whose listener speaks TLS"`
 	Status   farm.Status  `json:"status"`
 	VIP      string       `json:"vip"`
 	VPort    uint16       `json:"vport"`
 }
 
 func (s *Server) farmItem(f *farm.Farm) FarmItem {
-	return FarmItem{FarmName: f.Name, Profile: f.Profile, Status: s.status(f), VIP: f.VIP.String(), VPort: f.VPort}
+	return FarmItem{FarmName: f.Name, Profile: profile(f), Status: s.status(f), VIP: f.VIP.String(), VPort: f.VPort}
 }
 
 // FarmLine is a farm in the list and in the status of the appliance.
@@ -34,6 +34,16 @@ type FarmLine struct {
 func (s *Server) farmLine(f *farm.Farm) FarmLine {
 	return FarmLine{FarmItem: s.farmItem(f), Problem: s.serving(f).Problem}
 }
+
+// profile is the profile as the family shows it.
+func profile(f *farm.Farm) farm.Profile {
+	if f.HTTPS() {
+		return profileHTTPS
+	}
+	return f.Profile
+}
+
+const profileHTTPS farm.Profile = "https"
 
 func (s *Server) listFarms(c *call) (List[FarmLine], error) {
 	var out []FarmLine
@@ -61,7 +71,7 @@ func (s *Server) modulesSummary(c *call) (Object[ModulesSummary], error) {
 	out := ModulesSummary{LSLB: []ModuleFarm{}, GSLB: []ModuleFarm{}, DSLB: []ModuleFarm{}}
 	for i := range c.cfg.Farms {
 		f := &c.cfg.Farms[i]
-		item := ModuleFarm{Name: f.Name, Profile: f.Profile, Services: []string{}}
+		item := ModuleFarm{Name: f.Name, Profile: profile(f), Services: []string{}}
 		for _, service := range services(f) {
 			item.Services = append(item.Services, service.Name)
 		}

@@ -12,13 +12,14 @@ import (
 // FarmView is everything about an http farm. The lists at its end belong to
 // the family's shape and are empty as long as nothing can be added to them.
 type FarmView struct {
-	FarmName        string               `json:"farmname"`
-	Profile         farm.Profile         `json:"profile"`
-	Status          farm.Status          `json:"status"`
-	Problem         string               `json:"problem,omitempty" doc:"Why the farm does not run: what keeps it from running, or why its last start was refused"`
-	VIP             string               `json:"vip"`
-	VPort           uint16               `json:"vport"`
-	Listener        string               `json:"listener"`
+	FarmName string       `json:"farmname"`
+	Profile  farm.Profile `json:"profile"`
+	Status   farm.Status  `json:"status"`
+	Problem  string       `json:"problem,omitempty" doc:"Why the farm does not run: what keeps it from running, or why its last start was refused"`
+	VIP      string       `json:"vip"`
+	VPort    uint16       `json:"vport"`
+	Listener string       `json:"listener" enum:"http,https"`
+	TLSView
 	ConnectTimeout  farm.Seconds         `json:"contimeout"`
 	ResponseTimeout farm.Seconds         `json:"restimeout"`
 	ResurrectTime   farm.Seconds         `json:"resurrectime"`
@@ -43,13 +44,13 @@ type FarmView struct {
 	Error503        string               `json:"error503"`
 	ErrorWAF        string               `json:"errorWAF"`
 
-	Certificates         []struct{} `json:"certlist"`
-	AddHeader            []struct{} `json:"addheader"`
-	HeadRemove           []struct{} `json:"headremove"`
-	AddResponseHeader    []struct{} `json:"addresponseheader"`
-	RemoveResponseHeader []struct{} `json:"removeresponseheader"`
-	ReplaceRequest       []struct{} `json:"replacerequestheader"`
-	ReplaceResponse      []struct{} `json:"replaceresponseheader"`
+	Certificates         []ListedCertificate `json:"certlist"`
+	AddHeader            []struct{}          `json:"addheader"`
+	HeadRemove           []struct{}          `json:"headremove"`
+	AddResponseHeader    []struct{}          `json:"addresponseheader"`
+	RemoveResponseHeader []struct{}          `json:"removeresponseheader"`
+	ReplaceRequest       []struct{}          `json:"replacerequestheader"`
+	ReplaceResponse      []struct{}          `json:"replaceresponseheader"`
 }
 
 func (s *Server) farmView(f *farm.Farm) FarmView {
@@ -58,9 +59,9 @@ func (s *Server) farmView(f *farm.Farm) FarmView {
 		h = farm.DefaultHTTP()
 	}
 	none := []struct{}{}
-	return FarmView{
-		FarmName: f.Name, Profile: f.Profile, Status: s.status(f), Problem: s.serving(f).Problem,
-		VIP: f.VIP.String(), VPort: f.VPort, Listener: "http",
+	out := FarmView{
+		FarmName: f.Name, Profile: profile(f), Status: s.status(f), Problem: s.serving(f).Problem,
+		VIP: f.VIP.String(), VPort: f.VPort, Listener: "http", Certificates: []ListedCertificate{},
 		ConnectTimeout: h.ConnectTimeout, ResponseTimeout: h.ResponseTimeout,
 		ResurrectTime: h.ResurrectTime, RequestTimeout: h.RequestTimeout,
 		TunnelTimeout: cmp.Or(h.TunnelTimeout, farm.DefaultTunnelTimeout), StopGrace: cmp.Or(h.StopGrace, farm.DefaultStopGrace),
@@ -69,9 +70,16 @@ func (s *Server) farmView(f *farm.Farm) FarmView {
 		MaxHead: cmp.Or(h.MaxHead, farm.DefaultMaxHead), MaxBody: h.MaxBody, MaxConnections: h.MaxConnections,
 		Overflow: cmp.Or(h.Overflow, farm.OverflowWait), Trusted: trusted(h),
 		Error414: h.Error414, Error500: h.Error500, Error501: h.Error501, Error503: h.Error503, ErrorWAF: h.ErrorWAF,
-		Certificates: none, AddHeader: none, HeadRemove: none, AddResponseHeader: none,
+		AddHeader: none, HeadRemove: none, AddResponseHeader: none,
 		RemoveResponseHeader: none, ReplaceRequest: none, ReplaceResponse: none,
 	}
+	if h.TLS != nil {
+		out.Listener, out.TLSView = "https", tlsView(h.TLS)
+		for i, name := range h.TLS.Certificates {
+			out.Certificates = append(out.Certificates, ListedCertificate{File: name, ID: i})
+		}
+	}
+	return out
 }
 
 // truth is a truth value as the family writes it.

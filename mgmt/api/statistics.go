@@ -67,17 +67,17 @@ var farmStatuses = []farm.Status{farm.StatusUp, farm.StatusDown, farm.StatusMain
 	farm.StatusCritical, farm.StatusProblem, farm.StatusNeededRestart}
 
 func (s *Server) allStatistics(c *call) (AllStatistics, error) {
-	profile, status := c.query("profile"), farm.Status(c.query("status"))
+	only, status := farm.Profile(c.query("profile")), farm.Status(c.query("status"))
 	if status != "" && !slices.Contains(farmStatuses, status) {
 		return AllStatistics{}, badRequest("status: %s is not allowed, allowed are %s", quoteName(string(status)), listed(farmStatuses))
 	}
-	if profile != "" && profile != string(farm.ProfileHTTP) {
-		return AllStatistics{}, badRequest("profile: %s is not allowed, allowed is http", quoteName(profile))
+	if only != "" && only != farm.ProfileHTTP && only != profileHTTPS {
+		return AllStatistics{}, badRequest("profile: %s is not allowed, allowed are http and https", quoteName(string(only)))
 	}
 	out := AllStatistics{Description: "List farms statistics", Farms: []FarmStatistics{}}
 	for i := range c.cfg.Farms {
 		item := s.farmStatistics(&c.cfg.Farms[i])
-		if status == "" || item.Status == status {
+		if (status == "" || item.Status == status) && (only == "" || item.Profile == only) {
 			out.Farms = append(out.Farms, item)
 		}
 	}

@@ -123,6 +123,9 @@ func checkFarm(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool 
 		return yield(Error{path, "profile", "profile http needs its directives; they are missing"})
 	}
 	h := f.HTTP
+	if h.TLS != nil && !checkTLS(path, h.TLS, yield) {
+		return false
+	}
 	if h.ResurrectTime < h.ConnectTimeout && !yield(Error{path, "resurrectime",
 		fmt.Sprintf("resurrectime must be at least contimeout (%d), got %d", h.ConnectTimeout, h.ResurrectTime)}) {
 		return false

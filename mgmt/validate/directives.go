@@ -21,11 +21,6 @@ const (
 	MaxTrusted = 256
 )
 
-// farmListener accepts the one value it has so far, because clients of the
-// family send whole objects back.
-var farmListener = field[farm.Farm]{rule: rule{name: "listener", kind: kindText, values: []string{"http"},
-	onlyBy: "(listeners with TLS are not part of this release)", about: "Protocol of the listener."}}
-
 // directives are the fields an http farm has beside its address and its
 // listener. They may be set on their own; GET shows all of them.
 var directives = []field[farm.Farm]{

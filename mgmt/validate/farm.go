@@ -2,6 +2,7 @@ package validate
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
@@ -13,16 +14,15 @@ var (
 		require(named(farmName, "farmname")), require(farmProfile), require(farmVIP), require(farmVPort), copyFrom,
 	}}
 	// FarmUpdate is the body of PUT /farms/F; setting newfarmname renames.
-	FarmUpdate = Table[farm.Farm]{append([]field[farm.Farm]{
-		named(farmName, "newfarmname"), farmVIP, farmVPort, farmListener,
-	}, directives...)}
+	FarmUpdate = Table[farm.Farm]{slices.Concat([]field[farm.Farm]{named(farmName, "newfarmname"), farmVIP, farmVPort},
+		tlsFields, tlsLegacy, directives)}
 	// FarmAction is the body of PUT /farms/F/actions; the caller acts on it.
 	FarmAction = Table[farm.Farm]{[]field[farm.Farm]{{rule: rule{name: "action", kind: kindText, required: true,
 		values: []string{"start", "stop", "restart"}, about: "What to do with the farm."}}}}
 	// FarmDocument is a farm of a document, without its services.
-	FarmDocument = Table[farm.Farm]{append([]field[farm.Farm]{
+	FarmDocument = Table[farm.Farm]{slices.Concat([]field[farm.Farm]{
 		require(farmName), require(farmProfile), require(farmVIP), require(farmVPort), farmStopped,
-	}, directives...)}
+	}, tlsFields, directives)}
 )
 
 var farmName = field[farm.Farm]{

@@ -229,7 +229,7 @@ const maxUnbounded = 1<<31 - 1
 // param describes the rule for the help body.
 func (r *rule) param() Param {
 	p := Param{Name: r.name, Format: r.format, PossibleValues: r.values, Description: r.about}
-	if r.normalize != nil {
+	if r.values != nil && r.normalize != nil {
 		p.PossibleValues = append(slices.Clone(r.values), slices.Sorted(maps.Keys(r.normalize))...)
 	}
 	switch {
