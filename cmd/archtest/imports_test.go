@@ -156,6 +156,8 @@ var doors = []door{
 	{"github.com/spf13/pflag", []string{"cmd/cli", "cmd/sluice"}, true},
 	{"github.com/jedib0t/go-pretty", []string{"cmd/cli"}, true},
 	{"github.com/goccy/go-yaml", []string{"mgmt/document", "cmd/cli"}, true},
+	{"golang.org/x/net", []string{"l7/http2"}, false},
+	{"github.com/summerwind/h2spec", nil, false},
 	{"github.com/valyala/fasthttp", []string{"l7", "bench", "cmd/demo"}, false},
 	{"pgregory.net/rapid", nil, false},
 	{"go.uber.org/goleak", nil, false},

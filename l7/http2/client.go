@@ -1,0 +1,109 @@
+package http2
+
+import "bytes"
+
+// Available is how many streams can be opened now: 0 once the connection is
+// going away or has used up its numbers.
+func (c *Conn) Available() int {
+	if !c.client || c.err != nil || c.gone || c.leaving != staying || c.nextID >= 1<<31-1 {
+		return 0
+	}
+	return max(0, int(min(c.peerStreams, 1<<31-1))-c.streams)
+}
+
+// Open sends a request on a new stream: the bytes of an HTTP/1.1 head with its
+// empty line, as http1.AppendRequest writes them. Host becomes :authority,
+// connection-specific fields are left out. end tells that neither body nor
+// trailers follow. It gives nil when Available is 0 or head is none.
+func (c *Conn) Open(owner any, head []byte, end bool) *Stream {
+	line, rest := cutLine(head)
+	method, target, ok := bytes.Cut(line, []byte(" "))
+	path, _, ok2 := bytes.Cut(target, []byte(" "))
+	if !ok || !ok2 || c.Available() == 0 {
+		return nil
+	}
+	s := c.add(c.nextID)
+	c.nextID += 2
+	s.Owner = owner
+	s.state |= headSent
+	if string(method) == "HEAD" {
+		s.state |= noBody
+	}
+	from := c.beginBlock(len(head))
+	c.out = c.pseudo(c.out, method, path, host(rest))
+	c.out = c.enc.lines(c.out, rest)
+	if acceptsTrailers(rest) {
+		c.out = c.enc.teTrailers(c.out)
+	}
+	c.endBlock(from, s, end)
+	return s
+}
+
+// pseudo appends the pseudo fields of a request.
+func (c *Conn) pseudo(dst, method, path, host []byte) []byte {
+	switch string(method) {
+	case "GET":
+		dst = append(dst, indexed|staticMethod)
+	case "POST":
+		dst = append(dst, indexed|staticMethod+1)
+	default:
+		dst = c.pseudoField(dst, staticMethod, method)
+	}
+	dst = append(dst, indexed|c.scheme)
+	if len(host) > 0 {
+		dst = c.pseudoField(dst, staticAuthority, host)
+	}
+	if string(path) == "/" {
+		return append(dst, indexed|staticPath)
+	}
+	return c.pseudoField(dst, staticPath, path)
+}
+
+func (c *Conn) pseudoField(dst []byte, i uint8, value []byte) []byte {
+	line := append(c.sh.line[:0], static[i].line[:static[i].name]...)
+	line = append(append(append(line, ": "...), value...), "\r\n"...)
+	c.sh.line = line
+	return c.enc.known(dst, line, i)
+}
+
+// cutLine takes a line without its CRLF from b.
+func cutLine(b []byte) (line, rest []byte) {
+	i := bytes.IndexByte(b, '\n')
+	if i < 1 {
+		return nil, nil
+	}
+	return b[:i-1], b[i+1:]
+}
+
+// fieldIs gives the value of a line whose name, in lower case with its colon, is
+// name.
+func fieldIs(line []byte, name string) (value []byte, ok bool) {
+	if len(line) < len(name) || line[len(name)-1] != ':' || !foldEqual(line[:len(name)], []byte(name)) {
+		return nil, false
+	}
+	return trim(line[len(name):]), true
+}
+
+// host finds the value of Host, which nearly always is in the first line.
+func host(b []byte) []byte {
+	for len(b) > 0 {
+		var line []byte
+		line, b = cutLine(b)
+		if v, ok := fieldIs(line, "host:"); ok {
+			return v
+		}
+	}
+	return nil
+}
+
+// acceptsTrailers finds TE: trailers, which gRPC cannot do without.
+func acceptsTrailers(b []byte) bool {
+	for len(b) > 0 {
+		var line []byte
+		line, b = cutLine(b)
+		if v, ok := fieldIs(line, "te:"); ok && foldEqual(v, []byte("trailers")) {
+			return true
+		}
+	}
+	return false
+}

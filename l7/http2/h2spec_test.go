@@ -1,0 +1,35 @@
+package http2_test
+
+import (
+	"net"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/summerwind/h2spec/config"
+	"github.com/summerwind/h2spec/generic"
+	"github.com/summerwind/h2spec/hpack"
+	"github.com/summerwind/h2spec/http2"
+	"github.com/summerwind/h2spec/spec"
+)
+
+// h2spec tests RFC 7540 and 7541, the strict cases included; its output names
+// what fails. Of the cases about priorities, which RFC 9113 made obsolete, we
+// keep what is about the form of the frames, so none is left out.
+func TestConformance(t *testing.T) {
+	addr := listen(t, nil)
+	host, port, _ := net.SplitHostPort(addr)
+	n, _ := strconv.Atoi(port)
+	c := &config.Config{Host: host, Port: n, Path: "/", Timeout: 2 * time.Second, MaxHeaderLen: 4000, Strict: true}
+	passed := 0
+	for _, group := range []*spec.TestGroup{generic.Spec(), http2.Spec(), hpack.Spec()} {
+		group.Test(c)
+		passed += group.PassedCount
+		if group.FailedCount > 0 || group.SkippedCount > 0 {
+			t.Errorf("%s: %d failed, %d skipped", group.Name, group.FailedCount, group.SkippedCount)
+		}
+	}
+	if passed < 146 {
+		t.Errorf("only %d cases were run", passed)
+	}
+}

@@ -1,0 +1,124 @@
+package http2
+
+// Streams that want to send more than they may wait in one of two ways: for
+// their own window, until the peer opens it; or in the connection's queue, for
+// its window or for room in the output. The queue is served in turn, and each
+// stream gets an equal share of the room there is, but no less than a frame: a
+// large body cannot starve small ones.
+
+// minShare is the least a stream may send when it is its turn.
+const minShare = maxFrame
+
+// minRoom is the least room in the output that is worth a frame.
+const minRoom = 2 << 10
+
+// Room is how many bytes Data takes now. When it is 0 the stream waits, and
+// Handler.Writable is called once there is room again.
+func (s *Stream) Room() int {
+	if s.state&(open|weEnded) != open {
+		return 0
+	}
+	n := s.conn.room(s)
+	if n == 0 {
+		s.wait()
+	}
+	return n
+}
+
+// room is how many bytes s may send now.
+func (c *Conn) room(s *Stream) int {
+	n := c.available()
+	switch {
+	case c.turn == s:
+		n = min(n, c.share)
+	case c.waiting > 0:
+		return 0 // others were here first
+	}
+	return max(0, min(n, int(s.sendWindow)))
+}
+
+// available is how many bytes the connection can send now.
+func (c *Conn) available() int {
+	n := c.sh.limits.Output - len(c.out)
+	if n < minRoom {
+		return 0
+	}
+	n -= frameHeader * (n/(maxFrame+frameHeader) + 1)
+	return min(n, int(c.sendWindow))
+}
+
+// wait puts a stream where it waits for room.
+func (s *Stream) wait() {
+	c := s.conn
+	if s.blocked == 0 && (s.sendWindow <= 0 || c.sendWindow <= 0) {
+		s.blocked = c.sh.now()
+	}
+	if s.sendWindow <= 0 {
+		s.state |= short
+		return
+	}
+	c.enqueue(s)
+}
+
+func (c *Conn) enqueue(s *Stream) {
+	if s.state&queued != 0 {
+		return
+	}
+	s.state |= queued
+	s.before, s.after = c.last, nil
+	if c.last != nil {
+		c.last.after = s
+	} else {
+		c.first = s
+	}
+	c.last = s
+	c.waiting++
+}
+
+func (c *Conn) dequeue(s *Stream) {
+	if s.state&queued == 0 {
+		return
+	}
+	s.state &^= queued
+	if s.before != nil {
+		s.before.after = s.after
+	} else {
+		c.first = s.after
+	}
+	if s.after != nil {
+		s.after.before = s.before
+	} else {
+		c.last = s.before
+	}
+	s.before, s.after = nil, nil
+	c.waiting--
+}
+
+// opened lets a stream go on whose own window was opened.
+func (c *Conn) opened(s *Stream) {
+	if s.state&short != 0 && s.sendWindow > 0 {
+		s.state &^= short
+		c.enqueue(s)
+		c.again = true
+	}
+}
+
+// pump gives the streams that wait their turns while there is room. It ends: a
+// stream that comes back into the queue has used up room.
+func (c *Conn) pump() {
+	if c.turn != nil {
+		return
+	}
+	c.again = false
+	for c.first != nil {
+		n := c.available()
+		if n <= 0 {
+			return
+		}
+		s := c.first
+		c.dequeue(s)
+		c.turn, c.share = s, max(minShare, n/(c.waiting+1))
+		c.handler.Writable(s)
+		c.turn = nil
+	}
+}
