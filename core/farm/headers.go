@@ -40,11 +40,17 @@ type URLRewrite struct {
 
 // CookieInsert sets a cookie that names the backend and keeps a client there.
 type CookieInsert struct {
-	Name   string  `json:"name"`
-	Domain string  `json:"domain"`
-	Path   string  `json:"path"`
-	TTL    Seconds `json:"ttl"`
+	Name string `json:"name"`
+	// Domain empty sends none: the cookie is for the host that was asked for.
+	Domain string `json:"domain"`
+	Path   string `json:"path"`
+	// TTL is the Max-Age; 0 sends none: the cookie ends with the browser.
+	TTL Seconds `json:"ttl"`
 }
+
+// DefaultCookie returns what cookie insertion starts with: the family's name,
+// every path, the host that was asked for, and the browser's session.
+func DefaultCookie() *CookieInsert { return &CookieInsert{Name: "ZENSESSIONID", Path: "/"} }
 
 // ContinueMode says what is done with Expect: 100-continue.
 type ContinueMode string

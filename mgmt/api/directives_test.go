@@ -1,6 +1,9 @@
 package api_test
 
-import "testing"
+import (
+	"maps"
+	"testing"
+)
 
 func TestAListenerSpeaksTLSAndSaysSo(t *testing.T) {
 	a := newAppliance(t)
@@ -53,4 +56,41 @@ func TestAFarmCanBeSentBackAsItCame(t *testing.T) {
 			t.Errorf("%s: the configuration was changed", listener)
 		}
 	}
+}
+
+func TestAServiceShowsItsOptionsAndCanBeSentBackAsItCame(t *testing.T) {
+	for _, change := range []string{`{"vhost":"a"}`,
+		`{"httpsb":"true","httpsb_verify":"ca","httpsb_ca":"own","cookieinsert":true,"cookiettl":60,"sts_status":true,"pinnedconnection":1,"headrequire":["^X: 1"],"leastresp":true,"redirect":"https://x"}`,
+		`{"persistence":"COOKIE","sessionid":"SID","headdeny":"^Y:","rewritelocation":"disabled","ignorecase":"true","sts_status":true,"sts_timeout":5}`} {
+		a := newAppliance(t)
+		a.shop(1)
+		a.must(200, "PUT", "/farms/shop", `{"listener":"https"}`)
+		a.must(200, "PUT", web, change)
+		before := a.must(200, "GET", web, "")
+		view := maps.Clone(before.body["services"].(map[string]any))
+		for _, name := range []string{"id", "farmguardian", "backends"} {
+			delete(view, name)
+		}
+		a.must(200, "PUT", web, quoteAny(view))
+		if after := a.must(200, "GET", web, ""); after.raw != before.raw {
+			t.Errorf("%s: read back as\n%s\nit was\n%s", change, after.raw, before.raw)
+		}
+	}
+	a := newAppliance(t)
+	a.shop(0)
+	r := a.must(200, "GET", web, "")
+	for name, want := range map[string]any{"httpsb": "false", "httpsb_verify": nil, "cookieinsert": "false", "cookiename": nil, "sts_status": "false", "sts_timeout": nil,
+		"pinnedconnection": 0, "headrequire.0": nil, "rewritelocation": "", "ignorecase": "false", "leastresp": "false"} {
+		r.want(t, "services."+name, want)
+	}
+	a.do("PUT", web, `{"sts_status":"true"}`).refused(t, 400, "sts_status", "listener https")
+	a.do("PUT", web, `{"cookiename":"SID"}`).refused(t, 400, "cookiename", "cookieinsert true")
+	a.must(200, "PUT", web, `{"cookieinsert":"true","httpsb":"true"}`)
+	r = a.must(200, "GET", web, "")
+	for name, want := range map[string]any{"httpsb": "true", "httpsb_verify": "none", "httpsb_ca": "", "httpsb_name": "", "httpsb_certificate": "", "cookieinsert": "true", "cookiename": "ZENSESSIONID",
+		"cookiedomain": nil, "cookiepath": "/", "cookiettl": 0} {
+		r.want(t, "services."+name, want)
+	}
+	a.do("PUT", web, `{"persistence":"IP"}`).refused(t, 400, "cookieinsert", "persistence IP")
+	a.do("PUT", web, `{"cookiedomain":""}`).refused(t, 400, "cookiedomain")
 }

@@ -182,12 +182,9 @@ type ServiceView struct {
 	SessionID    string             `json:"sessionid"`
 	Policy       farm.RoutingPolicy `json:"routingpolicy"`
 	LeastResp    string             `json:"leastresp" enum:"true,false"`
-	HTTPS        string             `json:"httpsb" enum:"true,false"`
-	CookieInsert string             `json:"cookieinsert" enum:"true,false"`
-	STS          string             `json:"sts_status" enum:"true,false"`
-	Pinned       int                `json:"pinnedconnection"`
-	Guardian     string             `json:"farmguardian"`
-	Backends     []BackendView      `json:"backends"`
+	ServiceOptions
+	Guardian string        `json:"farmguardian"`
+	Backends []BackendView `json:"backends"`
 }
 
 func (s *Server) serviceView(v *farm.Service) ServiceView {
@@ -195,7 +192,7 @@ func (s *Server) serviceView(v *farm.Service) ServiceView {
 		ID: v.Name, VHost: v.VHost, URL: v.URL, Redirect: v.Redirect,
 		Persistence: v.Persistence, TTL: sessionTTL(v), SessionID: v.SessionID,
 		Policy:    cmp.Or(v.Policy, farm.PolicyRoundRobin),
-		LeastResp: "false", HTTPS: "false", CookieInsert: "false", STS: "false",
+		LeastResp: truth(v.Policy == farm.PolicyResponseTime), ServiceOptions: serviceOptions(v),
 		Backends: s.backendViews(v),
 	}
 	if v.Redirect != "" {

@@ -178,6 +178,9 @@ func fieldSchema(p validate.Param) *huma.Schema {
 	if !slices.Contains(p.Options, "non_blank") {
 		alternatives = append(alternatives, &huma.Schema{Type: "null"}, words([]string{""}))
 	}
+	if slices.Contains(p.Options, "null") {
+		alternatives = append(alternatives, &huma.Schema{Type: "null"})
+	}
 	about := p.Description
 	if p.Format != "" && p.Format != "integer" {
 		about += " Form: " + p.Format + "."

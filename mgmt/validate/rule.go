@@ -19,6 +19,7 @@ type rule struct {
 	required bool // must be sent
 	blank    bool // the empty text is allowed (and skips every further check)
 	null     bool // null, or an empty text for a number or word, sets it back to unset
+	solid    bool // with null: an empty text does not
 
 	values    []string       // all that is allowed, when it is an enumeration
 	min, max  int64          // numbers; of lists max bounds the items
@@ -69,11 +70,10 @@ func (r *rule) canonical(v Value) Value {
 		v.text = r.canon(v.text)
 	}
 	if v.kind == kindList {
-		items := make([]string, len(v.list))
+		v.list = slices.Clone(v.list)
 		for i, item := range v.list {
-			items[i] = r.canon(item)
+			v.list[i] = r.canon(item)
 		}
-		v.list = items
 	}
 	return v
 }
@@ -81,7 +81,7 @@ func (r *rule) canonical(v Value) Value {
 // blankIsNull reports whether a blank text stands for null: where null is
 // allowed and a blank text cannot be a value.
 func (r *rule) blankIsNull() bool {
-	return r.null && (r.kind == kindNumber || r.values != nil && !slices.Contains(r.values, ""))
+	return r.null && !r.solid && (r.kind == kindNumber || r.values != nil && !slices.Contains(r.values, ""))
 }
 
 func (r *rule) coerce(raw any) (Value, bool) {
@@ -245,7 +245,10 @@ func (r *rule) param() Param {
 			p.Interval += strconv.FormatInt(r.max, 10)
 		}
 	}
-	if !r.blank && !r.null && !slices.Contains(r.values, "") {
+	switch {
+	case r.null && r.solid:
+		p.Options = append(p.Options, "non_blank", "null")
+	case !r.blank && !r.null && !slices.Contains(r.values, ""):
 		p.Options = append(p.Options, "non_blank")
 	}
 	if r.kind == kindList {

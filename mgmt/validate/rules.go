@@ -13,8 +13,10 @@ func checkService(f *farm.Farm, s *farm.Service, local []netip.Prefix, yield fun
 	if !ServiceDocument.verify(path, s, yield) {
 		return false
 	}
-	if err := checkSession(path, s); err != nil && !yield(*err) {
-		return false
+	for _, err := range []*Error{checkSession(path, s), checkTogetherWith(path, f, s)} {
+		if err != nil && !yield(*err) {
+			return false
+		}
 	}
 	seen := make(map[string]int, len(s.Backends))
 	for i := range s.Backends {
@@ -49,6 +51,20 @@ func checkSession(path string, s *farm.Service) *Error {
 		return &Error{path, "sessionid", fmt.Sprintf("sessionid must be a parameter name without blanks and =&#;?, got %s", show(s.SessionID))}
 	case (s.Persistence == farm.PersistCookie || s.Persistence == farm.PersistHeader) && s.SessionID != "" && !tokenPattern.MatchString(s.SessionID):
 		return &Error{path, "sessionid", fmt.Sprintf("sessionid must be a token (letters, digits and !#$%%&'*+.^_`|~-), got %s", show(s.SessionID))}
+	}
+	return nil
+}
+
+// checkTogetherWith holds the rules between the options of a service, and
+// between them and its farm.
+func checkTogetherWith(path string, f *farm.Farm, s *farm.Service) *Error {
+	switch {
+	case s.Cookie != nil && s.Persistence != farm.PersistNone:
+		return &Error{path, "cookieinsert", fmt.Sprintf("cookieinsert must be false with persistence %s: both would choose the backend; set persistence NONE, or cookieinsert false", s.Persistence)}
+	case s.STS != 0 && !f.HTTPS():
+		return &Error{path, "sts_status", "sts_status must be false with listener http: browsers obey Strict-Transport-Security over TLS only; set sts_status false, or listener https"}
+	case s.TLS != nil:
+		return checkBackendTLS(path, s.TLS)
 	}
 	return nil
 }

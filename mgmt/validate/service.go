@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -11,12 +12,12 @@ var (
 	// ServiceCreate is the body of POST /farms/F/services.
 	ServiceCreate = Table[farm.Service]{[]field[farm.Service]{require(named(serviceName, "id"))}}
 	// ServiceUpdate is the body of PUT /farms/F/services/S.
-	ServiceUpdate = Table[farm.Service]{append(append([]field[farm.Service]{}, serviceFields...), serviceFixed...)}
+	ServiceUpdate = Table[farm.Service]{slices.Concat(serviceFields, []field[farm.Service]{serviceLeastResp, servicePolicy}, serviceOptions)}
 	// ServiceMove is the body of POST /farms/F/services/S/actions; the caller moves.
 	ServiceMove = Table[farm.Service]{[]field[farm.Service]{{rule: rule{name: "position", kind: kindNumber, required: true,
 		max: maxUnbounded, about: "New position of the service, from 0."}}}}
 	// ServiceDocument is a service of a document, without its backends.
-	ServiceDocument = Table[farm.Service]{append([]field[farm.Service]{require(serviceName)}, serviceFields...)}
+	ServiceDocument = Table[farm.Service]{slices.Concat([]field[farm.Service]{require(serviceName)}, serviceFields, []field[farm.Service]{servicePolicy}, serviceOptions)}
 )
 
 var serviceName = field[farm.Service]{
@@ -63,25 +64,34 @@ var serviceFields = []field[farm.Service]{
 		get: func(s *farm.Service) Value { return textValue(s.SessionID) },
 		set: func(s *farm.Service, v Value) { s.SessionID = v.text },
 	},
-	{
-		rule: rule{name: "routingpolicy", kind: kindText, values: texts(farm.RoutingPolicies()), about: "Balancing algorithm; ROUND_ROBIN when unset."},
-		get:  func(s *farm.Service) Value { return textValue(string(s.Policy)) },
-		set:  func(s *farm.Service, v Value) { s.Policy = farm.RoutingPolicy(v.text) },
+}
+
+var servicePolicy = field[farm.Service]{
+	rule: rule{name: "routingpolicy", kind: kindText, values: texts(farm.RoutingPolicies()), about: "Balancing algorithm; ROUND_ROBIN when unset."},
+	get:  func(s *farm.Service) Value { return textValue(string(s.Policy)) },
+	set:  func(s *farm.Service, v Value) { s.Policy = farm.RoutingPolicy(v.text) },
+}
+
+// serviceLeastResp is how the family's older core was told to balance by
+// response time. It comes before routingpolicy, which wins over false, because
+// clients send whole objects back; true against another policy is refused.
+var serviceLeastResp = field[farm.Service]{
+	rule: rule{name: "leastresp", kind: kindBool, about: "Older way to set routingpolicy: true is RESPONSE_TIME."},
+	set: func(s *farm.Service, v Value) {
+		switch {
+		case v.truth:
+			s.Policy = farm.PolicyResponseTime
+		case s.Policy == farm.PolicyResponseTime:
+			s.Policy = ""
+		}
 	},
-}
-
-// serviceFixed accept the one value they have in this release, because
-// clients of the family send whole objects back.
-var serviceFixed = []field[farm.Service]{
-	fixed("leastresp", kindBool, "false", "(use routingpolicy RESPONSE_TIME)", "Old name of balancing by response time."),
-	fixed("httpsb", kindBool, "false", "(backends over TLS are not part of this release)", "Whether backends speak TLS."),
-	fixed("cookieinsert", kindBool, "false", "(cookie insertion is not part of this release)", "Whether a session cookie is inserted."),
-	fixed("sts_status", kindBool, "false", "(it needs a listener with TLS)", "Whether Strict-Transport-Security is sent."),
-	fixed("pinnedconnection", kindNumber, "0", "(pinned connections are not part of this release)", "Whether a client stays on its backend connection."),
-}
-
-func fixed(name string, k kind, only, why, about string) field[farm.Service] {
-	return field[farm.Service]{rule: rule{name: name, kind: k, values: []string{only}, onlyBy: why, about: about}}
+	needs: func(sent Values[farm.Service], _ *farm.Service) string {
+		policy := farm.RoutingPolicy(sent.Get("routingpolicy").Text())
+		if !sent.Get("leastresp").Bool() || policy == "" || policy == farm.PolicyResponseTime {
+			return ""
+		}
+		return "true means routingpolicy RESPONSE_TIME, which contradicts routingpolicy " + string(policy) + "; send one of both"
+	},
 }
 
 func pattern(name, about string, check func(string) string, at func(*farm.Service) *string) field[farm.Service] {

@@ -15,8 +15,8 @@ type Param struct {
 	PossibleValues []string `json:"possible_values,omitempty"`
 	// Interval is "1,9" for 1 to 9, "0," without an upper bound.
 	Interval string `json:"interval,omitempty"`
-	// Options holds "non_blank", "required" and "list" (of what Format says)
-	// where they apply.
+	// Options holds, where they apply, "non_blank", "null" (which resets what
+	// must not be blank), "required" and "list" (of what Format says).
 	Options     []string `json:"options,omitempty"`
 	Description string   `json:"description,omitempty"`
 }

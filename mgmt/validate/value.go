@@ -147,13 +147,13 @@ func parseList(raw any) ([]string, bool) {
 	case []string:
 		return v, true
 	case []any:
-		out := make([]string, len(v))
+		var out []string // no item is nil, as in an object that never had one
 		for i := range v {
 			text, ok := parseText(v[i])
 			if !ok {
 				return nil, false
 			}
-			out[i] = text
+			out = append(out, text)
 		}
 		return out, true
 	}

@@ -1,0 +1,55 @@
+package api
+
+import (
+	"cmp"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// ServiceOptions are what a service may have beside matching, persistence and
+// policy. What belongs to a switch that is off is left out, so that what was
+// read can be sent back.
+type ServiceOptions struct {
+	HeadRequire      []string             `json:"headrequire"`
+	HeadDeny         []string             `json:"headdeny"`
+	IgnoreCase       string               `json:"ignorecase" enum:"true,false"`
+	RewriteLocation  farm.RewriteLocation `json:"rewritelocation" doc:"Empty: as the farm says"`
+	Pinned           int                  `json:"pinnedconnection" enum:"0,1"`
+	HTTPS            string               `json:"httpsb" enum:"true,false"`
+	HTTPSVerify      farm.Verify          `json:"httpsb_verify,omitempty" doc:"Only with httpsb"`
+	HTTPSCA          *string              `json:"httpsb_ca,omitempty" doc:"Only with httpsb"`
+	HTTPSName        *string              `json:"httpsb_name,omitempty" doc:"Only with httpsb"`
+	HTTPSCertificate *string              `json:"httpsb_certificate,omitempty" doc:"Only with httpsb"`
+	CookieInsert     string               `json:"cookieinsert" enum:"true,false"`
+	CookieName       string               `json:"cookiename,omitempty" doc:"Only with cookieinsert"`
+	CookieDomain     string               `json:"cookiedomain,omitempty" doc:"Only with cookieinsert; left out: the host that was asked for"`
+	CookiePath       string               `json:"cookiepath,omitempty" doc:"Only with cookieinsert"`
+	CookieTTL        *farm.Seconds        `json:"cookiettl,omitempty" doc:"Only with cookieinsert; 0 ends the cookie with the browser"`
+	STS              string               `json:"sts_status" enum:"true,false"`
+	STSTimeout       farm.Seconds         `json:"sts_timeout,omitempty" doc:"Only with sts_status"`
+}
+
+func serviceOptions(v *farm.Service) ServiceOptions {
+	out := ServiceOptions{
+		HeadRequire: orEmpty(v.HeadRequire), HeadDeny: orEmpty(v.HeadDeny), IgnoreCase: truth(v.IgnoreCase), RewriteLocation: v.RewriteLocation,
+		HTTPS: truth(v.TLS != nil), CookieInsert: truth(v.Cookie != nil), STS: truth(v.STS != 0), STSTimeout: v.STS,
+	}
+	if v.Pinned {
+		out.Pinned = 1
+	}
+	if t := v.TLS; t != nil {
+		out.HTTPSVerify, out.HTTPSCA, out.HTTPSName, out.HTTPSCertificate = cmp.Or(t.Verify, farm.VerifyNone), &t.CA, &t.Name, &t.Certificate
+	}
+	if c := v.Cookie; c != nil {
+		out.CookieName, out.CookieDomain, out.CookiePath, out.CookieTTL = c.Name, c.Domain, c.Path, &c.TTL
+	}
+	return out
+}
+
+// orEmpty makes a list that was never set an empty one, not null.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

@@ -1,0 +1,91 @@
+package validate
+
+import (
+	"cmp"
+	"net/netip"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// cookieFields are cookie insertion. Its values may be changed only while it
+// is on, and none of them may be blank: both are rules of the contract.
+var cookieFields = []field[farm.Service]{
+	{
+		rule: rule{name: "cookieinsert", kind: kindBool, about: "Whether clients are kept on their backend by a cookie of the appliance; not together with persistence."},
+		get:  func(s *farm.Service) Value { return boolValue(s.Cookie != nil) },
+		set: func(s *farm.Service, v Value) {
+			switch {
+			case !v.truth:
+				s.Cookie = nil
+			case s.Cookie == nil:
+				s.Cookie = farm.DefaultCookie()
+			}
+		},
+	},
+	cookieText("cookiename", "a token (letters, digits and !#$%&'*+.^_`|~-)", "Name of the cookie.", checkToken, func(c *farm.CookieInsert) *string { return &c.Name }),
+	cookieText("cookiedomain", "a domain name", "Domain of the cookie; unset for the host that was asked for.", checkDomain, func(c *farm.CookieInsert) *string { return &c.Domain }),
+	cookieText("cookiepath", "a path that starts with /", "Path of the cookie.", checkCookiePath, func(c *farm.CookieInsert) *string { return &c.Path }),
+	{
+		rule:  rule{name: "cookiettl", kind: kindNumber, min: 0, max: MaxTTL, null: true, solid: true, about: "Seconds the cookie lives; 0 ends it with the browser."},
+		get:   func(s *farm.Service) Value { return numberValue(int64(cookieOf(s).TTL)) },
+		set:   onCookie(func(c *farm.CookieInsert, v Value) { c.TTL = farm.Seconds(v.number) }),
+		needs: needsCookie,
+	},
+}
+
+// cookieText makes the field of a text; null brings back what insertion starts with.
+func cookieText(name, must, about string, check func(string) string, at func(*farm.CookieInsert) *string) field[farm.Service] {
+	unset := *at(farm.DefaultCookie())
+	return field[farm.Service]{
+		rule:  rule{name: name, kind: kindText, null: true, solid: true, maxLen: 255, check: check, must: must, about: about, unset: textValue(unset)},
+		get:   func(s *farm.Service) Value { return textValue(*at(cookieOf(s))) },
+		set:   onCookie(func(c *farm.CookieInsert, v Value) { *at(c) = cmp.Or(v.text, unset) }),
+		needs: needsCookie,
+	}
+}
+
+func needsCookie(_ Values[farm.Service], s *farm.Service) string {
+	if s.Cookie != nil {
+		return ""
+	}
+	return "is allowed only while cookieinsert is true; send cookieinsert true with it"
+}
+
+func onCookie(set func(*farm.CookieInsert, Value)) func(*farm.Service, Value) {
+	return func(s *farm.Service, v Value) {
+		if s.Cookie != nil {
+			set(s.Cookie, v)
+		}
+	}
+}
+
+// cookieOf returns what to read: without insertion, what it would start with.
+func cookieOf(s *farm.Service) *farm.CookieInsert { return cmp.Or(s.Cookie, farm.DefaultCookie()) }
+
+func checkToken(s string) string {
+	if !tokenPattern.MatchString(s) {
+		return "it holds another character"
+	}
+	return ""
+}
+
+// checkDomain accepts the value of a Domain attribute (RFC 6265, 5.2.3).
+func checkDomain(s string) string {
+	bare := strings.TrimPrefix(s, ".")
+	if _, err := netip.ParseAddr(bare); err == nil || checkHost(bare) != "" {
+		return "it is no domain name"
+	}
+	return ""
+}
+
+// checkCookiePath accepts the value of a Path attribute (RFC 6265, 4.1.1).
+func checkCookiePath(s string) string {
+	switch {
+	case s[0] != '/':
+		return "it starts with something else"
+	case strings.IndexFunc(s, func(r rune) bool { return isControl(r) || r == ';' || r > 0x7e }) >= 0:
+		return "it holds a semicolon, a control character or one beyond ASCII"
+	}
+	return ""
+}

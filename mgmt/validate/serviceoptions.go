@@ -1,0 +1,94 @@
+package validate
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// The bounds of what a service may have.
+const (
+	// MaxConditions is how many headers a service may require, or deny.
+	MaxConditions = 32
+	// MaxSTS is the longest Strict-Transport-Security in seconds: ten years.
+	MaxSTS = 10 * 365 * 86400
+)
+
+// serviceOptions are what a service has beside its matching, persistence and
+// policy.
+var serviceOptions = slices.Concat(conditionFields, backendTLSFields, cookieFields, stsFields)
+
+// conditionFields are further conditions and what is done with the exchange.
+var conditionFields = []field[farm.Service]{
+	conditions("headrequire", "Regexes for header lines (\"Name: value\"); of each some line must match.", func(s *farm.Service) *[]string { return &s.HeadRequire }),
+	conditions("headdeny", "Regexes for header lines (\"Name: value\"); of none any line may match.", func(s *farm.Service) *[]string { return &s.HeadDeny }),
+	option("ignorecase", "Whether urlp ignores case.", func(s *farm.Service) *bool { return &s.IgnoreCase }),
+	{
+		rule: rule{name: "rewritelocation", kind: kindText, values: append([]string{""}, texts(farm.RewriteLocations())...), null: true,
+			about: "Which Location headers of responses are rewritten; empty for what the farm says."},
+		get: func(s *farm.Service) Value { return textValue(string(s.RewriteLocation)) },
+		set: func(s *farm.Service, v Value) { s.RewriteLocation = farm.RewriteLocation(v.text) },
+	},
+	{
+		rule: rule{name: "pinnedconnection", kind: kindNumber, values: []string{"0", "1"}, about: "Whether a client stays on the backend connection it used first."},
+		get: func(s *farm.Service) Value {
+			if s.Pinned {
+				return numberValue(1)
+			}
+			return numberValue(0)
+		},
+		set: func(s *farm.Service, v Value) { s.Pinned = v.number == 1 },
+	},
+}
+
+// stsFields are what is told to browsers for later.
+var stsFields = []field[farm.Service]{
+	{
+		rule: rule{name: "sts_status", kind: kindBool, about: "Whether Strict-Transport-Security is sent; only with listener https."},
+		get:  func(s *farm.Service) Value { return boolValue(s.STS != 0) },
+		set: func(s *farm.Service, v Value) {
+			switch {
+			case !v.truth:
+				s.STS = 0
+			case s.STS == 0:
+				s.STS = farm.DefaultSTS
+			}
+		},
+	},
+	{
+		rule: rule{name: "sts_timeout", kind: kindNumber, min: 1, max: MaxSTS, null: true, unset: numberValue(int64(farm.DefaultSTS)),
+			about: "Seconds of Strict-Transport-Security."},
+		get: func(s *farm.Service) Value { return numberValue(int64(cmp.Or(s.STS, farm.DefaultSTS))) },
+		set: func(s *farm.Service, v Value) {
+			if s.STS != 0 {
+				s.STS = cmp.Or(farm.Seconds(v.number), farm.DefaultSTS)
+			}
+		},
+		needs: func(_ Values[farm.Service], s *farm.Service) string {
+			if s.STS != 0 {
+				return ""
+			}
+			return "is allowed only while sts_status is true; send sts_status true with it"
+		},
+	},
+}
+
+// option makes the field of a truth value.
+func option(name, about string, at func(*farm.Service) *bool) field[farm.Service] {
+	return field[farm.Service]{
+		rule: rule{name: name, kind: kindBool, about: about},
+		get:  func(s *farm.Service) Value { return boolValue(*at(s)) },
+		set:  func(s *farm.Service, v Value) { *at(s) = v.truth },
+	}
+}
+
+// conditions makes the field of a list of regexes for header lines.
+func conditions(name, about string, at func(*farm.Service) *[]string) field[farm.Service] {
+	return field[farm.Service]{
+		rule: rule{name: name, kind: kindList, format: "regex", null: true, max: MaxConditions, maxLen: MaxPattern, check: checkPattern,
+			must: "a valid regular expression", musts: "a list of regular expressions", about: about},
+		get: func(s *farm.Service) Value { return listValue(*at(s)) },
+		set: func(s *farm.Service, v Value) { *at(s) = v.list },
+	}
+}

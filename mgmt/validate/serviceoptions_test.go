@@ -1,0 +1,136 @@
+package validate_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// onFarm is a configuration with s as the only service of an http or https farm.
+func onFarm(s farm.Service, listener string) *farm.Config {
+	f := secure()
+	if listener == "http" {
+		f.HTTP.TLS = nil
+	}
+	s.Name = "web"
+	f.HTTP.Services = []farm.Service{s}
+	return &farm.Config{Farms: []farm.Farm{f}}
+}
+
+func TestEveryOptionOfAServiceIsSetAndReset(t *testing.T) {
+	cookie := func(change func(*farm.CookieInsert)) func(*farm.Service) {
+		return func(s *farm.Service) { s.Cookie = farm.DefaultCookie(); change(s.Cookie) }
+	}
+	tls := func(v farm.BackendTLS) func(*farm.Service) { return func(s *farm.Service) { s.TLS = &v } }
+	for _, c := range []struct {
+		body  string
+		want  func(*farm.Service)
+		reset string
+	}{
+		{`{"headrequire":["^X-A: 1$","^X-B:"]}`, func(s *farm.Service) { s.HeadRequire = []string{"^X-A: 1$", "^X-B:"} }, `{"headrequire":[]}`},
+		{`{"headdeny":"^User-Agent: bot"}`, func(s *farm.Service) { s.HeadDeny = []string{"^User-Agent: bot"} }, `{"headdeny":null}`},
+		{`{"ignorecase":"true"}`, func(s *farm.Service) { s.IgnoreCase = true }, `{"ignorecase":"false"}`},
+		{`{"rewritelocation":"enabled-backends-path"}`, func(s *farm.Service) { s.RewriteLocation = "enabled-backends-path" }, `{"rewritelocation":""}`},
+		{`{"pinnedconnection":"1"}`, func(s *farm.Service) { s.Pinned = true }, `{"pinnedconnection":0}`},
+		{`{"httpsb":"true"}`, tls(farm.BackendTLS{}), `{"httpsb":"false"}`},
+		{`{"httpsb_verify":"none","httpsb":true}`, tls(farm.BackendTLS{}), `{"httpsb":false,"httpsb_verify":null}`},
+		{`{"httpsb":true,"httpsb_verify":"system","httpsb_name":"db.example"}`, tls(farm.BackendTLS{Verify: "system", Name: "db.example"}), `{"httpsb":false}`},
+		{`{"httpsb_ca":"own.pem","httpsb_verify":"ca","httpsb":true,"httpsb_certificate":"us"}`, tls(farm.BackendTLS{Verify: "ca", CA: "own", Certificate: "us.pem"}), `{"httpsb":false}`},
+		{`{"cookieinsert":"true"}`, cookie(func(*farm.CookieInsert) {}), `{"cookieinsert":"false"}`},
+		{`{"cookiename":"SID","cookiedomain":".shop.example","cookiepath":"/a","cookiettl":"60","cookieinsert":true}`,
+			cookie(func(c *farm.CookieInsert) { *c = farm.CookieInsert{Name: "SID", Domain: ".shop.example", Path: "/a", TTL: 60} }), `{"cookieinsert":false}`},
+		{`{"sts_status":"true"}`, func(s *farm.Service) { s.STS = farm.DefaultSTS }, `{"sts_status":"false"}`},
+		{`{"sts_timeout":600,"sts_status":true}`, func(s *farm.Service) { s.STS = 600 }, `{"sts_status":false}`},
+		{`{"leastresp":"true"}`, func(s *farm.Service) { s.Policy = "RESPONSE_TIME" }, `{"leastresp":"false"}`},
+		{`{"leastresp":"true","routingpolicy":"RESPONSE_TIME"}`, func(s *farm.Service) { s.Policy = "RESPONSE_TIME" }, `{"leastresp":false}`},
+	} {
+		s, want := farm.Service{}, farm.Service{}
+		c.want(&want)
+		if _, err := change(t, &validate.ServiceUpdate, &s, c.body); err != nil || !reflect.DeepEqual(s, want) {
+			t.Errorf("%s: %v\nset  %+v\nwant %+v", c.body, err, s, want)
+		}
+		if err := rules.Config(onFarm(s, "https")); err != nil {
+			t.Errorf("%s: %v", c.body, err)
+		}
+		if _, err := change(t, &validate.ServiceUpdate, &s, c.reset); err != nil || !reflect.DeepEqual(s, farm.Service{}) {
+			t.Errorf("%s: %v %+v", c.reset, err, s)
+		}
+	}
+}
+
+func TestNullBringsBackWhatASwitchBeganWith(t *testing.T) {
+	s := farm.Service{Cookie: &farm.CookieInsert{Name: "x", Domain: "y", Path: "/z", TTL: 1}, STS: 5, TLS: &farm.BackendTLS{Verify: "ca", CA: "x", Name: "y"}}
+	want := farm.Service{Cookie: farm.DefaultCookie(), STS: farm.DefaultSTS, TLS: &farm.BackendTLS{}}
+	if _, err := change(t, &validate.ServiceUpdate, &s, `{"cookiename":null,"cookiedomain":null,"cookiepath":null,"cookiettl":null,"sts_timeout":null,"httpsb_verify":null,"httpsb_name":null}`); err != nil || !reflect.DeepEqual(s, want) {
+		t.Errorf("%v %+v %+v %+v", err, s, s.Cookie, s.TLS)
+	}
+}
+
+func TestAPolicyThatIsNamedWinsOverAnOldFalse(t *testing.T) {
+	s := farm.Service{Policy: "RESPONSE_TIME"}
+	if _, err := change(t, &validate.ServiceUpdate, &s, `{"leastresp":"false","routingpolicy":"RESPONSE_TIME"}`); err != nil || s.Policy != "RESPONSE_TIME" {
+		t.Errorf("%v %+v", err, s)
+	}
+	if _, err := change(t, &validate.ServiceUpdate, &s, `{"leastresp":"false","routingpolicy":"LEAST_CONNECTIONS"}`); err != nil || s.Policy != "LEAST_CONNECTIONS" {
+		t.Errorf("%v %+v", err, s)
+	}
+	if _, err := change(t, &validate.ServiceUpdate, &s, `{"leastresp":"false"}`); err != nil || s.Policy != "LEAST_CONNECTIONS" {
+		t.Errorf("%v %+v", err, s)
+	}
+}
+
+func TestOptionsOfAServiceAreRefusedWithTheReason(t *testing.T) {
+	for _, c := range []struct{ body, want string }{
+		{`{"headrequire":["(?=a)"]}`, `headrequire must be a list of regular expressions, got "(?=a)": look-around is not available`},
+		{`{"headdeny":["a","a"]}`, `headdeny must not hold the same twice: item 1, "a", is item 0 already`},
+		{`{"headdeny":[` + strings.Repeat(`"a",`, 32) + `"b"]}`, `headdeny may have at most 32 items, got 33`},
+		{`{"rewritelocation":"sometimes"}`, `rewritelocation must be one of disabled, enabled,`},
+		{`{"pinnedconnection":2}`, `pinnedconnection must be one of 0, 1, got 2`},
+		{`{"httpsb_verify":"system"}`, `httpsb_verify is allowed only while httpsb is true; send httpsb true with it`},
+		{`{"httpsb":true,"httpsb_verify":"sometimes"}`, `httpsb_verify must be one of none, system, ca, got "sometimes"`},
+		{`{"httpsb":true,"httpsb_ca":"x"}`, `httpsb_ca is allowed only with httpsb_verify ca; send httpsb_verify ca with it`},
+		{`{"httpsb":true,"httpsb_verify":"ca"}`, `farm "shop-1" service "web": httpsb_ca is required with httpsb_verify ca`},
+		{`{"httpsb":true,"httpsb_name":"a b"}`, `httpsb_name must be a host name or an address, got "a b"`},
+		{`{"httpsb":true,"httpsb_certificate":"a.key"}`, `certificates end in .pem`},
+		{`{"httpsb":false,"httpsb_name":"x"}`, `httpsb_name is allowed only while httpsb is true`},
+		{`{"cookiename":"SID"}`, `cookiename is allowed only while cookieinsert is true; send cookieinsert true with it`},
+		{`{"cookiettl":5}`, `cookiettl is allowed only while cookieinsert is true`},
+		{`{"cookieinsert":"false","cookiepath":"/"}`, `cookiepath is allowed only while cookieinsert is true`},
+		{`{"cookieinsert":"true","cookiename":""}`, `cookiename must be a token (letters, digits and !#$%&'*+.^_` + "`" + `|~-), got ""`},
+		{`{"cookieinsert":"true","cookiedomain":""}`, `cookiedomain must be a domain name, got ""`},
+		{`{"cookieinsert":"true","cookiepath":""}`, `cookiepath must be a path that starts with /, got ""`},
+		{`{"cookieinsert":"true","cookiettl":""}`, `cookiettl must be a number from 0 to 31536000, got ""`},
+		{`{"cookieinsert":"true","cookiename":"a;b"}`, `cookiename must be a token`},
+		{`{"cookieinsert":"true","cookiename":"a\r\nb"}`, `cookiename must be a token`},
+		{`{"cookieinsert":"true","cookiedomain":"10.0.0.1"}`, `it is no domain name`},
+		{`{"cookieinsert":"true","cookiepath":"a"}`, `it starts with something else`},
+		{`{"cookieinsert":"true","cookiepath":"/a;Secure"}`, `it holds a semicolon`},
+		{`{"cookieinsert":"true","cookiettl":-1}`, `got -1`},
+		{`{"cookieinsert":"true","persistence":"IP"}`, `farm "shop-1" service "web": cookieinsert must be false with persistence IP`},
+		{`{"sts_timeout":600}`, `sts_timeout is allowed only while sts_status is true; send sts_status true with it`},
+		{`{"sts_status":"true","sts_timeout":0}`, `sts_timeout must be a number from 1 to 315360000, got 0`},
+		{`{"leastresp":true,"routingpolicy":"LEAST_CONNECTIONS"}`, `leastresp true means routingpolicy RESPONSE_TIME, which contradicts routingpolicy LEAST_CONNECTIONS; send one of both`},
+	} {
+		s := farm.Service{}
+		_, err := change(t, &validate.ServiceUpdate, &s, c.body)
+		if err == nil {
+			err = rules.Config(onFarm(s, "https"))
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%.80s\ngot  %v\nwant %s", c.body, err, c.want)
+		}
+	}
+	for want, s := range map[string]farm.Service{
+		`service "web": sts_status must be false with listener http`:      {STS: 5},
+		`cookiename must be a token`:                                      {Cookie: &farm.CookieInsert{Path: "/"}},
+		`httpsb_ca is allowed only with httpsb_verify ca`:                 {TLS: &farm.BackendTLS{CA: "x"}},
+		`headrequire must be a list of regular expressions, item 0 is bl`: {HeadRequire: []string{""}},
+	} {
+		if err := rules.Config(onFarm(s, "http")); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v", s, err)
+		}
+	}
+}
