@@ -131,19 +131,23 @@ func appendConnection(dst []byte, upgrade, te, closing bool) []byte {
 const noRun = ^uint32(0)
 
 // appendKept copies the lines of the fields from index i on that are not
-// dropped. Neighbours are copied together; a run of bytes to be copied that is
+// dropped or removed. Neighbours are copied together; a run of bytes to be copied that is
 // already open starts at run.
 func (h *Head) appendKept(dst []byte, run uint32, i int) []byte {
 	for ; i < h.NumFields; i++ {
 		f := &h.Fields[i]
-		switch {
-		case !f.Drop:
+		if f.state == 0 {
 			if run == noRun {
 				run = f.Name.Off
 			}
-		case run != noRun:
+			continue
+		}
+		if run != noRun {
 			dst = append(dst, h.Buf[run:f.Name.Off]...)
 			run = noRun
+		}
+		if f.state == edited {
+			dst = appendLine(dst, h.Name(i), h.values[i])
 		}
 	}
 	if run != noRun {
@@ -152,15 +156,21 @@ func (h *Head) appendKept(dst []byte, run uint32, i int) []byte {
 	return dst
 }
 
+// appendLine writes a field line.
+func appendLine(dst, name, value []byte) []byte {
+	dst = append(dst, name...)
+	dst = append(dst, ": "...)
+	dst = append(dst, value...)
+	return append(dst, "\r\n"...)
+}
+
 // ResponseOptions is what the proxy changes in a response it sends on.
 type ResponseOptions struct {
 	Close     bool // adds Connection: close
 	KeepAlive bool // adds Connection: keep-alive, for HTTP/1.0 clients that asked for it
 	Unchunk   bool // leaves Transfer-Encoding out: the body is sent decoded (HTTP/1.0 client)
 
-	Location        Value  // replaces the value of field LocationIndex, unless it is the zero Value
-	ContentLocation Value  // the same for ContentLocationIndex
-	Extra           []byte // more field lines, made by AppendField
+	Extra []byte // more field lines, made by AppendField
 }
 
 // AppendResponse appends the head the client gets: the status line as
@@ -175,11 +185,7 @@ func AppendResponse(dst []byte, r *Response, o *ResponseOptions) []byte {
 		dst = append(dst, ' ')
 		run = r.Reason.Off
 	}
-	if o.Location.b != nil || o.ContentLocation.b != nil {
-		dst = r.appendReplacing(dst, run, o)
-	} else {
-		dst = r.appendKept(dst, run, 0)
-	}
+	dst = r.appendKept(dst, run, 0)
 	if r.Status >= 200 && r.Status != 204 && !(o.Unchunk && r.Chunked) {
 		dst = r.appendFraming(dst)
 	}
@@ -196,40 +202,6 @@ func appendResponseConnection(dst []byte, upgrade bool, o *ResponseOptions) []by
 		return appendConnection(dst, upgrade, false, o.Close)
 	}
 	return append(dst, "Connection: keep-alive\r\n"...)
-}
-
-// appendReplacing is appendKept with the values of o in place of the backend's.
-func (r *Response) appendReplacing(dst []byte, run uint32, o *ResponseOptions) []byte {
-	for i := range r.Fields[:r.NumFields] {
-		f := &r.Fields[i]
-		var v Value
-		switch i {
-		case r.LocationIndex:
-			v = o.Location
-		case r.ContentLocationIndex:
-			v = o.ContentLocation
-		}
-		if !f.Drop && v.b == nil {
-			if run == noRun {
-				run = f.Name.Off
-			}
-			continue
-		}
-		if run != noRun {
-			dst = append(dst, r.Buf[run:f.Name.Off]...)
-			run = noRun
-		}
-		if !f.Drop {
-			dst = append(dst, f.Name.Of(r.Buf)...)
-			dst = append(dst, ": "...)
-			dst = append(dst, v.b...)
-			dst = append(dst, "\r\n"...)
-		}
-	}
-	if run != noRun {
-		dst = append(dst, r.Buf[run:r.Len-2]...)
-	}
-	return dst
 }
 
 // Value is a field value that cannot break out of its line. The zero Value

@@ -163,16 +163,6 @@ func TestAppendResponseWritesTheHeadTheClientGets(t *testing.T) {
 			http1.ResponseOptions{},
 			"HTTP/1.1 200 OK\nX-B: 1\nContent-Length: 1\n\n",
 		},
-		"locations": {
-			"HTTP/1.1 302 Found\nA: 1\nlocation: http://10.0.0.1/x\nB: 2\nContent-Location:http://10.0.0.1/y\nConnection: close\nC: 3\n\n",
-			http1.ResponseOptions{Location: value(t, "https://a/x"), ContentLocation: value(t, "/y")},
-			"HTTP/1.1 302 Found\nA: 1\nlocation: https://a/x\nB: 2\nContent-Location: /y\nC: 3\n\n",
-		},
-		"only Location": {
-			"HTTP/1.0 302 Found\nLocation: /x\nContent-Location: /y\n\n",
-			http1.ResponseOptions{Location: value(t, "/z")},
-			"HTTP/1.1 302 Found\nLocation: /z\nContent-Location: /y\n\n",
-		},
 		"more fields": {
 			"HTTP/1.1 200 OK\nA: b\n\n",
 			http1.ResponseOptions{Extra: http1.AppendField(nil, "Strict-Transport-Security", value(t, "max-age=5"))},

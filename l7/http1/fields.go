@@ -44,7 +44,7 @@ func (h *Head) parseFields(b []byte, i int, drop mask) (int, error) {
 		start, value := uint32(len(b)-len(p)), uint32(len(b)-len(v))
 		f.Name.Off, f.Name.End = start, start+uint32(n)
 		f.Value.Off, f.Value.End = value, value+uint32(end)
-		f.Known, f.Drop = k, drop.has(k)
+		f.Known, f.state = k, state(drop>>(k&63)&1)*dropped
 		h.NumFields = nf + 1
 		if h.have.has(k) {
 			h.twice |= 1 << (k & 63)
@@ -196,7 +196,7 @@ func (h *Head) options(v []byte, options uint8, named int) (uint8, int, error) {
 func (h *Head) dropNamed(name []byte) {
 	for i := range h.Fields[:h.NumFields] {
 		if f := &h.Fields[i]; !unnamed.has(f.Known) && foldEqual(h.Name(i), name) {
-			f.Drop = true
+			f.state |= dropped
 		}
 	}
 }

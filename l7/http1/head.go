@@ -28,7 +28,7 @@ type Field struct {
 	Name  Span  // as the peer spelled it
 	Value Span  // without surrounding blanks
 	Known Known // which of the fields we care about, KnownNone otherwise
-	Drop  bool  // never forwarded as it stands
+	state state // 0: copied as it stands
 }
 
 // Head is what requests and responses have in common. Spans are offsets into
@@ -50,13 +50,21 @@ type Head struct {
 
 	have, twice mask      // known fields present, present more than once
 	first       [64]uint8 // index of the first field of each kind in have
+
+	values [MaxFields][]byte // of the fields Edit gave another value
 }
 
 // Name gives the name of field i as the peer spelled it.
 func (h *Head) Name(i int) []byte { return h.Fields[i].Name.Of(h.Buf) }
 
-// Value gives the value of field i without surrounding blanks.
-func (h *Head) Value(i int) []byte { return h.Fields[i].Value.Of(h.Buf) }
+// Value gives the value of field i without surrounding blanks: the one Edit
+// gave it, if it did.
+func (h *Head) Value(i int) []byte {
+	if f := &h.Fields[i]; f.state&edited == 0 {
+		return f.Value.Of(h.Buf)
+	}
+	return h.values[i]
+}
 
 // Find gives the index of the first field that is k, -1 when there is none. It
 // takes constant time.
@@ -72,7 +80,7 @@ func (h *Head) Find(k Known) int {
 // are not Known.
 func (h *Head) Lookup(name string) int {
 	for i := range h.Fields[:h.NumFields] {
-		if n := h.Name(i); len(n) == len(name) && equalLower(n, name) {
+		if n := h.Name(i); len(n) == len(name) && equalLower(n, name) && h.Fields[i].state&removed == 0 {
 			return i
 		}
 	}

@@ -67,8 +67,8 @@ func summary(r *http1.Request) string {
 	fmt.Fprintf(&b, "%s %s %s 1.%d %s", r.Method.Of(r.Buf), r.Path, r.Host, r.Minor, r.Verb)
 	fmt.Fprintf(&b, " cl=%d chunked=%v ka=%v up=%v ex=%v te=%v", r.ContentLength, r.Chunked, r.KeepAlive, r.Upgrade, r.Expect100, r.TETrailers)
 	for i := range r.NumFields {
-		f := r.Fields[i]
-		fmt.Fprintf(&b, "\n%s: %s %d %v", r.Name(i), r.Value(i), f.Known, f.Drop)
+		f := &r.Fields[i]
+		fmt.Fprintf(&b, "\n%s: %s %d %v", r.Name(i), r.Value(i), f.Known, f.Dropped())
 	}
 	return b.String()
 }

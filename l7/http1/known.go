@@ -225,16 +225,21 @@ func knownX(name []byte) Known {
 // knownTwin finds names that CGI-like backends, which turn all punctuation into
 // '_', take for a field we drop: X_Forwarded_For, Content.Length.
 func knownTwin(name []byte) Known {
-	var plain [maxName]byte
-	n := min(len(name), len(plain)) // no name in the table is longer, families are told by their start
+	plain, n := plainName(name)
+	if k, _ := recognise(plain[:], n); dropRequest.has(k) {
+		return KnownTwin
+	}
+	return KnownNone
+}
+
+// plainName is a token, or its start, with '-' in place of other punctuation.
+func plainName(name []byte) (plain [maxName]byte, n int) {
+	n = min(len(name), len(plain)) // no name in the table is longer, families are told by their start
 	for i, c := range name[:n] {
 		if token[c] == tokenOdd {
 			c = '-'
 		}
 		plain[i] = c
 	}
-	if k, _ := recognise(plain[:], n); dropRequest.has(k) {
-		return KnownTwin
-	}
-	return KnownNone
+	return plain, n
 }

@@ -186,7 +186,7 @@ func (r *Request) finishRare(options uint8) error {
 	if i := r.Find(KnownUpgrade); i >= 0 {
 		r.Upgrade = r.Minor == 1 && options&optUpgrade != 0 && !body &&
 			!r.twice.has(KnownUpgrade) && offered(r.Value(i))
-		r.Fields[i].Drop = !r.Upgrade
+		r.Fields[i].drop(!r.Upgrade)
 	}
 	if i := r.Find(KnownTE); i >= 0 {
 		r.TETrailers = r.Minor == 1 && options&optTE != 0 && hasTrailers(r.Value(i))
@@ -200,7 +200,7 @@ func (r *Request) finishRare(options uint8) error {
 		r.Expect100 = r.Minor == 1 && body
 		for ; i < r.NumFields; i++ {
 			if r.Fields[i].Known == KnownExpect {
-				r.Fields[i].Drop = !r.Expect100
+				r.Fields[i].drop(!r.Expect100)
 			}
 		}
 	}

@@ -152,7 +152,7 @@ func TestUpgradeNeedsBothFieldsAndNoBody(t *testing.T) {
 		if r.Upgrade != want {
 			t.Errorf("%q: %v", fields, r.Upgrade)
 		}
-		if i := r.Find(http1.KnownUpgrade); i >= 0 && r.Fields[i].Drop == want {
+		if i := r.Find(http1.KnownUpgrade); i >= 0 && r.Fields[i].Dropped() == want {
 			t.Errorf("%q: the Upgrade field is forwarded: %v", fields, !want)
 		}
 	}
@@ -177,7 +177,7 @@ func TestExpectIsHonouredOnlyWithABodyOnHTTP11(t *testing.T) {
 			t.Errorf("%q: %v", head, r.Expect100)
 		}
 		for i := range r.NumFields {
-			if f := r.Fields[i]; f.Known == http1.KnownExpect && f.Drop == want {
+			if f := &r.Fields[i]; f.Known == http1.KnownExpect && f.Dropped() == want {
 				t.Errorf("%q: the Expect field is forwarded: %v", head, !want)
 			}
 		}

@@ -11,9 +11,6 @@ type Response struct {
 	Status int // 100-599
 	Reason Span
 
-	LocationIndex        int // index of the first Location field, -1 when there is none
-	ContentLocationIndex int // the same for Content-Location
-
 	bare bool // no SP after the status
 }
 
@@ -107,13 +104,11 @@ func (r *Response) finish() error {
 	if err != nil {
 		return err
 	}
-	r.LocationIndex = r.Find(KnownLocation)
-	r.ContentLocationIndex = r.Find(KnownContentLocation)
 	if r.have.has(KnownUpgrade) && (r.Status == 101 || r.Status == 426) {
 		// 426 must name the protocols it wants, 101 the one it switched to.
 		for i := int(r.first[KnownUpgrade]); i < r.NumFields; i++ {
 			if r.Fields[i].Known == KnownUpgrade {
-				r.Fields[i].Drop = false
+				r.Fields[i].state = 0
 			}
 		}
 		r.Upgrade = r.Status == 101 && r.Minor == 1 && options&optUpgrade != 0

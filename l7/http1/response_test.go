@@ -10,7 +10,7 @@ import (
 func TestParseReadsATypicalResponse(t *testing.T) {
 	r := mustParseResponse(t, typicalResponse+"body")
 	if r.Len != len(typicalResponse) || r.Status != 200 || string(r.Reason.Of(r.Buf)) != "OK" || r.Minor != 1 ||
-		r.NumFields != 8 || r.ContentLength != 128 || r.Chunked || !r.KeepAlive || r.Upgrade || r.LocationIndex != -1 {
+		r.NumFields != 8 || r.ContentLength != 128 || r.Chunked || !r.KeepAlive || r.Upgrade || r.Find(http1.KnownLocation) != -1 {
 		t.Errorf("%+v", r)
 	}
 	if i := r.Find(http1.KnownServer); i != 0 || string(r.Value(i)) != "nginx/1.26.2" {
@@ -28,7 +28,7 @@ func TestResponseIsTheSameHoweverTheHeadIsCut(t *testing.T) {
 			}
 			if a, b := fmt.Sprintf("%+v", r), fmt.Sprintf("%+v", whole); len(a) != len(b) || r.Status != whole.Status ||
 				r.NumFields != whole.NumFields || r.Reason != whole.Reason || r.ContentLength != whole.ContentLength ||
-				r.LocationIndex != whole.LocationIndex || r.ContentLocationIndex != whole.ContentLocationIndex {
+				r.Find(http1.KnownLocation) != whole.Find(http1.KnownLocation) || r.Find(http1.KnownContentLocation) != whole.Find(http1.KnownContentLocation) {
 				t.Errorf("steps of %d: %s, want %s", step, a, b)
 			}
 		}

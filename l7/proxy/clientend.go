@@ -11,14 +11,7 @@ func (cl *client) refuse(err error) {
 	class, status, reason := classify(err)
 	cl.note(class, status, reason)
 	s := cl.stats()
-	switch status {
-	case 414, 431:
-		s.RefusedHead++
-	case 501, 405:
-		s.BadMethods++
-	default:
-		s.BadRequests++
-	}
+	countRefused(s, status)
 	s.Responses[status/100-1]++
 	cl.lastAnswer(status)
 }

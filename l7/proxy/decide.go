@@ -1,5 +1,10 @@
 package proxy
 
+import (
+	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/rewrite"
+)
+
 // outcome is what is done with an exchange.
 type outcome uint8
 
@@ -16,9 +21,13 @@ type decision struct {
 }
 
 // decide says which service takes an exchange and how. It is a pure function
-// of the table and the head.
-func decide(f *farmTable, host, path []byte) decision {
-	i := f.routes.Match(host, path)
+// of the table and the head; the fields the farm's rules take out are marked as
+// removed in the head.
+func decide(f *farmTable, r *http1.Request, scratch *rewrite.Scratch) decision {
+	if f.remove != nil {
+		f.remove.Remove(&r.Head, scratch)
+	}
+	i := f.routes.Match(r.Host, r.Path)
 	if i < 0 {
 		return decision{}
 	}

@@ -84,7 +84,7 @@ func (w *worker) begin(cl *client, head, rest []byte) int {
 		cl.note(badMethod, 501, "method not in the set of the farm")
 		return w.answer(cl, f, 501, rest)
 	}
-	d := decide(f, r.Host, r.Path)
+	d := decide(f, r, &w.rewrite)
 	switch d.outcome {
 	case outcomeRedirect:
 		return w.redirect(cl, f, d.service, rest)
@@ -99,25 +99,44 @@ func (w *worker) begin(cl *client, head, rest []byte) int {
 	ex.host = append(ex.host, r.Host...)
 	cl.ex = ex
 	ex.request.start(r.Body(), &r.Head, true)
-	used, err := ex.rewrite(rest)
+	used, err := ex.prepare(rest)
 	if err != nil {
-		ex.refuseBody(err)
+		ex.refuse(err)
 		return len(rest)
 	}
-	ex.hash = ex.identify()
 	ex.forwardTo()
 	return used
 }
 
-// rewrite builds the request a backend gets in the loop's scratch buffer:
-// head and as much of the body as has come.
-func (ex *exchange) rewrite(rest []byte) (used int, err error) {
+// prepare finds out who the client is, applies the service's rules and builds
+// the request a backend gets in the loop's scratch buffer: head and as much of
+// the body as has come. Sessions go by what the client sent, not by what rules
+// make of it.
+func (ex *exchange) prepare(rest []byte) (used int, err error) {
 	w := ex.w
 	w.ipText = ex.client.conn.Peer().Addr().AppendTo(w.ipText[:0])
 	w.forward = http1.Forward{ClientIP: w.ipText, Proto: protoHTTP}
+	rules := ex.service.request
+	if rules != nil {
+		w.rewrite.Reset()
+		rules.strip(&w.req.Head, &w.rewrite)
+		w.forward.Extra = rules.add
+	}
+	ex.hash = ex.identify()
+	if rules != nil {
+		if err := rules.edit(&w.req.Head, &w.rewrite); err != nil {
+			return 0, err
+		}
+	}
 	if len(w.req.Host) == 0 {
 		w.forward.Host = ex.farm.hostField // HTTP/1.0 without Host: HTTP/1.1 needs one
 	}
+	return ex.assemble(rest)
+}
+
+// assemble writes the request.
+func (ex *exchange) assemble(rest []byte) (used int, err error) {
+	w := ex.w
 	out := http1.AppendRequest(w.loop.Scratch[:0], &w.req, &w.forward)
 	in, n, err := ex.request.take(rest, false)
 	if err != nil {

@@ -9,28 +9,28 @@ import (
 
 // rewriteLocations makes Location and Content-Location point to where the
 // client is, if they point to the backend or to the farm's own address.
-func (ex *exchange) rewriteLocations(o *http1.ResponseOptions) {
-	if ex.farm.rewrite == farm.RewriteDisabled || len(ex.host) == 0 {
+func (ex *exchange) rewriteLocations() {
+	r := &ex.w.resp
+	location, content := r.Find(http1.KnownLocation), r.Find(http1.KnownContentLocation)
+	if location < 0 && content < 0 || ex.farm.rewrite == farm.RewriteDisabled || len(ex.host) == 0 {
 		return
 	}
-	w := ex.w
-	w.location = w.location[:0]
-	o.Location = ex.rewriteLocation(w.resp.LocationIndex)
-	o.ContentLocation = ex.rewriteLocation(w.resp.ContentLocationIndex)
+	ex.w.location = ex.w.location[:0]
+	ex.rewriteLocation(location)
+	ex.rewriteLocation(content)
 }
 
 var schemePrefix = []byte("http://")
 
-// rewriteLocation returns the new value of one field, the zero Value when it
-// stays as it is.
-func (ex *exchange) rewriteLocation(index int) http1.Value {
+// rewriteLocation gives one field its new value, if it gets one.
+func (ex *exchange) rewriteLocation(index int) {
 	if index < 0 {
-		return http1.Value{}
+		return
 	}
 	w := ex.w
 	v := w.resp.Value(index)
 	if len(v) < len(schemePrefix) || !bytes.EqualFold(v[:len(schemePrefix)], schemePrefix) {
-		return http1.Value{}
+		return
 	}
 	rest := v[len(schemePrefix):]
 	end := bytes.IndexAny(rest, "/?#")
@@ -38,14 +38,15 @@ func (ex *exchange) rewriteLocation(index int) http1.Value {
 		end = len(rest)
 	}
 	if !ex.pointsHere(rest[:end]) {
-		return http1.Value{}
+		return
 	}
 	from := len(w.location)
 	w.location = append(w.location, schemePrefix...)
 	w.location = append(w.location, ex.host...)
 	w.location = append(w.location, rest[end:]...)
-	value, _ := http1.CheckValue(w.location[from:])
-	return value
+	if value, ok := http1.CheckValue(w.location[from:]); ok {
+		w.resp.Edit(index, value)
+	}
 }
 
 // pointsHere reports whether an authority names the backend or, unless the

@@ -122,7 +122,7 @@ func pathParameter(path []byte) []byte {
 // cookie finds a cookie's value in the Cookie or Set-Cookie fields of a head.
 func cookie(h *http1.Head, field http1.Known, name []byte) []byte {
 	for i := range h.NumFields {
-		if h.Fields[i].Known != field {
+		if h.Fields[i].Known != field || h.Fields[i].Removed() {
 			continue
 		}
 		for rest := h.Value(i); len(rest) > 0; {

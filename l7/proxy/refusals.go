@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/sluicelb/sluice/core/refusal"
+	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
@@ -81,6 +82,18 @@ func classify(err error) (class refusal.Class, status int, reason string) {
 		class = badMethod
 	}
 	return class, bad.Status, bad.Reason
+}
+
+// countRefused counts a request that is refused with that status.
+func countRefused(s *stats.Farm, status int) {
+	switch status {
+	case 414, 431:
+		s.RefusedHead++
+	case 501, 405:
+		s.BadMethods++
+	default:
+		s.BadRequests++
+	}
 }
 
 // answerReason says why a backend's answer is refused.

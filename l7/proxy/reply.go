@@ -82,11 +82,12 @@ func (ex *exchange) fail(status int) {
 	cl.resume()
 }
 
-// refuseBody answers a request whose body breaks the rules of its framing.
-func (ex *exchange) refuseBody(err error) {
+// refuse answers a request that cannot be sent on, most often because its body
+// breaks the rules of its framing.
+func (ex *exchange) refuse(err error) {
 	class, status, reason := classify(err)
 	ex.note(class, status, reason)
-	ex.stats().BadRequests++
+	countRefused(ex.stats(), status)
 	ex.keepClient = false
 	ex.fail(status)
 }

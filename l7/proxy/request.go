@@ -244,7 +244,7 @@ func (ex *exchange) brokenBody(err error) {
 		ex.abort()
 		return
 	}
-	ex.refuseBody(err)
+	ex.refuse(err)
 }
 
 // BackendDrained implements dial.Owner: there is room for more of the body.

@@ -35,6 +35,10 @@ func (ex *exchange) answer(b []byte, n int) {
 		ex.badResponse("more than was announced")
 		return
 	}
+	if err := ex.applyRules(); err != nil {
+		ex.badResponse(answerReason(err))
+		return
+	}
 	ex.settleKeeping(kind, unchunk)
 	ex.learn()
 	head := ex.rewriteHead(unchunk)
@@ -58,15 +62,28 @@ func (ex *exchange) settleKeeping(kind http1.Body, unchunk bool) {
 	}
 }
 
+// applyRules changes the fields of the response as the service's rules say.
+func (ex *exchange) applyRules() error {
+	rules := ex.service.response
+	if rules == nil {
+		return nil
+	}
+	w := ex.w
+	w.rewrite.Reset()
+	rules.strip(&w.resp.Head, &w.rewrite)
+	return rules.edit(&w.resp.Head, &w.rewrite)
+}
+
 // rewriteHead builds the head the client gets in the scratch buffer.
 func (ex *exchange) rewriteHead(unchunk bool) []byte {
 	w := ex.w
 	o := http1.ResponseOptions{
 		Close: !ex.keepClient, KeepAlive: ex.keepClient && ex.oldClient, Unchunk: unchunk,
 	}
-	if w.resp.LocationIndex >= 0 || w.resp.ContentLocationIndex >= 0 {
-		ex.rewriteLocations(&o)
+	if rules := ex.service.response; rules != nil {
+		o.Extra = rules.add
 	}
+	ex.rewriteLocations()
 	w.loop.Scratch = http1.AppendResponse(w.loop.Scratch[:0], &w.resp, &o)
 	return w.loop.Scratch
 }

@@ -18,7 +18,15 @@ func (ex *exchange) switchProtocol(b []byte, n int) {
 		ex.badResponse("switch of protocols nobody asked for")
 		return
 	}
-	out := http1.AppendResponse(w.loop.Scratch[:0], &w.resp, &http1.ResponseOptions{})
+	if err := ex.applyRules(); err != nil {
+		ex.badResponse(answerReason(err))
+		return
+	}
+	o := http1.ResponseOptions{}
+	if rules := ex.service.response; rules != nil {
+		o.Extra = rules.add
+	}
+	out := http1.AppendResponse(w.loop.Scratch[:0], &w.resp, &o)
 	ex.countAnswer(len(out))
 	ex.phase = phaseTunnel
 	ex.unsave()

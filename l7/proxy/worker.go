@@ -6,6 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/rewrite"
 )
 
 // worker is one loop's share of the engine. Everything here belongs to the
@@ -22,6 +23,7 @@ type worker struct {
 	req       http1.Request
 	resp      http1.Response
 	forward   http1.Forward
+	rewrite   rewrite.Scratch
 	ipText    []byte
 	location  []byte
 }

@@ -3,16 +3,23 @@ package route
 import (
 	"bytes"
 	"regexp/syntax"
+	"slices"
 )
 
 // check is what is left to do after a trie led to a pattern. It is asked about
 // plain input only.
 type check struct {
 	kind kind
-	lit  []byte   // the sequence as bytes, when every element has one; else nil
-	seq  []set    // containing and suffix
-	need []byte   // expression: a substring that must be there, or nil
-	p    *pattern // expression
+	lit  []byte // the sequence as bytes, when every element has one; else nil
+	seq  []set  // containing and suffix
+	// sure is the first element of seq with one byte, which is pivot; -1 when none
+	// has one. begins says which bytes the first may be. Where case is ignored,
+	// lit is nil and these find the places to look at.
+	sure   int
+	pivot  byte
+	begins [256]bool
+	need   []byte   // expression: a substring that must be there, or nil
+	p      *pattern // expression
 }
 
 type kind uint8
@@ -70,6 +77,13 @@ func search(q seq) *check {
 		}
 		c.lit = append(c.lit, b)
 	}
+	c.sure = slices.IndexFunc(q.elems, func(s set) bool { _, ok := s.single(); return ok })
+	if c.sure >= 0 {
+		c.pivot, _ = q.elems[c.sure].single()
+	}
+	for b := range byte(0x80) {
+		c.begins[b] = q.elems[0].has(b)
+	}
 	return c
 }
 
@@ -88,10 +102,29 @@ func (c *check) contained(s []byte) bool {
 	if c.lit != nil {
 		return bytes.Contains(s, c.lit)
 	}
-	for ; len(s) >= len(c.seq); s = s[1:] {
-		if c.at(s) {
+	if c.sure >= 0 {
+		return c.around(s)
+	}
+	for i := 0; i+len(c.seq) <= len(s); i++ {
+		if c.begins[s[i]] && c.at(s[i:]) {
 			return true
 		}
+	}
+	return false
+}
+
+// around looks for the sequence where the byte it is sure of is: the '-' of a
+// name that is searched without regard to case.
+func (c *check) around(s []byte) bool {
+	for len(s) >= len(c.seq) {
+		i := bytes.IndexByte(s[c.sure:], c.pivot)
+		if i < 0 || len(s)-i < len(c.seq) {
+			return false
+		}
+		if c.at(s[i:]) {
+			return true
+		}
+		s = s[i+1:]
 	}
 	return false
 }

@@ -47,12 +47,18 @@ func parseHost(text string) (*pattern, error) {
 	return p, nil
 }
 
-// parseURL compiles a URL pattern, searched anywhere.
-func parseURL(text string) (*pattern, error) {
+// parseURL compiles a pattern that is searched anywhere.
+func parseURL(text string) (*pattern, error) { return parse(text, "") }
+
+// parseFold is parseURL without regard to case.
+func parseFold(text string) (*pattern, error) { return parse(text, "(?i)") }
+
+// parse compiles a pattern behind flags, which count for all of it.
+func parse(text, flags string) (*pattern, error) {
 	if err := limited(text); err != nil {
 		return nil, err
 	}
-	p, err := compile(text)
+	p, err := compile(flags + text)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,139 @@
+package http1_test
+
+import (
+	"testing"
+
+	"github.com/sluicelb/sluice/l7/http1"
+)
+
+const editable = "GET /a HTTP/1.1\nHost: h\nA: 1\nCookie: one\nX-Forwarded-For: evil\nB:\t2 \nCookie: two\nContent-Length: 3\nC: 3\n\n"
+
+// indexOf gives the position of the n-th field called name.
+func indexOf(t *testing.T, h *http1.Head, name string, n int) int {
+	t.Helper()
+	for i := range h.NumFields {
+		if string(h.Name(i)) == name {
+			if n--; n == 0 {
+				return i
+			}
+		}
+	}
+	t.Fatalf("no %s", name)
+	return -1
+}
+
+func TestRemovedFieldsAreNeitherFoundNorSent(t *testing.T) {
+	r := mustParse(t, lf(editable))
+	r.Remove(indexOf(t, &r.Head, "Cookie", 1))
+	if i := r.Find(http1.KnownCookie); i < 0 || string(r.Value(i)) != "two" {
+		t.Errorf("the second cookie is found at %d", i)
+	}
+	r.Remove(indexOf(t, &r.Head, "Cookie", 2))
+	r.Remove(indexOf(t, &r.Head, "A", 1))
+	if r.Find(http1.KnownCookie) >= 0 || r.Lookup("a") >= 0 {
+		t.Error("a removed field is found")
+	}
+	want := lf("GET /a HTTP/1.1\nHost: h\nB:\t2 \nC: 3\nX-Forwarded-Proto: http\nX-Forwarded-Host: h\nForwarded: for=unknown;host=\"h\";proto=http\nContent-Length: 3\n\n")
+	f := &http1.Forward{Proto: []byte("http")}
+	if got := string(http1.AppendRequest(nil, r, f)); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	r.Restore()
+	if i := r.Find(http1.KnownCookie); i < 0 || string(r.Value(i)) != "one" || r.Lookup("a") != 1 {
+		t.Error("what was restored is not found")
+	}
+	if got, all := string(http1.AppendRequest(nil, r, f)), string(http1.AppendRequest(nil, mustParse(t, lf(editable)), f)); got != all {
+		t.Errorf("restored:\n%s\nwant\n%s", got, all)
+	}
+}
+
+func TestEditedFieldsSayTheNewValue(t *testing.T) {
+	r := mustParse(t, lf(editable))
+	for name, v := range map[string]string{"A": "", "B": "two\tand a half", "C": "three"} {
+		r.Edit(indexOf(t, &r.Head, name, 1), value(t, v))
+	}
+	if i := r.Lookup("b"); string(r.Value(i)) != "two\tand a half" {
+		t.Errorf("got %q", r.Value(i))
+	}
+	want := lf("GET /a HTTP/1.1\nHost: h\nA: \nCookie: one\nB: two\tand a half\nCookie: two\nC: three\nX-Forwarded-Proto: http\nX-Forwarded-Host: h\nForwarded: for=unknown;host=\"h\";proto=http\nContent-Length: 3\n\n")
+	got := string(http1.AppendRequest(nil, r, &http1.Forward{Proto: []byte("http")}))
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if r = mustParse(t, got); string(r.Value(indexOf(t, &r.Head, "C", 1))) != "three" {
+		t.Error("the next head parsed still has an edited value")
+	}
+}
+
+func TestEditedLocationsOfAResponse(t *testing.T) {
+	r := mustParseResponse(t, lf("HTTP/1.0 302 Found\nA: 1\nlocation: http://10.0.0.1/x\nB: 2\nContent-Location:http://10.0.0.1/y\nConnection: close\nC: 3\n\n"))
+	r.Edit(r.Find(http1.KnownLocation), value(t, "https://a/x"))
+	r.Edit(r.Find(http1.KnownContentLocation), value(t, "/y"))
+	want := lf("HTTP/1.1 302 Found\nA: 1\nlocation: https://a/x\nB: 2\nContent-Location: /y\nC: 3\n\n")
+	if got := string(http1.AppendResponse(nil, r, &http1.ResponseOptions{})); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestFramingAndHopByHopFieldsCannotBeTouched(t *testing.T) {
+	r := mustParse(t, lf("POST / HTTP/1.1\nHost: h\nConnection: te, x\nTE: trailers\nTransfer-Encoding: chunked\nExpect: 100-continue\nTrailer: X\nKeep-Alive: 1\nX: y\n\n"))
+	before := string(http1.AppendRequest(nil, r, forward))
+	for i := range r.NumFields {
+		if name := string(r.Name(i)); name != "X" && (r.Remove(i) || r.Edit(i, value(t, "z"))) {
+			t.Errorf("%s was touched", name)
+		}
+	}
+	if got := string(http1.AppendRequest(nil, r, forward)); got != before {
+		t.Errorf("got\n%s\nwant\n%s", got, before)
+	}
+	r.Edit(indexOf(t, &r.Head, "X", 1), value(t, "z")) // Connection names it
+	if got := string(http1.AppendRequest(nil, r, forward)); got != before {
+		t.Errorf("a hop-by-hop field came back:\n%s", got)
+	}
+}
+
+func TestFixedNames(t *testing.T) {
+	for name, want := range map[string]bool{
+		"Content-Length": true, "transfer-encoding": true, "HOST": true, "Connection": true, "Upgrade": true, "Expect": true,
+		"TE": true, "Trailer": true, "Keep-Alive": true, "Proxy-Authorization": true, "Proxy": true,
+		"Content_Length": true, "Transfer.Encoding": true, "": true, "a b": true, "a:": true, "a\r\n": true, "ä": true,
+		"X-Forwarded-For": false, "Cookie": false, "Server": false, "X-Content-Length": false, "x": false, "a_b": false,
+		"Content-Length-of-something-that-is-longer-than-any": false,
+	} {
+		if http1.Fixed([]byte(name)) != want {
+			t.Errorf("%q: want %v", name, want)
+		}
+	}
+}
+
+func TestRulesSeeWhatIsNotForged(t *testing.T) {
+	r := mustParse(t, lf("GET / HTTP/1.1\nHost: h\nX-Forwarded-For: evil\nForwarded: for=evil\nX_Real_IP: evil\nUpgrade: x\nA: b\n\n"))
+	var seen []string
+	for i := range r.NumFields {
+		if r.Visible(i) {
+			seen = append(seen, string(r.Name(i)))
+		}
+	}
+	if len(seen) != 3 || seen[0] != "Host" || seen[1] != "Upgrade" || seen[2] != "A" {
+		t.Errorf("visible: %v", seen)
+	}
+	r.Remove(indexOf(t, &r.Head, "A", 1))
+	if r.Visible(indexOf(t, &r.Head, "A", 1)) {
+		t.Error("a removed field is visible")
+	}
+}
+
+func TestLineIsNameColonBlankValue(t *testing.T) {
+	r := mustParse(t, lf("GET / HTTP/1.1\nHost: h\nA:  1 \nB:2\nC: 3\nD: 4\n\n"))
+	r.Edit(indexOf(t, &r.Head, "D", 1), value(t, "four"))
+	var space []byte
+	for i, want := range []string{"Host: h", "A: 1", "B: 2", "C: 3", "D: four"} {
+		line, grown := r.Line(i, space)
+		if string(line) != want {
+			t.Errorf("got %q, want %q", line, want)
+		}
+		if grown != nil {
+			space = grown
+		}
+	}
+}

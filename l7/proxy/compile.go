@@ -1,0 +1,128 @@
+package proxy
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/sluicelb/sluice/core/balance"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/dial"
+	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/rewrite"
+	"github.com/sluicelb/sluice/l7/route"
+)
+
+const second = int64(1_000_000_000)
+
+func nanos(s farm.Seconds) int64 { return int64(s) * second }
+
+// compile makes the table of a configuration. A farm that does not compile is
+// left out and named in problems.
+func (e *Engine) compile(generation uint64, cfg *farm.Config) (*table, map[uint32]error) {
+	t := &table{generation: generation, byID: map[uint32]*farmTable{}, backends: map[uint32]*backend{}}
+	problems := map[uint32]error{}
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		if f.Stopped || f.Profile != farm.ProfileHTTP {
+			continue
+		}
+		ft, err := e.compileFarm(f)
+		if err != nil {
+			problems[f.ID] = fmt.Errorf("farm %q: %w", f.Name, err)
+			continue
+		}
+		t.byID[ft.id] = ft
+		for s := range ft.services {
+			for b := range ft.services[s].backends {
+				be := &ft.services[s].backends[b]
+				t.backends[be.id] = be
+			}
+		}
+	}
+	return t, problems
+}
+
+func (e *Engine) compileFarm(f *farm.Farm) (*farmTable, error) {
+	if f.HTTP == nil {
+		return nil, errors.New("it has no http directives")
+	}
+	rules := make([]route.Rule, len(f.HTTP.Services))
+	for i, s := range f.HTTP.Services {
+		rules[i] = route.Rule{Host: s.VHost, URL: s.URL}
+	}
+	routes, err := route.Compile(rules)
+	if err != nil {
+		return nil, err
+	}
+	ft := &farmTable{
+		id: f.ID, name: f.Name, origin: f.AddrPort().String(), hostField: []byte(f.AddrPort().String()), key: ListenerKey(f.AddrPort()),
+		verbs: http1.VerbMaskOf(f.HTTP.Verbs), routes: routes,
+		services:       make([]service, len(f.HTTP.Services)),
+		requestTimeout: nanos(f.HTTP.RequestTimeout),
+		resurrect:      nanos(f.HTTP.ResurrectTime),
+		rewrite:        f.HTTP.RewriteLocation,
+		answers:        newAnswers(f.HTTP),
+	}
+	if ft.remove, err = rewrite.NewRemover(f.HTTP.RemoveRequest); err != nil {
+		return nil, fmt.Errorf("removal of request fields: %w", err)
+	}
+	for i := range f.HTTP.Services {
+		s := &f.HTTP.Services[i]
+		e.compileService(&ft.services[i], f, s)
+		if err := ft.services[i].compileRules(f, s); err != nil {
+			return nil, fmt.Errorf("service %q: %w", s.Name, err)
+		}
+	}
+	return ft, nil
+}
+
+// compileRules compiles what changes heads on their way.
+func (out *service) compileRules(f *farm.Farm, s *farm.Service) (err error) {
+	if out.target, err = newTarget(s); err != nil {
+		return fmt.Errorf("redirect: %w", err)
+	}
+	if out.request, err = requestRules(&f.HTTP.HeaderRules, &s.HeaderRules); err != nil {
+		return fmt.Errorf("rules for request fields: %w", err)
+	}
+	if out.response, err = responseRules(&f.HTTP.HeaderRules, &s.HeaderRules); err != nil {
+		return fmt.Errorf("rules for response fields: %w", err)
+	}
+	return nil
+}
+
+func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
+	algorithm := balance.Parse(s.Policy)
+	*out = service{
+		id: s.ID, name: s.Name,
+		appends: s.RedirectType == farm.RedirectAppend, code: s.RedirectCode,
+		tracked:  algorithm.NeedsLoad(),
+		hashed:   algorithm == balance.ConsistentHash,
+		backends: make([]backend, len(s.Backends)),
+		persist:  newPersistence(s),
+	}
+	if out.code == 0 {
+		out.code = 302
+	}
+	members := make([]balance.Member, len(s.Backends))
+	for i := range s.Backends {
+		b := &s.Backends[i]
+		timeout := f.HTTP.ResponseTimeout
+		if b.Timeout != 0 {
+			timeout = b.Timeout
+		}
+		load := e.registry.load(b.ID)
+		out.backends[i] = backend{
+			id: b.ID, timeout: nanos(timeout), load: load,
+			mode: b.Maintenance, origin: b.AddrPort().String(),
+			target: dial.Target{ID: b.ID, Addr: b.AddrPort(), Timeout: nanos(f.HTTP.ConnectTimeout)},
+		}
+		members[i] = balance.Member{
+			ID: b.ID, Weight: b.EffectiveWeight(), Priority: b.EffectivePriority(), Limit: int64(b.ConnLimit),
+			Out: b.Maintenance != farm.MaintenanceOff, Slot: e.board.Slot(b.ID), Load: load,
+		}
+	}
+	out.picker = balance.New(algorithm, members, e.board, e.registry.state(s.ID))
+	if out.persist.kind != farm.PersistNone {
+		out.sessions = e.registry.sessions(s.ID)
+	}
+}

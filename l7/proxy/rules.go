@@ -1,0 +1,83 @@
+package proxy
+
+import (
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/rewrite"
+)
+
+// rules are the header rules of a service for one direction, those of its farm
+// included. A list of the service replaces the farm's of the same kind; only
+// replace rules add up, the service's first.
+type rules struct {
+	// restore brings back what the farm's rules took out before the service was
+	// known: the service has a list of its own.
+	restore bool
+	remove  *rewrite.Remover
+	replace *rewrite.Replacer
+	add     []byte
+}
+
+// requestRules compiles what is left to do once the service is known; nil when
+// nothing is.
+func requestRules(f, s *farm.HeaderRules) (r *rules, err error) {
+	r = &rules{restore: len(s.RemoveRequest) > 0 && len(f.RemoveRequest) > 0}
+	if r.remove, err = rewrite.NewRemover(s.RemoveRequest); err != nil {
+		return nil, err
+	}
+	if r.replace, err = rewrite.NewReplacer(s.ReplaceRequest, f.ReplaceRequest); err != nil {
+		return nil, err
+	}
+	if r.add, err = rewrite.Lines(either(s.AddRequest, f.AddRequest)); err != nil {
+		return nil, err
+	}
+	return r.orNil(), nil
+}
+
+// responseRules is the same for responses.
+func responseRules(f, s *farm.HeaderRules) (r *rules, err error) {
+	r = &rules{}
+	if r.remove, err = rewrite.NewRemover(either(s.RemoveResponse, f.RemoveResponse)); err != nil {
+		return nil, err
+	}
+	if r.replace, err = rewrite.NewReplacer(s.ReplaceResponse, f.ReplaceResponse); err != nil {
+		return nil, err
+	}
+	if r.add, err = rewrite.Lines(either(s.AddResponse, f.AddResponse)); err != nil {
+		return nil, err
+	}
+	return r.orNil(), nil
+}
+
+// either is the service's list or, if that is empty, the farm's.
+func either[T any](service, farm []T) []T {
+	if len(service) > 0 {
+		return service
+	}
+	return farm
+}
+
+func (r *rules) orNil() *rules {
+	if r.remove == nil && r.replace == nil && len(r.add) == 0 {
+		return nil
+	}
+	return r
+}
+
+// strip takes fields out of a head.
+func (r *rules) strip(h *http1.Head, s *rewrite.Scratch) {
+	if r.restore {
+		h.Restore()
+	}
+	if r.remove != nil {
+		r.remove.Remove(h, s)
+	}
+}
+
+// edit changes the values of fields.
+func (r *rules) edit(h *http1.Head, s *rewrite.Scratch) error {
+	if r.replace == nil {
+		return nil
+	}
+	return r.replace.Replace(h, s)
+}

@@ -1,0 +1,108 @@
+package rewrite_test
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/l7/rewrite"
+)
+
+// FuzzPattern checks that the groups found are those regexp finds.
+func FuzzPattern(f *testing.F) {
+	for _, seed := range [][2]string{
+		{`^/old/(.*)$`, "/old/page?x=1"}, {`/([a-z]+)/([0-9]+)`, "/shop/tea/42/x"}, {`(a|ab)(c|bcd)(d*)`, "xabcd"},
+		{`(a*)*b`, "aaaaaaaaaaaab"}, {`(?i)domain=([^;]*)`, "sid=1; Domain=a.test"}, {`\b(\w+)\b.*\b(\w+)\b`, "one two three"},
+		{`(|a)*`, "aaa"}, {`(?m)^x$|(y)`, "z\nx\ny"}, {`(?s).(.)`, "\xff\u00e9\n"}, {`a{2,3}?(b)?`, "aaaab"}, {`$^`, ""},
+		{`((((((((((x))))))))))(y)`, "xy"}, {`[^/]+$`, "/a/b"}, {`(?U)a+(b*)`, "aaabbb"}, {`\z|x`, "x"}, {`(^)+(\b)?`, "a"},
+	} {
+		f.Add(seed[0], seed[1], false)
+	}
+	f.Fuzz(func(t *testing.T, pattern, text string, fold bool) {
+		p, err := rewrite.CompilePattern(pattern, fold)
+		if err != nil {
+			return
+		}
+		if fold {
+			pattern = "(?i)" + pattern
+		}
+		want := regexp.MustCompile(pattern).FindStringSubmatchIndex(text)
+		var g rewrite.Groups
+		var s rewrite.Scratch
+		for range 2 { // what was left over from the first does not matter
+			if found := p.Find([]byte(text), &g, &s); found != (want != nil) {
+				t.Fatalf("%q in %q: found %v, regexp says %v", pattern, text, found, want)
+			}
+			for i := range g {
+				if want == nil {
+					break
+				}
+				expect := -1
+				if i < len(want) {
+					expect = want[i]
+				}
+				if g[i] != expect {
+					t.Fatalf("%q in %q: groups %v, regexp says %v", pattern, text, g, want)
+				}
+			}
+		}
+	})
+}
+
+func TestLongTextsAreMatchedToo(t *testing.T) {
+	p, err := rewrite.CompilePattern(`^(a|b)*x([0-9]+)(y)?`, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var g rewrite.Groups
+	var s rewrite.Scratch
+	for _, n := range []int{10, 10_000, 1_000_000} {
+		if text := strings.Repeat("ab", n/2) + "x42"; !p.Find([]byte(text), &g, &s) || g[4] != n+1 || g[5] != n+3 || g[6] != -1 {
+			t.Errorf("%d bytes: %v", n, g)
+		}
+		if p.Find(bytes.Repeat([]byte("ab"), n/2), &g, &s) {
+			t.Errorf("%d bytes: a match without x", n)
+		}
+	}
+}
+
+func TestPatternsAreBounded(t *testing.T) {
+	for _, bad := range []string{"(", "(?=a)", strings.Repeat("a", 5000), strings.Repeat("a{1000}", 11)} {
+		if _, err := rewrite.CompilePattern(bad, false); err == nil {
+			t.Errorf("%.20q is accepted", bad)
+		}
+	}
+}
+
+var finders = []struct{ name, pattern, text string }{
+	{"rest", `^/old/(.*)$`, "/old/some/page.html?with=query"},
+	{"groups", `^/shop/([a-z]+)/([0-9]+)`, "/shop/tea/4711/details?x=1"},
+	{"floating", `[Dd]omain=([^;]*)`, "sid=0123456789abcdef; Path=/; Domain=app.internal; HttpOnly"},
+	{"literal", `internal\.example`, "http://internal.example/path"},
+	{"absent", `nowhere`, "/some/page.html?with=query"},
+}
+
+func BenchmarkFind(b *testing.B) {
+	for _, c := range finders {
+		p, err := rewrite.CompilePattern(c.pattern, false)
+		if err != nil {
+			b.Fatal(err)
+		}
+		re, text := regexp.MustCompile(c.pattern), []byte(c.text)
+		var g rewrite.Groups
+		var s rewrite.Scratch
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				p.Find(text, &g, &s)
+			}
+		})
+		b.Run(c.name+"/regexp", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				re.FindSubmatchIndex(text)
+			}
+		})
+	}
+}

@@ -1,0 +1,69 @@
+package route
+
+// Set is a list of patterns that are searched in one text, field lines for
+// example. Like a Table it walks literal beginnings instead of running a
+// regular expression for each. It is immutable.
+type Set struct {
+	patterns []*pattern
+	trie     *trie
+	starts   [4]uint64 // bytes a text must begin with to hold one of the patterns
+}
+
+// CompileSet reads the patterns in order. Its errors are those of Compile, with
+// the part "pattern".
+func CompileSet(patterns []string, ignoreCase bool) (*Set, error) {
+	s := &Set{}
+	read := parseURL
+	if ignoreCase {
+		read = parseFold
+	}
+	var root branch
+	for i, text := range patterns {
+		p, err := read(text)
+		if err != nil {
+			return nil, &Error{Rule: i, Part: "pattern", Pattern: text, Err: err}
+		}
+		s.patterns = append(s.patterns, p)
+		s.begin(p)
+		for _, pl := range p.place() {
+			root.add(pl, int32(i))
+		}
+	}
+	s.trie = root.freeze(true)
+	return s, nil
+}
+
+// begin notes what texts may begin with because of p.
+func (s *Set) begin(p *pattern) {
+	for _, q := range p.seqs {
+		if q.floating || len(q.elems) == 0 {
+			s.starts = [4]uint64{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}
+			return
+		}
+		s.starts[0] |= q.elems[0][0]
+		s.starts[1] |= q.elems[0][1]
+	}
+}
+
+// Starts reports whether a text that begins with the plain byte b can hold one
+// of the patterns: false spares Match the text.
+func (s *Set) Starts(b byte) bool { return s.starts[b>>6]>>(b&63)&1 != 0 }
+
+// Match returns the index of the first pattern that is found in b, -1 when
+// none is. It allocates nothing.
+func (s *Set) Match(b []byte) int {
+	if !plainTarget(b) {
+		for i, p := range s.patterns {
+			if p.re.Match(b) {
+				return i
+			}
+		}
+		return -1
+	}
+	w := walk{target: b, best: int32(len(s.patterns))}
+	w.urls(s.trie, 0, 0)
+	if int(w.best) == len(s.patterns) {
+		return -1
+	}
+	return int(w.best)
+}
