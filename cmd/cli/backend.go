@@ -34,6 +34,8 @@ type backend struct {
 	Priority        *int    `json:"priority"`
 	ConnectionLimit *int    `json:"connection_limit"`
 	Timeout         *int    `json:"timeout"`
+	Source          *string `json:"source"`
+	Mark            *uint32 `json:"mark"`
 }
 
 // backendSheet lists the backends of services.
@@ -119,7 +121,7 @@ func (c *client) showBackend(cmd *cobra.Command, b backend) error {
 	}{
 		{"id", b.ID}, {"status", b.Status}, {"maintenance", b.MaintenanceMode}, {"ip", b.IP}, {"port", b.Port},
 		{"weight", opt(b.Weight)}, {"priority", opt(b.Priority)}, {"connection_limit", opt(b.ConnectionLimit)},
-		{"timeout", opt(b.Timeout)}, {"alias", opt(b.Alias)},
+		{"timeout", opt(b.Timeout)}, {"source", opt(b.Source)}, {"mark", opt(b.Mark)}, {"alias", opt(b.Alias)},
 	} {
 		s.add(line.name, line.value)
 	}

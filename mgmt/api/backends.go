@@ -39,6 +39,9 @@ func (s *Server) createBackend(c *call) (Object[BackendView], error) {
 		if err := values.Apply(&created); err != nil {
 			return err
 		}
+		if err := validate.LocalSource(created.Source, s.deps.LocalAddrs()); err != nil {
+			return err
+		}
 		v.Backends = append(v.Backends, created)
 		return nil
 	})
@@ -108,7 +111,11 @@ func (s *Server) updateBackend(c *call) (Changed, error) {
 		if err != nil {
 			return err
 		}
-		return values.Apply(b)
+		source := b.Source
+		if err := values.Apply(b); err != nil || b.Source == source {
+			return err
+		}
+		return validate.LocalSource(b.Source, s.deps.LocalAddrs())
 	})
 	if err != nil {
 		return Changed{}, err

@@ -94,3 +94,23 @@ func TestAServiceShowsItsOptionsAndCanBeSentBackAsItCame(t *testing.T) {
 	a.do("PUT", web, `{"persistence":"IP"}`).refused(t, 400, "cookieinsert", "persistence IP")
 	a.do("PUT", web, `{"cookiedomain":""}`).refused(t, 400, "cookiedomain")
 }
+
+func TestABackendHasASourceAndAMark(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(1)
+	at := web + "/backends/0"
+	a.must(200, "GET", web+"/backends", "").want(t, "params.0.source", nil)
+	a.must(200, "PUT", at, `{"source":"192.0.2.10","mark":"4294967295"}`)
+	r := a.must(200, "GET", web+"/backends", "")
+	r.want(t, "params.0.source", "192.0.2.10")
+	r.want(t, "params.0.mark", 4294967295)
+	a.do("PUT", at, `{"source":"192.0.2.99"}`).refused(t, 400, "source", "192.0.2.99", "interface")
+	a.do("PUT", at, `{"source":"::1"}`).refused(t, 400, "source", "IP version")
+	a.do("PUT", at, `{"source":"eth0"}`).refused(t, 400, "source", "eth0")
+	a.do("PUT", at, `{"mark":4294967296}`).refused(t, 400, "mark", "4294967295")
+	a.do("PUT", at, `{"mark":-1}`).refused(t, 400, "mark")
+	a.do("POST", web+"/backends", `{"ip":"10.0.0.9","port":80,"source":"192.0.2.99"}`).refused(t, 400, "source")
+	a.must(201, "POST", web+"/backends", `{"ip":"10.0.0.9","port":80,"source":"192.0.2.10","mark":7}`).want(t, "params.mark", 7)
+	a.must(200, "PUT", at, `{"source":"","mark":null}`)
+	a.must(200, "GET", web+"/backends", "").want(t, "params.0.source", nil)
+}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"net/netip"
 	"strconv"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -224,6 +225,8 @@ type BackendView struct {
 	Weight    *uint8        `json:"weight"`
 	Priority  *uint8        `json:"priority"`
 	ConnLimit *uint32       `json:"connection_limit"`
+	Source    *netip.Addr   `json:"source"`
+	Mark      *uint32       `json:"mark"`
 	Alias     *string       `json:"alias"`
 }
 
@@ -240,7 +243,7 @@ func (s *Server) backendView(v *farm.Service, i int) BackendView {
 	return BackendView{
 		ID: i, IP: b.Host, Port: b.Port, Status: farmstate.Backend(b, s.deps.Health), Mode: string(b.Maintenance),
 		Timeout: orNull(b.Timeout), Weight: orNull(b.Weight), Priority: orNull(b.Priority),
-		ConnLimit: orNull(b.ConnLimit), Alias: orNull(b.Alias),
+		ConnLimit: orNull(b.ConnLimit), Source: orNull(b.Source), Mark: orNull(b.Mark), Alias: orNull(b.Alias),
 	}
 }
 

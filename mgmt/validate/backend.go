@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"math"
 	"net/netip"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -59,6 +60,17 @@ var backendFields = []field[farm.Backend]{
 		rule: rule{name: "connection_limit", kind: kindNumber, min: 0, max: maxUnbounded, null: true, about: "Exchanges in flight at most; 0 means no limit."},
 		get:  func(b *farm.Backend) Value { return numberValue(int64(b.ConnLimit)) },
 		set:  func(b *farm.Backend, v Value) { b.ConnLimit = uint32(v.number) },
+	},
+	{
+		rule: rule{name: "source", kind: kindText, format: "ip", blank: true, maxLen: 64, check: checkVIP,
+			must: "an IPv4 or IPv6 address", about: "Address of this machine that connections come from; the system chooses when unset."},
+		get: func(b *farm.Backend) Value { return addrValue(b.Source) },
+		set: func(b *farm.Backend, v Value) { b.Source, _ = netip.ParseAddr(v.text) },
+	},
+	{
+		rule: rule{name: "mark", kind: kindNumber, min: 0, max: math.MaxUint32, null: true, about: "Mark (SO_MARK) of connections, for routing rules; 0 sets none."},
+		get:  func(b *farm.Backend) Value { return numberValue(int64(b.Mark)) },
+		set:  func(b *farm.Backend, v Value) { b.Mark = uint32(v.number) },
 	},
 	{
 		rule: rule{name: "alias", kind: kindText, blank: true, format: "[a-zA-Z0-9][a-zA-Z0-9 ._:@()+,#-]*", maxLen: MaxName, reserved: []string{"0"},

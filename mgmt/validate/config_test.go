@@ -119,6 +119,19 @@ func TestEveryBrokenRuleNamesFieldRuleAndValue(t *testing.T) {
 		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Priority = 255 }, `priority must be a number from 1 to 9, got 255`},
 		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.ConnLimit = 1 << 31 }, `connection_limit must be a number from 0 on, got 2147483648`},
 		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Timeout = 86401 }, `timeout must be a number from 1 to 86400`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) {
+			b.Host, b.Source = "10.0.0.8", netip.MustParseAddr("::1")
+		}, `farm "shop-1" service "web_1" backend 1: source must be of the same IP version as the backend (10.0.0.8), got ::1`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) {
+			b.Addr, b.Source = netip.MustParseAddr("10.0.0.8"), netip.MustParseAddr("::1")
+		}, `source must be of the same IP version`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) {
+			b.Host, b.Source = "10.0.0.8", netip.IPv4Unspecified()
+		}, `source must be the address of one machine, got 0.0.0.0: it is the unspecified address`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) {
+			b.Host, b.Source = "10.0.0.8", netip.MustParseAddr("10.0.0.255")
+		}, `it is the broadcast address of the local network 10.0.0.0/24`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Source = netip.MustParseAddr("224.0.0.1") }, `source must be an IPv4 or IPv6 address, got "224.0.0.1": it is a multicast address`},
 		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Alias = "a\tb" }, `alias must be a text of letters, digits, blanks`},
 		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Alias = "$(id)" }, `got "$(id)"`},
 		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Alias = "../x" }, `got "../x"`},
@@ -215,6 +228,18 @@ func TestOnlyLocalAddressesAreVIPs(t *testing.T) {
 		if (err == nil) != want {
 			t.Errorf("%s: %v", addr, err)
 		}
+	}
+}
+
+func TestOnlyLocalAddressesAreSources(t *testing.T) {
+	local := []netip.Addr{netip.MustParseAddr("10.0.0.5")}
+	for addr, want := range map[string]bool{"10.0.0.5": true, "10.0.0.6": false, "127.0.0.9": true, "0.0.0.0": false, "::1": true} {
+		if err := validate.LocalSource(netip.MustParseAddr(addr), local); (err == nil) != want {
+			t.Errorf("%s: %v", addr, err)
+		}
+	}
+	if err := validate.LocalSource(netip.Addr{}, local); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -86,10 +86,27 @@ func checkAddress(path string, f *farm.Farm, b *farm.Backend, local []netip.Pref
 	if f.VIP.IsValid() && addr.Is4() != f.VIP.Is4() {
 		return &Error{path, "ip", fmt.Sprintf("ip must be of the same IP version as the vip (%s), got %s", f.VIP, hostAndAddr(b.Host, addr))}
 	}
+	if problem := checkSource(b.Source, addr, local); problem != "" {
+		return &Error{path, "source", problem}
+	}
 	if b.Port == f.VPort && isOwn(f.VIP, addr, local) {
 		return &Error{path, "ip", fmt.Sprintf("ip and port must not be the farm's own address, got %s port %d: requests would go round in a circle", hostAndAddr(b.Host, addr), b.Port)}
 	}
 	return nil
+}
+
+// checkSource holds what a source address must be beside its form.
+func checkSource(source, addr netip.Addr, local []netip.Prefix) string {
+	switch {
+	case !source.IsValid():
+		return ""
+	case source.Is4() != addr.Is4():
+		return fmt.Sprintf("source must be of the same IP version as the backend (%s), got %s", addr, source)
+	}
+	if problem := checkBackendAddr(source, local); problem != "" {
+		return fmt.Sprintf("source must be the address of one machine, got %s: %s", source, problem)
+	}
+	return ""
 }
 
 func hostAndAddr(host string, addr netip.Addr) string {

@@ -27,6 +27,16 @@ func LocalVIP(addr netip.Addr, local []netip.Addr) error {
 	return &Error{"", "vip", fmt.Sprintf("vip must be an address of this machine, got %s: add it to an interface first", addr)}
 }
 
+// LocalSource says whether connections of a machine that has the local
+// addresses may come from addr. It is asked when a backend is given another
+// source; an address that goes away later stops no other change.
+func LocalSource(addr netip.Addr, local []netip.Addr) error {
+	if !addr.IsValid() || addr.IsLoopback() || slices.Contains(local, addr) {
+		return nil
+	}
+	return &Error{"", "source", fmt.Sprintf("source must be an address of this machine, got %s: add it to an interface first", addr)}
+}
+
 // Warnings returns what is allowed but cannot do what it says: backends whose
 // priority can never be reached.
 func Warnings(cfg *farm.Config) []Error {

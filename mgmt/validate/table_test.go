@@ -3,6 +3,7 @@ package validate_test
 import (
 	"encoding/json"
 	"errors"
+	"net/netip"
 	"reflect"
 	"strings"
 	"testing"
@@ -44,8 +45,8 @@ func TestABodySetsWhatItHolds(t *testing.T) {
 }
 
 func TestNullResetsWhatCanBeUnset(t *testing.T) {
-	b := farm.Backend{Host: "10.0.0.1", Port: 80, Weight: 5, Priority: 5, ConnLimit: 5, Timeout: 5, Alias: "x"}
-	values, err := validate.BackendUpdate.Decode("", body(t, `{"weight":null,"priority":"","connection_limit":null,"timeout":null,"alias":null}`))
+	b := farm.Backend{Host: "10.0.0.1", Port: 80, Weight: 5, Priority: 5, ConnLimit: 5, Timeout: 5, Alias: "x", Source: netip.MustParseAddr("10.0.0.2"), Mark: 7}
+	values, err := validate.BackendUpdate.Decode("", body(t, `{"source":null,"mark":"","weight":null,"priority":"","connection_limit":null,"timeout":null,"alias":null}`))
 	if err != nil {
 		t.Fatal(err)
 	}
