@@ -84,9 +84,7 @@ func newEngine(in inherit.Set) (*engine, error) {
 	e := &engine{page: page, started: time.Now()}
 	for i := range n {
 		c := segment.Shard(i).Loop()
-		l, err := loop.New(&loop.Counters{
-			Events: &c.Events, Accepted: &c.Accepted, AcceptErrors: &c.AcceptErrors, Panics: &c.Panics,
-		})
+		l, err := loop.New(loopCounters(c))
 		if err != nil {
 			return nil, fmt.Errorf("event loop %d: %w", i, err)
 		}
@@ -95,6 +93,16 @@ func newEngine(in inherit.Set) (*engine, error) {
 	e.proxy = proxy.New(e.loops, board, segment, slog.Default())
 	page.StartEngine(os.Getpid(), e.started)
 	return e, nil
+}
+
+// loopCounters is where a loop counts.
+func loopCounters(c *stats.Loop) *loop.Counters {
+	return &loop.Counters{
+		Events: &c.Events, Accepted: &c.Accepted, AcceptErrors: &c.AcceptErrors, Panics: &c.Panics,
+		Handshakes: &c.Handshakes, HandshakesResumed: &c.HandshakesResumed, HandshakesFailed: &c.HandshakesFailed,
+		HandshakesRefused: &c.HandshakesRefused, PlainOnTLS: &c.PlainOnTLS,
+		DialHandshakes: &c.DialHandshakes, DialHandshakesResumed: &c.DialHandshakesResumed,
+	}
 }
 
 func loopCount() (int, error) {

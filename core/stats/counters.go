@@ -2,66 +2,83 @@ package stats
 
 import "unsafe"
 
-// Loop counts what one event loop did. 64 bytes, one cache line.
+// Every field is exported by GET /metrics as its tags say: `metric` is the
+// name behind sluice_loop_, sluice_farm_ or sluice_backend_, and tells by its
+// end _total that it only grows; `help` is what the field counts. A sum of
+// nanoseconds is named …_seconds_total. Who adds a counter writes a line here,
+// takes its bytes from the padding, and is done.
+
+// Loop counts what one event loop did. 512 bytes, with room to grow.
 type Loop struct {
-	Wakeups      uint64 // returns from waiting for events
-	Events       uint64 // readiness events handled
-	Accepted     uint64 // client connections accepted
-	AcceptErrors uint64 // failed accepts, descriptor limit included
-	Panics       uint64 // handler panics contained, one closed connection each
-	Deferred     uint64 // turns that ended by budget with work left
-	Open         uint64 // gauge: connections held, both sides
-	BufferBytes  uint64 // gauge: bytes in pooled buffers in use
+	Events                uint64 `metric:"events_total" help:"Readiness events handled."`
+	Accepted              uint64 `metric:"accepted_total" help:"Client connections accepted."`
+	AcceptErrors          uint64 `metric:"accept_errors_total" help:"Accepts that failed, by the limit of descriptors too."`
+	Panics                uint64 `metric:"panics_total" help:"Panics contained; each cost one connection."`
+	Handshakes            uint64 `metric:"tls_handshakes_total" help:"TLS handshakes with clients that were completed, resumed ones included."`
+	HandshakesResumed     uint64 `metric:"tls_handshakes_resumed_total" help:"TLS handshakes with clients that resumed an earlier session."`
+	HandshakesFailed      uint64 `metric:"tls_handshakes_failed_total" help:"TLS handshakes with clients that failed."`
+	HandshakesRefused     uint64 `metric:"tls_handshakes_refused_total" help:"Connections closed because too many handshakes waited."`
+	PlainOnTLS            uint64 `metric:"tls_plain_total" help:"Connections to an https listener that did not speak TLS."`
+	DialHandshakes        uint64 `metric:"tls_backend_handshakes_total" help:"TLS handshakes with backends that were completed, resumed ones included."`
+	DialHandshakesResumed uint64 `metric:"tls_backend_handshakes_resumed_total" help:"TLS handshakes with backends that resumed an earlier session."`
+	_                     [53]uint64
 }
 
 // Farm counts one farm on one loop. 256 bytes: a multiple of the cache line
 // that divides the page, with room to grow.
 type Farm struct {
-	Connections   uint64    // client connections accepted
-	Established   uint64    // gauge: client connections open
-	Pending       uint64    // gauge: of these, without a complete first request head
-	Requests      uint64    // complete request heads
-	Responses     [5]uint64 // responses begun, by class: [0] is 1xx … [4] is 5xx
-	BytesIn       uint64    // bytes from clients
-	BytesOut      uint64    // bytes to clients
-	BadRequests   uint64    // answered 400
-	RefusedHead   uint64    // answered 414 or 431: the head was too long
-	BadMethods    uint64    // answered 501: the method is not in the farm's set
-	NoBackend     uint64    // answered 503: no usable backend
-	BackendErrors uint64    // answered 502 or 504: the backend failed the exchange
-	Timeouts      uint64    // clients that were silent for too long
-	ClientAborts  uint64    // exchanges the client left before their end
-	Redirects     uint64    // answered by a redirecting service
-	Upgrades      uint64    // exchanges that became tunnels
+	Connections   uint64    `metric:"connections_total" help:"Client connections accepted."`
+	Established   uint64    `metric:"connections" help:"Client connections open."`
+	Pending       uint64    `metric:"connections_pending" help:"Client connections open without a complete first request head."`
+	Requests      uint64    `metric:"requests_total" help:"Complete request heads."`
+	Responses     [5]uint64 `metric:"responses_total" help:"Responses begun, by class of status."` // [0] is 1xx … [4] is 5xx
+	BytesIn       uint64    `metric:"received_bytes_total" help:"Bytes from clients."`
+	BytesOut      uint64    `metric:"sent_bytes_total" help:"Bytes to clients."`
+	BadRequests   uint64    `metric:"bad_requests_total" help:"Requests answered 400."`
+	RefusedHead   uint64    `metric:"refused_heads_total" help:"Requests answered 414 or 431: the head was too long."`
+	BadMethods    uint64    `metric:"bad_methods_total" help:"Requests answered 501: the method is not in the farm's set."`
+	NoBackend     uint64    `metric:"no_backend_total" help:"Requests answered 503: no backend could be used."`
+	BackendErrors uint64    `metric:"backend_errors_total" help:"Requests answered 502 or 504: the backend failed them."`
+	Timeouts      uint64    `metric:"timeouts_total" help:"Peers that were silent for too long."`
+	ClientAborts  uint64    `metric:"client_aborts_total" help:"Exchanges the client left before their end."`
+	Redirects     uint64    `metric:"redirects_total" help:"Requests answered by a redirecting service."`
+	Upgrades      uint64    `metric:"upgrades_total" help:"Exchanges that became tunnels."`
 	_             [12]uint64
 }
 
 // Backend counts one backend on one loop. 256 bytes, as Farm.
 type Backend struct {
-	Requests        uint64    // requests sent, retries included
-	Responses       [5]uint64 // response heads received, by class: [0] is 1xx … [4] is 5xx
-	BytesIn         uint64    // bytes from the backend
-	BytesOut        uint64    // bytes to the backend
-	Connects        uint64    // connections established
-	ConnectFailures uint64    // connects refused, unreachable or timed out
-	Reuses          uint64    // requests sent over an idle connection
-	Retries         uint64    // exchanges that went on to another connection or backend
-	Resets          uint64    // connections the backend cut in mid-exchange
-	BadResponses    uint64    // responses refused as malformed
-	Timeouts        uint64    // responses that did not come in time
-	Established     uint64    // gauge: exchanges and tunnels in flight
-	Pending         uint64    // gauge: connects under way
-	ConnectNanos    uint64    // sum over Connects
-	ResponseNanos   uint64    // sum over final responses: request sent to head received
-	Upgrades        uint64    // exchanges that became tunnels
+	Requests        uint64    `metric:"requests_total" help:"Requests sent, repeated ones included."`
+	Responses       [5]uint64 `metric:"responses_total" help:"Response heads received, by class of status."` // [0] is 1xx … [4] is 5xx
+	BytesIn         uint64    `metric:"received_bytes_total" help:"Bytes from the backend."`
+	BytesOut        uint64    `metric:"sent_bytes_total" help:"Bytes to the backend."`
+	Connects        uint64    `metric:"connects_total" help:"Connections established."`
+	ConnectFailures uint64    `metric:"connect_failures_total" help:"Connects refused, unreachable or too slow."`
+	Reuses          uint64    `metric:"reuses_total" help:"Requests sent over a connection that was open already."`
+	Retries         uint64    `metric:"retries_total" help:"Exchanges that went on to another connection or backend."`
+	Resets          uint64    `metric:"resets_total" help:"Connections the backend cut in the middle of an exchange."`
+	BadResponses    uint64    `metric:"bad_responses_total" help:"Responses refused as malformed."`
+	Timeouts        uint64    `metric:"timeouts_total" help:"Responses that did not come in time."`
+	Established     uint64    `metric:"exchanges" help:"Exchanges and tunnels in flight."`
+	Pending         uint64    `metric:"connects_pending" help:"Connects under way."`
+	ConnectNanos    uint64    `metric:"connect_seconds_total" help:"Time all connects together took."`
+	ResponseNanos   uint64    `metric:"response_seconds_total" help:"Time from sending the request to the head of the response, over all responses."`
+	Upgrades        uint64    `metric:"upgrades_total" help:"Exchanges that became tunnels."`
 	_               [12]uint64
 }
+
+// MaxClasses bounds the classes of refusals that are counted.
+const MaxClasses = 32
+
+// Refusals counts what a farm refused on one loop, by class. 256 bytes.
+type Refusals [MaxClasses]uint64
 
 // The counters are summed and cleared word by word, whatever their names.
 const (
 	loopWords    = unsafe.Sizeof(Loop{}) / 8
 	farmWords    = unsafe.Sizeof(Farm{}) / 8
 	backendWords = unsafe.Sizeof(Backend{}) / 8
+	timesWords   = unsafe.Sizeof(Times{}) / 8
 )
 
 func (l *Loop) words() []uint64 {
@@ -76,8 +93,11 @@ func (b *Backend) words() []uint64 {
 	return (*[backendWords]uint64)(unsafe.Pointer(b))[:]
 }
 
+func (t *Times) words() []uint64 {
+	return (*[timesWords]uint64)(unsafe.Pointer(t))[:]
+}
+
 // gauges lists the fields that tell a present state instead of a total.
-func (l *Loop) gauges() [2]*uint64    { return [2]*uint64{&l.Open, &l.BufferBytes} }
 func (f *Farm) gauges() [2]*uint64    { return [2]*uint64{&f.Established, &f.Pending} }
 func (b *Backend) gauges() [2]*uint64 { return [2]*uint64{&b.Established, &b.Pending} }
 

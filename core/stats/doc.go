@@ -8,7 +8,7 @@
 // negative.
 //
 // The segment has room for MaxShards loops with every farm and backend ID, over
-// 1 GiB of addresses, but only touched pages take memory. Reading a page for
+// 3 GiB of addresses, but only touched pages take memory. Reading a page for
 // the first time takes it too, so sums visit only shards that were ever in use
 // and, in each, only the page of the farm or backend asked for.
 //

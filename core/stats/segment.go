@@ -12,13 +12,13 @@ import (
 // MaxShards bounds the loops of one engine.
 const MaxShards = 64
 
-// SegmentSize is the size of a segment in bytes: 1.1 GiB of addresses. Memory
+// SegmentSize is the size of a segment in bytes: 3.3 GiB of addresses. Memory
 // is taken page by page as counters are touched.
 const SegmentSize = int(unsafe.Sizeof(memory{}))
 
 const (
 	magic    = 0x534c55434f554e54 // "SLUCOUNT" read as a number
-	layout   = 1                  // grows when any word below changes place or meaning
+	layout   = 2                  // grows when any word below changes place or meaning
 	pageSize = 4096
 )
 
@@ -33,7 +33,8 @@ var (
 //
 //	header, one page
 //	owners of farm IDs, then of backend IDs, 16 bytes each
-//	MaxShards shards: loop counters (one page), farms, backends (256 bytes each)
+//	MaxShards shards: loop counters (one page), farms, backends and refusals
+//	(256 bytes each), times of farms and backends (512 bytes each)
 type memory struct {
 	header
 	_        [pageSize - unsafe.Sizeof(header{})]byte
@@ -51,6 +52,8 @@ type header struct {
 	loops atomic.Uint64
 	// epoch counts the engines that used the segment.
 	epoch atomic.Uint64
+	// classes are the names of the classes of refusals, as the engine has them.
+	classes [MaxClasses][classLength]byte
 }
 
 // owner says whose counters the slots of one ID are, and since which epoch.
@@ -64,7 +67,11 @@ type Shard struct {
 	loop     Loop
 	_        [pageSize - unsafe.Sizeof(Loop{})]byte
 	farms    [farm.MaxFarmID + 1]Farm
+	refused  [farm.MaxFarmID + 1]Refusals
 	backends [farm.MaxBackendID + 1]Backend
+
+	farmTimes    [farm.MaxFarmID + 1]Times
+	backendTimes [farm.MaxBackendID + 1]Times
 }
 
 // Loop returns the counters of the loop itself.
@@ -78,6 +85,16 @@ func (sh *Shard) Farm(id uint32) *Farm { return &sh.farms[id&farm.MaxFarmID] }
 // Backend returns the counters of a backend ID, of which the low 16 bits
 // count. The pointer stays valid as long as the memory is mapped.
 func (sh *Shard) Backend(id uint32) *Backend { return &sh.backends[id&farm.MaxBackendID] }
+
+// Refusals returns what a farm ID refused, as Farm does.
+func (sh *Shard) Refusals(id uint32) *Refusals { return &sh.refused[id&farm.MaxFarmID] }
+
+// FarmTimes returns how long the exchanges of a farm ID took, as Farm does.
+func (sh *Shard) FarmTimes(id uint32) *Times { return &sh.farmTimes[id&farm.MaxFarmID] }
+
+// BackendTimes returns how long the exchanges of a backend ID took, as Backend
+// does.
+func (sh *Shard) BackendTimes(id uint32) *Times { return &sh.backendTimes[id&farm.MaxBackendID] }
 
 // Segment is an opened segment. The memory must stay mapped while it, or
 // anything it returned, is in use.

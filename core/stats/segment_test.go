@@ -16,6 +16,7 @@ import (
 func TestCountersFillWholeCacheLines(t *testing.T) {
 	for name, size := range map[string]uintptr{
 		"Loop": unsafe.Sizeof(stats.Loop{}), "Farm": unsafe.Sizeof(stats.Farm{}), "Backend": unsafe.Sizeof(stats.Backend{}),
+		"Refusals": unsafe.Sizeof(stats.Refusals{}), "Times": unsafe.Sizeof(stats.Times{}),
 	} {
 		if size%64 != 0 || 4096%size != 0 {
 			t.Errorf("%s has %d bytes: want a multiple of 64 that divides the page", name, size)
@@ -24,6 +25,7 @@ func TestCountersFillWholeCacheLines(t *testing.T) {
 	s := statstest.New(t, 1)
 	for _, p := range []unsafe.Pointer{
 		unsafe.Pointer(s.Shard(3).Loop()), unsafe.Pointer(s.Shard(5).Farm(77)), unsafe.Pointer(s.Shard(63).Backend(12345)),
+		unsafe.Pointer(s.Shard(1).Refusals(3)), unsafe.Pointer(s.Shard(2).FarmTimes(9)), unsafe.Pointer(s.Shard(63).BackendTimes(54321)),
 	} {
 		if uintptr(p)%64 != 0 {
 			t.Errorf("counters at %p are not aligned to a cache line", p)
@@ -50,9 +52,12 @@ func TestEveryCounterHasItsOwnPlace(t *testing.T) {
 		place(unsafe.Pointer(sh.Loop()), unsafe.Sizeof(stats.Loop{}))
 		for _, id := range []uint32{0, 1, farm.MaxFarmID} {
 			place(unsafe.Pointer(sh.Farm(id)), unsafe.Sizeof(stats.Farm{}))
+			place(unsafe.Pointer(sh.Refusals(id)), unsafe.Sizeof(stats.Refusals{}))
+			place(unsafe.Pointer(sh.FarmTimes(id)), unsafe.Sizeof(stats.Times{}))
 		}
 		for _, id := range []uint32{0, 1, farm.MaxBackendID} {
 			place(unsafe.Pointer(sh.Backend(id)), unsafe.Sizeof(stats.Backend{}))
+			place(unsafe.Pointer(sh.BackendTimes(id)), unsafe.Sizeof(stats.Times{}))
 		}
 	}
 	s.SumFarm(1<<32 - 1) // any ID stays inside
@@ -147,7 +152,7 @@ func TestOpenRefusesWhatIsNoSegment(t *testing.T) {
 	if _, err := stats.OpenSegment(mem); !errors.Is(err, stats.ErrSegment) {
 		t.Errorf("other layout: got %v", err)
 	}
-	mem[8], mem[0] = 1, 'x'
+	mem[8], mem[0] = 2, 'x'
 	if _, err := stats.CreateSegment(mem, 1); !errors.Is(err, stats.ErrSegment) {
 		t.Errorf("junk: got %v", err)
 	}

@@ -30,9 +30,38 @@ func (s *Segment) SumLoops() []Loop {
 	out := make([]Loop, s.Loops())
 	for i := range out {
 		add(out[i].words(), s.mem.shards[i].loop.words())
-		clamp(out[i].gauges())
 	}
 	return out
+}
+
+// SumRefusals returns what a farm refused, by class, over all shards. It
+// touches one page per shard that was ever in use. Any goroutine of any process.
+func (s *Segment) SumRefusals(id uint32) Refusals {
+	var sum Refusals
+	for i := range s.inUse() {
+		add(sum[:], s.mem.shards[i].Refusals(id)[:])
+	}
+	return sum
+}
+
+// SumFarmTimes returns how long the exchanges of a farm took, over all shards.
+// It touches one page per shard that was ever in use. Any goroutine of any
+// process.
+func (s *Segment) SumFarmTimes(id uint32) Times {
+	var sum Times
+	for i := range s.inUse() {
+		add(sum.words(), s.mem.shards[i].FarmTimes(id).words())
+	}
+	return sum
+}
+
+// SumBackendTimes does for a backend what SumFarmTimes does for a farm.
+func (s *Segment) SumBackendTimes(id uint32) Times {
+	var sum Times
+	for i := range s.inUse() {
+		add(sum.words(), s.mem.shards[i].BackendTimes(id).words())
+	}
+	return sum
 }
 
 // AdoptFarm gives the counters of a farm ID to owner, a number that no two
@@ -44,7 +73,10 @@ func (s *Segment) AdoptFarm(id uint32, owner uint64) {
 	switch s.adopt(&s.mem.farms[id&farm.MaxFarmID], owner) {
 	case another:
 		for i := range s.inUse() {
-			wipe(s.mem.shards[i].Farm(id).words())
+			sh := &s.mem.shards[i]
+			wipe(sh.Farm(id).words())
+			wipe(sh.Refusals(id)[:])
+			wipe(sh.FarmTimes(id).words())
 		}
 	case previousEngine:
 		for i := range s.inUse() {
@@ -58,7 +90,9 @@ func (s *Segment) AdoptBackend(id uint32, owner uint64) {
 	switch s.adopt(&s.mem.backends[id&farm.MaxBackendID], owner) {
 	case another:
 		for i := range s.inUse() {
-			wipe(s.mem.shards[i].Backend(id).words())
+			sh := &s.mem.shards[i]
+			wipe(sh.Backend(id).words())
+			wipe(sh.BackendTimes(id).words())
 		}
 	case previousEngine:
 		for i := range s.inUse() {

@@ -71,25 +71,47 @@ func TestGaugesAreSummedSignedAndNeverNegative(t *testing.T) {
 	a.Farm(1).Pending = ^uint64(0)                                 // -1
 	a.Backend(1).Established, b.Backend(1).Established = ^uint64(0), 4
 	b.Backend(1).Pending = ^uint64(6)
-	b.Loop().Open = ^uint64(0)
 	if f := s.SumFarm(1); f.Established != 3 || f.Pending != 0 {
 		t.Errorf("farm: established %d, pending %d", f.Established, f.Pending)
 	}
 	if b := s.SumBackend(1); b.Established != 3 || b.Pending != 0 {
 		t.Errorf("backend: established %d, pending %d", b.Established, b.Pending)
 	}
-	if l := s.SumLoops(); l[1].Open != 0 {
-		t.Errorf("loop: open %d", l[1].Open)
-	}
 }
 
 func TestSumLoopsTellsEachLoop(t *testing.T) {
 	s := statstest.New(t, 2)
-	s.Shard(0).Loop().Wakeups, s.Shard(1).Loop().Wakeups = 10, 20
-	s.Shard(2).Loop().Wakeups = 30 // no such loop
+	s.Shard(0).Loop().Events, s.Shard(1).Loop().Events = 10, 20
+	s.Shard(2).Loop().Events = 30 // no such loop
 	got := s.SumLoops()
-	if len(got) != 2 || got[0].Wakeups != 10 || got[1].Wakeups != 20 {
+	if len(got) != 2 || got[0].Events != 10 || got[1].Events != 20 {
 		t.Errorf("got %+v", got)
+	}
+}
+
+func TestSumsOfTimesAndRefusalsAreOverAllLoops(t *testing.T) {
+	s := statstest.New(t, 3)
+	for i := range 3 {
+		sh := s.Shard(i)
+		sh.FarmTimes(9).FirstByte.Observe(1_000_000)
+		sh.BackendTimes(9).Total.Observe(2_000_000)
+		sh.Refusals(9)[4] += 2
+	}
+	s.Shard(0).FarmTimes(8).Total.Observe(1) // neighbours
+	s.Shard(0).Refusals(10)[4]++
+	if f := s.SumFarmTimes(9); f.FirstByte.Count() != 3 || f.FirstByte.Nanos != 3_000_000 || f.Total.Count() != 0 {
+		t.Errorf("farm: %+v", f)
+	}
+	if b := s.SumBackendTimes(9); b.Total.Count() != 3 || b.Total.Nanos != 6_000_000 || b.FirstByte.Count() != 0 {
+		t.Errorf("backend: %+v", b)
+	}
+	if r := s.SumRefusals(9); r != (stats.Refusals{4: 6}) {
+		t.Errorf("refusals: %v", r)
+	}
+	s.AdoptFarm(9, 1)
+	s.AdoptBackend(9, 1)
+	if f, b, r := s.SumFarmTimes(9), s.SumBackendTimes(9), s.SumRefusals(9); f != (stats.Times{}) || b != (stats.Times{}) || r != (stats.Refusals{}) {
+		t.Errorf("another owner inherits %+v, %+v, %v", f, b, r)
 	}
 }
 
@@ -133,7 +155,7 @@ func TestReplacedEngineKeepsTotalsAndDropsGauges(t *testing.T) {
 		f, b := s.Shard(i).Farm(3), s.Shard(i).Backend(3)
 		f.Requests, f.Established, f.Pending = 10, 3, 2
 		b.Requests, b.Established, b.Pending = 10, 3, 2
-		s.Shard(i).Loop().Wakeups = 9
+		s.Shard(i).Loop().Events = 9
 	}
 	s = engine(2) // fewer loops: the totals of the others still count
 	f, b := s.SumFarm(3), s.SumBackend(3)
@@ -143,7 +165,7 @@ func TestReplacedEngineKeepsTotalsAndDropsGauges(t *testing.T) {
 	if f.Established+f.Pending+b.Established+b.Pending != 0 {
 		t.Errorf("gauges of the dead engine: %+v, %+v", f, b)
 	}
-	if l := s.SumLoops(); len(l) != 2 || l[0].Wakeups != 0 {
+	if l := s.SumLoops(); len(l) != 2 || l[0].Events != 0 {
 		t.Errorf("loops: %+v", l)
 	}
 }
