@@ -1,0 +1,155 @@
+package certs_test
+
+import (
+	"bytes"
+	"crypto/x509"
+	"errors"
+	"math/big"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/certs/certstest"
+)
+
+func (h *house) authorities(name, pem string, mode certs.Mode) (certs.AuthorityView, []string) {
+	h.t.Helper()
+	v, warnings, err := h.UploadAuthority(h.t.Context(), by, name, []byte(pem), mode)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return v, warnings
+}
+
+func crl(a *certstest.Authority, revoked ...*big.Int) string {
+	return certstest.PEM("X509 CRL", a.CRL(now.Add(-time.Hour), now.AddDate(0, 0, 7), revoked...))
+}
+
+func (h *house) list(name string) *farm.Authority {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range h.took.Authorities {
+		if h.took.Authorities[i].Name == name {
+			return &h.took.Authorities[i]
+		}
+	}
+	return nil
+}
+
+func TestAuthoritiesAreListedAndOutliveTheProcess(t *testing.T) {
+	h := newHouse(t)
+	other := certstest.NewAuthority(t, "other", now)
+	h.authorities("clients.pem", h.root.CertPEM()+other.CertPEM()+crl(h.root, big.NewInt(7), big.NewInt(8)), certs.Create)
+	for range 2 {
+		v, err := h.Authority("clients")
+		if err != nil || len(v.Certificates) != 2 || v.Certificates[0].CN != "root" || v.Status != certs.StatusValid || v.Author != "root" ||
+			len(v.CRLs) != 1 || v.CRLs[0].Entries != 2 || v.CRLs[0].Issuer != "root" || v.CRLs[0].Outdated || v.Problem != "" {
+			t.Errorf("%v %+v", err, v)
+		}
+		h.open()
+	}
+	pem, err := h.DownloadAuthority("clients")
+	if err != nil || !strings.HasPrefix(string(pem), h.root.CertPEM()+other.CertPEM()+"-----BEGIN X509 CRL-----") {
+		t.Errorf("%v\n%s", err, pem)
+	}
+	text, err := h.DescribeAuthority("clients")
+	if err != nil || !strings.Contains(string(text), "Subject: CN=other") || !strings.Contains(string(text), "Revoked Certificates: 2") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	h.pass(8 * 24 * time.Hour)
+	if v, _ := h.Authority("clients"); !v.CRLs[0].Outdated || !strings.Contains(v.Problem, "CRL of root is outdated since 2026-01-09") {
+		t.Errorf("%+v", v)
+	}
+	h.Look(t.Context())
+	if !strings.Contains(h.log.String(), `msg="authorities need care" name=clients`) {
+		t.Errorf("log:\n%s", h.log)
+	}
+}
+
+func TestWhatIsNoListOfAuthorities(t *testing.T) {
+	h := newHouse(t)
+	leaf := h.root.Issue("shop.example")
+	twice := crl(h.root) + crl(h.root)
+	for name, c := range map[string]struct{ text, says string }{
+		"empty":       {"", "no certificate in PEM"},
+		"a key":       {leaf.FullPEM(), "private key"},
+		"a server":    {leaf.CertPEM(), "neither an authority's nor self-signed"},
+		"too large":   {strings.Repeat("x", certs.MaxAuthorityPEM+1), "at most 1048576"},
+		"too many":    {strings.Repeat(h.root.CertPEM(), 501), "more than 500 certificates"},
+		"foreign CRL": {h.root.CertPEM() + crl(certstest.NewAuthority(t, "other", now)), "of other, was not signed by an authority of the list"},
+		"forged CRL":  {h.root.CertPEM() + crl(certstest.NewAuthority(t, "root", now)), "was not signed"},
+		"old CRL":     {h.root.CertPEM() + certstest.PEM("X509 CRL", h.root.CRL(now.AddDate(0, 0, -9), now.AddDate(0, 0, -2))), "should have been replaced on 2025-12-31"},
+		"two CRLs":    {h.root.CertPEM() + twice, "second of root"},
+		"broken CRL":  {h.root.CertPEM() + certstest.PEM("X509 CRL", []byte("x")), "CRL 1 of the upload cannot be read"},
+	} {
+		var refused *certs.Error
+		if _, _, err := h.UploadAuthority(t.Context(), by, "x", []byte(c.text), certs.Create); !errors.As(err, &refused) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if len(h.Authorities()) != 0 {
+		t.Error("something was kept")
+	}
+	_, warnings := h.authorities("x", h.root.CertPEM()+h.root.Intermediate("gone", func(c *x509.Certificate) { c.NotAfter = now }).CertPEM(), certs.Create)
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "gone has expired") {
+		t.Errorf("warnings %v", warnings)
+	}
+	self := certstest.NewAuthority(t, "one server", now)
+	h.authorities("pinned", self.CertPEM(), certs.Create)
+}
+
+func TestACRLIsReplacedWhileFarmsRun(t *testing.T) {
+	h := newHouse(t)
+	h.upload("shop", h.root.Issue("shop.example").FullPEM(), certs.Create)
+	h.authorities("clients", h.root.CertPEM()+crl(h.root), certs.Create)
+	h.must(h.https("shop", 443, farm.TLS{Certificates: []string{"shop.pem"}, Clients: farm.ClientAuthRequired, ClientCA: "clients"}))
+	der := h.root.CRL(now, now.AddDate(0, 0, 7), big.NewInt(42))
+	v, err := h.ReplaceCRLs(t.Context(), by, "clients", der)
+	if err != nil || v.CRLs[0].Entries != 1 || !bytes.Equal(h.list("clients").Revoked[0], der) {
+		t.Fatalf("%v %+v", err, v)
+	}
+	h.refusing("too many")
+	if _, err := h.ReplaceCRLs(t.Context(), by, "clients", []byte(crl(h.root))); err == nil || !strings.Contains(err.Error(), "too many") {
+		t.Errorf("got %v", err)
+	}
+	h.refusing("")
+	if v, _ := h.Authority("clients"); v.CRLs[0].Entries != 1 {
+		t.Error("the refused CRL is in the list")
+	}
+	for says, raw := range map[string][]byte{"no CRL": {}, "cannot be read": []byte("rubbish"), "has no CRL": []byte(certstest.PEM("DH PARAMETERS", nil)), "more than 0 certificates": []byte(h.root.CertPEM()), "private key": []byte(h.root.KeyPEM())} {
+		if _, err := h.ReplaceCRLs(t.Context(), by, "clients", raw); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: got %v", says, err)
+		}
+	}
+	h.open()
+	if got := h.list("clients"); !bytes.Equal(got.Revoked[0], der) {
+		t.Error("the CRL was not kept")
+	}
+	if _, err := h.ReplaceCRLs(t.Context(), by, "clients", nil); err != nil || len(h.list("clients").Revoked) != 0 {
+		t.Errorf("take them away: %v", err)
+	}
+	if _, err := h.ReplaceCRLs(t.Context(), by, "none", der); !errors.Is(err, certs.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAReplacedListKeepsTheCRLsOfWhoStays(t *testing.T) {
+	h := newHouse(t)
+	other := certstest.NewAuthority(t, "other", now)
+	h.authorities("clients", h.root.CertPEM()+other.CertPEM()+crl(h.root)+crl(other, big.NewInt(1)), certs.Create)
+	if _, _, err := h.UploadAuthority(t.Context(), by, "clients", []byte(other.CertPEM()), certs.Create); !errors.Is(err, certs.ErrExists) {
+		t.Errorf("got %v", err)
+	}
+	v, warnings := h.authorities("clients", other.CertPEM(), certs.Replace)
+	if len(v.CRLs) != 1 || v.CRLs[0].Issuer != "other" || len(warnings) != 1 || !strings.Contains(warnings[0], "CRL of root went") {
+		t.Errorf("%+v %v", v.CRLs, warnings)
+	}
+	if v, _ := h.authorities("clients", other.CertPEM()+crl(other), certs.Put); v.CRLs[0].Entries != 0 {
+		t.Error("the CRL of the upload was not taken")
+	}
+	if _, _, err := h.UploadAuthority(t.Context(), by, "none", []byte(other.CertPEM()), certs.Replace); !errors.Is(err, certs.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,112 @@
+package certs
+
+import (
+	"crypto"
+	"crypto/x509"
+	"slices"
+	"time"
+)
+
+// Bundle is an upload that was found good: a chain, leaf first, and the key.
+type Bundle struct {
+	Chain []*x509.Certificate
+	// Key is nil when the upload had none and one of the known keys fits.
+	Key crypto.Signer
+	// Known is the position of that key, valid only if Key is nil.
+	Known int
+	// Warnings are about what was taken although it may not be what was meant.
+	Warnings []string
+}
+
+// Leaf is the certificate itself.
+func (b *Bundle) Leaf() *x509.Certificate { return b.Chain[0] }
+
+// Parse reads an upload: PEM blocks in any order, a certificate with its chain
+// and its private key. The key may be missing when it is one of known, the
+// public keys of CSRs made here. What could not serve clients at now is
+// refused; the error is an *Error.
+func Parse(raw []byte, now time.Time, known ...crypto.PublicKey) (*Bundle, error) {
+	if len(raw) > MaxPEM {
+		return nil, invalid("the upload has %d bytes, at most %d are taken", len(raw), MaxPEM)
+	}
+	p, err := split(trimmed(raw), MaxChain)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.lists) > 0 {
+		return nil, invalid("the upload has a CRL: those belong to the authorities that clients are verified by (/certificates/ca)")
+	}
+	if len(p.certificates) == 0 {
+		return nil, invalid("the upload has no certificate in PEM: blocks begin with -----BEGIN CERTIFICATE-----")
+	}
+	out := &Bundle{}
+	if len(p.keys) == 1 { // before the certificates: it is the likelier thing to be wrong
+		if out.Key, err = parseKey(p.keys[0]); err != nil {
+			return nil, err
+		}
+	}
+	certificates, err := parseChain(p.certificates)
+	if err != nil {
+		return nil, err
+	}
+	leaf, err := out.findLeaf(certificates, known)
+	if err != nil {
+		return nil, err
+	}
+	rest := slices.Delete(slices.Clone(certificates), leaf, leaf+1)
+	if out.Chain, err = order(certificates[leaf], rest); err != nil {
+		return nil, err
+	}
+	return out, out.checkDates(now)
+}
+
+// findLeaf returns the position of the certificate the key belongs to.
+func (b *Bundle) findLeaf(certificates []*x509.Certificate, known []crypto.PublicKey) (int, error) {
+	leaf := -1
+	for i, c := range certificates {
+		fits := -1
+		if b.Key != nil {
+			if sameKey(b.Key.Public(), c.PublicKey) {
+				fits = 0
+			}
+		} else {
+			fits = slices.IndexFunc(known, func(k crypto.PublicKey) bool { return sameKey(k, c.PublicKey) })
+		}
+		if fits < 0 {
+			continue
+		}
+		if leaf >= 0 {
+			return -1, invalid("two certificates of the upload (%s, %s) belong to the key: leave out the older one", called(certificates[leaf]), called(c))
+		}
+		leaf, b.Known = i, fits
+	}
+	switch {
+	case leaf >= 0:
+		return leaf, nil
+	case b.Key != nil:
+		return -1, invalid("the private key does not belong to the certificate of %s", called(certificates[0]))
+	}
+	return -1, invalid("the upload has no private key, and the certificate of %s is none for a key that was made here with a CSR", called(certificates[0]))
+}
+
+func (b *Bundle) checkDates(now time.Time) error {
+	for _, c := range b.Chain {
+		if !now.Before(c.NotAfter) {
+			return invalid("the certificate of %s expired on %s", called(c), day(c.NotAfter))
+		}
+	}
+	leaf := b.Leaf()
+	if now.Before(leaf.NotBefore) {
+		b.warn("the certificate is not valid before " + leaf.NotBefore.UTC().Format(time.RFC3339) + ": clients refuse it until then")
+	} else if days := daysLeft(leaf, now); days <= soon {
+		b.warn("the certificate expires on " + day(leaf.NotAfter))
+	}
+	if len(leaf.DNSNames) == 0 && len(leaf.IPAddresses) == 0 {
+		b.warn("the certificate has no subject alternative names: clients of today do not look at the common name")
+	}
+	return nil
+}
+
+func (b *Bundle) warn(text string) { b.Warnings = append(b.Warnings, text) }
+
+func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }

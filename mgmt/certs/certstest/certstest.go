@@ -1,0 +1,185 @@
+// Package certstest makes certification authorities, certificates and an OCSP
+// responder for tests.
+package certstest
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+var serial atomic.Int64
+
+// Authority is a certification authority, or a certificate with its key.
+type Authority struct {
+	t    testing.TB
+	Cert *x509.Certificate
+	Key  crypto.Signer
+	// Issuer signed it; nil when it signed itself.
+	Issuer *Authority
+}
+
+// NewAuthority makes a root valid from yesterday for ten years, as seen from now.
+func NewAuthority(t testing.TB, name string, now time.Time) *Authority {
+	t.Helper()
+	return (&Authority{t: t}).issue(caTemplate(name, now), NewKey(t))
+}
+
+// NewKey makes an ECDSA key: they are cheap.
+func NewKey(t testing.TB) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func caTemplate(name string, now time.Time) *x509.Certificate {
+	return &x509.Certificate{Subject: pkix.Name{CommonName: name}, NotBefore: now.AddDate(0, 0, -1), NotAfter: now.AddDate(10, 0, 0),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign | x509.KeyUsageDigitalSignature}
+}
+
+// Intermediate makes an authority below this one.
+func (a *Authority) Intermediate(name string, change ...func(*x509.Certificate)) *Authority {
+	a.t.Helper()
+	template := caTemplate(name, a.Cert.NotBefore.AddDate(0, 0, 1))
+	for _, f := range change {
+		f(template)
+	}
+	return a.issue(template, NewKey(a.t))
+}
+
+// Issue makes a certificate for a host name, valid for 90 days; change may
+// alter the template.
+func (a *Authority) Issue(host string, change ...func(*x509.Certificate)) *Authority {
+	a.t.Helper()
+	return a.IssueFor(NewKey(a.t), host, change...)
+}
+
+// IssueFor is Issue for a key that exists already.
+func (a *Authority) IssueFor(key crypto.Signer, host string, change ...func(*x509.Certificate)) *Authority {
+	a.t.Helper()
+	now := a.Cert.NotBefore.AddDate(0, 0, 1)
+	template := &x509.Certificate{Subject: pkix.Name{CommonName: host}, NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(0, 0, 90),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
+	if addr := net.ParseIP(host); addr != nil {
+		template.IPAddresses = []net.IP{addr}
+	} else {
+		template.DNSNames = []string{host}
+	}
+	for _, f := range change {
+		f(template)
+	}
+	return a.issue(template, key)
+}
+
+// Sign makes the certificate a CSR asks for and returns it as PEM.
+func (a *Authority) Sign(csr []byte, change ...func(*x509.Certificate)) string {
+	a.t.Helper()
+	block, _ := pem.Decode(csr)
+	if block == nil {
+		a.t.Fatalf("no CSR in %s", csr)
+	}
+	r, err := x509.ParseCertificateRequest(block.Bytes)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	if err := r.CheckSignature(); err != nil {
+		a.t.Fatal(err)
+	}
+	now := a.Cert.NotBefore.AddDate(0, 0, 1)
+	template := &x509.Certificate{Subject: r.Subject, DNSNames: r.DNSNames, IPAddresses: r.IPAddresses, NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(0, 0, 90)}
+	for _, f := range change {
+		f(template)
+	}
+	return PEM("CERTIFICATE", a.sign(template, r.PublicKey).Raw)
+}
+
+func (a *Authority) issue(template *x509.Certificate, key crypto.Signer) *Authority {
+	a.t.Helper()
+	out := &Authority{t: a.t, Key: key}
+	if a.Cert == nil { // a root signs itself
+		out.Cert = template
+		out.Cert = out.sign(template, key.Public())
+		return out
+	}
+	out.Issuer = a
+	out.Cert = a.sign(template, key.Public())
+	return out
+}
+
+func (a *Authority) sign(template *x509.Certificate, pub crypto.PublicKey) *x509.Certificate {
+	a.t.Helper()
+	template.SerialNumber = big.NewInt(serial.Add(1))
+	der, err := x509.CreateCertificate(rand.Reader, template, a.Cert, pub, a.Key)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	c, err := x509.ParseCertificate(der)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return c
+}
+
+// CertPEM is the certificate as PEM.
+func (a *Authority) CertPEM() string { return PEM("CERTIFICATE", a.Cert.Raw) }
+
+// KeyDER is the private key, PKCS #8.
+func (a *Authority) KeyDER() []byte {
+	der, err := x509.MarshalPKCS8PrivateKey(a.Key)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return der
+}
+
+// KeyPEM is the private key as PEM.
+func (a *Authority) KeyPEM() string { return PEM("PRIVATE KEY", a.KeyDER()) }
+
+// ChainPEM is the certificate with those that signed it, the root left out.
+func (a *Authority) ChainPEM() string {
+	out := a.CertPEM()
+	for up := a.Issuer; up != nil && up.Issuer != nil; up = up.Issuer {
+		out += up.CertPEM()
+	}
+	return out
+}
+
+// FullPEM is an upload: the chain and the key.
+func (a *Authority) FullPEM() string { return a.ChainPEM() + a.KeyPEM() }
+
+// CRL makes a revocation list of this authority, DER.
+func (a *Authority) CRL(thisUpdate, nextUpdate time.Time, revoked ...*big.Int) []byte {
+	a.t.Helper()
+	list := &x509.RevocationList{Number: big.NewInt(serial.Add(1)), ThisUpdate: thisUpdate, NextUpdate: nextUpdate}
+	for _, number := range revoked {
+		list.RevokedCertificateEntries = append(list.RevokedCertificateEntries, x509.RevocationListEntry{SerialNumber: number, RevocationTime: thisUpdate})
+	}
+	der, err := x509.CreateRevocationList(rand.Reader, list, a.Cert, a.Key)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return der
+}
+
+// PEM writes one block.
+func PEM(kind string, der []byte) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+}
+
+// TLS is the certificate for crypto/tls.
+func (a *Authority) TLS() tls.Certificate {
+	return tls.Certificate{Certificate: [][]byte{a.Cert.Raw}, PrivateKey: a.Key, Leaf: a.Cert}
+}

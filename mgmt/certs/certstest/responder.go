@@ -1,0 +1,76 @@
+package certstest
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/ocsp"
+)
+
+// Responder answers OCSP questions on loopback. Its fields may be changed
+// under Lock.
+type Responder struct {
+	sync.Mutex
+	// Authority signs the answers: the issuer, or a certificate of it that is
+	// sent along.
+	Authority *Authority
+	// Status is ocsp.Good, ocsp.Revoked or ocsp.Unknown.
+	Status int
+	// ThisUpdate and NextUpdate are those of the answers.
+	ThisUpdate, NextUpdate time.Time
+	// Answer replaces the answer when it is set.
+	Answer http.HandlerFunc
+	asked  int
+
+	server *httptest.Server
+}
+
+// NewResponder starts a responder; its Authority must be set before it is asked.
+func NewResponder(t testing.TB) *Responder {
+	r := &Responder{Status: ocsp.Good}
+	r.server = httptest.NewServer(http.HandlerFunc(r.serve))
+	t.Cleanup(r.server.Close)
+	return r
+}
+
+// URL is its address.
+func (r *Responder) URL() string { return r.server.URL }
+
+// Asked is how many questions it got.
+func (r *Responder) Asked() int {
+	r.Lock()
+	defer r.Unlock()
+	return r.asked
+}
+
+func (r *Responder) serve(w http.ResponseWriter, req *http.Request) {
+	r.Lock()
+	defer r.Unlock()
+	r.asked++
+	if r.Answer != nil {
+		r.Answer(w, req)
+		return
+	}
+	body, _ := io.ReadAll(req.Body)
+	question, err := ocsp.ParseRequest(body)
+	if err != nil || req.Method != http.MethodPost {
+		http.Error(w, "no question", http.StatusBadRequest)
+		return
+	}
+	issuer := r.Authority
+	answer := ocsp.Response{Status: r.Status, SerialNumber: question.SerialNumber, ThisUpdate: r.ThisUpdate, NextUpdate: r.NextUpdate, RevokedAt: r.ThisUpdate}
+	if r.Authority.Issuer != nil && !r.Authority.Cert.IsCA {
+		issuer, answer.Certificate = r.Authority.Issuer, r.Authority.Cert
+	}
+	der, err := ocsp.CreateResponse(issuer.Cert, r.Authority.Cert, answer, r.Authority.Key)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/ocsp-response")
+	_, _ = w.Write(der)
+}

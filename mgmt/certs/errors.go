@@ -1,0 +1,30 @@
+package certs
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The errors a caller may want to tell apart, beside *Error. Whatever the
+// error, nothing was changed.
+var (
+	// ErrNotFound: there is no such certificate, CSR or list of authorities.
+	ErrNotFound = errors.New("does not exist")
+	// ErrExists: the name is taken.
+	ErrExists = errors.New("exists already")
+	// ErrInUse: a farm or service names it; the message says which.
+	ErrInUse = errors.New("is in use")
+	// ErrFull: there are as many as there may be.
+	ErrFull = errors.New("there are too many")
+)
+
+// Error says what is wrong with what was sent, and what to do. It never holds
+// a byte of a private key.
+type Error struct{ Message string }
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+func invalid(format string, args ...any) error {
+	return &Error{fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,152 @@
+package certs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"syscall"
+	"time"
+
+	"golang.org/x/crypto/ocsp"
+)
+
+// The bounds of one question to a responder. Its address comes out of a
+// certificate, so it is not trusted.
+const (
+	askTimeout   = 10 * time.Second
+	maxResponse  = 64 << 10
+	maxRedirects = 3
+	maxURL       = 1 << 10
+	// askedServers is how many of the responders of a certificate are tried.
+	askedServers = 2
+)
+
+// askResponder asks about a certificate and returns the response, DER, which
+// is not verified yet.
+func (m *Manager) askResponder(ctx context.Context, e *entry) ([]byte, error) {
+	question, err := ocsp.CreateRequest(e.chain[0], e.issuer(), nil)
+	if err != nil {
+		return nil, err
+	}
+	client := m.client()
+	defer client.CloseIdleConnections()
+	servers := e.chain[0].OCSPServer
+	var failed error
+	for _, server := range servers[:min(askedServers, len(servers))] {
+		response, err := ask(ctx, client, server, question)
+		if err == nil {
+			return response, nil
+		}
+		failed = errors.Join(failed, err)
+	}
+	return nil, failed
+}
+
+func ask(ctx context.Context, client *http.Client, server string, question []byte) ([]byte, error) {
+	if err := checkURL(server); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, server, bytes.NewReader(question))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/ocsp-request")
+	req.Header.Set("Accept", "application/ocsp-response")
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s answered with status %d", show(server), resp.StatusCode)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read the answer of %s: %w", show(server), err)
+	case len(body) > maxResponse:
+		return nil, fmt.Errorf("the answer of %s has more than %d bytes", show(server), maxResponse)
+	}
+	return body, nil
+}
+
+// client is an HTTP client that goes where it was sent and not much further:
+// without a proxy, because a proxy would hide the address it connects to.
+func (m *Manager) client() *http.Client {
+	dialer := &net.Dialer{Timeout: askTimeout}
+	if !m.privateResponders() {
+		dialer.Control = publicOnly
+	}
+	return &http.Client{
+		Timeout: askTimeout,
+		Transport: &http.Transport{
+			DialContext: dialer.DialContext, DisableKeepAlives: true, DisableCompression: true,
+			TLSHandshakeTimeout: askTimeout, ResponseHeaderTimeout: askTimeout, MaxResponseHeaderBytes: 16 << 10,
+		},
+		CheckRedirect: func(req *http.Request, via []*http.Request) error {
+			if len(via) > maxRedirects {
+				return fmt.Errorf("more than %d redirects", maxRedirects)
+			}
+			return checkURL(req.URL.String())
+		},
+	}
+}
+
+func checkURL(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || len(text) > maxURL:
+		return fmt.Errorf("the responder %q is no address", show(text))
+	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "", u.User != nil:
+		return fmt.Errorf("the responder %q is not one that is asked: allowed are http:// and https:// with a host", show(text))
+	}
+	return nil
+}
+
+// publicOnly refuses connections to addresses that only exist around here: a
+// certificate must not make the appliance call its neighbours. It sees every
+// address a name resolves to, right before the connection.
+func publicOnly(_, address string, _ syscall.RawConn) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return err
+	}
+	if private(at.Addr()) {
+		return fmt.Errorf("%s is a private address: allow that with private_responders of /certificates/ocsp when your authority is there", at.Addr())
+	}
+	return nil
+}
+
+var privateRanges = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
+	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"),
+	netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("fec0::/10"),
+}
+
+// nat64 are the addresses by which networks without IPv4 reach it (RFC 6052):
+// the last four bytes count.
+var nat64 = netip.MustParsePrefix("64:ff9b::/96")
+
+func private(a netip.Addr) bool {
+	a = a.Unmap().WithZone("")
+	if b := a.As16(); nat64.Contains(a) {
+		a = netip.AddrFrom4([4]byte(b[12:]))
+	}
+	if !a.IsGlobalUnicast() || a.IsPrivate() { // not loopback, link-local, multicast, unspecified
+		return true
+	}
+	for _, p := range privateRanges {
+		if p.Contains(a) {
+			return true
+		}
+	}
+	return false
+}

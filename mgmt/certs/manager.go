@@ -1,0 +1,305 @@
+package certs
+
+import (
+	"context"
+	"crypto"
+	"crypto/x509"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/store"
+)
+
+// MaxCertificates and MaxAuthorities bound how many there are.
+const (
+	MaxCertificates = 4096
+	MaxAuthorities  = 256
+)
+
+// Applier is the one writer of the configuration; *apply.Applier is one.
+type Applier interface {
+	Current() (*farm.Config, store.Revision)
+	Renew(ctx context.Context, prepare func(*farm.Config) (apply.Renewal, error)) error
+}
+
+// Manager changes a Book. Make it with NewManager.
+type Manager struct {
+	*Book
+	applier Applier
+	fetch   func(ctx context.Context, e *entry) ([]byte, error)
+	kick    chan struct{} // wakes Run
+
+	mu     sync.Mutex          // guards what follows
+	asked  map[string]*attempt // OCSP, by name
+	warned map[string]int      // expiry: the limit of the last warning, by name
+	day    time.Time           // of the last look at expiries
+	locked bool                // the node key could not be used at the last look
+}
+
+// NewManager returns a Manager. Run does what it does on its own.
+func NewManager(b *Book, a Applier) *Manager {
+	m := &Manager{Book: b, applier: a, kick: make(chan struct{}, 1), asked: map[string]*attempt{}, warned: map[string]int{}}
+	m.fetch = m.askResponder
+	_, _, err := b.node.load()
+	m.locked = err != nil
+	return m
+}
+
+// Mode says what an upload may do to what has its name already.
+type Mode int
+
+// The modes of an upload.
+const (
+	Create  Mode = iota // the name must be free
+	Replace             // there must be one of that name
+	Put                 // either
+)
+
+// Upload takes a certificate in PEM under a name. When a running farm uses the
+// name, the new one is in force when Upload returns, and connections were not
+// touched. The key may be missing when it is that of a CSR, which is then
+// completed and goes, or of the certificate that is replaced. Errors: *Error,
+// ErrExists, ErrNotFound, ErrFull, those of apply.Renew and of the store.
+func (m *Manager) Upload(ctx context.Context, by apply.Author, name string, raw []byte, mode Mode) (View, []string, error) {
+	name, err := CertificateName(name)
+	if err != nil {
+		return View{}, nil, err
+	}
+	var bundle *Bundle
+	var done *entry
+	var replaced bool
+	err = m.applier.Renew(ctx, func(cfg *farm.Config) (apply.Renewal, error) {
+		old := m.entry(name)
+		if err := m.mayUpload(name, old, mode); err != nil {
+			return apply.Renewal{}, err
+		}
+		known := m.knownKeys(old)
+		var err error
+		if bundle, err = Parse(raw, m.now(), publicKeys(known)...); err != nil {
+			return apply.Renewal{}, err
+		}
+		users := running(cfg, name, false)
+		if len(users) > 0 && m.now().Before(bundle.Leaf().NotBefore) {
+			return apply.Renewal{}, invalid("the certificate is not valid before %s and a running farm uses the name: upload it then, or under another name", bundle.Leaf().NotBefore.UTC().Format(time.RFC3339))
+		}
+		var completed *entry
+		if done, completed, err = m.newEntry(name, bundle, known, by); err != nil {
+			return apply.Renewal{}, err
+		}
+		if old != nil && old.broken == nil && old.chain[0].Equal(bundle.Leaf()) {
+			done.rec.Staple, done.staple = old.rec.Staple, done.readStaple(old.rec.Staple)
+		}
+		replaced = old != nil
+		return m.swap(users, old, done, completed), nil
+	})
+	if err != nil {
+		return View{}, nil, err
+	}
+	what := "certificate uploaded"
+	if replaced {
+		what = "certificate replaced"
+	}
+	m.logged(what, name, by, slog.String("subject", called(bundle.Leaf())), slog.String("expires", day(bundle.Leaf().NotAfter)))
+	m.forget(name)
+	return m.view(done), bundle.Warnings, nil
+}
+
+func (m *Manager) mayUpload(name string, old *entry, mode Mode) error {
+	switch {
+	case name == ApplianceName:
+		return invalid("the certificate %s belongs to the appliance: choose another name", name)
+	case old != nil && mode == Create:
+		return fmt.Errorf("a certificate %q %w: replace it, or choose another name", name, ErrExists)
+	case old == nil && mode == Replace:
+		return fmt.Errorf("the certificate %q %w", name, ErrNotFound)
+	case old == nil && m.count() >= MaxCertificates:
+		return fmt.Errorf("%w certificates, %d are possible: delete one first", ErrFull, MaxCertificates)
+	}
+	return nil
+}
+
+func (b *Book) count() int {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return len(b.entries)
+}
+
+// knownKeys are the entries whose key a certificate may be for: the one that
+// is replaced, and all CSRs.
+func (m *Manager) knownKeys(old *entry) []*entry {
+	var out []*entry
+	if old != nil && old.broken == nil {
+		out = append(out, old)
+	}
+	for _, e := range m.all() {
+		if e.request != nil && e.broken == nil {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func publicKeys(of []*entry) []crypto.PublicKey {
+	var out []crypto.PublicKey
+	for _, e := range of {
+		if e.request != nil {
+			out = append(out, e.request.PublicKey)
+		} else {
+			out = append(out, e.chain[0].PublicKey)
+		}
+	}
+	return out
+}
+
+// newEntry makes the entry of an upload, its key sealed. completed is the CSR
+// that is done with it, nil when there was none.
+func (m *Manager) newEntry(name string, b *Bundle, known []*entry, by apply.Author) (e, completed *entry, err error) {
+	var plain []byte
+	if b.Key != nil {
+		plain, err = x509.MarshalPKCS8PrivateKey(b.Key)
+	} else if plain, err = m.key(known[b.Known]); err != nil {
+		return nil, nil, invalid("the key of %s is needed: %s", known[b.Known].rec.Name, err)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if b.Key == nil && known[b.Known].request != nil {
+		completed = known[b.Known]
+	}
+	sealed, err := m.seal(name, plain)
+	if err != nil {
+		return nil, nil, err
+	}
+	rec := store.Certificate{Name: name, Chain: rawCertificates(b.Chain), Key: sealed, Added: m.now().UTC().Truncate(time.Second), Author: by.Name}
+	return &entry{rec: rec, chain: b.Chain}, completed, nil
+}
+
+// seal encrypts a key; the error is one the operator can do something about.
+func (m *Manager) seal(name string, plain []byte) ([]byte, error) {
+	sealed, err := m.node.seal(name, plain)
+	if err != nil {
+		return nil, &apply.Refused{Reason: "the private key cannot be kept: " + err.Error()}
+	}
+	return sealed, nil
+}
+
+// swap makes the renewal that puts an entry in the place of another, which may
+// be nil, and takes out a CSR, which may be nil too.
+func (m *Manager) swap(farms []uint32, old, e, completed *entry) apply.Renewal {
+	var gone []string
+	if completed != nil {
+		gone = append(gone, completed.rec.Name)
+	}
+	return apply.Renewal{
+		Farms: farms,
+		Swap:  func() { m.set(e.rec.Name, e) },
+		Undo:  func() { m.set(e.rec.Name, old) },
+		Keep: func() error {
+			if err := m.store.ChangeCertificates([]store.Certificate{e.rec}, gone...); err != nil {
+				return err
+			}
+			for _, name := range gone {
+				m.set(name, nil)
+			}
+			return nil
+		},
+	}
+}
+
+// Request makes a key and a CSR. Errors: *Error, ErrExists, ErrFull, those of
+// the store.
+func (m *Manager) Request(ctx context.Context, by apply.Author, name string, fields RequestFields) (View, error) {
+	name, err := RequestName(name)
+	if err != nil {
+		return View{}, err
+	}
+	der, key, err := newRequest(fields)
+	if err != nil {
+		return View{}, err
+	}
+	plain, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return View{}, err
+	}
+	var e *entry
+	err = m.applier.Renew(ctx, func(*farm.Config) (apply.Renewal, error) {
+		switch {
+		case m.entry(name) != nil:
+			return apply.Renewal{}, fmt.Errorf("a CSR %q %w: delete it, or choose another name", name, ErrExists)
+		case m.count() >= MaxCertificates:
+			return apply.Renewal{}, fmt.Errorf("%w certificates, %d are possible: delete one first", ErrFull, MaxCertificates)
+		}
+		sealed, err := m.seal(name, plain)
+		if err != nil {
+			return apply.Renewal{}, err
+		}
+		e = readEntry(store.Certificate{Name: name, Request: der, Key: sealed, Added: m.now().UTC().Truncate(time.Second), Author: by.Name})
+		return m.swap(nil, nil, e, nil), nil
+	})
+	if err != nil {
+		return View{}, err
+	}
+	m.logged("CSR created", name, by, slog.String("subject", nameOf(e.request.Subject)))
+	return m.view(e), nil
+}
+
+// Delete removes a certificate or a CSR with its key. Errors: ErrNotFound,
+// ErrInUse, *Error for the appliance's own, those of the store.
+func (m *Manager) Delete(ctx context.Context, by apply.Author, name string) error {
+	err := m.applier.Renew(ctx, func(cfg *farm.Config) (apply.Renewal, error) {
+		old := m.entry(name)
+		if old == nil {
+			return apply.Renewal{}, fmt.Errorf("the certificate %q %w", show(name), ErrNotFound)
+		}
+		if old.plain != nil {
+			return apply.Renewal{}, invalid("the certificate %s belongs to the appliance and cannot be deleted", name)
+		}
+		if users := CertificateUsers(cfg, name); len(users) > 0 {
+			return apply.Renewal{}, fmt.Errorf("the certificate %q %w: by %s", name, ErrInUse, someOf(users))
+		}
+		return apply.Renewal{
+			Swap: func() { m.set(name, nil) },
+			Undo: func() { m.set(name, old) },
+			Keep: func() error { return m.store.ChangeCertificates(nil, name) },
+		}, nil
+	})
+	if err != nil {
+		return err
+	}
+	m.logged("certificate deleted", name, by)
+	m.forget(name)
+	return nil
+}
+
+// someOf joins names, not more than a message can hold.
+func someOf(names []string) string {
+	const most = 8
+	names = slices.Compact(names)
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// logged writes the line that is the history of certificates.
+func (m *Manager) logged(what, name string, by apply.Author, more ...any) {
+	m.log.Info(what, append([]any{"name", name, "by", by.Name, "source", by.Source}, more...)...)
+}
+
+// forget makes Run look at a certificate anew, and soon.
+func (m *Manager) forget(name string) {
+	m.mu.Lock()
+	delete(m.asked, name)
+	delete(m.warned, name)
+	m.mu.Unlock()
+	select {
+	case m.kick <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,174 @@
+package certs
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+)
+
+// NodeKeyFile is the file in the data directory with the node key: 32 random
+// bytes, readable by its owner only. Who has it and the store has every
+// private key; who has one of them has none.
+const NodeKeyFile = "node.key"
+
+const nodeKeySize = 32
+
+// A sealed key is
+//
+//	0   version, 1
+//	1   which node key: the first 8 bytes of a hash of it
+//	9   nonce, 12 bytes
+//	21  AES-256-GCM of the key (PKCS #8), authenticated with the name it is for
+const (
+	sealVersion = 1
+	idSize      = 8
+	sealHead    = 1 + idSize
+)
+
+// nodeKey seals private keys. A file that cannot be used is tried again by
+// every call, so that an operator who repairs it need not restart anything.
+type nodeKey struct {
+	path string
+
+	mu   sync.Mutex
+	aead cipher.AEAD // nil until the file was read
+	id   [idSize]byte
+}
+
+// openNodeKey returns the node key of a data directory, made when there is
+// none; made says so. An error leaves a nodeKey that tries again.
+func openNodeKey(dir string) (n *nodeKey, made bool, err error) {
+	n = &nodeKey{path: filepath.Join(dir, NodeKeyFile)}
+	if _, err := os.Lstat(n.path); errors.Is(err, fs.ErrNotExist) {
+		if err := makeNodeKey(n.path); err != nil {
+			return n, false, fmt.Errorf("make the node key: %w", err)
+		}
+		made = true
+	}
+	_, _, err = n.load()
+	return n, made, err
+}
+
+// makeNodeKey writes a new key under another name first: no instant has half a
+// key, and of two processes one wins.
+func makeNodeKey(path string) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".node-*.key") // made with mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	key := make([]byte, nodeKeySize)
+	_, _ = rand.Read(key) // never fails, by its documentation
+	_, err = f.Write(key)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	d, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// load returns the cipher and which key it is of.
+func (n *nodeKey) load() (cipher.AEAD, [idSize]byte, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.aead != nil {
+		return n.aead, n.id, nil
+	}
+	key, err := readNodeKey(n.path)
+	if err != nil {
+		return nil, n.id, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, n.id, err
+	}
+	if n.aead, err = cipher.NewGCM(block); err != nil {
+		return nil, n.id, err
+	}
+	sum := sha256.Sum256(append([]byte("sluice node key\x00"), key...))
+	copy(n.id[:], sum[:])
+	return n.aead, n.id, nil
+}
+
+func readNodeKey(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("the node key %s is missing: put the file back from a backup", path)
+	case errors.Is(err, fs.ErrPermission):
+		return nil, fmt.Errorf("the node key %s cannot be read: make the user of the data directory its owner", path)
+	case err != nil:
+		return nil, fmt.Errorf("the node key cannot be read: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("the node key cannot be read: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("the node key %s is no file: put the file back from a backup", path)
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+		return nil, fmt.Errorf("the node key %s can be read or written by others (mode %04o): chmod 600 it, and when others may have read it, replace the certificates", path, mode)
+	}
+	key, err := io.ReadAll(io.LimitReader(f, nodeKeySize+1))
+	if err != nil {
+		return nil, fmt.Errorf("the node key cannot be read: %w", err)
+	}
+	if len(key) != nodeKeySize {
+		return nil, fmt.Errorf("the node key %s does not have %d bytes: put the file back from a backup", path, nodeKeySize)
+	}
+	return key, nil
+}
+
+// seal encrypts the key of a name.
+func (n *nodeKey) seal(name string, plain []byte) ([]byte, error) {
+	aead, id, err := n.load()
+	if err != nil {
+		return nil, err
+	}
+	out := append([]byte{sealVersion}, id[:]...)
+	nonce := make([]byte, aead.NonceSize())
+	_, _ = rand.Read(nonce) // never fails, by its documentation
+	out = append(out, nonce...)
+	return aead.Seal(out, nonce, plain, sealedFor(name)), nil
+}
+
+// open decrypts the key of a name. The errors tell a foreign node key from a
+// damaged record.
+func (n *nodeKey) open(name string, sealed []byte) ([]byte, error) {
+	aead, id, err := n.load()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case len(sealed) < sealHead+aead.NonceSize() || sealed[0] != sealVersion:
+		return nil, errors.New("its private key is damaged: upload the certificate again")
+	case !bytes.Equal(sealed[1:sealHead], id[:]):
+		return nil, fmt.Errorf("its private key was encrypted with another node key: put the right %s back from a backup and restart, or upload the certificate again", NodeKeyFile)
+	}
+	nonce, body := sealed[sealHead:sealHead+aead.NonceSize()], sealed[sealHead+aead.NonceSize():]
+	plain, err := aead.Open(nil, nonce, body, sealedFor(name))
+	if err != nil {
+		return nil, errors.New("its private key is damaged: upload the certificate again")
+	}
+	return plain, nil
+}
+
+func sealedFor(name string) []byte { return []byte("sluice private key\x00" + name) }

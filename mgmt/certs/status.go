@@ -1,0 +1,41 @@
+package certs
+
+import (
+	"crypto/x509"
+	"math"
+	"time"
+)
+
+// Status is what a certificate is worth today, in the family's words.
+type Status string
+
+// The states of a certificate.
+const (
+	StatusValid   Status = "valid"
+	StatusSoon    Status = "about to expire" // in 15 days or less
+	StatusExpired Status = "expired"
+	// StatusInvalid: it cannot be used; the problem says why.
+	StatusInvalid Status = "invalid"
+	// StatusUnknown: a CSR, which nobody has signed yet.
+	StatusUnknown Status = "unknown"
+)
+
+// soon is how many days before its end a certificate counts as about to expire.
+const soon = 15
+
+// daysLeft counts whole days, below 0 after the end.
+func daysLeft(c *x509.Certificate, now time.Time) int {
+	return int(math.Floor(c.NotAfter.Sub(now).Hours() / 24))
+}
+
+func statusAt(c *x509.Certificate, now time.Time) Status {
+	switch {
+	case !now.Before(c.NotAfter):
+		return StatusExpired
+	case now.Before(c.NotBefore):
+		return StatusInvalid
+	case daysLeft(c, now) <= soon:
+		return StatusSoon
+	}
+	return StatusValid
+}

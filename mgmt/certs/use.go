@@ -1,0 +1,257 @@
+package certs
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// A reference is a place of a configuration that names a certificate or a list
+// of authorities.
+type reference struct {
+	authority bool
+	name      string
+	farm      *farm.Farm
+	service   *farm.Service // nil when the farm itself names it
+	field     string
+}
+
+// path names the place for messages of mgmt/validate.
+func (r reference) path() string {
+	if r.service == nil {
+		return validate.FarmPath(r.farm.Name)
+	}
+	return validate.ServicePath(r.farm.Name, r.service.Name)
+}
+
+// user names the place for people.
+func (r reference) user() string {
+	if r.service == nil {
+		return "farm " + r.farm.Name
+	}
+	return fmt.Sprintf("service %s of farm %s", r.service.Name, r.farm.Name)
+}
+
+func (r reference) String() string {
+	if r.authority {
+		return fmt.Sprintf("authority list %q", r.name)
+	}
+	return fmt.Sprintf("certificate %q", r.name)
+}
+
+// references yields every name of a farm.
+func references(f *farm.Farm) iter.Seq[reference] {
+	return func(yield func(reference) bool) {
+		if f.HTTP == nil {
+			return
+		}
+		if t := f.HTTP.TLS; t != nil {
+			for _, name := range t.Certificates {
+				if !yield(reference{name: name, farm: f, field: "certificates"}) {
+					return
+				}
+			}
+			if t.ClientCA != "" && !yield(reference{authority: true, name: t.ClientCA, farm: f, field: "client_ca"}) {
+				return
+			}
+		}
+		for i := range f.HTTP.Services {
+			s := &f.HTTP.Services[i]
+			if s.TLS == nil {
+				continue
+			}
+			if s.TLS.CA != "" && !yield(reference{authority: true, name: s.TLS.CA, farm: f, service: s, field: "ca"}) {
+				return
+			}
+			if s.TLS.Certificate != "" && !yield(reference{name: s.TLS.Certificate, farm: f, service: s, field: "certificate"}) {
+				return
+			}
+		}
+	}
+}
+
+// CertificateUsers names the farms and services of cfg that use a certificate.
+func CertificateUsers(cfg *farm.Config, name string) []string { return users(cfg, name, false) }
+
+// AuthorityUsers names those that use a list of authorities.
+func AuthorityUsers(cfg *farm.Config, name string) []string { return users(cfg, name, true) }
+
+func users(cfg *farm.Config, name string, authority bool) []string {
+	out := []string{}
+	for i := range cfg.Farms {
+		for r := range references(&cfg.Farms[i]) {
+			if r.name == name && r.authority == authority {
+				out = append(out, r.user())
+			}
+		}
+	}
+	return out
+}
+
+// running are the IDs of the farms that run and use the name.
+func running(cfg *farm.Config, name string, authority bool) []uint32 {
+	var out []uint32
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		if f.Stopped {
+			continue
+		}
+		for r := range references(f) {
+			if r.name == name && r.authority == authority {
+				out = append(out, f.ID)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// Exists reports whether there is a certificate of that name that a farm could
+// use; with its extension.
+func (b *Book) Exists(name string) bool { return b.problem(reference{name: name}) == "" }
+
+// AuthorityExists reports whether there is a list of authorities of that name.
+func (b *Book) AuthorityExists(name string) bool {
+	return b.problem(reference{name: name, authority: true}) == ""
+}
+
+// problem says why what is named cannot be used, "" when it can.
+func (b *Book) problem(r reference) string {
+	if r.authority {
+		a := b.authority(r.name)
+		switch {
+		case a == nil:
+			return "does not exist: upload it first"
+		case a.broken != nil:
+			return "cannot be read: upload it again"
+		}
+		return ""
+	}
+	e := b.entry(r.name)
+	switch {
+	case e == nil:
+		return "does not exist: upload it first"
+	case e.request != nil:
+		return "is a CSR: upload what your certification authority makes of it"
+	}
+	if _, err := b.key(e); err != nil {
+		return "cannot be used: " + err.Error()
+	}
+	return ""
+}
+
+// Check implements apply.References.
+func (b *Book) Check(old, cfg *farm.Config) error {
+	known := map[string]bool{}
+	for i := range old.Farms {
+		for r := range references(&old.Farms[i]) {
+			known[r.String()] = true
+		}
+	}
+	for i := range cfg.Farms {
+		for r := range references(&cfg.Farms[i]) {
+			if known[r.String()] {
+				continue
+			}
+			if problem := b.problem(r); problem != "" {
+				return &validate.Error{Path: r.path(), Field: r.field, Message: fmt.Sprintf("%s: the %s %s", r.field, r, problem)}
+			}
+		}
+	}
+	return nil
+}
+
+// Complete returns a copy of cfg with the certificates and authorities it
+// names, for a snapshot, and by farm ID why farms cannot run: those are stopped
+// in the copy. A farm goes on without a certificate that cannot be used as long
+// as it has another one; without its authorities it does not, because it would
+// let in whom it should not.
+func (b *Book) Complete(cfg *farm.Config) (*farm.Config, map[uint32]string) {
+	out := cfg.Clone()
+	c := completion{book: b, certificates: map[string]*farm.Certificate{}, authorities: map[string]*farm.Authority{}, problems: map[uint32]string{}}
+	for i := range out.Farms {
+		c.farm(&out.Farms[i])
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.certificates)) {
+		out.Certificates = append(out.Certificates, *c.certificates[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.authorities)) {
+		out.Authorities = append(out.Authorities, *c.authorities[name])
+	}
+	return out, c.problems
+}
+
+// completion collects what a configuration names, each name once.
+type completion struct {
+	book         *Book
+	certificates map[string]*farm.Certificate
+	authorities  map[string]*farm.Authority
+	problems     map[uint32]string
+}
+
+func (c *completion) farm(f *farm.Farm) {
+	if f.HTTP == nil {
+		return
+	}
+	var missing []string
+	for r := range references(f) {
+		if problem := c.take(r); problem != "" {
+			missing = append(missing, r.String()+" "+problem)
+		}
+	}
+	if len(missing) == 0 || f.Stopped {
+		return // what a farm that does not run lacks is looked at when it is started
+	}
+	fatal := f.HTTP.TLS != nil && c.prune(f.HTTP.TLS)
+	for i := range f.HTTP.Services {
+		if t := f.HTTP.Services[i].TLS; t != nil {
+			fatal = fatal || t.CA != "" && c.authorities[t.CA] == nil
+			if c.certificates[t.Certificate] == nil {
+				t.Certificate = "" // the backend will say no
+			}
+		}
+	}
+	if fatal {
+		f.Stopped = true
+		c.problems[f.ID] = strings.Join(missing, "; ")
+		return
+	}
+	c.book.log.Error("farm runs without a certificate it should have", "farm", f.Name, "reason", strings.Join(missing, "; "))
+}
+
+// prune leaves out the certificates that cannot be used and reports whether
+// the farm cannot run with what is left.
+func (c *completion) prune(t *farm.TLS) bool {
+	t.Certificates = slices.DeleteFunc(t.Certificates, func(name string) bool { return c.certificates[name] == nil })
+	return len(t.Certificates) == 0 || t.ClientCA != "" && c.authorities[t.ClientCA] == nil
+}
+
+// take adds what r names, or says why it cannot.
+func (c *completion) take(r reference) string {
+	if r.authority {
+		a := c.book.authority(r.name)
+		if a == nil || a.broken != nil {
+			return c.book.problem(r)
+		}
+		c.authorities[r.name] = &farm.Authority{Name: r.name, Certificates: a.rec.Certificates, Revoked: a.rec.Revoked}
+		return ""
+	}
+	if c.certificates[r.name] != nil {
+		return ""
+	}
+	e := c.book.entry(r.name)
+	if e == nil || e.request != nil {
+		return c.book.problem(r)
+	}
+	key, err := c.book.key(e)
+	if err != nil {
+		return "cannot be used: " + err.Error()
+	}
+	c.certificates[r.name] = &farm.Certificate{Name: r.name, Chain: e.rec.Chain, Key: key, Staple: e.freshStaple(c.book.now())}
+	return ""
+}
