@@ -1,0 +1,140 @@
+package accesslog
+
+import (
+	"net/netip"
+	"unsafe"
+)
+
+// The bounds of texts in bytes; what is longer is cut, and Cut is set.
+const (
+	MaxMethod      = 32
+	MaxHost        = 272
+	MaxPath        = 2048
+	MaxRequestID   = 64
+	MaxAgent       = 512
+	MaxReferer     = 1024
+	MaxHeaders     = 8 // chosen request headers
+	MaxHeaderName  = 64
+	MaxHeaderValue = 512
+
+	// headerFront is what a chosen header has before its name and its value.
+	headerFront = 4
+	// MaxText bounds all texts of a record together.
+	MaxText = MaxMethod + MaxHost + MaxPath + MaxRequestID + MaxAgent + MaxReferer +
+		MaxHeaders*(headerFront+MaxHeaderName+MaxHeaderValue)
+	// MaxRecord bounds a record in a ring.
+	MaxRecord = (int(unsafe.Sizeof(fixed{})) + MaxText + align - 1) &^ (align - 1)
+)
+
+// Exchange is what is known of an exchange beside its texts. Times are zero
+// when there was no such thing.
+type Exchange struct {
+	// Time is when the request head was complete, in Unix nanoseconds.
+	Time int64
+	// Connect is how long connecting to the backend took in the end, Response
+	// the time from sending the request to the head of the response, FirstByte
+	// and Total those from the complete request head to the head and to the
+	// last byte of the answer, Queue the wait for a backend to have room; all
+	// in nanoseconds.
+	Queue, Connect, Response, FirstByte, Total int64
+	BytesIn, BytesOut                          uint64 // from and to the client
+	// Farm, Service and Backend are stable numbers, 0 for none.
+	Farm, Service, Backend uint32
+	Flags                  Flags
+	Status                 uint16 // 0 when nothing was answered
+	// TLSVersion and Cipher are those of crypto/tls; 0 without TLS.
+	TLSVersion, Cipher uint16
+	// Refusal is the class of what was refused plus one; 0 for nothing.
+	Refusal uint8
+	Proto   Proto
+	Tries   uint8 // backends and connections that were tried
+	Loop    uint8
+}
+
+// fixed is the part all records have; the texts follow it in the order of the
+// lengths.
+type fixed struct {
+	size   uint32 // of the whole record, a multiple of align
+	serial uint32 // counts the records of the ring
+	Exchange
+	texts
+}
+
+// texts are the lengths of the texts, and the address of the client.
+type texts struct {
+	client                              [16]byte
+	port                                uint16
+	host, path, agent, referer, headers uint16
+	method, requestID                   uint8
+	known                               uint8 // 1 when client and port are
+}
+
+const fixedSize = int(unsafe.Sizeof(fixed{}))
+
+// Entry is a record in the making. It belongs to one loop. The texts must be
+// set in the order of its methods, each at most once; Begin makes the entry
+// ready for another exchange and keeps its memory.
+type Entry struct {
+	Exchange
+	texts
+	text []byte
+}
+
+// Begin empties the entry.
+func (e *Entry) Begin() {
+	e.Exchange = Exchange{}
+	e.texts = texts{}
+	e.text = e.text[:0]
+}
+
+// Client sets who sent the request.
+func (e *Entry) Client(a netip.AddrPort) {
+	if a.IsValid() {
+		e.client, e.port, e.known = a.Addr().As16(), a.Port(), 1
+	}
+}
+
+// Method sets the request's method.
+func (e *Entry) Method(b []byte) { e.texts.method = uint8(e.add(b, MaxMethod)) }
+
+// Host sets the canonical host.
+func (e *Entry) Host(b []byte) { e.texts.host = uint16(e.add(b, MaxHost)) }
+
+// Path sets the canonical path with its query.
+func (e *Entry) Path(b []byte) { e.texts.path = uint16(e.add(b, MaxPath)) }
+
+// RequestID sets the id the exchange is known by.
+func (e *Entry) RequestID(b []byte) { e.texts.requestID = uint8(e.add(b, MaxRequestID)) }
+
+// Agent sets the value of User-Agent.
+func (e *Entry) Agent(b []byte) { e.texts.agent = uint16(e.add(b, MaxAgent)) }
+
+// Referer sets the value of Referer.
+func (e *Entry) Referer(b []byte) { e.texts.referer = uint16(e.add(b, MaxReferer)) }
+
+// Header adds a chosen request header; it may be called MaxHeaders times.
+func (e *Entry) Header(name string, value []byte) {
+	before := len(e.text)
+	if int(e.texts.headers)+headerFront+MaxHeaderName+MaxHeaderValue > MaxHeaders*(headerFront+MaxHeaderName+MaxHeaderValue) {
+		e.Flags |= Cut
+		return
+	}
+	name = name[:min(len(name), MaxHeaderName)]
+	if len(value) > MaxHeaderValue {
+		e.Flags |= Cut
+		value = value[:MaxHeaderValue]
+	}
+	e.text = append(e.text, byte(len(name)), 0, byte(len(value)), byte(len(value)>>8))
+	e.text = append(append(e.text, name...), value...)
+	e.texts.headers += uint16(len(e.text) - before)
+}
+
+// add appends a text of at most max bytes.
+func (e *Entry) add(b []byte, max int) int {
+	if len(b) > max {
+		e.Flags |= Cut
+		b = b[:max]
+	}
+	e.text = append(e.text, b...)
+	return len(b)
+}
