@@ -25,7 +25,7 @@ type choices struct {
 	rounds, restarts                int
 	slice                           time.Duration
 	cases, peers, json, work        string
-	client, wrk                     string
+	client, wrk, h2load             string
 	sluice, vs, haproxy, nginx      string
 	commands                        list
 	proxyCPU, clientCPU, backendCPU int
@@ -54,10 +54,11 @@ func parse(args []string, errors io.Writer) (choices, error) {
 	f.StringVar(&c.vs, "vs", "", "another sluice binary, measured beside as contestant vs")
 	f.StringVar(&c.haproxy, "haproxy", "haproxy", "the HAProxy to measure")
 	f.StringVar(&c.nginx, "nginx", "nginx", "the nginx to measure")
-	f.Var(&c.commands, "exec", "another contestant, as 'name=command {port} {backend} {dir}'; may be repeated")
+	f.Var(&c.commands, "exec", "another contestant, as 'name=command {port} {backend} {dir}', for TLS cases with {cert} {key} or {pem}; may be repeated")
 	f.StringVar(&c.work, "work", "bare", "what HAProxy and nginx do: bare (no rules, no headers) or equal (one rule, forwarded headers)")
 	f.StringVar(&c.client, "client", "own", "load generator: own or wrk")
-	f.StringVar(&c.wrk, "wrk", "wrk", "the wrk to use with -client wrk")
+	f.StringVar(&c.wrk, "wrk", "wrk", "the wrk to use with -client wrk, in the cases it can do")
+	f.StringVar(&c.h2load, "h2load", "h2load", "the h2load to use in HTTP/2 cases")
 	f.IntVar(&c.proxyCPU, "proxy-cpu", -1, "CPU of the contestants (default: the first)")
 	f.IntVar(&c.clientCPU, "client-cpu", -1, "CPU of the load generator (default: the last)")
 	f.IntVar(&c.backendCPU, "backend-cpu", -1, "CPU of the backend (default: the client's)")
@@ -169,7 +170,7 @@ func (c *choices) options(dir string, line []peers.Contestant) (rounds.Options, 
 	o := rounds.Options{
 		Rounds: c.rounds, Slice: c.slice, Restarts: c.restarts, Equal: c.work == "equal",
 		ProxyCPU: c.proxyCPU, ClientCPU: c.clientCPU, BackendCPU: c.backendCPU,
-		Descriptors: min(limit.Max, mostDescriptors), Dir: dir, Progress: os.Stderr, Contestants: line,
+		Descriptors: min(limit.Max, mostDescriptors), Dir: dir, Progress: os.Stderr, Contestants: line, H2load: c.h2load,
 	}
 	if c.client == "wrk" {
 		o.Wrk = c.wrk

@@ -1,11 +1,14 @@
 #!/bin/sh
-# Installs what the bench compares with, from Debian's packages: HAProxy, nginx
-# and wrk. Does nothing when all are there. Their services are not started.
+# Installs what the bench compares with and by, from Debian's packages: HAProxy,
+# nginx, wrk and h2load. Does nothing when all are there. Their services are not
+# started.
 set -eu
 
 missing=
-for tool in haproxy nginx wrk; do
-	command -v "$tool" >/dev/null 2>&1 || [ -x "/usr/sbin/$tool" ] || missing="$missing $tool"
+for tool in haproxy nginx wrk h2load; do
+	package=$tool
+	[ "$tool" = h2load ] && package=nghttp2-client
+	command -v "$tool" >/dev/null 2>&1 || [ -x "/usr/sbin/$tool" ] || missing="$missing $package"
 done
 [ -n "$missing" ] || exit 0
 

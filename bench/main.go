@@ -1,7 +1,7 @@
 // Command bench measures Sluice beside HAProxy and nginx on one machine, in one
 // run: CPU time per request first of all, rates, latencies and memory besides.
 //
-//	go run ./bench                              the whole table (about ten minutes)
+//	go run ./bench                              the whole table (about twenty minutes)
 //	go run ./bench -quick -case get128          a short look at two cases
 //	go run ./bench -vs old/sluice -peers sluice one build against another
 //	go run ./bench compare a.json b.json        what changed between two runs
@@ -22,6 +22,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -152,7 +153,12 @@ func measureAll(c choices, place arena.Place) (err error) {
 		Machine: measure.Describe(runtime.NumCPU(), options.Descriptors),
 	}
 	if options.Wrk != "" {
-		if r.Settings.Wrk, err = wrkVersion(options.Wrk); err != nil {
+		if r.Settings.Wrk, err = firstLine(options.Wrk, "-v"); err != nil {
+			return err
+		}
+	}
+	if slices.ContainsFunc(chosen, func(c cases.Case) bool { return c.Streams > 0 }) {
+		if r.Settings.H2load, err = firstLine(options.H2load, "--version"); err != nil {
 			return err
 		}
 	}
@@ -220,12 +226,13 @@ func finish(r *report.Report, c choices) error {
 	return problems
 }
 
-func wrkVersion(path string) (string, error) {
-	// wrk -v prints its version and ends with status 1.
-	text, err := exec.Command(path, "-v").CombinedOutput()
+// firstLine is the version of a load generator: the first line it prints of
+// itself. wrk ends with status 1 after that.
+func firstLine(path, argument string) (string, error) {
+	text, err := exec.Command(path, argument).CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
-		return "", fmt.Errorf("wrk: %w (install it with `bench/install.sh`)", err)
+		return "", fmt.Errorf("%w (install it with `bench/install.sh`, or leave out with -case what needs it)", err)
 	}
 	line, _, _ := strings.Cut(string(text), "\n")
 	return line, nil

@@ -2,7 +2,9 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/sluicelb/sluice/bench/arena"
@@ -20,26 +22,32 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestAWholeRunMeasuresAPeerAndCleansUp(t *testing.T) {
+// bench runs the bench with flags and returns what it kept and its error.
+func bench(t *testing.T, flags ...string) (*report.Report, error) {
+	t.Helper()
 	if testing.Short() {
-		t.Skip("starts HAProxy")
+		t.Skip("starts peers")
 	}
-	tmp := t.TempDir()
-	t.Setenv("TMPDIR", tmp)
 	file := filepath.Join(t.TempDir(), "r.json")
-	c, err := parse([]string{
-		"-peers", "haproxy", "-case", "get128-c64|newconn", "-rounds", "2", "-restarts", "2", "-slice", "50ms", "-json", file,
-	}, os.Stderr)
+	c, err := parse(append(flags, "-slice", "50ms", "-json", file), os.Stderr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.lineup(); err != nil {
 		t.Skip(err)
 	}
-	if err := measureAll(c, arena.Place{Reason: "test"}); err != nil {
-		t.Fatal(err)
-	}
+	failed := measureAll(c, arena.Place{Reason: "test"})
 	r, err := report.Load(file)
+	if err != nil {
+		t.Fatal(failed, err)
+	}
+	return r, failed
+}
+
+func TestAWholeRunMeasuresAPeerAndCleansUp(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	r, err := bench(t, "-peers", "haproxy", "-case", "^get128-c64|newconn", "-rounds", "2", "-restarts", "2")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,5 +60,39 @@ func TestAWholeRunMeasuresAPeerAndCleansUp(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(tmp, "*"))
 	if err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// TestPeersRunEveryCaseBeyondPlainRequests starts both peers in each case that
+// has TLS, HTTP/2 or a feature: no slice may have an error, and the load checks
+// that each handshake is of the kind the case is about.
+func TestPeersRunEveryCaseBeyondPlainRequests(t *testing.T) {
+	if _, err := exec.LookPath("h2load"); err != nil {
+		t.Skip("h2load is not installed: run bench/install.sh")
+	}
+	r, err := bench(t, "-peers", "haproxy,nginx", "-case", "^tls-[gfr]|^h2|^accesslog|^cookie", "-rounds", "1", "-restarts", "1")
+	if err != nil {
+		t.Error(err)
+	}
+	if len(r.Cases) < 10 {
+		t.Errorf("only %d cases", len(r.Cases))
+	}
+	for _, one := range r.Cases {
+		for _, row := range one.Summary.Rows {
+			if row.Value.N != 1 || row.Value.Min <= 0 {
+				t.Errorf("%s, %s: %v %v", one.Name, row.Contestant, row.Value, row.Reasons)
+			}
+		}
+	}
+}
+
+func TestWhoCannotRunACaseIsNamedAndTheOthersRun(t *testing.T) {
+	r, err := bench(t, "-peers", "haproxy", "-exec", "other=/bin/true {port}", "-case", "^tls-get128", "-rounds", "1", "-restarts", "1")
+	if err == nil || !strings.Contains(err.Error(), "tls-get128-c64 other") {
+		t.Errorf("the run ended with %v", err)
+	}
+	haproxy, other := r.Cases[0].Summary.Rows[0], r.Cases[0].Summary.Rows[1]
+	if haproxy.Value.N != 1 || other.Value.N != 0 || len(other.Reasons) != 1 || !strings.Contains(other.Reasons[0], "cannot run this case") {
+		t.Errorf("%+v\n%+v", haproxy, other)
 	}
 }

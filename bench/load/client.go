@@ -2,6 +2,7 @@ package load
 
 import (
 	"bytes"
+	"crypto/tls"
 	"fmt"
 	"syscall"
 	"time"
@@ -16,10 +17,10 @@ import (
 type Client struct {
 	spec    Spec
 	poll    *poll.Poller
-	request []byte
 	buf     []byte // shared by all connections; valid within one read
 	framer  framer
 	conns   []conn
+	slots   []slot
 	idle    []int32 // connections without an exchange, used with Spec.Rate
 	latency measure.Histogram
 	result  Result
@@ -37,15 +38,22 @@ type warmup struct {
 	failed error
 }
 
-// conn is one connection slot; the socket in it may change.
+// conn is what stands in one connection slot; the socket in it may change.
 type conn struct {
 	fd         int
 	generation int32
 	phase      phase
-	due        int64  // when the exchange began, or was due
-	left       []byte // of the request, not sent yet
-	part       []byte // a response head that is not complete yet
-	need       int    // bytes of response body still to come
+	due        int64    // when the exchange began, or was due
+	left       []byte   // of the request, not sent yet
+	part       []byte   // a response head that is not complete yet
+	need       int      // bytes of response body still to come
+	tls        *session // nil on plain connections
+}
+
+// slot is what outlives the connections in a slot.
+type slot struct {
+	request []byte
+	config  *tls.Config // with Spec.TLS
 }
 
 type phase uint8
@@ -53,6 +61,7 @@ type phase uint8
 const (
 	closed     phase = iota
 	connecting       // waits for the socket to become writable
+	shaking          // TLS handshake
 	quiet            // no exchange
 	head             // waits for a response head
 	body             // waits for the rest of a body
@@ -80,16 +89,31 @@ func NewClient(spec Spec) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{
-		spec: spec, poll: p, request: spec.request(),
-		buf: make([]byte, discardSize), conns: make([]conn, spec.Connections),
+	c := &Client{
+		spec: spec, poll: p, framer: newFramer(spec.Require),
+		buf: make([]byte, discardSize), conns: make([]conn, spec.Connections), slots: make([]slot, spec.Connections),
 		origin: poll.Monotonic() - poll.Now(),
-	}, nil
+	}
+	shared := spec.request("")
+	for i := range c.slots {
+		c.slots[i].request = shared
+		if spec.Cookie != "" {
+			c.slots[i].request = spec.request(fmt.Sprintf("%s=client%05d", spec.Cookie, i))
+		}
+		if spec.TLS != nil {
+			c.slots[i].config = spec.TLS.config(spec.Host)
+		}
+	}
+	return c, nil
 }
 
-func (s *Spec) request() []byte {
+// request writes a request; cookie is "name=value" or empty.
+func (s *Spec) request(cookie string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: bench\r\n", s.Method, s.Path, s.Host)
+	if cookie != "" {
+		fmt.Fprintf(&b, "Cookie: %s\r\n", cookie)
+	}
 	if s.New {
 		b.WriteString("Connection: close\r\n")
 	}
@@ -186,7 +210,7 @@ func (c *Client) begin(now int64) (*pace, error) {
 func (c *Client) abandon() {
 	c.until = 0
 	for i := range c.conns {
-		if c.conns[i].phase > quiet || c.conns[i].phase == connecting {
+		if p := c.conns[i].phase; p != quiet && p != closed {
 			c.fail(int32(i), errLate)
 		}
 	}
@@ -220,11 +244,28 @@ func (c *Client) open(i int32) {
 
 func (c *Client) send(i int32, due int64) {
 	cn := &c.conns[i]
-	cn.due, cn.phase, cn.left = due, head, c.request
-	c.push(i, cn)
+	cn.due, cn.phase = due, head
+	if cn.tls == nil {
+		cn.left = c.slots[i].request
+		c.push(i, cn)
+		return
+	}
+	if _, err := cn.tls.tls.Write(c.slots[i].request); err != nil {
+		c.fail(i, fmt.Errorf("%w while sending: %w", errTLS, err))
+	}
 }
 
+// push sends what is left of a request, and of what TLS made of it.
 func (c *Client) push(i int32, cn *conn) {
+	if cn.tls != nil && len(cn.tls.unsent) > 0 {
+		if err := cn.tls.flush(); err != nil {
+			c.fail(i, fmt.Errorf("%w while sending: %w", errReset, err))
+		}
+		return
+	}
+	if len(cn.left) == 0 {
+		return
+	}
 	n, errno := poll.Send(cn.fd, cn.left)
 	if errno == syscall.EAGAIN {
 		return
@@ -241,6 +282,9 @@ func (c *Client) drop(i int32) {
 	cn := &c.conns[i]
 	if cn.phase == closed {
 		return
+	}
+	if cn.tls != nil {
+		cn.tls.stop()
 	}
 	poll.Close(cn.fd)
 	*cn = conn{generation: cn.generation}

@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"io"
 	"syscall"
 	"time"
 
@@ -38,20 +39,48 @@ func (c *Client) event(i int32, bits uint32) {
 		if !c.connected(i, cn) {
 			return
 		}
-	} else if len(cn.left) > 0 && bits&poll.Out != 0 {
+	} else if bits&poll.Out != 0 {
 		c.push(i, cn)
 	}
-	if bits&(poll.In|poll.Closed) != 0 && cn.phase != closed && cn.phase != connecting {
+	switch {
+	case bits&(poll.In|poll.Closed) == 0 || cn.phase == closed || cn.phase == connecting:
+	case cn.tls != nil:
+		c.receiveSecure(i, cn, bits)
+	default:
 		c.receive(i, cn, bits)
 	}
 }
 
+// connected begins the exchange of a new connection, or its handshake.
 func (c *Client) connected(i int32, cn *conn) bool {
 	if poll.Failure(cn.fd) != nil {
 		c.fail(i, errConnect)
 		return false
 	}
+	if c.spec.TLS != nil {
+		cn.tls, cn.phase = newSession(cn.fd, c.slots[i].config), shaking
+		return c.shake(i, cn)
+	}
 	c.send(i, cn.due) // due: a new connection is part of its exchange
+	return c.conns[i].phase == head
+}
+
+// shake goes on with a handshake and reports whether it is complete; the
+// request follows at once.
+func (c *Client) shake(i int32, cn *conn) bool {
+	over, err := cn.tls.shake()
+	if !over {
+		return false
+	}
+	if err != nil {
+		c.fail(i, fmt.Errorf("%w: handshake: %w", errTLS, err))
+		return false
+	}
+	if err := c.spec.TLS.check(cn.tls.tls.ConnectionState(), c.spec.TLS.Resume && !c.warm.active); err != nil {
+		c.fail(i, err)
+		return false
+	}
+	c.send(i, cn.due)
 	return c.conns[i].phase == head
 }
 
@@ -64,11 +93,14 @@ func (c *Client) receive(i int32, cn *conn, bits uint32) {
 			size, flags = min(cn.need, discardSize), poll.Discard
 		}
 		n, errno := poll.Recv(cn.fd, c.buf[:size], flags)
-		if errno == syscall.EAGAIN {
+		switch {
+		case errno == syscall.EAGAIN:
 			return
-		}
-		if errno != 0 || n == 0 {
-			c.ended(i, cn, errno)
+		case errno != 0:
+			c.ended(i, cn, fmt.Errorf("%w: %w", errReset, errno))
+			return
+		case n == 0:
+			c.ended(i, cn, nil)
 			return
 		}
 		if err := c.bytes(i, cn, n); err != nil {
@@ -78,6 +110,34 @@ func (c *Client) receive(i int32, cn *conn, bits uint32) {
 		// A short read drained the socket; only a close may still be there.
 		// After a whole response nothing is expected before the next one.
 		if n < size && bits&poll.Closed == 0 {
+			return
+		}
+	}
+}
+
+// receiveSecure does the same with TLS, whose reads say nothing about the
+// socket: it knows by itself when that is drained.
+func (c *Client) receiveSecure(i int32, cn *conn, bits uint32) {
+	cn.tls.dry = false
+	cn.tls.ending = cn.tls.ending || bits&poll.Closed != 0
+	if cn.phase == shaking && !c.shake(i, cn) {
+		return
+	}
+	generation := cn.generation
+	for cn.generation == generation && cn.phase != closed {
+		n, err := cn.tls.read(c.buf[:readSize])
+		switch {
+		case err == errDry:
+			return
+		case err == io.EOF:
+			c.ended(i, cn, nil)
+			return
+		case err != nil:
+			c.ended(i, cn, fmt.Errorf("%w: %w", errTLS, err))
+			return
+		}
+		if err := c.bytes(i, cn, n); err != nil {
+			c.fail(i, err)
 			return
 		}
 	}
@@ -115,6 +175,11 @@ func (c *Client) bytes(i int32, cn *conn, n int) error {
 		return nil
 	}
 	cn.part = nil
+	if c.warm.active && c.spec.LearnCookie != "" {
+		if err := c.learn(i, b[:headLen]); err != nil {
+			return err
+		}
+	}
 	c.result.BytesIn -= uint64(headLen)
 	if bodyLen != c.spec.Expect {
 		return errLength
@@ -163,9 +228,10 @@ func (c *Client) follow(i int32, now int64) {
 	}
 }
 
-// ended handles the end of a connection: right in one phase only.
-func (c *Client) ended(i int32, cn *conn, errno syscall.Errno) {
-	if cn.phase == ending && errno == 0 {
+// ended handles the end of a connection, right in one phase only; err says why
+// if it was not an orderly one.
+func (c *Client) ended(i int32, cn *conn, err error) {
+	if cn.phase == ending && err == nil {
 		c.drop(i)
 		c.flying--
 		c.follow(i, poll.Now())
@@ -176,9 +242,8 @@ func (c *Client) ended(i int32, cn *conn, errno syscall.Errno) {
 		// keep it, and the count of connections would no longer be right.
 		c.flying++
 	}
-	if errno != 0 {
-		c.fail(i, fmt.Errorf("%w: %w", errReset, errno))
-		return
+	if err == nil {
+		err = errEarly
 	}
-	c.fail(i, errEarly)
+	c.fail(i, err)
 }

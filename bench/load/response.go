@@ -17,6 +17,9 @@ var (
 	errReset   = errors.New("connection was reset")
 	errConnect = errors.New("connection was refused")
 	errLate    = errors.New("no answer in time")
+	// errRequired and errNoCookie: the contestant does not do what the case measures.
+	errRequired = errors.New("response lacks the field it must have")
+	errNoCookie = errors.New("response sets no cookie of the expected name")
 )
 
 // framer finds where a response head ends and how long the body is.
@@ -25,9 +28,12 @@ var (
 // second), so the last head is remembered and compared, which costs a tenth of
 // reading it anew.
 type framer struct {
-	head []byte // the last head seen, complete
-	body int    // the content length it declared
+	head    []byte // the last head seen, complete
+	body    int    // the content length it declared
+	require []byte // a field line every head must have; empty: none
 }
+
+func newFramer(require string) framer { return framer{require: []byte(require)} }
 
 // frame returns the length of the head at the start of b and of the body that
 // follows; complete is false when b ends before the head does.
@@ -48,8 +54,10 @@ func (f *framer) frameSlow(b []byte) (head, body int, complete bool, err error) 
 		return 0, 0, false, errStatus
 	}
 	body = -1
+	found := len(f.require) == 0
 	for len(rest) > 0 {
 		line, rest, _ = bytes.Cut(rest, []byte("\r\n"))
+		found = found || bytes.EqualFold(line, f.require)
 		name, value, _ := bytes.Cut(line, []byte(":"))
 		if !bytes.EqualFold(name, []byte("content-length")) {
 			continue
@@ -62,6 +70,9 @@ func (f *framer) frameSlow(b []byte) (head, body int, complete bool, err error) 
 	}
 	if body < 0 {
 		return 0, 0, false, errFraming
+	}
+	if !found {
+		return 0, 0, false, errRequired
 	}
 	f.head, f.body = append(f.head[:0], b[:end+4]...), body
 	return end + 4, body, true, nil

@@ -23,6 +23,16 @@ type Spec struct {
 	Expect int `json:"expect"`
 	// New opens a connection for each request, with "Connection: close".
 	New bool `json:"new,omitempty"`
+	// TLS makes the client speak it; nil: plain connections.
+	TLS *TLS `json:"tls,omitempty"`
+	// Cookie is the name of a cookie that each connection sends with a value of
+	// its own; LearnCookie of one that the first answer on each connection must
+	// set and that is sent back from then on. Empty sends none.
+	Cookie      string `json:"cookie,omitempty"`
+	LearnCookie string `json:"learn_cookie,omitempty"`
+	// Require is a field line ("Name: value", case ignored) every response must
+	// have.
+	Require string `json:"require,omitempty"`
 	// Parallel bounds the exchanges in flight during the warm-up, so that
 	// 9,000 connections do not need as many to the backend; 0 means no bound.
 	Parallel int `json:"parallel,omitempty"`
@@ -47,6 +57,10 @@ func (s *Spec) Check() error {
 		return errors.New("patience must be positive")
 	case s.New && s.Rate > 0:
 		return errors.New("a rate with a new connection per request is not supported")
+	case s.TLS != nil && len(s.TLS.Leaf) == 0:
+		return errors.New("the certificate of the server must be given")
+	case s.Cookie != "" && s.LearnCookie != "":
+		return errors.New("a cookie is either made up or learned")
 	}
 	return nil
 }

@@ -31,17 +31,20 @@ type Contestant struct {
 	Name string `json:"name"`
 	Kind Kind   `json:"kind"`
 	// Path is the program; for Command the whole command, in which {port},
-	// {backend} and {dir} are replaced.
+	// {backend}, {dir}, {cert}, {key} and {pem} are replaced.
 	Path string `json:"path"`
 	// Version is what the program says of itself.
 	Version string `json:"version,omitempty"`
-	// Rules, when set, replace those of the case: a plain Sluice beside the one
-	// with a hundred services shows what the rules cost.
-	Rules cases.Rules `json:"rules,omitempty"`
+	// Plain gives it one service and no feature, whatever the case asks for: a
+	// plain Sluice beside the one of the case shows what rules and features cost.
+	Plain bool `json:"plain,omitempty"`
 }
 
 // ErrMissing means that the program of a contestant is not installed.
 var ErrMissing = errors.New("program not found")
+
+// ErrCannot means that a contestant does not do what the case asks for.
+var ErrCannot = errors.New("cannot run this case")
 
 // Find looks for the program and asks it for its version.
 func (c Contestant) Find() (Contestant, error) {
@@ -87,18 +90,18 @@ func advice(k Kind) string {
 // Start configures and starts the contestant and returns once it accepts
 // requests on its port. What it prints goes to log.
 func (c Contestant) Start(ctx context.Context, s Setup, log *os.File) (*launch.Process, error) {
-	if c.Rules != "" {
-		s.Set = c.Rules
+	if c.Plain {
+		s.Set, s.Feature = cases.One, ""
 	}
 	begin := map[Kind]func(Contestant, context.Context, Setup, *os.File) (*launch.Process, error){
 		Sluice: startSluice, HAProxy: startHAProxy, Nginx: startNginx, Command: startCommand,
 	}[c.Kind]
 	p, err := begin(c, ctx, s, log)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.Name, err)
+		return nil, err
 	}
 	if err := ready(ctx, p, s); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", c.Name, err), p.Stop())
+		return nil, errors.Join(err, p.Stop())
 	}
 	return p, nil
 }
@@ -124,11 +127,38 @@ func startNginx(c Contestant, _ context.Context, s Setup, log *os.File) (*launch
 	return launch.Start(launch.Options{Path: c.Path, Args: []string{"-p", s.Dir, "-e", "stderr", "-c", file}, CPU: s.CPU, Log: log})
 }
 
+// startCommand starts a program that has no template. It speaks TLS if its
+// command names the certificate, and then always.
 func startCommand(c Contestant, _ context.Context, s Setup, log *os.File) (*launch.Process, error) {
-	fill := strings.NewReplacer("{port}", strconv.Itoa(int(s.Port)), "{backend}", s.Backend.String(), "{dir}", s.Dir)
+	secure := strings.Contains(c.Path, "{cert}") || strings.Contains(c.Path, "{pem}")
+	switch {
+	case s.Feature != "":
+		return nil, fmt.Errorf("%w: a command cannot be told to do %s", ErrCannot, s.Feature)
+	case s.Secure != "" && !secure:
+		return nil, fmt.Errorf("%w: its command has neither {cert} nor {pem}, so it speaks no TLS", ErrCannot)
+	case s.Secure == "" && secure:
+		return nil, fmt.Errorf("%w: its command names a certificate, so it speaks nothing but TLS", ErrCannot)
+	}
+	values := []string{"{port}", strconv.Itoa(int(s.Port)), "{backend}", s.Backend.String(), "{dir}", s.Dir}
+	if id := s.Identity; id != nil {
+		values = append(values, "{cert}", id.Chain, "{key}", id.Key, "{pem}", id.Bundle)
+	}
+	fill := strings.NewReplacer(values...)
 	words := strings.Fields(c.Path)
 	for i := range words {
 		words[i] = fill.Replace(words[i])
 	}
 	return launch.Start(launch.Options{Path: words[0], Args: words[1:], Env: oneLoop, CPU: s.CPU, Log: log})
+}
+
+// AccessLog is the file a contestant with a directory dir writes its access log
+// to; what it prints goes to printed. Empty: not known.
+func (c Contestant) AccessLog(dir, printed string) string {
+	switch c.Kind {
+	case HAProxy:
+		return printed
+	case Nginx, Sluice:
+		return filepath.Join(dir, "access.log")
+	}
+	return ""
 }

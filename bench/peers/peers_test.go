@@ -1,6 +1,7 @@
 package peers_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/bench/cases"
+	"github.com/sluicelb/sluice/bench/identity"
 	"github.com/sluicelb/sluice/bench/peers"
 )
 
@@ -30,6 +32,26 @@ func every(t *testing.T, f func(t *testing.T, s peers.Setup)) {
 				f(t, setup(t.TempDir(), set, equal))
 			})
 		}
+	}
+	id, err := identity.New(t.TempDir(), cases.ECDSA)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secure := range []cases.Secure{cases.Kept, cases.Full, cases.Resumed} {
+		for _, http2 := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/http2=%v", secure, http2), func(t *testing.T) {
+				s := setup(t.TempDir(), cases.One, false)
+				s.Secure, s.HTTP2, s.Identity = secure, http2, id
+				f(t, s)
+			})
+		}
+	}
+	for _, feature := range []cases.Feature{cases.AccessLog, cases.Cookie, cases.CookieInsert} {
+		t.Run(string(feature), func(t *testing.T) {
+			s := setup(t.TempDir(), cases.One, false)
+			s.Feature = feature
+			f(t, s)
+		})
 	}
 }
 
@@ -87,7 +109,7 @@ func TestPlainPeersDoNothingExtra(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, extra := range []string{"forwardfor", "X-Forwarded", "bench.example.org", "no strict-limits", "tune.bufsize"} {
+		for _, extra := range []string{"forwardfor", "X-Forwarded", "bench.example.org", "no strict-limits", "tune.bufsize", "ssl", "http2", "X-Bench", "cookie", "httplog", "access.log"} {
 			if strings.Contains(string(text), extra) {
 				t.Errorf("%s has %q", name, extra)
 			}
@@ -109,6 +131,41 @@ func TestSluiceDocumentListsServicesInOrder(t *testing.T) {
 `
 	if n := strings.Count(string(text), "- name: s"); n != 100 || !strings.HasSuffix(string(text), last) {
 		t.Errorf("%d services, the end is\n%s", n, text[len(text)-200:])
+	}
+}
+
+// TestOnlyTheResumedCaseHasTickets: a peer that kept sessions would resume where
+// a full handshake is measured.
+func TestOnlyTheResumedCaseHasTickets(t *testing.T) {
+	s := setup(t.TempDir(), cases.One, false)
+	s.Identity = &identity.Identity{}
+	for secure, tickets := range map[cases.Secure]bool{cases.Kept: false, cases.Full: false, cases.Resumed: true} {
+		s.Secure = secure
+		for name, off := range map[string][]string{
+			"haproxy.cfg": {"no-tls-tickets", "tune.ssl.cachesize 0"},
+			"nginx.conf":  {"ssl_session_tickets off"},
+		} {
+			text, err := peers.Render(name, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, line := range off {
+				if strings.Contains(string(text), line) == tickets {
+					t.Errorf("%s of %s: %q", name, secure, line)
+				}
+			}
+		}
+	}
+}
+
+func TestACommandSpeaksTLSIfItNamesTheCertificate(t *testing.T) {
+	s := setup(t.TempDir(), cases.One, false)
+	for command, secure := range map[string]cases.Secure{"/bin/true {port}": cases.Kept, "/bin/true {pem}": ""} {
+		s.Secure = secure
+		c := peers.Contestant{Name: "other", Kind: peers.Command, Path: command}
+		if _, err := c.Start(context.Background(), s, nil); !errors.Is(err, peers.ErrCannot) {
+			t.Errorf("%s with %q: %v", command, secure, err)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package peers
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/netip"
@@ -43,6 +44,10 @@ func probe(s Setup) error {
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(2 * time.Second))
+	if s.Secure != "" {
+		// The load verifies what it is shown; this only waits for an answer.
+		conn = tls.Client(conn, &tls.Config{ServerName: cases.PlainHost, InsecureSkipVerify: true})
+	}
 	host, path := address(s)
 	if _, err := fmt.Fprintf(conn, "GET %s128 HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", path, host); err != nil {
 		return err

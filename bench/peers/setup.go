@@ -10,6 +10,7 @@ import (
 	"text/template"
 
 	"github.com/sluicelb/sluice/bench/cases"
+	"github.com/sluicelb/sluice/bench/identity"
 )
 
 // Setup is what a contestant is configured with for one case.
@@ -21,6 +22,13 @@ type Setup struct {
 	// Equal gives HAProxy and nginx the rules and headers Sluice always has.
 	Equal      bool
 	BufferSize int // HAProxy's tune.bufsize in bytes; 0: its default
+	// Secure, when set, makes clients speak TLS and see Identity; HTTP2 offers
+	// them that too.
+	Secure   cases.Secure
+	Identity *identity.Identity
+	HTTP2    bool
+	// Feature is what the contestant does beside proxying.
+	Feature cases.Feature
 	// Clients is the highest number of client connections the case has.
 	Clients     int
 	Descriptors uint64 // the limit a process of the contestant has
@@ -30,6 +38,22 @@ type Setup struct {
 
 // Services lists the rules, in matching order.
 func (s Setup) Services() []cases.Rule { return s.Set.Table() }
+
+// Tickets reports whether sessions may be resumed. Where they are not, neither
+// peer issues tickets or keeps sessions.
+func (s Setup) Tickets() bool { return s.Secure == cases.Resumed }
+
+// Cookies reports whether a cookie keeps clients on their backend, beside which
+// two header rules are in force.
+func (s Setup) Cookies() bool { return s.Feature == cases.Cookie || s.Feature == cases.CookieInsert }
+
+// Field takes a field line of a rule apart, as name and value.
+func (Setup) Field(line string) []string { return strings.SplitN(line, ": ", 2) }
+
+// RequestHeader, ResponseHeader and CookieName are what the cookie cases use.
+func (Setup) RequestHeader() string  { return cases.RequestHeader }
+func (Setup) ResponseHeader() string { return cases.ResponseHeader }
+func (Setup) CookieName() string     { return cases.CookieName }
 
 // MaxConn is HAProxy's maxconn: each connection may need two descriptors and
 // HAProxy does not start when they exceed the limit, unless told otherwise.

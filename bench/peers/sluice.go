@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/sluicelb/sluice/bench/launch"
@@ -33,14 +34,15 @@ func startSluice(c Contestant, ctx context.Context, s Setup, log *os.File) (*lau
 	if err != nil {
 		return nil, err
 	}
-	if err := configure(ctx, c, p, data, document); err != nil {
+	if err := configure(ctx, c, p, s, data, document); err != nil {
 		return nil, errors.Join(err, p.Stop())
 	}
 	return p, nil
 }
 
-// configure applies the document as soon as the appliance answers.
-func configure(ctx context.Context, c Contestant, p *launch.Process, data, document string) error {
+// configure applies the document, and the certificate it names, as soon as the
+// appliance answers.
+func configure(ctx context.Context, c Contestant, p *launch.Process, s Setup, data, document string) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	run := func(args ...string) ([]byte, error) {
@@ -59,8 +61,20 @@ func configure(ctx context.Context, c Contestant, p *launch.Process, data, docum
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	if text, err := run("apply", "-f", document); err != nil {
-		return fmt.Errorf("`sluice apply`: %w: %s", err, bytes.TrimSpace(text))
+	steps := [][]string{{"apply", "-f", document}}
+	if s.Secure != "" {
+		steps = [][]string{{"certificate", "upload", "bench.pem", s.Identity.Bundle}, steps[0]}
+	}
+	for _, step := range steps {
+		if text, err := run(step...); err != nil {
+			return fmt.Errorf("%w: `sluice %s`: %w: %s", ErrCannot, strings.Join(step, " "), err, firstLines(text))
+		}
 	}
 	return nil
+}
+
+// firstLines shortens what a command printed: wrong usage is followed by help.
+func firstLines(text []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return strings.Join(lines[:min(3, len(lines))], " / ")
 }

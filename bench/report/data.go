@@ -38,6 +38,7 @@ type Settings struct {
 	Work       string  `json:"work"`   // "bare" or "equal"
 	Client     string  `json:"client"` // "own" or "wrk"
 	Wrk        string  `json:"wrk,omitempty"`
+	H2load     string  `json:"h2load,omitempty"` // version; only if a case needs it
 	ProxyCPU   int     `json:"proxy_cpu"`
 	ClientCPU  int     `json:"client_cpu"`
 	BackendCPU int     `json:"backend_cpu"`

@@ -106,8 +106,8 @@ func (c *Case) notes() []string {
 			out = append(out, fmt.Sprintf("%s: in %d slices schedstat and stat disagree", r.Contestant, r.Disagree))
 		}
 		if extra := r.Extra[Plain]; c.Extra > 0 && r.Contestant == Subject && extra.N > 0 {
-			out = append(out, fmt.Sprintf("%s: the rules add %.2f µs %s to its own plain case, target ≤ %.1f µs: %s",
-				Subject, extra.Median, between(extra), c.Extra, okOver(extra.Median <= c.Extra)))
+			out = append(out, fmt.Sprintf("%s: %s %.2f µs %s to its own plain case, target ≤ %.1f µs: %s",
+				Subject, c.adds(), extra.Median, between(extra), c.Extra, okOver(extra.Median <= c.Extra)))
 		}
 		if c.Kind == cases.Idle && r.Contestant == Subject {
 			out = append(out, "the target is for the growth per connection; MiB is the total of all processes with the connections open")
@@ -116,8 +116,18 @@ func (c *Case) notes() []string {
 	return out
 }
 
-// Plain is the contestant that runs Sluice with one service beside the case's
-// many.
+func (c *Case) adds() string {
+	switch c.Feature {
+	case cases.AccessLog:
+		return "the access log adds"
+	case cases.Cookie, cases.CookieInsert:
+		return "the cookie and the header rules add"
+	}
+	return "the rules add"
+}
+
+// Plain is the contestant that runs Sluice with one service and no feature
+// beside the one that does what the case asks for.
 const Plain = "sluice-plain"
 
 // verdict compares exactly; a value that is over by less than the table shows

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluicelb/sluice/bench/arena"
 	"github.com/sluicelb/sluice/bench/cases"
+	"github.com/sluicelb/sluice/bench/identity"
 	"github.com/sluicelb/sluice/bench/launch"
 	"github.com/sluicelb/sluice/bench/peers"
 	"github.com/sluicelb/sluice/bench/report"
@@ -24,8 +25,9 @@ type Options struct {
 	Rounds      int
 	Slice       time.Duration
 	Restarts    int
-	Equal       bool // peers do the work Sluice does
-	Wrk         string
+	Equal       bool   // peers do the work Sluice does
+	Wrk         string // cross-check of the cases it can do; empty: our own load
+	H2load      string
 	ProxyCPU    int
 	ClientCPU   int
 	BackendCPU  int
@@ -41,11 +43,13 @@ type Runner struct {
 	ports   arena.Ports
 	backend *launch.Process
 	address netip.AddrPort // of the backend
+	// identities are made when a case first needs one.
+	identities map[cases.Key]*identity.Identity
 }
 
 // New starts the backend; Close ends it.
 func New(opts Options) (*Runner, error) {
-	r := &Runner{opts: opts}
+	r := &Runner{opts: opts, identities: map[cases.Key]*identity.Identity{}}
 	port, err := r.ports.Take()
 	if err != nil {
 		return nil, err
@@ -104,6 +108,9 @@ func (r *Runner) Run(ctx context.Context, c cases.Case) (report.Case, error) {
 		cases.Throughput: r.throughput, cases.Slow: r.throughput, cases.Idle: r.idle,
 	}[c.Kind]
 	line := r.lineup(c)
+	if err := r.identify(c.Key); err != nil {
+		return out, err
+	}
 	rounds, err := run(ctx, c, line)
 	out.Rounds = rounds
 	if ctx.Err() != nil {
@@ -116,12 +123,20 @@ func (r *Runner) Run(ctx context.Context, c cases.Case) (report.Case, error) {
 	return out, nil
 }
 
-// lineup adds a plain Sluice to the cases that ask what the rules cost.
+// identify makes the certificate of a kind of key, once per run.
+func (r *Runner) identify(kind cases.Key) (err error) {
+	if kind != "" && r.identities[kind] == nil {
+		r.identities[kind], err = identity.New(r.opts.Dir, kind)
+	}
+	return err
+}
+
+// lineup adds a plain Sluice to the cases that ask what rules or features cost.
 func (r *Runner) lineup(c cases.Case) []peers.Contestant {
 	line := append([]peers.Contestant(nil), r.opts.Contestants...)
 	for _, one := range r.opts.Contestants {
-		if c.Rules != cases.One && one.Name == report.Subject {
-			one.Name, one.Rules = report.Plain, cases.One
+		if (c.Rules != cases.One || c.Feature != "") && one.Name == report.Subject {
+			one.Name, one.Plain = report.Plain, true
 			line = append(line, one)
 		}
 	}
@@ -140,9 +155,13 @@ func names(line []peers.Contestant) []string {
 type entrant struct {
 	peers.Contestant
 	*launch.Process
-	port uint16
-	dir  string
-	log  *os.File
+	port   uint16
+	dir    string
+	log    *os.File
+	access lineCounter // of its access log
+	rate   float64     // requests per second of the slice before; 0: not known
+	// absent says why it was not started; then only Contestant is valid too.
+	absent error
 }
 
 // start configures and starts one contestant.
@@ -170,13 +189,21 @@ func (r *Runner) start(ctx context.Context, c cases.Case, who peers.Contestant) 
 	}
 	p, err := who.Start(ctx, peers.Setup{
 		Port: port, Control: control, Backend: r.address, Set: c.Rules, Equal: r.opts.Equal,
+		Secure: c.Secure, Identity: r.identities[c.Key], HTTP2: c.Streams > 0, Feature: c.Feature,
 		BufferSize: c.BufferSize, Clients: c.Connections + c.Slow, Descriptors: r.opts.Descriptors,
 		Dir: dir, CPU: r.opts.ProxyCPU,
 	}, log)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%w\n%s", err, tail(log)), log.Close())
+		r.progress("%-18s %s did not start: %v", c.Name, who.Name, err)
+		if !errors.Is(err, peers.ErrCannot) {
+			r.progress("%s printed:\n%s", who.Name, tail(log))
+			err = fmt.Errorf("did not start: %w", err)
+		}
+		return nil, errors.Join(err, log.Close())
 	}
-	return &entrant{Contestant: who, Process: p, port: port, dir: dir, log: log}, nil
+	e := &entrant{Contestant: who, Process: p, port: port, dir: dir, log: log}
+	e.access.path = who.AccessLog(dir, log.Name())
+	return e, nil
 }
 
 // stop ends a contestant and removes its files.
@@ -184,15 +211,27 @@ func (e *entrant) stop() error {
 	return errors.Join(e.Process.Stop(), e.log.Close(), os.RemoveAll(e.dir))
 }
 
-// startAll starts the whole line, or nobody.
+// startAll starts the whole line. Who cannot be started is absent from it, which
+// the report says; it is an error only if nobody is left.
 func (r *Runner) startAll(ctx context.Context, c cases.Case, line []peers.Contestant) ([]*entrant, error) {
 	var out []*entrant
+	var problems error
+	present := 0
 	for _, who := range line {
 		e, err := r.start(ctx, c, who)
+		if ctx.Err() != nil {
+			return nil, errors.Join(ctx.Err(), stopAll(out))
+		}
 		if err != nil {
-			return nil, errors.Join(err, stopAll(out))
+			e = &entrant{Contestant: who, absent: err}
+			problems = errors.Join(problems, fmt.Errorf("%s: %w", who.Name, err))
+		} else {
+			present++
 		}
 		out = append(out, e)
+	}
+	if present == 0 {
+		return nil, problems
 	}
 	return out, nil
 }
@@ -200,7 +239,9 @@ func (r *Runner) startAll(ctx context.Context, c cases.Case, line []peers.Contes
 func stopAll(all []*entrant) error {
 	var problems error
 	for _, e := range all {
-		problems = errors.Join(problems, e.stop())
+		if e.absent == nil {
+			problems = errors.Join(problems, e.stop())
+		}
 	}
 	return problems
 }

@@ -22,11 +22,17 @@ const patience = 10 * time.Second
 // the slice does not count.
 func (r *Runner) slice(ctx context.Context, c cases.Case, e *entrant) report.Slice {
 	s := report.Slice{Contestant: e.Name}
+	logs := c.Feature == cases.AccessLog && !e.Plain
+	if logs {
+		e.access.skip()
+	}
 	var err error
 	switch {
 	case c.Kind == cases.Slow:
 		err = r.besideSlow(ctx, c, e, &s)
-	case r.opts.Wrk != "":
+	case c.Streams > 0:
+		err = r.h2load(ctx, c, e, &s)
+	case r.opts.Wrk != "" && wrkCan(c):
 		err = r.wrk(ctx, c, e, &s)
 	default:
 		err = r.own(ctx, c, e, &s, nil)
@@ -36,6 +42,9 @@ func (r *Runner) slice(ctx context.Context, c cases.Case, e *entrant) report.Sli
 	}
 	if err == nil && s.Requests == 0 {
 		err = fmt.Errorf("no request was answered")
+	}
+	if err == nil && logs {
+		err = e.access.atLeast(ctx, s.Requests)
 	}
 	if err != nil {
 		s.Reason = err.Error()
@@ -54,8 +63,18 @@ func (r *Runner) spec(c cases.Case, e *entrant) load.Spec {
 		Connections: c.Connections, Method: c.Method, Path: c.Path, Host: c.Host, Body: c.Body, Expect: c.Expect,
 		New: c.New, Rate: c.Rate, Duration: r.opts.Slice * time.Duration(max(c.Stretch, 1)), Patience: patience,
 	}
-	if e.Rules == cases.One {
+	if e.Plain {
 		s.Path, s.Host = "/128", cases.PlainHost
+		return s
+	}
+	if c.Secure != "" {
+		s.TLS = &load.TLS{Leaf: r.identities[c.Key].Leaf, Resume: c.Secure == cases.Resumed}
+	}
+	switch c.Feature {
+	case cases.Cookie:
+		s.Cookie, s.Require = cases.CookieName, cases.ResponseHeader
+	case cases.CookieInsert:
+		s.LearnCookie, s.Require = cases.CookieName, cases.ResponseHeader
 	}
 	return s
 }

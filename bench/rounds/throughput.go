@@ -39,6 +39,9 @@ func (r *Runner) group(ctx context.Context, c cases.Case, line []peers.Contestan
 	}
 	defer func() { err = errors.Join(err, stopAll(entrants)) }()
 	for _, e := range entrants {
+		if e.absent != nil {
+			continue
+		}
 		if err := alone(e); err != nil {
 			return nil, err
 		}
@@ -52,6 +55,10 @@ func (r *Runner) group(ctx context.Context, c cases.Case, line []peers.Contestan
 			}
 			if err := ctx.Err(); err != nil {
 				return out, err
+			}
+			if e.absent != nil {
+				round.Slices = append(round.Slices, report.Slice{Contestant: e.Name, Reason: e.absent.Error()})
+				continue
 			}
 			s := r.slice(ctx, c, e)
 			if n == last-1 && s.Reason == "" {

@@ -58,6 +58,12 @@ func (r *Runner) wrk(ctx context.Context, c cases.Case, e *entrant, s *report.Sl
 	return lost(before, after)
 }
 
+// wrkCan reports whether wrk can be used as a cross-check: it neither has a
+// choice of handshakes nor learns cookies.
+func wrkCan(c cases.Case) bool {
+	return c.Streams == 0 && c.Secure != cases.Full && c.Secure != cases.Resumed && c.Feature != cases.Cookie && c.Feature != cases.CookieInsert
+}
+
 // wrkArgs is the command line of wrk for a load; a request with a body needs a
 // script, which is written to dir.
 func wrkArgs(s load.Spec, dir string) ([]string, error) {
@@ -74,7 +80,11 @@ func wrkArgs(s load.Spec, dir string) ([]string, error) {
 		}
 		args = append(args, "-s", script)
 	}
-	return append(args, fmt.Sprintf("http://%s%s", s.Target, s.Path)), nil
+	scheme := "http"
+	if s.TLS != nil {
+		scheme = "https"
+	}
+	return append(args, fmt.Sprintf("%s://%s%s", scheme, s.Target, s.Path)), nil
 }
 
 type wrkResult struct {

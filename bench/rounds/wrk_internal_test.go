@@ -61,6 +61,12 @@ func TestWrkIsToldTheWholeLoad(t *testing.T) {
 			t.Errorf("%q is not in %q", want, args)
 		}
 	}
+	secure, err := wrkArgs(load.Spec{
+		Target: netip.MustParseAddrPort("127.0.0.1:9001"), Connections: 64, Method: "GET", Path: "/128", TLS: &load.TLS{Leaf: []byte("x")},
+	}, dir)
+	if err != nil || !slices.Contains(secure, "https://127.0.0.1:9001/128") {
+		t.Errorf("%q, %v", secure, err)
+	}
 	script, err := os.ReadFile(filepath.Join(dir, "wrk.lua"))
 	if err != nil || !strings.Contains(string(script), `string.rep("x", 10)`) {
 		t.Errorf("script %q, %v", script, err)

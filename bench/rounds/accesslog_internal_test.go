@@ -1,0 +1,47 @@
+package rounds
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+func TestLinesOfAnAccessLogAreWaitedFor(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "access.log")
+	l := lineCounter{path: path}
+	l.skip() // it is not there yet
+	add := func(text string) {
+		file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer file.Close()
+		if _, err := file.WriteString(text); err != nil {
+			t.Error(err)
+		}
+	}
+	add("before\n")
+	l.skip()
+	add("1\n2\n3")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		time.Sleep(10 * time.Millisecond)
+		add("\n")
+	}()
+	if err := l.atLeast(context.Background(), 3); err != nil {
+		t.Error(err)
+	}
+	<-done
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	if err := l.atLeast(ctx, 1); err == nil {
+		t.Error("a line that is missing was not missed")
+	}
+	if err := (&lineCounter{}).atLeast(ctx, 1); err == nil {
+		t.Error("a log nobody knows was accepted")
+	}
+}
