@@ -26,6 +26,7 @@ func (h *HTTP) clone() *HTTP {
 	out := *h
 	out.HeaderRules = h.HeaderRules.clone()
 	out.Trusted = slices.Clone(h.Trusted)
+	out.AccessLog = h.AccessLog.clone()
 	if out.TLS = own(h.TLS); out.TLS != nil {
 		out.TLS.Certificates = slices.Clone(h.TLS.Certificates)
 	}

@@ -73,8 +73,12 @@ type HTTP struct {
 	TunnelTimeout Seconds `json:"wstimeout,omitempty"`
 	StopGrace     Seconds `json:"grace,omitempty"`
 	// Trusted are the peers whose X-Forwarded-For and the like are kept.
-	Trusted  []netip.Prefix `json:"trusted,omitempty"`
-	Services []Service      `json:"services,omitempty"`
+	Trusted []netip.Prefix `json:"trusted,omitempty"`
+	// Logs makes every exchange leave a line where AccessLog says.
+	Logs      bool      `json:"logs,omitempty"`
+	AccessLog AccessLog `json:"access_log,omitzero"`
+	RequestID RequestID `json:"request_id,omitempty"`
+	Services  []Service `json:"services,omitempty"`
 }
 
 // Service is one match group of an http farm. The first service in list order

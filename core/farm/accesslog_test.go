@@ -1,0 +1,51 @@
+package farm_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+func TestCloneOwnsItsAccessLog(t *testing.T) {
+	h := farm.DefaultHTTP()
+	h.AccessLog = farm.AccessLog{Fields: []farm.LogField{farm.LogTime}, Headers: []string{"a"}, Redact: []string{"b"}}
+	c := farm.Config{Farms: []farm.Farm{{HTTP: h}}}
+	l := &c.Clone().Farms[0].HTTP.AccessLog
+	l.Fields[0], l.Headers[0], l.Redact[0] = farm.LogPath, "x", "x"
+	if h.AccessLog.Fields[0] != farm.LogTime || h.AccessLog.Headers[0] != "a" || h.AccessLog.Redact[0] != "b" {
+		t.Errorf("the copy shares %+v", h.AccessLog)
+	}
+}
+
+func TestRequestIDFollowsTheLogUnlessItWasChosen(t *testing.T) {
+	for _, c := range []struct {
+		logs   bool
+		log    farm.AccessLog
+		chosen farm.RequestID
+		want   farm.RequestID
+	}{
+		{want: farm.RequestIDOff},
+		{logs: true, want: farm.RequestIDBackend},
+		{logs: true, log: farm.AccessLog{Fields: []farm.LogField{farm.LogPath}}, want: farm.RequestIDOff},
+		{logs: true, log: farm.AccessLog{Format: farm.LogCombined}, want: farm.RequestIDOff},
+		{logs: true, log: farm.AccessLog{Format: farm.LogCombined, Fields: []farm.LogField{farm.LogRequestID}}, want: farm.RequestIDBackend},
+		{logs: true, chosen: farm.RequestIDOff, want: farm.RequestIDOff},
+		{chosen: farm.RequestIDBoth, want: farm.RequestIDBoth},
+	} {
+		h := farm.HTTP{Logs: c.logs, AccessLog: c.log, RequestID: c.chosen}
+		if got := h.RequestIDMode(); got != c.want {
+			t.Errorf("%+v: %q, want %q", c, got, c.want)
+		}
+	}
+}
+
+func TestDefaultFieldsAreFields(t *testing.T) {
+	for _, format := range farm.LogFormats() {
+		for _, f := range farm.DefaultLogFields(format) {
+			if !slices.Contains(farm.LogFields(), f) {
+				t.Errorf("%s: %q is no field", format, f)
+			}
+		}
+	}
+}
