@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -92,7 +93,7 @@ func (d *decoder) document(root *node) {
 		d.found = append(d.found, &Error{Err: errors.New(`the document is empty; write "farms: []" for no farm at all`)})
 		return
 	}
-	body, lists, ok := d.object(root, "", nil, "farms")
+	body, lists, ok := d.object(root, "", nil, []string{"farms"})
 	if !ok || body == nil {
 		return
 	}
@@ -109,10 +110,12 @@ func (d *decoder) document(root *node) {
 func (d *decoder) farm(n *node, position int) {
 	path := validate.FarmPath(nameOf(n, fmt.Sprintf("number %d", position+1)))
 	f := farm.Farm{}
-	lists, ok := fill(d, n, path, &validate.FarmDocument, &f, "services")
+	lists, ok := fill(d, n, path, &validate.FarmDocument, &f, validate.ReplaceRequest.Farm, validate.ReplaceResponse.Farm, "services")
 	if !ok {
 		return
 	}
+	rules(d, lists, path, &validate.ReplaceRequest, &f.HTTP.ReplaceRequest)
+	rules(d, lists, path, &validate.ReplaceResponse, &f.HTTP.ReplaceResponse)
 	for i, item := range d.items(lists["services"], path, "services") {
 		d.service(item, &f, i)
 	}
@@ -122,22 +125,36 @@ func (d *decoder) farm(n *node, position int) {
 func (d *decoder) service(n *node, f *farm.Farm, position int) {
 	path := validate.ServicePath(f.Name, nameOf(n, fmt.Sprintf("number %d", position+1)))
 	s := farm.Service{}
-	lists, ok := fill(d, n, path, &validate.ServiceDocument, &s, "backends")
+	lists, ok := fill(d, n, path, &validate.ServiceDocument, &s, validate.ReplaceRequest.Service, validate.ReplaceResponse.Service, validate.Rewrites.Service, "backends")
 	if !ok {
 		return
 	}
+	rules(d, lists, path, &validate.ReplaceRequest, &s.ReplaceRequest)
+	rules(d, lists, path, &validate.ReplaceResponse, &s.ReplaceResponse)
+	rules(d, lists, path, &validate.Rewrites, &s.Rewrites)
 	for i, item := range d.items(lists["backends"], path, "backends") {
 		b := farm.Backend{}
-		if _, ok := fill(d, item, validate.BackendPath(f.Name, s.Name, i), &validate.BackendDocument, &b, ""); ok {
+		if _, ok := fill(d, item, validate.BackendPath(f.Name, s.Name, i), &validate.BackendDocument, &b); ok {
 			s.Backends = append(s.Backends, b)
 		}
 	}
 	f.HTTP.Services = append(f.HTTP.Services, s)
 }
 
+// rules decodes one list of rules of the object at path. Farms and services
+// have those that documents write as objects under the same name.
+func rules[T comparable](d *decoder, lists map[string]*node, path string, kind *validate.RuleList[T], to *[]T) {
+	for i, item := range d.items(lists[kind.Service], path, kind.Service) {
+		var rule T
+		if _, ok := fill(d, item, validate.RulePath(path, kind.Service, i), &kind.Rule, &rule); ok {
+			*to = append(*to, rule)
+		}
+	}
+}
+
 // fill decodes the mapping n into an object of one table; inner names the
-// list of objects below it, which it returns.
-func fill[T any](d *decoder, n *node, path string, table *validate.Table[T], to *T, inner string) (map[string]*node, bool) {
+// lists of objects below it, which it returns.
+func fill[T any](d *decoder, n *node, path string, table *validate.Table[T], to *T, inner ...string) (map[string]*node, bool) {
 	d.places[path] = n
 	body, lists, ok := d.object(n, path, table.Names(), inner)
 	if !ok {
@@ -157,16 +174,14 @@ func fill[T any](d *decoder, n *node, path string, table *validate.Table[T], to 
 	return lists, true
 }
 
-// object splits a mapping into the values a table decodes and the inner list.
+// object splits a mapping into the values a table decodes and the inner lists.
 // Unknown and duplicate keys are reported here, each at its own place.
-func (d *decoder) object(n *node, path string, names []string, inner string) (body map[string]any, lists map[string]*node, ok bool) {
+func (d *decoder) object(n *node, path string, names, inner []string) (body map[string]any, lists map[string]*node, ok bool) {
 	if n.kind != mapping {
 		d.found.add(n, &validate.Error{Path: path, Message: "must be an object with fields, got " + n.kind.String()})
 		return nil, nil, false
 	}
-	if inner != "" {
-		names = append(names, inner)
-	}
+	names = append(names, inner...)
 	body, lists, ok = map[string]any{}, map[string]*node{}, true
 	for _, e := range n.entries {
 		d.places[place(path, e.key)] = e.at
@@ -174,9 +189,9 @@ func (d *decoder) object(n *node, path string, names []string, inner string) (bo
 		case sentBefore(body, lists, e.key):
 			d.found.add(e.at, &validate.Error{Path: path, Field: e.key, Message: e.key + " is given twice; keep one of them"})
 			ok = false
-		case e.key == inner:
+		case slices.Contains(inner, e.key):
 			lists[e.key] = e.value
-		case !contains(names, e.key):
+		case !slices.Contains(names, e.key):
 			d.found.add(e.at, unknown(path, e.key, names))
 			ok = false
 		default:
@@ -189,15 +204,6 @@ func (d *decoder) object(n *node, path string, names []string, inner string) (bo
 func sentBefore(body map[string]any, lists map[string]*node, key string) bool {
 	_, inBody := body[key]
 	return inBody || lists[key] != nil
-}
-
-func contains(names []string, name string) bool {
-	for _, n := range names {
-		if n == name {
-			return true
-		}
-	}
-	return false
 }
 
 func unknown(path, key string, names []string) error {

@@ -51,6 +51,10 @@ func walk(cfg *farm.Config, w writer) {
 		f := &cfg.Farms[i]
 		w.item()
 		fields(w, validate.FarmDocument.Given(f))
+		if f.HTTP != nil {
+			walkRules(w, validate.ReplaceRequest.Farm, &validate.ReplaceRequest.Rule, f.HTTP.ReplaceRequest)
+			walkRules(w, validate.ReplaceResponse.Farm, &validate.ReplaceResponse.Rule, f.HTTP.ReplaceResponse)
+		}
 		if f.HTTP != nil && len(f.HTTP.Services) > 0 {
 			w.open("services", false)
 			for j := range f.HTTP.Services {
@@ -66,6 +70,9 @@ func walk(cfg *farm.Config, w writer) {
 func walkService(s *farm.Service, w writer) {
 	w.item()
 	fields(w, validate.ServiceDocument.Given(s))
+	walkRules(w, validate.ReplaceRequest.Service, &validate.ReplaceRequest.Rule, s.ReplaceRequest)
+	walkRules(w, validate.ReplaceResponse.Service, &validate.ReplaceResponse.Rule, s.ReplaceResponse)
+	walkRules(w, validate.Rewrites.Service, &validate.Rewrites.Rule, s.Rewrites)
 	if len(s.Backends) > 0 {
 		w.open("backends", false)
 		for i := range s.Backends {
@@ -76,6 +83,20 @@ func walkService(s *farm.Service, w writer) {
 		w.close()
 	}
 	w.end()
+}
+
+// walkRules writes a list of rules, unless there are none.
+func walkRules[T any](w writer, name string, table *validate.Table[T], rules []T) {
+	if len(rules) == 0 {
+		return
+	}
+	w.open(name, false)
+	for i := range rules {
+		w.item()
+		fields(w, table.Given(&rules[i]))
+		w.end()
+	}
+	w.close()
 }
 
 func fields(w writer, given iter.Seq2[string, validate.Value]) {

@@ -18,7 +18,7 @@ func FuzzYAML(f *testing.F) {
 	if err != nil || len(seeds) == 0 {
 		f.Fatalf("the corpus is missing: %v", err)
 	}
-	for _, seed := range seeds {
+	for _, seed := range append(seeds, "testdata/everything.yaml", "testdata/everything.json") {
 		text, err := os.ReadFile(seed)
 		if err != nil {
 			f.Fatal(err)

@@ -74,7 +74,7 @@ var unsupported = map[token.Type]string{
 }
 
 // maxFields bounds the fields of one object: the parser's work grows with the
-// square of their number. A farm has fewer than thirty.
+// square of their number. A farm has fewer than seventy.
 const maxFields = 100
 
 // shape measures a document as its tokens go by.

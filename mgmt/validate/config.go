@@ -126,6 +126,9 @@ func checkFarm(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool 
 	if h.TLS != nil && !checkTLS(path, h.TLS, yield) {
 		return false
 	}
+	if !checkFarmRules(path, f, yield) {
+		return false
+	}
 	if h.ResurrectTime < h.ConnectTimeout && !yield(Error{path, "resurrectime",
 		fmt.Sprintf("resurrectime must be at least contimeout (%d), got %d", h.ConnectTimeout, h.ResurrectTime)}) {
 		return false

@@ -120,9 +120,10 @@ func TestAPatternOfAnotherEngineIsExplained(t *testing.T) {
 		`a{1001}`:                   "{1001}: at most 1000 repetitions are possible",
 		`((a{10}){10}){11}`:         "at most 1000 repetitions",
 		`[a`:                        "missing closing ]: `[a`",
-		`((abcdefghijkl){100}){10}`: "it is too large when it is compiled",
-		"a\tb":                      "it holds a control character",
-		`a(?#x)`:                    "comments are not allowed",
+		`((abcdefghijkl){100}){10}`: "it has more than 10000 steps when it is compiled",
+		"[" + strings.Repeat(`\pL`, 60) + "]" + strings.Repeat(`\pL`, 60): "its character classes hold more than 32000 ranges",
+		"a\tb":   "it holds a control character",
+		`a(?#x)`: "comments are not allowed",
 	} {
 		f := farm.Farm{HTTP: farm.DefaultHTTP()}
 		b, _ := json.Marshal(map[string]string{"checkurl": pattern})

@@ -22,7 +22,7 @@ var (
 	// FarmDocument is a farm of a document, without its services.
 	FarmDocument = Table[farm.Farm]{slices.Concat([]field[farm.Farm]{
 		require(farmName), require(farmProfile), require(farmVIP), require(farmVPort), farmStopped,
-	}, tlsFields, directives)}
+	}, tlsFields, directives, farmHeaders)}
 )
 
 var farmName = field[farm.Farm]{

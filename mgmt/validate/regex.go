@@ -7,9 +7,12 @@ import (
 	"strings"
 )
 
-// maxProgram bounds the instructions of a compiled regex: a short pattern with
-// counted repetitions can take megabytes otherwise, in the engine too.
-const maxProgram = 10_000
+// The bounds of a compiled regex, counted as the engine counts (l7/route): a
+// short pattern with repetitions or large classes can take megabytes otherwise.
+const (
+	maxProgram = 10_000 // steps, with repetitions written out
+	maxRanges  = 32_000 // character ranges of all classes
+)
 
 // checkPattern compiles a regex as the engine does (RE2 syntax) and explains
 // what people of other engines try most often.
@@ -30,15 +33,40 @@ func compilePattern(s string) (groups int, problem string) {
 	if err != nil {
 		return 0, explainPattern(s, err)
 	}
-	groups = re.MaxCap()
-	prog, err := syntax.Compile(re.Simplify())
 	switch {
-	case err != nil:
-		return 0, explainPattern(s, err)
-	case len(prog.Inst) > maxProgram:
-		return 0, fmt.Sprintf("it is too large when it is compiled (%d steps, at most %d are allowed): use smaller repetitions", len(prog.Inst), maxProgram)
+	case programSize(re) > maxProgram:
+		return 0, fmt.Sprintf("it has more than %d steps when it is compiled: use smaller repetitions", maxProgram)
+	case rangeCount(re) > maxRanges:
+		return 0, fmt.Sprintf("its character classes hold more than %d ranges", maxRanges)
 	}
-	return groups, ""
+	return re.MaxCap(), ""
+}
+
+// programSize counts steps, and stops caring once the bound is passed, so that
+// nested repetitions cannot overflow.
+func programSize(re *syntax.Regexp) int {
+	n := 1
+	if re.Op == syntax.OpLiteral {
+		n = len(re.Rune)
+	}
+	for _, sub := range re.Sub {
+		n += 1 + programSize(sub)
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= max(1, re.Min, re.Max)
+	}
+	return min(n, maxProgram+1)
+}
+
+func rangeCount(re *syntax.Regexp) int {
+	n := 0
+	if re.Op == syntax.OpCharClass {
+		n = len(re.Rune) / 2
+	}
+	for _, sub := range re.Sub {
+		n += rangeCount(sub)
+	}
+	return n
 }
 
 // explainPattern names the feature of other engines that a pattern uses.

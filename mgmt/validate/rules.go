@@ -18,6 +18,9 @@ func checkService(f *farm.Farm, s *farm.Service, local []netip.Prefix, yield fun
 			return false
 		}
 	}
+	if !checkServiceRules(path, s, yield) {
+		return false
+	}
 	seen := make(map[string]int, len(s.Backends))
 	for i := range s.Backends {
 		b := &s.Backends[i]

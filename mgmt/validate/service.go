@@ -14,10 +14,9 @@ var (
 	// ServiceUpdate is the body of PUT /farms/F/services/S.
 	ServiceUpdate = Table[farm.Service]{slices.Concat(serviceFields, []field[farm.Service]{serviceLeastResp, servicePolicy}, serviceOptions)}
 	// ServiceMove is the body of POST /farms/F/services/S/actions; the caller moves.
-	ServiceMove = Table[farm.Service]{[]field[farm.Service]{{rule: rule{name: "position", kind: kindNumber, required: true,
-		max: maxUnbounded, about: "New position of the service, from 0."}}}}
+	ServiceMove = move[farm.Service]("New position of the service, from 0.")
 	// ServiceDocument is a service of a document, without its backends.
-	ServiceDocument = Table[farm.Service]{slices.Concat([]field[farm.Service]{require(serviceName)}, serviceFields, []field[farm.Service]{servicePolicy}, serviceOptions)}
+	ServiceDocument = Table[farm.Service]{slices.Concat([]field[farm.Service]{require(serviceName)}, serviceFields, []field[farm.Service]{servicePolicy}, serviceOptions, serviceHeaders)}
 )
 
 var serviceName = field[farm.Service]{
@@ -125,6 +124,11 @@ func setPersistence(s *farm.Service, v Value) {
 
 func needsSessionID(p farm.Persistence) bool {
 	return p == farm.PersistURL || p == farm.PersistCookie || p == farm.PersistHeader
+}
+
+// move is the body that moves something; the caller does it.
+func move[T any](about string) Table[T] {
+	return Table[T]{[]field[T]{{rule: rule{name: "position", kind: kindNumber, required: true, max: maxUnbounded, about: about}}}}
 }
 
 func codes(numbers []int) []string {

@@ -41,7 +41,9 @@ func TestEveryOptionOfAServiceIsSetAndReset(t *testing.T) {
 		{`{"httpsb_ca":"own.pem","httpsb_verify":"ca","httpsb":true,"httpsb_certificate":"us"}`, tls(farm.BackendTLS{Verify: "ca", CA: "own", Certificate: "us.pem"}), `{"httpsb":false}`},
 		{`{"cookieinsert":"true"}`, cookie(func(*farm.CookieInsert) {}), `{"cookieinsert":"false"}`},
 		{`{"cookiename":"SID","cookiedomain":".shop.example","cookiepath":"/a","cookiettl":"60","cookieinsert":true}`,
-			cookie(func(c *farm.CookieInsert) { *c = farm.CookieInsert{Name: "SID", Domain: ".shop.example", Path: "/a", TTL: 60} }), `{"cookieinsert":false}`},
+			cookie(func(c *farm.CookieInsert) {
+				*c = farm.CookieInsert{Name: "SID", Domain: ".shop.example", Path: "/a", TTL: 60}
+			}), `{"cookieinsert":false}`},
 		{`{"sts_status":"true"}`, func(s *farm.Service) { s.STS = farm.DefaultSTS }, `{"sts_status":"false"}`},
 		{`{"sts_timeout":600,"sts_status":true}`, func(s *farm.Service) { s.STS = 600 }, `{"sts_status":false}`},
 		{`{"leastresp":"true"}`, func(s *farm.Service) { s.Policy = "RESPONSE_TIME" }, `{"leastresp":"false"}`},

@@ -77,6 +77,15 @@ func (t *Table[T]) Decode(path string, body map[string]any) (Values[T], error) {
 	return out, nil
 }
 
+// Optional returns the table for a change: nothing is required.
+func (t *Table[T]) Optional() Table[T] {
+	out := Table[T]{slices.Clone(t.fields)}
+	for i := range out.fields {
+		out.fields[i].required = false
+	}
+	return out
+}
+
 // Unknown is the error for a name the table does not have, with a suggestion.
 func (t *Table[T]) Unknown(path, name string) *Error {
 	message := fmt.Sprintf("unknown field %s", show(name))

@@ -1,0 +1,213 @@
+package validate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// The bounds of rules.
+const (
+	// MaxRules is how many rules one list may have.
+	MaxRules = 128
+	// MaxHeader is the longest header line, and the longest replacement, in bytes.
+	MaxHeader = 4 << 10
+)
+
+// RuleList is one kind of rule that farms and services have ordered lists of.
+type RuleList[T comparable] struct {
+	// Farm and Service are the names of the list at either level; Farm is empty
+	// when only services have it. Documents use the same names.
+	Farm, Service string
+	// Rule holds the fields of one rule.
+	Rule Table[T]
+	// Moves says that the order counts, so that a rule may be moved.
+	Moves     bool
+	ofFarm    func(*farm.Farm) *[]T
+	ofService func(*farm.Service) *[]T
+}
+
+// OfFarm returns the list of a farm, nil when it can have none.
+func (l *RuleList[T]) OfFarm(f *farm.Farm) *[]T {
+	if l.ofFarm == nil || f.HTTP == nil {
+		return nil
+	}
+	return l.ofFarm(f)
+}
+
+// OfService returns the list of a service.
+func (l *RuleList[T]) OfService(s *farm.Service) *[]T { return l.ofService(s) }
+
+// The kinds of rules.
+var (
+	AddRequest      = headerList("addheader", "addrequestheader", headerAdd, func(r *farm.HeaderRules) *[]farm.HeaderAdd { return &r.AddRequest })
+	RemoveRequest   = headerList("headremove", "removerequestheader", headerRemove, func(r *farm.HeaderRules) *[]farm.HeaderRemove { return &r.RemoveRequest })
+	ReplaceRequest  = headerList("replacerequestheader", "replacerequestheader", headerReplace, func(r *farm.HeaderRules) *[]farm.HeaderReplace { return &r.ReplaceRequest })
+	AddResponse     = headerList("addresponseheader", "addresponseheader", headerAdd, func(r *farm.HeaderRules) *[]farm.HeaderAdd { return &r.AddResponse })
+	RemoveResponse  = headerList("removeresponseheader", "removeresponseheader", headerRemove, func(r *farm.HeaderRules) *[]farm.HeaderRemove { return &r.RemoveResponse })
+	ReplaceResponse = headerList("replaceresponseheader", "replaceresponseheader", headerReplace, func(r *farm.HeaderRules) *[]farm.HeaderReplace { return &r.ReplaceResponse })
+	Rewrites        = RuleList[farm.URLRewrite]{Service: "rewriteurl", Rule: urlRewrite, Moves: true,
+		ofService: func(s *farm.Service) *[]farm.URLRewrite { return &s.Rewrites }}
+)
+
+func headerList[T comparable](atFarm, atService string, rule Table[T], of func(*farm.HeaderRules) *[]T) RuleList[T] {
+	return RuleList[T]{Farm: atFarm, Service: atService, Rule: rule, Moves: atFarm == atService && strings.HasPrefix(atFarm, "replace"),
+		ofFarm:    func(f *farm.Farm) *[]T { return of(&directivesOf(f).HeaderRules) },
+		ofService: func(s *farm.Service) *[]T { return of(&s.HeaderRules) }}
+}
+
+// RuleMove is the body of POST …/<kind>/ID/actions; the caller moves.
+var RuleMove = move[struct{}]("New position of the rule, from 0.")
+
+// headerLine and headerPattern are rules of their own in bodies, and of the
+// items of lists in documents.
+var (
+	headerLine = rule{name: "header", kind: kindText, required: true, format: "Name: value", maxLen: MaxHeader, check: checkHeaderLine, canon: canonHeaderLine, same: sameHeaderLine,
+		must: `a header as "Name: value"`, musts: `a list of headers as "Name: value"`, about: "Header that is added."}
+	headerPattern = rule{name: "pattern", kind: kindText, required: true, format: "regex", maxLen: MaxPattern, check: checkLinePattern,
+		must: "a valid regular expression", musts: "a list of regular expressions", about: `Regex for the lines ("Name: value", in any case) that are removed.`}
+)
+
+var headerAdd = Table[farm.HeaderAdd]{[]field[farm.HeaderAdd]{{rule: headerLine,
+	get: func(h *farm.HeaderAdd) Value { return textValue(h.Header) },
+	set: func(h *farm.HeaderAdd, v Value) { h.Header = v.text },
+}}}
+
+var headerRemove = Table[farm.HeaderRemove]{[]field[farm.HeaderRemove]{{rule: headerPattern,
+	get: func(h *farm.HeaderRemove) Value { return textValue(h.Pattern) },
+	set: func(h *farm.HeaderRemove, v Value) { h.Pattern = v.text },
+}}}
+
+var headerReplace = Table[farm.HeaderReplace]{[]field[farm.HeaderReplace]{
+	{
+		rule: rule{name: "header", kind: kindText, required: true, format: "regex", maxLen: MaxPattern, check: checkNamePattern,
+			must: "a valid regular expression", about: "Regex for the names, in any case, of the headers that are changed."},
+		get: func(h *farm.HeaderReplace) Value { return textValue(h.Header) },
+		set: func(h *farm.HeaderReplace, v Value) { h.Header = v.text },
+	},
+	{
+		rule: rule{name: "match", kind: kindText, required: true, format: "regex", maxLen: MaxPattern, check: checkPattern,
+			must: "a valid regular expression", about: "Regex for what is replaced in the value."},
+		get: func(h *farm.HeaderReplace) Value { return textValue(h.Match) },
+		set: func(h *farm.HeaderReplace, v Value) { h.Match = v.text },
+	},
+	{
+		rule: rule{name: "replace", kind: kindText, required: true, blank: true, maxLen: MaxHeader, check: checkValue,
+			must: "a text that fits in a header", about: "What takes its place; $1 to $9 are the groups of match."},
+		get: func(h *farm.HeaderReplace) Value { return textValue(h.Replace) },
+		set: func(h *farm.HeaderReplace, v Value) { h.Replace = v.text },
+	},
+}}
+
+var urlRewrite = Table[farm.URLRewrite]{[]field[farm.URLRewrite]{
+	{
+		rule: rule{name: "pattern", kind: kindText, required: true, format: "regex", maxLen: MaxPattern, check: checkPattern,
+			must: "a valid regular expression", about: "Regex for what is replaced in path and query."},
+		get: func(u *farm.URLRewrite) Value { return textValue(u.Pattern) },
+		set: func(u *farm.URLRewrite, v Value) { u.Pattern = v.text },
+	},
+	{
+		rule: rule{name: "replace", kind: kindText, required: true, blank: true, maxLen: MaxURL, check: checkTarget,
+			must: "a text that fits in a URL", about: "What takes its place; $1 to $9 are the groups of pattern."},
+		get: func(u *farm.URLRewrite) Value { return textValue(u.Replace) },
+		set: func(u *farm.URLRewrite, v Value) { u.Replace = v.text },
+	},
+	{
+		rule: rule{name: "last", kind: kindBool, about: "Whether no further rule is tried after this one matched."},
+		get:  func(u *farm.URLRewrite) Value { return boolValue(u.Last) },
+		set:  func(u *farm.URLRewrite, v Value) { u.Last = v.truth },
+	},
+}}
+
+// farmHeaders and serviceHeaders are the lists of plain texts, as documents
+// have them.
+var (
+	farmHeaders = headerTexts(AddRequest.Farm, RemoveRequest.Farm,
+		func(f *farm.Farm) *farm.HeaderRules { return &directivesSeen(f).HeaderRules },
+		func(f *farm.Farm) *farm.HeaderRules { return &directivesOf(f).HeaderRules })
+	serviceHeaders = headerTexts(AddRequest.Service, RemoveRequest.Service, ofService, ofService)
+)
+
+func ofService(s *farm.Service) *farm.HeaderRules { return &s.HeaderRules }
+
+// headerTexts makes the fields for the rules of a T, which seen reads and own
+// lets be changed.
+func headerTexts[T any](add, remove string, seen, own func(*T) *farm.HeaderRules) []field[T] {
+	adds := func(name string, of func(*farm.HeaderRules) *[]farm.HeaderAdd) field[T] {
+		return listed(name, headerLine, func(t *T) *[]farm.HeaderAdd { return of(seen(t)) }, func(t *T) *[]farm.HeaderAdd { return of(own(t)) },
+			func(h farm.HeaderAdd) string { return h.Header }, func(s string) farm.HeaderAdd { return farm.HeaderAdd{Header: s} })
+	}
+	removes := func(name string, of func(*farm.HeaderRules) *[]farm.HeaderRemove) field[T] {
+		return listed(name, headerPattern, func(t *T) *[]farm.HeaderRemove { return of(seen(t)) }, func(t *T) *[]farm.HeaderRemove { return of(own(t)) },
+			func(h farm.HeaderRemove) string { return h.Pattern }, func(s string) farm.HeaderRemove { return farm.HeaderRemove{Pattern: s} })
+	}
+	return []field[T]{
+		adds(add, func(r *farm.HeaderRules) *[]farm.HeaderAdd { return &r.AddRequest }),
+		removes(remove, func(r *farm.HeaderRules) *[]farm.HeaderRemove { return &r.RemoveRequest }),
+		adds(AddResponse.Farm, func(r *farm.HeaderRules) *[]farm.HeaderAdd { return &r.AddResponse }),
+		removes(RemoveResponse.Farm, func(r *farm.HeaderRules) *[]farm.HeaderRemove { return &r.RemoveResponse }),
+	}
+}
+
+// listed makes the field of a list whose items are texts under the rule item.
+func listed[T, H any](name string, item rule, seen, own func(*T) *[]H, text func(H) string, of func(string) H) field[T] {
+	item.name, item.kind, item.required, item.null, item.max = name, kindList, false, true, MaxRules
+	return field[T]{
+		rule: item,
+		get: func(t *T) Value {
+			var out []string
+			for _, h := range *seen(t) {
+				out = append(out, text(h))
+			}
+			return listValue(out)
+		},
+		set: func(t *T, v Value) {
+			var out []H
+			for _, s := range v.list {
+				out = append(out, of(s))
+			}
+			*own(t) = out
+		},
+	}
+}
+
+// checkHeaderLine accepts a field line without its end (RFC 9110, 5.1 and 5.5).
+func checkHeaderLine(s string) string {
+	name, value, found := strings.Cut(s, ":")
+	switch {
+	case !found:
+		return "the colon is missing"
+	case !tokenPattern.MatchString(name):
+		return fmt.Sprintf("%s is no field name: letters, digits and !#$%%&'*+.^_`|~- right before the colon", show(name))
+	}
+	if problem := fixedReason(name); problem != "" {
+		return problem
+	}
+	return checkValue(value)
+}
+
+func checkValue(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return isControl(r) && r != '\t' }) {
+		return "it holds a line feed or another control character"
+	}
+	return ""
+}
+
+func canonHeaderLine(s string) string {
+	name, value, _ := strings.Cut(s, ":")
+	return name + ": " + strings.Trim(value, " \t")
+}
+
+func sameHeaderLine(s string) string {
+	name, value, _ := strings.Cut(s, ":")
+	return strings.ToLower(name) + ":" + value
+}
+
+// checkTarget accepts what may stand in a request target (RFC 9112, 3.2).
+func checkTarget(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > 0x7e || r == '#' }) {
+		return "it holds a blank, a #, a control character or one beyond ASCII"
+	}
+	return ""
+}

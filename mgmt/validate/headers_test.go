@@ -1,0 +1,170 @@
+package validate_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+func TestAHeaderLineIsKeptInItsNormalForm(t *testing.T) {
+	for text, want := range map[string]string{
+		"X-A: 1": "X-A: 1", "X-A:1": "X-A: 1", "X-A:\t 1  2 \t": "X-A: 1  2", "X-A:": "X-A: ", "Set-Cookie: a=b; Path=/": "Set-Cookie: a=b; Path=/", "X-Host: a": "X-Host: a",
+		"Strict-Transport-Security: max-age=1": "Strict-Transport-Security: max-age=1", "X-Ü: ": "", "X-Name: Jürgen": "X-Name: Jürgen",
+	} {
+		var h farm.HeaderAdd
+		_, err := change(t, &validate.AddRequest.Rule, &h, `{"header":`+fmt.Sprintf("%q", text)+`}`)
+		if (err == nil) != (want != "") || h.Header != want {
+			t.Errorf("%q: %q %v", text, h.Header, err)
+		}
+	}
+}
+
+func TestARuleThatCannotWorkIsRefusedWithTheReason(t *testing.T) {
+	for _, c := range []struct {
+		table any
+		body  string
+		want  string
+	}{
+		{&validate.AddRequest.Rule, `{"header":"X-A"}`, `header must be a header as "Name: value", got "X-A": the colon is missing`},
+		{&validate.AddRequest.Rule, `{"header":": x"}`, `"" is no field name`},
+		{&validate.AddRequest.Rule, `{"header":"X A: x"}`, `"X A" is no field name`},
+		{&validate.AddRequest.Rule, `{"header":"X-A : x"}`, `"X-A " is no field name`},
+		{&validate.AddRequest.Rule, `{"header":"X-A: x\nX-B: y"}`, `it holds a line feed or another control character`},
+		{&validate.AddRequest.Rule, `{"header":"X-A: x\r"}`, `it holds a line feed`},
+		{&validate.AddRequest.Rule, `{"header":"X-A: \u0000"}`, `it holds a line feed or another control character`},
+		{&validate.AddRequest.Rule, `{"header":""}`, `header must be a header as "Name: value", got ""`},
+		{&validate.AddRequest.Rule, `{}`, `header is required`},
+		{&validate.AddRequest.Rule, `{"header":"X-A: ` + strings.Repeat("x", 4096) + `"}`, `header must be at most 4096 bytes long`},
+		{&validate.AddRequest.Rule, `{"header":"content-length: 5"}`, `Content-Length cannot be changed by rules: it frames the message`},
+		{&validate.AddResponse.Rule, `{"header":"Transfer-Encoding: chunked"}`, `Transfer-Encoding cannot be changed by rules`},
+		{&validate.AddRequest.Rule, `{"header":"Content_Length: 5"}`, `Content-Length cannot be changed by rules`},
+		{&validate.AddRequest.Rule, `{"header":"Connection: close"}`, `it is between two neighbours only`},
+		{&validate.AddResponse.Rule, `{"header":"Upgrade: x"}`, `Upgrade cannot be changed by rules`},
+		{&validate.AddRequest.Rule, `{"header":"HOST: x"}`, `use rewritehost`},
+		{&validate.AddRequest.Rule, `{"header":"Expect: 100-continue"}`, `use ignore_100_continue`},
+		{&validate.RemoveRequest.Rule, `{"pattern":"^Host:"}`, `Host cannot be changed by rules`},
+		{&validate.RemoveRequest.Rule, `{"pattern":"(?i)^host: internal\\.example"}`, `Host cannot be changed by rules`},
+		{&validate.RemoveRequest.Rule, `{"pattern":"^transfer-encoding"}`, `Transfer-Encoding cannot be changed by rules`},
+		{&validate.RemoveResponse.Rule, `{"pattern":"Keep-Alive"}`, `Keep-Alive cannot be changed by rules`},
+		{&validate.RemoveResponse.Rule, `{"pattern":"a\nb"}`, `it holds a control character`},
+		{&validate.RemoveResponse.Rule, `{"pattern":"(a"}`, `missing closing )`},
+		{&validate.RemoveResponse.Rule, `{"pattern":""}`, `pattern must be a valid regular expression, got ""`},
+		{&validate.ReplaceRequest.Rule, `{"header":"^Host$","match":"a","replace":"b"}`, `Host cannot be changed by rules`},
+		{&validate.ReplaceRequest.Rule, `{"header":"^Content-Length","match":"a","replace":"b"}`, `Content-Length cannot be changed by rules`},
+		{&validate.ReplaceRequest.Rule, `{"header":"a","match":"(?!a)","replace":"b"}`, `match must be a valid regular expression, got "(?!a)": look-around`},
+		{&validate.ReplaceRequest.Rule, `{"header":"a","match":"b","replace":"\r\nSet-Cookie: x"}`, `replace must be a text that fits in a header`},
+		{&validate.ReplaceRequest.Rule, `{"header":"a","match":"b"}`, `replace is required`},
+		{&validate.ReplaceRequest.Rule, `{"header":"a","match":"","replace":""}`, `match must be a valid regular expression, got ""`},
+		{&validate.Rewrites.Rule, `{"pattern":"a","replace":"/a b"}`, `replace must be a text that fits in a URL, got "/a b": it holds a blank`},
+		{&validate.Rewrites.Rule, `{"pattern":"a","replace":"/a#b"}`, `it holds a blank, a #`},
+		{&validate.Rewrites.Rule, `{"pattern":"a","replace":"/ü"}`, `beyond ASCII`},
+		{&validate.Rewrites.Rule, `{"pattern":"a++","replace":""}`, `possessive quantifiers`},
+		{&validate.Rewrites.Rule, `{"pattern":"a","replace":"","last":"maybe"}`, `last must be true or false, got "maybe"`},
+	} {
+		var err error
+		switch table := c.table.(type) {
+		case *validate.Table[farm.HeaderAdd]:
+			_, err = change(t, table, &farm.HeaderAdd{}, c.body)
+		case *validate.Table[farm.HeaderRemove]:
+			_, err = change(t, table, &farm.HeaderRemove{}, c.body)
+		case *validate.Table[farm.HeaderReplace]:
+			_, err = change(t, table, &farm.HeaderReplace{}, c.body)
+		case *validate.Table[farm.URLRewrite]:
+			_, err = change(t, table, &farm.URLRewrite{}, c.body)
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%.80s\ngot  %v\nwant %s", c.body, err, c.want)
+		}
+	}
+}
+
+// A pattern that finds other fields too is a rule about those: the engine
+// leaves the fixed ones alone.
+func TestAPatternForManyFieldsIsAllowed(t *testing.T) {
+	for _, pattern := range []string{".*", "^X-", "^Content-", "Host", "^X-Forwarded-Host:", "internal\\.example", "^Upgrade-Insecure-Requests", "^Set-Cookie: SID=", "^X-Content-Length"} {
+		if _, err := change(t, &validate.RemoveRequest.Rule, &farm.HeaderRemove{}, `{"pattern":`+fmt.Sprintf("%q", pattern)+`}`); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestRulesOfAListKeepTheRulesTogether(t *testing.T) {
+	many := make([]farm.HeaderAdd, validate.MaxRules+1)
+	rewrites := make([]farm.URLRewrite, validate.MaxRules+1)
+	for i := range many {
+		many[i].Header = fmt.Sprintf("X-%d: 1", i)
+		rewrites[i] = farm.URLRewrite{Pattern: fmt.Sprint(i)}
+	}
+	for _, c := range []struct {
+		spoil func(*farm.HTTP, *farm.Service)
+		want  string
+	}{
+		{func(h *farm.HTTP, _ *farm.Service) {
+			h.AddRequest = []farm.HeaderAdd{{Header: "X-A: 1"}, {Header: "x-a: 1"}}
+		}, `farm "shop-1": addheader must not hold the same twice: item 1, "x-a: 1", is item 0 already`},
+		{func(h *farm.HTTP, _ *farm.Service) { h.AddRequest = many }, `farm "shop-1": addheader may have at most 128 items, got 129`},
+		{func(_ *farm.HTTP, s *farm.Service) { s.AddRequest = []farm.HeaderAdd{{Header: "Host: x"}} }, `farm "shop-1" service "web": addrequestheader must be a list of headers as "Name: value", got "Host: x"`},
+		{func(h *farm.HTTP, _ *farm.Service) { h.RemoveRequest = []farm.HeaderRemove{{Pattern: "("}} }, `headremove must be a list of regular expressions, got "("`},
+		{func(_ *farm.HTTP, s *farm.Service) {
+			s.RemoveRequest = []farm.HeaderRemove{{Pattern: "a"}, {Pattern: "a"}}
+		}, `removerequestheader must not hold the same twice`},
+		{func(h *farm.HTTP, _ *farm.Service) { h.AddResponse = []farm.HeaderAdd{{Header: "a\nb"}} }, `addresponseheader must be a list of headers`},
+		{func(h *farm.HTTP, _ *farm.Service) { h.RemoveResponse = []farm.HeaderRemove{{}} }, `removeresponseheader must be a list of regular expressions, item 0 is blank`},
+		{func(h *farm.HTTP, _ *farm.Service) { h.ReplaceRequest = []farm.HeaderReplace{swap("a", "b", "$1")} }, `farm "shop-1" replacerequestheader 0: replace: $1 stands for a group the pattern does not have; it has 0`},
+		{func(_ *farm.HTTP, s *farm.Service) { s.ReplaceRequest = []farm.HeaderReplace{swap("a", "(b)", "$1 $$2")} }, `service "web" replacerequestheader 0: replace: $2 stands for a group the pattern does not have; it has 1`},
+		{func(h *farm.HTTP, _ *farm.Service) { h.ReplaceResponse = []farm.HeaderReplace{swap("a", "(", "")} }, `replaceresponseheader 0: match must be a valid regular expression`},
+		{func(_ *farm.HTTP, s *farm.Service) {
+			s.ReplaceResponse = []farm.HeaderReplace{swap("a", "b", "c"), swap("a", "b", "c")}
+		}, `replaceresponseheader must not hold the same twice: item 1 is item 0 already`},
+		{func(_ *farm.HTTP, s *farm.Service) { s.Rewrites = []farm.URLRewrite{{Pattern: "^/a", Replace: "/$1"}} }, `service "web" rewriteurl 0: replace: $1 stands for`},
+		{func(_ *farm.HTTP, s *farm.Service) { s.Rewrites = rewrites }, `rewriteurl may have at most 128 items, got 129`},
+	} {
+		cfg := onFarm(farm.Service{}, "http")
+		c.spoil(cfg.Farms[0].HTTP, &cfg.Farms[0].HTTP.Services[0])
+		if err := rules.Config(cfg); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got  %v\nwant %s", err, c.want)
+		}
+	}
+	cfg := onFarm(farm.Service{HeaderRules: everyKind(), Rewrites: []farm.URLRewrite{{Pattern: "^/(a)(b)", Replace: "/$2$1?x=$", Last: true}, {Pattern: "^/(a)(b)", Replace: "/$2$1"}}}, "http")
+	cfg.Farms[0].HTTP.HeaderRules = everyKind()
+	if err := rules.Config(cfg); err != nil {
+		t.Error(err)
+	}
+}
+
+func swap(header, match, by string) farm.HeaderReplace {
+	return farm.HeaderReplace{Header: header, Match: match, Replace: by}
+}
+
+// everyKind has a rule of each kind.
+func everyKind() farm.HeaderRules {
+	return farm.HeaderRules{
+		AddRequest: []farm.HeaderAdd{{Header: "X-A: 1"}, {Header: "X-A: 2"}}, RemoveRequest: []farm.HeaderRemove{{Pattern: "^X-Debug"}},
+		ReplaceRequest: []farm.HeaderReplace{swap("^User-Agent$", "(a)(b)", "$2$1")}, AddResponse: []farm.HeaderAdd{{Header: "X-B: "}},
+		RemoveResponse: []farm.HeaderRemove{{Pattern: "^Server:"}}, ReplaceResponse: []farm.HeaderReplace{swap("^Set-Cookie$", "$", "; Secure")},
+	}
+}
+
+func TestEveryKindOfRuleHasItsListAtBothLevels(t *testing.T) {
+	f := good().Farms[0]
+	f.HTTP.HeaderRules = everyKind()
+	s := farm.Service{HeaderRules: everyKind()}
+	for i, got := range []any{*validate.AddRequest.OfFarm(&f), *validate.RemoveRequest.OfFarm(&f), *validate.ReplaceRequest.OfFarm(&f),
+		*validate.AddResponse.OfFarm(&f), *validate.RemoveResponse.OfFarm(&f), *validate.ReplaceResponse.OfFarm(&f),
+		*validate.AddRequest.OfService(&s), *validate.RemoveRequest.OfService(&s), *validate.ReplaceRequest.OfService(&s),
+		*validate.AddResponse.OfService(&s), *validate.RemoveResponse.OfService(&s), *validate.ReplaceResponse.OfService(&s)} {
+		if want := reflect.ValueOf(everyKind()).Field(i % 6).Interface(); !reflect.DeepEqual(got, want) {
+			t.Errorf("list %d is %v, want %v", i, got, want)
+		}
+	}
+	if validate.Rewrites.OfFarm(&f) != nil || validate.AddRequest.OfFarm(&farm.Farm{}) != nil {
+		t.Error("a list where there is none")
+	}
+	if !validate.ReplaceRequest.Moves || !validate.ReplaceResponse.Moves || !validate.Rewrites.Moves || validate.AddRequest.Moves || validate.RemoveResponse.Moves {
+		t.Error("other kinds move than those whose order counts")
+	}
+}

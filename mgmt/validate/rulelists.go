@@ -1,0 +1,56 @@
+package validate
+
+import (
+	"fmt"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// RulePath names a rule of a list of the object at path, by its position from 0.
+func RulePath(path, list string, position int) string {
+	return fmt.Sprintf("%s %s %d", path, list, position)
+}
+
+// checkFarmRules holds the rules for the lists of a farm that are no texts.
+func checkFarmRules(path string, f *farm.Farm, yield func(Error) bool) bool {
+	return checkReplaces(path, &ReplaceRequest, *ReplaceRequest.OfFarm(f), yield) &&
+		checkReplaces(path, &ReplaceResponse, *ReplaceResponse.OfFarm(f), yield)
+}
+
+// checkServiceRules does so for a service.
+func checkServiceRules(path string, s *farm.Service, yield func(Error) bool) bool {
+	return checkReplaces(path, &ReplaceRequest, s.ReplaceRequest, yield) && checkReplaces(path, &ReplaceResponse, s.ReplaceResponse, yield) &&
+		checkRules(path, Rewrites.Service, &Rewrites.Rule, s.Rewrites, yield, func(u *farm.URLRewrite) (string, string) { return u.Pattern, u.Replace })
+}
+
+func checkReplaces(path string, l *RuleList[farm.HeaderReplace], rules []farm.HeaderReplace, yield func(Error) bool) bool {
+	return checkRules(path, l.Service, &l.Rule, rules, yield, func(h *farm.HeaderReplace) (string, string) { return h.Match, h.Replace })
+}
+
+// checkRules checks each rule of a list, that none comes twice, their number,
+// and that a replacement names only groups its pattern has.
+func checkRules[T comparable](path, name string, table *Table[T], rules []T, yield func(Error) bool, parts func(*T) (pattern, replace string)) bool {
+	if len(rules) > MaxRules && !yield(Error{path, name, fmt.Sprintf("%s may have at most %d items, got %d", name, MaxRules, len(rules))}) {
+		return false
+	}
+	seen := make(map[T]int, len(rules))
+	for i := range rules {
+		at := RulePath(path, name, i)
+		if !table.verify(at, &rules[i], yield) {
+			return false
+		}
+		if first, twice := seen[rules[i]]; twice && !yield(Error{path, name, fmt.Sprintf("%s must not hold the same twice: item %d is item %d already", name, i, first)}) {
+			return false
+		}
+		seen[rules[i]] = i
+		pattern, replace := parts(&rules[i])
+		groups, broken := compilePattern(pattern)
+		if broken != "" {
+			continue // said above
+		}
+		if problem := checkGroups(replace, groups); problem != "" && !yield(Error{at, "replace", "replace: " + problem}) {
+			return false
+		}
+	}
+	return true
+}
