@@ -1,5 +1,13 @@
 package tlsconf
 
+import (
+	"crypto/x509"
+	"time"
+	"unsafe"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
 // VersionRange shows versionRange to tests.
 var VersionRange = versionRange
 
@@ -29,3 +37,74 @@ func Known(name string) bool {
 	_, ok := vocabulary()[name]
 	return ok || tls13Names[name]
 }
+
+// Kinds is how many kinds of keys there are; the third to fifth are ECDSA.
+const Kinds = int(keyEd25519) + 1
+
+// KindECDSA reports whether a kind is one of ECDSA.
+func KindECDSA(kind int) bool { return keyKind(kind).ecdsa() }
+
+// Choose runs the index over lists of names, each with the kind of its key;
+// -1 means that none covers the query.
+func Choose(lists [][]string, kinds []int, query string, supports func(kind int) bool) int {
+	var patterns [][]pattern
+	var keys []keyKind
+	for i, names := range lists {
+		var ps []pattern
+		for _, name := range names {
+			if p, ok := patternOf(name); ok {
+				ps = append(ps, p)
+			} else {
+				ps = append(ps, pattern{key: name})
+			}
+		}
+		patterns, keys = append(patterns, ps), append(keys, keyKind(kinds[i]))
+	}
+	ix := newIndex(patterns, keys)
+	var c candidates
+	c.exact, c.wildcard = ix.find(query)
+	switch {
+	case c.first() < 0:
+		return -1
+	case c.single() && supports(kinds[c.first()]):
+		return c.first()
+	}
+	return c.choose(keys, func(i int) bool { return supports(kinds[i]) })
+}
+
+// ParseStaple shows parseStaple to tests.
+func ParseStaple(der []byte, leaf *x509.Certificate) (from, until time.Time, err error) {
+	s, err := parseStaple(der, leaf)
+	return s.from, s.until, err
+}
+
+// BackendConfigs is how many configurations a backend set keeps.
+func BackendConfigs(b *Backend) int {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return len(b.configs)
+}
+
+// Revoked holds a certificate against the CRLs of an authority of one; nil
+// stands for a chain nobody verified.
+func Revoked(a *farm.Authority, der []byte) error {
+	loaded, err := loadAuthority(a)
+	if err != nil {
+		return err
+	}
+	if der == nil {
+		return loaded.revoked.verified(nil, time.Now())
+	}
+	c, err := x509.ParseCertificate(der)
+	if err != nil {
+		return err
+	}
+	top, err := x509.ParseCertificate(a.Certificates[0])
+	if err != nil {
+		return err
+	}
+	return loaded.revoked.verified([][]*x509.Certificate{{c, top}}, time.Now())
+}
+
+// View is b as a string that shares its memory.
+func View(b []byte) string { return unsafe.String(&b[0], len(b)) }

@@ -89,25 +89,25 @@ var suites = []suite{
 	ecdhe("ECDHE-RSA-AES128-SHA", tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA, authRSA, encAES128, macSHA1),
 	ecdhe("ECDHE-ECDSA-AES256-SHA", tls.TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA, authECDSA, encAES256, macSHA1),
 	ecdhe("ECDHE-RSA-AES256-SHA", tls.TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA, authRSA, encAES256, macSHA1),
-	rsa("AES128-GCM-SHA256", tls.TLS_RSA_WITH_AES_128_GCM_SHA256, encAES128GCM, macAEAD),
-	rsa("AES256-GCM-SHA384", tls.TLS_RSA_WITH_AES_256_GCM_SHA384, encAES256GCM, macAEAD),
-	rsa("AES128-SHA", tls.TLS_RSA_WITH_AES_128_CBC_SHA, encAES128, macSHA1),
-	rsa("AES256-SHA", tls.TLS_RSA_WITH_AES_256_CBC_SHA, encAES256, macSHA1),
+	rsaKX("AES128-GCM-SHA256", tls.TLS_RSA_WITH_AES_128_GCM_SHA256, encAES128GCM, macAEAD),
+	rsaKX("AES256-GCM-SHA384", tls.TLS_RSA_WITH_AES_256_GCM_SHA384, encAES256GCM, macAEAD),
+	rsaKX("AES128-SHA", tls.TLS_RSA_WITH_AES_128_CBC_SHA, encAES128, macSHA1),
+	rsaKX("AES256-SHA", tls.TLS_RSA_WITH_AES_256_CBC_SHA, encAES256, macSHA1),
 	ecdhe("ECDHE-RSA-DES-CBC3-SHA", tls.TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA, authRSA, enc3DES, macSHA1),
-	rsa("DES-CBC3-SHA", tls.TLS_RSA_WITH_3DES_EDE_CBC_SHA, enc3DES, macSHA1),
+	rsaKX("DES-CBC3-SHA", tls.TLS_RSA_WITH_3DES_EDE_CBC_SHA, enc3DES, macSHA1),
 	ecdhe("ECDHE-ECDSA-AES128-SHA256", tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256, authECDSA, encAES128, macSHA256),
 	ecdhe("ECDHE-RSA-AES128-SHA256", tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256, authRSA, encAES128, macSHA256),
-	rsa("AES128-SHA256", tls.TLS_RSA_WITH_AES_128_CBC_SHA256, encAES128, macSHA256),
+	rsaKX("AES128-SHA256", tls.TLS_RSA_WITH_AES_128_CBC_SHA256, encAES128, macSHA256),
 	ecdhe("ECDHE-ECDSA-RC4-SHA", tls.TLS_ECDHE_ECDSA_WITH_RC4_128_SHA, authECDSA, encRC4, macSHA1),
 	ecdhe("ECDHE-RSA-RC4-SHA", tls.TLS_ECDHE_RSA_WITH_RC4_128_SHA, authRSA, encRC4, macSHA1),
-	rsa("RC4-SHA", tls.TLS_RSA_WITH_RC4_128_SHA, encRC4, macSHA1),
+	rsaKX("RC4-SHA", tls.TLS_RSA_WITH_RC4_128_SHA, encRC4, macSHA1),
 }
 
 func ecdhe(name string, id, auth, enc, mac uint16) suite {
 	return newSuite(name, word{kx: kxECDHE, auth: auth, enc: enc, mac: mac, lowest: tls.VersionTLS10, id: id})
 }
 
-func rsa(name string, id, enc, mac uint16) suite {
+func rsaKX(name string, id, enc, mac uint16) suite {
 	return newSuite(name, word{kx: kxRSA, auth: authRSA, enc: enc, mac: mac, lowest: versionSSL3, id: id})
 }
 

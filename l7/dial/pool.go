@@ -44,14 +44,19 @@ func (p *Pool) Idle(t *Target, owner Owner) *Conn {
 	if int(t.ID) >= len(p.idle) || p.idle[t.ID] == nil {
 		return nil
 	}
-	for l := p.idle[t.ID]; l.count > 0; {
-		c := l.head.next
-		p.unlink(c)
-		if c.addr == t.Addr {
+	l := p.idle[t.ID]
+	for c := l.head.next; c != &l.head; {
+		next := c.next
+		switch {
+		case c.addr != t.Addr: // the backend's address was changed since
+			p.unlink(c)
+			c.Discard()
+		case c.security == t.Options.Security: // else it was made for another name
+			p.unlink(c)
 			c.owner, c.reused = owner, true
 			return c
 		}
-		c.Discard() // the backend's address was changed since
+		c = next
 	}
 	return nil
 }
@@ -59,7 +64,7 @@ func (p *Pool) Idle(t *Target, owner Owner) *Conn {
 // Dial opens a connection to the target; the owner hears of the outcome.
 func (p *Pool) Dial(t *Target, owner Owner) (*Conn, error) {
 	c := p.free.Get()
-	*c = Conn{pool: p, owner: owner, backend: t.ID, addr: t.Addr, started: p.loop.Now()}
+	*c = Conn{pool: p, owner: owner, backend: t.ID, addr: t.Addr, security: t.Options.Security, started: p.loop.Now()}
 	lc, err := p.loop.Dial(t.Addr, c, t.Timeout, t.Options)
 	if errors.Is(err, syscall.EMFILE) && p.evict() {
 		lc, err = p.loop.Dial(t.Addr, c, t.Timeout, t.Options)

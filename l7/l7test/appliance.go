@@ -22,6 +22,8 @@ type Appliance struct {
 	Segment *stats.Segment
 	Farm    farm.Farm
 	Log     Log // what the engine says
+	// Certificates are what the farm may refer to.
+	Certificates []farm.Certificate
 	t       testing.TB
 	loops   []*loop.Loop
 	files   map[string][]*os.File
@@ -89,7 +91,7 @@ func (a *Appliance) Serve(edit func(h *farm.HTTP), services ...farm.Service) str
 	if edit != nil {
 		edit(a.Farm.HTTP)
 	}
-	a.Publish(farm.Config{Farms: []farm.Farm{a.Farm}})
+	a.Publish(farm.Config{Farms: []farm.Farm{a.Farm}, Certificates: a.Certificates})
 	return a.Farm.AddrPort().String()
 }
 

@@ -237,6 +237,3 @@ func (cl *client) Failed(*loop.Conn, error) {
 		ex.end()
 	}
 }
-
-// Connected implements loop.Handler; clients are never dialled.
-func (cl *client) Connected(*loop.Conn, error) {}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/tlsconf"
 	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/rewrite"
@@ -19,14 +20,15 @@ func nanos(s farm.Seconds) int64 { return int64(s) * second }
 // compile makes the table of a configuration. A farm that does not compile is
 // left out and named in problems.
 func (e *Engine) compile(generation uint64, cfg *farm.Config) (*table, map[uint32]error) {
-	t := &table{generation: generation, byID: map[uint32]*farmTable{}, backends: map[uint32]*backend{}}
+	build := e.tls.Begin(cfg)
+	t := &table{generation: generation, build: build, byID: map[uint32]*farmTable{}, backends: map[uint32]*backend{}}
 	problems := map[uint32]error{}
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
 		if f.Stopped || f.Profile != farm.ProfileHTTP {
 			continue
 		}
-		ft, err := e.compileFarm(f)
+		ft, err := e.compileFarm(build, f)
 		if err != nil {
 			problems[f.ID] = fmt.Errorf("farm %q: %w", f.Name, err)
 			continue
@@ -42,7 +44,7 @@ func (e *Engine) compile(generation uint64, cfg *farm.Config) (*table, map[uint3
 	return t, problems
 }
 
-func (e *Engine) compileFarm(f *farm.Farm) (*farmTable, error) {
+func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm) (*farmTable, error) {
 	if f.HTTP == nil {
 		return nil, errors.New("it has no http directives")
 	}
@@ -63,12 +65,20 @@ func (e *Engine) compileFarm(f *farm.Farm) (*farmTable, error) {
 		rewrite:        f.HTTP.RewriteLocation,
 		answers:        newAnswers(f.HTTP),
 	}
+	if ft.tls, err = compileTLS(build, f); err != nil {
+		return nil, fmt.Errorf("TLS: %w", err)
+	}
 	if ft.remove, err = rewrite.NewRemover(f.HTTP.RemoveRequest); err != nil {
 		return nil, fmt.Errorf("removal of request fields: %w", err)
 	}
 	for i := range f.HTTP.Services {
 		s := &f.HTTP.Services[i]
 		e.compileService(&ft.services[i], f, s)
+		if s.TLS != nil {
+			if ft.services[i].tls, err = build.Backend(s.ID, s.TLS); err != nil {
+				return nil, fmt.Errorf("service %q: TLS to backends: %w", s.Name, err)
+			}
+		}
 		if err := ft.services[i].compileRules(f, s); err != nil {
 			return nil, fmt.Errorf("service %q: %w", s.Name, err)
 		}

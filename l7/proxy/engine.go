@@ -17,6 +17,7 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/refusal"
 	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
 const (
@@ -39,6 +40,7 @@ type Engine struct {
 	prober   *prober
 	log      *slog.Logger
 	refusals *refusal.Log
+	tls      *tlsconf.Store
 
 	mu    sync.Mutex // one change at a time; no exchange takes it
 	ports map[string]*port
@@ -64,6 +66,7 @@ func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *s
 	e := &Engine{
 		board: board, segment: segment, registry: newRegistry(), ports: map[string]*port{}, grace: stopGrace,
 		log: log, refusals: refusal.New(log, len(loops), classNames[:]...),
+		tls: tlsconf.NewStore(tlsconf.Options{Prepare: loop.Prepare}),
 	}
 	for i, l := range loops {
 		e.workers = append(e.workers, newWorker(e, l, segment.Shard(i), e.refusals.Recorder(i)))
@@ -124,6 +127,8 @@ func (e *Engine) Publish(generation uint64, cfg *farm.Config, opened map[string]
 	for id, err := range bad {
 		problems[id] = err.Error()
 	}
+	t.build.Commit()
+	warn(e.log, t.build)
 	e.adopt(t)
 	e.assign(t)
 	before := e.table.Swap(t)

@@ -115,7 +115,7 @@ func (w *worker) begin(cl *client, head, rest []byte) int {
 func (ex *exchange) prepare(rest []byte) (used int, err error) {
 	w := ex.w
 	w.ipText = ex.client.conn.Peer().Addr().AppendTo(w.ipText[:0])
-	w.forward = http1.Forward{ClientIP: w.ipText, Proto: protoHTTP}
+	w.forward = http1.Forward{ClientIP: w.ipText, Proto: ex.client.proto()}
 	rules := ex.service.request
 	if rules != nil {
 		w.rewrite.Reset()
@@ -147,8 +147,6 @@ func (ex *exchange) assemble(rest []byte) (used int, err error) {
 	ex.client.stats().BytesIn += uint64(in)
 	return in, nil
 }
-
-var protoHTTP = []byte("http")
 
 // stats are the farm's counters of this loop.
 func (ex *exchange) stats() *stats.Farm { return ex.w.shard.Farm(ex.farm.id) }

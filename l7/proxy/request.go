@@ -29,15 +29,16 @@ func (ex *exchange) forwardTo() {
 		}
 		ex.backend = &ex.service.backends[i]
 		ex.await()
+		to := ex.destination()
 		if !ex.fresh {
-			if up := ex.w.pool.Idle(&ex.backend.target, ex); up != nil {
+			if up := ex.w.pool.Idle(to, ex); up != nil {
 				ex.up = up
 				ex.backendStats().Reuses++
 				ex.send()
 				return
 			}
 		}
-		up, err := ex.w.pool.Dial(&ex.backend.target, ex)
+		up, err := ex.w.pool.Dial(to, ex)
 		if err == nil {
 			ex.up = up
 			ex.connecting(1)

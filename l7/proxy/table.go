@@ -4,6 +4,7 @@ import (
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/session"
+	"github.com/sluicelb/sluice/core/tlsconf"
 	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/rewrite"
@@ -13,7 +14,8 @@ import (
 // table is one compiled generation. It is immutable and read by all loops.
 type table struct {
 	generation uint64
-	farms      []*farmTable // by port number; nil where nobody listens
+	build      *tlsconf.Build // made its TLS configurations
+	farms      []*farmTable   // by port number; nil where nobody listens
 	byID       map[uint32]*farmTable
 	backends   map[uint32]*backend
 }
@@ -34,6 +36,7 @@ type farmTable struct {
 	rewrite        farm.RewriteLocation
 	resurrect      int64
 	answers        answers
+	tls            *secured // nil for a plain listener
 }
 
 // service is one compiled service.
@@ -49,6 +52,7 @@ type service struct {
 	backends []backend
 	persist  persistence
 	sessions *session.Table
+	tls      *tlsconf.Backend // nil: the backends speak plain HTTP
 	// request and response are the header rules; nil when there are none.
 	request, response *rules
 }

@@ -26,6 +26,7 @@ type worker struct {
 	rewrite   rewrite.Scratch
 	ipText    []byte
 	location  []byte
+	target    dial.Target // of the connection being asked for
 }
 
 func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, refusals *refusal.Recorder) *worker {
@@ -49,6 +50,9 @@ func (w *worker) accept(p *port, c *loop.Conn) {
 	cl := w.clients.Get()
 	*cl = client{conn: c, w: w, port: p, farm: f.id}
 	c.SetHandler(cl)
+	if f.tls != nil {
+		c.Secure(f.tls.security)
+	}
 	s := w.shard.Farm(f.id)
 	s.Connections++
 	s.Established++
