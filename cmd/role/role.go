@@ -23,6 +23,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/inherit"
 	"github.com/sluicelb/sluice/cmd/supervisor"
 	"github.com/sluicelb/sluice/cmd/supervisor/line"
+	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
 // prefix begins the first argument of every role.
@@ -83,7 +84,11 @@ func run(name, version string) error {
 // engine hardens the process and hands it to the data path, which handles
 // SIGTERM itself: it has exchanges to finish.
 func (p *process) engine() error {
-	_, _ = time.Now().Zone() // the local time zone is a file, which is about to be out of reach
+	// Files that are about to be out of reach: the local time zone, and the
+	// authorities that backends may be verified with. Without the latter only
+	// the farms that ask for them are refused.
+	_, _ = time.Now().Zone()
+	_, _ = tlsconf.SystemRoots()
 	var err error
 	if p.status, err = harden.Engine(); err != nil {
 		return err
