@@ -89,6 +89,7 @@ var rules = []rule{
 	{"core/stats", []string{"core/farm", "core/shm"}, "stats imports farm and shm only"},
 	{"core/session", []string{"core/farm", "core/shm"}, "session imports farm and shm only"},
 	{"core/snapshot", []string{"core/farm", "core/shm"}, "snapshot imports farm and shm only"},
+	{"core/tlsconf", []string{"core/farm"}, "tlsconf imports farm only"},
 	{"core/balance", []string{"core/farm", "core/shm", "core/health"}, "balance imports health, farm and shm only"},
 	{"core", []string{"core"}, "core imports only core"},
 	{"l7", []string{"core", "l7"}, "l7 imports only core and itself"},

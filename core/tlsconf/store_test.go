@@ -121,11 +121,11 @@ func TestEachConfigurationIsPrepared(t *testing.T) {
 		c.DynamicRecordSizingDisabled = true
 	}})
 	server := publish(t, s, cfg, 1, l)
+	publish(t, s, again(cfg), 1, l)
 	old := hello("www.example.com")
 	old.SupportedVersions, old.CipherSuites = []uint16{tls.VersionTLS12}, []uint16{rsaCBC}
 	plain := must(server.GetConfigForClient(old))
 	b := backend(t, s, cfg, &farm.BackendTLS{}).Config(1, "www.example.com")
-	publish(t, s, again(cfg), 1, l)
 	if len(prepared) != 3 || prepared[server] != 1 || plain == nil || prepared[plain] != 1 || !b.DynamicRecordSizingDisabled {
 		t.Errorf("%d are prepared, the farm's %d times", len(prepared), prepared[server])
 	}
