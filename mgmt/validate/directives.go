@@ -44,6 +44,7 @@ var directives = []field[farm.Farm]{
 	choice("overflow", "What becomes of clients beyond maxconnections: wait for a free place, or refuse them with 503.", farm.Overflows(), farm.OverflowWait,
 		nil, func(h *farm.HTTP) *farm.Overflow { return &h.Overflow }),
 	farmTrusted,
+	truth("logs", "Whether every exchange leaves a line in the farm's access log.", func(h *farm.HTTP) *bool { return &h.Logs }),
 	errorText("error414", "Body of the answer to a too long request.", func(h *farm.HTTP) *string { return &h.Error414 }),
 	errorText("error500", "Body of the answer to an internal error.", func(h *farm.HTTP) *string { return &h.Error500 }),
 	errorText("error501", "Body of the answer to a method that is not accepted.", func(h *farm.HTTP) *string { return &h.Error501 }),

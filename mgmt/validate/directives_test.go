@@ -38,6 +38,7 @@ func TestEveryDirectiveIsSetShownAndReset(t *testing.T) {
 		{`{"grace":3600}`, "grace", `3600`, func(h *farm.HTTP) { h.StopGrace = 3600 }},
 		{`{"rewritehost":"true"}`, "rewritehost", `"true"`, func(h *farm.HTTP) { h.RewriteHost = true }},
 		{`{"rewritedestination":true}`, "rewritedestination", `"true"`, func(h *farm.HTTP) { h.RewriteDestination = true }},
+		{`{"logs":"true"}`, "logs", `"true"`, func(h *farm.HTTP) { h.Logs = true }},
 		{`{"ignorecase":true}`, "ignorecase", `"true"`, func(h *farm.HTTP) { h.IgnoreCase = true }},
 		{`{"checkurl":"^/(a|b)"}`, "checkurl", `"^/(a|b)"`, func(h *farm.HTTP) { h.CheckURL = "^/(a|b)" }},
 		{`{"maxrequest":1024}`, "maxrequest", `1024`, func(h *farm.HTTP) { h.MaxHead = 1024 }},
@@ -66,7 +67,7 @@ func TestEveryDirectiveIsSetShownAndReset(t *testing.T) {
 		if c.want(want); err != nil || !reflect.DeepEqual(f.HTTP, want) || sent(values, c.field) != c.shown {
 			t.Errorf("%s: %v\nshown %s, set %+v\nwant  %s, set %+v", c.body, err, sent(values, c.field), f.HTTP, c.shown, want)
 		}
-		if c.field == "ignorecase" || strings.HasPrefix(c.field, "rewrite") {
+		if c.field == "logs" || c.field == "ignorecase" || strings.HasPrefix(c.field, "rewrite") {
 			continue // truth values have nothing to go back to
 		}
 		if _, err := change(t, &validate.FarmUpdate, &f, `{"`+c.field+`":null,"overflow":null}`); err != nil || !reflect.DeepEqual(f.HTTP, farm.DefaultHTTP()) {
