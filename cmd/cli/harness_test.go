@@ -19,6 +19,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/apply/applytest"
+	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -59,12 +60,23 @@ func start(t *testing.T) *appliance {
 	if a.key, _, err = st.CreateKey("root", "test"); err != nil {
 		t.Fatal(err)
 	}
-	ap := apply.New(st, a.pub, apply.WithRules(validate.Rules{}))
+	book, err := certs.Open(st, certs.Options{Dir: data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, _, err := api.Certificate(data, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := book.SetAppliance(own); err != nil {
+		t.Fatal(err)
+	}
+	ap := apply.New(st, a.pub, apply.WithRules(validate.Rules{}), apply.WithReferences(book))
 	if _, err := ap.Republish(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	server, err := api.New(api.Deps{
-		Applier: ap, History: st, Keys: st, Counters: a.counters, Version: "1.2.3",
+		Applier: ap, History: st, Keys: st, Certificates: certs.NewManager(book, ap), Counters: a.counters, Version: "1.2.3",
 		Health: func(id uint32) farm.Status { return a.health[id] },
 		Engine: func() api.Engine { return api.Engine{Connected: true, PID: 77, Loops: 2, Acknowledged: 7} },
 		Roles: func() []api.Role {

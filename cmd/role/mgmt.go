@@ -2,6 +2,7 @@ package role
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,6 +19,7 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/api"
 	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/publish"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/sysnet/ctl"
@@ -34,6 +36,8 @@ const (
 type manager struct {
 	*process
 	store     *store.Store
+	certs     *certs.Manager
+	api       tls.Certificate // of the API
 	applier   *apply.Applier
 	publisher *publish.Publisher
 	page      *snapshot.Page
@@ -58,13 +62,19 @@ func (p *process) mgmt(ctx context.Context) error {
 	}
 	defer st.Close()
 	m.store = st
+	book, err := m.openCertificates()
+	if err != nil {
+		return err
+	}
 	m.publisher = publish.New(publish.Options{
-		Dial: func(ctx context.Context) (publish.Engine, error) { return link.Dial(ctx, engineSocket) },
-		Netd: ctl.NewClient(netdSocket),
-		Page: m.page,
-		Log:  slog.Default(),
+		Dial:     func(ctx context.Context) (publish.Engine, error) { return link.Dial(ctx, engineSocket) },
+		Netd:     ctl.NewClient(netdSocket),
+		Complete: book.Complete,
+		Page:     m.page,
+		Log:      slog.Default(),
 	})
-	m.applier = apply.New(st, m.publisher)
+	m.applier = apply.New(st, m.publisher, apply.WithReferences(book))
+	m.certs = certs.NewManager(book, m.applier)
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait() // the store closes after the last one that may write
@@ -80,9 +90,27 @@ func (p *process) mgmt(ctx context.Context) error {
 			return err
 		})
 	})
+	running.Go(func() { m.certs.Run(ctx) })
 	configured := make(chan struct{})
 	running.Go(func() { m.follow(ctx, configured) })
 	return m.serve(ctx, configured)
+}
+
+// openCertificates reads the certificates, and that of the API, which is made
+// when there is none. Farms may use both.
+func (m *manager) openCertificates() (*certs.Book, error) {
+	book, err := certs.Open(m.store, certs.Options{Dir: ".", Log: slog.Default()})
+	if err != nil {
+		return nil, err
+	}
+	var why string
+	if m.api, why, err = api.Certificate(".", time.Now()); err != nil {
+		return nil, err
+	}
+	if why != "" {
+		slog.Info("made a self-signed certificate for the API", "reason", why)
+	}
+	return book, book.SetAppliance(m.api)
 }
 
 // enterData makes the data directory the working directory.
@@ -134,13 +162,6 @@ func (m *manager) serve(ctx context.Context, configured <-chan struct{}) error {
 	if err != nil {
 		return err
 	}
-	certificate, why, err := api.Certificate(".", time.Now())
-	if err != nil {
-		return err
-	}
-	if why != "" {
-		slog.Info("made a self-signed certificate for the API", "reason", why)
-	}
 	server, err := api.New(m.deps())
 	if err != nil {
 		return err
@@ -151,23 +172,24 @@ func (m *manager) serve(ctx context.Context, configured <-chan struct{}) error {
 			slog.Error("not reported as ready", "error", err)
 		}
 	}()
-	return server.Serve(ctx, local, network, api.TLSConfig(certificate))
+	return server.Serve(ctx, local, network, api.TLSConfig(m.api))
 }
 
 func (m *manager) deps() api.Deps {
 	d := api.Deps{
-		Applier:    m.applier,
-		History:    m.store,
-		Keys:       m.store,
-		Counters:   m.counters,
-		Health:     func(backend uint32) farm.Status { return m.board.Slot(backend).Status() },
-		Engine:     m.engineState,
-		Sessions:   m.sessions,
-		Roles:      m.roles,
-		Reload:     m.reload,
-		Version:    m.version,
-		LocalUsers: []uint32{uidFrom(supervisor.UserVariable)},
-		Log:        slog.Default(),
+		Applier:      m.applier,
+		History:      m.store,
+		Keys:         m.store,
+		Certificates: m.certs,
+		Counters:     m.counters,
+		Health:       func(backend uint32) farm.Status { return m.board.Slot(backend).Status() },
+		Engine:       m.engineState,
+		Sessions:     m.sessions,
+		Roles:        m.roles,
+		Reload:       m.reload,
+		Version:      m.version,
+		LocalUsers:   []uint32{uidFrom(supervisor.UserVariable)},
+		Log:          slog.Default(),
 	}
 	if _, _, err := m.line.Config(context.Background()); errors.Is(err, line.ErrNoConfig) {
 		d.Reload = nil

@@ -32,6 +32,8 @@ type call struct {
 	status int
 	// contentType is set by handlers that answer with something else than JSON.
 	contentType string
+	// disposition is set by handlers whose answer is to be saved as a file.
+	disposition string
 }
 
 func etag(revision uint64) string { return `"` + strconv.FormatUint(revision, 10) + `"` }

@@ -10,6 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/auth"
+	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 	"github.com/sluicelb/sluice/mgmt/store"
 )
@@ -48,6 +49,26 @@ type Counters interface {
 	SumBackend(id uint32) stats.Backend
 }
 
+// Certificates keeps certificates and authorities; *certs.Manager is one.
+type Certificates interface {
+	List() []certs.View
+	Get(name string) (certs.View, error)
+	Download(name string) ([]byte, error)
+	Describe(name string) ([]byte, error)
+	Upload(ctx context.Context, by apply.Author, name string, pem []byte, mode certs.Mode) (certs.View, []string, error)
+	Request(ctx context.Context, by apply.Author, name string, fields certs.RequestFields) (certs.View, error)
+	Delete(ctx context.Context, by apply.Author, name string) error
+	Authorities() []certs.AuthorityView
+	Authority(name string) (certs.AuthorityView, error)
+	DownloadAuthority(name string) ([]byte, error)
+	DescribeAuthority(name string) ([]byte, error)
+	UploadAuthority(ctx context.Context, by apply.Author, name string, pem []byte, mode certs.Mode) (certs.AuthorityView, []string, error)
+	ReplaceCRLs(ctx context.Context, by apply.Author, name string, raw []byte) (certs.AuthorityView, error)
+	DeleteAuthority(ctx context.Context, by apply.Author, name string) error
+	OCSP() certs.OCSPSettings
+	SetOCSP(by apply.Author, settings certs.OCSPSettings) error
+}
+
 // Engine is what mgmt knows about the engine at this moment.
 type Engine struct {
 	// Connected is false while there is no control connection.
@@ -71,13 +92,14 @@ type Role struct {
 }
 
 // Deps is everything the API needs from the rest of mgmt. Applier, History,
-// Keys, Counters, Health and Engine must be set; all must be safe for use by
-// many goroutines.
+// Keys, Certificates, Counters, Health and Engine must be set; all must be safe
+// for use by many goroutines.
 type Deps struct {
-	Applier  Applier
-	History  History
-	Keys     Keys
-	Counters Counters
+	Applier      Applier
+	History      History
+	Keys         Keys
+	Certificates Certificates
+	Counters     Counters
 	// Health answers up, down or undefined for a backend's stable ID.
 	Health farmstate.Health
 	// Engine tells the state of the engine.

@@ -8,6 +8,8 @@ import (
 func TestAListenerSpeaksTLSAndSaysSo(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
+	a.certificate("shop.pem", "shop.example")
+	a.certificate("*.example.com.pem", "*.example.com")
 	r := a.must(200, "GET", "/farms/shop", "")
 	for _, name := range []string{"ciphers", "cipherc", "disable_sslv2", "disable_tlsv1", "ecdhcurve", "client_auth", "nosslredirect"} {
 		r.want(t, "params."+name, nil) // an http farm can be sent back as it came
@@ -64,6 +66,7 @@ func TestAServiceShowsItsOptionsAndCanBeSentBackAsItCame(t *testing.T) {
 		`{"persistence":"COOKIE","sessionid":"SID","headdeny":"^Y:","rewritelocation":"disabled","ignorecase":"true","sts_status":true,"sts_timeout":5}`} {
 		a := newAppliance(t)
 		a.shop(1)
+		a.authorities("own")
 		a.must(200, "PUT", "/farms/shop", `{"listener":"https"}`)
 		a.must(200, "PUT", web, change)
 		before := a.must(200, "GET", web, "")

@@ -125,10 +125,11 @@ func (f *front) crossSite(r *http.Request) *refusal {
 	return nil
 }
 
-// canonical reports whether the path has one reading only: no escapes, dots,
-// empty segments or a slash at the end. No name in the API needs any of them.
+// canonical reports whether the path has one reading only: no escapes but that
+// of a blank, which names of certificates may have; no dots, empty segments or
+// a slash at the end. No name in the API needs any of them.
 func canonical(r *http.Request) bool {
-	p := r.URL.EscapedPath()
+	p := strings.ReplaceAll(r.URL.EscapedPath(), "%20", "_")
 	return !strings.ContainsAny(p, "%;\\") && !strings.Contains(p, "//") && !strings.HasSuffix(p, "/") &&
 		!strings.Contains(p+"/", "/./") && !strings.Contains(p+"/", "/../")
 }

@@ -3,10 +3,12 @@ package api_test
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -20,6 +22,7 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/api"
 	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -35,6 +38,9 @@ type engine struct {
 	health    map[uint32]farm.Status
 	farms     map[uint32]stats.Farm
 	backends  map[uint32]stats.Backend
+	// complete makes what an engine gets, inForce is what it took last.
+	complete func(*farm.Config) (*farm.Config, map[uint32]string)
+	inForce  *farm.Config
 }
 
 func (e *engine) Publish(_ context.Context, cfg *farm.Config) (apply.Outcome, error) {
@@ -45,6 +51,9 @@ func (e *engine) Publish(_ context.Context, cfg *farm.Config) (apply.Outcome, er
 		return apply.Outcome{}, e.refuse
 	}
 	out := apply.Outcome{Generation: uint64(e.published), FarmErrors: map[uint32]string{}}
+	if e.complete != nil {
+		e.inForce, _ = e.complete(cfg)
+	}
 	for i := range cfg.Farms {
 		if text := e.problems[cfg.Farms[i].Name]; text != "" && !cfg.Farms[i].Stopped {
 			out.FarmErrors[cfg.Farms[i].ID] = text
@@ -58,9 +67,45 @@ func (e *engine) SumFarm(id uint32) stats.Farm       { return e.farms[id] }
 func (e *engine) SumBackend(id uint32) stats.Backend { return e.backends[id] }
 func (e *engine) State() api.Engine                  { return api.Engine{Connected: !e.down, PID: 77, Loops: 2} }
 
+// logBook is a log that may be read while it is written.
+type logBook struct {
+	mu  sync.Mutex
+	out strings.Builder
+}
+
+func (l *logBook) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.out.Write(b)
+}
+
+func (l *logBook) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.out.String()
+}
+
+func clock() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
+
+// applianceCertificate is made once: an appliance of a test does not care.
+var applianceCertificate = sync.OnceValue(func() tls.Certificate {
+	dir, err := os.MkdirTemp("", "sluice-api-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	c, _, err := api.Certificate(dir, clock())
+	if err != nil {
+		panic(err)
+	}
+	return c
+})
+
 // appliance is the API over a real store and writer, with a fake engine.
 type appliance struct {
 	t       *testing.T
+	dir     string
+	log     *logBook
 	store   *store.Store
 	engine  *engine
 	applier *apply.Applier
@@ -70,7 +115,8 @@ type appliance struct {
 
 func newAppliance(t *testing.T, change ...func(*api.Deps)) *appliance {
 	t.Helper()
-	st, err := store.Open(fastDir(t))
+	dir := fastDir(t)
+	st, err := store.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,16 +126,26 @@ func newAppliance(t *testing.T, change ...func(*api.Deps)) *appliance {
 		t.Fatal(err)
 	}
 	e := &engine{health: map[uint32]farm.Status{}, farms: map[uint32]stats.Farm{}, backends: map[uint32]stats.Backend{}, problems: map[string]string{}}
-	ap := apply.New(st, e, apply.WithRules(validate.Rules{}), apply.WithResolver(
+	log := &logBook{}
+	book, err := certs.Open(st, certs.Options{Dir: dir, Now: clock, Log: slog.New(slog.NewTextHandler(log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := book.SetAppliance(applianceCertificate()); err != nil {
+		t.Fatal(err)
+	}
+	ap := apply.New(st, e, apply.WithRules(validate.Rules{}), apply.WithReferences(book), apply.WithResolver(
 		func(context.Context, string) ([]netip.Addr, error) { return nil, errors.New("no such host") }))
 	if _, err := ap.Republish(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	e.complete = book.Complete
 	deps := api.Deps{
-		Applier: ap, History: st, Keys: st, Counters: e, Health: e.Health, Engine: e.State,
+		Applier: ap, History: st, Keys: st, Certificates: certs.NewManager(book, ap), Counters: e, Health: e.Health, Engine: e.State,
 		LocalAddrs: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("192.0.2.10")} },
 		Version:    "1.2.3",
-		Now:        func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
+		Now:        clock,
+		Log:        slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	for _, f := range change {
 		f(&deps)
@@ -98,7 +154,7 @@ func newAppliance(t *testing.T, change ...func(*api.Deps)) *appliance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &appliance{t: t, store: st, engine: e, applier: ap, server: s, key: key}
+	return &appliance{t: t, dir: dir, log: log, store: st, engine: e, applier: ap, server: s, key: key}
 }
 
 // fastDir is a directory in memory where there is one: these tests are not

@@ -80,7 +80,7 @@ func (o *operation) refusals() []int {
 	if o.changes() {
 		out = append(out, http.StatusConflict, http.StatusPreconditionFailed, http.StatusServiceUnavailable)
 	}
-	if o.fields != nil || o.document {
+	if o.fields != nil || o.document || o.kinds != nil {
 		out = append(out, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
 	}
 	return out
@@ -96,6 +96,9 @@ func (o *operation) responses(schemas huma.Registry, content []string) map[strin
 		help := schemas.Schema(reflect.TypeFor[HelpBody](), true, "")
 		out["400"].Content = map[string]*huma.MediaType{"application/json": {
 			Schema: &huma.Schema{AnyOf: []*huma.Schema{body["application/json"].Schema, help}}}}
+	}
+	if o.download != "" {
+		out[strconv.Itoa(o.success)] = &huma.Response{Description: http.StatusText(o.success), Content: map[string]*huma.MediaType{o.download: fileMedia}}
 	}
 	if len(content) > 1 {
 		success := &huma.Response{Description: http.StatusText(o.success), Content: map[string]*huma.MediaType{}}
@@ -114,6 +117,8 @@ func documentMedia(kind string) *huma.MediaType {
 	return &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "A configuration document"}}
 }
 
+var fileMedia = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+
 // describeBody adds the request body to the document. The router must not know
 // of it: it would read and check the body by its own rules.
 func (o *operation) describeBody(doc *huma.OpenAPI) {
@@ -126,6 +131,11 @@ func (o *operation) describeBody(doc *huma.OpenAPI) {
 		at.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{}}
 		for _, kind := range documentTypes {
 			at.RequestBody.Content[kind] = documentMedia(kind)
+		}
+	case o.kinds != nil:
+		at.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{}}
+		for _, kind := range o.kinds {
+			at.RequestBody.Content[kind] = fileMedia
 		}
 	case o.fields != nil:
 		_, mayBeEmpty := o.fields.(keyFields)

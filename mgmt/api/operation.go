@@ -21,10 +21,12 @@ type operation struct {
 	right        auth.Right
 	summary      string // also the description of answers
 	success      int
-	fields       fields  // the body's fields, nil when there is none
-	document     bool    // the body is a configuration document
-	names        bool    // the body names an object that must exist
-	queries      []query // allowed query parameters
+	fields       fields   // the body's fields, nil when there is none
+	document     bool     // the body is a configuration document
+	kinds        []string // content types of the body when it is a file
+	download     string   // content type of the answer when it is a file
+	names        bool     // the body names an object that must exist
+	queries      []query  // allowed query parameters
 	register     func(huma.API, *Server)
 }
 
@@ -56,9 +58,27 @@ func raw(method, path string, right auth.Right, summary string, handler func(*ca
 	return o
 }
 
+// file makes an operation whose answer is a file of a content type.
+func file(method, path string, right auth.Right, summary, kind string, handler func(*call) ([]byte, error)) *operation {
+	o := &operation{method: method, path: path, right: right, summary: summary, success: http.StatusOK, download: kind}
+	o.register = func(api huma.API, s *Server) {
+		huma.Register(api, o.documented(api, jsonContent), func(ctx context.Context, in *input) (*output[[]byte], error) {
+			return answer(ctx, s, o, in, func(c *call) ([]byte, error) {
+				c.contentType = kind
+				return handler(c)
+			})
+		})
+	}
+	return o
+}
+
 func (o *operation) body(f fields) *operation { o.fields = f; return o }
 func (o *operation) created() *operation      { o.success = http.StatusCreated; return o }
 func (o *operation) refers() *operation       { o.names = true; return o }
+func (o *operation) takesFile(kinds []string) *operation {
+	o.kinds = kinds
+	return o
+}
 func (o *operation) takesDocument() *operation {
 	o.document = true
 	return o
@@ -102,6 +122,7 @@ type output[O any] struct {
 	Status      int
 	ETag        string `header:"ETag" doc:"Number of the configuration's revision"`
 	ContentType string `header:"Content-Type" hidden:"true"`
+	Disposition string `header:"Content-Disposition" hidden:"true"`
 	Body        O
 }
 
@@ -118,7 +139,7 @@ func answer[O any](ctx context.Context, s *Server, o *operation, in *input, hand
 		s.logFault(c.r, &r)
 		return nil, &r
 	}
-	out := &output[O]{Status: cmp.Or(c.status, o.success), ETag: etag(c.revision), ContentType: c.contentType, Body: body}
+	out := &output[O]{Status: cmp.Or(c.status, o.success), ETag: etag(c.revision), ContentType: c.contentType, Disposition: c.disposition, Body: body}
 	return out, nil
 }
 

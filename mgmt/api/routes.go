@@ -10,7 +10,8 @@ import (
 // operations is the table of everything the API can do.
 func (s *Server) operations() []*operation {
 	return concat(s.farmOperations(), s.serviceOperations(), s.backendOperations(),
-		s.statisticsOperations(), s.configOperations(), s.systemOperations())
+		s.statisticsOperations(), s.configOperations(), s.systemOperations(),
+		s.certificateOperations(), s.authorityOperations(), s.farmCertificateOperations())
 }
 
 func concat(groups ...[]*operation) []*operation {

@@ -67,7 +67,7 @@ func (a *Applier) prepare(ctx context.Context, old, cfg *farm.Config) (Result, e
 		}
 	}
 	r := Result{Config: cfg, Diff: document.Diff(old, cfg), Warnings: validate.Warnings(cfg)}
-	if r.Diff == "" && sameNames(old, cfg) {
+	if r.Diff == "" {
 		r.Config, r.Unchanged, r.FarmErrors = old, true, a.Problems()
 	}
 	return r, nil

@@ -3,7 +3,6 @@ package apply
 import (
 	"context"
 	"fmt"
-	"reflect"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
@@ -26,29 +25,6 @@ func (a *Applier) checkReferences(old, cfg *farm.Config) error {
 		return nil
 	}
 	return a.references.Check(old, cfg)
-}
-
-// sameNames reports whether both configurations name the same certificates and
-// authorities in the same places.
-func sameNames(a, b *farm.Config) bool { return reflect.DeepEqual(namesOf(a), namesOf(b)) }
-
-func namesOf(cfg *farm.Config) map[string][]string {
-	out := map[string][]string{}
-	for i := range cfg.Farms {
-		f := &cfg.Farms[i]
-		if f.HTTP == nil {
-			continue
-		}
-		if t := f.HTTP.TLS; t != nil {
-			out[f.Name] = append([]string{t.ClientCA}, t.Certificates...)
-		}
-		for j := range f.HTTP.Services {
-			if s := &f.HTTP.Services[j]; s.TLS != nil {
-				out[f.Name+" "+s.Name] = []string{s.TLS.CA, s.TLS.Certificate}
-			}
-		}
-	}
-	return out
 }
 
 // Renewal is a change of what the configuration names, as a certificate that

@@ -70,35 +70,16 @@ func TestAMissingNameRefusesTheChangeAndThePlan(t *testing.T) {
 	}
 }
 
-func TestAnotherCertificateIsAChange(t *testing.T) {
-	h := newHouse(t)
-	h.must(add(secure(shop("shop", 81), "a.pem")))
-	for name, edit := range map[string]func(*farm.HTTP){
-		"added":   func(d *farm.HTTP) { d.TLS.Certificates = append(d.TLS.Certificates, "b.pem") },
-		"moved":   func(d *farm.HTTP) { slices.Reverse(d.TLS.Certificates) },
-		"clients": func(d *farm.HTTP) { d.TLS.ClientCA = "clients" },
-		"backend": func(d *farm.HTTP) { d.Services[0].TLS = &farm.BackendTLS{Certificate: "a.pem"} },
-	} {
-		published := h.pub.Published()
-		if name == "moved" {
-			h.must(func(c *farm.Config) error { c.Farms[0].HTTP.TLS.Certificates = []string{"x.pem", "y.pem"}; return nil })
-		}
-		if r := h.must(func(c *farm.Config) error { edit(c.Farms[0].HTTP); return nil }); r.Unchanged || h.pub.Published() == published {
-			t.Errorf("%s: nothing was published", name)
-		}
-	}
-	if r := h.must(func(*farm.Config) error { return nil }); !r.Unchanged {
-		t.Error("the same is no change")
-	}
-}
-
 func TestARenewalIsPublishedThenKept(t *testing.T) {
 	s := &shelf{content: "old", kept: "old"}
 	h := newHouse(t)
 	r := h.must(add(shop("shop", 81)))
 	id := r.Config.Farms[0].ID
 	seen := ""
-	h.pub.Answer(func(*farm.Config) (apply.Outcome, error) { seen = s.content + ", kept " + s.kept; return apply.Outcome{}, nil })
+	h.pub.Answer(func(*farm.Config) (apply.Outcome, error) {
+		seen = s.content + ", kept " + s.kept
+		return apply.Outcome{}, nil
+	})
 	before := h.moment()
 	if err := h.Renew(t.Context(), s.renewal("new", id)); err != nil {
 		t.Fatal(err)

@@ -293,7 +293,7 @@ func TestAFarmCannotNameWhatIsNotThere(t *testing.T) {
 		cfg.Farms[0].HTTP.Services[0].TLS = &farm.BackendTLS{Certificate: "gone.pem"}
 		return nil
 	})
-	if err == nil || !strings.Contains(err.Error(), `farm "shop" service "web": certificate: the certificate "gone.pem"`) {
+	if err == nil || !strings.Contains(err.Error(), `farm "shop" service "web": httpsb_certificate: the certificate "gone.pem"`) {
 		t.Errorf("got %v", err)
 	}
 	if h.Exists("new.csr") || h.Exists("none.pem") || !h.Exists("shop.pem") || h.AuthorityExists("clients") {

@@ -65,10 +65,10 @@ func references(f *farm.Farm) iter.Seq[reference] {
 			if s.TLS == nil {
 				continue
 			}
-			if s.TLS.CA != "" && !yield(reference{authority: true, name: s.TLS.CA, farm: f, service: s, field: "ca"}) {
+			if s.TLS.CA != "" && !yield(reference{authority: true, name: s.TLS.CA, farm: f, service: s, field: "httpsb_ca"}) {
 				return
 			}
-			if s.TLS.Certificate != "" && !yield(reference{name: s.TLS.Certificate, farm: f, service: s, field: "certificate"}) {
+			if s.TLS.Certificate != "" && !yield(reference{name: s.TLS.Certificate, farm: f, service: s, field: "httpsb_certificate"}) {
 				return
 			}
 		}

@@ -1,0 +1,199 @@
+package api
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/auth"
+	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+func (s *Server) farmCertificateOperations() []*operation {
+	const all = "/farms/{farm}/certificates"
+	return []*operation{
+		op(post, all, auth.RightConfigure, "Add a certificate to a farm", s.addFarmCertificate).body(fileFields{}).refers().created(),
+		op(del, all+"/{certificate}", auth.RightConfigure, "Take a certificate from a farm", s.removeFarmCertificate),
+		op(post, all+"/{certificate}/actions", auth.RightConfigure, "Move a certificate of a farm", s.moveFarmCertificate).body(positionFields{}),
+		op(get, "/ciphers", auth.RightRead, "List cipher presets", s.listCiphers),
+	}
+}
+
+// fileFields and positionFields are bodies about the certificates of a farm.
+type (
+	fileFields     struct{}
+	positionFields struct{}
+)
+
+// Params lists the fields for the document.
+func (fileFields) Params() []validate.Param {
+	return []validate.Param{needed("file", "Name of the certificate, as X.pem.")}
+}
+
+// Params lists the fields for the document.
+func (positionFields) Params() []validate.Param {
+	return []validate.Param{{Name: "position", Format: "integer", Interval: "0,", Options: []string{"non_blank", "required"}, Description: "New position, from 0."}}
+}
+
+// listedCertificates is the family's list of the certificates of a farm.
+func listedCertificates(f *farm.Farm) []ListedCertificate {
+	out := []ListedCertificate{}
+	if f.HTTPS() {
+		for i, name := range f.HTTP.TLS.Certificates {
+			out = append(out, ListedCertificate{File: name, ID: i})
+		}
+	}
+	return out
+}
+
+// FarmCertificates is the answer to a change of the certificates of a farm.
+type FarmCertificates struct {
+	File         string              `json:"file"`
+	Certificates []ListedCertificate `json:"certlist" doc:"The certificates in their order afterwards"`
+}
+
+// changeFarmCertificates edits the list of the farm the path names.
+func (s *Server) changeFarmCertificates(c *call, comment, message, name string, edit func(f *farm.Farm, at int) error) (Object[FarmCertificates], error) {
+	before, err := c.farm()
+	if err != nil {
+		return Object[FarmCertificates]{}, err
+	}
+	farmName := before.Name
+	_, err = c.change(fmt.Sprintf(comment, name, farmName), func(cfg *farm.Config) error {
+		f, err := findFarm(cfg, farmName)
+		if err != nil {
+			return err
+		}
+		if !f.HTTPS() {
+			return badRequest("the farm %s has no certificates: set its listener to https first", farmName)
+		}
+		return edit(f, slices.Index(f.HTTP.TLS.Certificates, name))
+	})
+	if err != nil {
+		return Object[FarmCertificates]{}, err
+	}
+	f, err := findFarm(c.cfg, farmName)
+	if err != nil {
+		return Object[FarmCertificates]{}, err
+	}
+	return Object[FarmCertificates]{
+		Description: c.op.summary, Params: FarmCertificates{File: name, Certificates: listedCertificates(f)},
+		Message: fmt.Sprintf(message, name, farmName), Status: s.status(f),
+	}, nil
+}
+
+func (s *Server) addFarmCertificate(c *call) (Object[FarmCertificates], error) {
+	if _, err := c.farm(); err != nil {
+		return Object[FarmCertificates]{}, err
+	}
+	body, err := c.texts(fileFields{})
+	if err != nil {
+		return Object[FarmCertificates]{}, err
+	}
+	name := body["file"]
+	if !strings.HasSuffix(name, ".csr") { // a CSR is refused for what it is
+		if name, err = certs.CertificateName(name); err != nil {
+			return Object[FarmCertificates]{}, certRefusal(err)
+		}
+	}
+	if _, err := s.deps.Certificates.Get(name); err != nil {
+		return Object[FarmCertificates]{}, certRefusal(err)
+	}
+	return s.changeFarmCertificates(c, "add certificate %s to farm %s", "The certificate %s has been added to farm %s.", name, func(f *farm.Farm, at int) error {
+		if at >= 0 {
+			return badRequest("file: the farm %s has the certificate %s already", f.Name, name)
+		}
+		f.HTTP.TLS.Certificates = append(f.HTTP.TLS.Certificates, name)
+		return nil
+	})
+}
+
+// inList refuses to go on without the certificate in the list.
+func inList(f *farm.Farm, name string, at int) error {
+	if at < 0 {
+		return notFound("the farm %s does not have the certificate %s", f.Name, quoteName(name))
+	}
+	return nil
+}
+
+func (s *Server) removeFarmCertificate(c *call) (Object[FarmCertificates], error) {
+	name := c.param("certificate")
+	return s.changeFarmCertificates(c, "take certificate %s from farm %s", "The certificate %s has been taken from farm %s.", name, func(f *farm.Farm, at int) error {
+		if err := inList(f, name, at); err != nil {
+			return err
+		}
+		t := f.HTTP.TLS
+		if len(t.Certificates) == 1 {
+			return badRequest("the certificate %s is the last one of the farm %s, which needs one: add another one first", name, f.Name)
+		}
+		t.Certificates = slices.Delete(t.Certificates, at, at+1)
+		return nil
+	})
+}
+
+func (s *Server) moveFarmCertificate(c *call) (Object[FarmCertificates], error) {
+	if _, err := c.farm(); err != nil {
+		return Object[FarmCertificates]{}, err
+	}
+	body, err := c.object(positionFields{})
+	if err != nil {
+		return Object[FarmCertificates]{}, err
+	}
+	to, ok := validate.ParseNumber(body["position"])
+	if !ok || to < 0 {
+		return Object[FarmCertificates]{}, badRequest("position must be a number from 0 on")
+	}
+	name := c.param("certificate")
+	return s.changeFarmCertificates(c, "move certificate %s of farm %s", "The certificate %s has been moved in farm %s.", name, func(f *farm.Farm, at int) error {
+		if err := inList(f, name, at); err != nil {
+			return err
+		}
+		t := f.HTTP.TLS
+		if to >= int64(len(t.Certificates)) {
+			return badRequest("position: %d is not allowed, allowed are 0 to %d", to, len(t.Certificates)-1)
+		}
+		t.Certificates = slices.Insert(slices.Delete(t.Certificates, at, at+1), int(to), name)
+		return nil
+	})
+}
+
+// CipherPreset is one value of the farm field ciphers.
+type CipherPreset struct {
+	Ciphers     farm.CipherPreset `json:"ciphers"`
+	Description string            `json:"description"`
+}
+
+var presetTexts = map[farm.CipherPreset]string{
+	farm.CiphersAll:     "All suites that are considered safe",
+	farm.CiphersHigh:    "Forward secrecy and authenticated encryption only",
+	farm.CiphersCustom:  "An OpenSSL cipher string, in the field cipherc",
+	farm.CiphersOffload: "AES, which the processor has instructions for",
+}
+
+// listCiphers leaves out, as the family does, the preset for processors with
+// AES when this one has none.
+func (s *Server) listCiphers(c *call) (List[CipherPreset], error) {
+	var out []CipherPreset
+	for _, p := range farm.CipherPresets() {
+		if p != farm.CiphersOffload || hasAES() {
+			out = append(out, CipherPreset{Ciphers: p, Description: presetTexts[p]})
+		}
+	}
+	return list(c.op.summary, out), nil
+}
+
+// hasAES reads the flags of the processor, once: they do not change.
+var hasAES = sync.OnceValue(func() bool {
+	b, _ := os.ReadFile("/proc/cpuinfo") // unknown counts as none
+	for line := range strings.Lines(string(b)) {
+		name, flags, _ := strings.Cut(line, ":")
+		if name = strings.TrimSpace(name); name == "flags" || name == "Features" { // x86 and ARM
+			return slices.Contains(strings.Fields(flags), "aes")
+		}
+	}
+	return false
+})
