@@ -193,7 +193,7 @@ func (s *Server) updateFarm(c *call) (Changed, error) {
 	if err != nil {
 		return Changed{}, err
 	}
-	values, err := decode(c, &validate.FarmUpdate)
+	values, err := decodeBeside(c, &validate.FarmUpdate, rulesOfFarm(before))
 	if err != nil {
 		return Changed{}, err
 	}

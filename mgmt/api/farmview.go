@@ -10,8 +10,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// FarmView is everything about an http farm. The lists at its end belong to
-// the family's shape and are empty as long as nothing can be added to them.
+// FarmView is everything about an http farm. The lists at its end are changed
+// by operations of their own.
 type FarmView struct {
 	FarmName string       `json:"farmname"`
 	Profile  farm.Profile `json:"profile"`
@@ -39,6 +39,7 @@ type FarmView struct {
 	MaxConnections  uint32               `json:"maxconnections" doc:"0 means no bound"`
 	Overflow        farm.Overflow        `json:"overflow"`
 	Trusted         []string             `json:"trusted"`
+	Logs            string               `json:"logs" enum:"true,false"`
 	Error414        string               `json:"error414"`
 	Error500        string               `json:"error500"`
 	Error501        string               `json:"error501"`
@@ -46,12 +47,12 @@ type FarmView struct {
 	ErrorWAF        string               `json:"errorWAF"`
 
 	Certificates         []ListedCertificate `json:"certlist"`
-	AddHeader            []struct{}          `json:"addheader"`
-	HeadRemove           []struct{}          `json:"headremove"`
-	AddResponseHeader    []struct{}          `json:"addresponseheader"`
-	RemoveResponseHeader []struct{}          `json:"removeresponseheader"`
-	ReplaceRequest       []struct{}          `json:"replacerequestheader"`
-	ReplaceResponse      []struct{}          `json:"replaceresponseheader"`
+	AddHeader            []AddedHeader       `json:"addheader"`
+	HeadRemove           []RemovedHeader     `json:"headremove"`
+	AddResponseHeader    []AddedHeader       `json:"addresponseheader"`
+	RemoveResponseHeader []RemovedHeader     `json:"removeresponseheader"`
+	ReplaceRequest       []ReplacedHeader    `json:"replacerequestheader"`
+	ReplaceResponse      []ReplacedHeader    `json:"replaceresponseheader"`
 }
 
 func (s *Server) farmView(f *farm.Farm) FarmView {
@@ -59,26 +60,23 @@ func (s *Server) farmView(f *farm.Farm) FarmView {
 	if h == nil {
 		h = farm.DefaultHTTP()
 	}
-	none := []struct{}{}
 	out := FarmView{
 		FarmName: f.Name, Profile: profile(f), Status: s.status(f), Problem: s.serving(f).Problem,
-		VIP: f.VIP.String(), VPort: f.VPort, Listener: "http", Certificates: []ListedCertificate{},
+		VIP: f.VIP.String(), VPort: f.VPort, Listener: "http", Certificates: listedCertificates(f),
 		ConnectTimeout: h.ConnectTimeout, ResponseTimeout: h.ResponseTimeout,
 		ResurrectTime: h.ResurrectTime, RequestTimeout: h.RequestTimeout,
 		TunnelTimeout: cmp.Or(h.TunnelTimeout, farm.DefaultTunnelTimeout), StopGrace: cmp.Or(h.StopGrace, farm.DefaultStopGrace),
 		RewriteLocation: h.RewriteLocation, RewriteHost: truth(h.RewriteHost), RewriteDest: truth(h.RewriteDestination),
 		Verbs: h.Verbs, CheckURL: h.CheckURL, IgnoreCase: truth(h.IgnoreCase), Continue: cmp.Or(h.Continue, farm.ContinuePass),
 		MaxHead: cmp.Or(h.MaxHead, farm.DefaultMaxHead), MaxBody: h.MaxBody, MaxConnections: h.MaxConnections,
-		Overflow: cmp.Or(h.Overflow, farm.OverflowWait), Trusted: trusted(h),
+		Overflow: cmp.Or(h.Overflow, farm.OverflowWait), Trusted: trusted(h), Logs: truth(h.Logs),
 		Error414: h.Error414, Error500: h.Error500, Error501: h.Error501, Error503: h.Error503, ErrorWAF: h.ErrorWAF,
-		AddHeader: none, HeadRemove: none, AddResponseHeader: none,
-		RemoveResponseHeader: none, ReplaceRequest: none, ReplaceResponse: none,
+		AddHeader: shownRules(h.AddRequest, showAdd), HeadRemove: shownRules(h.RemoveRequest, showRemove),
+		AddResponseHeader: shownRules(h.AddResponse, showAdd), RemoveResponseHeader: shownRules(h.RemoveResponse, showRemove),
+		ReplaceRequest: shownRules(h.ReplaceRequest, showReplace), ReplaceResponse: shownRules(h.ReplaceResponse, showReplace),
 	}
 	if h.TLS != nil {
 		out.Listener, out.TLSView = "https", tlsView(h.TLS)
-		for i, name := range h.TLS.Certificates {
-			out.Certificates = append(out.Certificates, ListedCertificate{File: name, ID: i})
-		}
 	}
 	return out
 }

@@ -18,7 +18,9 @@ func FuzzBodies(f *testing.F) {
 		`{"newfarmname":"x","contimeout":"5","error503":"<b>\u0000"}`, `{"action":"start"}`, `{"id":"web"}`,
 		`{"vhost":"a.*","urlp":"^/x(","redirect":"https://e","redirect_code":301,"persistence":"COOKIE","ttl":1e3}`,
 		`{"position":-1}`, `{"ip":"::1%eth0","port":"080","weight":null,"priority":9.0,"connection_limit":18446744073709551616}`,
-		`{"action":"maintenance","mode":"cut"}`, `{"a":1,"a":2}`, `[1]`, `{"a":{"b":[]}}`, `{"a":1}{"b":2}`, "\xff", `{"\ud800":1}`, `{"":null}`, ``, ` `, `nul`,
+		`{"action":"maintenance","mode":"cut"}`, `{"header":"X-A: \u0009b"}`, `{"header":"(?i)^x","match":"(a)(b)","replace":"$2\u00fc"}`, `{"pattern":"^/(a)","replace":"/$1","last":true}`,
+		`{"listener":"https","certificates":["a","*.b.pem"],"ciphers":"customsecurity","cipherc":"ECDHE+AES:!aNULL","trusted":"::/0","ignore_100_continue":2}`,
+		`{"cookieinsert":true,"cookiepath":"/a;","headrequire":["x","(?P<y>z)"],"httpsb":"true","httpsb_verify":"ca","leastresp":true,"routingpolicy":"ROUND_ROBIN"}`, `{"a":1,"a":2}`, `[1]`, `{"a":{"b":[]}}`, `{"a":1}{"b":2}`, "\xff", `{"\ud800":1}`, `{"":null}`, ``, ` `, `nul`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -45,6 +47,10 @@ func FuzzBodies(f *testing.F) {
 		try(t, &validate.BackendCreate, body, farm.Backend{})
 		try(t, &validate.BackendUpdate, body, farm.Backend{})
 		try(t, &validate.Maintenance, body, farm.Backend{})
+		try(t, &validate.AddRequest.Rule, body, farm.HeaderAdd{})
+		try(t, &validate.RemoveRequest.Rule, body, farm.HeaderRemove{})
+		try(t, &validate.ReplaceRequest.Rule, body, farm.HeaderReplace{})
+		try(t, &validate.Rewrites.Rule, body, farm.URLRewrite{})
 		_ = checkNames(rollbackFields{}, body)
 		_ = checkNames(keyFields{}, body)
 	})

@@ -90,6 +90,7 @@ func TestDocumentIsOpenAPI31AndWhole(t *testing.T) {
 func TestEveryRouteIsDocumentedAndClosed(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
+	a.rules()
 	a.must(201, "POST", "/keys", "")
 	d := readDoc(t, a)
 	routes := a.server.Routes()
@@ -100,7 +101,7 @@ func TestEveryRouteIsDocumentedAndClosed(t *testing.T) {
 		if _, ok := d.Paths[route.Path][strings.ToLower(route.Method)]; !ok {
 			t.Errorf("%s %s is not in the document", route.Method, route.Path)
 		}
-		path := strings.NewReplacer("{farm}", "shop", "{service}", "web", "{backend}", "0", "{revision}", "1", "{key}", "2",
+		path := strings.NewReplacer("{farm}", "shop", "{service}", "web", "{backend}", "0", "{rule}", "0", "{revision}", "1", "{key}", "2",
 			"{certificate}", "shop.pem", "{authority}", "clients").Replace(route.Path)
 		for _, base := range []string{api.Base, api.FamilyBase} {
 			a.send(route.Method, base+path, `{}`).refused(t, 401)
@@ -113,6 +114,7 @@ func TestEveryRouteIsDocumentedAndClosed(t *testing.T) {
 		if route.Method == "DELETE" {
 			a = newAppliance(t)
 			a.shop(1)
+			a.rules()
 			a.must(201, "POST", "/keys", "")
 		}
 	}
@@ -130,6 +132,7 @@ func TestEveryRouteIsDocumentedAndClosed(t *testing.T) {
 func TestEveryDocumentedFieldIsKnown(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
+	a.rules()
 	bodies := 0
 	for path, verbs := range readDoc(t, a).Paths {
 		for verb, o := range verbs {
@@ -141,9 +144,10 @@ func TestEveryDocumentedFieldIsKnown(t *testing.T) {
 			if s.AdditionalProperties != false || len(s.Properties) == 0 {
 				t.Errorf("%s %s: the schema is open or empty", verb, path)
 			}
-			at := strings.NewReplacer("{farm}", "shop", "{service}", "web", "{backend}", "0", "{certificate}", "shop.pem").Replace(path)
+			at := strings.NewReplacer("{farm}", "shop", "{service}", "web", "{backend}", "0", "{rule}", "0", "{certificate}", "shop.pem").Replace(path)
 			a := newAppliance(t)
 			a.shop(1)
+			a.rules()
 			for name := range s.Properties {
 				if name == "newfarmname" {
 					continue // would take the farm away from under the test

@@ -9,7 +9,7 @@ import (
 
 // operations is the table of everything the API can do.
 func (s *Server) operations() []*operation {
-	return concat(s.farmOperations(), s.serviceOperations(), s.backendOperations(),
+	return concat(s.farmOperations(), s.serviceOperations(), s.backendOperations(), s.ruleOperations(),
 		s.statisticsOperations(), s.configOperations(), s.systemOperations(),
 		s.certificateOperations(), s.authorityOperations(), s.farmCertificateOperations())
 }

@@ -80,7 +80,7 @@ func (s *Server) updateService(c *call) (Changed, error) {
 	if err != nil {
 		return Changed{}, err
 	}
-	values, err := decode(c, &validate.ServiceUpdate)
+	values, err := decodeBeside(c, &validate.ServiceUpdate, rulesOfService(v))
 	if err != nil {
 		return Changed{}, err
 	}

@@ -115,7 +115,9 @@ func TestRulesOfAListKeepTheRulesTogether(t *testing.T) {
 		{func(h *farm.HTTP, _ *farm.Service) { h.AddResponse = []farm.HeaderAdd{{Header: "a\nb"}} }, `addresponseheader must be a list of headers`},
 		{func(h *farm.HTTP, _ *farm.Service) { h.RemoveResponse = []farm.HeaderRemove{{}} }, `removeresponseheader must be a list of regular expressions, item 0 is blank`},
 		{func(h *farm.HTTP, _ *farm.Service) { h.ReplaceRequest = []farm.HeaderReplace{swap("a", "b", "$1")} }, `farm "shop-1" replacerequestheader 0: replace: $1 stands for a group the pattern does not have; it has 0`},
-		{func(_ *farm.HTTP, s *farm.Service) { s.ReplaceRequest = []farm.HeaderReplace{swap("a", "(b)", "$1 $$2")} }, `service "web" replacerequestheader 0: replace: $2 stands for a group the pattern does not have; it has 1`},
+		{func(_ *farm.HTTP, s *farm.Service) {
+			s.ReplaceRequest = []farm.HeaderReplace{swap("a", "(b)", "$1 $$2")}
+		}, `service "web" replacerequestheader 0: replace: $2 stands for a group the pattern does not have; it has 1`},
 		{func(h *farm.HTTP, _ *farm.Service) { h.ReplaceResponse = []farm.HeaderReplace{swap("a", "(", "")} }, `replaceresponseheader 0: match must be a valid regular expression`},
 		{func(_ *farm.HTTP, s *farm.Service) {
 			s.ReplaceResponse = []farm.HeaderReplace{swap("a", "b", "c"), swap("a", "b", "c")}

@@ -1,0 +1,313 @@
+package api
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/auth"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// The rules of a list as the API shows them; ID is the position from 0.
+type (
+	// AddedHeader is a header that is added.
+	AddedHeader struct {
+		ID     int    `json:"id"`
+		Header string `json:"header"`
+	}
+	// RemovedHeader is a pattern for headers that are removed.
+	RemovedHeader struct {
+		ID      int    `json:"id"`
+		Pattern string `json:"pattern"`
+	}
+	// ReplacedHeader is a rule that changes values of headers.
+	ReplacedHeader struct {
+		ID      int    `json:"id"`
+		Header  string `json:"header"`
+		Match   string `json:"match"`
+		Replace string `json:"replace"`
+	}
+	// RewrittenURL is a rule that changes path and query.
+	RewrittenURL struct {
+		ID      int    `json:"id"`
+		Pattern string `json:"pattern"`
+		Replace string `json:"replace"`
+		Last    string `json:"last" enum:"true,false"`
+	}
+)
+
+func showAdd(id int, h farm.HeaderAdd) AddedHeader { return AddedHeader{id, h.Header} }
+func showRemove(id int, h farm.HeaderRemove) RemovedHeader {
+	return RemovedHeader{id, h.Pattern}
+}
+func showReplace(id int, h farm.HeaderReplace) ReplacedHeader {
+	return ReplacedHeader{id, h.Header, h.Match, h.Replace}
+}
+func showRewrite(id int, u farm.URLRewrite) RewrittenURL {
+	return RewrittenURL{id, u.Pattern, u.Replace, truth(u.Last)}
+}
+
+func shownRules[T, V any](rules []T, show func(int, T) V) []V {
+	out := make([]V, len(rules))
+	for i, r := range rules {
+		out[i] = show(i, r)
+	}
+	return out
+}
+
+// ruleOperations are those of every list of rules, of farms and of services.
+func (s *Server) ruleOperations() []*operation {
+	return concat(
+		listOperations(s, &validate.AddRequest, showAdd), listOperations(s, &validate.RemoveRequest, showRemove),
+		listOperations(s, &validate.ReplaceRequest, showReplace), listOperations(s, &validate.AddResponse, showAdd),
+		listOperations(s, &validate.RemoveResponse, showRemove), listOperations(s, &validate.ReplaceResponse, showReplace),
+		listOperations(s, &validate.Rewrites, showRewrite))
+}
+
+// ruleList serves one list of farms or of services.
+type ruleList[T comparable, V any] struct {
+	s      *Server
+	name   string
+	kind   *validate.RuleList[T]
+	change validate.Table[T]
+	show   func(int, T) V
+	// of finds the list of the farm or service the path names.
+	of func(c *call, cfg *farm.Config) (list *[]T, owner string, err error)
+}
+
+func listOperations[T comparable, V any](s *Server, kind *validate.RuleList[T], show func(int, T) V) []*operation {
+	l := ruleList[T, V]{s: s, name: kind.Service, kind: kind, change: kind.Rule.Optional(), show: show}
+	l.of = func(c *call, cfg *farm.Config) (*[]T, string, error) {
+		f, v, err := findService(cfg, c.param("farm"), c.param("service"))
+		if err != nil {
+			return nil, "", err
+		}
+		return kind.OfService(v), fmt.Sprintf("service %s of farm %s", v.Name, f.Name), nil
+	}
+	out := l.operations("/farms/{farm}/services/{service}/"+kind.Service, "of a service")
+	if kind.Farm == "" {
+		return out
+	}
+	atFarm := l
+	atFarm.name = kind.Farm
+	atFarm.of = func(c *call, cfg *farm.Config) (*[]T, string, error) {
+		f, err := findFarm(cfg, c.param("farm"))
+		if err != nil {
+			return nil, "", err
+		}
+		list := kind.OfFarm(f)
+		if list == nil {
+			return nil, "", badRequest("the farm %s has no header rules", f.Name)
+		}
+		return list, "farm " + f.Name, nil
+	}
+	return append(atFarm.operations("/farms/{farm}/"+kind.Farm, "of a farm"), out...)
+}
+
+func (l ruleList[T, V]) operations(path, whose string) []*operation {
+	what := l.name + " rule " + whose
+	out := []*operation{
+		op(get, path, auth.RightRead, "List the "+l.name+" rules "+whose, l.list),
+		op(post, path, auth.RightConfigure, "Add a "+what, l.add).body(&l.kind.Rule).created(),
+		op(put, path+"/{rule}", auth.RightConfigure, "Modify a "+what, l.modify).body(&l.change),
+		op(del, path+"/{rule}", auth.RightConfigure, "Delete a "+what, l.remove),
+	}
+	if l.kind.Moves {
+		out = append(out, op(post, path+"/{rule}/actions", auth.RightConfigure, "Move a "+what, l.move).body(&validate.RuleMove))
+	}
+	return out
+}
+
+func (l ruleList[T, V]) list(c *call) (List[V], error) {
+	rules, owner, err := l.of(c, c.cfg)
+	if err != nil {
+		return List[V]{}, err
+	}
+	return list(fmt.Sprintf("List the %s rules of %s", l.name, owner), shownRules(*rules, l.show)), nil
+}
+
+func (l ruleList[T, V]) add(c *call) (Object[V], error) {
+	_, owner, err := l.of(c, c.cfg)
+	if err != nil {
+		return Object[V]{}, err
+	}
+	values, err := decode(c, &l.kind.Rule)
+	if err != nil {
+		return Object[V]{}, err
+	}
+	_, err = c.change(fmt.Sprintf("add a rule to %s of %s", l.name, owner), func(cfg *farm.Config) error {
+		rules, _, err := l.of(c, cfg)
+		if err != nil {
+			return err
+		}
+		var created T
+		if err := values.Apply(&created); err != nil {
+			return err
+		}
+		*rules = append(*rules, created)
+		return nil
+	})
+	if err != nil {
+		return Object[V]{}, err
+	}
+	rules, _, err := l.of(c, c.cfg)
+	if err != nil || len(*rules) == 0 {
+		return Object[V]{}, err
+	}
+	last := len(*rules) - 1 // the configuration is the one this change made
+	return l.done(c, fmt.Sprintf("New rule in %s of %s", l.name, owner), l.show(last, (*rules)[last]),
+		fmt.Sprintf("The rule %d has been added to %s of %s.", last, l.name, owner)), nil
+}
+
+func (l ruleList[T, V]) done(c *call, description string, params V, message string) Object[V] {
+	return Object[V]{Description: description, Params: params, Message: message, Status: l.s.statusOf(c, c.param("farm"))}
+}
+
+// ruleAt is a rule as the path names it, with what stood there when the
+// request was read: a change must find the same rule there.
+type ruleAt[T comparable] struct {
+	position int
+	rule     T
+	owner    string
+}
+
+func (l ruleList[T, V]) at(c *call) (ruleAt[T], error) {
+	rules, owner, err := l.of(c, c.cfg)
+	if err != nil {
+		return ruleAt[T]{}, err
+	}
+	id := c.param("rule")
+	n, err := strconv.Atoi(id)
+	if err != nil || n < 0 || n >= len(*rules) || strconv.Itoa(n) != id {
+		return ruleAt[T]{}, notFound("the rule %s does not exist in %s of %s", quoteName(id), l.name, owner)
+	}
+	return ruleAt[T]{n, (*rules)[n], owner}, nil
+}
+
+// edit changes the list at the rule the path names.
+func (l ruleList[T, V]) edit(c *call, at ruleAt[T], verb string, edit func(rules *[]T) error) error {
+	_, err := c.change(fmt.Sprintf("%s rule %d of %s of %s", verb, at.position, l.name, at.owner), func(cfg *farm.Config) error {
+		rules, _, err := l.of(c, cfg)
+		if err != nil {
+			return err
+		}
+		if at.position >= len(*rules) || (*rules)[at.position] != at.rule {
+			return refuse(http.StatusConflict, "the rules in %s of %s were changed by someone else: read them again", l.name, at.owner)
+		}
+		return edit(rules)
+	})
+	return err
+}
+
+func (l ruleList[T, V]) modify(c *call) (Changed, error) {
+	at, err := l.at(c)
+	if err != nil {
+		return Changed{}, err
+	}
+	values, err := decode(c, &l.change)
+	if err != nil {
+		return Changed{}, err
+	}
+	err = l.edit(c, at, "modify", func(rules *[]T) error { return values.Apply(&(*rules)[at.position]) })
+	if err != nil {
+		return Changed{}, err
+	}
+	return Changed{
+		Description: fmt.Sprintf("Modify rule %d in %s of %s", at.position, l.name, at.owner), Params: values.Sent(),
+		Message: fmt.Sprintf("The rule %d in %s of %s has been changed.", at.position, l.name, at.owner),
+		Status:  l.s.statusOf(c, c.param("farm")),
+	}, nil
+}
+
+func (l ruleList[T, V]) remove(c *call) (Done, error) {
+	at, err := l.at(c)
+	if err != nil {
+		return Done{}, err
+	}
+	err = l.edit(c, at, "delete", func(rules *[]T) error {
+		*rules = slices.Delete(*rules, at.position, at.position+1)
+		return nil
+	})
+	if err != nil {
+		return Done{}, err
+	}
+	return done(fmt.Sprintf("Delete rule %d in %s of %s", at.position, l.name, at.owner),
+		fmt.Sprintf("The rule %d in %s of %s has been deleted.", at.position, l.name, at.owner)), nil
+}
+
+func (l ruleList[T, V]) move(c *call) (Object[Moved], error) {
+	at, err := l.at(c)
+	if err != nil {
+		return Object[Moved]{}, err
+	}
+	values, err := decode(c, &validate.RuleMove)
+	if err != nil {
+		return Object[Moved]{}, err
+	}
+	to := values.Get("position").Number()
+	err = l.edit(c, at, "move", func(rules *[]T) error {
+		if to >= int64(len(*rules)) {
+			return badRequest("position: %d is not allowed, allowed are 0 to %d", to, len(*rules)-1)
+		}
+		rest := slices.Delete(*rules, at.position, at.position+1)
+		*rules = slices.Insert(rest, int(to), at.rule)
+		return nil
+	})
+	if err != nil {
+		return Object[Moved]{}, err
+	}
+	return Object[Moved]{
+		Description: fmt.Sprintf("Move rule %d in %s of %s", at.position, l.name, at.owner), Params: Moved{Position: int(to)},
+		Message: fmt.Sprintf("The rule %d in %s of %s has been moved to position %d.", at.position, l.name, at.owner, to),
+		Status:  l.s.statusOf(c, c.param("farm")),
+	}, nil
+}
+
+// decodeBeside is decode for an object that GET shows with its lists of rules:
+// clients send whole objects back, so a list that is empty, and is sent empty,
+// says nothing. Others are refused, because they are changed elsewhere.
+func decodeBeside[T any](c *call, table *validate.Table[T], lists map[string]int) (validate.Values[T], error) {
+	body, err := c.readObject()
+	if err != nil {
+		return validate.Values[T]{}, err
+	}
+	if len(body) == 0 {
+		return validate.Values[T]{}, help(table)
+	}
+	for _, name := range slices.Sorted(maps.Keys(lists)) {
+		value, sent := body[name]
+		if !sent {
+			continue
+		}
+		if list, is := value.([]any); !is || len(list) > 0 || lists[name] > 0 {
+			return validate.Values[T]{}, badRequest("%s: rules are changed one by one, with POST to %s/%s, and PUT and DELETE to its ids", name, c.r.URL.Path, name)
+		}
+		delete(body, name)
+	}
+	return table.Decode("", body)
+}
+
+// rulesOfFarm and rulesOfService are how many rules each list has.
+func rulesOfFarm(f *farm.Farm) map[string]int {
+	if f.HTTP == nil {
+		return nil
+	}
+	return countRules(&f.HTTP.HeaderRules, validate.AddRequest.Farm, validate.RemoveRequest.Farm)
+}
+
+func rulesOfService(v *farm.Service) map[string]int {
+	out := countRules(&v.HeaderRules, validate.AddRequest.Service, validate.RemoveRequest.Service)
+	out[validate.Rewrites.Service] = len(v.Rewrites)
+	return out
+}
+
+func countRules(r *farm.HeaderRules, add, remove string) map[string]int {
+	return map[string]int{
+		add: len(r.AddRequest), remove: len(r.RemoveRequest), validate.ReplaceRequest.Service: len(r.ReplaceRequest),
+		validate.AddResponse.Service: len(r.AddResponse), validate.RemoveResponse.Service: len(r.RemoveResponse), validate.ReplaceResponse.Service: len(r.ReplaceResponse),
+	}
+}
