@@ -57,6 +57,13 @@ func (r *Request) findHost() error {
 	return nil
 }
 
+// ValidHost reports whether b is a host, with or without a port, that we accept.
+func ValidHost(b []byte) bool {
+	var scratch [maxAuthority]byte
+	_, ok := canonicalHost(b, &scratch)
+	return ok
+}
+
 // canonicalHost gives the canonical form of the authority v, in v itself when
 // that is canonical, else in scratch.
 func canonicalHost(v []byte, scratch *[maxAuthority]byte) (h []byte, ok bool) {

@@ -95,6 +95,11 @@ func (r *Request) canonical() error {
 		}
 		t = rest
 	}
+	return r.canonicalise(t)
+}
+
+// canonicalise sets r.Path from a path and query.
+func (r *Request) canonicalise(t []byte) error {
 	path, query := t, []byte(nil)
 	if i := bytes.IndexByte(t, '?'); i >= 0 {
 		path, query = t[:i], t[i:]
@@ -109,6 +114,29 @@ func (r *Request) canonical() error {
 	n += copy(r.path[n:], query)
 	r.Path = r.path[:n]
 	return nil
+}
+
+// Retarget gives the request another path and query, which is read as that of a
+// client: what is ambiguous is refused, and Path is its canonical form. t is
+// borrowed as long as Path is used. The error is an *Error; the request is of no
+// use after it.
+func (r *Request) Retarget(t []byte) error {
+	switch {
+	case len(t) > MaxTarget:
+		return ErrTargetTooLong
+	case len(t) == 0 || t[0] != '/':
+		return ErrTarget
+	}
+	end, simple := targetEnd(t, 0)
+	if end < len(t) {
+		return ErrTargetByte
+	}
+	r.simple = false // the request line is not what it was
+	if simple {
+		r.Path = t
+		return nil
+	}
+	return r.canonicalise(t)
 }
 
 // absolute checks "http://authority" at the start of t and gives what follows.

@@ -27,12 +27,16 @@ func TestExchangesAllocateNothing(t *testing.T) {
 			h.ReplaceResponse = []farm.HeaderReplace{{Header: "^Server$", Match: "^(.)(.*)/", Replace: "$2$1"}}
 			h.AddRequest, s.AddResponse = add("X-In: 1"), add("X-Out: 2")
 		}},
+		{"paths", "COPY /shop/tea?x=1 HTTP/1.1\r\nHost: a.test\r\nDestination: http://a.test/shop/tee\r\n\r\n", func(h *farm.HTTP, s *farm.Service) {
+			s.Rewrites = []farm.URLRewrite{{Pattern: "^/shop/(.*)", Replace: "//$1/%7e"}, {Pattern: "(a|b)*c", Replace: "d", Last: true}}
+			h.RewriteLocation, h.RewriteHost, h.RewriteDestination = farm.RewriteEnabledPath, true, true
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) { exchanges(t, c.request, c.edit) })
 	}
 }
 
-const answerOfARule = "HTTP/1.1 200 OK\r\nServer: some/1\r\nX-Other: y\r\nContent-Length: 2\r\n\r\nok"
+const answerOfARule = "HTTP/1.1 200 OK\r\nServer: some/1\r\nX-Other: y\r\nLocation: /login\r\nContent-Length: 2\r\n\r\nok"
 
 // exchanges runs the same exchange again and again and fails if it allocates.
 func exchanges(t *testing.T, request string, edit func(*farm.HTTP, *farm.Service)) {

@@ -50,7 +50,7 @@ func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm) (*farmTable, er
 	}
 	rules := make([]route.Rule, len(f.HTTP.Services))
 	for i, s := range f.HTTP.Services {
-		rules[i] = route.Rule{Host: s.VHost, URL: s.URL}
+		rules[i] = route.Rule{Host: s.VHost, URL: s.URL, IgnoreCase: f.HTTP.IgnoreCase || s.IgnoreCase}
 	}
 	routes, err := route.Compile(rules)
 	if err != nil {
@@ -59,10 +59,10 @@ func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm) (*farmTable, er
 	ft := &farmTable{
 		id: f.ID, name: f.Name, origin: f.AddrPort().String(), hostField: []byte(f.AddrPort().String()), key: ListenerKey(f.AddrPort()),
 		verbs: http1.VerbMaskOf(f.HTTP.Verbs), routes: routes,
-		services:       make([]service, len(f.HTTP.Services)),
+		services:  make([]service, len(f.HTTP.Services)),
+		proxyHost: f.HTTP.RewriteHost, destination: f.HTTP.RewriteDestination,
 		requestTimeout: nanos(f.HTTP.RequestTimeout),
 		resurrect:      nanos(f.HTTP.ResurrectTime),
-		rewrite:        f.HTTP.RewriteLocation,
 		answers:        newAnswers(f.HTTP),
 	}
 	if ft.tls, err = compileTLS(build, f); err != nil {
@@ -88,8 +88,12 @@ func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm) (*farmTable, er
 
 // compileRules compiles what changes heads on their way.
 func (out *service) compileRules(f *farm.Farm, s *farm.Service) (err error) {
-	if out.target, err = newTarget(s); err != nil {
+	out.locate = newLocate(f.HTTP, s)
+	if out.redirect, err = newRedirect(f.HTTP, s); err != nil {
 		return fmt.Errorf("redirect: %w", err)
+	}
+	if out.urls, err = rewrite.NewURL(s.Rewrites, f.HTTP.IgnoreCase || s.IgnoreCase); err != nil {
+		return fmt.Errorf("rules for paths: %w", err)
 	}
 	if out.request, err = requestRules(&f.HTTP.HeaderRules, &s.HeaderRules); err != nil {
 		return fmt.Errorf("rules for request fields: %w", err)
@@ -104,14 +108,10 @@ func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
 	algorithm := balance.Parse(s.Policy)
 	*out = service{
 		id: s.ID, name: s.Name,
-		appends: s.RedirectType == farm.RedirectAppend, code: s.RedirectCode,
 		tracked:  algorithm.NeedsLoad(),
 		hashed:   algorithm == balance.ConsistentHash,
 		backends: make([]backend, len(s.Backends)),
 		persist:  newPersistence(s),
-	}
-	if out.code == 0 {
-		out.code = 302
 	}
 	members := make([]balance.Member, len(s.Backends))
 	for i := range s.Backends {
@@ -123,7 +123,7 @@ func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
 		load := e.registry.load(b.ID)
 		out.backends[i] = backend{
 			id: b.ID, timeout: nanos(timeout), load: load,
-			mode: b.Maintenance, origin: b.AddrPort().String(),
+			mode: b.Maintenance, origin: b.AddrPort().String(), named: nameOf(b), host: hostOf(nameOf(b), s.TLS != nil),
 			target: dial.Target{ID: b.ID, Addr: b.AddrPort(), Timeout: nanos(f.HTTP.ConnectTimeout)},
 		}
 		members[i] = balance.Member{

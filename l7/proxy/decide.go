@@ -32,7 +32,7 @@ func decide(f *farmTable, r *http1.Request, scratch *rewrite.Scratch) decision {
 		return decision{}
 	}
 	s := &f.services[i]
-	if s.target != nil {
+	if s.redirect != nil {
 		return decision{s, outcomeRedirect}
 	}
 	return decision{s, outcomeForward}

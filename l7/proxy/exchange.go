@@ -5,6 +5,7 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/rewrite"
 )
 
 // exchange is one request and its response, from the complete request head to
@@ -48,8 +49,12 @@ type exchange struct {
 
 	clientEnded, backendEnded bool // directions of a tunnel that are over
 
+	holes [2]int // in head, where the backend's address belongs; 0 means none
+	tail  int    // while the head is made: bytes behind the hole in Destination
+
 	key  []byte // of the client's session, its array kept for the next exchange
 	host []byte // the request's, likewise
+	undo rewrite.Undo
 }
 
 // phase is where an exchange stands on its backend side.
@@ -128,16 +133,53 @@ func (ex *exchange) prepare(rest []byte) (used int, err error) {
 			return 0, err
 		}
 	}
+	if ex.service.urls != nil {
+		if err := ex.rewritePath(); err != nil {
+			return 0, err
+		}
+	}
 	if len(w.req.Host) == 0 {
 		w.forward.Host = ex.farm.hostField // HTTP/1.0 without Host: HTTP/1.1 needs one
 	}
+	if ex.farm.proxyHost || ex.farm.destination {
+		ex.addressing()
+	}
 	return ex.assemble(rest)
+}
+
+// rewritePath applies the service's rules to the path. What comes of it is read
+// like the path of a client, and refused where that would be.
+func (ex *exchange) rewritePath() error {
+	r, scratch := &ex.w.req, &ex.w.rewrite
+	if r.Path[0] != '/' {
+		return nil // OPTIONS *
+	}
+	if ex.service.request == nil {
+		scratch.Reset()
+	}
+	path, changed, err := ex.service.urls.Rewrite(r.Path, scratch, nil)
+	if !changed || err != nil {
+		return err
+	}
+	if ex.service.locate.paths {
+		ex.w.location = append(ex.w.location[:0], r.Path...)
+	}
+	if err := r.Retarget(path); err != nil {
+		return err
+	}
+	if ex.service.locate.paths {
+		ex.undo.Learn(ex.w.location, r.Path)
+	}
+	return nil
 }
 
 // assemble writes the request.
 func (ex *exchange) assemble(rest []byte) (used int, err error) {
 	w := ex.w
 	out := http1.AppendRequest(w.loop.Scratch[:0], &w.req, &w.forward)
+	if ex.farm.proxyHost || ex.tail > 0 {
+		ex.mark(out)
+	}
 	in, n, err := ex.request.take(rest, false)
 	if err != nil {
 		return 0, err
@@ -203,9 +245,10 @@ func (ex *exchange) end() {
 	}
 	ex.client.ex = nil
 	w := ex.w
-	key, host := ex.key[:0], ex.host[:0]
+	key, host, undo := ex.key[:0], ex.host[:0], ex.undo
+	undo.Reset()
 	*ex = exchange{}
-	ex.key, ex.host = key, host
+	ex.key, ex.host, ex.undo = key, host, undo
 	w.exchanges.Put(ex)
 }
 

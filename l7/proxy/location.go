@@ -2,17 +2,45 @@ package proxy
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l7/http1"
 )
+
+// locate says which Location and Content-Location fields of responses are made
+// to point to where the client is.
+type locate struct {
+	on    bool
+	own   bool // those that name the farm's own address too
+	paths bool // the rules for paths are undone
+}
+
+// newLocate reads the mode of a service, or else its farm's.
+func newLocate(f *farm.HTTP, s *farm.Service) locate {
+	mode := s.RewriteLocation
+	if mode == "" {
+		mode = f.RewriteLocation
+	}
+	switch mode {
+	case farm.RewriteEnabled:
+		return locate{on: true, own: true}
+	case farm.RewriteEnabledBackends:
+		return locate{on: true}
+	case farm.RewriteEnabledPath:
+		return locate{on: true, own: true, paths: true}
+	case farm.RewriteEnabledBackendsPath:
+		return locate{on: true, paths: true}
+	}
+	return locate{}
+}
 
 // rewriteLocations makes Location and Content-Location point to where the
 // client is, if they point to the backend or to the farm's own address.
 func (ex *exchange) rewriteLocations() {
 	r := &ex.w.resp
 	location, content := r.Find(http1.KnownLocation), r.Find(http1.KnownContentLocation)
-	if location < 0 && content < 0 || ex.farm.rewrite == farm.RewriteDisabled || len(ex.host) == 0 {
+	if location < 0 && content < 0 || !ex.service.locate.on || len(ex.host) == 0 {
 		return
 	}
 	ex.w.location = ex.w.location[:0]
@@ -20,55 +48,99 @@ func (ex *exchange) rewriteLocations() {
 	ex.rewriteLocation(content)
 }
 
-var schemePrefix = []byte("http://")
-
 // rewriteLocation gives one field its new value, if it gets one.
 func (ex *exchange) rewriteLocation(index int) {
 	if index < 0 {
 		return
 	}
 	w := ex.w
-	v := w.resp.Value(index)
-	if len(v) < len(schemePrefix) || !bytes.EqualFold(v[:len(schemePrefix)], schemePrefix) {
-		return
-	}
-	rest := v[len(schemePrefix):]
-	end := bytes.IndexAny(rest, "/?#")
-	if end < 0 {
-		end = len(rest)
-	}
-	if !ex.pointsHere(rest[:end]) {
-		return
-	}
 	from := len(w.location)
-	w.location = append(w.location, schemePrefix...)
-	w.location = append(w.location, ex.host...)
-	w.location = append(w.location, rest[end:]...)
-	if value, ok := http1.CheckValue(w.location[from:]); ok {
+	scheme, authority, path := cutURL(w.resp.Value(index))
+	changed := false
+	switch {
+	case len(authority) > 0:
+		if !ex.pointsHere(scheme, authority) {
+			return
+		}
+		w.location = append(w.location, ex.client.proto()...)
+		w.location = append(w.location, "://"...)
+		w.location = append(w.location, ex.host...)
+		w.location, _ = ex.undo.Append(w.location, path)
+		changed = true
+	case len(path) > 0 && path[0] == '/':
+		w.location, changed = ex.undo.Append(w.location, path)
+	}
+	if value, ok := http1.CheckValue(w.location[from:]); ok && changed {
 		w.resp.Edit(index, value)
 	}
 }
 
-// pointsHere reports whether an authority names the backend or, unless the
-// mode looks at backends only, the farm itself.
-func (ex *exchange) pointsHere(authority []byte) bool {
-	if names(authority, ex.backend.origin) {
-		return true
+// cutURL cuts a reference into the scheme (empty: that of the request), the
+// authority (empty: a path of the same place) and the rest. Of a reference with
+// a scheme we do not speak nothing is given.
+func cutURL(v []byte) (scheme, authority, path []byte) {
+	i := bytes.IndexAny(v, ":/?#")
+	if i > 0 && v[i] == ':' {
+		scheme, v = v[:i], v[i+1:]
+		if !bytes.EqualFold(scheme, protoHTTP) && !bytes.EqualFold(scheme, protoHTTPS) || !bytes.HasPrefix(v, slashes) {
+			return nil, nil, nil
+		}
 	}
-	switch ex.farm.rewrite {
-	case farm.RewriteEnabledBackends, farm.RewriteEnabledBackendsPath:
-		return false
+	if !bytes.HasPrefix(v, slashes) {
+		return nil, nil, v
 	}
-	return names(authority, ex.farm.origin)
+	v = v[len(slashes):]
+	end := bytes.IndexAny(v, "/?#")
+	if end < 0 {
+		end = len(v)
+	}
+	return scheme, v[:end], v[end:]
 }
 
-// names reports whether an authority names host:port, which it may shorten
-// when the port is the scheme's own.
-func names(authority []byte, hostPort string) bool {
-	if string(authority) == hostPort {
+var slashes = []byte("//")
+
+// pointsHere reports whether an authority names the backend or, unless the mode
+// looks at backends only, the farm itself. A backend that speaks plain HTTP
+// often takes the client's host for a plain one too: on an https listener
+// http:// with that host is the farm's own address with the wrong scheme.
+func (ex *exchange) pointsHere(scheme, authority []byte) bool {
+	proto := ex.client.proto()
+	if len(scheme) == 0 {
+		scheme = proto
+	}
+	b := ex.backend
+	if names(scheme, authority, b.origin) || names(scheme, authority, b.named) {
 		return true
 	}
-	const httpPort = ":80"
-	n := len(hostPort) - len(httpPort)
-	return n > 0 && hostPort[n:] == httpPort && string(authority) == hostPort[:n]
+	if !ex.service.locate.own {
+		return false
+	}
+	return names(scheme, authority, ex.farm.origin) ||
+		len(proto) == len(protoHTTPS) && len(scheme) == len(protoHTTP) && bytes.EqualFold(withoutPort(authority), withoutPort(ex.host))
+}
+
+// names reports whether an authority names host:port. Both may leave out the
+// port that is the scheme's own.
+func names(scheme, authority []byte, hostPort string) bool {
+	usual := ":80"
+	if len(scheme) == len(protoHTTPS) {
+		usual = ":443"
+	}
+	a, h := authority, hostPort
+	if n := len(a) - len(usual); n > 0 && string(a[n:]) == usual {
+		a = a[:n]
+	}
+	h = strings.TrimSuffix(h, usual)
+	return len(a) == len(h) && equalFold(a, h)
+}
+
+// equalFold compares ASCII text without regard to case.
+func equalFold(a []byte, b string) bool {
+	for i := range a {
+		c, d := a[i], b[i]
+		if c != d && (c|0x20 != d|0x20 || c|0x20 < 'a' || c|0x20 > 'z') {
+			return false
+		}
+	}
+	return true
 }

@@ -16,10 +16,7 @@ func (w *worker) answer(cl *client, f *farmTable, status int, rest []byte) int {
 // redirect answers with the service's redirect.
 func (w *worker) redirect(cl *client, f *farmTable, sv *service, rest []byte) int {
 	close, used := w.bodyless(rest)
-	w.location = sv.target.appendTo(w.location[:0], w.req.Host, w.req.Path)
-	if sv.appends {
-		w.location = append(trimSlash(w.location), w.req.Path...)
-	}
+	w.location = sv.redirect.appendTo(w.location[:0], w.req.Host, w.req.Path, &w.rewrite)
 	value, ok := http1.CheckValue(w.location)
 	if !ok {
 		cl.stats().BadRequests++
@@ -29,7 +26,7 @@ func (w *worker) redirect(cl *client, f *farmTable, sv *service, rest []byte) in
 	s := cl.stats()
 	s.Redirects++
 	s.Responses[2]++
-	w.send(cl, appendRedirect(w.loop.Scratch[:0], sv.code, value, close), close)
+	w.send(cl, appendRedirect(w.loop.Scratch[:0], sv.redirect.code, value, close), close)
 	return used
 }
 
@@ -51,13 +48,6 @@ func (w *worker) send(cl *client, out []byte, close bool) {
 	case close:
 		cl.linger()
 	}
-}
-
-func trimSlash(b []byte) []byte {
-	if n := len(b); n > 0 && b[n-1] == '/' {
-		return b[:n-1]
-	}
-	return b
 }
 
 // fail answers an exchange that got no response head to pass on, and ends it.

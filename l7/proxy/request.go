@@ -139,6 +139,7 @@ func (ex *exchange) send() {
 	if b == nil {
 		b = w.loop.Scratch
 	}
+	b = ex.address(b)
 	up := ex.up
 	ex.phase, ex.sent = phaseHead, w.loop.Now()
 	up.SetDeadline(ex.sent + ex.backend.timeout)

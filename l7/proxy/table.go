@@ -32,8 +32,10 @@ type farmTable struct {
 	services  []service
 	remove    *rewrite.Remover // of request fields, before a service is looked for
 
+	proxyHost   bool // the backend gets its own address as Host
+	destination bool // and in Destination
+
 	requestTimeout int64 // nanoseconds, as all times here
-	rewrite        farm.RewriteLocation
 	resurrect      int64
 	answers        answers
 	tls            *secured // nil for a plain listener
@@ -43,9 +45,7 @@ type farmTable struct {
 type service struct {
 	id       uint32
 	name     string
-	target   *target // of a redirect, nil without one
-	appends  bool    // the redirect keeps the path of the request
-	code     int
+	redirect *redirect // nil without one
 	picker   *balance.Picker
 	tracked  bool // the picker compares loads
 	hashed   bool // the picker needs the client's hash
@@ -55,6 +55,8 @@ type service struct {
 	tls      *tlsconf.Backend // nil: the backends speak plain HTTP
 	// request and response are the header rules; nil when there are none.
 	request, response *rules
+	urls              *rewrite.URL // nil when paths stay as they are
+	locate            locate
 }
 
 // backend is one compiled backend.
@@ -64,7 +66,9 @@ type backend struct {
 	timeout int64
 	load    *balance.Load
 	mode    farm.Maintenance
-	origin  string // host:port as it may appear in a Location
+	origin  string // address:port
+	named   string // host:port by the name the operator wrote, or origin
+	host    []byte // the same as a Host
 }
 
 // dropCut removes the sessions of backends that were cut since the table

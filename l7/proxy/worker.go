@@ -27,6 +27,8 @@ type worker struct {
 	ipText    []byte
 	location  []byte
 	target    dial.Target // of the connection being asked for
+	extra     []byte      // field lines to add to a request
+	addressed []byte      // a request that has the backend's address in it
 }
 
 func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, refusals *refusal.Recorder) *worker {

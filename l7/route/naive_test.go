@@ -16,7 +16,11 @@ func naive(rules []route.Rule, host, target []byte) int {
 	bare := regexp.MustCompile(`:[0-9]*\z`).ReplaceAll(host, nil)
 	for i, r := range rules {
 		h := regexp.MustCompile(`(?i)^(?:` + r.Host + `)`)
-		if (h.Match(host) || h.Match(bare)) && regexp.MustCompile(r.URL).Match(target) {
+		u := regexp.MustCompile(r.URL)
+		if r.IgnoreCase {
+			u = regexp.MustCompile("(?i)" + r.URL)
+		}
+		if (h.Match(host) || h.Match(bare)) && u.Match(target) {
 			return i
 		}
 	}
@@ -26,7 +30,7 @@ func naive(rules []route.Rule, host, target []byte) int {
 func agree(t interface{ Fatalf(string, ...any) }, rules []route.Rule, table *route.Table, host, target []byte) {
 	want := naive(rules, host, target)
 	if got := table.Match(host, target); got != want {
-		t.Fatalf("rules %+q host %q target %q: Match %d, naive %d", rules, host, target, got, want)
+		t.Fatalf("rules %+v host %q target %q: Match %d, naive %d", rules, host, target, got, want)
 	}
 	reasons, last := table.Explain(host, target), -1
 	for i, r := range reasons {
@@ -38,7 +42,7 @@ func agree(t interface{ Fatalf(string, ...any) }, rules []route.Rule, table *rou
 		}
 	}
 	if last != want || want < 0 && len(reasons) != len(rules) {
-		t.Fatalf("rules %+q host %q target %q: Explain %v, naive %d", rules, host, target, reasons, want)
+		t.Fatalf("rules %+v host %q target %q: Explain %v, naive %d", rules, host, target, reasons, want)
 	}
 }
 
@@ -106,7 +110,7 @@ func genInput() *rapid.Generator[[]byte] {
 func TestMatchEqualsTheRegularExpressions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rules := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) route.Rule {
-			return route.Rule{Host: genPattern().Draw(t, "host"), URL: genPattern().Draw(t, "url")}
+			return route.Rule{Host: genPattern().Draw(t, "host"), URL: genPattern().Draw(t, "url"), IgnoreCase: rapid.Bool().Draw(t, "ignore case")}
 		}), 1, 5).Draw(t, "rules")
 		table, err := route.Compile(rules)
 		if err != nil {

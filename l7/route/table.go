@@ -4,6 +4,8 @@ package route
 type Rule struct {
 	Host string // matched from the start of the host on, ignoring case
 	URL  string // searched in path and query
+	// IgnoreCase is for URL; hosts never have any.
+	IgnoreCase bool
 }
 
 // Table is a compiled list of rules. It is immutable; the zero value is not
@@ -30,13 +32,17 @@ type group struct {
 // an *Error.
 func Compile(rules []Rule) (*Table, error) {
 	t := &Table{rules: make([]compiled, len(rules))}
-	c := compiler{table: t, hosts: map[string]*pattern{}, urls: map[string]*pattern{}}
+	c := compiler{table: t, hosts: map[string]*pattern{}, urls: map[string]*pattern{}, folded: map[string]*pattern{}}
 	for i, r := range rules {
 		var err error
 		if t.rules[i].host, err = c.pattern(c.hosts, r.Host, parseHost); err != nil {
 			return nil, &Error{Rule: i, Part: "host", Pattern: r.Host, Err: err}
 		}
-		if t.rules[i].url, err = c.pattern(c.urls, r.URL, parseURL); err != nil {
+		known, parse := c.urls, parseURL
+		if r.IgnoreCase {
+			known, parse = c.folded, parseFold
+		}
+		if t.rules[i].url, err = c.pattern(known, r.URL, parse); err != nil {
 			return nil, &Error{Rule: i, Part: "url", Pattern: r.URL, Err: err}
 		}
 	}
@@ -63,8 +69,8 @@ func CheckURL(pattern string) error {
 // compiler keeps what is needed while a table is made. Equal texts share one
 // pattern.
 type compiler struct {
-	table       *Table
-	hosts, urls map[string]*pattern
+	table               *Table
+	hosts, urls, folded map[string]*pattern
 }
 
 func (c *compiler) pattern(known map[string]*pattern, text string, parse func(string) (*pattern, error)) (*pattern, error) {

@@ -1,0 +1,59 @@
+package proxy
+
+import (
+	"fmt"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/rewrite"
+)
+
+// redirect is where a service sends its clients. The text may hold ${VHOST},
+// the host the client asked for, and $1 to $9, what the groups of the service's
+// URL rule matched.
+type redirect struct {
+	text    *rewrite.Template
+	url     *rewrite.Pattern // set when the text needs its groups
+	appends bool             // the path of the request follows
+	code    int
+}
+
+// newRedirect compiles a service's redirect; nil when it has none.
+func newRedirect(f *farm.HTTP, s *farm.Service) (r *redirect, err error) {
+	if s.Redirect == "" {
+		return nil, nil
+	}
+	r = &redirect{appends: s.RedirectType == farm.RedirectAppend, code: s.RedirectCode}
+	if r.code == 0 {
+		r.code = 302
+	}
+	if _, ok := reasons[r.code]; !ok || r.code/100 != 3 {
+		return nil, fmt.Errorf("%d is no code of a redirect", r.code)
+	}
+	if r.text, err = rewrite.CompileTemplate(s.Redirect, true); err != nil {
+		return nil, err
+	}
+	if r.text.Grouped() {
+		r.url, err = rewrite.CompilePattern(s.URL, f.IgnoreCase || s.IgnoreCase)
+	}
+	return r, err
+}
+
+// appendTo appends the address for a request to the given host and path.
+func (r *redirect) appendTo(dst, host, path []byte, s *rewrite.Scratch) []byte {
+	var g rewrite.Groups
+	if r.url != nil {
+		r.url.Find(path, &g, s)
+	}
+	dst = r.text.Append(dst, path, &g, host)
+	if r.appends {
+		dst = append(trimSlash(dst), path...)
+	}
+	return dst
+}
+
+func trimSlash(b []byte) []byte {
+	if n := len(b); n > 0 && b[n-1] == '/' {
+		return b[:n-1]
+	}
+	return b
+}

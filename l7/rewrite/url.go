@@ -1,0 +1,142 @@
+package rewrite
+
+import (
+	"fmt"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/http1"
+)
+
+// URL rewrites paths. It is immutable; nil rewrites nothing.
+type URL struct {
+	rules []urlRule
+}
+
+type urlRule struct {
+	match *Pattern
+	text  *Template
+	last  bool
+}
+
+// NewURL compiles rules; nil when there are none.
+func NewURL(rules []farm.URLRewrite, ignoreCase bool) (*URL, error) {
+	if len(rules) == 0 {
+		return nil, nil
+	}
+	u := &URL{rules: make([]urlRule, len(rules))}
+	for i, r := range rules {
+		var err error
+		if u.rules[i].match, err = CompilePattern(r.Pattern, ignoreCase); err != nil {
+			return nil, err
+		}
+		if u.rules[i].text, err = CompileTemplate(r.Replace, false); err != nil {
+			return nil, fmt.Errorf("replace: %w", err)
+		}
+		u.rules[i].last = r.Last
+	}
+	return u, nil
+}
+
+// Rewrite applies the rules in order, each once, to a canonical path with its
+// query. What comes of it is valid until s is reset, and is to be read again:
+// see http1.Request.Retarget. The error is http1.ErrTargetTooLong. applied is
+// told of every rule that found something, unless it is nil.
+func (u *URL) Rewrite(path []byte, s *Scratch, applied func(rule int, path []byte)) (out []byte, changed bool, err error) {
+	var g Groups
+	for i := range u.rules {
+		r := &u.rules[i]
+		if !r.match.Find(path, &g, s) {
+			continue
+		}
+		from := len(s.text)
+		s.text = r.text.replace(s.text, path, &g)
+		path, changed = s.text[from:len(s.text):len(s.text)], true
+		if len(path) > http1.MaxTarget {
+			return nil, true, http1.ErrTargetTooLong
+		}
+		if applied != nil {
+			applied(i, path)
+		}
+		if r.last {
+			break
+		}
+	}
+	return path, changed, nil
+}
+
+// Undo turns paths of the backend into paths of the client again. It knows one
+// request: what its path began with before it was rewritten, and after. The
+// zero value undoes nothing.
+//
+//	/shop/tea  →  /tea          /login comes back as /shop/login
+//	/old/a     →  /new/a        /new/b comes back as /old/b, /other as it is
+type Undo struct {
+	prefixes []byte // the client's, then the backend's
+	client   int    // length of the client's
+	is       bool
+}
+
+// Learn notes how the path of a request was rewritten; queries do not matter.
+func (u *Undo) Learn(client, backend []byte) {
+	client, backend = withoutQuery(client), withoutQuery(backend)
+	n := 0 // bytes of the longest common end that begins with a slash
+	for k := 1; k <= len(client) && k <= len(backend) && client[len(client)-k] == backend[len(backend)-k]; k++ {
+		if client[len(client)-k] == '/' {
+			n = k
+		}
+	}
+	client, backend = withoutSlash(client[:len(client)-n]), withoutSlash(backend[:len(backend)-n])
+	u.prefixes = append(append(u.prefixes[:0], client...), backend...)
+	u.client = len(client)
+	u.is = string(client) != string(backend)
+}
+
+// Reset forgets; the memory is kept.
+func (u *Undo) Reset() { u.prefixes, u.client, u.is = u.prefixes[:0], 0, false }
+
+// Is reports whether there is something to undo.
+func (u *Undo) Is() bool { return u.is }
+
+// Append appends a path (with query and fragment, if it has them) as the client
+// knows it. done is false when it is no path the rules made: it was appended as
+// it is.
+func (u *Undo) Append(dst, path []byte) (out []byte, done bool) {
+	client, backend := u.prefixes[:u.client], u.prefixes[u.client:]
+	if !u.is || !begins(path, backend) {
+		return append(dst, path...), false
+	}
+	rest := path[len(backend):]
+	dst = append(dst, client...)
+	if len(client) == 0 && (len(rest) == 0 || rest[0] != '/') {
+		dst = append(dst, '/')
+	}
+	return append(dst, rest...), true
+}
+
+// begins reports whether the segments of path begin with those of prefix.
+func begins(path, prefix []byte) bool {
+	if len(path) < len(prefix) || string(path[:len(prefix)]) != string(prefix) {
+		return false
+	}
+	if len(path) == len(prefix) {
+		return true
+	}
+	c := path[len(prefix)]
+	return c == '/' || c == '?' || c == '#'
+}
+
+func withoutQuery(path []byte) []byte {
+	for i, c := range path {
+		if c == '?' {
+			return path[:i]
+		}
+	}
+	return path
+}
+
+func withoutSlash(path []byte) []byte {
+	if n := len(path); n > 0 && path[n-1] == '/' {
+		return path[:n-1]
+	}
+	return path
+}
