@@ -116,6 +116,9 @@ var token = func() (t [256]uint8) {
 	return t
 }()
 
+// Token reports whether b is a token: a name of a field, a cookie, a parameter.
+func Token(b []byte) bool { return isToken(b) }
+
 // isToken reports whether b is a token.
 func isToken(b []byte) bool {
 	for _, c := range b {

@@ -24,10 +24,10 @@ type Appliance struct {
 	Log     Log // what the engine says
 	// Certificates are what the farm may refer to.
 	Certificates []farm.Certificate
-	t       testing.TB
-	loops   []*loop.Loop
-	files   map[string][]*os.File
-	gen     uint64
+	t            testing.TB
+	loops        []*loop.Loop
+	files        map[string][]*os.File
+	gen          uint64
 }
 
 // New starts an appliance of the given number of loops, which end with the

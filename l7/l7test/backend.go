@@ -80,6 +80,13 @@ func (b *Backend) Accepted() int {
 	return b.accepted
 }
 
+// Open is how many of them are open now.
+func (b *Backend) Open() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.conns)
+}
+
 // Recorder is one connection of a Backend.
 type Recorder struct {
 	*net.TCPConn

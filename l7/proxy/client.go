@@ -19,6 +19,7 @@ type client struct {
 	busy  bool      // process is at work and goes on by itself
 	last  bool      // the last answer was written, but has not left yet
 	held  int       // bytes that had not left when await last looked
+	pin   *pin      // the backend connection it keeps between exchanges
 }
 
 const (

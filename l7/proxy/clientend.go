@@ -65,6 +65,7 @@ func (cl *client) forget() {
 		s.Pending--
 	}
 	cl.keep(nil)
+	cl.unpin()
 	w := cl.w
 	*cl = client{w: w, farm: cl.farm}
 	w.clients.Put(cl)

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -89,6 +90,9 @@ func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm) (*farmTable, er
 // compileRules compiles what changes heads on their way.
 func (out *service) compileRules(f *farm.Farm, s *farm.Service) (err error) {
 	out.locate = newLocate(f.HTTP, s)
+	if out.cookie, err = newInserted(s, out.backends, f.HTTPS()); err != nil {
+		return fmt.Errorf("cookie: %w", err)
+	}
 	if out.redirect, err = newRedirect(f.HTTP, s); err != nil {
 		return fmt.Errorf("redirect: %w", err)
 	}
@@ -112,6 +116,8 @@ func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
 		hashed:   algorithm == balance.ConsistentHash,
 		backends: make([]backend, len(s.Backends)),
 		persist:  newPersistence(s),
+		pinned:   s.Pinned,
+		code:     cmp.Or(s.RedirectCode, 302),
 	}
 	members := make([]balance.Member, len(s.Backends))
 	for i := range s.Backends {

@@ -20,10 +20,16 @@ type exchange struct {
 	tried   balance.Tried
 	held    *balance.Load // what the picker reserved for the exchange
 	hash    uint64
+	cookie  int // the backend the client's cookie names, its position + 1
 
 	// head holds the rewritten request as long as it may have to be sent
 	// again: until a connection stands, or until the answer begins.
 	head []byte
+	// holes are where in head the backend's address belongs, 0 means none; tail is,
+	// while the head is made, what lies behind the hole in Destination.
+	holes [2]int
+	tail  int
+	undo  rewrite.Undo // of what was done to the path; its memory is kept
 	// ahead holds the part of a response head that has arrived; pooled.
 	ahead []byte
 	// seen is how much of ahead http1 has looked at.
@@ -49,12 +55,8 @@ type exchange struct {
 
 	clientEnded, backendEnded bool // directions of a tunnel that are over
 
-	holes [2]int // in head, where the backend's address belongs; 0 means none
-	tail  int    // while the head is made: bytes behind the hole in Destination
-
 	key  []byte // of the client's session, its array kept for the next exchange
 	host []byte // the request's, likewise
-	undo rewrite.Undo
 }
 
 // phase is where an exchange stands on its backend side.
@@ -138,11 +140,11 @@ func (ex *exchange) prepare(rest []byte) (used int, err error) {
 			return 0, err
 		}
 	}
-	if len(w.req.Host) == 0 {
-		w.forward.Host = ex.farm.hostField // HTTP/1.0 without Host: HTTP/1.1 needs one
-	}
 	if ex.farm.proxyHost || ex.farm.destination {
 		ex.addressing()
+	}
+	if len(w.req.Host) == 0 && w.forward.Host == nil {
+		w.forward.Host = ex.farm.hostField // HTTP/1.0 without Host: HTTP/1.1 needs one
 	}
 	return ex.assemble(rest)
 }
@@ -243,13 +245,15 @@ func (ex *exchange) end() {
 	if ex.ahead != nil {
 		ex.w.loop.Buffers.Put(ex.ahead)
 	}
+	undo := ex.undo
+	undo.Reset()
 	ex.client.ex = nil
 	w := ex.w
-	key, host, undo := ex.key[:0], ex.host[:0], ex.undo
-	undo.Reset()
+	key, host := ex.key[:0], ex.host[:0]
 	*ex = exchange{}
-	ex.key, ex.host, ex.undo = key, host, undo
+	ex.key, ex.host = key, host
 	w.exchanges.Put(ex)
+	ex.undo = undo
 }
 
 // finish completes the exchange after the last byte of the response.
@@ -259,10 +263,13 @@ func (ex *exchange) finish() {
 	keep := ex.keepClient && complete
 	if ex.up != nil {
 		ex.release()
-		if ex.keepBackend && complete && ex.up.Pending() == 0 {
-			ex.w.pool.Put(ex.up)
-		} else {
+		switch {
+		case !ex.keepBackend || !complete || ex.up.Pending() != 0:
 			ex.up.Discard()
+		case ex.service.pinned:
+			cl.pinTo(ex.up, ex.service.id, ex.backend.id)
+		default:
+			ex.w.pool.Put(ex.up)
 		}
 		ex.up = nil
 	}

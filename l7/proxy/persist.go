@@ -33,6 +33,9 @@ func newPersistence(s *farm.Service) persistence {
 // identify finds what tells the client from others: the hash for consistent
 // hashing, and the key of its session when the service keeps sessions.
 func (ex *exchange) identify() uint64 {
+	if c := ex.service.cookie; c != nil {
+		ex.cookie = c.find(&ex.w.req.Head) + 1
+	}
 	if ex.service.sessions != nil {
 		ex.key = append(ex.key[:0], ex.sessionKey()...)
 	}
@@ -126,10 +129,9 @@ func cookie(h *http1.Head, field http1.Known, name []byte) []byte {
 			continue
 		}
 		for rest := h.Value(i); len(rest) > 0; {
-			var pair []byte
-			pair, rest, _ = bytes.Cut(rest, []byte(";"))
-			if k, v, ok := bytes.Cut(bytes.TrimSpace(pair), []byte("=")); ok && bytes.Equal(k, name) {
-				return bytes.Trim(v, `"`)
+			var value []byte
+			if value, rest = nextCookie(rest, name); value != nil {
+				return value
 			}
 			if field == http1.KnownSetCookie {
 				break // what follows are the cookie's attributes
@@ -137,6 +139,22 @@ func cookie(h *http1.Head, field http1.Known, name []byte) []byte {
 		}
 	}
 	return nil
+}
+
+// nextCookie takes the first pair of a list of cookies: its value if it has that
+// name, nil otherwise.
+func nextCookie(list, name []byte) (value, rest []byte) {
+	pair := list
+	if i := bytes.IndexByte(list, ';'); i >= 0 {
+		pair, rest = list[:i], list[i+1:]
+	}
+	for len(pair) > 0 && pair[0] == ' ' {
+		pair = pair[1:]
+	}
+	if len(pair) <= len(name) || pair[len(name)] != '=' || string(pair[:len(name)]) != string(name) {
+		return nil, rest
+	}
+	return bytes.Trim(bytes.TrimSpace(pair[len(name)+1:]), `"`), rest
 }
 
 // learn takes the session a backend opens in its response: the cookie it
@@ -161,10 +179,13 @@ func (ex *exchange) learn() {
 	}
 }
 
-// pick chooses the backend: the one of the client's session while it can
-// serve, else what the policy says.
+// pick chooses the backend: the one of the client's cookie or session while it
+// can serve, else what the policy says.
 func (ex *exchange) pick() (int, bool) {
 	sv := ex.service
+	if ex.cookie > 0 && ex.claim(ex.cookie-1) {
+		return ex.cookie - 1, true
+	}
 	keyed := sv.sessions != nil && len(ex.key) > 0
 	if keyed {
 		if id, ok := sv.sessions.Get(ex.key, sv.clock(ex.w), sv.persist.ttl); ok {
@@ -183,6 +204,17 @@ func (ex *exchange) pick() (int, bool) {
 		sv.sessions.Put(ex.key, sv.backends[i].id, sv.clock(ex.w))
 	}
 	return i, true
+}
+
+// claim reserves a backend a client belongs to, if it can serve: drained ones
+// do, those that were cut do not.
+func (ex *exchange) claim(i int) bool {
+	sv := ex.service
+	if i < 0 || sv.backends[i].mode == modeCut || ex.tried.Has(i) || !sv.picker.Claim(i) {
+		return false
+	}
+	ex.held = sv.picker.Held(i)
+	return true
 }
 
 // clock is the time sessions are kept by. The loops' clocks begin at different

@@ -1,7 +1,9 @@
 package proxy
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l7/rewrite"
@@ -14,7 +16,6 @@ type redirect struct {
 	text    *rewrite.Template
 	url     *rewrite.Pattern // set when the text needs its groups
 	appends bool             // the path of the request follows
-	code    int
 }
 
 // newRedirect compiles a service's redirect; nil when it has none.
@@ -22,13 +23,10 @@ func newRedirect(f *farm.HTTP, s *farm.Service) (r *redirect, err error) {
 	if s.Redirect == "" {
 		return nil, nil
 	}
-	r = &redirect{appends: s.RedirectType == farm.RedirectAppend, code: s.RedirectCode}
-	if r.code == 0 {
-		r.code = 302
+	if !slices.Contains(farm.RedirectCodes(), cmp.Or(s.RedirectCode, 302)) {
+		return nil, fmt.Errorf("%d is no code of a redirect", s.RedirectCode)
 	}
-	if _, ok := reasons[r.code]; !ok || r.code/100 != 3 {
-		return nil, fmt.Errorf("%d is no code of a redirect", r.code)
-	}
+	r = &redirect{appends: s.RedirectType == farm.RedirectAppend}
 	if r.text, err = rewrite.CompileTemplate(s.Redirect, true); err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func (w *worker) redirect(cl *client, f *farmTable, sv *service, rest []byte) in
 	s := cl.stats()
 	s.Redirects++
 	s.Responses[2]++
-	w.send(cl, appendRedirect(w.loop.Scratch[:0], sv.redirect.code, value, close), close)
+	w.send(cl, appendRedirect(w.loop.Scratch[:0], sv.code, value, close), close)
 	return used
 }
 

@@ -20,6 +20,10 @@ const (
 // forwardTo finds a backend for the request and sends it, or starts to
 // connect. It goes on to the next backend as long as none has seen a byte.
 func (ex *exchange) forwardTo() {
+	if ex.service.pinned && ex.takePin() {
+		ex.send()
+		return
+	}
 	for {
 		i, ok := ex.pick()
 		if !ok {
@@ -30,7 +34,7 @@ func (ex *exchange) forwardTo() {
 		ex.backend = &ex.service.backends[i]
 		ex.await()
 		to := ex.destination()
-		if !ex.fresh {
+		if !ex.fresh && !ex.service.pinned {
 			if up := ex.w.pool.Idle(to, ex); up != nil {
 				ex.up = up
 				ex.backendStats().Reuses++

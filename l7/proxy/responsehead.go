@@ -74,6 +74,20 @@ func (ex *exchange) applyRules() error {
 	return rules.edit(&w.resp.Head, &w.rewrite)
 }
 
+// withCookie adds the line that keeps the client on its backend to what the
+// response gets beside its own fields, unless the client is known there.
+func (ex *exchange) withCookie(add []byte) []byte {
+	if ex.backend.setCookie == nil || ex.cookie > 0 && &ex.service.backends[ex.cookie-1] == ex.backend {
+		return add
+	}
+	if len(add) == 0 {
+		return ex.backend.setCookie
+	}
+	w := ex.w
+	w.extra = append(append(w.extra[:0], add...), ex.backend.setCookie...)
+	return w.extra
+}
+
 // rewriteHead builds the head the client gets in the scratch buffer.
 func (ex *exchange) rewriteHead(unchunk bool) []byte {
 	w := ex.w
@@ -84,6 +98,7 @@ func (ex *exchange) rewriteHead(unchunk bool) []byte {
 		o.Extra = rules.add
 	}
 	ex.rewriteLocations()
+	o.Extra = ex.withCookie(o.Extra)
 	w.loop.Scratch = http1.AppendResponse(w.loop.Scratch[:0], &w.resp, &o)
 	return w.loop.Scratch
 }

@@ -46,6 +46,7 @@ type service struct {
 	id       uint32
 	name     string
 	redirect *redirect // nil without one
+	code     int       // of the redirect
 	picker   *balance.Picker
 	tracked  bool // the picker compares loads
 	hashed   bool // the picker needs the client's hash
@@ -53,6 +54,8 @@ type service struct {
 	persist  persistence
 	sessions *session.Table
 	tls      *tlsconf.Backend // nil: the backends speak plain HTTP
+	cookie   *inserted        // nil without one
+	pinned   bool             // clients keep their connection to a backend
 	// request and response are the header rules; nil when there are none.
 	request, response *rules
 	urls              *rewrite.URL // nil when paths stay as they are
@@ -69,6 +72,8 @@ type backend struct {
 	origin  string // address:port
 	named   string // host:port by the name the operator wrote, or origin
 	host    []byte // the same as a Host
+	// setCookie is the line that keeps a client here; nil without a cookie.
+	setCookie []byte
 }
 
 // dropCut removes the sessions of backends that were cut since the table

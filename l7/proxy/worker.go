@@ -82,6 +82,8 @@ func (w *worker) settle(t *table) {
 			cl.close()
 		case cl.ex != nil && cl.ex.backend != nil && cut(t, cl.ex.backend.id):
 			cl.ex.abort()
+		case cl.pin != nil && cl.pin.up != nil && (t.backends[cl.pin.backend] == nil || cut(t, cl.pin.backend)):
+			cl.unpin()
 		}
 	})
 }

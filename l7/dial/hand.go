@@ -1,0 +1,11 @@
+package dial
+
+// Hand gives a connection that carried an exchange to another owner, past the
+// pool: to a client that keeps it, and to that client's next exchange.
+func (c *Conn) Hand(owner Owner) { c.owner, c.reused = owner, true }
+
+// Fits reports whether the connection is one the target asks for: to its
+// address, with TLS if it says so, for the same name.
+func (c *Conn) Fits(t *Target) bool {
+	return c.addr == t.Addr && c.security == t.Options.Security
+}

@@ -1,0 +1,107 @@
+package proxy
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/http1"
+)
+
+// inserted is the cookie by which a service keeps clients on their backends: it
+// needs no memory here. Its value names a backend by the digest of its number,
+// so it tells nothing of the address, is the same after a restart and on every
+// node with this configuration, and is no secret: whoever makes one up chooses
+// among the backends that could have been chosen for him.
+type inserted struct {
+	name   []byte
+	values map[string]int // value → position of the backend
+}
+
+// valueBytes is how much of the digest is used: 16 characters.
+const valueBytes = 12
+
+// newInserted compiles a service's cookie, and the line that sets it for each
+// of its backends; nil when it has none.
+func newInserted(s *farm.Service, backends []backend, https bool) (*inserted, error) {
+	c := s.Cookie
+	if c == nil {
+		return nil, nil
+	}
+	if !http1.Token([]byte(c.Name)) {
+		return nil, fmt.Errorf("%q is no name of a cookie", c.Name)
+	}
+	in := &inserted{name: []byte(c.Name), values: map[string]int{}}
+	for i := range backends {
+		value := cookieValue(s.ID, backends[i].id)
+		in.values[value] = i
+		line, err := cookieLine(c, value, https)
+		if err != nil {
+			return nil, err
+		}
+		backends[i].setCookie = line
+	}
+	return in, nil
+}
+
+func cookieValue(service, backend uint32) string {
+	b := []byte("sluice cookie")
+	b = binary.BigEndian.AppendUint32(b, service)
+	b = binary.BigEndian.AppendUint32(b, backend)
+	sum := sha256.Sum256(b)
+	return base64.RawURLEncoding.EncodeToString(sum[:valueBytes])
+}
+
+// cookieLine is the field line that sets the cookie (RFC 6265 section 4.1).
+func cookieLine(c *farm.CookieInsert, value string, https bool) ([]byte, error) {
+	path := c.Path
+	if path == "" {
+		path = "/"
+	}
+	text := c.Name + "=" + value + "; Path=" + path
+	if c.Domain != "" {
+		text += "; Domain=" + c.Domain
+	}
+	if c.TTL > 0 {
+		text += "; Max-Age=" + strconv.Itoa(int(c.TTL))
+	}
+	text += "; HttpOnly; SameSite=Lax"
+	if https {
+		text += "; Secure"
+	}
+	for _, part := range []string{path, c.Domain} {
+		for i := range len(part) {
+			if part[i] <= ' ' || part[i] >= 0x7f || part[i] == ';' || part[i] == ',' {
+				return nil, fmt.Errorf("%q can be no attribute of a cookie", part)
+			}
+		}
+	}
+	v, ok := http1.CheckValue([]byte(text))
+	if !ok {
+		return nil, errors.New("the cookie is no field value")
+	}
+	return http1.AppendField(nil, "Set-Cookie", v), nil
+}
+
+// find is the position of the backend that the request's cookie names, -1
+// without one.
+func (c *inserted) find(h *http1.Head) int {
+	for i := h.Find(http1.KnownCookie); i >= 0 && i < h.NumFields; i++ {
+		if h.Fields[i].Known != http1.KnownCookie || h.Fields[i].Removed() {
+			continue
+		}
+		for rest := h.Value(i); len(rest) > 0; {
+			var value []byte
+			if value, rest = nextCookie(rest, c.name); value != nil {
+				if at, ok := c.values[string(value)]; ok {
+					return at
+				}
+			}
+		}
+	}
+	return -1
+}
