@@ -50,7 +50,7 @@ func (c *Conn) onData(h header, p []byte) *Error {
 		return nil
 	}
 	s.recvWindow -= int32(h.length)
-	s.owed += int32(h.length - body)
+	s.credit(int32(h.length - body))
 	if c.data.left == 0 && c.data.end {
 		c.gather(s, nil)
 	}

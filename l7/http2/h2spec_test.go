@@ -2,6 +2,7 @@ package http2_test
 
 import (
 	"net"
+	"os"
 	"strconv"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ func TestConformance(t *testing.T) {
 	host, port, _ := net.SplitHostPort(addr)
 	n, _ := strconv.Atoi(port)
 	c := &config.Config{Host: host, Port: n, Path: "/", Timeout: 2 * time.Second, MaxHeaderLen: 4000, Strict: true}
+	out := catchOutput(t)
 	passed := 0
 	for _, group := range []*spec.TestGroup{generic.Spec(), http2.Spec(), hpack.Spec()} {
 		group.Test(c)
@@ -31,5 +33,25 @@ func TestConformance(t *testing.T) {
 	}
 	if passed < 146 {
 		t.Errorf("only %d cases were run", passed)
+	}
+	if text := out(); t.Failed() {
+		t.Log(text)
+	}
+}
+
+// catchOutput keeps what is printed from the test's output until out is called.
+func catchOutput(t *testing.T) (out func() string) {
+	t.Helper()
+	stdout := os.Stdout
+	f, err := os.CreateTemp(t.TempDir(), "h2spec")
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Stdout = f
+	return func() string {
+		os.Stdout = stdout
+		b, _ := os.ReadFile(f.Name())
+		_ = f.Close()
+		return string(b)
 	}
 }

@@ -243,6 +243,9 @@ func FuzzDecoder(f *testing.F) {
 			if !ok {
 				return // stricter about integers and size updates
 			}
+			if err != nil && strings.Contains(err.Error(), "table size update MUST") {
+				return // x/net takes the second of two updates for one that is late
+			}
 			if err != nil || strings.Join(got, "") != strings.Join(want, "") {
 				t.Fatalf("%x: we read %q, x/net %q, %v", block, got, want, err)
 			}

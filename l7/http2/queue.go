@@ -103,6 +103,19 @@ func (c *Conn) opened(s *Stream) {
 	}
 }
 
+// Blocked is since when the peer's windows have kept a stream from sending, of
+// several the longest, as a time of the clock; 0 when they keep none.
+func (c *Conn) Blocked() (since int64) {
+	for _, s := range c.table {
+		for ; s != nil; s = s.chain {
+			if s.blocked != 0 && (since == 0 || s.blocked < since) {
+				since = s.blocked
+			}
+		}
+	}
+	return since
+}
+
 // pump gives the streams that wait their turns while there is room. It ends: a
 // stream that comes back into the queue has used up room.
 func (c *Conn) pump() {

@@ -197,14 +197,18 @@ func (s *Stream) Consumed(n int) {
 	k := int32(min(n, int(s.held)))
 	s.held -= k
 	c.credit(k)
-	if s.state&peerEnded != 0 {
-		return
-	}
-	s.owed += k
 	s.moved += k
-	if s.owed < s.window/2 {
+	s.credit(k)
+}
+
+// credit returns n bytes to the window of the stream. The peer hears of it when
+// half a window has come together.
+func (s *Stream) credit(n int32) {
+	s.owed += n
+	if s.state&peerEnded != 0 || s.owed < s.window/2 {
 		return
 	}
+	c := s.conn
 	if limit := int32(c.sh.limits.MaxWindow); s.moved >= s.window && s.window < limit {
 		wider := min(2*s.window, limit)
 		s.owed += wider - s.window
