@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/loop"
@@ -20,6 +21,7 @@ type Appliance struct {
 	Engine  *proxy.Engine
 	Board   *health.Board
 	Segment *stats.Segment
+	Records *accesslog.Segment // what is recorded of exchanges
 	Farm    farm.Farm
 	Log     Log // what the engine says
 	// Certificates are what the farm may refer to.
@@ -39,7 +41,7 @@ func New(t testing.TB, loops int) *Appliance {
 	if a.Board, err = health.OpenBoard(make([]byte, health.BoardSize)); err != nil {
 		t.Fatal(err)
 	}
-	if a.Segment, err = stats.CreateSegment(segmentMemory(t), loops); err != nil {
+	if a.Segment, err = stats.CreateSegment(memory(t, stats.SegmentSize), loops); err != nil {
 		t.Fatal(err)
 	}
 	for i := range loops {
@@ -56,9 +58,18 @@ func New(t testing.TB, loops int) *Appliance {
 		}()
 	}
 	a.Engine = proxy.New(a.loops, a.Board, a.Segment, slog.New(slog.NewTextHandler(&a.Log, nil)))
+	if a.Records, err = accesslog.OpenSegment(memory(t, accesslog.SegmentSize)); err != nil {
+		t.Fatal(err)
+	}
+	a.Engine.Record(a.Records, nobody{})
 	t.Cleanup(a.close)
 	return a
 }
+
+// nobody is woken: tests look for themselves.
+type nobody struct{}
+
+func (nobody) Wake() {}
 
 func (a *Appliance) close() {
 	a.Engine.Close()

@@ -6,12 +6,11 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/shm"
-	"github.com/sluicelb/sluice/core/stats"
 )
 
-func segmentMemory(t testing.TB) []byte {
+func memory(t testing.TB, size int) []byte {
 	t.Helper()
-	f, err := shm.Shared("stats", stats.SegmentSize)
+	f, err := shm.Shared("test", size)
 	if err != nil {
 		t.Fatal(err)
 	}

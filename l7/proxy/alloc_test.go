@@ -20,6 +20,9 @@ func TestExchangesAllocateNothing(t *testing.T) {
 		edit    func(h *farm.HTTP, s *farm.Service)
 	}{
 		{"plain", get("/path?q=1"), func(*farm.HTTP, *farm.Service) {}},
+		{"access log", request("X-One: 1", "User-Agent: test", "X-Request-Id: theirs"), func(h *farm.HTTP, _ *farm.Service) {
+			h.Logs, h.AccessLog.Headers, h.RequestID = true, []string{"X-One", "X-Two"}, farm.RequestIDBackend
+		}},
 		{"header rules", request("Cookie: sid=42; a=b", "X-Debug: 1", "Referer: http://a.test/"), func(h *farm.HTTP, s *farm.Service) {
 			h.RemoveRequest, h.RemoveResponse = remove("^X-Debug:", "nothing"), remove("^X-Other:", "(a|b)+c")
 			h.ReplaceRequest = []farm.HeaderReplace{{Header: "cookie", Match: "sid=([0-9]+)", Replace: "id=$1"}}

@@ -19,10 +19,15 @@ func (cl *client) refuse(err error) {
 // lastAnswer answers with status and ends the connection.
 func (cl *client) lastAnswer(status int) {
 	var a answers
-	if f := cl.w.engine.farm(cl.port); f != nil {
+	f := cl.w.engine.farm(cl.port)
+	if f != nil {
 		a = f.answers
 	}
-	if cl.conn.Write(a.append(cl.w.loop.Scratch[:0], status, false, true)) != nil {
+	out := a.append(cl.w.loop.Scratch[:0], status, false, true)
+	if f != nil {
+		cl.w.recordOwn(cl, f, nil, false, status, len(out))
+	}
+	if cl.conn.Write(out) != nil {
 		cl.close()
 		return
 	}

@@ -65,6 +65,7 @@ func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm) (*farmTable, er
 		requestTimeout: nanos(f.HTTP.RequestTimeout),
 		resurrect:      nanos(f.HTTP.ResurrectTime),
 		answers:        newAnswers(f.HTTP),
+		recording:      newRecording(f.HTTP),
 	}
 	if ft.tls, err = compileTLS(build, f); err != nil {
 		return nil, fmt.Errorf("TLS: %w", err)

@@ -71,6 +71,7 @@ func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *s
 	for i, l := range loops {
 		e.workers = append(e.workers, newWorker(e, l, segment.Shard(i), e.refusals.Recorder(i)))
 	}
+	segment.NameClasses(classNames[:]...)
 	e.table.Store(&table{})
 	e.prober = newProber(e)
 	return e

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/l7/dial"
@@ -38,7 +39,9 @@ type exchange struct {
 	request  body
 	response body
 
+	began   int64 // when the request head was complete
 	sent    int64 // when the head was handed to the backend
+	status  int   // of the answer, 0 before it
 	interim uint8 // 1xx answers passed on
 	verb    http1.Verb
 	phase   phase
@@ -52,11 +55,15 @@ type exchange struct {
 	waiting     bool // counted on the backend's load as awaiting the response
 	fresh       bool // the next connection must be a new one
 	deaf        bool // the backend takes no more of the body
+	own         bool // the answer was made here
 
 	clientEnded, backendEnded bool // directions of a tunnel that are over
 
+	entry *accesslog.Entry // its record, nil when nobody wants one
+
 	key  []byte // of the client's session, its array kept for the next exchange
 	host []byte // the request's, likewise
+	id   []byte // of the request, likewise; empty without one
 }
 
 // phase is where an exchange stands on its backend side.
@@ -105,6 +112,7 @@ func (w *worker) begin(cl *client, head, rest []byte) int {
 	ex.verb, ex.oldClient, ex.keepClient, ex.upgrade = r.Verb, r.Minor == 0, r.KeepAlive, r.Upgrade
 	ex.host = append(ex.host, r.Host...)
 	cl.ex = ex
+	ex.recordHead()
 	ex.request.start(r.Body(), &r.Head, true)
 	used, err := ex.prepare(rest)
 	if err != nil {
@@ -146,6 +154,7 @@ func (ex *exchange) prepare(rest []byte) (used int, err error) {
 	if len(w.req.Host) == 0 && w.forward.Host == nil {
 		w.forward.Host = ex.farm.hostField // HTTP/1.0 without Host: HTTP/1.1 needs one
 	}
+	ex.requestID()
 	return ex.assemble(rest)
 }
 
@@ -189,6 +198,7 @@ func (ex *exchange) assemble(rest []byte) (used int, err error) {
 	out = append(append(out, rest[:n]...), ex.request.trailer()...)
 	w.loop.Scratch = out
 	ex.client.stats().BytesIn += uint64(in)
+	ex.recordMoved(uint64(in), 0)
 	return in, nil
 }
 
@@ -241,6 +251,7 @@ func (ex *exchange) drop() {
 // end gives the exchange back; its client goes on without it.
 func (ex *exchange) end() {
 	ex.drop()
+	ex.recordEnd()
 	ex.unsave()
 	if ex.ahead != nil {
 		ex.w.loop.Buffers.Put(ex.ahead)
@@ -249,9 +260,9 @@ func (ex *exchange) end() {
 	undo.Reset()
 	ex.client.ex = nil
 	w := ex.w
-	key, host := ex.key[:0], ex.host[:0]
+	key, host, id := ex.key[:0], ex.host[:0], ex.id[:0]
 	*ex = exchange{}
-	ex.key, ex.host = key, host
+	ex.key, ex.host, ex.id = key, host, id
 	w.exchanges.Put(ex)
 	ex.undo = undo
 }
@@ -302,6 +313,7 @@ func (ex *exchange) abort() {
 // clientGone ends an exchange whose client is no longer there.
 func (ex *exchange) clientGone() {
 	cl := ex.client
+	ex.recordFlag(accesslog.AbortedByClient)
 	if ex.phase != phaseTunnel {
 		ex.stats().ClientAborts++
 	}

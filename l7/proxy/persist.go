@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"time"
 
+	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l7/http1"
 )
@@ -191,6 +192,7 @@ func (ex *exchange) pick() (int, bool) {
 		if id, ok := sv.sessions.Get(ex.key, sv.clock(ex.w), sv.persist.ttl); ok {
 			if i := sv.find(id); i >= 0 && sv.backends[i].mode != modeCut && !ex.tried.Has(i) && sv.picker.Claim(i) {
 				ex.held = sv.picker.Held(i)
+				ex.recordFlag(accesslog.Session)
 				return i, true
 			}
 		}

@@ -107,6 +107,7 @@ func answerReason(err error) string {
 // note leaves a line of what the client is refused for. status is that of the
 // answer, 0 without one; reason is a text of ours, never bytes of the client.
 func (cl *client) note(class refusal.Class, status int, reason string) {
+	cl.recordRefusal(class)
 	w := cl.w
 	name := ""
 	if f := w.engine.table.Load().byID[cl.farm]; f != nil {
@@ -117,11 +118,13 @@ func (cl *client) note(class refusal.Class, status int, reason string) {
 
 // note is the client's, within an exchange.
 func (ex *exchange) note(class refusal.Class, status int, reason string) {
+	ex.recordRefusal(class)
 	ex.w.note(class, status, ex.farm.name, reason, ex.client.conn.Peer(), netip.AddrPort{})
 }
 
 // noteBackend leaves a line of what the backend did wrong.
 func (ex *exchange) noteBackend(class refusal.Class, status int, reason string) {
+	ex.recordRefusal(class)
 	ex.w.note(class, status, ex.farm.name, reason, ex.client.conn.Peer(), ex.backend.target.Addr)
 }
 

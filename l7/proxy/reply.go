@@ -9,6 +9,7 @@ func (w *worker) answer(cl *client, f *farmTable, status int, rest []byte) int {
 	s := cl.stats()
 	s.Responses[status/100-1]++
 	out := f.answers.append(w.loop.Scratch[:0], status, w.req.Verb == http1.VerbHEAD, close)
+	w.recordOwn(cl, f, nil, true, status, len(out))
 	w.send(cl, out, close)
 	return used
 }
@@ -26,7 +27,9 @@ func (w *worker) redirect(cl *client, f *farmTable, sv *service, rest []byte) in
 	s := cl.stats()
 	s.Redirects++
 	s.Responses[2]++
-	w.send(cl, appendRedirect(w.loop.Scratch[:0], sv.code, value, close), close)
+	out := appendRedirect(w.loop.Scratch[:0], sv.code, value, close)
+	w.recordOwn(cl, f, sv, true, sv.code, len(out))
+	w.send(cl, out, close)
 	return used
 }
 
@@ -58,8 +61,9 @@ func (ex *exchange) fail(status int) {
 	head := ex.verb == http1.VerbHEAD
 	s := ex.stats()
 	s.Responses[status/100-1]++
+	out := ex.ownID(f.answers.append(w.loop.Scratch[:0], status, head, close))
+	ex.recordOwn(status, len(out))
 	ex.end()
-	out := f.answers.append(w.loop.Scratch[:0], status, head, close)
 	s.BytesOut += uint64(len(out))
 	if cl.conn.Write(out) != nil {
 		cl.close()

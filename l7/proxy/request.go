@@ -4,6 +4,7 @@ import (
 	"errors"
 	"syscall"
 
+	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/dial"
 )
@@ -25,6 +26,7 @@ func (ex *exchange) forwardTo() {
 		return
 	}
 	for {
+		ex.recordTry()
 		i, ok := ex.pick()
 		if !ok {
 			ex.stats().NoBackend++
@@ -38,6 +40,7 @@ func (ex *exchange) forwardTo() {
 			if up := ex.w.pool.Idle(to, ex); up != nil {
 				ex.up = up
 				ex.backendStats().Reuses++
+				ex.recordFlag(accesslog.Reused)
 				ex.send()
 				return
 			}
@@ -104,6 +107,7 @@ func (ex *exchange) BackendConnected(c *dial.Conn, err error) {
 	s := ex.backendStats()
 	s.Connects++
 	s.ConnectNanos += uint64(ex.w.loop.Now() - c.Started())
+	ex.recordConnect(c.Started())
 	ex.w.engine.reached(ex.backend)
 	ex.send()
 	if ex.up == c {
@@ -221,6 +225,7 @@ func (ex *exchange) sendBody(p []byte) bool {
 	}
 	ex.stats().BytesIn += uint64(in)
 	ex.backendStats().BytesOut += uint64(out)
+	ex.recordMoved(uint64(in), 0)
 	up := ex.up
 	err = up.Write(p[:out])
 	if t := ex.request.trailer(); err == nil && len(t) > 0 {

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/http1"
@@ -84,6 +85,7 @@ func (ex *exchange) BackendFailed(up *dial.Conn, err error) {
 		ex.BackendConnected(up, err)
 	case phaseTunnel:
 		ex.backendStats().Resets++
+		ex.recordFlag(accesslog.AbortedByBackend)
 		ex.abort()
 	default:
 		ex.cutBody()

@@ -54,6 +54,7 @@ func (ex *exchange) passBody(p []byte) bool {
 	}
 	ex.stats().BytesOut += uint64(out)
 	ex.backendStats().BytesIn += uint64(in)
+	ex.recordMoved(0, uint64(out))
 	conn := ex.client.conn
 	err = conn.Write(p[:out])
 	if t := ex.response.trailer(); err == nil && len(t) > 0 {

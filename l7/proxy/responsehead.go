@@ -97,6 +97,7 @@ func (ex *exchange) rewriteHead(unchunk bool) []byte {
 	if rules := ex.service.response; rules != nil {
 		o.Extra = rules.add
 	}
+	o.Extra = ex.answerID(o.Extra)
 	ex.rewriteLocations()
 	o.Extra = ex.withCookie(o.Extra)
 	w.loop.Scratch = http1.AppendResponse(w.loop.Scratch[:0], &w.resp, &o)
@@ -113,6 +114,8 @@ func (ex *exchange) countAnswer(bytes int) {
 	ex.arrived()
 	took := ex.w.loop.Now() - ex.sent
 	s.ResponseNanos += uint64(took)
+	ex.recordAnswer(took)
+	ex.recordMoved(0, uint64(bytes))
 	if ex.service.tracked {
 		ex.backend.load.Observe(took)
 	}

@@ -38,6 +38,7 @@ type farmTable struct {
 	requestTimeout int64 // nanoseconds, as all times here
 	resurrect      int64
 	answers        answers
+	recording      recording
 	tls            *secured // nil for a plain listener
 }
 

@@ -34,10 +34,12 @@ func (ex *exchange) switchProtocol(b []byte, n int) {
 	conn := ex.client.conn
 	err := conn.Write(out)
 	if rest := b[n:]; err == nil && len(rest) > 0 {
+		ex.countTunnel(0, len(rest))
 		err = conn.Write(rest)
 	}
 	ex.keepAhead(nil)
 	if err == nil && ex.client.in != nil {
+		ex.countTunnel(len(ex.client.in), 0)
 		err = ex.up.Write(ex.client.in)
 		ex.client.keep(nil)
 	}
@@ -55,17 +57,25 @@ func (ex *exchange) switchProtocol(b []byte, n int) {
 // tunnelUp moves bytes from the client to the backend.
 func (ex *exchange) tunnelUp() {
 	n, ended := ex.relay(ex.client.conn, ex.up.Conn)
-	ex.stats().BytesIn += n
-	ex.backendStats().BytesOut += n
+	ex.countTunnel(n, 0)
 	ex.tunnelMoved(ended, &ex.clientEnded)
 }
 
 // tunnelDown moves bytes from the backend to the client.
 func (ex *exchange) tunnelDown() {
 	n, ended := ex.relay(ex.up.Conn, ex.client.conn)
-	ex.stats().BytesOut += n
-	ex.backendStats().BytesIn += n
+	ex.countTunnel(0, n)
 	ex.tunnelMoved(ended, &ex.backendEnded)
+}
+
+// countTunnel counts bytes from and to the client.
+func (ex *exchange) countTunnel(in, out int) {
+	f, b := ex.stats(), ex.backendStats()
+	f.BytesIn += uint64(in)
+	f.BytesOut += uint64(out)
+	b.BytesOut += uint64(in)
+	b.BytesIn += uint64(out)
+	ex.recordMoved(uint64(in), uint64(out))
 }
 
 // tunnelMoved ends the tunnel when both directions have ended.
@@ -90,7 +100,7 @@ func (ex *exchange) tunnelMoved(ended bool, side *bool) {
 
 // relay moves bytes from src to dst until it pauses. ended says that src's
 // direction is over and dst was told.
-func (ex *exchange) relay(src, dst *loop.Conn) (moved uint64, ended bool) {
+func (ex *exchange) relay(src, dst *loop.Conn) (moved int, ended bool) {
 	l := ex.w.loop
 	for range readsPerTurn {
 		if dst.Pending() != 0 {
@@ -107,7 +117,7 @@ func (ex *exchange) relay(src, dst *loop.Conn) (moved uint64, ended bool) {
 			}
 			return moved, true
 		}
-		moved += uint64(n)
+		moved += n
 		if dst.Write(l.In[:n]) != nil {
 			return moved, true
 		}

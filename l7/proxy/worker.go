@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/refusal"
 	"github.com/sluicelb/sluice/core/stats"
@@ -16,6 +17,7 @@ type worker struct {
 	loop      *loop.Loop
 	shard     *stats.Shard
 	refusals  *refusal.Recorder
+	records   records
 	pool      *dial.Pool
 	clients   *loop.FreeList[client]
 	exchanges *loop.FreeList[exchange]
@@ -33,7 +35,7 @@ type worker struct {
 
 func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, refusals *refusal.Recorder) *worker {
 	return &worker{
-		engine: e, loop: l, shard: shard, refusals: refusals,
+		engine: e, loop: l, shard: shard, refusals: refusals, records: records{ids: accesslog.NewIDs()},
 		pool:      dial.NewPool(l),
 		clients:   loop.NewFreeList[client](l),
 		exchanges: loop.NewFreeList[exchange](l),

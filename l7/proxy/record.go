@@ -1,0 +1,280 @@
+package proxy
+
+import (
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/refusal"
+	"github.com/sluicelb/sluice/l7/http1"
+)
+
+// Record makes every loop put records of its exchanges into its ring of the
+// segment: those of farms that log, and of farms that somebody watches. Call it
+// before the first Publish.
+func (e *Engine) Record(to *accesslog.Segment, wake accesslog.Waker) {
+	for i, w := range e.workers {
+		w.records.segment, w.records.writer, w.records.loop = to, to.Writer(i, wake), uint8(i)
+	}
+}
+
+// recording is what a farm wants to be recorded.
+type recording struct {
+	logged         bool
+	sample         uint32
+	agent, referer bool
+	headers        []string // in lower case
+	id             farm.RequestID
+	trusted        []netip.Prefix // whose ids are taken over
+}
+
+func newRecording(h *farm.HTTP) recording {
+	r := recording{id: h.RequestIDMode(), logged: h.Logs, sample: h.AccessLog.Sample, trusted: h.Trusted}
+	combined := h.AccessLog.Format == farm.LogCombined
+	r.agent, r.referer = combined, combined
+	for _, f := range h.AccessLog.ShownFields() {
+		r.agent = r.agent || f == farm.LogAgent
+		r.referer = r.referer || f == farm.LogReferer
+	}
+	for _, name := range h.AccessLog.Headers {
+		r.headers = append(r.headers, strings.ToLower(name))
+	}
+	return r
+}
+
+// records is a worker's part.
+type records struct {
+	segment *accesslog.Segment // nil: nothing is recorded
+	writer  *accesslog.Writer
+	loop    uint8
+	ids     *accesslog.IDs
+	free    []*accesslog.Entry
+	refusal uint8  // class plus one of what the event at hand is refused for
+	extra   []byte // field lines with an id of the message at hand
+
+	skew, synced int64 // from the loop's clock to Unix time, and when that was found
+}
+
+// wall is Unix time on the loop's clock, never a second older than the
+// system's own: that may be set.
+func (r *records) wall(now int64) int64 {
+	if now-r.synced >= second || r.skew == 0 {
+		r.skew, r.synced = time.Now().UnixNano()-now, now
+	}
+	return now + r.skew
+}
+
+// entry begins the record of a request of the farm; nil when nobody wants one.
+// r is the request's head, nil when it cannot be read.
+func (w *worker) entry(cl *client, f *farmTable, r *http1.Request) *accesslog.Entry {
+	rec := &w.records
+	if rec.segment == nil {
+		return nil
+	}
+	var why accesslog.Flags
+	if f.recording.logged && rec.ids.OneIn(f.recording.sample) {
+		why = accesslog.Logged
+	}
+	if rec.segment.Watched(f.id) {
+		why |= accesslog.Watched
+	}
+	if why == 0 {
+		return nil
+	}
+	var e *accesslog.Entry
+	if n := len(rec.free); n > 0 {
+		e, rec.free = rec.free[n-1], rec.free[:n-1]
+	} else {
+		e = new(accesslog.Entry)
+	}
+	e.Begin()
+	e.Flags, e.Farm, e.Loop = why, f.id, rec.loop
+	e.Time = rec.wall(w.loop.Now())
+	e.Client(cl.conn.Peer())
+	if t := cl.conn.TLS(); t != nil {
+		e.TLSVersion, e.Cipher = t.Version, t.Cipher
+	}
+	if r != nil {
+		e.Proto = accesslog.ProtoHTTP10 + accesslog.Proto(r.Minor&1)
+		e.BytesIn = uint64(r.Len)
+		e.Method(r.Method.Of(r.Buf))
+		e.Host(r.Host)
+		e.Path(r.Path)
+	}
+	return e
+}
+
+// fields adds what else the farm wants to know of the head.
+func (rec *recording) fields(e *accesslog.Entry, r *http1.Request) {
+	watched := e.Flags.Has(accesslog.Watched)
+	if i := r.Find(http1.KnownUserAgent); i >= 0 && (rec.agent || watched) {
+		e.Agent(r.Value(i))
+	}
+	if i := r.Find(http1.KnownReferer); i >= 0 && (rec.referer || watched) {
+		e.Referer(r.Value(i))
+	}
+	for _, name := range rec.headers {
+		if i := r.Lookup(name); i >= 0 {
+			e.Header(name, r.Value(i))
+		}
+	}
+}
+
+// put hands a record over and takes the entry back.
+func (rec *records) put(e *accesslog.Entry) {
+	rec.writer.Put(e)
+	rec.free = append(rec.free, e)
+}
+
+// recordHead begins the record of an exchange.
+func (ex *exchange) recordHead() {
+	w := ex.w
+	ex.began = w.loop.Now()
+	w.records.refusal = 0
+	ex.takeID()
+	if ex.entry = w.entry(ex.client, ex.farm, &w.req); ex.entry != nil {
+		ex.entry.RequestID(ex.id)
+		ex.farm.recording.fields(ex.entry, &w.req)
+	}
+}
+
+// recordMoved counts bytes from and to the client.
+func (ex *exchange) recordMoved(in, out uint64) {
+	if e := ex.entry; e != nil {
+		e.BytesIn += in
+		e.BytesOut += out
+	}
+}
+
+// recordTry notes that a backend is being looked for, once more perhaps.
+func (ex *exchange) recordTry() {
+	if e := ex.entry; e != nil {
+		if e.Tries++; e.Tries > 1 {
+			e.Flags |= accesslog.Retried
+		}
+		e.Flags &^= accesslog.Session | accesslog.Reused
+		e.Connect = 0
+	}
+}
+
+// recordConnect notes how long the connect took that was begun then.
+func (ex *exchange) recordConnect(began int64) {
+	if e := ex.entry; e != nil {
+		e.Connect = ex.w.loop.Now() - began
+	}
+}
+
+// recordFlag notes that something happened.
+func (ex *exchange) recordFlag(f accesslog.Flags) {
+	if e := ex.entry; e != nil {
+		e.Flags |= f
+	}
+}
+
+// recordRefusal counts what is refused, and notes its class.
+func (ex *exchange) recordRefusal(class refusal.Class) {
+	ex.w.shard.Refusals(ex.farm.id)[class]++
+	if e := ex.entry; e != nil {
+		e.Refusal = uint8(class) + 1
+	}
+}
+
+// recordRefusal is the exchange's, for what is refused before there is one.
+func (cl *client) recordRefusal(class refusal.Class) {
+	cl.w.shard.Refusals(cl.farm)[class]++
+	cl.w.records.refusal = uint8(class) + 1
+}
+
+// recordAnswer notes the head of the final answer, which came from the backend.
+func (ex *exchange) recordAnswer(took int64) {
+	now := ex.w.loop.Now()
+	ex.status = ex.w.resp.Status
+	ex.w.shard.FarmTimes(ex.farm.id).FirstByte.Observe(now - ex.began)
+	ex.w.shard.BackendTimes(ex.backend.id).FirstByte.Observe(took)
+	if e := ex.entry; e != nil {
+		e.Response, e.FirstByte = took, now-ex.began
+	}
+}
+
+// recordOwn notes an answer of our own, of that many bytes.
+func (ex *exchange) recordOwn(status, bytes int) {
+	ex.status, ex.own = status, true
+	took := ex.w.loop.Now() - ex.began
+	ex.w.shard.FarmTimes(ex.farm.id).FirstByte.Observe(took)
+	if e := ex.entry; e != nil {
+		e.Flags |= accesslog.Own
+		e.FirstByte = took
+		e.BytesOut += uint64(bytes)
+	}
+}
+
+// recordEnd completes the record of an exchange that is about to be given back.
+func (ex *exchange) recordEnd() {
+	w := ex.w
+	now := w.loop.Now()
+	total := now - ex.began
+	if ex.status != 0 && ex.phase != phaseTunnel {
+		w.shard.FarmTimes(ex.farm.id).Total.Observe(total)
+		if !ex.own {
+			w.shard.BackendTimes(ex.backend.id).Total.Observe(now - ex.sent)
+		}
+	}
+	e := ex.entry
+	if e == nil {
+		return
+	}
+	ex.entry = nil
+	e.Total, e.Status, e.Service = total, uint16(ex.status), ex.service.id
+	if ex.backend != nil {
+		e.Backend = ex.backend.id
+	}
+	e.Flags |= ex.ending(e)
+	w.records.put(e)
+}
+
+// ending says who ended an exchange that is not complete.
+func (ex *exchange) ending(e *accesslog.Entry) (f accesslog.Flags) {
+	complete := ex.own || ex.status != 0 && ex.response.done()
+	if ex.phase == phaseTunnel {
+		f, complete = accesslog.Tunnel, ex.clientEnded && ex.backendEnded
+	}
+	switch {
+	case complete || e.Flags&(accesslog.AbortedByClient|accesslog.AbortedByBackend) != 0:
+		return f
+	case e.Refusal > uint8(badAnswer) && ofBackend(refusal.Class(e.Refusal-1)):
+		return f | accesslog.AbortedByBackend
+	}
+	return f | accesslog.AbortedHere
+}
+
+// ofBackend reports whether a class is of what backends do.
+func ofBackend(class refusal.Class) bool {
+	return class == badAnswer || class == cutAnswer || class == backendTimeout
+}
+
+// recordOwn records an answer that is given without a backend. known says that
+// the request's head is in w.req; sv is nil when no service was found.
+func (w *worker) recordOwn(cl *client, f *farmTable, sv *service, known bool, status, bytes int) {
+	class := w.records.refusal
+	w.records.refusal = 0
+	r := &w.req
+	if !known {
+		r = nil
+	}
+	e := w.entry(cl, f, r)
+	if e == nil {
+		return
+	}
+	if r != nil {
+		f.recording.fields(e, r)
+	}
+	e.Flags |= accesslog.Own
+	if sv != nil {
+		e.Service = sv.id
+		e.Flags |= accesslog.Redirected
+	}
+	e.Status, e.BytesOut, e.Refusal = uint16(status), uint64(bytes), class
+	w.records.put(e)
+}

@@ -1,0 +1,400 @@
+package proxy_test
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/l7/l7test"
+)
+
+// line is a record that may be kept.
+type line struct {
+	accesslog.Exchange
+	client                                         string
+	method, host, path, id, agent, referer, header string
+}
+
+// records reads what an appliance records.
+type records struct {
+	t testing.TB
+	r *accesslog.Reader
+	l []line
+}
+
+func recordsOf(t testing.TB, a *l7test.Appliance) *records {
+	return &records{t: t, r: a.Records.Reader()}
+}
+
+func (r *records) drain() {
+	r.r.Drain(func(rec *accesslog.Record) {
+		l := line{rec.Exchange, rec.Client.Addr().String(), string(rec.Method), string(rec.Host), string(rec.Path),
+			string(rec.RequestID), string(rec.Agent), string(rec.Referer), ""}
+		rec.Headers(func(name, value []byte) { l.header += string(name) + "=" + string(value) + ";" })
+		r.l = append(r.l, l)
+	})
+}
+
+// next waits for the next record.
+func (r *records) next() line {
+	r.t.Helper()
+	l7test.Eventually(r.t, "a record", func() bool { r.drain(); return len(r.l) > 0 })
+	l := r.l[0]
+	r.l = r.l[1:]
+	return l
+}
+
+func logs(h *farm.HTTP) { h.Logs = true }
+
+// classOf is the name of the class a record was refused for.
+func classOf(a *l7test.Appliance, l line) string {
+	if l.Refusal == 0 {
+		return ""
+	}
+	return a.Segment.Classes()[l.Refusal-1]
+}
+
+func TestExchangeLeavesARecord(t *testing.T) {
+	b := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 201 Created\r\nContent-Length: 3\r\n\r\nabc"))
+	a := l7test.New(t, 1)
+	addr := a.Serve(func(h *farm.HTTP) {
+		h.Logs, h.AccessLog.Headers = true, []string{"X-One", "X-None", "Accept"}
+	}, l7test.Service("web", b.Addr))
+	r := recordsOf(t, a)
+	c := l7test.Dial(t, addr)
+	request := "POST /a//b?q=1 HTTP/1.1\r\nHost: A.test\r\nUser-Agent: cu/rl\r\nReferer: http://r/\r\nX-ONE: 1\r\nAccept: a\r\nContent-Length: 5\r\n\r\nhello"
+	before := time.Now().Add(-time.Second)
+	for i, reused := range []bool{false, true} {
+		answer := c.Send(request).Response("POST")
+		l := r.next()
+		if l.method != "POST" || l.host != "a.test" || l.path != "/a/b?q=1" || l.agent != "cu/rl" || l.referer != "http://r/" ||
+			l.header != "x-one=1;accept=a;" || l.client != "127.0.0.1" || len(l.id) != accesslog.RequestIDSize {
+			t.Errorf("texts: %+v", l)
+		}
+		if l.Status != 201 || l.Farm != 1 || l.Service != 1 || l.Backend != 1 || l.Proto != accesslog.ProtoHTTP11 || l.Tries != 1 || l.Refusal != 0 {
+			t.Errorf("numbers: %+v", l)
+		}
+		if l.Flags.Has(accesslog.Reused) != reused || !l.Flags.Has(accesslog.Logged) || l.Flags&^(accesslog.Logged|accesslog.Reused) != 0 {
+			t.Errorf("exchange %d: flags %v (%b)", i, l.Flags, l.Flags)
+		}
+		if at := time.Unix(0, l.Time); at.Before(before) || at.After(time.Now().Add(time.Second)) {
+			t.Errorf("time %v", at)
+		}
+		if l.Total < l.FirstByte || l.FirstByte < l.Response || l.Response <= 0 || (l.Connect > 0) == reused || l.Total > int64(time.Minute) {
+			t.Errorf("durations %+v", l.Exchange)
+		}
+		head := 0
+		for name, values := range answer.Header {
+			head += len(name) + len(values[0]) + 4
+		}
+		if want := len("HTTP/1.1 201 Created\r\n\r\n") + head + 3; int(l.BytesOut) != want || int(l.BytesIn) != len(request) {
+			t.Errorf("%d bytes in, %d out, want %d and %d", l.BytesIn, l.BytesOut, len(request), want)
+		}
+	}
+	if r.drain(); len(r.l) > 0 {
+		t.Errorf("more records: %+v", r.l)
+	}
+}
+
+func TestOnlyWhatIsWantedIsRecorded(t *testing.T) {
+	b := l7test.NewBackend(t, l7test.Answer(ok))
+	a := l7test.New(t, 1)
+	addr := a.Serve(nil, l7test.Service("web", b.Addr))
+	r := recordsOf(t, a)
+	c := l7test.Dial(t, addr)
+	c.Send(get("/quiet")).Get()
+	a.Records.Watch(1, true)
+	c.Send(get("/watched")).Get()
+	if l := r.next(); l.path != "/watched" || !l.Flags.Has(accesslog.Watched) || l.Flags.Has(accesslog.Logged) {
+		t.Errorf("%+v", l)
+	}
+	a.Records.Watch(1, false)
+	a.Serve(func(h *farm.HTTP) { h.Logs, h.AccessLog.Sample = true, 10 }, l7test.Service("web", b.Addr))
+	for range 1000 {
+		c.Send(get("/sampled")).Get()
+		r.drain()
+	}
+	if n := len(r.l); n < 50 || n > 200 {
+		t.Errorf("%d of 1000 exchanges, want one in ten", n)
+	}
+}
+
+func TestWhatIsAnsweredHereIsRecordedWithItsClass(t *testing.T) {
+	b := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n"))
+	redirect := farm.Service{ID: 7, Name: "old", URL: "^/old", Redirect: "http://new.test/"}
+	web := l7test.Service("web", b.Addr)
+	web.URL = "^/web"
+	none := farm.Service{ID: 9, Name: "none", URL: "^/none"}
+	a := l7test.New(t, 1)
+	addr := a.Serve(logs, redirect, web, none)
+	for _, c := range []struct {
+		request, class, path string
+		status               uint16
+		service              uint32
+		flags                accesslog.Flags
+	}{
+		{get("/old"), "", "/old", 302, 7, accesslog.Own | accesslog.Redirected},
+		{get("/nobody"), "", "/nobody", 503, 0, accesslog.Own},
+		{get("/none"), "", "/none", 503, 9, accesslog.Own},
+		{get("/web"), "bad-answer", "/web", 502, 1, accesslog.Own},
+		{"BREW /web HTTP/1.1\r\nHost: a.test\r\n\r\n", "bad-method", "/web", 501, 0, accesslog.Own},
+		{"GET /web HTTP/1.1\r\nbad line\r\n\r\n", "bad-request", "", 400, 0, accesslog.Own},
+		{"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "request-smuggling", "", 400, 0, accesslog.Own},
+	} {
+		t.Run(fmt.Sprint(c.status, c.class), func(t *testing.T) {
+			r := recordsOf(t, a)
+			client := l7test.Dial(t, addr)
+			res := client.Send(c.request).Get()
+			l := r.next()
+			if l.Status != c.status || int(l.Status) != res.StatusCode || classOf(a, l) != c.class || l.path != c.path || l.Service != c.service {
+				t.Errorf("status %d for %d, class %q, path %q, service %d", l.Status, res.StatusCode, classOf(a, l), l.path, l.Service)
+			}
+			if l.Flags&^accesslog.Logged != c.flags || l.BytesOut == 0 {
+				t.Errorf("flags %v, %d bytes out", l.Flags, l.BytesOut)
+			}
+		})
+	}
+	sum := a.Segment.SumRefusals(1)
+	for name, want := range map[string]uint64{"bad-answer": 1, "bad-method": 1, "bad-request": 1, "request-smuggling": 1, "timeout": 0} {
+		if got := sum[slices.Index(a.Segment.Classes(), name)]; got != want {
+			t.Errorf("%s is counted %d times, want %d", name, got, want)
+		}
+	}
+}
+
+func TestRecordSaysWhoEndedAnExchange(t *testing.T) {
+	half := l7test.NewBackend(t, func(c *l7test.Recorder) {
+		if _, err := c.Head(); err == nil {
+			c.Say("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+		}
+	})
+	mute := l7test.NewBackend(t, func(c *l7test.Recorder) { // but for the first request
+		if _, err := c.Head(); err == nil {
+			c.Say(ok)
+		}
+		_, _ = c.Head()
+		_, _ = io.Copy(io.Discard, c.TCPConn)
+	})
+	a := l7test.New(t, 1)
+	r := recordsOf(t, a)
+
+	c := l7test.Dial(t, a.Serve(logs, l7test.Service("web", half.Addr)))
+	c.Send(get("/half"))
+	c.Rest()
+	if l := r.next(); l.Flags&^accesslog.Logged != accesslog.AbortedByBackend || l.Status != 200 || classOf(a, l) != "cut-answer" {
+		t.Errorf("cut by the backend: %v, status %d, %s", l.Flags, l.Status, classOf(a, l))
+	}
+
+	service := l7test.Service("web", mute.Addr)
+	service.Backends[0].ID = 2
+	c = l7test.Dial(t, a.Serve(logs, service))
+	c.Send(get("/first")).Get() // from now on the loop listens to the client
+	r.next()
+	c.Send(get("/left"))
+	l7test.Eventually(t, "the request at the backend", func() bool { return strings.Contains(mute.Received(), "/left") })
+	_ = c.SetLinger(0)
+	_ = c.Close()
+	if l := r.next(); l.Flags&^(accesslog.Logged|accesslog.Reused) != accesslog.AbortedByClient || l.Status != 0 || l.Total <= 0 {
+		t.Errorf("left by the client: %v, status %d, %d ns", l.Flags, l.Status, l.Total)
+	}
+
+	c = l7test.Dial(t, a.Serve(logs, service))
+	c.Send(get("/first")).Get()
+	r.next()
+	c.Send(get("/cut"))
+	l7test.Eventually(t, "the request at the backend", func() bool { return strings.Contains(mute.Received(), "/cut") })
+	service.Backends[0].Maintenance = farm.MaintenanceCut
+	a.Serve(logs, service)
+	if l := r.next(); l.Flags&^(accesslog.Logged|accesslog.Reused) != accesslog.AbortedHere || l.Backend != 2 {
+		t.Errorf("cut by the operator: %v, backend %d", l.Flags, l.Backend)
+	}
+}
+
+func TestRecordCountsTheBackendsThatWereTried(t *testing.T) {
+	b := l7test.NewBackend(t, l7test.Answer(ok))
+	a := l7test.New(t, 1)
+	r := recordsOf(t, a)
+	c := l7test.Dial(t, a.Serve(logs, l7test.Service("web", "127.0.0.1:1", b.Addr)))
+	for range 2 { // one of the two begins with the backend that is not there
+		c.Send(get("/")).Get()
+	}
+	one, two := r.next(), r.next()
+	if one.Tries+two.Tries != 3 || one.Backend != 2 || two.Backend != 2 {
+		t.Fatalf("%d and %d tries, backends %d and %d", one.Tries, two.Tries, one.Backend, two.Backend)
+	}
+	if one.Flags.Has(accesslog.Retried) == two.Flags.Has(accesslog.Retried) {
+		t.Errorf("flags %v and %v", one.Flags, two.Flags)
+	}
+}
+
+func TestTunnelIsRecordedAtItsEnd(t *testing.T) {
+	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
+		if _, err := c.Head(); err == nil {
+			c.Say("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n")
+			_, _ = io.Copy(c.TCPConn, c.Unrecorded())
+		}
+	})
+	a := l7test.New(t, 1)
+	r := recordsOf(t, a)
+	c := l7test.Dial(t, a.Serve(logs, l7test.Service("web", b.Addr)))
+	request := "GET /chat HTTP/1.1\r\nHost: a.test\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n"
+	c.Send(request)
+	c.Send(strings.Repeat("x", 1000))
+	buf := make([]byte, 4096)
+	for n := 0; n < 1000; {
+		some, err := c.Read(buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += strings.Count(string(buf[:some]), "x")
+	}
+	_ = c.CloseWrite()
+	c.Rest()
+	l := r.next()
+	if l.Flags&^accesslog.Logged != accesslog.Tunnel || l.Status != 101 || l.BytesIn != uint64(len(request)+1000) || l.BytesOut < 1000 {
+		t.Errorf("flags %v, status %d, %d in, %d out", l.Flags, l.Status, l.BytesIn, l.BytesOut)
+	}
+}
+
+func TestRecordKnowsTheClientsTLS(t *testing.T) {
+	b := l7test.NewBackend(t, l7test.Answer(ok))
+	a := l7test.New(t, 1)
+	r := recordsOf(t, a)
+	secure := https(a, l7test.Certificate(t, "ec.pem", "a.test"))
+	addr := a.Serve(func(h *farm.HTTP) { secure(h); h.Logs = true }, l7test.Service("web", b.Addr))
+	c := browser(t, addr, &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12})
+	res, err := c.Get("https://a.test/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if l := r.next(); l.TLSVersion != res.TLS.Version || l.Cipher != res.TLS.CipherSuite || l.Cipher == 0 {
+		t.Errorf("version %x, cipher %x", l.TLSVersion, l.Cipher)
+	}
+}
+
+func networks(texts ...string) (out []netip.Prefix) {
+	for _, text := range texts {
+		out = append(out, netip.MustParsePrefix(text))
+	}
+	return out
+}
+
+var anID = regexp.MustCompile(`^[0-9a-f]{32}$`)
+
+// idsAt are the request ids a backend was sent.
+func idsAt(b *l7test.Backend) (ids []string) {
+	for l := range strings.SplitSeq(b.Received(), "\r\n") {
+		if name, value, ok := strings.Cut(l, ": "); ok && strings.EqualFold(name, "X-Request-Id") {
+			ids = append(ids, value)
+		}
+	}
+	return ids
+}
+
+func TestRequestIDIsMadeUnlessATrustedPeerSendsOne(t *testing.T) {
+	const theirs = "X-Request-ID: from-outside"
+	for _, c := range []struct {
+		name    string
+		edit    func(h *farm.HTTP)
+		request string
+		backend string // what the backend gets: made, theirs or none
+		client  bool   // whether the client gets the same
+	}{
+		{"off", func(*farm.HTTP) {}, request(theirs), "theirs", false},
+		{"asked for by the log", logs, request(theirs), "made", false},
+		{"not asked for by the log", func(h *farm.HTTP) { h.Logs, h.AccessLog.Format = true, farm.LogCombined }, request(), "none", false},
+		{"to backends", func(h *farm.HTTP) { h.RequestID = farm.RequestIDBackend }, request(theirs), "made", false},
+		{"to both", func(h *farm.HTTP) { h.RequestID = farm.RequestIDBoth }, request(), "made", true},
+		{"trusted", func(h *farm.HTTP) {
+			h.RequestID, h.Trusted = farm.RequestIDBoth, networks("127.0.0.0/8")
+		}, request(theirs), "theirs", true},
+		{"trusted, but no id", func(h *farm.HTTP) {
+			h.RequestID, h.Trusted = farm.RequestIDBoth, networks("127.0.0.0/8")
+		}, request("X-Request-Id: a b\"c"), "made", true},
+		{"somebody else is trusted", func(h *farm.HTTP) {
+			h.RequestID, h.Trusted = farm.RequestIDBackend, networks("10.0.0.0/8", "::1/128")
+		}, request(theirs, theirs), "made", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 200 OK\r\nX-Request-Id: of the backend\r\nContent-Length: 2\r\n\r\nok"))
+			client := l7test.Dial(t, l7test.New(t, 1).Serve(c.edit, l7test.Service("web", b.Addr)))
+			var seen []string
+			for range 2 {
+				res := client.Send(c.request).Get()
+				seen = idsAt(b)
+				if got := res.Header.Values("X-Request-Id"); c.client && !slices.Equal(got, seen[len(seen)-1:]) {
+					t.Errorf("the client got %q, the backend %q", got, seen)
+				} else if !c.client && !slices.Equal(got, []string{"of the backend"}) {
+					t.Errorf("the client got %q", got)
+				}
+			}
+			made := 0
+			for _, id := range seen {
+				if anID.MatchString(id) {
+					made++
+				}
+			}
+			switch c.backend {
+			case "made":
+				if len(seen) != 2 || made != 2 || seen[0] == seen[1] {
+					t.Errorf("the backend got %q", seen)
+				}
+			case "theirs":
+				if !slices.Equal(seen, []string{"from-outside", "from-outside"}) {
+					t.Errorf("the backend got %q", seen)
+				}
+			case "none":
+				if len(seen) != 0 {
+					t.Errorf("the backend got %q", seen)
+				}
+			}
+		})
+	}
+}
+
+func TestAnswersOfOurOwnCarryTheRequestID(t *testing.T) {
+	a := l7test.New(t, 1)
+	r := recordsOf(t, a)
+	c := l7test.Dial(t, a.Serve(func(h *farm.HTTP) { h.Logs, h.RequestID = true, farm.RequestIDBoth }, l7test.Service("web", "127.0.0.1:1")))
+	res := c.Send(get("/")).Get()
+	l := r.next()
+	if id := res.Header.Get("X-Request-Id"); res.StatusCode != 503 || !anID.MatchString(id) || l.id != id || !strings.Contains(res.Text, "not available") {
+		t.Errorf("status %d, id %q in the answer and %q in the record, text %q", res.StatusCode, id, l.id, res.Text)
+	}
+}
+
+func TestTimesOfExchangesAreCounted(t *testing.T) {
+	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
+		for {
+			if _, err := c.Head(); err != nil {
+				return
+			}
+			time.Sleep(20 * time.Millisecond)
+			c.Say("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
+			time.Sleep(20 * time.Millisecond)
+			c.Say("ok")
+		}
+	})
+	a := l7test.New(t, 1)
+	c := l7test.Dial(t, a.Serve(nil, l7test.Service("web", b.Addr)))
+	for range 3 {
+		c.Send(get("/")).Get()
+	}
+	l7test.Eventually(t, "three totals", func() bool { sum := a.Segment.SumFarmTimes(1); return sum.Total.Count() == 3 })
+	for name, times := range map[string]stats.Times{"farm": a.Segment.SumFarmTimes(1), "backend": a.Segment.SumBackendTimes(1)} {
+		first, total := times.FirstByte, times.Total
+		if first.Count() != 3 || total.Count() != 3 || first.Nanos < 3*20e6 || total.Nanos < first.Nanos+3*15e6 || total.Nanos > 60e9 {
+			t.Errorf("%s: first byte %d in %d ns, total %d in %d ns", name, first.Count(), first.Nanos, total.Count(), total.Nanos)
+		}
+	}
+}

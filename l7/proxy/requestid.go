@@ -1,0 +1,96 @@
+package proxy
+
+import (
+	"bytes"
+	"net/netip"
+
+	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/http1"
+)
+
+// The field that carries the id of a request, and its name as it is looked up.
+const (
+	requestIDField = "X-Request-Id: "
+	requestIDName  = "x-request-id"
+)
+
+// takeID finds the id of the exchange when its farm wants one: that of a
+// trusted peer, or a new one.
+func (ex *exchange) takeID() {
+	recording := &ex.farm.recording
+	if recording.id == farm.RequestIDOff {
+		return
+	}
+	r := &ex.w.req
+	ex.id = ex.id[:0]
+	if len(recording.trusted) > 0 {
+		if i := r.Lookup(requestIDName); i >= 0 && accesslog.ValidID(r.Value(i)) && trusts(recording.trusted, ex.client.conn.Peer().Addr()) {
+			ex.id = append(ex.id, r.Value(i)...)
+		}
+	}
+	if len(ex.id) == 0 {
+		ex.id = ex.w.records.ids.Append(ex.id)
+	}
+}
+
+func trusts(networks []netip.Prefix, peer netip.Addr) bool {
+	for _, p := range networks {
+		if p.Contains(peer) {
+			return true
+		}
+	}
+	return false
+}
+
+// requestID puts the id in the place of the client's own in the request at hand.
+func (ex *exchange) requestID() {
+	if len(ex.id) > 0 {
+		removeIDs(&ex.w.req.Head)
+		ex.w.forward.Extra = ex.withID(ex.w.forward.Extra)
+	}
+}
+
+// removeIDs keeps the ids a head has from being passed on.
+func removeIDs(h *http1.Head) {
+	for i := h.Lookup(requestIDName); i >= 0; i = h.Lookup(requestIDName) {
+		if !h.Remove(i) {
+			return
+		}
+	}
+}
+
+// withID adds the id of the exchange, if it has one, to field lines. The
+// result is good until the next call on the loop.
+func (ex *exchange) withID(lines []byte) []byte {
+	if len(ex.id) == 0 {
+		return lines
+	}
+	rec := &ex.w.records
+	b := append(append(rec.extra[:0], lines...), requestIDField...)
+	rec.extra = append(append(b, ex.id...), "\r\n"...)
+	return rec.extra
+}
+
+// answerID adds the id to the field lines of the answer if the client is to
+// have it, and keeps the backend's own from it.
+func (ex *exchange) answerID(lines []byte) []byte {
+	if ex.farm.recording.id != farm.RequestIDBoth {
+		return lines
+	}
+	removeIDs(&ex.w.resp.Head)
+	return ex.withID(lines)
+}
+
+// ownID puts the id into an answer of our own, behind its first line.
+func (ex *exchange) ownID(out []byte) []byte {
+	if ex.farm.recording.id != farm.RequestIDBoth {
+		return out
+	}
+	at := bytes.IndexByte(out, '\n') + 1
+	field := ex.withID(nil)
+	out = append(out, field...)
+	copy(out[at+len(field):], out[at:len(out)-len(field)])
+	copy(out[at:], field)
+	return out
+}
