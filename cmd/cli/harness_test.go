@@ -3,12 +3,17 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"encoding/json"
 	"flag"
+	"maps"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -192,4 +197,36 @@ func golden(t *testing.T, name, got string) {
 	if got != string(want) {
 		t.Errorf("%s:\n%s\nwant:\n%s", name, got, want)
 	}
+}
+
+// documented lists the fields of a body in the OpenAPI document; at is a path
+// and a verb.
+func (a *appliance) documented(at string) []string {
+	a.t.Helper()
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	defer transport.CloseIdleConnections()
+	req, err := http.NewRequest(http.MethodGet, a.address+api.Base+"/openapi.json", nil)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	req.Header.Set("ZAPI_KEY", a.key)
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var doc struct {
+		Paths map[string]map[string]struct {
+			RequestBody struct {
+				Content map[string]struct {
+					Schema struct{ Properties map[string]any }
+				}
+			}
+		}
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&doc); err != nil {
+		a.t.Fatal(err)
+	}
+	path, verb, _ := strings.Cut(at, " ")
+	return slices.Sorted(maps.Keys(doc.Paths[path][verb].RequestBody.Content["application/json"].Schema.Properties))
 }

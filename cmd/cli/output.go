@@ -55,6 +55,11 @@ var statusColors = map[string]text.Colors{
 	"problem":        {text.FgBlue},
 	"maintenance":    {text.FgYellow},
 	"needed restart": {text.FgYellow},
+
+	"valid":           {text.FgGreen},
+	"about to expire": {text.FgYellow},
+	"expired":         {text.FgRed},
+	"invalid":         {text.FgRed},
 }
 
 // sheet is a table being filled: a heading, then rows of any values.

@@ -38,8 +38,9 @@ type call struct {
 
 func etag(revision uint64) string { return `"` + strconv.FormatUint(revision, 10) + `"` }
 
-// param returns a path parameter.
-func (c *call) param(name string) string { return c.via.Param(name) }
+// param returns a path parameter. The router leaves the escapes of some paths
+// as they are; a blank is the only one there can be (canonical).
+func (c *call) param(name string) string { return strings.ReplaceAll(c.via.Param(name), "%20", " ") }
 
 // query returns a query parameter, "" when it was not sent.
 func (c *call) query(name string) string { return c.r.URL.Query().Get(name) }

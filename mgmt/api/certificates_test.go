@@ -114,7 +114,7 @@ func TestBothBasesServeCertificates(t *testing.T) {
 
 func TestNamesWithBlanksAndBracketsAreReached(t *testing.T) {
 	a := newAppliance(t)
-	for _, name := range []string{"a%20b", "shop(2)", "x@y", "*.example.com", "*_example.com", "calendar", "pemx", "ocsp-1", "_x"} {
+	for _, name := range []string{"a%20b", "shop(2)", "a%20(b)%20c", "x@y", "*.example.com", "*_example.com", "calendar", "pemx", "ocsp-1", "_x"} {
 		a.certificate(name, "shop.example")
 		plain := strings.ReplaceAll(name, "%20", " ") + ".pem"
 		a.must(200, "GET", "/certificates/"+name+".pem/status", "").want(t, "params.file", plain)

@@ -1,0 +1,331 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+func (c *client) certificateCommand() *cobra.Command {
+	return group("certificate", "Manage certificates, and who uses them", `  sluice certificate upload shop shop.crt shop.key intermediate.crt
+  sluice certificate add shop shop.pem
+  sluice certificate list
+  sluice certificate replace shop.pem renewed.pem`,
+		c.certificateList(), c.certificateShow(), c.certificateUpload(), c.certificateReplace(), c.certificateRequest(),
+		c.certificateDownload(), c.certificateDelete(), c.certificateAdd(), c.certificateRemove(), c.certificateMove(),
+		c.authorityCommand(), c.ocspCommand())
+}
+
+type certificate struct {
+	File, Type, CN, Issuer, Status, Problem string
+	KeyType                                 string `json:"key_type"`
+	DaysLeft                                *int   `json:"days_left"`
+	Expiration                              time.Time
+	Creation                                time.Time
+	Names                                   []string
+	UsedBy                                  []string `json:"used_by"`
+	Fingerprint                             string
+	MustStaple                              string `json:"must_staple"`
+	OCSP                                    struct {
+		Responder, Stapled, Problem string
+		NextUpdate                  time.Time `json:"next_update"`
+	}
+}
+
+// nameForm is what names of certificates and authorities are made of, and all
+// that a path has of them unchanged but for the blank.
+var nameForm = regexp.MustCompile(`^[\w.()@*-]([\w.()@* -]*[\w.()@*-])?$`)
+
+// certificatePath is pathOf below /certificates, for names that may have
+// blanks and brackets.
+func certificatePath(parts ...string) (string, error) {
+	path := "/certificates"
+	for _, part := range parts {
+		if !nameForm.MatchString(part) || part == "." || part == ".." {
+			return "", fmt.Errorf("%q does not exist: no certificate can have that name", part)
+		}
+		path += "/" + strings.ReplaceAll(part, " ", "%20")
+	}
+	return path, nil
+}
+
+func (c *client) certificateList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List certificates and CSRs with their state and who uses them", Example: "  sluice certificate list\n  sluice certificate list --json",
+		Args: exactly(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := c.get(cmd.Context(), "/certificates")
+			if err != nil || c.json {
+				return c.orJSON(cmd, a, err)
+			}
+			var body struct{ Params []certificate }
+			if err := a.into(&body); err != nil {
+				return err
+			}
+			s := newSheet("FILE", "CN", "ISSUER", "KEY", "STATUS", "DAYS", "USED BY")
+			for _, v := range body.Params {
+				s.add(v.File, v.CN, v.Issuer, v.KeyType, v.Status, orDash(v.DaysLeft), strings.Join(v.UsedBy, ", "))
+			}
+			return c.print(cmd, s)
+		},
+	}
+}
+
+func orDash(n *int) any {
+	if n == nil {
+		return nil
+	}
+	return *n
+}
+
+func (c *client) certificateShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show FILE", Short: "Show one certificate or CSR", Example: "  sluice certificate show shop.pem",
+		Args: exactly(1), ValidArgsFunction: c.completeCertificates(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := certificatePath(args[0])
+			if err != nil {
+				return err
+			}
+			a, err := c.get(cmd.Context(), path+"/status")
+			if err != nil || c.json {
+				return c.orJSON(cmd, a, err)
+			}
+			var body struct{ Params certificate }
+			if err := a.into(&body); err != nil {
+				return err
+			}
+			if err := c.print(cmd, certificateSheet(body.Params)); err != nil {
+				return err
+			}
+			text, err := c.get(cmd.Context(), path+"/info")
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "\n%s", clean(string(text.raw)))
+			return err
+		},
+	}
+}
+
+func certificateSheet(v certificate) *sheet {
+	s := newSheet("SETTING", "VALUE")
+	for _, row := range [][2]string{
+		{"file", v.File}, {"status", v.Status}, {"problem", v.Problem}, {"names", strings.Join(v.Names, ", ")}, {"key", v.KeyType},
+		{"from", when(v.Creation)}, {"until", when(v.Expiration)}, {"used by", strings.Join(v.UsedBy, ", ")},
+		{"must staple", v.MustStaple}, {"stapled", v.OCSP.Stapled}, {"stapled until", when(v.OCSP.NextUpdate)}, {"ocsp problem", v.OCSP.Problem},
+	} {
+		if row[1] != "" {
+			s.add(row[0], row[1])
+		}
+	}
+	return s
+}
+
+const uploadHelp = `FILEs are PEM, in any order and number: the certificate, its private key and
+the certificates between it and the root; - reads standard input. The key may
+be left out when the certificate is for a CSR of this appliance.`
+
+func (c *client) certificateUpload() *cobra.Command {
+	return c.upload("upload NAME FILE…", "Upload a certificate under a new name", "  sluice certificate upload shop shop.crt shop.key intermediate.crt\n  cat shop.pem | sluice certificate upload shop -", http.MethodPost, cobra.NoFileCompletions)
+}
+
+func (c *client) certificateReplace() *cobra.Command {
+	return c.upload("replace NAME FILE…", "Replace a certificate; what uses it goes on without a pause", "  sluice certificate replace shop.pem renewed.crt renewed.key", http.MethodPut, c.completeCertificates(1))
+}
+
+func (c *client) upload(use, short, example, method string, names cobra.CompletionFunc) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Long: short + ".\n\n" + uploadHelp, Example: example, Args: atLeast(2), ValidArgsFunction: thenFiles(names),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := certificatePath(args[0])
+			if err != nil {
+				return err
+			}
+			return c.sendFiles(cmd, method, path, args[1:])
+		},
+	}
+}
+
+// thenFiles completes the first argument, then files.
+func thenFiles(first cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return first(cmd, args, toComplete)
+		}
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+}
+
+// sendFiles sends the content of files, one after the other.
+func (c *client) sendFiles(cmd *cobra.Command, method, path string, files []string) error {
+	var body bytes.Buffer
+	for _, name := range files {
+		content, err := readFile(cmd, name)
+		if err != nil {
+			return err
+		}
+		body.Write(content)
+		if len(files) > 1 {
+			body.WriteByte('\n') // the last line of a file need not have its end
+		}
+	}
+	if body.Len() == 0 {
+		return fmt.Errorf("%s is empty", strings.Join(files, ", "))
+	}
+	a, err := c.do(cmd.Context(), request{method: method, path: path, body: body.Bytes(), kind: "application/x-pem-file"})
+	return c.orSay(cmd, a, err)
+}
+
+// maxUpload is more than any upload may have.
+const maxUpload = 8 << 20
+
+func readFile(cmd *cobra.Command, name string) ([]byte, error) {
+	in := cmd.InOrStdin()
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
+	}
+	content, err := io.ReadAll(io.LimitReader(in, maxUpload+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	case len(content) > maxUpload:
+		return nil, fmt.Errorf("%s has more than %d bytes", name, maxUpload)
+	}
+	return content, nil
+}
+
+// requestParams are the fields of a CSR but its name.
+var requestParams = []validate.Param{
+	{Name: "fqdn", Description: "Host name, or a wildcard as *.example.com"}, {Name: "country", Description: "Two letters"},
+	{Name: "state", Description: "State or province"}, {Name: "locality", Description: "Town; without hyphens and dots"},
+	{Name: "organization", Description: "Organization; without hyphens and dots"}, {Name: "division", Description: "Unit of the organization"},
+	{Name: "mail", Description: "Mail address"}, {Name: "san", Description: "Further host names and addresses, separated by commas"},
+}
+
+func (c *client) certificateRequest() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "csr NAME NAME=VALUE…", Short: "Make a key and a CSR, which is written to standard output", Args: atLeast(1),
+		Example: "  sluice certificate csr shop fqdn=shop.example.com country=DE state=Bayern locality=Ulm \\\n    organization='Example Ltd' division=Web mail=admin@example.com > shop.csr\n  sluice certificate upload shop signed.crt",
+	}
+	s := addSettings(cmd, requestParams)
+	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp // the new name
+		}
+		return s.complete(toComplete)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		fields, err := s.some(cmd, args[1:])
+		if err != nil {
+			return err
+		}
+		fields["name"] = strings.TrimSuffix(args[0], ".csr")
+		a, err := c.send(cmd.Context(), http.MethodPost, "/certificates", fields)
+		if err != nil || c.json {
+			return c.orJSON(cmd, a, err)
+		}
+		var body struct {
+			Message string
+			Params  struct{ CSR string }
+		}
+		if err := a.into(&body); err != nil {
+			return err
+		}
+		fmt.Fprintln(cmd.ErrOrStderr(), clean(body.Message))
+		_, err = io.WriteString(cmd.OutOrStdout(), clean(body.Params.CSR))
+		return err
+	}
+	return cmd
+}
+
+func (c *client) certificateDownload() *cobra.Command {
+	return &cobra.Command{
+		Use: "download FILE", Short: "Write a certificate with its chain, or a CSR, to standard output; never a key",
+		Example: "  sluice certificate download shop.pem > shop.pem\n  sluice certificate download shop.csr", Args: exactly(1), ValidArgsFunction: c.completeCertificates(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := certificatePath(args[0])
+			if err != nil {
+				return err
+			}
+			return c.download(cmd, path, args[0])
+		},
+	}
+}
+
+// download writes a file as it is, or with --json as a text in an object.
+func (c *client) download(cmd *cobra.Command, path, name string) error {
+	a, err := c.get(cmd.Context(), path)
+	if err != nil {
+		return err
+	}
+	out := clean(string(a.raw))
+	if c.json {
+		b, err := json.MarshalIndent(map[string]string{"file": name, "pem": out}, "", "  ")
+		if err != nil {
+			return err
+		}
+		out = string(b) + "\n"
+	}
+	_, err = io.WriteString(cmd.OutOrStdout(), out)
+	return err
+}
+
+func (c *client) certificateDelete() *cobra.Command {
+	return &cobra.Command{
+		Use: "delete FILE", Short: "Delete a certificate or a CSR, and its key", Example: "  sluice certificate delete shop.pem",
+		Args: exactly(1), ValidArgsFunction: c.completeCertificates(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := certificatePath(args[0])
+			if err != nil {
+				return err
+			}
+			a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: path})
+			return c.orSay(cmd, a, err)
+		},
+	}
+}
+
+// completeCertificates completes one argument with the names there are, at
+// most n of them.
+func (c *client) completeCertificates(n int) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) >= n {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var body struct{ Params []certificate }
+		if !c.completing(cmd, "/certificates", &body) {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var out []string
+		for _, v := range body.Params {
+			out = append(out, fmt.Sprintf("%s\t%s, %s", v.File, v.CN, v.Status))
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// farmPath is the path of a certificate of a farm.
+func farmPath(farm, name string, rest ...string) (string, error) {
+	path, err := pathOf("farms", farm)
+	if err != nil {
+		return "", err
+	}
+	tail, err := certificatePath(append([]string{name}, rest...)...)
+	return path + tail, err
+}

@@ -1,0 +1,254 @@
+package cli
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+func (c *client) certificateAdd() *cobra.Command {
+	return &cobra.Command{
+		Use: "add FARM FILE", Short: "Add a certificate to an https farm, behind those it has", Example: "  sluice certificate add shop shop.pem",
+		Args: exactly(2), ValidArgsFunction: c.farmThenCertificate,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := pathOf("farms", args[0], "certificates")
+			if err != nil {
+				return err
+			}
+			a, err := c.send(cmd.Context(), http.MethodPost, path, map[string]any{"file": args[1]})
+			return c.orSay(cmd, a, err)
+		},
+	}
+}
+
+func (c *client) certificateRemove() *cobra.Command {
+	return &cobra.Command{
+		Use: "remove FARM FILE", Short: "Take a certificate from a farm; it is not deleted", Example: "  sluice certificate remove shop old.pem",
+		Args: exactly(2), ValidArgsFunction: c.farmThenCertificate,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := farmPath(args[0], args[1])
+			if err != nil {
+				return err
+			}
+			a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: path})
+			return c.orSay(cmd, a, err)
+		},
+	}
+}
+
+func (c *client) certificateMove() *cobra.Command {
+	return &cobra.Command{
+		Use: "move FARM FILE POSITION", Short: "Move a certificate in the list of a farm, from 0; the first is the default", Example: "  sluice certificate move shop shop.pem 0",
+		Args: exactly(3), ValidArgsFunction: c.farmThenCertificate,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := farmPath(args[0], args[1], "actions")
+			if err != nil {
+				return err
+			}
+			a, err := c.send(cmd.Context(), http.MethodPost, path, map[string]any{"position": args[2]})
+			return c.orSay(cmd, a, err)
+		},
+	}
+}
+
+func (c *client) farmThenCertificate(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 1 {
+		return c.completeCertificates(2)(cmd, args, toComplete)
+	}
+	return c.completer(oneFarm, nil)(cmd, args, toComplete)
+}
+
+// completing asks for what a completion offers.
+func (c *client) completing(cmd *cobra.Command, path string, to any) bool {
+	ctx := cmd.Context()
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	defer cancel()
+	a, err := c.get(ctx, path)
+	return err == nil && a.into(to) == nil
+}
+
+var ocspParams = []validate.Param{
+	{Name: "enabled", PossibleValues: []string{"true", "false"}, Description: "Whether OCSP responses are fetched and stapled"},
+	{Name: "private_responders", PossibleValues: []string{"true", "false"}, Description: "Whether responders may have private addresses"},
+}
+
+func (c *client) ocspCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "ocsp [NAME=VALUE…]", Short: "Show or change how OCSP responses are fetched", Args: cobra.ArbitraryArgs,
+		Example: "  sluice certificate ocsp\n  sluice certificate ocsp private_responders=true",
+	}
+	s := addSettings(cmd, ocspParams)
+	cmd.ValidArgsFunction = func(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		return s.complete(toComplete)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		fields, err := s.read(cmd, args)
+		if err != nil {
+			return err
+		}
+		if len(fields) > 0 {
+			a, err := c.send(cmd.Context(), http.MethodPut, "/certificates/ocsp", fields)
+			return c.orSay(cmd, a, err)
+		}
+		a, err := c.get(cmd.Context(), "/certificates/ocsp")
+		if err != nil || c.json {
+			return c.orJSON(cmd, a, err)
+		}
+		var body struct{ Params map[string]any }
+		if err := a.into(&body); err != nil {
+			return err
+		}
+		out := newSheet("SETTING", "VALUE")
+		for _, p := range ocspParams {
+			out.add(p.Name, body.Params[p.Name])
+		}
+		return c.print(cmd, out)
+	}
+	return cmd
+}
+
+type authorityList struct {
+	Name, Status, Problem string
+	Certificates          []struct{ CN string }
+	CRLs                  []struct{ Issuer string }
+	UsedBy                []string `json:"used_by"`
+}
+
+func (c *client) authorityCommand() *cobra.Command {
+	return group("ca", "Manage lists of authorities that clients and backends are verified by", `  sluice certificate ca upload clients ca.pem
+  sluice farm set shop client_auth=required client_ca=clients
+  sluice certificate ca crl clients revoked.crl`,
+		c.authorityAll(), c.authorityShow(),
+		c.authorityUpload("upload NAME FILE…", "Upload a list of authorities under a new name", "  sluice certificate ca upload clients ca.pem", http.MethodPost, cobra.NoFileCompletions),
+		c.authorityUpload("replace NAME FILE…", "Replace a list of authorities", "  sluice certificate ca replace clients ca.pem", http.MethodPut, c.completeAuthorities),
+		c.authorityCRL(), c.authorityDownload(), c.authorityDelete())
+}
+
+// authorityPath is certificatePath for lists of authorities.
+func authorityPath(name string, rest ...string) (string, error) {
+	return certificatePath(append([]string{"ca", name}, rest...)...)
+}
+
+func (c *client) authorityAll() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the lists of authorities", Example: "  sluice certificate ca list", Args: exactly(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := c.get(cmd.Context(), "/certificates/ca")
+			if err != nil || c.json {
+				return c.orJSON(cmd, a, err)
+			}
+			var body struct{ Params []authorityList }
+			if err := a.into(&body); err != nil {
+				return err
+			}
+			s := newSheet("NAME", "CERTIFICATES", "CRLS", "STATUS", "PROBLEM", "USED BY")
+			for _, v := range body.Params {
+				s.add(v.Name, len(v.Certificates), len(v.CRLs), v.Status, v.Problem, strings.Join(v.UsedBy, ", "))
+			}
+			return c.print(cmd, s)
+		},
+	}
+}
+
+func (c *client) authorityShow() *cobra.Command {
+	return c.onAuthority("show NAME", "Show the certificates and CRLs of a list", "  sluice certificate ca show clients", func(cmd *cobra.Command, name string) error {
+		if c.json {
+			path, err := authorityPath(name, "status")
+			if err != nil {
+				return err
+			}
+			a, err := c.get(cmd.Context(), path)
+			return c.orJSON(cmd, a, err)
+		}
+		path, err := authorityPath(name, "info")
+		if err != nil {
+			return err
+		}
+		return c.download(cmd, path, name)
+	})
+}
+
+func (c *client) authorityDownload() *cobra.Command {
+	return c.onAuthority("download NAME", "Write a list of authorities to standard output", "  sluice certificate ca download clients > ca.pem", func(cmd *cobra.Command, name string) error {
+		path, err := authorityPath(name)
+		if err != nil {
+			return err
+		}
+		return c.download(cmd, path, name+".pem")
+	})
+}
+
+func (c *client) authorityDelete() *cobra.Command {
+	return c.onAuthority("delete NAME", "Delete a list of authorities", "  sluice certificate ca delete clients", func(cmd *cobra.Command, name string) error {
+		path, err := authorityPath(name)
+		if err != nil {
+			return err
+		}
+		a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: path})
+		return c.orSay(cmd, a, err)
+	})
+}
+
+// onAuthority makes a command about one list of authorities.
+func (c *client) onAuthority(use, short, example string, run func(*cobra.Command, string) error) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Example: example, Args: exactly(1), ValidArgsFunction: c.completeAuthorities,
+		RunE: func(cmd *cobra.Command, args []string) error { return run(cmd, args[0]) },
+	}
+}
+
+func (c *client) authorityUpload(use, short, example, method string, names cobra.CompletionFunc) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Example: example, Args: atLeast(2), ValidArgsFunction: thenFiles(names),
+		Long: short + ".\n\nFILEs are PEM: certificates, and CRLs if there are some; - reads standard input.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := authorityPath(args[0])
+			if err != nil {
+				return err
+			}
+			return c.sendFiles(cmd, method, path, args[1:])
+		},
+	}
+}
+
+func (c *client) authorityCRL() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "crl NAME [FILE…]", Short: "Replace the CRLs of a list of authorities, or take them away with --none",
+		Example: "  sluice certificate ca crl clients revoked.crl\n  sluice certificate ca crl clients --none", Args: atLeast(1), ValidArgsFunction: thenFiles(c.completeAuthorities),
+	}
+	none := cmd.Flags().Bool("none", false, "take all CRLs away: nothing counts as revoked")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if *none == (len(args) > 1) {
+			return usagef("give the FILEs with the CRLs, or --none")
+		}
+		path, err := authorityPath(args[0], "crl")
+		if err != nil {
+			return err
+		}
+		if *none {
+			a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: path})
+			return c.orSay(cmd, a, err)
+		}
+		return c.sendFiles(cmd, http.MethodPut, path, args[1:])
+	}
+	return cmd
+}
+
+func (c *client) completeAuthorities(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var body struct{ Params []authorityList }
+	if len(args) > 0 || !c.completing(cmd, "/certificates/ca", &body) {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []string
+	for _, v := range body.Params {
+		out = append(out, v.Name)
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
