@@ -11,9 +11,34 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"math/big"
+	"os"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
+
+func init() {
+	if os.Getenv("LOOP_NO_WAY_INSIDE") != "" {
+		inside.found = false
+	}
+}
+
+// SegmentsSent counts the packets with data the connection has sent.
+func (c *Conn) SegmentsSent() int {
+	info, err := unix.GetsockoptTCPInfo(int(c.fd), unix.SOL_TCP, unix.TCP_INFO)
+	if err != nil {
+		panic(err)
+	}
+	return int(info.Data_segs_out)
+}
+
+// SetSendBuffer bounds what the kernel holds for a peer that does not read.
+func (c *Conn) SetSendBuffer(bytes int) {
+	if err := unix.SetsockoptInt(int(c.fd), unix.SOL_SOCKET, unix.SO_SNDBUF, bytes); err != nil {
+		panic(err)
+	}
+}
 
 // Certificate returns a self-signed certificate for loop.test with a key of
 // the kind: P-256, P-384, Ed25519 or RSA.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"io"
-	"iter"
 	"syscall"
 	"time"
 )
@@ -16,9 +15,7 @@ const alertTime = 1_000_000_000
 // record that carries a ClientHello (RFC 8446, section 5.1).
 const handshakeRecord = 0x16
 
-// handshake is a handshake under way. crypto/tls runs it in one go and takes
-// every error for final, so it runs in a coroutine of the loop's goroutine,
-// which is parked whenever it needs bytes or a signature that takes long.
+// handshake is a handshake under way, or one that is to come.
 type handshake struct {
 	s        *secured
 	security Security
@@ -26,29 +23,23 @@ type handshake struct {
 	flies    bool // holds a place in Loop.shakes.flying
 	waits    bool // holds a place in Loop.shakes.waiting
 	running  bool // the coroutine is what runs now
+	dead     bool // given up
 	since    int64
-	step     func() (struct{}, bool) // runs the coroutine until it parks or ends
-	stop     func()                  // makes park report false and runs it to its end
-	yield    func(struct{}) bool
-	job      *job // what a worker does for it
+	co       *coroutine // nil before launch
+	job      *job       // what a worker does for it
 	err      error
 
 	next, prev *handshake // in Loop.shakes
 }
 
-// park hands the loop back until step is called. It reports false when the
-// handshake is given up.
-func (h *handshake) park() bool { return h.yield(struct{}{}) }
-
-// run is the coroutine.
-func (h *handshake) run(yield func(struct{}) bool) {
+// run is what the coroutine does.
+func (h *handshake) run() {
 	defer func() {
 		if r := recover(); r != nil {
 			h.s.conn.loop.panicked(r) // here, where the stack shows what happened
 			h.err = ErrPanic
 		}
 	}()
-	h.yield = yield
 	h.err = h.s.tls.HandshakeContext((*shakeContext)(h))
 }
 
@@ -77,9 +68,9 @@ func shakeOf(ctx context.Context) *handshake {
 // shake goes on with the handshake: there may be bytes.
 func (c *Conn) shake() {
 	switch h := c.secure.shake; {
-	case h.step != nil && h.job == nil:
+	case h.job != nil: // a worker is at it
+	case h.co != nil:
 		c.resume()
-	case h.step != nil: // a worker is at it
 	case h.client:
 		c.launch()
 	case h.waits:
@@ -128,23 +119,21 @@ func (c *Conn) launch() {
 	s := c.secure
 	h := s.shake
 	if h.client {
-		s.tls = tls.Client((*wire)(s), h.security.named())
+		s.tls = tls.Client((*wire)(s), h.security.of(c.peer))
 	} else {
 		s.tls = tls.Server((*wire)(s), h.security.Config)
 	}
-	h.step, h.stop = iter.Pull(h.run)
+	h.co = c.loop.coroutine()
+	h.co.shake = h
 	c.resume()
 }
 
 // resume runs the handshake until it parks or is over, and sends what it said.
 func (c *Conn) resume() {
 	h := c.secure.shake
-	h.running = true
-	_, parked := h.step()
-	h.running = false
-	if c.flags&flagClosed != 0 {
-		h.stop()
-		c.loop.sealed = c.loop.sealed[:0]
+	parked := h.step()
+	if h.dead {
+		h.end()
 		return
 	}
 	said := len(c.loop.sealed) != 0
@@ -196,14 +185,4 @@ func (c *Conn) unshaken(err error, alerted bool) {
 		c.Close()
 	}
 	handler.Connected(c, err)
-}
-
-// named is Config for one server name.
-func (s Security) named() *tls.Config {
-	if s.ServerName == "" || s.ServerName == s.Config.ServerName {
-		return s.Config
-	}
-	config := s.Config.Clone()
-	config.ServerName = s.ServerName
-	return config
 }

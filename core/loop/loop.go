@@ -58,6 +58,7 @@ type Loop struct {
 	poll      [1]unix.PollFd
 	count     Counters
 	shakes    handshakes
+	resting   []*coroutine   // without a handshake
 	sealed    []byte         // ciphertext on its way from crypto/tls to a socket
 	lent      []byte         // the buffer crypto/tls reads ciphertext into
 	jobs      sync.WaitGroup // that workers do for handshakes
@@ -315,6 +316,7 @@ func (l *Loop) panicked(r any) {
 func (l *Loop) closeAll() {
 	l.Each(func(c *Conn) { c.Close() })
 	l.jobs.Wait() // they post to the poller
+	l.stopCoroutines()
 	for _, ln := range l.listeners {
 		ln.Close()
 	}

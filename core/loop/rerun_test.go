@@ -10,7 +10,13 @@ import (
 // for what would disturb the others.
 func rerun(t *testing.T, env string) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	rerunThese(t, "^"+t.Name()+"$", env)
+}
+
+// rerunThese runs the tests the pattern names.
+func rerunThese(t *testing.T, pattern, env string) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run="+pattern, "-test.v")
 	cmd.Env = append(os.Environ(), env)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

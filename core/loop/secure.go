@@ -90,10 +90,8 @@ func (s *secured) letGo() {
 			h.job.cancel()
 			h.job = nil
 		}
-		if h.stop != nil && !h.running {
-			h.stop()
-			s.conn.loop.sealed = s.conn.loop.sealed[:0]
-		}
+		h.dead = true
+		h.end()
 	}
 	buffers := &s.conn.loop.Buffers
 	for _, b := range [...]*[]byte{&s.left, &s.rest, &s.held} {

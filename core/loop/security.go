@@ -3,19 +3,48 @@ package loop
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"net/netip"
 )
 
 // Security is how a connection speaks TLS. The zero value asks for none.
 type Security struct {
 	// Config is shared by all connections and loops and does not change any
 	// more; Prepare made it fit. Its callbacks run on the loop: they look up,
-	// and neither wait nor read files.
+	// and neither wait nor read files. So do verifications: a Config that
+	// verifies servers has RootCAs, or the system's would be read from files.
 	Config *tls.Config
 	// ServerName is the name a dialled server is asked for, and its certificate
 	// checked against unless Config says otherwise; empty leaves it to Config.
-	// A name other than Config's costs a copy of Config for each connection.
 	ServerName string
 }
+
+// of is Config for one server. Sessions are kept by address and name: servers
+// that share a name seldom share the keys of their tickets.
+func (s Security) of(addr netip.AddrPort) *tls.Config {
+	name := s.ServerName
+	if name == "" {
+		name = s.Config.ServerName
+	}
+	if name == s.Config.ServerName && s.Config.ClientSessionCache == nil {
+		return s.Config
+	}
+	config := s.Config.Clone()
+	config.ServerName = name
+	if config.ClientSessionCache != nil {
+		config.ClientSessionCache = sessionsOf{config.ClientSessionCache, addr.String() + " "}
+	}
+	return config
+}
+
+// sessionsOf is the part of a session cache that belongs to one address.
+type sessionsOf struct {
+	all    tls.ClientSessionCache
+	prefix string
+}
+
+func (s sessionsOf) Get(key string) (*tls.ClientSessionState, bool) { return s.all.Get(s.prefix + key) }
+
+func (s sessionsOf) Put(key string, state *tls.ClientSessionState) { s.all.Put(s.prefix+key, state) }
 
 // TLS is what a handshake agreed on.
 type TLS struct {

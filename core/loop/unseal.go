@@ -3,7 +3,18 @@ package loop
 import (
 	"bytes"
 	"errors"
+	"io"
 )
+
+const (
+	recordHeader = 5            // RFC 8446, section 5.1
+	recordMost   = 16384 + 2048 // RFC 5246, section 6.2.3; less since TLS 1.3
+)
+
+// recordsPerRead bounds what one Read may take of a turn: four times what is
+// needed to fill 256 KiB with full records, and a few milliseconds at the worst,
+// which is records of one byte between changes of keys.
+const recordsPerRead = 64
 
 // answersMost bounds what waits for a peer that asks for answers (new keys)
 // and takes none.
@@ -26,7 +37,7 @@ func (s *secured) unseal(p []byte) (int, error) {
 	}
 	s.lend()
 	n, err := s.records(p)
-	more := s.takeBack(n == len(p))
+	more := s.takeBack() || !inside.found && err == nil
 	if len(c.loop.sealed) != 0 {
 		err = s.answer(err)
 	}
@@ -47,18 +58,46 @@ func (s *secured) unseal(p []byte) (int, error) {
 	return 0, ErrDry
 }
 
-// records fills p with plaintext until the socket is dry.
+// records fills p with plaintext until the socket is dry or a read has had its
+// share.
 func (s *secured) records(p []byte) (n int, err error) {
-	for n < len(p) && err == nil {
+	for share := recordsPerRead; n < len(p) && err == nil && share > 0; {
 		s.want = len(p) - n
+		if inside.found && !whole(rawOf(s.tls).Bytes()) {
+			// crypto/tls would do it with an allocation for each recv.
+			err = s.refill()
+			continue
+		}
 		var m int
 		m, err = s.tls.Read(p[n:])
 		n += m
-		if inside.found && s.conn.flags&flagWet == 0 && rawOf(s.tls).Len() == 0 {
-			break // one more call would only find that out
-		}
+		share--
 	}
 	return n, err
+}
+
+// refill reads ciphertext into the lent buffer, behind what has come of a
+// record; all plaintext in it has been read.
+func (s *secured) refill() error {
+	raw, lent := rawOf(s.tls), s.conn.loop.lent
+	have := copy(lent[:cap(lent)], raw.Bytes())
+	space := lent[have:cap(lent)]
+	n, err := s.recv(space[:min(len(space), max(s.want, recvLeast))])
+	if err == io.EOF && have > 0 {
+		err = io.ErrUnexpectedEOF // RFC 8446, section 6.1: within a record
+	}
+	*raw = *bytes.NewBuffer(lent[:have+n])
+	return err
+}
+
+// whole reports whether b begins with a record crypto/tls can open, or with one
+// that is too long to be waited for.
+func whole(b []byte) bool {
+	if len(b) < recordHeader {
+		return false
+	}
+	size := int(b[3])<<8 + int(b[4])
+	return len(b) >= recordHeader+size || size > recordMost
 }
 
 // lend gives crypto/tls a buffer to read into, with what has come of a record.
@@ -77,11 +116,10 @@ func (s *secured) lend() {
 }
 
 // takeBack takes the buffer, and what is left in it into smaller ones. It
-// reports whether there is more to read without a look at the socket. full says
-// that the reader had no room for more than it got.
-func (s *secured) takeBack(full bool) bool {
+// reports whether there is more to read without a look at the socket.
+func (s *secured) takeBack() bool {
 	if !inside.found {
-		return full
+		return false
 	}
 	buffers := &s.conn.loop.Buffers
 	if size := inputOf(s.tls).Len(); size > 0 {
@@ -90,20 +128,19 @@ func (s *secured) takeBack(full bool) bool {
 		s.left = s.left[:n]
 	}
 	raw := rawOf(s.tls)
-	whole := s.park(raw.Bytes())
+	more := whole(raw.Bytes()) || s.left != nil
+	s.park(raw.Bytes())
 	*raw = bytes.Buffer{}
 	buffers.Put(s.conn.loop.lent[:0])
-	return whole || s.left != nil
+	s.conn.loop.lent = nil
+	return more
 }
 
-// park keeps b, ciphertext from a record's header on, and reports whether it
-// holds a whole record.
-func (s *secured) park(b []byte) bool {
-	if len(b) == 0 {
-		return false
+// park keeps b, ciphertext from a record's header on.
+func (s *secured) park(b []byte) {
+	if len(b) != 0 {
+		s.rest = append(s.conn.loop.Buffers.Get(len(b)), b...)
 	}
-	s.rest = append(s.conn.loop.Buffers.Get(len(b)), b...)
-	return len(b) >= 5 && len(b) >= 5+int(b[3])<<8+int(b[4])
 }
 
 // takeLeft reads what did not fit the buffer of an earlier reader.

@@ -33,6 +33,8 @@ const recvMost = 64 << 10
 // buffer leaves is at most that.
 const recvLeast = 17 << 10
 
+// Read is what a handshake reads with; afterwards the loop puts whole records
+// where crypto/tls finds them, and Read has little to do.
 func (w *wire) Read(p []byte) (int, error) {
 	s := (*secured)(w)
 	if s.shake == nil {

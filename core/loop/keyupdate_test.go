@@ -1,0 +1,194 @@
+package loop_test
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/binary"
+	"encoding/hex"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/loop"
+)
+
+// writer seals records of a TLS 1.3 client by hand (RFC 8446, section 5.2), to
+// say what crypto/tls does not.
+type writer struct {
+	secret []byte
+	seq    uint64
+}
+
+// newWriter takes the client's first application secret from a key log.
+func newWriter(t *testing.T, log string) *writer {
+	t.Helper()
+	for line := range strings.Lines(log) {
+		if f := strings.Fields(line); len(f) == 3 && f[0] == "CLIENT_TRAFFIC_SECRET_0" {
+			secret, err := hex.DecodeString(f[2])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return &writer{secret: secret}
+		}
+	}
+	t.Fatal("no secret in the key log")
+	return nil
+}
+
+func (w *writer) derive(label string, size int) []byte {
+	label = "tls13 " + label
+	info := append([]byte{0, byte(size), byte(len(label))}, label...)
+	key, err := hkdf.Expand(sha256.New, w.secret, string(append(info, 0)), size)
+	if err != nil {
+		panic(err)
+	}
+	return key
+}
+
+// seal returns the record of the type with the content.
+func (w *writer) seal(typ byte, content []byte) []byte {
+	block, _ := aes.NewCipher(w.derive("key", 16))
+	aead, _ := cipher.NewGCM(block)
+	nonce := w.derive("iv", 12)
+	for i := range 8 {
+		nonce[4+i] ^= byte(w.seq >> (56 - 8*i))
+	}
+	w.seq++
+	header := binary.BigEndian.AppendUint16([]byte{23, 3, 3}, uint16(len(content)+1+16))
+	return aead.Seal(header, nonce, append(bytes.Clone(content), typ), header)
+}
+
+// keyUpdate asks for new keys of the other side and takes new ones.
+func (w *writer) keyUpdate() []byte {
+	record := w.seal(22, []byte{24, 0, 0, 1, 1})
+	w.secret, w.seq = w.derive("traffic upd", 32), 0
+	return record
+}
+
+// byHand returns a connection with a writer in the client's place.
+func byHand(t *testing.T, addr string) (*tls.Conn, *writer) {
+	t.Helper()
+	var log bytes.Buffer
+	c := dialTLS(t, addr, clientConfig(func(c *tls.Config) { c.KeyLogWriter = &log }))
+	if c.ConnectionState().CipherSuite != tls.TLS_AES_128_GCM_SHA256 {
+		t.Skip("not shown: another cipher suite was chosen")
+	}
+	_ = c.NetConn().(*net.TCPConn).SetReadBuffer(4096) // what it does not read soon waits with the sender
+	return c, newWriter(t, log.String())
+}
+
+// ended is a handler that reads all and tells why reading ended.
+func reading(l *loop.Loop, total *int, ended chan<- error) *probe {
+	return &probe{readable: func(c *loop.Conn) {
+		for {
+			n, err := c.Read(l.In)
+			*total += n
+			if err == loop.ErrDry {
+				return
+			}
+			if err != nil {
+				c.Abort()
+				ended <- err
+				return
+			}
+		}
+	}}
+}
+
+func TestNewKeysAreTakenWhereverTheyCome(t *testing.T) {
+	l := start(t)
+	total, ended := 0, make(chan error, 1)
+	addr := secure(t, l, serverConfig(nil, "P-256"), func(*loop.Conn) *probe { return reading(l, &total, ended) })
+	c, w := byHand(t, addr)
+	var out []byte
+	for range 50 {
+		out = append(out, w.keyUpdate()...)
+		out = append(out, w.seal(23, []byte("data"))...)
+	}
+	out = append(out, w.seal(21, []byte{1, 0})...) // close_notify
+	for len(out) > 0 {
+		n := min(37, len(out))
+		if _, err := c.NetConn().Write(out[:n]); err != nil {
+			t.Fatal(err)
+		}
+		out = out[n:]
+	}
+	if err := <-ended; err.Error() != "EOF" {
+		t.Errorf("end %v", err)
+	}
+	on(l, func() {
+		if total != 200 {
+			t.Errorf("%d bytes, want 200", total)
+		}
+	})
+}
+
+func TestKeyUpdateFloodEndsTheConnection(t *testing.T) {
+	l := start(t)
+	total, ended := 0, make(chan error, 1)
+	addr := secure(t, l, serverConfig(nil, "P-256"), func(*loop.Conn) *probe { return reading(l, &total, ended) })
+	c, w := byHand(t, addr)
+	go func() {
+		for {
+			if _, err := c.NetConn().Write(w.keyUpdate()); err != nil {
+				return
+			}
+		}
+	}()
+	select {
+	case err := <-ended:
+		t.Log(err)
+	case <-time.After(5 * time.Second):
+		t.Fatal("the flood goes on")
+	}
+}
+
+// A byte of data between the updates keeps crypto/tls from counting them. The
+// client reads nothing, so that the answers pile up.
+func TestKeyUpdatesWhoseAnswersNobodyReadsEndTheConnection(t *testing.T) {
+	l := start(t)
+	total, ended, most := 0, make(chan error, 1), 0
+	addr := secure(t, l, serverConfig(nil, "P-256"), func(c *loop.Conn) *probe {
+		c.SetSendBuffer(4096)
+		p := reading(l, &total, ended)
+		read := p.readable
+		p.readable = func(c *loop.Conn) {
+			read(c)
+			if !c.Closed() {
+				most = max(most, c.Pending())
+			}
+		}
+		return p
+	})
+	c, w := byHand(t, addr)
+	go func() {
+		for {
+			var out []byte
+			for range 100 {
+				out = append(out, w.keyUpdate()...)
+				out = append(out, w.seal(23, []byte("x"))...)
+			}
+			if _, err := c.NetConn().Write(out); err != nil {
+				return
+			}
+		}
+	}()
+	select {
+	case err := <-ended:
+		if !strings.Contains(err.Error(), "takes none") {
+			t.Errorf("end %v", err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("the flood goes on")
+	}
+	on(l, func() {
+		if most > 64<<10 {
+			t.Errorf("%d bytes of answers waited", most)
+		}
+	})
+}

@@ -1,0 +1,88 @@
+package loop_test
+
+import (
+	"bytes"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/loop"
+)
+
+// openssl runs openssl s_client against addr with the lines as its input.
+func openssl(t *testing.T, addr string, lines []string, args ...string) string {
+	t.Helper()
+	path, err := exec.LookPath("openssl")
+	if err != nil {
+		t.Skipf("not shown: openssl is not installed: %v", err)
+	}
+	cmd := exec.Command(path, append([]string{"s_client", "-connect", addr, "-servername", "loop.test"}, args...)...)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range lines {
+		time.Sleep(100 * time.Millisecond) // a command is a line that is read alone
+		_, _ = in.Write([]byte(line))
+	}
+	stop := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
+	defer stop.Stop()
+	_ = cmd.Wait()
+	return out.String()
+}
+
+// untilQuit is an echo that ends with the line "quit".
+func untilQuit(l *loop.Loop) *probe {
+	return &probe{readable: func(c *loop.Conn) {
+		for {
+			n, err := c.Read(l.In)
+			if err == loop.ErrDry {
+				return
+			}
+			if err != nil {
+				c.Close()
+				return
+			}
+			_ = c.Write(l.In[:n])
+			if strings.Contains(string(l.In[:n]), "quit") {
+				c.Linger(int64(time.Second))
+				return
+			}
+		}
+	}}
+}
+
+func TestOpenSSLTalksToASecureConnection(t *testing.T) {
+	l := start(t)
+	addr := secure(t, l, serverConfig(nil, "P-256", "RSA"), func(*loop.Conn) *probe { return untilQuit(l) })
+	for _, test := range []struct {
+		name  string
+		args  []string
+		lines []string
+		want  []string
+	}{
+		{"TLS 1.3", []string{"-tls1_3"}, []string{"hello\n", "quit\n"}, []string{"TLSv1.3", "hello\n", "quit\n"}},
+		{"TLS 1.2", []string{"-tls1_2"}, []string{"hello\n", "quit\n"}, []string{"TLSv1.2", "hello\n", "quit\n"}},
+		{"new keys", []string{"-tls1_3"}, []string{"one\n", "K\n", "two\n", "k\n", "three\n", "quit\n"}, []string{"KEYUPDATE", "one\n", "two\n", "three\n"}},
+		{"renegotiation is refused", []string{"-tls1_2"}, []string{"R\n"}, []string{"RENEGOTIATING", "alert unexpected message"}},
+		{"resumption", []string{"-tls1_2", "-reconnect"}, []string{"quit\n"}, []string{"Reused, TLSv1.2"}},
+		{"RSA", []string{"-tls1_2", "-cipher", "ECDHE-RSA-AES128-GCM-SHA256"}, []string{"quit\n"}, []string{"ECDHE-RSA-AES128-GCM-SHA256"}},
+		{"CBC", []string{"-tls1_2", "-cipher", "ECDHE-RSA-AES128-SHA"}, []string{"hello\n", "quit\n"}, []string{"hello\n"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			out := openssl(t, addr, test.lines, test.args...)
+			for _, want := range test.want {
+				if !strings.Contains(out, want) {
+					t.Errorf("%q is not in what openssl says:\n%s", want, out)
+				}
+			}
+		})
+	}
+	eventually(t, "connections are left", func() bool { return open(l) == 0 })
+}
