@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// headerKinds are the lists of header rules, in the order they are shown.
+var headerKinds = []ruleKind{
+	kindOf(&validate.AddRequest), kindOf(&validate.RemoveRequest), kindOf(&validate.ReplaceRequest),
+	kindOf(&validate.AddResponse), kindOf(&validate.RemoveResponse), kindOf(&validate.ReplaceResponse),
+}
+
+const headerHelp = `KIND is one of
+
+  addrequestheader     HEADER                 a header "Name: value" for requests
+  removerequestheader  PATTERN                regex for request lines that are removed
+  replacerequestheader HEADER MATCH REPLACE   in request headers whose name HEADER matches,
+                                              what MATCH finds becomes REPLACE ($1 to $9)
+  addresponseheader, removeresponseheader and replaceresponseheader do so for responses
+
+The values are given in that order or as NAME=VALUE (header, pattern, match,
+replace). Without --service the rules are the farm's; the family's names of
+two of its lists, addheader and headremove, are understood too. A list of a
+service is used instead of the farm's, and rules that replace run before them.`
+
+func (c *client) headerCommand() *cobra.Command {
+	return group("header", "Manage the header rules of a farm or service", `  sluice header list shop
+  sluice header add shop addrequestheader 'X-Forwarded-Proto: https'
+  sluice header add shop removeresponseheader '^Server:' --service web
+  sluice header move shop replacerequestheader 1 0`,
+		c.headerList(), c.headerAdd(), c.headerSet(), c.headerDelete(), c.headerMove())
+}
+
+// headerKind finds a kind by either of its names.
+func headerKind(name string) (ruleKind, error) {
+	var known []string
+	for _, k := range headerKinds {
+		if name == k.service || name == k.farm {
+			return k, nil
+		}
+		known = append(known, k.service)
+	}
+	if near := validate.Suggest(name, known); near != "" {
+		return ruleKind{}, usagef("unknown kind %q (did you mean %q?)", name, near)
+	}
+	return ruleKind{}, usagef("unknown kind %q; there are %s", name, strings.Join(known, ", "))
+}
+
+// onHeaders makes a command about one kind of rule: FARM KIND and more.
+func (c *client) onHeaders(cmd *cobra.Command, run func(cmd *cobra.Command, k ruleKind, farm, service string, args []string) error) *cobra.Command {
+	service := c.serviceFlag(cmd)
+	cmd.Long = cmp.Or(cmd.Long, cmd.Short+".") + "\n\n" + headerHelp
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		switch len(args) {
+		case 0:
+			return c.completer(oneFarm, nil)(cmd, args, toComplete)
+		case 1:
+			return headerKindNames(), cobra.ShellCompDirectiveNoFileComp
+		}
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		k, err := headerKind(args[1])
+		if err != nil {
+			return err
+		}
+		return run(cmd, k, args[0], *service, args[2:])
+	}
+	return cmd
+}
+
+func headerKindNames() []string {
+	var out []string
+	for _, k := range headerKinds {
+		out = append(out, k.service)
+	}
+	return slices.Sorted(slices.Values(out))
+}
+
+// serviceFlag gives a command the flag that names a service of its farm.
+func (c *client) serviceFlag(cmd *cobra.Command) *string {
+	service := cmd.Flags().String("service", "", "the rules of this service, not those of the farm")
+	cmd.RegisterFlagCompletionFunc("service", func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return c.completer(oneService, nil)(cmd, args[:1], toComplete)
+	})
+	return service
+}
+
+func (c *client) headerList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "list FARM", Short: "List the header rules of a farm, or of one of its services", Args: exactly(1),
+		Example: "  sluice header list shop\n  sluice header list shop --service web --json", ValidArgsFunction: c.completer(oneFarm, nil),
+	}
+	service := c.serviceFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return c.printRules(cmd, headerKinds, args[0], *service, newSheet("KIND", "ID", "HEADER OR PATTERN", "MATCH", "REPLACE"),
+			func(kind string, r aRule) []any {
+				return []any{kind, r.ID, cmp.Or(r.Header, r.Pattern), r.Match, r.Replace}
+			})
+	}
+	return cmd
+}
+
+func (c *client) headerAdd() *cobra.Command {
+	return c.onHeaders(&cobra.Command{
+		Use: "add FARM KIND VALUE…", Short: "Add a header rule at the end of its list", Args: atLeast(3),
+		Example: "  sluice header add shop addrequestheader 'X-Forwarded-Proto: https'\n  sluice header add shop removerequestheader '^X-Debug'\n" +
+			"  sluice header add shop replaceresponseheader '^Set-Cookie$' '$' '; Secure' --service web",
+	}, c.addRule)
+}
+
+func (c *client) headerSet() *cobra.Command {
+	return c.onHeaders(&cobra.Command{
+		Use: "set FARM KIND ID VALUE…", Short: "Change a header rule", Args: atLeast(4),
+		Example: "  sluice header set shop addrequestheader 0 'X-Forwarded-Proto: http'\n  sluice header set shop replacerequestheader 0 replace='$1'",
+	}, func(cmd *cobra.Command, k ruleKind, farm, service string, args []string) error {
+		return c.setRule(cmd, k, farm, service, args[0], args[1:])
+	})
+}
+
+func (c *client) headerDelete() *cobra.Command {
+	return c.onHeaders(&cobra.Command{
+		Use: "delete FARM KIND ID", Short: "Delete a header rule; the ones behind it move up", Args: exactly(3),
+		Example: "  sluice header delete shop addrequestheader 0\n  sluice header delete shop removeresponseheader 1 --service web",
+	}, func(cmd *cobra.Command, k ruleKind, farm, service string, args []string) error {
+		return c.deleteRule(cmd, k, farm, service, args[0])
+	})
+}
+
+func (c *client) headerMove() *cobra.Command {
+	return c.onHeaders(&cobra.Command{
+		Use: "move FARM KIND ID POSITION", Short: "Move a rule that replaces to another position, from 0", Args: exactly(4),
+		Example: "  sluice header move shop replacerequestheader 1 0",
+	}, func(cmd *cobra.Command, k ruleKind, farm, service string, args []string) error {
+		if !k.moves {
+			return usagef("the order of %s rules does not count: only rules that replace are moved", k.at(service))
+		}
+		return c.moveRule(cmd, k, farm, service, args[0], args[1])
+	})
+}

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// rewriteKind is the list of URL rewrites, which only services have.
+var rewriteKind = kindOf(&validate.Rewrites)
+
+func (c *client) rewriteCommand() *cobra.Command {
+	return group("rewrite", "Manage the URL rewrites of a service", `  sluice rewrite list shop web
+  sluice rewrite add shop web '^/old/(.*)' '/new/$1'
+  sluice rewrite add shop web '^/shop' '' last=true
+  sluice rewrite move shop web 1 0`,
+		c.rewriteList(), c.rewriteAdd(), c.rewriteSet(), c.rewriteDelete(), c.rewriteMove())
+}
+
+const rewriteHelp = `
+
+PATTERN is a regex searched in path and query; what it finds becomes REPLACE,
+where $1 to $9 are its groups. After a rule with last=true matched no further
+one is tried. The values are given in this order or as NAME=VALUE (pattern,
+replace, last).`
+
+func (c *client) rewriteList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list FARM SERVICE", Short: "List the URL rewrites of a service in their order", Args: exactly(2),
+		Example: "  sluice rewrite list shop web\n  sluice rewrite list shop web --json", ValidArgsFunction: c.completer(oneService, nil),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.printRules(cmd, []ruleKind{rewriteKind}, args[0], args[1], newSheet("ID", "PATTERN", "REPLACE", "LAST"),
+				func(_ string, r aRule) []any { return []any{r.ID, r.Pattern, r.Replace, r.Last} })
+		},
+	}
+}
+
+func (c *client) rewriteAdd() *cobra.Command {
+	return &cobra.Command{
+		Use: "add FARM SERVICE PATTERN REPLACE [last=true]", Short: "Add a URL rewrite at the end of the list", Args: atLeast(4),
+		Long:    "Add a URL rewrite at the end of the list." + rewriteHelp,
+		Example: "  sluice rewrite add shop web '^/old/(.*)' '/new/$1'\n  sluice rewrite add shop web pattern='^/shop' replace= last=true", ValidArgsFunction: c.completer(oneService, nil),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.addRule(cmd, rewriteKind, args[0], args[1], args[2:])
+		},
+	}
+}
+
+func (c *client) rewriteSet() *cobra.Command {
+	return &cobra.Command{
+		Use: "set FARM SERVICE ID NAME=VALUE…", Short: "Change a URL rewrite", Args: atLeast(4),
+		Long:    "Change a URL rewrite." + rewriteHelp,
+		Example: "  sluice rewrite set shop web 0 last=true\n  sluice rewrite set shop web 0 '^/old/(.*)' '/newer/$1'", ValidArgsFunction: c.completer(oneService, nil),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.setRule(cmd, rewriteKind, args[0], args[1], args[2], args[3:])
+		},
+	}
+}
+
+func (c *client) rewriteDelete() *cobra.Command {
+	return &cobra.Command{
+		Use: "delete FARM SERVICE ID", Short: "Delete a URL rewrite; the ones behind it move up", Args: exactly(3),
+		Example: "  sluice rewrite delete shop web 0", ValidArgsFunction: c.completer(oneService, nil),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.deleteRule(cmd, rewriteKind, args[0], args[1], args[2])
+		},
+	}
+}
+
+func (c *client) rewriteMove() *cobra.Command {
+	return &cobra.Command{
+		Use: "move FARM SERVICE ID POSITION", Short: "Move a URL rewrite to another position, from 0", Args: exactly(4),
+		Example: "  sluice rewrite move shop web 1 0", ValidArgsFunction: c.completer(oneService, nil),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.moveRule(cmd, rewriteKind, args[0], args[1], args[2], args[3])
+		},
+	}
+}

@@ -1,0 +1,189 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// ruleKind is one kind of rule as the command line knows it.
+type ruleKind struct {
+	farm, service string // names of its list at either level; farm empty: none
+	moves         bool
+	params        []validate.Param
+}
+
+func kindOf[T comparable](l *validate.RuleList[T]) ruleKind {
+	return ruleKind{l.Farm, l.Service, l.Moves, l.Rule.Params()}
+}
+
+// at is the name of the list in a farm, or in a service when one is named.
+func (k ruleKind) at(service string) string {
+	if service == "" {
+		return k.farm
+	}
+	return k.service
+}
+
+// path is where the list of a farm or service is.
+func (k ruleKind) path(farm, service string, more ...string) (string, error) {
+	parts := []string{"farms", farm}
+	if service != "" {
+		parts = append(parts, "services", service)
+	}
+	return pathOf(append(append(parts, k.at(service)), more...)...)
+}
+
+// read turns arguments into a body. What is no NAME=VALUE of a field is the
+// value of the next field that was not given, in the order of the table.
+func (k ruleKind) read(args []string) (map[string]any, error) {
+	out := map[string]any{}
+	var plain []string
+	for _, arg := range args {
+		name, value, found := strings.Cut(arg, "=")
+		switch _, twice := out[name]; {
+		case !found || !slices.ContainsFunc(k.params, func(p validate.Param) bool { return p.Name == name }):
+			plain = append(plain, arg)
+		case twice:
+			return nil, usagef("%s is given twice", name)
+		default:
+			out[name] = value
+		}
+	}
+	for _, p := range k.params {
+		if _, given := out[p.Name]; !given && len(plain) > 0 {
+			out[p.Name], plain = plain[0], plain[1:]
+		}
+	}
+	if len(plain) > 0 {
+		return nil, usagef("%q is one value too many: a rule of this kind has %s", plain[0], k.fields())
+	}
+	return out, nil
+}
+
+func (k ruleKind) fields() string {
+	var out []string
+	for _, p := range k.params {
+		out = append(out, p.Name)
+	}
+	return strings.Join(out, ", ")
+}
+
+// add adds a rule; set changes one, and so needs names.
+func (c *client) addRule(cmd *cobra.Command, k ruleKind, farm, service string, args []string) error {
+	fields, err := k.read(args)
+	if err != nil {
+		return err
+	}
+	path, err := k.path(farm, service)
+	if err != nil {
+		return err
+	}
+	a, err := c.send(cmd.Context(), http.MethodPost, path, fields)
+	return c.orSay(cmd, a, err)
+}
+
+func (c *client) setRule(cmd *cobra.Command, k ruleKind, farm, service, id string, args []string) error {
+	fields, err := k.read(args)
+	if err != nil {
+		return err
+	}
+	path, err := k.path(farm, service, id)
+	if err != nil {
+		return err
+	}
+	a, err := c.send(cmd.Context(), http.MethodPut, path, fields)
+	return c.orSay(cmd, a, err)
+}
+
+func (c *client) deleteRule(cmd *cobra.Command, k ruleKind, farm, service, id string) error {
+	path, err := k.path(farm, service, id)
+	if err != nil {
+		return err
+	}
+	a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: path})
+	return c.orSay(cmd, a, err)
+}
+
+func (c *client) moveRule(cmd *cobra.Command, k ruleKind, farm, service, id, position string) error {
+	path, err := k.path(farm, service, id, "actions")
+	if err != nil {
+		return err
+	}
+	a, err := c.send(cmd.Context(), http.MethodPost, path, map[string]any{"position": position})
+	return c.orSay(cmd, a, err)
+}
+
+// ruleLists reads the lists of a farm or service, each by its name.
+func (c *client) ruleLists(cmd *cobra.Command, kinds []ruleKind, farm, service string) (map[string]json.RawMessage, error) {
+	parts := []string{"farms", farm}
+	if service != "" {
+		parts = append(parts, "services", service)
+	}
+	path, err := pathOf(parts...)
+	if err != nil {
+		return nil, err
+	}
+	a, err := c.get(cmd.Context(), path)
+	if err != nil {
+		return nil, err
+	}
+	var owner map[string]json.RawMessage
+	if service == "" {
+		var body struct{ Params map[string]json.RawMessage }
+		err, owner = a.into(&body), body.Params
+	} else {
+		var body struct{ Services map[string]json.RawMessage }
+		err, owner = a.into(&body), body.Services
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]json.RawMessage{}
+	for _, k := range kinds {
+		if list, ok := owner[k.at(service)]; ok {
+			out[k.at(service)] = list
+		}
+	}
+	return out, nil
+}
+
+// aRule is a rule of any kind.
+type aRule struct {
+	ID                                    int
+	Header, Pattern, Match, Replace, Last string
+}
+
+// printRules lists rules of several kinds; cells says what a row shows after
+// its kind.
+func (c *client) printRules(cmd *cobra.Command, kinds []ruleKind, farm, service string, s *sheet, cells func(kind string, r aRule) []any) error {
+	lists, err := c.ruleLists(cmd, kinds, farm, service)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		raw, err := json.MarshalIndent(lists, "", "  ")
+		if err != nil {
+			return err
+		}
+		return c.printJSON(cmd, answer{raw: append(raw, '\n')})
+	}
+	for _, k := range kinds {
+		var rules []aRule
+		if list, ok := lists[k.at(service)]; ok {
+			if err := json.Unmarshal(list, &rules); err != nil {
+				return fmt.Errorf("the answer of the appliance cannot be read: %w", err)
+			}
+		}
+		for _, r := range rules {
+			s.add(cells(k.at(service), r)...)
+		}
+	}
+	return c.print(cmd, s)
+}
