@@ -20,6 +20,8 @@ type client struct {
 	last  bool      // the last answer was written, but has not left yet
 	held  int       // bytes that had not left when await last looked
 	pin   *pin      // the backend connection it keeps between exchanges
+
+	stream *stream // what it is a stream of; nil for HTTP/1
 }
 
 const (
@@ -78,6 +80,9 @@ func (cl *client) read() {
 // time or more bytes are needed. b is cl.in or the loop's read buffer.
 func (cl *client) process(b []byte) {
 	w := cl.w
+	if !cl.began && cl.speaksHTTP2(b) {
+		return
+	}
 	for len(b) > 0 {
 		if cl.seen > 0 && http1.NeedMore(b, cl.seen) {
 			cl.stash(b)
@@ -156,6 +161,10 @@ func (cl *client) resume() {
 	if cl.busy {
 		return
 	}
+	if cl.stream != nil {
+		cl.leave()
+		return
+	}
 	if cl.conn.Pending() != 0 {
 		cl.await(cl.requestTimeout())
 		return
@@ -177,15 +186,15 @@ func (cl *client) requestTimeout() int64 {
 // await puts the client on the clock until it has taken what is pending.
 func (cl *client) await(timeout int64) {
 	if cl.held == 0 {
-		cl.held = cl.conn.Pending()
-		cl.conn.SetDeadline(cl.w.loop.Now() + 2*timeout)
+		cl.held = cl.pending()
+		cl.setDeadline(cl.w.loop.Now() + 2*timeout)
 	}
 }
 
 // stalled reports whether the client took nothing of what is pending since the
 // last look; if it did, it gets as much time again.
 func (cl *client) stalled(timeout int64) bool {
-	if cl.held == cl.conn.Pending() {
+	if cl.held == cl.pending() {
 		return true
 	}
 	cl.held = 0

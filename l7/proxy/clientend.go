@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/l7/http2"
 )
 
 // refuse answers a head that is not acceptable and ends the connection.
@@ -27,7 +28,7 @@ func (cl *client) lastAnswer(status int) {
 	if f != nil {
 		cl.w.recordOwn(cl, f, nil, false, status, len(out))
 	}
-	if cl.conn.Write(out) != nil {
+	if cl.answer(out) != nil {
 		cl.close()
 		return
 	}
@@ -37,6 +38,10 @@ func (cl *client) lastAnswer(status int) {
 // linger ends the connection once what was written has arrived. What has not
 // left yet gets the time any answer has; lingering is for what is on its way.
 func (cl *client) linger() {
+	if cl.stream != nil {
+		cl.leave()
+		return
+	}
 	c := cl.conn
 	if c.Pending() != 0 {
 		cl.last, cl.held = true, 0
@@ -50,6 +55,10 @@ func (cl *client) linger() {
 
 // close ends the connection at once.
 func (cl *client) close() {
+	if cl.stream != nil {
+		cl.reset(http2.CodeCancel)
+		return
+	}
 	c := cl.conn
 	cl.forget()
 	c.Close()
@@ -57,6 +66,10 @@ func (cl *client) close() {
 
 // abort ends the connection with a reset.
 func (cl *client) abort() {
+	if cl.stream != nil {
+		cl.reset(http2.CodeInternal)
+		return
+	}
 	c := cl.conn
 	cl.forget()
 	c.Abort()
@@ -64,6 +77,10 @@ func (cl *client) abort() {
 
 // forget lets go of the connection and counts it out.
 func (cl *client) forget() {
+	if cl.stream != nil {
+		cl.release()
+		return
+	}
 	s := cl.stats()
 	s.Established--
 	if !cl.began {

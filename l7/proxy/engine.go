@@ -257,7 +257,7 @@ func (e *Engine) Drain(grace time.Duration) {
 			w.settle(t)
 			w.loop.Each(func(c *loop.Conn) {
 				switch c.Handler().(type) {
-				case *client, nil: // nil: its last answer is still on the way
+				case *client, *multiplex, nil: // nil: its last answer is still on the way
 					busy.Add(1)
 				}
 			})

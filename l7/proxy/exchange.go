@@ -286,6 +286,8 @@ func (ex *exchange) finish() {
 	}
 	ex.end()
 	switch {
+	case cl.stream != nil:
+		cl.leave()
 	case keep:
 		cl.resume()
 	case complete && cl.in == nil && cl.conn.Pending() == 0 && !cl.conn.Readable():
@@ -303,7 +305,7 @@ func (ex *exchange) abort() {
 	cl := ex.client
 	delimited := ex.phase < phaseBody || ex.response.kind == http1.BodyLength || ex.response.kind == http1.BodyChunked && !ex.oldClient
 	ex.end()
-	if delimited && !cl.conn.Broken() {
+	if cl.stream == nil && delimited && !cl.conn.Broken() {
 		cl.linger()
 		return
 	}

@@ -45,7 +45,7 @@ func (w *worker) bodyless(rest []byte) (close bool, used int) {
 
 func (w *worker) send(cl *client, out []byte, close bool) {
 	cl.stats().BytesOut += uint64(len(out))
-	switch err := cl.conn.Write(out); {
+	switch err := cl.answer(out); {
 	case err != nil:
 		cl.close()
 	case close:
@@ -65,7 +65,7 @@ func (ex *exchange) fail(status int) {
 	ex.recordOwn(status, len(out))
 	ex.end()
 	s.BytesOut += uint64(len(out))
-	if cl.conn.Write(out) != nil {
+	if cl.answer(out) != nil {
 		cl.close()
 		return
 	}

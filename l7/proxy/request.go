@@ -199,9 +199,9 @@ func (ex *exchange) pumpRequest() {
 		if ex.up.Pending() != 0 {
 			return // BackendDrained comes back here
 		}
-		n, err := ex.client.conn.Read(l.In[:bodyRead])
+		n, err := ex.client.readBody(l.In[:bodyRead])
 		if err == loop.ErrDry {
-			ex.client.conn.SetDeadline(l.Now() + ex.farm.requestTimeout)
+			ex.client.setDeadline(l.Now() + ex.farm.requestTimeout)
 			return
 		}
 		if err != nil {
@@ -212,7 +212,7 @@ func (ex *exchange) pumpRequest() {
 			return
 		}
 	}
-	l.Again(ex.client.conn)
+	ex.client.again()
 }
 
 // sendBody sends the next bytes of the request body. It reports whether more
@@ -266,11 +266,10 @@ func (ex *exchange) BackendDrained(*dial.Conn) {
 
 // clientExpired handles the client's silence.
 func (ex *exchange) clientExpired() {
-	conn := ex.client.conn
 	switch {
 	case ex.phase == phaseTunnel:
 		ex.clientGone()
-	case conn.Pending() != 0:
+	case ex.client.pending() != 0:
 		if ex.client.stalled(ex.farm.requestTimeout) {
 			ex.stats().Timeouts++
 			ex.note(timeout, 0, "answer not taken in time")

@@ -105,7 +105,7 @@ func (ex *exchange) BackendExpired(*dial.Conn) {
 		ex.noteBackend(backendTimeout, 504, "no answer in time")
 		ex.drop()
 		ex.fail(504)
-	case ex.phase == phaseBody && ex.client.conn.Pending() == 0:
+	case ex.phase == phaseBody && ex.client.pending() == 0:
 		ex.backendStats().Timeouts++
 		ex.noteBackend(backendTimeout, 0, "answer not complete in time")
 		ex.abort()
@@ -181,7 +181,7 @@ func (ex *exchange) passInterim() bool {
 	w := ex.w
 	ex.unsave()
 	out := http1.AppendResponse(w.loop.Scratch[:0], &w.resp, &http1.ResponseOptions{})
-	if ex.client.conn.Write(out) != nil {
+	if ex.client.interim(out) != nil {
 		ex.clientGone()
 		return false
 	}

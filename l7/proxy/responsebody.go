@@ -18,15 +18,16 @@ func (ex *exchange) advance() {
 
 // pumpResponse moves the response body on, until it pauses or ends.
 func (ex *exchange) pumpResponse() {
-	l, conn := ex.w.loop, ex.client.conn
+	l := ex.w.loop
 	for range readsPerTurn {
-		if conn.Pending() != 0 {
+		room := ex.client.room(len(l.In))
+		if room == 0 {
 			// clientDrained comes back here; until then the client, not the
 			// backend, is on the clock.
 			ex.client.await(ex.farm.requestTimeout)
 			return
 		}
-		n, err := ex.up.Read(l.In)
+		n, err := ex.up.Read(l.In[:room])
 		if err == loop.ErrDry {
 			ex.up.SetDeadline(l.Now() + ex.backend.timeout)
 			return
@@ -45,7 +46,7 @@ func (ex *exchange) pumpResponse() {
 // passBody passes on the next bytes of the response body. It reports whether
 // more are wanted.
 func (ex *exchange) passBody(p []byte) bool {
-	in, out, err := ex.response.take(p, ex.oldClient)
+	in, out, err := ex.response.take(p, ex.unframed())
 	if err != nil {
 		ex.backendStats().BadResponses++
 		ex.noteBackend(badAnswer, 0, answerReason(err))
@@ -55,11 +56,7 @@ func (ex *exchange) passBody(p []byte) bool {
 	ex.stats().BytesOut += uint64(out)
 	ex.backendStats().BytesIn += uint64(in)
 	ex.recordMoved(0, uint64(out))
-	conn := ex.client.conn
-	err = conn.Write(p[:out])
-	if t := ex.response.trailer(); err == nil && len(t) > 0 {
-		err = conn.Write(t)
-	}
+	err = ex.client.writeBody(p[:out], ex.response.done(), ex.response.trailer())
 	switch {
 	case err != nil:
 		ex.clientGone()

@@ -24,7 +24,7 @@ func (ex *exchange) answer(b []byte, n int) {
 		return
 	}
 	ex.response.start(kind, &r.Head, !ex.oldClient)
-	unchunk := kind == http1.BodyChunked && ex.oldClient
+	unchunk := kind == http1.BodyChunked && ex.unframed()
 	rest := b[n:]
 	in, out, err := ex.response.take(rest, unchunk)
 	if err != nil {
@@ -125,6 +125,10 @@ func (ex *exchange) countAnswer(bytes int) {
 // is put right before the body where that is possible, so that one call sends
 // both and only the head moves.
 func (ex *exchange) writeAnswer(head, b []byte, n, out int) bool {
+	if ex.client.stream != nil {
+		ex.client.beginStream(head, b[n:n+out], ex.response.done(), ex.response.trailer())
+		return true
+	}
 	conn := ex.client.conn
 	write := (*loop.Conn).Write
 	if ex.response.done() && !ex.keepClient {

@@ -29,9 +29,7 @@ func compileTLS(build *tlsconf.Build, f *farm.Farm) (*secured, error) {
 	if t == nil {
 		return nil, nil
 	}
-	offered := *t
-	offered.DisableHTTP2 = true // not spoken to clients yet
-	config, err := build.Listener(f.ID, &offered)
+	config, err := build.Listener(f.ID, t)
 	if err != nil {
 		return nil, err
 	}
@@ -65,6 +63,8 @@ func warn(log *slog.Logger, build *tlsconf.Build) {
 // Connected implements loop.Handler: the outcome of a handshake.
 func (cl *client) Connected(c *loop.Conn, err error) {
 	switch {
+	case err == nil && c.TLS().Protocol == "h2":
+		cl.multiplexed(nil)
 	case err == nil:
 		cl.conn.SetDeadline(cl.w.loop.Now() + cl.requestTimeout())
 	case errors.Is(err, loop.ErrPlain):

@@ -31,11 +31,10 @@ func (ex *exchange) switchProtocol(b []byte, n int) {
 	ex.countAnswer(len(out))
 	ex.phase = phaseTunnel
 	ex.unsave()
-	conn := ex.client.conn
-	err := conn.Write(out)
+	err := ex.client.interim(out)
 	if rest := b[n:]; err == nil && len(rest) > 0 {
 		ex.countTunnel(0, len(rest))
-		err = conn.Write(rest)
+		err = ex.client.writeBody(rest, false, nil)
 	}
 	ex.keepAhead(nil)
 	if err == nil && ex.client.in != nil {
@@ -56,14 +55,26 @@ func (ex *exchange) switchProtocol(b []byte, n int) {
 
 // tunnelUp moves bytes from the client to the backend.
 func (ex *exchange) tunnelUp() {
-	n, ended := ex.relay(ex.client.conn, ex.up.Conn)
+	var n int
+	var ended bool
+	if ex.client.stream != nil {
+		n, ended = ex.relayUp()
+	} else {
+		n, ended = ex.relay(ex.client.conn, ex.up.Conn)
+	}
 	ex.countTunnel(n, 0)
 	ex.tunnelMoved(ended, &ex.clientEnded)
 }
 
 // tunnelDown moves bytes from the backend to the client.
 func (ex *exchange) tunnelDown() {
-	n, ended := ex.relay(ex.up.Conn, ex.client.conn)
+	var n int
+	var ended bool
+	if ex.client.stream != nil {
+		n, ended = ex.relayDown()
+	} else {
+		n, ended = ex.relay(ex.up.Conn, ex.client.conn)
+	}
 	ex.countTunnel(0, n)
 	ex.tunnelMoved(ended, &ex.backendEnded)
 }
@@ -80,7 +91,7 @@ func (ex *exchange) countTunnel(in, out int) {
 
 // tunnelMoved ends the tunnel when both directions have ended.
 func (ex *exchange) tunnelMoved(ended bool, side *bool) {
-	ex.client.conn.SetDeadline(ex.w.loop.Now() + tunnelIdle)
+	ex.client.setDeadline(ex.w.loop.Now() + tunnelIdle)
 	if !ended {
 		return
 	}

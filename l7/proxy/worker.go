@@ -7,6 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/http2"
 	"github.com/sluicelb/sluice/l7/rewrite"
 )
 
@@ -28,9 +29,12 @@ type worker struct {
 	rewrite   rewrite.Scratch
 	ipText    []byte
 	location  []byte
-	target    dial.Target // of the connection being asked for
-	extra     []byte      // field lines to add to a request
-	addressed []byte      // a request that has the backend's address in it
+	target    dial.Target            // of the connection being asked for
+	extra     []byte                 // field lines to add to a request
+	addressed []byte                 // a request that has the backend's address in it
+	shared    *http2.Shared          // nil before the first connection of HTTP/2,
+	streams   *loop.FreeList[stream] // as are these two
+	frames    []byte
 }
 
 func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, refusals *refusal.Recorder) *worker {
@@ -73,6 +77,10 @@ func (w *worker) settle(t *table) {
 		return b != nil && b.mode == modeInUse
 	})
 	w.loop.Each(func(c *loop.Conn) {
+		if m, ok := c.Handler().(*multiplex); ok {
+			m.settle(t)
+			return
+		}
 		cl, ok := c.Handler().(*client)
 		if !ok {
 			return
@@ -93,6 +101,10 @@ func (w *worker) settle(t *table) {
 // expel ends what is left of farms that are gone from the given ports.
 func (w *worker) expel(ports map[*port]bool) {
 	w.loop.Each(func(c *loop.Conn) {
+		if m, ok := c.Handler().(*multiplex); ok && ports[m.port] && w.engine.farm(m.port) == nil {
+			m.close()
+			return
+		}
 		cl, ok := c.Handler().(*client)
 		switch {
 		case !ok || !ports[cl.port] || w.engine.farm(cl.port) != nil:

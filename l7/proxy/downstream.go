@@ -1,0 +1,125 @@
+package proxy
+
+import (
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/l7/http2"
+)
+
+// An exchange speaks to its client by what is here: the client is a connection
+// of HTTP/1 or a stream of HTTP/2.
+
+// unframed reports whether the client gets bodies without chunks.
+func (ex *exchange) unframed() bool { return ex.oldClient || ex.client.stream != nil }
+
+// pending is how much of the answer waits for the client.
+func (cl *client) pending() int {
+	st := cl.stream
+	switch {
+	case st == nil:
+		return cl.conn.Pending()
+	case st.full:
+		return len(st.out) + 1
+	}
+	return len(st.out)
+}
+
+// room is how many bytes of a body, most at most, the client takes now. After
+// 0 clientDrained is called once there is room.
+func (cl *client) room(most int) int {
+	st := cl.stream
+	switch {
+	case st == nil && cl.conn.Pending() != 0:
+		return 0
+	case st == nil:
+		return most
+	case st.h2 == nil || len(st.out) > 0:
+		return 0
+	}
+	n := st.h2.Room()
+	st.full = n == 0
+	return min(n, most)
+}
+
+// readBody reads bytes of the request body, framed as HTTP/1.1 frames them.
+func (cl *client) readBody(p []byte) (int, error) {
+	if cl.stream != nil {
+		return cl.readStream(p)
+	}
+	return cl.conn.Read(p)
+}
+
+// again says that readBody has more.
+func (cl *client) again() {
+	if cl.stream != nil {
+		cl.ex.pumpRequest() // no more than a window
+		return
+	}
+	cl.w.loop.Again(cl.conn)
+}
+
+// interim sends a 1xx answer.
+func (cl *client) interim(head []byte) error {
+	if cl.stream != nil {
+		cl.stream.h2.Respond(head, false)
+		return nil
+	}
+	return cl.conn.Write(head)
+}
+
+// answer sends a whole answer of ours.
+func (cl *client) answer(b []byte) error {
+	if cl.stream != nil {
+		cl.answerStream(b)
+		return nil
+	}
+	return cl.conn.Write(b)
+}
+
+// writeBody sends bytes of a response body. done says that they are the last,
+// but for the trailer.
+func (cl *client) writeBody(p []byte, done bool, trailer []byte) error {
+	if cl.stream != nil {
+		cl.endStream(p, done, trailer)
+		return nil
+	}
+	err := cl.conn.Write(p)
+	if err == nil && len(trailer) > 0 {
+		err = cl.conn.Write(trailer)
+	}
+	return err
+}
+
+// setDeadline calls Expired once now has passed t; 0 unsets it.
+func (cl *client) setDeadline(t int64) {
+	if cl.stream != nil {
+		cl.stream.deadline = t
+		return
+	}
+	cl.conn.SetDeadline(t)
+}
+
+// speaksHTTP2 finds out whether a connection begins with the preface of
+// HTTP/2 (prior knowledge, RFC 9113 section 3.3), and serves it then.
+func (cl *client) speaksHTTP2(b []byte) bool {
+	if b[0] != 'P' || cl.conn.Secured() { // with TLS the handshake tells
+		return false
+	}
+	yes, more := http2.Preface(b)
+	switch {
+	case yes:
+		cl.multiplexed(b)
+	case more:
+		cl.stash(b)
+	}
+	return yes || more
+}
+
+// http2 is what the HTTP/2 connections of the loop have in common.
+func (w *worker) http2() *http2.Shared {
+	if w.shared == nil {
+		w.shared = http2.NewShared(http2.ServerLimits(), &w.loop.Buffers, w.loop.Now)
+		w.frames = make([]byte, framesRead)
+		w.streams = loop.NewFreeList[stream](w.loop)
+	}
+	return w.shared
+}

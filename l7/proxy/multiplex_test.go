@@ -1,0 +1,230 @@
+package proxy_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/l7test"
+)
+
+// http2Client is a client of HTTP/2 for the farm at addr: over TLS, or by
+// prior knowledge.
+func http2Client(t *testing.T, addr string, secure bool) *http.Client {
+	var p http.Protocols
+	p.SetHTTP2(secure)
+	p.SetUnencryptedHTTP2(!secure)
+	transport := &http.Transport{Protocols: &p, DialContext: (&pinned{addr}).dial, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// eachWay runs a test over TLS and by prior knowledge.
+func eachWay(t *testing.T, handler http.Handler, test func(t *testing.T, a *l7test.Appliance, c *http.Client, url string), edit ...func(*farm.HTTP)) {
+	for name, secure := range map[string]bool{"tls": true, "prior knowledge": false} {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewServer(handler)
+			t.Cleanup(s.Close)
+			a := l7test.New(t, 2)
+			with := func(h *farm.HTTP) {
+				for _, e := range edit {
+					e(h)
+				}
+			}
+			url := "http://a.test"
+			if secure {
+				tls := https(a, l7test.Certificate(t, "ec.pem", "a.test"))
+				plain := with
+				with = func(h *farm.HTTP) { tls(h); plain(h) }
+				url = "https://a.test"
+			}
+			addr := a.Serve(with, l7test.Service("web", s.Listener.Addr().String()))
+			test(t, a, http2Client(t, addr, secure), url)
+		})
+	}
+}
+
+// echo answers with what it got, in the framing the query asks for.
+var echo = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("X-Proto", r.Proto)
+	w.Header().Set("X-Forwarded", r.Header.Get("X-Forwarded-Proto"))
+	if r.URL.Query().Has("trailer") {
+		w.Header().Set("Trailer", "X-Sum")
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		w.WriteHeader(500)
+		return
+	}
+	if r.URL.Query().Has("length") {
+		w.Header().Set("Content-Length", fmt.Sprint(len(body)))
+	}
+	_, _ = w.Write(body)
+	if r.URL.Query().Has("trailer") {
+		w.Header().Set("X-Sum", fmt.Sprintf("%x", sha256.Sum256(body)))
+	}
+})
+
+func TestHTTP2CarriesBodiesOfEveryFramingBothWays(t *testing.T) {
+	eachWay(t, echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
+		for _, query := range []string{"", "?length", "?trailer"} {
+			for _, size := range []int{0, 1, 1000, 16384, 65536, 70000, 3<<20 + 5} {
+				for _, chunked := range []bool{false, true} {
+					want := bytes.Repeat([]byte("0123456789abcdef!"), size/17+1)[:size]
+					var body io.Reader = bytes.NewReader(want)
+					if chunked {
+						body = struct{ io.Reader }{body}
+					}
+					resp, err := c.Post(url+"/"+query, "text/plain", body)
+					if err != nil {
+						t.Fatalf("%s %d %v: %v", query, size, chunked, err)
+					}
+					got, err := io.ReadAll(resp.Body)
+					_ = resp.Body.Close()
+					if err != nil || !bytes.Equal(got, want) || resp.ProtoMajor != 2 || resp.Header.Get("X-Proto") != "HTTP/1.1" {
+						t.Errorf("%s %d %v: %d bytes over %s, %v", query, size, chunked, len(got), resp.Proto, err)
+					}
+					if query == "?trailer" && resp.Trailer.Get("X-Sum") != fmt.Sprintf("%x", sha256.Sum256(want)) {
+						t.Errorf("%d %v: trailer %q", size, chunked, resp.Trailer)
+					}
+				}
+			}
+		}
+		if n := a.Segment.SumFarm(1).Connections; n != 1 {
+			t.Errorf("%d connections, want 1", n)
+		}
+	})
+}
+
+func TestHTTP2ServesManyStreamsAtOnce(t *testing.T) {
+	slow := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(20 * time.Millisecond)
+		_, _ = io.WriteString(w, r.URL.Path)
+	})
+	eachWay(t, slow, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
+		begin := time.Now()
+		var all sync.WaitGroup
+		for i := range 300 {
+			all.Go(func() {
+				resp, err := c.Get(fmt.Sprintf("%s/%d", url, i))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				body, _ := io.ReadAll(resp.Body)
+				_ = resp.Body.Close()
+				if string(body) != fmt.Sprintf("/%d", i) {
+					t.Errorf("stream %d got %q", i, body)
+				}
+			})
+		}
+		all.Wait()
+		if took := time.Since(begin); took > 3*time.Second {
+			t.Errorf("took %v, one after the other would take 6 s", took)
+		}
+		if f := a.Segment.SumFarm(1); f.Requests != 300 || f.Responses[1] != 300 {
+			t.Errorf("counted %d requests, %d answers", f.Requests, f.Responses[1])
+		}
+		c.CloseIdleConnections()
+		l7test.Eventually(t, "the connections counted out", func() bool {
+			f := a.Segment.SumFarm(1)
+			return f.Established == 0 && f.Pending == 0
+		})
+	})
+}
+
+func TestHTTP2GetsOurOwnAnswers(t *testing.T) {
+	eachWay(t, echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
+		for _, q := range []struct {
+			method, path string
+			status       int
+		}{{"GET", "/moved", 302}, {"BREW", "/", 501}, {"GET", "/%2e%2e/x", 400}, {"HEAD", "/", 200}, {"GET", "/dead", 503}} {
+			req, _ := http.NewRequest(q.method, url+q.path, nil)
+			resp, err := c.Do(req)
+			if err != nil {
+				t.Fatalf("%s %s: %v", q.method, q.path, err)
+			}
+			_, err = io.ReadAll(resp.Body)
+			if resp.StatusCode != q.status || err != nil {
+				t.Errorf("%s %s: %d, %v; want %d", q.method, q.path, resp.StatusCode, err, q.status)
+			}
+		}
+		big, _ := http.NewRequest("GET", url+"/", nil)
+		big.Header.Set("X-Big", strings.Repeat("x", 100<<10))
+		if resp, err := c.Do(big); err == nil && resp.StatusCode != 431 {
+			t.Errorf("a head of 100 KiB: %d", resp.StatusCode)
+		}
+		if resp, err := c.Get(url + "/after"); err != nil || resp.StatusCode != 200 {
+			t.Errorf("after all that: %v", err)
+		}
+	}, func(h *farm.HTTP) {
+		h.Services = append([]farm.Service{
+			{ID: 91, Name: "moved", URL: "^/moved", Redirect: "https://else.test/"},
+			{ID: 92, Name: "dead", URL: "^/dead"},
+		}, h.Services...)
+	})
+}
+
+func TestHTTP2SlowReaderCostsNoMemoryAndLosesNothing(t *testing.T) {
+	const size = 64 << 20
+	big := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		block := bytes.Repeat([]byte("sluice! "), 8<<10)
+		for range size / len(block) {
+			_, _ = w.Write(block)
+		}
+	})
+	eachWay(t, big, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
+		resp, err := c.Get(url + "/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(200 * time.Millisecond) // nobody reads
+		if out := a.Segment.SumFarm(1).BytesOut; out > 16<<20 {
+			t.Errorf("%d bytes were taken from the backend for a client that does not read", out)
+		}
+		n, err := io.Copy(io.Discard, resp.Body)
+		if n != size || err != nil {
+			t.Errorf("%d bytes came, %v", n, err)
+		}
+	})
+}
+
+func TestHTTP2ClientThatLeavesEndsItsExchange(t *testing.T) {
+	gone := make(chan struct{}, 1)
+	hang := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+		gone <- struct{}{}
+	})
+	eachWay(t, hang, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
+		c.Timeout = 100 * time.Millisecond
+		if _, err := c.Get(url + "/"); err == nil {
+			t.Fatal("answered")
+		}
+		select {
+		case <-gone:
+		case <-time.After(5 * time.Second):
+			t.Error("the backend was not told")
+		}
+	})
+}
+
+func TestHTTP2ConnectionOfAStoppedFarmIsAskedToLeave(t *testing.T) {
+	eachWay(t, echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
+		resp, err := c.Get(url + "/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.ReadAll(resp.Body)
+		a.Publish(farm.Config{})
+		l7test.Eventually(t, "the connection gone", func() bool { return a.Segment.SumFarm(1).Established == 0 })
+	})
+}

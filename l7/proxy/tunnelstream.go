@@ -1,0 +1,53 @@
+package proxy
+
+import (
+	"io"
+
+	"github.com/sluicelb/sluice/core/loop"
+)
+
+// relayUp is relay from a stream of HTTP/2 to the backend (RFC 8441).
+func (ex *exchange) relayUp() (moved int, ended bool) {
+	l := ex.w.loop
+	for ex.up.Pending() == 0 {
+		n, err := ex.client.readBody(l.In[:bodyRead])
+		switch {
+		case err == loop.ErrDry:
+			return moved, false
+		case err != nil:
+			ex.up.CloseWrite()
+			return moved, true
+		}
+		moved += n
+		if ex.up.Write(l.In[:n]) != nil {
+			return moved, true
+		}
+	}
+	return moved, false
+}
+
+// relayDown is relay from the backend to a stream.
+func (ex *exchange) relayDown() (moved int, ended bool) {
+	l := ex.w.loop
+	for range readsPerTurn {
+		room := ex.client.room(len(l.In))
+		if room == 0 {
+			return moved, false
+		}
+		n, err := ex.up.Read(l.In[:room])
+		switch {
+		case err == loop.ErrDry:
+			return moved, false
+		case err != nil:
+			ex.client.writeStream(nil, true)
+			if err != io.EOF {
+				ex.clientEnded, ex.backendEnded = true, true
+			}
+			return moved, true
+		}
+		moved += n
+		ex.client.writeStream(l.In[:n], false)
+	}
+	l.Again(ex.up.Conn)
+	return moved, false
+}
