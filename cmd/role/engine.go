@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluicelb/sluice/cmd/inherit"
 	"github.com/sluicelb/sluice/cmd/supervisor"
+	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/link"
 	"github.com/sluicelb/sluice/core/loop"
@@ -91,8 +92,37 @@ func newEngine(in inherit.Set) (*engine, error) {
 		e.loops = append(e.loops, l)
 	}
 	e.proxy = proxy.New(e.loops, board, segment, slog.Default())
+	if err := e.record(in); err != nil {
+		return nil, err
+	}
 	page.StartEngine(os.Getpid(), e.started)
 	return e, nil
+}
+
+// record makes the loops leave records of exchanges for mgmt.
+func (e *engine) record(in inherit.Set) error {
+	memory, err := in.File("records")
+	if err != nil {
+		return err
+	}
+	mapped, err := shm.MapShared(memory, true)
+	if err != nil {
+		return err
+	}
+	segment, err := accesslog.OpenSegment(mapped.Bytes())
+	if err != nil {
+		return fmt.Errorf("shared memory %q: %w", "records", err)
+	}
+	event, err := in.File("wake")
+	if err != nil {
+		return err
+	}
+	wake, err := shm.NewWaker(event)
+	if err != nil {
+		return err
+	}
+	e.proxy.Record(segment, wake)
+	return nil
 }
 
 // loopCounters is where a loop counts.

@@ -4,16 +4,19 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/shm"
 	"github.com/sluicelb/sluice/core/snapshot"
 	"github.com/sluicelb/sluice/core/stats"
 )
 
-// memory is what the roles share. It belongs to the supervisor, so counters
-// and health outlive every role.
+// memory is what the roles share. It belongs to the supervisor, so counters,
+// health and records nobody has read outlive every role.
 type memory struct {
-	page, board, stats *os.File
+	page, board, stats, records *os.File
+	// wake is the event by which the engine wakes who reads the records.
+	wake *os.File
 	// statsReader is the segment of stats for those who only look.
 	statsReader *os.File
 }
@@ -29,12 +32,17 @@ func openMemory() (*memory, error) {
 	}{
 		{&m.page, "page", snapshot.PageSize, func(b []byte) error { _, err := snapshot.OpenPage(b); return err }},
 		{&m.board, "board", health.BoardSize, func(b []byte) error { _, err := health.OpenBoard(b); return err }},
+		{&m.records, "records", accesslog.SegmentSize, func(b []byte) error { _, err := accesslog.OpenSegment(b); return err }},
 		{&m.stats, "stats", stats.SegmentSize, func(b []byte) error { _, err := stats.CreateSegment(b, 1); return err }},
 	} {
 		if *want.file, err = segment(want.name, want.size, want.init); err != nil {
 			m.close()
 			return nil, fmt.Errorf("shared memory %q: %w", want.name, err)
 		}
+	}
+	if m.wake, err = shm.Event("sluice-records"); err != nil {
+		m.close()
+		return nil, err
 	}
 	if m.statsReader, err = shm.ReadOnly(m.stats); err != nil {
 		m.close()
@@ -66,7 +74,7 @@ func segment(name string, size int, init func([]byte) error) (*os.File, error) {
 }
 
 func (m *memory) close() {
-	for _, f := range []*os.File{m.page, m.board, m.stats, m.statsReader} {
+	for _, f := range []*os.File{m.page, m.board, m.stats, m.records, m.wake, m.statsReader} {
 		if f != nil {
 			_ = f.Close()
 		}

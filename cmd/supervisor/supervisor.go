@@ -30,7 +30,8 @@ const (
 
 // Run starts an instance and keeps it running until ctx ends, or SIGINT or
 // SIGTERM arrives; then it stops the roles in order and returns nil. A second
-// signal kills them at once. SIGHUP makes mgmt read the --config file again.
+// signal kills them at once. SIGHUP makes mgmt read the --config file, if there
+// is one, and open its log files again.
 // An error means that the instance was not started; nothing is left behind.
 func Run(ctx context.Context, o Options) error {
 	if err := o.fill(); err != nil {
@@ -94,14 +95,19 @@ func (s *supervisor) start() {
 		"page":    s.memory.page,
 		"board":   s.memory.board,
 		"stats":   s.memory.stats,
+		"records": s.memory.records,
+		"wake":    s.memory.wake,
 	})
 	s.manager = s.keeper("mgmt", map[string]*os.File{
-		"data":  s.data.dir,
-		"api":   s.sockets.apiFile,
-		"local": s.sockets.mgmt,
-		"page":  s.memory.page,
-		"board": s.memory.board,
-		"stats": s.memory.statsReader,
+		"data":    s.data.dir,
+		"api":     s.sockets.apiFile,
+		"local":   s.sockets.mgmt,
+		"page":    s.memory.page,
+		"board":   s.memory.board,
+		"stats":   s.memory.statsReader,
+		"records": s.memory.records,
+		"wake":    s.memory.wake,
+		"stdout":  standardOutput(),
 	})
 	s.helper = s.keeper("netd", map[string]*os.File{
 		"netd": s.sockets.netd,
@@ -114,6 +120,18 @@ func (s *supervisor) start() {
 	for _, k := range s.keepers() {
 		go k.keep()
 	}
+}
+
+// standardOutput is where access logs may go to; nowhere when it is closed.
+func standardOutput() *os.File {
+	if _, err := os.Stdout.Stat(); err == nil {
+		return os.Stdout
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		return os.Stderr
+	}
+	return null
 }
 
 func (s *supervisor) keeper(name string, files map[string]*os.File) *keeper {
@@ -169,10 +187,6 @@ func hasTerminal() bool {
 }
 
 func (s *supervisor) reload() {
-	if s.options.Config == "" {
-		s.options.Log.Warn("nothing to reload: started without --config")
-		return
-	}
 	if err := s.manager.reload(); err != nil {
 		s.options.Log.Error("reload not passed on", "error", err)
 	}

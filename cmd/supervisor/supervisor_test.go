@@ -224,8 +224,8 @@ func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
 func TestEachRoleGetsWhatItNeedsAndNothingElse(t *testing.T) {
 	i := start(t, t.TempDir())
 	want := map[string]string{
-		"engine": "board control page stats supervisor",
-		"mgmt":   "api board data local page stats supervisor",
+		"engine": "board control page records stats supervisor wake",
+		"mgmt":   "api board data local page records stats stdout supervisor wake",
 		"netd":   "netd supervisor",
 	}
 	lives := i.lives3()
