@@ -98,6 +98,9 @@ func (w *worker) entry(cl *client, f *farmTable, r *http1.Request) *accesslog.En
 	}
 	if r != nil {
 		e.Proto = accesslog.ProtoHTTP10 + accesslog.Proto(r.Minor&1)
+		if cl.stream != nil {
+			e.Proto = accesslog.ProtoHTTP2
+		}
 		e.BytesIn = uint64(r.Len)
 		e.Method(r.Method.Of(r.Buf))
 		e.Host(r.Host)
