@@ -151,8 +151,8 @@ func startCommand(c Contestant, _ context.Context, s Setup, log *os.File) (*laun
 	return launch.Start(launch.Options{Path: words[0], Args: words[1:], Env: oneLoop, CPU: s.CPU, Log: log})
 }
 
-// AccessLog is the file a contestant with a directory dir writes its access log
-// to; what it prints goes to printed. Empty: not known.
+// AccessLog is a pattern for the files a contestant with a directory dir writes
+// its access log to; what it prints goes to printed. Empty: not known.
 func (c Contestant) AccessLog(dir, printed string) string {
 	switch c.Kind {
 	case HAProxy:

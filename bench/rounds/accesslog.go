@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -14,34 +16,58 @@ import (
 // file.
 const logTime = 3 * time.Second
 
-// lineCounter counts the lines a file grows by.
+// lineCounter counts the lines that files matching a pattern grow by. Files are
+// known by their inode: a log that is full gets another name, and a new one its
+// old name.
 type lineCounter struct {
-	path   string // empty: nobody knows where the file is
-	offset int64
+	pattern string // empty: nobody knows where the log is
+	offsets map[uint64]int64
 }
 
 // skip leaves out what is there already.
 func (l *lineCounter) skip() { _, _ = l.count() }
 
-// count returns how many lines came since it was called last. A file that is
-// not there has none.
+// count returns how many lines came since it was called last. Files that are
+// not there have none.
 func (l *lineCounter) count() (n uint64, err error) {
-	file, err := os.Open(l.path)
-	if errors.Is(err, os.ErrNotExist) {
-		return 0, nil
+	files, err := filepath.Glob(l.pattern)
+	if err != nil {
+		return 0, err
 	}
+	for _, name := range files {
+		lines, err := l.file(name)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return n, err
+		}
+		n += lines
+	}
+	return n, nil
+}
+
+func (l *lineCounter) file(name string) (n uint64, err error) {
+	file, err := os.Open(name)
 	if err != nil {
 		return 0, err
 	}
 	defer file.Close()
-	if _, err := file.Seek(l.offset, io.SeekStart); err != nil {
+	info, err := file.Stat()
+	if err != nil {
 		return 0, err
+	}
+	inode := info.Sys().(*syscall.Stat_t).Ino
+	offset, err := file.Seek(l.offsets[inode], io.SeekStart)
+	if err != nil {
+		return 0, err
+	}
+	if l.offsets == nil {
+		l.offsets = map[uint64]int64{}
 	}
 	buf := make([]byte, 256<<10)
 	for {
 		size, err := file.Read(buf)
 		n += uint64(bytes.Count(buf[:size], []byte("\n")))
-		l.offset += int64(size)
+		offset += int64(size)
+		l.offsets[inode] = offset
 		if err == io.EOF {
 			return n, nil
 		}
@@ -54,7 +80,7 @@ func (l *lineCounter) count() (n uint64, err error) {
 // atLeast waits until the file has grown by that many lines: a contestant that
 // leaves some out does less than the case asks for.
 func (l *lineCounter) atLeast(ctx context.Context, lines uint64) error {
-	if l.path == "" {
+	if l.pattern == "" {
 		return errors.New("nobody knows where it writes its access log")
 	}
 	var seen uint64

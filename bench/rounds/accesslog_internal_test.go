@@ -10,7 +10,7 @@ import (
 
 func TestLinesOfAnAccessLogAreWaitedFor(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "access.log")
-	l := lineCounter{path: path}
+	l := lineCounter{pattern: path + "*"}
 	l.skip() // it is not there yet
 	add := func(text string) {
 		file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
@@ -36,6 +36,13 @@ func TestLinesOfAnAccessLogAreWaitedFor(t *testing.T) {
 		t.Error(err)
 	}
 	<-done
+	if err := os.Rename(path, path+".1"); err != nil {
+		t.Fatal(err)
+	}
+	add("a new file\n")
+	if n, err := l.count(); n != 1 || err != nil {
+		t.Errorf("%d lines after the log was moved away, %v", n, err)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
 	if err := l.atLeast(ctx, 1); err == nil {

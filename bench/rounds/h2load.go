@@ -68,11 +68,11 @@ func (r *Runner) h2loadOnce(ctx context.Context, c cases.Case, spec load.Spec, r
 		return result, 0, errors.Join(err, p.Stop())
 	}
 	<-p.Done()
-	if result, err = parseH2load(string(text)); err == nil {
-		err = result.check(requests, spec.Expect)
-	}
-	if err != nil {
+	if result, err = parseH2load(string(text)); err != nil {
 		return result, 0, fmt.Errorf("h2load: %w: %s", err, bytes.TrimSpace(text))
+	}
+	if err := result.check(requests, spec.Expect); err != nil {
+		return result, 0, fmt.Errorf("h2load: %w", err)
 	}
 	return result, p.Used(), nil
 }
@@ -104,6 +104,7 @@ var (
 	h2loadAgreed   = regexp.MustCompile(`(?m)^(?:TLS Protocol|Cipher|Server Temp Key|Application protocol): (.*)$`)
 	errNoH2load    = errors.New("output has no line that counts requests")
 	errH2load      = errors.New("not all requests were answered right")
+	errAgreed      = errors.New("handshake agreed on something that cannot be compared")
 )
 
 // h2loadWanted is the only handshake that counts.
@@ -137,9 +138,9 @@ func parseH2load(text string) (r h2loadResult, err error) {
 func (r h2loadResult) check(requests, body int) error {
 	switch {
 	case r.requests != uint64(requests) || r.right != uint64(requests) || r.data != uint64(requests)*uint64(body):
-		return fmt.Errorf("%w: %d of %d, %d with status 2xx, %d bytes", errH2load, r.requests, requests, r.right, r.data)
+		return fmt.Errorf("%w: %d of %d, %d with status 2xx, %d bytes; the handshake agreed on %q", errH2load, r.requests, requests, r.right, r.data, r.agreed)
 	case r.agreed != h2loadWanted:
-		return fmt.Errorf("%w: %s", errH2load, r.agreed)
+		return fmt.Errorf("%w: %q", errAgreed, r.agreed)
 	case r.seconds <= 0:
 		return errNoH2load
 	}

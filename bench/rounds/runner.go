@@ -202,7 +202,7 @@ func (r *Runner) start(ctx context.Context, c cases.Case, who peers.Contestant) 
 		return nil, errors.Join(err, log.Close())
 	}
 	e := &entrant{Contestant: who, Process: p, port: port, dir: dir, log: log}
-	e.access.path = who.AccessLog(dir, log.Name())
+	e.access.pattern = who.AccessLog(dir, log.Name())
 	return e, nil
 }
 
