@@ -2,7 +2,10 @@ package certs_test
 
 import (
 	"bytes"
+	"crypto/rand"
 	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
 	"errors"
 	"math/big"
 	"strings"
@@ -98,6 +101,26 @@ func TestWhatIsNoListOfAuthorities(t *testing.T) {
 	}
 	self := certstest.NewAuthority(t, "one server", now)
 	h.authorities("pinned", self.CertPEM(), certs.Create)
+}
+
+// What the engine could not use is refused before it gets there: a CRL that
+// only tells what changed is one.
+func TestWhatTheEngineCannotUseIsRefused(t *testing.T) {
+	h := newHouse(t)
+	delta, err := x509.CreateRevocationList(rand.Reader, &x509.RevocationList{Number: big.NewInt(9), ThisUpdate: now, NextUpdate: now.AddDate(0, 0, 7),
+		ExtraExtensions: []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 27}, Critical: true, Value: []byte{2, 1, 1}}}}, h.root.Cert, h.root.Key)
+	h.must(err)
+	var refused *certs.Error
+	_, _, err = h.UploadAuthority(t.Context(), by, "x", []byte(h.root.CertPEM()+certstest.PEM("X509 CRL", delta)), certs.Create)
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "no farm could use the authority list") {
+		t.Errorf("got %v", err)
+	}
+	long := h.root.Issue("long.example", func(c *x509.Certificate) {
+		c.ExtraExtensions = []pkix.Extension{{Id: asn1.ObjectIdentifier{1, 2, 3}, Value: make([]byte, 110<<10)}}
+	})
+	if _, err := certs.Parse([]byte(long.FullPEM()), now); !errors.As(err, &refused) || !strings.Contains(err.Error(), "no farm could use the certificate") {
+		t.Errorf("got %v", err)
+	}
 }
 
 func TestACRLIsReplacedWhileFarmsRun(t *testing.T) {

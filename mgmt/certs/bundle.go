@@ -5,6 +5,8 @@ import (
 	"crypto/x509"
 	"slices"
 	"time"
+
+	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
 // Bundle is an upload that was found good: a chain, leaf first, and the key.
@@ -54,10 +56,13 @@ func Parse(raw []byte, now time.Time, known ...crypto.PublicKey) (*Bundle, error
 		return nil, err
 	}
 	rest := slices.Delete(slices.Clone(certificates), leaf, leaf+1)
-	if out.Chain, err = order(certificates[leaf], rest); err != nil {
+	if out.Chain, rest, err = order(certificates[leaf], rest); err != nil {
 		return nil, err
 	}
-	return out, out.checkDates(now)
+	for _, c := range rest {
+		out.warn("one of two certificates of " + called(c) + " was left out, the one issued by " + nameOf(c.Issuer))
+	}
+	return out, out.check(now)
 }
 
 // findLeaf returns the position of the certificate the key belongs to.
@@ -89,20 +94,23 @@ func (b *Bundle) findLeaf(certificates []*x509.Certificate, known []crypto.Publi
 	return -1, invalid("the upload has no private key, and the certificate of %s is none for a key that was made here with a CSR", called(certificates[0]))
 }
 
-func (b *Bundle) checkDates(now time.Time) error {
+// check refuses what could not serve clients, by the engine's own rules and by
+// the date.
+func (b *Bundle) check(now time.Time) error {
 	for _, c := range b.Chain {
 		if !now.Before(c.NotAfter) {
 			return invalid("the certificate of %s expired on %s", called(c), day(c.NotAfter))
 		}
 	}
-	leaf := b.Leaf()
-	if now.Before(leaf.NotBefore) {
-		b.warn("the certificate is not valid before " + leaf.NotBefore.UTC().Format(time.RFC3339) + ": clients refuse it until then")
-	} else if days := daysLeft(leaf, now); days <= soon {
-		b.warn("the certificate expires on " + day(leaf.NotAfter))
+	info, err := tlsconf.Inspect(rawCertificates(b.Chain))
+	if err != nil {
+		return invalid("no farm could use the certificate: %s", clean(err.Error()))
 	}
-	if len(leaf.DNSNames) == 0 && len(leaf.IPAddresses) == 0 {
-		b.warn("the certificate has no subject alternative names: clients of today do not look at the common name")
+	for _, text := range info.Warnings(now) {
+		b.warn(clean("the certificate: " + text))
+	}
+	if days := daysLeft(b.Leaf(), now); days <= soon {
+		b.warn("the certificate expires on " + day(b.Leaf().NotAfter))
 	}
 	return nil
 }

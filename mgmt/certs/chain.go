@@ -44,9 +44,10 @@ func constraints(c *x509.Certificate) int {
 
 // order puts a chain in the order TLS wants (RFC 8446 §4.4.2): the leaf, then
 // each certificate's issuer. What remains is refused, unless it is another
-// form of one in the chain: an authority may be signed by several others.
-func order(leaf *x509.Certificate, rest []*x509.Certificate) ([]*x509.Certificate, error) {
-	chain := []*x509.Certificate{leaf}
+// form of one in the chain, which is returned: an authority may be signed by
+// several others, and a chain has room for one of them.
+func order(leaf *x509.Certificate, rest []*x509.Certificate) (chain, twins []*x509.Certificate, err error) {
+	chain = []*x509.Certificate{leaf}
 	for {
 		last := chain[len(chain)-1]
 		if bytes.Equal(last.RawIssuer, last.RawSubject) {
@@ -54,7 +55,7 @@ func order(leaf *x509.Certificate, rest []*x509.Certificate) ([]*x509.Certificat
 		}
 		i, err := issuerOf(last, rest)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if i < 0 {
 			break
@@ -66,10 +67,10 @@ func order(leaf *x509.Certificate, rest []*x509.Certificate) ([]*x509.Certificat
 		if !slices.ContainsFunc(chain[1:], func(in *x509.Certificate) bool {
 			return bytes.Equal(in.RawSubject, c.RawSubject) && sameKey(in.PublicKey, c.PublicKey)
 		}) {
-			return nil, invalid("the certificate of %s does not belong to the chain of %s: nothing in the upload was issued by it", called(c), called(leaf))
+			return nil, nil, invalid("the certificate of %s does not belong to the chain of %s: nothing in the upload was issued by it", called(c), called(leaf))
 		}
 	}
-	return append(chain, rest...), nil
+	return chain, rest, nil
 }
 
 // issuerOf finds who signed c, preferring one that is itself signed by another

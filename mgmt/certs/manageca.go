@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/tlsconf"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/store"
 )
@@ -84,6 +85,9 @@ func (m *Manager) changeAuthority(ctx context.Context, name string, mode Mode, b
 		}
 		next.rec = store.Authority{Name: name, Certificates: rawCertificates(next.certs), Revoked: rawLists(next.lists),
 			Added: m.now().UTC().Truncate(time.Second), Author: by.Name}
+		if _, err := tlsconf.CheckAuthority(&farm.Authority{Name: name, Certificates: next.rec.Certificates, Revoked: next.rec.Revoked}); err != nil {
+			return apply.Renewal{}, invalid("no farm could use the authority list: %s", clean(err.Error()))
+		}
 		return apply.Renewal{
 			Farms: running(cfg, name, true),
 			Swap:  func() { m.setAuthority(name, next) },

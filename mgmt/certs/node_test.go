@@ -116,6 +116,9 @@ func TestARepairedNodeKeyIsNoticed(t *testing.T) {
 		t.Fatal("the farm runs without its certificate")
 	}
 	h.must(os.Chmod(path, 0o600))
+	h.refusing("busy")
+	h.Look(t.Context())
+	h.refusing("") // it is tried again
 	h.Look(t.Context())
 	if h.farm("shop").Stopped || h.inForce("shop.pem") == nil || len(h.applier.Problems()) != 0 {
 		t.Errorf("the farm does not run: %v", h.applier.Problems())

@@ -60,7 +60,13 @@ func (m *Manager) unlock(ctx context.Context) {
 		}
 		return r, nil
 	})
-	m.log.Info("the node key can be used again", "file", m.node.path, "error", err)
+	m.log.Info("the node key can be used again", "file", m.node.path)
+	if err != nil {
+		m.log.Warn("farms do not have their certificates yet, trying again", "error", err)
+		m.mu.Lock()
+		m.locked = true
+		m.mu.Unlock()
+	}
 }
 
 // warn logs once a day, and at the start, what ends in 30, 15, 7 or 1 days:

@@ -1,0 +1,93 @@
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/certs/certstest"
+)
+
+// readable is a file everyone may read.
+func readable(t *testing.T, content string) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "sluice-pem-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	path := filepath.Join(dir, "upload.pem")
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// listed waits for a line of the list of certificates.
+func (a *appliance) listed(name, status string) {
+	a.t.Helper()
+	within(a.t, 10*time.Second, name+" is "+status, func() error {
+		out, _ := a.run("certificate", "list")
+		for line := range strings.Lines(out) {
+			if strings.HasPrefix(line, name) && strings.Contains(line, status) {
+				return nil
+			}
+		}
+		return fmt.Errorf("the list is\n%s", out)
+	})
+}
+
+func TestCertificatesSurviveAndANodeKeyOthersCanReadIsRefused(t *testing.T) {
+	asEachUser(t, func(t *testing.T, who identity) {
+		leaf := certstest.NewAuthority(t, "root", time.Now()).Issue("shop.example")
+		a := start(t, who, dataDir(t, who))
+		url := a.farm("plain", backend(t, "hello"))
+		a.must("certificate", "upload", "shop", readable(t, leaf.FullPEM()))
+		a.kill("mgmt")
+		a.listed("shop.pem", "valid")
+		a.listed("api.pem", "valid")
+
+		key := filepath.Join(a.data, "node.key")
+		info, err := os.Stat(key)
+		if err != nil || info.Mode().Perm() != 0o600 || info.Size() != 32 {
+			t.Fatalf("%v %v", info, err)
+		}
+		store, err := os.Stat(filepath.Join(a.data, "store.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, b := info.Sys().(*syscall.Stat_t).Uid, store.Sys().(*syscall.Stat_t).Uid; a != b {
+			t.Errorf("the node key belongs to uid %d, the store to %d", a, b)
+		}
+		if err := os.Chmod(key, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		a.kill("mgmt")
+		a.listed("shop.pem", "invalid")
+		if out := a.must("certificate", "show", "shop.pem"); !strings.Contains(out, "mode 0644): chmod 600") {
+			t.Errorf("nothing says what to do:\n%s", out)
+		}
+		if out, code := a.run("certificate", "upload", "more", readable(t, leaf.FullPEM())); code != 1 || !strings.Contains(out, "chmod 600") {
+			t.Errorf("an upload without a node key: %d %s", code, out)
+		}
+		wantAnswer(t, url, "hello")
+		if err := os.Chmod(key, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		a.listed("shop.pem", "valid")
+		a.must("certificate", "delete", "shop.pem")
+		a.mu.Lock()
+		log := a.log.String()
+		a.mu.Unlock()
+		if strings.Contains(log, "PRIVATE") || !strings.Contains(log, `msg="certificate deleted" role=mgmt name=shop.pem by=root source=cli`) {
+			t.Errorf("the log:\n%s", log)
+		}
+	})
+}
