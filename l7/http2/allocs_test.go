@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/net/http2/hpack"
 
+	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/http2"
 )
@@ -111,7 +112,7 @@ func TestBodiesAndTrailersDoNotAllocate(t *testing.T) {
 // Towards a backend: requests opened, answers read.
 func TestRequestsToBackendsDoNotAllocate(t *testing.T) {
 	r := &recorderless{}
-	c := http2.NewClient(http2.NewShared(http2.ClientLimits(), &buffers{}, clock), r, true)
+	c := http2.NewClient(http2.NewShared(http2.ClientLimits(), new(loop.BufferPool), clock), r, true)
 	s := newScript()
 	_ = s.WriteSettings()
 	if err := c.Receive(s.take()); err != nil {

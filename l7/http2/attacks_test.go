@@ -200,26 +200,52 @@ func TestAnswersThatAreNotReadAreBounded(t *testing.T) {
 	}
 }
 
-// A byte of block that stands for a field of four thousand.
-func TestCompressionBombIsCheap(t *testing.T) {
+// A byte of block that stands for a field of four thousand: 62 MB in 16 KiB.
+func TestCompressionBombEndsTheConnection(t *testing.T) {
 	s := newSession(t, nil)
-	big := strings.Repeat("v", 3900)
-	s.headers(1, true, s.get("x-bomb", big))
+	s.headers(1, true, s.get("x-bomb", strings.Repeat("v", 3900)))
 	if _, err := s.flush(); err != nil {
 		t.Fatal(err)
 	}
-	block := append(s.get(), bytes.Repeat([]byte{0xbe}, 16000)...) // 62 MB in 16 KiB
-	s.headers(3, true, block)
-	if _, err := s.flush(); err != nil || s.events[len(s.events)-1] != "head 3 true " || s.sh.Count(http2.ErrHeadTooLong) != 1 {
-		t.Errorf("%v, %d events", err, len(s.events))
+	s.headers(3, true, append(s.get(), bytes.Repeat([]byte{0xbe}, 16000)...))
+	s.ends(http2.ErrBomb)
+}
+
+// Heads of 60 KB for 30 bytes are served some times, but not at any rate.
+func TestSmallBombsAreRationed(t *testing.T) {
+	s := newSession(t, nil)
+	s.onHead = func(q *http2.Stream) { q.Respond(ok200, true) }
+	s.headers(1, true, s.get("x-bomb", strings.Repeat("v", 3900)))
+	block := append(s.get(), bytes.Repeat([]byte{0xbe}, 14)...)
+	n, frames, err := s.until(10_000, func(i int) { s.headers(uint32(2*i+3), true, block) })
+	s.endedBy(frames, err, http2.ErrBomb)
+	if n < 100 || n > 300 {
+		t.Errorf("%d times", n)
 	}
-	if got := s.streams[3]; got == nil {
-		t.Fatal("nobody can answer 431")
-	} else if got.Respond([]byte("HTTP/1.1 431 X\r\n\r\n"), true); !contains(s.out(), "HEADERS 3 true") {
+	s = newSession(t, nil)
+	s.onHead = func(q *http2.Stream) { q.Respond(ok200, true) }
+	s.headers(1, true, s.get("cookie", strings.Repeat("v", 3900), "x-a", strings.Repeat("v", 3900)))
+	for i := range 10_000 { // 8 KiB of cookies are no bomb
+		s.headers(uint32(2*i+3), true, s.get("cookie", strings.Repeat("v", 3900), "x-a", strings.Repeat("v", 3900)))
+		if _, err := s.flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A list that is only too long is answered, and the table stays in step.
+func TestLongListCanBeAnswered(t *testing.T) {
+	s := newSession(t, nil)
+	big := strings.Repeat("v", 3900)
+	s.headers(1, true, append(s.get("x-long", big), bytes.Repeat([]byte{0xbe}, 20)...))
+	if _, err := s.flush(); err != nil || s.events[len(s.events)-1] != "head 1 true " || s.sh.Count(http2.ErrHeadTooLong) != 1 {
+		t.Fatalf("%v, %d events", err, len(s.events))
+	}
+	if s.streams[1].Respond([]byte("HTTP/1.1 431 X\r\n\r\n"), true); !contains(s.out(), "HEADERS 1 true") {
 		t.Error("no answer")
 	}
-	s.headers(5, true, s.get("x-bomb", big))
-	if _, err := s.flush(); err != nil || s.count("head 5 true GET / HTTP/1.1\r\nHost: a.test\r\nx-bomb: vvv") != 1 {
+	s.headers(3, true, s.get("x-long", big))
+	if _, err := s.flush(); err != nil || s.count("head 3 true GET / HTTP/1.1\r\nHost: a.test\r\nx-long: vvv") != 1 {
 		t.Error("the table is out of step:", err)
 	}
 }

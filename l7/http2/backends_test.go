@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/http2"
 )
 
@@ -36,7 +37,7 @@ type call struct {
 
 func dial(t testing.TB, socket net.Conn, secure bool) *backend {
 	b := &backend{driver: newDriver(socket)}
-	b.conn = http2.NewClient(http2.NewShared(http2.ClientLimits(), &buffers{}, clock), b, secure)
+	b.conn = http2.NewClient(http2.NewShared(http2.ClientLimits(), new(loop.BufferPool), clock), b, secure)
 	go b.run()
 	t.Cleanup(func() { _ = socket.Close() })
 	return b

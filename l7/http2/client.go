@@ -13,8 +13,8 @@ func (c *Conn) Available() int {
 
 // Open sends a request on a new stream: the bytes of an HTTP/1.1 head with its
 // empty line, as http1.AppendRequest writes them. Host becomes :authority,
-// connection-specific fields are left out. end tells that neither body nor
-// trailers follow. It gives nil when Available is 0 or head is none.
+// connection-specific fields are left out, Upgrade among them: a request that
+// asks for one is for HTTP/1. end tells that neither body nor trailers follow. It gives nil when Available is 0 or head is none.
 func (c *Conn) Open(owner any, head []byte, end bool) *Stream {
 	line, rest := cutLine(head)
 	method, target, ok := bytes.Cut(line, []byte(" "))

@@ -73,7 +73,6 @@ type Conn struct {
 
 	peerWindow  int32 // what streams may send at first
 	peerStreams uint32
-	peerConnect bool // the peer knows extended CONNECT
 	sendWindow  int32
 	recvWindow  int32
 	window      int32
@@ -146,6 +145,13 @@ func (c *Conn) hello(settings ...uint32) {
 
 // Streams is how many streams are open.
 func (c *Conn) Streams() int { return c.streams }
+
+// Unfinished reports whether the peer is in the midst of something that it has
+// to go on with: the preface, its first SETTINGS, a frame or a header block. A
+// peer that stays there is what a time-out is for.
+func (c *Conn) Unfinished() bool {
+	return !c.settled || len(c.in) > 0 || c.data.left > 0 || c.block.stream != 0
+}
 
 // Err is why the connection is over, nil while it is not.
 func (c *Conn) Err() *Error { return c.err }

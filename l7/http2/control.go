@@ -48,12 +48,7 @@ func (c *Conn) setting(id uint16, v uint32, window *int32) *Error {
 		if v < maxFrame || v > 1<<24-1 {
 			return ErrSettings
 		}
-	case settingConnectProtocol:
-		if v > 1 {
-			return ErrSettings
-		}
-		c.peerConnect = v == 1
-	case settingNoPriorities:
+	case settingConnectProtocol, settingNoPriorities:
 		if v > 1 {
 			return ErrSettings
 		}

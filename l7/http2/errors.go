@@ -76,6 +76,7 @@ var (
 	ErrStreams           = declare(CodeRefusedStream, "too many streams at once")
 	ErrRapidReset        = declare(CodeEnhanceYourCalm, "too many streams reset")
 	ErrBlock             = declare(CodeEnhanceYourCalm, "header block too long")
+	ErrBomb              = declare(CodeEnhanceYourCalm, "too much compressed into too little")
 	ErrContinuationFlood = declare(CodeEnhanceYourCalm, "too many CONTINUATION frames")
 	ErrSettingsFlood     = declare(CodeEnhanceYourCalm, "too many SETTINGS frames")
 	ErrPingFlood         = declare(CodeEnhanceYourCalm, "too many PING frames")

@@ -9,6 +9,7 @@ import (
 
 	xhttp2 "golang.org/x/net/http2"
 
+	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/http2"
 )
@@ -214,7 +215,7 @@ func FuzzClient(f *testing.F) {
 	seeds(f, "server")
 	f.Fuzz(func(t *testing.T, b []byte, mode uint8, step uint16) {
 		k := &checker{t: t, mode: mode, open: map[*http2.Stream]uint32{}, ended: map[*http2.Stream]bool{}, client: true}
-		k.conn = http2.NewClient(http2.NewShared(http2.ClientLimits(), &buffers{}, clock), k, false)
+		k.conn = http2.NewClient(http2.NewShared(http2.ClientLimits(), new(loop.BufferPool), clock), k, false)
 		for i := range 5 {
 			s := k.conn.Open(nil, []byte(head([]string{"GET", "HEAD", "POST"}[i%3], "/")), mode&64 != 0)
 			k.open[s] = s.ID()

@@ -8,40 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/http2"
 )
-
-// buffers is a plain Buffers.
-type buffers struct{ free [][]byte }
-
-func (b *buffers) Grow(p []byte, n int) []byte {
-	if cap(p)-len(p) >= n {
-		return p
-	}
-	var next []byte
-	for i, f := range b.free {
-		if cap(f) >= len(p)+n {
-			next = f[:0]
-			b.free = append(b.free[:i], b.free[i+1:]...)
-			break
-		}
-	}
-	if next == nil {
-		next = make([]byte, 0, max(512, 2*(len(p)+n)))
-	}
-	next = append(next, p...)
-	if p != nil {
-		b.Put(p)
-	}
-	return next
-}
-
-func (b *buffers) Put(p []byte) {
-	if cap(p) > 0 {
-		b.free = append(b.free, p[:0])
-	}
-}
 
 func clock() int64 { return time.Now().UnixNano() }
 
@@ -295,4 +265,6 @@ func listen(t testing.TB, wrap func(net.Conn) net.Conn) (addr string) {
 	return ln.Addr().String()
 }
 
-func newShared() *http2.Shared { return http2.NewShared(http2.ServerLimits(), &buffers{}, clock) }
+func newShared() *http2.Shared {
+	return http2.NewShared(http2.ServerLimits(), new(loop.BufferPool), clock)
+}

@@ -142,3 +142,27 @@ func TestHandlersMayEndStreamsWithinEvents(t *testing.T) {
 		}
 	}
 }
+
+func TestUnfinishedTellsWhoHasToGoOn(t *testing.T) {
+	s := newSession(t, nil)
+	greeting := s.take()
+	step := func(name string, b []byte, want bool) {
+		t.Helper()
+		if err := s.conn.Receive(b); err != nil || s.conn.Unfinished() != want {
+			t.Errorf("%s: %v, unfinished %v", name, err, !want)
+		}
+	}
+	step("half of the preface", greeting[:10], true)
+	step("no settings", greeting[10:24], true)
+	step("settings", greeting[24:], false)
+	s.post(1)
+	_ = s.WriteData(1, true, zeros(10))
+	b := s.take()
+	step("half of a head", b[:20], true)
+	step("half of the data", b[20:len(b)-5], true)
+	step("all", b[len(b)-5:], false)
+	_ = s.WriteRawFrame(1, 0, 3, s.get())
+	step("block that goes on", s.take(), true)
+	_ = s.WriteContinuation(3, true, nil)
+	step("block that ends", s.take(), false)
+}

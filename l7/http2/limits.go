@@ -81,6 +81,16 @@ const (
 	earnData = 2
 )
 
+// A block whose fields are bombSize bytes or more, and bombRatio times as long as
+// the block itself, costs a token for each bombToken bytes: whoever has us write
+// 64 KiB to a backend for 100 bytes does not do so at any rate. Heads of
+// browsers stay below the first, however well they compress.
+const (
+	bombSize  = 16 << 10
+	bombRatio = 16
+	bombToken = 4 << 10
+)
+
 // A reset costs two tokens of its bucket, a completed exchange earns one.
 const (
 	costReset    = 2

@@ -31,11 +31,12 @@ func (m *message) reset() {
 }
 
 // decode reads a header block into c.sh.in. It fails when the block cannot be
-// decompressed; malformed messages are read to their end, because the table
+// decompressed or is a bomb once too often; malformed messages are read to their end, because the table
 // depends on them.
 func (c *Conn) decode(b []byte) *Error {
 	m := &c.sh.in
 	m.reset()
+	length := len(b)
 	b, ok := c.dec.begin(b)
 	if !ok {
 		return ErrCompression
@@ -58,6 +59,9 @@ func (c *Conn) decode(b []byte) *Error {
 			m.bad = m.special(m.fields[start:], &f)
 		}
 		m.fields = m.fields[:start]
+	}
+	if m.size >= bombSize && m.size >= bombRatio*length {
+		return c.spend(int32(m.size/bombToken), ErrBomb)
 	}
 	return nil
 }

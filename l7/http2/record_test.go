@@ -9,6 +9,7 @@ import (
 
 	xhttp2 "golang.org/x/net/http2"
 
+	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/http2"
 )
 
@@ -90,7 +91,7 @@ func newSession(t testing.TB, change func(*http2.Limits)) *session {
 	if change != nil {
 		change(&limits)
 	}
-	s.sh = http2.NewShared(limits, &buffers{}, func() int64 { return s.now })
+	s.sh = http2.NewShared(limits, new(loop.BufferPool), func() int64 { return s.now })
 	s.conn = http2.NewServer(s.sh, s.recorder)
 	s.greet()
 	s.AllowIllegalReads = true
@@ -99,7 +100,7 @@ func newSession(t testing.TB, change func(*http2.Limits)) *session {
 
 // toClient turns the session into one with a scripted backend.
 func (s *session) toClient() *session {
-	s.sh = http2.NewShared(http2.ClientLimits(), &buffers{}, func() int64 { return s.now })
+	s.sh = http2.NewShared(http2.ClientLimits(), new(loop.BufferPool), func() int64 { return s.now })
 	s.conn = http2.NewClient(s.sh, s.recorder, false)
 	s.script = newScript()
 	_ = s.WriteSettings()
