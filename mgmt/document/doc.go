@@ -7,6 +7,8 @@
 //	    vip: 192.0.2.10
 //	    vport: 80
 //	    contimeout: 5
+//	    addheader:
+//	      - "X-Forwarded-Proto: http"
 //	    services:
 //	      - name: web
 //	        vhost: shop\.example
@@ -18,7 +20,9 @@
 // A document holds no numbers the appliance gave (IDs, resolved addresses) and
 // leaves out what has its default, so the same configuration always has the
 // same document, and applying an exported document changes nothing. The field
-// names and their rules are those of mgmt/validate.
+// names and their rules are those of mgmt/validate. What is one text in a list
+// (certificates, headers to add) is written as such, rules with several fields
+// as objects.
 //
 // Decoding is strict: unknown and duplicate keys, anchors, aliases, tags and
 // several documents in one file are refused, with line and column. It never

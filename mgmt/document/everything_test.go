@@ -2,6 +2,7 @@ package document_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"net/netip"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/snapshot"
 	"github.com/sluicelb/sluice/mgmt/document"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -100,6 +102,29 @@ func TestEverythingComesBackAsItWent(t *testing.T) {
 		if want, err := os.ReadFile(golden); err != nil || !bytes.Equal(text, want) {
 			t.Errorf("%s (%v) is now\n%s", golden, err, text)
 		}
+	}
+}
+
+// Snapshots and the store carry every word too.
+func TestEverythingSurvivesSnapshotAndStore(t *testing.T) {
+	cfg := everything()
+	image, err := snapshot.Encode(1, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, back, err := snapshot.Decode(image); err != nil || !reflect.DeepEqual(back, cfg) {
+		t.Errorf("a snapshot came back changed: %v %+v", err, back)
+	}
+	record, err := json.Marshal(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back farm.Config
+	if err := json.Unmarshal(record, &back); err != nil || !reflect.DeepEqual(&back, cfg) {
+		t.Errorf("a record came back changed: %v\n%s", err, record)
+	}
+	if copied := cfg.Clone(); !reflect.DeepEqual(copied, cfg) {
+		t.Error("a clone is not the same")
 	}
 }
 

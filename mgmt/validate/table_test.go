@@ -187,7 +187,10 @@ func TestSuggestionsAreNearOrNone(t *testing.T) {
 // accepted keeps the rules that concern the field alone.
 func FuzzBody(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"farmname":"a","profile":"http","vip":"::1","vport":"80"}`, `{"ip":"db.example","port":1,"weight":null}`,
-		`{"vhost":"(a|b)+","urlp":"(?i)x","redirect":"https://x/","persistence":"NONE","ttl":"7"}`, `{"vport":1e400}`, `{"ip":[[]],"port":{"a":null}}`, `{"action":"up"}`} {
+		`{"vhost":"(a|b)+","urlp":"(?i)x","redirect":"https://x/","persistence":"NONE","ttl":"7"}`, `{"vport":1e400}`, `{"ip":[[]],"port":{"a":null}}`, `{"action":"up"}`,
+		`{"listener":"https","certificates":["a",1],"cipherc":"AES","ciphers":"customsecurity","trusted":["::/0"],"ignore_100_continue":true}`,
+		`{"cookieinsert":true,"cookiename":"a","headrequire":"x","httpsb":true,"httpsb_ca":"b","sts_timeout":1}`,
+		`{"header":"X-A: b","match":"(a)","replace":"$1"}`, `{"pattern":"^(?i)host:","replace":"/$9","last":true}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
@@ -200,6 +203,10 @@ func FuzzBody(f *testing.F) {
 		decode(t, &validate.ServiceUpdate, in)
 		decode(t, &validate.BackendUpdate, in)
 		decode(t, &validate.Maintenance, in)
+		decode(t, &validate.AddRequest.Rule, in)
+		decode(t, &validate.RemoveRequest.Rule, in)
+		decode(t, &validate.ReplaceRequest.Rule, in)
+		decode(t, &validate.Rewrites.Rule, in)
 	})
 }
 
