@@ -62,8 +62,9 @@ func (c *Conn) SetHandler(h Handler) { c.handler = h }
 // Handler returns who gets the connection's events, nil once it lingers.
 func (c *Conn) Handler() Handler { return c.handler }
 
-// Closed reports whether Close or Abort was called.
-func (c *Conn) Closed() bool { return c.flags&flagClosed != 0 }
+// Closed reports whether the handler hears nothing more: Close, Abort or Linger
+// was called, or the handshake failed.
+func (c *Conn) Closed() bool { return c.flags&(flagClosed|flagLinger) != 0 }
 
 // Connecting reports whether Dial has no outcome yet.
 func (c *Conn) Connecting() bool {

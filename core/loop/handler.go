@@ -13,8 +13,8 @@ type Handler interface {
 	// was not zero.
 	Drained(c *Conn)
 	// Connected reports the outcome of Dial or Secure: nil, or why it failed.
-	// After a failure, unless it is ErrPlain, the connection is closed already or
-	// about to be, and the handler lets go of it.
+	// After a failure, unless it is ErrPlain, Conn.Closed holds already, and the
+	// handler lets go of the connection.
 	Connected(c *Conn, err error)
 	// Expired says that the deadline passed. The deadline is unset then.
 	Expired(c *Conn)

@@ -119,7 +119,7 @@ func (c *Conn) launch() {
 	s := c.secure
 	h := s.shake
 	if h.client {
-		s.tls = tls.Client((*wire)(s), h.security.of(c.peer))
+		s.tls = tls.Client((*wire)(s), h.security.named())
 	} else {
 		s.tls = tls.Server((*wire)(s), h.security.Config)
 	}

@@ -238,6 +238,19 @@ func TestDeadlineBoundsTheHandshake(t *testing.T) {
 	}
 }
 
+// A handler that looks at Closed must not end the linger that carries the alert.
+func TestFailedHandshakeLeavesTheConnectionClosedForItsHandler(t *testing.T) {
+	l := start(t)
+	closed := make(chan bool, 1)
+	addr := secure(t, l, serverConfig(func(c *tls.Config) { c.MinVersion = tls.VersionTLS13 }, "P-256"), func(*loop.Conn) *probe {
+		return &probe{connected: func(c *loop.Conn, _ error) { closed <- c.Closed() }}
+	})
+	err := tls.Client(dial(t, addr), clientConfig(func(c *tls.Config) { c.MaxVersion = tls.VersionTLS12 })).Handshake()
+	if err == nil || !<-closed {
+		t.Errorf("the client hears %v, or the connection is not closed", err)
+	}
+}
+
 func TestPanicInACallbackCostsOnlyItsHandshake(t *testing.T) {
 	var panics uint64
 	l, err := loop.New(&loop.Counters{Panics: &panics})

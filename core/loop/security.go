@@ -3,7 +3,6 @@ package loop
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"net/netip"
 )
 
 // Security is how a connection speaks TLS. The zero value asks for none.
@@ -15,36 +14,21 @@ type Security struct {
 	Config *tls.Config
 	// ServerName is the name a dialled server is asked for, and its certificate
 	// checked against unless Config says otherwise; empty leaves it to Config.
+	// A name other than Config's costs a copy of Config for each connection.
+	// Sessions are resumed by Config.ClientSessionCache, which knows servers by
+	// this name: servers that share one are better kept apart.
 	ServerName string
 }
 
-// of is Config for one server. Sessions are kept by address and name: servers
-// that share a name seldom share the keys of their tickets.
-func (s Security) of(addr netip.AddrPort) *tls.Config {
-	name := s.ServerName
-	if name == "" {
-		name = s.Config.ServerName
-	}
-	if name == s.Config.ServerName && s.Config.ClientSessionCache == nil {
+// named is Config for ServerName.
+func (s Security) named() *tls.Config {
+	if s.ServerName == "" || s.ServerName == s.Config.ServerName {
 		return s.Config
 	}
 	config := s.Config.Clone()
-	config.ServerName = name
-	if config.ClientSessionCache != nil {
-		config.ClientSessionCache = sessionsOf{config.ClientSessionCache, addr.String() + " "}
-	}
+	config.ServerName = s.ServerName
 	return config
 }
-
-// sessionsOf is the part of a session cache that belongs to one address.
-type sessionsOf struct {
-	all    tls.ClientSessionCache
-	prefix string
-}
-
-func (s sessionsOf) Get(key string) (*tls.ClientSessionState, bool) { return s.all.Get(s.prefix + key) }
-
-func (s sessionsOf) Put(key string, state *tls.ClientSessionState) { s.all.Put(s.prefix+key, state) }
 
 // TLS is what a handshake agreed on.
 type TLS struct {

@@ -67,8 +67,24 @@ func (c *Conn) Readable(*loop.Conn) {
 		c.owner.BackendReadable(c)
 		return
 	}
-	c.pool.unlink(c)
-	c.Discard()
+	if !c.quiet() {
+		c.pool.unlink(c)
+		c.Discard()
+	}
+}
+
+// quiet reports whether a connection without an exchange has nothing to say.
+// What TLS says on its own behalf (session tickets, new keys) is taken and does
+// not count.
+func (c *Conn) quiet() bool {
+	if !c.Conn.Readable() {
+		return true
+	}
+	if !c.Secured() {
+		return false
+	}
+	_, err := c.Read(c.pool.one[:])
+	return err == loop.ErrDry
 }
 
 // Drained is for the loop only.

@@ -15,11 +15,16 @@ const idleTime = 30_000_000_000
 // maxIdle bounds the idle connections to one backend on one loop.
 const maxIdle = 1024
 
-// Target is the backend to connect to.
+// maxLooks bounds the search among idle connections that were secured for
+// other names, which clients choose.
+const maxLooks = 32
+
+// Target is the backend to connect to. With Options.Security an idle connection
+// serves only who asks for the same.
 type Target struct {
 	ID      uint32
 	Addr    netip.AddrPort
-	Timeout int64 // of the connect, nanoseconds
+	Timeout int64 // of the connect and the handshake together, nanoseconds
 	Options loop.DialOptions
 }
 
@@ -34,6 +39,7 @@ type Pool struct {
 	loop *loop.Loop
 	idle []*list // by backend number
 	free *loop.FreeList[Conn]
+	one  [1]byte // what an idle connection said
 }
 
 // NewPool returns the empty pool of l.
@@ -45,7 +51,7 @@ func (p *Pool) Idle(t *Target, owner Owner) *Conn {
 		return nil
 	}
 	l := p.idle[t.ID]
-	for c := l.head.next; c != &l.head; {
+	for c, looks := l.head.next, 0; c != &l.head && looks < maxLooks; looks++ {
 		next := c.next
 		switch {
 		case c.addr != t.Addr: // the backend's address was changed since
@@ -61,7 +67,8 @@ func (p *Pool) Idle(t *Target, owner Owner) *Conn {
 	return nil
 }
 
-// Dial opens a connection to the target; the owner hears of the outcome.
+// Dial opens a connection to the target; the owner hears of the outcome, which
+// is that of the handshake too when the target asks for one.
 func (p *Pool) Dial(t *Target, owner Owner) (*Conn, error) {
 	c := p.free.Get()
 	*c = Conn{pool: p, owner: owner, backend: t.ID, addr: t.Addr, security: t.Options.Security, started: p.loop.Now()}
@@ -80,10 +87,15 @@ func (p *Pool) Dial(t *Target, owner Owner) (*Conn, error) {
 
 // Put takes back a connection whose exchange is complete on both sides.
 func (p *Pool) Put(c *Conn) {
-	l := p.list(c.backend)
-	if l.count >= maxIdle || c.Conn.Readable() {
+	if !c.quiet() {
 		c.Discard()
 		return
+	}
+	l := p.list(c.backend)
+	if l.count >= maxIdle {
+		oldest := l.head.prev
+		p.unlink(oldest)
+		oldest.Discard()
 	}
 	c.owner = nil
 	c.next, c.prev = l.head.next, &l.head
