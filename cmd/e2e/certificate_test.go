@@ -1,7 +1,13 @@
 package e2e_test
 
 import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -90,4 +96,49 @@ func TestCertificatesSurviveAndANodeKeyOthersCanReadIsRefused(t *testing.T) {
 			t.Errorf("the log:\n%s", log)
 		}
 	})
+}
+
+// A certificate is replaced again and again: the connection that was there
+// stays, each new one sees the newest certificate, none fails.
+func TestAReplacedCertificateCostsNoConnection(t *testing.T) {
+	who := asOne()
+	root := certstest.NewAuthority(t, "root", time.Now())
+	a := start(t, who, dataDir(t, who))
+	addr := strings.TrimSuffix(strings.TrimPrefix(a.farm("shop", backend(t, "hello")), "http://"), "/")
+	upload := func(verb string) *certstest.Authority {
+		leaf := root.Issue("shop.example")
+		a.must("certificate", verb, "shop", readable(t, leaf.FullPEM()))
+		return leaf
+	}
+	leaf := upload("upload")
+	a.must("farm", "set", "shop", "listener=https", "certificates=shop.pem")
+	roots := x509.NewCertPool()
+	roots.AddCert(root.Cert)
+	config := &tls.Config{ServerName: "shop.example", RootCAs: roots}
+	connections := 0
+	kept := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{TLSClientConfig: config, DialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		connections++
+		return (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", addr)
+	}}}
+	defer kept.CloseIdleConnections()
+	for round := range 20 {
+		if resp, err := kept.Get("https://shop.example/"); err != nil {
+			t.Fatalf("round %d: the old connection: %v", round, err)
+		} else {
+			_, _ = io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+		c, err := tls.Dial("tcp", addr, config)
+		if err != nil {
+			t.Fatalf("round %d: a new connection: %v", round, err)
+		}
+		if got := c.ConnectionState().PeerCertificates[0]; !got.Equal(leaf.Cert) {
+			t.Errorf("round %d: serial number %v is shown, %v was uploaded", round, got.SerialNumber, leaf.Cert.SerialNumber)
+		}
+		c.Close()
+		leaf = upload("replace")
+	}
+	if connections != 1 {
+		t.Errorf("%d connections were made for one client", connections)
+	}
 }
