@@ -85,10 +85,9 @@ func (c *Conn) strayData(h header, s *Stream) *Error {
 		c.offend(s, ErrClosed)
 		return nil
 	case c.idle(h.stream):
-		if c.leaving == leftFinal {
-			return nil // a request we said we would not look at
-		}
 		return ErrIdle
+	case !c.client && h.stream > c.peerLast:
+		return c.spend(costFrame, ErrClosedFlood) // a request we said we would not look at
 	}
 	if _, ours := c.recall(h.stream); !ours {
 		c.sh.counts[ErrClosed.index]++

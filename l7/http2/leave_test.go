@@ -23,7 +23,11 @@ func TestShutdownLosesNoRequest(t *testing.T) {
 		t.Errorf("%v %q", err, frames)
 	}
 	s.headers(5, false, s.get("x-new", "a")) // it did not
-	_ = s.WriteData(5, true, zeros(10))
+	_ = s.WriteData(5, false, zeros(10))
+	_ = s.WriteWindowUpdate(5, 10)
+	s.headers(5, true, s.fields("x-trailer", "a"))
+	_ = s.WriteRSTStream(5, 8)
+	_ = s.WriteWindowUpdate(7, 10)
 	frames, err = s.flush()
 	if err != nil || s.conn.Streams() != 2 || len(frames) != 0 {
 		t.Errorf("%v %q", err, frames)

@@ -124,11 +124,13 @@ func (c *Conn) pump() {
 	}
 	c.again = false
 	for c.first != nil {
-		n := c.available()
+		s, n := c.first, c.available()
 		if n <= 0 {
+			if c.sendWindow <= 0 && s.blocked == 0 {
+				s.blocked = c.sh.now() // it had waited for the output only
+			}
 			return
 		}
-		s := c.first
 		c.dequeue(s)
 		c.turn, c.share = s, max(minShare, n/(c.waiting+1))
 		c.handler.Writable(s)

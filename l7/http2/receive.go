@@ -165,10 +165,11 @@ func (c *Conn) spend(cost int32, flood *Error) *Error {
 	return flood
 }
 
-// idle reports whether a stream was never opened.
+// idle reports whether a stream was never opened. Once we have said which is the
+// last we cannot know of those beyond: frames on them are not looked at.
 func (c *Conn) idle(id uint32) bool {
 	if id&1 == 1 == c.client { // ours
 		return id >= c.nextID
 	}
-	return id > c.peerLast
+	return id > c.peerLast && (c.leaving != leftFinal || id&1 == 0)
 }
