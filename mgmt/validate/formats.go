@@ -139,6 +139,15 @@ func checkRedirect(s string) string {
 	return ""
 }
 
+// checkPlainRedirect is checkRedirect for an answer that is given before a
+// request was read, so that nothing of it can stand in the URL.
+func checkPlainRedirect(s string) string {
+	if strings.Contains(s, "${VHOST}") {
+		return "it is sent as it stands, the host of the request is not known here"
+	}
+	return checkRedirect(s)
+}
+
 func checkPrintable(s string) string {
 	if strings.IndexFunc(s, isControl) >= 0 {
 		return "it holds a control character"

@@ -91,8 +91,8 @@ var tlsFields = []field[farm.Farm]{
 		},
 	},
 	{
-		rule: rule{name: "nosslredirect", kind: kindText, format: "http(s)://…", blank: true, maxLen: MaxURL, check: checkRedirect,
-			must: "an absolute http or https URL", about: "Where plain HTTP on this port is redirected to; empty answers errornossl instead. ${VHOST} is the host of the request."},
+		rule: rule{name: "nosslredirect", kind: kindText, format: "http(s)://…", blank: true, maxLen: MaxURL, check: checkPlainRedirect,
+			must: "an absolute http or https URL", about: "Where plain HTTP on this port is redirected to, as it stands; empty answers errornossl instead."},
 		get: func(f *farm.Farm) Value { return textValue(tlsSeen(f).NoSSLRedirect) },
 		set: onTLS(func(t *farm.TLS, v Value) {
 			if t.NoSSLRedirect = v.text; v.text == "" {

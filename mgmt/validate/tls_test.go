@@ -50,7 +50,7 @@ func TestEveryTLSFieldIsSetAndReset(t *testing.T) {
 		{`{"disable_http2":true}`, func(t *farm.TLS) { t.DisableHTTP2 = true }, `{"disable_http2":"false"}`},
 		{`{"client_auth":"required","client_ca":"clients.pem"}`, func(t *farm.TLS) { t.Clients, t.ClientCA = "required", "clients" }, `{"client_auth":"off"}`},
 		{`{"client_ca":"clients","client_auth":"optional"}`, func(t *farm.TLS) { t.Clients, t.ClientCA = "optional", "clients" }, `{"client_auth":""}`},
-		{`{"nosslredirect":"https://${VHOST}/","nosslredirect_code":301}`, func(t *farm.TLS) { t.NoSSLRedirect, t.NoSSLCode = "https://${VHOST}/", 301 }, `{"nosslredirect":""}`},
+		{`{"nosslredirect":"https://shop.example/","nosslredirect_code":301}`, func(t *farm.TLS) { t.NoSSLRedirect, t.NoSSLCode = "https://shop.example/", 301 }, `{"nosslredirect":""}`},
 		{`{"errornossl":"speak TLS"}`, func(t *farm.TLS) { t.ErrorNoSSL = "speak TLS" }, `{"errornossl":null}`},
 	} {
 		f := secure()
@@ -123,6 +123,7 @@ func TestTLSValuesAreRefusedWithTheReason(t *testing.T) {
 		{`{"client_auth":"required"}`, `client_ca is required with client_auth required`},
 		{`{"client_ca":"x"}`, `client_ca is allowed only with client_auth; send client_auth optional or required with it`},
 		{`{"client_ca":"-x","client_auth":"optional"}`, `client_ca must be the name of a list of authorities, got "-x"`},
+		{`{"nosslredirect":"https://${VHOST}/"}`, `it is sent as it stands, the host of the request is not known here`},
 		{`{"nosslredirect":"/x"}`, `nosslredirect must be an absolute http or https URL, got "/x"`},
 		{`{"nosslredirect":"https://x/\r\nA: b"}`, `it holds a blank or a control character`},
 		{`{"nosslredirect_code":301}`, `nosslredirect_code is allowed only with nosslredirect; send nosslredirect with it`},
