@@ -131,6 +131,7 @@ func (c *Conn) launch() {
 // resume runs the handshake until it parks or is over, and sends what it said.
 func (c *Conn) resume() {
 	h := c.secure.shake
+	c.loop.sealed = c.loop.sealed[:0] // a panic may have left something
 	parked := h.step()
 	if h.dead {
 		h.end()

@@ -35,6 +35,7 @@ func (s *secured) unseal(p []byte) (int, error) {
 	case c.flags&flagReadable == 0, s.shake != nil:
 		return 0, c.dry()
 	}
+	c.loop.sealed = c.loop.sealed[:0] // a panic may have left something
 	s.lend()
 	n, err := s.records(p)
 	more := s.takeBack() || !inside.found && err == nil
@@ -124,13 +125,19 @@ func (s *secured) takeBack() bool {
 	buffers := &s.conn.loop.Buffers
 	if size := inputOf(s.tls).Len(); size > 0 {
 		s.left = buffers.Get(size)[:size]
-		n, _ := s.tls.Read(s.left)
+		n, err := s.tls.Read(s.left)
 		s.left = s.left[:n]
+		if err != nil && err != errPassing {
+			s.fail = err // the end that came right behind
+		}
 	}
 	raw := rawOf(s.tls)
 	more := whole(raw.Bytes()) || s.left != nil
 	s.park(raw.Bytes())
 	*raw = bytes.Buffer{}
+	if hand := handOf(s.tls); hand.Cap() != 0 && hand.Len() == 0 {
+		*hand = bytes.Buffer{} // there was a ticket or a new key
+	}
 	buffers.Put(s.conn.loop.lent[:0])
 	s.conn.loop.lent = nil
 	return more
