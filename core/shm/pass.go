@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -37,7 +38,7 @@ func Send(c *net.UnixConn, msg []byte, files ...*os.File) error {
 	if err != nil {
 		return fmt.Errorf("send descriptors: %w", err)
 	}
-	n, _, err := c.WriteMsgUnix(msg, rights, nil)
+	n, err := write(c, msg, rights)
 	runtime.KeepAlive(files) // their descriptors are in rights as bare numbers
 	if err != nil {
 		return fmt.Errorf("send message with %d descriptors: %w", len(files), err)
@@ -46,6 +47,20 @@ func Send(c *net.UnixConn, msg []byte, files ...*os.File) error {
 		return fmt.Errorf("send message: %d of %d bytes went out: %w", n, len(msg), ErrTruncated)
 	}
 	return nil
+}
+
+// crowded is how long Send waits for room when too many descriptors of the user
+// are on their way: those of all its processes count together (unix(7),
+// ETOOMANYREFS), so nobody here need be at fault.
+const crowded = 2 * time.Second
+
+func write(c *net.UnixConn, msg, rights []byte) (n int, err error) {
+	for end := time.Now().Add(crowded); ; time.Sleep(10 * time.Millisecond) {
+		n, _, err = c.WriteMsgUnix(msg, rights, nil)
+		if !errors.Is(err, unix.ETOOMANYREFS) || time.Now().After(end) {
+			return n, err
+		}
+	}
 }
 
 func rightsOf(files []*os.File) ([]byte, error) {

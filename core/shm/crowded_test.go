@@ -1,0 +1,90 @@
+package shm_test
+
+import (
+	"os"
+	"runtime"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sluicelb/sluice/core/shm"
+)
+
+// Descriptors on their way count for the user, so another process of it may
+// leave no room for a moment.
+func TestSendWaitsWhileTooManyDescriptorsAreOnTheirWay(t *testing.T) {
+	full, reader := pair(t)
+	a, b := pair(t)
+	f, err := shm.Sealed("test", []byte("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var many []*os.File
+	for range 100 {
+		many = append(many, f)
+	}
+	for range 2 {
+		if err := shm.Send(full, []byte("many"), many...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	low := limit
+	low.Cur = 100
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &low); err != nil {
+		t.Fatal(err)
+	}
+	restored := false
+	restore := func() {
+		if !restored {
+			restored = true
+			_ = unix.Setrlimit(unix.RLIMIT_NOFILE, &limit)
+		}
+	}
+	defer restore()
+	sent := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		if err := withoutRights(); err != nil {
+			sent <- err
+			return
+		}
+		sent <- shm.Send(a, []byte("late"), f)
+	}()
+	select {
+	case err := <-sent:
+		t.Fatalf("there was no room, but Send came back with %v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	restore() // to receive more than the limit
+	buf := make([]byte, shm.MaxMessage)
+	for range 2 {
+		_, files, err := shm.Receive(reader, buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			f.Close()
+		}
+	}
+	if err := <-sent; err != nil {
+		t.Error(err)
+	}
+	_, files, err := shm.Receive(b, buf)
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%d files came, %v", len(files), err)
+	}
+	files[0].Close()
+}
+
+// withoutRights takes the rights from the thread that let it exceed the limit.
+func withoutRights() error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	return unix.Capset(&header, &none[0])
+}
