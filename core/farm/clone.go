@@ -5,7 +5,8 @@ import "slices"
 // Clone returns a deep copy: changing it never changes c. The bytes of
 // certificates are shared, nobody changes those.
 func (c *Config) Clone() *Config {
-	out := &Config{Farms: slices.Clone(c.Farms), Certificates: slices.Clone(c.Certificates), Authorities: slices.Clone(c.Authorities)}
+	out := &Config{Farms: slices.Clone(c.Farms), Certificates: slices.Clone(c.Certificates), Authorities: slices.Clone(c.Authorities),
+		Challenges: slices.Clone(c.Challenges)}
 	for i := range out.Farms {
 		out.Farms[i].HTTP = out.Farms[i].HTTP.clone()
 	}

@@ -5,10 +5,12 @@ import "net/netip"
 // Config is one complete configuration: everything the engines need to know.
 type Config struct {
 	Farms []Farm `json:"farms"`
-	// Certificates and Authorities are what farms refer to by name. They are
-	// there in snapshots only.
+	// Certificates and Authorities are what farms refer to by name, Challenges
+	// what every farm answers beside its services. They are there in snapshots
+	// only.
 	Certificates []Certificate `json:"certificates,omitempty"`
 	Authorities  []Authority   `json:"authorities,omitempty"`
+	Challenges   []Challenge   `json:"challenges,omitempty"`
 }
 
 // Farm is one balanced unit: a VIP and a virtual port, answered by backends.

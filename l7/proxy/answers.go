@@ -27,6 +27,7 @@ func newAnswers(h *farm.HTTP) answers {
 
 // reasons are the phrases of the statuses answered here (RFC 9110 section 15).
 var reasons = map[int]string{
+	200: "OK",
 	301: "Moved Permanently",
 	302: "Found",
 	307: "Temporary Redirect",

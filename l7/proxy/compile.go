@@ -24,6 +24,7 @@ func (e *Engine) compile(generation uint64, cfg *farm.Config) (*table, map[uint3
 	build := e.tls.Begin(cfg)
 	t := &table{generation: generation, build: build, byID: map[uint32]*farmTable{}, backends: map[uint32]*backend{}}
 	problems := map[uint32]error{}
+	asked := newChallenges(cfg)
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
 		if f.Stopped || f.Profile != farm.ProfileHTTP {
@@ -34,6 +35,7 @@ func (e *Engine) compile(generation uint64, cfg *farm.Config) (*table, map[uint3
 			problems[f.ID] = fmt.Errorf("farm %q: %w", f.Name, err)
 			continue
 		}
+		ft.challenges = asked
 		t.byID[ft.id] = ft
 		for s := range ft.services {
 			for b := range ft.services[s].backends {

@@ -93,6 +93,9 @@ func (w *worker) begin(cl *client, head, rest []byte) int {
 	s.Requests++
 	s.BytesIn += uint64(len(head))
 	r := &w.req
+	if f.challenges != nil && f.challenges.asks(r) {
+		return w.answerChallenge(cl, f, rest)
+	}
 	if !r.Verb.In(f.verbs) {
 		s.BadMethods++
 		cl.note(badMethod, 501, "method not in the set of the farm")

@@ -32,8 +32,9 @@ type farmTable struct {
 	services  []service
 	remove    *rewrite.Remover // of request fields, before a service is looked for
 
-	proxyHost   bool // the backend gets its own address as Host
-	destination bool // and in Destination
+	challenges  challenges // nil unless an order for a certificate is under way
+	proxyHost   bool       // the backend gets its own address as Host
+	destination bool       // and in Destination
 
 	requestTimeout int64 // nanoseconds, as all times here
 	resurrect      int64
