@@ -17,6 +17,8 @@ const (
 //	body    = *chunk last-chunk *trailer CRLF      and no data
 type Chunked struct {
 	remain uint64 // bytes of data still to come in this chunk
+	total  uint64 // bytes of data announced so far, counted with a limit only
+	limit  uint64 // of total; 0 means none
 	waste  int    // extension bytes not yet outweighed by data
 	state  chunkState
 	keep   bool // the caller wants trailers
@@ -61,6 +63,11 @@ func (c *Chunked) Reset(keep bool) {
 	}
 	*c = Chunked{keep: keep, kept: kept, announced: c.announced[:0]}
 }
+
+// Limit refuses a body of more than n bytes of data, as soon as a chunk says
+// that it has more: none of that chunk is let through. n is below 1<<62. Call it
+// after Reset.
+func (c *Chunked) Limit(n uint64) { c.limit = min(n, 1<<62) }
 
 // Scan checks the next bytes of the body and cleans them in place: p[:in] was
 // consumed and p[:out] is to be sent. Chunk extensions and trailers are taken
@@ -158,6 +165,11 @@ func (c *Chunked) step(b byte) (send bool, err error) {
 		c.state = chunkTrailer
 		if c.remain > 0 {
 			c.state = chunkData
+			if c.limit > 0 {
+				if c.total += c.remain; c.total > c.limit {
+					return false, ErrBodyTooLong
+				}
+			}
 		}
 		c.waste -= int(min(c.remain, uint64(c.waste)))
 		return true, nil

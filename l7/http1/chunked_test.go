@@ -212,3 +212,24 @@ func TestAnyCutOfAnyBodyGivesTheSameBytes(t *testing.T) {
 		}
 	}
 }
+
+func TestChunksBeyondTheLimitAreRefusedWhole(t *testing.T) {
+	const body = "4\r\nabcd\r\n5;x\r\nefghi\r\n1\r\nj\r\n0\r\n\r\n"
+	for limit, want := range map[uint64]string{10: "abcdefghij", 11: "abcdefghij", 9: "abcdefghi", 8: "abcd", 4: "abcd", 3: ""} {
+		for step := 1; step <= len(body); step++ {
+			var c http1.Chunked
+			c.Reset(false)
+			c.Limit(limit)
+			r := feed(&c, body, true, func() int { return step })
+			if over := limit < 10; over != (r.err == http1.ErrBodyTooLong) || over == r.done || r.out != want {
+				t.Errorf("limit %d, steps of %d: %q, %v", limit, step, r.out, r.err)
+			}
+		}
+	}
+	var c http1.Chunked
+	c.Reset(false)
+	c.Limit(1 << 62)
+	if r := feed(&c, "7ffffffffffffff\r\n", false, func() int { return 5 }); r.err != nil {
+		t.Errorf("a chunk of 1<<59 - 1 bytes is refused: %v", r.err)
+	}
+}

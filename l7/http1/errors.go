@@ -68,5 +68,6 @@ var (
 	ErrChunkEnd       = &Error{400, "chunk does not end in CRLF"}
 	ErrTrailer        = &Error{400, "malformed trailer"}
 	ErrTrailerTooLong = &Error{400, "trailers too long"}
+	ErrBodyTooLong    = &Error{413, "body over its limit"}
 	ErrTrailerField   = &Error{400, "trailer carries a framing or identity field"}
 )

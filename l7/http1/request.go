@@ -246,3 +246,13 @@ func (r *Request) Body() Body {
 	}
 	return BodyNone
 }
+
+// DropExpect keeps the expectation of 100-continue from being passed on.
+func (r *Request) DropExpect() {
+	r.Expect100 = false
+	for i := range r.Fields[:r.NumFields] {
+		if f := &r.Fields[i]; f.Known == KnownExpect {
+			f.drop(true)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l7/l7test"
+	"github.com/sluicelb/sluice/l7/proxy"
 )
 
 // TestExchangesAllocateNothing runs whole exchanges through the loop and counts
@@ -34,6 +35,16 @@ func TestExchangesAllocateNothing(t *testing.T) {
 			s.Rewrites = []farm.URLRewrite{{Pattern: "^/shop/(.*)", Replace: "//$1/%7e"}, {Pattern: "(a|b)*c", Replace: "d", Last: true}}
 			h.RewriteLocation, h.RewriteHost, h.RewriteDestination = farm.RewriteEnabledPath, true, true
 		}},
+		{"limits and conditions", request("Cookie: LB=x; a=b", "X-Version: 42", "Accept: a/json"), func(h *farm.HTTP, s *farm.Service) {
+			h.MaxBody, h.MaxHead, h.CheckURL, h.IgnoreCase, h.Continue = 10, 1000, "^/(A|B)*", true, farm.ContinueNever
+			s.HeadRequire, s.HeadDeny = []string{"^X-Version: [0-9]+$", "json"}, []string{"^X-Stop:", "(a|b)*c=d"}
+			s.Cookie = &farm.CookieInsert{Name: "LB", TTL: 60}
+			s.AddResponse = add("X: y")
+		}},
+		{"cookie that is known", request("Cookie: a=b; LB=" + proxy.CookieValue(1, 1)), func(_ *farm.HTTP, s *farm.Service) {
+			s.Cookie = &farm.CookieInsert{Name: "LB"}
+		}},
+		{"pinned", get("/"), func(_ *farm.HTTP, s *farm.Service) { s.Pinned = true }},
 	} {
 		t.Run(c.name, func(t *testing.T) { exchanges(t, c.request, c.edit) })
 	}

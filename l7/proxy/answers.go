@@ -8,7 +8,9 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-// answers are the bodies of the answers a farm gives itself, by status.
+// answers are the bodies of the answers a farm gives itself, by status. The
+// family's 414 is about the whole head, so its text stands for 431 too; 403 is
+// the answer of the rules against attacks.
 type answers struct {
 	texts map[int]string
 }
@@ -16,7 +18,7 @@ type answers struct {
 func newAnswers(h *farm.HTTP) answers {
 	a := answers{texts: map[int]string{}}
 	for status, text := range map[int]string{
-		414: h.Error414, 500: h.Error500, 501: h.Error501, 503: h.Error503,
+		403: h.ErrorWAF, 414: h.Error414, 431: h.Error414, 500: h.Error500, 501: h.Error501, 503: h.Error503,
 	} {
 		if text != "" {
 			a.texts[status] = text
@@ -32,8 +34,10 @@ var reasons = map[int]string{
 	302: "Found",
 	307: "Temporary Redirect",
 	400: "Bad Request",
+	403: "Forbidden",
 	405: "Method Not Allowed",
 	408: "Request Timeout",
+	413: "Content Too Large",
 	414: "URI Too Long",
 	417: "Expectation Failed",
 	431: "Request Header Fields Too Large",
@@ -48,8 +52,10 @@ var reasons = map[int]string{
 // texts are the built-in bodies. They say what happened and nothing about us.
 var texts = map[int]string{
 	400: "The request is not valid HTTP.\n",
+	403: "The request was refused.\n",
 	405: "This method is not allowed here.\n",
 	408: "The request did not arrive in time.\n",
+	413: "The body of the request is too large.\n",
 	414: "The address of the request is too long.\n",
 	417: "The expectation of the request cannot be met.\n",
 	431: "The header of the request is too large.\n",

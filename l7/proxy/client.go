@@ -120,6 +120,12 @@ func (cl *client) process(b []byte) {
 
 // stash keeps the beginning of a head and gives its rest the time it has left.
 func (cl *client) stash(b []byte) {
+	if f := cl.w.engine.farm(cl.port); f != nil {
+		if no := f.limits.checkPart(b); no != nil {
+			cl.refuseFor(no)
+			return
+		}
+	}
 	if cl.seen == 0 {
 		cl.conn.SetDeadline(cl.w.loop.Now() + cl.requestTimeout())
 	}
@@ -180,7 +186,7 @@ func (cl *client) requestTimeout() int64 {
 	if f := cl.w.engine.farm(cl.port); f != nil {
 		return f.requestTimeout
 	}
-	return int64(stopGrace) / 2 // expel ends what takes longer
+	return int64(defaultGrace) / 2 // expel ends what takes longer
 }
 
 // await puts the client on the clock until it has taken what is pending.

@@ -10,11 +10,16 @@ import (
 // refuse answers a head that is not acceptable and ends the connection.
 func (cl *client) refuse(err error) {
 	class, status, reason := classify(err)
-	cl.note(class, status, reason)
+	cl.refuseFor(&refused{class, status, reason})
+}
+
+// refuseFor is refuse for what is not http1's to judge.
+func (cl *client) refuseFor(no *refused) {
+	cl.note(no.class, no.status, no.reason)
 	s := cl.stats()
-	countRefused(s, status)
-	s.Responses[status/100-1]++
-	cl.lastAnswer(status)
+	countRefused(s, no.status)
+	s.Responses[no.status/100-1]++
+	cl.lastAnswer(no.status)
 }
 
 // lastAnswer answers with status and ends the connection.

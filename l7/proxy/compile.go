@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/farm"
@@ -53,7 +54,8 @@ func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm) (*farmTable, er
 	}
 	rules := make([]route.Rule, len(f.HTTP.Services))
 	for i, s := range f.HTTP.Services {
-		rules[i] = route.Rule{Host: s.VHost, URL: s.URL, IgnoreCase: f.HTTP.IgnoreCase || s.IgnoreCase}
+		rules[i] = route.Rule{Host: s.VHost, URL: s.URL, IgnoreCase: f.HTTP.IgnoreCase || s.IgnoreCase,
+			More: len(s.HeadRequire)+len(s.HeadDeny) > 0}
 	}
 	routes, err := route.Compile(rules)
 	if err != nil {
@@ -65,12 +67,17 @@ func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm) (*farmTable, er
 		services:  make([]service, len(f.HTTP.Services)),
 		proxyHost: f.HTTP.RewriteHost, destination: f.HTTP.RewriteDestination,
 		requestTimeout: nanos(f.HTTP.RequestTimeout),
+		tunnelIdle:     nanos(cmp.Or(f.HTTP.TunnelTimeout, farm.DefaultTunnelTimeout)),
 		resurrect:      nanos(f.HTTP.ResurrectTime),
+		grace:          time.Duration(nanos(cmp.Or(f.HTTP.StopGrace, farm.DefaultStopGrace))),
 		answers:        newAnswers(f.HTTP),
 		recording:      newRecording(f.HTTP),
 	}
 	if ft.tls, err = compileTLS(build, f); err != nil {
 		return nil, fmt.Errorf("TLS: %w", err)
+	}
+	if ft.limits, err = newLimits(f.HTTP); err != nil {
+		return nil, err
 	}
 	if ft.remove, err = rewrite.NewRemover(f.HTTP.RemoveRequest); err != nil {
 		return nil, fmt.Errorf("removal of request fields: %w", err)
@@ -92,6 +99,9 @@ func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm) (*farmTable, er
 
 // compileRules compiles what changes heads on their way.
 func (out *service) compileRules(f *farm.Farm, s *farm.Service) (err error) {
+	if out.conditions, err = newConditions(s); err != nil {
+		return err
+	}
 	out.locate = newLocate(f.HTTP, s)
 	if out.cookie, err = newInserted(s, out.backends, f.HTTPS()); err != nil {
 		return fmt.Errorf("cookie: %w", err)

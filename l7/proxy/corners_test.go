@@ -306,13 +306,13 @@ func TestEachStoppedFarmHasItsOwnGrace(t *testing.T) {
 		_, _ = c.Head()
 	})
 	a := l7test.New(t, 1)
-	a.Engine.SetGrace(time.Second)
+	short := func(h *farm.HTTP) { h.StopGrace = 1 }
 	service := l7test.Service("web", b.Addr)
-	first := l7test.Dial(t, a.Serve(nil, service)).Send(get("/"))
+	first := l7test.Dial(t, a.Serve(short, service)).Send(get("/"))
 	l7test.Eventually(t, "the first is at the backend", func() bool { return b.Received() != "" })
 	one := a.Farm
 	a.Farm = farm.Farm{}
-	addr := a.Serve(nil, service)
+	addr := a.Serve(short, service)
 	a.Farm.ID = 2
 	two := a.Farm
 	a.Publish(farm.Config{Farms: []farm.Farm{one, two}})

@@ -26,9 +26,9 @@ const (
 	modeCut   = farm.MaintenanceCut
 )
 
-// stopGrace is how long the exchanges and tunnels of a farm that was stopped
-// or deleted may go on: the family's Grace.
-const stopGrace = 30 * time.Second
+// defaultGrace is how long the exchanges and tunnels of a farm that was stopped
+// or deleted may go on, unless the farm says otherwise.
+const defaultGrace = time.Duration(farm.DefaultStopGrace) * time.Second
 
 // Engine carries the traffic of all http farms on the given loops.
 type Engine struct {
@@ -44,7 +44,6 @@ type Engine struct {
 
 	mu    sync.Mutex // one change at a time; no exchange takes it
 	ports map[string]*port
-	grace time.Duration
 }
 
 // port is one listener address. Its number stays the same as long as the
@@ -53,7 +52,8 @@ type port struct {
 	number int
 	key    string
 	open   bool
-	closed time.Time // when it was last
+	closed time.Time     // when it was last
+	grace  time.Duration // of the farm that was there
 }
 
 // ListenerKey names the listener of an address, as netd and mgmt name it too.
@@ -64,7 +64,7 @@ func ListenerKey(a netip.AddrPort) string { return "tcp/" + a.String() }
 // go down and come back.
 func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *slog.Logger) *Engine {
 	e := &Engine{
-		board: board, segment: segment, registry: newRegistry(), ports: map[string]*port{}, grace: stopGrace,
+		board: board, segment: segment, registry: newRegistry(), ports: map[string]*port{},
 		log: log, refusals: refusal.New(log, len(loops), classNames[:]...),
 		tls: tlsconf.NewStore(tlsconf.Options{Prepare: loop.Prepare}),
 	}
@@ -139,8 +139,12 @@ func (e *Engine) Publish(generation uint64, cfg *farm.Config, opened map[string]
 			problems[id] = err.Error()
 		}
 	}
-	if e.unlisten(t) {
-		time.AfterFunc(e.grace, e.expel)
+	for _, p := range e.unlisten(t) {
+		p.grace = defaultGrace
+		if f := before.farm(p); f != nil {
+			p.grace = f.grace
+		}
+		time.AfterFunc(p.grace, e.expel)
 	}
 	e.onLoops(func(w *worker) { w.settle(t) })
 	e.registry.retain(cfg)
@@ -207,16 +211,15 @@ func (e *Engine) listen(key string, files []*os.File) error {
 	return failed
 }
 
-// unlisten stops accepting where no farm of t listens, and reports whether
-// there was such a place.
-func (e *Engine) unlisten(t *table) (any bool) {
+// unlisten stops accepting where no farm of t listens, and lists these places.
+func (e *Engine) unlisten(t *table) (closed []*port) {
 	for _, p := range e.ports {
 		if p.open && t.farm(p) == nil {
 			e.closeListener(p)
-			any = true
+			closed = append(closed, p)
 		}
 	}
-	return any
+	return closed
 }
 
 // expel ends what is left of the farms whose grace is over; others may have
@@ -225,7 +228,7 @@ func (e *Engine) expel() {
 	e.mu.Lock()
 	over := map[*port]bool{}
 	for _, p := range e.ports {
-		if !p.open && time.Since(p.closed) >= e.grace {
+		if !p.open && time.Since(p.closed) >= p.grace {
 			over[p] = true
 		}
 	}

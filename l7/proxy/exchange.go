@@ -96,13 +96,11 @@ func (w *worker) begin(cl *client, head, rest []byte) int {
 	if f.challenges != nil && f.challenges.asks(r) {
 		return w.answerChallenge(cl, f, rest)
 	}
-	if !r.Verb.In(f.verbs) {
-		s.BadMethods++
-		cl.note(badMethod, 501, "method not in the set of the farm")
-		return w.answer(cl, f, 501, rest)
-	}
-	d := decide(f, r, &w.rewrite)
+	w.query.farm = f
+	d := decide(&w.query)
 	switch d.outcome {
+	case outcomeRefuse:
+		return w.refuse(cl, f, d.refused, rest)
 	case outcomeRedirect:
 		return w.redirect(cl, f, d.service, rest)
 	case outcomeNone:
@@ -117,13 +115,35 @@ func (w *worker) begin(cl *client, head, rest []byte) int {
 	cl.ex = ex
 	ex.recordHead()
 	ex.request.start(r.Body(), &r.Head, true)
+	if m := f.limits.maxBody; m > 0 {
+		ex.request.chunked.Limit(m)
+	}
+	invite := r.Expect100 && f.limits.expect == expectIgnore
+	if invite {
+		r.DropExpect()
+	}
 	used, err := ex.prepare(rest)
 	if err != nil {
 		ex.refuse(err)
 		return len(rest)
 	}
+	if invite && used == 0 && !ex.inviteBody() {
+		return len(rest)
+	}
 	ex.forwardTo()
 	return used
+}
+
+var continueLine = []byte("HTTP/1.1 100 Continue\r\n\r\n")
+
+// inviteBody tells the client to send the body it waits with. It reports
+// whether the client is still there.
+func (ex *exchange) inviteBody() bool {
+	if ex.client.interim(continueLine) != nil {
+		ex.clientGone()
+		return false
+	}
+	return true
 }
 
 // prepare finds out who the client is, applies the service's rules and builds
@@ -151,13 +171,13 @@ func (ex *exchange) prepare(rest []byte) (used int, err error) {
 			return 0, err
 		}
 	}
-	if ex.farm.proxyHost || ex.farm.destination {
-		ex.addressing()
-	}
-	if len(w.req.Host) == 0 && w.forward.Host == nil {
+	if len(w.req.Host) == 0 {
 		w.forward.Host = ex.farm.hostField // HTTP/1.0 without Host: HTTP/1.1 needs one
 	}
 	ex.requestID()
+	if ex.farm.proxyHost || ex.farm.destination {
+		ex.addressing() // last: it knows how far from its end the head has a hole
+	}
 	return ex.assemble(rest)
 }
 

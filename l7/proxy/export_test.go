@@ -2,5 +2,13 @@ package proxy
 
 import "time"
 
-// SetGrace shortens what a stopped farm's exchanges are given.
-func (e *Engine) SetGrace(d time.Duration) { e.grace = d }
+// SetGrace shortens what the exchanges of the farms that run now are given
+// when they are stopped.
+func (e *Engine) SetGrace(d time.Duration) {
+	for _, f := range e.table.Load().byID {
+		f.grace = d
+	}
+}
+
+// CookieValue is the value by which a service's cookie names a backend.
+func CookieValue(service, backend uint32) string { return cookieValue(service, backend) }

@@ -191,7 +191,7 @@ func (m *multiplex) timeout() int64 {
 	if f := m.w.engine.farm(m.port); f != nil {
 		return f.requestTimeout
 	}
-	return int64(stopGrace) / 2
+	return int64(defaultGrace) / 2
 }
 
 // leave asks the client to open no more streams; those there are end first.

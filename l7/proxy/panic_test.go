@@ -274,9 +274,9 @@ func TestPanicInATunnelClosesBothSides(t *testing.T) {
 
 func TestPanicWhileAFarmsClientsAreExpelledSparesNone(t *testing.T) {
 	m := newMistake(t)
-	m.Engine.SetGrace(50 * time.Millisecond)
 	m.service.Backends[0].ConnLimit = 0
 	m.Serve(m.edit, m.service)
+	m.Engine.SetGrace(50 * time.Millisecond)
 	first, second := l7test.Dial(t, m.addr), l7test.Dial(t, m.addr)
 	m.under(first, get("/"))
 	m.Engine.Break(proxy.BreakBackend)

@@ -18,6 +18,7 @@ const (
 	badTarget
 	headTooLong
 	badMethod
+	bodyTooLong
 	timeout
 	badAnswer
 	cutAnswer
@@ -32,6 +33,7 @@ var classNames = [...]string{
 	badTarget:      "bad-target",
 	headTooLong:    "head-too-long",
 	badMethod:      "bad-method",
+	bodyTooLong:    "body-too-long",
 	timeout:        "timeout",
 	badAnswer:      "bad-answer",
 	cutAnswer:      "cut-answer",
@@ -78,6 +80,8 @@ func classify(err error) (class refusal.Class, status int, reason string) {
 	case ok:
 	case bad.Status == 414, bad.Status == 431:
 		class = headTooLong
+	case bad.Status == 413:
+		class = bodyTooLong
 	case bad.Status == 405, bad.Status == 501:
 		class = badMethod
 	}

@@ -14,6 +14,13 @@ func (w *worker) answer(cl *client, f *farmTable, status int, rest []byte) int {
 	return used
 }
 
+// refuse answers a request the farm does not take.
+func (w *worker) refuse(cl *client, f *farmTable, no *refused, rest []byte) int {
+	cl.note(no.class, no.status, no.reason)
+	countRefused(cl.stats(), no.status)
+	return w.answer(cl, f, no.status, rest)
+}
+
 // redirect answers with the service's redirect.
 func (w *worker) redirect(cl *client, f *farmTable, sv *service, rest []byte) int {
 	close, used := w.bodyless(rest)

@@ -178,6 +178,9 @@ func (ex *exchange) passInterim() bool {
 	if ex.oldClient {
 		return true // HTTP/1.0 knows none
 	}
+	if e := ex.farm.limits.expect; ex.w.resp.Status == 100 && (e == expectIgnore || e == expectSilent) {
+		return true
+	}
 	w := ex.w
 	ex.unsave()
 	out := http1.AppendResponse(w.loop.Scratch[:0], &w.resp, &http1.ResponseOptions{})

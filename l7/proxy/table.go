@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"time"
+
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/session"
@@ -31,13 +33,16 @@ type farmTable struct {
 	routes    *route.Table
 	services  []service
 	remove    *rewrite.Remover // of request fields, before a service is looked for
+	limits    limits
 
 	challenges  challenges // nil unless an order for a certificate is under way
 	proxyHost   bool       // the backend gets its own address as Host
 	destination bool       // and in Destination
 
 	requestTimeout int64 // nanoseconds, as all times here
+	tunnelIdle     int64 // a tunnel may be silent that long
 	resurrect      int64
+	grace          time.Duration // for what is under way when the farm is stopped
 	answers        answers
 	recording      recording
 	tls            *secured // nil for a plain listener
@@ -45,19 +50,20 @@ type farmTable struct {
 
 // service is one compiled service.
 type service struct {
-	id       uint32
-	name     string
-	redirect *redirect // nil without one
-	code     int       // of the redirect
-	picker   *balance.Picker
-	tracked  bool // the picker compares loads
-	hashed   bool // the picker needs the client's hash
-	backends []backend
-	persist  persistence
-	sessions *session.Table
-	tls      *tlsconf.Backend // nil: the backends speak plain HTTP
-	cookie   *inserted        // nil without one
-	pinned   bool             // clients keep their connection to a backend
+	id         uint32
+	name       string
+	redirect   *redirect   // nil without one
+	conditions *conditions // nil without any
+	code       int         // of the redirect
+	picker     *balance.Picker
+	tracked    bool // the picker compares loads
+	hashed     bool // the picker needs the client's hash
+	backends   []backend
+	persist    persistence
+	sessions   *session.Table
+	tls        *tlsconf.Backend // nil: the backends speak plain HTTP
+	cookie     *inserted        // nil without one
+	pinned     bool             // clients keep their connection to a backend
 	// request and response are the header rules; nil when there are none.
 	request, response *rules
 	urls              *rewrite.URL // nil when paths stay as they are

@@ -7,9 +7,6 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-// tunnelIdle is how long a tunnel may be silent: the family's WSTimeOut.
-const tunnelIdle = 600 * second
-
 // switchProtocol passes a 101 on; from then on bytes flow both ways without
 // being looked at. Only the handshake is HTTP.
 func (ex *exchange) switchProtocol(b []byte, n int) {
@@ -91,7 +88,7 @@ func (ex *exchange) countTunnel(in, out int) {
 
 // tunnelMoved ends the tunnel when both directions have ended.
 func (ex *exchange) tunnelMoved(ended bool, side *bool) {
-	ex.client.setDeadline(ex.w.loop.Now() + tunnelIdle)
+	ex.client.setDeadline(ex.w.loop.Now() + ex.farm.tunnelIdle)
 	if !ended {
 		return
 	}

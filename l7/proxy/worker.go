@@ -26,6 +26,7 @@ type worker struct {
 	req       http1.Request
 	resp      http1.Response
 	forward   http1.Forward
+	query     query
 	rewrite   rewrite.Scratch
 	ipText    []byte
 	location  []byte
@@ -38,7 +39,7 @@ type worker struct {
 }
 
 func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, refusals *refusal.Recorder) *worker {
-	return &worker{
+	w := &worker{
 		engine: e, loop: l, shard: shard, refusals: refusals, records: records{ids: accesslog.NewIDs()},
 		pool:      dial.NewPool(l),
 		clients:   loop.NewFreeList[client](l),
@@ -46,6 +47,8 @@ func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, refusals *refusal.Re
 		listeners: map[string]*loop.Listener{},
 		ipText:    make([]byte, 0, 64),
 	}
+	w.query = query{req: &w.req, scratch: &w.rewrite}
+	return w
 }
 
 // accept takes a new client of the port's farm.

@@ -166,3 +166,18 @@ func Lines(rules []farm.HeaderAdd) ([]byte, error) {
 	}
 	return out, nil
 }
+
+// FindLine looks for a field whose line, "Name: value", holds one of the
+// patterns: it gives the first such field and the pattern, -1 and -1 without
+// one.
+func (s *Scratch) FindLine(h *http1.Head, patterns *route.Set) (field, pattern int) {
+	for i := range h.NumFields {
+		if !patterns.Starts(h.Name(i)[0]) || !h.Visible(i) {
+			continue
+		}
+		if k := patterns.Match(s.lineOf(h, i)); k >= 0 {
+			return i, k
+		}
+	}
+	return -1, -1
+}

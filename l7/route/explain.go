@@ -7,16 +7,19 @@ type Reason struct {
 	Rule int  // index into the compiled rules
 	Host bool // the host pattern matched
 	URL  bool // the URL pattern matched
+	More bool // what else it asks for holds, if it asks; known when both patterns matched
 }
 
 // Matched reports whether the rule took the exchange.
-func (r Reason) Matched() bool { return r.Host && r.URL }
+func (r Reason) Matched() bool { return r.Host && r.URL && r.More }
 
 // String says which part decided.
 func (r Reason) String() string {
 	switch {
 	case r.Matched():
 		return fmt.Sprintf("rule %d matches", r.Rule)
+	case r.Host && r.URL:
+		return fmt.Sprintf("rule %d: what it asks for beside host and URL does not hold", r.Rule)
 	case r.Host:
 		return fmt.Sprintf("rule %d: the URL does not match", r.Rule)
 	case r.URL:
@@ -28,11 +31,12 @@ func (r Reason) String() string {
 // Explain returns every rule that was looked at, in order; only the last can
 // have matched, and it is the one Match returns. It runs the regular
 // expressions and allocates: for people, not for traffic.
-func (t *Table) Explain(host, target []byte) []Reason {
+func (t *Table) Explain(host, target []byte, more Conditions) []Reason {
 	bare := bareLen(host)
 	var out []Reason
 	for i, r := range t.rules {
 		reason := Reason{Rule: i, Host: r.host.matches(host, bare), URL: r.url.matches(target, len(target))}
+		reason.More = !r.more || reason.Host && reason.URL && more.Holds(i)
 		out = append(out, reason)
 		if reason.Matched() {
 			break

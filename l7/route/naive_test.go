@@ -12,7 +12,7 @@ import (
 
 // naive evaluates the two regular expressions of every rule in order: what
 // Match must equal.
-func naive(rules []route.Rule, host, target []byte) int {
+func naive(rules []route.Rule, host, target []byte, more mask) int {
 	bare := regexp.MustCompile(`:[0-9]*\z`).ReplaceAll(host, nil)
 	for i, r := range rules {
 		h := regexp.MustCompile(`(?i)^(?:` + r.Host + `)`)
@@ -20,19 +20,24 @@ func naive(rules []route.Rule, host, target []byte) int {
 		if r.IgnoreCase {
 			u = regexp.MustCompile("(?i)" + r.URL)
 		}
-		if (h.Match(host) || h.Match(bare)) && u.Match(target) {
+		if (h.Match(host) || h.Match(bare)) && u.Match(target) && (!r.More || more.Holds(i)) {
 			return i
 		}
 	}
 	return -1
 }
 
-func agree(t interface{ Fatalf(string, ...any) }, rules []route.Rule, table *route.Table, host, target []byte) {
-	want := naive(rules, host, target)
-	if got := table.Match(host, target); got != want {
+// mask says which rules hold, one bit each.
+type mask uint8
+
+func (m mask) Holds(rule int) bool { return m>>rule&1 != 0 }
+
+func agree(t interface{ Fatalf(string, ...any) }, rules []route.Rule, table *route.Table, host, target []byte, more mask) {
+	want := naive(rules, host, target, more)
+	if got := table.Match(host, target, more); got != want {
 		t.Fatalf("rules %+v host %q target %q: Match %d, naive %d", rules, host, target, got, want)
 	}
-	reasons, last := table.Explain(host, target), -1
+	reasons, last := table.Explain(host, target, more), -1
 	for i, r := range reasons {
 		if r.Rule != i || r.Matched() && i != len(reasons)-1 {
 			t.Fatalf("reasons %v are not the rules up to the match", reasons)
@@ -110,14 +115,14 @@ func genInput() *rapid.Generator[[]byte] {
 func TestMatchEqualsTheRegularExpressions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rules := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) route.Rule {
-			return route.Rule{Host: genPattern().Draw(t, "host"), URL: genPattern().Draw(t, "url"), IgnoreCase: rapid.Bool().Draw(t, "ignore case")}
+			return route.Rule{Host: genPattern().Draw(t, "host"), URL: genPattern().Draw(t, "url"), IgnoreCase: rapid.Bool().Draw(t, "ignore case"), More: rapid.Bool().Draw(t, "more")}
 		}), 1, 5).Draw(t, "rules")
 		table, err := route.Compile(rules)
 		if err != nil {
 			t.Skip(err)
 		}
 		for range 8 {
-			agree(t, rules, table, genInput().Draw(t, "host"), genInput().Draw(t, "target"))
+			agree(t, rules, table, genInput().Draw(t, "host"), genInput().Draw(t, "target"), mask(rapid.Uint8().Draw(t, "hold")))
 		}
 	})
 }
@@ -139,7 +144,7 @@ func FuzzCompileMatch(f *testing.F) {
 		if _, err := regexp.Compile(`(?i)^(?:` + hostPattern + `)`); err != nil {
 			return // an open \Q: Compile closes it
 		}
-		agree(t, rules, table, []byte(host), []byte(target))
-		agree(t, rules, table, bytes.ToLower([]byte(host)), []byte(target))
+		agree(t, rules, table, []byte(host), []byte(target), 0)
+		agree(t, rules, table, bytes.ToLower([]byte(host)), []byte(target), 0)
 	})
 }

@@ -54,14 +54,31 @@ func TestFirstMatchingRuleInOrderWins(t *testing.T) {
 		{"www.a.com", "/x\xff", -1},
 		{"q", "/app/\xc3\xa9", 7},
 	} {
-		if got := table.Match([]byte(c.host), []byte(c.target)); got != c.want {
+		if got := table.Match([]byte(c.host), []byte(c.target), nil); got != c.want {
 			t.Errorf("Match(%q, %q) = %d, want %d", c.host, c.target, got, c.want)
 		}
 	}
 }
 
+func TestRulesThatAskForMoreAreAskedInOrder(t *testing.T) {
+	table := compile(t,
+		route.Rule{URL: "^/a", More: true},
+		route.Rule{URL: "^/a", More: true},
+		route.Rule{URL: "^/"},
+		route.Rule{URL: "^/", More: true},
+	)
+	for hold, want := range map[mask]int{0: 2, 1: 0, 2: 1, 3: 0, 8: 2} {
+		if got := table.Match([]byte("h"), []byte("/a/b"), hold); got != want {
+			t.Errorf("with %b: %d, want %d", hold, got, want)
+		}
+	}
+	if got := table.Match([]byte("h"), []byte("/b"), mask(3)); got != 2 {
+		t.Errorf("a rule whose URL does not match took the exchange: %d", got)
+	}
+}
+
 func TestNoRulesMatchNothing(t *testing.T) {
-	if got := compile(t).Match([]byte("a"), []byte("/")); got != -1 {
+	if got := compile(t).Match([]byte("a"), []byte("/"), nil); got != -1 {
 		t.Errorf("got %d", got)
 	}
 }
@@ -69,7 +86,7 @@ func TestNoRulesMatchNothing(t *testing.T) {
 func TestExplainNamesThePartThatDidNotMatch(t *testing.T) {
 	table := compile(t, route.Rule{Host: "a", URL: "^/x"}, route.Rule{Host: "b"}, route.Rule{}, route.Rule{})
 	var got []string
-	for _, r := range table.Explain([]byte("b"), []byte("/y")) {
+	for _, r := range table.Explain([]byte("b"), []byte("/y"), nil) {
 		got = append(got, r.String())
 	}
 	want := "rule 0: neither host nor URL match|rule 1 matches"
@@ -122,7 +139,7 @@ func TestErrorsNameRuleAndConstruct(t *testing.T) {
 
 func TestQuotedHostWithoutEndIsAccepted(t *testing.T) {
 	table := compile(t, route.Rule{Host: `\Qwww.a.com`})
-	if table.Match([]byte("www.a.com"), nil) != 0 || table.Match([]byte("wwwxa.com"), nil) != -1 {
+	if table.Match([]byte("www.a.com"), nil, nil) != 0 || table.Match([]byte("wwwxa.com"), nil, nil) != -1 {
 		t.Error("the quoted text is not literal")
 	}
 }
@@ -158,7 +175,7 @@ func BenchmarkMatch(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if table.Match(host, target) != len(c.rules)-1 {
+				if table.Match(host, target, nil) != len(c.rules)-1 {
 					b.Fatal("wrong rule")
 				}
 			}

@@ -26,7 +26,7 @@ func CompileSet(patterns []string, ignoreCase bool) (*Set, error) {
 		s.patterns = append(s.patterns, p)
 		s.begin(p)
 		for _, pl := range p.place() {
-			root.add(pl, int32(i))
+			root.add(pl, entry{value: int32(i)})
 		}
 	}
 	s.trie = root.freeze(true)

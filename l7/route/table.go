@@ -6,6 +6,14 @@ type Rule struct {
 	URL  string // searched in path and query
 	// IgnoreCase is for URL; hosts never have any.
 	IgnoreCase bool
+	// More says that the rule asks for more than its patterns: see Conditions.
+	More bool
+}
+
+// Conditions decide about rules with More whose patterns match.
+type Conditions interface {
+	// Holds reports whether the rule with that index takes the exchange.
+	Holds(rule int) bool
 }
 
 // Table is a compiled list of rules. It is immutable; the zero value is not
@@ -18,7 +26,10 @@ type Table struct {
 
 // compiled is a rule as it was written: it decides about input that is not
 // plain, and in Explain.
-type compiled struct{ host, url *pattern }
+type compiled struct {
+	host, url *pattern
+	more      bool
+}
 
 // group holds the rules that share one host pattern.
 type group struct {
@@ -35,6 +46,7 @@ func Compile(rules []Rule) (*Table, error) {
 	c := compiler{table: t, hosts: map[string]*pattern{}, urls: map[string]*pattern{}, folded: map[string]*pattern{}}
 	for i, r := range rules {
 		var err error
+		t.rules[i].more = r.More
 		if t.rules[i].host, err = c.pattern(c.hosts, r.Host, parseHost); err != nil {
 			return nil, &Error{Rule: i, Part: "host", Pattern: r.Host, Err: err}
 		}
@@ -98,12 +110,12 @@ func (c *compiler) index() {
 			t.groups = append(t.groups, group{first: int32(i)})
 			urls = append(urls, &branch{})
 			for _, pl := range r.host.place() {
-				hosts.add(pl, g)
+				hosts.add(pl, entry{value: g})
 			}
 		}
 		t.groups[g].rules = append(t.groups[g].rules, int32(i))
 		for _, pl := range r.url.place() {
-			urls[g].add(pl, int32(i))
+			urls[g].add(pl, entry{value: int32(i), more: r.more})
 		}
 	}
 	for g, b := range urls {

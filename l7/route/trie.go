@@ -41,6 +41,7 @@ type edge struct {
 // (URL trie), if the check agrees.
 type entry struct {
 	value int32
+	more  bool   // Conditions have the last word
 	check *check // nil: no further question
 }
 
@@ -57,12 +58,12 @@ type setBranch struct {
 	child *branch
 }
 
-// add hangs value below root at the path of pl.
-func (b *branch) add(pl placed, value int32) {
+// add hangs e below root at the path of pl.
+func (b *branch) add(pl placed, e entry) {
 	for _, s := range pl.elems {
 		b = b.step(s)
 	}
-	e := entry{value: value, check: pl.check}
+	e.check = pl.check
 	if pl.exact {
 		b.exact = append(b.exact, e)
 		return
@@ -157,7 +158,7 @@ func (t *trie) list(list []entry, shadow bool) span {
 	from := uint32(len(t.entries))
 	for _, e := range list {
 		t.entries = append(t.entries, e)
-		if shadow && e.check == nil {
+		if shadow && e.check == nil && !e.more {
 			break
 		}
 	}

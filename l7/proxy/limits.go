@@ -1,0 +1,135 @@
+package proxy
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/refusal"
+	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/rewrite"
+	"github.com/sluicelb/sluice/l7/route"
+)
+
+// limits is what a farm refuses of requests that are well-formed. The zero
+// value refuses nothing.
+type limits struct {
+	any     bool       // one of those that decide looks at is set
+	maxHead int        // bytes; 0 means http1's own bound
+	maxBody uint64     // bytes; 0 means no bound
+	paths   *route.Set // one pattern that paths must match; nil means any path
+	expect  expect
+}
+
+// expect says what is done with Expect: 100-continue.
+type expect uint8
+
+const (
+	expectPass   expect = iota // to the backend, which decides
+	expectIgnore               // answered here, not passed on
+	expectSilent               // passed on, its 100 is not passed back
+	expectNever                // refused
+)
+
+func newLimits(h *farm.HTTP) (l limits, err error) {
+	l = limits{maxBody: h.MaxBody, expect: map[farm.ContinueMode]expect{
+		farm.ContinueIgnore: expectIgnore, farm.ContinueSilent: expectSilent, farm.ContinueNever: expectNever,
+	}[h.Continue]}
+	if h.MaxHead < http1.MaxHead {
+		l.maxHead = int(h.MaxHead)
+	}
+	if h.CheckURL != "" {
+		if l.paths, err = route.CompileSet([]string{h.CheckURL}, h.IgnoreCase); err != nil {
+			return l, fmt.Errorf("checkurl: %w", err)
+		}
+	}
+	l.any = l.maxHead > 0 || l.maxBody > 0 || l.paths != nil || l.expect == expectNever
+	return l, nil
+}
+
+// refused is why and how a request is refused.
+type refused struct {
+	class  refusal.Class
+	status int
+	reason string // a text of ours
+}
+
+var (
+	refusedMethod = &refused{badMethod, 501, "method not in the set of the farm"}
+	refusedLine   = &refused{headTooLong, 414, "request line over the limit of the farm"}
+	refusedHead   = &refused{headTooLong, 431, "head over the limit of the farm"}
+	refusedPath   = &refused{badTarget, 400, "path does not match what the farm accepts"}
+	refusedExpect = &refused{badRequest, 417, "100-continue is not allowed"}
+	refusedBody   = &refused{bodyTooLong, 413, "body over the limit of the farm"}
+)
+
+// check looks at a whole head; nil means that it may go on.
+func (l *limits) check(r *http1.Request) *refused {
+	switch {
+	case l.maxHead > 0 && int(r.Target.End)+len(" HTTP/1.1\r\n") > l.maxHead:
+		return refusedLine
+	case l.maxHead > 0 && r.Len > l.maxHead:
+		return refusedHead
+	case l.paths != nil && l.paths.Match(r.Path) < 0:
+		return refusedPath
+	case l.maxBody > 0 && r.ContentLength > 0 && uint64(r.ContentLength) > l.maxBody:
+		return refusedBody
+	case l.expect == expectNever && r.Expect100:
+		return refusedExpect
+	}
+	return nil
+}
+
+// checkPart looks at the beginning of a head of which more is to come.
+func (l *limits) checkPart(b []byte) *refused {
+	if l.maxHead == 0 || len(b) < l.maxHead {
+		return nil
+	}
+	if bytes.IndexByte(bytes.TrimLeft(b[:l.maxHead], "\r\n"), '\n') < 0 {
+		return refusedLine
+	}
+	return refusedHead
+}
+
+// conditions are what a service asks of the fields of a request; nil asks
+// nothing.
+type conditions struct {
+	require []*route.Set // of each some line must match
+	deny    *route.Set   // of these none may; nil means no such
+}
+
+func newConditions(s *farm.Service) (c *conditions, err error) {
+	if len(s.HeadRequire)+len(s.HeadDeny) == 0 {
+		return nil, nil
+	}
+	c = &conditions{}
+	for _, p := range s.HeadRequire {
+		set, err := route.CompileSet([]string{p}, true)
+		if err != nil {
+			return nil, fmt.Errorf("headrequire: %w", err)
+		}
+		c.require = append(c.require, set)
+	}
+	if len(s.HeadDeny) > 0 {
+		if c.deny, err = route.CompileSet(s.HeadDeny, true); err != nil {
+			return nil, fmt.Errorf("headdeny: %w", err)
+		}
+	}
+	return c, nil
+}
+
+// unmet gives the first condition that does not hold: the position in require
+// or in deny, -1 for none.
+func (c *conditions) unmet(h *http1.Head, s *rewrite.Scratch) (require, deny int) {
+	for i, set := range c.require {
+		if found, _ := s.FindLine(h, set); found < 0 {
+			return i, -1
+		}
+	}
+	if c.deny != nil {
+		if _, rule := s.FindLine(h, c.deny); rule >= 0 {
+			return -1, rule
+		}
+	}
+	return -1, -1
+}
