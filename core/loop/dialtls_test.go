@@ -1,8 +1,10 @@
 package loop_test
 
 import (
+	"bytes"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -109,6 +111,35 @@ func dropping(t *testing.T) string {
 		}
 	}()
 	return ln.Addr().String()
+}
+
+func TestDialledConnectionTakesAServerThatDrips(t *testing.T) {
+	for name, version := range allVersions {
+		for _, size := range []int{1, 100} {
+			t.Run(fmt.Sprintf("%s/%d", name, size), func(t *testing.T) {
+				ln, err := net.Listen("tcp", "127.0.0.1:0")
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = ln.Close() })
+				go func() {
+					c, err := ln.Accept()
+					if err != nil {
+						return
+					}
+					s := tls.Server(pieces{c, size}, serverConfig(nil, "P-256"))
+					_, _ = io.Copy(s, s)
+					_ = s.Close()
+				}()
+				l := start(t)
+				send := bytes.Repeat([]byte("drip"), 1000)
+				got := exchange(t, l, ln.Addr().String(), loop.Security{Config: clientConfig(func(c *tls.Config) { c.MaxVersion = version })}, send)
+				if !bytes.Equal(got, send) {
+					t.Errorf("%d bytes came back, or others than the %d sent", len(got), len(send))
+				}
+			})
+		}
+	}
 }
 
 func TestDialTimesOutInTheHandshake(t *testing.T) {
