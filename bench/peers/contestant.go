@@ -157,8 +157,10 @@ func (c Contestant) AccessLog(dir, printed string) string {
 	switch c.Kind {
 	case HAProxy:
 		return printed
-	case Nginx, Sluice:
+	case Nginx:
 		return filepath.Join(dir, "access.log")
+	case Sluice: // named after the farm; older ones have a number behind
+		return filepath.Join(dir, "data", "log", "bench.log*")
 	}
 	return ""
 }

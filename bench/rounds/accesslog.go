@@ -55,7 +55,11 @@ func (l *lineCounter) file(name string) (n uint64, err error) {
 		return 0, err
 	}
 	inode := info.Sys().(*syscall.Stat_t).Ino
-	offset, err := file.Seek(l.offsets[inode], io.SeekStart)
+	from := l.offsets[inode]
+	if from > info.Size() {
+		from = 0 // the inode of a file that was removed
+	}
+	offset, err := file.Seek(from, io.SeekStart)
 	if err != nil {
 		return 0, err
 	}
