@@ -44,6 +44,7 @@ func (m *manager) follow(ctx context.Context, configured chan<- struct{}) {
 			return
 		case <-m.line.Reload():
 		}
+		m.logs.Reopen()
 		m.applyLogged(ctx, "signal", reloadTime)
 	}
 }

@@ -11,12 +11,14 @@ import (
 
 	"github.com/sluicelb/sluice/cmd/supervisor"
 	"github.com/sluicelb/sluice/cmd/supervisor/line"
+	records "github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/link"
 	"github.com/sluicelb/sluice/core/shm"
 	"github.com/sluicelb/sluice/core/snapshot"
 	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/mgmt/accesslog"
 	"github.com/sluicelb/sluice/mgmt/api"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/certs"
@@ -43,6 +45,8 @@ type manager struct {
 	page      *snapshot.Page
 	board     *health.Board
 	counters  *stats.Segment
+	records   *records.Segment
+	logs      *accesslog.Pump
 	// published is closed when an engine runs the stored configuration.
 	published chan struct{}
 }
@@ -91,6 +95,10 @@ func (p *process) mgmt(ctx context.Context) error {
 		})
 	})
 	running.Go(func() { m.certs.Run(ctx) })
+	if err := m.openLogs(); err != nil {
+		return err
+	}
+	running.Go(func() { m.keepLogs(ctx) })
 	configured := make(chan struct{})
 	running.Go(func() { m.follow(ctx, configured) })
 	return m.serve(ctx, configured)
@@ -134,6 +142,7 @@ func (m *manager) mapMemory() error {
 	}{
 		{"page", true, func(b []byte) (err error) { m.page, err = snapshot.OpenPage(b); return }},
 		{"board", true, func(b []byte) (err error) { m.board, err = health.OpenBoard(b); return }},
+		{"records", true, func(b []byte) (err error) { m.records, err = records.OpenSegment(b); return }},
 		{"stats", false, func(b []byte) (err error) { m.counters, err = stats.OpenSegment(b); return }},
 	} {
 		f, err := m.File(want.name)

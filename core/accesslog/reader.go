@@ -70,11 +70,20 @@ func (r *Reader) Drain(use func(*Record)) (n int) {
 	return n
 }
 
-// drain empties ring i into the batch, gives the room back, and hands out what
-// it has: a loop never waits for use.
+// drain takes what ring i has up to its end, and what it has at its beginning.
 func (r *Reader) drain(i int, use func(*Record)) (n int) {
+	r.seg.mem.rings[i].armed.Store(0)
+	n = r.drainPiece(i, use)
+	if r.seg.mem.rings[i].tail.Load()%RingSize == 0 {
+		n += r.drainPiece(i, use)
+	}
+	return n
+}
+
+// drainPiece empties a piece of ring i into the batch, gives the room back, and
+// hands out what it has: a loop never waits for use.
+func (r *Reader) drainPiece(i int, use func(*Record)) (n int) {
 	g := &r.seg.mem.rings[i]
-	g.armed.Store(0)
 	tail, head := g.tail.Load(), g.head.Load()
 	if head == tail {
 		return 0

@@ -162,6 +162,19 @@ func TestNothingIsLostDoubledOrTornButWhatIsCounted(t *testing.T) {
 	})
 }
 
+func TestEachDrainGivesWhatIsThereWhereverItLies(t *testing.T) {
+	s := segment(t)
+	w, r := s.Writer(0, new(bell)), s.Reader()
+	var e accesslog.Entry
+	for n := range uint64(3 * accesslog.RingSize / 1000) {
+		numbered(&e, n, int(n*31%1500))
+		w.Put(&e)
+		if got := r.Drain(func(rec *accesslog.Record) { check(t, rec) }); got != 1 {
+			t.Fatalf("%d records after one was put, number %d", got, n)
+		}
+	}
+}
+
 func TestFullRingDropsAndCounts(t *testing.T) {
 	s := segment(t)
 	var b bell

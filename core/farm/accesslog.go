@@ -133,7 +133,7 @@ func (l *AccessLog) ShownFields() []LogField {
 // no others were named: what lets its owner in.
 func DefaultRedact() []string {
 	return []string{"authorization", "cookie", "proxy-authorization", "set-cookie", "x-api-key",
-		"access_token", "api_key", "apikey", "auth", "client_secret", "id_token", "key", "passwd", "password", "pwd",
+		"access_token", "api_key", "apikey", "auth", "client_secret", "id_token", "jsessionid", "key", "passwd", "password", "pwd",
 		"refresh_token", "secret", "session", "sessionid", "sig", "signature", "token"}
 }
 

@@ -1,0 +1,93 @@
+package accesslog
+
+import (
+	"net"
+	"strconv"
+
+	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// book knows what the numbers in records stand for, as the configuration at
+// hand says. Records of what was deleted meanwhile show the number.
+type book struct {
+	cfg      *farm.Config
+	farms    map[uint32]*farmLog
+	services map[uint32][]byte
+	backends map[uint32][]byte
+	classes  [][]byte // of refusals
+}
+
+// farmLog is the log of one farm. Its sink is nil when nothing is to be logged.
+type farmLog struct {
+	id     uint32
+	name   []byte
+	format *formatter
+	sink   *sink
+}
+
+// newBook compiles a configuration; sinkOf gives the sink of a farm that logs.
+func newBook(cfg *farm.Config, classes []string, c *clock, sinkOf func(f *farm.Farm) *sink) *book {
+	b := &book{cfg: cfg, farms: map[uint32]*farmLog{}, services: map[uint32][]byte{}, backends: map[uint32][]byte{}}
+	for _, name := range classes {
+		b.classes = append(b.classes, []byte(name))
+	}
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		fl := &farmLog{id: f.ID, name: []byte(f.Name)}
+		b.farms[f.ID] = fl
+		if f.HTTP == nil {
+			continue
+		}
+		if f.HTTP.Logs {
+			fl.format, fl.sink = newFormatter(&f.HTTP.AccessLog, c), sinkOf(f)
+		}
+		for j := range f.HTTP.Services {
+			s := &f.HTTP.Services[j]
+			b.services[s.ID] = []byte(s.Name)
+			for k := range s.Backends {
+				be := &s.Backends[k]
+				b.backends[be.ID] = []byte(address(be))
+			}
+		}
+	}
+	return b
+}
+
+// address is where a backend is, by the name the operator wrote when that is
+// not resolved.
+func address(b *farm.Backend) string {
+	if b.Addr.IsValid() {
+		return b.AddrPort().String()
+	}
+	return net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))
+}
+
+// lookUp fills in the names of a record.
+func (b *book) lookUp(l *line, r *accesslog.Record) {
+	l.Record = r
+	l.service, l.backend, l.refusal = nil, nil, nil
+	if fl := b.farms[r.Farm]; fl != nil {
+		l.farm = fl.name
+	} else {
+		l.farm = numbered(r.Farm)
+	}
+	if r.Service != 0 {
+		if l.service = b.services[r.Service]; l.service == nil {
+			l.service = numbered(r.Service)
+		}
+	}
+	if r.Backend != 0 {
+		if l.backend = b.backends[r.Backend]; l.backend == nil {
+			l.backend = numbered(r.Backend)
+		}
+	}
+	if n := int(r.Refusal); n > 0 {
+		if l.refusal = numbered(uint32(n)); n <= len(b.classes) {
+			l.refusal = b.classes[n-1]
+		}
+	}
+}
+
+// numbered stands for something without a name.
+func numbered(id uint32) []byte { return strconv.AppendUint([]byte("#"), uint64(id), 10) }

@@ -1,0 +1,154 @@
+package accesslog
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"syscall"
+)
+
+// Folder is where log files are, below the data directory; Ending ends their
+// names, the numbers of older ones excepted.
+const (
+	Folder = "log"
+	Ending = ".log"
+)
+
+const (
+	folderMode = 0o750
+	fileMode   = 0o640
+	// tailSize is how much of a file's end is looked at for the end of a line.
+	// No line is longer.
+	tailSize = 128 << 10
+)
+
+// file is an output that appends to a file and begins another one when it
+// becomes too large: NAME.log, then NAME.log.1, the one before, and so on.
+type file struct {
+	root *os.Root // the data directory
+	name string   // below it
+	most int64    // bytes
+	keep int      // older files
+
+	f    *os.File
+	size int64
+}
+
+func newFile(root *os.Root, name string, most int64, keep int) *file {
+	return &file{root: root, name: Folder + "/" + name + Ending, most: most, keep: keep}
+}
+
+func (o *file) write(c *chunk) error {
+	if o.f == nil {
+		if err := o.open(); err != nil {
+			return err
+		}
+	}
+	if o.size > 0 && o.size+int64(len(c.bytes)) > o.most {
+		if err := o.rotate(); err != nil {
+			return err
+		}
+	}
+	n, err := o.f.Write(c.bytes)
+	o.size += int64(n)
+	if err != nil {
+		if n > 0 { // part of a line may be there
+			if o.f.Truncate(o.size-int64(n)) == nil {
+				o.size -= int64(n)
+			}
+		}
+		o.close()
+		return fmt.Errorf("write %s: %w", o.name, err)
+	}
+	return nil
+}
+
+// open opens the file, or makes it. A line that was cut when an earlier mgmt
+// was killed is taken out.
+func (o *file) open() error {
+	if err := o.root.Mkdir(Folder, folderMode); err == nil {
+		_ = o.root.Chmod(Folder, folderMode) // whatever the umask is
+	} else if !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("make the log folder: %w", err)
+	}
+	if st, err := o.root.Lstat(o.name); err == nil && !st.Mode().IsRegular() { // a link leads somewhere else
+		return fmt.Errorf("open %s: it is no regular file", o.name)
+	}
+	// Without O_NONBLOCK a named pipe would hold up the log.
+	f, err := o.root.OpenFile(o.name, os.O_RDWR|os.O_CREATE|os.O_APPEND|syscall.O_NONBLOCK, fileMode)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", o.name, err)
+	}
+	if err := o.take(f); err != nil {
+		_ = f.Close()
+		return fmt.Errorf("open %s: %w", o.name, err)
+	}
+	return nil
+}
+
+func (o *file) take(f *os.File) error {
+	st, err := f.Stat()
+	switch {
+	case err != nil:
+		return err
+	case !st.Mode().IsRegular():
+		return errors.New("it is no regular file")
+	}
+	if err := f.Chmod(fileMode); err != nil {
+		return err
+	}
+	size, err := wholeLines(f, st.Size())
+	if err == nil && size < st.Size() {
+		err = f.Truncate(size)
+	}
+	if err != nil {
+		return err
+	}
+	o.f, o.size = f, size
+	return nil
+}
+
+// wholeLines is how many bytes of the file are whole lines.
+func wholeLines(f *os.File, size int64) (int64, error) {
+	tail := make([]byte, min(size, tailSize))
+	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
+		return 0, err
+	}
+	end := bytes.LastIndexByte(tail, '\n') + 1
+	if end == 0 && int64(len(tail)) < size {
+		return size, nil // foreign content without lines is left alone
+	}
+	return size - int64(len(tail)-end), nil
+}
+
+// rotate renames the file and the older ones, and begins another one. When
+// the renaming fails the file goes on growing: lines are worth more.
+func (o *file) rotate() error {
+	o.close()
+	for i := o.keep - 1; i >= 0; i-- {
+		if err := o.root.Rename(o.numbered(i), o.numbered(i+1)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return errors.Join(fmt.Errorf("rotate %s: %w", o.name, err), o.open())
+		}
+	}
+	return o.open()
+}
+
+func (o *file) numbered(i int) string {
+	if i == 0 {
+		return o.name
+	}
+	return o.name + "." + strconv.Itoa(i)
+}
+
+func (o *file) reopen() { o.close() }
+
+func (o *file) close() {
+	if o.f != nil {
+		_ = o.f.Close()
+		o.f, o.size = nil, 0
+	}
+}

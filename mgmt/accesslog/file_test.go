@@ -1,0 +1,181 @@
+package accesslog
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func folder(t *testing.T) (*os.Root, string) {
+	t.Helper()
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	return root, dir
+}
+
+// lineChunk is a chunk of one line.
+func lineChunk(text string) *chunk {
+	return &chunk{bytes: []byte(text + "\n"), ends: []int{len(text) + 1}}
+}
+
+func content(t *testing.T, dir, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, Folder, name))
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+func TestFileIsRotatedBySizeAndFewAreKept(t *testing.T) {
+	root, dir := folder(t)
+	o := newFile(root, "shop", 100, 2)
+	defer o.close()
+	for i := range 12 { // 30 bytes each: three to a file
+		if err := o.write(lineChunk(fmt.Sprintf("%029d", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	names, _ := os.ReadDir(filepath.Join(dir, Folder))
+	if len(names) != 3 {
+		t.Errorf("files %v", names)
+	}
+	for name, first := range map[string]int{"shop.log": 9, "shop.log.1": 6, "shop.log.2": 3} {
+		if got := content(t, dir, name); len(got) != 90 || !strings.HasPrefix(got, fmt.Sprintf("%029d\n", first)) {
+			t.Errorf("%s holds %q", name, got)
+		}
+	}
+}
+
+func TestFileThatWasMovedAwayIsOpenedAnewWhenAsked(t *testing.T) {
+	a := newAppliance(t, config(nil))
+	a.put(nil)
+	a.lines("shop.log", 1)
+	if err := os.Rename(filepath.Join(a.dir, Folder, "shop.log"), filepath.Join(a.dir, Folder, "old")); err != nil {
+		t.Fatal(err)
+	}
+	a.put(nil)
+	a.lines("old", 2)
+	a.pump.Reopen()
+	eventually(t, func() bool {
+		a.put(nil)
+		_, err := os.Stat(filepath.Join(a.dir, Folder, "shop.log"))
+		return err == nil
+	})
+}
+
+func TestLineThatWasCutWhenMgmtWasKilledIsTakenOut(t *testing.T) {
+	for before, want := range map[string]string{
+		"":               "new\n",
+		"one\n":          "one\nnew\n",
+		"one\ntw":        "one\nnew\n",
+		"tw":             "new\n",
+		"one\n\n\x00bad": "one\n\nnew\n",
+	} {
+		root, dir := folder(t)
+		if err := os.MkdirAll(filepath.Join(dir, Folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, Folder, "shop.log"), []byte(before), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		o := newFile(root, "shop", 1<<20, 1)
+		if err := o.write(lineChunk("new")); err != nil {
+			t.Fatal(err)
+		}
+		o.close()
+		if got := content(t, dir, "shop.log"); got != want {
+			t.Errorf("%q became %q, want %q", before, got, want)
+		}
+	}
+}
+
+func TestNothingButRegularFilesOfTheFolderIsWritten(t *testing.T) {
+	for name, make := range map[string]func(path string) error{
+		"a link out of the directory": func(path string) error { return os.Symlink("/etc/hostname", path) },
+		"a link within":               func(path string) error { return os.Symlink("other", path) },
+		"a pipe":                      func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"a folder":                    func(path string) error { return os.Mkdir(path, 0o700) },
+	} {
+		root, dir := folder(t)
+		if err := os.MkdirAll(filepath.Join(dir, Folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := make(filepath.Join(dir, Folder, "shop.log")); err != nil {
+			t.Fatal(err)
+		}
+		o := newFile(root, "shop", 1<<20, 1)
+		if err := o.write(lineChunk("x")); err == nil {
+			t.Errorf("%s was written to", name)
+		}
+		o.close()
+	}
+}
+
+func TestFileThatCannotBeWrittenLosesLinesAndRecovers(t *testing.T) {
+	a := newAppliance(t, config(nil))
+	blocked := filepath.Join(a.dir, Folder)
+	if err := os.WriteFile(blocked, nil, 0o600); err != nil { // where the folder should be
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		a.put(nil)
+		eventually(t, func() bool { return a.pump.Stats().Failed == uint64(i+1) })
+	}
+	if got := strings.Count(a.log.String(), "cannot be written"); got != 1 {
+		t.Errorf("%d complaints:\n%s", got, a.log.String())
+	}
+	if err := os.Remove(blocked); err != nil {
+		t.Fatal(err)
+	}
+	a.put(nil)
+	a.lines("shop.log", 1)
+	eventually(t, func() bool { return strings.Contains(a.log.String(), "written again") })
+}
+
+// A full disk cuts a chunk somewhere: no part of a line may stay.
+func TestFullDiskLeavesWholeLines(t *testing.T) {
+	dir := "/dev/shm"
+	if _, err := os.Stat(dir); err != nil {
+		t.Skip("not shown: there is no /dev/shm")
+	}
+	root, dir := folder(t)
+	o := newFile(root, "shop", 1<<30, 1)
+	defer o.close()
+	if err := o.write(lineChunk("first")); err != nil {
+		t.Fatal(err)
+	}
+	var limit syscall.Rlimit
+	const rlimitFsize = 1
+	if err := syscall.Getrlimit(rlimitFsize, &limit); err != nil {
+		t.Fatal(err)
+	}
+	small := limit
+	small.Cur = 100
+	if err := syscall.Setrlimit(rlimitFsize, &small); err != nil {
+		t.Fatal(err)
+	}
+	err := o.write(lineChunk(strings.Repeat("x", 1000)))
+	if e := syscall.Setrlimit(rlimitFsize, &limit); e != nil {
+		t.Fatal(e)
+	}
+	if err == nil {
+		t.Fatal("a write beyond the limit succeeded")
+	}
+	if got := content(t, dir, "shop.log"); got != "first\n" {
+		t.Errorf("the file holds %d bytes: %.50q", len(got), got)
+	}
+	if err := o.write(lineChunk("last")); err != nil {
+		t.Fatal(err)
+	}
+	if got := content(t, dir, "shop.log"); got != "first\nlast\n" {
+		t.Errorf("the file holds %q", got)
+	}
+}

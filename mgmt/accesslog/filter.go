@@ -1,0 +1,104 @@
+package accesslog
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Filter says which exchanges a watcher wants: those that pass all conditions.
+// The zero value passes everything.
+type Filter struct{ conditions []func(*line) bool }
+
+func (f Filter) passes(l *line) bool {
+	for _, c := range f.conditions {
+		if !c(l) {
+			return false
+		}
+	}
+	return true
+}
+
+// conditions make a condition of the text behind name=.
+var conditions = map[string]func(text string) (func(*line) bool, error){
+	"status":     statusCondition,
+	"client":     clientCondition,
+	"method":     textCondition(func(l *line) []byte { return l.Method }),
+	"host":       textCondition(func(l *line) []byte { return l.Host }),
+	"service":    textCondition(func(l *line) []byte { return l.service }),
+	"backend":    textCondition(func(l *line) []byte { return l.backend }),
+	"refusal":    textCondition(func(l *line) []byte { return l.refusal }),
+	"request_id": textCondition(func(l *line) []byte { return l.RequestID }),
+	"path": func(text string) (func(*line) bool, error) {
+		return func(l *line) bool { return bytes.HasPrefix(l.Path, []byte(text)) }, nil
+	},
+	"flag": func(text string) (func(*line) bool, error) {
+		return func(l *line) (has bool) {
+			l.Flags.Each(func(name string) { has = has || name == text })
+			return has
+		}, nil
+	},
+	"min_ms": func(text string) (func(*line) bool, error) {
+		ms, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(ms >= 0 && ms <= 1e12) {
+			return nil, fmt.Errorf("%q is no number of milliseconds", text)
+		}
+		return func(l *line) bool { return float64(l.Total) >= ms*1e6 }, nil
+	},
+}
+
+// Conditions lists the names a filter may use.
+func Conditions() []string { return slices.Sorted(maps.Keys(conditions)) }
+
+// ParseFilter reads conditions as name=value, all of which must hold: status
+// takes 404 or 5xx, client an address or a network, path what it begins with,
+// min_ms the shortest total, flag the name of a flag, the others the whole text.
+func ParseFilter(texts []string) (Filter, error) {
+	var f Filter
+	for _, text := range texts {
+		name, value, ok := strings.Cut(text, "=")
+		make := conditions[name]
+		if !ok || make == nil || value == "" {
+			return Filter{}, fmt.Errorf("filter %q: allowed is NAME=VALUE with the names %s", text, strings.Join(Conditions(), ", "))
+		}
+		c, err := make(value)
+		if err != nil {
+			return Filter{}, fmt.Errorf("filter %s: %w", name, err)
+		}
+		f.conditions = append(f.conditions, c)
+	}
+	return f, nil
+}
+
+func textCondition(of func(*line) []byte) func(string) (func(*line) bool, error) {
+	return func(text string) (func(*line) bool, error) {
+		return func(l *line) bool { return strings.EqualFold(string(of(l)), text) }, nil
+	}
+}
+
+func statusCondition(text string) (func(*line) bool, error) {
+	if class, ok := strings.CutSuffix(strings.ToLower(text), "xx"); ok && len(class) == 1 && class[0] >= '1' && class[0] <= '5' {
+		return func(l *line) bool { return l.Status/100 == uint16(class[0]-'0') }, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || n > 599 {
+		return nil, fmt.Errorf("%q is neither a status, as 404, nor a class, as 5xx", text)
+	}
+	return func(l *line) bool { return uint64(l.Status) == n }, nil
+}
+
+func clientCondition(text string) (func(*line) bool, error) {
+	p, err := netip.ParsePrefix(text)
+	if err != nil {
+		a, err := netip.ParseAddr(text)
+		if err != nil {
+			return nil, fmt.Errorf("%q is neither an address nor a network", text)
+		}
+		p = netip.PrefixFrom(a, a.BitLen())
+	}
+	return func(l *line) bool { return p.Contains(l.Client.Addr()) }, nil
+}

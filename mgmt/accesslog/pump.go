@@ -1,0 +1,258 @@
+package accesslog
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+const (
+	// look is how often the pump looks for records when no loop wakes it, and
+	// watchedLook when somebody watches.
+	look        = 250 * time.Millisecond
+	watchedLook = 50 * time.Millisecond
+)
+
+// Options is what a Pump needs. All but Stdout and Log must be set.
+type Options struct {
+	// Segment is what the engine writes, Wake the event it wakes us by.
+	Segment *accesslog.Segment
+	Wake    *os.File
+	// Data is the data directory; files are in its folder Folder.
+	Data *os.Root
+	// Stdout is standard output of the appliance; nil when it has none.
+	Stdout *os.File
+	// Config returns the configuration in force, the same pointer as long as it
+	// is the same.
+	Config func() *farm.Config
+	// Classes returns the names of the classes of refusals.
+	Classes func() []string
+	// Log receives what is wrong with a log; nil means slog.Default.
+	Log *slog.Logger
+}
+
+// Pump moves records to where they are written. Make it with New.
+type Pump struct {
+	o       Options
+	reader  *accesslog.Reader
+	book    *book
+	line    line
+	clock   *clock
+	sinks   map[target]*sink
+	closing []*sink // sinks no farm uses any more
+	counts  counts
+	unused  uint64 // records nobody wanted, not yet settled
+	reopen  chan struct{}
+	hub     hub
+}
+
+// New returns a pump that does nothing until Run. There must be only one for a
+// segment.
+func New(o Options) *Pump {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	p := &Pump{o: o, reader: o.Segment.Reader(), clock: newClock(), sinks: map[target]*sink{}, reopen: make(chan struct{}, 1)}
+	p.hub.segment = o.Segment
+	return p
+}
+
+// Reopen makes all log files be opened again, as after they were renamed. Any
+// goroutine.
+func (p *Pump) Reopen() {
+	select {
+	case p.reopen <- struct{}{}:
+	default: // it is about to happen
+	}
+}
+
+// Run moves records until ctx ends; then it writes what is left. An output that
+// does not take it holds Run for a second.
+func (p *Pump) Run(ctx context.Context) {
+	stop := context.AfterFunc(ctx, func() { _ = p.o.Wake.SetReadDeadline(time.Now()) })
+	defer stop()
+	for ctx.Err() == nil {
+		p.turn()
+		if p.reader.Arm() {
+			p.wait(ctx)
+		}
+		p.serveReopen()
+	}
+	for p.turn() > 0 {
+	}
+	p.close()
+}
+
+// wait waits until a loop wakes us or it is time to look.
+func (p *Pump) wait(ctx context.Context) {
+	limit := look
+	if p.hub.busy() {
+		limit = watchedLook
+	}
+	_ = p.o.Wake.SetReadDeadline(time.Now().Add(limit))
+	if ctx.Err() != nil {
+		return
+	}
+	var b [8]byte
+	if _, err := p.o.Wake.Read(b[:]); err != nil && !os.IsTimeout(err) {
+		time.Sleep(limit) // an event that cannot be waited for is no reason to spin
+	}
+}
+
+func (p *Pump) serveReopen() {
+	select {
+	case <-p.reopen:
+		for _, s := range p.sinks {
+			s.reopen()
+		}
+	default:
+	}
+}
+
+// turn moves what is in the rings now and returns how many records that were.
+func (p *Pump) turn() int {
+	p.follow()
+	n := p.reader.Drain(p.take)
+	for _, s := range p.sinks {
+		s.flush()
+	}
+	if p.unused > 0 {
+		p.o.Segment.Settle(p.unused)
+		p.unused = 0
+	}
+	p.counts.set(p.reader.Lost())
+	return n
+}
+
+// take makes a line of one record, and shows it to who watches.
+func (p *Pump) take(r *accesslog.Record) {
+	b := p.book
+	b.lookUp(&p.line, r)
+	if p.hub.wants(r) {
+		p.hub.show(&p.line)
+	}
+	fl := b.farms[r.Farm]
+	if fl == nil || fl.sink == nil || !r.Flags.Has(accesslog.Logged) {
+		p.unused++
+		return
+	}
+	c := fl.sink.line()
+	c.bytes = fl.format.append(c.bytes, &p.line)
+	fl.sink.added()
+}
+
+// follow compiles the configuration when it is another one.
+func (p *Pump) follow() {
+	cfg := p.o.Config()
+	if p.book != nil && p.book.cfg == cfg {
+		return
+	}
+	used := map[target]bool{}
+	p.book = newBook(cfg, p.o.Classes(), p.clock, func(f *farm.Farm) *sink {
+		s := p.sinkOf(f)
+		if s != nil {
+			used[s.key] = true
+		}
+		return s
+	})
+	p.hub.format = watchFormat(cfg, p.clock)
+	p.closing = slices.DeleteFunc(p.closing, (*sink).ended)
+	for key, s := range p.sinks {
+		if !used[key] {
+			s.close()
+			delete(p.sinks, key)
+			p.closing = append(p.closing, s)
+		}
+	}
+}
+
+// sinkOf returns the sink of a farm, a new one when no farm has had it.
+func (p *Pump) sinkOf(f *farm.Farm) *sink {
+	key := keyOf(f)
+	if s := p.sinks[key]; s != nil {
+		return s
+	}
+	out, err := p.output(key)
+	if err != nil {
+		p.o.Log.Error("a farm has no access log", "farm", f.Name, "cause", err)
+		return nil
+	}
+	s := newSink(key, out, &p.counts, p.o.Segment.Settle, p.o.Log)
+	p.sinks[key] = s
+	return s
+}
+
+// target is where a log goes: two farms with the same share a sink.
+type target struct {
+	kind farm.LogSink
+	name string // of the file, or address
+	size uint32 // of the file, MiB
+	keep uint32
+}
+
+// String is what messages call it.
+func (t target) String() string {
+	switch t.kind {
+	case farm.LogFile:
+		return Folder + "/" + t.name + Ending
+	case farm.LogSyslog:
+		return t.name
+	}
+	return string(t.kind)
+}
+
+func keyOf(f *farm.Farm) target {
+	l := &f.HTTP.AccessLog
+	switch l.Sink {
+	case farm.LogSyslog:
+		return target{kind: farm.LogSyslog, name: or(l.Target, farm.DefaultLogTarget)}
+	case farm.LogStdout:
+		return target{kind: farm.LogStdout}
+	}
+	return target{kind: farm.LogFile, name: or(l.File, f.Name), size: or(l.Size, farm.DefaultLogSize), keep: or(l.Keep, farm.DefaultLogKeep)}
+}
+
+func or[T comparable](v, unset T) T {
+	var zero T
+	if v == zero {
+		return unset
+	}
+	return v
+}
+
+func (p *Pump) output(t target) (output, error) {
+	switch t.kind {
+	case farm.LogSyslog:
+		return newSyslog(t.name)
+	case farm.LogStdout:
+		if p.o.Stdout == nil {
+			return nil, fmt.Errorf("there is no standard output")
+		}
+		return stream{p.o.Stdout}, nil
+	}
+	return newFile(p.o.Data, t.name, int64(t.size)<<20, int(t.keep)), nil
+}
+
+// close writes what is left, within closeTime.
+func (p *Pump) close() {
+	for _, s := range p.sinks {
+		s.close()
+		p.closing = append(p.closing, s)
+	}
+	deadline := make(chan struct{})
+	timer := time.AfterFunc(closeTime, func() { close(deadline) })
+	defer timer.Stop()
+	for _, s := range p.closing {
+		select {
+		case <-s.done:
+		case <-deadline:
+		}
+	}
+	p.hub.close()
+}

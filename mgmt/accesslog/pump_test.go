@@ -1,0 +1,149 @@
+package accesslog
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+func TestRecordsBecomeLinesOfTheFarmsFile(t *testing.T) {
+	a := newAppliance(t, config(nil))
+	for i := range 100 {
+		a.put(func(e *accesslog.Entry) { e.Status = uint16(100 + i) })
+	}
+	for i, line := range a.lines("shop.log", 100) {
+		if !strings.Contains(line, fmt.Sprintf(`"status":%d,`, 100+i)) {
+			t.Fatalf("line %d is %s", i, line)
+		}
+	}
+	st, err := os.Stat(filepath.Join(a.dir, Folder, "shop.log"))
+	if err != nil || st.Mode() != 0o640 {
+		t.Errorf("mode %v, %v", st.Mode(), err)
+	}
+	if st, err = os.Stat(filepath.Join(a.dir, Folder)); err != nil || st.Mode().Perm() != 0o750 {
+		t.Errorf("mode of the folder %v, %v", st.Mode(), err)
+	}
+	if got := a.pump.Stats(); got != (Stats{Recorded: 100, Written: 100}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestManyRecordsWakeThePumpAndAllAreWritten(t *testing.T) {
+	a := newAppliance(t, config(nil))
+	const n = 20_000 // some seven rings full: a pump that only looks would lose most
+	for i := range n {
+		for {
+			usual(&a.entry)
+			if a.writer.Put(&a.entry) {
+				break
+			}
+		}
+		if i%1000 == 0 {
+			eventually(t, func() bool { s := a.pump.Stats(); return s.Recorded-s.Written < 4000 })
+		}
+	}
+	a.lines("shop.log", n)
+}
+
+func TestOnlyLoggedRecordsOfKnownFarmsAreWritten(t *testing.T) {
+	a := newAppliance(t, config(nil))
+	a.put(func(e *accesslog.Entry) { e.Flags = accesslog.Watched })
+	a.put(func(e *accesslog.Entry) { e.Farm = 99 })
+	a.put(nil)
+	a.lines("shop.log", 1)
+	a.stop()
+	if l := a.segment.Reader().Lost(); l != (accesslog.Lost{}) {
+		t.Errorf("the next reader finds %+v missing", l)
+	}
+}
+
+func TestChangesOfTheConfigurationCountForTheNextRecord(t *testing.T) {
+	a := newAppliance(t, config(nil))
+	a.put(nil)
+	a.lines("shop.log", 1)
+	a.cfg.Store(config(func(l *farm.AccessLog) { l.File, l.Format = "other", farm.LogCombined }))
+	a.put(nil)
+	if l := a.lines("other.log", 1); !strings.HasPrefix(l[0], "198.51.100.7 - - [") {
+		t.Errorf("line %s", l[0])
+	}
+	off := config(nil)
+	off.Farms[0].HTTP.Logs = false
+	a.cfg.Store(off)
+	a.put(nil)
+	eventually(t, func() bool { return a.segment.Totals().Pushed == 3 && a.pump.Stats().Written == 2 })
+	a.stop()
+	a.lines("shop.log", 1)
+	a.lines("other.log", 1)
+}
+
+func TestFarmsMayShareAFile(t *testing.T) {
+	cfg := config(func(l *farm.AccessLog) { l.File = "all" })
+	second := cfg.Farms[0].Clone()
+	second.ID, second.Name = 2, "blog"
+	cfg.Farms = append(cfg.Farms, second)
+	a := newAppliance(t, cfg)
+	a.put(nil)
+	a.put(func(e *accesslog.Entry) { e.Farm = 2 })
+	l := a.lines("all.log", 2)
+	if !strings.Contains(l[0], `"farm":"shop"`) || !strings.Contains(l[1], `"farm":"blog"`) {
+		t.Errorf("lines %q", l)
+	}
+}
+
+func TestWhatIsThereIsWrittenAtTheEndAndGoesOnWithTheNextPump(t *testing.T) {
+	a := newAppliance(t, config(nil))
+	for range 10 {
+		a.put(nil)
+	}
+	a.stop()
+	a.lines("shop.log", 10)
+	for range 5 {
+		a.put(nil) // mgmt is away
+	}
+	a.run()
+	a.lines("shop.log", 15)
+	a.stop()
+	if got := a.pump.Stats(); got.Restart != 0 || got.Engine != 0 || got.Damaged != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestWhatAKilledMgmtHadTakenIsCounted(t *testing.T) {
+	a := newAppliance(t, config(nil))
+	a.stop()
+	for range 7 {
+		a.put(nil)
+	}
+	if n := a.segment.Reader().Drain(func(*accesslog.Record) {}); n != 7 { // and was killed
+		t.Fatalf("%d records", n)
+	}
+	a.run()
+	a.put(nil)
+	a.lines("shop.log", 1)
+	if got := a.pump.Stats(); got.Restart != 7 || got.Written != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestDamageIsCountedAndTheRestIsWritten(t *testing.T) {
+	a := newAppliance(t, config(nil))
+	a.put(nil)
+	a.lines("shop.log", 1)
+	a.stop()
+	a.put(func(e *accesslog.Entry) { e.Host(nil) }) // its texts no longer add up
+	a.run()
+	a.put(nil)
+	a.lines("shop.log", 2)
+	if got := a.pump.Stats(); got.Damaged != 1 || got.Recorded != 3 {
+		t.Errorf("%+v", got)
+	}
+	a.stop()
+	if l := a.segment.Reader().Lost(); l != (accesslog.Lost{}) {
+		t.Errorf("the next reader finds %+v missing", l)
+	}
+}

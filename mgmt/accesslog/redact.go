@@ -1,0 +1,171 @@
+package accesslog
+
+import (
+	"bytes"
+)
+
+// mask is what stands for a value that is not shown.
+const mask = "***"
+
+// maxName bounds the names that are compared; a longer one is none of the list.
+const maxName = 128
+
+// redaction masks the values of headers and parameters by their names.
+type redaction struct {
+	names map[string]bool // in lower case
+	// first has, for names of each length, a bit for each first letter: most
+	// parameters are none of the list, and that is seen at once.
+	first [maxName + 1]uint32
+	name  []byte // space for one
+	out   []byte // and for a text
+}
+
+func newRedaction(names []string) *redaction {
+	r := &redaction{names: make(map[string]bool, len(names)), name: make([]byte, 0, maxName)}
+	for _, name := range names {
+		if n := len(name); n > 0 && n <= maxName {
+			r.names[string(lowered(nil, []byte(name)))] = true
+			r.first[n] |= letterBit(name[0])
+		}
+	}
+	return r
+}
+
+// letterBit is the bit of a letter whatever its case; other bytes share theirs.
+func letterBit(c byte) uint32 { return 1 << (c & 31) }
+
+// has reports whether the value of that header is not shown.
+func (r *redaction) has(name []byte) bool {
+	return len(name) <= maxName && r.names[string(lowered(r.name[:0], name))]
+}
+
+func lowered(dst, b []byte) []byte {
+	for _, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}
+
+// target masks the parameters of a path with its query: those of the query, and
+// those of path segments (;name=value). The result is b itself, or good until
+// the next call.
+func (r *redaction) target(b []byte) []byte {
+	if bytes.IndexByte(b, '=') < 0 {
+		return b
+	}
+	return r.parameters(b)
+}
+
+// url is target for a whole URL, whose user and password are masked, too.
+func (r *redaction) url(b []byte) []byte {
+	at := bytes.IndexByte(b, '@')
+	if at < 0 {
+		return r.target(b)
+	}
+	start := bytes.Index(b, []byte("//")) + 2
+	end := len(b)
+	if start >= 2 {
+		if i := bytes.IndexAny(b[start:], "/?#"); i >= 0 {
+			end = start + i
+		}
+		if at = bytes.LastIndexByte(b[start:end], '@'); at >= 0 {
+			clean := append(append(append(make([]byte, 0, len(b)+len(mask)), b[:start]...), mask...), b[start+at:]...)
+			return r.target(clean)
+		}
+	}
+	return r.target(b)
+}
+
+// parameters masks what stands behind name= when name begins behind one of
+// "?&;" and is on the list.
+func (r *redaction) parameters(b []byte) []byte {
+	out := r.out[:0]
+	kept, query := 0, false
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '?':
+			query = true
+		case '&', ';':
+		default:
+			continue
+		}
+		eq := i + 1
+		for eq < len(b) && b[eq] != '=' && !endsParameter(b[eq], query) {
+			eq++
+		}
+		if eq == len(b) || b[eq] != '=' || !r.hides(b[i+1:eq]) {
+			continue
+		}
+		end := eq + 1
+		for end < len(b) && !endsParameter(b[end], query) {
+			end++
+		}
+		out = append(append(out, b[kept:eq+1]...), mask...)
+		kept = end
+		i = end - 1
+	}
+	if kept == 0 {
+		return b
+	}
+	r.out = append(out, b[kept:]...)
+	return r.out
+}
+
+// endsParameter reports whether a parameter ends before c. In the path it ends
+// with its segment.
+func endsParameter(c byte, query bool) bool {
+	return c == '&' || c == ';' || c == '#' || !query && (c == '/' || c == '?')
+}
+
+// hides reports whether a parameter's name is on the list: as it is, decoded,
+// or the outer or an inner part of user[password].
+func (r *redaction) hides(name []byte) bool {
+	name = name[:min(len(name), maxName)]
+	if bytes.IndexByte(name, '%') < 0 && bytes.IndexByte(name, '[') < 0 {
+		return len(name) > 0 && r.first[len(name)]&letterBit(name[0]) != 0 && r.names[string(lowered(r.name[:0], name))]
+	}
+	name = lowered(r.name[:0], decoded(name, r.name[:0]))
+	if r.names[string(name)] {
+		return true
+	}
+	for len(name) > 0 {
+		part, rest, bracket := bytes.Cut(name, []byte("["))
+		if part = bytes.TrimSuffix(part, []byte("]")); r.names[string(part)] {
+			return true
+		}
+		if !bracket {
+			return false
+		}
+		name = rest
+	}
+	return false
+}
+
+// decoded is a name without percent signs.
+func decoded(name, space []byte) []byte {
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		if c == '%' && i+2 < len(name) {
+			if hi, lo := digit(name[i+1]), digit(name[i+2]); hi|lo < 16 {
+				c = hi<<4 | lo
+				i += 2
+			}
+		}
+		space = append(space, c)
+	}
+	return space
+}
+
+// digit is the value of a hexadecimal digit, 255 for anything else.
+func digit(c byte) byte {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0'
+	case 'a' <= c|0x20 && c|0x20 <= 'f':
+		return c | 0x20 - 'a' + 10
+	}
+	return 255
+}

@@ -1,0 +1,163 @@
+package accesslog
+
+import (
+	"log/slog"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// chunkSize is how many bytes of lines are handed over at once.
+	chunkSize = 64 << 10
+	// QueueChunks bounds the chunks that wait for an output: 4 MiB a sink.
+	QueueChunks = 64
+	// closeTime bounds how long closing waits for what is queued.
+	closeTime = time.Second
+)
+
+// output is where lines go in the end. It belongs to the goroutine of its sink.
+type output interface {
+	// write writes whole lines: all of them, or the error says why not.
+	write(c *chunk) error
+	// reopen opens what is open anew.
+	reopen()
+	close()
+}
+
+// chunk is some lines on their way.
+type chunk struct {
+	bytes []byte
+	ends  []int // of the lines in bytes
+}
+
+// sink queues lines for an output. Its methods belong to one goroutine, but
+// for what run does.
+type sink struct {
+	key      target // what it was made for
+	queue    chan *chunk
+	free     chan *chunk
+	filling  *chunk
+	output   output
+	counts   *counts
+	settle   func(n uint64)
+	log      *slog.Logger
+	reopened atomic.Bool
+	broken   bool // the last write failed; of run
+	done     chan struct{}
+}
+
+func newSink(key target, out output, counts *counts, settle func(uint64), log *slog.Logger) *sink {
+	s := &sink{
+		key: key, queue: make(chan *chunk, QueueChunks), free: make(chan *chunk, QueueChunks+2),
+		output: out, counts: counts, settle: settle, log: log, done: make(chan struct{}),
+	}
+	go s.run()
+	return s
+}
+
+// line returns the chunk to append a line to; added says that it is whole.
+func (s *sink) line() *chunk {
+	if s.filling != nil {
+		return s.filling
+	}
+	select {
+	case s.filling = <-s.free:
+	default:
+		s.filling = &chunk{bytes: make([]byte, 0, chunkSize+chunkSize/4)}
+	}
+	return s.filling
+}
+
+func (s *sink) added() {
+	c := s.filling
+	if c.ends = append(c.ends, len(c.bytes)); len(c.bytes) >= chunkSize {
+		s.flush()
+	}
+}
+
+// flush hands over what there is. It never waits: what finds no room in the
+// queue is dropped.
+func (s *sink) flush() {
+	c := s.filling
+	if c == nil || len(c.ends) == 0 {
+		return
+	}
+	select {
+	case s.queue <- c:
+		s.filling = nil
+	default:
+		s.counts.dropped.Add(uint64(len(c.ends)))
+		s.settle(uint64(len(c.ends)))
+		c.empty()
+	}
+}
+
+func (c *chunk) empty() {
+	c.bytes, c.ends = c.bytes[:0], c.ends[:0]
+	if cap(c.bytes) > 4*chunkSize {
+		c.bytes = make([]byte, 0, chunkSize)
+	}
+}
+
+// reopen makes the output open its file again before the next line.
+func (s *sink) reopen() {
+	s.reopened.Store(true)
+	select {
+	case s.queue <- &chunk{}: // now, if nothing is under way
+	default:
+	}
+}
+
+// close ends the sink after what is queued was written, or the time is up.
+func (s *sink) close() {
+	s.flush()
+	close(s.queue)
+}
+
+// ended reports whether run has ended.
+func (s *sink) ended() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *sink) run() {
+	defer close(s.done)
+	defer s.output.close()
+	for c := range s.queue {
+		if s.reopened.Swap(false) {
+			s.output.reopen()
+		}
+		if len(c.ends) == 0 {
+			continue
+		}
+		s.write(c)
+		c.empty()
+		select {
+		case s.free <- c:
+		default:
+		}
+	}
+}
+
+func (s *sink) write(c *chunk) {
+	n := uint64(len(c.ends))
+	defer s.settle(n)
+	err := s.output.write(c)
+	switch {
+	case err == nil:
+		s.counts.written.Add(n)
+		if s.broken {
+			s.log.Info("access log is written again", "to", s.key.String())
+		}
+	default:
+		s.counts.failed.Add(n)
+		if !s.broken {
+			s.log.Error("access log cannot be written, lines are lost", "to", s.key.String(), "cause", err)
+		}
+	}
+	s.broken = err != nil
+}
