@@ -60,7 +60,7 @@ func (cl *client) again() {
 // interim sends a 1xx answer.
 func (cl *client) interim(head []byte) error {
 	if cl.stream != nil {
-		cl.stream.h2.Respond(head, false)
+		cl.stream.respond(head, false)
 		return nil
 	}
 	return cl.conn.Write(head)
@@ -120,6 +120,16 @@ func (w *worker) http2() *http2.Shared {
 		w.shared = http2.NewShared(http2.ServerLimits(), &w.loop.Buffers, w.loop.Now)
 		w.frames = make([]byte, framesRead)
 		w.streams = loop.NewFreeList[stream](w.loop)
+		w.refusedBefore = make([]uint64, len(http2.Errors()))
 	}
 	return w.shared
+}
+
+// firstRead is how much of an answer is read before its client was asked for
+// room. Streams keep what finds none, and there may be many of them.
+func (cl *client) firstRead() int {
+	if cl.stream != nil {
+		return 16 << 10
+	}
+	return loop.ReadSize
 }

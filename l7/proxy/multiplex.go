@@ -1,9 +1,7 @@
 package proxy
 
 import (
-	"errors"
 	"io"
-	"net/netip"
 
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/http2"
@@ -19,10 +17,15 @@ type multiplex struct {
 	h2      *http2.Conn
 	streams streams
 	farm    uint32 // whose Established counts the connection
+	heads   int    // bytes of the request heads of its streams
 	held    int    // bytes that had not left at the last look
+	heldAt  int64  // when that was
 	idleAt  int64  // since when there has been no stream
+	stuckAt int64  // since when a frame or a header block has not been complete; 0 when all are
 	began   bool   // a stream was opened
-	busy    bool   // in receive, which writes at its end
+	busy    bool   // at work, and writes at its end
+	moved   bool   // receive brought something
+	dirty   bool   // streams have bytes of request bodies to send on
 }
 
 const (
@@ -32,6 +35,12 @@ const (
 	streamTick = second
 	// writesPerTurn bounds what one connection may write in a turn, in outputs.
 	writesPerTurn = 8
+	// maxWaiting is how much may wait to be written before no more requests are
+	// read: data never reach it, but heads of answers, which no window bounds, do.
+	maxWaiting = 192 << 10
+	// maxHeads bounds the heads of requests of one connection, which are kept
+	// while connections to backends are made.
+	maxHeads = 1 << 20
 )
 
 // multiplexed makes the client's connection one of HTTP/2. b is what was read
@@ -55,15 +64,20 @@ func (cl *client) multiplexed(b []byte) {
 // Readable implements loop.Handler: bytes of the client, or its turn to write.
 func (m *multiplex) Readable(c *loop.Conn) {
 	for range readsPerTurn {
+		if len(m.h2.Output()) >= maxWaiting && (!m.flush() || len(m.h2.Output()) >= maxWaiting) {
+			return // Drained comes back here
+		}
 		n, err := c.Read(m.w.frames)
 		switch {
 		case err == loop.ErrDry:
 			m.flush()
 			return
-		case err != nil:
-			if err == io.EOF && m.streams.count > 0 {
-				m.flush()
+		case err == io.EOF:
+			if m.flush() {
+				m.linger() // what was answered still arrives
 			}
+			return
+		case err != nil:
 			m.close()
 			return
 		case !m.receive(m.w.frames[:n]):
@@ -77,28 +91,43 @@ func (m *multiplex) Readable(c *loop.Conn) {
 
 // receive handles bytes of the client. It reports whether the connection goes on.
 func (m *multiplex) receive(b []byte) bool {
-	m.busy = true
+	m.busy, m.moved = true, false
+	before := len(m.h2.Output())
 	err := m.h2.Receive(b)
+	if m.dirty {
+		m.sendBodies()
+	}
 	m.busy = false
-	if m.conn == nil {
+	if err != nil {
+		m.refused()
 		return false
 	}
-	if err != nil {
-		m.refused(err)
-		return false
+	if len(m.h2.Output()) != before {
+		m.tellRefused()
+	}
+	switch {
+	case m.moved || !m.h2.Unfinished():
+		m.stuckAt = 0
+	case m.stuckAt == 0:
+		m.stuckAt = m.w.loop.Now()
 	}
 	return true
 }
 
-// refused ends a connection that broke the rules; GOAWAY says which.
-func (m *multiplex) refused(err error) {
-	m.w.shard.Farm(m.farm).BadRequests++
-	m.note(err)
-	if m.conn.Pending() == 0 {
-		_ = m.conn.Write(m.h2.Output())
-		m.h2.Written()
+// sendBodies sends on what has come of request bodies, all of a stream at once
+// however many frames it came in.
+func (m *multiplex) sendBodies() {
+	m.dirty = false
+	for cl := m.streams.first(); cl != nil; {
+		next := m.streams.after(cl)
+		if cl.stream.dirty {
+			cl.stream.dirty = false
+			if cl.ex != nil {
+				cl.ex.pumpRequest()
+			}
+		}
+		cl = next
 	}
-	m.linger()
 }
 
 // flush writes what the streams have to say. It reports whether the connection
@@ -132,10 +161,14 @@ func (m *multiplex) flush() bool {
 }
 
 // Drained implements loop.Handler.
-func (m *multiplex) Drained(*loop.Conn) {
-	m.held = 0
+func (m *multiplex) Drained(c *loop.Conn) {
+	m.held, m.idleAt = 0, m.w.loop.Now()
+	m.busy = true
 	m.h2.Resume()
-	m.flush()
+	m.busy = false
+	if m.flush() && c.Readable() {
+		m.Readable(c) // which may have stopped because so much was waiting
+	}
 }
 
 // Outgoing implements http2.Handler.
@@ -145,121 +178,35 @@ func (m *multiplex) Outgoing() {
 	}
 }
 
+// hold begins work for a stream in an event of its backend: what it has to say
+// is written by letGo.
+func (cl *client) hold() *multiplex {
+	if cl.stream == nil || cl.stream.mux.busy {
+		return nil
+	}
+	m := cl.stream.mux
+	m.busy = true
+	return m
+}
+
+// letGo writes at once when nobody else has anything to say in this turn, which
+// saves one; otherwise all write together.
+func (m *multiplex) letGo() {
+	if m == nil || m.conn == nil {
+		return
+	}
+	m.busy = false
+	switch {
+	case len(m.h2.Output()) == 0 && !m.h2.Finished():
+	case m.streams.count <= 1:
+		m.flush()
+	default:
+		m.w.loop.Again(m.conn)
+	}
+}
+
 // GoingAway implements http2.Handler: the client opens no more streams.
 func (m *multiplex) GoingAway(http2.Code) {}
 
-// Expired implements loop.Handler: time to look after the streams.
-func (m *multiplex) Expired(c *loop.Conn) {
-	now := m.w.loop.Now()
-	for cl := m.streams.first(); cl != nil; {
-		next := m.streams.after(cl)
-		if at := cl.stream.deadline; at != 0 && at <= now {
-			cl.stream.deadline = 0
-			cl.expired()
-		}
-		cl = next
-		if m.conn == nil {
-			return
-		}
-	}
-	timeout := m.timeout()
-	switch {
-	case m.streams.count == 0 && m.idleAt != 0 && now-m.idleAt >= timeout:
-		m.h2.Finish()
-		if m.flush() {
-			m.linger()
-		}
-		return
-	case c.Pending() != 0 && m.stalled(now, timeout):
-		m.close()
-		return
-	}
-	c.SetDeadline(now + streamTick)
-	m.flush()
-}
-
-// stalled reports whether the client has taken nothing for too long.
-func (m *multiplex) stalled(now, timeout int64) bool {
-	if m.held != m.conn.Pending() {
-		m.held, m.idleAt = m.conn.Pending(), now
-		return false
-	}
-	return now-m.idleAt >= 2*timeout
-}
-
-func (m *multiplex) timeout() int64 {
-	if f := m.w.engine.farm(m.port); f != nil {
-		return f.requestTimeout
-	}
-	return int64(defaultGrace) / 2
-}
-
-// leave asks the client to open no more streams; those there are end first.
-func (m *multiplex) leave() {
-	m.h2.Shutdown()
-	if m.streams.count == 0 {
-		m.h2.Finish()
-	}
-	m.flush()
-}
-
 // Connected implements loop.Handler; the connection stands already.
 func (m *multiplex) Connected(*loop.Conn, error) {}
-
-// settle brings the connection in line with a new table.
-func (m *multiplex) settle(t *table) {
-	for cl := m.streams.first(); cl != nil; {
-		next := m.streams.after(cl)
-		if cl.ex != nil && cl.ex.backend != nil && cut(t, cl.ex.backend.id) {
-			cl.ex.abort()
-		}
-		cl = next
-	}
-	if t.farm(m.port) == nil {
-		m.leave()
-	}
-}
-
-// note logs why the connection was refused.
-func (m *multiplex) note(err error) {
-	reason := "broken frames"
-	if why, ok := errors.AsType[*http2.Error](err); ok {
-		reason = why.Reason
-	}
-	name := ""
-	if f := m.w.engine.farm(m.port); f != nil {
-		name = f.name
-	}
-	m.w.note(badRequest, 0, name, reason, m.conn.Peer(), netip.AddrPort{})
-}
-
-// Failed implements loop.Handler.
-func (m *multiplex) Failed(*loop.Conn, error) { m.forget() }
-
-// close ends the connection at once.
-func (m *multiplex) close() {
-	c := m.conn
-	m.forget()
-	c.Close()
-}
-
-// linger ends the connection once the client has read what was written.
-func (m *multiplex) linger() {
-	c := m.conn
-	m.forget()
-	c.Linger(lingerTime)
-}
-
-// forget lets go of the connection, ends its streams and counts it out.
-func (m *multiplex) forget() {
-	if m.conn == nil {
-		return
-	}
-	m.conn = nil
-	m.h2.Close()
-	s := m.w.shard.Farm(m.farm)
-	s.Established--
-	if !m.began {
-		s.Pending--
-	}
-}

@@ -20,6 +20,7 @@ const (
 	badMethod
 	bodyTooLong
 	timeout
+	flood // of frames, resets or streams, which only HTTP/2 has
 	badAnswer
 	cutAnswer
 	backendTimeout
@@ -35,6 +36,7 @@ var classNames = [...]string{
 	badMethod:      "bad-method",
 	bodyTooLong:    "body-too-long",
 	timeout:        "timeout",
+	flood:          "flood",
 	badAnswer:      "bad-answer",
 	cutAnswer:      "cut-answer",
 	backendTimeout: "backend-timeout",

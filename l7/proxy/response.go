@@ -13,6 +13,7 @@ const maxInterim = 16
 // BackendReadable implements dial.Owner.
 func (ex *exchange) BackendReadable(*dial.Conn) {
 	defer ex.client.conn.Contain()
+	m := ex.client.hold()
 	switch ex.phase {
 	case phaseHead:
 		ex.readHead()
@@ -21,6 +22,7 @@ func (ex *exchange) BackendReadable(*dial.Conn) {
 	case phaseTunnel:
 		ex.tunnelDown()
 	}
+	m.letGo()
 }
 
 // readHead takes bytes of the response head, and comes back if there are more.
@@ -35,7 +37,7 @@ func (ex *exchange) readHead() {
 func (ex *exchange) readHeadOnce() {
 	l := ex.w.loop
 	if ex.ahead == nil {
-		n, err := ex.up.Read(l.In)
+		n, err := ex.up.Read(l.In[:ex.client.firstRead()])
 		if err != nil {
 			ex.headEnded(err)
 			return

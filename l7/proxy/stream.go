@@ -19,20 +19,26 @@ type stream struct {
 	out        []byte // of the response, waits for room; pooled
 	tail       []byte // trailers of the response, wait for out
 	deadline   int64
+	head       int  // bytes of the request's head
 	chunked    bool // the request body is sent on in chunks
 	ended      bool // the whole request has come
 	told       bool // its last chunk was sent on
 	full       bool // there was no room
 	last       bool // out, and tail, are the end of the response
 	leaving    bool // the exchange is over, out is not
+	sent       bool // the end of the response was sent
+	bare       bool // the request is a HEAD
+	dirty      bool // body has news for sendBodies
+	cut        bool // the response ended without being complete
 }
 
 // Head implements http2.Handler: a request begins.
 func (m *multiplex) Head(s *http2.Stream, head []byte, end bool) {
 	w := m.w
 	f := w.engine.farm(m.port)
-	if f == nil {
-		s.Reset(http2.CodeRefusedStream)
+	m.moved = true
+	if f == nil || m.heads+len(head) > maxHeads {
+		s.Reset(http2.CodeRefusedStream) // which tells the client that it may ask again, or elsewhere
 		return
 	}
 	if !m.began {
@@ -41,7 +47,9 @@ func (m *multiplex) Head(s *http2.Stream, head []byte, end bool) {
 	}
 	cl := w.clients.Get()
 	st := w.streams.Get()
-	*st = stream{mux: m, h2: s, ended: end, body: st.body[:0], trailers: st.trailers[:0], tail: st.tail[:0]}
+	*st = stream{mux: m, h2: s, ended: end, head: len(head), trailers: st.trailers[:0], tail: st.tail[:0]}
+	st.bare = bytes.HasPrefix(head, []byte("HEAD "))
+	m.heads += st.head
 	*cl = client{conn: m.conn, w: w, port: m.port, farm: m.farm, stream: st, began: true}
 	s.Owner = cl
 	m.streams.add(cl)
@@ -60,20 +68,25 @@ func (m *multiplex) Head(s *http2.Stream, head []byte, end bool) {
 	st.chunked = w.req.Body() == http1.BodyChunked
 	cl.busy = true
 	w.begin(cl, head, nil)
-	if cl.stream == nil || cl.stream != st {
+	if cl.stream != st {
 		return // over
 	}
 	cl.busy = false
 	if cl.ex == nil {
 		cl.leave()
+		return
 	}
+	cl.ex.pumpRequest() // nothing of a body has come yet: this sets its deadline
 }
 
 // Data implements http2.Handler: bytes of a request body.
 func (m *multiplex) Data(s *http2.Stream, p []byte, end bool) {
+	m.moved = true
 	cl := s.Owner.(*client)
 	st := cl.stream
-	st.ended = st.ended || end
+	if end {
+		st.endReceived()
+	}
 	if cl.ex == nil || cl.ex.deaf {
 		s.Consumed(len(p)) // it was answered already
 		return
@@ -81,26 +94,60 @@ func (m *multiplex) Data(s *http2.Stream, p []byte, end bool) {
 	if len(p) > 0 {
 		st.body = append(m.w.loop.Buffers.Grow(st.body, len(p)), p...)
 	}
-	cl.ex.pumpRequest()
+	st.dirty, m.dirty = true, true
 }
 
 // Trailers implements http2.Handler.
 func (m *multiplex) Trailers(s *http2.Stream, lines []byte) {
+	m.moved = true
 	cl := s.Owner.(*client)
-	cl.stream.ended = true
-	cl.stream.trailers = append(cl.stream.trailers[:0], lines...)
-	if cl.ex != nil && !cl.ex.deaf {
-		cl.ex.pumpRequest()
+	st := cl.stream
+	st.endReceived()
+	st.trailers = append(st.trailers[:0], lines...)
+	st.dirty, m.dirty = true, true
+}
+
+// endReceived notes that the whole request has come. A stream is gone when both
+// its directions ended.
+func (st *stream) endReceived() {
+	st.ended = true
+	if st.sent {
+		st.h2 = nil
 	}
 }
 
-// Reset implements http2.Handler: the client, or its connection, is gone.
-func (m *multiplex) Reset(s *http2.Stream, _ http2.Code, why *http2.Error) {
-	cl := s.Owner.(*client)
-	cl.stream.h2 = nil
-	if why != nil && m.conn != nil {
-		cl.note(badRequest, 0, why.Reason)
+// endSent notes that the end of the response was sent.
+func (st *stream) endSent() {
+	st.sent = true
+	if st.ended {
+		st.h2 = nil
 	}
+}
+
+// respond sends a head; end tells that nothing follows.
+func (st *stream) respond(head []byte, end bool) {
+	st.h2.Respond(head, end)
+	if end {
+		st.endSent()
+	}
+}
+
+// data sends bytes of the response and gives how many were taken.
+func (st *stream) data(p []byte, end bool) int {
+	n := st.h2.Data(p, end)
+	if end && n == len(p) {
+		st.endSent()
+	}
+	return n
+}
+
+// Reset implements http2.Handler: the client, or its connection, is gone.
+func (m *multiplex) Reset(s *http2.Stream, _ http2.Code, _ *http2.Error) {
+	cl, ok := s.Owner.(*client)
+	if !ok {
+		return // given up already
+	}
+	cl.stream.h2 = nil
 	if cl.ex != nil {
 		cl.ex.clientGone()
 		return
@@ -125,7 +172,7 @@ func (m *multiplex) Writable(s *http2.Stream) {
 func (cl *client) push() bool {
 	st := cl.stream
 	if len(st.out) > 0 {
-		n := st.h2.Data(st.out, st.last && len(st.tail) == 0)
+		n := st.data(st.out, st.last && len(st.tail) == 0)
 		if n < len(st.out) {
 			st.out = st.out[:copy(st.out, st.out[n:])]
 			return false
@@ -149,7 +196,7 @@ func (cl *client) writeStream(p []byte, last bool) {
 		return
 	}
 	if len(st.out) == 0 {
-		n := st.h2.Data(p, last)
+		n := st.data(p, last)
 		if n == len(p) {
 			return
 		}
@@ -161,8 +208,8 @@ func (cl *client) writeStream(p []byte, last bool) {
 // beginStream sends the head of a response and what has come of its body.
 func (cl *client) beginStream(head, part []byte, done bool, trailer []byte) {
 	end := done && len(part) == 0 && len(trailer) == 0
-	cl.stream.h2.Respond(head, end)
 	cl.stream.last = end
+	cl.stream.respond(head, end)
 	if !end {
 		cl.endStream(part, done, trailer)
 	}
@@ -191,10 +238,12 @@ func (cl *client) expired() {
 
 // answerStream sends a whole answer, head and body in one piece.
 func (cl *client) answerStream(b []byte) {
+	st := cl.stream
 	n := bytes.Index(b, []byte("\r\n\r\n")) + 4
-	cl.stream.h2.Respond(b[:n], n == len(b))
-	cl.stream.last = true
-	if n < len(b) {
+	end := n == len(b) || st.bare // a head that is refused is answered as if it were no HEAD
+	st.last = true
+	st.respond(b[:n], end)
+	if !end {
 		cl.writeStream(b[n:], true)
 	}
 }
@@ -230,21 +279,25 @@ func (cl *client) readStream(p []byte) (int, error) {
 // first.
 func (cl *client) leave() {
 	st := cl.stream
+	if st.cut {
+		cl.reset(http2.CodeCancel)
+		return
+	}
 	if len(st.out) > 0 {
 		st.leaving, st.last = true, true
 		cl.await(cl.requestTimeout())
 		return
 	}
-	if s := st.h2; s != nil {
-		switch {
-		case len(st.tail) > 0:
-			s.Trailers(st.tail)
-		case !st.last:
-			s.Data(nil, true)
+	if st.h2 != nil && !st.sent {
+		if len(st.tail) > 0 {
+			st.h2.Trailers(st.tail)
+			st.endSent()
+		} else {
+			st.data(nil, true)
 		}
-		if !st.ended {
-			s.Reset(http2.CodeNo) // nobody reads the rest of the request
-		}
+	}
+	if st.h2 != nil {
+		st.h2.Reset(http2.CodeNo) // nobody reads the rest of the request
 	}
 	cl.release()
 }
@@ -257,11 +310,15 @@ func (cl *client) reset(code http2.Code) {
 	cl.release()
 }
 
+// keepLines is the largest array for trailers a stream keeps while it rests.
+const keepLines = 1 << 10
+
 // release gives the client of a stream back.
 func (cl *client) release() {
 	st, w := cl.stream, cl.w
 	m := st.mux
 	m.streams.remove(cl)
+	m.heads -= st.head
 	if m.streams.count == 0 {
 		m.idleAt = w.loop.Now()
 	}
@@ -273,44 +330,13 @@ func (cl *client) release() {
 			*b = nil
 		}
 	}
+	for _, b := range [...]*[]byte{&st.trailers, &st.tail} {
+		if cap(*b) > keepLines {
+			*b = nil
+		}
+	}
 	st.mux, st.h2, st.next, st.prev = nil, nil, nil, nil
 	*cl = client{w: w, farm: cl.farm}
 	w.streams.Put(st)
 	w.clients.Put(cl)
-}
-
-// streams are the clients of a multiplex, in the order they came.
-type streams struct {
-	head, tail *client
-	count      int
-}
-
-func (l *streams) first() *client { return l.head }
-
-func (l *streams) after(cl *client) *client { return cl.stream.next }
-
-func (l *streams) add(cl *client) {
-	cl.stream.prev, cl.stream.next = l.tail, nil
-	if l.tail != nil {
-		l.tail.stream.next = cl
-	} else {
-		l.head = cl
-	}
-	l.tail = cl
-	l.count++
-}
-
-func (l *streams) remove(cl *client) {
-	st := cl.stream
-	if st.prev != nil {
-		st.prev.stream.next = st.next
-	} else {
-		l.head = st.next
-	}
-	if st.next != nil {
-		st.next.stream.prev = st.prev
-	} else {
-		l.tail = st.prev
-	}
-	l.count--
 }

@@ -39,10 +39,12 @@ func (ex *exchange) relayDown() (moved int, ended bool) {
 		case err == loop.ErrDry:
 			return moved, false
 		case err != nil:
-			ex.client.writeStream(nil, true)
 			if err != io.EOF {
+				ex.client.stream.cut = true // a reset ends both directions, and is passed on as one
 				ex.clientEnded, ex.backendEnded = true, true
+				return moved, true
 			}
+			ex.client.writeStream(nil, true)
 			return moved, true
 		}
 		moved += n

@@ -36,6 +36,8 @@ type worker struct {
 	shared    *http2.Shared          // nil before the first connection of HTTP/2,
 	streams   *loop.FreeList[stream] // as are these two
 	frames    []byte
+	// refusedBefore is how often HTTP/2 refused what, when it was last looked at.
+	refusedBefore []uint64
 }
 
 func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, refusals *refusal.Recorder) *worker {
