@@ -25,6 +25,7 @@ type Listener struct {
 	loop     *Loop
 	fd       int
 	acceptor Acceptor
+	gate     Gate // nil without one
 	retry    *Timer
 	closed   bool
 	short    bool // of descriptors: accepting waits until there is room
@@ -94,7 +95,13 @@ func (ln *Listener) accept() {
 		if ln.closed {
 			return
 		}
+		if ln.gate != nil && !ln.gate.Enter() {
+			return
+		}
 		fd, errno := sysAccept(ln.fd, &l.addr)
+		if errno != 0 && ln.gate != nil {
+			ln.gate.Leave()
+		}
 		switch errno {
 		case 0:
 		case syscall.EAGAIN:

@@ -20,6 +20,7 @@ type client struct {
 	last  bool      // the last answer was written, but has not left yet
 	held  int       // bytes that had not left when await last looked
 	pin   *pin      // the backend connection it keeps between exchanges
+	place *places   // what it has a place of; nil without a bound
 
 	stream *stream // what it is a stream of; nil for HTTP/1
 }

@@ -93,6 +93,9 @@ func (cl *client) forget() {
 	}
 	cl.keep(nil)
 	cl.unpin()
+	if cl.place != nil {
+		cl.place.leave()
+	}
 	w := cl.w
 	*cl = client{w: w, farm: cl.farm}
 	w.clients.Put(cl)

@@ -76,6 +76,9 @@ func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm) (*farmTable, er
 	if ft.tls, err = compileTLS(build, f); err != nil {
 		return nil, fmt.Errorf("TLS: %w", err)
 	}
+	if n := f.HTTP.MaxConnections; n > 0 {
+		ft.places, ft.maxClients, ft.refuses = e.registry.places(f.ID), int64(n), f.HTTP.Overflow == farm.OverflowRefuse
+	}
 	if ft.limits, err = newLimits(f.HTTP); err != nil {
 		return nil, err
 	}

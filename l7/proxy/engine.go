@@ -147,6 +147,7 @@ func (e *Engine) Publish(generation uint64, cfg *farm.Config, opened map[string]
 		time.AfterFunc(p.grace, e.expel)
 	}
 	e.onLoops(func(w *worker) { w.settle(t) })
+	e.registry.open()
 	e.registry.retain(cfg)
 	e.prober.retain(t)
 	return problems, nil
@@ -192,8 +193,11 @@ func (e *Engine) listen(key string, files []*os.File) error {
 	var failed error
 	i := atomic.Int32{}
 	e.onLoops(func(w *worker) {
-		ln, err := w.loop.Listen(files[i.Add(1)-1], func(c *loop.Conn) { w.accept(p, c) })
+		d := &door{w: w, port: p}
+		ln, err := w.loop.Listen(files[i.Add(1)-1], func(c *loop.Conn) { w.accept(d, c) })
 		if err == nil {
+			d.listener = ln
+			ln.Guard(d)
 			err = ln.Defer()
 		}
 		if err != nil {

@@ -14,6 +14,7 @@ type multiplex struct {
 	conn    *loop.Conn
 	w       *worker
 	port    *port
+	place   *places
 	h2      *http2.Conn
 	streams streams
 	farm    uint32 // whose Established counts the connection
@@ -47,7 +48,7 @@ const (
 // of it.
 func (cl *client) multiplexed(b []byte) {
 	w, c := cl.w, cl.conn
-	m := &multiplex{conn: c, w: w, port: cl.port, farm: cl.farm, idleAt: w.loop.Now()}
+	m := &multiplex{conn: c, w: w, port: cl.port, farm: cl.farm, place: cl.place, idleAt: w.loop.Now()}
 	m.h2 = http2.NewServer(w.http2(), m)
 	n := copy(w.frames, b) // what it is a view of is about to be used
 	cl.keep(nil)

@@ -190,6 +190,9 @@ func (m *multiplex) forget() {
 		return
 	}
 	m.conn = nil
+	if m.place != nil {
+		m.place.leave()
+	}
 	s := m.w.shard.Farm(m.farm)
 	s.Established--
 	if !m.began {

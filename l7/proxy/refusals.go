@@ -19,6 +19,7 @@ const (
 	headTooLong
 	badMethod
 	bodyTooLong
+	tooManyClients
 	timeout
 	flood // of frames, resets or streams, which only HTTP/2 has
 	badAnswer
@@ -35,6 +36,7 @@ var classNames = [...]string{
 	headTooLong:    "head-too-long",
 	badMethod:      "bad-method",
 	bodyTooLong:    "body-too-long",
+	tooManyClients: "too-many-clients",
 	timeout:        "timeout",
 	flood:          "flood",
 	badAnswer:      "bad-answer",

@@ -19,6 +19,7 @@ type registry struct {
 	loads  map[uint32]*balance.Load
 	states map[uint32]*balance.State
 	tables map[uint32]*session.Table
+	doors  map[uint32]*places // by farm
 }
 
 func newRegistry() *registry {
@@ -26,6 +27,7 @@ func newRegistry() *registry {
 		loads:  map[uint32]*balance.Load{},
 		states: map[uint32]*balance.State{},
 		tables: map[uint32]*session.Table{},
+		doors:  map[uint32]*places{},
 	}
 }
 
@@ -39,6 +41,19 @@ func (r *registry) state(service uint32) *balance.State {
 
 func (r *registry) sessions(service uint32) *session.Table {
 	return entry(r, r.tables, service, func() *session.Table { return session.New(maxSessions) })
+}
+
+func (r *registry) places(farm uint32) *places {
+	return entry(r, r.doors, farm, func() *places { return new(places) })
+}
+
+// open lets all who wait for a place try again: its bound may have changed.
+func (r *registry) open() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range r.doors {
+		p.wake(int(p.queue.Load()))
+	}
 }
 
 func entry[T any](r *registry, m map[uint32]*T, id uint32, make func() *T) *T {
@@ -70,8 +85,9 @@ func (r *registry) sweep(t *table) {
 // retain forgets the state of backends and services that are gone; those of a
 // stopped farm are not. Exchanges under way keep what they hold.
 func (r *registry) retain(cfg *farm.Config) {
-	services, backends := map[uint32]bool{}, map[uint32]bool{}
+	farms, services, backends := map[uint32]bool{}, map[uint32]bool{}, map[uint32]bool{}
 	for i := range cfg.Farms {
+		farms[cfg.Farms[i].ID] = true
 		if cfg.Farms[i].HTTP == nil {
 			continue
 		}
@@ -84,6 +100,11 @@ func (r *registry) retain(cfg *farm.Config) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	for id := range r.doors {
+		if !farms[id] {
+			delete(r.doors, id)
+		}
+	}
 	for id := range r.loads {
 		if !backends[id] {
 			delete(r.loads, id)

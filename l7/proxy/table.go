@@ -35,6 +35,10 @@ type farmTable struct {
 	remove    *rewrite.Remover // of request fields, before a service is looked for
 	limits    limits
 
+	places     *places // nil when clients are not bounded
+	maxClients int64
+	refuses    bool // those beyond the bound, instead of letting them wait
+
 	challenges  challenges // nil unless an order for a certificate is under way
 	proxyHost   bool       // the backend gets its own address as Host
 	destination bool       // and in Destination

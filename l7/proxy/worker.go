@@ -53,15 +53,21 @@ func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, refusals *refusal.Re
 	return w
 }
 
-// accept takes a new client of the port's farm.
-func (w *worker) accept(p *port, c *loop.Conn) {
-	f := w.engine.farm(p)
+// accept takes a new client of the farm behind a door.
+func (w *worker) accept(d *door, c *loop.Conn) {
+	f := w.engine.farm(d.port)
 	if f == nil {
+		d.Leave()
 		c.Close()
 		return
 	}
+	place, full := d.place(f)
+	if full {
+		w.turnAway(f, c)
+		return
+	}
 	cl := w.clients.Get()
-	*cl = client{conn: c, w: w, port: p, farm: f.id}
+	*cl = client{conn: c, w: w, port: d.port, farm: f.id, place: place}
 	c.SetHandler(cl)
 	if f.tls != nil {
 		c.Secure(f.tls.security)
@@ -83,6 +89,7 @@ func (w *worker) settle(t *table) {
 	})
 	w.loop.Each(func(c *loop.Conn) {
 		if m, ok := c.Handler().(*multiplex); ok {
+			occupy(t.byID[m.farm], &m.place)
 			m.settle(t)
 			return
 		}
@@ -90,6 +97,7 @@ func (w *worker) settle(t *table) {
 		if !ok {
 			return
 		}
+		occupy(t.byID[cl.farm], &cl.place)
 		switch {
 		case cl.ex == nil && t.farm(cl.port) == nil && c.Pending() != 0:
 			cl.linger()

@@ -1,0 +1,237 @@
+package proxy_test
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/l7test"
+)
+
+// bounded makes the farm one with that many clients.
+func bounded(n uint32, what farm.Overflow) func(*farm.HTTP) {
+	return func(h *farm.HTTP) { h.MaxConnections, h.Overflow = n, what }
+}
+
+// served waits a moment for the answer to a request that was sent.
+func served(c *l7test.Client, moment time.Duration) bool {
+	_ = c.SetReadDeadline(time.Now().Add(moment))
+	line, err := c.Reader().ReadString('\n')
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return false
+	}
+	_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	for err == nil && line != "\r\n" {
+		line, err = c.Reader().ReadString('\n')
+	}
+	_, _ = c.Reader().Discard(2)
+	return err == nil
+}
+
+// dialled opens clients that send a request each.
+func dialled(t *testing.T, addr string, n int) (clients []*l7test.Client) {
+	t.Helper()
+	for range n {
+		clients = append(clients, l7test.Dial(t, addr).Send(get("/")))
+	}
+	return clients
+}
+
+// count tells who of them is in: who was answered within a moment.
+func count(clients []*l7test.Client) (in, out []*l7test.Client) {
+	time.Sleep(150 * time.Millisecond)
+	for _, c := range clients {
+		if served(c, 10*time.Millisecond) {
+			in = append(in, c)
+		} else {
+			out = append(out, c)
+		}
+	}
+	return in, out
+}
+
+func TestClientsBeyondTheBoundWaitForAPlace(t *testing.T) {
+	b := l7test.NewBackend(t, l7test.Answer(ok))
+	a := l7test.New(t, 2)
+	addr := a.Serve(bounded(4, farm.OverflowWait), l7test.Service("web", b.Addr))
+	in, out := count(dialled(t, addr, 10))
+	if len(in) != 4 || len(out) != 6 {
+		t.Fatalf("%d clients are served, want 4", len(in))
+	}
+	for len(out) > 0 {
+		if got := in[0].Send(get("/")).Get(); got.StatusCode != 200 {
+			t.Errorf("a client that is in is answered %d", got.StatusCode)
+		}
+		_ = in[0].Close()
+		var next, still []*l7test.Client
+		l7test.Eventually(t, "the next one comes in", func() bool {
+			next, still = count(out)
+			return len(next) > 0
+		})
+		if len(next) != 1 {
+			t.Fatalf("%d clients came in for one that left", len(next))
+		}
+		in, out = append(in[1:], next...), still
+	}
+	if n := a.Segment.SumFarm(1).Established; n != 4 {
+		t.Errorf("%d clients are counted, want 4", n)
+	}
+}
+
+func TestClientsBeyondTheBoundAreRefused(t *testing.T) {
+	b := l7test.NewBackend(t, l7test.Answer(ok))
+	a := l7test.New(t, 2)
+	addr := a.Serve(func(h *farm.HTTP) { bounded(2, farm.OverflowRefuse)(h); h.Error503 = "full\n" }, l7test.Service("web", b.Addr))
+	in, _ := count(dialled(t, addr, 2))
+	if len(in) != 2 {
+		t.Fatalf("%d clients are served, want 2", len(in))
+	}
+	for range 5 {
+		c := l7test.Dial(t, addr).Send(get("/"))
+		if res := c.Get(); res.StatusCode != 503 || res.Text != "full\n" || !res.Close {
+			t.Errorf("answered %d %q", res.StatusCode, res.Text)
+		}
+		if rest := c.Rest(); rest != "" {
+			t.Errorf("it goes on: %q", rest)
+		}
+	}
+	l7test.Eventually(t, "each refusal leaves a line", func() bool { return len(a.Log.Lines("too-many-clients")) == 5 })
+	_ = in[0].Close()
+	l7test.Eventually(t, "a place is free", func() bool { return l7test.Dial(t, addr).Send(get("/")).Get().StatusCode == 200 })
+}
+
+// The bound holds at every moment, however many come and go on several loops.
+func TestBoundIsExactOverAllLoops(t *testing.T) {
+	const bound, crowd, rounds = 8, 40, 15
+	for _, what := range farm.Overflows() {
+		var inside, most, answers atomic.Int64
+		b := l7test.NewBackend(t, l7test.Answer(ok))
+		a := l7test.New(t, 4)
+		addr := a.Serve(bounded(bound, what), l7test.Service("web", b.Addr))
+		var wg sync.WaitGroup
+		for range crowd {
+			wg.Go(func() {
+				for range rounds {
+					c, err := net.Dial("tcp", addr)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+					_, _ = io.WriteString(c, get("/"))
+					buf := make([]byte, 4096)
+					n, err := c.Read(buf)
+					if err == nil && strings.HasPrefix(string(buf[:n]), "HTTP/1.1 200") {
+						// From its answer to its end the client has a place for sure.
+						now := inside.Add(1)
+						for m := most.Load(); now > m && !most.CompareAndSwap(m, now); m = most.Load() {
+						}
+						time.Sleep(time.Millisecond)
+						inside.Add(-1)
+						answers.Add(1)
+					}
+					_ = c.Close()
+				}
+			})
+		}
+		wg.Wait()
+		if most.Load() > bound || most.Load() < bound/2 {
+			t.Errorf("%s: up to %d clients were inside, the bound is %d", what, most.Load(), bound)
+		}
+		if what == farm.OverflowWait && answers.Load() != crowd*rounds {
+			t.Errorf("%s: %d of %d clients were served", what, answers.Load(), crowd*rounds)
+		}
+		l7test.Eventually(t, "all have left", func() bool { return a.Segment.SumFarm(1).Established == 0 })
+		if in, _ := count(dialled(t, addr, bound)); len(in) != bound {
+			t.Errorf("%s: afterwards only %d places are left", what, len(in))
+		}
+	}
+}
+
+func TestBoundIsChangedWhileClientsAreThere(t *testing.T) {
+	b := l7test.NewBackend(t, l7test.Answer(ok))
+	a := l7test.New(t, 2)
+	s := l7test.Service("web", b.Addr)
+	addr := a.Serve(nil, s)
+	early, _ := count(dialled(t, addr, 5))
+	a.Serve(bounded(6, farm.OverflowWait), s) // the five that are there count
+	in, out := count(dialled(t, addr, 5))
+	if len(early) != 5 || len(in) != 1 {
+		t.Fatalf("%d came in beside 5, want 1", len(in))
+	}
+	a.Serve(bounded(8, farm.OverflowWait), s)
+	more, out := count(out)
+	if len(more) != 2 {
+		t.Errorf("%d came in when the bound rose by 2", len(more))
+	}
+	a.Serve(bounded(2, farm.OverflowWait), s)
+	for _, c := range early {
+		_ = c.Close()
+	}
+	l7test.Eventually(t, "they have left", func() bool { return a.Segment.SumFarm(1).Established == 3 })
+	if more, _ := count(out); len(more) != 0 {
+		t.Errorf("%d came in above a bound that was lowered", len(more))
+	}
+	a.Serve(bounded(0, ""), s)
+	if more, _ := count(out); len(more) != 2 {
+		t.Errorf("%d of 2 came in when the bound was lifted", len(more))
+	}
+}
+
+func TestFullFarmHoldsUpNoOther(t *testing.T) {
+	b := l7test.NewBackend(t, l7test.Answer(ok))
+	a := l7test.New(t, 1)
+	full := a.Serve(bounded(1, farm.OverflowWait), l7test.Service("web", b.Addr))
+	one := a.Farm
+	a.Farm = farm.Farm{}
+	other := l7test.Service("other", b.Addr)
+	other.ID, other.Backends[0].ID = 2, 2
+	addr := a.Serve(nil, other)
+	a.Farm.ID = 2
+	a.Publish(farm.Config{Farms: []farm.Farm{one, a.Farm}})
+	in, _ := count(dialled(t, full, 20))
+	if len(in) != 1 {
+		t.Fatalf("%d clients are served, want 1", len(in))
+	}
+	began := time.Now()
+	for range 20 {
+		if res := l7test.Dial(t, addr).Send(get("/")).Get(); res.StatusCode != 200 {
+			t.Fatal(res.Status)
+		}
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("20 requests to the other farm took %v", took)
+	}
+	// It may end while clients wait for it.
+	a.Publish(farm.Config{Farms: []farm.Farm{a.Farm}})
+	if res := l7test.Dial(t, addr).Send(get("/")).Get(); res.StatusCode != 200 {
+		t.Fatal(res.Status)
+	}
+}
+
+func TestHTTP2ConnectionsHaveAPlace(t *testing.T) {
+	b := l7test.NewBackend(t, l7test.Answer(ok))
+	a := l7test.New(t, 2)
+	addr := a.Serve(bounded(2, farm.OverflowRefuse), l7test.Service("web", b.Addr))
+	c := http2Client(t, addr, false)
+	for range 3 {
+		res, err := c.Get("http://a.test/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+	}
+	in, _ := count(dialled(t, addr, 1))
+	if len(in) != 1 || l7test.Dial(t, addr).Send(get("/")).Get().StatusCode != 503 {
+		t.Error("the connection of HTTP/2 is not counted once")
+	}
+	c.CloseIdleConnections()
+	l7test.Eventually(t, "its place is free", func() bool { return l7test.Dial(t, addr).Send(get("/")).Get().StatusCode == 200 })
+}
