@@ -1,17 +1,15 @@
 package http1
 
-import (
-	"bytes"
-	"strconv"
-)
+import "strconv"
 
 // Forward is what the proxy adds to a request it sends on.
 type Forward struct {
-	ClientIP []byte // text of the client's address without port; IPv6 without brackets
-	Proto    []byte // "http" or "https"
-	Host     []byte // sent as Host instead of the client's, unless nil; X-Forwarded-Host stays the client's
-	Close    bool   // adds Connection: close
-	Extra    []byte // more field lines, made by AppendField
+	ClientIP []byte   // text of the client's address without port; IPv6 without brackets
+	Proto    []byte   // "http" or "https"
+	Host     []byte   // sent as Host instead of the client's, unless nil; X-Forwarded-Host stays the client's
+	Close    bool     // adds Connection: close
+	Extra    []byte   // more field lines, made by AppendField
+	Given    Identity // what of identities is in Extra, and not written for that reason
 }
 
 // AppendRequest appends the head that a backend gets: "METHOD path HTTP/1.1",
@@ -37,7 +35,11 @@ func AppendRequest(dst []byte, r *Request, f *Forward) []byte {
 		dst = append(dst, "\r\n"...)
 		dst = r.appendKept(dst, noRun, first)
 	}
-	dst = appendIdentity(dst, r.Host, f)
+	if r.trusted || f.Given != 0 {
+		dst = r.appendIdentitySlow(dst, f)
+	} else {
+		dst = appendIdentity(dst, r.Host, f)
+	}
 	dst = r.appendFraming(dst)
 	if r.Upgrade || r.TETrailers || f.Close {
 		dst = appendConnection(dst, r.Upgrade, r.TETrailers, f.Close)
@@ -69,27 +71,7 @@ func appendIdentity(dst []byte, host []byte, f *Forward) []byte {
 		dst = append(dst, "\r\nX-Forwarded-Host: "...)
 		dst = append(dst, host...)
 	}
-	// RFC 7239 section 6: addresses with colons are quoted, IPv6 is bracketed.
-	switch {
-	case len(f.ClientIP) == 0:
-		dst = append(dst, "\r\nForwarded: for=unknown;"...)
-	case bytes.IndexByte(f.ClientIP, ':') >= 0:
-		dst = append(dst, "\r\nForwarded: for=\"["...)
-		dst = append(dst, f.ClientIP...)
-		dst = append(dst, "]\";"...)
-	default:
-		dst = append(dst, "\r\nForwarded: for="...)
-		dst = append(dst, f.ClientIP...)
-		dst = append(dst, ';')
-	}
-	if len(host) > 0 {
-		dst = append(dst, "host=\""...)
-		dst = append(dst, host...)
-		dst = append(dst, "\";"...)
-	}
-	dst = append(dst, "proto="...)
-	dst = append(dst, f.Proto...)
-	return append(dst, "\r\n"...)
+	return appendForwarded(append(dst, "\r\nForwarded: "...), host, f)
 }
 
 // appendFraming writes the one field that says where the body ends.

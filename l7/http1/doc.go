@@ -38,7 +38,8 @@
 //     decides the route and is what the backend gets: see target.go and host.go.
 //   - An Expect other than 100-continue is answered 417.
 //   - Identity fields a client could forge (X-Forwarded-*, Forwarded, X-Real-IP,
-//     X-SSL-*) and hop-by-hop fields are never forwarded, nor are their twins
+//     X-SSL-*) are forwarded for a trusted proxy only (Request.Trust), hop-by-hop
+//     fields never, nor are their twins
 //     that differ only in punctuation ("X_Forwarded_For"), which many backends
 //     cannot tell apart.
 //

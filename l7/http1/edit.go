@@ -8,6 +8,8 @@ const (
 	dropped state = 1 << iota // hop-by-hop, written by us, or forgeable
 	removed                   // by Remove
 	edited                    // by Edit: Head.values holds what it says now
+	named                     // dropped because Connection names it
+	merged                    // part of a line we write: see Request.Trust
 )
 
 // Dropped reports whether the line is never forwarded, whatever rules say.

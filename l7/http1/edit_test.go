@@ -137,3 +137,41 @@ func TestLineIsNameColonBlankValue(t *testing.T) {
 		}
 	}
 }
+
+func TestTrustedProxyIsBelieved(t *testing.T) {
+	const head = "GET / HTTP/1.1\nHost: h\nX-Forwarded-For: 10.0.0.1\nA: b\nx-forwarded-for: 10.0.0.2, 10.0.0.3\nX_Forwarded_For: evil\n" +
+		"Forwarded: for=10.0.0.1\nX-Forwarded-Proto: https\nX-Real-IP: 10.0.0.1\nX-SSL-Subject: me\nX-Forwarded-Port: 443\nConnection: x-real-ip\n\n"
+	for name, c := range map[string]struct {
+		edit func(r *http1.Request, f *http1.Forward)
+		want string
+	}{
+		"as it came": {func(*http1.Request, *http1.Forward) {},
+			"A: b\nX-Forwarded-Proto: https\nX-SSL-Subject: me\nX-Forwarded-Port: 443\nX-Forwarded-For: 10.0.0.1, 10.0.0.2, 10.0.0.3, 192.0.2.17\n" +
+				"X-Forwarded-Host: h\nForwarded: for=10.0.0.1, for=192.0.2.17;host=\"h\";proto=http\n"},
+		"rules took some out": {func(r *http1.Request, _ *http1.Forward) {
+			r.Remove(indexOf(t, &r.Head, "X-Forwarded-For", 1))
+			r.Remove(indexOf(t, &r.Head, "X-Forwarded-Proto", 1))
+			r.Edit(indexOf(t, &r.Head, "x-forwarded-for", 1), value(t, "10.9.9.9"))
+		}, "A: b\nX-SSL-Subject: me\nX-Forwarded-Port: 443\nX-Forwarded-For: 10.9.9.9, 192.0.2.17\nX-Forwarded-Proto: http\n" +
+			"X-Forwarded-Host: h\nForwarded: for=10.0.0.1, for=192.0.2.17;host=\"h\";proto=http\n"},
+		"rules give some": {func(_ *http1.Request, f *http1.Forward) {
+			f.Given, f.Extra = http1.IdentityOf([]byte("X-FORWARDED-FOR"))|http1.IdentityHost|http1.IdentityOf([]byte("forwarded")), []byte("Forwarded: x\r\n")
+		}, "A: b\nX-Forwarded-Proto: https\nX-SSL-Subject: me\nX-Forwarded-Port: 443\nForwarded: x\n"},
+	} {
+		r, f := mustParse(t, lf(head)), *forward
+		r.Trust()
+		if !r.Visible(indexOf(t, &r.Head, "X-Forwarded-For", 1)) || r.Visible(indexOf(t, &r.Head, "X-Real-IP", 1)) {
+			t.Error("rules see the wrong fields")
+		}
+		c.edit(r, &f)
+		if got := string(http1.AppendRequest(nil, r, &f)); got != lf("GET / HTTP/1.1\nHost: h\n"+c.want+"\n") {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, got, c.want)
+		}
+	}
+	r, f := mustParse(t, lf(head)), *forward
+	f.Given = http1.IdentityProto
+	want := lf("GET / HTTP/1.1\nHost: h\nA: b\nX-Forwarded-For: 192.0.2.17\nX-Forwarded-Host: h\nForwarded: for=192.0.2.17;host=\"h\";proto=http\n\n")
+	if got := string(http1.AppendRequest(nil, r, &f)); got != want {
+		t.Errorf("of somebody else: got\n%s\nwant\n%s", got, want)
+	}
+}

@@ -196,7 +196,7 @@ func (h *Head) options(v []byte, options uint8, named int) (uint8, int, error) {
 func (h *Head) dropNamed(name []byte) {
 	for i := range h.Fields[:h.NumFields] {
 		if f := &h.Fields[i]; !unnamed.has(f.Known) && foldEqual(h.Name(i), name) {
-			f.state |= dropped
+			f.state |= dropped | named
 		}
 	}
 }

@@ -54,6 +54,11 @@ func FuzzRequest(f *testing.F) {
 			again.Upgrade != r.Upgrade || again.Expect100 != r.Expect100 || !again.KeepAlive {
 			t.Fatalf("we read what we sent differently:\n%s\n%s", summary(r), summary(again))
 		}
+		r.Trust()
+		sent = http1.AppendRequest(nil, r, forward)
+		if n, err := again.Parse(sent); n != len(sent) && err != http1.ErrTooManyFields && err != http1.ErrHeadTooLong {
+			t.Fatalf("we refuse what we sent for a trusted proxy: %v\n%q", err, sent)
+		}
 	})
 }
 

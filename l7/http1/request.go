@@ -27,10 +27,11 @@ type Request struct {
 	Expect100  bool // the client waits for 100 before it sends the body
 	TETrailers bool // the client accepts trailers (TE: trailers, named by Connection)
 
-	simple bool // Target is canonical as it stands
-	path   [MaxTarget]byte
-	host   [maxAuthority]byte
-	other  [maxAuthority]byte // authority of an absolute target
+	simple  bool // Target is canonical as it stands
+	trusted bool // see Trust
+	path    [MaxTarget]byte
+	host    [maxAuthority]byte
+	other   [maxAuthority]byte // authority of an absolute target
 }
 
 // Parse reads a request head from the start of b. It answers the number of
@@ -149,7 +150,7 @@ func versionError(b []byte) error {
 
 // finish decides what the fields of a whole head mean.
 func (r *Request) finish() error {
-	r.Expect100, r.TETrailers = false, false
+	r.Expect100, r.TETrailers, r.trusted = false, false, false
 	method := r.Method.Of(r.Buf)
 	r.Verb = verbOf(method)
 	if r.Verb == VerbOther && string(method) == "CONNECT" {

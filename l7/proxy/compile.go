@@ -71,6 +71,7 @@ func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm) (*farmTable, er
 		resurrect:      nanos(f.HTTP.ResurrectTime),
 		grace:          time.Duration(nanos(cmp.Or(f.HTTP.StopGrace, farm.DefaultStopGrace))),
 		answers:        newAnswers(f.HTTP),
+		trusted:        f.HTTP.Trusted,
 		recording:      newRecording(f.HTTP),
 	}
 	if ft.tls, err = compileTLS(build, f); err != nil {

@@ -96,6 +96,9 @@ func (w *worker) begin(cl *client, head, rest []byte) int {
 	if f.challenges != nil && f.challenges.asks(r) {
 		return w.answerChallenge(cl, f, rest)
 	}
+	if len(f.trusted) > 0 && trusts(f.trusted, cl.conn.Peer().Addr()) {
+		r.Trust()
+	}
 	w.query.farm = f
 	d := decide(&w.query)
 	switch d.outcome {
@@ -158,7 +161,7 @@ func (ex *exchange) prepare(rest []byte) (used int, err error) {
 	if rules != nil {
 		w.rewrite.Reset()
 		rules.strip(&w.req.Head, &w.rewrite)
-		w.forward.Extra = rules.add
+		w.forward.Extra, w.forward.Given = rules.add, rules.given
 	}
 	ex.hash = ex.identify()
 	if rules != nil {

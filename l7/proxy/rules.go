@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"strings"
+
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/rewrite"
@@ -16,6 +18,7 @@ type rules struct {
 	remove  *rewrite.Remover
 	replace *rewrite.Replacer
 	add     []byte
+	given   http1.Identity // what of identities is in add
 }
 
 // requestRules compiles what is left to do once the service is known; nil when
@@ -28,8 +31,13 @@ func requestRules(f, s *farm.HeaderRules) (r *rules, err error) {
 	if r.replace, err = rewrite.NewReplacer(s.ReplaceRequest, f.ReplaceRequest); err != nil {
 		return nil, err
 	}
-	if r.add, err = rewrite.Lines(either(s.AddRequest, f.AddRequest)); err != nil {
+	lines := either(s.AddRequest, f.AddRequest)
+	if r.add, err = rewrite.Lines(lines); err != nil {
 		return nil, err
+	}
+	for _, l := range lines {
+		name, _, _ := strings.Cut(l.Header, ":")
+		r.given |= http1.IdentityOf([]byte(name))
 	}
 	return r.orNil(), nil
 }

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/sluicelb/sluice/core/balance"
@@ -34,6 +35,7 @@ type farmTable struct {
 	services  []service
 	remove    *rewrite.Remover // of request fields, before a service is looked for
 	limits    limits
+	trusted   []netip.Prefix // peers whose word on identities counts
 
 	places     *places // nil when clients are not bounded
 	maxClients int64
