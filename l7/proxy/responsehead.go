@@ -23,6 +23,10 @@ func (ex *exchange) answer(b []byte, n int) {
 		ex.badResponse(answerReason(err))
 		return
 	}
+	if r.Status < 300 && ex.client.wantsTunnel() {
+		ex.badResponse("no switch of protocols, but a success")
+		return
+	}
 	ex.response.start(kind, &r.Head, !ex.oldClient)
 	unchunk := kind == http1.BodyChunked && ex.unframed()
 	rest := b[n:]

@@ -53,3 +53,9 @@ func (ex *exchange) relayDown() (moved int, ended bool) {
 	l.Again(ex.up.Conn)
 	return moved, false
 }
+
+// wantsTunnel reports whether the client asked for a tunnel on a stream: there
+// any 2xx tells that it stands, whatever the backend meant (RFC 8441 section 5).
+func (cl *client) wantsTunnel() bool {
+	return cl.stream != nil && cl.stream.h2 != nil && cl.stream.h2.Tunnel()
+}

@@ -1,0 +1,200 @@
+package proxy_test
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	xhttp2 "golang.org/x/net/http2"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/l7test"
+)
+
+// scripted is a backend that does what the path of the request says.
+func scripted(c *l7test.Recorder) {
+	for {
+		head, err := c.Head()
+		if err != nil {
+			return
+		}
+		path, _, _ := strings.Cut(head[strings.IndexByte(head, ' ')+1:], " ")
+		switch path {
+		case "/cut":
+			c.Say("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\npart")
+			time.Sleep(50 * time.Millisecond)
+			return
+		case "/cutchunks":
+			c.Say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\npart\r\n")
+			time.Sleep(50 * time.Millisecond)
+			return
+		case "/close":
+			c.Say("HTTP/1.1 200 OK\r\n\r\npart")
+			return
+		case "/early":
+			c.Say("HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno")
+		case "/none":
+			c.Say("HTTP/1.1 204 No Content\r\n\r\n")
+		case "/same":
+			c.Say("HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n")
+		case "/head":
+			c.Say("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n")
+		case "/hints":
+			c.Say("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+		case "/trailers":
+			c.Say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: grpc-status\r\n\r\n2\r\nok\r\n0\r\ngrpc-status: 0\r\n\r\n")
+		case "/bad":
+			c.Say("nonsense\r\n\r\n")
+		case "/gone":
+			return
+		case "/silent":
+			time.Sleep(3 * time.Second)
+			return
+		case "/big":
+			c.Say("HTTP/1.1 200 OK\r\nContent-Length: 4194304\r\n\r\n" + strings.Repeat("x", 4<<20))
+		case "/slow":
+			time.Sleep(300 * time.Millisecond)
+			c.Say(ok)
+		case "/not":
+			c.Say(ok)
+		case "/ws":
+			c.Say("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\nhello")
+			_, _ = io.Copy(c.TCPConn, c.Unrecorded())
+			c.Say("bye")
+			return
+		case "/wsends":
+			c.Say("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\nhello")
+			_ = c.CloseWrite()
+			_, _ = io.Copy(io.Discard, struct{ io.Reader }{c})
+			return
+		case "/wsreset":
+			c.Say("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\nhello")
+			_, _ = c.Read(make([]byte, 99))
+			_ = c.SetLinger(0)
+			return
+		default:
+			c.Say(ok)
+		}
+	}
+}
+
+// quick are short time-outs.
+func quick(h *farm.HTTP) {
+	h.RequestTimeout, h.ResponseTimeout, h.ConnectTimeout, h.ResurrectTime = 1, 1, 1, 1
+}
+
+// idle waits until nothing is counted as under way.
+func idle(t *testing.T, a *l7test.Appliance) {
+	t.Helper()
+	l7test.Eventually(t, "gauges return to zero", func() bool {
+		f, b := a.Segment.SumFarm(1), a.Segment.SumBackend(1)
+		return f.Established|f.Pending|b.Established|b.Pending == 0
+	})
+}
+
+func TestHTTP2StreamsEndAsTheirAnswersDo(t *testing.T) {
+	b := l7test.NewBackend(t, scripted)
+	a := l7test.New(t, 1)
+	addr := a.Serve(quick, l7test.Service("web", b.Addr))
+	p := newPeer(t, addr)
+	id := uint32(1)
+	for _, c := range []struct {
+		method, path string
+		want         []string
+	}{
+		{"GET", "/", []string{"HEADERS 200", "DATA ok end"}},
+		{"GET", "/cut", []string{"HEADERS 200", "DATA part", "RST_STREAM INTERNAL_ERROR"}},
+		{"GET", "/cutchunks", []string{"HEADERS 200", "DATA part", "RST_STREAM INTERNAL_ERROR"}},
+		{"GET", "/close", []string{"HEADERS 200", "DATA part", "DATA  end"}},
+		{"GET", "/none", []string{"HEADERS 204 end"}},
+		{"GET", "/same", []string{"HEADERS 304 end"}},
+		{"HEAD", "/head", []string{"HEADERS 200 end"}},
+		{"GET", "/hints", []string{"HEADERS 103", "HEADERS 200", "DATA ok end"}},
+		{"GET", "/trailers", []string{"HEADERS 200", "DATA ok", "TRAILERS grpc-status=0 end"}},
+		{"GET", "/bad", []string{"HEADERS 502", "DATA The server behind this address gave no valid answer.\n end"}},
+		{"GET", "/gone", []string{"HEADERS 502", "DATA The server behind this address gave no valid answer.\n end"}},
+		{"GET", "/silent", []string{"HEADERS 504", "DATA The server behind this address did not answer in time.\n end"}},
+		{"HEAD", "/%00", []string{"HEADERS 400 end"}},
+	} {
+		p.ask(id, true, c.method, c.path)
+		for _, w := range c.want {
+			p.want(itoa(id) + " " + w)
+		}
+		id += 2
+	}
+	p.ask(id, false, "POST", "/early", "content-length", "100000")
+	p.want(itoa(id)+" HEADERS 413", itoa(id)+" DATA no end", itoa(id)+" RST_STREAM NO_ERROR")
+	_ = p.WriteData(id, true, make([]byte, 10000)) // was on its way
+	p.ask(id+2, true, "GET", "/")
+	p.want(itoa(id+2)+" HEADERS 200", itoa(id+2)+" DATA ok end")
+	_ = p.conn.Close()
+	idle(t, a)
+}
+
+func TestHTTP2CarriesTunnels(t *testing.T) {
+	b := l7test.NewBackend(t, scripted)
+	a := l7test.New(t, 1)
+	p := newPeer(t, a.Serve(nil, l7test.Service("web", b.Addr)))
+	p.ask(1, false, "CONNECT", "/ws", ":protocol", "websocket")
+	p.want("1 HEADERS 200", "1 DATA hello")
+	_ = p.WriteData(1, false, []byte("one"))
+	p.want("1 DATA one")
+	_ = p.WriteData(1, true, []byte("two"))
+	p.want("1 DATA two", "1 DATA bye", "1 DATA  end")
+
+	p.ask(3, false, "CONNECT", "/wsends", ":protocol", "websocket")
+	p.want("3 HEADERS 200", "3 DATA hello", "3 DATA  end")
+	_ = p.WriteData(3, false, []byte("still"))
+	_ = p.WriteData(3, true, []byte("heard"))
+	l7test.Eventually(t, "the backend hears what follows its end", func() bool { return strings.HasSuffix(b.Received(), "stillheard") })
+
+	p.ask(5, false, "CONNECT", "/wsreset", ":protocol", "websocket")
+	p.want("5 HEADERS 200", "5 DATA hello")
+	_ = p.WriteData(5, false, []byte("x"))
+	p.want("5 RST_STREAM CANCEL")
+
+	p.ask(7, false, "CONNECT", "/not", ":protocol", "websocket")
+	p.want("7 HEADERS 502") // 200 would mean that the tunnel stands
+	p.next()
+	p.want("7 RST_STREAM NO_ERROR")
+
+	p.ask(9, false, "CONNECT", "/ws", ":protocol", "websocket")
+	p.want("9 HEADERS 200", "9 DATA hello")
+	_ = p.WriteRSTStream(9, xhttp2.ErrCodeCancel)
+	l7test.Eventually(t, "the tunnels are over", func() bool { return a.Segment.SumBackend(1).Established == 0 })
+	_ = p.conn.Close()
+	idle(t, a)
+}
+
+func TestHTTP2StopsInOrder(t *testing.T) {
+	b := l7test.NewBackend(t, scripted)
+	a := l7test.New(t, 1)
+	addr := a.Serve(nil, l7test.Service("web", b.Addr))
+	p := newPeer(t, addr)
+	p.ask(1, true, "GET", "/slow")
+	l7test.Eventually(t, "the request is there", func() bool { return strings.Contains(b.Received(), "/slow") })
+	a.Publish(farm.Config{})
+	p.want("GOAWAY NO_ERROR")
+	p.ask(3, true, "GET", "/") // was on its way
+	p.want("3 RST_STREAM REFUSED_STREAM", "1 HEADERS 200", "1 DATA ok end")
+	_ = p.WritePing(true, [8]byte([]byte("sluice..")))
+	p.want("GOAWAY NO_ERROR", "end")
+	idle(t, a)
+}
+
+func TestHTTP2BackendThatIsCutEndsItsStreamsOnly(t *testing.T) {
+	b := l7test.NewBackend(t, scripted)
+	a := l7test.New(t, 1)
+	s := l7test.Service("web", b.Addr)
+	p := newPeer(t, a.Serve(nil, s), xhttp2.Setting{ID: xhttp2.SettingInitialWindowSize, Val: 4})
+	p.ask(1, true, "GET", "/big")
+	p.want("1 HEADERS 200", "1 DATA xxxx")
+	s.Backends[0].Maintenance = farm.MaintenanceCut
+	a.Serve(nil, s)
+	p.want("1 RST_STREAM INTERNAL_ERROR")
+	p.ask(3, true, "GET", "/")
+	p.want("3 HEADERS 503")
+	_ = p.conn.Close()
+	idle(t, a)
+}

@@ -1,0 +1,173 @@
+package proxy_test
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	xhttp2 "golang.org/x/net/http2"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/l7test"
+)
+
+func TestHTTP2ClientsThatKeepUsWaitingAreLate(t *testing.T) {
+	window := func(n uint32) xhttp2.Setting {
+		return xhttp2.Setting{ID: xhttp2.SettingInitialWindowSize, Val: n}
+	}
+	for name, c := range map[string]struct {
+		connect func(t *testing.T, addr string) *peer
+		drip    func(p *peer) // every tenth of a second
+		last    string        // before the end, empty for any
+		counted bool
+	}{
+		"preface": {func(t *testing.T, addr string) *peer {
+			c := l7test.Dial(t, addr)
+			_, _ = io.WriteString(c.TCPConn, "PRI * HTTP")
+			return &peer{Framer: xhttp2.NewFramer(c.TCPConn, c.TCPConn), t: t, conn: c.TCPConn}
+		}, nil, "", true},
+		"settings": {func(t *testing.T, addr string) *peer {
+			c := l7test.Dial(t, addr)
+			_, _ = io.WriteString(c.TCPConn, xhttp2.ClientPreface+"\x00\x00\x20\x04")
+			return &peer{Framer: xhttp2.NewFramer(c.TCPConn, c.TCPConn), t: t, conn: c.TCPConn}
+		}, func(p *peer) { _, _ = p.conn.Write([]byte{0}) }, "GOAWAY NO_ERROR", true},
+		"nothing": {func(t *testing.T, addr string) *peer { return newPeer(t, addr) }, nil, "GOAWAY NO_ERROR", false},
+		"pings": {func(t *testing.T, addr string) *peer { return newPeer(t, addr) },
+			func(p *peer) { _ = p.WritePing(false, [8]byte{}) }, "GOAWAY NO_ERROR", false},
+		"frame beside a tunnel": {func(t *testing.T, addr string) *peer {
+			p := newPeer(t, addr)
+			p.ask(1, false, "CONNECT", "/ws", ":protocol", "websocket")
+			p.want("1 HEADERS 200", "1 DATA hello")
+			_, _ = p.conn.Write([]byte("\x00\x20\x00\x01\x05\x00\x00\x00\x03"))
+			return p
+		}, func(p *peer) { _, _ = p.conn.Write([]byte{0}) }, "GOAWAY NO_ERROR", true},
+		"header block beside a tunnel": {func(t *testing.T, addr string) *peer {
+			p := newPeer(t, addr)
+			p.ask(1, false, "CONNECT", "/ws", ":protocol", "websocket")
+			p.want("1 HEADERS 200", "1 DATA hello")
+			_ = p.WriteRawFrame(xhttp2.FrameHeaders, 0, 3, p.head(":method", "GET"))
+			return p
+		}, nil, "GOAWAY NO_ERROR", true},
+		"window": {func(t *testing.T, addr string) *peer {
+			p := newPeer(t, addr, window(0))
+			p.ask(1, true, "GET", "/big")
+			p.want("1 HEADERS 200", "1 RST_STREAM INTERNAL_ERROR")
+			return p
+		}, nil, "GOAWAY NO_ERROR", true},
+		"window for an answer of ours": {func(t *testing.T, addr string) *peer {
+			p := newPeer(t, addr, window(0))
+			p.ask(1, true, "BREW", "/")
+			p.want("1 HEADERS 501", "1 RST_STREAM CANCEL")
+			return p
+		}, nil, "GOAWAY NO_ERROR", true},
+		"reading": {func(t *testing.T, addr string) *peer {
+			p := newPeer(t, addr)
+			for id := uint32(1); id < 32; id += 2 {
+				p.ask(id, true, "GET", "/big")
+			}
+			time.Sleep(5 * time.Second)
+			return p
+		}, nil, "", true},
+		"body": {func(t *testing.T, addr string) *peer {
+			p := newPeer(t, addr)
+			p.ask(1, false, "POST", "/wait", "content-length", "9")
+			p.want("1 HEADERS 408", "1 DATA The request did not arrive in time.\n end", "1 RST_STREAM NO_ERROR")
+			return p
+		}, nil, "GOAWAY NO_ERROR", true},
+		"body on a connection that was used": {func(t *testing.T, addr string) *peer {
+			p := newPeer(t, addr)
+			p.ask(1, true, "GET", "/")
+			p.want("1 HEADERS 200", "1 DATA ok end")
+			p.ask(3, false, "POST", "/wait", "content-length", "9")
+			p.want("3 HEADERS 408", "3 DATA The request did not arrive in time.\n end", "3 RST_STREAM NO_ERROR")
+			return p
+		}, nil, "GOAWAY NO_ERROR", true},
+		"half of a body": {func(t *testing.T, addr string) *peer {
+			p := newPeer(t, addr)
+			p.ask(1, false, "POST", "/wait")
+			_ = p.WriteData(1, false, []byte("half"))
+			p.want("1 HEADERS 408", "1 DATA The request did not arrive in time.\n end", "1 RST_STREAM NO_ERROR")
+			return p
+		}, nil, "GOAWAY NO_ERROR", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := l7test.NewBackend(t, func(r *l7test.Recorder) {
+				for {
+					head, err := r.Head()
+					switch {
+					case err != nil:
+						return
+					case strings.Contains(head, "/wait"):
+						_, _ = io.Copy(io.Discard, r.Unrecorded())
+						return
+					case strings.Contains(head, "/big"):
+						r.Say("HTTP/1.1 200 OK\r\nContent-Length: 4194304\r\n\r\n" + strings.Repeat("x", 4<<20))
+					case strings.Contains(head, "/ws"):
+						r.Say("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\nhello")
+						_, _ = io.Copy(io.Discard, r.Unrecorded())
+						return
+					default:
+						r.Say(ok)
+					}
+				}
+			})
+			a := l7test.New(t, 1)
+			addr := a.Serve(func(h *farm.HTTP) { h.RequestTimeout = 1 }, l7test.Service("web", b.Addr))
+			begin := time.Now()
+			p := c.connect(t, addr)
+			over := make(chan struct{})
+			if c.drip != nil {
+				go func() {
+					for tick := time.NewTicker(100 * time.Millisecond); ; {
+						select {
+						case <-tick.C:
+							c.drip(p)
+						case <-over:
+							return
+						}
+					}
+				}()
+			}
+			frames := p.ended()
+			close(over)
+			if took := time.Since(begin); took > 8*time.Second {
+				t.Errorf("served for %v", took)
+			}
+			if last := strings.Join(frames, "\n"); c.last != "" && !strings.HasSuffix(last, c.last) {
+				t.Errorf("ends with %.100q, want %s", last, c.last)
+			}
+			if n := a.Segment.SumFarm(1).Timeouts; (n > 0) != c.counted {
+				t.Errorf("%d time-outs are counted", n)
+			}
+			idle(t, a)
+		})
+	}
+}
+
+// A client that reads little, but reads, gets all of it.
+func TestHTTP2SlowReaderThatReadsIsServed(t *testing.T) {
+	b := l7test.NewBackend(t, scripted)
+	a := l7test.New(t, 1)
+	p := newPeer(t, a.Serve(quick, l7test.Service("web", b.Addr)), xhttp2.Setting{ID: xhttp2.SettingInitialWindowSize, Val: 1 << 20})
+	p.ask(1, true, "GET", "/big")
+	p.want("1 HEADERS 200")
+	got := 0
+	for begin := time.Now(); got < 4<<20; {
+		if time.Since(begin) < 4*time.Second {
+			time.Sleep(100 * time.Millisecond)
+		}
+		f := p.next()
+		n := len(strings.TrimSuffix(strings.TrimPrefix(f, "1 DATA "), " end"))
+		if !strings.HasPrefix(f, "1 DATA ") {
+			t.Fatalf("%s after %d bytes", f, got)
+		}
+		got += n
+		if n > 0 {
+			_ = p.WriteWindowUpdate(1, uint32(n))
+		}
+	}
+	_ = p.conn.Close()
+	idle(t, a)
+}
