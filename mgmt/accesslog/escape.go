@@ -20,7 +20,7 @@ func plain(b []byte) int {
 		// The high bit of each byte that is above 0x7e, below 0x20, a quote or a
 		// backslash; bytes behind such a one may have it too, which is why only
 		// the first counts.
-		odd := (x | x + ones | (x - 0x20*ones) | (quote - ones) | (slash - ones)) & high
+		odd := (x | (x + ones) | (x - 0x20*ones) | (quote - ones) | (slash - ones)) & high
 		if odd != 0 {
 			return i + bits.TrailingZeros64(odd)/8
 		}
