@@ -90,6 +90,9 @@ func (l *Log) write(e *line, suppressed uint64) {
 	if e.Backend.IsValid() {
 		r.AddAttrs(slog.String("backend", e.Backend.String()))
 	}
+	if e.Alias != "" {
+		r.AddAttrs(slog.String("alias", e.Alias))
+	}
 	if e.Status != 0 {
 		r.AddAttrs(slog.Int("status", int(e.Status)))
 	}

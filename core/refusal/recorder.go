@@ -11,8 +11,8 @@ const (
 	Burst = 10
 	// Every is how long it takes until a loop may leave another one.
 	Every = time.Second
-	// ringSize bounds the lines of a loop that are not written yet. At 136
-	// bytes each that is 17 KiB a loop, room for the bursts of twelve classes.
+	// ringSize bounds the lines of a loop that are not written yet. At 152
+	// bytes each that is 19 KiB a loop, room for the bursts of twelve classes.
 	ringSize = 128
 )
 
@@ -28,6 +28,8 @@ type Event struct {
 	Reason string
 	// Client and Backend are the peers concerned; the zero value means none.
 	Client, Backend netip.AddrPort
+	// Alias is what the operator calls the backend; empty without one.
+	Alias string
 }
 
 // line is an Event that is to be written.

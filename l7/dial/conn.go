@@ -27,7 +27,7 @@ type Conn struct {
 	owner      Owner
 	next, prev *Conn // idle list, most recently used first
 	addr       netip.AddrPort
-	security   loop.Security
+	options    loop.DialOptions
 	backend    uint32
 	reused     bool
 	started    int64

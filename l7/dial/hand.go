@@ -5,7 +5,11 @@ package dial
 func (c *Conn) Hand(owner Owner) { c.owner, c.reused = owner, true }
 
 // Fits reports whether the connection is one the target asks for: to its
-// address, with TLS if it says so, for the same name.
-func (c *Conn) Fits(t *Target) bool {
-	return c.addr == t.Addr && c.security == t.Options.Security
+// address, from the same one, with TLS if it says so, for the same name.
+func (c *Conn) Fits(t *Target) bool { return c.leads(t) && c.options.Security == t.Options.Security }
+
+// leads reports whether the connection goes where, and comes from where, the
+// target says.
+func (c *Conn) leads(t *Target) bool {
+	return c.addr == t.Addr && c.options.Source == t.Options.Source && c.options.Mark == t.Options.Mark
 }

@@ -54,10 +54,10 @@ func (p *Pool) Idle(t *Target, owner Owner) *Conn {
 	for c, looks := l.head.next, 0; c != &l.head && looks < maxLooks; looks++ {
 		next := c.next
 		switch {
-		case c.addr != t.Addr: // the backend's address was changed since
+		case !c.leads(t): // the backend's address, or its source's, was changed since
 			p.unlink(c)
 			c.Discard()
-		case c.security == t.Options.Security: // else it was made for another name
+		case c.options.Security == t.Options.Security: // else it was made for another name
 			p.unlink(c)
 			c.owner, c.reused = owner, true
 			return c
@@ -71,7 +71,7 @@ func (p *Pool) Idle(t *Target, owner Owner) *Conn {
 // is that of the handshake too when the target asks for one.
 func (p *Pool) Dial(t *Target, owner Owner) (*Conn, error) {
 	c := p.free.Get()
-	*c = Conn{pool: p, owner: owner, backend: t.ID, addr: t.Addr, security: t.Options.Security, started: p.loop.Now()}
+	*c = Conn{pool: p, owner: owner, backend: t.ID, addr: t.Addr, options: t.Options, started: p.loop.Now()}
 	lc, err := p.loop.Dial(t.Addr, c, t.Timeout, t.Options)
 	if errors.Is(err, syscall.EMFILE) && p.evict() {
 		lc, err = p.loop.Dial(t.Addr, c, t.Timeout, t.Options)

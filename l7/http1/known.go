@@ -42,6 +42,7 @@ const (
 	KnownServer
 	KnownReferer
 	KnownUserAgent
+	KnownSTS
 	numKnown // at most 64, see mask
 )
 
@@ -110,13 +111,14 @@ var names = []struct {
 	{"server", KnownServer},
 	{"referer", KnownReferer},
 	{"user-agent", KnownUserAgent},
+	{"strict-transport-security", KnownSTS},
 
 	{name: "accept"}, {name: "accept-encoding"}, {name: "accept-language"}, {name: "accept-ranges"},
 	{name: "age"}, {name: "cache-control"}, {name: "content-encoding"}, {name: "etag"}, {name: "expires"},
 	{name: "if-modified-since"}, {name: "if-none-match"}, {name: "last-modified"}, {name: "link"},
 	{name: "origin"}, {name: "pragma"}, {name: "priority"}, {name: "range"}, {name: "sec-ch-ua"},
 	{name: "sec-ch-ua-mobile"}, {name: "sec-ch-ua-platform"}, {name: "sec-fetch-dest"}, {name: "sec-fetch-mode"},
-	{name: "sec-fetch-site"}, {name: "sec-fetch-user"}, {name: "strict-transport-security"},
+	{name: "sec-fetch-site"}, {name: "sec-fetch-user"},
 	{name: "upgrade-insecure-requests"}, {name: "vary"}, {name: "via"}, {name: "x-request-id"},
 	{name: "x-requested-with"},
 }

@@ -88,10 +88,12 @@ func (a *answers) append(dst []byte, status int, head, close bool) []byte {
 	return dst
 }
 
-// appendRedirect appends a redirect; location was checked to be one value.
-func appendRedirect(dst []byte, status int, location http1.Value, close bool) []byte {
+// appendRedirect appends a redirect; location was checked to be one value, and
+// more field lines may be given.
+func appendRedirect(dst []byte, status int, location http1.Value, lines []byte, close bool) []byte {
 	dst = appendStatus(dst, status)
 	dst = http1.AppendField(dst, "Location", location)
+	dst = append(dst, lines...)
 	return appendFraming(dst, 0, close)
 }
 

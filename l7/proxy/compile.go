@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/tlsconf"
 	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/http1"
@@ -101,8 +102,26 @@ func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm) (*farmTable, er
 	return ft, nil
 }
 
+// marks says why the backends of a service cannot be connected to with the
+// marks they ask for.
+func marks(s *farm.Service) error {
+	for i := range s.Backends {
+		if s.Backends[i].Mark == 0 {
+			continue
+		}
+		if err := loop.CanMark(); err != nil {
+			return fmt.Errorf("backend %d has mark %d: %w: give the engine that capability, or remove the mark", i, s.Backends[i].Mark, err)
+		}
+		return nil
+	}
+	return nil
+}
+
 // compileRules compiles what changes heads on their way.
 func (out *service) compileRules(f *farm.Farm, s *farm.Service) (err error) {
+	if err := marks(s); err != nil {
+		return err
+	}
 	if out.conditions, err = newConditions(s); err != nil {
 		return err
 	}
@@ -113,13 +132,16 @@ func (out *service) compileRules(f *farm.Farm, s *farm.Service) (err error) {
 	if out.redirect, err = newRedirect(f.HTTP, s); err != nil {
 		return fmt.Errorf("redirect: %w", err)
 	}
+	if out.redirect != nil && f.HTTPS() && s.STS > 0 {
+		out.redirect.sts = stsLine(s)
+	}
 	if out.urls, err = rewrite.NewURL(s.Rewrites, f.HTTP.IgnoreCase || s.IgnoreCase); err != nil {
 		return fmt.Errorf("rules for paths: %w", err)
 	}
 	if out.request, err = requestRules(&f.HTTP.HeaderRules, &s.HeaderRules); err != nil {
 		return fmt.Errorf("rules for request fields: %w", err)
 	}
-	if out.response, err = responseRules(&f.HTTP.HeaderRules, &s.HeaderRules); err != nil {
+	if out.response, err = responseRules(f, s); err != nil {
 		return fmt.Errorf("rules for response fields: %w", err)
 	}
 	return nil
@@ -146,8 +168,9 @@ func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
 		load := e.registry.load(b.ID)
 		out.backends[i] = backend{
 			id: b.ID, timeout: nanos(timeout), load: load,
-			mode: b.Maintenance, origin: b.AddrPort().String(), named: nameOf(b), host: hostOf(nameOf(b), s.TLS != nil),
-			target: dial.Target{ID: b.ID, Addr: b.AddrPort(), Timeout: nanos(f.HTTP.ConnectTimeout)},
+			mode: b.Maintenance, origin: b.AddrPort().String(), named: nameOf(b), alias: b.Alias, host: hostOf(nameOf(b), s.TLS != nil),
+			target: dial.Target{ID: b.ID, Addr: b.AddrPort(), Timeout: nanos(f.HTTP.ConnectTimeout),
+				Options: loop.DialOptions{Source: b.Source, Mark: b.Mark}},
 		}
 		members[i] = balance.Member{
 			ID: b.ID, Weight: b.EffectiveWeight(), Priority: b.EffectivePriority(), Limit: int64(b.ConnLimit),

@@ -3,7 +3,9 @@ package proxy
 import (
 	"context"
 	"net"
+	"net/netip"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/sluicelb/sluice/core/health"
@@ -24,9 +26,10 @@ const (
 // suspect is one backend that is down.
 type suspect struct {
 	address string
+	dialer  net.Dialer // with its time-out, source address and mark
 	name    string
+	alias   string
 	every   time.Duration
-	timeout time.Duration
 	next    time.Time
 	probing bool
 }
@@ -61,8 +64,16 @@ func (e *Engine) lost(f *farmTable, s *service, b *backend, cause error) {
 	}
 	p.suspect(f, s, b) // before it is marked: whoever is down is tried again
 	if e.board.SetPassive(b.id, health.Down, time.Now()) {
-		e.log.Warn("backend is down", "farm", f.name, "service", s.name, "backend", b.origin, "cause", cause)
+		e.log.Warn("backend is down", append([]any{"farm", f.name, "service", s.name, "cause", cause}, naming(b.origin, b.alias)...)...)
 	}
+}
+
+// naming says in a log which backend it is.
+func naming(address, alias string) []any {
+	if alias == "" {
+		return []any{"backend", address}
+	}
+	return []any{"backend", address, "alias", alias}
 }
 
 // reached notes that a backend nothing was known of could be connected to.
@@ -78,8 +89,8 @@ func (p *prober) suspect(f *farmTable, s *service, b *backend) *suspect {
 	if known == nil {
 		every := time.Duration(f.resurrect)
 		known = &suspect{
-			address: b.origin, name: f.name + "/" + s.name, every: every,
-			timeout: time.Duration(b.target.Timeout), next: time.Now().Add(every),
+			address: b.origin, name: f.name + "/" + s.name, alias: b.alias, every: every,
+			dialer: dialerOf(b), next: time.Now().Add(every),
 		}
 		p.suspects[b.id] = known
 	}
@@ -122,7 +133,26 @@ func (p *prober) inherit(f *farmTable, s *service, b *backend) {
 	if soon := time.Now().Add(every); known.next.After(soon) {
 		known.next = soon // the time between tries was made shorter
 	}
-	known.every, known.timeout = every, time.Duration(b.target.Timeout)
+	known.every, known.dialer = every, dialerOf(b)
+}
+
+// dialerOf connects as exchanges with the backend do.
+func dialerOf(b *backend) net.Dialer {
+	d := net.Dialer{Timeout: time.Duration(b.target.Timeout)}
+	if source := b.target.Options.Source; source.IsValid() {
+		d.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(source, 0))
+	}
+	if mark := b.target.Options.Mark; mark != 0 {
+		d.Control = func(_, _ string, c syscall.RawConn) (err error) {
+			if failed := c.Control(func(fd uintptr) {
+				err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_MARK, int(mark))
+			}); failed != nil {
+				return failed
+			}
+			return err
+		}
+	}
+	return d
 }
 
 func (p *prober) run() {
@@ -150,7 +180,7 @@ func (p *prober) due(now time.Time) {
 		select {
 		case p.slots <- struct{}{}:
 			s.probing = true
-			go p.probe(id, s, net.Dialer{Timeout: s.timeout})
+			go p.probe(id, s, s.dialer)
 		default:
 			return
 		}
@@ -171,6 +201,6 @@ func (p *prober) probe(id uint32, s *suspect, d net.Dialer) {
 	}
 	delete(p.suspects, id)
 	if p.engine.board.SetPassive(id, health.Up, time.Now()) {
-		p.engine.log.Info("backend is up again", "farm", s.name, "backend", s.address)
+		p.engine.log.Info("backend is up again", append([]any{"farm", s.name}, naming(s.address, s.alias)...)...)
 	}
 }

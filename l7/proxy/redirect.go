@@ -16,6 +16,7 @@ type redirect struct {
 	text    *rewrite.Template
 	url     *rewrite.Pattern // set when the text needs its groups
 	appends bool             // the path of the request follows
+	sts     []byte           // the line of Strict-Transport-Security; nil without it
 }
 
 // newRedirect compiles a service's redirect; nil when it has none.

@@ -133,7 +133,11 @@ func (ex *exchange) note(class refusal.Class, status int, reason string) {
 // noteBackend leaves a line of what the backend did wrong.
 func (ex *exchange) noteBackend(class refusal.Class, status int, reason string) {
 	ex.recordRefusal(class)
-	ex.w.note(class, status, ex.farm.name, reason, ex.client.conn.Peer(), ex.backend.target.Addr)
+	w := ex.w
+	w.refusals.Add(w.loop.Now(), refusal.Event{
+		Class: class, Status: uint16(status), Farm: ex.farm.name, Reason: reason,
+		Client: ex.client.conn.Peer(), Backend: ex.backend.target.Addr, Alias: ex.backend.alias,
+	})
 }
 
 func (w *worker) note(class refusal.Class, status int, farm, reason string, client, backend netip.AddrPort) {

@@ -34,7 +34,7 @@ func (w *worker) redirect(cl *client, f *farmTable, sv *service, rest []byte) in
 	s := cl.stats()
 	s.Redirects++
 	s.Responses[2]++
-	out := appendRedirect(w.loop.Scratch[:0], sv.code, value, close)
+	out := appendRedirect(w.loop.Scratch[:0], sv.code, value, sv.redirect.sts, close)
 	w.recordOwn(cl, f, sv, true, sv.code, len(out))
 	w.send(cl, out, close)
 	return used

@@ -120,6 +120,9 @@ func (ex *exchange) BackendConnected(c *dial.Conn, err error) {
 func (ex *exchange) unreachable(i int, err error) bool {
 	ex.release()
 	for _, ours := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL} {
+		if ours == syscall.EADDRNOTAVAIL && ex.backend.target.Options.Source.IsValid() {
+			continue // its own source address is not here: others may do without
+		}
 		if errors.Is(err, ours) {
 			return false
 		}

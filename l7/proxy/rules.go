@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -19,6 +20,7 @@ type rules struct {
 	replace *rewrite.Replacer
 	add     []byte
 	given   http1.Identity // what of identities is in add
+	sts     bool           // Strict-Transport-Security is ours
 }
 
 // requestRules compiles what is left to do once the service is known; nil when
@@ -42,19 +44,29 @@ func requestRules(f, s *farm.HeaderRules) (r *rules, err error) {
 	return r.orNil(), nil
 }
 
-// responseRules is the same for responses.
-func responseRules(f, s *farm.HeaderRules) (r *rules, err error) {
-	r = &rules{}
-	if r.remove, err = rewrite.NewRemover(either(s.RemoveResponse, f.RemoveResponse)); err != nil {
+// responseRules is the same for responses. With TLS a service may make clients
+// come back with TLS only (RFC 6797).
+func responseRules(f *farm.Farm, s *farm.Service) (r *rules, err error) {
+	h := f.HTTP
+	r = &rules{sts: f.HTTPS() && s.STS > 0}
+	if r.remove, err = rewrite.NewRemover(either(s.RemoveResponse, h.RemoveResponse)); err != nil {
 		return nil, err
 	}
-	if r.replace, err = rewrite.NewReplacer(s.ReplaceResponse, f.ReplaceResponse); err != nil {
+	if r.replace, err = rewrite.NewReplacer(s.ReplaceResponse, h.ReplaceResponse); err != nil {
 		return nil, err
 	}
-	if r.add, err = rewrite.Lines(either(s.AddResponse, f.AddResponse)); err != nil {
+	if r.add, err = rewrite.Lines(either(s.AddResponse, h.AddResponse)); err != nil {
 		return nil, err
+	}
+	if r.sts {
+		r.add = append(r.add, stsLine(s)...)
 	}
 	return r.orNil(), nil
+}
+
+// stsLine is the field line of Strict-Transport-Security.
+func stsLine(s *farm.Service) []byte {
+	return fmt.Appendf(nil, "Strict-Transport-Security: max-age=%d\r\n", s.STS)
 }
 
 // either is the service's list or, if that is empty, the farm's.
@@ -79,6 +91,11 @@ func (r *rules) strip(h *http1.Head, s *rewrite.Scratch) {
 	}
 	if r.remove != nil {
 		r.remove.Remove(h, s)
+	}
+	if r.sts { // there must not be two
+		for i := h.Find(http1.KnownSTS); i >= 0; i = h.Find(http1.KnownSTS) {
+			h.Remove(i)
+		}
 	}
 }
 

@@ -50,7 +50,7 @@ func plainAnswer(t *farm.TLS) ([]byte, error) {
 	if !ok {
 		return nil, errors.New("nosslredirect is no value of a header field")
 	}
-	return appendRedirect(nil, cmp.Or(t.NoSSLCode, 302), location, true), nil
+	return appendRedirect(nil, cmp.Or(t.NoSSLCode, 302), location, nil, true), nil
 }
 
 // warn says what of the certificates clients may refuse.

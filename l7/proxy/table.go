@@ -85,6 +85,7 @@ type backend struct {
 	mode    farm.Maintenance
 	origin  string // address:port
 	named   string // host:port by the name the operator wrote, or origin
+	alias   string // what the operator calls it; empty without one
 	host    []byte // the same as a Host
 	// setCookie is the line that keeps a client here; nil without a cookie.
 	setCookie []byte
