@@ -22,22 +22,32 @@ func (e *Engine) Break(what int) (exchanges int) {
 			}
 		}
 		w.loop.Each(func(c *loop.Conn) {
-			cl, ok := c.Handler().(*client)
-			if !ok || cl.ex == nil {
-				return
+			if m, ok := c.Handler().(*multiplex); ok {
+				for cl := m.streams.first(); cl != nil; cl = m.streams.after(cl) {
+					exchanges += cl.ex.spoil(what)
+				}
 			}
-			exchanges++
-			switch what {
-			case BreakService:
-				cl.ex.service = nil
-			case BreakFarm:
-				cl.ex.farm = nil
-			case BreakBackend:
-				cl.ex.backend = nil
+			if cl, ok := c.Handler().(*client); ok {
+				exchanges += cl.ex.spoil(what)
 			}
 		})
 	})
 	return exchanges
+}
+
+func (ex *exchange) spoil(what int) (exchanges int) {
+	if ex == nil {
+		return 0
+	}
+	switch what {
+	case BreakService:
+		ex.service = nil
+	case BreakFarm:
+		ex.farm = nil
+	case BreakBackend:
+		ex.backend = nil
+	}
+	return 1
 }
 
 // TakePanics gives the number of panics that were contained, and forgets them.

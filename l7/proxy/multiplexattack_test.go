@@ -1,0 +1,316 @@
+package proxy_test
+
+import (
+	"bytes"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	xhttp2 "golang.org/x/net/http2"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/l7test"
+)
+
+// other is a client that is served while others attack.
+func other(t *testing.T, addr string) (stop func()) {
+	over, done := make(chan struct{}), make(chan struct{})
+	c := l7test.Dial(t, addr)
+	go func() {
+		defer close(done)
+		worst := time.Duration(0)
+		for {
+			select {
+			case <-over:
+				if worst > time.Second {
+					t.Errorf("another client waited %v", worst)
+				}
+				return
+			default:
+			}
+			begin := time.Now()
+			_, _ = io.WriteString(c.TCPConn, get("/"))
+			res, err := http.ReadResponse(c.Reader(), nil)
+			if err != nil {
+				t.Errorf("another client: %v", err)
+				return
+			}
+			_, _ = io.Copy(io.Discard, res.Body)
+			worst = max(worst, time.Since(begin))
+			time.Sleep(5 * time.Millisecond)
+		}
+	}()
+	return func() { close(over); <-done }
+}
+
+func TestHTTP2FloodsCostOneConnection(t *testing.T) {
+	for name, c := range map[string]struct {
+		send   func(p *peer, id uint32)
+		reason string
+	}{
+		"rapid reset": {func(p *peer, id uint32) {
+			p.ask(id, true, "GET", "/silent")
+			_ = p.WriteRSTStream(id, xhttp2.ErrCodeCancel)
+		}, "too many streams reset"},
+		"settings": {func(p *peer, id uint32) { _ = p.WriteSettings() }, "too many SETTINGS frames"},
+		"ping":     {func(p *peer, id uint32) { _ = p.WritePing(false, [8]byte{}) }, "too many PING frames"},
+		"continuations": {func(p *peer, id uint32) {
+			if id == 1 {
+				_ = p.WriteRawFrame(xhttp2.FrameHeaders, 0, id, p.head(":method", "GET"))
+			}
+			_ = p.WriteContinuation(1, false, p.head("x", "y"))
+		}, "too many CONTINUATION frames"},
+		"streams":   {func(p *peer, id uint32) { p.ask(id, true, "GET", "/silent") }, "too many streams at once"},
+		"malformed": {func(p *peer, id uint32) { p.ask(id, true, "GET", "/", "connection", "x") }, "too many streams reset"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := l7test.NewBackend(t, scripted)
+			a := l7test.New(t, 1)
+			addr := a.Serve(nil, l7test.Service("web", b.Addr))
+			stop := other(t, addr)
+			for range 3 {
+				p := newPeer(t, addr)
+				gone := make(chan []string)
+				go func() { gone <- p.ended() }()
+				for id := uint32(1); id < 20000; id += 2 {
+					c.send(p, id)
+				}
+				if frames := <-gone; len(frames) > 0 && !strings.Contains(strings.Join(frames, "\n"), "GOAWAY ENHANCE_YOUR_CALM") {
+					t.Errorf("ended without its reason: %.200q", frames[len(frames)-1])
+				}
+			}
+			stop()
+			// Each connection that was attacked over may have had 128 exchanges.
+			if n := b.Accepted(); n > 3*300 {
+				t.Errorf("%d connections to the backend", n)
+			}
+			l7test.Eventually(t, "the reason is logged", func() bool {
+				return len(a.Log.Lines("class=flood")) > 0 && len(a.Log.Lines(c.reason)) > 0
+			})
+			l7test.Eventually(t, "nothing is left of it", func() bool {
+				f, n := a.Segment.SumFarm(1), a.Segment.SumBackend(1)
+				return f.Established <= 1 && f.Pending == 0 && n.Established|n.Pending == 0
+			})
+		})
+	}
+}
+
+// maxHeads is what the request heads of one connection may hold together.
+const maxHeads = 1 << 20
+
+// held gives what the heap holds.
+func held() int {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
+
+func TestHTTP2ConnectionHoldsLittle(t *testing.T) {
+	long := bytes.Repeat([]byte("x"), 4<<20)
+	for name, c := range map[string]struct {
+		ask  func(p *peer, id uint32)
+		most int
+	}{
+		"128 bodies that are not read": {func(p *peer, id uint32) { p.ask(id, true, "GET", "/big") }, 5 << 20},
+		"128 heads of 60 KiB": {func(p *peer, id uint32) {
+			big := p.head(":method", "GET", ":scheme", "http", ":authority", "a.test", ":path", "/silent",
+				"x-"+itoa(id), strings.Repeat(string(rune('a'+id%26)), 60000))
+			_ = p.WriteHeaders(xhttp2.HeadersFrameParam{StreamID: id, EndStream: true, BlockFragment: big[:16000]})
+			for big = big[16000:]; len(big) > 16000; big = big[16000:] {
+				_ = p.WriteContinuation(id, false, big[:16000])
+			}
+			_ = p.WriteContinuation(id, true, big)
+		}, 6 << 20},
+		"128 bodies for a backend that does not read": {func(p *peer, id uint32) {
+			p.ask(id, false, "POST", "/silent", "content-length", "100000")
+			_ = p.WriteData(id, false, make([]byte, 2000))
+		}, 4 << 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := l7test.NewBackend(t, func(r *l7test.Recorder) {
+				if head, _ := r.Head(); strings.Contains(head, "/big") {
+					_, _ = io.WriteString(r.TCPConn, "HTTP/1.1 200 OK\r\nContent-Length: 4194304\r\n\r\n")
+					_, _ = r.TCPConn.Write(long)
+				}
+				_, _ = io.Copy(io.Discard, r.TCPConn)
+			})
+			a := l7test.New(t, 1)
+			p := newPeer(t, a.Serve(nil, l7test.Service("web", b.Addr)))
+			before := held() - len(b.Received())
+			for id := uint32(1); id < 256; id += 2 {
+				c.ask(p, id)
+			}
+			time.Sleep(500 * time.Millisecond)
+			// What the backends recorded is theirs, and goroutines of the test.
+			n := held() - before - 4*len(b.Received())
+			t.Logf("%d KiB", n>>10)
+			if n > c.most {
+				t.Errorf("%d KiB are held for one connection", n>>10)
+			}
+			if n := strings.Count(b.Received(), "GET /silent"); n > maxHeads/60000 {
+				t.Errorf("%d heads of 60 KiB were kept at once", n)
+			}
+			_ = p.conn.Close()
+			idle(t, a)
+		})
+	}
+}
+
+// Answers without a body need no window: whoever asks for them and does not
+// read is not listened to.
+func TestHTTP2ClientThatAsksAndDoesNotReadIsNotHeard(t *testing.T) {
+	a := l7test.New(t, 1)
+	p := newPeer(t, a.Serve(func(h *farm.HTTP) {
+		h.Services = []farm.Service{{ID: 9, Name: "moved", Redirect: "https://else.test/" + strings.Repeat("x", 5000)}}
+	}))
+	_ = p.conn.SetWriteDeadline(time.Now().Add(2 * time.Second))
+	var b bytes.Buffer
+	f := xhttp2.NewFramer(&b, nil)
+	sent := 0
+	for id := uint32(1); ; {
+		b.Reset()
+		for range 200 {
+			block := p.head(":method", "GET", ":scheme", "http", ":authority", "a.test", ":path", "/")
+			_ = f.WriteHeaders(xhttp2.HeadersFrameParam{StreamID: id, EndStream: true, EndHeaders: true, BlockFragment: block})
+			id += 2
+		}
+		if _, err := p.conn.Write(b.Bytes()); err != nil || sent > 64<<20 {
+			break
+		}
+		sent += b.Len()
+	}
+	if n := a.Segment.SumFarm(1).Redirects; n > 20000 {
+		t.Errorf("%d requests were answered that nobody read", n)
+	}
+	_ = p.conn.Close()
+	idle(t, a)
+}
+
+func TestHTTP2FramesOfOneByteAreSentOnTogether(t *testing.T) {
+	reads := 0
+	b := l7test.NewBackend(t, func(r *l7test.Recorder) {
+		_, _ = r.Head()
+		buf := make([]byte, 1<<20)
+		for {
+			n, err := r.TCPConn.Read(buf)
+			if err != nil {
+				return
+			}
+			if reads++; bytes.HasSuffix(buf[:n], []byte("0\r\n\r\n")) {
+				r.Say(ok)
+				return
+			}
+		}
+	})
+	a := l7test.New(t, 1)
+	p := newPeer(t, a.Serve(nil, l7test.Service("web", b.Addr)))
+	const size = 20000
+	p.ask(1, false, "POST", "/")
+	p.ask(3, false, "POST", "/")
+	var frames bytes.Buffer
+	f := xhttp2.NewFramer(&frames, nil)
+	for i := range size {
+		_ = f.WriteData(1, i == size-1, []byte{'x'})
+		_ = f.WriteData(3, i == size-1, []byte{'y'})
+	}
+	_, _ = p.conn.Write(frames.Bytes())
+	for range 2 {
+		p.want2xx()
+	}
+	if reads > 200 {
+		t.Errorf("%d frames of a byte came in %d parts", 2*size, reads)
+	}
+}
+
+// want2xx reads one whole answer, of whatever stream.
+func (p *peer) want2xx() {
+	p.t.Helper()
+	for {
+		switch f := p.next(); {
+		case strings.HasSuffix(f, " end"):
+			return
+		case strings.Contains(f, "DATA"), strings.Contains(f, "HEADERS 200"):
+		default:
+			p.t.Fatalf("got %s", f)
+		}
+	}
+}
+
+// TestHTTP2GaugesReturnToZero is TestGaugesReturnToZero for streams: clients
+// and backends end what they began at every point.
+func TestHTTP2GaugesReturnToZero(t *testing.T) {
+	b := l7test.NewBackend(t, scripted)
+	gone := l7test.NewBackend(t, l7test.Answer(ok))
+	gone.Close()
+	a := l7test.New(t, 2)
+	service := func(cut bool) farm.Service {
+		s := l7test.Service("web", b.Addr, gone.Addr, b.Addr)
+		s.Policy, s.Backends[2].ConnLimit = farm.PolicyPending, 1
+		if cut {
+			s.Backends[0].Maintenance = farm.MaintenanceCut
+		}
+		return s
+	}
+	addr := a.Serve(quick, service(false))
+	paths := []string{"/", "/cut", "/cutchunks", "/close", "/early", "/none", "/hints", "/trailers", "/bad", "/gone", "/silent", "/big", "/slow"}
+	tunnels := []string{"/ws", "/wsends", "/wsreset", "/not"}
+	end := time.Now().Add(2 * time.Second)
+	var all sync.WaitGroup
+	for i := range 16 {
+		all.Go(func() {
+			r := rand.New(rand.NewPCG(2, uint64(i)))
+			for time.Now().Before(end) {
+				p := newPeer(t, addr, xhttp2.Setting{ID: xhttp2.SettingInitialWindowSize, Val: []uint32{0, 100, 1 << 20}[r.IntN(3)]})
+				_ = p.conn.SetDeadline(time.Now().Add(time.Duration(r.IntN(1500)) * time.Millisecond))
+				for id := uint32(1); id < uint32(r.IntN(40)); id += 2 {
+					switch r.IntN(3) {
+					case 0:
+						p.ask(id, true, "GET", paths[r.IntN(len(paths))])
+					case 1:
+						p.ask(id, false, "POST", paths[r.IntN(len(paths))])
+						_ = p.WriteData(id, r.IntN(2) == 0, make([]byte, r.IntN(16000)))
+					case 2:
+						p.ask(id, false, "CONNECT", tunnels[r.IntN(len(tunnels))], ":protocol", "websocket")
+						_ = p.WriteData(id, r.IntN(2) == 0, []byte("ping"))
+					}
+					switch r.IntN(6) {
+					case 0:
+						_ = p.WriteRSTStream(id, xhttp2.ErrCodeCancel)
+					case 1:
+						_ = p.WriteWindowUpdate(id, 1000)
+					case 2:
+						p.next()
+					}
+				}
+				switch r.IntN(4) {
+				case 0:
+					_ = p.WriteRawFrame(xhttp2.FrameHeaders, 0, 0, nil) // breaks the rules
+				case 1:
+					p.ended()
+				}
+				_ = p.conn.Close()
+			}
+		})
+	}
+	for i := 0; time.Now().Before(end); i++ {
+		time.Sleep(100 * time.Millisecond)
+		a.Serve(quick, service(i%4 == 3))
+	}
+	all.Wait()
+	a.Serve(quick, service(false))
+	l7test.Eventually(t, "gauges return to zero", func() bool {
+		f := a.Segment.SumFarm(1)
+		n := f.Established | f.Pending
+		for id := range uint32(3) {
+			s := a.Segment.SumBackend(id + 1)
+			n |= s.Established | s.Pending
+		}
+		return n == 0
+	})
+}

@@ -1,0 +1,48 @@
+package proxy_test
+
+import (
+	"testing"
+
+	"github.com/sluicelb/sluice/l7/l7test"
+	"github.com/sluicelb/sluice/l7/proxy"
+)
+
+// A panic in the work for one stream costs its connection; the other streams of
+// it end like those of any connection that broke.
+func TestHTTP2PanicsCostOneConnectionAndNothingElse(t *testing.T) {
+	for name, what := range map[string]int{"service": proxy.BreakService, "farm": proxy.BreakFarm, "backend": proxy.BreakBackend} {
+		t.Run(name, func(t *testing.T) {
+			m := newMistake(t)
+			m.service.Backends[0].ConnLimit = 0
+			m.Serve(m.edit, m.service)
+			p := newPeer(t, m.addr)
+			for id := uint32(1); id < 10; id += 2 {
+				p.ask(id, true, "GET", "/")
+				m.wait(m.heads)
+			}
+			if n := m.Engine.Break(what); n != 5 {
+				t.Fatalf("%d exchanges are under way, want 5", n)
+			}
+			for range 5 {
+				m.say <- ok
+			}
+			p.ended()
+			if m.Engine.TakePanics() == 0 {
+				t.Error("nothing went wrong: the test misses its aim")
+			}
+			l7test.Eventually(t, "the connection is counted out", func() bool {
+				f := m.Segment.SumFarm(1)
+				return f.Established == 0 && f.Pending == 0
+			})
+			for len(m.say) > 0 {
+				<-m.say
+			}
+			m.Serve(m.edit, m.service)
+			q := newPeer(t, m.addr)
+			q.ask(1, true, "GET", "/")
+			m.wait(m.heads)
+			m.say <- ok
+			q.want("1 HEADERS 200", "1 DATA ok end")
+		})
+	}
+}
