@@ -40,11 +40,12 @@ type FarmView struct {
 	Overflow        farm.Overflow        `json:"overflow"`
 	Trusted         []string             `json:"trusted"`
 	Logs            string               `json:"logs" enum:"true,false"`
-	Error414        string               `json:"error414"`
-	Error500        string               `json:"error500"`
-	Error501        string               `json:"error501"`
-	Error503        string               `json:"error503"`
-	ErrorWAF        string               `json:"errorWAF"`
+	LogView
+	Error414 string `json:"error414"`
+	Error500 string `json:"error500"`
+	Error501 string `json:"error501"`
+	Error503 string `json:"error503"`
+	ErrorWAF string `json:"errorWAF"`
 
 	Certificates         []ListedCertificate `json:"certlist"`
 	AddHeader            []AddedHeader       `json:"addheader"`
@@ -69,7 +70,7 @@ func (s *Server) farmView(f *farm.Farm) FarmView {
 		RewriteLocation: h.RewriteLocation, RewriteHost: truth(h.RewriteHost), RewriteDest: truth(h.RewriteDestination),
 		Verbs: h.Verbs, CheckURL: h.CheckURL, IgnoreCase: truth(h.IgnoreCase), Continue: cmp.Or(h.Continue, farm.ContinuePass),
 		MaxHead: cmp.Or(h.MaxHead, farm.DefaultMaxHead), MaxBody: h.MaxBody, MaxConnections: h.MaxConnections,
-		Overflow: cmp.Or(h.Overflow, farm.OverflowWait), Trusted: trusted(h), Logs: truth(h.Logs),
+		Overflow: cmp.Or(h.Overflow, farm.OverflowWait), Trusted: trusted(h), Logs: truth(h.Logs), LogView: logView(h),
 		Error414: h.Error414, Error500: h.Error500, Error501: h.Error501, Error503: h.Error503, ErrorWAF: h.ErrorWAF,
 		AddHeader: shownRules(h.AddRequest, showAdd), HeadRemove: shownRules(h.RemoveRequest, showRemove),
 		AddResponseHeader: shownRules(h.AddResponse, showAdd), RemoveResponseHeader: shownRules(h.RemoveResponse, showRemove),

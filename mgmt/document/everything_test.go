@@ -38,7 +38,12 @@ func everything() *farm.Config {
 		},
 		HeaderRules: rules("farm"), Continue: farm.ContinueNever, MaxBody: 1 << 30, MaxHead: 2048, MaxConnections: 32760, Overflow: farm.OverflowRefuse,
 		CheckURL: "^/[a-z]", IgnoreCase: true, Logs: true, RewriteHost: true, RewriteDestination: true, TunnelTimeout: 9, StopGrace: 10,
-		Trusted: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::1/128")},
+		AccessLog: farm.AccessLog{
+			Format: farm.LogCombined, Fields: []farm.LogField{farm.LogTotal, farm.LogBackend}, Headers: []string{"X-Customer"}, Sample: 10,
+			Redact: []string{"cookie", "pin"}, Sink: farm.LogSyslog, File: "all", Size: 5, Keep: 3, Target: "tcp://log.example.org:601",
+		},
+		RequestID: farm.RequestIDBoth,
+		Trusted:   []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::1/128")},
 	}
 	h.Services = []farm.Service{
 		{
@@ -58,14 +63,14 @@ func everything() *farm.Config {
 // A field that was added to the vocabulary and forgotten here would not be
 // tried below.
 func TestEverythingIsEverything(t *testing.T) {
-	// Numbers are never in a document; how exchanges are logged has no rules yet.
-	unset := map[string]bool{"ID": true, "AccessLog": true, "RequestID": true}
+	// Numbers are never in a document.
+	unset := map[string]bool{"ID": true}
 	f := everything().Farms[0]
 	s := f.HTTP.Services[0]
 	s.Cookie, s.Redirect, s.RedirectType, s.RedirectCode = f.HTTP.Services[1].Cookie, "x", "x", 1
 	tls := *f.HTTP.TLS
 	tls.DisableTLS10, tls.DisableTLS11, tls.DisableTLS12 = true, true, true // tried by being unset, which is no default
-	for _, object := range []any{f, *f.HTTP, tls, s, *s.TLS, *s.Cookie, s.HeaderRules, s.Backends[0], s.ReplaceRequest[0], s.Rewrites[0]} {
+	for _, object := range []any{f, *f.HTTP, f.HTTP.AccessLog, tls, s, *s.TLS, *s.Cookie, s.HeaderRules, s.Backends[0], s.ReplaceRequest[0], s.Rewrites[0]} {
 		v := reflect.ValueOf(object)
 		for i := range v.NumField() {
 			name := v.Type().Field(i).Name

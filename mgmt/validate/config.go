@@ -98,7 +98,7 @@ func (r Rules) walk(cfg *farm.Config) iter.Seq[Error] {
 			}
 			backends += countBackends(f)
 		}
-		if checkTogether(cfg, yield) && backends > farm.MaxBackendID {
+		if checkTogether(cfg, yield) && checkLogFiles(cfg, yield) && backends > farm.MaxBackendID {
 			yield(Error{Field: "backends", Message: fmt.Sprintf("backends: at most %d are possible over all farms, got %d", farm.MaxBackendID, backends)})
 		}
 	}

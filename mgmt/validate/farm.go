@@ -15,14 +15,14 @@ var (
 	}}
 	// FarmUpdate is the body of PUT /farms/F; setting newfarmname renames.
 	FarmUpdate = Table[farm.Farm]{slices.Concat([]field[farm.Farm]{named(farmName, "newfarmname"), farmVIP, farmVPort},
-		tlsFields, tlsLegacy, directives)}
+		tlsFields, tlsLegacy, directives, logFields)}
 	// FarmAction is the body of PUT /farms/F/actions; the caller acts on it.
 	FarmAction = Table[farm.Farm]{[]field[farm.Farm]{{rule: rule{name: "action", kind: kindText, required: true,
 		values: []string{"start", "stop", "restart"}, about: "What to do with the farm."}}}}
 	// FarmDocument is a farm of a document, without its services.
 	FarmDocument = Table[farm.Farm]{slices.Concat([]field[farm.Farm]{
 		require(farmName), require(farmProfile), require(farmVIP), require(farmVPort), farmStopped,
-	}, tlsFields, directives, farmHeaders)}
+	}, tlsFields, directives, logFields, farmHeaders)}
 )
 
 var farmName = field[farm.Farm]{

@@ -1,0 +1,135 @@
+package validate
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/accesslog"
+)
+
+// The bounds of access logs.
+const (
+	// MaxLogSample is the thinnest sampling: one in that many.
+	MaxLogSample = 1_000_000
+	// MaxLogSize is the largest file in MiB, MaxLogCount how many may be kept.
+	MaxLogSize, MaxLogCount = 10 << 10, 1000
+	// MaxRedact is how many names may be masked.
+	MaxRedact = 256
+)
+
+// A file of the log folder: no name leads anywhere else, or is one of the
+// numbered older files.
+var logFilePattern = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_-]*$`)
+
+// logFields say how exchanges are logged; logs itself is one of directives.
+var logFields = []field[farm.Farm]{
+	choice("log_format", "What a line of the access log looks like: an object, or Apache's combined log.", farm.LogFormats(), farm.LogJSON, nil,
+		func(h *farm.HTTP) *farm.LogFormat { return &h.AccessLog.Format }),
+	{
+		rule: rule{name: "log_fields", kind: kindList, null: true, max: int64(len(farm.LogFields())), check: checkLogField, format: "name of a field",
+			must: "one of " + strings.Join(texts(farm.LogFields()), ", "), musts: "a list of fields: " + strings.Join(texts(farm.LogFields()), ", "),
+			about: "Fields of a line, or behind a combined one, in their order; none means the usual ones. They are " + strings.Join(texts(farm.LogFields()), ", ") + "."},
+		get: func(f *farm.Farm) Value { return listValue(texts(directivesSeen(f).AccessLog.Fields)) },
+		set: func(f *farm.Farm, v Value) {
+			l := &directivesOf(f).AccessLog
+			l.Fields = nil
+			for _, name := range v.list {
+				l.Fields = append(l.Fields, farm.LogField(name))
+			}
+		},
+	},
+	logNames("log_headers", "Request headers that are logged.", farm.MaxLogHeaders, nil, func(l *farm.AccessLog) *[]string { return &l.Headers }),
+	bound("log_sample", "One in that many exchanges is logged, by chance.", 1, MaxLogSample, 1, func(h *farm.HTTP) *uint32 { return &h.AccessLog.Sample }),
+	logNames("log_redact", "Headers and query parameters whose values are masked.", MaxRedact, farm.DefaultRedact(), func(l *farm.AccessLog) *[]string { return &l.Redact }),
+	choice("log_sink", "Where the access log goes to.", farm.LogSinks(), farm.LogFile, nil, func(h *farm.HTTP) *farm.LogSink { return &h.AccessLog.Sink }),
+	{
+		rule: rule{name: "log_file", kind: kindText, blank: true, maxLen: MaxName, pattern: logFilePattern, format: "[a-zA-Z0-9][a-zA-Z0-9_-]*",
+			must: "a name of letters, digits, hyphens and underscores, at most 64", about: "Name of the file in the log folder, without .log; blank means that of the farm."},
+		get: func(f *farm.Farm) Value { return textValue(directivesSeen(f).AccessLog.File) },
+		set: func(f *farm.Farm, v Value) { directivesOf(f).AccessLog.File = v.text },
+	},
+	bound("log_size", "MiB the file may have before another one is begun.", 1, MaxLogSize, farm.DefaultLogSize, func(h *farm.HTTP) *uint32 { return &h.AccessLog.Size }),
+	bound("log_count", "Older files that are kept.", 1, MaxLogCount, farm.DefaultLogKeep, func(h *farm.HTTP) *uint32 { return &h.AccessLog.Keep }),
+	{
+		rule: rule{name: "log_target", kind: kindText, blank: true, maxLen: 256, check: checkLogTarget, format: "udp://host:port, tcp://host:port or unix:///path",
+			unset: textValue(farm.DefaultLogTarget), must: "a syslog target", about: "Where log_sink syslog sends to."},
+		get: func(f *farm.Farm) Value {
+			return textValue(cmp.Or(directivesSeen(f).AccessLog.Target, farm.DefaultLogTarget))
+		},
+		set: func(f *farm.Farm, v Value) { directivesOf(f).AccessLog.Target = orZero(v.text, farm.DefaultLogTarget) },
+	},
+	{
+		rule: rule{name: "requestid", kind: kindText, values: texts(farm.RequestIDs()), null: true, normalize: map[string]string{"auto": ""},
+			about: "Who gets the id of a request in X-Request-Id: nobody (off), backend, or both backend and client; empty means the backend if the access log shows it."},
+		get: func(f *farm.Farm) Value { return textValue(string(directivesSeen(f).RequestID)) },
+		set: func(f *farm.Farm, v Value) { directivesOf(f).RequestID = farm.RequestID(v.text) },
+	},
+}
+
+// logNames makes the field of a list of names of headers or parameters, whose
+// zero value stands for unset.
+func logNames(name, about string, most int64, unset []string, at func(*farm.AccessLog) *[]string) field[farm.Farm] {
+	return field[farm.Farm]{
+		rule: rule{name: name, kind: kindList, null: true, max: most, maxLen: 64, pattern: tokenPattern, same: strings.ToLower, unset: listValue(unset),
+			must: "the name of a header or parameter", musts: fmt.Sprintf("a list of at most %d names", most), format: "name", about: about},
+		get: func(f *farm.Farm) Value {
+			if l := *at(&directivesSeen(f).AccessLog); len(l) > 0 {
+				return listValue(l)
+			}
+			return listValue(unset)
+		},
+		set: func(f *farm.Farm, v Value) {
+			l := at(&directivesOf(f).AccessLog)
+			if *l = slices.Clone(v.list); slices.Equal(*l, unset) || len(*l) == 0 {
+				*l = nil
+			}
+		},
+	}
+}
+
+func checkLogField(s string) string {
+	if slices.Contains(farm.LogFields(), farm.LogField(s)) {
+		return ""
+	}
+	return "there is no such field"
+}
+
+func checkLogTarget(s string) string {
+	if err := accesslog.CheckTarget(s); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// checkLogFiles holds that farms that share a log file agree on its size and on
+// how many are kept.
+func checkLogFiles(cfg *farm.Config, yield func(Error) bool) bool {
+	files := map[string]*farm.Farm{}
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		if f.HTTP == nil || !f.HTTP.Logs || cmp.Or(f.HTTP.AccessLog.Sink, farm.LogFile) != farm.LogFile {
+			continue
+		}
+		name := cmp.Or(f.HTTP.AccessLog.File, f.Name)
+		other := files[name]
+		if other == nil {
+			files[name] = f
+			continue
+		}
+		if a, b := logLimits(f), logLimits(other); a != b && !yield(Error{FarmPath(f.Name), "log_file",
+			fmt.Sprintf("log_file must not be shared with farm %s unless log_size and log_count are the same: %d MiB and %d files here, %d MiB and %d there",
+				show(other.Name), a[0], a[1], b[0], b[1])}) {
+			return false
+		}
+	}
+	return true
+}
+
+func logLimits(f *farm.Farm) [2]uint32 {
+	l := &f.HTTP.AccessLog
+	return [2]uint32{cmp.Or(l.Size, farm.DefaultLogSize), cmp.Or(l.Keep, farm.DefaultLogKeep)}
+}
