@@ -1,0 +1,132 @@
+// Package acmetest is an authority that speaks ACME for tests: Pebble in the
+// test's own process, with a name server that knows the test's domains. It asks
+// on a port of the test's choice and issues certificates nobody trusts.
+package acmetest
+
+import (
+	"encoding/pem"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/letsencrypt/pebble/v2/ca"
+	"github.com/letsencrypt/pebble/v2/db"
+	"github.com/letsencrypt/pebble/v2/va"
+	"github.com/letsencrypt/pebble/v2/wfe"
+	"github.com/miekg/dns"
+)
+
+// Life is how long certificates are valid, in seconds: 90 days.
+const Life = 90 * 24 * 3600
+
+// Authority is a running authority.
+type Authority struct {
+	server *httptest.Server
+
+	mu    sync.Mutex
+	hold  chan struct{}
+	asked map[string]int // requests by the part of the API
+}
+
+// New starts an authority that asks at 127.0.0.1 on httpPort for the domains
+// given, and knows no others. badNonces is how many of a hundred nonces it
+// refuses.
+func New(t testing.TB, httpPort int, badNonces string, domains ...string) *Authority {
+	t.Helper()
+	t.Setenv("PEBBLE_VA_NOSLEEP", "1")
+	t.Setenv("PEBBLE_WFE_NONCEREJECT", badNonces)
+	t.Setenv("PEBBLE_AUTHZREUSE", "0")
+	quiet := log.New(io.Discard, "", 0)
+	store := db.NewMemoryStore()
+	issuer := ca.New(quiet, store, "", "ecdsa", 0, 1, map[string]ca.Profile{"default": {Description: "90 days", ValidityPeriod: Life}})
+	validator := va.New(quiet, httpPort, 1, false, nameServer(t, domains), store)
+	front := wfe.New(quiet, store, validator, issuer, []string{"pebble.letsencrypt.org"}, false, false, 1, 1)
+	a := &Authority{asked: map[string]int{}}
+	a.server = httptest.NewTLSServer(a.counted(front.Handler()))
+	a.server.Config.ErrorLog = quiet
+	t.Cleanup(func() { a.Hold(false); a.server.Close() })
+	return a
+}
+
+// Directory is the address of the directory, RootPEM what verifies it.
+func (a *Authority) Directory() string { return a.server.URL + wfe.DirectoryPath }
+
+// RootPEM is the certificate the directory is verified by.
+func (a *Authority) RootPEM() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.server.Certificate().Raw})
+}
+
+// Close ends the authority.
+func (a *Authority) Close() { a.server.Close() }
+
+// Hold makes the authority answer nothing about challenges and orders until it
+// is called with false.
+func (a *Authority) Hold(on bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.hold != nil {
+		close(a.hold)
+		a.hold = nil
+	}
+	if on {
+		a.hold = make(chan struct{})
+	}
+}
+
+// Asked is how many requests came to a part of the API, as "sign-me-up".
+func (a *Authority) Asked(part string) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.asked[part]
+}
+
+func (a *Authority) counted(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		part, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		a.mu.Lock()
+		a.asked[part]++
+		hold := a.hold
+		a.mu.Unlock()
+		if hold != nil && part == "authZ" {
+			select {
+			case <-hold:
+			case <-r.Context().Done():
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// nameServer answers that the domains are at 127.0.0.1, over TCP.
+func nameServer(t testing.TB, domains []string) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	started := make(chan struct{})
+	server := &dns.Server{Listener: ln, Net: "tcp", NotifyStartedFunc: func() { close(started) }, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
+		reply := new(dns.Msg).SetReply(q)
+		reply.Rcode = dns.RcodeNameError
+		for _, d := range domains {
+			if len(q.Question) != 1 || !strings.EqualFold(q.Question[0].Name, dns.Fqdn(d)) {
+				continue
+			}
+			reply.Rcode = dns.RcodeSuccess
+			if q.Question[0].Qtype == dns.TypeA {
+				reply.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{Name: q.Question[0].Name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 1}, A: net.IPv4(127, 0, 0, 1)}}
+			}
+		}
+		_ = w.WriteMsg(reply)
+	})}
+	go func() { _ = server.ActivateAndServe() }()
+	<-started
+	t.Cleanup(func() { _ = server.Shutdown() })
+	return ln.Addr().String()
+}

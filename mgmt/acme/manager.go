@@ -1,0 +1,271 @@
+package acme
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/store"
+)
+
+// Store keeps small texts; *store.Store is one.
+type Store interface {
+	Setting(name string) (string, bool)
+	SetSetting(name, value string) error
+}
+
+// Certificates keeps certificates; *certs.Manager is one.
+type Certificates interface {
+	Get(name string) (certs.View, error)
+	Upload(ctx context.Context, by apply.Author, name string, pem []byte, mode certs.Mode) (certs.View, []string, error)
+	Delete(ctx context.Context, by apply.Author, name string) error
+	DownloadAuthority(name string) ([]byte, error)
+	SealSecret(purpose string, plain []byte) ([]byte, error)
+	OpenSecret(purpose string, sealed []byte) ([]byte, error)
+}
+
+// Applier publishes; *apply.Applier is one.
+type Applier interface {
+	Current() (*farm.Config, store.Revision)
+	Problems() map[uint32]string
+	Renew(ctx context.Context, prepare func(*farm.Config) (apply.Renewal, error)) error
+}
+
+// Options is what a Manager works with. Store, Certificates, Applier and Board
+// must be set; the board is the one snapshots are completed by.
+type Options struct {
+	Store        Store
+	Certificates Certificates
+	Applier      Applier
+	Board        *Board
+	Log          *slog.Logger     // nil discards
+	Now          func() time.Time // nil means time.Now
+	// Timeout bounds one order; 0 means 120 s, as in the family.
+	Timeout time.Duration
+	// Port is where the authority asks; 0 means 80. Only tests have another.
+	Port uint16
+}
+
+// orderTimeout is the bound of an order.
+const orderTimeout = 120 * time.Second
+
+// Manager orders and renews certificates. Make it with New.
+type Manager struct {
+	options Options
+	turn    chan struct{} // holds one token while an order is under way
+
+	mu      sync.Mutex // guards what follows
+	records map[string]record
+}
+
+// New returns a Manager that knows what was ordered before.
+func New(o Options) *Manager {
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	o.Timeout, o.Port = cmp.Or(o.Timeout, orderTimeout), cmp.Or(o.Port, uint16(challengePort))
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	m := &Manager{options: o, turn: make(chan struct{}, 1), records: map[string]record{}}
+	m.load()
+	return m
+}
+
+// Request is what is ordered. Its first domain names the certificate.
+type Request struct {
+	Domains []string
+	Test    bool // at the directory for tests
+	Target
+}
+
+// Order gets a certificate for new domains and keeps it. It is renewed from
+// then on. Errors: *Error, and those of certs.Upload.
+func (m *Manager) Order(ctx context.Context, by apply.Author, q Request) (View, error) {
+	domains, err := checkDomains(q.Domains)
+	if err != nil {
+		return View{}, err
+	}
+	name, err := certs.CertificateName(domains[0])
+	if err != nil {
+		return View{}, err
+	}
+	if _, err := m.options.Certificates.Get(name); err == nil {
+		return View{}, invalid("a certificate %s exists already: renew it if it was ordered here, delete it otherwise, or put another domain first", name)
+	}
+	r := record{Domains: domains, Test: q.Test, Renewal: Renewal{Auto: true, Target: q.Target}}
+	return m.exclusive(func() (View, error) { return m.fulfil(ctx, by, name, r, certs.Create) })
+}
+
+// exclusive runs an order unless another one is under way.
+func (m *Manager) exclusive(run func() (View, error)) (View, error) {
+	select {
+	case m.turn <- struct{}{}:
+		defer func() { <-m.turn }()
+		return run()
+	default:
+		return View{}, refuse(Busy, "another certificate is being ordered or renewed: wait until that is done, %s at most", m.options.Timeout)
+	}
+}
+
+// Renew renews a certificate that is due, or any with force. A target that is
+// not empty is used instead of the one the certificate was ordered with, from
+// now on. Errors: *Error, and those of certs.Upload.
+func (m *Manager) Renew(ctx context.Context, by apply.Author, name string, force bool, at Target) (View, error) {
+	return m.exclusive(func() (View, error) { return m.renew(ctx, by, name, force, at) })
+}
+
+func (m *Manager) renew(ctx context.Context, by apply.Author, name string, force bool, at Target) (View, error) {
+	r, v, err := m.find(name)
+	if err != nil {
+		return View{}, err
+	}
+	if at != (Target{}) {
+		r.Target = at
+	}
+	if due := dueAt(v); !force && m.options.Now().Before(due) {
+		return View{}, invalid("the certificate %s is not due before %s: use force_renewal, and mind the authority's limits", v.Name, due.UTC().Format(time.DateOnly))
+	}
+	view, err := m.fulfil(ctx, by, v.Name, r, certs.Replace)
+	if err == nil {
+		return view, nil
+	}
+	m.options.Log.Warn("certificate not renewed", "name", v.Name, "days_left", v.DaysLeft, "reason", err)
+	if kept := m.keep(v.Name, func(r *record) { r.Tried, r.Problem = m.options.Now().UTC(), err.Error() }); kept != nil {
+		m.options.Log.Error("the failure of a renewal was not written down", "name", v.Name, "error", kept)
+	}
+	return View{}, err
+}
+
+// keepTimeout bounds what follows an order that succeeded, whoever went away
+// meanwhile: a certificate that was issued counts at the authority.
+const keepTimeout = 30 * time.Second
+
+// fulfil gets the certificate of a record and puts it into force.
+func (m *Manager) fulfil(ctx context.Context, by apply.Author, name string, r record, mode certs.Mode) (View, error) {
+	bundle, leaf, err := m.obtain(ctx, r)
+	if err != nil {
+		return View{}, err
+	}
+	defer clear(bundle)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTimeout)
+	defer cancel()
+	// First that it will be ours, then the certificate, then what is so: a stop
+	// in between leaves nothing that is not renewed.
+	before := r.Leaves
+	if err := m.expect(name, r, leaf); err != nil {
+		return View{}, err
+	}
+	if _, _, err := m.options.Certificates.Upload(ctx, by, name, bundle, mode); err != nil {
+		_ = m.keep(name, func(r *record) { r.Leaves = before }) // a leaf that never comes does no harm
+		return View{}, err
+	}
+	if err := m.keep(name, func(kept *record) {
+		kept.merge(r)
+		kept.Leaves, kept.Tried, kept.Problem = []string{leaf}, m.options.Now().UTC(), ""
+	}); err != nil {
+		return View{}, err
+	}
+	m.options.Log.Info(map[certs.Mode]string{certs.Create: "certificate ordered", certs.Replace: "certificate renewed"}[mode],
+		"name", name, "domains", len(r.Domains), "test", r.Test, "by", by.Name, "source", by.Source)
+	return m.Get(name)
+}
+
+// expect writes down that a certificate is about to be one of ours.
+func (m *Manager) expect(name string, r record, leaf string) error {
+	return m.keep(name, func(kept *record) {
+		kept.merge(r)
+		leaves := append(slices.Clone(kept.Leaves), leaf)
+		kept.Leaves = leaves[max(0, len(leaves)-3):]
+	})
+}
+
+// SetRenewal changes how a certificate is renewed; an empty target stays what
+// it was. *Error says what is wrong.
+func (m *Manager) SetRenewal(by apply.Author, name string, n Renewal) (View, error) {
+	_, v, err := m.find(name)
+	if err != nil {
+		return View{}, err
+	}
+	if n.Target != (Target{}) {
+		if _, err := m.place(n.Target); err != nil {
+			return View{}, err
+		}
+	}
+	if err := m.keep(v.Name, func(r *record) {
+		at := r.Target
+		r.Renewal = n
+		if n.Target == (Target{}) {
+			r.Target = at
+		}
+	}); err != nil {
+		return View{}, err
+	}
+	m.options.Log.Info("renewal of a certificate changed", "name", v.Name, "auto", n.Auto, "by", by.Name, "source", by.Source)
+	return m.Get(v.Name)
+}
+
+// Delete deletes a certificate that was ordered; *Error, and those of
+// certs.Delete.
+func (m *Manager) Delete(ctx context.Context, by apply.Author, name string) error {
+	_, v, err := m.find(name)
+	if err != nil {
+		return err
+	}
+	if err := m.options.Certificates.Delete(ctx, by, v.Name); err != nil {
+		return err
+	}
+	return m.keep(v.Name, func(r *record) { r.Leaves = nil })
+}
+
+// place is where the authority will find the answer: a running farm there is,
+// or the address for one.
+type place struct {
+	farm uint32         // 0: none listens
+	at   netip.AddrPort // valid for an address
+}
+
+// place checks a target against the farms there are.
+func (m *Manager) place(t Target) (place, error) {
+	cfg, _ := m.options.Applier.Current()
+	switch {
+	case t.Farm != "" && t.VIP.IsValid():
+		return place{}, invalid("vip or farmname, not both")
+	case t.Farm != "":
+		f := cfg.Farm(t.Farm)
+		if f == nil {
+			return place{}, refuse(Missing, "the farm %q does not exist", show(t.Farm))
+		}
+		return place{farm: f.ID}, m.usable(f)
+	case t.VIP.IsValid():
+		if t.VIP.IsUnspecified() || t.VIP.IsMulticast() || t.VIP.Zone() != "" {
+			return place{}, invalid("vip: %s is no address a farm could be made for", t.VIP)
+		}
+		at := netip.AddrPortFrom(t.VIP.Unmap(), m.options.Port)
+		if f := listening(cfg, at); f != nil {
+			return place{farm: f.ID, at: at}, m.usable(f)
+		}
+		return place{at: at}, nil
+	}
+	return place{}, invalid("vip or farmname is needed: the address the domains lead to, or a farm that listens on port %d there", m.options.Port)
+}
+
+// usable says why a farm cannot answer an authority, nil when it can.
+func (m *Manager) usable(f *farm.Farm) error {
+	switch problem := m.options.Applier.Problems()[f.ID]; {
+	case f.Stopped:
+		return refuse(Missing, "the farm %s is stopped: start it, or use the vip of another address", f.Name)
+	case problem != "":
+		return refuse(Missing, "the farm %s does not run: %s", f.Name, problem)
+	case f.VPort != m.options.Port:
+		return refuse(Missing, "the farm %s listens on port %d: authorities ask on port %d", f.Name, f.VPort, m.options.Port)
+	case f.HTTPS():
+		return refuse(Missing, "the farm %s speaks TLS on port %d: authorities ask there without", f.Name, f.VPort)
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package acme
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+
+	"github.com/mholt/acmez/v3"
+	"github.com/mholt/acmez/v3/acme"
+)
+
+// obtain gets the certificate of a record: the chain and its new key as PEM,
+// and the sum of the leaf. It takes no longer than it may, and leaves no answer
+// behind.
+func (m *Manager) obtain(ctx context.Context, r record) (bundle []byte, leaf string, err error) {
+	s := m.stored()
+	if s.Email == "" {
+		return nil, "", invalid("the mail address for the authority is not set: set email in the configuration of ACME first")
+	}
+	at, err := m.place(r.Target)
+	if err != nil {
+		return nil, "", err
+	}
+	transport, err := m.client(s)
+	if err != nil {
+		return nil, "", err
+	}
+	defer transport.CloseIdleConnections()
+	ctx, cancel := context.WithTimeoutCause(ctx, m.options.Timeout, errTime)
+	defer cancel()
+	solver := &solver{m: m, place: at}
+	defer solver.clear(ctx)
+	directory := s.directory(r.Test)
+	client := &acmez.Client{
+		Client:           &acme.Client{Directory: directory, HTTPClient: transport, UserAgent: "Sluice", PollTimeout: m.options.Timeout},
+		ChallengeSolvers: map[string]acmez.Solver{acme.ChallengeTypeHTTP01: solver},
+	}
+	account, err := m.account(ctx, client.Client, directory, s.Email)
+	if err != nil {
+		return nil, "", m.explain(ctx, err)
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, "", err
+	}
+	chains, err := client.ObtainCertificateForSANs(ctx, account, key, r.Domains)
+	if err != nil {
+		return nil, "", m.explain(ctx, err)
+	}
+	if len(chains) == 0 {
+		return nil, "", invalid("the authority issued nothing")
+	}
+	if leaf, err = checkLeaf(chains[0].ChainPEM, r.Domains); err != nil {
+		return nil, "", err
+	}
+	bundle, err = withKey(chains[0].ChainPEM, key)
+	return bundle, leaf, err
+}
+
+// checkLeaf returns the sum of the first certificate once it is one for all
+// domains: an authority's mistake must not replace what works.
+func checkLeaf(chain []byte, domains []string) (string, error) {
+	block, _ := pem.Decode(chain)
+	if block == nil || block.Type != "CERTIFICATE" {
+		return "", invalid("the authority sent something that is no certificate")
+	}
+	leaf, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return "", invalid("the authority sent a certificate that cannot be read: %s", show(err.Error()))
+	}
+	for _, domain := range domains {
+		if leaf.VerifyHostname(domain) != nil {
+			return "", invalid("the authority sent a certificate that is not for %s", domain)
+		}
+	}
+	return sum(leaf.Raw), nil
+}
+
+// withKey appends the key to a chain.
+func withKey(chain []byte, key *ecdsa.PrivateKey) ([]byte, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	defer clear(der)
+	block := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
+	defer clear(block)
+	out := make([]byte, 0, len(chain)+1+len(block))
+	return append(append(append(out, chain...), '\n'), block...), nil
+}

@@ -1,0 +1,100 @@
+package acme
+
+import (
+	"context"
+	"regexp"
+	"time"
+
+	"github.com/mholt/acmez/v3/acme"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/apply"
+)
+
+// solver publishes the answers of one order: all of them at once, before the
+// authority is told to ask, and takes them away when the order is over.
+type solver struct {
+	m          *Manager
+	place      place
+	challenges []farm.Challenge
+	published  int
+}
+
+// tokenForm is what a token may be (RFC 8555 section 8.3), and a bound of ours:
+// it becomes a path in every engine.
+var tokenForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
+
+// Present implements acmez.Solver.
+func (s *solver) Present(_ context.Context, c acme.Challenge) error {
+	if !tokenForm.MatchString(c.Token) || len(c.KeyAuthorization) > 1024 {
+		return invalid("the authority sent a token that is none: %q", show(c.Token))
+	}
+	s.challenges = append(s.challenges, farm.Challenge{Token: c.Token, Answer: c.KeyAuthorization})
+	return nil
+}
+
+// Wait implements acmez.Waiter: it returns once the engine answers.
+func (s *solver) Wait(ctx context.Context, _ acme.Challenge) error {
+	if s.published == len(s.challenges) {
+		return nil
+	}
+	err := s.publish(ctx, func() { s.m.options.Board.put(s.challenges, s.place.at) })
+	if err != nil {
+		return refuse(Missing, "the authority cannot be answered at %s: %s", s.where(), show(err.Error()))
+	}
+	s.published = len(s.challenges)
+	return nil
+}
+
+func (s *solver) where() string {
+	if s.place.at.IsValid() {
+		return s.place.at.String()
+	}
+	return "the farm"
+}
+
+// CleanUp implements acmez.Solver; clear takes all answers away at the end.
+func (s *solver) CleanUp(context.Context, acme.Challenge) error { return nil }
+
+// clearTimeout bounds the publication that takes the answers away.
+const clearTimeout = 30 * time.Second
+
+// clear restores what was before the order, also when its time is over. When
+// nobody can be told, the next publication does it: the board is empty.
+func (s *solver) clear(ctx context.Context) {
+	if len(s.challenges) == 0 {
+		return
+	}
+	board := s.m.options.Board
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), clearTimeout)
+	defer cancel()
+	board.put(nil, s.place.at)
+	if err := s.publish(ctx, func() {}); err != nil {
+		s.m.options.Log.Warn("the answers of an order stay with the engine until the next change", "error", err)
+	}
+}
+
+// publish changes the board and publishes; when that fails the board is empty.
+func (s *solver) publish(ctx context.Context, change func()) error {
+	board := s.m.options.Board
+	return s.m.options.Applier.Renew(ctx, func(cfg *farm.Config) (apply.Renewal, error) {
+		return apply.Renewal{
+			Farms: []uint32{s.reached(cfg)},
+			Swap:  change,
+			Undo:  func() { board.put(nil, s.place.at) },
+			Keep:  func() error { return nil },
+		}, nil
+	})
+}
+
+// reached is the farm whose trouble would make the publication useless.
+func (s *solver) reached(cfg *farm.Config) uint32 {
+	if !s.place.at.IsValid() {
+		return s.place.farm
+	}
+	if f := listening(cfg, s.place.at); f != nil {
+		return f.ID
+	}
+	f := temporary(cfg, s.place.at)
+	return f.ID
+}

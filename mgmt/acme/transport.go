@@ -1,0 +1,78 @@
+package acme
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+)
+
+// The bounds of one question to an authority. It is chosen by the operator, but
+// what it sends is foreign.
+const (
+	askTimeout   = 30 * time.Second
+	maxAnswer    = 1 << 20 // a chain has a few KiB
+	maxRedirects = 3
+)
+
+// client is an HTTP client for the authority's directory.
+func (m *Manager) client(s Settings) (*http.Client, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if s.CA != "" {
+		pem, err := m.options.Certificates.DownloadAuthority(s.CA)
+		if err != nil {
+			return nil, invalid("the authority's directory cannot be verified: %s", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		config.RootCAs.AppendCertsFromPEM(pem)
+	}
+	return &http.Client{
+		Timeout: askTimeout,
+		Transport: bounded{&http.Transport{
+			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: askTimeout}).DialContext, TLSClientConfig: config,
+			TLSHandshakeTimeout: askTimeout, ResponseHeaderTimeout: askTimeout, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
+		}},
+		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
+			if len(via) > maxRedirects {
+				return fmt.Errorf("more than %d redirects", maxRedirects)
+			}
+			return nil
+		},
+	}, nil
+}
+
+// bounded goes to https addresses only, and reads no more of an answer than
+// one can have: the ACME library reads it whole.
+type bounded struct{ *http.Transport }
+
+// RoundTrip implements http.RoundTripper.
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Scheme != "https" {
+		return nil, fmt.Errorf("the authority names the address %q: only https:// is asked", show(r.URL.String()))
+	}
+	resp, err := b.Transport.RoundTrip(r)
+	if err == nil {
+		resp.Body = &boundedBody{resp.Body, maxAnswer}
+	}
+	return resp, err
+}
+
+type boundedBody struct {
+	io.ReadCloser
+	left int
+}
+
+var errLong = errors.New("the answer of the authority is too long")
+
+// Read implements io.Reader; what is too long fails instead of being cut.
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= n; b.left < 0 {
+		return 0, errLong
+	}
+	return n, err
+}
