@@ -10,11 +10,18 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/sluicelb/sluice/bench/cases"
 )
 
 // logTime is how long the last lines of an access log may take to reach its
 // file.
 const logTime = 3 * time.Second
+
+// logs reports whether an entrant has to write an access log. A slice is over
+// when its last line is in the file: what formats and writes lines beside the
+// loops may be behind them.
+func logs(c cases.Case, e *entrant) bool { return c.Feature == cases.AccessLog && !e.Plain }
 
 // lineCounter counts the lines that files matching a pattern grow by. Files are
 // known by their inode: a log that is full gets another name, and a new one its

@@ -22,10 +22,6 @@ const patience = 10 * time.Second
 // the slice does not count.
 func (r *Runner) slice(ctx context.Context, c cases.Case, e *entrant) report.Slice {
 	s := report.Slice{Contestant: e.Name}
-	logs := c.Feature == cases.AccessLog && !e.Plain
-	if logs {
-		e.access.skip()
-	}
 	var err error
 	switch {
 	case c.Kind == cases.Slow:
@@ -42,9 +38,6 @@ func (r *Runner) slice(ctx context.Context, c cases.Case, e *entrant) report.Sli
 	}
 	if err == nil && s.Requests == 0 {
 		err = fmt.Errorf("no request was answered")
-	}
-	if err == nil && logs {
-		err = e.access.atLeast(ctx, s.Requests)
 	}
 	if err != nil {
 		s.Reason = err.Error()
@@ -89,6 +82,9 @@ func (r *Runner) own(ctx context.Context, c cases.Case, e *entrant, s *report.Sl
 		return err
 	}
 	defer client.Stop()
+	if logs(c, e) {
+		e.access.skip()
+	}
 	clients := append([]*launch.Process{client}, beside...)
 	before, err := r.take(e, clients)
 	if err != nil {
@@ -97,6 +93,11 @@ func (r *Runner) own(ctx context.Context, c cases.Case, e *entrant, s *report.Sl
 	result, err := r.measured(ctx, spec.Duration, client, lines)
 	if err != nil {
 		return err
+	}
+	if logs(c, e) {
+		if err := e.access.atLeast(ctx, result.Requests); err != nil {
+			return err
+		}
 	}
 	after, err := r.take(e, clients)
 	if err != nil {

@@ -28,6 +28,9 @@ func (r *Runner) wrk(ctx context.Context, c cases.Case, e *entrant, s *report.Sl
 	if err != nil {
 		return err
 	}
+	if logs(c, e) {
+		e.access.skip()
+	}
 	before, err := r.take(e, nil)
 	if err != nil {
 		return err
@@ -45,13 +48,18 @@ func (r *Runner) wrk(ctx context.Context, c cases.Case, e *entrant, s *report.Sl
 		return errors.Join(err, p.Stop())
 	}
 	<-p.Done()
-	after, err := r.take(e, nil)
-	if err != nil {
-		return err
-	}
 	result, err := parseWrk(string(text), spec.New)
 	if err != nil {
 		return fmt.Errorf("wrk: %w: %s", err, bytes.TrimSpace(text))
+	}
+	if logs(c, e) {
+		if err := e.access.atLeast(ctx, result.requests); err != nil {
+			return err
+		}
+	}
+	after, err := r.take(e, nil)
+	if err != nil {
+		return err
 	}
 	account(s, before, after, p.Used())
 	s.Requests, s.Errors, s.Seconds, s.Latency = result.requests, result.errors, result.seconds, result.latency
