@@ -156,6 +156,7 @@ var doors = []door{
 	{"go.etcd.io/bbolt", []string{"mgmt/store"}, true},
 	{"github.com/labstack/echo", []string{"mgmt/api"}, true},
 	{"github.com/danielgtaylor/huma", []string{"mgmt/api"}, true},
+	{"github.com/prometheus", []string{"mgmt/metrics"}, true},
 	{"github.com/spf13/cobra", []string{"cmd/cli", "cmd/sluice"}, true},
 	{"github.com/spf13/pflag", []string{"cmd/cli", "cmd/sluice"}, true},
 	{"github.com/jedib0t/go-pretty", []string{"cmd/cli"}, true},

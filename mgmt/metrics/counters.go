@@ -1,0 +1,122 @@
+package metrics
+
+import (
+	"net"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/stats"
+)
+
+// counter is a field of a struct of core/stats.
+type counter struct {
+	field int
+	desc  *prometheus.Desc
+	kind  prometheus.ValueType
+	scale float64
+	codes bool // an array by class of status
+}
+
+// counters lists the exported fields of a struct by their tags.
+func counters(of any, prefix string, labels []string) (out []counter) {
+	t := reflect.TypeOf(of)
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name := f.Tag.Get("metric")
+		if name == "" {
+			continue
+		}
+		c := counter{field: i, kind: prometheus.GaugeValue, scale: 1, codes: f.Type.Kind() == reflect.Array}
+		if strings.HasSuffix(name, "_total") {
+			c.kind = prometheus.CounterValue
+		}
+		if strings.HasSuffix(name, "_seconds_total") {
+			c.scale = 1e-9
+		}
+		names := labels
+		if c.codes {
+			names = append(labels[:len(labels):len(labels)], "code")
+		}
+		c.desc = prometheus.NewDesc(prefix+name, f.Tag.Get("help"), names, nil)
+		out = append(out, c)
+	}
+	return out
+}
+
+// codes are the classes of status, in the order they are counted in.
+var codes = [...]string{"1xx", "2xx", "3xx", "4xx", "5xx"}
+
+// collect shows one struct.
+func collect(ch chan<- prometheus.Metric, list []counter, of any, labels ...string) {
+	v := reflect.ValueOf(of)
+	for i := range list {
+		c := &list[i]
+		field := v.Field(c.field)
+		if !c.codes {
+			ch <- prometheus.MustNewConstMetric(c.desc, c.kind, float64(field.Uint())*c.scale, labels...)
+			continue
+		}
+		for j, code := range codes {
+			ch <- prometheus.MustNewConstMetric(c.desc, c.kind, float64(field.Index(j).Uint())*c.scale, append(labels[:len(labels):len(labels)], code)...)
+		}
+	}
+}
+
+// histogram shows durations in seconds.
+func histogram(d *prometheus.Desc, h *stats.Histogram, labels ...string) prometheus.Metric {
+	buckets := make(map[float64]uint64, stats.Buckets)
+	count := uint64(0)
+	for i, n := range h.Counts {
+		if count += n; i < stats.Buckets {
+			buckets[stats.Bound(i).Seconds()] = count
+		}
+	}
+	return prometheus.MustNewConstHistogram(d, count, float64(h.Nanos)/1e9, buckets, labels...)
+}
+
+func (c *collector) collectLoops(ch chan<- prometheus.Metric) {
+	for i, l := range c.o.Counters.SumLoops() {
+		collect(ch, c.loops, l, strconv.Itoa(i))
+	}
+}
+
+func (c *collector) collectFarm(ch chan<- prometheus.Metric, f *farm.Farm, classes []string) {
+	n := c.o.Counters
+	collect(ch, c.farms, n.SumFarm(f.ID), f.Name)
+	times := n.SumFarmTimes(f.ID)
+	ch <- histogram(c.farmFirst, &times.FirstByte, f.Name)
+	ch <- histogram(c.farmTotal, &times.Total, f.Name)
+	refused := n.SumRefusals(f.ID)
+	for i, class := range classes {
+		ch <- total(c.refusals, refused[i], f.Name, class)
+	}
+	if f.HTTP == nil {
+		return
+	}
+	for i := range f.HTTP.Services {
+		c.collectService(ch, f, &f.HTTP.Services[i])
+	}
+}
+
+func (c *collector) collectService(ch chan<- prometheus.Metric, f *farm.Farm, s *farm.Service) {
+	usable := 0
+	for i := range s.Backends {
+		b := &s.Backends[i]
+		labels := []string{f.Name, s.Name, net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))}
+		up, out := c.o.Health(b.ID) != farm.StatusDown, b.Maintenance != farm.MaintenanceOff
+		if up && !out {
+			usable++
+		}
+		ch <- gauge(c.up, truth(up), labels...)
+		ch <- gauge(c.maintenance, truth(out), labels...)
+		collect(ch, c.servers, c.o.Counters.SumBackend(b.ID), labels...)
+		times := c.o.Counters.SumBackendTimes(b.ID)
+		ch <- histogram(c.firstByte, &times.FirstByte, labels...)
+		ch <- histogram(c.total, &times.Total, labels...)
+	}
+	ch <- gauge(c.usable, float64(usable), f.Name, s.Name)
+}

@@ -1,0 +1,182 @@
+package metrics
+
+import (
+	"net/http"
+	"runtime"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/mgmt/accesslog"
+)
+
+const (
+	// scrapesAtOnce bounds the scrapes under way, scrapeTime one of them.
+	scrapesAtOnce = 4
+	scrapeTime    = 20 * time.Second
+)
+
+// Counters sums what the loops counted; *stats.Segment is one.
+type Counters interface {
+	SumFarm(id uint32) stats.Farm
+	SumBackend(id uint32) stats.Backend
+	SumLoops() []stats.Loop
+	SumFarmTimes(id uint32) stats.Times
+	SumBackendTimes(id uint32) stats.Times
+	SumRefusals(id uint32) stats.Refusals
+	Classes() []string
+}
+
+// Options is what there is to show. Counters, Config and Health must be set.
+type Options struct {
+	Counters Counters
+	// Config returns the configuration in force and its revision.
+	Config func() (*farm.Config, uint64)
+	// Health answers up, down or undefined for a backend's stable ID.
+	Health func(backend uint32) farm.Status
+	// Logs returns the counts of the access logs; nil shows none.
+	Logs func() accesslog.Stats
+	// Engine tells whether the engine is connected, and its process; nil shows
+	// nothing of it.
+	Engine func() (connected bool, pid int)
+	// Version is the version of the program.
+	Version string
+}
+
+// Handler returns what answers scrapes: text, or what else the scraper asks
+// for. Who may ask is not its business.
+func Handler(o Options) http.Handler {
+	return promhttp.HandlerFor(registry(o), promhttp.HandlerOpts{
+		ErrorHandling:       promhttp.ContinueOnError, // what can be shown is
+		MaxRequestsInFlight: scrapesAtOnce,
+		Timeout:             scrapeTime,
+	})
+}
+
+func registry(o Options) *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newCollector(o))
+	if o.Engine != nil {
+		r.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{
+			Namespace: "sluice_engine",
+			PidFn:     func() (int, error) { _, pid := o.Engine(); return pid, nil },
+		}))
+	}
+	return r
+}
+
+// collector makes the metrics of one scrape.
+type collector struct {
+	o                     Options
+	loops, farms, servers []counter
+	refusals              *prometheus.Desc
+	farmFirst, farmTotal  *prometheus.Desc
+	firstByte, total      *prometheus.Desc
+	up, maintenance       *prometheus.Desc
+	usable                *prometheus.Desc
+	build, revision       *prometheus.Desc
+	engine                *prometheus.Desc
+	records, lines        *prometheus.Desc
+	dropped               *prometheus.Desc
+}
+
+var (
+	ofLoop    = []string{"loop"}
+	ofFarm    = []string{"farm"}
+	ofService = []string{"farm", "service"}
+	ofBackend = []string{"farm", "service", "backend"}
+)
+
+func newCollector(o Options) *collector {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("sluice_"+name, help, labels, nil)
+	}
+	return &collector{
+		o:           o,
+		loops:       counters(stats.Loop{}, "sluice_loop_", ofLoop),
+		farms:       counters(stats.Farm{}, "sluice_farm_", ofFarm),
+		servers:     counters(stats.Backend{}, "sluice_backend_", ofBackend),
+		refusals:    desc("farm_refusals_total", "What was refused, or ended before it was whole, by class.", "farm", "class"),
+		farmFirst:   desc("farm_first_byte_seconds", "Time from the complete request head to the head of the answer.", ofFarm...),
+		farmTotal:   desc("farm_request_seconds", "Time from the complete request head to the last byte of the answer; tunnels have none.", ofFarm...),
+		firstByte:   desc("backend_first_byte_seconds", "Time from sending the request to the head of the response.", ofBackend...),
+		total:       desc("backend_request_seconds", "Time from sending the request to the last byte of the response; tunnels have none.", ofBackend...),
+		up:          desc("backend_up", "Whether the backend is not known to be down.", ofBackend...),
+		maintenance: desc("backend_maintenance", "Whether an operator took the backend out.", ofBackend...),
+		usable:      desc("service_usable_backends", "Backends that are neither down nor in maintenance.", ofService...),
+		build:       desc("build_info", "The program; the value is 1.", "version", "goversion"),
+		revision:    desc("configuration_revision", "Revision of the configuration in force."),
+		engine:      desc("engine_up", "Whether mgmt is connected to the engine."),
+		records:     desc("accesslog_records_total", "Records of exchanges the engine left, for logs and for who watches."),
+		lines:       desc("accesslog_lines_total", "Lines of access logs that were written since mgmt was started."),
+		dropped: desc("accesslog_dropped_total", "Records and lines that are lost: no room in a ring (ring) or in the queue of a sink (queue), not taken by a sink (sink), "+
+			"on their way when mgmt (mgmt) or the engine (engine) died.", "reason"),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, list := range [][]counter{c.loops, c.farms, c.servers} {
+		for i := range list {
+			ch <- list[i].desc
+		}
+	}
+	for _, d := range []*prometheus.Desc{c.refusals, c.farmFirst, c.farmTotal, c.firstByte, c.total, c.up, c.maintenance, c.usable,
+		c.build, c.revision, c.engine, c.records, c.lines, c.dropped} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *collector) Collect(ch chan<- prometheus.Metric) {
+	cfg, revision := c.o.Config()
+	ch <- gauge(c.build, 1, c.o.Version, runtime.Version())
+	ch <- gauge(c.revision, float64(revision))
+	c.collectLoops(ch)
+	classes := c.o.Counters.Classes()
+	for i := range cfg.Farms {
+		c.collectFarm(ch, &cfg.Farms[i], classes)
+	}
+	c.collectEngine(ch)
+	c.collectLogs(ch)
+}
+
+func (c *collector) collectEngine(ch chan<- prometheus.Metric) {
+	if c.o.Engine != nil {
+		connected, _ := c.o.Engine()
+		ch <- gauge(c.engine, truth(connected))
+	}
+}
+
+func (c *collector) collectLogs(ch chan<- prometheus.Metric) {
+	if c.o.Logs == nil {
+		return
+	}
+	s := c.o.Logs()
+	ch <- total(c.records, s.Recorded)
+	ch <- total(c.lines, s.Written)
+	ch <- total(c.dropped, s.Full, "ring")
+	ch <- total(c.dropped, s.Queue, "queue")
+	ch <- total(c.dropped, s.Failed, "sink")
+	ch <- total(c.dropped, s.Restart, "mgmt")
+	ch <- total(c.dropped, s.Engine, "engine")
+}
+
+func gauge(d *prometheus.Desc, v float64, labels ...string) prometheus.Metric {
+	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+}
+
+func total(d *prometheus.Desc, n uint64, labels ...string) prometheus.Metric {
+	return prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

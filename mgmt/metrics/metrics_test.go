@@ -1,0 +1,209 @@
+package metrics_test
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/core/stats/statstest"
+	"github.com/sluicelb/sluice/mgmt/accesslog"
+	"github.com/sluicelb/sluice/mgmt/metrics"
+)
+
+// setup is a segment of two loops and a configuration of two farms.
+func setup(t testing.TB) (*stats.Segment, metrics.Options) {
+	t.Helper()
+	s := statstest.New(t, 2)
+	s.NameClasses("bad-request", "timeout")
+	backend := func(id uint32, host string) farm.Backend { return farm.Backend{ID: id, Host: host, Port: 80} }
+	shop := farm.DefaultHTTP()
+	shop.Services = []farm.Service{
+		{ID: 1, Name: "web", Backends: []farm.Backend{backend(1, "10.0.0.1"), backend(2, "10.0.0.2"), backend(3, "2001:db8::3")}},
+		{ID: 2, Name: "api", Backends: []farm.Backend{backend(4, "10.0.0.1")}},
+	}
+	shop.Services[0].Backends[1].Maintenance = farm.MaintenanceDrain
+	cfg := &farm.Config{Farms: []farm.Farm{{ID: 5, Name: "shop", HTTP: shop}, {ID: 6, Name: "blog", HTTP: farm.DefaultHTTP()}}}
+	return s, metrics.Options{
+		Counters: s,
+		Config:   func() (*farm.Config, uint64) { return cfg, 42 },
+		Health: func(id uint32) farm.Status {
+			return map[uint32]farm.Status{1: farm.StatusUp, 3: farm.StatusDown}[id]
+		},
+		Logs: func() accesslog.Stats {
+			return accesslog.Stats{Recorded: 9, Written: 3, Full: 4, Queue: 5, Failed: 6, Restart: 7, Engine: 8}
+		},
+		Engine:  func() (bool, int) { return true, os.Getpid() },
+		Version: "1.2.3",
+	}
+}
+
+// scrape is the text of one.
+func scrape(t testing.TB, o metrics.Options) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	metrics.Handler(o).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	if w.Code != 200 || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain; version=0.0.4") {
+		t.Fatalf("%d %s: %.300s", w.Code, w.Header().Get("Content-Type"), w.Body)
+	}
+	return w.Body.String()
+}
+
+func parse(t testing.TB, text string) map[string]*dto.MetricFamily {
+	t.Helper()
+	p := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := p.TextToMetricFamilies(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return families
+}
+
+func TestScrapeShowsWhatWasCounted(t *testing.T) {
+	s, o := setup(t)
+	for i := range 2 {
+		sh := s.Shard(i)
+		sh.Farm(5).Requests, sh.Farm(5).Responses[4], sh.Farm(5).Established = 10, 2, 1
+		sh.Backend(3).ConnectNanos = 750_000_000
+		sh.Loop().Accepted, sh.Loop().HandshakesResumed = uint64(3+i), 5
+		sh.Refusals(5)[1] = 6
+		sh.FarmTimes(5).FirstByte.Observe(int64(time.Millisecond))
+		sh.BackendTimes(4).Total.Observe(int64(3 * time.Second))
+	}
+	text := scrape(t, o)
+	for _, want := range []string{
+		`sluice_build_info{goversion="go`, `version="1.2.3"} 1`,
+		"sluice_configuration_revision 42\n",
+		"sluice_engine_up 1\n",
+		`sluice_farm_requests_total{farm="shop"} 20`,
+		`sluice_farm_requests_total{farm="blog"} 0`,
+		`sluice_farm_responses_total{code="5xx",farm="shop"} 4`,
+		`sluice_farm_connections{farm="shop"} 2`,
+		`sluice_farm_refusals_total{class="timeout",farm="shop"} 12`,
+		`sluice_farm_refusals_total{class="bad-request",farm="shop"} 0`,
+		`sluice_backend_connect_seconds_total{backend="[2001:db8::3]:80",farm="shop",service="web"} 1.5`,
+		`sluice_backend_up{backend="[2001:db8::3]:80",farm="shop",service="web"} 0`,
+		`sluice_backend_up{backend="10.0.0.1:80",farm="shop",service="api"} 1`,
+		`sluice_backend_maintenance{backend="10.0.0.2:80",farm="shop",service="web"} 1`,
+		`sluice_service_usable_backends{farm="shop",service="web"} 1`,
+		`sluice_loop_accepted_total{loop="0"} 3`,
+		`sluice_loop_accepted_total{loop="1"} 4`,
+		`sluice_loop_tls_handshakes_resumed_total{loop="1"} 5`,
+		`sluice_farm_first_byte_seconds_bucket{farm="shop",le="0.000524288"} 0`,
+		`sluice_farm_first_byte_seconds_bucket{farm="shop",le="0.001048576"} 2`,
+		`sluice_farm_first_byte_seconds_bucket{farm="shop",le="+Inf"} 2`,
+		`sluice_farm_first_byte_seconds_sum{farm="shop"} 0.002`,
+		`sluice_backend_request_seconds_count{backend="10.0.0.1:80",farm="shop",service="api"} 2`,
+		`sluice_backend_request_seconds_sum{backend="10.0.0.1:80",farm="shop",service="api"} 6`,
+		"sluice_accesslog_records_total 9\n", "sluice_accesslog_lines_total 3\n",
+		`sluice_accesslog_dropped_total{reason="ring"} 4`, `sluice_accesslog_dropped_total{reason="queue"} 5`, `sluice_accesslog_dropped_total{reason="sink"} 6`,
+		`sluice_accesslog_dropped_total{reason="mgmt"} 7`, `sluice_accesslog_dropped_total{reason="engine"} 8`,
+		"process_cpu_seconds_total ", "sluice_engine_process_resident_memory_bytes ", "go_goroutines ",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("missing: %s", want)
+		}
+	}
+}
+
+// Who adds a counter to core/stats must find it here.
+func TestEveryCounterIsExported(t *testing.T) {
+	_, o := setup(t)
+	families := parse(t, scrape(t, o))
+	for prefix, of := range map[string]any{"sluice_loop_": stats.Loop{}, "sluice_farm_": stats.Farm{}, "sluice_backend_": stats.Backend{}} {
+		kind := reflect.TypeOf(of)
+		for i := range kind.NumField() {
+			f := kind.Field(i)
+			if !f.IsExported() {
+				continue
+			}
+			family := families[prefix+f.Tag.Get("metric")]
+			if family == nil || family.GetHelp() != f.Tag.Get("help") {
+				t.Errorf("%s.%s is not exported as it says: %v", kind, f.Name, family)
+			}
+		}
+	}
+}
+
+func TestNamesKeepTheConventions(t *testing.T) {
+	_, o := setup(t)
+	text := scrape(t, o)
+	problems, err := promlint.New(strings.NewReader(text)).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		if strings.HasPrefix(p.Metric, "sluice_") {
+			t.Errorf("%s: %s", p.Metric, p.Text)
+		}
+	}
+	promtool, err := exec.LookPath("promtool")
+	if err != nil {
+		t.Log("not shown: promtool is not here")
+		return
+	}
+	cmd := exec.Command(promtool, "check", "metrics")
+	cmd.Stdin = strings.NewReader(text)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("promtool: %v\n%s", err, out)
+	}
+}
+
+func TestHistogramsAreCumulativeAndComplete(t *testing.T) {
+	s, o := setup(t)
+	for i := range 40 {
+		s.Shard(0).FarmTimes(5).Total.Observe(1 << i)
+	}
+	h := parse(t, scrape(t, o))["sluice_farm_request_seconds"].Metric
+	for _, m := range h {
+		if m.Label[0].GetValue() != "shop" {
+			continue
+		}
+		last := uint64(0)
+		for _, b := range m.Histogram.Bucket {
+			want := uint64(0)
+			for i := range 40 {
+				if float64(uint64(1)<<i)/1e9 <= b.GetUpperBound() {
+					want++
+				}
+			}
+			if got := b.GetCumulativeCount(); got != want || got < last {
+				t.Errorf("up to %v: %d after %d, want %d", b.GetUpperBound(), got, last, want)
+			}
+			last = b.GetCumulativeCount()
+		}
+		if n := m.Histogram.GetSampleCount(); n != 40 {
+			t.Errorf("%d in all", n)
+		}
+	}
+}
+
+func TestThousandBackendsAreScrapedFast(t *testing.T) {
+	_, o := setup(t)
+	big := farm.DefaultHTTP()
+	big.Services = []farm.Service{{ID: 1, Name: "web"}}
+	for i := range 1000 {
+		big.Services[0].Backends = append(big.Services[0].Backends, farm.Backend{ID: uint32(i + 1), Host: fmt.Sprintf("10.1.%d.%d", i/250, i%250), Port: 80})
+	}
+	o.Config = func() (*farm.Config, uint64) { return &farm.Config{Farms: []farm.Farm{{ID: 1, Name: "big", HTTP: big}}}, 1 }
+	began := time.Now()
+	text := scrape(t, o)
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("%d bytes took %v", len(text), took)
+	}
+	if n := strings.Count(text, "sluice_backend_up{"); n != 1000 {
+		t.Errorf("%d backends", n)
+	}
+}
