@@ -30,6 +30,9 @@ var reusable = net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) er
 	var failed error
 	err := c.Control(func(fd uintptr) {
 		failed = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, soReusePort, 1)
+		if failed == nil { // accepted connections inherit it, as from the sockets of netd
+			failed = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)
+		}
 	})
 	if err != nil {
 		return err

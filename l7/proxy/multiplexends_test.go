@@ -141,7 +141,7 @@ func TestHTTP2CarriesTunnels(t *testing.T) {
 	_ = p.WriteData(1, false, []byte("one"))
 	p.want("1 DATA one")
 	_ = p.WriteData(1, true, []byte("two"))
-	p.want("1 DATA two", "1 DATA bye", "1 DATA  end")
+	p.want("1 DATA twobye", "1 DATA  end")
 
 	p.ask(3, false, "CONNECT", "/wsends", ":protocol", "websocket")
 	p.want("3 HEADERS 200", "3 DATA hello", "3 DATA  end")
