@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -91,8 +92,9 @@ type request struct {
 	method, path string
 	query        url.Values
 	body         []byte
-	kind         string // content type, JSON when empty
-	match        string // If-Match
+	kind         string        // content type, JSON when empty
+	match        string        // If-Match
+	wait         time.Duration // for the answer; 0 means timeout
 }
 
 // do sends the request and returns the answer, or an error that says what to do.
@@ -102,7 +104,7 @@ func (c *client) do(ctx context.Context, r request) (answer, error) {
 		return answer{}, err
 	}
 	defer transport.CloseIdleConnections()
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(r.wait, timeout))
 	defer cancel()
 	target := address + base + r.path
 	if len(r.query) > 0 {
@@ -188,7 +190,7 @@ func (c *client) explain(err error) error {
 	case errors.Is(err, context.Canceled):
 		return errors.New("interrupted")
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("no answer within %s", timeout)
+		return errors.New("no answer in time")
 	case c.url == "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)):
 		return fmt.Errorf("no running sluice in %s: start it with `sluice run` or point --data to its data directory", c.data)
 	case c.url == "" && errors.Is(err, fs.ErrPermission):

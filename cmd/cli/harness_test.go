@@ -21,6 +21,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/cli"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/api"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/apply/applytest"
@@ -80,13 +81,15 @@ func start(t *testing.T) *appliance {
 	if _, err := ap.Republish(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	manager := certs.NewManager(book, ap)
 	server, err := api.New(api.Deps{
-		Applier: ap, History: st, Keys: st, Certificates: certs.NewManager(book, ap), Counters: a.counters, Version: "1.2.3",
+		Applier: ap, History: st, Keys: st, Certificates: manager, Counters: a.counters, Version: "1.2.3",
 		Health: func(id uint32) farm.Status { return a.health[id] },
 		Engine: func() api.Engine { return api.Engine{Connected: true, PID: 77, Loops: 2, Acknowledged: 7} },
 		Roles: func() []api.Role {
 			return []api.Role{{Name: "engine", PID: 77, State: "running: uid 61740, seccomp", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}}
 		},
+		ACME:       acme.New(acme.Options{Store: st, Certificates: manager, Applier: ap, Board: &acme.Board{}}),
 		LocalAddrs: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("192.0.2.10")} },
 	})
 	if err != nil {

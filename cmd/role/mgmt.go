@@ -19,6 +19,7 @@ import (
 	"github.com/sluicelb/sluice/core/snapshot"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/accesslog"
+	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/api"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/certs"
@@ -39,6 +40,7 @@ type manager struct {
 	*process
 	store     *store.Store
 	certs     *certs.Manager
+	acme      *acme.Manager
 	api       tls.Certificate // of the API
 	applier   *apply.Applier
 	publisher *publish.Publisher
@@ -70,15 +72,20 @@ func (p *process) mgmt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	board := &acme.Board{}
 	m.publisher = publish.New(publish.Options{
-		Dial:     func(ctx context.Context) (publish.Engine, error) { return link.Dial(ctx, engineSocket) },
-		Netd:     ctl.NewClient(netdSocket),
-		Complete: book.Complete,
-		Page:     m.page,
-		Log:      slog.Default(),
+		Dial: func(ctx context.Context) (publish.Engine, error) { return link.Dial(ctx, engineSocket) },
+		Netd: ctl.NewClient(netdSocket),
+		Complete: func(cfg *farm.Config) (*farm.Config, map[uint32]string) {
+			out, problems := book.Complete(cfg)
+			return board.Complete(out), problems
+		},
+		Page: m.page,
+		Log:  slog.Default(),
 	})
 	m.applier = apply.New(st, m.publisher, apply.WithReferences(book))
 	m.certs = certs.NewManager(book, m.applier)
+	m.acme = acme.New(acme.Options{Store: st, Certificates: m.certs, Applier: m.applier, Board: board, Log: slog.Default()})
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait() // the store closes after the last one that may write
@@ -95,6 +102,7 @@ func (p *process) mgmt(ctx context.Context) error {
 		})
 	})
 	running.Go(func() { m.certs.Run(ctx) })
+	running.Go(func() { m.acme.Run(ctx) })
 	if err := m.openLogs(); err != nil {
 		return err
 	}
@@ -190,6 +198,7 @@ func (m *manager) deps() api.Deps {
 		History:      m.store,
 		Keys:         m.store,
 		Certificates: m.certs,
+		ACME:         m.acme,
 		Counters:     m.counters,
 		Health:       func(backend uint32) farm.Status { return m.board.Slot(backend).Status() },
 		Engine:       m.engineState,

@@ -99,7 +99,9 @@ type Deps struct {
 	History      History
 	Keys         Keys
 	Certificates Certificates
-	Counters     Counters
+	// ACME orders certificates; without it there is nothing about that in the API.
+	ACME     ACME
+	Counters Counters
 	// Health answers up, down or undefined for a backend's stable ID.
 	Health farmstate.Health
 	// Engine tells the state of the engine.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/api"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/certs"
@@ -140,8 +141,10 @@ func newAppliance(t *testing.T, change ...func(*api.Deps)) *appliance {
 		t.Fatal(err)
 	}
 	e.complete = book.Complete
+	manager := certs.NewManager(book, ap)
 	deps := api.Deps{
-		Applier: ap, History: st, Keys: st, Certificates: certs.NewManager(book, ap), Counters: e, Health: e.Health, Engine: e.State,
+		Applier: ap, History: st, Keys: st, Certificates: manager, Counters: e, Health: e.Health, Engine: e.State,
+		ACME:       acme.New(acme.Options{Store: st, Certificates: manager, Applier: ap, Board: &acme.Board{}, Now: clock}),
 		LocalAddrs: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("192.0.2.10")} },
 		Version:    "1.2.3",
 		Now:        clock,

@@ -11,7 +11,7 @@ import (
 func (s *Server) operations() []*operation {
 	return concat(s.farmOperations(), s.serviceOperations(), s.backendOperations(), s.ruleOperations(),
 		s.statisticsOperations(), s.configOperations(), s.systemOperations(),
-		s.certificateOperations(), s.authorityOperations(), s.farmCertificateOperations())
+		s.certificateOperations(), s.authorityOperations(), s.farmCertificateOperations(), s.acmeOperations())
 }
 
 func concat(groups ...[]*operation) []*operation {

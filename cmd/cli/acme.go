@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+func (c *client) acmeCommand() *cobra.Command {
+	return group("acme", "Order certificates from Let's Encrypt or another authority, and renew them", `  sluice acme config email=ops@example.com
+  sluice acme order www.example.com example.com --farmname web
+  sluice acme list`,
+		c.acmeConfig(), c.acmeOrder(), c.acmeRenew(), c.acmeList())
+}
+
+// orderWait bounds a request that orders: the appliance needs three minutes at
+// most.
+const orderWait = 190 * time.Second
+
+var acmeParams = []validate.Param{
+	{Name: "email", Description: "contact for the authority; setting it accepts its terms of service"},
+	{Name: "directory", Description: "address of the authority's directory; null: Let's Encrypt"},
+	{Name: "staging", Description: "address of the directory for tests; null: that of Let's Encrypt"},
+	{Name: "ca", Description: "list of authorities that verifies the directories; null: the system's"},
+}
+
+func (c *client) acmeConfig() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "config [NAME=VALUE…]", Short: "Show who orders certificates and where, or change it",
+		Example: "  sluice acme config email=ops@example.com\n  sluice acme config directory=https://ca.example.com/acme/directory ca=private", Args: cobra.ArbitraryArgs,
+	}
+	s := addSettings(cmd, acmeParams)
+	cmd.ValidArgsFunction = func(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		return s.complete(toComplete)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		fields, err := s.read(cmd, args)
+		if err != nil {
+			return err
+		}
+		if len(fields) > 0 {
+			a, err := c.send(cmd.Context(), http.MethodPut, "/certificates/letsencryptz/config", fields)
+			return c.orSay(cmd, a, err)
+		}
+		a, err := c.get(cmd.Context(), "/certificates/letsencryptz/config")
+		if err != nil || c.json {
+			return c.orJSON(cmd, a, err)
+		}
+		var body struct{ Params map[string]string }
+		if err := a.into(&body); err != nil {
+			return err
+		}
+		out := newSheet("SETTING", "VALUE")
+		for _, p := range acmeParams {
+			out.add(p.Name, body.Params[p.Name])
+		}
+		return c.print(cmd, out)
+	}
+	return cmd
+}
+
+// targetFlags are the flags that say where the authority is answered.
+func targetFlags(cmd *cobra.Command) func(fields map[string]any) {
+	farm := cmd.Flags().String("farmname", "", "running http farm on port 80 that the domains lead to")
+	vip := cmd.Flags().String("vip", "", "address the domains lead to; needs no farm there")
+	return func(fields map[string]any) {
+		for name, value := range map[string]string{"farmname": *farm, "vip": *vip} {
+			if value != "" {
+				fields[name] = value
+			}
+		}
+	}
+}
+
+func (c *client) acmeOrder() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "order DOMAIN…", Short: "Order a certificate; the first domain names it", Args: atLeast(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Example: "  sluice acme order www.example.com example.com --farmname web\n  sluice acme order www.example.com --vip 192.0.2.10 --test",
+	}
+	at := targetFlags(cmd)
+	test := cmd.Flags().Bool("test", false, "from the directory for tests: nobody trusts it, and limits are high")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		fields := map[string]any{"domains": args, "test": *test}
+		at(fields)
+		return c.slowly(cmd, "/certificates/letsencryptz", fields)
+	}
+	return cmd
+}
+
+func (c *client) acmeRenew() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "renew FILE", Short: "Renew a certificate that is due, or any with --force", Args: exactly(1), ValidArgsFunction: c.completeCertificates(1),
+		Example: "  sluice acme renew www.example.com.pem --force",
+	}
+	at := targetFlags(cmd)
+	force := cmd.Flags().Bool("force", false, "renew it although it is not due; authorities count")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		path, err := certificatePath("letsencryptz", args[0], "actions")
+		if err != nil {
+			return err
+		}
+		fields := map[string]any{"action": "renew", "force_renewal": *force}
+		at(fields)
+		return c.slowly(cmd, path, fields)
+	}
+	return cmd
+}
+
+// slowly sends what takes as long as an order.
+func (c *client) slowly(cmd *cobra.Command, path string, fields map[string]any) error {
+	body, err := json.Marshal(fields)
+	if err != nil {
+		return err
+	}
+	a, err := c.do(cmd.Context(), request{method: http.MethodPost, path: path, body: body, wait: orderWait})
+	return c.orSay(cmd, a, err)
+}
+
+func (c *client) acmeList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List ordered certificates and when they are renewed", Example: "  sluice acme list", Args: exactly(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := c.get(cmd.Context(), "/certificates/letsencryptz")
+			if err != nil || c.json {
+				return c.orJSON(cmd, a, err)
+			}
+			var body struct {
+				Params []struct {
+					certificate
+					Domains     []string
+					Test        string
+					Due         time.Time
+					Failure     string
+					Autorenewal struct{ Status, Farm, VIP string }
+				}
+			}
+			if err := a.into(&body); err != nil {
+				return err
+			}
+			s := newSheet("FILE", "DOMAINS", "STATUS", "DAYS", "RENEWED FROM", "AT", "TEST", "FAILURE")
+			for _, v := range body.Params {
+				from := when(v.Due)
+				if v.Autorenewal.Status != "true" {
+					from = "never"
+				}
+				s.add(v.File, strings.Join(v.Domains, ", "), v.Status, orDash(v.DaysLeft), from, v.Autorenewal.Farm+v.Autorenewal.VIP, v.Test, v.Failure)
+			}
+			return c.print(cmd, s)
+		},
+	}
+}

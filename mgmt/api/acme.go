@@ -1,0 +1,238 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
+
+	"github.com/sluicelb/sluice/mgmt/acme"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/auth"
+)
+
+// ACME orders certificates and renews them; *acme.Manager is one.
+type ACME interface {
+	Settings() acme.Settings
+	SetSettings(by apply.Author, s acme.Settings) error
+	List() []acme.View
+	Get(name string) (acme.View, error)
+	Order(ctx context.Context, by apply.Author, q acme.Request) (acme.View, error)
+	Renew(ctx context.Context, by apply.Author, name string, force bool, at acme.Target) (acme.View, error)
+	SetRenewal(by apply.Author, name string, n acme.Renewal) (acme.View, error)
+	Delete(ctx context.Context, by apply.Author, name string) error
+}
+
+// acmeOperations are there when somebody orders; the second name is that of
+// another member of the family.
+func (s *Server) acmeOperations() []*operation {
+	if s.deps.ACME == nil {
+		return nil
+	}
+	var out []*operation
+	for _, all := range []string{"/certificates/letsencryptz", "/certificates/letsencrypt"} {
+		one := all + "/{certificate}"
+		out = append(out,
+			op(get, all, auth.RightRead, "List ordered certificates", s.listOrdered),
+			op(post, all, auth.RightConfigure, "Order a certificate", s.orderCertificate).body(orderFields{}).created(),
+			op(get, all+"/config", auth.RightRead, "Get the settings of ACME", s.getACME),
+			op(put, all+"/config", auth.RightConfigure, "Change the settings of ACME", s.setACME).body(acmeFields{}),
+			op(get, one, auth.RightRead, "Get an ordered certificate", s.getOrdered),
+			op(put, one, auth.RightConfigure, "Change how a certificate is renewed", s.setRenewal).body(renewalFields{}),
+			op(del, one, auth.RightConfigure, "Delete an ordered certificate", s.deleteOrdered),
+			op(post, one+"/actions", auth.RightConfigure, "Renew an ordered certificate", s.renewOrdered).body(renewFields{}),
+		)
+	}
+	return out
+}
+
+// acmeRefusal turns an error about orders into a refusal.
+func acmeRefusal(err error) error {
+	var known *acme.Error
+	if !errors.As(err, &known) {
+		return certRefusal(err)
+	}
+	switch known.Kind {
+	case acme.Missing:
+		return notFound("%s", known)
+	case acme.Busy:
+		return refuse(http.StatusConflict, "%s", known)
+	case acme.Unreachable:
+		return refuse(http.StatusServiceUnavailable, "%s", known)
+	}
+	return badRequest("%s", known)
+}
+
+// orderTime is how long an answer about an order may take: the order itself,
+// and bringing what came of it into force.
+const orderTime = 180 * time.Second
+
+// patient gives a request the time of an order; without it the connection's own
+// bounds would end the order as well.
+func (c *call) patient() {
+	control := http.NewResponseController(humaecho.Unwrap(c.via).Response())
+	until := time.Now().Add(orderTime)
+	_ = control.SetReadDeadline(until) // not every connection can; it is none of a server then
+	_ = control.SetWriteDeadline(until)
+}
+
+func (s *Server) listOrdered(c *call) (List[OrderedItem], error) {
+	var out []OrderedItem
+	for _, v := range s.deps.ACME.List() {
+		out = append(out, orderedItem(c.cfg, v))
+	}
+	return list(c.op.summary, out), nil
+}
+
+func (s *Server) getOrdered(c *call) (Object[OrderedItem], error) {
+	v, err := s.deps.ACME.Get(c.param("certificate"))
+	return ordered(c, v, err, "")
+}
+
+// ordered is the answer about one certificate.
+func ordered(c *call, v acme.View, err error, message string) (Object[OrderedItem], error) {
+	if err != nil {
+		return Object[OrderedItem]{}, acmeRefusal(err)
+	}
+	if message != "" {
+		message = fmt.Sprintf(message, v.Name)
+	}
+	return Object[OrderedItem]{Description: c.op.summary, Params: orderedItem(c.cfg, v), Message: message}, nil
+}
+
+func (s *Server) orderCertificate(c *call) (Object[OrderedItem], error) {
+	var q acme.Request
+	body, err := c.object(orderFields{})
+	if err == nil {
+		q.Domains, err = textList(body, "domains")
+	}
+	if err == nil {
+		err = setTruth(body, "test", &q.Test)
+	}
+	if err == nil {
+		q.Target, err = target(body)
+	}
+	if err != nil {
+		return Object[OrderedItem]{}, err
+	}
+	c.patient()
+	v, err := s.deps.ACME.Order(c.ctx, c.author(), q)
+	return ordered(c, v, err, "The certificate %s has been issued. Add it to a farm to use it; it is renewed by itself.")
+}
+
+func (s *Server) setRenewal(c *call) (Object[OrderedItem], error) {
+	body, err := c.object(renewalFields{})
+	if err != nil {
+		return Object[OrderedItem]{}, err
+	}
+	v, err := s.deps.ACME.Get(c.param("certificate"))
+	if err != nil {
+		return Object[OrderedItem]{}, acmeRefusal(err)
+	}
+	n := v.Renewal
+	if n.Target, err = target(body); err != nil {
+		return Object[OrderedItem]{}, err
+	}
+	for name, to := range map[string]*bool{"autorenewal": &n.Auto, "force_renewal": &n.Force, "restart": &n.Restart} {
+		if err := setTruth(body, name, to); err != nil {
+			return Object[OrderedItem]{}, err
+		}
+	}
+	v, err = s.deps.ACME.SetRenewal(c.author(), v.Name, n)
+	return ordered(c, v, err, "The renewal of the certificate %s has been changed.")
+}
+
+func (s *Server) renewOrdered(c *call) (Object[OrderedItem], error) {
+	body, err := c.object(renewFields{})
+	if err != nil {
+		return Object[OrderedItem]{}, err
+	}
+	if body["action"] != "renew" {
+		return Object[OrderedItem]{}, badRequest("action: only renew is possible")
+	}
+	var force, restart bool
+	if err := errors.Join(setTruth(body, "force_renewal", &force), setTruth(body, "restart", &restart)); err != nil {
+		return Object[OrderedItem]{}, err
+	}
+	at, err := target(body)
+	if err != nil {
+		return Object[OrderedItem]{}, err
+	}
+	c.patient()
+	v, err := s.deps.ACME.Renew(c.ctx, c.author(), c.param("certificate"), force, at)
+	return ordered(c, v, err, "The certificate %s has been renewed. The farms that use it serve the new one already.")
+}
+
+func (s *Server) deleteOrdered(c *call) (Done, error) {
+	name := c.param("certificate")
+	if err := s.deps.ACME.Delete(c.ctx, c.author(), name); err != nil {
+		return Done{}, acmeRefusal(err)
+	}
+	return done(c.op.summary, fmt.Sprintf("The certificate %s has been deleted.", name)), nil
+}
+
+func (s *Server) getACME(c *call) (Object[ACMESettings], error) {
+	return Object[ACMESettings]{Description: c.op.summary, Params: ACMESettings(s.deps.ACME.Settings())}, nil
+}
+
+func (s *Server) setACME(c *call) (Object[ACMESettings], error) {
+	body, err := c.texts(acmeFields{})
+	if err != nil {
+		return Object[ACMESettings]{}, err
+	}
+	v := s.deps.ACME.Settings()
+	for name, to := range map[string]*string{"email": &v.Email, "directory": &v.Directory, "staging": &v.Staging, "ca": &v.CA} {
+		if text, sent := body[name]; sent {
+			*to = text
+		}
+	}
+	if err := s.deps.ACME.SetSettings(c.author(), v); err != nil {
+		return Object[ACMESettings]{}, acmeRefusal(err)
+	}
+	return Object[ACMESettings]{Description: c.op.summary, Params: ACMESettings(s.deps.ACME.Settings()), Message: "The settings of ACME have been changed."}, nil
+}
+
+// target reads where an authority finds its answer; empty when neither is sent.
+func target(body map[string]any) (acme.Target, error) {
+	var at acme.Target
+	for _, name := range []string{"farmname", "vip"} {
+		raw := body[name]
+		text, ok := raw.(string)
+		switch {
+		case raw == nil || text == "" && ok:
+			continue
+		case !ok:
+			return at, badRequest("%s must be a text", name)
+		case name == "farmname":
+			at.Farm = text
+			continue
+		}
+		addr, err := netip.ParseAddr(text)
+		if err != nil {
+			return at, badRequest("vip: %s is no IP address", quoteName(text))
+		}
+		at.VIP = addr
+	}
+	return at, nil
+}
+
+// textList reads a list of texts.
+func textList(body map[string]any, name string) ([]string, error) {
+	items, ok := body[name].([]any)
+	if !ok {
+		return nil, badRequest("%s must be a list of texts", name)
+	}
+	var out []string
+	for _, item := range items {
+		text, ok := item.(string)
+		if !ok {
+			return nil, badRequest("%s must be a list of texts", name)
+		}
+		out = append(out, text)
+	}
+	return out, nil
+}

@@ -1,0 +1,117 @@
+package api_test
+
+import (
+	"context"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/mgmt/acme"
+	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/certs"
+)
+
+// orders is an ACME that issues what it is asked for, or fails.
+type orders struct {
+	api.ACME
+	fail    error
+	request acme.Request
+	renewal acme.Renewal
+	force   bool
+	at      acme.Target
+	deleted string
+}
+
+func (o *orders) view(name string) (acme.View, error) {
+	return acme.View{View: certs.View{Name: name, Status: certs.StatusValid}, Domains: []string{"www.sluice.test"}, Renewal: o.renewal}, o.fail
+}
+
+func (o *orders) Order(_ context.Context, _ apply.Author, q acme.Request) (acme.View, error) {
+	o.request = q
+	return o.view(q.Domains[0] + ".pem")
+}
+
+func (o *orders) Renew(_ context.Context, _ apply.Author, name string, force bool, at acme.Target) (acme.View, error) {
+	o.force, o.at = force, at
+	return o.view(name)
+}
+
+func (o *orders) SetRenewal(_ apply.Author, name string, n acme.Renewal) (acme.View, error) {
+	o.renewal = n
+	return o.view(name)
+}
+
+func (o *orders) Get(name string) (acme.View, error) { return o.view(name) }
+func (o *orders) Delete(_ context.Context, _ apply.Author, name string) error {
+	o.deleted = name
+	return o.fail
+}
+
+func (o *orders) List() []acme.View {
+	v, _ := o.view("www.sluice.test.pem")
+	return []acme.View{v}
+}
+
+func withOrders(t *testing.T) (*appliance, *orders) {
+	o := &orders{}
+	return newAppliance(t, func(d *api.Deps) { o.ACME, d.ACME = d.ACME, o }), o
+}
+
+func TestCertificatesAreOrderedUnderBothNames(t *testing.T) {
+	for _, all := range []string{"/certificates/letsencryptz", "/certificates/letsencrypt"} {
+		a, o := withOrders(t)
+		a.must(200, "PUT", all+"/config", `{"email": "ops@sluice.test"}`)
+		a.must(200, "GET", all+"/config", "").want(t, "params.email", "ops@sluice.test")
+		r := a.must(201, "POST", all, `{"domains": ["www.sluice.test", "b.test"], "test": "true", "farmname": "web"}`)
+		r.want(t, "params.file", "www.sluice.test.pem")
+		r.want(t, "params.wildcard", "false")
+		if !o.request.Test || o.request.Farm != "web" || strings.Join(o.request.Domains, " ") != "www.sluice.test b.test" {
+			t.Errorf("ordered was %+v", o.request)
+		}
+		a.must(200, "PUT", all+"/www.sluice.test.pem", `{"autorenewal": "true", "force_renewal": "false", "restart": true, "vip": "192.0.2.1"}`).want(t, "params.autorenewal.vip", "192.0.2.1")
+		if !o.renewal.Auto || !o.renewal.Restart || o.renewal.Force {
+			t.Errorf("the renewal is %+v", o.renewal)
+		}
+		a.must(200, "POST", all+"/www.sluice.test/actions", `{"action": "renew", "force_renewal": "true", "vip": "192.0.2.1"}`)
+		if !o.force || o.at.VIP != netip.MustParseAddr("192.0.2.1") {
+			t.Errorf("renewed with force %v at %s", o.force, o.at)
+		}
+		a.must(200, "GET", all, "").want(t, "params.0.autorenewal.status", "true")
+		a.must(200, "GET", all+"/www.sluice.test.pem", "").want(t, "params.domains.0", "www.sluice.test")
+		a.must(200, "DELETE", all+"/www.sluice.test.pem", "").want(t, "success", "true")
+		if o.deleted != "www.sluice.test.pem" {
+			t.Errorf("deleted was %q", o.deleted)
+		}
+	}
+}
+
+func TestWhatAnOrderCannotBeIsRefused(t *testing.T) {
+	a, o := withOrders(t)
+	const all = "/certificates/letsencryptz"
+	for _, body := range []string{`{"farmname": "web"}`, `{"domains": "www.sluice.test"}`, `{"domains": [1]}`, `{"domains": ["a.test"], "vip": "x"}`,
+		`{"domains": ["a.test"], "test": 1}`, `{"domains": ["a.test"], "farmname": 1}`, `{"domains": ["a.test"], "other": 1}`} {
+		if r := a.do("POST", all, body); r.status != 400 {
+			t.Errorf("%s: status %d\n%s", body, r.status, r.raw)
+		}
+	}
+	a.do("POST", all+"/a.pem/actions", `{"action": "test"}`).refused(t, 400, "action")
+	a.do("PUT", all+"/a.pem", `{"vip": "192.0.2.1"}`).refused(t, 400, "autorenewal")
+	a.do("PUT", all+"/config", `{"email": "nobody"}`).refused(t, 400, "email")
+	for kind, status := range map[acme.Kind]int{acme.Invalid: 400, acme.Missing: 404, acme.Busy: 409, acme.Unreachable: 503} {
+		o.fail = &acme.Error{Kind: kind, Message: "this is why"}
+		a.do("POST", all, `{"domains": ["a.test"], "vip": "192.0.2.1"}`).refused(t, status, "this is why")
+	}
+	o.fail = certs.ErrInUse
+	a.do("DELETE", all+"/a.pem", "").refused(t, 400, "in use")
+}
+
+func TestNothingWasOrderedAtFirst(t *testing.T) {
+	a := newAppliance(t)
+	if n := len(a.must(200, "GET", "/certificates/letsencryptz", "").body["params"].([]any)); n != 0 {
+		t.Errorf("%d certificates", n)
+	}
+	a.do("GET", "/certificates/letsencryptz/a.pem", "").refused(t, 404, "a.pem")
+	a.do("POST", "/certificates/letsencryptz", `{"domains": ["*.sluice.test"], "vip": "192.0.2.1"}`).refused(t, 400, "wildcard")
+	a.do("POST", "/certificates/letsencryptz", `{"domains": ["a.sluice.test"], "vip": "192.0.2.1"}`).refused(t, 400, "email")
+}

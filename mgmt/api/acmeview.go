@@ -1,0 +1,105 @@
+package api
+
+import (
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/acme"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// OrderedItem is what can be seen of a certificate that was ordered: all of a
+// certificate, and how it is renewed.
+type OrderedItem struct {
+	CertificateItem
+	Domains     []string    `json:"domains"`
+	Wildcard    string      `json:"wildcard" enum:"false" doc:"Wildcards need the DNS challenge, which is not supported"`
+	Test        string      `json:"test" enum:"true,false" doc:"Whether it came from the directory for tests, which nobody trusts"`
+	Autorenewal Autorenewal `json:"autorenewal"`
+	Due         time.Time   `json:"due" doc:"From when on it is renewed"`
+	Tried       *time.Time  `json:"tried" doc:"When it was last renewed, or that was tried"`
+	Failure     string      `json:"failure" doc:"Why the last renewal failed"`
+}
+
+// Autorenewal is how a certificate is renewed.
+type Autorenewal struct {
+	Status  string `json:"status" enum:"true,false"`
+	Farm    string `json:"farm" doc:"The farm on port 80 that answers the authority"`
+	VIP     string `json:"vip" doc:"The address at which the authority is answered on port 80"`
+	Force   string `json:"force" enum:"true,false" doc:"Kept for clients; the daily look renews what is due, not more"`
+	Restart string `json:"restart" enum:"true,false" doc:"Kept for clients; farms use a renewed certificate at once and are not restarted"`
+}
+
+// ACMESettings is the answer about who orders certificates, and where.
+type ACMESettings struct {
+	Email     string `json:"email" doc:"Contact the authority gets; setting it accepts the authority's terms of service"`
+	Directory string `json:"directory" doc:"Where certificates are ordered"`
+	Staging   string `json:"staging" doc:"Where test certificates are ordered"`
+	CA        string `json:"ca" doc:"The list of authorities that verifies the directories; empty: those of the system"`
+}
+
+func orderedItem(cfg *farm.Config, v acme.View) OrderedItem {
+	out := OrderedItem{
+		CertificateItem: certificateItem(cfg, v.View), Domains: v.Domains, Wildcard: "false", Test: truth(v.Test),
+		Autorenewal: Autorenewal{Status: truth(v.Renewal.Auto), Farm: v.Renewal.Farm, Force: truth(v.Renewal.Force), Restart: truth(v.Renewal.Restart)},
+		Due:         v.Due.UTC(), Tried: timeOrNull(v.Tried), Failure: v.Failure,
+	}
+	if v.Renewal.VIP.IsValid() {
+		out.Autorenewal.VIP = v.Renewal.VIP.String()
+	}
+	return out
+}
+
+// orderFields, renewalFields, renewFields and acmeFields are bodies about
+// certificates that are ordered.
+type (
+	orderFields   struct{}
+	renewalFields struct{}
+	renewFields   struct{}
+	acmeFields    struct{}
+)
+
+func truthField(name, about string, options ...string) validate.Param {
+	return validate.Param{Name: name, PossibleValues: []string{"true", "false"}, Options: append([]string{"non_blank"}, options...), Description: about}
+}
+
+func targetFields() []validate.Param {
+	return []validate.Param{
+		optional("farmname", "A running http farm on port 80 that the domains lead to."),
+		optional("vip", "Instead of farmname: the address the domains lead to; when no farm listens on its port 80, one does while the order needs it."),
+	}
+}
+
+// Params lists the fields for the document.
+func (orderFields) Params() []validate.Param {
+	return append([]validate.Param{
+		{Name: "domains", Format: "domain", Options: []string{"non_blank", "required", "list"}, Description: "Host names; the first names the certificate. Wildcards are not possible."},
+		truthField("test", "Order from the directory for tests."),
+	}, targetFields()...)
+}
+
+// Params lists the fields for the document.
+func (renewalFields) Params() []validate.Param {
+	return append([]validate.Param{
+		truthField("autorenewal", "Whether it is renewed by itself.", "required"), truthField("force_renewal", "Kept; see autorenewal.force."),
+		truthField("restart", "Kept; nothing has to be restarted."),
+	}, targetFields()...)
+}
+
+// Params lists the fields for the document.
+func (renewFields) Params() []validate.Param {
+	return append([]validate.Param{
+		{Name: "action", PossibleValues: []string{"renew"}, Options: []string{"non_blank", "required"}, Description: "What to do."},
+		truthField("force_renewal", "Renew it although it is not due."), truthField("restart", "Kept; nothing has to be restarted."),
+	}, targetFields()...)
+}
+
+// Params lists the fields for the document.
+func (acmeFields) Params() []validate.Param {
+	return []validate.Param{
+		optional("email", "Contact for the authority; must be set first. Setting it accepts the authority's terms of service."),
+		optional("directory", "Address of the authority's directory; empty: Let's Encrypt."),
+		optional("staging", "Address of the directory for tests; empty: that of Let's Encrypt."),
+		optional("ca", "List of authorities that verifies the directories; empty: those of the system."),
+	}
+}
