@@ -106,6 +106,7 @@ type Deps struct {
 	Health farmstate.Health
 	// Engine tells the state of the engine.
 	Engine func() Engine
+	Watching
 	// Sessions lists persistence sessions of a farm, of one service when it is
 	// named, and says how many there are: the list may be cut. nil when the
 	// engine cannot be asked for them; statistics then show none.

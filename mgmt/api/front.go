@@ -49,6 +49,9 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.s.refuse(guarded, r, err)
 		return
 	}
+	if f.s.metrics(guarded, r) {
+		return
+	}
 	by, err := f.s.guard.Identify(r)
 	if err != nil {
 		f.s.refuse(guarded, r, f.s.unauthorized(r, err))

@@ -10,7 +10,7 @@ import (
 // operations is the table of everything the API can do.
 func (s *Server) operations() []*operation {
 	return concat(s.farmOperations(), s.serviceOperations(), s.backendOperations(), s.ruleOperations(),
-		s.statisticsOperations(), s.configOperations(), s.systemOperations(),
+		s.statisticsOperations(), s.traceOperations(), s.configOperations(), s.systemOperations(),
 		s.certificateOperations(), s.authorityOperations(), s.farmCertificateOperations(), s.acmeOperations())
 }
 

@@ -1,0 +1,73 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/sluicelb/sluice/mgmt/accesslog"
+	"github.com/sluicelb/sluice/mgmt/auth"
+)
+
+// MetricsPath is where scrapers look: not below a base, because they all do.
+const MetricsPath = "/metrics"
+
+// Watching is what the API needs to show what the engine does.
+type Watching struct {
+	// Metrics answers GET /metrics; nil when there are none.
+	Metrics http.Handler
+	// OpenMetrics lets programs of this machine scrape without a key.
+	OpenMetrics bool
+	// Watch shows exchanges of a farm as they end; nil when nobody can see them.
+	Watch func(farm uint32, filter accesslog.Filter) (*accesslog.Watcher, error)
+}
+
+// metrics answers a scrape, and reports whether it was one. The key may come as
+// Authorization: Bearer too, because that is what every scraper can send.
+func (s *Server) metrics(w http.ResponseWriter, r *http.Request) bool {
+	if r.URL.Path != MetricsPath || s.deps.Metrics == nil {
+		return false
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		s.refuse(w, r, refuse(http.StatusMethodNotAllowed, "the path %s does not take %s: allowed is GET", MetricsPath, quoteName(r.Method)))
+		return true
+	}
+	by, err := s.guard.Identify(withBearer(r))
+	switch {
+	case err == nil && by.May(auth.RightRead), errors.Is(err, auth.ErrNoCredential) && s.deps.OpenMetrics && fromHere(r):
+		s.deps.Metrics.ServeHTTP(w, r)
+	case err != nil:
+		s.refuse(w, r, s.unauthorized(r, err))
+	default:
+		s.refuse(w, r, refuse(http.StatusForbidden, "you may not do this: the right %q is needed", auth.RightRead))
+	}
+	return true
+}
+
+// withBearer makes a bearer token the key, unless there is one.
+func withBearer(r *http.Request) *http.Request {
+	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !ok || auth.KeyUsed(r) || !strings.EqualFold(scheme, "Bearer") {
+		return r
+	}
+	r = r.Clone(r.Context())
+	r.Header.Set("ZAPI_KEY", strings.TrimSpace(token))
+	return r
+}
+
+// fromHere reports whether the request came over the loopback interface, and
+// from no proxy there: that would speak for others.
+func fromHere(r *http.Request) bool {
+	at, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil || !at.Addr().Unmap().IsLoopback() {
+		return false
+	}
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via"} {
+		if len(r.Header.Values(name)) > 0 {
+			return false
+		}
+	}
+	return true
+}
