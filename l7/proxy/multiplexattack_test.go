@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"sync"
 	"testing"
 	"time"
@@ -193,7 +194,7 @@ func TestHTTP2ClientThatAsksAndDoesNotReadIsNotHeard(t *testing.T) {
 }
 
 func TestHTTP2FramesOfOneByteAreSentOnTogether(t *testing.T) {
-	reads := 0
+	var reads atomic.Int32
 	b := l7test.NewBackend(t, func(r *l7test.Recorder) {
 		_, _ = r.Head()
 		buf := make([]byte, 1<<20)
@@ -202,7 +203,7 @@ func TestHTTP2FramesOfOneByteAreSentOnTogether(t *testing.T) {
 			if err != nil {
 				return
 			}
-			if reads++; bytes.HasSuffix(buf[:n], []byte("0\r\n\r\n")) {
+			if reads.Add(1); bytes.HasSuffix(buf[:n], []byte("0\r\n\r\n")) {
 				r.Say(ok)
 				return
 			}
@@ -223,8 +224,8 @@ func TestHTTP2FramesOfOneByteAreSentOnTogether(t *testing.T) {
 	for range 2 {
 		p.want2xx()
 	}
-	if reads > 200 {
-		t.Errorf("%d frames of a byte came in %d parts", 2*size, reads)
+	if n := reads.Load(); n > 200 {
+		t.Errorf("%d frames of a byte came in %d parts", 2*size, n)
 	}
 }
 
