@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"runtime"
 	"strings"
-	"sync/atomic"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 

@@ -75,6 +75,7 @@ type house struct {
 	number uint64
 	last   *farm.Config // what the engine runs
 	seen   []string     // farms that were published, by name
+	most   int          // challenges at once
 }
 
 func newHouse(t *testing.T, badNonces string, domains ...string) *house {
@@ -185,7 +186,7 @@ func (p publisher) Publish(_ context.Context, cfg *farm.Config) (apply.Outcome, 
 			problems[id] = text
 		}
 	}
-	h.last = full
+	h.last, h.most = full, max(h.most, len(full.Challenges))
 	for _, f := range full.Farms {
 		h.seen = append(h.seen, f.Name)
 	}
@@ -211,6 +212,17 @@ func (h *house) must(err error) {
 	if err != nil {
 		h.t.Fatalf("%v\n%s", err, h.log)
 	}
+}
+
+// answered fails unless the engine had something to answer since the last call.
+func (h *house) answered() {
+	h.t.Helper()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.most == 0 {
+		h.t.Error("the order ended before the engine could answer the authority")
+	}
+	h.most = 0
 }
 
 // restored fails unless the engine runs what is configured and nothing else.

@@ -106,6 +106,7 @@ func TestAnOrderThatTakesTooLongIsTakenBack(t *testing.T) {
 	begin := time.Now()
 	_, err := h.Order(t.Context(), by, acme.Request{Domains: []string{"www.sluice.test"}, Target: acme.Target{Farm: "web"}})
 	h.wants(err, acme.Unreachable, "within 2s")
+	h.answered()
 	if took := time.Since(begin); took > 6*time.Second {
 		t.Errorf("it took %s", took)
 	}
@@ -126,13 +127,14 @@ func TestOneOrderAtATime(t *testing.T) {
 		_, err := h.Order(ctx, by, acme.Request{Domains: []string{"www.sluice.test"}, Target: acme.Target{Farm: "web"}})
 		first <- err
 	}()
-	for h.ca.Asked("authZ") == 0 {
+	for h.ca.Asked("chalZ") == 0 {
 		time.Sleep(5 * time.Millisecond)
 	}
 	_, err := h.Order(t.Context(), by, acme.Request{Domains: []string{"www.sluice.test"}, Target: acme.Target{Farm: "web"}})
 	h.wants(err, acme.Busy, "another")
 	cancel()
 	h.wants(<-first, acme.Unreachable, "given up")
+	h.answered()
 	h.restored()
 }
 

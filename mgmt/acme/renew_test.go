@@ -59,6 +59,7 @@ func TestARenewalThatFailsChangesNothingAndSaysWhy(t *testing.T) {
 	h.open()
 	h.ca.Hold(true)
 	h.Look(t.Context())
+	h.answered()
 	if h.served(secure, "www.sluice.test") != first {
 		t.Error("the certificate changed")
 	}

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -38,13 +39,19 @@ type Authority struct {
 // refuses.
 func New(t testing.TB, httpPort int, badNonces string, domains ...string) *Authority {
 	t.Helper()
+	return NewAt(t, netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(httpPort)), badNonces, domains...)
+}
+
+// NewAt is New for another IPv4 address at which the authority asks.
+func NewAt(t testing.TB, at netip.AddrPort, badNonces string, domains ...string) *Authority {
+	t.Helper()
 	t.Setenv("PEBBLE_VA_NOSLEEP", "1")
 	t.Setenv("PEBBLE_WFE_NONCEREJECT", badNonces)
 	t.Setenv("PEBBLE_AUTHZREUSE", "0")
 	quiet := log.New(io.Discard, "", 0)
 	store := db.NewMemoryStore()
 	issuer := ca.New(quiet, store, "", "ecdsa", 0, 1, map[string]ca.Profile{"default": {Description: "90 days", ValidityPeriod: Life}})
-	validator := va.New(quiet, httpPort, 1, false, nameServer(t, domains), store)
+	validator := va.New(quiet, int(at.Port()), 1, false, nameServer(t, at.Addr(), domains), store)
 	front := wfe.New(quiet, store, validator, issuer, []string{"pebble.letsencrypt.org"}, false, false, 1, 1)
 	a := &Authority{asked: map[string]int{}}
 	a.server = httptest.NewTLSServer(a.counted(front.Handler()))
@@ -64,8 +71,8 @@ func (a *Authority) RootPEM() []byte {
 // Close ends the authority.
 func (a *Authority) Close() { a.server.Close() }
 
-// Hold makes the authority answer nothing about challenges and orders until it
-// is called with false.
+// Hold makes the authority, once it is told that a challenge can be asked for,
+// do nothing until Hold is called with false.
 func (a *Authority) Hold(on bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -92,7 +99,7 @@ func (a *Authority) counted(next http.Handler) http.Handler {
 		a.asked[part]++
 		hold := a.hold
 		a.mu.Unlock()
-		if hold != nil && part == "authZ" {
+		if hold != nil && part == "chalZ" {
 			select {
 			case <-hold:
 			case <-r.Context().Done():
@@ -103,8 +110,8 @@ func (a *Authority) counted(next http.Handler) http.Handler {
 	})
 }
 
-// nameServer answers that the domains are at 127.0.0.1, over TCP.
-func nameServer(t testing.TB, domains []string) string {
+// nameServer answers that the domains are at an address, over TCP.
+func nameServer(t testing.TB, at netip.Addr, domains []string) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -120,7 +127,7 @@ func nameServer(t testing.TB, domains []string) string {
 			}
 			reply.Rcode = dns.RcodeSuccess
 			if q.Question[0].Qtype == dns.TypeA {
-				reply.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{Name: q.Question[0].Name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 1}, A: net.IPv4(127, 0, 0, 1)}}
+				reply.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{Name: q.Question[0].Name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 1}, A: at.AsSlice()}}
 			}
 		}
 		_ = w.WriteMsg(reply)
