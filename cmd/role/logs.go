@@ -7,8 +7,11 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/sluicelb/sluice/cmd/supervisor"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/accesslog"
+	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/metrics"
 )
 
 // openLogs makes the pump that writes access logs.
@@ -34,6 +37,25 @@ func (m *manager) openLogs() error {
 		Classes: m.counters.Classes,
 	})
 	return nil
+}
+
+// watching is what the API shows of the engine's work.
+func (m *manager) watching() api.Watching {
+	return api.Watching{
+		Metrics: metrics.Handler(metrics.Options{
+			Counters: m.counters,
+			Config: func() (*farm.Config, uint64) {
+				cfg, revision := m.applier.Current()
+				return cfg, revision.Number
+			},
+			Health:  func(backend uint32) farm.Status { return m.board.Slot(backend).Status() },
+			Logs:    m.logs.Stats,
+			Engine:  func() (bool, int) { return m.publisher.State().Connected, m.page.EnginePID() },
+			Version: m.version,
+		}),
+		OpenMetrics: os.Getenv(supervisor.OpenMetricsVariable) != "",
+		Watch:       m.logs.Watch,
+	}
 }
 
 // keepLogs writes access logs until ctx ends. Who renames log files tells the

@@ -202,6 +202,7 @@ func (m *manager) deps() api.Deps {
 		Counters:     m.counters,
 		Health:       func(backend uint32) farm.Status { return m.board.Slot(backend).Status() },
 		Engine:       m.engineState,
+		Watching:     m.watching(),
 		Sessions:     m.sessions,
 		Roles:        m.roles,
 		Reload:       m.reload,

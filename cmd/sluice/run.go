@@ -22,7 +22,7 @@ func runCommand() *cobra.Command {
 
 Three processes are started and kept alive: engine carries the traffic, mgmt
 serves the API and keeps the configuration, netd opens the listening sockets.
-SIGHUP applies the file of --config again. SLUICE_LOG=debug, info, warn or error
+SIGHUP applies the file of --config again and opens log files anew. SLUICE_LOG=debug, info, warn or error
 says how much is written to standard error.`,
 		Args:    cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error { return checkAPI(o.API) },
@@ -34,6 +34,7 @@ says how much is written to standard error.`,
 	}
 	c.Flags().StringVar(&o.API, "api", "", "where the API listens, ADDR:PORT (default :444, or :4444 without the right to bind it)")
 	c.Flags().StringVar(&o.Config, "config", "", "document to apply at start and on reload")
+	c.Flags().BoolVar(&o.OpenMetrics, "open-metrics", false, "let programs of this machine read GET /metrics without a key")
 	c.Flags().DurationVar(&o.Grace, "grace", supervisor.DefaultGrace, "how long exchanges under way may take to end when stopping")
 	return c
 }

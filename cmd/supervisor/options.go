@@ -30,6 +30,8 @@ type Options struct {
 	// Config is a document that mgmt applies at start and on reload; empty
 	// means none.
 	Config string
+	// OpenMetrics lets programs of this machine read GET /metrics without a key.
+	OpenMetrics bool
 	// Grace is DefaultGrace when zero.
 	Grace time.Duration
 	// Log is slog.Default when nil.

@@ -24,6 +24,9 @@ const (
 	UserVariable = "SLUICE_USER"
 	// ManagerVariable is the uid mgmt runs under: the one engine and netd obey.
 	ManagerVariable = "SLUICE_MANAGER"
+	// OpenMetricsVariable is set when this machine may scrape metrics without a
+	// key.
+	OpenMetricsVariable = "SLUICE_OPEN_METRICS"
 	// FirstVariable is set in the lives of a role until it served once.
 	FirstVariable = "SLUICE_FIRST"
 )
@@ -109,6 +112,9 @@ func (s *supervisor) start() {
 		"wake":    s.memory.wake,
 		"stdout":  standardOutput(),
 	})
+	if s.options.OpenMetrics {
+		s.manager.environment = append(s.manager.environment, OpenMetricsVariable+"=1")
+	}
 	s.helper = s.keeper("netd", map[string]*os.File{
 		"netd": s.sockets.netd,
 	})

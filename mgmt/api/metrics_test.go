@@ -108,7 +108,14 @@ func watchable(t *testing.T) (change func(*api.Deps), put func(path string, stat
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
-	t.Cleanup(func() { cancel(); <-ended; event.Close(); m.Close(); f.Close(); data.Close() })
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+		event.Close()
+		m.Close()
+		f.Close()
+		data.Close()
+	})
 	w := segment.Writer(0, nobody{})
 	start := func(c *farm.Config) {
 		cfg = c

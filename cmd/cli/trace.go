@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/mgmt/accesslog"
+)
+
+// exchange is one of a trace, as an access log shows it.
+type exchange struct {
+	Time                                                         time.Time
+	Client, Method, Host, Path, Service, Backend, Flags, Refusal string
+	Status                                                       int
+	Connect                                                      int64 `json:"connect_us"`
+	Response                                                     int64 `json:"response_us"`
+	Total                                                        int64 `json:"total_us"`
+}
+
+func (c *client) traceCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "trace FARM [--filter NAME=VALUE]…", Short: "Show the exchanges of a farm as they end, until interrupted",
+		Long: `Show the exchanges of a farm as they end, until interrupted: which service and
+backend took them, how long connecting, the response and the whole took, and
+what happened (FLAGS, and the class of what was refused).
+
+A filter is NAME=VALUE; all must hold. The names are ` + strings.Join(accesslog.Conditions(), ", ") + `:
+status takes 404 or 5xx, client an address or a network, path what it begins
+with, min_ms the shortest total time, flag a word of the column FLAGS.`,
+		Example: "  sluice trace shop\n  sluice trace shop --filter status=5xx --filter path=/api/\n  sluice trace shop --filter min_ms=200 --count 10 --json",
+		Args:    exactly(1), ValidArgsFunction: c.completer(oneFarm, nil),
+	}
+	filters := cmd.Flags().StringArray("filter", nil, "show only exchanges for which NAME=VALUE holds")
+	count := cmd.Flags().Int("count", 0, "end after that many exchanges; 0 goes on")
+	_ = cmd.RegisterFlagCompletionFunc("filter", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		var out []string
+		for _, name := range accesslog.Conditions() {
+			out = append(out, name+"=")
+		}
+		return out, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	})
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		query, err := filterQuery(*filters)
+		if err != nil {
+			return err
+		}
+		path, err := pathOf("farms", args[0], "trace")
+		if err != nil {
+			return err
+		}
+		t := &tracer{out: cmd.OutOrStdout(), err: cmd.ErrOrStderr(), json: c.json, left: *count}
+		err = c.stream(cmd.Context(), path, query, t.event)
+		if errors.Is(err, errEnough) || ended(cmd.Context()) {
+			return nil
+		}
+		return err
+	}
+	return cmd
+}
+
+// filterQuery turns filters into parameters of the API.
+func filterQuery(filters []string) (url.Values, error) {
+	if _, err := accesslog.ParseFilter(filters); err != nil {
+		return nil, usagef("--%v", err)
+	}
+	query := url.Values{}
+	for _, f := range filters {
+		name, value, _ := strings.Cut(f, "=")
+		if query.Has(name) {
+			return nil, usagef("--filter: %s is given twice", name)
+		}
+		query.Set(name, value)
+	}
+	return query, nil
+}
+
+// errEnough ends a stream that has shown what was asked for.
+var errEnough = errors.New("enough")
+
+// maxEvent bounds a line of a stream.
+const maxEvent = 1 << 20
+
+// stream gives use every event of an answer without end (HTML, section 9.2): its
+// name, empty for most, and its data.
+func (c *client) stream(ctx context.Context, path string, query url.Values, use func(name, data string) error) error {
+	transport, address, err := c.transport()
+	if err != nil {
+		return err
+	}
+	defer transport.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+base+path+"?"+query.Encode(), nil)
+	if err != nil {
+		return usagef("--url: %v", err)
+	}
+	c.setHeaders(req, request{})
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		return c.explain(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= 300 {
+		raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+		if err != nil {
+			return fmt.Errorf("read the answer: %w", err)
+		}
+		return refused(resp.StatusCode, raw, c.apiKey() != "")
+	}
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, maxEvent)
+	name := ""
+	for lines.Scan() {
+		field, value, _ := strings.Cut(lines.Text(), ": ")
+		switch field {
+		case "event":
+			name = value
+		case "data":
+			if err := use(name, value); err != nil {
+				return err
+			}
+		case "":
+			name = ""
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	return errors.New("the appliance ended the trace")
+}
+
+// tracer shows exchanges: a table whose rows come one by one, or their JSON.
+type tracer struct {
+	out, err io.Writer
+	json     bool
+	left     int // 0: without end
+	headed   bool
+}
+
+func (t *tracer) event(name, data string) error {
+	if name == "missed" {
+		_, err := fmt.Fprintf(t.err, "sluice: %s exchanges are not shown: there are too many of them; use --filter\n", clean(data))
+		return err
+	}
+	if err := t.show(data); err != nil {
+		return err
+	}
+	if t.left == 1 {
+		return errEnough
+	}
+	t.left = max(t.left-1, 0)
+	return nil
+}
+
+func (t *tracer) show(data string) error {
+	if t.json {
+		_, err := fmt.Fprintln(t.out, clean(data))
+		return err
+	}
+	var e exchange
+	if err := json.Unmarshal([]byte(data), &e); err != nil {
+		return fmt.Errorf("the appliance sent something that is no exchange: %w", err)
+	}
+	if !t.headed {
+		t.headed = true
+		if err := t.row("TIME", "CLIENT", "METHOD", "STATUS", "CONNECT", "RESPONSE", "TOTAL", "SERVICE", "BACKEND", "FLAGS", "ADDRESS"); err != nil {
+			return err
+		}
+	}
+	status := "-"
+	if e.Status != 0 {
+		status = fmt.Sprint(e.Status)
+	}
+	return t.row(e.Time.Local().Format("15:04:05.000"), shown(e.Client), shown(e.Method), status, micros(e.Connect), micros(e.Response), micros(e.Total),
+		shown(e.Service), shown(e.Backend), flagText(e), shown(e.Host+e.Path))
+}
+
+// columns are the widths of what comes before the address; negative ones are
+// aligned left.
+var columns = []int{-12, -15, -7, -6, 8, 8, 8, -12, -21, -24}
+
+func (t *tracer) row(cells ...string) error {
+	var line strings.Builder
+	for i, cell := range cells {
+		if i < len(columns) {
+			fmt.Fprintf(&line, "%*s  ", columns[i], clean(cell))
+		} else {
+			line.WriteString(clean(cell))
+		}
+	}
+	_, err := fmt.Fprintln(t.out, strings.TrimRight(line.String(), " "))
+	return err
+}
+
+// micros shows microseconds; what was not measured is a dash.
+func micros(n int64) string {
+	if n == 0 {
+		return "-"
+	}
+	d := time.Duration(n) * time.Microsecond
+	for _, unit := range []time.Duration{time.Second, 10 * time.Millisecond, time.Millisecond} {
+		if d >= 10*unit {
+			return d.Round(unit / 10).String()
+		}
+	}
+	return d.String()
+}
+
+// flagText is what happened, the class of a refusal first.
+func flagText(e exchange) string {
+	words := slices.DeleteFunc([]string{e.Refusal, e.Flags}, func(s string) bool { return s == "" })
+	return shown(strings.Join(words, ","))
+}

@@ -1,0 +1,106 @@
+package cli_test
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/sluicelb/sluice/cmd/cli"
+)
+
+const traced = `{"time":"2026-01-02T03:04:05.678901Z","client":"198.51.100.7","method":"GET","host":"a.test","path":"/x\u001b[31m","service":"web",` +
+	`"backend":"10.0.0.1:80","status":502,"connect_us":120,"response_us":2345,"total_us":1234567,"flags":"retried,own-answer","refusal":"bad-answer"}`
+
+// streaming is an appliance that answers a trace with the given events, and
+// returns its data directory.
+func streaming(t *testing.T, events string, asked *string) string {
+	t.Helper()
+	data := directory(t)
+	ln, err := net.Listen("unix", filepath.Join(data, cli.Socket))
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		*asked = r.URL.RequestURI()
+		if strings.Contains(r.URL.Path, "/none/") {
+			w.WriteHeader(404)
+			io.WriteString(w, `{"message":"the farm \"none\" does not exist"}`)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, ": watching\n\n"+events)
+	})}
+	go srv.Serve(ln)
+	t.Cleanup(func() { srv.Close() })
+	return data
+}
+
+func trace(data string, args ...string) (code int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	code = cli.Execute(append([]string{"--data", data, "trace"}, args...), strings.NewReader(""), &out, &err)
+	return code, out.String(), err.String()
+}
+
+func TestTraceShowsExchangesAsATable(t *testing.T) {
+	var asked string
+	data := streaming(t, "data: "+traced+"\n\nevent: missed\ndata: 7\n\n: alive\n\ndata: {\"time\":\"2026-01-02T03:04:05Z\"}\n\n", &asked)
+	code, out, err := trace(data, "shop", "--filter", "status=5xx", "--filter", "path=/x y", "--count", "2")
+	if code != 0 || asked != "/api/v4.0/farms/shop/trace?path=%2Fx+y&status=5xx" {
+		t.Errorf("exit status %d, asked for %s: %s", code, asked, err)
+	}
+	rows := strings.Split(strings.TrimSpace(out), "\n")
+	if len(rows) != 3 {
+		t.Fatalf("%d rows:\n%s", len(rows), out)
+	}
+	for _, want := range []string{"198.51.100.7", "GET", "502", "120µs", "2.345ms", "1.235s", "web", "10.0.0.1:80", "bad-answer,retried,own-answer", "a.test/x·[31m"} {
+		if !strings.Contains(rows[1], want) {
+			t.Errorf("%q is missing in %q", want, rows[1])
+		}
+	}
+	column := func(row, text string) int { return utf8.RuneCountInString(row[:strings.Index(row, text)]) }
+	if column(rows[0], "BACKEND") != column(rows[1], "10.0.0.1:80") {
+		t.Errorf("columns do not align:\n%s", out)
+	}
+	if !strings.Contains(err, "7 exchanges are not shown") {
+		t.Errorf("said %q", err)
+	}
+}
+
+func TestTraceAsJSONIsALineForEachExchange(t *testing.T) {
+	var asked string
+	data := streaming(t, strings.Repeat("data: "+traced+"\n\n", 5), &asked)
+	code, out, _ := trace(data, "shop", "--json", "--count", "3")
+	if code != 0 || out != strings.Repeat(traced+"\n", 3) {
+		t.Errorf("exit status %d:\n%s", code, out)
+	}
+}
+
+func TestTraceSaysWhyItEnds(t *testing.T) {
+	var asked string
+	data := streaming(t, "data: "+traced+"\n\n", &asked)
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"shop"}, 1, "the appliance ended the trace"},
+		{[]string{"none"}, 1, "does not exist"},
+		{[]string{"shop", "--filter", "colour=red"}, 2, "allowed is NAME=VALUE with the names backend, client"},
+		{[]string{"shop", "--filter", "status=9xx"}, 2, "9xx"},
+		{[]string{"shop", "--filter", "status=500", "--filter", "status=404"}, 2, "status is given twice"},
+		{nil, 2, "FARM"},
+	} {
+		code, _, err := trace(data, c.args...)
+		if code != c.code || !strings.Contains(err, c.want) {
+			t.Errorf("%v: exit status %d, %q", c.args, code, err)
+		}
+	}
+	if code, _, err := trace(t.TempDir(), "shop"); code != 1 || !strings.Contains(err, "no running sluice") {
+		t.Errorf("without an appliance: %d, %q", code, err)
+	}
+}
