@@ -92,6 +92,7 @@ func (w *worker) begin(cl *client, head, rest []byte) int {
 	}
 	s.Requests++
 	s.BytesIn += uint64(len(head))
+	w.records.refusal = 0
 	r := &w.req
 	if f.challenges != nil && f.challenges.asks(r) {
 		return w.answerChallenge(cl, f, rest)

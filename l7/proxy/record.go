@@ -135,7 +135,6 @@ func (rec *records) put(e *accesslog.Entry) {
 func (ex *exchange) recordHead() {
 	w := ex.w
 	ex.began = w.loop.Now()
-	w.records.refusal = 0
 	ex.takeID()
 	if ex.entry = w.entry(ex.client, ex.farm, &w.req); ex.entry != nil {
 		ex.entry.RequestID(ex.id)

@@ -280,6 +280,25 @@ func TestRecordKnowsTheClientsTLS(t *testing.T) {
 	if l := r.next(); l.TLSVersion != res.TLS.Version || l.Cipher != res.TLS.CipherSuite || l.Cipher == 0 {
 		t.Errorf("version %x, cipher %x", l.TLSVersion, l.Cipher)
 	}
+	l7test.Dial(t, addr).Send(get("/plain")).Rest()
+	if l := r.next(); l.Status != 400 || l.TLSVersion != 0 || classOf(a, l) != "bad-request" || l.path != "" {
+		t.Errorf("plain HTTP: %+v", l)
+	}
+}
+
+func TestRefusalIsOfTheExchangeItBelongsTo(t *testing.T) {
+	a := l7test.New(t, 1)
+	none := farm.Service{ID: 9, Name: "none", URL: "^/none"}
+	addr := a.Serve(logs, none)
+	r := recordsOf(t, a)
+	half := l7test.Dial(t, addr)
+	half.Send("GET /half HTTP/1.1\r\nHo")
+	_ = half.CloseWrite()
+	half.Rest()
+	l7test.Dial(t, addr).Send(get("/nobody")).Get()
+	if l := r.next(); l.path != "/nobody" || l.Refusal != 0 {
+		t.Errorf("path %q, class %q", l.path, classOf(a, l))
+	}
 }
 
 func networks(texts ...string) (out []netip.Prefix) {

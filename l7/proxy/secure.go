@@ -18,7 +18,8 @@ import (
 type secured struct {
 	security loop.Security
 	// plain is the whole answer to a client that speaks plain HTTP.
-	plain []byte
+	plain       []byte
+	plainStatus int
 }
 
 var protoHTTP, protoHTTPS = []byte("http"), []byte("https")
@@ -37,7 +38,11 @@ func compileTLS(build *tlsconf.Build, f *farm.Farm) (*secured, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &secured{security: loop.Security{Config: config}, plain: plain}, nil
+	status := 400
+	if t.NoSSLRedirect != "" {
+		status = cmp.Or(t.NoSSLCode, 302)
+	}
+	return &secured{security: loop.Security{Config: config}, plain: plain, plainStatus: status}, nil
 }
 
 // plainAnswer makes the answer to plain HTTP: the redirect, or the text.
@@ -86,6 +91,7 @@ func (cl *client) notSecure() {
 	s := cl.stats()
 	s.BadRequests++
 	cl.note(badRequest, 0, "plain HTTP on a port with TLS")
+	cl.w.recordOwn(cl, f, nil, false, f.tls.plainStatus, len(f.tls.plain))
 	if cl.conn.Write(f.tls.plain) != nil {
 		cl.close()
 		return
