@@ -197,7 +197,9 @@ func TestThousandBackendsAreScrapedFast(t *testing.T) {
 	for i := range 1000 {
 		big.Services[0].Backends = append(big.Services[0].Backends, farm.Backend{ID: uint32(i + 1), Host: fmt.Sprintf("10.1.%d.%d", i/250, i%250), Port: 80})
 	}
-	o.Config = func() (*farm.Config, uint64) { return &farm.Config{Farms: []farm.Farm{{ID: 1, Name: "big", HTTP: big}}}, 1 }
+	o.Config = func() (*farm.Config, uint64) {
+		return &farm.Config{Farms: []farm.Farm{{ID: 1, Name: "big", HTTP: big}}}, 1
+	}
 	began := time.Now()
 	text := scrape(t, o)
 	if took := time.Since(began); took > 5*time.Second {
