@@ -21,7 +21,9 @@ type Loop struct {
 	PlainOnTLS            uint64 `metric:"tls_plain_total" help:"Connections to an https listener that did not speak TLS."`
 	DialHandshakes        uint64 `metric:"tls_backend_handshakes_total" help:"TLS handshakes with backends that were completed, resumed ones included."`
 	DialHandshakesResumed uint64 `metric:"tls_backend_handshakes_resumed_total" help:"TLS handshakes with backends that resumed an earlier session."`
-	_                     [53]uint64
+	HTTP2Connections      uint64 `metric:"http2_connections_total" help:"Client connections that spoke HTTP/2."`
+	HTTP2Streams          uint64 `metric:"http2_streams_total" help:"Streams clients opened on HTTP/2 connections."`
+	_                     [51]uint64
 }
 
 // Farm counts one farm on one loop. 256 bytes: a multiple of the cache line

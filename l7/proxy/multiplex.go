@@ -50,6 +50,7 @@ func (cl *client) multiplexed(b []byte) {
 	w, c := cl.w, cl.conn
 	m := &multiplex{conn: c, w: w, port: cl.port, farm: cl.farm, place: cl.place, idleAt: w.loop.Now()}
 	m.h2 = http2.NewServer(w.http2(), m)
+	w.shard.Loop().HTTP2Connections++
 	n := copy(w.frames, b) // what it is a view of is about to be used
 	cl.keep(nil)
 	*cl = client{w: w, farm: cl.farm}

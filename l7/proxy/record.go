@@ -8,6 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/refusal"
+	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
@@ -250,6 +251,9 @@ func (ex *exchange) ending(e *accesslog.Entry) (f accesslog.Flags) {
 	}
 	return f | accesslog.AbortedHere
 }
+
+// All classes of refusals have a counter.
+var _ [stats.MaxClasses - len(classNames)]struct{}
 
 // ofBackend reports whether a class is of what backends do.
 func ofBackend(class refusal.Class) bool {

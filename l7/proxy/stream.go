@@ -45,6 +45,7 @@ func (m *multiplex) Head(s *http2.Stream, head []byte, end bool) {
 		m.began = true
 		w.shard.Farm(m.farm).Pending--
 	}
+	w.shard.Loop().HTTP2Streams++
 	cl := w.clients.Get()
 	st := w.streams.Get()
 	*st = stream{mux: m, h2: s, ended: end, head: len(head), trailers: st.trailers[:0], tail: st.tail[:0]}
