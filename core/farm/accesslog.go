@@ -78,7 +78,7 @@ const (
 	LogFarm       LogField = "farm"        // name
 	LogService    LogField = "service"     // name
 	LogBackend    LogField = "backend"     // address and port
-	LogClient     LogField = "client"      // address
+	LogClient     LogField = "client"      // address; behind a trusted peer that of who it speaks for
 	LogClientPort LogField = "client_port" // port
 	LogMethod     LogField = "method"
 	LogHost       LogField = "host"     // canonical

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"net/netip"
 	"strings"
 	"time"
 
@@ -28,11 +27,10 @@ type recording struct {
 	agent, referer bool
 	headers        []string // in lower case
 	id             farm.RequestID
-	trusted        []netip.Prefix // whose ids are taken over
 }
 
 func newRecording(h *farm.HTTP) recording {
-	r := recording{id: h.RequestIDMode(), logged: h.Logs, sample: h.AccessLog.Sample, trusted: h.Trusted}
+	r := recording{id: h.RequestIDMode(), logged: h.Logs, sample: h.AccessLog.Sample}
 	combined := h.AccessLog.Format == farm.LogCombined
 	r.agent, r.referer = combined, combined
 	for _, f := range h.AccessLog.ShownFields() {
@@ -93,7 +91,7 @@ func (w *worker) entry(cl *client, f *farmTable, r *http1.Request) *accesslog.En
 	e.Begin()
 	e.Flags, e.Farm, e.Loop = why, f.id, rec.loop
 	e.Time = rec.wall(w.loop.Now())
-	e.Client(cl.conn.Peer())
+	e.Client(realClient(f, cl.conn.Peer(), r))
 	if t := cl.conn.TLS(); t != nil {
 		e.TLSVersion, e.Cipher = t.Version, t.Cipher
 	}

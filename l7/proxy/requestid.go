@@ -18,14 +18,14 @@ const (
 // takeID finds the id of the exchange when its farm wants one: that of a
 // trusted peer, or a new one.
 func (ex *exchange) takeID() {
-	recording := &ex.farm.recording
-	if recording.id == farm.RequestIDOff {
+	f := ex.farm
+	if f.recording.id == farm.RequestIDOff {
 		return
 	}
 	r := &ex.w.req
 	ex.id = ex.id[:0]
-	if len(recording.trusted) > 0 {
-		if i := r.Lookup(requestIDName); i >= 0 && accesslog.ValidID(r.Value(i)) && trusts(recording.trusted, ex.client.conn.Peer().Addr()) {
+	if len(f.trusted) > 0 {
+		if i := r.Lookup(requestIDName); i >= 0 && accesslog.ValidID(r.Value(i)) && trusts(f.trusted, ex.client.conn.Peer().Addr()) {
 			ex.id = append(ex.id, r.Value(i)...)
 		}
 	}
