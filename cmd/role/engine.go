@@ -219,6 +219,23 @@ func (e *engine) Sessions(service uint32, limit int) (total int, list []link.Ses
 	return total, list
 }
 
+// ChangeSessions implements link.Handler.
+func (e *engine) ChangeSessions(c link.SessionChange) (changed int, err error) {
+	switch c.Act {
+	case link.PutStatic:
+		return 1, e.proxy.PutSession(c.Service, c.Key, c.Backend)
+	case link.DeleteSession:
+		was, err := e.proxy.DeleteSession(c.Service, c.Key)
+		if was {
+			changed = 1
+		}
+		return changed, err
+	case link.FlushSessions:
+		return e.proxy.FlushSessions(c.Service)
+	}
+	return 0, fmt.Errorf("change %d of sessions is not known here", c.Act)
+}
+
 func (e *engine) refuse(generation uint64, err error) link.Ack {
 	slog.Warn("snapshot refused, the one in use stays", "generation", generation, "cause", err)
 	e.page.SetRefused(generation)

@@ -204,6 +204,7 @@ func (m *manager) deps() api.Deps {
 		Engine:       m.engineState,
 		Watching:     m.watching(),
 		Sessions:     m.sessions,
+		SessionTable: sessionTable{m.publisher},
 		Roles:        m.roles,
 		Reload:       m.reload,
 		Version:      m.version,

@@ -3,6 +3,7 @@ package role
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -77,7 +78,7 @@ func sessionsOf(s *farm.Service, found []link.Session) []api.Session {
 		key, b := strings.ToValidUTF8(string(e.Key), "\ufffd"), &s.Backends[i]
 		out = append(out, api.Session{
 			Client: key, ID: i, Session: key, BackendIP: b.Host, BackendPort: b.Port,
-			Service: s.Name, TTL: timeLeft(e.TTL), Type: "dynamic",
+			Service: s.Name, TTL: timeLeft(&e), Type: kindOf(&e),
 		})
 	}
 	slices.SortFunc(out, func(a, b api.Session) int { return strings.Compare(a.Session, b.Session) })
@@ -85,7 +86,60 @@ func sessionsOf(s *farm.Service, found []link.Session) []api.Session {
 }
 
 // timeLeft writes whole seconds, the last one begun counted: what lives still
-// is never shown with none.
-func timeLeft(d time.Duration) string {
-	return (d + time.Second - 1).Truncate(time.Second).String()
+// is never shown with none. Static sessions have no such time.
+func timeLeft(e *link.Session) *string {
+	if e.Static {
+		return nil
+	}
+	left := (e.TTL + time.Second - 1).Truncate(time.Second).String()
+	return &left
+}
+
+func kindOf(e *link.Session) string {
+	if e.Static {
+		return "static"
+	}
+	return "dynamic"
+}
+
+// sessionTable is api.SessionTable: what mgmt asks of the engine.
+type sessionTable struct {
+	engine interface {
+		asker
+		ChangeSessions(ctx context.Context, change link.SessionChange) (changed int, err error)
+	}
+}
+
+// List implements api.SessionTable.
+func (t sessionTable) List(ctx context.Context, f *farm.Farm, s *farm.Service) ([]api.Session, int, error) {
+	ctx, cancel := context.WithTimeout(ctx, sessionsTimeout)
+	defer cancel()
+	return farmSessions(ctx, t.engine, f, s.Name)
+}
+
+// Put implements api.SessionTable.
+func (t sessionTable) Put(ctx context.Context, s *farm.Service, backend uint32, session string) error {
+	_, err := t.change(ctx, link.SessionChange{Service: s.ID, Act: link.PutStatic, Key: []byte(session), Backend: backend})
+	return err
+}
+
+// Delete implements api.SessionTable.
+func (t sessionTable) Delete(ctx context.Context, s *farm.Service, session string) (bool, error) {
+	n, err := t.change(ctx, link.SessionChange{Service: s.ID, Act: link.DeleteSession, Key: []byte(session)})
+	return n > 0, err
+}
+
+// Flush implements api.SessionTable.
+func (t sessionTable) Flush(ctx context.Context, s *farm.Service) (int, error) {
+	return t.change(ctx, link.SessionChange{Service: s.ID, Act: link.FlushSessions})
+}
+
+func (t sessionTable) change(ctx context.Context, change link.SessionChange) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, sessionsTimeout)
+	defer cancel()
+	n, err := t.engine.ChangeSessions(ctx, change)
+	if errors.Is(err, link.ErrRefused) {
+		err = fmt.Errorf("%w: %w", api.ErrSessionRefused, err)
+	}
+	return n, err
 }

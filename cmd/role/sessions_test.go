@@ -70,12 +70,57 @@ func TestSessionIsShownAsTheFamilyDoes(t *testing.T) {
 		{Key: []byte("z\xff"), Backend: 12, TTL: 3_244_200 * time.Millisecond},
 		{Key: []byte("10.0.0.1"), Backend: 11, TTL: 1},
 		{Key: []byte("lost"), Backend: 99},
+		{Key: []byte("forever"), Backend: 11, Static: true},
 	}
+	text := func(s string) *string { return &s }
 	want := []api.Session{
-		{Client: "10.0.0.1", ID: 0, Session: "10.0.0.1", BackendIP: "192.0.2.1", BackendPort: 80, Service: "a", TTL: "1s", Type: "dynamic"},
-		{Client: "z\ufffd", ID: 1, Session: "z\ufffd", BackendIP: "192.0.2.2", BackendPort: 81, Service: "a", TTL: "54m5s", Type: "dynamic"},
+		{Client: "10.0.0.1", ID: 0, Session: "10.0.0.1", BackendIP: "192.0.2.1", BackendPort: 80, Service: "a", TTL: text("1s"), Type: "dynamic"},
+		{Client: "forever", ID: 0, Session: "forever", BackendIP: "192.0.2.1", BackendPort: 80, Service: "a", Type: "static"},
+		{Client: "z\ufffd", ID: 1, Session: "z\ufffd", BackendIP: "192.0.2.2", BackendPort: 81, Service: "a", TTL: text("54m5s"), Type: "dynamic"},
 	}
 	if got := sessionsOf(&shop().HTTP.Services[0], found); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// changer is an engine that notes what is asked of it.
+type changer struct {
+	holder
+	got []link.SessionChange
+	err error
+}
+
+func (c *changer) ChangeSessions(_ context.Context, change link.SessionChange) (int, error) {
+	c.got = append(c.got, change)
+	return 1, c.err
+}
+
+func TestChangesOfSessionsReachTheEngine(t *testing.T) {
+	c := &changer{}
+	table, s := sessionTable{c}, &shop().HTTP.Services[2]
+	if err := table.Put(t.Context(), s, 12, "me"); err != nil {
+		t.Error(err)
+	}
+	if was, err := table.Delete(t.Context(), s, "me"); err != nil || !was {
+		t.Error(was, err)
+	}
+	if n, err := table.Flush(t.Context(), s); err != nil || n != 1 {
+		t.Error(n, err)
+	}
+	want := []link.SessionChange{
+		{Service: 3, Act: link.PutStatic, Key: []byte("me"), Backend: 12},
+		{Service: 3, Act: link.DeleteSession, Key: []byte("me")},
+		{Service: 3, Act: link.FlushSessions},
+	}
+	if !reflect.DeepEqual(c.got, want) {
+		t.Errorf("got %+v", c.got)
+	}
+	c.err = fmt.Errorf("%w: no such backend", link.ErrRefused)
+	if err := table.Put(t.Context(), s, 99, "me"); !errors.Is(err, api.ErrSessionRefused) {
+		t.Errorf("got %v", err)
+	}
+	c.err = errors.New("broken")
+	if err := table.Put(t.Context(), s, 99, "me"); err == nil || errors.Is(err, api.ErrSessionRefused) {
+		t.Errorf("got %v", err)
 	}
 }

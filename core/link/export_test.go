@@ -46,7 +46,7 @@ func EncodedHello(h Hello) []byte {
 
 // EncodedQuestion is the body of a question.
 func EncodedQuestion(service uint32, limit int) []byte {
-	b, err := encode(&message{Ask: &question{service, limit}})
+	b, err := encode(&message{Ask: &question{Service: service, Limit: limit}})
 	if err != nil {
 		panic(err)
 	}
@@ -55,7 +55,7 @@ func EncodedQuestion(service uint32, limit int) []byte {
 
 // EncodedAnswer is the body of an answer.
 func EncodedAnswer(total int, list []Session, failed string) []byte {
-	b, err := encode(&message{Answer: &answer{total, list, failed}})
+	b, err := encode(&message{Answer: &answer{Total: total, List: list, Failed: failed}})
 	if err != nil {
 		panic(err)
 	}
@@ -94,4 +94,13 @@ func SplitCounts(b []byte, n int) (map[string]int, error) {
 		counts[key] = len(group)
 	}
 	return counts, nil
+}
+
+// EncodedChange is the body of a question that changes sessions.
+func EncodedChange(c SessionChange) []byte {
+	b, err := encode(&message{Ask: &question{Service: c.Service, Change: &c}})
+	if err != nil {
+		panic(err)
+	}
+	return b
 }

@@ -54,6 +54,7 @@ type engine struct {
 	hello    link.Hello
 	answer   func(snapshot []byte, opened map[string][]*os.File) link.Ack
 	sessions func(service uint32, limit int) (int, []link.Session)
+	change   func(link.SessionChange) (int, error)
 	inside   int
 	overlaps int
 	calls    int
@@ -102,6 +103,16 @@ func (e *engine) Sessions(service uint32, limit int) (int, []link.Session) {
 		return 0, nil
 	}
 	return sessions(service, limit)
+}
+
+func (e *engine) ChangeSessions(c link.SessionChange) (int, error) {
+	e.mu.Lock()
+	change := e.change
+	e.mu.Unlock()
+	if change == nil {
+		return 0, errors.New("not here")
+	}
+	return change(c)
 }
 
 func (e *engine) count() (calls, overlaps int) {

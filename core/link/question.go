@@ -19,12 +19,16 @@ type Session struct {
 	Backend uint32 `cbor:"2,keyasint"` // stable number
 	// TTL is how long the session lives when nobody uses it.
 	TTL time.Duration `cbor:"3,keyasint,omitempty"`
+	// Static sessions have no TTL: they live until they are deleted.
+	Static bool `cbor:"4,keyasint,omitempty"`
 }
 
-// question asks for the sessions of one service.
+// question asks for the sessions of one service or, with one of the others set,
+// for something else.
 type question struct {
-	Service uint32 `cbor:"1,keyasint"`
-	Limit   int    `cbor:"2,keyasint,omitempty"`
+	Service uint32         `cbor:"1,keyasint"`
+	Limit   int            `cbor:"2,keyasint,omitempty"`
+	Change  *SessionChange `cbor:"3,keyasint,omitempty"`
 }
 
 // answer is what the engine says to a question.
@@ -33,6 +37,8 @@ type answer struct {
 	List  []Session `cbor:"2,keyasint,omitempty"`
 	// Failed says why there is no answer.
 	Failed string `cbor:"3,keyasint,omitempty"`
+	// Refused says why nothing was changed.
+	Refused string `cbor:"4,keyasint,omitempty"`
 }
 
 // fits reports whether it can be the answer to a question with that limit.
@@ -59,34 +65,42 @@ const questionPatience = 100 * time.Millisecond
 // unanswered question at a time, given up or not: to an engine that does not
 // answer no more are sent.
 func (c *Client) Sessions(ctx context.Context, service uint32, limit int) (total int, list []Session, err error) {
-	if err := c.take(ctx, c.asking); err != nil {
+	a, err := c.answerTo(ctx, &question{Service: service, Limit: bounded(limit)})
+	if err != nil {
 		return 0, nil, fmt.Errorf("ask for sessions: %w", err)
-	}
-	q := &asked{limit: bounded(limit), answer: make(chan answer, 1)}
-	if err := c.ask(ctx, service, q); err != nil {
-		return 0, nil, fmt.Errorf("ask for sessions: %w", err)
-	}
-	var a answer
-	select {
-	case a = <-q.answer:
-	case <-ctx.Done():
-		return 0, nil, fmt.Errorf("ask for sessions: %w", ctx.Err())
-	case <-c.done:
-		select { // the engine may have answered and gone
-		case a = <-q.answer:
-		default:
-			return 0, nil, fmt.Errorf("ask for sessions: %w", c.gone())
-		}
-	}
-	if a.Failed != "" {
-		return 0, nil, fmt.Errorf("ask for sessions: the engine failed: %s", a.Failed)
 	}
 	return a.Total, a.List, nil
 }
 
+// answerTo waits for the engine's answer to a question.
+func (c *Client) answerTo(ctx context.Context, question *question) (a answer, err error) {
+	if err := c.take(ctx, c.asking); err != nil {
+		return a, err
+	}
+	q := &asked{limit: question.Limit, answer: make(chan answer, 1)}
+	if err := c.ask(ctx, question, q); err != nil {
+		return a, err
+	}
+	select {
+	case a = <-q.answer:
+	case <-ctx.Done():
+		return a, ctx.Err()
+	case <-c.done:
+		select { // the engine may have answered and gone
+		case a = <-q.answer:
+		default:
+			return a, c.gone()
+		}
+	}
+	if a.Failed != "" {
+		return a, fmt.Errorf("the engine failed: %s", a.Failed)
+	}
+	return a, nil
+}
+
 // ask sends a question. The token of c.asking goes back with the answer, or
 // here when nothing was sent.
-func (c *Client) ask(ctx context.Context, service uint32, q *asked) error {
+func (c *Client) ask(ctx context.Context, question *question, q *asked) error {
 	if err := c.take(ctx, c.writing); err != nil {
 		<-c.asking
 		return err
@@ -95,7 +109,7 @@ func (c *Client) ask(ctx context.Context, service uint32, q *asked) error {
 	c.mu.Lock()
 	c.asked = q
 	c.mu.Unlock()
-	switch err := c.wire.writeWithin(questionPatience, &message{Ask: &question{service, q.limit}}, nil); {
+	switch err := c.wire.writeWithin(questionPatience, &message{Ask: question}, nil); {
 	case errors.Is(err, os.ErrDeadlineExceeded): // one frame is sent whole or not at all
 		if c.settle() != nil {
 			<-c.asking

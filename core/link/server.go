@@ -17,7 +17,8 @@ import (
 )
 
 // Handler is the engine behind the channel. Its methods are never called at
-// the same time, but for Sessions, which may be called during Publish.
+// the same time, but for Sessions and ChangeSessions, which may be called during
+// Publish.
 type Handler interface {
 	// Hello describes the engine to a new connection.
 	Hello() Hello
@@ -30,6 +31,9 @@ type Handler interface {
 	// end soon: the next connection waits for it. A service that does not exist
 	// has none.
 	Sessions(service uint32, limit int) (total int, list []Session)
+	// ChangeSessions makes a change and says how many sessions it was about. It
+	// is called as Sessions is; an error says why nothing was changed.
+	ChangeSessions(change SessionChange) (changed int, err error)
 }
 
 // Serve lets processes of the allowed users, one at a time, control the engine
@@ -194,7 +198,7 @@ func (s *connection) question(q question) error {
 // answer answers questions until there will be no more.
 func (s *connection) answer() {
 	for q := range s.asked {
-		a := s.sessions(q)
+		a := s.answerTo(&q)
 		if err := s.write(&message{Answer: &a}); err != nil {
 			logEnd(fmt.Errorf("send answer: %w", err))
 			s.wire.conn.Close() // wakes the reader, which ends the connection
@@ -202,14 +206,21 @@ func (s *connection) answer() {
 	}
 }
 
-// sessions calls the handler, with its panic contained as in publish.
-func (s *connection) sessions(q question) (a answer) {
+// answerTo calls the handler, with its panic contained as in publish.
+func (s *connection) answerTo(q *question) (a answer) {
 	defer func() {
 		if p := recover(); p != nil {
 			slog.Error("question failed", "panic", p, "stack", string(debug.Stack()))
 			a = answer{Failed: clip(fmt.Sprintf("internal error: %v", p), maxReason)}
 		}
 	}()
+	if q.Change != nil {
+		changed, err := s.h.ChangeSessions(*q.Change)
+		if err != nil {
+			return answer{Refused: clip(err.Error(), maxReason)}
+		}
+		return answer{Total: changed}
+	}
 	limit := bounded(q.Limit)
 	total, list := s.h.Sessions(q.Service, limit)
 	list = list[:min(len(list), limit)]

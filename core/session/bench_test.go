@@ -5,7 +5,9 @@ package session_test
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/sluicelb/sluice/core/session"
 )
@@ -23,6 +25,68 @@ func TestGetAllocatesNothing(t *testing.T) {
 		table.Put(short, 2, 1)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// Sessions take at most 200 bytes each, those with keys of up to 132 bytes.
+func TestSessionsAreSmall(t *testing.T) {
+	const n = 100_000
+	for _, length := range []int{16, 40, 41, 100, 132} {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		table := session.New(2 * n)
+		key := make([]byte, 0, length)
+		for i := range n {
+			key = fmt.Appendf(key[:0], "%0*d", length, i)
+			table.Put(key, 1, int64(i))
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		each := float64(after.HeapAlloc-before.HeapAlloc) / n
+		t.Logf("keys of %d bytes: %.0f bytes each", length, each)
+		if each > 200 {
+			t.Errorf("keys of %d bytes: %.0f bytes each", length, each)
+		}
+		runtime.KeepAlive(table)
+	}
+}
+
+// Nobody who looks at all sessions keeps those who use one waiting.
+func TestScansHoldUpNobody(t *testing.T) {
+	const n = 1_000_000
+	table := session.New(2 * n)
+	buf := make([]byte, 0, 32)
+	for i := range n {
+		buf = fmt.Appendf(buf[:0], "%032d", i)
+		table.Put(buf, uint32(i%4), int64(i%2)*int64(time.Hour))
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		table.Range(func(session.Session) bool { return true })
+		for range 2 * n / 512 {
+			table.Sweep(int64(time.Hour), time.Minute, 512)
+		}
+		table.DropBackend(1)
+		table.Flush()
+	}()
+	var took []time.Duration
+	for i := 0; ; i++ {
+		select {
+		case <-done:
+			slices.Sort(took)
+			t.Logf("%d uses beside the scans: the longest %v, 1 of 1000 over %v", len(took), took[len(took)-1], took[len(took)*999/1000])
+			if slow := took[len(took)*999/1000]; slow > 2*time.Millisecond {
+				t.Errorf("1 of 1000 uses took over %v", slow)
+			}
+			return
+		default:
+		}
+		buf = fmt.Appendf(buf[:0], "%032d", i%n)
+		began := time.Now()
+		table.Get(buf, int64(time.Hour), time.Minute)
+		took = append(took, time.Since(began))
 	}
 }
 

@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"fmt"
+	"maps"
 	"sync"
 	"testing"
 	"time"
@@ -13,10 +14,11 @@ import (
 
 const ttl = 100 * time.Nanosecond
 
-// key numbers keys, some of them longer than what an entry holds.
+// key numbers keys, some of them longer than what an entry holds, of all
+// lengths.
 func key(n int) []byte {
 	if n%3 == 0 {
-		return fmt.Appendf(nil, "%0100d", n)
+		return fmt.Appendf(nil, "%0*d", 30+n*31%(session.MaxKey-29), n)
 	}
 	return fmt.Appendf(nil, "client-%d", n)
 }
@@ -27,21 +29,39 @@ func TestTableBehavesLikeAMap(t *testing.T) {
 	type value struct {
 		backend uint32
 		used    int64
+		static  bool
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		table, model, now := session.New(100_000), map[string]value{}, int64(0)
 		live := func(k []byte) (value, bool) {
 			v, ok := model[string(k)]
-			return v, ok && now-v.used <= int64(ttl)
+			return v, ok && (v.static || now-v.used <= int64(ttl))
 		}
 		for range rapid.IntRange(1, 150).Draw(t, "steps") {
 			k := key(rapid.IntRange(0, 30).Draw(t, "key"))
 			b := rapid.Uint32Range(1, 4).Draw(t, "backend")
 			now += rapid.Int64Range(0, 20).Draw(t, "passes")
-			switch rapid.IntRange(0, 6).Draw(t, "step") {
+			switch rapid.IntRange(0, 10).Draw(t, "step") {
 			case 0:
 				table.Put(k, b, now)
-				model[string(k)] = value{b, now}
+				if v := model[string(k)]; v.static {
+					b = v.backend
+				}
+				model[string(k)] = value{b, now, model[string(k)].static}
+			case 7:
+				table.PutStatic(k, b, now)
+				model[string(k)] = value{b, now, true}
+			case 8:
+				table.Flush()
+				maps.DeleteFunc(model, func(_ string, v value) bool { return !v.static })
+			case 9:
+				table.RetainStatic(func(id uint32) bool { return id != b })
+				maps.DeleteFunc(model, func(_ string, v value) bool { return v.static && v.backend == b })
+			case 10:
+				want, known := live(k)
+				if got, ok := table.Peek(k, now, ttl); ok != known || ok && (got.Backend != want.backend || got.Used != want.used || got.Static != want.static) {
+					t.Fatalf("Peek(%s) gives %v, %v; want %v, %v", k, got, ok, want, known)
+				}
 			case 1, 2:
 				want, known := live(k)
 				if !known {
@@ -51,7 +71,7 @@ func TestTableBehavesLikeAMap(t *testing.T) {
 				if owner != want.backend || added == known {
 					t.Fatalf("PutIfAbsent(%s) gives %d, %v; want %d, %v", k, owner, added, want.backend, !known)
 				}
-				model[string(k)] = value{want.backend, now}
+				model[string(k)] = value{want.backend, now, want.static && known}
 			case 3:
 				_, known := live(k)
 				if _, ok := model[string(k)]; table.Delete(k) && !ok || known && table.Delete(k) {
@@ -61,7 +81,7 @@ func TestTableBehavesLikeAMap(t *testing.T) {
 			case 4:
 				want := 0
 				for name, v := range model {
-					if v.backend == b {
+					if v.backend == b && !v.static {
 						delete(model, name)
 						want++
 					}
@@ -78,7 +98,7 @@ func TestTableBehavesLikeAMap(t *testing.T) {
 					t.Fatalf("Get(%s) gives %d, %v; want %d, %v", k, got, ok, want.backend, known)
 				}
 				if known {
-					model[string(k)] = value{got, now}
+					model[string(k)] = value{got, now, want.static}
 				}
 			}
 		}
@@ -88,6 +108,9 @@ func TestTableBehavesLikeAMap(t *testing.T) {
 				t.Fatalf("%s is shown twice", s.Key)
 			}
 			seen[string(s.Key)] = s.Backend
+			if s.Static != model[string(s.Key)].static {
+				t.Fatalf("%s is shown static: %v", s.Key, s.Static)
+			}
 			return true
 		})
 		if len(seen) != table.Len() {
@@ -167,6 +190,36 @@ func TestFullTableForgetsOldOnesAndKeepsItsBound(t *testing.T) {
 		if recent < kept*9/10 {
 			t.Errorf("of %d kept sessions only %d are of the last two thirds", kept, recent)
 		}
+	}
+}
+
+func TestStaticSessionsDoNotMakeRoom(t *testing.T) {
+	table := session.New(100)
+	for i := range 50 {
+		if !table.PutStatic(key(i), 1, 0) {
+			t.Fatal("a static session was refused")
+		}
+	}
+	for i := range 1000 {
+		table.Put(key(1000+i), 2, int64(i))
+	}
+	for i := range 50 {
+		if b, ok := table.Get(key(i), 1<<40, ttl); !ok || b != 1 {
+			t.Fatalf("static session %d is gone", i)
+		}
+	}
+	if n := table.Len(); n > 100 || n < 80 {
+		t.Errorf("%d sessions, the bound is 100", n)
+	}
+	full := session.New(5)
+	for i := range 5 {
+		full.PutStatic(key(i), 1, 0)
+	}
+	if full.Put(key(9), 1, 0) || full.PutStatic(key(9), 1, 0) || full.Len() != 5 {
+		t.Error("a table full of static sessions took another")
+	}
+	if !full.Delete(key(3)) || !full.Put(key(9), 1, 0) {
+		t.Error("there is no room after one was deleted")
 	}
 }
 

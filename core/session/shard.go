@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bytes"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -22,8 +21,9 @@ type entry struct {
 	backend uint32
 	next    uint32 // next entry of the same bucket, as position + 1; 0 ends
 	length  uint8  // of the key
-	_       [3]byte
-	key     [inline]byte // the key if it fits, else it is in shard.long
+	static  bool   // an operator's: it lives until it is deleted
+	_       [2]byte
+	key     [inline]byte // the key if it fits, else see long.go
 }
 
 // shard is a hash table with chains. Entries 0 … n-1 are in use, without
@@ -35,8 +35,8 @@ type shard struct {
 	cursor  int      // where Sweep goes on, counting down
 	buckets []uint32 // position + 1 of the first entry; the length is a power of two
 	blocks  []*[blockSize]entry
-	long    map[uint32]string // keys over inline bytes, by position
-	_       [40]byte          // neighbours' locks in other cache lines
+	slabs   *[classes]slab // of keys over inline bytes; nil without any
+	_       [40]byte       // neighbours' locks in other cache lines
 }
 
 func (s *shard) at(i int) *entry { return &s.blocks[i/blockSize][i%blockSize] }
@@ -48,7 +48,7 @@ func (s *shard) index(h uint32, key []byte) int {
 	}
 	for p := s.buckets[s.bucket(h)]; p != 0; {
 		e := s.at(int(p - 1))
-		if e.hash == h && s.same(e, p-1, key) {
+		if e.hash == h && s.same(e, key) {
 			return int(p - 1)
 		}
 		p = e.next
@@ -57,16 +57,6 @@ func (s *shard) index(h uint32, key []byte) int {
 }
 
 func (s *shard) bucket(h uint32) uint32 { return h & uint32(len(s.buckets)-1) }
-
-func (s *shard) same(e *entry, i uint32, key []byte) bool {
-	if int(e.length) != len(key) {
-		return false
-	}
-	if len(key) <= inline {
-		return bytes.Equal(e.key[:len(key)], key)
-	}
-	return s.long[i] == string(key)
-}
 
 func (s *shard) find(h uint32, key []byte) *entry {
 	if i := s.index(h, key); i >= 0 {
@@ -89,13 +79,19 @@ func (s *shard) live(h uint32, key []byte, now int64, ttl time.Duration) *entry 
 	return e
 }
 
-func expired(e *entry, now int64, ttl time.Duration) bool { return now-e.used > int64(ttl) }
+func expired(e *entry, now int64, ttl time.Duration) bool {
+	return !e.static && now-e.used > int64(ttl)
+}
 
 // insert adds a key that is not there, in the place of an old one if the shard
-// is full.
-func (s *shard) insert(h uint32, key []byte, backend uint32, now int64) {
+// is full. nil means that all of it is static.
+func (s *shard) insert(h uint32, key []byte, backend uint32, now int64) *entry {
 	if s.n >= s.limit {
-		s.remove(s.oldish())
+		old := s.oldish()
+		if old < 0 {
+			return nil
+		}
+		s.remove(old)
 	}
 	if s.n >= len(s.buckets) {
 		s.grow()
@@ -107,16 +103,10 @@ func (s *shard) insert(h uint32, key []byte, backend uint32, now int64) {
 	s.n++
 	e := s.at(i)
 	b := s.bucket(h)
-	*e = entry{used: now, hash: h, backend: backend, next: s.buckets[b], length: uint8(len(key))}
+	*e = entry{used: now, hash: h, backend: backend, next: s.buckets[b]}
 	s.buckets[b] = uint32(i + 1)
-	if len(key) <= inline {
-		copy(e.key[:], key)
-		return
-	}
-	if s.long == nil {
-		s.long = map[uint32]string{}
-	}
-	s.long[uint32(i)] = string(key)
+	s.storeKey(e, key)
+	return e
 }
 
 // grow doubles the index. At the size shards are made for it takes some ten
@@ -131,11 +121,12 @@ func (s *shard) grow() {
 }
 
 // oldish returns the entry unused for longest among eight drawn at random. An
-// exact order would cost a list to maintain on every Get.
+// exact order would cost a list to maintain on every Get. Static ones are spared:
+// -1 when none of many more draws is another.
 func (s *shard) oldish() int {
-	best := rand.IntN(s.n)
-	for range 7 {
-		if i := rand.IntN(s.n); s.at(i).used < s.at(best).used {
+	best := -1
+	for k := 0; k < 8 || best < 0 && k < 64; k++ {
+		if i := rand.IntN(s.n); !s.at(i).static && (best < 0 || s.at(i).used < s.at(best).used) {
 			best = i
 		}
 	}
@@ -148,15 +139,11 @@ const spare = 8
 // remove takes out entry i and moves the last one into its place.
 func (s *shard) remove(i int) {
 	*s.link(i) = s.at(i).next
-	delete(s.long, uint32(i))
+	s.dropKey(s.at(i))
 	last := s.n - 1
 	if i != last {
 		*s.link(last) = uint32(i + 1)
 		*s.at(i) = *s.at(last)
-		if key, ok := s.long[uint32(last)]; ok {
-			delete(s.long, uint32(last))
-			s.long[uint32(i)] = key
-		}
 	}
 	s.n = last
 	if used := (last + blockSize - 1) / blockSize; len(s.blocks) > used+spare {

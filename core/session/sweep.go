@@ -1,6 +1,13 @@
 package session
 
-import "time"
+import (
+	"math"
+	"time"
+)
+
+// lockedFor is how many sessions are looked at while a shard is locked: a loop
+// that meets the lock waits for some microseconds at most.
+const lockedFor = 64
 
 // Sweep looks at up to budget sessions, removes the expired ones and returns
 // how many. Each call goes on where the last one stopped; a budget of a few
@@ -9,7 +16,7 @@ func (t *Table) Sweep(now int64, ttl time.Duration, budget int) (removed int) {
 	// An empty shard costs one of the budget too: a call always ends soon.
 	for budget > 0 {
 		at := int(t.sweeping.Load()) % len(t.shards)
-		looked, gone, done := t.shards[at].sweep(now, ttl, budget)
+		looked, gone, done := t.shards[at].sweep(now, ttl, min(budget, lockedFor))
 		budget, removed = budget-max(1, looked), removed+gone
 		if done {
 			t.sweeping.Store(uint32(at + 1))
@@ -39,21 +46,55 @@ func (s *shard) sweep(now int64, ttl time.Duration, budget int) (looked, removed
 	return looked, removed, s.cursor == 0
 }
 
-// DropBackend forgets all sessions of a backend and returns how many there
-// were. It looks at every session, one shard after the other.
+// DropBackend forgets all sessions of a backend but the static ones, and
+// returns how many there were. It looks at every session, a few at a time.
 func (t *Table) DropBackend(id uint32) (dropped int) {
+	return t.drop(func(e *entry) bool { return e.backend == id && !e.static })
+}
+
+// RetainStatic forgets the static sessions of backends keep says no to, those
+// that are gone for good. Without static sessions it looks at nothing.
+func (t *Table) RetainStatic(keep func(backend uint32) bool) (dropped int) {
+	if t.statics.Load() == 0 {
+		return 0
+	}
+	dropped = t.drop(func(e *entry) bool { return e.static && !keep(e.backend) })
+	t.statics.Add(int64(-dropped))
+	return dropped
+}
+
+// Flush forgets all sessions but the static ones, and returns how many there
+// were.
+func (t *Table) Flush() (dropped int) {
+	return t.drop(func(e *entry) bool { return !e.static })
+}
+
+// drop removes the sessions that go says yes to. What comes meanwhile may stay.
+func (t *Table) drop(gone func(e *entry) bool) (dropped int) {
 	for k := range t.shards {
 		s := &t.shards[k]
-		s.mu.Lock()
-		for i := s.n - 1; i >= 0; i-- {
-			if s.at(i).backend == id {
-				s.remove(i)
-				dropped++
-			}
+		for from := math.MaxInt; from > 0; {
+			var n int
+			from, n = s.drop(from, gone)
+			dropped += n
 		}
-		s.mu.Unlock()
 	}
 	return dropped
+}
+
+// drop looks at the sessions below from, and says where to go on.
+func (s *shard) drop(from int, gone func(e *entry) bool) (next, dropped int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	from = min(from, s.n)
+	next = max(0, from-lockedFor)
+	for i := from - 1; i >= next; i-- {
+		if gone(s.at(i)) {
+			s.remove(i)
+			dropped++
+		}
+	}
+	return next, dropped
 }
 
 // Session is one entry as Range shows it.
@@ -61,6 +102,7 @@ type Session struct {
 	Key     []byte // valid until the callback returns
 	Backend uint32
 	Used    int64 // time of last use
+	Static  bool  // it does not expire
 }
 
 // Range calls yield for every session until it returns false, in no order. It
@@ -87,12 +129,8 @@ func (s *shard) copy(list []Session, keys []byte) ([]Session, []byte) {
 	for i := range s.n {
 		e := s.at(i)
 		from := len(keys)
-		if key, ok := s.long[uint32(i)]; ok {
-			keys = append(keys, key...)
-		} else {
-			keys = append(keys, e.key[:e.length]...)
-		}
-		list = append(list, Session{Key: keys[from:len(keys):len(keys)], Backend: e.backend, Used: e.used})
+		keys = s.appendKey(keys, e)
+		list = append(list, Session{Key: keys[from:len(keys):len(keys)], Backend: e.backend, Used: e.used, Static: e.static})
 	}
 	return list, keys
 }

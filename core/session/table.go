@@ -25,6 +25,7 @@ type Table struct {
 	shards []shard
 	// sweeping is the shard Sweep goes on with.
 	sweeping atomic.Uint32
+	statics  atomic.Int64 // how many sessions are static
 }
 
 // New makes an empty table for at most maxEntries sessions (at least 1). Memory
@@ -63,9 +64,24 @@ func (t *Table) Get(key []byte, now int64, ttl time.Duration) (backend uint32, o
 	return e.backend, true
 }
 
-// Put makes key belong to backend from now on. It does nothing and returns
-// false for an empty key or one longer than MaxKey: what nobody sent
-// identifies nobody.
+// Peek is Get without noting the use.
+func (t *Table) Peek(key []byte, now int64, ttl time.Duration) (s Session, ok bool) {
+	if !storable(key) {
+		return Session{}, false
+	}
+	shard, h := t.shard(key)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	e := shard.find(h, key)
+	if e == nil || expired(e, now, ttl) {
+		return Session{}, false
+	}
+	return Session{Key: key, Backend: e.backend, Used: e.used, Static: e.static}, true
+}
+
+// Put makes key belong to backend from now on, unless a static session says
+// otherwise. It does nothing and returns false for an empty key or one longer
+// than MaxKey: what nobody sent identifies nobody.
 func (t *Table) Put(key []byte, backend uint32, now int64) bool {
 	if !storable(key) {
 		return false
@@ -74,10 +90,35 @@ func (t *Table) Put(key []byte, backend uint32, now int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e := s.find(h, key); e != nil {
-		e.backend, e.used = backend, max(e.used, now)
+		e.used = max(e.used, now)
+		if !e.static {
+			e.backend = backend
+		}
 		return true
 	}
-	s.insert(h, key, backend, now)
+	return s.insert(h, key, backend, now) != nil
+}
+
+// PutStatic makes key belong to backend until it is deleted: it neither expires
+// nor makes room for others. It returns false where Put does.
+func (t *Table) PutStatic(key []byte, backend uint32, now int64) bool {
+	if !storable(key) {
+		return false
+	}
+	s, h := t.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.find(h, key)
+	if e == nil {
+		e = s.insert(h, key, backend, now)
+	}
+	if e == nil {
+		return false
+	}
+	if !e.static {
+		t.statics.Add(1)
+	}
+	e.backend, e.used, e.static = backend, max(e.used, now), true
 	return true
 }
 
@@ -111,6 +152,9 @@ func (t *Table) Delete(key []byte) bool {
 	i := s.index(h, key)
 	if i < 0 {
 		return false
+	}
+	if s.at(i).static {
+		t.statics.Add(-1)
 	}
 	s.remove(i)
 	return true

@@ -161,3 +161,65 @@ func TestSessionsAreCountedBesideTraffic(t *testing.T) {
 		t.Errorf("%d sessions", total)
 	}
 }
+
+func TestStaticSessionsLiveUntilTheyAreDeleted(t *testing.T) {
+	one, two := named(t, "1"), named(t, "2")
+	a := l7test.New(t, 2)
+	s := sticky(1, one.Addr, two.Addr)
+	addr := a.Serve(nil, s)
+	for _, c := range []struct {
+		service uint32
+		key     string
+		backend uint32
+		refused string
+	}{
+		{1, "fixed", 2, ""}, {1, "fixed too", 1, ""}, {9, "x", 1, "does not run"}, {1, "x", 9, "no such backend"}, {1, "", 1, "1 to 255"}, {1, strings.Repeat("x", 256), 1, "1 to 255"},
+	} {
+		if err := a.Engine.PutSession(c.service, []byte(c.key), c.backend); fmt.Sprint(err) != "<nil>" && (c.refused == "" || !strings.Contains(err.Error(), c.refused)) || err == nil && c.refused != "" {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	for range 4 {
+		if come(t, addr, "fixed") != "2" || come(t, addr, "fixed too") != "1" {
+			t.Fatal("a static session is not honoured")
+		}
+	}
+	come(t, addr, "passing")
+	time.Sleep(1300 * time.Millisecond) // longer than the others live
+	total, list := listed(a.Engine, 1, 10)
+	if total != 2 || string(list[0].Key) != "fixed" || !list[0].Static || list[0].TTL != 0 || list[0].Backend != 2 {
+		t.Errorf("%d sessions: %v", total, list)
+	}
+	// Its backend is out for a while: others serve, and nothing is forgotten.
+	s.Backends[1].Maintenance = farm.MaintenanceCut
+	a.Serve(nil, s)
+	if got := come(t, addr, "fixed"); got != "1" {
+		t.Errorf("a cut backend serves: %s", got)
+	}
+	s.Backends[1].Maintenance = farm.MaintenanceOff
+	a.Serve(nil, s)
+	if got := come(t, addr, "fixed"); got != "2" {
+		t.Errorf("after maintenance the session goes to %s", got)
+	}
+	come(t, addr, "passing")
+	if n, err := a.Engine.FlushSessions(1); n != 1 || err != nil {
+		t.Errorf("%d sessions were flushed, %v", n, err)
+	}
+	if was, err := a.Engine.DeleteSession(1, []byte("fixed too")); !was || err != nil {
+		t.Error(was, err)
+	}
+	if was, err := a.Engine.DeleteSession(1, []byte("fixed too")); was || err != nil {
+		t.Error(was, err)
+	}
+	// A backend that is gone for good takes its own along.
+	s.Backends = s.Backends[:1]
+	a.Serve(nil, s)
+	if total, _ := a.Engine.Sessions(1, 10); total != 0 {
+		t.Errorf("%d sessions of a backend that is gone", total)
+	}
+	s.Persistence, s.SessionID = farm.PersistNone, ""
+	a.Serve(nil, s)
+	if err := a.Engine.PutSession(1, []byte("x"), 1); err == nil || !strings.Contains(err.Error(), "persistence") {
+		t.Errorf("without persistence: %v", err)
+	}
+}

@@ -92,7 +92,8 @@ type backend struct {
 }
 
 // dropCut removes the sessions of backends that were cut since the table
-// before: unlike drain, cut keeps none.
+// before: unlike drain, cut keeps none but the operator's own. Those of backends
+// that are gone go too.
 func (t *table) dropCut(before *table) {
 	for _, f := range t.byID {
 		for i := range f.services {
@@ -103,6 +104,9 @@ func (t *table) dropCut(before *table) {
 				if b.mode == modeCut && s.sessions != nil && (old == nil || old.mode != modeCut) {
 					s.sessions.DropBackend(b.id)
 				}
+			}
+			if s.sessions != nil {
+				s.sessions.RetainStatic(func(id uint32) bool { return s.find(id) >= 0 })
 			}
 		}
 	}

@@ -111,6 +111,9 @@ type Deps struct {
 	// named, and says how many there are: the list may be cut. nil when the
 	// engine cannot be asked for them; statistics then show none.
 	Sessions func(ctx context.Context, f *farm.Farm, service string) (list []Session, total int, err error)
+	// SessionTable lists and changes the sessions of single services; without it
+	// there is nothing about that in the API.
+	SessionTable SessionTable
 	// Roles lists the processes; nil when nothing supervises them.
 	Roles func() []Role
 	// Reload applies the file the appliance was started with again; nil when

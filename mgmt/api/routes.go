@@ -11,7 +11,8 @@ import (
 func (s *Server) operations() []*operation {
 	return concat(s.farmOperations(), s.serviceOperations(), s.backendOperations(), s.ruleOperations(),
 		s.statisticsOperations(), s.traceOperations(), s.configOperations(), s.systemOperations(),
-		s.certificateOperations(), s.authorityOperations(), s.farmCertificateOperations(), s.acmeOperations())
+		s.certificateOperations(), s.authorityOperations(), s.farmCertificateOperations(), s.acmeOperations(),
+		s.sessionOperations())
 }
 
 func concat(groups ...[]*operation) []*operation {

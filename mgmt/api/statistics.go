@@ -155,8 +155,9 @@ type Session struct {
 	BackendIP   string `json:"backend_ip"`
 	BackendPort uint16 `json:"backend_port"`
 	Service     string `json:"service"`
-	TTL         string `json:"ttl" doc:"Time left when it is not used again, like 54m5s"`
-	Type        string `json:"type" enum:"dynamic"`
+	// TTL is nil for static sessions.
+	TTL  *string `json:"ttl" doc:"Time left when it is not used again, like 54m5s; null when it is static"`
+	Type string  `json:"type" enum:"static,dynamic"`
 }
 
 // FarmDetailStatistics is the answer about one farm or one of its services.

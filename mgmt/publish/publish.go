@@ -23,6 +23,7 @@ type Engine interface {
 	Hello() link.Hello
 	Publish(ctx context.Context, snapshot *os.File, opened map[string][]*os.File) (link.Ack, error)
 	Sessions(ctx context.Context, service uint32, limit int) (total int, list []link.Session, err error)
+	ChangeSessions(ctx context.Context, change link.SessionChange) (changed int, err error)
 	Done() <-chan struct{}
 	Close() error
 }
@@ -93,13 +94,31 @@ func (p *Publisher) State() State {
 // publishes waits for it. apply.ErrUnavailable while there is no engine: it is
 // not waited for.
 func (p *Publisher) Sessions(ctx context.Context, service uint32, limit int) (total int, list []link.Session, err error) {
-	p.mu.Lock()
-	engine := p.engine
-	p.mu.Unlock()
-	if engine == nil {
-		return 0, nil, fmt.Errorf("ask for sessions: %w", apply.ErrUnavailable)
+	engine, err := p.present()
+	if err != nil {
+		return 0, nil, fmt.Errorf("ask for sessions: %w", err)
 	}
 	return engine.Sessions(ctx, service, limit)
+}
+
+// ChangeSessions has the engine change sessions, as link.Client.ChangeSessions
+// does, under the terms of Sessions.
+func (p *Publisher) ChangeSessions(ctx context.Context, change link.SessionChange) (changed int, err error) {
+	engine, err := p.present()
+	if err != nil {
+		return 0, fmt.Errorf("change sessions: %w", err)
+	}
+	return engine.ChangeSessions(ctx, change)
+}
+
+// present is the engine, if there is one now.
+func (p *Publisher) present() (Engine, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.engine == nil {
+		return nil, apply.ErrUnavailable
+	}
+	return p.engine, nil
 }
 
 // Publish implements apply.Publisher.

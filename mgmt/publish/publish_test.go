@@ -94,6 +94,15 @@ func (e *engine) Sessions(ctx context.Context, service uint32, limit int) (int, 
 	return int(service), make([]link.Session, limit), nil
 }
 
+func (e *engine) ChangeSessions(ctx context.Context, c link.SessionChange) (int, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.mute {
+		return 0, link.ErrGone
+	}
+	return int(c.Service), nil
+}
+
 func (e *engine) lives() []*farm.Config {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -386,10 +395,16 @@ func TestSessionsComeFromTheEngineThatIsThere(t *testing.T) {
 	if total, list, err := b.Sessions(t.Context(), 7, 2); err != nil || total != 7 || len(list) != 2 {
 		t.Errorf("got %d sessions, %d listed, %v", total, len(list), err)
 	}
+	if n, err := b.ChangeSessions(t.Context(), link.SessionChange{Service: 7}); err != nil || n != 7 {
+		t.Errorf("changed %d sessions, %v", n, err)
+	}
 	_ = e.Close()
 	eventually(t, func() bool { return !b.State().Connected })
 	if _, _, err := b.Sessions(t.Context(), 7, 2); !errors.Is(err, apply.ErrUnavailable) {
 		t.Errorf("after its end: got %v", err)
+	}
+	if _, err := b.ChangeSessions(t.Context(), link.SessionChange{Service: 7}); !errors.Is(err, apply.ErrUnavailable) {
+		t.Errorf("a change after its end: got %v", err)
 	}
 }
 

@@ -1,0 +1,38 @@
+package link_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/link"
+)
+
+func TestChangesOfSessionsAreMadeOrRefused(t *testing.T) {
+	e := table(3)
+	var got link.SessionChange
+	e.change = func(c link.SessionChange) (int, error) {
+		got = c
+		switch c.Act {
+		case link.FlushSessions:
+			return 42, nil
+		case link.DeleteSession:
+			panic("index out of range")
+		}
+		return 0, errors.New("the service has no such backend")
+	}
+	c := dial(t, serve(t, e))
+	change := link.SessionChange{Service: 7, Act: link.FlushSessions, Key: []byte{0xff, 0}, Backend: 1<<32 - 1}
+	if n, err := c.ChangeSessions(context.Background(), change); err != nil || n != 42 || !reflect.DeepEqual(got, change) {
+		t.Errorf("%d, %v, the engine got %+v", n, err, got)
+	}
+	if _, err := c.ChangeSessions(context.Background(), link.SessionChange{Act: link.PutStatic}); !errors.Is(err, link.ErrRefused) || !strings.Contains(err.Error(), "no such backend") {
+		t.Errorf("refused with %v", err)
+	}
+	if _, err := c.ChangeSessions(context.Background(), link.SessionChange{Act: link.DeleteSession}); err == nil || errors.Is(err, link.ErrRefused) || errors.Is(err, link.ErrGone) {
+		t.Errorf("a panic is answered %v", err)
+	}
+	wantTotal(t, c, 3) // questions go on
+}
