@@ -68,6 +68,7 @@ func clip(s string) string { return s[:min(len(s), 400)] }
 const smuggled = "GET /smuggled HTTP/1.1\r\nHost: a.test\r\n\r\n"
 
 func TestRow1LengthThatCanBeReadTwoWays(t *testing.T) {
+	t.Parallel()
 	var cases []raw
 	for name, fields := range map[string]string{
 		"length and chunks":       "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
@@ -100,6 +101,7 @@ func TestRow1LengthThatCanBeReadTwoWays(t *testing.T) {
 }
 
 func TestRow2LinesThatCanBeReadTwoWays(t *testing.T) {
+	t.Parallel()
 	runRaw(t, []raw{
 		{"folded line", req("GET / HTTP/1.1", "X: a\r\n b\r\n"), 400, ""},
 		{"fold right after the request line", "GET / HTTP/1.1\r\n Host: a.test\r\n\r\n", 400, ""},
@@ -171,6 +173,7 @@ func TestRow3ChunksThatCanBeReadTwoWays(t *testing.T) {
 }
 
 func TestRow3TrailersAndExtensionsAreTakenOut(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, func(r *l7test.Recorder) {
 		for {
 			if _, err := r.Head(); err != nil {
@@ -195,6 +198,7 @@ func TestRow3TrailersAndExtensionsAreTakenOut(t *testing.T) {
 }
 
 func TestRow4HostAndTarget(t *testing.T) {
+	t.Parallel()
 	runRaw(t, []raw{
 		{"two hosts", req("GET / HTTP/1.1", "Host: b.test\r\n"), 400, ""},
 		{"two equal hosts", req("GET / HTTP/1.1", hostLine), 400, ""},
@@ -215,6 +219,7 @@ func TestRow4HostAndTarget(t *testing.T) {
 }
 
 func TestRow5OneCanonicalPath(t *testing.T) {
+	t.Parallel()
 	get := func(target string) string { return req("GET "+target+" HTTP/1.1", "") }
 	runRaw(t, []raw{
 		{"encoded dots", get("/a/%2e%2e/b"), 200, "GET /b HTTP/1.1"},
@@ -241,6 +246,7 @@ func TestRow5OneCanonicalPath(t *testing.T) {
 }
 
 func TestRow5TheRouteSeesWhatIsSent(t *testing.T) {
+	t.Parallel()
 	admin := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n"))
 	open := l7test.NewBackend(t, l7test.Answer(ok))
 	guard, rest := l7test.Service("admin", admin.Addr), l7test.Service("rest", open.Addr)
@@ -261,6 +267,7 @@ func TestRow5TheRouteSeesWhatIsSent(t *testing.T) {
 }
 
 func TestRow6IdentityCannotBeForged(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	c := l7test.Dial(t, l7test.New(t, 1).Serve(nil, l7test.Service("web", b.Addr)))
 	c.Send(req("GET / HTTP/1.1", "Connection: X-Forwarded-For, keep-alive, X-Secret, Host, Content-Length\r\n"+
@@ -281,6 +288,7 @@ func TestRow6IdentityCannotBeForged(t *testing.T) {
 }
 
 func TestRow7TooMuch(t *testing.T) {
+	t.Parallel()
 	runRaw(t, []raw{
 		{"header block", req("GET / HTTP/1.1", "X: "+strings.Repeat("x", 100<<10)+"\r\n"), 431, ""},
 		{"10,000 headers", req("GET / HTTP/1.1", strings.Repeat("X: y\r\n", 10000)), 431, ""},
@@ -292,6 +300,7 @@ func TestRow7TooMuch(t *testing.T) {
 }
 
 func TestRow8SlowBodyIsAnswered(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		_, _ = c.Head()
 		_, _ = io.Copy(io.Discard, c)
@@ -304,6 +313,7 @@ func TestRow8SlowBodyIsAnswered(t *testing.T) {
 }
 
 func TestRow8SlowReaderIsCut(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		_, _ = c.Head()
 		c.Say("HTTP/1.1 200 OK\r\nContent-Length: 1073741824\r\n\r\n")
@@ -326,6 +336,7 @@ func TestRow8SlowReaderIsCut(t *testing.T) {
 }
 
 func TestRow10RedirectCannotBeSplit(t *testing.T) {
+	t.Parallel()
 	s := farm.Service{ID: 1, Name: "moved", Redirect: "http://new.test", RedirectType: farm.RedirectAppend}
 	c := l7test.Dial(t, l7test.New(t, 1).Serve(nil, s))
 	res := c.Send(req("GET /a%0d%0aSet-Cookie:x HTTP/1.1", "")).Get()
@@ -335,6 +346,7 @@ func TestRow10RedirectCannotBeSplit(t *testing.T) {
 }
 
 func TestMethodsOutsideTheSetAreAnswered501(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
 	for _, test := range []struct {
@@ -360,6 +372,7 @@ func TestMethodsOutsideTheSetAreAnswered501(t *testing.T) {
 }
 
 func TestHostileInputIsCountedAndNobodyElseIsDisturbed(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
 	addr := a.Serve(nil, l7test.Service("web", b.Addr))

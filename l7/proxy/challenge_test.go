@@ -20,6 +20,7 @@ func ask(a *l7test.Appliance, challenges ...farm.Challenge) {
 }
 
 func TestAChallengeIsAnsweredByTheEngineAlone(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
 	c := l7test.Dial(t, a.Serve(func(h *farm.HTTP) { h.Verbs = farm.VerbsStandard }, l7test.Service("web", b.Addr)))
@@ -52,6 +53,7 @@ func TestAChallengeIsAnsweredByTheEngineAlone(t *testing.T) {
 }
 
 func TestAFarmWithoutServicesAnswersAChallenge(t *testing.T) {
+	t.Parallel()
 	a := l7test.New(t, 2)
 	addr := a.Serve(nil)
 	ask(a, farm.Challenge{Token: token, Answer: proof})
@@ -65,6 +67,7 @@ func TestAFarmWithoutServicesAnswersAChallenge(t *testing.T) {
 }
 
 func TestHTTP2AnswersAChallengeToo(t *testing.T) {
+	t.Parallel()
 	eachWay(t, echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
 		ask(a, farm.Challenge{Token: token, Answer: proof})
 		res, err := c.Get(url + farm.ChallengePath + token)

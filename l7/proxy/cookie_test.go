@@ -34,6 +34,7 @@ func visit(t *testing.T, addr string, cookies ...string) (who string, set *http.
 }
 
 func TestCookieKeepsTheClientOnItsBackend(t *testing.T) {
+	t.Parallel()
 	one, two := named(t, "1"), named(t, "2")
 	a := l7test.New(t, 2)
 	addr := a.Serve(nil, inserting(one.Addr, two.Addr))
@@ -80,6 +81,7 @@ func TestCookieKeepsTheClientOnItsBackend(t *testing.T) {
 }
 
 func TestCookieThatNamesNobodyIsReplaced(t *testing.T) {
+	t.Parallel()
 	b := named(t, "1")
 	a := l7test.New(t, 1)
 	addr := a.Serve(nil, inserting(b.Addr))
@@ -98,6 +100,7 @@ func TestCookieThatNamesNobodyIsReplaced(t *testing.T) {
 }
 
 func TestCookieOfABackendThatIsOut(t *testing.T) {
+	t.Parallel()
 	backends := map[string]*l7test.Backend{"1": named(t, "1"), "2": named(t, "2")}
 	a := l7test.New(t, 1)
 	s := inserting(backends["1"].Addr, backends["2"].Addr)
@@ -131,6 +134,7 @@ func TestCookieOfABackendThatIsOut(t *testing.T) {
 }
 
 func TestCookieStandsBesideOtherRules(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 200 OK\r\nSet-Cookie: own=1\r\nContent-Length: 2\r\n\r\nok"))
 	s := inserting(b.Addr)
 	s.Cookie.TTL, s.AddResponse, s.RemoveResponse = 0, add("X: y"), remove("^Set-Cookie: own")
@@ -143,6 +147,7 @@ func TestCookieStandsBesideOtherRules(t *testing.T) {
 }
 
 func TestCookiesThatCannotBeAreRefused(t *testing.T) {
+	t.Parallel()
 	for _, c := range []farm.CookieInsert{{}, {Name: "a b"}, {Name: "a;"}, {Name: "a\r\n"}, {Name: "a", Path: "/;x"}, {Name: "a", Domain: "b\nc"}, {Name: "a", Path: "/\x00"}} {
 		a := l7test.New(t, 1)
 		a.Serve(nil, l7test.Service("web", "127.0.0.1:1"))

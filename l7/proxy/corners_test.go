@@ -38,6 +38,7 @@ func post(size int) string {
 }
 
 func TestLongBodyThatArrivedAtOnceIsSentOnAUsedConnection(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, web)
 	c := l7test.Dial(t, l7test.New(t, 1).Serve(nil, l7test.Service("web", b.Addr)))
 	for i := range 5 {
@@ -51,6 +52,7 @@ func TestLongBodyThatArrivedAtOnceIsSentOnAUsedConnection(t *testing.T) {
 }
 
 func TestPipelinedRequestIsServedAfterOneThatFailed(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		for {
 			head, err := c.Head()
@@ -71,6 +73,7 @@ func TestPipelinedRequestIsServedAfterOneThatFailed(t *testing.T) {
 }
 
 func TestRequestThatCameDuringAFailureIsServed(t *testing.T) {
+	t.Parallel()
 	next := make(chan struct{})
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		for {
@@ -100,6 +103,7 @@ func TestRequestThatCameDuringAFailureIsServed(t *testing.T) {
 }
 
 func TestSilentClientIsClosedAfterAFailure(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) { _, _ = c.Head(); _, _ = c.Head() })
 	a := l7test.New(t, 1)
 	addr := a.Serve(func(h *farm.HTTP) { h.RequestTimeout, h.ResponseTimeout = 1, 2 }, l7test.Service("web", b.Addr))
@@ -114,6 +118,7 @@ func TestSilentClientIsClosedAfterAFailure(t *testing.T) {
 }
 
 func TestReloadWhileARefusedClientLingersDisturbsNothing(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
 	addr := a.Serve(nil, l7test.Service("web", b.Addr))
@@ -129,6 +134,7 @@ func TestReloadWhileARefusedClientLingersDisturbsNothing(t *testing.T) {
 }
 
 func TestTunnelDeliversWhatTheClientSaysLast(t *testing.T) {
+	t.Parallel()
 	const size = 4 << 20
 	got := make(chan int64, 1)
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
@@ -151,6 +157,7 @@ func TestTunnelDeliversWhatTheClientSaysLast(t *testing.T) {
 }
 
 func TestOldClientGetsNoTrailers(t *testing.T) {
+	t.Parallel()
 	for name, parts := range map[string][]string{
 		"at once":  {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nEtag: x\r\n\r\n"},
 		"in parts": {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "5\r\nhello\r\n0\r\nEtag: x\r\n\r\n"},
@@ -173,6 +180,7 @@ func TestOldClientGetsNoTrailers(t *testing.T) {
 }
 
 func TestBackendIsNotBlamedForASlowClient(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, web)
 	a := l7test.New(t, 1)
 	addr := a.Serve(func(h *farm.HTTP) { h.RequestTimeout, h.ResponseTimeout = 5, 1 }, l7test.Service("web", b.Addr))
@@ -231,6 +239,7 @@ func TestSlowClientGetsItsLastAnswerWhole(t *testing.T) {
 }
 
 func TestConnectThatFailsAtAnOldAddressSaysNothingOfTheNew(t *testing.T) {
+	t.Parallel()
 	full := silent(t)
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
@@ -278,6 +287,7 @@ func silent(t *testing.T) string {
 }
 
 func TestOldClientIsToldWhatItsConnectionDoes(t *testing.T) {
+	t.Parallel()
 	moved := farm.Service{ID: 2, Name: "moved", URL: "^/old", Redirect: "http://new.test/"}
 	dead := l7test.NewBackend(t, l7test.Answer(ok))
 	dead.Close()
@@ -298,6 +308,7 @@ func TestOldClientIsToldWhatItsConnectionDoes(t *testing.T) {
 }
 
 func TestEachStoppedFarmHasItsOwnGrace(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		_, _ = c.Head()
@@ -331,6 +342,7 @@ func TestEachStoppedFarmHasItsOwnGrace(t *testing.T) {
 }
 
 func TestBackendThatMovedIsNotDownForWhatItWasBefore(t *testing.T) {
+	t.Parallel()
 	dead, live := l7test.NewBackend(t, l7test.Answer(ok)), l7test.NewBackend(t, l7test.Answer(ok))
 	dead.Close()
 	a := l7test.New(t, 1)

@@ -10,6 +10,7 @@ import (
 const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 func TestRequestReachesTheBackendAndTheAnswerReturns(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	addr := l7test.New(t, 1).Serve(nil, l7test.Service("web", b.Addr))
 	c := l7test.Dial(t, addr)

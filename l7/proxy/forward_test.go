@@ -18,6 +18,7 @@ import (
 func get(path string) string { return "GET " + path + " HTTP/1.1\r\nHost: a.test\r\n\r\n" }
 
 func TestPipelinedRequestsAreAnsweredInOrder(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		for {
 			head, err := c.Head()
@@ -42,6 +43,7 @@ func TestPipelinedRequestsAreAnsweredInOrder(t *testing.T) {
 }
 
 func TestHeadArrivingByteByByteIsServed(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	c := l7test.Dial(t, l7test.New(t, 1).Serve(nil, l7test.Service("web", b.Addr)))
 	for _, ch := range get("/slow") {
@@ -54,6 +56,7 @@ func TestHeadArrivingByteByByteIsServed(t *testing.T) {
 }
 
 func TestBodiesStreamBothWays(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		if _, err := c.Head(); err != nil {
 			return
@@ -78,6 +81,7 @@ func TestBodiesStreamBothWays(t *testing.T) {
 }
 
 func TestChunkedResponsePassesWithTrailers(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;x=y\r\nhello\r\n6\r\n world\r\n0\r\n\r\n"))
 	c := l7test.Dial(t, l7test.New(t, 1).Serve(nil, l7test.Service("web", b.Addr)))
 	for range 2 {
@@ -91,6 +95,7 @@ func TestChunkedResponsePassesWithTrailers(t *testing.T) {
 }
 
 func TestOldClientGetsAChunkedAnswerWithoutChunks(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"))
 	c := l7test.Dial(t, l7test.New(t, 1).Serve(nil, l7test.Service("web", b.Addr)))
 	got := c.Send("GET / HTTP/1.0\r\nHost: a.test\r\n\r\n").Rest()
@@ -100,6 +105,7 @@ func TestOldClientGetsAChunkedAnswerWithoutChunks(t *testing.T) {
 }
 
 func TestBodyUntilCloseEndsTheConnection(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		_, _ = c.Head()
 		c.Say("HTTP/1.1 200 OK\r\n\r\nto the end")
@@ -112,6 +118,7 @@ func TestBodyUntilCloseEndsTheConnection(t *testing.T) {
 }
 
 func TestInterimAnswersArePassedOn(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		_, _ = c.Head()
 		c.Say("HTTP/1.1 100 Continue\r\n\r\n")
@@ -133,6 +140,7 @@ func TestInterimAnswersArePassedOn(t *testing.T) {
 }
 
 func TestWebSocketTunnelPassesBytesAndHalfClose(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		_, _ = c.Head()
 		c.Say("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello")
@@ -153,6 +161,7 @@ func TestWebSocketTunnelPassesBytesAndHalfClose(t *testing.T) {
 }
 
 func TestEarlyAnswerIsDeliveredWhileTheBodyIsStillSent(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		_, _ = c.Head()
 		c.Say("HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\nConnection: close\r\n\r\nno!")
@@ -177,6 +186,7 @@ func TestEarlyAnswerIsDeliveredWhileTheBodyIsStillSent(t *testing.T) {
 }
 
 func TestFailedConnectGoesOnToTheNextBackend(t *testing.T) {
+	t.Parallel()
 	dead := l7test.NewBackend(t, l7test.Answer(ok))
 	dead.Close()
 	live := l7test.NewBackend(t, l7test.Answer(ok))
@@ -196,6 +206,7 @@ func TestFailedConnectGoesOnToTheNextBackend(t *testing.T) {
 }
 
 func TestBackendIsUsedAgainAfterItCameBack(t *testing.T) {
+	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -237,6 +248,7 @@ func TestBackendIsUsedAgainAfterItCameBack(t *testing.T) {
 }
 
 func TestIdempotentRequestIsRepeatedWhenAnIdleConnectionDied(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		if _, err := c.Head(); err == nil {
 			c.Say(ok)
@@ -252,6 +264,7 @@ func TestIdempotentRequestIsRepeatedWhenAnIdleConnectionDied(t *testing.T) {
 }
 
 func TestRequestThatMayHaveHadAnEffectIsNotRepeated(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		if _, err := c.Head(); err == nil {
 			c.Say(ok)
@@ -272,6 +285,7 @@ func TestRequestThatMayHaveHadAnEffectIsNotRepeated(t *testing.T) {
 }
 
 func TestSilentBackendIsAnsweredFor(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) { _, _ = c.Head(); time.Sleep(5 * time.Second) })
 	addr := l7test.New(t, 1).Serve(func(h *farm.HTTP) { h.ResponseTimeout = 1 }, l7test.Service("web", b.Addr))
 	if res := l7test.Dial(t, addr).Send(get("/")).Get(); res.StatusCode != 504 {
@@ -280,6 +294,7 @@ func TestSilentBackendIsAnsweredFor(t *testing.T) {
 }
 
 func TestSlowHeadIsAnswered408(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	addr := l7test.New(t, 1).Serve(func(h *farm.HTTP) { h.RequestTimeout = 1 }, l7test.Service("web", b.Addr))
 	c := l7test.Dial(t, addr).Send("GET / HTTP/1.1\r\nHo")
@@ -296,6 +311,7 @@ func TestSlowHeadIsAnswered408(t *testing.T) {
 }
 
 func TestServicesMatchInOrderAndRedirect(t *testing.T) {
+	t.Parallel()
 	one := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none"))
 	two := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\ntwo"))
 	s1, s2 := l7test.Service("one", one.Addr), l7test.Service("two", two.Addr)
@@ -324,6 +340,7 @@ func TestServicesMatchInOrderAndRedirect(t *testing.T) {
 }
 
 func TestLocationOfTheBackendBecomesTheClientsHost(t *testing.T) {
+	t.Parallel()
 	var addr string
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		for {
@@ -346,6 +363,7 @@ func TestLocationOfTheBackendBecomesTheClientsHost(t *testing.T) {
 }
 
 func TestBackendThatBreaksTheRulesIsAnswered502(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]string{
 		"two answers":            ok + ok,
 		"bad chunk":              "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
@@ -380,6 +398,7 @@ func TestBackendThatBreaksTheRulesIsAnswered502(t *testing.T) {
 }
 
 func TestAnswerBeforeTheRequestIsNotTakenForTheNext(t *testing.T) {
+	t.Parallel()
 	said := make(chan bool)
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		if _, err := c.Head(); err != nil {
@@ -404,6 +423,7 @@ func TestAnswerBeforeTheRequestIsNotTakenForTheNext(t *testing.T) {
 }
 
 func TestCutAnswerIsNotTakenForAWholeOne(t *testing.T) {
+	t.Parallel()
 	for name, head := range map[string]string{
 		"counted": "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n",
 		"chunked": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n64\r\n",
@@ -468,6 +488,7 @@ func heap() uint64 {
 }
 
 func TestAnnouncedTrailersPassBothWays(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		if _, err := c.Head(); err != nil {
 			return
@@ -487,6 +508,7 @@ func TestAnnouncedTrailersPassBothWays(t *testing.T) {
 }
 
 func TestRedirectTakesTheHostAndGroupsOfTheRequest(t *testing.T) {
+	t.Parallel()
 	s := farm.Service{ID: 1, Name: "moved", URL: "^/shop/([a-z]+)/([0-9]+)", Redirect: "https://${VHOST}/$1?id=$2&price=$$5"}
 	c := l7test.Dial(t, l7test.New(t, 1).Serve(nil, s))
 	res := c.Send(get("/shop/tea/42/x")).Get()

@@ -18,6 +18,7 @@ import (
 // In the end nothing is counted as under way, and backends with a limit of
 // one exchange serve again.
 func TestGaugesReturnToZero(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		for {
 			head, err := c.Head()

@@ -10,6 +10,7 @@ import (
 )
 
 func TestCookieIsSecureAndLocationsAreHTTPSWithTLS(t *testing.T) {
+	t.Parallel()
 	var location atomic.Value
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		for {

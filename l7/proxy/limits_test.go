@@ -51,6 +51,7 @@ func status(t *testing.T, c *l7test.Client) string {
 }
 
 func TestExpectationsByMode(t *testing.T) {
+	t.Parallel()
 	for mode, want := range map[farm.ContinueMode]string{
 		"": "100 103 200", farm.ContinuePass: "100 103 200", farm.ContinueIgnore: "100 103 200", farm.ContinueSilent: "103 200", farm.ContinueNever: "417",
 	} {
@@ -81,6 +82,7 @@ func TestExpectationsByMode(t *testing.T) {
 }
 
 func TestInvitedOnlyWhenTheBodyIsAwaited(t *testing.T) {
+	t.Parallel()
 	b := continuing(t)
 	a := l7test.New(t, 1)
 	addr := a.Serve(func(h *farm.HTTP) { h.Continue = farm.ContinueIgnore }, l7test.Service("web", b.Addr))
@@ -107,6 +109,7 @@ func chunks(sizes ...int) string {
 }
 
 func TestBodiesOverTheLimitAreRefused(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, web)
 	a := l7test.New(t, 1)
 	addr := a.Serve(func(h *farm.HTTP) { h.MaxBody = 10 }, l7test.Service("web", b.Addr))
@@ -141,6 +144,7 @@ func TestBodiesOverTheLimitAreRefused(t *testing.T) {
 }
 
 func TestChunksThatDripInAreCounted(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) { _, _ = io.Copy(io.Discard, struct{ io.Reader }{c}) })
 	addr := l7test.New(t, 1).Serve(func(h *farm.HTTP) { h.MaxBody = 10 }, l7test.Service("web", b.Addr))
 	c := l7test.Dial(t, addr).Send("POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -163,6 +167,7 @@ func TestChunksThatDripInAreCounted(t *testing.T) {
 }
 
 func TestHeadsOverTheLimitAreRefused(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
 	addr := a.Serve(func(h *farm.HTTP) { h.MaxHead, h.Error414 = 200, "too long\n" }, l7test.Service("web", b.Addr))
@@ -207,6 +212,7 @@ func TestHeadsOverTheLimitAreRefused(t *testing.T) {
 }
 
 func TestPathsTheFarmDoesNotAcceptAreRefused(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
 	s := l7test.Service("web", b.Addr)
@@ -223,6 +229,7 @@ func TestPathsTheFarmDoesNotAcceptAreRefused(t *testing.T) {
 }
 
 func TestServicesAskForFields(t *testing.T) {
+	t.Parallel()
 	var services []farm.Service
 	for i, name := range []string{"strict", "denied", "ws", "any"} {
 		s := l7test.Service(name, named(t, name).Addr)
@@ -254,6 +261,7 @@ func TestServicesAskForFields(t *testing.T) {
 }
 
 func TestSilentTunnelEnds(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		_, _ = c.Head()
 		c.Say("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
@@ -273,6 +281,7 @@ func TestSilentTunnelEnds(t *testing.T) {
 }
 
 func TestLimitsThatCannotBeAreRefused(t *testing.T) {
+	t.Parallel()
 	for name, edit := range map[string]func(h *farm.HTTP){
 		"checkurl":    func(h *farm.HTTP) { h.CheckURL = "(" },
 		"headrequire": func(h *farm.HTTP) { h.Services[0].HeadRequire = []string{"a", "(?=b)"} },

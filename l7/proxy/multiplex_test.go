@@ -75,6 +75,7 @@ var echo = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 })
 
 func TestHTTP2CarriesBodiesOfEveryFramingBothWays(t *testing.T) {
+	t.Parallel()
 	eachWay(t, echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
 		for _, query := range []string{"", "?length", "?trailer"} {
 			for _, size := range []int{0, 1, 1000, 16384, 65536, 70000, 3<<20 + 5} {
@@ -106,6 +107,7 @@ func TestHTTP2CarriesBodiesOfEveryFramingBothWays(t *testing.T) {
 }
 
 func TestHTTP2ServesManyStreamsAtOnce(t *testing.T) {
+	t.Parallel()
 	slow := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(20 * time.Millisecond)
 		_, _ = io.WriteString(w, r.URL.Path)
@@ -143,6 +145,7 @@ func TestHTTP2ServesManyStreamsAtOnce(t *testing.T) {
 }
 
 func TestHTTP2GetsOurOwnAnswers(t *testing.T) {
+	t.Parallel()
 	eachWay(t, echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
 		for _, q := range []struct {
 			method, path string
@@ -199,6 +202,7 @@ func TestHTTP2SlowReaderCostsNoMemoryAndLosesNothing(t *testing.T) {
 }
 
 func TestHTTP2ClientThatLeavesEndsItsExchange(t *testing.T) {
+	t.Parallel()
 	gone := make(chan struct{}, 1)
 	hang := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
@@ -218,6 +222,7 @@ func TestHTTP2ClientThatLeavesEndsItsExchange(t *testing.T) {
 }
 
 func TestHTTP2ConnectionOfAStoppedFarmIsAskedToLeave(t *testing.T) {
+	t.Parallel()
 	eachWay(t, echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
 		resp, err := c.Get(url + "/")
 		if err != nil {

@@ -94,6 +94,7 @@ func idle(t *testing.T, a *l7test.Appliance) {
 }
 
 func TestHTTP2StreamsEndAsTheirAnswersDo(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, scripted)
 	a := l7test.New(t, 1)
 	addr := a.Serve(quick, l7test.Service("web", b.Addr))
@@ -133,6 +134,7 @@ func TestHTTP2StreamsEndAsTheirAnswersDo(t *testing.T) {
 }
 
 func TestHTTP2CarriesTunnels(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, scripted)
 	a := l7test.New(t, 1)
 	p := newPeer(t, a.Serve(nil, l7test.Service("web", b.Addr)))
@@ -168,6 +170,7 @@ func TestHTTP2CarriesTunnels(t *testing.T) {
 }
 
 func TestHTTP2StopsInOrder(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, scripted)
 	a := l7test.New(t, 1)
 	addr := a.Serve(nil, l7test.Service("web", b.Addr))
@@ -184,6 +187,7 @@ func TestHTTP2StopsInOrder(t *testing.T) {
 }
 
 func TestHTTP2BackendThatIsCutEndsItsStreamsOnly(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, scripted)
 	a := l7test.New(t, 1)
 	s := l7test.Service("web", b.Addr)

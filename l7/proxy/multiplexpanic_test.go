@@ -10,6 +10,7 @@ import (
 // A panic in the work for one stream costs its connection; the other streams of
 // it end like those of any connection that broke.
 func TestHTTP2PanicsCostOneConnectionAndNothingElse(t *testing.T) {
+	t.Parallel()
 	for name, what := range map[string]int{"service": proxy.BreakService, "farm": proxy.BreakFarm, "backend": proxy.BreakBackend} {
 		t.Run(name, func(t *testing.T) {
 			m := newMistake(t)

@@ -14,6 +14,7 @@ import (
 
 // What a farm says counts for HTTP/2 as it does for HTTP/1.
 func TestHTTP2FollowsRulesAndLimits(t *testing.T) {
+	t.Parallel()
 	shown := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		w.Header().Set("Server", "x/1")

@@ -25,6 +25,7 @@ import (
 // prior knowledge. There one case has another outcome: what does not begin with
 // the preface is HTTP/1, and is answered 400 as that.
 func TestHTTP2Conforms(t *testing.T) {
+	t.Parallel()
 	for name, secure := range map[string]bool{"tls": true, "prior knowledge": false} {
 		t.Run(name, func(t *testing.T) {
 			// It takes the whole body first: an answer that is early ends the stream.

@@ -148,6 +148,7 @@ func TestHTTP2ClientsThatKeepUsWaitingAreLate(t *testing.T) {
 
 // A client that reads little, but reads, gets all of it.
 func TestHTTP2SlowReaderThatReadsIsServed(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, scripted)
 	a := l7test.New(t, 1)
 	p := newPeer(t, a.Serve(quick, l7test.Service("web", b.Addr)), xhttp2.Setting{ID: xhttp2.SettingInitialWindowSize, Val: 1 << 20})

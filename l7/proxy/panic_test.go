@@ -132,6 +132,7 @@ func (m *mistake) gone() {
 }
 
 func TestPanicInTheNextRequestOfAClientClosesIt(t *testing.T) {
+	t.Parallel()
 	m := newMistake(t)
 	c := l7test.Dial(t, m.addr)
 	m.under(c, get("/1")+get("/2"))
@@ -145,6 +146,7 @@ func TestPanicInTheNextRequestOfAClientClosesIt(t *testing.T) {
 }
 
 func TestPanicAfterTheBackendsConnectionWasGivenUpClosesTheClient(t *testing.T) {
+	t.Parallel()
 	for _, last := range []string{
 		"",                             // it ends
 		"HTTP/1.1 200 OK\r\nA\r\n\r\n", // it breaks the rules
@@ -167,6 +169,7 @@ func TestPanicAfterTheBackendsConnectionWasGivenUpClosesTheClient(t *testing.T) 
 }
 
 func TestPanicWhileGivingUpABackendThatIsSilentClosesBothSides(t *testing.T) {
+	t.Parallel()
 	m := newMistake(t)
 	c := l7test.Dial(t, m.addr)
 	m.under(c, get("/"))
@@ -180,6 +183,7 @@ func TestPanicWhileGivingUpABackendThatIsSilentClosesBothSides(t *testing.T) {
 }
 
 func TestPanicAfterAConnectThatFailedClosesTheClient(t *testing.T) {
+	t.Parallel()
 	for name, what := range map[string]int{"service": proxy.BreakService, "farm": proxy.BreakFarm, "backend": proxy.BreakBackend} {
 		t.Run(name, func(t *testing.T) {
 			m := newMistake(t)
@@ -197,6 +201,7 @@ func TestPanicAfterAConnectThatFailedClosesTheClient(t *testing.T) {
 }
 
 func TestPanicInTheAnswerClosesBothSides(t *testing.T) {
+	t.Parallel()
 	for name, what := range map[string]int{"service": proxy.BreakService, "farm": proxy.BreakFarm, "backend": proxy.BreakBackend} {
 		t.Run(name, func(t *testing.T) {
 			m := newMistake(t)
@@ -212,6 +217,7 @@ func TestPanicInTheAnswerClosesBothSides(t *testing.T) {
 }
 
 func TestPanicInTheBodyOfAnAnswerClosesBothSides(t *testing.T) {
+	t.Parallel()
 	for name, what := range map[string]int{"farm": proxy.BreakFarm, "backend": proxy.BreakBackend} {
 		t.Run(name, func(t *testing.T) {
 			m := newMistake(t)
@@ -231,6 +237,7 @@ func TestPanicInTheBodyOfAnAnswerClosesBothSides(t *testing.T) {
 }
 
 func TestPanicInTheBodyOfARequestClosesBothSides(t *testing.T) {
+	t.Parallel()
 	for name, what := range map[string]int{"farm": proxy.BreakFarm, "backend": proxy.BreakBackend} {
 		t.Run(name, func(t *testing.T) {
 			m := newMistake(t)
@@ -247,6 +254,7 @@ func TestPanicInTheBodyOfARequestClosesBothSides(t *testing.T) {
 }
 
 func TestPanicInATunnelClosesBothSides(t *testing.T) {
+	t.Parallel()
 	for name, what := range map[string]int{"farm": proxy.BreakFarm, "backend": proxy.BreakBackend} {
 		for _, speaker := range []string{"client", "backend"} {
 			t.Run(name+" while the "+speaker+" speaks", func(t *testing.T) {
@@ -273,6 +281,7 @@ func TestPanicInATunnelClosesBothSides(t *testing.T) {
 }
 
 func TestPanicWhileAFarmsClientsAreExpelledSparesNone(t *testing.T) {
+	t.Parallel()
 	m := newMistake(t)
 	m.service.Backends[0].ConnLimit = 0
 	m.Serve(m.edit, m.service)

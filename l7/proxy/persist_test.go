@@ -8,6 +8,7 @@ import (
 )
 
 func TestCutForgetsTheSessionsAndDrainKeepsThem(t *testing.T) {
+	t.Parallel()
 	one := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none"))
 	two := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\ntwo"))
 	s := l7test.Service("web", one.Addr, two.Addr)

@@ -9,6 +9,7 @@ import (
 )
 
 func TestEveryPersistenceKeepsTheClientItNames(t *testing.T) {
+	t.Parallel()
 	basic := func(user string) string {
 		return "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(user+":secret"))
 	}

@@ -39,6 +39,7 @@ func pinning(addrs ...string) farm.Service {
 }
 
 func TestPinnedClientKeepsItsConnectionForItself(t *testing.T) {
+	t.Parallel()
 	b := numbered(t)
 	a := l7test.New(t, 1)
 	addr := a.Serve(nil, pinning(b.Addr))
@@ -61,6 +62,7 @@ func TestPinnedClientKeepsItsConnectionForItself(t *testing.T) {
 }
 
 func TestPinnedConnectionThatEndedIsReplaced(t *testing.T) {
+	t.Parallel()
 	b := numbered(t)
 	c := l7test.Dial(t, l7test.New(t, 1).Serve(nil, pinning(b.Addr)))
 	for i, path := range []string{"/", "/end", "/", "/"} {
@@ -72,6 +74,7 @@ func TestPinnedConnectionThatEndedIsReplaced(t *testing.T) {
 }
 
 func TestPinnedClientLeavesABackendThatWasCut(t *testing.T) {
+	t.Parallel()
 	one, two := named(t, "1"), named(t, "2")
 	a := l7test.New(t, 1)
 	s := pinning(one.Addr, two.Addr)
@@ -99,6 +102,7 @@ func TestPinnedClientLeavesABackendThatWasCut(t *testing.T) {
 }
 
 func TestPinnedConnectionsEndWithTheirClients(t *testing.T) {
+	t.Parallel()
 	b := named(t, "1")
 	addr := l7test.New(t, 1).Serve(func(h *farm.HTTP) { h.RequestTimeout = 1 }, pinning(b.Addr))
 	for range 3 {
@@ -112,6 +116,7 @@ func TestPinnedConnectionsEndWithTheirClients(t *testing.T) {
 
 // Requests for another service go to that one's backends, whatever is pinned.
 func TestPinnedIsPerService(t *testing.T) {
+	t.Parallel()
 	one, two := named(t, "1"), named(t, "2")
 	first, second := pinning(one.Addr), pinning(two.Addr)
 	first.URL, second.ID, second.Name, second.Backends[0].ID = "^/one", 2, "two", 2

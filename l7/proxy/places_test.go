@@ -58,6 +58,7 @@ func count(clients []*l7test.Client) (in, out []*l7test.Client) {
 }
 
 func TestClientsBeyondTheBoundWaitForAPlace(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 2)
 	addr := a.Serve(bounded(4, farm.OverflowWait), l7test.Service("web", b.Addr))
@@ -86,6 +87,7 @@ func TestClientsBeyondTheBoundWaitForAPlace(t *testing.T) {
 }
 
 func TestClientsBeyondTheBoundAreRefused(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 2)
 	addr := a.Serve(func(h *farm.HTTP) { bounded(2, farm.OverflowRefuse)(h); h.Error503 = "full\n" }, l7test.Service("web", b.Addr))
@@ -109,6 +111,7 @@ func TestClientsBeyondTheBoundAreRefused(t *testing.T) {
 
 // The bound holds at every moment, however many come and go on several loops.
 func TestBoundIsExactOverAllLoops(t *testing.T) {
+	t.Parallel()
 	const bound, crowd, rounds = 8, 40, 15
 	for _, what := range farm.Overflows() {
 		var inside, most, answers atomic.Int64
@@ -156,6 +159,7 @@ func TestBoundIsExactOverAllLoops(t *testing.T) {
 }
 
 func TestBoundIsChangedWhileClientsAreThere(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 2)
 	s := l7test.Service("web", b.Addr)
@@ -186,6 +190,7 @@ func TestBoundIsChangedWhileClientsAreThere(t *testing.T) {
 }
 
 func TestFullFarmHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
 	full := a.Serve(bounded(1, farm.OverflowWait), l7test.Service("web", b.Addr))
@@ -217,6 +222,7 @@ func TestFullFarmHoldsUpNoOther(t *testing.T) {
 }
 
 func TestHTTP2ConnectionsHaveAPlace(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 2)
 	addr := a.Serve(bounded(2, farm.OverflowRefuse), l7test.Service("web", b.Addr))

@@ -8,6 +8,7 @@ import (
 )
 
 func TestRecordNamesTheClientATrustedPeerSpeaksFor(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
 	r := recordsOf(t, a)

@@ -64,6 +64,7 @@ func classOf(a *l7test.Appliance, l line) string {
 }
 
 func TestExchangeLeavesARecord(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 201 Created\r\nContent-Length: 3\r\n\r\nabc"))
 	a := l7test.New(t, 1)
 	addr := a.Serve(func(h *farm.HTTP) {
@@ -106,6 +107,7 @@ func TestExchangeLeavesARecord(t *testing.T) {
 }
 
 func TestOnlyWhatIsWantedIsRecorded(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
 	addr := a.Serve(nil, l7test.Service("web", b.Addr))
@@ -129,6 +131,7 @@ func TestOnlyWhatIsWantedIsRecorded(t *testing.T) {
 }
 
 func TestWhatIsAnsweredHereIsRecordedWithItsClass(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n"))
 	redirect := farm.Service{ID: 7, Name: "old", URL: "^/old", Redirect: "http://new.test/"}
 	web := l7test.Service("web", b.Addr)
@@ -172,6 +175,7 @@ func TestWhatIsAnsweredHereIsRecordedWithItsClass(t *testing.T) {
 }
 
 func TestRecordSaysWhoEndedAnExchange(t *testing.T) {
+	t.Parallel()
 	half := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		if _, err := c.Head(); err == nil {
 			c.Say("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
@@ -220,6 +224,7 @@ func TestRecordSaysWhoEndedAnExchange(t *testing.T) {
 }
 
 func TestRecordCountsTheBackendsThatWereTried(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
 	r := recordsOf(t, a)
@@ -237,6 +242,7 @@ func TestRecordCountsTheBackendsThatWereTried(t *testing.T) {
 }
 
 func TestTunnelIsRecordedAtItsEnd(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		if _, err := c.Head(); err == nil {
 			c.Say("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n")
@@ -266,6 +272,7 @@ func TestTunnelIsRecordedAtItsEnd(t *testing.T) {
 }
 
 func TestRecordKnowsTheClientsTLS(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
 	r := recordsOf(t, a)
@@ -287,6 +294,7 @@ func TestRecordKnowsTheClientsTLS(t *testing.T) {
 }
 
 func TestRefusalIsOfTheExchangeItBelongsTo(t *testing.T) {
+	t.Parallel()
 	a := l7test.New(t, 1)
 	none := farm.Service{ID: 9, Name: "none", URL: "^/none"}
 	addr := a.Serve(logs, none)
@@ -321,6 +329,7 @@ func idsAt(b *l7test.Backend) (ids []string) {
 }
 
 func TestRequestIDIsMadeUnlessATrustedPeerSendsOne(t *testing.T) {
+	t.Parallel()
 	const theirs = "X-Request-ID: from-outside"
 	for _, c := range []struct {
 		name    string
@@ -382,6 +391,7 @@ func TestRequestIDIsMadeUnlessATrustedPeerSendsOne(t *testing.T) {
 }
 
 func TestAnswersOfOurOwnCarryTheRequestID(t *testing.T) {
+	t.Parallel()
 	a := l7test.New(t, 1)
 	r := recordsOf(t, a)
 	c := l7test.Dial(t, a.Serve(func(h *farm.HTTP) { h.Logs, h.RequestID = true, farm.RequestIDBoth }, l7test.Service("web", "127.0.0.1:1")))
@@ -393,6 +403,7 @@ func TestAnswersOfOurOwnCarryTheRequestID(t *testing.T) {
 }
 
 func TestTimesOfExchangesAreCounted(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		for {
 			if _, err := c.Head(); err != nil {

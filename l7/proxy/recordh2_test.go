@@ -14,6 +14,7 @@ import (
 )
 
 func TestStreamsAreRecordedCountedAndNamedOneByOne(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	ids := map[string]string{} // at the backend, by path
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

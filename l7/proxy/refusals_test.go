@@ -77,6 +77,7 @@ func TestEachRefusedRequestLeavesOneLine(t *testing.T) {
 }
 
 func TestHalfAHeadLeavesOneLine(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
 	c := l7test.Dial(t, a.Serve(nil, l7test.Service("web", b.Addr))).Send("GET / HTTP/1.1\r\nHo")
@@ -85,6 +86,7 @@ func TestHalfAHeadLeavesOneLine(t *testing.T) {
 }
 
 func TestBodyThatBreaksAfterTheAnswerBeganLeavesOneLine(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, func(r *l7test.Recorder) {
 		_, _ = r.Head()
 		r.Say("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nearly")
@@ -175,6 +177,7 @@ func TestEachRefusedAnswerLeavesOneLineWithItsBackend(t *testing.T) {
 }
 
 func TestBadChunkWithinTheAnswerLeavesOneLine(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, func(r *l7test.Recorder) {
 		_, _ = r.Head()
 		r.Say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
@@ -209,6 +212,7 @@ func TestEachBackendThatIsTooSlowLeavesOneLine(t *testing.T) {
 }
 
 func TestGoodRequestsLeaveNoLine(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, web)
 	a := l7test.New(t, 2)
 	addr := a.Serve(func(h *farm.HTTP) { h.RequestTimeout = 1 }, l7test.Service("web", b.Addr))
@@ -254,6 +258,7 @@ func stoodFor(t *testing.T, lines []string, class string) (n int) {
 }
 
 func TestFloodOfRefusedRequestsLeavesFewLinesAndTheRightTotal(t *testing.T) {
+	t.Parallel()
 	const loops, clients, each = 2, 20, 500
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, loops)
@@ -286,6 +291,7 @@ func TestFloodOfRefusedRequestsLeavesFewLinesAndTheRightTotal(t *testing.T) {
 }
 
 func TestBytesOfAPeerReachNoLine(t *testing.T) {
+	t.Parallel()
 	evil := "forged\r\x1b[31m\x07\x00\nlevel=ERROR msg=forged"
 	plain := "forged%0d%0alevel=ERROR+msg=forged\x1b[31m"
 	b := l7test.NewBackend(t, func(r *l7test.Recorder) {

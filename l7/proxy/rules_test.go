@@ -47,6 +47,7 @@ func request(lines ...string) string {
 }
 
 func TestRequestFieldsAreRemovedReplacedAndAdded(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	c := l7test.Dial(t, l7test.New(t, 1).Serve(func(h *farm.HTTP) {
 		h.RemoveRequest = remove("^x-secret:", "debug=1", `^A:.*b$`)
@@ -63,6 +64,7 @@ func TestRequestFieldsAreRemovedReplacedAndAdded(t *testing.T) {
 }
 
 func TestResponseFieldsAreRemovedReplacedAndAdded(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 200 OK\r\nServer: x/1\r\nSet-Cookie: a=1; Domain=in.test; Path=/\r\nX-Powered-By: y\r\nContent-Length: 2\r\n\r\nok"))
 	c := l7test.Dial(t, l7test.New(t, 1).Serve(func(h *farm.HTTP) {
 		h.RemoveResponse = remove("^x-powered-by")
@@ -82,6 +84,7 @@ func TestResponseFieldsAreRemovedReplacedAndAdded(t *testing.T) {
 }
 
 func TestRulesOfTheServiceReplaceThoseOfTheFarm(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 200 OK\r\nA: 1\r\nB: 2\r\nC: x\r\nContent-Length: 2\r\n\r\nok"))
 	own, plain := l7test.Service("own", b.Addr), l7test.Service("plain", b.Addr)
 	own.URL, plain.ID, plain.Backends[0].ID = "^/own", 2, 2
@@ -114,6 +117,7 @@ func TestRulesOfTheServiceReplaceThoseOfTheFarm(t *testing.T) {
 }
 
 func TestRemovedFieldsOpenNoSession(t *testing.T) {
+	t.Parallel()
 	one, two := named(t, "1"), named(t, "2")
 	a := l7test.New(t, 1)
 	s := sticky(60, one.Addr, two.Addr)
@@ -131,6 +135,7 @@ func TestRemovedFieldsOpenNoSession(t *testing.T) {
 // Sessions go by what clients send and get: rules stand between them and the
 // backend on both ways.
 func TestSessionsAreTheClients(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 200 OK\r\nSet-Cookie: SID=in-7; Path=/\r\nContent-Length: 2\r\n\r\nok"))
 	a := l7test.New(t, 1)
 	s := sticky(60, b.Addr)
@@ -147,6 +152,7 @@ func TestSessionsAreTheClients(t *testing.T) {
 }
 
 func TestRulesLeaveTheFramingAlone(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, web)
 	c := l7test.Dial(t, l7test.New(t, 1).Serve(func(h *farm.HTTP) {
 		h.RemoveRequest, h.RemoveResponse = remove("."), remove(".")
@@ -165,6 +171,7 @@ func TestRulesLeaveTheFramingAlone(t *testing.T) {
 }
 
 func TestRulesThatCannotBeAreRefused(t *testing.T) {
+	t.Parallel()
 	for name, h := range map[string]farm.HeaderRules{
 		"framing":       {AddRequest: add("Content-Length: 5")},
 		"hop by hop":    {AddResponse: add("Connection: close")},
@@ -193,6 +200,7 @@ func TestRulesThatCannotBeAreRefused(t *testing.T) {
 }
 
 func TestValuesThatGrowWithoutBoundAreRefused(t *testing.T) {
+	t.Parallel()
 	grow := []farm.HeaderReplace{{Header: "^X$", Match: "(.*)", Replace: strings.Repeat("$1", 20)}}
 	long := "X: " + strings.Repeat("x", 5000)
 	b := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 200 OK\r\n"+long+"\r\nContent-Length: 2\r\n\r\nok"))

@@ -41,6 +41,7 @@ func browser(t *testing.T, addr string, config *tls.Config) *http.Client {
 }
 
 func TestFarmWithTLSServesEveryVersionAndBothKinds(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 2)
 	addr := a.Serve(https(a, l7test.Certificate(t, "ec.pem", "a.test"), l7test.Certificate(t, "rsa.pem", "a.test")), l7test.Service("web", b.Addr))
@@ -65,6 +66,7 @@ func TestFarmWithTLSServesEveryVersionAndBothKinds(t *testing.T) {
 }
 
 func TestCertificateIsChosenByName(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
 	addr := a.Serve(https(a, l7test.Certificate(t, "first.pem", "a.test"), l7test.Certificate(t, "wild.pem", "*.b.test")), l7test.Service("web", b.Addr))
@@ -81,6 +83,7 @@ func TestCertificateIsChosenByName(t *testing.T) {
 }
 
 func TestCertificateIsReplacedWithoutALostConnection(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
 	edit := https(a, l7test.Certificate(t, "one.pem", "a.test"))
@@ -112,6 +115,7 @@ func TestCertificateIsReplacedWithoutALostConnection(t *testing.T) {
 }
 
 func TestPlainHTTPOnAPortWithTLSIsAnswered(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
 	edit := https(a, l7test.Certificate(t, "ec.pem", "a.test"))
@@ -136,6 +140,7 @@ func TestPlainHTTPOnAPortWithTLSIsAnswered(t *testing.T) {
 }
 
 func TestBodiesOfAnySizePassThroughTLSBothWays(t *testing.T) {
+	t.Parallel()
 	sums := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := sha256.New()
 		body, _ := io.ReadAll(io.TeeReader(r.Body, h))
@@ -169,6 +174,7 @@ func TestBodiesOfAnySizePassThroughTLSBothWays(t *testing.T) {
 }
 
 func TestBackendWithTLSIsAskedForTheHostOfTheRequestAndVerifiedByChoice(t *testing.T) {
+	t.Parallel()
 	certificate := l7test.Certificate(t, "backend.pem", "a.test")
 	var names atomic.Value
 	var handshakes, resumed atomic.Int32

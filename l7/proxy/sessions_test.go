@@ -43,6 +43,7 @@ func listed(e *proxy.Engine, service uint32, limit int) (total int, list []proxy
 }
 
 func TestSessionsShowTheirBackendAndTheTimeLeft(t *testing.T) {
+	t.Parallel()
 	one, two := named(t, "1"), named(t, "2")
 	a := l7test.New(t, 2)
 	addr := a.Serve(nil, sticky(60, one.Addr, two.Addr))
@@ -75,6 +76,7 @@ func TestSessionsShowTheirBackendAndTheTimeLeft(t *testing.T) {
 }
 
 func TestSessionsThatAreOverAreLeftOut(t *testing.T) {
+	t.Parallel()
 	b := named(t, "1")
 	a := l7test.New(t, 1)
 	addr := a.Serve(nil, sticky(2, b.Addr))
@@ -95,6 +97,7 @@ func TestSessionsThatAreOverAreLeftOut(t *testing.T) {
 }
 
 func TestSessionsOfBackendsThatAreGoneOrCutAreLeftOut(t *testing.T) {
+	t.Parallel()
 	one, two := named(t, "1"), named(t, "2")
 	a := l7test.New(t, 1)
 	s := sticky(60, one.Addr, two.Addr)
@@ -128,6 +131,7 @@ func TestSessionsOfBackendsThatAreGoneOrCutAreLeftOut(t *testing.T) {
 
 // Counting goes on beside exchanges and changes of the table.
 func TestSessionsAreCountedBesideTraffic(t *testing.T) {
+	t.Parallel()
 	b := named(t, "1")
 	a := l7test.New(t, 2)
 	s := sticky(60, b.Addr)
@@ -163,6 +167,7 @@ func TestSessionsAreCountedBesideTraffic(t *testing.T) {
 }
 
 func TestStaticSessionsLiveUntilTheyAreDeleted(t *testing.T) {
+	t.Parallel()
 	one, two := named(t, "1"), named(t, "2")
 	a := l7test.New(t, 2)
 	s := sticky(1, one.Addr, two.Addr)

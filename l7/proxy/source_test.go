@@ -25,6 +25,7 @@ func seen(t *testing.T) *l7test.Backend {
 }
 
 func TestConnectionsComeFromTheSourceOfTheBackend(t *testing.T) {
+	t.Parallel()
 	b := seen(t)
 	a := l7test.New(t, 1)
 	s := l7test.Service("web", b.Addr)
@@ -41,6 +42,7 @@ func TestConnectionsComeFromTheSourceOfTheBackend(t *testing.T) {
 }
 
 func TestSourceThatIsNotHereTakesTheBackendOut(t *testing.T) {
+	t.Parallel()
 	one, two := seen(t), seen(t)
 	a := l7test.New(t, 1)
 	s := l7test.Service("web", one.Addr, two.Addr)
@@ -63,6 +65,7 @@ func TestSourceThatIsNotHereTakesTheBackendOut(t *testing.T) {
 }
 
 func TestMarksAreServedOrRefusedWithTheReason(t *testing.T) {
+	t.Parallel()
 	b := seen(t)
 	a := l7test.New(t, 1)
 	s := l7test.Service("web", b.Addr)
@@ -85,6 +88,7 @@ func TestMarksAreServedOrRefusedWithTheReason(t *testing.T) {
 }
 
 func TestLinesOfABackendNameIt(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer("nonsense\r\n\r\n"))
 	a := l7test.New(t, 1)
 	s := l7test.Service("web", b.Addr)
@@ -97,6 +101,7 @@ func TestLinesOfABackendNameIt(t *testing.T) {
 }
 
 func TestStrictTransportSecurityIsSentWithTLSOnly(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 200 OK\r\nStrict-Transport-Security: max-age=1\r\nContent-Length: 2\r\n\r\nok"))
 	s, moved := l7test.Service("web", b.Addr), farm.Service{ID: 2, Name: "moved", Redirect: "https://b.test/", STS: 200}
 	s.STS, s.URL = 300, "^/app"

@@ -10,6 +10,7 @@ import (
 )
 
 func TestTrustedPeersAreBelieved(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
 	sent := request("X-Forwarded-For: 10.0.0.1", "Forwarded: for=10.0.0.1", "X-Forwarded-Proto: https", "X-Forwarded-Host: b.test", "X-Real-IP: 10.0.0.1", "X_Real_IP: evil")
@@ -38,6 +39,7 @@ func TestTrustedPeersAreBelieved(t *testing.T) {
 
 // A rule that adds such a field speaks for the operator: ours is left out.
 func TestRulesMayTellIdentities(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
 	addr := a.Serve(func(h *farm.HTTP) { h.AddRequest = add("X-Forwarded-Proto: https", "x-forwarded-host: front.test") }, l7test.Service("web", b.Addr))
@@ -48,6 +50,7 @@ func TestRulesMayTellIdentities(t *testing.T) {
 }
 
 func TestServicesMaySeeWhatTrustedPeersSay(t *testing.T) {
+	t.Parallel()
 	one, two := named(t, "1"), named(t, "2")
 	first, second := l7test.Service("first", one.Addr), l7test.Service("second", two.Addr)
 	first.HeadRequire, second.ID, second.Backends[0].ID = []string{"^X-Forwarded-Proto: https"}, 2, 2

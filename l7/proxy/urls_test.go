@@ -28,6 +28,7 @@ func field(b *l7test.Backend, name string) string {
 }
 
 func TestPathsAreRewrittenInTheirCanonicalForm(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	s := l7test.Service("web", b.Addr)
 	s.URL = "^/(old|raw|up|lines|OPT|)"
@@ -65,6 +66,7 @@ func TestPathsAreRewrittenInTheirCanonicalForm(t *testing.T) {
 
 // What a service is matched by, and sessions, are the client's path.
 func TestRewritingComesAfterTheService(t *testing.T) {
+	t.Parallel()
 	one, two := named(t, "1"), named(t, "2")
 	first, second := l7test.Service("first", one.Addr), l7test.Service("second", two.Addr)
 	first.URL, second.URL, second.ID, second.Backends[0].ID = "^/a", "^/b", 2, 2
@@ -76,6 +78,7 @@ func TestRewritingComesAfterTheService(t *testing.T) {
 }
 
 func TestLocationsOfAllModes(t *testing.T) {
+	t.Parallel()
 	var addr string
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		for {
@@ -126,6 +129,7 @@ func TestLocationsOfAllModes(t *testing.T) {
 }
 
 func TestBackendsGetTheirOwnAddressAsHost(t *testing.T) {
+	t.Parallel()
 	one, two := l7test.NewBackend(t, l7test.Answer(ok)), l7test.NewBackend(t, web)
 	s := l7test.Service("web", one.Addr, two.Addr)
 	_, port, _ := strings.Cut(two.Addr, ":")
@@ -158,6 +162,7 @@ func TestBackendsGetTheirOwnAddressAsHost(t *testing.T) {
 }
 
 func TestDestinationPointsToTheBackend(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
 	addr := a.Serve(func(h *farm.HTTP) { h.RewriteDestination, h.AddRequest = true, add("X: y") }, l7test.Service("web", b.Addr))
@@ -181,6 +186,7 @@ func TestDestinationPointsToTheBackend(t *testing.T) {
 }
 
 func TestRedirectIgnoresCaseWhereTheRuleDoes(t *testing.T) {
+	t.Parallel()
 	s := farm.Service{ID: 1, Name: "moved", URL: "^/Shop/([A-Z]+)", Redirect: "https://${VHOST}/$1/$9", RedirectType: farm.RedirectAppend, RedirectCode: 307, IgnoreCase: true}
 	a := l7test.New(t, 1)
 	addr := a.Serve(nil, s)
@@ -200,6 +206,7 @@ func TestRedirectIgnoresCaseWhereTheRuleDoes(t *testing.T) {
 }
 
 func TestPathRulesThatCannotBeAreRefused(t *testing.T) {
+	t.Parallel()
 	for i, s := range []farm.Service{
 		{Rewrites: []farm.URLRewrite{{Pattern: "("}}},
 		{Rewrites: []farm.URLRewrite{{Pattern: "a", Replace: "b\r\nc"}}},
