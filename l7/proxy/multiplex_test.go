@@ -2,6 +2,7 @@ package proxy_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"crypto/tls"
 	"fmt"
@@ -203,14 +204,20 @@ func TestHTTP2SlowReaderCostsNoMemoryAndLosesNothing(t *testing.T) {
 
 func TestHTTP2ClientThatLeavesEndsItsExchange(t *testing.T) {
 	t.Parallel()
-	gone := make(chan struct{}, 1)
+	asked, gone := make(chan struct{}, 1), make(chan struct{}, 1)
 	hang := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
 		<-r.Context().Done()
 		gone <- struct{}{}
 	})
 	eachWay(t, hang, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
-		c.Timeout = 100 * time.Millisecond
-		if _, err := c.Get(url + "/"); err == nil {
+		ctx, leave := context.WithCancel(t.Context())
+		go func() {
+			<-asked
+			leave()
+		}()
+		r, _ := http.NewRequestWithContext(ctx, "GET", url+"/", http.NoBody)
+		if _, err := c.Do(r); err == nil {
 			t.Fatal("answered")
 		}
 		select {

@@ -201,9 +201,10 @@ func TestHTTP2FramesOfOneByteAreSentOnTogether(t *testing.T) {
 	b := l7test.NewBackend(t, func(r *l7test.Recorder) {
 		_, _ = r.Head()
 		buf := make([]byte, 1<<20)
+		body := r.Unrecorded()
 		var end []byte // of all that was read
 		for {
-			n, err := r.TCPConn.Read(buf)
+			n, err := body.Read(buf)
 			if err != nil {
 				return
 			}

@@ -121,6 +121,7 @@ func TestOnlyWhatIsWantedIsRecorded(t *testing.T) {
 	}
 	a.Records.Watch(1, false)
 	a.Serve(func(h *farm.HTTP) { h.Logs, h.AccessLog.Sample = true, 10 }, l7test.Service("web", b.Addr))
+	_ = c.SetDeadline(time.Now().Add(time.Minute))
 	for range 1000 {
 		c.Send(get("/sampled")).Get()
 		r.drain()
