@@ -127,7 +127,10 @@ type Service struct {
 	// an https listener.
 	STS Seconds `json:"sts,omitempty"`
 	// Pinned keeps a client on the backend connection it used first.
-	Pinned   bool      `json:"pinnedconnection,omitempty"`
+	Pinned bool `json:"pinnedconnection,omitempty"`
+	// ServedBy names the response field that tells clients which backend
+	// served them; empty sends none.
+	ServedBy string    `json:"served_by,omitempty"`
 	Backends []Backend `json:"backends,omitempty"`
 }
 

@@ -44,6 +44,7 @@ func TestExchangesAllocateNothing(t *testing.T) {
 		{"cookie that is known", request("Cookie: a=b; LB=" + proxy.CookieValue(1, 1)), func(_ *farm.HTTP, s *farm.Service) {
 			s.Cookie = &farm.CookieInsert{Name: "LB"}
 		}},
+		{"backend named to clients", get("/"), func(_ *farm.HTTP, s *farm.Service) { s.ServedBy, s.AddResponse = "X-Other", add("X: y") }},
 		{"pinned", get("/"), func(_ *farm.HTTP, s *farm.Service) { s.Pinned = true }},
 	} {
 		t.Run(c.name, func(t *testing.T) { exchanges(t, c.request, c.edit) })

@@ -126,6 +126,9 @@ func (out *service) compileRules(f *farm.Farm, s *farm.Service) (err error) {
 		return err
 	}
 	out.locate = newLocate(f.HTTP, s)
+	if out.servedBy, err = newServedBy(s, out.backends); err != nil {
+		return fmt.Errorf("served_by: %w", err)
+	}
 	if out.cookie, err = newInserted(s, out.backends, f.HTTPS()); err != nil {
 		return fmt.Errorf("cookie: %w", err)
 	}

@@ -84,12 +84,7 @@ func (ex *exchange) withCookie(add []byte) []byte {
 	if ex.backend.setCookie == nil || ex.cookie > 0 && &ex.service.backends[ex.cookie-1] == ex.backend {
 		return add
 	}
-	if len(add) == 0 {
-		return ex.backend.setCookie
-	}
-	w := ex.w
-	w.extra = append(append(w.extra[:0], add...), ex.backend.setCookie...)
-	return w.extra
+	return ex.w.join(add, ex.backend.setCookie)
 }
 
 // rewriteHead builds the head the client gets in the scratch buffer.
@@ -103,7 +98,7 @@ func (ex *exchange) rewriteHead(unchunk bool) []byte {
 	}
 	o.Extra = ex.answerID(o.Extra)
 	ex.rewriteLocations()
-	o.Extra = ex.withCookie(o.Extra)
+	o.Extra = ex.withServedBy(ex.withCookie(o.Extra))
 	w.loop.Scratch = http1.AppendResponse(w.loop.Scratch[:0], &w.resp, &o)
 	return w.loop.Scratch
 }

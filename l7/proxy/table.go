@@ -70,6 +70,7 @@ type service struct {
 	tls        *tlsconf.Backend // nil: the backends speak plain HTTP
 	cookie     *inserted        // nil without one
 	pinned     bool             // clients keep their connection to a backend
+	servedBy   string           // the field that names the backend to clients, in lower case; empty without one
 	// request and response are the header rules; nil when there are none.
 	request, response *rules
 	urls              *rewrite.URL // nil when paths stay as they are
@@ -89,6 +90,8 @@ type backend struct {
 	host    []byte // the same as a Host
 	// setCookie is the line that keeps a client here; nil without a cookie.
 	setCookie []byte
+	// servedBy is the line that names the backend to clients; nil without one.
+	servedBy []byte
 }
 
 // dropCut removes the sessions of backends that were cut since the table

@@ -23,7 +23,7 @@ func (ex *exchange) switchProtocol(b []byte, n int) {
 	if rules := ex.service.response; rules != nil {
 		o.Extra = rules.add
 	}
-	o.Extra = ex.withCookie(o.Extra)
+	o.Extra = ex.withServedBy(ex.withCookie(o.Extra))
 	out := http1.AppendResponse(w.loop.Scratch[:0], &w.resp, &o)
 	ex.countAnswer(len(out))
 	ex.phase = phaseTunnel

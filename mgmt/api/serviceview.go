@@ -27,6 +27,7 @@ type ServiceOptions struct {
 	CookieTTL        *farm.Seconds        `json:"cookiettl,omitempty" doc:"Only with cookieinsert; 0 ends the cookie with the browser"`
 	STS              string               `json:"sts_status" enum:"true,false"`
 	STSTimeout       farm.Seconds         `json:"sts_timeout,omitempty" doc:"Only with sts_status"`
+	ServedBy         string               `json:"served_by" doc:"Name of the response field that names the backend; empty: none"`
 
 	AddRequest      []AddedHeader    `json:"addrequestheader"`
 	RemoveRequest   []RemovedHeader  `json:"removerequestheader"`
@@ -40,7 +41,7 @@ type ServiceOptions struct {
 func serviceOptions(v *farm.Service) ServiceOptions {
 	out := ServiceOptions{
 		HeadRequire: orEmpty(v.HeadRequire), HeadDeny: orEmpty(v.HeadDeny), IgnoreCase: truth(v.IgnoreCase), RewriteLocation: v.RewriteLocation,
-		HTTPS: truth(v.TLS != nil), CookieInsert: truth(v.Cookie != nil), STS: truth(v.STS != 0), STSTimeout: v.STS,
+		HTTPS: truth(v.TLS != nil), CookieInsert: truth(v.Cookie != nil), STS: truth(v.STS != 0), STSTimeout: v.STS, ServedBy: v.ServedBy,
 		AddRequest: shownRules(v.AddRequest, showAdd), RemoveRequest: shownRules(v.RemoveRequest, showRemove),
 		AddResponse: shownRules(v.AddResponse, showAdd), RemoveResponse: shownRules(v.RemoveResponse, showRemove),
 		ReplaceRequest: shownRules(v.ReplaceRequest, showReplace), ReplaceResponse: shownRules(v.ReplaceResponse, showReplace),

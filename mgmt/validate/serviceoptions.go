@@ -17,7 +17,7 @@ const (
 
 // serviceOptions are what a service has beside its matching, persistence and
 // policy.
-var serviceOptions = slices.Concat(conditionFields, backendTLSFields, cookieFields, stsFields)
+var serviceOptions = slices.Concat(conditionFields, backendTLSFields, cookieFields, stsFields, servedByFields)
 
 // conditionFields are further conditions and what is done with the exchange.
 var conditionFields = []field[farm.Service]{

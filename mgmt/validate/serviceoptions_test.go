@@ -46,6 +46,7 @@ func TestEveryOptionOfAServiceIsSetAndReset(t *testing.T) {
 			}), `{"cookieinsert":false}`},
 		{`{"sts_status":"true"}`, func(s *farm.Service) { s.STS = farm.DefaultSTS }, `{"sts_status":"false"}`},
 		{`{"sts_timeout":600,"sts_status":true}`, func(s *farm.Service) { s.STS = 600 }, `{"sts_status":false}`},
+		{`{"served_by":"X-Backend"}`, func(s *farm.Service) { s.ServedBy = "X-Backend" }, `{"served_by":""}`},
 		{`{"leastresp":"true"}`, func(s *farm.Service) { s.Policy = "RESPONSE_TIME" }, `{"leastresp":"false"}`},
 		{`{"leastresp":"true","routingpolicy":"RESPONSE_TIME"}`, func(s *farm.Service) { s.Policy = "RESPONSE_TIME" }, `{"leastresp":false}`},
 	} {
@@ -114,6 +115,11 @@ func TestOptionsOfAServiceAreRefusedWithTheReason(t *testing.T) {
 		{`{"cookieinsert":"true","persistence":"IP"}`, `farm "shop-1" service "web": cookieinsert must be false with persistence IP`},
 		{`{"sts_timeout":600}`, `sts_timeout is allowed only while sts_status is true; send sts_status true with it`},
 		{`{"sts_status":"true","sts_timeout":0}`, `sts_timeout must be a number from 1 to 315360000, got 0`},
+		{`{"served_by":"a b"}`, `served_by must be the name of a header`},
+		{`{"served_by":"Transfer-Encoding"}`, `it frames the message`},
+		{`{"served_by":"Keep_Alive"}`, `it is between two neighbours only`},
+		{`{"served_by":"content-type"}`, `answers need what Content- fields say`},
+		{`{"served_by":"set-cookie"}`, `answers need what Set-Cookie says`},
 		{`{"leastresp":true,"routingpolicy":"LEAST_CONNECTIONS"}`, `leastresp true means routingpolicy RESPONSE_TIME, which contradicts routingpolicy LEAST_CONNECTIONS; send one of both`},
 	} {
 		s := farm.Service{}
@@ -129,6 +135,7 @@ func TestOptionsOfAServiceAreRefusedWithTheReason(t *testing.T) {
 		`service "web": sts_status must be false with listener http`:      {STS: 5},
 		`cookiename must be a token`:                                      {Cookie: &farm.CookieInsert{Path: "/"}},
 		`httpsb_ca is allowed only with httpsb_verify ca`:                 {TLS: &farm.BackendTLS{CA: "x"}},
+		`served_by must be the name of a header`:                          {ServedBy: "a:b"},
 		`headrequire must be a list of regular expressions, item 0 is bl`: {HeadRequire: []string{""}},
 	} {
 		if err := rules.Config(onFarm(s, "http")); err == nil || !strings.Contains(err.Error(), want) {
