@@ -38,7 +38,7 @@ test: packages
 # The race detector needs cgo. Without the pause it makes at the end of every
 # process, the tests that start many take half as long.
 race: packages
-	@CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 go test -race -json ./... | go run ./.ci/testlog
+	@CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 go test -race -parallel 2 -json ./... | go run ./.ci/testlog
 
 fuzz:
 	@FUZZTIME=$(FUZZTIME) FUZZJOBS=$(FUZZJOBS) .ci/fuzz

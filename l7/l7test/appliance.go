@@ -154,13 +154,13 @@ func Service(name string, addrs ...string) farm.Service {
 	return s
 }
 
-// Eventually waits until ok holds, at most five seconds.
+// Eventually waits until ok holds, at most fifteen seconds.
 func Eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if ok() {
 			return
 		}
 	}
-	t.Fatalf("not within five seconds: %s", what)
+	t.Fatalf("not within fifteen seconds: %s", what)
 }

@@ -50,7 +50,6 @@ func other(t *testing.T, addr string) (stop func()) {
 }
 
 func TestHTTP2FloodsCostOneConnection(t *testing.T) {
-	t.Parallel()
 	for name, c := range map[string]struct {
 		send   func(p *peer, id uint32)
 		reason string
@@ -167,7 +166,6 @@ func TestHTTP2ConnectionHoldsLittle(t *testing.T) {
 // Answers without a body need no window: whoever asks for them and does not
 // read is not listened to.
 func TestHTTP2ClientThatAsksAndDoesNotReadIsNotHeard(t *testing.T) {
-	t.Parallel()
 	a := l7test.New(t, 1)
 	p := newPeer(t, a.Serve(func(h *farm.HTTP) {
 		h.Services = []farm.Service{{ID: 9, Name: "moved", Redirect: "https://else.test/" + strings.Repeat("x", 5000)}}
@@ -196,7 +194,6 @@ func TestHTTP2ClientThatAsksAndDoesNotReadIsNotHeard(t *testing.T) {
 }
 
 func TestHTTP2FramesOfOneByteAreSentOnTogether(t *testing.T) {
-	t.Parallel()
 	var reads atomic.Int32
 	b := l7test.NewBackend(t, func(r *l7test.Recorder) {
 		_, _ = r.Head()
@@ -252,7 +249,6 @@ func (p *peer) want2xx() {
 // TestHTTP2GaugesReturnToZero is TestGaugesReturnToZero for streams: clients
 // and backends end what they began at every point.
 func TestHTTP2GaugesReturnToZero(t *testing.T) {
-	t.Parallel()
 	b := l7test.NewBackend(t, scripted)
 	gone := l7test.NewBackend(t, l7test.Answer(ok))
 	gone.Close()
