@@ -53,6 +53,7 @@ type appliance struct {
 	health   map[uint32]farm.Status
 	counters *counters
 	pub      *applytest.Publisher
+	sessions *table
 }
 
 func start(t *testing.T) *appliance {
@@ -62,7 +63,7 @@ func start(t *testing.T) *appliance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &appliance{t: t, data: data, health: map[uint32]farm.Status{}, counters: &counters{requests: 96}, pub: &applytest.Publisher{}, cacert: filepath.Join(data, api.CertificateFile)}
+	a := &appliance{t: t, data: data, health: map[uint32]farm.Status{}, counters: &counters{requests: 96}, pub: &applytest.Publisher{}, sessions: &table{}, cacert: filepath.Join(data, api.CertificateFile)}
 	if a.key, _, err = st.CreateKey("root", "test"); err != nil {
 		t.Fatal(err)
 	}
@@ -84,8 +85,9 @@ func start(t *testing.T) *appliance {
 	manager := certs.NewManager(book, ap)
 	server, err := api.New(api.Deps{
 		Applier: ap, History: st, Keys: st, Certificates: manager, Counters: a.counters, Version: "1.2.3",
-		Health: func(id uint32) farm.Status { return a.health[id] },
-		Engine: func() api.Engine { return api.Engine{Connected: true, PID: 77, Loops: 2, Acknowledged: 7} },
+		SessionTable: a.sessions,
+		Health:       func(id uint32) farm.Status { return a.health[id] },
+		Engine:       func() api.Engine { return api.Engine{Connected: true, PID: 77, Loops: 2, Acknowledged: 7} },
 		Roles: func() []api.Role {
 			return []api.Role{{Name: "engine", PID: 77, State: "running: uid 61740, seccomp", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}}
 		},

@@ -38,22 +38,30 @@ func (a *appliance) sessions(key, path string) (out sessionStatistics, err error
 // comeAs sends a request with a session cookie and returns who answered.
 func comeAs(t *testing.T, url, cookie string) string {
 	t.Helper()
-	r, err := http.NewRequest(http.MethodGet, url, nil)
+	text, err := getAs(url, cookie)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return text
+}
+
+func getAs(url, cookie string) (string, error) {
+	r, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		return "", err
 	}
 	r.Header.Set("Cookie", "SID="+cookie)
 	c := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := c.Do(r)
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("%s is answered %s: %s, %v", cookie, resp.Status, b, err)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s is answered %s: %s", cookie, resp.Status, b)
 	}
-	return string(b)
+	return string(b), err
 }
 
 func TestStatisticsShowSessionsUntilTheyEnd(t *testing.T) {
@@ -138,4 +146,58 @@ func TestStatisticsShowSessionsUntilTheyEnd(t *testing.T) {
 			t.Error("the log holds a session's key")
 		}
 	})
+}
+
+// Static sessions are there from the first request on, whatever was restarted.
+func TestStaticSessionsSurviveRestarts(t *testing.T) {
+	who := asOne()
+	data := dataDir(t, who)
+	a := start(t, who, data)
+	url := a.farm("shop", backend(t, "one"))
+	a.must("backend", "create", "shop", "all", backend(t, "two"))
+	a.must("service", "set", "shop", "all", "persistence=COOKIE", "sessionid=SID", "ttl=60")
+	for i := range 8 {
+		a.must("session", "create", "shop", "all", fmt.Sprint("fixed-", i), fmt.Sprint(i%2))
+	}
+	fixed := func() error {
+		for i := range 8 {
+			if got, err := getAs(url, fmt.Sprint("fixed-", i)); err != nil || got != []string{"one", "two"}[i%2] {
+				return fmt.Errorf("fixed-%d is answered %q, %v", i, got, err)
+			}
+		}
+		return nil
+	}
+	if err := fixed(); err != nil {
+		t.Fatal(err)
+	}
+	a.kill("engine")
+	within(t, 10*time.Second, "the next engine has them", fixed)
+	if err := a.stop(); err != nil {
+		t.Fatal(err)
+	}
+	a = start(t, who, data)
+	within(t, 10*time.Second, "the next appliance has them", fixed)
+	exported := a.must("export")
+	for i := range 8 {
+		if !strings.Contains(exported, fmt.Sprint("- fixed-", i)) {
+			t.Errorf("fixed-%d is not in\n%s", i, exported)
+		}
+	}
+	a.must("session", "delete", "shop", "all", "fixed-3")
+	if out := a.must("session", "list", "shop", "all"); strings.Contains(out, "fixed-3") || strings.Count(out, "static") != 7 {
+		t.Errorf("listed\n%s", out)
+	}
+	a.must("rollback", fmt.Sprint(revision(t, a)-1))
+	if err := fixed(); err != nil {
+		t.Errorf("after a rollback: %v", err)
+	}
+}
+
+func revision(t *testing.T, a *appliance) (n int) {
+	t.Helper()
+	var history struct{ Params []struct{ Number int } }
+	if err := json.Unmarshal([]byte(a.must("history", "--json")), &history); err != nil || len(history.Params) == 0 {
+		t.Fatalf("%v in %s", err, a.must("history", "--json"))
+	}
+	return history.Params[0].Number
 }

@@ -219,11 +219,15 @@ func (e *engine) Sessions(service uint32, limit int) (total int, list []link.Ses
 	return total, list
 }
 
+// Session implements link.Handler.
+func (e *engine) Session(service uint32, key []byte) (link.Session, bool) {
+	s, ok := e.proxy.Session(service, key)
+	return link.Session(s), ok
+}
+
 // ChangeSessions implements link.Handler.
 func (e *engine) ChangeSessions(c link.SessionChange) (changed int, err error) {
 	switch c.Act {
-	case link.PutStatic:
-		return 1, e.proxy.PutSession(c.Service, c.Key, c.Backend)
 	case link.DeleteSession:
 		was, err := e.proxy.DeleteSession(c.Service, c.Key)
 		if was {

@@ -1,6 +1,7 @@
 package role
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +30,7 @@ type asker interface {
 func (m *manager) sessions(ctx context.Context, f *farm.Farm, service string) ([]api.Session, int, error) {
 	ctx, cancel := context.WithTimeout(ctx, sessionsTimeout)
 	defer cancel()
-	list, total, err := farmSessions(ctx, m.publisher, f, service)
+	list, total, err := farmSessions(ctx, m.publisher, f, service, link.MaxSessions)
 	switch {
 	case err == nil:
 		return list, total, nil
@@ -42,9 +43,10 @@ func (m *manager) sessions(ctx context.Context, f *farm.Farm, service string) ([
 }
 
 // farmSessions asks for the sessions of a farm, of one service when it is
-// named: how many there are, and as many of them as one answer holds.
-func farmSessions(ctx context.Context, engine asker, f *farm.Farm, service string) (list []api.Session, total int, err error) {
-	if f.HTTP == nil || f.Stopped {
+// named: how many there are, and at most limit of them. A farm that is stopped
+// has its static ones, which the engine is not asked for.
+func farmSessions(ctx context.Context, engine asker, f *farm.Farm, service string, limit int) (list []api.Session, total int, err error) {
+	if f.HTTP == nil {
 		return nil, 0, nil
 	}
 	for i := range f.HTTP.Services {
@@ -52,18 +54,30 @@ func farmSessions(ctx context.Context, engine asker, f *farm.Farm, service strin
 		if s.Persistence == farm.PersistNone || service != "" && s.Name != service {
 			continue
 		}
-		n, found, err := engine.Sessions(ctx, s.ID, link.MaxSessions-len(list))
-		if err != nil {
-			return nil, 0, err
+		n, found := staticSessions(s)
+		if !f.Stopped {
+			if n, found, err = engine.Sessions(ctx, s.ID, limit-len(list)); err != nil {
+				return nil, 0, err
+			}
 		}
 		total += n
-		list = append(list, sessionsOf(s, found)...)
+		list = append(list, sessionsOf(s, found[:min(len(found), limit-len(list))])...)
 	}
 	return list, total, nil
 }
 
-// sessionsOf shows the sessions of a service, in the order of their keys. One
-// of a backend that has just been deleted is left out.
+// staticSessions are those of the configuration.
+func staticSessions(s *farm.Service) (n int, list []link.Session) {
+	for i := range s.Backends {
+		for _, key := range s.Backends[i].Sessions {
+			list = append(list, link.Session{Key: []byte(key), Backend: s.Backends[i].ID, Static: true})
+		}
+	}
+	return len(list), list
+}
+
+// sessionsOf shows the sessions of a service, static ones first, in the order
+// of their keys. One of a backend that has just been deleted is left out.
 func sessionsOf(s *farm.Service, found []link.Session) []api.Session {
 	position := map[uint32]int{}
 	for i := range s.Backends {
@@ -81,7 +95,9 @@ func sessionsOf(s *farm.Service, found []link.Session) []api.Session {
 			Service: s.Name, TTL: timeLeft(&e), Type: kindOf(&e),
 		})
 	}
-	slices.SortFunc(out, func(a, b api.Session) int { return strings.Compare(a.Session, b.Session) })
+	slices.SortFunc(out, func(a, b api.Session) int {
+		return cmp.Or(-strings.Compare(a.Type, b.Type), strings.Compare(a.Session, b.Session))
+	})
 	return out
 }
 
@@ -106,21 +122,31 @@ func kindOf(e *link.Session) string {
 type sessionTable struct {
 	engine interface {
 		asker
+		Session(ctx context.Context, service uint32, key []byte) (s link.Session, ok bool, err error)
 		ChangeSessions(ctx context.Context, change link.SessionChange) (changed int, err error)
 	}
 }
 
 // List implements api.SessionTable.
-func (t sessionTable) List(ctx context.Context, f *farm.Farm, s *farm.Service) ([]api.Session, int, error) {
+func (t sessionTable) List(ctx context.Context, f *farm.Farm, s *farm.Service, limit int) ([]api.Session, int, error) {
 	ctx, cancel := context.WithTimeout(ctx, sessionsTimeout)
 	defer cancel()
-	return farmSessions(ctx, t.engine, f, s.Name)
+	return farmSessions(ctx, t.engine, f, s.Name, limit)
 }
 
-// Put implements api.SessionTable.
-func (t sessionTable) Put(ctx context.Context, s *farm.Service, backend uint32, session string) error {
-	_, err := t.change(ctx, link.SessionChange{Service: s.ID, Act: link.PutStatic, Key: []byte(session), Backend: backend})
-	return err
+// Find implements api.SessionTable.
+func (t sessionTable) Find(ctx context.Context, s *farm.Service, session string) (api.Session, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, sessionsTimeout)
+	defer cancel()
+	found, ok, err := t.engine.Session(ctx, s.ID, []byte(session))
+	if err != nil || !ok {
+		return api.Session{}, false, err
+	}
+	list := sessionsOf(s, []link.Session{found})
+	if len(list) == 0 {
+		return api.Session{}, false, nil
+	}
+	return list[0], true, nil
 }
 
 // Delete implements api.SessionTable.

@@ -46,21 +46,22 @@ func shop() *farm.Farm {
 
 func TestSessionsOfAllServicesShareOneBound(t *testing.T) {
 	h := &holder{count: map[uint32]int{1: 700, 2: 5, 3: 900}}
-	list, total, err := farmSessions(t.Context(), h, shop(), "")
+	list, total, err := farmSessions(t.Context(), h, shop(), "", link.MaxSessions)
 	if err != nil || total != 1600 || len(list) != link.MaxSessions || !reflect.DeepEqual(h.limits, []int{1000, 300}) {
 		t.Errorf("%d sessions, %d listed, limits %v, %v", total, len(list), h.limits, err)
 	}
-	list, total, err = farmSessions(t.Context(), h, shop(), "c")
+	list, total, err = farmSessions(t.Context(), h, shop(), "c", link.MaxSessions)
 	if err != nil || total != 900 || len(list) != 900 || list[0].Service != "c" {
 		t.Errorf("of one service: %d sessions, %d listed, %v", total, len(list), err)
 	}
 	stopped := shop()
 	stopped.Stopped = true
-	if list, total, err := farmSessions(t.Context(), h, stopped, ""); err != nil || total != 0 || len(list) != 0 {
+	stopped.HTTP.Services[0].Backends[1].Sessions = []string{"me"}
+	if list, total, err := farmSessions(t.Context(), h, stopped, "", link.MaxSessions); err != nil || total != 1 || len(list) != 1 || list[0].Type != "static" || list[0].ID != 1 {
 		t.Errorf("stopped: %d sessions, %v, %v", total, list, err)
 	}
 	h.broken = 3
-	if list, total, err := farmSessions(t.Context(), h, shop(), ""); err == nil || total != 0 || list != nil {
+	if list, total, err := farmSessions(t.Context(), h, shop(), "", link.MaxSessions); err == nil || total != 0 || list != nil {
 		t.Errorf("half an answer: %d sessions, %v, %v", total, list, err)
 	}
 }
@@ -74,8 +75,8 @@ func TestSessionIsShownAsTheFamilyDoes(t *testing.T) {
 	}
 	text := func(s string) *string { return &s }
 	want := []api.Session{
-		{Client: "10.0.0.1", ID: 0, Session: "10.0.0.1", BackendIP: "192.0.2.1", BackendPort: 80, Service: "a", TTL: text("1s"), Type: "dynamic"},
 		{Client: "forever", ID: 0, Session: "forever", BackendIP: "192.0.2.1", BackendPort: 80, Service: "a", Type: "static"},
+		{Client: "10.0.0.1", ID: 0, Session: "10.0.0.1", BackendIP: "192.0.2.1", BackendPort: 80, Service: "a", TTL: text("1s"), Type: "dynamic"},
 		{Client: "z\ufffd", ID: 1, Session: "z\ufffd", BackendIP: "192.0.2.2", BackendPort: 81, Service: "a", TTL: text("54m5s"), Type: "dynamic"},
 	}
 	if got := sessionsOf(&shop().HTTP.Services[0], found); !reflect.DeepEqual(got, want) {
@@ -86,8 +87,13 @@ func TestSessionIsShownAsTheFamilyDoes(t *testing.T) {
 // changer is an engine that notes what is asked of it.
 type changer struct {
 	holder
-	got []link.SessionChange
-	err error
+	got   []link.SessionChange
+	err   error
+	found bool
+}
+
+func (c *changer) Session(_ context.Context, _ uint32, key []byte) (link.Session, bool, error) {
+	return link.Session{Key: key, Backend: 12}, c.found, nil
 }
 
 func (c *changer) ChangeSessions(_ context.Context, change link.SessionChange) (int, error) {
@@ -98,9 +104,6 @@ func (c *changer) ChangeSessions(_ context.Context, change link.SessionChange) (
 func TestChangesOfSessionsReachTheEngine(t *testing.T) {
 	c := &changer{}
 	table, s := sessionTable{c}, &shop().HTTP.Services[2]
-	if err := table.Put(t.Context(), s, 12, "me"); err != nil {
-		t.Error(err)
-	}
 	if was, err := table.Delete(t.Context(), s, "me"); err != nil || !was {
 		t.Error(was, err)
 	}
@@ -108,19 +111,25 @@ func TestChangesOfSessionsReachTheEngine(t *testing.T) {
 		t.Error(n, err)
 	}
 	want := []link.SessionChange{
-		{Service: 3, Act: link.PutStatic, Key: []byte("me"), Backend: 12},
 		{Service: 3, Act: link.DeleteSession, Key: []byte("me")},
 		{Service: 3, Act: link.FlushSessions},
 	}
 	if !reflect.DeepEqual(c.got, want) {
 		t.Errorf("got %+v", c.got)
 	}
+	for _, want := range []bool{true, false} {
+		c.found = want
+		got, ok, err := table.Find(t.Context(), s, "me")
+		if err != nil || ok != want || ok && (got.ID != 1 || got.Session != "me" || got.BackendPort != 81) {
+			t.Errorf("%+v, %v, %v", got, ok, err)
+		}
+	}
 	c.err = fmt.Errorf("%w: no such backend", link.ErrRefused)
-	if err := table.Put(t.Context(), s, 99, "me"); !errors.Is(err, api.ErrSessionRefused) {
+	if _, err := table.Flush(t.Context(), s); !errors.Is(err, api.ErrSessionRefused) {
 		t.Errorf("got %v", err)
 	}
 	c.err = errors.New("broken")
-	if err := table.Put(t.Context(), s, 99, "me"); err == nil || errors.Is(err, api.ErrSessionRefused) {
+	if _, err := table.Flush(t.Context(), s); err == nil || errors.Is(err, api.ErrSessionRefused) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -45,6 +45,9 @@ func (s *Service) unshare() {
 	s.Rewrites = slices.Clone(s.Rewrites)
 	s.TLS, s.Cookie = own(s.TLS), own(s.Cookie)
 	s.Backends = slices.Clone(s.Backends)
+	for i := range s.Backends {
+		s.Backends[i].Sessions = slices.Clone(s.Backends[i].Sessions)
+	}
 }
 
 func own[T any](p *T) *T {

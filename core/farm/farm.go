@@ -158,6 +158,9 @@ type Backend struct {
 	Mark        uint32      `json:"mark,omitempty"`
 	Alias       string      `json:"alias,omitempty"`
 	Maintenance Maintenance `json:"maintenance,omitempty"`
+	// Sessions are what clients are recognised by who always come here: static
+	// sessions. Valid with Persistence, unique in the service.
+	Sessions []string `json:"sessions,omitempty"`
 }
 
 // Seconds is a duration in whole seconds, as the contract counts.

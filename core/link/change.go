@@ -11,8 +11,7 @@ type SessionAct uint8
 
 // The acts.
 const (
-	PutStatic     SessionAct = iota + 1 // Key goes to Backend until it is deleted
-	DeleteSession                       // Key is forgotten
+	DeleteSession SessionAct = iota + 1 // Key is forgotten
 	FlushSessions                       // all but the static ones are
 )
 
@@ -21,7 +20,6 @@ type SessionChange struct {
 	Service uint32     `cbor:"1,keyasint"`
 	Act     SessionAct `cbor:"2,keyasint"`
 	Key     []byte     `cbor:"3,keyasint,omitempty"`
-	Backend uint32     `cbor:"4,keyasint,omitempty"` // stable number
 }
 
 // ErrRefused says that the engine did not make a change of sessions. The text

@@ -19,7 +19,7 @@ func FuzzMessage(f *testing.F) {
 	f.Add(link.EncodedPublication("", -1))
 	f.Add(link.EncodedQuestion(7, 1000))
 	f.Add(link.EncodedQuestion(1<<32-1, -1))
-	f.Add(link.EncodedChange(link.SessionChange{Service: 7, Act: link.PutStatic, Key: []byte{0xff}, Backend: 1<<32 - 1}))
+	f.Add(link.EncodedChange(link.SessionChange{Service: 7, Act: link.DeleteSession, Key: []byte{0xff}}))
 	f.Add(link.EncodedAnswer(5, []link.Session{{Key: []byte("10.0.0.1"), Backend: 3, TTL: time.Hour}, {Key: []byte{0xff, 0}, TTL: -1}}, ""))
 	f.Add(link.EncodedAnswer(-1, nil, "no"))
 	f.Add([]byte{0xa1, 4, 0xa0})

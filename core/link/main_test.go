@@ -1,6 +1,7 @@
 package link_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -103,6 +104,17 @@ func (e *engine) Sessions(service uint32, limit int) (int, []link.Session) {
 		return 0, nil
 	}
 	return sessions(service, limit)
+}
+
+// Session finds a key among the sessions.
+func (e *engine) Session(service uint32, key []byte) (link.Session, bool) {
+	_, list := e.Sessions(service, link.MaxSessions)
+	for _, s := range list {
+		if bytes.Equal(s.Key, key) {
+			return s, true
+		}
+	}
+	return link.Session{}, false
 }
 
 func (e *engine) ChangeSessions(c link.SessionChange) (int, error) {

@@ -29,6 +29,8 @@ type question struct {
 	Service uint32         `cbor:"1,keyasint"`
 	Limit   int            `cbor:"2,keyasint,omitempty"`
 	Change  *SessionChange `cbor:"3,keyasint,omitempty"`
+	// Key asks for that one session instead of all.
+	Key []byte `cbor:"4,keyasint,omitempty"`
 }
 
 // answer is what the engine says to a question.
@@ -70,6 +72,19 @@ func (c *Client) Sessions(ctx context.Context, service uint32, limit int) (total
 		return 0, nil, fmt.Errorf("ask for sessions: %w", err)
 	}
 	return a.Total, a.List, nil
+}
+
+// Session asks for the session of one key, under the terms of Sessions. ok is
+// false when there is none.
+func (c *Client) Session(ctx context.Context, service uint32, key []byte) (s Session, ok bool, err error) {
+	a, err := c.answerTo(ctx, &question{Service: service, Limit: 1, Key: key})
+	if err != nil {
+		return Session{}, false, fmt.Errorf("ask for a session: %w", err)
+	}
+	if len(a.List) == 0 {
+		return Session{}, false, nil
+	}
+	return a.List[0], true, nil
 }
 
 // answerTo waits for the engine's answer to a question.

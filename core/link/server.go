@@ -31,6 +31,8 @@ type Handler interface {
 	// end soon: the next connection waits for it. A service that does not exist
 	// has none.
 	Sessions(service uint32, limit int) (total int, list []Session)
+	// Session is the session of one key; false when there is none.
+	Session(service uint32, key []byte) (Session, bool)
 	// ChangeSessions makes a change and says how many sessions it was about. It
 	// is called as Sessions is; an error says why nothing was changed.
 	ChangeSessions(change SessionChange) (changed int, err error)
@@ -220,6 +222,13 @@ func (s *connection) answerTo(q *question) (a answer) {
 			return answer{Refused: clip(err.Error(), maxReason)}
 		}
 		return answer{Total: changed}
+	}
+	if len(q.Key) > 0 {
+		found, ok := s.h.Session(q.Service, q.Key)
+		if !ok || q.Limit < 1 {
+			return answer{}
+		}
+		return answer{Total: 1, List: []Session{found}}
 	}
 	limit := bounded(q.Limit)
 	total, list := s.h.Sessions(q.Service, limit)

@@ -52,6 +52,37 @@ func TestSessionsAreSmall(t *testing.T) {
 	}
 }
 
+// A million sessions by what clients are recognised by in practice.
+func TestAMillionSessionsTakeAtMost200BytesEach(t *testing.T) {
+	const n = 1_000_000
+	for name, key := range map[string]func(dst []byte, i uint64) []byte{
+		"addresses": func(dst []byte, i uint64) []byte {
+			return fmt.Appendf(dst, "%d.%d.%d.%d", 10+i>>22&127, i>>14&255, i>>6&255, i&63)
+		},
+		"IPv6 addresses":       func(dst []byte, i uint64) []byte { return fmt.Appendf(dst, "2001:db8::%x:%x", i>>12, i&4095) },
+		"cookies of 32 bytes":  func(dst []byte, i uint64) []byte { return fmt.Appendf(dst, "%032x", i*0x9e3779b97f4a7c15) },
+		"cookies of 64 bytes":  func(dst []byte, i uint64) []byte { return fmt.Appendf(dst, "%064x", i*0x9e3779b97f4a7c15) },
+		"cookies of 128 bytes": func(dst []byte, i uint64) []byte { return fmt.Appendf(dst, "%0128x", i*0x9e3779b97f4a7c15) },
+	} {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		table := session.New(5 << 18)
+		buf := make([]byte, 0, 128)
+		for i := range uint64(n) {
+			buf = key(buf[:0], i)
+			table.Put(buf, uint32(i%4), int64(i))
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		each := float64(after.HeapAlloc-before.HeapAlloc) / n
+		t.Logf("%s: %.0f bytes each", name, each)
+		if kept := table.Len(); each > 200 || kept != n {
+			t.Errorf("%s: %.0f bytes each, %d of %d kept", name, each, kept, n)
+		}
+	}
+}
+
 // Nobody who looks at all sessions keeps those who use one waiting.
 func TestScansHoldUpNobody(t *testing.T) {
 	const n = 1_000_000

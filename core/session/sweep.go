@@ -52,17 +52,6 @@ func (t *Table) DropBackend(id uint32) (dropped int) {
 	return t.drop(func(e *entry) bool { return e.backend == id && !e.static })
 }
 
-// RetainStatic forgets the static sessions of backends keep says no to, those
-// that are gone for good. Without static sessions it looks at nothing.
-func (t *Table) RetainStatic(keep func(backend uint32) bool) (dropped int) {
-	if t.statics.Load() == 0 {
-		return 0
-	}
-	dropped = t.drop(func(e *entry) bool { return e.static && !keep(e.backend) })
-	t.statics.Add(int64(-dropped))
-	return dropped
-}
-
 // Flush forgets all sessions but the static ones, and returns how many there
 // were.
 func (t *Table) Flush() (dropped int) {

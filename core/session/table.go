@@ -25,7 +25,6 @@ type Table struct {
 	shards []shard
 	// sweeping is the shard Sweep goes on with.
 	sweeping atomic.Uint32
-	statics  atomic.Int64 // how many sessions are static
 }
 
 // New makes an empty table for at most maxEntries sessions (at least 1). Memory
@@ -115,9 +114,6 @@ func (t *Table) PutStatic(key []byte, backend uint32, now int64) bool {
 	if e == nil {
 		return false
 	}
-	if !e.static {
-		t.statics.Add(1)
-	}
 	e.backend, e.used, e.static = backend, max(e.used, now), true
 	return true
 }
@@ -152,9 +148,6 @@ func (t *Table) Delete(key []byte) bool {
 	i := s.index(h, key)
 	if i < 0 {
 		return false
-	}
-	if s.at(i).static {
-		t.statics.Add(-1)
 	}
 	s.remove(i)
 	return true

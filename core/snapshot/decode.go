@@ -13,8 +13,8 @@ import (
 
 const (
 	// maxDepth is what a configuration needs: config, farms, farm, directives,
-	// services, service, backends, backend.
-	maxDepth = 8
+	// services, service, backends, backend, its lists.
+	maxDepth = 9
 	// maxElements bounds the elements of all arrays together, so that a small
 	// body cannot claim memory for millions of farms. Every ID in use makes
 	// about 70,000; the rest is room for services that only redirect.

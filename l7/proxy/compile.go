@@ -171,7 +171,7 @@ func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
 		load := e.registry.load(b.ID)
 		out.backends[i] = backend{
 			id: b.ID, timeout: nanos(timeout), load: load,
-			mode: b.Maintenance, origin: b.AddrPort().String(), named: nameOf(b), alias: b.Alias, host: hostOf(nameOf(b), s.TLS != nil),
+			mode: b.Maintenance, origin: b.AddrPort().String(), named: nameOf(b), alias: b.Alias, statics: b.Sessions, host: hostOf(nameOf(b), s.TLS != nil),
 			target: dial.Target{ID: b.ID, Addr: b.AddrPort(), Timeout: nanos(f.HTTP.ConnectTimeout),
 				Options: loop.DialOptions{Source: b.Source, Mark: b.Mark}},
 		}
@@ -182,6 +182,6 @@ func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
 	}
 	out.picker = balance.New(algorithm, members, e.board, e.registry.state(s.ID))
 	if out.persist.kind != farm.PersistNone {
-		out.sessions = e.registry.sessions(s.ID)
+		out.sessions, out.kept = e.registry.sessions(s), keptFor(s)
 	}
 }

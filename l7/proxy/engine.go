@@ -134,6 +134,7 @@ func (e *Engine) Publish(generation uint64, cfg *farm.Config, opened map[string]
 	e.assign(t)
 	before := e.table.Swap(t)
 	t.dropCut(before)
+	e.registry.fix(t)
 	for id, f := range t.byID {
 		if err := e.listen(f.key, opened[f.key]); err != nil {
 			problems[id] = err.Error()

@@ -2,6 +2,7 @@ package proxy_test
 
 import (
 	"encoding/base64"
+	"net/http"
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -48,6 +49,50 @@ func TestEveryPersistenceKeepsTheClientItNames(t *testing.T) {
 			if total, _ := a.Engine.Sessions(1, 10); c.other != "" && (len(came) != 3 || total != 1) {
 				t.Errorf("others stay on %v, %d sessions", came, total)
 			}
+		})
+	}
+}
+
+// Cookies of HTTP/2 come in crumbs, one field for each (RFC 9113, 8.2.3); what
+// persistence finds in them is the same.
+func TestEveryPersistenceKeepsAStreamToo(t *testing.T) {
+	shown := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("x")) })
+	for _, c := range []struct {
+		kind     farm.Persistence
+		id, key  string
+		path     string
+		header   http.Header
+		sessions int
+	}{
+		{farm.PersistIP, "", "127.0.0.1", "/", nil, 1},
+		{farm.PersistBasic, "", "joe", "/", http.Header{"Authorization": {"Basic am9lOnNlY3JldA=="}}, 1},
+		{farm.PersistURL, "sid", "42", "/a?x=1&sid=42", nil, 1},
+		{farm.PersistParm, "", "42", "/a;42", nil, 1},
+		{farm.PersistCookie, "SID", "42", "/", http.Header{"Cookie": {"a=b; SID=42; c=d"}}, 1},
+		{farm.PersistCookie, "SID", "", "/", http.Header{"Cookie": {"sid=42"}}, 0},
+		{farm.PersistHeader, "X-Client", "42", "/", http.Header{"X-Client": {"42"}}, 1},
+	} {
+		eachWay(t, shown, func(t *testing.T, a *l7test.Appliance, client *http.Client, url string) {
+			for range 3 {
+				r, err := http.NewRequest("GET", url+c.path, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if c.header != nil {
+					r.Header = c.header.Clone()
+				}
+				res, err := client.Do(r)
+				if err != nil || res.StatusCode != 200 || res.ProtoMajor != 2 {
+					t.Fatalf("%v, %v", res, err)
+				}
+				_ = res.Body.Close()
+			}
+			if total, list := a.Engine.Sessions(1, 10); total != c.sessions || total > 0 && string(list[0].Key) != c.key {
+				t.Errorf("%s: %d sessions %v", c.kind, total, list)
+			}
+		}, func(h *farm.HTTP) {
+			s := &h.Services[0]
+			s.Persistence, s.SessionID, s.TTL = c.kind, c.id, 60
 		})
 	}
 }

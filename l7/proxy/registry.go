@@ -2,15 +2,10 @@ package proxy
 
 import (
 	"sync"
-	"time"
 
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/core/session"
 )
-
-// maxSessions bounds the sessions of one service.
-const maxSessions = 1 << 20
 
 // registry holds what outlives tables, by stable number. It is touched only
 // when a table is compiled, never by an exchange.
@@ -18,7 +13,7 @@ type registry struct {
 	mu     sync.Mutex
 	loads  map[uint32]*balance.Load
 	states map[uint32]*balance.State
-	tables map[uint32]*session.Table
+	tables map[sessionsOf]*sessionTable
 	doors  map[uint32]*places // by farm
 }
 
@@ -26,7 +21,7 @@ func newRegistry() *registry {
 	return &registry{
 		loads:  map[uint32]*balance.Load{},
 		states: map[uint32]*balance.State{},
-		tables: map[uint32]*session.Table{},
+		tables: map[sessionsOf]*sessionTable{},
 		doors:  map[uint32]*places{},
 	}
 }
@@ -37,10 +32,6 @@ func (r *registry) load(backend uint32) *balance.Load {
 
 func (r *registry) state(service uint32) *balance.State {
 	return entry(r, r.states, service, func() *balance.State { return new(balance.State) })
-}
-
-func (r *registry) sessions(service uint32) *session.Table {
-	return entry(r, r.tables, service, func() *session.Table { return session.New(maxSessions) })
 }
 
 func (r *registry) places(farm uint32) *places {
@@ -56,7 +47,7 @@ func (r *registry) open() {
 	}
 }
 
-func entry[T any](r *registry, m map[uint32]*T, id uint32, make func() *T) *T {
+func entry[K comparable, T any](r *registry, m map[K]*T, id K, make func() *T) *T {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	v := m[id]
@@ -67,25 +58,11 @@ func entry[T any](r *registry, m map[uint32]*T, id uint32, make func() *T) *T {
 	return v
 }
 
-// sweepBudget is how many sessions of a service one sweep looks at.
-const sweepBudget = 512
-
-// sweep forgets some of the sessions that expired, a few of each service.
-func (r *registry) sweep(t *table) {
-	now := time.Now().UnixNano()
-	for _, f := range t.byID {
-		for i := range f.services {
-			if s := &f.services[i]; s.sessions != nil {
-				s.sessions.Sweep(now, s.persist.ttl, sweepBudget)
-			}
-		}
-	}
-}
-
 // retain forgets the state of backends and services that are gone; those of a
 // stopped farm are not. Exchanges under way keep what they hold.
 func (r *registry) retain(cfg *farm.Config) {
 	farms, services, backends := map[uint32]bool{}, map[uint32]bool{}, map[uint32]bool{}
+	keeping := map[sessionsOf]bool{}
 	for i := range cfg.Farms {
 		farms[cfg.Farms[i].ID] = true
 		if cfg.Farms[i].HTTP == nil {
@@ -93,6 +70,7 @@ func (r *registry) retain(cfg *farm.Config) {
 		}
 		for _, s := range cfg.Farms[i].HTTP.Services {
 			services[s.ID] = true
+			keeping[keptFor(&s)] = s.Persistence != farm.PersistNone
 			for _, b := range s.Backends {
 				backends[b.ID] = true
 			}
@@ -113,6 +91,10 @@ func (r *registry) retain(cfg *farm.Config) {
 	for id := range r.states {
 		if !services[id] {
 			delete(r.states, id)
+		}
+	}
+	for id := range r.tables {
+		if !keeping[id] {
 			delete(r.tables, id)
 		}
 	}

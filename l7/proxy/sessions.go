@@ -3,7 +3,6 @@ package proxy
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"runtime"
 	"time"
 
@@ -16,8 +15,7 @@ type Session struct {
 	Backend uint32 // stable number
 	// TTL is how long the session lives when it is not used again.
 	TTL time.Duration
-	// Static sessions were made by an operator and live until they are deleted;
-	// they have no TTL.
+	// Static sessions are configuration; they have no TTL.
 	Static bool
 }
 
@@ -27,10 +25,10 @@ type Session struct {
 const rangeTurn = 16 << 10
 
 // Sessions tells how many sessions a service has by which it would choose a
-// backend now, and lists at most limit of them, in no order. Static ones are
-// among them while their backend is cut, too. A service of a farm that is
-// stopped has none. Any goroutine may call it: it looks at every
-// session, but no exchange waits for more than one shard of them to be copied.
+// backend now, and lists at most limit of them: the static ones first, while
+// their backend is cut, too, the others in no order. A service of a farm that
+// is stopped has none. Any goroutine may call it: it looks at every session,
+// but no exchange waits for more than one shard of them to be copied.
 func (e *Engine) Sessions(id uint32, limit int) (total int, list []Session) {
 	sv := e.table.Load().service(id)
 	if sv == nil || sv.sessions == nil {
@@ -38,21 +36,24 @@ func (e *Engine) Sessions(id uint32, limit int) (total int, list []Session) {
 	}
 	honoured := map[uint32]bool{}
 	for i := range sv.backends {
-		honoured[sv.backends[i].id] = sv.backends[i].mode != modeCut
+		b := &sv.backends[i]
+		honoured[b.id] = b.mode != modeCut
+		for _, key := range b.statics {
+			if total++; len(list) < limit {
+				list = append(list, Session{Key: []byte(key), Backend: b.id, Static: true})
+			}
+		}
 	}
 	now, looked := time.Now().UnixNano(), 0
 	sv.sessions.Range(func(s session.Session) bool {
 		if looked++; looked%rangeTurn == 0 {
 			runtime.Gosched()
 		}
-		left := min(sv.persist.ttl-time.Duration(now-s.Used), sv.persist.ttl)
-		if s.Static {
-			left = 0
-		} else if left < 0 || !honoured[s.Backend] {
+		if s.Static || now-s.Used > int64(sv.persist.ttl) || !honoured[s.Backend] {
 			return true
 		}
 		if total++; len(list) < limit {
-			list = append(list, Session{Key: bytes.Clone(s.Key), Backend: s.Backend, TTL: left, Static: s.Static})
+			list = append(list, sv.session(s, now))
 		}
 		return true
 	})
@@ -63,36 +64,43 @@ func (e *Engine) Sessions(id uint32, limit int) (total int, list []Session) {
 var (
 	errNoService = errors.New("the service does not run")
 	errNoTable   = errors.New("the service keeps no sessions: set persistence first")
-	errNoBackend = errors.New("the service has no such backend")
-	errKey       = fmt.Errorf("a session is from 1 to %d bytes long", session.MaxKey)
-	errFull      = errors.New("there is no room for another static session")
 )
 
-// PutSession makes whoever sends key go to that backend until the session is
-// deleted. Like the other changes it may be made on any goroutine, and is
-// forgotten with the engine.
-func (e *Engine) PutSession(service uint32, key []byte, backend uint32) error {
+// Session is the session of one key; false when there is none by which a
+// backend would be chosen.
+func (e *Engine) Session(service uint32, key []byte) (Session, bool) {
 	sv, err := e.keeping(service)
-	switch {
-	case err != nil:
-		return err
-	case sv.find(backend) < 0:
-		return errNoBackend
-	case len(key) == 0 || len(key) > session.MaxKey:
-		return errKey
-	case !sv.sessions.PutStatic(key, backend, time.Now().UnixNano()):
-		return errFull
+	if err != nil {
+		return Session{}, false
 	}
-	return nil
+	now := time.Now().UnixNano()
+	s, ok := sv.sessions.Peek(key, now, sv.persist.ttl)
+	if i := sv.find(s.Backend); !ok || i < 0 || sv.backends[i].mode == modeCut && !s.Static {
+		return Session{}, false
+	}
+	return sv.session(s, now), true
 }
 
-// DeleteSession forgets a session and reports whether there was one.
+// session is one of the table as it is shown.
+func (sv *service) session(s session.Session, now int64) Session {
+	out := Session{Key: bytes.Clone(s.Key), Backend: s.Backend, Static: s.Static}
+	if !s.Static {
+		out.TTL = min(sv.persist.ttl-time.Duration(now-s.Used), sv.persist.ttl)
+	}
+	return out
+}
+
+// DeleteSession forgets a session and reports whether there was one. Static
+// ones stay: they are configuration.
 func (e *Engine) DeleteSession(service uint32, key []byte) (bool, error) {
 	sv, err := e.keeping(service)
 	if err != nil {
 		return false, err
 	}
-	_, was := sv.sessions.Peek(key, time.Now().UnixNano(), sv.persist.ttl)
+	s, was := sv.sessions.Peek(key, time.Now().UnixNano(), sv.persist.ttl)
+	if s.Static {
+		return false, nil
+	}
 	sv.sessions.Delete(key)
 	return was, nil
 }

@@ -171,28 +171,19 @@ func TestStaticSessionsLiveUntilTheyAreDeleted(t *testing.T) {
 	one, two := named(t, "1"), named(t, "2")
 	a := l7test.New(t, 2)
 	s := sticky(1, one.Addr, two.Addr)
+	s.Backends[0].Sessions, s.Backends[1].Sessions = []string{"fixed too"}, []string{"fixed"}
 	addr := a.Serve(nil, s)
-	for _, c := range []struct {
-		service uint32
-		key     string
-		backend uint32
-		refused string
-	}{
-		{1, "fixed", 2, ""}, {1, "fixed too", 1, ""}, {9, "x", 1, "does not run"}, {1, "x", 9, "no such backend"}, {1, "", 1, "1 to 255"}, {1, strings.Repeat("x", 256), 1, "1 to 255"},
-	} {
-		if err := a.Engine.PutSession(c.service, []byte(c.key), c.backend); fmt.Sprint(err) != "<nil>" && (c.refused == "" || !strings.Contains(err.Error(), c.refused)) || err == nil && c.refused != "" {
-			t.Errorf("%+v: %v", c, err)
-		}
-	}
 	for range 4 {
 		if come(t, addr, "fixed") != "2" || come(t, addr, "fixed too") != "1" {
 			t.Fatal("a static session is not honoured")
 		}
 	}
 	come(t, addr, "passing")
-	time.Sleep(1300 * time.Millisecond) // longer than the others live
-	total, list := listed(a.Engine, 1, 10)
-	if total != 2 || string(list[0].Key) != "fixed" || !list[0].Static || list[0].TTL != 0 || list[0].Backend != 2 {
+	if found, ok := a.Engine.Session(1, []byte("passing")); !ok || found.Static || found.TTL > time.Second {
+		t.Errorf("found %+v, %v", found, ok)
+	}
+	l7test.Eventually(t, "the dynamic session ends", func() bool { _, ok := a.Engine.Session(1, []byte("passing")); return !ok })
+	if total, list := a.Engine.Sessions(1, 1); total != 2 || len(list) != 1 || string(list[0].Key) != "fixed too" || !list[0].Static || list[0].TTL != 0 || list[0].Backend != 1 {
 		t.Errorf("%d sessions: %v", total, list)
 	}
 	// Its backend is out for a while: others serve, and nothing is forgotten.
@@ -210,21 +201,66 @@ func TestStaticSessionsLiveUntilTheyAreDeleted(t *testing.T) {
 	if n, err := a.Engine.FlushSessions(1); n != 1 || err != nil {
 		t.Errorf("%d sessions were flushed, %v", n, err)
 	}
-	if was, err := a.Engine.DeleteSession(1, []byte("fixed too")); !was || err != nil {
-		t.Error(was, err)
+	if was, err := a.Engine.DeleteSession(1, []byte("fixed")); was || err != nil {
+		t.Error("what is configured was deleted beside the configuration:", err)
 	}
-	if was, err := a.Engine.DeleteSession(1, []byte("fixed too")); was || err != nil {
-		t.Error(was, err)
+	// Moved to the other backend; the other one is no longer static.
+	s.Backends[0].Sessions, s.Backends[1].Sessions = []string{"fixed"}, nil
+	a.Serve(nil, s)
+	if got := come(t, addr, "fixed"); got != "1" {
+		t.Errorf("after the move it goes to %s", got)
 	}
-	// A backend that is gone for good takes its own along.
-	s.Backends = s.Backends[:1]
+	if found, ok := a.Engine.Session(1, []byte("fixed too")); ok {
+		t.Errorf("deleted, and still there: %+v", found)
+	}
+	// A backend that is gone takes its own along; a farm that stops does not.
+	a.Farm.Stopped = true
+	a.Serve(nil, s)
+	a.Farm.Stopped = false
+	addr = a.Serve(nil, s)
+	if got := come(t, addr, "fixed"); got != "1" {
+		t.Errorf("after a stop it goes to %s", got)
+	}
+	s.Backends = s.Backends[1:]
 	a.Serve(nil, s)
 	if total, _ := a.Engine.Sessions(1, 10); total != 0 {
 		t.Errorf("%d sessions of a backend that is gone", total)
 	}
+	if _, err := a.Engine.FlushSessions(9); err == nil || !strings.Contains(err.Error(), "does not run") {
+		t.Errorf("of no service: %v", err)
+	}
 	s.Persistence, s.SessionID = farm.PersistNone, ""
 	a.Serve(nil, s)
-	if err := a.Engine.PutSession(1, []byte("x"), 1); err == nil || !strings.Contains(err.Error(), "persistence") {
+	if _, err := a.Engine.FlushSessions(1); err == nil || !strings.Contains(err.Error(), "persistence") {
 		t.Errorf("without persistence: %v", err)
 	}
+}
+
+// Keys of another kind mean nothing: what was kept by them is forgotten, and
+// only once the change is in force.
+func TestSessionsBeginAnewWithAnotherKey(t *testing.T) {
+	t.Parallel()
+	b := named(t, "1")
+	a := l7test.New(t, 1)
+	s := sticky(60, b.Addr)
+	addr := a.Serve(nil, s)
+	come(t, addr, "joe")
+	want := func(what string, n int) {
+		t.Helper()
+		if total, _ := a.Engine.Sessions(1, 0); total != n {
+			t.Errorf("%s: %d sessions, want %d", what, total, n)
+		}
+	}
+	a.Serve(nil, s)
+	want("the same", 1)
+	s.SessionID = "OTHER"
+	a.Serve(nil, s)
+	want("another cookie", 0)
+	s.SessionID = "SID"
+	a.Serve(nil, s)
+	want("the first cookie again", 0)
+	come(t, addr, "joe")
+	s.Persistence, s.SessionID = farm.PersistIP, ""
+	a.Serve(nil, s)
+	want("another kind", 0)
 }

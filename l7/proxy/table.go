@@ -67,6 +67,7 @@ type service struct {
 	backends   []backend
 	persist    persistence
 	sessions   *session.Table
+	kept       sessionsOf       // what sessions is found by in the registry
 	tls        *tlsconf.Backend // nil: the backends speak plain HTTP
 	cookie     *inserted        // nil without one
 	pinned     bool             // clients keep their connection to a backend
@@ -84,10 +85,11 @@ type backend struct {
 	timeout int64
 	load    *balance.Load
 	mode    farm.Maintenance
-	origin  string // address:port
-	named   string // host:port by the name the operator wrote, or origin
-	alias   string // what the operator calls it; empty without one
-	host    []byte // the same as a Host
+	origin  string   // address:port
+	named   string   // host:port by the name the operator wrote, or origin
+	alias   string   // what the operator calls it; empty without one
+	host    []byte   // the same as a Host
+	statics []string // its static sessions
 	// setCookie is the line that keeps a client here; nil without a cookie.
 	setCookie []byte
 	// servedBy is the line that names the backend to clients; nil without one.
@@ -95,8 +97,7 @@ type backend struct {
 }
 
 // dropCut removes the sessions of backends that were cut since the table
-// before: unlike drain, cut keeps none but the operator's own. Those of backends
-// that are gone go too.
+// before: unlike drain, cut keeps none but the static ones.
 func (t *table) dropCut(before *table) {
 	for _, f := range t.byID {
 		for i := range f.services {
@@ -107,9 +108,6 @@ func (t *table) dropCut(before *table) {
 				if b.mode == modeCut && s.sessions != nil && (old == nil || old.mode != modeCut) {
 					s.sessions.DropBackend(b.id)
 				}
-			}
-			if s.sessions != nil {
-				s.sessions.RetainStatic(func(id uint32) bool { return s.find(id) >= 0 })
 			}
 		}
 	}

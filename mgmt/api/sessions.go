@@ -7,9 +7,8 @@ import (
 	"math"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
@@ -17,18 +16,19 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// SessionTable is the persistence sessions the engine keeps. Its errors are
-// apply.ErrUnavailable while there is no engine, and ErrSessionRefused.
+// SessionTable is the persistence sessions the engine keeps. Static ones are
+// configuration: they are made and deleted like a backend is, and the engine
+// has them from there. Its errors are apply.ErrUnavailable while there is no
+// engine, and ErrSessionRefused.
 type SessionTable interface {
-	// List gives the sessions of a service and how many there are: the list may
-	// be cut.
-	List(ctx context.Context, f *farm.Farm, s *farm.Service) (list []Session, total int, err error)
-	// Put makes a static session: whoever is recognised by it goes to the
-	// backend with that stable number until it is deleted.
-	Put(ctx context.Context, s *farm.Service, backend uint32, session string) error
-	// Delete forgets a session; false when there was none.
+	// List gives at most limit sessions of a service, static ones first, and how
+	// many there are.
+	List(ctx context.Context, f *farm.Farm, s *farm.Service, limit int) (list []Session, total int, err error)
+	// Find gives one of them; false when there is none.
+	Find(ctx context.Context, s *farm.Service, session string) (Session, bool, error)
+	// Delete forgets a dynamic session; false when there was none.
 	Delete(ctx context.Context, s *farm.Service, session string) (bool, error)
-	// Flush forgets all but the static ones, and says how many.
+	// Flush forgets all dynamic ones, and says how many.
 	Flush(ctx context.Context, s *farm.Service) (int, error)
 }
 
@@ -36,13 +36,18 @@ type SessionTable interface {
 // that wraps it says why, for the client too.
 var ErrSessionRefused = errors.New("the sessions were not changed")
 
+// maxListed bounds the sessions of one answer.
+const maxListed = 1000
+
 func (s *Server) sessionOperations() []*operation {
 	if s.deps.SessionTable == nil {
 		return nil
 	}
 	const all = "/farms/{farm}/services/{service}/sessions"
 	return []*operation{
-		op(get, all, auth.RightRead, "List the sessions of a service", s.listSessions),
+		op(get, all, auth.RightRead, "List the sessions of a service", s.listSessions).
+			with("limit", "How many to list at most, 1 to 1000; 1000 when not sent").
+			with("session", "Only this one"),
 		op(post, all, auth.RightOperate, "Create a static session", s.createSession).body(sessionFields{}).created(),
 		op(del, all, auth.RightOperate, "Delete all dynamic sessions of a service", s.flushSessions).
 			with("session", "Only this one, static or not: for sessions that cannot stand in a path"),
@@ -53,7 +58,7 @@ func (s *Server) sessionOperations() []*operation {
 // SessionList is the answer about the sessions of a service.
 type SessionList struct {
 	List[Session]
-	Total int `json:"total_sessions" doc:"All there are; at most 1000 are listed"`
+	Total int `json:"total_sessions" doc:"All there are; at most 1000 are listed, static ones first"`
 }
 
 func (s *Server) listSessions(c *call) (SessionList, error) {
@@ -61,11 +66,51 @@ func (s *Server) listSessions(c *call) (SessionList, error) {
 	if err != nil {
 		return SessionList{}, err
 	}
-	sessions, total, err := s.deps.SessionTable.List(c.ctx, f, v)
+	limit, err := c.number("limit", maxListed, 1, maxListed)
+	if err != nil {
+		return SessionList{}, err
+	}
+	description := fmt.Sprintf("List the sessions of service %s of farm %s", v.Name, f.Name)
+	if session := c.query("session"); session != "" {
+		found, err := s.findSession(c, v, session)
+		return SessionList{list(description, found), len(found)}, err
+	}
+	sessions, total, err := s.deps.SessionTable.List(c.ctx, f, v, int(limit))
 	if err != nil {
 		return SessionList{}, sessionRefusal(err)
 	}
-	return SessionList{list(fmt.Sprintf("List the sessions of service %s of farm %s", v.Name, f.Name), sessions), total}, nil
+	return SessionList{list(description, sessions), total}, nil
+}
+
+func (s *Server) findSession(c *call, v *farm.Service, session string) ([]Session, error) {
+	session = keptAs(v, session)
+	if at := staticAt(v, session); at >= 0 {
+		return []Session{staticSession(v, at, session)}, nil
+	}
+	found, ok, err := s.deps.SessionTable.Find(c.ctx, v, session)
+	if err != nil || !ok {
+		return nil, sessionRefusal(err)
+	}
+	return []Session{found}, nil
+}
+
+// keptAs is the form a session that a request names is kept in.
+func keptAs(v *farm.Service, session string) string {
+	if addr, err := netip.ParseAddr(session); err == nil && v.Persistence == farm.PersistIP {
+		return addr.Unmap().String()
+	}
+	return session
+}
+
+// staticAt is the position of the backend a static session goes to, -1 when
+// there is no such session.
+func staticAt(v *farm.Service, session string) int {
+	return slices.IndexFunc(v.Backends, func(b farm.Backend) bool { return slices.Contains(b.Sessions, session) })
+}
+
+func staticSession(v *farm.Service, at int, session string) Session {
+	b := &v.Backends[at]
+	return Session{Client: session, ID: at, Session: session, BackendIP: b.Host, BackendPort: b.Port, Service: v.Name, Type: "static"}
 }
 
 // sessionFields is the body of the creation of a session.
@@ -79,10 +124,6 @@ func (sessionFields) Params() []validate.Param {
 	}
 }
 
-// maxSession is the longest session in bytes: what the engine looks at of what
-// a client sends.
-const maxSession = 255
-
 func (s *Server) createSession(c *call) (Object[Session], error) {
 	f, v, err := c.service()
 	if err != nil {
@@ -92,24 +133,46 @@ func (s *Server) createSession(c *call) (Object[Session], error) {
 	if err != nil {
 		return Object[Session]{}, err
 	}
-	at, err := sessionBackend(v, body["id"])
+	position, err := sessionBackend(v, body["id"])
 	if err != nil {
 		return Object[Session]{}, err
 	}
-	session, err := sessionText(v, body["session"])
+	session, err := validate.StaticSession(v, body["session"])
+	if err != nil {
+		return Object[Session]{}, badRequest("%v", err)
+	}
+	at := backendAt{farm: f.Name, service: v.Name, position: position, id: v.Backends[position].ID}
+	_, err = c.change(fmt.Sprintf("add a static session to %s", at), func(cfg *farm.Config) error {
+		v, b, err := at.in(cfg)
+		if err != nil {
+			return err
+		}
+		dropStatic(v, session)
+		b.Sessions = append(b.Sessions, session)
+		return nil
+	})
 	if err != nil {
 		return Object[Session]{}, err
-	}
-	b := &v.Backends[at]
-	if err := s.deps.SessionTable.Put(c.ctx, v, b.ID, session); err != nil {
-		return Object[Session]{}, sessionRefusal(err)
 	}
 	return Object[Session]{
 		Description: fmt.Sprintf("New session of service %s of farm %s", v.Name, f.Name),
-		Params: Session{Client: session, ID: at, Session: session, BackendIP: b.Host, BackendPort: b.Port,
-			Service: v.Name, Type: "static"},
-		Message: fmt.Sprintf("The session goes to backend %d until it is deleted.", at),
+		Params:      staticSession(v, position, session),
+		Message:     fmt.Sprintf("The session goes to backend %d until it is deleted.", position),
 	}, nil
+}
+
+// dropStatic takes a static session out and reports whether there was one.
+func dropStatic(v *farm.Service, session string) (was bool) {
+	for i := range v.Backends {
+		b := &v.Backends[i]
+		if at := slices.Index(b.Sessions, session); at >= 0 {
+			b.Sessions, was = slices.Delete(b.Sessions, at, at+1), true
+		}
+		if len(b.Sessions) == 0 {
+			b.Sessions = nil
+		}
+	}
+	return was
 }
 
 // sessionBackend reads the position of a backend, a number or its digits.
@@ -121,31 +184,6 @@ func sessionBackend(v *farm.Service, id any) (int, error) {
 	return findBackend(v, text)
 }
 
-// sessionText reads a session, in the form in which the engine finds it in
-// requests.
-func sessionText(v *farm.Service, value any) (string, error) {
-	text, ok := value.(string)
-	if !ok || text == "" || len(text) > maxSession {
-		return "", badRequest("session must be a text of 1 to %d bytes", maxSession)
-	}
-	if !utf8.ValidString(text) {
-		return "", badRequest("session must be a text in UTF-8")
-	}
-	for _, r := range text {
-		if unicode.IsControl(r) {
-			return "", badRequest("session must not hold control characters")
-		}
-	}
-	if v.Persistence != farm.PersistIP {
-		return text, nil
-	}
-	addr, err := netip.ParseAddr(text)
-	if err != nil {
-		return "", badRequest("session must be the address of a client with persistence IP, got %s", quoteName(text))
-	}
-	return addr.Unmap().String(), nil
-}
-
 func (s *Server) deleteSession(c *call) (Done, error) {
 	f, v, err := c.service()
 	if err != nil {
@@ -155,9 +193,22 @@ func (s *Server) deleteSession(c *call) (Done, error) {
 }
 
 func (s *Server) deleteOne(c *call, f *farm.Farm, v *farm.Service, session string) (Done, error) {
-	was, err := s.deps.SessionTable.Delete(c.ctx, v, session)
+	session = keptAs(v, session)
+	was := staticAt(v, session) >= 0
+	var err error
+	if was {
+		_, err = c.change(fmt.Sprintf("delete a static session of service %s of farm %s", v.Name, f.Name), func(cfg *farm.Config) error {
+			_, v, err := findService(cfg, f.Name, v.Name)
+			if err == nil {
+				was = dropStatic(v, session)
+			}
+			return err
+		})
+	} else if was, err = s.deps.SessionTable.Delete(c.ctx, v, session); err != nil {
+		err = sessionRefusal(err)
+	}
 	if err != nil {
-		return Done{}, sessionRefusal(err)
+		return Done{}, err
 	}
 	if !was {
 		return Done{}, notFound("the session %s does not exist in the service %s of farm %s", quoteName(session), v.Name, f.Name)
@@ -177,12 +228,14 @@ func (s *Server) flushSessions(c *call) (Done, error) {
 	if err != nil {
 		return Done{}, sessionRefusal(err)
 	}
-	return done(c.op.summary, fmt.Sprintf("%d sessions have been deleted from service %s of farm %s.", n, v.Name, f.Name)), nil
+	return done(c.op.summary, fmt.Sprintf("%d dynamic sessions have been deleted from service %s of farm %s.", n, v.Name, f.Name)), nil
 }
 
 // sessionRefusal says why the engine did not do what was asked.
 func sessionRefusal(err error) error {
 	switch {
+	case err == nil:
+		return nil
 	case errors.Is(err, ErrSessionRefused):
 		return &refusal{status: http.StatusBadRequest, message: err.Error(), cause: err}
 	case errors.Is(err, apply.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,44 +13,40 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
-// sessionTable is an engine's sessions in a test: those of one service.
+// sessionTable is an engine's sessions in a test: one is dynamic.
 type sessionTable struct {
-	static map[string]uint32 // session → stable number of a backend
-	err    error
+	gone bool
+	err  error
 }
 
-func (s *sessionTable) List(_ context.Context, _ *farm.Farm, v *farm.Service) (list []api.Session, total int, err error) {
-	for session, id := range s.static {
-		for i := range v.Backends {
-			if b := &v.Backends[i]; b.ID == id {
-				list = append(list, api.Session{Client: session, ID: i, Session: session, BackendIP: b.Host, BackendPort: b.Port, Service: v.Name, Type: "static"})
-			}
+func (s *sessionTable) List(_ context.Context, _ *farm.Farm, v *farm.Service, limit int) (list []api.Session, total int, err error) {
+	for i := range v.Backends {
+		for _, session := range v.Backends[i].Sessions {
+			list = append(list, api.Session{Client: session, ID: i, Session: session, Service: v.Name, Type: "static"})
 		}
 	}
-	left := "54m5s"
-	list = append(list, api.Session{Client: "c", Session: "c", Service: v.Name, TTL: &left, Type: "dynamic"})
-	return list, 5000, s.err
+	found, _, _ := s.Find(context.Background(), v, "c")
+	list = append(list, found)
+	return list[:min(limit, len(list))], 5000, s.err
 }
 
-func (s *sessionTable) Put(_ context.Context, _ *farm.Service, backend uint32, session string) error {
-	if s.err == nil {
-		s.static[session] = backend
-	}
-	return s.err
+func (s *sessionTable) Find(_ context.Context, v *farm.Service, session string) (api.Session, bool, error) {
+	left := "54m5s"
+	return api.Session{Client: session, Session: session, Service: v.Name, TTL: &left, Type: "dynamic"}, session == "c", s.err
 }
 
 func (s *sessionTable) Delete(_ context.Context, _ *farm.Service, session string) (bool, error) {
-	_, was := s.static[session]
-	delete(s.static, session)
+	was := session == "c" && !s.gone
+	s.gone = s.gone || was
 	return was, s.err
 }
 
 func (s *sessionTable) Flush(context.Context, *farm.Service) (int, error) { return 17, s.err }
 
 func TestSessionsAreListedMadeAndDeleted(t *testing.T) {
-	table := &sessionTable{static: map[string]uint32{}}
-	a := newAppliance(t, func(d *api.Deps) { d.SessionTable = table })
+	a := newAppliance(t)
 	a.shop(2)
+	a.must(200, "PUT", "/farms/shop/services/web", `{"persistence":"COOKIE","sessionid":"SID"}`)
 	const path = "/farms/shop/services/web/sessions"
 	r := a.must(201, "POST", path, `{"id":1,"session":"JSESSIONID.a b/ü"}`)
 	r.want(t, "params.type", "static")
@@ -59,25 +56,37 @@ func TestSessionsAreListedMadeAndDeleted(t *testing.T) {
 	r.want(t, "total_sessions", 5000)
 	r.want(t, "params.0.session", "JSESSIONID.a b/ü")
 	r.want(t, "params.1.ttl", "54m5s")
+	if r := a.must(200, "GET", path+"?limit=1", ""); strings.Contains(r.raw, "54m5s") {
+		t.Errorf("got %s", r.raw)
+	}
+	a.must(400, "GET", path+"?limit=1001", "")
+	a.must(400, "GET", path+"?limit=0", "")
+	a.must(200, "GET", path+"?session=c", "").want(t, "total_sessions", 1)
+	a.must(200, "GET", path+"?session=JSESSIONID.a%20b%2F%C3%BC", "").want(t, "params.0.type", "static")
+	a.must(200, "GET", path+"?session=nobody", "").want(t, "total_sessions", 0)
 	a.must(404, "DELETE", path+"/nobody", "")
+	a.must(200, "DELETE", path+"/c", "")
+	a.must(404, "DELETE", path+"/c", "")
 	a.must(201, "POST", path, `{"id":0,"session":"a b:_.c"}`)
 	a.must(200, "DELETE", path+"/a%20b:_.c", "")
 	a.must(404, "DELETE", path+"?session=nobody", "")
 	a.must(200, "DELETE", path+"?session=JSESSIONID.a%20b%2F%C3%BC", "")
-	if len(table.static) != 0 {
-		t.Errorf("left: %v", table.static)
+	if left := a.statics(); len(left) != 0 {
+		t.Errorf("left: %v", left)
 	}
-	if r := a.must(200, "DELETE", path, ""); !strings.Contains(r.raw, "17 sessions") {
+	if r := a.must(200, "DELETE", path, ""); !strings.Contains(r.raw, "17 dynamic sessions") {
 		t.Errorf("got %s", r.raw)
 	}
 	a.must(404, "GET", "/farms/shop/services/none/sessions", "")
 }
 
 func TestSessionsThatCannotBeAreRefused(t *testing.T) {
-	table := &sessionTable{static: map[string]uint32{}}
+	table := &sessionTable{}
 	a := newAppliance(t, func(d *api.Deps) { d.SessionTable = table })
 	a.shop(2)
 	const path = "/farms/shop/services/web/sessions"
+	a.must(400, "POST", path, `{"id":0,"session":"a"}`).refused(t, 400, "set persistence first")
+	a.must(200, "PUT", "/farms/shop/services/web", `{"persistence":"COOKIE","sessionid":"SID"}`)
 	for body, status := range map[string]int{
 		`{}`: 400, `{"id":0}`: 400, `{"session":"a"}`: 400, `{"id":2,"session":"a"}`: 404, `{"id":0.5,"session":"a"}`: 404, `{"id":"x","session":"a"}`: 404,
 		`{"id":0,"session":""}`: 400, `{"id":0,"session":5}`: 400, `{"id":0,"session":"a\nb"}`: 400, `{"id":0,"session":"a","ttl":5}`: 400,
@@ -100,8 +109,48 @@ func TestSessionsThatCannotBeAreRefused(t *testing.T) {
 				t.Errorf("%v: %s %s: %d, want %d", err, call[0], call[1], r.status, status)
 			}
 		}
-		if r := a.do("POST", path, `{"id":0,"session":"192.0.2.1"}`); r.status != status {
-			t.Errorf("%v: POST: %d, want %d: %s", err, r.status, status, r.raw)
-		}
 	}
+}
+
+func (a *appliance) statics() (out []string) {
+	cfg, _ := a.applier.Current()
+	for _, b := range cfg.Farms[0].HTTP.Services[0].Backends {
+		out = append(out, b.Sessions...)
+	}
+	return out
+}
+
+// Static sessions are configuration: they have revisions, belong to one backend
+// and go with it or with the kind of persistence.
+func TestStaticSessionsAreConfiguration(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(2)
+	const service, path = "/farms/shop/services/web", "/farms/shop/services/web/sessions"
+	a.must(200, "PUT", service, `{"persistence":"COOKIE","sessionid":"SID"}`)
+	_, before := a.applier.Current()
+	a.must(201, "POST", path, `{"id":0,"session":"joe"}`)
+	a.must(201, "POST", path, `{"id":1,"session":"joe"}`) // moved
+	cfg, rev := a.applier.Current()
+	if b := cfg.Farms[0].HTTP.Services[0].Backends; len(b[0].Sessions) != 0 || !slices.Equal(b[1].Sessions, []string{"joe"}) || rev.Number != before.Number+2 || strings.Contains(rev.Comment, "joe") {
+		t.Errorf("%v, %v, revision %+v", b[0].Sessions, b[1].Sessions, rev)
+	}
+	a.must(201, "POST", path, `{"id":1,"session":"joe"}`)
+	if _, again := a.applier.Current(); again.Number != rev.Number {
+		t.Error("what is there already made a revision")
+	}
+	a.must(200, "PUT", service, `{"persistence":"COOKIE","sessionid":"OTHER","ttl":5}`)
+	if got := a.statics(); len(got) != 1 {
+		t.Errorf("another cookie: %v", got)
+	}
+	a.must(200, "PUT", service, `{"persistence":"IP"}`)
+	if got := a.statics(); len(got) != 0 {
+		t.Errorf("another kind: %v", got)
+	}
+	a.must(201, "POST", path, `{"id":1,"session":"::ffff:192.0.2.1"}`).want(t, "params.session", "192.0.2.1")
+	a.must(200, "GET", path+"?session=::ffff:192.0.2.1", "").want(t, "params.0.id", 1)
+	a.must(200, "DELETE", service+"/backends/1", "")
+	if got := a.statics(); len(got) != 0 {
+		t.Errorf("without the backend: %v", got)
+	}
+	a.must(200, "PUT", service, `{"persistence":"NONE"}`)
 }

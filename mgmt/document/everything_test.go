@@ -52,7 +52,7 @@ func everything() *farm.Config {
 			Rewrites:        []farm.URLRewrite{{Pattern: "^/a/(.*)", Replace: "/$1", Last: true}, {Pattern: "b"}},
 			RewriteLocation: farm.RewriteDisabled, TLS: &farm.BackendTLS{Verify: farm.VerifyCA, CA: "own", Name: "web.internal", Certificate: "us.pem"}, STS: 600, Pinned: true, ServedBy: "X-Backend",
 			Backends: []farm.Backend{{Host: "10.0.0.1", Addr: netip.MustParseAddr("10.0.0.1"), Port: 81, Weight: 2, Priority: 3, ConnLimit: 4, Timeout: 5,
-				Source: netip.MustParseAddr("10.0.0.9"), Mark: 4294967295, Alias: "first", Maintenance: farm.MaintenanceDrain}},
+				Source: netip.MustParseAddr("10.0.0.9"), Mark: 4294967295, Alias: "first", Maintenance: farm.MaintenanceDrain, Sessions: []string{"a b;\"c\"", "42"}}},
 		},
 		{Name: "cookies", Cookie: &farm.CookieInsert{Name: "SRV", Domain: ".shop.example", Path: "/a", TTL: 70}},
 		{Name: "moved", Redirect: "https://shop.example/", RedirectType: farm.RedirectAppend, RedirectCode: 307},

@@ -23,6 +23,7 @@ type Engine interface {
 	Hello() link.Hello
 	Publish(ctx context.Context, snapshot *os.File, opened map[string][]*os.File) (link.Ack, error)
 	Sessions(ctx context.Context, service uint32, limit int) (total int, list []link.Session, err error)
+	Session(ctx context.Context, service uint32, key []byte) (s link.Session, ok bool, err error)
 	ChangeSessions(ctx context.Context, change link.SessionChange) (changed int, err error)
 	Done() <-chan struct{}
 	Close() error
@@ -99,6 +100,16 @@ func (p *Publisher) Sessions(ctx context.Context, service uint32, limit int) (to
 		return 0, nil, fmt.Errorf("ask for sessions: %w", err)
 	}
 	return engine.Sessions(ctx, service, limit)
+}
+
+// Session asks the engine for the session of one key, under the terms of
+// Sessions.
+func (p *Publisher) Session(ctx context.Context, service uint32, key []byte) (s link.Session, ok bool, err error) {
+	engine, err := p.present()
+	if err != nil {
+		return link.Session{}, false, fmt.Errorf("ask for a session: %w", err)
+	}
+	return engine.Session(ctx, service, key)
 }
 
 // ChangeSessions has the engine change sessions, as link.Client.ChangeSessions

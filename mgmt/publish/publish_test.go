@@ -94,6 +94,10 @@ func (e *engine) Sessions(ctx context.Context, service uint32, limit int) (int, 
 	return int(service), make([]link.Session, limit), nil
 }
 
+func (e *engine) Session(_ context.Context, service uint32, key []byte) (link.Session, bool, error) {
+	return link.Session{Key: key, Backend: service}, true, nil
+}
+
 func (e *engine) ChangeSessions(ctx context.Context, c link.SessionChange) (int, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -398,8 +402,14 @@ func TestSessionsComeFromTheEngineThatIsThere(t *testing.T) {
 	if n, err := b.ChangeSessions(t.Context(), link.SessionChange{Service: 7}); err != nil || n != 7 {
 		t.Errorf("changed %d sessions, %v", n, err)
 	}
+	if s, ok, err := b.Session(t.Context(), 7, []byte("k")); err != nil || !ok || s.Backend != 7 {
+		t.Errorf("found %+v, %v, %v", s, ok, err)
+	}
 	_ = e.Close()
 	eventually(t, func() bool { return !b.State().Connected })
+	if _, _, err := b.Session(t.Context(), 7, []byte("k")); !errors.Is(err, apply.ErrUnavailable) {
+		t.Errorf("looking for one after its end: got %v", err)
+	}
 	if _, _, err := b.Sessions(t.Context(), 7, 2); !errors.Is(err, apply.ErrUnavailable) {
 		t.Errorf("after its end: got %v", err)
 	}

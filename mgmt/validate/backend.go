@@ -14,7 +14,7 @@ var (
 	// BackendUpdate is the body of PUT …/backends/ID; null resets a number.
 	BackendUpdate = Table[farm.Backend]{append([]field[farm.Backend]{backendHost, backendPort}, backendFields...)}
 	// BackendDocument is a backend of a document.
-	BackendDocument = Table[farm.Backend]{append(append([]field[farm.Backend]{require(backendHost), require(backendPort)}, backendFields...), backendMaintenance)}
+	BackendDocument = Table[farm.Backend]{append(append([]field[farm.Backend]{require(backendHost), require(backendPort)}, backendFields...), backendMaintenance, backendSessions)}
 	// Maintenance is the body of PUT …/backends/ID/maintenance; Apply sets
 	// the mode in the backend, drain when none was sent.
 	Maintenance = Table[farm.Backend]{[]field[farm.Backend]{maintenanceAction, maintenanceMode}}

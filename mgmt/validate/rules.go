@@ -38,6 +38,9 @@ func checkService(f *farm.Farm, s *farm.Service, local []netip.Prefix, yield fun
 		}
 		seen[key] = i
 	}
+	if err := checkStatics(f, s); err != nil {
+		return yield(*err)
+	}
 	return true
 }
 

@@ -113,6 +113,11 @@ func setRedirect(s *farm.Service, v Value) {
 // setPersistence clears what only means something with the old kind, so that
 // changing the kind alone leaves a valid service.
 func setPersistence(s *farm.Service, v Value) {
+	if was := s.Persistence; string(was) != v.text {
+		for i := range s.Backends {
+			s.Backends[i].Sessions = nil
+		}
+	}
 	s.Persistence = farm.Persistence(v.text)
 	if !needsSessionID(s.Persistence) {
 		s.SessionID = ""

@@ -50,7 +50,7 @@ func TestNullResetsWhatCanBeUnset(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := values.Apply(&b); err != nil || b != (farm.Backend{Host: "10.0.0.1", Port: 80}) {
+	if err := values.Apply(&b); err != nil || !reflect.DeepEqual(b, farm.Backend{Host: "10.0.0.1", Port: 80}) {
 		t.Errorf("backend %+v", b)
 	}
 	for _, no := range []string{`{"port":null}`, `{"port":""}`, `{"ip":null}`} {

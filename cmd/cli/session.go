@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *client) sessionCommand() *cobra.Command {
+	return group("session", "Show and change who stays on which backend", `  sluice session list shop web --limit 20
+  sluice session list shop web --session 192.0.2.7
+  sluice session create shop web 192.0.2.7 1
+  sluice session delete shop web 192.0.2.7
+  sluice session flush shop web`,
+		c.sessionList(), c.sessionCreate(), c.sessionDelete(), c.sessionFlush())
+}
+
+type session struct {
+	Session, Service, Type string
+	ID                     int
+	IP                     string `json:"backend_ip"`
+	Port                   int    `json:"backend_port"`
+	TTL                    *string
+}
+
+func (c *client) sessionList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "list FARM SERVICE", Short: "List sessions: static ones first, at most 1000",
+		Example: "  sluice session list shop web\n  sluice session list shop web --session 192.0.2.7 --json",
+		Args:    exactly(2), ValidArgsFunction: c.completer(oneService, nil),
+	}
+	limit := cmd.Flags().Int("limit", 100, "how many to list at most, 1 to 1000")
+	one := cmd.Flags().String("session", "", "only this one: the address, cookie, header, parameter or user of a client")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if *limit < 1 || *limit > 1000 {
+			return usagef("--limit: %d is not allowed, allowed are numbers from 1 to 1000", *limit)
+		}
+		query := url.Values{"limit": {strconv.Itoa(*limit)}}
+		if *one != "" {
+			query.Set("session", *one)
+		}
+		a, err := c.sessions(cmd, http.MethodGet, args, query)
+		if err != nil || c.json {
+			return c.orJSON(cmd, a, err)
+		}
+		var body struct {
+			Params []session
+			Total  int `json:"total_sessions"`
+		}
+		if err := a.into(&body); err != nil {
+			return err
+		}
+		s := newSheet("SESSION", "TYPE", "BACKEND", "IP", "PORT", "TTL")
+		for _, v := range body.Params {
+			s.add(v.Session, v.Type, v.ID, v.IP, v.Port, opt(v.TTL))
+		}
+		if err := c.print(cmd, s); err != nil || body.Total == len(body.Params) {
+			return err
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d of %d sessions\n", len(body.Params), body.Total)
+		return err
+	}
+	return cmd
+}
+
+// sessions asks for the sessions of a service, or deletes them.
+func (c *client) sessions(cmd *cobra.Command, method string, args []string, query url.Values) (answer, error) {
+	path, err := pathOf("farms", args[0], "services", args[1], "sessions")
+	if err != nil {
+		return answer{}, err
+	}
+	return c.do(cmd.Context(), request{method: method, path: path, query: query})
+}
+
+func (c *client) sessionCreate() *cobra.Command {
+	return &cobra.Command{
+		Use: "create FARM SERVICE SESSION BACKEND", Short: "Make a static session: that client goes to that backend until it is deleted",
+		Example: "  sluice session create shop web 192.0.2.7 1",
+		Args:    exactly(4), ValidArgsFunction: c.completeSessionBackend(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := pathOf("farms", args[0], "services", args[1], "sessions")
+			if err != nil {
+				return err
+			}
+			a, err := c.send(cmd.Context(), http.MethodPost, path, map[string]any{"id": args[3], "session": args[2]})
+			return c.orSay(cmd, a, err)
+		},
+	}
+}
+
+// completeSessionBackend completes the farm, the service and, behind the
+// session that nobody can guess, the backend.
+func (c *client) completeSessionBackend() cobra.CompletionFunc {
+	service, backend := c.completer(oneService, nil), c.completer(oneBackend, nil)
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 3 {
+			return backend(cmd, args[:2], toComplete)
+		}
+		return service(cmd, args, toComplete)
+	}
+}
+
+func (c *client) sessionDelete() *cobra.Command {
+	return &cobra.Command{
+		Use: "delete FARM SERVICE SESSION", Short: "Delete a session, static or not; the client is balanced anew", Example: "  sluice session delete shop web 192.0.2.7",
+		Args: exactly(3), ValidArgsFunction: c.completer(oneService, nil),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if args[2] == "" {
+				return usagef("SESSION must not be empty: `sluice session flush` deletes all")
+			}
+			a, err := c.sessions(cmd, http.MethodDelete, args, url.Values{"session": {args[2]}})
+			return c.orSay(cmd, a, err)
+		},
+	}
+}
+
+func (c *client) sessionFlush() *cobra.Command {
+	return &cobra.Command{
+		Use: "flush FARM SERVICE", Short: "Delete all sessions but the static ones", Example: "  sluice session flush shop web",
+		Args: exactly(2), ValidArgsFunction: c.completer(oneService, nil),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a, err := c.sessions(cmd, http.MethodDelete, args, nil)
+			return c.orSay(cmd, a, err)
+		},
+	}
+}
