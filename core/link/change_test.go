@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,9 +14,9 @@ import (
 
 func TestChangesOfSessionsAreMadeOrRefused(t *testing.T) {
 	e := table(3)
-	var got link.SessionChange
+	var got atomic.Pointer[link.SessionChange]
 	e.change = func(c link.SessionChange) (int, error) {
-		got = c
+		got.Store(&c)
 		switch c.Act {
 		case link.FlushSessions:
 			return 42, nil
@@ -26,8 +27,8 @@ func TestChangesOfSessionsAreMadeOrRefused(t *testing.T) {
 	}
 	c := dial(t, serve(t, e))
 	change := link.SessionChange{Service: 7, Act: link.FlushSessions, Key: []byte{0xff, 0}}
-	if n, err := c.ChangeSessions(context.Background(), change); err != nil || n != 42 || !reflect.DeepEqual(got, change) {
-		t.Errorf("%d, %v, the engine got %+v", n, err, got)
+	if n, err := c.ChangeSessions(context.Background(), change); err != nil || n != 42 || !reflect.DeepEqual(*got.Load(), change) {
+		t.Errorf("%d, %v, the engine got %+v", n, err, got.Load())
 	}
 	if _, err := c.ChangeSessions(context.Background(), link.SessionChange{Act: 9}); !errors.Is(err, link.ErrRefused) || !strings.Contains(err.Error(), "keeps no sessions") {
 		t.Errorf("refused with %v", err)
