@@ -43,7 +43,7 @@ func (s *Service) unshare() {
 	s.HeadRequire, s.HeadDeny = slices.Clone(s.HeadRequire), slices.Clone(s.HeadDeny)
 	s.HeaderRules = s.HeaderRules.clone()
 	s.Rewrites = slices.Clone(s.Rewrites)
-	s.TLS, s.Cookie = own(s.TLS), own(s.Cookie)
+	s.TLS, s.Cookie, s.RateLimit = own(s.TLS), own(s.Cookie), own(s.RateLimit)
 	s.Backends = slices.Clone(s.Backends)
 	for i := range s.Backends {
 		s.Backends[i].Sessions = slices.Clone(s.Backends[i].Sessions)

@@ -126,6 +126,8 @@ type Service struct {
 	// STS is the max-age of Strict-Transport-Security; 0 sends none. Valid with
 	// an https listener.
 	STS Seconds `json:"sts,omitempty"`
+	// RateLimit bounds the requests of each client; nil does not.
+	RateLimit *RateLimit `json:"ratelimit,omitempty"`
 	// Pinned keeps a client on the backend connection it used first.
 	Pinned bool `json:"pinnedconnection,omitempty"`
 	// ServedBy names the response field that tells clients which backend

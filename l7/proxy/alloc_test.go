@@ -45,6 +45,10 @@ func TestExchangesAllocateNothing(t *testing.T) {
 			s.Cookie = &farm.CookieInsert{Name: "LB"}
 		}},
 		{"backend named to clients", get("/"), func(_ *farm.HTTP, s *farm.Service) { s.ServedBy, s.AddResponse = "X-Other", add("X: y") }},
+		{"limits by address and by header", request("X-Customer: a", "X-Forwarded-For: 192.0.2.1"), func(h *farm.HTTP, s *farm.Service) {
+			h.Trusted = networks("127.0.0.0/8")
+			s.RateLimit = &farm.RateLimit{Requests: 1_000_000, Burst: 1_000_000, Key: farm.RateKeyHeader, Header: "X-Missing"}
+		}},
 		{"pinned", get("/"), func(_ *farm.HTTP, s *farm.Service) { s.Pinned = true }},
 	} {
 		t.Run(c.name, func(t *testing.T) { exchanges(t, c.request, c.edit) })
@@ -104,8 +108,17 @@ func exchanges(t *testing.T, request string, edit func(*farm.HTTP, *farm.Service
 // TestRefusingAllocatesNothing is the same for requests that are refused: all
 // but the first few lines, which are not written by the loop.
 func TestRefusingAllocatesNothing(t *testing.T) {
-	c := l7test.Dial(t, l7test.New(t, 1).Serve(nil, l7test.Service("web", "127.0.0.1:1")))
-	request, answer := []byte("BREW / HTTP/1.1\r\nHost: a.test\r\n\r\n"), make([]byte, 4096)
+	for name, s := range map[string]farm.Service{
+		"BREW": l7test.Service("web", "127.0.0.1:1"),
+		"GET":  {ID: 1, Name: "web", Redirect: "http://b.test", RateLimit: &farm.RateLimit{Requests: 1, Period: 3600}},
+	} {
+		t.Run(name, func(t *testing.T) { refusing(t, name, s) })
+	}
+}
+
+func refusing(t *testing.T, method string, s farm.Service) {
+	c := l7test.Dial(t, l7test.New(t, 1).Serve(nil, s))
+	request, answer := []byte(method+" / HTTP/1.1\r\nHost: a.test\r\n\r\n"), make([]byte, 4096)
 	refused := func() {
 		if _, err := c.TCPConn.Write(request); err != nil {
 			t.Fatal(err)

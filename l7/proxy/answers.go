@@ -40,6 +40,7 @@ var reasons = map[int]string{
 	413: "Content Too Large",
 	414: "URI Too Long",
 	417: "Expectation Failed",
+	429: "Too Many Requests",
 	431: "Request Header Fields Too Large",
 	500: "Internal Server Error",
 	501: "Not Implemented",
@@ -58,6 +59,7 @@ var texts = map[int]string{
 	413: "The body of the request is too large.\n",
 	414: "The address of the request is too long.\n",
 	417: "The expectation of the request cannot be met.\n",
+	429: "There were too many requests. Please try again later.\n",
 	431: "The header of the request is too large.\n",
 	500: "An internal error occurred. Please try again later.\n",
 	501: "This method is not supported.\n",
@@ -70,6 +72,11 @@ var texts = map[int]string{
 // append appends the whole answer with the given status. head leaves the body
 // out, as the answer to a HEAD must.
 func (a *answers) append(dst []byte, status int, head, close bool) []byte {
+	return a.appendWith(dst, status, nil, head, close)
+}
+
+// appendWith is append with more field lines.
+func (a *answers) appendWith(dst []byte, status int, lines []byte, head, close bool) []byte {
 	text, ok := a.texts[status]
 	if !ok {
 		text = texts[status]
@@ -81,6 +88,7 @@ func (a *answers) append(dst []byte, status int, head, close bool) []byte {
 	if status == 405 {
 		dst = append(dst, "Allow: GET, HEAD, POST\r\n"...)
 	}
+	dst = append(dst, lines...)
 	dst = appendFraming(dst, len(text), close)
 	if !head {
 		dst = append(dst, text...)

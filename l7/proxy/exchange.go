@@ -102,6 +102,11 @@ func (w *worker) begin(cl *client, head, rest []byte) int {
 	}
 	w.query.farm = f
 	d := decide(&w.query)
+	if d.service != nil && d.service.limit != nil {
+		if wait := d.service.limit.take(w, cl, f); wait > 0 {
+			return w.refuseRate(cl, f, d.service, wait, rest)
+		}
+	}
 	switch d.outcome {
 	case outcomeRefuse:
 		return w.refuse(cl, f, d.refused, rest)

@@ -277,6 +277,8 @@ func (w *worker) recordOwn(cl *client, f *farmTable, sv *service, known bool, st
 	e.Flags |= accesslog.Own
 	if sv != nil {
 		e.Service = sv.id
+	}
+	if status/100 == 3 {
 		e.Flags |= accesslog.Redirected
 	}
 	e.Status, e.BytesOut, e.Refusal = uint16(status), uint64(bytes), class

@@ -21,6 +21,7 @@ const (
 	bodyTooLong
 	tooManyClients
 	timeout
+	rateLimited
 	flood // of frames, resets or streams, which only HTTP/2 has
 	badAnswer
 	cutAnswer
@@ -38,6 +39,7 @@ var classNames = [...]string{
 	bodyTooLong:    "body-too-long",
 	tooManyClients: "too-many-clients",
 	timeout:        "timeout",
+	rateLimited:    "rate-limited",
 	flood:          "flood",
 	badAnswer:      "bad-answer",
 	cutAnswer:      "cut-answer",

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/ratelimit"
 )
 
 // registry holds what outlives tables, by stable number. It is touched only
@@ -15,6 +16,7 @@ type registry struct {
 	states map[uint32]*balance.State
 	tables map[sessionsOf]*sessionTable
 	doors  map[uint32]*places // by farm
+	rates  map[rateID]*ratelimit.Table
 }
 
 func newRegistry() *registry {
@@ -23,6 +25,7 @@ func newRegistry() *registry {
 		states: map[uint32]*balance.State{},
 		tables: map[sessionsOf]*sessionTable{},
 		doors:  map[uint32]*places{},
+		rates:  map[rateID]*ratelimit.Table{},
 	}
 }
 

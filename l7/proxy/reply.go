@@ -5,11 +5,17 @@ import "github.com/sluicelb/sluice/l7/http1"
 // answer answers a request without a backend. It returns how many bytes of
 // rest belong to the request.
 func (w *worker) answer(cl *client, f *farmTable, status int, rest []byte) int {
+	return w.answerWith(cl, f, nil, status, nil, rest)
+}
+
+// answerWith is answer for a service, nil when none was found, with more field
+// lines.
+func (w *worker) answerWith(cl *client, f *farmTable, sv *service, status int, lines, rest []byte) int {
 	close, used := w.bodyless(rest)
 	s := cl.stats()
 	s.Responses[status/100-1]++
-	out := f.answers.append(w.loop.Scratch[:0], status, w.req.Verb == http1.VerbHEAD, close)
-	w.recordOwn(cl, f, nil, true, status, len(out))
+	out := f.answers.appendWith(w.loop.Scratch[:0], status, lines, w.req.Verb == http1.VerbHEAD, close)
+	w.recordOwn(cl, f, sv, true, status, len(out))
 	w.send(cl, out, close)
 	return used
 }

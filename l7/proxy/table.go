@@ -62,8 +62,9 @@ type service struct {
 	conditions *conditions // nil without any
 	code       int         // of the redirect
 	picker     *balance.Picker
-	tracked    bool // the picker compares loads
-	hashed     bool // the picker needs the client's hash
+	limit      *rateLimit // nil without one
+	tracked    bool       // the picker compares loads
+	hashed     bool       // the picker needs the client's hash
 	backends   []backend
 	persist    persistence
 	sessions   *session.Table

@@ -38,6 +38,7 @@ type worker struct {
 	frames    []byte
 	// refusedBefore is how often HTTP/2 refused what, when it was last looked at.
 	refusedBefore []uint64
+	skew          int64 // from the loop's clock to the one all loops share
 }
 
 func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, refusals *refusal.Recorder) *worker {
@@ -49,6 +50,7 @@ func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, refusals *refusal.Re
 		listeners: map[string]*loop.Listener{},
 		ipText:    make([]byte, 0, 64),
 	}
+	w.skew = int64(l.Time(0).Sub(epoch)) + second
 	w.query = query{req: &w.req, scratch: &w.rewrite}
 	return w
 }

@@ -29,6 +29,12 @@ type ServiceOptions struct {
 	STSTimeout       farm.Seconds         `json:"sts_timeout,omitempty" doc:"Only with sts_status"`
 	ServedBy         string               `json:"served_by" doc:"Name of the response field that names the backend; empty: none"`
 
+	RateLimit       uint32       `json:"ratelimit" doc:"0: none"`
+	RateLimitPeriod farm.Seconds `json:"ratelimit_period,omitempty" doc:"Only with ratelimit"`
+	RateLimitBurst  uint32       `json:"ratelimit_burst,omitempty" doc:"Only with ratelimit; left out: as many as ratelimit"`
+	RateLimitKey    farm.RateKey `json:"ratelimit_key,omitempty" doc:"Only with ratelimit"`
+	RateLimitHeader string       `json:"ratelimit_header,omitempty" doc:"Only with ratelimit_key header"`
+
 	AddRequest      []AddedHeader    `json:"addrequestheader"`
 	RemoveRequest   []RemovedHeader  `json:"removerequestheader"`
 	AddResponse     []AddedHeader    `json:"addresponseheader"`
@@ -55,6 +61,10 @@ func serviceOptions(v *farm.Service) ServiceOptions {
 	}
 	if c := v.Cookie; c != nil {
 		out.CookieName, out.CookieDomain, out.CookiePath, out.CookieTTL = c.Name, c.Domain, c.Path, &c.TTL
+	}
+	if l := v.RateLimit; l != nil {
+		out.RateLimit, out.RateLimitPeriod, out.RateLimitBurst = l.Requests, l.EffectivePeriod(), l.Burst
+		out.RateLimitKey, out.RateLimitHeader = cmp.Or(l.Key, farm.RateKeyIP), l.Header
 	}
 	return out
 }

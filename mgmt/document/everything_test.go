@@ -51,6 +51,7 @@ func everything() *farm.Config {
 			HeadRequire: []string{"^X-A: 1$"}, HeadDeny: []string{"^User-Agent: .*bot", "^X-B:"}, IgnoreCase: true, HeaderRules: rules("service"),
 			Rewrites:        []farm.URLRewrite{{Pattern: "^/a/(.*)", Replace: "/$1", Last: true}, {Pattern: "b"}},
 			RewriteLocation: farm.RewriteDisabled, TLS: &farm.BackendTLS{Verify: farm.VerifyCA, CA: "own", Name: "web.internal", Certificate: "us.pem"}, STS: 600, Pinned: true, ServedBy: "X-Backend",
+			RateLimit: &farm.RateLimit{Requests: 100, Period: 60, Burst: 20, Key: farm.RateKeyHeader, Header: "X-Customer"},
 			Backends: []farm.Backend{{Host: "10.0.0.1", Addr: netip.MustParseAddr("10.0.0.1"), Port: 81, Weight: 2, Priority: 3, ConnLimit: 4, Timeout: 5,
 				Source: netip.MustParseAddr("10.0.0.9"), Mark: 4294967295, Alias: "first", Maintenance: farm.MaintenanceDrain, Sessions: []string{"a b;\"c\"", "42"}}},
 		},
@@ -70,7 +71,7 @@ func TestEverythingIsEverything(t *testing.T) {
 	s.Cookie, s.Redirect, s.RedirectType, s.RedirectCode = f.HTTP.Services[1].Cookie, "x", "x", 1
 	tls := *f.HTTP.TLS
 	tls.DisableTLS10, tls.DisableTLS11, tls.DisableTLS12 = true, true, true // tried by being unset, which is no default
-	for _, object := range []any{f, *f.HTTP, f.HTTP.AccessLog, tls, s, *s.TLS, *s.Cookie, s.HeaderRules, s.Backends[0], s.ReplaceRequest[0], s.Rewrites[0]} {
+	for _, object := range []any{f, *f.HTTP, f.HTTP.AccessLog, tls, s, *s.TLS, *s.Cookie, *s.RateLimit, s.HeaderRules, s.Backends[0], s.ReplaceRequest[0], s.Rewrites[0]} {
 		v := reflect.ValueOf(object)
 		for i := range v.NumField() {
 			name := v.Type().Field(i).Name

@@ -1,0 +1,114 @@
+package ratelimit_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/ratelimit"
+)
+
+const second = int64(time.Second)
+
+// bucket is the model: a leaky bucket that is filled by requests.
+type bucket struct{ level, at, interval, burst int64 }
+
+func (b *bucket) take(now int64) (wait int64) {
+	b.level = max(0, b.level-(now-b.at))
+	b.at = now
+	if over := b.level + b.interval - b.interval*b.burst; over > 0 {
+		return over
+	}
+	b.level += b.interval
+	return 0
+}
+
+func TestALimitIsALeakyBucket(t *testing.T) {
+	t.Parallel()
+	for range 200 {
+		requests, period, burst := 1+rand.IntN(50), time.Duration(1+rand.IntN(5))*time.Second, 1+rand.IntN(20)
+		name := fmt.Sprintf("%d in %v, %d at once", requests, period, burst)
+		limit := ratelimit.New(requests, period, burst)
+		interval := int64(period) / int64(requests)
+		table, key := ratelimit.NewTable(), ratelimit.Key(1+rand.Uint64N(1<<63))
+		now := second
+		model := bucket{at: now, interval: interval, burst: int64(burst)}
+		var passed []int64
+		for range 500 {
+			now += rand.Int64N(2 * interval)
+			want := model.take(now)
+			if got := table.Peek(key, now, limit); got != want {
+				t.Fatalf("%s: a look says %d, the model %d", name, got, want)
+			}
+			if got := table.Take(key, now, limit); got != want {
+				t.Fatalf("%s: wait %d, the model says %d", name, got, want)
+			}
+			if want == 0 {
+				passed = append(passed, now)
+			} else if table.Peek(key, now+want, limit) != 0 || table.Peek(key, now+want-1, limit) == 0 {
+				t.Fatalf("%s: it does not pass after the wait, or before", name)
+			}
+		}
+		for i := range passed {
+			for j := i; j < len(passed); j++ {
+				if most := int64(burst) + (passed[j]-passed[i])/interval; int64(j-i+1) > most {
+					t.Fatalf("%s: %d passed in %d ns, at most %d may", name, j-i+1, passed[j]-passed[i], most)
+				}
+			}
+		}
+	}
+}
+
+func TestWhoKeepsToThePaceIsNeverRefused(t *testing.T) {
+	t.Parallel()
+	limit, table := ratelimit.New(7, time.Second, 1), ratelimit.NewTable()
+	for i := range int64(10000) {
+		if wait := table.Take(1, second+i*second/7+i%2, limit); wait > 1 {
+			t.Fatalf("request %d waits %d ns", i, wait)
+		}
+	}
+}
+
+func TestTheWidestLimitsDoNotOverflow(t *testing.T) {
+	t.Parallel()
+	table := ratelimit.NewTable()
+	limit := ratelimit.New(1, time.Hour, 1_000_000)
+	for range 1_000_000 {
+		if table.Take(1, second, limit) != 0 {
+			t.Fatal("refused within the burst")
+		}
+	}
+	if wait := table.Take(1, second, limit); wait != int64(time.Hour) {
+		t.Errorf("wait %v, want an hour", time.Duration(wait))
+	}
+	fast := ratelimit.New(1_000_000, time.Second, 1)
+	if table.Take(2, second, fast) != 0 || table.Take(2, second, fast) != 1000 {
+		t.Error("a million in a second are not a microsecond apart")
+	}
+}
+
+func TestKeysOfAddresses(t *testing.T) {
+	t.Parallel()
+	table := ratelimit.NewTable()
+	at := func(s string) ratelimit.Key { return table.Address(netip.MustParseAddr(s)) }
+	if at("192.0.2.1") != at("::ffff:192.0.2.1") {
+		t.Error("a mapped address is another client")
+	}
+	if at("192.0.2.1") == at("192.0.2.2") {
+		t.Error("neighbours are one client")
+	}
+	if at("2001:db8:1:2::1") != at("2001:db8:1:2:ffff::9") {
+		t.Error("two addresses of a /64 are two clients")
+	}
+	if at("2001:db8:1:2::1") == at("2001:db8:1:3::1") {
+		t.Error("two /64 are one client")
+	}
+	if a := netip.MustParseAddr("192.0.2.1").As16(); table.Text(a[:]) == at("192.0.2.1") {
+		t.Error("a text stands for an address")
+	}
+	if ratelimit.NewTable().Address(netip.MustParseAddr("192.0.2.1")) == at("192.0.2.1") {
+		t.Error("the key can be known from another table")
+	}
+}

@@ -1,0 +1,105 @@
+package proxy
+
+import (
+	"bytes"
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/ratelimit"
+)
+
+// rateLimit is how often each client may ask for a service. What was used up
+// is in the registry and known to all loops.
+type rateLimit struct {
+	limit  ratelimit.Limit
+	table  *ratelimit.Table
+	key    farm.RateKey
+	header string // in lower case
+}
+
+// newRateLimit compiles a service's limit; nil when it has none.
+func (e *Engine) newRateLimit(s *farm.Service) *rateLimit {
+	limit := limitOf(s)
+	if limit == (ratelimit.Limit{}) {
+		return nil
+	}
+	return &rateLimit{
+		limit: limit, table: e.registry.rate(rateID{s.ID, limit}),
+		key: s.RateLimit.Key, header: strings.ToLower(s.RateLimit.Header),
+	}
+}
+
+// limitOf is the limit of a service; the zero value when it has none.
+func limitOf(s *farm.Service) ratelimit.Limit {
+	l := s.RateLimit
+	if l == nil || l.Requests == 0 {
+		return ratelimit.Limit{}
+	}
+	return ratelimit.New(int(l.Requests), time.Duration(nanos(l.EffectivePeriod())), int(l.EffectiveBurst()))
+}
+
+// rateID names what was used up of a limit: with other numbers all begin anew.
+type rateID struct {
+	service uint32
+	limit   ratelimit.Limit
+}
+
+func (r *registry) rate(id rateID) *ratelimit.Table {
+	return entry(r, r.rates, id, ratelimit.NewTable)
+}
+
+// retainRates forgets what was used up of limits that are no more.
+func (r *registry) retainRates(cfg *farm.Config) {
+	kept := map[rateID]bool{}
+	for i := range cfg.Farms {
+		if h := cfg.Farms[i].HTTP; h != nil {
+			for j := range h.Services {
+				kept[rateID{h.Services[j].ID, limitOf(&h.Services[j])}] = true
+			}
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.rates, func(id rateID, _ *ratelimit.Table) bool { return !kept[id] })
+}
+
+// epoch is what the clock of all loops begins near.
+var epoch = time.Now()
+
+// clock is the time of the event at hand on a clock all loops share; it is
+// positive and is not set back when the system's is.
+func (w *worker) clock() int64 { return w.skew + w.loop.Now() }
+
+// whose is the key the request at hand counts for. Who leaves the header out
+// is counted by address and so gains nothing by it.
+func (l *rateLimit) whose(w *worker, cl *client, f *farmTable) ratelimit.Key {
+	r := &w.req
+	switch l.key {
+	case farm.RateKeyPath:
+		path, _, _ := bytes.Cut(r.Path, []byte("?"))
+		return l.table.Text(path)
+	case farm.RateKeyHeader:
+		if i := r.Lookup(l.header); i >= 0 && len(r.Value(i)) > 0 {
+			return l.table.Text(r.Value(i))
+		}
+	}
+	return l.table.Address(realClient(f, cl.conn.Peer(), r).Addr())
+}
+
+// take counts the request at hand, or says after how many nanoseconds it would
+// pass.
+func (l *rateLimit) take(w *worker, cl *client, f *farmTable) (wait int64) {
+	return l.table.Take(l.whose(w, cl, f), w.clock(), l.limit)
+}
+
+// refuseRate answers a request that is beyond the limit of its service.
+func (w *worker) refuseRate(cl *client, f *farmTable, sv *service, wait int64, rest []byte) int {
+	cl.note(rateLimited, 429, "more requests than the service takes from one client")
+	w.extra = append(w.extra[:0], "Retry-After: "...)
+	w.extra = strconv.AppendInt(w.extra, (wait+second-1)/second, 10)
+	w.extra = append(w.extra, "\r\n"...)
+	return w.answerWith(cl, f, sv, 429, w.extra, rest)
+}
