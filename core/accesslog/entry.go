@@ -49,6 +49,8 @@ type Exchange struct {
 	Proto   Proto
 	Tries   uint8 // backends and connections that were tried
 	Loop    uint8
+	// Why says how Backend was found.
+	Why Why
 }
 
 // fixed is the part all records have; the texts follow it in the order of the

@@ -28,24 +28,31 @@ type query struct {
 	farm    *farmTable
 	req     *http1.Request
 	scratch *rewrite.Scratch
+	trail   *trail // nil but where the decision is explained
 }
 
 // decide says which service takes an exchange and how. It is a pure function
-// of the table and the head.
+// of the table and the head. What it finds on the way it tells the query's
+// trail: a new step does so by refuse and pass.
 func decide(q *query) decision {
 	f, r := q.farm, q.req
 	if !r.Verb.In(f.verbs) {
-		return decision{outcome: outcomeRefuse, refused: refusedMethod}
+		return q.refuse(stepMethod, refusedMethod)
 	}
+	q.pass(stepMethod)
 	if f.limits.any {
 		if no := f.limits.check(r); no != nil {
-			return decision{outcome: outcomeRefuse, refused: no}
+			return q.refuse(stepLimits, no)
 		}
+		q.pass(stepLimits)
 	}
 	if f.remove != nil {
 		f.remove.Remove(&r.Head, q.scratch)
 	}
 	i := f.routes.Match(r.Host, r.Path, q)
+	if q.trail != nil {
+		q.trail.routed(q, i)
+	}
 	if i < 0 {
 		return decision{}
 	}
@@ -54,6 +61,21 @@ func decide(q *query) decision {
 		return decision{service: s, outcome: outcomeRedirect}
 	}
 	return decision{service: s, outcome: outcomeForward}
+}
+
+// refuse is the decision not to take the exchange.
+func (q *query) refuse(at step, no *refused) decision {
+	if q.trail != nil {
+		q.trail.refuse(at, no.status, no.reason)
+	}
+	return decision{outcome: outcomeRefuse, refused: no}
+}
+
+// pass tells who explains the decision that a step was passed.
+func (q *query) pass(at step) {
+	if q.trail != nil {
+		q.trail.pass(at)
+	}
 }
 
 // Holds implements route.Conditions.

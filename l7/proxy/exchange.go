@@ -45,6 +45,7 @@ type exchange struct {
 	interim uint8 // 1xx answers passed on
 	verb    http1.Verb
 	phase   phase
+	why     accesslog.Why // how the backend was found
 
 	oldClient   bool // HTTP/1.0: no chunks, no 1xx
 	keepClient  bool // the client's connection may go on
@@ -97,11 +98,7 @@ func (w *worker) begin(cl *client, head, rest []byte) int {
 	if f.challenges != nil && f.challenges.asks(r) {
 		return w.answerChallenge(cl, f, rest)
 	}
-	if len(f.trusted) > 0 && trusts(f.trusted, cl.conn.Peer().Addr()) {
-		r.Trust()
-	}
-	w.query.farm = f
-	d := decide(&w.query)
+	d := w.judge(cl, f)
 	if d.service != nil && d.service.limit != nil {
 		if wait := d.service.limit.take(w, cl, f); wait > 0 {
 			return w.refuseRate(cl, f, d.service, wait, rest)
@@ -117,20 +114,7 @@ func (w *worker) begin(cl *client, head, rest []byte) int {
 		return w.answer(cl, f, 503, rest)
 	}
 	ex := w.exchanges.Get()
-	// Field by field: a literal would be built aside and copied, 512 bytes of it.
-	ex.w, ex.client, ex.farm, ex.service = w, cl, f, d.service
-	ex.verb, ex.oldClient, ex.keepClient, ex.upgrade = r.Verb, r.Minor == 0, r.KeepAlive, r.Upgrade
-	ex.host = append(ex.host, r.Host...)
-	cl.ex = ex
-	ex.recordHead()
-	ex.request.start(r.Body(), &r.Head, true)
-	if m := f.limits.maxBody; m > 0 {
-		ex.request.chunked.Limit(m)
-	}
-	invite := r.Expect100 && f.limits.expect == expectIgnore
-	if invite {
-		r.DropExpect()
-	}
+	invite := ex.start(w, cl, f, d.service)
 	used, err := ex.prepare(rest)
 	if err != nil {
 		ex.refuse(err)
@@ -141,6 +125,35 @@ func (w *worker) begin(cl *client, head, rest []byte) int {
 	}
 	ex.forwardTo()
 	return used
+}
+
+// judge decides what is done with the request at hand.
+func (w *worker) judge(cl *client, f *farmTable) decision {
+	if len(f.trusted) > 0 && trusts(f.trusted, cl.conn.Peer().Addr()) {
+		w.req.Trust()
+	}
+	w.query.farm = f
+	return decide(&w.query)
+}
+
+// start makes the exchange one of the request at hand. It reports whether the
+// client is to be invited to send the body.
+func (ex *exchange) start(w *worker, cl *client, f *farmTable, sv *service) (invite bool) {
+	r := &w.req
+	// Field by field: a literal would be built aside and copied, 512 bytes of it.
+	ex.w, ex.client, ex.farm, ex.service = w, cl, f, sv
+	ex.verb, ex.oldClient, ex.keepClient, ex.upgrade = r.Verb, r.Minor == 0, r.KeepAlive, r.Upgrade
+	ex.host = append(ex.host, r.Host...)
+	cl.ex = ex
+	ex.recordHead()
+	ex.request.start(r.Body(), &r.Head, true)
+	if m := f.limits.maxBody; m > 0 {
+		ex.request.chunked.Limit(m)
+	}
+	if invite = r.Expect100 && f.limits.expect == expectIgnore; invite {
+		r.DropExpect()
+	}
+	return invite
 }
 
 var continueLine = []byte("HTTP/1.1 100 Continue\r\n\r\n")
@@ -155,11 +168,18 @@ func (ex *exchange) inviteBody() bool {
 	return true
 }
 
-// prepare finds out who the client is, applies the service's rules and builds
-// the request a backend gets in the loop's scratch buffer: head and as much of
-// the body as has come. Sessions go by what the client sent, not by what rules
-// make of it.
+// prepare makes the request a backend gets in the loop's scratch buffer: head
+// and as much of the body as has come.
 func (ex *exchange) prepare(rest []byte) (used int, err error) {
+	if err := ex.revise(); err != nil {
+		return 0, err
+	}
+	return ex.assemble(rest)
+}
+
+// revise finds out who the client is and applies the service's rules. Sessions
+// go by what the client sent, not by what rules make of it.
+func (ex *exchange) revise() error {
 	w := ex.w
 	w.ipText = ex.client.conn.Peer().Addr().AppendTo(w.ipText[:0])
 	w.forward = http1.Forward{ClientIP: w.ipText, Proto: ex.client.proto()}
@@ -172,12 +192,12 @@ func (ex *exchange) prepare(rest []byte) (used int, err error) {
 	ex.hash = ex.identify()
 	if rules != nil {
 		if err := rules.edit(&w.req.Head, &w.rewrite); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	if ex.service.urls != nil {
 		if err := ex.rewritePath(); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	if len(w.req.Host) == 0 {
@@ -187,7 +207,7 @@ func (ex *exchange) prepare(rest []byte) (used int, err error) {
 	if ex.farm.proxyHost || ex.farm.destination {
 		ex.addressing() // last: it knows how far from its end the head has a hole
 	}
-	return ex.assemble(rest)
+	return nil
 }
 
 // rewritePath applies the service's rules to the path. What comes of it is read
@@ -200,7 +220,7 @@ func (ex *exchange) rewritePath() error {
 	if ex.service.request == nil {
 		scratch.Reset()
 	}
-	path, changed, err := ex.service.urls.Rewrite(r.Path, scratch, nil)
+	path, changed, err := ex.service.urls.Rewrite(r.Path, scratch, ex.w.rewritten)
 	if !changed || err != nil {
 		return err
 	}
@@ -216,13 +236,19 @@ func (ex *exchange) rewritePath() error {
 	return nil
 }
 
-// assemble writes the request.
-func (ex *exchange) assemble(rest []byte) (used int, err error) {
-	w := ex.w
-	out := http1.AppendRequest(w.loop.Scratch[:0], &w.req, &w.forward)
+// appendHead appends the head of the request.
+func (ex *exchange) appendHead(dst []byte) []byte {
+	out := http1.AppendRequest(dst, &ex.w.req, &ex.w.forward)
 	if ex.farm.proxyHost || ex.tail > 0 {
 		ex.mark(out)
 	}
+	return out
+}
+
+// assemble writes the request.
+func (ex *exchange) assemble(rest []byte) (used int, err error) {
+	w := ex.w
+	out := ex.appendHead(w.loop.Scratch[:0])
 	in, n, err := ex.request.take(rest, false)
 	if err != nil {
 		return 0, err

@@ -185,13 +185,14 @@ func (ex *exchange) learn() {
 func (ex *exchange) pick() (int, bool) {
 	sv := ex.service
 	if ex.cookie > 0 && ex.claim(ex.cookie-1) {
+		ex.why = accesslog.WhyCookie
 		return ex.cookie - 1, true
 	}
 	keyed := sv.sessions != nil && len(ex.key) > 0
 	if keyed {
 		if id, ok := sv.sessions.Get(ex.key, sv.clock(ex.w), sv.persist.ttl); ok {
 			if i := sv.find(id); i >= 0 && sv.backends[i].mode != modeCut && !ex.tried.Has(i) && sv.picker.Claim(i) {
-				ex.held = sv.picker.Held(i)
+				ex.held, ex.why = sv.picker.Held(i), accesslog.WhySession
 				ex.recordFlag(accesslog.Session)
 				return i, true
 			}
@@ -201,7 +202,7 @@ func (ex *exchange) pick() (int, bool) {
 	if !ok {
 		return -1, false
 	}
-	ex.held = sv.picker.Held(i)
+	ex.held, ex.why = sv.picker.Held(i), accesslog.WhyAlgorithm
 	if keyed {
 		sv.sessions.Put(ex.key, sv.backends[i].id, sv.clock(ex.w))
 	}

@@ -1,6 +1,9 @@
 package proxy
 
-import "github.com/sluicelb/sluice/l7/dial"
+import (
+	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/l7/dial"
+)
 
 // pin is a backend connection that a client of a pinned service keeps between
 // its exchanges: what the backend has bound to the connection (an NTLM log-in)
@@ -54,7 +57,7 @@ func (ex *exchange) takePin() bool {
 		ex.client.unpin()
 		return false
 	}
-	ex.up, p.up = p.up, nil
+	ex.up, p.up, ex.why = p.up, nil, accesslog.WhyPin
 	ex.up.Hand(ex)
 	ex.await()
 	ex.backendStats().Reuses++

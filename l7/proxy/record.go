@@ -229,7 +229,7 @@ func (ex *exchange) recordEnd() {
 	ex.entry = nil
 	e.Total, e.Status, e.Service = total, uint16(ex.status), ex.service.id
 	if ex.backend != nil {
-		e.Backend = ex.backend.id
+		e.Backend, e.Why = ex.backend.id, ex.why
 	}
 	e.Flags |= ex.ending(e)
 	w.records.put(e)

@@ -30,11 +30,10 @@ func (w *worker) refuse(cl *client, f *farmTable, no *refused, rest []byte) int 
 // redirect answers with the service's redirect.
 func (w *worker) redirect(cl *client, f *farmTable, sv *service, rest []byte) int {
 	close, used := w.bodyless(rest)
-	w.location = sv.redirect.appendTo(w.location[:0], w.req.Host, w.req.Path, &w.rewrite)
-	value, ok := http1.CheckValue(w.location)
+	value, ok := w.redirection(sv)
 	if !ok {
 		cl.stats().BadRequests++
-		cl.note(badTarget, 400, "the redirect made of it is no field value")
+		cl.note(badTarget, 400, noRedirection)
 		return w.answer(cl, f, 400, rest)
 	}
 	s := cl.stats()
@@ -44,6 +43,16 @@ func (w *worker) redirect(cl *client, f *farmTable, sv *service, rest []byte) in
 	w.recordOwn(cl, f, sv, true, sv.code, len(out))
 	w.send(cl, out, close)
 	return used
+}
+
+// noRedirection is what the log says when redirection has none.
+const noRedirection = "the redirect made of it is no field value"
+
+// redirection is where the service redirects the request at hand to; false when
+// that can be no value of a field.
+func (w *worker) redirection(sv *service) (http1.Value, bool) {
+	w.location = sv.redirect.appendTo(w.location[:0], w.req.Host, w.req.Path, &w.rewrite)
+	return http1.CheckValue(w.location)
 }
 
 // bodyless reports whether the connection has to close after an answer given

@@ -18,7 +18,9 @@ type rules struct {
 	restore bool
 	remove  *rewrite.Remover
 	replace *rewrite.Replacer
+	own     int // how many rules of replace are the service's, the first
 	add     []byte
+	addedBy string         // whose rules add is of
 	given   http1.Identity // what of identities is in add
 	sts     bool           // Strict-Transport-Security is ours
 }
@@ -26,7 +28,7 @@ type rules struct {
 // requestRules compiles what is left to do once the service is known; nil when
 // nothing is.
 func requestRules(f, s *farm.HeaderRules) (r *rules, err error) {
-	r = &rules{restore: len(s.RemoveRequest) > 0 && len(f.RemoveRequest) > 0}
+	r = &rules{restore: len(s.RemoveRequest) > 0 && len(f.RemoveRequest) > 0, own: len(s.ReplaceRequest)}
 	if r.remove, err = rewrite.NewRemover(s.RemoveRequest); err != nil {
 		return nil, err
 	}
@@ -34,6 +36,9 @@ func requestRules(f, s *farm.HeaderRules) (r *rules, err error) {
 		return nil, err
 	}
 	lines := either(s.AddRequest, f.AddRequest)
+	if r.addedBy = ownerFarm; len(s.AddRequest) > 0 {
+		r.addedBy = ownerService
+	}
 	if r.add, err = rewrite.Lines(lines); err != nil {
 		return nil, err
 	}

@@ -28,6 +28,7 @@ type worker struct {
 	forward   http1.Forward
 	query     query
 	rewrite   rewrite.Scratch
+	rewritten func(rule int, path []byte) // is told of rules for paths; nil but where they are explained
 	ipText    []byte
 	location  []byte
 	target    dial.Target            // of the connection being asked for

@@ -34,8 +34,8 @@ func NewRemover(rules []farm.HeaderRemove) (*Remover, error) {
 // patterns, ignoring case.
 func (r *Remover) Remove(h *http1.Head, s *Scratch) {
 	for i := range h.NumFields {
-		if r.Finds(h, i, s) >= 0 {
-			h.Remove(i)
+		if k := r.Finds(h, i, s); k >= 0 && h.Remove(i) && s.observer != nil {
+			s.observer.Removed(h, i, k)
 		}
 	}
 }
@@ -113,7 +113,7 @@ func (r *Replacer) Replace(h *http1.Head, s *Scratch) error {
 			if !rule.names.Starts(name[0]) || !h.Visible(i) || rule.names.Match(name) < 0 {
 				continue
 			}
-			if err := rule.apply(h, i, s); err != nil {
+			if err := rule.apply(h, i, s, k); err != nil {
 				return err
 			}
 		}
@@ -121,8 +121,8 @@ func (r *Replacer) Replace(h *http1.Head, s *Scratch) error {
 	return nil
 }
 
-// apply changes one field.
-func (r *replacement) apply(h *http1.Head, i int, s *Scratch) error {
+// apply changes one field by the rule, which is number k.
+func (r *replacement) apply(h *http1.Head, i int, s *Scratch, k int) error {
 	var g Groups
 	v := h.Value(i)
 	if !r.match.Find(v, &g, s) {
@@ -135,8 +135,8 @@ func (r *replacement) apply(h *http1.Head, i int, s *Scratch) error {
 	}
 	// All pieces are parts of values, so this cannot fail; were it to, the field
 	// stays as it is.
-	if value, ok := http1.CheckValue(s.text[from:]); ok {
-		h.Edit(i, value)
+	if value, ok := http1.CheckValue(s.text[from:]); ok && h.Edit(i, value) && s.observer != nil {
+		s.observer.Replaced(h, i, k, v)
 	}
 	return nil
 }

@@ -22,6 +22,8 @@ type Scratch struct {
 	line    []byte
 	visited []uint64
 	jobs    []job
+
+	observer Observer // nil but where rules are explained
 }
 
 // job is a position to go on at. With back, pos is what the group's end was

@@ -64,6 +64,9 @@ func (u *URL) Rewrite(path []byte, s *Scratch, applied func(rule int, path []byt
 	return path, changed, nil
 }
 
+// Last reports whether no rule is tried behind one that found something.
+func (u *URL) Last(rule int) bool { return u.rules[rule].last }
+
 // Undo turns paths of the backend into paths of the client again. It knows one
 // request: what its path began with before it was rewritten, and after. The
 // zero value undoes nothing.

@@ -44,3 +44,9 @@ func (t *Table) Explain(host, target []byte, more Conditions) []Reason {
 	}
 	return out
 }
+
+// Rule returns the rule with that index as Compile was given it.
+func (t *Table) Rule(i int) Rule { return t.rules[i].rule }
+
+// Pattern returns the text of the pattern with that index.
+func (s *Set) Pattern(i int) string { return s.texts[i] }

@@ -5,6 +5,7 @@ package route
 // regular expression for each. It is immutable.
 type Set struct {
 	patterns []*pattern
+	texts    []string // as they were written
 	trie     *trie
 	starts   [4]uint64 // bytes a text must begin with to hold one of the patterns
 }
@@ -12,7 +13,7 @@ type Set struct {
 // CompileSet reads the patterns in order. Its errors are those of Compile, with
 // the part "pattern".
 func CompileSet(patterns []string, ignoreCase bool) (*Set, error) {
-	s := &Set{}
+	s := &Set{texts: patterns}
 	read := parseURL
 	if ignoreCase {
 		read = parseFold

@@ -29,6 +29,7 @@ type Table struct {
 type compiled struct {
 	host, url *pattern
 	more      bool
+	rule      Rule
 }
 
 // group holds the rules that share one host pattern.
@@ -46,7 +47,7 @@ func Compile(rules []Rule) (*Table, error) {
 	c := compiler{table: t, hosts: map[string]*pattern{}, urls: map[string]*pattern{}, folded: map[string]*pattern{}}
 	for i, r := range rules {
 		var err error
-		t.rules[i].more = r.More
+		t.rules[i].more, t.rules[i].rule = r.More, r
 		if t.rules[i].host, err = c.pattern(c.hosts, r.Host, parseHost); err != nil {
 			return nil, &Error{Rule: i, Part: "host", Pattern: r.Host, Err: err}
 		}

@@ -1,0 +1,68 @@
+package balance
+
+import "slices"
+
+// Copy returns a Picker that picks as p would now and changes nothing of it:
+// turns and loads are copies, so what is picked or claimed here is not
+// reserved there. It sees backends go down and come back.
+func (p *Picker) Copy() *Picker {
+	c := &Picker{algorithm: p.algorithm, members: slices.Clone(p.members), board: p.board, state: p.state.copy(), order: p.order, maglev: p.maglev}
+	for i := range c.members {
+		c.members[i].load = p.members[i].load.copy()
+	}
+	c.refresh()
+	return c
+}
+
+func (s *State) copy() *State {
+	c := &State{}
+	c.turns.Store(s.turns.Load())
+	return c
+}
+
+func (l *Load) copy() *Load {
+	c := &Load{}
+	c.Active.Store(l.Active.Load())
+	c.Pending.Store(l.Pending.Load())
+	c.latency.value.Store(l.latency.value.Load())
+	c.latency.at.Store(l.latency.at.Load())
+	return c
+}
+
+// Verdict says why Pick could choose a member or not.
+type Verdict uint8
+
+// The verdicts, the first that holds.
+const (
+	Eligible Verdict = iota // Pick may choose it
+	Used                    // the exchange tried it already
+	Out                     // in maintenance
+	Down
+	Later // its priority is above the level
+	Full  // at its limit
+)
+
+// Verdict says what Pick makes of member i at this moment.
+func (p *Picker) Verdict(i int, tried Tried) Verdict {
+	t := p.refresh()
+	m := &p.members[i]
+	switch {
+	case m.out:
+		return Out
+	case !m.slot.Usable():
+		return Down
+	case !t.inLevel[i]:
+		return Later
+	case tried.Has(i):
+		return Used
+	case m.full():
+		return Full
+	}
+	return Eligible
+}
+
+// Member returns member i as the Picker goes by it.
+func (p *Picker) Member(i int) Member {
+	m := &p.members[i]
+	return Member{ID: m.id, Weight: int(m.weight), Priority: int(m.priority), Limit: m.limit, Out: m.out, Slot: m.slot, Load: m.load}
+}

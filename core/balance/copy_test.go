@@ -1,0 +1,73 @@
+package balance_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/balance"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
+)
+
+// A copy says what the next Pick is, however often it is asked.
+func TestCopyPicksWhatWouldBePickedAndChangesNothing(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	for _, policy := range []farm.RoutingPolicy{farm.PolicyRoundRobin, farm.PolicyLeastConnections, farm.PolicyPending, farm.PolicyConsistentHash} {
+		board, err := health.OpenBoard(make([]byte, health.BoardSize))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var members []balance.Member
+		for i := range 7 {
+			members = append(members, balance.Member{ID: uint32(i + 1), Weight: 1 + i%3, Priority: 1 + i%2, Limit: int64(i%3) * 2})
+		}
+		p := balance.New(balance.Parse(policy), members, board, &balance.State{})
+		var held []*balance.Load
+		for range 500 {
+			hash := r.Uint64()
+			var said int
+			var could bool
+			for range 3 {
+				said, could = p.Copy().Pick(hash, balance.Tried{})
+			}
+			i, ok := p.Pick(hash, balance.Tried{})
+			if i != said || ok != could {
+				t.Fatalf("%s: %d, %v was picked, the copy said %d, %v", policy, i, ok, said, could)
+			}
+			if ok {
+				held = append(held, p.Held(i))
+			}
+			if len(held) > 0 && (!ok || r.IntN(2) == 0) {
+				n := r.IntN(len(held))
+				held[n].Done()
+				held[n] = held[len(held)-1]
+				held = held[:len(held)-1]
+			}
+			if r.IntN(10) == 0 {
+				board.SetPassive(uint32(1+r.IntN(7)), health.State(1+r.IntN(2)), time.Now())
+			}
+		}
+	}
+}
+
+func TestVerdictsSayWhyAMemberIsNotPicked(t *testing.T) {
+	board, err := health.OpenBoard(make([]byte, health.BoardSize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	members := []balance.Member{{ID: 1}, {ID: 2, Out: true}, {ID: 3, Priority: 4}, {ID: 4, Limit: 1}, {ID: 5}}
+	p := balance.New(balance.RoundRobin, members, board, &balance.State{})
+	board.SetPassive(5, health.Down, time.Now())
+	if !p.Claim(3) {
+		t.Fatal("there is room")
+	}
+	for i, want := range []balance.Verdict{balance.Eligible, balance.Out, balance.Later, balance.Full, balance.Down} {
+		if got := p.Verdict(i, balance.Tried{}); got != want {
+			t.Errorf("member %d: verdict %d, want %d", i, got, want)
+		}
+	}
+	if got := p.Verdict(0, balance.Tried{}.With(0)); got != balance.Used {
+		t.Errorf("a member that was tried: verdict %d", got)
+	}
+}

@@ -1,0 +1,163 @@
+// Package explain holds what is asked and answered about a request that was not
+// sent: where it would go, and why. l7/proxy finds it out with the functions
+// its exchanges run through; mgmt and the command line show it.
+//
+// Texts that come from the request or from a configuration are cut at MaxText
+// bytes, and lists have bounds, so that an answer never grows past what one
+// message of core/link holds. Values of fields that let their owner in are
+// masked.
+package explain
+
+// Bounds of questions, in bytes and in fields, and of answers.
+const (
+	// MaxQuestion bounds method, URL and headers together: twice what a head may
+	// have, so that what is too long is told as clients would be.
+	MaxQuestion = 128 << 10
+	MaxHeaders  = 1000
+	// MaxText bounds one text of an answer, MaxItems each of its lists.
+	MaxText  = 2 << 10
+	MaxItems = 1000
+	// MaxChanges bounds what rules are shown to have changed.
+	MaxChanges = 256
+)
+
+// Question is a request to be explained.
+type Question struct {
+	Farm uint32 `json:"farm"` // stable number
+	// Method is GET when it is empty.
+	Method string `json:"method,omitempty"`
+	// URL is a path with its query, or a whole URL of http or https.
+	URL string `json:"url"`
+	// Headers are field lines, "Name: value". Without a Host the one of the URL
+	// is sent or, if that is a path, the address of the farm.
+	Headers []string `json:"headers,omitempty"`
+	// From is the address the request comes from; 127.0.0.1 when it is empty.
+	From string `json:"from,omitempty"`
+}
+
+// Explanation is the answer.
+type Explanation struct {
+	Farm       string `json:"farm" doc:"Name of the farm"`
+	Listener   string `json:"listener" doc:"Address and port clients connect to"`
+	TLS        bool   `json:"tls" doc:"Clients speak TLS"`
+	Generation uint64 `json:"generation" doc:"Of the configuration the engine runs"`
+	From       string `json:"from" doc:"Address the request comes from"`
+
+	Request     *Request     `json:"request,omitempty" doc:"The request as it is read; absent when it cannot be read"`
+	Steps       []Step       `json:"steps,omitempty" doc:"What requests pass before a service is looked for, in order; the last one may be where it ends"`
+	Services    []Service    `json:"services,omitempty" doc:"The services that were tried, in order"`
+	NotTried    int          `json:"services_not_tried,omitempty" doc:"How many follow the one that matched"`
+	Changes     []Change     `json:"changes,omitempty" doc:"What rules change of the request, in order"`
+	Cookie      *Cookie      `json:"cookie,omitempty" doc:"The cookie by which the service keeps clients"`
+	Persistence *Persistence `json:"persistence,omitempty" doc:"The session of the client"`
+	Balance     *Balance     `json:"balance,omitempty" doc:"How the backend is chosen"`
+	Head        []string     `json:"head,omitempty" doc:"The request as the backend would get it, line by line; secrets are masked"`
+	Result      Result       `json:"result"`
+}
+
+// Request is a request as it is read.
+type Request struct {
+	Method string `json:"method"`
+	Host   string `json:"host,omitempty" doc:"Canonical, with its port if it has one"`
+	Path   string `json:"path" doc:"Canonical, with its query"`
+	// Trusted peers are believed what they say about the client.
+	Trusted bool `json:"trusted" doc:"The address is a trusted peer's"`
+}
+
+// Step is a check.
+type Step struct {
+	Name   string `json:"name"`
+	Passed bool   `json:"passed"`
+	Reason string `json:"reason,omitempty" doc:"Why it was not passed, or what was found"`
+}
+
+// Service is a service that was tried.
+type Service struct {
+	Name    string `json:"name"`
+	Matched bool   `json:"matched"`
+	Reason  string `json:"reason"`
+}
+
+// Change is what one rule did to the request.
+type Change struct {
+	Kind   string `json:"kind" enum:"remove-header,restore-header,replace-header,add-header,rewrite-url"`
+	Owner  string `json:"owner" enum:"farm,service" doc:"Whose rule it is"`
+	Rule   int    `json:"rule" doc:"Position in its list; -1 when the whole list is meant"`
+	Header string `json:"header,omitempty"`
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+	Last   bool   `json:"last,omitempty" doc:"The rules behind it were not tried"`
+}
+
+// Cookie is the cookie a service sets.
+type Cookie struct {
+	Name    string `json:"name"`
+	Backend *int   `json:"backend,omitempty" doc:"Position of the backend it names; absent when the request has none that names one"`
+	Reason  string `json:"reason"`
+}
+
+// Persistence is what a service recognises the client by.
+type Persistence struct {
+	Kind string `json:"kind" doc:"IP, BASIC, URL, PARM, COOKIE or HEADER"`
+	Name string `json:"name,omitempty" doc:"Of the cookie, header or parameter"`
+	// Key is shown as the digest of what may let its owner in.
+	Key     string `json:"key,omitempty" doc:"What the client is recognised by; the digest of a cookie, header or user"`
+	Found   bool   `json:"found" doc:"There is a session"`
+	Static  bool   `json:"static,omitempty" doc:"The session was made by an operator"`
+	Backend *int   `json:"backend,omitempty" doc:"Position of the backend the session names"`
+	Reason  string `json:"reason"`
+}
+
+// Balance is how a backend is chosen.
+type Balance struct {
+	Algorithm string    `json:"algorithm"`
+	Random    bool      `json:"random,omitempty" doc:"The backend was drawn: the next request may go to another one that could be"`
+	Level     int       `json:"priority_level" doc:"Backends up to this priority are served"`
+	Backends  []Backend `json:"backends"`
+}
+
+// Backend is a backend of the service and what speaks for or against it.
+type Backend struct {
+	ID          int    `json:"id" doc:"Position in the service"`
+	Address     string `json:"address"`
+	Alias       string `json:"alias,omitempty"`
+	Weight      int    `json:"weight"`
+	Priority    int    `json:"priority"`
+	Status      string `json:"status" enum:"up,down,undefined,maintenance"`
+	InFlight    int64  `json:"in_flight" doc:"Exchanges it serves now"`
+	Limit       int64  `json:"limit,omitempty" doc:"Most exchanges it may serve; 0 means no limit"`
+	Chosen      bool   `json:"chosen"`
+	Might       bool   `json:"might" doc:"It could have been chosen"`
+	Reason      string `json:"reason"`
+	Maintenance string `json:"maintenance,omitempty" enum:"drain,cut"`
+}
+
+// What becomes of a request.
+const (
+	Forward  = "forward"  // a backend answers
+	Redirect = "redirect" // the service sends the client elsewhere
+	Refuse   = "refuse"   // it is answered with an error
+	Answer   = "answer"   // it is answered by the engine
+)
+
+// Result is what becomes of the request.
+type Result struct {
+	Outcome  string `json:"outcome" enum:"forward,redirect,refuse,answer"`
+	Status   int    `json:"status,omitempty" doc:"Of an answer that is given without a backend"`
+	Reason   string `json:"reason"`
+	Step     string `json:"step,omitempty" doc:"Where it was refused"`
+	Location string `json:"location,omitempty" doc:"Where it is redirected to"`
+	Service  string `json:"service,omitempty"`
+	Backend  *int   `json:"backend,omitempty" doc:"Position of the chosen backend"`
+	Address  string `json:"address,omitempty" doc:"Of the chosen backend"`
+	// Decision is how the backend was found, as records of exchanges have it.
+	Decision string `json:"decision,omitempty" doc:"How the backend was found, as decision in access logs"`
+}
+
+// Clip cuts a text of an answer.
+func Clip(s string) string {
+	if len(s) <= MaxText {
+		return s
+	}
+	return s[:MaxText] + "…"
+}

@@ -1,0 +1,343 @@
+package proxy
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/explain"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/session"
+)
+
+// A request is explained by sending it the way of every other, on a worker of
+// its own whose loop is none: what is looked at is the table that is in use,
+// what exchanges change (turns, loads, sessions) are copies, and nothing is
+// counted. What is decided on the way is told to a trail.
+
+// Explain says what would become of a request if it came now. Any goroutine may
+// call it: no loop waits for it. The error is for who asked, about the question
+// or a farm the engine does not serve.
+func (e *Engine) Explain(q *explain.Question) (*explain.Explanation, error) {
+	t := e.table.Load()
+	f := t.byID[q.Farm]
+	if f == nil {
+		return nil, errors.New("the engine does not serve the farm")
+	}
+	asked, err := readQuestion(f, q)
+	if err != nil {
+		return nil, err
+	}
+	x := &explainer{trail: trail{owner: ownerFarm, Explanation: &explain.Explanation{
+		Farm: f.name, Listener: f.origin, TLS: f.tls != nil, Generation: t.generation, From: asked.from.String(),
+	}}, engine: e, farm: f}
+	switch {
+	case asked.secure && f.tls == nil:
+		x.refuse(stepTLS, 400, "the farm speaks plain HTTP: a TLS handshake is no request")
+	case !asked.secure && f.tls != nil:
+		x.notSecure()
+	default:
+		x.run(asked)
+	}
+	return x.Explanation, nil
+}
+
+// asked is a question as it is understood.
+type asked struct {
+	head   []byte
+	from   netip.Addr
+	secure bool
+}
+
+// readQuestion makes the bytes a client would send. What they are worth is
+// found out by who reads those of clients.
+func readQuestion(f *farmTable, q *explain.Question) (a asked, err error) {
+	size := len(q.Method) + len(q.URL)
+	for _, line := range q.Headers {
+		size += len(line)
+	}
+	if size > explain.MaxQuestion || len(q.Headers) > explain.MaxHeaders {
+		return a, fmt.Errorf("the request is too long: at most %d bytes and %d headers are allowed", explain.MaxQuestion, explain.MaxHeaders)
+	}
+	for _, text := range append([]string{q.Method, q.URL}, q.Headers...) {
+		if strings.Contains(text, "\n") {
+			return a, errors.New("method, URL and headers hold no line ends")
+		}
+	}
+	a.from, a.secure = netip.AddrFrom4([4]byte{127, 0, 0, 1}), f.tls != nil
+	if q.From != "" {
+		if a.from, err = netip.ParseAddr(q.From); err != nil {
+			return a, fmt.Errorf("%q is no address", q.From)
+		}
+		a.from = a.from.Unmap()
+	}
+	host, target := withoutUsualPort(f.origin, a.secure), q.URL
+	if scheme, rest, ok := strings.Cut(q.URL, "://"); ok && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")) {
+		a.secure = len(scheme) == len("https")
+		end := len(rest)
+		if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+			end = i
+		}
+		if host, target = withoutUsualPort(rest[:end], a.secure), rest[end:]; strings.Contains(host, "@") {
+			return a, errors.New("the URL names a user: send the header Authorization instead")
+		}
+		if !strings.HasPrefix(target, "/") {
+			target = "/" + target
+		}
+	} else if !strings.HasPrefix(q.URL, "/") && q.URL != "*" {
+		return a, errors.New("the URL must be a path, or begin with http:// or https://")
+	}
+	target, _, _ = strings.Cut(target, "#") // clients keep it to themselves
+	method := q.Method
+	if method == "" {
+		method = "GET"
+	}
+	a.head = fmt.Appendf(nil, "%s %s HTTP/1.1\r\n", method, target)
+	named := false
+	for _, line := range q.Headers {
+		if line == "" {
+			return a, errors.New("a header is written as \"Name: value\"")
+		}
+		name, _, _ := strings.Cut(line, ":")
+		named = named || strings.EqualFold(name, "host")
+	}
+	if !named {
+		a.head = fmt.Appendf(a.head, "Host: %s\r\n", host)
+	}
+	for _, line := range q.Headers {
+		a.head = append(append(a.head, line...), "\r\n"...)
+	}
+	a.head = append(a.head, "\r\n"...)
+	return a, nil
+}
+
+func withoutUsualPort(authority string, secure bool) string {
+	if secure {
+		return strings.TrimSuffix(authority, ":443")
+	}
+	return strings.TrimSuffix(authority, ":80")
+}
+
+// explainer is one explanation in the making.
+type explainer struct {
+	trail
+	engine *Engine
+	farm   *farmTable
+	w      *worker
+	ex     *exchange
+}
+
+// notSecure is for plain HTTP on a farm with TLS.
+func (x *explainer) notSecure() {
+	secured := x.farm.tls
+	x.refuse(stepTLS, secured.plainStatus, "the farm speaks TLS, this is plain HTTP")
+	if secured.plainStatus/100 == 3 {
+		_, location, _ := bytes.Cut(secured.plain, []byte("\r\nLocation: "))
+		location, _, _ = bytes.Cut(location, []byte("\r\n"))
+		x.Result.Outcome, x.Result.Location = explain.Redirect, explain.Clip(string(location))
+	}
+}
+
+// run sends the request its way, as client.process and worker.begin do.
+func (x *explainer) run(a asked) {
+	e, f := x.engine, x.farm
+	l := loop.Dry()
+	w := newWorker(e, l, nil, nil)
+	w.query.trail, w.rewritten = &x.trail, x.rewritten
+	w.rewrite.Observe(&x.trail)
+	x.w = w
+	cl := &client{w: w, conn: l.Imagine(netip.AddrPortFrom(a.from, 0), a.secure), farm: f.id}
+	n, err := w.req.Parse(a.head)
+	switch {
+	case err != nil:
+		_, status, reason := classify(err)
+		x.refuse(stepRequest, status, reason)
+		return
+	case n != len(a.head):
+		x.refuse(stepRequest, 400, "the head does not end where it should")
+		return
+	}
+	r := &w.req
+	x.Request = &explain.Request{Method: explain.Clip(string(r.Method.Of(r.Buf))), Host: explain.Clip(string(r.Host)), Path: explain.Clip(string(r.Path)),
+		Trusted: len(f.trusted) > 0 && trusts(f.trusted, a.from)}
+	x.pass(stepRequest)
+	if f.challenges != nil && f.challenges.asks(r) {
+		x.found(stepChallenge, "it asks for a token of an order for a certificate")
+		x.Result = explain.Result{Outcome: explain.Answer, Status: 200, Reason: "the engine answers challenges of certification authorities", Step: string(stepChallenge)}
+		return
+	}
+	d := w.judge(cl, f)
+	if d.service != nil {
+		x.Result.Service = d.service.name
+	}
+	switch d.outcome {
+	case outcomeNone:
+		x.refuse(stepServices, 503, "no service matches")
+	case outcomeRedirect:
+		x.redirect(d.service)
+	case outcomeForward:
+		x.forward(cl, d.service)
+	}
+}
+
+func (x *explainer) redirect(sv *service) {
+	if _, ok := x.w.redirection(sv); !ok {
+		x.refuse(stepRedirect, 400, noRedirection)
+		return
+	}
+	x.Result.Outcome, x.Result.Status, x.Result.Location = explain.Redirect, sv.code, explain.Clip(string(x.w.location))
+	x.Result.Reason = "the service redirects"
+}
+
+// forward finds the backend, as worker.begin and exchange.forwardTo do.
+func (x *explainer) forward(cl *client, found *service) {
+	w := x.w
+	sv := found.rehearsal()
+	ex := &exchange{}
+	x.ex = ex
+	ex.start(w, cl, x.farm, sv)
+	if sv.request != nil {
+		x.own = sv.request.own
+		if sv.request.restore && len(x.Changes) > 0 {
+			x.change(explain.Change{Kind: "restore-header", Owner: ownerService, Rule: -1})
+		}
+	}
+	x.owner, x.path = ownerService, bytes.Clone(w.req.Path)
+	if err := ex.revise(); err != nil {
+		_, status, reason := classify(err)
+		x.refuse(stepRules, status, reason)
+		return
+	}
+	if n := len(x.Changes); n > 0 && sv.urls != nil && x.Changes[n-1].Kind == "rewrite-url" {
+		x.Changes[n-1].Last = sv.urls.Last(x.Changes[n-1].Rule)
+	}
+	if sv.request != nil {
+		x.added(sv.request.addedBy, sv.request.add)
+	}
+	head := ex.appendHead(nil)
+	held := x.recall(found, sv)
+	i, ok := ex.pick()
+	x.persistence(found, held, i, ok)
+	x.insertedCookie(i, ok)
+	x.balance(found, i, ok)
+	if !ok {
+		x.refuse(stepBackends, 503, "no backend of the service can be used now")
+		return
+	}
+	ex.backend = &sv.backends[i]
+	x.Head = maskedHead(ex.address(head))
+	x.Result = explain.Result{Outcome: explain.Forward, Service: sv.name, Backend: &i, Address: ex.backend.origin, Decision: ex.why.String(), Reason: x.Balance.Backends[min(i, len(x.Balance.Backends)-1)].Reason}
+}
+
+// rehearsal is a copy of the service in which an exchange can run without
+// changing anything: whatever exchanges change must be replaced here.
+func (s *service) rehearsal() *service {
+	c := *s
+	c.picker = s.picker.Copy()
+	if s.sessions != nil {
+		c.sessions = session.New(1)
+	}
+	return &c
+}
+
+// recall puts the session of the client, if there is one, into the rehearsal.
+func (x *explainer) recall(found, sv *service) (held *session.Session) {
+	if found.sessions == nil {
+		return nil
+	}
+	now := sv.clock(x.w)
+	s, ok := found.sessions.Peek(x.ex.key, now, sv.persist.ttl)
+	if !ok {
+		return nil
+	}
+	sv.sessions.Put(x.ex.key, s.Backend, now)
+	return &s
+}
+
+// persistence tells what became of the session.
+func (x *explainer) persistence(found *service, held *session.Session, chosen int, ok bool) {
+	if found.sessions == nil {
+		return
+	}
+	ex := x.ex
+	p := &explain.Persistence{Kind: string(found.persist.kind), Name: string(found.persist.name), Found: held != nil}
+	if len(ex.key) > 0 {
+		p.Key = shownKey(found.persist.kind, ex.key)
+	}
+	x.Persistence = p
+	if held != nil {
+		p.Static = held.Static
+		if i := found.find(held.Backend); i >= 0 {
+			p.Backend = &i
+		}
+	}
+	switch {
+	case len(ex.key) == 0:
+		p.Reason = "the request has nothing the client is recognised by: no session"
+	case held == nil && !ok:
+		p.Reason = "no session, and no backend it could name"
+	case held == nil && ex.why == accesslog.WhyCookie:
+		p.Reason = "no session: the cookie names the backend"
+	case held == nil:
+		p.Reason = fmt.Sprintf("no session: one with backend %d would be made", chosen)
+	case ex.why == accesslog.WhySession:
+		p.Reason = "the session names the backend"
+	case ex.why == accesslog.WhyCookie:
+		p.Reason = "not asked: the cookie names the backend"
+	case p.Backend == nil:
+		p.Reason = "the backend of the session is gone"
+	default:
+		p.Reason = fmt.Sprintf("backend %d of the session cannot be used: %s", *p.Backend, unclaimed(found, *p.Backend))
+	}
+}
+
+// insertedCookie tells what became of the cookie the service sets.
+func (x *explainer) insertedCookie(chosen int, ok bool) {
+	ex := x.ex
+	if ex.service.cookie == nil {
+		return
+	}
+	c := &explain.Cookie{Name: string(ex.service.cookie.name)}
+	x.Cookie = c
+	if i := ex.cookie - 1; i >= 0 {
+		c.Backend = &i
+	}
+	switch {
+	case ex.why == accesslog.WhyCookie:
+		c.Reason = "it names the backend"
+	case c.Backend != nil:
+		c.Reason = fmt.Sprintf("backend %d it names cannot be used: %s", *c.Backend, unclaimed(ex.service, *c.Backend))
+	case ok:
+		c.Reason = fmt.Sprintf("none that names a backend: the answer would set one for backend %d", chosen)
+	default:
+		c.Reason = "none that names a backend"
+	}
+}
+
+// unclaimed says why a backend a client belongs to cannot serve it.
+func unclaimed(sv *service, i int) string {
+	switch {
+	case sv.backends[i].mode == modeCut:
+		return "it is cut"
+	case sv.picker.Full(i):
+		return "it is at its limit"
+	}
+	return "it is down"
+}
+
+// shownKey is a key as it may be shown: what clients keep to themselves as its
+// digest.
+func shownKey(kind farm.Persistence, key []byte) string {
+	switch kind {
+	case farm.PersistBasic, farm.PersistCookie, farm.PersistHeader:
+		sum := sha256.Sum256(key)
+		return "sha256:" + hex.EncodeToString(sum[:6])
+	}
+	return explain.Clip(string(key))
+}

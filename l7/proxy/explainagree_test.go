@@ -1,0 +1,237 @@
+package proxy_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/explain"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/l7/l7test"
+	"github.com/sluicelb/sluice/l7/proxy"
+)
+
+// world makes farms and requests by chance, from so few words that much of it
+// meets.
+type world struct {
+	*rand.Rand
+	addrs   []string
+	backend uint32
+}
+
+func (w *world) one(texts ...string) string { return texts[w.IntN(len(texts))] }
+
+func (w *world) may(n int) bool { return w.IntN(n) == 0 }
+
+func (w *world) service(id int) farm.Service {
+	s := farm.Service{
+		ID: uint32(id), Name: fmt.Sprintf("s%d", id),
+		VHost:       w.one("", "", "", "", `a\.test`, `b\.test$`, `.*\.test`, "^[ab]", "c"),
+		URL:         w.one("", "", "", "", "^/x", "/y", `\.png$`, "^/x/(.*)", "q=1"),
+		Policy:      farm.RoutingPolicies()[w.IntN(len(farm.RoutingPolicies()))],
+		Persistence: append(farm.Persistences(), "", "", "")[w.IntN(len(farm.Persistences())+3)],
+		IgnoreCase:  w.may(4),
+	}
+	if s.Persistence != "" {
+		s.TTL = 60
+	}
+	switch s.Persistence {
+	case farm.PersistURL, farm.PersistHeader, farm.PersistCookie:
+		s.SessionID = "sid"
+	}
+	if w.may(4) {
+		s.HeadRequire = []string{w.one("^X-A:", "^Accept: .*json", "1")}
+	}
+	if w.may(4) {
+		s.HeadDeny = []string{"^X-Stop:", w.one("^X-A: 2", "html")}
+	}
+	if w.may(6) {
+		s.Redirect, s.RedirectType = w.one("http://${VHOST}/new", "http://n.test/$1", "https://n.test"), farm.RedirectAppend
+	}
+	if w.may(2) {
+		s.Cookie = &farm.CookieInsert{Name: "LB"}
+	}
+	w.rules(&s.HeaderRules)
+	for range w.IntN(3) {
+		s.Rewrites = append(s.Rewrites, farm.URLRewrite{Pattern: w.one("^/x", "y", "^(.*)$"), Replace: w.one("/z", "/zz", "$1/e", "/%"), Last: w.may(2)})
+	}
+	for range 1 + w.IntN(4) {
+		w.backend++
+		ap := netip.MustParseAddrPort(w.addrs[w.IntN(len(w.addrs))])
+		s.Backends = append(s.Backends, farm.Backend{
+			ID: w.backend, Host: ap.Addr().String(), Addr: ap.Addr(), Port: ap.Port(),
+			Weight: uint8(1 + w.IntN(3)), Priority: uint8(1 + w.IntN(3)), ConnLimit: uint32(w.IntN(2) * 50),
+			Maintenance: []farm.Maintenance{"", "", "", "", farm.MaintenanceDrain, farm.MaintenanceCut}[w.IntN(6)],
+		})
+	}
+	return s
+}
+
+func (w *world) rules(h *farm.HeaderRules) {
+	if w.may(3) {
+		h.RemoveRequest = remove(w.one("^X-A: 1", "^Accept", "json"))
+	}
+	if w.may(3) {
+		h.ReplaceRequest = []farm.HeaderReplace{{Header: w.one("^X-", "accept"), Match: w.one("[0-9]", "(.)(.*)"), Replace: w.one("$2", "new", "")}}
+	}
+	if w.may(3) {
+		h.AddRequest = add(w.one("X-Added: 1", "X-Forwarded-Proto: gopher"))
+	}
+}
+
+func (w *world) farm(h *farm.HTTP) {
+	h.Logs = true
+	w.rules(&h.HeaderRules)
+	h.Verbs = []farm.VerbSet{farm.VerbsStandard, farm.VerbsExtended}[w.IntN(2)]
+	if w.may(8) {
+		h.CheckURL = w.one("^/[xy]", "^/.{0,9}$")
+	}
+	if w.may(8) {
+		h.MaxHead = 120
+	}
+	if w.may(4) {
+		h.Trusted = networks("127.0.0.0/8")
+	}
+	h.RewriteHost = w.may(4)
+	h.IgnoreCase = w.may(4)
+}
+
+// request is a question and the bytes that ask the same.
+func (w *world) request(services []farm.Service) (q explain.Question, text string) {
+	q = explain.Question{Farm: 1, Method: w.one("GET", "GET", "GET", "HEAD", "POST", "PUT"),
+		URL: w.one("/", "/", "/", "/x", "/x", "/y", "/x/y", "/X", "/y;sid=1?q=1&sid=2", "/y?sid=2", "/a/../x", "/a.png", "/%78/y", "/x/very/long/path", "/%2e%2e/x", "/b%00")}
+	q.Headers = []string{"Host: " + w.one("a.test", "a.test", "A.test:80", "b.test", "b.test", "c", "c.test.", "c.test", "a.test:8080", "a b")}
+	s := &services[w.IntN(len(services))]
+	named := "Cookie: LB=" + proxy.CookieValue(s.ID, s.Backends[w.IntN(len(s.Backends))].ID)
+	for _, line := range []string{"X-A: 1", "X-A: 2", "Accept: text/html", "Accept: a/json", "X-Stop: 1", "sid: 7", "Authorization: Basic dXNlcjpwYXNz",
+		"X-Forwarded-For: 192.0.2.9", "Cookie: sid=9", named} {
+		if w.may(4) {
+			q.Headers = append(q.Headers, line)
+		}
+	}
+	return q, q.Method + " " + q.URL + " HTTP/1.1\r\n" + strings.Join(q.Headers, "\r\n") + "\r\n\r\n"
+}
+
+// quiet is an explanation while no exchange is under way.
+func quiet(t *testing.T, a *l7test.Appliance, q explain.Question) (e *explain.Explanation) {
+	t.Helper()
+	l7test.Eventually(t, "no exchange under way", func() bool {
+		var err error
+		if e, err = a.Engine.Explain(&q); err != nil {
+			t.Fatalf("%+v: %v", q, err)
+		}
+		return e.Balance == nil || !slices.ContainsFunc(e.Balance.Backends, func(b explain.Backend) bool { return b.InFlight > 0 })
+	})
+	return e
+}
+
+// TestExplanationsAgreeWithWhatHappens explains requests to farms made by
+// chance, sends them, and compares: service, backend, decision, answer, and the
+// head the backend got.
+func TestExplanationsAgreeWithWhatHappens(t *testing.T) {
+	t.Parallel()
+	seed := uint64(time.Now().UnixNano())
+	w := &world{Rand: rand.New(rand.NewPCG(seed, 1))}
+	t.Logf("seed %d", seed)
+	for range 3 {
+		w.addrs = append(w.addrs, l7test.NewBackend(t, func(c *l7test.Recorder) {
+			for {
+				head, err := c.Head()
+				if err != nil {
+					return
+				}
+				if strings.HasPrefix(head, "HEAD") {
+					head = ""
+				}
+				c.Say(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(head), head))
+			}
+		}).Addr)
+	}
+	outcomes := map[string]int{}
+	for range 80 {
+		farmByChance(t, w, outcomes)
+	}
+	for _, o := range []string{explain.Forward, explain.Redirect, explain.Refuse, "algorithm", "session", "cookie"} {
+		if outcomes[o] < 3 {
+			t.Errorf("never happened: %s (%v)", o, outcomes)
+		}
+	}
+}
+
+func farmByChance(t *testing.T, w *world, outcomes map[string]int) {
+	t.Helper()
+	w.backend = 0
+	a := l7test.New(t, 1)
+	var services []farm.Service
+	for i := range 1 + w.IntN(4) {
+		services = append(services, w.service(i+1))
+	}
+	if last := &services[len(services)-1]; w.may(2) {
+		last.VHost, last.URL, last.HeadRequire, last.HeadDeny = "", "", nil, nil
+	}
+	addr := a.Serve(w.farm, services...)
+	for id := uint32(1); id <= w.backend; id++ {
+		if w.may(5) {
+			a.Board.SetGuardian(id, health.Down, time.Now())
+		}
+	}
+	records := recordsOf(t, a)
+	for range 12 {
+		q, text := w.request(services)
+		e := quiet(t, a, q)
+		if again := quiet(t, a, q); again.Result.Decision == "" && fmt.Sprint(again.Result) != fmt.Sprint(e.Result) {
+			t.Errorf("asked again: %+v, before %+v", again.Result, e.Result)
+		}
+		res := l7test.Dial(t, addr).Send(text).Response(q.Method)
+		rec := records.next()
+		what := fmt.Sprintf("%q\n%+v\nrecord %+v\nfarm %+v", text, *e, rec, *a.Farm.HTTP)
+		outcomes[e.Result.Outcome]++
+		outcomes[e.Result.Decision]++
+		name := ""
+		if rec.Service > 0 {
+			name = services[rec.Service-1].Name
+		}
+		if e.Result.Service != name && !(rec.Service == 0 && e.Result.Outcome == explain.Refuse) {
+			t.Fatalf("service %q, explained as %q: %s", name, e.Result.Service, what)
+		}
+		if e.Result.Outcome != explain.Forward {
+			if res.StatusCode != e.Result.Status || res.Header.Get("Location") != e.Result.Location {
+				t.Fatalf("answered %d: %s", res.StatusCode, what)
+			}
+			continue
+		}
+		if res.StatusCode != 200 || rec.Why.String() != e.Result.Decision {
+			t.Fatalf("answered %d because of %s: %s", res.StatusCode, rec.Why, what)
+		}
+		s := &services[rec.Service-1]
+		got := slices.IndexFunc(s.Backends, func(b farm.Backend) bool { return b.ID == rec.Backend })
+		byChance := e.Balance.Random || s.Policy == farm.PolicyResponseTime && rec.Why.String() == "algorithm"
+		if got != *e.Result.Backend && !(byChance && e.Balance.Backends[got].Might) {
+			t.Fatalf("backend %d: %s", got, what)
+		}
+		if q.Method != "HEAD" && (got == *e.Result.Backend || !a.Farm.HTTP.RewriteHost) {
+			compareHeads(t, strings.Split(strings.TrimSuffix(res.Text, "\r\n\r\n"), "\r\n"), e.Head, what)
+		}
+	}
+}
+
+// compareHeads compares what a backend got with what was explained, in which
+// secrets are masked and the id of the request is another one.
+func compareHeads(t *testing.T, got, explained []string, what string) {
+	t.Helper()
+	if len(got) != len(explained) {
+		t.Fatalf("the backend got %q: %s", got, what)
+	}
+	for i := range got {
+		name, _, _ := strings.Cut(got[i], ": ")
+		same := got[i] == explained[i] || strings.HasPrefix(explained[i], "X-Request-Id: ") && name == "X-Request-Id"
+		if !same && explained[i] != name+": ***" {
+			t.Fatalf("the backend got %q, explained as %q: %s", got[i], explained[i], what)
+		}
+	}
+}

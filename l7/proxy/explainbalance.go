@@ -1,0 +1,96 @@
+package proxy
+
+import (
+	"fmt"
+
+	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/balance"
+	"github.com/sluicelb/sluice/core/explain"
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// balance tells what speaks for and against each backend of the service as it
+// is in use; chosen is the one the rehearsal picked.
+func (x *explainer) balance(sv *service, chosen int, ok bool) {
+	p := sv.picker
+	b := &explain.Balance{Algorithm: p.Algorithm().String(), Level: p.Level(), Backends: []explain.Backend{}}
+	x.Balance = b
+	might := 0
+	for i := range min(len(sv.backends), explain.MaxItems) {
+		be, m := &sv.backends[i], p.Member(i)
+		out := explain.Backend{
+			ID: i, Address: be.origin, Alias: explain.Clip(be.alias), Weight: m.Weight, Priority: m.Priority, Status: string(m.Slot.Status()),
+			InFlight: int64(x.engine.segment.SumBackend(be.id).Established), Limit: m.Limit,
+			Chosen: ok && i == chosen, Maintenance: string(be.mode),
+		}
+		if be.mode != modeInUse {
+			out.Status = string(farm.StatusMaintenance)
+		}
+		if p.Held(i) != nil {
+			out.InFlight = m.Load.Active.Load()
+		}
+		verdict := p.Verdict(i, balance.Tried{})
+		out.Might = verdict == balance.Eligible
+		if out.Might {
+			might++
+		}
+		switch {
+		case out.Chosen:
+			out.Reason = x.chosenBy(p.Algorithm())
+		case ok && x.ex.why != accesslog.WhyAlgorithm && out.Might:
+			out.Reason = "not asked: the " + x.ex.why.String() + " names another"
+		default:
+			out.Reason = skippedFor(verdict, &out, b)
+		}
+		b.Backends = append(b.Backends, out)
+	}
+	b.Random = p.Algorithm() == balance.RandomOfTwo && might > 1 && x.ex.why == accesslog.WhyAlgorithm
+}
+
+// chosenBy says why the backend is the one.
+func (x *explainer) chosenBy(a balance.Algorithm) string {
+	switch x.ex.why {
+	case accesslog.WhyCookie:
+		return "the client's cookie names it"
+	case accesslog.WhySession:
+		return "the client's session names it"
+	}
+	switch a {
+	case balance.LeastConnections:
+		return "fewest exchanges in flight per weight"
+	case balance.ResponseTime:
+		return "lowest expected time per weight"
+	case balance.PendingConnections:
+		return "fewest exchanges without a response per weight"
+	case balance.RandomOfTwo:
+		return "the better of two drawn by chance"
+	case balance.ConsistentHash:
+		return "the hash of the client's address"
+	}
+	return "it is its turn"
+}
+
+// skippedFor says why a backend is not the one.
+func skippedFor(v balance.Verdict, b *explain.Backend, all *explain.Balance) string {
+	switch v {
+	case balance.Out:
+		return "in maintenance: " + b.Maintenance
+	case balance.Down:
+		return "down"
+	case balance.Later:
+		return fmt.Sprintf("priority %d is not served: enough of those before are usable", b.Priority)
+	case balance.Full:
+		return fmt.Sprintf("at its limit of %d", b.Limit)
+	case balance.Used:
+		return "tried already"
+	}
+	switch all.Algorithm {
+	case balance.RoundRobin.String():
+		return "not its turn"
+	case balance.RandomOfTwo.String():
+		return "could be drawn as well"
+	case balance.ConsistentHash.String():
+		return "the hash of the client's address leads elsewhere"
+	}
+	return "another is less loaded, or it is not its turn"
+}

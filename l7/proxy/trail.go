@@ -1,0 +1,192 @@
+package proxy
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/explain"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/http1"
+)
+
+// step is what a request passes before its service is known.
+type step string
+
+// The steps, in order.
+const (
+	stepTLS       step = "tls"
+	stepRequest   step = "request"
+	stepChallenge step = "challenge"
+	stepMethod    step = "method"
+	stepLimits    step = "limits"
+)
+
+// What can be the end of a request behind decide.
+const (
+	stepServices step = "services"
+	stepRules    step = "rules"
+	stepRedirect step = "redirect"
+	stepBackends step = "backends"
+)
+
+// trail is what a request that is explained leaves behind. Everything that
+// decides about requests tells it what it found; for traffic there is none.
+type trail struct {
+	*explain.Explanation
+	owner string // whose rules are being applied
+	own   int    // how many of the rules that replace are the service's
+	path  []byte // before the next rule for paths
+}
+
+const (
+	ownerFarm    = "farm"
+	ownerService = "service"
+)
+
+func (t *trail) pass(at step) {
+	t.Steps = append(t.Steps, explain.Step{Name: string(at), Passed: true})
+}
+
+// found is pass with what was found.
+func (t *trail) found(at step, format string, args ...any) {
+	t.Steps = append(t.Steps, explain.Step{Name: string(at), Passed: true, Reason: explain.Clip(fmt.Sprintf(format, args...))})
+}
+
+// refuse ends the trail: the request is answered with an error.
+func (t *trail) refuse(at step, status int, reason string) {
+	t.Result.Outcome, t.Result.Status, t.Result.Reason, t.Result.Step = explain.Refuse, status, reason, string(at)
+	switch at {
+	case stepServices, stepRules, stepRedirect, stepBackends:
+	default:
+		t.Steps = append(t.Steps, explain.Step{Name: string(at), Reason: reason})
+	}
+}
+
+// routed tells how the services fared; chosen is what Match found.
+func (t *trail) routed(q *query, chosen int) {
+	f, r := q.farm, q.req
+	for _, reason := range f.routes.Explain(r.Host, r.Path, q) {
+		if len(t.Services) == explain.MaxItems {
+			break
+		}
+		s := explain.Service{Name: f.services[reason.Rule].name, Matched: reason.Rule == chosen}
+		rule := f.routes.Rule(reason.Rule)
+		switch {
+		case !reason.Host:
+			s.Reason = fmt.Sprintf("host %q does not match %q", r.Host, rule.Host)
+		case !reason.URL:
+			s.Reason = fmt.Sprintf("url %q does not match %q", r.Path, rule.URL)
+		case !reason.More:
+			s.Reason = q.unmet(reason.Rule)
+		default:
+			s.Reason = matched(rule.Host, rule.URL, rule.More)
+		}
+		s.Reason = explain.Clip(s.Reason)
+		t.Services = append(t.Services, s)
+	}
+	if chosen >= 0 {
+		t.NotTried = len(f.services) - chosen - 1
+	}
+}
+
+// unmet says which condition of a service does not hold.
+func (q *query) unmet(rule int) string {
+	c := q.farm.services[rule].conditions
+	require, deny := c.unmet(&q.req.Head, q.scratch)
+	if require >= 0 {
+		return fmt.Sprintf("headrequire[%d]: no header matches %q", require, c.require[require].Pattern(0))
+	}
+	return fmt.Sprintf("headdeny[%d]: a header matches %q", deny, c.deny.Pattern(deny))
+}
+
+// matched says what a service was chosen by.
+func matched(host, url string, more bool) string {
+	var by []string
+	if host != "" {
+		by = append(by, fmt.Sprintf("host matches %q", host))
+	}
+	if url != "" {
+		by = append(by, fmt.Sprintf("url matches %q", url))
+	}
+	if more {
+		by = append(by, "headers are as it asks")
+	}
+	if len(by) == 0 {
+		return "takes every request"
+	}
+	return strings.Join(by, ", ")
+}
+
+func (t *trail) change(c explain.Change) {
+	if len(t.Changes) < explain.MaxChanges {
+		c.Header, c.Before, c.After = explain.Clip(c.Header), explain.Clip(c.Before), explain.Clip(c.After)
+		t.Changes = append(t.Changes, c)
+	}
+}
+
+// Removed implements rewrite.Observer.
+func (t *trail) Removed(h *http1.Head, i, rule int) {
+	name := string(h.Name(i))
+	t.change(explain.Change{Kind: "remove-header", Owner: t.owner, Rule: rule, Header: name, Before: masked(name, h.Value(i))})
+}
+
+// Replaced implements rewrite.Observer.
+func (t *trail) Replaced(h *http1.Head, i, rule int, before []byte) {
+	c := explain.Change{Kind: "replace-header", Owner: ownerService, Rule: rule, Header: string(h.Name(i))}
+	if rule >= t.own {
+		c.Owner, c.Rule = ownerFarm, rule-t.own
+	}
+	c.Before, c.After = masked(c.Header, before), masked(c.Header, h.Value(i))
+	t.change(c)
+}
+
+// rewritten tells what a rule made of the path.
+func (t *trail) rewritten(rule int, path []byte) {
+	t.change(explain.Change{Kind: "rewrite-url", Owner: ownerService, Rule: rule, Before: string(t.path), After: string(path)})
+	t.path = bytes.Clone(path)
+}
+
+// added tells which field lines rules add.
+func (t *trail) added(owner string, lines []byte) {
+	for i, line := range fieldLines(lines) {
+		name, value, _ := strings.Cut(line, ": ")
+		t.change(explain.Change{Kind: "add-header", Owner: owner, Rule: i, Header: name, After: masked(name, []byte(value))})
+	}
+}
+
+// fieldLines cuts a head, or what is to be added to one, into its lines.
+func fieldLines(b []byte) []string {
+	return strings.FieldsFunc(string(b), func(c rune) bool { return c == '\r' || c == '\n' })
+}
+
+// mask stands for a value that is not shown.
+const mask = "***"
+
+// secrets are the fields whose values let their owner in, in lower case.
+var secrets = func() map[string]bool {
+	names := map[string]bool{}
+	for _, name := range farm.DefaultRedact() {
+		names[name] = true
+	}
+	return names
+}()
+
+// masked is a value of a field as it may be shown.
+func masked(name string, value []byte) string {
+	if secrets[strings.ToLower(name)] {
+		return mask
+	}
+	return string(value)
+}
+
+// maskedHead cuts a head into lines that may be shown.
+func maskedHead(head []byte) (lines []string) {
+	for i, line := range fieldLines(head) {
+		if name, value, ok := strings.Cut(line, ": "); ok && i > 0 {
+			line = name + ": " + masked(name, []byte(value))
+		}
+		lines = append(lines, explain.Clip(line))
+	}
+	return lines
+}
