@@ -90,7 +90,8 @@ func TestKilledWritersAndReadersLeaveNothingTorn(t *testing.T) {
 	if missing += r.Lost().Missing + r.Lost().Damaged; missing > 12 { // one a kill, between its two stores
 		t.Errorf("%d records are missing after 12 kills", missing)
 	}
-	if got := s.Totals().Pushed; read+missing < got || read > got {
+	// A record may be lost to each kill unseen: there was no reader, or no record, behind it.
+	if got := s.Totals().Pushed; read+missing+12 < got || read > got {
 		t.Errorf("%d records read and %d missing of %d", read, missing, got)
 	}
 	if read < 12*20_000 {
