@@ -15,6 +15,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/inherit"
 	"github.com/sluicelb/sluice/cmd/supervisor"
 	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/link"
 	"github.com/sluicelb/sluice/core/loop"
@@ -238,6 +239,11 @@ func (e *engine) ChangeSessions(c link.SessionChange) (changed int, err error) {
 		return e.proxy.FlushSessions(c.Service)
 	}
 	return 0, fmt.Errorf("change %d of sessions is not known here", c.Act)
+}
+
+// Explain implements link.Handler.
+func (e *engine) Explain(q explain.Question) (*explain.Explanation, error) {
+	return e.proxy.Explain(&q)
 }
 
 func (e *engine) refuse(generation uint64, err error) link.Ack {

@@ -1,6 +1,7 @@
 // Package link is the control channel between mgmt and one engine: mgmt hands
 // over snapshots and listener sockets, the engine answers what it made of them.
-// mgmt may also ask for the persistence sessions of a service, and change them.
+// mgmt may also ask for the persistence sessions of a service, change them, and
+// ask what would become of a request.
 //
 // It is a unix socket of type SOCK_SEQPACKET ("unixpacket"). The engine serves,
 // mgmt dials, and the kernel's word on who dials is checked:

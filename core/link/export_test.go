@@ -4,6 +4,8 @@ import (
 	"net"
 	"os"
 	"time"
+
+	"github.com/sluicelb/sluice/core/explain"
 )
 
 // SetMessageTimeout shortens the patience with stuck peers. To be called
@@ -99,6 +101,24 @@ func SplitCounts(b []byte, n int) (map[string]int, error) {
 // EncodedChange is the body of a question that changes sessions.
 func EncodedChange(c SessionChange) []byte {
 	b, err := encode(&message{Ask: &question{Service: c.Service, Change: &c}})
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// EncodedExplain is the body of a question about a request, EncodedExplanation
+// of its answer.
+func EncodedExplain(q explain.Question) []byte {
+	return mustEncode(&message{Ask: &question{Explain: &q}})
+}
+
+func EncodedExplanation(e explain.Explanation) []byte {
+	return mustEncode(&message{Answer: &answer{Explanation: &e}})
+}
+
+func mustEncode(m *message) []byte {
+	b, err := encode(m)
 	if err != nil {
 		panic(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/link"
 )
 
@@ -22,6 +23,11 @@ func FuzzMessage(f *testing.F) {
 	f.Add(link.EncodedChange(link.SessionChange{Service: 7, Act: link.DeleteSession, Key: []byte{0xff}}))
 	f.Add(link.EncodedAnswer(5, []link.Session{{Key: []byte("10.0.0.1"), Backend: 3, TTL: time.Hour}, {Key: []byte{0xff, 0}, TTL: -1}}, ""))
 	f.Add(link.EncodedAnswer(-1, nil, "no"))
+	f.Add(link.EncodedExplain(explain.Question{Farm: 7, Method: "GET", URL: "/\xff", Headers: []string{"Host: a.test", ""}, From: "::1"}))
+	f.Add(link.EncodedExplanation(explained))
+	f.Add(link.EncodedExplanation(explain.Explanation{}))
+	f.Add([]byte{0xa1, 4, 0xa1, 5, 0xa0})
+	f.Add([]byte{0xa1, 5, 0xa2, 1, 0, 5, 0xa0})
 	f.Add([]byte{0xa1, 4, 0xa0})
 	f.Add([]byte{0xa1, 5, 0xa1, 2, 0x9a, 255, 255, 255, 255})
 	f.Add([]byte{0xa1, 6, 0xa0})

@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/link"
 	"github.com/sluicelb/sluice/core/shm"
 )
@@ -115,6 +116,17 @@ func (e *engine) Session(service uint32, key []byte) (link.Session, bool) {
 		}
 	}
 	return link.Session{}, false
+}
+
+// Explain repeats the question: the farm is its URL.
+func (e *engine) Explain(q explain.Question) (*explain.Explanation, error) {
+	switch q.URL {
+	case "":
+		return nil, errors.New("there is no URL")
+	case "panic":
+		panic("index out of range")
+	}
+	return &explain.Explanation{Farm: q.URL, Head: q.Headers}, nil
 }
 
 func (e *engine) ChangeSessions(c link.SessionChange) (int, error) {

@@ -87,7 +87,7 @@ var decoding = func() cbor.DecMode {
 		TagsMd:            cbor.TagsForbidden,
 		ExtraReturnErrors: cbor.ExtraDecErrorUnknownField,
 		UTF8:              cbor.UTF8DecodeInvalid, // reasons quote what operators wrote
-		MaxNestedLevels:   6,
+		MaxNestedLevels:   8,
 		MaxArrayElements:  1 << 14,
 		MaxMapPairs:       1 << 13,
 	}.DecMode()

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/sluicelb/sluice/core/explain"
 )
 
 // MaxSessions bounds the sessions of one answer: with the longest keys, 255
@@ -31,6 +33,8 @@ type question struct {
 	Change  *SessionChange `cbor:"3,keyasint,omitempty"`
 	// Key asks for that one session instead of all.
 	Key []byte `cbor:"4,keyasint,omitempty"`
+	// Explain asks what would become of a request.
+	Explain *explain.Question `cbor:"5,keyasint,omitempty"`
 }
 
 // answer is what the engine says to a question.
@@ -39,19 +43,23 @@ type answer struct {
 	List  []Session `cbor:"2,keyasint,omitempty"`
 	// Failed says why there is no answer.
 	Failed string `cbor:"3,keyasint,omitempty"`
-	// Refused says why nothing was changed.
-	Refused string `cbor:"4,keyasint,omitempty"`
+	// Refused says why nothing was changed, or explained.
+	Refused     string               `cbor:"4,keyasint,omitempty"`
+	Explanation *explain.Explanation `cbor:"5,keyasint,omitempty"`
 }
 
-// fits reports whether it can be the answer to a question with that limit.
-func (a *answer) fits(limit int) bool { return len(a.List) <= limit && a.Total >= len(a.List) }
+// fits reports whether it can be the answer to that question.
+func (a *answer) fits(q *asked) bool {
+	return len(a.List) <= q.limit && a.Total >= len(a.List) && (a.Explanation == nil || q.explain)
+}
 
 func bounded(limit int) int { return min(max(limit, 0), MaxSessions) }
 
 // asked is a question that was sent and is not answered.
 type asked struct {
-	limit  int
-	answer chan answer // has room for it: nobody may be waiting any more
+	limit   int
+	explain bool
+	answer  chan answer // has room for it: nobody may be waiting any more
 }
 
 // questionPatience is how long a question waits for room in the socket. There
@@ -92,7 +100,7 @@ func (c *Client) answerTo(ctx context.Context, question *question) (a answer, er
 	if err := c.take(ctx, c.asking); err != nil {
 		return a, err
 	}
-	q := &asked{limit: question.Limit, answer: make(chan answer, 1)}
+	q := &asked{limit: question.Limit, explain: question.Explain != nil, answer: make(chan answer, 1)}
 	if err := c.ask(ctx, question, q); err != nil {
 		return a, err
 	}
@@ -150,7 +158,7 @@ func (c *Client) settle() *asked {
 // returns false when nobody did, or not for this.
 func (c *Client) answered(a *answer) bool {
 	q := c.settle()
-	if q == nil || !a.fits(q.limit) {
+	if q == nil || !a.fits(q) {
 		return false
 	}
 	q.answer <- *a

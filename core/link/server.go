@@ -13,11 +13,12 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/shm"
 )
 
 // Handler is the engine behind the channel. Its methods are never called at
-// the same time, but for Sessions and ChangeSessions, which may be called during
+// the same time, but for those that answer questions, which may be called during
 // Publish.
 type Handler interface {
 	// Hello describes the engine to a new connection.
@@ -36,6 +37,9 @@ type Handler interface {
 	// ChangeSessions makes a change and says how many sessions it was about. It
 	// is called as Sessions is; an error says why nothing was changed.
 	ChangeSessions(change SessionChange) (changed int, err error)
+	// Explain says what would become of a request, within the bounds of package
+	// explain. It is called as Sessions is; an error says why it cannot.
+	Explain(q explain.Question) (*explain.Explanation, error)
 }
 
 // Serve lets processes of the allowed users, one at a time, control the engine
@@ -216,6 +220,13 @@ func (s *connection) answerTo(q *question) (a answer) {
 			a = answer{Failed: clip(fmt.Sprintf("internal error: %v", p), maxReason)}
 		}
 	}()
+	if q.Explain != nil {
+		e, err := s.h.Explain(*q.Explain)
+		if err != nil {
+			return answer{Refused: clip(err.Error(), maxReason)}
+		}
+		return answer{Explanation: e}
+	}
 	if q.Change != nil {
 		changed, err := s.h.ChangeSessions(*q.Change)
 		if err != nil {

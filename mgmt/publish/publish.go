@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/link"
 	"github.com/sluicelb/sluice/core/snapshot"
@@ -25,6 +26,7 @@ type Engine interface {
 	Sessions(ctx context.Context, service uint32, limit int) (total int, list []link.Session, err error)
 	Session(ctx context.Context, service uint32, key []byte) (s link.Session, ok bool, err error)
 	ChangeSessions(ctx context.Context, change link.SessionChange) (changed int, err error)
+	Explain(ctx context.Context, q explain.Question) (*explain.Explanation, error)
 	Done() <-chan struct{}
 	Close() error
 }
@@ -120,6 +122,16 @@ func (p *Publisher) ChangeSessions(ctx context.Context, change link.SessionChang
 		return 0, fmt.Errorf("change sessions: %w", err)
 	}
 	return engine.ChangeSessions(ctx, change)
+}
+
+// Explain asks the engine what would become of a request, as
+// link.Client.Explain does, under the terms of Sessions.
+func (p *Publisher) Explain(ctx context.Context, q explain.Question) (*explain.Explanation, error) {
+	engine, err := p.present()
+	if err != nil {
+		return nil, fmt.Errorf("explain a request: %w", err)
+	}
+	return engine.Explain(ctx, q)
 }
 
 // present is the engine, if there is one now.

@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/link"
 	"github.com/sluicelb/sluice/core/snapshot"
@@ -105,6 +106,10 @@ func (e *engine) ChangeSessions(ctx context.Context, c link.SessionChange) (int,
 		return 0, link.ErrGone
 	}
 	return int(c.Service), nil
+}
+
+func (e *engine) Explain(_ context.Context, q explain.Question) (*explain.Explanation, error) {
+	return &explain.Explanation{Farm: q.URL}, nil
 }
 
 func (e *engine) lives() []*farm.Config {
