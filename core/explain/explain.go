@@ -44,7 +44,7 @@ type Explanation struct {
 	From       string `json:"from" doc:"Address the request comes from"`
 
 	Request     *Request     `json:"request,omitempty" doc:"The request as it is read; absent when it cannot be read"`
-	Steps       []Step       `json:"steps,omitempty" doc:"What requests pass before a service is looked for, in order; the last one may be where it ends"`
+	Steps       []Step       `json:"steps,omitempty" doc:"What the request had to pass, in order; the last one may be where it ends"`
 	Services    []Service    `json:"services,omitempty" doc:"The services that were tried, in order"`
 	NotTried    int          `json:"services_not_tried,omitempty" doc:"How many follow the one that matched"`
 	Changes     []Change     `json:"changes,omitempty" doc:"What rules change of the request, in order"`

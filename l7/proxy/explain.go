@@ -175,6 +175,9 @@ func (x *explainer) run(a asked) {
 	d := w.judge(cl, f)
 	if d.service != nil {
 		x.Result.Service = d.service.name
+		if !x.admitted(cl, d.service) {
+			return
+		}
 	}
 	switch d.outcome {
 	case outcomeNone:
@@ -184,6 +187,18 @@ func (x *explainer) run(a asked) {
 	case outcomeForward:
 		x.forward(cl, d.service)
 	}
+}
+
+// admitted asks what a service asks of requests that are its own.
+func (x *explainer) admitted(cl *client, sv *service) bool {
+	if l := sv.limit; l != nil {
+		if l.take(x.w, cl, x.farm) > 0 {
+			x.refuse(stepRate, 429, beyondLimit)
+			return false
+		}
+		x.pass(stepRate)
+	}
+	return true
 }
 
 func (x *explainer) redirect(sv *service) {

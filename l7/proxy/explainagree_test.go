@@ -53,6 +53,9 @@ func (w *world) service(id int) farm.Service {
 	if w.may(6) {
 		s.Redirect, s.RedirectType = w.one("http://${VHOST}/new", "http://n.test/$1", "https://n.test"), farm.RedirectAppend
 	}
+	if w.may(8) {
+		s.RateLimit = &farm.RateLimit{Requests: 3, Period: 3600}
+	}
 	if w.may(2) {
 		s.Cookie = &farm.CookieInsert{Name: "LB"}
 	}

@@ -90,14 +90,20 @@ func (l *rateLimit) whose(w *worker, cl *client, f *farmTable) ratelimit.Key {
 }
 
 // take counts the request at hand, or says after how many nanoseconds it would
-// pass.
+// pass. One that is explained is not counted.
 func (l *rateLimit) take(w *worker, cl *client, f *farmTable) (wait int64) {
+	if w.query.trail != nil {
+		return l.table.Peek(l.whose(w, cl, f), w.clock(), l.limit)
+	}
 	return l.table.Take(l.whose(w, cl, f), w.clock(), l.limit)
 }
 
+// beyondLimit is what the log says of requests that are refused for a limit.
+const beyondLimit = "more requests than the service takes from one client"
+
 // refuseRate answers a request that is beyond the limit of its service.
 func (w *worker) refuseRate(cl *client, f *farmTable, sv *service, wait int64, rest []byte) int {
-	cl.note(rateLimited, 429, "more requests than the service takes from one client")
+	cl.note(rateLimited, 429, beyondLimit)
 	w.extra = append(w.extra[:0], "Retry-After: "...)
 	w.extra = strconv.AppendInt(w.extra, (wait+second-1)/second, 10)
 	w.extra = append(w.extra, "\r\n"...)

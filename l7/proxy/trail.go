@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-// step is what a request passes before its service is known.
+// step is what a request passes on its way to a backend.
 type step string
 
 // The steps, in order.
@@ -20,6 +20,7 @@ const (
 	stepChallenge step = "challenge"
 	stepMethod    step = "method"
 	stepLimits    step = "limits"
+	stepRate      step = "rate" // once the service is known
 )
 
 // What can be the end of a request behind decide.
