@@ -74,8 +74,12 @@ type HTTP struct {
 	// defaults.
 	TunnelTimeout Seconds `json:"wstimeout,omitempty"`
 	StopGrace     Seconds `json:"grace,omitempty"`
-	// Trusted are the peers whose X-Forwarded-For and the like are kept.
+	// Trusted are the peers whose X-Forwarded-For and the like are kept. Of a
+	// connection that began with a PROXY header that is the address in it.
 	Trusted []netip.Prefix `json:"trusted,omitempty"`
+	// ProxyIn is whether Trusted peers say for whom they connect; other than
+	// off it needs some.
+	ProxyIn ProxyIn `json:"proxyprotocol_in,omitempty"`
 	// Logs makes every exchange leave a line where AccessLog says.
 	Logs      bool      `json:"logs,omitempty"`
 	AccessLog AccessLog `json:"access_log,omitzero"`

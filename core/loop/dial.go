@@ -17,6 +17,9 @@ type DialOptions struct {
 	// Security, if it has a Config, asks for a TLS handshake after the connect:
 	// the outcome is that of both, and so is the time-out.
 	Security Security
+	// Preface is sent before everything else, the handshake included. Dial
+	// copies it.
+	Preface []byte
 }
 
 // Dial starts a connection to addr; h.Connected hears the outcome, within
@@ -39,6 +42,9 @@ func (l *Loop) Dial(addr netip.AddrPort, h Handler, timeout int64, o DialOptions
 	c := l.open(fd, addr, h, flagConnecting)
 	if o.Security.Config != nil {
 		c.secure = newSecured(c, o.Security, true)
+	}
+	if len(o.Preface) > 0 {
+		c.keep(o.Preface) // leaves with what is written first
 	}
 	if err := c.watch(); err != nil {
 		c.Close()

@@ -50,7 +50,8 @@ type TLS struct {
 }
 
 // Secure makes an accepted connection speak TLS: call it in the Acceptor,
-// where the handler is set, before anything is read. The handler's Connected
+// where the handler is set, before anything is read; or later, if all that was
+// taken before is what Peek and Skip did, and go on with Proceed. The handler's Connected
 // then hears how it went: nil, and everything read and written from then on is
 // plaintext; ErrPlain, and the connection is open as it was, with all its
 // bytes unread, because they do not begin a TLS handshake; io.EOF when the client
@@ -60,6 +61,9 @@ type TLS struct {
 func (c *Conn) Secure(s Security) {
 	c.secure = newSecured(c, s, false)
 	c.flags |= flagHandshake
+	if c.flags&flagReadable != 0 {
+		c.flags |= flagWet
+	}
 }
 
 // Secured reports whether the connection speaks TLS, or is about to.

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/proxyproto"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/l7/http1"
 )
@@ -22,6 +23,9 @@ type client struct {
 	pin   *pin      // the backend connection it keeps between exchanges
 	place *places   // what it has a place of; nil without a bound
 
+	intro  introduction       // what has to come before its first request
+	header *proxyproto.Parser // what has come of that, nil for nothing
+
 	stream *stream // what it is a stream of; nil for HTTP/1
 }
 
@@ -38,6 +42,10 @@ func (cl *client) stats() *stats.Farm { return cl.w.shard.Farm(cl.farm) }
 // Readable implements loop.Handler.
 func (cl *client) Readable(c *loop.Conn) {
 	if cl.ex == nil {
+		if cl.intro != introNone {
+			cl.readIntroduction()
+			return
+		}
 		cl.read()
 		return
 	}
@@ -234,6 +242,8 @@ func (cl *client) Expired(c *loop.Conn) {
 			cl.note(timeout, 0, "answer not taken in time")
 			cl.abort()
 		}
+	case cl.intro != introNone:
+		cl.introductionExpired()
 	case cl.seen > 0:
 		s := cl.stats()
 		s.Timeouts++

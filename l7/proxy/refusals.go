@@ -23,6 +23,7 @@ const (
 	timeout
 	rateLimited
 	flood // of frames, resets or streams, which only HTTP/2 has
+	badProxyHeader
 	badAnswer
 	cutAnswer
 	backendTimeout
@@ -41,6 +42,7 @@ var classNames = [...]string{
 	timeout:        "timeout",
 	rateLimited:    "rate-limited",
 	flood:          "flood",
+	badProxyHeader: "bad-proxy-header",
 	badAnswer:      "bad-answer",
 	cutAnswer:      "cut-answer",
 	backendTimeout: "backend-timeout",

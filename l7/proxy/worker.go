@@ -3,6 +3,7 @@ package proxy
 import (
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/proxyproto"
 	"github.com/sluicelb/sluice/core/refusal"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/l7/dial"
@@ -32,6 +33,7 @@ type worker struct {
 	ipText    []byte
 	location  []byte
 	target    dial.Target            // of the connection being asked for
+	header    proxyproto.Parser      // of an introduction that comes whole
 	extra     []byte                 // field lines to add to a request
 	addressed []byte                 // a request that has the backend's address in it
 	shared    *http2.Shared          // nil before the first connection of HTTP/2,
@@ -72,7 +74,9 @@ func (w *worker) accept(d *door, c *loop.Conn) {
 	cl := w.clients.Get()
 	*cl = client{conn: c, w: w, port: d.port, farm: f.id, place: place}
 	c.SetHandler(cl)
-	if f.tls != nil {
+	switch cl.intro = f.introduction(c); {
+	case cl.intro != introNone: // comes before TLS
+	case f.tls != nil:
 		c.Secure(f.tls.security)
 	}
 	s := w.shard.Farm(f.id)

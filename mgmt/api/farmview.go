@@ -39,6 +39,7 @@ type FarmView struct {
 	MaxConnections  uint32               `json:"maxconnections" doc:"0 means no bound"`
 	Overflow        farm.Overflow        `json:"overflow"`
 	Trusted         []string             `json:"trusted"`
+	ProxyIn         farm.ProxyIn         `json:"proxyprotocol_in"`
 	Logs            string               `json:"logs" enum:"true,false"`
 	LogView
 	Error414 string `json:"error414"`
@@ -70,7 +71,7 @@ func (s *Server) farmView(f *farm.Farm) FarmView {
 		RewriteLocation: h.RewriteLocation, RewriteHost: truth(h.RewriteHost), RewriteDest: truth(h.RewriteDestination),
 		Verbs: h.Verbs, CheckURL: h.CheckURL, IgnoreCase: truth(h.IgnoreCase), Continue: cmp.Or(h.Continue, farm.ContinuePass),
 		MaxHead: cmp.Or(h.MaxHead, farm.DefaultMaxHead), MaxBody: h.MaxBody, MaxConnections: h.MaxConnections,
-		Overflow: cmp.Or(h.Overflow, farm.OverflowWait), Trusted: trusted(h), Logs: truth(h.Logs), LogView: logView(h),
+		Overflow: cmp.Or(h.Overflow, farm.OverflowWait), Trusted: trusted(h), ProxyIn: cmp.Or(h.ProxyIn, farm.ProxyInOff), Logs: truth(h.Logs), LogView: logView(h),
 		Error414: h.Error414, Error500: h.Error500, Error501: h.Error501, Error503: h.Error503, ErrorWAF: h.ErrorWAF,
 		AddHeader: shownRules(h.AddRequest, showAdd), HeadRemove: shownRules(h.RemoveRequest, showRemove),
 		AddResponseHeader: shownRules(h.AddResponse, showAdd), RemoveResponseHeader: shownRules(h.RemoveResponse, showRemove),

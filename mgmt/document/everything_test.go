@@ -42,8 +42,8 @@ func everything() *farm.Config {
 			Format: farm.LogCombined, Fields: []farm.LogField{farm.LogTotal, farm.LogBackend}, Headers: []string{"X-Customer"}, Sample: 10,
 			Redact: []string{"cookie", "pin"}, Sink: farm.LogSyslog, File: "all", Size: 5, Keep: 3, Target: "tcp://log.example.org:601",
 		},
-		RequestID: farm.RequestIDBoth,
-		Trusted:   []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::1/128")},
+		RequestID: farm.RequestIDBoth, ProxyIn: farm.ProxyInRequired,
+		Trusted: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::1/128")},
 	}
 	h.Services = []farm.Service{
 		{

@@ -126,7 +126,7 @@ func checkFarm(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool 
 	if h.TLS != nil && !checkTLS(path, h.TLS, yield) {
 		return false
 	}
-	if !checkFarmRules(path, f, yield) {
+	if !checkProxyIn(path, h, yield) || !checkFarmRules(path, f, yield) {
 		return false
 	}
 	if h.ResurrectTime < h.ConnectTimeout && !yield(Error{path, "resurrectime",

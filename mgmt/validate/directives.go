@@ -44,6 +44,7 @@ var directives = []field[farm.Farm]{
 	choice("overflow", "What becomes of clients beyond maxconnections: wait for a free place, or refuse them with 503.", farm.Overflows(), farm.OverflowWait,
 		nil, func(h *farm.HTTP) *farm.Overflow { return &h.Overflow }),
 	farmTrusted,
+	farmProxyIn,
 	truth("logs", "Whether every exchange leaves a line in the farm's access log.", func(h *farm.HTTP) *bool { return &h.Logs }),
 	errorText("error414", "Body of the answer to a too long request.", func(h *farm.HTTP) *string { return &h.Error414 }),
 	errorText("error500", "Body of the answer to an internal error.", func(h *farm.HTTP) *string { return &h.Error500 }),
@@ -71,7 +72,7 @@ var farmCheckURL = field[farm.Farm]{
 var farmTrusted = field[farm.Farm]{
 	rule: rule{name: "trusted", kind: kindList, format: "ip or ip/bits", null: true, max: MaxTrusted, maxLen: 64, check: checkNetwork, canon: canonNetwork,
 		must: "an address or network", musts: "a list of addresses and networks",
-		about: "Clients whose X-Forwarded-For and the like are believed."},
+		about: "Clients whose X-Forwarded-For and the like are believed, and who may send a header of the PROXY protocol if proxyprotocol_in says so. Of a connection that began with one, it is the address in it that counts."},
 	get: func(f *farm.Farm) Value {
 		var out []string
 		for _, p := range directivesSeen(f).Trusted {

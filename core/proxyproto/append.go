@@ -1,0 +1,95 @@
+package proxyproto
+
+import (
+	"encoding/binary"
+	"net/netip"
+)
+
+// Append appends a header that says that the connection is one of a client at
+// source to destination; with an invalid address it says that the connection
+// is the sender's own (UNKNOWN, LOCAL). TLVs follow version 2 as they are,
+// appended by AppendTLV; version 1 has none. Addresses of different families
+// are both written as IPv6.
+func Append(dst []byte, v Version, source, destination netip.AddrPort, tlvs []byte) []byte {
+	local := !source.IsValid() || !destination.IsValid()
+	if v == V1 {
+		return appendLine(dst, local, source, destination)
+	}
+	dst = append(dst, signatureV2...)
+	if local {
+		return append(dst, commandLocal, familyNone, 0, 0)
+	}
+	from, to := source.Addr().Unmap(), destination.Addr().Unmap()
+	if from.Is4() && to.Is4() {
+		dst = append(dst, commandProxy, familyTCP4)
+		dst = binary.BigEndian.AppendUint16(dst, uint16(sizeIPv4+len(tlvs)))
+		a, b := from.As4(), to.As4()
+		dst = append(append(dst, a[:]...), b[:]...)
+	} else {
+		dst = append(dst, commandProxy, familyTCP6)
+		dst = binary.BigEndian.AppendUint16(dst, uint16(sizeIPv6+len(tlvs)))
+		a, b := from.As16(), to.As16()
+		dst = append(append(dst, a[:]...), b[:]...)
+	}
+	dst = binary.BigEndian.AppendUint16(dst, source.Port())
+	dst = binary.BigEndian.AppendUint16(dst, destination.Port())
+	return append(dst, tlvs...)
+}
+
+func appendLine(dst []byte, local bool, source, destination netip.AddrPort) []byte {
+	dst = append(dst, signatureV1...)
+	if local {
+		return append(dst, "UNKNOWN\r\n"...)
+	}
+	from, to := source.Addr().Unmap().WithZone(""), destination.Addr().Unmap().WithZone("")
+	if from.Is4() && to.Is4() {
+		dst = append(dst, "TCP4 "...)
+	} else {
+		dst = append(dst, "TCP6 "...)
+		from, to = netip.AddrFrom16(from.As16()), netip.AddrFrom16(to.As16())
+	}
+	dst = append(from.AppendTo(dst), ' ')
+	dst = append(to.AppendTo(dst), ' ')
+	dst = append(appendPort(dst, source.Port()), ' ')
+	return append(appendPort(dst, destination.Port()), "\r\n"...)
+}
+
+func appendPort(dst []byte, port uint16) []byte {
+	var b [5]byte
+	i := len(b)
+	for n := port; i == len(b) || n > 0; n /= 10 {
+		i--
+		b[i] = '0' + byte(n%10)
+	}
+	return append(dst, b[i:]...)
+}
+
+// The types of TLVs that we write (PP2_TYPE_…, PP2_SUBTYPE_SSL_…).
+const (
+	TypeALPN      = 0x01
+	TypeAuthority = 0x02
+	TypeSSL       = 0x20
+
+	SubtypeSSLVersion = 0x21
+	SubtypeSSLCN      = 0x22
+	SubtypeSSLCipher  = 0x23
+)
+
+// The bits of the first byte of TypeSSL (PP2_CLIENT_…).
+const (
+	ClientSSL      = 0x01
+	ClientCertConn = 0x02 // a certificate was shown on this connection
+	ClientCertSess = 0x04 // or on one whose TLS session it resumes
+)
+
+// MaxTLV bounds the value of a TLV that is written; longer ones are left out.
+const MaxTLV = 1024
+
+// AppendTLV appends one TLV; nothing for a value that is empty or too long.
+func AppendTLV[B ~string | ~[]byte](dst []byte, kind byte, value B) []byte {
+	if len(value) == 0 || len(value) > MaxTLV {
+		return dst
+	}
+	dst = append(dst, kind, byte(len(value)>>8), byte(len(value)))
+	return append(dst, value...)
+}

@@ -1,0 +1,33 @@
+package validate_test
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+func TestIntroductionsNeedTrustedPeers(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"proxyprotocol_in":"required"}`:                             "proxyprotocol_in is allowed only with trusted",
+		`{"proxyprotocol_in":"yes","trusted":"::1"}`:                  `proxyprotocol_in must be one of off, optional, required, got "yes"`,
+		`{"proxyprotocol_in":"optional","trusted":[]}`:                "send trusted with it",
+		`{"proxyprotocol_in":"off"}`:                                  "",
+		`{"proxyprotocol_in":null}`:                                   "",
+		`{"proxyprotocol_in":"optional","trusted":["192.0.2.0/24"]}`:  "",
+		`{"trusted":["192.0.2.0/24"], "proxyprotocol_in":"required"}`: "",
+	} {
+		f := farm.Farm{HTTP: farm.DefaultHTTP()}
+		_, err := change(t, &validate.FarmUpdate, &f, body)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\ngot  %v\nwant %s", body, err, want)
+		}
+	}
+	f := farm.Farm{Name: "a", Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("192.0.2.9"), VPort: 80, HTTP: farm.DefaultHTTP()}
+	f.HTTP.ProxyIn = farm.ProxyInRequired
+	if err := validate.Config(&farm.Config{Farms: []farm.Farm{f}}); err == nil || !strings.Contains(err.Error(), "trusted must not be empty with proxyprotocol_in required") {
+		t.Errorf("who may send the header was taken away: %v", err)
+	}
+}
