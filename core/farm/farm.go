@@ -74,6 +74,9 @@ type HTTP struct {
 	// defaults.
 	TunnelTimeout Seconds `json:"wstimeout,omitempty"`
 	StopGrace     Seconds `json:"grace,omitempty"`
+	// Mark is the SO_MARK of connections to backends that have none of their
+	// own; 0 sets none.
+	Mark uint32 `json:"mark,omitempty"`
 	// Trusted are the peers whose X-Forwarded-For and the like are kept. Of a
 	// connection that began with a PROXY header that is the address in it.
 	Trusted []netip.Prefix `json:"trusted,omitempty"`
@@ -160,7 +163,7 @@ type Backend struct {
 	Timeout Seconds `json:"timeout,omitempty"`
 	// Source is the address connections come from; invalid lets the system choose.
 	Source netip.Addr `json:"source,omitzero"`
-	// Mark is the SO_MARK of connections; 0 sets none.
+	// Mark is the SO_MARK of connections; 0 means the farm's.
 	Mark        uint32      `json:"mark,omitempty"`
 	Alias       string      `json:"alias,omitempty"`
 	Maintenance Maintenance `json:"maintenance,omitempty"`

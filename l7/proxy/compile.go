@@ -103,24 +103,9 @@ func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm) (*farmTable, er
 	return ft, nil
 }
 
-// marks says why the backends of a service cannot be connected to with the
-// marks they ask for.
-func marks(s *farm.Service) error {
-	for i := range s.Backends {
-		if s.Backends[i].Mark == 0 {
-			continue
-		}
-		if err := loop.CanMark(); err != nil {
-			return fmt.Errorf("backend %d has mark %d: %w: give the engine that capability, or remove the mark", i, s.Backends[i].Mark, err)
-		}
-		return nil
-	}
-	return nil
-}
-
 // compileRules compiles what changes heads on their way.
 func (out *service) compileRules(f *farm.Farm, s *farm.Service) (err error) {
-	if err := marks(s); err != nil {
+	if err := marks(f, s); err != nil {
 		return err
 	}
 	if out.conditions, err = newConditions(s); err != nil {
@@ -174,7 +159,7 @@ func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
 			id: b.ID, timeout: nanos(timeout), load: load,
 			mode: b.Maintenance, origin: b.AddrPort().String(), named: nameOf(b), alias: b.Alias, statics: b.Sessions, host: hostOf(nameOf(b), s.TLS != nil),
 			target: dial.Target{ID: b.ID, Addr: b.AddrPort(), Timeout: nanos(f.HTTP.ConnectTimeout),
-				Options: loop.DialOptions{Source: b.Source, Mark: b.Mark}},
+				Options: loop.DialOptions{Source: b.Source, Mark: markOf(f, b)}},
 		}
 		members[i] = balance.Member{
 			ID: b.ID, Weight: b.EffectiveWeight(), Priority: b.EffectivePriority(), Limit: int64(b.ConnLimit),

@@ -38,6 +38,7 @@ type FarmView struct {
 	MaxBody         uint64               `json:"maxbody" doc:"0 means no bound"`
 	MaxConnections  uint32               `json:"maxconnections" doc:"0 means no bound"`
 	Overflow        farm.Overflow        `json:"overflow"`
+	Mark            uint32               `json:"mark" doc:"0 sets none"`
 	Trusted         []string             `json:"trusted"`
 	ProxyIn         farm.ProxyIn         `json:"proxyprotocol_in"`
 	Logs            string               `json:"logs" enum:"true,false"`
@@ -71,7 +72,7 @@ func (s *Server) farmView(f *farm.Farm) FarmView {
 		RewriteLocation: h.RewriteLocation, RewriteHost: truth(h.RewriteHost), RewriteDest: truth(h.RewriteDestination),
 		Verbs: h.Verbs, CheckURL: h.CheckURL, IgnoreCase: truth(h.IgnoreCase), Continue: cmp.Or(h.Continue, farm.ContinuePass),
 		MaxHead: cmp.Or(h.MaxHead, farm.DefaultMaxHead), MaxBody: h.MaxBody, MaxConnections: h.MaxConnections,
-		Overflow: cmp.Or(h.Overflow, farm.OverflowWait), Trusted: trusted(h), ProxyIn: cmp.Or(h.ProxyIn, farm.ProxyInOff), Logs: truth(h.Logs), LogView: logView(h),
+		Overflow: cmp.Or(h.Overflow, farm.OverflowWait), Mark: h.Mark, Trusted: trusted(h), ProxyIn: cmp.Or(h.ProxyIn, farm.ProxyInOff), Logs: truth(h.Logs), LogView: logView(h),
 		Error414: h.Error414, Error500: h.Error500, Error501: h.Error501, Error503: h.Error503, ErrorWAF: h.ErrorWAF,
 		AddHeader: shownRules(h.AddRequest, showAdd), HeadRemove: shownRules(h.RemoveRequest, showRemove),
 		AddResponseHeader: shownRules(h.AddResponse, showAdd), RemoveResponseHeader: shownRules(h.RemoveResponse, showRemove),

@@ -44,6 +44,7 @@ func everything() *farm.Config {
 		},
 		RequestID: farm.RequestIDBoth, ProxyIn: farm.ProxyInRequired,
 		Trusted: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::1/128")},
+		Mark:    4294967294,
 	}
 	h.Services = []farm.Service{
 		{

@@ -68,7 +68,7 @@ var backendFields = []field[farm.Backend]{
 		set: func(b *farm.Backend, v Value) { b.Source, _ = netip.ParseAddr(v.text) },
 	},
 	{
-		rule: rule{name: "mark", kind: kindNumber, min: 0, max: math.MaxUint32, null: true, about: "Mark (SO_MARK) of connections, for routing rules; 0 sets none."},
+		rule: rule{name: "mark", kind: kindNumber, min: 0, max: math.MaxUint32, null: true, about: "Mark (SO_MARK) of connections, for routing rules; the farm's when unset."},
 		get:  func(b *farm.Backend) Value { return numberValue(int64(b.Mark)) },
 		set:  func(b *farm.Backend, v Value) { b.Mark = uint32(v.number) },
 	},

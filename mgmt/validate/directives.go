@@ -2,6 +2,7 @@ package validate
 
 import (
 	"cmp"
+	"math"
 	"net/netip"
 	"strings"
 
@@ -43,6 +44,7 @@ var directives = []field[farm.Farm]{
 	bound("maxconnections", "Clients that may be connected; 0 means no bound.", 0, maxUnbounded, 0, func(h *farm.HTTP) *uint32 { return &h.MaxConnections }),
 	choice("overflow", "What becomes of clients beyond maxconnections: wait for a free place, or refuse them with 503.", farm.Overflows(), farm.OverflowWait,
 		nil, func(h *farm.HTTP) *farm.Overflow { return &h.Overflow }),
+	bound("mark", "Mark (SO_MARK) of connections to backends that have none of their own, for routing rules; 0 sets none.", 0, math.MaxUint32, 0, func(h *farm.HTTP) *uint32 { return &h.Mark }),
 	farmTrusted,
 	farmProxyIn,
 	truth("logs", "Whether every exchange leaves a line in the farm's access log.", func(h *farm.HTTP) *bool { return &h.Logs }),
