@@ -40,6 +40,9 @@ func (c *Conn) Reused() bool { return c.reused }
 // Started is when Dial began, in nanoseconds on the loop's clock.
 func (c *Conn) Started() int64 { return c.started }
 
+// Again gives the owner another turn after others had theirs.
+func (c *Conn) Again() { c.pool.loop.Again(c.Conn) }
+
 // Discard closes the connection; the owner hears nothing more.
 func (c *Conn) Discard() {
 	c.owner = nil

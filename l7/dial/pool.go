@@ -8,9 +8,9 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// idleTime is how long an unused connection is kept: below the keep-alive
+// IdleTime is how long an unused connection is kept: below the keep-alive
 // time-outs servers commonly use, so that they rarely end it first.
-const idleTime = 30_000_000_000
+const IdleTime = 30_000_000_000
 
 // maxIdle bounds the idle connections to one backend on one loop.
 const maxIdle = 1024
@@ -101,7 +101,7 @@ func (p *Pool) Put(c *Conn) {
 	c.next, c.prev = l.head.next, &l.head
 	c.next.prev, l.head.next = c, c
 	l.count++
-	c.SetDeadline(p.loop.Now() + idleTime)
+	c.SetDeadline(p.loop.Now() + IdleTime)
 }
 
 // Retain drops the idle connections keep says no to: those of backends that

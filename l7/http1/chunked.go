@@ -6,7 +6,7 @@ const (
 	maxChunkExtension = 256      // bytes of extensions of one chunk
 	maxChunkWaste     = 16 << 10 // bytes of extensions beyond the bytes of data so far
 	maxTrailerBytes   = 8 << 10  // bytes of all trailer lines
-	trailerNameBytes  = 40       // enough of a name to recognise it
+	trailerNameBytes  = 64       // of a name; longer ones are not passed on
 )
 
 // Chunked follows the framing of one chunked body, whatever way its bytes are
@@ -22,6 +22,7 @@ type Chunked struct {
 	waste  int    // extension bytes not yet outweighed by data
 	state  chunkState
 	keep   bool // the caller wants trailers
+	any    bool // all but those that are forbidden
 	digits uint8
 	extra  uint16 // extension bytes of this chunk
 
@@ -288,7 +289,7 @@ func (c *Chunked) nameByte(b byte) error {
 		return ErrTrailerField
 	}
 	c.state = chunkValue
-	c.taken = c.keep && c.allowed(name)
+	c.taken = c.keep && c.named < trailerNameBytes && (c.any || c.allowed(name))
 	if c.taken {
 		c.kept = append(append(c.kept, name...), ':')
 	}

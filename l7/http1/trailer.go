@@ -52,6 +52,12 @@ func cutList(v []byte) (first, rest []byte) {
 // Call it after Reset(true).
 func (c *Chunked) Allow(names []byte) { c.announced = append(c.announced[:0], names...) }
 
+// AllowAll lets all trailers pass but those that would change what was decided
+// from the head: for two sides that both have a place of their own for them, as
+// HTTP/2 has, so that nobody takes them for fields of a head. Call it after
+// Reset(true).
+func (c *Chunked) AllowAll() { c.any = true }
+
 // allowed says which trailers may go on: those that describe the body just
 // sent, which only its end can tell, and those the head announced.
 func (c *Chunked) allowed(name []byte) bool {

@@ -11,6 +11,22 @@ func (c *Conn) Available() int {
 	return max(0, int(min(c.peerStreams, 1<<31-1))-c.streams)
 }
 
+// Allowed is how many streams the peer allows at once, open ones included: what
+// it said, or what it is believed to allow before that.
+func (c *Conn) Allowed() int { return int(min(c.peerStreams, 1<<31-1)) }
+
+// Settled reports whether the peer's first SETTINGS have come. One that has
+// said anything else before does not speak HTTP/2.
+func (c *Conn) Settled() bool { return c.settled }
+
+// Ping asks the peer for a sign of life; whatever comes back is one.
+func (c *Conn) Ping() {
+	if c.err == nil {
+		c.controlFrame(8, framePing, 0, 0)
+		c.out = append(c.out, leavingPing...)
+	}
+}
+
 // Open sends a request on a new stream: the bytes of an HTTP/1.1 head with its
 // empty line, as http1.AppendRequest writes them. Host becomes :authority,
 // connection-specific fields are left out, Upgrade among them: a request that
@@ -24,6 +40,7 @@ func (c *Conn) Open(owner any, head []byte, end bool) *Stream {
 	}
 	s := c.add(c.nextID)
 	c.nextID += 2
+	c.noise.give(earnRequest) // a backend says little but in answer to something
 	s.Owner = owner
 	s.state |= headSent
 	if string(method) == "HEAD" {

@@ -9,7 +9,7 @@ const (
 	leftFinal             // GOAWAY with the last stream was sent
 )
 
-// leavingPing is what the PING behind the first GOAWAY carries.
+// leavingPing is what our PINGs carry: the one behind the first GOAWAY, too.
 const leavingPing = "sluice.."
 
 // Shutdown asks a client to open no more streams and serves those that are
