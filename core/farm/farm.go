@@ -128,6 +128,8 @@ type Service struct {
 	RewriteLocation RewriteLocation `json:"rewritelocation,omitempty"`
 	// TLS makes the backends https ones.
 	TLS *BackendTLS `json:"httpsb,omitempty"`
+	// BackendProtocol is what the backends speak; empty means HTTP/1.1.
+	BackendProtocol BackendProtocol `json:"backendprotocol,omitempty"`
 	// Cookie keeps clients on their backend by a cookie of ours.
 	Cookie *CookieInsert `json:"cookieinsert,omitempty"`
 	// STS is the max-age of Strict-Transport-Security; 0 sends none. Valid with

@@ -20,6 +20,7 @@ type ServiceOptions struct {
 	HTTPSCA          *string              `json:"httpsb_ca,omitempty" doc:"Only with httpsb"`
 	HTTPSName        *string              `json:"httpsb_name,omitempty" doc:"Only with httpsb"`
 	HTTPSCertificate *string              `json:"httpsb_certificate,omitempty" doc:"Only with httpsb"`
+	BackendProtocol  farm.BackendProtocol `json:"backendprotocol" enum:"http1,h2"`
 	CookieInsert     string               `json:"cookieinsert" enum:"true,false"`
 	CookieName       string               `json:"cookiename,omitempty" doc:"Only with cookieinsert"`
 	CookieDomain     string               `json:"cookiedomain,omitempty" doc:"Only with cookieinsert; left out: the host that was asked for"`
@@ -47,7 +48,7 @@ type ServiceOptions struct {
 func serviceOptions(v *farm.Service) ServiceOptions {
 	out := ServiceOptions{
 		HeadRequire: orEmpty(v.HeadRequire), HeadDeny: orEmpty(v.HeadDeny), IgnoreCase: truth(v.IgnoreCase), RewriteLocation: v.RewriteLocation,
-		HTTPS: truth(v.TLS != nil), CookieInsert: truth(v.Cookie != nil), STS: truth(v.STS != 0), STSTimeout: v.STS, ServedBy: v.ServedBy,
+		HTTPS: truth(v.TLS != nil), BackendProtocol: cmp.Or(v.BackendProtocol, farm.BackendHTTP1), CookieInsert: truth(v.Cookie != nil), STS: truth(v.STS != 0), STSTimeout: v.STS, ServedBy: v.ServedBy,
 		AddRequest: shownRules(v.AddRequest, showAdd), RemoveRequest: shownRules(v.RemoveRequest, showRemove),
 		AddResponse: shownRules(v.AddResponse, showAdd), RemoveResponse: shownRules(v.RemoveResponse, showRemove),
 		ReplaceRequest: shownRules(v.ReplaceRequest, showReplace), ReplaceResponse: shownRules(v.ReplaceResponse, showReplace),

@@ -17,7 +17,7 @@ const (
 
 // serviceOptions are what a service has beside its matching, persistence and
 // policy.
-var serviceOptions = slices.Concat(conditionFields, backendTLSFields, cookieFields, stsFields, servedByFields,
+var serviceOptions = slices.Concat(conditionFields, backendTLSFields, backendProtocolFields, cookieFields, stsFields, servedByFields,
 	rateFields)
 
 // conditionFields are further conditions and what is done with the exchange.

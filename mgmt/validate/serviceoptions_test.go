@@ -44,6 +44,7 @@ func TestEveryOptionOfAServiceIsSetAndReset(t *testing.T) {
 			cookie(func(c *farm.CookieInsert) {
 				*c = farm.CookieInsert{Name: "SID", Domain: ".shop.example", Path: "/a", TTL: 60}
 			}), `{"cookieinsert":false}`},
+		{`{"backendprotocol":"h2"}`, func(s *farm.Service) { s.BackendProtocol = farm.BackendHTTP2 }, `{"backendprotocol":"http1"}`},
 		{`{"sts_status":"true"}`, func(s *farm.Service) { s.STS = farm.DefaultSTS }, `{"sts_status":"false"}`},
 		{`{"sts_timeout":600,"sts_status":true}`, func(s *farm.Service) { s.STS = 600 }, `{"sts_status":false}`},
 		{`{"served_by":"X-Backend"}`, func(s *farm.Service) { s.ServedBy = "X-Backend" }, `{"served_by":""}`},
@@ -99,6 +100,8 @@ func TestOptionsOfAServiceAreRefusedWithTheReason(t *testing.T) {
 		{`{"httpsb":true,"httpsb_name":"a b"}`, `httpsb_name must be a host name or an address, got "a b"`},
 		{`{"httpsb":true,"httpsb_certificate":"a.key"}`, `certificates end in .pem`},
 		{`{"httpsb":false,"httpsb_name":"x"}`, `httpsb_name is allowed only while httpsb is true`},
+		{`{"backendprotocol":"h3"}`, `backendprotocol must be one of http1, h2, got "h3"`},
+		{`{"backendprotocol":"h2","pinnedconnection":1}`, `pinnedconnection must be 0 with backendprotocol h2`},
 		{`{"cookiename":"SID"}`, `cookiename is allowed only while cookieinsert is true; send cookieinsert true with it`},
 		{`{"cookiettl":5}`, `cookiettl is allowed only while cookieinsert is true`},
 		{`{"cookieinsert":"false","cookiepath":"/"}`, `cookiepath is allowed only while cookieinsert is true`},
