@@ -1,18 +1,22 @@
 package proxy
 
-import "github.com/sluicelb/sluice/l7/http1"
+import (
+	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/http2"
+)
 
 // body follows one message body through the proxy.
 type body struct {
 	kind    http1.Body
 	left    int64 // of a counted body
 	chunked http1.Chunked
+	bare    bool // it comes as it is, and its end by itself: see end
 }
 
 // start begins the body of a message with the given framing. Trailers are
 // for a receiver that gets chunks.
 func (b *body) start(kind http1.Body, h *http1.Head, trailers bool) {
-	b.kind, b.left = kind, 0
+	b.kind, b.left, b.bare = kind, 0, false
 	switch kind {
 	case http1.BodyLength:
 		b.left = h.ContentLength
@@ -25,6 +29,9 @@ func (b *body) start(kind http1.Body, h *http1.Head, trailers bool) {
 // take looks at the next bytes: p[:in] belong to the body and p[:out], which
 // may be fewer, are to be sent on. unchunk removes chunk framing.
 func (b *body) take(p []byte, unchunk bool) (in, out int, err error) {
+	if b.bare && b.kind == http1.BodyChunked {
+		return len(p), len(p), nil
+	}
 	switch b.kind {
 	case http1.BodyLength:
 		n := int(min(int64(len(p)), b.left))
@@ -41,12 +48,34 @@ func (b *body) take(p []byte, unchunk bool) (in, out int, err error) {
 	return 0, 0, nil
 }
 
+// unframe says that the body comes without chunks, and that its end is told by
+// end: trailers may follow it even if its length is known. all lets all of those
+// pass.
+func (b *body) unframe(trailers, all bool) {
+	b.bare = true
+	if b.kind != http1.BodyChunked {
+		b.kind = http1.BodyLength // of none, too, the end is still to come
+		b.chunked.Reset(trailers)
+	}
+	if all {
+		b.chunked.AllowAll()
+	}
+}
+
+// end ends a body that came without chunks. Its trailers are judged like those
+// behind chunks; scratch is used up.
+func (b *body) end(scratch, trailers []byte) ([]byte, error) {
+	scratch = http2.AppendLastChunk(scratch[:0], trailers)
+	_, _, err := b.chunked.Decode(scratch)
+	return scratch, err
+}
+
 // done reports whether the last byte of the body was taken. A body that lasts
 // until its connection closes is never done by its bytes.
 func (b *body) done() bool {
 	switch b.kind {
 	case http1.BodyLength:
-		return b.left == 0
+		return b.left == 0 && (!b.bare || b.chunked.Done())
 	case http1.BodyChunked:
 		return b.chunked.Done()
 	case http1.BodyUntilClose:
@@ -57,7 +86,7 @@ func (b *body) done() bool {
 
 // trailer is what follows the last p[:out] of a chunked body.
 func (b *body) trailer() []byte {
-	if b.kind == http1.BodyChunked && b.chunked.Done() {
+	if (b.bare || b.kind == http1.BodyChunked) && b.chunked.Done() {
 		return b.chunked.Trailer()
 	}
 	return nil

@@ -92,7 +92,7 @@ func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm) (*farmTable, er
 		s := &f.HTTP.Services[i]
 		e.compileService(&ft.services[i], f, s)
 		if s.TLS != nil {
-			if ft.services[i].tls, err = build.Backend(s.ID, s.TLS); err != nil {
+			if ft.services[i].tls, err = build.Backend(s.ID, s.TLS, protocols(s)...); err != nil {
 				return nil, fmt.Errorf("service %q: TLS to backends: %w", s.Name, err)
 			}
 		}
@@ -144,8 +144,8 @@ func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
 		hashed:   algorithm == balance.ConsistentHash,
 		backends: make([]backend, len(s.Backends)),
 		persist:  newPersistence(s),
-		pinned:   s.Pinned,
-		code:     cmp.Or(s.RedirectCode, 302),
+		pinned:   s.Pinned && !s.Multiplexed(), multiplexed: s.Multiplexed(),
+		code: cmp.Or(s.RedirectCode, 302),
 	}
 	members := make([]balance.Member, len(s.Backends))
 	for i := range s.Backends {

@@ -18,6 +18,13 @@
 // What outlives tables (loads, round-robin positions, sessions) is keyed by
 // stable numbers and held in the registry.
 //
+// # Backends that speak HTTP/2
+//
+// A carrier is what an exchange has on its backend side: a connection of HTTP/1
+// from l7/dial, or a lane, which is a stream on a trunk. A trunk is a connection
+// that the exchanges of the loop share; it notes what the backend says and tells
+// the exchanges afterwards, each on its own.
+//
 // # Mistakes of ours
 //
 // All that happens in an exchange is done for its client. A panic in an event

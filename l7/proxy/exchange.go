@@ -4,7 +4,6 @@ import (
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/stats"
-	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/rewrite"
 )
@@ -17,7 +16,7 @@ type exchange struct {
 	farm    *farmTable // of the table the exchange began with
 	service *service
 	backend *backend
-	up      *dial.Conn // nil before a backend was found and after it was let go
+	up      carrier // nil before a backend was found and after it was let go
 	tried   balance.Tried
 	held    *balance.Load // what the picker reserved for the exchange
 	hash    uint64
@@ -46,6 +45,8 @@ type exchange struct {
 	verb    http1.Verb
 	phase   phase
 	why     accesslog.Why // how the backend was found
+	// refusals is how often a backend did not look at the request.
+	refusals uint8
 
 	oldClient   bool // HTTP/1.0: no chunks, no 1xx
 	keepClient  bool // the client's connection may go on
@@ -147,6 +148,9 @@ func (ex *exchange) start(w *worker, cl *client, f *farmTable, sv *service) (inv
 	cl.ex = ex
 	ex.recordHead()
 	ex.request.start(r.Body(), &r.Head, true)
+	if ex.service.multiplexed && cl.stream != nil {
+		ex.request.chunked.AllowAll()
+	}
 	if m := f.limits.maxBody; m > 0 {
 		ex.request.chunked.Limit(m)
 	}
@@ -249,11 +253,14 @@ func (ex *exchange) appendHead(dst []byte) []byte {
 func (ex *exchange) assemble(rest []byte) (used int, err error) {
 	w := ex.w
 	out := ex.appendHead(w.loop.Scratch[:0])
-	in, n, err := ex.request.take(rest, false)
+	in, n, err := ex.request.take(rest, ex.service.multiplexed)
 	if err != nil {
 		return 0, err
 	}
-	out = append(append(out, rest[:n]...), ex.request.trailer()...)
+	out = append(out, rest[:n]...)
+	if !ex.service.multiplexed { // else transmit asks for it
+		out = append(out, ex.request.trailer()...)
+	}
 	w.loop.Scratch = out
 	ex.client.stats().BytesIn += uint64(in)
 	ex.recordMoved(uint64(in), 0)
@@ -332,15 +339,7 @@ func (ex *exchange) finish() {
 	keep := ex.keepClient && complete
 	if ex.up != nil {
 		ex.release()
-		switch {
-		case !ex.keepBackend || !complete || ex.up.Pending() != 0:
-			ex.up.Discard()
-		case ex.service.pinned:
-			cl.pinTo(ex.up, ex.service.id, ex.backend.id)
-		default:
-			ex.w.pool.Put(ex.up)
-		}
-		ex.up = nil
+		ex.giveBack(complete)
 	}
 	ex.end()
 	switch {

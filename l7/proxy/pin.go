@@ -57,8 +57,8 @@ func (ex *exchange) takePin() bool {
 		ex.client.unpin()
 		return false
 	}
+	p.up.Hand(ex)
 	ex.up, p.up, ex.why = p.up, nil, accesslog.WhyPin
-	ex.up.Hand(ex)
 	ex.await()
 	ex.backendStats().Reuses++
 	return true

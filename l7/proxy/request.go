@@ -35,18 +35,15 @@ func (ex *exchange) forwardTo() {
 		}
 		ex.backend = &ex.service.backends[i]
 		ex.await()
-		to := ex.destination()
-		if !ex.fresh && !ex.service.pinned {
-			if up := ex.w.pool.Idle(to, ex); up != nil {
-				ex.up = up
-				ex.backendStats().Reuses++
-				ex.recordFlag(accesslog.Reused)
-				ex.send()
-				return
-			}
-		}
-		up, err := ex.w.pool.Dial(to, ex)
-		if err == nil {
+		up, stands, err := ex.carrier(ex.destination())
+		switch {
+		case err == nil && stands:
+			ex.up = up
+			ex.backendStats().Reuses++
+			ex.recordFlag(accesslog.Reused)
+			ex.send()
+			return
+		case err == nil:
 			ex.up = up
 			ex.connecting(1)
 			if ex.head == nil {
@@ -91,9 +88,15 @@ func (ex *exchange) connecting(by int) {
 
 // BackendConnected implements dial.Owner.
 func (ex *exchange) BackendConnected(c *dial.Conn, err error) {
+	ex.connected(c.Started(), true, err)
+}
+
+// connected goes on after a connect that was begun then. counts tells that it
+// was made for this exchange.
+func (ex *exchange) connected(began int64, counts bool, err error) {
 	defer ex.client.conn.Contain()
 	if err != nil {
-		ex.up = nil // the pool has it back
+		ex.up = nil // whoever opened it has it back
 	}
 	ex.connecting(-1)
 	if err != nil {
@@ -105,12 +108,17 @@ func (ex *exchange) BackendConnected(c *dial.Conn, err error) {
 		return
 	}
 	s := ex.backendStats()
-	s.Connects++
-	s.ConnectNanos += uint64(ex.w.loop.Now() - c.Started())
-	ex.recordConnect(c.Started())
+	if counts {
+		s.Connects++
+		s.ConnectNanos += uint64(ex.w.loop.Now() - began)
+	} else {
+		s.Reuses++
+	}
+	ex.recordConnect(began)
 	ex.w.engine.reached(ex.backend)
+	up := ex.up
 	ex.send()
-	if ex.up == c {
+	if ex.up == up {
 		ex.pumpRequest()
 	}
 }
@@ -154,7 +162,7 @@ func (ex *exchange) send() {
 	up := ex.up
 	ex.phase, ex.sent = phaseHead, w.loop.Now()
 	up.SetDeadline(ex.sent + ex.backend.timeout)
-	if err := up.Write(b); err != nil {
+	if err := ex.transmit(b); err != nil {
 		// Refused as a whole: the connection had ended before, so the backend
 		// has seen nothing of this request.
 		if ex.head == nil {
@@ -173,7 +181,7 @@ func (ex *exchange) send() {
 	ex.counted = true
 	ex.replayable = up.Reused() && ex.request.done() && ex.verb.Idempotent()
 	switch {
-	case !ex.replayable:
+	case !ex.replayable && !ex.service.multiplexed: // a stream may be refused unseen
 		ex.unsave()
 	case ex.head == nil:
 		ex.save()
@@ -221,7 +229,7 @@ func (ex *exchange) pumpRequest() {
 // sendBody sends the next bytes of the request body. It reports whether more
 // are wanted.
 func (ex *exchange) sendBody(p []byte) bool {
-	in, out, err := ex.request.take(p, false)
+	in, out, err := ex.request.take(p, ex.service.multiplexed)
 	if err != nil {
 		ex.brokenBody(err)
 		return false
@@ -229,12 +237,8 @@ func (ex *exchange) sendBody(p []byte) bool {
 	ex.stats().BytesIn += uint64(in)
 	ex.backendStats().BytesOut += uint64(out)
 	ex.recordMoved(uint64(in), 0)
-	up := ex.up
-	err = up.Write(p[:out])
-	if t := ex.request.trailer(); err == nil && len(t) > 0 {
-		err = up.Write(t)
-	}
-	up.SetDeadline(ex.w.loop.Now() + ex.backend.timeout)
+	err = ex.transmitBody(p[:out])
+	ex.up.SetDeadline(ex.w.loop.Now() + ex.backend.timeout)
 	if in < len(p) {
 		ex.client.keep(p[in:])
 	}

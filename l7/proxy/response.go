@@ -62,12 +62,15 @@ func (ex *exchange) headEnded(err error) {
 	if err == loop.ErrDry {
 		return
 	}
-	if ex.replayable && ex.ahead == nil && ex.interim == 0 {
+	if ex.repeatable(err) {
 		ex.again()
 		return
 	}
+	if ex.refused(err) {
+		return
+	}
 	ex.backendStats().Resets++
-	reason := "connection ended before the answer"
+	reason := endReason(err, "connection ended before the answer")
 	if ex.ahead != nil {
 		reason = "connection ended within the head"
 	}
@@ -90,7 +93,7 @@ func (ex *exchange) BackendFailed(up *dial.Conn, err error) {
 		ex.recordFlag(accesslog.AbortedByBackend)
 		ex.abort()
 	default:
-		ex.cutBody()
+		ex.cutBody("connection ended within the body")
 	}
 }
 

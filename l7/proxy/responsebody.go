@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/http2"
 )
 
 // advance goes on after some of the response was written.
@@ -40,17 +41,15 @@ func (ex *exchange) pumpResponse() {
 			return
 		}
 	}
-	l.Again(ex.up.Conn)
+	ex.up.Again()
 }
 
 // passBody passes on the next bytes of the response body. It reports whether
 // more are wanted.
 func (ex *exchange) passBody(p []byte) bool {
-	in, out, err := ex.response.take(p, ex.unframed())
+	in, out, err := ex.takeAnswer(p, ex.unframed())
 	if err != nil {
-		ex.backendStats().BadResponses++
-		ex.noteBackend(badAnswer, 0, answerReason(err))
-		ex.abort()
+		ex.badBody(err)
 		return false
 	}
 	ex.stats().BytesOut += uint64(out)
@@ -71,20 +70,35 @@ func (ex *exchange) passBody(p []byte) bool {
 	return true
 }
 
+// badBody ends an exchange whose backend broke the rules within the body.
+func (ex *exchange) badBody(err error) {
+	ex.backendStats().BadResponses++
+	ex.noteBackend(badAnswer, 0, answerReason(err))
+	ex.abort()
+}
+
 // bodyEnded handles the end of the backend's direction within the body.
 func (ex *exchange) bodyEnded(err error) {
+	if err == io.EOF && ex.response.bare {
+		ex.bareEnded()
+		return
+	}
+	if _, ok := err.(*http2.Error); ok {
+		ex.badBody(err)
+		return
+	}
 	if err == io.EOF && ex.response.kind == http1.BodyUntilClose {
 		ex.response.kind = http1.BodyNone
 		ex.finish()
 		return
 	}
-	ex.cutBody()
+	ex.cutBody(endReason(err, "connection ended within the body"))
 }
 
 // cutBody ends an exchange whose backend cut the body of its answer.
-func (ex *exchange) cutBody() {
+func (ex *exchange) cutBody(reason string) {
 	ex.backendStats().Resets++
-	ex.noteBackend(cutAnswer, 0, "connection ended within the body")
+	ex.noteBackend(cutAnswer, 0, reason)
 	ex.abort()
 }
 

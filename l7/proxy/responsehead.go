@@ -29,8 +29,11 @@ func (ex *exchange) answer(b []byte, n int) {
 	}
 	ex.response.start(kind, &r.Head, !ex.oldClient)
 	unchunk := kind == http1.BodyChunked && ex.unframed()
+	if ex.service.multiplexed && ex.unframed() {
+		ex.response.unframe(!ex.oldClient, ex.client.stream != nil)
+	}
 	rest := b[n:]
-	in, out, err := ex.response.take(rest, unchunk)
+	in, out, err := ex.takeAnswer(rest, unchunk)
 	if err != nil {
 		ex.badResponse(answerReason(err))
 		return

@@ -78,6 +78,8 @@ type service struct {
 	request, response *rules
 	urls              *rewrite.URL // nil when paths stay as they are
 	locate            locate
+	// multiplexed: the backends speak HTTP/2.
+	multiplexed bool
 }
 
 // backend is one compiled backend.

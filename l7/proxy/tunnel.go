@@ -36,7 +36,7 @@ func (ex *exchange) switchProtocol(b []byte, n int) {
 	ex.keepAhead(nil)
 	if err == nil && ex.client.in != nil {
 		ex.countTunnel(len(ex.client.in), 0)
-		err = ex.up.Write(ex.client.in)
+		err = ex.plain().Write(ex.client.in)
 		ex.client.keep(nil)
 	}
 	if err != nil {
@@ -57,7 +57,7 @@ func (ex *exchange) tunnelUp() {
 	if ex.client.stream != nil {
 		n, ended = ex.relayUp()
 	} else {
-		n, ended = ex.relay(ex.client.conn, ex.up.Conn)
+		n, ended = ex.relay(ex.client.conn, ex.plain().Conn)
 	}
 	ex.countTunnel(n, 0)
 	ex.tunnelMoved(ended, &ex.clientEnded)
@@ -70,7 +70,7 @@ func (ex *exchange) tunnelDown() {
 	if ex.client.stream != nil {
 		n, ended = ex.relayDown()
 	} else {
-		n, ended = ex.relay(ex.up.Conn, ex.client.conn)
+		n, ended = ex.relay(ex.plain().Conn, ex.client.conn)
 	}
 	ex.countTunnel(0, n)
 	ex.tunnelMoved(ended, &ex.backendEnded)
@@ -97,7 +97,7 @@ func (ex *exchange) tunnelMoved(ended bool, side *bool) {
 		return
 	}
 	cl, up := ex.client, ex.up
-	up.Conn.SetDeadline(0)
+	up.SetDeadline(0)
 	if up.Pending() != 0 {
 		ex.clientEnded = false // flush first; BackendDrained reads the end again
 		return

@@ -15,11 +15,11 @@ func (ex *exchange) relayUp() (moved int, ended bool) {
 		case err == loop.ErrDry:
 			return moved, false
 		case err != nil:
-			ex.up.CloseWrite()
+			ex.plain().CloseWrite()
 			return moved, true
 		}
 		moved += n
-		if ex.up.Write(l.In[:n]) != nil {
+		if ex.plain().Write(l.In[:n]) != nil {
 			return moved, true
 		}
 	}
@@ -50,7 +50,7 @@ func (ex *exchange) relayDown() (moved int, ended bool) {
 		moved += n
 		ex.client.writeStream(l.In[:n], false)
 	}
-	l.Again(ex.up.Conn)
+	ex.up.Again()
 	return moved, false
 }
 

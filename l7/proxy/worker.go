@@ -21,6 +21,7 @@ type worker struct {
 	refusals  *refusal.Recorder
 	records   records
 	pool      *dial.Pool
+	trunks    trunks
 	clients   *loop.FreeList[client]
 	exchanges *loop.FreeList[exchange]
 	listeners map[string]*loop.Listener
@@ -54,6 +55,7 @@ func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, refusals *refusal.Re
 		ipText:    make([]byte, 0, 64),
 	}
 	w.skew = int64(l.Time(0).Sub(epoch)) + second
+	w.trunks.w = w
 	w.query = query{req: &w.req, scratch: &w.rewrite}
 	return w
 }
@@ -94,6 +96,7 @@ func (w *worker) settle(t *table) {
 		b := t.backends[id]
 		return b != nil && b.mode == modeInUse
 	})
+	w.trunks.settle(t)
 	w.loop.Each(func(c *loop.Conn) {
 		if m, ok := c.Handler().(*multiplex); ok {
 			occupy(t.byID[m.farm], &m.place)

@@ -1,0 +1,143 @@
+package proxy_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/l7test"
+)
+
+// http2Backend is a backend that speaks HTTP/2 only.
+func http2Backend(t *testing.T, handler http.Handler, secure bool, edit ...func(*http.Server)) *httptest.Server {
+	t.Helper()
+	s := httptest.NewUnstartedServer(handler)
+	var p http.Protocols
+	p.SetHTTP2(secure)
+	p.SetUnencryptedHTTP2(!secure)
+	s.Config.Protocols = &p
+	for _, e := range edit {
+		e(s.Config)
+	}
+	if secure {
+		s.EnableHTTP2 = true
+		s.StartTLS()
+	} else {
+		s.Start()
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// multiplexedService is a service whose backends speak HTTP/2.
+func multiplexedService(secure bool, addrs ...string) farm.Service {
+	s := l7test.Service("web", addrs...)
+	s.BackendProtocol = farm.BackendHTTP2
+	if secure {
+		s.TLS = &farm.BackendTLS{}
+	}
+	return s
+}
+
+// everyPath runs a test for each kind of client with each kind of backend that
+// speaks HTTP/2.
+func everyPath(t *testing.T, handler http.Handler, test func(t *testing.T, a *l7test.Appliance, c *http.Client, url string), edit ...func(*farm.HTTP)) {
+	for _, client := range []string{"http1", "h2c", "h2"} {
+		for _, secure := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, secure backend %t", client, secure), func(t *testing.T) {
+				t.Parallel()
+				s := http2Backend(t, handler, secure)
+				a := l7test.New(t, 2)
+				var edits []func(*farm.HTTP)
+				url := "http://a.test"
+				if client == "h2" {
+					url = "https://a.test"
+					edits = append(edits, https(a, l7test.Certificate(t, "ec.pem", "a.test")))
+				}
+				addr := a.Serve(func(h *farm.HTTP) {
+					for _, e := range append(edits, edit...) {
+						e(h)
+					}
+				}, multiplexedService(secure, s.Listener.Addr().String()))
+				c := http2Client(t, addr, client == "h2")
+				if client == "http1" {
+					transport := &http.Transport{DialContext: (&pinned{addr}).dial, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+					t.Cleanup(transport.CloseIdleConnections)
+					c.Transport = transport
+				}
+				test(t, a, c, url)
+			})
+		}
+	}
+}
+
+func TestHTTP2BackendGetsBodiesOfEveryFramingBothWays(t *testing.T) {
+	t.Parallel()
+	everyPath(t, echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
+		for _, query := range []string{"", "?length", "?trailer"} {
+			for _, size := range []int{0, 1, 1000, 100_000, 3_000_000} {
+				for _, counted := range []bool{true, false} {
+					body := bytes.Repeat([]byte("0123456789"), size/10+1)[:size]
+					var in io.Reader = bytes.NewReader(body)
+					if !counted {
+						in = struct{ io.Reader }{in}
+					}
+					res, err := c.Post(url+"/"+query, "text/plain", in)
+					if err != nil {
+						t.Fatal(query, size, counted, err)
+					}
+					got, err := io.ReadAll(res.Body)
+					_ = res.Body.Close()
+					if err != nil || !bytes.Equal(got, body) || res.StatusCode != 200 || res.Header.Get("X-Proto") != "HTTP/2.0" {
+						t.Fatalf("%s %d counted %t: status %d, %d bytes, %v, %v", query, size, counted, res.StatusCode, len(got), res.Header, err)
+					}
+					if query == "?trailer" && (size > 2048 || res.ProtoMajor == 2) && res.Trailer.Get("X-Sum") != fmt.Sprintf("%x", sha256.Sum256(body)) {
+						t.Fatalf("%d counted %t: trailers %v", size, counted, res.Trailer)
+					}
+				}
+			}
+		}
+		if n := a.Segment.SumBackend(1); n.Requests != 30 || n.Responses[1] != 30 || n.Established != 0 || n.Pending != 0 || n.Connects == 0 || n.Connects > 2 {
+			t.Errorf("counted %+v", n)
+		}
+	})
+}
+
+func TestManyExchangesShareAFewConnectionsToAnHTTP2Backend(t *testing.T) {
+	t.Parallel()
+	everyPath(t, echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
+		var wg sync.WaitGroup
+		for i := range 40 {
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				for j := range 20 {
+					body := strings.Repeat(fmt.Sprint(i, " ", j, " "), 1+i*j*10)
+					res, err := c.Post(url+"/", "text/plain", strings.NewReader(body))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					got, err := io.ReadAll(res.Body)
+					_ = res.Body.Close()
+					if err != nil || string(got) != body {
+						t.Errorf("status %d: %d bytes instead of %d, %v", res.StatusCode, len(got), len(body), err)
+						return
+					}
+				}
+			}()
+		}
+		wg.Wait()
+		if n := a.Segment.SumBackend(1); n.Requests != 800 || n.Connects > 2 {
+			t.Errorf("counted %+v", n)
+		}
+	})
+}

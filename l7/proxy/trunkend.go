@@ -1,0 +1,104 @@
+package proxy
+
+import "github.com/sluicelb/sluice/l7/dial"
+
+// BackendExpired implements dial.Owner: time to look after the lanes.
+func (t *trunk) BackendExpired(c *dial.Conn) {
+	now := t.w.loop.Now()
+	t.busy = true
+	for ln := t.head; ln != nil; ln = ln.next {
+		if at := ln.deadline; at != 0 && at <= now {
+			ln.deadline = 0
+			ln.note().expired = true
+		}
+	}
+	t.dispatch()
+	t.busy = false
+	switch {
+	case t.up == nil:
+		return
+	case t.asked != 0 && now-t.asked >= pingTime:
+		t.end(errSilent)
+	case t.lanes == 0 && now-t.idleAt >= dial.IdleTime:
+		t.leave()
+	default:
+		c.SetDeadline(now + streamTick)
+	}
+	t.work()
+}
+
+// doubt asks the backend for a sign of life after it kept an exchange waiting.
+// Until there is one new exchanges go elsewhere. It is asked no oftener than
+// that: servers take offence at frequent PINGs.
+func (t *trunk) doubt() {
+	now := t.w.loop.Now()
+	if t.asked == 0 && now-t.heard >= second && t.up != nil {
+		t.asked = now
+		t.h2.Ping()
+	}
+}
+
+// leave lets the lanes there are go on and closes the connection behind them.
+func (t *trunk) leave() {
+	if t.leaving {
+		return
+	}
+	t.leaving = true
+	t.place.remove(t)
+	if t.h2 != nil {
+		t.h2.Shutdown()
+	}
+	t.again()
+}
+
+// over reports whether nobody needs the connection any more.
+func (t *trunk) over() bool {
+	switch {
+	case t.lanes > 0:
+		return false
+	case t.h2 != nil:
+		return t.h2.Finished()
+	}
+	return t.leaving && t.stands
+}
+
+// farewell closes a connection that nobody needs any more.
+func (t *trunk) farewell() {
+	t.leaving = true
+	t.place.remove(t)
+	t.close()
+}
+
+// broken ends a connection whose backend broke the rules; GOAWAY says which.
+func (t *trunk) broken() {
+	if t.up.Pending() == 0 {
+		_ = t.up.Write(t.h2.Output())
+	}
+	t.end(errLost)
+	t.work()
+}
+
+// end gives up the connection: why is what the exchanges on it are told, unless
+// they know better.
+func (t *trunk) end(why *laneError) {
+	if t.why == nil {
+		t.why = why
+	}
+	t.leaving = true
+	t.place.remove(t)
+	t.close()
+}
+
+// close closes the connection and ends its streams.
+func (t *trunk) close() {
+	if up := t.up; up != nil {
+		t.up = nil
+		up.Discard()
+	}
+	if t.h2 != nil {
+		busy := t.busy
+		t.busy = true
+		t.h2.Close()
+		t.busy = busy
+	}
+}
