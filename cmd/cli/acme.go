@@ -14,19 +14,24 @@ import (
 func (c *client) acmeCommand() *cobra.Command {
 	return group("acme", "Order certificates from Let's Encrypt or another authority, and renew them", `  sluice acme config email=ops@example.com
   sluice acme order www.example.com example.com --farmname web
+  sluice acme config hook=dns.sh
+  sluice acme order '*.example.com' example.com --dns
   sluice acme list`,
 		c.acmeConfig(), c.acmeOrder(), c.acmeRenew(), c.acmeList())
 }
 
-// orderWait bounds a request that orders: the appliance needs three minutes at
-// most.
-const orderWait = 190 * time.Second
+// orderWait bounds a request that orders: the appliance needs three minutes,
+// and for DNS records as long as it is set to wait.
+const orderWait = 20 * time.Minute
 
 var acmeParams = []validate.Param{
 	{Name: "email", Description: "contact for the authority; setting it accepts its terms of service"},
 	{Name: "directory", Description: "address of the authority's directory; null: Let's Encrypt"},
 	{Name: "staging", Description: "address of the directory for tests; null: that of Let's Encrypt"},
 	{Name: "ca", Description: "list of authorities that verifies the directories; null: the system's"},
+	{Name: "hook", Description: "program in the folder hooks of the data directory that makes DNS records"},
+	{Name: "dns_wait", Interval: "1,900", Description: "seconds such a record may take until it is seen; null: 120"},
+	{Name: "dns_servers", Options: []string{"list"}, Description: "address:port of name servers to ask for it; null: those of its zone"},
 }
 
 func (c *client) acmeConfig() *cobra.Command {
@@ -51,7 +56,7 @@ func (c *client) acmeConfig() *cobra.Command {
 		if err != nil || c.json {
 			return c.orJSON(cmd, a, err)
 		}
-		var body struct{ Params map[string]string }
+		var body struct{ Params map[string]any }
 		if err := a.into(&body); err != nil {
 			return err
 		}
@@ -80,12 +85,16 @@ func targetFlags(cmd *cobra.Command) func(fields map[string]any) {
 func (c *client) acmeOrder() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "order DOMAIN…", Short: "Order a certificate; the first domain names it", Args: atLeast(1), ValidArgsFunction: cobra.NoFileCompletions,
-		Example: "  sluice acme order www.example.com example.com --farmname web\n  sluice acme order www.example.com --vip 192.0.2.10 --test",
+		Example: "  sluice acme order www.example.com example.com --farmname web\n  sluice acme order www.example.com --vip 192.0.2.10 --test\n  sluice acme order '*.example.com' example.com --dns",
 	}
 	at := targetFlags(cmd)
+	dns := cmd.Flags().Bool("dns", false, "show by DNS records, which the hook makes, that the domains are ours; for wildcards")
 	test := cmd.Flags().Bool("test", false, "from the directory for tests: nobody trusts it, and limits are high")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		fields := map[string]any{"domains": args, "test": *test}
+		if *dns {
+			fields["challenge"] = "dns-01"
+		}
 		at(fields)
 		return c.slowly(cmd, "/certificates/letsencryptz", fields)
 	}
@@ -132,23 +141,23 @@ func (c *client) acmeList() *cobra.Command {
 			var body struct {
 				Params []struct {
 					certificate
-					Domains     []string
-					Test        string
-					Due         time.Time
-					Failure     string
-					Autorenewal struct{ Status, Farm, VIP string }
+					Domains         []string
+					Test, Challenge string
+					Due             time.Time
+					Failure         string
+					Autorenewal     struct{ Status, Farm, VIP string }
 				}
 			}
 			if err := a.into(&body); err != nil {
 				return err
 			}
-			s := newSheet("FILE", "DOMAINS", "STATUS", "DAYS", "RENEWED FROM", "AT", "TEST", "FAILURE")
+			s := newSheet("FILE", "DOMAINS", "STATUS", "DAYS", "RENEWED FROM", "CHALLENGE", "AT", "TEST", "FAILURE")
 			for _, v := range body.Params {
 				from := when(v.Due)
 				if v.Autorenewal.Status != "true" {
 					from = "never"
 				}
-				s.add(v.File, strings.Join(v.Domains, ", "), v.Status, orDash(v.DaysLeft), from, v.Autorenewal.Farm+v.Autorenewal.VIP, v.Test, v.Failure)
+				s.add(v.File, strings.Join(v.Domains, ", "), v.Status, orDash(v.DaysLeft), from, v.Challenge, v.Autorenewal.Farm+v.Autorenewal.VIP, v.Test, v.Failure)
 			}
 			return c.print(cmd, s)
 		},

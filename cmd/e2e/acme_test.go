@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -102,4 +104,60 @@ func TestAnOrderThatDiesWithMgmtLeavesNoListener(t *testing.T) {
 	if out := a.must("farm", "list"); strings.Contains(out, "acme") {
 		t.Errorf("the farms are\n%s", out)
 	}
+}
+
+// The whole way of a wildcard: a shell script in the data directory makes the
+// records, an authority sees them, a farm serves any name of the domain.
+func TestAWildcardIsOrderedByAHookOfTheOperator(t *testing.T) {
+	asEachUser(t, func(t *testing.T, who identity) {
+		ca := acmetest.New(t, 80, "0")
+		data := dataDir(t, who)
+		a := start(t, who, data)
+		records := dataDir(t, who) + "-records"
+		if err := os.Mkdir(records, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(records, 0o777); err != nil { // mgmt is a user of its own
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.RemoveAll(records) })
+		ca.Names().Records(records)
+		a.must("certificate", "ca", "upload", "private", readable(t, string(ca.RootPEM())))
+		a.must("acme", "config", "email=ops@sluice.test", "directory="+ca.Directory(), "ca=private", "dns_wait=20", "dns_servers="+ca.Names().Addr())
+		if out, code := a.run("acme", "order", "*.sluice.test", "--dns"); code != 1 || !strings.Contains(out, "no hook is set") {
+			t.Errorf("without a hook: %d %s", code, out)
+		}
+		if out, code := a.run("acme", "config", "hook=dns.sh"); code != 1 || !strings.Contains(out, "hooks/dns.sh") || !strings.Contains(out, "does not exist") {
+			t.Errorf("a hook that is not there: %d %s", code, out)
+		}
+		script := fmt.Sprintf("#!/bin/sh\ncase $1 in\npresent) : > '%s/'\"$3=$4\" ;;\ncleanup) rm '%s/'\"$3=$4\" ;;\nesac\n", records, records)
+		hook := filepath.Join(data, "hooks", "dns.sh")
+		if err := os.WriteFile(hook, []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if who.credential != nil {
+			if err := os.Chown(hook, int(who.credential.Uid), -1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a.must("acme", "config", "hook=dns.sh")
+		a.must("acme", "order", "*.sluice.test", "sluice.test", "--dns")
+		if left, err := os.ReadDir(records); err != nil || len(left) > 0 {
+			t.Errorf("records stay: %v %v", left, err)
+		}
+		port := freePort(t)
+		a.must("farm", "create", "secure", "vip=127.0.0.1", fmt.Sprintf("vport=%d", port), "listener=https", "certificates=*.sluice.test.pem")
+		c, err := tls.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port), &tls.Config{ServerName: "any.sluice.test", InsecureSkipVerify: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if err := c.ConnectionState().PeerCertificates[0].VerifyHostname("any.sluice.test"); err != nil {
+			t.Error(err)
+		}
+		a.must("acme", "renew", "*.sluice.test.pem", "--force")
+		if out := a.must("acme", "list"); !strings.Contains(out, "dns-01") {
+			t.Errorf("the list is\n%s", out)
+		}
+	})
 }

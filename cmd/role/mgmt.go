@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -137,6 +138,9 @@ func (p *process) enterData() error {
 	}
 	if err := dir.Chdir(); err != nil {
 		return fmt.Errorf("entering the data directory: %w", err)
+	}
+	if err := os.Mkdir(acme.HookFolder, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("making the folder for hooks: %w", err)
 	}
 	return nil
 }

@@ -1,9 +1,9 @@
 // Package acme gets certificates from an authority that speaks ACME (RFC 8555),
 // Let's Encrypt unless told otherwise, and renews them.
 //
-//	Order ─► account ─► order ─► Board ─► engine answers ─► authority ─► certs.Upload
-//	                               │   (every http farm,
-//	                               └── or one for a moment)
+//	Order ─► account ─► order ─┬► Board ─► engine answers ─► authority ─► certs.Upload
+//	                           │   (every http farm, or one for a moment)
+//	                           └► hook ─► DNS, seen at the zone's servers ─┘
 //
 // A Manager orders and renews, one certificate at a time, and each within a
 // bounded time. A Board holds the answers to the authority's questions while an
@@ -17,10 +17,16 @@
 // touching a connection. One that was replaced by hand since is the operator's:
 // it is neither listed nor renewed here any more.
 //
-// # What is not done
+// # The two challenges
 //
-// Wildcards need the DNS challenge; they are refused. The port is 80, because
-// authorities ask nowhere else.
+// With http-01 the port is 80, because authorities ask nowhere else. With
+// dns-01, which wildcards need, a program of the operator makes TXT records: the
+// hook. It is chosen by its name among the files of HookFolder that belong to
+// the operator, so that no key and no document can name another program. It is
+// called "present" for each record, all of them before the authority is told;
+// then the records are looked for at every server of their zone; and whatever
+// came of it the hook is called "cleanup" for each. A call has a minute, its
+// output is cut, and nothing of its process group outlives it.
 //
 // # Secrets
 //

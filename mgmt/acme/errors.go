@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/mholt/acmez/v3/acme"
@@ -42,13 +43,14 @@ func invalid(format string, args ...any) error { return refuse(Invalid, format, 
 func (m *Manager) explain(ctx context.Context, err error) error {
 	var known *Error
 	var problem acme.Problem
+	var late outOfTime
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &known):
 		return known
-	case errors.Is(context.Cause(ctx), errTime):
-		return refuse(Unreachable, "the authority did not finish within %s: nothing was changed; the last that happened: %s", m.options.Timeout, show(err.Error()))
+	case errors.As(context.Cause(ctx), &late):
+		return refuse(Unreachable, "the authority did not finish within %s: nothing was changed; the last that happened: %s", time.Duration(late), show(err.Error()))
 	case ctx.Err() != nil:
 		return refuse(Unreachable, "the order was given up before it was finished: nothing was changed")
 	case errors.As(err, &problem):
@@ -57,8 +59,11 @@ func (m *Manager) explain(ctx context.Context, err error) error {
 	return refuse(Unreachable, "the authority cannot be asked: %s", show(err.Error()))
 }
 
-// errTime is the cause of a context that ended because an order took too long.
-var errTime = errors.New("out of time")
+// outOfTime is the cause of a context that ended because an order took longer
+// than that.
+type outOfTime time.Duration
+
+func (t outOfTime) Error() string { return "out of time: " + time.Duration(t).String() }
 
 func subproblems(p acme.Problem) string {
 	const most = 5

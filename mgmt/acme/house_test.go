@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -131,7 +132,7 @@ func (h *house) open() {
 	}}
 	h.applier = apply.New(h.store, pub, apply.WithRules(validate.Rules{}), apply.WithReferences(book))
 	h.certs = certs.NewManager(book, h.applier)
-	h.Manager = acme.New(acme.Options{Store: h.store, Certificates: h.certs, Applier: h.applier, Board: h.board, Log: log, Now: h.now, Port: h.port, Timeout: h.limit})
+	h.Manager = acme.New(acme.Options{Store: h.store, Certificates: h.certs, Applier: h.applier, Board: h.board, Log: log, Now: h.now, Port: h.port, Timeout: h.limit, Hooks: filepath.Join(h.dir, acme.HookFolder)})
 	if _, err := h.applier.Republish(context.Background()); err != nil {
 		h.t.Fatal(err)
 	}

@@ -51,6 +51,12 @@ type Options struct {
 	Timeout time.Duration
 	// Port is where the authority asks; 0 means 80. Only tests have another.
 	Port uint16
+	// Hooks is the folder of the hook; empty means HookFolder in the working
+	// directory, which is the data directory.
+	Hooks string
+	// DNSPort is where a zone's servers are asked; 0 means 53. Only tests have
+	// another.
+	DNSPort uint16
 }
 
 // orderTimeout is the bound of an order.
@@ -68,7 +74,7 @@ type Manager struct {
 // New returns a Manager that knows what was ordered before.
 func New(o Options) *Manager {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	o.Timeout, o.Port = cmp.Or(o.Timeout, orderTimeout), cmp.Or(o.Port, uint16(challengePort))
+	o.Timeout, o.Port, o.Hooks = cmp.Or(o.Timeout, orderTimeout), cmp.Or(o.Port, uint16(challengePort)), cmp.Or(o.Hooks, HookFolder)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -79,16 +85,36 @@ func New(o Options) *Manager {
 
 // Request is what is ordered. Its first domain names the certificate.
 type Request struct {
-	Domains []string
-	Test    bool // at the directory for tests
-	Target
+	Domains   []string
+	Test      bool // at the directory for tests
+	Challenge Challenge
+	Target    // with HTTP01
 }
+
+// Challenge is how the authority is shown that the domains are ours. The zero
+// value acts as HTTP01.
+type Challenge string
+
+// The challenges.
+const (
+	HTTP01 Challenge = "http-01" // the engine answers on port 80
+	DNS01  Challenge = "dns-01"  // the operator's hook makes TXT records
+)
+
+// Challenges lists them.
+func Challenges() []Challenge { return []Challenge{HTTP01, DNS01} }
 
 // Order gets a certificate for new domains and keeps it. It is renewed from
 // then on. Errors: *Error, and those of certs.Upload.
 func (m *Manager) Order(ctx context.Context, by apply.Author, q Request) (View, error) {
-	domains, err := checkDomains(q.Domains)
+	domains, err := checkDomains(q.Domains, q.Challenge)
 	if err != nil {
+		return View{}, err
+	}
+	if !slices.Contains(Challenges(), cmp.Or(q.Challenge, HTTP01)) {
+		return View{}, invalid("challenge: %q is not allowed, allowed are %s and %s", show(string(q.Challenge)), HTTP01, DNS01)
+	}
+	if err := checkTarget(q.Challenge, q.Target); err != nil {
 		return View{}, err
 	}
 	name, err := certs.CertificateName(domains[0])
@@ -98,7 +124,7 @@ func (m *Manager) Order(ctx context.Context, by apply.Author, q Request) (View, 
 	if _, err := m.options.Certificates.Get(name); err == nil {
 		return View{}, invalid("a certificate %s exists already: renew it if it was ordered here, delete it otherwise, or put another domain first", name)
 	}
-	r := record{Domains: domains, Test: q.Test, Renewal: Renewal{Auto: true, Target: q.Target}}
+	r := record{Domains: domains, Test: q.Test, Challenge: q.Challenge, Renewal: Renewal{Auto: true, Target: q.Target}}
 	return m.exclusive(func() (View, error) { return m.fulfil(ctx, by, name, r, certs.Create) })
 }
 
@@ -109,7 +135,7 @@ func (m *Manager) exclusive(run func() (View, error)) (View, error) {
 		defer func() { <-m.turn }()
 		return run()
 	default:
-		return View{}, refuse(Busy, "another certificate is being ordered or renewed: wait until that is done, %s at most", m.options.Timeout)
+		return View{}, refuse(Busy, "another certificate is being ordered or renewed: wait until that is done, %s at most", m.Patience())
 	}
 }
 
@@ -123,6 +149,9 @@ func (m *Manager) Renew(ctx context.Context, by apply.Author, name string, force
 func (m *Manager) renew(ctx context.Context, by apply.Author, name string, force bool, at Target) (View, error) {
 	r, v, err := m.find(name)
 	if err != nil {
+		return View{}, err
+	}
+	if err := checkTarget(r.Challenge, at); err != nil {
 		return View{}, err
 	}
 	if at != (Target{}) {
@@ -188,8 +217,11 @@ func (m *Manager) expect(name string, r record, leaf string) error {
 // SetRenewal changes how a certificate is renewed; an empty target stays what
 // it was. *Error says what is wrong.
 func (m *Manager) SetRenewal(by apply.Author, name string, n Renewal) (View, error) {
-	_, v, err := m.find(name)
+	r, v, err := m.find(name)
 	if err != nil {
+		return View{}, err
+	}
+	if err := checkTarget(r.Challenge, n.Target); err != nil {
 		return View{}, err
 	}
 	if n.Target != (Target{}) {
@@ -221,6 +253,14 @@ func (m *Manager) Delete(ctx context.Context, by apply.Author, name string) erro
 		return err
 	}
 	return m.keep(v.Name, func(r *record) { r.Leaves = nil })
+}
+
+// checkTarget refuses a place that nobody will ask at.
+func checkTarget(c Challenge, t Target) error {
+	if c == DNS01 && t != (Target{}) {
+		return invalid("vip and farmname are for the challenge %s: with %s the authority asks name servers only", HTTP01, DNS01)
+	}
+	return nil
 }
 
 // place is where the authority will find the answer: a running farm there is,

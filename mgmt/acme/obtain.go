@@ -20,7 +20,7 @@ func (m *Manager) obtain(ctx context.Context, r record) (bundle []byte, leaf str
 	if s.Email == "" {
 		return nil, "", invalid("the mail address for the authority is not set: set email in the configuration of ACME first")
 	}
-	at, err := m.place(r.Target)
+	challenge, solver, err := m.solver(r, s)
 	if err != nil {
 		return nil, "", err
 	}
@@ -29,14 +29,14 @@ func (m *Manager) obtain(ctx context.Context, r record) (bundle []byte, leaf str
 		return nil, "", err
 	}
 	defer transport.CloseIdleConnections()
-	ctx, cancel := context.WithTimeoutCause(ctx, m.options.Timeout, errTime)
+	limit := m.timeout(r.Challenge, s)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, outOfTime(limit))
 	defer cancel()
-	solver := &solver{m: m, place: at}
 	defer solver.clear(ctx)
 	directory := s.directory(r.Test)
 	client := &acmez.Client{
-		Client:           &acme.Client{Directory: directory, HTTPClient: transport, UserAgent: "Sluice", PollTimeout: m.options.Timeout},
-		ChallengeSolvers: map[string]acmez.Solver{acme.ChallengeTypeHTTP01: solver},
+		Client:           &acme.Client{Directory: directory, HTTPClient: transport, UserAgent: "Sluice", PollTimeout: limit},
+		ChallengeSolvers: map[string]acmez.Solver{challenge: solver},
 	}
 	account, err := m.account(ctx, client.Client, directory, s.Email)
 	if err != nil {
@@ -58,6 +58,26 @@ func (m *Manager) obtain(ctx context.Context, r record) (bundle []byte, leaf str
 	}
 	bundle, err = withKey(chains[0].ChainPEM, key)
 	return bundle, leaf, err
+}
+
+// challengeSolver shows an authority what it asks for, and takes that back.
+type challengeSolver interface {
+	acmez.Solver
+	clear(ctx context.Context)
+}
+
+// solver is that of a record's challenge. An error means that the authority
+// need not be asked.
+func (m *Manager) solver(r record, s Settings) (challenge string, solver challengeSolver, err error) {
+	if r.Challenge != DNS01 {
+		at, err := m.place(r.Target)
+		return acme.ChallengeTypeHTTP01, &httpSolver{m: m, place: at}, err
+	}
+	if s.Hook == "" {
+		return "", nil, invalid("no hook is set that could make DNS records: put a program into the folder %s of the data directory and set hook in the configuration of ACME", HookFolder)
+	}
+	h := hook{m.options.Hooks, s.Hook}
+	return acme.ChallengeTypeDNS01, &dnsSolver{m: m, hook: h, servers: s.DNSServers, wait: s.dnsWait()}, h.check()
 }
 
 // checkLeaf returns the sum of the first certificate once it is one for all

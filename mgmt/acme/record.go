@@ -1,6 +1,7 @@
 package acme
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -34,6 +35,8 @@ type Renewal struct {
 type record struct {
 	Domains []string `json:"domains"`
 	Test    bool     `json:"test,omitempty"`
+	// Challenge is HTTP01 when it is empty.
+	Challenge Challenge `json:"challenge,omitempty"`
 	Renewal
 	// Leaves are the SHA-256 sums of the certificates that are ours: the one in
 	// use, and while a renewal is written down the next one too.
@@ -46,8 +49,9 @@ type record struct {
 // View is what can be seen of a certificate that was ordered.
 type View struct {
 	certs.View
-	Domains []string
-	Test    bool
+	Domains   []string
+	Test      bool
+	Challenge Challenge
 	// Renewal: Force is for the action of an operator; the daily look never
 	// renews what is not due, because authorities count. Restart is kept for
 	// clients of the family: farms use a renewed certificate at once.
@@ -167,7 +171,7 @@ func (m *Manager) Get(name string) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	return View{View: v, Domains: r.Domains, Test: r.Test, Renewal: r.Renewal, Due: dueAt(v), Tried: r.Tried, Failure: r.Problem}, nil
+	return View{View: v, Domains: r.Domains, Test: r.Test, Challenge: cmp.Or(r.Challenge, HTTP01), Renewal: r.Renewal, Due: dueAt(v), Tried: r.Tried, Failure: r.Problem}, nil
 }
 
 func (t Target) String() string {

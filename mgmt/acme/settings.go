@@ -1,12 +1,15 @@
 package acme
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/mail"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
@@ -30,6 +33,36 @@ type Settings struct {
 	// CA names the list of authorities the directories' own certificates are
 	// verified by; empty means those of the system.
 	CA string `json:"ca,omitempty"`
+	// Hook names the program in HookFolder that makes the TXT records of the
+	// challenge DNS01; empty: that challenge is not possible.
+	Hook string `json:"hook,omitempty"`
+	// DNSWait is how long such records may take to be seen; 0 means
+	// DefaultDNSWait.
+	DNSWait int `json:"dns_wait,omitempty"` // seconds
+	// DNSServers are asked for them, as address:port, instead of the servers of
+	// their zone.
+	DNSServers []string `json:"dns_servers,omitempty"`
+}
+
+// DefaultDNSWait and MaxDNSWait bound the wait for records, in seconds.
+const (
+	DefaultDNSWait = 120
+	MaxDNSWait     = 900
+)
+
+func (s Settings) dnsWait() time.Duration {
+	return time.Duration(cmp.Or(s.DNSWait, DefaultDNSWait)) * time.Second
+}
+
+// Patience is how long an order may take, whatever its challenge.
+func (m *Manager) Patience() time.Duration { return m.timeout(DNS01, m.stored()) }
+
+// timeout bounds an order: with DNS01 the wait for the records is added.
+func (m *Manager) timeout(c Challenge, s Settings) time.Duration {
+	if c == DNS01 {
+		return m.options.Timeout + s.dnsWait()
+	}
+	return m.options.Timeout
 }
 
 // directory is where certificates come from.
@@ -51,6 +84,7 @@ const settingsName = "acme.settings"
 func (m *Manager) Settings() Settings {
 	s := m.stored()
 	s.Directory, s.Staging = s.directory(false), s.directory(true)
+	s.DNSWait = cmp.Or(s.DNSWait, DefaultDNSWait)
 	return s
 }
 
@@ -79,6 +113,17 @@ func (m *Manager) SetSettings(by apply.Author, s Settings) error {
 			return invalid("ca: %s", err)
 		}
 	}
+	if s.Hook != "" {
+		if err := (hook{m.options.Hooks, s.Hook}).check(); err != nil {
+			return err
+		}
+	}
+	if s.DNSWait < 0 || s.DNSWait > MaxDNSWait {
+		return invalid("dns_wait: a number of seconds from 1 to %d is allowed, got %d", MaxDNSWait, s.DNSWait)
+	}
+	if err := checkServers(s.DNSServers); err != nil {
+		return err
+	}
 	text, err := json.Marshal(s)
 	if err != nil {
 		return err
@@ -86,7 +131,7 @@ func (m *Manager) SetSettings(by apply.Author, s Settings) error {
 	if err := m.options.Store.SetSetting(settingsName, string(text)); err != nil {
 		return err
 	}
-	m.options.Log.Info("settings of ACME changed", "email", s.Email, "directory", s.directory(false), "staging", s.directory(true), "ca", s.CA, "by", by.Name, "source", by.Source)
+	m.options.Log.Info("settings of ACME changed", "email", s.Email, "directory", s.directory(false), "staging", s.directory(true), "ca", s.CA, "hook", s.Hook, "by", by.Name, "source", by.Source)
 	return nil
 }
 
@@ -118,8 +163,24 @@ var domainForm = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-
 // maxDomains is how many names one certificate may have at Let's Encrypt.
 const maxDomains = 100
 
-// checkDomains returns the names in lower case, each once.
-func checkDomains(domains []string) ([]string, error) {
+// maxServers bounds the name servers that are asked.
+const maxServers = 8
+
+func checkServers(list []string) error {
+	if len(list) > maxServers {
+		return invalid("dns_servers: at most %d are asked, got %d", maxServers, len(list))
+	}
+	for _, s := range list {
+		if at, err := netip.ParseAddrPort(s); err != nil || at.Port() == 0 {
+			return invalid("dns_servers: %q is no address:port, as 192.0.2.53:53", show(s))
+		}
+	}
+	return nil
+}
+
+// checkDomains returns the names in lower case, each once. A wildcard is
+// possible where the authority asks name servers.
+func checkDomains(domains []string, c Challenge) ([]string, error) {
 	if len(domains) == 0 || len(domains) > maxDomains {
 		return nil, invalid("domains: 1 to %d names are needed", maxDomains)
 	}
@@ -128,9 +189,9 @@ func checkDomains(domains []string) ([]string, error) {
 	for _, d := range domains {
 		d = strings.ToLower(strings.TrimSpace(d))
 		switch {
-		case strings.HasPrefix(d, "*"):
-			return nil, invalid("domains: %q is a wildcard: authorities issue those for a DNS challenge only, which is not supported; name every host, or upload a certificate", show(d))
-		case len(d) > 253 || !domainForm.MatchString(d):
+		case strings.HasPrefix(d, "*") && c != DNS01:
+			return nil, invalid("domains: %q is a wildcard: authorities issue those for the challenge %s only; order it with that, or name every host", show(d), DNS01)
+		case len(d) > 253 || !domainForm.MatchString(strings.TrimPrefix(d, "*.")):
 			return nil, invalid("domains: %q is no host name that an authority could ask: as www.example.com", show(d))
 		}
 		if !seen[d] {

@@ -11,9 +11,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
-// solver publishes the answers of one order: all of them at once, before the
+// httpSolver publishes the answers of one order: all of them at once, before the
 // authority is told to ask, and takes them away when the order is over.
-type solver struct {
+type httpSolver struct {
 	m          *Manager
 	place      place
 	challenges []farm.Challenge
@@ -25,7 +25,7 @@ type solver struct {
 var tokenForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
 
 // Present implements acmez.Solver.
-func (s *solver) Present(_ context.Context, c acme.Challenge) error {
+func (s *httpSolver) Present(_ context.Context, c acme.Challenge) error {
 	if !tokenForm.MatchString(c.Token) || len(c.KeyAuthorization) > 1024 {
 		return invalid("the authority sent a token that is none: %q", show(c.Token))
 	}
@@ -34,7 +34,7 @@ func (s *solver) Present(_ context.Context, c acme.Challenge) error {
 }
 
 // Wait implements acmez.Waiter: it returns once the engine answers.
-func (s *solver) Wait(ctx context.Context, _ acme.Challenge) error {
+func (s *httpSolver) Wait(ctx context.Context, _ acme.Challenge) error {
 	if s.published == len(s.challenges) {
 		return nil
 	}
@@ -46,7 +46,7 @@ func (s *solver) Wait(ctx context.Context, _ acme.Challenge) error {
 	return nil
 }
 
-func (s *solver) where() string {
+func (s *httpSolver) where() string {
 	if s.place.at.IsValid() {
 		return s.place.at.String()
 	}
@@ -54,14 +54,14 @@ func (s *solver) where() string {
 }
 
 // CleanUp implements acmez.Solver; clear takes all answers away at the end.
-func (s *solver) CleanUp(context.Context, acme.Challenge) error { return nil }
+func (s *httpSolver) CleanUp(context.Context, acme.Challenge) error { return nil }
 
 // clearTimeout bounds the publication that takes the answers away.
 const clearTimeout = 30 * time.Second
 
 // clear restores what was before the order, also when its time is over. When
 // nobody can be told, the next publication does it: the board is empty.
-func (s *solver) clear(ctx context.Context) {
+func (s *httpSolver) clear(ctx context.Context) {
 	if len(s.challenges) == 0 {
 		return
 	}
@@ -75,7 +75,7 @@ func (s *solver) clear(ctx context.Context) {
 }
 
 // publish changes the board and publishes; when that fails the board is empty.
-func (s *solver) publish(ctx context.Context, change func()) error {
+func (s *httpSolver) publish(ctx context.Context, change func()) error {
 	board := s.m.options.Board
 	return s.m.options.Applier.Renew(ctx, func(cfg *farm.Config) (apply.Renewal, error) {
 		return apply.Renewal{
@@ -88,7 +88,7 @@ func (s *solver) publish(ctx context.Context, change func()) error {
 }
 
 // reached is the farm whose trouble would make the publication useless.
-func (s *solver) reached(cfg *farm.Config) uint32 {
+func (s *httpSolver) reached(cfg *farm.Config) uint32 {
 	if !s.place.at.IsValid() {
 		return s.place.farm
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
@@ -13,11 +14,14 @@ import (
 	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/auth"
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 // ACME orders certificates and renews them; *acme.Manager is one.
 type ACME interface {
 	Settings() acme.Settings
+	// Patience is how long an order may take.
+	Patience() time.Duration
 	SetSettings(by apply.Author, s acme.Settings) error
 	List() []acme.View
 	Get(name string) (acme.View, error)
@@ -67,15 +71,14 @@ func acmeRefusal(err error) error {
 	return badRequest("%s", known)
 }
 
-// orderTime is how long an answer about an order may take: the order itself,
-// and bringing what came of it into force.
-const orderTime = 180 * time.Second
+// forceTime is what may follow an order: bringing what came of it into force.
+const forceTime = 60 * time.Second
 
 // patient gives a request the time of an order; without it the connection's own
 // bounds would end the order as well.
 func (c *call) patient() {
 	control := http.NewResponseController(humaecho.Unwrap(c.via).Response())
-	until := time.Now().Add(orderTime)
+	until := time.Now().Add(c.s.deps.ACME.Patience() + forceTime)
 	_ = control.SetReadDeadline(until) // not every connection can; it is none of a server then
 	_ = control.SetWriteDeadline(until)
 }
@@ -112,6 +115,9 @@ func (s *Server) orderCertificate(c *call) (Object[OrderedItem], error) {
 	}
 	if err == nil {
 		err = setTruth(body, "test", &q.Test)
+	}
+	if err == nil {
+		q.Challenge, err = challenge(body)
 	}
 	if err == nil {
 		q.Target, err = target(body)
@@ -180,20 +186,61 @@ func (s *Server) getACME(c *call) (Object[ACMESettings], error) {
 }
 
 func (s *Server) setACME(c *call) (Object[ACMESettings], error) {
-	body, err := c.texts(acmeFields{})
+	body, err := c.object(acmeFields{})
 	if err != nil {
 		return Object[ACMESettings]{}, err
 	}
 	v := s.deps.ACME.Settings()
-	for name, to := range map[string]*string{"email": &v.Email, "directory": &v.Directory, "staging": &v.Staging, "ca": &v.CA} {
-		if text, sent := body[name]; sent {
-			*to = text
-		}
+	if err := readACME(body, &v); err != nil {
+		return Object[ACMESettings]{}, err
 	}
 	if err := s.deps.ACME.SetSettings(c.author(), v); err != nil {
 		return Object[ACMESettings]{}, acmeRefusal(err)
 	}
 	return Object[ACMESettings]{Description: c.op.summary, Params: ACMESettings(s.deps.ACME.Settings()), Message: "The settings of ACME have been changed."}, nil
+}
+
+// readACME changes settings; null resets one.
+func readACME(body map[string]any, v *acme.Settings) error {
+	for name, to := range map[string]*string{"email": &v.Email, "directory": &v.Directory, "staging": &v.Staging, "ca": &v.CA, "hook": &v.Hook} {
+		raw, sent := body[name]
+		text, ok := raw.(string)
+		switch {
+		case !sent:
+		case !ok && raw != nil:
+			return badRequest("%s must be a text", name)
+		default:
+			*to = text
+		}
+	}
+	if raw, sent := body["dns_wait"]; sent {
+		n, ok := validate.ParseNumber(raw)
+		if raw != nil && (!ok || n < 1 || n > acme.MaxDNSWait) {
+			return badRequest("dns_wait must be a number from 1 to %d", acme.MaxDNSWait)
+		}
+		v.DNSWait = int(n)
+	}
+	if raw, sent := body["dns_servers"]; sent {
+		v.DNSServers = nil
+		if raw != nil {
+			list, err := textList(body, "dns_servers")
+			if err != nil {
+				return err
+			}
+			v.DNSServers = list
+		}
+	}
+	return nil
+}
+
+// challenge reads how an authority is shown that domains are ours.
+func challenge(body map[string]any) (acme.Challenge, error) {
+	raw := body["challenge"]
+	text, ok := raw.(string)
+	if raw != nil && (!ok || !slices.Contains(acme.Challenges(), acme.Challenge(text))) {
+		return "", badRequest("challenge must be one of %s, %s", acme.HTTP01, acme.DNS01)
+	}
+	return acme.Challenge(text), nil
 }
 
 // target reads where an authority finds its answer; empty when neither is sent.

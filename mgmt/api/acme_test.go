@@ -114,4 +114,16 @@ func TestNothingWasOrderedAtFirst(t *testing.T) {
 	a.do("GET", "/certificates/letsencryptz/a.pem", "").refused(t, 404, "a.pem")
 	a.do("POST", "/certificates/letsencryptz", `{"domains": ["*.sluice.test"], "vip": "192.0.2.1"}`).refused(t, 400, "wildcard")
 	a.do("POST", "/certificates/letsencryptz", `{"domains": ["a.sluice.test"], "vip": "192.0.2.1"}`).refused(t, 400, "email")
+	a.must(200, "PUT", "/certificates/letsencryptz/config", `{"email": "ops@sluice.test"}`)
+	a.do("POST", "/certificates/letsencryptz", `{"domains": ["a.sluice.test"], "challenge": "x"}`).refused(t, 400, "one of http-01, dns-01")
+	a.do("POST", "/certificates/letsencryptz", `{"domains": ["a.sluice.test"], "challenge": 5}`).refused(t, 400, "one of http-01, dns-01")
+	a.do("POST", "/certificates/letsencryptz", `{"domains": ["*.sluice.test"], "challenge": "dns-01"}`).refused(t, 400, "no hook is set")
+	for body, part := range map[string]string{
+		`{"hook": "/bin/sh"}`: "no name of a program", `{"hook": 5}`: "hook must be a text", `{"dns_wait": 0}`: "1 to 900", `{"dns_wait": "x"}`: "1 to 900",
+		`{"dns_servers": [5]}`: "list of texts", `{"dns_servers": ["ns"]}`: "address:port",
+	} {
+		a.do("PUT", "/certificates/letsencryptz/config", body).refused(t, 400, part)
+	}
+	a.must(200, "PUT", "/certificates/letsencryptz/config", `{"dns_wait": 7, "dns_servers": ["192.0.2.53:53"]}`).want(t, "params.dns_servers.0", "192.0.2.53:53")
+	a.must(200, "PUT", "/certificates/letsencryptz/config", `{"dns_wait": null, "dns_servers": null}`).want(t, "params.dns_wait", 120)
 }

@@ -1,6 +1,9 @@
 package api
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -13,7 +16,8 @@ import (
 type OrderedItem struct {
 	CertificateItem
 	Domains     []string    `json:"domains"`
-	Wildcard    string      `json:"wildcard" enum:"false" doc:"Wildcards need the DNS challenge, which is not supported"`
+	Wildcard    string      `json:"wildcard" enum:"true,false" doc:"Whether it is for all names of a domain"`
+	Challenge   string      `json:"challenge" enum:"http-01,dns-01" doc:"How the authority is shown that the domains are ours"`
 	Test        string      `json:"test" enum:"true,false" doc:"Whether it came from the directory for tests, which nobody trusts"`
 	Autorenewal Autorenewal `json:"autorenewal"`
 	Due         time.Time   `json:"due" doc:"From when on it is renewed"`
@@ -36,11 +40,16 @@ type ACMESettings struct {
 	Directory string `json:"directory" doc:"Where certificates are ordered"`
 	Staging   string `json:"staging" doc:"Where test certificates are ordered"`
 	CA        string `json:"ca" doc:"The list of authorities that verifies the directories; empty: those of the system"`
+	Hook      string `json:"hook" doc:"The program in the folder hooks of the data directory that makes DNS records; empty: dns-01 is not possible"`
+	DNSWait   int    `json:"dns_wait" doc:"Seconds such a record may take until every name server of its zone has it"`
+	// DNSServers is null when the zone's own are asked.
+	DNSServers []string `json:"dns_servers" doc:"Name servers, as address:port, that are asked for the record instead of those of its zone"`
 }
 
 func orderedItem(cfg *farm.Config, v acme.View) OrderedItem {
 	out := OrderedItem{
-		CertificateItem: certificateItem(cfg, v.View), Domains: v.Domains, Wildcard: "false", Test: truth(v.Test),
+		CertificateItem: certificateItem(cfg, v.View), Domains: v.Domains, Test: truth(v.Test), Challenge: string(v.Challenge),
+		Wildcard:    truth(slices.ContainsFunc(v.Domains, func(d string) bool { return strings.HasPrefix(d, "*") })),
 		Autorenewal: Autorenewal{Status: truth(v.Renewal.Auto), Farm: v.Renewal.Farm, Force: truth(v.Renewal.Force), Restart: truth(v.Renewal.Restart)},
 		Due:         v.Due.UTC(), Tried: timeOrNull(v.Tried), Failure: v.Failure,
 	}
@@ -73,7 +82,8 @@ func targetFields() []validate.Param {
 // Params lists the fields for the document.
 func (orderFields) Params() []validate.Param {
 	return append([]validate.Param{
-		{Name: "domains", Format: "domain", Options: []string{"non_blank", "required", "list"}, Description: "Host names; the first names the certificate. Wildcards are not possible."},
+		{Name: "domains", Format: "domain", Options: []string{"non_blank", "required", "list"}, Description: "Host names; the first names the certificate. Wildcards, as *.example.com, with dns-01."},
+		{Name: "challenge", PossibleValues: []string{string(acme.HTTP01), string(acme.DNS01)}, Description: "How the authority is shown that the domains are ours: on port 80, or by TXT records that the hook makes. http-01 when not sent."},
 		truthField("test", "Order from the directory for tests."),
 	}, targetFields()...)
 }
@@ -101,5 +111,8 @@ func (acmeFields) Params() []validate.Param {
 		optional("directory", "Address of the authority's directory; empty: Let's Encrypt."),
 		optional("staging", "Address of the directory for tests; empty: that of Let's Encrypt."),
 		optional("ca", "List of authorities that verifies the directories; empty: those of the system."),
+		optional("hook", "Program in the folder hooks of the data directory that makes the TXT records of dns-01; empty: none."),
+		{Name: "dns_wait", Interval: fmt.Sprintf("1,%d", acme.MaxDNSWait), Options: []string{"null"}, Description: "Seconds such a record may take until it is seen everywhere; 120 when unset."},
+		{Name: "dns_servers", Format: "address:port", Options: []string{"null", "list"}, Description: "Name servers that are asked for it instead of those of its zone."},
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/pem"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -19,7 +18,6 @@ import (
 	"github.com/letsencrypt/pebble/v2/db"
 	"github.com/letsencrypt/pebble/v2/va"
 	"github.com/letsencrypt/pebble/v2/wfe"
-	"github.com/miekg/dns"
 )
 
 // Life is how long certificates are valid, in seconds: 90 days.
@@ -28,6 +26,7 @@ const Life = 90 * 24 * 3600
 // Authority is a running authority.
 type Authority struct {
 	server *httptest.Server
+	names  *NameServer
 
 	mu    sync.Mutex
 	hold  chan struct{}
@@ -50,10 +49,11 @@ func NewAt(t testing.TB, at netip.AddrPort, badNonces string, domains ...string)
 	t.Setenv("PEBBLE_AUTHZREUSE", "0")
 	quiet := log.New(io.Discard, "", 0)
 	store := db.NewMemoryStore()
+	names := NewNameServer(t, at.Addr(), domains)
 	issuer := ca.New(quiet, store, "", "ecdsa", 0, 1, map[string]ca.Profile{"default": {Description: "90 days", ValidityPeriod: Life}})
-	validator := va.New(quiet, int(at.Port()), 1, false, nameServer(t, at.Addr(), domains), store)
+	validator := va.New(quiet, int(at.Port()), 1, false, names.Addr(), store)
 	front := wfe.New(quiet, store, validator, issuer, []string{"pebble.letsencrypt.org"}, false, false, 1, 1)
-	a := &Authority{asked: map[string]int{}}
+	a := &Authority{names: names, asked: map[string]int{}}
 	a.server = httptest.NewTLSServer(a.counted(front.Handler()))
 	a.server.Config.ErrorLog = quiet
 	t.Cleanup(func() { a.Hold(false); a.server.Close() })
@@ -67,6 +67,9 @@ func (a *Authority) Directory() string { return a.server.URL + wfe.DirectoryPath
 func (a *Authority) RootPEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.server.Certificate().Raw})
 }
+
+// Names is the name server the authority asks.
+func (a *Authority) Names() *NameServer { return a.names }
 
 // Close ends the authority.
 func (a *Authority) Close() { a.server.Close() }
@@ -108,32 +111,4 @@ func (a *Authority) counted(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// nameServer answers that the domains are at an address, over TCP.
-func nameServer(t testing.TB, at netip.Addr, domains []string) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	started := make(chan struct{})
-	server := &dns.Server{Listener: ln, Net: "tcp", NotifyStartedFunc: func() { close(started) }, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
-		reply := new(dns.Msg).SetReply(q)
-		reply.Rcode = dns.RcodeNameError
-		for _, d := range domains {
-			if len(q.Question) != 1 || !strings.EqualFold(q.Question[0].Name, dns.Fqdn(d)) {
-				continue
-			}
-			reply.Rcode = dns.RcodeSuccess
-			if q.Question[0].Qtype == dns.TypeA {
-				reply.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{Name: q.Question[0].Name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 1}, A: at.AsSlice()}}
-			}
-		}
-		_ = w.WriteMsg(reply)
-	})}
-	go func() { _ = server.ActivateAndServe() }()
-	<-started
-	t.Cleanup(func() { _ = server.Shutdown() })
-	return ln.Addr().String()
 }

@@ -1,0 +1,124 @@
+package acmetest
+
+import (
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/miekg/dns"
+)
+
+// NameServer answers over UDP and TCP that domains are at an address, and has
+// TXT records.
+type NameServer struct {
+	addr    string
+	at      netip.Addr
+	domains []string
+
+	mu     sync.Mutex
+	folder string
+	alias  map[string]string
+	asked  int // for TXT
+}
+
+// NewNameServer starts one.
+func NewNameServer(t testing.TB, at netip.Addr, domains []string) *NameServer {
+	t.Helper()
+	s := &NameServer{at: at, domains: domains, alias: map[string]string{}}
+	var tcp net.Listener
+	var udp net.PacketConn
+	for range 20 { // the same port for both
+		var err error
+		if tcp, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+			t.Fatal(err)
+		}
+		if udp, err = net.ListenPacket("udp", tcp.Addr().String()); err == nil {
+			break
+		}
+		_ = tcp.Close()
+	}
+	s.addr = tcp.Addr().String()
+	for _, server := range []*dns.Server{{Listener: tcp}, {PacketConn: udp}} {
+		started := make(chan struct{})
+		server.Handler, server.NotifyStartedFunc = dns.HandlerFunc(s.answer), func() { close(started) }
+		go func() { _ = server.ActivateAndServe() }()
+		<-started
+		t.Cleanup(func() { _ = server.Shutdown() })
+	}
+	return s
+}
+
+// Addr is its address and port.
+func (s *NameServer) Addr() string { return s.addr }
+
+// Records makes the files of a folder TXT records: "name=value" is one. A hook
+// of a test makes and removes files.
+func (s *NameServer) Records(folder string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.folder = folder
+}
+
+// Alias makes one name stand for another.
+func (s *NameServer) Alias(name, of string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.alias[name] = of
+}
+
+// Asked is how often somebody wanted a TXT record.
+func (s *NameServer) Asked() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked
+}
+
+func (s *NameServer) answer(w dns.ResponseWriter, q *dns.Msg) {
+	reply := new(dns.Msg).SetReply(q)
+	reply.Rcode = dns.RcodeNameError
+	if len(q.Question) == 1 {
+		s.fill(reply, strings.ToLower(strings.TrimSuffix(q.Question[0].Name, ".")), q.Question[0].Qtype)
+	}
+	_ = w.WriteMsg(reply)
+}
+
+func (s *NameServer) fill(reply *dns.Msg, name string, kind uint16) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	head := func(kind uint16) dns.RR_Header {
+		return dns.RR_Header{Name: dns.Fqdn(name), Rrtype: kind, Class: dns.ClassINET, Ttl: 1}
+	}
+	if kind == dns.TypeTXT {
+		s.asked++
+		if to := s.alias[name]; to != "" {
+			reply.Rcode, reply.Answer = dns.RcodeSuccess, append(reply.Answer, &dns.CNAME{Hdr: head(dns.TypeCNAME), Target: dns.Fqdn(to)})
+			name = to
+		}
+		found, _ := filepath.Glob(filepath.Join(s.folder, name+"=*"))
+		for _, path := range found {
+			if _, err := os.Stat(path); err == nil && s.folder != "" {
+				_, value, _ := strings.Cut(filepath.Base(path), "=")
+				reply.Rcode, reply.Answer = dns.RcodeSuccess, append(reply.Answer, &dns.TXT{Hdr: head(dns.TypeTXT), Txt: []string{value}})
+			}
+		}
+		return
+	}
+	for _, d := range s.domains {
+		if !strings.EqualFold(name, d) {
+			continue
+		}
+		reply.Rcode = dns.RcodeSuccess
+		switch kind {
+		case dns.TypeA:
+			reply.Answer = []dns.RR{&dns.A{Hdr: head(dns.TypeA), A: s.at.AsSlice()}}
+		case dns.TypeSOA:
+			reply.Answer = []dns.RR{&dns.SOA{Hdr: head(dns.TypeSOA), Ns: "ns." + dns.Fqdn(d), Mbox: "x."}}
+		case dns.TypeNS:
+			reply.Answer = []dns.RR{&dns.NS{Hdr: head(dns.TypeNS), Ns: "ns." + dns.Fqdn(d)}}
+		}
+	}
+}
