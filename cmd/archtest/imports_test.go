@@ -165,6 +165,7 @@ var doors = []door{
 	{"golang.org/x/net", []string{"l7/http2"}, false},
 	{"github.com/summerwind/h2spec", nil, false},
 	{"github.com/valyala/fasthttp", []string{"l7", "bench", "cmd/demo"}, false},
+	{"google.golang.org/grpc", nil, false},
 	{"pgregory.net/rapid", nil, false},
 	{"go.uber.org/goleak", nil, false},
 }
