@@ -139,6 +139,8 @@ type Service struct {
 	RateLimit *RateLimit `json:"ratelimit,omitempty"`
 	// Pinned keeps a client on the backend connection it used first.
 	Pinned bool `json:"pinnedconnection,omitempty"`
+	// ProxyOut tells backends by the PROXY protocol who the client is.
+	ProxyOut ProxyOut `json:"proxyprotocol_out,omitempty"`
 	// ServedBy names the response field that tells clients which backend
 	// served them; empty sends none.
 	ServedBy string    `json:"served_by,omitempty"`

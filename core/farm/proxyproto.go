@@ -13,3 +13,18 @@ const (
 
 // ProxyIns lists what may be done.
 func ProxyIns() []ProxyIn { return []ProxyIn{ProxyInOff, ProxyInOptional, ProxyInRequired} }
+
+// ProxyOut says whether connections to backends begin with a header of the
+// PROXY protocol that tells for whom they are. Such a connection is kept for
+// that client alone, as a pinned one.
+type ProxyOut string
+
+// The headers; the zero value acts as ProxyOutOff.
+const (
+	ProxyOutOff ProxyOut = "off"
+	ProxyOutV1  ProxyOut = "v1" // a line of text
+	ProxyOutV2  ProxyOut = "v2" // binary, with what TLS agreed on with the client
+)
+
+// ProxyOuts lists the headers.
+func ProxyOuts() []ProxyOut { return []ProxyOut{ProxyOutOff, ProxyOutV1, ProxyOutV2} }

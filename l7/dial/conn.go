@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/proxyproto"
 )
 
 // Owner is the exchange that uses a connection: it gets the connection's
@@ -28,6 +29,7 @@ type Conn struct {
 	next, prev *Conn // idle list, most recently used first
 	addr       netip.AddrPort
 	options    loop.DialOptions
+	announce   proxyproto.Version
 	backend    uint32
 	reused     bool
 	started    int64

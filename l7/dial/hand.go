@@ -9,7 +9,7 @@ func (c *Conn) Hand(owner Owner) { c.owner, c.reused = owner, true }
 func (c *Conn) Fits(t *Target) bool { return c.leads(t) && c.options.Security == t.Options.Security }
 
 // leads reports whether the connection goes where, and comes from where, the
-// target says.
+// target says, and began as it says.
 func (c *Conn) leads(t *Target) bool {
-	return c.addr == t.Addr && c.options.Source == t.Options.Source && c.options.Mark == t.Options.Mark
+	return c.addr == t.Addr && c.options.Source == t.Options.Source && c.options.Mark == t.Options.Mark && c.announce == t.Announce
 }

@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/proxyproto"
 )
 
 // IdleTime is how long an unused connection is kept: below the keep-alive
@@ -26,6 +27,10 @@ type Target struct {
 	Addr    netip.AddrPort
 	Timeout int64 // of the connect and the handshake together, nanoseconds
 	Options loop.DialOptions
+	// Announce is the header of the PROXY protocol that Options.Preface holds
+	// when the target is dialled; 0 for none. It is for one client, so such
+	// connections are handed on, and never put back.
+	Announce proxyproto.Version
 }
 
 // list holds the idle connections to one backend.
@@ -71,7 +76,8 @@ func (p *Pool) Idle(t *Target, owner Owner) *Conn {
 // is that of the handshake too when the target asks for one.
 func (p *Pool) Dial(t *Target, owner Owner) (*Conn, error) {
 	c := p.free.Get()
-	*c = Conn{pool: p, owner: owner, backend: t.ID, addr: t.Addr, options: t.Options, started: p.loop.Now()}
+	*c = Conn{pool: p, owner: owner, backend: t.ID, addr: t.Addr, options: t.Options, announce: t.Announce, started: p.loop.Now()}
+	c.options.Preface = nil // the target's
 	lc, err := p.loop.Dial(t.Addr, c, t.Timeout, t.Options)
 	if errors.Is(err, syscall.EMFILE) && p.evict() {
 		lc, err = p.loop.Dial(t.Addr, c, t.Timeout, t.Options)

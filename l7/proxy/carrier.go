@@ -48,6 +48,9 @@ func (ex *exchange) carrier(to *dial.Target) (up carrier, stands bool, err error
 			return up, true, nil
 		}
 	}
+	if to.Announce != 0 {
+		to = ex.announce(to)
+	}
 	c, err := ex.w.pool.Dial(to, ex)
 	if err != nil {
 		return nil, false, err

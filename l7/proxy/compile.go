@@ -144,7 +144,7 @@ func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
 		hashed:   algorithm == balance.ConsistentHash,
 		backends: make([]backend, len(s.Backends)),
 		persist:  newPersistence(s),
-		pinned:   s.Pinned && !s.Multiplexed(), multiplexed: s.Multiplexed(),
+		pinned:   (s.Pinned || announcing(s) != 0) && !s.Multiplexed(), multiplexed: s.Multiplexed(),
 		code: cmp.Or(s.RedirectCode, 302),
 	}
 	members := make([]balance.Member, len(s.Backends))
@@ -159,7 +159,7 @@ func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
 			id: b.ID, timeout: nanos(timeout), load: load,
 			mode: b.Maintenance, origin: b.AddrPort().String(), named: nameOf(b), alias: b.Alias, statics: b.Sessions, host: hostOf(nameOf(b), s.TLS != nil),
 			target: dial.Target{ID: b.ID, Addr: b.AddrPort(), Timeout: nanos(f.HTTP.ConnectTimeout),
-				Options: loop.DialOptions{Source: b.Source, Mark: markOf(f, b)}},
+				Options: loop.DialOptions{Source: b.Source, Mark: markOf(f, b)}, Announce: announcing(s)},
 		}
 		members[i] = balance.Member{
 			ID: b.ID, Weight: b.EffectiveWeight(), Priority: b.EffectivePriority(), Limit: int64(b.ConnLimit),

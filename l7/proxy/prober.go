@@ -27,6 +27,7 @@ const (
 type suspect struct {
 	address string
 	dialer  net.Dialer // with its time-out, source address and mark
+	hello   []byte     // what a connection begins with; nil for nothing
 	name    string
 	alias   string
 	every   time.Duration
@@ -90,7 +91,7 @@ func (p *prober) suspect(f *farmTable, s *service, b *backend) *suspect {
 		every := time.Duration(f.resurrect)
 		known = &suspect{
 			address: b.origin, name: f.name + "/" + s.name, alias: b.alias, every: every,
-			dialer: dialerOf(b), next: time.Now().Add(every),
+			dialer: dialerOf(b), hello: announcement(b.target.Announce), next: time.Now().Add(every),
 		}
 		p.suspects[b.id] = known
 	}
@@ -133,7 +134,7 @@ func (p *prober) inherit(f *farmTable, s *service, b *backend) {
 	if soon := time.Now().Add(every); known.next.After(soon) {
 		known.next = soon // the time between tries was made shorter
 	}
-	known.every, known.dialer = every, dialerOf(b)
+	known.every, known.dialer, known.hello = every, dialerOf(b), announcement(b.target.Announce)
 }
 
 // dialerOf connects as exchanges with the backend do.
@@ -180,17 +181,18 @@ func (p *prober) due(now time.Time) {
 		select {
 		case p.slots <- struct{}{}:
 			s.probing = true
-			go p.probe(id, s, s.dialer)
+			go p.probe(id, s, s.dialer, s.hello)
 		default:
 			return
 		}
 	}
 }
 
-func (p *prober) probe(id uint32, s *suspect, d net.Dialer) {
+func (p *prober) probe(id uint32, s *suspect, d net.Dialer, hello []byte) {
 	defer func() { <-p.slots }()
 	conn, err := d.DialContext(p.ctx, "tcp", s.address)
 	if err == nil {
+		_, _ = conn.Write(hello) // a backend that wants one would report its lack; it fits any buffer
 		_ = conn.Close()
 	}
 	p.mu.Lock()

@@ -25,5 +25,8 @@ func checkBackendProtocol(path string, s *farm.Service) *Error {
 	if s.Multiplexed() && s.Pinned {
 		return &Error{path, "pinnedconnection", fmt.Sprintf("pinnedconnection must be 0 with backendprotocol %s: exchanges of all clients share connections; set pinnedconnection 0, or backendprotocol %s", farm.BackendHTTP2, farm.BackendHTTP1)}
 	}
+	if s.Multiplexed() && cmp.Or(s.ProxyOut, farm.ProxyOutOff) != farm.ProxyOutOff {
+		return &Error{path, "proxyprotocol_out", fmt.Sprintf("proxyprotocol_out must be off with backendprotocol %s: exchanges of all clients share connections; set proxyprotocol_out off, or backendprotocol %s", farm.BackendHTTP2, farm.BackendHTTP1)}
+	}
 	return nil
 }

@@ -29,3 +29,11 @@ func checkProxyIn(path string, h *farm.HTTP, yield func(Error) bool) bool {
 	return yield(Error{path, "trusted", "trusted must not be empty with proxyprotocol_in " + string(in) +
 		": it names the addresses headers of the PROXY protocol are believed from"})
 }
+
+// proxyOutFields say whether backends are told for whom connections are.
+var proxyOutFields = []field[farm.Service]{{
+	rule: rule{name: "proxyprotocol_out", kind: kindText, values: texts(farm.ProxyOuts()), null: true, unset: textValue(string(farm.ProxyOutOff)),
+		about: "Header of the PROXY protocol that connections to backends begin with: off, v1, or v2, which tells of TLS with the client, too. A client keeps its connection to a backend, as with pinnedconnection."},
+	get: func(s *farm.Service) Value { return textValue(string(cmp.Or(s.ProxyOut, farm.ProxyOutOff))) },
+	set: func(s *farm.Service, v Value) { s.ProxyOut = orZero(farm.ProxyOut(v.text), farm.ProxyOutOff) },
+}}

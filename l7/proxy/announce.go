@@ -1,0 +1,97 @@
+package proxy
+
+import (
+	"crypto/tls"
+	"encoding/binary"
+	"net/netip"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/proxyproto"
+	"github.com/sluicelb/sluice/l7/dial"
+)
+
+// A service may announce its clients to its backends: each connection begins
+// with a header of the PROXY protocol, before TLS. It is for that client alone,
+// so nobody else gets it: the client keeps it as one of a pinned service.
+
+func announcing(s *farm.Service) proxyproto.Version {
+	switch {
+	case s.Multiplexed(): // exchanges of all clients share connections
+	case s.ProxyOut == farm.ProxyOutV1:
+		return proxyproto.V1
+	case s.ProxyOut == farm.ProxyOutV2:
+		return proxyproto.V2
+	}
+	return 0
+}
+
+// announcement is the header for connections of our own.
+func announcement(v proxyproto.Version) []byte {
+	if v == 0 {
+		return nil
+	}
+	return proxyproto.Append(nil, v, netip.AddrPort{}, netip.AddrPort{}, nil)
+}
+
+// announce lets the connection that is about to be opened begin with the header.
+// The result is good until the next call on the loop.
+func (ex *exchange) announce(to *dial.Target) *dial.Target {
+	w, c := ex.w, ex.client.conn
+	if to != &w.target {
+		w.target = *to
+	}
+	tlvs := w.addressed[:0]
+	if to.Announce == proxyproto.V2 {
+		tlvs = appendTLVs(tlvs, c.TLS())
+	}
+	n := len(tlvs)
+	b := proxyproto.Append(tlvs, to.Announce, c.Peer(), c.Local(), tlvs)
+	w.addressed = b
+	w.target.Options.Preface = b[n:]
+	return &w.target
+}
+
+// notVerified is what is said of a certificate that was not shown; 0 means that
+// it was, and that an authority of the farm vouches for it.
+const notVerified = 1
+
+// appendTLVs tells what the client's TLS agreed on.
+func appendTLVs(dst []byte, t *loop.TLS) []byte {
+	if t == nil {
+		return dst
+	}
+	dst = proxyproto.AppendTLV(dst, proxyproto.TypeALPN, t.Protocol)
+	dst = proxyproto.AppendTLV(dst, proxyproto.TypeAuthority, t.ServerName)
+	start := len(dst)
+	dst = append(dst, proxyproto.TypeSSL, 0, 0, proxyproto.ClientSSL)
+	if len(t.Peer) > 0 {
+		dst[start+3] |= proxyproto.ClientCertSess
+		if !t.Resumed {
+			dst[start+3] |= proxyproto.ClientCertConn
+		}
+		dst = append(dst, 0, 0, 0, 0)
+	} else {
+		dst = append(dst, 0, 0, 0, notVerified)
+	}
+	dst = proxyproto.AppendTLV(dst, proxyproto.SubtypeSSLVersion, versionName(t.Version))
+	if len(t.Peer) > 0 {
+		dst = proxyproto.AppendTLV(dst, proxyproto.SubtypeSSLCN, t.Peer[0].Subject.CommonName)
+	}
+	dst = proxyproto.AppendTLV(dst, proxyproto.SubtypeSSLCipher, tls.CipherSuiteName(t.Cipher))
+	binary.BigEndian.PutUint16(dst[start+1:], uint16(len(dst)-start-3))
+	return dst
+}
+
+// versionName is how OpenSSL, and those who use it, call a version of TLS.
+func versionName(v uint16) string {
+	switch v {
+	case tls.VersionTLS10:
+		return "TLSv1"
+	case tls.VersionTLS11:
+		return "TLSv1.1"
+	case tls.VersionTLS12:
+		return "TLSv1.2"
+	}
+	return "TLSv1.3"
+}
