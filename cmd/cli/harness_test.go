@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/cmd/cli"
+	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/acme"
@@ -53,6 +54,7 @@ type appliance struct {
 	health   map[uint32]farm.Status
 	counters *counters
 	pub      *applytest.Publisher
+	explain  func(explain.Question) (*explain.Explanation, error)
 	sessions *table
 }
 
@@ -91,6 +93,7 @@ func start(t *testing.T) *appliance {
 		Roles: func() []api.Role {
 			return []api.Role{{Name: "engine", PID: 77, State: "running: uid 61740, seccomp", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}}
 		},
+		Explain:    func(_ context.Context, q explain.Question) (*explain.Explanation, error) { return a.explain(q) },
 		ACME:       acme.New(acme.Options{Store: st, Certificates: manager, Applier: ap, Board: &acme.Board{}}),
 		LocalAddrs: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("192.0.2.10")} },
 	})

@@ -105,7 +105,7 @@ network with --url and an API key.`,
 	c.addFlags(root.PersistentFlags())
 	root.AddCommand(c.farmCommand(), c.serviceCommand(), c.backendCommand(), c.sessionCommand(), c.headerCommand(), c.rewriteCommand(), c.certificateCommand(), c.acmeCommand(), c.keyCommand(),
 		c.applyCommand(), c.exportCommand(), c.reloadCommand(), c.historyCommand(), c.diffCommand(), c.rollbackCommand(),
-		c.statusCommand(), c.statsCommand(), c.traceCommand(), c.versionCommand())
+		c.statusCommand(), c.statsCommand(), c.traceCommand(), c.explainCommand(), c.versionCommand())
 	root.AddCommand(extra...)
 	markFailures(root)
 	return root

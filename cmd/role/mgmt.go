@@ -209,6 +209,7 @@ func (m *manager) deps() api.Deps {
 		Watching:     m.watching(),
 		Sessions:     m.sessions,
 		SessionTable: sessionTable{m.publisher},
+		Explain:      m.explain,
 		Roles:        m.roles,
 		Reload:       m.reload,
 		Version:      m.version,

@@ -112,6 +112,7 @@ type Persistence struct {
 type Balance struct {
 	Algorithm string    `json:"algorithm"`
 	Random    bool      `json:"random,omitempty" doc:"The backend was drawn: the next request may go to another one that could be"`
+	Protocol  string    `json:"protocol" enum:"http1,h2" doc:"What the backends speak; the head is shown as HTTP/1.1 has it"`
 	Level     int       `json:"priority_level" doc:"Backends up to this priority are served"`
 	Backends  []Backend `json:"backends"`
 }

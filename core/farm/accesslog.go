@@ -97,6 +97,7 @@ const (
 	LogRefusal    LogField = "refusal" // class of what was refused
 	LogTries      LogField = "tries"
 	LogLoop       LogField = "loop"
+	LogDecision   LogField = "decision" // how the backend was found: algorithm, session, cookie or pin
 	LogTLSVersion LogField = "tls_version"
 	LogTLSCipher  LogField = "tls_cipher"
 	LogAgent      LogField = "user_agent"
@@ -107,7 +108,7 @@ const (
 func LogFields() []LogField {
 	return []LogField{LogTime, LogFarm, LogService, LogBackend, LogClient, LogClientPort, LogMethod, LogHost, LogPath, LogProtocol,
 		LogStatus, LogBytesIn, LogBytesOut, LogQueue, LogConnect, LogResponse, LogFirstByte, LogTotal, LogRequestID, LogFlags,
-		LogRefusal, LogTries, LogLoop, LogTLSVersion, LogTLSCipher, LogAgent, LogReferer}
+		LogRefusal, LogTries, LogLoop, LogDecision, LogTLSVersion, LogTLSCipher, LogAgent, LogReferer}
 }
 
 // DefaultLogFields are the fields an access log of that format shows when none

@@ -14,6 +14,9 @@ import (
 func (x *explainer) balance(sv *service, chosen int, ok bool) {
 	p := sv.picker
 	b := &explain.Balance{Algorithm: p.Algorithm().String(), Level: p.Level(), Backends: []explain.Backend{}}
+	if b.Protocol = "http1"; sv.multiplexed {
+		b.Protocol = "h2"
+	}
 	x.Balance = b
 	might := 0
 	for i := range min(len(sv.backends), explain.MaxItems) {

@@ -75,9 +75,9 @@ func (t *trail) routed(q *query, chosen int) {
 		rule := f.routes.Rule(reason.Rule)
 		switch {
 		case !reason.Host:
-			s.Reason = fmt.Sprintf("host %q does not match %q", r.Host, rule.Host)
+			s.Reason = fmt.Sprintf("host %s does not match %s", quoted(r.Host), quoted(rule.Host))
 		case !reason.URL:
-			s.Reason = fmt.Sprintf("url %q does not match %q", r.Path, rule.URL)
+			s.Reason = fmt.Sprintf("url %s does not match %s", quoted(r.Path), quoted(rule.URL))
 		case !reason.More:
 			s.Reason = q.unmet(reason.Rule)
 		default:
@@ -91,24 +91,27 @@ func (t *trail) routed(q *query, chosen int) {
 	}
 }
 
+// quoted leaves patterns readable: they are full of backslashes.
+func quoted[T string | []byte](s T) string { return `"` + string(s) + `"` }
+
 // unmet says which condition of a service does not hold.
 func (q *query) unmet(rule int) string {
 	c := q.farm.services[rule].conditions
 	require, deny := c.unmet(&q.req.Head, q.scratch)
 	if require >= 0 {
-		return fmt.Sprintf("headrequire[%d]: no header matches %q", require, c.require[require].Pattern(0))
+		return fmt.Sprintf("headrequire[%d]: no header matches %s", require, quoted(c.require[require].Pattern(0)))
 	}
-	return fmt.Sprintf("headdeny[%d]: a header matches %q", deny, c.deny.Pattern(deny))
+	return fmt.Sprintf("headdeny[%d]: a header matches %s", deny, quoted(c.deny.Pattern(deny)))
 }
 
 // matched says what a service was chosen by.
 func matched(host, url string, more bool) string {
 	var by []string
 	if host != "" {
-		by = append(by, fmt.Sprintf("host matches %q", host))
+		by = append(by, fmt.Sprintf("host matches %s", quoted(host)))
 	}
 	if url != "" {
-		by = append(by, fmt.Sprintf("url matches %q", url))
+		by = append(by, fmt.Sprintf("url matches %s", quoted(url)))
 	}
 	if more {
 		by = append(by, "headers are as it asks")

@@ -33,6 +33,9 @@ var conditions = map[string]func(text string) (func(*line) bool, error){
 	"backend":    textCondition(func(l *line) []byte { return l.backend }),
 	"refusal":    textCondition(func(l *line) []byte { return l.refusal }),
 	"request_id": textCondition(func(l *line) []byte { return l.RequestID }),
+	"decision": func(text string) (func(*line) bool, error) {
+		return func(l *line) bool { return strings.EqualFold(l.Why.String(), text) }, nil
+	},
 	"path": func(text string) (func(*line) bool, error) {
 		return func(l *line) bool { return bytes.HasPrefix(l.Path, []byte(text)) }, nil
 	},
@@ -56,7 +59,8 @@ func Conditions() []string { return slices.Sorted(maps.Keys(conditions)) }
 
 // ParseFilter reads conditions as name=value, all of which must hold: status
 // takes 404 or 5xx, client an address or a network, path what it begins with,
-// min_ms the shortest total, flag the name of a flag, the others the whole text.
+// min_ms the shortest total, flag the name of a flag, decision how the backend
+// was found, the others the whole text.
 func ParseFilter(texts []string) (Filter, error) {
 	var f Filter
 	for _, text := range texts {

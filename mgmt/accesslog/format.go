@@ -190,6 +190,9 @@ var fields = map[farm.LogField]field{
 	farm.LogRefusal: text(func(l *line) []byte { return l.refusal }),
 	farm.LogTries:   number(func(l *line) uint64 { return uint64(l.Tries) }),
 	farm.LogLoop:    number(func(l *line) uint64 { return uint64(l.Loop) }),
+	farm.LogDecision: {true, func(_ *formatter, dst []byte, l *line) []byte {
+		return append(dst, l.Why.String()...)
+	}},
 	farm.LogTLSVersion: {true, func(_ *formatter, dst []byte, l *line) []byte {
 		return append(dst, versionName(l.TLSVersion)...)
 	}},

@@ -59,7 +59,7 @@ func TestChosenFieldsComeInTheirOrderAndAloneWhenTheyHaveAValue(t *testing.T) {
 }
 
 func TestEveryFieldCanBeShownInEachFormat(t *testing.T) {
-	edit := func(e *accesslog.Entry) { e.Refusal, e.Queue = 1, 1000 }
+	edit := func(e *accesslog.Entry) { e.Refusal, e.Queue, e.Why = 1, 1000, accesslog.WhySession }
 	for _, f := range farm.LogFields() {
 		if _, ok := fields[f]; !ok {
 			t.Errorf("%s is not known", f)

@@ -118,7 +118,7 @@ func usual(e *accesslog.Entry) {
 	e.Begin()
 	e.Exchange = accesslog.Exchange{
 		Time: 1_760_000_000_123_456_789, Connect: 1_500, Response: 2_000_400, FirstByte: 2_100_000, Total: 2_500_600, BytesIn: 70, BytesOut: 300,
-		Farm: 1, Service: 7, Backend: 9, Flags: accesslog.Logged | accesslog.Reused, Status: 200, Proto: accesslog.ProtoHTTP11, Tries: 1,
+		Farm: 1, Service: 7, Backend: 9, Flags: accesslog.Logged | accesslog.Reused, Status: 200, Proto: accesslog.ProtoHTTP11, Tries: 1, Why: accesslog.WhyCookie,
 		TLSVersion: 0x304, Cipher: 0x1301,
 	}
 	e.Client(netip.MustParseAddrPort("198.51.100.7:40000"))

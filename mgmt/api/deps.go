@@ -114,6 +114,9 @@ type Deps struct {
 	// SessionTable lists and changes the sessions of single services; without it
 	// there is nothing about that in the API.
 	SessionTable SessionTable
+	// Explain asks the engine about a request that was not sent; without it
+	// there is nothing about that in the API.
+	Explain Explainer
 	// Roles lists the processes; nil when nothing supervises them.
 	Roles func() []Role
 	// Reload applies the file the appliance was started with again; nil when

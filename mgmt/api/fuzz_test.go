@@ -56,6 +56,7 @@ func FuzzBodies(f *testing.F) {
 		try(t, &validate.Rewrites.Rule, body, farm.URLRewrite{})
 		_ = checkNames(rollbackFields{}, body)
 		_ = checkNames(keyFields{}, body)
+		_, _ = readQuestion(body)
 	})
 }
 

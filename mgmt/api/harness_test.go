@@ -146,6 +146,7 @@ func newAppliance(t *testing.T, change ...func(*api.Deps)) *appliance {
 		Applier: ap, History: st, Keys: st, Certificates: manager, Counters: e, Health: e.Health, Engine: e.State,
 		ACME:         acme.New(acme.Options{Store: st, Certificates: manager, Applier: ap, Board: &acme.Board{}, Now: clock}),
 		SessionTable: &sessionTable{},
+		Explain:      explainer(nil),
 		LocalAddrs:   func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("192.0.2.10")} },
 		Version:      "1.2.3",
 		Now:          clock,

@@ -12,7 +12,7 @@ func (s *Server) operations() []*operation {
 	return concat(s.farmOperations(), s.serviceOperations(), s.backendOperations(), s.ruleOperations(),
 		s.statisticsOperations(), s.traceOperations(), s.configOperations(), s.systemOperations(),
 		s.certificateOperations(), s.authorityOperations(), s.farmCertificateOperations(), s.acmeOperations(),
-		s.sessionOperations())
+		s.sessionOperations(), s.explainOperations())
 }
 
 func concat(groups ...[]*operation) []*operation {

@@ -1,0 +1,100 @@
+package cli_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/explain"
+	"github.com/sluicelb/sluice/mgmt/api"
+)
+
+// explained are requests as an engine explains them.
+func explained(outcome string) *explain.Explanation {
+	two := 1
+	e := &explain.Explanation{
+		Farm: "shop", Listener: "192.0.2.10:80", Generation: 7, From: "192.0.2.7",
+		Request: &explain.Request{Method: "GET", Host: "shop.example.com", Path: "/old/cart?id=1", Trusted: true},
+		Steps:   []explain.Step{{Name: "request", Passed: true}, {Name: "method", Passed: true}, {Name: "limits", Passed: true}},
+		Services: []explain.Service{
+			{Name: "api", Reason: `url "/old/cart?id=1" does not match "^/api/"`},
+			{Name: "web", Matched: true, Reason: `host matches "shop\.example\.com"`},
+		},
+		NotTried: 2,
+	}
+	switch outcome {
+	case explain.Forward:
+		e.Changes = []explain.Change{
+			{Kind: "remove-header", Owner: "farm", Rule: 1, Header: "X-Debug", Before: "1"},
+			{Kind: "restore-header", Owner: "service", Rule: -1},
+			{Kind: "replace-header", Owner: "service", Rule: 0, Header: "User-Agent", Before: "curl/8", After: "x/8"},
+			{Kind: "rewrite-url", Owner: "service", Rule: 3, Before: "/old/cart?id=1", After: "/cart?id=1", Last: true},
+			{Kind: "add-header", Owner: "service", Rule: 0, Header: "X-In", After: "a\x1b[2Jb"},
+		}
+		e.Cookie = &explain.Cookie{Name: "LB", Reason: "none that names a backend: the answer would set one for backend 1"}
+		e.Persistence = &explain.Persistence{Kind: "COOKIE", Name: "sid", Key: "sha256:0123456789ab", Found: true, Static: true, Backend: &two, Reason: "the session names the backend"}
+		e.Balance = &explain.Balance{Algorithm: "round robin", Level: 2, Backends: []explain.Backend{
+			{ID: 0, Address: "10.0.0.1:8080", Weight: 3, Priority: 1, Status: "down", Reason: "down"},
+			{ID: 1, Address: "10.0.0.2:8080", Alias: "second", Weight: 1, Priority: 2, Status: "up", InFlight: 3, Limit: 10, Chosen: true, Might: true, Reason: "the client's session names it"},
+		}}
+		e.Head = []string{"GET /cart?id=1 HTTP/1.1", "Host: shop.example.com", "Cookie: ***"}
+		e.Result = explain.Result{Outcome: outcome, Service: "web", Backend: &two, Address: "10.0.0.2:8080", Decision: "session", Reason: "the client's session names it"}
+	case explain.Redirect:
+		e.Result = explain.Result{Outcome: outcome, Status: 301, Location: "https://shop.example.com/cart", Service: "web", Reason: "the service redirects"}
+	case explain.Refuse:
+		e.Request, e.Services, e.NotTried = nil, nil, 0
+		e.Steps = []explain.Step{{Name: "request", Reason: "path climbs above the root"}}
+		e.Result = explain.Result{Outcome: outcome, Status: 400, Step: "request", Reason: "path climbs above the root"}
+	}
+	return e
+}
+
+func TestExplainShowsTheWayOfARequest(t *testing.T) {
+	a := start(t)
+	a.shop()
+	var asked explain.Question
+	for _, outcome := range []string{explain.Forward, explain.Redirect, explain.Refuse} {
+		a.explain = func(q explain.Question) (*explain.Explanation, error) { asked = q; return explained(outcome), nil }
+		golden(t, "explain_"+outcome, a.must("explain", "shop", "/../x", "-H", "X: 1", "-H", "Y: 2", "-X", "PUT", "--from", "192.0.2.7"))
+	}
+	want := explain.Question{Farm: 1, Method: "PUT", URL: "/../x", Headers: []string{"X: 1", "Y: 2"}, From: "192.0.2.7"}
+	if !reflect.DeepEqual(asked, want) {
+		t.Errorf("asked %+v", asked)
+	}
+	a.explain = func(q explain.Question) (*explain.Explanation, error) {
+		asked = q
+		return explained(explain.Forward), nil
+	}
+	if out := a.must("explain", "shop", "/", "--color", "always"); !strings.Contains(out, "\x1b[32m✓") || !strings.Contains(out, "\x1b[31m✗") {
+		t.Errorf("no colours: %q", out)
+	}
+	if !reflect.DeepEqual(asked, explain.Question{Farm: 1, Method: "GET", URL: "/"}) {
+		t.Errorf("asked %+v", asked)
+	}
+	if out := a.must("explain", "shop", "/", "--json"); !strings.Contains(out, `"outcome": "forward"`) && !strings.Contains(out, `"outcome":"forward"`) {
+		t.Errorf("JSON: %s", out)
+	}
+	if out := a.must("__complete", "explain", ""); !strings.HasPrefix(out, "shop\n") {
+		t.Errorf("completed %q", out)
+	}
+}
+
+func TestExplainUsedWronglyOrInVain(t *testing.T) {
+	a := start(t)
+	a.shop()
+	a.explain = func(explain.Question) (*explain.Explanation, error) {
+		return nil, fmt.Errorf("%w: the URL must be a path", api.ErrNotExplained)
+	}
+	for _, args := range [][]string{{"shop"}, {"shop", "/", "x"}, {"shop", ""}, {"shop", "/", "-X", ""}, {"shop", "/", "-H", ""}, {"shop", "/", "--from", "me"}} {
+		if r := a.run(append([]string{"explain"}, args...)...); r.code != 2 {
+			t.Errorf("%q: %+v", args, r)
+		}
+	}
+	if r := a.run("explain", "shop", "x"); r.code != 1 || !strings.Contains(r.stderr, "must be a path") {
+		t.Errorf("%+v", r)
+	}
+	if r := a.run("explain", "none", "/"); r.code != 1 || !strings.Contains(r.stderr, "does not exist") {
+		t.Errorf("%+v", r)
+	}
+}

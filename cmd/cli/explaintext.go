@@ -1,0 +1,233 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/sluicelb/sluice/core/explain"
+)
+
+// page is a text in sections, each with lines whose cells are aligned.
+type page struct {
+	out     strings.Builder
+	colored bool
+	rows    [][]string
+}
+
+func (p *page) paint(s string, colors ...text.Color) string {
+	if !p.colored || s == "" {
+		return s
+	}
+	return text.Colors(colors).Sprint(s)
+}
+
+// title begins a section.
+func (p *page) title(s string) {
+	p.flush()
+	p.out.WriteString("\n" + p.paint(s, text.Bold) + "\n")
+}
+
+// row adds a line; mark is what it begins with.
+func (p *page) row(mark string, cells ...string) {
+	row := []string{mark}
+	for _, cell := range cells {
+		row = append(row, clean(cell))
+	}
+	p.rows = append(p.rows, row)
+}
+
+// flush writes the lines there are, aligned.
+func (p *page) flush() {
+	var widths []int
+	for _, row := range p.rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			if i < len(row)-1 { // nothing is aligned behind the last one
+				widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			}
+		}
+	}
+	for _, row := range p.rows {
+		var line strings.Builder
+		for i, cell := range row {
+			pad := strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(cell)))
+			if i == 0 {
+				cell = p.mark(cell)
+			}
+			line.WriteString(cell + pad + "  ")
+		}
+		p.out.WriteString("  " + strings.TrimRight(line.String(), " ") + "\n")
+	}
+	p.rows = nil
+}
+
+const (
+	tick  = "✓"
+	cross = "✗"
+)
+
+func (p *page) mark(m string) string {
+	switch m {
+	case tick:
+		return p.paint(m, text.FgGreen)
+	case cross:
+		return p.paint(m, text.FgRed)
+	}
+	return m
+}
+
+func tickIf(is bool) string {
+	if is {
+		return tick
+	}
+	return cross
+}
+
+// explainText is an explanation for people.
+func explainText(e *explain.Explanation, method, url string, colored bool) string {
+	text.EnableColors() // whether there are any was decided before
+	p := &page{colored: colored}
+	if r := e.Request; r != nil {
+		method, url = r.Method, cmp.Or(r.Host, "(no host)")+"  "+r.Path
+	}
+	trusted := ""
+	if e.Request != nil && e.Request.Trusted {
+		trusted = ", a trusted peer"
+	}
+	fmt.Fprintf(&p.out, "%s\n", p.paint(clean(method+"  "+url), text.Bold))
+	fmt.Fprintf(&p.out, "from %s%s to farm %s at %s, generation %d\n", clean(e.From), trusted, clean(e.Farm), clean(e.Listener), e.Generation)
+	if len(e.Steps) > 0 {
+		p.title("Checks")
+	}
+	for _, s := range e.Steps {
+		p.row(tickIf(s.Passed), s.Name, s.Reason)
+	}
+	p.services(e)
+	p.changes(e.Changes)
+	p.keeping(e)
+	p.balance(e.Balance)
+	if len(e.Head) > 0 {
+		p.title("Request as the backend gets it")
+		for _, line := range e.Head {
+			p.row(line)
+		}
+	}
+	p.result(&e.Result)
+	p.flush()
+	return p.out.String()
+}
+
+func (p *page) services(e *explain.Explanation) {
+	if len(e.Services) == 0 {
+		return
+	}
+	p.title("Services")
+	for _, s := range e.Services {
+		p.row(tickIf(s.Matched), s.Name, s.Reason)
+	}
+	if e.NotTried > 0 {
+		p.row(" ", fmt.Sprintf("%d more not tried", e.NotTried))
+	}
+}
+
+func (p *page) changes(list []explain.Change) {
+	if len(list) == 0 {
+		return
+	}
+	p.title("Rules that change the request")
+	for _, c := range list {
+		rule := c.Kind
+		if c.Rule >= 0 {
+			rule = fmt.Sprintf("%s %d", c.Kind, c.Rule)
+		}
+		p.row("·", c.Owner, rule, changeText(&c))
+	}
+}
+
+func changeText(c *explain.Change) (what string) {
+	switch c.Kind {
+	case "remove-header":
+		return c.Header + ": " + c.Before
+	case "restore-header":
+		return "the service has a list of its own: what the farm's removed is back"
+	case "add-header":
+		return c.Header + ": " + c.After
+	case "replace-header":
+		return fmt.Sprintf("%s: %s → %s", c.Header, c.Before, c.After)
+	}
+	if what = c.Before + " → " + c.After; c.Last {
+		what += " (last)"
+	}
+	return what
+}
+
+// keeping shows what keeps the client on its backend.
+func (p *page) keeping(e *explain.Explanation) {
+	if e.Cookie == nil && e.Persistence == nil {
+		return
+	}
+	p.title("Persistence")
+	if c := e.Cookie; c != nil {
+		p.row(tickIf(e.Result.Decision == "cookie"), "cookie "+c.Name, c.Reason)
+	}
+	if s := e.Persistence; s != nil {
+		what := s.Kind
+		if s.Name != "" {
+			what += " " + s.Name
+		}
+		if s.Key != "" {
+			what += " = " + s.Key
+		}
+		reason := s.Reason
+		if s.Static {
+			reason += " (static)"
+		}
+		p.row(tickIf(e.Result.Decision == "session"), what, reason)
+	}
+}
+
+func (p *page) balance(b *explain.Balance) {
+	if b == nil {
+		return
+	}
+	protocol := ""
+	if b.Protocol == "h2" {
+		protocol = "HTTP/2, "
+	}
+	p.title(fmt.Sprintf("Backends (%s%s, priorities up to %d)", protocol, clean(b.Algorithm), b.Level))
+	for _, be := range b.Backends {
+		limit := fmt.Sprintf("%d in flight", be.InFlight)
+		if be.Limit > 0 {
+			limit = fmt.Sprintf("%d of %d in flight", be.InFlight, be.Limit)
+		}
+		name := be.Address
+		if be.Alias != "" {
+			name += " (" + be.Alias + ")"
+		}
+		p.row(tickIf(be.Chosen), fmt.Sprint(be.ID), name, be.Status, fmt.Sprintf("weight %d", be.Weight), fmt.Sprintf("priority %d", be.Priority), limit, be.Reason)
+	}
+}
+
+func (p *page) result(r *explain.Result) {
+	p.title("Result")
+	switch r.Outcome {
+	case explain.Forward:
+		to := r.Address
+		if r.Backend != nil {
+			to = fmt.Sprintf("backend %d (%s)", *r.Backend, r.Address)
+		}
+		p.row(tick, fmt.Sprintf("forwarded to %s of service %s: %s", to, r.Service, r.Reason))
+	case explain.Redirect:
+		p.row(tick, fmt.Sprintf("redirected with %d to %s", r.Status, r.Location))
+	case explain.Answer:
+		p.row(tick, fmt.Sprintf("answered with %d: %s", r.Status, r.Reason))
+	default:
+		p.row(cross, fmt.Sprintf("refused with %d: %s", r.Status, r.Reason))
+	}
+}

@@ -1,0 +1,122 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+
+	"github.com/sluicelb/sluice/core/explain"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/auth"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// Explainer says what would become of a request; the engine does. Its errors
+// are apply.ErrUnavailable while there is none, and ErrNotExplained.
+type Explainer func(ctx context.Context, q explain.Question) (*explain.Explanation, error)
+
+// ErrNotExplained: the engine does not explain a request. The error that wraps
+// it says why, for the client too.
+var ErrNotExplained = errors.New("the request cannot be explained")
+
+func (s *Server) explainOperations() []*operation {
+	if s.deps.Explain == nil {
+		return nil
+	}
+	return []*operation{
+		op(post, "/farms/{farm}/explain", auth.RightRead, "Explain what would become of a request", s.explainRequest).body(explainFields{}),
+	}
+}
+
+// explainFields is the body of a request to be explained.
+type explainFields struct{}
+
+// Params lists the fields for the document.
+func (explainFields) Params() []validate.Param {
+	return []validate.Param{
+		{Name: "url", Options: []string{"required", "non_blank"}, Description: "A path with its query, or a whole URL of http or https."},
+		{Name: "method", Options: []string{"non_blank"}, Description: "GET when it is left out."},
+		{Name: "headers", Format: "Name: value", Options: []string{"list"},
+			Description: "The header fields. Without a Host that of the URL is sent or, if that is a path, the address of the farm."},
+		{Name: "from", Options: []string{"non_blank"}, Description: "The address the request comes from; 127.0.0.1 when it is left out."},
+	}
+}
+
+func (s *Server) explainRequest(c *call) (Object[*explain.Explanation], error) {
+	var none Object[*explain.Explanation]
+	f, err := c.farm()
+	if err != nil {
+		return none, err
+	}
+	if _, err := c.expected(); err != nil {
+		return none, err
+	}
+	body, err := c.object(explainFields{})
+	if err != nil {
+		return none, err
+	}
+	q, err := readQuestion(body)
+	if err != nil {
+		return none, err
+	}
+	switch at := s.serving(f); {
+	case f.Stopped:
+		return none, refuse(http.StatusConflict, "the farm %s is stopped: it takes no requests", f.Name)
+	case !s.deps.Engine().Connected:
+		return none, refuse(http.StatusServiceUnavailable, "the engine is not running, and it is what explains requests: try again")
+	case at.Problem != "":
+		return none, refuse(http.StatusConflict, "the farm %s takes no requests: %s", f.Name, at.Problem)
+	}
+	q.Farm = f.ID
+	e, err := s.deps.Explain(c.ctx, q)
+	switch {
+	case errors.Is(err, ErrNotExplained):
+		return none, &refusal{status: http.StatusBadRequest, message: err.Error(), cause: err}
+	case errors.Is(err, apply.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
+		return none, &refusal{status: http.StatusServiceUnavailable, message: "the engine does not answer, and it is what explains requests: try again", cause: err}
+	case err != nil:
+		return none, err
+	}
+	return Object[*explain.Explanation]{Description: fmt.Sprintf("Explain what would become of a request to farm %s", f.Name), Params: e}, nil
+}
+
+// readQuestion reads the fields; what they are worth is for the engine to say.
+func readQuestion(body map[string]any) (q explain.Question, err error) {
+	for name, to := range map[string]*string{"url": &q.URL, "method": &q.Method, "from": &q.From} {
+		value, sent := body[name]
+		if !sent {
+			continue
+		}
+		text, ok := value.(string)
+		if !ok || text == "" {
+			return q, badRequest("%s must be a text that is not empty", name)
+		}
+		*to = text
+	}
+	if q.From != "" {
+		if _, err := netip.ParseAddr(q.From); err != nil {
+			return q, badRequest("from must be an address, got %s", quoteName(q.From))
+		}
+	}
+	if one, alone := body["headers"].(string); alone {
+		q.Headers = []string{one}
+	} else if body["headers"] != nil {
+		if q.Headers, err = textList(body, "headers"); err != nil {
+			return q, err
+		}
+	}
+	if slices.Contains(q.Headers, "") {
+		return q, badRequest("headers must hold texts like \"Name: value\", none of them empty")
+	}
+	size := len(q.Method) + len(q.URL)
+	for _, line := range q.Headers {
+		size += len(line)
+	}
+	if size > explain.MaxQuestion || len(q.Headers) > explain.MaxHeaders {
+		return q, badRequest("the request is too long: at most %d bytes and %d headers are allowed", explain.MaxQuestion, explain.MaxHeaders)
+	}
+	return q, nil
+}
