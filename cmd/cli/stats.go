@@ -19,7 +19,7 @@ type responses struct {
 type counted struct {
 	FarmName, Service, IP, Status string
 	ID, Port                      int
-	Established, Pending          uint64
+	Established, Pending, Queued  uint64
 	Counters                      struct {
 		Requests     uint64
 		Responses    responses
@@ -113,13 +113,13 @@ func (c *client) look(cmd *cobra.Command, path string, last *sample) (*sample, e
 }
 
 func farmStats(farms []counted, last, now *sample) *sheet {
-	s := newSheet("FARM", "STATUS", "ESTABLISHED", "PENDING", "REQUESTS", "REQ/S", "2XX", "3XX", "4XX", "5XX", "IN", "OUT")
+	s := newSheet("FARM", "STATUS", "ESTABLISHED", "PENDING", "QUEUED", "REQUESTS", "REQ/S", "2XX", "3XX", "4XX", "5XX", "IN", "OUT")
 	for _, v := range farms {
 		r := v.Counters.Responses
-		s.add(v.FarmName, v.Status, v.Established, v.Pending, v.Counters.Requests, rate(v, last, now),
+		s.add(v.FarmName, v.Status, v.Established, v.Pending, v.Queued, v.Counters.Requests, rate(v, last, now),
 			r.Success, r.Redirection, r.Client, r.Server, size(v.Counters.BytesIn), size(v.Counters.BytesOut))
 	}
-	return s.alignRight(5, 10, 11)
+	return s.alignRight(6, 11, 12)
 }
 
 func backendStats(backends []counted, last, now *sample) *sheet {

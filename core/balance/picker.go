@@ -124,6 +124,16 @@ func (p *Picker) Usable(i int) bool { return p.members[i].usable() }
 // Full reports whether member i has reached its limit.
 func (p *Picker) Full(i int) bool { return p.members[i].full() }
 
+// Room reports whether a member may be used now and has not reached its limit,
+// and whether any may be used at all.
+func (p *Picker) Room() (free, usable bool) {
+	t := p.table.Load()
+	if t.version.Load() != p.board.Version() {
+		t = p.refresh()
+	}
+	return p.anyFree(t, Tried{}), len(t.eligible) > 0
+}
+
 // Level returns the priority up to which members receive traffic now.
 func (p *Picker) Level() int { return p.refresh().level }
 

@@ -143,7 +143,8 @@ type Service struct {
 	ProxyOut ProxyOut `json:"proxyprotocol_out,omitempty"`
 	// ServedBy names the response field that tells clients which backend
 	// served them; empty sends none.
-	ServedBy string    `json:"served_by,omitempty"`
+	ServedBy string `json:"served_by,omitempty"`
+	Queueing
 	Backends []Backend `json:"backends,omitempty"`
 }
 

@@ -45,7 +45,11 @@ type Farm struct {
 	ClientAborts  uint64    `metric:"client_aborts_total" help:"Exchanges the client left before their end."`
 	Redirects     uint64    `metric:"redirects_total" help:"Requests answered by a redirecting service."`
 	Upgrades      uint64    `metric:"upgrades_total" help:"Exchanges that became tunnels."`
-	_             [12]uint64
+	Queued        uint64    `metric:"queued" help:"Exchanges that wait for a backend to have room."`
+	QueuedTotal   uint64    `metric:"queued_total" help:"Exchanges that had to wait for a backend to have room."`
+	QueueTimeouts uint64    `metric:"queue_timeouts_total" help:"Requests answered 503: they waited too long for a backend to have room."`
+	QueueFull     uint64    `metric:"queue_full_total" help:"Requests answered 503: too many waited for a backend already."`
+	_             [8]uint64
 }
 
 // Backend counts one backend on one loop. 256 bytes, as Farm.
@@ -100,8 +104,8 @@ func (t *Times) words() []uint64 {
 }
 
 // gauges lists the fields that tell a present state instead of a total.
-func (f *Farm) gauges() [2]*uint64    { return [2]*uint64{&f.Established, &f.Pending} }
-func (b *Backend) gauges() [2]*uint64 { return [2]*uint64{&b.Established, &b.Pending} }
+func (f *Farm) gauges() []*uint64    { return []*uint64{&f.Established, &f.Pending, &f.Queued} }
+func (b *Backend) gauges() []*uint64 { return []*uint64{&b.Established, &b.Pending} }
 
 // add adds src to dst word by word.
 //
@@ -128,7 +132,7 @@ func wipe(words []uint64) {
 // wipeGauges zeroes what gauges point to.
 //
 //go:norace
-func wipeGauges(gauges [2]*uint64) {
+func wipeGauges(gauges []*uint64) {
 	for _, g := range gauges {
 		*g = 0
 	}
@@ -137,7 +141,7 @@ func wipeGauges(gauges [2]*uint64) {
 // clamp turns gauges whose sum is negative as a signed number into 0. That
 // happens for a moment when one loop's half of a move was read and the other's
 // was not, or after a slot was wiped under a running exchange.
-func clamp(gauges [2]*uint64) {
+func clamp(gauges []*uint64) {
 	for _, g := range gauges {
 		if int64(*g) < 0 {
 			*g = 0

@@ -49,6 +49,10 @@ func (cl *client) Readable(c *loop.Conn) {
 		cl.read()
 		return
 	}
+	if cl.ex.wait != nil && c.Ending() {
+		cl.ex.clientGone() // who closes while nothing is being done for it wants nothing done
+		return
+	}
 	if c.Broken() && cl.ex.phase != phaseTunnel { // a tunnel reads what was said last
 		cl.ex.clientGone()
 		return

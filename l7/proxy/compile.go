@@ -147,6 +147,7 @@ func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
 		pinned:   (s.Pinned || announcing(s) != 0) && !s.Multiplexed(), multiplexed: s.Multiplexed(),
 		code: cmp.Or(s.RedirectCode, 302),
 	}
+	e.compileResilience(out, s)
 	members := make([]balance.Member, len(s.Backends))
 	for i := range s.Backends {
 		b := &s.Backends[i]

@@ -149,6 +149,7 @@ func (e *Engine) Publish(generation uint64, cfg *farm.Config, opened map[string]
 	}
 	e.onLoops(func(w *worker) { w.settle(t) })
 	e.registry.open()
+	e.registry.stir()
 	e.registry.retain(cfg)
 	e.registry.retainRates(cfg)
 	e.prober.retain(t)

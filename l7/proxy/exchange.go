@@ -61,6 +61,11 @@ type exchange struct {
 
 	clientEnded, backendEnded bool // directions of a tunnel that are over
 
+	queue  *queue  // of the service
+	wait   *waiter // its place in the queue of the service; nil while it does not wait
+	waits  uint8   // how often it waited
+	turned bool    // it need not stand behind those who wait
+
 	entry *accesslog.Entry // its record, nil when nobody wants one
 
 	key  []byte // of the client's session, its array kept for the next exchange
@@ -142,7 +147,7 @@ func (w *worker) judge(cl *client, f *farmTable) decision {
 func (ex *exchange) start(w *worker, cl *client, f *farmTable, sv *service) (invite bool) {
 	r := &w.req
 	// Field by field: a literal would be built aside and copied, 512 bytes of it.
-	ex.w, ex.client, ex.farm, ex.service = w, cl, f, sv
+	ex.w, ex.client, ex.farm, ex.service, ex.queue = w, cl, f, sv, sv.queue
 	ex.verb, ex.oldClient, ex.keepClient, ex.upgrade = r.Verb, r.Minor == 0, r.KeepAlive, r.Upgrade
 	ex.host = append(ex.host, r.Host...)
 	cl.ex = ex
@@ -292,9 +297,11 @@ func (ex *exchange) unsave() {
 // view of it, not the connection.
 func (ex *exchange) release() {
 	ex.arrived()
-	held := ex.held
-	ex.held = nil
-	held.Done()
+	if held := ex.held; held != nil {
+		ex.held = nil
+		held.Done()
+		ex.queue.released()
+	}
 	if ex.counted {
 		ex.counted = false
 		ex.backendStats().Established--
@@ -316,6 +323,9 @@ func (ex *exchange) drop() {
 // end gives the exchange back; its client goes on without it.
 func (ex *exchange) end() {
 	ex.drop()
+	if ex.wait != nil {
+		ex.leaveQueue()
+	}
 	ex.recordEnd()
 	ex.unsave()
 	if ex.ahead != nil {

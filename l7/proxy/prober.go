@@ -43,6 +43,7 @@ type prober struct {
 	slots    chan struct{}
 	ctx      context.Context
 	stop     context.CancelFunc
+	version  uint64 // of the board, at the last look; of run only
 }
 
 func newProber(e *Engine) *prober {
@@ -165,6 +166,10 @@ func (p *prober) run() {
 			return
 		case now := <-ticker.C:
 			p.due(now)
+			if v := p.engine.board.Version(); v != p.version {
+				p.version = v
+				p.engine.registry.stir()
+			}
 			p.engine.registry.sweep(p.engine.table.Load())
 		}
 	}

@@ -17,6 +17,7 @@ type registry struct {
 	tables map[sessionsOf]*sessionTable
 	doors  map[uint32]*places // by farm
 	rates  map[rateID]*ratelimit.Table
+	queues map[uint32]*queue // by service
 }
 
 func newRegistry() *registry {
@@ -26,6 +27,7 @@ func newRegistry() *registry {
 		tables: map[sessionsOf]*sessionTable{},
 		doors:  map[uint32]*places{},
 		rates:  map[rateID]*ratelimit.Table{},
+		queues: map[uint32]*queue{},
 	}
 }
 
@@ -41,12 +43,26 @@ func (r *registry) places(farm uint32) *places {
 	return entry(r, r.doors, farm, func() *places { return new(places) })
 }
 
+func (r *registry) queue(service uint32) *queue {
+	return entry(r, r.queues, service, func() *queue { return new(queue) })
+}
+
 // open lets all who wait for a place try again: its bound may have changed.
 func (r *registry) open() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range r.doors {
 		p.wake(int(p.queue.Load()))
+	}
+}
+
+// stir lets the first of every queue look again: there may be room, or none to
+// wait for, though no exchange ended.
+func (r *registry) stir() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, q := range r.queues {
+		q.released()
 	}
 }
 
@@ -84,6 +100,11 @@ func (r *registry) retain(cfg *farm.Config) {
 	for id := range r.doors {
 		if !farms[id] {
 			delete(r.doors, id)
+		}
+	}
+	for id, q := range r.queues {
+		if !services[id] && q.count.Load() == 0 { // those who wait are still to be stirred
+			delete(r.queues, id)
 		}
 	}
 	for id := range r.loads {

@@ -21,14 +21,17 @@ const (
 // forwardTo finds a backend for the request and sends it, or starts to
 // connect. It goes on to the next backend as long as none has seen a byte.
 func (ex *exchange) forwardTo() {
-	if ex.service.pinned && ex.takePin() {
+	if ex.service.pinned && ex.wait == nil && ex.takePin() {
 		ex.send()
 		return
 	}
 	for {
 		ex.recordTry()
-		i, ok := ex.pick()
+		i, ok := ex.choose()
 		if !ok {
+			if ex.enqueue() {
+				return
+			}
 			ex.stats().NoBackend++
 			ex.fail(503)
 			return
@@ -274,6 +277,8 @@ func (ex *exchange) BackendDrained(*dial.Conn) {
 // clientExpired handles the client's silence.
 func (ex *exchange) clientExpired() {
 	switch {
+	case ex.wait != nil:
+		ex.waitedTooLong()
 	case ex.phase == phaseTunnel:
 		ex.clientGone()
 	case ex.client.pending() != 0:

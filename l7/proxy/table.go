@@ -79,7 +79,10 @@ type service struct {
 	urls              *rewrite.URL // nil when paths stay as they are
 	locate            locate
 	// multiplexed: the backends speak HTTP/2.
-	multiplexed bool
+	multiplexed  bool
+	queue        *queue
+	queueLength  int64 // 0: nobody waits
+	queueTimeout int64
 }
 
 // backend is one compiled backend.

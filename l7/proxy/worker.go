@@ -24,6 +24,7 @@ type worker struct {
 	trunks    trunks
 	clients   *loop.FreeList[client]
 	exchanges *loop.FreeList[exchange]
+	waiters   *loop.FreeList[waiter]
 	listeners map[string]*loop.Listener
 	req       http1.Request
 	resp      http1.Response
@@ -51,6 +52,7 @@ func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, refusals *refusal.Re
 		pool:      dial.NewPool(l),
 		clients:   loop.NewFreeList[client](l),
 		exchanges: loop.NewFreeList[exchange](l),
+		waiters:   loop.NewFreeList[waiter](l),
 		listeners: map[string]*loop.Listener{},
 		ipText:    make([]byte, 0, 64),
 	}

@@ -36,6 +36,7 @@ type ServiceOptions struct {
 	RateLimitBurst  uint32       `json:"ratelimit_burst,omitempty" doc:"Only with ratelimit; left out: as many as ratelimit"`
 	RateLimitKey    farm.RateKey `json:"ratelimit_key,omitempty" doc:"Only with ratelimit"`
 	RateLimitHeader string       `json:"ratelimit_header,omitempty" doc:"Only with ratelimit_key header"`
+	Resilience
 
 	AddRequest      []AddedHeader    `json:"addrequestheader"`
 	RemoveRequest   []RemovedHeader  `json:"removerequestheader"`
@@ -56,6 +57,7 @@ func serviceOptions(v *farm.Service) ServiceOptions {
 		ReplaceRequest: shownRules(v.ReplaceRequest, showReplace), ReplaceResponse: shownRules(v.ReplaceResponse, showReplace),
 		Rewrites: shownRules(v.Rewrites, showRewrite),
 	}
+	out.Resilience = resilience(v)
 	if v.Pinned {
 		out.Pinned = 1
 	}

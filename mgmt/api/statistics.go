@@ -38,6 +38,9 @@ type FarmCounters struct {
 	ClientAborts  uint64    `json:"client_aborts"`
 	Redirects     uint64    `json:"redirects"`
 	Upgrades      uint64    `json:"upgrades"`
+	Queued        uint64    `json:"queued" doc:"Exchanges that had to wait for a backend to have room"`
+	QueueTimeouts uint64    `json:"queue_timeouts" doc:"Of these, answered 503 because they waited too long"`
+	QueueFull     uint64    `json:"queue_full" doc:"Requests answered 503 because too many waited already"`
 }
 
 func farmCounters(f stats.Farm) FarmCounters {
@@ -46,6 +49,7 @@ func farmCounters(f stats.Farm) FarmCounters {
 		BytesIn: f.BytesIn, BytesOut: f.BytesOut, BadRequests: f.BadRequests, RefusedHeads: f.RefusedHead,
 		BadMethods: f.BadMethods, NoBackend: f.NoBackend, BackendErrors: f.BackendErrors,
 		Timeouts: f.Timeouts, ClientAborts: f.ClientAborts, Redirects: f.Redirects, Upgrades: f.Upgrades,
+		Queued: f.QueuedTotal, QueueTimeouts: f.QueueTimeouts, QueueFull: f.QueueFull,
 	}
 }
 
@@ -54,6 +58,7 @@ type FarmStatistics struct {
 	FarmItem
 	Established uint64       `json:"established" doc:"Client connections open"`
 	Pending     uint64       `json:"pending" doc:"Of these, without a complete first request"`
+	Queued      uint64       `json:"queued" doc:"Exchanges that wait for a backend to have room"`
 	Counters    FarmCounters `json:"counters"`
 }
 
@@ -95,7 +100,7 @@ func listed[W ~string](words []W) string {
 
 func (s *Server) farmStatistics(f *farm.Farm) FarmStatistics {
 	sum := s.deps.Counters.SumFarm(f.ID)
-	return FarmStatistics{FarmItem: s.farmItem(f), Established: sum.Established, Pending: sum.Pending, Counters: farmCounters(sum)}
+	return FarmStatistics{FarmItem: s.farmItem(f), Established: sum.Established, Pending: sum.Pending, Queued: sum.Queued, Counters: farmCounters(sum)}
 }
 
 // BackendCounters are the counters of a backend since it was created.

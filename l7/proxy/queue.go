@@ -1,0 +1,157 @@
+package proxy
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// queue is where the exchanges of a service wait while all its backends are at
+// their limit, over all loops and tables, in the order they came. Only who found
+// no room, or gives some back while others wait, takes the lock.
+//
+// Nobody is forgotten: who joins is counted before it looks for room once more,
+// who gives room back looks at the count afterwards, so one of both sees the
+// other. Whoever's turn it was, and for whatever reason it is over, passes it on
+// if there is more room.
+type queue struct {
+	// count is how many wait; one whose turn has come does until it has a
+	// backend, so that nobody who comes meanwhile is faster.
+	count       atomic.Int64
+	mu          sync.Mutex
+	first, last *waiter
+}
+
+// waiter is the place of an exchange in a queue. The links and listed belong to
+// the queue's lock, the rest to the loop of the exchange.
+type waiter struct {
+	queue      *queue
+	w          *worker
+	ex         *exchange // nil once it left
+	next, prev *waiter
+	run        func() // called, made once
+	listed     bool   // in the queue; otherwise its turn has come
+	turn       bool   // its turn is now
+}
+
+// released tells that there may be room.
+func (q *queue) released() {
+	if q.count.Load() != 0 {
+		q.wake()
+	}
+}
+
+// wake makes it the first one's turn.
+func (q *queue) wake() {
+	q.mu.Lock()
+	first := q.first
+	if first != nil {
+		q.remove(first)
+	}
+	q.mu.Unlock()
+	if first != nil {
+		first.w.loop.Post(first.run)
+	}
+}
+
+// join puts a waiter at the end, or at the front; it reports false when more
+// than limit would wait.
+func (q *queue) join(wt *waiter, limit int64, front bool) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.count.Load() >= limit {
+		return false
+	}
+	q.count.Add(1)
+	q.add(wt, front)
+	return true
+}
+
+// rejoin puts one whose turn brought it nothing where it was.
+func (q *queue) rejoin(wt *waiter) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.add(wt, true)
+}
+
+// leave takes a waiter out. It reports false when its turn has come already.
+func (q *queue) leave(wt *waiter) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !wt.listed {
+		return false
+	}
+	q.remove(wt)
+	return true
+}
+
+func (q *queue) add(wt *waiter, front bool) {
+	wt.listed = true
+	if front {
+		wt.prev, wt.next = nil, q.first
+	} else {
+		wt.prev, wt.next = q.last, nil
+	}
+	if wt.prev != nil {
+		wt.prev.next = wt
+	} else {
+		q.first = wt
+	}
+	if wt.next != nil {
+		wt.next.prev = wt
+	} else {
+		q.last = wt
+	}
+}
+
+func (q *queue) remove(wt *waiter) {
+	wt.listed = false
+	if wt.prev != nil {
+		wt.prev.next = wt.next
+	} else {
+		q.first = wt.next
+	}
+	if wt.next != nil {
+		wt.next.prev = wt.prev
+	} else {
+		q.last = wt.prev
+	}
+	wt.next, wt.prev = nil, nil
+}
+
+// waiterOf gives an exchange a place to take in a queue.
+func (w *worker) waiterOf(ex *exchange, q *queue) *waiter {
+	wt := w.waiters.Get()
+	if wt.run == nil {
+		wt.run = wt.called
+	}
+	wt.w, wt.ex, wt.queue, wt.turn = w, ex, q, false
+	return wt
+}
+
+// forget gives up the place of an exchange that waits no more.
+func (wt *waiter) forget() {
+	wt.ex.wait, wt.ex = nil, nil
+	wt.turn = false
+	wt.w.waiters.Put(wt)
+	wt.queue.count.Add(-1)
+}
+
+// called is the waiter's turn, on the loop of its exchange.
+func (wt *waiter) called() {
+	ex, q := wt.ex, wt.queue
+	if ex == nil { // it left after it was called: the turn is the next one's
+		wt.w.waiters.Put(wt)
+		q.count.Add(-1)
+		q.wake()
+		return
+	}
+	defer ex.client.conn.Contain()
+	m := ex.client.hold()
+	wt.turn, ex.turned = true, true
+	ex.renew()
+	ex.forwardTo()
+	if ex.wait == nil && ex.up != nil {
+		ex.pumpRequest()
+	}
+	m.letGo()
+}

@@ -1,0 +1,146 @@
+package proxy
+
+import "github.com/sluicelb/sluice/core/balance"
+
+// maxWaits bounds how often one exchange waits: it does again when what it
+// waited for cannot be reached.
+const maxWaits = 8
+
+// choose picks a backend, unless others are to have one first.
+func (ex *exchange) choose() (int, bool) {
+	if ex.service.queueLength == 0 && ex.wait == nil {
+		return ex.pick()
+	}
+	return ex.chooseInTurn()
+}
+
+func (ex *exchange) chooseInTurn() (int, bool) {
+	q := ex.queue
+	if !ex.turned && q.count.Load() > 0 {
+		return -1, false
+	}
+	i, ok := ex.pick()
+	if !ok {
+		return -1, false
+	}
+	ex.turned = true
+	if wt := ex.wait; wt != nil {
+		ex.stats().Queued--
+		ex.client.setDeadline(0)
+		wt.forget()
+		if free, _ := ex.service.picker.Room(); free {
+			q.released()
+		}
+	}
+	return i, true
+}
+
+// enqueue lets an exchange that got no backend wait for one. It reports false
+// when it is to be answered: nobody may wait, too many do, or there is nothing
+// to wait for.
+func (ex *exchange) enqueue() bool {
+	sv := ex.service
+	if sv.queueLength == 0 && ex.wait == nil || ex.waits >= maxWaits {
+		return false
+	}
+	free, usable := sv.picker.Room()
+	if !usable || free && ex.tried != (balance.Tried{}) {
+		return false // what is free has failed it already
+	}
+	if wt := ex.wait; wt != nil {
+		wt.turn = false
+		ex.queue.rejoin(wt)
+	} else if !ex.join() {
+		return false
+	}
+	if e := ex.entry; e != nil {
+		e.Tries-- // it was none
+	}
+	// Backends that failed the exchange may be usable again by then; if they
+	// are not, the board says so.
+	ex.tried, ex.backend = balance.Tried{}, nil
+	if free, usable = sv.picker.Room(); free || !usable {
+		ex.queue.released()
+	}
+	return true
+}
+
+// join begins to wait.
+func (ex *exchange) join() bool {
+	sv, s := ex.service, ex.stats()
+	wt := ex.w.waiterOf(ex, ex.queue)
+	if !ex.queue.join(wt, sv.queueLength, ex.turned) {
+		wt.ex = nil
+		ex.w.waiters.Put(wt)
+		s.QueueFull++
+		return false
+	}
+	ex.wait = wt
+	if ex.waits++; ex.waits == 1 {
+		s.QueuedTotal++
+	}
+	s.Queued++
+	if ex.head == nil {
+		ex.save()
+	}
+	ex.client.setDeadline(ex.w.loop.Now() + sv.queueTimeout)
+	if ex.client.stream == nil {
+		ex.client.conn.Wait() // to hear of its end
+	}
+	return true
+}
+
+// leaveQueue ends the wait of an exchange that ends. A turn it had is passed on.
+func (ex *exchange) leaveQueue() {
+	wt := ex.wait
+	q := wt.queue
+	ex.stats().Queued--
+	switch {
+	case wt.turn:
+		wt.forget()
+		q.released()
+	case q.leave(wt):
+		wt.forget()
+	default: // it was called: called passes it on
+		ex.wait, wt.ex = nil, nil
+	}
+}
+
+// waitedTooLong answers an exchange whose time in the queue is over.
+func (ex *exchange) waitedTooLong() {
+	s := ex.stats()
+	s.QueueTimeouts++
+	s.NoBackend++
+	ex.fail(503)
+}
+
+// renew moves an exchange that waited to the table in use. What was made of its
+// request stays as it is; nothing else has been done for it yet. When its
+// service is gone, or needs requests made in another way, it ends on the table
+// it began with.
+func (ex *exchange) renew() {
+	f := ex.w.engine.table.Load().byID[ex.farm.id]
+	if f == nil || f == ex.farm {
+		return
+	}
+	for i := range f.services {
+		if sv := &f.services[i]; sv.id == ex.service.id && sv.redirect == nil && sv.multiplexed == ex.service.multiplexed {
+			ex.moveTo(f, sv)
+			return
+		}
+	}
+}
+
+func (ex *exchange) moveTo(f *farmTable, sv *service) {
+	old := ex.service
+	if ex.cookie > 0 {
+		ex.cookie = sv.find(old.backends[ex.cookie-1].id) + 1
+	}
+	if sv.sessions == nil || sv.persist.kind != old.persist.kind || string(sv.persist.name) != string(old.persist.name) {
+		ex.key = ex.key[:0]
+	}
+	if sv.hashed {
+		ex.hash = hash(ex.client.conn.Peer().Addr().AsSlice())
+	}
+	ex.farm, ex.service, ex.queue = f, sv, sv.queue
+}

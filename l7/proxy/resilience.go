@@ -1,0 +1,14 @@
+package proxy
+
+import (
+	"cmp"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// compileResilience compiles what a service does about backends that are full
+// or fail.
+func (e *Engine) compileResilience(out *service, s *farm.Service) {
+	out.queue, out.queueLength = e.registry.queue(s.ID), int64(s.Queue)
+	out.queueTimeout = nanos(cmp.Or(s.QueueTimeout, farm.DefaultQueueTimeout))
+}
