@@ -201,6 +201,10 @@ func (p *page) balance(b *explain.Balance) {
 		protocol = "HTTP/2, "
 	}
 	p.title(fmt.Sprintf("Backends (%s%s, priorities up to %d)", protocol, clean(b.Algorithm), b.Level))
+	if b.Pinned {
+		p.row("·", "a client stays on the connection it has; this is about its first request")
+		p.flush()
+	}
 	for _, be := range b.Backends {
 		limit := fmt.Sprintf("%d in flight", be.InFlight)
 		if be.Limit > 0 {

@@ -113,6 +113,7 @@ type Balance struct {
 	Algorithm string    `json:"algorithm"`
 	Random    bool      `json:"random,omitempty" doc:"The backend was drawn: the next request may go to another one that could be"`
 	Protocol  string    `json:"protocol" enum:"http1,h2" doc:"What the backends speak; the head is shown as HTTP/1.1 has it"`
+	Pinned    bool      `json:"pinned,omitempty" doc:"A client that has a connection to a backend stays with it; the request is explained as its first"`
 	Level     int       `json:"priority_level" doc:"Backends up to this priority are served"`
 	Backends  []Backend `json:"backends"`
 }

@@ -24,7 +24,7 @@ var explained = func() explain.Explanation {
 		Changes:     []explain.Change{{Kind: "rewrite-url", Owner: "service", Rule: -1, Header: "X", Before: "/a", After: "/b", Last: true}},
 		Cookie:      &explain.Cookie{Name: "LB", Backend: &two, Reason: "it names it"},
 		Persistence: &explain.Persistence{Kind: "IP", Name: "sid", Key: "::1", Found: true, Static: true, Backend: &two, Reason: "there is one"},
-		Balance: &explain.Balance{Algorithm: "round robin", Protocol: "h2", Random: true, Level: 2, Backends: []explain.Backend{{
+		Balance: &explain.Balance{Algorithm: "round robin", Protocol: "h2", Pinned: true, Random: true, Level: 2, Backends: []explain.Backend{{
 			ID: 2, Address: "10.0.0.1:80", Alias: "b", Weight: 9, Priority: 9, Status: "up", InFlight: 1 << 40, Limit: 5, Chosen: true, Might: true,
 			Reason: "its turn", Maintenance: "drain"}}},
 		Head:   []string{"GET / HTTP/1.1", "Host: a.test"},

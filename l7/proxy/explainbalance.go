@@ -13,7 +13,7 @@ import (
 // is in use; chosen is the one the rehearsal picked.
 func (x *explainer) balance(sv *service, chosen int, ok bool) {
 	p := sv.picker
-	b := &explain.Balance{Algorithm: p.Algorithm().String(), Level: p.Level(), Backends: []explain.Backend{}}
+	b := &explain.Balance{Algorithm: p.Algorithm().String(), Pinned: sv.pinned, Level: p.Level(), Backends: []explain.Backend{}}
 	if b.Protocol = "http1"; sv.multiplexed {
 		b.Protocol = "h2"
 	}
