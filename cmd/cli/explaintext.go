@@ -231,6 +231,8 @@ func (p *page) result(r *explain.Result) {
 		p.row(tick, fmt.Sprintf("redirected with %d to %s", r.Status, r.Location))
 	case explain.Answer:
 		p.row(tick, fmt.Sprintf("answered with %d: %s", r.Status, r.Reason))
+	case explain.Wait:
+		p.row("·", "queued: "+r.Reason)
 	default:
 		p.row(cross, fmt.Sprintf("refused with %d: %s", r.Status, r.Reason))
 	}

@@ -140,11 +140,12 @@ const (
 	Redirect = "redirect" // the service sends the client elsewhere
 	Refuse   = "refuse"   // it is answered with an error
 	Answer   = "answer"   // it is answered by the engine
+	Wait     = "wait"     // it waits for a backend to have room
 )
 
 // Result is what becomes of the request.
 type Result struct {
-	Outcome  string `json:"outcome" enum:"forward,redirect,refuse,answer"`
+	Outcome  string `json:"outcome" enum:"forward,redirect,refuse,answer,wait"`
 	Status   int    `json:"status,omitempty" doc:"Of an answer that is given without a backend"`
 	Reason   string `json:"reason"`
 	Step     string `json:"step,omitempty" doc:"Where it was refused"`

@@ -133,6 +133,23 @@ type explainer struct {
 	ex     *exchange
 }
 
+// clients tells how many the farm has, if it bounds them.
+func (x *explainer) clients() {
+	f := x.farm
+	if f.places == nil {
+		return
+	}
+	taken := f.places.taken.Load()
+	switch {
+	case taken < f.maxClients:
+		x.found(stepClients, "%d of %d", taken, f.maxClients)
+	case f.refuses:
+		x.found(stepClients, "%d of %d: connections of others are told 503", taken, f.maxClients)
+	default:
+		x.found(stepClients, "%d of %d: connections of others wait", taken, f.maxClients)
+	}
+}
+
 // notSecure is for plain HTTP on a farm with TLS.
 func (x *explainer) notSecure() {
 	secured := x.farm.tls
@@ -153,6 +170,7 @@ func (x *explainer) run(a asked) {
 	w.rewrite.Observe(&x.trail)
 	x.w = w
 	cl := &client{w: w, conn: l.Imagine(netip.AddrPortFrom(a.from, 0), a.secure), farm: f.id}
+	x.clients()
 	n, err := w.req.Parse(a.head)
 	switch {
 	case err != nil:
@@ -237,17 +255,31 @@ func (x *explainer) forward(cl *client, found *service) {
 	}
 	head := ex.appendHead(nil)
 	held := x.recall(found, sv)
-	i, ok := ex.pick()
+	i, ok := ex.choose()
 	x.persistence(found, held, i, ok)
 	x.insertedCookie(i, ok)
 	x.balance(found, i, ok)
 	if !ok {
-		x.refuse(stepBackends, 503, "no backend of the service can be used now")
+		x.unserved(sv)
 		return
 	}
 	ex.backend = &sv.backends[i]
 	x.Head = maskedHead(ex.address(head))
 	x.Result = explain.Result{Outcome: explain.Forward, Service: sv.name, Backend: &i, Address: ex.backend.origin, Decision: ex.why.String(), Reason: x.Balance.Backends[min(i, len(x.Balance.Backends)-1)].Reason}
+}
+
+// unserved tells what becomes of a request nobody can serve now.
+func (x *explainer) unserved(sv *service) {
+	waiting := sv.queue.count.Load()
+	switch {
+	case !x.ex.mayWait():
+		x.refuse(stepBackends, 503, "no backend of the service can be used now")
+	case waiting >= sv.queueLength:
+		x.refuse(stepBackends, 503, fmt.Sprintf("no backend has room, and the queue is full: %d wait", waiting))
+	default:
+		x.Result.Outcome, x.Result.Step = explain.Wait, string(stepBackends)
+		x.Result.Reason = fmt.Sprintf("no backend has room: it would wait %d seconds at most, behind %d others in a queue for %d", sv.queueTimeout/second, waiting, sv.queueLength)
+	}
 }
 
 // rehearsal is a copy of the service in which an exchange can run without

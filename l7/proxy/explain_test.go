@@ -299,3 +299,39 @@ func TestRecordsTellWhyABackendWasChosen(t *testing.T) {
 		}
 	}
 }
+
+func TestExplanationTellsWhoWaits(t *testing.T) {
+	t.Parallel()
+	asked, release := make(chan struct{}, 10), make(chan struct{})
+	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
+		_, _ = c.Head()
+		asked <- struct{}{}
+		<-release
+		c.Say(ok)
+	})
+	t.Cleanup(func() { close(release) })
+	s := l7test.Service("web", b.Addr)
+	s.Backends[0].ConnLimit, s.Queue, s.QueueTimeout = 1, 1, 7
+	a := l7test.New(t, 1)
+	addr := a.Serve(bounded(3, farm.OverflowWait), s)
+	if e := explained(t, a, "/"); e.Result.Outcome != explain.Forward || e.Steps[0].Reason != "0 of 3" {
+		t.Errorf("nobody is there: %+v, %+v", e.Result, e.Steps)
+	}
+	l7test.Dial(t, addr).Send(get("/"))
+	<-asked
+	if e := explained(t, a, "/"); e.Result.Outcome != explain.Wait || !strings.Contains(e.Result.Reason, "7 seconds at most, behind 0 others in a queue for 1") || e.Balance.Backends[0].Reason != "at its limit of 1" {
+		t.Errorf("one is served: %+v", e)
+	}
+	l7test.Dial(t, addr).Send(get("/"))
+	l7test.Eventually(t, "the second waits", func() bool {
+		return a.Segment.SumFarm(1).Queued == 1
+	})
+	if e := explained(t, a, "/"); e.Result.Outcome != explain.Refuse || e.Result.Status != 503 || !strings.Contains(e.Result.Reason, "the queue is full") {
+		t.Errorf("one waits: %+v", e.Result)
+	}
+	if n := a.Segment.SumFarm(1).Queued; n != 1 {
+		t.Errorf("%d wait", n)
+	}
+	l7test.Dial(t, addr)
+	l7test.Eventually(t, "the farm is full", func() bool { return strings.HasPrefix(explained(t, a, "/").Steps[0].Reason, "3 of 3: ") })
+}

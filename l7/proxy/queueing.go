@@ -35,17 +35,23 @@ func (ex *exchange) chooseInTurn() (int, bool) {
 	return i, true
 }
 
-// enqueue lets an exchange that got no backend wait for one. It reports false
-// when it is to be answered: nobody may wait, too many do, or there is nothing
-// to wait for.
-func (ex *exchange) enqueue() bool {
+// mayWait reports whether an exchange that got no backend has something to wait
+// for, and the service lets it.
+func (ex *exchange) mayWait() bool {
 	sv := ex.service
 	if sv.queueLength == 0 && ex.wait == nil || ex.waits >= maxWaits {
 		return false
 	}
 	free, usable := sv.picker.Room()
-	if !usable || free && ex.tried != (balance.Tried{}) {
-		return false // what is free has failed it already
+	return usable && (!free || ex.tried == balance.Tried{}) // what is free may have failed it already
+}
+
+// enqueue lets an exchange that got no backend wait for one. It reports false
+// when it is to be answered: nobody may wait, too many do, or there is nothing
+// to wait for.
+func (ex *exchange) enqueue() bool {
+	if !ex.mayWait() {
+		return false
 	}
 	if wt := ex.wait; wt != nil {
 		wt.turn = false
@@ -59,7 +65,7 @@ func (ex *exchange) enqueue() bool {
 	// Backends that failed the exchange may be usable again by then; if they
 	// are not, the board says so.
 	ex.tried, ex.backend = balance.Tried{}, nil
-	if free, usable = sv.picker.Room(); free || !usable {
+	if free, usable := ex.service.picker.Room(); free || !usable {
 		ex.queue.released()
 	}
 	return true

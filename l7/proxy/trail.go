@@ -16,6 +16,7 @@ type step string
 // The steps, in order.
 const (
 	stepTLS       step = "tls"
+	stepClients   step = "clients"
 	stepRequest   step = "request"
 	stepChallenge step = "challenge"
 	stepMethod    step = "method"
