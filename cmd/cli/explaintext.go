@@ -210,6 +210,9 @@ func (p *page) balance(b *explain.Balance) {
 		if be.Limit > 0 {
 			limit = fmt.Sprintf("%d of %d in flight", be.InFlight, be.Limit)
 		}
+		if be.Cost != "" && !strings.HasSuffix(be.Cost, "in flight") {
+			limit += ", " + be.Cost
+		}
 		name := be.Address
 		if be.Alias != "" {
 			name += " (" + be.Alias + ")"

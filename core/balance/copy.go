@@ -1,6 +1,10 @@
 package balance
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"time"
+)
 
 // Copy returns a Picker that picks as p would now and changes nothing of it:
 // turns and loads are copies, so what is picked or claimed here is not
@@ -27,6 +31,22 @@ func (l *Load) copy() *Load {
 	c.latency.value.Store(l.latency.value.Load())
 	c.latency.at.Store(l.latency.at.Load())
 	return c
+}
+
+// Cost is what the algorithm compares of member i, before weights: exchanges in
+// flight or pending, or for ResponseTime the time one more is expected to take.
+// The algorithms that do not compare have none.
+func (p *Picker) Cost(i int) string {
+	l := p.members[i].load
+	switch p.algorithm {
+	case LeastConnections, RandomOfTwo:
+		return fmt.Sprintf("%d in flight", l.Active.Load())
+	case PendingConnections:
+		return fmt.Sprintf("%d pending", l.Pending.Load())
+	case ResponseTime:
+		return fmt.Sprintf("%s expected", (time.Duration(l.expected(clock())) << 10).Round(10*time.Microsecond))
+	}
+	return ""
 }
 
 // Verdict says why Pick could choose a member or not.

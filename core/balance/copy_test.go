@@ -2,6 +2,7 @@ package balance_test
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,5 +70,23 @@ func TestVerdictsSayWhyAMemberIsNotPicked(t *testing.T) {
 	}
 	if got := p.Verdict(0, balance.Tried{}.With(0)); got != balance.Used {
 		t.Errorf("a member that was tried: verdict %d", got)
+	}
+}
+
+func TestCostsAreWhatIsCompared(t *testing.T) {
+	for algorithm, want := range map[balance.Algorithm]string{
+		balance.RoundRobin: "", balance.ConsistentHash: "", balance.LeastConnections: "1 in flight", balance.RandomOfTwo: "1 in flight",
+		balance.PendingConnections: "2 pending", balance.ResponseTime: "ms expected",
+	} {
+		f := newFixture(t, balance.Member{})
+		p := f.picker(algorithm)
+		if !p.Claim(0) {
+			t.Fatal("there is room")
+		}
+		p.Member(0).Load.Pending.Add(2)
+		p.Member(0).Load.Observe(int64(50 * time.Millisecond))
+		if got := p.Cost(0); !strings.HasSuffix(got, want) || want == "" && got != "" {
+			t.Errorf("%v: cost %q, want %q", algorithm, got, want)
+		}
 	}
 }

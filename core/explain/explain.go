@@ -128,6 +128,7 @@ type Backend struct {
 	Status      string `json:"status" enum:"up,down,undefined,maintenance"`
 	InFlight    int64  `json:"in_flight" doc:"Exchanges it serves now"`
 	Limit       int64  `json:"limit,omitempty" doc:"Most exchanges it may serve; 0 means no limit"`
+	Cost        string `json:"cost,omitempty" doc:"What the algorithm compares, before weights"`
 	Chosen      bool   `json:"chosen"`
 	Might       bool   `json:"might" doc:"It could have been chosen"`
 	Reason      string `json:"reason"`

@@ -25,7 +25,7 @@ var explained = func() explain.Explanation {
 		Cookie:      &explain.Cookie{Name: "LB", Backend: &two, Reason: "it names it"},
 		Persistence: &explain.Persistence{Kind: "IP", Name: "sid", Key: "::1", Found: true, Static: true, Backend: &two, Reason: "there is one"},
 		Balance: &explain.Balance{Algorithm: "round robin", Protocol: "h2", Pinned: true, Random: true, Level: 2, Backends: []explain.Backend{{
-			ID: 2, Address: "10.0.0.1:80", Alias: "b", Weight: 9, Priority: 9, Status: "up", InFlight: 1 << 40, Limit: 5, Chosen: true, Might: true,
+			ID: 2, Address: "10.0.0.1:80", Alias: "b", Weight: 9, Priority: 9, Status: "up", InFlight: 1 << 40, Limit: 5, Cost: "2 pending", Chosen: true, Might: true,
 			Reason: "its turn", Maintenance: "drain"}}},
 		Head:   []string{"GET / HTTP/1.1", "Host: a.test"},
 		Result: explain.Result{Outcome: "forward", Status: 503, Reason: "its turn", Step: "limits", Location: "/", Service: "web", Backend: &two, Address: "a", Decision: "session"},

@@ -24,7 +24,7 @@ func (x *explainer) balance(sv *service, chosen int, ok bool) {
 		out := explain.Backend{
 			ID: i, Address: be.origin, Alias: explain.Clip(be.alias), Weight: m.Weight, Priority: m.Priority, Status: string(m.Slot.Status()),
 			InFlight: int64(x.engine.segment.SumBackend(be.id).Established), Limit: m.Limit,
-			Chosen: ok && i == chosen, Maintenance: string(be.mode),
+			Chosen: ok && i == chosen, Maintenance: string(be.mode), Cost: p.Cost(i),
 		}
 		if be.mode != modeInUse {
 			out.Status = string(farm.StatusMaintenance)
@@ -60,11 +60,11 @@ func (x *explainer) chosenBy(a balance.Algorithm) string {
 	}
 	switch a {
 	case balance.LeastConnections:
-		return "fewest exchanges in flight per weight"
+		return "lowest cost: exchanges in flight per weight"
 	case balance.ResponseTime:
-		return "lowest expected time per weight"
+		return "lowest cost: expected time per weight"
 	case balance.PendingConnections:
-		return "fewest exchanges without a response per weight"
+		return "lowest cost: exchanges without a response per weight"
 	case balance.RandomOfTwo:
 		return "the better of two drawn by chance"
 	case balance.ConsistentHash:
@@ -95,5 +95,5 @@ func skippedFor(v balance.Verdict, b *explain.Backend, all *explain.Balance) str
 	case balance.ConsistentHash.String():
 		return "the hash of the client's address leads elsewhere"
 	}
-	return "another is less loaded, or it is not its turn"
+	return "costs more per weight than another, or as much and it is not its turn"
 }
