@@ -23,6 +23,7 @@ type exchange struct {
 	Time                                                                   time.Time
 	Client, Method, Host, Path, Service, Backend, Decision, Flags, Refusal string
 	Status                                                                 int
+	Queue                                                                  int64 `json:"queue_us"`
 	Connect                                                                int64 `json:"connect_us"`
 	Response                                                               int64 `json:"response_us"`
 	Total                                                                  int64 `json:"total_us"`
@@ -33,8 +34,8 @@ func (c *client) traceCommand() *cobra.Command {
 		Use: "trace FARM [--filter NAME=VALUE]…", Short: "Show the exchanges of a farm as they end, until interrupted",
 		Long: `Show the exchanges of a farm as they end, until interrupted: which service and
 backend took them, why that backend (DECISION: algorithm, session, cookie or
-pin), how long connecting, the response and the whole took, and what happened
-(FLAGS, and the class of what was refused).
+pin), how long waiting in the queue, connecting, the response and the whole
+took, and what happened (FLAGS, and the class of what was refused).
 
 A filter is NAME=VALUE; all must hold. The names are ` + strings.Join(accesslog.Conditions(), ", ") + `:
 status takes 404 or 5xx, client an address or a network, path what it begins
@@ -173,7 +174,7 @@ func (t *tracer) show(data string) error {
 	}
 	if !t.headed {
 		t.headed = true
-		if err := t.row("TIME", "CLIENT", "METHOD", "STATUS", "CONNECT", "RESPONSE", "TOTAL", "SERVICE", "BACKEND", "DECISION", "FLAGS", "ADDRESS"); err != nil {
+		if err := t.row("TIME", "CLIENT", "METHOD", "STATUS", "QUEUE", "CONNECT", "RESPONSE", "TOTAL", "SERVICE", "BACKEND", "DECISION", "FLAGS", "ADDRESS"); err != nil {
 			return err
 		}
 	}
@@ -181,13 +182,13 @@ func (t *tracer) show(data string) error {
 	if e.Status != 0 {
 		status = fmt.Sprint(e.Status)
 	}
-	return t.row(e.Time.Local().Format("15:04:05.000"), shown(e.Client), shown(e.Method), status, micros(e.Connect), micros(e.Response), micros(e.Total),
+	return t.row(e.Time.Local().Format("15:04:05.000"), shown(e.Client), shown(e.Method), status, micros(e.Queue), micros(e.Connect), micros(e.Response), micros(e.Total),
 		shown(e.Service), shown(e.Backend), shown(e.Decision), flagText(e), shown(e.Host+e.Path))
 }
 
 // columns are the widths of what comes before the address; negative ones are
 // aligned left.
-var columns = []int{-12, -15, -7, -6, 8, 8, 8, -12, -21, -9, -24}
+var columns = []int{-12, -15, -7, -6, 8, 8, 8, 8, -12, -21, -9, -24}
 
 func (t *tracer) row(cells ...string) error {
 	var line strings.Builder

@@ -64,6 +64,7 @@ type exchange struct {
 	queue  *queue  // of the service
 	wait   *waiter // its place in the queue of the service; nil while it does not wait
 	waits  uint8   // how often it waited
+	queued int64   // when it began to wait
 	turned bool    // it need not stand behind those who wait
 
 	entry *accesslog.Entry // its record, nil when nobody wants one

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
@@ -334,4 +335,43 @@ func TestExplanationTellsWhoWaits(t *testing.T) {
 	}
 	l7test.Dial(t, addr)
 	l7test.Eventually(t, "the farm is full", func() bool { return strings.HasPrefix(explained(t, a, "/").Steps[0].Reason, "3 of 3: ") })
+}
+
+func TestRecordsTellHowLongAnExchangeWaited(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
+		for {
+			if _, err := c.Head(); err != nil {
+				return
+			}
+			<-release
+			c.Say(ok)
+		}
+	})
+	s := l7test.Service("web", b.Addr)
+	s.Backends[0].ConnLimit, s.Queue, s.QueueTimeout = 1, 1, 1
+	a := l7test.New(t, 1)
+	addr := a.Serve(logs, s)
+	records := recordsOf(t, a)
+	first, second := l7test.Dial(t, addr).Send(get("/first")), l7test.Dial(t, addr)
+	l7test.Eventually(t, "the first is at the backend", func() bool { return b.Received() != "" })
+	second.Send(get("/second"))
+	if res := second.Get(); res.StatusCode != 503 {
+		t.Fatal(res.Status)
+	}
+	if l := records.next(); l.path != "/second" || l.Queue < int64(time.Second)*9/10 || l.Queue > l.Total || l.Why != accesslog.WhyNone {
+		t.Errorf("waited in vain: %+v", l)
+	}
+	second.Send(get("/second"))
+	l7test.Eventually(t, "the second waits", func() bool { return a.Segment.SumFarm(1).Queued == 1 })
+	close(release)
+	first.Get()
+	second.Get()
+	if l := records.next(); l.path != "/first" || l.Queue != 0 {
+		t.Errorf("did not wait: %+v", l)
+	}
+	if l := records.next(); l.path != "/second" || l.Queue <= 0 || l.Queue > l.Total {
+		t.Errorf("waited: %+v", l)
+	}
 }

@@ -26,6 +26,7 @@ func (ex *exchange) chooseInTurn() (int, bool) {
 	ex.turned = true
 	if wt := ex.wait; wt != nil {
 		ex.stats().Queued--
+		ex.recordQueued()
 		ex.client.setDeadline(0)
 		wt.forget()
 		if free, _ := ex.service.picker.Room(); free {
@@ -81,7 +82,7 @@ func (ex *exchange) join() bool {
 		s.QueueFull++
 		return false
 	}
-	ex.wait = wt
+	ex.wait, ex.queued = wt, ex.w.loop.Now()
 	if ex.waits++; ex.waits == 1 {
 		s.QueuedTotal++
 	}
@@ -101,6 +102,7 @@ func (ex *exchange) leaveQueue() {
 	wt := ex.wait
 	q := wt.queue
 	ex.stats().Queued--
+	ex.recordQueued()
 	switch {
 	case wt.turn:
 		wt.forget()

@@ -160,6 +160,13 @@ func (ex *exchange) recordTry() {
 	}
 }
 
+// recordQueued notes how long the exchange has waited in the queue.
+func (ex *exchange) recordQueued() {
+	if e := ex.entry; e != nil {
+		e.Queue += ex.w.loop.Now() - ex.queued
+	}
+}
+
 // recordConnect notes how long the connect took that was begun then.
 func (ex *exchange) recordConnect(began int64) {
 	if e := ex.entry; e != nil {
