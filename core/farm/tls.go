@@ -23,6 +23,9 @@ type TLS struct {
 	// ClientCA names the entry of Config.Authorities that signs clients; set
 	// unless Clients is ClientAuthOff.
 	ClientCA string `json:"client_ca,omitempty"`
+	// ClientHeaders tells backends of the certificate a client showed, in
+	// X-SSL-Subject and the like. Valid unless Clients is ClientAuthOff.
+	ClientHeaders bool `json:"clientcert_headers,omitempty"`
 	// NoSSLRedirect answers plain HTTP with a redirect to this URL, and wins
 	// over ErrorNoSSL, the body of a 400; NoSSLCode is 301, 302 or 307, 0 means 302.
 	NoSSLRedirect string `json:"nosslredirect,omitempty"`

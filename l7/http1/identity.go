@@ -46,6 +46,16 @@ func (r *Request) Trust() {
 	}
 }
 
+// Distrust takes back what Trust did to fields of one kind: they go on for
+// nobody.
+func (r *Request) Distrust(k Known) {
+	for i := range r.Fields[:r.NumFields] {
+		if f := &r.Fields[i]; f.Known == k {
+			f.state = f.state&^merged | dropped
+		}
+	}
+}
+
 // appendIdentitySlow is appendIdentity for clients that are trusted and for
 // rules that give some of the fields.
 func (r *Request) appendIdentitySlow(dst []byte, f *Forward) []byte {

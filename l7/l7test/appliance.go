@@ -24,8 +24,9 @@ type Appliance struct {
 	Records *accesslog.Segment // what is recorded of exchanges
 	Farm    farm.Farm
 	Log     Log // what the engine says
-	// Certificates are what the farm may refer to.
+	// Certificates and Authorities are what the farm may refer to.
 	Certificates []farm.Certificate
+	Authorities  []farm.Authority
 	t            testing.TB
 	loops        []*loop.Loop
 	files        map[string][]*os.File
@@ -102,7 +103,7 @@ func (a *Appliance) Serve(edit func(h *farm.HTTP), services ...farm.Service) str
 	if edit != nil {
 		edit(a.Farm.HTTP)
 	}
-	a.Publish(farm.Config{Farms: []farm.Farm{a.Farm}, Certificates: a.Certificates})
+	a.Publish(farm.Config{Farms: []farm.Farm{a.Farm}, Certificates: a.Certificates, Authorities: a.Authorities})
 	return a.Farm.AddrPort().String()
 }
 

@@ -23,6 +23,7 @@ type client struct {
 	pin   *pin      // the backend connection it keeps between exchanges
 	place *places   // what it has a place of; nil without a bound
 
+	shown  []byte             // see certificate
 	intro  introduction       // what has to come before its first request
 	header *proxyproto.Parser // what has come of that, nil for nothing
 

@@ -138,6 +138,9 @@ func (w *worker) begin(cl *client, head, rest []byte) int {
 func (w *worker) judge(cl *client, f *farmTable) decision {
 	if len(f.trusted) > 0 && trusts(f.trusted, cl.conn.Peer().Addr()) {
 		w.req.Trust()
+		if f.tls != nil && f.tls.asksClients {
+			w.req.Distrust(http1.KnownXSSL)
+		}
 	}
 	w.query.farm = f
 	return decide(&w.query)
@@ -212,6 +215,9 @@ func (ex *exchange) revise() error {
 	}
 	if len(w.req.Host) == 0 {
 		w.forward.Host = ex.farm.hostField // HTTP/1.0 without Host: HTTP/1.1 needs one
+	}
+	if t := ex.farm.tls; t != nil && t.tellsClients {
+		w.forward.Extra = ex.withCertificate(w.forward.Extra)
 	}
 	ex.requestID()
 	if ex.farm.proxyHost || ex.farm.destination {

@@ -24,6 +24,7 @@ type multiplex struct {
 	idleAt  int64  // since when there has been no stream
 	stuckAt int64  // since when a frame or a header block has not been complete; 0 when all are
 	began   bool   // a stream was opened
+	shown   []byte // see client.certificate
 	busy    bool   // at work, and writes at its end
 	moved   bool   // receive brought something
 	dirty   bool   // streams have bytes of request bodies to send on

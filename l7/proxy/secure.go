@@ -20,6 +20,9 @@ type secured struct {
 	// plain is the whole answer to a client that speaks plain HTTP.
 	plain       []byte
 	plainStatus int
+	// asksClients says that clients are asked for certificates, tellsClients
+	// that backends are told of them.
+	asksClients, tellsClients bool
 }
 
 var protoHTTP, protoHTTPS = []byte("http"), []byte("https")
@@ -42,7 +45,8 @@ func compileTLS(build *tlsconf.Build, f *farm.Farm) (*secured, error) {
 	if t.NoSSLRedirect != "" {
 		status = cmp.Or(t.NoSSLCode, 302)
 	}
-	return &secured{security: loop.Security{Config: config}, plain: plain, plainStatus: status}, nil
+	return &secured{security: loop.Security{Config: config}, plain: plain, plainStatus: status,
+		asksClients: t.Clients != farm.ClientAuthOff, tellsClients: t.Clients != farm.ClientAuthOff && t.ClientHeaders}, nil
 }
 
 // plainAnswer makes the answer to plain HTTP: the redirect, or the text.

@@ -36,6 +36,7 @@ type worker struct {
 	location  []byte
 	target    dial.Target            // of the connection being asked for
 	header    proxyproto.Parser      // of an introduction that comes whole
+	certified []byte                 // these, and what is told of a certificate
 	extra     []byte                 // field lines to add to a request
 	addressed []byte                 // a request that has the backend's address in it
 	shared    *http2.Shared          // nil before the first connection of HTTP/2,

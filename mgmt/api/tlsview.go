@@ -22,6 +22,7 @@ type TLSView struct {
 	NoHTTP2      string            `json:"disable_http2,omitempty" enum:"true,false"`
 	ClientAuth   *farm.ClientAuth  `json:"client_auth,omitempty" doc:"Empty: no certificates are asked for"`
 	ClientCA     *string           `json:"client_ca,omitempty"`
+	ClientHeads  string            `json:"clientcert_headers,omitempty" enum:"true,false"`
 	NoSSL        *string           `json:"nosslredirect,omitempty"`
 	NoSSLCode    int               `json:"nosslredirect_code,omitempty" doc:"Only with nosslredirect"`
 	ErrorNoSSL   *string           `json:"errornossl,omitempty"`
@@ -38,7 +39,7 @@ func tlsView(t *farm.TLS) TLSView {
 		Names: t.Certificates, Ciphers: cmp.Or(t.Ciphers, farm.CiphersAll), CustomCipher: &t.CustomCiphers,
 		NoSSLv2: truth(true), NoSSLv3: truth(true), NoTLS10: truth(t.DisableTLS10), NoTLS11: truth(t.DisableTLS11),
 		NoTLS12: truth(t.DisableTLS12), NoTLS13: truth(t.DisableTLS13), Curves: &t.Curves, NoHTTP2: truth(t.DisableHTTP2),
-		ClientAuth: &t.Clients, ClientCA: &t.ClientCA, NoSSL: &t.NoSSLRedirect, ErrorNoSSL: &t.ErrorNoSSL,
+		ClientAuth: &t.Clients, ClientCA: &t.ClientCA, ClientHeads: truth(t.ClientHeaders), NoSSL: &t.NoSSLRedirect, ErrorNoSSL: &t.ErrorNoSSL,
 	}
 	if t.NoSSLRedirect != "" {
 		out.NoSSLCode = cmp.Or(t.NoSSLCode, 302)

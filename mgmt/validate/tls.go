@@ -73,7 +73,7 @@ var tlsFields = []field[farm.Farm]{
 		get: func(f *farm.Farm) Value { return textValue(string(tlsSeen(f).Clients)) },
 		set: onTLS(func(t *farm.TLS, v Value) {
 			if t.Clients = farm.ClientAuth(v.text); t.Clients == farm.ClientAuthOff {
-				t.ClientCA = ""
+				t.ClientCA, t.ClientHeaders = "", false
 			}
 		}),
 		needs: needsTLS,
@@ -85,6 +85,18 @@ var tlsFields = []field[farm.Farm]{
 		set: onTLS(func(t *farm.TLS, v Value) { t.ClientCA = v.text }),
 		needs: func(sent Values[farm.Farm], f *farm.Farm) string {
 			if problem := needsTLS(sent, f); problem != "" || f.HTTP.TLS.Clients != farm.ClientAuthOff {
+				return problem
+			}
+			return "is allowed only with client_auth; send client_auth optional or required with it"
+		},
+	},
+	{
+		rule: rule{name: "clientcert_headers", kind: kindBool,
+			about: "Whether backends are told of a client's certificate: X-SSL-Subject, -Issuer, -notBefore, -notAfter, -serial, -cipher and -certificate. With client_auth such headers of clients are never passed on."},
+		get: func(f *farm.Farm) Value { return boolValue(tlsSeen(f).ClientHeaders) },
+		set: onTLS(func(t *farm.TLS, v Value) { t.ClientHeaders = v.truth }),
+		needs: func(sent Values[farm.Farm], f *farm.Farm) string {
+			if problem := needsTLS(sent, f); problem != "" || f.HTTP.TLS.Clients != farm.ClientAuthOff || !sent.Get("clientcert_headers").Bool() {
 				return problem
 			}
 			return "is allowed only with client_auth; send client_auth optional or required with it"
@@ -235,6 +247,8 @@ func checkTLS(path string, t *farm.TLS, yield func(Error) bool) bool {
 		return yield(Error{path, "client_ca", "client_ca is required with client_auth " + string(t.Clients) + ": it names the authorities that sign clients"})
 	case t.Clients == farm.ClientAuthOff && t.ClientCA != "":
 		return yield(Error{path, "client_ca", "client_ca is allowed only with client_auth"})
+	case t.Clients == farm.ClientAuthOff && t.ClientHeaders:
+		return yield(Error{path, "clientcert_headers", "clientcert_headers is allowed only with client_auth"})
 	case t.NoSSLCode != 0 && t.NoSSLRedirect == "":
 		return yield(Error{path, "nosslredirect_code", "nosslredirect_code is allowed only with nosslredirect"})
 	}

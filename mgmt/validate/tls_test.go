@@ -49,6 +49,7 @@ func TestEveryTLSFieldIsSetAndReset(t *testing.T) {
 		{`{"ecdhcurve":"X25519:P-256"}`, func(t *farm.TLS) { t.Curves = "X25519:P-256" }, `{"ecdhcurve":"auto"}`},
 		{`{"disable_http2":true}`, func(t *farm.TLS) { t.DisableHTTP2 = true }, `{"disable_http2":"false"}`},
 		{`{"client_auth":"required","client_ca":"clients.pem"}`, func(t *farm.TLS) { t.Clients, t.ClientCA = "required", "clients" }, `{"client_auth":"off"}`},
+		{`{"client_ca":"clients","client_auth":"optional","clientcert_headers":true}`, func(t *farm.TLS) { t.Clients, t.ClientCA, t.ClientHeaders = "optional", "clients", true }, `{"client_auth":""}`},
 		{`{"client_ca":"clients","client_auth":"optional"}`, func(t *farm.TLS) { t.Clients, t.ClientCA = "optional", "clients" }, `{"client_auth":""}`},
 		{`{"nosslredirect":"https://shop.example/","nosslredirect_code":301}`, func(t *farm.TLS) { t.NoSSLRedirect, t.NoSSLCode = "https://shop.example/", 301 }, `{"nosslredirect":""}`},
 		{`{"errornossl":"speak TLS"}`, func(t *farm.TLS) { t.ErrorNoSSL = "speak TLS" }, `{"errornossl":null}`},
@@ -72,7 +73,7 @@ func TestTLSFieldsAreRefusedOnAnHTTPListener(t *testing.T) {
 	tried := 0
 	for _, p := range validate.FarmUpdate.Params() {
 		value := map[string]string{"certificates": `["a.pem"]`, "certname": `"a.pem"`, "ciphers": `"all"`, "cipherc": `"AES"`, "ecdhcurve": `"X25519"`, "client_auth": `"optional"`,
-			"client_ca": `"ca"`, "nosslredirect": `"https://x/"`, "nosslredirect_code": `301`, "errornossl": `"x"`}[p.Name]
+			"client_ca": `"ca"`, "clientcert_headers": `"true"`, "nosslredirect": `"https://x/"`, "nosslredirect_code": `301`, "errornossl": `"x"`}[p.Name]
 		if strings.HasPrefix(p.Name, "disable_") {
 			value = `"true"`
 		}
@@ -92,7 +93,7 @@ func TestTLSFieldsAreRefusedOnAnHTTPListener(t *testing.T) {
 			}
 		}
 	}
-	if tried != 17 {
+	if tried != 18 {
 		t.Errorf("%d fields tried", tried)
 	}
 	f := good().Farms[0]
@@ -122,6 +123,7 @@ func TestTLSValuesAreRefusedWithTheReason(t *testing.T) {
 		{`{"client_auth":"maybe","client_ca":"x"}`, `client_auth must be one of optional, required, got "maybe"`},
 		{`{"client_auth":"required"}`, `client_ca is required with client_auth required`},
 		{`{"client_ca":"x"}`, `client_ca is allowed only with client_auth; send client_auth optional or required with it`},
+		{`{"clientcert_headers":true}`, `clientcert_headers is allowed only with client_auth; send client_auth optional or required with it`},
 		{`{"client_ca":"-x","client_auth":"optional"}`, `client_ca must be the name of a list of authorities, got "-x"`},
 		{`{"nosslredirect":"https://${VHOST}/"}`, `it is sent as it stands, the host of the request is not known here`},
 		{`{"nosslredirect":"/x"}`, `nosslredirect must be an absolute http or https URL, got "/x"`},
@@ -146,6 +148,7 @@ func TestACraftedListenerIsRefused(t *testing.T) {
 	for want, spoil := range map[string]func(*farm.TLS){
 		"certificates must name at least one certificate":          func(t *farm.TLS) { t.Certificates = nil },
 		"cipherc is allowed only with ciphers customsecurity":      func(t *farm.TLS) { t.CustomCiphers = "AES" },
+		"clientcert_headers is allowed only with client_auth":      func(t *farm.TLS) { t.ClientHeaders = true },
 		"client_ca is allowed only with client_auth":               func(t *farm.TLS) { t.ClientCA = "x" },
 		"nosslredirect_code is allowed only with nosslredirect":    func(t *farm.TLS) { t.NoSSLCode = 301 },
 		"client_auth must be one of":                               func(t *farm.TLS) { t.Clients = "x" },
