@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/http2"
 )
@@ -88,6 +89,10 @@ func (ex *exchange) bodyEnded(err error) {
 		return
 	}
 	if err == io.EOF && ex.response.kind == http1.BodyUntilClose {
+		if c, ok := ex.up.(*dial.Conn); ok && c.Truncated() {
+			ex.cutBody("connection ended without a word, and nothing else ends the body") // RFC 9112, section 9.8
+			return
+		}
 		ex.response.kind = http1.BodyNone
 		ex.finish()
 		return
