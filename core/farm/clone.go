@@ -44,6 +44,7 @@ func (s *Service) unshare() {
 	s.HeaderRules = s.HeaderRules.clone()
 	s.Rewrites = slices.Clone(s.Rewrites)
 	s.TLS, s.Cookie, s.RateLimit = own(s.TLS), own(s.Cookie), own(s.RateLimit)
+	s.Auth = s.Auth.clone()
 	s.Backends = slices.Clone(s.Backends)
 	for i := range s.Backends {
 		s.Backends[i].Sessions = slices.Clone(s.Backends[i].Sessions)

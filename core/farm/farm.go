@@ -135,6 +135,8 @@ type Service struct {
 	// STS is the max-age of Strict-Transport-Security; 0 sends none. Valid with
 	// an https listener.
 	STS Seconds `json:"sts,omitempty"`
+	// Auth is who is let in; nil lets everybody in.
+	Auth *Auth `json:"auth,omitempty"`
 	// RateLimit bounds the requests of each client; nil does not.
 	RateLimit *RateLimit `json:"ratelimit,omitempty"`
 	// Pinned keeps a client on the backend connection it used first.

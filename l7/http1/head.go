@@ -78,8 +78,11 @@ func (h *Head) Find(k Known) int {
 // Lookup gives the index of the first field called name, which must be in
 // lower case, -1 when there is none. It compares every field: for names that
 // are not Known.
-func (h *Head) Lookup(name string) int {
-	for i := range h.Fields[:h.NumFields] {
+func (h *Head) Lookup(name string) int { return h.LookupFrom(name, 0) }
+
+// LookupFrom is Lookup among the fields from index i on.
+func (h *Head) LookupFrom(name string, i int) int {
+	for ; i < h.NumFields; i++ {
 		if n := h.Name(i); len(n) == len(name) && equalLower(n, name) && h.Fields[i].state&removed == 0 {
 			return i
 		}

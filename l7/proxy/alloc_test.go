@@ -52,6 +52,10 @@ func TestExchangesAllocateNothing(t *testing.T) {
 			h.Trusted = networks("127.0.0.0/8")
 			s.RateLimit = &farm.RateLimit{Requests: 1_000_000, Burst: 1_000_000, Key: farm.RateKeyHeader, Header: "X-Missing"}
 		}},
+		{"users and keys", request(login("ali:sesame"), "X-Key: a key that is long enough", "X-Two: 2"), func(_ *farm.HTTP, s *farm.Service) {
+			s.Auth = asksKey(&l7test.Backend{Addr: "127.0.0.1:1"}, "a key that is long enough").Auth
+			s.Auth.Header, s.Auth.Users = "X-Key", asks(&l7test.Backend{Addr: "127.0.0.1:1"}).Auth.Users
+		}},
 		{"pinned", get("/"), func(_ *farm.HTTP, s *farm.Service) { s.Pinned = true }},
 	} {
 		t.Run(c.name, func(t *testing.T) { exchanges(t, c.request, c.edit) })
@@ -141,6 +145,7 @@ func repeat(t *testing.T, c net.Conn, request string, client uint64) {
 func TestRefusingAllocatesNothing(t *testing.T) {
 	for name, s := range map[string]farm.Service{
 		"BREW": l7test.Service("web", "127.0.0.1:1"),
+		"HEAD": asksKey(&l7test.Backend{Addr: "127.0.0.1:1"}, "one"),
 		"GET":  {ID: 1, Name: "web", Redirect: "http://b.test", RateLimit: &farm.RateLimit{Requests: 1, Period: 3600}},
 	} {
 		t.Run(name, func(t *testing.T) { refusing(t, name, s) })

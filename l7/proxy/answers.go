@@ -34,6 +34,7 @@ var reasons = map[int]string{
 	302: "Found",
 	307: "Temporary Redirect",
 	400: "Bad Request",
+	401: "Unauthorized",
 	403: "Forbidden",
 	405: "Method Not Allowed",
 	408: "Request Timeout",
@@ -53,6 +54,7 @@ var reasons = map[int]string{
 // texts are the built-in bodies. They say what happened and nothing about us.
 var texts = map[int]string{
 	400: "The request is not valid HTTP.\n",
+	401: "Access is for those who can identify themselves.\n",
 	403: "The request was refused.\n",
 	405: "This method is not allowed here.\n",
 	408: "The request did not arrive in time.\n",

@@ -111,6 +111,9 @@ func (out *service) compileRules(f *farm.Farm, s *farm.Service) (err error) {
 	if out.conditions, err = newConditions(s); err != nil {
 		return err
 	}
+	if out.auth, err = newProtection(s); err != nil {
+		return err
+	}
 	out.locate = newLocate(f.HTTP, s)
 	if out.servedBy, err = newServedBy(s, out.backends); err != nil {
 		return fmt.Errorf("served_by: %w", err)

@@ -15,9 +15,11 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/ratelimit"
 	"github.com/sluicelb/sluice/core/refusal"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/core/tlsconf"
+	"github.com/sluicelb/sluice/l7/guard"
 )
 
 const (
@@ -41,6 +43,8 @@ type Engine struct {
 	log      *slog.Logger
 	refusals *refusal.Log
 	tls      *tlsconf.Store
+	checker  *guard.Checker
+	guesses  *ratelimit.Table // wrong passwords by client address
 
 	mu    sync.Mutex // one change at a time; no exchange takes it
 	ports map[string]*port
@@ -66,7 +70,7 @@ func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *s
 	e := &Engine{
 		board: board, segment: segment, registry: newRegistry(), ports: map[string]*port{},
 		log: log, refusals: refusal.New(log, len(loops), classNames[:]...),
-		tls: tlsconf.NewStore(tlsconf.Options{Prepare: loop.Prepare}),
+		tls: tlsconf.NewStore(tlsconf.Options{Prepare: loop.Prepare}), checker: guard.NewChecker(), guesses: ratelimit.NewTable(),
 	}
 	for i, l := range loops {
 		e.workers = append(e.workers, newWorker(e, l, segment.Shard(i), e.refusals.Recorder(i)))
@@ -81,6 +85,7 @@ func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *s
 // The loops are the caller's.
 func (e *Engine) Close() {
 	e.prober.stop()
+	e.checker.Close()
 	e.refusals.Close()
 }
 

@@ -58,6 +58,7 @@ type exchange struct {
 	fresh       bool // the next connection must be a new one
 	deaf        bool // the backend takes no more of the body
 	own         bool // the answer was made here
+	invite      bool // the client waits to be asked for its body
 
 	clientEnded, backendEnded bool // directions of a tunnel that are over
 
@@ -66,6 +67,7 @@ type exchange struct {
 	waits  uint8   // how often it waited
 	queued int64   // when it began to wait
 	turned bool    // it need not stand behind those who wait
+	login  *login  // what it waits for before a backend is looked for; nil for nothing
 
 	entry *accesslog.Entry // its record, nil when nobody wants one
 
@@ -111,6 +113,13 @@ func (w *worker) begin(cl *client, head, rest []byte) int {
 			return w.refuseRate(cl, f, d.service, wait, rest)
 		}
 	}
+	var unchecked *login
+	if d.service != nil && d.service.auth != nil {
+		var no denial
+		if unchecked, no = d.service.auth.admit(w, cl, f); no.refused != nil {
+			return w.deny(cl, f, d.service, no, rest)
+		}
+	}
 	switch d.outcome {
 	case outcomeRefuse:
 		return w.refuse(cl, f, d.refused, rest)
@@ -126,6 +135,10 @@ func (w *worker) begin(cl *client, head, rest []byte) int {
 	if err != nil {
 		ex.refuse(err)
 		return len(rest)
+	}
+	if unchecked != nil {
+		ex.await401(unchecked, invite && used == 0)
+		return used
 	}
 	if invite && used == 0 && !ex.inviteBody() {
 		return len(rest)
@@ -203,6 +216,9 @@ func (ex *exchange) revise() error {
 		w.forward.Extra, w.forward.Given = rules.add, rules.given
 	}
 	ex.hash = ex.identify()
+	if ex.service.auth != nil {
+		ex.service.auth.strip(&w.req.Head)
+	}
 	if rules != nil {
 		if err := rules.edit(&w.req.Head, &w.rewrite); err != nil {
 			return err
@@ -329,6 +345,9 @@ func (ex *exchange) drop() {
 
 // end gives the exchange back; its client goes on without it.
 func (ex *exchange) end() {
+	if ex.login != nil {
+		ex.login.leave(ex)
+	}
 	ex.drop()
 	if ex.wait != nil {
 		ex.leaveQueue()

@@ -34,7 +34,7 @@ func (e *Engine) Explain(q *explain.Question) (*explain.Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &explainer{trail: trail{owner: ownerFarm, Explanation: &explain.Explanation{
+	x := &explainer{trail: trail{owner: ownerFarm, hidden: f.hidden(), Explanation: &explain.Explanation{
 		Farm: f.name, Listener: f.origin, TLS: f.tls != nil, Generation: t.generation, From: asked.from.String(),
 	}}, engine: e, farm: f}
 	switch {
@@ -216,6 +216,13 @@ func (x *explainer) admitted(cl *client, sv *service) bool {
 		}
 		x.pass(stepRate)
 	}
+	if sv.auth != nil {
+		if _, no := sv.auth.admit(x.w, cl, x.farm); no.refused != nil {
+			x.refuse(stepAuth, no.status, no.reason)
+			return false
+		}
+		x.pass(stepAuth)
+	}
 	return true
 }
 
@@ -264,7 +271,7 @@ func (x *explainer) forward(cl *client, found *service) {
 		return
 	}
 	ex.backend = &sv.backends[i]
-	x.Head = maskedHead(ex.address(head))
+	x.Head = x.maskedHead(ex.address(head))
 	x.Result = explain.Result{Outcome: explain.Forward, Service: sv.name, Backend: &i, Address: ex.backend.origin, Decision: ex.why.String(), Reason: x.Balance.Backends[min(i, len(x.Balance.Backends)-1)].Reason}
 }
 

@@ -3,7 +3,6 @@ package proxy
 import (
 	"bytes"
 	"maps"
-	"strconv"
 	"strings"
 	"time"
 
@@ -104,8 +103,5 @@ const beyondLimit = "more requests than the service takes from one client"
 // refuseRate answers a request that is beyond the limit of its service.
 func (w *worker) refuseRate(cl *client, f *farmTable, sv *service, wait int64, rest []byte) int {
 	cl.note(rateLimited, 429, beyondLimit)
-	w.extra = append(w.extra[:0], "Retry-After: "...)
-	w.extra = strconv.AppendInt(w.extra, (wait+second-1)/second, 10)
-	w.extra = append(w.extra, "\r\n"...)
-	return w.answerWith(cl, f, sv, 429, w.extra, rest)
+	return w.answerWith(cl, f, sv, 429, w.retryAfter(wait), rest)
 }

@@ -22,6 +22,7 @@ const (
 	tooManyClients
 	timeout
 	rateLimited
+	unauthorized
 	flood // of frames, resets or streams, which only HTTP/2 has
 	badProxyHeader
 	badAnswer
@@ -41,6 +42,7 @@ var classNames = [...]string{
 	tooManyClients: "too-many-clients",
 	timeout:        "timeout",
 	rateLimited:    "rate-limited",
+	unauthorized:   "unauthorized",
 	flood:          "flood",
 	badProxyHeader: "bad-proxy-header",
 	badAnswer:      "bad-answer",

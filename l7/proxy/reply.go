@@ -76,14 +76,17 @@ func (w *worker) send(cl *client, out []byte, close bool) {
 }
 
 // fail answers an exchange that got no response head to pass on, and ends it.
-func (ex *exchange) fail(status int) {
+func (ex *exchange) fail(status int) { ex.failWith(status, nil) }
+
+// failWith is fail with more field lines.
+func (ex *exchange) failWith(status int, lines []byte) {
 	cl, w, f := ex.client, ex.w, ex.farm
 	complete := ex.request.done()
 	close := !ex.keepClient || !complete || ex.oldClient
 	head := ex.verb == http1.VerbHEAD
 	s := ex.stats()
 	s.Responses[status/100-1]++
-	out := ex.ownID(f.answers.append(w.loop.Scratch[:0], status, head, close))
+	out := ex.ownID(f.answers.appendWith(w.loop.Scratch[:0], status, lines, head, close))
 	ex.recordOwn(status, len(out))
 	ex.end()
 	s.BytesOut += uint64(len(out))

@@ -63,9 +63,10 @@ type service struct {
 	conditions *conditions // nil without any
 	code       int         // of the redirect
 	picker     *balance.Picker
-	limit      *rateLimit // nil without one
-	tracked    bool       // the picker compares loads
-	hashed     bool       // the picker needs the client's hash
+	auth       *protection // nil lets everybody in
+	limit      *rateLimit  // nil without one
+	tracked    bool        // the picker compares loads
+	hashed     bool        // the picker needs the client's hash
 	backends   []backend
 	persist    persistence
 	sessions   *session.Table

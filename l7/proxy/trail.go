@@ -22,6 +22,7 @@ const (
 	stepMethod    step = "method"
 	stepLimits    step = "limits"
 	stepRate      step = "rate" // once the service is known
+	stepAuth      step = "auth"
 )
 
 // What can be the end of a request behind decide.
@@ -39,6 +40,8 @@ type trail struct {
 	owner string // whose rules are being applied
 	own   int    // how many of the rules that replace are the service's
 	path  []byte // before the next rule for paths
+	// hidden are the fields whose values the farm's services keep secret.
+	hidden map[string]bool
 }
 
 const (
@@ -133,7 +136,7 @@ func (t *trail) change(c explain.Change) {
 // Removed implements rewrite.Observer.
 func (t *trail) Removed(h *http1.Head, i, rule int) {
 	name := string(h.Name(i))
-	t.change(explain.Change{Kind: "remove-header", Owner: t.owner, Rule: rule, Header: name, Before: masked(name, h.Value(i))})
+	t.change(explain.Change{Kind: "remove-header", Owner: t.owner, Rule: rule, Header: name, Before: t.masked(name, h.Value(i))})
 }
 
 // Replaced implements rewrite.Observer.
@@ -142,7 +145,7 @@ func (t *trail) Replaced(h *http1.Head, i, rule int, before []byte) {
 	if rule >= t.own {
 		c.Owner, c.Rule = ownerFarm, rule-t.own
 	}
-	c.Before, c.After = masked(c.Header, before), masked(c.Header, h.Value(i))
+	c.Before, c.After = t.masked(c.Header, before), t.masked(c.Header, h.Value(i))
 	t.change(c)
 }
 
@@ -156,7 +159,7 @@ func (t *trail) rewritten(rule int, path []byte) {
 func (t *trail) added(owner string, lines []byte) {
 	for i, line := range fieldLines(lines) {
 		name, value, _ := strings.Cut(line, ": ")
-		t.change(explain.Change{Kind: "add-header", Owner: owner, Rule: i, Header: name, After: masked(name, []byte(value))})
+		t.change(explain.Change{Kind: "add-header", Owner: owner, Rule: i, Header: name, After: t.masked(name, []byte(value))})
 	}
 }
 
@@ -177,19 +180,30 @@ var secrets = func() map[string]bool {
 	return names
 }()
 
+// hidden are the headers services find keys in, in lower case.
+func (f *farmTable) hidden() map[string]bool {
+	names := map[string]bool{}
+	for i := range f.services {
+		if p := f.services[i].auth; p != nil && p.keys != nil {
+			names[p.header] = true
+		}
+	}
+	return names
+}
+
 // masked is a value of a field as it may be shown.
-func masked(name string, value []byte) string {
-	if secrets[strings.ToLower(name)] {
+func (t *trail) masked(name string, value []byte) string {
+	if name = strings.ToLower(name); secrets[name] || t.hidden[name] {
 		return mask
 	}
 	return string(value)
 }
 
 // maskedHead cuts a head into lines that may be shown.
-func maskedHead(head []byte) (lines []string) {
+func (t *trail) maskedHead(head []byte) (lines []string) {
 	for i, line := range fieldLines(head) {
 		if name, value, ok := strings.Cut(line, ": "); ok && i > 0 {
-			line = name + ": " + masked(name, []byte(value))
+			line = name + ": " + t.masked(name, []byte(value))
 		}
 		lines = append(lines, explain.Clip(line))
 	}

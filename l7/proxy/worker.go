@@ -7,6 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/refusal"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/l7/dial"
+	"github.com/sluicelb/sluice/l7/guard"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/http2"
 	"github.com/sluicelb/sluice/l7/rewrite"
@@ -44,7 +45,9 @@ type worker struct {
 	frames    []byte
 	// refusedBefore is how often HTTP/2 refused what, when it was last looked at.
 	refusedBefore []uint64
-	skew          int64 // from the loop's clock to the one all loops share
+	gate          *guard.Gate
+	logins        map[guard.Digest]*login // being checked for this loop
+	skew          int64                   // from the loop's clock to the one all loops share
 }
 
 func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, refusals *refusal.Recorder) *worker {
@@ -57,6 +60,7 @@ func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, refusals *refusal.Re
 		listeners: map[string]*loop.Listener{},
 		ipText:    make([]byte, 0, 64),
 	}
+	w.gate = guard.NewGate(e.checker)
 	w.skew = int64(l.Time(0).Sub(epoch)) + second
 	w.trunks.w = w
 	w.query = query{req: &w.req, scratch: &w.rewrite}

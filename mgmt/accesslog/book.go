@@ -40,7 +40,7 @@ func newBook(cfg *farm.Config, classes []string, c *clock, sinkOf func(f *farm.F
 			continue
 		}
 		if f.HTTP.Logs {
-			fl.format, fl.sink = newFormatter(&f.HTTP.AccessLog, c), sinkOf(f)
+			fl.format, fl.sink = newFormatter(&f.HTTP.AccessLog, c, f.HTTP.KeyHeaders()...), sinkOf(f)
 		}
 		for j := range f.HTTP.Services {
 			s := &f.HTTP.Services[j]

@@ -35,13 +35,15 @@ type step struct {
 	text bool // of a combined line: quoted
 }
 
-func newFormatter(l *farm.AccessLog, c *clock) *formatter {
+// newFormatter returns what makes the lines of an access log. secret are headers
+// whose values are masked whatever it says.
+func newFormatter(l *farm.AccessLog, c *clock, secret ...string) *formatter {
 	f := &formatter{clock: c, combined: l.Format == farm.LogCombined, headers: len(l.Headers) > 0}
 	names := l.Redact
 	if len(names) == 0 {
 		names = farm.DefaultRedact()
 	}
-	f.redact = newRedaction(names)
+	f.redact = newRedaction(append(slices.Clip(names), secret...))
 	for _, field := range l.ShownFields() {
 		add := fields[field]
 		if f.combined {

@@ -101,6 +101,22 @@ func TestChosenHeadersAreShownAndSecretsMasked(t *testing.T) {
 	}
 }
 
+// Whatever an operator chose to show: who reads the log must not get in.
+func TestKeysOfServicesAreMasked(t *testing.T) {
+	cfg := config(nil)
+	cfg.Farms[0].HTTP.Services[0].Auth = &farm.Auth{Header: "X-One"}
+	cfg.Farms[0].HTTP.AccessLog = farm.AccessLog{Headers: []string{"X-One", "X-Two"}, Redact: []string{"other"}}
+	b := newBook(cfg, nil, newClock(), func(*farm.Farm) *sink { return nil })
+	for name, want := range map[string]bool{"x-one": true, "X-ONE": true, "x-two": false, "other": true} {
+		if got := b.farms[1].format.redact.has([]byte(name)); got != want {
+			t.Errorf("%s is masked: %v", name, got)
+		}
+		if got := watchFormat(cfg, newClock()).redact.has([]byte(name)); got != want {
+			t.Errorf("%s is masked for watchers: %v", name, got)
+		}
+	}
+}
+
 func TestSecretsInPathsAndReferersAreMasked(t *testing.T) {
 	for path, want := range map[string]string{
 		"/":                         "/",

@@ -52,7 +52,7 @@ func watchFormat(cfg *farm.Config, c *clock) *formatter {
 	names := farm.DefaultRedact()
 	for i := range cfg.Farms {
 		if h := cfg.Farms[i].HTTP; h != nil {
-			names = append(names, h.AccessLog.Redact...)
+			names = append(append(names, h.AccessLog.Redact...), h.KeyHeaders()...)
 		}
 	}
 	return newFormatter(&farm.AccessLog{Fields: farm.LogFields(), Headers: []string{"whatever"}, Redact: names}, c)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 // ServiceOptions are what a service may have beside matching, persistence and
@@ -38,6 +39,12 @@ type ServiceOptions struct {
 	RateLimitHeader string       `json:"ratelimit_header,omitempty" doc:"Only with ratelimit_key header"`
 	Resilience
 
+	AuthUsers  []string `json:"auth_users,omitempty" doc:"Each as name:***, which when sent keeps the password"`
+	AuthHeader string   `json:"auth_header,omitempty"`
+	AuthKeys   []string `json:"auth_keys,omitempty" doc:"The beginning of their SHA-256, which when sent keeps the key"`
+	AuthRealm  string   `json:"auth_realm,omitempty" doc:"Only with auth_users or auth_header"`
+	AuthStrip  string   `json:"auth_strip,omitempty" enum:"true,false" doc:"Only with auth_users or auth_header"`
+
 	AddRequest      []AddedHeader    `json:"addrequestheader"`
 	RemoveRequest   []RemovedHeader  `json:"removerequestheader"`
 	AddResponse     []AddedHeader    `json:"addresponseheader"`
@@ -66,6 +73,10 @@ func serviceOptions(v *farm.Service) ServiceOptions {
 	}
 	if c := v.Cookie; c != nil {
 		out.CookieName, out.CookieDomain, out.CookiePath, out.CookieTTL = c.Name, c.Domain, c.Path, &c.TTL
+	}
+	if a := v.Auth; a != nil {
+		out.AuthUsers, out.AuthKeys = validate.ShownAuth(a)
+		out.AuthHeader, out.AuthRealm, out.AuthStrip = a.Header, cmp.Or(a.Realm, farm.DefaultRealm), truth(!a.Pass)
 	}
 	if l := v.RateLimit; l != nil {
 		out.RateLimit, out.RateLimitPeriod, out.RateLimitBurst = l.Requests, l.EffectivePeriod(), l.Burst

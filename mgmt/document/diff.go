@@ -12,10 +12,9 @@ const context = 3
 
 // Diff returns the difference of two documents as unified text without file
 // names and colours, "" when they are equal. Each hunk's head names the farm
-// it is in: "@@ -12,7 +12,8 @@ farm shop".
+// it is in: "@@ -12,7 +12,8 @@ farm shop". Of secrets it shows that they changed.
 func Diff(old, new *farm.Config) string {
-	a, _ := Encode(old)
-	b, _ := Encode(new)
+	a, b := encodeShown(old), encodeShown(new)
 	if string(a) == string(b) {
 		return ""
 	}

@@ -25,7 +25,7 @@ type writer interface {
 // configuration, IDs and resolved addresses of names excepted.
 func Encode(cfg *farm.Config) ([]byte, error) {
 	w := &yamlWriter{}
-	walk(cfg, w)
+	walk(cfg, w, validate.ServiceDocument.Given)
 	return w.out.Bytes(), nil
 }
 
@@ -33,9 +33,16 @@ func Encode(cfg *farm.Config) ([]byte, error) {
 func EncodeJSON(cfg *farm.Config) ([]byte, error) {
 	w := &jsonWriter{}
 	w.out.WriteString("{")
-	walk(cfg, w)
+	walk(cfg, w, validate.ServiceDocument.Given)
 	w.out.WriteString("\n}\n")
 	return w.out.Bytes(), nil
+}
+
+// encodeShown is Encode with secrets as they may be shown.
+func encodeShown(cfg *farm.Config) []byte {
+	w := &yamlWriter{}
+	walk(cfg, w, validate.ServiceDocument.Shown)
+	return w.out.Bytes()
 }
 
 // Equal reports whether both have the same document.
@@ -45,7 +52,10 @@ func Equal(a, b *farm.Config) bool {
 	return bytes.Equal(x, y)
 }
 
-func walk(cfg *farm.Config, w writer) {
+// given is what is written of a service itself.
+type given func(*farm.Service) iter.Seq2[string, validate.Value]
+
+func walk(cfg *farm.Config, w writer, of given) {
 	w.open("farms", len(cfg.Farms) == 0)
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
@@ -58,7 +68,7 @@ func walk(cfg *farm.Config, w writer) {
 		if f.HTTP != nil && len(f.HTTP.Services) > 0 {
 			w.open("services", false)
 			for j := range f.HTTP.Services {
-				walkService(&f.HTTP.Services[j], w)
+				walkService(&f.HTTP.Services[j], w, of)
 			}
 			w.close()
 		}
@@ -67,9 +77,9 @@ func walk(cfg *farm.Config, w writer) {
 	w.close()
 }
 
-func walkService(s *farm.Service, w writer) {
+func walkService(s *farm.Service, w writer, of given) {
 	w.item()
-	fields(w, validate.ServiceDocument.Given(s))
+	fields(w, of(s))
 	walkRules(w, validate.ReplaceRequest.Service, &validate.ReplaceRequest.Rule, s.ReplaceRequest)
 	walkRules(w, validate.ReplaceResponse.Service, &validate.ReplaceResponse.Rule, s.ReplaceResponse)
 	walkRules(w, validate.Rewrites.Service, &validate.Rewrites.Rule, s.Rewrites)

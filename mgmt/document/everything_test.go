@@ -53,6 +53,8 @@ func everything() *farm.Config {
 			Rewrites:        []farm.URLRewrite{{Pattern: "^/a/(.*)", Replace: "/$1", Last: true}, {Pattern: "b"}},
 			RewriteLocation: farm.RewriteDisabled, TLS: &farm.BackendTLS{Verify: farm.VerifyCA, CA: "own", Name: "web.internal", Certificate: "us.pem"}, STS: 600, Pinned: true, ProxyOut: farm.ProxyOutV2, ServedBy: "X-Backend",
 			RateLimit: &farm.RateLimit{Requests: 100, Period: 60, Burst: 20, Key: farm.RateKeyHeader, Header: "X-Customer"},
+			Auth: &farm.Auth{Users: []farm.AuthUser{{Name: "ali", Hash: "$2y$05$" + strings.Repeat("a", 53)}}, Realm: "inside", Header: "X-Key",
+				Keys: []farm.AuthKey{farm.AuthKey(strings.Repeat("0123456789abcdef", 4))}, Pass: true},
 			Queueing: farm.Queueing{Queue: 65535, QueueTimeout: 3600},
 			Backends: []farm.Backend{{Host: "10.0.0.1", Addr: netip.MustParseAddr("10.0.0.1"), Port: 81, Weight: 2, Priority: 3, ConnLimit: 4, Timeout: 5,
 				Source: netip.MustParseAddr("10.0.0.9"), Mark: 4294967295, Alias: "first", Maintenance: farm.MaintenanceDrain, Sessions: []string{"a b;\"c\"", "42"}}},
@@ -74,7 +76,7 @@ func TestEverythingIsEverything(t *testing.T) {
 	s.BackendProtocol = f.HTTP.Services[1].BackendProtocol
 	tls := *f.HTTP.TLS
 	tls.DisableTLS10, tls.DisableTLS11, tls.DisableTLS12 = true, true, true // tried by being unset, which is no default
-	for _, object := range []any{f, *f.HTTP, f.HTTP.AccessLog, tls, s, *s.TLS, *s.Cookie, *s.RateLimit, s.HeaderRules, s.Queueing, s.Backends[0], s.ReplaceRequest[0], s.Rewrites[0]} {
+	for _, object := range []any{f, *f.HTTP, f.HTTP.AccessLog, tls, s, *s.TLS, *s.Cookie, *s.RateLimit, *s.Auth, s.Auth.Users[0], s.HeaderRules, s.Queueing, s.Backends[0], s.ReplaceRequest[0], s.Rewrites[0]} {
 		v := reflect.ValueOf(object)
 		for i := range v.NumField() {
 			name := v.Type().Field(i).Name

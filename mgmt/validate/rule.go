@@ -34,7 +34,10 @@ type rule struct {
 	onlyBy    string
 	normalize map[string]string   // spellings that mean another value
 	canon     func(string) string // the normal form of a text or item that keeps the rule
-	same      func(string) string // what must differ between the items of a list; nil: all of it
+	// hide is how an item of a secret is shown; exact when it must be told from
+	// others. nil: as it is.
+	hide func(item string, exact bool) string
+	same func(string) string // what must differ between the items of a list; nil: all of it
 }
 
 // maxText bounds texts that state no bound of their own.
@@ -135,19 +138,19 @@ func (r *rule) verifyText(path, s string) *Error {
 		return r.errorf(path, "must be at most %d bytes long, got %d", most, len(s))
 	}
 	if !utf8.ValidString(s) {
-		return r.errorf(path, "must be valid UTF-8 text, got %s", show(s))
+		return r.errorf(path, "must be valid UTF-8 text, got %s", r.show(s))
 	}
 	if slices.Contains(r.reserved, s) {
-		return r.errorf(path, "must not be %s: the name is reserved", show(s))
+		return r.errorf(path, "must not be %s: the name is reserved", r.show(s))
 	}
 	if r.pattern != nil && !r.pattern.MatchString(s) {
-		return r.refuse(path, s)
+		return r.refuse(path, r.shown(s))
 	}
 	if r.check == nil {
 		return nil
 	}
 	if problem := r.check(s); problem != "" {
-		return r.errorf(path, "must be %s, got %s: %s", r.allowed(), show(s), problem)
+		return r.errorf(path, "must be %s, got %s: %s", r.allowed(), r.show(s), problem)
 	}
 	return nil
 }
@@ -173,11 +176,21 @@ func (r *rule) verifyList(path string, items []string) *Error {
 			key = r.same(key)
 		}
 		if first, twice := seen[key]; twice {
-			return r.errorf(path, "must not hold the same twice: item %d, %s, is item %d already", i, show(item), first)
+			return r.errorf(path, "must not hold the same twice: item %d, %s, is item %d already", i, r.show(item), first)
 		}
 		seen[key] = i
 	}
 	return nil
+}
+
+// show is show for a text that may be a secret.
+func (r *rule) show(s string) string { return show(r.shown(s)) }
+
+func (r *rule) shown(s string) string {
+	if r.hide != nil {
+		return r.hide(s, false)
+	}
+	return s
 }
 
 func (r *rule) longest() int {

@@ -13,7 +13,7 @@ func checkService(f *farm.Farm, s *farm.Service, local []netip.Prefix, yield fun
 	if !ServiceDocument.verify(path, s, yield) {
 		return false
 	}
-	for _, err := range []*Error{checkSession(path, s), checkTogetherWith(path, f, s), checkRate(path, s.RateLimit),
+	for _, err := range []*Error{checkSession(path, s), checkTogetherWith(path, f, s), checkRate(path, s.RateLimit), checkAuth(path, s),
 		checkBackendProtocol(path, s)} {
 		if err != nil && !yield(*err) {
 			return false

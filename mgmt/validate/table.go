@@ -129,6 +129,30 @@ func (t *Table[T]) Given(from *T) iter.Seq2[string, Value] {
 	}
 }
 
+// Shown is Given with secrets as they may be shown; different ones look
+// different.
+func (t *Table[T]) Shown(from *T) iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		for name, v := range t.Given(from) {
+			if !yield(name, t.find(name).rule.hidden(v, true)) {
+				return
+			}
+		}
+	}
+}
+
+// hidden is a value as it may be shown.
+func (r *rule) hidden(v Value, exact bool) Value {
+	if r.hide == nil {
+		return v
+	}
+	v.list = slices.Clone(v.list)
+	for i, item := range v.list {
+		v.list[i] = r.hide(item, exact)
+	}
+	return v
+}
+
 // verify checks the values an object already has, unset ones excepted.
 func (t *Table[T]) verify(path string, of *T, yield func(Error) bool) bool {
 	for i := range t.fields {
@@ -197,10 +221,11 @@ func (v Values[T]) Apply(to *T) error {
 }
 
 // Sent returns what the body held in its normal form, for the answer's params.
+// Secrets are shown as they always are.
 func (v Values[T]) Sent() map[string]any {
 	out := make(map[string]any, len(v.values))
 	for name, value := range v.values {
-		out[name] = value.Any()
+		out[name] = v.table.find(name).rule.hidden(value, false).Any()
 	}
 	return out
 }

@@ -1,0 +1,40 @@
+//go:build !race
+
+package guard_test
+
+import (
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/guard"
+)
+
+func TestLettingInAllocatesNothing(t *testing.T) {
+	c := guard.NewChecker()
+	defer c.Close()
+	g, u, k := guard.NewGate(c), users(tea, other), guard.NewKeys([]farm.AuthKey{keyOf("one"), keyOf("two")})
+	right, wrong, key := []byte(basic("user1:a password that is quite long")), []byte(basic("nobody:x")), []byte("two")
+	_, d := g.Look(u, right, 1)
+	g.Learn(d, 1)
+	if n := testing.AllocsPerRun(1000, func() {
+		if v, _ := g.Look(u, right, 2); v != guard.Right || !k.Holds(key) {
+			t.Error("not let in")
+		}
+		g.Look(u, wrong, 2)
+	}); n != 0 {
+		t.Errorf("%v allocations, want none", n)
+	}
+}
+
+func BenchmarkLook(b *testing.B) {
+	c := guard.NewChecker()
+	defer c.Close()
+	g, u := guard.NewGate(c), users(tea)
+	value := []byte(basic("user0:a password that is quite long"))
+	_, d := g.Look(u, value, 1)
+	g.Learn(d, 1)
+	b.ReportAllocs()
+	for b.Loop() {
+		g.Look(u, value, 2)
+	}
+}

@@ -1,0 +1,41 @@
+package guard
+
+import (
+	"bytes"
+	"encoding/base64"
+)
+
+// MaxCredentials bounds user name, colon and password together in bytes.
+const MaxCredentials = 512
+
+const scheme = "basic "
+
+// Credentials reads the value of an Authorization field (RFC 7617): what it
+// decodes to is put into dst, which has room for MaxCredentials bytes. It
+// answers false for another scheme and for what is not in order: base64 that is
+// not strict or not padded, no colon, control characters.
+func Credentials(dst, value []byte) (credentials []byte, colon int, ok bool) {
+	if len(value) <= len(scheme) || !bytes.EqualFold(value[:len(scheme)], []byte(scheme)) {
+		return nil, 0, false
+	}
+	value = bytes.TrimLeft(value[len(scheme):], " ")
+	if base64.StdEncoding.DecodedLen(len(value)) > MaxCredentials+2 || bytes.ContainsAny(value, "\r\n") { // which Decode skips
+		return nil, 0, false
+	}
+	var space [MaxCredentials + 2]byte // the padding counts, too
+	n, err := strict.Decode(space[:], value)
+	if err != nil || n > MaxCredentials {
+		return nil, 0, false
+	}
+	for _, c := range space[:n] {
+		if c < ' ' || c == 0x7f {
+			return nil, 0, false
+		}
+	}
+	if colon = bytes.IndexByte(space[:n], ':'); colon < 0 {
+		return nil, 0, false
+	}
+	return dst[:copy(dst[:MaxCredentials], space[:n])], colon, true
+}
+
+var strict = base64.StdEncoding.Strict()

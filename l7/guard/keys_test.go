@@ -1,0 +1,29 @@
+package guard_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/guard"
+)
+
+func keyOf(text string) farm.AuthKey {
+	sum := sha256.Sum256([]byte(text))
+	return farm.AuthKey(hex.EncodeToString(sum[:]))
+}
+
+func TestOnlyKeysThatAreKnownOpen(t *testing.T) {
+	t.Parallel()
+	k := guard.NewKeys([]farm.AuthKey{keyOf("one"), "no hex", farm.AuthKey(strings.Repeat("00", 33)), keyOf("two")})
+	for value, want := range map[string]bool{"one": true, "two": true, "": false, "One": false, "onetwo": false, string(keyOf("one")): false} {
+		if k.Holds([]byte(value)) != want {
+			t.Errorf("%q opens: %v", value, !want)
+		}
+	}
+	if guard.NewKeys(nil) != nil || guard.NewUsers(nil) != nil {
+		t.Error("nothing is asked for, and yet something is")
+	}
+}

@@ -1,0 +1,43 @@
+package guard
+
+import (
+	"hash/maphash"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/password"
+)
+
+// Users are those a service lets in. Immutable.
+type Users struct {
+	hashes map[string][]byte
+	decoys [][]byte // as many as users, so that their costs are spread alike
+	seed   maphash.Seed
+}
+
+// NewUsers returns the users of a list, nil for none.
+func NewUsers(list []farm.AuthUser) *Users {
+	if len(list) == 0 {
+		return nil
+	}
+	u := &Users{hashes: make(map[string][]byte, len(list)), seed: maphash.MakeSeed()}
+	for _, user := range list {
+		if len(user.Hash) != password.HashLength {
+			continue // nobody checked it: nobody gets in by it
+		}
+		u.hashes[user.Name] = []byte(user.Hash)
+		u.decoys = append(u.decoys, []byte(password.Decoy(user.Hash)))
+	}
+	if len(u.decoys) == 0 {
+		return &Users{}
+	}
+	return u
+}
+
+// hash is what the password of a user is compared with. That of a name nobody
+// has is always the same decoy.
+func (u *Users) hash(name []byte) (hash []byte, known bool) {
+	if hash, known = u.hashes[string(name)]; known {
+		return hash, true
+	}
+	return u.decoys[maphash.Bytes(u.seed, name)%uint64(len(u.decoys))], false
+}

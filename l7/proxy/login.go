@@ -1,0 +1,96 @@
+package proxy
+
+import (
+	"slices"
+
+	"github.com/sluicelb/sluice/core/ratelimit"
+	"github.com/sluicelb/sluice/l7/guard"
+)
+
+// login is credentials that are being checked beside the loops, and the
+// exchanges of this loop that wait for it. They hold a request that is ready
+// to be sent and look to everybody as if they were connecting.
+type login struct {
+	digest  guard.Digest
+	client  ratelimit.Key // whose guess it is
+	auth    *protection
+	waiting []*exchange
+}
+
+// check has the credentials checked that the gate has just looked at.
+func (w *worker) check(p *protection, cl *client, f *farmTable, digest guard.Digest) (*login, denial) {
+	e := w.engine
+	key := e.guesses.Address(realClient(f, cl.conn.Peer(), &w.req).Addr())
+	if wait := e.guesses.Peek(key, w.clock(), guesses); wait > 0 {
+		return nil, denial{refusedGuesses, w.retryAfter(wait)}
+	}
+	l := &login{digest: digest, client: key, auth: p}
+	job := w.gate.Job()
+	job.Done = func(right bool) {
+		if right {
+			for _, other := range e.workers {
+				if other != w {
+					other.loop.Post(func() { other.gate.Learn(digest, other.clock()) })
+				}
+			}
+		}
+		w.loop.Post(func() { w.checked(l, right) })
+	}
+	if !e.checker.Check(job) {
+		return nil, denial{refusedBusy, w.retryAfter(second)}
+	}
+	if w.logins == nil {
+		w.logins = map[guard.Digest]*login{}
+	}
+	w.logins[digest] = l
+	return l, denial{}
+}
+
+// await401 makes the exchange wait for a password to be checked. invite says
+// that the client is to be told to send the body once it is right.
+func (ex *exchange) await401(l *login, invite bool) {
+	ex.save()
+	ex.login, ex.invite = l, invite
+	l.waiting = append(l.waiting, ex)
+}
+
+// leave is for an exchange that ends while it waits.
+func (l *login) leave(ex *exchange) {
+	if i := slices.Index(l.waiting, ex); i >= 0 {
+		l.waiting = slices.Delete(l.waiting, i, i+1)
+	}
+}
+
+// checked lets those in who waited, or tells them that they are not.
+func (w *worker) checked(l *login, right bool) {
+	delete(w.logins, l.digest)
+	if right {
+		w.gate.Learn(l.digest, w.clock())
+	} else {
+		w.engine.guesses.Take(l.client, w.clock(), guesses)
+	}
+	for len(l.waiting) > 0 {
+		ex := l.waiting[0]
+		l.waiting = l.waiting[1:]
+		ex.login = nil
+		ex.judged(l.auth, right)
+	}
+}
+
+// judged goes on with an exchange that waited.
+func (ex *exchange) judged(p *protection, right bool) {
+	cl := ex.client
+	defer cl.conn.Contain()
+	if !right {
+		ex.note(unauthorized, 401, refusedPassword.reason)
+		ex.failWith(401, p.challenge)
+		return
+	}
+	if ex.invite && !ex.inviteBody() {
+		return
+	}
+	ex.forwardTo()
+	if cl.ex == ex {
+		ex.pumpRequest()
+	}
+}
