@@ -65,6 +65,13 @@ func (c *Chunked) Reset(keep bool) {
 	*c = Chunked{keep: keep, kept: kept, announced: c.announced[:0]}
 }
 
+// Spare gives the memory trailers were kept in, for another Chunked to use by
+// Lend: whoever clears one with what it is a part of keeps that.
+func (c *Chunked) Spare() []byte { return c.kept[:0] }
+
+// Lend gives memory to keep trailers in. Call it before Reset.
+func (c *Chunked) Lend(b []byte) { c.kept = b }
+
 // Limit refuses a body of more than n bytes of data, as soon as a chunk says
 // that it has more: none of that chunk is let through. n is below 1<<62. Call it
 // after Reset.

@@ -3,7 +3,6 @@ package proxy
 import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l7/dial"
-	"github.com/sluicelb/sluice/l7/http2"
 )
 
 // carrier is what carries an exchange on its backend side: a connection of
@@ -62,6 +61,9 @@ func (ex *exchange) carrier(to *dial.Target) (up carrier, stands bool, err error
 // bytes of the body, with chunks only where the backend speaks HTTP/1.
 func (ex *exchange) transmit(b []byte) error {
 	if ln, ok := ex.up.(*lane); ok {
+		if ex.client.stream == nil {
+			ex.client.conn.Wait() // if it leaves the backend may stop
+		}
 		return ln.open(b, ex.request.done(), ex.request.trailer())
 	}
 	return ex.up.(*dial.Conn).Write(b)
@@ -99,7 +101,7 @@ func (ex *exchange) repeatable(err error) bool {
 		return false
 	}
 	switch why, ok := err.(*laneError); {
-	case !ok || why == errLost:
+	case !ok || why.lost:
 		return ex.replayable
 	case why != errUnprocessed || ex.head == nil || ex.refusals == maxRefusals:
 		return false
@@ -159,17 +161,11 @@ func (ex *exchange) bareEnded() {
 // refused answers for a backend of HTTP/2 that broke the rules. It reports
 // false when err is no such thing.
 func (ex *exchange) refused(err error) bool {
-	switch why := err.(type) {
-	case *http2.Error:
-		ex.badResponse(why.Reason)
-	case *laneError:
-		if why != errForeign && why != errUnprocessed {
-			return false
-		}
-		ex.badResponse(why.reason)
-	default:
+	why, ok := err.(*laneError)
+	if !ok || !why.broke {
 		return false
 	}
+	ex.badResponse(why.reason)
 	return true
 }
 

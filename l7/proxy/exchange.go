@@ -362,8 +362,11 @@ func (ex *exchange) end() {
 	ex.client.ex = nil
 	w := ex.w
 	key, host, id := ex.key[:0], ex.host[:0], ex.id[:0]
+	asked, answered := ex.request.chunked.Spare(), ex.response.chunked.Spare()
 	*ex = exchange{}
 	ex.key, ex.host, ex.id = key, host, id
+	ex.request.chunked.Lend(asked)
+	ex.response.chunked.Lend(answered)
 	w.exchanges.Put(ex)
 	ex.undo = undo
 }

@@ -39,24 +39,28 @@ type lane struct {
 }
 
 // laneError is why a stream ended early.
-type laneError struct{ reason string }
+type laneError struct {
+	reason string
+	lost   bool // its connection did: what could be repeated on another may be
+	broke  bool // the backend broke the rules
+}
 
 func (e *laneError) Error() string { return e.reason }
 
 var (
 	// errUnprocessed: the backend has not looked at the request.
-	errUnprocessed = &laneError{"backend refuses the stream"}
-	errLost        = &laneError{"connection ended before the answer"}
-	errForeign     = &laneError{"backend does not speak HTTP/2"}
-	errNoALPN      = &laneError{"backend does not agree on h2 (ALPN)"}
-	errSilent      = &laneError{"connection is dead: no answer to a PING"}
-	errOver        = &laneError{"stream is over"}
+	errUnprocessed = &laneError{reason: "backend refuses the stream", broke: true}
+	errLost        = &laneError{reason: "connection ended before the answer", lost: true}
+	errForeign     = &laneError{reason: "backend does not speak HTTP/2", broke: true}
+	errNoALPN      = &laneError{reason: "backend does not agree on h2 (ALPN)", broke: true}
+	errSilent      = &laneError{reason: "connection is dead: no answer to a PING", lost: true}
+	errOver        = &laneError{reason: "stream is over"}
 )
 
 // resetReasons are the texts for the codes of RST_STREAM.
 var resetReasons = func() (t [14]*laneError) {
 	for code := range t {
-		t[code] = &laneError{"backend reset the stream: " + http2.Code(code).String()}
+		t[code] = &laneError{reason: "backend reset the stream: " + http2.Code(code).String()}
 	}
 	return t
 }()

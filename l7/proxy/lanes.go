@@ -70,8 +70,10 @@ func (t *trunk) Reset(s *http2.Stream, code http2.Code, why *http2.Error) {
 		t.refused(code)
 	case why != nil && !t.h2.Settled():
 		ln.err = errForeign
+	case t.h2.Err() != nil: // it was another stream perhaps
+		ln.err = &laneError{reason: why.Reason, lost: true, broke: true}
 	case why != nil:
-		ln.err = why
+		ln.err = &laneError{reason: why.Reason, broke: true}
 	case int(code) < len(resetReasons):
 		ln.err = resetReasons[code]
 	default:

@@ -115,6 +115,9 @@ func answerReason(err error) string {
 	if bad, ok := errors.AsType[*http1.Error](err); ok {
 		return bad.Reason
 	}
+	if bad, ok := errors.AsType[*laneError](err); ok {
+		return bad.reason
+	}
 	return "malformed answer"
 }
 

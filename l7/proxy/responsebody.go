@@ -6,7 +6,6 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/http1"
-	"github.com/sluicelb/sluice/l7/http2"
 )
 
 // advance goes on after some of the response was written.
@@ -84,7 +83,7 @@ func (ex *exchange) bodyEnded(err error) {
 		ex.bareEnded()
 		return
 	}
-	if _, ok := err.(*http2.Error); ok {
+	if why, ok := err.(*laneError); ok && why.broke {
 		ex.badBody(err)
 		return
 	}

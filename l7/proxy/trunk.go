@@ -55,6 +55,8 @@ func (t *trunk) room(fresh bool) bool {
 		return false
 	case !t.stands:
 		return t.lanes < t.place.streams
+	case !t.h2.Settled() && t.lanes >= t.place.streams:
+		return false // what this connection allows is not known yet
 	}
 	return !fresh && t.h2.Available() > 0 && len(t.h2.Output()) < maxWaiting
 }
