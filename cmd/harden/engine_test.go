@@ -2,6 +2,7 @@ package harden_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -39,6 +40,11 @@ func TestMain(m *testing.M) {
 
 func engineChild() {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET, 0)
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
@@ -84,6 +90,8 @@ func engineChild() {
 	})
 	try("bind a port", func() error { return bindPort(8199) })
 	try("connect from an address", func() error { return dialFrom(listener.Addr().String()) })
+	try("mark a connection", func() error { return mark(syscall.AF_INET, 7) })
+	try("take a socket netd made", func() error { return receive(pair) })
 	try("signal itself", func() error { return syscall.Kill(os.Getpid(), 0) })
 	close(spin)
 	_ = json.NewEncoder(os.Stdout).Encode(a)
@@ -95,6 +103,33 @@ func socket(family int) error {
 	fd, err := syscall.Socket(family, syscall.SOCK_DGRAM, 0)
 	if err == nil {
 		_ = syscall.Close(fd)
+	}
+	return err
+}
+
+func mark(family, value int) error {
+	fd, err := syscall.Socket(family, syscall.SOCK_STREAM, syscall.IPPROTO_TCP)
+	if err != nil {
+		return err
+	}
+	defer syscall.Close(fd)
+	return syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_MARK, value)
+}
+
+// receive sends a TCP socket through the pair and takes it out again.
+func receive(pair [2]int) error {
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, syscall.IPPROTO_TCP)
+	if err != nil {
+		return err
+	}
+	defer syscall.Close(fd)
+	if err := syscall.Sendmsg(pair[0], []byte("x"), syscall.UnixRights(fd), nil, 0); err != nil {
+		return err
+	}
+	oob := make([]byte, syscall.CmsgSpace(4))
+	_, n, _, _, err := syscall.Recvmsg(pair[1], make([]byte, 1), oob, syscall.MSG_CMSG_CLOEXEC)
+	if err == nil && n == 0 {
+		return errors.New("no descriptor came")
 	}
 	return err
 }
@@ -161,8 +196,8 @@ func hardened(t *testing.T) attempts {
 func TestHardenedEngineIsShutIn(t *testing.T) {
 	a := hardened(t)
 	t.Logf("in force: %s", a.Status)
-	open := []string{"connect from an address", "signal itself"}
-	denied := []string{"read /etc/shadow", "exec /bin/true", "run /bin/true", "ptrace the parent", "become uid 0", "become gid 0"}
+	open := []string{"connect from an address", "signal itself", "take a socket netd made"}
+	denied := []string{"mark a connection", "read /etc/shadow", "exec /bin/true", "run /bin/true", "ptrace the parent", "become uid 0", "become gid 0"}
 	if a.Status.Landlock > 0 || a.Status.Seccomp {
 		denied = append(denied, "read /etc/passwd", "write a file", "list a directory")
 	} else {

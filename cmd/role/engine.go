@@ -19,6 +19,7 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/link"
 	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/core/shm"
 	"github.com/sluicelb/sluice/core/snapshot"
 	"github.com/sluicelb/sluice/core/stats"
@@ -96,6 +97,11 @@ func newEngine(in inherit.Set) (*engine, error) {
 	if err := e.record(in); err != nil {
 		return nil, err
 	}
+	netd, err := in.UnixConn("marks")
+	if err != nil {
+		return nil, err
+	}
+	e.proxy.MarkWith(marks.New(netd, slog.Default()))
 	page.StartEngine(os.Getpid(), e.started)
 	return e, nil
 }

@@ -9,11 +9,13 @@ import (
 	"time"
 )
 
-// sockets are the listening sockets that outlive every role.
+// sockets are those that outlive every role: the ones that listen, and the pair
+// over which netd gives the engine sockets with a mark.
 type sockets struct {
 	api                net.Addr
 	apiFile            *os.File
 	mgmt, engine, netd *os.File
+	marksIn, marksOut  *os.File // the engine's end and netd's
 }
 
 func openSockets(d *data, api string, o owners) (*sockets, error) {
@@ -43,11 +45,35 @@ func openSockets(d *data, api string, o owners) (*sockets, error) {
 		}
 		return nil
 	})
+	if err == nil {
+		err = s.pair()
+	}
 	if err != nil {
 		s.close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// pairBuffer bounds what waits in the pair, in bytes as the kernel counts, to
+// its least: some ten messages each way. Descriptors on their way count against
+// a limit of the user, and an engine that asks and never reads must not use up
+// what netd needs to hand listeners to mgmt.
+const pairBuffer = 2 << 10
+
+// pair makes the two ends that engine and netd share.
+func (s *sockets) pair() error {
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return os.NewSyscallError("socketpair", err)
+	}
+	for _, fd := range fds {
+		if err == nil {
+			err = os.NewSyscallError("setsockopt SO_SNDBUF", syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_SNDBUF, pairBuffer))
+		}
+	}
+	s.marksIn, s.marksOut = os.NewFile(uintptr(fds[0]), "marks"), os.NewFile(uintptr(fds[1]), "marks")
+	return err
 }
 
 // listenAPI opens the address, or the default one when it is empty. A port
@@ -92,7 +118,7 @@ func listenUnix(network, path string) (*os.File, error) {
 }
 
 func (s *sockets) close() {
-	for _, f := range []*os.File{s.apiFile, s.mgmt, s.engine, s.netd} {
+	for _, f := range []*os.File{s.apiFile, s.mgmt, s.engine, s.netd, s.marksIn, s.marksOut} {
 		if f != nil {
 			_ = f.Close()
 		}

@@ -95,6 +95,7 @@ func (s *supervisor) open() (err error) {
 func (s *supervisor) start() {
 	s.engine = s.keeper("engine", map[string]*os.File{
 		"control": s.sockets.engine,
+		"marks":   s.sockets.marksIn,
 		"page":    s.memory.page,
 		"board":   s.memory.board,
 		"stats":   s.memory.stats,
@@ -116,7 +117,8 @@ func (s *supervisor) start() {
 		s.manager.environment = append(s.manager.environment, OpenMetricsVariable+"=1")
 	}
 	s.helper = s.keeper("netd", map[string]*os.File{
-		"netd": s.sockets.netd,
+		"netd":  s.sockets.netd,
+		"marks": s.sockets.marksOut,
 	})
 	if s.owners.change {
 		s.engine.credential = &s.owners.engine

@@ -12,7 +12,8 @@ import (
 type DialOptions struct {
 	// Source is the address to connect from; the port is the kernel's choice.
 	Source netip.Addr
-	// Mark is the packet mark (SO_MARK); setting it needs CAP_NET_ADMIN.
+	// Mark is the packet mark (SO_MARK); setting it needs CAP_NET_ADMIN, or
+	// MarkBy.
 	Mark uint32
 	// Security, if it has a Config, asks for a TLS handshake after the connect:
 	// the outcome is that of both, and so is the time-out.
@@ -26,9 +27,9 @@ type DialOptions struct {
 // timeout nanoseconds. Bytes written meanwhile are sent when it stands. An
 // error here means that nothing was started.
 func (l *Loop) Dial(addr netip.AddrPort, h Handler, timeout int64, o DialOptions) (*Conn, error) {
-	fd, errno := sysSocket(family(addr.Addr()))
-	if errno != 0 {
-		return nil, os.NewSyscallError("socket", errno)
+	fd, err := l.socket(addr, o.Mark)
+	if err != nil {
+		return nil, err
 	}
 	if err := prepare(fd, o); err != nil {
 		sysClose(fd)
@@ -54,15 +55,21 @@ func (l *Loop) Dial(addr netip.AddrPort, h Handler, timeout int64, o DialOptions
 	return c, nil
 }
 
+func (l *Loop) socket(addr netip.AddrPort, mark uint32) (int, error) {
+	if mark != 0 {
+		return l.marked(family(addr.Addr()), mark)
+	}
+	fd, errno := sysSocket(family(addr.Addr()))
+	if errno != 0 {
+		return -1, os.NewSyscallError("socket", errno)
+	}
+	return fd, nil
+}
+
 // prepare sets what must be set before connect.
 func prepare(fd int, o DialOptions) error {
 	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
 		return os.NewSyscallError("setsockopt TCP_NODELAY", err)
-	}
-	if o.Mark != 0 {
-		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MARK, int(o.Mark)); err != nil {
-			return os.NewSyscallError("setsockopt SO_MARK", err)
-		}
 	}
 	if !o.Source.IsValid() {
 		return nil

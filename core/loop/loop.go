@@ -63,6 +63,7 @@ type Loop struct {
 	lent      []byte         // the buffer crypto/tls reads ciphertext into
 	jobs      sync.WaitGroup // that workers do for handshakes
 	crowded   int            // see acceptLimit
+	marker    Marker
 	stopped   atomic.Bool
 	done      chan struct{}
 }

@@ -26,22 +26,33 @@ const (
 // deadline of c. Errors: ErrEmpty, ErrTooLarge, else the kernel's (EPIPE when
 // the peer is gone); after an error nothing was sent.
 func Send(c *net.UnixConn, msg []byte, files ...*os.File) error {
+	fds, err := numbersOf(files)
+	if err != nil {
+		return fmt.Errorf("send descriptors: %w", err)
+	}
+	err = SendDescriptors(c, msg, fds)
+	runtime.KeepAlive(files) // their descriptors are in fds as bare numbers
+	return err
+}
+
+// SendDescriptors is Send for descriptors that are no files: sockets that
+// nobody here polls.
+func SendDescriptors(c *net.UnixConn, msg []byte, fds []int) error {
 	switch {
 	case len(msg) == 0:
 		return fmt.Errorf("send message: %w", ErrEmpty)
 	case len(msg) > MaxMessage:
 		return fmt.Errorf("send message of %d bytes, at most %d are allowed: %w", len(msg), MaxMessage, ErrTooLarge)
-	case len(files) > MaxFiles:
-		return fmt.Errorf("send %d descriptors, at most %d are allowed: %w", len(files), MaxFiles, ErrTooLarge)
+	case len(fds) > MaxFiles:
+		return fmt.Errorf("send %d descriptors, at most %d are allowed: %w", len(fds), MaxFiles, ErrTooLarge)
 	}
-	rights, err := rightsOf(files)
-	if err != nil {
-		return fmt.Errorf("send descriptors: %w", err)
+	var rights []byte
+	if len(fds) > 0 {
+		rights = unix.UnixRights(fds...)
 	}
 	n, err := write(c, msg, rights)
-	runtime.KeepAlive(files) // their descriptors are in rights as bare numbers
 	if err != nil {
-		return fmt.Errorf("send message with %d descriptors: %w", len(files), err)
+		return fmt.Errorf("send message with %d descriptors: %w", len(fds), err)
 	}
 	if n != len(msg) { // a unixpacket socket never splits; anything else does not belong here
 		return fmt.Errorf("send message: %d of %d bytes went out: %w", n, len(msg), ErrTruncated)
@@ -63,10 +74,7 @@ func write(c *net.UnixConn, msg, rights []byte) (n int, err error) {
 	}
 }
 
-func rightsOf(files []*os.File) ([]byte, error) {
-	if len(files) == 0 {
-		return nil, nil
-	}
+func numbersOf(files []*os.File) ([]int, error) {
 	fds := make([]int, len(files))
 	for i, f := range files {
 		err := control(f, func(fd int) error { fds[i] = fd; return nil })
@@ -74,7 +82,7 @@ func rightsOf(files []*os.File) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return unix.UnixRights(fds...), nil
+	return fds, nil
 }
 
 // Receive reads one message into buf, which should have room for MaxMessage
@@ -85,11 +93,20 @@ func rightsOf(files []*os.File) ([]byte, error) {
 // arrived, else the kernel's. With an error there are no files: what came was
 // closed. An empty message counts as end of file, with or without descriptors.
 func Receive(c *net.UnixConn, buf []byte) (n int, files []*os.File, err error) {
+	n, fds, err := ReceiveDescriptors(c, buf)
+	for _, fd := range fds {
+		files = append(files, os.NewFile(uintptr(fd), "received"))
+	}
+	return n, files, err
+}
+
+// ReceiveDescriptors is Receive for descriptors that are to be no files.
+func ReceiveDescriptors(c *net.UnixConn, buf []byte) (n int, fds []int, err error) {
 	oob := make([]byte, unix.CmsgSpace(MaxFiles*4))
 	n, oobn, flags, _, err := c.ReadMsgUnix(buf, oob)
 	// Descriptors are installed whatever else went wrong, so they are taken
 	// out first and closed on every error.
-	files, parseErr := filesOf(oob[:oobn])
+	fds, parseErr := descriptorsOf(oob[:oobn])
 	switch {
 	case errors.Is(err, io.EOF), err == nil && n == 0:
 		err = io.EOF
@@ -103,13 +120,13 @@ func Receive(c *net.UnixConn, buf []byte) (n int, files []*os.File, err error) {
 		err = fmt.Errorf("receive descriptors: %w", parseErr)
 	}
 	if err != nil {
-		closeAll(files)
+		CloseDescriptors(fds)
 		return 0, nil, err
 	}
-	return n, files, nil
+	return n, fds, nil
 }
 
-func filesOf(oob []byte) ([]*os.File, error) {
+func descriptorsOf(oob []byte) (fds []int, err error) {
 	if len(oob) == 0 {
 		return nil, nil
 	}
@@ -117,25 +134,23 @@ func filesOf(oob []byte) ([]*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	var files []*os.File
 	for i := range messages {
 		if messages[i].Header.Level != unix.SOL_SOCKET || messages[i].Header.Type != unix.SCM_RIGHTS {
 			continue
 		}
-		fds, err := unix.ParseUnixRights(&messages[i])
+		some, err := unix.ParseUnixRights(&messages[i])
 		if err != nil {
-			return files, err
+			return fds, err
 		}
-		for _, fd := range fds {
-			files = append(files, os.NewFile(uintptr(fd), "received"))
-		}
+		fds = append(fds, some...)
 	}
-	return files, nil
+	return fds, nil
 }
 
-func closeAll(files []*os.File) {
-	for _, f := range files {
-		f.Close()
+// CloseDescriptors closes what ReceiveDescriptors gave.
+func CloseDescriptors(fds []int) {
+	for _, fd := range fds {
+		_ = unix.Close(fd)
 	}
 }
 

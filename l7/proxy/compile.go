@@ -9,6 +9,7 @@ import (
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/core/tlsconf"
 	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/http1"
@@ -21,8 +22,8 @@ const second = int64(1_000_000_000)
 func nanos(s farm.Seconds) int64 { return int64(s) * second }
 
 // compile makes the table of a configuration. A farm that does not compile is
-// left out and named in problems.
-func (e *Engine) compile(generation uint64, cfg *farm.Config) (*table, map[uint32]error) {
+// left out and named in problems, as is one that needs a mark that is missing.
+func (e *Engine) compile(generation uint64, cfg *farm.Config, missing map[marks.Kind]error) (*table, map[uint32]error) {
 	build := e.tls.Begin(cfg)
 	t := &table{generation: generation, build: build, byID: map[uint32]*farmTable{}, backends: map[uint32]*backend{}}
 	problems := map[uint32]error{}
@@ -33,6 +34,9 @@ func (e *Engine) compile(generation uint64, cfg *farm.Config) (*table, map[uint3
 			continue
 		}
 		ft, err := e.compileFarm(build, f)
+		if err == nil {
+			err = unmarked(f, missing)
+		}
 		if err != nil {
 			problems[f.ID] = fmt.Errorf("farm %q: %w", f.Name, err)
 			continue
@@ -105,9 +109,6 @@ func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm) (*farmTable, er
 
 // compileRules compiles what changes heads on their way.
 func (out *service) compileRules(f *farm.Farm, s *farm.Service) (err error) {
-	if err := marks(f, s); err != nil {
-		return err
-	}
 	if out.conditions, err = newConditions(s); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/core/ratelimit"
 	"github.com/sluicelb/sluice/core/refusal"
 	"github.com/sluicelb/sluice/core/stats"
@@ -45,6 +46,7 @@ type Engine struct {
 	tls      *tlsconf.Store
 	checker  *guard.Checker
 	guesses  *ratelimit.Table // wrong passwords by client address
+	marks    *marks.Reserve   // nil when the loops may set marks themselves
 
 	mu    sync.Mutex // one change at a time; no exchange takes it
 	ports map[string]*port
@@ -124,7 +126,9 @@ func (e *Engine) Generation() uint64 { return e.table.Load().generation }
 func (e *Engine) Publish(generation uint64, cfg *farm.Config, opened map[string][]*os.File) (problems map[uint32]string, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	t, bad := e.compile(generation, cfg)
+	missing := e.prepareMarks(cfg)
+	defer e.keepMarks()
+	t, bad := e.compile(generation, cfg, missing)
 	first := e.Generation() == 0
 	if len(bad) > 0 && !first {
 		return nil, errors.Join(slices.Collect(maps.Values(bad))...)

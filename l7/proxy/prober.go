@@ -2,13 +2,11 @@ package proxy
 
 import (
 	"context"
-	"net"
-	"net/netip"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/l7/dial"
 )
 
 // The passive side of health: a backend that could not be connected to is
@@ -26,8 +24,7 @@ const (
 // suspect is one backend that is down.
 type suspect struct {
 	address string
-	dialer  net.Dialer // with its time-out, source address and mark
-	hello   []byte     // what a connection begins with; nil for nothing
+	target  dial.Target // with its time-out, source address and mark
 	name    string
 	alias   string
 	every   time.Duration
@@ -92,7 +89,7 @@ func (p *prober) suspect(f *farmTable, s *service, b *backend) *suspect {
 		every := time.Duration(f.resurrect)
 		known = &suspect{
 			address: b.origin, name: f.name + "/" + s.name, alias: b.alias, every: every,
-			dialer: dialerOf(b), hello: announcement(b.target.Announce), next: time.Now().Add(every),
+			target: b.target, next: time.Now().Add(every),
 		}
 		p.suspects[b.id] = known
 	}
@@ -135,26 +132,7 @@ func (p *prober) inherit(f *farmTable, s *service, b *backend) {
 	if soon := time.Now().Add(every); known.next.After(soon) {
 		known.next = soon // the time between tries was made shorter
 	}
-	known.every, known.dialer, known.hello = every, dialerOf(b), announcement(b.target.Announce)
-}
-
-// dialerOf connects as exchanges with the backend do.
-func dialerOf(b *backend) net.Dialer {
-	d := net.Dialer{Timeout: time.Duration(b.target.Timeout)}
-	if source := b.target.Options.Source; source.IsValid() {
-		d.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(source, 0))
-	}
-	if mark := b.target.Options.Mark; mark != 0 {
-		d.Control = func(_, _ string, c syscall.RawConn) (err error) {
-			if failed := c.Control(func(fd uintptr) {
-				err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_MARK, int(mark))
-			}); failed != nil {
-				return failed
-			}
-			return err
-		}
-	}
-	return d
+	known.every, known.target = every, b.target
 }
 
 func (p *prober) run() {
@@ -186,20 +164,16 @@ func (p *prober) due(now time.Time) {
 		select {
 		case p.slots <- struct{}{}:
 			s.probing = true
-			go p.probe(id, s, s.dialer, s.hello)
+			go p.probe(id, s, s.target)
 		default:
 			return
 		}
 	}
 }
 
-func (p *prober) probe(id uint32, s *suspect, d net.Dialer, hello []byte) {
+func (p *prober) probe(id uint32, s *suspect, to dial.Target) {
 	defer func() { <-p.slots }()
-	conn, err := d.DialContext(p.ctx, "tcp", s.address)
-	if err == nil {
-		_, _ = conn.Write(hello) // a backend that wants one would report its lack; it fits any buffer
-		_ = conn.Close()
-	}
+	err := p.connect(to)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s.probing, s.next = false, time.Now().Add(s.every)

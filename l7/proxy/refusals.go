@@ -10,7 +10,7 @@ import (
 )
 
 // The classes of what is refused: what a client sent or failed to send, then
-// what a backend did.
+// what a backend did, then what this machine could not.
 const (
 	badRequest refusal.Class = iota
 	smuggling                // framing that two parsers could read differently
@@ -28,6 +28,7 @@ const (
 	badAnswer
 	cutAnswer
 	backendTimeout
+	noMarked // no socket with the mark: a fault of this machine
 )
 
 // classNames are what the log calls them.
@@ -48,6 +49,7 @@ var classNames = [...]string{
 	badAnswer:      "bad-answer",
 	cutAnswer:      "cut-answer",
 	backendTimeout: "backend-timeout",
+	noMarked:       "no-marked-socket",
 }
 
 // classes are those of the errors whose status alone does not tell.

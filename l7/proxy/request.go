@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/l7/dial"
 )
 
@@ -130,6 +131,10 @@ func (ex *exchange) connected(began int64, counts bool, err error) {
 // false when the fault is this machine's, so that trying others is of no use.
 func (ex *exchange) unreachable(i int, err error) bool {
 	ex.release()
+	if errors.Is(err, marks.ErrNone) {
+		ex.noteBackend(noMarked, 503, marks.ErrNone.Error())
+		return false
+	}
 	for _, ours := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL} {
 		if ours == syscall.EADDRNOTAVAIL && ex.backend.target.Options.Source.IsValid() {
 			continue // its own source address is not here: others may do without

@@ -19,9 +19,14 @@
 // sockets by effective uid, so all sockets of one address are opened here and
 // never by the engine.
 //
+// # What the engine gets
+//
+// ServeMarks hears the engine, over a pair of its own, and gives it sockets
+// that have a mark (core/marks): new, unconnected, TCP, and nothing else.
+//
 // # Goroutines
 //
 // Serve runs one goroutine per connection over one table with one lock;
-// opening sockets is rare and quick. A Client may be used by any goroutine,
+// opening sockets is rare and quick. ServeMarks is one goroutine. A Client may be used by any goroutine,
 // its calls take turns.
 package ctl

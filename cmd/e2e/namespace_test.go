@@ -1,0 +1,57 @@
+package e2e_test
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// programVariable names the built program for a test that runs again in a
+// network namespace of its own.
+const programVariable = "SLUICE_E2E_PROGRAM"
+
+// inNamespace runs the calling test again in a network namespace of its own and
+// reports whether this is there: a test starts with `if !inNamespace(t) { return }`.
+// It takes root; what is set up by ip(8) is seen by nobody else.
+func inNamespace(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv(programVariable) != "" {
+		ip(t, "link set lo up")
+		return true
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: a network namespace of its own")
+	}
+	if _, err := exec.LookPath("ip"); err != nil {
+		t.Skipf("needs ip(8): %v", err)
+	}
+	// The kernel ends the inner process when the thread that started it ends.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), programVariable+"="+program)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+	out, err := cmd.CombinedOutput()
+	switch {
+	case err != nil && cmd.ProcessState == nil:
+		t.Skipf("no network namespace can be had: %v", err)
+	case err != nil:
+		t.Errorf("in the namespace: %v\n%s", err, out)
+	case strings.Contains(string(out), "--- SKIP"):
+		t.Skipf("in the namespace:\n%s", out)
+	default:
+		t.Logf("in the namespace:\n%s", out)
+	}
+	return false
+}
+
+// ip changes the namespace the test runs in.
+func ip(t *testing.T, args string) {
+	t.Helper()
+	if out, err := exec.Command("ip", strings.Fields(args)...).CombinedOutput(); err != nil {
+		t.Fatalf("ip %s: %v: %s", args, err, out)
+	}
+}

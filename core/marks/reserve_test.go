@@ -1,0 +1,358 @@
+package marks_test
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/shm"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// logs is what a reserve says.
+type logs struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *logs) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *logs) count(text string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.buf.String(), text)
+}
+
+// bench is the pair with a netd at one end that needs no privilege: its
+// sockets have no mark. What it answers can be changed at any time.
+type bench struct {
+	t       *testing.T
+	ends    [2]*os.File
+	log     logs
+	code    atomic.Int32 // marks.Code
+	silent  atomic.Bool
+	made    atomic.Int64
+	reserve *marks.Reserve
+	shut    func() // closes it
+}
+
+func newBench(t *testing.T) *bench {
+	b := &bench{t: t}
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, fd := range fds {
+		b.ends[i] = os.NewFile(uintptr(fd), "pair")
+		t.Cleanup(func() { _ = b.ends[i].Close() })
+	}
+	return b
+}
+
+// conn is a duplicate of an end, as a process inherits it.
+func (b *bench) conn(end int) *net.UnixConn {
+	c, err := net.FileConn(b.ends[end])
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return c.(*net.UnixConn)
+}
+
+// open starts an engine's reserve, which ends with the test.
+func (b *bench) open() *marks.Reserve {
+	b.reserve = marks.New(b.conn(0), slog.New(slog.NewTextHandler(&b.log, nil)))
+	b.shut = sync.OnceFunc(b.reserve.Close)
+	b.t.Cleanup(b.shut)
+	return b.reserve
+}
+
+// serve starts a netd, which ends with the test or when stop is called.
+func (b *bench) serve() (stop func()) {
+	c, done := b.conn(1), make(chan struct{})
+	go func() {
+		defer close(done)
+		buf := make([]byte, marks.MessageSize)
+		for {
+			n, _, err := shm.Receive(c, buf)
+			if err != nil {
+				return
+			}
+			r, err := marks.ParseRequest(buf[:n])
+			if err != nil {
+				b.t.Error(err)
+				return
+			}
+			b.answer(c, r)
+		}
+	}()
+	stop = sync.OnceFunc(func() { _ = c.Close(); <-done })
+	b.t.Cleanup(stop)
+	return stop
+}
+
+func (b *bench) answer(c *net.UnixConn, r marks.Request) {
+	if b.silent.Load() {
+		return
+	}
+	a := marks.Answer{Number: r.Number, Kind: r.Kind, Code: marks.Code(b.code.Load())}
+	var fds []int
+	if a.Code == marks.Made {
+		for range r.Count {
+			fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK, 0)
+			if err != nil {
+				b.t.Error(err)
+			}
+			fds = append(fds, fd)
+		}
+		a.Count = len(fds)
+		b.made.Add(int64(len(fds)))
+	}
+	if err := shm.SendDescriptors(c, a.AppendTo(nil), fds); err != nil && !errors.Is(err, net.ErrClosed) {
+		b.t.Error(err)
+	}
+	shm.CloseDescriptors(fds)
+}
+
+// prepare waits for sockets of the kinds and fails when there are none.
+func (b *bench) prepare(kinds ...marks.Kind) {
+	b.t.Helper()
+	if problems := b.reserve.Prepare(kinds, 5*time.Second); len(problems) > 0 {
+		b.t.Fatal(problems)
+	}
+	b.reserve.Keep(kinds)
+}
+
+// take takes sockets, closes them, and returns how many there were.
+func (b *bench) take(k marks.Kind, n int) (got int) {
+	for range n {
+		fd, err := b.reserve.Socket(k.V6, k.Mark)
+		if err != nil {
+			if !errors.Is(err, marks.ErrNone) {
+				b.t.Error(err)
+			}
+			return got
+		}
+		shm.CloseDescriptors([]int{fd})
+		got++
+	}
+	return got
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not in five seconds", what)
+		}
+	}
+}
+
+// descriptors is how many this process has open.
+func descriptors(t *testing.T) int {
+	t.Helper()
+	names, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skipf("not shown: %v", err)
+	}
+	return len(names)
+}
+
+var seven, eight = marks.Kind{Mark: 7}, marks.Kind{Mark: 8, V6: true}
+
+func TestReserveIsFilledBeforeItIsNeededAndAfter(t *testing.T) {
+	b := newBench(t)
+	b.open()
+	b.serve()
+	b.prepare(seven, eight)
+	eventually(t, "both are full", func() bool { return b.made.Load() == 2*marks.Most })
+	if got := b.take(seven, marks.Most/2); got != marks.Most/2 || b.made.Load() != 2*marks.Most {
+		t.Errorf("%d taken, %d were made", got, b.made.Load())
+	}
+	b.take(seven, 1)
+	eventually(t, "what was taken comes back", func() bool { return b.made.Load() == 2*marks.Most+marks.Most/2+1 })
+	if got := b.take(eight, 10*marks.Most); got != 10*marks.Most {
+		t.Errorf("a burst got %d sockets", got)
+	}
+}
+
+func TestSocketsAreTheCallersOwnOnce(t *testing.T) {
+	b := newBench(t)
+	b.open()
+	b.serve()
+	b.prepare(seven)
+	seen := map[int]bool{}
+	for range 3 * marks.Most {
+		fd, err := b.reserve.Socket(false, 7)
+		if err != nil || seen[fd] {
+			t.Fatalf("socket %d (given before: %t), %v", fd, seen[fd], err)
+		}
+		seen[fd] = true
+		if _, err := syscall.Getpeername(fd); err != syscall.ENOTCONN {
+			t.Fatalf("socket %d: %v, want one that is not connected", fd, err)
+		}
+	}
+	for fd := range seen {
+		shm.CloseDescriptors([]int{fd})
+	}
+}
+
+func TestRefusalsHaveTheirReason(t *testing.T) {
+	b := newBench(t)
+	b.open()
+	b.serve()
+	for code, want := range map[marks.Code]error{marks.NotPermitted: marks.ErrNotPermitted, marks.NoFamily: marks.ErrFamily, marks.TooMany: marks.ErrTooMany} {
+		b.code.Store(int32(code))
+		if problems := b.reserve.Prepare([]marks.Kind{seven, eight}, 5*time.Second); len(problems) != 2 || problems[seven] != want || problems[eight] != want {
+			t.Errorf("%v: %v", code, problems)
+		}
+		b.reserve.Keep(nil)
+	}
+	if n := b.log.count("cannot be had"); n != 1 {
+		t.Errorf("the log says so %d times", n)
+	}
+	b.code.Store(int32(marks.Made))
+	b.prepare(seven)
+	eventually(t, "the log says so", func() bool { return b.log.count("can be had again") == 1 })
+}
+
+func TestNetdThatIsSilentIsWaitedForNoLongerThanAllowed(t *testing.T) {
+	b := newBench(t)
+	b.open()
+	b.silent.Store(true)
+	b.serve()
+	began := time.Now()
+	problems := b.reserve.Prepare([]marks.Kind{seven}, 300*time.Millisecond)
+	if took := time.Since(began); problems[seven] != marks.ErrSilent || took > 2*time.Second {
+		t.Errorf("after %v: %v", took, problems)
+	}
+	b.silent.Store(false)
+	b.prepare(seven) // asked again
+}
+
+func TestRequestsThatWaitedAreAnsweredByTheNextNetd(t *testing.T) {
+	b := newBench(t)
+	b.open()
+	problems := make(chan map[marks.Kind]error)
+	go func() { problems <- b.reserve.Prepare([]marks.Kind{seven}, 5*time.Second) }()
+	eventually(t, "a request waits", func() bool {
+		n, _, _ := syscall.Recvfrom(int(b.ends[1].Fd()), make([]byte, marks.MessageSize), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		return n == marks.MessageSize
+	})
+	b.serve()
+	if got := <-problems; len(got) > 0 {
+		t.Error(got)
+	}
+}
+
+func TestNextEngineIsServedOverTheSamePair(t *testing.T) {
+	b := newBench(t)
+	first := b.open()
+	stop := b.serve()
+	b.prepare(seven)
+	stop()
+	first.Prepare([]marks.Kind{eight}, 50*time.Millisecond) // leaves requests behind
+	b.shut()
+	b.serve()
+	b.open()
+	b.prepare(seven)
+	if got := b.take(seven, 2*marks.Most); got != 2*marks.Most {
+		t.Errorf("%d sockets", got)
+	}
+}
+
+func TestEmptyReserveOfANetdThatIsGoneFailsAtOnce(t *testing.T) {
+	b := newBench(t)
+	b.open()
+	stop := b.serve()
+	b.prepare(seven)
+	eventually(t, "it is full", func() bool { return b.made.Load() >= marks.Most })
+	stop()
+	if got := b.take(seven, 2*marks.Most); got != marks.Most {
+		t.Errorf("%d sockets were left", got)
+	}
+	began := time.Now()
+	for range 1000 {
+		if _, err := b.reserve.Socket(false, 7); err != marks.ErrNone {
+			t.Fatalf("from an empty reserve: %v", err)
+		}
+	}
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("1000 failures took %v", took)
+	}
+	eventually(t, "the log says so, once", func() bool { return b.log.count("cannot be had") == 1 })
+	b.serve()
+	eventually(t, "the next netd fills it", func() bool { return b.take(seven, 1) == 1 })
+}
+
+func TestMarksNobodyUsesAreClosed(t *testing.T) {
+	t.Cleanup(marks.SetLinger(20 * time.Millisecond))
+	b := newBench(t)
+	b.open()
+	b.serve()
+	before := descriptors(t)
+	b.prepare(seven)
+	eventually(t, "it is full", func() bool { return descriptors(t) >= before+marks.Most })
+	b.prepare(seven, eight)
+	b.reserve.Keep([]marks.Kind{eight})
+	eventually(t, "one is left", func() bool { n := descriptors(t) - before; return n > marks.Most/2 && n <= marks.Most })
+	if _, err := b.reserve.Socket(false, 7); err != marks.ErrNone {
+		t.Errorf("of a mark nobody uses: %v", err)
+	}
+	if got := b.take(eight, 10); got != 10 {
+		t.Errorf("%d sockets of the mark in use", got)
+	}
+	b.reserve.Keep(nil)
+	eventually(t, "none is left", func() bool { return descriptors(t) <= before })
+}
+
+func TestManyMarksShareTheRoom(t *testing.T) {
+	b := newBench(t)
+	b.open()
+	b.serve()
+	before := descriptors(t)
+	var kinds []marks.Kind
+	for i := range 500 {
+		kinds = append(kinds, marks.Kind{Mark: uint32(i + 1)})
+	}
+	b.prepare(kinds...)
+	eventually(t, "all are full", func() bool { return b.made.Load() >= 8000 })
+	if n := descriptors(t) - before; n > 8192+100 {
+		t.Errorf("%d descriptors", n)
+	}
+	for _, k := range kinds {
+		if b.take(k, 1) != 1 {
+			t.Errorf("none of %v", k)
+		}
+	}
+}
+
+func TestTakingAllocatesNothing(t *testing.T) {
+	b := newBench(t)
+	b.open()
+	b.serve()
+	b.prepare(seven)
+	eventually(t, "it is full", func() bool { return b.made.Load() == marks.Most })
+	one := make([]int, 1)
+	if n := testing.AllocsPerRun(marks.Most/2-10, func() {
+		one[0], _ = b.reserve.Socket(false, 7)
+		shm.CloseDescriptors(one)
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -1,0 +1,225 @@
+package proxy_test
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/shm"
+	"github.com/sluicelb/sluice/l7/l7test"
+)
+
+// maker makes the sockets for marks, as netd does but without a mark, which
+// takes no privilege. It notes what it was asked for.
+type maker struct {
+	t     *testing.T
+	code  atomic.Int32 // marks.Code
+	quiet atomic.Bool  // answers nothing
+	mu    sync.Mutex
+	asked map[marks.Kind]int // sockets that were made
+}
+
+// marking gives an appliance a maker.
+func marking(t *testing.T, a *l7test.Appliance) *maker {
+	t.Helper()
+	m := &maker{t: t, asked: map[marks.Kind]int{}}
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ends [2]*net.UnixConn
+	for i, fd := range fds {
+		f := os.NewFile(uintptr(fd), "pair")
+		c, err := net.FileConn(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = f.Close()
+		ends[i] = c.(*net.UnixConn)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		m.serve(ends[1])
+	}()
+	r := marks.New(ends[0], slog.New(slog.NewTextHandler(&a.Log, nil)))
+	t.Cleanup(func() { r.Close(); _ = ends[1].Close(); <-done })
+	a.Engine.MarkWith(r)
+	return m
+}
+
+func (m *maker) serve(c *net.UnixConn) {
+	buf := make([]byte, marks.MessageSize)
+	for {
+		n, _, err := shm.Receive(c, buf)
+		if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
+			return
+		}
+		r, parseErr := marks.ParseRequest(buf[:n])
+		if err != nil || parseErr != nil {
+			m.t.Errorf("%v, %v", err, parseErr)
+			return
+		}
+		if m.quiet.Load() {
+			continue
+		}
+		a, fds := marks.Answer{Number: r.Number, Kind: r.Kind, Code: marks.Code(m.code.Load())}, []int(nil)
+		for a.Code == marks.Made && len(fds) < r.Count {
+			family := syscall.AF_INET
+			if r.Kind.V6 {
+				family = syscall.AF_INET6
+			}
+			fd, err := syscall.Socket(family, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
+			if err != nil {
+				m.t.Error(err)
+				return
+			}
+			fds = append(fds, fd)
+		}
+		a.Count = len(fds)
+		m.mu.Lock()
+		m.asked[r.Kind] += len(fds)
+		m.mu.Unlock()
+		_ = shm.SendDescriptors(c, a.AppendTo(nil), fds) // the reserve may be closed
+		shm.CloseDescriptors(fds)
+	}
+}
+
+// made is which marks sockets were made for.
+func (m *maker) made() (kinds []marks.Kind) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for k := range m.asked {
+		kinds = append(kinds, k)
+	}
+	slices.SortFunc(kinds, func(a, b marks.Kind) int { return int(a.Mark) - int(b.Mark) })
+	return kinds
+}
+
+func TestMarkedConnectionsUseTheSocketsOfTheReserve(t *testing.T) {
+	t.Parallel()
+	b := seen(t)
+	a := l7test.New(t, 2)
+	m := marking(t, a)
+	s := l7test.Service("web", b.Addr)
+	addr := a.Serve(nil, s)
+	ask := func() {
+		t.Helper()
+		if res := l7test.Dial(t, addr).Send(get("/")).Get(); res.StatusCode != 200 {
+			t.Errorf("answered %s", res.Status)
+		}
+	}
+	ask()
+	if made := m.made(); made != nil {
+		t.Errorf("without a mark %v were made", made)
+	}
+	a.Serve(func(h *farm.HTTP) { h.Mark = 9 }, s)
+	ask()
+	s.Backends[0].Mark, s.Backends[0].Source = 7, netip.MustParseAddr("127.0.0.8")
+	a.Serve(nil, s)
+	if res := l7test.Dial(t, addr).Send(get("/")).Get(); res.Text != "127.0.0.8" {
+		t.Errorf("with a source too the backend was asked from %s", res.Text)
+	}
+	if made := m.made(); !slices.Equal(made, []marks.Kind{{Mark: 7}, {Mark: 9}}) {
+		t.Errorf("made: %v", made)
+	}
+}
+
+func TestMarksThatCannotBeHadAreRefusedWithTheReason(t *testing.T) {
+	t.Parallel()
+	b := seen(t)
+	a := l7test.New(t, 1)
+	m := marking(t, a)
+	m.code.Store(int32(marks.NotPermitted))
+	s := l7test.Service("web", b.Addr)
+	addr := a.Serve(nil, s)
+	for number, edit := range []func(f *farm.Farm){
+		func(f *farm.Farm) { f.HTTP.Services[0].Backends[0].Mark = 7 }, func(f *farm.Farm) { f.HTTP.Mark = 7 },
+	} {
+		f := a.Farm.Clone()
+		edit(&f)
+		_, err := a.Engine.Publish(uint64(100+number), &farm.Config{Farms: []farm.Farm{f}}, nil)
+		if err == nil || !strings.Contains(err.Error(), "mark 7") || !strings.Contains(err.Error(), "start Sluice as root") {
+			t.Errorf("refused with %v", err)
+		}
+	}
+	m.quiet.Store(true)
+	f := a.Farm.Clone()
+	f.HTTP.Mark = 8
+	began := time.Now()
+	if _, err := a.Engine.Publish(102, &farm.Config{Farms: []farm.Farm{f}}, nil); !errors.Is(err, marks.ErrSilent) || time.Since(began) > 5*time.Second {
+		t.Errorf("after %v refused with %v", time.Since(began), err)
+	}
+	if res := l7test.Dial(t, addr).Send(get("/")).Get(); res.StatusCode != 200 {
+		t.Errorf("the table in use answers %s", res.Status)
+	}
+}
+
+func TestNoSocketWithTheMarkIsNotTheBackendsFault(t *testing.T) {
+	t.Parallel()
+	b := l7test.NewBackend(t, func(r *l7test.Recorder) {
+		if _, err := r.Head(); err == nil {
+			r.Say("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+		}
+	})
+	a := l7test.New(t, 1)
+	m := marking(t, a)
+	s := l7test.Service("web", b.Addr)
+	addr := a.Serve(func(h *farm.HTTP) { h.Mark = 7 }, s)
+	m.quiet.Store(true)
+	c := l7test.Dial(t, addr)
+	failed := 0
+	for range 2000 {
+		if c.Send(get("/")).Get().StatusCode == 503 {
+			failed++
+			if failed == 20 {
+				break
+			}
+		}
+	}
+	if failed == 0 || !a.Board.Slot(1).Usable() {
+		t.Fatalf("%d failed; the backend is usable: %t", failed, a.Board.Slot(1).Usable())
+	}
+	l7test.Eventually(t, "the log says why", func() bool { return len(a.Log.Lines("class=no-marked-socket")) > 0 })
+	classes, counted := a.Segment.Classes(), a.Segment.SumRefusals(1)
+	for i, name := range classes {
+		if name == "no-marked-socket" && counted[i] != uint64(failed) {
+			t.Errorf("%d counted, want %d", counted[i], failed)
+		}
+	}
+	m.quiet.Store(false)
+	l7test.Eventually(t, "it goes on when there are sockets", func() bool { return c.Send(get("/")).Get().StatusCode == 200 })
+}
+
+func TestMarkedBackendThatWasDownIsFoundAgain(t *testing.T) {
+	t.Parallel()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := ln.Addr().String()
+	_ = ln.Close()
+	a := l7test.New(t, 2)
+	marking(t, a)
+	front := a.Serve(func(h *farm.HTTP) { h.ResurrectTime, h.Mark = 1, 7 }, l7test.Service("web", addr))
+	if res := l7test.Dial(t, front).Send(get("/")).Get(); res.StatusCode != 503 || a.Board.Slot(1).Usable() {
+		t.Fatalf("answered %s", res.Status)
+	}
+	if ln, err = net.Listen("tcp", addr); err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	l7test.Eventually(t, "a probe finds it", func() bool { return a.Board.Slot(1).Usable() })
+}

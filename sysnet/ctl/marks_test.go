@@ -1,0 +1,234 @@
+package ctl_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/shm"
+	"github.com/sluicelb/sluice/sysnet/ctl"
+)
+
+// marker is a netd that makes marked sockets, seen from the engine's end.
+type marker struct {
+	*net.UnixConn
+	t   *testing.T
+	log *bytes.Buffer // to be read after stop
+	// stop ends the netd.
+	stop func()
+}
+
+// newMarker starts one; first runs on its goroutine before it serves.
+func newMarker(t *testing.T, first func()) *marker {
+	t.Helper()
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ends [2]*net.UnixConn
+	for i, fd := range fds {
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, 2<<10); err != nil {
+			t.Fatal(err)
+		}
+		f := os.NewFile(uintptr(fd), "pair")
+		c, err := net.FileConn(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = f.Close()
+		ends[i] = c.(*net.UnixConn)
+	}
+	m := &marker{UnixConn: ends[0], t: t, log: &bytes.Buffer{}}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		first()
+		ctl.ServeMarks(ctx, ends[1], slog.New(slog.NewTextHandler(m.log, nil)))
+	}()
+	m.stop = sync.OnceFunc(func() { cancel(); <-done; _ = m.Close() })
+	t.Cleanup(m.stop)
+	return m
+}
+
+// ask makes a request and returns the answer with its sockets, which are
+// closed with the test.
+func (m *marker) ask(r marks.Request) (marks.Answer, []int) {
+	m.t.Helper()
+	if _, err := m.Write(r.AppendTo(nil)); err != nil {
+		m.t.Fatal(err)
+	}
+	return m.answer()
+}
+
+func (m *marker) answer() (marks.Answer, []int) {
+	m.t.Helper()
+	_ = m.SetReadDeadline(time.Now().Add(5 * time.Second))
+	buf := make([]byte, 100)
+	n, fds, err := shm.ReceiveDescriptors(m.UnixConn, buf)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.t.Cleanup(func() { shm.CloseDescriptors(fds) })
+	a, err := marks.ParseAnswer(buf[:n])
+	if err != nil || a.Count != len(fds) {
+		m.t.Fatalf("%+v with %d sockets, %v", a, len(fds), err)
+	}
+	return a, fds
+}
+
+// marked starts a marker or skips where marks cannot be set.
+func marked(t *testing.T) *marker {
+	t.Helper()
+	m := newMarker(t, func() {})
+	if a, _ := m.ask(marks.Request{Kind: marks.Kind{Mark: 1}, Count: 1}); a.Code == marks.NotPermitted {
+		t.Skip("needs root: an ordinary user may not set marks")
+	}
+	return m
+}
+
+func TestMarkedSocketsAreWhatWasAskedFor(t *testing.T) {
+	m := marked(t)
+	for number, k := range []marks.Kind{{Mark: 7}, {Mark: 1<<32 - 1}, {Mark: 7, V6: true}} {
+		a, fds := m.ask(marks.Request{Number: uint32(number), Kind: k, Count: marks.MaxCount})
+		if k.V6 && a.Code == marks.NoFamily {
+			t.Log("not shown: there is no IPv6 here")
+			continue
+		}
+		if a != (marks.Answer{Number: uint32(number), Kind: k, Count: marks.MaxCount}) {
+			t.Fatalf("%v: answered %+v", k, a)
+		}
+		domain := unix.AF_INET
+		if k.V6 {
+			domain = unix.AF_INET6
+		}
+		for _, fd := range fds {
+			for name, want := range map[int]int{unix.SO_MARK: int(k.Mark), unix.SO_DOMAIN: domain, unix.SO_PROTOCOL: unix.IPPROTO_TCP, unix.SO_ACCEPTCONN: 0} {
+				if got, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, name); err != nil || uint32(got) != uint32(want) {
+					t.Errorf("%v: option %d is %d, want %d (%v)", k, name, got, want, err)
+				}
+			}
+			flags, _ := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+			if _, err := unix.Getpeername(fd); flags&unix.O_NONBLOCK == 0 || err != unix.ENOTCONN {
+				t.Errorf("%v: flags %#x, peer %v", k, flags, err)
+			}
+		}
+	}
+}
+
+func TestWithoutTheCapabilityNothingIsMade(t *testing.T) {
+	m := newMarker(t, func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with what it has lost
+		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+		var none [2]unix.CapUserData
+		if err := unix.Capset(&header, &none[0]); err != nil {
+			t.Error(err)
+		}
+	})
+	for range 3 {
+		if a, fds := m.ask(marks.Request{Number: 3, Kind: marks.Kind{Mark: 7}, Count: 2}); a.Code != marks.NotPermitted || a.Number != 3 || fds != nil {
+			t.Errorf("answered %+v, %d sockets", a, len(fds))
+		}
+	}
+	m.stop()
+	if n := strings.Count(m.log.String(), "cannot be made"); n != 1 {
+		t.Errorf("the log says so %d times:\n%s", n, m.log)
+	}
+}
+
+func TestNonsenseOfTheEngineIsNeverAnswered(t *testing.T) {
+	m := marked(t)
+	good := marks.Request{Number: 9, Kind: marks.Kind{Mark: 7}, Count: 1}
+	with := func(at int, b byte) []byte { msg := good.AppendTo(nil); msg[at] = b; return msg }
+	for _, msg := range [][]byte{
+		nil, []byte("x"), make([]byte, 4096), append(good.AppendTo(nil), 0),
+		with(11, 0), with(12, 1), with(13, 1), with(14, 1), with(15, 0), with(15, 65), with(15, 255),
+	} {
+		if _, err := m.Write(msg); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := shm.Send(m.UnixConn, good.AppendTo(nil), w); err != nil {
+		t.Fatal(err)
+	}
+	_ = w.Close()
+	if a, _ := m.ask(marks.Request{Number: 10, Kind: good.Kind, Count: 1}); a.Number != 10 {
+		t.Errorf("answered %+v", a)
+	}
+	_ = r.SetReadDeadline(time.Now().Add(2 * time.Second))
+	if _, err := r.Read(make([]byte, 1)); err == nil || os.IsTimeout(err) {
+		t.Errorf("a descriptor of the engine is still open: %v", err)
+	}
+	m.stop()
+	if n := strings.Count(m.log.String(), "what is no request"); n != 1 {
+		t.Errorf("%d lines:\n%s", n, m.log)
+	}
+}
+
+func TestEngineThatNeverReadsHoldsUpLittle(t *testing.T) {
+	m := marked(t)
+	ask := marks.Request{Kind: marks.Kind{Mark: 7}, Count: marks.MaxCount}.AppendTo(nil)
+	_ = m.SetWriteDeadline(time.Now().Add(500 * time.Millisecond))
+	for {
+		if _, err := m.Write(ask); err != nil {
+			break
+		}
+	}
+	// What waits is answered, dropped or still to be read; then all is well.
+	held := 0
+	_ = m.SetWriteDeadline(time.Time{})
+	for last := false; !last; {
+		if _, err := m.Write(marks.Request{Number: 5, Kind: marks.Kind{Mark: 7}, Count: 1}.AppendTo(nil)); err != nil {
+			t.Fatal(err)
+		}
+		a, fds := m.answer()
+		held += len(fds)
+		shm.CloseDescriptors(fds)
+		last = a.Number == 5
+		if held > 20*marks.MaxCount {
+			t.Fatalf("%d sockets waited", held)
+		}
+	}
+	t.Logf("%d sockets waited", held)
+}
+
+func TestMarkedSocketsAreMadeAtABoundedRate(t *testing.T) {
+	m := marked(t)
+	ask := marks.Request{Kind: marks.Kind{Mark: 7}, Count: 1}
+	const asked = 5000 // count as nine each: the burst and half a second
+	began := time.Now()
+	go func() {
+		for range asked {
+			if _, err := m.Write(ask.AppendTo(nil)); err != nil {
+				return
+			}
+		}
+	}()
+	buf := make([]byte, 100)
+	_ = m.SetReadDeadline(time.Now().Add(10 * time.Second))
+	for range asked {
+		_, fds, err := shm.ReceiveDescriptors(m.UnixConn, buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shm.CloseDescriptors(fds)
+	}
+	if took := time.Since(began); took < 400*time.Millisecond {
+		t.Errorf("%d requests were answered in %v", asked, took)
+	}
+}
