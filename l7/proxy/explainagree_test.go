@@ -1,7 +1,10 @@
 package proxy_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
@@ -53,6 +56,13 @@ func (w *world) service(id int) farm.Service {
 	if w.may(6) {
 		s.Redirect, s.RedirectType = w.one("http://${VHOST}/new", "http://n.test/$1", "https://n.test"), farm.RedirectAppend
 	}
+	if s.Redirect == "" && w.may(8) {
+		sum := sha256.Sum256([]byte("7"))
+		s.Auth = &farm.Auth{Header: "sid", Keys: []farm.AuthKey{farm.AuthKey(hex.EncodeToString(sum[:]))}, Pass: w.may(2)}
+	}
+	if w.may(8) {
+		s.Queue = 2
+	}
 	if w.may(8) {
 		s.RateLimit = &farm.RateLimit{Requests: 3, Period: 3600}
 	}
@@ -100,9 +110,15 @@ func (w *world) farm(h *farm.HTTP) {
 	if w.may(4) {
 		h.Trusted = networks("127.0.0.0/8")
 	}
+	if w.may(4) {
+		h.MaxBody = 2
+	}
+	h.Continue = []farm.ContinueMode{farm.ContinuePass, farm.ContinueIgnore, farm.ContinueSilent, farm.ContinueNever}[w.IntN(4)]
 	h.RewriteHost = w.may(4)
 	h.IgnoreCase = w.may(4)
 }
+
+const bodyOfThree = "Content-Length: 3"
 
 // request is a question and the bytes that ask the same.
 func (w *world) request(services []farm.Service) (q explain.Question, text string) {
@@ -117,7 +133,15 @@ func (w *world) request(services []farm.Service) (q explain.Question, text strin
 			q.Headers = append(q.Headers, line)
 		}
 	}
-	return q, q.Method + " " + q.URL + " HTTP/1.1\r\n" + strings.Join(q.Headers, "\r\n") + "\r\n\r\n"
+	body := ""
+	if strings.HasPrefix(q.Method, "P") && w.may(2) {
+		body = "abc"
+		q.Headers = append(q.Headers, bodyOfThree)
+		if w.may(2) {
+			q.Headers = append(q.Headers, "Expect: 100-continue")
+		}
+	}
+	return q, q.Method + " " + q.URL + " HTTP/1.1\r\n" + strings.Join(q.Headers, "\r\n") + "\r\n\r\n" + body
 }
 
 // quiet is an explanation while no exchange is under way.
@@ -147,6 +171,9 @@ func TestExplanationsAgreeWithWhatHappens(t *testing.T) {
 				head, err := c.Head()
 				if err != nil {
 					return
+				}
+				if strings.Contains(head, bodyOfThree) {
+					_, _ = io.ReadFull(c, make([]byte, 3))
 				}
 				if strings.HasPrefix(head, "HEAD") {
 					head = ""
