@@ -134,6 +134,16 @@ func (p *Picker) Room() (free, usable bool) {
 	return p.anyFree(t, Tried{}), len(t.eligible) > 0
 }
 
+// Free reports whether a member may be used now that is not in tried and has
+// not reached its limit.
+func (p *Picker) Free(tried Tried) bool {
+	t := p.table.Load()
+	if t.version.Load() != p.board.Version() {
+		t = p.refresh()
+	}
+	return p.anyFree(t, tried)
+}
+
 // Level returns the priority up to which members receive traffic now.
 func (p *Picker) Level() int { return p.refresh().level }
 

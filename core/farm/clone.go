@@ -43,6 +43,7 @@ func (s *Service) unshare() {
 	s.HeadRequire, s.HeadDeny = slices.Clone(s.HeadRequire), slices.Clone(s.HeadDeny)
 	s.HeaderRules = s.HeaderRules.clone()
 	s.Rewrites = slices.Clone(s.Rewrites)
+	s.RetryOn = slices.Clone(s.RetryOn)
 	s.TLS, s.Cookie, s.RateLimit = own(s.TLS), own(s.Cookie), own(s.RateLimit)
 	s.Auth = s.Auth.clone()
 	s.Backends = slices.Clone(s.Backends)

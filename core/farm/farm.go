@@ -147,6 +147,7 @@ type Service struct {
 	// served them; empty sends none.
 	ServedBy string `json:"served_by,omitempty"`
 	Queueing
+	Retrying
 	Backends []Backend `json:"backends,omitempty"`
 }
 

@@ -56,6 +56,10 @@ func TestExchangesAllocateNothing(t *testing.T) {
 			s.Auth = asksKey(&l7test.Backend{Addr: "127.0.0.1:1"}, "a key that is long enough").Auth
 			s.Auth.Header, s.Auth.Users = "X-Key", asks(&l7test.Backend{Addr: "127.0.0.1:1"}).Auth.Users
 		}},
+		{"retries and a queue", request("X-A: 1"), func(_ *farm.HTTP, s *farm.Service) {
+			s.RetryOn, s.Queue = farm.RetryConditions(), 10
+			s.Backends[0].ConnLimit = 1
+		}},
 		{"pinned", get("/"), func(_ *farm.HTTP, s *farm.Service) { s.Pinned = true }},
 	} {
 		t.Run(c.name, func(t *testing.T) { exchanges(t, c.request, c.edit) })

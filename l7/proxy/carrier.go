@@ -76,6 +76,10 @@ func (ex *exchange) transmitBody(p []byte) error {
 		return ln.send(p, ex.request.done(), ex.request.trailer())
 	}
 	c := ex.up.(*dial.Conn)
+	if ex.head != nil {
+		ex.keepSent(p)
+		ex.keepSent(ex.request.trailer())
+	}
 	err := c.Write(p)
 	if t := ex.request.trailer(); err == nil && len(t) > 0 {
 		err = c.Write(t)

@@ -76,6 +76,7 @@ func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *s
 	}
 	for i, l := range loops {
 		e.workers = append(e.workers, newWorker(e, l, segment.Shard(i), e.refusals.Recorder(i)))
+		e.workers[i].index = i
 	}
 	segment.NameClasses(classNames[:]...)
 	e.table.Store(&table{})

@@ -62,6 +62,11 @@ type exchange struct {
 
 	clientEnded, backendEnded bool // directions of a tunnel that are over
 
+	last     []byte   // an answer that was not passed on, while there are other backends to ask; pooled
+	lastOf   *backend // whose it is
+	retried  uint8    // how often another one was asked for the sake of an answer
+	recalled bool     // last was the best there was
+
 	queue  *queue  // of the service
 	wait   *waiter // its place in the queue of the service; nil while it does not wait
 	waits  uint8   // how often it waited
@@ -356,6 +361,9 @@ func (ex *exchange) end() {
 	ex.unsave()
 	if ex.ahead != nil {
 		ex.w.loop.Buffers.Put(ex.ahead)
+	}
+	if ex.last != nil {
+		ex.w.loop.Buffers.Put(ex.last)
 	}
 	undo := ex.undo
 	undo.Reset()

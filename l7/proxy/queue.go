@@ -149,9 +149,6 @@ func (wt *waiter) called() {
 	m := ex.client.hold()
 	wt.turn, ex.turned = true, true
 	ex.renew()
-	ex.forwardTo()
-	if ex.wait == nil && ex.up != nil {
-		ex.pumpRequest()
-	}
+	ex.goOn()
 	m.letGo()
 }

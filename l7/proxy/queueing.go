@@ -36,6 +36,17 @@ func (ex *exchange) chooseInTurn() (int, bool) {
 	return i, true
 }
 
+// noneLeft goes on when there is no backend to be had.
+func (ex *exchange) noneLeft() {
+	if ex.last == nil {
+		if ex.enqueue() {
+			return
+		}
+		ex.stats().NoBackend++
+	}
+	ex.failed(503)
+}
+
 // mayWait reports whether an exchange that got no backend has something to wait
 // for, and the service lets it.
 func (ex *exchange) mayWait() bool {

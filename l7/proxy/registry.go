@@ -17,7 +17,8 @@ type registry struct {
 	tables map[sessionsOf]*sessionTable
 	doors  map[uint32]*places // by farm
 	rates  map[rateID]*ratelimit.Table
-	queues map[uint32]*queue // by service
+	queues map[uint32]*queue   // by service
+	spent  map[uint32]*[]spent // by service
 }
 
 func newRegistry() *registry {
@@ -28,6 +29,7 @@ func newRegistry() *registry {
 		doors:  map[uint32]*places{},
 		rates:  map[rateID]*ratelimit.Table{},
 		queues: map[uint32]*queue{},
+		spent:  map[uint32]*[]spent{},
 	}
 }
 
@@ -45,6 +47,10 @@ func (r *registry) places(farm uint32) *places {
 
 func (r *registry) queue(service uint32) *queue {
 	return entry(r, r.queues, service, func() *queue { return new(queue) })
+}
+
+func (r *registry) retries(service uint32, loops int) []spent {
+	return *entry(r, r.spent, service, func() *[]spent { s := make([]spent, loops); return &s })
 }
 
 // open lets all who wait for a place try again: its bound may have changed.
@@ -105,6 +111,11 @@ func (r *registry) retain(cfg *farm.Config) {
 	for id, q := range r.queues {
 		if !services[id] && q.count.Load() == 0 { // those who wait are still to be stirred
 			delete(r.queues, id)
+		}
+	}
+	for id := range r.spent {
+		if !services[id] {
+			delete(r.spent, id)
 		}
 	}
 	for id := range r.loads {

@@ -30,11 +30,7 @@ func (ex *exchange) forwardTo() {
 		ex.recordTry()
 		i, ok := ex.choose()
 		if !ok {
-			if ex.enqueue() {
-				return
-			}
-			ex.stats().NoBackend++
-			ex.fail(503)
+			ex.noneLeft()
 			return
 		}
 		ex.backend = &ex.service.backends[i]
@@ -56,7 +52,7 @@ func (ex *exchange) forwardTo() {
 			return
 		}
 		if !ex.unreachable(i, err) {
-			ex.fail(503)
+			ex.failed(503)
 			return
 		}
 	}
@@ -105,7 +101,7 @@ func (ex *exchange) connected(began int64, counts bool, err error) {
 	ex.connecting(-1)
 	if err != nil {
 		if !ex.unreachable(ex.index(), err) {
-			ex.fail(503)
+			ex.failed(503)
 			return
 		}
 		ex.forwardTo()
@@ -189,6 +185,7 @@ func (ex *exchange) send() {
 	ex.counted = true
 	ex.replayable = up.Reused() && ex.request.done() && ex.verb.Idempotent()
 	switch {
+	case ex.service.retry != nil && ex.keeps(b):
 	case !ex.replayable && !ex.service.multiplexed: // a stream may be refused unseen
 		ex.unsave()
 	case ex.head == nil:

@@ -74,9 +74,13 @@ func (ex *exchange) headEnded(err error) {
 	if ex.ahead != nil {
 		reason = "connection ended within the head"
 	}
+	if ex.mayRetry(retryReset) {
+		ex.retryAfter(cutAnswer, reason)
+		return
+	}
 	ex.noteBackend(cutAnswer, 502, reason)
 	ex.drop()
-	ex.fail(502)
+	ex.failed(502)
 }
 
 // BackendFailed implements dial.Owner.
@@ -107,9 +111,13 @@ func (ex *exchange) BackendExpired(*dial.Conn) {
 		s := ex.backendStats()
 		s.Timeouts++
 		ex.stats().Timeouts++
+		if ex.mayRetry(retryTimeout) {
+			ex.retryAfter(backendTimeout, "no answer in time")
+			return
+		}
 		ex.noteBackend(backendTimeout, 504, "no answer in time")
 		ex.drop()
-		ex.fail(504)
+		ex.failed(504)
 	case ex.phase == phaseBody && ex.client.pending() == 0:
 		ex.backendStats().Timeouts++
 		ex.noteBackend(backendTimeout, 0, "answer not complete in time")

@@ -11,7 +11,7 @@ func (ex *exchange) badResponse(reason string) {
 	ex.noteBackend(badAnswer, 502, reason)
 	ex.backendStats().BadResponses++
 	ex.drop()
-	ex.fail(502)
+	ex.failed(502)
 }
 
 // answer passes on the final response head, n bytes of b, with as much of the
@@ -27,9 +27,12 @@ func (ex *exchange) answer(b []byte, n int) {
 		ex.badResponse("no switch of protocols, but a success")
 		return
 	}
+	if rt := ex.service.retry; rt != nil && rt.status(r.Status) && ex.retryAnswer(kind, b, n) {
+		return
+	}
 	ex.response.start(kind, &r.Head, !ex.oldClient)
 	unchunk := kind == http1.BodyChunked && ex.unframed()
-	if ex.service.multiplexed && ex.unframed() {
+	if ex.service.multiplexed && ex.unframed() && !ex.recalled {
 		ex.response.unframe(!ex.oldClient, ex.client.stream != nil)
 	}
 	rest := b[n:]
@@ -108,16 +111,24 @@ func (ex *exchange) rewriteHead(unchunk bool) []byte {
 
 func (ex *exchange) countAnswer(bytes int) {
 	class := ex.w.resp.Status/100 - 1
-	f, s := ex.stats(), ex.backendStats()
+	f := ex.stats()
 	f.Responses[class]++
 	f.BytesOut += uint64(bytes)
-	s.Responses[class]++
-	s.BytesIn += uint64(bytes)
-	ex.arrived()
 	took := ex.w.loop.Now() - ex.sent
-	s.ResponseNanos += uint64(took)
+	if !ex.recalled { // else it was counted when it came
+		ex.countTaken(bytes, took)
+	}
 	ex.recordAnswer(took)
 	ex.recordMoved(0, uint64(bytes))
+}
+
+// countTaken counts an answer for the backend it came from.
+func (ex *exchange) countTaken(bytes int, took int64) {
+	s := ex.backendStats()
+	s.Responses[ex.w.resp.Status/100-1]++
+	s.BytesIn += uint64(bytes)
+	s.ResponseNanos += uint64(took)
+	ex.arrived()
 	if ex.service.tracked {
 		ex.backend.load.Observe(took)
 	}

@@ -82,7 +82,8 @@ type service struct {
 	// multiplexed: the backends speak HTTP/2.
 	multiplexed  bool
 	queue        *queue
-	queueLength  int64 // 0: nobody waits
+	queueLength  int64     // 0: nobody waits
+	retry        *retrying // nil: none but of connects
 	queueTimeout int64
 }
 

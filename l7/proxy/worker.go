@@ -18,6 +18,7 @@ import (
 type worker struct {
 	engine    *Engine
 	loop      *loop.Loop
+	index     int // of the loop
 	shard     *stats.Shard
 	refusals  *refusal.Recorder
 	records   records

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
@@ -12,9 +13,11 @@ const (
 	MaxQueue = 65535
 	// MaxQueueTimeout is how many seconds they may.
 	MaxQueueTimeout = 3600
+	// MaxRetries is how often a request may be repeated.
+	MaxRetries = 5
 )
 
-var resilienceFields = slices.Concat(queueFields)
+var resilienceFields = slices.Concat(queueFields, retryFields)
 
 // queueFields are what becomes of exchanges when all backends are full.
 var queueFields = []field[farm.Service]{
@@ -44,4 +47,64 @@ var queueFields = []field[farm.Service]{
 			return "is allowed only while queue is not 0; send queue with it"
 		},
 	},
+}
+
+// retryFields are which failed tries go on to another backend.
+var retryFields = []field[farm.Service]{
+	{
+		rule: rule{name: "retry_on", kind: kindList, null: true, max: int64(len(farm.RetryConditions())), maxLen: 16, check: checkRetryCondition,
+			format: "condition", must: "one of " + strings.Join(texts(farm.RetryConditions()), ", "), musts: "a list of " + strings.Join(texts(farm.RetryConditions()), ", "),
+			about: "Failed tries that go on to another backend: reset and timeout before the first byte of an answer, answers of a status. Connects that fail always do."},
+		get: func(s *farm.Service) Value { return listValue(texts(s.RetryOn)) },
+		set: func(s *farm.Service, v Value) {
+			s.RetryOn = nil
+			for _, item := range v.list {
+				s.RetryOn = append(s.RetryOn, farm.RetryCondition(item))
+			}
+			if len(s.RetryOn) == 0 {
+				s.Retrying = farm.Retrying{}
+			}
+		},
+	},
+	retryNumber("retries", MaxRetries, "How often a request is repeated at most; 1 when unset. Only with retry_on.", func(s *farm.Service) *uint8 { return &s.Retries }),
+	retryNumber("retry_budget", 100, "Most retries in a hundred requests, beyond ten in ten seconds on each event loop; 20 when unset. Only with retry_on.", func(s *farm.Service) *uint8 { return &s.RetryBudget }),
+	{
+		rule: rule{name: "retry_unsafe", kind: kindBool, about: "Whether requests that may change something (POST, PATCH) are repeated too, after a reset or by status. Only with retry_on."},
+		get:  func(s *farm.Service) Value { return boolValue(s.RetryUnsafe) },
+		set:  func(s *farm.Service, v Value) { s.RetryUnsafe = v.truth && len(s.RetryOn) > 0 },
+		needs: func(sent Values[farm.Service], s *farm.Service) string {
+			if !sent.Get("retry_unsafe").Bool() {
+				return ""
+			}
+			return needsRetryOn(sent, s)
+		},
+	},
+}
+
+// retryNumber makes the field of a number that 0 leaves to its default.
+func retryNumber(name string, most int64, about string, at func(*farm.Service) *uint8) field[farm.Service] {
+	return field[farm.Service]{
+		rule: rule{name: name, kind: kindNumber, min: 1, max: most, null: true, about: about},
+		get:  func(s *farm.Service) Value { return numberValue(int64(*at(s))) },
+		set: func(s *farm.Service, v Value) {
+			if len(s.RetryOn) > 0 {
+				*at(s) = uint8(v.number)
+			}
+		},
+		needs: needsRetryOn,
+	}
+}
+
+func needsRetryOn(_ Values[farm.Service], s *farm.Service) string {
+	if len(s.RetryOn) > 0 {
+		return ""
+	}
+	return "is allowed only with retry_on; send retry_on with it"
+}
+
+func checkRetryCondition(s string) string {
+	if slices.Contains(farm.RetryConditions(), farm.RetryCondition(s)) {
+		return ""
+	}
+	return "it is none of them"
 }

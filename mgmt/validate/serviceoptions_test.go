@@ -48,6 +48,10 @@ func TestEveryOptionOfAServiceIsSetAndReset(t *testing.T) {
 		{`{"sts_status":"true"}`, func(s *farm.Service) { s.STS = farm.DefaultSTS }, `{"sts_status":"false"}`},
 		{`{"sts_timeout":600,"sts_status":true}`, func(s *farm.Service) { s.STS = 600 }, `{"sts_status":false}`},
 		{`{"served_by":"X-Backend"}`, func(s *farm.Service) { s.ServedBy = "X-Backend" }, `{"served_by":""}`},
+		{`{"retry_on":["reset","503"],"retries":"3","retry_budget":50,"retry_unsafe":"true"}`, func(s *farm.Service) {
+			s.Retrying = farm.Retrying{RetryOn: []farm.RetryCondition{"reset", "503"}, Retries: 3, RetryBudget: 50, RetryUnsafe: true}
+		}, `{"retry_on":[]}`},
+		{`{"retry_on":"timeout"}`, func(s *farm.Service) { s.RetryOn = []farm.RetryCondition{"timeout"} }, `{"retry_on":null,"retry_unsafe":false}`},
 		{`{"queue":"100"}`, func(s *farm.Service) { s.Queue = 100 }, `{"queue":0}`},
 		{`{"queue_timeout":30,"queue":1}`, func(s *farm.Service) { s.Queueing = farm.Queueing{Queue: 1, QueueTimeout: 30} }, `{"queue":null}`},
 		{`{"leastresp":"true"}`, func(s *farm.Service) { s.Policy = "RESPONSE_TIME" }, `{"leastresp":"false"}`},
@@ -118,6 +122,12 @@ func TestOptionsOfAServiceAreRefusedWithTheReason(t *testing.T) {
 		{`{"cookieinsert":"true","cookiepath":"/a;Secure"}`, `it holds a semicolon`},
 		{`{"cookieinsert":"true","cookiettl":-1}`, `got -1`},
 		{`{"cookieinsert":"true","persistence":"IP"}`, `farm "shop-1" service "web": cookieinsert must be false with persistence IP`},
+		{`{"retry_on":["404"]}`, `retry_on must be a list of connect, reset, timeout, 408, 425, 429, 500, 502, 503, 504, got "404": it is none of them`},
+		{`{"retry_on":["reset","reset"]}`, `retry_on must not hold the same twice`},
+		{`{"retries":2}`, `retries is allowed only with retry_on; send retry_on with it`},
+		{`{"retry_on":["reset"],"retries":6}`, `retries must be a number from 1 to 5, got 6`},
+		{`{"retry_on":["reset"],"retry_budget":101}`, `retry_budget must be a number from 1 to 100, got 101`},
+		{`{"retry_on":[],"retry_unsafe":true}`, `retry_unsafe is allowed only with retry_on`},
 		{`{"queue":65536}`, `queue must be a number from 0 to 65535, got 65536`},
 		{`{"queue":-1}`, `queue must be a number from 0 to 65535, got -1`},
 		{`{"queue_timeout":5}`, `queue_timeout is allowed only while queue is not 0; send queue with it`},

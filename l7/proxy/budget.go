@@ -1,0 +1,51 @@
+package proxy
+
+const (
+	// budgetSeconds is how far back a budget of retries looks.
+	budgetSeconds = 10
+	// freeRetries is how many retries in that time are nobody's business: of few
+	// requests no share is worth speaking of.
+	freeRetries = 10
+)
+
+// spent counts the requests and retries of a service on one loop, in the last
+// ten seconds. Only the loop uses it; what it holds outlives tables. A budget
+// keeps retries from multiplying the load on backends that all fail.
+type spent struct {
+	seconds [budgetSeconds]struct {
+		at                int64
+		requests, retries uint32
+	}
+	_ [256 - budgetSeconds*16]byte // whole cache lines for each loop
+}
+
+// request counts one.
+func (s *spent) request(now int64) {
+	at := now / second
+	slot := &s.seconds[at%budgetSeconds]
+	if slot.at != at {
+		slot.at, slot.requests, slot.retries = at, 0, 0
+	}
+	slot.requests++
+}
+
+// retry counts one if it is within the budget, percent of the requests.
+func (s *spent) retry(now int64, percent uint32) bool {
+	at := now / second
+	var requests, retries uint32
+	for i := range s.seconds {
+		if slot := &s.seconds[i]; at-slot.at < budgetSeconds {
+			requests += slot.requests
+			retries += slot.retries
+		}
+	}
+	if retries >= freeRetries && uint64(retries)*100 >= uint64(requests)*uint64(percent) {
+		return false
+	}
+	slot := &s.seconds[at%budgetSeconds]
+	if slot.at != at {
+		slot.at, slot.requests, slot.retries = at, 0, 0
+	}
+	slot.retries++
+	return true
+}

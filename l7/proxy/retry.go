@@ -1,0 +1,182 @@
+package proxy
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/refusal"
+	"github.com/sluicelb/sluice/l7/http1"
+)
+
+// retryCondition is a way a try may fail.
+type retryCondition uint8
+
+const (
+	retryReset retryCondition = 1 << iota
+	retryTimeout
+	retryStatus
+)
+
+// retrying is which failed tries of a service go on to another backend.
+type retrying struct {
+	on       retryCondition
+	statuses []int
+	most     uint8
+	percent  uint32
+	unsafe   bool
+	spent    []spent // by loop
+}
+
+// newRetrying compiles what a service says; nil when only connects are repeated,
+// which they always are.
+func (e *Engine) newRetrying(s *farm.Service) *retrying {
+	rt := &retrying{
+		most: cmp.Or(s.Retries, farm.DefaultRetries), percent: uint32(cmp.Or(s.RetryBudget, farm.DefaultRetryBudget)), unsafe: s.RetryUnsafe,
+	}
+	for _, c := range s.RetryOn {
+		switch c {
+		case farm.RetryConnect:
+		case farm.RetryReset:
+			rt.on |= retryReset
+		case farm.RetryTimeout:
+			rt.on |= retryTimeout
+		default:
+			if status, err := strconv.Atoi(string(c)); err == nil {
+				rt.on |= retryStatus
+				rt.statuses = append(rt.statuses, status)
+			}
+		}
+	}
+	if rt.on == 0 {
+		return nil
+	}
+	rt.spent = e.registry.retries(s.ID, len(e.workers))
+	return rt
+}
+
+// status reports whether an answer of that status is a failed try.
+func (rt *retrying) status(status int) bool {
+	return status >= 400 && slices.Contains(rt.statuses, status)
+}
+
+// keeps keeps the request b that is being sent, if it may be sent again for the
+// sake of an answer. It reports whether it did.
+func (ex *exchange) keeps(b []byte) bool {
+	rt, w := ex.service.retry, ex.w
+	if ex.retried == 0 {
+		rt.spent[w.index].request(w.loop.Now())
+	}
+	if len(b) > maxReplay || ex.retried >= rt.most || ex.upgrade || ex.client.wantsTunnel() || !rt.unsafe && !ex.verb.Idempotent() {
+		return false
+	}
+	if ex.head == nil {
+		ex.save()
+	}
+	return true
+}
+
+// mayRetry reports whether a try that failed in that way goes on to another
+// backend, and spends what that costs. Nothing of an answer may have come to the
+// client.
+func (ex *exchange) mayRetry(c retryCondition) bool {
+	rt := ex.service.retry
+	switch {
+	case rt == nil || rt.on&c == 0 || ex.head == nil || ex.interim != 0 || ex.retried >= rt.most || ex.upgrade || ex.client.wantsTunnel():
+		return false
+	case ex.ahead != nil && c != retryStatus:
+		return false // it did answer
+	case !ex.verb.Idempotent() && (!rt.unsafe || c == retryTimeout || !ex.request.done()):
+		return false
+	}
+	return ex.service.picker.Free(ex.tried.With(ex.index())) && rt.spent[ex.w.index].retry(ex.w.loop.Now(), rt.percent)
+}
+
+// retryAfter goes on to another backend after the chosen one gave no answer.
+func (ex *exchange) retryAfter(class refusal.Class, reason string) {
+	ex.noteBackend(class, 0, reason)
+	if e := ex.entry; e != nil {
+		e.Refusal = 0 // it is not what becomes of the exchange
+	}
+	ex.leaveBackend()
+	ex.drop()
+	ex.goOn()
+}
+
+// leaveBackend notes that the chosen backend failed the exchange.
+func (ex *exchange) leaveBackend() {
+	ex.backendStats().Retries++
+	ex.tried = ex.tried.With(ex.index())
+	ex.retried++
+}
+
+// goOn looks for a backend once more, and sends it what comes of the body.
+func (ex *exchange) goOn() {
+	ex.deaf, ex.fresh, ex.seen = false, false, 0
+	ex.forwardTo()
+	if ex.wait == nil && ex.up != nil {
+		ex.pumpRequest()
+	}
+}
+
+// retryAnswer lets another backend answer instead of the one that answered with
+// b, whose head has n bytes. That answer is kept, since it may turn out to be
+// the best there is; one that cannot be is passed on. It reports whether the
+// answer was taken, or is to be taken once it is complete.
+func (ex *exchange) retryAnswer(kind http1.Body, b []byte, n int) bool {
+	r := &ex.w.resp
+	if ex.head == nil || len(b) > maxReplay || kind == http1.BodyUntilClose || kind == http1.BodyChunked && ex.service.multiplexed || kind == http1.BodyLength && r.ContentLength > maxReplay {
+		return false
+	}
+	ex.response.start(kind, &r.Head, true)
+	in, _, err := ex.response.take(b[n:], false)
+	switch {
+	case err != nil || in < len(b)-n:
+		return false
+	case !ex.response.done():
+		if !ex.service.picker.Free(ex.tried.With(ex.index())) {
+			return false
+		}
+		ex.keepAhead(b)
+		return true
+	case !ex.mayRetry(retryStatus):
+		return false
+	}
+	ex.countTaken(len(b), ex.w.loop.Now()-ex.sent)
+	ex.keepLast(b)
+	ex.keepBackend = r.KeepAlive
+	ex.leaveBackend()
+	ex.release()
+	ex.giveBack(ex.request.done())
+	ex.goOn()
+	return true
+}
+
+// keepLast keeps an answer that is not passed on yet.
+func (ex *exchange) keepLast(b []byte) {
+	buffers := &ex.w.loop.Buffers
+	if ex.last != nil {
+		buffers.Put(ex.last)
+	}
+	ex.last, ex.lastOf = append(buffers.Get(len(b)), b...), ex.backend
+	ex.keepAhead(nil)
+}
+
+// failed ends an exchange none of whose tries brought an answer to pass on: with
+// the last one that was kept, or else with one of ours.
+func (ex *exchange) failed(status int) {
+	if ex.last == nil {
+		ex.fail(status)
+		return
+	}
+	ex.drop()
+	ex.unsave()
+	ex.keepAhead(nil)
+	ex.ahead, ex.last, ex.backend, ex.recalled = ex.last, nil, ex.lastOf, true
+	r := &ex.w.resp
+	r.Reset()
+	n, _ := r.Parse(ex.ahead)
+	ex.phase = phaseHead
+	ex.answer(ex.ahead, n)
+}
