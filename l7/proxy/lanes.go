@@ -148,13 +148,13 @@ func (t *trunk) tellOutcome(ln *lane, ex *exchange) {
 	switch {
 	case t.failed != nil:
 		ln.release()
-		ex.connected(t.began, true, t.failed)
+		ex.connected(max(t.began, ex.began), true, t.failed)
 	case t.why != nil:
 		ex.foreign(t.why)
 	default:
 		first := !t.used
 		t.used = true
-		ex.connected(t.began, first, nil)
+		ex.connected(max(t.began, ex.began), first, nil)
 	}
 }
 
