@@ -167,6 +167,8 @@ var doors = []door{
 	{"github.com/jedib0t/go-pretty", []string{"cmd/cli"}, true},
 	{"github.com/goccy/go-yaml", []string{"mgmt/document", "cmd/cli"}, true},
 	{"golang.org/x/net", []string{"l7/http2"}, false},
+	{"github.com/klauspost/compress", []string{"l7/compress"}, false},
+	{"github.com/andybalholm/brotli", []string{"l7/compress"}, false},
 	{"github.com/summerwind/h2spec", nil, false},
 	{"github.com/valyala/fasthttp", []string{"l7", "bench", "cmd/demo"}, false},
 	{"google.golang.org/grpc", nil, false},

@@ -46,6 +46,7 @@ func (s *Service) unshare() {
 	s.RetryOn = slices.Clone(s.RetryOn)
 	s.TLS, s.Cookie, s.RateLimit = own(s.TLS), own(s.Cookie), own(s.RateLimit)
 	s.Auth = s.Auth.clone()
+	s.Compression = s.Compression.clone()
 	s.Backends = slices.Clone(s.Backends)
 	for i := range s.Backends {
 		s.Backends[i].Sessions = slices.Clone(s.Backends[i].Sessions)

@@ -146,6 +146,8 @@ type Service struct {
 	// ServedBy names the response field that tells clients which backend
 	// served them; empty sends none.
 	ServedBy string `json:"served_by,omitempty"`
+	// Compression encodes bodies for clients that accept it; nil does not.
+	Compression *Compression `json:"compression,omitempty"`
 	Queueing
 	Retrying
 	Backends []Backend `json:"backends,omitempty"`

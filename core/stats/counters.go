@@ -49,7 +49,11 @@ type Farm struct {
 	QueuedTotal   uint64    `metric:"queued_total" help:"Exchanges that had to wait for a backend to have room."`
 	QueueTimeouts uint64    `metric:"queue_timeouts_total" help:"Requests answered 503: they waited too long for a backend to have room."`
 	QueueFull     uint64    `metric:"queue_full_total" help:"Requests answered 503: too many waited for a backend already."`
-	_             [8]uint64
+	Compressed    uint64    `metric:"compressed_responses_total" help:"Responses whose body was compressed."`
+	CompressIn    uint64    `metric:"compression_in_bytes_total" help:"Bytes of bodies before compression."`
+	CompressOut   uint64    `metric:"compression_out_bytes_total" help:"Bytes of bodies after compression."`
+	CompressFull  uint64    `metric:"compression_refused_total" help:"Responses left as they were because compression uses all its memory."`
+	_             [4]uint64
 }
 
 // Backend counts one backend on one loop. 256 bytes, as Farm.

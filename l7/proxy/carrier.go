@@ -155,7 +155,7 @@ func (ex *exchange) bareEnded() {
 	switch err := ex.endBare(); {
 	case err != nil:
 		ex.badBody(err)
-	case ex.client.writeBody(nil, true, ex.response.trailer()) != nil:
+	case ex.sendBodyPart(nil) != nil:
 		ex.clientGone()
 	default:
 		ex.finish()

@@ -116,6 +116,9 @@ func (out *service) compileRules(f *farm.Farm, s *farm.Service) (err error) {
 		return err
 	}
 	out.locate = newLocate(f.HTTP, s)
+	if out.compress, err = newCompression(s.Compression); err != nil {
+		return fmt.Errorf("compression: %w", err)
+	}
 	if out.servedBy, err = newServedBy(s, out.backends); err != nil {
 		return fmt.Errorf("served_by: %w", err)
 	}

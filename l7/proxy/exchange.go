@@ -4,6 +4,7 @@ import (
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/l7/compress"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/rewrite"
 )
@@ -73,6 +74,11 @@ type exchange struct {
 	queued int64   // when it began to wait
 	turned bool    // it need not stand behind those who wait
 	login  *login  // what it waits for before a backend is looked for; nil for nothing
+
+	encoder *compress.Encoder // of the answer's body, nil when that stays as it is
+	coding  compress.Coding   // the client takes, None also when the service compresses nothing
+	vary    bool              // the answer gets varyLine
+	told    []byte            // and this line
 
 	entry *accesslog.Entry // its record, nil when nobody wants one
 
@@ -183,6 +189,9 @@ func (ex *exchange) start(w *worker, cl *client, f *farmTable, sv *service) (inv
 	}
 	if invite = r.Expect100 && f.limits.expect == expectIgnore; invite {
 		r.DropExpect()
+	}
+	if c := sv.compress; c != nil && !ex.oldClient {
+		ex.coding = c.accepted(&r.Head)
 	}
 	return invite
 }
@@ -365,6 +374,7 @@ func (ex *exchange) end() {
 	if ex.last != nil {
 		ex.w.loop.Buffers.Put(ex.last)
 	}
+	ex.returnEncoder()
 	undo := ex.undo
 	undo.Reset()
 	ex.client.ex = nil

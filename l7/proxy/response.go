@@ -37,7 +37,7 @@ func (ex *exchange) readHead() {
 func (ex *exchange) readHeadOnce() {
 	l := ex.w.loop
 	if ex.ahead == nil {
-		n, err := ex.up.Read(l.In[:ex.client.firstRead()])
+		n, err := ex.up.Read(l.In[:ex.firstRead()])
 		if err != nil {
 			ex.headEnded(err)
 			return

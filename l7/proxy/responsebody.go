@@ -20,8 +20,12 @@ func (ex *exchange) advance() {
 // pumpResponse moves the response body on, until it pauses or ends.
 func (ex *exchange) pumpResponse() {
 	l := ex.w.loop
-	for range readsPerTurn {
-		room := ex.client.room(len(l.In))
+	reads, most := readsPerTurn, len(l.In)
+	if ex.encoder != nil {
+		reads, most = 1, ex.encoder.Turn() // it takes time, not only memory
+	}
+	for range reads {
+		room := ex.client.room(most)
 		if room == 0 {
 			// clientDrained comes back here; until then the client, not the
 			// backend, is on the clock.
@@ -30,6 +34,9 @@ func (ex *exchange) pumpResponse() {
 		}
 		n, err := ex.up.Read(l.In[:room])
 		if err == loop.ErrDry {
+			if ex.encoder != nil && !ex.flushEncoded() {
+				return
+			}
 			ex.up.SetDeadline(l.Now() + ex.backend.timeout)
 			return
 		}
@@ -47,16 +54,13 @@ func (ex *exchange) pumpResponse() {
 // passBody passes on the next bytes of the response body. It reports whether
 // more are wanted.
 func (ex *exchange) passBody(p []byte) bool {
-	in, out, err := ex.takeAnswer(p, ex.unframed())
+	in, out, err := ex.takeAnswer(p, ex.unframed() || ex.encoder != nil)
 	if err != nil {
 		ex.badBody(err)
 		return false
 	}
-	ex.stats().BytesOut += uint64(out)
 	ex.backendStats().BytesIn += uint64(in)
-	ex.recordMoved(0, uint64(out))
-	err = ex.client.writeBody(p[:out], ex.response.done(), ex.response.trailer())
-	switch {
+	switch err = ex.sendBodyPart(p[:out]); {
 	case err != nil:
 		ex.clientGone()
 		return false
@@ -68,6 +72,17 @@ func (ex *exchange) passBody(p []byte) bool {
 		return false
 	}
 	return true
+}
+
+// sendBodyPart sends content on to the client, with the end of the body if it
+// is done.
+func (ex *exchange) sendBodyPart(p []byte) error {
+	if ex.encoder != nil {
+		return ex.sendEncoded(p, false)
+	}
+	ex.stats().BytesOut += uint64(len(p))
+	ex.recordMoved(0, uint64(len(p)))
+	return ex.client.writeBody(p, ex.response.done(), ex.response.trailer())
 }
 
 // badBody ends an exchange whose backend broke the rules within the body.
@@ -93,6 +108,10 @@ func (ex *exchange) bodyEnded(err error) {
 			return
 		}
 		ex.response.kind = http1.BodyNone
+		if ex.encoder != nil && ex.sendEncoded(nil, true) != nil {
+			ex.clientGone()
+			return
+		}
 		ex.finish()
 		return
 	}

@@ -30,13 +30,20 @@ func (ex *exchange) answer(b []byte, n int) {
 	if rt := ex.service.retry; rt != nil && rt.status(r.Status) && ex.retryAnswer(kind, b, n) {
 		return
 	}
+	if err := ex.applyRules(); err != nil {
+		ex.badResponse(answerReason(err))
+		return
+	}
+	if ex.service.compress != nil {
+		ex.planEncoding(kind, ex.verb == http1.VerbHEAD)
+	}
 	ex.response.start(kind, &r.Head, !ex.oldClient)
 	unchunk := kind == http1.BodyChunked && ex.unframed()
 	if ex.service.multiplexed && ex.unframed() && !ex.recalled {
 		ex.response.unframe(!ex.oldClient, ex.client.stream != nil)
 	}
 	rest := b[n:]
-	in, out, err := ex.takeAnswer(rest, unchunk)
+	in, out, err := ex.takeAnswer(rest, unchunk || ex.encoder != nil)
 	if err != nil {
 		ex.badResponse(answerReason(err))
 		return
@@ -45,20 +52,25 @@ func (ex *exchange) answer(b []byte, n int) {
 		ex.badResponse("more than was announced")
 		return
 	}
-	if err := ex.applyRules(); err != nil {
-		ex.badResponse(answerReason(err))
-		return
+	if ex.encoder != nil {
+		ex.settleEncoding(out)
 	}
 	ex.settleKeeping(kind, unchunk)
 	ex.learn()
 	head := ex.rewriteHead(unchunk)
-	ex.countAnswer(len(head) + out)
-	ex.phase = phaseBody
-	if !ex.writeAnswer(head, b, n, out) {
+	if ex.encoder != nil {
+		if !ex.answerEncoded(head, rest[:out]) {
+			return
+		}
+	} else if !ex.writeAnswer(head, b, n, out) {
 		return
 	}
 	ex.unsave()
 	ex.keepAhead(nil)
+	if ex.encoder != nil && out >= ex.encoder.Turn()/2 && !ex.response.done() {
+		ex.up.Again() // others first
+		return
+	}
 	ex.advance()
 }
 
@@ -66,7 +78,7 @@ func (ex *exchange) answer(b []byte, n int) {
 func (ex *exchange) settleKeeping(kind http1.Body, unchunk bool) {
 	untilClose := kind == http1.BodyUntilClose
 	ex.keepBackend = ex.w.resp.KeepAlive && !untilClose
-	if untilClose || unchunk || ex.w.engine.farm(ex.client.port) == nil ||
+	if untilClose && ex.encoder == nil || unchunk || ex.w.engine.farm(ex.client.port) == nil ||
 		(ex.response.done() && !ex.request.done()) {
 		ex.keepClient = false
 	}
@@ -104,22 +116,24 @@ func (ex *exchange) rewriteHead(unchunk bool) []byte {
 	}
 	o.Extra = ex.answerID(o.Extra)
 	ex.rewriteLocations()
-	o.Extra = ex.withServedBy(ex.withCookie(o.Extra))
+	o.Extra = ex.withEncoding(ex.withServedBy(ex.withCookie(o.Extra)))
 	w.loop.Scratch = http1.AppendResponse(w.loop.Scratch[:0], &w.resp, &o)
 	return w.loop.Scratch
 }
 
-func (ex *exchange) countAnswer(bytes int) {
+// countAnswer counts the answer with the bytes of it that came and those that
+// were sent.
+func (ex *exchange) countAnswer(in, out int) {
 	class := ex.w.resp.Status/100 - 1
 	f := ex.stats()
 	f.Responses[class]++
-	f.BytesOut += uint64(bytes)
+	f.BytesOut += uint64(out)
 	took := ex.w.loop.Now() - ex.sent
 	if !ex.recalled { // else it was counted when it came
-		ex.countTaken(bytes, took)
+		ex.countTaken(in, took)
 	}
 	ex.recordAnswer(took)
-	ex.recordMoved(0, uint64(bytes))
+	ex.recordMoved(0, uint64(out))
 }
 
 // countTaken counts an answer for the backend it came from.
@@ -138,6 +152,8 @@ func (ex *exchange) countTaken(bytes int, took int64) {
 // is put right before the body where that is possible, so that one call sends
 // both and only the head moves.
 func (ex *exchange) writeAnswer(head, b []byte, n, out int) bool {
+	ex.countAnswer(len(head)+out, len(head)+out)
+	ex.phase = phaseBody
 	if ex.client.stream != nil {
 		ex.client.beginStream(head, b[n:n+out], ex.response.done(), ex.response.trailer())
 		return true

@@ -74,6 +74,7 @@ type service struct {
 	tls        *tlsconf.Backend // nil: the backends speak plain HTTP
 	cookie     *inserted        // nil without one
 	pinned     bool             // clients keep their connection to a backend
+	compress   *compression     // nil without
 	servedBy   string           // the field that names the backend to clients, in lower case; empty without one
 	// request and response are the header rules; nil when there are none.
 	request, response *rules

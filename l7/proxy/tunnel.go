@@ -25,7 +25,7 @@ func (ex *exchange) switchProtocol(b []byte, n int) {
 	}
 	o.Extra = ex.withServedBy(ex.withCookie(o.Extra))
 	out := http1.AppendResponse(w.loop.Scratch[:0], &w.resp, &o)
-	ex.countAnswer(len(out))
+	ex.countAnswer(len(out), len(out))
 	ex.phase = phaseTunnel
 	ex.unsave()
 	err := ex.client.interim(out)

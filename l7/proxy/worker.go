@@ -6,6 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/proxyproto"
 	"github.com/sluicelb/sluice/core/refusal"
 	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/l7/compress"
 	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/guard"
 	"github.com/sluicelb/sluice/l7/http1"
@@ -40,6 +41,9 @@ type worker struct {
 	header    proxyproto.Parser      // of an introduction that comes whole
 	certified []byte                 // these, and what is told of a certificate
 	extra     []byte                 // field lines to add to a request
+	encoders  compress.Pool          // for bodies of answers
+	encoded   []byte                 // what an encoder gave
+	etag      []byte                 // of an encoded answer
 	addressed []byte                 // a request that has the backend's address in it
 	shared    *http2.Shared          // nil before the first connection of HTTP/2,
 	streams   *loop.FreeList[stream] // as are these two

@@ -45,6 +45,8 @@ type ServiceOptions struct {
 	AuthRealm  string   `json:"auth_realm,omitempty" doc:"Only with auth_users or auth_header"`
 	AuthStrip  string   `json:"auth_strip,omitempty" enum:"true,false" doc:"Only with auth_users or auth_header"`
 
+	CompressionOptions
+
 	AddRequest      []AddedHeader    `json:"addrequestheader"`
 	RemoveRequest   []RemovedHeader  `json:"removerequestheader"`
 	AddResponse     []AddedHeader    `json:"addresponseheader"`
@@ -62,7 +64,7 @@ func serviceOptions(v *farm.Service) ServiceOptions {
 		AddRequest: shownRules(v.AddRequest, showAdd), RemoveRequest: shownRules(v.RemoveRequest, showRemove),
 		AddResponse: shownRules(v.AddResponse, showAdd), RemoveResponse: shownRules(v.RemoveResponse, showRemove),
 		ReplaceRequest: shownRules(v.ReplaceRequest, showReplace), ReplaceResponse: shownRules(v.ReplaceResponse, showReplace),
-		Rewrites: shownRules(v.Rewrites, showRewrite),
+		Rewrites: shownRules(v.Rewrites, showRewrite), CompressionOptions: compressionOptions(v.Compression),
 	}
 	out.Resilience = resilience(v)
 	if v.Pinned {

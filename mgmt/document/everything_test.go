@@ -52,7 +52,8 @@ func everything() *farm.Config {
 			HeadRequire: []string{"^X-A: 1$"}, HeadDeny: []string{"^User-Agent: .*bot", "^X-B:"}, IgnoreCase: true, HeaderRules: rules("service"),
 			Rewrites:        []farm.URLRewrite{{Pattern: "^/a/(.*)", Replace: "/$1", Last: true}, {Pattern: "b"}},
 			RewriteLocation: farm.RewriteDisabled, TLS: &farm.BackendTLS{Verify: farm.VerifyCA, CA: "own", Name: "web.internal", Certificate: "us.pem"}, STS: 600, Pinned: true, ProxyOut: farm.ProxyOutV2, ServedBy: "X-Backend",
-			RateLimit: &farm.RateLimit{Requests: 100, Period: 60, Burst: 20, Key: farm.RateKeyHeader, Header: "X-Customer"},
+			Compression: &farm.Compression{Codings: []farm.Coding{farm.CodingBrotli, farm.CodingGzip}, Min: 500, Types: []string{"text/*", "application/json"}, Level: farm.CompressionBest},
+			RateLimit:   &farm.RateLimit{Requests: 100, Period: 60, Burst: 20, Key: farm.RateKeyHeader, Header: "X-Customer"},
 			Auth: &farm.Auth{Users: []farm.AuthUser{{Name: "ali", Hash: "$2y$05$" + strings.Repeat("a", 53)}}, Realm: "inside", Header: "X-Key",
 				Keys: []farm.AuthKey{farm.AuthKey(strings.Repeat("0123456789abcdef", 4))}, Pass: true},
 			Queueing: farm.Queueing{Queue: 65535, QueueTimeout: 3600},
@@ -77,7 +78,7 @@ func TestEverythingIsEverything(t *testing.T) {
 	s.BackendProtocol = f.HTTP.Services[1].BackendProtocol
 	tls := *f.HTTP.TLS
 	tls.DisableTLS10, tls.DisableTLS11, tls.DisableTLS12 = true, true, true // tried by being unset, which is no default
-	for _, object := range []any{f, *f.HTTP, f.HTTP.AccessLog, tls, s, *s.TLS, *s.Cookie, *s.RateLimit, *s.Auth, s.Auth.Users[0], s.HeaderRules, s.Queueing, s.Retrying, s.Backends[0], s.ReplaceRequest[0], s.Rewrites[0]} {
+	for _, object := range []any{f, *f.HTTP, f.HTTP.AccessLog, tls, s, *s.TLS, *s.Cookie, *s.Compression, *s.RateLimit, *s.Auth, s.Auth.Users[0], s.HeaderRules, s.Queueing, s.Retrying, s.Backends[0], s.ReplaceRequest[0], s.Rewrites[0]} {
 		v := reflect.ValueOf(object)
 		for i := range v.NumField() {
 			name := v.Type().Field(i).Name

@@ -25,6 +25,12 @@ func TestEveryOptionOfAServiceIsSetAndReset(t *testing.T) {
 		return func(s *farm.Service) { s.Cookie = farm.DefaultCookie(); change(s.Cookie) }
 	}
 	tls := func(v farm.BackendTLS) func(*farm.Service) { return func(s *farm.Service) { s.TLS = &v } }
+	zip := func(change func(*farm.Compression)) func(*farm.Service) {
+		return func(s *farm.Service) {
+			s.Compression = &farm.Compression{Codings: []farm.Coding{farm.CodingZstd, farm.CodingGzip}}
+			change(s.Compression)
+		}
+	}
 	for _, c := range []struct {
 		body  string
 		want  func(*farm.Service)
@@ -54,6 +60,12 @@ func TestEveryOptionOfAServiceIsSetAndReset(t *testing.T) {
 		{`{"retry_on":"timeout"}`, func(s *farm.Service) { s.RetryOn = []farm.RetryCondition{"timeout"} }, `{"retry_on":null,"retry_unsafe":false}`},
 		{`{"queue":"100"}`, func(s *farm.Service) { s.Queue = 100 }, `{"queue":0}`},
 		{`{"queue_timeout":30,"queue":1}`, func(s *farm.Service) { s.Queueing = farm.Queueing{Queue: 1, QueueTimeout: 30} }, `{"queue":null}`},
+		{`{"compression":["zstd","gzip"]}`, zip(func(*farm.Compression) {}), `{"compression":[]}`},
+		{`{"compression":["zstd","gzip"],"compression_min":"1024","compression_types":[],"compression_level":"default"}`, zip(func(*farm.Compression) {}), `{"compression":null}`},
+		{`{"compression_min":500,"compression_types":["Text/*","application/json"],"compression_level":"best","compression":["zstd","gzip"]}`,
+			zip(func(c *farm.Compression) {
+				c.Min, c.Types, c.Level = 500, []string{"text/*", "application/json"}, farm.CompressionBest
+			}), `{"compression":""}`},
 		{`{"leastresp":"true"}`, func(s *farm.Service) { s.Policy = "RESPONSE_TIME" }, `{"leastresp":"false"}`},
 		{`{"leastresp":"true","routingpolicy":"RESPONSE_TIME"}`, func(s *farm.Service) { s.Policy = "RESPONSE_TIME" }, `{"leastresp":false}`},
 	} {
@@ -140,6 +152,15 @@ func TestOptionsOfAServiceAreRefusedWithTheReason(t *testing.T) {
 		{`{"served_by":"Keep_Alive"}`, `it is between two neighbours only`},
 		{`{"served_by":"content-type"}`, `answers need what Content- fields say`},
 		{`{"served_by":"set-cookie"}`, `answers need what Set-Cookie says`},
+		{`{"compression":["deflate"]}`, `compression must be a list of gzip, zstd, br, got "deflate": there is no such coding`},
+		{`{"compression":["gzip","gzip"]}`, `compression must not hold the same twice`},
+		{`{"compression_min":5}`, `compression_min is allowed only while compression names a coding; send compression with it`},
+		{`{"compression":[],"compression_level":"best"}`, `compression_level is allowed only while compression names a coding`},
+		{`{"compression":"gzip","compression_min":0}`, `compression_min must be a number from 1 to 16777216, got 0`},
+		{`{"compression":"gzip","compression_level":"9"}`, `compression_level must be one of fast, default, best`},
+		{`{"compression":"gzip","compression_types":["text"]}`, `compression_types must be a list of at most 64 media types, where type/* stands for all of a type, got "text"`},
+		{`{"compression":"gzip","compression_types":["*/*"]}`, `got "*/*"`},
+		{`{"compression":"gzip","compression_types":["text/html; charset=utf-8"]}`, `got "text/html; charset=utf-8"`},
 		{`{"leastresp":true,"routingpolicy":"LEAST_CONNECTIONS"}`, `leastresp true means routingpolicy RESPONSE_TIME, which contradicts routingpolicy LEAST_CONNECTIONS; send one of both`},
 	} {
 		s := farm.Service{}

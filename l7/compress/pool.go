@@ -1,0 +1,67 @@
+package compress
+
+const (
+	// MaxMemory bounds the encoders of a pool in bytes, those kept included.
+	MaxMemory = 64 << 20
+	// maxIdle bounds the encoders of one kind that are kept.
+	maxIdle = 4
+)
+
+// Pool lends the encoders of one loop. The zero value is ready.
+type Pool struct {
+	idle   [numCodings][numLevels][]*Encoder
+	memory int // of all that exist
+}
+
+// Get gives an encoder at the start of a body, nil when encoders use enough
+// memory already.
+func (p *Pool) Get(c Coding, l Level) *Encoder {
+	idle := &p.idle[c][l]
+	if n := len(*idle); n > 0 {
+		e := (*idle)[n-1]
+		*idle = (*idle)[:n-1]
+		e.library.Reset(&e.out)
+		return e
+	}
+	v := &variants[c][l]
+	if p.memory+v.cost > MaxMemory && !p.release(v.cost) {
+		return nil
+	}
+	p.memory += v.cost
+	e := &Encoder{library: v.make(), coding: c, level: l}
+	e.library.Reset(&e.out)
+	return e
+}
+
+// Put takes an encoder back, whether its body was complete or not. One that
+// did not return from its library is of no more use.
+func (p *Pool) Put(e *Encoder) {
+	idle := &p.idle[e.coding][e.level]
+	if e.busy || len(*idle) >= maxIdle {
+		p.memory -= variants[e.coding][e.level].cost
+		return
+	}
+	e.dirty = false
+	*idle = append(*idle, e)
+}
+
+// Memory is what the encoders take at most, in bytes.
+func (p *Pool) Memory() int { return p.memory }
+
+// release gives up kept encoders until there is room for cost bytes.
+func (p *Pool) release(cost int) bool {
+	for c := range p.idle {
+		for l := range p.idle[c] {
+			for idle := &p.idle[c][l]; len(*idle) > 0; {
+				last := len(*idle) - 1
+				(*idle)[last] = nil
+				*idle = (*idle)[:last]
+				p.memory -= variants[c][l].cost
+				if p.memory+cost <= MaxMemory {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,144 @@
+package proxy
+
+import (
+	"github.com/sluicelb/sluice/l7/compress"
+	"github.com/sluicelb/sluice/l7/http1"
+)
+
+// The lines that tell of compression. Vary stands wherever a service might
+// compress, whether it does or not: the next client may accept something else
+// (RFC 9110 section 12.5.5).
+var (
+	varyLine    = []byte("Vary: Accept-Encoding\r\n")
+	codingLines = [...][]byte{
+		compress.Gzip:   []byte("Content-Encoding: gzip\r\n"),
+		compress.Zstd:   []byte("Content-Encoding: zstd\r\n"),
+		compress.Brotli: []byte("Content-Encoding: br\r\n"),
+	}
+)
+
+// encodable is what the fields of an answer say about encoding it.
+type encodable struct {
+	never  bool // it has a coding, is a part, or must stay as it is
+	varies bool // Vary names Accept-Encoding already
+}
+
+// readEncodable reads all fields. Those that rules took out count too where
+// they tell what the body is.
+func readEncodable(h *http1.Head) (e encodable) {
+	for i := range h.Fields[:h.NumFields] {
+		name := h.Name(i)
+		switch len(name) {
+		case len("vary"):
+			if is(name, "vary") && !h.Fields[i].Removed() {
+				v := h.Value(i)
+				e.varies = e.varies || lists(v, "accept-encoding") || lists(v, "*")
+			}
+		case len("content-range"):
+			e.never = e.never || is(name, "content-range") || is(name, "cache-control") && lists(h.Value(i), "no-transform")
+		case len("content-encoding"):
+			e.never = e.never || is(name, "content-encoding")
+		}
+	}
+	return e
+}
+
+// planEncoding decides whether the answer at hand is compressed and, if so,
+// gets an encoder. kind is how the backend frames the body; head tells that
+// there is none because the request was a HEAD, which gets the fields a GET
+// would get, but no framing: nobody knows the length.
+func (ex *exchange) planEncoding(kind http1.Body, head bool) {
+	c, r := ex.service.compress, &ex.w.resp
+	ex.vary, ex.told = false, nil
+	i := r.Find(http1.KnownContentType)
+	if i < 0 || !mayEncode(r.Status) || !c.wants(r.Value(i)) {
+		return
+	}
+	e := readEncodable(&r.Head)
+	if e.never {
+		return
+	}
+	ex.vary = !e.varies
+	length := r.ContentLength // -1 when unknown
+	switch {
+	case ex.coding == compress.None || length >= 0 && length < c.min:
+	case head:
+		ex.markEncoded(ex.coding)
+	case kind != http1.BodyNone:
+		if ex.encoder = ex.w.encoders.Get(ex.coding, c.level); ex.encoder == nil {
+			ex.stats().CompressFull++
+		}
+	}
+}
+
+// settleEncoding changes the head for a body that is compressed, after its
+// first out bytes were looked at. If those are all there is, and too few, the
+// body stays as it is; now its length is known.
+func (ex *exchange) settleEncoding(out int) {
+	r := &ex.w.resp
+	if ex.response.done() && int64(out) < ex.service.compress.min && len(ex.response.trailer()) == 0 {
+		ex.returnEncoder()
+		r.Chunked, r.ContentLength = false, int64(out)
+		return
+	}
+	ex.stats().Compressed++
+	ex.markEncoded(ex.encoder.Coding())
+	r.Chunked = ex.client.stream == nil
+}
+
+// markEncoded makes the head one of an encoded body: another representation of
+// the resource, with no length known and no parts to be had. What was computed
+// over the bytes of the backend's would be wrong; a strong validator says that
+// bytes are the same, so it becomes a weak one (RFC 9110 section 8.8.1).
+func (ex *exchange) markEncoded(c compress.Coding) {
+	w := ex.w
+	h := &w.resp.Head
+	h.ContentLength, h.Chunked = -1, false
+	ex.told = codingLines[c]
+	for i := range h.Fields[:h.NumFields] {
+		name := h.Name(i)
+		switch {
+		case is(name, "etag"):
+			if v := h.Value(i); len(v) > 0 && v[0] == '"' && !h.Fields[i].Removed() {
+				w.etag = append(append(w.etag[:0], "W/"...), v...)
+				if weak, ok := http1.CheckValue(w.etag); ok {
+					h.Edit(i, weak)
+				}
+			}
+		case is(name, "accept-ranges"), isDigest(name):
+			h.Remove(i)
+		}
+	}
+}
+
+// isDigest finds fields and trailers computed over the bytes of a body (RFC
+// 9530, and what came before it).
+func isDigest(name []byte) bool {
+	switch len(name) {
+	case len("digest"):
+		return is(name, "digest")
+	case len("content-md5"):
+		return is(name, "content-md5") || is(name, "repr-digest")
+	case len("content-digest"):
+		return is(name, "content-digest")
+	}
+	return false
+}
+
+// withEncoding adds what tells of compression to the lines an answer gets.
+func (ex *exchange) withEncoding(add []byte) []byte {
+	if ex.vary {
+		add = ex.w.join(add, varyLine)
+	}
+	return ex.w.join(add, ex.told)
+}
+
+// firstRead is how much of an answer is read at once before it is known what
+// it is: no more than may be compressed at once, if it may be.
+func (ex *exchange) firstRead() int {
+	n := ex.client.firstRead()
+	if ex.coding != compress.None {
+		n = min(n, compressedRead)
+	}
+	return n
+}

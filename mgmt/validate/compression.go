@@ -1,0 +1,113 @@
+package validate
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// The bounds of compression.
+const (
+	// MaxCompressionMin is the highest compression_min in bytes: 16 MiB.
+	MaxCompressionMin = 16 << 20
+	// MaxCompressionTypes is how many media types may be listed.
+	MaxCompressionTypes = 64
+)
+
+// mediaTypePattern is a media type, or all of one type (RFC 6838, 4.2).
+var mediaTypePattern = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9!#$&^_.+-]*/(\*|[a-zA-Z0-9][a-zA-Z0-9!#$&^_.+-]*)$`)
+
+// compressionFields encode bodies for clients that accept it. What says how may
+// be set only while it is on.
+var compressionFields = []field[farm.Service]{
+	{
+		rule: rule{name: "compression", kind: kindList, null: true, max: int64(len(farm.Codings())), check: checkCoding, format: strings.Join(texts(farm.Codings()), " | "),
+			must: "one of " + strings.Join(texts(farm.Codings()), ", "), musts: "a list of " + strings.Join(texts(farm.Codings()), ", "),
+			about: "Codings that answers are compressed with for clients that accept them, the preferred one first; none means no compression."},
+		get: func(s *farm.Service) Value { return listValue(texts(compressionOf(s).Codings)) },
+		set: setCompression,
+	},
+	{
+		rule: rule{name: "compression_min", kind: kindNumber, min: 1, max: MaxCompressionMin, null: true, unset: numberValue(int64(farm.DefaultCompressionMin)),
+			about: "Bytes a body must have to be compressed, if its length is known."},
+		get: func(s *farm.Service) Value {
+			return numberValue(int64(cmp.Or(compressionOf(s).Min, farm.DefaultCompressionMin)))
+		},
+		set:   onCompression(func(c *farm.Compression, v Value) { c.Min = orZero(uint32(v.number), farm.DefaultCompressionMin) }),
+		needs: needsCompression,
+	},
+	{
+		rule: rule{name: "compression_types", kind: kindList, null: true, max: MaxCompressionTypes, maxLen: 128, pattern: mediaTypePattern, canon: strings.ToLower, same: strings.ToLower,
+			unset: listValue(farm.DefaultCompressionTypes()), must: "a media type, or type/*", format: "type/subtype or type/*",
+			musts: fmt.Sprintf("a list of at most %d media types, where type/* stands for all of a type", MaxCompressionTypes),
+			about: "Media types that are compressed; none means the usual ones: " + strings.Join(farm.DefaultCompressionTypes(), ", ") + "."},
+		get: func(s *farm.Service) Value {
+			if t := compressionOf(s).Types; len(t) > 0 {
+				return listValue(t)
+			}
+			return listValue(farm.DefaultCompressionTypes())
+		},
+		set: onCompression(func(c *farm.Compression, v Value) {
+			if c.Types = slices.Clone(v.list); len(v.list) == 0 || slices.Equal(v.list, farm.DefaultCompressionTypes()) {
+				c.Types = nil
+			}
+		}),
+		needs: needsCompression,
+	},
+	{
+		rule: rule{name: "compression_level", kind: kindText, values: texts(farm.CompressionLevels()), null: true, unset: textValue(string(farm.CompressionDefault)),
+			about: "Whether compression is to be fast or its result small."},
+		get: func(s *farm.Service) Value {
+			return textValue(string(cmp.Or(compressionOf(s).Level, farm.CompressionDefault)))
+		},
+		set: onCompression(func(c *farm.Compression, v Value) {
+			c.Level = orZero(farm.CompressionLevel(v.text), farm.CompressionDefault)
+		}),
+		needs: needsCompression,
+	},
+}
+
+func setCompression(s *farm.Service, v Value) {
+	if len(v.list) == 0 {
+		s.Compression = nil
+		return
+	}
+	if s.Compression == nil {
+		s.Compression = &farm.Compression{}
+	}
+	s.Compression.Codings = nil
+	for _, name := range v.list {
+		s.Compression.Codings = append(s.Compression.Codings, farm.Coding(name))
+	}
+}
+
+func onCompression(set func(*farm.Compression, Value)) func(*farm.Service, Value) {
+	return func(s *farm.Service, v Value) {
+		if s.Compression != nil {
+			set(s.Compression, v)
+		}
+	}
+}
+
+func needsCompression(_ Values[farm.Service], s *farm.Service) string {
+	if s.Compression != nil {
+		return ""
+	}
+	return "is allowed only while compression names a coding; send compression with it"
+}
+
+// compressionOf returns what to read: without compression, what it would start with.
+func compressionOf(s *farm.Service) *farm.Compression {
+	return cmp.Or(s.Compression, &farm.Compression{})
+}
+
+func checkCoding(s string) string {
+	if slices.Contains(farm.Codings(), farm.Coding(s)) {
+		return ""
+	}
+	return "there is no such coding"
+}
