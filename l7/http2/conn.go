@@ -70,6 +70,8 @@ type Conn struct {
 	nextID      uint32  // of the stream we open next
 	closed      [32]uint32
 	closedAt    uint8
+	rests       [4]rest
+	restAt      uint8
 
 	peerWindow  int32 // what streams may send at first
 	peerStreams uint32

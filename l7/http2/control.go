@@ -128,6 +128,9 @@ func (c *Conn) onRSTStream(h header, p []byte) *Error {
 	case s == nil && c.idle(h.stream):
 		return ErrIdle
 	case s == nil:
+		if r := c.waived(h.stream); r != nil {
+			*r = rest{}
+		}
 		return c.spend(costFrame, ErrClosedFlood)
 	}
 	code := Code(binary.BigEndian.Uint32(p))

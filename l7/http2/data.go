@@ -88,6 +88,8 @@ func (c *Conn) strayData(h header, s *Stream) *Error {
 		return ErrIdle
 	case !c.client && h.stream > c.peerLast:
 		return c.spend(costFrame, ErrClosedFlood) // a request we said we would not look at
+	case c.dropData(h):
+		return c.spend(costFrame, ErrClosedFlood)
 	}
 	if _, ours := c.recall(h.stream); !ours {
 		c.sh.counts[ErrClosed.index]++

@@ -165,9 +165,10 @@ func (s *Stream) end() {
 	}
 }
 
-// Reset ends the stream at once. CodeNo tells a client whose request is not
-// complete that the answer is (RFC 9113 section 8.1); with any other code the
-// peer knows that what it has of the message is not the whole.
+// Reset ends the stream at once. CodeNo is for a client that was answered before
+// its request was complete: it may finish it, within its window, and is told to
+// stop otherwise. With any other code the peer knows that what it has of the
+// message is not the whole.
 func (s *Stream) Reset(code Code) {
 	if s.state&open == 0 {
 		return
@@ -176,7 +177,11 @@ func (s *Stream) Reset(code Code) {
 	if s.state&(headSent|weEnded) == headSent|weEnded {
 		c.resets.give(earnComplete)
 	}
-	c.reset(s.id, code)
+	if code == CodeNo && s.state&weEnded != 0 && !c.client {
+		c.waive(s)
+	} else {
+		c.reset(s.id, code)
+	}
 	c.remove(s)
 }
 

@@ -20,6 +20,7 @@ func (m *multiplex) Expired(c *loop.Conn) {
 		}
 		cl = next
 	}
+	m.h2.Tick()
 	m.busy = false
 	timeout := m.timeout()
 	switch {
