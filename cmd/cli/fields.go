@@ -66,8 +66,12 @@ func about(p validate.Param) string {
 
 func (s *settings) help() string {
 	var out strings.Builder
+	width := 18
 	for _, p := range s.params {
-		fmt.Fprintf(&out, "  %-18s %s\n", p.Name, about(p))
+		width = max(width, len(p.Name))
+	}
+	for _, p := range s.params {
+		fmt.Fprintf(&out, "  %-*s %s\n", width, p.Name, about(p))
 	}
 	return strings.TrimSuffix(out.String(), "\n")
 }

@@ -143,6 +143,16 @@ func (out *service) compileRules(f *farm.Farm, s *farm.Service) (err error) {
 	return nil
 }
 
+// reachOf tells how a backend is reached. When that is changed, what was found
+// out before is no finding.
+func reachOf(f *farm.Farm, s *farm.Service, b *farm.Backend) string {
+	var t farm.BackendTLS
+	if s.TLS != nil {
+		t = *s.TLS
+	}
+	return fmt.Sprintf("%s from %s with mark %d, announced %d, TLS %t %+v %s", b.AddrPort(), b.Source, markOf(f, b), announcing(s), s.TLS != nil, t, s.BackendProtocol)
+}
+
 func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
 	algorithm := balance.Parse(s.Policy)
 	*out = service{
@@ -165,7 +175,7 @@ func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
 		load := e.registry.load(b.ID)
 		out.backends[i] = backend{
 			id: b.ID, timeout: nanos(timeout), load: load,
-			mode: b.Maintenance, origin: b.AddrPort().String(), named: nameOf(b), alias: b.Alias, statics: b.Sessions, host: hostOf(nameOf(b), s.TLS != nil),
+			mode: b.Maintenance, origin: b.AddrPort().String(), reach: reachOf(f, s, b), named: nameOf(b), alias: b.Alias, statics: b.Sessions, host: hostOf(nameOf(b), s.TLS != nil),
 			target: dial.Target{ID: b.ID, Addr: b.AddrPort(), Timeout: nanos(f.HTTP.ConnectTimeout),
 				Options: loop.DialOptions{Source: b.Source, Mark: markOf(f, b)}, Announce: announcing(s)},
 		}

@@ -24,6 +24,7 @@ const (
 // suspect is one backend that is down.
 type suspect struct {
 	address string
+	reach   string
 	target  dial.Target // with its time-out, source address and mark
 	name    string
 	alias   string
@@ -52,13 +53,13 @@ func newProber(e *Engine) *prober {
 
 // lost marks a backend down after a failed connect. Any loop may call it; it
 // is not part of the hot path. An exchange that began before a change may fail
-// at an address the backend has left: that says nothing of the new one. Under
+// where the backend is not reached any more: that says nothing of it now. Under
 // the lock either the new table is seen here, or retain comes after.
 func (e *Engine) lost(f *farmTable, s *service, b *backend, cause error) {
 	p := e.prober
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if now := e.table.Load().backends[b.id]; now == nil || now.origin != b.origin {
+	if now := e.table.Load().backends[b.id]; now == nil || now.reach != b.reach {
 		return
 	}
 	p.suspect(f, s, b) // before it is marked: whoever is down is tried again
@@ -88,7 +89,7 @@ func (p *prober) suspect(f *farmTable, s *service, b *backend) *suspect {
 	if known == nil {
 		every := time.Duration(f.resurrect)
 		known = &suspect{
-			address: b.origin, name: f.name + "/" + s.name, alias: b.alias, every: every,
+			address: b.origin, reach: b.reach, name: f.name + "/" + s.name, alias: b.alias, every: every,
 			target: b.target, next: time.Now().Add(every),
 		}
 		p.suspects[b.id] = known
@@ -103,11 +104,11 @@ func (p *prober) retain(t *table) {
 	defer p.mu.Unlock()
 	for id, s := range p.suspects {
 		b := t.backends[id]
-		if b != nil && b.origin == s.address {
+		if b != nil && b.reach == s.reach {
 			continue
 		}
 		delete(p.suspects, id)
-		if b != nil { // it moved: what was found at the old address is no finding
+		if b != nil { // it is reached in another way now: what was found before is no finding
 			p.engine.board.SetPassive(id, health.Undefined, time.Now())
 		}
 	}

@@ -96,6 +96,7 @@ type backend struct {
 	load    *balance.Load
 	mode    farm.Maintenance
 	origin  string   // address:port
+	reach   string   // origin, and all that decides whether it can be reached there
 	named   string   // host:port by the name the operator wrote, or origin
 	alias   string   // what the operator calls it; empty without one
 	host    []byte   // the same as a Host

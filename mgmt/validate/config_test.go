@@ -83,6 +83,7 @@ func TestEveryBrokenRuleNamesFieldRuleAndValue(t *testing.T) {
 		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.URL = "a\x00" }, `it holds a control character`},
 		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.URL = strings.Repeat("a", 1025) }, `urlp must be at most 1024 bytes long, got 1025`},
 		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Redirect = "ftp://x/" }, `redirect must be an absolute http or https URL, got "ftp://x/": it must start with http:// or https://`},
+		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Redirect = "https://${vhost}/" }, `only ${VHOST}, the host of the request, and $1 to $9`},
 		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Redirect = "/x" }, `it must start with http:// or https://`},
 		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Redirect = "https:///x" }, `the host is missing`},
 		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Redirect = "http://x/\r\nSet-Cookie: a" }, `it holds a blank or a control character`},
@@ -216,7 +217,7 @@ func TestAPriorityOutOfReachIsWarnedAbout(t *testing.T) {
 	s.Backends[3].Priority = 5
 	cfg := &farm.Config{Farms: []farm.Farm{{Name: "a", HTTP: &farm.HTTP{Services: []farm.Service{*s}}}}}
 	warnings := validate.Warnings(cfg)
-	if len(warnings) != 2 || !strings.Contains(warnings[0].Error(), "backend 2: priority 4 will never be used: 2 backends have a lower value, so at most 3 is reached") {
+	if len(warnings) != 2 || !strings.Contains(warnings[0].Error(), "backend 2: priority 4 will never be used: backends with a lower value: 2, so at most 3 is reached") {
 		t.Errorf("warnings %v", warnings)
 	}
 }

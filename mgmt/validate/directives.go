@@ -42,7 +42,7 @@ var directives = []field[farm.Farm]{
 	bound("maxrequest", "Bytes a request head may have.", MinHead, MaxHead, farm.DefaultMaxHead, func(h *farm.HTTP) *uint32 { return &h.MaxHead }),
 	bound("maxbody", "Bytes a request body may have, more is answered 413; 0 means no bound.", 0, MaxBody, 0, func(h *farm.HTTP) *uint64 { return &h.MaxBody }),
 	bound("maxconnections", "Clients that may be connected; 0 means no bound.", 0, maxUnbounded, 0, func(h *farm.HTTP) *uint32 { return &h.MaxConnections }),
-	choice("overflow", "What becomes of clients beyond maxconnections: wait for a free place, or refuse them with 503.", farm.Overflows(), farm.OverflowWait,
+	choice("overflow", "What becomes of clients beyond maxconnections: wait for a free place, or refuse them: with 503, over TLS by closing.", farm.Overflows(), farm.OverflowWait,
 		nil, func(h *farm.HTTP) *farm.Overflow { return &h.Overflow }),
 	bound("mark", "Mark (SO_MARK) of connections to backends that have none of their own, for routing rules; 0 sets none.", 0, math.MaxUint32, 0, func(h *farm.HTTP) *uint32 { return &h.Mark }),
 	farmTrusted,

@@ -125,7 +125,11 @@ func checkRedirect(s string) string {
 	if strings.IndexFunc(s, func(r rune) bool { return isControl(r) || r == ' ' }) >= 0 {
 		return "it holds a blank or a control character"
 	}
-	u, err := url.Parse(strings.ReplaceAll(s, "${VHOST}", "vhost"))
+	known := strings.ReplaceAll(s, "${VHOST}", "vhost")
+	if strings.Contains(known, "${") {
+		return "only ${VHOST}, the host of the request, and $1 to $9, the groups of urlp, are put in"
+	}
+	u, err := url.Parse(known)
 	switch {
 	case err != nil:
 		return "it is no URL"

@@ -73,5 +73,5 @@ func PriorityWarning(s *farm.Service, i int) string {
 	if own <= lower+1 {
 		return ""
 	}
-	return fmt.Sprintf("priority %d will never be used: %d backends have a lower value, so at most %d is reached", own, lower, lower+1)
+	return fmt.Sprintf("priority %d will never be used: backends with a lower value: %d, so at most %d is reached", own, lower, lower+1)
 }
