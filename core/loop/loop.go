@@ -139,6 +139,9 @@ func (l *Loop) Stop() {
 // Post runs fn on the loop, soon. Any goroutine may call it. fn is dropped
 // when the loop stops first.
 func (l *Loop) Post(fn func()) {
+	if l.stopped.Load() {
+		return // the poller's descriptor may be somebody else's by now
+	}
 	_ = l.poller.Trigger(queue.HighPriority, func(any) error {
 		l.tick()
 		l.guard(fn)

@@ -252,3 +252,78 @@ func FuzzDecoder(f *testing.F) {
 		}
 	})
 }
+
+// FuzzEncoder checks that x/net reads what the encoder writes, however its
+// table was resized and whatever was pushed out: each byte is a step.
+func FuzzEncoder(f *testing.F) {
+	f.Add([]byte("aaabbbaaabbbaaabbb"))
+	f.Add([]byte{200, 'a', 'a', 'b', 'b', 'a', 199, 'a', 'b', 'c', 'a', 'b', 'c', 'a', 'b', 'c', 255, 193, 'a', 'a', 'a'})
+	f.Add(bytes.Repeat([]byte{0, 1, 2, 3, 33, 65, 97, 129, 161, 0, 1, 2, 3, 202}, 20))
+	f.Fuzz(func(t *testing.T, steps []byte) {
+		e := newEncoder()
+		var got, want []string
+		d := hpack.NewDecoder(maxTable, func(f hpack.HeaderField) { got = append(got, lineOf(f)) })
+		out := e.begin(nil)
+		end := func() {
+			_, err := d.Write(out)
+			if err == nil {
+				err = d.Close()
+			}
+			if err != nil || strings.Join(got, "") != strings.Join(want, "") {
+				t.Fatalf("%x: %v\n%q\n%q", out, err, got, want)
+			}
+			got, want = nil, nil
+			out = e.begin(nil)
+		}
+		for _, b := range steps {
+			switch {
+			case b >= 224: // another size, in the middle of a connection
+				end()
+				e.resize(uint32(b-224) * 48)
+				out = e.begin(out)
+			case b >= 192: // the next message
+				end()
+			default: // a line of one of 192, of different lengths
+				f := hpack.HeaderField{Name: fmt.Sprintf("x-%d", b%7), Value: strings.Repeat("v", int(b)*int(b)%300) + fmt.Sprint(b)}
+				out = e.field(out, []byte(lineOf(f)))
+				want = append(want, lineOf(f))
+			}
+		}
+		end()
+	})
+}
+
+// Fields that come again and again while others push each other out: an index
+// is that of the field it stands for, at every moment.
+func TestIndicesFollowEvictions(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for range 300 {
+		e := newEncoder()
+		var got, want []string
+		d := hpack.NewDecoder(maxTable, func(f hpack.HeaderField) { got = append(got, lineOf(f)) })
+		e.resize(uint32(r.IntN(600)))
+		out, indices := e.begin(nil), 0
+		pool := 2 + r.IntN(60) // more than there are slots for what came recently, too
+		for range 400 {
+			n := r.IntN(1 + r.IntN(pool))
+			f := hpack.HeaderField{Name: fmt.Sprintf("x-%d", n), Value: strings.Repeat("v", n*7%50)}
+			before := len(out)
+			if n == 1 {
+				f = hpack.HeaderField{Name: "te", Value: "trailers"}
+				out = e.teTrailers(out)
+			} else {
+				out = e.field(out, []byte(lineOf(f)))
+			}
+			if out[before]&indexed != 0 {
+				indices++
+			}
+			want = append(want, lineOf(f))
+		}
+		if _, err := d.Write(out); err != nil || d.Close() != nil || strings.Join(got, "") != strings.Join(want, "") {
+			t.Fatalf("a table of %d bytes, %d fields, %d indices: %v", e.table.max, pool, indices, err)
+		}
+		if e.table.max > 400 && indices == 0 {
+			t.Error("nothing was indexed")
+		}
+	}
+}

@@ -48,8 +48,9 @@ type Engine struct {
 	guesses  *ratelimit.Table // wrong passwords by client address
 	marks    *marks.Reserve   // nil when the loops may set marks themselves
 
-	mu    sync.Mutex // one change at a time; no exchange takes it
-	ports map[string]*port
+	mu     sync.Mutex // one change at a time; no exchange takes it
+	ports  map[string]*port
+	closed bool
 }
 
 // port is one listener address. Its number stays the same as long as the
@@ -87,6 +88,9 @@ func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *s
 // Close stops looking after backends that are down and writes the last lines.
 // The loops are the caller's.
 func (e *Engine) Close() {
+	e.mu.Lock()
+	e.closed = true
+	e.mu.Unlock()
 	e.prober.stop()
 	e.checker.Close()
 	e.refusals.Close()
@@ -240,17 +244,23 @@ func (e *Engine) unlisten(t *table) (closed []*port) {
 }
 
 // expel ends what is left of the farms whose grace is over; others may have
-// been stopped since.
+// been stopped since. It waits for no loop: they may end before the grace does,
+// and then nothing is left.
 func (e *Engine) expel() {
 	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return
+	}
 	over := map[*port]bool{}
 	for _, p := range e.ports {
 		if !p.open && time.Since(p.closed) >= p.grace {
 			over[p] = true
 		}
 	}
-	e.mu.Unlock()
-	e.onLoops(func(w *worker) { w.expel(over) })
+	for _, w := range e.workers {
+		w.loop.Post(func() { w.expel(over) })
+	}
 }
 
 func (e *Engine) closeListener(p *port) {

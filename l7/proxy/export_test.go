@@ -10,5 +10,8 @@ func (e *Engine) SetGrace(d time.Duration) {
 	}
 }
 
+// Expel is what happens when a grace is over.
+func (e *Engine) Expel() { e.expel() }
+
 // CookieValue is the value by which a service's cookie names a backend.
 func CookieValue(service, backend uint32) string { return cookieValue(service, backend) }

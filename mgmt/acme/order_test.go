@@ -16,9 +16,7 @@ import (
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m,
 		// The authority's validation workers have no end.
-		goleak.IgnoreAnyFunction("github.com/letsencrypt/pebble/v2/va.VAImpl.processTasks"),
-		// A farm's grace may end after its loops did.
-		goleak.IgnoreAnyFunction("github.com/sluicelb/sluice/l7/proxy.(*Engine).expel"))
+		goleak.IgnoreAnyFunction("github.com/letsencrypt/pebble/v2/va.VAImpl.processTasks"))
 }
 
 func TestAnOrderIsAnsweredByAFarmAndKept(t *testing.T) {
