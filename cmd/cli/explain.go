@@ -30,9 +30,10 @@ masked, keys of sessions shown as digests.`,
 	}
 	headers := cmd.Flags().StringArrayP("header", "H", nil, "a header of the request, as 'Name: value'; may be repeated")
 	method := cmd.Flags().StringP("method", "X", http.MethodGet, "method of the request")
+	sni := cmd.Flags().String("sni", "", "name TLS is asked for (default that of the URL or of the header Host)")
 	from := cmd.Flags().String("from", "", "address the request comes from (default 127.0.0.1)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		fields, err := explainBody(args[1], *method, *from, *headers)
+		fields, err := explainBody(args[1], *method, *from, *sni, *headers)
 		if err != nil {
 			return err
 		}
@@ -58,7 +59,7 @@ masked, keys of sessions shown as digests.`,
 	return cmd
 }
 
-func explainBody(url, method, from string, headers []string) (map[string]any, error) {
+func explainBody(url, method, from, sni string, headers []string) (map[string]any, error) {
 	fields := map[string]any{"url": url, "method": method}
 	switch {
 	case url == "":
@@ -73,6 +74,9 @@ func explainBody(url, method, from string, headers []string) (map[string]any, er
 			return nil, usagef("--from: %q is no address", from)
 		}
 		fields["from"] = from
+	}
+	if sni != "" {
+		fields["sni"] = sni
 	}
 	if len(headers) > 0 {
 		fields["headers"] = headers

@@ -14,7 +14,7 @@ import (
 func explained(outcome string) *explain.Explanation {
 	two := 1
 	e := &explain.Explanation{
-		Farm: "shop", Listener: "192.0.2.10:80", Generation: 7, From: "192.0.2.7",
+		Farm: "shop", Listener: "192.0.2.10:80", Generation: 7, From: "192.0.2.7", SNI: "shop.example.com",
 		Request: &explain.Request{Method: "GET", Host: "shop.example.com", Path: "/old/cart?id=1", Trusted: true},
 		Steps:   []explain.Step{{Name: "request", Passed: true}, {Name: "method", Passed: true}, {Name: "limits", Passed: true}},
 		Services: []explain.Service{
@@ -56,9 +56,9 @@ func TestExplainShowsTheWayOfARequest(t *testing.T) {
 	var asked explain.Question
 	for _, outcome := range []string{explain.Forward, explain.Redirect, explain.Refuse} {
 		a.explain = func(q explain.Question) (*explain.Explanation, error) { asked = q; return explained(outcome), nil }
-		golden(t, "explain_"+outcome, a.must("explain", "shop", "/../x", "-H", "X: 1", "-H", "Y: 2", "-X", "PUT", "--from", "192.0.2.7"))
+		golden(t, "explain_"+outcome, a.must("explain", "shop", "/../x", "-H", "X: 1", "-H", "Y: 2", "-X", "PUT", "--from", "192.0.2.7", "--sni", "b.test"))
 	}
-	want := explain.Question{Farm: 1, Method: "PUT", URL: "/../x", Headers: []string{"X: 1", "Y: 2"}, From: "192.0.2.7"}
+	want := explain.Question{Farm: 1, Method: "PUT", URL: "/../x", Headers: []string{"X: 1", "Y: 2"}, From: "192.0.2.7", SNI: "b.test"}
 	if !reflect.DeepEqual(asked, want) {
 		t.Errorf("asked %+v", asked)
 	}

@@ -101,7 +101,11 @@ func explainText(e *explain.Explanation, method, url string, colored bool) strin
 		trusted = ", a trusted peer"
 	}
 	fmt.Fprintf(&p.out, "%s\n", p.paint(clean(method+"  "+url), text.Bold))
-	fmt.Fprintf(&p.out, "from %s%s to farm %s at %s, generation %d\n", clean(e.From), trusted, clean(e.Farm), clean(e.Listener), e.Generation)
+	over := ""
+	if e.SNI != "" {
+		over = " by TLS for " + clean(e.SNI)
+	}
+	fmt.Fprintf(&p.out, "from %s%s to farm %s at %s%s, generation %d\n", clean(e.From), trusted, clean(e.Farm), clean(e.Listener), over, e.Generation)
 	if len(e.Steps) > 0 {
 		p.title("Checks")
 	}

@@ -33,6 +33,9 @@ type Question struct {
 	Headers []string `json:"headers,omitempty"`
 	// From is the address the request comes from; 127.0.0.1 when it is empty.
 	From string `json:"from,omitempty"`
+	// SNI is the name TLS is asked for; when it is empty that of the URL or, if
+	// that is a path, of the header Host.
+	SNI string `json:"sni,omitempty"`
 }
 
 // Explanation is the answer.
@@ -42,6 +45,7 @@ type Explanation struct {
 	TLS        bool   `json:"tls" doc:"Clients speak TLS"`
 	Generation uint64 `json:"generation" doc:"Of the configuration the engine runs"`
 	From       string `json:"from" doc:"Address the request comes from"`
+	SNI        string `json:"sni,omitempty" doc:"Name the TLS connection is made for"`
 
 	Request     *Request     `json:"request,omitempty" doc:"The request as it is read; absent when it cannot be read"`
 	Steps       []Step       `json:"steps,omitempty" doc:"What the request had to pass, in order; the last one may be where it ends"`

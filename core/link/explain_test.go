@@ -17,7 +17,7 @@ import (
 var explained = func() explain.Explanation {
 	two := 2
 	return explain.Explanation{
-		Farm: "shop", Listener: "192.0.2.1:80", TLS: true, Generation: 1 << 63, From: "::1",
+		Farm: "shop", Listener: "192.0.2.1:80", TLS: true, Generation: 1 << 63, From: "::1", SNI: "a.test",
 		Request:  &explain.Request{Method: "GET", Host: "a.test", Path: "/\xff", Trusted: true},
 		Steps:    []explain.Step{{Name: "method", Passed: true}, {Name: "limits", Reason: "too long"}},
 		Services: []explain.Service{{Name: "web", Matched: true, Reason: "takes all"}}, NotTried: 3,

@@ -23,7 +23,7 @@ func FuzzMessage(f *testing.F) {
 	f.Add(link.EncodedChange(link.SessionChange{Service: 7, Act: link.DeleteSession, Key: []byte{0xff}}))
 	f.Add(link.EncodedAnswer(5, []link.Session{{Key: []byte("10.0.0.1"), Backend: 3, TTL: time.Hour}, {Key: []byte{0xff, 0}, TTL: -1}}, ""))
 	f.Add(link.EncodedAnswer(-1, nil, "no"))
-	f.Add(link.EncodedExplain(explain.Question{Farm: 7, Method: "GET", URL: "/\xff", Headers: []string{"Host: a.test", ""}, From: "::1"}))
+	f.Add(link.EncodedExplain(explain.Question{Farm: 7, Method: "GET", URL: "/\xff", Headers: []string{"Host: a.test", ""}, From: "::1", SNI: "a.test"}))
 	f.Add(link.EncodedExplanation(explained))
 	f.Add(link.EncodedExplanation(explain.Explanation{}))
 	f.Add([]byte{0xa1, 4, 0xa1, 5, 0xa0})

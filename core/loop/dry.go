@@ -11,11 +11,11 @@ import (
 func Dry() *Loop { return &Loop{base: time.Now()} }
 
 // Imagine returns a connection of a dry loop, of no socket: all it can do is
-// tell its peer and whether it is secured.
-func (l *Loop) Imagine(peer netip.AddrPort, secure bool) *Conn {
+// tell its peer, whether it is secured, and then the name it was asked for.
+func (l *Loop) Imagine(peer netip.AddrPort, secure bool, name string) *Conn {
 	c := &Conn{loop: l, peer: peer, fd: -1}
 	if secure {
-		c.secure = &secured{}
+		c.secure = &secured{agreed: TLS{ServerName: name}}
 	}
 	return c
 }

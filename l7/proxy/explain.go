@@ -37,6 +37,9 @@ func (e *Engine) Explain(q *explain.Question) (*explain.Explanation, error) {
 	x := &explainer{trail: trail{owner: ownerFarm, hidden: f.hidden(), Explanation: &explain.Explanation{
 		Farm: f.name, Listener: f.origin, TLS: f.tls != nil, Generation: t.generation, From: asked.from.String(),
 	}}, engine: e, farm: f}
+	if asked.secure {
+		x.SNI = explain.Clip(asked.name)
+	}
 	switch {
 	case asked.secure && f.tls == nil:
 		x.refuse(stepTLS, 400, "the farm speaks plain HTTP: a TLS handshake is no request")
@@ -53,21 +56,22 @@ type asked struct {
 	head   []byte
 	from   netip.Addr
 	secure bool
+	name   string // TLS is asked for
 }
 
 // readQuestion makes the bytes a client would send. What they are worth is
 // found out by who reads those of clients.
 func readQuestion(f *farmTable, q *explain.Question) (a asked, err error) {
-	size := len(q.Method) + len(q.URL)
+	size := len(q.Method) + len(q.URL) + len(q.SNI)
 	for _, line := range q.Headers {
 		size += len(line)
 	}
 	if size > explain.MaxQuestion || len(q.Headers) > explain.MaxHeaders {
 		return a, fmt.Errorf("the request is too long: at most %d bytes and %d headers are allowed", explain.MaxQuestion, explain.MaxHeaders)
 	}
-	for _, text := range append([]string{q.Method, q.URL}, q.Headers...) {
+	for _, text := range append([]string{q.Method, q.URL, q.SNI}, q.Headers...) {
 		if strings.Contains(text, "\n") {
-			return a, errors.New("method, URL and headers hold no line ends")
+			return a, errors.New("method, URL, headers and name hold no line ends")
 		}
 	}
 	a.from, a.secure = netip.AddrFrom4([4]byte{127, 0, 0, 1}), f.tls != nil
@@ -104,8 +108,15 @@ func readQuestion(f *farmTable, q *explain.Question) (a asked, err error) {
 		if line == "" {
 			return a, errors.New("a header is written as \"Name: value\"")
 		}
-		name, _, _ := strings.Cut(line, ":")
-		named = named || strings.EqualFold(name, "host")
+		name, value, _ := strings.Cut(line, ":")
+		if strings.EqualFold(name, "host") {
+			if named = true; strings.HasPrefix(q.URL, "/") {
+				host = strings.TrimSpace(value)
+			}
+		}
+	}
+	if a.name = q.SNI; a.name == "" {
+		a.name = nameOfHost(host)
 	}
 	if !named {
 		a.head = fmt.Appendf(a.head, "Host: %s\r\n", host)
@@ -115,6 +126,16 @@ func readQuestion(f *farmTable, q *explain.Question) (a asked, err error) {
 	}
 	a.head = append(a.head, "\r\n"...)
 	return a, nil
+}
+
+// nameOfHost is what a client asks TLS for: the host, unless it is an address
+// (RFC 6066 section 3).
+func nameOfHost(authority string) string {
+	name := strings.ToLower(string(withoutPort([]byte(authority))))
+	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
+		return ""
+	}
+	return name
 }
 
 func withoutUsualPort(authority string, secure bool) string {
@@ -169,7 +190,7 @@ func (x *explainer) run(a asked) {
 	w.query.trail, w.rewritten = &x.trail, x.rewritten
 	w.rewrite.Observe(&x.trail)
 	x.w = w
-	cl := &client{w: w, conn: l.Imagine(netip.AddrPortFrom(a.from, 0), a.secure), farm: f.id}
+	cl := &client{w: w, conn: l.Imagine(netip.AddrPortFrom(a.from, 0), a.secure, a.name), farm: f.id}
 	x.clients()
 	n, err := w.req.Parse(a.head)
 	switch {
@@ -198,6 +219,10 @@ func (x *explainer) run(a asked) {
 		}
 	}
 	switch d.outcome {
+	case outcomeRefuse:
+		if x.Result.Outcome == "" { // by who does not tell
+			x.refuse(stepFarm, d.refused.status, d.refused.reason)
+		}
 	case outcomeNone:
 		x.refuse(stepServices, 503, "no service matches")
 	case outcomeRedirect:

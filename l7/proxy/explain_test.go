@@ -179,6 +179,14 @@ func TestExplanationTellsWhereARedirectLeads(t *testing.T) {
 	if r := explained(t, secure, "http://a.test/").Result; r.Outcome != explain.Redirect || r.Status != 301 || r.Location != "https://a.test/" {
 		t.Errorf("plain HTTP: %+v", r)
 	}
+	for url, want := range map[string]string{"https://A.test:8/": "a.test", "https://127.0.0.1/": "", "https://[::1]:443": "", "/": ""} {
+		if e := explained(t, secure, url); e.SNI != want {
+			t.Errorf("%s asks for %q, want %q", url, e.SNI, want)
+		}
+	}
+	if e := explained(t, secure, "/", "Host: b.test:443"); e.SNI != "b.test" {
+		t.Errorf("by Host: %q", e.SNI)
+	}
 	if e := explained(t, secure, "https://a.test:443/"); e.Result.Outcome != explain.Forward || !e.TLS || e.Request.Host != "a.test" || !strings.Contains(strings.Join(e.Head, "\n"), "X-Forwarded-Proto: https") {
 		t.Errorf("got %+v", e)
 	}

@@ -19,6 +19,7 @@ const (
 	stepClients   step = "clients"
 	stepRequest   step = "request"
 	stepChallenge step = "challenge"
+	stepFarm      step = "farm" // something else the farm asks
 	stepMethod    step = "method"
 	stepLimits    step = "limits"
 	stepRate      step = "rate" // once the service is known

@@ -41,6 +41,7 @@ func (explainFields) Params() []validate.Param {
 		{Name: "method", Options: []string{"non_blank"}, Description: "GET when it is left out."},
 		{Name: "headers", Format: "Name: value", Options: []string{"list"},
 			Description: "The header fields. Without a Host that of the URL is sent or, if that is a path, the address of the farm."},
+		{Name: "sni", Options: []string{"non_blank"}, Description: "The name TLS is asked for; when it is left out that of the URL or, if that is a path, of the header Host."},
 		{Name: "from", Options: []string{"non_blank"}, Description: "The address the request comes from; 127.0.0.1 when it is left out."},
 	}
 }
@@ -85,7 +86,7 @@ func (s *Server) explainRequest(c *call) (Object[*explain.Explanation], error) {
 
 // readQuestion reads the fields; what they are worth is for the engine to say.
 func readQuestion(body map[string]any) (q explain.Question, err error) {
-	for name, to := range map[string]*string{"url": &q.URL, "method": &q.Method, "from": &q.From} {
+	for name, to := range map[string]*string{"url": &q.URL, "method": &q.Method, "from": &q.From, "sni": &q.SNI} {
 		value, sent := body[name]
 		if !sent {
 			continue
@@ -111,7 +112,7 @@ func readQuestion(body map[string]any) (q explain.Question, err error) {
 	if slices.Contains(q.Headers, "") {
 		return q, badRequest("headers must hold texts like \"Name: value\", none of them empty")
 	}
-	size := len(q.Method) + len(q.URL)
+	size := len(q.Method) + len(q.URL) + len(q.SNI)
 	for _, line := range q.Headers {
 		size += len(line)
 	}

@@ -19,7 +19,7 @@ func explainer(err *error) api.Explainer {
 		if err != nil && *err != nil {
 			return nil, *err
 		}
-		return &explain.Explanation{From: q.From, Head: append([]string{q.Method, q.URL}, q.Headers...), Generation: uint64(q.Farm),
+		return &explain.Explanation{From: q.From, SNI: q.SNI, Head: append([]string{q.Method, q.URL}, q.Headers...), Generation: uint64(q.Farm),
 			Result: explain.Result{Outcome: explain.Forward}}, nil
 	}
 }
@@ -28,9 +28,10 @@ func TestRequestsAreExplained(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
 	const path = "/farms/shop/explain"
-	r := a.must(200, "POST", path, `{"url":"http://a.test/x","method":"PUT","headers":["X-A: 1","X-A: 2"],"from":"192.0.2.7"}`)
+	r := a.must(200, "POST", path, `{"url":"http://a.test/x","method":"PUT","headers":["X-A: 1","X-A: 2"],"from":"192.0.2.7","sni":"b.test"}`)
 	r.want(t, "params.result.outcome", "forward")
 	r.want(t, "params.from", "192.0.2.7")
+	r.want(t, "params.sni", "b.test")
 	r.want(t, "params.generation", 1)
 	for i, want := range []string{"PUT", "http://a.test/x", "X-A: 1", "X-A: 2"} {
 		r.want(t, fmt.Sprintf("params.head.%d", i), want)
