@@ -6,10 +6,10 @@
 //
 // The exclusive lock on the data directory, every listening socket that must
 // outlive a role (API, command line, engine control, netd), the pair over which
-// netd gives the engine marked sockets, and the shared
-// memory (control page, health board, counters). A role is given duplicates of
-// what it needs and nothing else. Because the sockets stay open here, a client
-// that connects while a role restarts waits in the backlog for the next one.
+// netd gives the engine marked sockets, and the shared memory (control page,
+// health board, counters). A role is given duplicates of what it needs and
+// nothing else. Because the sockets stay open here, a client that connects
+// while a role restarts waits in the backlog for the next one.
 //
 // # Users
 //

@@ -27,9 +27,17 @@ type DialOptions struct {
 // timeout nanoseconds. Bytes written meanwhile are sent when it stands. An
 // error here means that nothing was started.
 func (l *Loop) Dial(addr netip.AddrPort, h Handler, timeout int64, o DialOptions) (*Conn, error) {
-	fd, err := l.socket(addr, o.Mark)
-	if err != nil {
-		return nil, err
+	fd, errno := -1, syscall.Errno(0)
+	if o.Mark == 0 {
+		fd, errno = sysSocket(family(addr.Addr()))
+	} else {
+		var err error
+		if fd, err = l.marked(family(addr.Addr()), o.Mark); err != nil {
+			return nil, err
+		}
+	}
+	if errno != 0 {
+		return nil, os.NewSyscallError("socket", errno)
 	}
 	if err := prepare(fd, o); err != nil {
 		sysClose(fd)
@@ -53,17 +61,6 @@ func (l *Loop) Dial(addr netip.AddrPort, h Handler, timeout int64, o DialOptions
 	}
 	c.SetDeadline(l.now + timeout)
 	return c, nil
-}
-
-func (l *Loop) socket(addr netip.AddrPort, mark uint32) (int, error) {
-	if mark != 0 {
-		return l.marked(family(addr.Addr()), mark)
-	}
-	fd, errno := sysSocket(family(addr.Addr()))
-	if errno != 0 {
-		return -1, os.NewSyscallError("socket", errno)
-	}
-	return fd, nil
 }
 
 // prepare sets what must be set before connect.

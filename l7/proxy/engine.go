@@ -51,6 +51,7 @@ type Engine struct {
 	mu     sync.Mutex // one change at a time; no exchange takes it
 	ports  map[string]*port
 	closed bool
+	marked map[marks.Kind]bool // what the table in use needs
 }
 
 // port is one listener address. Its number stays the same as long as the

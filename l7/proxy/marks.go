@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -52,11 +54,11 @@ func kindsOf(cfg *farm.Config) (kinds []marks.Kind) {
 	return kinds
 }
 
-// prepareMarks fills reserves for what the configuration needs and says what
-// cannot be had. A first table does not wait for a netd that is just being
+// prepareMarks fills reserves for the marks that are not in use yet and says
+// what cannot be had. A first table does not wait for a netd that is just being
 // started again: its farms are better served late than not at all.
 func (e *Engine) prepareMarks(cfg *farm.Config) (missing map[marks.Kind]error) {
-	kinds := kindsOf(cfg)
+	kinds := slices.DeleteFunc(kindsOf(cfg), func(k marks.Kind) bool { return e.marked[k] })
 	if len(kinds) == 0 {
 		return nil
 	}
@@ -80,16 +82,15 @@ func (e *Engine) prepareMarks(cfg *farm.Config) (missing map[marks.Kind]error) {
 
 // keepMarks lets go of the marks no farm of the table in use has.
 func (e *Engine) keepMarks() {
-	if e.marks == nil {
-		return
-	}
-	var kinds []marks.Kind
+	e.marked = map[marks.Kind]bool{}
 	for _, b := range e.table.Load().backends {
 		if mark := b.target.Options.Mark; mark != 0 {
-			kinds = append(kinds, marks.Kind{Mark: mark, V6: !b.target.Addr.Addr().Unmap().Is4()})
+			e.marked[marks.Kind{Mark: mark, V6: !b.target.Addr.Addr().Unmap().Is4()}] = true
 		}
 	}
-	e.marks.Keep(kinds)
+	if e.marks != nil {
+		e.marks.Keep(slices.Collect(maps.Keys(e.marked)))
+	}
 }
 
 // unmarked says why the backends of a farm cannot be connected to with the

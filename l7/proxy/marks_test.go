@@ -2,7 +2,6 @@ package proxy_test
 
 import (
 	"errors"
-	"io"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -24,11 +23,12 @@ import (
 // maker makes the sockets for marks, as netd does but without a mark, which
 // takes no privilege. It notes what it was asked for.
 type maker struct {
-	t     *testing.T
-	code  atomic.Int32 // marks.Code
-	quiet atomic.Bool  // answers nothing
-	mu    sync.Mutex
-	asked map[marks.Kind]int // sockets that were made
+	t       *testing.T
+	code    atomic.Int32 // marks.Code
+	quiet   atomic.Bool  // answers nothing
+	reserve *marks.Reserve
+	mu      sync.Mutex
+	asked   map[marks.Kind]int // sockets that were made
 }
 
 // marking gives an appliance a maker.
@@ -57,6 +57,7 @@ func marking(t *testing.T, a *l7test.Appliance) *maker {
 	r := marks.New(ends[0], slog.New(slog.NewTextHandler(&a.Log, nil)))
 	t.Cleanup(func() { r.Close(); _ = ends[1].Close(); <-done })
 	a.Engine.MarkWith(r)
+	m.reserve = r
 	return m
 }
 
@@ -64,12 +65,12 @@ func (m *maker) serve(c *net.UnixConn) {
 	buf := make([]byte, marks.MessageSize)
 	for {
 		n, _, err := shm.Receive(c, buf)
-		if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
-			return
+		if err != nil {
+			return // the test is over
 		}
-		r, parseErr := marks.ParseRequest(buf[:n])
-		if err != nil || parseErr != nil {
-			m.t.Errorf("%v, %v", err, parseErr)
+		r, err := marks.ParseRequest(buf[:n])
+		if err != nil {
+			m.t.Error(err)
 			return
 		}
 		if m.quiet.Load() {
@@ -201,6 +202,24 @@ func TestNoSocketWithTheMarkIsNotTheBackendsFault(t *testing.T) {
 	}
 	m.quiet.Store(false)
 	l7test.Eventually(t, "it goes on when there are sockets", func() bool { return c.Send(get("/")).Get().StatusCode == 200 })
+}
+
+func TestChangesDoNotAskForMarksThatAreInUse(t *testing.T) {
+	t.Parallel()
+	b := seen(t)
+	a := l7test.New(t, 1)
+	m := marking(t, a)
+	s := l7test.Service("web", b.Addr)
+	a.Serve(func(h *farm.HTTP) { h.Mark = 7 }, s)
+	m.quiet.Store(true)
+	for { // until there is none left
+		fd, err := m.reserve.Socket(false, 7)
+		if err != nil {
+			break
+		}
+		shm.CloseDescriptors([]int{fd})
+	}
+	a.Serve(func(h *farm.HTTP) { h.MaxBody = 5 }, s) // or it would be refused
 }
 
 func TestMarkedBackendThatWasDownIsFoundAgain(t *testing.T) {
