@@ -18,8 +18,11 @@ type TLS struct {
 	// writes them; empty chooses automatically, hybrid post-quantum included.
 	Curves string `json:"ecdhcurve,omitempty"`
 	// DisableHTTP2 leaves h2 out of what is offered to clients.
-	DisableHTTP2 bool       `json:"disable_http2,omitempty"`
-	Clients      ClientAuth `json:"client_auth,omitempty"`
+	DisableHTTP2 bool `json:"disable_http2,omitempty"`
+	// StrictHost answers 421 to a request whose Host another certificate is for
+	// than the name the connection was made for.
+	StrictHost bool       `json:"strict_host,omitempty"`
+	Clients    ClientAuth `json:"client_auth,omitempty"`
 	// ClientCA names the entry of Config.Authorities that signs clients; set
 	// unless Clients is ClientAuthOff.
 	ClientCA string `json:"client_ca,omitempty"`

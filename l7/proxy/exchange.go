@@ -167,6 +167,9 @@ func (w *worker) judge(cl *client, f *farmTable) decision {
 		}
 	}
 	w.query.farm = f
+	if f.misdirected(cl, &w.req) {
+		return decision{outcome: outcomeRefuse, refused: refusedMisdirected}
+	}
 	return decide(&w.query)
 }
 

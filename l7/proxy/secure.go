@@ -23,6 +23,8 @@ type secured struct {
 	// asksClients says that clients are asked for certificates, tellsClients
 	// that backends are told of them.
 	asksClients, tellsClients bool
+	// names say which Hosts go with a connection; nil unless the farm is strict.
+	names *tlsconf.Names
 }
 
 var protoHTTP, protoHTTPS = []byte("http"), []byte("https")
@@ -45,8 +47,12 @@ func compileTLS(build *tlsconf.Build, f *farm.Farm) (*secured, error) {
 	if t.NoSSLRedirect != "" {
 		status = cmp.Or(t.NoSSLCode, 302)
 	}
-	return &secured{security: loop.Security{Config: config}, plain: plain, plainStatus: status,
-		asksClients: t.Clients != farm.ClientAuthOff, tellsClients: t.Clients != farm.ClientAuthOff && t.ClientHeaders}, nil
+	asks := t.Clients != farm.ClientAuthOff
+	out := &secured{security: loop.Security{Config: config}, plain: plain, plainStatus: status, asksClients: asks, tellsClients: asks && t.ClientHeaders}
+	if t.StrictHost {
+		out.names = build.Names(config)
+	}
+	return out, nil
 }
 
 // plainAnswer makes the answer to plain HTTP: the redirect, or the text.

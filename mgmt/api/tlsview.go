@@ -20,6 +20,7 @@ type TLSView struct {
 	NoTLS13      string            `json:"disable_tlsv1_3,omitempty" enum:"true,false"`
 	Curves       *string           `json:"ecdhcurve,omitempty" doc:"Empty: chosen automatically"`
 	NoHTTP2      string            `json:"disable_http2,omitempty" enum:"true,false"`
+	StrictHost   string            `json:"strict_host,omitempty" enum:"true,false"`
 	ClientAuth   *farm.ClientAuth  `json:"client_auth,omitempty" doc:"Empty: no certificates are asked for"`
 	ClientCA     *string           `json:"client_ca,omitempty"`
 	ClientHeads  string            `json:"clientcert_headers,omitempty" enum:"true,false"`
@@ -38,7 +39,7 @@ func tlsView(t *farm.TLS) TLSView {
 	out := TLSView{
 		Names: t.Certificates, Ciphers: cmp.Or(t.Ciphers, farm.CiphersAll), CustomCipher: &t.CustomCiphers,
 		NoSSLv2: truth(true), NoSSLv3: truth(true), NoTLS10: truth(t.DisableTLS10), NoTLS11: truth(t.DisableTLS11),
-		NoTLS12: truth(t.DisableTLS12), NoTLS13: truth(t.DisableTLS13), Curves: &t.Curves, NoHTTP2: truth(t.DisableHTTP2),
+		NoTLS12: truth(t.DisableTLS12), NoTLS13: truth(t.DisableTLS13), Curves: &t.Curves, NoHTTP2: truth(t.DisableHTTP2), StrictHost: truth(t.StrictHost),
 		ClientAuth: &t.Clients, ClientCA: &t.ClientCA, ClientHeads: truth(t.ClientHeaders), NoSSL: &t.NoSSLRedirect, ErrorNoSSL: &t.ErrorNoSSL,
 	}
 	if t.NoSSLRedirect != "" {

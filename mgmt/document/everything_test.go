@@ -34,7 +34,7 @@ func everything() *farm.Config {
 		Error414: "long", Error500: "a\nb", Error501: "c", Error503: "d", ErrorWAF: "no",
 		TLS: &farm.TLS{
 			Certificates: []string{"shop.pem", "*.example.com.pem"}, Ciphers: farm.CiphersCustom, CustomCiphers: "ECDHE+AESGCM:!aNULL", DisableTLS13: true, Curves: "X25519:P-256",
-			DisableHTTP2: true, Clients: farm.ClientAuthRequired, ClientCA: "clients", ClientHeaders: true, NoSSLRedirect: "https://shop.example/", NoSSLCode: 307, ErrorNoSSL: "speak TLS",
+			DisableHTTP2: true, Clients: farm.ClientAuthRequired, ClientCA: "clients", ClientHeaders: true, StrictHost: true, NoSSLRedirect: "https://shop.example/", NoSSLCode: 307, ErrorNoSSL: "speak TLS",
 		},
 		HeaderRules: rules("farm"), Continue: farm.ContinueNever, MaxBody: 1 << 30, MaxHead: 2048, MaxConnections: 32760, Overflow: farm.OverflowRefuse,
 		CheckURL: "^/[a-z]", IgnoreCase: true, Logs: true, RewriteHost: true, RewriteDestination: true, TunnelTimeout: 9, StopGrace: 10,

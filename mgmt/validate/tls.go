@@ -68,6 +68,13 @@ var tlsFields = []field[farm.Farm]{
 		needs: needsTLS,
 	},
 	{
+		rule: rule{name: "strict_host", kind: kindBool,
+			about: "Whether a request is answered 421 if its Host has another certificate than the name its connection was made for."},
+		get:   func(f *farm.Farm) Value { return boolValue(tlsSeen(f).StrictHost) },
+		set:   onTLS(func(t *farm.TLS, v Value) { t.StrictHost = v.truth }),
+		needs: needsTLS,
+	},
+	{
 		rule: rule{name: "client_auth", kind: kindText, values: texts(farm.ClientAuths()), null: true, normalize: map[string]string{"off": "", "none": ""},
 			about: "Whether clients show a certificate of client_ca: optional, required, or empty for not."},
 		get: func(f *farm.Farm) Value { return textValue(string(tlsSeen(f).Clients)) },

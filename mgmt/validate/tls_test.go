@@ -50,6 +50,7 @@ func TestEveryTLSFieldIsSetAndReset(t *testing.T) {
 		{`{"disable_http2":true}`, func(t *farm.TLS) { t.DisableHTTP2 = true }, `{"disable_http2":"false"}`},
 		{`{"client_auth":"required","client_ca":"clients.pem"}`, func(t *farm.TLS) { t.Clients, t.ClientCA = "required", "clients" }, `{"client_auth":"off"}`},
 		{`{"client_ca":"clients","client_auth":"optional","clientcert_headers":true}`, func(t *farm.TLS) { t.Clients, t.ClientCA, t.ClientHeaders = "optional", "clients", true }, `{"client_auth":""}`},
+		{`{"strict_host":"true"}`, func(t *farm.TLS) { t.StrictHost = true }, `{"strict_host":false}`},
 		{`{"client_ca":"clients","client_auth":"optional"}`, func(t *farm.TLS) { t.Clients, t.ClientCA = "optional", "clients" }, `{"client_auth":""}`},
 		{`{"nosslredirect":"https://shop.example/","nosslredirect_code":301}`, func(t *farm.TLS) { t.NoSSLRedirect, t.NoSSLCode = "https://shop.example/", 301 }, `{"nosslredirect":""}`},
 		{`{"errornossl":"speak TLS"}`, func(t *farm.TLS) { t.ErrorNoSSL = "speak TLS" }, `{"errornossl":null}`},
@@ -73,7 +74,7 @@ func TestTLSFieldsAreRefusedOnAnHTTPListener(t *testing.T) {
 	tried := 0
 	for _, p := range validate.FarmUpdate.Params() {
 		value := map[string]string{"certificates": `["a.pem"]`, "certname": `"a.pem"`, "ciphers": `"all"`, "cipherc": `"AES"`, "ecdhcurve": `"X25519"`, "client_auth": `"optional"`,
-			"client_ca": `"ca"`, "clientcert_headers": `"true"`, "nosslredirect": `"https://x/"`, "nosslredirect_code": `301`, "errornossl": `"x"`}[p.Name]
+			"client_ca": `"ca"`, "clientcert_headers": `"true"`, "strict_host": `true`, "nosslredirect": `"https://x/"`, "nosslredirect_code": `301`, "errornossl": `"x"`}[p.Name]
 		if strings.HasPrefix(p.Name, "disable_") {
 			value = `"true"`
 		}
@@ -93,7 +94,7 @@ func TestTLSFieldsAreRefusedOnAnHTTPListener(t *testing.T) {
 			}
 		}
 	}
-	if tried != 18 {
+	if tried != 19 {
 		t.Errorf("%d fields tried", tried)
 	}
 	f := good().Farms[0]

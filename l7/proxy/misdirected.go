@@ -1,0 +1,27 @@
+package proxy
+
+import (
+	"bytes"
+	"unsafe"
+
+	"github.com/sluicelb/sluice/l7/http1"
+)
+
+// refusedMisdirected tells a client to come back on another connection
+// (RFC 9110, section 15.5.20).
+var refusedMisdirected = &refused{badHost, 421, "host of another certificate than the connection's"}
+
+// misdirected reports whether a request of a strict farm came on a connection
+// that was made for a name with another certificate.
+func (f *farmTable) misdirected(cl *client, r *http1.Request) bool {
+	if f.tls == nil || f.tls.names == nil || len(r.Host) == 0 {
+		return false
+	}
+	t := cl.conn.TLS()
+	if t == nil {
+		return false
+	}
+	host := bytes.Trim(withoutPort(r.Host), "[]")
+	name := unsafe.String(unsafe.SliceData(host), len(host)) // a view: nothing keeps it
+	return name != t.ServerName && !f.tls.names.Same(t.ServerName, name)
+}
