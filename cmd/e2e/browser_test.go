@@ -1,0 +1,171 @@
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/websocket"
+)
+
+// page asks for what browsers ask for and writes what it found into itself. The
+// picture keeps the page from being loaded until it has.
+const page = `<!doctype html><title>page</title><pre id="found">nothing</pre><img src="/loaded">
+<script>
+async function look() {
+  const found = {};
+  const answer = await fetch('/list');
+  const list = await answer.text();
+  const timing = performance.getEntriesByName(answer.url)[0];
+  found.length = list.length;
+  found.last = list.slice(-10);
+  found.coding = answer.headers.get('content-encoding') || '';
+  found.protocol = timing.nextHopProtocol;
+  found.encoded = timing.encodedBodySize;
+  found.decoded = timing.decodedBodySize;
+  const posted = await fetch('/echo', {method: 'POST', body: 'x'.repeat(100000)});
+  found.posted = (await posted.text()).length;
+  found.names = [];
+  for (let i = 0; i < 6; i++) {
+    found.names.push(await (await fetch('/name?' + i)).text());
+  }
+  found.cookie = await (await fetch('/cookie')).text();
+  found.said = await new Promise((resolve, reject) => {
+    const socket = new WebSocket('wss://' + location.host + '/socket');
+    socket.onopen = () => socket.send('hello');
+    socket.onmessage = (event) => { resolve(event.data); socket.close(); };
+    socket.onerror = () => reject('the socket failed');
+  });
+  const events = new EventSource('/events');
+  found.event = await new Promise((resolve, reject) => {
+    events.onmessage = (event) => { resolve(event.data); events.close(); };
+    events.onerror = () => reject('the events failed');
+  });
+  return found;
+}
+look().catch((e) => ({problem: String(e)})).then((found) => {
+  document.getElementById('found').textContent = JSON.stringify(found);
+  return fetch('/found', {method: 'POST'});
+});
+</script>`
+
+// found is what the page writes.
+type found struct {
+	Problem, Coding, Protocol, Last, Cookie, Said, Event string
+	Length, Encoded, Decoded, Posted                     int
+	Names                                                []string
+}
+
+// pages is a backend for the page.
+func pages(t *testing.T, name string, done chan struct{}) string {
+	list := strings.Repeat(`{"name":"tea","price":3},`+"\n", 4000) + "the end..."
+	mux := http.NewServeMux()
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, page) })
+	mux.HandleFunc("/list", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, list)
+	})
+	mux.HandleFunc("/echo", func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body) // first: net/http drops what is left when the answer begins
+		_, _ = w.Write(body)
+	})
+	mux.HandleFunc("/name", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, name) })
+	mux.HandleFunc("/cookie", func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Header.Get("Cookie")) })
+	mux.HandleFunc("/events", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "data: news\n\n")
+		w.(http.Flusher).Flush()
+		<-r.Context().Done() // the browser has it, or gives up
+	})
+	mux.Handle("/socket", websocket.Handler(func(c *websocket.Conn) { _, _ = io.Copy(c, c) }))
+	mux.HandleFunc("/found", func(http.ResponseWriter, *http.Request) { close(done) })
+	mux.HandleFunc("/loaded", func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-done:
+		case <-r.Context().Done():
+		case <-time.After(40 * time.Second):
+		}
+		w.WriteHeader(http.StatusNotFound)
+	})
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	return s.Listener.Addr().String()
+}
+
+var foundText = regexp.MustCompile(`(?s)<pre id="found">(.*?)</pre>`)
+
+// browse loads a URL with Chromium and returns what the page is in the end.
+func browse(t *testing.T, chromium, url string) []byte {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server",
+		"--ignore-certificate-errors", "--user-data-dir="+t.TempDir(), "--host-resolver-rules=MAP shop.example 127.0.0.1", "--dump-dom", url)
+	cmd.WaitDelay = 5 * time.Second
+	var errors bytes.Buffer
+	cmd.Stderr = &errors
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("the browser: %v\n%s\n%s", err, out, errors.Bytes())
+	}
+	return out
+}
+
+// A browser finds what a farm with everything that browsers use promises: HTTP/2,
+// compressed answers, its cookie, a WebSocket over HTTP/2 and events.
+func TestABrowserIsServed(t *testing.T) {
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("not shown: chromium is not here")
+	}
+	for _, coding := range []string{"br", "zstd", "gzip"} {
+		t.Run(coding, func(t *testing.T) {
+			who := asOne()
+			a := start(t, who, dataDir(t, who))
+			done := make(chan struct{})
+			url := strings.Replace(a.farm("shop", pages(t, "one", done)), "http://127.0.0.1", "https://shop.example", 1)
+			a.must("backend", "create", "shop", "all", pages(t, "two", done))
+			a.must("service", "set", "shop", "all", "compression="+coding, "compression_types=text/*", "compression_types=application/json", "cookieinsert=true", "cookiename=LB")
+			a.must("farm", "set", "shop", "listener=https", "logs=true")
+			dom := browse(t, chromium, url)
+			var f found
+			if m := foundText.FindSubmatch(dom); m == nil || json.Unmarshal([]byte(html.UnescapeString(string(m[1]))), &f) != nil {
+				t.Fatalf("the page is\n%s", dom)
+			}
+			if f.Problem != "" {
+				t.Fatalf("the page says %s", f.Problem)
+			}
+			if f.Coding != coding || f.Length != 4000*26+10 || f.Decoded != f.Length || f.Encoded == 0 || f.Encoded > f.Length/10 || f.Last != "the end..." {
+				t.Errorf("the list: %+v", f)
+			}
+			if f.Protocol != "h2" || f.Posted != 100000 || f.Said != "hello" || f.Event != "news" {
+				t.Errorf("%+v", f)
+			}
+			if names := fmt.Sprint(f.Names); names != "[one one one one one one]" && names != "[two two two two two two]" || !strings.HasPrefix(f.Cookie, "LB=") {
+				t.Errorf("the cookie %q, and served by %s", f.Cookie, names)
+			}
+			within(t, 10*time.Second, "the log", func() error {
+				for _, line := range a.logged("shop.log") {
+					if line["path"] == "/socket" {
+						if line["protocol"] != "HTTP/2.0" {
+							t.Errorf("the WebSocket: %v", line)
+						}
+						return nil
+					}
+				}
+				return fmt.Errorf("no WebSocket in the log")
+			})
+		})
+	}
+}
