@@ -168,7 +168,7 @@ func (w *worker) judge(cl *client, f *farmTable) decision {
 	}
 	w.query.farm = f
 	if f.misdirected(cl, &w.req) {
-		return decision{outcome: outcomeRefuse, refused: refusedMisdirected}
+		return w.query.refuse(stepHost, refusedMisdirected)
 	}
 	return decide(&w.query)
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l7/l7test"
 )
@@ -43,6 +44,13 @@ func TestStrictFarmRefusesHostsOfOtherCertificates(t *testing.T) {
 					t.Errorf("%s instead of %s", res.Proto, protocol)
 				}
 				transport.CloseIdleConnections()
+				if c.asked == "" {
+					continue // an explanation is for the host's name then
+				}
+				e, err := a.Engine.Explain(&explain.Question{Farm: 1, URL: "https://" + c.host + "/", SNI: c.asked})
+				if err != nil || (e.Result.Step == "host" && e.Result.Status == 421) != (res.StatusCode == 421) {
+					t.Errorf("strict %t: %q asked for, %s: explained as %+v, %v", strict, c.asked, c.host, e.Result, err)
+				}
 			}
 		}
 		if strict {

@@ -19,6 +19,7 @@ const (
 	stepClients   step = "clients"
 	stepRequest   step = "request"
 	stepChallenge step = "challenge"
+	stepHost      step = "host"
 	stepFarm      step = "farm" // something else the farm asks
 	stepMethod    step = "method"
 	stepLimits    step = "limits"
