@@ -1,0 +1,140 @@
+package proxy_test
+
+import (
+	"crypto/tls"
+	"crypto/x509/pkix"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/l7test"
+)
+
+// Identity is no easier to forge in a stream than in HTTP/1.
+func TestRow6IdentityCannotBeForgedInAStream(t *testing.T) {
+	t.Parallel()
+	shown := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for name, values := range r.Header {
+			_, _ = fmt.Fprintf(w, "%s: %s\n", name, values)
+		}
+	})
+	eachWay(t, shown, func(t *testing.T, _ *l7test.Appliance, c *http.Client, url string) {
+		r, err := http.NewRequest("GET", url+"/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"X-Forwarded-For", "X_Forwarded_For", "X-Forwarded-Host", "Forwarded", "X-Real-IP", "x-real_ip", "X-SSL-Client-CN", "X_SSL_Client_CN", "Proxy"} {
+			r.Header[name] = []string{"evil"}
+		}
+		r.Header.Set("X-Own", "kept")
+		res, err := c.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		got, err := io.ReadAll(res.Body)
+		if err != nil || strings.Contains(string(got), "evil") {
+			t.Errorf("the backend got %v\n%s", err, got)
+		}
+		for _, want := range []string{"X-Forwarded-For: [127.0.0.1]", "X-Forwarded-Host: [a.test]", "X-Own: [kept]"} {
+			if !strings.Contains(string(got), want) {
+				t.Errorf("the backend did not get %q:\n%s", want, got)
+			}
+		}
+	})
+}
+
+// Heads that are too much end a stream or a connection, and nobody else's.
+func TestRow7TooMuchInAStream(t *testing.T) {
+	t.Parallel()
+	b := l7test.NewBackend(t, l7test.Answer(ok))
+	a := l7test.New(t, 1)
+	addr := a.Serve(nil, l7test.Service("web", b.Addr))
+	repeated := func(n int, pair ...string) (out []string) {
+		for range n {
+			out = append(out, pair...)
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		path   string
+		fields []string
+		want   string
+	}{
+		"10,000 headers": {"/", repeated(10_000, "x", "y"), "431"},
+		"1,000 cookies":  {"/", repeated(1000, "cookie", "a=b"), "200"}, // crumbs of one field
+		"2,000 cookies":  {"/", repeated(2000, "cookie", "a=b"), "431"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPeer(t, addr)
+			p.ask(1, true, "GET", c.path, c.fields...)
+			if got := p.next(); !strings.HasPrefix(got, "1 HEADERS "+c.want) && !(c.want == "431" && strings.HasPrefix(got, "GOAWAY ENHANCE_YOUR_CALM")) {
+				t.Errorf("got %.80q, want %s", got, c.want)
+			}
+		})
+	}
+	for _, c := range []struct{ path, field, status int }{ // bytes; beyond the list of fields nobody looks which is too long
+		{70 << 10, 0, 431}, {60 << 10, 10 << 10, 431}, {0, 70 << 10, 431}, {1 << 10, 60 << 10, 200},
+	} {
+		r, err := http.NewRequest("GET", "http://a.test/?"+strings.Repeat("x", c.path), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X", strings.Repeat("x", c.field))
+		res, err := http2Client(t, addr, false).Do(r)
+		if err != nil || res.StatusCode != c.status {
+			t.Errorf("%+v: %v, %v", c, res, err)
+		}
+	}
+	if res := l7test.Dial(t, addr).Send(request()).Get(); res.StatusCode != 200 {
+		t.Error(res.Status)
+	}
+}
+
+// The rules of a farm are those of its address: no name in the handshake, and no
+// other Host behind it, leads to softer ones.
+func TestRow15NamesOfAHandshakeLeadNowhereElse(t *testing.T) {
+	t.Parallel()
+	ca, shown := clients(t, pkix.Name{CommonName: "joe"})
+	b := l7test.NewBackend(t, l7test.Answer(ok))
+	a := l7test.New(t, 1)
+	addr := a.Serve(asking(t, a, ca, farm.ClientAuthRequired, false), l7test.Service("web", b.Addr))
+	for _, sni := range []string{"", "a.test", "A.TEST", "unknown.test", "xn--a.test", strings.Repeat("a.", 126) + "a"} {
+		for _, with := range []bool{true, false} {
+			config := &tls.Config{InsecureSkipVerify: true, ServerName: sni}
+			if with {
+				config.Certificates = []tls.Certificate{shown}
+			}
+			for _, host := range []string{"a.test", "other.test"} {
+				status, err := over(addr, config, host)
+				if with && (err != nil || status != 200) {
+					t.Errorf("%.20q, Host %s: %d, %v", sni, host, status, err)
+				}
+				if !with && err == nil {
+					t.Errorf("%.20q, Host %s, without a certificate: %d", sni, host, status)
+				}
+			}
+		}
+	}
+}
+
+// over asks once over TLS with nothing added to the configuration.
+func over(addr string, config *tls.Config, host string) (status int, err error) {
+	c, err := tls.Dial("tcp", addr, config)
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: "+host+"\r\nConnection: close\r\n\r\n"); err != nil {
+		return 0, err
+	}
+	b, err := io.ReadAll(c)
+	if err != nil {
+		return 0, err
+	}
+	_, err = fmt.Sscanf(string(b), "HTTP/1.1 %d", &status)
+	return status, err
+}
