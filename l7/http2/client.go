@@ -56,6 +56,54 @@ func (c *Conn) Open(owner any, head []byte, end bool) *Stream {
 	return s
 }
 
+// Tunnels reports whether the backend said that it takes OpenTunnel.
+func (c *Conn) Tunnels() bool { return c.tunnels }
+
+// OpenTunnel is Open for the head of a request that upgrades to WebSocket: an
+// extended CONNECT (RFC 8441). An answer of 2xx means that bytes of WebSocket
+// flow both ways from then on. It gives nil, too, unless Tunnels.
+func (c *Conn) OpenTunnel(owner any, head []byte) *Stream {
+	line, rest := cutLine(head)
+	_, target, ok := bytes.Cut(line, []byte(" "))
+	path, _, ok2 := bytes.Cut(target, []byte(" "))
+	if !ok || !ok2 || !c.tunnels || c.Available() == 0 {
+		return nil
+	}
+	s := c.add(c.nextID)
+	c.nextID += 2
+	c.noise.give(earnRequest)
+	s.Owner = owner
+	s.state |= headSent | tunnel
+	from := c.beginBlock(len(head))
+	c.out = c.pseudo(c.out, []byte("CONNECT"), path, host(rest))
+	c.out = literal(c.out, 0, 4, 0, []byte(":protocol"), []byte("websocket"))
+	for n := bytes.IndexByte(rest, '\n') + 1; n > 2; n = bytes.IndexByte(rest, '\n') + 1 {
+		if _, key := fieldIs(rest[:n-2], "sec-websocket-key:"); !key { // which HTTP/2 has no use for
+			c.out = c.enc.field(c.out, rest[:n])
+		}
+		rest = rest[n:]
+	}
+	c.endBlock(from, s, false)
+	return s
+}
+
+// WebSocket reports whether the head of a request of HTTP/1.1 asks for an
+// upgrade to WebSocket, and gives the key its answer has to know.
+func WebSocket(head []byte) (key []byte, yes bool) {
+	_, rest := cutLine(head)
+	for len(rest) > 0 {
+		var line []byte
+		line, rest = cutLine(rest)
+		if v, ok := fieldIs(line, "upgrade:"); ok {
+			yes = foldEqual(v, []byte("websocket"))
+		}
+		if v, ok := fieldIs(line, "sec-websocket-key:"); ok {
+			key = v
+		}
+	}
+	return key, yes
+}
+
 // pseudo appends the pseudo fields of a request.
 func (c *Conn) pseudo(dst, method, path, host []byte) []byte {
 	switch string(method) {

@@ -75,6 +75,7 @@ type Conn struct {
 
 	peerWindow  int32 // what streams may send at first
 	peerStreams uint32
+	tunnels     bool // the peer takes extended CONNECT
 	sendWindow  int32
 	recvWindow  int32
 	window      int32

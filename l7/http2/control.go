@@ -52,6 +52,9 @@ func (c *Conn) setting(id uint16, v uint32, window *int32) *Error {
 		if v > 1 {
 			return ErrSettings
 		}
+		if id == settingConnectProtocol {
+			c.tunnels = v == 1
+		}
 	}
 	return nil
 }

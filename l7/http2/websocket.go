@@ -29,14 +29,18 @@ func appendKey(dst []byte) []byte {
 // answer to key, the Sec-WebSocket-Key of the head that Handler.Head brought for
 // a tunnel (RFC 6455 section 4.2.2).
 func Accepts(key, accept []byte) bool {
-	const suffix = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 	if len(key) != keySize || len(accept) != acceptSize {
 		return false
 	}
+	var want [acceptSize]byte
+	return string(AppendAccept(want[:0], key)) == string(accept)
+}
+
+// AppendAccept appends the Sec-WebSocket-Accept for a key of 24 bytes.
+func AppendAccept(dst, key []byte) []byte {
+	const suffix = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 	var text [keySize + len(suffix)]byte
 	copy(text[copy(text[:], key):], suffix)
 	sum := sha1.Sum(text[:])
-	var want [acceptSize]byte
-	base64.StdEncoding.Encode(want[:], sum[:])
-	return string(want[:]) == string(accept)
+	return base64.StdEncoding.AppendEncode(dst, sum[:])
 }

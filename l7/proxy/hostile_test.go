@@ -85,12 +85,6 @@ var ofAStream = map[string]attack{
 		h.head(id, false, "200")
 		h.fields(id, true, ":status", "200")
 	}, true, "pseudo field"},
-	"more data than the window of the stream": {func(h *host, id uint32) {
-		h.head(id, false, "200")
-		for range 20 {
-			_ = h.WriteData(id, false, make([]byte, 16384))
-		}
-	}, true, "more data than the window"},
 }
 
 // ofAConnection are attacks that cost the connection.

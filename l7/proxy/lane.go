@@ -22,14 +22,17 @@ type lane struct {
 	out        []byte // of the request body, waits for room; pooled
 	tail       []byte // trailers of the request, wait for out
 	deadline   int64
-	err        error // why the stream ended before the answer was complete
-	chunked    bool  // the body of the answer is read in chunks
-	bare       bool  // it is read without them all the same
-	ended      bool  // the whole answer has come
-	told       bool  // its last chunk is in in
-	last       bool  // out, and tail, are the end of the request
-	sent       bool  // the end of the request was sent
-	reused     bool  // the trunk stood before the exchange came
+	err        error  // why the stream ended before the answer was complete
+	chunked    bool   // the body of the answer is read in chunks
+	bare       bool   // it is read without them all the same
+	ended      bool   // the whole answer has come
+	told       bool   // its last chunk is in in
+	last       bool   // out, and tail, are the end of the request
+	sent       bool   // the end of the request was sent
+	reused     bool   // the trunk stood before the exchange came
+	tunnel     bool   // it asks for WebSocket
+	waits      bool   // for the backend to say whether it takes that
+	key        []byte // what the client's Sec-WebSocket-Accept is made of
 
 	news    bool // in the trunk's list of those that have some:
 	stands  bool // the trunk stands, or cannot be had
@@ -53,6 +56,7 @@ var (
 	errLost        = &laneError{reason: "connection ended before the answer", lost: true}
 	errForeign     = &laneError{reason: "backend does not speak HTTP/2", broke: true}
 	errNoALPN      = &laneError{reason: "backend does not agree on h2 (ALPN)", broke: true}
+	errNoTunnel    = &laneError{reason: "backend takes no WebSocket over HTTP/2 (RFC 8441)", broke: true}
 	errSilent      = &laneError{reason: "connection is dead: no answer to a PING", lost: true}
 	errOver        = &laneError{reason: "stream is over"}
 )
@@ -192,6 +196,6 @@ func (ln *lane) release() {
 		}
 	}
 	t.remove(ln)
-	*ln = lane{trailers: ln.trailers[:0], tail: ln.tail[:0]}
+	*ln = lane{trailers: ln.trailers[:0], tail: ln.tail[:0], key: ln.key[:0]}
 	t.w.trunks.free.Put(ln)
 }

@@ -18,6 +18,9 @@ func (t *trunk) Head(s *http2.Stream, head []byte, end bool) {
 	n := len(head) - len(chunkedEnd)
 	ln.chunked = n > 0 && string(head[n:]) == chunkedEnd
 	ln.bare = ln.ex.unframed()
+	if ln.tunnel && head[len("HTTP/1.1 ")] == '2' {
+		head = ln.switched(head)
+	}
 	ln.bring(head)
 	ln.lines = len(ln.in)
 	ln.note().moved = true
@@ -132,6 +135,10 @@ func (t *trunk) tell(ln *lane) {
 	}
 	if expired {
 		t.doubt()
+		if ex.phase == phaseConnect {
+			ex.foreign(errForeign)
+			return
+		}
 		ex.BackendExpired(nil)
 	}
 	if drained && ln.ex == ex {
@@ -151,6 +158,8 @@ func (t *trunk) tellOutcome(ln *lane, ex *exchange) {
 		ex.connected(max(t.began, ex.began), true, t.failed)
 	case t.why != nil:
 		ex.foreign(t.why)
+	case ex.upgrade && !t.h2.Settled():
+		ln.await()
 	default:
 		first := !t.used
 		t.used = true

@@ -1,6 +1,10 @@
 package proxy
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/sluicelb/sluice/l7/http2"
+)
 
 // open sends the request: its head and what has come of its body. done tells
 // that it is all of it but for the trailer.
@@ -10,6 +14,12 @@ func (ln *lane) open(b []byte, done bool, trailer []byte) error {
 	end := done && n == len(b) && len(trailer) == 0
 	held := t.hold()
 	defer t.letGo(held)
+	if ln.ex.upgrade {
+		if key, yes := http2.WebSocket(b[:n]); yes {
+			ln.openTunnel(b[:n], key)
+			return nil
+		}
+	}
 	if t.h2 != nil {
 		ln.h2 = t.h2.Open(ln, b[:n], end)
 	}

@@ -29,6 +29,7 @@ type trunk struct {
 	most    int   // lanes it may have
 	stands  bool
 	used    bool   // an exchange was told that it stands
+	settled bool   // the backend has said what it allows
 	leaving bool   // takes no more lanes
 	busy    bool   // at work, and writes at its end
 	posted  bool   // work was posted
@@ -108,6 +109,7 @@ func (t *trunk) BackendReadable(c *dial.Conn) {
 		broken := t.h2.Receive(t.w.frames[:n]) != nil
 		if t.h2.Settled() {
 			t.place.streams = max(1, t.h2.Allowed())
+			t.release()
 		}
 		t.dispatch()
 		t.busy = false

@@ -86,6 +86,7 @@ func (t *trunk) end(why *laneError) {
 	}
 	t.leaving = true
 	t.place.remove(t)
+	t.release()
 	t.close()
 }
 

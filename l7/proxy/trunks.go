@@ -83,6 +83,9 @@ func (t *trunk) leads(to *dial.Target) bool {
 func (t *trunk) add(ex *exchange) *lane {
 	ln := t.w.trunks.free.Get()
 	ln.trunk, ln.ex, ln.reused = t, ex, t.stands
+	if ln.reused && ex.upgrade && !t.h2.Settled() {
+		ln.await()
+	}
 	ln.prev = t.tail
 	if t.tail != nil {
 		t.tail.next = ln

@@ -36,7 +36,7 @@ func (ex *exchange) switchProtocol(b []byte, n int) {
 	ex.keepAhead(nil)
 	if err == nil && ex.client.in != nil {
 		ex.countTunnel(len(ex.client.in), 0)
-		err = ex.plain().Write(ex.client.in)
+		err = ex.tunnelSend(ex.client.in)
 		ex.client.keep(nil)
 	}
 	if err != nil {
@@ -54,7 +54,7 @@ func (ex *exchange) switchProtocol(b []byte, n int) {
 func (ex *exchange) tunnelUp() {
 	var n int
 	var ended bool
-	if ex.client.stream != nil {
+	if ex.client.stream != nil || ex.service.multiplexed {
 		n, ended = ex.relayUp()
 	} else {
 		n, ended = ex.relay(ex.client.conn, ex.plain().Conn)
@@ -70,7 +70,7 @@ func (ex *exchange) tunnelDown() {
 	if ex.client.stream != nil {
 		n, ended = ex.relayDown()
 	} else {
-		n, ended = ex.relay(ex.plain().Conn, ex.client.conn)
+		n, ended = ex.relayOut()
 	}
 	ex.countTunnel(0, n)
 	ex.tunnelMoved(ended, &ex.backendEnded)

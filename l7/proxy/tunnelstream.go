@@ -6,7 +6,8 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// relayUp is relay from a stream of HTTP/2 to the backend (RFC 8441).
+// relayUp is relay where the client or the backend is a stream of HTTP/2 (RFC
+// 8441).
 func (ex *exchange) relayUp() (moved int, ended bool) {
 	l := ex.w.loop
 	for ex.up.Pending() == 0 {
@@ -15,11 +16,15 @@ func (ex *exchange) relayUp() (moved int, ended bool) {
 		case err == loop.ErrDry:
 			return moved, false
 		case err != nil:
-			ex.plain().CloseWrite()
+			if err != io.EOF {
+				ex.clientEnded, ex.backendEnded = true, true // a reset ends both
+				return moved, true
+			}
+			ex.tunnelEnd()
 			return moved, true
 		}
 		moved += n
-		if ex.plain().Write(l.In[:n]) != nil {
+		if ex.tunnelSend(l.In[:n]) != nil {
 			return moved, true
 		}
 	}
