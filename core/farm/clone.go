@@ -45,7 +45,7 @@ func (s *Service) unshare() {
 	s.Rewrites = slices.Clone(s.Rewrites)
 	s.RetryOn = slices.Clone(s.RetryOn)
 	s.TLS, s.Cookie, s.RateLimit = own(s.TLS), own(s.Cookie), own(s.RateLimit)
-	s.Auth = s.Auth.clone()
+	s.Auth, s.Split = s.Auth.clone(), own(s.Split)
 	s.Compression = s.Compression.clone()
 	s.Backends = slices.Clone(s.Backends)
 	for i := range s.Backends {

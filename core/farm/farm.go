@@ -135,6 +135,10 @@ type Service struct {
 	// STS is the max-age of Strict-Transport-Security; 0 sends none. Valid with
 	// an https listener.
 	STS Seconds `json:"sts,omitempty"`
+	// Split is the weight, 0–MaxSplit, with which the service shares requests
+	// with its neighbours: services next to each other in the list that all have
+	// one divide what matches several of them. nil takes no part.
+	Split *uint8 `json:"split,omitempty"`
 	// Auth is who is let in; nil lets everybody in.
 	Auth *Auth `json:"auth,omitempty"`
 	// RateLimit bounds the requests of each client; nil does not.
@@ -181,6 +185,9 @@ type Backend struct {
 	// sessions. Valid with Persistence, unique in the service.
 	Sessions []string `json:"sessions,omitempty"`
 }
+
+// MaxSplit is the highest Split.
+const MaxSplit = 100
 
 // Seconds is a duration in whole seconds, as the contract counts.
 type Seconds uint32

@@ -56,6 +56,14 @@ func TestExchangesAllocateNothing(t *testing.T) {
 			s.Auth = asksKey(&l7test.Backend{Addr: "127.0.0.1:1"}, "a key that is long enough").Auth
 			s.Auth.Header, s.Auth.Users = "X-Key", asks(&l7test.Backend{Addr: "127.0.0.1:1"}).Auth.Users
 		}},
+		{"split", request("Cookie: sid=1"), func(h *farm.HTTP, s *farm.Service) {
+			weight, none := uint8(50), uint8(0)
+			s.Split = &weight
+			by, canary := *s, *s
+			by.Name, by.ID, by.Split, by.Persistence, by.SessionID = "by session", 2, &none, farm.PersistCookie, "sid"
+			canary.Name, canary.ID, canary.URL = "canary", 3, "^/[p]?"
+			h.Services = append(h.Services, by, canary)
+		}},
 		{"retries and a queue", request("X-A: 1"), func(_ *farm.HTTP, s *farm.Service) {
 			s.RetryOn, s.Queue = farm.RetryConditions(), 10
 			s.Backends[0].ConnLimit = 1
@@ -109,7 +117,7 @@ func exchanges(t *testing.T, request string, edit func(*farm.HTTP, *farm.Service
 	s.VHost, s.URL = `a\.test`, "^/"
 	h := farm.DefaultHTTP()
 	edit(h, &s)
-	repeat(t, l7test.Dial(t, l7test.New(t, 1).Serve(func(out *farm.HTTP) { h.Services = out.Services; *out = *h }, s)).TCPConn, request, 0)
+	repeat(t, l7test.Dial(t, l7test.New(t, 1).Serve(func(out *farm.HTTP) { h.Services = append(out.Services, h.Services...); *out = *h }, s)).TCPConn, request, 0)
 }
 
 // repeat runs the exchange on one connection, whose client allocates so often

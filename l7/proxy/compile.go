@@ -104,6 +104,7 @@ func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm) (*farmTable, er
 			return nil, fmt.Errorf("service %q: %w", s.Name, err)
 		}
 	}
+	ft.divide(f.HTTP.Services)
 	return ft, nil
 }
 

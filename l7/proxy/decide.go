@@ -56,7 +56,11 @@ func decide(q *query) decision {
 	if i < 0 {
 		return decision{}
 	}
-	s := &f.services[i]
+	return forService(&f.services[i])
+}
+
+// forService is the decision for a service.
+func forService(s *service) decision {
 	if s.redirect != nil {
 		return decision{service: s, outcome: outcomeRedirect}
 	}

@@ -170,7 +170,11 @@ func (w *worker) judge(cl *client, f *farmTable) decision {
 	if f.misdirected(cl, &w.req) {
 		return w.query.refuse(stepHost, refusedMisdirected)
 	}
-	return decide(&w.query)
+	d := decide(&w.query)
+	if d.service != nil && d.service.share.end > 0 {
+		d = forService(w.draw(cl, f, d.service))
+	}
+	return d
 }
 
 // start makes the exchange one of the request at hand. It reports whether the

@@ -38,7 +38,7 @@ func (ex *exchange) identify() uint64 {
 		ex.cookie = c.find(&ex.w.req.Head) + 1
 	}
 	if ex.service.sessions != nil {
-		ex.key = append(ex.key[:0], ex.sessionKey()...)
+		ex.key = append(ex.key[:0], ex.service.sessionKey(ex.w)...)
 	}
 	if !ex.service.hashed {
 		return 0
@@ -58,14 +58,14 @@ func hash(b []byte) uint64 {
 }
 
 // sessionKey is the key in the request at hand, valid until the next head.
-func (ex *exchange) sessionKey() []byte {
-	p, r := &ex.service.persist, &ex.w.req
+func (sv *service) sessionKey(w *worker) []byte {
+	p, r := &sv.persist, &w.req
 	var key []byte
 	switch p.kind {
 	case farm.PersistIP:
-		key = ex.w.ipText
+		key = w.ipText
 	case farm.PersistBasic:
-		key = basicUser(r, ex.w.location[:0])
+		key = basicUser(r, w.location[:0])
 	case farm.PersistURL:
 		key = queryParameter(r.Path, p.name)
 	case farm.PersistParm:

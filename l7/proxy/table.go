@@ -63,6 +63,7 @@ type service struct {
 	conditions *conditions // nil without any
 	code       int         // of the redirect
 	picker     *balance.Picker
+	share      share       // of what its neighbours match, too
 	auth       *protection // nil lets everybody in
 	limit      *rateLimit  // nil without one
 	tracked    bool        // the picker compares loads

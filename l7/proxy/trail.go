@@ -23,7 +23,8 @@ const (
 	stepFarm      step = "farm" // something else the farm asks
 	stepMethod    step = "method"
 	stepLimits    step = "limits"
-	stepRate      step = "rate" // once the service is known
+	stepSplit     step = "split" // once a service is known
+	stepRate      step = "rate"
 	stepAuth      step = "auth"
 )
 

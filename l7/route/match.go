@@ -21,6 +21,14 @@ func (t *Table) Match(host, target []byte, more Conditions) int {
 	return int(w.best)
 }
 
+// Also reports whether a rule takes what another one is known to match: for
+// rules with the same patterns that costs next to nothing.
+func (t *Table) Also(rule, matched int, host, target []byte, more Conditions) bool {
+	r, known := &t.rules[rule], &t.rules[matched]
+	return (r.host == known.host || r.host.matches(host, bareLen(host))) &&
+		(r.url == known.url || r.url.matches(target, len(target))) && (!r.more || more.Holds(rule))
+}
+
 // matchOdd asks the regular expressions themselves. Hosts a strict parser lets
 // through do not come here.
 func (t *Table) matchOdd(host, target []byte, bare int, more Conditions) int {

@@ -32,6 +32,7 @@ type ServiceOptions struct {
 	STSTimeout       farm.Seconds         `json:"sts_timeout,omitempty" doc:"Only with sts_status"`
 	ServedBy         string               `json:"served_by" doc:"Name of the response field that names the backend; empty: none"`
 
+	Split           *uint8       `json:"split,omitempty" doc:"Left out: it shares with nobody"`
 	RateLimit       uint32       `json:"ratelimit" doc:"0: none"`
 	RateLimitPeriod farm.Seconds `json:"ratelimit_period,omitempty" doc:"Only with ratelimit"`
 	RateLimitBurst  uint32       `json:"ratelimit_burst,omitempty" doc:"Only with ratelimit; left out: as many as ratelimit"`
@@ -67,6 +68,7 @@ func serviceOptions(v *farm.Service) ServiceOptions {
 		Rewrites: shownRules(v.Rewrites, showRewrite), CompressionOptions: compressionOptions(v.Compression),
 	}
 	out.Resilience = resilience(v)
+	out.Split = v.Split
 	if v.Pinned {
 		out.Pinned = 1
 	}

@@ -54,6 +54,7 @@ func everything() *farm.Config {
 			RewriteLocation: farm.RewriteDisabled, TLS: &farm.BackendTLS{Verify: farm.VerifyCA, CA: "own", Name: "web.internal", Certificate: "us.pem"}, STS: 600, Pinned: true, ProxyOut: farm.ProxyOutV2, ServedBy: "X-Backend",
 			Compression: &farm.Compression{Codings: []farm.Coding{farm.CodingBrotli, farm.CodingGzip}, Min: 500, Types: []string{"text/*", "application/json"}, Level: farm.CompressionBest},
 			RateLimit:   &farm.RateLimit{Requests: 100, Period: 60, Burst: 20, Key: farm.RateKeyHeader, Header: "X-Customer"},
+			Split:       new(uint8),
 			Auth: &farm.Auth{Users: []farm.AuthUser{{Name: "ali", Hash: "$2y$05$" + strings.Repeat("a", 53)}}, Realm: "inside", Header: "X-Key",
 				Keys: []farm.AuthKey{farm.AuthKey(strings.Repeat("0123456789abcdef", 4))}, Pass: true},
 			Queueing: farm.Queueing{Queue: 65535, QueueTimeout: 3600},

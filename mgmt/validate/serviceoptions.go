@@ -18,7 +18,7 @@ const (
 // serviceOptions are what a service has beside its matching, persistence and
 // policy.
 var serviceOptions = slices.Concat(conditionFields, backendTLSFields, backendProtocolFields, cookieFields, stsFields, servedByFields,
-	rateFields, authFields, proxyOutFields, resilienceFields,
+	rateFields, authFields, splitFields, proxyOutFields, resilienceFields,
 	compressionFields)
 
 // conditionFields are further conditions and what is done with the exchange.

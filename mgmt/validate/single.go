@@ -48,6 +48,9 @@ func Warnings(cfg *farm.Config) []Error {
 		}
 		for j := range f.HTTP.Services {
 			s := &f.HTTP.Services[j]
+			if text := splitWarning(f.HTTP.Services, j); text != "" {
+				out = append(out, Error{ServicePath(f.Name, s.Name), "split", text})
+			}
 			for k := range s.Backends {
 				if text := PriorityWarning(s, k); text != "" {
 					out = append(out, Error{BackendPath(f.Name, s.Name, k), "priority", text})
