@@ -269,3 +269,37 @@ func TestWhatCannotBeCompressedComesBackToo(t *testing.T) {
 		}
 	}
 }
+
+// An answer that was kept while others were tried is compressed as well.
+func TestAnswerThatWasRetriedInVainIsCompressed(t *testing.T) {
+	t.Parallel()
+	want := string(compresstest.Text(5000, 1))
+	for name, answer := range map[string]string{
+		"length":  fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(want), want),
+		"chunked": fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(want), want),
+	} {
+		b := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 503 Busy\r\nContent-Type: text/html\r\n"+answer))
+		s := compressing(b.Addr, b.Addr)
+		s.RetryOn, s.Retries = []farm.RetryCondition{"503"}, 1
+		addr := l7test.New(t, 1).Serve(nil, s)
+		c := l7test.Dial(t, addr)
+		for range 2 {
+			if res := c.Send(encoding("/", "gzip")).Get(); res.StatusCode != 503 || res.Header.Get("Content-Encoding") != "gzip" || decoded(t, res) != want {
+				t.Errorf("%s, HTTP/1: %s %q", name, res.Status, res.Header)
+			}
+		}
+		req, _ := http.NewRequest("GET", "http://a.test/", nil)
+		req.Header.Set("Accept-Encoding", "br")
+		res, err := http2Client(t, addr, false).Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := io.ReadAll(res.Body)
+		if err != nil || res.StatusCode != 503 || res.Header.Get("Content-Encoding") != "br" {
+			t.Fatalf("%s, HTTP/2: %s %q %v", name, res.Status, res.Header, err)
+		}
+		if got, err := compresstest.Decode("br", raw); err != nil || string(got) != want {
+			t.Errorf("%s, HTTP/2: %d bytes, %v", name, len(got), err)
+		}
+	}
+}

@@ -168,7 +168,7 @@ func fieldSchema(p validate.Param) *huma.Schema {
 	alternatives := []*huma.Schema{}
 	switch {
 	case slices.Contains(p.Options, "list"):
-		item := &huma.Schema{Type: huma.TypeString}
+		item := words(p.PossibleValues)
 		alternatives = append(alternatives, &huma.Schema{Type: huma.TypeArray, Items: item}, item)
 	case p.Format == "integer" || p.Interval != "":
 		alternatives = append(alternatives, interval(p.Interval), &huma.Schema{Type: huma.TypeString, Pattern: `^-?[0-9]+$`})

@@ -25,8 +25,7 @@ var mediaTypePattern = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9!#$&^_.+-]*/(\*
 // be set only while it is on.
 var compressionFields = []field[farm.Service]{
 	{
-		rule: rule{name: "compression", kind: kindList, null: true, max: int64(len(farm.Codings())), check: checkCoding, format: strings.Join(texts(farm.Codings()), " | "),
-			must: "one of " + strings.Join(texts(farm.Codings()), ", "), musts: "a list of " + strings.Join(texts(farm.Codings()), ", "),
+		rule: rule{name: "compression", kind: kindList, null: true, max: int64(len(farm.Codings())), values: texts(farm.Codings()), check: checkCoding,
 			about: "Codings that answers are compressed with for clients that accept them, the preferred one first; none means no compression."},
 		get: func(s *farm.Service) Value { return listValue(texts(compressionOf(s).Codings)) },
 		set: setCompression,

@@ -152,7 +152,7 @@ func TestOptionsOfAServiceAreRefusedWithTheReason(t *testing.T) {
 		{`{"served_by":"Keep_Alive"}`, `it is between two neighbours only`},
 		{`{"served_by":"content-type"}`, `answers need what Content- fields say`},
 		{`{"served_by":"set-cookie"}`, `answers need what Set-Cookie says`},
-		{`{"compression":["deflate"]}`, `compression must be a list of gzip, zstd, br, got "deflate": there is no such coding`},
+		{`{"compression":["deflate"]}`, `compression must be one of gzip, zstd, br, got "deflate": there is no such coding`},
 		{`{"compression":["gzip","gzip"]}`, `compression must not hold the same twice`},
 		{`{"compression_min":5}`, `compression_min is allowed only while compression names a coding; send compression with it`},
 		{`{"compression":[],"compression_level":"best"}`, `compression_level is allowed only while compression names a coding`},
