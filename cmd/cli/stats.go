@@ -18,6 +18,7 @@ type responses struct {
 // counted is a farm or a backend in statistics.
 type counted struct {
 	FarmName, Service, IP, Status string
+	Problem                       string
 	ID, Port                      int
 	Established, Pending, Queued  uint64
 	Counters                      struct {
@@ -126,6 +127,9 @@ func backendStats(backends []counted, last, now *sample) *sheet {
 	s := newSheet("SERVICE", "ID", "STATUS", "IP", "PORT", "ESTABLISHED", "PENDING", "REQUESTS", "REQ/S", "2XX", "3XX", "4XX", "5XX", "RESPONSE")
 	for _, v := range backends {
 		r := v.Counters.Responses
+		if v.Problem != "" {
+			v.Status = "ejected" // which says more than that it is down
+		}
 		s.add(v.Service, v.ID, v.Status, v.IP, v.Port, v.Established, v.Pending, v.Counters.Requests, rate(v, last, now),
 			r.Success, r.Redirection, r.Client, r.Server, mean(v.Counters.ResponseTime))
 	}

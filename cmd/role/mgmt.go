@@ -205,6 +205,7 @@ func (m *manager) deps() api.Deps {
 		ACME:         m.acme,
 		Counters:     m.counters,
 		Health:       func(backend uint32) farm.Status { return m.board.Slot(backend).Status() },
+		Ejection:     func(backend uint32) (health.Ejection, bool) { return m.board.Slot(backend).Ejection() },
 		Engine:       m.engineState,
 		Watching:     m.watching(),
 		Sessions:     m.sessions,

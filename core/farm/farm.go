@@ -154,6 +154,7 @@ type Service struct {
 	Compression *Compression `json:"compression,omitempty"`
 	Queueing
 	Retrying
+	Outlier
 	Backends []Backend `json:"backends,omitempty"`
 }
 

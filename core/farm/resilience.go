@@ -48,3 +48,24 @@ const (
 func RetryConditions() []RetryCondition {
 	return []RetryCondition{RetryConnect, RetryReset, RetryTimeout, "408", "425", "429", "500", "502", "503", "504"}
 }
+
+// Outlier says when a backend that answers, but badly, is taken out for a while;
+// the zero value never does.
+type Outlier struct {
+	// OutlierErrors is how many answers of 5xx, resets and time-outs in a row it
+	// takes; 0 is off. The next fields are valid with it.
+	OutlierErrors uint8 `json:"outlier_errors,omitempty"`
+	// OutlierTime is how long the first time; 0 means DefaultOutlierTime. It
+	// doubles with each repetition, up to OutlierTimes times as long.
+	OutlierTime Seconds `json:"outlier_time,omitempty"`
+	// OutlierPercent bounds how many of a hundred backends are out at a time; 0
+	// means DefaultOutlierPercent. One that is usable always stays.
+	OutlierPercent uint8 `json:"outlier_percent,omitempty"`
+}
+
+// Defaults and bounds of Outlier.
+const (
+	DefaultOutlierTime    Seconds = 30
+	DefaultOutlierPercent         = 50
+	OutlierTimes                  = 10
+)

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// BoardSize is the size of a board in bytes (2 MiB, of which only the pages
+// BoardSize is the size of a board in bytes (4 MiB, of which only the pages
 // of slots in use take memory).
 const BoardSize = int(unsafe.Sizeof(Board{}))
 
@@ -18,7 +18,7 @@ const BoardSize = int(unsafe.Sizeof(Board{}))
 const magic = 0x534c4845414c5448
 
 // layout grows whenever the meaning or place of a word in Board changes.
-const layout = 1
+const layout = 2
 
 // ErrBoard occurs when memory does not hold a board of this layout.
 var ErrBoard = errors.New("no status board")
@@ -27,7 +27,7 @@ var ErrBoard = errors.New("no status board")
 // OpenBoard:
 //
 //	0        magic, layout, version of each writer
-//	64       slot 0 (unused), slot 1, … slot farm.MaxBackendID, 32 bytes each
+//	64       slot 0 (unused), slot 1, … slot farm.MaxBackendID, 64 bytes each
 type Board struct {
 	magic  atomic.Uint64
 	layout atomic.Uint64
@@ -119,7 +119,11 @@ func (b *Board) Adopt(id uint32, owner uint64) {
 	passive, guardian := s.passive.Swap(0), s.guardian.Swap(0)
 	s.passiveAt.Store(0)
 	s.guardianAt.Store(0)
-	if State(passive) == Down || State(guardian) == Down {
+	ejected := s.ejected.Swap(0)
+	s.failures.Store(0)
+	s.times.Store(0)
+	s.ejectedUntil.Store(0)
+	if State(passive) == Down || State(guardian) == Down || ejected != 0 {
 		b.passive.Add(1)
 	}
 }

@@ -50,17 +50,30 @@ type Slot struct {
 	passiveAt  atomic.Int64 // when this writer last turned the status, Unix ns
 	guardianAt atomic.Int64
 	owner      atomic.Uint64
+
+	// What follows is the engine's, see Eject.
+	ejected      atomic.Uint32 // 1 while it is
+	failures     atomic.Uint32 // in a row
+	cause        atomic.Uint32
+	times        atomic.Uint32 // it was ejected, one soon after the other
+	ejectedAt    atomic.Int64  // Unix ns
+	ejectedUntil atomic.Int64
 }
 
-// Usable tells whether the backend may be picked: nobody found it down.
+// Usable tells whether the backend may be picked: nobody found it down, and it
+// is not ejected.
 //
-// Hot path: at most two atomic loads of one cache line, inlined, 0 allocations.
+// Hot path: at most three atomic loads of one cache line, inlined, 0 allocations.
 func (s *Slot) Usable() bool {
-	return s.passive.Load() != uint32(Down) && s.guardian.Load() != uint32(Down)
+	return s.passive.Load() != uint32(Down) && s.guardian.Load() != uint32(Down) && s.ejected.Load() == 0
 }
 
-// Status returns up, down or undefined.
+// Status returns up, down or undefined. One that is ejected is down: it gets no
+// traffic.
 func (s *Slot) Status() farm.Status {
+	if s.Ejected() {
+		return farm.StatusDown
+	}
 	return combine(s.Passive(), s.Guardian()).status()
 }
 

@@ -74,7 +74,8 @@ type Backend struct {
 	ConnectNanos    uint64    `metric:"connect_seconds_total" help:"Time all connects together took."`
 	ResponseNanos   uint64    `metric:"response_seconds_total" help:"Time from sending the request to the head of the response, over all responses."`
 	Upgrades        uint64    `metric:"upgrades_total" help:"Exchanges that became tunnels."`
-	_               [12]uint64
+	Ejections       uint64    `metric:"ejections_total" help:"Times the backend was taken out because its answers failed."`
+	_               [11]uint64
 }
 
 // MaxClasses bounds the classes of refusals that are counted.

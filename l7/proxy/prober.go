@@ -41,11 +41,12 @@ type prober struct {
 	slots    chan struct{}
 	ctx      context.Context
 	stop     context.CancelFunc
+	ejected  map[uint32]ejected
 	version  uint64 // of the board, at the last look; of run only
 }
 
 func newProber(e *Engine) *prober {
-	p := &prober{engine: e, suspects: map[uint32]*suspect{}, slots: make(chan struct{}, probesAtOnce)}
+	p := &prober{engine: e, suspects: map[uint32]*suspect{}, ejected: map[uint32]ejected{}, slots: make(chan struct{}, probesAtOnce)}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	go p.run()
 	return p
@@ -117,6 +118,7 @@ func (p *prober) retain(t *table) {
 			s := &f.services[i]
 			for j := range s.backends {
 				p.inherit(f, s, &s.backends[j])
+				p.inheritEjected(f, s, &s.backends[j])
 			}
 		}
 	}
@@ -145,6 +147,7 @@ func (p *prober) run() {
 			return
 		case now := <-ticker.C:
 			p.due(now)
+			p.readmit(now)
 			if v := p.engine.board.Version(); v != p.version {
 				p.version = v
 				p.engine.registry.stir()

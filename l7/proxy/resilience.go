@@ -10,6 +10,6 @@ import (
 // or fail.
 func (e *Engine) compileResilience(out *service, s *farm.Service) {
 	out.queue, out.queueLength = e.registry.queue(s.ID), int64(s.Queue)
-	out.retry = e.newRetrying(s)
+	out.retry, out.outlier = e.newRetrying(s), newOutlier(s)
 	out.queueTimeout = nanos(cmp.Or(s.QueueTimeout, farm.DefaultQueueTimeout))
 }

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/http1"
@@ -70,6 +71,7 @@ func (ex *exchange) headEnded(err error) {
 		return
 	}
 	ex.backendStats().Resets++
+	ex.erred(health.CauseReset)
 	reason := endReason(err, "connection ended before the answer")
 	if ex.ahead != nil {
 		reason = "connection ended within the head"
@@ -111,6 +113,7 @@ func (ex *exchange) BackendExpired(*dial.Conn) {
 		s := ex.backendStats()
 		s.Timeouts++
 		ex.stats().Timeouts++
+		ex.erred(health.CauseTimeout)
 		if ex.mayRetry(retryTimeout) {
 			ex.retryAfter(backendTimeout, "no answer in time")
 			return

@@ -146,6 +146,9 @@ func (ex *exchange) countTaken(bytes int, took int64) {
 	if ex.service.tracked {
 		ex.backend.load.Observe(took)
 	}
+	if ex.service.outlier != nil {
+		ex.judge()
+	}
 }
 
 // writeAnswer sends head and the first out bytes of the body b[n:]. The head

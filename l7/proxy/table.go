@@ -86,6 +86,7 @@ type service struct {
 	queue        *queue
 	queueLength  int64     // 0: nobody waits
 	retry        *retrying // nil: none but of connects
+	outlier      *outlier  // nil: no backend is ejected
 	queueTimeout int64
 }
 

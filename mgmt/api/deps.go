@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/auth"
@@ -104,6 +105,9 @@ type Deps struct {
 	Counters Counters
 	// Health answers up, down or undefined for a backend's stable ID.
 	Health farmstate.Health
+	// Ejection answers whether the backend of a stable ID is ejected, and why;
+	// nil means that none ever is.
+	Ejection func(backend uint32) (health.Ejection, bool)
 	// Engine tells the state of the engine.
 	Engine func() Engine
 	Watching

@@ -221,6 +221,7 @@ type BackendView struct {
 	IP        string        `json:"ip"`
 	Port      uint16        `json:"port"`
 	Status    farm.Status   `json:"status"`
+	Problem   string        `json:"problem,omitempty" doc:"Why a backend that can be connected to gets no traffic"`
 	Mode      string        `json:"maintenance_mode,omitempty" enum:"drain,cut" doc:"How the backend was taken out"`
 	Timeout   *farm.Seconds `json:"timeout"`
 	Weight    *uint8        `json:"weight"`
@@ -242,7 +243,7 @@ func (s *Server) backendViews(v *farm.Service) []BackendView {
 func (s *Server) backendView(v *farm.Service, i int) BackendView {
 	b := &v.Backends[i]
 	return BackendView{
-		ID: i, IP: b.Host, Port: b.Port, Status: farmstate.Backend(b, s.deps.Health), Mode: string(b.Maintenance),
+		ID: i, IP: b.Host, Port: b.Port, Status: farmstate.Backend(b, s.deps.Health), Problem: s.backendProblem(b), Mode: string(b.Maintenance),
 		Timeout: orNull(b.Timeout), Weight: orNull(b.Weight), Priority: orNull(b.Priority),
 		ConnLimit: orNull(b.ConnLimit), Source: orNull(b.Source), Mark: orNull(b.Mark), Alias: orNull(b.Alias),
 	}

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/api"
@@ -37,6 +38,7 @@ type engine struct {
 	problems  map[string]string // by farm name
 	down      bool
 	health    map[uint32]farm.Status
+	ejected   map[uint32]health.Ejection
 	farms     map[uint32]stats.Farm
 	backends  map[uint32]stats.Backend
 	// complete makes what an engine gets, inForce is what it took last.
@@ -63,7 +65,11 @@ func (e *engine) Publish(_ context.Context, cfg *farm.Config) (apply.Outcome, er
 	return out, nil
 }
 
-func (e *engine) Health(id uint32) farm.Status       { return e.health[id] }
+func (e *engine) Health(id uint32) farm.Status { return e.health[id] }
+func (e *engine) Ejection(id uint32) (health.Ejection, bool) {
+	v, is := e.ejected[id]
+	return v, is
+}
 func (e *engine) SumFarm(id uint32) stats.Farm       { return e.farms[id] }
 func (e *engine) SumBackend(id uint32) stats.Backend { return e.backends[id] }
 func (e *engine) State() api.Engine                  { return api.Engine{Connected: !e.down, PID: 77, Loops: 2} }
@@ -143,7 +149,7 @@ func newAppliance(t *testing.T, change ...func(*api.Deps)) *appliance {
 	e.complete = book.Complete
 	manager := certs.NewManager(book, ap)
 	deps := api.Deps{
-		Applier: ap, History: st, Keys: st, Certificates: manager, Counters: e, Health: e.Health, Engine: e.State,
+		Applier: ap, History: st, Keys: st, Certificates: manager, Counters: e, Health: e.Health, Ejection: e.Ejection, Engine: e.State,
 		ACME:         acme.New(acme.Options{Store: st, Certificates: manager, Applier: ap, Board: &acme.Board{}, Now: clock}),
 		SessionTable: &sessionTable{},
 		Explain:      explainer(nil),

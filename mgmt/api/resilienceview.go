@@ -2,6 +2,8 @@ package api
 
 import (
 	"cmp"
+	"fmt"
+	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
@@ -15,10 +17,14 @@ type Resilience struct {
 	Retries     uint8                 `json:"retries,omitempty" doc:"Only with retry_on"`
 	RetryBudget uint8                 `json:"retry_budget,omitempty" doc:"Only with retry_on: percent of requests"`
 	RetryUnsafe string                `json:"retry_unsafe,omitempty" enum:"true,false" doc:"Only with retry_on"`
+
+	OutlierErrors  uint8        `json:"outlier_errors" doc:"Failures in a row after which a backend is ejected; 0: never"`
+	OutlierTime    farm.Seconds `json:"outlier_time,omitempty" doc:"Only with outlier_errors"`
+	OutlierPercent uint8        `json:"outlier_percent,omitempty" doc:"Only with outlier_errors"`
 }
 
 func resilience(v *farm.Service) Resilience {
-	out := Resilience{Queue: v.Queue, RetryOn: orEmpty(v.RetryOn)}
+	out := Resilience{Queue: v.Queue, RetryOn: orEmpty(v.RetryOn), OutlierErrors: v.OutlierErrors}
 	if v.Queue != 0 {
 		out.QueueTimeout = cmp.Or(v.QueueTimeout, farm.DefaultQueueTimeout)
 	}
@@ -26,5 +32,20 @@ func resilience(v *farm.Service) Resilience {
 		out.Retries, out.RetryBudget = cmp.Or(v.Retries, farm.DefaultRetries), cmp.Or(v.RetryBudget, farm.DefaultRetryBudget)
 		out.RetryUnsafe = truth(v.RetryUnsafe)
 	}
+	if v.OutlierErrors != 0 {
+		out.OutlierTime, out.OutlierPercent = cmp.Or(v.OutlierTime, farm.DefaultOutlierTime), cmp.Or(v.OutlierPercent, farm.DefaultOutlierPercent)
+	}
 	return out
+}
+
+// backendProblem says why a backend that can be connected to gets no traffic.
+func (s *Server) backendProblem(b *farm.Backend) string {
+	if s.deps.Ejection == nil || b.Maintenance != farm.MaintenanceOff {
+		return ""
+	}
+	e, ejected := s.deps.Ejection(b.ID)
+	if !ejected {
+		return ""
+	}
+	return fmt.Sprintf("ejected until %s because its answers failed, the last one: %s", e.Until.UTC().Format(time.RFC3339), e.Cause)
 }

@@ -117,6 +117,7 @@ type BackendCounters struct {
 	BadResponses    uint64    `json:"bad_responses"`
 	Timeouts        uint64    `json:"timeouts"`
 	Upgrades        uint64    `json:"upgrades"`
+	Ejections       uint64    `json:"ejections" doc:"Times it was taken out because its answers failed"`
 	ConnectTime     float64   `json:"connect_time" doc:"Mean time of a connect, in seconds"`
 	ResponseTime    float64   `json:"response_time" doc:"Mean time to the head of the response, in seconds"`
 }
@@ -126,7 +127,7 @@ func backendCounters(b stats.Backend) BackendCounters {
 	return BackendCounters{
 		Requests: b.Requests, Responses: responses(b.Responses), BytesIn: b.BytesIn, BytesOut: b.BytesOut,
 		Connects: b.Connects, ConnectFailures: b.ConnectFailures, Reuses: b.Reuses, Retries: b.Retries,
-		Resets: b.Resets, BadResponses: b.BadResponses, Timeouts: b.Timeouts, Upgrades: b.Upgrades,
+		Resets: b.Resets, BadResponses: b.BadResponses, Timeouts: b.Timeouts, Upgrades: b.Upgrades, Ejections: b.Ejections,
 		ConnectTime: meanSeconds(b.ConnectNanos, b.Connects), ResponseTime: meanSeconds(b.ResponseNanos, final),
 	}
 }
@@ -146,6 +147,7 @@ type BackendStatistics struct {
 	IP          string          `json:"ip"`
 	Port        uint16          `json:"port"`
 	Status      farm.Status     `json:"status,omitempty"`
+	Problem     string          `json:"problem,omitempty" doc:"Why a backend that can be connected to gets no traffic"`
 	Established uint64          `json:"established" doc:"Exchanges under way"`
 	Pending     uint64          `json:"pending" doc:"Connects under way"`
 	Counters    BackendCounters `json:"counters"`
@@ -208,6 +210,7 @@ func (s *Server) backendStatistics(v *farm.Service) []BackendStatistics {
 		out = append(out, BackendStatistics{
 			ID: i, Service: v.Name, IP: b.Host, Port: b.Port,
 			Status:      farmstate.InStatistics(farmstate.Backend(b, s.deps.Health)),
+			Problem:     s.backendProblem(b),
 			Established: sum.Established, Pending: sum.Pending, Counters: backendCounters(sum),
 		})
 	}

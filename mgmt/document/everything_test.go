@@ -59,6 +59,7 @@ func everything() *farm.Config {
 				Keys: []farm.AuthKey{farm.AuthKey(strings.Repeat("0123456789abcdef", 4))}, Pass: true},
 			Queueing: farm.Queueing{Queue: 65535, QueueTimeout: 3600},
 			Retrying: farm.Retrying{RetryOn: []farm.RetryCondition{farm.RetryReset, "503"}, Retries: 5, RetryBudget: 100, RetryUnsafe: true},
+			Outlier:  farm.Outlier{OutlierErrors: 100, OutlierTime: 3600, OutlierPercent: 100},
 			Backends: []farm.Backend{{Host: "10.0.0.1", Addr: netip.MustParseAddr("10.0.0.1"), Port: 81, Weight: 2, Priority: 3, ConnLimit: 4, Timeout: 5,
 				Source: netip.MustParseAddr("10.0.0.9"), Mark: 4294967295, Alias: "first", Maintenance: farm.MaintenanceDrain, Sessions: []string{"a b;\"c\"", "42"}}},
 		},
@@ -79,7 +80,7 @@ func TestEverythingIsEverything(t *testing.T) {
 	s.BackendProtocol = f.HTTP.Services[1].BackendProtocol
 	tls := *f.HTTP.TLS
 	tls.DisableTLS10, tls.DisableTLS11, tls.DisableTLS12 = true, true, true // tried by being unset, which is no default
-	for _, object := range []any{f, *f.HTTP, f.HTTP.AccessLog, tls, s, *s.TLS, *s.Cookie, *s.Compression, *s.RateLimit, *s.Auth, s.Auth.Users[0], s.HeaderRules, s.Queueing, s.Retrying, s.Backends[0], s.ReplaceRequest[0], s.Rewrites[0]} {
+	for _, object := range []any{f, *f.HTTP, f.HTTP.AccessLog, tls, s, *s.TLS, *s.Cookie, *s.Compression, *s.RateLimit, *s.Auth, s.Auth.Users[0], s.HeaderRules, s.Queueing, s.Retrying, s.Outlier, s.Backends[0], s.ReplaceRequest[0], s.Rewrites[0]} {
 		v := reflect.ValueOf(object)
 		for i := range v.NumField() {
 			name := v.Type().Field(i).Name

@@ -15,9 +15,13 @@ const (
 	MaxQueueTimeout = 3600
 	// MaxRetries is how often a request may be repeated.
 	MaxRetries = 5
+	// MaxOutlierErrors is how many failures in a row it may take to eject a
+	// backend, MaxOutlierTime for how many seconds that is the first time.
+	MaxOutlierErrors = 100
+	MaxOutlierTime   = 3600
 )
 
-var resilienceFields = slices.Concat(queueFields, retryFields)
+var resilienceFields = slices.Concat(queueFields, retryFields, outlierFields)
 
 // queueFields are what becomes of exchanges when all backends are full.
 var queueFields = []field[farm.Service]{
@@ -107,4 +111,41 @@ func checkRetryCondition(s string) string {
 		return ""
 	}
 	return "it is none of them"
+}
+
+// outlierFields are when a backend that answers badly is taken out for a while.
+var outlierFields = []field[farm.Service]{
+	{
+		rule: rule{name: "outlier_errors", kind: kindNumber, min: 0, max: MaxOutlierErrors, null: true,
+			about: "After how many answers of 5xx, resets and time-outs in a row a backend is ejected for a while; 0 for never."},
+		get: func(s *farm.Service) Value { return numberValue(int64(s.OutlierErrors)) },
+		set: func(s *farm.Service, v Value) {
+			if s.OutlierErrors = uint8(v.number); s.OutlierErrors == 0 {
+				s.Outlier = farm.Outlier{}
+			}
+		},
+	},
+	outlierNumber("outlier_time", MaxOutlierTime, "Seconds it is ejected the first time, up to ten times as many when it happens again; 30 when unset. Only with outlier_errors.",
+		func(s *farm.Service) int64 { return int64(s.OutlierTime) }, func(s *farm.Service, n int64) { s.OutlierTime = farm.Seconds(n) }),
+	outlierNumber("outlier_percent", 100, "Most backends in a hundred that are ejected at a time; one that is usable always stays. 50 when unset. Only with outlier_errors.",
+		func(s *farm.Service) int64 { return int64(s.OutlierPercent) }, func(s *farm.Service, n int64) { s.OutlierPercent = uint8(n) }),
+}
+
+// outlierNumber makes the field of a number that 0 leaves to its default.
+func outlierNumber(name string, most int64, about string, get func(*farm.Service) int64, set func(*farm.Service, int64)) field[farm.Service] {
+	return field[farm.Service]{
+		rule: rule{name: name, kind: kindNumber, min: 1, max: most, null: true, about: about},
+		get:  func(s *farm.Service) Value { return numberValue(get(s)) },
+		set: func(s *farm.Service, v Value) {
+			if s.OutlierErrors != 0 {
+				set(s, v.number)
+			}
+		},
+		needs: func(_ Values[farm.Service], s *farm.Service) string {
+			if s.OutlierErrors != 0 {
+				return ""
+			}
+			return "is allowed only while outlier_errors is not 0; send outlier_errors with it"
+		},
+	}
 }

@@ -58,6 +58,10 @@ func TestEveryOptionOfAServiceIsSetAndReset(t *testing.T) {
 			s.Retrying = farm.Retrying{RetryOn: []farm.RetryCondition{"reset", "503"}, Retries: 3, RetryBudget: 50, RetryUnsafe: true}
 		}, `{"retry_on":[]}`},
 		{`{"retry_on":"timeout"}`, func(s *farm.Service) { s.RetryOn = []farm.RetryCondition{"timeout"} }, `{"retry_on":null,"retry_unsafe":false}`},
+		{`{"outlier_errors":5}`, func(s *farm.Service) { s.OutlierErrors = 5 }, `{"outlier_errors":0}`},
+		{`{"outlier_percent":100,"outlier_errors":"1","outlier_time":3600}`, func(s *farm.Service) {
+			s.Outlier = farm.Outlier{OutlierErrors: 1, OutlierTime: 3600, OutlierPercent: 100}
+		}, `{"outlier_errors":null}`},
 		{`{"queue":"100"}`, func(s *farm.Service) { s.Queue = 100 }, `{"queue":0}`},
 		{`{"queue_timeout":30,"queue":1}`, func(s *farm.Service) { s.Queueing = farm.Queueing{Queue: 1, QueueTimeout: 30} }, `{"queue":null}`},
 		{`{"compression":["zstd","gzip"]}`, zip(func(*farm.Compression) {}), `{"compression":[]}`},
@@ -140,6 +144,10 @@ func TestOptionsOfAServiceAreRefusedWithTheReason(t *testing.T) {
 		{`{"retry_on":["reset"],"retries":6}`, `retries must be a number from 1 to 5, got 6`},
 		{`{"retry_on":["reset"],"retry_budget":101}`, `retry_budget must be a number from 1 to 100, got 101`},
 		{`{"retry_on":[],"retry_unsafe":true}`, `retry_unsafe is allowed only with retry_on`},
+		{`{"outlier_errors":101}`, `outlier_errors must be a number from 0 to 100, got 101`},
+		{`{"outlier_time":5}`, `outlier_time is allowed only while outlier_errors is not 0; send outlier_errors with it`},
+		{`{"outlier_errors":5,"outlier_time":0}`, `outlier_time must be a number from 1 to 3600, got 0`},
+		{`{"outlier_errors":5,"outlier_percent":101}`, `outlier_percent must be a number from 1 to 100, got 101`},
 		{`{"queue":65536}`, `queue must be a number from 0 to 65535, got 65536`},
 		{`{"queue":-1}`, `queue must be a number from 0 to 65535, got -1`},
 		{`{"queue_timeout":5}`, `queue_timeout is allowed only while queue is not 0; send queue with it`},
