@@ -134,18 +134,26 @@ func (t *trunk) tell(ln *lane) {
 		return
 	}
 	if expired {
-		t.doubt()
-		if ex.phase == phaseConnect {
-			ex.foreign(errForeign)
-			return
-		}
-		ex.BackendExpired(nil)
+		t.tellExpired(ln, ex)
 	}
 	if drained && ln.ex == ex {
 		ex.BackendDrained(nil)
 	}
 	if moved && ln.ex == ex {
 		ex.BackendReadable(nil)
+	}
+}
+
+// tellExpired tells an exchange that its deadline passed. If the backend is to
+// blame its connection may be dead.
+func (t *trunk) tellExpired(ln *lane, ex *exchange) {
+	if ex.phase == phaseConnect {
+		ex.foreign(errForeign) // it has not even greeted
+	} else {
+		ex.BackendExpired(nil)
+	}
+	if ln.ex != ex {
+		t.doubt()
 	}
 }
 

@@ -141,3 +141,47 @@ func TestManyExchangesShareAFewConnectionsToAnHTTP2Backend(t *testing.T) {
 		}
 	})
 }
+
+func TestClientOfHTTP10GetsWhatAnHTTP2BackendAnswers(t *testing.T) {
+	t.Parallel()
+	s := http2Backend(t, echo, false)
+	front := l7test.New(t, 1).Serve(nil, multiplexedService(false, s.Listener.Addr().String()))
+	body := strings.Repeat("0123456789", 30_000)
+	for query, length := range map[string]bool{"": false, "?length": true, "?trailer": false} {
+		c := l7test.Dial(t, front).Send(fmt.Sprintf("POST /%s HTTP/1.0\r\nContent-Length: %d\r\n\r\n%s", query, len(body), body))
+		got, err := io.ReadAll(c.Reader())
+		head, rest, _ := strings.Cut(string(got), "\r\n\r\n")
+		if err != nil || rest != body || strings.Contains(head, "Transfer-Encoding") || length != strings.Contains(head, "Content-Length: 300000") {
+			t.Errorf("%s: %d bytes behind %q, %v", query, len(rest), head, err)
+		}
+	}
+}
+
+func TestAnswersOfHTTP2BackendsAreCompressed(t *testing.T) {
+	t.Parallel()
+	for _, secure := range []bool{false, true} {
+		s := http2Backend(t, echo, secure)
+		service := multiplexedService(secure, s.Listener.Addr().String())
+		service.Compression = &farm.Compression{Codings: []farm.Coding{"gzip"}}
+		front := l7test.New(t, 1).Serve(nil, service)
+		for name, c := range map[string]*http.Client{"http1": {Transport: &http.Transport{DialContext: (&pinned{front}).dial}}, "h2c": http2Client(t, front, false)} {
+			for _, query := range []string{"", "?length", "?trailer"} {
+				for _, size := range []int{5_000, 1_000_000} {
+					body := strings.Repeat("text and more ", size/14)
+					res, err := c.Post("http://a.test/"+query, "text/plain", strings.NewReader(body))
+					if err != nil {
+						t.Fatal(name, query, err)
+					}
+					got, err := io.ReadAll(res.Body)
+					if err != nil || string(got) != body || !res.Uncompressed {
+						t.Errorf("%s %s %d: %d bytes, uncompressed %t, %v", name, query, size, len(got), res.Uncompressed, err)
+					}
+					if query == "?trailer" && res.Trailer.Get("X-Sum") == "" {
+						t.Errorf("%s %d: trailers %v", name, size, res.Trailer)
+					}
+				}
+			}
+			c.CloseIdleConnections()
+		}
+	}
+}

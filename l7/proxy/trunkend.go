@@ -32,7 +32,7 @@ func (t *trunk) BackendExpired(c *dial.Conn) {
 // that: servers take offence at frequent PINGs.
 func (t *trunk) doubt() {
 	now := t.w.loop.Now()
-	if t.asked == 0 && now-t.heard >= second && t.up != nil {
+	if t.asked == 0 && now-t.heard >= second && t.up != nil && t.h2 != nil {
 		t.asked = now
 		t.h2.Ping()
 	}

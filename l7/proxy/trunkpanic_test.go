@@ -1,0 +1,69 @@
+package proxy_test
+
+import (
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/sluicelb/sluice/l7/l7test"
+	"github.com/sluicelb/sluice/l7/proxy"
+)
+
+// A panic in the work for one exchange costs its client; the connection to the
+// backend, which belongs to others too, goes on.
+func TestPanicsOfExchangesCostTheirClientsAndNotTheTrunk(t *testing.T) {
+	t.Parallel()
+	for name, what := range map[string]int{"service": proxy.BreakService, "farm": proxy.BreakFarm, "backend": proxy.BreakBackend} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			asked, say := make(chan uint32), make(chan bool)
+			addr, accepted := newHost(t, func(h *host) {
+				var held []uint32
+				for {
+					id, path := h.request()
+					switch path {
+					case "":
+						return
+					case "/held":
+						held = append(held, id)
+						asked <- id
+						if len(held) == 3 {
+							<-say
+							for _, id := range held {
+								h.answer(id, "late")
+							}
+						}
+					default:
+						h.answer(id, path)
+					}
+				}
+			})
+			a := l7test.New(t, 1)
+			service := multiplexedService(false, addr)
+			front := a.Serve(nil, service)
+			var clients []*l7test.Client
+			for range 3 {
+				clients = append(clients, l7test.Dial(t, front).Send(get("/held")))
+				<-asked
+			}
+			if n := a.Engine.Break(what); n != 3 {
+				t.Fatalf("%d exchanges are under way, want 3", n)
+			}
+			say <- true
+			for _, c := range clients {
+				_, _ = io.ReadAll(c.Reader()) // it ends
+			}
+			if a.Engine.TakePanics() == 0 {
+				t.Error("nothing went wrong: the test misses its aim")
+			}
+			a.Serve(nil, service)
+			res, err := http.Get("http://" + front + "/after")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := io.ReadAll(res.Body); res.StatusCode != 200 || string(got) != "/after" || accepted.Load() != 1 {
+				t.Errorf("status %d %q on connection %d", res.StatusCode, got, accepted.Load())
+			}
+		})
+	}
+}
