@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -107,11 +108,16 @@ var foundText = regexp.MustCompile(`(?s)<pre id="found">(.*?)</pre>`)
 // browse loads a URL with Chromium and returns what the page is in the end.
 func browse(t *testing.T, chromium, url string) []byte {
 	t.Helper()
+	profile, err := os.MkdirTemp("", "sluice-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(profile) }) // its last processes may still write there
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server",
-		"--ignore-certificate-errors", "--user-data-dir="+t.TempDir(), "--host-resolver-rules=MAP shop.example 127.0.0.1", "--dump-dom", url)
+		"--ignore-certificate-errors", "--user-data-dir="+profile, "--host-resolver-rules=MAP shop.example 127.0.0.1", "--dump-dom", url)
 	cmd.WaitDelay = 5 * time.Second
 	var errors bytes.Buffer
 	cmd.Stderr = &errors
