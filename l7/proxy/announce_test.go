@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -195,6 +196,78 @@ func TestProbesTellThatNobodyIsBehindThem(t *testing.T) {
 			t.Errorf("%s: a probe says %q", out, got)
 		}
 		_, _ = c.Close(), ln.Close()
+	}
+}
+
+func TestStreamsShareTheConnectionsOfTheirClient(t *testing.T) {
+	t.Parallel()
+	to, heard := receiver(t, nil)
+	a := l7test.New(t, 1)
+	edit := https(a, l7test.Certificate(t, "a.pem", "a.test"))
+	addr := a.Serve(edit, announcing(farm.ProxyOutV2, to))
+	get := func(c *http.Client) string {
+		res, err := c.Get("https://a.test/")
+		if err != nil {
+			t.Error(err)
+			return ""
+		}
+		text, _ := io.ReadAll(res.Body)
+		return string(text)
+	}
+	one, two := browser(t, addr, nil), browser(t, addr, nil)
+	for _, c := range []*http.Client{one, two} {
+		c.Transport.(*http.Transport).ForceAttemptHTTP2 = true
+	}
+	for i := 1; i <= 3; i++ {
+		for n, c := range []*http.Client{one, two} {
+			if got, want := get(c), fmt.Sprintf("%d.%d 127.0.0.1", n+1, i); got != want {
+				t.Errorf("answered by %s, want %s", got, want)
+			}
+		}
+	}
+	if first, second := <-heard, <-heard; first.header.Source == second.header.Source {
+		t.Errorf("two clients are told of as %v", first.header.Source)
+	}
+	var all sync.WaitGroup
+	for range 50 { // more than are kept
+		all.Go(func() { get(one) })
+	}
+	all.Wait()
+	a.Serve(edit, announcing(farm.ProxyOutV1, to)) // those of before are of no use
+	if got := get(one); !strings.HasSuffix(got, ".1 127.0.0.1") {
+		t.Errorf("answered by %s", got)
+	}
+	service := announcing(farm.ProxyOutV1, to)
+	service.Backends[0].Maintenance = farm.MaintenanceCut
+	a.Serve(edit, service)
+	one.CloseIdleConnections()
+	two.CloseIdleConnections()
+	l7test.Eventually(t, "all connections are closed", func() bool { return a.Segment.SumFarm(1).Established == 0 })
+}
+
+func TestConnectionThatEndedIsNotGivenToAStream(t *testing.T) {
+	t.Parallel()
+	accepted := make(chan int, 100)
+	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
+		if _, err := c.Head(); err == nil { // the header, which is a line, comes with it
+			accepted <- 1
+			c.Say("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+		}
+	})
+	a := l7test.New(t, 1)
+	addr := a.Serve(https(a, l7test.Certificate(t, "a.pem", "a.test")), announcing(farm.ProxyOutV1, b.Addr))
+	c := browser(t, addr, nil)
+	c.Transport.(*http.Transport).ForceAttemptHTTP2 = true
+	for range 4 {
+		res, err := c.Get("https://a.test/")
+		if err != nil || res.StatusCode != 200 {
+			t.Fatal(res, err)
+		}
+		_, _ = io.ReadAll(res.Body)
+		l7test.Eventually(t, "the backend's connection is closed", func() bool { return b.Open() == 0 })
+	}
+	if n := len(accepted); n != 4 {
+		t.Errorf("%d connections for 4 requests", n)
 	}
 }
 

@@ -25,6 +25,7 @@ type multiplex struct {
 	stuckAt int64  // since when a frame or a header block has not been complete; 0 when all are
 	began   bool   // a stream was opened
 	shown   []byte // see client.certificate
+	pins    []*pin // connections to backends that its streams left
 	busy    bool   // at work, and writes at its end
 	moved   bool   // receive brought something
 	dirty   bool   // streams have bytes of request bodies to send on

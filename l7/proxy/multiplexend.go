@@ -128,6 +128,7 @@ func (m *multiplex) settle(t *table) {
 		}
 		cl = next
 	}
+	m.unpin(func(p *pin) bool { return t.backends[p.backend] == nil || cut(t, p.backend) })
 	if t.farm(m.port) == nil {
 		m.leave()
 	}
@@ -200,4 +201,5 @@ func (m *multiplex) forget() {
 		s.Pending--
 	}
 	m.h2.Close()
+	m.unpin(func(*pin) bool { return true })
 }

@@ -9,7 +9,8 @@ import (
 // its exchanges: what the backend has bound to the connection (an NTLM log-in)
 // stays with that client, and nobody else ever gets the connection.
 type pin struct {
-	client  *client
+	client  *client    // nil while it is left to
+	mux     *multiplex // this one's next stream
 	up      *dial.Conn // nil during an exchange, and when it is gone
 	service uint32
 	backend uint32
@@ -43,6 +44,16 @@ func (cl *client) unpin() {
 // takePin gives the exchange the connection its client keeps. It answers false
 // when there is none, or none that can serve it.
 func (ex *exchange) takePin() bool {
+	for !ex.fresh && ex.client.stream != nil && ex.client.adopt(ex.service.id) {
+		if ex.takeOwn() {
+			return true
+		}
+	}
+	return ex.takeOwn()
+}
+
+// takeOwn is takePin for the connection the client has.
+func (ex *exchange) takeOwn() bool {
 	p := ex.client.pin
 	if p == nil || p.up == nil {
 		return false

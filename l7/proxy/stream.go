@@ -323,7 +323,7 @@ func (cl *client) release() {
 	if m.streams.count == 0 {
 		m.idleAt = w.loop.Now()
 	}
-	cl.unpin() // streams come and go, so they pin nothing for longer
+	cl.yield()
 	buffers := &w.loop.Buffers
 	for _, b := range [...]*[]byte{&st.body, &st.out} {
 		if *b != nil {
