@@ -406,6 +406,8 @@ func unclaimed(sv *service, i int) string {
 		return "it is cut"
 	case sv.picker.Full(i):
 		return "it is at its limit"
+	case sv.picker.Member(i).Slot.Ejected():
+		return "it is ejected"
 	}
 	return "it is down"
 }

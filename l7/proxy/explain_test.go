@@ -214,6 +214,10 @@ func TestExplanationTellsAboutEachBackend(t *testing.T) {
 	if b := e.Balance.Backends[1]; b.Status != "maintenance" || e.Balance.Backends[4].Status != "down" || e.Balance.Backends[3].Alias != "fourth" {
 		t.Errorf("got %+v", e.Balance.Backends)
 	}
+	a.Board.Eject(uint32(first+1), health.CauseTimeout, time.Now(), time.Minute)
+	if b := explained(t, a, "/").Balance.Backends[first]; b.Reason != "ejected for 60 more seconds at most: no answer in time" || b.Might {
+		t.Errorf("ejected: %+v", b)
+	}
 	for id := range uint32(4) {
 		a.Board.SetGuardian(id+1, health.Down, time.Now())
 	}

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/balance"
@@ -44,6 +45,9 @@ func (x *explainer) balance(sv *service, chosen int, ok bool) {
 			out.Reason = "not asked: the " + x.ex.why.String() + " names another"
 		default:
 			out.Reason = skippedFor(verdict, &out, b)
+		}
+		if e, is := m.Slot.Ejection(); is && verdict == balance.Down {
+			out.Reason = fmt.Sprintf("ejected for %d more seconds at most: %s", max(0, (time.Until(e.Until)+time.Second-1)/time.Second), e.Cause)
 		}
 		b.Backends = append(b.Backends, out)
 	}
