@@ -2,6 +2,7 @@ package acme
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -53,10 +54,18 @@ func (s *dnsSolver) Wait(ctx context.Context, _ acme.Challenge) error {
 // CleanUp implements acmez.Solver; clear takes all records away at the end.
 func (s *dnsSolver) CleanUp(context.Context, acme.Challenge) error { return nil }
 
+// removeTimeout bounds the removal of all records of an order.
+const removeTimeout = 5 * time.Minute
+
 // clear has the hook take away what it made. One that stays does no harm: it
 // answers a question nobody asks again.
 func (s *dnsSolver) clear(ctx context.Context) {
-	ctx = context.WithoutCancel(ctx)
+	limit := removeTimeout
+	if errors.Is(context.Cause(ctx), context.Canceled) {
+		limit = clearTimeout // given up, perhaps because the appliance stops
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
 	for _, r := range slices.Backward(s.records) {
 		if err := s.hook.run(ctx, "cleanup", r.domain, r.name, r.value); err != nil {
 			s.m.options.Log.Warn("a record of an order was not taken away", "record", r.name, "reason", err)

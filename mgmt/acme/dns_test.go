@@ -1,6 +1,7 @@
 package acme_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -238,5 +239,34 @@ func TestWildcardsNeedTheDNSChallenge(t *testing.T) {
 	}
 	if n := h.ca.Asked("dir"); n != 0 {
 		t.Errorf("the authority was asked %d times", n)
+	}
+}
+
+// An order that is given up still has its records taken away.
+func TestAnOrderThatIsGivenUpCleansUp(t *testing.T) {
+	h := newHouse(t, "0")
+	records, calls := h.withHook(asFiles)
+	s := h.Settings()
+	s.DNSServers = []string{"127.0.0.1:1"} // nobody: the records are never seen
+	s.DNSWait = 60
+	h.must(h.SetSettings(by, s))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { _, err := h.Order(ctx, by, wildcard); ended <- err }()
+	for i := 0; ; i++ {
+		if left, err := os.ReadDir(records); err == nil && len(left) == 2 {
+			break
+		}
+		if i > 1000 {
+			t.Fatal("the records are not made")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	cancel()
+	if err := <-ended; err == nil {
+		t.Error("ordered all the same")
+	}
+	if left := h.left(records); len(left) != 0 || len(lines(t, calls)) != 4 {
+		t.Errorf("left: %v", left)
 	}
 }
