@@ -86,6 +86,7 @@ func TestExactlyTheLimitPassesOverAllLoops(t *testing.T) {
 		wg.Go(func() {
 			for range 5 { // connections, so that both loops have some
 				c := l7test.Dial(t, addr)
+				_ = c.SetDeadline(time.Now().Add(time.Minute))
 				for range 10 {
 					if c.Send(get("/")).Get().StatusCode == 200 {
 						passed.Add(1)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/farm"
@@ -30,6 +31,7 @@ func sharing(t *testing.T, weights ...int) (list []farm.Service) {
 
 // shares sends requests and counts who answered.
 func shares(c *l7test.Client, count int, request string) map[string]int {
+	_ = c.SetDeadline(time.Now().Add(time.Minute)) // a busy machine takes its time
 	got := map[string]int{}
 	for range count {
 		res := c.Send(request).Get()
@@ -40,11 +42,11 @@ func shares(c *l7test.Client, count int, request string) map[string]int {
 
 func TestServicesShareByWeight(t *testing.T) {
 	t.Parallel()
-	c := l7test.Dial(t, l7test.New(t, 1).Serve(nil, sharing(t, 5, 95)...))
-	const count = 2000
+	c := l7test.Dial(t, l7test.New(t, 1).Serve(nil, sharing(t, 10, 90)...))
+	const count = 600
 	got := shares(c, count, get("/"))
-	if got["a"] < 50 || got["a"] > 160 || got["a"]+got["b"] != count { // 100 expected, 10 is the standard deviation
-		t.Errorf("of %d requests with 5 to 95 went %v", count, got)
+	if got["a"] < 20 || got["a"] > 105 || got["a"]+got["b"] != count { // 60 expected, 7 is the standard deviation
+		t.Errorf("of %d requests with 10 to 90 went %v", count, got)
 	}
 }
 
@@ -71,7 +73,7 @@ func TestOnlyServicesThatMatchShare(t *testing.T) {
 		"alone with weight 0":   {sharing(t, 0, -1), "a"},
 		"one of them redirects": {edit(sharing(t, 50, 50), func(s []farm.Service) { s[1].Redirect = "http://new.test" }), "a http://new.test"},
 	} {
-		got := shares(l7test.Dial(t, a.Serve(nil, c.list...)), 60, get("/"))
+		got := shares(l7test.Dial(t, a.Serve(nil, c.list...)), 30, get("/"))
 		for _, s := range strings.Fields(c.want) {
 			if got[s] == 0 {
 				t.Errorf("%s: %s got nothing: %v", name, s, got)
@@ -147,7 +149,7 @@ func TestStreamsOfHTTP2Share(t *testing.T) {
 	t.Parallel()
 	eachWay(t, echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
 		got := map[int]int{}
-		for range 100 {
+		for range 60 {
 			res, err := c.Get(url)
 			if err != nil {
 				t.Fatal(err)
@@ -155,8 +157,8 @@ func TestStreamsOfHTTP2Share(t *testing.T) {
 			_ = res.Body.Close()
 			got[res.StatusCode]++
 		}
-		if got[200] < 15 || got[302] < 15 || got[200]+got[302] != 100 {
-			t.Errorf("of 100 went %v", got)
+		if got[200] < 8 || got[302] < 8 || got[200]+got[302] != 60 {
+			t.Errorf("of 60 went %v", got)
 		}
 	}, func(h *farm.HTTP) {
 		half := uint8(50)
