@@ -2,16 +2,11 @@ package proxy
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/netip"
-	"strings"
 
-	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/explain"
-	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/session"
 )
@@ -49,100 +44,6 @@ func (e *Engine) Explain(q *explain.Question) (*explain.Explanation, error) {
 		x.run(asked)
 	}
 	return x.Explanation, nil
-}
-
-// asked is a question as it is understood.
-type asked struct {
-	head   []byte
-	from   netip.Addr
-	secure bool
-	name   string // TLS is asked for
-}
-
-// readQuestion makes the bytes a client would send. What they are worth is
-// found out by who reads those of clients.
-func readQuestion(f *farmTable, q *explain.Question) (a asked, err error) {
-	size := len(q.Method) + len(q.URL) + len(q.SNI)
-	for _, line := range q.Headers {
-		size += len(line)
-	}
-	if size > explain.MaxQuestion || len(q.Headers) > explain.MaxHeaders {
-		return a, fmt.Errorf("the request is too long: at most %d bytes and %d headers are allowed", explain.MaxQuestion, explain.MaxHeaders)
-	}
-	for _, text := range append([]string{q.Method, q.URL, q.SNI}, q.Headers...) {
-		if strings.Contains(text, "\n") {
-			return a, errors.New("method, URL, headers and name hold no line ends")
-		}
-	}
-	a.from, a.secure = netip.AddrFrom4([4]byte{127, 0, 0, 1}), f.tls != nil
-	if q.From != "" {
-		if a.from, err = netip.ParseAddr(q.From); err != nil {
-			return a, fmt.Errorf("%q is no address", q.From)
-		}
-		a.from = a.from.Unmap()
-	}
-	host, target := withoutUsualPort(f.origin, a.secure), q.URL
-	if scheme, rest, ok := strings.Cut(q.URL, "://"); ok && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")) {
-		a.secure = len(scheme) == len("https")
-		end := len(rest)
-		if i := strings.IndexAny(rest, "/?#"); i >= 0 {
-			end = i
-		}
-		if host, target = withoutUsualPort(rest[:end], a.secure), rest[end:]; strings.Contains(host, "@") {
-			return a, errors.New("the URL names a user: send the header Authorization instead")
-		}
-		if !strings.HasPrefix(target, "/") {
-			target = "/" + target
-		}
-	} else if !strings.HasPrefix(q.URL, "/") && q.URL != "*" {
-		return a, errors.New("the URL must be a path, or begin with http:// or https://")
-	}
-	target, _, _ = strings.Cut(target, "#") // clients keep it to themselves
-	method := q.Method
-	if method == "" {
-		method = "GET"
-	}
-	a.head = fmt.Appendf(nil, "%s %s HTTP/1.1\r\n", method, target)
-	named := false
-	for _, line := range q.Headers {
-		if line == "" {
-			return a, errors.New("a header is written as \"Name: value\"")
-		}
-		name, value, _ := strings.Cut(line, ":")
-		if strings.EqualFold(name, "host") {
-			if named = true; strings.HasPrefix(q.URL, "/") {
-				host = strings.TrimSpace(value)
-			}
-		}
-	}
-	if a.name = q.SNI; a.name == "" {
-		a.name = nameOfHost(host)
-	}
-	if !named {
-		a.head = fmt.Appendf(a.head, "Host: %s\r\n", host)
-	}
-	for _, line := range q.Headers {
-		a.head = append(append(a.head, line...), "\r\n"...)
-	}
-	a.head = append(a.head, "\r\n"...)
-	return a, nil
-}
-
-// nameOfHost is what a client asks TLS for: the host, unless it is an address
-// (RFC 6066 section 3).
-func nameOfHost(authority string) string {
-	name := strings.ToLower(string(withoutPort([]byte(authority))))
-	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
-		return ""
-	}
-	return name
-}
-
-func withoutUsualPort(authority string, secure bool) string {
-	if secure {
-		return strings.TrimSuffix(authority, ":443")
-	}
-	return strings.TrimSuffix(authority, ":80")
 }
 
 // explainer is one explanation in the making.
@@ -323,102 +224,4 @@ func (s *service) rehearsal() *service {
 		c.sessions = session.New(1)
 	}
 	return &c
-}
-
-// recall puts the session of the client, if there is one, into the rehearsal.
-func (x *explainer) recall(found, sv *service) (held *session.Session) {
-	if found.sessions == nil {
-		return nil
-	}
-	now := sv.clock(x.w)
-	s, ok := found.sessions.Peek(x.ex.key, now, sv.persist.ttl)
-	if !ok {
-		return nil
-	}
-	sv.sessions.Put(x.ex.key, s.Backend, now)
-	return &s
-}
-
-// persistence tells what became of the session.
-func (x *explainer) persistence(found *service, held *session.Session, chosen int, ok bool) {
-	if found.sessions == nil {
-		return
-	}
-	ex := x.ex
-	p := &explain.Persistence{Kind: string(found.persist.kind), Name: string(found.persist.name), Found: held != nil}
-	if len(ex.key) > 0 {
-		p.Key = shownKey(found.persist.kind, ex.key)
-	}
-	x.Persistence = p
-	if held != nil {
-		p.Static = held.Static
-		if i := found.find(held.Backend); i >= 0 {
-			p.Backend = &i
-		}
-	}
-	switch {
-	case len(ex.key) == 0:
-		p.Reason = "the request has nothing the client is recognised by: no session"
-	case held == nil && !ok:
-		p.Reason = "no session, and no backend it could name"
-	case held == nil && ex.why == accesslog.WhyCookie:
-		p.Reason = "no session: the cookie names the backend"
-	case held == nil:
-		p.Reason = fmt.Sprintf("no session: one with backend %d would be made", chosen)
-	case ex.why == accesslog.WhySession:
-		p.Reason = "the session names the backend"
-	case ex.why == accesslog.WhyCookie:
-		p.Reason = "not asked: the cookie names the backend"
-	case p.Backend == nil:
-		p.Reason = "the backend of the session is gone"
-	default:
-		p.Reason = fmt.Sprintf("backend %d of the session cannot be used: %s", *p.Backend, unclaimed(found, *p.Backend))
-	}
-}
-
-// insertedCookie tells what became of the cookie the service sets.
-func (x *explainer) insertedCookie(chosen int, ok bool) {
-	ex := x.ex
-	if ex.service.cookie == nil {
-		return
-	}
-	c := &explain.Cookie{Name: string(ex.service.cookie.name)}
-	x.Cookie = c
-	if i := ex.cookie - 1; i >= 0 {
-		c.Backend = &i
-	}
-	switch {
-	case ex.why == accesslog.WhyCookie:
-		c.Reason = "it names the backend"
-	case c.Backend != nil:
-		c.Reason = fmt.Sprintf("backend %d it names cannot be used: %s", *c.Backend, unclaimed(ex.service, *c.Backend))
-	case ok:
-		c.Reason = fmt.Sprintf("none that names a backend: the answer would set one for backend %d", chosen)
-	default:
-		c.Reason = "none that names a backend"
-	}
-}
-
-// unclaimed says why a backend a client belongs to cannot serve it.
-func unclaimed(sv *service, i int) string {
-	switch {
-	case sv.backends[i].mode == modeCut:
-		return "it is cut"
-	case sv.picker.Full(i):
-		return "it is at its limit"
-	case sv.picker.Member(i).Slot.Ejected():
-		return "it is ejected"
-	}
-	return "it is down"
-}
-
-// shownKey is a key as it may be shown: what clients keep to themselves as its
-// digest.
-func shownKey(kind farm.Persistence, key []byte) string {
-	switch kind {
-	case farm.PersistBasic, farm.PersistCookie, farm.PersistHeader:
-		sum := sha256.Sum256(key)
-		return "sha256:" + hex.EncodeToString(sum[:6])
-	}
-	return explain.Clip(string(key))
 }

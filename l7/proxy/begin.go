@@ -1,0 +1,123 @@
+package proxy
+
+import (
+	"github.com/sluicelb/sluice/l7/http1"
+)
+
+// begin serves one request head. rest is what was read behind it; the number
+// of its bytes that belong to the request is returned. The head's bytes are
+// used up afterwards.
+func (w *worker) begin(cl *client, head, rest []byte) int {
+	f := w.engine.farm(cl.port)
+	if f == nil {
+		cl.close()
+		return 0
+	}
+	s := cl.stats()
+	if !cl.began {
+		cl.began = true
+		s.Pending--
+	}
+	s.Requests++
+	s.BytesIn += uint64(len(head))
+	w.records.refusal = 0
+	r := &w.req
+	if f.challenges != nil && f.challenges.asks(r) {
+		return w.answerChallenge(cl, f, rest)
+	}
+	d := w.judge(cl, f)
+	if d.service != nil && d.service.limit != nil {
+		if wait := d.service.limit.take(w, cl, f); wait > 0 {
+			return w.refuseRate(cl, f, d.service, wait, rest)
+		}
+	}
+	var unchecked *login
+	if d.service != nil && d.service.auth != nil {
+		var no denial
+		if unchecked, no = d.service.auth.admit(w, cl, f); no.refused != nil {
+			return w.deny(cl, f, d.service, no, rest)
+		}
+	}
+	switch d.outcome {
+	case outcomeRefuse:
+		return w.refuse(cl, f, d.refused, rest)
+	case outcomeRedirect:
+		return w.redirect(cl, f, d.service, rest)
+	case outcomeNone:
+		s.NoBackend++
+		return w.answer(cl, f, 503, rest)
+	}
+	ex := w.exchanges.Get()
+	invite := ex.start(w, cl, f, d.service)
+	used, err := ex.prepare(rest)
+	if err != nil {
+		ex.refuse(err)
+		return len(rest)
+	}
+	if unchecked != nil {
+		ex.await401(unchecked, invite && used == 0)
+		return used
+	}
+	if invite && used == 0 && !ex.inviteBody() {
+		return len(rest)
+	}
+	ex.forwardTo()
+	return used
+}
+
+// judge decides what is done with the request at hand.
+func (w *worker) judge(cl *client, f *farmTable) decision {
+	if len(f.trusted) > 0 && trusts(f.trusted, cl.conn.Peer().Addr()) {
+		w.req.Trust()
+		if f.tls != nil && f.tls.asksClients {
+			w.req.Distrust(http1.KnownXSSL)
+		}
+	}
+	w.query.farm = f
+	if f.misdirected(cl, &w.req) {
+		return w.query.refuse(stepHost, refusedMisdirected)
+	}
+	d := decide(&w.query)
+	if d.service != nil && d.service.share.end > 0 {
+		d = forService(w.draw(cl, f, d.service))
+	}
+	return d
+}
+
+// start makes the exchange one of the request at hand. It reports whether the
+// client is to be invited to send the body.
+func (ex *exchange) start(w *worker, cl *client, f *farmTable, sv *service) (invite bool) {
+	r := &w.req
+	// Field by field: a literal would be built aside and copied, 512 bytes of it.
+	ex.w, ex.client, ex.farm, ex.service, ex.queue = w, cl, f, sv, sv.queue
+	ex.verb, ex.oldClient, ex.keepClient, ex.upgrade = r.Verb, r.Minor == 0, r.KeepAlive, r.Upgrade
+	ex.host = append(ex.host, r.Host...)
+	cl.ex = ex
+	ex.recordHead()
+	ex.request.start(r.Body(), &r.Head, true)
+	if ex.service.multiplexed && cl.stream != nil {
+		ex.request.chunked.AllowAll()
+	}
+	if m := f.limits.maxBody; m > 0 {
+		ex.request.chunked.Limit(m)
+	}
+	if invite = r.Expect100 && f.limits.expect == expectIgnore; invite {
+		r.DropExpect()
+	}
+	if c := sv.compress; c != nil && !ex.oldClient {
+		ex.coding = c.accepted(&r.Head)
+	}
+	return invite
+}
+
+var continueLine = []byte("HTTP/1.1 100 Continue\r\n\r\n")
+
+// inviteBody tells the client to send the body it waits with. It reports
+// whether the client is still there.
+func (ex *exchange) inviteBody() bool {
+	if ex.client.interim(continueLine) != nil {
+		ex.clientGone()
+		return false
+	}
+	return true
+}

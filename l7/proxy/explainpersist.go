@@ -1,0 +1,110 @@
+package proxy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/explain"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/session"
+)
+
+// recall puts the session of the client, if there is one, into the rehearsal.
+func (x *explainer) recall(found, sv *service) (held *session.Session) {
+	if found.sessions == nil {
+		return nil
+	}
+	now := sv.clock(x.w)
+	s, ok := found.sessions.Peek(x.ex.key, now, sv.persist.ttl)
+	if !ok {
+		return nil
+	}
+	sv.sessions.Put(x.ex.key, s.Backend, now)
+	return &s
+}
+
+// persistence tells what became of the session.
+func (x *explainer) persistence(found *service, held *session.Session, chosen int, ok bool) {
+	if found.sessions == nil {
+		return
+	}
+	ex := x.ex
+	p := &explain.Persistence{Kind: string(found.persist.kind), Name: string(found.persist.name), Found: held != nil}
+	if len(ex.key) > 0 {
+		p.Key = shownKey(found.persist.kind, ex.key)
+	}
+	x.Persistence = p
+	if held != nil {
+		p.Static = held.Static
+		if i := found.find(held.Backend); i >= 0 {
+			p.Backend = &i
+		}
+	}
+	switch {
+	case len(ex.key) == 0:
+		p.Reason = "the request has nothing the client is recognised by: no session"
+	case held == nil && !ok:
+		p.Reason = "no session, and no backend it could name"
+	case held == nil && ex.why == accesslog.WhyCookie:
+		p.Reason = "no session: the cookie names the backend"
+	case held == nil:
+		p.Reason = fmt.Sprintf("no session: one with backend %d would be made", chosen)
+	case ex.why == accesslog.WhySession:
+		p.Reason = "the session names the backend"
+	case ex.why == accesslog.WhyCookie:
+		p.Reason = "not asked: the cookie names the backend"
+	case p.Backend == nil:
+		p.Reason = "the backend of the session is gone"
+	default:
+		p.Reason = fmt.Sprintf("backend %d of the session cannot be used: %s", *p.Backend, unclaimed(found, *p.Backend))
+	}
+}
+
+// insertedCookie tells what became of the cookie the service sets.
+func (x *explainer) insertedCookie(chosen int, ok bool) {
+	ex := x.ex
+	if ex.service.cookie == nil {
+		return
+	}
+	c := &explain.Cookie{Name: string(ex.service.cookie.name)}
+	x.Cookie = c
+	if i := ex.cookie - 1; i >= 0 {
+		c.Backend = &i
+	}
+	switch {
+	case ex.why == accesslog.WhyCookie:
+		c.Reason = "it names the backend"
+	case c.Backend != nil:
+		c.Reason = fmt.Sprintf("backend %d it names cannot be used: %s", *c.Backend, unclaimed(ex.service, *c.Backend))
+	case ok:
+		c.Reason = fmt.Sprintf("none that names a backend: the answer would set one for backend %d", chosen)
+	default:
+		c.Reason = "none that names a backend"
+	}
+}
+
+// unclaimed says why a backend a client belongs to cannot serve it.
+func unclaimed(sv *service, i int) string {
+	switch {
+	case sv.backends[i].mode == modeCut:
+		return "it is cut"
+	case sv.picker.Full(i):
+		return "it is at its limit"
+	case sv.picker.Member(i).Slot.Ejected():
+		return "it is ejected"
+	}
+	return "it is down"
+}
+
+// shownKey is a key as it may be shown: what clients keep to themselves as its
+// digest.
+func shownKey(kind farm.Persistence, key []byte) string {
+	switch kind {
+	case farm.PersistBasic, farm.PersistCookie, farm.PersistHeader:
+		sum := sha256.Sum256(key)
+		return "sha256:" + hex.EncodeToString(sum[:6])
+	}
+	return explain.Clip(string(key))
+}

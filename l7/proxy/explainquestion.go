@@ -1,0 +1,104 @@
+package proxy
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/explain"
+)
+
+// asked is a question as it is understood.
+type asked struct {
+	head   []byte
+	from   netip.Addr
+	secure bool
+	name   string // TLS is asked for
+}
+
+// readQuestion makes the bytes a client would send. What they are worth is
+// found out by who reads those of clients.
+func readQuestion(f *farmTable, q *explain.Question) (a asked, err error) {
+	size := len(q.Method) + len(q.URL) + len(q.SNI)
+	for _, line := range q.Headers {
+		size += len(line)
+	}
+	if size > explain.MaxQuestion || len(q.Headers) > explain.MaxHeaders {
+		return a, fmt.Errorf("the request is too long: at most %d bytes and %d headers are allowed", explain.MaxQuestion, explain.MaxHeaders)
+	}
+	for _, text := range append([]string{q.Method, q.URL, q.SNI}, q.Headers...) {
+		if strings.Contains(text, "\n") {
+			return a, errors.New("method, URL, headers and name hold no line ends")
+		}
+	}
+	a.from, a.secure = netip.AddrFrom4([4]byte{127, 0, 0, 1}), f.tls != nil
+	if q.From != "" {
+		if a.from, err = netip.ParseAddr(q.From); err != nil {
+			return a, fmt.Errorf("%q is no address", q.From)
+		}
+		a.from = a.from.Unmap()
+	}
+	host, target := withoutUsualPort(f.origin, a.secure), q.URL
+	if scheme, rest, ok := strings.Cut(q.URL, "://"); ok && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")) {
+		a.secure = len(scheme) == len("https")
+		end := len(rest)
+		if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+			end = i
+		}
+		if host, target = withoutUsualPort(rest[:end], a.secure), rest[end:]; strings.Contains(host, "@") {
+			return a, errors.New("the URL names a user: send the header Authorization instead")
+		}
+		if !strings.HasPrefix(target, "/") {
+			target = "/" + target
+		}
+	} else if !strings.HasPrefix(q.URL, "/") && q.URL != "*" {
+		return a, errors.New("the URL must be a path, or begin with http:// or https://")
+	}
+	target, _, _ = strings.Cut(target, "#") // clients keep it to themselves
+	method := q.Method
+	if method == "" {
+		method = "GET"
+	}
+	a.head = fmt.Appendf(nil, "%s %s HTTP/1.1\r\n", method, target)
+	named := false
+	for _, line := range q.Headers {
+		if line == "" {
+			return a, errors.New("a header is written as \"Name: value\"")
+		}
+		name, value, _ := strings.Cut(line, ":")
+		if strings.EqualFold(name, "host") {
+			if named = true; strings.HasPrefix(q.URL, "/") {
+				host = strings.TrimSpace(value)
+			}
+		}
+	}
+	if a.name = q.SNI; a.name == "" {
+		a.name = nameOfHost(host)
+	}
+	if !named {
+		a.head = fmt.Appendf(a.head, "Host: %s\r\n", host)
+	}
+	for _, line := range q.Headers {
+		a.head = append(append(a.head, line...), "\r\n"...)
+	}
+	a.head = append(a.head, "\r\n"...)
+	return a, nil
+}
+
+// nameOfHost is what a client asks TLS for: the host, unless it is an address
+// (RFC 6066 section 3).
+func nameOfHost(authority string) string {
+	name := strings.ToLower(string(withoutPort([]byte(authority))))
+	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
+		return ""
+	}
+	return name
+}
+
+func withoutUsualPort(authority string, secure bool) string {
+	if secure {
+		return strings.TrimSuffix(authority, ":443")
+	}
+	return strings.TrimSuffix(authority, ":80")
+}

@@ -1,0 +1,113 @@
+package proxy
+
+import (
+	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/l7/http1"
+)
+
+// release ends the use of the chosen backend: the picker's and the counters'
+// view of it, not the connection.
+func (ex *exchange) release() {
+	ex.arrived()
+	if held := ex.held; held != nil {
+		ex.held = nil
+		held.Done()
+		ex.queue.released()
+	}
+	if ex.counted {
+		ex.counted = false
+		ex.backendStats().Established--
+	}
+}
+
+// drop closes the backend's connection, if there is one.
+func (ex *exchange) drop() {
+	if up := ex.up; up != nil {
+		ex.up = nil
+		up.Discard() // first: an exchange that is broken may fail at counting
+		if ex.phase == phaseConnect {
+			ex.connecting(-1)
+		}
+	}
+	ex.release()
+}
+
+// end gives the exchange back; its client goes on without it.
+func (ex *exchange) end() {
+	if ex.login != nil {
+		ex.login.leave(ex)
+	}
+	ex.drop()
+	if ex.wait != nil {
+		ex.leaveQueue()
+	}
+	ex.recordEnd()
+	ex.unsave()
+	if ex.ahead != nil {
+		ex.w.loop.Buffers.Put(ex.ahead)
+	}
+	if ex.last != nil {
+		ex.w.loop.Buffers.Put(ex.last)
+	}
+	ex.returnEncoder()
+	undo := ex.undo
+	undo.Reset()
+	ex.client.ex = nil
+	w := ex.w
+	key, host, id := ex.key[:0], ex.host[:0], ex.id[:0]
+	asked, answered := ex.request.chunked.Spare(), ex.response.chunked.Spare()
+	*ex = exchange{}
+	ex.key, ex.host, ex.id = key, host, id
+	ex.request.chunked.Lend(asked)
+	ex.response.chunked.Lend(answered)
+	w.exchanges.Put(ex)
+	ex.undo = undo
+}
+
+// finish completes the exchange after the last byte of the response.
+func (ex *exchange) finish() {
+	cl := ex.client
+	complete := ex.request.done()
+	keep := ex.keepClient && complete
+	if ex.up != nil {
+		ex.release()
+		ex.giveBack(complete)
+	}
+	ex.end()
+	switch {
+	case cl.stream != nil:
+		cl.leave()
+	case keep:
+		cl.resume()
+	case complete && cl.in == nil && cl.conn.Pending() == 0 && !cl.conn.Readable():
+		cl.conn.CloseWrite() // pushes the answer out; closing alone could destroy it
+		cl.close()           // nothing on its way in either direction
+	default:
+		cl.linger()
+	}
+}
+
+// abort ends an exchange whose response cannot be completed. A client that
+// got a part of it must not take it for the whole: chunked and counted bodies
+// say so themselves, any other end is made a reset.
+func (ex *exchange) abort() {
+	cl := ex.client
+	delimited := ex.phase < phaseBody || ex.response.kind == http1.BodyLength || ex.response.kind == http1.BodyChunked && !ex.oldClient
+	ex.end()
+	if cl.stream == nil && delimited && !cl.conn.Broken() {
+		cl.linger()
+		return
+	}
+	cl.abort()
+}
+
+// clientGone ends an exchange whose client is no longer there.
+func (ex *exchange) clientGone() {
+	cl := ex.client
+	ex.recordFlag(accesslog.AbortedByClient)
+	if ex.phase != phaseTunnel {
+		ex.stats().ClientAborts++
+	}
+	ex.end()
+	cl.close()
+}

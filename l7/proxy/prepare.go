@@ -1,0 +1,106 @@
+package proxy
+
+import (
+	"github.com/sluicelb/sluice/l7/http1"
+)
+
+// prepare makes the request a backend gets in the loop's scratch buffer: head
+// and as much of the body as has come.
+func (ex *exchange) prepare(rest []byte) (used int, err error) {
+	if err := ex.revise(); err != nil {
+		return 0, err
+	}
+	return ex.assemble(rest)
+}
+
+// revise finds out who the client is and applies the service's rules. Sessions
+// go by what the client sent, not by what rules make of it.
+func (ex *exchange) revise() error {
+	w := ex.w
+	w.ipText = ex.client.conn.Peer().Addr().AppendTo(w.ipText[:0])
+	w.forward = http1.Forward{ClientIP: w.ipText, Proto: ex.client.proto()}
+	rules := ex.service.request
+	if rules != nil {
+		w.rewrite.Reset()
+		rules.strip(&w.req.Head, &w.rewrite)
+		w.forward.Extra, w.forward.Given = rules.add, rules.given
+	}
+	ex.hash = ex.identify()
+	if ex.service.auth != nil {
+		ex.service.auth.strip(&w.req.Head)
+	}
+	if rules != nil {
+		if err := rules.edit(&w.req.Head, &w.rewrite); err != nil {
+			return err
+		}
+	}
+	if ex.service.urls != nil {
+		if err := ex.rewritePath(); err != nil {
+			return err
+		}
+	}
+	if len(w.req.Host) == 0 {
+		w.forward.Host = ex.farm.hostField // HTTP/1.0 without Host: HTTP/1.1 needs one
+	}
+	if t := ex.farm.tls; t != nil && t.tellsClients {
+		w.forward.Extra = ex.withCertificate(w.forward.Extra)
+	}
+	ex.requestID()
+	if ex.farm.proxyHost || ex.farm.destination {
+		ex.addressing() // last: it knows how far from its end the head has a hole
+	}
+	return nil
+}
+
+// rewritePath applies the service's rules to the path. What comes of it is read
+// like the path of a client, and refused where that would be.
+func (ex *exchange) rewritePath() error {
+	r, scratch := &ex.w.req, &ex.w.rewrite
+	if r.Path[0] != '/' {
+		return nil // OPTIONS *
+	}
+	if ex.service.request == nil {
+		scratch.Reset()
+	}
+	path, changed, err := ex.service.urls.Rewrite(r.Path, scratch, ex.w.rewritten)
+	if !changed || err != nil {
+		return err
+	}
+	if ex.service.locate.paths {
+		ex.w.location = append(ex.w.location[:0], r.Path...)
+	}
+	if err := r.Retarget(path); err != nil {
+		return err
+	}
+	if ex.service.locate.paths {
+		ex.undo.Learn(ex.w.location, r.Path)
+	}
+	return nil
+}
+
+// appendHead appends the head of the request.
+func (ex *exchange) appendHead(dst []byte) []byte {
+	out := http1.AppendRequest(dst, &ex.w.req, &ex.w.forward)
+	if ex.farm.proxyHost || ex.tail > 0 {
+		ex.mark(out)
+	}
+	return out
+}
+
+// assemble writes the request.
+func (ex *exchange) assemble(rest []byte) (used int, err error) {
+	w := ex.w
+	out := ex.appendHead(w.loop.Scratch[:0])
+	in, n, err := ex.request.take(rest, ex.service.multiplexed)
+	if err != nil {
+		return 0, err
+	}
+	out = append(out, rest[:n]...)
+	if !ex.service.multiplexed { // else transmit asks for it
+		out = append(out, ex.request.trailer()...)
+	}
+	w.loop.Scratch = out
+	ex.client.stats().BytesIn += uint64(in)
+	ex.recordMoved(uint64(in), 0)
+	return in, nil
+}

@@ -1,0 +1,97 @@
+package proxy
+
+import (
+	"github.com/sluicelb/sluice/l7/http2"
+)
+
+// Reset implements http2.Handler: the client, or its connection, is gone.
+func (m *multiplex) Reset(s *http2.Stream, _ http2.Code, _ *http2.Error) {
+	cl, ok := s.Owner.(*client)
+	if !ok {
+		return // given up already
+	}
+	cl.stream.h2 = nil
+	if cl.ex != nil {
+		cl.ex.clientGone()
+		return
+	}
+	cl.release()
+}
+
+// expired handles the deadline of a stream.
+func (cl *client) expired() {
+	switch {
+	case cl.ex != nil:
+		cl.ex.clientExpired()
+	case cl.stream.leaving && cl.stalled(cl.requestTimeout()):
+		cl.stats().Timeouts++
+		cl.note(timeout, 0, "answer not taken in time")
+		cl.reset(http2.CodeCancel)
+	}
+}
+
+// leave ends the stream after a complete answer; what finds no room yet leaves
+// first.
+func (cl *client) leave() {
+	st := cl.stream
+	if st.cut {
+		cl.reset(http2.CodeCancel)
+		return
+	}
+	if len(st.out) > 0 {
+		st.leaving, st.last = true, true
+		cl.await(cl.requestTimeout())
+		return
+	}
+	if st.h2 != nil && !st.sent {
+		if len(st.tail) > 0 {
+			st.h2.Trailers(st.tail)
+			st.endSent()
+		} else {
+			st.data(nil, true)
+		}
+	}
+	if st.h2 != nil {
+		st.h2.Reset(http2.CodeNo) // nobody reads the rest of the request
+	}
+	cl.release()
+}
+
+// reset ends the stream before its answer is complete.
+func (cl *client) reset(code http2.Code) {
+	if s := cl.stream.h2; s != nil {
+		s.Reset(code)
+	}
+	cl.release()
+}
+
+// keepLines is the largest array for trailers a stream keeps while it rests.
+const keepLines = 1 << 10
+
+// release gives the client of a stream back.
+func (cl *client) release() {
+	st, w := cl.stream, cl.w
+	m := st.mux
+	m.streams.remove(cl)
+	m.heads -= st.head
+	if m.streams.count == 0 {
+		m.idleAt = w.loop.Now()
+	}
+	cl.yield()
+	buffers := &w.loop.Buffers
+	for _, b := range [...]*[]byte{&st.body, &st.out} {
+		if *b != nil {
+			buffers.Put(*b)
+			*b = nil
+		}
+	}
+	for _, b := range [...]*[]byte{&st.trailers, &st.tail} {
+		if cap(*b) > keepLines {
+			*b = nil
+		}
+	}
+	st.mux, st.h2, st.next, st.prev = nil, nil, nil, nil
+	*cl = client{w: w, farm: cl.farm}
+	w.streams.Put(st)
+	w.clients.Put(cl)
+}
