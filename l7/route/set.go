@@ -1,5 +1,7 @@
 package route
 
+import "regexp/syntax"
+
 // Set is a list of patterns that are searched in one text, field lines for
 // example. Like a Table it walks literal beginnings instead of running a
 // regular expression for each. It is immutable.
@@ -34,16 +36,50 @@ func CompileSet(patterns []string, ignoreCase bool) (*Set, error) {
 	return s, nil
 }
 
-// begin notes what texts may begin with because of p.
+// begin notes what texts may begin with because of p. Its shape tells that only
+// if it is the same over texts that are not plain behind their first byte.
 func (s *Set) begin(p *pattern) {
+	all := [4]uint64{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}
+	if beyondPlain(p.tree) {
+		s.starts = all
+		return
+	}
 	for _, q := range p.seqs {
 		if q.floating || len(q.elems) == 0 {
-			s.starts = [4]uint64{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}
+			s.starts = all
 			return
 		}
 		s.starts[0] |= q.elems[0][0]
 		s.starts[1] |= q.elems[0][1]
 	}
+}
+
+// beyondPlain reports whether a pattern has parts no plain text matches, which
+// its shape leaves out, or lines, of which plain texts have one.
+func beyondPlain(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpBeginLine, syntax.OpEndLine:
+		return true
+	case syntax.OpLiteral:
+		for _, r := range re.Rune {
+			if r < ' ' || r > '~' {
+				return true
+			}
+		}
+	case syntax.OpCharClass:
+		for i := 0; i+1 < len(re.Rune); i += 2 {
+			if re.Rune[i] <= '~' && re.Rune[i+1] >= ' ' {
+				return false
+			}
+		}
+		return true
+	}
+	for _, sub := range re.Sub {
+		if beyondPlain(sub) {
+			return true
+		}
+	}
+	return false
 }
 
 // Starts reports whether a text that begins with the plain byte b can hold one

@@ -67,3 +67,20 @@ func TestSetEqualsTheRegularExpressions(t *testing.T) {
 		}
 	})
 }
+
+// A text may be plain at its beginning only: what the shape of a pattern leaves
+// out still counts.
+func TestTextsThatArePlainAtTheirBeginningOnlyAreLookedAt(t *testing.T) {
+	for pattern, text := range map[string]string{
+		"é$": "aé", "^b|é": "aé", `^a\t|^b`: "a\tx", `(?m)^b`: "a\nb", `\x{e9}`: "aé", `\p{Greek}|^b`: "aα", "(?i)ſ|^b": "aſ",
+	} {
+		s, err := route.CompileSet([]string{pattern}, false)
+		if err != nil {
+			t.Errorf("%q: %v", pattern, err)
+			continue
+		}
+		if s.Match([]byte(text)) != 0 || !s.Starts(text[0]) {
+			t.Errorf("%q in %q: match %d, may start so: %v", pattern, text, s.Match([]byte(text)), s.Starts(text[0]))
+		}
+	}
+}
