@@ -23,9 +23,12 @@ func TestAPasswordMatchesItsHashOnly(t *testing.T) {
 	if !password.Matches([]byte(tea), []byte("tea")) {
 		t.Error("tea is no tea")
 	}
-	for text, want := range map[string]bool{"open sesame": true, "open sesam": false, "": false, one: false} {
-		if got := password.Matches([]byte(one), []byte(text)); got != want {
-			t.Errorf("%q matches: %v", text, got)
+	if !password.Matches([]byte(one), []byte("open sesame")) {
+		t.Error("the password does not match its hash")
+	}
+	for _, text := range []string{"te", "teas", "", tea} {
+		if password.Matches([]byte(tea), []byte(text)) {
+			t.Errorf("%q matches", text)
 		}
 	}
 	if _, err := password.Hash(""); err == nil {
