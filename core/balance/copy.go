@@ -30,6 +30,8 @@ func (l *Load) copy() *Load {
 	c.Pending.Store(l.Pending.Load())
 	c.latency.value.Store(l.latency.value.Load())
 	c.latency.at.Store(l.latency.at.Load())
+	c.since.Store(l.since.Load())
+	c.seen.Store(l.seen.Load())
 	return c
 }
 
@@ -84,5 +86,5 @@ func (p *Picker) Verdict(i int, tried Tried) Verdict {
 // Member returns member i as the Picker goes by it.
 func (p *Picker) Member(i int) Member {
 	m := &p.members[i]
-	return Member{ID: m.id, Weight: int(m.weight), Priority: int(m.priority), Limit: m.limit, Out: m.out, Slot: m.slot, Load: m.load}
+	return Member{ID: m.id, Weight: int(m.weight), Priority: int(m.priority), Limit: m.limit, Out: m.out, Slot: m.slot, Load: m.load, SlowStart: time.Duration(m.slowStart)}
 }

@@ -22,6 +22,12 @@
 // member in maintenance counts as unusable, one at its limit does not: full
 // members do not open the next priority.
 //
+// # Slow start
+//
+// A member that becomes usable, or is new, ramps up from a tenth of its weight
+// to all of it in its SlowStart, for every algorithm but consistent hash. Loads
+// remember since when, so a reload does not begin it anew.
+//
 // # Counting
 //
 // Load.Active counts exchanges in flight. Pick and Claim count only where the

@@ -37,10 +37,13 @@ func (p *Picker) cheapest(t *table, tried Tried, now int64, careful bool) (best 
 		if careful && (tried.Has(int(e)) || !m.slot.Usable()) || m.full() {
 			continue
 		}
-		c := p.cost(m, now)
-		switch d := c*bestWeight - bestCost*m.weight; {
+		c, w := p.cost(m, now), m.weight
+		if t.weights != nil {
+			w = t.weights[e]
+		}
+		switch d := c*bestWeight - bestCost*w; {
 		case d < 0:
-			best, bestCost, bestWeight, ties = int(e), c, m.weight, false
+			best, bestCost, bestWeight, ties = int(e), c, w, false
 		case d == 0:
 			ties = true
 		}
@@ -71,11 +74,11 @@ func (p *Picker) costSlow(m *member, now int64) int64 {
 // Few draws are enough: that many misses mean few share the lowest cost.
 func (p *Picker) turnAmong(t *table, tried Tried, best int, now int64) int {
 	b := &p.members[best]
-	lowest := p.cost(b, now)
+	lowest, w := p.cost(b, now), t.weight(p, best)
 	for range 8 {
 		i := t.turns.next(p.state)
 		m := &p.members[i]
-		if i == best || p.cost(m, now)*b.weight <= lowest*m.weight && p.free(i, tried) {
+		if i == best || p.cost(m, now)*w <= lowest*t.weight(p, i) && p.free(i, tried) {
 			return i
 		}
 	}

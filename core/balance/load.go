@@ -14,7 +14,11 @@ type Load struct {
 	// exchange ended; needed under PendingConnections only.
 	Pending atomic.Int64
 	latency ewma
-	_       [128 - 4*8]byte
+	// since is when a Picker saw the backend become usable, on clock; 0 when it
+	// always was. seen is what it saw last.
+	since atomic.Int64
+	seen  atomic.Uint32
+	_     [128 - 5*8 - 4]byte
 }
 
 // Done releases what Pick or Claim reserved. It does nothing on nil, so that

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
@@ -18,6 +19,9 @@ type Member struct {
 	Out      bool         // in maintenance
 	Slot     *health.Slot // nil means the board's slot of ID
 	Load     *Load        // shared by all generations; nil means a new one
+	// SlowStart is how long the member takes to its full weight after it became
+	// usable; 0 means no time.
+	SlowStart time.Duration
 }
 
 // Picker chooses among the members of one service. Any goroutine may use it;
@@ -34,14 +38,15 @@ type Picker struct {
 
 // member is what the hot path needs of a Member, in one cache line.
 type member struct {
-	slot     *health.Slot
-	load     *Load
-	limit    int64
-	weight   int64
-	priority int32
-	id       uint32
-	out      bool
-	counted  bool // Pick reserves Load.Active
+	slot      *health.Slot
+	load      *Load
+	limit     int64
+	weight    int64
+	slowStart int64
+	priority  int32
+	id        uint32
+	out       bool
+	counted   bool // Pick reserves Load.Active
 }
 
 // New makes a Picker. State must be the service's own and not nil. Members
@@ -60,7 +65,7 @@ func New(a Algorithm, members []Member, board *health.Board, st *State) *Picker 
 			slot: m.Slot, load: m.Load, limit: max(0, m.Limit), id: m.ID, out: m.Out,
 			weight:   int64(min(max(1, m.Weight), MaxWeight)),
 			priority: int32(max(1, m.Priority)),
-			counted:  m.Limit > 0 || a.NeedsLoad(),
+			counted:  m.Limit > 0 || a.NeedsLoad(), slowStart: int64(m.SlowStart),
 		}
 		p.order = append(p.order, uint16(i))
 	}
@@ -77,7 +82,7 @@ func New(a Algorithm, members []Member, board *health.Board, st *State) *Picker 
 // need not be well mixed.
 func (p *Picker) Pick(hash uint64, tried Tried) (index int, ok bool) {
 	t := p.table.Load()
-	if t.version.Load() != p.board.Version() {
+	if t.version.Load() != p.board.Version() || t.expires != 0 && t.expired() {
 		t = p.refresh()
 	}
 	if len(t.eligible) == 0 {
@@ -128,7 +133,7 @@ func (p *Picker) Full(i int) bool { return p.members[i].full() }
 // and whether any may be used at all.
 func (p *Picker) Room() (free, usable bool) {
 	t := p.table.Load()
-	if t.version.Load() != p.board.Version() {
+	if t.version.Load() != p.board.Version() || t.expires != 0 && t.expired() {
 		t = p.refresh()
 	}
 	return p.anyFree(t, Tried{}), len(t.eligible) > 0
@@ -138,7 +143,7 @@ func (p *Picker) Room() (free, usable bool) {
 // not reached its limit.
 func (p *Picker) Free(tried Tried) bool {
 	t := p.table.Load()
-	if t.version.Load() != p.board.Version() {
+	if t.version.Load() != p.board.Version() || t.expires != 0 && t.expired() {
 		t = p.refresh()
 	}
 	return p.anyFree(t, tried)
@@ -167,5 +172,3 @@ func (m *member) usable() bool { return !m.out && m.slot.Usable() }
 func (m *member) full() bool { return m.limit > 0 && m.load.Active.Load() >= m.limit }
 
 func (p *Picker) priority(i uint16) int { return int(p.members[i].priority) }
-
-func (p *Picker) weight(i uint16) int { return int(p.members[i].weight) }

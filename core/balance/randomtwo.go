@@ -16,7 +16,7 @@ func (p *Picker) randomOfTwo(t *table, tried Tried) (int, bool) {
 	for k := uint64(1); a == b && k < n; k++ { // turns of one member lie apart, so this ends soon
 		b = int(order[(second+k)%n])
 	}
-	if x, y := &p.members[a], &p.members[b]; y.load.Active.Load()*x.weight < x.load.Active.Load()*y.weight {
+	if x, y := &p.members[a], &p.members[b]; y.load.Active.Load()*t.weight(p, a) < x.load.Active.Load()*t.weight(p, b) {
 		a, b = b, a
 	}
 	if p.take(a, tried) {

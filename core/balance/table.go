@@ -11,6 +11,8 @@ type table struct {
 	level    int
 	eligible []uint16 // indexes in inLevel
 	turns    rotation // eligible, spread by weight
+	weights  []int64  // by index; nil unless a member ramps up
+	expires  int64    // when weights are to be looked at again, on clock; 0 is never
 }
 
 // refresh derives the table again when a member's usability changed. Several
@@ -31,6 +33,9 @@ func (p *Picker) refresh() *table {
 }
 
 func (p *Picker) unchanged(t *table) bool {
+	if t.expired() {
+		return false
+	}
 	for i := range p.members {
 		if p.members[i].usable() != t.usable[i] {
 			return false
@@ -41,8 +46,10 @@ func (p *Picker) unchanged(t *table) bool {
 
 func (p *Picker) derive() *table {
 	t := &table{usable: make([]bool, len(p.members)), inLevel: make([]bool, len(p.members))}
+	now := clock()
 	for i := range p.members {
 		t.usable[i] = p.members[i].usable()
+		p.members[i].load.note(t.usable[i], now)
 	}
 	t.level = level(p.order, p.priority, t.usable)
 	for i, u := range t.usable {
@@ -51,6 +58,7 @@ func (p *Picker) derive() *table {
 			t.eligible = append(t.eligible, uint16(i))
 		}
 	}
-	t.turns = newRotation(schedule(t.eligible, p.weight))
+	t.ramp(p, now)
+	t.turns = newRotation(schedule(t.eligible, func(i uint16) int { return int(t.weight(p, int(i))) }))
 	return t
 }

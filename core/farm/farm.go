@@ -155,7 +155,10 @@ type Service struct {
 	Queueing
 	Retrying
 	Outlier
-	Backends []Backend `json:"backends,omitempty"`
+	// SlowStart is how long a backend that comes up, is added or leaves
+	// maintenance takes from a tenth of its weight to all of it; 0 is no time.
+	SlowStart Seconds   `json:"slowstart,omitempty"`
+	Backends  []Backend `json:"backends,omitempty"`
 }
 
 // Backend is one server of a service.

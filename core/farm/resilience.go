@@ -65,7 +65,8 @@ type Outlier struct {
 
 // Defaults and bounds of Outlier.
 const (
-	DefaultOutlierTime    Seconds = 30
-	DefaultOutlierPercent         = 50
-	OutlierTimes                  = 10
+	DefaultOutlierPercent = 50
+	OutlierTimes          = 10
+
+	DefaultOutlierTime Seconds = 30
 )

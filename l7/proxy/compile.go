@@ -174,6 +174,9 @@ func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
 			timeout = b.Timeout
 		}
 		load := e.registry.load(b.ID)
+		if e.Generation() == 0 {
+			load.Settle() // the engine is what is new
+		}
 		out.backends[i] = backend{
 			id: b.ID, timeout: nanos(timeout), load: load,
 			mode: b.Maintenance, origin: b.AddrPort().String(), reach: reachOf(f, s, b), named: nameOf(b), alias: b.Alias, statics: b.Sessions, host: hostOf(nameOf(b), s.TLS != nil),
@@ -183,6 +186,7 @@ func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
 		members[i] = balance.Member{
 			ID: b.ID, Weight: b.EffectiveWeight(), Priority: b.EffectivePriority(), Limit: int64(b.ConnLimit),
 			Out: b.Maintenance != farm.MaintenanceOff, Slot: e.board.Slot(b.ID), Load: load,
+			SlowStart: time.Duration(nanos(s.SlowStart)),
 		}
 	}
 	out.picker = balance.New(algorithm, members, e.board, e.registry.state(s.ID))

@@ -15,10 +15,10 @@ func TestWhatAServiceDoesAboutBackendsIsSetAndShown(t *testing.T) {
 	for field, want := range map[string]any{"queue": 0, "queue_timeout": nil, "retries": nil, "retry_unsafe": nil, "outlier_errors": 0, "outlier_time": nil} {
 		r.want(t, "services."+field, want)
 	}
-	a.must(200, "PUT", web, `{"queue":10,"retry_on":["reset","503"],"retries":2,"outlier_errors":5,"outlier_time":"60"}`)
+	a.must(200, "PUT", web, `{"queue":10,"retry_on":["reset","503"],"retries":2,"outlier_errors":5,"outlier_time":"60","slowstart":9}`)
 	r = a.must(200, "GET", web, "")
 	for field, want := range map[string]any{"queue": 10, "queue_timeout": 5, "retry_on.1": "503", "retries": 2, "retry_budget": 20, "retry_unsafe": "false",
-		"outlier_errors": 5, "outlier_time": 60, "outlier_percent": 50} {
+		"outlier_errors": 5, "outlier_time": 60, "outlier_percent": 50, "slowstart": 9} {
 		r.want(t, "services."+field, want)
 	}
 	a.do("PUT", web, `{"retry_on":[],"retries":2}`).refused(t, 400, "retries", "retry_on")

@@ -21,10 +21,12 @@ type Resilience struct {
 	OutlierErrors  uint8        `json:"outlier_errors" doc:"Failures in a row after which a backend is ejected; 0: never"`
 	OutlierTime    farm.Seconds `json:"outlier_time,omitempty" doc:"Only with outlier_errors"`
 	OutlierPercent uint8        `json:"outlier_percent,omitempty" doc:"Only with outlier_errors"`
+
+	SlowStart farm.Seconds `json:"slowstart" doc:"Seconds a backend that comes up takes to its full weight; 0: none"`
 }
 
 func resilience(v *farm.Service) Resilience {
-	out := Resilience{Queue: v.Queue, RetryOn: orEmpty(v.RetryOn), OutlierErrors: v.OutlierErrors}
+	out := Resilience{Queue: v.Queue, RetryOn: orEmpty(v.RetryOn), OutlierErrors: v.OutlierErrors, SlowStart: v.SlowStart}
 	if v.Queue != 0 {
 		out.QueueTimeout = cmp.Or(v.QueueTimeout, farm.DefaultQueueTimeout)
 	}

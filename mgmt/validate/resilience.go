@@ -19,9 +19,11 @@ const (
 	// backend, MaxOutlierTime for how many seconds that is the first time.
 	MaxOutlierErrors = 100
 	MaxOutlierTime   = 3600
+	// MaxSlowStart is how many seconds a backend may take to its full weight.
+	MaxSlowStart = 3600
 )
 
-var resilienceFields = slices.Concat(queueFields, retryFields, outlierFields)
+var resilienceFields = slices.Concat(queueFields, retryFields, outlierFields, slowStartFields)
 
 // queueFields are what becomes of exchanges when all backends are full.
 var queueFields = []field[farm.Service]{
@@ -148,4 +150,14 @@ func outlierNumber(name string, most int64, about string, get func(*farm.Service
 			return "is allowed only while outlier_errors is not 0; send outlier_errors with it"
 		},
 	}
+}
+
+// slowStartFields are how backends that come up are spared.
+var slowStartFields = []field[farm.Service]{
+	{
+		rule: rule{name: "slowstart", kind: kindNumber, min: 0, max: MaxSlowStart, null: true,
+			about: "Seconds in which a backend that comes up, is added or leaves maintenance goes from a tenth of its weight to all of it; 0 for none. CONSISTENT_HASH ignores it."},
+		get: func(s *farm.Service) Value { return numberValue(int64(s.SlowStart)) },
+		set: func(s *farm.Service, v Value) { s.SlowStart = farm.Seconds(v.number) },
+	},
 }

@@ -62,6 +62,7 @@ func TestEveryOptionOfAServiceIsSetAndReset(t *testing.T) {
 		{`{"outlier_percent":100,"outlier_errors":"1","outlier_time":3600}`, func(s *farm.Service) {
 			s.Outlier = farm.Outlier{OutlierErrors: 1, OutlierTime: 3600, OutlierPercent: 100}
 		}, `{"outlier_errors":null}`},
+		{`{"slowstart":"30"}`, func(s *farm.Service) { s.SlowStart = 30 }, `{"slowstart":0}`},
 		{`{"queue":"100"}`, func(s *farm.Service) { s.Queue = 100 }, `{"queue":0}`},
 		{`{"queue_timeout":30,"queue":1}`, func(s *farm.Service) { s.Queueing = farm.Queueing{Queue: 1, QueueTimeout: 30} }, `{"queue":null}`},
 		{`{"compression":["zstd","gzip"]}`, zip(func(*farm.Compression) {}), `{"compression":[]}`},
@@ -148,6 +149,7 @@ func TestOptionsOfAServiceAreRefusedWithTheReason(t *testing.T) {
 		{`{"outlier_time":5}`, `outlier_time is allowed only while outlier_errors is not 0; send outlier_errors with it`},
 		{`{"outlier_errors":5,"outlier_time":0}`, `outlier_time must be a number from 1 to 3600, got 0`},
 		{`{"outlier_errors":5,"outlier_percent":101}`, `outlier_percent must be a number from 1 to 100, got 101`},
+		{`{"slowstart":3601}`, `slowstart must be a number from 0 to 3600, got 3601`},
 		{`{"queue":65536}`, `queue must be a number from 0 to 65535, got 65536`},
 		{`{"queue":-1}`, `queue must be a number from 0 to 65535, got -1`},
 		{`{"queue_timeout":5}`, `queue_timeout is allowed only while queue is not 0; send queue with it`},

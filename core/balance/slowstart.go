@@ -1,0 +1,79 @@
+package balance
+
+import "time"
+
+// A backend that becomes usable gets a part of its weight at first, and all of
+// it after the slow start of its service: its caches are cold, its pools empty.
+// Weights change when a table is derived, which happens once a second as long as
+// somebody ramps up; nothing ticks. ConsistentHash ignores it, because moving
+// flows to and fro would cost more than it spares.
+
+// tenths is what a full weight is divided in.
+const tenths = 10
+
+// rampStep is how long a table of which somebody ramps up is used.
+const rampStep = int64(time.Second)
+
+// What a Picker saw of a backend last.
+const (
+	seenNever uint32 = iota
+	seenUsable
+	seenUnusable
+)
+
+// Settle says that a backend nobody has seen yet was there before: it does not
+// ramp up for being new.
+func (l *Load) Settle() { l.seen.CompareAndSwap(seenNever, seenUsable) }
+
+// note remembers since when the backend has been usable. The time is written
+// first: whoever sees that it is usable sees since when.
+func (l *Load) note(usable bool, now int64) {
+	switch seen := l.seen.Load(); {
+	case usable && seen != seenUsable:
+		l.since.Store(max(1, now))
+		l.seen.Store(seenUsable)
+	case !usable && seen != seenUnusable:
+		l.seen.Store(seenUnusable)
+	}
+}
+
+// share is how many tenths of its weight a member has now.
+func (m *member) share(now int64) int64 {
+	since := m.load.since.Load()
+	if m.slowStart <= 0 || since == 0 || now-since >= m.slowStart {
+		return tenths
+	}
+	return 1 + (tenths-1)*max(0, now-since)/m.slowStart
+}
+
+// ramp gives the eligible members of a table the weights they have now, if one
+// of them does not have its full one.
+func (t *table) ramp(p *Picker, now int64) {
+	if p.algorithm == ConsistentHash {
+		return
+	}
+	for _, i := range t.eligible {
+		if p.members[i].share(now) < tenths {
+			t.expires = now + rampStep
+			break
+		}
+	}
+	if t.expires == 0 {
+		return
+	}
+	t.weights = make([]int64, len(p.members))
+	for i := range p.members {
+		t.weights[i] = p.members[i].weight * p.members[i].share(now)
+	}
+}
+
+// expired tells that weights have changed since the table was derived.
+func (t *table) expired() bool { return t.expires != 0 && clock() >= t.expires }
+
+// weight is what member i counts in t: in tenths while somebody ramps up.
+func (t *table) weight(p *Picker, i int) int64 {
+	if t.weights != nil {
+		return t.weights[i]
+	}
+	return p.members[i].weight
+}
