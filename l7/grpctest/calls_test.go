@@ -101,6 +101,7 @@ func TestGRPCUnaryCallsOfEverySize(t *testing.T) {
 			}()
 		}
 		wg.Wait()
+		l7test.Eventually(t, "nothing is under way", func() bool { return a.Segment.SumBackend(1).Established == 0 })
 		if n := a.Segment.SumBackend(1); n.Requests != 1005 || n.Connects > 2 || n.Established != 0 {
 			t.Errorf("counted %+v", n)
 		}
@@ -236,6 +237,7 @@ func TestGRPCCancelAndDeadlineReachTheBackend(t *testing.T) {
 		if err := c.Invoke(limited(t), "/t.T/Unary", &in, &out); err != nil || string(out) != "x" {
 			t.Errorf("afterwards %q, %v", out, err)
 		}
+		l7test.Eventually(t, "nothing is under way", func() bool { return a.Segment.SumBackend(1).Established == 0 })
 		if n := a.Segment.SumBackend(1); n.Connects > 2 || n.Established != 0 {
 			t.Errorf("counted %+v", n)
 		}

@@ -228,24 +228,3 @@ func (t *trunk) announce(ln *lane) {
 		t.again()
 	}
 }
-
-// refused notes that the backend took a stream for one too many.
-func (t *trunk) refused(code http2.Code) {
-	if code == http2.CodeRefusedStream {
-		t.most = max(1, min(t.most, t.h2.Streams()))
-	}
-}
-
-// BackendFailed implements dial.Owner.
-func (t *trunk) BackendFailed(_ *dial.Conn, err error) {
-	t.up = nil
-	if !t.stands {
-		t.failed = err
-		for ln := t.head; ln != nil; ln = ln.next {
-			ln.note().stands = true
-		}
-	}
-	t.end(errLost)
-	t.busy = false
-	t.work()
-}

@@ -105,6 +105,7 @@ func TestHTTP2BackendGetsBodiesOfEveryFramingBothWays(t *testing.T) {
 				}
 			}
 		}
+		l7test.Eventually(t, "nothing is under way", func() bool { return a.Segment.SumBackend(1).Established == 0 })
 		if n := a.Segment.SumBackend(1); n.Requests != 30 || n.Responses[1] != 30 || n.Established != 0 || n.Pending != 0 || n.Connects == 0 || n.Connects > 2 {
 			t.Errorf("counted %+v", n)
 		}

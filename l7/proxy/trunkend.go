@@ -1,6 +1,9 @@
 package proxy
 
-import "github.com/sluicelb/sluice/l7/dial"
+import (
+	"github.com/sluicelb/sluice/l7/dial"
+	"github.com/sluicelb/sluice/l7/http2"
+)
 
 // BackendExpired implements dial.Owner: time to look after the lanes.
 func (t *trunk) BackendExpired(c *dial.Conn) {
@@ -32,7 +35,7 @@ func (t *trunk) BackendExpired(c *dial.Conn) {
 // that: servers take offence at frequent PINGs.
 func (t *trunk) doubt() {
 	now := t.w.loop.Now()
-	if t.asked == 0 && now-t.heard >= second && t.up != nil && t.h2 != nil {
+	if t.asked == 0 && now-t.heard >= second/2 && t.up != nil && t.h2 != nil {
 		t.asked = now
 		t.h2.Ping()
 	}
@@ -102,4 +105,25 @@ func (t *trunk) close() {
 		t.h2.Close()
 		t.busy = busy
 	}
+}
+
+// refused notes that the backend took a stream for one too many.
+func (t *trunk) refused(code http2.Code) {
+	if code == http2.CodeRefusedStream {
+		t.most = max(1, min(t.most, t.h2.Streams()))
+	}
+}
+
+// BackendFailed implements dial.Owner.
+func (t *trunk) BackendFailed(_ *dial.Conn, err error) {
+	t.up = nil
+	if !t.stands {
+		t.failed = err
+		for ln := t.head; ln != nil; ln = ln.next {
+			ln.note().stands = true
+		}
+	}
+	t.end(errLost)
+	t.busy = false
+	t.work()
 }
