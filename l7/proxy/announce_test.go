@@ -240,9 +240,11 @@ func TestStreamsShareTheConnectionsOfTheirClient(t *testing.T) {
 	service := announcing(farm.ProxyOutV1, to)
 	service.Backends[0].Maintenance = farm.MaintenanceCut
 	a.Serve(edit, service)
-	one.CloseIdleConnections()
-	two.CloseIdleConnections()
-	l7test.Eventually(t, "all connections are closed", func() bool { return a.Segment.SumFarm(1).Established == 0 })
+	l7test.Eventually(t, "all connections are closed", func() bool {
+		one.CloseIdleConnections() // one is idle a moment after its last answer was read
+		two.CloseIdleConnections()
+		return a.Segment.SumFarm(1).Established == 0
+	})
 }
 
 func TestConnectionThatEndedIsNotGivenToAStream(t *testing.T) {
