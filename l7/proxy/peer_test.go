@@ -54,7 +54,16 @@ func (p *peer) head(fields ...string) []byte {
 // ask opens a stream with a request.
 func (p *peer) ask(id uint32, end bool, method, path string, more ...string) {
 	fields := append([]string{":method", method, ":scheme", "http", ":authority", "a.test", ":path", path}, more...)
-	_ = p.WriteHeaders(xhttp2.HeadersFrameParam{StreamID: id, EndStream: end, EndHeaders: true, BlockFragment: p.head(fields...)})
+	const most = 16 << 10 // of a frame
+	block := p.head(fields...)
+	first := block[:min(most, len(block))]
+	block = block[len(first):]
+	_ = p.WriteHeaders(xhttp2.HeadersFrameParam{StreamID: id, EndStream: end, EndHeaders: len(block) == 0, BlockFragment: first})
+	for len(block) > 0 {
+		part := block[:min(most, len(block))]
+		block = block[len(part):]
+		_ = p.WriteContinuation(id, len(block) == 0, part)
+	}
 }
 
 // next gives the next frame as text: "1 HEADERS 200 end", "1 DATA ok end",
