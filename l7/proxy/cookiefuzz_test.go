@@ -1,0 +1,90 @@
+package proxy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// FuzzCookies looks for a cookie in what a client sends, pair by pair, and in
+// the same text cut at its semicolons.
+func FuzzCookies(f *testing.F) {
+	for _, seed := range [][2]string{
+		{"a=b", "a"}, {"x=1; SID=abc; y=2", "SID"}, {`SID="quoted"`, "SID"}, {"SID=; SID=second", "SID"}, {"SIDE=1;SID=2", "SID"}, {"sid=1", "SID"},
+		{"; ;=;a", "a"}, {"a=b=c", "a"}, {"a", "a"}, {"  a=  b  ;", "a"}, {`a="""`, "a"}, {"\xff=\x80", "\xff"},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, list, name string) {
+		if name == "" || strings.ContainsAny(name, "; =") {
+			return // no name of a cookie
+		}
+		var got string
+		for rest := []byte(list); len(rest) > 0; {
+			before, value := len(rest), []byte(nil)
+			if value, rest = nextCookie(rest, []byte(name)); value != nil {
+				got = string(value)
+				break
+			}
+			if len(rest) >= before {
+				t.Fatalf("%d bytes left of %d", len(rest), before)
+			}
+		}
+		if want := cutCookie(list, name); got != want {
+			t.Errorf("%q in %q is %q, want %q", name, list, got, want)
+		}
+	})
+}
+
+// cutCookie is the value of the first cookie of that name that has one.
+func cutCookie(list, name string) string {
+	for pair := range strings.SplitSeq(list, ";") {
+		value, found := strings.CutPrefix(strings.TrimLeft(pair, " "), name+"=")
+		if value = strings.Trim(strings.TrimSpace(value), `"`); found && value != "" {
+			return value
+		}
+	}
+	return ""
+}
+
+// FuzzCookieRule makes the line of a rule that inserts a cookie: it is refused,
+// or has the parts the rule names and no other.
+func FuzzCookieRule(f *testing.F) {
+	f.Add("ZENSESSIONID", "", "/", uint32(0), false)
+	f.Add("lb", "example.com", "/shop", uint32(3600), true)
+	f.Add("lb", "a; Secure", "/;HttpOnly", uint32(1), true)
+	f.Add("lb\r\nX: y", "a\r\nb", "/\x00", uint32(1), false)
+	f.Fuzz(func(t *testing.T, name, domain, path string, ttl uint32, https bool) {
+		if strings.ContainsAny(name, "; ") {
+			return // refused where rules are made
+		}
+		line, err := cookieLine(&farm.CookieInsert{Name: name, Domain: domain, Path: path, TTL: farm.Seconds(ttl)}, "value", https)
+		if err != nil {
+			return
+		}
+		text, whole := strings.CutSuffix(string(line), "\r\n")
+		if !whole || strings.ContainsAny(text, "\r\n\x00") {
+			t.Fatalf("%q is not one line", line)
+		}
+		if path == "" {
+			path = "/"
+		}
+		want := []string{"Set-Cookie: " + name + "=value", "Path=" + path}
+		if domain != "" {
+			want = append(want, "Domain="+domain)
+		}
+		if ttl > 0 {
+			want = append(want, fmt.Sprint("Max-Age=", ttl))
+		}
+		want = append(want, "HttpOnly", "SameSite=Lax")
+		if https {
+			want = append(want, "Secure")
+		}
+		if got := strings.Split(text, "; "); !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	})
+}
