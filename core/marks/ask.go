@@ -53,7 +53,7 @@ func (r *Reserve) fill() (made bool, problem error) {
 		asked = false
 		for _, empty := range []bool{true, false} {
 			for k, s := range *r.kinds.Load() {
-				n := s.missing()
+				n, round := s.missing()
 				if n == 0 || empty && !s.empty() {
 					continue
 				}
@@ -64,7 +64,7 @@ func (r *Reserve) fill() (made bool, problem error) {
 				case errors.Is(err, errTalk):
 					return made, err // no other request would fare better
 				default:
-					s.refuse(err)
+					s.refuse(round, err)
 					problem = err
 				}
 			}

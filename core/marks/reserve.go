@@ -151,9 +151,7 @@ func (r *Reserve) want(kinds []Kind) map[Kind]*stack {
 			all[k] = s
 		}
 		s.use(time.Time{})
-		if s.empty() {
-			s.refuse(nil) // what was known is asked anew
-		}
+		s.anew()
 		wanted[k] = s
 	}
 	r.set(all)

@@ -14,6 +14,9 @@ type stack struct {
 	filled bool // full since the last time half were gone
 	// refused is why the last request brought nothing; nil when it did.
 	refused error
+	// round counts how often it was asked for anew: an answer to what was asked
+	// before says nothing about now.
+	round uint32
 	// retired is since when no table uses the kind; the zero time while one does.
 	retired time.Time
 }
@@ -59,14 +62,15 @@ func (s *stack) resize(full int) (rest []int) {
 	return rest
 }
 
-// missing is how many are to be asked for; 0 for a kind that is not used.
-func (s *stack) missing() int {
+// missing is how many are to be asked for, 0 for a kind that is not used, and
+// in which round.
+func (s *stack) missing() (n int, round uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.filled || !s.retired.IsZero() {
-		return 0
+		return 0, s.round
 	}
-	return s.full - len(s.fds)
+	return s.full - len(s.fds), s.round
 }
 
 func (s *stack) empty() bool {
@@ -82,10 +86,23 @@ func (s *stack) state() (some bool, refused error) {
 	return len(s.fds) > 0, s.refused
 }
 
-func (s *stack) refuse(why error) {
+// refuse notes why a request of that round brought nothing.
+func (s *stack) refuse(round uint32, why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.refused = why
+	if round == s.round {
+		s.refused = why
+	}
+}
+
+// anew forgets why a stack without sockets has none.
+func (s *stack) anew() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.fds) == 0 {
+		s.round++
+		s.refused = nil
+	}
 }
 
 // use says that a table uses the kind, or since when none does.
