@@ -1,0 +1,140 @@
+package conntrack
+
+import (
+	"context"
+	"encoding/binary"
+
+	"golang.org/x/sys/unix"
+)
+
+// Counts is how many connections have one mark. Those that are being closed
+// count in Total only.
+type Counts struct {
+	Total int
+	// Established: TCP and SCTP in the state of that name, and everything that
+	// knows no states.
+	Established int
+	// Pending: the handshake of TCP or SCTP is not over.
+	Pending int
+}
+
+// Count returns the numbers for each mark that some entry of the filter has.
+func Count(ctx context.Context, f Filter) (map[uint32]Counts, error) {
+	var found map[uint32]Counts
+	err := dump(ctx, f, func() { found = map[uint32]Counts{} }, func(msg []byte) error {
+		e := examine(msg)
+		if !f.fits(e) {
+			return nil
+		}
+		c := found[e.mark]
+		c.Total++
+		switch e.phase() {
+		case established:
+			c.Established++
+		case pending:
+			c.Pending++
+		}
+		found[e.mark] = c
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// essence is what counting needs of an entry.
+type essence struct {
+	mark     uint32
+	protocol uint8
+	state    uint8 // of the protocol; 0 when it has none
+}
+
+type phase uint8
+
+const (
+	closing phase = iota
+	pending
+	established
+)
+
+// States of linux/netfilter/nf_conntrack_tcp.h and nf_conntrack_sctp.h.
+const (
+	tcpSynSent, tcpSynRecv, tcpEstablished, tcpSynSent2 = 1, 2, 3, 9
+
+	sctpCookieWait, sctpCookieEchoed, sctpEstablished = 2, 3, 4
+)
+
+func (e essence) phase() phase {
+	switch e.protocol {
+	case unix.IPPROTO_TCP:
+		switch e.state {
+		case tcpSynSent, tcpSynRecv, tcpSynSent2:
+			return pending
+		case tcpEstablished:
+			return established
+		}
+		return closing
+	case unix.IPPROTO_SCTP:
+		switch e.state {
+		case sctpCookieWait, sctpCookieEchoed:
+			return pending
+		case sctpEstablished:
+			return established
+		}
+		return closing
+	}
+	return established
+}
+
+// Attributes of linux/netfilter/nfnetlink_conntrack.h, with what is nested in
+// them.
+const (
+	attrOrig      = 1
+	attrProtoInfo = 4
+
+	inTupleProto = 2
+	inProtoNum   = 1
+	inInfoTCP    = 1
+	inInfoSCTP   = 3
+	inState      = 1
+)
+
+// examine reads a message of the kernel about an entry; what is missing or
+// malformed stays zero.
+func examine(msg []byte) (e essence) {
+	if len(msg) < netlinkHead+genHeader {
+		return e
+	}
+	attrs := msg[netlinkHead+genHeader:]
+	if v := attribute(attrs, attrMark); len(v) == 4 {
+		e.mark = binary.BigEndian.Uint32(v)
+	}
+	if v := attribute(attribute(attribute(attrs, attrOrig), inTupleProto), inProtoNum); len(v) == 1 {
+		e.protocol = v[0]
+	}
+	info := attribute(attrs, attrProtoInfo)
+	for _, kind := range []uint16{inInfoTCP, inInfoSCTP} {
+		if v := attribute(attribute(info, kind), inState); len(v) == 1 {
+			e.state = v[0]
+		}
+	}
+	return e
+}
+
+// attribute is the payload of the first attribute of that type, a part of b;
+// nil when there is none. Each is a length (header included) and a type, whose
+// two upper bits are flags, and starts at a multiple of four.
+func attribute(b []byte, kind uint16) []byte {
+	for len(b) >= 4 {
+		size := int(binary.NativeEndian.Uint16(b))
+		if size < 4 || size > len(b) {
+			return nil
+		}
+		if binary.NativeEndian.Uint16(b[2:])&^(unix.NLA_F_NESTED|unix.NLA_F_NET_BYTEORDER) == kind {
+			return b[4:size]
+		}
+		b = b[min(align(size), len(b)):]
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package conntrack
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/mdlayher/netlink"
+	ct "github.com/ti-mo/conntrack"
+	"golang.org/x/sys/unix"
+)
+
+// MaxListed bounds the entries of one List.
+const MaxListed = 10_000
+
+// Entry is one tracked connection. Ports are 0 where the protocol has none.
+type Entry struct {
+	Mark     uint32 `json:"mark"`
+	Protocol uint8  `json:"protocol"`
+	// Client asked To; Backend answers, and sends its answers to Via, which is
+	// the client, or an address of the appliance where it hides the client.
+	Client  netip.AddrPort `json:"client"`
+	To      netip.AddrPort `json:"to"`
+	Backend netip.AddrPort `json:"backend"`
+	Via     netip.AddrPort `json:"via"`
+	// State is the protocol's ("established", "syn_sent"), or "replied" and
+	// "unreplied" where it has none.
+	State string `json:"state"`
+	// Timeout is how long the entry lives without another packet, in seconds.
+	Timeout uint32 `json:"timeout"`
+	Zone    uint16 `json:"zone,omitempty"`
+	Helper  string `json:"helper,omitempty"`
+	// Packets and bytes from and to the client; zero unless the kernel counts
+	// (net.netfilter.nf_conntrack_acct).
+	PacketsIn  uint64 `json:"packets_in"`
+	BytesIn    uint64 `json:"bytes_in"`
+	PacketsOut uint64 `json:"packets_out"`
+	BytesOut   uint64 `json:"bytes_out"`
+}
+
+// Page is a part of the entries of a filter.
+type Page struct {
+	// Entries are in the order of Compare.
+	Entries []Entry `json:"entries"`
+	// Total counts all entries of the filter, on this page or not.
+	Total int `json:"total"`
+	// More is true when entries follow; the next page is what sorts after the
+	// last one.
+	More bool `json:"more,omitempty"`
+}
+
+// Compare orders entries by mark, client, destination, protocol and zone, which
+// together name one entry.
+func Compare(a, b *Entry) int {
+	return cmp.Or(cmp.Compare(a.Mark, b.Mark), a.Client.Compare(b.Client), a.To.Compare(b.To),
+		cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Zone, b.Zone))
+}
+
+// List returns the first entries of the filter that sort after the given one
+// (nil: from the first), at most limit, which is 1 … MaxListed. Each page is a
+// walk of the whole table, so few large ones are cheaper than many small ones.
+func List(ctx context.Context, f Filter, after *Entry, limit int) (Page, error) {
+	if limit < 1 || limit > MaxListed {
+		return Page{}, fmt.Errorf("%d entries asked for: 1 to %d are allowed", limit, MaxListed)
+	}
+	var found lowest
+	var page Page
+	err := dump(ctx, f, func() { found, page = lowest{}, Page{} }, func(msg []byte) error {
+		if !f.fits(examine(msg)) {
+			return nil
+		}
+		e, err := decode(msg)
+		if err != nil {
+			return err
+		}
+		page.Total++
+		if after != nil && Compare(&e, after) <= 0 {
+			return nil
+		}
+		if len(found) < limit {
+			heap.Push(&found, e)
+			return nil
+		}
+		page.More = true
+		if Compare(&e, &found[0]) < 0 {
+			found[0] = e
+			heap.Fix(&found, 0)
+		}
+		return nil
+	})
+	if err != nil {
+		return Page{}, err
+	}
+	page.Entries = found
+	slices.SortFunc(page.Entries, func(a, b Entry) int { return Compare(&a, &b) })
+	// A table that grows moves entries while it is walked: some come twice.
+	page.Entries = slices.CompactFunc(page.Entries, func(a, b Entry) bool { return Compare(&a, &b) == 0 })
+	return page, nil
+}
+
+// lowest is a heap with the highest entry at its top.
+type lowest []Entry
+
+func (l lowest) Len() int           { return len(l) }
+func (l lowest) Less(i, j int) bool { return Compare(&l[i], &l[j]) > 0 }
+func (l lowest) Swap(i, j int)      { l[i], l[j] = l[j], l[i] }
+func (l *lowest) Push(x any)        { *l = append(*l, x.(Entry)) }
+func (l *lowest) Pop() any          { panic("never asked for") }
+
+// decode reads a whole netlink message about an entry.
+func decode(msg []byte) (Entry, error) {
+	if len(msg) < netlinkHead+genHeader {
+		return Entry{}, fmt.Errorf("tracked connections: a message of %d bytes", len(msg))
+	}
+	m := netlink.Message{Header: netlink.Header{Type: msgNew, Length: uint32(len(msg))}, Data: msg[netlinkHead:]}
+	var event ct.Event
+	if err := event.Unmarshal(m); err != nil {
+		return Entry{}, fmt.Errorf("tracked connections: %w", err)
+	}
+	f := event.Flow
+	return Entry{
+		Mark:       f.Mark,
+		Protocol:   f.TupleOrig.Proto.Protocol,
+		Client:     netip.AddrPortFrom(f.TupleOrig.IP.SourceAddress, f.TupleOrig.Proto.SourcePort),
+		To:         netip.AddrPortFrom(f.TupleOrig.IP.DestinationAddress, f.TupleOrig.Proto.DestinationPort),
+		Backend:    netip.AddrPortFrom(f.TupleReply.IP.SourceAddress, f.TupleReply.Proto.SourcePort),
+		Via:        netip.AddrPortFrom(f.TupleReply.IP.DestinationAddress, f.TupleReply.Proto.DestinationPort),
+		State:      state(examine(msg), f.Status.SeenReply()),
+		Timeout:    f.Timeout,
+		Zone:       f.Zone,
+		Helper:     f.Helper.Name,
+		PacketsIn:  f.CountersOrig.Packets,
+		BytesIn:    f.CountersOrig.Bytes,
+		PacketsOut: f.CountersReply.Packets,
+		BytesOut:   f.CountersReply.Bytes,
+	}, nil
+}
+
+var (
+	tcpStates  = []string{"none", "syn_sent", "syn_recv", "established", "fin_wait", "close_wait", "last_ack", "time_wait", "close", "syn_sent2"}
+	sctpStates = []string{"none", "closed", "cookie_wait", "cookie_echoed", "established", "shutdown_sent", "shutdown_recd", "shutdown_ack_sent", "heartbeat_sent"}
+)
+
+func state(e essence, replied bool) string {
+	var names []string
+	switch e.protocol {
+	case unix.IPPROTO_TCP:
+		names = tcpStates
+	case unix.IPPROTO_SCTP:
+		names = sctpStates
+	}
+	switch {
+	case int(e.state) < len(names):
+		return names[e.state]
+	case replied:
+		return "replied"
+	}
+	return "unreplied"
+}

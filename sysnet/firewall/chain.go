@@ -1,0 +1,200 @@
+package firewall
+
+import (
+	"slices"
+	"strings"
+)
+
+const (
+	forward    = "FORWARD"
+	dockerUser = "DOCKER-USER"
+	// tag is the comment of our rules.
+	tag = "sluice-farms"
+)
+
+// rule is one line of `iptables -S`, as far as it matters here.
+type rule struct {
+	line string
+	// general rules have no condition, or only one on interfaces: firewalls with
+	// zones write their last word once for each.
+	general bool
+	// always is true of rules without any condition.
+	always bool
+	// target is what -j or -g names; empty for a rule that only counts.
+	target string
+	ours   bool
+}
+
+// chain is what `iptables -S CHAIN` prints.
+type chain struct {
+	policy string // of built-in chains
+	rules  []rule
+}
+
+func parseChain(lines []string) chain {
+	var c chain
+	for _, l := range lines {
+		words := split(l)
+		switch {
+		case len(words) >= 3 && words[0] == "-P":
+			c.policy = words[2]
+		case len(words) >= 2 && words[0] == "-A":
+			c.rules = append(c.rules, parseRule(l, words[2:]))
+		}
+	}
+	return c
+}
+
+// parseRule reads the words after "-A CHAIN". What follows the target are its
+// own options.
+func parseRule(line string, words []string) rule {
+	r := rule{line: line, general: true, always: true}
+	for i := 0; i < len(words); i++ {
+		value := ""
+		if i+1 < len(words) {
+			value = words[i+1]
+		}
+		switch w := words[i]; {
+		case w == "-j" || w == "-g":
+			r.target = value
+			return r
+		case w == "--comment":
+			r.ours = r.ours || value == tag
+			i++
+		case w == "-m" && value == "comment":
+			i++
+		case w == "-i", w == "-o":
+			r.always = false
+			i++
+		case w == "!" && (value == "-i" || value == "-o"):
+			r.always = false
+			i += 2
+		default:
+			r.general, r.always = false, false
+		}
+	}
+	return r
+}
+
+// split cuts a line into words; iptables puts words with blanks into double
+// quotes and a backslash before quotes and backslashes in them.
+func split(line string) []string {
+	var words []string
+	var word strings.Builder
+	quoted, begun := false, false
+	for i := 0; i < len(line); i++ {
+		switch b := line[i]; {
+		case b == '"':
+			quoted, begun = !quoted, true
+		case b == '\\' && quoted && i+1 < len(line):
+			i++
+			word.WriteByte(line[i])
+		case b == ' ' && !quoted:
+			if begun {
+				words = append(words, word.String())
+			}
+			word.Reset()
+			begun = false
+		default:
+			word.WriteByte(b)
+			begun = true
+		}
+	}
+	if begun {
+		words = append(words, word.String())
+	}
+	return words
+}
+
+// reader gives the rules of a chain of a filter table.
+type reader func(name string) (chain, error)
+
+// place is where our rules belong.
+type place struct {
+	// needed is false when nothing drops what is passed on.
+	needed bool
+	chain  string
+	// before counts the foreign rules of the chain that come first.
+	before int
+}
+
+// find reads the chains from FORWARD on.
+func find(read reader) (place, error) {
+	f, err := read(forward)
+	if err != nil {
+		return place{}, err
+	}
+	foreign := slices.DeleteFunc(slices.Clone(f.rules), func(r rule) bool { return r.ours })
+	for i, r := range foreign {
+		if r.always && r.target == dockerUser {
+			return inDockerUser(read)
+		}
+		eats, err := r.eats(read, f.policy == "DROP", 0)
+		if err != nil {
+			return place{}, err
+		}
+		if eats {
+			return place{needed: true, chain: forward, before: i}, nil
+		}
+		if r.always && r.target == "ACCEPT" {
+			return place{}, nil // nothing comes this far
+		}
+	}
+	return place{needed: f.policy == "DROP", chain: forward, before: len(foreign)}, nil
+}
+
+// inDockerUser is the place after what the operator says and before the rule
+// by which Docker ends the chain.
+func inDockerUser(read reader) (place, error) {
+	c, err := read(dockerUser)
+	if err != nil {
+		return place{}, err
+	}
+	foreign := slices.DeleteFunc(slices.Clone(c.rules), func(r rule) bool { return r.ours })
+	for i, r := range foreign {
+		eats, err := r.eats(read, false, 0)
+		if err != nil {
+			return place{}, err
+		}
+		if eats || r.always && r.target == "RETURN" {
+			return place{needed: true, chain: dockerUser, before: i}, nil
+		}
+	}
+	return place{needed: true, chain: dockerUser, before: len(foreign)}, nil
+}
+
+// maxDepth bounds how far jumps are followed; iptables allows no loops.
+const maxDepth = 16
+
+// eats reports whether the rule drops everything that reaches it, itself or by
+// the chain it names. With dropping policy also a chain that only logs what is
+// about to be dropped counts: nobody wants to read that of packets that pass.
+func (r rule) eats(read reader, dropping bool, depth int) (bool, error) {
+	if !r.general || depth > maxDepth {
+		return false, nil
+	}
+	switch r.target {
+	case "DROP", "REJECT":
+		return true, nil
+	case "", "ACCEPT", "RETURN", "LOG", "NFLOG", "MARK", "CONNMARK", "QUEUE", "NFQUEUE", "TCPMSS", "CT", "NOTRACK", "TRACE", "AUDIT", "SET", "CLASSIFY", "DSCP":
+		return false, nil
+	case "ufw-after-logging-forward", "ufw6-after-logging-forward":
+		if dropping {
+			return true, nil
+		}
+	}
+	c, err := read(r.target)
+	if err != nil {
+		return false, err
+	}
+	for _, inner := range c.rules {
+		eats, err := inner.eats(read, dropping, depth+1)
+		if err != nil || eats {
+			return eats, err
+		}
+		if inner.always && (inner.target == "RETURN" || inner.target == "ACCEPT") {
+			return false, nil
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,113 @@
+package firewall
+
+import (
+	"errors"
+	"slices"
+	"sync"
+)
+
+// Need says which packets the farms need to have passed on.
+type Need struct {
+	// Mark and Mask compare the marks of packets of farms.
+	Mark, Mask uint32
+	// Tracked packets have the mark on their connection (nat, dnat).
+	Tracked bool
+	// Marked packets have it themselves, being of no connection (stateless dnat).
+	Marked bool
+	// V4 and V6 say of which families.
+	V4, V6 bool
+}
+
+// none reports that no packet of the family needs anything.
+func (n Need) none(v6 bool) bool {
+	return !n.Tracked && !n.Marked || v6 && !n.V6 || !v6 && !n.V4
+}
+
+// Firewall opens the firewalls of others. The zero value is ready; any
+// goroutine may call its methods.
+type Firewall struct {
+	mu sync.Mutex
+}
+
+// Keep makes the packets of n pass where others would drop them, and takes
+// back every rule of ours that is not needed. It does what it can; warnings are
+// sentences about firewalls it cannot open. Asking again for the same changes
+// nothing, unless others changed something.
+func (f *Firewall) Keep(n Need) (warnings []string, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	tables, native, err := tables()
+	problems := []error{err}
+	for _, t := range tables {
+		want := specs(n)
+		if n.none(t.v6) {
+			want = nil
+		}
+		if t.err != nil {
+			if want != nil {
+				warnings = append(warnings, t.err.Error())
+			}
+			continue
+		}
+		problems = append(problems, t.reconcile(want))
+	}
+	for _, b := range native {
+		if b.family == "ip" && n.none(false) || b.family == "ip6" && n.none(true) || n.none(false) && n.none(true) {
+			continue
+		}
+		w, err := b.warning(n)
+		problems = append(problems, err)
+		if w != "" {
+			warnings = append(warnings, w)
+		}
+	}
+	slices.Sort(warnings)
+	return warnings, errors.Join(problems...)
+}
+
+// List returns the rules of ours that are in the kernel.
+func (f *Firewall) List() ([]Rule, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	tables, _, err := tables()
+	problems := []error{err}
+	var all []Rule
+	for _, t := range tables {
+		if t.err != nil {
+			continue // what cannot be read was not written by us
+		}
+		rules, err := t.list()
+		problems = append(problems, err)
+		all = append(all, rules...)
+	}
+	return all, errors.Join(problems...)
+}
+
+// opened is a table of iptables that exists, or why it cannot be read.
+type opened struct {
+	*table
+	v6  bool
+	err error
+}
+
+// tables finds the filter tables of iptables that exist, and the chains of nft
+// that are none of iptables.
+func tables() (all []opened, native []base, err error) {
+	chains, err := bases()
+	for _, v6 := range []bool{false, true} {
+		family := "ip"
+		if v6 {
+			family = "ip6"
+		}
+		if slices.ContainsFunc(chains, func(b base) bool { return b.iptables() && b.family == family }) {
+			t, err := open("nft", v6)
+			all = append(all, opened{t, v6, err})
+		}
+		if legacy(v6) {
+			t, err := open("legacy", v6)
+			all = append(all, opened{t, v6, err})
+		}
+	}
+	native = slices.DeleteFunc(chains, base.iptables)
+	return all, native, err
+}

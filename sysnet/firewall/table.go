@@ -1,0 +1,212 @@
+package firewall
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/coreos/go-iptables/iptables"
+)
+
+// lockTimeout is how long iptables waits for another one, in seconds.
+const lockTimeout = 5
+
+// table is a filter table of iptables that exists.
+type table struct {
+	name string // "iptables-nft", "ip6tables-legacy"
+	ipt  *iptables.IPTables
+}
+
+// Rule is one rule of ours that is in the kernel.
+type Rule struct {
+	Table string `json:"table"` // "iptables-nft"
+	Text  string `json:"rule"`  // as iptables -S prints it
+}
+
+// specs are the rules of a Need.
+func specs(n Need) [][]string {
+	var all [][]string
+	mark := fmt.Sprintf("%#x/%#x", n.Mark, n.Mask)
+	for match, wanted := range map[string]bool{"connmark": n.Tracked, "mark": n.Marked} {
+		if wanted {
+			all = append(all, []string{"-m", match, "--mark", mark, "-m", "comment", "--comment", tag, "-j", "ACCEPT"})
+		}
+	}
+	slices.SortFunc(all, slices.Compare)
+	return all
+}
+
+// open finds the program for a table that exists.
+func open(kind string, v6 bool) (*table, error) {
+	name, family := "iptables", iptables.ProtocolIPv4
+	if v6 {
+		name, family = "ip6tables", iptables.ProtocolIPv6
+	}
+	// Where there is one kind only, the program may have no kind in its name.
+	for _, program := range []string{name + "-" + kind, name} {
+		ipt, err := iptables.New(iptables.IPFamily(family), iptables.Path(program), iptables.Timeout(lockTimeout))
+		if errors.Is(err, exec.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", program, err)
+		}
+		if program == name && !isKind(program, kind) {
+			continue
+		}
+		return &table{name: name + "-" + kind, ipt: ipt}, nil
+	}
+	return nil, fmt.Errorf("there are rules of %s-%s, and no such program to read them", name, kind)
+}
+
+func isKind(program, kind string) bool {
+	out, err := exec.Command(program, "--version").Output()
+	return err == nil && strings.Contains(string(out), "nf_tables") == (kind == "nft")
+}
+
+// legacy reports whether the legacy filter table of the family exists. Asking
+// iptables would make it.
+func legacy(v6 bool) bool {
+	path := "/proc/thread-self/net/ip_tables_names"
+	if v6 {
+		path = "/proc/thread-self/net/ip6_tables_names"
+	}
+	b, err := os.ReadFile(path)
+	return err == nil && slices.Contains(strings.Fields(string(b)), "filter")
+}
+
+// chains reads the table's chains when they are asked for. A name that is no
+// chain (the target of an extension, or nothing) has no rules.
+func (t *table) chains() (reader, error) {
+	names, err := t.ipt.ListChains("filter")
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.name, err)
+	}
+	known := map[string]chain{}
+	return func(name string) (chain, error) {
+		if c, ok := known[name]; ok || !slices.Contains(names, name) {
+			return c, nil
+		}
+		lines, err := t.ipt.List("filter", name)
+		if err != nil {
+			return chain{}, fmt.Errorf("%s: %w", t.name, err)
+		}
+		known[name] = parseChain(lines)
+		return known[name], nil
+	}, nil
+}
+
+// reconcile makes the wanted rules stand at their place, and no others of ours
+// anywhere.
+func (t *table) reconcile(want [][]string) error {
+	read, err := t.chains()
+	if err != nil {
+		return err
+	}
+	at, err := find(read)
+	if err != nil {
+		return err
+	}
+	if !at.needed {
+		want = nil
+	}
+	for _, name := range []string{forward, dockerUser} {
+		c, err := read(name)
+		if err != nil {
+			return err
+		}
+		here := want
+		if name != at.chain {
+			here = nil
+		}
+		if stands(c, here, at.before) {
+			continue
+		}
+		if err := t.place(name, c, here, at.before); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stands reports whether the chain holds exactly the wanted rules of ours, each
+// before what would drop their packets.
+func stands(c chain, want [][]string, before int) bool {
+	var ours []string
+	foreign := 0
+	for _, r := range c.rules {
+		if !r.ours {
+			foreign++
+			continue
+		}
+		if foreign > before {
+			return false
+		}
+		ours = append(ours, strings.Join(split(r.line)[2:], " "))
+	}
+	slices.Sort(ours)
+	return slices.EqualFunc(ours, want, func(have string, spec []string) bool { return have == strings.Join(spec, " ") })
+}
+
+// place inserts the wanted rules first and removes the old ones then, so that
+// no packet meets a gap.
+func (t *table) place(name string, c chain, want [][]string, before int) error {
+	var old []int // positions of our rules, from 1
+	position, foreign := 1, 0
+	for i, r := range c.rules {
+		if r.ours {
+			old = append(old, i+1)
+			continue
+		}
+		if foreign < before {
+			foreign++
+			position = i + 2
+		}
+	}
+	for _, spec := range want {
+		if err := t.ipt.Insert("filter", name, position, spec...); err != nil {
+			return fmt.Errorf("%s: %w", t.name, err)
+		}
+	}
+	for _, at := range slices.Backward(old) {
+		if at >= position {
+			at += len(want)
+		}
+		// By number: another line of the same words may be the new one.
+		line, err := t.ipt.ListById("filter", name, at)
+		if err == nil && !parseRule(line, split(line)[2:]).ours {
+			err = errors.New("the rules changed meanwhile")
+		}
+		if err == nil {
+			err = t.ipt.DeleteById("filter", name, at)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: removing rule %d of %s: %w", t.name, at, name, err)
+		}
+	}
+	return nil
+}
+
+// list returns our rules.
+func (t *table) list() ([]Rule, error) {
+	read, err := t.chains()
+	if err != nil {
+		return nil, err
+	}
+	var all []Rule
+	for _, name := range []string{forward, dockerUser} {
+		c, err := read(name)
+		if err != nil {
+			return all, err
+		}
+		for _, r := range c.rules {
+			if r.ours {
+				all = append(all, Rule{Table: t.name, Text: r.line})
+			}
+		}
+	}
+	return all, nil
+}

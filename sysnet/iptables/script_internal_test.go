@@ -1,0 +1,72 @@
+package iptables
+
+import (
+	"strings"
+	"testing"
+)
+
+const saved = `# Generated
+*nat
+:PREROUTING ACCEPT [0:0]
+:FOREIGN - [0:0]
+:SLUICE - [0:0]
+:SLUICE-F1 - [0:0]
+:SLUICE-F2 - [0:0]
+-A PREROUTING -p tcp -j FOREIGN
+-A PREROUTING -m comment --comment sluice -j SLUICE
+-A OUTPUT -m comment --comment sluice -j SLUICE
+-A SLUICE -d 192.0.2.1/32 -j SLUICE-F1
+COMMIT
+*filter
+:INPUT ACCEPT [0:0]
+:SLUICE-REFUSE - [0:0]
+-A INPUT -m comment --comment sluice -j SLUICE-REFUSE
+COMMIT
+`
+
+func TestScriptChangesOnlyWhatIsOurs(t *testing.T) {
+	s := &Script{}
+	nat := s.Table("nat")
+	nat.Hooks = []Hook{{"PREROUTING", "SLUICE"}}
+	nat.Chain("SLUICE", 0).Add("-d 192.0.2.1 -j SLUICE-F1")
+	nat.Chain("SLUICE-F1", 1).Add("-j DNAT --to-destination %s", "10.0.0.1")
+	in := s.input(parseSaved(saved))
+	want := `*nat
+:SLUICE - [0:0]
+:SLUICE-F1 - [0:0]
+:SLUICE-F2 - [0:0]
+-D OUTPUT -m comment --comment sluice -j SLUICE
+-A SLUICE -d 192.0.2.1 -j SLUICE-F1
+-A SLUICE-F1 -j DNAT --to-destination 10.0.0.1
+-X SLUICE-F2
+COMMIT
+*filter
+:SLUICE-REFUSE - [0:0]
+-D INPUT -m comment --comment sluice -j SLUICE-REFUSE
+-X SLUICE-REFUSE
+COMMIT
+`
+	if got := in.text.String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if at := lineOf("iptables-restore: line 7 failed"); in.owner(at) != 1 {
+		t.Errorf("line %d is of owner %d", at, in.owner(at))
+	}
+	if n := len((&Script{}).input(parseSaved("*nat\n:FOREIGN - [0:0]\nCOMMIT\n")).owners); n != 0 {
+		t.Errorf("%d lines where nothing is ours", n)
+	}
+}
+
+func FuzzSaved(f *testing.F) {
+	f.Add(saved)
+	f.Add("-A x\n*\n:\n-A PREROUTING -j SLUICE\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		in := (&Script{}).input(parseSaved(text))
+		for line := range strings.Lines(in.text.String()) {
+			// What removes everything of ours names nothing else.
+			if line[0] != '*' && line != "COMMIT\n" && !strings.Contains(line, Prefix) {
+				t.Errorf("%q", line)
+			}
+		}
+	})
+}

@@ -1,0 +1,57 @@
+package iptables
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// state is what is there of ours.
+type state struct{ tables map[string]*part }
+
+// part is what is there of ours in one table.
+type part struct {
+	chains []string
+	hooks  []Hook
+}
+
+func (s *state) table(name string) *part {
+	if p := s.tables[name]; p != nil {
+		return p
+	}
+	return &part{}
+}
+
+// names lists the tables that hold anything of ours.
+func (s *state) names() []string { return slices.Sorted(maps.Keys(s.tables)) }
+
+// parseSaved reads what iptables-save prints; lines that are not about chains of
+// ours are passed over.
+func parseSaved(text string) *state {
+	s := &state{tables: map[string]*part{}}
+	table := ""
+	at := func() *part {
+		if s.tables[table] == nil {
+			s.tables[table] = &part{}
+		}
+		return s.tables[table]
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		words := strings.Fields(line)
+		switch {
+		case len(words) == 0:
+		case words[0][0] == '*':
+			table = words[0][1:]
+		case words[0][0] == ':' && strings.HasPrefix(words[0][1:], Prefix):
+			if p := at(); !slices.Contains(p.chains, words[0][1:]) {
+				p.chains = append(p.chains, words[0][1:])
+			}
+		case words[0] == "-A" && len(words) > 3 && !strings.HasPrefix(words[1], Prefix):
+			if to := words[len(words)-1]; words[len(words)-2] == "-j" && strings.HasPrefix(to, Prefix) {
+				p := at()
+				p.hooks = append(p.hooks, Hook{words[1], to})
+			}
+		}
+	}
+	return s
+}

@@ -1,0 +1,241 @@
+package nft
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Batch is one transaction: lines of nft's language, each with its owner. The
+// zero value is empty.
+type Batch struct {
+	lines  []string
+	owners []uint32
+}
+
+func (b *Batch) add(owner uint32, line string) {
+	b.lines, b.owners = append(b.lines, line), append(b.owners, owner)
+}
+
+// Empty reports whether there is nothing to do.
+func (b *Batch) Empty() bool { return len(b.lines) == 0 }
+
+// Text is the transaction as `nft -f` takes it.
+func (b *Batch) Text() string {
+	if len(b.lines) == 0 {
+		return ""
+	}
+	return strings.Join(b.lines, "\n") + "\n"
+}
+
+// Owner tells whose line it is, counted from 1; 0 is nobody's.
+func (b *Batch) Owner(line int) uint32 {
+	if line < 1 || line > len(b.owners) {
+		return 0
+	}
+	return b.owners[line-1]
+}
+
+// Carried is what a Load takes over from the kernel: elements of learned sets,
+// by key, with the time they have left as their State, and the State, a counter
+// that has counted, of elements that are wanted anyway.
+type Carried map[ID]map[string]Element
+
+// Load is the transaction after which the tables hold want and nothing else.
+// own are all tables that are ours: those that want does not need are gone
+// afterwards. carried goes into the sets want has.
+func Load(own []Table, want *Ruleset, carried Carried) *Batch {
+	b := &Batch{}
+	for _, t := range own {
+		b.add(0, "add table "+t.String()) // so that the next line never fails
+		b.add(0, "delete table "+t.String())
+	}
+	b.append(diff(&Ruleset{}, want, carried))
+	return b
+}
+
+func (b *Batch) append(other *Batch) {
+	b.lines, b.owners = append(b.lines, other.lines...), append(b.owners, other.owners...)
+}
+
+// Diff is the transaction that makes want of have. Elements of learned sets
+// stay. ok is false when only Load can do it, because a definition changed
+// under its name.
+func Diff(have, want *Ruleset) (b *Batch, ok bool) {
+	for id, s := range want.Sets {
+		if old := have.Sets[id]; old != nil && !old.sameDefinition(s) {
+			return nil, false
+		}
+	}
+	for id, c := range want.Chains {
+		if old := have.Chains[id]; old != nil && old.Hook != c.Hook {
+			return nil, false
+		}
+	}
+	for id, h := range want.Helpers {
+		if old := have.Helpers[id]; old != nil && old.Text != h.Text {
+			return nil, false
+		}
+	}
+	return diff(have, want, nil), true
+}
+
+// diff works in the order in which the kernel can follow: what is referred to
+// comes before and goes after what refers to it.
+func diff(have, want *Ruleset, carried Carried) *Batch {
+	b := &Batch{}
+	tables := have.Tables()
+	for _, t := range want.Tables() {
+		if !slices.Contains(tables, t) {
+			b.add(0, "add table "+t.String())
+		}
+	}
+	b.define(have, want)
+	changed := changedChains(have, want)
+	for _, id := range ordered(have.Chains) {
+		if want.Chains[id] == nil || changed[id] {
+			b.add(have.Chains[id].Owner, "flush chain "+id.String())
+		}
+	}
+	for _, id := range ordered(have.Sets) {
+		if s := want.Sets[id]; s != nil && !s.Learned {
+			b.elements("delete", id, gone(have.Sets[id], s), true)
+		}
+	}
+	for _, id := range ordered(want.Sets) {
+		s := want.Sets[id]
+		switch old := have.Sets[id]; {
+		case old == nil:
+			b.elements("add", id, merged(s, carried[id]), false)
+		case !s.Learned:
+			b.elements("add", id, fresh(old, s), false)
+		}
+	}
+	for _, id := range ordered(want.Chains) {
+		if !changed[id] {
+			continue
+		}
+		c := want.Chains[id]
+		for _, rule := range c.Rules {
+			b.add(c.Owner, "add rule "+id.String()+" "+rule)
+		}
+	}
+	b.remove(have, want)
+	return b
+}
+
+// define adds what is new, without content.
+func (b *Batch) define(have, want *Ruleset) {
+	for _, id := range ordered(want.Helpers) {
+		if have.Helpers[id] == nil {
+			b.add(want.Helpers[id].Owner, "add ct helper "+id.String()+" { "+want.Helpers[id].Text+" }")
+		}
+	}
+	for _, id := range ordered(want.Sets) {
+		if s := want.Sets[id]; have.Sets[id] == nil {
+			b.add(s.Owner, "add "+s.kind()+" "+id.String()+" { "+s.definition()+"}")
+		}
+	}
+	for _, id := range ordered(want.Chains) {
+		if c := want.Chains[id]; have.Chains[id] == nil {
+			line := "add chain " + id.String()
+			if c.Hook != "" {
+				line += " { " + c.Hook + " }"
+			}
+			b.add(c.Owner, line)
+		}
+	}
+}
+
+// remove deletes what is gone; nothing refers to it any more. Maps go before
+// the chains their verdicts name.
+func (b *Batch) remove(have, want *Ruleset) {
+	for _, id := range ordered(have.Sets) {
+		if s := have.Sets[id]; want.Sets[id] == nil {
+			b.add(s.Owner, "delete "+s.kind()+" "+id.String())
+		}
+	}
+	for _, id := range ordered(have.Chains) {
+		if want.Chains[id] == nil {
+			b.add(have.Chains[id].Owner, "delete chain "+id.String())
+		}
+	}
+	for _, id := range ordered(have.Helpers) {
+		if want.Helpers[id] == nil {
+			b.add(have.Helpers[id].Owner, "delete ct helper "+id.String())
+		}
+	}
+	tables := want.Tables()
+	for _, t := range have.Tables() {
+		if !slices.Contains(tables, t) {
+			b.add(0, "delete table "+t.String())
+		}
+	}
+}
+
+func changedChains(have, want *Ruleset) map[ID]bool {
+	changed := map[ID]bool{}
+	for id, c := range want.Chains {
+		if old := have.Chains[id]; old == nil || !slices.Equal(old.Rules, c.Rules) {
+			changed[id] = true
+		}
+	}
+	return changed
+}
+
+// gone are the elements of old that want lacks or has otherwise.
+func gone(old, want *Set) map[string]Element { return without(old.Elements, want.Elements) }
+
+// fresh are the elements of want that old lacks or has otherwise.
+func fresh(old, want *Set) map[string]Element { return without(want.Elements, old.Elements) }
+
+func without(a, b map[string]Element) map[string]Element {
+	out := map[string]Element{}
+	for key, e := range a {
+		if other, there := b[key]; !there || other.State != e.State || other.Value != e.Value {
+			out[key] = e
+		}
+	}
+	return out
+}
+
+// elements adds or deletes elements, one per line so that an error can be told
+// to its owner.
+func (b *Batch) elements(verb string, id ID, list map[string]Element, keysOnly bool) {
+	if len(list) == 0 {
+		return
+	}
+	b.add(0, verb+" element "+id.String()+" {")
+	for _, key := range slices.Sorted(maps.Keys(list)) {
+		e := list[key]
+		line := "  " + key
+		if !keysOnly && e.State != "" {
+			line += " " + e.State
+		}
+		if !keysOnly && e.Value != "" {
+			line += " : " + e.Value
+		}
+		b.add(e.Owner, line+",")
+	}
+	b.add(0, "}")
+}
+
+// merged are the elements a set is created with.
+func merged(s *Set, carried map[string]Element) map[string]Element {
+	if len(carried) == 0 {
+		return s.Elements
+	}
+	out := maps.Clone(s.Elements)
+	for key, e := range carried {
+		own, wanted := s.Elements[key]
+		switch {
+		case s.Learned && !wanted:
+			e.Owner = s.Owner
+			out[key] = e
+		case !s.Learned && wanted:
+			own.State = e.State
+			out[key] = own
+		}
+	}
+	return out
+}

@@ -1,0 +1,178 @@
+package nft
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Find is the element with that key; ok is false when there is none, or no such
+// set.
+func (r *Runner) Find(ctx context.Context, id ID, s *Set, key string) (e Entry, ok bool, err error) {
+	out, err := r.run(ctx, listTime, nil, "get", "element", id.Family, id.Table.Name, id.Name, "{ "+key+" }")
+	if IsMissing(err) {
+		return e, false, nil
+	}
+	if err != nil {
+		return e, false, err
+	}
+	e, err = parseFound(string(out))
+	return e, err == nil, err
+}
+
+// parseFound reads the answer to `get element`, which nft writes in its language
+// even if asked for JSON: "elements = { KEY timeout 1m expires 59s712ms : VALUE }".
+func parseFound(text string) (e Entry, err error) {
+	_, text, ok := strings.Cut(text, "elements = { ")
+	text, _, closed := strings.Cut(text, " }")
+	if !ok || !closed {
+		return e, errors.New("answer of nft: no element in it")
+	}
+	head, value, _ := strings.Cut(text, " : ")
+	words := strings.Fields(head)
+	for i := 0; i+1 < len(words); i++ {
+		switch words[i] {
+		case "timeout":
+			e.Timeout = seconds(words[i+1])
+		case "expires":
+			e.Expires = seconds(words[i+1])
+		default:
+			continue
+		}
+		words = append(words[:i], words[i+2:]...)
+		i--
+	}
+	e.Key, e.Value = strings.Join(words, " "), value
+	if e.Key == "" {
+		return e, errors.New("answer of nft: an element without a key")
+	}
+	return e, nil
+}
+
+// seconds reads a duration of nft, "1d2h3m4s5ms", in whole seconds.
+func seconds(text string) uint32 {
+	total, n := 0, 0
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c >= '0' && c <= '9' {
+			n = min(n*10+int(c-'0'), 1<<30)
+			continue
+		}
+		unit := map[byte]int{'d': 86400, 'h': 3600, 'm': 60, 's': 1}[c]
+		if strings.HasPrefix(text[i:], "ms") {
+			unit = 0
+			i++
+		}
+		total, n = min(total+n*unit, 1<<31), 0
+	}
+	return uint32(total)
+}
+
+// Put makes elements what they are here, whatever they were before.
+func (r *Runner) Put(ctx context.Context, id ID, list map[string]Element) error {
+	if len(list) > 1 {
+		b := &Batch{}
+		b.elements("add", id, list, false)
+		if err := r.Apply(ctx, b); err == nil || IsMissing(err) {
+			return err
+		}
+	}
+	// Some are there, with another value or time: those are replaced one by one.
+	for key, e := range list {
+		if err := r.replace(ctx, id, map[string]Element{key: e}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Runner) replace(ctx context.Context, id ID, one map[string]Element) error {
+	b := &Batch{}
+	b.elements("delete", id, one, true)
+	b.elements("add", id, one, false)
+	err := r.Apply(ctx, b)
+	if IsMissing(err) { // there was none to delete
+		b = &Batch{}
+		b.elements("add", id, one, false)
+		err = r.Apply(ctx, b)
+	}
+	return err
+}
+
+// Remove deletes elements and reports whether one was there.
+func (r *Runner) Remove(ctx context.Context, id ID, keys ...string) (bool, error) {
+	list := map[string]Element{}
+	for _, k := range keys {
+		list[k] = Element{}
+	}
+	b := &Batch{}
+	b.elements("delete", id, list, true)
+	err := r.Apply(ctx, b)
+	if !IsMissing(err) {
+		return err == nil && len(keys) > 0, err
+	}
+	if len(keys) == 1 {
+		return false, nil
+	}
+	was := false // some have expired, and the others are still there
+	for _, k := range keys {
+		one, err := r.Remove(ctx, id, k)
+		if err != nil {
+			return was, err
+		}
+		was = was || one
+	}
+	return was, nil
+}
+
+// Empty removes all elements.
+func (r *Runner) Empty(ctx context.Context, id ID, s *Set) error {
+	b := &Batch{}
+	b.add(0, "flush "+s.kind()+" "+id.String())
+	err := r.Apply(ctx, b)
+	if IsMissing(err) {
+		return nil
+	}
+	return err
+}
+
+// Chain is the chain as nft writes it; empty when there is none.
+func (r *Runner) Chain(ctx context.Context, id ID) (string, error) {
+	out, err := r.run(ctx, listTime, nil, "list", "chain", id.Family, id.Table.Name, id.Name)
+	if IsMissing(err) {
+		return "", nil
+	}
+	return string(out), err
+}
+
+// IsMissing reports whether nft said that something does not exist.
+func IsMissing(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && strings.Contains(e.Reason, "No such file or directory")
+}
+
+// Hold makes keys the elements of a learned set, each for that long from now.
+// It does nothing when there is no such set.
+func (r *Runner) Hold(ctx context.Context, id ID, s *Set, keys map[string]bool, last time.Duration) error {
+	there, err := r.Elements(ctx, id, s)
+	if err != nil || (len(there) == 0 && len(keys) == 0) {
+		return err
+	}
+	old, wanted := map[string]Element{}, map[string]Element{}
+	for _, e := range there {
+		old[e.Key] = Element{}
+	}
+	for key := range keys {
+		wanted[key] = Element{State: fmt.Sprintf("timeout %ds", int(last/time.Second))}
+	}
+	b := &Batch{}
+	b.elements("delete", id, old, true)
+	b.elements("add", id, wanted, false)
+	err = r.Apply(ctx, b)
+	if IsMissing(err) { // one was gone in between; the next time will do
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,91 @@
+package nft
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Sentinels for errors.Is.
+var (
+	// ErrMissing: there is no nft program.
+	ErrMissing = errors.New("the program nft is not installed")
+	// ErrUnsupported: this kernel has no nf_tables.
+	ErrUnsupported = errors.New("this kernel has no nf_tables")
+	// ErrNotPermitted: this process may not change packet filter rules.
+	ErrNotPermitted = errors.New("not permitted to change packet filter rules: run sluice as root")
+)
+
+// Error is a transaction the kernel or nft refused; nothing of it was done.
+type Error struct {
+	// Line is the refused line, Owner whose it is; "" and 0 when nft told none.
+	Line  string
+	Owner uint32
+	// Reason is what nft said, one line.
+	Reason string
+	cause  error
+}
+
+// Error names the reason and the line.
+func (e *Error) Error() string {
+	if e.Line == "" {
+		return "packet filter: " + e.Reason
+	}
+	return fmt.Sprintf("packet filter: %s: %s", e.Reason, e.Line)
+}
+
+// Unwrap returns the sentinel, if one fits.
+func (e *Error) Unwrap() error { return e.cause }
+
+// place finds "FILE:LINE:FIRST-LAST: Error: REASON".
+var place = regexp.MustCompile(`^[^:\n]*:([0-9]{1,9}):[0-9]+-[0-9]+: Error: (.*)$`)
+
+// maxShown bounds a line quoted in an error, in bytes.
+const maxShown = 160
+
+// complaint reads what nft wrote to its standard error. It finds the first
+// error that has a place, else the first line that says something.
+func complaint(output string) (line int, reason string) {
+	for text := range strings.SplitSeq(output, "\n") {
+		text = strings.TrimSpace(text)
+		if m := place.FindStringSubmatch(text); m != nil {
+			line, _ = strconv.Atoi(m[1]) // nine digits at most
+			return line, short(m[2])
+		}
+		if reason == "" && text != "" {
+			reason = short(strings.TrimPrefix(text, "Error: "))
+		}
+	}
+	return 0, reason
+}
+
+func short(s string) string {
+	if len(s) > maxShown {
+		return s[:maxShown] + "…"
+	}
+	return s
+}
+
+// failure makes an Error of what nft wrote.
+func failure(output string, b *Batch) *Error {
+	line, reason := complaint(output)
+	e := &Error{Reason: reason}
+	if e.Reason == "" {
+		e.Reason = "nft failed without a word"
+	}
+	if b != nil {
+		if e.Owner = b.Owner(line); line >= 1 && line <= len(b.lines) {
+			e.Line = short(strings.TrimSpace(b.lines[line-1]))
+		}
+	}
+	switch {
+	case strings.Contains(output, "Operation not permitted"):
+		e.cause, e.Reason, e.Line, e.Owner = ErrNotPermitted, ErrNotPermitted.Error(), "", 0
+	case strings.Contains(output, "Protocol not supported"), strings.Contains(output, "Unable to initialize Netlink socket"),
+		strings.Contains(output, "Operation not supported") && strings.HasPrefix(e.Line, "add table "):
+		e.cause, e.Reason, e.Line, e.Owner = ErrUnsupported, ErrUnsupported.Error(), "", 0
+	}
+	return e
+}

@@ -1,0 +1,184 @@
+package nft
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Table is a table of the packet filter. The zero value is none.
+type Table struct{ Family, Name string }
+
+// String is the table as nft writes it: "inet sluice".
+func (t Table) String() string { return t.Family + " " + t.Name }
+
+// ID names an object of a table. Names of sets, chains and helpers do not meet.
+type ID struct {
+	Table
+	Name string
+}
+
+// String is the object as nft writes it: "inet sluice farm12".
+func (id ID) String() string { return id.Table.String() + " " + id.Name }
+
+func (id ID) compare(other ID) int {
+	return cmp.Or(cmp.Compare(id.Family, other.Family), cmp.Compare(id.Table.Name, other.Table.Name), cmp.Compare(id.Name, other.Name))
+}
+
+// Ruleset is everything that shall be in some tables; the zero value is empty
+// and ready for use. A table is there while something is in it.
+type Ruleset struct {
+	Sets    map[ID]*Set
+	Chains  map[ID]*Chain
+	Helpers map[ID]*Helper
+}
+
+// Set is a set, or a map when Data is there. Its definition cannot be changed
+// under the same ID: name sets of different definitions differently.
+type Set struct {
+	// Type of the keys, Data of the values: "ipv4_addr . inet_service", "verdict".
+	Type, Data string
+	// Options follow the type: "flags interval; ", "size 65535; ".
+	Options string
+	// Learned sets get elements from packets too. Diff leaves all of them alone,
+	// Elements are there only once, at the creation.
+	Learned  bool
+	Elements map[string]Element // by key, as nft writes it
+	Owner    uint32
+}
+
+// Element is what stands beside a key.
+type Element struct {
+	// State is between key and value: "counter", "ct count over 9".
+	State string
+	// Value is the value of a map's element.
+	Value string
+	Owner uint32
+}
+
+// Chain is a list of rules.
+type Chain struct {
+	// Hook makes it a base chain: "type nat hook prerouting priority -100; policy accept;".
+	Hook  string
+	Rules []string
+	Owner uint32
+}
+
+// Helper is a connection tracking helper object: `type "ftp" protocol tcp;`.
+type Helper struct {
+	Text  string
+	Owner uint32
+}
+
+// SetOf returns the set of that ID, adding it by make when it is missing.
+func (r *Ruleset) SetOf(id ID, make func() *Set) *Set {
+	if s := r.Sets[id]; s != nil {
+		return s
+	}
+	if r.Sets == nil {
+		r.Sets = map[ID]*Set{}
+	}
+	s := make()
+	if s.Elements == nil {
+		s.Elements = map[string]Element{}
+	}
+	r.Sets[id] = s
+	return s
+}
+
+// ChainOf returns the chain of that ID, adding it by make when it is missing.
+func (r *Ruleset) ChainOf(id ID, make func() *Chain) *Chain {
+	if c := r.Chains[id]; c != nil {
+		return c
+	}
+	if r.Chains == nil {
+		r.Chains = map[ID]*Chain{}
+	}
+	c := make()
+	r.Chains[id] = c
+	return c
+}
+
+// AddHelper adds a helper object unless it is there.
+func (r *Ruleset) AddHelper(id ID, h Helper) {
+	if r.Helpers == nil {
+		r.Helpers = map[ID]*Helper{}
+	}
+	if r.Helpers[id] == nil {
+		r.Helpers[id] = &h
+	}
+}
+
+// Tables are the tables something is in, in order.
+func (r *Ruleset) Tables() []Table {
+	seen := map[Table]bool{}
+	for id := range r.Sets {
+		seen[id.Table] = true
+	}
+	for id := range r.Chains {
+		seen[id.Table] = true
+	}
+	for id := range r.Helpers {
+		seen[id.Table] = true
+	}
+	return slices.SortedFunc(maps.Keys(seen), func(a, b Table) int {
+		return cmp.Or(cmp.Compare(a.Family, b.Family), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+func ordered[V any](m map[ID]V) []ID { return slices.SortedFunc(maps.Keys(m), ID.compare) }
+
+func (s *Set) sameDefinition(other *Set) bool {
+	return s.Type == other.Type && s.Data == other.Data && s.Options == other.Options && s.Learned == other.Learned
+}
+
+// kind is how nft calls it.
+func (s *Set) kind() string {
+	if s.Data != "" {
+		return "map"
+	}
+	return "set"
+}
+
+func (s *Set) definition() string {
+	if s.Data == "" {
+		return "type " + s.Type + "; " + s.Options
+	}
+	return "type " + s.Type + " : " + s.Data + "; " + s.Options
+}
+
+// OwnedChains are the chains of an owner, in order.
+func (r *Ruleset) OwnedChains(owner uint32) []ID {
+	var out []ID
+	for _, id := range ordered(r.Chains) {
+		if r.Chains[id].Owner == owner {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// OwnedElements are the elements of an owner as text, set by set.
+func (r *Ruleset) OwnedElements(owner uint32) string {
+	b := &Batch{}
+	for _, id := range ordered(r.Sets) {
+		s, own := r.Sets[id], map[string]Element{}
+		for key, e := range s.Elements {
+			if e.Owner == owner {
+				own[key] = e
+			}
+		}
+		if s.Owner == owner || len(own) > 0 {
+			b.add(owner, s.kind()+" "+id.String()+" { "+strings.TrimSpace(s.definition())+" }")
+		}
+		b.elements("element of", id, own, false)
+	}
+	lines := b.lines[:0]
+	for _, l := range b.lines { // the frame says nothing here
+		if l != "}" && !strings.HasPrefix(l, "element of") {
+			lines = append(lines, strings.TrimSuffix(l, ","))
+		}
+	}
+	return strings.Join(append(lines, ""), "\n")
+}

@@ -1,0 +1,156 @@
+// Package route leads packets for addresses that are not ours to sockets that
+// are: the answers backends send to clients whose address the engine connected
+// from.
+//
+// Two things per family do that: a rule by the mark such packets have, and a
+// table in which everything is local. The mark is set by the packet filter
+// (l4/kernel, chain transparent), for packets some socket of ours waits for and
+// no others. Rules and tables are known by their numbers, so there is nothing to
+// remember: what a crash left is found and removed by the next Keep.
+package route
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// Mark is what packets have that belong to a socket of this machine.
+	Mark uint32 = 0x5d00_0001
+	// table and priority are the numbers of ours among routes and rules; the
+	// priority is after the table of local addresses and before all others.
+	table, priority = 23901, 5190
+)
+
+// Object is a rule or route that is in the kernel.
+type Object struct{ Name, Detail string }
+
+// Keep makes packets with Mark local in the families that are wanted, and takes
+// that back in the others.
+func Keep(v4, v6 bool) error {
+	var problems []error
+	for family, wanted := range map[int]bool{unix.AF_INET: v4, unix.AF_INET6: v6} {
+		do := remove
+		if wanted {
+			do = set
+		}
+		if err := do(family); err != nil {
+			problems = append(problems, fmt.Errorf("routing answers to clients' addresses: %w", err))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func rule(family int) *netlink.Rule {
+	r := netlink.NewRule()
+	mask := ^uint32(0)
+	r.Family, r.Table, r.Priority, r.Mark, r.Mask = family, table, priority, Mark, &mask
+	return r
+}
+
+func local(family int) (*netlink.Route, error) {
+	lo, err := netlink.LinkByName("lo")
+	if err != nil {
+		return nil, err
+	}
+	all := &net.IPNet{IP: net.IPv4zero.To4(), Mask: net.CIDRMask(0, 32)}
+	if family == unix.AF_INET6 {
+		all = &net.IPNet{IP: net.IPv6zero, Mask: net.CIDRMask(0, 128)}
+	}
+	return &netlink.Route{LinkIndex: lo.Attrs().Index, Dst: all, Table: table, Type: unix.RTN_LOCAL, Scope: netlink.SCOPE_HOST, Family: family}, nil
+}
+
+// set adds the route first: a rule without it would change nothing, the other
+// way round neither.
+func set(family int) error {
+	r, err := local(family)
+	if err != nil {
+		return err
+	}
+	if err := netlink.RouteReplace(r); err != nil {
+		return err
+	}
+	rules, err := ours(family)
+	if err != nil || len(rules) > 0 {
+		return err
+	}
+	return netlink.RuleAdd(rule(family))
+}
+
+func remove(family int) error {
+	rules, err := ours(family)
+	if err != nil {
+		return absent(err)
+	}
+	for i := range rules {
+		if err := netlink.RuleDel(&rules[i]); err != nil {
+			return absent(err)
+		}
+	}
+	routes, err := routes(family)
+	if err != nil {
+		return absent(err)
+	}
+	for i := range routes {
+		if err := netlink.RouteDel(&routes[i]); err != nil {
+			return absent(err)
+		}
+	}
+	return nil
+}
+
+// absent is nil for errors that say there is nothing to remove.
+func absent(err error) error {
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EAFNOSUPPORT) || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// ours are the rules with our numbers.
+func ours(family int) ([]netlink.Rule, error) {
+	all, err := netlink.RuleList(family)
+	if err != nil && !errors.Is(err, netlink.ErrDumpInterrupted) {
+		return nil, err
+	}
+	var found []netlink.Rule
+	for _, r := range all {
+		if r.Table == table && r.Priority == priority && r.Mark == Mark {
+			r.Family = family
+			found = append(found, r)
+		}
+	}
+	return found, nil
+}
+
+func routes(family int) ([]netlink.Route, error) {
+	all, err := netlink.RouteListFiltered(family, &netlink.Route{Table: table}, netlink.RT_FILTER_TABLE)
+	if errors.Is(err, netlink.ErrDumpInterrupted) {
+		err = nil
+	}
+	return all, err
+}
+
+// List returns what is in the kernel.
+func List() ([]Object, error) {
+	var out []Object
+	var problems []error
+	for family, name := range map[int]string{unix.AF_INET: "IPv4", unix.AF_INET6: "IPv6"} {
+		rules, err := ours(family)
+		problems = append(problems, absent(err))
+		if len(rules) > 0 {
+			out = append(out, Object{fmt.Sprintf("rule %d %s", priority, name), fmt.Sprintf("packets with mark %#x are looked up in table %d", Mark, table)})
+		}
+		all, err := routes(family)
+		problems = append(problems, absent(err))
+		if len(all) > 0 {
+			out = append(out, Object{fmt.Sprintf("table %d %s", table, name), "all addresses are local"})
+		}
+	}
+	return out, errors.Join(problems...)
+}

@@ -1,0 +1,179 @@
+package sysctl
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Keeper sets values and remembers the old ones. Make one with Open. Any
+// goroutine may call its methods.
+type Keeper struct {
+	mu      sync.Mutex
+	journal *journal
+	held    []held // in the order they were set
+}
+
+// held is one value that was set.
+type held struct {
+	Name string `json:"name"`
+	Old  string `json:"old"`
+	Set  string `json:"set"`
+	// Carried are the old values of the names the kernel changed along.
+	Carried map[string]string `json:"carried,omitempty"`
+}
+
+// State is one sysctl that was set, for people.
+type State struct {
+	Name string `json:"name"` // "net/ipv4/ip_forward"
+	Old  string `json:"old"`
+	Set  string `json:"set"`
+	// Now is the value it has; another than Set was written by somebody else.
+	Now string `json:"now"`
+}
+
+// Open reads the journal, a regular or memory file that may be empty and stays
+// the caller's to close after the keeper's last use. Without one (nil) old
+// values are lost with the process. Nothing is set or given back yet.
+func Open(file *os.File) (*Keeper, error) {
+	k := &Keeper{}
+	if file == nil {
+		return k, nil
+	}
+	j, held, err := openJournal(file)
+	if err != nil {
+		return nil, err
+	}
+	k.journal, k.held = j, held
+	return k, nil
+}
+
+// Keep makes the values of want hold and gives back the old ones of everything
+// that was set before and is not in it. It does what it can; the error names
+// all that failed.
+func (k *Keeper) Keep(want []Setting) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var problems []error
+	wanted := map[string]bool{}
+	for _, s := range want {
+		if wanted[s.Name] || s.When != nil && !s.When(k.was) {
+			continue
+		}
+		wanted[s.Name] = true
+		if err := k.set(s); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	for _, h := range slices.Backward(slices.Clone(k.held)) {
+		if wanted[h.Name] {
+			continue
+		}
+		if err := k.giveBack(h); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// List shows what is set, sorted by name.
+func (k *Keeper) List() []State {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	all := make([]State, 0, len(k.held))
+	for _, h := range k.held {
+		now, _ := read(h.Name)
+		all = append(all, State{Name: "net/" + h.Name, Old: h.Old, Set: h.Set, Now: now})
+	}
+	slices.SortFunc(all, func(a, b State) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// was is the value a name had before anything was set.
+func (k *Keeper) was(name string) string {
+	for _, h := range k.held {
+		if h.Name == name {
+			return h.Old
+		}
+		if old, ok := h.Carried[name]; ok {
+			return old
+		}
+	}
+	v, _ := read(name)
+	return v
+}
+
+func (k *Keeper) set(s Setting) error {
+	if err := check(s.Name, s.Value); err != nil {
+		return err
+	}
+	now, err := read(s.Name)
+	if errors.Is(err, fs.ErrNotExist) && s.Optional {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("sysctl net/%s: %w", s.Name, err)
+	}
+	at := slices.IndexFunc(k.held, func(h held) bool { return h.Name == s.Name })
+	if now == s.Value && (at < 0 || k.held[at].Set == s.Value) {
+		return nil // it is so, by us or by somebody who may keep it so
+	}
+	next := slices.Clone(k.held)
+	if at < 0 {
+		h := held{Name: s.Name, Old: now, Set: s.Value, Carried: map[string]string{}}
+		for _, name := range carried(s.Name) {
+			if v, err := read(name); err == nil {
+				h.Carried[name] = v
+			}
+		}
+		next = append(next, h)
+	} else {
+		next[at].Set = s.Value
+	}
+	// Written down first: a crash in between gives back a value that was never
+	// changed, which does no harm.
+	if err := k.remember(next); err != nil {
+		return fmt.Errorf("sysctl net/%s is not set: %w", s.Name, err)
+	}
+	if err := write(s.Name, s.Value); err != nil {
+		return fmt.Errorf("sysctl net/%s: %w", s.Name, err)
+	}
+	return nil
+}
+
+// giveBack writes the old values, where what was set is still there.
+func (k *Keeper) giveBack(h held) error {
+	now, err := read(h.Name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // with its interface, or the module
+	case err != nil:
+		return fmt.Errorf("sysctl net/%s: %w", h.Name, err)
+	case now == h.Set && h.Old != h.Set:
+		if err := write(h.Name, h.Old); err != nil {
+			return fmt.Errorf("sysctl net/%s keeps the value %s: %w", h.Name, now, err)
+		}
+		for _, name := range slices.Sorted(maps.Keys(h.Carried)) {
+			if v, err := read(name); err == nil && v != h.Carried[name] {
+				if err := write(name, h.Carried[name]); err != nil {
+					return fmt.Errorf("sysctl net/%s keeps the value %s: %w", name, v, err)
+				}
+			}
+		}
+	}
+	return k.remember(slices.DeleteFunc(slices.Clone(k.held), func(o held) bool { return o.Name == h.Name }))
+}
+
+func (k *Keeper) remember(next []held) error {
+	if k.journal != nil {
+		if err := k.journal.write(next); err != nil {
+			return err
+		}
+	}
+	k.held = next
+	return nil
+}
