@@ -61,9 +61,11 @@ const (
 	ProtoHTTP10
 	ProtoHTTP11
 	ProtoHTTP2
+	ProtoTCP // of a connection that is not looked into
+	ProtoUDP
 )
 
-var protoNames = [...]string{"", "HTTP/1.0", "HTTP/1.1", "HTTP/2.0"}
+var protoNames = [...]string{"", "HTTP/1.0", "HTTP/1.1", "HTTP/2.0", "TCP", "UDP"}
 
 // String is what access logs call the protocol, empty for none.
 func (p Proto) String() string {

@@ -42,6 +42,16 @@ func (s *Segment) Writer(i int, wake Waker) *Writer {
 	return w
 }
 
+// Writers returns the producers of the first n rings, one for each loop: all who
+// put records on that loop share it.
+func (s *Segment) Writers(n int, wake Waker) []*Writer {
+	out := make([]*Writer, n)
+	for i := range out {
+		out[i] = s.Writer(i, wake)
+	}
+	return out
+}
+
 // Put copies the entry into the ring and reports whether there was room; if
 // not, the record is counted as dropped. It neither waits nor allocates.
 func (w *Writer) Put(e *Entry) bool {

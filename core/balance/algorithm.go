@@ -3,7 +3,7 @@ package balance
 import "github.com/sluicelb/sluice/core/farm"
 
 // Algorithm says how a Picker chooses among the members that may be used.
-// All respect weights.
+// All but First respect weights.
 type Algorithm uint8
 
 // The algorithms; the zero value is RoundRobin.
@@ -23,6 +23,8 @@ const (
 	RandomOfTwo
 	// ConsistentHash maps the hash of a client to a member (Maglev).
 	ConsistentHash
+	// First takes the member of the lowest priority, of several the first given.
+	First
 )
 
 // Parse returns the algorithm of a policy. An unknown policy acts as round
@@ -43,10 +45,24 @@ func Parse(p farm.RoutingPolicy) Algorithm {
 	return RoundRobin
 }
 
+// ParseL4 returns the algorithm of an l4xnat farm. Those that hash differ in what
+// the caller hashes; NewL4 makes weights the same for roundrobin.
+func ParseL4(a farm.L4Algorithm) Algorithm {
+	switch a {
+	case farm.L4LeastConn:
+		return LeastConnections
+	case farm.L4HashSrc, farm.L4HashFlow, farm.L4HashSrcPt, farm.L4HashDst, farm.L4HashDstPt, farm.L4SymHash:
+		return ConsistentHash
+	case farm.L4Priority:
+		return First
+	}
+	return RoundRobin
+}
+
 // NeedsLoad reports whether the algorithm compares loads, so that every
 // exchange must be counted: Pick counts Active itself, the caller feeds
 // Load.Pending and Load.Observe.
-func (a Algorithm) NeedsLoad() bool { return a != RoundRobin && a != ConsistentHash }
+func (a Algorithm) NeedsLoad() bool { return a != RoundRobin && a != ConsistentHash && a != First }
 
 // String returns the name for logs and explanations.
 func (a Algorithm) String() string {
@@ -63,6 +79,8 @@ func (a Algorithm) String() string {
 		return "random of two"
 	case ConsistentHash:
 		return "consistent hash"
+	case First:
+		return "first by priority"
 	}
 	return "unknown algorithm"
 }

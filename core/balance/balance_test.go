@@ -90,7 +90,7 @@ func count(t interface{ Fatalf(string, ...any) }, p *balance.Picker, n int, rele
 
 var algorithms = []balance.Algorithm{
 	balance.RoundRobin, balance.LeastConnections, balance.ResponseTime,
-	balance.PendingConnections, balance.RandomOfTwo, balance.ConsistentHash,
+	balance.PendingConnections, balance.RandomOfTwo, balance.ConsistentHash, balance.First,
 }
 
 func TestEveryPolicyHasItsAlgorithm(t *testing.T) {

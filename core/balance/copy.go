@@ -10,7 +10,7 @@ import (
 // turns and loads are copies, so what is picked or claimed here is not
 // reserved there. It sees backends go down and come back.
 func (p *Picker) Copy() *Picker {
-	c := &Picker{algorithm: p.algorithm, members: slices.Clone(p.members), board: p.board, state: p.state.copy(), order: p.order, maglev: p.maglev}
+	c := &Picker{algorithm: p.algorithm, members: slices.Clone(p.members), board: p.board, state: p.state.copy(), order: p.order, levels: p.levels, maglev: p.maglev}
 	for i := range c.members {
 		c.members[i].load = p.members[i].load.copy()
 	}

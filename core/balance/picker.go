@@ -32,8 +32,10 @@ type Picker struct {
 	board     *health.Board
 	state     *State
 	order     []uint16 // members by rising priority
-	maglev    *maglev  // ConsistentHash only
-	table     atomic.Pointer[table]
+	// levels is how priorities open, by the kind of farm.
+	levels func(byPriority []uint16, priority func(i uint16) int, usable []bool) int
+	maglev *maglev // ConsistentHash only
+	table  atomic.Pointer[table]
 }
 
 // member is what the hot path needs of a Member, in one cache line.
@@ -52,8 +54,26 @@ type member struct {
 // New makes a Picker. State must be the service's own and not nil. Members
 // beyond farm.MaxBackendID are ignored: there are no more numbers for them.
 func New(a Algorithm, members []Member, board *health.Board, st *State) *Picker {
+	return newPicker(a, members, board, st, level)
+}
+
+// NewL4 is New for an l4xnat farm, whose priorities open by another rule: the
+// level rises by the number of unusable members of exactly its priority. Weights
+// do not count with roundrobin.
+func NewL4(a farm.L4Algorithm, members []Member, board *health.Board, st *State) *Picker {
+	if a == farm.L4RoundRobin {
+		members = slices.Clone(members)
+		for i := range members {
+			members[i].Weight = 1
+		}
+	}
+	return newPicker(ParseL4(a), members, board, st, levelL4)
+}
+
+func newPicker(a Algorithm, members []Member, board *health.Board, st *State,
+	levels func(byPriority []uint16, priority func(i uint16) int, usable []bool) int) *Picker {
 	members = members[:min(len(members), farm.MaxBackendID)]
-	p := &Picker{algorithm: a, members: make([]member, len(members)), board: board, state: st}
+	p := &Picker{algorithm: a, members: make([]member, len(members)), board: board, state: st, levels: levels}
 	for i, m := range members {
 		if m.Slot == nil {
 			m.Slot = board.Slot(m.ID)
@@ -95,6 +115,8 @@ func (p *Picker) Pick(hash uint64, tried Tried) (index int, ok bool) {
 		return p.randomOfTwo(t, tried)
 	case ConsistentHash:
 		return p.consistent(t, hash, tried)
+	case First:
+		return p.first(t, tried)
 	}
 	return p.roundRobin(t, tried)
 }

@@ -15,3 +15,32 @@ func level(byPriority []uint16, priority func(i uint16) int, usable []bool) int 
 	}
 	return level
 }
+
+// levelL4 is the rule of l4xnat farms: the unusable members of exactly the
+// level's priority are counted and added to it, until there are none. Two of
+// priority 1 open level 3.
+func levelL4(byPriority []uint16, priority func(i uint16) int, usable []bool) int {
+	level := 1
+	for at := 0; ; {
+		unusable := 0
+		for ; at < len(byPriority) && priority(byPriority[at]) <= level; at++ {
+			if i := byPriority[at]; !usable[i] && priority(i) == level {
+				unusable++
+			}
+		}
+		if unusable == 0 {
+			return level
+		}
+		level += unusable
+	}
+}
+
+// first takes the first member by priority that can be taken.
+func (p *Picker) first(t *table, tried Tried) (int, bool) {
+	for _, i := range p.order {
+		if t.inLevel[i] && p.take(int(i), tried) {
+			return int(i), true
+		}
+	}
+	return 0, false
+}

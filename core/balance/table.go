@@ -51,7 +51,7 @@ func (p *Picker) derive() *table {
 		t.usable[i] = p.members[i].usable()
 		p.members[i].load.note(t.usable[i], now)
 	}
-	t.level = level(p.order, p.priority, t.usable)
+	t.level = p.levels(p.order, p.priority, t.usable)
 	for i, u := range t.usable {
 		if u && p.priority(uint16(i)) <= t.level {
 			t.inLevel[i] = true

@@ -31,8 +31,12 @@ type Question struct {
 	// Headers are field lines, "Name: value". Without a Host the one of the URL
 	// is sent or, if that is a path, the address of the farm.
 	Headers []string `json:"headers,omitempty"`
-	// From is the address the request comes from; 127.0.0.1 when it is empty.
+	// From is the address the request comes from; 127.0.0.1 when it is empty. For
+	// farms of profile l4xnat it may have a port.
 	From string `json:"from,omitempty"`
+	// To is the address and port, or only one of the farm's addresses, that the
+	// client of an l4xnat farm connects to; its first when it is empty.
+	To string `json:"to,omitempty"`
 	// SNI is the name TLS is asked for; when it is empty that of the URL or, if
 	// that is a path, of the header Host.
 	SNI string `json:"sni,omitempty"`
@@ -116,7 +120,7 @@ type Persistence struct {
 type Balance struct {
 	Algorithm string    `json:"algorithm"`
 	Random    bool      `json:"random,omitempty" doc:"The backend was drawn: the next request may go to another one that could be"`
-	Protocol  string    `json:"protocol" enum:"http1,h2" doc:"What the backends speak; the head is shown as HTTP/1.1 has it"`
+	Protocol  string    `json:"protocol" enum:"http1,h2,tcp,udp" doc:"What the backends speak; the head is shown as HTTP/1.1 has it"`
 	Pinned    bool      `json:"pinned,omitempty" doc:"A client that has a connection to a backend stays with it; the request is explained as its first"`
 	Level     int       `json:"priority_level" doc:"Backends up to this priority are served"`
 	Backends  []Backend `json:"backends"`

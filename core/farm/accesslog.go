@@ -2,7 +2,8 @@ package farm
 
 import "slices"
 
-// AccessLog says how the exchanges of a farm are logged; valid with HTTP.Logs.
+// AccessLog says how the exchanges of a farm are logged, or the connections of
+// an l4xnat farm in userspace; valid with its Logs.
 // The zero value logs every exchange as a JSON line to a file that is named
 // after the farm.
 type AccessLog struct {
@@ -44,6 +45,25 @@ func (l AccessLog) clone() AccessLog {
 	return l
 }
 
+// Log is what the farm says of its access log, nil when it has none, and
+// whether it is written.
+func (f *Farm) Log() (l *AccessLog, on bool) {
+	switch {
+	case f.HTTP != nil:
+		return &f.HTTP.AccessLog, f.HTTP.Logs
+	case f.InUserspace():
+		return &f.L4.AccessLog, f.L4.Logs
+	}
+	return nil, false
+}
+
+// ConnectionLogFields are the fields that connections have; the others are of
+// requests.
+func ConnectionLogFields() []LogField {
+	return []LogField{LogTime, LogFarm, LogBackend, LogClient, LogClientPort, LogProtocol, LogBytesIn, LogBytesOut,
+		LogConnect, LogTotal, LogFlags, LogRefusal, LogTries, LogLoop, LogDecision}
+}
+
 // LogFormat says what a line of an access log looks like.
 type LogFormat string
 
@@ -83,7 +103,7 @@ const (
 	LogMethod     LogField = "method"
 	LogHost       LogField = "host"     // canonical
 	LogPath       LogField = "path"     // canonical, with its query
-	LogProtocol   LogField = "protocol" // HTTP/1.0, HTTP/1.1 or HTTP/2.0
+	LogProtocol   LogField = "protocol" // HTTP/1.0, HTTP/1.1, HTTP/2.0, TCP or UDP
 	LogStatus     LogField = "status"
 	LogBytesIn    LogField = "bytes_in"  // from the client
 	LogBytesOut   LogField = "bytes_out" // to the client

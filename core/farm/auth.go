@@ -24,6 +24,35 @@ type Auth struct {
 type AuthUser struct {
 	Name string `json:"name"`
 	Hash string `json:"hash"`
+	// plain is the password Hash was just made of, until ForgetPasswords.
+	plain string
+}
+
+// NewAuthUser is a user whose hash was just made of that password.
+func NewAuthUser(name, hash, password string) AuthUser {
+	return AuthUser{Name: name, Hash: hash, plain: password}
+}
+
+// Keep gives the user the hash of before, if same says that it is one of the
+// password just given: another hash of it would be a change that changes nothing.
+func (u *AuthUser) Keep(before string, same func(hash, password string) bool) {
+	if u.plain != "" && same(before, u.plain) {
+		u.Hash = before
+	}
+}
+
+// ForgetPasswords leaves nothing but hashes of the passwords of c.
+func (c *Config) ForgetPasswords() {
+	for i := range c.Farms {
+		for _, g := range c.Farms[i].Groups() {
+			if g.Service == nil || g.Service.Auth == nil {
+				continue
+			}
+			for j := range g.Service.Auth.Users {
+				g.Service.Auth.Users[j].plain = ""
+			}
+		}
+	}
 }
 
 // AuthKey is the SHA-256 of a key, in 64 hexadecimal digits.

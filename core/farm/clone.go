@@ -8,7 +8,7 @@ func (c *Config) Clone() *Config {
 	out := &Config{Farms: slices.Clone(c.Farms), Certificates: slices.Clone(c.Certificates), Authorities: slices.Clone(c.Authorities),
 		Challenges: slices.Clone(c.Challenges)}
 	for i := range out.Farms {
-		out.Farms[i].HTTP = out.Farms[i].HTTP.clone()
+		out.Farms[i] = out.Farms[i].Clone()
 	}
 	return out
 }
@@ -16,7 +16,7 @@ func (c *Config) Clone() *Config {
 // Clone returns a deep copy of the farm.
 func (f *Farm) Clone() Farm {
 	out := *f
-	out.HTTP = f.HTTP.clone()
+	out.HTTP, out.L4 = f.HTTP.clone(), f.L4.clone()
 	return out
 }
 
@@ -47,10 +47,15 @@ func (s *Service) unshare() {
 	s.TLS, s.Cookie, s.RateLimit = own(s.TLS), own(s.Cookie), own(s.RateLimit)
 	s.Auth, s.Split = s.Auth.clone(), own(s.Split)
 	s.Compression = s.Compression.clone()
-	s.Backends = slices.Clone(s.Backends)
-	for i := range s.Backends {
-		s.Backends[i].Sessions = slices.Clone(s.Backends[i].Sessions)
+	s.Backends = cloneBackends(s.Backends)
+}
+
+func cloneBackends(list []Backend) []Backend {
+	out := slices.Clone(list)
+	for i := range out {
+		out[i].Sessions, out[i].ServerNames = slices.Clone(out[i].Sessions), slices.Clone(out[i].ServerNames)
 	}
+	return out
 }
 
 func own[T any](p *T) *T {

@@ -21,12 +21,15 @@ type Farm struct {
 	Name    string  `json:"name"`
 	Profile Profile `json:"profile"`
 	// VIP is the address clients use; the unspecified address means every local one.
-	VIP   netip.Addr `json:"vip"`
-	VPort uint16     `json:"vport"`
+	VIP netip.Addr `json:"vip"`
+	// VPort is the port of an http farm; l4xnat farms have L4.Ports instead.
+	VPort uint16 `json:"vport,omitempty"`
 	// Stopped farms are kept and may be edited, but have no listener.
 	Stopped bool `json:"stopped,omitempty"`
 	// HTTP is set if, and only if, Profile is ProfileHTTP.
 	HTTP *HTTP `json:"http,omitempty"`
+	// L4 is set if, and only if, Profile is ProfileL4.
+	L4 *L4 `json:"l4,omitempty"`
 }
 
 // HTTP holds the directives of an http farm. A zero Seconds is never valid
@@ -170,12 +173,14 @@ type Backend struct {
 	Host string `json:"ip"`
 	// Addr is Host resolved by mgmt; always valid in a snapshot.
 	Addr netip.Addr `json:"addr,omitzero"`
-	Port uint16     `json:"port"`
+	// Port is 0 only in l4xnat farms: the port the client used is kept.
+	Port uint16 `json:"port"`
 	// Weight is 1–9; 0 means unset and acts as 1.
 	Weight uint8 `json:"weight,omitempty"`
 	// Priority is 1–9; 0 means unset and acts as 1.
 	Priority uint8 `json:"priority,omitempty"`
-	// ConnLimit bounds the exchanges in flight to this backend; 0 means no limit.
+	// ConnLimit bounds the exchanges, connections or flows to this backend; 0
+	// means no limit.
 	ConnLimit uint32 `json:"connection_limit,omitempty"`
 	// Timeout overrides the farm's ResponseTimeout; 0 means the farm's.
 	Timeout Seconds `json:"timeout,omitempty"`
@@ -188,6 +193,10 @@ type Backend struct {
 	// Sessions are what clients are recognised by who always come here: static
 	// sessions. Valid with Persistence, unique in the service.
 	Sessions []string `json:"sessions,omitempty"`
+	// ServerNames are the names (SNI) of TLS clients that come here and nowhere
+	// else, "*.example.com" for all below one; a backend without takes who asks
+	// for no name of another. l4xnat farms only.
+	ServerNames []string `json:"server_names,omitempty"`
 }
 
 // MaxSplit is the highest Split.

@@ -8,7 +8,13 @@ package farm
 type Profile string
 
 // The profiles this release carries traffic for.
-const ProfileHTTP Profile = "http"
+const (
+	ProfileHTTP Profile = "http"
+	ProfileL4   Profile = "l4xnat"
+)
+
+// Profiles lists every profile.
+func Profiles() []Profile { return []Profile{ProfileHTTP, ProfileL4} }
 
 // VerbSet names the methods an http farm accepts; each set includes the ones
 // listed before it, except VerbsOptions.

@@ -22,6 +22,7 @@ const (
 	flagWatched   // the poller reports it
 	flagWet       // flagReadable of the socket itself, below what makes it secure
 	flagHandshake // Secure or Dial asked for a handshake that is not over
+	flagHup       // an event said that the connection may be broken
 )
 
 // Conn is one TCP connection on a loop. See Handler for its events.
@@ -36,6 +37,7 @@ type Conn struct {
 	flags   flags
 	err     syscall.Errno // why writing failed
 	secure  *secured      // nil for a plain connection
+	pipe    *pipe         // what was spliced and has not left; nil without
 }
 
 // open makes a connection of a descriptor; the poller does not know it yet.
@@ -80,7 +82,15 @@ func (c *Conn) Ending() bool { return c.flags&flagEnding != 0 }
 
 // Broken reports whether both directions ended or the connection was reset:
 // nothing written to it arrives.
-func (c *Conn) Broken() bool { return c.flags&flagBroken != 0 }
+func (c *Conn) Broken() bool {
+	if c.flags&(flagHup|flagBroken) == flagHup {
+		c.flags &^= flagHup
+		if c.hungUp() {
+			c.flags |= flagBroken
+		}
+	}
+	return c.flags&flagBroken != 0
+}
 
 // hungUp asks the kernel whether the connection is broken: the event that said
 // so may be about an earlier connection with the same descriptor.

@@ -99,7 +99,7 @@ func (c *Conn) finishConnect() bool {
 		}
 		c.SetDeadline(0)
 		c.handler.Connected(c, nil)
-		if c.flags&flagClosed == 0 && c.flags&flagShutdown != 0 && len(c.out) == 0 {
+		if c.flags&flagClosed == 0 && c.flags&flagShutdown != 0 && c.Pending() == 0 {
 			c.hangUp()
 		}
 		return c.flags&flagClosed == 0

@@ -49,6 +49,15 @@
 // may be under way and how many may wait is bounded (Loop.LimitHandshakes), and
 // so is what one turn begins.
 //
+// # Datagrams
+//
+// An Inlet is a bound UDP socket that clients send to, an Outlet a connected one
+// to a peer. Both receive in batches into buffers all sockets of the loop share,
+// and what handlers send during a batch leaves when it is over, what goes the
+// same way in one call and, of one length, as one packet the kernel takes apart.
+// Nothing waits longer than that: what a socket does not take is lost and the
+// handler is told how much. An Outlet reports errors that come back (ICMP).
+//
 // # Survival
 //
 // A panic in a Handler closes its connection and is counted; Conn.Contain says

@@ -17,7 +17,7 @@ func (c *Conn) CloseWrite() {
 		c.secure.sealEnd()
 		_ = c.push(unix.MSG_MORE) // the FIN follows
 	}
-	if len(c.out) != 0 || c.flags&(flagConnecting|flagHandshake) != 0 {
+	if c.Pending() != 0 || c.flags&(flagConnecting|flagHandshake) != 0 {
 		c.flags |= flagShutdown
 		return
 	}

@@ -85,3 +85,6 @@ func newKey(kind string) crypto.Signer {
 	}
 	return key
 }
+
+// Pipes tells how many pipes for splicing there are, and how many of them rest.
+func (l *Loop) Pipes() (open, free int) { return l.pipes.open, len(l.pipes.free) }

@@ -2,6 +2,10 @@ package loop
 
 import "golang.org/x/sys/unix"
 
+// DescriptorLimit is how many descriptors the process may have; what has no
+// limit is told as a very high one.
+func DescriptorLimit() int { return descriptorLimit() }
+
 func descriptorLimit() int {
 	var r unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &r) != nil || r.Cur > 1<<30 {

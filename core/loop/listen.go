@@ -70,6 +70,22 @@ func (ln *Listener) Defer() error {
 	return os.NewSyscallError("setsockopt TCP_DEFER_ACCEPT", err)
 }
 
+// Prompt takes Defer back, which the socket may have had from who used it
+// before: for protocols in which the server speaks first.
+func (ln *Listener) Prompt() error {
+	err := unix.SetsockoptInt(ln.fd, unix.IPPROTO_TCP, unix.TCP_DEFER_ACCEPT, 0)
+	return os.NewSyscallError("setsockopt TCP_DEFER_ACCEPT", err)
+}
+
+// File returns a duplicate of the listening socket.
+func (ln *Listener) File() (*os.File, error) {
+	fd, err := unix.FcntlInt(uintptr(ln.fd), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	return os.NewFile(uintptr(fd), "listener"), nil
+}
+
 // Close stops accepting. The socket itself closes when nobody else holds it.
 func (ln *Listener) Close() {
 	if ln.closed {

@@ -53,6 +53,7 @@ type Loop struct {
 	more      []*Listener // listeners whose turn was cut short
 	called    bool        // turnFD was written and not reported yet
 	values    *FreeList[Conn]
+	pipes     pipes
 	event     uint64 // counts events, so that FreeList knows when one is over
 	addr      unix.RawSockaddrAny
 	poll      [1]unix.PollFd
@@ -66,6 +67,12 @@ type Loop struct {
 	marker    Marker
 	stopped   atomic.Bool
 	done      chan struct{}
+
+	udp          *datagrams // nil before the first inlet or outlet
+	inlets       map[int]*Inlet
+	outlets      []*Outlet // by descriptor number
+	outletValues *FreeList[Outlet]
+	waiting      []turner // inlets and outlets whose turn was cut short
 }
 
 // New returns a loop that runs nothing yet. counters may be nil.
@@ -90,6 +97,7 @@ func New(counters *Counters) (*Loop, error) {
 		space:     make([]byte, Headroom+ReadSize),
 		Scratch:   make([]byte, 0, 128<<10),
 		listeners: map[int]*Listener{},
+		inlets:    map[int]*Inlet{},
 		timerFD:   fd,
 		turnFD:    turn,
 		base:      time.Now(),
@@ -98,6 +106,7 @@ func New(counters *Counters) (*Loop, error) {
 	}
 	l.In = l.space[Headroom:]
 	l.values = NewFreeList[Conn](l)
+	l.outletValues = NewFreeList[Outlet](l)
 	if counters != nil {
 		l.count = *counters
 	}
@@ -197,6 +206,12 @@ func (l *Loop) dispatch(fd int, ev netpoll.IOEvent, _ netpoll.IOFlags) error {
 			return nil
 		}
 	}
+	if fd < len(l.outlets) {
+		if o := l.outlets[fd]; o != nil {
+			o.serve(uint32(ev))
+			return nil
+		}
+	}
 	switch fd {
 	case l.timerFD:
 		l.expire()
@@ -207,6 +222,8 @@ func (l *Loop) dispatch(fd int, ev netpoll.IOEvent, _ netpoll.IOFlags) error {
 	}
 	if ln := l.listeners[fd]; ln != nil {
 		l.guard(ln.accept)
+	} else if in := l.inlets[fd]; in != nil {
+		in.receive()
 	}
 	return nil
 }
@@ -216,8 +233,8 @@ func (l *Loop) serve(c *Conn, ev uint32) {
 	defer c.Contain()
 	if ev&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
 		c.flags |= flagEnding
-		if ev&(unix.EPOLLHUP|unix.EPOLLERR) != 0 && c.flags&(flagConnecting|flagLinger) == 0 && c.hungUp() {
-			c.flags |= flagBroken
+		if ev&(unix.EPOLLHUP|unix.EPOLLERR) != 0 && c.flags&(flagConnecting|flagLinger) == 0 {
+			c.flags |= flagHup
 		}
 	}
 	if ev&(unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
@@ -226,7 +243,7 @@ func (l *Loop) serve(c *Conn, ev uint32) {
 	if c.flags&flagConnecting != 0 && !c.finishConnect() {
 		return
 	}
-	if len(c.out) != 0 && ev&(unix.EPOLLOUT|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
+	if (len(c.out) != 0 || c.pipe != nil) && ev&(unix.EPOLLOUT|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
 		c.flush()
 	}
 	if c.flags&(flagReadable|flagClosed) == flagReadable {
@@ -262,6 +279,7 @@ var one = binary.NativeEndian.AppendUint64(nil, 1)
 func (l *Loop) runAgain() {
 	l.called = false
 	l.acceptMore()
+	l.runDatagrams()
 	if l.shakes.waiting.count != 0 || l.shakes.started != 0 {
 		l.shakes.admit()
 	}
@@ -324,6 +342,10 @@ func (l *Loop) closeAll() {
 	for _, ln := range l.listeners {
 		ln.Close()
 	}
+	for _, p := range l.pipes.free {
+		p.close()
+	}
+	l.closeDatagrams()
 	_ = unix.Close(l.timerFD)
 	_ = unix.Close(l.turnFD)
 	_ = l.poller.Close()

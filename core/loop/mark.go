@@ -12,10 +12,12 @@ type Marker interface {
 	// Socket returns an unconnected, non-blocking TCP socket that has the mark;
 	// the caller owns it. Any loop may call it, and it must not wait for long.
 	Socket(v6 bool, mark uint32) (fd int, err error)
+	// DatagramSocket is the same for UDP.
+	DatagramSocket(v6 bool, mark uint32) (fd int, err error)
 }
 
-// MarkBy makes Dial take the sockets of connections with a mark from m. Without
-// it Dial sets the mark itself. Call it before the first Dial.
+// MarkBy makes Dial and Outlet take sockets that have a mark from m. Without it
+// they set the mark themselves. Call it before the first of them.
 func (l *Loop) MarkBy(m Marker) { l.marker = m }
 
 // marked is a new socket that has a mark.

@@ -86,7 +86,7 @@ func (s *secured) sealEnd() {
 // it; pending bytes are lost, and it would mean nothing after them.
 func (s *secured) bye() {
 	c := s.conn
-	if s.shake == nil && !s.notified && len(c.out) == 0 && c.err == 0 && c.flags&flagBroken == 0 && (s.fail == nil || s.fail == io.EOF) {
+	if s.shake == nil && !s.notified && len(c.out) == 0 && c.err == 0 && !c.Broken() && (s.fail == nil || s.fail == io.EOF) {
 		s.sealEnd()
 		_, _ = sysSend(int(c.fd), c.loop.sealed, 0)
 		c.loop.sealed = c.loop.sealed[:0]

@@ -26,8 +26,15 @@ func (c *Conn) WriteMore(p []byte) error {
 	return c.send(p, unix.MSG_MORE)
 }
 
+// Push sends what the kernel holds back after WriteMore of a plain connection
+// when nothing follows after all.
+func (c *Conn) Push() {
+	// Setting it, even to what it is, sends what was collected (tcp(7)).
+	_ = unix.SetsockoptInt(int(c.fd), unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
+}
+
 func (c *Conn) send(p []byte, flags int) error {
-	if len(c.out) != 0 || c.flags&flagConnecting != 0 {
+	if len(c.out) != 0 || c.pipe != nil || c.flags&flagConnecting != 0 {
 		c.keep(p)
 		return nil
 	}
@@ -62,10 +69,25 @@ func (c *Conn) keep(p []byte) {
 }
 
 // Pending is how many bytes handed to Write have not left yet.
-func (c *Conn) Pending() int { return len(c.out) - c.sent }
+func (c *Conn) Pending() int {
+	if c.pipe != nil {
+		return len(c.out) - c.sent + c.pipe.held
+	}
+	return len(c.out) - c.sent
+}
 
 // flush sends what is pending and tells the handler when all of it left.
 func (c *Conn) flush() {
+	if c.pipe != nil {
+		switch errno := c.drain(); errno {
+		case 0:
+		case syscall.EAGAIN:
+			return
+		default:
+			c.broke(errno)
+			return
+		}
+	}
 	for c.sent < len(c.out) {
 		n, errno := sysSend(int(c.fd), c.out[c.sent:], 0)
 		if errno == syscall.EINTR {
@@ -93,6 +115,7 @@ func (c *Conn) flush() {
 }
 
 func (c *Conn) release() {
+	c.releasePipe()
 	if c.out != nil {
 		c.loop.Buffers.Put(c.out)
 		c.out, c.sent = nil, 0

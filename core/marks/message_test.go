@@ -8,7 +8,7 @@ import (
 )
 
 func TestMessagesComeBackAsTheyWent(t *testing.T) {
-	for _, k := range []marks.Kind{{Mark: 1}, {Mark: 1<<32 - 1, V6: true}} {
+	for _, k := range []marks.Kind{{Mark: 1}, {Mark: 1<<32 - 1, V6: true}, {Mark: 1, UDP: true}, {Mark: 2, V6: true, UDP: true}, {Mark: marks.Transparent}, {Mark: marks.FirstOwn - 1}, {Mark: marks.LastOwn + 1}} {
 		for _, count := range []int{1, marks.MaxCount} {
 			want := marks.Request{Number: 7, Kind: k, Count: count}
 			if got, err := marks.ParseRequest(want.AppendTo(nil)); err != nil || got != want {
@@ -29,7 +29,8 @@ func refusedRequests() map[string][]byte {
 	return map[string][]byte{
 		"nothing": nil, "too short": good[:15], "too long": append(bytes.Clone(good), 0),
 		"another version": with(3, '2'), "no mark": with(11, 0), "no IP version": with(12, 5), "a unix socket": with(12, 1),
-		"another kind of socket": with(13, 1), "flags": with(14, 1), "no sockets": with(15, 0), "too many": with(15, marks.MaxCount+1),
+		"a mark of farms": with(8, 0x5c), "routing of answers": marks.Request{Kind: marks.Kind{Mark: marks.Transparent + 1}, Count: 1}.AppendTo(nil),
+		"another kind of socket": with(13, 2), "flags": with(14, 1), "no sockets": with(15, 0), "too many": with(15, marks.MaxCount+1),
 	}
 }
 
@@ -57,6 +58,7 @@ func TestAnAnswerHasSocketsOrAReason(t *testing.T) {
 func FuzzMessages(f *testing.F) {
 	f.Add(marks.Request{Number: 1, Kind: marks.Kind{Mark: 7}, Count: 64}.AppendTo(nil))
 	f.Add(marks.Answer{Number: 1, Kind: marks.Kind{Mark: 7, V6: true}, Code: marks.TooMany}.AppendTo(nil))
+	f.Add(marks.Request{Number: 1, Kind: marks.Kind{Mark: 7, UDP: true}, Count: 1}.AppendTo(nil))
 	for _, b := range refusedRequests() {
 		f.Add(b)
 	}

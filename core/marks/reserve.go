@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,9 +37,10 @@ type Reserve struct {
 	conn  *net.UnixConn
 	log   *slog.Logger
 	kinds atomic.Pointer[map[Kind]*stack]
-	mu    sync.Mutex    // one change of kinds at a time
-	low   chan struct{} // a reserve is half gone
-	hurry chan struct{} // somebody waits: even a pause is cut short
+	mu    sync.Mutex        // one change of kinds at a time
+	low   chan struct{}     // a reserve is half gone
+	hurry chan struct{}     // somebody waits: even a pause is cut short
+	users map[string][]Kind // what each user keeps; under mu
 	stop  chan struct{}
 	done  chan struct{}
 	news  atomic.Pointer[chan struct{}] // closed when some answers came
@@ -59,6 +61,7 @@ func New(conn *net.UnixConn, log *slog.Logger) *Reserve {
 		// Answers to an engine that died are not taken for ours.
 		number: rand.Uint32(), buf: make([]byte, MessageSize+1),
 	}
+	r.users = map[string][]Kind{}
 	r.kinds.Store(&map[Kind]*stack{})
 	r.renew()
 	go r.run()
@@ -70,7 +73,16 @@ func New(conn *net.UnixConn, log *slog.Logger) *Reserve {
 // waits the fraction of a millisecond netd takes, but when it takes longer than
 // shortly nobody waits again before netd has answered.
 func (r *Reserve) Socket(v6 bool, mark uint32) (fd int, err error) {
-	s := (*r.kinds.Load())[Kind{mark, v6}]
+	return r.socket(Kind{Mark: mark, V6: v6})
+}
+
+// DatagramSocket is Socket for UDP.
+func (r *Reserve) DatagramSocket(v6 bool, mark uint32) (fd int, err error) {
+	return r.socket(Kind{Mark: mark, V6: v6, UDP: true})
+}
+
+func (r *Reserve) socket(k Kind) (fd int, err error) {
+	s := (*r.kinds.Load())[k]
 	if s == nil {
 		return -1, ErrNone
 	}
@@ -160,12 +172,19 @@ func (r *Reserve) want(kinds []Kind) map[Kind]*stack {
 
 // Keep says which kinds the table in use has. The sockets of others are closed
 // soon.
-func (r *Reserve) Keep(kinds []Kind) {
+func (r *Reserve) Keep(kinds []Kind) { r.KeepFor("", kinds) }
+
+// KeepFor is Keep for one of several users of the reserve: a kind is kept as
+// long as one of them has it.
+func (r *Reserve) KeepFor(user string, kinds []Kind) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.users[user] = slices.Clone(kinds)
 	used := map[Kind]bool{}
-	for _, k := range kinds {
-		used[k] = true
+	for _, kinds := range r.users {
+		for _, k := range kinds {
+			used[k] = true
+		}
 	}
 	now := time.Now()
 	for k, s := range *r.kinds.Load() {

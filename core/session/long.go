@@ -3,6 +3,7 @@ package session
 import (
 	"bytes"
 	"encoding/binary"
+	"unsafe"
 )
 
 // A key that does not fit its entry keeps its beginning there, and a slot of
@@ -10,46 +11,58 @@ import (
 // follows none of a million keys.
 //
 //	entry.key   36 bytes of the key, 4 of the slot's number
-//	slot        the rest, in 32, 64 … 224 bytes
+//	slot        the rest, in 32, 64 … 224 bytes, as many as fit a block
 
 const (
-	begin     = inline - 4 // bytes of a long key in its entry
-	slotStep  = 32
-	slotsEach = 64                            // slots allocated together
-	classes   = (MaxKey-begin-1)/slotStep + 1 // of slots, by size
+	begin    = inline - 4 // bytes of a long key in its entry
+	slotStep = 32
+	classes  = (MaxKey-begin-1)/slotStep + 1 // of slots, by size
 )
 
 // slab holds slots of one size.
 type slab struct {
-	blocks [][]byte
+	blocks []*[blockBytes]byte
 	used   int      // slots ever given out, of those in blocks
 	free   []uint32 // given back
 }
 
-func (s *slab) slot(n uint32, size int) []byte {
-	at := int(n%slotsEach) * size
-	return s.blocks[n/slotsEach][at : at+size]
+// slotIn finds a slot in a block: n counts over all blocks of a slab.
+func slotIn(block *[blockBytes]byte, n uint32, size int) []byte {
+	at := int(n%uint32(blockBytes/size)) * size
+	return block[at : at+size]
 }
 
-// take gives out a slot.
-func (s *slab) take(size int) uint32 {
+func (s *slab) slot(n uint32, size int) []byte {
+	return slotIn(s.blocks[n/uint32(blockBytes/size)], n, size)
+}
+
+// take gives out a slot of class c.
+func (s *slab) take(from *source, c, size int) uint32 {
 	if n := len(s.free); n > 0 {
 		slot := s.free[n-1]
 		s.free = s.free[:n-1]
 		return slot
 	}
-	if s.used == len(s.blocks)*slotsEach {
-		s.blocks = append(s.blocks, make([]byte, slotsEach*size))
+	if s.used == len(s.blocks)*(blockBytes/size) {
+		s.blocks = append(s.blocks, (*[blockBytes]byte)(from.take(kindSlab+uint8(c), len(s.blocks))))
 	}
 	s.used++
 	return uint32(s.used - 1)
 }
 
 // put takes a slot back. When it was the last in use the memory goes too.
-func (s *slab) put(slot uint32) {
+func (s *slab) put(slot uint32, to *source) {
 	if s.free = append(s.free, slot); len(s.free) == s.used {
-		*s = slab{}
+		s.drop(to)
 	}
+}
+
+// drop gives all memory back.
+func (s *slab) drop(to *source) {
+	for _, b := range s.blocks {
+		to.put(unsafe.Pointer(b))
+	}
+	*s = slab{}
 }
 
 // class is the size of the slot for a long key: its position, and in bytes.
@@ -69,7 +82,7 @@ func (s *shard) storeKey(e *entry, key []byte) {
 		s.slabs = new([classes]slab)
 	}
 	c, size := class(len(key))
-	slot := s.slabs[c].take(size)
+	slot := s.slabs[c].take(&s.source, c, size)
 	copy(e.key[:begin], key)
 	binary.NativeEndian.PutUint32(e.key[begin:], slot)
 	copy(s.slabs[c].slot(slot, size), key[begin:])
@@ -85,7 +98,7 @@ func (s *shard) rest(e *entry) []byte {
 func (s *shard) dropKey(e *entry) {
 	if int(e.length) > inline {
 		c, _ := class(int(e.length))
-		s.slabs[c].put(binary.NativeEndian.Uint32(e.key[begin:]))
+		s.slabs[c].put(binary.NativeEndian.Uint32(e.key[begin:]), &s.source)
 	}
 }
 

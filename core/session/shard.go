@@ -4,39 +4,42 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+	"unsafe"
 )
 
 // inline is the longest key kept inside its entry: enough for addresses,
 // UUIDs and the session cookies of the usual application servers.
 const inline = 40
 
-// blockSize is how many entries are allocated together (4 KiB). A multiple of
-// the page, and small enough that 256 shards with one session each stay cheap.
-const blockSize = 64
+// blockSize is how many entries are allocated together: they fill a block of
+// memory (blockBytes), a page, small enough that 256 shards with one session
+// each stay cheap.
+const blockSize = blockBytes / 64
 
 // entry is one session in 64 bytes without pointers.
 type entry struct {
 	used    int64  // time of last use
 	hash    uint32 // low bits of the key's hash
 	backend uint32
-	next    uint32 // next entry of the same bucket, as position + 1; 0 ends
-	length  uint8  // of the key
-	static  bool   // an operator's: it lives until it is deleted
-	_       [2]byte
+	next    uint32       // next entry of the same bucket, as position + 1; 0 ends
+	length  uint8        // of the key
+	static  bool         // an operator's: it lives until it is deleted
+	sum     uint16       // see seal
 	key     [inline]byte // the key if it fits, else see long.go
 }
 
 // shard is a hash table with chains. Entries 0 … n-1 are in use, without
-// gaps: removing moves the last one into the hole.
+// gaps: removing moves the last one into the hole. Of the others the length is 0.
 type shard struct {
 	mu      sync.Mutex
+	source  source // of blocks
 	limit   int
 	n       int
 	cursor  int      // where Sweep goes on, counting down
 	buckets []uint32 // position + 1 of the first entry; the length is a power of two
 	blocks  []*[blockSize]entry
 	slabs   *[classes]slab // of keys over inline bytes; nil without any
-	_       [40]byte       // neighbours' locks in other cache lines
+	_       [16]byte       // neighbours' locks in other cache lines
 }
 
 func (s *shard) at(i int) *entry { return &s.blocks[i/blockSize][i%blockSize] }
@@ -98,7 +101,7 @@ func (s *shard) insert(h uint32, key []byte, backend uint32, now int64) *entry {
 	}
 	i := s.n
 	if i/blockSize == len(s.blocks) {
-		s.blocks = append(s.blocks, new([blockSize]entry))
+		s.blocks = append(s.blocks, (*[blockSize]entry)(s.source.take(kindEntries, len(s.blocks))))
 	}
 	s.n++
 	e := s.at(i)
@@ -106,7 +109,16 @@ func (s *shard) insert(h uint32, key []byte, backend uint32, now int64) *entry {
 	*e = entry{used: now, hash: h, backend: backend, next: s.buckets[b]}
 	s.buckets[b] = uint32(i + 1)
 	s.storeKey(e, key)
+	e.seal(key)
 	return e
+}
+
+// give makes the session of e that of backend.
+func (s *shard) give(e *entry, key []byte, backend uint32) {
+	if e.backend != backend {
+		e.backend = backend
+		e.seal(key)
+	}
 }
 
 // grow doubles the index. At the size shards are made for it takes some ten
@@ -145,10 +157,13 @@ func (s *shard) remove(i int) {
 		*s.link(last) = uint32(i + 1)
 		*s.at(i) = *s.at(last)
 	}
+	s.at(last).length = 0
 	s.n = last
 	if used := (last + blockSize - 1) / blockSize; len(s.blocks) > used+spare {
-		s.blocks[len(s.blocks)-1] = nil
-		s.blocks = s.blocks[:len(s.blocks)-1]
+		end := len(s.blocks) - 1
+		s.source.put(unsafe.Pointer(s.blocks[end]))
+		s.blocks[end] = nil
+		s.blocks = s.blocks[:end]
 	}
 }
 

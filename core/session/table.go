@@ -91,7 +91,7 @@ func (t *Table) Put(key []byte, backend uint32, now int64) bool {
 	if e := s.find(h, key); e != nil {
 		e.used = max(e.used, now)
 		if !e.static {
-			e.backend = backend
+			s.give(e, key, backend)
 		}
 		return true
 	}
@@ -114,7 +114,8 @@ func (t *Table) PutStatic(key []byte, backend uint32, now int64) bool {
 	if e == nil {
 		return false
 	}
-	e.backend, e.used, e.static = backend, max(e.used, now), true
+	s.give(e, key, backend)
+	e.used, e.static = max(e.used, now), true
 	return true
 }
 

@@ -45,18 +45,60 @@ func (c *checker) farm(f *farm.Farm) {
 	if !f.VIP.IsValid() || f.VIP.IsMulticast() {
 		c.fail("farm %q: vip %s is not an address clients can connect to", f.Name, f.VIP)
 	}
+	switch {
+	case f.Profile == farm.ProfileHTTP && f.HTTP != nil && f.L4 == nil:
+		c.http(f)
+	case f.Profile == farm.ProfileL4 && f.L4 != nil && f.HTTP == nil:
+		c.l4(f)
+	case f.Profile != farm.ProfileHTTP && f.Profile != farm.ProfileL4:
+		c.fail("farm %q: no engine carries profile %q", f.Name, f.Profile)
+	default:
+		c.fail("farm %q: profile %s without its directives, or with those of another", f.Name, f.Profile)
+	}
+}
+
+func (c *checker) http(f *farm.Farm) {
 	if f.VPort == 0 {
 		c.fail("farm %q: virtual port 0 does not exist", f.Name)
 	}
-	switch {
-	case f.Profile != farm.ProfileHTTP:
-		c.fail("farm %q: no engine carries profile %q", f.Name, f.Profile)
-	case f.HTTP == nil:
-		c.fail("farm %q: profile http without its directives", f.Name)
-	default:
-		for i := range f.HTTP.Services {
-			c.service(f, &f.HTTP.Services[i])
+	for i := range f.HTTP.Services {
+		c.service(f, &f.HTTP.Services[i])
+	}
+}
+
+// l4 checks what both data paths rest on: the ports are apart, so that a packet
+// belongs to one of them, and a backend is of the VIP's family.
+func (c *checker) l4(f *farm.Farm) {
+	l := f.L4
+	if err := c.services.take(l.ID); err != nil {
+		c.fail("farm %q: %w", f.Name, err)
+	}
+	if len(l.Ports) > farm.MaxPortRanges {
+		c.fail("farm %q: %d port ranges, at most %d are possible", f.Name, len(l.Ports), farm.MaxPortRanges)
+	}
+	last := uint16(0)
+	for _, p := range l.Ports {
+		if p.First <= last || p.Last < p.First {
+			c.fail("farm %q: virtual ports %s are not ascending or not apart", f.Name, l.PortsText())
+			break
 		}
+		last = p.Last
+	}
+	for i := range l.Backends {
+		b := &l.Backends[i]
+		c.backend(fmt.Sprintf("farm %q", f.Name), i, b)
+		if b.Addr.Is4() != f.VIP.Is4() {
+			c.fail("farm %q: backend %d (%s): its IP version is not that of the vip %s", f.Name, b.ID, b.Host, f.VIP)
+		}
+	}
+}
+
+func (c *checker) backend(where string, position int, b *farm.Backend) {
+	if err := c.backends.take(b.ID); err != nil {
+		c.fail("%s: backend at position %d: %w", where, position, err)
+	}
+	if !reachable(b.Addr) {
+		c.fail("%s: backend %d (%s): address %s cannot be connected to", where, b.ID, b.Host, b.Addr)
 	}
 }
 
@@ -66,12 +108,7 @@ func (c *checker) service(f *farm.Farm, s *farm.Service) {
 	}
 	for i := range s.Backends {
 		b := &s.Backends[i]
-		if err := c.backends.take(b.ID); err != nil {
-			c.fail("farm %q: service %q: backend at position %d: %w", f.Name, s.Name, i, err)
-		}
-		if !reachable(b.Addr) {
-			c.fail("farm %q: service %q: backend %d (%s): address %s cannot be connected to", f.Name, s.Name, b.ID, b.Host, b.Addr)
-		}
+		c.backend(fmt.Sprintf("farm %q: service %q", f.Name, s.Name), i, b)
 		if b.Port == 0 {
 			c.fail("farm %q: service %q: backend %d (%s): port 0 does not exist", f.Name, s.Name, b.ID, b.Host)
 		}

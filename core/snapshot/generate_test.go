@@ -27,7 +27,36 @@ func anyFarm() *rapid.Generator[farm.Farm] {
 		if rapid.Bool().Draw(t, "http") {
 			f.HTTP = anyHTTP().Draw(t, "directives")
 		}
+		if rapid.Bool().Draw(t, "l4") {
+			f.L4 = anyL4().Draw(t, "l4 directives")
+		}
 		return f
+	})
+}
+
+func anyL4() *rapid.Generator[*farm.L4] {
+	return rapid.Custom(func(t *rapid.T) *farm.L4 {
+		l := &farm.L4{
+			ID:        rapid.Uint32().Draw(t, "id"),
+			Protocol:  rapid.SampledFrom(farm.L4Protocols()).Draw(t, "protocol"),
+			NAT:       rapid.SampledFrom(farm.NATTypes()).Draw(t, "nattype"),
+			Algorithm: rapid.SampledFrom(farm.L4Algorithms()).Draw(t, "algorithm"),
+			Persist:   rapid.SampledFrom(farm.L4Persistences()).Draw(t, "persistence"),
+			TTL:       anySeconds(t), DataPath: rapid.SampledFrom(farm.DataPaths()).Draw(t, "datapath"),
+			Logs: rapid.Bool().Draw(t, "logs"), LogLimit: rapid.Uint32().Draw(t, "limit"), LogPrefix: anyText().Draw(t, "prefix"),
+			ConnectTimeout: anySeconds(t), IdleTimeout: anySeconds(t), ResurrectTime: anySeconds(t), StopGrace: anySeconds(t),
+			QUIC: rapid.Bool().Draw(t, "quic"), MaxConnections: rapid.Uint32().Draw(t, "connections"),
+			Source: anyAddr().Draw(t, "source"), Mark: rapid.Uint32().Draw(t, "mark"),
+			Backends: orNil(rapid.SliceOfN(anyBackend(), 0, 3).Draw(t, "backends")),
+		}
+		l.Ports = orNil(rapid.SliceOfN(rapid.Custom(func(t *rapid.T) farm.PortRange {
+			return farm.PortRange{First: rapid.Uint16().Draw(t, "first"), Last: rapid.Uint16().Draw(t, "last")}
+		}), 0, 3).Draw(t, "ports"))
+		if rapid.Bool().Draw(t, "answers") {
+			n := rapid.Uint16().Draw(t, "responses")
+			l.Responses = &n
+		}
+		return l
 	})
 }
 

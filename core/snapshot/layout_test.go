@@ -46,6 +46,9 @@ func describe(out *strings.Builder, t reflect.Type, depth int) {
 	}
 	for i := range t.NumField() {
 		f := t.Field(i)
+		if !f.IsExported() {
+			continue
+		}
 		kind := f.Type.Kind().String()
 		if f.Type == reflect.TypeFor[netip.Addr]() {
 			kind = "address"

@@ -1,6 +1,9 @@
 package stats
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // classLength bounds the name of a class of refusals in bytes.
 const classLength = 24
@@ -16,6 +19,26 @@ func (s *Segment) NameClasses(names ...string) {
 		}
 		s.mem.classes[i] = text
 	}
+}
+
+// AddClasses adds names to those of NameClasses, for an engine beside the one
+// that called it, and returns the class of each: that of the same name where
+// there is one. A name without room shares the last class.
+func (s *Segment) AddClasses(names ...string) (classes []int) {
+	for _, name := range names {
+		known := s.Classes()
+		i := slices.Index(known, name)
+		if i < 0 {
+			i = min(len(known), MaxClasses-1)
+			if len(known) < MaxClasses {
+				var text [classLength]byte
+				copy(text[:], name)
+				s.mem.classes[i] = text
+			}
+		}
+		classes = append(classes, i)
+	}
+	return classes
 }
 
 // Classes returns the names of the classes of refusals, by class. A name that

@@ -53,7 +53,10 @@ type Farm struct {
 	CompressIn    uint64    `metric:"compression_in_bytes_total" help:"Bytes of bodies before compression."`
 	CompressOut   uint64    `metric:"compression_out_bytes_total" help:"Bytes of bodies after compression."`
 	CompressFull  uint64    `metric:"compression_refused_total" help:"Responses left as they were because compression uses all its memory."`
-	_             [4]uint64
+	PacketsIn     uint64    `metric:"received_packets_total" help:"Datagrams from clients; packets where the kernel carries the farm."`
+	PacketsOut    uint64    `metric:"sent_packets_total" help:"Datagrams to clients; packets where the kernel carries the farm."`
+	Evicted       uint64    `metric:"evicted_flows_total" help:"Flows that were idle and made room for others."`
+	Dropped       uint64    `metric:"dropped_datagrams_total" help:"Datagrams that did not go on: a flow was not to be had, or a socket took no more."`
 }
 
 // Backend counts one backend on one loop. 256 bytes, as Farm.
@@ -75,7 +78,9 @@ type Backend struct {
 	ResponseNanos   uint64    `metric:"response_seconds_total" help:"Time from sending the request to the head of the response, over all responses."`
 	Upgrades        uint64    `metric:"upgrades_total" help:"Exchanges that became tunnels."`
 	Ejections       uint64    `metric:"ejections_total" help:"Times the backend was taken out because its answers failed."`
-	_               [11]uint64
+	PacketsIn       uint64    `metric:"received_packets_total" help:"Datagrams from the backend; packets where the kernel carries the farm."`
+	PacketsOut      uint64    `metric:"sent_packets_total" help:"Datagrams to the backend; packets where the kernel carries the farm."`
+	_               [9]uint64
 }
 
 // MaxClasses bounds the classes of refusals that are counted.

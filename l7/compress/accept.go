@@ -31,13 +31,13 @@ func (a *Accept) Add(v []byte) {
 		switch name = trim(name); {
 		case len(name) == 1 && name[0] == '*':
 			a.any = lower(a.any, w)
-		case isName(name, "identity"):
+		case Is(name, "identity"):
 			a.weights[None] = lower(a.weights[None], w)
-		case isName(name, "gzip"), isName(name, "x-gzip"):
+		case Is(name, "gzip"), Is(name, "x-gzip"):
 			a.weights[Gzip] = lower(a.weights[Gzip], w)
-		case isName(name, "zstd"):
+		case Is(name, "zstd"):
 			a.weights[Zstd] = lower(a.weights[Zstd], w)
-		case isName(name, "br"):
+		case Is(name, "br"):
 			a.weights[Brotli] = lower(a.weights[Brotli], w)
 		}
 	}
@@ -108,8 +108,8 @@ func trim(b []byte) []byte {
 	return b
 }
 
-// isName compares with a name in lower case.
-func isName(b []byte, name string) bool {
+// Is compares a name of a field, or a word in one, with one in lower case.
+func Is(b []byte, name string) bool {
 	if len(b) != len(name) {
 		return false
 	}

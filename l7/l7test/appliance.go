@@ -62,7 +62,7 @@ func New(t testing.TB, loops int) *Appliance {
 	if a.Records, err = accesslog.OpenSegment(memory(t, accesslog.SegmentSize)); err != nil {
 		t.Fatal(err)
 	}
-	a.Engine.Record(a.Records, nobody{})
+	a.Engine.Record(a.Records, a.Records.Writers(len(a.loops), nobody{}))
 	t.Cleanup(a.close)
 	return a
 }
@@ -155,13 +155,13 @@ func Service(name string, addrs ...string) farm.Service {
 	return s
 }
 
-// Eventually waits until ok holds, at most fifteen seconds.
+// Eventually waits until ok holds, at most five seconds.
 func Eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if ok() {
 			return
 		}
 	}
-	t.Fatalf("not within fifteen seconds: %s", what)
+	t.Fatalf("not within five seconds: %s", what)
 }

@@ -77,7 +77,7 @@ func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm) (*farmTable, er
 		grace:          time.Duration(nanos(cmp.Or(f.HTTP.StopGrace, farm.DefaultStopGrace))),
 		answers:        newAnswers(f.HTTP),
 		trusted:        f.HTTP.Trusted,
-		proxyIn:        newIntroduction(f.HTTP),
+		proxyIn:        f.HTTP.ProxyIn,
 		recording:      newRecording(f.HTTP),
 	}
 	if ft.tls, err = compileTLS(build, f); err != nil {

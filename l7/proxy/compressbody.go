@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/l7/compress"
 )
 
 const (
@@ -144,7 +145,7 @@ func (ex *exchange) trailerEncoded() []byte {
 	for at := 0; at < len(t); {
 		end := at + bytes.IndexByte(t[at:], '\n') + 1
 		name := t[at : at+max(bytes.IndexByte(t[at:end], ':'), 0)]
-		if !isDigest(name) && !is(name, "etag") {
+		if !isDigest(name) && !compress.Is(name, "etag") {
 			at = end
 			continue
 		}

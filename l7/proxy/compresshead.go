@@ -30,14 +30,14 @@ func readEncodable(h *http1.Head) (e encodable) {
 		name := h.Name(i)
 		switch len(name) {
 		case len("vary"):
-			if is(name, "vary") && !h.Fields[i].Removed() {
+			if compress.Is(name, "vary") && !h.Fields[i].Removed() {
 				v := h.Value(i)
 				e.varies = e.varies || lists(v, "accept-encoding") || lists(v, "*")
 			}
 		case len("content-range"):
-			e.never = e.never || is(name, "content-range") || is(name, "cache-control") && lists(h.Value(i), "no-transform")
+			e.never = e.never || compress.Is(name, "content-range") || compress.Is(name, "cache-control") && lists(h.Value(i), "no-transform")
 		case len("content-encoding"):
-			e.never = e.never || is(name, "content-encoding")
+			e.never = e.never || compress.Is(name, "content-encoding")
 		}
 	}
 	return e
@@ -98,14 +98,14 @@ func (ex *exchange) markEncoded(c compress.Coding) {
 	for i := range h.Fields[:h.NumFields] {
 		name := h.Name(i)
 		switch {
-		case is(name, "etag"):
+		case compress.Is(name, "etag"):
 			if v := h.Value(i); len(v) > 0 && v[0] == '"' && !h.Fields[i].Removed() {
 				w.etag = append(append(w.etag[:0], "W/"...), v...)
 				if weak, ok := http1.CheckValue(w.etag); ok {
 					h.Edit(i, weak)
 				}
 			}
-		case is(name, "accept-ranges"), isDigest(name):
+		case compress.Is(name, "accept-ranges"), isDigest(name):
 			h.Remove(i)
 		}
 	}
@@ -116,11 +116,11 @@ func (ex *exchange) markEncoded(c compress.Coding) {
 func isDigest(name []byte) bool {
 	switch len(name) {
 	case len("digest"):
-		return is(name, "digest")
+		return compress.Is(name, "digest")
 	case len("content-md5"):
-		return is(name, "content-md5") || is(name, "repr-digest")
+		return compress.Is(name, "content-md5") || compress.Is(name, "repr-digest")
 	case len("content-digest"):
-		return is(name, "content-digest")
+		return compress.Is(name, "content-digest")
 	}
 	return false
 }

@@ -58,7 +58,7 @@ func newCompression(c *farm.Compression) (*compression, error) {
 func (c *compression) accepted(h *http1.Head) compress.Coding {
 	var a compress.Accept
 	for i := range h.Fields[:h.NumFields] {
-		if f := &h.Fields[i]; f.Name.Len() == len("accept-encoding") && is(h.Name(i), "accept-encoding") {
+		if f := &h.Fields[i]; f.Name.Len() == len("accept-encoding") && compress.Is(h.Name(i), "accept-encoding") {
 			a.Add(f.Value.Of(h.Buf))
 		}
 	}
@@ -107,22 +107,6 @@ func mayEncode(status int) bool {
 	return status < 300 || status >= 400
 }
 
-// is compares a name of a field, or a word in one, with one in lower case.
-func is(b []byte, name string) bool {
-	if len(b) != len(name) {
-		return false
-	}
-	for i, c := range b {
-		if c >= 'A' && c <= 'Z' {
-			c |= 0x20
-		}
-		if c != name[i] {
-			return false
-		}
-	}
-	return true
-}
-
 // lists reports whether a comma list has the given word, in lower case. Within
 // a quoted string it may find one that is none, which does no harm here.
 func lists(v []byte, word string) bool {
@@ -133,7 +117,7 @@ func lists(v []byte, word string) bool {
 		} else {
 			v = nil
 		}
-		if is(bytes.Trim(element, " \t"), word) {
+		if compress.Is(bytes.Trim(element, " \t"), word) {
 			return true
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/core/ratelimit"
 	"github.com/sluicelb/sluice/core/refusal"
+	"github.com/sluicelb/sluice/core/session"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/core/tlsconf"
 	"github.com/sluicelb/sluice/l7/guard"
@@ -86,6 +87,10 @@ func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *s
 	return e
 }
 
+// KeepSessions lets sessions lie in m, with those of an earlier engine. It is to
+// be called before the first Publish.
+func (e *Engine) KeepSessions(m *session.Memory) { e.registry.memory = m }
+
 // Close stops looking after backends that are down and writes the last lines.
 // The loops are the caller's.
 func (e *Engine) Close() {
@@ -147,6 +152,7 @@ func (e *Engine) Publish(generation uint64, cfg *farm.Config, opened map[string]
 	warn(e.log, t.build)
 	e.adopt(t)
 	e.assign(t)
+	closed := e.unlisten(t) // first: who comes in meanwhile is for who listens next
 	before := e.table.Swap(t)
 	t.dropCut(before)
 	e.registry.fix(t)
@@ -155,7 +161,7 @@ func (e *Engine) Publish(generation uint64, cfg *farm.Config, opened map[string]
 			problems[id] = err.Error()
 		}
 	}
-	for _, p := range e.unlisten(t) {
+	for _, p := range closed {
 		p.grace = defaultGrace
 		if f := before.farm(p); f != nil {
 			p.grace = f.grace

@@ -1,10 +1,8 @@
 package proxy
 
 import (
-	"cmp"
 	"io"
 
-	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/proxyproto"
 )
@@ -16,41 +14,10 @@ import (
 // written by the peer, who only passes bytes on: it is believed if the address
 // in the header is trusted, too.
 
-// introduction is what is expected in front of a connection.
-type introduction uint8
-
-const (
-	introNone     introduction = iota // nothing, or no more
-	introOptional                     // perhaps a header
-	introRequired                     // a header
-	introRefused                      // a header, of somebody who may not send one
-)
-
-func newIntroduction(h *farm.HTTP) introduction {
-	switch cmp.Or(h.ProxyIn, farm.ProxyInOff) {
-	case farm.ProxyInOptional:
-		return introOptional
-	case farm.ProxyInRequired:
-		return introRequired
-	}
-	return introNone
-}
-
-// introduction is what is expected of a peer of the farm.
-func (f *farmTable) introduction(c *loop.Conn) introduction {
-	switch {
-	case f.proxyIn == introNone || trusts(f.trusted, c.Peer().Addr()):
-		return f.proxyIn
-	case f.proxyIn == introRequired:
-		return introRefused
-	}
-	return introNone // what looks like a header is bytes like any other
-}
-
 // readIntroduction takes the header from the socket, and nothing behind it.
 func (cl *client) readIntroduction() {
 	w, c := cl.w, cl.conn
-	if cl.intro == introRefused {
+	if cl.intro == proxyproto.Refused {
 		cl.refuseIntroduction("peer not trusted to send the required PROXY header")
 		return
 	}
@@ -72,7 +39,7 @@ func (cl *client) readIntroduction() {
 			return
 		}
 		switch {
-		case err == error(proxyproto.ErrNone) && cl.intro == introOptional:
+		case err == error(proxyproto.ErrNone) && cl.intro == proxyproto.Optional:
 			cl.introduced(proxyproto.Header{})
 			return
 		case err != nil:
@@ -104,7 +71,7 @@ func (cl *client) keepIntroduction() {
 
 // introduced goes on with what the header was for.
 func (cl *client) introduced(h proxyproto.Header) {
-	cl.intro, cl.header = introNone, nil
+	cl.intro, cl.header = proxyproto.Nothing, nil
 	f := cl.w.engine.farm(cl.port)
 	if f == nil {
 		cl.close()
@@ -125,7 +92,7 @@ func (cl *client) introductionEnded(p *proxyproto.Parser, err error) {
 	switch {
 	case err == loop.ErrDry:
 		cl.keepIntroduction()
-	case err == io.EOF && cl.intro == introOptional && !p.Begun():
+	case err == io.EOF && cl.intro == proxyproto.Optional && !p.Begun():
 		cl.introduced(proxyproto.Header{}) // less than a signature is no header
 	case err == io.EOF && p.Begun():
 		cl.refuseIntroduction("connection ended within the PROXY header")

@@ -108,7 +108,6 @@ func TestHTTP2CarriesBodiesOfEveryFramingBothWays(t *testing.T) {
 }
 
 func TestHTTP2ServesManyStreamsAtOnce(t *testing.T) {
-	t.Parallel()
 	slow := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(20 * time.Millisecond)
 		_, _ = io.WriteString(w, r.URL.Path)
@@ -131,7 +130,7 @@ func TestHTTP2ServesManyStreamsAtOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if took := time.Since(begin); took > 5*time.Second {
+		if took := time.Since(begin); took > 3*time.Second {
 			t.Errorf("took %v, one after the other would take 6 s", took)
 		}
 		if f := a.Segment.SumFarm(1); f.Requests != 300 || f.Responses[1] != 300 {

@@ -132,7 +132,7 @@ func TestHTTP2ClientsThatKeepUsWaitingAreLate(t *testing.T) {
 			}
 			frames := p.ended()
 			close(over)
-			if took := time.Since(begin); took > 15*time.Second {
+			if took := time.Since(begin); took > 8*time.Second {
 				t.Errorf("served for %v", took)
 			}
 			if last := strings.Join(frames, "\n"); c.last != "" && !strings.HasSuffix(last, c.last) {

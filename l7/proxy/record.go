@@ -12,11 +12,11 @@ import (
 )
 
 // Record makes every loop put records of its exchanges into its ring of the
-// segment: those of farms that log, and of farms that somebody watches. Call it
-// before the first Publish.
-func (e *Engine) Record(to *accesslog.Segment, wake accesslog.Waker) {
+// segment, by the writer of its position: those of farms that log, and of farms
+// that somebody watches. Call it before the first Publish.
+func (e *Engine) Record(to *accesslog.Segment, writers []*accesslog.Writer) {
 	for i, w := range e.workers {
-		w.records.segment, w.records.writer, w.records.loop = to, to.Writer(i, wake), uint8(i)
+		w.records.segment, w.records.writer, w.records.loop = to, writers[i], uint8(i)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/ratelimit"
+	"github.com/sluicelb/sluice/core/session"
 )
 
 // registry holds what outlives tables, by stable number. It is touched only
@@ -15,6 +16,7 @@ type registry struct {
 	loads  map[uint32]*balance.Load
 	states map[uint32]*balance.State
 	tables map[sessionsOf]*sessionTable
+	memory *session.Memory    // where the sessions lie; nil: in the process's own
 	doors  map[uint32]*places // by farm
 	rates  map[rateID]*ratelimit.Table
 	queues map[uint32]*queue   // by service
@@ -128,8 +130,9 @@ func (r *registry) retain(cfg *farm.Config) {
 			delete(r.states, id)
 		}
 	}
-	for id := range r.tables {
+	for id, t := range r.tables {
 		if !keeping[id] {
+			t.Release()
 			delete(r.tables, id)
 		}
 	}

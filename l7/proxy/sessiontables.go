@@ -28,7 +28,25 @@ type sessionTable struct {
 }
 
 func (r *registry) sessions(s *farm.Service) *session.Table {
-	return entry(r, r.tables, keptFor(s), func() *sessionTable { return &sessionTable{Table: session.New(maxSessions)} }).Table
+	return entry(r, r.tables, keptFor(s), func() *sessionTable {
+		return &sessionTable{Table: session.NewIn(r.memory, keptFor(s).owner(), maxSessions)}
+	}).Table
+}
+
+// owner is the table's number in shared memory.
+func (k sessionsOf) owner() uint64 { return session.Owner(k.service, string(k.kind), k.name) }
+
+// SessionOwners are the numbers of the tables of sessions that cfg has, those
+// of stopped farms included.
+func SessionOwners(cfg *farm.Config) (owners []uint64) {
+	for i := range cfg.Farms {
+		if h := cfg.Farms[i].HTTP; h != nil {
+			for s := range h.Services {
+				owners = append(owners, keptFor(&h.Services[s]).owner())
+			}
+		}
+	}
+	return owners
 }
 
 func keptFor(s *farm.Service) sessionsOf { return sessionsOf{s.ID, s.Persistence, s.SessionID} }

@@ -36,7 +36,7 @@ type farmTable struct {
 	remove    *rewrite.Remover // of request fields, before a service is looked for
 	limits    limits
 	trusted   []netip.Prefix // peers whose word on identities counts
-	proxyIn   introduction   // what they begin with; introNone for nothing
+	proxyIn   farm.ProxyIn   // whether they begin with a header
 
 	places     *places // nil when clients are not bounded
 	maxClients int64

@@ -1,0 +1,102 @@
+package farm
+
+import (
+	"fmt"
+	"slices"
+)
+
+// MaxUserspacePorts is how many virtual ports a farm in userspace may have:
+// each takes a socket per loop.
+const MaxUserspacePorts = 32
+
+// Carrier tells which data path carries an l4xnat farm, DataPathUserspace or
+// DataPathKernel, and why. It is never DataPathAuto. A farm that asks for a path
+// that cannot carry it gets the kernel; mgmt/validate refuses such farms with
+// the reason of NotUserspace or NotKernel.
+func (f *Farm) Carrier() (path DataPath, why string) {
+	l := f.L4
+	if reason := l.NotUserspace(); reason != "" {
+		return DataPathKernel, reason
+	}
+	if l.DataPath == DataPathUserspace {
+		return DataPathUserspace, "datapath says so"
+	}
+	if reason := l.NotKernel(); reason != "" {
+		return DataPathUserspace, reason
+	}
+	switch {
+	case l.DataPath == DataPathKernel:
+		return DataPathKernel, "datapath says so"
+	case l.NAT == NATTarget:
+		return DataPathKernel, "nattype dnat keeps the client's address, which costs least in the kernel"
+	}
+	return DataPathUserspace, fmt.Sprintf("protocol %s with nattype %s on port %s can be served completely", l.Protocol, l.NAT, l.PortsText())
+}
+
+// InUserspace reports whether the farm is an l4xnat farm the engine carries.
+func (f *Farm) InUserspace() bool {
+	if f.L4 == nil {
+		return false
+	}
+	path, _ := f.Carrier()
+	return path == DataPathUserspace
+}
+
+// InKernel reports whether the farm is an l4xnat farm packet filter rules carry.
+func (f *Farm) InKernel() bool { return f.L4 != nil && !f.InUserspace() }
+
+// Transparent reports whether the engine carries the farm and its backends are
+// to see the addresses of clients, as with NATTarget.
+func (f *Farm) Transparent() bool { return f.InUserspace() && f.L4.NAT == NATTarget }
+
+// marks reports whether packets to some backend have a mark.
+func (l *L4) marks() bool {
+	return l.Mark != 0 || slices.ContainsFunc(l.Backends, func(b Backend) bool { return b.Mark != 0 })
+}
+
+// NotUserspace says why the engine cannot carry the farm; empty when it can.
+func (l *L4) NotUserspace() string {
+	switch n := l.PortCount(); {
+	case l.Protocol != L4TCP && l.Protocol != L4UDP:
+		return fmt.Sprintf("protocol %s is carried by the kernel", l.Protocol)
+	case l.NAT != NATMasquerade && l.NAT != NATTarget:
+		return fmt.Sprintf("nattype %s works on packets, which the kernel carries", l.NAT)
+	case n == 0:
+		return "all ports cannot be listened on"
+	case n > MaxUserspacePorts:
+		return fmt.Sprintf("%d virtual ports are more than the %d sockets userspace opens for a farm", n, MaxUserspacePorts)
+	case l.NAT == NATTarget && l.Protocol == L4UDP:
+		return "nattype dnat with protocol udp is carried by the kernel"
+	case l.NAT == NATTarget && l.marks():
+		return "connections with the client's address and a mark are made by the kernel"
+	case l.Persist == L4PersistMAC:
+		return "persistence srcmac needs packets, which the kernel sees"
+	}
+	return ""
+}
+
+// NotKernel says why packet filter rules cannot carry the farm; empty when they
+// can.
+func (l *L4) NotKernel() string {
+	switch {
+	case l.ProxyIn != "" && l.ProxyIn != ProxyInOff, l.ProxyOut != "" && l.ProxyOut != ProxyOutOff:
+		return "the PROXY protocol is spoken in userspace"
+	case l.routesNames():
+		return "server names are read in userspace"
+	case l.QUIC:
+		return "connection ids of QUIC are read in userspace"
+	case l.Responses != nil:
+		return "answers are counted in userspace"
+	}
+	return ""
+}
+
+// routesNames reports whether some backend takes only some server names.
+func (l *L4) routesNames() bool {
+	for i := range l.Backends {
+		if len(l.Backends[i].ServerNames) > 0 {
+			return true
+		}
+	}
+	return false
+}

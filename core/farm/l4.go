@@ -1,0 +1,143 @@
+package farm
+
+import (
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// L4 holds the directives of an l4xnat farm and its backends. DefaultL4 gives
+// the family's defaults.
+type L4 struct {
+	// ID is the number of the farm's group of backends: it is one of the numbers
+	// of services, and what sessions and rotations are kept by.
+	ID uint32 `json:"id,omitempty"`
+	// Ports are the virtual ports, ascending and apart from each other; none
+	// means all of them, and none of its own for protocols that have no ports.
+	Ports     []PortRange   `json:"ports,omitempty"`
+	Protocol  L4Protocol    `json:"protocol"`
+	NAT       NATType       `json:"nattype"`
+	Algorithm L4Algorithm   `json:"algorithm"`
+	Persist   L4Persistence `json:"persistence,omitempty"`
+	// TTL is how long a session lives after its last use.
+	TTL Seconds `json:"ttl"`
+	// DataPath is what the operator asked for; Carrier tells what carries the farm.
+	DataPath DataPath `json:"datapath,omitempty"`
+	// Logs makes each new connection leave a line, at most LogLimit per second
+	// (0 means DefaultL4LogLimit), beginning with LogPrefix (empty: "l4:NAME ").
+	// These are lines of the kernel; in userspace a line is written where
+	// AccessLog says when the connection has ended.
+	Logs      bool      `json:"logs,omitempty"`
+	LogLimit  uint32    `json:"log_limit,omitempty"`
+	LogPrefix string    `json:"log_prefix,omitempty"`
+	AccessLog AccessLog `json:"access_log,omitzero"`
+	// ConnectTimeout bounds one connect to one backend; userspace, TCP.
+	ConnectTimeout Seconds `json:"contimeout,omitempty"`
+	// IdleTimeout is how long a connection or flow may be silent; 0 means
+	// DefaultTCPIdle or DefaultUDPIdle. Userspace.
+	IdleTimeout Seconds `json:"idle_timeout,omitempty"`
+	// ResurrectTime is how often a backend that was found down is tried again;
+	// userspace.
+	ResurrectTime Seconds `json:"resurrectime,omitempty"`
+	// StopGrace is how long connections may go on after the farm was stopped; 0
+	// means none: a stop flushes connections (contract, module l4xnat).
+	StopGrace Seconds `json:"grace,omitempty"`
+	// Responses is how many datagrams answer one of a client before its flow is
+	// over: 1 for DNS, 0 for one-way streams as syslog; nil means that only
+	// IdleTimeout ends it. UDP in userspace.
+	Responses *uint16 `json:"responses,omitempty"`
+	// QUIC keeps clients that move on their backend by the connection ids of
+	// QUIC (RFC 9000 §5.1). UDP in userspace.
+	QUIC bool `json:"quic,omitempty"`
+	// MaxConnections bounds the connections or flows of the farm; 0 means no
+	// bound but that of descriptors.
+	MaxConnections uint32 `json:"maxconnections,omitempty"`
+	// Source is the address backends see with NAT type nat; invalid means that
+	// the system chooses. A backend's own wins.
+	Source netip.Addr `json:"source,omitzero"`
+	// Mark is the mark of packets to backends that have none of their own.
+	Mark uint32 `json:"mark,omitempty"`
+	// Trusted are the peers whose PROXY header is believed; ProxyIn other than
+	// off needs some. TCP in userspace, as ProxyOut.
+	Trusted  []netip.Prefix `json:"trusted,omitempty"`
+	ProxyIn  ProxyIn        `json:"proxyprotocol_in,omitempty"`
+	ProxyOut ProxyOut       `json:"proxyprotocol_out,omitempty"`
+	Backends []Backend      `json:"backends,omitempty"`
+}
+
+// Defaults of an l4xnat farm.
+const (
+	DefaultL4TTL          Seconds = 60
+	DefaultL4Connect      Seconds = 5
+	DefaultL4Resurrect    Seconds = 10
+	DefaultTCPIdle        Seconds = 3600
+	DefaultUDPIdle        Seconds = 30
+	DefaultL4LogLimit     uint32  = 10
+	DefaultPacketIdleTime Seconds = 120 // of flows in dsr and stateless_dnat
+)
+
+// DefaultL4 returns the directives a new l4xnat farm starts with.
+func DefaultL4() *L4 {
+	return &L4{Protocol: L4TCP, NAT: NATMasquerade, Algorithm: L4Weight, TTL: DefaultL4TTL}
+}
+
+// MaxPortRanges is how many ports and ranges a farm may list.
+const MaxPortRanges = 64
+
+// PortRange is the ports First … Last, both included; 1 ≤ First ≤ Last.
+type PortRange struct {
+	First uint16 `json:"first"`
+	Last  uint16 `json:"last"`
+}
+
+// Count is how many ports the range holds.
+func (p PortRange) Count() int { return int(p.Last) - int(p.First) + 1 }
+
+// String is "80" or "8000:8010", as the family writes it.
+func (p PortRange) String() string {
+	if p.First == p.Last {
+		return strconv.Itoa(int(p.First))
+	}
+	return strconv.Itoa(int(p.First)) + ":" + strconv.Itoa(int(p.Last))
+}
+
+// PortCount is how many ports the farm lists; 0 stands for all of them.
+func (l *L4) PortCount() int {
+	n := 0
+	for _, p := range l.Ports {
+		n += p.Count()
+	}
+	return n
+}
+
+// PortsText is the virtual port as the family writes it: "80",
+// "80,443,8000:8010", "*".
+func (l *L4) PortsText() string {
+	if len(l.Ports) == 0 {
+		return "*"
+	}
+	texts := make([]string, len(l.Ports))
+	for i, p := range l.Ports {
+		texts[i] = p.String()
+	}
+	return strings.Join(texts, ",")
+}
+
+// PortsText is the virtual port of a farm of any profile as text.
+func (f *Farm) PortsText() string {
+	if f.L4 != nil {
+		return f.L4.PortsText()
+	}
+	return strconv.Itoa(int(f.VPort))
+}
+
+func (l *L4) clone() *L4 {
+	if l == nil {
+		return nil
+	}
+	out := *l
+	out.Ports, out.Trusted, out.Responses = slices.Clone(l.Ports), slices.Clone(l.Trusted), own(l.Responses)
+	out.Backends, out.AccessLog = cloneBackends(l.Backends), l.AccessLog.clone()
+	return &out
+}

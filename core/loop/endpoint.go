@@ -1,0 +1,96 @@
+package loop
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Endpoint is an address and port in the form datagrams need it: comparable,
+// without pointers, and with the interface a link-local address belongs to. The
+// zero value is no endpoint.
+type Endpoint struct {
+	addr  [16]byte // of IPv4 the first four
+	scope uint32   // the interface of a link-local IPv6 address, else 0
+	port  uint16
+	kind  uint8 // 4, 6 or 0
+}
+
+// EndpointOf returns the endpoint of an address; a zone is not looked at.
+func EndpointOf(ap netip.AddrPort) (e Endpoint) {
+	switch a := ap.Addr(); {
+	case a.Is4() || a.Is4In6():
+		v4 := a.As4()
+		copy(e.addr[:], v4[:])
+		e.kind = 4
+	case a.Is6():
+		e.addr, e.kind = a.As16(), 6
+	}
+	e.port = ap.Port()
+	return e
+}
+
+// IsValid reports whether e is an endpoint.
+func (e *Endpoint) IsValid() bool { return e.kind != 0 }
+
+// Addr returns the address without its zone.
+func (e *Endpoint) Addr() netip.Addr {
+	switch e.kind {
+	case 4:
+		return netip.AddrFrom4([4]byte(e.addr[:4]))
+	case 6:
+		return netip.AddrFrom16(e.addr)
+	}
+	return netip.Addr{}
+}
+
+// Port returns the port.
+func (e *Endpoint) Port() uint16 { return e.port }
+
+// AddrPort returns both.
+func (e *Endpoint) AddrPort() netip.AddrPort { return netip.AddrPortFrom(e.Addr(), e.port) }
+
+// AppendTo appends the bytes that tell e from other endpoints: the address, 4
+// or 16 bytes, and the port in network order.
+func (e *Endpoint) AppendTo(dst []byte) []byte {
+	n := 4
+	if e.kind == 6 {
+		n = 16
+	}
+	return binary.BigEndian.AppendUint16(append(dst, e.addr[:n]...), e.port)
+}
+
+// decode reads what recvmsg filled in.
+func (e *Endpoint) decode(sa *unix.RawSockaddrInet6) {
+	switch sa.Family {
+	case unix.AF_INET:
+		in := (*unix.RawSockaddrInet4)(unsafe.Pointer(sa))
+		*e = Endpoint{port: hostOrder(in.Port), kind: 4}
+		copy(e.addr[:4], in.Addr[:])
+	case unix.AF_INET6:
+		*e = Endpoint{addr: sa.Addr, scope: sa.Scope_id, port: hostOrder(sa.Port), kind: 6}
+	default:
+		*e = Endpoint{}
+	}
+}
+
+// encode writes e for sendmsg and returns the size.
+func (e *Endpoint) encode(sa *unix.RawSockaddrInet6) uint32 {
+	if e.kind == 4 {
+		in := (*unix.RawSockaddrInet4)(unsafe.Pointer(sa))
+		in.Family, in.Port = unix.AF_INET, hostOrder(e.port)
+		copy(in.Addr[:], e.addr[:4])
+		return unix.SizeofSockaddrInet4
+	}
+	*sa = unix.RawSockaddrInet6{Family: unix.AF_INET6, Port: hostOrder(e.port), Addr: e.addr, Scope_id: e.scope}
+	return unix.SizeofSockaddrInet6
+}
+
+// hostOrder turns a 16-bit number from network order, and into it.
+func hostOrder(n uint16) uint16 {
+	var b [2]byte
+	binary.NativeEndian.PutUint16(b[:], n)
+	return binary.BigEndian.Uint16(b[:])
+}

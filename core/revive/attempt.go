@@ -1,0 +1,50 @@
+package revive
+
+import (
+	"github.com/sluicelb/sluice/core/loop"
+)
+
+// connect tries once, on a loop.
+func (p *Prober) connect(b *Backend) error {
+	if b.Blind {
+		return nil
+	}
+	a := &attempt{hello: b.Options.Preface, outcome: make(chan error, 1)}
+	options := b.Options
+	options.Preface = nil // it must not wait for more to be written
+	l := p.loops[int(b.ID)%len(p.loops)]
+	l.Post(func() {
+		if _, err := l.Dial(b.Addr, a, int64(b.Timeout), options); err != nil {
+			a.outcome <- err
+		}
+	})
+	select {
+	case err := <-a.outcome:
+		return err
+	case <-p.ctx.Done():
+		return p.ctx.Err()
+	}
+}
+
+// attempt is a connection that is given up as soon as it stands.
+type attempt struct {
+	hello   []byte // what it begins with: a backend that wants one would report its lack
+	outcome chan error
+}
+
+// Connected implements loop.Handler.
+func (a *attempt) Connected(c *loop.Conn, err error) {
+	if err == nil {
+		if len(a.hello) > 0 {
+			_ = c.Write(a.hello)
+		}
+		c.Close()
+	}
+	a.outcome <- err
+}
+
+// The rest of loop.Handler: nothing happens to it after Close.
+func (a *attempt) Readable(*loop.Conn)      {}
+func (a *attempt) Drained(*loop.Conn)       {}
+func (a *attempt) Expired(*loop.Conn)       {}
+func (a *attempt) Failed(*loop.Conn, error) {}

@@ -1,0 +1,175 @@
+package revive
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/loop"
+)
+
+const (
+	tick = 100 * time.Millisecond
+	// atOnce bounds the connects under way, so that a rack that went down costs
+	// no descriptors the traffic needs.
+	atOnce = 64
+)
+
+// Backend is how a backend is reached, and what logs call it.
+type Backend struct {
+	ID   uint32
+	Addr netip.AddrPort
+	// Timeout bounds one connect, Every is the time between two.
+	Timeout, Every time.Duration
+	// Options are those of its connections; the Preface is what they begin with.
+	Options loop.DialOptions
+	// Blind says that connecting tells nothing (UDP): the backend is taken for
+	// up again when its time has come.
+	Blind bool
+	// Reach tells all of the above that decides whether a connect succeeds: what
+	// was found out is no finding any more when it changes.
+	Reach string
+	// Owner is the farm, or farm and service, it belongs to.
+	Owner, Alias string
+}
+
+// suspect is one backend that is down.
+type suspect struct {
+	Backend
+	next    time.Time
+	probing bool
+}
+
+// Prober tries backends that are down again. Any goroutine may call its methods.
+type Prober struct {
+	loops    []*loop.Loop
+	board    *health.Board
+	log      *slog.Logger
+	mu       sync.Mutex
+	suspects map[uint32]*suspect
+	slots    chan struct{}
+	ctx      context.Context
+	stop     context.CancelFunc
+}
+
+// New returns a Prober that works until Close.
+func New(loops []*loop.Loop, board *health.Board, log *slog.Logger) *Prober {
+	p := &Prober{loops: loops, board: board, log: log, suspects: map[uint32]*suspect{}, slots: make(chan struct{}, atOnce)}
+	p.ctx, p.stop = context.WithCancel(context.Background())
+	go p.run()
+	return p
+}
+
+// Close ends the tries.
+func (p *Prober) Close() { p.stop() }
+
+// Lost marks a backend down after a failed connect, if it is still reached the
+// way it was then; now says how it is reached now, nil when it is gone. It is
+// called under the Prober's lock: either it sees the table in use, or Retain
+// comes after. Lost is not part of a hot path.
+func (p *Prober) Lost(id uint32, reach string, cause error, now func() *Backend) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := now()
+	if b == nil || b.Reach != reach {
+		return
+	}
+	p.suspect(b) // before it is marked: whoever is down is tried again
+	if p.board.SetPassive(id, health.Down, time.Now()) {
+		p.log.Warn("backend is down", append([]any{"farm", b.Owner, "cause", cause}, naming(b)...)...)
+	}
+}
+
+// naming says in a log which backend it is.
+func naming(b *Backend) []any {
+	if b.Alias == "" {
+		return []any{"backend", b.Addr.String()}
+	}
+	return []any{"backend", b.Addr.String(), "alias", b.Alias}
+}
+
+// suspect returns the entry of a backend that is down. p.mu is held.
+func (p *Prober) suspect(b *Backend) *suspect {
+	known := p.suspects[b.ID]
+	if known == nil {
+		known = &suspect{Backend: *b, next: time.Now().Add(b.Every)}
+		p.suspects[b.ID] = known
+	}
+	return known
+}
+
+// Retain says which backends there are: others are forgotten, and those an
+// earlier engine left marked down are tried from now on.
+func (p *Prober) Retain(all map[uint32]*Backend) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id, s := range p.suspects {
+		b := all[id]
+		if b != nil && b.Reach == s.Reach {
+			continue
+		}
+		delete(p.suspects, id)
+		if b != nil { // it is reached in another way now: what was found before is no finding
+			p.board.SetPassive(id, health.Undefined, time.Now())
+		}
+	}
+	for id, b := range all {
+		if p.board.Slot(id).Passive() != health.Down {
+			continue
+		}
+		known := p.suspect(b)
+		if soon := time.Now().Add(b.Every); known.next.After(soon) {
+			known.next = soon // the time between tries was made shorter
+		}
+		known.Backend = *b
+	}
+}
+
+func (p *Prober) run() {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-p.ctx.Done():
+			return
+		case now := <-ticker.C:
+			p.due(now)
+		}
+	}
+}
+
+// due starts the tries whose time has come.
+func (p *Prober) due(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id, s := range p.suspects {
+		if s.probing || now.Before(s.next) {
+			continue
+		}
+		select {
+		case p.slots <- struct{}{}:
+			s.probing = true
+			go p.probe(id, s, s.Backend)
+		default:
+			return
+		}
+	}
+}
+
+func (p *Prober) probe(id uint32, s *suspect, b Backend) {
+	defer func() { <-p.slots }()
+	err := p.connect(&b)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s.probing, s.next = false, time.Now().Add(s.Every)
+	if err != nil || p.suspects[id] != s {
+		return
+	}
+	delete(p.suspects, id)
+	if p.board.SetPassive(id, health.Up, time.Now()) {
+		p.log.Info("backend is up again", append([]any{"farm", s.Owner}, naming(&s.Backend)...)...)
+	}
+}
