@@ -1,0 +1,98 @@
+package forward_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"io"
+	"math/rand/v2"
+	"net"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+)
+
+// bulkSize is how much goes each way.
+func bulkSize() int64 {
+	if testing.Short() {
+		return 16 << 20
+	}
+	return 256 << 20
+}
+
+func TestManyBytesArriveUnchangedBothWaysAtOnce(t *testing.T) {
+	a := newAppliance(t, 2)
+	size := bulkSize()
+	backendGot := make(chan []byte, 1)
+	f := a.farm(serve(t, func(c *net.TCPConn) {
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			_, _ = io.Copy(c, io.LimitReader(rand.NewChaCha8([32]byte{1}), size))
+			_ = c.CloseWrite()
+		})
+		sum := sha256.New()
+		_, _ = io.Copy(sum, c)
+		wg.Wait()
+		backendGot <- sum.Sum(nil)
+	}).at())
+	a.publish(f)
+	c := a.dial(f)
+	_ = c.SetDeadline(time.Now().Add(100 * time.Second))
+	go func() {
+		_, _ = io.Copy(c, io.LimitReader(rand.NewChaCha8([32]byte{2}), size))
+		_ = c.CloseWrite()
+	}()
+	sum := sha256.New()
+	if n, err := io.Copy(sum, c); err != nil || n != size {
+		t.Fatalf("%d bytes came, %v", n, err)
+	}
+	for seed, got := range map[byte][]byte{1: sum.Sum(nil), 2: <-backendGot} {
+		want := sha256.New()
+		_, _ = io.Copy(want, io.LimitReader(rand.NewChaCha8([32]byte{seed}), size))
+		if !bytes.Equal(got, want.Sum(nil)) {
+			t.Errorf("other bytes came from side %d", seed)
+		}
+	}
+	eventually(t, "the connection has ended", func() bool { return a.stats().Established == 0 })
+	if s := a.stats(); s.BytesIn != uint64(size) || s.BytesOut != uint64(size) {
+		t.Errorf("%d bytes in and %d out were counted", s.BytesIn, s.BytesOut)
+	}
+}
+
+func TestClientsThatDoNotReadCostBoundedMemory(t *testing.T) {
+	const clients = 64
+	a := newAppliance(t, 1)
+	f := a.farm(serve(t, func(c *net.TCPConn) {
+		chunk := make([]byte, 1<<20)
+		for {
+			if _, err := c.Write(chunk); err != nil {
+				return
+			}
+		}
+	}).at())
+	a.publish(f)
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range clients {
+		c := a.dial(f)
+		_ = c.SetReadBuffer(4 << 10)
+	}
+	last := uint64(0)
+	eventually(t, "nothing moves any more", func() bool {
+		time.Sleep(50 * time.Millisecond)
+		now := a.segment.SumBackend(1).BytesIn
+		still := now == last && now > 0 && a.stats().Established == clients && a.stats().Pending == 0
+		last = now
+		return still
+	})
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	// 64 KiB each for those that got no pipe; the servers' own chunks are the test's.
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > clients*(1<<20+128<<10) {
+		t.Errorf("the heap grew by %d KiB for %d clients", grown>>10, clients)
+	}
+	if got := line(t, a.dial(a.echoFarm())); got != "alive" {
+		t.Errorf("got %q", got)
+	}
+}

@@ -1,0 +1,65 @@
+package forward
+
+import "github.com/sluicelb/sluice/core/balance"
+
+// choice is the backend that was found for a tuple.
+type choice struct {
+	index  int           // of the farm's backends
+	member int           // of the picker, for what was tried
+	held   *balance.Load // to be released once with Done; may be nil
+	// known: a session of the client named the backend.
+	known bool
+}
+
+// choose finds the backend of a tuple: the one its session names while that can
+// serve, else what the algorithm says. now is the wall clock in nanoseconds; b
+// is space for a key, which is used up. Traffic of every transport and
+// explanations come here; what it changes are picker and sessions, of which
+// explanations have copies.
+func (f *farmTable) choose(t *tuple, tried balance.Tried, now int64, b []byte) (choice, bool) {
+	g := t.group
+	if g == nil {
+		g = &f.group
+	}
+	var key []byte
+	if f.sessions != nil {
+		key = f.persist.appendKey(b[:0], t)
+		if c, ok := f.recall(g, key, tried, now); ok {
+			return c, true
+		}
+	}
+	i, ok := g.picker.Pick(f.hash.of(t), tried)
+	if !ok {
+		return choice{}, false
+	}
+	c := choice{index: g.members[i], member: i, held: g.picker.Held(i)}
+	if key != nil {
+		f.sessions.Put(key, f.backends[c.index].id, now)
+	}
+	return c, true
+}
+
+// recall finds the backend a session names: drained ones serve it, those that
+// were cut do not.
+func (f *farmTable) recall(g *group, key []byte, tried balance.Tried, now int64) (choice, bool) {
+	id, ok := f.sessions.Get(key, now, f.persist.ttl)
+	if !ok {
+		return choice{}, false
+	}
+	return f.claim(g, id, tried)
+}
+
+// claim takes the backend with that number, for who is known to belong there.
+func (f *farmTable) claim(g *group, id uint32, tried balance.Tried) (choice, bool) {
+	for i, at := range g.members {
+		b := &f.backends[at]
+		if b.id != id {
+			continue
+		}
+		if b.mode == cut || tried.Has(i) || !g.picker.Claim(i) {
+			return choice{}, false
+		}
+		return choice{at, i, g.picker.Held(i), true}, true
+	}
+	return choice{}, false
+}

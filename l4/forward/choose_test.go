@@ -1,0 +1,266 @@
+package forward_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/explain"
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// from connects from an address and returns who answers.
+func from(t *testing.T, f farm.Farm, source netip.AddrPort) string {
+	t.Helper()
+	d := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(source), Timeout: 5 * time.Second}
+	c, err := d.Dial("tcp", address(f))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+	return line(t, c)
+}
+
+func clientAt(i int) netip.AddrPort {
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, byte(1 + i/250), byte(1 + i%250)}), 0)
+}
+
+func TestClientsStayWithTheirBackend(t *testing.T) {
+	a := newAppliance(t, 2)
+	f := a.farm(serve(t, name("0")).at(), serve(t, name("1")).at(), serve(t, name("2")).at())
+	f.L4.Persist, f.L4.Algorithm = farm.L4PersistSrc, farm.L4RoundRobin
+	f.L4.Backends[2].Sessions = []string{"127.0.1.1"}
+	a.publish(f)
+	first := map[int]string{}
+	for i := range 20 {
+		first[i] = from(t, f, clientAt(i))
+	}
+	if first[0] != "2" {
+		t.Errorf("the client of a static session came to %s", first[0])
+	}
+	next := f.Clone()
+	next.L4.Backends[1].Maintenance = farm.MaintenanceDrain
+	a.publish(next)
+	for i, want := range first {
+		if got := from(t, next, clientAt(i)); got != want {
+			t.Errorf("client %d: %s, then %s", i, want, got)
+		}
+	}
+	next.L4.Backends[1].Maintenance = farm.MaintenanceCut
+	a.publish(next)
+	for i, want := range first {
+		got := from(t, next, clientAt(i))
+		if got == "1" || want != "1" && got != want {
+			t.Errorf("client %d: %s, then %s after 1 was cut", i, want, got)
+		}
+	}
+	if n, list := a.engine.Sessions(1, 100); n != 20 || len(list) != 20 {
+		t.Errorf("%d sessions, %d listed", n, len(list))
+	}
+	if was, err := a.engine.DeleteSession(1, []byte("127.0.1.2")); !was || err != nil {
+		t.Errorf("deleted: %v %v", was, err)
+	}
+	if n, err := a.engine.FlushSessions(1); n != 18 || err != nil {
+		t.Errorf("%d were flushed, %v", n, err)
+	}
+}
+
+func TestSessionsOutliveTheirTimeToLiveNot(t *testing.T) {
+	a := newAppliance(t, 1)
+	f := a.farm(serve(t, name("0")).at(), serve(t, name("1")).at())
+	f.L4.Persist, f.L4.TTL = farm.L4PersistSrc, 1
+	a.publish(f)
+	from(t, f, clientAt(1))
+	if _, ok := a.engine.Session(1, []byte("127.0.1.2")); !ok {
+		t.Fatal("there is no session")
+	}
+	eventually(t, "the session has expired", func() bool {
+		_, ok := a.engine.Session(1, []byte("127.0.1.2"))
+		return !ok
+	})
+}
+
+// A backend that comes or goes moves no more of the clients than its share, and
+// one per cent.
+func TestHashesMoveFewClientsWhenABackendGoes(t *testing.T) {
+	const backends, clients = 10, 4000
+	for _, algorithm := range []farm.L4Algorithm{farm.L4HashSrc, farm.L4HashFlow, farm.L4HashSrcPt, farm.L4SymHash} {
+		t.Run(string(algorithm), func(t *testing.T) {
+			a := newAppliance(t, 1)
+			f := a.farm()
+			f.L4.Algorithm = algorithm
+			for i := range backends {
+				f.L4.Backends = append(f.L4.Backends, farm.Backend{ID: uint32(i + 1), Host: "127.0.0.1", Addr: f.VIP, Port: uint16(i + 1)})
+			}
+			a.publish(f)
+			q := func(i int) explain.Question {
+				return explain.Question{From: fmt.Sprintf("10.%d.%d.1:%d", i/250, i%250, 1+i)}
+			}
+			before, share := make([]int, clients), map[int]int{}
+			for i := range clients {
+				before[i], _ = a.explained(q(i))
+				share[before[i]]++
+			}
+			for b, n := range share {
+				if n < clients/backends*3/4 || n > clients/backends*5/4 {
+					t.Errorf("backend %d has %d of %d clients", b, n, clients)
+				}
+			}
+			f.L4.Backends = f.L4.Backends[1:]
+			a.publish(f)
+			moved := 0
+			for i := range clients {
+				if now, _ := a.explained(q(i)); before[i] == 0 || now+1 != before[i] {
+					moved++
+				}
+			}
+			if most := clients/backends + clients/100 + share[0] - clients/backends; moved > most {
+				t.Errorf("%d clients moved, %d of them had to", moved, share[0])
+			}
+		})
+	}
+}
+
+// symhash is the same for both directions of a connection.
+func TestSymmetricHashIsTheSameBothWays(t *testing.T) {
+	a := newAppliance(t, 1)
+	f := a.farm(refused(t), refused(t), refused(t), refused(t))
+	f.L4.Algorithm, f.VIP = farm.L4SymHash, netip.IPv4Unspecified()
+	a.files[f.Listeners()[0].Key()] = a.files["tcp/127.0.0.1:"+f.L4.PortsText()]
+	port := f.L4.Ports[0].First
+	a.publish(f)
+	for i := range 50 {
+		one, other := fmt.Sprintf("10.0.0.%d:%d", i, port), fmt.Sprintf("10.0.1.%d:%d", i, port)
+		there, _ := a.explained(explain.Question{From: one, To: other})
+		back, _ := a.explained(explain.Question{From: other, To: one})
+		if there != back {
+			t.Fatalf("%s to %s goes to %d, back to %d", one, other, there, back)
+		}
+	}
+}
+
+func TestLeastConnectionsCountsThoseThatAreOpen(t *testing.T) {
+	a := newAppliance(t, 2)
+	f := a.farm(serve(t, name("0")).at(), serve(t, name("1")).at())
+	f.L4.Algorithm = farm.L4LeastConn
+	f.L4.Backends[0].Weight = 3
+	a.publish(f)
+	got := map[string]int{}
+	for range 16 {
+		got[line(t, a.dial(f))]++
+	}
+	if got["0"] != 12 || got["1"] != 4 {
+		t.Errorf("connections went to %v", got)
+	}
+}
+
+func TestPrioritiesOpenByTheRuleOfLayer4(t *testing.T) {
+	a := newAppliance(t, 1)
+	var at []string
+	for i := range 4 {
+		at = append(at, serve(t, name(fmt.Sprint(i))).at())
+	}
+	f := a.farm(at...)
+	for i, p := range []uint8{1, 1, 2, 3} {
+		f.L4.Backends[i].Priority = p
+	}
+	f.L4.Backends[0].Maintenance, f.L4.Backends[1].Maintenance = farm.MaintenanceDrain, farm.MaintenanceDrain
+	a.publish(f)
+	got := map[string]int{}
+	for range 8 {
+		got[line(t, a.dial(f))]++
+	}
+	if got["2"] != 4 || got["3"] != 4 {
+		t.Errorf("two unusable backends of priority 1 open level 3: connections went to %v", got)
+	}
+}
+
+func TestFarmOnAllAddressesKnowsWhichOneWasUsed(t *testing.T) {
+	a := newAppliance(t, 1)
+	f := a.farm(serve(t, name("0")).at(), serve(t, name("1")).at())
+	at := a.listen("0.0.0.0")
+	f.VIP, f.L4.Ports = at.Addr(), []farm.PortRange{{First: at.Port(), Last: at.Port()}}
+	f.L4.Persist = farm.L4PersistDst
+	a.publish(f)
+	c, err := net.Dial("tcp", netip.AddrPortFrom(netip.MustParseAddr("127.0.0.44"), at.Port()).String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	line(t, c)
+	if _, ok := a.engine.Session(1, []byte("127.0.0.44")); !ok {
+		t.Error("there is no session of the address that was used")
+	}
+}
+
+func TestRelayingDoesNotAllocate(t *testing.T) {
+	a := newAppliance(t, 1)
+	f := a.farm(serve(t, echo).at())
+	f.L4.Persist, f.L4.ProxyOut = farm.L4PersistSrcSrc, farm.ProxyOutOff
+	a.publish(f)
+	c := a.dial(f)
+	message := make([]byte, 1000)
+	exchange := func() {
+		_, _ = c.Write(message)
+		_, _ = io.ReadFull(c, message)
+	}
+	for range 100 {
+		exchange()
+	}
+	if n := testing.AllocsPerRun(500, exchange); n > 0 {
+		t.Errorf("%g allocations for a message and its answer", n)
+	}
+}
+
+func TestConnectionsAllocateLittle(t *testing.T) {
+	a := newAppliance(t, 1)
+	backend, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer backend.Close()
+	f := a.farm(backend.Addr().String())
+	f.L4.Persist = farm.L4PersistSrc
+	a.publish(f)
+	one := func() {
+		c, err := net.Dial("tcp", address(f))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		b, err := backend.Accept()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_ = b.Close()
+		_, _ = c.Read(make([]byte, 1))
+		_ = c.Close()
+	}
+	for range 200 {
+		one()
+	}
+	// What the test's own client and server allocate is measured without a farm.
+	direct := testing.AllocsPerRun(300, func() {
+		c, err := net.Dial("tcp", backend.Addr().String())
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		b, err := backend.Accept()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_ = b.Close()
+		_, _ = c.Read(make([]byte, 1))
+		_ = c.Close()
+	})
+	if n := testing.AllocsPerRun(300, one) - direct; n > 1 {
+		t.Errorf("%g allocations for a connection", n)
+	}
+}

@@ -1,0 +1,134 @@
+package forward
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/sluicelb/sluice/core/balance"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/proxyproto"
+	"github.com/sluicelb/sluice/core/revive"
+)
+
+const second = int64(time.Second)
+
+func nanos(s farm.Seconds) int64 { return int64(s) * second }
+
+// compile makes the table of a configuration. A farm that does not compile is
+// left out and named in problems, as is one that needs sockets that are missing.
+func (e *Engine) compile(generation uint64, cfg *farm.Config, missing map[marks.Kind]error) (*table, map[uint32]error) {
+	t := &table{generation: generation, byID: map[uint32]*farmTable{}, backends: map[uint32]*backend{}}
+	problems := map[uint32]error{}
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		if f.Stopped || !f.InUserspace() {
+			continue
+		}
+		ft, err := e.compileFarm(f)
+		if err == nil {
+			err = unmarked(f, missing)
+		}
+		if err != nil {
+			problems[f.ID] = fmt.Errorf("farm %q: %w", f.Name, err)
+			continue
+		}
+		t.byID[ft.id] = ft
+		for b := range ft.backends {
+			t.backends[ft.backends[b].id] = &ft.backends[b]
+		}
+	}
+	return t, problems
+}
+
+func (e *Engine) compileFarm(f *farm.Farm) (*farmTable, error) {
+	l := f.L4
+	if len(l.Ports) == 0 {
+		return nil, errors.New("it has no virtual port")
+	}
+	ft := &farmTable{
+		id: f.ID, service: l.ID, name: f.Name, transport: l.Protocol, listeners: f.Listeners(), local: f.VIP,
+		connect:  nanos(cmp.Or(l.ConnectTimeout, farm.DefaultL4Connect)),
+		idle:     nanos(cmp.Or(l.IdleTimeout, defaultIdle(l.Protocol))),
+		grace:    time.Duration(nanos(l.StopGrace)),
+		answers:  answersOf(l),
+		hash:     hashing(l.Algorithm),
+		persist:  newPersistence(l),
+		backends: make([]backend, len(l.Backends)),
+		logged:   l.Logs, sample: l.AccessLog.Sample,
+		trusted: l.Trusted, proxyIn: l.ProxyIn, announce: announcing(l),
+	}
+	if l.MaxConnections > 0 {
+		ft.places, ft.most = e.registry.places(f.ID), int64(l.MaxConnections)
+	}
+	for i := range l.Backends {
+		ft.backends[i] = ft.compileBackend(f, &l.Backends[i])
+		if l.Backends[i].ConnLimit > 0 || balance.ParseL4(l.Algorithm).NeedsLoad() {
+			ft.backends[i].load = e.registry.load(l.Backends[i].ID)
+		}
+	}
+	e.compileNames(ft, l)
+	if l.QUIC && l.Protocol == farm.L4UDP {
+		ft.ids = e.registry.connIDs(l.ID)
+	}
+	if ft.persist.kind != farm.L4PersistNone {
+		ft.kept = sessionsOf{l.ID, l.Persist}
+		ft.sessions = e.registry.sessions(ft.kept)
+	}
+	return ft, nil
+}
+
+func answersOf(l *farm.L4) int64 {
+	if l.Responses == nil {
+		return -1
+	}
+	return int64(*l.Responses)
+}
+
+func defaultIdle(p farm.L4Protocol) farm.Seconds {
+	if p == farm.L4UDP {
+		return farm.DefaultUDPIdle
+	}
+	return farm.DefaultTCPIdle
+}
+
+func (ft *farmTable) compileBackend(f *farm.Farm, b *farm.Backend) backend {
+	out := backend{
+		id: b.ID, addr: b.AddrPort(), mode: b.Maintenance, statics: b.Sessions,
+		options: loop.DialOptions{Source: b.Source, Mark: markOf(f, b)},
+	}
+	if !out.options.Source.IsValid() {
+		out.options.Source = f.L4.Source
+	}
+	probing := out.options
+	if ft.announce != 0 { // a backend that wants a header would report its lack
+		probing.Preface = proxyproto.Append(nil, ft.announce, netip.AddrPort{}, netip.AddrPort{}, nil)
+	}
+	to := out.to(ft.listeners[0].Addr.Port())
+	out.reach = revive.Backend{
+		ID: b.ID, Addr: to, Options: probing, Owner: f.Name, Alias: b.Alias,
+		Timeout: time.Duration(ft.connect),
+		Every:   time.Duration(nanos(cmp.Or(f.L4.ResurrectTime, farm.DefaultL4Resurrect))),
+		Blind:   f.L4.Protocol == farm.L4UDP,
+		Reach:   fmt.Sprintf("%s/%s from %s with mark %d, announced %d", f.L4.Protocol, to, out.options.Source, out.options.Mark, ft.announce),
+	}
+	return out
+}
+
+// compileGroup makes the choice among the backends at these positions, which
+// are for a server name, or for none.
+func (e *Engine) compileGroup(l *farm.L4, name string, members []int) group {
+	list := make([]balance.Member, len(members))
+	for i, at := range members {
+		b := &l.Backends[at]
+		list[i] = balance.Member{
+			ID: b.ID, Weight: b.EffectiveWeight(), Priority: b.EffectivePriority(), Limit: int64(b.ConnLimit),
+			Out: b.Maintenance != farm.MaintenanceOff, Slot: e.board.Slot(b.ID), Load: e.registry.load(b.ID),
+		}
+	}
+	return group{balance.NewL4(l.Algorithm, list, e.board, e.registry.state(l.ID, name)), members}
+}

@@ -1,0 +1,119 @@
+package forward
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// Connection is a connection or flow as it is now.
+type Connection struct {
+	Backend  uint32 // stable number
+	Protocol string // "tcp" or "udp"
+	// State is "connecting" or "established", of a flow "unreplied" or "replied".
+	State string
+	// Client asked To, the connection to Server is for it. To has no address
+	// where a flow came to a port that listens on all of them.
+	Client, To, Server netip.AddrPort
+	// Idle is how long a flow lives without another datagram; 0 for connections.
+	Idle time.Duration
+	// In and Out are bytes from and to the client.
+	In, Out uint64
+}
+
+// Connections tells how many connections and flows there are to the backends of
+// these stable numbers, nil for all, and lists at most limit of them. Any
+// goroutine may call it; each loop looks through its own once.
+func (e *Engine) Connections(backends []uint32, limit int) (total int, list []Connection) {
+	meant := among(backends)
+	var mu sync.Mutex
+	e.onLoops(func(w *worker) {
+		n, found := w.connections(meant, limit)
+		mu.Lock()
+		defer mu.Unlock()
+		total += n
+		list = append(list, found[:min(len(found), limit-len(list))]...)
+	})
+	return total, list
+}
+
+// FlushConnections ends the connections and flows to the backends of these
+// numbers, nil for all, by resets, and says how many there were.
+func (e *Engine) FlushConnections(backends []uint32) int {
+	meant := among(backends)
+	counts := make([]int, len(e.workers))
+	e.onLoops(func(w *worker) { counts[w.index] = w.flush(meant) })
+	return total(counts)
+}
+
+// among says whether a backend is one of those that were named.
+func among(backends []uint32) func(id uint32) bool {
+	if backends == nil {
+		return func(uint32) bool { return true }
+	}
+	named := make(map[uint32]bool, len(backends))
+	for _, id := range backends {
+		named[id] = true
+	}
+	return func(id uint32) bool { return named[id] }
+}
+
+func (w *worker) connections(meant func(id uint32) bool, limit int) (total int, list []Connection) {
+	w.eachPair(func(p *pair) {
+		if p.to == nil || !meant(p.to.id) {
+			return
+		}
+		if total++; len(list) < limit {
+			list = append(list, p.shown())
+		}
+	})
+	now := w.loop.Now()
+	w.eachFlow(func(f *flow) {
+		if !meant(f.to.id) {
+			return
+		}
+		if total++; len(list) < limit {
+			list = append(list, f.shown(now))
+		}
+	})
+	return total, list
+}
+
+func (p *pair) shown() Connection {
+	c := Connection{Backend: p.to.id, Protocol: string(farm.L4TCP), State: "connecting", Client: p.client.Peer(), To: p.client.Local(),
+		Server: p.to.to(p.port.Addr.Port()), In: p.story.in, Out: p.story.out}
+	if p.stands {
+		c.State = "established"
+	}
+	return c
+}
+
+func (f *flow) shown(now int64) Connection {
+	t := f.tuple()
+	c := Connection{Backend: f.to.id, Protocol: string(farm.L4UDP), State: "unreplied", Client: t.client, To: t.local,
+		Server: f.to.to(f.at.port.Addr.Port()), Idle: time.Duration(max(f.farm.idle-(now-f.last), 0)), In: f.story.in, Out: f.story.out}
+	if f.state != asked {
+		c.State = "replied"
+	}
+	return c
+}
+
+// flush ends connections and flows; their clients are not sent elsewhere.
+func (w *worker) flush(meant func(id uint32) bool) (n int) {
+	w.eachPair(func(p *pair) {
+		if p.to != nil && meant(p.to.id) {
+			n++
+			p.end(accesslog.AbortedHere)
+		}
+	})
+	w.eachFlow(func(f *flow) {
+		if meant(f.to.id) {
+			n++
+			f.abort()
+		}
+	})
+	return n
+}

@@ -1,0 +1,138 @@
+package forward
+
+import (
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/refusal"
+	"github.com/sluicelb/sluice/core/revive"
+	"github.com/sluicelb/sluice/core/stats"
+)
+
+const cut = farm.MaintenanceCut
+
+// Engine carries the traffic of the l4xnat farms of userspace on the given
+// loops, beside engines for other farms.
+type Engine struct {
+	table    atomic.Pointer[table]
+	workers  []*worker
+	board    *health.Board
+	segment  *stats.Segment
+	registry *registry
+	prober   *revive.Prober
+	log      *slog.Logger
+	refusals *refusal.Log
+	classes  []int          // the place of each class of refusals in the segment
+	marks    *marks.Reserve // nil when the loops may set marks themselves
+	stop     chan struct{}  // closed by Close
+
+	flows     atomic.Int64 // of all loops
+	mostFlows int64
+
+	mu     sync.Mutex // one change at a time; no loop takes it
+	ports  map[string]*port
+	closed bool
+	marked map[marks.Kind]bool // what the table in use needs
+}
+
+// New returns an engine that serves nothing until Publish. Each loop counts in
+// the shard of its position. log is told what is refused, and which backends
+// go down and come back. An engine that names its classes of refusals for all
+// of the segment comes first.
+func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *slog.Logger) *Engine {
+	e := &Engine{
+		board: board, segment: segment, registry: newRegistry(), ports: map[string]*port{},
+		log: log, refusals: refusal.New(log, len(loops), classNames[:]...), stop: make(chan struct{}),
+		mostFlows: int64(loop.DescriptorLimit()) * 3 / 4,
+		classes:   segment.AddClasses(classNames[:]...), prober: revive.New(loops, board, log),
+	}
+	for i, l := range loops {
+		e.workers = append(e.workers, newWorker(e, l, segment.Shard(i), e.refusals.Recorder(i)))
+	}
+	e.table.Store(&table{})
+	go e.sweep()
+	return e
+}
+
+// Close stops looking after backends and sessions and writes the last lines.
+// The loops are the caller's.
+func (e *Engine) Close() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return
+	}
+	e.closed = true
+	close(e.stop)
+	e.prober.Close()
+	e.refusals.Close()
+}
+
+func (e *Engine) sweep() {
+	ticker := time.NewTicker(sweepEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-e.stop:
+			return
+		case <-ticker.C:
+			e.table.Load().sweep()
+		}
+	}
+}
+
+// Generation is the number of the table in use; 0 before the first.
+func (e *Engine) Generation() uint64 { return e.table.Load().generation }
+
+// Listeners lists the keys the engine has sockets for.
+func (e *Engine) Listeners() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var keys []string
+	for key, p := range e.ports {
+		if p.open {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// lost marks a backend down after a failed connect. What began before a change
+// may fail where the backend is not reached any more: that says nothing of it
+// now.
+func (e *Engine) lost(b *backend, cause error) {
+	e.prober.Lost(b.id, b.reach.Reach, cause, func() *revive.Backend {
+		if now := e.table.Load().backends[b.id]; now != nil {
+			return &now.reach
+		}
+		return nil
+	})
+}
+
+// reached notes that a backend nothing was known of could be connected to.
+func (e *Engine) reached(b *backend) {
+	if e.board.Slot(b.id).Passive() == health.Undefined {
+		e.board.SetPassive(b.id, health.Up, time.Now())
+	}
+}
+
+// onLoops runs fn for each worker on its loop and waits for all.
+func (e *Engine) onLoops(fn func(*worker)) {
+	var wg sync.WaitGroup
+	for _, w := range e.workers {
+		wg.Add(1)
+		w.loop.Post(func() {
+			defer wg.Done()
+			fn(w)
+		})
+	}
+	wg.Wait()
+}

@@ -1,0 +1,245 @@
+package forward
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/balance"
+	"github.com/sluicelb/sluice/core/explain"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/session"
+)
+
+// A connection is explained by choosing its backend as for every other, from
+// copies of what a choice changes: turns, loads and sessions.
+
+// The steps of an explanation.
+const (
+	stepClients  = "clients"
+	stepName     = "server-name"
+	stepBackends = "backends"
+)
+
+// Has reports whether the farm with that number is served here.
+func (e *Engine) Has(farm uint32) bool { return e.table.Load().byID[farm] != nil }
+
+// Explain says which backend a connection or datagram would go to if it came
+// now. From and To are addresses with or without a port, SNI is the name a TLS
+// client asks for; the rest of the question is for other farms. Any goroutine
+// may call it. The error is for who asked.
+func (e *Engine) Explain(q *explain.Question) (*explain.Explanation, error) {
+	t := e.table.Load()
+	f := t.byID[q.Farm]
+	if f == nil {
+		return nil, errors.New("the engine does not serve the farm")
+	}
+	asked, err := f.asked(q)
+	if err != nil {
+		return nil, err
+	}
+	x := &explainer{farm: f, engine: e, Explanation: &explain.Explanation{
+		Farm: f.name, Listener: asked.local.String(), Generation: t.generation, From: asked.client.String(),
+	}}
+	x.run(asked, q.SNI)
+	return x.Explanation, nil
+}
+
+// asked reads who would connect to where.
+func (f *farmTable) asked(q *explain.Question) (t tuple, err error) {
+	t.client = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 40000)
+	if f.local.Is6() {
+		t.client = netip.AddrPortFrom(netip.IPv6Loopback(), 40000)
+	}
+	t.local = f.listeners[0].Addr
+	for _, part := range []struct {
+		text string
+		to   *netip.AddrPort
+	}{{q.From, &t.client}, {q.To, &t.local}} {
+		if part.text == "" {
+			continue
+		}
+		addr, err := netip.ParseAddr(part.text)
+		if err == nil {
+			*part.to = netip.AddrPortFrom(addr.Unmap(), part.to.Port())
+			continue
+		}
+		both, err := netip.ParseAddrPort(part.text)
+		if err != nil {
+			return t, fmt.Errorf("%.64q is no address, and no address with a port", part.text)
+		}
+		*part.to = netip.AddrPortFrom(both.Addr().Unmap(), both.Port())
+	}
+	for _, l := range f.listeners {
+		if l.Addr.Port() == t.local.Port() && (l.Addr.Addr() == t.local.Addr() || f.local.IsUnspecified()) {
+			return t, nil
+		}
+	}
+	return t, fmt.Errorf("the farm does not listen on %s", t.local)
+}
+
+// explainer is one explanation in the making.
+type explainer struct {
+	*explain.Explanation
+	engine *Engine
+	farm   *farmTable
+}
+
+func (x *explainer) step(name string, passed bool, format string, args ...any) {
+	x.Steps = append(x.Steps, explain.Step{Name: name, Passed: passed, Reason: explain.Clip(fmt.Sprintf(format, args...))})
+}
+
+// refuse ends the explanation: nobody serves the client.
+func (x *explainer) refuse(step, reason string) {
+	x.step(step, false, "%s", reason)
+	x.Result = explain.Result{Outcome: explain.Refuse, Reason: reason, Step: step}
+}
+
+func (x *explainer) run(t tuple, name string) {
+	f := x.farm
+	if f.places != nil {
+		taken := f.places.taken.Load()
+		if taken >= f.most {
+			x.refuse(stepClients, fmt.Sprintf("%d of %d: others are refused", taken, f.most))
+			return
+		}
+		x.step(stepClients, true, "%d of %d", taken, f.most)
+	}
+	g := &f.group
+	if f.names != nil {
+		x.SNI = explain.Clip(name)
+		if named := f.names.find(appendLower(nil, []byte(name))); named != nil {
+			g = named
+			x.step(stepName, true, "the backends for this name")
+		} else {
+			x.step(stepName, true, "no backend is for this name: those without names")
+		}
+	}
+	now := time.Now().UnixNano()
+	rehearsal := *f
+	rehearsed := group{g.picker.Copy(), g.members}
+	t.group = &rehearsed
+	var key []byte
+	var held session.Session
+	var known bool
+	if f.sessions != nil {
+		key = f.persist.appendKey(nil, &t)
+		rehearsal.sessions = session.New(1)
+		if held, known = f.sessions.Peek(key, now, f.persist.ttl); known {
+			rehearsal.sessions.Put(key, held.Backend, now)
+		}
+	}
+	c, ok := rehearsal.choose(&t, balance.Tried{}, now, nil)
+	if f.sessions != nil {
+		x.persistence(key, held, known, c, ok)
+	}
+	x.balance(g, c, ok)
+	if !ok {
+		x.refuse(stepBackends, "no backend can be used now")
+		return
+	}
+	x.step(stepBackends, true, "%s", x.reason(c, g))
+	why := accesslog.WhyAlgorithm
+	if c.known {
+		why = accesslog.WhySession
+	}
+	x.Result = explain.Result{
+		Outcome: explain.Forward, Backend: &c.index, Address: f.backends[c.index].to(t.local.Port()).String(),
+		Decision: why.String(), Reason: x.reason(c, g),
+	}
+}
+
+// persistence tells what became of the client's session.
+func (x *explainer) persistence(key []byte, held session.Session, known bool, c choice, ok bool) {
+	p := &explain.Persistence{Kind: string(x.farm.persist.kind), Key: string(key), Found: known, Static: held.Static}
+	x.Persistence = p
+	if known {
+		if i := x.farm.find(held.Backend); i >= 0 {
+			p.Backend = &i
+		}
+	}
+	switch {
+	case c.known:
+		p.Reason = "the session names the backend"
+	case known && p.Backend == nil:
+		p.Reason = "the backend of the session is gone"
+	case known:
+		p.Reason = fmt.Sprintf("backend %d of the session cannot be used", *p.Backend)
+	case !ok:
+		p.Reason = "no session, and no backend it could name"
+	default:
+		p.Reason = fmt.Sprintf("no session: one with backend %d would be made", c.index)
+	}
+}
+
+// balance tells what speaks for and against each backend as it is in use.
+func (x *explainer) balance(g *group, c choice, ok bool) {
+	f, p := x.farm, g.picker
+	b := &explain.Balance{Algorithm: p.Algorithm().String(), Protocol: string(f.transport), Level: p.Level(), Backends: []explain.Backend{}}
+	x.Balance = b
+	for i, at := range g.members[:min(len(g.members), explain.MaxItems)] {
+		be, m := &f.backends[at], p.Member(i)
+		out := explain.Backend{
+			ID: at, Address: be.addr.String(), Alias: explain.Clip(be.reach.Alias), Weight: m.Weight, Priority: m.Priority, Status: string(m.Slot.Status()),
+			InFlight: int64(x.engine.segment.SumBackend(be.id).Established), Limit: m.Limit,
+			Chosen: ok && at == c.index, Maintenance: string(be.mode), Cost: p.Cost(i),
+		}
+		if be.mode != farm.MaintenanceOff {
+			out.Status = string(farm.StatusMaintenance)
+		}
+		if p.Held(i) != nil {
+			out.InFlight = m.Load.Active.Load()
+		}
+		verdict := p.Verdict(i, balance.Tried{})
+		out.Might = verdict == balance.Eligible
+		if out.Chosen {
+			out.Reason = x.reason(c, g)
+		} else {
+			out.Reason = skipped(verdict, p.Algorithm(), &out, c.known)
+		}
+		b.Backends = append(b.Backends, out)
+	}
+}
+
+// reason says why the backend is the one.
+func (x *explainer) reason(c choice, g *group) string {
+	if c.known {
+		return "the client's session names it"
+	}
+	switch g.picker.Algorithm() {
+	case balance.LeastConnections:
+		return "fewest connections per weight"
+	case balance.ConsistentHash:
+		return "the hash of the connection's addresses"
+	case balance.First:
+		return "the first by priority"
+	}
+	return "it is its turn"
+}
+
+// skipped says why a backend is not the one.
+func skipped(v balance.Verdict, a balance.Algorithm, b *explain.Backend, known bool) string {
+	switch v {
+	case balance.Out:
+		return "in maintenance: " + b.Maintenance
+	case balance.Down:
+		return "down"
+	case balance.Later:
+		return fmt.Sprintf("priority %d is not served: enough of those before are usable", b.Priority)
+	case balance.Full:
+		return fmt.Sprintf("at its limit of %d", b.Limit)
+	}
+	switch {
+	case known:
+		return "not asked: the session names another"
+	case a == balance.ConsistentHash:
+		return "the hash of the connection's addresses leads elsewhere"
+	case a == balance.LeastConnections:
+		return "more connections per weight than another, or as many and it is not its turn"
+	case a == balance.First:
+		return "another comes first by priority"
+	}
+	return "not its turn"
+}

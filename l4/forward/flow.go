@@ -1,0 +1,192 @@
+package forward
+
+import (
+	"net/netip"
+
+	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/balance"
+	"github.com/sluicelb/sluice/core/loop"
+)
+
+// flowKey is what tells flows of a port apart: the client, and the address of
+// ours it sends to where there are several.
+type flowKey struct{ client, local loop.Endpoint }
+
+// flow is the datagrams between one client and one backend. It has a socket of
+// its own to the backend, or shares one when no answers are expected.
+type flow struct {
+	at     *mouth
+	farm   *farmTable // of the table in use
+	to     *backend   // of the same table
+	out    *loop.Outlet
+	shared *oneWay // nil for a socket of its own
+	choice choice
+	place  *places // what it has a place of; nil without a bound
+	key    flowKey
+	last   int64 // when a datagram came or went
+	left   int32 // answers to come, where they are counted
+	index  int32 // in its list
+	first  int32 // where its first datagram is kept, from 1 on; 0: nowhere
+	state  flowState
+	moves  uint8 // how often it went to another backend with it
+	id     connID
+	story  story
+}
+
+// flowState is how far a flow has come.
+type flowState uint8
+
+const (
+	asked    flowState = iota // only the client has sent
+	answered                  // the backend has, too
+	assured                   // and the client knew what the backend sent it: it is no spoofed address
+)
+
+// tuple is what the backend is chosen by.
+func (f *flow) tuple() tuple {
+	local := netip.AddrPortFrom(f.farm.local, f.at.port.Addr.Port())
+	if f.key.local.IsValid() {
+		local = netip.AddrPortFrom(f.key.local.Addr(), local.Port())
+	}
+	return tuple{client: f.key.client.AddrPort(), local: local}
+}
+
+// forward sends what came from the client to the backend.
+func (f *flow) forward(d *loop.Datagram) {
+	w := f.at.w
+	n := d.Count()
+	f.last = w.loop.Now()
+	if f.state == answered {
+		f.state = assured
+		w.flows.assure(f)
+	}
+	if f.farm.answers > 0 {
+		f.left = int32(min(int64(f.left)+int64(n)*int64(f.farm.answers), 1<<30))
+	}
+	if f.farm.ids != nil {
+		f.noteUse(d.Data)
+	}
+	f.story.in += uint64(len(d.Data))
+	b := w.backend(f.to)
+	b.PacketsOut += uint64(n)
+	b.BytesOut += uint64(len(d.Data))
+	f.out.Send(d.Data, d.Segment)
+}
+
+// Answered implements loop.OutletHandler.
+func (f *flow) Answered(_ *loop.Outlet, d *loop.Datagram) {
+	w := f.at.w
+	n := d.Count()
+	f.last = w.loop.Now()
+	if f.state == asked {
+		f.state = answered
+		w.engine.reached(f.to)
+	}
+	if f.farm.ids != nil {
+		f.noteAnswer(d.Data)
+	}
+	f.story.out += uint64(len(d.Data))
+	b, s := w.backend(f.to), w.farm(f.farm)
+	b.PacketsIn += uint64(n)
+	b.BytesIn += uint64(len(d.Data))
+	s.PacketsOut += uint64(n)
+	s.BytesOut += uint64(len(d.Data))
+	f.at.in.Send(d.Data, d.Segment, &f.key.client, &f.key.local)
+	if f.farm.answers > 0 {
+		if f.left -= int32(n); f.left <= 0 {
+			f.end()
+		}
+	}
+}
+
+// Refused implements loop.OutletHandler: the backend is not there. A flow that
+// has only just begun goes to another one with its first datagram; others end,
+// and what their client sends next begins a new one.
+func (f *flow) Refused(_ *loop.Outlet, err error) {
+	w := f.at.w
+	w.backend(f.to).ConnectFailures++
+	w.engine.lost(f.to, err)
+	first := w.firsts.of(f)
+	if f.state != asked || first == nil || f.moves == triesMost {
+		f.story.flags |= accesslog.AbortedByBackend
+		f.end()
+		return
+	}
+	f.moves++
+	member := f.choice.member
+	f.letGo()
+	if !f.connect(balance.Tried{}.With(member), nil) {
+		f.end()
+		return
+	}
+	w.backend(f.to).Retries++
+	f.out.Send(first, 0)
+}
+
+// Unsent implements loop.OutletHandler.
+func (f *flow) Unsent(_ *loop.Outlet, n int) { f.at.w.farm(f.farm).Dropped += uint64(n) }
+
+// letGo gives the backend back, and the socket.
+func (f *flow) letGo() {
+	switch {
+	case f.shared != nil:
+		f.shared.leave()
+		f.shared = nil
+	case f.out != nil:
+		f.out.Close()
+	}
+	f.out = nil
+	if f.to != nil {
+		f.at.w.backend(f.to).Established--
+		f.choice.held.Done()
+		f.to, f.choice = nil, choice{}
+	}
+}
+
+// abort ends the flow before its time.
+func (f *flow) abort() {
+	f.story.flags |= accesslog.AbortedHere
+	f.end()
+}
+
+// end forgets the flow.
+func (f *flow) end() {
+	w := f.at.w
+	f.letGo()
+	w.tell(f.farm, f.key.client.AddrPort(), &f.story)
+	w.firsts.drop(f)
+	delete(f.at.flows, f.key)
+	w.flows.remove(f)
+	f.place.leave()
+	w.farm(f.farm).Established--
+	w.busy--
+	w.engine.flows.Add(-1)
+	*f = flow{}
+	w.flows.values.Put(f)
+}
+
+// settle brings the flow in line with a new table. It ends when its backend was
+// deleted or cut, or is reached in another way.
+func (f *flow) settle(t *table) {
+	ft := t.farm(f.at.port)
+	if ft == nil {
+		return // its port is closed, and it with that
+	}
+	i := ft.find(f.to.id)
+	if ft.id != f.farm.id || i < 0 || ft.backends[i].mode == cut || ft.backends[i].reach.Reach != f.to.reach.Reach ||
+		(ft.answers == 0) != (f.farm.answers == 0) {
+		f.abort()
+		return
+	}
+	occupy(ft, &f.place)
+	f.farm, f.to, f.choice.index = ft, &ft.backends[i], i
+	for member, at := range ft.group.members {
+		if at == i {
+			f.choice.member = member
+		}
+	}
+	t.hold(&f.choice, f.to.id)
+	if f.shared != nil {
+		f.shared.to = f.to
+	}
+}

@@ -1,0 +1,157 @@
+package forward
+
+import (
+	"errors"
+	"math/rand/v2"
+	"syscall"
+
+	"github.com/sluicelb/sluice/core/loop"
+)
+
+const (
+	// flowTick is how often idle flows are looked for, flowTurns how many of
+	// these looks go over all of them: flows end within a second of their time.
+	flowTick  = second / 10
+	flowTurns = 10
+	// draws is how many flows are compared to find one that is idle for long.
+	draws = 8
+	// evictAfter is how long a client that is known to be one must have been
+	// silent before another may have its place.
+	evictAfter = second
+	// freshRate and freshBurst bound how many flows a loop begins in the place of
+	// others per second and at once: while somebody invents clients, those that
+	// are there have most of the loop.
+	freshRate  = 8192
+	freshBurst = 64
+)
+
+// flows are those of one loop, in two lists without order: the clients of which
+// nothing is known, and those that have shown that they are where they say.
+type flows struct {
+	values *loop.FreeList[flow]
+	young  []*flow
+	sure   []*flow
+	timer  *loop.Timer
+	armed  bool
+	turn   int   // of flowTurns
+	credit int64 // of flows that may begin in the place of others
+	since  int64 // when credit was counted
+	w      *worker
+}
+
+func newFlows(w *worker) *flows {
+	fs := &flows{values: loop.NewFreeList[flow](w.loop), w: w, credit: freshBurst}
+	fs.timer = w.loop.NewTimer(fs.tick)
+	return fs
+}
+
+// list is where a flow is.
+func (fs *flows) list(f *flow) *[]*flow {
+	if f.state == assured {
+		return &fs.sure
+	}
+	return &fs.young
+}
+
+func (fs *flows) add(f *flow) {
+	list := fs.list(f)
+	f.index = int32(len(*list))
+	*list = append(*list, f)
+	if !fs.armed {
+		fs.armed = true
+		fs.w.loop.StartTimer(fs.timer, flowTick)
+	}
+}
+
+func (fs *flows) remove(f *flow) { take(fs.list(f), f) }
+
+func take(list *[]*flow, f *flow) {
+	last := len(*list) - 1
+	moved := (*list)[last]
+	(*list)[f.index], moved.index = moved, f.index
+	(*list)[last] = nil
+	*list = (*list)[:last]
+}
+
+// assure moves a flow that has become sure.
+func (fs *flows) assure(f *flow) {
+	take(&fs.young, f)
+	fs.add(f)
+}
+
+// tick ends flows whose time is over, of a part of them.
+func (fs *flows) tick() {
+	now := fs.w.loop.Now()
+	for _, list := range []*[]*flow{&fs.young, &fs.sure} {
+		for i := len(*list) * (fs.turn + 1) / flowTurns; i > len(*list)*fs.turn/flowTurns; {
+			i--
+			if i >= len(*list) {
+				continue
+			}
+			if f := (*list)[i]; now-f.last > f.farm.idle {
+				f.end()
+			}
+		}
+	}
+	fs.turn = (fs.turn + 1) % flowTurns
+	fs.armed = len(fs.young)+len(fs.sure) > 0
+	if fs.armed {
+		fs.w.loop.StartTimer(fs.timer, flowTick)
+	}
+}
+
+// evict ends the flow that has been idle for longest, of some drawn at random:
+// one of a client that may be invented if there is any, and not the one it is
+// for. It reports false when all are in use.
+func (fs *flows) evict(now int64, not *flow) bool {
+	list := fs.young
+	if len(list) == 0 || len(list) == 1 && list[0] == not {
+		list = fs.sure
+	}
+	if len(list) == 0 {
+		return false
+	}
+	var oldest *flow
+	for range draws {
+		if f := list[rand.IntN(len(list))]; f != not && (oldest == nil || f.last < oldest.last) {
+			oldest = f
+		}
+	}
+	if oldest == nil || oldest.state == assured && now-oldest.last < evictAfter {
+		return false
+	}
+	fs.w.farm(oldest.farm).Evicted++
+	oldest.abort()
+	return true
+}
+
+// fresh takes a turn to begin a flow in the place of another, if there is one.
+func (fs *flows) fresh(now int64) bool {
+	if gained := (now - fs.since) * freshRate / second; gained > 0 {
+		fs.credit = min(freshBurst, fs.credit+gained)
+		fs.since = now
+	}
+	if fs.credit == 0 {
+		return false
+	}
+	fs.credit--
+	return true
+}
+
+// admit takes a place among all flows of the engine. When there is none, an
+// idle one of this loop makes room.
+func (w *worker) admit() bool {
+	e := w.engine
+	if e.flows.Add(1) <= e.mostFlows {
+		return true
+	}
+	if now := w.loop.Now(); w.flows.fresh(now) && w.flows.evict(now, nil) {
+		return true
+	}
+	e.flows.Add(-1)
+	return false
+}
+
+func outOfDescriptors(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+}

@@ -1,0 +1,229 @@
+package forward_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
+)
+
+// echoFarm serves, besides what is published, a farm that says it is alive.
+func (a *appliance) echoFarm() farm.Farm {
+	a.t.Helper()
+	f := a.farm(serve(a.t, name("alive")).at())
+	f.ID, f.Name, f.L4.ID, f.L4.Backends[0].ID = 2, "second", 2, 100
+	a.publish(append(a.published, f)...)
+	return f
+}
+
+// reset reports whether a client of the farm is reset.
+func reset(f farm.Farm) bool {
+	c, err := net.Dial("tcp", address(f))
+	if err == nil {
+		defer c.Close()
+		_ = c.SetReadDeadline(time.Now().Add(5 * time.Second))
+		_, err = c.Read(make([]byte, 1))
+	}
+	return errors.Is(err, syscall.ECONNRESET)
+}
+
+func TestFarmsAndBackendsHaveNoMoreConnectionsThanTheyMay(t *testing.T) {
+	a := newAppliance(t, 2)
+	f := a.farm(serve(t, name("first")).at(), serve(t, name("second")).at())
+	f.L4.Backends[0].ConnLimit, f.L4.MaxConnections = 2, 5
+	a.publish(f)
+	got := map[string]int{}
+	var open []net.Conn
+	for range 5 {
+		c := a.dial(f)
+		got[line(t, c)]++
+		open = append(open, c)
+	}
+	if got["first"] != 2 || got["second"] != 3 {
+		t.Errorf("connections went to %v", got)
+	}
+	if !reset(f) {
+		t.Error("a sixth client was served")
+	}
+	eventually(t, "the log says so", func() bool { return a.log.has("class=too-many-clients") })
+	_ = open[0].Close()
+	eventually(t, "there is a place again", func() bool { return a.stats().Established == 4 })
+	line(t, a.dial(f))
+	next := f.Clone()
+	next.L4.Backends[0].ConnLimit, next.L4.Backends[1].ConnLimit, next.L4.MaxConnections = 1, 1, 0
+	a.publish(next)
+	if !reset(next) {
+		t.Error("a client was served though all backends are full")
+	}
+}
+
+func TestSilentConnectionsEndAfterTheIdleTime(t *testing.T) {
+	a := newAppliance(t, 1)
+	f := a.farm(serve(t, name("hello")).at())
+	f.L4.IdleTimeout = 1
+	a.publish(f)
+	c := a.dial(f)
+	line(t, c)
+	began := time.Now()
+	if _, err := io.ReadAll(c); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("the client saw %v", err)
+	}
+	if took := time.Since(began); took < 900*time.Millisecond || took > 3*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if got := a.stats().Timeouts; got != 1 {
+		t.Errorf("%d were counted", got)
+	}
+}
+
+// A connection that never moved a byte is idle as well.
+func TestConnectionsWithoutAByteEndAfterTheIdleTime(t *testing.T) {
+	a := newAppliance(t, 1)
+	f := a.farm(serve(t, echo).at())
+	f.L4.IdleTimeout = 1
+	a.publish(f)
+	if _, err := io.ReadAll(a.dial(f)); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("the client saw %v", err)
+	}
+}
+
+// blackhole is an address that answers no connect: a listener whose queue is
+// full.
+func blackhole(t *testing.T) string {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Close(fd) })
+	if err := errors.Join(syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), syscall.Listen(fd, 0)); err != nil {
+		t.Fatal(err)
+	}
+	sa, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := fmt.Sprintf("127.0.0.1:%d", sa.(*syscall.SockaddrInet4).Port)
+	for range 4 {
+		c, err := net.DialTimeout("tcp", at, 200*time.Millisecond)
+		if err != nil {
+			return at
+		}
+		t.Cleanup(func() { _ = c.Close() })
+	}
+	t.Skip("the kernel takes more connections than the queue of a listener holds")
+	return ""
+}
+
+func TestConnectThatIsNotAnsweredGoesToTheNextBackendInTime(t *testing.T) {
+	a := newAppliance(t, 1)
+	f := a.farm(blackhole(t), serve(t, name("second")).at())
+	f.L4.ConnectTimeout = 1
+	a.publish(f)
+	began := time.Now()
+	if got := line(t, a.dial(f)); got != "second" {
+		t.Errorf("got %q", got)
+	}
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if got := a.board.Slot(1).Passive(); got != health.Down {
+		t.Errorf("the first backend is %v", got)
+	}
+}
+
+func TestBackendsThatComeBackAreUsedAgain(t *testing.T) {
+	a := newAppliance(t, 1)
+	at := refused(t)
+	f := a.farm(at, serve(t, name("second")).at())
+	f.L4.ResurrectTime, f.L4.Algorithm = 1, farm.L4Priority
+	a.publish(f)
+	if got := line(t, a.dial(f)); got != "second" {
+		t.Fatalf("got %q", got)
+	}
+	ln, err := net.Listen("tcp", at)
+	if err != nil {
+		t.Skip("the port was taken meanwhile:", err)
+	}
+	defer ln.Close()
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(c, "first\n")
+			_ = c.Close()
+		}
+	}()
+	eventually(t, "the backend is up again", func() bool { return a.board.Slot(1).Usable() })
+	if got := line(t, a.dial(f)); got != "first" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestConnectionsComeFromTheSourceThatWasSet(t *testing.T) {
+	a := newAppliance(t, 1)
+	from := make(chan string, 1)
+	f := a.farm(serve(t, func(c *net.TCPConn) {
+		host, _, _ := net.SplitHostPort(c.RemoteAddr().String())
+		from <- host
+	}).at())
+	f.L4.Source = netip.MustParseAddr("127.0.0.9")
+	a.publish(f)
+	a.dial(f)
+	if got := <-from; got != "127.0.0.9" {
+		t.Errorf("from %s", got)
+	}
+	f.L4.Backends[0].Source = netip.MustParseAddr("127.0.0.10")
+	a.publish(f)
+	a.dial(f)
+	if got := <-from; got != "127.0.0.10" {
+		t.Errorf("from %s, though the backend has a source of its own", got)
+	}
+}
+
+// A backend without a port is connected to at the one the client used.
+func TestPortsAreKeptForBackendsWithoutOne(t *testing.T) {
+	a := newAppliance(t, 1)
+	f := a.farm()
+	second := a.listen("127.0.0.1")
+	f.L4.Ports = append(f.L4.Ports, farm.PortRange{First: second.Port(), Last: second.Port()})
+	f.L4.Backends = []farm.Backend{{ID: 1, Host: "127.0.0.77", Addr: netip.MustParseAddr("127.0.0.77")}}
+	for _, r := range f.L4.Ports {
+		port := r.First
+		ln, err := net.Listen("tcp", fmt.Sprintf("127.0.0.77:%d", port))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ln.Close()
+		go func() {
+			for {
+				c, err := ln.Accept()
+				if err != nil {
+					return
+				}
+				fmt.Fprintf(c, "%d\n", port)
+				_ = c.Close()
+			}
+		}()
+	}
+	a.publish(f)
+	for _, r := range f.L4.Ports {
+		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", r.First))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if got := line(t, c); got != fmt.Sprint(r.First) {
+			t.Errorf("a client of port %d came to %s", r.First, got)
+		}
+	}
+}

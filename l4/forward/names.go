@@ -1,0 +1,79 @@
+package forward
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// names are the server names some backends of a farm are for: who asks for one
+// of them goes to these and to no others, everybody else to the backends that
+// are for none.
+type names struct {
+	exact map[string]*group
+	below map[string]*group // "*.example.com" as ".example.com"
+}
+
+// find is the group of a name, in lower case; nil when no backend is for it. An
+// exact name goes before those with an asterisk, of which the longest counts.
+func (n *names) find(name []byte) *group {
+	if g := n.exact[string(name)]; g != nil || len(n.below) == 0 {
+		return g
+	}
+	for rest := name; ; rest = rest[1:] {
+		at := bytes.IndexByte(rest, '.')
+		if at < 0 {
+			return nil
+		}
+		rest = rest[at:]
+		if g := n.below[string(rest)]; g != nil {
+			return g
+		}
+	}
+}
+
+// compileNames makes the groups of a farm: that of the backends without names,
+// and one for each name. all are its members.
+func (e *Engine) compileNames(ft *farmTable, l *farm.L4) {
+	var order []string
+	members := map[string][]int{}
+	var others []int
+	for i := range l.Backends {
+		if len(l.Backends[i].ServerNames) == 0 {
+			others = append(others, i)
+		}
+		for _, name := range l.Backends[i].ServerNames {
+			name = strings.ToLower(name)
+			if members[name] == nil {
+				order = append(order, name)
+			}
+			members[name] = append(members[name], i)
+		}
+	}
+	ft.group = e.compileGroup(l, "", others)
+	if len(order) == 0 {
+		return
+	}
+	ft.names = &names{exact: map[string]*group{}, below: map[string]*group{}}
+	for _, name := range order {
+		g := e.compileGroup(l, name, members[name])
+		if rest, ok := strings.CutPrefix(name, "*"); ok {
+			ft.names.below[rest] = &g
+		} else {
+			ft.names.exact[name] = &g
+		}
+	}
+}
+
+// appendLower appends a name in lower case: letters of other scripts come as
+// punycode.
+func appendLower(dst, name []byte) []byte {
+	for _, c := range name {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}

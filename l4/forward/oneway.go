@@ -1,0 +1,82 @@
+package forward
+
+import (
+	"net/netip"
+
+	"github.com/sluicelb/sluice/core/loop"
+)
+
+// oneWay is the socket that flows to one backend share on a loop because none of
+// them is answered.
+type oneWay struct {
+	w    *worker
+	key  oneWayKey
+	out  *loop.Outlet
+	to   *backend
+	uses int
+}
+
+type oneWayKey struct {
+	backend uint32
+	to      netip.AddrPort
+}
+
+// share gives one flow more the socket to a backend.
+func (w *worker) share(b *backend, to netip.AddrPort) (*oneWay, error) {
+	key := oneWayKey{b.id, to}
+	o := w.oneWays[key]
+	if o == nil {
+		o = &oneWay{w: w, key: key, to: b}
+		out, err := w.loop.Outlet(to, o, b.options)
+		if err != nil {
+			return nil, err
+		}
+		o.out = out
+		w.oneWays[key] = o
+	}
+	o.uses++
+	return o, nil
+}
+
+// leave counts one flow less.
+func (o *oneWay) leave() {
+	if o.uses--; o.uses == 0 {
+		o.out.Close()
+		delete(o.w.oneWays, o.key)
+	}
+}
+
+// Answered implements loop.OutletHandler: nobody can tell for whom it is.
+func (o *oneWay) Answered(*loop.Outlet, *loop.Datagram) {}
+
+// Refused implements loop.OutletHandler.
+func (o *oneWay) Refused(_ *loop.Outlet, err error) {
+	o.w.backend(o.to).ConnectFailures++
+	o.w.engine.lost(o.to, err)
+	o.w.eachFlow(func(f *flow) {
+		if f.shared == o {
+			f.end()
+		}
+	})
+}
+
+// Unsent implements loop.OutletHandler.
+func (o *oneWay) Unsent(_ *loop.Outlet, n int) {
+	for _, f := range o.w.flows.young {
+		if f.shared == o {
+			o.w.farm(f.farm).Dropped += uint64(n)
+			return
+		}
+	}
+}
+
+// eachFlow calls fn for every flow of the loop, which may end.
+func (w *worker) eachFlow(fn func(f *flow)) {
+	for _, list := range []*[]*flow{&w.flows.young, &w.flows.sure} {
+		for i := len(*list) - 1; i >= 0; i-- {
+			if i < len(*list) {
+				fn((*list)[i])
+			}
+		}
+	}
+}

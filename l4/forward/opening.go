@@ -1,0 +1,192 @@
+package forward
+
+import (
+	"io"
+	"net/netip"
+
+	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/proxyproto"
+	"github.com/sluicelb/sluice/core/refusal"
+	"github.com/sluicelb/sluice/l4/hello"
+)
+
+// What clients of some farms have to say before a backend is chosen: a header of
+// the PROXY protocol, by which a trusted peer tells whose connection it passes
+// on, and the beginning of TLS, for the name it asks for. The header is taken;
+// TLS is looked at and stays in the socket.
+
+// openTime is how long a client may take for that.
+const openTime = 10 * second
+
+// open waits for what the client has to say first, if there is something, and
+// connects.
+func (p *pair) open() {
+	p.intro = proxyproto.Expect(p.farm.proxyIn, p.farm.trusted, p.client.Peer().Addr())
+	if p.intro == proxyproto.Nothing && p.farm.names == nil {
+		p.connect()
+		return
+	}
+	p.opening = true
+	p.client.SetDeadline(p.w.loop.Now() + openTime)
+}
+
+// readOpening goes on with what the client has to say first.
+func (p *pair) readOpening() {
+	if p.intro != proxyproto.Nothing && !p.readIntroduction() {
+		return
+	}
+	// The farm may have changed meanwhile: nothing of the old one is in use yet.
+	now := p.w.engine.table.Load().farm(p.port)
+	if now == nil || now.id != p.farm.id {
+		p.end(accesslog.AbortedHere)
+		return
+	}
+	p.farm = now
+	if now.names != nil && !p.readName() {
+		return
+	}
+	p.opening = false
+	p.client.SetDeadline(0)
+	p.connect()
+}
+
+// readIntroduction takes the header from the socket, and nothing behind it. It
+// reports whether that is done.
+func (p *pair) readIntroduction() bool {
+	w, c := p.w, p.client
+	if p.intro == proxyproto.Refused {
+		p.refuse(badProxyHeader, "peer not trusted to send the required PROXY header")
+		return false
+	}
+	parser := p.header
+	if parser == nil {
+		parser = &w.header
+		parser.Reset()
+	}
+	for {
+		b := w.loop.In[:proxyproto.MaxV2]
+		n, err := c.Peek(b)
+		if err != nil {
+			return p.introductionEnded(parser, err)
+		}
+		used, done, err := parser.Feed(b[:n])
+		if c.Skip(used) != nil {
+			p.end(accesslog.AbortedByClient)
+			return false
+		}
+		switch {
+		case err == error(proxyproto.ErrNone) && p.intro == proxyproto.Optional:
+			return p.introduced(proxyproto.Header{})
+		case err != nil:
+			p.refuse(badProxyHeader, err.Error())
+			return false
+		case done:
+			return p.introduced(parser.Header())
+		case used == 0 && c.Ending():
+			return p.introductionEnded(parser, io.EOF)
+		case used == 0: // half a signature, which stays where it is
+			p.keepIntroduction()
+			if c.WaitMore() != nil {
+				p.end(accesslog.AbortedHere)
+			}
+			return false
+		}
+	}
+}
+
+// keepIntroduction keeps what has come of the header; mostly it comes whole.
+func (p *pair) keepIntroduction() {
+	if p.header == nil {
+		p.header = new(proxyproto.Parser)
+		*p.header = p.w.header
+	}
+}
+
+// introduced makes the address of the header that of the client.
+func (p *pair) introduced(h proxyproto.Header) bool {
+	p.intro, p.header = proxyproto.Nothing, nil
+	if h.Source.IsValid() {
+		p.client.SetPeer(h.Source)
+	}
+	return true
+}
+
+// introductionEnded handles a socket that has no more to give now, or ever. A
+// connection without a byte is nobody's fault: checks make them.
+func (p *pair) introductionEnded(parser *proxyproto.Parser, err error) bool {
+	switch {
+	case err == loop.ErrDry:
+		p.keepIntroduction()
+	case err == io.EOF && p.intro == proxyproto.Optional && !parser.Begun():
+		return p.introduced(proxyproto.Header{}) // less than a signature is no header
+	case err == io.EOF && parser.Begun():
+		p.refuse(badProxyHeader, "connection ended within the PROXY header")
+	default:
+		p.end(accesslog.AbortedByClient)
+	}
+	return false
+}
+
+// readName looks for the name the client asks for. It reports whether that is
+// done; who does not speak TLS asks for none.
+func (p *pair) readName() bool {
+	w, c := p.w, p.client
+	b := w.loop.In[:hello.Window]
+	n, err := c.Peek(b)
+	if err != nil {
+		if err != loop.ErrDry {
+			p.end(accesslog.AbortedByClient)
+		}
+		return false
+	}
+	name, done, err := hello.Name(b[:n], &w.pieces)
+	switch {
+	case err == hello.ErrNoTLS:
+		return true
+	case err != nil:
+		p.refuse(badHello, err.Error())
+		return false
+	case done:
+		w.lower = appendLower(w.lower[:0], name)
+		p.group = p.farm.names.find(w.lower)
+		return true
+	case c.Ending():
+		p.refuse(badHello, "connection ended within the ClientHello")
+		return false
+	}
+	if c.WaitMore() != nil {
+		p.end(accesslog.AbortedHere)
+	}
+	return false
+}
+
+// refuse ends a connection that does not begin as it has to.
+func (p *pair) refuse(class refusal.Class, reason string) {
+	p.w.farm(p.farm).BadRequests++
+	p.w.note(p.farm, class, reason, p.client.Peer(), netip.AddrPort{})
+	p.story.refused(class)
+	p.end(accesslog.AbortedHere)
+}
+
+// announcing is the header of the PROXY protocol a farm's connections to
+// backends begin with; 0 for none.
+func announcing(l *farm.L4) proxyproto.Version {
+	switch {
+	case l.Protocol != farm.L4TCP:
+	case l.ProxyOut == farm.ProxyOutV1:
+		return proxyproto.V1
+	case l.ProxyOut == farm.ProxyOutV2:
+		return proxyproto.V2
+	}
+	return 0
+}
+
+// announcement is the header that tells a backend of the client; it is good
+// until the next one on the loop.
+func (p *pair) announcement() []byte {
+	w := p.w
+	w.announced = proxyproto.Append(w.announced[:0], p.farm.announce, p.client.Peer(), p.client.Local(), nil)
+	return w.announced
+}

@@ -1,0 +1,114 @@
+package forward
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/session"
+	"github.com/sluicelb/sluice/core/shm"
+)
+
+// longPacket is a packet with a long header.
+func longPacket(version uint32, to, from []byte) []byte {
+	b := binary.BigEndian.AppendUint32([]byte{0xc0}, version)
+	b = append(append(b, byte(len(to))), to...)
+	b = append(append(b, byte(len(from))), from...)
+	return append(b, "payload"...)
+}
+
+func TestIDsOfPacketsAreRead(t *testing.T) {
+	to, from := []byte("12345678"), []byte("abcd")
+	p, ok := parseQUIC(longPacket(1, to, from))
+	if !ok || !p.long || p.version != 1 || !bytes.Equal(p.to, to) || !bytes.Equal(p.from, from) {
+		t.Errorf("long packet: %+v, %t", p, ok)
+	}
+	p, ok = parseQUIC(append([]byte{0x40}, "12345678rest"...))
+	if !ok || p.long || string(p.to) != "12345678rest" {
+		t.Errorf("short packet: %+v, %t", p, ok)
+	}
+	whole := longPacket(1, to, from)
+	for n := range len(whole) - len("payload") {
+		if p, ok := parseQUIC(whole[:n]); ok {
+			t.Errorf("%d bytes of a packet are taken for one: %+v", n, p)
+		}
+	}
+	if _, ok := parseQUIC(longPacket(1, make([]byte, 21), nil)); ok {
+		t.Error("an id of 21 bytes is taken")
+	}
+}
+
+func TestIDsAreFoundByTheLengthsThatWereLearned(t *testing.T) {
+	ids := newConnIDs(nil, 1)
+	now := time.Now().UnixNano()
+	ids.learn([]byte("abc"), 9, now) // too short to mean anything
+	ids.learn([]byte("12345678"), 1, now)
+	ids.learn([]byte("abcdef"), 2, now)
+	for text, want := range map[string]uint32{"12345678 and more": 1, "abcdef": 2, "abcdefgh": 2, "abcde": 0, "abc": 0, "1234567": 0, "": 0} {
+		backend, _, ok := ids.find(&quicPacket{to: []byte(text)}, now)
+		if ok != (want != 0) || backend != want {
+			t.Errorf("%q: backend %d, %t", text, backend, ok)
+		}
+	}
+	if backend, _, _ := ids.find(&quicPacket{long: true, to: []byte("12345678")}, now); backend != 1 {
+		t.Errorf("a long packet: backend %d", backend)
+	}
+	if _, _, ok := ids.find(&quicPacket{to: []byte("12345678")}, now+2*int64(connIDTTL)); ok {
+		t.Error("an id is found long after it was used")
+	}
+}
+
+func TestIDsOfAnEarlierEngineAreFound(t *testing.T) {
+	f, err := shm.Shared("test", session.MemorySize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	m, err := shm.MapShared(f, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	now := time.Now().UnixNano()
+	for range 2 {
+		mem, err := session.OpenMemory(m.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids := newConnIDs(mem, 7)
+		if backend, _, ok := ids.find(&quicPacket{to: []byte("12345678 and more")}, now); ok && backend == 3 {
+			return
+		}
+		ids.learn([]byte("12345678"), 3, now)
+	}
+	t.Error("the next engine does not know it")
+}
+
+func FuzzQUICPacket(f *testing.F) {
+	for _, b := range [][]byte{nil, {0x40}, {0x80, 0, 0, 0, 1, 0, 0}, longPacket(1, []byte("12345678"), []byte("abcd")),
+		longPacket(0, nil, make([]byte, 20)), append([]byte{0x5f}, "id and payload"...)} {
+		f.Add(b)
+	}
+	ids := newConnIDs(nil, 1)
+	ids.learn([]byte("12345678"), 1, 0)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		p, ok := parseQUIC(b)
+		if !ok {
+			return
+		}
+		if p.long {
+			again := append([]byte{b[0]}, longPacket(p.version, p.to, p.from)[1:]...)
+			again = again[:len(again)-len("payload")]
+			if !bytes.HasPrefix(b, again) || len(p.to) > connIDMost || len(p.from) > connIDMost {
+				t.Fatalf("%x read as %+v", b, p)
+			}
+		} else if b[0]&0x80 != 0 || !bytes.Equal(p.to, b[1:]) {
+			t.Fatalf("%x read as %+v", b, p)
+		}
+		backend, length, found := ids.find(&p, 0)
+		if is := p.long && string(p.to) == "12345678" || !p.long && bytes.HasPrefix(p.to, []byte("12345678")); found != is || found && (backend != 1 || length != 8) {
+			t.Fatalf("%x: backend %d, id of %d bytes, %t", b, backend, length, found)
+		}
+	})
+}

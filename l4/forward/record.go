@@ -1,0 +1,87 @@
+package forward
+
+import (
+	"net/netip"
+
+	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/refusal"
+)
+
+// Record makes every loop put a record of each connection and flow that ended
+// into its ring, by the writer of its position, which it shares with who else
+// puts records on the loop: those of farms that log, and of farms that somebody
+// watches. Call it before the first Publish.
+func (e *Engine) Record(to *accesslog.Segment, writers []*accesslog.Writer) {
+	for i, w := range e.workers {
+		w.records = records{segment: to, writer: writers[i], entry: new(accesslog.Entry), ids: accesslog.NewIDs(), loop: uint8(i)}
+	}
+}
+
+// records is a worker's part.
+type records struct {
+	segment *accesslog.Segment // nil: nothing is recorded
+	writer  *accesslog.Writer
+	entry   *accesslog.Entry // records are made when all is over, so one is enough
+	ids     *accesslog.IDs
+	loop    uint8
+}
+
+// story is what happened to a connection or flow, as far as it is not counted.
+type story struct {
+	began, connect int64  // on the loop's clock: when it came, how long connecting took
+	in, out        uint64 // bytes from and to the client
+	backend        uint32 // number of the last one that was chosen
+	flags          accesslog.Flags
+	refusal        uint8 // class plus one
+	tries          uint8
+	why            accesslog.Why
+}
+
+// refused notes the class of what ended it.
+func (s *story) refused(class refusal.Class) { s.refusal = uint8(class) + 1 }
+
+// chose notes a choice.
+func (s *story) chose(c choice, b *backend) {
+	s.backend, s.why = b.id, accesslog.WhyAlgorithm
+	if s.tries++; s.tries > 1 {
+		s.flags |= accesslog.Retried
+	}
+	s.flags &^= accesslog.Session
+	if c.known {
+		s.why = accesslog.WhySession
+		s.flags |= accesslog.Session
+	}
+}
+
+// tell puts the record of what ended into the ring, if anybody wants it.
+func (w *worker) tell(f *farmTable, client netip.AddrPort, s *story) {
+	r := &w.records
+	if r.segment == nil {
+		return
+	}
+	var to accesslog.Flags
+	if f.logged && r.ids.OneIn(f.sample) {
+		to = accesslog.Logged
+	}
+	if r.segment.Watched(f.id) {
+		to |= accesslog.Watched
+	}
+	if to == 0 {
+		return
+	}
+	e, now := r.entry, w.loop.Now()
+	e.Begin()
+	e.Exchange = accesslog.Exchange{
+		Time: w.wall() - (now - s.began), Connect: s.connect, Total: now - s.began, BytesIn: s.in, BytesOut: s.out,
+		Farm: f.id, Backend: s.backend, Flags: s.flags | to, Proto: accesslog.ProtoTCP, Tries: s.tries, Loop: r.loop, Why: s.why,
+	}
+	if f.transport == farm.L4UDP {
+		e.Proto = accesslog.ProtoUDP
+	}
+	if s.refusal > 0 {
+		e.Refusal = uint8(w.engine.classes[s.refusal-1]) + 1
+	}
+	e.Client(client)
+	r.writer.Put(e)
+}

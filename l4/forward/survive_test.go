@@ -1,0 +1,123 @@
+package forward_test
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Without descriptors new clients wait, those that are there go on, and others are
+// served when some have left. It lowers the limit of its process, so it runs in
+// one of its own.
+func TestWithoutDescriptorsClientsWait(t *testing.T) {
+	if os.Getenv("FORWARD_FEW_DESCRIPTORS") == "" {
+		cmd := exec.Command(os.Args[0], "-test.run", "^TestWithoutDescriptorsClientsWait$", "-test.v")
+		cmd.Env = append(os.Environ(), "FORWARD_FEW_DESCRIPTORS=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
+	}
+	a := newAppliance(t, 1)
+	f := a.farm(serve(t, name("hello")).at())
+	a.publish(f)
+	early := a.dial(f)
+	line(t, early)
+	var was syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &was); err != nil {
+		t.Fatal(err)
+	}
+	// The sockets of the clients are there before the limit is, so that only those
+	// of the appliance are missing.
+	var waiting, taken []int
+	for range 40 {
+		fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		waiting = append(waiting, fd)
+	}
+	few := was
+	few.Cur = uint64(openDescriptors(t) + 12)
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
+		t.Fatal(err)
+	}
+	for { // all of them: who was accepted and could not be served would give its own back
+		fd, err := syscall.Dup(waiting[0])
+		if err != nil {
+			break
+		}
+		taken = append(taken, fd)
+	}
+	for _, fd := range waiting {
+		if err := syscall.Connect(fd, &syscall.SockaddrInet4{Addr: f.VIP.As4(), Port: int(f.L4.Ports[0].First)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "accepting waits", func() bool { return a.segment.SumLoops()[0].AcceptErrors > 0 })
+	_, _ = io.WriteString(early, "still here\n")
+	if got := line(t, early); got != "still here" {
+		t.Errorf("the client that was there got %q", got)
+	}
+	for _, fd := range append(waiting, taken...) {
+		_ = syscall.Close(fd)
+	}
+	eventually(t, "those that left are counted out", func() bool { return a.stats().Established == 1 })
+	if got := line(t, a.dial(f)); got != "hello" {
+		t.Errorf("afterwards a client got %q", got)
+	}
+	if !a.board.Slot(1).Usable() {
+		t.Error("the backend was taken for down")
+	}
+}
+
+func openDescriptors(t *testing.T) int {
+	t.Helper()
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("the descriptors of this process are not shown:", err)
+	}
+	return len(list)
+}
+
+// A client that is known gives its place to a new one when it has been silent and
+// no descriptor is left, even if nobody unknown is there. It lowers the limit of
+// its process, so it runs in one of its own.
+func TestWithoutDescriptorsSilentFlowsMakeRoom(t *testing.T) {
+	if os.Getenv("FORWARD_FEW_DESCRIPTORS") == "" {
+		cmd := exec.Command(os.Args[0], "-test.run", "^TestWithoutDescriptorsSilentFlowsMakeRoom$", "-test.v")
+		cmd.Env = append(os.Environ(), "FORWARD_FEW_DESCRIPTORS=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
+	}
+	a := newAppliance(t, 1)
+	f := a.farmUDP(answering(t, same).at())
+	a.publish(f)
+	known, next := a.dialUDP(f), a.dialUDP(f)
+	for range 2 { // the second time its flow is known to be of somebody who hears answers
+		ask(t, known, "hello")
+	}
+	time.Sleep(1100 * time.Millisecond) // as long as nobody has to give his place
+	few := syscall.Rlimit{Cur: uint64(openDescriptors(t) + 12), Max: uint64(openDescriptors(t) + 12)}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		fd, err := syscall.Dup(0)
+		if err != nil {
+			break
+		}
+		defer syscall.Close(fd)
+	}
+	if got := ask(t, next, "hello"); got != "hello" {
+		t.Errorf("got %q", got)
+	}
+	if got := a.stats(); got.Evicted != 1 || got.Established != 1 {
+		t.Errorf("counted %+v", got)
+	}
+}

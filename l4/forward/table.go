@@ -1,0 +1,131 @@
+package forward
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/sluicelb/sluice/core/balance"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/proxyproto"
+	"github.com/sluicelb/sluice/core/revive"
+	"github.com/sluicelb/sluice/core/session"
+)
+
+// table is one compiled generation. It is immutable and read by all loops.
+type table struct {
+	generation uint64
+	ports      []*farmTable // by port number; nil where nobody listens
+	byID       map[uint32]*farmTable
+	backends   map[uint32]*backend
+}
+
+// farmTable is one compiled farm.
+type farmTable struct {
+	id        uint32
+	service   uint32 // what sessions and rotations are kept by
+	name      string
+	transport farm.L4Protocol // L4TCP or L4UDP
+	listeners []farm.Listener
+	local     netip.Addr // the VIP; unspecified when every local address is meant
+	backends  []backend
+	group     group  // the backends that are for no server name in particular
+	names     *names // nil when all are
+	hash      hashOf
+	persist   persistence
+	sessions  *session.Table // nil without persistence
+	kept      sessionsOf     // what sessions is found by in the registry
+
+	trusted  []netip.Prefix     // peers whose introduction counts
+	proxyIn  farm.ProxyIn       // whether they begin with a header
+	announce proxyproto.Version // what connections to backends begin with; 0 for nothing
+
+	places *places // nil when connections are not bounded
+	most   int64
+
+	logged bool
+	sample uint32 // one in that many records is logged
+
+	connect, idle int64         // nanoseconds
+	ids           *connIDs      // of QUIC; nil for other protocols
+	answers       int64         // to each datagram of a client; -1 when nobody counts them; UDP
+	grace         time.Duration // for what is under way when the farm is stopped
+}
+
+// group is backends among which one is chosen.
+type group struct {
+	picker  *balance.Picker
+	members []int // positions in the farm's backends
+}
+
+// backend is one compiled backend.
+type backend struct {
+	id      uint32
+	addr    netip.AddrPort // port 0: the one the client used
+	options loop.DialOptions
+	mode    farm.Maintenance
+	load    *balance.Load // nil when connections need not be counted
+	statics []string      // its static sessions
+	reach   revive.Backend
+}
+
+// to is where a client of the given virtual port is connected to.
+func (b *backend) to(port uint16) netip.AddrPort {
+	if b.addr.Port() != 0 {
+		return b.addr
+	}
+	return netip.AddrPortFrom(b.addr.Addr(), port)
+}
+
+// find is the position of the backend with that number, -1 when it is gone.
+func (f *farmTable) find(id uint32) int {
+	for i := range f.backends {
+		if f.backends[i].id == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// farm is the farm behind a port, nil when there is none.
+func (t *table) farm(p *port) *farmTable {
+	if p.number < len(t.ports) {
+		return t.ports[p.number]
+	}
+	return nil
+}
+
+// service is the farm whose sessions have that number, nil when none that runs
+// has it.
+func (t *table) service(id uint32) *farmTable {
+	for _, f := range t.byID {
+		if f.service == id {
+			return f
+		}
+	}
+	return nil
+}
+
+// reached lists how the backends of the table are reached.
+func (t *table) reached() map[uint32]*revive.Backend {
+	all := make(map[uint32]*revive.Backend, len(t.backends))
+	for id, b := range t.backends {
+		all[id] = &b.reach
+	}
+	return all
+}
+
+// hold counts what goes to a backend that is counted since it was chosen.
+func (t *table) hold(c *choice, id uint32) {
+	if b := t.backends[id]; c.held == nil && b != nil && b.load != nil {
+		b.load.Active.Add(1)
+		c.held = b.load
+	}
+}
+
+// ended reports whether what goes to a backend has to end: it was deleted or
+// cut.
+func (t *table) ended(id uint32) bool {
+	b := t.backends[id]
+	return b == nil || b.mode == farm.MaintenanceCut
+}

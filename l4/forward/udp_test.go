@@ -1,0 +1,484 @@
+package forward_test
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
+)
+
+// listenUDP opens one socket per loop on a port of the kernel's choice.
+func (a *appliance) listenUDP(ip string) netip.AddrPort {
+	a.t.Helper()
+	addr := net.JoinHostPort(ip, "0")
+	var files []*os.File
+	for range a.loops {
+		c, err := shareable.ListenPacket(a.t.Context(), "udp", addr)
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		_ = c.(*net.UDPConn).SetReadBuffer(2 << 20) // as netd does
+		f, err := c.(*net.UDPConn).File()
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		addr = c.LocalAddr().String()
+		_ = c.Close()
+		files = append(files, f)
+	}
+	at := netip.MustParseAddrPort(addr)
+	a.files[farm.Listener{Transport: farm.L4UDP, Addr: at}.Key()] = files
+	return at
+}
+
+// shareable lets each loop have a socket of its own on one port.
+var shareable = net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+	return c.Control(func(fd uintptr) {
+		_ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, 15, 1) // SO_REUSEPORT
+	})
+}}
+
+// farmUDP makes a UDP farm with those backends, numbered from 1.
+func (a *appliance) farmUDP(backends ...string) farm.Farm {
+	a.t.Helper()
+	f := a.farm(backends...)
+	at := a.listenUDP("127.0.0.1")
+	f.L4.Protocol, f.L4.Algorithm = farm.L4UDP, farm.L4RoundRobin
+	f.L4.Ports = []farm.PortRange{{First: at.Port(), Last: at.Port()}}
+	return f
+}
+
+// dialUDP is a new client of a farm.
+func (a *appliance) dialUDP(f farm.Farm) *net.UDPConn {
+	a.t.Helper()
+	c, err := net.Dial("udp", address(f))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.t.Cleanup(func() { _ = c.Close() })
+	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	return c.(*net.UDPConn)
+}
+
+// sink is a backend that keeps what comes, and answers with reply(text).
+type sink struct {
+	*net.UDPConn
+	got  chan string
+	sent atomic.Int64
+}
+
+// answering starts a backend; nil answers nothing.
+func answering(t testing.TB, reply func(text string) []string) *sink {
+	t.Helper()
+	c, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = c.SetReadBuffer(4 << 20)
+	s := &sink{UDPConn: c, got: make(chan string, 100)}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		buf := make([]byte, 1<<16)
+		for {
+			n, from, err := c.ReadFromUDPAddrPort(buf)
+			if err != nil {
+				return
+			}
+			s.sent.Add(1)
+			select {
+			case s.got <- string(buf[:n]):
+			default:
+			}
+			if reply == nil {
+				continue
+			}
+			for _, r := range reply(string(buf[:n])) {
+				_, _ = c.WriteToUDPAddrPort([]byte(r), from)
+			}
+		}
+	}()
+	t.Cleanup(func() { _ = c.Close(); <-done })
+	return s
+}
+
+func (s *sink) at() string { return s.LocalAddr().String() }
+
+func same(text string) []string { return []string{text} }
+
+// named answers with its name.
+func named(t testing.TB, name string) *sink {
+	return answering(t, func(string) []string { return []string{name} })
+}
+
+func ask(t testing.TB, c *net.UDPConn, text string) string {
+	t.Helper()
+	if _, err := c.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	return hear(t, c)
+}
+
+func hear(t testing.TB, c *net.UDPConn) string {
+	t.Helper()
+	buf := make([]byte, 1<<16)
+	n, err := c.Read(buf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(buf[:n])
+}
+
+// deaf fails if an answer comes within a moment.
+func deaf(t testing.TB, c *net.UDPConn) {
+	t.Helper()
+	_ = c.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+	defer func() { _ = c.SetReadDeadline(time.Now().Add(20 * time.Second)) }()
+	if n, err := c.Read(make([]byte, 100)); err == nil {
+		t.Errorf("an answer of %d bytes came", n)
+	}
+}
+
+func (a *appliance) flows() int { return int(a.segment.SumFarm(1).Established) }
+
+func TestDatagramsOfAClientGoToOneBackendAndAnswersComeBack(t *testing.T) {
+	a := newAppliance(t, 2)
+	one, two := named(t, "one"), named(t, "two")
+	f := a.farmUDP(one.at(), two.at())
+	a.publish(f)
+	seen := map[string]int{}
+	for range 10 {
+		c := a.dialUDP(f)
+		first := ask(t, c, "hello")
+		seen[first]++
+		for range 3 {
+			if again := ask(t, c, "again"); again != first {
+				t.Errorf("%s answered after %s", again, first)
+			}
+		}
+	}
+	if seen["one"] != 5 || seen["two"] != 5 {
+		t.Errorf("clients per backend: %v", seen)
+	}
+	s, b := a.stats(), a.segment.SumBackend(1)
+	if s.Connections != 10 || s.Established != 10 || s.PacketsIn != 40 || s.PacketsOut != 40 || s.BytesIn != 200 || s.BytesOut != 120 {
+		t.Errorf("counted %+v", s)
+	}
+	if b.PacketsOut != 20 || b.PacketsIn != 20 || b.BytesOut != 100 || b.BytesIn != 60 || b.Established != 5 || b.Connects != 5 {
+		t.Errorf("counted of a backend %+v", b)
+	}
+}
+
+func TestEveryLengthGoesThroughAsItIs(t *testing.T) {
+	a := newAppliance(t, 1)
+	f := a.farmUDP(answering(t, same).at())
+	a.publish(f)
+	c := a.dialUDP(f)
+	for _, n := range []int{0, 1, 1200, 1500, 65507} {
+		want := string(bytes.Repeat([]byte{byte(n)}, n))
+		if got := ask(t, c, want); got != want {
+			t.Errorf("%d bytes became %d", n, len(got))
+		}
+	}
+}
+
+func TestAFlowThatIsAnsweredFreesItsSocketAtOnce(t *testing.T) {
+	a := newAppliance(t, 1)
+	f := a.farmUDP(answering(t, func(text string) []string { return []string{text, text} }).at())
+	two := uint16(2)
+	f.L4.Responses = &two
+	a.publish(f)
+	c := a.dialUDP(f)
+	before := descriptors(t)
+	for range 50 {
+		if ask(t, c, "x") != "x" || hear(t, c) != "x" {
+			t.Fatal("answered wrong")
+		}
+	}
+	// Two questions at once are two flows' worth of answers.
+	_, _ = c.Write([]byte("y"))
+	_, _ = c.Write([]byte("y"))
+	for range 4 {
+		hear(t, c)
+	}
+	eventually(t, "no flow is left", func() bool { return a.flows() == 0 })
+	if after := descriptors(t); after > before {
+		t.Errorf("%d descriptors before, %d after", before, after)
+	}
+}
+
+func descriptors(t testing.TB) int {
+	t.Helper()
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list)
+}
+
+func TestFlowsThatAreNotAnsweredShareASocket(t *testing.T) {
+	a := newAppliance(t, 1)
+	one, two := answering(t, nil), answering(t, nil)
+	f := a.farmUDP(one.at(), two.at())
+	zero := uint16(0)
+	f.L4.Responses = &zero
+	a.publish(f)
+	var clients []*net.UDPConn
+	for range 50 {
+		clients = append(clients, a.dialUDP(f))
+	}
+	before := descriptors(t)
+	for i, c := range clients {
+		_, _ = fmt.Fprintf(c, "line %d", i)
+	}
+	eventually(t, "all lines arrived", func() bool { return one.sent.Load() == 25 && two.sent.Load() == 25 })
+	if after := descriptors(t); after != before+2 {
+		t.Errorf("%d descriptors more for two backends", after-before)
+	}
+	if a.flows() != 50 {
+		t.Errorf("%d flows of 50 clients", a.flows())
+	}
+}
+
+func TestIdleFlowsEnd(t *testing.T) {
+	a := newAppliance(t, 1)
+	f := a.farmUDP(answering(t, same).at())
+	f.L4.IdleTimeout = 1
+	a.publish(f)
+	busy := a.dialUDP(f)
+	for range 20 {
+		ask(t, a.dialUDP(f), "once")
+	}
+	if a.flows() != 20 {
+		t.Fatalf("%d flows", a.flows())
+	}
+	local := ""
+	for end := time.Now().Add(2500 * time.Millisecond); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		ask(t, busy, "x")
+		if local == "" {
+			local = fmt.Sprint(a.stats().Connections)
+		}
+	}
+	if n := a.flows(); n != 1 {
+		t.Errorf("%d flows are left, one is in use", n)
+	}
+	if now := fmt.Sprint(a.stats().Connections); now != local {
+		t.Errorf("the flow in use ended: %s flows began, %s before", now, local)
+	}
+}
+
+// goneUDP is an address no datagram socket has.
+func goneUDP(t testing.TB) string {
+	t.Helper()
+	c, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	return c.LocalAddr().String()
+}
+
+func TestTheFirstDatagramGoesOnWhenItsBackendIsNotThere(t *testing.T) {
+	a := newAppliance(t, 1)
+	there := named(t, "there")
+	f := a.farmUDP(goneUDP(t), goneUDP(t), there.at())
+	f.L4.ResurrectTime = 1
+	a.publish(f)
+	for range 6 {
+		if got := ask(t, a.dialUDP(f), "hello"); got != "there" {
+			t.Errorf("answered %q", got)
+		}
+	}
+	if a.board.Slot(1).Passive() != health.Down || a.board.Slot(2).Passive() != health.Down || a.board.Slot(3).Passive() != health.Up {
+		t.Errorf("found %v, %v, %v", a.board.Slot(1).Passive(), a.board.Slot(2).Passive(), a.board.Slot(3).Passive())
+	}
+	if b := a.segment.SumBackend(1); b.ConnectFailures != 1 {
+		t.Errorf("%d datagrams were sent to a backend known to be down", b.ConnectFailures)
+	}
+	eventually(t, "it is tried again after resurrectime", func() bool { return a.board.Slot(1).Passive() == health.Up })
+}
+
+func TestABackendThatGoesIsDownAndItsClientsGoOnElsewhere(t *testing.T) {
+	a := newAppliance(t, 1)
+	one, two := named(t, "one"), named(t, "two")
+	f := a.farmUDP(one.at(), two.at())
+	a.publish(f)
+	c := a.dialUDP(f)
+	if ask(t, c, "x") != "one" {
+		t.Fatal("another backend than expected")
+	}
+	_ = one.Close()
+	_, _ = c.Write([]byte("lost"))
+	eventually(t, "the backend is down", func() bool { return a.board.Slot(1).Passive() == health.Down })
+	if got := ask(t, c, "next"); got != "two" {
+		t.Errorf("answered by %q", got)
+	}
+}
+
+func TestWithoutABackendDatagramsAreDroppedAndCounted(t *testing.T) {
+	a := newAppliance(t, 1)
+	f := a.farmUDP(goneUDP(t))
+	a.publish(f)
+	c := a.dialUDP(f)
+	for range 3 {
+		_, _ = c.Write([]byte("x"))
+		time.Sleep(10 * time.Millisecond)
+	}
+	eventually(t, "they are counted", func() bool { s := a.stats(); return s.NoBackend == 2 && s.Dropped == 2 })
+	if a.flows() != 0 {
+		t.Errorf("%d flows", a.flows())
+	}
+}
+
+func TestFlowsOfAFarmAndOfABackendAreBounded(t *testing.T) {
+	a := newAppliance(t, 2)
+	one, two := named(t, "one"), named(t, "two")
+	f := a.farmUDP(one.at(), two.at())
+	f.L4.MaxConnections = 5
+	f.L4.Backends[0].ConnLimit = 2
+	a.publish(f)
+	seen := map[string]int{}
+	for range 5 {
+		seen[ask(t, a.dialUDP(f), "x")]++
+	}
+	if seen["one"] != 2 || seen["two"] != 3 {
+		t.Errorf("clients per backend: %v", seen)
+	}
+	c := a.dialUDP(f)
+	_, _ = c.Write([]byte("x"))
+	deaf(t, c)
+	if s := a.stats(); s.Dropped != 1 || s.Established != 5 {
+		t.Errorf("%d dropped, %d flows", s.Dropped, s.Established)
+	}
+}
+
+func TestPersistenceBringsOtherFlowsOfAClientToItsBackend(t *testing.T) {
+	a := newAppliance(t, 2)
+	f := a.farmUDP(named(t, "one").at(), named(t, "two").at())
+	f.L4.Persist = farm.L4PersistSrc
+	a.publish(f)
+	first := ask(t, a.dialUDP(f), "x")
+	for range 6 {
+		if got := ask(t, a.dialUDP(f), "x"); got != first {
+			t.Errorf("%s after %s", got, first)
+		}
+	}
+	if n, list := a.engine.Sessions(1, 10); n != 1 || string(list[0].Key) != "127.0.0.1" {
+		t.Errorf("sessions: %v", list)
+	}
+}
+
+func TestReloadKeepsFlowsAndDrainDoesCutDoesNot(t *testing.T) {
+	a := newAppliance(t, 1)
+	one, two := named(t, "one"), named(t, "two")
+	f := a.farmUDP(one.at(), two.at())
+	a.publish(f)
+	c := a.dialUDP(f)
+	if ask(t, c, "x") != "one" {
+		t.Fatal("another backend than expected")
+	}
+	f.L4.Backends[1].Weight = 3
+	a.publish(f)
+	f.L4.Backends[0].Maintenance = farm.MaintenanceDrain
+	a.publish(f)
+	if got := ask(t, c, "x"); got != "one" || a.stats().Connections != 1 {
+		t.Errorf("a drained backend lost its flow: %s answers", got)
+	}
+	if got := ask(t, a.dialUDP(f), "x"); got != "two" {
+		t.Errorf("a new client came to the drained backend")
+	}
+	f.L4.Backends[0].Maintenance = farm.MaintenanceCut
+	a.publish(f)
+	if got := ask(t, c, "x"); got != "two" {
+		t.Errorf("%s answers after the cut", got)
+	}
+	f.L4.Backends = f.L4.Backends[:1]
+	f.L4.Backends[0].Maintenance = farm.MaintenanceOff
+	a.publish(f)
+	if got := ask(t, c, "x"); got != "one" {
+		t.Errorf("%s answers after it was deleted", got)
+	}
+}
+
+func TestStopEndsFlowsAndTheirSockets(t *testing.T) {
+	a := newAppliance(t, 2)
+	f := a.farmUDP(answering(t, same).at())
+	before := descriptors(t)
+	a.publish(f)
+	c := a.dialUDP(f)
+	ask(t, c, "x")
+	f.Stopped = true
+	a.publish(f)
+	if a.flows() != 0 {
+		t.Errorf("%d flows", a.flows())
+	}
+	if after := descriptors(t); after > before+1 { // the client's
+		t.Errorf("%d descriptors before, %d after", before, after)
+	}
+}
+
+func TestAFarmOnAllAddressesAnswersFromTheOneThatWasUsed(t *testing.T) {
+	a := newAppliance(t, 1)
+	f := a.farmUDP(answering(t, same).at())
+	at := a.listenUDP("0.0.0.0")
+	f.VIP, f.L4.Ports[0] = at.Addr(), farm.PortRange{First: at.Port(), Last: at.Port()}
+	f.L4.Persist = farm.L4PersistDst
+	a.publish(f)
+	client, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	_ = client.SetDeadline(time.Now().Add(20 * time.Second))
+	for _, ip := range []string{"127.1.1.1", "127.2.2.2"} {
+		to := netip.AddrPortFrom(netip.MustParseAddr(ip), at.Port())
+		if _, err := client.WriteToUDPAddrPort([]byte("x"), to); err != nil {
+			t.Fatal(err)
+		}
+		_, from, err := client.ReadFromUDPAddrPort(make([]byte, 10))
+		if err != nil || from != to {
+			t.Errorf("asked %s, %s answered, %v", to, from, err)
+		}
+	}
+	if n, _ := a.engine.Sessions(1, 10); n != 2 {
+		t.Errorf("%d sessions by destination", n)
+	}
+}
+
+func TestABackendWithoutPortGetsThatOfTheClient(t *testing.T) {
+	a := newAppliance(t, 1)
+	f := a.farmUDP("127.0.0.1:9")
+	back, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 5), Port: int(f.L4.Ports[0].First)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer back.Close()
+	f.L4.Backends[0].Addr, f.L4.Backends[0].Port = netip.MustParseAddr("127.0.0.5"), 0
+	a.publish(f)
+	_, _ = a.dialUDP(f).Write([]byte("here"))
+	_ = back.SetDeadline(time.Now().Add(5 * time.Second))
+	buf := make([]byte, 10)
+	if n, _, err := back.ReadFromUDP(buf); err != nil || string(buf[:n]) != "here" {
+		t.Errorf("%q, %v", buf[:n], err)
+	}
+}
+
+func TestFlowsPassABackendWhoseSourceThisMachineHasNot(t *testing.T) {
+	a := newAppliance(t, 1)
+	f := a.farmUDP(named(t, "one").at(), named(t, "two").at())
+	f.L4.Backends[0].Source = netip.MustParseAddr("192.0.2.99")
+	a.publish(f)
+	for range 4 {
+		if got := ask(t, a.dialUDP(f), "hello"); got != "two" {
+			t.Errorf("got %q", got)
+		}
+	}
+}

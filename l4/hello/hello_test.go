@@ -1,0 +1,234 @@
+package hello_test
+
+import (
+	"bytes"
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/l4/hello"
+)
+
+// said is what crypto/tls says as a client that asks for a name.
+func said(t testing.TB, name string, edit func(c *tls.Config)) []byte {
+	t.Helper()
+	a, b := net.Pipe()
+	defer a.Close()
+	config := &tls.Config{ServerName: name, InsecureSkipVerify: true}
+	if edit != nil {
+		edit(config)
+	}
+	go func() {
+		_ = tls.Client(b, config).Handshake()
+		_ = b.Close()
+	}()
+	head := make([]byte, 5)
+	if _, err := io.ReadFull(a, head); err != nil {
+		t.Fatal(err)
+	}
+	rest := make([]byte, binary.BigEndian.Uint16(head[3:]))
+	if _, err := io.ReadFull(a, rest); err != nil {
+		t.Fatal(err)
+	}
+	return append(head, rest...)
+}
+
+// split puts the message of a record into records of n bytes each.
+func split(record []byte, n int) (out []byte) {
+	for body := record[5:]; len(body) > 0; {
+		part := body[:min(n, len(body))]
+		body = body[len(part):]
+		out = append(out, 22, 3, 1, byte(len(part)>>8), byte(len(part)))
+		out = append(out, part...)
+	}
+	return out
+}
+
+func name(b []byte) (string, bool, error) {
+	var space []byte
+	n, done, err := hello.Name(b, &space)
+	return string(n), done, err
+}
+
+func TestNameIsFound(t *testing.T) {
+	for _, want := range []string{"www.example.com", "a", strings.Repeat("x", 200) + ".example"} {
+		for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+			record := said(t, want, func(c *tls.Config) { c.MaxVersion = version })
+			for _, b := range [][]byte{record, split(record, 100), split(record, 30), append(bytes.Clone(record), "more"...)} {
+				got, done, err := name(b)
+				if got != want || !done || err != nil {
+					t.Errorf("%q: %q %v %v", want, got, done, err)
+				}
+			}
+		}
+	}
+}
+
+func TestEveryPartOfAHelloAsksForMore(t *testing.T) {
+	record := said(t, "www.example.com", nil)
+	for _, b := range [][]byte{record, split(record, 40)} {
+		for n := range len(b) {
+			got, done, err := name(b[:n])
+			if err != nil || done && got != "www.example.com" {
+				t.Fatalf("%d of %d bytes: %q %v %v", n, len(b), got, done, err)
+			}
+		}
+	}
+}
+
+func TestClientMayAskForNoName(t *testing.T) {
+	got, done, err := name(said(t, "", nil))
+	if got != "" || !done || err != nil {
+		t.Errorf("%q %v %v", got, done, err)
+	}
+	// A client of old: no extensions at all.
+	old := append([]byte{3, 1}, make([]byte, 32)...)
+	old = append(old, 0, 0, 2, 0, 47, 1, 0)
+	if got, done, err := name(record(old)); got != "" || !done || err != nil {
+		t.Errorf("%q %v %v", got, done, err)
+	}
+}
+
+// record makes a ClientHello of its body.
+func record(body []byte) []byte {
+	message := append([]byte{1, 0, byte(len(body) >> 8), byte(len(body))}, body...)
+	return append([]byte{22, 3, 1, byte(len(message) >> 8), byte(len(message))}, message...)
+}
+
+// with makes a ClientHello with these extensions.
+func with(extensions ...[]byte) []byte {
+	all := bytes.Join(extensions, nil)
+	body := append([]byte{3, 3}, make([]byte, 32)...)
+	body = append(body, 0, 0, 2, 0x13, 1, 1, 0, byte(len(all)>>8), byte(len(all)))
+	return record(append(body, all...))
+}
+
+func extension(kind uint16, data ...byte) []byte {
+	return append([]byte{byte(kind >> 8), byte(kind), byte(len(data) >> 8), byte(len(data))}, data...)
+}
+
+// sni is the extension with these entries of a type and a name.
+func sni(entries ...string) []byte {
+	var list []byte
+	for _, e := range entries {
+		list = append(list, e[0], 0, byte(len(e)-1))
+		list = append(list, e[1:]...)
+	}
+	return extension(0, append([]byte{byte(len(list) >> 8), byte(len(list))}, list...)...)
+}
+
+func TestExtensionsNobodyKnowsDoNotMatter(t *testing.T) {
+	grease, ech := extension(0x1a1a), extension(0xfe0d, 0, 1, 2, 3)
+	if got, done, err := name(with(grease, ech, sni("\x00outer.example"), extension(0x2a2a, 0))); got != "outer.example" || !done || err != nil {
+		t.Errorf("%q %v %v", got, done, err)
+	}
+	if got, _, err := name(with(sni("\x07other", "\x00host"))); got != "host" || err != nil {
+		t.Errorf("%q %v", got, err)
+	}
+}
+
+func TestWhatIsNoHelloIsRefused(t *testing.T) {
+	good := with(sni("\x00a"))
+	long := bytes.Clone(good)
+	long[6] = 1 // a message of 64 KiB and more
+	for what, c := range map[string]struct {
+		b    []byte
+		want error
+	}{
+		"http":               {[]byte("GET / HTTP/1.1\r\n\r\n"), hello.ErrNoTLS},
+		"ssh":                {[]byte("SSH-2.0-x\r\n"), hello.ErrNoTLS},
+		"no version":         {[]byte{22, 0x16, 1, 0, 1}, hello.ErrNoTLS},
+		"another message":    {[]byte{22, 3, 1, 0, 4, 2, 0, 0, 0}, hello.ErrMalformed},
+		"empty record":       {[]byte{22, 3, 1, 0, 0}, hello.ErrMalformed},
+		"record too long":    {[]byte{22, 3, 1, 0x40, 1}, hello.ErrMalformed},
+		"message too long":   {long, hello.ErrLong},
+		"alert in between":   {append(split(good, 20)[:25], 21, 3, 1, 0, 2, 1, 0), hello.ErrMalformed},
+		"two names":          {with(sni("\x00a", "\x00b")), hello.ErrMalformed},
+		"name twice":         {with(sni("\x00a"), sni("\x00b")), hello.ErrMalformed},
+		"grease twice":       {with(extension(0x1a1a), sni("\x00a"), extension(0x1a1a)), hello.ErrMalformed},
+		"dot at the end":     {with(sni("\x00a.")), hello.ErrMalformed},
+		"empty name":         {with(sni("\x00")), hello.ErrMalformed},
+		"empty list":         {with(extension(0, 0, 0)), hello.ErrMalformed},
+		"bytes after a list": {with(extension(0, 0, 4, 0, 0, 1, 'a', 0)), hello.ErrMalformed},
+	} {
+		if _, done, err := name(c.b); !errors.Is(err, c.want) || done {
+			t.Errorf("%s: %v %v", what, done, err)
+		}
+	}
+	pieces := []byte{22, 3, 1, 0, 4, 1, 0, 0x3f, 0xff}
+	for len(pieces) < hello.Window {
+		pieces = append(pieces, 22, 3, 1, 0, 1, 0)
+	}
+	if _, _, err := name(pieces); err != hello.ErrLong {
+		t.Errorf("a message in thousands of records: %v", err)
+	}
+}
+
+func TestReadingANameDoesNotAllocate(t *testing.T) {
+	whole := said(t, "www.example.com", nil)
+	pieces := split(whole, 100)
+	space := make([]byte, 0, hello.Window)
+	if n := testing.AllocsPerRun(100, func() {
+		_, _, _ = hello.Name(whole, &space)
+		_, _, _ = hello.Name(pieces, &space)
+	}); n != 0 {
+		t.Errorf("%g allocations", n)
+	}
+}
+
+// one is a connection on which nothing comes but b.
+type one struct {
+	net.Conn
+	b io.Reader
+}
+
+func (o *one) Read(p []byte) (int, error)     { return o.b.Read(p) }
+func (*one) Write(p []byte) (int, error)      { return len(p), nil }
+func (*one) Close() error                     { return nil }
+func (*one) SetDeadline(time.Time) error      { return nil }
+func (*one) SetReadDeadline(time.Time) error  { return nil }
+func (*one) SetWriteDeadline(time.Time) error { return nil }
+
+// server is the name crypto/tls reads in b as a server; ok says that it came as
+// far as that.
+func server(b []byte) (name string, ok bool) {
+	config := &tls.Config{GetConfigForClient: func(h *tls.ClientHelloInfo) (*tls.Config, error) {
+		name, ok = h.ServerName, true
+		return nil, errors.New("enough")
+	}}
+	_ = tls.Server(&one{b: bytes.NewReader(b)}, config).Handshake()
+	return name, ok
+}
+
+// FuzzName: whenever crypto/tls reads a ClientHello, the same name is read here.
+// The other way round not all that is read here is good enough for it: it looks
+// into the other extensions too.
+func FuzzName(f *testing.F) {
+	f.Add(said(f, "www.example.com", nil))
+	f.Add(said(f, "", nil))
+	f.Add(split(said(f, "split.example", nil), 50))
+	f.Add(said(f, "old.example", func(c *tls.Config) { c.MaxVersion = tls.VersionTLS12 }))
+	f.Add(with(extension(0x1a1a), sni("\x00grease.example")))
+	f.Add(with(sni("\x07x", "\x00a")))
+	f.Add([]byte("GET / HTTP/1.1\r\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) > hello.Window {
+			return
+		}
+		got, done, err := name(b)
+		want, ok := server(b)
+		switch {
+		case err != nil && done:
+			t.Fatalf("an error and done: %v", err)
+		case !ok:
+		case err == hello.ErrLong:
+		case !done || got != want:
+			t.Fatalf("%q %v %v, crypto/tls reads %q", got, done, err, want)
+		}
+	})
+}
