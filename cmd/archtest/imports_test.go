@@ -102,7 +102,7 @@ var rules = []rule{
 	{"l4/uplink", []string{"core", "sysnet", "l4"}, "l4/uplink may use sysnet"},
 	{"l4", []string{"core", "l4"}, "l4 imports only core and itself; sysnet is for l4/kernel and l4/uplink"},
 	{"mgmt", []string{"core", "sysnet", "mgmt"}, "mgmt imports core and sysnet, never a data path"},
-	{"sysnet", []string{"sysnet", "core/shm", "core/marks"}, "sysnet imports only itself, core/shm and core/marks"},
+	{"sysnet", []string{"sysnet", "core/farm", "core/shm", "core/marks"}, "sysnet imports only itself, core/farm, core/shm and core/marks"},
 	{"web", nil, "web imports nothing"},
 	{"bench", []string{"bench", "core", "mgmt", "cmd/inherit", "cmd/supervisor"}, "bench uses public surfaces"},
 	{"cmd", []string{"cmd", "core", "l7", "l4", "dns", "mgmt", "sysnet", "web"}, "nothing imports bench"},
@@ -169,11 +169,19 @@ var doors = []door{
 	{"golang.org/x/net", []string{"l7/http2"}, false},
 	{"github.com/klauspost/compress", []string{"l7/compress"}, false},
 	{"github.com/andybalholm/brotli", []string{"l7/compress"}, false},
+	{"github.com/ti-mo/conntrack", []string{"sysnet/conntrack"}, false},
+	{"github.com/ti-mo/netfilter", []string{"sysnet/conntrack"}, false},
+	{"github.com/mdlayher/netlink", []string{"sysnet/conntrack"}, false},
+	{"github.com/vishvananda/netlink", []string{"sysnet/addr", "sysnet/neigh", "sysnet/route"}, false},
+	{"github.com/gopacket/gopacket", []string{"sysnet/announce"}, false},
+	{"github.com/mdlayher/packet", []string{"sysnet/announce"}, false},
+	{"github.com/coreos/go-iptables", []string{"sysnet/firewall"}, false},
 	{"github.com/summerwind/h2spec", nil, false},
 	{"github.com/valyala/fasthttp", []string{"l7", "bench", "cmd/demo"}, false},
 	{"google.golang.org/grpc", nil, false},
 	{"pgregory.net/rapid", nil, false},
 	{"go.uber.org/goleak", nil, false},
+	{"github.com/quic-go/quic-go", nil, false},
 }
 
 func TestEachDependencyHasItsDoor(t *testing.T) {

@@ -1,10 +1,11 @@
 package cli
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,58 +14,24 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-var oneBackend = []argument{aFarm, aService, aBackend}
+// ownedBackend is what commands about one backend name behind its owner.
+var ownedBackend = []argument{aBackend}
 
 func (c *client) backendCommand() *cobra.Command {
-	return group("backend", "Manage the backends of a service", `  sluice backend list shop web
+	return group("backend", "Manage the backends of a service or of an l4xnat farm", `  sluice backend list shop web
   sluice backend create shop web 10.0.0.1:8080 weight=3
+  sluice backend add dns 10.0.0.1 max_conns=500
   sluice backend set shop web 0 weight=null
-  sluice backend maintenance shop web 0 --mode drain`,
+  sluice backend maintenance dns 0 --mode drain`,
 		c.backendList(), c.backendShow(), c.backendCreate(), c.backendSet(), c.backendDelete(), c.backendMaintenance())
 }
 
-type backend struct {
-	ID              int     `json:"id"`
-	IP              string  `json:"ip"`
-	Port            int     `json:"port"`
-	Status          string  `json:"status"`
-	MaintenanceMode string  `json:"maintenance_mode,omitempty"`
-	Alias           *string `json:"alias"`
-	Weight          *int    `json:"weight"`
-	Priority        *int    `json:"priority"`
-	ConnectionLimit *int    `json:"connection_limit"`
-	Timeout         *int    `json:"timeout"`
-	Source          *string `json:"source"`
-	Mark            *uint32 `json:"mark"`
-}
-
-// backendSheet lists the backends of services.
-func backendSheet(services []service) *sheet {
-	s := newSheet("SERVICE", "ID", "STATUS", "IP", "PORT", "WEIGHT", "PRIORITY", "LIMIT", "ALIAS")
-	for _, v := range services {
-		for _, b := range v.Backends {
-			s.add(v.ID, b.ID, b.Status, b.IP, b.Port, opt(b.Weight), opt(b.Priority), opt(b.ConnectionLimit), opt(b.Alias))
-		}
-		if len(v.Backends) == 0 {
-			s.add(v.ID, "", "", v.Redirect)
-		}
-	}
-	return s
-}
-
-func opt[T any](v *T) any {
-	if v == nil {
-		return nil
-	}
-	return *v
-}
-
-func (c *client) backends(cmd *cobra.Command, farm, name string) ([]backend, answer, error) {
-	path, err := pathOf("farms", farm, "services", name, "backends")
+func (c *client) backends(ctx context.Context, o owner) ([]backend, answer, error) {
+	path, err := o.path("backends")
 	if err != nil {
 		return nil, answer{}, err
 	}
-	a, err := c.get(cmd.Context(), path)
+	a, err := c.get(ctx, path)
 	if err != nil {
 		return nil, answer{}, err
 	}
@@ -75,81 +42,76 @@ func (c *client) backends(cmd *cobra.Command, farm, name string) ([]backend, ans
 
 func (c *client) backendList() *cobra.Command {
 	return &cobra.Command{
-		Use: "list FARM SERVICE", Short: "List the backends of a service", Example: "  sluice backend list shop web",
-		Args: exactly(2), ValidArgsFunction: c.completer(oneService, nil),
+		Use: "list FARM [SERVICE]", Short: "List the backends of a service or of an l4xnat farm", Example: "  sluice backend list shop web\n  sluice backend list dns",
+		Args: between(1, 2), ValidArgsFunction: c.completeOwner(nil, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			list, a, err := c.backends(cmd, args[0], args[1])
+			o, _, err := c.owner(cmd.Context(), args, 0)
+			if err != nil {
+				return err
+			}
+			list, a, err := c.backends(cmd.Context(), o)
 			if err != nil || c.json {
 				return c.orJSON(cmd, a, err)
 			}
-			return c.print(cmd, backendSheet([]service{{ID: args[1], Backends: list}}))
+			return c.print(cmd, backendSheet([]service{{ID: o.service, Backends: list}}))
 		},
 	}
 }
 
 func (c *client) backendShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show FARM SERVICE ID", Short: "Show one backend", Example: "  sluice backend show shop web 0",
-		Args: exactly(3), ValidArgsFunction: c.completer(oneBackend, nil),
+		Use: "show FARM [SERVICE] ID", Short: "Show one backend", Example: "  sluice backend show shop web 0\n  sluice backend show dns 0",
+		Args: between(2, 3), ValidArgsFunction: c.completeOwner(ownedBackend, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			list, _, err := c.backends(cmd, args[0], args[1])
+			o, rest, err := c.owner(cmd.Context(), args, 1)
 			if err != nil {
 				return err
 			}
-			for _, b := range list {
-				if strconv.Itoa(b.ID) == args[2] {
-					return c.showBackend(cmd, b)
-				}
+			list, a, err := c.backends(cmd.Context(), o)
+			if err != nil {
+				return err
 			}
-			return fmt.Errorf("the backend %q does not exist in the service %s: `sluice backend list %s %s` lists them", args[2], args[1], args[0], args[1])
+			at := slices.IndexFunc(list, func(b backend) bool { return strconv.Itoa(b.ID) == rest[0] })
+			if at < 0 {
+				return fmt.Errorf("the backend %q does not exist: `sluice backend list %s` lists them", rest[0], o)
+			}
+			return c.showBackend(cmd, list[at], at, a)
 		},
 	}
 }
 
-func (c *client) showBackend(cmd *cobra.Command, b backend) error {
-	if c.json {
-		raw, err := json.MarshalIndent(b, "", "  ")
-		if err != nil {
-			return err
-		}
-		return c.printJSON(cmd, answer{raw: append(raw, '\n')})
-	}
-	s := newSheet("SETTING", "VALUE")
-	for _, line := range []struct {
-		name  string
-		value any
-	}{
-		{"id", b.ID}, {"status", b.Status}, {"maintenance", b.MaintenanceMode}, {"ip", b.IP}, {"port", b.Port},
-		{"weight", opt(b.Weight)}, {"priority", opt(b.Priority)}, {"connection_limit", opt(b.ConnectionLimit)},
-		{"timeout", opt(b.Timeout)}, {"source", opt(b.Source)}, {"mark", opt(b.Mark)}, {"alias", opt(b.Alias)},
-	} {
-		s.add(line.name, line.value)
-	}
-	s.right = nil
-	return c.print(cmd, s)
+// backendParams are the settings of backends of both kinds of farms.
+func backendParams(http, l4 []validate.Param) []section {
+	return []section{{"", http}, {"in l4xnat farms", l4}}
 }
 
 func (c *client) backendCreate() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "create FARM SERVICE [ADDRESS:PORT] [NAME=VALUE…]", Short: "Add a backend to a service", Args: atLeast(2),
-		Example: "  sluice backend create shop web 10.0.0.1:8080\n  sluice backend create shop web ip=10.0.0.2 port=8080 weight=3\n  sluice backend create shop web [2001:db8::1]:8080",
+		Use: "create FARM [SERVICE] [ADDRESS[:PORT]] [NAME=VALUE…]", Aliases: []string{"add"}, Short: "Add a backend to a service or to an l4xnat farm", Args: atLeast(1),
+		Long: `Add a backend to a service or to an l4xnat farm. Without a port, a backend of
+an l4xnat farm gets connections on the port the client used.`,
+		Example: "  sluice backend create shop web 10.0.0.1:8080\n  sluice backend create shop web ip=10.0.0.2 port=8080 weight=3\n  sluice backend create shop web [2001:db8::1]:8080\n" +
+			"  sluice backend add dns 10.0.0.1\n  sluice backend add mail 10.0.0.1:25 max_conns=500",
 	}
-	s := addSettings(cmd, validate.BackendCreate.Params())
-	cmd.ValidArgsFunction = c.completer(oneService, s)
+	s := addSections(cmd, backendParams(validate.BackendCreate.Params(), validate.L4BackendCreate.Params()))
+	cmd.ValidArgsFunction = c.completeOwner(nil, s)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		rest := args[2:]
-		if len(rest) > 0 && !strings.Contains(rest[0], "=") {
-			host, port, err := net.SplitHostPort(rest[0])
+		o, rest, err := c.newOwner(cmd.Context(), args)
+		if err != nil {
+			return err
+		}
+		if before(rest) == 1 {
+			fields, err := addressFields(rest[0], o)
 			if err != nil {
-				return usagef("%q is not ADDRESS:PORT", rest[0])
+				return err
 			}
-			rest = append([]string{"ip=" + host, "port=" + port}, rest[1:]...)
+			rest = append(fields, rest[1:]...)
 		}
 		fields, err := s.some(cmd, rest)
 		if err != nil {
 			return err
 		}
-		path, err := pathOf("farms", args[0], "services", args[1], "backends")
+		path, err := o.path("backends")
 		if err != nil {
 			return err
 		}
@@ -159,36 +121,98 @@ func (c *client) backendCreate() *cobra.Command {
 	return cmd
 }
 
+// newOwner reads FARM [SERVICE] [ADDRESS], and returns what follows the owner.
+// A single word behind the farm is the service, if the farm has one of that
+// name.
+func (c *client) newOwner(ctx context.Context, args []string) (owner, []string, error) {
+	switch words := before(args); {
+	case words == 0:
+		return owner{}, nil, usagef("the farm is missing before %q", args[0])
+	case words > 3:
+		return owner{}, nil, usagef("%q is not a setting: write NAME=VALUE", args[3])
+	case words == 3:
+		return owner{args[0], args[1]}, args[2:], nil
+	case words == 1:
+		o, err := c.soleOwner(ctx, args[0])
+		return o, args[1:], err
+	}
+	farm, err := c.summary(ctx, args[0])
+	if err != nil {
+		return owner{}, nil, err
+	}
+	if !farm.layer4() && (slices.Contains(farm.names(), args[1]) || !strings.ContainsAny(args[1], ".:")) {
+		return owner{args[0], args[1]}, args[2:], nil
+	}
+	o, err := farm.sole(args[0])
+	return o, args[1:], err
+}
+
+// addressFields reads ADDRESS:PORT; in an l4xnat farm the port may be left out.
+func addressFields(text string, o owner) ([]string, error) {
+	host, port, err := net.SplitHostPort(text)
+	switch {
+	case err == nil:
+		return []string{"ip=" + host, "port=" + port}, nil
+	case o.service == "":
+		return []string{"ip=" + strings.Trim(text, "[]")}, nil
+	}
+	return nil, usagef("%q is not ADDRESS:PORT", text)
+}
+
 func (c *client) backendSet() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "set FARM SERVICE ID NAME=VALUE…", Short: "Change settings of a backend", Args: atLeast(3),
-		Example: "  sluice backend set shop web 0 weight=3\n  sluice backend set shop web 0 connection_limit=null",
+		Use: "set FARM [SERVICE] ID NAME=VALUE…", Short: "Change settings of a backend", Args: atLeast(2),
+		Example: "  sluice backend set shop web 0 weight=3\n  sluice backend set shop web 0 connection_limit=null\n  sluice backend set dns 0 max_conns=500",
 	}
-	s := addSettings(cmd, validate.BackendUpdate.Params())
-	cmd.ValidArgsFunction = c.completer(oneBackend, s)
+	s := addSections(cmd, backendParams(validate.BackendUpdate.Params(), validate.L4BackendUpdate.Params()))
+	cmd.ValidArgsFunction = c.completeOwner(ownedBackend, s)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return c.set(cmd, s, args[3:], "farms", args[0], "services", args[1], "backends", args[2])
+		words := before(args)
+		if words < 2 {
+			return usagef("an argument is missing: write %s", written(cmd))
+		}
+		if words > 3 {
+			return usagef("%q is not a setting: write NAME=VALUE", args[3])
+		}
+		fields, err := s.some(cmd, args[words:])
+		if err != nil {
+			return err
+		}
+		o, rest, err := c.owner(cmd.Context(), args[:words], 1)
+		if err != nil {
+			return err
+		}
+		path, err := o.path("backends", rest[0])
+		if err != nil {
+			return err
+		}
+		a, err := c.send(cmd.Context(), http.MethodPut, path, fields)
+		return c.orSay(cmd, a, err)
 	}
 	return cmd
 }
 
 func (c *client) backendDelete() *cobra.Command {
 	return &cobra.Command{
-		Use: "delete FARM SERVICE ID", Short: "Remove a backend; the ones behind it move up", Example: "  sluice backend delete shop web 1",
-		Args: exactly(3), ValidArgsFunction: c.completer(oneBackend, nil),
+		Use: "delete FARM [SERVICE] ID", Short: "Remove a backend; the ones behind it move up", Example: "  sluice backend delete shop web 1\n  sluice backend delete dns 1",
+		Args: between(2, 3), ValidArgsFunction: c.completeOwner(ownedBackend, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.remove(cmd, "farms", args[0], "services", args[1], "backends", args[2])
+			o, rest, err := c.owner(cmd.Context(), args, 1)
+			if err != nil {
+				return err
+			}
+			return c.remove(cmd, o.parts("backends", rest[0])...)
 		},
 	}
 }
 
 func (c *client) backendMaintenance() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "maintenance FARM SERVICE ID", Short: "Take a backend out, or in again with --off",
+		Use: "maintenance FARM [SERVICE] ID", Short: "Take a backend out, or in again with --off",
 		Long: `Take a backend out of service. With mode drain its sessions and connections
 are kept and new ones go elsewhere; cut ends them too. --off uses it again.`,
-		Example: "  sluice backend maintenance shop web 0 --mode drain\n  sluice backend maintenance shop web 0 --mode cut\n  sluice backend maintenance shop web 0 --off",
-		Args:    exactly(3), ValidArgsFunction: c.completer(oneBackend, nil),
+		Example: "  sluice backend maintenance shop web 0 --mode drain\n  sluice backend maintenance shop web 0 --mode cut\n  sluice backend maintenance dns 0 --off",
+		Args:    between(2, 3), ValidArgsFunction: c.completeOwner(ownedBackend, nil),
 	}
 	mode := cmd.Flags().String("mode", "drain", "drain or cut")
 	off := cmd.Flags().Bool("off", false, "use the backend again")
@@ -202,7 +226,11 @@ are kept and new ones go elsewhere; cut ends them too. --off uses it again.`,
 		if *off {
 			fields = map[string]any{"action": "up"}
 		}
-		path, err := pathOf("farms", args[0], "services", args[1], "backends", args[2], "maintenance")
+		o, rest, err := c.owner(cmd.Context(), args, 1)
+		if err != nil {
+			return err
+		}
+		path, err := o.path("backends", rest[0], "maintenance")
 		if err != nil {
 			return err
 		}

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +15,7 @@ const (
 	aFarm argument = iota
 	aService
 	aBackend
+	aWord // which nobody can guess
 )
 
 // completionTime bounds what a completion may wait for the appliance.
@@ -38,14 +38,14 @@ func (c *client) completer(kinds []argument, s *settings) cobra.CompletionFunc {
 }
 
 func (c *client) namesOf(ctx context.Context, kind argument, args []string) []string {
-	switch kind {
-	case aFarm:
+	if kind == aFarm {
 		return c.farmNames(ctx)
-	case aService:
-		return c.serviceNames(ctx, args[0])
-	default:
-		return c.backendIDs(ctx, args[0], args[1])
 	}
+	farm, err := c.summary(ctx, args[0])
+	if err != nil {
+		return nil
+	}
+	return farm.names()
 }
 
 func (c *client) farmNames(ctx context.Context) []string {
@@ -62,30 +62,14 @@ func (c *client) farmNames(ctx context.Context) []string {
 	return out
 }
 
-func (c *client) serviceNames(ctx context.Context, farm string) []string {
-	var body struct{ Services []struct{ ID string } }
-	if a, err := c.get(ctx, "/farms/"+url.PathEscape(farm)+"/summary"); err != nil || a.into(&body) != nil {
-		return nil
-	}
-	var out []string
-	for _, s := range body.Services {
-		out = append(out, s.ID)
-	}
-	return out
-}
-
-func (c *client) backendIDs(ctx context.Context, farm, service string) []string {
-	path, err := pathOf("farms", farm, "services", service, "backends")
+func (c *client) backendIDs(ctx context.Context, o owner) []string {
+	list, _, err := c.backends(ctx, o)
 	if err != nil {
 		return nil
 	}
-	var body struct{ Params []backend }
-	if a, err := c.get(ctx, path); err != nil || a.into(&body) != nil {
-		return nil
-	}
 	var out []string
-	for _, b := range body.Params {
-		out = append(out, fmt.Sprintf("%d\t%s port %d", b.ID, b.IP, b.Port))
+	for _, b := range list {
+		out = append(out, fmt.Sprintf("%d\t%s", b.ID, b.address()))
 	}
 	return out
 }

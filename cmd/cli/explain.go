@@ -14,28 +14,43 @@ import (
 
 func (c *client) explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "explain FARM URL", Short: "Show where a request would go, and why, without sending it",
+		Use: "explain FARM [URL]", Short: "Show where a request or connection would go, and why, without sending it",
 		Long: `Show where a request would go, and why, without sending it: the services that
 were tried and why each did not match, what rules change, the session, each
 backend and why it is chosen or not, and the request as the backend would get
 it. The running engine finds that out the way it does for traffic; nothing is
 counted, and no session is made.
 
-URL is a path or a whole URL. Values of headers that let their owner in are
+URL is a path or a whole URL; for farms of profile l4xnat there is none. Values of headers that let their owner in are
 masked, keys of sessions shown as digests.`,
 		Example: `  sluice explain shop /cart?id=1
   sluice explain shop https://shop.example.com/ -H 'Cookie: sid=1' --from 192.0.2.7
-  sluice explain shop /upload -X POST -H 'Content-Length: 9000000' --json`,
-		Args: exactly(2), ValidArgsFunction: c.completer(oneFarm, nil),
+  sluice explain shop /upload -X POST -H 'Content-Length: 9000000' --json
+  sluice explain dns --from 192.0.2.7:5353 --to 192.0.2.10:53`,
+		Args: between(1, 2), ValidArgsFunction: c.completer(oneFarm, nil),
 	}
 	headers := cmd.Flags().StringArrayP("header", "H", nil, "a header of the request, as 'Name: value'; may be repeated")
 	method := cmd.Flags().StringP("method", "X", http.MethodGet, "method of the request")
 	sni := cmd.Flags().String("sni", "", "name TLS is asked for (default that of the URL or of the header Host)")
-	from := cmd.Flags().String("from", "", "address the request comes from (default 127.0.0.1)")
+	from := cmd.Flags().String("from", "", "address the request comes from (default 127.0.0.1); for l4xnat with or without a port")
+	to := cmd.Flags().String("to", "", "address of an l4xnat farm that is connected to, with or without a port (default its first)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		fields, err := explainBody(args[1], *method, *from, *sni, *headers)
-		if err != nil {
-			return err
+		url := ""
+		fields := map[string]any{}
+		if len(args) == 2 {
+			url = args[1]
+			var err error
+			if fields, err = explainBody(url, *method, *headers); err != nil {
+				return err
+			}
+		}
+		for name, text := range map[string]string{"from": *from, "to": *to, "sni": *sni} {
+			if text != "" {
+				fields[name] = text
+			}
+		}
+		if _, err := netip.ParseAddr(*from); *from != "" && url != "" && err != nil {
+			return usagef("--from: %q is no address", *from)
 		}
 		path, err := pathOf("farms", args[0], "explain")
 		if err != nil {
@@ -53,13 +68,13 @@ masked, keys of sessions shown as digests.`,
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprint(cmd.OutOrStdout(), explainText(&body.Params, cmp.Or(*method, http.MethodGet), args[1], colored))
+		_, err = fmt.Fprint(cmd.OutOrStdout(), explainText(&body.Params, cmp.Or(*method, http.MethodGet), url, colored))
 		return err
 	}
 	return cmd
 }
 
-func explainBody(url, method, from, sni string, headers []string) (map[string]any, error) {
+func explainBody(url, method string, headers []string) (map[string]any, error) {
 	fields := map[string]any{"url": url, "method": method}
 	switch {
 	case url == "":
@@ -68,15 +83,6 @@ func explainBody(url, method, from, sni string, headers []string) (map[string]an
 		return nil, usagef("--method: it is empty")
 	case slices.Contains(headers, ""):
 		return nil, usagef("--header: it is empty: write 'Name: value'")
-	}
-	if from != "" {
-		if _, err := netip.ParseAddr(from); err != nil {
-			return nil, usagef("--from: %q is no address", from)
-		}
-		fields["from"] = from
-	}
-	if sni != "" {
-		fields["sni"] = sni
 	}
 	if len(headers) > 0 {
 		fields["headers"] = headers

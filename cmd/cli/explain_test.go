@@ -86,12 +86,15 @@ func TestExplainUsedWronglyOrInVain(t *testing.T) {
 	a.explain = func(explain.Question) (*explain.Explanation, error) {
 		return nil, fmt.Errorf("%w: the URL must be a path", api.ErrNotExplained)
 	}
-	for _, args := range [][]string{{"shop"}, {"shop", "/", "x"}, {"shop", ""}, {"shop", "/", "-X", ""}, {"shop", "/", "-H", ""}, {"shop", "/", "--from", "me"}} {
+	for _, args := range [][]string{{}, {"shop", "/", "x"}, {"shop", ""}, {"shop", "/", "-X", ""}, {"shop", "/", "-H", ""}, {"shop", "/", "--from", "me"}} {
 		if r := a.run(append([]string{"explain"}, args...)...); r.code != 2 {
 			t.Errorf("%q: %+v", args, r)
 		}
 	}
 	if r := a.run("explain", "shop", "x"); r.code != 1 || !strings.Contains(r.stderr, "must be a path") {
+		t.Errorf("%+v", r)
+	}
+	if r := a.run("explain", "shop", "--from", "192.0.2.7"); r.code != 1 || !strings.Contains(r.stderr, "url is required") {
 		t.Errorf("%+v", r)
 	}
 	if r := a.run("explain", "none", "/"); r.code != 1 || !strings.Contains(r.stderr, "does not exist") {

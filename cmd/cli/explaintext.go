@@ -100,7 +100,10 @@ func explainText(e *explain.Explanation, method, url string, colored bool) strin
 	if e.Request != nil && e.Request.Trusted {
 		trusted = ", a trusted peer"
 	}
-	fmt.Fprintf(&p.out, "%s\n", p.paint(clean(method+"  "+url), text.Bold))
+	if url == "" && e.Request == nil {
+		method = "connection"
+	}
+	fmt.Fprintf(&p.out, "%s\n", p.paint(clean(strings.TrimRight(method+"  "+url, " ")), text.Bold))
 	over := ""
 	if e.SNI != "" {
 		over = " by TLS for " + clean(e.SNI)
@@ -233,7 +236,10 @@ func (p *page) result(r *explain.Result) {
 		if r.Backend != nil {
 			to = fmt.Sprintf("backend %d (%s)", *r.Backend, r.Address)
 		}
-		p.row(tick, fmt.Sprintf("forwarded to %s of service %s: %s", to, r.Service, r.Reason))
+		if r.Service != "" {
+			to += " of service " + r.Service
+		}
+		p.row(tick, fmt.Sprintf("forwarded to %s: %s", to, r.Reason))
 	case explain.Redirect:
 		p.row(tick, fmt.Sprintf("redirected with %d to %s", r.Status, r.Location))
 	case explain.Answer:
@@ -241,6 +247,10 @@ func (p *page) result(r *explain.Result) {
 	case explain.Wait:
 		p.row("·", "queued: "+r.Reason)
 	default:
+		if r.Status == 0 {
+			p.row(cross, "refused: "+r.Reason)
+			return
+		}
 		p.row(cross, fmt.Sprintf("refused with %d: %s", r.Status, r.Reason))
 	}
 }

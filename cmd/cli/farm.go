@@ -16,17 +16,20 @@ var oneFarm = []argument{aFarm}
 func (c *client) farmCommand() *cobra.Command {
 	return group("farm", "Manage farms", `  sluice farm list
   sluice farm create shop vip=192.0.2.10 vport=80
+  sluice farm create dns --profile l4xnat vip=192.0.2.10 vport=53 protocol=udp
   sluice farm set shop contimeout=5
-  sluice farm stop shop`,
+  sluice farm stop shop
+  sluice farm explain dns`,
 		c.farmList(), c.farmShow(), c.farmCreate(), c.farmSet(), c.farmDelete(),
 		c.farmAction("start", "Start farms", "  sluice farm start shop"),
 		c.farmAction("stop", "Stop farms; their configuration is kept", "  sluice farm stop shop"),
-		c.farmAction("restart", "Stop and start farms; their connections end", "  sluice farm restart shop"))
+		c.farmAction("restart", "Stop and start farms; their connections end", "  sluice farm restart shop"),
+		c.farmExplain())
 }
 
 type farmLine struct {
 	FarmName, Profile, Status, VIP, Problem string
-	VPort                                   int
+	VPort                                   any // a number, or a text of ports
 }
 
 func (c *client) farmList() *cobra.Command {
@@ -62,7 +65,11 @@ func (c *client) orJSON(cmd *cobra.Command, a answer, err error) error {
 type farmDetails struct {
 	Params   map[string]any
 	Services []service
+	Backends []backend // of an l4xnat farm
 }
+
+// layer4 reports whether the backends are the farm's own.
+func (f farmDetails) layer4() bool { return f.Params["listener"] == "l4xnat" }
 
 func (c *client) farmShow() *cobra.Command {
 	return &cobra.Command{
@@ -81,7 +88,10 @@ func (c *client) farmShow() *cobra.Command {
 			if err := a.into(&body); err != nil {
 				return err
 			}
-			if err := c.print(cmd, c.farmSheet(body.Params)); err != nil || len(body.Services) == 0 {
+			if body.layer4() && len(body.Backends) > 0 {
+				body.Services = []service{{Backends: body.Backends}}
+			}
+			if err := c.print(cmd, farmSheet(body)); err != nil || len(body.Services) == 0 {
 				return err
 			}
 			fmt.Fprintln(cmd.OutOrStdout())
@@ -91,15 +101,19 @@ func (c *client) farmShow() *cobra.Command {
 }
 
 // farmSheet shows the settings of a farm in the order the tables have them.
-func (c *client) farmSheet(values map[string]any) *sheet {
+func farmSheet(f farmDetails) *sheet {
 	s := newSheet("SETTING", "VALUE")
-	for _, name := range []string{"farmname", "profile", "status", "problem"} {
-		if v, ok := values[name]; ok {
+	for _, name := range []string{"farmname", "profile", "status", "problem", "carrier", "carrier_reason", "warnings"} {
+		if v, ok := f.Params[name]; ok {
 			s.add(name, v)
 		}
 	}
-	for _, p := range validate.FarmUpdate.Params() {
-		if v, ok := values[p.Name]; ok {
+	params := validate.FarmUpdate.Params()
+	if f.layer4() {
+		params = validate.L4FarmUpdate.Params()
+	}
+	for _, p := range params {
+		if v, ok := f.Params[p.Name]; ok {
 			s.add(p.Name, v)
 		}
 	}
@@ -107,16 +121,29 @@ func (c *client) farmSheet(values map[string]any) *sheet {
 	return s
 }
 
+// farmSections are the settings of farms of both profiles, but those.
+func farmSections(except ...string) []section {
+	return []section{{"", without(validate.FarmUpdate.Params(), except...)}, {"in l4xnat farms", without(validate.L4FarmUpdate.Params(), except...)}}
+}
+
+func without(params []validate.Param, names ...string) []validate.Param {
+	return slices.DeleteFunc(params, func(p validate.Param) bool { return slices.Contains(names, p.Name) })
+}
+
 func (c *client) farmCreate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create FARM vip=ADDRESS vport=PORT [NAME=VALUE…]", Short: "Create a farm",
-		Example: "  sluice farm create shop vip=192.0.2.10 vport=80\n  sluice farm create twin --vip 192.0.2.10 --vport 81 --copy-from shop",
-		Args:    atLeast(1),
+		Example: "  sluice farm create shop vip=192.0.2.10 vport=80\n  sluice farm create twin --vip 192.0.2.10 --vport 81 --copy-from shop\n" +
+			"  sluice farm create dns --profile l4xnat vip=192.0.2.10 vport=53 protocol=udp\n  sluice farm create mail --profile l4xnat vip=192.0.2.10 vport=25,465,587 persistence=srcip",
+		Args: atLeast(1),
 	}
-	later := slices.DeleteFunc(validate.FarmUpdate.Params(), func(p validate.Param) bool {
-		return p.Name == "vip" || p.Name == "vport" || p.Name == "newfarmname"
-	})
-	s := addSettings(cmd, append(validate.FarmCreate.Params(), later...), "farmname")
+	first := without(validate.FarmCreate.Params(), "farmname")
+	var names []string
+	for _, p := range first {
+		names = append(names, p.Name)
+	}
+	later := farmSections(append(names, "newfarmname")...)
+	s := addSections(cmd, append([]section{{"", append(first, later[0].params...)}}, later[1:]...))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		fields, err := s.read(cmd, args[1:])
 		if err != nil {
@@ -126,7 +153,7 @@ func (c *client) farmCreate() *cobra.Command {
 			fields["profile"] = "http"
 		}
 		fields["farmname"] = args[0]
-		more := split(fields, later)
+		more := split(fields, append(later[0].params, later[1].params...))
 		return c.create(cmd, "/farms", []string{"farms", args[0]}, fields, more)
 	}
 	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
@@ -180,9 +207,9 @@ func (c *client) orSay(cmd *cobra.Command, a answer, err error) error {
 func (c *client) farmSet() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "set FARM NAME=VALUE…", Short: "Change settings of a farm", Args: atLeast(1),
-		Example: "  sluice farm set shop contimeout=5 reqtimeout=10\n  sluice farm set shop --error503 'Back in a minute'",
+		Example: "  sluice farm set shop contimeout=5 reqtimeout=10\n  sluice farm set shop --error503 'Back in a minute'\n  sluice farm set dns algorithm=leastconn datapath=kernel",
 	}
-	s := addSettings(cmd, validate.FarmUpdate.Params())
+	s := addSections(cmd, farmSections())
 	cmd.ValidArgsFunction = c.completer(oneFarm, s)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return c.set(cmd, s, args[1:], "farms", args[0]) }
 	return cmd

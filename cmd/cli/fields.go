@@ -16,29 +16,57 @@ import (
 // are: the appliance knows the rules. A list is given item by item, by
 // repeating its name.
 type settings struct {
-	params []validate.Param
+	params []validate.Param // of the first section first, each name once
 	values map[string]*string
 	lists  map[string]*[]string
+}
+
+// section is the fields of one kind of object, and in a sentence which that is;
+// empty when there is only one kind, or for the first.
+type section struct {
+	of     string
+	params []validate.Param
 }
 
 // addSettings gives a command a flag for every field but those it takes in
 // another way.
 func addSettings(cmd *cobra.Command, params []validate.Param, except ...string) *settings {
+	return addSections(cmd, []section{{params: params}}, except...)
+}
+
+// addSections is addSettings for a command about objects of several kinds. What
+// two of them have is one flag.
+func addSections(cmd *cobra.Command, sections []section, except ...string) *settings {
 	s := &settings{values: map[string]*string{}, lists: map[string]*[]string{}}
-	for _, p := range params {
-		if slices.Contains(except, p.Name) {
-			continue
+	var help strings.Builder
+	for _, part := range sections {
+		part.params = slices.DeleteFunc(slices.Clone(part.params), func(p validate.Param) bool { return slices.Contains(except, p.Name) })
+		if part.of != "" {
+			fmt.Fprintf(&help, "\n\n%s:\n", strings.ToUpper(part.of[:1])+part.of[1:])
 		}
-		s.params = append(s.params, p)
-		flag := strings.ReplaceAll(p.Name, "_", "-")
-		if isList(p) {
-			s.lists[p.Name] = cmd.Flags().StringArray(flag, nil, about(p))
-		} else {
-			s.values[p.Name] = cmd.Flags().String(flag, "", about(p))
+		help.WriteString(helpOf(part.params))
+		for _, p := range part.params {
+			s.add(cmd, p, part.of)
 		}
 	}
-	cmd.Long = cmp.Or(cmd.Long, cmd.Short+".") + "\n\nSettings are given as flags or as NAME=VALUE; VALUE null resets a setting" + s.repeats() + ":\n" + s.help()
+	cmd.Long = cmp.Or(cmd.Long, cmd.Short+".") + "\n\nSettings are given as flags or as NAME=VALUE; VALUE null resets a setting" + s.repeats() + ":\n" + help.String()
 	return s
+}
+
+func (s *settings) add(cmd *cobra.Command, p validate.Param, of string) {
+	if s.values[p.Name] != nil || s.lists[p.Name] != nil {
+		return
+	}
+	s.params = append(s.params, p)
+	flag, text := strings.ReplaceAll(p.Name, "_", "-"), about(p)
+	if of != "" {
+		text += "; " + of
+	}
+	if isList(p) {
+		s.lists[p.Name] = cmd.Flags().StringArray(flag, nil, text)
+	} else {
+		s.values[p.Name] = cmd.Flags().String(flag, "", text)
+	}
 }
 
 // isList reports whether a field takes several values.
@@ -64,13 +92,13 @@ func about(p validate.Param) string {
 	return out
 }
 
-func (s *settings) help() string {
+func helpOf(params []validate.Param) string {
 	var out strings.Builder
 	width := 18
-	for _, p := range s.params {
+	for _, p := range params {
 		width = max(width, len(p.Name))
 	}
-	for _, p := range s.params {
+	for _, p := range params {
 		fmt.Fprintf(&out, "  %-*s %s\n", width, p.Name, about(p))
 	}
 	return strings.TrimSuffix(out.String(), "\n")

@@ -37,11 +37,12 @@ var update = flag.Bool("update", false, "write the golden files anew")
 type counters struct{ requests uint64 }
 
 func (c *counters) SumFarm(uint32) stats.Farm {
-	return stats.Farm{Established: 4, Pending: 1, Requests: c.requests, Responses: [5]uint64{0, 90, 3, 2, 1}, BytesIn: 2048, BytesOut: 5 << 20}
+	return stats.Farm{Established: 4, Pending: 1, Requests: c.requests, Responses: [5]uint64{0, 90, 3, 2, 1}, BytesIn: 2048, BytesOut: 5 << 20, Connections: 40, PacketsIn: 30}
 }
 
 func (c *counters) SumBackend(uint32) stats.Backend {
-	return stats.Backend{Established: 2, Requests: c.requests, Responses: [5]uint64{0, 10}, ResponseNanos: 10 * 1500000}
+	return stats.Backend{Established: 2, Requests: c.requests, Responses: [5]uint64{0, 10}, ResponseNanos: 10 * 1500000,
+		Connects: 20, ConnectFailures: 1, BytesIn: 1 << 20, PacketsOut: 7}
 }
 
 // appliance is a running API on a control socket and a TLS port.
@@ -56,6 +57,8 @@ type appliance struct {
 	pub      *applytest.Publisher
 	explain  func(explain.Question) (*explain.Explanation, error)
 	sessions *table
+	kernel   *kernel
+	traffic  stats.Traffic
 }
 
 func start(t *testing.T) *appliance {
@@ -65,7 +68,7 @@ func start(t *testing.T) *appliance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &appliance{t: t, data: data, health: map[uint32]farm.Status{}, counters: &counters{requests: 96}, pub: &applytest.Publisher{}, sessions: &table{}, cacert: filepath.Join(data, api.CertificateFile)}
+	a := &appliance{t: t, data: data, health: map[uint32]farm.Status{}, counters: &counters{requests: 96}, pub: &applytest.Publisher{}, sessions: &table{}, kernel: &kernel{}, cacert: filepath.Join(data, api.CertificateFile)}
 	if a.key, _, err = st.CreateKey("root", "test"); err != nil {
 		t.Fatal(err)
 	}
@@ -88,8 +91,11 @@ func start(t *testing.T) *appliance {
 	server, err := api.New(api.Deps{
 		Applier: ap, History: st, Keys: st, Certificates: manager, Counters: a.counters, Version: "1.2.3",
 		SessionTable: a.sessions,
-		Health:       func(id uint32) farm.Status { return a.health[id] },
-		Engine:       func() api.Engine { return api.Engine{Connected: true, PID: 77, Loops: 2, Acknowledged: 7} },
+		Forwarded:    connections{[]uint32{1, 2}}, Tracked: connections{[]uint32{3}}, Kernel: a.kernel,
+		Warnings: func(uint32) []string { return []string{"backend 10.0.0.3 is not used: nobody answers there"} },
+		Traffic:  func(context.Context) (stats.Traffic, error) { return a.traffic, nil },
+		Health:   func(id uint32) farm.Status { return a.health[id] },
+		Engine:   func() api.Engine { return api.Engine{Connected: true, PID: 77, Loops: 2, Acknowledged: 7} },
 		Roles: func() []api.Role {
 			return []api.Role{{Name: "engine", PID: 77, State: "running: uid 61740, seccomp", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}}
 		},

@@ -191,9 +191,7 @@ func (c *client) say(cmd *cobra.Command, a answer) error {
 	if err := a.into(&body); err != nil {
 		return err
 	}
-	if body.Warning != "" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "sluice: warning: %s\n", clean(body.Warning))
-	}
+	warn(cmd, body.Warning)
 	_, err := fmt.Fprintln(cmd.OutOrStdout(), clean(body.Message))
 	return err
 }

@@ -103,9 +103,9 @@ network with --url and an API key.`,
 		return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 	})
 	c.addFlags(root.PersistentFlags())
-	root.AddCommand(c.farmCommand(), c.serviceCommand(), c.backendCommand(), c.sessionCommand(), c.headerCommand(), c.rewriteCommand(), c.certificateCommand(), c.acmeCommand(), c.keyCommand(),
+	root.AddCommand(c.farmCommand(), c.serviceCommand(), c.backendCommand(), c.sessionCommand(), c.connCommand(), c.headerCommand(), c.rewriteCommand(), c.certificateCommand(), c.acmeCommand(), c.keyCommand(),
 		c.applyCommand(), c.exportCommand(), c.reloadCommand(), c.historyCommand(), c.diffCommand(), c.rollbackCommand(),
-		c.statusCommand(), c.statsCommand(), c.traceCommand(), c.explainCommand(), c.versionCommand())
+		c.statusCommand(), c.statsCommand(), c.traceCommand(), c.explainCommand(), c.systemCommand(), c.versionCommand())
 	root.AddCommand(extra...)
 	markFailures(root)
 	return root

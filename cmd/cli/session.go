@@ -13,6 +13,7 @@ func (c *client) sessionCommand() *cobra.Command {
 	return group("session", "Show and change who stays on which backend", `  sluice session list shop web --limit 20
   sluice session list shop web --session 192.0.2.7
   sluice session create shop web 192.0.2.7 1
+  sluice session create dns 192.0.2.7 0
   sluice session delete shop web 192.0.2.7
   sluice session flush shop web`,
 		c.sessionList(), c.sessionCreate(), c.sessionDelete(), c.sessionFlush())
@@ -22,18 +23,18 @@ type session struct {
 	Session, Service, Type string
 	ID                     int
 	IP                     string `json:"backend_ip"`
-	Port                   int    `json:"backend_port"`
+	Port                   *int   `json:"backend_port"`
 	TTL                    *string
 }
 
 func (c *client) sessionList() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "list FARM SERVICE", Short: "List sessions: static ones first, at most 1000",
-		Example: "  sluice session list shop web\n  sluice session list shop web --session 192.0.2.7 --json",
-		Args:    exactly(2), ValidArgsFunction: c.completer(oneService, nil),
+		Use: "list FARM [SERVICE]", Short: "List sessions: static ones first, at most 1000",
+		Example: "  sluice session list shop web\n  sluice session list shop web --session 192.0.2.7 --json\n  sluice session list dns",
+		Args:    between(1, 2), ValidArgsFunction: c.completeOwner(nil, nil),
 	}
 	limit := cmd.Flags().Int("limit", 100, "how many to list at most, 1 to 1000")
-	one := cmd.Flags().String("session", "", "only this one: the address, cookie, header, parameter or user of a client")
+	one := cmd.Flags().String("session", "", "only this one: the address, cookie, header, parameter or user of a client, or what an l4xnat farm knows it by")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *limit < 1 || *limit > 1000 {
 			return usagef("--limit: %d is not allowed, allowed are numbers from 1 to 1000", *limit)
@@ -42,7 +43,11 @@ func (c *client) sessionList() *cobra.Command {
 		if *one != "" {
 			query.Set("session", *one)
 		}
-		a, err := c.sessions(cmd, http.MethodGet, args, query)
+		o, _, err := c.owner(cmd.Context(), args, 0)
+		if err != nil {
+			return err
+		}
+		a, err := c.sessions(cmd, http.MethodGet, o, query)
 		if err != nil || c.json {
 			return c.orJSON(cmd, a, err)
 		}
@@ -55,7 +60,7 @@ func (c *client) sessionList() *cobra.Command {
 		}
 		s := newSheet("SESSION", "TYPE", "BACKEND", "IP", "PORT", "TTL")
 		for _, v := range body.Params {
-			s.add(v.Session, v.Type, v.ID, v.IP, v.Port, opt(v.TTL))
+			s.add(v.Session, v.Type, v.ID, v.IP, opt(v.Port), opt(v.TTL))
 		}
 		if err := c.print(cmd, s); err != nil || body.Total == len(body.Params) {
 			return err
@@ -66,9 +71,9 @@ func (c *client) sessionList() *cobra.Command {
 	return cmd
 }
 
-// sessions asks for the sessions of a service, or deletes them.
-func (c *client) sessions(cmd *cobra.Command, method string, args []string, query url.Values) (answer, error) {
-	path, err := pathOf("farms", args[0], "services", args[1], "sessions")
+// sessions asks for the sessions of an owner, or deletes them.
+func (c *client) sessions(cmd *cobra.Command, method string, o owner, query url.Values) (answer, error) {
+	path, err := o.path("sessions")
 	if err != nil {
 		return answer{}, err
 	}
@@ -77,41 +82,37 @@ func (c *client) sessions(cmd *cobra.Command, method string, args []string, quer
 
 func (c *client) sessionCreate() *cobra.Command {
 	return &cobra.Command{
-		Use: "create FARM SERVICE SESSION BACKEND", Short: "Make a static session: that client goes to that backend until it is deleted",
-		Example: "  sluice session create shop web 192.0.2.7 1",
-		Args:    exactly(4), ValidArgsFunction: c.completeSessionBackend(),
+		Use: "create FARM [SERVICE] SESSION BACKEND", Short: "Make a static session: that client goes to that backend until it is deleted",
+		Example: "  sluice session create shop web 192.0.2.7 1\n  sluice session create dns '192.0.2.7 . 4022' 1",
+		Args:    between(3, 4), ValidArgsFunction: c.completeOwner([]argument{aWord, aBackend}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path, err := pathOf("farms", args[0], "services", args[1], "sessions")
+			o, rest, err := c.owner(cmd.Context(), args, 2)
 			if err != nil {
 				return err
 			}
-			a, err := c.send(cmd.Context(), http.MethodPost, path, map[string]any{"id": args[3], "session": args[2]})
+			path, err := o.path("sessions")
+			if err != nil {
+				return err
+			}
+			a, err := c.send(cmd.Context(), http.MethodPost, path, map[string]any{"id": rest[1], "session": rest[0]})
 			return c.orSay(cmd, a, err)
 		},
 	}
 }
 
-// completeSessionBackend completes the farm, the service and, behind the
-// session that nobody can guess, the backend.
-func (c *client) completeSessionBackend() cobra.CompletionFunc {
-	service, backend := c.completer(oneService, nil), c.completer(oneBackend, nil)
-	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		if len(args) == 3 {
-			return backend(cmd, args[:2], toComplete)
-		}
-		return service(cmd, args, toComplete)
-	}
-}
-
 func (c *client) sessionDelete() *cobra.Command {
 	return &cobra.Command{
-		Use: "delete FARM SERVICE SESSION", Short: "Delete a session, static or not; the client is balanced anew", Example: "  sluice session delete shop web 192.0.2.7",
-		Args: exactly(3), ValidArgsFunction: c.completer(oneService, nil),
+		Use: "delete FARM [SERVICE] SESSION", Short: "Delete a session, static or not; the client is balanced anew", Example: "  sluice session delete shop web 192.0.2.7\n  sluice session delete dns 192.0.2.7",
+		Args: between(2, 3), ValidArgsFunction: c.completeOwner([]argument{aWord}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if args[2] == "" {
+			if args[len(args)-1] == "" {
 				return usagef("SESSION must not be empty: `sluice session flush` deletes all")
 			}
-			a, err := c.sessions(cmd, http.MethodDelete, args, url.Values{"session": {args[2]}})
+			o, rest, err := c.owner(cmd.Context(), args, 1)
+			if err != nil {
+				return err
+			}
+			a, err := c.sessions(cmd, http.MethodDelete, o, url.Values{"session": rest[:1]})
 			return c.orSay(cmd, a, err)
 		},
 	}
@@ -119,10 +120,14 @@ func (c *client) sessionDelete() *cobra.Command {
 
 func (c *client) sessionFlush() *cobra.Command {
 	return &cobra.Command{
-		Use: "flush FARM SERVICE", Short: "Delete all sessions but the static ones", Example: "  sluice session flush shop web",
-		Args: exactly(2), ValidArgsFunction: c.completer(oneService, nil),
+		Use: "flush FARM [SERVICE]", Short: "Delete all sessions but the static ones", Example: "  sluice session flush shop web\n  sluice session flush dns",
+		Args: between(1, 2), ValidArgsFunction: c.completeOwner(nil, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a, err := c.sessions(cmd, http.MethodDelete, args, nil)
+			o, _, err := c.owner(cmd.Context(), args, 0)
+			if err != nil {
+				return err
+			}
+			a, err := c.sessions(cmd, http.MethodDelete, o, nil)
 			return c.orSay(cmd, a, err)
 		},
 	}

@@ -13,34 +13,36 @@ import (
 // table is an engine with some dynamic sessions, all on backend 0.
 type table struct{ dynamic []string }
 
-func (s *table) shown(v *farm.Service, session string) api.Session {
+func (s *table) shown(g farm.Group, session string) api.Session {
 	left := "54m5s"
-	return api.Session{Client: session, Session: session, BackendIP: v.Backends[0].Host, BackendPort: v.Backends[0].Port, Service: v.Name, TTL: &left, Type: "dynamic"}
+	out := api.StaticSession(g, 0, session)
+	out.TTL, out.Type = &left, "dynamic"
+	return out
 }
 
-func (s *table) List(_ context.Context, _ *farm.Farm, v *farm.Service, limit int) (list []api.Session, total int, err error) {
-	for i, b := range v.Backends {
+func (s *table) List(_ context.Context, g farm.Group, limit int) (list []api.Session, total int, err error) {
+	for i, b := range g.Backends() {
 		for _, session := range b.Sessions {
-			list = append(list, api.Session{Session: session, ID: i, BackendIP: b.Host, BackendPort: b.Port, Service: v.Name, Type: "static"})
+			list = append(list, api.StaticSession(g, i, session))
 		}
 	}
 	for _, session := range s.dynamic {
-		list = append(list, s.shown(v, session))
+		list = append(list, s.shown(g, session))
 	}
 	return list[:min(limit, len(list))], len(list), nil
 }
 
-func (s *table) Find(_ context.Context, v *farm.Service, session string) (api.Session, bool, error) {
-	return s.shown(v, session), slices.Contains(s.dynamic, session), nil
+func (s *table) Find(_ context.Context, g farm.Group, session string) (api.Session, bool, error) {
+	return s.shown(g, session), slices.Contains(s.dynamic, session), nil
 }
 
-func (s *table) Delete(_ context.Context, _ *farm.Service, session string) (bool, error) {
+func (s *table) Delete(_ context.Context, _ farm.Group, session string) (bool, error) {
 	n := len(s.dynamic)
 	s.dynamic = slices.DeleteFunc(s.dynamic, func(have string) bool { return have == session })
 	return len(s.dynamic) < n, nil
 }
 
-func (s *table) Flush(context.Context, *farm.Service) (int, error) {
+func (s *table) Flush(context.Context, farm.Group) (int, error) {
 	n := len(s.dynamic)
 	s.dynamic = nil
 	return n, nil

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,19 +19,36 @@ type responses struct {
 // counted is a farm or a backend in statistics.
 type counted struct {
 	FarmName, Service, IP, Status string
-	Problem                       string
-	ID, Port                      int
+	Profile, Problem              string
+	ID                            int
+	Port                          *int
 	Established, Pending, Queued  uint64
 	Counters                      struct {
+		Connections  uint64 // of a farm
+		Connects     uint64 // of a backend
+		Failures     uint64 `json:"connect_failures"`
 		Requests     uint64
 		Responses    responses
 		BytesIn      uint64  `json:"bytes_in"`
 		BytesOut     uint64  `json:"bytes_out"`
+		PacketsIn    uint64  `json:"packets_in"`
+		PacketsOut   uint64  `json:"packets_out"`
 		ResponseTime float64 `json:"response_time"`
 	}
 }
 
 func (v counted) key() string { return fmt.Sprintf("%s/%s/%d", v.FarmName, v.Service, v.ID) }
+
+// layer4 reports whether what is counted is connections, not requests.
+func (v counted) layer4() bool { return v.Profile == "l4xnat" }
+
+// events is what rates are of: requests, or connections of layer 4.
+func (v counted) events() uint64 {
+	if v.layer4() {
+		return v.Counters.Connections + v.Counters.Connects // one of them is counted
+	}
+	return v.Counters.Requests
+}
 
 func (c *client) statsCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -60,10 +78,10 @@ func (c *client) statsCommand() *cobra.Command {
 	return cmd
 }
 
-// sample is one look: when, and the requests counted by then.
+// sample is one look: when, and what was counted by then.
 type sample struct {
-	at       time.Time
-	requests map[string]uint64
+	at     time.Time
+	events map[string]uint64
 }
 
 // watch looks again and again until the context ends, which is no error.
@@ -99,28 +117,66 @@ func (c *client) look(cmd *cobra.Command, path string, last *sample) (*sample, e
 	if err != nil || c.json {
 		return nil, c.orJSON(cmd, a, err)
 	}
-	var body struct{ Farms, Backends []counted }
+	var body struct {
+		Farms, Backends []counted
+		Farm            counted
+		Warning         string
+	}
 	if err := a.into(&body); err != nil {
 		return nil, err
 	}
-	now := &sample{at: time.Now(), requests: map[string]uint64{}}
-	for _, v := range append(body.Farms, body.Backends...) {
-		now.requests[v.key()] = v.Counters.Requests
+	warn(cmd, body.Warning)
+	for i := range body.Backends {
+		body.Backends[i].Profile = body.Farm.Profile
 	}
-	if path == "/stats/farms" {
+	now := &sample{at: time.Now(), events: map[string]uint64{}}
+	for _, v := range append(body.Farms, body.Backends...) {
+		now.events[v.key()] = v.events()
+	}
+	switch {
+	case path == "/stats/farms":
 		return now, c.print(cmd, farmStats(body.Farms, last, now))
+	case body.Farm.layer4():
+		return now, c.print(cmd, l4BackendStats(body.Backends, last, now))
 	}
 	return now, c.print(cmd, backendStats(body.Backends, last, now))
 }
 
+// farmStats lists farms. Columns about connections are there when some farm is
+// one of layer 4, which has no requests.
 func farmStats(farms []counted, last, now *sample) *sheet {
-	s := newSheet("FARM", "STATUS", "ESTABLISHED", "PENDING", "QUEUED", "REQUESTS", "REQ/S", "2XX", "3XX", "4XX", "5XX", "IN", "OUT")
+	heading := []string{"FARM", "STATUS", "ESTABLISHED", "PENDING", "QUEUED", "REQUESTS", "REQ/S", "2XX", "3XX", "4XX", "5XX", "IN", "OUT"}
+	mixed := slices.ContainsFunc(farms, counted.layer4)
+	if mixed {
+		heading = slices.Insert(heading, 4, "CONNECTIONS", "CONN/S")
+	}
+	s := newSheet(heading...)
 	for _, v := range farms {
-		r := v.Counters.Responses
-		s.add(v.FarmName, v.Status, v.Established, v.Pending, v.Queued, v.Counters.Requests, rate(v, last, now),
-			r.Success, r.Redirection, r.Client, r.Server, size(v.Counters.BytesIn), size(v.Counters.BytesOut))
+		r, in, out := v.Counters.Responses, size(v.Counters.BytesIn), size(v.Counters.BytesOut)
+		row := []any{v.FarmName, v.Status, v.Established, v.Pending, v.Queued, v.Counters.Requests, rate(v, last, now),
+			r.Success, r.Redirection, r.Client, r.Server, in, out}
+		switch {
+		case v.layer4():
+			row = []any{v.FarmName, v.Status, v.Established, v.Pending, v.Counters.Connections, rate(v, last, now), nil, nil, nil, nil, nil, nil, nil, in, out}
+		case mixed:
+			row = slices.Insert(row, 4, any(v.Counters.Connections), nil)
+		}
+		s.add(row...)
+	}
+	if mixed {
+		return s.alignRight(4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
 	}
 	return s.alignRight(6, 11, 12)
+}
+
+func l4BackendStats(backends []counted, last, now *sample) *sheet {
+	s := newSheet("ID", "STATUS", "IP", "PORT", "ESTABLISHED", "PENDING", "CONNECTIONS", "CONN/S", "FAILED", "IN", "OUT", "PACKETS IN", "PACKETS OUT")
+	for _, v := range backends {
+		n := v.Counters
+		s.add(v.ID, v.Status, v.IP, opt(v.Port), v.Established, v.Pending, n.Connects, rate(v, last, now), n.Failures,
+			size(n.BytesIn), size(n.BytesOut), n.PacketsIn, n.PacketsOut)
+	}
+	return s.alignRight(3, 7, 9, 10)
 }
 
 func backendStats(backends []counted, last, now *sample) *sheet {
@@ -130,7 +186,7 @@ func backendStats(backends []counted, last, now *sample) *sheet {
 		if v.Problem != "" {
 			v.Status = "ejected" // which says more than that it is down
 		}
-		s.add(v.Service, v.ID, v.Status, v.IP, v.Port, v.Established, v.Pending, v.Counters.Requests, rate(v, last, now),
+		s.add(v.Service, v.ID, v.Status, v.IP, opt(v.Port), v.Established, v.Pending, v.Counters.Requests, rate(v, last, now),
 			r.Success, r.Redirection, r.Client, r.Server, mean(v.Counters.ResponseTime))
 	}
 	return s.alignRight(8, 13)
@@ -143,18 +199,18 @@ func (s *sheet) alignRight(columns ...int) *sheet {
 	return s
 }
 
-// rate is requests per second between two looks; nothing at the first, or
-// when the counters started again.
+// rate is requests or connections per second between two looks; nothing at the
+// first, or when the counters started again.
 func rate(v counted, last, now *sample) any {
 	if last == nil {
 		return nil
 	}
-	before, known := last.requests[v.key()]
+	before, known := last.events[v.key()]
 	span := now.at.Sub(last.at).Seconds()
-	if !known || v.Counters.Requests < before || span <= 0 {
+	if !known || v.events() < before || span <= 0 {
 		return nil
 	}
-	return fmt.Sprintf("%.1f", float64(v.Counters.Requests-before)/span)
+	return fmt.Sprintf("%.1f", float64(v.events()-before)/span)
 }
 
 func mean(seconds float64) any {

@@ -22,11 +22,14 @@ import (
 type exchange struct {
 	Time                                                                   time.Time
 	Client, Method, Host, Path, Service, Backend, Decision, Flags, Refusal string
+	Protocol                                                               string // UDP and TCP are those of connections
 	Status                                                                 int
-	Queue                                                                  int64 `json:"queue_us"`
-	Connect                                                                int64 `json:"connect_us"`
-	Response                                                               int64 `json:"response_us"`
-	Total                                                                  int64 `json:"total_us"`
+	BytesIn                                                                uint64 `json:"bytes_in"`
+	BytesOut                                                               uint64 `json:"bytes_out"`
+	Queue                                                                  int64  `json:"queue_us"`
+	Connect                                                                int64  `json:"connect_us"`
+	Response                                                               int64  `json:"response_us"`
+	Total                                                                  int64  `json:"total_us"`
 }
 
 func (c *client) traceCommand() *cobra.Command {
@@ -35,7 +38,8 @@ func (c *client) traceCommand() *cobra.Command {
 		Long: `Show the exchanges of a farm as they end, until interrupted: which service and
 backend took them, why that backend (DECISION: algorithm, session, cookie or
 pin), how long waiting in the queue, connecting, the response and the whole
-took, and what happened (FLAGS, and the class of what was refused).
+took, and what happened (FLAGS, and the class of what was refused). Of an
+l4xnat farm in userspace it is connections and flows, with their bytes.
 
 A filter is NAME=VALUE; all must hold. The names are ` + strings.Join(accesslog.Conditions(), ", ") + `:
 status takes 404 or 5xx, client an address or a network, path what it begins
@@ -182,8 +186,12 @@ func (t *tracer) show(data string) error {
 	if e.Status != 0 {
 		status = fmt.Sprint(e.Status)
 	}
-	return t.row(e.Time.Local().Format("15:04:05.000"), shown(e.Client), shown(e.Method), status, micros(e.Queue), micros(e.Connect), micros(e.Response), micros(e.Total),
-		shown(e.Service), shown(e.Backend), shown(e.Decision), flagText(e), shown(e.Host+e.Path))
+	method, address := e.Method, e.Host+e.Path
+	if e.Protocol == "TCP" || e.Protocol == "UDP" {
+		method, address = e.Protocol, fmt.Sprintf("%s in, %s out", size(e.BytesIn), size(e.BytesOut))
+	}
+	return t.row(e.Time.Local().Format("15:04:05.000"), shown(e.Client), shown(method), status, micros(e.Queue), micros(e.Connect), micros(e.Response), micros(e.Total),
+		shown(e.Service), shown(e.Backend), shown(e.Decision), flagText(e), shown(address))
 }
 
 // columns are the widths of what comes before the address; negative ones are

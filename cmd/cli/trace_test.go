@@ -71,6 +71,15 @@ func TestTraceShowsExchangesAsATable(t *testing.T) {
 	}
 }
 
+func TestTraceShowsConnectionsWithTheirBytes(t *testing.T) {
+	var asked string
+	data := streaming(t, `data: {"time":"2026-01-02T03:04:05Z","client":"192.0.2.7","protocol":"UDP","backend":"10.0.0.1:53","bytes_in":40,"bytes_out":2048,"decision":"session"}`+"\n\n", &asked)
+	code, out, err := trace(data, "dns", "--count", "1")
+	if code != 0 || !strings.Contains(out, "192.0.2.7        UDP") || !strings.HasSuffix(out, "40 B in, 2.0 KiB out\n") || !strings.Contains(out, "session") {
+		t.Errorf("exit status %d: %s\n%s", code, err, out)
+	}
+}
+
 func TestTraceAsJSONIsALineForEachExchange(t *testing.T) {
 	var asked string
 	data := streaming(t, strings.Repeat("data: "+traced+"\n\n", 5), &asked)

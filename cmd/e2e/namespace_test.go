@@ -40,7 +40,7 @@ func inNamespace(t *testing.T) bool {
 		t.Skipf("no network namespace can be had: %v", err)
 	case err != nil:
 		t.Errorf("in the namespace: %v\n%s", err, out)
-	case strings.Contains(string(out), "--- SKIP"):
+	case strings.Contains(string(out), "\n--- SKIP: "+t.Name()+" ") || strings.HasPrefix(string(out), "--- SKIP: "+t.Name()+" "):
 		t.Skipf("in the namespace:\n%s", out)
 	default:
 		t.Logf("in the namespace:\n%s", out)

@@ -117,20 +117,25 @@ func TestStatisticsShowSessionsUntilTheyEnd(t *testing.T) {
 			return nil
 		})
 
-		a.kill("engine") // its sessions go with it, and statistics never fail
+		a.kill("engine") // statistics never fail
 		if got, err := a.sessions(key, "shop"); err != nil || *got.Total != len(got.Sessions) {
 			t.Errorf("while the engine is away: %+v, %v", got, err)
 		}
-		within(t, 10*time.Second, "the next engine knows its sessions", func() error {
+		within(t, 10*time.Second, "the next engine knows the sessions", func() error {
 			if got, err := get(url); err != nil {
 				return fmt.Errorf("%s: %w", got, err)
 			}
 			comeAs(t, url, "secret-late")
-			if got, err := a.sessions(key, "shop"); err != nil || *got.Total != 1 {
+			if got, err := a.sessions(key, "shop"); err != nil || *got.Total != 6 {
 				return fmt.Errorf("%+v, %w", got, err)
 			}
 			return nil
 		})
+		for cookie, who := range answered {
+			if now := comeAs(t, url, cookie); now != who {
+				t.Errorf("%s went to %s, and after the engine died to %s", cookie, who, now)
+			}
+		}
 
 		service(2)
 		comeAs(t, url, "secret-late")

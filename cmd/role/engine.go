@@ -20,9 +20,11 @@ import (
 	"github.com/sluicelb/sluice/core/link"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/session"
 	"github.com/sluicelb/sluice/core/shm"
 	"github.com/sluicelb/sluice/core/snapshot"
 	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/l4/forward"
 	"github.com/sluicelb/sluice/l7/proxy"
 )
 
@@ -58,8 +60,7 @@ func Engine(in inherit.Set) error {
 	case err := <-failed:
 		return errors.Join(errors.New("the engine cannot go on"), err)
 	}
-	e.proxy.Drain(grace())
-	e.proxy.Close()
+	e.drain(grace())
 	for _, l := range e.loops {
 		l.Stop()
 	}
@@ -69,8 +70,10 @@ func Engine(in inherit.Set) error {
 // engine is the data path of all farms.
 type engine struct {
 	page    *snapshot.Page
+	memory  *session.Memory
 	loops   []*loop.Loop
 	proxy   *proxy.Engine
+	forward *forward.Engine
 	started time.Time
 }
 
@@ -94,14 +97,22 @@ func newEngine(in inherit.Set) (*engine, error) {
 		e.loops = append(e.loops, l)
 	}
 	e.proxy = proxy.New(e.loops, board, segment, slog.Default())
+	e.forward = forward.New(e.loops, board, segment, slog.Default())
 	if err := e.record(in); err != nil {
 		return nil, err
 	}
+	if e.memory, err = openSessions(in); err != nil {
+		return nil, err
+	}
+	e.proxy.KeepSessions(e.memory)
+	e.forward.KeepSessions(e.memory)
 	netd, err := in.UnixConn("marks")
 	if err != nil {
 		return nil, err
 	}
-	e.proxy.MarkWith(marks.New(netd, slog.Default()))
+	reserve := marks.New(netd, slog.Default())
+	e.proxy.MarkWith(reserve)
+	e.forward.MarkWith(reserve)
 	page.StartEngine(os.Getpid(), e.started)
 	return e, nil
 }
@@ -128,7 +139,9 @@ func (e *engine) record(in inherit.Set) error {
 	if err != nil {
 		return err
 	}
-	e.proxy.Record(segment, wake)
+	writers := segment.Writers(len(e.loops), wake)
+	e.proxy.Record(segment, writers)
+	e.forward.Record(segment, writers)
 	return nil
 }
 
@@ -152,6 +165,23 @@ func loopCount() (int, error) {
 		return 0, fmt.Errorf("%s=%q: it must be a number from 1 to %d", LoopsVariable, text, stats.MaxShards)
 	}
 	return n, nil
+}
+
+// openSessions maps the memory in which sessions outlive the engine.
+func openSessions(in inherit.Set) (*session.Memory, error) {
+	f, err := in.File("sessions")
+	if err != nil {
+		return nil, err
+	}
+	m, err := shm.MapShared(f, true)
+	if err != nil {
+		return nil, err
+	}
+	memory, err := session.OpenMemory(m.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("shared memory %q: %w", "sessions", err)
+	}
+	return memory, nil
 }
 
 // openMemory maps the three segments the engine shares with mgmt.
@@ -195,67 +225,22 @@ func (e *engine) beat(ctx context.Context) {
 func (e *engine) Hello() link.Hello {
 	return link.Hello{
 		PID: os.Getpid(), Layout: snapshot.Layout, Generation: e.proxy.Generation(), Loops: len(e.loops),
-		Listeners: e.proxy.Listeners(), Started: e.started,
+		Listeners: e.listeners(), Started: e.started,
 	}
-}
-
-// Publish implements link.Handler. What does not check out changes nothing.
-func (e *engine) Publish(file *os.File, opened map[string][]*os.File) link.Ack {
-	defer closeAll(opened)
-	generation, cfg, err := snapshot.Load(file)
-	if err != nil {
-		return e.refuse(generation, err)
-	}
-	if held := e.proxy.Generation(); generation <= held {
-		return e.refuse(generation, fmt.Errorf("generation %d is not newer than %d, which is in use", generation, held))
-	}
-	problems, err := e.proxy.Publish(generation, cfg, opened)
-	if err != nil {
-		return e.refuse(generation, err)
-	}
-	e.page.SetAcknowledged(generation)
-	return link.Ack{Generation: generation, Farms: problems, Listeners: e.proxy.Listeners()}
-}
-
-// Sessions implements link.Handler.
-func (e *engine) Sessions(service uint32, limit int) (total int, list []link.Session) {
-	total, found := e.proxy.Sessions(service, limit)
-	for _, s := range found {
-		list = append(list, link.Session(s))
-	}
-	return total, list
-}
-
-// Session implements link.Handler.
-func (e *engine) Session(service uint32, key []byte) (link.Session, bool) {
-	s, ok := e.proxy.Session(service, key)
-	return link.Session(s), ok
-}
-
-// ChangeSessions implements link.Handler.
-func (e *engine) ChangeSessions(c link.SessionChange) (changed int, err error) {
-	switch c.Act {
-	case link.DeleteSession:
-		was, err := e.proxy.DeleteSession(c.Service, c.Key)
-		if was {
-			changed = 1
-		}
-		return changed, err
-	case link.FlushSessions:
-		return e.proxy.FlushSessions(c.Service)
-	}
-	return 0, fmt.Errorf("change %d of sessions is not known here", c.Act)
 }
 
 // Explain implements link.Handler.
 func (e *engine) Explain(q explain.Question) (*explain.Explanation, error) {
+	if e.forward.Has(q.Farm) {
+		return e.forward.Explain(&q)
+	}
 	return e.proxy.Explain(&q)
 }
 
 func (e *engine) refuse(generation uint64, err error) link.Ack {
 	slog.Warn("snapshot refused, the one in use stays", "generation", generation, "cause", err)
 	e.page.SetRefused(generation)
-	return link.Ack{Generation: generation, Refused: err.Error(), Listeners: e.proxy.Listeners()}
+	return link.Ack{Generation: generation, Refused: err.Error(), Listeners: e.listeners()}
 }
 
 // closeAll closes the listeners that came with a snapshot; the loops hold

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/netip"
 	"os"
 	"sync"
 	"time"
@@ -26,6 +28,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/publish"
 	"github.com/sluicelb/sluice/mgmt/store"
+	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
@@ -50,6 +53,7 @@ type manager struct {
 	counters  *stats.Segment
 	records   *records.Segment
 	logs      *accesslog.Pump
+	kernel    *inKernel
 	// published is closed when an engine runs the stored configuration.
 	published chan struct{}
 }
@@ -59,7 +63,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	if err := p.enterData(); err != nil {
 		return err
 	}
-	m := &manager{process: p}
+	m := &manager{process: p, kernel: newInKernel(netdSocket)}
 	if err := m.mapMemory(); err != nil {
 		return err
 	}
@@ -74,9 +78,11 @@ func (p *process) mgmt(ctx context.Context) error {
 		return err
 	}
 	board := &acme.Board{}
+	netd := ctl.NewClient(netdSocket)
 	m.publisher = publish.New(publish.Options{
-		Dial: func(ctx context.Context) (publish.Engine, error) { return link.Dial(ctx, engineSocket) },
-		Netd: ctl.NewClient(netdSocket),
+		Dial:   func(ctx context.Context) (publish.Engine, error) { return link.Dial(ctx, engineSocket) },
+		Netd:   netd,
+		Kernel: netd, KernelSessions: m.kernel,
 		Complete: func(cfg *farm.Config) (*farm.Config, map[uint32]string) {
 			out, problems := book.Complete(cfg)
 			return board.Complete(out), problems
@@ -84,7 +90,11 @@ func (p *process) mgmt(ctx context.Context) error {
 		Page: m.page,
 		Log:  slog.Default(),
 	})
-	m.applier = apply.New(st, m.publisher, apply.WithReferences(book))
+	own, err := m.ownAddress()
+	if err != nil {
+		return err
+	}
+	m.applier = apply.New(st, m.publisher, apply.WithReferences(book), apply.WithRules(validate.Rules{Prefixes: validate.SystemPrefixes, Own: own}))
 	m.certs = certs.NewManager(book, m.applier)
 	m.acme = acme.New(acme.Options{Store: st, Certificates: m.certs, Applier: m.applier, Board: board, Log: slog.Default()})
 	ctx, cancel := context.WithCancel(ctx)
@@ -111,6 +121,19 @@ func (p *process) mgmt(ctx context.Context) error {
 	configured := make(chan struct{})
 	running.Go(func() { m.follow(ctx, configured) })
 	return m.serve(ctx, configured)
+}
+
+// ownAddress is where the API listens on the network: no farm may take that.
+func (m *manager) ownAddress() ([]netip.AddrPort, error) {
+	l, err := m.Listener("api")
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close() // a copy; serve takes its own
+	if at, ok := l.Addr().(*net.TCPAddr); ok {
+		return []netip.AddrPort{at.AddrPort()}, nil
+	}
+	return nil, nil
 }
 
 // openCertificates reads the certificates, and that of the API, which is made
@@ -209,8 +232,13 @@ func (m *manager) deps() api.Deps {
 		Engine:       m.engineState,
 		Watching:     m.watching(),
 		Sessions:     m.sessions,
-		SessionTable: sessionTable{m.publisher},
+		SessionTable: sessionTable{m.keepers()},
 		Explain:      m.explain,
+		Traffic:      m.kernel.counts.get,
+		Tracked:      m.kernel,
+		Forwarded:    forwarded{m.publisher},
+		Kernel:       m.kernel,
+		Warnings:     m.kernel.warnings,
 		Roles:        m.roles,
 		Reload:       m.reload,
 		Version:      m.version,

@@ -25,16 +25,35 @@ type asker interface {
 	Sessions(ctx context.Context, service uint32, limit int) (total int, list []link.Session, err error)
 }
 
-// sessions is api.Deps.Sessions. While the engine does not answer there are
-// none to show.
+// keeper is who keeps the sessions of a farm, by the number of their group;
+// *publish.Publisher is one, for the engine.
+type keeper interface {
+	asker
+	Session(ctx context.Context, service uint32, key []byte) (s link.Session, ok bool, err error)
+	ChangeSessions(ctx context.Context, change link.SessionChange) (changed int, err error)
+}
+
+// keepers knows who keeps the sessions of which farm.
+type keepers struct{ engine, kernel keeper }
+
+func (k keepers) of(f *farm.Farm) keeper {
+	if f.InKernel() {
+		return k.kernel
+	}
+	return k.engine
+}
+
+func (m *manager) keepers() keepers { return keepers{engine: m.publisher, kernel: m.kernel} }
+
+// sessions is api.Deps.Sessions. While nobody answers there are none to show.
 func (m *manager) sessions(ctx context.Context, f *farm.Farm, service string) ([]api.Session, int, error) {
 	ctx, cancel := context.WithTimeout(ctx, sessionsTimeout)
 	defer cancel()
-	list, total, err := farmSessions(ctx, m.publisher, f, service, link.MaxSessions)
+	list, total, err := farmSessions(ctx, m.keepers().of(f), f, service, link.MaxSessions)
 	switch {
 	case err == nil:
 		return list, total, nil
-	case errors.Is(err, apply.ErrUnavailable), errors.Is(err, context.Canceled): // the engine is away, or the client
+	case errors.Is(err, apply.ErrUnavailable), errors.Is(err, context.Canceled): // who keeps them is away, or the client
 		slog.Debug("sessions not shown", "farm", f.Name, "cause", err)
 	default:
 		slog.Warn("sessions not shown", "farm", f.Name, "cause", err)
@@ -43,45 +62,53 @@ func (m *manager) sessions(ctx context.Context, f *farm.Farm, service string) ([
 }
 
 // farmSessions asks for the sessions of a farm, of one service when it is
-// named: how many there are, and at most limit of them. A farm that is stopped
-// has its static ones, which the engine is not asked for.
-func farmSessions(ctx context.Context, engine asker, f *farm.Farm, service string, limit int) (list []api.Session, total int, err error) {
-	if f.HTTP == nil {
-		return nil, 0, nil
-	}
-	for i := range f.HTTP.Services {
-		s := &f.HTTP.Services[i]
-		if s.Persistence == farm.PersistNone || service != "" && s.Name != service {
+// named: how many there are, and at most limit of them.
+func farmSessions(ctx context.Context, from asker, f *farm.Farm, service string, limit int) (list []api.Session, total int, err error) {
+	for _, g := range f.Groups() {
+		if service != "" && g.Name() != service {
 			continue
 		}
-		n, found := staticSessions(s)
-		if !f.Stopped {
-			if n, found, err = engine.Sessions(ctx, s.ID, limit-len(list)); err != nil {
-				return nil, 0, err
-			}
+		found, n, err := groupSessions(ctx, from, g, limit-len(list))
+		if err != nil {
+			return nil, 0, err
 		}
 		total += n
-		list = append(list, sessionsOf(s, found[:min(len(found), limit-len(list))])...)
+		list = append(list, found...)
 	}
 	return list, total, nil
 }
 
+// groupSessions does so for one group. One of a farm that is stopped has its
+// static ones, which nobody is asked for.
+func groupSessions(ctx context.Context, from asker, g farm.Group, limit int) (list []api.Session, total int, err error) {
+	if !g.KeepsSessions() {
+		return nil, 0, nil
+	}
+	total, found := staticSessions(g)
+	if !g.Farm.Stopped {
+		if total, found, err = from.Sessions(ctx, g.ID(), limit); err != nil {
+			return nil, 0, err
+		}
+	}
+	return sessionsOf(g, found[:min(len(found), limit)]), total, nil
+}
+
 // staticSessions are those of the configuration.
-func staticSessions(s *farm.Service) (n int, list []link.Session) {
-	for i := range s.Backends {
-		for _, key := range s.Backends[i].Sessions {
-			list = append(list, link.Session{Key: []byte(key), Backend: s.Backends[i].ID, Static: true})
+func staticSessions(g farm.Group) (n int, list []link.Session) {
+	for _, b := range g.Backends() {
+		for _, key := range b.Sessions {
+			list = append(list, link.Session{Key: []byte(key), Backend: b.ID, Static: true})
 		}
 	}
 	return len(list), list
 }
 
-// sessionsOf shows the sessions of a service, static ones first, in the order
-// of their keys. One of a backend that has just been deleted is left out.
-func sessionsOf(s *farm.Service, found []link.Session) []api.Session {
+// sessionsOf shows the sessions of a group, static ones first, in the order of
+// their keys. One of a backend that has just been deleted is left out.
+func sessionsOf(g farm.Group, found []link.Session) []api.Session {
 	position := map[uint32]int{}
-	for i := range s.Backends {
-		position[s.Backends[i].ID] = i
+	for i, b := range g.Backends() {
+		position[b.ID] = i
 	}
 	var out []api.Session
 	for _, e := range found {
@@ -89,11 +116,9 @@ func sessionsOf(s *farm.Service, found []link.Session) []api.Session {
 		if !known {
 			continue
 		}
-		key, b := strings.ToValidUTF8(string(e.Key), "\ufffd"), &s.Backends[i]
-		out = append(out, api.Session{
-			Client: key, ID: i, Session: key, BackendIP: b.Host, BackendPort: b.Port,
-			Service: s.Name, TTL: timeLeft(&e), Type: kindOf(&e),
-		})
+		shown := api.StaticSession(g, i, strings.ToValidUTF8(string(e.Key), "\ufffd"))
+		shown.TTL, shown.Type = timeLeft(&e), kindOf(&e)
+		out = append(out, shown)
 	}
 	slices.SortFunc(out, func(a, b api.Session) int {
 		return cmp.Or(-strings.Compare(a.Type, b.Type), strings.Compare(a.Session, b.Session))
@@ -118,31 +143,25 @@ func kindOf(e *link.Session) string {
 	return "dynamic"
 }
 
-// sessionTable is api.SessionTable: what mgmt asks of the engine.
-type sessionTable struct {
-	engine interface {
-		asker
-		Session(ctx context.Context, service uint32, key []byte) (s link.Session, ok bool, err error)
-		ChangeSessions(ctx context.Context, change link.SessionChange) (changed int, err error)
-	}
-}
+// sessionTable is api.SessionTable: what mgmt asks of the engine, and of netd.
+type sessionTable struct{ from keepers }
 
 // List implements api.SessionTable.
-func (t sessionTable) List(ctx context.Context, f *farm.Farm, s *farm.Service, limit int) ([]api.Session, int, error) {
+func (t sessionTable) List(ctx context.Context, g farm.Group, limit int) ([]api.Session, int, error) {
 	ctx, cancel := context.WithTimeout(ctx, sessionsTimeout)
 	defer cancel()
-	return farmSessions(ctx, t.engine, f, s.Name, limit)
+	return groupSessions(ctx, t.from.of(g.Farm), g, limit)
 }
 
 // Find implements api.SessionTable.
-func (t sessionTable) Find(ctx context.Context, s *farm.Service, session string) (api.Session, bool, error) {
+func (t sessionTable) Find(ctx context.Context, g farm.Group, session string) (api.Session, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, sessionsTimeout)
 	defer cancel()
-	found, ok, err := t.engine.Session(ctx, s.ID, []byte(session))
+	found, ok, err := t.from.of(g.Farm).Session(ctx, g.ID(), []byte(session))
 	if err != nil || !ok {
 		return api.Session{}, false, err
 	}
-	list := sessionsOf(s, []link.Session{found})
+	list := sessionsOf(g, []link.Session{found})
 	if len(list) == 0 {
 		return api.Session{}, false, nil
 	}
@@ -150,20 +169,20 @@ func (t sessionTable) Find(ctx context.Context, s *farm.Service, session string)
 }
 
 // Delete implements api.SessionTable.
-func (t sessionTable) Delete(ctx context.Context, s *farm.Service, session string) (bool, error) {
-	n, err := t.change(ctx, link.SessionChange{Service: s.ID, Act: link.DeleteSession, Key: []byte(session)})
+func (t sessionTable) Delete(ctx context.Context, g farm.Group, session string) (bool, error) {
+	n, err := t.change(ctx, g, link.SessionChange{Service: g.ID(), Act: link.DeleteSession, Key: []byte(session)})
 	return n > 0, err
 }
 
 // Flush implements api.SessionTable.
-func (t sessionTable) Flush(ctx context.Context, s *farm.Service) (int, error) {
-	return t.change(ctx, link.SessionChange{Service: s.ID, Act: link.FlushSessions})
+func (t sessionTable) Flush(ctx context.Context, g farm.Group) (int, error) {
+	return t.change(ctx, g, link.SessionChange{Service: g.ID(), Act: link.FlushSessions})
 }
 
-func (t sessionTable) change(ctx context.Context, change link.SessionChange) (int, error) {
+func (t sessionTable) change(ctx context.Context, g farm.Group, change link.SessionChange) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, sessionsTimeout)
 	defer cancel()
-	n, err := t.engine.ChangeSessions(ctx, change)
+	n, err := t.from.of(g.Farm).ChangeSessions(ctx, change)
 	if errors.Is(err, link.ErrRefused) {
 		err = fmt.Errorf("%w: %w", api.ErrSessionRefused, err)
 	}

@@ -74,12 +74,13 @@ func TestSessionIsShownAsTheFamilyDoes(t *testing.T) {
 		{Key: []byte("forever"), Backend: 11, Static: true},
 	}
 	text := func(s string) *string { return &s }
+	port := func(n uint16) *uint16 { return &n }
 	want := []api.Session{
-		{Client: "forever", ID: 0, Session: "forever", BackendIP: "192.0.2.1", BackendPort: 80, Service: "a", Type: "static"},
-		{Client: "10.0.0.1", ID: 0, Session: "10.0.0.1", BackendIP: "192.0.2.1", BackendPort: 80, Service: "a", TTL: text("1s"), Type: "dynamic"},
-		{Client: "z\ufffd", ID: 1, Session: "z\ufffd", BackendIP: "192.0.2.2", BackendPort: 81, Service: "a", TTL: text("54m5s"), Type: "dynamic"},
+		{Client: "forever", ID: 0, Session: "forever", BackendIP: "192.0.2.1", BackendPort: port(80), Service: "a", Type: "static"},
+		{Client: "10.0.0.1", ID: 0, Session: "10.0.0.1", BackendIP: "192.0.2.1", BackendPort: port(80), Service: "a", TTL: text("1s"), Type: "dynamic"},
+		{Client: "z\ufffd", ID: 1, Session: "z\ufffd", BackendIP: "192.0.2.2", BackendPort: port(81), Service: "a", TTL: text("54m5s"), Type: "dynamic"},
 	}
-	if got := sessionsOf(&shop().HTTP.Services[0], found); !reflect.DeepEqual(got, want) {
+	if got := sessionsOf(shop().Groups()[0], found); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -103,7 +104,7 @@ func (c *changer) ChangeSessions(_ context.Context, change link.SessionChange) (
 
 func TestChangesOfSessionsReachTheEngine(t *testing.T) {
 	c := &changer{}
-	table, s := sessionTable{c}, &shop().HTTP.Services[2]
+	table, s := sessionTable{keepers{engine: c}}, shop().Groups()[2]
 	if was, err := table.Delete(t.Context(), s, "me"); err != nil || !was {
 		t.Error(was, err)
 	}
@@ -120,7 +121,7 @@ func TestChangesOfSessionsReachTheEngine(t *testing.T) {
 	for _, want := range []bool{true, false} {
 		c.found = want
 		got, ok, err := table.Find(t.Context(), s, "me")
-		if err != nil || ok != want || ok && (got.ID != 1 || got.Session != "me" || got.BackendPort != 81) {
+		if err != nil || ok != want || ok && (got.ID != 1 || got.Session != "me" || *got.BackendPort != 81) {
 			t.Errorf("%+v, %v, %v", got, ok, err)
 		}
 	}

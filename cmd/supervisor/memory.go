@@ -6,19 +6,20 @@ import (
 
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/session"
 	"github.com/sluicelb/sluice/core/shm"
 	"github.com/sluicelb/sluice/core/snapshot"
 	"github.com/sluicelb/sluice/core/stats"
 )
 
 // memory is what the roles share. It belongs to the supervisor, so counters,
-// health and records nobody has read outlive every role.
+// health, sessions and records nobody has read outlive every role.
 type memory struct {
-	page, board, stats, records *os.File
+	page, board, stats, records, sessions *os.File
 	// wake is the event by which the engine wakes who reads the records.
 	wake *os.File
-	// statsReader is the segment of stats for those who only look.
-	statsReader *os.File
+	// statsReader and boardReader are for those who only look.
+	statsReader, boardReader *os.File
 }
 
 func openMemory() (*memory, error) {
@@ -33,6 +34,7 @@ func openMemory() (*memory, error) {
 		{&m.page, "page", snapshot.PageSize, func(b []byte) error { _, err := snapshot.OpenPage(b); return err }},
 		{&m.board, "board", health.BoardSize, func(b []byte) error { _, err := health.OpenBoard(b); return err }},
 		{&m.records, "records", accesslog.SegmentSize, func(b []byte) error { _, err := accesslog.OpenSegment(b); return err }},
+		{&m.sessions, "sessions", session.MemorySize, func(b []byte) error { _, err := session.OpenMemory(b); return err }},
 		{&m.stats, "stats", stats.SegmentSize, func(b []byte) error { _, err := stats.CreateSegment(b, 1); return err }},
 	} {
 		if *want.file, err = segment(want.name, want.size, want.init); err != nil {
@@ -44,9 +46,11 @@ func openMemory() (*memory, error) {
 		m.close()
 		return nil, err
 	}
-	if m.statsReader, err = shm.ReadOnly(m.stats); err != nil {
-		m.close()
-		return nil, fmt.Errorf("shared memory: %w", err)
+	for _, want := range []struct{ reader, of **os.File }{{&m.statsReader, &m.stats}, {&m.boardReader, &m.board}} {
+		if *want.reader, err = shm.ReadOnly(*want.of); err != nil {
+			m.close()
+			return nil, fmt.Errorf("shared memory: %w", err)
+		}
 	}
 	return m, nil
 }
@@ -74,7 +78,7 @@ func segment(name string, size int, init func([]byte) error) (*os.File, error) {
 }
 
 func (m *memory) close() {
-	for _, f := range []*os.File{m.page, m.board, m.stats, m.records, m.wake, m.statsReader} {
+	for _, f := range []*os.File{m.page, m.board, m.stats, m.records, m.sessions, m.wake, m.statsReader, m.boardReader} {
 		if f != nil {
 			_ = f.Close()
 		}

@@ -61,6 +61,7 @@ type supervisor struct {
 	sockets *sockets
 	memory  *memory
 	program *os.File
+	journal *os.File
 
 	engine, manager, helper *keeper
 	ready                   sync.Once
@@ -73,6 +74,9 @@ func (s *supervisor) open() (err error) {
 		return err
 	}
 	if s.program, err = executable(s.data, s.owners); err != nil {
+		return err
+	}
+	if s.journal, err = openJournal(s.data, s.owners); err != nil {
 		return err
 	}
 	if s.memory, err = openMemory(); err != nil {
@@ -94,13 +98,14 @@ func (s *supervisor) open() (err error) {
 // start gives each role what it needs; these three tables are the whole of it.
 func (s *supervisor) start() {
 	s.engine = s.keeper("engine", map[string]*os.File{
-		"control": s.sockets.engine,
-		"marks":   s.sockets.marksIn,
-		"page":    s.memory.page,
-		"board":   s.memory.board,
-		"stats":   s.memory.stats,
-		"records": s.memory.records,
-		"wake":    s.memory.wake,
+		"control":  s.sockets.engine,
+		"marks":    s.sockets.marksIn,
+		"sessions": s.memory.sessions,
+		"page":     s.memory.page,
+		"board":    s.memory.board,
+		"stats":    s.memory.stats,
+		"records":  s.memory.records,
+		"wake":     s.memory.wake,
 	})
 	s.manager = s.keeper("mgmt", map[string]*os.File{
 		"data":    s.data.dir,
@@ -117,8 +122,10 @@ func (s *supervisor) start() {
 		s.manager.environment = append(s.manager.environment, OpenMetricsVariable+"=1")
 	}
 	s.helper = s.keeper("netd", map[string]*os.File{
-		"netd":  s.sockets.netd,
-		"marks": s.sockets.marksOut,
+		"netd":    s.sockets.netd,
+		"marks":   s.sockets.marksOut,
+		"board":   s.memory.boardReader,
+		"journal": s.journal,
 	})
 	if s.owners.change {
 		s.engine.credential = &s.owners.engine
@@ -243,8 +250,10 @@ func (s *supervisor) close() {
 	if s.memory != nil {
 		s.memory.close()
 	}
-	if s.program != nil {
-		_ = s.program.Close()
+	for _, f := range []*os.File{s.program, s.journal} {
+		if f != nil {
+			_ = f.Close()
+		}
 	}
 	if s.data != nil {
 		s.data.close()

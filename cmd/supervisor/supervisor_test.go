@@ -224,9 +224,9 @@ func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
 func TestEachRoleGetsWhatItNeedsAndNothingElse(t *testing.T) {
 	i := start(t, t.TempDir())
 	want := map[string]string{
-		"engine": "board control marks page records stats supervisor wake",
+		"engine": "board control marks page records sessions stats supervisor wake",
 		"mgmt":   "api board data local page records stats stdout supervisor wake",
-		"netd":   "marks netd supervisor",
+		"netd":   "board journal marks netd supervisor",
 	}
 	lives := i.lives3()
 	for role, names := range want {

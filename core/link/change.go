@@ -13,13 +13,19 @@ type SessionAct uint8
 const (
 	DeleteSession SessionAct = iota + 1 // Key is forgotten
 	FlushSessions                       // all but the static ones are
+	LearnSessions                       // those of List are as if their clients had come
 )
+
+// MaxLearned is how many sessions one change may have learned.
+const MaxLearned = 10_000
 
 // SessionChange is a change of the sessions of one service, by its number.
 type SessionChange struct {
 	Service uint32     `cbor:"1,keyasint"`
 	Act     SessionAct `cbor:"2,keyasint"`
 	Key     []byte     `cbor:"3,keyasint,omitempty"`
+	// List belongs to LearnSessions: at most MaxLearned.
+	List []Session `cbor:"4,keyasint,omitempty"`
 }
 
 // ErrRefused says that the engine did not make a change of sessions. The text

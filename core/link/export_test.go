@@ -117,6 +117,18 @@ func EncodedExplanation(e explain.Explanation) []byte {
 	return mustEncode(&message{Answer: &answer{Explanation: &e}})
 }
 
+// EncodedConnections is the body of an answer about connections, and
+// EncodedConnectionQuestion of the question.
+func EncodedConnections(total int, list ...Connection) []byte {
+	return mustEncode(&message{Answer: &answer{Total: total, Connections: list}})
+}
+
+func EncodedConnectionQuestion(backends []uint32, limit int, end bool) []byte {
+	q := about(backends)
+	q.Limit, q.End = limit, end
+	return mustEncode(&message{Ask: &question{Connections: q}})
+}
+
 func mustEncode(m *message) []byte {
 	b, err := encode(m)
 	if err != nil {

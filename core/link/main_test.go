@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"sync"
@@ -137,6 +138,34 @@ func (e *engine) ChangeSessions(c link.SessionChange) (int, error) {
 		return 0, errors.New("not here")
 	}
 	return change(c)
+}
+
+// Connections has five connections to each backend that is named, seven in all.
+func (e *engine) Connections(backends []uint32, limit int) (total int, list []link.Connection) {
+	if len(backends) == 1 && backends[0] == 666 {
+		panic("no such backend")
+	}
+	for _, id := range backends {
+		for i := range 5 {
+			list = append(list, connected(id, i))
+		}
+	}
+	if backends == nil {
+		return 7, []link.Connection{connected(9, 0)}
+	}
+	return len(list), list // more than asked for, perhaps
+}
+
+func connected(backend uint32, i int) link.Connection {
+	return link.Connection{Backend: backend, Protocol: "udp", State: "replied", Client: netip.AddrPortFrom(netip.MustParseAddr("2001:db8::7"), uint16(i)),
+		To: netip.MustParseAddrPort("192.0.2.1:53"), Idle: time.Second, In: 1 << 60}
+}
+
+func (e *engine) EndConnections(backends []uint32) int {
+	if backends == nil {
+		return 7
+	}
+	return 5 * len(backends)
 }
 
 func (e *engine) count() (calls, overlaps int) {

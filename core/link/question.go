@@ -10,9 +10,13 @@ import (
 	"github.com/sluicelb/sluice/core/explain"
 )
 
-// MaxSessions bounds the sessions of one answer: with the longest keys, 255
-// bytes, they take 300 KB.
-const MaxSessions = 1000
+// MaxSessions is how many sessions are shown at one time; MaxCarried bounds the
+// sessions of one answer. Of longer keys there are fewer: an answer ends before
+// it is too long for a message.
+const (
+	MaxSessions = 1000
+	MaxCarried  = 16_000
+)
 
 // Session is one persistence session in an answer. Its key may be what a client
 // is recognised by elsewhere too (a cookie, a user's name): it is not for logs.
@@ -35,6 +39,8 @@ type question struct {
 	Key []byte `cbor:"4,keyasint,omitempty"`
 	// Explain asks what would become of a request.
 	Explain *explain.Question `cbor:"5,keyasint,omitempty"`
+	// Connections asks for connections of l4xnat farms.
+	Connections *connectionQuestion `cbor:"6,keyasint,omitempty"`
 }
 
 // answer is what the engine says to a question.
@@ -46,20 +52,23 @@ type answer struct {
 	// Refused says why nothing was changed, or explained.
 	Refused     string               `cbor:"4,keyasint,omitempty"`
 	Explanation *explain.Explanation `cbor:"5,keyasint,omitempty"`
+	Connections []Connection         `cbor:"6,keyasint,omitempty"`
 }
 
 // fits reports whether it can be the answer to that question.
 func (a *answer) fits(q *asked) bool {
-	return len(a.List) <= q.limit && a.Total >= len(a.List) && (a.Explanation == nil || q.explain)
+	return len(a.List) <= q.limit && a.Total >= len(a.List) && (a.Explanation == nil || q.explain) &&
+		len(a.Connections) <= q.connections && a.Total >= len(a.Connections)
 }
 
-func bounded(limit int) int { return min(max(limit, 0), MaxSessions) }
+func bounded(limit int) int { return min(max(limit, 0), MaxCarried) }
 
 // asked is a question that was sent and is not answered.
 type asked struct {
-	limit   int
-	explain bool
-	answer  chan answer // has room for it: nobody may be waiting any more
+	limit       int
+	explain     bool
+	connections int
+	answer      chan answer // has room for it: nobody may be waiting any more
 }
 
 // questionPatience is how long a question waits for room in the socket. There
@@ -68,7 +77,7 @@ type asked struct {
 const questionPatience = 100 * time.Millisecond
 
 // Sessions asks for the persistence sessions of a service by its number: how
-// many there are, and at most limit of them, never more than MaxSessions.
+// many there are, and at most limit of them, never more than MaxCarried.
 //
 // Unlike Publish it may be given up at any time: ctx ends the waiting and
 // leaves the connection, and a publication under way, as they are. There is one
@@ -101,6 +110,9 @@ func (c *Client) answerTo(ctx context.Context, question *question) (a answer, er
 		return a, err
 	}
 	q := &asked{limit: question.Limit, explain: question.Explain != nil, answer: make(chan answer, 1)}
+	if question.Connections != nil {
+		q.connections = question.Connections.Limit
+	}
 	if err := c.ask(ctx, question, q); err != nil {
 		return a, err
 	}
@@ -164,4 +176,18 @@ func (c *Client) answered(a *answer) bool {
 	q.answer <- *a
 	<-c.asking
 	return true
+}
+
+// sessionRoom is what a session takes beside its key, in bytes, at most.
+const sessionRoom = 24
+
+// fitting are the first of list that fit a message.
+func fitting(list []Session) []Session {
+	room := maxBody - 1<<10
+	for i := range list {
+		if room -= len(list[i].Key) + sessionRoom; room < 0 {
+			return list[:i]
+		}
+	}
+	return list
 }

@@ -40,6 +40,11 @@ type Handler interface {
 	// Explain says what would become of a request, within the bounds of package
 	// explain. It is called as Sessions is; an error says why it cannot.
 	Explain(q explain.Question) (*explain.Explanation, error)
+	// Connections tells how many connections of l4xnat farms there are to
+	// backends, nil for all, and lists at most limit of them. EndConnections ends
+	// them and says how many. They are called as Sessions is.
+	Connections(backends []uint32, limit int) (total int, list []Connection)
+	EndConnections(backends []uint32) (ended int)
 }
 
 // Serve lets processes of the allowed users, one at a time, control the engine
@@ -227,6 +232,9 @@ func (s *connection) answerTo(q *question) (a answer) {
 		}
 		return answer{Explanation: e}
 	}
+	if q.Connections != nil {
+		return q.Connections.answer(s.h)
+	}
 	if q.Change != nil {
 		changed, err := s.h.ChangeSessions(*q.Change)
 		if err != nil {
@@ -243,7 +251,7 @@ func (s *connection) answerTo(q *question) (a answer) {
 	}
 	limit := bounded(q.Limit)
 	total, list := s.h.Sessions(q.Service, limit)
-	list = list[:min(len(list), limit)]
+	list = fitting(list[:min(len(list), limit)])
 	return answer{Total: max(total, len(list)), List: list}
 }
 

@@ -36,22 +36,40 @@ func newBook(cfg *farm.Config, classes []string, c *clock, sinkOf func(f *farm.F
 		f := &cfg.Farms[i]
 		fl := &farmLog{id: f.ID, name: []byte(f.Name)}
 		b.farms[f.ID] = fl
-		if f.HTTP == nil {
-			continue
-		}
-		if f.HTTP.Logs {
-			fl.format, fl.sink = newFormatter(&f.HTTP.AccessLog, c, f.HTTP.KeyHeaders()...), sinkOf(f)
-		}
-		for j := range f.HTTP.Services {
-			s := &f.HTTP.Services[j]
-			b.services[s.ID] = []byte(s.Name)
-			for k := range s.Backends {
-				be := &s.Backends[k]
-				b.backends[be.ID] = []byte(address(be))
-			}
-		}
+		fl.compile(f, c, sinkOf)
+		b.list(f)
 	}
 	return b
+}
+
+// compile prepares the log of a farm that has one.
+func (fl *farmLog) compile(f *farm.Farm, c *clock, sinkOf func(f *farm.Farm) *sink) {
+	l, on := f.Log()
+	switch {
+	case !on:
+		return
+	case f.HTTP != nil:
+		fl.format = newFormatter(l, c, f.HTTP.KeyHeaders()...)
+	default:
+		of := *l
+		if of.Format = farm.LogJSON; len(of.Fields) == 0 {
+			of.Fields = farm.ConnectionLogFields()
+		}
+		fl.format = newFormatter(&of, c)
+	}
+	fl.sink = sinkOf(f)
+}
+
+// list notes the names of what a farm has.
+func (b *book) list(f *farm.Farm) {
+	for _, g := range f.Groups() {
+		if name := g.Name(); name != "" {
+			b.services[g.ID()] = []byte(name)
+		}
+		for _, be := range g.Backends() {
+			b.backends[be.ID] = []byte(address(&be))
+		}
+	}
 }
 
 // address is where a backend is, by the name the operator wrote when that is

@@ -208,7 +208,7 @@ func (t target) String() string {
 }
 
 func keyOf(f *farm.Farm) target {
-	l := &f.HTTP.AccessLog
+	l, _ := f.Log()
 	switch l.Sink {
 	case farm.LogSyslog:
 		return target{kind: farm.LogSyslog, name: or(l.Target, farm.DefaultLogTarget)}

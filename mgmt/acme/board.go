@@ -51,7 +51,7 @@ func (b *Board) put(challenges []farm.Challenge, at netip.AddrPort) {
 func listening(cfg *farm.Config, at netip.AddrPort) *farm.Farm {
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
-		if f.Stopped || f.VPort != at.Port() {
+		if f.Stopped || !f.Takes(farm.L4TCP, at.Port()) {
 			continue
 		}
 		if f.VIP == at.Addr() || f.VIP.IsUnspecified() && (f.VIP.Is6() || at.Addr().Is4()) {

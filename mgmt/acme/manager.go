@@ -302,6 +302,8 @@ func (m *Manager) usable(f *farm.Farm) error {
 		return refuse(Missing, "the farm %s is stopped: start it, or use the vip of another address", f.Name)
 	case problem != "":
 		return refuse(Missing, "the farm %s does not run: %s", f.Name, problem)
+	case f.L4 != nil:
+		return refuse(Missing, "the farm %s passes connections on as they are and cannot answer authorities on port %d: use an http farm, or the vip of another address", f.Name, m.options.Port)
 	case f.VPort != m.options.Port:
 		return refuse(Missing, "the farm %s listens on port %d: authorities ask on port %d", f.Name, f.VPort, m.options.Port)
 	case f.HTTPS():

@@ -2,6 +2,7 @@ package acme_test
 
 import (
 	"context"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -140,6 +141,10 @@ func TestWhatCannotBeOrderedIsRefusedBeforeTheAuthorityHearsOfIt(t *testing.T) {
 	h := newHouse(t, "0")
 	h.farm("web", h.port, nil)
 	h.farm("other", freePort(t), nil)
+	h.farm("relay", 0, func(f *farm.Farm) {
+		f.Profile, f.VIP, f.HTTP, f.L4 = farm.ProfileL4, netip.MustParseAddr("127.0.0.2"), nil, farm.DefaultL4()
+		f.L4.Ports = []farm.PortRange{{First: h.port, Last: h.port}}
+	})
 	h.farm("off", freePort(t), func(f *farm.Farm) { f.Stopped = true })
 	web := acme.Target{Farm: "web"}
 	for _, c := range []struct {
@@ -157,6 +162,8 @@ func TestWhatCannotBeOrderedIsRefusedBeforeTheAuthorityHearsOfIt(t *testing.T) {
 		{[]string{"a.sluice.test"}, acme.Target{Farm: "web", VIP: loopback}, acme.Invalid, "not both"},
 		{[]string{"a.sluice.test"}, acme.Target{Farm: "none"}, acme.Missing, "does not exist"},
 		{[]string{"a.sluice.test"}, acme.Target{Farm: "other"}, acme.Missing, "listens on port"},
+		{[]string{"a.sluice.test"}, acme.Target{Farm: "relay"}, acme.Missing, "passes connections on"},
+		{[]string{"a.sluice.test"}, acme.Target{VIP: netip.MustParseAddr("127.0.0.2")}, acme.Missing, "passes connections on"},
 		{[]string{"a.sluice.test"}, acme.Target{Farm: "off"}, acme.Missing, "is stopped"},
 	} {
 		_, err := h.Order(t.Context(), by, acme.Request{Domains: c.domains, Target: c.at})

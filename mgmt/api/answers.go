@@ -49,7 +49,7 @@ func (s *Server) serving(f *farm.Farm) farmstate.Serving {
 	switch {
 	case f.Stopped:
 		return farmstate.Stopped(s.deps.Applier.RefusedStarts()[f.ID])
-	case !s.deps.Engine().Connected:
+	case !f.InKernel() && !s.deps.Engine().Connected: // rules need no engine
 		return farmstate.Serving{Problem: "the engine is not running"}
 	}
 	if problem := s.deps.Applier.Problems()[f.ID]; problem != "" {

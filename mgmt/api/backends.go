@@ -5,104 +5,110 @@ import (
 	"slices"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-func (s *Server) listBackends(c *call) (List[BackendView], error) {
-	f, v, err := c.service()
-	if err != nil {
-		return List[BackendView]{}, err
-	}
-	return list(fmt.Sprintf("List the backends of service %s of farm %s", v.Name, f.Name), s.backendViews(v)), nil
+// backendList serves the backends of services or of l4xnat farms; V is how one
+// is shown.
+type backendList[V any] struct {
+	s              *Server
+	create, update *validate.Table[farm.Backend]
+	show           func(g farm.Group, position int) V
 }
 
-func (s *Server) createBackend(c *call) (Object[BackendView], error) {
-	f, v, err := c.service()
-	if err != nil {
-		return Object[BackendView]{}, err
+func (s *Server) backendOperations() []*operation {
+	ofService := backendList[BackendView]{s, &validate.BackendCreate, &validate.BackendUpdate, s.backendView}
+	ofFarm := backendList[L4BackendView]{s, &validate.L4BackendCreate, &validate.L4BackendUpdate, s.l4BackendView}
+	return append(ofService.operations(serviceGroup, "a service"), ofFarm.operations(farmGroup, "an l4xnat farm")...)
+}
+
+func (l backendList[V]) operations(group, whose string) []*operation {
+	all := group + "/backends"
+	return []*operation{
+		op(get, all, auth.RightRead, "List the backends of "+whose, l.list),
+		op(post, all, auth.RightConfigure, "Create a backend of "+whose, l.add).body(l.create).created(),
+		op(put, all+"/{backend}", auth.RightConfigure, "Modify a backend of "+whose, l.modify).body(l.update),
+		op(del, all+"/{backend}", auth.RightConfigure, "Delete a backend of "+whose, l.remove),
+		op(put, all+"/{backend}/maintenance", auth.RightOperate, "Set the maintenance of a backend of "+whose, l.maintain).body(&validate.Maintenance),
 	}
-	values, err := decode(c, &validate.BackendCreate)
-	if err != nil {
-		return Object[BackendView]{}, err
+}
+
+// shown lists the backends of a group.
+func (l backendList[V]) shown(g farm.Group) []V {
+	out := []V{}
+	for i := range g.Backends() {
+		out = append(out, l.show(g, i))
 	}
-	farmName, name := f.Name, v.Name
-	comment := fmt.Sprintf("add backend %s port %d to service %s of farm %s", values.Get("ip").Text(), values.Get("port").Number(), name, farmName)
-	_, err = c.change(comment, func(cfg *farm.Config) error {
-		_, v, err := findService(cfg, farmName, name)
+	return out
+}
+
+func (l backendList[V]) list(c *call) (List[V], error) {
+	g, err := c.group()
+	if err != nil {
+		return List[V]{}, err
+	}
+	return list(fmt.Sprintf("List the backends of %s", g), l.shown(g)), nil
+}
+
+func (l backendList[V]) add(c *call) (Object[V], error) {
+	g, err := c.group()
+	if err != nil {
+		return Object[V]{}, err
+	}
+	values, err := decode(c, l.create)
+	if err != nil {
+		return Object[V]{}, err
+	}
+	farmName, service := g.Farm.Name, g.Name()
+	_, err = c.change(fmt.Sprintf("add %s to %s", named(values), g), func(cfg *farm.Config) error {
+		g, err := findGroup(cfg, farmName, service)
 		if err != nil {
 			return err
 		}
-		if err := validate.AddBackend("", v); err != nil {
-			return err
+		if g.Service != nil {
+			if err := validate.AddBackend("", g.Service); err != nil {
+				return err
+			}
 		}
 		var created farm.Backend
 		if err := values.Apply(&created); err != nil {
 			return err
 		}
-		if err := validate.LocalSource(created.Source, s.deps.LocalAddrs()); err != nil {
+		if err := validate.LocalSource(created.Source, l.s.deps.LocalAddrs()); err != nil {
 			return err
 		}
-		v.Backends = append(v.Backends, created)
+		g.SetBackends(append(g.Backends(), created))
 		return nil
 	})
 	if err != nil {
-		return Object[BackendView]{}, err
+		return Object[V]{}, err
 	}
-	if _, v, err = findService(c.cfg, farmName, name); err != nil || len(v.Backends) == 0 {
-		return Object[BackendView]{}, err
+	if g, err = findGroup(c.cfg, farmName, service); err != nil || len(g.Backends()) == 0 {
+		return Object[V]{}, err
 	}
-	last := len(v.Backends) - 1 // the configuration is the one this change made
-	return Object[BackendView]{
-		Description: fmt.Sprintf("New backend of service %s of farm %s", name, farmName),
-		Params:      s.backendView(v, last), Status: s.statusOf(c, farmName), Warning: validate.PriorityWarning(v, last),
-		Message: fmt.Sprintf("The backend %d has been added to service %s of farm %s.", last, name, farmName),
+	last := len(g.Backends()) - 1 // the configuration is the one this change made
+	return Object[V]{
+		Description: fmt.Sprintf("New backend of %s", g),
+		Params:      l.show(g, last), Status: l.s.statusOf(c, farmName), Warning: c.warning(validate.PathOfBackend(g, last)),
+		Message: fmt.Sprintf("The backend %d has been added to %s.", last, g),
 	}, nil
 }
 
-// backendAt is a backend as the path names it.
-type backendAt struct {
-	farm, service string
-	position      int
-	// id is the stable number of what stood at that position when the request
-	// was read: the change must find the same backend there.
-	id uint32
+// named is a new backend in the comment of a revision.
+func named(values validate.Values[farm.Backend]) string {
+	if port := values.Get("port").Number(); port != 0 {
+		return fmt.Sprintf("backend %s port %d", values.Get("ip").Text(), port)
+	}
+	return "backend " + values.Get("ip").Text()
 }
 
-func (c *call) backend() (backendAt, error) {
-	f, v, err := c.service()
-	if err != nil {
-		return backendAt{}, err
-	}
-	at, err := findBackend(v, c.param("backend"))
-	if err != nil {
-		return backendAt{}, err
-	}
-	return backendAt{farm: f.Name, service: v.Name, position: at, id: v.Backends[at].ID}, nil
-}
-
-// in finds the backend in a configuration that may be newer. A position that
-// means another backend by now is a lost race, not a change to that one.
-func (b backendAt) in(cfg *farm.Config) (*farm.Service, *farm.Backend, error) {
-	_, v, err := findService(cfg, b.farm, b.service)
-	if err != nil {
-		return nil, nil, err
-	}
-	if b.position >= len(v.Backends) || v.Backends[b.position].ID != b.id {
-		return nil, nil, refuse(409, "the backends of service %s were changed by someone else: read them again", b.service)
-	}
-	return v, &v.Backends[b.position], nil
-}
-
-func (b backendAt) String() string {
-	return fmt.Sprintf("backend %d of service %s of farm %s", b.position, b.service, b.farm)
-}
-
-func (s *Server) updateBackend(c *call) (Changed, error) {
+func (l backendList[V]) modify(c *call) (Changed, error) {
 	at, err := c.backend()
 	if err != nil {
 		return Changed{}, err
 	}
-	values, err := decode(c, &validate.BackendUpdate)
+	values, err := decode(c, l.update)
 	if err != nil {
 		return Changed{}, err
 	}
@@ -115,33 +121,33 @@ func (s *Server) updateBackend(c *call) (Changed, error) {
 		if err := values.Apply(b); err != nil || b.Source == source {
 			return err
 		}
-		return validate.LocalSource(b.Source, s.deps.LocalAddrs())
+		return validate.LocalSource(b.Source, l.s.deps.LocalAddrs())
 	})
 	if err != nil {
 		return Changed{}, err
 	}
-	v, _, err := at.in(c.cfg)
+	g, _, err := at.in(c.cfg)
 	if err != nil {
 		return Changed{}, err
 	}
 	return Changed{
 		Description: fmt.Sprintf("Modify %s", at), Params: values.Sent(),
 		Message: fmt.Sprintf("The %s has been changed.", at),
-		Status:  s.statusOf(c, at.farm), Warning: validate.PriorityWarning(v, at.position),
+		Status:  l.s.statusOf(c, at.farm), Warning: c.warning(validate.PathOfBackend(g, at.position)),
 	}, nil
 }
 
-func (s *Server) deleteBackend(c *call) (Done, error) {
+func (l backendList[V]) remove(c *call) (Done, error) {
 	at, err := c.backend()
 	if err != nil {
 		return Done{}, err
 	}
 	_, err = c.change(fmt.Sprintf("delete %s", at), func(cfg *farm.Config) error {
-		v, _, err := at.in(cfg)
+		g, _, err := at.in(cfg)
 		if err != nil {
 			return err
 		}
-		v.Backends = slices.Delete(v.Backends, at.position, at.position+1)
+		g.SetBackends(slices.Delete(g.Backends(), at.position, at.position+1))
 		return nil
 	})
 	if err != nil {
@@ -157,7 +163,7 @@ type Maintained struct {
 	Farm   FarmStatus `json:"farm"`
 }
 
-func (s *Server) maintainBackend(c *call) (Object[Maintained], error) {
+func (l backendList[V]) maintain(c *call) (Object[Maintained], error) {
 	at, err := c.backend()
 	if err != nil {
 		return Object[Maintained]{}, err
@@ -182,7 +188,7 @@ func (s *Server) maintainBackend(c *call) (Object[Maintained], error) {
 	}
 	return Object[Maintained]{
 		Description: fmt.Sprintf("Set the maintenance of %s", at),
-		Params:      Maintained{Action: action, Mode: string(mode), Farm: FarmStatus{Status: s.statusOf(c, at.farm)}},
+		Params:      Maintained{Action: action, Mode: string(mode), Farm: FarmStatus{Status: l.s.statusOf(c, at.farm)}},
 		Message:     fmt.Sprintf("The action %s has been done on %s.", action, at),
 	}, nil
 }

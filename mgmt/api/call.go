@@ -28,6 +28,8 @@ type call struct {
 	// so that one answer never mixes two of them.
 	cfg      *farm.Config
 	revision uint64
+	// warnings are about the configuration after the change this call made.
+	warnings []validate.Error
 	// status replaces the operation's own when it is not 0.
 	status int
 	// contentType is set by handlers that answer with something else than JSON.
@@ -107,18 +109,13 @@ func findService(cfg *farm.Config, name, service string) (*farm.Farm, *farm.Serv
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := hasServices(f); err != nil {
+		return nil, nil, err
+	}
 	if s := f.Service(service); s != nil {
 		return f, s, nil
 	}
 	return nil, nil, notFound("the service %s does not exist in the farm %s", quoteName(service), f.Name)
-}
-
-func findBackend(s *farm.Service, id string) (int, error) {
-	n, err := strconv.Atoi(id)
-	if err != nil || n < 0 || n >= len(s.Backends) || strconv.Itoa(n) != id {
-		return 0, notFound("the backend %s does not exist in the service %s", quoteName(id), s.Name)
-	}
-	return n, nil
 }
 
 // author is who history will name.
@@ -166,7 +163,20 @@ func (c *call) keep(result apply.Result, err error, expect uint64) (apply.Result
 	if result.Config != nil {
 		c.cfg, c.revision = result.Config, result.Revision.Number
 	}
+	c.warnings = result.Warnings
 	return result, nil
+}
+
+// warning is what cannot work of the object at that path (validate.FarmPath and
+// its kin) after the change, empty when all can.
+func (c *call) warning(path string) string {
+	var texts []string
+	for _, w := range c.warnings {
+		if w.Path == path {
+			texts = append(texts, w.Message)
+		}
+	}
+	return strings.Join(texts, "; ")
 }
 
 // readObject reads the body as one object.

@@ -121,6 +121,18 @@ type Deps struct {
 	// Explain asks the engine about a request that was not sent; without it
 	// there is nothing about that in the API.
 	Explain Explainer
+	// Traffic tells what the kernel counted of the farms it carries; nil when
+	// nobody can be asked.
+	Traffic func(ctx context.Context) (stats.Traffic, error)
+	// Tracked and Forwarded are the connections of l4xnat farms: those the
+	// kernel carries, and those the engine does. Each may be nil.
+	Tracked, Forwarded ConnectionTable
+	// Kernel is what the appliance has set in the kernel; without it there is
+	// nothing about that in the API.
+	Kernel Kernel
+	// Warnings is what of a farm the kernel carries cannot work now, in sentences;
+	// it must not take long. nil: nothing is known of that.
+	Warnings func(farm uint32) []string
 	// Roles lists the processes; nil when nothing supervises them.
 	Roles func() []Role
 	// Reload applies the file the appliance was started with again; nil when

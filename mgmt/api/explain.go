@@ -23,10 +23,12 @@ type Explainer func(ctx context.Context, q explain.Question) (*explain.Explanati
 var ErrNotExplained = errors.New("the request cannot be explained")
 
 func (s *Server) explainOperations() []*operation {
+	farms := op(get, "/farms/{farm}/explain", auth.RightRead, "Explain what carries a farm, and why", s.explainFarm)
 	if s.deps.Explain == nil {
-		return nil
+		return []*operation{farms}
 	}
 	return []*operation{
+		farms,
 		op(post, "/farms/{farm}/explain", auth.RightRead, "Explain what would become of a request", s.explainRequest).body(explainFields{}),
 	}
 }
@@ -37,12 +39,13 @@ type explainFields struct{}
 // Params lists the fields for the document.
 func (explainFields) Params() []validate.Param {
 	return []validate.Param{
-		{Name: "url", Options: []string{"required", "non_blank"}, Description: "A path with its query, or a whole URL of http or https."},
+		{Name: "url", Options: []string{"non_blank"}, Description: "A path with its query, or a whole URL of http or https. Farms of profile http need it; url, method and headers are for them only."},
 		{Name: "method", Options: []string{"non_blank"}, Description: "GET when it is left out."},
 		{Name: "headers", Format: "Name: value", Options: []string{"list"},
 			Description: "The header fields. Without a Host that of the URL is sent or, if that is a path, the address of the farm."},
 		{Name: "sni", Options: []string{"non_blank"}, Description: "The name TLS is asked for; when it is left out that of the URL or, if that is a path, of the header Host."},
-		{Name: "from", Options: []string{"non_blank"}, Description: "The address the request comes from; 127.0.0.1 when it is left out."},
+		{Name: "from", Options: []string{"non_blank"}, Description: "The address the request comes from; 127.0.0.1 when it is left out. For farms of profile l4xnat it may have a port."},
+		{Name: "to", Options: []string{"non_blank"}, Description: "The address of the farm, with or without a port, that the client connects to; for farms of profile l4xnat only."},
 	}
 }
 
@@ -52,14 +55,21 @@ func (s *Server) explainRequest(c *call) (Object[*explain.Explanation], error) {
 	if err != nil {
 		return none, err
 	}
+	if f.InKernel() {
+		return none, badRequest("the kernel carries the farm %s, and only the engine rehearses: GET /farms/%s/explain shows the rules", f.Name, f.Name)
+	}
 	if _, err := c.expected(); err != nil {
 		return none, err
 	}
-	body, err := c.object(explainFields{})
+	read := c.object
+	if f.L4 != nil {
+		read = c.fields // there is nothing one has to say
+	}
+	body, err := read(explainFields{})
 	if err != nil {
 		return none, err
 	}
-	q, err := readQuestion(body)
+	q, err := readQuestion(body, f.L4 != nil)
 	if err != nil {
 		return none, err
 	}
@@ -84,9 +94,28 @@ func (s *Server) explainRequest(c *call) (Object[*explain.Explanation], error) {
 	return Object[*explain.Explanation]{Description: fmt.Sprintf("Explain what would become of a request to farm %s", f.Name), Params: e}, nil
 }
 
+// checkL4Question looks at a question about a connection or datagram.
+func checkL4Question(body map[string]any, q *explain.Question) error {
+	for _, name := range []string{"url", "method", "headers"} {
+		if body[name] != nil {
+			return badRequest("%s is for farms of profile http: this one does not read requests", name)
+		}
+	}
+	for name, text := range map[string]string{"from": q.From, "to": q.To} {
+		_, bare := netip.ParseAddr(text)
+		if _, err := netip.ParseAddrPort(text); text != "" && bare != nil && err != nil {
+			return badRequest("%s must be an address with or without a port, got %s", name, quoteName(text))
+		}
+	}
+	if len(q.SNI) > explain.MaxText {
+		return badRequest("sni is too long: at most %d bytes are allowed", explain.MaxText)
+	}
+	return nil
+}
+
 // readQuestion reads the fields; what they are worth is for the engine to say.
-func readQuestion(body map[string]any) (q explain.Question, err error) {
-	for name, to := range map[string]*string{"url": &q.URL, "method": &q.Method, "from": &q.From, "sni": &q.SNI} {
+func readQuestion(body map[string]any, l4 bool) (q explain.Question, err error) {
+	for name, to := range map[string]*string{"url": &q.URL, "method": &q.Method, "from": &q.From, "to": &q.To, "sni": &q.SNI} {
 		value, sent := body[name]
 		if !sent {
 			continue
@@ -97,10 +126,16 @@ func readQuestion(body map[string]any) (q explain.Question, err error) {
 		}
 		*to = text
 	}
-	if q.From != "" {
-		if _, err := netip.ParseAddr(q.From); err != nil {
-			return q, badRequest("from must be an address, got %s", quoteName(q.From))
-		}
+	if l4 {
+		return q, checkL4Question(body, &q)
+	}
+	switch _, err := netip.ParseAddr(q.From); {
+	case q.URL == "":
+		return q, badRequest("url is required")
+	case q.To != "":
+		return q, badRequest("to is for farms of profile l4xnat: a farm of profile http has one address")
+	case q.From != "" && err != nil:
+		return q, badRequest("from must be an address, got %s", quoteName(q.From))
 	}
 	if one, alone := body["headers"].(string); alone {
 		q.Headers = []string{one}

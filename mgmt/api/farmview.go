@@ -7,7 +7,6 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
-	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 // FarmView is everything about an http farm. The lists at its end are changed
@@ -72,7 +71,7 @@ func (s *Server) farmView(f *farm.Farm) FarmView {
 		RewriteLocation: h.RewriteLocation, RewriteHost: truth(h.RewriteHost), RewriteDest: truth(h.RewriteDestination),
 		Verbs: h.Verbs, CheckURL: h.CheckURL, IgnoreCase: truth(h.IgnoreCase), Continue: cmp.Or(h.Continue, farm.ContinuePass),
 		MaxHead: cmp.Or(h.MaxHead, farm.DefaultMaxHead), MaxBody: h.MaxBody, MaxConnections: h.MaxConnections,
-		Overflow: cmp.Or(h.Overflow, farm.OverflowWait), Mark: h.Mark, Trusted: trusted(h), ProxyIn: cmp.Or(h.ProxyIn, farm.ProxyInOff), Logs: truth(h.Logs), LogView: logView(h),
+		Overflow: cmp.Or(h.Overflow, farm.OverflowWait), Mark: h.Mark, Trusted: networks(h.Trusted), ProxyIn: cmp.Or(h.ProxyIn, farm.ProxyInOff), Logs: truth(h.Logs), LogView: logView(h),
 		Error414: h.Error414, Error500: h.Error500, Error501: h.Error501, Error503: h.Error503, ErrorWAF: h.ErrorWAF,
 		AddHeader: shownRules(h.AddRequest, showAdd), HeadRemove: shownRules(h.RemoveRequest, showRemove),
 		AddResponseHeader: shownRules(h.AddResponse, showAdd), RemoveResponseHeader: shownRules(h.RemoveResponse, showRemove),
@@ -87,14 +86,6 @@ func (s *Server) farmView(f *farm.Farm) FarmView {
 // truth is a truth value as the family writes it.
 func truth(b bool) string { return strconv.FormatBool(b) }
 
-func trusted(h *farm.HTTP) []string {
-	out := []string{}
-	for _, p := range h.Trusted {
-		out = append(out, validate.NetworkText(p))
-	}
-	return out
-}
-
 // IPDS lists the security rules of a farm.
 type IPDS struct {
 	Blacklists []struct{} `json:"blacklists"`
@@ -108,7 +99,7 @@ func noIPDS() IPDS {
 	return IPDS{Blacklists: none, DoS: none, RBL: none, WAF: none}
 }
 
-// FarmDetails is the answer about one farm.
+// FarmDetails is the answer about one http farm.
 type FarmDetails struct {
 	Description string        `json:"description"`
 	Params      FarmView      `json:"params"`
@@ -116,16 +107,19 @@ type FarmDetails struct {
 	IPDS        IPDS          `json:"ipds"`
 }
 
-func (s *Server) getFarm(c *call) (FarmDetails, error) {
+func (s *Server) getFarm(c *call) (either[FarmDetails, L4FarmDetails], error) {
 	f, err := c.farm()
 	if err != nil {
-		return FarmDetails{}, err
+		return either[FarmDetails, L4FarmDetails]{}, err
+	}
+	if f.L4 != nil {
+		return second[FarmDetails](s.l4Details("Get farm "+f.Name, f)), nil
 	}
 	out := FarmDetails{Description: "Get farm " + f.Name, Params: s.farmView(f), Services: []ServiceView{}, IPDS: noIPDS()}
 	for i := range services(f) {
 		out.Services = append(out.Services, s.serviceView(&f.HTTP.Services[i]))
 	}
-	return out, nil
+	return first[FarmDetails, L4FarmDetails](out), nil
 }
 
 // ServiceName is a service in a summary.
@@ -141,16 +135,22 @@ type FarmSummary struct {
 	IPDS        IPDS          `json:"ipds"`
 }
 
-func (s *Server) getFarmSummary(c *call) (FarmSummary, error) {
+// getFarmSummary answers with the services by name only; an l4xnat farm has
+// nothing that would be left out.
+func (s *Server) getFarmSummary(c *call) (either[FarmSummary, L4FarmDetails], error) {
 	f, err := c.farm()
 	if err != nil {
-		return FarmSummary{}, err
+		return either[FarmSummary, L4FarmDetails]{}, err
 	}
-	out := FarmSummary{Description: "Get the summary of farm " + f.Name, Params: s.farmView(f), Services: []ServiceName{}, IPDS: noIPDS()}
+	description := "Get the summary of farm " + f.Name
+	if f.L4 != nil {
+		return second[FarmSummary](s.l4Details(description, f)), nil
+	}
+	out := FarmSummary{Description: description, Params: s.farmView(f), Services: []ServiceName{}, IPDS: noIPDS()}
 	for _, service := range services(f) {
 		out.Services = append(out.Services, ServiceName{ID: service.Name})
 	}
-	return out, nil
+	return first[FarmSummary, L4FarmDetails](out), nil
 }
 
 // FarmStatus is the status of one farm.
@@ -235,13 +235,13 @@ type BackendView struct {
 func (s *Server) backendViews(v *farm.Service) []BackendView {
 	out := []BackendView{}
 	for i := range v.Backends {
-		out = append(out, s.backendView(v, i))
+		out = append(out, s.backendView(farm.Group{Service: v}, i))
 	}
 	return out
 }
 
-func (s *Server) backendView(v *farm.Service, i int) BackendView {
-	b := &v.Backends[i]
+func (s *Server) backendView(g farm.Group, i int) BackendView {
+	b := &g.Backends()[i]
 	return BackendView{
 		ID: i, IP: b.Host, Port: b.Port, Status: farmstate.Backend(b, s.deps.Health), Problem: s.backendProblem(b), Mode: string(b.Maintenance),
 		Timeout: orNull(b.Timeout), Weight: orNull(b.Weight), Priority: orNull(b.Priority),

@@ -16,6 +16,7 @@ import (
 func FuzzBodies(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"farmname":"shop","profile":"http","vip":"192.0.2.1","vport":80}`, `{"farmname":"a","copy_from":"b"}`,
+		`{"farmname":"dns","profile":"l4xnat","vip":"::1","vport":"53,5353,8000:8010","protocol":"udp","nattype":"dnat","persistence":"ip","responses":0,"datapath":"kernel"}`, `{"ip":"10.0.0.1","port":null,"max_conns":7,"server_names":["*.a.test"]}`,
 		`{"newfarmname":"x","contimeout":"5","error503":"<b>\u0000"}`, `{"action":"start"}`, `{"id":"web"}`,
 		`{"vhost":"a.*","urlp":"^/x(","redirect":"https://e","redirect_code":301,"persistence":"COOKIE","ttl":1e3}`,
 		`{"position":-1}`, `{"ip":"::1%eth0","port":"080","weight":null,"priority":9.0,"connection_limit":18446744073709551616}`, `{"connection_limit":184467440737095e1616,"vport":1e999}`,
@@ -43,6 +44,9 @@ func FuzzBodies(f *testing.F) {
 		}
 		try(t, &validate.FarmCreate, body, farm.Farm{})
 		try(t, &validate.FarmUpdate, body, farm.Farm{})
+		try(t, &validate.L4FarmUpdate, body, farm.Farm{})
+		try(t, &validate.L4BackendCreate, body, farm.Backend{})
+		try(t, &validate.L4BackendUpdate, body, farm.Backend{})
 		try(t, &validate.FarmAction, body, farm.Farm{})
 		try(t, &validate.ServiceCreate, body, farm.Service{})
 		try(t, &validate.ServiceUpdate, body, farm.Service{})
@@ -56,7 +60,8 @@ func FuzzBodies(f *testing.F) {
 		try(t, &validate.Rewrites.Rule, body, farm.URLRewrite{})
 		_ = checkNames(rollbackFields{}, body)
 		_ = checkNames(keyFields{}, body)
-		_, _ = readQuestion(body)
+		_, _ = readQuestion(body, false)
+		_, _ = readQuestion(body, true)
 	})
 }
 

@@ -41,6 +41,7 @@ type engine struct {
 	ejected   map[uint32]health.Ejection
 	farms     map[uint32]stats.Farm
 	backends  map[uint32]stats.Backend
+	kernel    stats.Traffic
 	// complete makes what an engine gets, inForce is what it took last.
 	complete func(*farm.Config) (*farm.Config, map[uint32]string)
 	inForce  *farm.Config
@@ -152,11 +153,13 @@ func newAppliance(t *testing.T, change ...func(*api.Deps)) *appliance {
 		Applier: ap, History: st, Keys: st, Certificates: manager, Counters: e, Health: e.Health, Ejection: e.Ejection, Engine: e.State,
 		ACME:         acme.New(acme.Options{Store: st, Certificates: manager, Applier: ap, Board: &acme.Board{}, Now: clock}),
 		SessionTable: &sessionTable{},
-		Explain:      explainer(nil),
-		LocalAddrs:   func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("192.0.2.10")} },
-		Version:      "1.2.3",
-		Now:          clock,
-		Log:          slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Tracked:      &tracked{}, Forwarded: &tracked{}, Kernel: &kernel{},
+		Traffic:    func(context.Context) (stats.Traffic, error) { return e.kernel, nil },
+		Explain:    explainer(nil),
+		LocalAddrs: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("192.0.2.10")} },
+		Version:    "1.2.3",
+		Now:        clock,
+		Log:        slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	for _, f := range change {
 		f(&deps)
@@ -272,6 +275,15 @@ func (a *appliance) shop(n int) {
 	a.must(201, "POST", "/farms/shop/services", `{"id":"web"}`)
 	for i := range n {
 		a.must(201, "POST", "/farms/shop/services/web/backends", fmt.Sprintf(`{"ip":"10.0.0.%d","port":8080}`, i+1))
+	}
+}
+
+// dns creates the l4xnat farm "dns" with n backends, the second without a port.
+func (a *appliance) dns(n int) {
+	a.t.Helper()
+	a.must(201, "POST", "/farms", `{"farmname":"dns","profile":"l4xnat","vip":"192.0.2.10","vport":"53,5353"}`)
+	for i := range n {
+		a.must(201, "POST", "/farms/dns/backends", []string{`{"ip":"10.0.0.1","port":53}`, `{"ip":"10.0.0.2"}`}[i])
 	}
 }
 

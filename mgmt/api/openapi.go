@@ -154,9 +154,27 @@ func schemaOf(params []validate.Param, some bool) *huma.Schema {
 		out.MinProperties = &one
 	}
 	for _, p := range params {
-		out.Properties[p.Name] = fieldSchema(p)
+		out.Properties[p.Name] = joined(out.Properties[p.Name], fieldSchema(p))
 		if slices.Contains(p.Options, "required") {
 			out.Required = append(out.Required, p.Name)
+		}
+	}
+	return out
+}
+
+// joined is a field that comes twice, in bodies about two profiles: it takes what
+// either takes.
+func joined(a, b *huma.Schema) *huma.Schema {
+	if a == nil || reflect.DeepEqual(a, b) {
+		return b
+	}
+	out := &huma.Schema{Description: a.Description, AnyOf: slices.Clone(a.AnyOf)}
+	if a.Description != b.Description {
+		out.Description += " In l4xnat farms: " + b.Description
+	}
+	for _, one := range b.AnyOf {
+		if !slices.ContainsFunc(out.AnyOf, func(s *huma.Schema) bool { return reflect.DeepEqual(s, one) }) {
+			out.AnyOf = append(out.AnyOf, one)
 		}
 	}
 	return out
@@ -170,6 +188,8 @@ func fieldSchema(p validate.Param) *huma.Schema {
 	case slices.Contains(p.Options, "list"):
 		item := words(p.PossibleValues)
 		alternatives = append(alternatives, &huma.Schema{Type: huma.TypeArray, Items: item}, item)
+	case p.Format != "integer" && p.Format != "" && p.Interval != "": // a text that may be a number
+		alternatives = append(alternatives, interval(p.Interval), &huma.Schema{Type: huma.TypeString})
 	case p.Format == "integer" || p.Interval != "":
 		alternatives = append(alternatives, interval(p.Interval), &huma.Schema{Type: huma.TypeString, Pattern: `^-?[0-9]+$`})
 	case isBool(p):

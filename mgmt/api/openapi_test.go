@@ -91,6 +91,7 @@ func TestEveryRouteIsDocumentedAndClosed(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
 	a.rules()
+	a.dns(1)
 	a.must(201, "POST", "/keys", "")
 	d := readDoc(t, a)
 	routes := a.server.Routes()
@@ -101,8 +102,7 @@ func TestEveryRouteIsDocumentedAndClosed(t *testing.T) {
 		if _, ok := d.Paths[route.Path][strings.ToLower(route.Method)]; !ok {
 			t.Errorf("%s %s is not in the document", route.Method, route.Path)
 		}
-		path := strings.NewReplacer("{farm}", "shop", "{service}", "web", "{backend}", "0", "{rule}", "0", "{revision}", "1", "{key}", "2",
-			"{certificate}", "shop.pem", "{authority}", "clients").Replace(route.Path)
+		path := filled(route.Path)
 		for _, base := range []string{api.Base, api.FamilyBase} {
 			a.send(route.Method, base+path, `{}`).refused(t, 401)
 			if r := a.send(route.Method, base+path, `{"nonsense":1}`, "ZAPI_KEY", a.key); r.status == 401 || r.status == 405 || r.status >= 500 {
@@ -115,6 +115,7 @@ func TestEveryRouteIsDocumentedAndClosed(t *testing.T) {
 			a = newAppliance(t)
 			a.shop(1)
 			a.rules()
+			a.dns(1)
 			a.must(201, "POST", "/keys", "")
 		}
 	}
@@ -144,10 +145,11 @@ func TestEveryDocumentedFieldIsKnown(t *testing.T) {
 			if s.AdditionalProperties != false || len(s.Properties) == 0 {
 				t.Errorf("%s %s: the schema is open or empty", verb, path)
 			}
-			at := strings.NewReplacer("{farm}", "shop", "{service}", "web", "{backend}", "0", "{rule}", "0", "{certificate}", "shop.pem").Replace(path)
+			at := filled(path)
 			a := newAppliance(t)
 			a.shop(1)
 			a.rules()
+			a.dns(1)
 			for name := range s.Properties {
 				if name == "newfarmname" {
 					continue // would take the farm away from under the test
@@ -165,6 +167,17 @@ func TestEveryDocumentedFieldIsKnown(t *testing.T) {
 	if bodies < 10 {
 		t.Errorf("only %d bodies documented", bodies)
 	}
+}
+
+// filled is a path of the document with names that exist: backends and sessions
+// are those of a service or of an l4xnat farm.
+func filled(path string) string {
+	name := "shop"
+	if strings.HasPrefix(path, "/farms/{farm}/backends") || strings.HasPrefix(path, "/farms/{farm}/sessions") {
+		name = "dns"
+	}
+	return strings.NewReplacer("{farm}", name, "{service}", "web", "{backend}", "0", "{rule}", "0", "{revision}", "1", "{key}", "2",
+		"{certificate}", "shop.pem", "{authority}", "clients").Replace(path)
 }
 
 // sample is a body with every required field and one more.

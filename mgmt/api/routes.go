@@ -12,7 +12,7 @@ func (s *Server) operations() []*operation {
 	return concat(s.farmOperations(), s.serviceOperations(), s.backendOperations(), s.ruleOperations(),
 		s.statisticsOperations(), s.traceOperations(), s.configOperations(), s.systemOperations(),
 		s.certificateOperations(), s.authorityOperations(), s.farmCertificateOperations(), s.acmeOperations(),
-		s.sessionOperations(), s.explainOperations())
+		s.sessionOperations(), s.explainOperations(), s.connectionOperations(), s.kernelOperations())
 }
 
 func concat(groups ...[]*operation) []*operation {
@@ -37,7 +37,7 @@ func (s *Server) farmOperations() []*operation {
 		op(get, "/farms/modules/summary", auth.RightRead, "List the farms of all modules", s.modulesSummary),
 		op(get, "/farms/modules/lslb", auth.RightRead, "List the farms of the LSLB module", s.listFarms),
 		op(get, "/farms/{farm}", auth.RightRead, "Get a farm", s.getFarm),
-		op(put, "/farms/{farm}", auth.RightConfigure, "Modify a farm", s.updateFarm).body(&validate.FarmUpdate),
+		op(put, "/farms/{farm}", auth.RightConfigure, "Modify a farm", s.updateFarm).body(farmFields{}),
 		op(del, "/farms/{farm}", auth.RightConfigure, "Delete a farm", s.deleteFarm),
 		op(get, "/farms/{farm}/summary", auth.RightRead, "Get the summary of a farm", s.getFarmSummary),
 		op(get, "/farms/{farm}/status", auth.RightRead, "Get the status of a farm", s.getFarmStatus),
@@ -56,20 +56,13 @@ func (s *Server) serviceOperations() []*operation {
 	}
 }
 
-func (s *Server) backendOperations() []*operation {
-	const all = "/farms/{farm}/services/{service}/backends"
-	return []*operation{
-		op(get, all, auth.RightRead, "List the backends of a service", s.listBackends),
-		op(post, all, auth.RightConfigure, "Create a backend", s.createBackend).body(&validate.BackendCreate).created(),
-		op(put, all+"/{backend}", auth.RightConfigure, "Modify a backend", s.updateBackend).body(&validate.BackendUpdate),
-		op(del, all+"/{backend}", auth.RightConfigure, "Delete a backend", s.deleteBackend),
-		op(put, all+"/{backend}/maintenance", auth.RightOperate, "Set the maintenance of a backend", s.maintainBackend).body(&validate.Maintenance),
-	}
-}
-
 func (s *Server) statisticsOperations() []*operation {
 	return []*operation{
 		op(get, "/stats/farms", auth.RightRead, "List farms statistics", s.allStatistics).
+			with("profile", "Only farms of this profile").with("status", "Only farms with this status"),
+		op(get, "/stats/farms/total", auth.RightRead, "Get the number of farms", s.farmsTotal),
+		op(get, "/stats/farms/modules", auth.RightRead, "Count the farms of all modules by status", s.moduleStatistics),
+		op(get, "/stats/farms/modules/lslb", auth.RightRead, "List the statistics of the farms of the LSLB module", s.allStatistics).
 			with("profile", "Only farms of this profile").with("status", "Only farms with this status"),
 		op(get, "/stats/farms/{farm}", auth.RightRead, "Get the statistics of a farm", s.oneFarmStatistics),
 		op(get, "/stats/farms/{farm}/backends", auth.RightRead, "Get the statistics of the backends of a farm", s.oneFarmStatistics),

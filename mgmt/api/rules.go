@@ -222,8 +222,9 @@ func (l ruleList[T, V]) move(c *call) (Object[Moved], error) {
 
 // decodeBeside is decode for an object that GET shows with its lists of rules:
 // clients send whole objects back, so a list that is empty, and is sent empty,
-// says nothing. Others are refused, because they are changed elsewhere.
-func decodeBeside[T any](c *call, table *validate.Table[T], lists map[string]int) (validate.Values[T], error) {
+// says nothing. Others are refused, because they are changed elsewhere. foreign
+// refuses a field before the table does.
+func decodeBeside[T any](c *call, table *validate.Table[T], lists map[string]int, foreign func(name string) error) (validate.Values[T], error) {
 	body, err := c.readObject()
 	if err != nil {
 		return validate.Values[T]{}, err
@@ -237,9 +238,14 @@ func decodeBeside[T any](c *call, table *validate.Table[T], lists map[string]int
 			continue
 		}
 		if list, is := value.([]any); !is || len(list) > 0 || lists[name] > 0 {
-			return validate.Values[T]{}, badRequest("%s: rules are changed one by one, with POST to %s/%s, and PUT and DELETE to its ids", name, c.r.URL.Path, name)
+			return validate.Values[T]{}, badRequest("%s: its items are changed one by one, with POST to %s/%s, and PUT and DELETE to its ids", name, c.r.URL.Path, name)
 		}
 		delete(body, name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(body)) {
+		if err := foreign(name); err != nil {
+			return validate.Values[T]{}, err
+		}
 	}
 	return table.Decode("", body)
 }

@@ -52,9 +52,13 @@ func shownRules[T, V any](rules []T, show func(int, T) V) []V {
 	return out
 }
 
-// rulesOfFarm and rulesOfService are how many rules each list has.
+// rulesOfFarm and rulesOfService are how many rules each list has; that of an
+// l4xnat farm is of sessions.
 func rulesOfFarm(f *farm.Farm) map[string]int {
-	if f.HTTP == nil {
+	switch {
+	case f.L4 != nil:
+		return map[string]int{"sessions": len(staticSessions(farm.Group{Farm: f}))}
+	case f.HTTP == nil:
 		return nil
 	}
 	return countRules(&f.HTTP.HeaderRules, validate.AddRequest.Farm, validate.RemoveRequest.Farm)

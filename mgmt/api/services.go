@@ -43,11 +43,11 @@ func (s *Server) createService(c *call) (Object[NewService], error) {
 		if err != nil {
 			return err
 		}
+		if err := hasServices(f); err != nil {
+			return err
+		}
 		if f.Service(name) != nil {
 			return badRequest("id: a service named %s exists already in the farm %s", name, farmName)
-		}
-		if f.HTTP == nil {
-			return badRequest("the farm %s has no services", farmName)
 		}
 		var created farm.Service
 		if err := values.Apply(&created); err != nil {
@@ -80,7 +80,7 @@ func (s *Server) updateService(c *call) (Changed, error) {
 	if err != nil {
 		return Changed{}, err
 	}
-	values, err := decodeBeside(c, &validate.ServiceUpdate, rulesOfService(v))
+	values, err := decodeBeside(c, &validate.ServiceUpdate, rulesOfService(v), func(string) error { return nil })
 	if err != nil {
 		return Changed{}, err
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strconv"
 
@@ -16,23 +15,23 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// SessionTable is the persistence sessions the engine keeps. Static ones are
-// configuration: they are made and deleted like a backend is, and the engine
-// has them from there. Its errors are apply.ErrUnavailable while there is no
-// engine, and ErrSessionRefused.
+// SessionTable is the persistence sessions the engine keeps, or the kernel for
+// the farms it carries. Static ones are configuration: they are made and deleted
+// like a backend is, and who keeps sessions has them from there. Its errors are
+// apply.ErrUnavailable while nobody answers, and ErrSessionRefused.
 type SessionTable interface {
-	// List gives at most limit sessions of a service, static ones first, and how
+	// List gives at most limit sessions of a group, static ones first, and how
 	// many there are.
-	List(ctx context.Context, f *farm.Farm, s *farm.Service, limit int) (list []Session, total int, err error)
+	List(ctx context.Context, g farm.Group, limit int) (list []Session, total int, err error)
 	// Find gives one of them; false when there is none.
-	Find(ctx context.Context, s *farm.Service, session string) (Session, bool, error)
+	Find(ctx context.Context, g farm.Group, session string) (Session, bool, error)
 	// Delete forgets a dynamic session; false when there was none.
-	Delete(ctx context.Context, s *farm.Service, session string) (bool, error)
+	Delete(ctx context.Context, g farm.Group, session string) (bool, error)
 	// Flush forgets all dynamic ones, and says how many.
-	Flush(ctx context.Context, s *farm.Service) (int, error)
+	Flush(ctx context.Context, g farm.Group) (int, error)
 }
 
-// ErrSessionRefused: the engine does not make a change of sessions. The error
+// ErrSessionRefused: who keeps them does not make a change of sessions. The error
 // that wraps it says why, for the client too.
 var ErrSessionRefused = errors.New("the sessions were not changed")
 
@@ -43,26 +42,30 @@ func (s *Server) sessionOperations() []*operation {
 	if s.deps.SessionTable == nil {
 		return nil
 	}
-	const all = "/farms/{farm}/services/{service}/sessions"
+	return append(s.sessionsOf(serviceGroup, "a service"), s.sessionsOf(farmGroup, "an l4xnat farm")...)
+}
+
+func (s *Server) sessionsOf(group, whose string) []*operation {
+	all := group + "/sessions"
 	return []*operation{
-		op(get, all, auth.RightRead, "List the sessions of a service", s.listSessions).
+		op(get, all, auth.RightRead, "List the sessions of "+whose, s.listSessions).
 			with("limit", "How many to list at most, 1 to 1000; 1000 when not sent").
 			with("session", "Only this one"),
-		op(post, all, auth.RightOperate, "Create a static session", s.createSession).body(sessionFields{}).created(),
-		op(del, all, auth.RightOperate, "Delete all dynamic sessions of a service", s.flushSessions).
+		op(post, all, auth.RightOperate, "Create a static session of "+whose, s.createSession).body(sessionFields{}).created(),
+		op(del, all, auth.RightOperate, "Delete all dynamic sessions of "+whose, s.flushSessions).
 			with("session", "Only this one, static or not: for sessions that cannot stand in a path"),
-		op(del, all+"/{session}", auth.RightOperate, "Delete a session", s.deleteSession),
+		op(del, all+"/{session}", auth.RightOperate, "Delete a session of "+whose, s.deleteSession),
 	}
 }
 
-// SessionList is the answer about the sessions of a service.
+// SessionList is the answer about the sessions of a group.
 type SessionList struct {
 	List[Session]
 	Total int `json:"total_sessions" doc:"All there are; at most 1000 are listed, static ones first"`
 }
 
 func (s *Server) listSessions(c *call) (SessionList, error) {
-	f, v, err := c.service()
+	g, err := c.group()
 	if err != nil {
 		return SessionList{}, err
 	}
@@ -70,47 +73,57 @@ func (s *Server) listSessions(c *call) (SessionList, error) {
 	if err != nil {
 		return SessionList{}, err
 	}
-	description := fmt.Sprintf("List the sessions of service %s of farm %s", v.Name, f.Name)
+	description := fmt.Sprintf("List the sessions of %s", g)
 	if session := c.query("session"); session != "" {
-		found, err := s.findSession(c, v, session)
+		found, err := s.findSession(c, g, session)
 		return SessionList{list(description, found), len(found)}, err
 	}
-	sessions, total, err := s.deps.SessionTable.List(c.ctx, f, v, int(limit))
+	sessions, total, err := s.deps.SessionTable.List(c.ctx, g, int(limit))
 	if err != nil {
-		return SessionList{}, sessionRefusal(err)
+		return SessionList{}, sessionRefusal(g, err)
 	}
 	return SessionList{list(description, sessions), total}, nil
 }
 
-func (s *Server) findSession(c *call, v *farm.Service, session string) ([]Session, error) {
-	session = keptAs(v, session)
-	if at := staticAt(v, session); at >= 0 {
-		return []Session{staticSession(v, at, session)}, nil
+func (s *Server) findSession(c *call, g farm.Group, session string) ([]Session, error) {
+	session = keptAs(g, session)
+	if at := staticAt(g, session); at >= 0 {
+		return []Session{StaticSession(g, at, session)}, nil
 	}
-	found, ok, err := s.deps.SessionTable.Find(c.ctx, v, session)
+	found, ok, err := s.deps.SessionTable.Find(c.ctx, g, session)
 	if err != nil || !ok {
-		return nil, sessionRefusal(err)
+		return nil, sessionRefusal(g, err)
 	}
 	return []Session{found}, nil
 }
 
 // keptAs is the form a session that a request names is kept in.
-func keptAs(v *farm.Service, session string) string {
-	if addr, err := netip.ParseAddr(session); err == nil && v.Persistence == farm.PersistIP {
-		return addr.Unmap().String()
+func keptAs(g farm.Group, session string) string {
+	if kept, err := sessionOf(g, session); err == nil {
+		return kept
 	}
-	return session
+	return session // nothing is kept as that
+}
+
+// sessionOf brings what a client is to be recognised by into the form it is
+// kept in.
+func sessionOf(g farm.Group, session any) (string, error) {
+	if g.Service != nil {
+		return validate.StaticSession(g.Service, session)
+	}
+	return validate.L4StaticSession(g.Farm.L4, session)
 }
 
 // staticAt is the position of the backend a static session goes to, -1 when
 // there is no such session.
-func staticAt(v *farm.Service, session string) int {
-	return slices.IndexFunc(v.Backends, func(b farm.Backend) bool { return slices.Contains(b.Sessions, session) })
+func staticAt(g farm.Group, session string) int {
+	return slices.IndexFunc(g.Backends(), func(b farm.Backend) bool { return slices.Contains(b.Sessions, session) })
 }
 
-func staticSession(v *farm.Service, at int, session string) Session {
-	b := &v.Backends[at]
-	return Session{Client: session, ID: at, Session: session, BackendIP: b.Host, BackendPort: b.Port, Service: v.Name, Type: "static"}
+// StaticSession shows a static session to the backend at that position.
+func StaticSession(g farm.Group, position int, session string) Session {
+	b := &g.Backends()[position]
+	return Session{Client: session, ID: position, Session: session, BackendIP: b.Host, BackendPort: orNull(b.Port), Service: g.Name(), Type: "static"}
 }
 
 // sessionFields is the body of the creation of a session.
@@ -119,13 +132,13 @@ type sessionFields struct{}
 // Params lists the fields for the document.
 func (sessionFields) Params() []validate.Param {
 	return []validate.Param{
-		{Name: "id", Options: []string{"required", "non_blank"}, Description: "Position of the backend in its service."},
-		{Name: "session", Options: []string{"required", "non_blank"}, Description: "What the client is recognised by: its address, cookie, header, parameter or user."},
+		{Name: "id", Options: []string{"required", "non_blank"}, Description: "Position of the backend in its service or farm."},
+		{Name: "session", Options: []string{"required", "non_blank"}, Description: "What the client is recognised by: its address, cookie, header, parameter or user; of an l4xnat farm what its persistence says, like 192.0.2.7 . 4022 for srcip_srcport."},
 	}
 }
 
 func (s *Server) createSession(c *call) (Object[Session], error) {
-	f, v, err := c.service()
+	g, err := c.group()
 	if err != nil {
 		return Object[Session]{}, err
 	}
@@ -133,21 +146,20 @@ func (s *Server) createSession(c *call) (Object[Session], error) {
 	if err != nil {
 		return Object[Session]{}, err
 	}
-	position, err := sessionBackend(v, body["id"])
+	at, err := atBackend(g, digits(body["id"]))
 	if err != nil {
 		return Object[Session]{}, err
 	}
-	session, err := validate.StaticSession(v, body["session"])
+	session, err := sessionOf(g, body["session"])
 	if err != nil {
 		return Object[Session]{}, badRequest("%v", err)
 	}
-	at := backendAt{farm: f.Name, service: v.Name, position: position, id: v.Backends[position].ID}
 	_, err = c.change(fmt.Sprintf("add a static session to %s", at), func(cfg *farm.Config) error {
-		v, b, err := at.in(cfg)
+		g, b, err := at.in(cfg)
 		if err != nil {
 			return err
 		}
-		dropStatic(v, session)
+		dropStatic(g, session)
 		b.Sessions = append(b.Sessions, session)
 		return nil
 	})
@@ -155,16 +167,17 @@ func (s *Server) createSession(c *call) (Object[Session], error) {
 		return Object[Session]{}, err
 	}
 	return Object[Session]{
-		Description: fmt.Sprintf("New session of service %s of farm %s", v.Name, f.Name),
-		Params:      staticSession(v, position, session),
-		Message:     fmt.Sprintf("The session goes to backend %d until it is deleted.", position),
+		Description: fmt.Sprintf("New session of %s", g),
+		Params:      StaticSession(g, at.position, session),
+		Message:     fmt.Sprintf("The session goes to backend %d until it is deleted.", at.position),
 	}, nil
 }
 
 // dropStatic takes a static session out and reports whether there was one.
-func dropStatic(v *farm.Service, session string) (was bool) {
-	for i := range v.Backends {
-		b := &v.Backends[i]
+func dropStatic(g farm.Group, session string) (was bool) {
+	list := g.Backends()
+	for i := range list {
+		b := &list[i]
 		if at := slices.Index(b.Sessions, session); at >= 0 {
 			b.Sessions, was = slices.Delete(b.Sessions, at, at+1), true
 		}
@@ -175,71 +188,74 @@ func dropStatic(v *farm.Service, session string) (was bool) {
 	return was
 }
 
-// sessionBackend reads the position of a backend, a number or its digits.
-func sessionBackend(v *farm.Service, id any) (int, error) {
-	text := fmt.Sprint(id)
+// digits is the position of a backend, a number or its digits, as a path has it.
+func digits(id any) string {
 	if n, ok := id.(float64); ok && n == math.Trunc(n) && math.Abs(n) < 1e6 {
-		text = strconv.Itoa(int(n))
+		return strconv.Itoa(int(n))
 	}
-	return findBackend(v, text)
+	return fmt.Sprint(id)
 }
 
 func (s *Server) deleteSession(c *call) (Done, error) {
-	f, v, err := c.service()
+	g, err := c.group()
 	if err != nil {
 		return Done{}, err
 	}
-	return s.deleteOne(c, f, v, c.param("session"))
+	return s.deleteOne(c, g, c.param("session"))
 }
 
-func (s *Server) deleteOne(c *call, f *farm.Farm, v *farm.Service, session string) (Done, error) {
-	session = keptAs(v, session)
-	was := staticAt(v, session) >= 0
+func (s *Server) deleteOne(c *call, g farm.Group, session string) (Done, error) {
+	session = keptAs(g, session)
+	was := staticAt(g, session) >= 0
 	var err error
 	if was {
-		_, err = c.change(fmt.Sprintf("delete a static session of service %s of farm %s", v.Name, f.Name), func(cfg *farm.Config) error {
-			_, v, err := findService(cfg, f.Name, v.Name)
+		_, err = c.change(fmt.Sprintf("delete a static session of %s", g), func(cfg *farm.Config) error {
+			g, err := findGroup(cfg, g.Farm.Name, g.Name())
 			if err == nil {
-				was = dropStatic(v, session)
+				was = dropStatic(g, session)
 			}
 			return err
 		})
-	} else if was, err = s.deps.SessionTable.Delete(c.ctx, v, session); err != nil {
-		err = sessionRefusal(err)
+	} else if was, err = s.deps.SessionTable.Delete(c.ctx, g, session); err != nil {
+		err = sessionRefusal(g, err)
 	}
 	if err != nil {
 		return Done{}, err
 	}
 	if !was {
-		return Done{}, notFound("the session %s does not exist in the service %s of farm %s", quoteName(session), v.Name, f.Name)
+		return Done{}, notFound("the session %s does not exist in the %s", quoteName(session), g)
 	}
-	return done("Delete a session", fmt.Sprintf("The session has been deleted from service %s of farm %s.", v.Name, f.Name)), nil
+	return done("Delete a session", fmt.Sprintf("The session has been deleted from %s.", g)), nil
 }
 
 func (s *Server) flushSessions(c *call) (Done, error) {
-	f, v, err := c.service()
+	g, err := c.group()
 	if err != nil {
 		return Done{}, err
 	}
 	if session := c.query("session"); session != "" {
-		return s.deleteOne(c, f, v, session)
+		return s.deleteOne(c, g, session)
 	}
-	n, err := s.deps.SessionTable.Flush(c.ctx, v)
+	n, err := s.deps.SessionTable.Flush(c.ctx, g)
 	if err != nil {
-		return Done{}, sessionRefusal(err)
+		return Done{}, sessionRefusal(g, err)
 	}
-	return done(c.op.summary, fmt.Sprintf("%d dynamic sessions have been deleted from service %s of farm %s.", n, v.Name, f.Name)), nil
+	return done(c.op.summary, fmt.Sprintf("%d dynamic sessions have been deleted from %s.", n, g)), nil
 }
 
-// sessionRefusal says why the engine did not do what was asked.
-func sessionRefusal(err error) error {
+// sessionRefusal says why what was asked is not done.
+func sessionRefusal(g farm.Group, err error) error {
+	keeper := "the engine"
+	if g.Farm.InKernel() {
+		keeper = "netd"
+	}
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, ErrSessionRefused):
 		return &refusal{status: http.StatusBadRequest, message: err.Error(), cause: err}
 	case errors.Is(err, apply.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
-		return &refusal{status: http.StatusServiceUnavailable, message: "the engine does not answer, and it is what keeps sessions: try again", cause: err}
+		return &refusal{status: http.StatusServiceUnavailable, message: keeper + " does not answer, and it is what keeps sessions: try again", cause: err}
 	}
 	return err
 }

@@ -19,29 +19,29 @@ type sessionTable struct {
 	err  error
 }
 
-func (s *sessionTable) List(_ context.Context, _ *farm.Farm, v *farm.Service, limit int) (list []api.Session, total int, err error) {
-	for i := range v.Backends {
-		for _, session := range v.Backends[i].Sessions {
-			list = append(list, api.Session{Client: session, ID: i, Session: session, Service: v.Name, Type: "static"})
+func (s *sessionTable) List(_ context.Context, g farm.Group, limit int) (list []api.Session, total int, err error) {
+	for i, b := range g.Backends() {
+		for _, session := range b.Sessions {
+			list = append(list, api.StaticSession(g, i, session))
 		}
 	}
-	found, _, _ := s.Find(context.Background(), v, "c")
+	found, _, _ := s.Find(context.Background(), g, "c")
 	list = append(list, found)
 	return list[:min(limit, len(list))], 5000, s.err
 }
 
-func (s *sessionTable) Find(_ context.Context, v *farm.Service, session string) (api.Session, bool, error) {
+func (s *sessionTable) Find(_ context.Context, g farm.Group, session string) (api.Session, bool, error) {
 	left := "54m5s"
-	return api.Session{Client: session, Session: session, Service: v.Name, TTL: &left, Type: "dynamic"}, session == "c", s.err
+	return api.Session{Client: session, Session: session, Service: g.Name(), TTL: &left, Type: "dynamic"}, session == "c" || session == "192.0.2.9", s.err
 }
 
-func (s *sessionTable) Delete(_ context.Context, _ *farm.Service, session string) (bool, error) {
-	was := session == "c" && !s.gone
+func (s *sessionTable) Delete(_ context.Context, _ farm.Group, session string) (bool, error) {
+	was := (session == "c" || session == "192.0.2.9") && !s.gone
 	s.gone = s.gone || was
 	return was, s.err
 }
 
-func (s *sessionTable) Flush(context.Context, *farm.Service) (int, error) { return 17, s.err }
+func (s *sessionTable) Flush(context.Context, farm.Group) (int, error) { return 17, s.err }
 
 func TestSessionsAreListedMadeAndDeleted(t *testing.T) {
 	a := newAppliance(t)

@@ -41,6 +41,8 @@ type FarmCounters struct {
 	Queued        uint64    `json:"queued" doc:"Exchanges that had to wait for a backend to have room"`
 	QueueTimeouts uint64    `json:"queue_timeouts" doc:"Of these, answered 503 because they waited too long"`
 	QueueFull     uint64    `json:"queue_full" doc:"Requests answered 503 because too many waited already"`
+	PacketsIn     uint64    `json:"packets_in" doc:"Datagrams from clients; packets of farms the kernel carries"`
+	PacketsOut    uint64    `json:"packets_out" doc:"Datagrams to clients; packets of farms the kernel carries"`
 }
 
 func farmCounters(f stats.Farm) FarmCounters {
@@ -50,14 +52,15 @@ func farmCounters(f stats.Farm) FarmCounters {
 		BadMethods: f.BadMethods, NoBackend: f.NoBackend, BackendErrors: f.BackendErrors,
 		Timeouts: f.Timeouts, ClientAborts: f.ClientAborts, Redirects: f.Redirects, Upgrades: f.Upgrades,
 		Queued: f.QueuedTotal, QueueTimeouts: f.QueueTimeouts, QueueFull: f.QueueFull,
+		PacketsIn: f.PacketsIn, PacketsOut: f.PacketsOut,
 	}
 }
 
 // FarmStatistics is a farm in the list of statistics.
 type FarmStatistics struct {
 	FarmItem
-	Established uint64       `json:"established" doc:"Client connections open"`
-	Pending     uint64       `json:"pending" doc:"Of these, without a complete first request"`
+	Established uint64       `json:"established" doc:"Client connections open; of an l4xnat farm its connections and flows"`
+	Pending     uint64       `json:"pending" doc:"Of these, without a complete first request; of an l4xnat farm those that are not established yet"`
 	Queued      uint64       `json:"queued" doc:"Exchanges that wait for a backend to have room"`
 	Counters    FarmCounters `json:"counters"`
 }
@@ -66,22 +69,26 @@ type FarmStatistics struct {
 type AllStatistics struct {
 	Description string           `json:"description"`
 	Farms       []FarmStatistics `json:"farms"`
+	Warning     string           `json:"warning,omitempty" doc:"What is not known at the moment"`
 }
 
 var farmStatuses = []farm.Status{farm.StatusUp, farm.StatusDown, farm.StatusMaintenance,
 	farm.StatusCritical, farm.StatusProblem, farm.StatusNeededRestart}
+
+var farmProfiles = []farm.Profile{farm.ProfileHTTP, profileHTTPS, farm.ProfileL4}
 
 func (s *Server) allStatistics(c *call) (AllStatistics, error) {
 	only, status := farm.Profile(c.query("profile")), farm.Status(c.query("status"))
 	if status != "" && !slices.Contains(farmStatuses, status) {
 		return AllStatistics{}, badRequest("status: %s is not allowed, allowed are %s", quoteName(string(status)), listed(farmStatuses))
 	}
-	if only != "" && only != farm.ProfileHTTP && only != profileHTTPS {
-		return AllStatistics{}, badRequest("profile: %s is not allowed, allowed are http and https", quoteName(string(only)))
+	if only != "" && !slices.Contains(farmProfiles, only) {
+		return AllStatistics{}, badRequest("profile: %s is not allowed, allowed are %s", quoteName(string(only)), listed(farmProfiles))
 	}
-	out := AllStatistics{Description: "List farms statistics", Farms: []FarmStatistics{}}
+	t := s.tally(c.ctx, c.cfg.Farms)
+	out := AllStatistics{Description: "List farms statistics", Farms: []FarmStatistics{}, Warning: t.warning}
 	for i := range c.cfg.Farms {
-		item := s.farmStatistics(&c.cfg.Farms[i])
+		item := s.farmStatistics(t, &c.cfg.Farms[i])
 		if (status == "" || item.Status == status) && (only == "" || item.Profile == only) {
 			out.Farms = append(out.Farms, item)
 		}
@@ -98,8 +105,8 @@ func listed[W ~string](words []W) string {
 	return strings.Join(out, ", ")
 }
 
-func (s *Server) farmStatistics(f *farm.Farm) FarmStatistics {
-	sum := s.deps.Counters.SumFarm(f.ID)
+func (s *Server) farmStatistics(t tally, f *farm.Farm) FarmStatistics {
+	sum := t.farm(f)
 	return FarmStatistics{FarmItem: s.farmItem(f), Established: sum.Established, Pending: sum.Pending, Queued: sum.Queued, Counters: farmCounters(sum)}
 }
 
@@ -118,6 +125,8 @@ type BackendCounters struct {
 	Timeouts        uint64    `json:"timeouts"`
 	Upgrades        uint64    `json:"upgrades"`
 	Ejections       uint64    `json:"ejections" doc:"Times it was taken out because its answers failed"`
+	PacketsIn       uint64    `json:"packets_in" doc:"Datagrams from the backend; packets of farms the kernel carries"`
+	PacketsOut      uint64    `json:"packets_out" doc:"Datagrams to the backend; packets of farms the kernel carries"`
 	ConnectTime     float64   `json:"connect_time" doc:"Mean time of a connect, in seconds"`
 	ResponseTime    float64   `json:"response_time" doc:"Mean time to the head of the response, in seconds"`
 }
@@ -128,6 +137,7 @@ func backendCounters(b stats.Backend) BackendCounters {
 		Requests: b.Requests, Responses: responses(b.Responses), BytesIn: b.BytesIn, BytesOut: b.BytesOut,
 		Connects: b.Connects, ConnectFailures: b.ConnectFailures, Reuses: b.Reuses, Retries: b.Retries,
 		Resets: b.Resets, BadResponses: b.BadResponses, Timeouts: b.Timeouts, Upgrades: b.Upgrades, Ejections: b.Ejections,
+		PacketsIn: b.PacketsIn, PacketsOut: b.PacketsOut,
 		ConnectTime: meanSeconds(b.ConnectNanos, b.Connects), ResponseTime: meanSeconds(b.ResponseNanos, final),
 	}
 }
@@ -143,12 +153,12 @@ func meanSeconds(nanos, count uint64) float64 {
 // nothing is known about the backend.
 type BackendStatistics struct {
 	ID          int             `json:"id"`
-	Service     string          `json:"service"`
+	Service     string          `json:"service,omitempty" doc:"Absent in l4xnat farms"`
 	IP          string          `json:"ip"`
-	Port        uint16          `json:"port"`
+	Port        *uint16         `json:"port" doc:"null for a backend of an l4xnat farm that keeps the client's port"`
 	Status      farm.Status     `json:"status,omitempty"`
 	Problem     string          `json:"problem,omitempty" doc:"Why a backend that can be connected to gets no traffic"`
-	Established uint64          `json:"established" doc:"Exchanges under way"`
+	Established uint64          `json:"established" doc:"Exchanges under way; of an l4xnat farm connections and flows"`
 	Pending     uint64          `json:"pending" doc:"Connects under way"`
 	Counters    BackendCounters `json:"counters"`
 }
@@ -156,12 +166,12 @@ type BackendStatistics struct {
 // Session is one persistence session of a farm: a client that is recognised by
 // Session goes to that backend.
 type Session struct {
-	Client      string `json:"client"`
-	ID          int    `json:"id" doc:"Position of the backend in its service"`
-	Session     string `json:"session"`
-	BackendIP   string `json:"backend_ip"`
-	BackendPort uint16 `json:"backend_port"`
-	Service     string `json:"service"`
+	Client      string  `json:"client"`
+	ID          int     `json:"id" doc:"Position of the backend in its service or farm"`
+	Session     string  `json:"session"`
+	BackendIP   string  `json:"backend_ip"`
+	BackendPort *uint16 `json:"backend_port" doc:"null for a backend of an l4xnat farm that keeps the client's port"`
+	Service     string  `json:"service,omitempty" doc:"Absent in l4xnat farms"`
 	// TTL is nil for static sessions.
 	TTL  *string `json:"ttl" doc:"Time left when it is not used again, like 54m5s; null when it is static"`
 	Type string  `json:"type" enum:"static,dynamic"`
@@ -174,6 +184,7 @@ type FarmDetailStatistics struct {
 	Sessions      []Session           `json:"sessions"`
 	TotalSessions int                 `json:"total_sessions" doc:"All there are; at most 1000 are listed"`
 	Farm          *FarmStatistics     `json:"farm,omitempty"`
+	Warning       string              `json:"warning,omitempty" doc:"What is not known at the moment"`
 }
 
 func (s *Server) oneFarmStatistics(c *call) (FarmDetailStatistics, error) {
@@ -181,34 +192,36 @@ func (s *Server) oneFarmStatistics(c *call) (FarmDetailStatistics, error) {
 	if err != nil {
 		return FarmDetailStatistics{}, err
 	}
-	out := FarmDetailStatistics{Description: "Get statistics of farm " + f.Name, Backends: []BackendStatistics{}}
-	for i := range services(f) {
-		out.Backends = append(out.Backends, s.backendStatistics(&f.HTTP.Services[i])...)
+	t := s.tally(c.ctx, []farm.Farm{*f})
+	out := FarmDetailStatistics{Description: "Get statistics of farm " + f.Name, Backends: []BackendStatistics{}, Warning: t.warning}
+	for _, g := range f.Groups() {
+		out.Backends = append(out.Backends, s.backendStatistics(t, g)...)
 	}
-	whole := s.farmStatistics(f)
+	whole := s.farmStatistics(t, f)
 	out.Farm = &whole
 	return out, s.addSessions(c, &out, f, "")
 }
 
 func (s *Server) serviceStatistics(c *call) (FarmDetailStatistics, error) {
-	f, v, err := c.service()
+	g, err := c.group()
 	if err != nil {
 		return FarmDetailStatistics{}, err
 	}
 	out := FarmDetailStatistics{
-		Description: "Get statistics of service " + v.Name + " of farm " + f.Name,
-		Backends:    append([]BackendStatistics{}, s.backendStatistics(v)...),
+		Description: "Get statistics of " + g.String(),
+		Backends:    append([]BackendStatistics{}, s.backendStatistics(s.tally(c.ctx, nil), g)...),
 	}
-	return out, s.addSessions(c, &out, f, v.Name)
+	return out, s.addSessions(c, &out, g.Farm, g.Name())
 }
 
-func (s *Server) backendStatistics(v *farm.Service) []BackendStatistics {
+func (s *Server) backendStatistics(t tally, g farm.Group) []BackendStatistics {
 	var out []BackendStatistics
-	for i := range v.Backends {
-		b := &v.Backends[i]
-		sum := s.deps.Counters.SumBackend(b.ID)
+	list := g.Backends()
+	for i := range list {
+		b := &list[i]
+		sum := t.backend(g.Farm, b.ID)
 		out = append(out, BackendStatistics{
-			ID: i, Service: v.Name, IP: b.Host, Port: b.Port,
+			ID: i, Service: g.Name(), IP: b.Host, Port: orNull(b.Port),
 			Status:      farmstate.InStatistics(farmstate.Backend(b, s.deps.Health)),
 			Problem:     s.backendProblem(b),
 			Established: sum.Established, Pending: sum.Pending, Counters: backendCounters(sum),

@@ -54,6 +54,9 @@ func (s *Server) traceFarm(c *call) (func(huma.Context), error) {
 	if err != nil {
 		return nil, err
 	}
+	if f.InKernel() {
+		return nil, badRequest("the kernel carries the farm %s, and its connections leave no records: see /connections?farm=%s", f.Name, f.Name)
+	}
 	if s.deps.Watch == nil {
 		return nil, badRequest("exchanges cannot be watched: the engine leaves no records")
 	}

@@ -50,6 +50,7 @@ func (a *Applier) Change(ctx context.Context, by Author, comment string, expect 
 
 // prepare checks and completes cfg, everything but the IDs.
 func (a *Applier) prepare(ctx context.Context, old, cfg *farm.Config) (Result, error) {
+	cfg.ForgetPasswords()
 	dropForeignIDs(old, cfg)
 	if err := a.rules.Config(cfg); err != nil {
 		return Result{}, err
@@ -66,7 +67,7 @@ func (a *Applier) prepare(ctx context.Context, old, cfg *farm.Config) (Result, e
 			return Result{}, err
 		}
 	}
-	r := Result{Config: cfg, Diff: document.Diff(old, cfg), Warnings: validate.Warnings(cfg)}
+	r := Result{Config: cfg, Diff: document.Diff(old, cfg), Warnings: a.rules.Warnings(cfg)}
 	if r.Diff == "" {
 		r.Config, r.Unchanged, r.FarmErrors = old, true, a.Problems()
 	}

@@ -19,19 +19,16 @@ func dropForeignIDs(old, cfg *farm.Config) {
 	})
 }
 
-// eachID calls do for the IDs of farms (kind 0), services (1) and backends (2).
+// eachID calls do for the IDs of farms (kind 0), services or
+// groups of l4xnat farms (1) and backends (2).
 func eachID(cfg *farm.Config, do func(kind int, id *uint32)) {
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
 		do(0, &f.ID)
-		if f.HTTP == nil {
-			continue
-		}
-		for j := range f.HTTP.Services {
-			s := &f.HTTP.Services[j]
-			do(1, &s.ID)
-			for k := range s.Backends {
-				do(2, &s.Backends[k].ID)
+		for _, g := range f.Groups() {
+			do(1, g.IDAt())
+			for k := range g.Backends() {
+				do(2, &g.Backends()[k].ID)
 			}
 		}
 	}

@@ -24,24 +24,18 @@ const (
 
 // place is a backend and where it is.
 type place struct {
-	farm    *farm.Farm
-	service *farm.Service
-	index   int
+	group farm.Group
+	index int
 }
 
-func (p place) backend() *farm.Backend { return &p.service.Backends[p.index] }
+func (p place) backend() *farm.Backend { return &p.group.Backends()[p.index] }
 
 func backends(cfg *farm.Config) []place {
 	var out []place
 	for i := range cfg.Farms {
-		f := &cfg.Farms[i]
-		if f.HTTP == nil {
-			continue
-		}
-		for j := range f.HTTP.Services {
-			s := &f.HTTP.Services[j]
-			for k := range s.Backends {
-				out = append(out, place{f, s, k})
+		for _, g := range cfg.Farms[i].Groups() {
+			for k := range g.Backends() {
+				out = append(out, place{g, k})
 			}
 		}
 	}
@@ -73,7 +67,7 @@ func (a *Applier) resolveNew(ctx context.Context, old, cfg *farm.Config) (int, e
 	for i, err := range a.lookup(ctx, ask) {
 		if err != nil {
 			p := ask[i]
-			return 0, &validate.Error{Path: validate.BackendPath(p.farm.Name, p.service.Name, p.index), Field: "ip",
+			return 0, &validate.Error{Path: validate.PathOfBackend(p.group, p.index), Field: "ip",
 				Message: fmt.Sprintf("ip must be an address or a resolvable host name, got %q: %s", p.backend().Host, reason(err))}
 		}
 	}
@@ -94,7 +88,7 @@ func (a *Applier) lookup(ctx context.Context, places []place) []error {
 			b := p.backend()
 			addrs, err := a.resolve(ctx, b.Host)
 			if err == nil {
-				b.Addr, err = choose(addrs, b.Addr, p.farm.VIP)
+				b.Addr, err = choose(addrs, b.Addr, p.group.Farm.VIP)
 			}
 			errs[i] = err
 		})

@@ -81,8 +81,10 @@ func (a *Applier) judge(old, cfg *farm.Config, out Outcome) error {
 	return &Refused{Reason: reason, Farms: bad}
 }
 
+// sameListener reports whether what lets clients reach a farm did not change.
 func sameListener(a, b *farm.Farm) bool {
-	return a.VIP == b.VIP && a.VPort == b.VPort && a.Stopped == b.Stopped
+	return a.VIP == b.VIP && a.PortsText() == b.PortsText() && a.Stopped == b.Stopped &&
+		(a.L4 == nil) == (b.L4 == nil) && (a.L4 == nil || a.L4.Protocol == b.L4.Protocol && a.InUserspace() == b.InUserspace())
 }
 
 // Republish publishes the current configuration again: at start, after an

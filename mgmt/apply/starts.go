@@ -2,7 +2,6 @@ package apply
 
 import (
 	"errors"
-	"net/netip"
 	"reflect"
 	"slices"
 
@@ -17,9 +16,11 @@ import (
 
 // refusedStart is why a farm could not be started, and the address it had.
 type refusedStart struct {
-	addr   netip.AddrPort
+	addr   string
 	reason string
 }
+
+func address(f *farm.Farm) string { return f.VIP.String() + " " + f.PortsText() }
 
 // RefusedStarts returns why the last start of farms that are stopped was
 // refused, by farm ID. It never waits.
@@ -88,8 +89,8 @@ func (a *Applier) remember(tried starts, err error) {
 			continue
 		}
 		if reason := tried.reason(f.ID, err); reason != "" {
-			kept[f.ID] = refusedStart{f.AddrPort(), reason}
-		} else if was, ok := known[f.ID]; ok && was.addr == f.AddrPort() {
+			kept[f.ID] = refusedStart{address(f), reason}
+		} else if was, ok := known[f.ID]; ok && was.addr == address(f) {
 			kept[f.ID] = was
 		}
 	}

@@ -6,26 +6,31 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/password"
 )
 
 // Carry gives the objects of new the IDs of the same objects in old, and the
 // resolved addresses that go with them: a farm is the same when it has the
 // same name, a service when it has the same name in the same farm, a backend
-// when it has the same host and port in the same service. What is not in old
-// has ID 0 afterwards, unless it already had the number of an object of old
-// that nothing else took: then it is that object, renamed.
+// when it has the same host and port in the same service or l4xnat farm. What
+// is not in old has ID 0 afterwards, unless it already had the number of an
+// object of old that nothing else took: then it is that object, renamed. A user
+// whose password is still the one of before keeps its hash; the passwords
+// themselves are forgotten.
 func Carry(old, new *farm.Config) {
+	defer new.ForgetPasswords()
 	pair(farms(old), farms(new), func(was, is *farm.Farm) {
-		var before []*farm.Service
+		var before []*group
 		if was != nil {
-			before = services(was)
+			before = groups(was)
 		}
-		pair(before, services(is), func(was, is *farm.Service) {
+		pair(before, groups(is), func(was, is *group) {
 			var before []*farm.Backend
 			if was != nil {
-				before = backends(was)
+				before = pointers(was.Backends())
+				carryUsers(was.Service, is.Service)
 			}
-			pair(before, backends(is), carryAddr)
+			pair(before, pointers(is.Backends()), carryAddr)
 		})
 	})
 }
@@ -33,10 +38,25 @@ func Carry(old, new *farm.Config) {
 // StripIDs makes f a farm no store has seen, for copies.
 func StripIDs(f *farm.Farm) {
 	f.ID = 0
-	for _, s := range services(f) {
-		s.ID = 0
-		for _, b := range backends(s) {
-			b.ID = 0
+	for _, g := range f.Groups() {
+		*g.IDAt() = 0
+		for i := range g.Backends() {
+			g.Backends()[i].ID = 0
+		}
+	}
+}
+
+// carryUsers keeps the hashes of passwords that did not change.
+func carryUsers(was, is *farm.Service) {
+	if was == nil || is == nil || was.Auth == nil || is.Auth == nil {
+		return
+	}
+	for i := range is.Auth.Users {
+		u := &is.Auth.Users[i]
+		for _, known := range was.Auth.Users {
+			if known.Name == u.Name {
+				u.Keep(known.Hash, func(hash, text string) bool { return password.Matches([]byte(hash), []byte(text)) })
+			}
 		}
 	}
 }
@@ -83,7 +103,7 @@ func pair[T object](old, new []T, matched func(was, is T)) {
 }
 
 type object interface {
-	*farm.Farm | *farm.Service | *farm.Backend
+	*farm.Farm | *group | *farm.Backend
 	comparable
 }
 
@@ -91,8 +111,8 @@ func id[T object](o T) *uint32 {
 	switch v := any(o).(type) {
 	case *farm.Farm:
 		return &v.ID
-	case *farm.Service:
-		return &v.ID
+	case *group:
+		return v.IDAt()
 	case *farm.Backend:
 		return &v.ID
 	}
@@ -103,8 +123,8 @@ func key[T object](o T) string {
 	switch v := any(o).(type) {
 	case *farm.Farm:
 		return v.Name
-	case *farm.Service:
-		return v.Name
+	case *group:
+		return v.Name()
 	case *farm.Backend:
 		return strings.ToLower(v.Host) + " " + strconv.Itoa(int(v.Port))
 	}
@@ -113,14 +133,16 @@ func key[T object](o T) string {
 
 func farms(c *farm.Config) []*farm.Farm { return pointers(c.Farms) }
 
-func services(f *farm.Farm) []*farm.Service {
-	if f.HTTP == nil {
-		return nil
-	}
-	return pointers(f.HTTP.Services)
-}
+// group is the backends of a service or of an l4xnat farm, which has one.
+type group struct{ farm.Group }
 
-func backends(s *farm.Service) []*farm.Backend { return pointers(s.Backends) }
+func groups(f *farm.Farm) []*group {
+	var out []*group
+	for _, g := range f.Groups() {
+		out = append(out, &group{g})
+	}
+	return out
+}
 
 func pointers[T any](list []T) []*T {
 	out := make([]*T, len(list))

@@ -108,8 +108,15 @@ func (d *decoder) document(root *node) {
 }
 
 func (d *decoder) farm(n *node, position int) {
-	path := validate.FarmPath(nameOf(n, fmt.Sprintf("number %d", position+1)))
+	path := validate.FarmPath(textOf(n, "name", fmt.Sprintf("number %d", position+1)))
 	f := farm.Farm{}
+	if textOf(n, "profile", "") == string(farm.ProfileL4) {
+		if lists, ok := fill(d, n, path, &validate.L4FarmDocument, &f, "backends"); ok {
+			f.L4.Backends = backends(d, lists, path, farm.Group{Farm: &f}, &validate.L4BackendDocument)
+			d.cfg.Farms = append(d.cfg.Farms, f)
+		}
+		return
+	}
 	lists, ok := fill(d, n, path, &validate.FarmDocument, &f, validate.ReplaceRequest.Farm, validate.ReplaceResponse.Farm, "services")
 	if !ok {
 		return
@@ -123,7 +130,7 @@ func (d *decoder) farm(n *node, position int) {
 }
 
 func (d *decoder) service(n *node, f *farm.Farm, position int) {
-	path := validate.ServicePath(f.Name, nameOf(n, fmt.Sprintf("number %d", position+1)))
+	path := validate.ServicePath(f.Name, textOf(n, "name", fmt.Sprintf("number %d", position+1)))
 	s := farm.Service{}
 	lists, ok := fill(d, n, path, &validate.ServiceDocument, &s, validate.ReplaceRequest.Service, validate.ReplaceResponse.Service, validate.Rewrites.Service, "backends")
 	if !ok {
@@ -132,13 +139,20 @@ func (d *decoder) service(n *node, f *farm.Farm, position int) {
 	rules(d, lists, path, &validate.ReplaceRequest, &s.ReplaceRequest)
 	rules(d, lists, path, &validate.ReplaceResponse, &s.ReplaceResponse)
 	rules(d, lists, path, &validate.Rewrites, &s.Rewrites)
+	s.Backends = backends(d, lists, path, farm.Group{Farm: f, Service: &s}, &validate.BackendDocument)
+	f.HTTP.Services = append(f.HTTP.Services, s)
+}
+
+// backends decodes those of a group, which is the object at path.
+func backends(d *decoder, lists map[string]*node, path string, of farm.Group, table *validate.Table[farm.Backend]) []farm.Backend {
+	var out []farm.Backend
 	for i, item := range d.items(lists["backends"], path, "backends") {
 		b := farm.Backend{}
-		if _, ok := fill(d, item, validate.BackendPath(f.Name, s.Name, i), &validate.BackendDocument, &b); ok {
-			s.Backends = append(s.Backends, b)
+		if _, ok := fill(d, item, validate.PathOfBackend(of, i), table, &b); ok {
+			out = append(out, b)
 		}
 	}
-	f.HTTP.Services = append(f.HTTP.Services, s)
+	return out
 }
 
 // rules decodes one list of rules of the object at path. Farms and services
@@ -238,10 +252,11 @@ func (d *decoder) place(e *validate.Error) *node {
 
 func place(path, field string) string { return path + "\x00" + field }
 
-// nameOf is the name a mapping gives itself, for paths.
-func nameOf(n *node, otherwise string) string {
+// textOf is what a mapping says of itself under a key: its name, for paths, or
+// its profile.
+func textOf(n *node, key, otherwise string) string {
 	for _, e := range n.entries {
-		if e.key == "name" && e.value.kind == scalar && e.value.text != "" {
+		if e.key == key && e.value.kind == scalar && e.value.text != "" {
 			return e.value.text
 		}
 	}

@@ -16,6 +16,13 @@
 //	          - ip: 192.0.2.21
 //	            port: 8080
 //	            weight: 2
+//	  - name: dns
+//	    profile: l4xnat
+//	    vip: 192.0.2.10
+//	    vport: 53
+//	    protocol: udp
+//	    backends:
+//	      - ip: 192.0.2.31
 //
 // A document holds no numbers the appliance gave (IDs, resolved addresses) and
 // leaves out what has its default, so the same configuration always has the

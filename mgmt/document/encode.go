@@ -60,6 +60,12 @@ func walk(cfg *farm.Config, w writer, of given) {
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
 		w.item()
+		if f.L4 != nil {
+			fields(w, validate.L4FarmDocument.Given(f))
+			walkBackends(f.L4.Backends, w, &validate.L4BackendDocument)
+			w.end()
+			continue
+		}
 		fields(w, validate.FarmDocument.Given(f))
 		if f.HTTP != nil {
 			walkRules(w, validate.ReplaceRequest.Farm, &validate.ReplaceRequest.Rule, f.HTTP.ReplaceRequest)
@@ -83,16 +89,21 @@ func walkService(s *farm.Service, w writer, of given) {
 	walkRules(w, validate.ReplaceRequest.Service, &validate.ReplaceRequest.Rule, s.ReplaceRequest)
 	walkRules(w, validate.ReplaceResponse.Service, &validate.ReplaceResponse.Rule, s.ReplaceResponse)
 	walkRules(w, validate.Rewrites.Service, &validate.Rewrites.Rule, s.Rewrites)
-	if len(s.Backends) > 0 {
-		w.open("backends", false)
-		for i := range s.Backends {
-			w.item()
-			fields(w, validate.BackendDocument.Given(&s.Backends[i]))
-			w.end()
-		}
-		w.close()
-	}
+	walkBackends(s.Backends, w, &validate.BackendDocument)
 	w.end()
+}
+
+func walkBackends(list []farm.Backend, w writer, table *validate.Table[farm.Backend]) {
+	if len(list) == 0 {
+		return
+	}
+	w.open("backends", false)
+	for i := range list {
+		w.item()
+		fields(w, table.Given(&list[i]))
+		w.end()
+	}
+	w.close()
 }
 
 // walkRules writes a list of rules, unless there are none.

@@ -67,7 +67,26 @@ func everything() *farm.Config {
 		{Name: "cookies", BackendProtocol: farm.BackendHTTP2, Cookie: &farm.CookieInsert{Name: "SRV", Domain: ".shop.example", Path: "/a", TTL: 70}},
 		{Name: "moved", Redirect: "https://shop.example/", RedirectType: farm.RedirectAppend, RedirectCode: 307},
 	}
-	return &farm.Config{Farms: []farm.Farm{{Name: "shop", Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("10.0.0.5"), VPort: 443, Stopped: true, HTTP: h}}}
+	l4 := func(name, vip string, l *farm.L4) farm.Farm {
+		return farm.Farm{Name: name, Profile: farm.ProfileL4, VIP: netip.MustParseAddr(vip), L4: l}
+	}
+	responses := uint16(0)
+	return &farm.Config{Farms: []farm.Farm{
+		{Name: "shop", Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("10.0.0.5"), VPort: 443, Stopped: true, HTTP: h},
+		l4("relay", "10.0.0.5", &farm.L4{
+			Ports: []farm.PortRange{{First: 25, Last: 25}, {First: 8000, Last: 8010}}, Protocol: farm.L4TCP, NAT: farm.NATMasquerade, Algorithm: farm.L4LeastConn,
+			Persist: farm.L4PersistSrc, TTL: 90, DataPath: farm.DataPathUserspace, Logs: true, LogLimit: 5, LogPrefix: "relay: new", ConnectTimeout: 4, IdleTimeout: 5,
+			ResurrectTime: 6, StopGrace: 7, MaxConnections: 8, Source: netip.MustParseAddr("10.0.0.8"), Mark: 9, Trusted: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
+			ProxyIn: farm.ProxyInRequired, ProxyOut: farm.ProxyOutV1,
+			AccessLog: farm.AccessLog{Fields: []farm.LogField{farm.LogClient, farm.LogBackend}, Sample: 2, Sink: farm.LogSyslog, File: "relay", Size: 3, Keep: 4, Target: "udp://10.0.0.7:514"},
+			Backends: []farm.Backend{{Host: "10.0.0.1", Addr: netip.MustParseAddr("10.0.0.1"), Weight: 2, Priority: 3, ConnLimit: 4,
+				Source: netip.MustParseAddr("10.0.0.9"), Mark: 4294967295, Alias: "first", Maintenance: farm.MaintenanceCut, Sessions: []string{"192.0.2.1"},
+				ServerNames: []string{"shop.example", "*.shop.example"}}},
+		}),
+		l4("dns", "10.0.0.5", &farm.L4{Ports: []farm.PortRange{{First: 53, Last: 53}}, Protocol: farm.L4UDP, NAT: farm.NATMasquerade, Algorithm: farm.L4Weight, TTL: farm.DefaultL4TTL,
+			Responses: &responses, QUIC: true, Backends: []farm.Backend{{Host: "10.0.0.1", Addr: netip.MustParseAddr("10.0.0.1"), Port: 5353}}}),
+		l4("rest", "2001:db8::5", &farm.L4{Protocol: farm.L4All, NAT: farm.NATDirect, Algorithm: farm.L4HashDst, TTL: farm.DefaultL4TTL, DataPath: farm.DataPathKernel}),
+	}}
 }
 
 // A field that was added to the vocabulary and forgotten here would not be
@@ -77,15 +96,19 @@ func TestEverythingIsEverything(t *testing.T) {
 	unset := map[string]bool{"ID": true}
 	f := everything().Farms[0]
 	s := f.HTTP.Services[0]
+	l, udp := *everything().Farms[1].L4, everything().Farms[2].L4
+	f.L4, l.Responses, l.QUIC = &l, udp.Responses, udp.QUIC
+	b := s.Backends[0]
+	b.ServerNames = l.Backends[0].ServerNames
 	s.Cookie, s.Redirect, s.RedirectType, s.RedirectCode = f.HTTP.Services[1].Cookie, "x", "x", 1
 	s.BackendProtocol = f.HTTP.Services[1].BackendProtocol
 	tls := *f.HTTP.TLS
 	tls.DisableTLS10, tls.DisableTLS11, tls.DisableTLS12 = true, true, true // tried by being unset, which is no default
-	for _, object := range []any{f, *f.HTTP, f.HTTP.AccessLog, tls, s, *s.TLS, *s.Cookie, *s.Compression, *s.RateLimit, *s.Auth, s.Auth.Users[0], s.HeaderRules, s.Queueing, s.Retrying, s.Outlier, s.Backends[0], s.ReplaceRequest[0], s.Rewrites[0]} {
+	for _, object := range []any{f, *f.HTTP, f.HTTP.AccessLog, tls, s, *s.TLS, *s.Cookie, *s.Compression, *s.RateLimit, *s.Auth, s.Auth.Users[0], s.HeaderRules, s.Queueing, s.Retrying, s.Outlier, l, b, s.ReplaceRequest[0], s.Rewrites[0]} {
 		v := reflect.ValueOf(object)
 		for i := range v.NumField() {
 			name := v.Type().Field(i).Name
-			if v.Field(i).IsZero() && !unset[name] {
+			if v.Type().Field(i).IsExported() && v.Field(i).IsZero() && !unset[name] {
 				t.Errorf("%s of %T is not set", name, object)
 			}
 		}

@@ -75,22 +75,20 @@ type Counts struct {
 // Count counts the backends of the farm; a redirecting service is one up.
 func Count(f *farm.Farm, health Health) Counts {
 	var c Counts
-	if f.HTTP == nil {
-		return c
-	}
-	for i := range f.HTTP.Services {
-		c.service(&f.HTTP.Services[i], health)
+	for _, g := range f.Groups() {
+		c.group(g, health)
 	}
 	return c
 }
 
-func (c *Counts) service(s *farm.Service, health Health) {
-	if s.Redirect != "" {
+func (c *Counts) group(g farm.Group, health Health) {
+	if g.Service != nil && g.Service.Redirect != "" {
 		c.Up++
 		return
 	}
-	for i := range s.Backends {
-		switch Backend(&s.Backends[i], health) {
+	list := g.Backends()
+	for i := range list {
+		switch Backend(&list[i], health) {
 		case farm.StatusDown:
 			c.Down++
 		case farm.StatusMaintenance:

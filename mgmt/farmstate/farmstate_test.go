@@ -103,7 +103,23 @@ func TestStatisticsLeaveUndefinedOut(t *testing.T) {
 	}
 }
 
-func TestFarmOfAnotherProfileHasNoBackends(t *testing.T) {
+func TestL4FarmsCountTheirBackends(t *testing.T) {
+	for _, c := range []struct {
+		backends []string
+		want     farm.Status
+	}{
+		{nil, farm.StatusCritical}, {[]string{"up", "undefined"}, farm.StatusUp}, {[]string{"up", "down"}, farm.StatusProblem},
+		{[]string{"up", "drain"}, farm.StatusMaintenance}, {[]string{"down", "cut"}, farm.StatusCritical},
+	} {
+		like, health := words(c.backends...)
+		f := &farm.Farm{Name: "relay", Profile: farm.ProfileL4, L4: &farm.L4{Backends: like.HTTP.Services[0].Backends}}
+		if got := farmstate.Farm(f, health, running); got != c.want {
+			t.Errorf("%q: status %q, want %q", c.backends, got, c.want)
+		}
+	}
+}
+
+func TestFarmWithoutAProfileHasNoBackends(t *testing.T) {
 	f := &farm.Farm{Name: "odd"}
 	if got := farmstate.Farm(f, func(uint32) farm.Status { return farm.StatusUp }, running); got != farm.StatusCritical {
 		t.Errorf("status %q, want critical", got)

@@ -3,6 +3,7 @@ package metrics
 import (
 	"net"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -84,39 +85,84 @@ func (c *collector) collectLoops(ch chan<- prometheus.Metric) {
 	}
 }
 
-func (c *collector) collectFarm(ch chan<- prometheus.Metric, f *farm.Farm, classes []string) {
-	n := c.o.Counters
-	collect(ch, c.farms, n.SumFarm(f.ID), f.Name)
-	times := n.SumFarmTimes(f.ID)
-	ch <- histogram(c.farmFirst, &times.FirstByte, f.Name)
-	ch <- histogram(c.farmTotal, &times.Total, f.Name)
-	refused := n.SumRefusals(f.ID)
-	for i, class := range classes {
-		ch <- total(c.refusals, refused[i], f.Name, class)
+// sums is where the counters of a farm come from: the loops or, for farms the
+// kernel carries, netd. Those are not shown while they are not known.
+type sums struct {
+	Counters
+	kernel stats.Traffic
+	known  bool
+}
+
+func (c *collector) sums(cfg *farm.Config) sums {
+	s := sums{Counters: c.o.Counters}
+	inKernel := func(f farm.Farm) bool { return f.InKernel() }
+	if c.o.Traffic != nil && slices.ContainsFunc(cfg.Farms, inKernel) {
+		s.kernel, s.known = c.o.Traffic()
 	}
-	if f.HTTP == nil {
-		return
+	return s
+}
+
+func (c *collector) collectFarm(ch chan<- prometheus.Metric, f *farm.Farm, classes []string, n sums) {
+	if f.InKernel() {
+		if n.known {
+			collect(ch, c.farms, n.kernel.Farms[f.ID], f.Name)
+		}
+	} else {
+		collect(ch, c.farms, n.SumFarm(f.ID), f.Name)
+		c.collectLoopsOf(ch, f, classes)
 	}
-	for i := range f.HTTP.Services {
-		c.collectService(ch, f, &f.HTTP.Services[i])
+	for _, g := range f.Groups() {
+		c.collectGroup(ch, g, n)
 	}
 }
 
-func (c *collector) collectService(ch chan<- prometheus.Metric, f *farm.Farm, s *farm.Service) {
+// collectLoopsOf shows what only loops count of a farm.
+func (c *collector) collectLoopsOf(ch chan<- prometheus.Metric, f *farm.Farm, classes []string) {
+	if f.HTTP != nil {
+		times := c.o.Counters.SumFarmTimes(f.ID)
+		ch <- histogram(c.farmFirst, &times.FirstByte, f.Name)
+		ch <- histogram(c.farmTotal, &times.Total, f.Name)
+	}
+	refused := c.o.Counters.SumRefusals(f.ID)
+	for i, class := range classes {
+		ch <- total(c.refusals, refused[i], f.Name, class)
+	}
+}
+
+// collectGroup shows the backends of a group. The label for the service is
+// empty in l4xnat farms.
+func (c *collector) collectGroup(ch chan<- prometheus.Metric, g farm.Group, n sums) {
 	usable := 0
-	for i := range s.Backends {
-		b := &s.Backends[i]
-		labels := []string{f.Name, s.Name, net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))}
+	list := g.Backends()
+	for i := range list {
+		b := &list[i]
+		labels := []string{g.Farm.Name, g.Name(), backendLabel(b)}
 		up, out := c.o.Health(b.ID) != farm.StatusDown, b.Maintenance != farm.MaintenanceOff
 		if up && !out {
 			usable++
 		}
 		ch <- gauge(c.up, truth(up), labels...)
 		ch <- gauge(c.maintenance, truth(out), labels...)
-		collect(ch, c.servers, c.o.Counters.SumBackend(b.ID), labels...)
-		times := c.o.Counters.SumBackendTimes(b.ID)
-		ch <- histogram(c.firstByte, &times.FirstByte, labels...)
-		ch <- histogram(c.total, &times.Total, labels...)
+		switch {
+		case !g.Farm.InKernel():
+			collect(ch, c.servers, n.SumBackend(b.ID), labels...)
+		case n.known:
+			collect(ch, c.servers, n.kernel.Backends[b.ID], labels...)
+		}
+		if g.Service != nil {
+			times := c.o.Counters.SumBackendTimes(b.ID)
+			ch <- histogram(c.firstByte, &times.FirstByte, labels...)
+			ch <- histogram(c.total, &times.Total, labels...)
+		}
 	}
-	ch <- gauge(c.usable, float64(usable), f.Name, s.Name)
+	ch <- gauge(c.usable, float64(usable), g.Farm.Name, g.Name())
+}
+
+// backendLabel is the address of a backend; without a port when it keeps the
+// client's.
+func backendLabel(b *farm.Backend) string {
+	if b.Port == 0 {
+		return b.Host
+	}
+	return net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))
 }

@@ -38,6 +38,9 @@ type Options struct {
 	Config func() (*farm.Config, uint64)
 	// Health answers up, down or undefined for a backend's stable ID.
 	Health func(backend uint32) farm.Status
+	// Traffic returns what the kernel counted of the farms it carries; ok is false
+	// while that is not known. It must not take long. nil shows none.
+	Traffic func() (t stats.Traffic, ok bool)
 	// Logs returns the counts of the access logs; nil shows none.
 	Logs func() accesslog.Stats
 	// Engine tells whether the engine is connected, and its process; nil shows
@@ -138,8 +141,9 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	ch <- gauge(c.revision, float64(revision))
 	c.collectLoops(ch)
 	classes := c.o.Counters.Classes()
+	sums := c.sums(cfg)
 	for i := range cfg.Farms {
-		c.collectFarm(ch, &cfg.Farms[i], classes)
+		c.collectFarm(ch, &cfg.Farms[i], classes, sums)
 	}
 	c.collectEngine(ch)
 	c.collectLogs(ch)

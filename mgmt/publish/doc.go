@@ -18,6 +18,13 @@
 // mgmt/apply to judge. Run tries such addresses again every few seconds, so a
 // farm starts by itself when its address appears.
 //
+// # Farms of the kernel
+//
+// They are given to netd first, as a snapshot of their own, and only when they
+// changed; what netd cannot have the kernel carry is the problem of the farm.
+// Run asks netd now and then what it carries, and publishes again when a netd
+// that was restarted knows nothing, or when a problem came or went.
+//
 // # Certificates
 //
 // A configuration only names them. Options.Complete adds them to a copy, which

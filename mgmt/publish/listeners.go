@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"net/netip"
 	"os"
-	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/sysnet/ctl"
@@ -17,10 +15,10 @@ type listeners struct {
 	needed map[string]bool // keys the configuration needs
 	before map[string]bool // keys the engine held before
 	opened map[string][]*os.File
-	// problems are the farms whose address could not be opened, missing their
-	// addresses.
+	// problems are the farms of which an address could not be opened, missing
+	// the keys of these.
 	problems map[uint32]string
-	missing  []netip.AddrPort
+	missing  []string
 }
 
 // listeners opens what cfg needs and the engine does not hold. What cannot be
@@ -36,34 +34,39 @@ func (p *Publisher) listeners(ctx context.Context, cfg *farm.Config) *listeners 
 		if f.Stopped {
 			continue
 		}
-		addr := f.AddrPort()
-		key := ctl.KeyTCP(addr)
-		ls.needed[key] = true
-		if ls.before[key] || ls.opened[key] != nil {
-			continue
-		}
-		if away != "" {
-			ls.fail(f, away)
-			continue
-		}
-		files, err := p.options.Netd.Open(ctx, addr, loops)
-		var refused *ctl.Error
-		switch {
-		case err == nil:
-			ls.opened[key] = files
-		case errors.As(err, &refused):
-			ls.fail(f, refused.Text)
-		default:
-			away = "cannot listen on " + addr.String() + ": " + err.Error()
-			ls.fail(f, away)
+		for _, l := range f.Listeners() {
+			key := l.Key()
+			ls.needed[key] = true
+			if ls.before[key] || ls.opened[key] != nil {
+				continue
+			}
+			if away != "" {
+				ls.fail(f, l, away)
+				continue
+			}
+			files, err := p.options.Netd.Open(ctx, key, loops)
+			var refused *ctl.Error
+			switch {
+			case err == nil:
+				ls.opened[key] = files
+			case errors.As(err, &refused):
+				ls.fail(f, l, refused.Text)
+			default:
+				away = "cannot listen on " + l.Addr.String() + ": " + err.Error()
+				ls.fail(f, l, away)
+			}
 		}
 	}
 	return ls
 }
 
-func (ls *listeners) fail(f *farm.Farm, reason string) {
-	ls.problems[f.ID] = reason
-	ls.missing = append(ls.missing, f.AddrPort())
+// fail makes an address that could not be opened a problem of its farm: the
+// first is told.
+func (ls *listeners) fail(f *farm.Farm, l farm.Listener, reason string) {
+	if ls.problems[f.ID] == "" {
+		ls.problems[f.ID] = reason
+	}
+	ls.missing = append(ls.missing, l.Key())
 }
 
 // close closes this process's copies of the sockets; netd and the engine have
@@ -74,14 +77,4 @@ func (ls *listeners) close() {
 			_ = f.Close()
 		}
 	}
-}
-
-// address is the inverse of ctl.KeyTCP.
-func address(key string) (netip.AddrPort, bool) {
-	text, ok := strings.CutPrefix(key, "tcp/")
-	if !ok {
-		return netip.AddrPort{}, false
-	}
-	addr, err := netip.ParseAddrPort(text)
-	return addr, err == nil
 }

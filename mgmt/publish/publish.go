@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net/netip"
 	"os"
 	"sync"
 	"time"
@@ -27,22 +26,31 @@ type Engine interface {
 	Session(ctx context.Context, service uint32, key []byte) (s link.Session, ok bool, err error)
 	ChangeSessions(ctx context.Context, change link.SessionChange) (changed int, err error)
 	Explain(ctx context.Context, q explain.Question) (*explain.Explanation, error)
+	Connections(ctx context.Context, backends []uint32, limit int) (total int, list []link.Connection, err error)
+	EndConnections(ctx context.Context, backends []uint32) (ended int, err error)
 	Done() <-chan struct{}
 	Close() error
 }
 
 // Opener opens listeners; *ctl.Client is one.
 type Opener interface {
-	Open(ctx context.Context, addr netip.AddrPort, count int) ([]*os.File, error)
-	Close(ctx context.Context, addr netip.AddrPort) error
+	Open(ctx context.Context, key string, count int) ([]*os.File, error)
+	Close(ctx context.Context, key string) error
 	List(ctx context.Context) ([]string, error)
 }
 
-// Options is what a Publisher works with; all fields but Complete must be set.
+// Options is what a Publisher works with; all fields but Kernel, KernelSessions
+// and Complete must be set.
 type Options struct {
 	// Dial connects to the engine and returns when it has greeted.
 	Dial func(ctx context.Context) (Engine, error)
 	Netd Opener
+	// Kernel carries the farms that are the kernel's; without it they have a
+	// problem.
+	Kernel Kernel
+	// KernelSessions are those of its farms; without it a farm that goes from one
+	// data path to another begins without sessions.
+	KernelSessions SessionKeeper
 	// Complete makes what is published of a configuration: a copy that holds
 	// the certificates and authorities its farms name. A farm that cannot run
 	// without one that is missing is stopped in the copy, and the second result
@@ -66,11 +74,13 @@ type Publisher struct {
 	mu       sync.Mutex // guards what follows
 	engine   Engine     // nil while there is none
 	hello    link.Hello
-	attached chan struct{}     // closed when engine is set, renewed when it goes
-	holds    map[string]bool   // listeners the engine has
-	number   uint64            // last generation used
-	problems map[uint32]string // of the last acknowledged publication
-	pending  []netip.AddrPort  // addresses that could not be opened then
+	attached chan struct{}      // closed when engine is set, renewed when it goes
+	holds    map[string]bool    // listeners the engine has
+	number   uint64             // last generation used
+	problems map[uint32]string  // of the last acknowledged publication
+	pending  []string           // keys that could not be opened then
+	kernel   carried            // what netd was told
+	keeps    map[uint32]keeping // of the last acknowledged publication
 }
 
 // New returns a Publisher without an engine; start Run to get one.
@@ -134,6 +144,26 @@ func (p *Publisher) Explain(ctx context.Context, q explain.Question) (*explain.E
 	return engine.Explain(ctx, q)
 }
 
+// Connections asks the engine for connections of l4xnat farms, as
+// link.Client.Connections does, under the terms of Sessions.
+func (p *Publisher) Connections(ctx context.Context, backends []uint32, limit int) (total int, list []link.Connection, err error) {
+	engine, err := p.present()
+	if err != nil {
+		return 0, nil, fmt.Errorf("ask for connections: %w", err)
+	}
+	return engine.Connections(ctx, backends, limit)
+}
+
+// EndConnections has the engine end connections of l4xnat farms, as
+// link.Client.EndConnections does, under the terms of Sessions.
+func (p *Publisher) EndConnections(ctx context.Context, backends []uint32) (ended int, err error) {
+	engine, err := p.present()
+	if err != nil {
+		return 0, fmt.Errorf("end connections: %w", err)
+	}
+	return engine.EndConnections(ctx, backends)
+}
+
 // present is the engine, if there is one now.
 func (p *Publisher) present() (Engine, error) {
 	p.mu.Lock()
@@ -159,8 +189,10 @@ func (p *Publisher) Publish(ctx context.Context, cfg *farm.Config) (apply.Outcom
 	cfg, missing := p.complete(cfg)
 	ls := p.listeners(ctx, cfg)
 	defer ls.close()
-	maps.Copy(ls.problems, missing)
 	generation := p.next()
+	moves := p.pack(ctx, engine, cfg)
+	maps.Copy(ls.problems, p.carry(ctx, generation, cfg))
+	maps.Copy(ls.problems, missing)
 	ack, err := p.hand(ctx, engine, generation, cfg, ls)
 	if err != nil {
 		return apply.Outcome{}, err
@@ -174,6 +206,7 @@ func (p *Publisher) Publish(ctx context.Context, cfg *farm.Config) (apply.Outcom
 			ls.problems[id] = problem
 		}
 	}
+	p.unpack(ctx, moves)
 	p.settle(cfg, ls, ack)
 	p.tidy(ctx, ls.needed)
 	return apply.Outcome{Generation: generation, FarmErrors: ls.problems}, nil
@@ -244,6 +277,7 @@ func (p *Publisher) settle(cfg *farm.Config, ls *listeners, ack link.Ack) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.holds = setOf(ack.Listeners)
+	p.keeps = keepings(cfg)
 	p.pending = ls.missing
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
@@ -261,8 +295,8 @@ func (p *Publisher) tidy(ctx context.Context, needed map[string]bool) {
 	defer cancel()
 	held, err := p.options.Netd.List(ctx)
 	for _, key := range held {
-		if addr, ok := address(key); ok && !needed[key] {
-			err = errors.Join(err, p.options.Netd.Close(ctx, addr))
+		if !needed[key] {
+			err = errors.Join(err, p.options.Netd.Close(ctx, key))
 		}
 	}
 	if err != nil {

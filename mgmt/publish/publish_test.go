@@ -77,10 +77,12 @@ func (e *engine) Publish(ctx context.Context, file *os.File, opened map[string][
 	e.listeners = nil
 	problems := map[uint32]string{}
 	for _, f := range cfg.Farms {
-		if key := ctl.KeyTCP(f.AddrPort()); !f.Stopped && slices.Contains(have, key) {
-			e.listeners = append(e.listeners, key)
-		} else if !f.Stopped {
-			problems[f.ID] = "sockets are missing"
+		for _, l := range f.Listeners() {
+			if key := l.Key(); !f.Stopped && slices.Contains(have, key) {
+				e.listeners = append(e.listeners, key)
+			} else if !f.Stopped {
+				problems[f.ID] = "sockets are missing"
+			}
 		}
 	}
 	return link.Ack{Generation: generation, Farms: problems, Listeners: slices.Clone(e.listeners)}, nil
@@ -108,6 +110,14 @@ func (e *engine) ChangeSessions(ctx context.Context, c link.SessionChange) (int,
 	return int(c.Service), nil
 }
 
+func (e *engine) Connections(_ context.Context, backends []uint32, limit int) (int, []link.Connection, error) {
+	return len(backends), make([]link.Connection, limit), nil
+}
+
+func (e *engine) EndConnections(_ context.Context, backends []uint32) (int, error) {
+	return len(backends), nil
+}
+
 func (e *engine) Explain(_ context.Context, q explain.Question) (*explain.Explanation, error) {
 	return &explain.Explanation{Farm: q.URL}, nil
 }
@@ -127,17 +137,17 @@ type netd struct {
 	away   bool
 }
 
-func (n *netd) Open(_ context.Context, addr netip.AddrPort, count int) ([]*os.File, error) {
+func (n *netd) Open(_ context.Context, key string, count int) ([]*os.File, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.asked++
 	if n.away {
 		return nil, errors.New("netd does not answer")
 	}
-	if err := n.broken[addr.String()]; err != nil {
+	if err := n.broken[key[len("tcp/"):]]; err != nil {
 		return nil, err
 	}
-	if key := ctl.KeyTCP(addr); !slices.Contains(n.held, key) {
+	if !slices.Contains(n.held, key) {
 		n.held = append(n.held, key)
 	}
 	var files []*os.File
@@ -151,10 +161,10 @@ func (n *netd) Open(_ context.Context, addr netip.AddrPort, count int) ([]*os.Fi
 	return files, nil
 }
 
-func (n *netd) Close(_ context.Context, addr netip.AddrPort) error {
+func (n *netd) Close(_ context.Context, key string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.held = slices.DeleteFunc(n.held, func(k string) bool { return k == ctl.KeyTCP(addr) })
+	n.held = slices.DeleteFunc(n.held, func(k string) bool { return k == key })
 	return nil
 }
 
@@ -197,7 +207,7 @@ func (b *syncBuffer) String() string {
 	return b.out.String()
 }
 
-func newBench(t *testing.T, cfg *farm.Config) *bench {
+func newBench(t *testing.T, cfg *farm.Config, change ...func(*publish.Options)) *bench {
 	t.Helper()
 	memory := make([]uint64, snapshot.PageSize/8)
 	page, err := snapshot.OpenPage(unsafe.Slice((*byte)(unsafe.Pointer(&memory[0])), snapshot.PageSize))
@@ -205,7 +215,7 @@ func newBench(t *testing.T, cfg *farm.Config) *bench {
 		t.Fatal(err)
 	}
 	b := &bench{netd: &netd{broken: map[string]error{}}, page: page, engines: make(chan *engine, 4), current: cfg}
-	b.Publisher = publish.New(publish.Options{
+	options := publish.Options{
 		Dial: func(ctx context.Context) (publish.Engine, error) {
 			select {
 			case e := <-b.engines:
@@ -224,7 +234,11 @@ func newBench(t *testing.T, cfg *farm.Config) *bench {
 			return complete(cfg)
 		},
 		Netd: b.netd, Page: page, Log: slog.New(slog.NewTextHandler(&b.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-	})
+	}
+	for _, f := range change {
+		f(&options)
+	}
+	b.Publisher = publish.New(options)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -444,4 +458,26 @@ func descriptors(t *testing.T) int {
 		t.Fatal(err)
 	}
 	return len(entries)
+}
+
+func TestVirtualPortsOfDatagramsHaveKeysOfTheirOwn(t *testing.T) {
+	cfg := config(a)
+	l := farm.DefaultL4()
+	l.ID, l.Protocol, l.DataPath = 21, farm.L4UDP, farm.DataPathUserspace
+	l.Ports = []farm.PortRange{{First: 8001, Last: 8001}, {First: 9001, Last: 9002}}
+	inKernel := *l
+	inKernel.ID, inKernel.DataPath = 22, farm.DataPathKernel
+	cfg.Farms = append(cfg.Farms,
+		farm.Farm{ID: 11, Name: "dns", Profile: farm.ProfileL4, VIP: netip.MustParseAddr("127.0.0.1"), L4: l},
+		farm.Farm{ID: 12, Name: "kernel", Profile: farm.ProfileL4, VIP: netip.MustParseAddr("127.0.0.2"), L4: &inKernel})
+	b := newBench(t, cfg)
+	e := newEngine()
+	b.start(t, e)
+	want := []string{"tcp/127.0.0.1:8001", "udp/127.0.0.1:8001", "udp/127.0.0.1:9001", "udp/127.0.0.1:9002"}
+	if got := slices.Sorted(slices.Values(e.got[0])); !slices.Equal(got, want) {
+		t.Errorf("the engine got %v, want %v", got, want)
+	}
+	if got := slices.Sorted(slices.Values(b.netd.keys())); !slices.Equal(got, want) {
+		t.Errorf("netd has %v, want %v", got, want)
+	}
 }

@@ -59,7 +59,7 @@ func (p *Publisher) serve(ctx context.Context, engine Engine, republish func(con
 			return
 		case <-retry.C:
 		}
-		if err != nil || p.available(ctx) {
+		if err != nil || p.available(ctx) || p.strayed(ctx) {
 			err = republish(ctx)
 		}
 	}
@@ -72,8 +72,8 @@ func (p *Publisher) available(ctx context.Context) bool {
 	pending, loops := p.pending, p.hello.Loops
 	p.mu.Unlock()
 	found := false
-	for _, addr := range pending {
-		files, err := p.options.Netd.Open(ctx, addr, loops)
+	for _, key := range pending {
+		files, err := p.options.Netd.Open(ctx, key, loops)
 		if err != nil {
 			continue
 		}

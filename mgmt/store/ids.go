@@ -10,7 +10,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// The kinds of objects that have IDs; their names are the keys on disk.
+// The kinds of objects that have IDs; their names are the keys on disk. The
+// group of backends of an l4xnat farm has one of the numbers of services.
 const (
 	farmKind = iota
 	serviceKind
@@ -104,16 +105,12 @@ func eachID(cfg *farm.Config, do func(kind int, id *uint32) error) error {
 		if err := do(farmKind, &f.ID); err != nil {
 			return err
 		}
-		if f.HTTP == nil {
-			continue
-		}
-		for j := range f.HTTP.Services {
-			sv := &f.HTTP.Services[j]
-			if err := do(serviceKind, &sv.ID); err != nil {
+		for _, g := range f.Groups() {
+			if err := do(serviceKind, g.IDAt()); err != nil {
 				return err
 			}
-			for k := range sv.Backends {
-				if err := do(backendKind, &sv.Backends[k].ID); err != nil {
+			for k := range g.Backends() {
+				if err := do(backendKind, &g.Backends()[k].ID); err != nil {
 					return err
 				}
 			}

@@ -72,3 +72,29 @@ func TestWhenNoNumberIsLeftTheErrorSaysSo(t *testing.T) {
 		t.Error("a number beyond the highest was given")
 	}
 }
+
+func TestL4FarmsHaveNumbersOfServices(t *testing.T) {
+	s := open(t, t.TempDir())
+	http := farm.Farm{Name: "a", HTTP: &farm.HTTP{Services: []farm.Service{{Backends: []farm.Backend{{}}}}}}
+	l4 := farm.Farm{Name: "b", L4: &farm.L4{Backends: []farm.Backend{{}, {}}}}
+	c := &farm.Config{Farms: []farm.Farm{http, l4}}
+	if err := s.GiveIDs(c); err != nil {
+		t.Fatal(err)
+	}
+	a, b := c.Farms[0].HTTP.Services[0], c.Farms[1].L4
+	if a.ID != 1 || b.ID != 2 || a.Backends[0].ID != 1 || b.Backends[0].ID != 2 || b.Backends[1].ID != 3 {
+		t.Errorf("%+v %+v", a, b)
+	}
+	if _, err := s.Commit(c, store.Meta{}); err != nil {
+		t.Error(err)
+	}
+	again := c.Clone()
+	again.Farms[1].L4.ID = 1
+	if _, err := s.Commit(again, store.Meta{}); err == nil {
+		t.Error("a number of two groups was kept")
+	}
+	again.Farms[1].L4.ID = 0
+	if _, err := s.Commit(again, store.Meta{}); err == nil {
+		t.Error("a group without a number was kept")
+	}
+}

@@ -26,42 +26,20 @@ const (
 var logFilePattern = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_-]*$`)
 
 // logFields say how exchanges are logged; logs itself is one of directives.
-var logFields = []field[farm.Farm]{
+var logFields = slices.Concat(logContents, sinkFields(httpPart, func(h *farm.HTTP) *farm.AccessLog { return &h.AccessLog }), requestID)
+
+// logContents say what a line shows.
+var logContents = []field[farm.Farm]{
 	choice("log_format", "What a line of the access log looks like: an object, or Apache's combined log.", farm.LogFormats(), farm.LogJSON, nil,
 		func(h *farm.HTTP) *farm.LogFormat { return &h.AccessLog.Format }),
-	{
-		rule: rule{name: "log_fields", kind: kindList, null: true, max: int64(len(farm.LogFields())), check: checkLogField, format: "name of a field",
-			must: "one of " + strings.Join(texts(farm.LogFields()), ", "), musts: "a list of fields: " + strings.Join(texts(farm.LogFields()), ", "),
-			about: "Fields of a line, or behind a combined one, in their order; none means the usual ones. They are " + strings.Join(texts(farm.LogFields()), ", ") + "."},
-		get: func(f *farm.Farm) Value { return listValue(texts(directivesSeen(f).AccessLog.Fields)) },
-		set: func(f *farm.Farm, v Value) {
-			l := &directivesOf(f).AccessLog
-			l.Fields = nil
-			for _, name := range v.list {
-				l.Fields = append(l.Fields, farm.LogField(name))
-			}
-		},
-	},
+	logFieldsIn(httpPart, "Fields of a line, or behind a combined one, in their order; none means the usual ones.", farm.LogFields(),
+		func(h *farm.HTTP) *farm.AccessLog { return &h.AccessLog }),
 	logNames("log_headers", "Request headers that are logged.", farm.MaxLogHeaders, nil, func(l *farm.AccessLog) *[]string { return &l.Headers }),
 	bound("log_sample", "One in that many exchanges is logged, by chance.", 1, MaxLogSample, 1, func(h *farm.HTTP) *uint32 { return &h.AccessLog.Sample }),
 	logNames("log_redact", "Headers and query parameters whose values are masked.", MaxRedact, farm.DefaultRedact(), func(l *farm.AccessLog) *[]string { return &l.Redact }),
-	choice("log_sink", "Where the access log goes to.", farm.LogSinks(), farm.LogFile, nil, func(h *farm.HTTP) *farm.LogSink { return &h.AccessLog.Sink }),
-	{
-		rule: rule{name: "log_file", kind: kindText, blank: true, maxLen: MaxName, pattern: logFilePattern, format: "[a-zA-Z0-9][a-zA-Z0-9_-]*",
-			must: "a name of letters, digits, hyphens and underscores, at most 64", about: "Name of the file in the log folder, without .log; blank means that of the farm."},
-		get: func(f *farm.Farm) Value { return textValue(directivesSeen(f).AccessLog.File) },
-		set: func(f *farm.Farm, v Value) { directivesOf(f).AccessLog.File = v.text },
-	},
-	bound("log_size", "MiB the file may have before another one is begun.", 1, MaxLogSize, farm.DefaultLogSize, func(h *farm.HTTP) *uint32 { return &h.AccessLog.Size }),
-	bound("log_count", "Older files that are kept.", 1, MaxLogCount, farm.DefaultLogKeep, func(h *farm.HTTP) *uint32 { return &h.AccessLog.Keep }),
-	{
-		rule: rule{name: "log_target", kind: kindText, blank: true, maxLen: 256, check: checkLogTarget, format: "udp://host:port, tcp://host:port or unix:///path",
-			unset: textValue(farm.DefaultLogTarget), must: "a syslog target", about: "Where log_sink syslog sends to."},
-		get: func(f *farm.Farm) Value {
-			return textValue(cmp.Or(directivesSeen(f).AccessLog.Target, farm.DefaultLogTarget))
-		},
-		set: func(f *farm.Farm, v Value) { directivesOf(f).AccessLog.Target = orZero(v.text, farm.DefaultLogTarget) },
-	},
+}
+
+var requestID = []field[farm.Farm]{
 	{
 		rule: rule{name: "requestid", kind: kindText, values: texts(farm.RequestIDs()), null: true, normalize: map[string]string{"auto": ""},
 			about: "Who gets the id of a request in X-Request-Id: nobody (off), backend, or both backend and client; empty means the backend if the access log shows it."},
@@ -91,11 +69,48 @@ func logNames(name, about string, most int64, unset []string, at func(*farm.Acce
 	}
 }
 
-func checkLogField(s string) string {
-	if slices.Contains(farm.LogFields(), farm.LogField(s)) {
-		return ""
+// logFieldsIn makes the field of what a line of a log shows.
+func logFieldsIn[T any](p part[T], about string, words []farm.LogField, at func(*T) *farm.AccessLog) field[farm.Farm] {
+	names := strings.Join(texts(words), ", ")
+	return field[farm.Farm]{
+		rule: rule{name: "log_fields", kind: kindList, null: true, max: int64(len(words)), format: "name of a field",
+			check: func(s string) string {
+				if slices.Contains(words, farm.LogField(s)) {
+					return ""
+				}
+				return "there is no such field"
+			},
+			must: "one of " + names, musts: "a list of fields: " + names, about: about + " They are " + names + "."},
+		get: func(f *farm.Farm) Value { return listValue(texts(at(p.seen(f)).Fields)) },
+		set: func(f *farm.Farm, v Value) {
+			l := at(p.of(f))
+			l.Fields = nil
+			for _, name := range v.list {
+				l.Fields = append(l.Fields, farm.LogField(name))
+			}
+		},
 	}
-	return "there is no such field"
+}
+
+// sinkFields say where the lines of a log go to.
+func sinkFields[T any](p part[T], at func(*T) *farm.AccessLog) []field[farm.Farm] {
+	return []field[farm.Farm]{
+		choiceIn(p, "log_sink", "Where the access log goes to.", farm.LogSinks(), farm.LogFile, nil, func(t *T) *farm.LogSink { return &at(t).Sink }),
+		{
+			rule: rule{name: "log_file", kind: kindText, blank: true, maxLen: MaxName, pattern: logFilePattern, format: "[a-zA-Z0-9][a-zA-Z0-9_-]*",
+				must: "a name of letters, digits, hyphens and underscores, at most 64", about: "Name of the file in the log folder, without .log; blank means that of the farm."},
+			get: func(f *farm.Farm) Value { return textValue(at(p.seen(f)).File) },
+			set: func(f *farm.Farm, v Value) { at(p.of(f)).File = v.text },
+		},
+		boundIn(p, "log_size", "MiB the file may have before another one is begun.", 1, MaxLogSize, farm.DefaultLogSize, func(t *T) *uint32 { return &at(t).Size }),
+		boundIn(p, "log_count", "Older files that are kept.", 1, MaxLogCount, farm.DefaultLogKeep, func(t *T) *uint32 { return &at(t).Keep }),
+		{
+			rule: rule{name: "log_target", kind: kindText, blank: true, maxLen: 256, check: checkLogTarget, format: "udp://host:port, tcp://host:port or unix:///path",
+				unset: textValue(farm.DefaultLogTarget), must: "a syslog target", about: "Where log_sink syslog sends to."},
+			get: func(f *farm.Farm) Value { return textValue(cmp.Or(at(p.seen(f)).Target, farm.DefaultLogTarget)) },
+			set: func(f *farm.Farm, v Value) { at(p.of(f)).Target = orZero(v.text, farm.DefaultLogTarget) },
+		},
+	}
 }
 
 func checkLogTarget(s string) string {
@@ -111,10 +126,11 @@ func checkLogFiles(cfg *farm.Config, yield func(Error) bool) bool {
 	files := map[string]*farm.Farm{}
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
-		if f.HTTP == nil || !f.HTTP.Logs || cmp.Or(f.HTTP.AccessLog.Sink, farm.LogFile) != farm.LogFile {
+		l, on := f.Log()
+		if !on || cmp.Or(l.Sink, farm.LogFile) != farm.LogFile {
 			continue
 		}
-		name := cmp.Or(f.HTTP.AccessLog.File, f.Name)
+		name := cmp.Or(l.File, f.Name)
 		other := files[name]
 		if other == nil {
 			files[name] = f
@@ -130,6 +146,6 @@ func checkLogFiles(cfg *farm.Config, yield func(Error) bool) bool {
 }
 
 func logLimits(f *farm.Farm) [2]uint32 {
-	l := &f.HTTP.AccessLog
+	l, _ := f.Log()
 	return [2]uint32{cmp.Or(l.Size, farm.DefaultLogSize), cmp.Or(l.Keep, farm.DefaultLogKeep)}
 }

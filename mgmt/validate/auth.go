@@ -197,13 +197,14 @@ func setUsers(s *farm.Service, v Value) {
 	var users []farm.AuthUser
 	for _, item := range v.list {
 		name, secret, _ := strings.Cut(item, ":")
-		hash := hashOf(s, name)
+		user := farm.AuthUser{Name: name, Hash: hashOf(s, name)}
 		if is, _ := password.Check(secret); is {
-			hash = secret
-		} else if secret != unchanged && (hash == "" || !password.Matches([]byte(hash), []byte(secret))) {
-			hash, _ = password.Hash(secret) // checkUser knows what it takes
+			user.Hash = secret
+		} else if secret != unchanged && (user.Hash == "" || !password.Matches([]byte(user.Hash), []byte(secret))) {
+			hash, _ := password.Hash(secret) // checkUser knows what it takes
+			user = farm.NewAuthUser(name, hash, secret)
 		}
-		users = append(users, farm.AuthUser{Name: name, Hash: hash})
+		users = append(users, user)
 	}
 	authFor(s).Users = users
 	tidyAuth(s)

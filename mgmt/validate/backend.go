@@ -40,44 +40,51 @@ var backendPort = field[farm.Backend]{
 	set:  func(b *farm.Backend, v Value) { b.Port = uint16(v.number) },
 }
 
-var backendFields = []field[farm.Backend]{
-	{
-		rule: rule{name: "weight", kind: kindNumber, min: 1, max: 9, null: true, about: "Share of the traffic; acts as 1 when unset."},
-		get:  func(b *farm.Backend) Value { return numberValue(int64(b.Weight)) },
-		set:  func(b *farm.Backend, v Value) { b.Weight = uint8(v.number) },
-	},
-	{
-		rule: rule{name: "priority", kind: kindNumber, min: 1, max: 9, null: true, about: "Lower values are used first; acts as 1 when unset."},
-		get:  func(b *farm.Backend) Value { return numberValue(int64(b.Priority)) },
-		set:  func(b *farm.Backend, v Value) { b.Priority = uint8(v.number) },
-	},
-	{
-		rule: rule{name: "timeout", kind: kindNumber, min: 1, max: MaxTimeout, null: true, about: "Seconds to wait for the next bytes of this server; the farm's restimeout when unset."},
-		get:  func(b *farm.Backend) Value { return numberValue(int64(b.Timeout)) },
-		set:  func(b *farm.Backend, v Value) { b.Timeout = farm.Seconds(v.number) },
-	},
-	{
-		rule: rule{name: "connection_limit", kind: kindNumber, min: 0, max: maxUnbounded, null: true, about: "Exchanges in flight at most; 0 means no limit."},
-		get:  func(b *farm.Backend) Value { return numberValue(int64(b.ConnLimit)) },
-		set:  func(b *farm.Backend, v Value) { b.ConnLimit = uint32(v.number) },
-	},
-	{
-		rule: rule{name: "source", kind: kindText, format: "ip", blank: true, maxLen: 64, check: checkVIP,
-			must: "an IPv4 or IPv6 address", about: "Address of this machine that connections come from; the system chooses when unset."},
-		get: func(b *farm.Backend) Value { return addrValue(b.Source) },
-		set: func(b *farm.Backend, v Value) { b.Source, _ = netip.ParseAddr(v.text) },
-	},
-	{
-		rule: rule{name: "mark", kind: kindNumber, min: 0, max: math.MaxUint32, null: true, about: "Mark (SO_MARK) of connections, for routing rules; the farm's when unset."},
-		get:  func(b *farm.Backend) Value { return numberValue(int64(b.Mark)) },
-		set:  func(b *farm.Backend, v Value) { b.Mark = uint32(v.number) },
-	},
-	{
-		rule: rule{name: "alias", kind: kindText, blank: true, format: "[a-zA-Z0-9][a-zA-Z0-9 ._:@()+,#-]*", maxLen: MaxName, reserved: []string{"0"},
-			pattern: aliasPattern, must: "a text of letters, digits, blanks and ._:@()+,#- that starts with a letter or digit", about: "Name for people."},
-		get: func(b *farm.Backend) Value { return textValue(b.Alias) },
-		set: func(b *farm.Backend, v Value) { b.Alias = v.text },
-	},
+// backendFields are what a backend has beside its address.
+var backendFields = []field[farm.Backend]{backendWeight, backendPriority, backendTimeout, backendLimit, backendSource, backendMark, backendAlias}
+
+var backendWeight = field[farm.Backend]{
+	rule: rule{name: "weight", kind: kindNumber, min: 1, max: 9, null: true, about: "Share of the traffic; acts as 1 when unset."},
+	get:  func(b *farm.Backend) Value { return numberValue(int64(b.Weight)) },
+	set:  func(b *farm.Backend, v Value) { b.Weight = uint8(v.number) },
+}
+
+var backendPriority = field[farm.Backend]{
+	rule: rule{name: "priority", kind: kindNumber, min: 1, max: 9, null: true, about: "Lower values are used first; acts as 1 when unset."},
+	get:  func(b *farm.Backend) Value { return numberValue(int64(b.Priority)) },
+	set:  func(b *farm.Backend, v Value) { b.Priority = uint8(v.number) },
+}
+
+var backendTimeout = field[farm.Backend]{
+	rule: rule{name: "timeout", kind: kindNumber, min: 1, max: MaxTimeout, null: true, about: "Seconds to wait for the next bytes of this server; the farm's restimeout when unset."},
+	get:  func(b *farm.Backend) Value { return numberValue(int64(b.Timeout)) },
+	set:  func(b *farm.Backend, v Value) { b.Timeout = farm.Seconds(v.number) },
+}
+
+var backendLimit = field[farm.Backend]{
+	rule: rule{name: "connection_limit", kind: kindNumber, min: 0, max: maxUnbounded, null: true, about: "Exchanges in flight at most; 0 means no limit."},
+	get:  func(b *farm.Backend) Value { return numberValue(int64(b.ConnLimit)) },
+	set:  func(b *farm.Backend, v Value) { b.ConnLimit = uint32(v.number) },
+}
+
+var backendSource = field[farm.Backend]{
+	rule: rule{name: "source", kind: kindText, format: "ip", blank: true, maxLen: 64, check: checkVIP,
+		must: "an IPv4 or IPv6 address", about: "Address of this machine that connections come from; the system chooses when unset."},
+	get: func(b *farm.Backend) Value { return addrValue(b.Source) },
+	set: func(b *farm.Backend, v Value) { b.Source, _ = netip.ParseAddr(v.text) },
+}
+
+var backendMark = field[farm.Backend]{
+	rule: rule{name: "mark", kind: kindNumber, min: 0, max: math.MaxUint32, null: true, about: "Mark (SO_MARK) of connections, for routing rules; the farm's when unset."},
+	get:  func(b *farm.Backend) Value { return numberValue(int64(b.Mark)) },
+	set:  func(b *farm.Backend, v Value) { b.Mark = uint32(v.number) },
+}
+
+var backendAlias = field[farm.Backend]{
+	rule: rule{name: "alias", kind: kindText, blank: true, format: "[a-zA-Z0-9][a-zA-Z0-9 ._:@()+,#-]*", maxLen: MaxName, reserved: []string{"0"},
+		pattern: aliasPattern, must: "a text of letters, digits, blanks and ._:@()+,#- that starts with a letter or digit", about: "Name for people."},
+	get: func(b *farm.Backend) Value { return textValue(b.Alias) },
+	set: func(b *farm.Backend, v Value) { b.Alias = v.text },
 }
 
 var backendMaintenance = field[farm.Backend]{

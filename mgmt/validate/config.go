@@ -14,6 +14,9 @@ type Rules struct {
 	// Prefixes returns the addresses of this machine with their prefix length,
 	// host bits kept (192.0.2.7/24); nil means none. Called once per check.
 	Prefixes func() []netip.Prefix
+	// Own are the addresses of the appliance's own API, which no running farm
+	// may take.
+	Own []netip.AddrPort
 }
 
 // MaxErrors bounds what All returns: who broke more rules starts with these.
@@ -98,7 +101,7 @@ func (r Rules) walk(cfg *farm.Config) iter.Seq[Error] {
 			}
 			backends += countBackends(f)
 		}
-		if checkTogether(cfg, yield) && checkLogFiles(cfg, yield) && backends > farm.MaxBackendID {
+		if checkTogether(cfg, yield) && r.checkOwn(cfg, yield) && checkLogFiles(cfg, yield) && backends > farm.MaxBackendID {
 			yield(Error{Field: "backends", Message: fmt.Sprintf("backends: at most %d are possible over all farms, got %d", farm.MaxBackendID, backends)})
 		}
 	}
@@ -106,15 +109,16 @@ func (r Rules) walk(cfg *farm.Config) iter.Seq[Error] {
 
 func countBackends(f *farm.Farm) int {
 	n := 0
-	if f.HTTP != nil {
-		for i := range f.HTTP.Services {
-			n += len(f.HTTP.Services[i].Backends)
-		}
+	for _, g := range f.Groups() {
+		n += len(g.Backends())
 	}
 	return n
 }
 
 func checkFarm(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool {
+	if f.Profile == farm.ProfileL4 {
+		return checkL4(f, local, yield)
+	}
 	path := FarmPath(f.Name)
 	if !FarmDocument.verify(path, f, yield) {
 		return false
@@ -123,10 +127,13 @@ func checkFarm(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool 
 		return yield(Error{path, "profile", "profile http needs its directives; they are missing"})
 	}
 	h := f.HTTP
+	if reason := ownMark(h.Mark); reason != "" && !yield(Error{path, "mark", "mark " + reason}) {
+		return false
+	}
 	if h.TLS != nil && !checkTLS(path, h.TLS, yield) {
 		return false
 	}
-	if !checkProxyIn(path, h, yield) || !checkFarmRules(path, f, yield) {
+	if !checkProxyIn(path, h.ProxyIn, h.Trusted, yield) || !checkFarmRules(path, f, yield) {
 		return false
 	}
 	if h.ResurrectTime < h.ConnectTimeout && !yield(Error{path, "resurrectime",

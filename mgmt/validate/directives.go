@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"cmp"
 	"math"
 	"net/netip"
 	"strings"
@@ -71,70 +70,30 @@ var farmCheckURL = field[farm.Farm]{
 	set: func(f *farm.Farm, v Value) { directivesOf(f).CheckURL = v.text },
 }
 
-var farmTrusted = field[farm.Farm]{
-	rule: rule{name: "trusted", kind: kindList, format: "ip or ip/bits", null: true, max: MaxTrusted, maxLen: 64, check: checkNetwork, canon: canonNetwork,
-		must: "an address or network", musts: "a list of addresses and networks",
-		about: "Clients whose X-Forwarded-For and the like are believed, and who may send a header of the PROXY protocol if proxyprotocol_in says so. Of a connection that began with one, it is the address in it that counts."},
-	get: func(f *farm.Farm) Value {
-		var out []string
-		for _, p := range directivesSeen(f).Trusted {
-			out = append(out, NetworkText(p))
-		}
-		return listValue(out)
-	},
-	set: func(f *farm.Farm, v Value) {
-		h := directivesOf(f)
-		h.Trusted = nil
-		for _, text := range v.list {
-			if p, err := parseNetwork(text); err == nil {
-				h.Trusted = append(h.Trusted, p)
-			}
-		}
-	},
-}
+var farmTrusted = networksIn(httpPart, "trusted",
+	"Clients whose X-Forwarded-For and the like are believed, and who may send a header of the PROXY protocol if proxyprotocol_in says so. Of a connection that began with one, it is the address in it that counts.",
+	func(h *farm.HTTP) *[]netip.Prefix { return &h.Trusted })
 
 func seconds(name, about string, at func(*farm.HTTP) *farm.Seconds) field[farm.Farm] {
-	return field[farm.Farm]{
-		rule: rule{name: name, kind: kindNumber, min: 1, max: MaxTimeout, about: about,
-			unset: numberValue(int64(*at(farm.DefaultHTTP())))},
-		get: func(f *farm.Farm) Value { return numberValue(int64(*at(directivesSeen(f)))) },
-		set: func(f *farm.Farm, v Value) { *at(directivesOf(f)) = farm.Seconds(v.number) },
-	}
+	return secondsIn(httpPart, name, about, MaxTimeout, at)
 }
 
 // bound makes the field of a number whose zero value stands for a default.
 func bound[N ~uint32 | ~uint64](name, about string, least, most int64, unset N, at func(*farm.HTTP) *N) field[farm.Farm] {
-	return field[farm.Farm]{
-		rule: rule{name: name, kind: kindNumber, min: least, max: most, null: true, about: about, unset: numberValue(int64(unset))},
-		get:  func(f *farm.Farm) Value { return numberValue(int64(cmp.Or(*at(directivesSeen(f)), unset))) },
-		set:  func(f *farm.Farm, v Value) { *at(directivesOf(f)) = orZero(N(v.number), unset) },
-	}
+	return boundIn(httpPart, name, about, least, most, unset, at)
 }
 
 func truth(name, about string, at func(*farm.HTTP) *bool) field[farm.Farm] {
-	return field[farm.Farm]{
-		rule: rule{name: name, kind: kindBool, about: about},
-		get:  func(f *farm.Farm) Value { return boolValue(*at(directivesSeen(f))) },
-		set:  func(f *farm.Farm, v Value) { *at(directivesOf(f)) = v.truth },
-	}
+	return truthIn(httpPart, name, about, at)
 }
 
 func word[W ~string](name, about string, words []W, at func(*farm.HTTP) *W) field[farm.Farm] {
-	return field[farm.Farm]{
-		rule: rule{name: name, kind: kindText, values: texts(words), about: about,
-			unset: textValue(string(*at(farm.DefaultHTTP())))},
-		get: func(f *farm.Farm) Value { return textValue(string(*at(directivesSeen(f)))) },
-		set: func(f *farm.Farm, v Value) { *at(directivesOf(f)) = W(v.text) },
-	}
+	return wordIn(httpPart, name, about, words, at)
 }
 
 // choice makes the field of a word whose zero value stands for a default.
 func choice[W ~string](name, about string, words []W, unset W, normalize map[string]string, at func(*farm.HTTP) *W) field[farm.Farm] {
-	return field[farm.Farm]{
-		rule: rule{name: name, kind: kindText, values: texts(words), null: true, normalize: normalize, about: about, unset: textValue(string(unset))},
-		get:  func(f *farm.Farm) Value { return textValue(string(cmp.Or(*at(directivesSeen(f)), unset))) },
-		set:  func(f *farm.Farm, v Value) { *at(directivesOf(f)) = orZero(W(v.text), unset) },
-	}
+	return choiceIn(httpPart, name, about, words, unset, normalize, at)
 }
 
 // orZero is v, or the zero value that stands for unset.
@@ -161,6 +120,8 @@ func directivesOf(f *farm.Farm) *farm.HTTP {
 	}
 	return f.HTTP
 }
+
+var httpPart = part[farm.HTTP]{directivesOf, directivesSeen, farm.DefaultHTTP}
 
 // directivesSeen returns the directives to read; a farm without any, which a
 // rule of its own refuses, shows the defaults.

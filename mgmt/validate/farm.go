@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 
@@ -9,17 +10,18 @@ import (
 
 // The bodies about a farm.
 var (
-	// FarmCreate is the body of POST /farms.
+	// FarmCreate is the body of POST /farms. The protocol is ours: without it a
+	// port that another farm has with another protocol could not be asked for.
 	FarmCreate = Table[farm.Farm]{[]field[farm.Farm]{
-		require(named(farmName, "farmname")), require(farmProfile), require(farmVIP), require(farmVPort), copyFrom,
+		require(named(farmName, "farmname")), require(farmProfile), require(farmVIP), require(anyVPort), newProtocol, copyFrom,
 	}}
-	// FarmUpdate is the body of PUT /farms/F; setting newfarmname renames.
+	// FarmUpdate is the body of PUT /farms/F of an http farm; setting newfarmname renames.
 	FarmUpdate = Table[farm.Farm]{slices.Concat([]field[farm.Farm]{named(farmName, "newfarmname"), farmVIP, farmVPort},
 		tlsFields, tlsLegacy, directives, logFields)}
 	// FarmAction is the body of PUT /farms/F/actions; the caller acts on it.
 	FarmAction = Table[farm.Farm]{[]field[farm.Farm]{{rule: rule{name: "action", kind: kindText, required: true,
 		values: []string{"start", "stop", "restart"}, about: "What to do with the farm."}}}}
-	// FarmDocument is a farm of a document, without its services.
+	// FarmDocument is an http farm of a document, without its services.
 	FarmDocument = Table[farm.Farm]{slices.Concat([]field[farm.Farm]{
 		require(farmName), require(farmProfile), require(farmVIP), require(farmVPort), farmStopped,
 	}, tlsFields, directives, logFields, farmHeaders)}
@@ -34,11 +36,21 @@ var farmName = field[farm.Farm]{
 }
 
 var farmProfile = field[farm.Farm]{
-	rule: rule{name: "profile", kind: kindText, values: []string{string(farm.ProfileHTTP)}, about: "Kind of the farm."},
+	rule: rule{name: "profile", kind: kindText, values: texts(farm.Profiles()), about: "Kind of the farm."},
 	get:  func(f *farm.Farm) Value { return textValue(string(f.Profile)) },
 	set: func(f *farm.Farm, v Value) {
 		f.Profile = farm.Profile(v.text)
-		directivesOf(f)
+		if f.Profile == farm.ProfileL4 {
+			l4Of(f)
+		} else {
+			directivesOf(f)
+		}
+	},
+	needs: func(sent Values[farm.Farm], to *farm.Farm) string {
+		if to.Profile == "" || sent.Get("profile").Text() == string(to.Profile) {
+			return ""
+		}
+		return fmt.Sprintf("must be %s, that of the farm it is copied from", to.Profile)
 	},
 }
 
@@ -54,6 +66,30 @@ var farmVPort = field[farm.Farm]{
 	get:  func(f *farm.Farm) Value { return numberValue(int64(f.VPort)) },
 	set:  func(f *farm.Farm, v Value) { f.VPort = uint16(v.number) },
 }
+
+// anyVPort is the virtual port of a new farm, whose profile was set before.
+var anyVPort = func() field[farm.Farm] {
+	f := field[farm.Farm]{rule: vportRule, get: portsValue}
+	f.must = "a port from 1 to 65535, for profile l4xnat also a list of ports and ranges as 80,443,8000:8010, or * for all"
+	f.about = "Port clients use; of an l4xnat farm also several, or * for all, which is protocol all."
+	f.set = func(f *farm.Farm, v Value) {
+		if f.L4 != nil {
+			setPorts(f, v)
+		} else if n, ok := ParseNumber(v.text); ok {
+			f.VPort = uint16(n)
+		}
+	}
+	f.needs = func(sent Values[farm.Farm], to *farm.Farm) string {
+		if to.L4 != nil {
+			return contradiction(sent.Get("vport").Text(), farm.L4Protocol(sent.Get("protocol").Text()))
+		}
+		if _, ok := ParseNumber(sent.Get("vport").Text()); ok {
+			return ""
+		}
+		return fmt.Sprintf("must be one port with profile http, got %s", show(sent.Get("vport").Text()))
+	}
+	return f
+}()
 
 var farmStopped = field[farm.Farm]{
 	rule: rule{name: "stopped", kind: kindBool, about: "A stopped farm is kept but has no listener."},

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"cmp"
+	"net/netip"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
@@ -12,18 +13,22 @@ var farmProxyIn = func() field[farm.Farm] {
 		"Whether clients of trusted addresses begin with a header of the PROXY protocol, version 1 or 2: off (it is no header), optional, or required, which closes all others.",
 		farm.ProxyIns(), farm.ProxyInOff, nil, func(h *farm.HTTP) *farm.ProxyIn { return &h.ProxyIn })
 	f.needs = func(sent Values[farm.Farm], f *farm.Farm) string {
-		if sent.Get("proxyprotocol_in").Text() == string(farm.ProxyInOff) || len(directivesSeen(f).Trusted) > 0 {
-			return ""
-		}
-		return "is allowed only with trusted, the addresses such headers are believed from; send trusted with it"
+		return needsTrusted(sent, directivesSeen(f).Trusted)
 	}
 	return f
 }()
 
+func needsTrusted(sent Values[farm.Farm], trusted []netip.Prefix) string {
+	if sent.Get("proxyprotocol_in").Text() == string(farm.ProxyInOff) || len(trusted) > 0 {
+		return ""
+	}
+	return "is allowed only with trusted, the addresses such headers are believed from; send trusted with it"
+}
+
 // checkProxyIn holds that somebody may send the header.
-func checkProxyIn(path string, h *farm.HTTP, yield func(Error) bool) bool {
-	in := cmp.Or(h.ProxyIn, farm.ProxyInOff)
-	if in == farm.ProxyInOff || len(h.Trusted) > 0 {
+func checkProxyIn(path string, in farm.ProxyIn, trusted []netip.Prefix, yield func(Error) bool) bool {
+	in = cmp.Or(in, farm.ProxyInOff)
+	if in == farm.ProxyInOff || len(trusted) > 0 {
 		return true
 	}
 	return yield(Error{path, "trusted", "trusted must not be empty with proxyprotocol_in " + string(in) +

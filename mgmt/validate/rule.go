@@ -22,7 +22,7 @@ type rule struct {
 	solid    bool // with null: an empty text does not
 
 	values    []string       // all that is allowed, when it is an enumeration
-	min, max  int64          // numbers; of lists max bounds the items
+	min, max  int64          // numbers, and texts that can be numbers; of lists max bounds the items
 	maxLen    int            // texts and items, in bytes; 0 means maxText
 	reserved  []string       // texts that would be allowed otherwise
 	pattern   *regexp.Regexp // texts; must match the whole value
@@ -252,7 +252,7 @@ func (r *rule) param() Param {
 	case r.kind == kindBool:
 		p.PossibleValues = []string{"true", "false"}
 	}
-	if r.kind == kindNumber && r.values == nil {
+	if r.values == nil && (r.kind == kindNumber || r.kind == kindText && r.max != 0) {
 		p.Interval = strconv.FormatInt(r.min, 10) + ","
 		if r.max != maxUnbounded {
 			p.Interval += strconv.FormatInt(r.max, 10)

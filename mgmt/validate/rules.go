@@ -76,10 +76,14 @@ func checkTogetherWith(path string, f *farm.Farm, s *farm.Service) *Error {
 	return nil
 }
 
-// checkAddress holds what an address must be beside its form: not a broadcast
-// address of a network we are in, of the VIP's IP version, and not the farm
-// itself. Names are judged by the address they were resolved to, if any.
+// checkAddress holds what mark and address must be beside their form: no mark
+// of farms, not a broadcast address of a network we are in, of the VIP's IP
+// version, and not the farm itself. Names are judged by the address they were
+// resolved to, if any.
 func checkAddress(path string, f *farm.Farm, b *farm.Backend, local []netip.Prefix) *Error {
+	if reason := ownMark(b.Mark); reason != "" {
+		return &Error{path, "mark", "mark " + reason}
+	}
 	addr := b.Addr
 	if literal, err := netip.ParseAddr(b.Host); err == nil {
 		addr = literal
@@ -87,6 +91,17 @@ func checkAddress(path string, f *farm.Farm, b *farm.Backend, local []netip.Pref
 	if !addr.IsValid() {
 		return nil
 	}
+	if err := checkServer(path, f, b, addr, local); err != nil {
+		return err
+	}
+	if b.Port == f.VPort && isOwn(f.VIP, addr, local) {
+		return &Error{path, "ip", fmt.Sprintf("ip and port must not be the farm's own address, got %s port %d: requests would go round in a circle", hostAndAddr(b.Host, addr), b.Port)}
+	}
+	return nil
+}
+
+// checkServer holds what the address of a backend must be whatever the farm.
+func checkServer(path string, f *farm.Farm, b *farm.Backend, addr netip.Addr, local []netip.Prefix) *Error {
 	if problem := checkBackendAddr(addr, local); problem != "" {
 		return &Error{path, "ip", fmt.Sprintf("ip must be the address of one server, got %s: %s", hostAndAddr(b.Host, addr), problem)}
 	}
@@ -95,9 +110,6 @@ func checkAddress(path string, f *farm.Farm, b *farm.Backend, local []netip.Pref
 	}
 	if problem := checkSource(b.Source, addr, local); problem != "" {
 		return &Error{path, "source", problem}
-	}
-	if b.Port == f.VPort && isOwn(f.VIP, addr, local) {
-		return &Error{path, "ip", fmt.Sprintf("ip and port must not be the farm's own address, got %s port %d: requests would go round in a circle", hostAndAddr(b.Host, addr), b.Port)}
 	}
 	return nil
 }
@@ -150,52 +162,19 @@ func canonicalHost(host string) string {
 }
 
 // checkTogether holds the rules between farms: unique names, and no two
-// running ones on the same address. A stopped farm may share an address; it
-// is refused when it is started.
+// running ones on the same address.
 func checkTogether(cfg *farm.Config, yield func(Error) bool) bool {
 	if len(cfg.Farms) > farm.MaxFarmID && !yield(Error{"", "farms",
 		fmt.Sprintf("farms: at most %d are possible, got %d", farm.MaxFarmID, len(cfg.Farms))}) {
 		return false
 	}
 	names := make(map[string]bool, len(cfg.Farms))
-	listeners := make(map[netip.AddrPort]*farm.Farm, len(cfg.Farms))
-	ports := make(map[uint16][]*farm.Farm, len(cfg.Farms))
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
 		if names[f.Name] && !yield(Error{FarmPath(f.Name), "name", fmt.Sprintf("name must be unique, a farm %s exists already", show(f.Name))}) {
 			return false
 		}
 		names[f.Name] = true
-		if f.Stopped || !f.VIP.IsValid() {
-			continue
-		}
-		if other := collision(f, listeners, ports); other != nil && !yield(Error{FarmPath(f.Name), "vport",
-			fmt.Sprintf("vip and vport must not be used by another running farm: %s collides with farm %s on %s", f.AddrPort(), show(other.Name), other.AddrPort())}) {
-			return false
-		}
-		listeners[f.AddrPort()] = f
-		ports[f.VPort] = append(ports[f.VPort], f)
 	}
-	return true
-}
-
-// collision finds a running farm seen before that has the same address: an
-// unspecified VIP collides with every one of its IP version on that port.
-func collision(f *farm.Farm, listeners map[netip.AddrPort]*farm.Farm, ports map[uint16][]*farm.Farm) *farm.Farm {
-	if !f.VIP.IsUnspecified() {
-		if other := listeners[f.AddrPort()]; other != nil {
-			return other
-		}
-		anyAddr := netip.IPv4Unspecified()
-		if f.VIP.Is6() {
-			anyAddr = netip.IPv6Unspecified()
-		}
-		return listeners[netip.AddrPortFrom(anyAddr, f.VPort)]
-	}
-	for _, other := range ports[f.VPort] {
-		if other.VIP.Is4() == f.VIP.Is4() {
-			return other
-		}
-	}
-	return nil
+	return checkCollisions(cfg, yield)
 }

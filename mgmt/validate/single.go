@@ -37,30 +37,6 @@ func LocalSource(addr netip.Addr, local []netip.Addr) error {
 	return &Error{"", "source", fmt.Sprintf("source must be an address of this machine, got %s: add it to an interface first", addr)}
 }
 
-// Warnings returns what is allowed but cannot do what it says: backends whose
-// priority can never be reached.
-func Warnings(cfg *farm.Config) []Error {
-	var out []Error
-	for i := range cfg.Farms {
-		f := &cfg.Farms[i]
-		if f.HTTP == nil {
-			continue
-		}
-		for j := range f.HTTP.Services {
-			s := &f.HTTP.Services[j]
-			if text := splitWarning(f.HTTP.Services, j); text != "" {
-				out = append(out, Error{ServicePath(f.Name, s.Name), "split", text})
-			}
-			for k := range s.Backends {
-				if text := PriorityWarning(s, k); text != "" {
-					out = append(out, Error{BackendPath(f.Name, s.Name, k), "priority", text})
-				}
-			}
-		}
-	}
-	return out
-}
-
 // PriorityWarning returns a text when the backend at position i of s can never
 // be used, "" otherwise. The level starts at 1 and grows by one for each
 // unusable backend below it, so a priority above the number of backends with a

@@ -86,16 +86,16 @@ func TestChangingPersistenceDropsWhatBelongedToTheOldOne(t *testing.T) {
 func TestBodiesAreRefusedInTheOrderOfTheContract(t *testing.T) {
 	for _, c := range []struct{ body, field, want string }{
 		{`{"profil":"http","vport":70000}`, "farmname", `farmname is required: it must be a name of letters, digits and hyphens (not the first), at most 64`},
-		{`{"farmname":"a b","profile":"http","vip":"127.0.0.1","vport":70000,"vprt":1}`, "vprt", `unknown field "vprt" (did you mean "vport"?); allowed are farmname, profile, vip, vport, copy_from`},
+		{`{"farmname":"a b","profile":"http","vip":"127.0.0.1","vport":70000,"vprt":1}`, "vprt", `unknown field "vprt" (did you mean "vport"?); allowed are farmname, profile, vip, vport, protocol, copy_from`},
 		{`{"farmname":"a b","profile":"http","vip":"127.0.0.1","vport":70000}`, "farmname", `farmname must be a name of letters`},
-		{`{"farmname":"a","profile":"http","vip":"127.0.0.1","vport":70000}`, "vport", `vport must be a number from 1 to 65535, got 70000`},
-		{`{"farmname":"a","profile":"http","vip":"127.0.0.1","vport":80.5}`, "vport", `vport must be a number from 1 to 65535, got 80.5`},
+		{`{"farmname":"a","profile":"http","vip":"127.0.0.1","vport":70000}`, "vport", `vport must be a port from 1 to 65535, for profile l4xnat also a list of ports and ranges as 80,443,8000:8010, or * for all, got "70000": port 70000 is not from 1 to 65535`},
+		{`{"farmname":"a","profile":"http","vip":"127.0.0.1","vport":80.5}`, "vport", `got "80.5": "80.5" is no port`},
 		{`{"farmname":"a","profile":"http","vip":"127.0.0.1","vport":"80a"}`, "vport", `got "80a"`},
 		{`{"farmname":"a","profile":"http","vip":"127.0.0.1","vport":true}`, "vport", `got true`},
-		{`{"farmname":"a","profile":"http","vip":"127.0.0.1","vport":1e99}`, "vport", `got 1e+99`},
+		{`{"farmname":"a","profile":"http","vip":"127.0.0.1","vport":1e99}`, "vport", ` is no port`},
 		{`{"farmname":["a"],"profile":"http","vip":"127.0.0.1","vport":80}`, "farmname", `got a list`},
 		{`{"farmname":{"a":1},"profile":"http","vip":"127.0.0.1","vport":80}`, "farmname", `got an object`},
-		{`{"farmname":"a","profile":"l4xnat","vip":"127.0.0.1","vport":80}`, "profile", `profile must be http, got "l4xnat"`},
+		{`{"farmname":"a","profile":"gslb","vip":"127.0.0.1","vport":80}`, "profile", `profile must be one of http, l4xnat, got "gslb"`},
 		{`{"farmname":"a","profile":"http","vip":"localhost","vport":80}`, "vip", `vip must be an IPv4 or IPv6 address, got "localhost": it is no address`},
 	} {
 		_, err := validate.FarmCreate.Decode("", body(t, c.body))
@@ -190,7 +190,8 @@ func FuzzBody(f *testing.F) {
 		`{"vhost":"(a|b)+","urlp":"(?i)x","redirect":"https://x/","persistence":"NONE","ttl":"7"}`, `{"vport":1e400}`, `{"ip":[[]],"port":{"a":null}}`, `{"action":"up"}`,
 		`{"listener":"https","certificates":["a",1],"cipherc":"AES","ciphers":"customsecurity","trusted":["::/0"],"ignore_100_continue":true}`,
 		`{"cookieinsert":true,"cookiename":"a","headrequire":"x","httpsb":true,"httpsb_ca":"b","sts_timeout":1}`,
-		`{"header":"X-A: b","match":"(a)","replace":"$1"}`, `{"pattern":"^(?i)host:","replace":"/$9","last":true}`} {
+		`{"farmname":"a","profile":"l4xnat","vip":"::1","vport":"80,8000:8010"}`, `{"vport":"*","protocol":"udp","persistence":"ip","responses":0,"proxyprotocol_in":"required","trusted":"::/0"}`,
+		`{"ip":"10.0.0.1","port":"","max_conns":null,"server_names":["*.A.example."]}`, `{"header":"X-A: b","match":"(a)","replace":"$1"}`, `{"pattern":"^(?i)host:","replace":"/$9","last":true}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
@@ -200,6 +201,10 @@ func FuzzBody(f *testing.F) {
 		}
 		decode(t, &validate.FarmCreate, in)
 		decode(t, &validate.FarmUpdate, in)
+		decode(t, &validate.L4FarmUpdate, in)
+		decode(t, &validate.L4FarmDocument, in)
+		decode(t, &validate.L4BackendUpdate, in)
+		decode(t, &validate.L4BackendDocument, in)
 		decode(t, &validate.ServiceUpdate, in)
 		decode(t, &validate.BackendUpdate, in)
 		decode(t, &validate.Maintenance, in)

@@ -136,6 +136,8 @@ func parseText(raw any) (string, bool) {
 		return strconv.FormatFloat(v, 'f', -1, 64), true
 	case int:
 		return strconv.Itoa(v), true
+	case int64:
+		return strconv.FormatInt(v, 10), true
 	}
 	return "", false
 }

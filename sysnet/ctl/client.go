@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
-	"net/netip"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,11 +30,12 @@ type Client struct {
 // NewClient returns a client of the netd that listens on the unix socket path.
 func NewClient(path string) *Client { return &Client{path: path, buf: make([]byte, maxReply)} }
 
-// Open returns count listening sockets for the address, the same ones netd
-// handed out before if it still holds them. The caller owns the files. A
-// refusal is an *Error.
-func (c *Client) Open(ctx context.Context, addr netip.AddrPort, count int) ([]*os.File, error) {
-	_, files, err := c.call(ctx, Request{Op: OpOpen, Key: KeyTCP(addr), Network: "tcp", Address: addr.String(), Count: count})
+// Open returns count sockets for a key of KeyTCP or KeyUDP, listening or bound,
+// the same ones netd handed out before if it still holds them. The caller owns
+// the files. A refusal is an *Error.
+func (c *Client) Open(ctx context.Context, key string, count int) ([]*os.File, error) {
+	network, address, _ := strings.Cut(key, "/")
+	_, files, err := c.call(ctx, Request{Op: OpOpen, Key: key, Network: network, Address: address, Count: count})
 	if err != nil {
 		return nil, err
 	}
@@ -45,9 +46,10 @@ func (c *Client) Open(ctx context.Context, addr netip.AddrPort, count int) ([]*o
 	return files, nil
 }
 
-// Close makes netd let go of the address; it is no error if it does not hold it.
-func (c *Client) Close(ctx context.Context, addr netip.AddrPort) error {
-	_, files, err := c.call(ctx, Request{Op: OpClose, Key: KeyTCP(addr), Network: "tcp", Address: addr.String()})
+// Close makes netd let go of a key; it is no error if it does not hold it.
+func (c *Client) Close(ctx context.Context, key string) error {
+	network, address, _ := strings.Cut(key, "/")
+	_, files, err := c.call(ctx, Request{Op: OpClose, Key: key, Network: network, Address: address})
 	closeFiles(files)
 	return err
 }
@@ -85,14 +87,19 @@ func (c *Client) hangup() {
 // call sends one request. Every operation may be repeated safely, so a
 // connection that broke is replaced once.
 func (c *Client) call(ctx context.Context, r Request) (Reply, []*os.File, error) {
+	return c.callWith(ctx, callTimeout, r, nil)
+}
+
+// callWith is call with another limit of time and files to send along.
+func (c *Client) callWith(ctx context.Context, limit time.Duration, r Request, attached []*os.File) (Reply, []*os.File, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	old := c.conn != nil
-	reply, files, err := c.try(ctx, r)
+	reply, files, err := c.try(ctx, r, attached)
 	if err != nil && old && ctx.Err() == nil {
-		reply, files, err = c.try(ctx, r)
+		reply, files, err = c.try(ctx, r, attached)
 	}
 	if err != nil {
 		return Reply{}, nil, fmt.Errorf("netd does not answer: %w", err)
@@ -105,7 +112,7 @@ func (c *Client) call(ctx context.Context, r Request) (Reply, []*os.File, error)
 }
 
 // try makes one attempt; the connection is gone after an error.
-func (c *Client) try(ctx context.Context, r Request) (reply Reply, files []*os.File, err error) {
+func (c *Client) try(ctx context.Context, r Request, attached []*os.File) (reply Reply, files []*os.File, err error) {
 	defer func() {
 		if err != nil {
 			closeFiles(files)
@@ -132,7 +139,7 @@ func (c *Client) try(ctx context.Context, r Request) (reply Reply, files []*os.F
 	if err != nil {
 		return reply, nil, err
 	}
-	if err := shm.Send(conn, b); err != nil {
+	if err := shm.Send(conn, b, attached...); err != nil {
 		return reply, nil, err
 	}
 	n, files, err := shm.Receive(conn, c.buf)

@@ -29,11 +29,11 @@ func overlaps(a, b netip.AddrPort) bool {
 }
 
 // foreignListener reports whether a socket that is not in own listens on an
-// address that overlaps addr.
-func foreignListener(addr netip.AddrPort, own map[uint64]bool) (bool, error) {
-	table := "/proc/self/net/tcp"
-	if addr.Addr().Is6() {
-		table = "/proc/self/net/tcp6"
+// address that overlaps that of the place.
+func foreignListener(at place, own map[uint64]bool) (bool, error) {
+	table := "/proc/self/net/" + at.network
+	if at.addr.Addr().Is6() {
+		table += "6"
 	}
 	f, err := os.Open(table)
 	if err != nil {
@@ -43,23 +43,24 @@ func foreignListener(addr netip.AddrPort, own map[uint64]bool) (bool, error) {
 	sc := bufio.NewScanner(f)
 	for sc.Scan() {
 		local, inode, listening := socketLine(sc.Text())
-		if listening && overlaps(local, addr) && !own[inode] {
+		if listening && overlaps(local, at.addr) && !own[inode] {
 			return true, nil
 		}
 	}
 	return false, sc.Err()
 }
 
-// socketLine reads one line of /proc/net/tcp or tcp6:
+// socketLine reads one line of /proc/net/tcp, udp, tcp6 or udp6:
 //
 //	sl  local_address rem_address st tx_queue:rx_queue tr:when retrnsmt uid timeout inode …
 //	0:  0100007F:1F90 00000000:0000 0A …
 //
 // Addresses are 32-bit words in host byte order, ports are big-endian hex;
-// state 0A is LISTEN. Anything else, the title line too, is not listening.
+// state 0A is LISTEN, 07 a UDP socket without a peer. Anything else, the title
+// line too, is not listening.
 func socketLine(line string) (local netip.AddrPort, inode uint64, listening bool) {
 	f := strings.Fields(line)
-	if len(f) < 10 || f[3] != "0A" {
+	if len(f) < 10 || f[3] != "0A" && f[3] != "07" {
 		return local, 0, false
 	}
 	host, port, ok := strings.Cut(f[1], ":")

@@ -3,12 +3,14 @@ package ctl_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -38,7 +40,7 @@ func serve(t *testing.T, uids ...uint32) string {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- ctl.Serve(ctx, l, uids, quiet) }()
+	go func() { done <- ctl.Serve(ctx, l, uids, quiet, nil) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -57,7 +59,7 @@ func client(t *testing.T, path string) *ctl.Client {
 
 func opened(t *testing.T, c *ctl.Client, addr netip.AddrPort, count int) []*os.File {
 	t.Helper()
-	files, err := c.Open(t.Context(), addr, count)
+	files, err := c.Open(t.Context(), ctl.KeyTCP(addr), count)
 	if err != nil {
 		t.Fatalf("opening %s: %v", addr, err)
 	}
@@ -152,6 +154,39 @@ func TestConnectionsWaitWhileNobodyAccepts(t *testing.T) {
 	}
 }
 
+func TestAddressesThatAreHeardAreTold(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "netd.sock")
+	l, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: path, Net: "unixpacket"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done, told := make(chan error, 1), make(chan string, 10)
+	go func() {
+		done <- ctl.Serve(ctx, l, []uint32{uint32(os.Geteuid())}, quiet, nil, func(at netip.AddrPort, open bool) { told <- fmt.Sprint(at, " ", open) })
+	}()
+	c, addr := client(t, path), freeAddr(t)
+	opened(t, c, addr, 1)
+	opened(t, c, addr, 2) // known already
+	for range 2 {
+		if err := c.Close(t.Context(), ctl.KeyTCP(addr)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	close(told)
+	var all []string
+	for s := range told {
+		all = append(all, s)
+	}
+	if want := []string{addr.String() + " true", addr.String() + " false"}; !slices.Equal(all, want) {
+		t.Errorf("told %q, want %q", all, want)
+	}
+}
+
 func TestCloseLetsGoAndListTells(t *testing.T) {
 	c, addr := client(t, serve(t)), freeAddr(t)
 	files := opened(t, c, addr, 1)
@@ -160,10 +195,10 @@ func TestCloseLetsGoAndListTells(t *testing.T) {
 		t.Fatalf("list: %v, %v; want %s", keys, err, ctl.KeyTCP(addr))
 	}
 	_ = files[0].Close()
-	if err := c.Close(t.Context(), addr); err != nil {
+	if err := c.Close(t.Context(), ctl.KeyTCP(addr)); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Close(t.Context(), addr); err != nil {
+	if err := c.Close(t.Context(), ctl.KeyTCP(addr)); err != nil {
 		t.Errorf("closing what is not open: %v", err)
 	}
 	if keys, _ := c.List(t.Context()); len(keys) != 0 {
@@ -194,7 +229,7 @@ func TestForeignListenerIsACollision(t *testing.T) {
 		}
 		defer l.Close()
 		addr := l.Addr().(*net.TCPAddr).AddrPort()
-		_, err = client(t, serve(t)).Open(t.Context(), addr, 2)
+		_, err = client(t, serve(t)).Open(t.Context(), ctl.KeyTCP(addr), 2)
 		if !errors.Is(err, ctl.ErrInUse) || !strings.Contains(err.Error(), addr.String()) {
 			t.Errorf("shared %v: got %v, want ErrInUse that names %s", share, err, addr)
 		}
@@ -221,13 +256,13 @@ func TestForeignListenerBesideOwnWildcardIsACollision(t *testing.T) {
 	}
 	defer l.Close()
 	any4 := netip.AddrPortFrom(netip.IPv4Unspecified(), addr.Port())
-	if _, err := c.Open(t.Context(), any4, 1); !errors.Is(err, ctl.ErrInUse) {
+	if _, err := c.Open(t.Context(), ctl.KeyTCP(any4), 1); !errors.Is(err, ctl.ErrInUse) {
 		t.Errorf("got %v, want ErrInUse", err)
 	}
 }
 
 func TestAddressOfAnotherMachineIsNamed(t *testing.T) {
-	_, err := client(t, serve(t)).Open(t.Context(), netip.MustParseAddrPort("192.0.2.9:8080"), 1)
+	_, err := client(t, serve(t)).Open(t.Context(), ctl.KeyTCP(netip.MustParseAddrPort("192.0.2.9:8080")), 1)
 	want := "cannot listen on 192.0.2.9:8080: no interface of this machine has the address 192.0.2.9"
 	if !errors.Is(err, ctl.ErrNotLocal) || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
@@ -238,7 +273,7 @@ func TestPrivilegedPortIsExplainedToAnOrdinaryUser(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("needs an ordinary user: root may bind every port")
 	}
-	_, err := client(t, serve(t)).Open(t.Context(), netip.MustParseAddrPort("127.0.0.1:81"), 1)
+	_, err := client(t, serve(t)).Open(t.Context(), ctl.KeyTCP(netip.MustParseAddrPort("127.0.0.1:81")), 1)
 	if !errors.Is(err, ctl.ErrNotPermitted) {
 		t.Errorf("got %v, want ErrNotPermitted", err)
 	}
@@ -336,7 +371,7 @@ func TestClientFindsARestartedNetd(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			_ = ctl.Serve(ctx, dup.(*net.UnixListener), []uint32{uint32(os.Geteuid())}, quiet)
+			_ = ctl.Serve(ctx, dup.(*net.UnixListener), []uint32{uint32(os.Geteuid())}, quiet, nil)
 		}()
 		return func() { cancel(); <-done }
 	}

@@ -1,15 +1,16 @@
 // Package ctl is the narrow contract between mgmt, which decides, and netd,
 // which alone may touch what the kernel guards: one request, one reply, both
 // small JSON messages on a unixpacket socket, descriptors attached to the
-// reply.
+// reply. Sockets are named by keys: "tcp/192.0.2.1:80", "udp/192.0.2.1:53".
 //
 // # The way through it
 //
 // netd calls Serve with the socket it inherited and the uids that may ask;
-// everyone else is turned away before a byte is read. mgmt calls Dial and then
-// Open, Close and List. There are no other operations, no free text reaches
-// the kernel, and every field is checked against its range before it is used
-// (message.go), so a hostile mgmt can open listeners and nothing else.
+// everyone else is turned away before a byte is read. mgmt calls Open, Close and
+// List for sockets; every field is checked against its range before it is used
+// (message.go). Everything else is asked of parts: operations with a body, which
+// the part checks as strictly (parts.go). No free text reaches the kernel, so a
+// hostile mgmt can do what these operations do and nothing else.
 //
 // # What netd keeps
 //
@@ -22,7 +23,7 @@
 // # What the engine gets
 //
 // ServeMarks hears the engine, over a pair of its own, and gives it sockets
-// that have a mark (core/marks): new, unconnected, TCP, and nothing else.
+// that have a mark (core/marks): new, unconnected, TCP or UDP, and nothing else.
 //
 // # Goroutines
 //

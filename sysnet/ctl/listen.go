@@ -13,62 +13,98 @@ import (
 // backlog is what is asked for; the kernel cuts it to net.core.somaxconn.
 const backlog = 65535
 
-// listenTCP opens one listening socket of a SO_REUSEPORT group: non-blocking,
-// close-on-exec. TCP_NODELAY is set here because accepted sockets inherit it,
-// which saves the engine one system call per connection.
-func listenTCP(addr netip.AddrPort) (*os.File, error) {
-	fd, err := boundTCP(addr, true)
+// receiveBuffer is what is asked for datagrams that wait while the engine does
+// something else, or is being started again.
+const receiveBuffer = 2 << 20
+
+// listen opens one socket of a SO_REUSEPORT group: non-blocking, close-on-exec.
+func (p place) listen() (*os.File, error) {
+	fd, err := p.bound(true)
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Listen(fd, backlog); err != nil {
-		_ = unix.Close(fd)
-		return nil, explain(addr, os.NewSyscallError("listen", err))
+	if p.network == "tcp" {
+		if err := unix.Listen(fd, backlog); err != nil {
+			_ = unix.Close(fd)
+			return nil, explain(p.addr, os.NewSyscallError("listen", err))
+		}
 	}
-	return os.NewFile(uintptr(fd), KeyTCP(addr)), nil
+	// In this order: of a socket that is non-blocking already the runtime would
+	// watch what comes in, which wakes netd for every connection and datagram of
+	// the engine's.
+	file := os.NewFile(uintptr(fd), p.key())
+	if err := unix.SetNonblock(fd, true); err != nil {
+		_ = file.Close()
+		return nil, explain(p.addr, os.NewSyscallError("fcntl", err))
+	}
+	return file, nil
 }
 
-// probeTCP reports whether the address could be bound by a socket that shares
-// with nobody. A group with SO_REUSEPORT would silently split the connections
-// with any other program of the same uid that set the option too; a plain bind
-// fails as soon as anyone at all listens there.
-func probeTCP(addr netip.AddrPort) error {
-	fd, err := boundTCP(addr, false)
+// probe reports whether the place could be bound by a socket that shares with
+// nobody. A group with SO_REUSEPORT would silently split the clients with any
+// other program of the same uid that set the option too; a plain bind fails as
+// soon as anyone at all is there.
+func (p place) probe() error {
+	fd, err := p.bound(false)
 	if err != nil {
 		return err
 	}
 	return unix.Close(fd)
 }
 
-// boundTCP returns a bound socket. SO_REUSEADDR lets it ignore connections
-// that linger from an earlier listener on the same port, not listeners.
-func boundTCP(addr netip.AddrPort, share bool) (int, error) {
-	family, sa := sockaddr(addr)
-	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, unix.IPPROTO_TCP)
-	if err != nil {
-		return -1, explain(addr, os.NewSyscallError("socket", err))
-	}
-	options := []struct {
-		level, name int
-		wanted      bool
-	}{
-		{unix.SOL_SOCKET, unix.SO_REUSEADDR, true},
+// option is one to set on a socket before it is bound.
+type option struct {
+	level, name int
+	wanted      bool
+}
+
+// options are those of a socket that is to share its place or not.
+//
+// TCP: SO_REUSEADDR lets it ignore connections that linger from an earlier
+// listener on the same port, not listeners. TCP_NODELAY is set here because
+// accepted sockets inherit it, which saves the engine one system call per
+// connection.
+//
+// UDP: with SO_REUSEADDR others could take the datagrams. Where every address
+// is meant each datagram tells which one it came to, from the first one on.
+func (p place) options(share bool) []option {
+	v6, all := p.addr.Addr().Is6(), p.addr.Addr().IsUnspecified()
+	list := []option{
 		{unix.SOL_SOCKET, unix.SO_REUSEPORT, share},
-		{unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, family == unix.AF_INET6},
-		{unix.IPPROTO_TCP, unix.TCP_NODELAY, share},
+		{unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, v6},
 	}
-	for _, o := range options {
+	if p.network == "tcp" {
+		return append(list, option{unix.SOL_SOCKET, unix.SO_REUSEADDR, true}, option{unix.IPPROTO_TCP, unix.TCP_NODELAY, share})
+	}
+	return append(list, option{unix.SOL_IP, unix.IP_PKTINFO, all && !v6}, option{unix.SOL_IPV6, unix.IPV6_RECVPKTINFO, all && v6})
+}
+
+// bound returns a bound socket.
+func (p place) bound(share bool) (int, error) {
+	family, sa := sockaddr(p.addr)
+	kind, protocol := unix.SOCK_STREAM, unix.IPPROTO_TCP
+	if p.network == "udp" {
+		kind, protocol = unix.SOCK_DGRAM, unix.IPPROTO_UDP
+	}
+	fd, err := unix.Socket(family, kind|unix.SOCK_CLOEXEC, protocol)
+	if err != nil {
+		return -1, explain(p.addr, os.NewSyscallError("socket", err))
+	}
+	for _, o := range p.options(share) {
 		if !o.wanted {
 			continue
 		}
 		if err := unix.SetsockoptInt(fd, o.level, o.name, 1); err != nil {
 			_ = unix.Close(fd)
-			return -1, explain(addr, os.NewSyscallError("setsockopt", err))
+			return -1, explain(p.addr, os.NewSyscallError("setsockopt", err))
 		}
+	}
+	if p.network == "udp" && unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, receiveBuffer) != nil {
+		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, receiveBuffer) // as much as an ordinary user may have
 	}
 	if err := unix.Bind(fd, sa); err != nil {
 		_ = unix.Close(fd)
-		return -1, explain(addr, os.NewSyscallError("bind", err))
+		return -1, explain(p.addr, os.NewSyscallError("bind", err))
 	}
 	return fd, nil
 }

@@ -28,7 +28,7 @@ const (
 	nonsenseLines = 10 * time.Second
 )
 
-// ServeMarks makes unconnected TCP sockets that have a mark for the engine at
+// ServeMarks makes unconnected TCP and UDP sockets that have a mark for the engine at
 // the other end of c, until ctx ends. The engine faces the internet and may be
 // captured: it gets nothing else, at a bounded rate, whatever it sends. What is
 // no request is not answered, and counted in the log. The other end outlives
@@ -129,11 +129,15 @@ func makeMarked(k marks.Kind, count int) (fds []int, code marks.Code) {
 	if k.V6 {
 		family = unix.AF_INET6
 	}
+	sort, protocol := unix.SOCK_STREAM, unix.IPPROTO_TCP
+	if k.UDP {
+		sort, protocol = unix.SOCK_DGRAM, unix.IPPROTO_UDP
+	}
 	for range count {
-		fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, unix.IPPROTO_TCP)
+		fd, err := unix.Socket(family, sort|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, protocol)
 		if err == nil {
 			fds = append(fds, fd)
-			err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MARK, int(k.Mark))
+			err = distinguish(fd, k)
 		}
 		if err != nil {
 			shm.CloseDescriptors(fds)
@@ -141,6 +145,17 @@ func makeMarked(k marks.Kind, count int) (fds []int, code marks.Code) {
 		}
 	}
 	return fds, marks.Made
+}
+
+// distinguish gives a socket what the engine may not give it.
+func distinguish(fd int, k marks.Kind) error {
+	switch {
+	case k.Mark != marks.Transparent:
+		return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MARK, int(k.Mark))
+	case k.V6:
+		return unix.SetsockoptInt(fd, unix.SOL_IPV6, unix.IPV6_TRANSPARENT, 1)
+	}
+	return unix.SetsockoptInt(fd, unix.SOL_IP, unix.IP_TRANSPARENT, 1)
 }
 
 func markCode(err error) marks.Code {

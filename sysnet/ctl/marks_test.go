@@ -99,7 +99,7 @@ func marked(t *testing.T) *marker {
 
 func TestMarkedSocketsAreWhatWasAskedFor(t *testing.T) {
 	m := marked(t)
-	for number, k := range []marks.Kind{{Mark: 7}, {Mark: 1<<32 - 1}, {Mark: 7, V6: true}} {
+	for number, k := range []marks.Kind{{Mark: 7}, {Mark: 1<<32 - 1}, {Mark: 7, V6: true}, {Mark: 7, UDP: true}, {Mark: 7, V6: true, UDP: true}} {
 		a, fds := m.ask(marks.Request{Number: uint32(number), Kind: k, Count: marks.MaxCount})
 		if k.V6 && a.Code == marks.NoFamily {
 			t.Log("not shown: there is no IPv6 here")
@@ -112,8 +112,12 @@ func TestMarkedSocketsAreWhatWasAskedFor(t *testing.T) {
 		if k.V6 {
 			domain = unix.AF_INET6
 		}
+		protocol := unix.IPPROTO_TCP
+		if k.UDP {
+			protocol = unix.IPPROTO_UDP
+		}
 		for _, fd := range fds {
-			for name, want := range map[int]int{unix.SO_MARK: int(k.Mark), unix.SO_DOMAIN: domain, unix.SO_PROTOCOL: unix.IPPROTO_TCP, unix.SO_ACCEPTCONN: 0} {
+			for name, want := range map[int]int{unix.SO_MARK: int(k.Mark), unix.SO_DOMAIN: domain, unix.SO_PROTOCOL: protocol, unix.SO_ACCEPTCONN: 0} {
 				if got, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, name); err != nil || uint32(got) != uint32(want) {
 					t.Errorf("%v: option %d is %d, want %d (%v)", k, name, got, want, err)
 				}
@@ -121,6 +125,32 @@ func TestMarkedSocketsAreWhatWasAskedFor(t *testing.T) {
 			flags, _ := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
 			if _, err := unix.Getpeername(fd); flags&unix.O_NONBLOCK == 0 || err != unix.ENOTCONN {
 				t.Errorf("%v: flags %#x, peer %v", k, flags, err)
+			}
+		}
+	}
+}
+
+func TestTransparentSocketsMayHaveAnySourceAddress(t *testing.T) {
+	m := marked(t)
+	for _, v6 := range []bool{false, true} {
+		a, fds := m.ask(marks.Request{Kind: marks.Kind{Mark: marks.Transparent, V6: v6}, Count: 2})
+		if v6 && a.Code == marks.NoFamily {
+			t.Log("not shown: there is no IPv6 here")
+			continue
+		}
+		if a.Code != marks.Made || len(fds) != 2 {
+			t.Fatalf("answered %+v", a)
+		}
+		for _, fd := range fds {
+			var foreign unix.Sockaddr = &unix.SockaddrInet4{Addr: [4]byte{198, 51, 100, 7}}
+			if v6 {
+				foreign = &unix.SockaddrInet6{Addr: [16]byte{0x20, 1, 0xd, 0xb8, 15: 7}}
+			}
+			if err := unix.Bind(fd, foreign); err != nil {
+				t.Errorf("binding to an address of another machine: %v", err)
+			}
+			if mark, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MARK); err != nil || mark != 0 {
+				t.Errorf("it has mark %#x, %v", mark, err)
 			}
 		}
 	}
@@ -152,7 +182,7 @@ func TestNonsenseOfTheEngineIsNeverAnswered(t *testing.T) {
 	with := func(at int, b byte) []byte { msg := good.AppendTo(nil); msg[at] = b; return msg }
 	for _, msg := range [][]byte{
 		nil, []byte("x"), make([]byte, 4096), append(good.AppendTo(nil), 0),
-		with(11, 0), with(12, 1), with(13, 1), with(14, 1), with(15, 0), with(15, 65), with(15, 255),
+		with(11, 0), with(12, 1), with(13, 2), with(14, 1), with(15, 0), with(15, 65), with(15, 255),
 	} {
 		if _, err := m.Write(msg); err != nil {
 			t.Fatal(err)

@@ -1,16 +1,15 @@
 package ctl
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
 	"net/netip"
+	"strings"
 )
 
 // Op names what a request wants.
 type Op string
 
-// The operations. There are no others.
+// The operations on sockets. Parts add others.
 const (
 	OpOpen  Op = "open"
 	OpClose Op = "close"
@@ -21,21 +20,22 @@ const (
 const (
 	// MaxCount is the highest number of sockets for one address, one per loop.
 	MaxCount = 64
-	// maxRequest bounds a request in bytes; a valid one is under 300.
-	maxRequest = 1 << 10
+	// maxRequest bounds a request in bytes; one about sockets is under 300.
+	maxRequest = 4 << 10
 	// maxReply bounds a reply; the list of all keys is the longest one.
 	maxReply = 64 << 10
 	// maxListed is how many keys one list reply carries (56 bytes each at most).
 	maxListed = 1000
-	// maxKeys bounds how many addresses netd holds open: one per farm.
-	maxKeys = 1 << 12
+	// maxKeys bounds how many addresses netd holds open: one per virtual port.
+	maxKeys = 1 << 13
 )
 
 // Request is one message from mgmt to netd. Address, Key and Network belong
-// to open and close; Count to open; From to list.
+// to open and close; Count to open; From to list; Body to operations of parts.
 type Request struct {
 	Op Op `json:"op"`
-	// Key is always KeyTCP of Address; both travel so that they can be checked.
+	// Key is always KeyOf Network and Address; all travel so that they can be
+	// checked. Network is "tcp" or "udp".
 	Key     string `json:"key,omitempty"`
 	Network string `json:"network,omitempty"`
 	// Address is "ip:port", port 1 … 65535, no zone, no mapped address.
@@ -44,6 +44,8 @@ type Request struct {
 	Count int `json:"count,omitempty"`
 	// From asks for the keys that sort after it; empty asks from the first.
 	From string `json:"from,omitempty"`
+	// Body is what a part wants to know; the part checks it.
+	Body json.RawMessage `json:"body,omitempty"`
 }
 
 // Reply is one message from netd to mgmt; the opened sockets are attached.
@@ -53,11 +55,30 @@ type Reply struct {
 	Keys  []string `json:"keys,omitempty"`
 	// More is true when a list did not fit; ask again from its last key.
 	More bool `json:"more,omitempty"`
+	// Body is the answer of a part; Sealed says that it is in the attached
+	// memory instead.
+	Body   json.RawMessage `json:"body,omitempty"`
+	Sealed bool            `json:"sealed,omitempty"`
 }
 
 // KeyTCP names the TCP listeners of one address: "tcp/192.0.2.1:80",
 // "tcp/[2001:db8::1]:80".
-func KeyTCP(addr netip.AddrPort) string { return "tcp/" + addr.String() }
+func KeyTCP(addr netip.AddrPort) string { return KeyOf("tcp", addr) }
+
+// KeyUDP names the UDP sockets of one address: "udp/192.0.2.1:53".
+func KeyUDP(addr netip.AddrPort) string { return KeyOf("udp", addr) }
+
+// KeyOf names the sockets of one network, "tcp" or "udp", and address.
+func KeyOf(network string, addr netip.AddrPort) string { return network + "/" + addr.String() }
+
+// ParseKey is the inverse of KeyOf.
+func ParseKey(key string) (network string, addr netip.AddrPort, ok bool) {
+	network, text, _ := strings.Cut(key, "/")
+	addr, err := netip.ParseAddrPort(text)
+	return network, addr, err == nil && known(network) && key == KeyOf(network, addr)
+}
+
+func known(network string) bool { return network == "tcp" || network == "udp" }
 
 // parseRequest decodes and checks one request. Every error is an *Error with
 // CodeInvalid; the address is the zero value for list.
@@ -66,13 +87,8 @@ func parseRequest(b []byte) (Request, netip.AddrPort, error) {
 	if len(b) > maxRequest {
 		return r, netip.AddrPort{}, refusal(CodeInvalid, "request of %d bytes: at most %d are allowed", len(b), maxRequest)
 	}
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&r); err != nil {
-		return r, netip.AddrPort{}, refusal(CodeInvalid, "request cannot be read: %v", err)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return r, netip.AddrPort{}, refusal(CodeInvalid, "request is followed by other data")
+	if err := Strict(b, &r); err != nil {
+		return r, netip.AddrPort{}, err
 	}
 	addr, err := r.check()
 	return r, addr, err
@@ -80,6 +96,12 @@ func parseRequest(b []byte) (Request, netip.AddrPort, error) {
 
 func (r *Request) check() (netip.AddrPort, error) {
 	var none netip.AddrPort
+	if len(r.Body) > 0 {
+		if r.Key != "" || r.Network != "" || r.Address != "" || r.Count != 0 || r.From != "" || r.socket() {
+			return none, refusal(CodeInvalid, "operation %q takes either a body or the fields of a socket", r.Op)
+		}
+		return none, nil
+	}
 	switch r.Op {
 	case OpList:
 		if r.Key != "" || r.Network != "" || r.Address != "" || r.Count != 0 {
@@ -103,9 +125,12 @@ func (r *Request) check() (netip.AddrPort, error) {
 	return r.address()
 }
 
+// socket reports whether the request is about sockets.
+func (r *Request) socket() bool { return r.Op == OpOpen || r.Op == OpClose || r.Op == OpList }
+
 func (r *Request) address() (netip.AddrPort, error) {
-	if r.Network != "tcp" {
-		return netip.AddrPort{}, refusal(CodeInvalid, "network %q: tcp is allowed", r.Network)
+	if !known(r.Network) {
+		return netip.AddrPort{}, refusal(CodeInvalid, "network %q: tcp and udp are allowed", r.Network)
 	}
 	addr, err := netip.ParseAddrPort(r.Address)
 	if err != nil {
@@ -115,7 +140,7 @@ func (r *Request) address() (netip.AddrPort, error) {
 	if addr.Port() == 0 || ip.Zone() != "" || ip.Is4In6() || ip.IsMulticast() {
 		return netip.AddrPort{}, refusal(CodeInvalid, "address %q: a unicast address without zone and a port from 1 on are expected", r.Address)
 	}
-	if r.Key != KeyTCP(addr) {
+	if r.Key != KeyOf(r.Network, addr) {
 		return netip.AddrPort{}, refusal(CodeInvalid, "key %q does not belong to the address %s", r.Key, addr)
 	}
 	return addr, nil

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/netip"
 	"os"
 	"slices"
 	"sync"
@@ -27,9 +28,11 @@ const (
 // it opened, and returns nil. It returns an error only if accepting fails for
 // good. Peers whose uid is not in allowed are closed unread. A message that is
 // not understood gets a reply with CodeInvalid; one that cannot even be
-// received ends that connection, never the server.
-func Serve(ctx context.Context, l *net.UnixListener, allowed []uint32, log *slog.Logger) error {
-	s := &server{table: newTable(), allowed: allowed, log: log, peers: make(chan struct{}, maxPeers)}
+// received ends that connection, never the server. What sockets are not needed
+// for is answered by parts. heard are told of every address and port that is
+// listened on, and when it is not any more; they must return at once.
+func Serve(ctx context.Context, l *net.UnixListener, allowed []uint32, log *slog.Logger, parts Parts, heard ...func(at netip.AddrPort, open bool)) error {
+	s := &server{table: newTable(), allowed: allowed, log: log, peers: make(chan struct{}, maxPeers), parts: parts, heard: heard}
 	defer s.table.closeAll()
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
@@ -60,6 +63,14 @@ type server struct {
 	allowed []uint32
 	log     *slog.Logger
 	peers   chan struct{}
+	parts   Parts
+	heard   []func(at netip.AddrPort, open bool)
+}
+
+func (s *server) tell(at netip.AddrPort, open bool) {
+	for _, f := range s.heard {
+		f(at, open)
+	}
 }
 
 func (s *server) serve(ctx context.Context, c *net.UnixConn) {
@@ -80,24 +91,27 @@ func (s *server) serve(ctx context.Context, c *net.UnixConn) {
 	buf := make([]byte, maxRequest+1)
 	for {
 		n, files, err := shm.Receive(c, buf)
-		for _, f := range files {
-			_ = f.Close() // no request carries descriptors
-		}
 		if err != nil {
+			closeFiles(files)
 			if ctx.Err() == nil && !errors.Is(err, io.EOF) {
 				s.log.Warn("connection ended", "pid", pid, "error", err)
 			}
 			return
 		}
-		if err := s.answer(c, buf[:n]); err != nil {
+		err = s.answer(ctx, c, buf[:n], files)
+		closeFiles(files)
+		if err != nil {
 			s.log.Warn("reply not sent", "pid", pid, "error", err)
 			return
 		}
 	}
 }
 
-func (s *server) answer(c *net.UnixConn, msg []byte) error {
-	reply, files := s.handle(msg)
+func (s *server) answer(ctx context.Context, c *net.UnixConn, msg []byte, attached []*os.File) error {
+	reply, files := s.handle(ctx, msg, attached)
+	if reply.Sealed {
+		defer closeFiles(files) // made for this reply alone
+	}
 	b, err := json.Marshal(reply)
 	if err != nil {
 		return fmt.Errorf("encoding the reply: %w", err)
@@ -108,24 +122,30 @@ func (s *server) answer(c *net.UnixConn, msg []byte) error {
 	return shm.Send(c, b, files...)
 }
 
-func (s *server) handle(msg []byte) (Reply, []*os.File) {
+func (s *server) handle(ctx context.Context, msg []byte, attached []*os.File) (Reply, []*os.File) {
 	r, addr, err := parseRequest(msg)
 	if err != nil {
 		return failure(err), nil
 	}
+	if !r.socket() {
+		return s.ask(ctx, r, attached)
+	}
 	switch r.Op {
 	case OpOpen:
-		files, fresh, err := s.table.open(addr, r.Count)
+		files, fresh, err := s.table.open(place{r.Network, addr}, r.Count)
 		if err != nil {
 			s.log.Debug("open refused", "key", r.Key, "reason", err)
 			return failure(err), nil
 		}
 		if fresh {
 			s.log.Info("listening", "key", r.Key, "sockets", len(files))
+			s.tell(addr, true)
 		}
 		return Reply{}, files
 	case OpClose:
-		s.table.close(addr)
+		if s.table.close(place{r.Network, addr}) {
+			s.tell(addr, false)
+		}
 		s.log.Info("closed", "key", r.Key)
 		return Reply{}, nil
 	}

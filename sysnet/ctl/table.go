@@ -13,31 +13,39 @@ type table struct {
 	held map[string]*group
 }
 
-// group is the SO_REUSEPORT group of one address.
-type group struct {
+// place is where sockets are: network is "tcp" or "udp".
+type place struct {
+	network string
 	addr    netip.AddrPort
+}
+
+func (p place) key() string { return KeyOf(p.network, p.addr) }
+
+// group is the SO_REUSEPORT group of one place.
+type group struct {
+	place
 	sockets []*os.File
 }
 
 func newTable() *table { return &table{held: map[string]*group{}} }
 
-// open returns count sockets for the address, the ones held already first. A
-// group that shrinks loses its surplus: a socket nobody accepts from would
-// swallow its share of the connections. fresh says that the address was not
-// held before. On error nothing has changed.
-func (t *table) open(addr netip.AddrPort, count int) (sockets []*os.File, fresh bool, err error) {
+// open returns count sockets for the place, the ones held already first. A
+// group that shrinks loses its surplus: a socket nobody reads from would
+// swallow its share of the clients. fresh says that the place was not held
+// before. On error nothing has changed.
+func (t *table) open(at place, count int) (sockets []*os.File, fresh bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	key := KeyTCP(addr)
+	key := at.key()
 	g := t.held[key]
 	if g == nil {
 		if len(t.held) >= maxKeys {
-			return nil, false, refusal(CodeTooMany, "cannot listen on %s: %d addresses are open already", addr, maxKeys)
+			return nil, false, refusal(CodeTooMany, "cannot listen on %s: %d addresses are open already", at.addr, maxKeys)
 		}
-		if err := t.probe(addr); err != nil {
+		if err := t.probe(at); err != nil {
 			return nil, false, err
 		}
-		g, fresh = &group{addr: addr}, true
+		g, fresh = &group{place: at}, true
 	}
 	if err := g.resize(count); err != nil {
 		return nil, false, err
@@ -46,15 +54,15 @@ func (t *table) open(addr netip.AddrPort, count int) (sockets []*os.File, fresh 
 	return slices.Clone(g.sockets), fresh, nil
 }
 
-// probe refuses an address some other program listens on.
-func (t *table) probe(addr netip.AddrPort) error {
-	err := probeTCP(addr)
+// probe refuses a place some other program has.
+func (t *table) probe(at place) error {
+	err := at.probe()
 	if err == nil || asRefusal(err).Code != CodeInUse {
 		return err
 	}
 	own := map[uint64]bool{}
 	for _, g := range t.held {
-		if !overlaps(g.addr, addr) {
+		if g.network != at.network || !overlaps(g.addr, at.addr) {
 			continue
 		}
 		for _, s := range g.sockets {
@@ -66,7 +74,7 @@ func (t *table) probe(addr netip.AddrPort) error {
 	if len(own) == 0 {
 		return err
 	}
-	foreign, lookErr := foreignListener(addr, own)
+	foreign, lookErr := foreignListener(at, own)
 	if lookErr != nil || foreign {
 		return err
 	}
@@ -76,7 +84,7 @@ func (t *table) probe(addr netip.AddrPort) error {
 func (g *group) resize(count int) error {
 	had := len(g.sockets)
 	for len(g.sockets) < count {
-		s, err := listenTCP(g.addr)
+		s, err := g.listen()
 		if err != nil {
 			g.shrink(had)
 			return err
@@ -95,16 +103,19 @@ func (g *group) shrink(count int) {
 	}
 }
 
-// close forgets a key; one that is not held is not an error, because netd may
-// have been restarted since it was opened.
-func (t *table) close(addr netip.AddrPort) {
+// close forgets a key and tells whether it was held; one that is not is no
+// error, because netd may have been restarted since it was opened.
+func (t *table) close(at place) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	key := KeyTCP(addr)
-	if g := t.held[key]; g != nil {
-		g.shrink(0)
-		delete(t.held, key)
+	key := at.key()
+	g := t.held[key]
+	if g == nil {
+		return false
 	}
+	g.shrink(0)
+	delete(t.held, key)
+	return true
 }
 
 // list returns up to maxListed keys that sort after from, in order.

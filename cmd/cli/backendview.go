@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+type backend struct {
+	ID                              int
+	IP, Status                      string
+	Port, Weight, Priority, Timeout *int
+	MaintenanceMode                 string `json:"maintenance_mode"`
+	Problem                         string
+	Alias, Source                   *string
+	ConnectionLimit                 *int `json:"connection_limit"`
+	MaxConns                        *int `json:"max_conns"` // the name in l4xnat farms
+	Mark                            *uint32
+	ServerNames                     []string `json:"server_names"`
+}
+
+func (b backend) limit() any {
+	if b.MaxConns != nil {
+		return *b.MaxConns
+	}
+	return opt(b.ConnectionLimit)
+}
+
+// address is where the backend is, for people.
+func (b backend) address() string {
+	if b.Port == nil {
+		return b.IP
+	}
+	return fmt.Sprintf("%s port %d", b.IP, *b.Port)
+}
+
+// backendSheet lists the backends of services, or of an l4xnat farm, which has
+// one group without a name.
+func backendSheet(services []service) *sheet {
+	heading := []string{"SERVICE", "ID", "STATUS", "IP", "PORT", "WEIGHT", "PRIORITY", "LIMIT", "ALIAS"}
+	named := slices.ContainsFunc(services, func(v service) bool { return v.ID != "" })
+	s := newSheet(heading[skip(named):]...)
+	for _, v := range services {
+		for _, b := range v.Backends {
+			s.add([]any{v.ID, b.ID, b.Status, b.IP, opt(b.Port), opt(b.Weight), opt(b.Priority), b.limit(), opt(b.Alias)}[skip(named):]...)
+		}
+		if len(v.Backends) == 0 && named {
+			s.add(v.ID, "", "", v.Redirect)
+		}
+	}
+	return s
+}
+
+// skip is how many columns in front a table without names of services leaves out.
+func skip(named bool) int {
+	if named {
+		return 0
+	}
+	return 1
+}
+
+func opt[T any](v *T) any {
+	if v == nil {
+		return nil
+	}
+	return *v
+}
+
+func (c *client) showBackend(cmd *cobra.Command, b backend, at int, a answer) error {
+	if c.json {
+		var body struct{ Params []json.RawMessage }
+		if err := a.into(&body); err != nil {
+			return err
+		}
+		var one any
+		if err := json.Unmarshal(body.Params[at], &one); err != nil {
+			return err
+		}
+		raw, err := json.MarshalIndent(one, "", "  ")
+		if err != nil {
+			return err
+		}
+		return c.printJSON(cmd, answer{raw: append(raw, '\n')})
+	}
+	limit := "connection_limit"
+	if b.MaxConns != nil || b.ServerNames != nil {
+		limit = "max_conns"
+	}
+	s := newSheet("SETTING", "VALUE")
+	for _, line := range []struct {
+		name  string
+		value any
+	}{
+		{"id", b.ID}, {"status", b.Status}, {"maintenance", b.MaintenanceMode}, {"ip", b.IP}, {"port", opt(b.Port)},
+		{"weight", opt(b.Weight)}, {"priority", opt(b.Priority)}, {limit, b.limit()},
+		{"timeout", opt(b.Timeout)}, {"source", opt(b.Source)}, {"mark", opt(b.Mark)}, {"alias", opt(b.Alias)},
+		{"server_names", strings.Join(b.ServerNames, ", ")},
+	} {
+		if line.name == "timeout" && limit == "max_conns" || line.name == "server_names" && limit != "max_conns" {
+			continue // of the other kind of farm
+		}
+		s.add(line.name, line.value)
+	}
+	s.right = nil
+	return c.print(cmd, s)
+}

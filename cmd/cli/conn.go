@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *client) connCommand() *cobra.Command {
+	return group("conn", "Show and end the connections of l4xnat farms", `  sluice conn list
+  sluice conn list dns --backend 0 --limit 20
+  sluice conn flush dns --backend 0
+  sluice conn flush dns`,
+		c.connList(), c.connFlush())
+}
+
+// connection is one of an l4xnat farm.
+type connection struct {
+	Farm, Protocol, State, Client, VIP string
+	ID, Timeout                        int
+	ClientPort                         int    `json:"client_port"`
+	VPort                              int    `json:"vport"`
+	BackendIP                          string `json:"backend_ip"`
+	BackendPort                        int    `json:"backend_port"`
+	BytesIn                            uint64 `json:"bytes_in"`
+	BytesOut                           uint64 `json:"bytes_out"`
+}
+
+// which reads the farm and the flag for one of its backends.
+func which(cmd *cobra.Command, args []string) (url.Values, error) {
+	query := url.Values{}
+	if len(args) == 1 {
+		query.Set("farm", args[0])
+	}
+	if backend, _ := cmd.Flags().GetInt("backend"); cmd.Flags().Changed("backend") {
+		if len(args) == 0 {
+			return nil, usagef("--backend needs the farm: write %s", written(cmd))
+		}
+		query.Set("backend", strconv.Itoa(backend))
+	}
+	return query, nil
+}
+
+func (c *client) connList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "list [FARM]", Short: "List connections, at most 1000",
+		Example: "  sluice conn list dns\n  sluice conn list dns --backend 1 --json",
+		Args:    atMost(1), ValidArgsFunction: c.completer(oneFarm, nil),
+	}
+	c.backendFlag(cmd)
+	limit := cmd.Flags().Int("limit", 100, "how many to list at most, 1 to 1000")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if *limit < 1 || *limit > 1000 {
+			return usagef("--limit: %d is not allowed, allowed are numbers from 1 to 1000", *limit)
+		}
+		query, err := which(cmd, args)
+		if err != nil {
+			return err
+		}
+		query.Set("limit", strconv.Itoa(*limit))
+		a, err := c.do(cmd.Context(), request{method: http.MethodGet, path: "/connections", query: query})
+		if err != nil || c.json {
+			return c.orJSON(cmd, a, err)
+		}
+		var body struct {
+			Params  []connection
+			Total   int `json:"total_connections"`
+			Warning string
+		}
+		if err := a.into(&body); err != nil {
+			return err
+		}
+		warn(cmd, body.Warning)
+		s := newSheet("FARM", "BACKEND", "PROTOCOL", "STATE", "CLIENT", "VIP", "SERVER", "TIMEOUT", "IN", "OUT")
+		for _, v := range body.Params {
+			s.add(v.Farm, v.ID, v.Protocol, v.State, endpoint(v.Client, v.ClientPort), endpoint(v.VIP, v.VPort), endpoint(v.BackendIP, v.BackendPort),
+				v.Timeout, size(v.BytesIn), size(v.BytesOut))
+		}
+		if err := c.print(cmd, s.alignRight(8, 9)); err != nil || body.Total == len(body.Params) {
+			return err
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d of %d connections\n", len(body.Params), body.Total)
+		return err
+	}
+	return cmd
+}
+
+// backendFlag adds --backend, and completes it.
+func (c *client) backendFlag(cmd *cobra.Command) {
+	cmd.Flags().Int("backend", 0, "only those to this backend of the farm, by its position")
+	cmd.RegisterFlagCompletionFunc("backend", func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return c.completeOwner(ownedBackend, nil)(cmd, args, "")
+	})
+}
+
+// endpoint is an address with its port, if the protocol has ports.
+func endpoint(address string, port int) string {
+	if port == 0 {
+		return address
+	}
+	return net.JoinHostPort(address, strconv.Itoa(port))
+}
+
+func (c *client) connFlush() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "flush [FARM]", Short: "End the connections of an l4xnat farm, of one of its backends, or of all of them",
+		Example: "  sluice conn flush dns\n  sluice conn flush dns --backend 1",
+		Args:    atMost(1), ValidArgsFunction: c.completer(oneFarm, nil),
+	}
+	c.backendFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		query, err := which(cmd, args)
+		if err != nil {
+			return err
+		}
+		a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: "/connections", query: query})
+		return c.orSay(cmd, a, err)
+	}
+	return cmd
+}

@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// carried is what the appliance says about the data path of a farm.
+type carried struct {
+	FarmName, Profile, DataPath, Carrier, Reason, Rules string
+	Warnings                                            []string
+	Possible                                            []struct{ DataPath, Possible, Reason string }
+}
+
+func (c *client) farmExplain() *cobra.Command {
+	return &cobra.Command{
+		Use: "explain FARM", Short: "Show what carries a farm, why, and the rules of the packet filter if these do",
+		Example: "  sluice farm explain dns\n  sluice farm explain dns --json",
+		Args:    exactly(1), ValidArgsFunction: c.completer(oneFarm, nil),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := pathOf("farms", args[0], "explain")
+			if err != nil {
+				return err
+			}
+			a, err := c.get(cmd.Context(), path)
+			if err != nil || c.json {
+				return c.orJSON(cmd, a, err)
+			}
+			var body struct {
+				Params  carried
+				Warning string
+			}
+			if err := a.into(&body); err != nil {
+				return err
+			}
+			warn(cmd, body.Warning)
+			_, err = fmt.Fprint(cmd.OutOrStdout(), clean(body.Params.text()))
+			return err
+		},
+	}
+}
+
+func (v carried) text() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "farm %s (%s) is carried by %s: %s\n", v.FarmName, v.Profile, carrierWords[v.Carrier], v.Reason)
+	fmt.Fprintf(&out, "asked for: %s\n", v.DataPath)
+	for _, p := range v.Possible {
+		if p.Possible == "true" {
+			fmt.Fprintf(&out, "%s: possible\n", p.DataPath)
+		} else {
+			fmt.Fprintf(&out, "%s: not possible: %s\n", p.DataPath, p.Reason)
+		}
+	}
+	for _, w := range v.Warnings {
+		fmt.Fprintf(&out, "warning: %s\n", w)
+	}
+	if v.Rules != "" {
+		fmt.Fprintf(&out, "\n%s\n", strings.TrimSpace(v.Rules))
+	}
+	return out.String()
+}
+
+var carrierWords = map[string]string{"userspace": "the engine, in userspace", "kernel": "the kernel"}
+
+// warn writes a warning of an answer beside it.
+func warn(cmd *cobra.Command, text string) {
+	if text != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "sluice: warning: %s\n", clean(text))
+	}
+}

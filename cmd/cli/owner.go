@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// owner is whose backends and sessions a command is about: a service or, when
+// that is empty, an l4xnat farm.
+type owner struct{ farm, service string }
+
+func (o owner) path(more ...string) (string, error) { return pathOf(o.parts(more...)...) }
+
+func (o owner) parts(more ...string) []string {
+	out := []string{"farms", o.farm}
+	if o.service != "" {
+		out = append(out, "services", o.service)
+	}
+	return append(out, more...)
+}
+
+// String is what the arguments of a command are: "shop web", "dns".
+func (o owner) String() string { return strings.TrimSpace(o.farm + " " + o.service) }
+
+// owner reads FARM [SERVICE] from the arguments, behind which there are that
+// many others, and returns those. Only a farm of several services needs to have
+// one named.
+func (c *client) owner(ctx context.Context, args []string, others int) (owner, []string, error) {
+	if len(args) > 1+others {
+		return owner{args[0], args[1]}, args[2:], nil
+	}
+	o, err := c.soleOwner(ctx, args[0])
+	return o, args[1:], err
+}
+
+// summary is as much of a farm as it takes to know its services.
+type summary struct {
+	Params   struct{ Profile string }
+	Services []struct{ ID string }
+}
+
+func (s summary) names() []string {
+	var out []string
+	for _, v := range s.Services {
+		out = append(out, v.ID)
+	}
+	return out
+}
+
+// layer4 reports whether the backends are the farm's own.
+func (s summary) layer4() bool { return s.Params.Profile == "l4xnat" }
+
+func (c *client) summary(ctx context.Context, farm string) (s summary, err error) {
+	path, err := pathOf("farms", farm, "summary")
+	if err != nil {
+		return s, err
+	}
+	a, err := c.get(ctx, path)
+	if err != nil {
+		return s, err
+	}
+	return s, a.into(&s)
+}
+
+// soleOwner is the farm, or the only service it has.
+func (c *client) soleOwner(ctx context.Context, farm string) (owner, error) {
+	s, err := c.summary(ctx, farm)
+	if err != nil {
+		return owner{}, err
+	}
+	return s.sole(farm)
+}
+
+func (s summary) sole(farm string) (owner, error) {
+	switch names := s.names(); {
+	case s.layer4():
+		return owner{farm: farm}, nil
+	case len(names) == 1:
+		return owner{farm, names[0]}, nil
+	case len(names) == 0:
+		return owner{}, usagef("the farm %s has no service yet: `sluice service create %s NAME` makes one", farm, farm)
+	default:
+		return owner{}, usagef("name the service of farm %s behind it: it has %s", farm, strings.Join(names, ", "))
+	}
+}
+
+// before counts the arguments before the first setting.
+func before(args []string) int {
+	if at := slices.IndexFunc(args, func(a string) bool { return strings.Contains(a, "=") }); at >= 0 {
+		return at
+	}
+	return len(args)
+}
+
+// completeOwner completes FARM [SERVICE], then what kinds say, then settings.
+func (c *client) completeOwner(kinds []argument, s *settings) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return c.completer(oneFarm, nil)(cmd, args, toComplete)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), completionTime)
+		defer cancel()
+		farm, err := c.summary(ctx, args[0])
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		o, rest := owner{farm: args[0]}, args[1:]
+		if !farm.layer4() {
+			if len(rest) == 0 {
+				return farm.names(), cobra.ShellCompDirectiveNoFileComp
+			}
+			o.service, rest = rest[0], rest[1:]
+		}
+		switch {
+		case len(rest) < len(kinds) && kinds[len(rest)] == aBackend:
+			return c.backendIDs(ctx, o), cobra.ShellCompDirectiveNoFileComp
+		case len(rest) >= len(kinds) && s != nil:
+			return s.complete(toComplete)
+		}
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+}

@@ -1,0 +1,333 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ti-mo/conntrack"
+
+	"github.com/sluicelb/sluice/sysnet/housetest"
+)
+
+// l4Farm is a farm of a line of YAML that clients ask at an address.
+type l4Farm struct {
+	name, network, to string
+	kernel            bool
+	yaml              string
+}
+
+// everyMode is one farm of each way to carry packets, all with two backends.
+func everyMode(s *housetest.Site) (farms []l4Farm, yaml string) {
+	vip4, vip6 := s.VIP(200)
+	add := func(name, network, vip string, kernel bool, port int, more string) {
+		machines, at := s.Backends, func(m *housetest.Machine) string { return m.V4 }
+		if strings.Contains(more, "dsr") {
+			machines = s.Direct
+		}
+		if vip == vip6 {
+			at = func(m *housetest.Machine) string { return m.V6 }
+		}
+		var backends []string
+		for _, m := range machines {
+			backends = append(backends, fmt.Sprintf("{ip: %q}", at(m)))
+		}
+		line := fmt.Sprintf("- {name: %s, profile: l4xnat, vip: %q, vport: %d, protocol: %s, %s, backends: [%s]}\n", name, vip, port, network, more, strings.Join(backends, ", "))
+		farms = append(farms, l4Farm{name, network, netip.AddrPortFrom(netip.MustParseAddr(vip), uint16(port)).String(), kernel, line})
+		yaml += line
+	}
+	add("nat", "tcp", vip4, true, 80, "nattype: nat, datapath: kernel, algorithm: roundrobin")
+	add("nat-sessions", "tcp", vip6, true, 81, "nattype: nat, datapath: kernel, algorithm: roundrobin, persistence: srcip")
+	add("nat-udp", "udp", vip4, true, 80, "nattype: nat, datapath: kernel, algorithm: roundrobin")
+	add("dnat", "tcp", vip4, true, 8001, "nattype: dnat, algorithm: roundrobin")
+	add("dsr", "tcp", vip4, true, 8002, "nattype: dsr, algorithm: roundrobin")
+	add("dsr-udp", "udp", vip6, true, 8002, "nattype: dsr, algorithm: roundrobin")
+	add("stateless", "tcp", vip6, true, 8003, "nattype: stateless_dnat, algorithm: roundrobin")
+	add("relay", "tcp", vip4, false, 8080, "nattype: nat, datapath: userspace, algorithm: roundrobin")
+	add("relay-udp", "udp", vip4, false, 8080, "nattype: nat, datapath: userspace, algorithm: roundrobin")
+	return farms, "farms:\n" + yaml
+}
+
+// everyPort are those of the farms of everyMode.
+var everyPort = []int{80, 81, 8001, 8002, 8003, 8080}
+
+// modes is a running appliance with a farm of each mode.
+type modes struct {
+	*housetest.Site
+	t     *testing.T
+	a     *appliance
+	farms []l4Farm
+}
+
+func newModes(t *testing.T) *modes {
+	t.Helper()
+	m := &modes{Site: housetest.Plan{Backends: 2, Direct: 2, Sources: 4}.Build(housetest.New(t)), t: t}
+	for _, machine := range append(m.Backends, m.Direct...) {
+		machine.Server(machine.Name, everyPort...)
+	}
+	var yaml string
+	m.farms, yaml = everyMode(m.Site)
+	m.a, _ = installed(t, m.Site, "--config", file(t, yaml))
+	for _, f := range m.farms {
+		within(t, 5*time.Second, f.name+" carries", func() error { return m.once(f, time.Second) })
+	}
+	return m
+}
+
+// once asks a farm on a new connection.
+func (m *modes) once(f l4Farm, limit time.Duration) error {
+	a, err := m.Client.AskWithin(limit, f.network, netip.AddrPort{}, f.to)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	return a.Again("more")
+}
+
+// load is what goes on at a farm: one connection for all the time, others one
+// after the other.
+type load struct {
+	farm      l4Farm
+	streamed  atomic.Int64
+	opened    atomic.Int64
+	mu        sync.Mutex
+	complaint []string
+}
+
+func (l *load) complain(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.complaint = append(l.complaint, fmt.Sprintf("%s: %v", l.farm.name, err))
+}
+
+// under loads the farms until the returned function is called; it tells how each
+// of them fared.
+func (m *modes) under(farms ...l4Farm) (stop func() []*load) {
+	var loads []*load
+	var wg sync.WaitGroup
+	over := make(chan struct{})
+	for _, f := range farms {
+		l := &load{farm: f}
+		loads = append(loads, l)
+		stream, err := m.Client.Ask(f.network, netip.AddrPort{}, f.to)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		wg.Go(func() {
+			defer stream.Close()
+			server := stream.Server
+			for tick := time.NewTicker(2 * time.Millisecond); ; l.streamed.Add(1) {
+				select {
+				case <-over:
+					return
+				case <-tick.C:
+				}
+				if err := stream.Again("a piece of the stream"); err != nil {
+					l.complain(fmt.Errorf("stream: %w", err))
+					return
+				}
+				if stream.Server != server {
+					l.complain(fmt.Errorf("stream: moved from %s to %s", server, stream.Server))
+					return
+				}
+			}
+		})
+		wg.Go(func() {
+			for tick := time.NewTicker(5 * time.Millisecond); ; l.opened.Add(1) {
+				select {
+				case <-over:
+					return
+				case <-tick.C:
+				}
+				if err := m.once(f, 5*time.Second); err != nil {
+					l.complain(fmt.Errorf("new connection: %w", err))
+				}
+			}
+		})
+	}
+	return func() []*load {
+		close(over)
+		wg.Wait()
+		return loads
+	}
+}
+
+// flawless fails for every complaint, and where nothing went on.
+func flawless(t *testing.T, loads []*load) {
+	t.Helper()
+	for _, l := range loads {
+		for _, c := range l.complaint[:min(len(l.complaint), 3)] {
+			t.Error(c)
+		}
+		if l.streamed.Load() < 20 || l.opened.Load() < 10 {
+			t.Errorf("%s: only %d pieces and %d connections", l.farm.name, l.streamed.Load(), l.opened.Load())
+		}
+		t.Logf("%s: %d pieces, %d connections, %d complaints", l.farm.name, l.streamed.Load(), l.opened.Load(), len(l.complaint))
+	}
+}
+
+// kernelFarms are those that no process carries.
+func (m *modes) kernelFarms(kernel bool) (out []l4Farm) {
+	for _, f := range m.farms {
+		if f.kernel == kernel {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+var chainNumber = regexp.MustCompile(`chain .* # handle \d+`)
+
+// tables names the chains of the kernel: those that are built anew have other
+// numbers.
+func (m *modes) tables() string {
+	m.t.Helper()
+	return strings.Join(chainNumber.FindAllString(m.Appliance.Run("nft", "-a", "-t", "list", "ruleset"), -1), ", ")
+}
+
+func TestKernelFarmsLoseNothingWhenAnyRoleDies(t *testing.T) {
+	m := newModes(t)
+	stop := m.under(m.kernelFarms(true)...)
+	tables := m.tables()
+	for _, role := range []string{"engine", "mgmt", "netd", "netd", "engine", "mgmt"} {
+		old := m.a.kill(role)
+		within(t, 5*time.Second, role+" is back", func() error {
+			if m.a.pid(role) == old {
+				return fmt.Errorf("still the old process")
+			}
+			return m.a.answers()
+		})
+		if role == "netd" {
+			before := tables
+			within(t, 15*time.Second, "the rules were built anew", func() error {
+				if tables = m.tables(); tables == before {
+					return fmt.Errorf("still %s", tables)
+				}
+				return nil
+			})
+		}
+		if role == "engine" {
+			for _, f := range m.kernelFarms(false) {
+				within(t, time.Second, f.name+" answers again", func() error { return m.once(f, 100*time.Millisecond) })
+			}
+		}
+	}
+	time.Sleep(300 * time.Millisecond) // of load after what a new netd does
+	flawless(t, stop())
+}
+
+func TestUserspaceFarmsDoNotNoticeMgmtAndNetd(t *testing.T) {
+	m := newModes(t)
+	stop := m.under(m.kernelFarms(false)...)
+	for _, role := range []string{"mgmt", "netd", "mgmt", "netd"} {
+		old := m.a.kill(role)
+		within(t, 5*time.Second, role+" is back", func() error {
+			if m.a.pid(role) == old {
+				return fmt.Errorf("still the old process")
+			}
+			return m.a.answers()
+		})
+	}
+	flawless(t, stop())
+}
+
+func TestKernelFarmsGoOnWithoutAnyProcess(t *testing.T) {
+	m := newModes(t)
+	stop := m.under(m.kernelFarms(true)...)
+	if err := m.a.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-m.a.done
+	m.a.done <- nil
+	within(t, 5*time.Second, "the roles are gone with their supervisor", func() error {
+		if err := m.once(m.kernelFarms(false)[0], time.Second); err != nil {
+			return nil
+		}
+		return fmt.Errorf("the engine answers")
+	})
+	before := m.tables()
+	startIn(t, m.a.who, m.a.data, m.a.in)
+	within(t, 10*time.Second, "the rules were built anew", func() error {
+		if m.tables() == before {
+			return fmt.Errorf("still %s", before)
+		}
+		return nil
+	})
+	for _, f := range m.kernelFarms(false) {
+		within(t, time.Second, f.name+" answers again", func() error { return m.once(f, 100*time.Millisecond) })
+	}
+	flawless(t, stop())
+}
+
+// fillTable makes tracked connections on the appliance until there is no room:
+// the limit is one for all namespaces, and not for one of them to lower. They
+// are assured, so that nothing evicts them.
+func fillTable(t *testing.T, n *housetest.Namespace) {
+	t.Helper()
+	var c *conntrack.Conn
+	var err error
+	n.Do(func() { c, err = conntrack.Dial(nil) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for i := range 1 << 19 {
+		from := netip.AddrFrom4([4]byte{198, 51, 100, byte(i >> 16)})
+		f := conntrack.NewFlow(17, conntrack.StatusConfirmed|conntrack.StatusAssured|conntrack.StatusSeenReply, from, netip.MustParseAddr("192.0.2.1"), uint16(i), 53, 600, 0)
+		if c.Create(f) != nil {
+			return
+		}
+	}
+	t.Skip("the table of connections is too large to fill")
+}
+
+func TestFullConnectionTableEndsNothingThatIsThere(t *testing.T) {
+	notUnderRace(t)
+	if testing.Short() {
+		t.Skip("fills a table: not in short runs")
+	}
+	m := newModes(t)
+	kernel := m.kernelFarms(true)
+	var open []*housetest.Answer
+	for _, f := range kernel {
+		a, err := m.Client.Ask(f.network, netip.AddrPort{}, f.to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Close()
+		for range 3 { // connections that are only begun may have to make room
+			if err := a.Again("in use"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		open = append(open, a)
+	}
+	fillTable(t, m.Appliance)
+	for i, a := range open {
+		f := kernel[i]
+		if err := a.Again("still here"); err != nil {
+			t.Errorf("%s: %v", f.name, err)
+		}
+		err := m.once(f, 300*time.Millisecond)
+		switch tracked := !strings.HasPrefix(f.name, "dsr") && !strings.HasPrefix(f.name, "stateless"); {
+		case tracked && err == nil:
+			t.Errorf("%s: a new connection was made: the table was not full", f.name)
+		case !tracked && err != nil:
+			t.Errorf("%s tracks nothing, but new connections fail: %v", f.name, err)
+		}
+	}
+	m.Appliance.Run("conntrack", "-D", "-d", "192.0.2.1")
+	for i, f := range kernel {
+		if err := m.once(f, 2*time.Second); err != nil {
+			t.Errorf("afterwards: %s: %v", f.name, err)
+		}
+		if err := open[i].Again("and here"); err != nil {
+			t.Errorf("afterwards: %s: %v", f.name, err)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package e2e_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// teller is a TCP server that says its name, and who it was told the client is,
+// and then sends back what comes.
+func teller(t *testing.T, name string) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ln.Close() })
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				in := bufio.NewReader(c)
+				head, err := in.ReadString('\n')
+				if err != nil {
+					return
+				}
+				fmt.Fprintf(c, "%s %s", name, head)
+				_, _ = io.Copy(c, in)
+			}()
+		}
+	}()
+	return ln.Addr().String()
+}
+
+// told connects to a relay and returns what the server says.
+func told(to string) (string, error) {
+	c, err := net.DialTimeout("tcp", to, time.Second)
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(2 * time.Second))
+	return bufio.NewReader(c).ReadString('\n')
+}
+
+// A TCP farm in userspace, by YAML and the command line: backends are told who
+// the client is, sessions keep him where he is, and an engine that is killed is
+// back within a second with its sessions.
+func TestTCPFarmsComeBackWithTheirSessions(t *testing.T) {
+	asEachUser(t, func(t *testing.T, who identity) {
+		a := start(t, who, dataDir(t, who))
+		port := freePort(t)
+		one, two := netip.MustParseAddrPort(teller(t, "one")), netip.MustParseAddrPort(teller(t, "two"))
+		a.must("apply", "-f", readable(t, fmt.Sprintf(`farms:
+  - {name: relay, profile: l4xnat, vip: 127.0.0.1, vport: '%d', algorithm: roundrobin, persistence: srcip, ttl: 600, proxyprotocol_out: v1, backends: [{ip: 127.0.0.1, port: %d}, {ip: 127.0.0.1, port: %d}]}
+`, port, one.Port(), two.Port())))
+		to := fmt.Sprintf("127.0.0.1:%d", port)
+		first, err := told(to)
+		if err != nil || !strings.Contains(first, "PROXY TCP4 127.0.0.1 127.0.0.1 ") {
+			t.Fatalf("told %q, %v", first, err)
+		}
+		name, _, _ := strings.Cut(first, " ")
+		for range 2 {
+			old := a.kill("engine")
+			within(t, time.Second, "the engine relays again", func() error {
+				got, err := told(to)
+				if err == nil && !strings.HasPrefix(got, name+" ") {
+					return fmt.Errorf("the client of %s came to %q", name, got)
+				}
+				return err
+			})
+			if a.pid("engine") == old {
+				t.Error("the engine was not killed")
+			}
+		}
+		if out := a.must("explain", "relay"); !strings.Contains(out, "the session names the backend") {
+			t.Errorf("explained as %s", out)
+		}
+	})
+}
+
+// The address of an http farm goes to a TCP farm in one change, and back:
+// sockets are handed on, and no client is refused meanwhile.
+func TestAddressesGoFromOneKindOfFarmToAnother(t *testing.T) {
+	asEachUser(t, func(t *testing.T, who identity) {
+		a := start(t, who, dataDir(t, who))
+		port := freePort(t)
+		at := netip.MustParseAddrPort(backend(t, "one"))
+		http := fmt.Sprintf("farms:\n  - {name: web, profile: http, vip: 127.0.0.1, vport: %d, services: [{name: s, backends: [{ip: 127.0.0.1, port: %d}]}]}\n", port, at.Port())
+		relay := fmt.Sprintf("farms:\n  - {name: raw, profile: l4xnat, vip: 127.0.0.1, vport: '%d', backends: [{ip: 127.0.0.1, port: %d}]}\n", port, at.Port())
+		url := fmt.Sprintf("http://127.0.0.1:%d/", port)
+		a.must("apply", "-f", readable(t, http))
+		wantAnswer(t, url, "one")
+		var refused atomic.Int64
+		stop, done := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(done)
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				c, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", port), time.Second)
+				switch {
+				case err == nil:
+					_ = c.Close()
+				case errors.Is(err, syscall.ECONNRESET): // the farm it came to was deleted
+				default:
+					t.Log(err)
+					refused.Add(1)
+				}
+			}
+		}()
+		for range 3 {
+			a.must("apply", "-f", readable(t, relay))
+			wantAnswer(t, url, "one")
+			a.must("apply", "-f", readable(t, http))
+			wantAnswer(t, url, "one")
+		}
+		close(stop)
+		<-done
+		if n := refused.Load(); n > 0 {
+			t.Errorf("%d connects were refused", n)
+		}
+	})
+}

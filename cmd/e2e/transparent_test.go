@@ -1,0 +1,67 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/sysnet/housetest"
+)
+
+// A farm the engine carries with nattype dnat: backends, whose way out is the
+// appliance, see the client's address, and their answers reach the engine.
+func TestBackendsOfUserspaceFarmsSeeTheClientsAddress(t *testing.T) {
+	programsOf(t, "nft")
+	s := housetest.Plan{Clients: 2, Backends: 2}.Build(housetest.New(t))
+	vip4, vip6 := s.VIP(200)
+	for _, b := range s.Backends {
+		b.Server(b.Name, 80)
+	}
+	before := rules(s.Appliance) + s.Appliance.Run("ip", "rule", "show") + s.Appliance.Run("ip", "-6", "rule", "show")
+	a, _ := installed(t, s)
+	for name, at := range map[string][]string{"four": {vip4, s.Backends[0].V4, s.Backends[1].V4}, "six": {vip6, s.Backends[0].V6, s.Backends[1].V6}} {
+		a.must("farm", "create", name, "--profile", "l4xnat", "vip="+at[0], "vport=80", "nattype=dnat", "datapath=userspace", "algorithm=roundrobin")
+		for _, ip := range at[1:] {
+			a.must("backend", "create", name, "ip="+ip, "port=80")
+		}
+	}
+	ask := func(c *housetest.Namespace, vip string) (*housetest.Answer, error) {
+		return c.AskWithin(time.Second, "tcp", netip.AddrPort{}, net.JoinHostPort(vip, "80"))
+	}
+	sees := func(when string) {
+		t.Helper()
+		for _, vip := range []string{vip4, vip6} {
+			for _, c := range s.Clients {
+				within(t, 5*time.Second, when+", a client is seen through "+vip, func() error {
+					answer, err := ask(c, vip)
+					if err != nil {
+						return err
+					}
+					defer answer.Close()
+					if answer.From.Addr() != answer.Local.Addr() {
+						t.Errorf("%s: the client is %s, the backend saw %s", when, answer.Local, answer.From)
+					}
+					return answer.Again(strings.Repeat("x", 100_000))
+				})
+			}
+		}
+	}
+	sees("created")
+	if out := a.must("system", "kernel"); !strings.Contains(out, "rule 5190 IPv4") || !strings.Contains(out, "rule 5190 IPv6") {
+		t.Errorf("system kernel:\n%s", out)
+	}
+	a.kill("netd")
+	a.kill("engine")
+	sees("after netd and the engine were killed")
+	a.must("farm", "delete", "four")
+	a.must("farm", "delete", "six")
+	within(t, 5*time.Second, "nothing is left", func() error {
+		if got := rules(s.Appliance) + s.Appliance.Run("ip", "rule", "show") + s.Appliance.Run("ip", "-6", "rule", "show"); got != before {
+			return fmt.Errorf("there is more:\n%s", differing(before, got))
+		}
+		return nil
+	})
+}

@@ -1,0 +1,126 @@
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// bootVariable is set in tests that run in a kernel of their own.
+const bootVariable = "SLUICE_E2E_BOOTED"
+
+// inUserMode runs the calling test again in a kernel of its own, a user-mode
+// Linux on this machine's files with the given modules, and reports whether this
+// is there: for what the kernel here may lack (SCTP, bonding, VLANs). A test
+// starts with `if !inUserMode(t, "sctp") { return }`. It takes about two seconds.
+//
+// There is one CPU, and only /run can hold sockets.
+func inUserMode(t *testing.T, modules ...string) bool {
+	t.Helper()
+	if os.Getenv(bootVariable) != "" {
+		return true
+	}
+	switch {
+	case os.Geteuid() != 0:
+		t.Skip("needs root: the files of a kernel of its own")
+	case raceBuild:
+		t.Skip("not under the race detector: its memory is more than a user-mode kernel gives")
+	}
+	kernel, err := exec.LookPath("linux.uml")
+	if err != nil {
+		t.Skipf("needs a kernel of its own (package user-mode-linux): %v", err)
+	}
+	if _, err := exec.LookPath("modprobe"); err != nil {
+		t.Skipf("needs modules of a kernel of its own (package kmod): %v", err)
+	}
+	verdict := boot(t, kernel, modules)
+	switch {
+	case strings.Contains(verdict, "--- SKIP: "+t.Name()+" "):
+		t.Skipf("in a kernel of its own:\n%s", verdict)
+	case !strings.Contains(verdict, "--- PASS: "+t.Name()+" "):
+		t.Errorf("in a kernel of its own:\n%s", verdict)
+	default:
+		t.Logf("in a kernel of its own:\n%s", verdict)
+	}
+	return false
+}
+
+// began is what the first process says when it is there.
+const began = "the test begins"
+
+// first is the first process of that kernel: %[1]s modules, %[2]s programs of
+// the test with their arguments.
+const first = `#!/bin/sh
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/run TMPDIR=/run %s=1 %s=%s
+mount -t proc proc /proc; mount -t sysfs sysfs /sys; mount -t tmpfs tmpfs /run; mount -t tmpfs tmpfs /dev/shm
+mkdir -p /run/modules/lib
+ln -s /usr/lib/uml/modules /run/modules/lib/modules
+printf '#!/bin/sh\nexec modprobe -d /run/modules "$@"\n' >/run/modprobe
+chmod +x /run/modprobe
+echo /run/modprobe >/proc/sys/kernel/modprobe
+echo "%s"
+modprobe -d /run/modules -a veth bridge nf_tables %s
+ip link set lo up
+cd %s
+%s -test.run='^%s$' -test.v -test.timeout=100s
+echo o >/proc/sysrq-trigger
+sleep 10
+`
+
+// boot runs the test and returns what it said.
+func boot(t *testing.T, kernel string, modules []string) string {
+	t.Helper()
+	dir := t.TempDir()
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := fmt.Sprintf(first, bootVariable, programVariable, program, began, strings.Join(modules, " "), here, os.Args[0], t.Name())
+	if err := os.WriteFile(filepath.Join(dir, "init"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, kernel, "rootfstype=hostfs", "rootflags=/", "rw", "mem=768M", "init="+filepath.Join(dir, "init"), "con=null", "con0=fd:0,fd:1", "uml_dir="+dir)
+	cmd.Env = append(os.Environ(), wideRegisters(t, dir), "TMPDIR="+dir)
+	out, err := cmd.CombinedOutput()
+	_, verdict, booted := strings.Cut(string(out), began)
+	if !booted {
+		t.Skipf("a kernel of its own does not start here: %v\n%s", err, out[max(0, len(out)-2000):])
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		t.Fatalf("in a kernel of its own, for too long:\n%s", verdict)
+	}
+	return verdict
+}
+
+// wideRegisters is a setting for the environment that lets the kernel run on
+// CPUs with larger registers than it knows; an empty one when it cannot be made,
+// which other CPUs do not need.
+func wideRegisters(t *testing.T, dir string) string {
+	path := filepath.Join(dir, "xstate.so")
+	if out, err := exec.Command("cc", "-O2", "-shared", "-fPIC", "-o", path, "testdata/usermode/xstate.c").CombinedOutput(); err != nil {
+		t.Logf("not made: %v: %s", err, out)
+		return ""
+	}
+	return "LD_PRELOAD=" + path
+}
+
+func TestKernelOfItsOwnHasSCTP(t *testing.T) {
+	if !inUserMode(t, "sctp") {
+		return
+	}
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_SCTP)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = unix.Close(fd)
+}

@@ -1,0 +1,190 @@
+package role
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/sluicelb/sluice/core/link"
+	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/sysnet/conntrack"
+	"github.com/sluicelb/sluice/sysnet/ctl"
+)
+
+// kernelTimeout bounds one question about what is in the kernel, whose tables
+// may be large.
+const kernelTimeout = 20 * time.Second
+
+// inKernel is what mgmt asks netd about the farms the kernel carries. It has
+// connections of its own: whoever waits for an answer keeps no listener from
+// being opened.
+type inKernel struct {
+	netd   *ctl.Client
+	counts recent[stats.Traffic]
+	state  recent[ctl.KernelState]
+}
+
+func newInKernel(socket string) *inKernel {
+	k := &inKernel{netd: ctl.NewClient(socket)}
+	counter := ctl.NewClient(socket)
+	k.counts.ask = func(ctx context.Context) (stats.Traffic, error) {
+		t, err := counter.KernelTraffic(ctx)
+		return trafficOf(t), unavailable(err)
+	}
+	k.state.ask = k.netd.KernelState
+	return k
+}
+
+// warnings is api.Deps.Warnings.
+func (k *inKernel) warnings(farm uint32) []string {
+	state, _ := k.state.soon()
+	return state.Warnings[farm]
+}
+
+// unavailable tells that netd is away from what it refuses.
+func unavailable(err error) error {
+	var refused *ctl.Error
+	if err == nil || errors.As(err, &refused) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", apply.ErrUnavailable, err)
+}
+
+// sessionError is unavailable for sessions, which may be refused.
+func sessionError(err error) error {
+	if errors.Is(err, ctl.ErrInvalid) {
+		return fmt.Errorf("%w: %w", api.ErrSessionRefused, err)
+	}
+	return unavailable(err)
+}
+
+// trafficOf turns what netd counts, as clients see it, into counters. Those of
+// backends are as backends see it.
+func trafficOf(t ctl.KernelTraffic) stats.Traffic {
+	out := stats.Traffic{Farms: make(map[uint32]stats.Farm, len(t.Farms)), Backends: make(map[uint32]stats.Backend, len(t.Backends))}
+	for id, c := range t.Farms {
+		out.Farms[id] = stats.Farm{Connections: c.Connections, Established: c.Established, Pending: c.Pending,
+			BytesIn: c.BytesIn, BytesOut: c.BytesOut, PacketsIn: c.PacketsIn, PacketsOut: c.PacketsOut}
+	}
+	for id, c := range t.Backends {
+		out.Backends[id] = stats.Backend{Connects: c.Connections, Established: c.Established, Pending: c.Pending,
+			BytesIn: c.BytesOut, BytesOut: c.BytesIn, PacketsIn: c.PacketsOut, PacketsOut: c.PacketsIn}
+	}
+	return out
+}
+
+// Sessions implements keeper.
+func (k *inKernel) Sessions(ctx context.Context, service uint32, limit int) (total int, list []link.Session, err error) {
+	found, err := k.netd.KernelSessions(ctx, service, limit)
+	for _, s := range found.List {
+		list = append(list, sessionOf(s))
+	}
+	return found.Total, list, sessionError(err)
+}
+
+// Session implements keeper.
+func (k *inKernel) Session(ctx context.Context, service uint32, key []byte) (link.Session, bool, error) {
+	s, ok, err := k.netd.KernelSession(ctx, service, string(key))
+	return sessionOf(s), ok, sessionError(err)
+}
+
+func sessionOf(s ctl.KernelSession) link.Session {
+	return link.Session{Key: []byte(s.Key), Backend: s.Backend, TTL: s.TTL, Static: s.Static}
+}
+
+// ChangeSessions implements keeper.
+func (k *inKernel) ChangeSessions(ctx context.Context, c link.SessionChange) (int, error) {
+	if c.Act == link.LearnSessions {
+		learned := ctl.KernelLearned{Service: c.Service}
+		for _, s := range c.List {
+			learned.List = append(learned.List, ctl.KernelSession{Key: string(s.Key), Backend: s.Backend, TTL: s.TTL})
+		}
+		n, err := k.netd.KernelLearn(ctx, learned)
+		return n, sessionError(err)
+	}
+	change := ctl.KernelChange{Service: c.Service, Act: ctl.KernelDelete, Key: string(c.Key)}
+	if c.Act == link.FlushSessions {
+		change = ctl.KernelChange{Service: c.Service, Act: ctl.KernelFlush}
+	}
+	n, err := k.netd.KernelChange(ctx, change)
+	return n, sessionError(err)
+}
+
+// kernelError is unavailable for what the kernel may refuse.
+func kernelError(err error) error {
+	var refused *ctl.Error
+	if errors.As(err, &refused) {
+		return fmt.Errorf("%w: %w", api.ErrKernel, err)
+	}
+	return unavailable(err)
+}
+
+// Rules implements api.Kernel.
+func (k *inKernel) Rules(ctx context.Context, farm uint32) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, kernelTimeout)
+	defer cancel()
+	text, err := k.netd.KernelRules(ctx, farm)
+	return text, kernelError(err)
+}
+
+// Objects implements api.Kernel.
+func (k *inKernel) Objects(ctx context.Context) ([]api.KernelObject, error) {
+	ctx, cancel := context.WithTimeout(ctx, kernelTimeout)
+	defer cancel()
+	list, err := k.netd.SystemObjects(ctx)
+	return objects(list), kernelError(err)
+}
+
+// Clean implements api.Kernel.
+func (k *inKernel) Clean(ctx context.Context) ([]api.KernelObject, error) {
+	ctx, cancel := context.WithTimeout(ctx, kernelTimeout)
+	defer cancel()
+	list, err := k.netd.SystemClean(ctx)
+	return objects(list), kernelError(err)
+}
+
+func objects(list []ctl.KernelObject) (out []api.KernelObject) {
+	for _, o := range list {
+		out = append(out, api.KernelObject(o))
+	}
+	return out
+}
+
+// Connections implements api.ConnectionTable.
+func (k *inKernel) Connections(ctx context.Context, backends []uint32, limit int) (list []api.Tracked, total int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, kernelTimeout)
+	defer cancel()
+	page, err := k.netd.Connections(ctx, backends, limit)
+	for i := range page.Entries {
+		e := &page.Entries[i]
+		id, ours := conntrack.BackendOf(e.Mark)
+		if !ours {
+			continue
+		}
+		list = append(list, api.Tracked{
+			Backend: id, Protocol: protocolName(e.Protocol), State: e.State, Client: e.Client, To: e.To, Server: e.Backend, Timeout: e.Timeout,
+			PacketsIn: e.PacketsIn, BytesIn: e.BytesIn, PacketsOut: e.PacketsOut, BytesOut: e.BytesOut,
+		})
+	}
+	return list, page.Total, kernelError(err)
+}
+
+// FlushConnections implements api.ConnectionTable.
+func (k *inKernel) FlushConnections(ctx context.Context, backends []uint32) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, kernelTimeout)
+	defer cancel()
+	n, err := k.netd.FlushConnections(ctx, backends)
+	return n, kernelError(err)
+}
+
+// protocolNames are the transport protocols farms carry, by their number (IANA).
+var protocolNames = map[uint8]string{1: "icmp", 6: "tcp", 17: "udp", 47: "gre", 58: "icmpv6", 132: "sctp"}
+
+func protocolName(number uint8) string {
+	return cmp.Or(protocolNames[number], strconv.Itoa(int(number)))
+}

@@ -1,0 +1,106 @@
+package kernel
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sluicelb/sluice/sysnet/nft"
+)
+
+// base adds the chains everything starts from. They hold no more than the
+// farms need, and nothing is there without a farm.
+func (c *compiler) base() {
+	if !c.used.any && !c.in.Hold {
+		return
+	}
+	chain := func(name, hook string, rules ...string) {
+		c.rules.ChainOf(inet(name), func() *nft.Chain { return &nft.Chain{Hook: hook, Rules: rules} })
+	}
+	chain("prerouting", "type nat hook prerouting priority -100; policy accept;", c.dispatch()...)
+	chain("output", "type nat hook output priority -100; policy accept;", c.dispatch()...)
+	chain("postrouting", "type nat hook postrouting priority 100; policy accept;", c.sources()...)
+	if c.has("traffic") {
+		chain("traffic", "type filter hook prerouting priority -99; policy accept;", c.traffic()...)
+	}
+	if c.used.refresh {
+		// Before addresses are rewritten: keys are those the client uses.
+		chain("sessions", "type filter hook prerouting priority -150; policy accept;", ours, "ct direction original ct mark vmap @refresh")
+	}
+	chain("refuse", "", "meta l4proto tcp reject with tcp reset", "reject with icmpx type port-unreachable")
+	for _, f := range []*family{v4, v6} {
+		if c.used.families[f] {
+			chain("deliver"+f.digit, "", c.deliver(f)...)
+		}
+	}
+}
+
+func (c *compiler) has(set string) bool { return c.rules.Sets[inet(set)] != nil }
+
+// dispatch finds the farm: the most precise key first.
+func (c *compiler) dispatch() (out []string) {
+	look := func(set, guard, key string) {
+		if c.has(set) {
+			out = append(out, strings.TrimSpace(guard+" "+key+" vmap @"+set))
+		}
+	}
+	for _, f := range []*family{v4, v6} {
+		address := f.ip + " daddr"
+		look("ports"+f.digit, "", address+" . meta l4proto . th dport")
+		look("ranges"+f.digit, "", address+" . meta l4proto . th dport")
+		local := "meta nfproto " + f.nfproto + " fib daddr type local"
+		look("localports"+f.digit, local, "meta l4proto . th dport")
+		look("localranges"+f.digit, local, "meta l4proto . th dport")
+		look("all"+f.digit, "", address)
+	}
+	return out
+}
+
+// deliver rewrites the destination to that of the mark, which ends the way of
+// the packet through this table. It comes back when there is none: the backend
+// cannot be used.
+func (c *compiler) deliver(f *family) (out []string) {
+	target, address := c.has("target"+f.digit), c.has("address"+f.digit)
+	if c.used.limits {
+		out = append(out, fmt.Sprintf("ct mark @limited add @full { ct mark timeout %ds }", int(fullTime.Seconds())))
+	}
+	if c.has("opened") {
+		out = append(out, "ct mark @opened")
+	}
+	if target {
+		out = append(out, "meta l4proto { tcp, udp, sctp } dnat "+f.ip+" addr . port to ct mark map @target"+f.digit)
+	}
+	if address {
+		out = append(out, "dnat "+f.ip+" to ct mark map @address"+f.digit)
+	}
+	return out
+}
+
+// ours lets packets of other connections pass at the price of one comparison.
+const ours = "ct mark & 0xff000000 != 0x5c000000 accept"
+
+// sources rewrites the source of what is delivered. Its first rule is always
+// there: the kernel tracks connections while some rule asks for that, and only
+// those that are tracked meet the chains above.
+func (c *compiler) sources() (out []string) {
+	out = append(out, ours)
+	for _, f := range []*family{v4, v6} {
+		if c.has("from" + f.digit) {
+			out = append(out, "snat "+f.ip+" to ct mark map @from"+f.digit)
+		}
+	}
+	if c.has("masqueraded") {
+		out = append(out, "ct mark @masqueraded masquerade")
+	}
+	return out
+}
+
+// traffic is what every packet passes, so it is as short as can be: a look into
+// the set that counts by mark and direction takes less than any question before
+// it.
+func (c *compiler) traffic() []string {
+	out := []string{"ct mark . ct direction @traffic"}
+	if c.used.marks {
+		out = append(out, ours, "ct direction original meta mark set ct mark map @marks")
+	}
+	return out
+}

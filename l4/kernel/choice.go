@@ -1,0 +1,161 @@
+package kernel
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/sysnet/nft"
+)
+
+// body is the rules of the farm's chain.
+func (g *group) body(persist *persistence) []string {
+	var out []string
+	if g.l4.Logs {
+		out = append(out, g.log())
+	}
+	chosen := g.chosen()
+	if len(chosen) == 0 && persist == nil {
+		return append(out, "goto refuse")
+	}
+	if g.l4.MaxConnections > 0 {
+		mark := nft.Mark(farmMark | g.farm.ID)
+		g.limit(mark, g.l4.MaxConnections)
+		out = append(out, "ct mark set "+mark, "ct mark @limited goto refuse")
+	}
+	out = append(out, g.helpers()...)
+	deliver := "jump deliver" + g.family.digit
+	if g.limited() {
+		deliver = "ct mark != @full " + deliver
+	}
+	if persist != nil {
+		out = append(out, persist.lookup(deliver)...)
+	}
+	if len(chosen) > 0 {
+		out = append(out, g.choose(chosen)...)
+		if g.limited() {
+			out = append(out, spill(chosen)...)
+		}
+		if persist != nil {
+			out = append(out, persist.learn()...)
+		}
+		out = append(out, deliver)
+	}
+	return append(out, "goto refuse")
+}
+
+// choose sets the mark of one of the backends.
+func (g *group) choose(chosen []*state) []string {
+	if len(chosen) == 1 {
+		return []string{"ct mark set " + markText(chosen[0].ID)}
+	}
+	by, shares := "", g.shares(chosen)
+	ip := g.family.ip
+	switch g.l4.Algorithm {
+	case farm.L4RoundRobin:
+		by, shares = "numgen inc mod %d", slices.Repeat([]int{1}, len(chosen))
+	case farm.L4HashSrc:
+		by = "jhash " + ip + " saddr mod %d seed 0x5c"
+	case farm.L4HashFlow:
+		by = "jhash " + ip + " saddr . th sport mod %d seed 0x5c"
+	case farm.L4HashSrcPt:
+		by = "jhash th sport mod %d seed 0x5c"
+	case farm.L4HashDst:
+		by = "jhash " + ip + " daddr mod %d seed 0x5c"
+	case farm.L4HashDstPt:
+		by = "jhash th dport mod %d seed 0x5c"
+	case farm.L4SymHash:
+		by = "symhash mod %d"
+	default:
+		by = "numgen random mod %d"
+	}
+	if hashing(g.l4.Algorithm) {
+		n, text := slots(chosen, shares)
+		return []string{fmt.Sprintf("ct mark set "+by+" map { %s }", n, text)}
+	}
+	var b strings.Builder
+	slot := 0
+	for i, s := range chosen {
+		for range shares[i] {
+			if slot > 0 {
+				b.WriteString(", ")
+			}
+			fmt.Fprintf(&b, "%d : %s", slot, markText(s.ID))
+			slot++
+		}
+	}
+	return []string{fmt.Sprintf("ct mark set "+by+" map { %s }", slot, b.String())}
+}
+
+// shares are the weights, without their common divisor.
+func (g *group) shares(chosen []*state) []int {
+	out := make([]int, len(chosen))
+	for i, s := range chosen {
+		out[i] = s.EffectiveWeight()
+		if g.l4.Algorithm == farm.L4LeastConn {
+			out[i] = 10
+			if w, known := g.in.Weights[s.ID]; known {
+				out[i] = max(1, w)
+			}
+		}
+	}
+	divisor := 0
+	for _, w := range out {
+		for a, b := divisor, w; ; a, b = b, a%b {
+			if b == 0 {
+				divisor = a
+				break
+			}
+		}
+	}
+	for i := range out {
+		out[i] /= divisor
+	}
+	return out
+}
+
+// spill goes on to the next backend while the chosen one is full. When all are,
+// the connection is refused.
+func spill(chosen []*state) []string {
+	var b strings.Builder
+	for i, s := range chosen {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%s : %s", markText(s.ID), markText(chosen[(i+1)%len(chosen)].ID))
+	}
+	next := "ct mark @full ct mark set ct mark map { " + b.String() + " }"
+	out := slices.Repeat([]string{next}, len(chosen)-1)
+	return append(out, "ct mark @full goto refuse")
+}
+
+// maxPrefix is what the kernel takes, in bytes (NF_LOG_PREFIXLEN, less its end).
+const maxPrefix = 127
+
+// log writes down new connections, not more than so many per second.
+func (g *group) log() string {
+	limit, prefix := g.l4.LogLimit, logPrefix(g.farm)
+	if limit == 0 {
+		limit = farm.DefaultL4LogLimit
+	}
+	if len(prefix) > maxPrefix {
+		prefix = prefix[:maxPrefix]
+	}
+	return fmt.Sprintf("limit rate %d/second burst %d packets log prefix %q level info", limit, max(limit, 5), prefix)
+}
+
+// logPrefix is what lines of the farm begin with. Nothing of it may end the text
+// it stands in.
+func logPrefix(f *farm.Farm) string {
+	prefix := f.L4.LogPrefix
+	if prefix == "" {
+		prefix = "l4:" + f.Name + " "
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || r == '"' || r == '\\' || r == '$' {
+			return '_'
+		}
+		return r
+	}, prefix)
+}

@@ -1,0 +1,124 @@
+package kernel
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/sysnet/nft"
+)
+
+// Compile makes the rules that carry the farms of in. Farms that cannot be
+// carried are left out; problems tells why, by farm ID. The same input makes the
+// same rules.
+func Compile(in *Input) (rules *nft.Ruleset, problems map[uint32]string) {
+	c := &compiler{in: in, rules: &nft.Ruleset{}, problems: map[uint32]string{}, ports: map[string][]span{}}
+	for i := range in.Farms {
+		f := &in.Farms[i]
+		if f.Stopped || !f.InKernel() {
+			continue
+		}
+		if err := c.farm(f); err != nil {
+			c.problems[f.ID] = err.Error()
+		}
+	}
+	c.base()
+	c.netdevBase()
+	c.transparent()
+	return c.rules, c.problems
+}
+
+// compiler holds what one compilation has made so far.
+type compiler struct {
+	in       *Input
+	rules    *nft.Ruleset
+	problems map[uint32]string
+	ports    map[string][]span // of ranges, by address and protocol
+	used     features
+	wire     wire
+}
+
+// features are parts of the base chains that only some farms need.
+type features struct {
+	any, marks, refresh, limits bool
+	families                    map[*family]bool
+}
+
+// carriers compile a farm of one NAT type. Each checks everything before it
+// adds anything, so that a farm with a problem leaves nothing behind.
+var carriers = map[farm.NATType]func(*compiler, *farm.Farm) error{
+	farm.NATMasquerade: (*compiler).rewriting,
+	farm.NATTarget:     (*compiler).rewriting,
+	farm.NATDirect:     (*compiler).packets,
+	farm.NATStateless:  (*compiler).packets,
+}
+
+func (c *compiler) farm(f *farm.Farm) error {
+	if err := plain(f); err != nil {
+		return err
+	}
+	carry := carriers[f.L4.NAT]
+	if carry == nil {
+		return fmt.Errorf("nattype %s is not carried by this kernel path", f.L4.NAT)
+	}
+	return carry(c, f)
+}
+
+// rewriting compiles a farm whose packets get other addresses by connection
+// tracking: nat and dnat.
+func (c *compiler) rewriting(f *farm.Farm) error {
+	g := &group{compiler: c, farm: f, l4: f.L4, family: v4, states: c.in.states(f.L4)}
+	if f.VIP.Is6() && !f.VIP.Is4In6() {
+		g.family = v6
+	}
+	entries, err := g.entries()
+	if err != nil {
+		return err
+	}
+	persist, err := g.persistence()
+	if err != nil {
+		return err
+	}
+	c.used.any = true
+	if c.used.families == nil {
+		c.used.families = map[*family]bool{}
+	}
+	c.used.families[g.family] = true
+	chain := c.rules.ChainOf(inet(farmChain(f.ID)), func() *nft.Chain { return &nft.Chain{Owner: f.ID} })
+	chain.Rules = g.body(persist)
+	for _, e := range entries {
+		set := c.rules.SetOf(inet(e.set), e.make)
+		set.Elements[e.key] = nft.Element{Value: "goto " + farmChain(f.ID), Owner: f.ID}
+	}
+	for i := range g.states {
+		if g.states[i].known {
+			g.target(&g.states[i], persist)
+		}
+	}
+	return nil
+}
+
+// group is a farm being compiled.
+type group struct {
+	*compiler
+	farm   *farm.Farm
+	l4     *farm.L4
+	family *family
+	states []state
+}
+
+// chosen are the backends new clients may get, in the order of the list.
+func (g *group) chosen() []*state {
+	var out []*state
+	for i := range g.states {
+		if g.states[i].chosen {
+			out = append(out, &g.states[i])
+		}
+	}
+	return out
+}
+
+// limited reports whether some backend has a bound of connections.
+func (g *group) limited() bool {
+	return slices.ContainsFunc(g.states, func(s state) bool { return s.known && s.ConnLimit > 0 })
+}

@@ -1,0 +1,166 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/sysnet/conntrack"
+)
+
+// Connections are the tracked connections of farms.
+type Connections interface {
+	// Count counts them by mark.
+	Count(ctx context.Context) (map[uint32]conntrack.Counts, error)
+	// Flush forgets those to backends that are meant.
+	Flush(ctx context.Context, meant func(backend uint32) bool) error
+}
+
+// Tracked are the connections the kernel tracks.
+type Tracked struct{}
+
+// Count implements Connections.
+func (Tracked) Count(ctx context.Context) (map[uint32]conntrack.Counts, error) {
+	return conntrack.Count(ctx, conntrack.Farms())
+}
+
+// Flush implements Connections.
+func (Tracked) Flush(ctx context.Context, meant func(backend uint32) bool) error {
+	_, err := conntrack.FlushOnly(ctx, meant)
+	return err
+}
+
+// graced is a farm that was stopped and whose connections may go on for a while.
+type graced struct {
+	backends []uint32
+	until    time.Time
+}
+
+// entitled are the backends whose connections may go on: those of farms that
+// run, in maintenance or not, but for those that were cut.
+func entitled(farms []farm.Farm) map[uint32]bool {
+	out := map[uint32]bool{}
+	for i := range farms {
+		if farms[i].Stopped {
+			continue
+		}
+		for j := range farms[i].L4.Backends {
+			if b := &farms[i].L4.Backends[j]; b.Maintenance != farm.MaintenanceCut {
+				out[b.ID] = true
+			}
+		}
+	}
+	return out
+}
+
+// parting tells which backends lose their right to connections, compared with
+// the farms before: their farm was stopped or deleted, they were deleted or cut.
+// Those of a farm with a grace have it for a while longer. The first time
+// nothing is known of what was before: whoever has no right now is parted with.
+func (k *Keeper) parting(before []farm.Farm) (lost func(backend uint32) bool) {
+	now := entitled(k.farms)
+	if !k.applied {
+		return func(backend uint32) bool { return !now[backend] }
+	}
+	list := map[uint32]bool{}
+	for id := range entitled(before) {
+		if !now[id] {
+			list[id] = true
+		}
+	}
+	for i := range k.farms {
+		if f := &k.farms[i]; f.Stopped && f.L4.StopGrace > 0 {
+			k.grace(f, list)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return func(backend uint32) bool { return list[backend] }
+}
+
+// grace lets the connections of a farm that was just stopped go on.
+func (k *Keeper) grace(f *farm.Farm, lost map[uint32]bool) {
+	g := graced{until: time.Now().Add(time.Duration(f.L4.StopGrace) * time.Second)}
+	for i := range f.L4.Backends {
+		if b := &f.L4.Backends[i]; lost[b.ID] && b.Maintenance != farm.MaintenanceCut {
+			g.backends = append(g.backends, b.ID)
+			delete(lost, b.ID)
+		}
+	}
+	if len(g.backends) > 0 {
+		k.graced = append(k.graced, g)
+	}
+}
+
+// endGrace ends the connections whose time is up, unless their farm runs again,
+// and reports whether some was.
+func (k *Keeper) endGrace(ctx context.Context, at time.Time) bool {
+	if len(k.graced) == 0 {
+		return false
+	}
+	now, left, over := entitled(k.farms), k.graced[:0], map[uint32]bool{}
+	for _, g := range k.graced {
+		if at.Before(g.until) {
+			left = append(left, g)
+			continue
+		}
+		for _, id := range g.backends {
+			over[id] = !now[id]
+		}
+	}
+	k.graced = left
+	if len(over) == 0 {
+		return false
+	}
+	k.flush(ctx, func(backend uint32) bool { return over[backend] })
+	return true
+}
+
+// flush forgets the connections to the backends that are meant.
+func (k *Keeper) flush(ctx context.Context, meant func(backend uint32) bool) {
+	err := k.options.Connections.Flush(ctx, meant)
+	switch {
+	case err == nil:
+	case errors.Is(err, fs.ErrPermission): // nor could any have begun
+		k.options.Log.Debug("tracked connections cannot be flushed", "error", err)
+	default:
+		k.options.Log.Warn("connections of what was stopped may go on", "error", err)
+	}
+}
+
+// forgetSessions removes the sessions of backends that were deleted from the
+// farm or cut.
+func (k *Keeper) forgetSessions(ctx context.Context, f *farm.Farm, before []farm.Farm) {
+	if f.Stopped || f.L4.Persist == farm.L4PersistNone || k.problems[f.ID] != "" {
+		return
+	}
+	known, lost := backendsOf(f), map[uint32]bool{}
+	for i := range before {
+		if before[i].ID == f.ID && before[i].L4.Persist == f.L4.Persist {
+			for id := range backendsOf(&before[i]) {
+				if !known[id] {
+					lost[id] = true
+				}
+			}
+		}
+	}
+	if len(lost) == 0 {
+		return
+	}
+	list, err := k.options.Filter.Learned(ctx, f)
+	var keys []string
+	for _, s := range list {
+		if lost[s.Backend] {
+			keys = append(keys, s.Key)
+		}
+	}
+	if err == nil && len(keys) > 0 {
+		_, err = k.options.Filter.Forget(ctx, f, keys...)
+	}
+	if err != nil {
+		k.options.Log.Warn("sessions of backends that are gone stay until they expire", "farm", f.Name, "error", err)
+	}
+}

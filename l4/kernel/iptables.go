@@ -1,0 +1,122 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/sluicelb/sluice/sysnet/ctl"
+	"github.com/sluicelb/sluice/sysnet/iptables"
+	"github.com/sluicelb/sluice/sysnet/nft"
+)
+
+// Iptables is the Filter for kernels without nf_tables. It carries nat and dnat;
+// what else it cannot is the problem of the farm. It neither counts nor lists
+// sessions.
+type Iptables struct {
+	Unable // for what is asked of sessions and counters
+	run    *iptables.Runner
+	log    *slog.Logger
+
+	mu     sync.Mutex
+	chains map[uint32][]string // what is in the kernel, by farm
+}
+
+// NewIptables returns the filter.
+func NewIptables(run *iptables.Runner, log *slog.Logger) *Iptables {
+	return &Iptables{Unable: Unable{nft.ErrUnsupported}, run: run, log: log}
+}
+
+// Carry implements Filter.
+func (p *Iptables) Carry(ctx context.Context, in *Input) (map[uint32]string, error) {
+	return withoutRefused(in, p.log, func(left *Input) (problems map[uint32]string, refused uint32, err error) {
+		scripts, problems := compileIptables(left)
+		for family, script := range scripts {
+			if err := p.run.Apply(ctx, family == 1, script); err != nil {
+				var e *iptables.Error
+				if errors.As(err, &e) {
+					refused = e.Owner
+				}
+				if family == 1 && refused == 0 && len(script.Table("nat").Chains) == 0 {
+					continue // a kernel without IPv6, and nobody wants it
+				}
+				return nil, refused, err
+			}
+		}
+		for i := range in.Transparent {
+			problems[in.Transparent[i].ID] = "without nf_tables the engine gets no answers to the client's address: use datapath kernel"
+		}
+		p.remember(scripts)
+		return problems, 0, nil
+	})
+}
+
+// maxRefused is how many farms the kernel may refuse one after the other before
+// all are given up.
+const maxRefused = 16
+
+// withoutRefused tries until all are carried but those the kernel refuses, whose
+// problem that is. try tells whose rules were refused, 0 when that is not known.
+func withoutRefused(in *Input, log *slog.Logger, try func(left *Input) (problems map[uint32]string, refused uint32, err error)) (map[uint32]string, error) {
+	left, reasons := able(in)
+	lacking := len(reasons)
+	for {
+		problems, refused, err := try(&left)
+		if err == nil {
+			maps.Copy(problems, reasons)
+			return problems, nil
+		}
+		if _, again := reasons[refused]; again || refused == 0 || len(reasons)-lacking == maxRefused {
+			return nil, err
+		}
+		reasons[refused] = "the kernel refuses its rules: " + err.Error()
+		log.Warn("rules refused", "farm", refused, "reason", err)
+		kept := left.Farms[:0:0]
+		for _, f := range left.Farms {
+			if f.ID != refused {
+				kept = append(kept, f)
+			}
+		}
+		left.Farms = kept
+	}
+}
+
+// Rules implements Filter: the lines of the chains of the farm and of its
+// backends, and those that lead to them.
+func (p *Iptables) Rules(ctx context.Context, farm uint32) (string, error) {
+	p.mu.Lock()
+	mine := p.chains[farm]
+	p.mu.Unlock()
+	lines, err := p.run.Lines(ctx)
+	lines = slices.DeleteFunc(lines, func(line string) bool {
+		return !slices.ContainsFunc(strings.Fields(line), func(word string) bool { return slices.Contains(mine, word) })
+	})
+	return strings.Join(lines, "\n"), err
+}
+
+// Objects implements Filter.
+func (p *Iptables) Objects(ctx context.Context) (list []ctl.KernelObject, err error) {
+	lines, err := p.run.Lines(ctx)
+	for _, line := range lines {
+		list = append(list, ctl.KernelObject{Kind: "iptables rule", Name: line})
+	}
+	return list, err
+}
+
+// remember notes which chains are whose.
+func (p *Iptables) remember(scripts [2]*iptables.Script) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.chains = map[uint32][]string{}
+	for _, s := range scripts {
+		for _, c := range s.Table("nat").Chains {
+			if c.Owner != 0 {
+				p.chains[c.Owner] = append(p.chains[c.Owner], c.Name)
+			}
+		}
+	}
+}

@@ -1,0 +1,286 @@
+package kernel
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/sysnet/ctl"
+)
+
+// followPause is how often the board is looked at: how long a backend that was
+// found down still gets new clients.
+const followPause = 100 * time.Millisecond
+
+// retryPause is how often what failed is tried again.
+var retryPause = 5 * time.Second
+
+// standPause is how often a filter that can tell is asked whether its rules are
+// still there: how long farms are not served after others flushed all rules.
+const standPause = 3 * time.Second
+
+// Stander is a Filter whose rules others may remove unseen.
+type Stander interface {
+	// Stands reports whether what was carried is still there.
+	Stands(ctx context.Context) bool
+}
+
+// Filter carries what a Keeper wants: the packet filter of this kernel, by
+// nftables (Nftables) or another way. One goroutine at a time calls Carry, any
+// the other methods.
+type Filter interface {
+	// Carry makes the kernel carry the farms of in and no others of ours.
+	// problems are farms that are not carried, by ID; err means that nothing has
+	// changed, or that it is not known what has.
+	Carry(ctx context.Context, in *Input) (problems map[uint32]string, err error)
+	// Rules is what is in the kernel for a farm, Objects everything of ours.
+	Rules(ctx context.Context, farm uint32) (string, error)
+	Objects(ctx context.Context) ([]ctl.KernelObject, error)
+	// Counters are what was counted by backend, connections open now left out.
+	Counters(ctx context.Context) (map[uint32]ctl.KernelCount, error)
+	// The sessions of a farm that packets began, or Learn: keys are those of
+	// SessionKey.
+	Learned(ctx context.Context, f *farm.Farm) ([]Session, error)
+	Find(ctx context.Context, f *farm.Farm, key string) (Session, bool, error)
+	Learn(ctx context.Context, f *farm.Farm, list ...Session) error
+	Forget(ctx context.Context, f *farm.Farm, keys ...string) (bool, error)
+	ForgetAll(ctx context.Context, f *farm.Farm) error
+	// Fill tells which backends have all the connections they may have; they
+	// get no more for the next few seconds. All others get some.
+	Fill(ctx context.Context, full map[uint32]bool) error
+}
+
+// Options is what a Keeper works with.
+type Options struct {
+	// Filter carries the farms.
+	Filter Filter
+	// Board tells which backends are usable; nil says all.
+	Board *health.Board
+	// Neighbours tells where backends of packet modes are; nil means that farms
+	// of these cannot be carried.
+	Neighbours Neighbours
+	// Ground prepares the system for the farms; nil does nothing.
+	Ground Ground
+	// Connections are the tracked ones; nil means the kernel's.
+	Connections Connections
+	Log         *slog.Logger
+}
+
+// Ground is what carried farms stand on beside rules of ours: forwarding, other
+// sysctls, firewalls of others that would drop their packets.
+type Ground interface {
+	// Prepare makes the system ready for the farms, which all run, or have
+	// connections that may go on after they were stopped, or are the engine's
+	// and transparent; with none it
+	// gives back whatever it set. It is called before they are carried, again
+	// and again with the same ones. problems are farms that cannot run, by ID.
+	Prepare(ctx context.Context, farms []farm.Farm) (problems map[uint32]string)
+}
+
+// Keeper keeps the kernel equal to what was last asked for and to what the
+// board says. Any goroutine may call it. Make it with New.
+type Keeper struct {
+	options Options
+
+	mu    sync.Mutex // held while rules are changed
+	farms []farm.Farm
+	// transparent are farms of the engine whose backends see the addresses of
+	// clients.
+	transparent []farm.Farm
+	generation  uint64
+	cleaned     bool   // since the last Apply
+	version     uint64 // of the board, as last carried
+	problems    map[uint32]string
+	warnings    map[uint32][]string
+	wire        *seen             // as last carried
+	looked      time.Time         // at the wire, last
+	stood       time.Time         // when the filter was asked last whether its rules are there
+	failed      time.Time         // when Carry failed last, zero while it works
+	unready     map[uint32]string // farms the ground is not ready for
+	prepared    time.Time         // when that was asked last
+	applied     bool              // Apply was called
+	graced      []graced          // farms that were stopped and whose connections may go on
+	load
+}
+
+// New returns a Keeper that has not been asked for anything: whatever an
+// earlier one left in the kernel stays until Apply.
+func New(o Options) *Keeper {
+	if o.Connections == nil {
+		o.Connections = Tracked{}
+	}
+	return &Keeper{options: o}
+}
+
+// Apply makes the kernel carry the kernel farms of cfg and no others.
+// generation numbers the request, see Generation. The result are the farms that
+// are not carried and why, by ID.
+func (k *Keeper) Apply(ctx context.Context, generation uint64, cfg *farm.Config) map[uint32]string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	before := k.farms
+	k.farms, k.transparent, k.generation, k.cleaned = nil, nil, generation, false
+	for i := range cfg.Farms {
+		switch f := &cfg.Farms[i]; {
+		case f.InKernel():
+			k.farms = append(k.farms, f.Clone())
+		case f.Transparent() && (!f.Stopped || f.L4.StopGrace > 0): // the engine knows when that is over
+			k.transparent = append(k.transparent, f.Clone())
+		}
+	}
+	lost := k.parting(before)
+	k.applied = true
+	k.watch(ctx)
+	k.prepare(ctx)
+	k.carry(ctx)
+	if lost != nil {
+		k.flush(ctx, lost)
+	}
+	for i := range k.farms {
+		k.forgetSessions(ctx, &k.farms[i], before)
+	}
+	return maps.Clone(k.problems)
+}
+
+// Generation is the number of the last Apply; 0 before the first.
+func (k *Keeper) Generation() uint64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.generation
+}
+
+// carry has the filter carry what is wanted now. A filter that fails is the
+// problem of every farm that is to run.
+func (k *Keeper) carry(ctx context.Context) {
+	in := &Input{Farms: k.farms, Weights: k.weights, Hold: len(k.graced) > 0, Transparent: k.transparent}
+	if b := k.options.Board; b != nil {
+		k.version = b.Version() // before it is read: a change in between is seen next time
+		in.Usable = func(id uint32) bool { return b.Slot(id).Usable() }
+	}
+	if k.wire = k.look(); k.wire != nil {
+		in.Wire = k.wire
+	}
+	problems, err := k.options.Filter.Carry(ctx, in)
+	k.failed = time.Time{}
+	if err != nil {
+		k.failed = time.Now()
+		problems = map[uint32]string{}
+		for _, f := range slices.Concat(k.farms, k.transparent) {
+			if !f.Stopped {
+				problems[f.ID] = err.Error()
+			}
+		}
+	}
+	if problems == nil {
+		problems = map[uint32]string{}
+	}
+	maps.Copy(problems, k.unready)
+	for id, p := range problems {
+		if k.problems[id] != p {
+			k.options.Log.Warn("farm is not carried by the kernel", "farm", k.name(id), "reason", p)
+		}
+	}
+	k.problems = problems
+	k.warn(in)
+}
+
+// warn tells of backends that get nothing though their farm is carried.
+func (k *Keeper) warn(in *Input) {
+	warnings := Warnings(in)
+	for id, list := range warnings {
+		for _, w := range list {
+			if !slices.Contains(k.warnings[id], w) {
+				k.options.Log.Warn("backend is not reached by the kernel", "farm", k.name(id), "reason", w)
+			}
+		}
+	}
+	k.warnings = warnings
+}
+
+// prepare has the ground made ready for the farms that run. What is missing is
+// the problem of those only.
+func (k *Keeper) prepare(ctx context.Context) {
+	if k.options.Ground == nil {
+		return
+	}
+	standing := slices.Clone(k.transparent)
+	for i := range k.farms {
+		f := &k.farms[i]
+		if !f.Stopped || f.L4.StopGrace > 0 && len(k.graced) > 0 { // its connections may still go on
+			standing = append(standing, *f)
+		}
+	}
+	k.unready, k.prepared = k.options.Ground.Prepare(ctx, standing), time.Now()
+	for i := range k.farms {
+		if k.farms[i].Stopped {
+			delete(k.unready, k.farms[i].ID)
+		}
+	}
+}
+
+func (k *Keeper) name(id uint32) string {
+	for i := range k.farms {
+		if k.farms[i].ID == id {
+			return k.farms[i].Name
+		}
+	}
+	return fmt.Sprintf("number %d", id)
+}
+
+// Run follows the board and the number of connections until ctx ends. The
+// kernel goes on with what it has then. It starts no goroutine.
+func (k *Keeper) Run(ctx context.Context) {
+	tick := time.NewTicker(followPause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			k.follow(ctx, false)
+		case <-k.changes():
+			k.follow(ctx, true)
+		}
+	}
+}
+
+// follow carries again when the board has changed, or what is on the wire, and
+// after a failure. The wire is looked at when it is said to have changed, and
+// now and then because addresses of this machine change too.
+func (k *Keeper) follow(ctx context.Context, wire bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	over := k.endGrace(ctx, time.Now())
+	if len(k.farms) == 0 && len(k.transparent) == 0 && !over {
+		return
+	}
+	changed := k.measure(ctx, time.Now()) || k.options.Board != nil && k.options.Board.Version() != k.version
+	if over || len(k.unready) > 0 && time.Since(k.prepared) >= retryPause {
+		k.prepare(ctx)
+		changed = true
+	}
+	failing := !k.failed.IsZero() && time.Since(k.failed) >= retryPause
+	if wire || time.Since(k.looked) >= lookInterval {
+		k.looked = time.Now()
+		changed = changed || k.moved()
+	}
+	if changed || failing || k.fallen(ctx) {
+		k.carry(ctx)
+	}
+}
+
+// fallen reports whether somebody removed the rules.
+func (k *Keeper) fallen(ctx context.Context) bool {
+	s, ok := k.options.Filter.(Stander)
+	if !ok || time.Since(k.stood) < standPause {
+		return false
+	}
+	k.stood = time.Now()
+	return !s.Stands(ctx)
+}

@@ -1,0 +1,167 @@
+package kernel
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/sysnet/neigh"
+	"github.com/sluicelb/sluice/sysnet/nft"
+)
+
+// Netdev is the table of farms whose packets are taken at the interface they
+// arrive by, before the kernel's own way of packets: dsr and stateless_dnat.
+//
+//	ingress of a VIP's interface ─► farmN: flow known? session? else choice: mark of a backend
+//	                                  └─► backendM: remember the flow ─► wireM: MAC, interface, gone
+//	fragments behind the first, known by their number ─────────────────────┘
+//
+// Flows are elements of a map of their farm that end by themselves, so that a
+// flow stays with its backend whatever becomes of the others. With
+// stateless_dnat the destination is rewritten in backendM and wireM, and answers
+// are recognised where they arrive, see returns.
+var Netdev = nft.Table{Family: "netdev", Name: "sluice"}
+
+func netdev(name string) nft.ID { return nft.ID{Table: Netdev, Name: name} }
+
+// home is the table in which farms of a NAT type live.
+func home(n farm.NATType) nft.Table {
+	if n == farm.NATDirect || n == farm.NATStateless {
+		return Netdev
+	}
+	return Inet
+}
+
+// maxFlows bounds the flows one farm remembers; of more, those are chosen for
+// with every packet, which hashing algorithms do alike each time.
+const maxFlows = 1 << 20
+
+// fragmentTime is how long the rest of a datagram may be on its way, in seconds.
+const fragmentTime = 30
+
+// hashes are smaller than every mark, so that one that was not found in a map
+// of marks leads nowhere.
+const hashes = "mod 1543503872 seed 0x5c" // hashModulus, hashSeed
+
+// packets compiles a farm of packet modes.
+func (c *compiler) packets(f *farm.Farm) error {
+	p, err := c.packetFarm(f)
+	if err != nil {
+		return err
+	}
+	entries, err := p.netdevEntries()
+	if err != nil {
+		return err
+	}
+	sessions, err := p.packetSessions()
+	if err != nil {
+		return err
+	}
+	p.add(entries, sessions)
+	return nil
+}
+
+// packetFarm is a farm of packet modes being compiled.
+type packetFarm struct {
+	group
+	devices []string
+	places  map[uint32]neigh.Place // of backends that can be reached
+}
+
+func (c *compiler) packetFarm(f *farm.Farm) (*packetFarm, error) {
+	if c.in.Wire == nil {
+		return nil, fmt.Errorf("nattype %s needs to know neighbours, which is not possible here", f.L4.NAT)
+	}
+	if f.VIP.IsUnspecified() {
+		return nil, fmt.Errorf("nattype %s needs an address of its own as VIP", f.L4.NAT)
+	}
+	p := &packetFarm{places: map[uint32]neigh.Place{}, devices: c.in.Wire.Devices(f.VIP.Unmap())}
+	if len(p.devices) == 0 {
+		return nil, fmt.Errorf("no Ethernet interface has the address %s", f.VIP)
+	}
+	within := *c.in
+	within.Usable = func(id uint32) bool {
+		_, reached := p.places[id]
+		return reached && (c.in.Usable == nil || c.in.Usable(id))
+	}
+	for i := range f.L4.Backends {
+		b := &f.L4.Backends[i]
+		if unreached(c.in.Wire, f.L4.NAT, b) == "" {
+			p.places[b.ID], _ = c.in.Wire.Place(b.Addr.Unmap())
+		}
+	}
+	p.group = group{compiler: c, farm: f, l4: f.L4, family: v4, states: within.states(f.L4)}
+	if f.VIP.Is6() && !f.VIP.Is4In6() {
+		p.family = v6
+	}
+	return p, nil
+}
+
+// netdevEntries are the keys by which packets find the farm.
+func (p *packetFarm) netdevEntries() ([]entry, error) {
+	list, err := p.entries()
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range list {
+		if s := p.rules.Sets[netdev(e.set)]; s != nil {
+			if other, taken := s.Elements[e.key]; taken {
+				return nil, fmt.Errorf("its address is taken: farm %d has %s", other.Owner, e.key)
+			}
+		}
+	}
+	return list, nil
+}
+
+// add puts the farm into the rules.
+func (p *packetFarm) add(entries []entry, sessions *packetSessions) {
+	p.wire.use(p)
+	chain := p.chain(farmChain(p.farm.ID))
+	chain.Rules = p.farmRules(sessions)
+	for _, e := range entries {
+		p.rules.SetOf(netdev(e.set), e.make).Elements[e.key] = nft.Element{Value: "goto " + farmChain(p.farm.ID), Owner: p.farm.ID}
+	}
+	for i := range p.states {
+		if s := &p.states[i]; s.known {
+			p.backend(s, sessions)
+		}
+	}
+}
+
+func (p *packetFarm) chain(name string) *nft.Chain {
+	return p.rules.ChainOf(netdev(name), func() *nft.Chain { return &nft.Chain{Owner: p.farm.ID} })
+}
+
+// netdevSet adds an element to a set of the table.
+func (p *packetFarm) netdevSet(name, kind, data, options, key string, e nft.Element) {
+	e.Owner = p.farm.ID
+	p.rules.SetOf(netdev(name), func() *nft.Set { return &nft.Set{Type: kind, Data: data, Options: options} }).Elements[key] = e
+}
+
+// wire collects what the base chains need.
+type wire struct {
+	fronts, backs []string // interfaces
+	families      map[*family]bool
+	returning     map[*family]bool // with answers to be rewritten
+}
+
+func (w *wire) use(p *packetFarm) {
+	for _, d := range p.devices {
+		if !slices.Contains(w.fronts, d) {
+			w.fronts = append(w.fronts, d)
+		}
+	}
+	if w.families == nil {
+		w.families, w.returning = map[*family]bool{}, map[*family]bool{}
+	}
+	w.families[p.family] = true
+	if p.l4.NAT != farm.NATStateless {
+		return
+	}
+	w.returning[p.family] = true
+	for _, place := range p.places {
+		if !slices.Contains(w.backs, place.Interface) {
+			w.backs = append(w.backs, place.Interface)
+		}
+	}
+}

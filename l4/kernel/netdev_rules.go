@@ -1,0 +1,236 @@
+package kernel
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/sysnet/nft"
+)
+
+func backendChain(id uint32) string { return "backend" + number(id) }
+func openChain(id uint32) string    { return "open" + number(id) }
+func wireChain(id uint32) string    { return "wire" + number(id) }
+
+// flowKey is what packets of a flow have in common. IPv6 keys are hashed: nft
+// up to 1.0.6 takes no more than 16 bytes where a packet adds an element. Two
+// flows with one hash share a backend, nothing else.
+func (p *packetFarm) flowKey() (text, kind string) {
+	text, kind = p.family.ip+" saddr . th sport . th dport", p.family.address+" . inet_service . inet_service"
+	if p.l4.Protocol == farm.L4All || len(p.l4.Protocol.Transports()) > 1 {
+		text, kind = text+" . meta l4proto", kind+" . inet_proto"
+	}
+	if p.family == v6 {
+		return "jhash " + text + " " + hashes, "mark"
+	}
+	return text, kind
+}
+
+// flows names the map of the farm's flows. The kind of key is part of it: with
+// another kind a farm begins with none.
+func (p *packetFarm) flows() string {
+	name := "flows" + number(p.farm.ID) + "_" + p.family.digit
+	if _, kind := p.flowKey(); strings.HasSuffix(kind, "inet_proto") {
+		name += "p"
+	}
+	return name
+}
+
+// idle is how long a flow may be silent, in seconds.
+func (p *packetFarm) idle() farm.Seconds {
+	if p.l4.IdleTimeout > 0 {
+		return p.l4.IdleTimeout
+	}
+	return farm.DefaultPacketIdleTime
+}
+
+// farmRules find the backend of a packet.
+func (p *packetFarm) farmRules(sessions *packetSessions) (out []string) {
+	key, kind := p.flowKey()
+	flows := p.flows()
+	p.rules.SetOf(netdev(flows), func() *nft.Set {
+		return &nft.Set{Type: kind, Data: "mark", Learned: true, Owner: p.farm.ID,
+			Options: fmt.Sprintf("flags dynamic,timeout; size %d; ", maxFlows)}
+	})
+	if p.l4.Protocol == farm.L4All {
+		out = append(out, p.plain()...)
+	}
+	if p.family == v6 {
+		out = append(out, "meta mark set "+key, "meta mark set meta mark map @"+flows)
+	} else {
+		out = append(out, "meta mark set 0", "meta mark set "+key+" map @"+flows)
+	}
+	if !p.delivers() {
+		return append(out, "goto refuse")
+	}
+	// An element that names a backend of the past has to go: updating keeps it.
+	out = append(out, "meta mark vmap @send", "delete @"+flows+" { "+key+" : meta mark }")
+	const deliver = "meta mark @opened meta mark vmap @open"
+	if sessions != nil {
+		out = append(out, sessions.lookup(deliver)...)
+	}
+	if p.l4.Logs {
+		out = append(out, p.log())
+	}
+	if chosen := p.chosen(); len(chosen) > 0 {
+		out = append(out, p.mark(chosen)...)
+		if sessions != nil {
+			out = append(out, sessions.learn())
+		}
+		out = append(out, deliver)
+	}
+	return append(out, "goto refuse")
+}
+
+// delivers reports whether any packet can be delivered at all.
+func (p *packetFarm) delivers() bool {
+	for i := range p.states {
+		if p.states[i].known {
+			return true
+		}
+	}
+	return false
+}
+
+// mark sets the mark of one of the backends.
+func (p *packetFarm) mark(chosen []*state) []string {
+	out := p.choose(chosen)
+	for i := range out {
+		out[i] = strings.Replace(out[i], "ct mark set ", "meta mark set ", 1)
+	}
+	return out
+}
+
+// plain is for what has no ports, of a farm that takes everything: with dsr it
+// goes where the client's address leads, with stateless_dnat, whose answers are
+// recognised by ports, it stays here. ICMPv6 does always: neighbours ask by it.
+func (p *packetFarm) plain() []string {
+	chosen := p.chosen()
+	if p.l4.NAT == farm.NATStateless || len(chosen) == 0 {
+		return []string{"meta l4proto != { tcp, udp, sctp } accept"}
+	}
+	other := *p
+	l4 := *p.l4
+	l4.Algorithm = farm.L4HashSrc
+	other.l4 = &l4
+	chain := p.chain(fmt.Sprintf("plain%d", p.farm.ID))
+	chain.Rules = append(other.mark(chosen), "meta mark vmap @sendwire")
+	return []string{"meta l4proto ipv6-icmp accept", "meta l4proto != { tcp, udp, sctp } goto " + fmt.Sprintf("plain%d", p.farm.ID)}
+}
+
+// backend adds the way to one backend.
+func (p *packetFarm) backend(s *state, sessions *packetSessions) {
+	mark, place := markText(s.ID), p.places[s.ID]
+	for _, counted := range []string{"opened", "forth"} {
+		p.netdevSet(counted, "mark", "", "counter; ", mark, nft.Element{State: "counter"})
+	}
+	first := backendChain(s.ID)
+	if p.l4.NAT == farm.NATStateless {
+		first = openChain(s.ID)
+	}
+	p.netdevSet("open", "mark", "verdict", "", mark, nft.Element{Value: "goto " + first})
+	p.netdevSet("send", "mark", "verdict", "", mark, nft.Element{Value: "goto " + backendChain(s.ID)})
+	p.netdevSet("sendwire", "mark", "verdict", "", mark, nft.Element{Value: "goto " + wireChain(s.ID)})
+	p.rules.SetOf(netdev("fragments"), func() *nft.Set {
+		return &nft.Set{Type: "mark", Data: "mark", Learned: true, Options: "flags dynamic,timeout; size 65536; "}
+	})
+	key, _ := p.flowKey()
+	rules := []string{
+		"meta mark @forth",
+		fmt.Sprintf("update @%s { %s timeout %ds : meta mark }", p.flows(), key, p.idle()),
+	}
+	if sessions != nil {
+		rules = append(rules, sessions.touch())
+	}
+	rules = append(rules, fragment(p.family))
+	wire := []string{}
+	if p.l4.NAT == farm.NATStateless {
+		rules = append(rules, p.forth(s)...)
+		wire = append(wire, p.family.ip+" daddr set "+s.Addr.Unmap().String())
+	}
+	if m := s.Mark; m != 0 || p.l4.Mark != 0 {
+		if m == 0 {
+			m = p.l4.Mark
+		}
+		wire = append(wire, "meta mark set "+nft.Mark(m))
+	}
+	wire = append(wire, "ether daddr set "+place.MAC.String(), "ether saddr set "+place.Own.String(), fmt.Sprintf("fwd to %q", place.Interface))
+	p.chain(backendChain(s.ID)).Rules = append(rules, "goto "+wireChain(s.ID))
+	p.chain(wireChain(s.ID)).Rules = wire
+}
+
+// fragmentKey is what the fragments of a datagram have in common, hashed.
+func fragmentKey(f *family) string {
+	if f == v6 {
+		return "jhash ip6 saddr . ip6 daddr . frag id " + hashes
+	}
+	return "jhash ip saddr . ip daddr . ip id " + hashes
+}
+
+// fragment remembers where the first fragment of a datagram goes: the others
+// have no ports.
+func fragment(f *family) string {
+	first := "ip frag-off & 0x2000 != 0"
+	if f == v6 {
+		first = "exthdr frag exists"
+	}
+	return fmt.Sprintf("%s update @fragments { %s timeout %ds : meta mark }", first, fragmentKey(f), fragmentTime)
+}
+
+// later matches fragments behind the first.
+func later(f *family) string {
+	if f == v6 {
+		return "exthdr frag exists frag frag-off != 0"
+	}
+	return "ip frag-off & 0x1fff != 0"
+}
+
+// netdevBase adds the chains that take packets from the interfaces.
+func (c *compiler) netdevBase() {
+	if len(c.wire.fronts) == 0 {
+		return
+	}
+	chain := func(name, hook string, rules ...string) {
+		c.rules.ChainOf(netdev(name), func() *nft.Chain { return &nft.Chain{Hook: hook, Rules: rules} })
+	}
+	for _, device := range c.wire.fronts {
+		chain("arriving_"+plainName(device), fmt.Sprintf("type filter hook ingress device %q priority 101; policy accept;", device), "meta pkttype host goto dispatch")
+	}
+	chain("refuse", "", "meta mark set 0", "meta l4proto tcp reject with tcp reset", "reject with icmpx type port-unreachable")
+	var rules []string
+	for _, f := range []*family{v4, v6} {
+		if !c.wire.families[f] {
+			continue
+		}
+		if c.rules.Sets[netdev("fragments")] != nil {
+			chain("fragments"+f.digit, "", "meta mark set "+fragmentKey(f), "meta mark set meta mark map @fragments", "meta mark vmap @sendwire", "meta mark set 0")
+			rules = append(rules, later(f)+" goto fragments"+f.digit)
+		}
+		for _, look := range []struct{ set, key string }{
+			{"ports", f.ip + " daddr . meta l4proto . th dport"},
+			{"ranges", f.ip + " daddr . meta l4proto . th dport"},
+			{"all", f.ip + " daddr"},
+		} {
+			if c.rules.Sets[netdev(look.set+f.digit)] != nil {
+				rules = append(rules, look.key+" vmap @"+look.set+f.digit)
+			}
+		}
+	}
+	chain("dispatch", "", rules...)
+	c.returns()
+}
+
+// plainName is an interface's name as part of a chain's; several may look alike
+// no more than by their unusual characters, so those are written as numbers.
+func plainName(device string) string {
+	var b strings.Builder
+	for i := range len(device) {
+		switch c := device[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "_%02x", c)
+		}
+	}
+	return b.String()
+}

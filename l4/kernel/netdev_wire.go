@@ -1,0 +1,157 @@
+package kernel
+
+import (
+	"context"
+	"maps"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/sysnet/addr"
+	"github.com/sluicelb/sluice/sysnet/neigh"
+)
+
+// Wire tells where on the wire things are: packets of these farms pass by the
+// routing of the kernel.
+type Wire interface {
+	// Place says how a backend is reached; false while that is being found out.
+	Place(addr netip.Addr) (neigh.Place, bool)
+	// Devices are the interfaces packets for a VIP arrive by.
+	Devices(vip netip.Addr) []string
+}
+
+// Neighbours follows where addresses are; a *neigh.Watcher does.
+type Neighbours interface {
+	Want(addrs []netip.Addr)
+	Changed() <-chan struct{}
+	Places() map[netip.Addr]neigh.Place
+}
+
+const (
+	// firstLook is how long a change waits for where its new backends are. Those
+	// that answer later are used from then on.
+	firstLook = 300 * time.Millisecond
+	lookPause = 2 * time.Millisecond
+	// lookInterval is how often the interfaces of VIPs are looked for.
+	lookInterval = time.Second
+)
+
+// seen is a Wire as it was at one moment.
+type seen struct {
+	places  map[netip.Addr]neigh.Place
+	devices map[netip.Addr][]string
+}
+
+func (s *seen) Place(a netip.Addr) (neigh.Place, bool) { p, ok := s.places[a]; return p, ok }
+func (s *seen) Devices(vip netip.Addr) []string        { return s.devices[vip] }
+
+func (s *seen) equal(other *seen) bool {
+	return maps.Equal(s.places, other.places) &&
+		maps.EqualFunc(s.devices, other.devices, func(a, b []string) bool { return slices.Equal(a, b) })
+}
+
+// packetBackends are the addresses of backends and VIPs of packet modes.
+func packetBackends(farms []farm.Farm) (backends, vips []netip.Addr) {
+	for i := range farms {
+		if f := &farms[i]; !f.Stopped && home(f.L4.NAT) == Netdev {
+			vips = append(vips, f.VIP.Unmap())
+			for _, b := range f.L4.Backends {
+				backends = append(backends, b.Addr.Unmap())
+			}
+		}
+	}
+	return backends, vips
+}
+
+// watch has the backends of the farms followed and waits a moment for places
+// that are not known.
+func (k *Keeper) watch(ctx context.Context) {
+	n := k.options.Neighbours
+	if n == nil {
+		return
+	}
+	backends, _ := packetBackends(k.farms)
+	n.Want(backends)
+	if k.wire != nil {
+		backends = slices.DeleteFunc(backends, func(a netip.Addr) bool { _, known := k.wire.places[a]; return known })
+	}
+	for until := time.Now().Add(firstLook); time.Now().Before(until) && ctx.Err() == nil; time.Sleep(lookPause) {
+		places := n.Places()
+		if !slices.ContainsFunc(backends, func(a netip.Addr) bool { p, known := places[a]; return !known || p.MAC == neigh.MAC{} }) {
+			return
+		}
+	}
+}
+
+// look is what is on the wire now; nil when there is nothing to look for.
+func (k *Keeper) look() *seen {
+	_, vips := packetBackends(k.farms)
+	if k.options.Neighbours == nil || len(vips) == 0 {
+		return nil
+	}
+	s := &seen{places: k.options.Neighbours.Places(), devices: map[netip.Addr][]string{}}
+	all, err := addr.List()
+	if err != nil {
+		k.options.Log.Warn("interfaces cannot be read", "reason", err)
+	}
+	for _, l := range all {
+		if l.Ethernet && slices.Contains(vips, l.Addr) && !slices.Contains(s.devices[l.Addr], l.Interface) {
+			s.devices[l.Addr] = append(s.devices[l.Addr], l.Interface)
+		}
+	}
+	return s
+}
+
+// moved reports whether something on the wire is not where the rules have it.
+func (k *Keeper) moved() bool {
+	now := k.look()
+	if now == nil || k.wire == nil {
+		return (now == nil) != (k.wire == nil)
+	}
+	return !now.equal(k.wire)
+}
+
+// changes is closed, or gets a value, when moved is worth asking; nil when
+// nobody is followed.
+func (k *Keeper) changes() <-chan struct{} {
+	if k.options.Neighbours == nil {
+		return nil
+	}
+	return k.options.Neighbours.Changed()
+}
+
+// Warnings are the backends that get nothing though their farm is carried, by
+// farm ID, in sentences for people: nobody knows where they are.
+func Warnings(in *Input) map[uint32][]string {
+	out := map[uint32][]string{}
+	for i := range in.Farms {
+		f := &in.Farms[i]
+		if f.Stopped || !f.InKernel() || home(f.L4.NAT) != Netdev || in.Wire == nil {
+			continue
+		}
+		for j := range f.L4.Backends {
+			b := &f.L4.Backends[j]
+			if reason := unreached(in.Wire, f.L4.NAT, b); reason != "" {
+				out[f.ID] = append(out[f.ID], "backend "+b.Host+" is not used: "+reason)
+			}
+		}
+	}
+	return out
+}
+
+// unreached says why packets cannot be put on the wire to the backend; empty
+// when they can.
+func unreached(w Wire, nat farm.NATType, b *farm.Backend) string {
+	switch place, known := w.Place(b.Addr.Unmap()); {
+	case !known:
+		return "its MAC address is being asked for"
+	case place.Problem != "":
+		return place.Problem
+	case !place.OnLink():
+		return "it is behind the gateway " + place.Gateway.String() + ", and nattype " + string(nat) + " needs it on the link"
+	case place.MAC == neigh.MAC{}:
+		return "its MAC address is being asked for"
+	}
+	return ""
+}

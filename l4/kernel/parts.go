@@ -1,0 +1,115 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+
+	"github.com/sluicelb/sluice/core/snapshot"
+	"github.com/sluicelb/sluice/sysnet/ctl"
+)
+
+// Parts are the operations the keeper answers for mgmt. A snapshot is verified
+// and checked like the engine's; rules are only ever made here, of its typed
+// values.
+func (k *Keeper) Parts() ctl.Parts {
+	return ctl.Parts{
+		ctl.OpKernelApply: k.answerApply,
+		ctl.OpKernelState: about(func(context.Context, struct{}) (ctl.KernelState, error) {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			return ctl.KernelState{Generation: k.generation, Cleaned: k.cleaned, Problems: maps.Clone(k.problems), Warnings: k.told()}, nil
+		}),
+		ctl.OpKernelRules:    about(func(ctx context.Context, q ctl.KernelFarm) (string, error) { return k.Rules(ctx, q.Farm) }),
+		ctl.OpKernelObjects:  about(func(ctx context.Context, _ struct{}) ([]ctl.KernelObject, error) { return k.Objects(ctx) }),
+		ctl.OpKernelTraffic:  about(func(ctx context.Context, _ struct{}) (ctl.KernelTraffic, error) { return k.Traffic(ctx) }),
+		ctl.OpKernelSessions: about(k.answerSessions),
+		ctl.OpKernelSession:  about(k.answerSession),
+		ctl.OpKernelChange:   about(k.answerChange),
+		ctl.OpKernelLearn:    k.answerLearn,
+	}
+}
+
+// about is ctl.About for questions about farms that may not be here.
+func about[Q, A any](f func(context.Context, Q) (A, error)) ctl.Handler {
+	return ctl.About(func(ctx context.Context, q Q) (A, error) {
+		a, err := f(ctx, q)
+		switch {
+		case errors.Is(err, ErrNoFarm), errors.Is(err, errNoTable), errors.Is(err, errNoBackend):
+			err = &ctl.Error{Code: ctl.CodeInvalid, Text: err.Error()}
+		}
+		return a, err
+	})
+}
+
+func shown(s Session) ctl.KernelSession { return ctl.KernelSession(s) }
+
+// maxListed bounds the sessions of one answer.
+const maxListed = 100_000
+
+func (k *Keeper) answerSessions(ctx context.Context, q ctl.KernelQuestion) (out ctl.KernelSessions, err error) {
+	total, list, err := k.Sessions(ctx, q.Service, min(max(q.Limit, 0), maxListed))
+	if errors.Is(err, ErrNoFarm) {
+		return out, nil // it has none
+	}
+	out.Total = total
+	for _, s := range list {
+		out.List = append(out.List, shown(s))
+	}
+	return out, err
+}
+
+func (k *Keeper) answerSession(ctx context.Context, q ctl.KernelQuestion) (out ctl.KernelSessions, err error) {
+	s, ok, err := k.Session(ctx, q.Service, q.Key)
+	if ok {
+		out.Total, out.List = 1, []ctl.KernelSession{shown(s)}
+	}
+	return out, err
+}
+
+func (k *Keeper) answerChange(ctx context.Context, c ctl.KernelChange) (int, error) {
+	switch c.Act {
+	case ctl.KernelAdd:
+		if err := k.AddSession(ctx, c.Service, c.Key, c.Backend, c.TTL); err != nil {
+			return 0, err
+		}
+		return 1, nil
+	case ctl.KernelDelete:
+		was, err := k.DeleteSession(ctx, c.Service, c.Key)
+		if !was {
+			return 0, err
+		}
+		return 1, err
+	case ctl.KernelFlush:
+		return k.FlushSessions(ctx, c.Service)
+	}
+	return 0, &ctl.Error{Code: ctl.CodeInvalid, Text: "sessions are added, deleted or flushed"}
+}
+
+func (k *Keeper) answerLearn(ctx context.Context, _ []byte, files []*os.File) (any, error) {
+	learned, err := ctl.OpenLearned(files)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Session, len(learned.List))
+	for i, s := range learned.List {
+		list[i] = Session(s)
+	}
+	return k.LearnSessions(ctx, learned.Service, list)
+}
+
+func (k *Keeper) answerApply(ctx context.Context, body []byte, files []*os.File) (any, error) {
+	if err := ctl.Strict(body, &struct{}{}); err != nil {
+		return nil, err
+	}
+	if len(files) != 1 {
+		return nil, &ctl.Error{Code: ctl.CodeInvalid, Text: "a snapshot is expected, and nothing else"}
+	}
+	generation, cfg, err := snapshot.Load(files[0])
+	if err != nil {
+		return nil, &ctl.Error{Code: ctl.CodeInvalid, Text: err.Error()}
+	}
+	problems := k.Apply(ctx, generation, cfg)
+	return ctl.KernelState{Generation: generation, Problems: problems}, nil
+}

@@ -1,0 +1,309 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/sysnet/nft"
+)
+
+// Session is one persistence session: whoever has Key goes to that backend.
+type Session struct {
+	// Key is text, as operators write it: "10.0.0.1 . 4022".
+	Key     string
+	Backend uint32
+	// TTL is how long the session lives when it is not used again; Static ones
+	// are configuration and have none.
+	TTL    time.Duration
+	Static bool
+}
+
+// What a question about sessions may be refused for.
+var (
+	ErrNoFarm    = errors.New("the kernel carries no such farm")
+	errNoTable   = errors.New("the farm keeps no sessions: set persistence first")
+	errNoBackend = errors.New("the farm has no such backend")
+)
+
+// keeping is the running farm with that number of sessions. The keeper is
+// locked.
+func (k *Keeper) keeping(service uint32) (*farm.Farm, error) {
+	for i := range k.farms {
+		f := &k.farms[i]
+		if f.L4.ID != service || f.Stopped || k.problems[f.ID] != "" {
+			continue
+		}
+		if f.L4.Persist == farm.L4PersistNone {
+			return nil, errNoTable
+		}
+		return f, nil
+	}
+	return nil, ErrNoFarm
+}
+
+func (k *Keeper) keepingNow(service uint32) (*farm.Farm, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	f, err := k.keeping(service)
+	if err != nil {
+		return nil, err
+	}
+	clone := f.Clone()
+	return &clone, nil
+}
+
+// Sessions tells how many sessions a farm has, by the number of its group of
+// backends, and lists at most limit of them, the static ones first.
+func (k *Keeper) Sessions(ctx context.Context, service uint32, limit int) (total int, list []Session, err error) {
+	f, err := k.keepingNow(service)
+	if err != nil {
+		return 0, nil, err
+	}
+	known, static := backendsOf(f), map[string]bool{}
+	for i := range f.L4.Backends {
+		b := &f.L4.Backends[i]
+		for _, key := range b.Sessions {
+			list = append(list, Session{Key: key, Backend: b.ID, Static: true})
+			if canonical, err := SessionKey(f.L4.Persist, f.VIP, key); err == nil {
+				static[canonical] = true
+			}
+		}
+	}
+	learned, err := k.options.Filter.Learned(ctx, f)
+	if err != nil {
+		return 0, nil, err
+	}
+	for _, s := range learned {
+		if known[s.Backend] && !static[s.Key] {
+			list = append(list, s)
+		}
+	}
+	return len(list), list[:min(len(list), limit)], nil
+}
+
+// Session is the session of one key.
+func (k *Keeper) Session(ctx context.Context, service uint32, client string) (Session, bool, error) {
+	f, err := k.keepingNow(service)
+	if err != nil {
+		return Session{}, false, err
+	}
+	key, err := SessionKey(f.L4.Persist, f.VIP, client)
+	if err != nil {
+		return Session{}, false, nil
+	}
+	for i := range f.L4.Backends {
+		b := &f.L4.Backends[i]
+		for _, text := range b.Sessions {
+			if own, err := SessionKey(f.L4.Persist, f.VIP, text); err == nil && own == key {
+				return Session{Key: text, Backend: b.ID, Static: true}, true, nil
+			}
+		}
+	}
+	s, ok, err := k.options.Filter.Find(ctx, f, key)
+	return s, ok && backendsOf(f)[s.Backend], err
+}
+
+// AddSession gives a client a session as if it had come itself; ttl 0 means the
+// farm's.
+func (k *Keeper) AddSession(ctx context.Context, service uint32, client string, backend uint32, ttl time.Duration) error {
+	f, err := k.keepingNow(service)
+	if err != nil {
+		return err
+	}
+	key, err := SessionKey(f.L4.Persist, f.VIP, client)
+	if err != nil {
+		return err
+	}
+	if !backendsOf(f)[backend] {
+		return errNoBackend
+	}
+	if ttl <= 0 {
+		ttl = time.Duration(f.L4.TTL) * time.Second
+	}
+	return k.options.Filter.Learn(ctx, f, Session{Key: key, Backend: backend, TTL: ttl})
+}
+
+// LearnSessions makes clients known to a farm as if they had come themselves:
+// those whose key means something to it, and whose backend it has. It tells how
+// many were.
+func (k *Keeper) LearnSessions(ctx context.Context, service uint32, list []Session) (int, error) {
+	f, err := k.keepingNow(service)
+	if err != nil {
+		return 0, err
+	}
+	known := backendsOf(f)
+	var learned []Session
+	for _, s := range list {
+		key, err := SessionKey(f.L4.Persist, f.VIP, s.Key)
+		if err != nil || s.Static || !known[s.Backend] || s.TTL <= 0 {
+			continue
+		}
+		learned = append(learned, Session{Key: key, Backend: s.Backend, TTL: s.TTL})
+	}
+	if len(learned) == 0 {
+		return 0, nil
+	}
+	return len(learned), k.options.Filter.Learn(ctx, f, learned...)
+}
+
+// DeleteSession forgets a session and reports whether there was one. Static
+// ones stay: they are configuration.
+func (k *Keeper) DeleteSession(ctx context.Context, service uint32, client string) (bool, error) {
+	f, err := k.keepingNow(service)
+	if err != nil {
+		return false, err
+	}
+	key, err := SessionKey(f.L4.Persist, f.VIP, client)
+	if err != nil {
+		return false, nil
+	}
+	return k.options.Filter.Forget(ctx, f, key)
+}
+
+// FlushSessions forgets all sessions of a farm but the static ones, and says
+// how many there were.
+func (k *Keeper) FlushSessions(ctx context.Context, service uint32) (int, error) {
+	f, err := k.keepingNow(service)
+	if err != nil {
+		return 0, err
+	}
+	learned, err := k.options.Filter.Learned(ctx, f)
+	if err != nil {
+		return 0, err
+	}
+	return len(learned), k.options.Filter.ForgetAll(ctx, f)
+}
+
+func backendsOf(f *farm.Farm) map[uint32]bool {
+	out := map[uint32]bool{}
+	for i := range f.L4.Backends {
+		if b := &f.L4.Backends[i]; b.Maintenance != farm.MaintenanceCut {
+			out[b.ID] = true
+		}
+	}
+	return out
+}
+
+// Learned implements Filter.
+func (n *Nftables) Learned(ctx context.Context, f *farm.Farm) ([]Session, error) {
+	id, set, kind := Sessions(f)
+	entries, err := n.run.Elements(ctx, id, set)
+	if err != nil {
+		return nil, err
+	}
+	if set.Type != kind {
+		if entries, err = n.named(ctx, id, kind, entries); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]Session, 0, len(entries))
+	for _, e := range entries {
+		if s, ok := sessionOf(e); ok {
+			out = append(out, s)
+		}
+	}
+	slices.SortFunc(out, func(a, b Session) int { return strings.Compare(a.Key, b.Key) })
+	return out, nil
+}
+
+// named gives entries of a map by hashes the keys they are of.
+func (n *Nftables) named(ctx context.Context, id nft.ID, kind string, entries []nft.Entry) (out []nft.Entry, err error) {
+	by := map[string]nft.Entry{}
+	for _, e := range entries {
+		by[e.Key] = e
+	}
+	keys, err := n.run.Elements(ctx, clients(id), clientSet(kind, 0))
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range keys {
+		hash, err := hashOf(k.Key)
+		if err != nil {
+			return nil, err
+		}
+		if e, ok := by[nft.Mark(hash)]; ok {
+			e.Key = k.Key
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+// place is where the element of a key is.
+func place(f *farm.Farm, key string) (id nft.ID, set *nft.Set, in, kind string, err error) {
+	id, set, kind = Sessions(f)
+	if set.Type == kind {
+		return id, set, key, kind, nil
+	}
+	hash, err := hashOf(key)
+	return id, set, nft.Mark(hash), kind, err
+}
+
+// Find implements Filter.
+func (n *Nftables) Find(ctx context.Context, f *farm.Farm, key string) (Session, bool, error) {
+	id, set, in, _, err := place(f, key)
+	if err != nil {
+		return Session{}, false, err
+	}
+	e, ok, err := n.run.Find(ctx, id, set, in)
+	if err != nil || !ok {
+		return Session{}, false, err
+	}
+	e.Key = key
+	s, ok := sessionOf(e)
+	return s, ok, nil
+}
+
+// Learn implements Filter.
+func (n *Nftables) Learn(ctx context.Context, f *farm.Farm, list ...Session) error {
+	id, set, kind := Sessions(f)
+	known, marks := map[string]nft.Element{}, map[string]nft.Element{}
+	for _, s := range list {
+		_, _, in, _, err := place(f, s.Key)
+		if err != nil {
+			return err
+		}
+		timeout := fmt.Sprintf("timeout %ds", max(1, int(s.TTL/time.Second)))
+		known[s.Key] = nft.Element{State: timeout}
+		marks[in] = nft.Element{State: timeout, Value: markText(s.Backend)}
+	}
+	if set.Type != kind {
+		if err := n.run.Put(ctx, clients(id), known); err != nil {
+			return err
+		}
+	}
+	return n.run.Put(ctx, id, marks)
+}
+
+// Forget implements Filter. Of a farm by hashes the keys stay in the set of
+// clients: a key without a mark is no session.
+func (n *Nftables) Forget(ctx context.Context, f *farm.Farm, keys ...string) (bool, error) {
+	var id nft.ID
+	list := map[string]bool{} // two keys may have one hash
+	for _, key := range keys {
+		of, _, in, _, err := place(f, key)
+		if err != nil {
+			return false, err
+		}
+		id, list[in] = of, true
+	}
+	return n.run.Remove(ctx, id, slices.Sorted(maps.Keys(list))...)
+}
+
+// ForgetAll implements Filter.
+func (n *Nftables) ForgetAll(ctx context.Context, f *farm.Farm) error {
+	id, set, _ := Sessions(f)
+	return n.run.Empty(ctx, id, set)
+}
+
+// sessionOf reads an element of a map of sessions.
+func sessionOf(e nft.Entry) (Session, bool) {
+	id, ok := backendOf(e.Value)
+	return Session{Key: e.Key, Backend: id, TTL: time.Duration(e.Expires) * time.Second}, ok
+}

@@ -1,0 +1,95 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// Hashes choose a slot, and each slot has a backend by a weighted rendezvous:
+// when a backend goes only its slots change hands, when one comes it takes some
+// of each. That is what "hash mod number of backends" does not give.
+const (
+	fewSlots  = 1024 // shares of ten backends differ by a tenth
+	manySlots = 8192
+	// fewBackends is up to how many backends there are few slots. Beyond that
+	// number everything moves, once.
+	fewBackends = 64
+	// maxTables bounds what is remembered of tables.
+	maxTables = 4096
+)
+
+// hashing reports whether the algorithm is a hash of the packet.
+func hashing(a farm.L4Algorithm) bool {
+	switch a {
+	case farm.L4HashSrc, farm.L4HashFlow, farm.L4HashSrcPt, farm.L4HashDst, farm.L4HashDstPt, farm.L4SymHash:
+		return true
+	}
+	return false
+}
+
+// tables remembers the text of slots: the same backends have the same, and
+// making one takes longer than all the rest of a farm.
+var tables struct {
+	sync.Mutex
+	texts map[string]slotText
+}
+
+type slotText struct {
+	slots int
+	text  string
+}
+
+// slots are the elements of a map from slots to marks.
+func slots(chosen []*state, shares []int) (n int, text string) {
+	var key strings.Builder
+	for i, s := range chosen {
+		fmt.Fprintf(&key, "%d*%d ", s.ID, shares[i])
+	}
+	tables.Lock()
+	defer tables.Unlock()
+	if t, ok := tables.texts[key.String()]; ok {
+		return t.slots, t.text
+	}
+	n = fewSlots
+	if len(chosen) > fewBackends {
+		n = manySlots
+	}
+	var b strings.Builder
+	for slot := range n {
+		if slot > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%d : %s", slot, markText(chosen[winner(uint64(slot), chosen, shares)].ID))
+	}
+	if tables.texts == nil || len(tables.texts) >= maxTables {
+		tables.texts = map[string]slotText{}
+	}
+	tables.texts[key.String()] = slotText{n, b.String()}
+	return n, b.String()
+}
+
+// winner is who has the slot: an exponential race, which each wins with its
+// share of the weight.
+func winner(slot uint64, chosen []*state, shares []int) int {
+	best, bestScore := 0, 0.0
+	for i, s := range chosen {
+		u := (float64(spread(slot^spread(uint64(s.ID)))>>11) + 0.5) / (1 << 53)
+		if score := -math.Log(u) / float64(shares[i]); i == 0 || score < bestScore {
+			best, bestScore = i, score
+		}
+	}
+	return best
+}
+
+// spread spreads the bits of x (the finaliser of SplitMix64 by Steele, Lea and
+// Flood).
+func spread(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

@@ -1,0 +1,63 @@
+package kernel
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+func slotted(weights ...int) (chosen []*state) {
+	for i := range weights {
+		chosen = append(chosen, &state{Backend: &farm.Backend{ID: uint32(100 + i)}})
+	}
+	return chosen
+}
+
+func owners(t *testing.T, chosen []*state, shares []int) []string {
+	t.Helper()
+	n, text := slots(chosen, shares)
+	list := strings.Split(text, ", ")
+	if len(list) != n {
+		t.Fatalf("%d elements for %d slots", len(list), n)
+	}
+	for i, e := range list {
+		_, list[i], _ = strings.Cut(e, " : ")
+	}
+	return list
+}
+
+func TestWhenABackendGoesOnlyItsSlotsChangeHands(t *testing.T) {
+	weights := []int{1, 1, 2, 1, 1, 3, 1, 1, 1, 1}
+	all := slotted(weights...)
+	before := owners(t, all, weights)
+	for gone := range all {
+		var rest []*state
+		var shares []int
+		for i := range all {
+			if i != gone {
+				rest, shares = append(rest, all[i]), append(shares, weights[i])
+			}
+		}
+		after := owners(t, rest, shares)
+		for slot := range before {
+			if before[slot] != markText(all[gone].ID) && before[slot] != after[slot] {
+				t.Fatalf("slot %d went from %s to %s when %s left", slot, before[slot], after[slot], markText(all[gone].ID))
+			}
+		}
+	}
+}
+
+func TestSlotsFollowTheWeights(t *testing.T) {
+	weights := []int{1, 2, 3, 4}
+	count := map[string]int{}
+	for _, o := range owners(t, slotted(weights...), weights) {
+		count[o]++
+	}
+	for i, w := range weights {
+		got, want := float64(count[markText(uint32(100+i))])/fewSlots, float64(w)/10
+		if got < want*0.8 || got > want*1.2 {
+			t.Errorf("weight %d has a share of %.3f, want about %.1f", w, got, want)
+		}
+	}
+}

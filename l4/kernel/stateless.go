@@ -1,0 +1,164 @@
+package kernel
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/sysnet/nft"
+)
+
+// Answers of backends of stateless_dnat farms come through here and get back
+// the VIP and the virtual port. No connection tracking knows them, so packets
+// on their way to a backend leave behind how their answers look:
+//
+//	origins4|6   addresses of backends: all others pass at the price of one lookup
+//	tcp4 …       client, its port, backend, its port → mark of the backend
+//	ports_tcp4 … the same → virtual port, for farms with several that backends do not keep
+//	vips4|6      mark → VIP, in the table inet
+//
+// The port is rewritten where the answer arrives, the address when it leaves: a
+// packet from an address of our own would not be routed.
+
+// transport is a protocol whose ports can be rewritten.
+var transportsRewritten = []string{"tcp", "udp", "sctp"}
+
+// forth is what a packet to the backend passes before its destination address
+// is rewritten.
+func (p *packetFarm) forth(s *state) (out []string) {
+	mark, digit := markText(s.ID), p.family.digit
+	var fresh []string
+	address := s.Addr.Unmap().String()
+	p.netdevSet("origins"+digit, p.family.address, "", "", address, nft.Element{})
+	p.netdevSet("back", "mark", "", "counter; ", mark, nft.Element{State: "counter"})
+	p.rules.SetOf(inet("vips"+digit), func() *nft.Set { return &nft.Set{Type: "mark", Data: p.family.address} }).Elements[mark] = nft.Element{Value: p.farm.VIP.Unmap().String(), Owner: p.farm.ID}
+	port := "th dport"
+	if p.rewritesPort(s) {
+		port = number(uint32(s.Port))
+	}
+	key, kind := fmt.Sprintf("ip saddr . th sport . %s . %s", address, port), "ipv4_addr . inet_service . ipv4_addr . inet_service"
+	if p.family == v6 {
+		// The address of the backend is in the packet by then: see the order.
+		out, fresh = append(out, "ip6 daddr set "+address), append(fresh, "ip6 daddr set "+address)
+		key, kind = fmt.Sprintf("jhash ip6 saddr . th sport . ip6 daddr %s . %s", hashes, port), "mark . inet_service"
+	}
+	for _, transport := range p.transports() {
+		remember := func(name, data, value string) {
+			p.rules.SetOf(netdev(name), func() *nft.Set {
+				return &nft.Set{Type: kind, Data: data, Learned: true, Options: fmt.Sprintf("flags dynamic,timeout; size %d; ", maxFlows)}
+			})
+			// What an earlier flow left would stay. Not with every packet: answers
+			// must find the element at any time.
+			fresh = append(fresh, fmt.Sprintf("meta l4proto %s delete @%s { %s : %s }", transport, name, key, value))
+			out = append(out, fmt.Sprintf("meta l4proto %s update @%s { %s timeout %ds : %s }", transport, name, key, p.idle(), value))
+		}
+		remember(transport+digit, "mark", "meta mark")
+		if p.rewritesPort(s) && p.l4.PortCount() != 1 {
+			remember("ports_"+transport+digit, "inet_service", "th dport")
+		}
+	}
+	if p.rewritesPort(s) {
+		for _, transport := range p.transports() {
+			out = append(out, fmt.Sprintf("meta l4proto %s %s dport set %d", transport, transport, s.Port))
+		}
+		p.netdevSet("returns"+digit, "mark", "verdict", "", mark, nft.Element{Value: "goto " + returnChain(s.ID)})
+		p.chain(returnChain(s.ID)).Rules = p.portBack(s)
+	}
+	if p.family == v6 {
+		fresh = append(fresh, "ip6 daddr set "+p.farm.VIP.String())
+	}
+	p.chain(openChain(s.ID)).Rules = append(fresh, "goto "+backendChain(s.ID))
+	return out
+}
+
+func returnChain(id uint32) string { return "return" + number(id) }
+
+// rewritesPort reports whether the backend has a port of its own.
+func (p *packetFarm) rewritesPort(s *state) bool { return s.Port != 0 && p.l4.Protocol != farm.L4All }
+
+// transports are those whose answers are recognised.
+func (p *packetFarm) transports() (out []string) {
+	for _, t := range transportsRewritten {
+		if slices.Contains(p.l4.Protocol.Transports(), farm.L4Protocol(t)) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// portBack gives an answer the virtual port.
+func (p *packetFarm) portBack(s *state) (out []string) {
+	single := p.l4.PortCount() == 1
+	for _, transport := range p.transports() {
+		switch {
+		case single:
+			out = append(out, fmt.Sprintf("meta l4proto %s %s sport set %d", transport, transport, p.l4.Ports[0].First))
+		case p.family == v4:
+			out = append(out, fmt.Sprintf("meta l4proto %s %s sport set %s map @ports_%s4", transport, transport, answerKey4, transport))
+		default:
+			out = append(out, fmt.Sprintf("meta l4proto %s meta mark set %s", transport, answerHash6),
+				fmt.Sprintf("meta l4proto %s %s sport set meta mark . th sport map @ports_%s6", transport, transport, transport))
+		}
+	}
+	if !single && p.family == v6 {
+		out = append(out, "meta mark set "+markText(s.ID))
+	}
+	return out
+}
+
+const answerKey4 = "ip daddr . th dport . ip saddr . th sport"
+
+var answerHash6 = "jhash ip6 daddr . th dport . ip6 saddr " + hashes
+
+// returns adds the chains that recognise answers, and those of the table inet
+// that let them pass untracked and give them the VIP.
+func (c *compiler) returns() {
+	if len(c.wire.returning) == 0 {
+		return
+	}
+	chain := func(id nft.ID, hook string, rules ...string) {
+		c.rules.ChainOf(id, func() *nft.Chain { return &nft.Chain{Hook: hook, Rules: rules} })
+	}
+	var dispatch, leave []string
+	for _, f := range []*family{v4, v6} {
+		if !c.wire.returning[f] || c.rules.Sets[netdev("origins"+f.digit)] == nil {
+			continue
+		}
+		dispatch = append(dispatch, f.ip+" saddr @origins"+f.digit+" goto answers"+f.digit)
+		leave = append(leave, f.ip+" saddr set meta mark map @vips"+f.digit)
+		chain(netdev("answerfragments"+f.digit), "", "meta mark set "+fragmentKey(f), "meta mark set meta mark map @fragments", "meta mark < 0x5c000000 meta mark set 0")
+		chain(netdev("answers"+f.digit), "", c.answers(f)...)
+	}
+	if len(dispatch) == 0 {
+		return
+	}
+	for _, device := range c.wire.backs {
+		chain(netdev("answering_"+plainName(device)), fmt.Sprintf("type filter hook ingress device %q priority 100; policy accept;", device), dispatch...)
+	}
+	const ours = "meta mark & 0xff000000 == 0x5c000000"
+	chain(inet("untracked"), "type filter hook prerouting priority -300; policy accept;", ours+" notrack")
+	chain(inet("returned"), "type filter hook postrouting priority 110; policy accept;", append(append([]string{"meta mark & 0xff000000 != 0x5c000000 accept"}, leave...), "meta mark set 0")...)
+}
+
+// answers recognises what comes back from a backend.
+func (c *compiler) answers(f *family) []string {
+	out := []string{later(f) + " goto answerfragments" + f.digit}
+	first, key := "meta mark set 0", answerKey4
+	if f == v6 {
+		first, key = "meta mark set "+answerHash6, "meta mark . th sport"
+	}
+	out = append(out, first)
+	for _, transport := range transportsRewritten {
+		if c.rules.Sets[netdev(transport+f.digit)] != nil {
+			out = append(out, fmt.Sprintf("meta l4proto %s meta mark set %s map @%s%s", transport, key, transport, f.digit))
+		}
+	}
+	if f == v6 {
+		out = append(out, "meta mark < 0x5c000000 meta mark set 0")
+	}
+	out = append(out, "meta mark 0 accept", "meta mark @back", fragment(f))
+	if c.rules.Sets[netdev("returns"+f.digit)] != nil {
+		out = append(out, "meta mark vmap @returns"+f.digit)
+	}
+	return out
+}

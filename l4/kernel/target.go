@@ -1,0 +1,86 @@
+package kernel
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/sysnet/nft"
+)
+
+// set adds an element to a map or set of the table.
+func (g *group) set(name, kind, data, options, key string, e nft.Element) {
+	e.Owner = g.farm.ID
+	g.rules.SetOf(inet(name), func() *nft.Set { return &nft.Set{Type: kind, Data: data, Options: options} }).Elements[key] = e
+}
+
+// fixed is the size of sets by mark: every backend fits. The kernel makes a set
+// of known size a plain table with a quick way for keys of four bytes, and one
+// that may grow a table that is resized, which is slower to look into.
+const fixed = "size 65536; "
+
+// target adds everything that is found by a backend's mark.
+func (g *group) target(s *state, persist *persistence) {
+	mark, digit := markText(s.ID), g.family.digit
+	address := s.Addr.Unmap().String()
+	if port := s.Port; port != 0 && g.l4.Protocol != farm.L4All {
+		g.set("target"+digit, "mark", g.family.address+" . inet_service", fixed, mark, nft.Element{Value: fmt.Sprintf("%s . %d", address, port)})
+	} else {
+		g.set("address"+digit, "mark", g.family.address, fixed, mark, nft.Element{Value: address})
+	}
+	if g.l4.NAT == farm.NATMasquerade {
+		g.source(s, mark)
+	}
+	if m := s.Mark; m != 0 || g.l4.Mark != 0 {
+		if m == 0 {
+			m = g.l4.Mark
+		}
+		g.used.marks = true
+		g.set("marks", "mark", "mark", fixed, mark, nft.Element{Value: nft.Mark(m)})
+	}
+	if persist != nil {
+		g.used.refresh = true
+		g.set("refresh", "mark", "verdict", fixed, mark, nft.Element{Value: "goto " + refreshChain(g.farm.ID)})
+	}
+	if s.ConnLimit > 0 {
+		g.limit(mark, s.ConnLimit-1)
+	}
+	g.set("opened", "mark", "", fixed+"counter; ", mark, nft.Element{State: "counter"})
+	for _, way := range []string{"original", "reply"} {
+		g.set("traffic", "mark . ct_dir", "", "size 131072; counter; ", mark+" . "+way, nft.Element{State: "counter"})
+	}
+}
+
+// source chooses the address the backend sees: its own, the farm's, or one the
+// kernel chooses.
+func (g *group) source(s *state, mark string) {
+	source := s.Source
+	if !source.IsValid() {
+		source = g.l4.Source
+	}
+	if source.IsValid() && source.Unmap().Is4() == (g.family == v4) {
+		g.set("from"+g.family.digit, "mark", g.family.address, fixed, mark, nft.Element{Value: source.Unmap().String()})
+		return
+	}
+	g.set("masqueraded", "mark", "", fixed, mark, nft.Element{})
+}
+
+// limit has connections of that mark counted; a lookup matches when there are
+// more than most. The set has no size and is not dynamic: the kernel would take
+// elements out of it that have no connections.
+func (g *group) limit(mark string, most uint32) {
+	g.used.limits = true
+	g.rules.SetOf(inet("full"), fullSet)
+	g.set("limited", "mark", "", "ct count over 1; ", mark, nft.Element{State: fmt.Sprintf("ct count over %d", most)})
+}
+
+// fullTime is how long a backend that is full gets no new connections without
+// being looked at again.
+const fullTime = 5 * time.Second
+
+// fullSet holds the marks of backends that are full: the last connection they
+// may have puts them in, so that those they may not have are not counted with
+// them.
+func fullSet() *nft.Set {
+	return &nft.Set{Type: "mark", Options: "size 65535; flags dynamic,timeout; ", Learned: true}
+}

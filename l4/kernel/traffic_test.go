@@ -1,0 +1,90 @@
+package kernel_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/sysnet/ctl"
+)
+
+func (s *site) traffic() (out ctl.KernelTraffic) {
+	s.t.Helper()
+	s.in(func(ctx context.Context) {
+		var err error
+		if out, err = s.keeper.Traffic(ctx); err != nil {
+			s.t.Fatal(err)
+		}
+	})
+	return out
+}
+
+func TestTrafficIsCountedByBackendAndOutlivesARestart(t *testing.T) {
+	s := newSite(t, 2)
+	f := s.l4(1, farm.L4TCP, farm.NATMasquerade, false, 80)
+	f.L4.Algorithm = farm.L4RoundRobin
+	s.apply(f)
+	for i := range 4 {
+		a, err := s.open(i, s.vip4+":80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Again(strings.Repeat("x", 10_000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(when string) {
+		t.Helper()
+		got := s.traffic()
+		for id, c := range got.Backends {
+			if c.Connections != 2 || c.Established != 2 || c.Pending != 0 || c.BytesIn < 20_000 || c.BytesOut < 20_000 || c.PacketsIn < 6 || c.PacketsOut < 6 {
+				t.Errorf("%s: backend %d: %+v", when, id, c)
+			}
+		}
+		if sum := got.Farms[1]; len(got.Backends) != 2 || sum.Connections != 4 || sum.Established != 4 || sum.BytesIn < 40_000 {
+			t.Errorf("%s: farm: %+v of %d backends", when, sum, len(got.Backends))
+		}
+	}
+	check("at first")
+	f.L4.Backends[0].Weight = 3
+	s.apply(f)
+	check("after an edit")
+	s.renew()
+	s.apply(f)
+	check("after a restart")
+}
+
+func TestRulesOfAFarmAreShownAsTheKernelHasThem(t *testing.T) {
+	s := newSite(t, 2)
+	f, g := s.l4(1, farm.L4TCP, farm.NATMasquerade, false, 80), s.l4(2, farm.L4UDP, farm.NATTarget, false, 53)
+	f.L4.Persist = farm.L4PersistSrc
+	s.apply(f, g)
+	s.in(func(ctx context.Context) {
+		text, err := s.keeper.Rules(ctx, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range []string{"chain farm1 {", "numgen random mod 2", s.vip4 + " . tcp . 80 : goto farm1", "0x5c00000a : 10.10.2.11 . 8080", "chain refresh1 {", "map inet sluice session1_srcip4"} {
+			if !strings.Contains(text, part) {
+				t.Errorf("%q is missing in\n%s", part, text)
+			}
+		}
+		if strings.Contains(text, "farm2") || strings.Contains(text, "0x5c000014") {
+			t.Errorf("another farm's rules are among them:\n%s", text)
+		}
+		objects, err := s.keeper.Objects(ctx)
+		if err != nil || len(objects) != 1 || objects[0].Name != "inet sluice" || !strings.Contains(objects[0].Detail, "chains") {
+			t.Errorf("objects: %+v, %v", objects, err)
+		}
+		if err := s.keeper.Clean(ctx); err != nil {
+			t.Error(err)
+		}
+		if objects, err := s.keeper.Objects(ctx); err != nil || len(objects) != 0 {
+			t.Errorf("after cleaning: %+v, %v", objects, err)
+		}
+	})
+	if out := s.Appliance.Run("nft", "list", "tables"); strings.Contains(out, "sluice") {
+		t.Errorf("tables left: %s", out)
+	}
+}

@@ -1,0 +1,126 @@
+package api
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+func (s *Server) updateFarm(c *call) (Changed, error) {
+	before, err := c.farm()
+	if err != nil {
+		return Changed{}, err
+	}
+	values, err := decodeFarm(c, before)
+	if err != nil {
+		return Changed{}, err
+	}
+	name, newName := before.Name, values.Get("newfarmname").Text()
+	if newName == "" {
+		newName = name
+	}
+	_, err = c.change(fmt.Sprintf("modify farm %s", name), func(cfg *farm.Config) error {
+		f, err := findFarm(cfg, name)
+		if err != nil {
+			return err
+		}
+		if newName != name {
+			if err := mayRename(cfg, f, newName); err != nil {
+				return err
+			}
+		}
+		vip, source := f.VIP, sourceOf(f)
+		if err := values.Apply(f); err != nil {
+			return err
+		}
+		if f.VIP != vip {
+			if err := validate.LocalVIP(f.VIP, s.deps.LocalAddrs()); err != nil {
+				return err
+			}
+		}
+		if sourceOf(f) != source {
+			return validate.LocalSource(sourceOf(f), s.deps.LocalAddrs())
+		}
+		return nil
+	})
+	if err != nil {
+		return Changed{}, err
+	}
+	f, err := findFarm(c.cfg, newName)
+	if err != nil {
+		return Changed{}, err
+	}
+	return Changed{
+		Description: "Modify farm " + name, Params: values.Sent(), Status: s.status(f), Warning: c.warning(validate.FarmPath(newName)),
+		Message: fmt.Sprintf("Some parameters have been changed in farm %s.", newName),
+	}, nil
+}
+
+// sourceOf is the address backends of an l4xnat farm see.
+func sourceOf(f *farm.Farm) netip.Addr {
+	if f.L4 == nil {
+		return netip.Addr{}
+	}
+	return f.L4.Source
+}
+
+// farmFields are those of a farm of any profile.
+type farmFields struct{}
+
+// Params lists the fields for the document: what two profiles have comes twice.
+func (farmFields) Params() []validate.Param {
+	return append(validate.FarmUpdate.Params(), validate.L4FarmUpdate.Params()...)
+}
+
+// decodeFarm reads a change of a farm. What only farms of another profile have
+// is no unknown field: the refusal says whose it is.
+func decodeFarm(c *call, f *farm.Farm) (validate.Values[farm.Farm], error) {
+	own, other, whose := &validate.FarmUpdate, &validate.L4FarmUpdate, farm.ProfileL4
+	if f.L4 != nil {
+		own, other, whose = other, own, farm.ProfileHTTP
+	}
+	return decodeBeside(c, own, rulesOfFarm(f), func(name string) error {
+		if has(own, name) || !has(other, name) {
+			return nil
+		}
+		return badRequest("%s is a field of %s farms, and %s is an %s farm", name, whose, f.Name, f.Profile)
+	})
+}
+
+func has(f fields, name string) bool {
+	return slices.ContainsFunc(f.Params(), func(p validate.Param) bool { return p.Name == name })
+}
+
+func mayRename(cfg *farm.Config, f *farm.Farm, name string) error {
+	switch {
+	case !f.Stopped:
+		return badRequest("newfarmname: the farm %s is running, stop it before it is renamed", f.Name)
+	case cfg.Farm(name) != nil:
+		return badRequest("newfarmname: a farm named %s exists already", name)
+	}
+	return nil
+}
+
+func (s *Server) deleteFarm(c *call) (Done, error) {
+	f, err := c.farm()
+	if err != nil {
+		return Done{}, err
+	}
+	name := f.Name
+	_, err = c.change("delete farm "+name, func(cfg *farm.Config) error {
+		for i := range cfg.Farms {
+			if cfg.Farms[i].Name == name {
+				cfg.Farms = append(cfg.Farms[:i], cfg.Farms[i+1:]...)
+				return nil
+			}
+		}
+		return notFound("the farm %s does not exist", name)
+	})
+	if err != nil {
+		return Done{}, err
+	}
+	return done("Delete farm "+name, fmt.Sprintf("The farm %s has been deleted.", name)), nil
+}

@@ -1,0 +1,99 @@
+package api
+
+import (
+	"strconv"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// Where the backends of the two kinds of groups are.
+const (
+	serviceGroup = "/farms/{farm}/services/{service}"
+	farmGroup    = "/farms/{farm}"
+)
+
+// group returns the group the path names: the service in it or, without one,
+// the farm.
+func (c *call) group() (farm.Group, error) {
+	return findGroup(c.cfg, c.param("farm"), c.param("service"))
+}
+
+// findGroup finds a group by the name of its farm and of its service, which is
+// empty for l4xnat farms.
+func findGroup(cfg *farm.Config, name, service string) (farm.Group, error) {
+	if service != "" {
+		f, s, err := findService(cfg, name, service)
+		return farm.Group{Farm: f, Service: s}, err
+	}
+	f, err := findFarm(cfg, name)
+	switch {
+	case err != nil:
+		return farm.Group{}, err
+	case f.L4 == nil:
+		return farm.Group{}, badRequest("the farm %s is an %s farm, whose backends and sessions belong to its services: use /farms/%s/services/SERVICE with the name of one", name, f.Profile, name)
+	}
+	return farm.Group{Farm: f}, nil
+}
+
+// hasServices refuses farms whose backends are their own.
+func hasServices(f *farm.Farm) error {
+	if f.HTTP != nil {
+		return nil
+	}
+	return badRequest("the farm %s is an %s farm and has no services: its backends are at /farms/%s/backends, its sessions at /farms/%s/sessions", f.Name, f.Profile, f.Name, f.Name)
+}
+
+// findBackend finds the position an id names.
+func findBackend(g farm.Group, id string) (int, error) {
+	n, err := strconv.Atoi(id)
+	if err != nil || n < 0 || n >= len(g.Backends()) || strconv.Itoa(n) != id {
+		return 0, notFound("the backend %s does not exist in the %s", quoteName(id), g)
+	}
+	return n, nil
+}
+
+// backendAt is a backend as the path names it.
+type backendAt struct {
+	farm, service string // names; the second is empty in an l4xnat farm
+	position      int
+	// id is the stable number of what stood at that position when the request
+	// was read: the change must find the same backend there.
+	id uint32
+	// group names where it is in messages.
+	group string
+}
+
+func (c *call) backend() (backendAt, error) {
+	g, err := c.group()
+	if err != nil {
+		return backendAt{}, err
+	}
+	return atBackend(g, c.param("backend"))
+}
+
+// atBackend is the backend with that id of a group.
+func atBackend(g farm.Group, id string) (backendAt, error) {
+	at, err := findBackend(g, id)
+	if err != nil {
+		return backendAt{}, err
+	}
+	return backendAt{farm: g.Farm.Name, service: g.Name(), position: at, id: g.Backends()[at].ID, group: g.String()}, nil
+}
+
+// in finds the backend in a configuration that may be newer. A position that
+// means another backend by now is a lost race, not a change to that one.
+func (b backendAt) in(cfg *farm.Config) (farm.Group, *farm.Backend, error) {
+	g, err := findGroup(cfg, b.farm, b.service)
+	if err != nil {
+		return g, nil, err
+	}
+	list := g.Backends()
+	if b.position >= len(list) || list[b.position].ID != b.id {
+		return g, nil, refuse(409, "the backends of %s were changed by someone else: read them again", b.group)
+	}
+	return g, &list[b.position], nil
+}
+
+func (b backendAt) String() string {
+	return "backend " + strconv.Itoa(b.position) + " of " + b.group
+}

@@ -1,0 +1,87 @@
+package api
+
+import (
+	"errors"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// PathPossibility says whether a data path could carry a farm.
+type PathPossibility struct {
+	DataPath farm.DataPath `json:"datapath" enum:"userspace,kernel"`
+	Possible string        `json:"possible" enum:"true,false"`
+	Reason   string        `json:"reason,omitempty" doc:"Why it is not possible"`
+}
+
+// FarmExplanation says what carries a farm, and why.
+type FarmExplanation struct {
+	FarmName string            `json:"farmname"`
+	Profile  farm.Profile      `json:"profile"`
+	DataPath farm.DataPath     `json:"datapath" enum:"auto,userspace,kernel" doc:"What was asked for"`
+	Carrier  farm.DataPath     `json:"carrier" enum:"userspace,kernel" doc:"What carries the farm"`
+	Why      string            `json:"reason" doc:"Why that carries it"`
+	Possible []PathPossibility `json:"possible" doc:"Each data path, and whether it could carry the farm as it is"`
+	Rules    string            `json:"rules,omitempty" doc:"The packet filter rules of a farm the kernel carries"`
+	Warnings []string          `json:"warnings,omitempty" doc:"What of a farm the kernel carries cannot work now"`
+}
+
+// explainFarm answers what carries the farm, with its rules if these do.
+func (s *Server) explainFarm(c *call) (Object[FarmExplanation], error) {
+	f, err := c.farm()
+	if err != nil {
+		return Object[FarmExplanation]{}, err
+	}
+	out := Object[FarmExplanation]{Description: "Explain what carries farm " + f.Name, Params: pathsOf(f)}
+	out.Params.Warnings = s.kernelWarnings(f)
+	if !f.InKernel() {
+		return out, nil
+	}
+	switch {
+	case f.Stopped:
+		out.Warning = "the farm is stopped: it has no rules"
+	case s.deps.Kernel == nil:
+		out.Warning = "the rules are not known: nobody can be asked for them"
+	default:
+		if out.Params.Rules, err = s.deps.Kernel.Rules(c.ctx, f.ID); err != nil {
+			s.deps.Log.Debug("rules not shown", "farm", f.Name, "cause", err)
+			out.Warning = "the rules are not known: netd does not answer"
+			if errors.Is(err, ErrKernel) {
+				out.Warning = "the rules are not known: " + err.Error()
+			}
+		}
+	}
+	return out, nil
+}
+
+// kernelWarnings is what of a farm the kernel carries cannot work now.
+func (s *Server) kernelWarnings(f *farm.Farm) []string {
+	if s.deps.Warnings == nil || !f.InKernel() || f.Stopped {
+		return nil
+	}
+	return s.deps.Warnings(f.ID)
+}
+
+func pathsOf(f *farm.Farm) FarmExplanation {
+	if f.L4 == nil {
+		const only = "a farm of profile http is served by the engine"
+		return FarmExplanation{FarmName: f.Name, Profile: profile(f), DataPath: farm.DataPathAuto, Carrier: farm.DataPathUserspace, Why: only,
+			Possible: []PathPossibility{possibility(farm.DataPathUserspace, ""), possibility(farm.DataPathKernel, only)}}
+	}
+	carrier, why := f.Carrier()
+	return FarmExplanation{
+		FarmName: f.Name, Profile: f.Profile, DataPath: askedPath(f.L4), Carrier: carrier, Why: why,
+		Possible: []PathPossibility{possibility(farm.DataPathUserspace, f.L4.NotUserspace()), possibility(farm.DataPathKernel, f.L4.NotKernel())},
+	}
+}
+
+func possibility(path farm.DataPath, reason string) PathPossibility {
+	return PathPossibility{DataPath: path, Possible: truth(reason == ""), Reason: reason}
+}
+
+// askedPath is the data path the operator asked for.
+func askedPath(l *farm.L4) farm.DataPath {
+	if l.DataPath == "" {
+		return farm.DataPathAuto
+	}
+	return l.DataPath
+}

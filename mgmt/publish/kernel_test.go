@@ -1,0 +1,171 @@
+package publish_test
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/snapshot"
+	"github.com/sluicelb/sluice/mgmt/publish"
+	"github.com/sluicelb/sluice/sysnet/ctl"
+)
+
+// kernel carries whatever it is given, unless told not to.
+type kernel struct {
+	mu    sync.Mutex
+	state ctl.KernelState
+	given []*farm.Config
+	// problems are what it answers with, away is why it does not.
+	problems map[uint32]string
+	away     error
+}
+
+func (k *kernel) KernelApply(_ context.Context, file *os.File) (ctl.KernelState, error) {
+	generation, cfg, err := snapshot.Load(file)
+	if err != nil {
+		return ctl.KernelState{}, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.away != nil {
+		return ctl.KernelState{}, k.away
+	}
+	k.given = append(k.given, cfg)
+	k.state = ctl.KernelState{Generation: generation, Problems: k.problems}
+	return k.state, nil
+}
+
+func (k *kernel) KernelState(context.Context) (ctl.KernelState, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.state, k.away
+}
+
+func (k *kernel) set(f func()) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	f()
+}
+
+func (k *kernel) lives() []*farm.Config {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return append([]*farm.Config(nil), k.given...)
+}
+
+// mixed is a farm of the engine and one of the kernel.
+func mixed(name string) *farm.Config {
+	l := farm.DefaultL4()
+	l.ID, l.NAT, l.Ports = 9, farm.NATTarget, []farm.PortRange{{First: 80, Last: 80}}
+	l.Backends = []farm.Backend{{ID: 5, Host: "10.0.0.1", Addr: netip.MustParseAddr("10.0.0.1"), Port: 80}}
+	cfg := config("127.0.0.1:8081")
+	cfg.Farms = append(cfg.Farms, farm.Farm{ID: 99, Name: name, Profile: farm.ProfileL4, VIP: netip.MustParseAddr("192.0.2.1"), L4: l})
+	return cfg
+}
+
+// withKernel starts a bench with a kernel and an engine.
+func withKernel(t *testing.T, cfg *farm.Config) (*bench, *kernel, *engine) {
+	t.Helper()
+	k := &kernel{}
+	b := newBench(t, cfg, func(o *publish.Options) { o.Kernel = k })
+	e := b.start(t, newEngine())
+	return b, k, e
+}
+
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not so that %s", what)
+		}
+	}
+}
+
+func TestKernelGetsItsFarmsOnlyAndOnlyWhenTheyChange(t *testing.T) {
+	b, k, _ := withKernel(t, mixed("web"))
+	until(t, "the kernel was told", func() bool { return len(k.lives()) == 1 })
+	if got := k.lives()[0]; len(got.Farms) != 1 || got.Farms[0].ID != 99 || len(got.Certificates) != 0 {
+		t.Errorf("the kernel got %+v", got)
+	}
+	cfg := mixed("web")
+	cfg.Farms = append(cfg.Farms, config("127.0.0.1:8082").Farms...)
+	cfg.Farms[2].ID, cfg.Farms[2].Name, cfg.Farms[2].HTTP = 3, "other", farm.DefaultHTTP()
+	if _, err := b.Publish(context.Background(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(k.lives()); n != 1 {
+		t.Errorf("an edit elsewhere told the kernel: %d times in all", n)
+	}
+	if _, err := b.Publish(context.Background(), mixed("renamed")); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(k.lives()); n != 2 {
+		t.Errorf("the kernel was told %d times, want 2", n)
+	}
+	if _, err := b.Publish(context.Background(), config("127.0.0.1:8081")); err != nil {
+		t.Fatal(err)
+	}
+	if list := k.lives(); len(list) != 3 || len(list[2].Farms) != 0 {
+		t.Errorf("the last farm is gone: %+v", list)
+	}
+}
+
+func TestProblemsOfTheKernelAreProblemsOfFarms(t *testing.T) {
+	b, k, e := withKernel(t, mixed("web"))
+	until(t, "the kernel was told", func() bool { return len(k.lives()) == 1 })
+	k.set(func() { k.problems = map[uint32]string{99: "not permitted"} })
+	out, err := b.Publish(context.Background(), mixed("a"))
+	if err != nil || !strings.Contains(out.FarmErrors[99], "not permitted") || len(out.FarmErrors) != 1 {
+		t.Errorf("%+v, %v", out, err)
+	}
+	k.set(func() { k.away = errors.New("no such process") })
+	if out, err = b.Publish(context.Background(), mixed("b")); err != nil || !strings.Contains(out.FarmErrors[99], "no such process") || len(out.FarmErrors) != 1 {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if n := len(e.lives()); n < 3 {
+		t.Errorf("the engine got %d configurations, want all", n)
+	}
+}
+
+func TestARefusalOfTheEngineIsFollowedByTheOldFarmsOfTheKernel(t *testing.T) {
+	b, k, e := withKernel(t, mixed("old"))
+	until(t, "the kernel was told", func() bool { return len(k.lives()) == 1 })
+	e.mu.Lock()
+	e.refuse = "no"
+	e.mu.Unlock()
+	if _, err := b.Publish(context.Background(), mixed("new")); err == nil {
+		t.Fatal("published")
+	}
+	e.mu.Lock()
+	e.refuse = ""
+	e.mu.Unlock()
+	if _, err := b.Publish(context.Background(), mixed("old")); err != nil { // as apply does
+		t.Fatal(err)
+	}
+	if list := k.lives(); list[len(list)-1].Farms[0].Name != "old" {
+		t.Errorf("the kernel has %s", list[len(list)-1].Farms[0].Name)
+	}
+}
+
+func TestANewNetdIsToldAndRecoveryIsNoticed(t *testing.T) {
+	b, k, _ := withKernel(t, mixed("web"))
+	until(t, "the kernel was told", func() bool { return len(k.lives()) == 1 })
+	k.set(func() { k.state = ctl.KernelState{} }) // netd was restarted
+	until(t, "the kernel was told again", func() bool { return len(k.lives()) == 2 })
+	k.set(func() { k.problems = map[uint32]string{99: "no address"} })
+	k.set(func() { k.state.Problems = k.problems }) // it failed meanwhile
+	until(t, "a new problem is published", func() bool { return len(k.lives()) == 3 })
+	k.set(func() { k.state.Cleaned = true })
+	if _, err := b.Publish(context.Background(), mixed("web")); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(k.lives()); n != 4 {
+		t.Errorf("a kernel that was cleaned was told %d times, want 4", n)
+	}
+}

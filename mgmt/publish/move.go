@@ -1,0 +1,92 @@
+package publish
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/link"
+)
+
+// SessionKeeper keeps persistence sessions by the number of their group; the
+// engine and netd are one each.
+type SessionKeeper interface {
+	Sessions(ctx context.Context, service uint32, limit int) (total int, list []link.Session, err error)
+	ChangeSessions(ctx context.Context, change link.SessionChange) (changed int, err error)
+}
+
+// moveTime bounds how long a publication is held up by the sessions of one farm.
+const moveTime = 2 * time.Second
+
+// keeping is who keeps the sessions of a farm, and by what.
+type keeping struct {
+	kernel  bool
+	persist farm.L4Persistence
+}
+
+// keepings are those of the l4xnat farms of cfg that run, by number.
+func keepings(cfg *farm.Config) map[uint32]keeping {
+	out := map[uint32]keeping{}
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		if f.L4 != nil && !f.Stopped && f.L4.Persist != farm.L4PersistNone {
+			out[f.L4.ID] = keeping{kernel: f.InKernel(), persist: f.L4.Persist}
+		}
+	}
+	return out
+}
+
+// move is the sessions of a farm that goes from one data path to another.
+type move struct {
+	service uint32
+	to      SessionKeeper
+	list    []link.Session
+}
+
+// pack takes the sessions of farms that another data path carries from now on,
+// before it does. Whose cannot be had begin anew.
+func (p *Publisher) pack(ctx context.Context, engine Engine, cfg *farm.Config) (moves []move) {
+	if p.options.KernelSessions == nil {
+		return nil
+	}
+	p.mu.Lock()
+	was := p.keeps
+	p.mu.Unlock()
+	for service, now := range keepings(cfg) {
+		before, known := was[service]
+		if !known || before.persist != now.persist || before.kernel == now.kernel {
+			continue
+		}
+		from, to := SessionKeeper(engine), p.options.KernelSessions
+		if before.kernel {
+			from, to = to, from
+		}
+		asking, cancel := context.WithTimeout(ctx, moveTime)
+		_, list, err := from.Sessions(asking, service, link.MaxCarried)
+		cancel()
+		if err != nil {
+			p.options.Log.Warn("sessions of a farm are not carried over to its new data path", "service", service, "error", err)
+			continue
+		}
+		list = slices.DeleteFunc(list, func(s link.Session) bool { return s.Static })
+		if len(list) > 0 {
+			moves = append(moves, move{service, to, list})
+		}
+	}
+	return moves
+}
+
+// unpack gives the sessions to who carries their farms now.
+func (p *Publisher) unpack(ctx context.Context, moves []move) {
+	for _, m := range moves {
+		learning, cancel := context.WithTimeout(ctx, moveTime)
+		for part := range slices.Chunk(m.list, link.MaxLearned) {
+			if _, err := m.to.ChangeSessions(learning, link.SessionChange{Service: m.service, Act: link.LearnSessions, List: part}); err != nil {
+				p.options.Log.Warn("sessions of a farm are not carried over to its new data path", "service", m.service, "error", err)
+				break
+			}
+		}
+		cancel()
+	}
+}

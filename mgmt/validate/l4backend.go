@@ -1,0 +1,81 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// The bodies about a backend of an l4xnat farm. Maintenance is that of every
+// backend.
+var (
+	// L4BackendCreate is the body of POST /farms/F/backends.
+	L4BackendCreate = Table[farm.Backend]{append([]field[farm.Backend]{require(backendHost)}, l4BackendFields...)}
+	// L4BackendUpdate is the body of PUT /farms/F/backends/ID; null resets a number.
+	L4BackendUpdate = Table[farm.Backend]{append([]field[farm.Backend]{backendHost}, l4BackendFields...)}
+	// L4BackendDocument is a backend of a document.
+	L4BackendDocument = Table[farm.Backend]{slices.Concat([]field[farm.Backend]{require(backendHost)}, l4BackendFields,
+		[]field[farm.Backend]{backendMaintenance, l4Sessions})}
+)
+
+// maxServerNames is how many server names a backend may have.
+const maxServerNames = 64
+
+var l4BackendFields = []field[farm.Backend]{
+	{
+		rule: rule{name: "port", kind: kindNumber, min: 1, max: 65535, null: true, about: "Port of the server; the one the client used when unset."},
+		get:  backendPort.get,
+		set:  backendPort.set,
+	},
+	backendWeight, backendPriority,
+	told(named(backendLimit, "max_conns"), "Connections or flows at most; 0 means no limit."),
+	told(backendSource, "Address of this machine that the server sees with nattype nat; the farm's when unset."),
+	told(backendMark, "Mark of packets to the server, for routing rules; the farm's when unset."),
+	backendAlias,
+	{
+		rule: rule{name: "server_names", kind: kindList, null: true, max: maxServerNames, maxLen: 255, check: checkServerName, canon: canonServerName,
+			format: "host name or *.domain", must: "a host name, or *.domain for all below one", musts: "a list of host names",
+			about: "Names (SNI) of TLS clients that come to this server and nowhere else; without any it takes those who ask for no name of another. tcp in userspace."},
+		get: func(b *farm.Backend) Value { return listValue(b.ServerNames) },
+		set: func(b *farm.Backend, v Value) { b.ServerNames = v.list },
+	},
+}
+
+// l4Sessions are the static sessions of a backend, in documents.
+var l4Sessions = told(backendSessions, "Static sessions: what clients are recognised by (as the farm's persistence says) who always come here. Only with persistence.")
+
+func told[T any](f field[T], about string) field[T] { f.about = about; return f }
+
+func checkServerName(s string) string {
+	name, wild := strings.CutPrefix(s, "*.")
+	labels := strings.Split(strings.TrimSuffix(name, "."), ".")
+	for _, label := range labels {
+		if !hostLabel.MatchString(label) {
+			return "it is no host name"
+		}
+	}
+	switch {
+	case wild && len(labels) < 2:
+		return "names directly below a top level belong to everybody; write at least *.example.com"
+	case strings.Trim(labels[len(labels)-1], "0123456789") == "":
+		return "clients send no addresses as names"
+	}
+	return ""
+}
+
+func canonServerName(s string) string { return strings.ToLower(strings.TrimSuffix(s, ".")) }
+
+// L4BackendPath names a backend of an l4xnat farm by its position from 0.
+func L4BackendPath(farmName string, position int) string {
+	return fmt.Sprintf("%s backend %d", FarmPath(farmName), position)
+}
+
+// PathOfBackend names a backend of a group by its position from 0.
+func PathOfBackend(g farm.Group, position int) string {
+	if g.Service == nil {
+		return L4BackendPath(g.Farm.Name, position)
+	}
+	return BackendPath(g.Farm.Name, g.Service.Name, position)
+}

@@ -1,0 +1,145 @@
+package validate
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// checkL4Backends holds the rules of the backends of an l4xnat farm, alone and
+// together.
+func checkL4Backends(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool {
+	type server struct {
+		host string
+		port uint16
+	}
+	l := f.L4
+	seen := make(map[server]int, len(l.Backends))
+	for i := range l.Backends {
+		b := &l.Backends[i]
+		at := L4BackendPath(f.Name, i)
+		if !L4BackendDocument.verify(at, b, yield) {
+			return false
+		}
+		if err := checkL4Backend(at, f, b, local); err != nil && !yield(*err) {
+			return false
+		}
+		key := server{canonicalHost(b.Host), l4TargetPort(l, b)}
+		if first, found := seen[key]; found && !yield(Error{at, "ip",
+			fmt.Sprintf("ip and port must be unique in the farm, backend %d is %s %s already", first, b.Host, portWords(key.port))}) {
+			return false
+		}
+		seen[key] = i
+	}
+	if err := checkL4Statics(f); err != nil {
+		return yield(*err)
+	}
+	return true
+}
+
+// l4TargetPort is the port a backend gets traffic on; 0 for whatever the client
+// used.
+func l4TargetPort(l *farm.L4, b *farm.Backend) uint16 {
+	if b.Port == 0 && l.PortCount() == 1 {
+		return l.Ports[0].First
+	}
+	return b.Port
+}
+
+// portWords is the port of a backend in a message.
+func portWords(port uint16) string {
+	if port == 0 {
+		return "with the client's port"
+	}
+	return fmt.Sprintf("port %d", port)
+}
+
+// checkL4Backend holds what concerns one backend. Names are judged by the
+// address they were resolved to, if any.
+func checkL4Backend(path string, f *farm.Farm, b *farm.Backend, local []netip.Prefix) *Error {
+	l := f.L4
+	if l.Protocol != farm.L4TCP && len(b.ServerNames) > 0 {
+		return &Error{path, "server_names", fmt.Sprintf("server_names are allowed only with protocol tcp, got %s: they are read from the start of a TLS connection; remove them, or set protocol tcp", l.Protocol)}
+	}
+	if b.Source.IsValid() {
+		if reason := noSource(l.NAT); reason != "" {
+			return &Error{path, "source", "source " + reason}
+		}
+	}
+	if reason := ownMark(b.Mark); reason != "" {
+		return &Error{path, "mark", "mark " + reason}
+	}
+	addr := b.Addr
+	if literal, err := netip.ParseAddr(b.Host); err == nil {
+		addr = literal
+	}
+	if !addr.IsValid() {
+		return nil
+	}
+	if err := checkServer(path, f, b, addr, local); err != nil {
+		return err
+	}
+	switch {
+	case l.NAT == farm.NATDirect && addr.IsLoopback():
+		return &Error{path, "ip", fmt.Sprintf("ip must be of a neighbour with nattype dsr, got %s: packets go to its MAC address, and this machine has none for itself; use nattype nat", hostAndAddr(b.Host, addr))}
+	case isOwn(f.VIP, addr, local) && (l.NAT == farm.NATDirect || l4Loops(l, b)):
+		return &Error{path, "ip", fmt.Sprintf("ip and port must not be the farm's own address, got %s %s: packets would go round in a circle", hostAndAddr(b.Host, addr), portWords(b.Port))}
+	}
+	return nil
+}
+
+// l4Loops reports whether what goes to b, which has the VIP, is for the farm
+// again.
+func l4Loops(l *farm.L4, b *farm.Backend) bool {
+	return b.Port == 0 || len(l.Ports) == 0 ||
+		slices.ContainsFunc(l.Ports, func(p farm.PortRange) bool { return p.First <= b.Port && b.Port <= p.Last })
+}
+
+// checkL4Statics holds the rules of static sessions: persistence, a form in which
+// they are found, one backend for each.
+func checkL4Statics(f *farm.Farm) *Error {
+	l := f.L4
+	first := map[string]int{}
+	for i := range l.Backends {
+		at := L4BackendPath(f.Name, i)
+		for _, session := range l.Backends[i].Sessions {
+			found, err := L4StaticSession(l, session)
+			if err != nil {
+				return &Error{at, "sessions", fmt.Sprintf("sessions: %v", err)}
+			}
+			if found != session {
+				return &Error{at, "sessions", fmt.Sprintf("sessions: write %s as %s", show(session), show(found))}
+			}
+			if key, _ := farm.ParseL4Key(l.Persist, session); key.Addr.IsValid() && f.VIP.IsValid() && key.Addr.Is4() != f.VIP.Is4() {
+				return &Error{at, "sessions", fmt.Sprintf("sessions: %s must be of the same IP version as the vip (%s)", show(session), f.VIP)}
+			}
+			if j, known := first[session]; known {
+				return &Error{at, "sessions", fmt.Sprintf("sessions: %s is with backend %d already", show(session), j)}
+			}
+			first[session] = i
+		}
+	}
+	if len(first) > MaxStatic {
+		return &Error{FarmPath(f.Name), "sessions", fmt.Sprintf("sessions: a farm has at most %d static ones, got %d", MaxStatic, len(first))}
+	}
+	return nil
+}
+
+// L4StaticSession brings a static session of a farm into the form it is kept in.
+func L4StaticSession(l *farm.L4, session any) (string, error) {
+	form := farm.L4KeyForm(l.Persist)
+	if form == "" {
+		return "", &Error{"", "session", "session: the farm keeps no sessions; set persistence first"}
+	}
+	text, ok := parseText(session)
+	if !ok {
+		return "", &Error{"", "session", fmt.Sprintf("session must be %s with persistence %s, got %s", form, l.Persist, show(session))}
+	}
+	key, err := farm.ParseL4Key(l.Persist, text)
+	if err != nil {
+		return "", &Error{"", "session", fmt.Sprintf("session must be %s with persistence %s, got %s: %v", form, l.Persist, show(text), err)}
+	}
+	return key.Text(l.Persist), nil
+}

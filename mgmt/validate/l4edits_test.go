@@ -1,0 +1,105 @@
+package validate_test
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/snapshot"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// l4Bodies draws bodies of PUT /farms/F: what clients may send, right and wrong.
+func l4Bodies() *rapid.Generator[map[string]any] {
+	words := func(lists ...any) []any {
+		var out []any
+		for _, list := range lists {
+			v := reflect.ValueOf(list)
+			for i := range v.Len() {
+				out = append(out, fmt.Sprint(v.Index(i)))
+			}
+		}
+		return out
+	}
+	fields := map[string][]any{
+		"vport":    {80, "80", "443,80", "*", "1:65535", "5060,5061", "8000:8010", "x"},
+		"vip":      {"10.0.0.5", "2001:db8::5", "0.0.0.0"},
+		"protocol": words(farm.L4Protocols()), "nattype": words(farm.NATTypes()), "algorithm": words(farm.L4Algorithms()),
+		"persistence": append(words(farm.L4Persistences()), "none", "ip", "", nil), "ttl": {0, 1, 60, "90"},
+		"datapath": append(words(farm.DataPaths()), nil), "logs": {"true", false}, "log_limit": {nil, 0, 5}, "log_prefix": {"", "x y", "\""},
+		"contimeout": {nil, 0, 3}, "idle_timeout": {nil, 0, 3}, "resurrectime": {nil, 9}, "grace": {nil, 0, 9}, "responses": {nil, 0, 1}, "quic": {"true", "false"},
+		"maxconnections": {nil, 0, 9}, "source": {nil, "10.0.0.5", "::1"}, "mark": {nil, 5}, "trusted": {nil, []any{"10.0.0.0/8"}},
+		"proxyprotocol_in": append(words(farm.ProxyIns()), nil), "proxyprotocol_out": append(words(farm.ProxyOuts()), nil),
+	}
+	names := validate.L4FarmUpdate.Names()
+	return rapid.Custom(func(t *rapid.T) map[string]any {
+		out := map[string]any{}
+		for range rapid.IntRange(1, 3).Draw(t, "fields") {
+			name := rapid.SampledFrom(names).Draw(t, "name")
+			if list := fields[name]; list != nil {
+				out[name] = rapid.SampledFrom(list).Draw(t, "value")
+			}
+		}
+		return out
+	})
+}
+
+// Whatever is sent in whatever order: what the tables and the rules take is a
+// farm that can be carried by what is said to carry it, and its own values sent
+// back change nothing.
+func TestEveryEditThatIsTakenLeavesAFarmThatCanBeCarried(t *testing.T) {
+	taken, refused := 0, 0
+	paths := map[farm.DataPath]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		cfg := goodL4()
+		cfg.Farms[0].ID, cfg.Farms[0].L4.ID = 1, 1
+		list := cfg.Farms[0].L4.Backends[:1]
+		list[0].ID, list[0].Port = 1, rapid.SampledFrom([]uint16{0, 81}).Draw(t, "port")
+		cfg.Farms[0].L4.Backends = list
+		for range 40 {
+			next := cfg.Clone()
+			f := &next.Farms[0]
+			values, err := validate.L4FarmUpdate.Decode("", l4Bodies().Draw(t, "body"))
+			if err == nil {
+				err = values.Apply(f)
+			}
+			if err == nil {
+				err = rules.Config(next)
+			}
+			if err != nil {
+				refused++
+				continue
+			}
+			taken++
+			cfg = next
+			path, why := f.Carrier()
+			paths[path]++
+			if why == "" || path == farm.DataPathUserspace && f.L4.NotUserspace() != "" || path == farm.DataPathKernel && f.L4.NotKernel() != "" ||
+				f.L4.DataPath != "" && f.L4.DataPath != farm.DataPathAuto && f.L4.DataPath != path {
+				t.Fatalf("%+v is carried by %s: %s", f.L4, path, why)
+			}
+			if err := snapshot.Check(next); err != nil {
+				t.Fatalf("no engine takes it: %v", err)
+			}
+			whole := map[string]any{}
+			for name, v := range validate.L4FarmUpdate.Given(f) {
+				whole[name] = v.Any()
+			}
+			again, err := validate.L4FarmUpdate.Decode("", whole)
+			back := f.Clone()
+			if err == nil {
+				err = again.Apply(&back)
+			}
+			if err != nil || !reflect.DeepEqual(&back, f) {
+				t.Fatalf("sent back %v: %v\n%+v\n%+v", whole, err, back.L4, f.L4)
+			}
+		}
+	})
+	t.Logf("%d taken, %d refused, carried by %v", taken, refused, paths)
+	if min(taken, refused, paths[farm.DataPathKernel], paths[farm.DataPathUserspace]) < 100 {
+		t.Error("too few of a kind were tried")
+	}
+}

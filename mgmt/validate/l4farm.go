@@ -1,0 +1,136 @@
+package validate
+
+import (
+	"math"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// The bodies about an l4xnat farm. FarmCreate and FarmAction are those of every
+// profile.
+var (
+	// L4FarmUpdate is the body of PUT /farms/F; setting newfarmname renames.
+	L4FarmUpdate = Table[farm.Farm]{slices.Concat([]field[farm.Farm]{named(farmName, "newfarmname"), farmVIP, l4VPort}, l4Fields, l4LogFields)}
+	// L4FarmDocument is a farm of a document, without its backends.
+	L4FarmDocument = Table[farm.Farm]{slices.Concat([]field[farm.Farm]{
+		require(farmName), require(farmProfile), require(farmVIP), require(l4VPort), farmStopped}, l4Fields, l4LogFields)}
+)
+
+// l4Fields are what an l4xnat farm has beside its address. What only one data
+// path or protocol knows is told by checkL4 and its warnings.
+var l4Fields = []field[farm.Farm]{
+	l4Protocol,
+	l4NAT,
+	wordIn(l4Part, "algorithm", "How a backend is chosen; leastconn needs tracked connections, which nattype dsr and stateless_dnat have none of.", farm.L4Algorithms(),
+		func(l *farm.L4) *farm.L4Algorithm { return &l.Algorithm }),
+	l4Persistence,
+	secondsIn(l4Part, "ttl", "Seconds a session lives after its last use.", MaxTTL, func(l *farm.L4) *farm.Seconds { return &l.TTL }),
+	choiceIn(l4Part, "datapath", "What carries the farm: auto takes userspace where it can serve the farm completely, the kernel otherwise.",
+		farm.DataPaths(), farm.DataPathAuto, nil, func(l *farm.L4) *farm.DataPath { return &l.DataPath }),
+	truthIn(l4Part, "logs", "Whether each connection leaves a line: in the kernel's log when it begins, in userspace where log_sink says when it has ended.", func(l *farm.L4) *bool { return &l.Logs }),
+	boundIn(l4Part, "log_limit", "Lines per second at most; in the kernel.", 1, maxLogLines, farm.DefaultL4LogLimit, func(l *farm.L4) *uint32 { return &l.LogLimit }),
+	l4LogPrefix,
+	boundIn(l4Part, "contimeout", "Seconds one connect to a backend may take; tcp in userspace.", 1, MaxTimeout, farm.DefaultL4Connect,
+		func(l *farm.L4) *farm.Seconds { return &l.ConnectTimeout }),
+	boundIn(l4Part, "idle_timeout", "Seconds a connection or flow may be silent; 0 for 3600 with tcp and 30 with udp, and 120 with nattype dsr and stateless_dnat. The kernel has its own with nat and dnat.", 0, MaxTimeout, 0,
+		func(l *farm.L4) *farm.Seconds { return &l.IdleTimeout }),
+	boundIn(l4Part, "resurrectime", "Seconds between two tries of a backend that is down; in userspace.", 1, MaxTimeout, farm.DefaultL4Resurrect,
+		func(l *farm.L4) *farm.Seconds { return &l.ResurrectTime }),
+	boundIn(l4Part, "grace", "Seconds connections may go on after the farm was stopped; 0 ends them at once. Flows of udp in userspace end at once.", 0, MaxGrace, 0,
+		func(l *farm.L4) *farm.Seconds { return &l.StopGrace }),
+	l4Responses,
+	truthIn(l4Part, "quic", "Whether clients that move keep their backend by the connection ids of QUIC; udp in userspace.", func(l *farm.L4) *bool { return &l.QUIC }),
+	boundIn(l4Part, "maxconnections", "Connections or flows of the farm at most; 0 means no bound.", 0, maxUnbounded, 0,
+		func(l *farm.L4) *uint32 { return &l.MaxConnections }),
+	l4Source,
+	boundIn(l4Part, "mark", "Mark of packets to backends that have none of their own, for routing rules; 0 sets none.", 0, math.MaxUint32, 0,
+		func(l *farm.L4) *uint32 { return &l.Mark }),
+	networksIn(l4Part, "trusted", "Clients who may send a header of the PROXY protocol if proxyprotocol_in says so.", func(l *farm.L4) *[]netip.Prefix { return &l.Trusted }),
+	l4ProxyIn,
+	choiceIn(l4Part, "proxyprotocol_out", "Header of the PROXY protocol that connections to backends begin with; tcp in userspace.", farm.ProxyOuts(), farm.ProxyOutOff, nil,
+		func(l *farm.L4) *farm.ProxyOut { return &l.ProxyOut }),
+}
+
+// l4LogFields say how connections are logged in userspace.
+var l4LogFields = slices.Concat([]field[farm.Farm]{
+	logFieldsIn(l4Part, "Fields of a line in userspace, in their order; none means all.", farm.ConnectionLogFields(), l4Log),
+	boundIn(l4Part, "log_sample", "One in that many connections is logged, by chance; in userspace.", 1, MaxLogSample, 1,
+		func(l *farm.L4) *uint32 { return &l.AccessLog.Sample }),
+}, sinkFields(l4Part, l4Log))
+
+func l4Log(l *farm.L4) *farm.AccessLog { return &l.AccessLog }
+
+// maxLogLines bounds log_limit: more lines per second no log takes.
+const maxLogLines = 100_000
+
+var l4LogPrefix = field[farm.Farm]{
+	rule: rule{name: "log_prefix", kind: kindText, blank: true, format: "[a-zA-Z0-9][a-zA-Z0-9 ._:@()+,#-]*", maxLen: MaxName, pattern: aliasPattern,
+		must:  "a text of letters, digits, blanks and ._:@()+,#- that starts with a letter or digit",
+		about: "What lines of the kernel's log begin with; l4:, the name of the farm and a blank when unset."},
+	get: func(f *farm.Farm) Value { return textValue(l4Seen(f).LogPrefix) },
+	set: func(f *farm.Farm, v Value) {
+		l4Of(f).LogPrefix = v.text
+		if strings.TrimRight(v.text, " ") == "l4:"+f.Name { // what it is when unset, sent back
+			l4Of(f).LogPrefix = ""
+		}
+	},
+}
+
+// l4Responses is unset as a number nobody can send: 0 is one.
+var l4Responses = field[farm.Farm]{
+	rule: rule{name: "responses", kind: kindNumber, max: math.MaxUint16, null: true, unset: numberValue(-1),
+		about: "Datagrams that answer one of a client before its flow is over: 1 for DNS, 0 for streams without answers as syslog; unset for any number. udp in userspace."},
+	get: func(f *farm.Farm) Value {
+		if n := l4Seen(f).Responses; n != nil {
+			return numberValue(int64(*n))
+		}
+		return numberValue(-1)
+	},
+	set: func(f *farm.Farm, v Value) {
+		l := l4Of(f)
+		l.Responses = nil
+		if !v.Null() {
+			n := uint16(v.number)
+			l.Responses = &n
+		}
+	},
+}
+
+var l4Source = field[farm.Farm]{
+	rule: rule{name: "source", kind: kindText, format: "ip", blank: true, maxLen: 64, check: checkVIP, must: "an IPv4 or IPv6 address",
+		about: "Address of this machine that backends see with nattype nat; the system chooses when unset. A backend's own wins."},
+	get: func(f *farm.Farm) Value { return addrValue(l4Seen(f).Source) },
+	set: func(f *farm.Farm, v Value) { l4Of(f).Source, _ = netip.ParseAddr(v.text) },
+}
+
+// l4ProxyIn is set behind trusted, which it needs.
+var l4ProxyIn = func() field[farm.Farm] {
+	f := choiceIn(l4Part, "proxyprotocol_in",
+		"Whether clients of trusted addresses begin with a header of the PROXY protocol, version 1 or 2: off (it is no header), optional, or required, which closes all others. tcp in userspace.",
+		farm.ProxyIns(), farm.ProxyInOff, nil, func(l *farm.L4) *farm.ProxyIn { return &l.ProxyIn })
+	f.needs = func(sent Values[farm.Farm], to *farm.Farm) string {
+		return needsTrusted(sent, l4Seen(to).Trusted)
+	}
+	return f
+}()
+
+var l4Part = part[farm.L4]{l4Of, l4Seen, farm.DefaultL4}
+
+// l4Of returns the directives to set in, the defaults for a new farm.
+func l4Of(f *farm.Farm) *farm.L4 {
+	if f.L4 == nil {
+		f.L4 = farm.DefaultL4()
+	}
+	return f.L4
+}
+
+// l4Seen returns the directives to read, the defaults for a farm without any.
+func l4Seen(f *farm.Farm) *farm.L4 {
+	if f.L4 == nil {
+		return farm.DefaultL4()
+	}
+	return f.L4
+}

@@ -1,0 +1,210 @@
+package validate
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/marks"
+)
+
+// checkL4 holds the rules of an l4xnat farm. What contradicts itself or cannot
+// work at all is refused, with what would work; what merely has no effect is a
+// warning (see l4Warnings).
+func checkL4(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool {
+	path := FarmPath(f.Name)
+	if f.L4 == nil {
+		return yield(Error{path, "profile", "profile l4xnat needs its directives; they are missing"})
+	}
+	l := f.L4
+	if !L4FarmDocument.verify(path, f, yield) || !checkProxyIn(path, l.ProxyIn, l.Trusted, yield) {
+		return false
+	}
+	for _, check := range []func(*farm.Farm) (field, problem string){l4Ports, l4SIP, l4Address, l4Scheduler, l4SourceOf, l4MarkOf, l4Speakers, l4Path} {
+		if field, problem := check(f); problem != "" && !yield(Error{path, field, field + " " + problem}) {
+			return false
+		}
+	}
+	return checkL4Backends(f, local, yield)
+}
+
+// l4Ports holds the form of virtual ports.
+func l4Ports(f *farm.Farm) (field, problem string) {
+	l := f.L4
+	text := l.PortsText()
+	switch {
+	case canonPorts(text) != text:
+		return "vport", fmt.Sprintf("must be ascending, write %s as %s", show(text), show(canonPorts(text)))
+	case (l.Protocol == farm.L4All) != (len(l.Ports) == 0):
+		return "vport", fmt.Sprintf("must be * with protocol all and with no other, got %s with protocol %s", text, l.Protocol)
+	}
+	switch l.Protocol {
+	case farm.L4SIP, farm.L4FTP, farm.L4TFTP:
+		if len(l.Ports) > 2 || strings.Contains(text, ":") {
+			return "vport", fmt.Sprintf("must be one port or a list of two with protocol %s, got %s", l.Protocol, show(text))
+		}
+	}
+	return "", ""
+}
+
+const sipNeedsNAT = "must be nat with protocol sip: answers must come through the appliance, which rewrites the addresses in them"
+
+func l4SIP(f *farm.Farm) (field, problem string) {
+	if f.L4.Protocol == farm.L4SIP && f.L4.NAT != farm.NATMasquerade {
+		return "nattype", fmt.Sprintf("%s, got %s", sipNeedsNAT, f.L4.NAT)
+	}
+	return "", ""
+}
+
+// l4OldHelpers are the helpers of the kernel that know no IPv6.
+var l4OldHelpers = []farm.L4Protocol{farm.L4PPTP, farm.L4IRC, farm.L4SNMP, farm.L4NetBIOSNS}
+
+// l4Address holds what the VIP must be for the protocol and the NAT type.
+func l4Address(f *farm.Farm) (field, problem string) {
+	l := f.L4
+	switch {
+	case !f.VIP.IsValid():
+		return "", ""
+	case f.VIP.Is6() && slices.Contains(l4OldHelpers, l.Protocol):
+		return "protocol", fmt.Sprintf("%s works with IPv4 only, the kernel's helper reads no IPv6, and vip is %s; use an IPv4 vip, or protocol %s for what needs no helper",
+			l.Protocol, f.VIP, l.Protocol.Transports()[0])
+	case !f.VIP.IsUnspecified():
+		return "", ""
+	case l.Protocol == farm.L4All:
+		return "vip", fmt.Sprintf("must be one address with protocol all, got %s: every packet for this machine would be taken, those of its management too", f.VIP)
+	case l.NAT == farm.NATDirect:
+		return "vip", fmt.Sprintf("must be one address with nattype dsr, got %s: backends need the same address to answer from", f.VIP)
+	case l.NAT == farm.NATStateless:
+		return "vip", fmt.Sprintf("must be one address with nattype stateless_dnat, got %s: it is what answers come from, and nobody remembers which one was asked", f.VIP)
+	}
+	return "", ""
+}
+
+// untracked reports whether the NAT type does without connection tracking.
+func untracked(n farm.NATType) bool { return n == farm.NATDirect || n == farm.NATStateless }
+
+func l4Scheduler(f *farm.Farm) (field, problem string) {
+	if f.L4.Algorithm == farm.L4LeastConn && untracked(f.L4.NAT) {
+		return "algorithm", fmt.Sprintf("must not be leastconn with nattype %s: it counts tracked connections, and there are none; use weight, roundrobin or a hash, or nattype nat or dnat", f.L4.NAT)
+	}
+	return "", ""
+}
+
+// noSource says why backends cannot see a source address of ours; empty when
+// they can.
+func noSource(n farm.NATType) string {
+	switch n {
+	case farm.NATTarget, farm.NATStateless:
+		return fmt.Sprintf("is allowed only with nattype nat: with %s backends see the client's address; leave source unset, or set nattype nat", n)
+	case farm.NATDirect:
+		return "is allowed only with nattype nat: dsr changes no address; leave source unset, or set nattype nat"
+	}
+	return ""
+}
+
+func l4SourceOf(f *farm.Farm) (field, problem string) {
+	source := f.L4.Source
+	if !source.IsValid() {
+		return "", ""
+	}
+	if reason := noSource(f.L4.NAT); reason != "" {
+		return "source", reason
+	}
+	if f.VIP.IsValid() && source.Is4() != f.VIP.Is4() {
+		return "source", fmt.Sprintf("must be of the same IP version as the vip (%s), got %s", f.VIP, source)
+	}
+	if problem := checkBackendAddr(source, nil); problem != "" {
+		return "source", fmt.Sprintf("must be the address of one machine, got %s: %s", source, problem)
+	}
+	return "", ""
+}
+
+// ownMark says why a mark cannot be given to packets; empty when it can.
+func ownMark(mark uint32) string {
+	if !marks.Own(mark) {
+		return ""
+	}
+	return fmt.Sprintf("must not be from %[1]d to %[2]d (%#[1]x to %#[2]x), by which farms themselves are told apart, got %[3]d", marks.FirstOwn, marks.LastOwn, mark)
+}
+
+func l4MarkOf(f *farm.Farm) (field, problem string) { return "mark", ownMark(f.L4.Mark) }
+
+// l4Speakers are the directives that mean something to one transport only.
+func l4Speakers(f *farm.Farm) (field, problem string) {
+	l := f.L4
+	switch {
+	case l.Protocol != farm.L4TCP && on(l.ProxyIn, farm.ProxyInOff):
+		return "proxyprotocol_in", fmt.Sprintf("is allowed only with protocol tcp, got %s: the header begins a connection; set it off, or protocol tcp", l.Protocol)
+	case l.Protocol != farm.L4TCP && on(l.ProxyOut, farm.ProxyOutOff):
+		return "proxyprotocol_out", fmt.Sprintf("is allowed only with protocol tcp, got %s: the header begins a connection; set it off, or protocol tcp", l.Protocol)
+	case l.Protocol != farm.L4UDP && l.QUIC:
+		return "quic", fmt.Sprintf("is allowed only with protocol udp, got %s; set it false, or protocol udp", l.Protocol)
+	case l.Protocol != farm.L4UDP && l.Responses != nil:
+		return "responses", fmt.Sprintf("is allowed only with protocol udp, got %s: it counts datagrams; set it null, or protocol udp", l.Protocol)
+	}
+	return "", ""
+}
+
+// on reports whether a switch is neither unset nor off.
+func on[W ~string](w, off W) bool { return w != "" && w != off }
+
+// l4Path holds that something can carry the farm as it is asked for.
+func l4Path(f *farm.Farm) (field, problem string) {
+	l := f.L4
+	noUser, noKernel := l.NotUserspace(), l.NotKernel()
+	switch {
+	case l.DataPath == farm.DataPathUserspace && noUser != "":
+		return "datapath", fmt.Sprintf("must not be userspace: %s; set datapath auto or kernel, or %s", noUser, l4ToUserspace(l))
+	case l.DataPath == farm.DataPathKernel && noKernel != "":
+		return "datapath", fmt.Sprintf("must not be kernel: %s; set datapath auto or userspace, or %s", noKernel, l4ToKernel(l))
+	case noUser != "" && noKernel != "":
+		return l4UserspaceField(l), fmt.Sprintf("cannot work: %s, and this farm needs the kernel because %s; %s, or %s", noKernel, noUser, l4ToKernel(l), l4ToUserspace(l))
+	}
+	return "", ""
+}
+
+// l4ToUserspace says what to change so that the engine can carry the farm.
+func l4ToUserspace(l *farm.L4) string {
+	switch n := l.PortCount(); {
+	case l.Protocol != farm.L4TCP && l.Protocol != farm.L4UDP:
+		return "set protocol tcp or udp"
+	case untracked(l.NAT):
+		return "set nattype nat or dnat"
+	case n == 0:
+		return "list the ports"
+	case n > farm.MaxUserspacePorts:
+		return fmt.Sprintf("list at most %d ports", farm.MaxUserspacePorts)
+	}
+	return "set another persistence"
+}
+
+// l4UserspaceField is the directive because of which the kernel cannot carry
+// the farm.
+func l4UserspaceField(l *farm.L4) string {
+	switch {
+	case on(l.ProxyIn, farm.ProxyInOff):
+		return "proxyprotocol_in"
+	case on(l.ProxyOut, farm.ProxyOutOff):
+		return "proxyprotocol_out"
+	case slices.ContainsFunc(l.Backends, func(b farm.Backend) bool { return len(b.ServerNames) > 0 }):
+		return "server_names"
+	case l.QUIC:
+		return "quic"
+	}
+	return "responses"
+}
+
+func l4ToKernel(l *farm.L4) string {
+	switch field := l4UserspaceField(l); field {
+	case "server_names":
+		return "remove the server_names of the backends"
+	case "quic":
+		return "set quic false"
+	case "responses":
+		return "set responses null"
+	default:
+		return "set " + field + " off"
+	}
+}

@@ -1,0 +1,122 @@
+package validate_test
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+func TestWhatHasNoEffectOnAnL4FarmIsAWarning(t *testing.T) {
+	dsr := func(l *farm.L4) { l.NAT, l.Backends = farm.NATDirect, l.Backends[:1] }
+	for name, c := range map[string]struct {
+		set  func(f *farm.Farm, l *farm.L4)
+		want string // all warnings
+	}{
+		"nothing": {func(*farm.Farm, *farm.L4) {}, ""},
+		"times of the engine": {func(_ *farm.Farm, l *farm.L4) {
+			l.DataPath, l.ConnectTimeout, l.IdleTimeout, l.ResurrectTime, l.StopGrace = farm.DataPathKernel, 1, 1, 1, 1
+		},
+			`farm "relay": contimeout has no effect: the kernel carries the farm (datapath says so)
+farm "relay": idle_timeout has no effect: the kernel carries the farm (datapath says so)
+farm "relay": resurrectime has no effect: the kernel carries the farm (datapath says so)
+farm "relay": grace has no effect: the kernel carries the farm (datapath says so)`},
+		"flows without tracking": {func(_ *farm.Farm, l *farm.L4) {
+			l.NAT, l.IdleTimeout, l.Backends = farm.NATStateless, 5, l.Backends[:1]
+		}, ""},
+		"a log of the engine": {func(_ *farm.Farm, l *farm.L4) {
+			l.DataPath, l.Logs, l.AccessLog = farm.DataPathKernel, true, farm.AccessLog{Sink: farm.LogSyslog, Sample: 5, Fields: []farm.LogField{farm.LogBackend}}
+		}, `farm "relay": log_fields has no effect: the kernel carries the farm (datapath says so)
+farm "relay": log_sample has no effect: the kernel carries the farm (datapath says so)
+farm "relay": log_sink has no effect: the kernel carries the farm (datapath says so)`},
+		"connects of datagrams": {func(_ *farm.Farm, l *farm.L4) { l.Protocol, l.ConnectTimeout, l.IdleTimeout = farm.L4UDP, 1, 1 }, `farm "relay": contimeout has no effect: protocol udp makes no connections`},
+		"lines of the kernel":   {func(_ *farm.Farm, l *farm.L4) { l.Logs, l.LogPrefix = true, "x" }, `farm "relay": log_prefix has no effect: userspace writes no lines of the kernel's log; see log_sink`},
+		"trust":                 {func(_ *farm.Farm, l *farm.L4) { l.Trusted = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} }, `farm "relay": trusted has no effect: proxyprotocol_in is off`},
+		"a port in dsr":         {func(_ *farm.Farm, l *farm.L4) { dsr(l) }, `farm "relay" backend 0: port 80 has no effect: nattype dsr leaves packets as they are, backends get the port the client used`},
+		"the only port in dsr":  {func(_ *farm.Farm, l *farm.L4) { dsr(l); l.Ports = ports(80, 80) }, ""},
+		"limits without tracking": {func(_ *farm.Farm, l *farm.L4) {
+			l.NAT, l.MaxConnections, l.Backends = farm.NATStateless, 5, l.Backends[:1]
+			l.Backends[0].ConnLimit = 5
+		}, `farm "relay": maxconnections has no effect: nattype stateless_dnat counts no connections
+farm "relay" backend 0: max_conns has no effect: nattype stateless_dnat counts no connections`},
+		"helpers without tracking": {func(_ *farm.Farm, l *farm.L4) {
+			dsr(l)
+			l.Protocol, l.Ports, l.Backends[0].Port = farm.L4FTP, ports(21, 21), 0
+		},
+			`farm "relay": protocol ftp acts as tcp: helpers read tracked connections, and nattype dsr has none`},
+		"two transports": {func(_ *farm.Farm, l *farm.L4) {
+			dsr(l)
+			l.Protocol, l.Ports, l.Backends[0].Port = farm.L4H323, ports(1720, 1720), 0
+		}, `protocol h323 acts as tcp and udp`},
+		"no neighbour": {func(_ *farm.Farm, l *farm.L4) {
+			dsr(l)
+			l.Backends[0] = farm.Backend{Host: "192.0.2.1", Addr: addr("192.0.2.1")}
+		},
+			`farm "relay" backend 0: ip 192.0.2.1 is in no network of this machine: nattype dsr sends packets to the MAC address of a neighbour`},
+		"no neighbour without tracking": {func(_ *farm.Farm, l *farm.L4) {
+			l.NAT, l.Backends = farm.NATStateless, []farm.Backend{{Host: "192.0.2.1", Addr: addr("192.0.2.1")}}
+		}, `farm "relay" backend 0: ip 192.0.2.1 is in no network of this machine: nattype stateless_dnat sends packets to the MAC address of a neighbour`},
+		"loopback in the kernel": {func(_ *farm.Farm, l *farm.L4) {
+			l.NAT, l.Backends = farm.NATTarget, []farm.Backend{{Host: "127.0.0.1", Addr: addr("127.0.0.1"), Port: 8080}}
+		}, `farm "relay" backend 0: ip 127.0.0.1 is of this machine, and its kernel forwards no packets of others there; use another of its addresses`},
+		"priority": {func(_ *farm.Farm, l *farm.L4) { l.Backends[1].Priority = 5 }, `farm "relay" backend 1: priority 5 will never be used: with the priorities of the other backends at most 4 is reached`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := goodL4()
+			c.set(&cfg.Farms[0], cfg.Farms[0].L4)
+			if err := rules.Config(cfg); err != nil {
+				t.Fatal(err)
+			}
+			var lines []string
+			for _, w := range rules.Warnings(cfg) {
+				lines = append(lines, w.Error())
+				if w.Field == "" {
+					t.Errorf("no field: %v", w)
+				}
+			}
+			if got := strings.Join(lines, "\n"); got != c.want && (c.want == "" || !strings.Contains(got, c.want)) {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+// A backend is warned of if, and only if, no choice of unusable backends opens
+// its priority.
+func TestL4PriorityWarningsAreExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := farm.DefaultL4()
+		for range rapid.IntRange(1, 7).Draw(t, "backends") {
+			l.Backends = append(l.Backends, farm.Backend{Priority: uint8(rapid.IntRange(0, 9).Draw(t, "priority"))})
+		}
+		used := make([]bool, len(l.Backends))
+		for down := range 1 << len(l.Backends) {
+			level := 1
+			for {
+				unusable := 0
+				for i := range l.Backends {
+					if down>>i&1 == 1 && l.Backends[i].EffectivePriority() == level {
+						unusable++
+					}
+				}
+				if unusable == 0 {
+					break
+				}
+				level += unusable
+			}
+			for i := range l.Backends {
+				used[i] = used[i] || down>>i&1 == 0 && l.Backends[i].EffectivePriority() <= level
+			}
+		}
+		f := farm.Farm{L4: l}
+		for i := range l.Backends {
+			if text := validate.GroupPriorityWarning(f.Groups()[0], i); (text == "") != used[i] {
+				t.Fatalf("backend %d of %v: used %v, warning %q", i, l.Backends, used[i], text)
+			}
+		}
+	})
+}

@@ -1,0 +1,125 @@
+package validate
+
+import (
+	"fmt"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// Some words of an l4xnat farm imply others: all ports are protocol all and the
+// other way round, and SIP leaves no choice of its ports and of the NAT type.
+// Sent alone, a word sets what it implies; what contradicts it in the same body
+// is refused. The port comes before the protocol in the tables, so that a rule
+// of the port sees the protocol the farm had.
+
+var l4VPort = func() field[farm.Farm] {
+	f := field[farm.Farm]{rule: vportRule, get: portsValue, set: setPorts, needs: needsPorts}
+	f.about = "Ports clients use: one, a list of ports and ranges, or * for all, which is protocol all. A farm of protocol sip keeps the ones it has."
+	return f
+}()
+
+func setPorts(f *farm.Farm, v Value) {
+	l := l4Of(f)
+	l.Ports, _ = ParsePorts(v.text)
+	switch {
+	case len(l.Ports) == 0:
+		l.Protocol = farm.L4All
+	case l.Protocol == farm.L4All:
+		l.Protocol = farm.L4TCP
+	}
+}
+
+func needsPorts(sent Values[farm.Farm], to *farm.Farm) string {
+	ports, protocol := sent.Get("vport").Text(), farm.L4Protocol(sent.Get("protocol").Text())
+	if l4Seen(to).Protocol == farm.L4SIP && (protocol == "" || protocol == farm.L4SIP) && ports != to.PortsText() {
+		return fmt.Sprintf("cannot be changed while protocol is sip, it is %s; send another protocol with it", to.PortsText())
+	}
+	return contradiction(ports, protocol)
+}
+
+// contradiction says why ports and a protocol that come together cannot both
+// be; the protocol is empty when none came.
+func contradiction(ports string, protocol farm.L4Protocol) string {
+	switch {
+	case ports == "*" && protocol != "" && protocol != farm.L4All:
+		return fmt.Sprintf("* means all ports of every protocol, which contradicts protocol %s; send protocol all, or ports", protocol)
+	case ports != "*" && protocol == farm.L4All:
+		return fmt.Sprintf("%s contradicts protocol all, which has every port; send vport *, or another protocol", show(ports))
+	}
+	return ""
+}
+
+var l4Protocol = func() field[farm.Farm] {
+	f := wordIn(l4Part, "protocol", "What is balanced; all is every protocol on every port, sip is tcp and udp with nattype nat.", farm.L4Protocols(),
+		func(l *farm.L4) *farm.L4Protocol { return &l.Protocol })
+	f.set = func(f *farm.Farm, v Value) {
+		l := l4Of(f)
+		l.Protocol = farm.L4Protocol(v.text)
+		switch l.Protocol {
+		case farm.L4All:
+			l.Ports = nil
+		case farm.L4SIP:
+			l.NAT = farm.NATMasquerade
+		}
+	}
+	f.needs = func(sent Values[farm.Farm], to *farm.Farm) string {
+		if protocol := sent.Get("protocol").Text(); protocol == string(farm.L4All) || len(l4Seen(to).Ports) > 0 {
+			return ""
+		}
+		return "other than all needs ports, and vport is *; send vport with it"
+	}
+	return f
+}()
+
+// newProtocol is the protocol of a new farm. The contract sets it later; then two
+// farms of one port and different protocols could not be made while one runs.
+var newProtocol = func() field[farm.Farm] {
+	f := l4Protocol
+	f.about = "What an l4xnat farm balances; tcp when it is not sent, all with vport *."
+	f.needs = func(sent Values[farm.Farm], to *farm.Farm) string {
+		if to.L4 == nil {
+			return "is a field of l4xnat farms; send profile l4xnat with it"
+		}
+		return l4Protocol.needs(sent, to)
+	}
+	return f
+}()
+
+var l4NAT = func() field[farm.Farm] {
+	f := wordIn(l4Part, "nattype", "What becomes of addresses: nat (backends see the appliance), dnat (they see the client and answer through the appliance), "+
+		"dsr (they answer the client directly) or stateless_dnat (dnat without connection tracking).", farm.NATTypes(),
+		func(l *farm.L4) *farm.NATType { return &l.NAT })
+	f.needs = func(sent Values[farm.Farm], to *farm.Farm) string {
+		if nat := sent.Get("nattype").Text(); nat == string(farm.NATMasquerade) || l4Seen(to).Protocol != farm.L4SIP {
+			return ""
+		}
+		return sipNeedsNAT + "; send nattype nat, or protocol udp"
+	}
+	return f
+}()
+
+// l4Persistence clears static sessions when the kind changes: they are keys of
+// the old kind.
+var l4Persistence = field[farm.Farm]{
+	rule: rule{name: "persistence", kind: kindText, values: append([]string{""}, texts(farm.L4Persistences())...), null: true,
+		normalize: map[string]string{"none": "", "ip": string(farm.L4PersistSrc)}, about: "What identifies a returning client; empty or none for nothing, ip is srcip."},
+	get: func(f *farm.Farm) Value { return textValue(string(l4Seen(f).Persist)) },
+	set: func(f *farm.Farm, v Value) {
+		l := l4Of(f)
+		if string(l.Persist) != v.text {
+			for i := range l.Backends {
+				l.Backends[i].Sessions = nil
+			}
+		}
+		l.Persist = farm.L4Persistence(v.text)
+	},
+}
+
+// L4PersistenceText is a kind of persistence as the family answers it: "ip" for
+// srcip. Bodies take both spellings.
+func L4PersistenceText(p farm.L4Persistence) string {
+	if p == farm.L4PersistSrc {
+		return "ip"
+	}
+	return string(p)
+}

@@ -1,0 +1,111 @@
+package validate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// maxPorts is the longest text of virtual ports: every range as long as it gets.
+const maxPorts = farm.MaxPortRanges * (len("65535:65535") + len(", "))
+
+// ParsePorts reads virtual ports as the family writes them: "80",
+// "80,443,8000:8010", or "*" for all, which gives no range. Ranges come back
+// ascending; blanks around them are ignored. Ports that are given twice are
+// refused, and so are more than farm.MaxPortRanges ranges.
+func ParsePorts(text string) ([]farm.PortRange, error) {
+	if len(text) > maxPorts {
+		return nil, fmt.Errorf("it has %d bytes, more than %d ports and ranges need", len(text), farm.MaxPortRanges)
+	}
+	if strings.TrimSpace(text) == "*" {
+		return nil, nil
+	}
+	items := strings.Split(text, ",")
+	if len(items) > farm.MaxPortRanges {
+		return nil, fmt.Errorf("it lists %d ports and ranges, at most %d are possible", len(items), farm.MaxPortRanges)
+	}
+	out := make([]farm.PortRange, 0, len(items))
+	for _, item := range items {
+		r, err := parsePortRange(strings.TrimSpace(item))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	slices.SortFunc(out, func(a, b farm.PortRange) int {
+		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Last, b.Last))
+	})
+	for i := 1; i < len(out); i++ {
+		if out[i].First <= out[i-1].Last {
+			return nil, fmt.Errorf("port %d is in %s and in %s", out[i].First, out[i-1], out[i])
+		}
+	}
+	return out, nil
+}
+
+func parsePortRange(item string) (farm.PortRange, error) {
+	low, high, isRange := strings.Cut(item, ":")
+	first, err := parsePort(low)
+	if err != nil || !isRange {
+		return farm.PortRange{First: first, Last: first}, err
+	}
+	last, err := parsePort(high)
+	switch {
+	case err != nil:
+		return farm.PortRange{}, err
+	case last < first:
+		return farm.PortRange{}, fmt.Errorf("the range %s ends before it begins", show(item))
+	}
+	return farm.PortRange{First: first, Last: last}, nil
+}
+
+func parsePort(digits string) (uint16, error) {
+	n, ok := parseDigits(digits)
+	switch {
+	case digits == "":
+		return 0, fmt.Errorf("a port is missing")
+	case digits == "*":
+		return 0, fmt.Errorf("* means all ports and stands alone")
+	case !ok && strings.Contains(digits, "-"):
+		return 0, fmt.Errorf("%s is no port; a range is written as 8000:8010", show(digits))
+	case !ok:
+		return 0, fmt.Errorf("%s is no port", show(digits))
+	case n < 1 || n > 65535:
+		return 0, fmt.Errorf("port %d is not from 1 to 65535", n)
+	}
+	return uint16(n), nil
+}
+
+// portsValue is the virtual port of a farm; one port is a number.
+func portsValue(f *farm.Farm) Value {
+	switch {
+	case f.L4 == nil:
+		return numberValue(int64(f.VPort))
+	case len(f.L4.Ports) == 1 && f.L4.Ports[0].Count() == 1:
+		return numberValue(int64(f.L4.Ports[0].First))
+	}
+	return textValue(f.L4.PortsText())
+}
+
+// vportRule is the rule of virtual ports. It is one of texts; the number that
+// one port is written as has the bounds of ports.
+var vportRule = rule{name: "vport", kind: kindText, min: 1, max: 65535, maxLen: maxPorts, check: checkPorts, canon: canonPorts,
+	format: "port, ports and ranges as 80,443,8000:8010, or *", must: "a port from 1 to 65535, a list of ports and ranges as 80,443,8000:8010, or * for all"}
+
+func checkPorts(s string) string {
+	if _, err := ParsePorts(s); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func canonPorts(s string) string {
+	ports, err := ParsePorts(s)
+	if err != nil {
+		return s
+	}
+	return (&farm.L4{Ports: ports}).PortsText()
+}

@@ -1,0 +1,29 @@
+package ctl
+
+import (
+	"errors"
+	"net/netip"
+	"os"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// netd must not be woken by what comes in on the sockets it keeps for the engine.
+func TestSocketsAreNotWatchedHere(t *testing.T) {
+	for _, network := range []string{"tcp", "udp"} {
+		f, err := place{network: network, addr: netip.MustParseAddrPort("127.0.0.1:0")}.listen()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if err := f.SetDeadline(time.Now()); !errors.Is(err, os.ErrNoDeadline) {
+			t.Errorf("%s: the runtime watches the socket (%v)", network, err)
+		}
+		flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0)
+		if err != nil || flags&unix.O_NONBLOCK == 0 {
+			t.Errorf("%s: the socket blocks (%v)", network, err)
+		}
+	}
+}

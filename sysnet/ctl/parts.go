@@ -1,0 +1,123 @@
+package ctl
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/sluicelb/sluice/core/shm"
+)
+
+// Handler answers the requests of an operation that is not about sockets. body
+// is the JSON that came, not checked yet (see Strict), files came with it and
+// are closed when it returns. The reply must encode as JSON. An error that is
+// an *Error is told as it is, any other with CodeFailed. Requests may come at
+// the same time, and twice.
+type Handler func(ctx context.Context, body []byte, files []*os.File) (reply any, err error)
+
+// Parts are what netd offers beside sockets.
+type Parts map[Op]Handler
+
+const (
+	// askTime bounds an Ask whose context has no deadline of its own.
+	askTime = 30 * time.Second
+	// maxInline is the longest reply that travels in the message; longer ones
+	// come in sealed memory beside it.
+	maxInline = 32 << 10
+	// maxBody bounds a reply in sealed memory.
+	maxBody = 256 << 20
+)
+
+// Strict decodes body, which must be one value with no unknown names. Errors
+// have CodeInvalid.
+func Strict(body []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return refusal(CodeInvalid, "request cannot be read: %v", err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return refusal(CodeInvalid, "request is followed by other data")
+	}
+	return nil
+}
+
+// About makes a Handler of a function that takes the body and no files.
+func About[Q, A any](f func(context.Context, Q) (A, error)) Handler {
+	return func(ctx context.Context, body []byte, files []*os.File) (any, error) {
+		var q Q
+		if err := Strict(body, &q); err != nil {
+			return nil, err
+		}
+		if len(files) != 0 {
+			return nil, refusal(CodeInvalid, "no descriptors are expected")
+		}
+		return f(ctx, q)
+	}
+}
+
+// ask has the part answer and packs what it says.
+func (s *server) ask(ctx context.Context, r Request, files []*os.File) (Reply, []*os.File) {
+	part := s.parts[r.Op]
+	if part == nil {
+		return failure(refusal(CodeInvalid, "operation %q is not known here", r.Op)), nil
+	}
+	answer, err := part(ctx, r.Body, files)
+	if err != nil {
+		s.log.Debug("request failed", "op", r.Op, "reason", err)
+		return failure(err), nil
+	}
+	b, err := json.Marshal(answer)
+	switch {
+	case err != nil:
+		return failure(err), nil
+	case len(b) <= maxInline:
+		return Reply{Body: b}, nil
+	}
+	f, err := shm.Sealed("sluice-reply", b)
+	if err != nil {
+		return failure(err), nil
+	}
+	return Reply{Sealed: true}, []*os.File{f}
+}
+
+// Ask has a part of netd do something: body travels as JSON, with files, and
+// what is answered is decoded into reply, which may be nil. A refusal is an
+// *Error.
+func (c *Client) Ask(ctx context.Context, op Op, body, reply any, files ...*os.File) error {
+	b, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	answer, attached, err := c.callWith(ctx, askTime, Request{Op: op, Body: b}, files)
+	defer closeFiles(attached)
+	if err != nil {
+		return err
+	}
+	text := []byte(answer.Body)
+	if answer.Sealed {
+		if len(attached) != 1 {
+			return errors.New("netd: the reply is missing in its answer")
+		}
+		m, err := shm.MapSealed(attached[0])
+		if err != nil {
+			return fmt.Errorf("netd: reply: %w", err)
+		}
+		defer m.Close()
+		if text = m.Bytes(); len(text) > maxBody {
+			return fmt.Errorf("netd: reply of %d bytes", len(text))
+		}
+	}
+	if reply == nil {
+		return nil
+	}
+	if err := json.Unmarshal(text, reply); err != nil {
+		return fmt.Errorf("netd: reply: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package ctl
+
+import (
+	"context"
+
+	"github.com/sluicelb/sluice/sysnet/conntrack"
+)
+
+// Operations of the part that looks after the machine (sysnet/host).
+const (
+	OpConnections      Op = "connections"
+	OpFlushConnections Op = "flush-connections"
+	OpConnectionsUsed  Op = "connections-used"
+	OpSystemObjects    Op = "system-objects"
+	OpSystemClean      Op = "system-clean"
+)
+
+// MaxBackends bounds the backends one question names: a request is short.
+const MaxBackends = 300
+
+// BackendConnections asks about the tracked connections to backends, 1 to
+// MaxBackends of them, or of all farms when it names none. Limit is 0 …
+// conntrack.MaxListed.
+type BackendConnections struct {
+	Backends []uint32 `json:"backends,omitempty"`
+	Limit    int      `json:"limit,omitempty"`
+}
+
+// Connections lists tracked connections to backends, and tells how many there
+// are. Without backends those of all farms are meant.
+func (c *Client) Connections(ctx context.Context, backends []uint32, limit int) (conntrack.Page, error) {
+	var sum conntrack.Page
+	err := inParts(backends, func(some []uint32) error {
+		var page conntrack.Page
+		err := c.Ask(ctx, OpConnections, BackendConnections{some, max(limit-len(sum.Entries), 0)}, &page)
+		sum.Entries = append(sum.Entries, page.Entries...)
+		sum.Total += page.Total
+		sum.More = sum.More || page.More
+		return err
+	})
+	return sum, err
+}
+
+// FlushConnections deletes tracked connections to backends and tells how many
+// there were. Without backends those of all farms are meant.
+func (c *Client) FlushConnections(ctx context.Context, backends []uint32) (int, error) {
+	sum := 0
+	err := inParts(backends, func(some []uint32) error {
+		n := 0
+		err := c.Ask(ctx, OpFlushConnections, BackendConnections{Backends: some}, &n)
+		sum += n
+		return err
+	})
+	return sum, err
+}
+
+// inParts calls ask with as many backends as a request holds, at least once.
+func inParts(backends []uint32, ask func(some []uint32) error) error {
+	for {
+		n := min(len(backends), MaxBackends)
+		if err := ask(backends[:n]); err != nil {
+			return err
+		}
+		if backends = backends[n:]; len(backends) == 0 {
+			return nil
+		}
+	}
+}
+
+// ConnectionsUsed tells how full the kernel's table of connections is.
+func (c *Client) ConnectionsUsed(ctx context.Context) (u conntrack.Usage, err error) {
+	err = c.Ask(ctx, OpConnectionsUsed, struct{}{}, &u)
+	return u, err
+}
+
+// SystemObjects lists everything that was set in the kernel.
+func (c *Client) SystemObjects(ctx context.Context) (list []KernelObject, err error) {
+	err = c.Ask(ctx, OpSystemObjects, struct{}{}, &list)
+	return list, err
+}
+
+// SystemClean removes all of it and lists what was removed. What farms need
+// comes back with the next KernelApply.
+func (c *Client) SystemClean(ctx context.Context) (gone []KernelObject, err error) {
+	err = c.Ask(ctx, OpSystemClean, struct{}{}, &gone)
+	return gone, err
+}

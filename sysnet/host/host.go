@@ -1,0 +1,165 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/netip"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/sysnet/addr"
+	"github.com/sluicelb/sluice/sysnet/announce"
+	"github.com/sluicelb/sluice/sysnet/ctl"
+	"github.com/sluicelb/sluice/sysnet/firewall"
+	"github.com/sluicelb/sluice/sysnet/route"
+	"github.com/sluicelb/sluice/sysnet/sysctl"
+)
+
+// again is how often Run looks whether all is as it was left.
+const again = 15 * time.Second
+
+// Carrier is who carries farms in the packet filter.
+type Carrier interface {
+	// Objects lists what of it is in the kernel, Clean removes that.
+	Objects(ctx context.Context) ([]ctl.KernelObject, error)
+	Clean(ctx context.Context) error
+}
+
+// Host looks after the machine. Make one with New. Any goroutine may call its
+// methods.
+type Host struct {
+	log       *slog.Logger
+	sysctl    *sysctl.Keeper
+	firewall  firewall.Firewall
+	announcer *announce.Announcer
+
+	mu       sync.Mutex
+	need     need
+	told     bool // by Prepare, since start or clean
+	warnings []string
+}
+
+// New returns a host that needs nothing yet and has touched nothing. journal is
+// where old values of sysctls are kept (see package sysctl); one that cannot be
+// used, or none, is a warning in the log, and old values are lost with the
+// process.
+func New(journal *os.File, log *slog.Logger) *Host {
+	k, err := sysctl.Open(journal)
+	if journal == nil {
+		err = errors.New("there is none")
+	}
+	if err != nil {
+		log.Warn("values of sysctls from before a crash cannot be given back: their journal cannot be used", "error", err)
+		if k == nil {
+			k, _ = sysctl.Open(nil)
+		}
+	}
+	return &Host{log: log, sysctl: k, announcer: announce.New(log)}
+}
+
+// Close ends what goes on in the background; what was set stays.
+func (h *Host) Close() { h.announcer.Close() }
+
+// Prepare makes the machine fit for the farms, which all run and are carried by
+// the kernel, and takes back what no farm needs. problems are farms whose
+// address this machine does not have, by ID. What may keep packets from passing
+// otherwise (sysctls, firewalls of others) goes to the log and into Objects: it
+// may concern some packets only.
+func (h *Host) Prepare(_ context.Context, farms []farm.Farm) (problems map[uint32]string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	// Rules change often, what they need of the machine rarely; Run looks after
+	// the rest.
+	if n := needOf(farms); !h.told || !n.equal(h.need) {
+		h.need, h.told = n, true
+		h.prepare()
+	}
+	return absent(farms)
+}
+
+// absent are the farms whose address this machine does not have.
+func absent(farms []farm.Farm) map[uint32]string {
+	if len(farms) == 0 {
+		return nil
+	}
+	locals, err := addr.List()
+	if err != nil {
+		return nil // nobody knows
+	}
+	problems := map[uint32]string{}
+	for i := range farms {
+		if farms[i].InUserspace() {
+			continue // it cannot listen then, and is told why
+		}
+		if _, err := addr.Find(locals, farms[i].VIP.Unmap()); err != nil {
+			problems[farms[i].ID] = err.Error()
+		}
+	}
+	return problems
+}
+
+func (h *Host) prepare() {
+	n := h.need
+	var warnings []string
+	if err := h.sysctl.Keep(n.settings()); err != nil {
+		warnings = append(warnings, err.Error())
+	}
+	if err := route.Keep(n.local4, n.local6); err != nil && (n.local4 || n.local6) {
+		warnings = append(warnings, err.Error())
+	}
+	refused, err := h.firewall.Keep(n.firewall())
+	warnings = append(warnings, refused...)
+	if err != nil && n.forwards() {
+		warnings = append(warnings, "firewalls of others: "+err.Error())
+	}
+	h.announcer.Keep(n.addresses)
+	for _, w := range warnings {
+		if !slices.Contains(h.warnings, w) {
+			h.log.Warn("packets of farms may not pass", "reason", w)
+		}
+	}
+	h.warnings = warnings
+}
+
+// Warnings are what may keep packets of a farm from passing, which those of dsr
+// do not meet. Whether they do depends on rules others wrote.
+func (h *Host) Warnings(f *farm.Farm) []string {
+	if f.L4 == nil || f.L4.NAT == farm.NATDirect {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.warnings)
+}
+
+// Heard is told of addresses that are listened on here, and when they are not
+// any more, for ctl.Serve: those are announced too.
+func (h *Host) Heard(at netip.AddrPort, open bool) {
+	if open {
+		h.announcer.Add(at.Addr())
+	} else {
+		h.announcer.Drop(at.Addr())
+	}
+}
+
+// Run sets right what others changed until ctx ends.
+func (h *Host) Run(ctx context.Context) {
+	tick := time.NewTicker(again)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		h.mu.Lock()
+		if h.told && (h.need.forwards() || h.need.local4 || h.need.local6) {
+			h.prepare()
+		}
+		h.mu.Unlock()
+	}
+}

@@ -1,0 +1,257 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	ct "github.com/ti-mo/conntrack"
+	"go.uber.org/goleak"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/sysnet/conntrack"
+	"github.com/sluicelb/sluice/sysnet/ctl"
+	"github.com/sluicelb/sluice/sysnet/host"
+	"github.com/sluicelb/sluice/sysnet/sysnettest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
+
+// carrier has a table until it is cleaned.
+type carrier struct{ cleaned bool }
+
+func (c *carrier) Objects(context.Context) ([]ctl.KernelObject, error) {
+	if c.cleaned {
+		return nil, nil
+	}
+	return []ctl.KernelObject{{Kind: "table", Name: "inet sluice"}}, nil
+}
+func (c *carrier) Clean(context.Context) error { c.cleaned = true; return nil }
+
+func l4(nat farm.NATType, vip string) farm.Farm {
+	l := farm.DefaultL4()
+	l.NAT = nat
+	return farm.Farm{ID: 7, Name: "f", Profile: farm.ProfileL4, VIP: netip.MustParseAddr(vip), L4: l}
+}
+
+// machine is a namespace with an address, a firewall that drops, and
+// connections of farms and of others.
+func machine(t *testing.T) (journal *os.File) {
+	t.Helper()
+	sysnettest.Need(t, "nft", "iptables-nft")
+	sysnettest.Peer(t, "v0", "v1", []string{"192.0.2.1/24", "2001:db8::1/64"}, []string{"192.0.2.2/24"})
+	for _, program := range []string{"iptables-nft", "ip6tables-nft"} {
+		sysnettest.Run(t, "", program, "-P", "FORWARD", "DROP")
+	}
+	c, err := ct.Dial(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for i, mark := range []uint32{conntrack.BackendMark(1), conntrack.BackendMark(2), 7} {
+		f := ct.NewFlow(17, 0, netip.MustParseAddr("198.51.100.1"), netip.MustParseAddr("192.0.2.1"), uint16(1+i), 53, 600, mark)
+		if err := c.Create(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	journal, err = os.OpenFile(filepath.Join(t.TempDir(), "journal"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = journal.Close() })
+	return journal
+}
+
+func state(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString(sysnettest.Run(t, "", "nft", "list", "ruleset") + sysnettest.IP(t, "rule show") + sysnettest.IP(t, "route show table all"))
+	for _, name := range []string{"ipv4/ip_forward", "ipv6/conf/all/forwarding", "ipv4/conf/v0/forwarding", "netfilter/nf_conntrack_acct"} {
+		v, err := os.ReadFile("/proc/sys/net/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.WriteString(name + " " + string(v))
+	}
+	return b.String()
+}
+
+// ask serves the host as netd does and returns mgmt's end.
+func ask(t *testing.T, h *host.Host, c host.Carrier) *ctl.Client {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "netd.sock")
+	l, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: path, Net: "unixpacket"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- ctl.Serve(ctx, l, []uint32{uint32(os.Geteuid())}, quiet, h.Parts(c)) }()
+	client := ctl.NewClient(path)
+	t.Cleanup(func() {
+		client.Hangup()
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return client
+}
+
+func kinds(list []ctl.KernelObject) (out []string) {
+	for _, o := range list {
+		if !slices.Contains(out, o.Kind) {
+			out = append(out, o.Kind)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestEverythingSetIsListedAndRemoved(t *testing.T) {
+	if !sysnettest.Inside(t) {
+		return
+	}
+	journal := machine(t)
+	before := state(t)
+	h := host.New(journal, quiet)
+	defer h.Close()
+	through := l4(farm.NATTarget, "192.0.2.1")
+	through.L4.DataPath, through.L4.Ports = farm.DataPathUserspace, []farm.PortRange{{First: 80, Last: 80}}
+	farms := []farm.Farm{l4(farm.NATMasquerade, "192.0.2.1"), l4(farm.NATStateless, "2001:db8::1"), through}
+	for range 2 {
+		if p := h.Prepare(t.Context(), farms); len(p) != 0 {
+			t.Errorf("problems %v", p)
+		}
+	}
+	c := &carrier{}
+	netd := ask(t, h, c)
+	list, err := netd.SystemObjects(t.Context())
+	if want := []string{"address", "connections", "firewall", "route", "sysctl", "table"}; err != nil || !slices.Equal(kinds(list), want) {
+		t.Errorf("%v, %v; want %v", list, err, want)
+	}
+	gone, err := netd.SystemClean(t.Context())
+	if err != nil || len(gone) != len(list) || !c.cleaned {
+		t.Errorf("gone %v, %v; listed were %v", gone, err, list)
+	}
+	if list, err := netd.SystemObjects(t.Context()); err != nil || len(list) != 0 {
+		t.Errorf("left: %v, %v", list, err)
+	}
+	if after := state(t); after != before {
+		t.Errorf("before:\n%s\nafter:\n%s", before, after)
+	}
+	counts, err := conntrack.Count(t.Context(), conntrack.Filter{})
+	if err != nil || len(counts) != 1 || counts[7].Total != 1 {
+		t.Errorf("connections left: %v, %v", counts, err)
+	}
+}
+
+// The process before this one was killed: all it left is known and taken back.
+func TestNextProcessTakesBackWhatNobodyNeeds(t *testing.T) {
+	if !sysnettest.Inside(t) {
+		return
+	}
+	journal := machine(t)
+	before := state(t)
+	first := host.New(journal, quiet)
+	first.Prepare(t.Context(), []farm.Farm{l4(farm.NATMasquerade, "192.0.2.1"), l4(farm.NATTarget, "2001:db8::1")})
+	first.Close()
+	if state(t) == before {
+		t.Fatal("nothing was set")
+	}
+	second := host.New(journal, quiet)
+	defer second.Close()
+	second.Prepare(t.Context(), []farm.Farm{l4(farm.NATDirect, "192.0.2.1")}) // which needs none of it
+	if after := state(t); after != before {
+		t.Errorf("before:\n%s\nafter:\n%s", before, after)
+	}
+}
+
+func TestAddressThatIsNotHereIsTheFarmsProblem(t *testing.T) {
+	if !sysnettest.Inside(t) {
+		return
+	}
+	h := host.New(machine(t), quiet)
+	defer h.Close()
+	p := h.Prepare(t.Context(), []farm.Farm{l4(farm.NATMasquerade, "203.0.113.1")})
+	if !strings.Contains(p[7], "no interface of this machine has the address 203.0.113.1") {
+		t.Errorf("problems %v", p)
+	}
+}
+
+func TestConnectionsOfBackendsAreListedAndFlushed(t *testing.T) {
+	if !sysnettest.Inside(t) {
+		return
+	}
+	h := host.New(machine(t), quiet)
+	defer h.Close()
+	netd := ask(t, h, &carrier{})
+	page, err := netd.Connections(t.Context(), nil, 100)
+	if err != nil || page.Total != 2 || len(page.Entries) != 2 {
+		t.Errorf("of all farms: %+v, %v", page, err)
+	}
+	many := make([]uint32, 2*ctl.MaxBackends)
+	for i := range many {
+		many[i] = uint32(i + 2)
+	}
+	page, err = netd.Connections(t.Context(), many, 100)
+	if err != nil || page.Total != 1 || page.Entries[0].Mark != conntrack.BackendMark(2) || page.Entries[0].Client.Port() != 2 {
+		t.Errorf("of 600 backends: %+v, %v", page, err)
+	}
+	if page, err := netd.Connections(t.Context(), nil, 1); err != nil || !page.More || len(page.Entries) != 1 {
+		t.Errorf("one of two: %+v, %v", page, err)
+	}
+	if n, err := netd.FlushConnections(t.Context(), []uint32{2, 9}); err != nil || n != 1 {
+		t.Errorf("flushed %d, %v", n, err)
+	}
+	if n, err := netd.FlushConnections(t.Context(), nil); err != nil || n != 1 {
+		t.Errorf("flushed %d of all, %v", n, err)
+	}
+	if u, err := netd.ConnectionsUsed(t.Context()); err != nil || u.Entries != 1 {
+		t.Errorf("%v, %v", u, err)
+	}
+	for _, q := range []ctl.BackendConnections{{Backends: []uint32{0}}, {Backends: []uint32{1 << 24}}, {Limit: -1}, {Limit: 1 << 20}, {Backends: make([]uint32, ctl.MaxBackends+1)}} {
+		if err := netd.Ask(t.Context(), ctl.OpConnections, q, nil); !errors.Is(err, ctl.ErrInvalid) {
+			t.Errorf("%+v: %v", q, err)
+		}
+	}
+}
+
+// A table of nft is its owner's: it is named, and left alone.
+func TestFirewallThatCannotBeOpenedIsAWarningOfTheFarm(t *testing.T) {
+	if !sysnettest.Inside(t) {
+		return
+	}
+	journal := machine(t)
+	sysnettest.Run(t, "table inet strict {\n chain forward { type filter hook forward priority 0; policy drop; }\n}", "nft", "-f", "-")
+	h := host.New(journal, quiet)
+	defer h.Close()
+	nat, direct := l4(farm.NATMasquerade, "192.0.2.1"), l4(farm.NATDirect, "192.0.2.1")
+	if p := h.Prepare(t.Context(), []farm.Farm{nat, direct}); len(p) != 0 {
+		t.Errorf("problems %v", p)
+	}
+	if w := h.Warnings(&nat); len(w) != 1 || !strings.Contains(w[0], "chain forward of table inet strict drops") {
+		t.Errorf("warnings %q", w)
+	}
+	if w := h.Warnings(&direct); len(w) != 0 {
+		t.Errorf("warnings of dsr %q", w)
+	}
+	list, err := h.Objects(t.Context(), &carrier{})
+	if err != nil || !slices.Contains(kinds(list), "warning") {
+		t.Errorf("%v, %v", list, err)
+	}
+	h.Prepare(t.Context(), nil)
+	if w := h.Warnings(&nat); len(w) != 0 {
+		t.Errorf("without farms %q", w)
+	}
+}

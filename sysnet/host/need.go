@@ -1,0 +1,68 @@
+package host
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/sysnet/conntrack"
+	"github.com/sluicelb/sluice/sysnet/firewall"
+	"github.com/sluicelb/sluice/sysnet/sysctl"
+)
+
+// need is what farms need of the machine. The zero value needs nothing.
+type need struct {
+	// v4 and v6 say that packets of the family are passed on to backends.
+	v4, v6 bool
+	// tracked packets belong to connections with a mark of ours, marked packets
+	// have the mark themselves.
+	tracked, marked bool
+	// local4 and local6: answers to addresses of clients belong to sockets here.
+	local4, local6 bool
+	// addresses are those of the farms.
+	addresses []netip.Addr
+}
+
+// needOf tells what these farms need. Packets of dsr go from interface to
+// interface before anything here sees them, those of stateless_dnat pass through
+// the house with a mark and no connection.
+func needOf(farms []farm.Farm) need {
+	var n need
+	for i := range farms {
+		f := &farms[i]
+		vip := f.VIP.Unmap()
+		if f.Transparent() {
+			n.local4, n.local6 = n.local4 || vip.Is4(), n.local6 || vip.Is6()
+			continue
+		}
+		n.addresses = append(n.addresses, vip)
+		switch f.L4.NAT {
+		case farm.NATDirect:
+			continue
+		case farm.NATStateless:
+			n.marked = true
+		default:
+			n.tracked = true
+		}
+		n.v4, n.v6 = n.v4 || vip.Is4(), n.v6 || vip.Is6()
+	}
+	return n
+}
+
+func (n need) equal(o need) bool {
+	return n.v4 == o.v4 && n.v6 == o.v6 && n.tracked == o.tracked && n.marked == o.marked &&
+		n.local4 == o.local4 && n.local6 == o.local6 && slices.Equal(n.addresses, o.addresses)
+}
+
+func (n need) forwards() bool { return n.v4 || n.v6 }
+
+func (n need) firewall() firewall.Need {
+	return firewall.Need{Mark: conntrack.Mark, Mask: conntrack.Mask, Tracked: n.tracked, Marked: n.marked, V4: n.v4, V6: n.v6}
+}
+
+func (n need) settings() []sysctl.Setting {
+	if !n.forwards() {
+		return nil
+	}
+	return append(sysctl.Forward(n.v4, n.v6), sysctl.Counters(), sysctl.ExplicitHelpers())
+}

@@ -1,0 +1,159 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/sluicelb/sluice/sysnet/conntrack"
+	"github.com/sluicelb/sluice/sysnet/ctl"
+	"github.com/sluicelb/sluice/sysnet/firewall"
+	"github.com/sluicelb/sluice/sysnet/route"
+)
+
+// Parts are the operations answered for mgmt; c carries the farms.
+func (h *Host) Parts(c Carrier) ctl.Parts {
+	return ctl.Parts{
+		ctl.OpConnections:      ctl.About(h.connections),
+		ctl.OpFlushConnections: ctl.About(h.flush),
+		ctl.OpConnectionsUsed:  ctl.About(func(context.Context, struct{}) (conntrack.Usage, error) { return conntrack.Used() }),
+		ctl.OpSystemObjects:    ctl.About(func(ctx context.Context, _ struct{}) ([]ctl.KernelObject, error) { return h.Objects(ctx, c) }),
+		ctl.OpSystemClean:      ctl.About(func(ctx context.Context, _ struct{}) ([]ctl.KernelObject, error) { return h.Clean(ctx, c) }),
+	}
+}
+
+// filter checks which connections are meant.
+func filter(q ctl.BackendConnections) (conntrack.Filter, error) {
+	if len(q.Backends) > ctl.MaxBackends {
+		return conntrack.Filter{}, &ctl.Error{Code: ctl.CodeInvalid, Text: fmt.Sprintf("%d backends: at most %d are allowed", len(q.Backends), ctl.MaxBackends)}
+	}
+	for _, id := range q.Backends {
+		if id == 0 || id&conntrack.Mask != 0 {
+			return conntrack.Filter{}, &ctl.Error{Code: ctl.CodeInvalid, Text: fmt.Sprintf("%d is no number of a backend", id)}
+		}
+	}
+	if len(q.Backends) == 0 {
+		return conntrack.Farms(), nil
+	}
+	return conntrack.Backends(q.Backends), nil
+}
+
+func (h *Host) connections(ctx context.Context, q ctl.BackendConnections) (page conntrack.Page, err error) {
+	f, err := filter(q)
+	if err != nil {
+		return page, err
+	}
+	if q.Limit < 0 || q.Limit > conntrack.MaxListed {
+		return page, &ctl.Error{Code: ctl.CodeInvalid, Text: fmt.Sprintf("limit %d: 0 to %d are allowed", q.Limit, conntrack.MaxListed)}
+	}
+	if page, err = conntrack.List(ctx, f, nil, max(q.Limit, 1)); err != nil {
+		return page, err
+	}
+	if q.Limit == 0 {
+		page.Entries, page.More = nil, page.Total > 0
+	}
+	return page, nil
+}
+
+func (h *Host) flush(ctx context.Context, q ctl.BackendConnections) (int, error) {
+	if _, err := filter(q); err != nil {
+		return 0, err
+	}
+	if len(q.Backends) == 0 {
+		return conntrack.Flush(ctx, conntrack.Farms())
+	}
+	return conntrack.FlushOnly(ctx, func(id uint32) bool { return slices.Contains(q.Backends, id) })
+}
+
+// Kinds of what is listed beside what the carrier names.
+const (
+	kindSysctl      = "sysctl"
+	kindFirewall    = "firewall"
+	kindRoute       = "route"
+	kindAddress     = "address"
+	kindConnections = "connections"
+	kindWarning     = "warning"
+)
+
+// Objects lists everything of ours in the kernel, and what is not as farms need
+// it.
+func (h *Host) Objects(ctx context.Context, c Carrier) ([]ctl.KernelObject, error) {
+	list, err := c.Objects(ctx)
+	problems := []error{err}
+	for _, s := range h.sysctl.List() {
+		detail := fmt.Sprintf("%s, was %s", s.Set, s.Old)
+		if s.Now != s.Set {
+			detail = fmt.Sprintf("set to %s, was %s, is %s now", s.Set, s.Old, s.Now)
+		}
+		list = append(list, ctl.KernelObject{Kind: kindSysctl, Name: s.Name, Detail: detail})
+	}
+	rules, err := h.firewall.List()
+	problems = append(problems, err)
+	for _, r := range rules {
+		list = append(list, ctl.KernelObject{Kind: kindFirewall, Name: r.Table, Detail: r.Text})
+	}
+	routes, err := route.List()
+	problems = append(problems, err)
+	for _, r := range routes {
+		list = append(list, ctl.KernelObject{Kind: kindRoute, Name: r.Name, Detail: r.Detail})
+	}
+	for _, a := range h.announcer.List() {
+		detail := fmt.Sprintf("announced %d times on %s", a.Rounds, a.Interface)
+		if a.Problem != "" {
+			detail = "not announced: " + a.Problem
+		}
+		list = append(list, ctl.KernelObject{Kind: kindAddress, Name: a.Addr.String(), Detail: detail})
+	}
+	tracked, err := h.tracked(ctx)
+	problems = append(problems, err)
+	if tracked != nil {
+		list = append(list, *tracked)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, w := range h.warnings {
+		list = append(list, ctl.KernelObject{Kind: kindWarning, Name: "forwarding", Detail: w})
+	}
+	return list, errors.Join(problems...)
+}
+
+// tracked tells how many connections of farms there are; nil when there are none.
+func (h *Host) tracked(ctx context.Context) (*ctl.KernelObject, error) {
+	counts, err := conntrack.Count(ctx, conntrack.Farms())
+	n := 0
+	for _, c := range counts {
+		n += c.Total
+	}
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	detail := fmt.Sprintf("%d, to %d backends", n, len(counts))
+	if u, err := conntrack.Used(); err == nil {
+		detail += "; " + u.String()
+	}
+	return &ctl.KernelObject{Kind: kindConnections, Name: fmt.Sprintf("mark %#x/%#x", conntrack.Mark, conntrack.Mask), Detail: detail}, nil
+}
+
+// Clean removes everything of ours from the kernel and lists what is gone. It
+// goes on after an error, which names all that could not be removed.
+func (h *Host) Clean(ctx context.Context, c Carrier) ([]ctl.KernelObject, error) {
+	before, err := h.Objects(ctx, c)
+	problems := []error{err, c.Clean(ctx)}
+	h.mu.Lock()
+	h.need, h.told, h.warnings = need{}, false, nil
+	problems = append(problems, h.sysctl.Keep(nil), route.Keep(false, false))
+	_, err = h.firewall.Keep(firewall.Need{})
+	problems = append(problems, err)
+	h.announcer.Keep(nil)
+	h.mu.Unlock()
+	if _, err := conntrack.Flush(ctx, conntrack.Farms()); err != nil {
+		problems = append(problems, err)
+	}
+	after, err := h.Objects(ctx, c)
+	problems = append(problems, err)
+	gone := slices.DeleteFunc(before, func(o ctl.KernelObject) bool {
+		return o.Kind == kindWarning || slices.ContainsFunc(after, func(left ctl.KernelObject) bool { return left.Kind == o.Kind && left.Name == o.Name })
+	})
+	return gone, errors.Join(problems...)
+}
