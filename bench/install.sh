@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what the bench compares with and by, from Debian's packages: HAProxy,
-# nginx, wrk and h2load. Does nothing when all are there. Their services are not
+# nginx with its stream module, wrk and h2load. Does nothing when all are there. Their services are not
 # started.
 set -eu
 
@@ -10,6 +10,12 @@ for tool in haproxy nginx wrk h2load; do
 	[ "$tool" = h2load ] && package=nghttp2-client
 	command -v "$tool" >/dev/null 2>&1 || [ -x "/usr/sbin/$tool" ] || missing="$missing $package"
 done
+nginx=$(PATH=$PATH:/usr/sbin command -v nginx || :)
+if [ -n "$nginx" ] && [ ! -e /usr/lib/nginx/modules/ngx_stream_module.so ]; then
+	"$nginx" -V 2>&1 | grep -q -e '--with-stream\( \|$\)' || missing="$missing libnginx-mod-stream"
+elif [ -z "$nginx" ]; then
+	missing="$missing libnginx-mod-stream"
+fi
 [ -n "$missing" ] || exit 0
 
 if [ "$(id -u)" -ne 0 ]; then

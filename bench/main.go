@@ -7,7 +7,7 @@
 //	go run ./bench compare a.json b.json        what changed between two runs
 //
 // README.md beside this file explains the method and how to redo each claim.
-// The program starts itself again in the roles backend, load, slow and witness, which
+// The program starts itself again in the roles backend, echo, load, slow and witness, which
 // are of no use to people.
 package main
 
@@ -81,6 +81,7 @@ func status(err error) int {
 
 var roles = map[string]func([]string) error{
 	"backend": runBackend,
+	"echo":    runEcho,
 	"load":    func([]string) error { return load.Main(os.Stdin, os.Stdout) },
 	"slow":    func([]string) error { return load.SlowMain(0, os.Stdin, os.Stdout) },
 	"witness": func([]string) error { return witness.Main(0, os.Stdout) },
@@ -101,6 +102,22 @@ func runBackend(args []string) error {
 	}
 	fmt.Println(netip.AddrPortFrom(on.Addr(), s.Port()))
 	return s.Serve(0, func(c backend.Counters) { _ = json.NewEncoder(os.Stdout).Encode(c) })
+}
+
+func runEcho(args []string) error {
+	if len(args) != 1 {
+		return errors.New("usage: bench echo ADDR:PORT")
+	}
+	on, err := netip.ParseAddrPort(args[0])
+	if err != nil {
+		return err
+	}
+	d, err := backend.ListenDatagrams(on)
+	if err != nil {
+		return err
+	}
+	fmt.Println(netip.AddrPortFrom(on.Addr(), d.Port()))
+	return d.Serve(0)
 }
 
 func compare(args []string) error {

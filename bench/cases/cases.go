@@ -40,6 +40,14 @@ type Case struct {
 	// Streams makes clients speak HTTP/2 with that many streams at once on each
 	// connection; 0: HTTP/1.1.
 	Streams int `json:"streams,omitempty"`
+	// Relay makes contestants pass bytes on without reading them (layer 4). The
+	// load and the backend are the same.
+	Relay bool `json:"relay,omitempty"`
+	// Window makes the load datagrams of Body bytes that come back, so many under
+	// way for each of Connections clients; 0: there are connections. What counts
+	// is the processor time of contestant, client and backend together, less that
+	// of client and backend without a contestant between them.
+	Window int `json:"window,omitempty"`
 	// Feature is what contestants do beside proxying.
 	Feature    Feature `json:"feature,omitempty"`
 	BufferSize int     `json:"buffer,omitempty"` // HAProxy's tune.bufsize; 0: default

@@ -3,7 +3,7 @@ package cases
 // All returns the cases in the order they are run.
 func All() []Case {
 	var out []Case
-	for _, group := range [][]Case{plain(), secure(), features(), crowds()} {
+	for _, group := range [][]Case{plain(), secure(), features(), relayed(), crowds()} {
 		out = append(out, group...)
 	}
 	return out
@@ -106,6 +106,27 @@ func features() []Case {
 		}),
 		get128("cookieinsert-headers", "GET 128 B, 64 connections, persistence by an inserted cookie and two header rules", func(c *Case) {
 			c.Feature, c.Extra = CookieInsert, 0.4
+		}),
+	}
+}
+
+// relayed are the cases in which bytes are passed on without being read: a
+// message is a request with its answer, which fits a segment.
+func relayed() []Case {
+	return []Case{
+		get128("l4-bulk", "TCP relay, 1 MiB answers, 16 connections (HAProxy: 64 KiB buffers, splice, 1 MiB pipes; nginx: 64 KiB buffers)", func(c *Case) {
+			c.get1m()
+			c.Relay, c.Targets = true, targets(1.0, 0.7)
+		}),
+		get128("l4-small", "TCP relay, messages of 128 B, 64 kept connections", func(c *Case) {
+			c.Relay, c.Targets = true, targets(0.95, 0.98)
+		}),
+		get128("l4-short", "TCP relay, a connection per message of 128 B, 64 at once", func(c *Case) {
+			c.Relay, c.New, c.Targets = true, true, targets(0.93, 0.96)
+		}),
+		get128("l4-udp", "UDP, datagrams of 64 B there and back, 64 clients with 4 under way, processor time above the direct path", func(c *Case) {
+			c.Unit, c.Window, c.Body = "round trip", 4, 64
+			c.Relay, c.Targets = true, map[string]float64{"nginx": 0.4}
 		}),
 	}
 }

@@ -21,7 +21,7 @@ func Main(in io.Reader, out io.Writer) error {
 		// at the usual pace would cost this program more than it can save.
 		debug.SetGCPercent(800)
 	}
-	client, err := NewClient(spec)
+	client, err := newLoad(spec)
 	if err != nil {
 		return fmt.Errorf("load: %w", err)
 	}
@@ -47,6 +47,23 @@ func Main(in io.Reader, out io.Writer) error {
 			return err
 		}
 	}
+}
+
+// generator is what a spec asks for.
+type generator interface {
+	WarmUp() error
+	Run() (Result, error)
+	Close()
+}
+
+func newLoad(spec Spec) (generator, error) {
+	if spec.Window == 0 {
+		return NewClient(spec)
+	}
+	if err := spec.Check(); err != nil {
+		return nil, err
+	}
+	return NewDatagrams(spec)
 }
 
 func readLine(r *bufio.Reader, into any) error {

@@ -25,6 +25,10 @@ type Spec struct {
 	New bool `json:"new,omitempty"`
 	// TLS makes the client speak it; nil: plain connections.
 	TLS *TLS `json:"tls,omitempty"`
+	// Window makes the load datagrams of Body bytes, of which that many are under
+	// way on each of Connections sockets; 0: connections. Method, Path, Host,
+	// Expect and what follows but Duration and Patience are of no use then.
+	Window int `json:"window,omitempty"`
 	// Cookie is the name of a cookie that each connection sends with a value of
 	// its own; LearnCookie of one that the first answer on each connection must
 	// set and that is sent back from then on. Empty sends none.
@@ -49,6 +53,10 @@ func (s *Spec) Check() error {
 	switch {
 	case !s.Target.IsValid() || !s.Target.Addr().Is4():
 		return fmt.Errorf("target %s is not an IPv4 address with a port", s.Target)
+	case s.Window > 0 && s.Body >= 8 && s.Connections > 0:
+		return nil
+	case s.Window > 0:
+		return errors.New("datagrams must have 8 bytes or more")
 	case s.Connections < 1:
 		return errors.New("connections must be at least 1")
 	case s.Method == "" || s.Path == "" || s.Host == "":

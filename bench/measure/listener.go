@@ -10,9 +10,12 @@ import (
 
 // Listening returns the inodes of the TCP sockets, IPv4 and IPv6, that listen
 // on each port of this network namespace.
-func Listening() (map[uint16][]uint64, error) {
+func Listening() (map[uint16][]uint64, error) { return listening("tcp") }
+
+// listening does so for a network; UDP sockets without a peer listen.
+func listening(network string) (map[uint16][]uint64, error) {
 	out := map[uint16][]uint64{}
-	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+	for _, file := range []string{"/proc/net/" + network, "/proc/net/" + network + "6"} {
 		text, err := os.ReadFile(file)
 		if os.IsNotExist(err) {
 			continue // no IPv6
@@ -31,11 +34,11 @@ func Listening() (map[uint16][]uint64, error) {
 //
 //	sl local_address:PORT rem_address st tx:rx tr:when retr uid timeout inode …
 //
-// and keeps those whose state is 0A (LISTEN).
+// and keeps those whose state is 0A (LISTEN) or 07 (UDP without a peer).
 func parseListening(text string, into map[uint16][]uint64) error {
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
-		if len(fields) < 10 || fields[3] != "0A" {
+		if len(fields) < 10 || fields[3] != "0A" && fields[3] != "07" {
 			continue
 		}
 		_, hex, _ := strings.Cut(fields[1], ":")
@@ -56,8 +59,13 @@ func parseListening(text string, into map[uint16][]uint64) error {
 // listening on it is held by one of the processes. A forgotten process that
 // shares the port (SO_REUSEPORT) would silently take half of the connections
 // and halve the CPU time per request.
-func OnlyListeners(port uint16, processes []Process) error {
-	all, err := Listening()
+func OnlyListeners(port uint16, processes []Process) error { return only("tcp", port, processes) }
+
+// OnlyReceivers checks the same for UDP sockets.
+func OnlyReceivers(port uint16, processes []Process) error { return only("udp", port, processes) }
+
+func only(network string, port uint16, processes []Process) error {
+	all, err := listening(network)
 	if err != nil {
 		return err
 	}

@@ -107,6 +107,9 @@ func (c Contestant) Start(ctx context.Context, s Setup, log *os.File) (*launch.P
 }
 
 func startHAProxy(c Contestant, _ context.Context, s Setup, log *os.File) (*launch.Process, error) {
+	if s.Datagrams {
+		return nil, fmt.Errorf("%w: it balances no datagrams", ErrCannot)
+	}
 	file, err := write("haproxy.cfg", "haproxy.cfg", s)
 	if err != nil {
 		return nil, err

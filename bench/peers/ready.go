@@ -38,6 +38,9 @@ func ready(ctx context.Context, p *launch.Process, s Setup) error {
 // probe asks for the small body as a client of the last service would.
 func probe(s Setup) error {
 	to := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), s.Port)
+	if s.Datagrams {
+		return probeDatagrams(to)
+	}
 	conn, err := net.DialTimeout("tcp", to.String(), time.Second)
 	if err != nil {
 		return err
@@ -61,6 +64,21 @@ func probe(s Setup) error {
 		return fmt.Errorf("answered %q", line)
 	}
 	return nil
+}
+
+// probeDatagrams waits for a datagram to come back.
+func probeDatagrams(to netip.AddrPort) error {
+	conn, err := net.Dial("udp", to.String())
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(500 * time.Millisecond))
+	if _, err := conn.Write([]byte("ready?")); err != nil {
+		return err
+	}
+	_, err = conn.Read(make([]byte, 10))
+	return err
 }
 
 func address(s Setup) (host, path string) {

@@ -22,6 +22,11 @@ type Setup struct {
 	// Equal gives HAProxy and nginx the rules and headers Sluice always has.
 	Equal      bool
 	BufferSize int // HAProxy's tune.bufsize in bytes; 0: its default
+	// Relay makes the contestant pass bytes on without reading them. With a
+	// BufferSize the peers are set up for many bytes at once.
+	Relay bool
+	// Datagrams are what comes, instead of connections; valid with Relay.
+	Datagrams bool
 	// Secure, when set, makes clients speak TLS and see Identity; HTTP2 offers
 	// them that too.
 	Secure   cases.Secure
@@ -67,6 +72,24 @@ func (s Setup) MaxConn() int {
 // told to go on with what there is.
 func (s Setup) StrictLimits() bool { return s.MaxConn()*2+100 <= int(s.Descriptors) }
 
+// RelayConn is HAProxy's maxconn for a relay: with splice each connection may
+// need a pipe each way besides.
+func (s Setup) RelayConn() int {
+	if s.BufferSize == 0 {
+		return s.MaxConn()
+	}
+	return min(4000, int(s.Descriptors)/6)
+}
+
+// Modules is where nginx has the module for relays, if it is not built in.
+func (Setup) Modules() string {
+	const debian = "/usr/lib/nginx/modules/ngx_stream_module.so"
+	if _, err := os.Stat(debian); err != nil {
+		return ""
+	}
+	return debian
+}
+
 // Connections is nginx's worker_connections.
 func (s Setup) Connections() int { return int(s.Descriptors) - 100 }
 
@@ -80,8 +103,12 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"uncaret":  func(s string) string { return strings.TrimPrefix(s, "^") },
 }).ParseFS(files, "*.tmpl"))
 
-// Render fills in one template, named like its file without ".tmpl".
+// Render fills in one template, named like its file without ".tmpl"; for a
+// relay it is the one with "relay-" in front.
 func Render(name string, s Setup) ([]byte, error) {
+	if s.Relay {
+		name = "relay-" + name
+	}
 	var b bytes.Buffer
 	if err := templates.ExecuteTemplate(&b, name+".tmpl", s); err != nil {
 		return nil, err

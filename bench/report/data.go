@@ -81,6 +81,9 @@ type Slice struct {
 	System  float64 `json:"proxy_system"`
 	Client  float64 `json:"client_cpu"`
 	Backend float64 `json:"backend_cpu"`
+	// Direct is the processor time of a round trip without the contestant, in
+	// microseconds; valid in cases of datagrams.
+	Direct float64 `json:"direct_us,omitempty"`
 	// Foreign is what anything else used, in CPUs.
 	Foreign float64 `json:"foreign"`
 	// Disagree is set when the two accountings of the proxy differ too much.

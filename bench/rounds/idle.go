@@ -55,7 +55,7 @@ func (r *Runner) holding(ctx context.Context, c cases.Case, who peers.Contestant
 		}
 		err = errors.Join(err, e.stop())
 	}()
-	if err := alone(e); err != nil {
+	if err := alone(c, e); err != nil {
 		return err
 	}
 	if s.Before, err = settled(ctx, e); err != nil {

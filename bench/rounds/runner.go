@@ -42,12 +42,14 @@ type Runner struct {
 	opts    Options
 	ports   arena.Ports
 	backend *launch.Process
-	address netip.AddrPort // of the backend
+	address netip.AddrPort  // of the backend
+	echo    *launch.Process // the backend of datagrams; nil before the first case with them
+	echoes  netip.AddrPort  // its address
 	// identities are made when a case first needs one.
 	identities map[cases.Key]*identity.Identity
 }
 
-// New starts the backend; Close ends it.
+// New starts the backend; Close ends what was started.
 func New(opts Options) (*Runner, error) {
 	r := &Runner{opts: opts, identities: map[cases.Key]*identity.Identity{}}
 	port, err := r.ports.Take()
@@ -55,24 +57,35 @@ func New(opts Options) (*Runner, error) {
 		return nil, err
 	}
 	on := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port)
-	r.backend, err = self(opts.BackendCPU, "backend", on.String())
-	if err != nil {
-		return nil, err
+	r.backend, r.address, err = r.begin("backend", on)
+	return r, err
+}
+
+// begin starts a backend in one of the roles of this program.
+func (r *Runner) begin(role string, on netip.AddrPort) (p *launch.Process, at netip.AddrPort, err error) {
+	if p, err = self(r.opts.BackendCPU, role, on.String()); err != nil {
+		return nil, at, err
 	}
 	line, err := within(5*time.Second, func() (string, error) {
-		return bufio.NewReader(r.backend.Out).ReadString('\n')
+		return bufio.NewReader(p.Out).ReadString('\n')
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("backend did not start: %w", err), r.backend.Stop())
+		return nil, at, errors.Join(fmt.Errorf("backend did not start: %w", err), p.Stop())
 	}
-	if r.address, err = netip.ParseAddrPort(strings.TrimSpace(line)); err != nil {
-		return nil, errors.Join(err, r.backend.Stop())
+	if at, err = netip.ParseAddrPort(strings.TrimSpace(line)); err != nil {
+		return nil, at, errors.Join(err, p.Stop())
 	}
-	return r, nil
+	return p, at, nil
 }
 
 // Close ends the backend.
-func (r *Runner) Close() error { return r.backend.Stop() }
+func (r *Runner) Close() error {
+	err := r.backend.Stop()
+	if r.echo != nil {
+		err = errors.Join(err, r.echo.Stop())
+	}
+	return err
+}
 
 // self starts a role of this very program, pinned, with pipes.
 func self(cpu int, args ...string) (*launch.Process, error) {
@@ -109,6 +122,9 @@ func (r *Runner) Run(ctx context.Context, c cases.Case) (report.Case, error) {
 	}[c.Kind]
 	line := r.lineup(c)
 	if err := r.identify(c.Key); err != nil {
+		return out, err
+	}
+	if err := r.echoing(c); err != nil {
 		return out, err
 	}
 	rounds, err := run(ctx, c, line)
@@ -188,8 +204,8 @@ func (r *Runner) start(ctx context.Context, c cases.Case, who peers.Contestant) 
 		return nil, err
 	}
 	p, err := who.Start(ctx, peers.Setup{
-		Port: port, Control: control, Backend: r.address, Set: c.Rules, Equal: r.opts.Equal,
-		Secure: c.Secure, Identity: r.identities[c.Key], HTTP2: c.Streams > 0, Feature: c.Feature,
+		Port: port, Control: control, Backend: r.backendOf(c), Set: c.Rules, Equal: r.opts.Equal,
+		Secure: c.Secure, Identity: r.identities[c.Key], HTTP2: c.Streams > 0, Feature: c.Feature, Relay: c.Relay, Datagrams: c.Window > 0,
 		BufferSize: c.BufferSize, Clients: c.Connections + c.Slow, Descriptors: r.opts.Descriptors,
 		Dir: dir, CPU: r.opts.ProxyCPU,
 	}, log)

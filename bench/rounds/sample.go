@@ -30,6 +30,13 @@ func (r *Runner) take(e *entrant, clients []*launch.Process) (s sample, err erro
 	if s.backend, err = treeUsage(r.backend); err != nil {
 		return s, fmt.Errorf("backend: %w", err)
 	}
+	if r.echo != nil {
+		one, err := treeUsage(r.echo)
+		if err != nil {
+			return s, fmt.Errorf("backend: %w", err)
+		}
+		s.backend.Sched += one.Sched
+	}
 	for _, p := range clients {
 		one, err := treeUsage(p)
 		if err != nil {

@@ -26,6 +26,8 @@ func (r *Runner) slice(ctx context.Context, c cases.Case, e *entrant) report.Sli
 	switch {
 	case c.Kind == cases.Slow:
 		err = r.besideSlow(ctx, c, e, &s)
+	case c.Window > 0:
+		err = r.datagrams(ctx, c, e, &s)
 	case c.Streams > 0:
 		err = r.h2load(ctx, c, e, &s)
 	case r.opts.Wrk != "" && wrkCan(c):
@@ -43,7 +45,7 @@ func (r *Runner) slice(ctx context.Context, c cases.Case, e *entrant) report.Sli
 		s.Reason = err.Error()
 		return s
 	}
-	if c.Kind == cases.Throughput {
+	if c.Kind == cases.Throughput && c.Window == 0 {
 		s.Value = s.Proxy * 1e6 / float64(s.Requests)
 	}
 	return s
@@ -54,7 +56,7 @@ func (r *Runner) spec(c cases.Case, e *entrant) load.Spec {
 	s := load.Spec{
 		Target:      netip.AddrPortFrom(r.address.Addr(), e.port),
 		Connections: c.Connections, Method: c.Method, Path: c.Path, Host: c.Host, Body: c.Body, Expect: c.Expect,
-		New: c.New, Rate: c.Rate, Duration: r.opts.Slice * time.Duration(max(c.Stretch, 1)), Patience: patience,
+		New: c.New, Rate: c.Rate, Window: c.Window, Duration: r.opts.Slice * time.Duration(max(c.Stretch, 1)), Patience: patience,
 	}
 	if e.Plain {
 		s.Path, s.Host = "/128", cases.PlainHost

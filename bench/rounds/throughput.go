@@ -42,7 +42,7 @@ func (r *Runner) group(ctx context.Context, c cases.Case, line []peers.Contestan
 		if e.absent != nil {
 			continue
 		}
-		if err := alone(e); err != nil {
+		if err := alone(c, e); err != nil {
 			return nil, err
 		}
 	}
@@ -75,12 +75,16 @@ func (r *Runner) group(ctx context.Context, c cases.Case, line []peers.Contestan
 }
 
 // alone checks that the contestant has its port for itself.
-func alone(e *entrant) error {
+func alone(c cases.Case, e *entrant) error {
 	tree, err := e.Tree()
 	if err != nil {
 		return err
 	}
-	if err := measure.OnlyListeners(e.port, tree); err != nil {
+	check := measure.OnlyListeners
+	if c.Window > 0 {
+		check = measure.OnlyReceivers
+	}
+	if err := check(e.port, tree); err != nil {
 		return fmt.Errorf("%s: %w", e.Name, err)
 	}
 	return nil

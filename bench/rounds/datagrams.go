@@ -1,0 +1,54 @@
+package rounds
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+
+	"github.com/sluicelb/sluice/bench/cases"
+	"github.com/sluicelb/sluice/bench/report"
+)
+
+// echoing starts the backend of datagrams if a case needs it.
+func (r *Runner) echoing(c cases.Case) (err error) {
+	if c.Window == 0 || r.echo != nil {
+		return nil
+	}
+	r.echo, r.echoes, err = r.begin("echo", netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 0))
+	return err
+}
+
+// backendOf is where the contestants of a case send what comes to them.
+func (r *Runner) backendOf(c cases.Case) netip.AddrPort {
+	if c.Window > 0 {
+		return r.echoes
+	}
+	return r.address
+}
+
+// datagrams runs a slice without the contestant and one with it. What it costs
+// is what both cost apart: the packets a proxy sends are received in its time,
+// and those it takes together cost others less.
+func (r *Runner) datagrams(ctx context.Context, c cases.Case, e *entrant, s *report.Slice) error {
+	direct := *e
+	direct.port = r.echoes.Port()
+	var without report.Slice
+	if err := r.own(ctx, c, &direct, &without, nil); err != nil {
+		return fmt.Errorf("without a contestant: %w", err)
+	}
+	if without.Requests == 0 || without.Errors > 0 {
+		return fmt.Errorf("without a contestant: %d answers, %d errors", without.Requests, without.Errors)
+	}
+	if err := r.own(ctx, c, e, s, nil); err != nil || s.Requests == 0 {
+		return err
+	}
+	s.Direct = spent(&without)
+	s.Value = spent(s) - s.Direct
+	return nil
+}
+
+// spent is the processor time of a round trip, all processes together, in
+// microseconds.
+func spent(s *report.Slice) float64 {
+	return (s.Proxy + s.Client + s.Backend) * 1e6 / float64(s.Requests)
+}
