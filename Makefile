@@ -52,6 +52,7 @@ lint:
 
 bench: build packages
 	go run ./bench $(BENCHFLAGS)
+	SLUICE_BENCH=1 go test -v ./bench/kernelfarms
 
 clean:
 	rm -rf bin
