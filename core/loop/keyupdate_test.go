@@ -9,8 +9,10 @@ import (
 	"crypto/tls"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"net"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -74,12 +76,36 @@ func (w *writer) keyUpdate() []byte {
 func byHand(t *testing.T, addr string) (*tls.Conn, *writer) {
 	t.Helper()
 	var log bytes.Buffer
-	c := dialTLS(t, addr, clientConfig(func(c *tls.Config) { c.KeyLogWriter = &log }))
+	c := tls.Client(dialNarrow(t, addr), clientConfig(func(c *tls.Config) { c.KeyLogWriter = &log }))
+	if err := c.Handshake(); err != nil {
+		t.Fatalf("client: %v", err)
+	}
 	if c.ConnectionState().CipherSuite != tls.TLS_AES_128_GCM_SHA256 {
 		t.Skip("not shown: another cipher suite was chosen")
 	}
-	_ = c.NetConn().(*net.TCPConn).SetReadBuffer(4096) // what it does not read soon waits with the sender
 	return c, newWriter(t, log.String())
+}
+
+// dialNarrow is dial for a client whose kernel soon has no room for what it does
+// not read. It says so from the beginning: with a buffer made smaller later it
+// would have promised room it does not have, and a kernel out of room drops what
+// it gets, acknowledgements too, so that the client cannot send either.
+func dialNarrow(t *testing.T, addr string) net.Conn {
+	t.Helper()
+	d := net.Dialer{Control: func(_, _ string, raw syscall.RawConn) error {
+		var err error
+		outer := raw.Control(func(fd uintptr) {
+			err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 16<<10)
+		})
+		return errors.Join(outer, err)
+	}}
+	c, err := d.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	return c
 }
 
 // ended is a handler that reads all and tells why reading ended.
