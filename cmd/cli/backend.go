@@ -194,7 +194,7 @@ func (c *client) backendSet() *cobra.Command {
 
 func (c *client) backendDelete() *cobra.Command {
 	return &cobra.Command{
-		Use: "delete FARM [SERVICE] ID", Short: "Remove a backend; the ones behind it move up", Example: "  sluice backend delete shop web 1\n  sluice backend delete dns 1",
+		Use: "delete FARM [SERVICE] ID", Short: "Remove a backend; in a service the ones behind it move up", Example: "  sluice backend delete shop web 1\n  sluice backend delete dns 1",
 		Args: between(2, 3), ValidArgsFunction: c.completeOwner(ownedBackend, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, rest, err := c.owner(cmd.Context(), args, 1)

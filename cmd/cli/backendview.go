@@ -23,7 +23,7 @@ type backend struct {
 }
 
 func (b backend) limit() any {
-	if b.MaxConns != nil {
+	if b.MaxConns != nil && *b.MaxConns > 0 {
 		return *b.MaxConns
 	}
 	return opt(b.ConnectionLimit)

@@ -91,7 +91,7 @@ func (c *client) connList() *cobra.Command {
 
 // backendFlag adds --backend, and completes it.
 func (c *client) backendFlag(cmd *cobra.Command) {
-	cmd.Flags().Int("backend", 0, "only those to this backend of the farm, by its position")
+	cmd.Flags().Int("backend", 0, "only those to this backend of the farm, by its number")
 	cmd.RegisterFlagCompletionFunc("backend", func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp

@@ -167,8 +167,11 @@ type Service struct {
 // Backend is one server of a service.
 type Backend struct {
 	// ID is stable and unique among all backends of the configuration,
-	// 1 … MaxBackendID; the number the API shows is the position instead.
+	// 1 … MaxBackendID; what the API calls it is told by Group.Number.
 	ID uint32 `json:"id,omitempty"`
+	// Seat is one more than the number the API calls a backend of an l4xnat farm;
+	// 0 means that none was given yet, and in services always.
+	Seat uint32 `json:"seat,omitempty"`
 	// Host is what the operator wrote: an address or a resolvable name.
 	Host string `json:"ip"`
 	// Addr is Host resolved by mgmt; always valid in a snapshot.

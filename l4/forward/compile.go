@@ -52,12 +52,12 @@ func (e *Engine) compileFarm(f *farm.Farm) (*farmTable, error) {
 	}
 	ft := &farmTable{
 		id: f.ID, service: l.ID, name: f.Name, transport: l.Protocol, listeners: f.Listeners(), local: f.VIP,
-		connect:  nanos(cmp.Or(l.ConnectTimeout, farm.DefaultL4Connect)),
-		idle:     nanos(cmp.Or(l.IdleTimeout, defaultIdle(l.Protocol))),
-		grace:    time.Duration(nanos(l.StopGrace)),
-		answers:  answersOf(l),
-		hash:     hashing(l.Algorithm),
-		persist:  newPersistence(l),
+		connect: nanos(cmp.Or(l.ConnectTimeout, farm.DefaultL4Connect)),
+		idle:    nanos(cmp.Or(l.IdleTimeout, defaultIdle(l.Protocol))),
+		grace:   time.Duration(nanos(l.StopGrace)),
+		answers: answersOf(l),
+		hash:    hashing(l.Algorithm),
+		persist: newPersistence(l), algorithm: l.Algorithm,
 		backends: make([]backend, len(l.Backends)),
 		logged:   l.Logs, sample: l.AccessLog.Sample,
 		trusted: l.Trusted, proxyIn: l.ProxyIn, announce: announcing(l),
@@ -65,8 +65,10 @@ func (e *Engine) compileFarm(f *farm.Farm) (*farmTable, error) {
 	if l.MaxConnections > 0 {
 		ft.places, ft.most = e.registry.places(f.ID), int64(l.MaxConnections)
 	}
+	numbers := (farm.Group{Farm: f}).Numbers()
 	for i := range l.Backends {
 		ft.backends[i] = ft.compileBackend(f, &l.Backends[i])
+		ft.backends[i].number = numbers[i]
 		if l.Backends[i].ConnLimit > 0 || balance.ParseL4(l.Algorithm).NeedsLoad() {
 			ft.backends[i].load = e.registry.load(l.Backends[i].ID)
 		}

@@ -40,7 +40,7 @@ func (e *Engine) Explain(q *explain.Question) (*explain.Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &explainer{farm: f, engine: e, Explanation: &explain.Explanation{
+	x := &explainer{farm: f, engine: e, port: asked.local.Port(), Explanation: &explain.Explanation{
 		Farm: f.name, Listener: asked.local.String(), Generation: t.generation, From: asked.client.String(),
 	}}
 	x.run(asked, q.SNI)
@@ -85,6 +85,7 @@ type explainer struct {
 	*explain.Explanation
 	engine *Engine
 	farm   *farmTable
+	port   uint16 // the client's
 }
 
 func (x *explainer) step(name string, passed bool, format string, args ...any) {
@@ -146,7 +147,7 @@ func (x *explainer) run(t tuple, name string) {
 		why = accesslog.WhySession
 	}
 	x.Result = explain.Result{
-		Outcome: explain.Forward, Backend: &c.index, Address: f.backends[c.index].to(t.local.Port()).String(),
+		Outcome: explain.Forward, Backend: &f.backends[c.index].number, Address: f.backends[c.index].to(t.local.Port()).String(),
 		Decision: why.String(), Reason: x.reason(c, g),
 	}
 }
@@ -157,7 +158,7 @@ func (x *explainer) persistence(key []byte, held session.Session, known bool, c 
 	x.Persistence = p
 	if known {
 		if i := x.farm.find(held.Backend); i >= 0 {
-			p.Backend = &i
+			p.Backend = &x.farm.backends[i].number
 		}
 	}
 	switch {
@@ -170,19 +171,19 @@ func (x *explainer) persistence(key []byte, held session.Session, known bool, c 
 	case !ok:
 		p.Reason = "no session, and no backend it could name"
 	default:
-		p.Reason = fmt.Sprintf("no session: one with backend %d would be made", c.index)
+		p.Reason = fmt.Sprintf("no session: one with backend %d would be made", x.farm.backends[c.index].number)
 	}
 }
 
 // balance tells what speaks for and against each backend as it is in use.
 func (x *explainer) balance(g *group, c choice, ok bool) {
 	f, p := x.farm, g.picker
-	b := &explain.Balance{Algorithm: p.Algorithm().String(), Protocol: string(f.transport), Level: p.Level(), Backends: []explain.Backend{}}
+	b := &explain.Balance{Algorithm: string(f.algorithm), Protocol: string(f.transport), Level: p.Level(), Backends: []explain.Backend{}}
 	x.Balance = b
 	for i, at := range g.members[:min(len(g.members), explain.MaxItems)] {
 		be, m := &f.backends[at], p.Member(i)
 		out := explain.Backend{
-			ID: at, Address: be.addr.String(), Alias: explain.Clip(be.reach.Alias), Weight: m.Weight, Priority: m.Priority, Status: string(m.Slot.Status()),
+			ID: be.number, Address: be.to(x.port).String(), Alias: explain.Clip(be.reach.Alias), Weight: m.Weight, Priority: m.Priority, Status: string(m.Slot.Status()),
 			InFlight: int64(x.engine.segment.SumBackend(be.id).Established), Limit: m.Limit,
 			Chosen: ok && at == c.index, Maintenance: string(be.mode), Cost: p.Cost(i),
 		}

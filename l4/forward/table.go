@@ -31,6 +31,7 @@ type farmTable struct {
 	backends  []backend
 	group     group  // the backends that are for no server name in particular
 	names     *names // nil when all are
+	algorithm farm.L4Algorithm
 	hash      hashOf
 	persist   persistence
 	sessions  *session.Table // nil without persistence
@@ -61,6 +62,7 @@ type group struct {
 // backend is one compiled backend.
 type backend struct {
 	id      uint32
+	number  int            // what people call it
 	addr    netip.AddrPort // port 0: the one the client used
 	options loop.DialOptions
 	mode    farm.Maintenance

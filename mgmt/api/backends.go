@@ -60,7 +60,7 @@ func (l backendList[V]) add(c *call) (Object[V], error) {
 	if err != nil {
 		return Object[V]{}, err
 	}
-	farmName, service := g.Farm.Name, g.Name()
+	farmName, service, position := g.Farm.Name, g.Name(), 0
 	_, err = c.change(fmt.Sprintf("add %s to %s", named(values), g), func(cfg *farm.Config) error {
 		g, err := findGroup(cfg, farmName, service)
 		if err != nil {
@@ -78,20 +78,19 @@ func (l backendList[V]) add(c *call) (Object[V], error) {
 		if err := validate.LocalSource(created.Source, l.s.deps.LocalAddrs()); err != nil {
 			return err
 		}
-		g.SetBackends(append(g.Backends(), created))
+		position = g.Add(created)
 		return nil
 	})
 	if err != nil {
 		return Object[V]{}, err
 	}
-	if g, err = findGroup(c.cfg, farmName, service); err != nil || len(g.Backends()) == 0 {
+	if g, err = findGroup(c.cfg, farmName, service); err != nil || position >= len(g.Backends()) {
 		return Object[V]{}, err
 	}
-	last := len(g.Backends()) - 1 // the configuration is the one this change made
 	return Object[V]{
 		Description: fmt.Sprintf("New backend of %s", g),
-		Params:      l.show(g, last), Status: l.s.statusOf(c, farmName), Warning: c.warning(validate.PathOfBackend(g, last)),
-		Message: fmt.Sprintf("The backend %d has been added to %s.", last, g),
+		Params:      l.show(g, position), Status: l.s.statusOf(c, farmName), Warning: c.warning(validate.PathOfBackend(g, position)),
+		Message: fmt.Sprintf("The backend %d has been added to %s.", g.Number(position), g),
 	}, nil
 }
 

@@ -38,7 +38,7 @@ type Tracked struct {
 // Connection is one connection or flow of an l4xnat farm.
 type Connection struct {
 	Farm        string `json:"farm"`
-	ID          int    `json:"id" doc:"Position of the backend in the farm"`
+	ID          int    `json:"id" doc:"Number of the backend in the farm"`
 	Protocol    string `json:"protocol"`
 	State       string `json:"state" doc:"The protocol's own, like established and syn_sent; replied and unreplied where it has none"`
 	Client      string `json:"client"`
@@ -65,7 +65,7 @@ func (s *Server) connectionOperations() []*operation {
 	if s.deps.Tracked == nil && s.deps.Forwarded == nil {
 		return nil
 	}
-	const which, backend = "Only those of this l4xnat farm", "Only those to this backend, by its position; with farm"
+	const which, backend = "Only those of this l4xnat farm", "Only those to this backend, by its number; with farm"
 	return []*operation{
 		op(get, "/connections", auth.RightRead, "List the connections of l4xnat farms", s.listConnections).
 			with("farm", which).with("backend", backend).with("limit", "How many to list at most, 1 to 1000; 1000 when not sent"),
@@ -76,8 +76,8 @@ func (s *Server) connectionOperations() []*operation {
 
 // place is where a backend is, as clients see it.
 type place struct {
-	farm     string
-	position int
+	farm   string
+	number int
 }
 
 // chosen is the backends whose connections are asked for.
@@ -129,12 +129,12 @@ func (w *chosen) add(f *farm.Farm, only int) {
 	if f.InKernel() {
 		ids = &w.kernel
 	}
-	for i := range f.L4.Backends {
+	for i, number := range (farm.Group{Farm: f}).Numbers() {
 		if only >= 0 && i != only {
 			continue
 		}
 		id := f.L4.Backends[i].ID
-		w.places[id] = place{f.Name, i}
+		w.places[id] = place{f.Name, number}
 		*ids = append(*ids, id)
 	}
 }
@@ -208,7 +208,7 @@ func (s *Server) listConnections(c *call) (ConnectionList, error) {
 
 func connection(at place, v Tracked) Connection {
 	return Connection{
-		Farm: at.farm, ID: at.position, Protocol: v.Protocol, State: v.State,
+		Farm: at.farm, ID: at.number, Protocol: v.Protocol, State: v.State,
 		Client: addressText(v.Client), ClientPort: v.Client.Port(), VIP: addressText(v.To), VPort: v.To.Port(),
 		BackendIP: addressText(v.Server), BackendPort: v.Server.Port(), Timeout: v.Timeout,
 		PacketsIn: v.PacketsIn, BytesIn: v.BytesIn, PacketsOut: v.PacketsOut, BytesOut: v.BytesOut,

@@ -46,18 +46,23 @@ func hasServices(f *farm.Farm) error {
 // findBackend finds the position an id names.
 func findBackend(g farm.Group, id string) (int, error) {
 	n, err := strconv.Atoi(id)
-	if err != nil || n < 0 || n >= len(g.Backends()) || strconv.Itoa(n) != id {
+	at := -1
+	if err == nil && strconv.Itoa(n) == id {
+		at = g.Position(n)
+	}
+	if at < 0 {
 		return 0, notFound("the backend %s does not exist in the %s", quoteName(id), g)
 	}
-	return n, nil
+	return at, nil
 }
 
 // backendAt is a backend as the path names it.
 type backendAt struct {
 	farm, service string // names; the second is empty in an l4xnat farm
+	number        int    // what it is called
 	position      int
-	// id is the stable number of what stood at that position when the request
-	// was read: the change must find the same backend there.
+	// id is the ID of what stood at that position when the request was read: the
+	// change must find the same backend there.
 	id uint32
 	// group names where it is in messages.
 	group string
@@ -77,23 +82,26 @@ func atBackend(g farm.Group, id string) (backendAt, error) {
 	if err != nil {
 		return backendAt{}, err
 	}
-	return backendAt{farm: g.Farm.Name, service: g.Name(), position: at, id: g.Backends()[at].ID, group: g.String()}, nil
+	return backendAt{farm: g.Farm.Name, service: g.Name(), number: g.Number(at), position: at, id: g.Backends()[at].ID, group: g.String()}, nil
 }
 
-// in finds the backend in a configuration that may be newer. A position that
-// means another backend by now is a lost race, not a change to that one.
-func (b backendAt) in(cfg *farm.Config) (farm.Group, *farm.Backend, error) {
+// in finds the backend in a configuration that may be newer, and where it is
+// there. A number that means another backend by now is a lost race, not a change
+// to that one.
+func (b *backendAt) in(cfg *farm.Config) (farm.Group, *farm.Backend, error) {
 	g, err := findGroup(cfg, b.farm, b.service)
 	if err != nil {
 		return g, nil, err
 	}
 	list := g.Backends()
-	if b.position >= len(list) || list[b.position].ID != b.id {
+	at := g.Position(b.number)
+	if at < 0 || list[at].ID != b.id {
 		return g, nil, refuse(409, "the backends of %s were changed by someone else: read them again", b.group)
 	}
-	return g, &list[b.position], nil
+	b.position = at
+	return g, &list[at], nil
 }
 
 func (b backendAt) String() string {
-	return "backend " + strconv.Itoa(b.position) + " of " + b.group
+	return "backend " + strconv.Itoa(b.number) + " of " + b.group
 }

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -108,7 +109,7 @@ func TestBackendsOfL4Farms(t *testing.T) {
 	a := newAppliance(t)
 	a.dns(2)
 	r := a.must(200, "GET", "/farms/dns/backends", "")
-	for name, value := range map[string]any{"id": 0, "ip": "10.0.0.1", "port": 53, "weight": nil, "priority": nil, "max_conns": nil, "status": "up", "alias": nil, "source": nil, "mark": nil} {
+	for name, value := range map[string]any{"id": 0, "ip": "10.0.0.1", "port": 53, "weight": 1, "priority": 1, "max_conns": 0, "status": "up", "alias": nil, "source": nil, "mark": nil} {
 		r.want(t, "params.0."+name, value)
 	}
 	r.want(t, "params.1.port", nil)
@@ -118,8 +119,8 @@ func TestBackendsOfL4Farms(t *testing.T) {
 	r.want(t, "backends.1.weight", 9)
 	a.must(200, "PUT", "/farms/dns/backends/1", `{"weight":null,"priority":null,"max_conns":null,"alias":null}`)
 	r = a.must(200, "GET", "/farms/dns", "")
-	for _, name := range []string{"weight", "priority", "max_conns", "alias"} {
-		r.want(t, "backends.1."+name, nil)
+	for name, value := range map[string]any{"weight": 1, "priority": 1, "max_conns": 0, "alias": nil} {
+		r.want(t, "backends.1."+name, value)
 	}
 	for body, texts := range map[string][]string{
 		`{"ip":"10.0.0.1","port":53}`: {"unique", "backend 0"}, `{"ip":"10.0.0.9","weight":10}`: {"weight"}, `{"ip":"2001:db8::1"}`: {"IP version"}, `{"ip":"255.255.255.255"}`: {"broadcast"},
@@ -144,8 +145,50 @@ func TestBackendsOfL4Farms(t *testing.T) {
 	if left := a.config().Farm("dns").L4.Backends; len(left) != 2 || left[1].ID != id {
 		t.Errorf("left: %+v", left)
 	}
-	a.do("DELETE", "/farms/dns/backends/2", "").refused(t, 404, "backend", "farm dns")
+	a.do("DELETE", "/farms/dns/backends/1", "").refused(t, 404, "backend", "farm dns")
 	a.do("PUT", "/farms/dns/backends/-1", `{"weight":1}`).refused(t, 404)
+}
+
+func TestBackendsOfL4FarmsKeepTheirNumbers(t *testing.T) {
+	a := newAppliance(t)
+	a.dns(2)
+	a.must(201, "POST", "/farms/dns/backends", `{"ip":"10.0.0.3"}`).want(t, "params.id", 2)
+	a.must(200, "PUT", "/farms/dns", `{"persistence":"srcip"}`)
+	a.must(201, "POST", "/farms/dns/sessions", `{"id":2,"session":"192.0.2.7"}`)
+	a.must(200, "DELETE", "/farms/dns/backends/0", "")
+	numbers := func() string {
+		var out []string
+		list, _ := a.must(200, "GET", "/farms/dns/backends", "").at("params").([]any)
+		for _, b := range list {
+			b := b.(map[string]any)
+			out = append(out, fmt.Sprintf("%v %v", b["id"], b["ip"]))
+		}
+		return strings.Join(out, ", ")
+	}
+	if got := numbers(); got != "1 10.0.0.2, 2 10.0.0.3" {
+		t.Errorf("after the first was deleted: %s", got)
+	}
+	a.do("PUT", "/farms/dns/backends/0", `{"weight":2}`).refused(t, 404, "backend 0")
+	a.must(200, "GET", "/farms/dns", "").want(t, "params.sessions.0.id", 2)
+	a.must(200, "GET", "/stats/farms/dns", "").want(t, "backends.0.id", 1)
+	a.do("PUT", "/farms/dns/backends/2", `{"ip":"10.0.0.2"}`).refused(t, 400, "backend 2", "backend 1 is 10.0.0.2")
+	r := a.must(201, "POST", "/farms/dns/backends", `{"ip":"10.0.0.9","priority":7}`)
+	r.want(t, "params.id", 0)
+	r.want(t, "message", "The backend 0 has been added to farm dns.")
+	r.want(t, "warning", "priority 7 will never be used: with the priorities of the other backends at most 3 is reached")
+	a.must(201, "POST", "/farms/dns/backends", `{"ip":"10.0.0.8"}`).want(t, "params.id", 3)
+	if got := numbers(); got != "0 10.0.0.9, 1 10.0.0.2, 2 10.0.0.3, 3 10.0.0.8" {
+		t.Errorf("after two were added: %s", got)
+	}
+	a.must(200, "PUT", "/farms/dns/backends/2/maintenance", `{"action":"maintenance"}`)
+	if b := a.config().Farm("dns").L4.Backends[2]; b.Host != "10.0.0.3" || b.Maintenance != farm.MaintenanceDrain {
+		t.Errorf("in maintenance: %+v", b)
+	}
+	// A document says what there is; what stays keeps its number.
+	a.must(200, "PUT", "/config", `{"farms":[{"name":"dns","profile":"l4xnat","vip":"192.0.2.10","vport":53,"backends":[{"ip":"10.0.0.8"},{"ip":"10.0.0.7"},{"ip":"10.0.0.2"}]}]}`)
+	if got := numbers(); got != "3 10.0.0.8, 0 10.0.0.7, 1 10.0.0.2" {
+		t.Errorf("after a document: %s", got)
+	}
 }
 
 func TestL4FarmsAreStoppedEditedRenamedCopiedAndStarted(t *testing.T) {

@@ -105,7 +105,7 @@ func networks(list []netip.Prefix) []string {
 }
 
 // L4BackendView is everything about a backend of an l4xnat farm. ID is its
-// position; what was never set is null.
+// number, which it keeps.
 type L4BackendView struct {
 	ID          int         `json:"id"`
 	IP          string      `json:"ip"`
@@ -113,9 +113,9 @@ type L4BackendView struct {
 	Status      farm.Status `json:"status" enum:"up,down,maintenance"`
 	Problem     string      `json:"problem,omitempty" doc:"Why a backend that can be connected to gets no traffic"`
 	Mode        string      `json:"maintenance_mode,omitempty" enum:"drain,cut" doc:"How the backend was taken out"`
-	Weight      *uint8      `json:"weight"`
-	Priority    *uint8      `json:"priority"`
-	MaxConns    *uint32     `json:"max_conns"`
+	Weight      int         `json:"weight" doc:"1 when it was never set"`
+	Priority    int         `json:"priority" doc:"1 when it was never set"`
+	MaxConns    uint32      `json:"max_conns" doc:"0 means no limit"`
 	Source      *netip.Addr `json:"source"`
 	Mark        *uint32     `json:"mark"`
 	Alias       *string     `json:"alias"`
@@ -125,8 +125,8 @@ type L4BackendView struct {
 func (s *Server) l4BackendView(g farm.Group, i int) L4BackendView {
 	b := &g.Backends()[i]
 	return L4BackendView{
-		ID: i, IP: b.Host, Port: orNull(b.Port), Status: s.l4Status(b), Problem: s.backendProblem(b), Mode: string(b.Maintenance),
-		Weight: orNull(b.Weight), Priority: orNull(b.Priority), MaxConns: orNull(b.ConnLimit),
+		ID: g.Number(i), IP: b.Host, Port: orNull(b.Port), Status: s.l4Status(b), Problem: s.backendProblem(b), Mode: string(b.Maintenance),
+		Weight: b.EffectiveWeight(), Priority: b.EffectivePriority(), MaxConns: b.ConnLimit,
 		Source: orNull(b.Source), Mark: orNull(b.Mark), Alias: orNull(b.Alias), ServerNames: append([]string{}, b.ServerNames...),
 	}
 }

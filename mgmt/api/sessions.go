@@ -123,7 +123,7 @@ func staticAt(g farm.Group, session string) int {
 // StaticSession shows a static session to the backend at that position.
 func StaticSession(g farm.Group, position int, session string) Session {
 	b := &g.Backends()[position]
-	return Session{Client: session, ID: position, Session: session, BackendIP: b.Host, BackendPort: orNull(b.Port), Service: g.Name(), Type: "static"}
+	return Session{Client: session, ID: g.Number(position), Session: session, BackendIP: b.Host, BackendPort: orNull(b.Port), Service: g.Name(), Type: "static"}
 }
 
 // sessionFields is the body of the creation of a session.
@@ -132,7 +132,7 @@ type sessionFields struct{}
 // Params lists the fields for the document.
 func (sessionFields) Params() []validate.Param {
 	return []validate.Param{
-		{Name: "id", Options: []string{"required", "non_blank"}, Description: "Position of the backend in its service or farm."},
+		{Name: "id", Options: []string{"required", "non_blank"}, Description: "Number of the backend in its service or farm."},
 		{Name: "session", Options: []string{"required", "non_blank"}, Description: "What the client is recognised by: its address, cookie, header, parameter or user; of an l4xnat farm what its persistence says, like 192.0.2.7 . 4022 for srcip_srcport."},
 	}
 }
@@ -169,7 +169,7 @@ func (s *Server) createSession(c *call) (Object[Session], error) {
 	return Object[Session]{
 		Description: fmt.Sprintf("New session of %s", g),
 		Params:      StaticSession(g, at.position, session),
-		Message:     fmt.Sprintf("The session goes to backend %d until it is deleted.", at.position),
+		Message:     fmt.Sprintf("The session goes to backend %d until it is deleted.", at.number),
 	}, nil
 }
 
@@ -188,7 +188,7 @@ func dropStatic(g farm.Group, session string) (was bool) {
 	return was
 }
 
-// digits is the position of a backend, a number or its digits, as a path has it.
+// digits is the number of a backend, a number or its digits, as a path has it.
 func digits(id any) string {
 	if n, ok := id.(float64); ok && n == math.Trunc(n) && math.Abs(n) < 1e6 {
 		return strconv.Itoa(int(n))

@@ -167,7 +167,7 @@ type BackendStatistics struct {
 // Session goes to that backend.
 type Session struct {
 	Client      string  `json:"client"`
-	ID          int     `json:"id" doc:"Position of the backend in its service or farm"`
+	ID          int     `json:"id" doc:"Number of the backend in its service or farm"`
 	Session     string  `json:"session"`
 	BackendIP   string  `json:"backend_ip"`
 	BackendPort *uint16 `json:"backend_port" doc:"null for a backend of an l4xnat farm that keeps the client's port"`
@@ -217,11 +217,11 @@ func (s *Server) serviceStatistics(c *call) (FarmDetailStatistics, error) {
 func (s *Server) backendStatistics(t tally, g farm.Group) []BackendStatistics {
 	var out []BackendStatistics
 	list := g.Backends()
-	for i := range list {
+	for i, number := range g.Numbers() {
 		b := &list[i]
 		sum := t.backend(g.Farm, b.ID)
 		out = append(out, BackendStatistics{
-			ID: i, Service: g.Name(), IP: b.Host, Port: orNull(b.Port),
+			ID: number, Service: g.Name(), IP: b.Host, Port: orNull(b.Port),
 			Status:      farmstate.InStatistics(farmstate.Backend(b, s.deps.Health)),
 			Problem:     s.backendProblem(b),
 			Established: sum.Established, Pending: sum.Pending, Counters: backendCounters(sum),

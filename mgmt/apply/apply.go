@@ -103,6 +103,8 @@ func New(st *store.Store, pub Publisher, options ...Option) *Applier {
 		option(a)
 	}
 	cfg, rev := st.Current()
+	cfg = cfg.Clone()
+	giveNumbers(cfg) // an older one may have none
 	a.now.Store(&state{cfg, rev})
 	a.problems.Store(&map[uint32]string{})
 	a.refused.Store(&map[uint32]refusedStart{})

@@ -52,6 +52,7 @@ func (a *Applier) Change(ctx context.Context, by Author, comment string, expect 
 func (a *Applier) prepare(ctx context.Context, old, cfg *farm.Config) (Result, error) {
 	cfg.ForgetPasswords()
 	dropForeignIDs(old, cfg)
+	giveNumbers(cfg)
 	if err := a.rules.Config(cfg); err != nil {
 		return Result{}, err
 	}

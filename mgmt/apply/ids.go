@@ -33,3 +33,12 @@ func eachID(cfg *farm.Config, do func(kind int, id *uint32)) {
 		}
 	}
 }
+
+// giveNumbers gives backends of l4xnat farms the numbers they are called by.
+func giveNumbers(cfg *farm.Config) {
+	for i := range cfg.Farms {
+		for _, g := range cfg.Farms[i].Groups() {
+			g.GiveNumbers()
+		}
+	}
+}

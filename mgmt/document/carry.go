@@ -10,7 +10,7 @@ import (
 )
 
 // Carry gives the objects of new the IDs of the same objects in old, and the
-// resolved addresses that go with them: a farm is the same when it has the
+// resolved addresses and numbers of backends that go with them: a farm is the same when it has the
 // same name, a service when it has the same name in the same farm, a backend
 // when it has the same host and port in the same service or l4xnat farm. What
 // is not in old has ID 0 afterwards, unless it already had the number of an
@@ -30,7 +30,13 @@ func Carry(old, new *farm.Config) {
 				before = pointers(was.Backends())
 				carryUsers(was.Service, is.Service)
 			}
-			pair(before, pointers(is.Backends()), carryAddr)
+			pair(before, pointers(is.Backends()), func(was, is *farm.Backend) {
+				is.Seat = 0
+				if was != nil {
+					is.Seat = was.Seat
+				}
+				carryAddr(was, is)
+			})
 		})
 	})
 }

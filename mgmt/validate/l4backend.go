@@ -67,15 +67,15 @@ func checkServerName(s string) string {
 
 func canonServerName(s string) string { return strings.ToLower(strings.TrimSuffix(s, ".")) }
 
-// L4BackendPath names a backend of an l4xnat farm by its position from 0.
-func L4BackendPath(farmName string, position int) string {
-	return fmt.Sprintf("%s backend %d", FarmPath(farmName), position)
+// L4BackendPath names a backend of an l4xnat farm by its number.
+func L4BackendPath(farmName string, number int) string {
+	return fmt.Sprintf("%s backend %d", FarmPath(farmName), number)
 }
 
-// PathOfBackend names a backend of a group by its position from 0.
+// PathOfBackend names the backend of a group at that position.
 func PathOfBackend(g farm.Group, position int) string {
 	if g.Service == nil {
-		return L4BackendPath(g.Farm.Name, position)
+		return L4BackendPath(g.Farm.Name, g.Number(position))
 	}
 	return BackendPath(g.Farm.Name, g.Service.Name, position)
 }

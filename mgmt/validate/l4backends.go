@@ -17,9 +17,9 @@ func checkL4Backends(f *farm.Farm, local []netip.Prefix, yield func(Error) bool)
 	}
 	l := f.L4
 	seen := make(map[server]int, len(l.Backends))
-	for i := range l.Backends {
+	for i, number := range (farm.Group{Farm: f}).Numbers() {
 		b := &l.Backends[i]
-		at := L4BackendPath(f.Name, i)
+		at := L4BackendPath(f.Name, number)
 		if !L4BackendDocument.verify(at, b, yield) {
 			return false
 		}
@@ -31,7 +31,7 @@ func checkL4Backends(f *farm.Farm, local []netip.Prefix, yield func(Error) bool)
 			fmt.Sprintf("ip and port must be unique in the farm, backend %d is %s %s already", first, b.Host, portWords(key.port))}) {
 			return false
 		}
-		seen[key] = i
+		seen[key] = number
 	}
 	if err := checkL4Statics(f); err != nil {
 		return yield(*err)
@@ -102,8 +102,8 @@ func l4Loops(l *farm.L4, b *farm.Backend) bool {
 func checkL4Statics(f *farm.Farm) *Error {
 	l := f.L4
 	first := map[string]int{}
-	for i := range l.Backends {
-		at := L4BackendPath(f.Name, i)
+	for i, number := range (farm.Group{Farm: f}).Numbers() {
+		at := L4BackendPath(f.Name, number)
 		for _, session := range l.Backends[i].Sessions {
 			found, err := L4StaticSession(l, session)
 			if err != nil {
@@ -118,7 +118,7 @@ func checkL4Statics(f *farm.Farm) *Error {
 			if j, known := first[session]; known {
 				return &Error{at, "sessions", fmt.Sprintf("sessions: %s is with backend %d already", show(session), j)}
 			}
-			first[session] = i
+			first[session] = number
 		}
 	}
 	if len(first) > MaxStatic {
