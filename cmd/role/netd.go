@@ -46,6 +46,7 @@ func (p *process) netd(ctx context.Context) error {
 	}
 	go ctl.ServeMarks(ctx, engine, slog.Default())
 	go keeper.Run(ctx)
+	go keeper.CarryErrors(ctx)
 	go machine.Run(ctx)
 	return ctl.Serve(ctx, l, []uint32{uidFrom(supervisor.ManagerVariable)}, slog.Default(), parts, machine.Heard)
 }

@@ -54,8 +54,11 @@ func hashOf(key string) (uint32, error) {
 			return 0, fmt.Errorf("%q is no part of a key", text)
 		}
 	}
-	return uint32(uint64(jhash(b, hashSeed)) * hashModulus >> 32), nil
+	return hashBytes(b), nil
 }
+
+// hashBytes is hashOf for a key as the kernel has it.
+func hashBytes(b []byte) uint32 { return uint32(uint64(jhash(b, hashSeed)) * hashModulus >> 32) }
 
 // jhash is that of linux/jhash.h. len(b) is a multiple of four.
 func jhash(b []byte, seed uint32) uint32 {

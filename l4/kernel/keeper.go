@@ -99,6 +99,7 @@ type Keeper struct {
 	problems    map[uint32]string
 	warnings    map[uint32][]string
 	wire        *seen             // as last carried
+	wired       chan struct{}     // gets a value when there is a wire
 	looked      time.Time         // at the wire, last
 	stood       time.Time         // when the filter was asked last whether its rules are there
 	failed      time.Time         // when Carry failed last, zero while it works
@@ -115,7 +116,7 @@ func New(o Options) *Keeper {
 	if o.Connections == nil {
 		o.Connections = Tracked{}
 	}
-	return &Keeper{options: o}
+	return &Keeper{options: o, wired: make(chan struct{}, 1)}
 }
 
 // Apply makes the kernel carry the kernel farms of cfg and no others.
@@ -165,6 +166,10 @@ func (k *Keeper) carry(ctx context.Context) {
 	}
 	if k.wire = k.look(); k.wire != nil {
 		in.Wire = k.wire
+		select {
+		case k.wired <- struct{}{}:
+		default:
+		}
 	}
 	problems, err := k.options.Filter.Carry(ctx, in)
 	k.failed = time.Time{}

@@ -17,13 +17,19 @@ func wireChain(id uint32) string    { return "wire" + number(id) }
 // flows with one hash share a backend, nothing else.
 func (p *packetFarm) flowKey() (text, kind string) {
 	text, kind = p.family.ip+" saddr . th sport . th dport", p.family.address+" . inet_service . inet_service"
-	if p.l4.Protocol == farm.L4All || len(p.l4.Protocol.Transports()) > 1 {
+	if p.sharesTransports() {
 		text, kind = text+" . meta l4proto", kind+" . inet_proto"
 	}
 	if p.family == v6 {
 		return "jhash " + text + " " + hashes, "mark"
 	}
 	return text, kind
+}
+
+// sharesTransports reports whether flows of several transport protocols are in
+// one map.
+func (p *packetFarm) sharesTransports() bool {
+	return p.l4.Protocol == farm.L4All || len(p.l4.Protocol.Transports()) > 1
 }
 
 // flows names the map of the farm's flows. The kind of key is part of it: with

@@ -16,9 +16,12 @@ import (
 //	tcp4 …       client, its port, backend, its port → mark of the backend
 //	ports_tcp4 … the same → virtual port, for farms with several that backends do not keep
 //	vips4|6      mark → VIP, in the table inet
+//	vports       mark → virtual port, for farms with one that backends do not keep; there too
 //
-// The port is rewritten where the answer arrives, the address when it leaves: a
-// packet from an address of our own would not be routed.
+// Both are rewritten when the answer leaves: a packet from an address of our own
+// would not be routed, and one that is too large for its way is quoted to the
+// backend, which has to recognise it. One port of several is known where the
+// answer arrives only, and rewritten there.
 
 // transport is a protocol whose ports can be rewritten.
 var transportsRewritten = []string{"tcp", "udp", "sctp"}
@@ -61,8 +64,7 @@ func (p *packetFarm) forth(s *state) (out []string) {
 		for _, transport := range p.transports() {
 			out = append(out, fmt.Sprintf("meta l4proto %s %s dport set %d", transport, transport, s.Port))
 		}
-		p.netdevSet("returns"+digit, "mark", "verdict", "", mark, nft.Element{Value: "goto " + returnChain(s.ID)})
-		p.chain(returnChain(s.ID)).Rules = p.portBack(s)
+		p.returned(s, mark)
 	}
 	if p.family == v6 {
 		fresh = append(fresh, "ip6 daddr set "+p.farm.VIP.String())
@@ -86,21 +88,27 @@ func (p *packetFarm) transports() (out []string) {
 	return out
 }
 
-// portBack gives an answer the virtual port.
-func (p *packetFarm) portBack(s *state) (out []string) {
-	single := p.l4.PortCount() == 1
-	for _, transport := range p.transports() {
-		switch {
-		case single:
-			out = append(out, fmt.Sprintf("meta l4proto %s %s sport set %d", transport, transport, p.l4.Ports[0].First))
-		case p.family == v4:
-			out = append(out, fmt.Sprintf("meta l4proto %s %s sport set %s map @ports_%s4", transport, transport, answerKey4, transport))
-		default:
-			out = append(out, fmt.Sprintf("meta l4proto %s meta mark set %s", transport, answerHash6),
-				fmt.Sprintf("meta l4proto %s %s sport set meta mark . th sport map @ports_%s6", transport, transport, transport))
-		}
+// returned has answers of a backend get the virtual port back.
+func (p *packetFarm) returned(s *state, mark string) {
+	if p.l4.PortCount() == 1 {
+		p.rules.SetOf(inet("vports"), func() *nft.Set { return &nft.Set{Type: "mark", Data: "inet_service"} }).Elements[mark] = nft.Element{Value: number(uint32(p.l4.Ports[0].First)), Owner: p.farm.ID}
+		return
 	}
-	if !single && p.family == v6 {
+	p.netdevSet("returns"+p.family.digit, "mark", "verdict", "", mark, nft.Element{Value: "goto " + returnChain(s.ID)})
+	p.chain(returnChain(s.ID)).Rules = p.portBack(s)
+}
+
+// portBack gives an answer its virtual port of several.
+func (p *packetFarm) portBack(s *state) (out []string) {
+	for _, transport := range p.transports() {
+		if p.family == v4 {
+			out = append(out, fmt.Sprintf("meta l4proto %s %s sport set %s map @ports_%s4", transport, transport, answerKey4, transport))
+			continue
+		}
+		out = append(out, fmt.Sprintf("meta l4proto %s meta mark set %s", transport, answerHash6),
+			fmt.Sprintf("meta l4proto %s %s sport set meta mark . th sport map @ports_%s6", transport, transport, transport))
+	}
+	if p.family == v6 {
 		out = append(out, "meta mark set "+markText(s.ID))
 	}
 	return out
@@ -131,6 +139,11 @@ func (c *compiler) returns() {
 	}
 	if len(dispatch) == 0 {
 		return
+	}
+	if c.has("vports") {
+		for _, transport := range transportsRewritten {
+			leave = append(leave, fmt.Sprintf("meta l4proto %s %s sport set meta mark map @vports", transport, transport))
+		}
 	}
 	for _, device := range c.wire.backs {
 		chain(netdev("answering_"+plainName(device)), fmt.Sprintf("type filter hook ingress device %q priority 100; policy accept;", device), dispatch...)

@@ -1,0 +1,92 @@
+package icmp
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// Rewrite is the message as the one who gets it is to see it: from and to are
+// its addresses, src and dst those of the packet it is about. All are of the
+// version of IP the message is of. The sums are right wherever they were.
+func (m *Message) Rewrite(from, to netip.Addr, src, dst netip.AddrPort) []byte {
+	p := slices.Clone(m.packet)
+	if m.From.Is4() {
+		putAddrs(p[12:], from, to)
+		m.resum(p, src, dst, 12)
+		binary.BigEndian.PutUint16(p[10:], 0)
+		binary.BigEndian.PutUint16(p[10:], ^sum(p[:m.body], 0))
+		binary.BigEndian.PutUint16(p[m.body+2:], 0)
+		binary.BigEndian.PutUint16(p[m.body+2:], ^sum(p[m.body:], 0))
+		return p
+	}
+	putAddrs(p[8:], from, to)
+	m.resum(p, src, dst, 8)
+	now := &Message{packet: p}
+	binary.BigEndian.PutUint16(p[m.body+2:], 0)
+	binary.BigEndian.PutUint16(p[m.body+2:], ^sum(p[m.body:], now.pseudo()))
+	return p
+}
+
+// resum writes the addresses and ports of the packet the message is about, whose
+// addresses begin at that offset, and adjusts its sums (RFC 1624): what was wrong
+// before stays so.
+func (m *Message) resum(p []byte, src, dst netip.AddrPort, at int) {
+	addrs := p[m.inner+at:]
+	before := sum(addrs[:2*src.Addr().BitLen()/8], 0)
+	putAddrs(addrs, src.Addr(), dst.Addr())
+	after := sum(addrs[:2*src.Addr().BitLen()/8], 0)
+	if src.Addr().Is4() {
+		adjust(p[m.inner+10:], before, after)
+	}
+	ports := p[m.transport : m.transport+portsSize]
+	portsBefore := sum(ports, 0)
+	binary.BigEndian.PutUint16(ports, src.Port())
+	binary.BigEndian.PutUint16(ports[2:], dst.Port())
+	where := 0
+	switch m.Protocol { // that of SCTP has neither addresses nor an adjustment
+	case unix.IPPROTO_TCP:
+		where = m.transport + 16
+	case unix.IPPROTO_UDP:
+		where = m.transport + 6
+	}
+	if where == 0 || len(p) < where+2 || m.Protocol == unix.IPPROTO_UDP && binary.BigEndian.Uint16(p[where:]) == 0 {
+		return
+	}
+	adjust(p[where:], before, after)
+	adjust(p[where:], portsBefore, sum(ports, 0))
+	if m.Protocol == unix.IPPROTO_UDP && binary.BigEndian.Uint16(p[where:]) == 0 {
+		binary.BigEndian.PutUint16(p[where:], 0xffff) // zero would say that there is none (RFC 768)
+	}
+}
+
+func putAddrs(b []byte, first, second netip.Addr) {
+	n := copy(b, first.AsSlice())
+	copy(b[n:], second.AsSlice())
+}
+
+// adjust changes a checksum of what summed up to before and now does to after.
+func adjust(b []byte, before, after uint16) {
+	s := uint32(^binary.BigEndian.Uint16(b)) + uint32(^before) + uint32(after)
+	binary.BigEndian.PutUint16(b, ^fold(s))
+}
+
+// sum is the ones' complement sum of the bytes (RFC 1071), added to start.
+func sum(b []byte, start uint32) uint16 {
+	for ; len(b) > 1; b = b[2:] {
+		start += uint32(b[0])<<8 | uint32(b[1])
+	}
+	if len(b) == 1 {
+		start += uint32(b[0]) << 8
+	}
+	return fold(start)
+}
+
+func fold(s uint32) uint16 {
+	for s > 0xffff {
+		s = s&0xffff + s>>16
+	}
+	return uint16(s)
+}
