@@ -170,13 +170,9 @@ func (r *Reserve) want(kinds []Kind) map[Kind]*stack {
 	return wanted
 }
 
-// Keep says which kinds the table in use has. The sockets of others are closed
-// soon.
-func (r *Reserve) Keep(kinds []Kind) { r.KeepFor("", kinds) }
-
-// KeepFor is Keep for one of several users of the reserve: a kind is kept as
-// long as one of them has it.
-func (r *Reserve) KeepFor(user string, kinds []Kind) {
+// Keep says which kinds the table in use of one of the reserve's users has. The
+// sockets of kinds that no user has are closed soon.
+func (r *Reserve) Keep(user string, kinds []Kind) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.users[user] = slices.Clone(kinds)

@@ -135,7 +135,7 @@ func (b *bench) prepare(kinds ...marks.Kind) {
 	if problems := b.reserve.Prepare(kinds, 5*time.Second); len(problems) > 0 {
 		b.t.Fatal(problems)
 	}
-	b.reserve.Keep(kinds)
+	b.reserve.Keep("test", kinds)
 }
 
 // take takes sockets, closes them, and returns how many there were.
@@ -221,7 +221,7 @@ func TestRefusalsHaveTheirReason(t *testing.T) {
 		if problems := b.reserve.Prepare([]marks.Kind{seven, eight}, 5*time.Second); len(problems) != 2 || problems[seven] != want || problems[eight] != want {
 			t.Errorf("%v: %v", code, problems)
 		}
-		b.reserve.Keep(nil)
+		b.reserve.Keep("test", nil)
 	}
 	if n := b.log.count("cannot be had"); n != 1 {
 		t.Errorf("the log says so %d times", n)
@@ -309,7 +309,7 @@ func TestMarksNobodyUsesAreClosed(t *testing.T) {
 	b.prepare(seven)
 	eventually(t, "it is full", func() bool { return descriptors(t) >= before+marks.Most })
 	b.prepare(seven, eight)
-	b.reserve.Keep([]marks.Kind{eight})
+	b.reserve.Keep("test", []marks.Kind{eight})
 	eventually(t, "one is left", func() bool { n := descriptors(t) - before; return n > marks.Most/2 && n <= marks.Most })
 	if _, err := b.reserve.Socket(false, 7); err != marks.ErrNone {
 		t.Errorf("of a mark nobody uses: %v", err)
@@ -317,7 +317,7 @@ func TestMarksNobodyUsesAreClosed(t *testing.T) {
 	if got := b.take(eight, 10); got != 10 {
 		t.Errorf("%d sockets of the mark in use", got)
 	}
-	b.reserve.Keep(nil)
+	b.reserve.Keep("test", nil)
 	eventually(t, "none is left", func() bool { return descriptors(t) <= before })
 }
 

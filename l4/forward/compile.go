@@ -99,9 +99,10 @@ func defaultIdle(p farm.L4Protocol) farm.Seconds {
 }
 
 func (ft *farmTable) compileBackend(f *farm.Farm, b *farm.Backend) backend {
+	kind := kindOf(f, b)
 	out := backend{
-		id: b.ID, addr: b.AddrPort(), mode: b.Maintenance, statics: b.Sessions,
-		options: loop.DialOptions{Source: b.Source, Mark: markOf(f, b)},
+		id: b.ID, addr: b.AddrPort(), mode: b.Maintenance, statics: b.Sessions, kind: kind,
+		options: loop.DialOptions{Source: b.Source, Mark: kind.Mark},
 	}
 	if !out.options.Source.IsValid() {
 		out.options.Source = f.L4.Source

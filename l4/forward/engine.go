@@ -29,9 +29,9 @@ type Engine struct {
 	prober   *revive.Prober
 	log      *slog.Logger
 	refusals *refusal.Log
-	classes  []int          // the place of each class of refusals in the segment
-	marks    *marks.Reserve // nil when the loops may set marks themselves
-	stop     chan struct{}  // closed by Close
+	classes  []int // the place of each class of refusals in the segment
+	marks    *marks.User
+	stop     chan struct{} // closed by Close
 
 	flows     atomic.Int64 // of all loops
 	mostFlows int64
@@ -39,7 +39,6 @@ type Engine struct {
 	mu     sync.Mutex // one change at a time; no loop takes it
 	ports  map[string]*port
 	closed bool
-	marked map[marks.Kind]bool // what the table in use needs
 }
 
 // New returns an engine that serves nothing until Publish. Each loop counts in
@@ -52,6 +51,7 @@ func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *s
 		log: log, refusals: refusal.New(log, len(loops), classNames[:]...), stop: make(chan struct{}),
 		mostFlows: int64(loop.DescriptorLimit()) * 3 / 4,
 		classes:   segment.AddClasses(classNames[:]...), prober: revive.New(loops, board, log),
+		marks: marks.NewUser("l4", loop.CanMark),
 	}
 	for i, l := range loops {
 		e.workers = append(e.workers, newWorker(e, l, segment.Shard(i), e.refusals.Recorder(i)))

@@ -33,7 +33,7 @@ func (e *Engine) Publish(generation uint64, cfg *farm.Config, opened map[string]
 // others must not wait for such a farm, which is named among the problems then.
 func (e *Engine) Prepare(generation uint64, cfg *farm.Config) (*Plan, error) {
 	e.mu.Lock()
-	t, bad := e.compile(generation, cfg, e.prepareMarks(cfg))
+	t, bad := e.compile(generation, cfg, e.marks.Prepare(kindsOf(cfg), e.Generation() == 0))
 	p := &Plan{engine: e, cfg: cfg, table: t, problems: map[uint32]string{}}
 	if len(bad) > 0 && e.Generation() != 0 {
 		p.Discard()
@@ -47,7 +47,7 @@ func (e *Engine) Prepare(generation uint64, cfg *farm.Config) (*Plan, error) {
 
 // Discard forgets the plan.
 func (p *Plan) Discard() {
-	p.engine.keepMarks()
+	p.engine.marks.Keep(p.engine.table.Load().kinds())
 	p.engine.mu.Unlock()
 }
 
@@ -94,7 +94,7 @@ func (p *Plan) Commit(opened map[string][]*os.File) (problems map[uint32]string)
 	e.onLoops(func(w *worker) { w.settle(t) })
 	e.registry.retain(p.cfg)
 	e.prober.Retain(t.reached())
-	e.keepMarks()
+	e.marks.Keep(t.kinds())
 	e.expelOver()
 	return p.problems
 }

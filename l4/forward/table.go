@@ -7,6 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/core/proxyproto"
 	"github.com/sluicelb/sluice/core/revive"
 	"github.com/sluicelb/sluice/core/session"
@@ -65,6 +66,7 @@ type backend struct {
 	number  int            // what people call it
 	addr    netip.AddrPort // port 0: the one the client used
 	options loop.DialOptions
+	kind    marks.Kind // of its sockets
 	mode    farm.Maintenance
 	load    *balance.Load // nil when connections need not be counted
 	statics []string      // its static sessions

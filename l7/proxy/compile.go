@@ -151,7 +151,7 @@ func reachOf(f *farm.Farm, s *farm.Service, b *farm.Backend) string {
 	if s.TLS != nil {
 		t = *s.TLS
 	}
-	return fmt.Sprintf("%s from %s with mark %d, announced %d, TLS %t %+v %s", b.AddrPort(), b.Source, markOf(f, b), announcing(s), s.TLS != nil, t, s.BackendProtocol)
+	return fmt.Sprintf("%s from %s with mark %d, announced %d, TLS %t %+v %s", b.AddrPort(), b.Source, kindOf(f, b).Mark, announcing(s), s.TLS != nil, t, s.BackendProtocol)
 }
 
 func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
@@ -177,11 +177,12 @@ func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
 		if e.Generation() == 0 {
 			load.Settle() // the engine is what is new
 		}
+		kind := kindOf(f, b)
 		out.backends[i] = backend{
-			id: b.ID, timeout: nanos(timeout), load: load,
+			id: b.ID, timeout: nanos(timeout), load: load, kind: kind,
 			mode: b.Maintenance, origin: b.AddrPort().String(), reach: reachOf(f, s, b), named: nameOf(b), alias: b.Alias, statics: b.Sessions, host: hostOf(nameOf(b), s.TLS != nil),
 			target: dial.Target{ID: b.ID, Addr: b.AddrPort(), Timeout: nanos(f.HTTP.ConnectTimeout),
-				Options: loop.DialOptions{Source: b.Source, Mark: markOf(f, b)}, Announce: announcing(s)},
+				Options: loop.DialOptions{Source: b.Source, Mark: kind.Mark}, Announce: announcing(s)},
 		}
 		members[i] = balance.Member{
 			ID: b.ID, Weight: b.EffectiveWeight(), Priority: b.EffectivePriority(), Limit: int64(b.ConnLimit),

@@ -47,12 +47,11 @@ type Engine struct {
 	tls      *tlsconf.Store
 	checker  *guard.Checker
 	guesses  *ratelimit.Table // wrong passwords by client address
-	marks    *marks.Reserve   // nil when the loops may set marks themselves
+	marks    *marks.User
 
 	mu     sync.Mutex // one change at a time; no exchange takes it
 	ports  map[string]*port
 	closed bool
-	marked map[marks.Kind]bool // what the table in use needs
 }
 
 // port is one listener address. Its number stays the same as long as the
@@ -76,6 +75,7 @@ func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *s
 		board: board, segment: segment, registry: newRegistry(), ports: map[string]*port{},
 		log: log, refusals: refusal.New(log, len(loops), classNames[:]...),
 		tls: tlsconf.NewStore(tlsconf.Options{Prepare: loop.Prepare}), checker: guard.NewChecker(), guesses: ratelimit.NewTable(),
+		marks: marks.NewUser("l7", loop.CanMark),
 	}
 	for i, l := range loops {
 		e.workers = append(e.workers, newWorker(e, l, segment.Shard(i), e.refusals.Recorder(i)))
@@ -137,10 +137,10 @@ func (e *Engine) Generation() uint64 { return e.table.Load().generation }
 func (e *Engine) Publish(generation uint64, cfg *farm.Config, opened map[string][]*os.File) (problems map[uint32]string, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	missing := e.prepareMarks(cfg)
-	defer e.keepMarks()
-	t, bad := e.compile(generation, cfg, missing)
 	first := e.Generation() == 0
+	missing := e.marks.Prepare(kindsOf(cfg), first)
+	defer func() { e.marks.Keep(e.table.Load().kinds()) }()
+	t, bad := e.compile(generation, cfg, missing)
 	if len(bad) > 0 && !first {
 		return nil, errors.Join(slices.Collect(maps.Values(bad))...)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/core/session"
 	"github.com/sluicelb/sluice/core/tlsconf"
 	"github.com/sluicelb/sluice/l7/dial"
@@ -94,6 +95,7 @@ type service struct {
 type backend struct {
 	target  dial.Target
 	id      uint32
+	kind    marks.Kind // of its sockets
 	timeout int64
 	load    *balance.Load
 	mode    farm.Maintenance
