@@ -3,6 +3,8 @@ package proxyproto
 import (
 	"encoding/binary"
 	"net/netip"
+
+	"github.com/sluicelb/sluice/core/farm"
 )
 
 // Append appends a header that says that the connection is one of a client at
@@ -34,6 +36,26 @@ func Append(dst []byte, v Version, source, destination netip.AddrPort, tlvs []by
 	dst = binary.BigEndian.AppendUint16(dst, source.Port())
 	dst = binary.BigEndian.AppendUint16(dst, destination.Port())
 	return append(dst, tlvs...)
+}
+
+// VersionOf is the version a farm's connections to backends begin with.
+func VersionOf(out farm.ProxyOut) Version {
+	switch out {
+	case farm.ProxyOutV1:
+		return V1
+	case farm.ProxyOutV2:
+		return V2
+	}
+	return 0
+}
+
+// Own is the header of connections that are the sender's own; nil for no
+// version.
+func (v Version) Own() []byte {
+	if v == 0 {
+		return nil
+	}
+	return Append(nil, v, netip.AddrPort{}, netip.AddrPort{}, nil)
 }
 
 func appendLine(dst []byte, local bool, source, destination netip.AddrPort) []byte {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,8 +33,20 @@ type Backend struct {
 	// Reach tells all of the above that decides whether a connect succeeds: what
 	// was found out is no finding any more when it changes.
 	Reach string
-	// Owner is the farm, or farm and service, it belongs to.
-	Owner, Alias string
+	// Owner is whose it is, as logs say it: "farm" and its name, and perhaps
+	// "service" and its name.
+	Owner []any
+	Alias string
+}
+
+// Attrs is what a log line about the backend says: whose it is, then more, then
+// which it is.
+func (b *Backend) Attrs(more ...any) []any {
+	attrs := append(slices.Concat(b.Owner, more), "backend", b.Addr.String())
+	if b.Alias != "" {
+		attrs = append(attrs, "alias", b.Alias)
+	}
+	return attrs
 }
 
 // suspect is one backend that is down.
@@ -79,16 +92,15 @@ func (p *Prober) Lost(id uint32, reach string, cause error, now func() *Backend)
 	}
 	p.suspect(b) // before it is marked: whoever is down is tried again
 	if p.board.SetPassive(id, health.Down, time.Now()) {
-		p.log.Warn("backend is down", append([]any{"farm", b.Owner, "cause", cause}, naming(b)...)...)
+		p.log.Warn("backend is down", b.Attrs("cause", cause)...)
 	}
 }
 
-// naming says in a log which backend it is.
-func naming(b *Backend) []any {
-	if b.Alias == "" {
-		return []any{"backend", b.Addr.String()}
+// Reached notes that a backend nothing was known of could be connected to.
+func (p *Prober) Reached(id uint32) {
+	if p.board.Slot(id).Passive() == health.Undefined {
+		p.board.SetPassive(id, health.Up, time.Now())
 	}
-	return []any{"backend", b.Addr.String(), "alias", b.Alias}
 }
 
 // suspect returns the entry of a backend that is down. p.mu is held.
@@ -170,6 +182,6 @@ func (p *Prober) probe(id uint32, s *suspect, b Backend) {
 	}
 	delete(p.suspects, id)
 	if p.board.SetPassive(id, health.Up, time.Now()) {
-		p.log.Info("backend is up again", append([]any{"farm", s.Owner}, naming(&s.Backend)...)...)
+		p.log.Info("backend is up again", s.Attrs()...)
 	}
 }

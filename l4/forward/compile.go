@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net/netip"
 	"time"
 
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/marks"
-	"github.com/sluicelb/sluice/core/proxyproto"
 	"github.com/sluicelb/sluice/core/revive"
 )
 
@@ -108,12 +106,10 @@ func (ft *farmTable) compileBackend(f *farm.Farm, b *farm.Backend) backend {
 		out.options.Source = f.L4.Source
 	}
 	probing := out.options
-	if ft.announce != 0 { // a backend that wants a header would report its lack
-		probing.Preface = proxyproto.Append(nil, ft.announce, netip.AddrPort{}, netip.AddrPort{}, nil)
-	}
+	probing.Preface = ft.announce.Own() // a backend that wants a header would report its lack
 	to := out.to(ft.listeners[0].Addr.Port())
 	out.reach = revive.Backend{
-		ID: b.ID, Addr: to, Options: probing, Owner: f.Name, Alias: b.Alias,
+		ID: b.ID, Addr: to, Options: probing, Owner: []any{"farm", f.Name}, Alias: b.Alias,
 		Timeout: time.Duration(ft.connect),
 		Every:   time.Duration(nanos(cmp.Or(f.L4.ResurrectTime, farm.DefaultL4Resurrect))),
 		Blind:   f.L4.Protocol == farm.L4UDP,

@@ -117,13 +117,6 @@ func (e *Engine) lost(b *backend, cause error) {
 	})
 }
 
-// reached notes that a backend nothing was known of could be connected to.
-func (e *Engine) reached(b *backend) {
-	if e.board.Slot(b.id).Passive() == health.Undefined {
-		e.board.SetPassive(b.id, health.Up, time.Now())
-	}
-}
-
 // onLoops runs fn for each worker on its loop and waits for all.
 func (e *Engine) onLoops(fn func(*worker)) {
 	var wg sync.WaitGroup

@@ -80,7 +80,7 @@ func (f *flow) Answered(_ *loop.Outlet, d *loop.Datagram) {
 	f.last = w.loop.Now()
 	if f.state == asked {
 		f.state = answered
-		w.engine.reached(f.to)
+		w.engine.prober.Reached(f.to.id)
 	}
 	if f.farm.ids != nil {
 		f.noteAnswer(d.Data)

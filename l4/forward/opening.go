@@ -173,14 +173,10 @@ func (p *pair) refuse(class refusal.Class, reason string) {
 // announcing is the header of the PROXY protocol a farm's connections to
 // backends begin with; 0 for none.
 func announcing(l *farm.L4) proxyproto.Version {
-	switch {
-	case l.Protocol != farm.L4TCP:
-	case l.ProxyOut == farm.ProxyOutV1:
-		return proxyproto.V1
-	case l.ProxyOut == farm.ProxyOutV2:
-		return proxyproto.V2
+	if l.Protocol != farm.L4TCP {
+		return 0
 	}
-	return 0
+	return proxyproto.VersionOf(l.ProxyOut)
 }
 
 // announcement is the header that tells a backend of the client; it is good

@@ -162,7 +162,7 @@ func (s *backendSide) Connected(_ *loop.Conn, err error) {
 		return
 	}
 	w := p.w
-	w.engine.reached(p.to)
+	w.engine.prober.Reached(p.to.id)
 	p.stands = true
 	w.farm(p.farm).Pending--
 	b := w.backend(p.to)

@@ -3,7 +3,6 @@ package proxy
 import (
 	"crypto/tls"
 	"encoding/binary"
-	"net/netip"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/loop"
@@ -16,22 +15,10 @@ import (
 // so nobody else gets it: the client keeps it as one of a pinned service.
 
 func announcing(s *farm.Service) proxyproto.Version {
-	switch {
-	case s.Multiplexed(): // exchanges of all clients share connections
-	case s.ProxyOut == farm.ProxyOutV1:
-		return proxyproto.V1
-	case s.ProxyOut == farm.ProxyOutV2:
-		return proxyproto.V2
+	if s.Multiplexed() { // exchanges of all clients share connections
+		return 0
 	}
-	return 0
-}
-
-// announcement is the header for connections of our own.
-func announcement(v proxyproto.Version) []byte {
-	if v == 0 {
-		return nil
-	}
-	return proxyproto.Append(nil, v, netip.AddrPort{}, netip.AddrPort{}, nil)
+	return proxyproto.VersionOf(s.ProxyOut)
 }
 
 // announce lets the connection that is about to be opened begin with the header.

@@ -10,6 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/revive"
 	"github.com/sluicelb/sluice/core/tlsconf"
 	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/http1"
@@ -73,7 +74,6 @@ func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm) (*farmTable, er
 		proxyHost: f.HTTP.RewriteHost, destination: f.HTTP.RewriteDestination,
 		requestTimeout: nanos(f.HTTP.RequestTimeout),
 		tunnelIdle:     nanos(cmp.Or(f.HTTP.TunnelTimeout, farm.DefaultTunnelTimeout)),
-		resurrect:      nanos(f.HTTP.ResurrectTime),
 		grace:          time.Duration(nanos(cmp.Or(f.HTTP.StopGrace, farm.DefaultStopGrace))),
 		answers:        newAnswers(f.HTTP),
 		trusted:        f.HTTP.Trusted,
@@ -144,14 +144,21 @@ func (out *service) compileRules(f *farm.Farm, s *farm.Service) (err error) {
 	return nil
 }
 
-// reachOf tells how a backend is reached. When that is changed, what was found
-// out before is no finding.
-func reachOf(f *farm.Farm, s *farm.Service, b *farm.Backend) string {
+// reachOf is how a backend is tried again when it is down: as exchanges connect
+// to it, without TLS.
+func reachOf(f *farm.Farm, s *farm.Service, b *farm.Backend, to *dial.Target) revive.Backend {
 	var t farm.BackendTLS
 	if s.TLS != nil {
 		t = *s.TLS
 	}
-	return fmt.Sprintf("%s from %s with mark %d, announced %d, TLS %t %+v %s", b.AddrPort(), b.Source, kindOf(f, b).Mark, announcing(s), s.TLS != nil, t, s.BackendProtocol)
+	probing := to.Options
+	probing.Preface = to.Announce.Own() // a backend that wants a header would report its lack
+	return revive.Backend{
+		ID: b.ID, Addr: to.Addr, Options: probing, Owner: []any{"farm", f.Name, "service", s.Name}, Alias: b.Alias,
+		Timeout: time.Duration(to.Timeout), Every: time.Duration(nanos(f.HTTP.ResurrectTime)),
+		Reach: fmt.Sprintf("%s from %s with mark %d, announced %d, TLS %t %+v %s",
+			to.Addr, b.Source, to.Options.Mark, to.Announce, s.TLS != nil, t, s.BackendProtocol),
+	}
 }
 
 func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
@@ -178,11 +185,14 @@ func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
 			load.Settle() // the engine is what is new
 		}
 		kind := kindOf(f, b)
+		to := dial.Target{
+			ID: b.ID, Addr: b.AddrPort(), Timeout: nanos(f.HTTP.ConnectTimeout),
+			Options: loop.DialOptions{Source: b.Source, Mark: kind.Mark}, Announce: announcing(s),
+		}
 		out.backends[i] = backend{
 			id: b.ID, timeout: nanos(timeout), load: load, kind: kind,
-			mode: b.Maintenance, origin: b.AddrPort().String(), reach: reachOf(f, s, b), named: nameOf(b), alias: b.Alias, statics: b.Sessions, host: hostOf(nameOf(b), s.TLS != nil),
-			target: dial.Target{ID: b.ID, Addr: b.AddrPort(), Timeout: nanos(f.HTTP.ConnectTimeout),
-				Options: loop.DialOptions{Source: b.Source, Mark: kind.Mark}, Announce: announcing(s)},
+			mode: b.Maintenance, origin: b.AddrPort().String(), named: nameOf(b), alias: b.Alias, statics: b.Sessions, host: hostOf(nameOf(b), s.TLS != nil),
+			target: to, reach: reachOf(f, s, b, &to),
 		}
 		members[i] = balance.Member{
 			ID: b.ID, Weight: b.EffectiveWeight(), Priority: b.EffectivePriority(), Limit: int64(b.ConnLimit),

@@ -18,6 +18,7 @@ import (
 	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/core/ratelimit"
 	"github.com/sluicelb/sluice/core/refusal"
+	"github.com/sluicelb/sluice/core/revive"
 	"github.com/sluicelb/sluice/core/session"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/core/tlsconf"
@@ -36,18 +37,20 @@ const defaultGrace = time.Duration(farm.DefaultStopGrace) * time.Second
 
 // Engine carries the traffic of all http farms on the given loops.
 type Engine struct {
-	table    atomic.Pointer[table]
-	workers  []*worker
-	board    *health.Board
-	segment  *stats.Segment
-	registry *registry
-	prober   *prober
-	log      *slog.Logger
-	refusals *refusal.Log
-	tls      *tlsconf.Store
-	checker  *guard.Checker
-	guesses  *ratelimit.Table // wrong passwords by client address
-	marks    *marks.User
+	table     atomic.Pointer[table]
+	workers   []*worker
+	board     *health.Board
+	segment   *stats.Segment
+	registry  *registry
+	prober    *revive.Prober
+	ejections *ejections
+	log       *slog.Logger
+	refusals  *refusal.Log
+	tls       *tlsconf.Store
+	checker   *guard.Checker
+	guesses   *ratelimit.Table // wrong passwords by client address
+	marks     *marks.User
+	stop      chan struct{} // closed by Close
 
 	mu     sync.Mutex // one change at a time; no exchange takes it
 	ports  map[string]*port
@@ -75,7 +78,7 @@ func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *s
 		board: board, segment: segment, registry: newRegistry(), ports: map[string]*port{},
 		log: log, refusals: refusal.New(log, len(loops), classNames[:]...),
 		tls: tlsconf.NewStore(tlsconf.Options{Prepare: loop.Prepare}), checker: guard.NewChecker(), guesses: ratelimit.NewTable(),
-		marks: marks.NewUser("l7", loop.CanMark),
+		marks: marks.NewUser("l7", loop.CanMark), stop: make(chan struct{}),
 	}
 	for i, l := range loops {
 		e.workers = append(e.workers, newWorker(e, l, segment.Shard(i), e.refusals.Recorder(i)))
@@ -83,7 +86,9 @@ func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *s
 	}
 	segment.NameClasses(classNames[:]...)
 	e.table.Store(&table{})
-	e.prober = newProber(e)
+	e.prober = revive.New(loops, board, log)
+	e.ejections = newEjections(e)
+	go e.beside()
 	return e
 }
 
@@ -95,9 +100,14 @@ func (e *Engine) KeepSessions(m *session.Memory) { e.registry.memory = m }
 // The loops are the caller's.
 func (e *Engine) Close() {
 	e.mu.Lock()
+	before := e.closed
 	e.closed = true
 	e.mu.Unlock()
-	e.prober.stop()
+	if before {
+		return
+	}
+	close(e.stop)
+	e.prober.Close()
 	e.checker.Close()
 	e.refusals.Close()
 }
@@ -173,7 +183,8 @@ func (e *Engine) Publish(generation uint64, cfg *farm.Config, opened map[string]
 	e.registry.stir()
 	e.registry.retain(cfg)
 	e.registry.retainRates(cfg)
-	e.prober.retain(t)
+	e.prober.Retain(t.reached())
+	e.ejections.inherit(t)
 	return problems, nil
 }
 

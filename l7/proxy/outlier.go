@@ -3,14 +3,16 @@ package proxy
 import (
 	"cmp"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/revive"
 )
 
 // A backend that can be connected to, but fails one exchange after the other, is
-// ejected for a while. That is no finding about its health: the prober, which
+// ejected for a while. That is no finding about its health: core/revive, which
 // only connects, knows nothing of it.
 
 // outlier is when a service ejects a backend.
@@ -45,25 +47,35 @@ func (ex *exchange) erred(c health.Cause) {
 	if o == nil || slot.Failed() < o.errors || slot.Ejected() {
 		return
 	}
-	if ex.w.engine.eject(ex.farm, ex.service, ex.backend, c) {
+	if ex.w.engine.ejections.add(ex.service, ex.backend, c) {
 		ex.backendStats().Ejections++
 	}
 }
 
-// ejected is a backend that is, as the prober knows it.
-type ejected struct {
-	service       uint32
-	name          string // of both, for the log
-	origin, alias string
-	until         time.Time
+// ejections are the backends that are ejected now.
+type ejections struct {
+	engine *Engine
+	mu     sync.Mutex
+	all    map[uint32]ejected
 }
 
-// eject takes a backend out, if that leaves enough of them. It reports whether
-// it did. Any loop may call it; it is not part of the hot path.
-func (e *Engine) eject(f *farmTable, s *service, b *backend, c health.Cause) bool {
-	p := e.prober
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// ejected is one of them.
+type ejected struct {
+	service uint32
+	backend revive.Backend // as it was then
+	until   time.Time
+}
+
+func newEjections(e *Engine) *ejections {
+	return &ejections{engine: e, all: map[uint32]ejected{}}
+}
+
+// add takes a backend out, if that leaves enough of them. It reports whether it
+// did. Any loop may call it; it is not part of the hot path.
+func (j *ejections) add(s *service, b *backend, c health.Cause) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e := j.engine
 	t, slot := e.table.Load(), e.board.Slot(b.id)
 	if now := t.backends[b.id]; now == nil || now.origin != b.origin || slot.Ejected() {
 		return false
@@ -91,50 +103,60 @@ func (e *Engine) eject(f *farmTable, s *service, b *backend, c health.Cause) boo
 		return false
 	}
 	ejection := e.board.Eject(b.id, c, time.Now(), sv.outlier.time)
-	p.ejected[b.id] = ejected{s.id, f.name + "/" + s.name, b.origin, b.alias, ejection.Until}
-	e.log.Warn("backend is ejected", append([]any{
-		"farm", f.name, "service", s.name, "cause", fmt.Sprintf("%d failures in a row, the last one: %s", sv.outlier.errors, c),
+	j.all[b.id] = ejected{s.id, b.reach, ejection.Until}
+	e.log.Warn("backend is ejected", b.reach.Attrs(
+		"cause", fmt.Sprintf("%d failures in a row, the last one: %s", sv.outlier.errors, c),
 		"for", ejection.Until.Sub(ejection.Since).String(),
-	}, naming(b.origin, b.alias)...)...)
+	)...)
 	return true
 }
 
-// inheritEjected takes over what an earlier engine ejected. p.mu is held.
-func (p *prober) inheritEjected(f *farmTable, s *service, b *backend) {
-	if e, is := p.engine.board.Slot(b.id).Ejection(); is && p.ejected[b.id].service == 0 {
-		p.ejected[b.id] = ejected{s.id, f.name + "/" + s.name, b.origin, b.alias, e.Until}
+// inherit takes over what an earlier engine ejected.
+func (j *ejections) inherit(t *table) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, f := range t.byID {
+		for i := range f.services {
+			s := &f.services[i]
+			for k := range s.backends {
+				b := &s.backends[k]
+				if e, is := j.engine.board.Slot(b.id).Ejection(); is && j.all[b.id].service == 0 {
+					j.all[b.id] = ejected{s.id, b.reach, e.Until}
+				}
+			}
+		}
 	}
 }
 
 // readmit lets those back in whose time is over, that moved, whose service
 // ejects none any more, or without whom it would have none.
-func (p *prober) readmit(now time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.ejected) == 0 {
+func (j *ejections) readmit(now time.Time) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.all) == 0 {
 		return
 	}
-	t := p.engine.table.Load()
-	for id, e := range p.ejected {
+	t := j.engine.table.Load()
+	for id, e := range j.all {
 		why := "its time is over"
 		switch b, sv := t.backends[id], t.service(e.service); {
-		case b == nil || sv == nil || sv.outlier == nil || b.origin != e.origin:
+		case b == nil || sv == nil || sv.outlier == nil || b.reach.Addr != e.backend.Addr:
 			why = "the configuration has changed"
-		case now.Before(e.until) && p.anyUsable(sv):
+		case now.Before(e.until) && j.anyUsable(sv):
 			continue
 		case now.Before(e.until):
 			why = "no other is left"
 		}
-		delete(p.ejected, id)
-		if p.engine.board.Readmit(id, now) {
-			p.engine.log.Info("backend is no longer ejected", append([]any{"farm", e.name, "cause", why}, naming(e.origin, e.alias)...)...)
+		delete(j.all, id)
+		if j.engine.board.Readmit(id, now) {
+			j.engine.log.Info("backend is no longer ejected", e.backend.Attrs("cause", why)...)
 		}
 	}
 }
 
-func (p *prober) anyUsable(s *service) bool {
+func (j *ejections) anyUsable(s *service) bool {
 	for i := range s.backends {
-		if b := &s.backends[i]; b.mode == modeInUse && p.engine.board.Slot(b.id).Usable() {
+		if b := &s.backends[i]; b.mode == modeInUse && j.engine.board.Slot(b.id).Usable() {
 			return true
 		}
 	}

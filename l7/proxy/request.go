@@ -115,7 +115,7 @@ func (ex *exchange) connected(began int64, counts bool, err error) {
 		s.Reuses++
 	}
 	ex.recordConnect(began)
-	ex.w.engine.reached(ex.backend)
+	ex.w.engine.prober.Reached(ex.backend.id)
 	up := ex.up
 	ex.send()
 	if ex.up == up {
@@ -141,7 +141,7 @@ func (ex *exchange) unreachable(i int, err error) bool {
 	}
 	ex.backendStats().ConnectFailures++
 	ex.tried = ex.tried.With(i)
-	ex.w.engine.lost(ex.farm, ex.service, ex.backend, err)
+	ex.w.engine.lost(ex.backend, err)
 	return true
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/revive"
 	"github.com/sluicelb/sluice/core/session"
 	"github.com/sluicelb/sluice/core/tlsconf"
 	"github.com/sluicelb/sluice/l7/dial"
@@ -47,9 +48,8 @@ type farmTable struct {
 	proxyHost   bool       // the backend gets its own address as Host
 	destination bool       // and in Destination
 
-	requestTimeout int64 // nanoseconds, as all times here
-	tunnelIdle     int64 // a tunnel may be silent that long
-	resurrect      int64
+	requestTimeout int64         // nanoseconds, as all times here
+	tunnelIdle     int64         // a tunnel may be silent that long
 	grace          time.Duration // for what is under way when the farm is stopped
 	answers        answers
 	recording      recording
@@ -100,7 +100,6 @@ type backend struct {
 	load    *balance.Load
 	mode    farm.Maintenance
 	origin  string   // address:port
-	reach   string   // origin, and all that decides whether it can be reached there
 	named   string   // host:port by the name the operator wrote, or origin
 	alias   string   // what the operator calls it; empty without one
 	host    []byte   // the same as a Host
@@ -109,6 +108,16 @@ type backend struct {
 	setCookie []byte
 	// servedBy is the line that names the backend to clients; nil without one.
 	servedBy []byte
+	reach    revive.Backend
+}
+
+// reached lists how the backends of the table are reached.
+func (t *table) reached() map[uint32]*revive.Backend {
+	all := make(map[uint32]*revive.Backend, len(t.backends))
+	for id, b := range t.backends {
+		all[id] = &b.reach
+	}
+	return all
 }
 
 // dropCut removes the sessions of backends that were cut since the table

@@ -1,0 +1,165 @@
+package revive_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/revive"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// logged keeps what the prober says.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) has(text string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Contains(l.text.String(), text)
+}
+
+// prober starts one with a board and a loop, which end with the test.
+func prober(t *testing.T) (*revive.Prober, *health.Board, *logged) {
+	t.Helper()
+	board, err := health.OpenBoard(make([]byte, health.BoardSize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := loop.New(&loop.Counters{Events: new(uint64), Accepted: new(uint64), AcceptErrors: new(uint64), Panics: new(uint64)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		if err := l.Run(); err != nil {
+			t.Error(err)
+		}
+	}()
+	log := &logged{}
+	p := revive.New([]*loop.Loop{l}, board, slog.New(slog.NewTextHandler(log, nil)))
+	t.Cleanup(func() {
+		p.Close()
+		l.Stop()
+	})
+	return p, board, log
+}
+
+// backend is backend 1 at an address, tried every 50 ms.
+func backend(addr string) *revive.Backend {
+	return &revive.Backend{
+		ID: 1, Addr: netip.MustParseAddrPort(addr), Timeout: time.Second, Every: 50 * time.Millisecond,
+		Options: loop.DialOptions{Preface: []byte("hello")}, Reach: addr,
+		Owner: []any{"farm", "shop", "service", "all"}, Alias: "rack one",
+	}
+}
+
+// free is an address nobody listens on.
+func free(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return ln.Addr().String()
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		if ok() {
+			return
+		}
+	}
+	t.Fatalf("not within five seconds: %s", what)
+}
+
+func TestABackendIsUpAgainOnceItCanBeConnectedTo(t *testing.T) {
+	p, board, log := prober(t)
+	b := backend(free(t))
+	p.Lost(1, b.Reach, errors.New("refused"), func() *revive.Backend { return b })
+	if board.Slot(1).Passive() != health.Down {
+		t.Fatal("not down")
+	}
+	about := ` backend=` + b.Addr.String() + ` alias="rack one"`
+	if !log.has(`msg="backend is down" farm=shop service=all cause=refused` + about) {
+		t.Errorf("log: %s", log.text.String())
+	}
+	ln, err := net.Listen("tcp", b.Addr.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	c, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+	if heard, err := io.ReadAll(c); string(heard) != "hello" || err != nil {
+		t.Errorf("it heard %q: %v", heard, err)
+	}
+	eventually(t, "it is up", func() bool { return board.Slot(1).Passive() == health.Up })
+	eventually(t, "that is said", func() bool { return log.has(`msg="backend is up again" farm=shop service=all` + about) })
+}
+
+func TestWhatFailedInAnotherWaySaysNothing(t *testing.T) {
+	p, board, _ := prober(t)
+	now := backend(free(t))
+	p.Lost(1, "another address", errors.New("refused"), func() *revive.Backend { return now })
+	p.Lost(1, now.Reach, errors.New("refused"), func() *revive.Backend { return nil })
+	if got := board.Slot(1).Passive(); got != health.Undefined {
+		t.Errorf("it is %v", got)
+	}
+	p.Reached(1)
+	if got := board.Slot(1).Passive(); got != health.Up {
+		t.Errorf("once reached it is %v", got)
+	}
+}
+
+func TestABackendReachedInAnotherWayBeginsAnew(t *testing.T) {
+	p, board, _ := prober(t)
+	b := backend(free(t))
+	p.Lost(1, b.Reach, errors.New("refused"), func() *revive.Backend { return b })
+	p.Retain(map[uint32]*revive.Backend{1: b})
+	if got := board.Slot(1).Passive(); got != health.Down {
+		t.Errorf("after a change of nothing it is %v", got)
+	}
+	moved := backend(free(t))
+	p.Retain(map[uint32]*revive.Backend{1: moved})
+	if got := board.Slot(1).Passive(); got != health.Undefined {
+		t.Errorf("at another address it is %v", got)
+	}
+}
+
+func TestWhatAnEarlierEngineFoundDownIsTried(t *testing.T) {
+	p, board, _ := prober(t)
+	board.SetPassive(1, health.Down, time.Now())
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	p.Retain(map[uint32]*revive.Backend{1: backend(ln.Addr().String())})
+	eventually(t, "it is up", func() bool { return board.Slot(1).Passive() == health.Up })
+}

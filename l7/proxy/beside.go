@@ -1,0 +1,45 @@
+package proxy
+
+import (
+	"time"
+
+	"github.com/sluicelb/sluice/core/revive"
+)
+
+// What goes on beside the loops: backends that are down are tried again
+// (core/revive), those that are ejected are let in again, queues hear of what no
+// exchange tells them, and sessions that expired are forgotten.
+
+const besideEvery = 100 * time.Millisecond
+
+// lost marks a backend down after a failed connect. Any loop may call it; it
+// is not part of the hot path. An exchange that began before a change may fail
+// where the backend is not reached any more: that says nothing of it now.
+func (e *Engine) lost(b *backend, cause error) {
+	e.prober.Lost(b.id, b.reach.Reach, cause, func() *revive.Backend {
+		if now := e.table.Load().backends[b.id]; now != nil {
+			return &now.reach
+		}
+		return nil
+	})
+}
+
+// beside runs until Close.
+func (e *Engine) beside() {
+	ticker := time.NewTicker(besideEvery)
+	defer ticker.Stop()
+	var version uint64 // of the board, at the last look
+	for {
+		select {
+		case <-e.stop:
+			return
+		case now := <-ticker.C:
+			e.ejections.readmit(now)
+			if v := e.board.Version(); v != version {
+				version = v
+				e.registry.stir()
+			}
+			e.registry.sweep(e.table.Load())
+		}
+	}
+}
