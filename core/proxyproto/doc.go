@@ -15,6 +15,9 @@
 //
 // It allocates nothing and keeps at most MaxV1 bytes.
 //
+// An Intake does that for a connection of a loop, with what a farm expects of
+// the peer (Expect), and leaves what follows the header in the socket.
+//
 // # What is accepted
 //
 // Exactly what the specification lets senders write. A header of version 1 has

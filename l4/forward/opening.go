@@ -1,7 +1,6 @@
 package forward
 
 import (
-	"io"
 	"net/netip"
 
 	"github.com/sluicelb/sluice/core/accesslog"
@@ -23,8 +22,8 @@ const openTime = 10 * second
 // open waits for what the client has to say first, if there is something, and
 // connects.
 func (p *pair) open() {
-	p.intro = proxyproto.Expect(p.farm.proxyIn, p.farm.trusted, p.client.Peer().Addr())
-	if p.intro == proxyproto.Nothing && p.farm.names == nil {
+	p.intro.Expected = proxyproto.Expect(p.farm.proxyIn, p.farm.trusted, p.client.Peer().Addr())
+	if p.intro.Expected == proxyproto.Nothing && p.farm.names == nil {
 		p.connect()
 		return
 	}
@@ -34,7 +33,7 @@ func (p *pair) open() {
 
 // readOpening goes on with what the client has to say first.
 func (p *pair) readOpening() {
-	if p.intro != proxyproto.Nothing && !p.readIntroduction() {
+	if p.intro.Expected != proxyproto.Nothing && !p.readIntroduction() {
 		return
 	}
 	// The farm may have changed meanwhile: nothing of the old one is in use yet.
@@ -52,79 +51,17 @@ func (p *pair) readOpening() {
 	p.connect()
 }
 
-// readIntroduction takes the header from the socket, and nothing behind it. It
-// reports whether that is done.
+// readIntroduction goes on with the header. It reports whether that is done.
 func (p *pair) readIntroduction() bool {
-	w, c := p.w, p.client
-	if p.intro == proxyproto.Refused {
-		p.refuse(badProxyHeader, "peer not trusted to send the required PROXY header")
-		return false
-	}
-	parser := p.header
-	if parser == nil {
-		parser = &w.header
-		parser.Reset()
-	}
-	for {
-		b := w.loop.In[:proxyproto.MaxV2]
-		n, err := c.Peek(b)
-		if err != nil {
-			return p.introductionEnded(parser, err)
-		}
-		used, done, err := parser.Feed(b[:n])
-		if c.Skip(used) != nil {
-			p.end(accesslog.AbortedByClient)
-			return false
-		}
-		switch {
-		case err == error(proxyproto.ErrNone) && p.intro == proxyproto.Optional:
-			return p.introduced(proxyproto.Header{})
-		case err != nil:
-			p.refuse(badProxyHeader, err.Error())
-			return false
-		case done:
-			return p.introduced(parser.Header())
-		case used == 0 && c.Ending():
-			return p.introductionEnded(parser, io.EOF)
-		case used == 0: // half a signature, which stays where it is
-			p.keepIntroduction()
-			if c.WaitMore() != nil {
-				p.end(accesslog.AbortedHere)
-			}
-			return false
-		}
-	}
-}
-
-// keepIntroduction keeps what has come of the header; mostly it comes whole.
-func (p *pair) keepIntroduction() {
-	if p.header == nil {
-		p.header = new(proxyproto.Parser)
-		*p.header = p.w.header
-	}
-}
-
-// introduced makes the address of the header that of the client.
-func (p *pair) introduced(h proxyproto.Header) bool {
-	p.intro, p.header = proxyproto.Nothing, nil
-	if h.Source.IsValid() {
-		p.client.SetPeer(h.Source)
-	}
-	return true
-}
-
-// introductionEnded handles a socket that has no more to give now, or ever. A
-// connection without a byte is nobody's fault: checks make them.
-func (p *pair) introductionEnded(parser *proxyproto.Parser, err error) bool {
-	switch {
-	case err == loop.ErrDry:
-		p.keepIntroduction()
-	case err == io.EOF && p.intro == proxyproto.Optional && !parser.Begun():
-		return p.introduced(proxyproto.Header{}) // less than a signature is no header
-	case err == io.EOF && parser.Begun():
-		p.refuse(badProxyHeader, "connection ended within the PROXY header")
-	default:
+	switch o, why := p.intro.Take(p.client, p.w.loop.In, &p.w.header); o {
+	case proxyproto.Taken:
+		return true
+	case proxyproto.Bad:
+		p.refuse(badProxyHeader, why)
+	case proxyproto.Gone:
 		p.end(accesslog.AbortedByClient)
+	case proxyproto.Failed:
+		p.end(accesslog.AbortedHere)
 	}
 	return false
 }

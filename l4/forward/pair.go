@@ -23,11 +23,10 @@ type pair struct {
 	to      *backend   // nil before a choice
 	choice  choice
 	tried   balance.Tried
-	group   *group             // that of the name the client asks for; nil for the others
-	place   *places            // what it has a place of; nil without a bound
-	header  *proxyproto.Parser // what has come of an introduction, nil for nothing
-	began   int64              // when the connect did
-	intro   proxyproto.Expected
+	group   *group  // that of the name the client asks for; nil for the others
+	place   *places // what it has a place of; nil without a bound
+	began   int64   // when the connect did
+	intro   proxyproto.Intake
 	opening bool // the client has to say something first
 	stands  bool // up is connected
 	// of each direction: its end was read and passed on

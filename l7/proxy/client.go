@@ -23,9 +23,8 @@ type client struct {
 	pin   *pin      // the backend connection it keeps between exchanges
 	place *places   // what it has a place of; nil without a bound
 
-	shown  []byte              // see certificate
-	intro  proxyproto.Expected // what has to come before its first request
-	header *proxyproto.Parser  // what has come of that, nil for nothing
+	shown []byte            // see certificate
+	intro proxyproto.Intake // what has to come before its first request
 
 	stream *stream // what it is a stream of; nil for HTTP/1
 }
@@ -43,7 +42,7 @@ func (cl *client) stats() *stats.Farm { return cl.w.shard.Farm(cl.farm) }
 // Readable implements loop.Handler.
 func (cl *client) Readable(c *loop.Conn) {
 	if cl.ex == nil {
-		if cl.intro != proxyproto.Nothing {
+		if cl.intro.Expected != proxyproto.Nothing {
 			cl.readIntroduction()
 			return
 		}
@@ -247,7 +246,7 @@ func (cl *client) Expired(c *loop.Conn) {
 			cl.note(timeout, 0, "answer not taken in time")
 			cl.abort()
 		}
-	case cl.intro != proxyproto.Nothing:
+	case cl.intro.Expected != proxyproto.Nothing:
 		cl.introductionExpired()
 	case cl.seen > 0:
 		s := cl.stats()

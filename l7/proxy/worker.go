@@ -88,8 +88,8 @@ func (w *worker) accept(d *door, c *loop.Conn) {
 	cl := w.clients.Get()
 	*cl = client{conn: c, w: w, port: d.port, farm: f.id, place: place}
 	c.SetHandler(cl)
-	switch cl.intro = proxyproto.Expect(f.proxyIn, f.trusted, c.Peer().Addr()); {
-	case cl.intro != proxyproto.Nothing: // comes before TLS
+	switch cl.intro.Expected = proxyproto.Expect(f.proxyIn, f.trusted, c.Peer().Addr()); {
+	case cl.intro.Expected != proxyproto.Nothing: // comes before TLS
 	case f.tls != nil:
 		c.Secure(f.tls.security)
 	}
