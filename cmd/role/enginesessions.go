@@ -4,22 +4,22 @@ import (
 	"fmt"
 
 	"github.com/sluicelb/sluice/core/link"
-	"github.com/sluicelb/sluice/l4/forward"
+	"github.com/sluicelb/sluice/core/session"
 )
 
 // Questions about sessions go to whoever serves the farm their number is of,
 // those about connections to who carries l4xnat farms.
 
+func (e *engine) sessionsOf(service uint32) session.View {
+	if e.forward.Serves(service) {
+		return e.forward.SessionsOf(service)
+	}
+	return e.proxy.SessionsOf(service)
+}
+
 // Sessions implements link.Handler.
 func (e *engine) Sessions(service uint32, limit int) (total int, list []link.Session) {
-	if e.forward.Serves(service) {
-		total, found := e.forward.Sessions(service, limit)
-		for _, s := range found {
-			list = append(list, link.Session(s))
-		}
-		return total, list
-	}
-	total, found := e.proxy.Sessions(service, limit)
+	total, found := e.sessionsOf(service).List(limit)
 	for _, s := range found {
 		list = append(list, link.Session(s))
 	}
@@ -28,35 +28,27 @@ func (e *engine) Sessions(service uint32, limit int) (total int, list []link.Ses
 
 // Session implements link.Handler.
 func (e *engine) Session(service uint32, key []byte) (link.Session, bool) {
-	if e.forward.Serves(service) {
-		s, ok := e.forward.Session(service, key)
-		return link.Session(s), ok
-	}
-	s, ok := e.proxy.Session(service, key)
+	s, ok := e.sessionsOf(service).Find(key)
 	return link.Session(s), ok
 }
 
 // ChangeSessions implements link.Handler.
 func (e *engine) ChangeSessions(c link.SessionChange) (changed int, err error) {
-	one, all := e.proxy.DeleteSession, e.proxy.FlushSessions
-	if e.forward.Serves(c.Service) {
-		one, all = e.forward.DeleteSession, e.forward.FlushSessions
-	}
 	switch c.Act {
 	case link.DeleteSession:
-		was, err := one(c.Service, c.Key)
+		was, err := e.sessionsOf(c.Service).Forget(c.Key)
 		if was {
 			changed = 1
 		}
 		return changed, err
 	case link.FlushSessions:
-		return all(c.Service)
+		return e.sessionsOf(c.Service).Flush()
 	case link.LearnSessions:
-		list := make([]forward.Session, len(c.List))
+		list := make([]session.Shown, len(c.List))
 		for i, s := range c.List {
-			list[i] = forward.Session(s)
+			list[i] = session.Shown(s)
 		}
-		return e.forward.LearnSessions(c.Service, list)
+		return e.forward.SessionsOf(c.Service).Learn(list)
 	}
 	return 0, fmt.Errorf("change %d of sessions is not known here", c.Act)
 }

@@ -58,13 +58,13 @@ func TestClientsStayWithTheirBackend(t *testing.T) {
 			t.Errorf("client %d: %s, then %s after 1 was cut", i, want, got)
 		}
 	}
-	if n, list := a.engine.Sessions(1, 100); n != 20 || len(list) != 20 {
+	if n, list := a.engine.SessionsOf(1).List(100); n != 20 || len(list) != 20 {
 		t.Errorf("%d sessions, %d listed", n, len(list))
 	}
-	if was, err := a.engine.DeleteSession(1, []byte("127.0.1.2")); !was || err != nil {
+	if was, err := a.engine.SessionsOf(1).Forget([]byte("127.0.1.2")); !was || err != nil {
 		t.Errorf("deleted: %v %v", was, err)
 	}
-	if n, err := a.engine.FlushSessions(1); n != 18 || err != nil {
+	if n, err := a.engine.SessionsOf(1).Flush(); n != 18 || err != nil {
 		t.Errorf("%d were flushed, %v", n, err)
 	}
 }
@@ -75,11 +75,11 @@ func TestSessionsOutliveTheirTimeToLiveNot(t *testing.T) {
 	f.L4.Persist, f.L4.TTL = farm.L4PersistSrc, 1
 	a.publish(f)
 	from(t, f, clientAt(1))
-	if _, ok := a.engine.Session(1, []byte("127.0.1.2")); !ok {
+	if _, ok := a.engine.SessionsOf(1).Find([]byte("127.0.1.2")); !ok {
 		t.Fatal("there is no session")
 	}
 	eventually(t, "the session has expired", func() bool {
-		_, ok := a.engine.Session(1, []byte("127.0.1.2"))
+		_, ok := a.engine.SessionsOf(1).Find([]byte("127.0.1.2"))
 		return !ok
 	})
 }
@@ -192,7 +192,7 @@ func TestFarmOnAllAddressesKnowsWhichOneWasUsed(t *testing.T) {
 	}
 	defer c.Close()
 	line(t, c)
-	if _, ok := a.engine.Session(1, []byte("127.0.0.44")); !ok {
+	if _, ok := a.engine.SessionsOf(1).Find([]byte("127.0.0.44")); !ok {
 		t.Error("there is no session of the address that was used")
 	}
 }

@@ -108,7 +108,7 @@ func TestExplanationsChangeNothing(t *testing.T) {
 			t.Fatalf("the %d. explanation names backend %d, the first %d", i+1, got, first)
 		}
 	}
-	if n, _ := a.engine.Sessions(1, 10); n != 0 {
+	if n, _ := a.engine.SessionsOf(1).List(10); n != 0 {
 		t.Errorf("%d sessions were made", n)
 	}
 }

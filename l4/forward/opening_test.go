@@ -205,7 +205,7 @@ func TestTrustedPeersSayWhoTheClientIs(t *testing.T) {
 	if h := <-got; h.Source != client {
 		t.Errorf("the backend was told of %v", h.Source)
 	}
-	if _, ok := a.engine.Session(1, []byte("192.0.2.7 . 4022")); !ok {
+	if _, ok := a.engine.SessionsOf(1).Find([]byte("192.0.2.7 . 4022")); !ok {
 		t.Error("the session is not that of the client")
 	}
 }

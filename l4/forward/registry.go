@@ -14,7 +14,7 @@ type registry struct {
 	mu     sync.Mutex
 	loads  map[uint32]*balance.Load
 	states map[stateOf]*balance.State
-	tables map[sessionsOf]*sessionTable
+	tables map[sessionsOf]*session.Kept
 	memory *session.Memory    // where the sessions lie; nil: in the process's own
 	doors  map[uint32]*places // by farm
 	ids    map[uint32]*connIDs
@@ -23,7 +23,7 @@ type registry struct {
 func newRegistry() *registry {
 	return &registry{
 		loads: map[uint32]*balance.Load{}, states: map[stateOf]*balance.State{},
-		tables: map[sessionsOf]*sessionTable{}, doors: map[uint32]*places{}, ids: map[uint32]*connIDs{},
+		tables: map[sessionsOf]*session.Kept{}, doors: map[uint32]*places{}, ids: map[uint32]*connIDs{},
 	}
 }
 
@@ -47,9 +47,7 @@ func (r *registry) places(farm uint32) *places {
 }
 
 func (r *registry) sessions(of sessionsOf) *session.Table {
-	return entry(r, r.tables, of, func() *sessionTable {
-		return &sessionTable{Table: session.NewIn(r.memory, of.owner(), maxSessions)}
-	}).Table
+	return entry(r, r.tables, of, func() *session.Kept { return session.NewKept(r.memory, of.owner()) }).Table
 }
 
 func (r *registry) connIDs(service uint32) *connIDs {

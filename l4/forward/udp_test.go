@@ -371,7 +371,7 @@ func TestPersistenceBringsOtherFlowsOfAClientToItsBackend(t *testing.T) {
 			t.Errorf("%s after %s", got, first)
 		}
 	}
-	if n, list := a.engine.Sessions(1, 10); n != 1 || string(list[0].Key) != "127.0.0.1" {
+	if n, list := a.engine.SessionsOf(1).List(10); n != 1 || string(list[0].Key) != "127.0.0.1" {
 		t.Errorf("sessions: %v", list)
 	}
 }
@@ -448,7 +448,7 @@ func TestAFarmOnAllAddressesAnswersFromTheOneThatWasUsed(t *testing.T) {
 			t.Errorf("asked %s, %s answered, %v", to, from, err)
 		}
 	}
-	if n, _ := a.engine.Sessions(1, 10); n != 2 {
+	if n, _ := a.engine.SessionsOf(1).List(10); n != 2 {
 		t.Errorf("%d sessions by destination", n)
 	}
 }

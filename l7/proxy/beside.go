@@ -39,7 +39,7 @@ func (e *Engine) beside() {
 				version = v
 				e.registry.stir()
 			}
-			e.registry.sweep(e.table.Load())
+			e.table.Load().sweep()
 		}
 	}
 }

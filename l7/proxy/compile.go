@@ -203,6 +203,7 @@ func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
 	out.picker = balance.New(algorithm, members, e.board, e.registry.state(s.ID))
 	out.limit = e.newRateLimit(s)
 	if out.persist.kind != farm.PersistNone {
-		out.sessions, out.kept = e.registry.sessions(s), keptFor(s)
+		out.kept = keptFor(s)
+		out.sessions = e.registry.sessions(out.kept)
 	}
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/sluicelb/sluice/core/ratelimit"
 	"github.com/sluicelb/sluice/core/refusal"
 	"github.com/sluicelb/sluice/core/revive"
-	"github.com/sluicelb/sluice/core/session"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/core/tlsconf"
 	"github.com/sluicelb/sluice/l7/guard"
@@ -91,10 +90,6 @@ func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *s
 	go e.beside()
 	return e
 }
-
-// KeepSessions lets sessions lie in m, with those of an earlier engine. It is to
-// be called before the first Publish.
-func (e *Engine) KeepSessions(m *session.Memory) { e.registry.memory = m }
 
 // Close stops looking after backends that are down and writes the last lines.
 // The loops are the caller's.

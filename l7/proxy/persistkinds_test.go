@@ -38,7 +38,7 @@ func TestEveryPersistenceKeepsTheClientItNames(t *testing.T) {
 			for i := range 12 {
 				came[l7test.Dial(t, addr).Send(c.request[i%2]).Get().Text] = true
 			}
-			if total, list := a.Engine.Sessions(1, 10); len(came) != 1 || total != 1 || string(list[0].Key) != c.sessions {
+			if total, list := a.Engine.SessionsOf(1).List(10); len(came) != 1 || total != 1 || string(list[0].Key) != c.sessions {
 				t.Errorf("backends %v, %d sessions %v", came, total, list)
 			}
 			for range 12 {
@@ -46,7 +46,7 @@ func TestEveryPersistenceKeepsTheClientItNames(t *testing.T) {
 					came[l7test.Dial(t, addr).Send(c.other).Get().Text] = true
 				}
 			}
-			if total, _ := a.Engine.Sessions(1, 10); c.other != "" && (len(came) != 3 || total != 1) {
+			if total, _ := a.Engine.SessionsOf(1).List(10); c.other != "" && (len(came) != 3 || total != 1) {
 				t.Errorf("others stay on %v, %d sessions", came, total)
 			}
 		})
@@ -87,7 +87,7 @@ func TestEveryPersistenceKeepsAStreamToo(t *testing.T) {
 				}
 				_ = res.Body.Close()
 			}
-			if total, list := a.Engine.Sessions(1, 10); total != c.sessions || total > 0 && string(list[0].Key) != c.key {
+			if total, list := a.Engine.SessionsOf(1).List(10); total != c.sessions || total > 0 && string(list[0].Key) != c.key {
 				t.Errorf("%s: %d sessions %v", c.kind, total, list)
 			}
 		}, func(h *farm.HTTP) {

@@ -15,7 +15,7 @@ type registry struct {
 	mu     sync.Mutex
 	loads  map[uint32]*balance.Load
 	states map[uint32]*balance.State
-	tables map[sessionsOf]*sessionTable
+	tables map[sessionsOf]*session.Kept
 	memory *session.Memory    // where the sessions lie; nil: in the process's own
 	doors  map[uint32]*places // by farm
 	rates  map[rateID]*ratelimit.Table
@@ -27,7 +27,7 @@ func newRegistry() *registry {
 	return &registry{
 		loads:  map[uint32]*balance.Load{},
 		states: map[uint32]*balance.State{},
-		tables: map[sessionsOf]*sessionTable{},
+		tables: map[sessionsOf]*session.Kept{},
 		doors:  map[uint32]*places{},
 		rates:  map[rateID]*ratelimit.Table{},
 		queues: map[uint32]*queue{},
@@ -45,6 +45,10 @@ func (r *registry) state(service uint32) *balance.State {
 
 func (r *registry) places(farm uint32) *places {
 	return entry(r, r.doors, farm, func() *places { return new(places) })
+}
+
+func (r *registry) sessions(of sessionsOf) *session.Table {
+	return entry(r, r.tables, of, func() *session.Kept { return session.NewKept(r.memory, of.owner()) }).Table
 }
 
 func (r *registry) queue(service uint32) *queue {

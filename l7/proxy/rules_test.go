@@ -127,7 +127,7 @@ func TestRemovedFieldsOpenNoSession(t *testing.T) {
 	for range 4 {
 		came[come(t, addr, "me")] = true
 	}
-	if n, _ := a.Engine.Sessions(1, 10); n != 0 || len(came) != 2 {
+	if n, _ := a.Engine.SessionsOf(1).List(10); n != 0 || len(came) != 2 {
 		t.Errorf("%d sessions, backends %v: the cookie was seen", n, came)
 	}
 }

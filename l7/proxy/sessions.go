@@ -1,64 +1,12 @@
 package proxy
 
 import (
-	"bytes"
 	"errors"
-	"runtime"
 	"time"
 
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/session"
 )
-
-// Session is one persistence session: whoever sends Key goes to that backend.
-type Session struct {
-	Key     []byte
-	Backend uint32 // stable number
-	// TTL is how long the session lives when it is not used again.
-	TTL time.Duration
-	// Static sessions are configuration; they have no TTL.
-	Static bool
-}
-
-// rangeTurn is after how many sessions the counting lets others run: 16,384
-// take some hundred microseconds, a loop would otherwise wait the 10 ms after
-// which the runtime interrupts a goroutine.
-const rangeTurn = 16 << 10
-
-// Sessions tells how many sessions a service has by which it would choose a
-// backend now, and lists at most limit of them: the static ones first, while
-// their backend is cut, too, the others in no order. A service of a farm that
-// is stopped has none. Any goroutine may call it: it looks at every session,
-// but no exchange waits for more than one shard of them to be copied.
-func (e *Engine) Sessions(id uint32, limit int) (total int, list []Session) {
-	sv := e.table.Load().service(id)
-	if sv == nil || sv.sessions == nil {
-		return 0, nil
-	}
-	honoured := map[uint32]bool{}
-	for i := range sv.backends {
-		b := &sv.backends[i]
-		honoured[b.id] = b.mode != modeCut
-		for _, key := range b.statics {
-			if total++; len(list) < limit {
-				list = append(list, Session{Key: []byte(key), Backend: b.id, Static: true})
-			}
-		}
-	}
-	now, looked := time.Now().UnixNano(), 0
-	sv.sessions.Range(func(s session.Session) bool {
-		if looked++; looked%rangeTurn == 0 {
-			runtime.Gosched()
-		}
-		if s.Static || now-s.Used > int64(sv.persist.ttl) || !honoured[s.Backend] {
-			return true
-		}
-		if total++; len(list) < limit {
-			list = append(list, sv.session(s, now))
-		}
-		return true
-	})
-	return total, list
-}
 
 // What a change of sessions may be refused for.
 var (
@@ -66,65 +14,27 @@ var (
 	errNoTable   = errors.New("the service keeps no sessions: set persistence first")
 )
 
-// Session is the session of one key; false when there is none by which a
-// backend would be chosen.
-func (e *Engine) Session(service uint32, key []byte) (Session, bool) {
-	sv, err := e.keeping(service)
-	if err != nil {
-		return Session{}, false
-	}
-	now := time.Now().UnixNano()
-	s, ok := sv.sessions.Peek(key, now, sv.persist.ttl)
-	if i := sv.find(s.Backend); !ok || i < 0 || sv.backends[i].mode == modeCut && !s.Static {
-		return Session{}, false
-	}
-	return sv.session(s, now), true
-}
-
-// session is one of the table as it is shown.
-func (sv *service) session(s session.Session, now int64) Session {
-	out := Session{Key: bytes.Clone(s.Key), Backend: s.Backend, Static: s.Static}
-	if !s.Static {
-		out.TTL = min(sv.persist.ttl-time.Duration(now-s.Used), sv.persist.ttl)
-	}
-	return out
-}
-
-// DeleteSession forgets a session and reports whether there was one. Static
-// ones stay: they are configuration.
-func (e *Engine) DeleteSession(service uint32, key []byte) (bool, error) {
-	sv, err := e.keeping(service)
-	if err != nil {
-		return false, err
-	}
-	s, was := sv.sessions.Peek(key, time.Now().UnixNano(), sv.persist.ttl)
-	if s.Static {
-		return false, nil
-	}
-	sv.sessions.Delete(key)
-	return was, nil
-}
-
-// FlushSessions forgets all sessions of a service but the static ones, and
-// says how many there were.
-func (e *Engine) FlushSessions(service uint32) (int, error) {
-	sv, err := e.keeping(service)
-	if err != nil {
-		return 0, err
-	}
-	return sv.sessions.Flush(), nil
-}
-
-// keeping is the service with that number, if it keeps sessions.
-func (e *Engine) keeping(id uint32) (*service, error) {
+// SessionsOf is the sessions of a service by which it would choose a backend
+// now; one of a farm that is stopped has none. Any goroutine may call it.
+func (e *Engine) SessionsOf(id uint32) session.View {
 	sv := e.table.Load().service(id)
 	switch {
 	case sv == nil:
-		return nil, errNoService
+		return session.View{Err: errNoService}
 	case sv.sessions == nil:
-		return nil, errNoTable
+		return session.View{Err: errNoTable}
 	}
-	return sv, nil
+	return sv.view()
+}
+
+// view is what the service makes of its sessions.
+func (sv *service) view() session.View {
+	v := session.View{Table: sv.sessions, TTL: sv.persist.ttl, Backends: make([]session.Member, len(sv.backends))}
+	for i := range sv.backends {
+		b := &sv.backends[i]
+		v.Backends[i] = session.Member{ID: b.id, Cut: b.mode == modeCut, Static: b.statics}
+	}
+	return v
 }
 
 // service is the service with that number, nil when no farm that runs has it.
@@ -137,4 +47,79 @@ func (t *table) service(id uint32) *service {
 		}
 	}
 	return nil
+}
+
+// sessionsOf is what a table of sessions belongs to: keys of another kind mean
+// nothing, so a service that changes what it recognises clients by begins anew.
+type sessionsOf struct {
+	service uint32
+	kind    farm.Persistence
+	name    string
+}
+
+func keptFor(s *farm.Service) sessionsOf { return sessionsOf{s.ID, s.Persistence, s.SessionID} }
+
+// owner is the table's number in shared memory.
+func (k sessionsOf) owner() uint64 { return session.Owner(k.service, string(k.kind), k.name) }
+
+// SessionOwners are the numbers of the tables of sessions that cfg has, those
+// of stopped farms included.
+func SessionOwners(cfg *farm.Config) (owners []uint64) {
+	for i := range cfg.Farms {
+		if h := cfg.Farms[i].HTTP; h != nil {
+			for s := range h.Services {
+				owners = append(owners, keptFor(&h.Services[s]).owner())
+			}
+		}
+	}
+	return owners
+}
+
+// KeepSessions lets sessions lie in m, with those of an earlier engine. It is to
+// be called before the first Publish.
+func (e *Engine) KeepSessions(m *session.Memory) { e.registry.memory = m }
+
+// fix makes the static sessions those of the configuration.
+func (r *registry) fix(t *table) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, f := range t.byID {
+		for i := range f.services {
+			if s := &f.services[i]; s.sessions != nil {
+				r.tables[s.kept].Fix(s.view().Backends)
+			}
+		}
+	}
+}
+
+// dropCut removes the sessions of backends that were cut since the table
+// before: unlike drain, cut keeps none but the static ones.
+func (t *table) dropCut(before *table) {
+	for _, f := range t.byID {
+		for i := range f.services {
+			s := &f.services[i]
+			for j := range s.backends {
+				b := &s.backends[j]
+				old := before.backends[b.id]
+				if b.mode == modeCut && s.sessions != nil && (old == nil || old.mode != modeCut) {
+					s.sessions.DropBackend(b.id)
+				}
+			}
+		}
+	}
+}
+
+// sweepBudget is how many sessions of a service one sweep looks at.
+const sweepBudget = 512
+
+// sweep forgets some of the sessions that expired, a few of each service.
+func (t *table) sweep() {
+	now := time.Now().UnixNano()
+	for _, f := range t.byID {
+		for i := range f.services {
+			if s := &f.services[i]; s.sessions != nil {
+				s.sessions.Sweep(now, s.persist.ttl, sweepBudget)
+			}
+		}
+	}
 }

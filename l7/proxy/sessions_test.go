@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/session"
 	"github.com/sluicelb/sluice/l7/l7test"
 	"github.com/sluicelb/sluice/l7/proxy"
 )
@@ -36,9 +37,9 @@ func come(t *testing.T, addr, cookie string) string {
 	return res.Text
 }
 
-func listed(e *proxy.Engine, service uint32, limit int) (total int, list []proxy.Session) {
-	total, list = e.Sessions(service, limit)
-	slices.SortFunc(list, func(a, b proxy.Session) int { return strings.Compare(string(a.Key), string(b.Key)) })
+func listed(e *proxy.Engine, service uint32, limit int) (total int, list []session.Shown) {
+	total, list = e.SessionsOf(service).List(limit)
+	slices.SortFunc(list, func(a, b session.Shown) int { return strings.Compare(string(a.Key), string(b.Key)) })
 	return total, list
 }
 
@@ -66,11 +67,11 @@ func TestSessionsShowTheirBackendAndTheTimeLeft(t *testing.T) {
 		}
 	}
 	for _, limit := range []int{0, 2} {
-		if total, list := a.Engine.Sessions(1, limit); total != 6 || len(list) != limit {
+		if total, list := a.Engine.SessionsOf(1).List(limit); total != 6 || len(list) != limit {
 			t.Errorf("limit %d: %d sessions, %d listed", limit, total, len(list))
 		}
 	}
-	if total, list := a.Engine.Sessions(99, 10); total != 0 || list != nil {
+	if total, list := a.Engine.SessionsOf(99).List(10); total != 0 || list != nil {
 		t.Errorf("of no service: %d, %v", total, list)
 	}
 }
@@ -82,16 +83,16 @@ func TestSessionsThatAreOverAreLeftOut(t *testing.T) {
 	addr := a.Serve(nil, sticky(2, b.Addr))
 	come(t, addr, "early")
 	l7test.Eventually(t, "the session ages", func() bool {
-		_, list := a.Engine.Sessions(1, 10)
+		_, list := a.Engine.SessionsOf(1).List(10)
 		return len(list) == 1 && list[0].TTL < 1500*time.Millisecond
 	})
 	come(t, addr, "late")
 	l7test.Eventually(t, "the older one ends", func() bool {
-		total, list := a.Engine.Sessions(1, 10)
+		total, list := a.Engine.SessionsOf(1).List(10)
 		return total == 1 && len(list) == 1 && string(list[0].Key) == "late"
 	})
 	l7test.Eventually(t, "the other one ends", func() bool {
-		total, list := a.Engine.Sessions(1, 10)
+		total, list := a.Engine.SessionsOf(1).List(10)
 		return total == 0 && len(list) == 0
 	})
 }
@@ -108,7 +109,7 @@ func TestSessionsOfBackendsThatAreGoneOrCutAreLeftOut(t *testing.T) {
 	}
 	want := func(what string, n int) {
 		t.Helper()
-		if total, list := a.Engine.Sessions(1, 100); total != n || len(list) != n {
+		if total, list := a.Engine.SessionsOf(1).List(100); total != n || len(list) != n {
 			t.Errorf("%s: %d sessions, %d listed, want %d", what, total, len(list), n)
 		}
 	}
@@ -141,7 +142,7 @@ func TestSessionsAreCountedBesideTraffic(t *testing.T) {
 	wg.Go(func() {
 		last := 0
 		for {
-			total, list := a.Engine.Sessions(1, 1000)
+			total, list := a.Engine.SessionsOf(1).List(1000)
 			if total < last || len(list) != total {
 				t.Errorf("%d sessions after %d, %d listed", total, last, len(list))
 			}
@@ -161,7 +162,7 @@ func TestSessionsAreCountedBesideTraffic(t *testing.T) {
 	}
 	close(done)
 	wg.Wait()
-	if total, _ := a.Engine.Sessions(1, 0); total != 100 {
+	if total, _ := a.Engine.SessionsOf(1).List(0); total != 100 {
 		t.Errorf("%d sessions", total)
 	}
 }
@@ -179,11 +180,11 @@ func TestStaticSessionsLiveUntilTheyAreDeleted(t *testing.T) {
 		}
 	}
 	come(t, addr, "passing")
-	if found, ok := a.Engine.Session(1, []byte("passing")); !ok || found.Static || found.TTL > time.Second {
+	if found, ok := a.Engine.SessionsOf(1).Find([]byte("passing")); !ok || found.Static || found.TTL > time.Second {
 		t.Errorf("found %+v, %v", found, ok)
 	}
-	l7test.Eventually(t, "the dynamic session ends", func() bool { _, ok := a.Engine.Session(1, []byte("passing")); return !ok })
-	if total, list := a.Engine.Sessions(1, 1); total != 2 || len(list) != 1 || string(list[0].Key) != "fixed too" || !list[0].Static || list[0].TTL != 0 || list[0].Backend != 1 {
+	l7test.Eventually(t, "the dynamic session ends", func() bool { _, ok := a.Engine.SessionsOf(1).Find([]byte("passing")); return !ok })
+	if total, list := a.Engine.SessionsOf(1).List(1); total != 2 || len(list) != 1 || string(list[0].Key) != "fixed too" || !list[0].Static || list[0].TTL != 0 || list[0].Backend != 1 {
 		t.Errorf("%d sessions: %v", total, list)
 	}
 	// Its backend is out for a while: others serve, and nothing is forgotten.
@@ -198,10 +199,10 @@ func TestStaticSessionsLiveUntilTheyAreDeleted(t *testing.T) {
 		t.Errorf("after maintenance the session goes to %s", got)
 	}
 	come(t, addr, "passing")
-	if n, err := a.Engine.FlushSessions(1); n != 1 || err != nil {
+	if n, err := a.Engine.SessionsOf(1).Flush(); n != 1 || err != nil {
 		t.Errorf("%d sessions were flushed, %v", n, err)
 	}
-	if was, err := a.Engine.DeleteSession(1, []byte("fixed")); was || err != nil {
+	if was, err := a.Engine.SessionsOf(1).Forget([]byte("fixed")); was || err != nil {
 		t.Error("what is configured was deleted beside the configuration:", err)
 	}
 	// Moved to the other backend; the other one is no longer static.
@@ -210,7 +211,7 @@ func TestStaticSessionsLiveUntilTheyAreDeleted(t *testing.T) {
 	if got := come(t, addr, "fixed"); got != "1" {
 		t.Errorf("after the move it goes to %s", got)
 	}
-	if found, ok := a.Engine.Session(1, []byte("fixed too")); ok {
+	if found, ok := a.Engine.SessionsOf(1).Find([]byte("fixed too")); ok {
 		t.Errorf("deleted, and still there: %+v", found)
 	}
 	// A backend that is gone takes its own along; a farm that stops does not.
@@ -223,15 +224,15 @@ func TestStaticSessionsLiveUntilTheyAreDeleted(t *testing.T) {
 	}
 	s.Backends = s.Backends[1:]
 	a.Serve(nil, s)
-	if total, _ := a.Engine.Sessions(1, 10); total != 0 {
+	if total, _ := a.Engine.SessionsOf(1).List(10); total != 0 {
 		t.Errorf("%d sessions of a backend that is gone", total)
 	}
-	if _, err := a.Engine.FlushSessions(9); err == nil || !strings.Contains(err.Error(), "does not run") {
+	if _, err := a.Engine.SessionsOf(9).Flush(); err == nil || !strings.Contains(err.Error(), "does not run") {
 		t.Errorf("of no service: %v", err)
 	}
 	s.Persistence, s.SessionID = farm.PersistNone, ""
 	a.Serve(nil, s)
-	if _, err := a.Engine.FlushSessions(1); err == nil || !strings.Contains(err.Error(), "persistence") {
+	if _, err := a.Engine.SessionsOf(1).Flush(); err == nil || !strings.Contains(err.Error(), "persistence") {
 		t.Errorf("without persistence: %v", err)
 	}
 }
@@ -247,7 +248,7 @@ func TestSessionsBeginAnewWithAnotherKey(t *testing.T) {
 	come(t, addr, "joe")
 	want := func(what string, n int) {
 		t.Helper()
-		if total, _ := a.Engine.Sessions(1, 0); total != n {
+		if total, _ := a.Engine.SessionsOf(1).List(0); total != n {
 			t.Errorf("%s: %d sessions, want %d", what, total, n)
 		}
 	}

@@ -119,20 +119,3 @@ func (t *table) reached() map[uint32]*revive.Backend {
 	}
 	return all
 }
-
-// dropCut removes the sessions of backends that were cut since the table
-// before: unlike drain, cut keeps none but the static ones.
-func (t *table) dropCut(before *table) {
-	for _, f := range t.byID {
-		for i := range f.services {
-			s := &f.services[i]
-			for j := range s.backends {
-				b := &s.backends[j]
-				old := before.backends[b.id]
-				if b.mode == modeCut && s.sessions != nil && (old == nil || old.mode != modeCut) {
-					s.sessions.DropBackend(b.id)
-				}
-			}
-		}
-	}
-}
