@@ -7,30 +7,32 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Doubtful is a Ground that knows what may keep packets of a farm it was
-// prepared for from passing, in sentences for people.
+// Doubtful is a Ground, or a Filter, that knows what may keep a farm it was
+// prepared for, or carries, from working as it should, in sentences for people.
 type Doubtful interface {
 	Warnings(f *farm.Farm) []string
 }
 
-// told are the warnings about farms that run: of backends that get nothing, and
-// of the ground they stand on. k.mu is held.
+// told are the warnings about farms that run: of backends that get nothing, of
+// the ground they stand on, and of what carries them. k.mu is held.
 func (k *Keeper) told() map[uint32][]string {
 	out := maps.Clone(k.warnings)
-	ground, ok := k.options.Ground.(Doubtful)
-	if !ok {
-		return out
-	}
-	for i := range k.farms {
-		f := &k.farms[i]
-		if f.Stopped {
+	for _, from := range []any{k.options.Ground, k.options.Filter} {
+		doubtful, ok := from.(Doubtful)
+		if !ok {
 			continue
 		}
-		if list := ground.Warnings(f); len(list) > 0 {
-			if out == nil {
-				out = map[uint32][]string{}
+		for i := range k.farms {
+			f := &k.farms[i]
+			if f.Stopped {
+				continue
 			}
-			out[f.ID] = slices.Concat(out[f.ID], list)
+			if list := doubtful.Warnings(f); len(list) > 0 {
+				if out == nil {
+					out = map[uint32][]string{}
+				}
+				out[f.ID] = slices.Concat(out[f.ID], list)
+			}
 		}
 	}
 	return out

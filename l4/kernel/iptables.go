@@ -15,27 +15,34 @@ import (
 )
 
 // Iptables is the Filter for kernels without nf_tables. It carries nat and dnat;
-// what else it cannot is the problem of the farm. It neither counts nor lists
-// sessions.
+// what else it cannot is the problem of the farm. It does not list sessions.
 type Iptables struct {
-	Unable // for what is asked of sessions and counters
+	Unable // for what is asked of sessions
 	run    *iptables.Runner
 	log    *slog.Logger
 
+	carrying sync.Mutex // held while rules are made anew
+	has      [2]bool    // whether there are any, by family
+
 	mu     sync.Mutex
-	chains map[uint32][]string // what is in the kernel, by farm
+	chains map[uint32][]string        // what is in the kernel, by farm
+	lines  []string                   // all of it; nil while that is not known
+	past   map[uint32]ctl.KernelCount // what was counted by rules that are no more
 }
 
 // NewIptables returns the filter.
 func NewIptables(run *iptables.Runner, log *slog.Logger) *Iptables {
-	return &Iptables{Unable: Unable{nft.ErrUnsupported}, run: run, log: log}
+	return &Iptables{Unable: Unable{nft.ErrUnsupported}, run: run, log: log, past: map[uint32]ctl.KernelCount{}}
 }
 
 // Carry implements Filter.
 func (p *Iptables) Carry(ctx context.Context, in *Input) (map[uint32]string, error) {
+	p.carrying.Lock()
+	defer p.carrying.Unlock()
 	return withoutRefused(in, p.log, func(left *Input) (problems map[uint32]string, refused uint32, err error) {
 		scripts, problems := compileIptables(left)
 		for family, script := range scripts {
+			counted := p.keepCounts(ctx, family == 1)
 			if err := p.run.Apply(ctx, family == 1, script); err != nil {
 				var e *iptables.Error
 				if errors.As(err, &e) {
@@ -46,11 +53,13 @@ func (p *Iptables) Carry(ctx context.Context, in *Input) (map[uint32]string, err
 				}
 				return nil, refused, err
 			}
+			p.add(counted)
+			p.has[family] = len(script.Tables) > 0
 		}
 		for i := range in.Transparent {
 			problems[in.Transparent[i].ID] = "without nf_tables the engine gets no answers to the client's address: use datapath kernel"
 		}
-		p.remember(scripts)
+		p.remember(ctx, scripts)
 		return problems, 0, nil
 	})
 }
@@ -107,10 +116,15 @@ func (p *Iptables) Objects(ctx context.Context) (list []ctl.KernelObject, err er
 	return list, err
 }
 
-// remember notes which chains are whose.
-func (p *Iptables) remember(scripts [2]*iptables.Script) {
+// remember notes which chains are whose, and what they are.
+func (p *Iptables) remember(ctx context.Context, scripts [2]*iptables.Script) {
+	lines, err := p.run.Lines(ctx)
+	if err != nil {
+		lines = nil
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.lines = lines
 	p.chains = map[uint32][]string{}
 	for _, s := range scripts {
 		for _, c := range s.Table("nat").Chains {

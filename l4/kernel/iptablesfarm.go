@@ -14,6 +14,8 @@ import (
 //
 //	raw     SLUICE-HELPERS  connection tracking helpers          (PREROUTING)
 //	mangle  SLUICE-MARKS    packet marks by connection mark      (PREROUTING)
+//	        SLUICE-COUNT    backend by connection mark           (POSTROUTING, INPUT)
+//	        SLUICE-C12      counts packets from and to clients of backend 12
 //	filter  SLUICE-REFUSE   connections no backend can take      (INPUT, FORWARD, OUTPUT)
 //	nat     SLUICE          farm by address, protocol and port   (PREROUTING, OUTPUT)
 //	        SLUICE-F7       backend of farm 7
@@ -66,6 +68,7 @@ func compileIptables(in *Input) (scripts [2]*iptables.Script, problems map[uint3
 type xtables struct {
 	script   *iptables.Script
 	dispatch [3][]string
+	counted  []uint32 // backends
 }
 
 // finish adds what all farms share, and the hooks.
@@ -86,9 +89,12 @@ func (x *xtables) finish() {
 		return t.Chain(to, 0)
 	}
 	for table, chain := range map[string]string{"raw": chainHelpers, "mangle": chainMarks} {
-		if len(x.script.Table(table).Chains) > 0 {
+		if x.script.Table(table).Has(chain) {
 			hooks(table, chain, "PREROUTING")
 		}
+	}
+	if len(x.counted) > 0 {
+		x.count(hooks("mangle", chainCount, "POSTROUTING", "INPUT"))
 	}
 	refuse := hooks("filter", chainRefuse, "INPUT", "FORWARD", "OUTPUT")
 	// The other direction is the refusal itself.
@@ -183,6 +189,7 @@ func (g *xgroup) backend(s *state) {
 	nat := g.script.Table("nat")
 	c := nat.Chain(xbackendChain(s.ID), g.farm.ID)
 	mark := nft.Mark(Mark(s.ID))
+	g.counted = append(g.counted, s.ID)
 	c.Add("-j CONNMARK --set-xmark %s/0xffffffff", mark)
 	routing := cmp.Or(s.Mark, g.l4.Mark)
 	if g.hashes() || routing != 0 { // the choice left something in it

@@ -103,6 +103,17 @@ func (r *Runner) Lines(ctx context.Context) (lines []string, err error) {
 	return lines, nil
 }
 
+// Counted are the rules in chains of ours of a table, for IPv4 or IPv6, with
+// what they counted.
+func (r *Runner) Counted(ctx context.Context, six bool, table string) ([]Count, error) {
+	family := 0
+	if six {
+		family = 1
+	}
+	saved, err := run(ctx, r.save[family], "", "-c", "-t", table)
+	return parseCounted(saved), err
+}
+
 // failedLine finds the number in "iptables-restore: line 12 failed" and its like.
 var failedLine = regexp.MustCompile(`(?i)line:? ([0-9]{1,9})`)
 

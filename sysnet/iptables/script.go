@@ -47,6 +47,11 @@ func (s *Script) Table(name string) *Table {
 	return t
 }
 
+// Has reports whether there is a chain of that name.
+func (t *Table) Has(name string) bool {
+	return slices.ContainsFunc(t.Chains, func(c *Chain) bool { return c.Name == name })
+}
+
 // Chain returns the chain of that name, made if there is none.
 func (t *Table) Chain(name string, owner uint32) *Chain {
 	for _, c := range t.Chains {

@@ -1,6 +1,7 @@
 package iptables
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -54,6 +55,14 @@ COMMIT
 	}
 	if n := len((&Script{}).input(parseSaved("*nat\n:FOREIGN - [0:0]\nCOMMIT\n")).owners); n != 0 {
 		t.Errorf("%d lines where nothing is ours", n)
+	}
+}
+
+func TestCountersOfRulesOfOursAreRead(t *testing.T) {
+	got := parseCounted("*nat\n:SLUICE - [0:0]\n[5:300] -A PREROUTING -j SLUICE\n[12:3456] -A SLUICE-B7 -j CONNMARK --set-xmark 0x5c000007/0xffffffff\n[x:1] -A SLUICE-B8 -j ACCEPT\n[1:2] -A SLUICE-C7\nCOMMIT\n")
+	want := []Count{{"SLUICE-B7", "-j CONNMARK --set-xmark 0x5c000007/0xffffffff", 12, 3456}, {"SLUICE-C7", "", 1, 2}}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 
