@@ -3,14 +3,12 @@ package kernel
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
@@ -56,33 +54,6 @@ type Filter interface {
 	Fill(ctx context.Context, full map[uint32]bool) error
 }
 
-// Options is what a Keeper works with.
-type Options struct {
-	// Filter carries the farms.
-	Filter Filter
-	// Board tells which backends are usable; nil says all.
-	Board *health.Board
-	// Neighbours tells where backends of packet modes are; nil means that farms
-	// of these cannot be carried.
-	Neighbours Neighbours
-	// Ground prepares the system for the farms; nil does nothing.
-	Ground Ground
-	// Connections are the tracked ones; nil means the kernel's.
-	Connections Connections
-	Log         *slog.Logger
-}
-
-// Ground is what carried farms stand on beside rules of ours: forwarding, other
-// sysctls, firewalls of others that would drop their packets.
-type Ground interface {
-	// Prepare makes the system ready for the farms, which all run, or have
-	// connections that may go on after they were stopped, or are the engine's
-	// and transparent; with none it
-	// gives back whatever it set. It is called before they are carried, again
-	// and again with the same ones. problems are farms that cannot run, by ID.
-	Prepare(ctx context.Context, farms []farm.Farm) (problems map[uint32]string)
-}
-
 // Keeper keeps the kernel equal to what was last asked for and to what the
 // board says. Any goroutine may call it. Make it with New.
 type Keeper struct {
@@ -126,15 +97,8 @@ func (k *Keeper) Apply(ctx context.Context, generation uint64, cfg *farm.Config)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	before := k.farms
-	k.farms, k.transparent, k.generation, k.cleaned = nil, nil, generation, false
-	for i := range cfg.Farms {
-		switch f := &cfg.Farms[i]; {
-		case f.InKernel():
-			k.farms = append(k.farms, f.Clone())
-		case f.Transparent() && (!f.Stopped || f.L4.StopGrace > 0): // the engine knows when that is over
-			k.transparent = append(k.transparent, f.Clone())
-		}
-	}
+	k.generation, k.cleaned = generation, false
+	k.farms, k.transparent = split(cfg)
 	lost := k.parting(before)
 	k.applied = true
 	k.watch(ctx)
@@ -159,13 +123,12 @@ func (k *Keeper) Generation() uint64 {
 // carry has the filter carry what is wanted now. A filter that fails is the
 // problem of every farm that is to run.
 func (k *Keeper) carry(ctx context.Context) {
-	in := &Input{Farms: k.farms, Weights: k.weights, Hold: len(k.graced) > 0, Transparent: k.transparent}
 	if b := k.options.Board; b != nil {
 		k.version = b.Version() // before it is read: a change in between is seen next time
-		in.Usable = func(id uint32) bool { return b.Slot(id).Usable() }
 	}
-	if k.wire = k.look(); k.wire != nil {
-		in.Wire = k.wire
+	k.wire = k.look(k.farms)
+	in := k.input(k.farms, k.transparent, k.wire)
+	if k.wire != nil {
 		select {
 		case k.wired <- struct{}{}:
 		default:

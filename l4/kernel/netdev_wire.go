@@ -84,9 +84,10 @@ func (k *Keeper) watch(ctx context.Context) {
 	}
 }
 
-// look is what is on the wire now; nil when there is nothing to look for.
-func (k *Keeper) look() *seen {
-	_, vips := packetBackends(k.farms)
+// look is what is on the wire now for those farms; nil when there is nothing to
+// look for.
+func (k *Keeper) look(farms []farm.Farm) *seen {
+	_, vips := packetBackends(farms)
 	if k.options.Neighbours == nil || len(vips) == 0 {
 		return nil
 	}
@@ -105,7 +106,7 @@ func (k *Keeper) look() *seen {
 
 // moved reports whether something on the wire is not where the rules have it.
 func (k *Keeper) moved() bool {
-	now := k.look()
+	now := k.look(k.farms)
 	if now == nil || k.wire == nil {
 		return (now == nil) != (k.wire == nil)
 	}

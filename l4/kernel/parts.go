@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/snapshot"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
@@ -15,7 +16,8 @@ import (
 // values.
 func (k *Keeper) Parts() ctl.Parts {
 	return ctl.Parts{
-		ctl.OpKernelApply: k.answerApply,
+		ctl.OpKernelApply: answered(k.Apply),
+		ctl.OpKernelCheck: answered(func(ctx context.Context, _ uint64, cfg *farm.Config) map[uint32]string { return k.Check(ctx, cfg) }),
 		ctl.OpKernelState: about(func(context.Context, struct{}) (ctl.KernelState, error) {
 			k.mu.Lock()
 			defer k.mu.Unlock()
@@ -99,17 +101,20 @@ func (k *Keeper) answerLearn(ctx context.Context, _ []byte, files []*os.File) (a
 	return k.LearnSessions(ctx, learned.Service, list)
 }
 
-func (k *Keeper) answerApply(ctx context.Context, body []byte, files []*os.File) (any, error) {
-	if err := ctl.Strict(body, &struct{}{}); err != nil {
-		return nil, err
+// answered gives f the snapshot of a request, and the problems it returns as the
+// answer.
+func answered(f func(ctx context.Context, generation uint64, cfg *farm.Config) map[uint32]string) ctl.Handler {
+	return func(ctx context.Context, body []byte, files []*os.File) (any, error) {
+		if err := ctl.Strict(body, &struct{}{}); err != nil {
+			return nil, err
+		}
+		if len(files) != 1 {
+			return nil, &ctl.Error{Code: ctl.CodeInvalid, Text: "a snapshot is expected, and nothing else"}
+		}
+		generation, cfg, err := snapshot.Load(files[0])
+		if err != nil {
+			return nil, &ctl.Error{Code: ctl.CodeInvalid, Text: err.Error()}
+		}
+		return ctl.KernelState{Generation: generation, Problems: f(ctx, generation, cfg)}, nil
 	}
-	if len(files) != 1 {
-		return nil, &ctl.Error{Code: ctl.CodeInvalid, Text: "a snapshot is expected, and nothing else"}
-	}
-	generation, cfg, err := snapshot.Load(files[0])
-	if err != nil {
-		return nil, &ctl.Error{Code: ctl.CodeInvalid, Text: err.Error()}
-	}
-	problems := k.Apply(ctx, generation, cfg)
-	return ctl.KernelState{Generation: generation, Problems: problems}, nil
 }

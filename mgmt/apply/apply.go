@@ -24,6 +24,14 @@ type Publisher interface {
 	Publish(ctx context.Context, cfg *farm.Config) (Outcome, error)
 }
 
+// Checker is a Publisher that can tell beforehand what farms would not run.
+type Checker interface {
+	// Check calls judge with the problems of farms that are known before anything
+	// is changed, and returns what it says. When that is an error, or it is not
+	// called, everything is as it was.
+	Check(ctx context.Context, cfg *farm.Config, judge func(problems map[uint32]string) error) error
+}
+
 // Outcome is what became of a publication that was acknowledged.
 type Outcome struct {
 	Generation uint64

@@ -82,6 +82,9 @@ func (a *Applier) carryOut(ctx context.Context, by Author, comment string, old *
 	if err := a.store.GiveIDs(cfg); err != nil {
 		return Result{}, &Refused{Reason: err.Error()}
 	}
+	if err := a.check(ctx, old.cfg, cfg); err != nil {
+		return Result{}, err
+	}
 	out, err := a.publish(ctx, cfg)
 	if err == nil {
 		err = a.judge(old.cfg, cfg, out)

@@ -25,6 +25,22 @@ func (a *Applier) publish(ctx context.Context, cfg *farm.Config) (Outcome, error
 	return out, fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
+// check refuses a change beforehand if that is possible: what was never in force
+// has ended no connection.
+func (a *Applier) check(ctx context.Context, old, cfg *farm.Config) error {
+	c, able := a.pub.(Checker)
+	if !able {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.timeout)
+	defer cancel()
+	err := c.Check(ctx, cfg, func(problems map[uint32]string) error { return a.judge(old, cfg, Outcome{FarmErrors: problems}) })
+	if ctx.Err() != nil {
+		return nil // the publication will tell
+	}
+	return err
+}
+
 // acknowledged remembers that the current configuration is in force.
 func (a *Applier) acknowledged(out Outcome) {
 	problems := out.FarmErrors

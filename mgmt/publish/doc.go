@@ -22,6 +22,8 @@
 //
 // They are given to netd first, as a snapshot of their own, and only when they
 // changed; what netd cannot have the kernel carry is the problem of the farm.
+// What of that can be told beforehand is asked with Check: a change that is
+// refused for it has been in no kernel and has ended no connection.
 // Run asks netd now and then what it carries, and publishes again when a netd
 // that was restarted knows nothing, or when a problem came or went.
 //

@@ -17,6 +17,7 @@ import (
 // Kernel carries farms by rules of the packet filter; *ctl.Client is one.
 type Kernel interface {
 	KernelApply(ctx context.Context, snapshot *os.File) (ctl.KernelState, error)
+	KernelCheck(ctx context.Context, snapshot *os.File) (ctl.KernelState, error)
 	KernelState(ctx context.Context) (ctl.KernelState, error)
 }
 
@@ -39,13 +40,7 @@ type carried struct {
 // carry has netd make the kernel carry the kernel farms of cfg, unless it does
 // already. What comes back are farms that are not carried, by ID.
 func (p *Publisher) carry(ctx context.Context, generation uint64, cfg *farm.Config) map[uint32]string {
-	var farms []farm.Farm
-	for i := range cfg.Farms {
-		// Of transparent ones netd leads answers to the engine.
-		if cfg.Farms[i].InKernel() || cfg.Farms[i].Transparent() {
-			farms = append(farms, cfg.Farms[i])
-		}
-	}
+	farms := ofKernel(cfg)
 	p.mu.Lock()
 	now := p.kernel
 	p.mu.Unlock()
@@ -64,6 +59,17 @@ func (p *Publisher) carry(ctx context.Context, generation uint64, cfg *farm.Conf
 	p.kernel = next
 	p.mu.Unlock()
 	return problems
+}
+
+// ofKernel are the farms netd is told of: of transparent ones it leads answers
+// to the engine.
+func ofKernel(cfg *farm.Config) (farms []farm.Farm) {
+	for i := range cfg.Farms {
+		if cfg.Farms[i].InKernel() || cfg.Farms[i].Transparent() {
+			farms = append(farms, cfg.Farms[i])
+		}
+	}
+	return farms
 }
 
 // stillCarried reports whether netd has the kernel carry what it was told.
@@ -97,6 +103,15 @@ func (p *Publisher) kernelApply(ctx context.Context, generation uint64, farms []
 	if p.options.Kernel == nil {
 		return ctl.KernelState{}, errors.New("there is no netd to ask")
 	}
+	state, err := told(ctx, generation, farms, p.options.Kernel.KernelApply)
+	if err == nil && state.Generation != generation {
+		err = fmt.Errorf("netd answered for generation %d instead of %d", state.Generation, generation)
+	}
+	return state, err
+}
+
+// told sends netd a snapshot of the farms.
+func told(ctx context.Context, generation uint64, farms []farm.Farm, ask func(context.Context, *os.File) (ctl.KernelState, error)) (ctl.KernelState, error) {
 	file, err := snapshot.Publish(generation, &farm.Config{Farms: farms})
 	if err != nil {
 		return ctl.KernelState{}, err
@@ -104,11 +119,7 @@ func (p *Publisher) kernelApply(ctx context.Context, generation uint64, farms []
 	defer file.Close()
 	ctx, cancel := context.WithTimeout(ctx, kernelTime)
 	defer cancel()
-	state, err := p.options.Kernel.KernelApply(ctx, file)
-	if err == nil && state.Generation != generation {
-		err = fmt.Errorf("netd answered for generation %d instead of %d", state.Generation, generation)
-	}
-	return state, err
+	return ask(ctx, file)
 }
 
 // strayed reports whether netd carries other farms than it was told to, because

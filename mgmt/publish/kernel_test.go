@@ -41,6 +41,12 @@ func (k *kernel) KernelApply(_ context.Context, file *os.File) (ctl.KernelState,
 	return k.state, nil
 }
 
+func (k *kernel) KernelCheck(_ context.Context, file *os.File) (ctl.KernelState, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return ctl.KernelState{Problems: k.problems}, k.away
+}
+
 func (k *kernel) KernelState(context.Context) (ctl.KernelState, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -167,5 +173,29 @@ func TestANewNetdIsToldAndRecoveryIsNoticed(t *testing.T) {
 	}
 	if n := len(k.lives()); n != 4 {
 		t.Errorf("a kernel that was cleaned was told %d times, want 4", n)
+	}
+}
+
+func TestWhatIsCheckedBeforehandReachesNeitherKernelNorEngine(t *testing.T) {
+	b, k, e := withKernel(t, mixed("web"))
+	until(t, "the kernel was told", func() bool { return len(k.lives()) == 1 })
+	engines := len(e.lives())
+	k.set(func() { k.problems = map[uint32]string{99: "its address is taken"} })
+	no := errors.New("not so")
+	err := b.Check(context.Background(), mixed("changed"), func(problems map[uint32]string) error {
+		if !strings.Contains(problems[99], "taken") {
+			t.Errorf("problems beforehand: %v", problems)
+		}
+		return no
+	})
+	if !errors.Is(err, no) || len(k.lives()) != 1 || len(e.lives()) != engines {
+		t.Errorf("%v; the kernel was told %d times, the engine %d", err, len(k.lives()), len(e.lives()))
+	}
+	if err := b.Check(context.Background(), mixed("web"), func(map[uint32]string) error { return no }); err != nil {
+		t.Errorf("nothing of the kernel changes: %v", err)
+	}
+	k.set(func() { k.away = errors.New("no such process") })
+	if err := b.Check(context.Background(), mixed("changed"), func(map[uint32]string) error { return no }); err != nil {
+		t.Errorf("what cannot be checked: %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 // Operations of the part that carries farms in the kernel (l4/kernel).
 const (
 	OpKernelApply    Op = "kernel-apply"
+	OpKernelCheck    Op = "kernel-check"
 	OpKernelState    Op = "kernel-state"
 	OpKernelRules    Op = "kernel-rules"
 	OpKernelObjects  Op = "kernel-objects"
@@ -41,6 +42,14 @@ type KernelState struct {
 func (c *Client) KernelApply(ctx context.Context, snapshot *os.File) (KernelState, error) {
 	var s KernelState
 	err := c.Ask(ctx, OpKernelApply, struct{}{}, &s, snapshot)
+	return s, err
+}
+
+// KernelCheck asks which farms of a snapshot the kernel would not carry, and
+// changes nothing. What is found out by trying only is not told.
+func (c *Client) KernelCheck(ctx context.Context, snapshot *os.File) (KernelState, error) {
+	var s KernelState
+	err := c.Ask(ctx, OpKernelCheck, struct{}{}, &s, snapshot)
 	return s, err
 }
 

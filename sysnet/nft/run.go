@@ -62,6 +62,16 @@ func (r *Runner) Apply(ctx context.Context, b *Batch) error {
 	return err
 }
 
+// Try reports whether the kernel would take the batch, which it does not. It
+// takes as long as Apply.
+func (r *Runner) Try(ctx context.Context, b *Batch) error {
+	if b.Empty() {
+		return nil
+	}
+	_, err := r.run(ctx, applyTime, b, "-c", "-f", "-")
+	return err
+}
+
 // run runs nft with the batch as its input and returns what it prints.
 func (r *Runner) run(ctx context.Context, limit time.Duration, b *Batch, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)

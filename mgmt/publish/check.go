@@ -1,0 +1,43 @@
+package publish
+
+import (
+	"context"
+	"maps"
+	"reflect"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// Check implements apply.Checker. Farms of the kernel are changed before the
+// engine is asked, and what is taken from one ends connections: a change of
+// theirs that would be refused for what can be known now is not begun. Listeners
+// that are opened here wait for the publication that follows.
+func (p *Publisher) Check(ctx context.Context, cfg *farm.Config, judge func(problems map[uint32]string) error) error {
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	p.mu.Lock()
+	engine, now := p.engine, p.kernel
+	p.mu.Unlock()
+	cfg, problems := p.complete(cfg)
+	farms := ofKernel(cfg)
+	if engine == nil || p.options.Kernel == nil || !now.known || reflect.DeepEqual(now.farms, farms) {
+		return nil
+	}
+	ls := p.listeners(ctx, cfg)
+	defer ls.close()
+	state, err := told(ctx, now.state.Generation, farms, p.options.Kernel.KernelCheck)
+	if err != nil {
+		return nil // the publication will tell
+	}
+	maps.Copy(ls.problems, state.Problems)
+	maps.Copy(ls.problems, problems)
+	if err := judge(ls.problems); err != nil {
+		p.tidy(ctx, ls.before)
+		return err
+	}
+	return nil
+}
