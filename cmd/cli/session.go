@@ -81,23 +81,32 @@ func (c *client) sessions(cmd *cobra.Command, method string, o owner, query url.
 }
 
 func (c *client) sessionCreate() *cobra.Command {
-	return &cobra.Command{
-		Use: "create FARM [SERVICE] SESSION BACKEND", Short: "Make a static session: that client goes to that backend until it is deleted",
-		Example: "  sluice session create shop web 192.0.2.7 1\n  sluice session create dns '192.0.2.7 . 4022' 1",
+	cmd := &cobra.Command{
+		Use: "create FARM [SERVICE] SESSION BACKEND", Short: "Make a session: that client goes to that backend",
+		Long: `Make a static session: that client goes to that backend until the session is
+deleted. With --ttl it is one as the client would have made itself: it ends
+when it has not been used for so many seconds.`,
+		Example: "  sluice session create shop web 192.0.2.7 1\n  sluice session create dns '192.0.2.7 . 4022' 1\n  sluice session create dns 192.0.2.7 0 --ttl 300",
 		Args:    between(3, 4), ValidArgsFunction: c.completeOwner([]argument{aWord, aBackend}, nil),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o, rest, err := c.owner(cmd.Context(), args, 2)
-			if err != nil {
-				return err
-			}
-			path, err := o.path("sessions")
-			if err != nil {
-				return err
-			}
-			a, err := c.send(cmd.Context(), http.MethodPost, path, map[string]any{"id": rest[1], "session": rest[0]})
-			return c.orSay(cmd, a, err)
-		},
 	}
+	ttl := cmd.Flags().Int("ttl", 0, "seconds the session lives when it is not used; static when not given")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		o, rest, err := c.owner(cmd.Context(), args, 2)
+		if err != nil {
+			return err
+		}
+		path, err := o.path("sessions")
+		if err != nil {
+			return err
+		}
+		fields := map[string]any{"id": rest[1], "session": rest[0]}
+		if cmd.Flags().Changed("ttl") {
+			fields["ttl"] = *ttl
+		}
+		a, err := c.send(cmd.Context(), http.MethodPost, path, fields)
+		return c.orSay(cmd, a, err)
+	}
+	return cmd
 }
 
 func (c *client) sessionDelete() *cobra.Command {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api"
@@ -48,6 +49,11 @@ func (s *table) Flush(context.Context, farm.Group) (int, error) {
 	return n, nil
 }
 
+func (s *table) Learn(_ context.Context, _ farm.Group, session string, _ uint32, _ time.Duration) (bool, error) {
+	s.dynamic = append(s.dynamic, session)
+	return true, nil
+}
+
 func TestSessionsOnTheCommandLine(t *testing.T) {
 	a := start(t)
 	refused := func(code int, text string, args ...string) {
@@ -88,5 +94,7 @@ ann/1    dynamic        0  10.0.0.1  8080  54m5s
 	done("deleted", "delete", "shop", "web", "joe")
 	refused(1, "does not exist", "delete", "shop", "web", "joe")
 	refused(2, "flush", "delete", "shop", "web", "")
-	done("2 dynamic sessions", "flush", "shop", "web")
+	done("until it has not been used for 1m30s", "create", "shop", "web", "joe", "0", "--ttl", "90")
+	refused(1, "ttl must be a number from 1 to 120", "create", "shop", "web", "joe", "0", "--ttl", "0")
+	done("3 dynamic sessions", "flush", "shop", "web")
 }

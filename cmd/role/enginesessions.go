@@ -48,7 +48,7 @@ func (e *engine) ChangeSessions(c link.SessionChange) (changed int, err error) {
 		for i, s := range c.List {
 			list[i] = session.Shown(s)
 		}
-		return e.forward.SessionsOf(c.Service).Learn(list)
+		return e.sessionsOf(c.Service).Learn(list)
 	}
 	return 0, fmt.Errorf("change %d of sessions is not known here", c.Act)
 }

@@ -179,6 +179,17 @@ func (t sessionTable) Flush(ctx context.Context, g farm.Group) (int, error) {
 	return t.change(ctx, g, link.SessionChange{Service: g.ID(), Act: link.FlushSessions})
 }
 
+// Learn implements api.SessionTable.
+func (t sessionTable) Learn(ctx context.Context, g farm.Group, session string, backend uint32, ttl time.Duration) (bool, error) {
+	key := []byte(session)
+	// Who keeps sessions learns nothing about a client that is known.
+	if _, err := t.change(ctx, g, link.SessionChange{Service: g.ID(), Act: link.DeleteSession, Key: key}); err != nil {
+		return false, err
+	}
+	n, err := t.change(ctx, g, link.SessionChange{Service: g.ID(), Act: link.LearnSessions, List: []link.Session{{Key: key, Backend: backend, TTL: ttl}}})
+	return n > 0, err
+}
+
 func (t sessionTable) change(ctx context.Context, g farm.Group, change link.SessionChange) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, sessionsTimeout)
 	defer cancel()

@@ -111,9 +111,14 @@ func TestChangesOfSessionsReachTheEngine(t *testing.T) {
 	if n, err := table.Flush(t.Context(), s); err != nil || n != 1 {
 		t.Error(n, err)
 	}
+	if was, err := table.Learn(t.Context(), s, "you", 12, time.Minute); err != nil || !was {
+		t.Error(was, err)
+	}
 	want := []link.SessionChange{
 		{Service: 3, Act: link.DeleteSession, Key: []byte("me")},
 		{Service: 3, Act: link.FlushSessions},
+		{Service: 3, Act: link.DeleteSession, Key: []byte("you")},
+		{Service: 3, Act: link.LearnSessions, List: []link.Session{{Key: []byte("you"), Backend: 12, TTL: time.Minute}}},
 	}
 	if !reflect.DeepEqual(c.got, want) {
 		t.Errorf("got %+v", c.got)

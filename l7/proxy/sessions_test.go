@@ -237,6 +237,35 @@ func TestStaticSessionsLiveUntilTheyAreDeleted(t *testing.T) {
 	}
 }
 
+func TestSessionsThatAreLearnedAreAsIfClientsHadCome(t *testing.T) {
+	t.Parallel()
+	one, two := named(t, "1"), named(t, "2")
+	a := l7test.New(t, 2)
+	s := sticky(30, one.Addr, two.Addr)
+	s.Backends[0].Maintenance = farm.MaintenanceCut
+	addr := a.Serve(nil, s)
+	if n, err := a.Engine.SessionsOf(1).Learn([]session.Shown{
+		{Key: []byte("ann"), Backend: 2, TTL: 9 * time.Second}, {Key: []byte("ann"), Backend: 2, TTL: time.Second}, // known by then
+		{Key: []byte("cut"), Backend: 1, TTL: time.Second}, {Key: []byte("gone"), Backend: 77, TTL: time.Second}, {Key: []byte("fixed"), Backend: 2, Static: true},
+	}); n != 1 || err != nil {
+		t.Errorf("%d were learned, %v", n, err)
+	}
+	if found, ok := a.Engine.SessionsOf(1).Find([]byte("ann")); !ok || found.Static || found.Backend != 2 || found.TTL > 9*time.Second || found.TTL < 8*time.Second {
+		t.Errorf("found %+v, %v", found, ok)
+	}
+	for range 4 {
+		if got := come(t, addr, "ann"); got != "2" {
+			t.Fatalf("a session that was learned leads to %s", got)
+		}
+	}
+	if found, _ := a.Engine.SessionsOf(1).Find([]byte("ann")); found.TTL < 29*time.Second {
+		t.Errorf("used, and it lives %v", found.TTL)
+	}
+	if _, err := a.Engine.SessionsOf(9).Learn(nil); err == nil || !strings.Contains(err.Error(), "does not run") {
+		t.Errorf("of no service: %v", err)
+	}
+}
+
 // Keys of another kind mean nothing: what was kept by them is forgotten, and
 // only once the change is in force.
 func TestSessionsBeginAnewWithAnotherKey(t *testing.T) {

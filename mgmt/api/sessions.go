@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"slices"
-	"strconv"
+	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
@@ -29,6 +28,10 @@ type SessionTable interface {
 	Delete(ctx context.Context, g farm.Group, session string) (bool, error)
 	// Flush forgets all dynamic ones, and says how many.
 	Flush(ctx context.Context, g farm.Group) (int, error)
+	// Learn makes a client known as if it had come itself and been silent until
+	// ttl is left, in place of any dynamic session it has; false when the backend
+	// (its ID) takes none.
+	Learn(ctx context.Context, g farm.Group, session string, backend uint32, ttl time.Duration) (bool, error)
 }
 
 // ErrSessionRefused: who keeps them does not make a change of sessions. The error
@@ -51,7 +54,7 @@ func (s *Server) sessionsOf(group, whose string) []*operation {
 		op(get, all, auth.RightRead, "List the sessions of "+whose, s.listSessions).
 			with("limit", "How many to list at most, 1 to 1000; 1000 when not sent").
 			with("session", "Only this one"),
-		op(post, all, auth.RightOperate, "Create a static session of "+whose, s.createSession).body(sessionFields{}).created(),
+		op(post, all, auth.RightOperate, "Create a session of "+whose, s.createSession).body(sessionFields{}).created(),
 		op(del, all, auth.RightOperate, "Delete all dynamic sessions of "+whose, s.flushSessions).
 			with("session", "Only this one, static or not: for sessions that cannot stand in a path"),
 		op(del, all+"/{session}", auth.RightOperate, "Delete a session of "+whose, s.deleteSession),
@@ -126,53 +129,6 @@ func StaticSession(g farm.Group, position int, session string) Session {
 	return Session{Client: session, ID: g.Number(position), Session: session, BackendIP: b.Host, BackendPort: orNull(b.Port), Service: g.Name(), Type: "static"}
 }
 
-// sessionFields is the body of the creation of a session.
-type sessionFields struct{}
-
-// Params lists the fields for the document.
-func (sessionFields) Params() []validate.Param {
-	return []validate.Param{
-		{Name: "id", Options: []string{"required", "non_blank"}, Description: "Number of the backend in its service or farm."},
-		{Name: "session", Options: []string{"required", "non_blank"}, Description: "What the client is recognised by: its address, cookie, header, parameter or user; of an l4xnat farm what its persistence says, like 192.0.2.7 . 4022 for srcip_srcport."},
-	}
-}
-
-func (s *Server) createSession(c *call) (Object[Session], error) {
-	g, err := c.group()
-	if err != nil {
-		return Object[Session]{}, err
-	}
-	body, err := c.object(sessionFields{})
-	if err != nil {
-		return Object[Session]{}, err
-	}
-	at, err := atBackend(g, digits(body["id"]))
-	if err != nil {
-		return Object[Session]{}, err
-	}
-	session, err := sessionOf(g, body["session"])
-	if err != nil {
-		return Object[Session]{}, badRequest("%v", err)
-	}
-	_, err = c.change(fmt.Sprintf("add a static session to %s", at), func(cfg *farm.Config) error {
-		g, b, err := at.in(cfg)
-		if err != nil {
-			return err
-		}
-		dropStatic(g, session)
-		b.Sessions = append(b.Sessions, session)
-		return nil
-	})
-	if err != nil {
-		return Object[Session]{}, err
-	}
-	return Object[Session]{
-		Description: fmt.Sprintf("New session of %s", g),
-		Params:      StaticSession(g, at.position, session),
-		Message:     fmt.Sprintf("The session goes to backend %d until it is deleted.", at.number),
-	}, nil
-}
-
 // dropStatic takes a static session out and reports whether there was one.
 func dropStatic(g farm.Group, session string) (was bool) {
 	list := g.Backends()
@@ -186,14 +142,6 @@ func dropStatic(g farm.Group, session string) (was bool) {
 		}
 	}
 	return was
-}
-
-// digits is the number of a backend, a number or its digits, as a path has it.
-func digits(id any) string {
-	if n, ok := id.(float64); ok && n == math.Trunc(n) && math.Abs(n) < 1e6 {
-		return strconv.Itoa(int(n))
-	}
-	return fmt.Sprint(id)
 }
 
 func (s *Server) deleteSession(c *call) (Done, error) {
@@ -216,7 +164,8 @@ func (s *Server) deleteOne(c *call, g farm.Group, session string) (Done, error) 
 			}
 			return err
 		})
-	} else if was, err = s.deps.SessionTable.Delete(c.ctx, g, session); err != nil {
+	} else if !g.Farm.Stopped {
+		was, err = s.deps.SessionTable.Delete(c.ctx, g, session)
 		err = sessionRefusal(g, err)
 	}
 	if err != nil {
@@ -236,11 +185,23 @@ func (s *Server) flushSessions(c *call) (Done, error) {
 	if session := c.query("session"); session != "" {
 		return s.deleteOne(c, g, session)
 	}
+	if err := keepsDynamic(g); err != nil {
+		return Done{}, err
+	}
 	n, err := s.deps.SessionTable.Flush(c.ctx, g)
 	if err != nil {
 		return Done{}, sessionRefusal(g, err)
 	}
 	return done(c.op.summary, fmt.Sprintf("%d dynamic sessions have been deleted from %s.", n, g)), nil
+}
+
+// keepsDynamic refuses what concerns sessions that clients make when nobody
+// keeps any now.
+func keepsDynamic(g farm.Group) error {
+	if g.Farm.Stopped {
+		return badRequest("the farm %s is stopped: only static sessions can be changed; start it first", g.Farm.Name)
+	}
+	return nil
 }
 
 // sessionRefusal says why what was asked is not done.

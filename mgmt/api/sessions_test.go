@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api"
@@ -15,8 +16,9 @@ import (
 
 // sessionTable is an engine's sessions in a test: one is dynamic.
 type sessionTable struct {
-	gone bool
-	err  error
+	gone    bool
+	err     error
+	learned []string
 }
 
 func (s *sessionTable) List(_ context.Context, g farm.Group, limit int) (list []api.Session, total int, err error) {
@@ -42,6 +44,11 @@ func (s *sessionTable) Delete(_ context.Context, _ farm.Group, session string) (
 }
 
 func (s *sessionTable) Flush(context.Context, farm.Group) (int, error) { return 17, s.err }
+
+func (s *sessionTable) Learn(_ context.Context, g farm.Group, session string, backend uint32, ttl time.Duration) (bool, error) {
+	s.learned = append(s.learned, fmt.Sprintf("%s %d %v", session, backend, ttl))
+	return g.Backends()[0].ID == backend, s.err
+}
 
 func TestSessionsAreListedMadeAndDeleted(t *testing.T) {
 	a := newAppliance(t)
@@ -89,7 +96,7 @@ func TestSessionsThatCannotBeAreRefused(t *testing.T) {
 	a.must(200, "PUT", "/farms/shop/services/web", `{"persistence":"COOKIE","sessionid":"SID"}`)
 	for body, status := range map[string]int{
 		`{}`: 400, `{"id":0}`: 400, `{"session":"a"}`: 400, `{"id":2,"session":"a"}`: 404, `{"id":0.5,"session":"a"}`: 404, `{"id":"x","session":"a"}`: 404,
-		`{"id":0,"session":""}`: 400, `{"id":0,"session":5}`: 400, `{"id":0,"session":"a\nb"}`: 400, `{"id":0,"session":"a","ttl":5}`: 400,
+		`{"id":0,"session":""}`: 400, `{"id":0,"session":5}`: 400, `{"id":0,"session":"a\nb"}`: 400, `{"id":0,"session":"a","tll":5}`: 400,
 		`{"id":0,"session":"` + strings.Repeat("x", 256) + `"}`:   400,
 		`{"id":"1","session":"` + strings.Repeat("x", 255) + `"}`: 201,
 	} {
@@ -110,6 +117,52 @@ func TestSessionsThatCannotBeAreRefused(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestSessionsWithATTLAreLearnedAndNoConfiguration(t *testing.T) {
+	table := &sessionTable{}
+	a := newAppliance(t, func(d *api.Deps) { d.SessionTable = table })
+	a.dns(2)
+	a.shop(2)
+	const path = "/farms/dns/sessions"
+	a.do("POST", path, `{"id":0,"session":"192.0.2.7","ttl":9}`).refused(t, 400, "set persistence first")
+	a.must(200, "PUT", "/farms/dns", `{"persistence":"srcip","ttl":90}`)
+	_, before := a.applier.Current()
+	r := a.must(201, "POST", path, `{"id":0,"session":" 192.0.2.7","ttl":"90"}`)
+	for name, value := range map[string]any{"params.type": "dynamic", "params.ttl": "1m30s", "params.session": "192.0.2.7", "params.id": 0,
+		"message": "The session goes to backend 0 until it has not been used for 1m30s."} {
+		r.want(t, name, value)
+	}
+	if want := fmt.Sprintf("192.0.2.7 %d 1m30s", a.config().Farm("dns").L4.Backends[0].ID); len(table.learned) != 1 || table.learned[0] != want {
+		t.Errorf("learned %q, want %q", table.learned, want)
+	}
+	if _, after := a.applier.Current(); after.Number != before.Number {
+		t.Error("a session that clients can make is a revision")
+	}
+	for body, texts := range map[string][]string{
+		`{"id":0,"session":"192.0.2.7","ttl":91}`: {"ttl", "1 to 90", "farm dns", "91"}, `{"id":0,"session":"192.0.2.7","ttl":0}`: {"ttl"},
+		`{"id":0,"session":"192.0.2.7","ttl":"1m"}`: {"ttl", "1m"}, `{"id":0,"session":"x","ttl":5}`: {"session must be an address"},
+		`{"id":1,"session":"192.0.2.7","ttl":5}`: {"backend 1 of farm dns", "maintenance"},
+	} {
+		a.do("POST", path, body).refused(t, 400, texts...)
+	}
+	a.must(201, "POST", path, `{"id":1,"session":"192.0.2.8","ttl":null}`).want(t, "params.type", "static")
+	a.do("POST", path, `{"id":0,"session":"192.0.2.8","ttl":5}`).refused(t, 400, "static session of backend 1", "delete it first")
+	table.err = fmt.Errorf("%w: no room", api.ErrSessionRefused)
+	a.do("POST", path, `{"id":0,"session":"192.0.2.7","ttl":5}`).refused(t, 400, "no room")
+	table.err = apply.ErrUnavailable
+	a.do("POST", path, `{"id":0,"session":"192.0.2.7","ttl":5}`).refused(t, 503, "the engine does not answer")
+
+	a.must(200, "PUT", "/farms/dns/actions", `{"action":"stop"}`)
+	a.do("POST", path, `{"id":0,"session":"192.0.2.7","ttl":5}`).refused(t, 400, "dns is stopped", "start it first")
+	a.do("DELETE", path, "").refused(t, 400, "dns is stopped", "start it first")
+	a.do("DELETE", path+"/192.0.2.7", "").refused(t, 404, "192.0.2.7")
+	a.must(200, "DELETE", path+"/192.0.2.8", "")
+
+	table.err = nil
+	a.must(200, "PUT", "/farms/shop/services/web", `{"persistence":"COOKIE","sessionid":"SID"}`)
+	a.do("POST", "/farms/shop/services/web/sessions", `{"id":0,"session":"a","ttl":121}`).refused(t, 400, "1 to 120", "service web of farm shop")
+	a.must(201, "POST", "/farms/shop/services/web/sessions", `{"id":0,"session":"a","ttl":7}`).want(t, "params.ttl", "7s")
 }
 
 func (a *appliance) statics() (out []string) {

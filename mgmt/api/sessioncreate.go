@@ -1,0 +1,108 @@
+package api
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// A session that is created is static, part of the configuration, unless the
+// body has a ttl: then it is as if the client had come itself (contract, session
+// table: sessions can be added with a TTL).
+
+// sessionFields is the body of the creation of a session.
+type sessionFields struct{}
+
+// Params lists the fields for the document.
+func (sessionFields) Params() []validate.Param {
+	return []validate.Param{
+		{Name: "id", Options: []string{"required", "non_blank"}, Description: "Number of the backend in its service or farm."},
+		{Name: "session", Options: []string{"required", "non_blank"}, Description: "What the client is recognised by: its address, cookie, header, parameter or user; of an l4xnat farm what its persistence says, like 192.0.2.7 . 4022 for srcip_srcport."},
+		{Name: "ttl", Format: "integer", Interval: "1,", Description: "Seconds the session lives when it is not used, at most what the farm or service says; static and for ever when not sent."},
+	}
+}
+
+func (s *Server) createSession(c *call) (Object[Session], error) {
+	g, err := c.group()
+	if err != nil {
+		return Object[Session]{}, err
+	}
+	body, err := c.object(sessionFields{})
+	if err != nil {
+		return Object[Session]{}, err
+	}
+	at, err := atBackend(g, digits(body["id"]))
+	if err != nil {
+		return Object[Session]{}, err
+	}
+	session, err := sessionOf(g, body["session"])
+	if err != nil {
+		return Object[Session]{}, badRequest("%v", err)
+	}
+	out := Object[Session]{
+		Description: fmt.Sprintf("New session of %s", g),
+		Params:      StaticSession(g, at.position, session),
+		Message:     fmt.Sprintf("The session goes to backend %d until it is deleted.", at.number),
+	}
+	if ttl, sent := body["ttl"]; sent && ttl != nil {
+		return out, s.learnSession(c, g, at, session, ttl, &out)
+	}
+	_, err = c.change(fmt.Sprintf("add a static session to %s", at), func(cfg *farm.Config) error {
+		g, b, err := at.in(cfg)
+		if err != nil {
+			return err
+		}
+		dropStatic(g, session)
+		b.Sessions = append(b.Sessions, session)
+		return nil
+	})
+	return out, err
+}
+
+// learnSession creates a dynamic session: no revision, gone when nobody uses it.
+func (s *Server) learnSession(c *call, g farm.Group, at backendAt, session string, ttl any, out *Object[Session]) error {
+	most := lifeOf(g)
+	seconds, ok := validate.ParseNumber(ttl)
+	if !ok || seconds < 1 || seconds > int64(most) {
+		return badRequest("ttl must be a number from 1 to %d, the ttl of the %s, which no session outlives that is not used; got %v", most, g, quoteName(fmt.Sprint(ttl)))
+	}
+	if err := keepsDynamic(g); err != nil {
+		return err
+	}
+	if static := staticAt(g, session); static >= 0 {
+		return badRequest("session: %s is a static session of backend %d; delete it first, or leave ttl out", quoteName(session), g.Number(static))
+	}
+	life := time.Duration(seconds) * time.Second
+	learned, err := s.deps.SessionTable.Learn(c.ctx, g, session, at.id, life)
+	switch {
+	case err != nil:
+		return sessionRefusal(g, err)
+	case !learned:
+		return badRequest("id: %s takes no sessions: it is in maintenance with mode cut, or has just been deleted", at)
+	}
+	left := life.String()
+	out.Params.TTL, out.Params.Type = &left, "dynamic"
+	out.Message = fmt.Sprintf("The session goes to backend %d until it has not been used for %s.", at.number, left)
+	return nil
+}
+
+// lifeOf is how long sessions of the group live that are not used.
+func lifeOf(g farm.Group) farm.Seconds {
+	if g.Service != nil {
+		return cmp.Or(g.Service.TTL, farm.DefaultTTL)
+	}
+	return cmp.Or(g.Farm.L4.TTL, farm.DefaultL4TTL)
+}
+
+// digits is the number of a backend, a number or its digits, as a path has it.
+func digits(id any) string {
+	if n, ok := id.(float64); ok && n == math.Trunc(n) && math.Abs(n) < 1e6 {
+		return strconv.Itoa(int(n))
+	}
+	return fmt.Sprint(id)
+}
