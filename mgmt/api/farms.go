@@ -97,12 +97,13 @@ type NewFarm struct {
 
 // NewFarmParams are the values the farm was created with.
 type NewFarmParams struct {
-	FarmName  string       `json:"farmname"`
-	Profile   farm.Profile `json:"profile"`
-	VIP       string       `json:"vip"`
-	VPort     VirtualPort  `json:"vport"`
-	Interface string       `json:"interface"`
-	CopyFrom  string       `json:"copy_from,omitempty"`
+	FarmName  string          `json:"farmname"`
+	Profile   farm.Profile    `json:"profile"`
+	VIP       string          `json:"vip"`
+	VPort     VirtualPort     `json:"vport"`
+	Protocol  farm.L4Protocol `json:"protocol,omitempty" doc:"Of an l4xnat farm"`
+	Interface string          `json:"interface"`
+	CopyFrom  string          `json:"copy_from,omitempty"`
 }
 
 func (s *Server) createFarm(c *call) (NewFarm, error) {
@@ -136,10 +137,14 @@ func (s *Server) createFarm(c *call) (NewFarm, error) {
 		return NewFarm{}, err
 	}
 	iface := interfaceOf(f.VIP)
+	var protocol farm.L4Protocol
+	if f.L4 != nil {
+		protocol = f.L4.Protocol
+	}
 	return NewFarm{
 		Description: c.op.summary, Interface: iface, Status: s.status(f), Warning: c.warning(validate.FarmPath(name)),
 		Message: fmt.Sprintf("The farm %s has been created.", name),
-		Params:  NewFarmParams{FarmName: f.Name, Profile: f.Profile, VIP: f.VIP.String(), VPort: virtualPort(f), Interface: iface, CopyFrom: source},
+		Params:  NewFarmParams{FarmName: f.Name, Profile: f.Profile, VIP: f.VIP.String(), VPort: virtualPort(f), Protocol: protocol, Interface: iface, CopyFrom: source},
 	}, nil
 }
 

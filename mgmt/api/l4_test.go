@@ -51,6 +51,18 @@ func TestAnL4FarmIsCreatedReadChangedAndDeleted(t *testing.T) {
 	a.do("GET", "/farms/dns", "").refused(t, 404, "dns")
 }
 
+func TestWordsOfTheContractAreTakenAndAnsweredAsItHasThem(t *testing.T) {
+	a := newAppliance(t)
+	a.must(201, "POST", "/farms", `{"farmname":"names","profile":"l4xnat","vip":"192.0.2.10","vport":"137","protocol":"netbios"}`).want(t, "params.protocol", "netbios-ns")
+	for sent, answered := range map[string]string{"ip": "ip", "srcip": "ip", "none": "", "srcip_dstport": "srcip_dstport"} {
+		a.must(200, "PUT", "/farms/names", `{"persistence":"`+sent+`"}`).want(t, "params.persistence", answered)
+		a.must(200, "GET", "/farms/names", "").want(t, "params.persistence", answered)
+	}
+	a.do("PUT", "/farms/names", `{"persistence":"cookie"}`).refused(t, 400, "srcip_dstport, none", "cookie")
+	a.must(201, "POST", "/farms", `{"farmname":"rest","profile":"l4xnat","vip":"127.0.0.9","vport":"*"}`).want(t, "params.protocol", "all")
+	a.must(201, "POST", "/farms", `{"farmname":"shop","profile":"http","vip":"192.0.2.10","vport":80}`).want(t, "params.protocol", nil)
+}
+
 func TestL4FarmsThatCannotBeAreNotCreated(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(0)

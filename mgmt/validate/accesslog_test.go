@@ -69,7 +69,7 @@ func TestWhatIsNoLogIsRefusedWithWhatIsAllowed(t *testing.T) {
 		{`{"log_count":1001}`, `log_count must be a number from 1 to 1000`},
 		{`{"log_target":"/dev/log"}`, `log_target must be a syslog target, got "/dev/log"`},
 		{`{"log_target":"udp://x"}`, `is not udp://host:port`},
-		{`{"requestid":"yes"}`, `requestid must be one of off, backend, both, got "yes"`},
+		{`{"requestid":"yes"}`, `requestid must be one of off, backend, both, auto, got "yes"`},
 	} {
 		f := farm.Farm{HTTP: farm.DefaultHTTP()}
 		if _, err := change(t, &validate.FarmUpdate, &f, c.body); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -92,7 +92,7 @@ func TestEveryBrokenRuleNamesFieldRuleAndValue(t *testing.T) {
 		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Redirect = "http://u:p@x/" }, `it must not hold a user or password`},
 		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.RedirectCode = 303 }, `redirect_code must be one of 301, 302, 307, got 303`},
 		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.RedirectType = "x" }, `redirecttype must be one of default, append, got "x"`},
-		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Persistence = "ip" }, `persistence must be one of IP, BASIC, URL, PARM, COOKIE, HEADER, got "ip"`},
+		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Persistence = "ip" }, `persistence must be one of IP, BASIC, URL, PARM, COOKIE, HEADER, NONE, got "ip"`},
 		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.TTL = 5 }, `ttl is allowed only with persistence`},
 		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Persistence, s.TTL = "IP", validate.MaxTTL+1 }, `ttl must be a number from 1 to 31536000`},
 		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Persistence, s.SessionID = "IP", "x" }, `sessionid is allowed only with persistence URL, COOKIE or HEADER, persistence is "IP"`},

@@ -99,6 +99,9 @@ func checkBackendAddr(addr netip.Addr, local []netip.Prefix) string {
 		if isBroadcast(addr, network) {
 			return fmt.Sprintf("it is the broadcast address of the local network %s", network.Masked())
 		}
+		if isNetwork(addr, network) {
+			return fmt.Sprintf("it is the address of the local network %s itself", network.Masked())
+		}
 	}
 	return ""
 }
@@ -110,6 +113,12 @@ func isBroadcast(addr netip.Addr, network netip.Prefix) bool {
 		return false
 	}
 	return !network.Contains(addr.Next())
+}
+
+// isNetwork reports whether addr has no host bit of network set, which was once
+// another way to broadcast.
+func isNetwork(addr netip.Addr, network netip.Prefix) bool {
+	return addr.Is4() && network.Addr().Is4() && network.Bits() <= 30 && addr == network.Masked().Addr()
 }
 
 func checkVHost(s string) string {

@@ -119,6 +119,7 @@ func TestEveryBrokenRuleOfAnL4FarmSaysWhyAndWhatWouldWork(t *testing.T) {
 		"backend twice":            {func(_ *farm.Farm, l *farm.L4) { l.Backends[2] = l.Backends[1] }, `farm "relay" backend 2: ip and port must be unique in the farm, backend 1 is 10.0.0.7 with the client's port already`},
 		"backend twice by default": {func(_ *farm.Farm, l *farm.L4) { l.Ports = ports(80, 80) }, `farm "relay" backend 1: ip and port must be unique in the farm, backend 0 is 10.0.0.7 port 80 already`},
 		"weight":                   {func(_ *farm.Farm, l *farm.L4) { l.Backends[0].Weight = 10 }, `farm "relay" backend 0: weight must be a number from 1 to 9, got 10`},
+		"a network":                {func(_ *farm.Farm, l *farm.L4) { l.Backends[0].Host = "10.0.0.0" }, `farm "relay" backend 0: ip must be the address of one server, got 10.0.0.0: it is the address of the local network 10.0.0.0/24 itself`},
 		"broadcast":                {func(_ *farm.Farm, l *farm.L4) { l.Backends[0].Host = "10.0.0.255" }, `farm "relay" backend 0: ip must be the address of one server, got 10.0.0.255: it is the broadcast address of the local network 10.0.0.0/24`},
 		"multicast":                {func(_ *farm.Farm, l *farm.L4) { l.Backends[0].Host = "224.0.0.1" }, `it is a multicast address`},
 		"version":                  {func(_ *farm.Farm, l *farm.L4) { l.Backends[0].Host = "2001:db8::1" }, `ip must be of the same IP version as the vip (10.0.0.5), got 2001:db8::1`},

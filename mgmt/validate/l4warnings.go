@@ -34,7 +34,7 @@ func l4Warnings(f *farm.Farm, add func(field, text string)) {
 		{"contimeout", l.ConnectTimeout != 0, cmp.Or(kernel, udp)},
 		{"idle_timeout", l.IdleTimeout != 0, tracked},
 		{"resurrectime", l.ResurrectTime != 0, kernel},
-		{"grace", l.StopGrace != 0, kernel},
+		{"grace", l.StopGrace != 0, noTracking},
 		{"maxconnections", l.MaxConnections != 0, noTracking},
 		{"log_limit", l.Logs && l.LogLimit != 0, userspace},
 		{"log_prefix", l.Logs && l.LogPrefix != "", userspace},

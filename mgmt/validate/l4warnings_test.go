@@ -23,8 +23,10 @@ func TestWhatHasNoEffectOnAnL4FarmIsAWarning(t *testing.T) {
 		},
 			`farm "relay": contimeout has no effect: the kernel carries the farm (datapath says so)
 farm "relay": idle_timeout has no effect: the kernel carries the farm (datapath says so)
-farm "relay": resurrectime has no effect: the kernel carries the farm (datapath says so)
-farm "relay": grace has no effect: the kernel carries the farm (datapath says so)`},
+farm "relay": resurrectime has no effect: the kernel carries the farm (datapath says so)`},
+		"a grace without tracking": {func(_ *farm.Farm, l *farm.L4) {
+			l.NAT, l.StopGrace, l.Backends = farm.NATStateless, 5, l.Backends[:1]
+		}, `farm "relay": grace has no effect: nattype stateless_dnat counts no connections`},
 		"flows without tracking": {func(_ *farm.Farm, l *farm.L4) {
 			l.NAT, l.IdleTimeout, l.Backends = farm.NATStateless, 5, l.Backends[:1]
 		}, ""},

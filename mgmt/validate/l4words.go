@@ -52,6 +52,7 @@ func contradiction(ports string, protocol farm.L4Protocol) string {
 var l4Protocol = func() field[farm.Farm] {
 	f := wordIn(l4Part, "protocol", "What is balanced; all is every protocol on every port, sip is tcp and udp with nattype nat.", farm.L4Protocols(),
 		func(l *farm.L4) *farm.L4Protocol { return &l.Protocol })
+	f.normalize = map[string]string{"netbios": string(farm.L4NetBIOSNS)} // the contract has both names
 	f.set = func(f *farm.Farm, v Value) {
 		l := l4Of(f)
 		l.Protocol = farm.L4Protocol(v.text)
@@ -102,7 +103,9 @@ var l4NAT = func() field[farm.Farm] {
 // the old kind.
 var l4Persistence = field[farm.Farm]{
 	rule: rule{name: "persistence", kind: kindText, values: append([]string{""}, texts(farm.L4Persistences())...), null: true,
-		normalize: map[string]string{"none": "", "ip": string(farm.L4PersistSrc)}, about: "What identifies a returning client; empty or none for nothing, ip is srcip."},
+		normalize: map[string]string{"none": "", "ip": string(farm.L4PersistSrc)},
+		answered:  map[string]string{string(farm.L4PersistSrc): L4PersistenceText(farm.L4PersistSrc)},
+		about:     "What identifies a returning client; empty or none for nothing, ip is srcip."},
 	get: func(f *farm.Farm) Value { return textValue(string(l4Seen(f).Persist)) },
 	set: func(f *farm.Farm, v Value) {
 		l := l4Of(f)

@@ -33,6 +33,7 @@ type rule struct {
 	unset     Value // value of an object that never set the field; documents leave it out
 	onlyBy    string
 	normalize map[string]string   // spellings that mean another value
+	answered  map[string]string   // spellings answers have, by value
 	canon     func(string) string // the normal form of a text or item that keeps the rule
 	// hide is how an item of a secret is shown; exact when it must be told from
 	// others. nil: as it is.
@@ -207,7 +208,7 @@ func (r *rule) allowed() string {
 		return strings.TrimSpace(r.values[0] + " " + r.onlyBy)
 	case r.values != nil:
 		shown := slices.DeleteFunc(slices.Clone(r.values), func(s string) bool { return s == "" })
-		return "one of " + strings.Join(shown, ", ")
+		return "one of " + strings.Join(append(shown, r.names()...), ", ")
 	case r.kind == kindNumber && r.max == maxUnbounded:
 		return fmt.Sprintf("a number from %d on", r.min)
 	case r.kind == kindNumber:
@@ -220,6 +221,16 @@ func (r *rule) allowed() string {
 		return r.must
 	}
 	return fmt.Sprintf("a text of at most %d bytes", r.longest())
+}
+
+// names are the other words for nothing, which people who want that look for.
+func (r *rule) names() (out []string) {
+	for _, word := range slices.Sorted(maps.Keys(r.normalize)) {
+		if r.normalize[word] == "" {
+			out = append(out, word)
+		}
+	}
+	return out
 }
 
 func (r *rule) refuse(path string, raw any) *Error {

@@ -225,7 +225,11 @@ func (v Values[T]) Apply(to *T) error {
 func (v Values[T]) Sent() map[string]any {
 	out := make(map[string]any, len(v.values))
 	for name, value := range v.values {
-		out[name] = v.table.find(name).rule.hidden(value, false).Any()
+		r := &v.table.find(name).rule
+		out[name] = r.hidden(value, false).Any()
+		if spelling, differs := r.answered[value.text]; differs && value.IsText() {
+			out[name] = spelling
+		}
 	}
 	return out
 }

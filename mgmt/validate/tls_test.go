@@ -121,7 +121,7 @@ func TestTLSValuesAreRefusedWithTheReason(t *testing.T) {
 		{`{"disable_tlsv1_2":true,"disable_tlsv1":false}`, `disable_tlsv1 must be true while disable_tlsv1_2 is`},
 		{`{"disable_tlsv1":false}`, `disable_tlsv1 must be true while disable_tlsv1_1 is`},
 		{`{"disable_sslv2":"never"}`, `disable_sslv2 must be true or false`},
-		{`{"client_auth":"maybe","client_ca":"x"}`, `client_auth must be one of optional, required, got "maybe"`},
+		{`{"client_auth":"maybe","client_ca":"x"}`, `client_auth must be one of optional, required, none, off, got "maybe"`},
 		{`{"client_auth":"required"}`, `client_ca is required with client_auth required`},
 		{`{"client_ca":"x"}`, `client_ca is allowed only with client_auth; send client_auth optional or required with it`},
 		{`{"clientcert_headers":true}`, `clientcert_headers is allowed only with client_auth; send client_auth optional or required with it`},
