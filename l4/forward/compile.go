@@ -61,23 +61,23 @@ func (e *Engine) compileFarm(f *farm.Farm) (*farmTable, error) {
 		trusted: l.Trusted, proxyIn: l.ProxyIn, announce: announcing(l),
 	}
 	if l.MaxConnections > 0 {
-		ft.places, ft.most = e.registry.places(f.ID), int64(l.MaxConnections)
+		ft.places, ft.most = e.registry.doors.Of(f.ID), int64(l.MaxConnections)
 	}
 	numbers := (farm.Group{Farm: f}).Numbers()
 	for i := range l.Backends {
 		ft.backends[i] = ft.compileBackend(f, &l.Backends[i])
 		ft.backends[i].number = numbers[i]
 		if l.Backends[i].ConnLimit > 0 || balance.ParseL4(l.Algorithm).NeedsLoad() {
-			ft.backends[i].load = e.registry.load(l.Backends[i].ID)
+			ft.backends[i].load = e.registry.loads.Of(l.Backends[i].ID)
 		}
 	}
 	e.compileNames(ft, l)
 	if l.QUIC && l.Protocol == farm.L4UDP {
-		ft.ids = e.registry.connIDs(l.ID)
+		ft.ids = e.registry.ids.Of(l.ID)
 	}
 	if ft.persist.kind != farm.L4PersistNone {
 		ft.kept = sessionsOf{l.ID, l.Persist}
-		ft.sessions = e.registry.sessions(ft.kept)
+		ft.sessions = e.registry.tables.Of(ft.kept).Table
 	}
 	return ft, nil
 }
@@ -126,8 +126,8 @@ func (e *Engine) compileGroup(l *farm.L4, name string, members []int) group {
 		b := &l.Backends[at]
 		list[i] = balance.Member{
 			ID: b.ID, Weight: b.EffectiveWeight(), Priority: b.EffectivePriority(), Limit: int64(b.ConnLimit),
-			Out: b.Maintenance != farm.MaintenanceOff, Slot: e.board.Slot(b.ID), Load: e.registry.load(b.ID),
+			Out: b.Maintenance != farm.MaintenanceOff, Slot: e.board.Slot(b.ID), Load: e.registry.loads.Of(b.ID),
 		}
 	}
-	return group{balance.NewL4(l.Algorithm, list, e.board, e.registry.state(l.ID, name)), members}
+	return group{balance.NewL4(l.Algorithm, list, e.board, e.registry.states.Of(stateOf{l.ID, name})), members}
 }

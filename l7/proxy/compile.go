@@ -84,7 +84,7 @@ func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm) (*farmTable, er
 		return nil, fmt.Errorf("TLS: %w", err)
 	}
 	if n := f.HTTP.MaxConnections; n > 0 {
-		ft.places, ft.maxClients, ft.refuses = e.registry.places(f.ID), int64(n), f.HTTP.Overflow == farm.OverflowRefuse
+		ft.places, ft.maxClients, ft.refuses = e.registry.doors.Of(f.ID), int64(n), f.HTTP.Overflow == farm.OverflowRefuse
 	}
 	if ft.limits, err = newLimits(f.HTTP); err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
 		if b.Timeout != 0 {
 			timeout = b.Timeout
 		}
-		load := e.registry.load(b.ID)
+		load := e.registry.loads.Of(b.ID)
 		if e.Generation() == 0 {
 			load.Settle() // the engine is what is new
 		}
@@ -200,10 +200,10 @@ func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
 			SlowStart: time.Duration(nanos(s.SlowStart)),
 		}
 	}
-	out.picker = balance.New(algorithm, members, e.board, e.registry.state(s.ID))
+	out.picker = balance.New(algorithm, members, e.board, e.registry.states.Of(s.ID))
 	out.limit = e.newRateLimit(s)
 	if out.persist.kind != farm.PersistNone {
 		out.kept = keptFor(s)
-		out.sessions = e.registry.sessions(out.kept)
+		out.sessions = e.registry.tables.Of(out.kept).Table
 	}
 }

@@ -74,7 +74,7 @@ func ListenerKey(a netip.AddrPort) string { return "tcp/" + a.String() }
 // go down and come back.
 func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *slog.Logger) *Engine {
 	e := &Engine{
-		board: board, segment: segment, registry: newRegistry(), ports: map[string]*port{},
+		board: board, segment: segment, registry: newRegistry(len(loops)), ports: map[string]*port{},
 		log: log, refusals: refusal.New(log, len(loops), classNames[:]...),
 		tls: tlsconf.NewStore(tlsconf.Options{Prepare: loop.Prepare}), checker: guard.NewChecker(), guesses: ratelimit.NewTable(),
 		marks: marks.NewUser("l7", loop.CanMark), stop: make(chan struct{}),
@@ -177,7 +177,6 @@ func (e *Engine) Publish(generation uint64, cfg *farm.Config, opened map[string]
 	e.registry.open()
 	e.registry.stir()
 	e.registry.retain(cfg)
-	e.registry.retainRates(cfg)
 	e.prober.Retain(t.reached())
 	e.ejections.inherit(t)
 	return problems, nil

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"bytes"
-	"maps"
 	"strings"
 	"time"
 
@@ -26,7 +25,7 @@ func (e *Engine) newRateLimit(s *farm.Service) *rateLimit {
 		return nil
 	}
 	return &rateLimit{
-		limit: limit, table: e.registry.rate(rateID{s.ID, limit}),
+		limit: limit, table: e.registry.rates.Of(rateID{s.ID, limit}),
 		key: s.RateLimit.Key, header: strings.ToLower(s.RateLimit.Header),
 	}
 }
@@ -44,25 +43,6 @@ func limitOf(s *farm.Service) ratelimit.Limit {
 type rateID struct {
 	service uint32
 	limit   ratelimit.Limit
-}
-
-func (r *registry) rate(id rateID) *ratelimit.Table {
-	return entry(r, r.rates, id, ratelimit.NewTable)
-}
-
-// retainRates forgets what was used up of limits that are no more.
-func (r *registry) retainRates(cfg *farm.Config) {
-	kept := map[rateID]bool{}
-	for i := range cfg.Farms {
-		if h := cfg.Farms[i].HTTP; h != nil {
-			for j := range h.Services {
-				kept[rateID{h.Services[j].ID, limitOf(&h.Services[j])}] = true
-			}
-		}
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	maps.DeleteFunc(r.rates, func(id rateID, _ *ratelimit.Table) bool { return !kept[id] })
 }
 
 // epoch is what the clock of all loops begins near.

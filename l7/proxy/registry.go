@@ -1,99 +1,59 @@
 package proxy
 
 import (
-	"sync"
-
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/lasting"
 	"github.com/sluicelb/sluice/core/ratelimit"
 	"github.com/sluicelb/sluice/core/session"
 )
 
-// registry holds what outlives tables, by stable number. It is touched only
-// when a table is compiled, never by an exchange.
+// registry holds what outlives tables, by stable number.
 type registry struct {
-	mu     sync.Mutex
-	loads  map[uint32]*balance.Load
-	states map[uint32]*balance.State
-	tables map[sessionsOf]*session.Kept
-	memory *session.Memory    // where the sessions lie; nil: in the process's own
-	doors  map[uint32]*places // by farm
-	rates  map[rateID]*ratelimit.Table
-	queues map[uint32]*queue   // by service
-	spent  map[uint32]*[]spent // by service
+	loads  lasting.Map[uint32, balance.Load]  // by backend
+	states lasting.Map[uint32, balance.State] // by service
+	tables lasting.Map[sessionsOf, session.Kept]
+	doors  lasting.Map[uint32, places] // by farm
+	rates  lasting.Map[rateID, ratelimit.Table]
+	queues lasting.Map[uint32, queue]   // by service
+	spent  lasting.Map[uint32, []spent] // by service, one of each loop
+	memory *session.Memory              // where the sessions lie; nil: in the process's own
 }
 
-func newRegistry() *registry {
-	return &registry{
-		loads:  map[uint32]*balance.Load{},
-		states: map[uint32]*balance.State{},
-		tables: map[sessionsOf]*session.Kept{},
-		doors:  map[uint32]*places{},
-		rates:  map[rateID]*ratelimit.Table{},
-		queues: map[uint32]*queue{},
-		spent:  map[uint32]*[]spent{},
-	}
-}
-
-func (r *registry) load(backend uint32) *balance.Load {
-	return entry(r, r.loads, backend, func() *balance.Load { return new(balance.Load) })
-}
-
-func (r *registry) state(service uint32) *balance.State {
-	return entry(r, r.states, service, func() *balance.State { return new(balance.State) })
-}
-
-func (r *registry) places(farm uint32) *places {
-	return entry(r, r.doors, farm, func() *places { return new(places) })
-}
-
-func (r *registry) sessions(of sessionsOf) *session.Table {
-	return entry(r, r.tables, of, func() *session.Kept { return session.NewKept(r.memory, of.owner()) }).Table
-}
-
-func (r *registry) queue(service uint32) *queue {
-	return entry(r, r.queues, service, func() *queue { return new(queue) })
-}
-
-func (r *registry) retries(service uint32, loops int) []spent {
-	return *entry(r, r.spent, service, func() *[]spent { s := make([]spent, loops); return &s })
+func newRegistry(loops int) *registry {
+	r := &registry{}
+	r.tables.Make = func(of sessionsOf) *session.Kept { return session.NewKept(r.memory, of.owner()) }
+	r.tables.Gone = func(k *session.Kept) { k.Release() }
+	r.rates.Make = func(rateID) *ratelimit.Table { return ratelimit.NewTable() }
+	r.spent.Make = func(uint32) *[]spent { s := make([]spent, loops); return &s }
+	return r
 }
 
 // open lets all who wait for a place try again: its bound may have changed.
 func (r *registry) open() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, p := range r.doors {
-		p.wake(int(p.queue.Load()))
-	}
+	r.doors.Each(func(p *places) { p.wake(int(p.queue.Load())) })
 }
 
 // stir lets the first of every queue look again: there may be room, or none to
 // wait for, though no exchange ended.
-func (r *registry) stir() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, q := range r.queues {
-		q.released()
-	}
-}
+func (r *registry) stir() { r.queues.Each((*queue).released) }
 
-func entry[K comparable, T any](r *registry, m map[K]*T, id K, make func() *T) *T {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	v := m[id]
-	if v == nil {
-		v = make()
-		m[id] = v
+// fix makes the static sessions those of the configuration.
+func (r *registry) fix(t *table) {
+	for _, f := range t.byID {
+		for i := range f.services {
+			if s := &f.services[i]; s.sessions != nil {
+				r.tables.Of(s.kept).Fix(s.view().Backends)
+			}
+		}
 	}
-	return v
 }
 
 // retain forgets the state of backends and services that are gone; those of a
 // stopped farm are not. Exchanges under way keep what they hold.
 func (r *registry) retain(cfg *farm.Config) {
 	farms, services, backends := map[uint32]bool{}, map[uint32]bool{}, map[uint32]bool{}
-	keeping := map[sessionsOf]bool{}
+	keeping, rates := map[sessionsOf]bool{}, map[rateID]bool{}
 	for i := range cfg.Farms {
 		farms[cfg.Farms[i].ID] = true
 		if cfg.Farms[i].HTTP == nil {
@@ -102,42 +62,19 @@ func (r *registry) retain(cfg *farm.Config) {
 		for _, s := range cfg.Farms[i].HTTP.Services {
 			services[s.ID] = true
 			keeping[keptFor(&s)] = s.Persistence != farm.PersistNone
+			rates[rateID{s.ID, limitOf(&s)}] = true
 			for _, b := range s.Backends {
 				backends[b.ID] = true
 			}
 		}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for id := range r.doors {
-		if !farms[id] {
-			delete(r.doors, id)
-		}
-	}
-	for id, q := range r.queues {
-		if !services[id] && q.count.Load() == 0 { // those who wait are still to be stirred
-			delete(r.queues, id)
-		}
-	}
-	for id := range r.spent {
-		if !services[id] {
-			delete(r.spent, id)
-		}
-	}
-	for id := range r.loads {
-		if !backends[id] {
-			delete(r.loads, id)
-		}
-	}
-	for id := range r.states {
-		if !services[id] {
-			delete(r.states, id)
-		}
-	}
-	for id, t := range r.tables {
-		if !keeping[id] {
-			t.Release()
-			delete(r.tables, id)
-		}
-	}
+	r.doors.RetainIn(farms)
+	r.loads.RetainIn(backends)
+	r.states.RetainIn(services)
+	r.spent.RetainIn(services)
+	r.tables.RetainIn(keeping)
+	r.rates.RetainIn(rates)
+	r.queues.Retain(func(service uint32, q *queue) bool {
+		return services[service] || q.count.Load() != 0 // those who wait are still to be stirred
+	})
 }

@@ -52,7 +52,7 @@ func (e *Engine) newRetrying(s *farm.Service) *retrying {
 	if rt.on == 0 {
 		return nil
 	}
-	rt.spent = e.registry.retries(s.ID, len(e.workers))
+	rt.spent = *e.registry.spent.Of(s.ID)
 	return rt
 }
 

@@ -79,19 +79,6 @@ func SessionOwners(cfg *farm.Config) (owners []uint64) {
 // be called before the first Publish.
 func (e *Engine) KeepSessions(m *session.Memory) { e.registry.memory = m }
 
-// fix makes the static sessions those of the configuration.
-func (r *registry) fix(t *table) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, f := range t.byID {
-		for i := range f.services {
-			if s := &f.services[i]; s.sessions != nil {
-				r.tables[s.kept].Fix(s.view().Backends)
-			}
-		}
-	}
-}
-
 // dropCut removes the sessions of backends that were cut since the table
 // before: unlike drain, cut keeps none but the static ones.
 func (t *table) dropCut(before *table) {

@@ -1,0 +1,61 @@
+package lasting_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/lasting"
+)
+
+func TestAnIDHasOneValueForAll(t *testing.T) {
+	var m lasting.Map[uint32, int]
+	var all sync.WaitGroup
+	values := make([]*int, 8)
+	for i := range values {
+		all.Go(func() { values[i] = m.Of(7) })
+	}
+	all.Wait()
+	for _, v := range values {
+		if v != values[0] || *v != 0 {
+			t.Fatalf("%v: values differ, or are not zero", values)
+		}
+	}
+	if m.Of(8) == values[0] {
+		t.Error("two ids have one value")
+	}
+}
+
+func TestValuesAreMadeOnceAndSentOff(t *testing.T) {
+	var gone []string
+	m := lasting.Map[string, string]{
+		Make: func(id string) *string { s := "value of " + id; return &s },
+		Gone: func(v *string) { gone = append(gone, *v) },
+	}
+	if got := *m.Of("a"); got != "value of a" {
+		t.Errorf("a is %q", got)
+	}
+	*m.Of("a") = "used"
+	m.Of("b")
+	m.RetainIn(map[string]bool{"b": true})
+	if !slices.Equal(gone, []string{"used"}) {
+		t.Errorf("gone: %q", gone)
+	}
+	if got := *m.Of("a"); got != "value of a" {
+		t.Errorf("once more a is %q", got)
+	}
+}
+
+func TestWhatIsWantedStays(t *testing.T) {
+	var m lasting.Map[int, int]
+	for i := range 10 {
+		*m.Of(i) = i
+	}
+	m.Retain(func(id int, v *int) bool { return id%2 == 0 || *v == 7 })
+	var left []int
+	m.Each(func(v *int) { left = append(left, *v) })
+	slices.Sort(left)
+	if !slices.Equal(left, []int{0, 2, 4, 6, 7, 8}) {
+		t.Errorf("left: %v", left)
+	}
+}
