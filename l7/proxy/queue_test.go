@@ -152,6 +152,7 @@ func TestAllWhoWaitComplete(t *testing.T) {
 				c := l7test.Dial(t, addr)
 				all.Go(func() {
 					for range 40 {
+						_ = c.SetDeadline(time.Now().Add(10 * time.Second)) // of each, not of all: machines are busy
 						_, _ = io.WriteString(c.TCPConn, get("/"))
 						res, err := httpAnswer(c)
 						if err != nil || res != 200 {
