@@ -93,6 +93,7 @@ var rules = []rule{
 	{"core/password", nil, "password imports nothing of ours"},
 	{"core/ratelimit", nil, "ratelimit imports nothing of ours"},
 	{"core/session", []string{"core/farm", "core/shm"}, "session imports farm and shm only"},
+	{"core/ports", []string{"core/farm"}, "ports imports farm only"},
 	{"core/snapshot", []string{"core/farm", "core/shm"}, "snapshot imports farm and shm only"},
 	{"core/tlsconf", []string{"core/farm"}, "tlsconf imports farm only"},
 	{"core/balance", []string{"core/farm", "core/shm", "core/health"}, "balance imports health, farm and shm only"},

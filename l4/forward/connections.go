@@ -30,7 +30,7 @@ type Connection struct {
 func (e *Engine) Connections(backends []uint32, limit int) (total int, list []Connection) {
 	meant := among(backends)
 	var mu sync.Mutex
-	e.onLoops(func(w *worker) {
+	e.ports.OnLoops(func(w *worker) {
 		n, found := w.connections(meant, limit)
 		mu.Lock()
 		defer mu.Unlock()
@@ -45,7 +45,7 @@ func (e *Engine) Connections(backends []uint32, limit int) (total int, list []Co
 func (e *Engine) FlushConnections(backends []uint32) int {
 	meant := among(backends)
 	counts := make([]int, len(e.workers))
-	e.onLoops(func(w *worker) { counts[w.index] = w.flush(meant) })
+	e.ports.OnLoops(func(w *worker) { counts[w.index] = w.flush(meant) })
 	return total(counts)
 }
 

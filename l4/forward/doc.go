@@ -35,7 +35,7 @@
 // (choose.go, key.go), sessions and questions about them (sessions.go), places
 // (places.go), classes of refusals (refusals.go), counters (stats.go), and the
 // ports with the life of their farms (engine.go, publish.go, port.go). A
-// transport adds how it listens (worker.listen) and what becomes of what is
+// transport adds how it listens (worker.Listen) and what becomes of what is
 // under way when tables change (worker.settle) and farms end (worker.expel).
 //
 // # Who owns what

@@ -2,7 +2,6 @@ package forward
 
 import (
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/ports"
 	"github.com/sluicelb/sluice/core/refusal"
 	"github.com/sluicelb/sluice/core/revive"
 	"github.com/sluicelb/sluice/core/stats"
@@ -37,7 +37,7 @@ type Engine struct {
 	mostFlows int64
 
 	mu     sync.Mutex // one change at a time; no loop takes it
-	ports  map[string]*port
+	ports  *ports.Set[*worker]
 	closed bool
 }
 
@@ -47,7 +47,7 @@ type Engine struct {
 // of the segment comes first.
 func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *slog.Logger) *Engine {
 	e := &Engine{
-		board: board, segment: segment, registry: newRegistry(), ports: map[string]*port{},
+		board: board, segment: segment, registry: newRegistry(),
 		log: log, refusals: refusal.New(log, len(loops), classNames[:]...), stop: make(chan struct{}),
 		mostFlows: int64(loop.DescriptorLimit()) * 3 / 4,
 		classes:   segment.AddClasses(classNames[:]...), prober: revive.New(loops, board, log),
@@ -56,6 +56,7 @@ func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *s
 	for i, l := range loops {
 		e.workers = append(e.workers, newWorker(e, l, segment.Shard(i), e.refusals.Recorder(i)))
 	}
+	e.ports = ports.New(e.workers)
 	e.table.Store(&table{})
 	go e.sweep()
 	return e
@@ -91,20 +92,6 @@ func (e *Engine) sweep() {
 // Generation is the number of the table in use; 0 before the first.
 func (e *Engine) Generation() uint64 { return e.table.Load().generation }
 
-// Listeners lists the keys the engine has sockets for.
-func (e *Engine) Listeners() []string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	var keys []string
-	for key, p := range e.ports {
-		if p.open {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
-	return keys
-}
-
 // lost marks a backend down after a failed connect. What began before a change
 // may fail where the backend is not reached any more: that says nothing of it
 // now.
@@ -115,17 +102,4 @@ func (e *Engine) lost(b *backend, cause error) {
 		}
 		return nil
 	})
-}
-
-// onLoops runs fn for each worker on its loop and waits for all.
-func (e *Engine) onLoops(fn func(*worker)) {
-	var wg sync.WaitGroup
-	for _, w := range e.workers {
-		wg.Add(1)
-		w.loop.Post(func() {
-			defer wg.Done()
-			fn(w)
-		})
-	}
-	wg.Wait()
 }

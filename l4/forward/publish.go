@@ -55,7 +55,7 @@ func (p *Plan) Discard() {
 func (p *Plan) Needs() (keys []string) {
 	for _, f := range p.table.byID {
 		for _, l := range f.listeners {
-			if known := p.engine.ports[l.Key()]; known == nil || !known.open {
+			if !p.engine.ports.Open(l) {
 				keys = append(keys, l.Key())
 			}
 		}
@@ -77,21 +77,21 @@ func (p *Plan) Commit(opened map[string][]*os.File) (problems map[uint32]string)
 	e.registry.fix(t)
 	for id, f := range t.byID {
 		for _, l := range f.listeners {
-			if err := e.listen(l, opened[l.Key()]); err != nil {
+			if err := e.ports.Listen(l, opened[l.Key()]); err != nil {
 				p.problems[id] = err.Error()
 			}
 		}
 	}
 	for _, port := range closed {
-		port.grace = 0
+		port.Grace = 0
 		if f := before.farm(port); f != nil {
-			port.grace = f.grace
+			port.Grace = f.grace
 		}
-		if port.grace > 0 {
-			time.AfterFunc(port.grace, e.expel)
+		if port.Grace > 0 {
+			time.AfterFunc(port.Grace, e.expel)
 		}
 	}
-	e.onLoops(func(w *worker) { w.settle(t) })
+	e.ports.OnLoops(func(w *worker) { w.settle(t) })
 	e.registry.retain(p.cfg)
 	e.prober.Retain(t.reached())
 	e.marks.Keep(t.kinds())
@@ -121,7 +121,7 @@ func (e *Engine) Drain(grace time.Duration) {
 	e.unlisten(t)
 	for end := time.Now().Add(grace); ; time.Sleep(20 * time.Millisecond) {
 		busy := make([]int, len(e.workers))
-		e.onLoops(func(w *worker) { busy[w.index] = w.busy })
+		e.ports.OnLoops(func(w *worker) { busy[w.index] = w.busy })
 		if total(busy) == 0 || time.Now().After(end) {
 			return
 		}

@@ -93,8 +93,8 @@ func (f *farmTable) find(id uint32) int {
 
 // farm is the farm behind a port, nil when there is none.
 func (t *table) farm(p *port) *farmTable {
-	if p.number < len(t.ports) {
-		return t.ports[p.number]
+	if p.Number < len(t.ports) {
+		return t.ports[p.Number]
 	}
 	return nil
 }

@@ -46,8 +46,11 @@ func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, refusals *refusal.Re
 	return w
 }
 
-// listen serves a socket of a port.
-func (w *worker) listen(p *port, file *os.File) error {
+// Post implements ports.Side, as the next three do.
+func (w *worker) Post(fn func()) { w.loop.Post(fn) }
+
+// Listen serves a socket of a port.
+func (w *worker) Listen(p *port, file *os.File) error {
 	if p.Transport == farm.L4UDP {
 		return w.open(p, file)
 	}
@@ -63,8 +66,8 @@ func (w *worker) listen(p *port, file *os.File) error {
 	return nil
 }
 
-// unlisten closes the socket of a port.
-func (w *worker) unlisten(p *port) {
+// Unlisten closes the socket of a port.
+func (w *worker) Unlisten(p *port) {
 	if ln := w.listeners[p]; ln != nil {
 		ln.Close()
 		delete(w.listeners, p)
@@ -74,8 +77,8 @@ func (w *worker) unlisten(p *port) {
 	}
 }
 
-// socket returns a duplicate of the socket of a port.
-func (w *worker) socket(p *port) (*os.File, error) {
+// Socket returns a duplicate of the socket of a port.
+func (w *worker) Socket(p *port) (*os.File, error) {
 	ln := w.listeners[p]
 	if ln == nil {
 		return nil, os.ErrNotExist

@@ -139,7 +139,7 @@ func (a *Appliance) listen() uint16 {
 		files = append(files, f)
 	}
 	ap := netip.MustParseAddrPort(addr)
-	a.files[proxy.ListenerKey(ap)] = files
+	a.files[farm.Listener{Transport: farm.L4TCP, Addr: ap}.Key()] = files
 	return ap.Port()
 }
 

@@ -68,7 +68,7 @@ func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm) (*farmTable, er
 		return nil, err
 	}
 	ft := &farmTable{
-		id: f.ID, name: f.Name, origin: f.AddrPort().String(), hostField: []byte(f.AddrPort().String()), key: ListenerKey(f.AddrPort()),
+		id: f.ID, name: f.Name, origin: f.AddrPort().String(), hostField: []byte(f.AddrPort().String()), listener: farm.Listener{Transport: farm.L4TCP, Addr: f.AddrPort()},
 		verbs: http1.VerbMaskOf(f.HTTP.Verbs), routes: routes,
 		services:  make([]service, len(f.HTTP.Services)),
 		proxyHost: f.HTTP.RewriteHost, destination: f.HTTP.RewriteDestination,

@@ -2,10 +2,8 @@ package proxy
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
-	"net/netip"
 	"os"
 	"slices"
 	"sync"
@@ -16,6 +14,7 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/ports"
 	"github.com/sluicelb/sluice/core/ratelimit"
 	"github.com/sluicelb/sluice/core/refusal"
 	"github.com/sluicelb/sluice/core/revive"
@@ -52,29 +51,16 @@ type Engine struct {
 	stop      chan struct{} // closed by Close
 
 	mu     sync.Mutex // one change at a time; no exchange takes it
-	ports  map[string]*port
+	ports  *ports.Set[*worker]
 	closed bool
 }
-
-// port is one listener address. Its number stays the same as long as the
-// engine runs, so that a client finds its farm in any table.
-type port struct {
-	number int
-	key    string
-	open   bool
-	closed time.Time     // when it was last
-	grace  time.Duration // of the farm that was there
-}
-
-// ListenerKey names the listener of an address, as netd and mgmt name it too.
-func ListenerKey(a netip.AddrPort) string { return "tcp/" + a.String() }
 
 // New returns an engine that serves nothing until Publish. Each loop counts in
 // the shard of its position. log is told what is refused, and which backends
 // go down and come back.
 func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *slog.Logger) *Engine {
 	e := &Engine{
-		board: board, segment: segment, registry: newRegistry(len(loops)), ports: map[string]*port{},
+		board: board, segment: segment, registry: newRegistry(len(loops)),
 		log: log, refusals: refusal.New(log, len(loops), classNames[:]...),
 		tls: tlsconf.NewStore(tlsconf.Options{Prepare: loop.Prepare}), checker: guard.NewChecker(), guesses: ratelimit.NewTable(),
 		marks: marks.NewUser("l7", loop.CanMark), stop: make(chan struct{}),
@@ -84,6 +70,7 @@ func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *s
 		e.workers[i].index = i
 	}
 	segment.NameClasses(classNames[:]...)
+	e.ports = ports.New(e.workers)
 	e.table.Store(&table{})
 	e.prober = revive.New(loops, board, log)
 	e.ejections = newEjections(e)
@@ -105,30 +92,6 @@ func (e *Engine) Close() {
 	e.prober.Close()
 	e.checker.Close()
 	e.refusals.Close()
-}
-
-// farm is the farm a port's new exchange begins with, nil when there is none.
-func (e *Engine) farm(p *port) *farmTable { return e.table.Load().farm(p) }
-
-func (t *table) farm(p *port) *farmTable {
-	if p.number < len(t.farms) {
-		return t.farms[p.number]
-	}
-	return nil
-}
-
-// Listeners lists the keys the engine has sockets for.
-func (e *Engine) Listeners() []string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	var keys []string
-	for key, p := range e.ports {
-		if p.open {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // Generation is the number of the table in use; 0 before the first.
@@ -162,18 +125,18 @@ func (e *Engine) Publish(generation uint64, cfg *farm.Config, opened map[string]
 	t.dropCut(before)
 	e.registry.fix(t)
 	for id, f := range t.byID {
-		if err := e.listen(f.key, opened[f.key]); err != nil {
+		if err := e.ports.Listen(f.listener, opened[f.listener.Key()]); err != nil {
 			problems[id] = err.Error()
 		}
 	}
 	for _, p := range closed {
-		p.grace = defaultGrace
+		p.Grace = defaultGrace
 		if f := before.farm(p); f != nil {
-			p.grace = f.grace
+			p.Grace = f.grace
 		}
-		time.AfterFunc(p.grace, e.expel)
+		time.AfterFunc(p.Grace, e.expel)
 	}
-	e.onLoops(func(w *worker) { w.settle(t) })
+	e.ports.OnLoops(func(w *worker) { w.settle(t) })
 	e.registry.open()
 	e.registry.stir()
 	e.registry.retain(cfg)
@@ -194,97 +157,6 @@ func (e *Engine) adopt(t *table) {
 	}
 }
 
-// assign puts each farm at its port's number.
-func (e *Engine) assign(t *table) {
-	for _, f := range t.byID {
-		p := e.ports[f.key]
-		if p == nil {
-			p = &port{number: len(e.ports), key: f.key}
-			e.ports[f.key] = p
-		}
-		for p.number >= len(t.farms) {
-			t.farms = append(t.farms, nil)
-		}
-		t.farms[p.number] = f
-	}
-}
-
-// listen starts accepting on an address the engine has no socket for.
-func (e *Engine) listen(key string, files []*os.File) error {
-	p := e.ports[key]
-	if p.open {
-		return nil
-	}
-	if len(files) != len(e.workers) {
-		return fmt.Errorf("%s: %d sockets for %d loops", key, len(files), len(e.workers))
-	}
-	var mu sync.Mutex
-	var failed error
-	i := atomic.Int32{}
-	e.onLoops(func(w *worker) {
-		d := &door{w: w, port: p}
-		ln, err := w.loop.Listen(files[i.Add(1)-1], func(c *loop.Conn) { w.accept(d, c) })
-		if err == nil {
-			d.listener = ln
-			ln.Guard(d)
-			err = ln.Defer()
-		}
-		if err != nil {
-			mu.Lock()
-			failed = fmt.Errorf("%s: %w", key, err)
-			mu.Unlock()
-			return
-		}
-		w.listeners[key] = ln
-	})
-	p.open = true
-	if failed != nil {
-		e.closeListener(p)
-	}
-	return failed
-}
-
-// unlisten stops accepting where no farm of t listens, and lists these places.
-func (e *Engine) unlisten(t *table) (closed []*port) {
-	for _, p := range e.ports {
-		if p.open && t.farm(p) == nil {
-			e.closeListener(p)
-			closed = append(closed, p)
-		}
-	}
-	return closed
-}
-
-// expel ends what is left of the farms whose grace is over; others may have
-// been stopped since. It waits for no loop: they may end before the grace does,
-// and then nothing is left.
-func (e *Engine) expel() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
-		return
-	}
-	over := map[*port]bool{}
-	for _, p := range e.ports {
-		if !p.open && time.Since(p.closed) >= p.grace {
-			over[p] = true
-		}
-	}
-	for _, w := range e.workers {
-		w.loop.Post(func() { w.expel(over) })
-	}
-}
-
-func (e *Engine) closeListener(p *port) {
-	p.open, p.closed = false, time.Now()
-	e.onLoops(func(w *worker) {
-		if ln := w.listeners[p.key]; ln != nil {
-			ln.Close()
-			delete(w.listeners, p.key)
-		}
-	})
-}
-
 // Drain stops accepting and lets what is under way end, until all clients are
 // gone or the time is up.
 func (e *Engine) Drain(grace time.Duration) {
@@ -295,7 +167,7 @@ func (e *Engine) Drain(grace time.Duration) {
 	e.unlisten(t)
 	for end := time.Now().Add(grace); ; time.Sleep(20 * time.Millisecond) {
 		var busy atomic.Int64
-		e.onLoops(func(w *worker) {
+		e.ports.OnLoops(func(w *worker) {
 			w.settle(t)
 			w.loop.Each(func(c *loop.Conn) {
 				switch c.Handler().(type) {
@@ -308,17 +180,4 @@ func (e *Engine) Drain(grace time.Duration) {
 			return
 		}
 	}
-}
-
-// onLoops runs fn for each worker on its loop and waits for all.
-func (e *Engine) onLoops(fn func(*worker)) {
-	var wg sync.WaitGroup
-	for _, w := range e.workers {
-		wg.Add(1)
-		w.loop.Post(func() {
-			defer wg.Done()
-			fn(w)
-		})
-	}
-	wg.Wait()
 }

@@ -31,7 +31,7 @@ type farmTable struct {
 	name      string
 	origin    string // host:port of its listener
 	hostField []byte // the origin, for requests that name no host
-	key       string // of its listener
+	listener  farm.Listener
 	verbs     http1.VerbMask
 	routes    *route.Table
 	services  []service

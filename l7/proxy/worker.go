@@ -28,7 +28,7 @@ type worker struct {
 	clients   *loop.FreeList[client]
 	exchanges *loop.FreeList[exchange]
 	waiters   *loop.FreeList[waiter]
-	listeners map[string]*loop.Listener
+	listeners map[*port]*loop.Listener
 	req       http1.Request
 	resp      http1.Response
 	forward   http1.Forward
@@ -62,7 +62,7 @@ func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, refusals *refusal.Re
 		clients:   loop.NewFreeList[client](l),
 		exchanges: loop.NewFreeList[exchange](l),
 		waiters:   loop.NewFreeList[waiter](l),
-		listeners: map[string]*loop.Listener{},
+		listeners: map[*port]*loop.Listener{},
 		ipText:    make([]byte, 0, 64),
 	}
 	w.gate = guard.NewGate(e.checker)

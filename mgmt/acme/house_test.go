@@ -22,7 +22,6 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l7/l7test"
-	"github.com/sluicelb/sluice/l7/proxy"
 	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/acme/acmetest"
 	"github.com/sluicelb/sluice/mgmt/apply"
@@ -161,7 +160,7 @@ func (p publisher) Publish(_ context.Context, cfg *farm.Config) (apply.Outcome, 
 	}()
 	for i := range full.Farms {
 		f := &full.Farms[i]
-		key := proxy.ListenerKey(f.AddrPort())
+		key := f.Listeners()[0].Key()
 		if f.Stopped || held[key] {
 			continue
 		}

@@ -1,0 +1,77 @@
+package ports
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// OnLoops runs fn for each side on its loop and waits for all.
+func (s *Set[S]) OnLoops(fn func(S)) {
+	s.each(func(_ int, side S) { fn(side) })
+}
+
+func (s *Set[S]) each(fn func(i int, side S)) {
+	var wg sync.WaitGroup
+	for i, side := range s.sides {
+		wg.Add(1)
+		side.Post(func() {
+			defer wg.Done()
+			fn(i, side)
+		})
+	}
+	wg.Wait()
+}
+
+// Listen opens a port, unless it is open. files holds a socket for each loop;
+// they stay the caller's.
+func (s *Set[S]) Listen(l farm.Listener, files []*os.File) error {
+	p := s.Of(l)
+	if p.open {
+		return nil
+	}
+	if len(files) != len(s.sides) {
+		return fmt.Errorf("%s: %d sockets for %d loops", p.key, len(files), len(s.sides))
+	}
+	var failed atomic.Pointer[error]
+	s.each(func(i int, side S) {
+		if err := side.Listen(p, files[i]); err != nil {
+			failed.Store(&err)
+		}
+	})
+	p.open = true
+	if err := failed.Load(); err != nil {
+		s.close(p)
+		return fmt.Errorf("%s: %w", p.key, *err)
+	}
+	return nil
+}
+
+// Sockets returns duplicates of the sockets of a key, one of each loop, for who
+// serves the address from now on; nil when there are none. They are the
+// caller's.
+func (s *Set[S]) Sockets(key string) []*os.File {
+	p := s.all[key]
+	if p == nil || !p.open {
+		return nil
+	}
+	files := make([]*os.File, len(s.sides))
+	var failed atomic.Bool
+	s.each(func(i int, side S) {
+		f, err := side.Socket(p)
+		if err != nil {
+			failed.Store(true)
+		}
+		files[i] = f
+	})
+	if failed.Load() {
+		for _, f := range files {
+			_ = f.Close() // of nil, too
+		}
+		return nil
+	}
+	return files
+}

@@ -1,0 +1,103 @@
+// Package ports keeps the addresses an engine listens on, with a socket on each
+// of its loops.
+//
+// A Port stays the same, with its number, as long as the engine runs: what came
+// in there finds its farm in any table by that number, in one look.
+package ports
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// Port is one address the engine listens on, or did.
+type Port struct {
+	farm.Listener
+	// Number is its place in tables, from 0 on.
+	Number int
+	// Grace is how long what came in there may go on after the port was closed.
+	// Who closes it says.
+	Grace time.Duration
+
+	key    string
+	open   bool
+	closed time.Time // when it was last
+}
+
+// Side is one loop's share of an engine. The methods but Post are called on the
+// loop.
+type Side interface {
+	// Post runs fn on the loop, soon.
+	Post(fn func())
+	// Listen serves a socket of a port, which stays the caller's.
+	Listen(p *Port, f *os.File) error
+	// Unlisten closes it; there may be none.
+	Unlisten(p *Port)
+	// Socket returns a duplicate of it.
+	Socket(p *Port) (*os.File, error)
+}
+
+// Set is the ports of one engine. Its methods are for one goroutine at a time,
+// which is none of the loops; they wait for these.
+type Set[S Side] struct {
+	sides []S
+	all   map[string]*Port
+}
+
+// New returns a set without ports.
+func New[S Side](sides []S) *Set[S] { return &Set[S]{sides: sides, all: map[string]*Port{}} }
+
+// Of returns the port of an address, a new one if there was none.
+func (s *Set[S]) Of(l farm.Listener) *Port {
+	key := l.Key()
+	p := s.all[key]
+	if p == nil {
+		p = &Port{Listener: l, Number: len(s.all), key: key}
+		s.all[key] = p
+	}
+	return p
+}
+
+// Open reports whether the engine listens on an address.
+func (s *Set[S]) Open(l farm.Listener) bool {
+	p := s.all[l.Key()]
+	return p != nil && p.open
+}
+
+// Keys lists the keys of the addresses the engine listens on, sorted.
+func (s *Set[S]) Keys() []string {
+	open := maps.Clone(s.all)
+	maps.DeleteFunc(open, func(_ string, p *Port) bool { return !p.open })
+	return slices.Sorted(maps.Keys(open))
+}
+
+// Unlisten closes the ports that are open and not wanted, and lists them.
+func (s *Set[S]) Unlisten(wanted func(*Port) bool) (closed []*Port) {
+	for _, p := range s.all {
+		if p.open && !wanted(p) {
+			s.close(p)
+			closed = append(closed, p)
+		}
+	}
+	return closed
+}
+
+func (s *Set[S]) close(p *Port) {
+	p.open, p.closed = false, time.Now()
+	s.OnLoops(func(side S) { side.Unlisten(p) })
+}
+
+// Over returns the ports that are closed and whose grace is over.
+func (s *Set[S]) Over() map[*Port]bool {
+	over := map[*Port]bool{}
+	for _, p := range s.all {
+		if !p.open && time.Since(p.closed) >= p.Grace {
+			over[p] = true
+		}
+	}
+	return over
+}
