@@ -35,38 +35,10 @@ var acmeParams = []validate.Param{
 }
 
 func (c *client) acmeConfig() *cobra.Command {
-	cmd := &cobra.Command{
+	return c.settingsOf("/certificates/letsencryptz/config", acmeParams, &cobra.Command{
 		Use: "config [NAME=VALUE…]", Short: "Show who orders certificates and where, or change it",
-		Example: "  sluice acme config email=ops@example.com\n  sluice acme config directory=https://ca.example.com/acme/directory ca=private", Args: cobra.ArbitraryArgs,
-	}
-	s := addSettings(cmd, acmeParams)
-	cmd.ValidArgsFunction = func(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		return s.complete(toComplete)
-	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		fields, err := s.read(cmd, args)
-		if err != nil {
-			return err
-		}
-		if len(fields) > 0 {
-			a, err := c.send(cmd.Context(), http.MethodPut, "/certificates/letsencryptz/config", fields)
-			return c.orSay(cmd, a, err)
-		}
-		a, err := c.get(cmd.Context(), "/certificates/letsencryptz/config")
-		if err != nil || c.json {
-			return c.orJSON(cmd, a, err)
-		}
-		var body struct{ Params map[string]any }
-		if err := a.into(&body); err != nil {
-			return err
-		}
-		out := newSheet("SETTING", "VALUE")
-		for _, p := range acmeParams {
-			out.add(p.Name, body.Params[p.Name])
-		}
-		return c.print(cmd, out)
-	}
-	return cmd
+		Example: "  sluice acme config email=ops@example.com\n  sluice acme config directory=https://ca.example.com/acme/directory ca=private",
+	})
 }
 
 // targetFlags are the flags that say where the authority is answered.

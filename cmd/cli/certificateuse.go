@@ -80,38 +80,10 @@ var ocspParams = []validate.Param{
 }
 
 func (c *client) ocspCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "ocsp [NAME=VALUE…]", Short: "Show or change how OCSP responses are fetched", Args: cobra.ArbitraryArgs,
+	return c.settingsOf("/certificates/ocsp", ocspParams, &cobra.Command{
+		Use: "ocsp [NAME=VALUE…]", Short: "Show or change how OCSP responses are fetched",
 		Example: "  sluice certificate ocsp\n  sluice certificate ocsp private_responders=true",
-	}
-	s := addSettings(cmd, ocspParams)
-	cmd.ValidArgsFunction = func(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		return s.complete(toComplete)
-	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		fields, err := s.read(cmd, args)
-		if err != nil {
-			return err
-		}
-		if len(fields) > 0 {
-			a, err := c.send(cmd.Context(), http.MethodPut, "/certificates/ocsp", fields)
-			return c.orSay(cmd, a, err)
-		}
-		a, err := c.get(cmd.Context(), "/certificates/ocsp")
-		if err != nil || c.json {
-			return c.orJSON(cmd, a, err)
-		}
-		var body struct{ Params map[string]any }
-		if err := a.into(&body); err != nil {
-			return err
-		}
-		out := newSheet("SETTING", "VALUE")
-		for _, p := range ocspParams {
-			out.add(p.Name, body.Params[p.Name])
-		}
-		return c.print(cmd, out)
-	}
-	return cmd
+	})
 }
 
 type authorityList struct {
