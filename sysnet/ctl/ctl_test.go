@@ -26,6 +26,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
+// listen opens the socket of a netd.
+func listen(t *testing.T) (path string, l *net.UnixListener) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "netd.sock")
+	l, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: path, Net: "unixpacket"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path, l
+}
+
 // serve starts a netd that lets uids ask (this process when none is given) and
 // returns the path of its socket.
 func serve(t *testing.T, uids ...uint32) string {
@@ -33,11 +44,7 @@ func serve(t *testing.T, uids ...uint32) string {
 	if uids == nil {
 		uids = []uint32{uint32(os.Geteuid())}
 	}
-	path := filepath.Join(t.TempDir(), "netd.sock")
-	l, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: path, Net: "unixpacket"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	path, l := listen(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- ctl.Serve(ctx, l, uids, quiet, nil) }()
@@ -59,9 +66,14 @@ func client(t *testing.T, path string) *ctl.Client {
 
 func opened(t *testing.T, c *ctl.Client, addr netip.AddrPort, count int) []*os.File {
 	t.Helper()
-	files, err := c.Open(t.Context(), ctl.KeyTCP(addr), count)
+	return openedKey(t, c, ctl.KeyTCP(addr), count)
+}
+
+func openedKey(t *testing.T, c *ctl.Client, key string, count int) []*os.File {
+	t.Helper()
+	files, err := c.Open(t.Context(), key, count)
 	if err != nil {
-		t.Fatalf("opening %s: %v", addr, err)
+		t.Fatalf("opening %s: %v", key, err)
 	}
 	t.Cleanup(func() {
 		for _, f := range files {
@@ -155,11 +167,7 @@ func TestConnectionsWaitWhileNobodyAccepts(t *testing.T) {
 }
 
 func TestAddressesThatAreHeardAreTold(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "netd.sock")
-	l, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: path, Net: "unixpacket"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	path, l := listen(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	done, told := make(chan error, 1), make(chan string, 10)
 	go func() {
@@ -210,20 +218,25 @@ func TestCloseLetsGoAndListTells(t *testing.T) {
 	}
 }
 
+// sharing makes sockets that others may share the address of (SO_REUSEPORT), or
+// not.
+func sharing(share bool) *net.ListenConfig {
+	return &net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+		var err error
+		_ = c.Control(func(fd uintptr) {
+			if share {
+				err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, 15 /* SO_REUSEPORT */, 1)
+			}
+		})
+		return err
+	}}
+}
+
 // A foreign socket with SO_REUSEPORT of the same uid is the case the kernel
 // would let pass silently.
 func TestForeignListenerIsACollision(t *testing.T) {
 	for _, share := range []bool{false, true} {
-		lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
-			var err error
-			_ = c.Control(func(fd uintptr) {
-				if share {
-					err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, 15 /* SO_REUSEPORT */, 1)
-				}
-			})
-			return err
-		}}
-		l, err := lc.Listen(t.Context(), "tcp4", "127.0.0.1:0")
+		l, err := sharing(share).Listen(t.Context(), "tcp4", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -246,11 +259,8 @@ func TestOwnWildcardIsNoCollision(t *testing.T) {
 func TestForeignListenerBesideOwnWildcardIsACollision(t *testing.T) {
 	c, addr := client(t, serve(t)), freeAddr(t)
 	opened(t, c, addr, 1)
-	lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
-		return c.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, 15, 1) })
-	}}
 	other := netip.AddrPortFrom(netip.MustParseAddr("127.0.0.2"), addr.Port())
-	l, err := lc.Listen(t.Context(), "tcp4", other.String())
+	l, err := sharing(true).Listen(t.Context(), "tcp4", other.String())
 	if err != nil {
 		t.Skipf("no second loopback address here: %v", err)
 	}
@@ -351,11 +361,7 @@ func TestDescriptorsInARequestAreClosed(t *testing.T) {
 }
 
 func TestClientFindsARestartedNetd(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "netd.sock")
-	l, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: path, Net: "unixpacket"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	path, l := listen(t)
 	defer l.Close()
 	start := func() (stop func()) { // the listening socket outlives each netd
 		f, err := l.File()

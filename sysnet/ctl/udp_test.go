@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"syscall"
 	"testing"
 	"time"
 
@@ -25,16 +24,7 @@ func freeUDP(t *testing.T) netip.AddrPort {
 
 func openedUDP(t *testing.T, c *ctl.Client, addr netip.AddrPort, count int) []*os.File {
 	t.Helper()
-	files, err := c.Open(t.Context(), ctl.KeyUDP(addr), count)
-	if err != nil {
-		t.Fatalf("opening %s: %v", addr, err)
-	}
-	t.Cleanup(func() {
-		for _, f := range files {
-			_ = f.Close()
-		}
-	})
-	return files
+	return openedKey(t, c, ctl.KeyUDP(addr), count)
 }
 
 func TestOpenedDatagramSocketsReceive(t *testing.T) {
@@ -78,14 +68,7 @@ func TestDatagramsAndConnectionsShareAnAddress(t *testing.T) {
 
 func TestForeignDatagramSocketIsACollision(t *testing.T) {
 	for _, share := range []bool{false, true} {
-		lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
-			return c.Control(func(fd uintptr) {
-				if share {
-					_ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, 15 /* SO_REUSEPORT */, 1)
-				}
-			})
-		}}
-		l, err := lc.ListenPacket(t.Context(), "udp4", "127.0.0.1:0")
+		l, err := sharing(share).ListenPacket(t.Context(), "udp4", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
