@@ -77,7 +77,7 @@ func (c *compiler) packetFarm(f *farm.Farm) (*packetFarm, error) {
 	}
 	p := &packetFarm{places: map[uint32]neigh.Place{}, devices: c.in.Wire.Devices(f.VIP.Unmap())}
 	if len(p.devices) == 0 {
-		return nil, fmt.Errorf("no Ethernet interface has the address %s", f.VIP)
+		return nil, fmt.Errorf("no interface has the address %s, or none is Ethernet", f.VIP)
 	}
 	within := *c.in
 	within.Usable = func(id uint32) bool {

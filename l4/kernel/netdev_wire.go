@@ -17,7 +17,8 @@ import (
 type Wire interface {
 	// Place says how a backend is reached; false while that is being found out.
 	Place(addr netip.Addr) (neigh.Place, bool)
-	// Devices are the interfaces packets for a VIP arrive by.
+	// Devices are the interfaces packets for a VIP may arrive by; none when this
+	// machine does not have it.
 	Devices(vip netip.Addr) []string
 }
 
@@ -41,13 +42,14 @@ const (
 type seen struct {
 	places  map[netip.Addr]neigh.Place
 	devices map[netip.Addr][]string
+	index   map[string]int // of interfaces: one that was made anew has another
 }
 
 func (s *seen) Place(a netip.Addr) (neigh.Place, bool) { p, ok := s.places[a]; return p, ok }
 func (s *seen) Devices(vip netip.Addr) []string        { return s.devices[vip] }
 
 func (s *seen) equal(other *seen) bool {
-	return maps.Equal(s.places, other.places) &&
+	return maps.Equal(s.places, other.places) && maps.Equal(s.index, other.index) &&
 		maps.EqualFunc(s.devices, other.devices, func(a, b []string) bool { return slices.Equal(a, b) })
 }
 
@@ -91,17 +93,35 @@ func (k *Keeper) look(farms []farm.Farm) *seen {
 	if k.options.Neighbours == nil || len(vips) == 0 {
 		return nil
 	}
-	s := &seen{places: k.options.Neighbours.Places(), devices: map[netip.Addr][]string{}}
+	s := &seen{places: k.options.Neighbours.Places(), devices: map[netip.Addr][]string{}, index: map[string]int{}}
 	all, err := addr.List()
 	if err != nil {
 		k.options.Log.Warn("interfaces cannot be read", "reason", err)
 	}
+	ethernet := ethernets(all, vips)
 	for _, l := range all {
-		if l.Ethernet && slices.Contains(vips, l.Addr) && !slices.Contains(s.devices[l.Addr], l.Interface) {
-			s.devices[l.Addr] = append(s.devices[l.Addr], l.Interface)
+		if slices.Contains(ethernet, l.Interface) {
+			s.index[l.Interface] = l.Index
+		}
+		if slices.Contains(vips, l.Addr) {
+			s.devices[l.Addr] = ethernet
 		}
 	}
 	return s
+}
+
+// ethernets are the Ethernet interfaces that have addresses: packets for a VIP
+// may come in by any of them, whichever has it. Those that have no more than
+// every interface has by itself (fe80::/10) are left out: they come and go with
+// containers.
+func ethernets(all []addr.Local, vips []netip.Addr) (names []string) {
+	for _, l := range all {
+		own := !l.Addr.IsLinkLocalUnicast() || slices.Contains(vips, l.Addr)
+		if l.Ethernet && !l.Port && own && !slices.Contains(names, l.Interface) {
+			names = append(names, l.Interface)
+		}
+	}
+	return names
 }
 
 // moved reports whether something on the wire is not where the rules have it.
@@ -110,8 +130,19 @@ func (k *Keeper) moved() bool {
 	if now == nil || k.wire == nil {
 		return (now == nil) != (k.wire == nil)
 	}
+	for name, index := range k.wire.index {
+		if d, ok := k.options.Filter.(Doubter); ok && now.index[name] != index {
+			d.Doubt() // chains of an interface go with it (Linux before 6.16)
+		}
+	}
 	return !now.equal(k.wire)
 }
+
+// Doubter is a Filter that can be told that what it carried may be gone.
+type Doubter interface{ Doubt() }
+
+// Doubt implements Doubter: the next Carry makes everything anew.
+func (n *Nftables) Doubt() { n.set(nil) }
 
 // changes is closed, or gets a value, when moved is worth asking; nil when
 // nobody is followed.

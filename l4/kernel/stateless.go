@@ -62,7 +62,7 @@ func (p *packetFarm) forth(s *state) (out []string) {
 	}
 	if p.rewritesPort(s) {
 		for _, transport := range p.transports() {
-			out = append(out, fmt.Sprintf("meta l4proto %s %s dport set %d", transport, transport, s.Port))
+			out = append(out, setPort(transport, "dport", number(uint32(s.Port)))...)
 		}
 		p.returned(s, mark)
 	}
@@ -102,16 +102,26 @@ func (p *packetFarm) returned(s *state, mark string) {
 func (p *packetFarm) portBack(s *state) (out []string) {
 	for _, transport := range p.transports() {
 		if p.family == v4 {
-			out = append(out, fmt.Sprintf("meta l4proto %s %s sport set %s map @ports_%s4", transport, transport, answerKey4, transport))
+			out = append(out, setPort(transport, "sport", answerKey4+" map @ports_"+transport+"4")...)
 			continue
 		}
-		out = append(out, fmt.Sprintf("meta l4proto %s meta mark set %s", transport, answerHash6),
-			fmt.Sprintf("meta l4proto %s %s sport set meta mark . th sport map @ports_%s6", transport, transport, transport))
+		out = append(out, fmt.Sprintf("meta l4proto %s meta mark set %s", transport, answerHash6))
+		out = append(out, setPort(transport, "sport", "meta mark . th sport map @ports_"+transport+"6")...)
 	}
 	if p.family == v6 {
 		out = append(out, "meta mark set "+markText(s.ID))
 	}
 	return out
+}
+
+// setPort rewrites a port. A datagram without a checksum (RFC 768: zero) keeps
+// none: the kernel would make one of the zero, which is wrong.
+func setPort(transport, field, value string) []string {
+	if transport != "udp" {
+		return []string{fmt.Sprintf("meta l4proto %s %s %s set %s", transport, transport, field, value)}
+	}
+	place := map[string]string{"sport": "@th,0,16", "dport": "@th,16,16"}[field]
+	return []string{"meta l4proto udp udp checksum != 0 udp " + field + " set " + value, "meta l4proto udp udp checksum 0 " + place + " set " + value}
 }
 
 const answerKey4 = "ip daddr . th dport . ip saddr . th sport"
@@ -142,7 +152,7 @@ func (c *compiler) returns() {
 	}
 	if c.has("vports") {
 		for _, transport := range transportsRewritten {
-			leave = append(leave, fmt.Sprintf("meta l4proto %s %s sport set meta mark map @vports", transport, transport))
+			leave = append(leave, setPort(transport, "sport", "meta mark map @vports")...)
 		}
 	}
 	for _, device := range c.wire.backs {

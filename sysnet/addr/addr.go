@@ -26,8 +26,9 @@ type Local struct {
 	// (RFC 4862 §5.4), and for good when it found one: then Duplicate is true.
 	Usable    bool
 	Duplicate bool
-	// Ethernet reports that the interface has a MAC address.
-	Ethernet bool
+	// Ethernet reports that the interface has a MAC address, Port that it belongs
+	// to a bridge or bond, which its packets go on to.
+	Ethernet, Port bool
 }
 
 var (
@@ -64,9 +65,18 @@ func List() ([]Local, error) {
 			Usable:    a.Flags&(unix.IFA_F_TENTATIVE|unix.IFA_F_DADFAILED) == 0 || a.Flags&unix.IFA_F_OPTIMISTIC != 0,
 			Duplicate: a.Flags&unix.IFA_F_DADFAILED != 0,
 			Ethernet:  len(link.HardwareAddr) == 6 && link.Flags&net.FlagLoopback == 0,
+			Port:      isPort(links, link),
 		})
 	}
 	return all, nil
+}
+
+// isPort reports whether a link belongs to a bridge or bond.
+func isPort(links []netlink.Link, link *netlink.LinkAttrs) bool {
+	return link.MasterIndex != 0 && slices.ContainsFunc(links, func(l netlink.Link) bool {
+		kind := l.Type()
+		return l.Attrs().Index == link.MasterIndex && (kind == "bridge" || kind == "bond" || kind == "team" || kind == "openvswitch")
+	})
 }
 
 // Check reports whether a farm can have the address: one that an interface
