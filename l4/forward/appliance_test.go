@@ -304,5 +304,3 @@ func line(t testing.TB, c net.Conn) string {
 		b = append(b, one[0])
 	}
 }
-
-func (a *appliance) stats() stats.Farm { return a.segment.SumFarm(1) }

@@ -81,7 +81,7 @@ func TestClientsThatDoNotReadCostBoundedMemory(t *testing.T) {
 	last := uint64(0)
 	eventually(t, "nothing moves any more", func() bool {
 		time.Sleep(50 * time.Millisecond)
-		now := a.segment.SumBackend(1).BytesIn
+		now := a.backend(1).BytesIn
 		still := now == last && now > 0 && a.stats().Established == clients && a.stats().Pending == 0
 		last = now
 		return still

@@ -40,11 +40,10 @@ func (f *flow) noteAnswer(data []byte) {
 // noteUse notes that the client of a flow uses an id, and learns it if it is a
 // new one.
 func (f *flow) noteUse(data []byte) {
-	n := int(f.id.length)
-	if n == 0 || len(data) <= n || data[0]&0x80 != 0 {
+	id, now := f.idIn(data), f.last
+	if id == nil {
 		return
 	}
-	id, now := data[1:1+n], f.last
 	switch sum := sumOf(id); {
 	case sum != f.id.sum:
 		if f.state == asked || f.id.learned == connIDsEach {
@@ -57,6 +56,23 @@ func (f *flow) noteUse(data []byte) {
 	}
 	f.id.noted = now
 	f.farm.ids.learn(id, f.to.id, f.at.w.wall())
+}
+
+// idIn is the id a client's packet is for, if it can be one its backend gave.
+// There are clients that begin to use another one while the handshake goes on,
+// in packets with long headers, and nobody tells when they move.
+func (f *flow) idIn(data []byte) []byte {
+	n := int(f.id.length)
+	if n == 0 || len(data) <= n {
+		return nil
+	}
+	if data[0]&0x80 == 0 {
+		return data[1 : 1+n]
+	}
+	if p, ok := parseQUIC(data); ok && len(p.to) == n {
+		return p.to
+	}
+	return nil
 }
 
 // resume finds the backend of a connection that is known, for a flow that begins

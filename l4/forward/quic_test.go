@@ -10,6 +10,7 @@ import (
 	"io"
 	"math/big"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -78,7 +79,16 @@ type nat struct {
 	mu     sync.Mutex
 	out    *net.UDPConn
 	client *net.UDPAddr
+	given  []string // ids the backend showed
+	used   string   // by the client, in its last packet after the handshake
 	wg     sync.WaitGroup
+}
+
+// later reports whether the client uses an id it was given later, encrypted.
+func (n *nat) later() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.used != "" && !slices.Contains(n.given, n.used)
 }
 
 func newNAT(t *testing.T, to string) *nat {
@@ -102,6 +112,9 @@ func newNAT(t *testing.T, to string) *nat {
 			}
 			n.mu.Lock()
 			n.client = from
+			if buf[0]&0x80 == 0 {
+				n.used = string(buf[1:9])
+			}
 			_, _ = n.out.Write(buf[:size])
 			n.mu.Unlock()
 		}
@@ -138,6 +151,9 @@ func (n *nat) forget(t *testing.T) {
 			}
 			n.mu.Lock()
 			client := n.client
+			if buf[0]&0x80 != 0 { // clients have ids of no length
+				n.given = append(n.given, string(buf[7:15]))
+			}
 			n.mu.Unlock()
 			_, _ = n.inside.WriteToUDP(buf[:size], client)
 		}
@@ -172,6 +188,12 @@ func TestQUICClientsThatMoveStayOnTheirBackend(t *testing.T) {
 		return string(b)
 	}
 	first := ask("hello")
+	// Who moves with the first packet that has an id given later is a client
+	// nobody knows.
+	eventually(t, "the client uses its second id", func() bool { return ask("hello") == first && way.later() })
+	if got := ask("hello"); got != first { // with that id
+		t.Fatalf("%q after %q", got, first)
+	}
 	flows := a.stats().Connections
 	for range 6 { // more often than there are backends: turns would bring it elsewhere
 		way.forget(t)
@@ -181,6 +203,29 @@ func TestQUICClientsThatMoveStayOnTheirBackend(t *testing.T) {
 	}
 	if n := a.stats().Connections - flows; n != 6 {
 		t.Errorf("the client moved 6 times and began %d flows", n)
+	}
+}
+
+// Some clients take another id before the handshake is over, in packets that
+// still have long headers.
+func TestIDsThatAreUsedDuringTheHandshakeAreLearned(t *testing.T) {
+	a := newAppliance(t, 1)
+	const given, later = "12345678", "abcdefgh"
+	answer := func(name string) string {
+		return answering(t, func(string) []string { return []string{"\xc0\x00\x00\x00\x01\x00\x08" + given + name} }).at()
+	}
+	f := a.farmUDP(answer("one"), answer("two"))
+	f.L4.QUIC = true
+	a.publish(f)
+	c := a.dialUDP(f)
+	first := ask(t, c, "\xc0\x00\x00\x00\x01\x08unknown!\x00 hello")
+	if got := ask(t, c, "\xc0\x00\x00\x00\x01\x08"+later+"\x00 finished"); got != first {
+		t.Fatalf("%q after %q", got, first)
+	}
+	for range 3 { // more often than there are backends
+		if got := ask(t, a.dialUDP(f), "\x40"+later+" from elsewhere"); got != first {
+			t.Errorf("%q after %q", got, first)
+		}
 	}
 }
 

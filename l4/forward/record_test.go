@@ -88,7 +88,7 @@ func TestConnectionsThatEndedLeaveRecords(t *testing.T) {
 
 	c = a.dial(f)
 	_, _ = c.Write([]byte("xxxxx"))
-	eventually(t, "five bytes more went through", func() bool { return a.segment.SumFarm(1).BytesIn == 10 })
+	eventually(t, "five bytes more went through", func() bool { return a.stats().BytesIn == 10 })
 	_ = c.SetLinger(0)
 	_ = c.Close()
 	got, _ = next()

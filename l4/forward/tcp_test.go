@@ -32,7 +32,7 @@ func TestBytesGoBothWays(t *testing.T) {
 	}
 	_ = c.Close()
 	eventually(t, "the connection is counted out", func() bool { return a.stats().Established == 0 })
-	if b := a.segment.SumBackend(1); b.Connects != 1 || b.Established != 0 || b.Pending != 0 || b.BytesIn != 8 || b.BytesOut != 8 {
+	if b := a.backend(1); b.Connects != 1 || b.Established != 0 || b.Pending != 0 || b.BytesIn != 8 || b.BytesOut != 8 {
 		t.Errorf("of the backend %+v", b)
 	}
 }
@@ -132,7 +132,7 @@ func TestFailedConnectGoesToTheNextBackend(t *testing.T) {
 	if got := a.board.Slot(1).Passive(); got != health.Down {
 		t.Errorf("the first backend is %v", got)
 	}
-	if got := a.segment.SumBackend(1).ConnectFailures; got != 1 {
+	if got := a.backend(1).ConnectFailures; got != 1 {
 		t.Errorf("%d connects were tried after the first failed", got)
 	}
 }
@@ -241,7 +241,7 @@ func TestConnectionsOfAFarmWhoseAddressAnotherTookEnd(t *testing.T) {
 	if _, err := io.ReadAll(c); !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("the client saw %v", err)
 	}
-	if got := a.segment.SumFarm(1).Established; got != 0 {
+	if got := a.stats().Established; got != 0 {
 		t.Errorf("%d connections of the farm that is gone are counted", got)
 	}
 	line(t, a.dial(other))

@@ -1,0 +1,53 @@
+package forward_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/stats"
+)
+
+// stats is what was counted of the farm. What is sent is counted after it was:
+// who has an answer waits until the loops have done what they are at.
+func (a *appliance) stats() stats.Farm {
+	a.turn()
+	return a.segment.SumFarm(1)
+}
+
+// backend is what was counted of a backend.
+func (a *appliance) backend(id uint32) stats.Backend {
+	a.turn()
+	return a.segment.SumBackend(id)
+}
+
+// turn waits until every loop is between two events.
+func (a *appliance) turn() {
+	for _, l := range a.loops {
+		done := make(chan struct{})
+		l.Post(func() { close(done) })
+		<-done
+	}
+}
+
+// connected counts the UDP sockets of this machine that are connected to an
+// IPv4 address.
+func connected(t testing.TB, addr string) (n int) {
+	t.Helper()
+	list, err := os.ReadFile("/proc/self/net/udp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := netip.MustParseAddrPort(addr)
+	ip := to.Addr().As4()
+	remote := fmt.Sprintf("%08X:%04X", binary.NativeEndian.Uint32(ip[:]), to.Port())
+	for line := range strings.Lines(string(list)) {
+		if f := strings.Fields(line); len(f) > 2 && f[2] == remote {
+			n++
+		}
+	}
+	return n
+}
