@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ti-mo/conntrack"
-
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
@@ -262,72 +260,4 @@ func TestKernelFarmsGoOnWithoutAnyProcess(t *testing.T) {
 		within(t, time.Second, f.name+" answers again", func() error { return m.once(f, 100*time.Millisecond) })
 	}
 	flawless(t, stop())
-}
-
-// fillTable makes tracked connections on the appliance until there is no room:
-// the limit is one for all namespaces, and not for one of them to lower. They
-// are assured, so that nothing evicts them.
-func fillTable(t *testing.T, n *housetest.Namespace) {
-	t.Helper()
-	var c *conntrack.Conn
-	var err error
-	n.Do(func() { c, err = conntrack.Dial(nil) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	for i := range 1 << 19 {
-		from := netip.AddrFrom4([4]byte{198, 51, 100, byte(i >> 16)})
-		f := conntrack.NewFlow(17, conntrack.StatusConfirmed|conntrack.StatusAssured|conntrack.StatusSeenReply, from, netip.MustParseAddr("192.0.2.1"), uint16(i), 53, 600, 0)
-		if c.Create(f) != nil {
-			return
-		}
-	}
-	t.Skip("the table of connections is too large to fill")
-}
-
-func TestFullConnectionTableEndsNothingThatIsThere(t *testing.T) {
-	notUnderRace(t)
-	if testing.Short() {
-		t.Skip("fills a table: not in short runs")
-	}
-	m := newModes(t)
-	kernel := m.kernelFarms(true)
-	var open []*housetest.Answer
-	for _, f := range kernel {
-		a, err := m.Client.Ask(f.network, netip.AddrPort{}, f.to)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer a.Close()
-		for range 3 { // connections that are only begun may have to make room
-			if err := a.Again("in use"); err != nil {
-				t.Fatal(err)
-			}
-		}
-		open = append(open, a)
-	}
-	fillTable(t, m.Appliance)
-	for i, a := range open {
-		f := kernel[i]
-		if err := a.Again("still here"); err != nil {
-			t.Errorf("%s: %v", f.name, err)
-		}
-		err := m.once(f, 300*time.Millisecond)
-		switch tracked := !strings.HasPrefix(f.name, "dsr") && !strings.HasPrefix(f.name, "stateless"); {
-		case tracked && err == nil:
-			t.Errorf("%s: a new connection was made: the table was not full", f.name)
-		case !tracked && err != nil:
-			t.Errorf("%s tracks nothing, but new connections fail: %v", f.name, err)
-		}
-	}
-	m.Appliance.Run("conntrack", "-D", "-d", "192.0.2.1")
-	for i, f := range kernel {
-		if err := m.once(f, 2*time.Second); err != nil {
-			t.Errorf("afterwards: %s: %v", f.name, err)
-		}
-		if err := open[i].Again("and here"); err != nil {
-			t.Errorf("afterwards: %s: %v", f.name, err)
-		}
-	}
 }

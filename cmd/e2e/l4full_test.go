@@ -1,0 +1,123 @@
+package e2e_test
+
+import (
+	"errors"
+	"net/netip"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ti-mo/conntrack"
+
+	"github.com/sluicelb/sluice/sysnet/housetest"
+)
+
+// fullTable makes tracked connections on the appliance until there is no room:
+// the limit is one for all namespaces, and not for one of them to lower. They
+// are assured and new, so that nothing evicts them; others that were there end
+// by and by, most of all those that are closed, and leave room to fill again.
+type fullTable struct {
+	t    *testing.T
+	conn *conntrack.Conn
+	made int
+}
+
+// fullMark is what those connections are found by.
+const fullMark = 7
+
+func fillTable(t *testing.T, n *housetest.Namespace) *fullTable {
+	t.Helper()
+	f := &fullTable{t: t}
+	var err error
+	n.Do(func() { f.conn, err = conntrack.Dial(nil) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.conn.Close() })
+	f.fill()
+	return f
+}
+
+func (f *fullTable) fill() {
+	f.t.Helper()
+	const most = 1 << 19
+	for ; f.made < most; f.made++ {
+		from := netip.AddrFrom4([4]byte{198, 51, 100, byte(f.made >> 16)})
+		flow := conntrack.NewFlow(17, conntrack.StatusConfirmed|conntrack.StatusAssured|conntrack.StatusSeenReply, from, netip.MustParseAddr("192.0.2.1"), uint16(f.made), 53, 600, fullMark)
+		switch err := f.conn.Create(flow); {
+		case errors.Is(err, syscall.ENOMEM):
+			return
+		case err != nil:
+			f.t.Fatal(err)
+		}
+	}
+	f.t.Skip("the table of connections is too large to fill")
+}
+
+// empty ends the connections that were made.
+func (f *fullTable) empty() {
+	f.t.Helper()
+	if err := f.conn.FlushFilter(conntrack.NewFilter().Mark(fullMark).MarkMask(^uint32(0))); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func TestFullConnectionTableEndsNothingThatIsThere(t *testing.T) {
+	notUnderRace(t)
+	if testing.Short() {
+		t.Skip("fills a table: not in short runs")
+	}
+	m := newModes(t)
+	kernel := m.kernelFarms(true)
+	var open []*housetest.Answer
+	for _, f := range kernel {
+		a, err := m.Client.Ask(f.network, netip.AddrPort{}, f.to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Close()
+		for range 3 { // connections that are only begun may have to make room
+			if err := a.Again("in use"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		open = append(open, a)
+	}
+	table := fillTable(t, m.Appliance)
+	for i, a := range open {
+		f := kernel[i]
+		if err := a.Again("still here"); err != nil {
+			t.Errorf("%s: %v", f.name, err)
+		}
+		table.fill()
+		if strings.HasPrefix(f.name, "dsr") || strings.HasPrefix(f.name, "stateless") {
+			if err := m.once(f, 2*time.Second); err != nil {
+				t.Errorf("%s tracks nothing, but new connections fail: %v", f.name, err)
+			}
+			continue
+		}
+		// One that ended may give its place to the client before it is taken.
+		for tries := 10; m.once(f, 300*time.Millisecond) == nil; table.fill() {
+			if tries--; tries == 0 {
+				t.Errorf("%s: new connections were made again and again: the table was not full", f.name)
+				break
+			}
+		}
+	}
+	table.fill()
+	for i, a := range open {
+		if err := a.Again("and still"); err != nil {
+			t.Errorf("%s: %v", kernel[i].name, err)
+		}
+	}
+	table.empty()
+	for i, f := range kernel {
+		if err := m.once(f, 2*time.Second); err != nil {
+			t.Errorf("afterwards: %s: %v", f.name, err)
+		}
+		if err := open[i].Again("and here"); err != nil {
+			t.Errorf("afterwards: %s: %v", f.name, err)
+		}
+	}
+}
