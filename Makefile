@@ -7,9 +7,9 @@ export GOFLAGS += -buildvcs=false
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unversioned)
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 FUZZTIME ?= 30s
-# How many fuzz targets run at the same time, two for each CPU: there are so many
+# How many fuzz targets run at the same time, three for each CPU: there are so many
 # that one after the other they would take longer than all other tests.
-FUZZJOBS ?= $(shell echo $$((2 * $$(nproc))))
+FUZZJOBS ?= $(shell echo $$((3 * $$(nproc))))
 BENCHFLAGS ?=
 
 .PHONY: help build run demo packages test race fuzz lint bench clean
