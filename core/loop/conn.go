@@ -23,6 +23,7 @@ const (
 	flagWet       // flagReadable of the socket itself, below what makes it secure
 	flagHandshake // Secure or Dial asked for a handshake that is not over
 	flagHup       // an event said that the connection may be broken
+	flagRoom      // the poller reports room to write, too
 )
 
 // Conn is one TCP connection on a loop. See Handler for its events.
@@ -131,6 +132,18 @@ func (c *Conn) SetDeadline(deadline int64) {
 		return
 	}
 	c.loop.setTimer(&c.timer, deadline)
+}
+
+// SetIdle is SetDeadline for so long (nanoseconds) from now, for what is called
+// with everything that is read: it mostly does without the clock, and Expired
+// comes up to a tenth of a second later for it. What the loop knows of the time
+// is a tick old at most while there are timers.
+func (c *Conn) SetIdle(nanos int64) {
+	if c.timer.linked() {
+		c.loop.wheel.set(&c.timer, c.loop.now+tickNanos+nanos)
+		return
+	}
+	c.SetDeadline(c.loop.Now() + nanos)
 }
 
 func (c *Conn) expire() {

@@ -55,11 +55,11 @@ func (l *Loop) Dial(addr netip.AddrPort, h Handler, timeout int64, o DialOptions
 	if len(o.Preface) > 0 {
 		c.keep(o.Preface) // leaves with what is written first
 	}
-	if err := c.watch(); err != nil {
+	if err := c.watchRoom(); err != nil {
 		c.Close()
 		return nil, err
 	}
-	c.SetDeadline(l.now + timeout)
+	c.SetDeadline(l.Now() + timeout)
 	return c, nil
 }
 

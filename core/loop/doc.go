@@ -6,13 +6,13 @@
 // from other goroutines enters through Post.
 //
 // Budget of the hot path: 0 allocations and at most one system call per
-// readiness event and direction; no epoll_ctl after a connection was
-// registered.
+// readiness event and direction; one epoll_ctl for a connection, and a second
+// one for an accepted one that did not take all that was written to it.
 //
 // # Events are hints
 //
-// Every descriptor is registered once, edge triggered, for both directions; an
-// accepted one not before it has to wait.
+// Every descriptor is registered once, edge triggered; an accepted one not before
+// it has to wait, and for room to write not before there was none.
 // The poller dispatches by descriptor number, so an event may belong to a
 // connection that was closed earlier in the same batch and whose number is in
 // use again. Nothing here believes an event: it only makes the loop try the

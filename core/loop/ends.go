@@ -48,7 +48,7 @@ func (c *Conn) Linger(nanos int64) {
 	if c.secure != nil {
 		c.unsecure() // what still comes is thrown away as it is
 	}
-	c.SetDeadline(c.loop.now + nanos)
+	c.SetDeadline(c.loop.Now() + nanos)
 	if c.watch() == nil && c.flags&flagReadable != 0 {
 		c.discard()
 	}

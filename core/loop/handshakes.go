@@ -78,7 +78,7 @@ func (s *handshakes) hurry() {
 	}
 	if s.flying.count >= s.most {
 		oldest := s.flying.first()
-		if left := oldest.since + patience - s.loop.now; left > 0 || oldest.job != nil {
+		if left := oldest.since + patience - s.loop.Now(); left > 0 || oldest.job != nil {
 			if !s.timer.linked() {
 				s.loop.StartTimer(s.timer, max(left, tickNanos))
 			}
@@ -116,7 +116,7 @@ func (s *handshakes) relaunch(h *handshake) {
 
 func (s *handshakes) launch(h *handshake) {
 	s.started++
-	h.since, h.flies = s.loop.now, true
+	h.since, h.flies = s.loop.Now(), true
 	s.flying.push(h)
 	h.s.conn.launch()
 }

@@ -46,7 +46,8 @@ type Loop struct {
 	timerFD   int
 	turnFD    int // an eventfd that says that again or more holds something
 	ticking   bool
-	now       int64
+	now       int64 // see Now
+	stale     bool  // now is of an earlier event
 	base      time.Time
 	again     []*Conn // connections whose turn was cut short
 	running   []*Conn
@@ -113,7 +114,7 @@ func New(counters *Counters) (*Loop, error) {
 	l.count.fill()
 	l.shakes.init(l)
 	l.tick()
-	l.wheel.init(l.now)
+	l.wheel.init(l.Now())
 	for _, own := range []int{fd, turn} {
 		if err := poller.AddRead(&netpoll.PollAttachment{FD: own}, true); err != nil {
 			_ = unix.Close(fd)
@@ -158,15 +159,25 @@ func (l *Loop) Post(fn func()) {
 	}, nil)
 }
 
-// Now is the loop's clock in nanoseconds, read once per event.
-func (l *Loop) Now() int64 { return l.now }
+// Now is the loop's clock in nanoseconds, read at most once per event.
+func (l *Loop) Now() int64 {
+	if l.stale {
+		l.read()
+	}
+	return l.now
+}
+
+func (l *Loop) read() {
+	l.now = int64(time.Since(l.base))
+	l.stale = false
+}
 
 // Time turns a value of the loop's clock into wall-clock time.
 func (l *Loop) Time(now int64) time.Time { return l.base.Add(time.Duration(now)) }
 
 // tick starts a new event.
 func (l *Loop) tick() {
-	l.now = int64(time.Since(l.base))
+	l.stale = true
 	l.event++
 }
 

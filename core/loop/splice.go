@@ -121,7 +121,7 @@ func (c *Conn) Splice(src *Conn, most int) (n int, read, write error) {
 		return n, nil, errno
 	}
 	if c.pipe != nil {
-		write = c.watch()
+		write = c.watchRoom()
 	}
 	return n, nil, write
 }

@@ -15,7 +15,7 @@ func (l *Loop) StartTimer(t *Timer, nanos int64) {
 	if t.linked() {
 		l.wheel.drop(t)
 	}
-	l.setTimer(t, max(1, l.now+nanos))
+	l.setTimer(t, max(1, l.Now()+nanos))
 }
 
 // StopTimer forgets t's deadline.
@@ -24,7 +24,7 @@ func (l *Loop) StopTimer(t *Timer) { l.wheel.drop(t) }
 func (l *Loop) setTimer(t *Timer, deadline int64) {
 	if l.wheel.entries == 0 {
 		// The wheel stood still while it was empty.
-		l.wheel.now = l.now / tickNanos
+		l.wheel.now = l.Now() / tickNanos
 	}
 	l.wheel.set(t, deadline)
 	if !l.ticking {
@@ -42,7 +42,7 @@ func (l *Loop) arm(interval int64) {
 func (l *Loop) expire() {
 	var ticks uint64
 	_, _ = unix.Read(l.timerFD, (*[8]byte)(unsafe.Pointer(&ticks))[:])
-	l.wheel.advance(l.now, l.fire)
+	l.wheel.advance(l.Now(), l.fire)
 	if l.wheel.entries == 0 && l.ticking {
 		l.ticking = false
 		l.arm(0)

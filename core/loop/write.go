@@ -65,7 +65,7 @@ func (c *Conn) keep(p []byte) {
 		c.out, c.sent = c.out[:0], 0
 	}
 	c.out = append(c.loop.Buffers.Grow(c.out, len(p)), p...)
-	_ = c.watch()
+	_ = c.watchRoom()
 }
 
 // Pending is how many bytes handed to Write have not left yet.

@@ -96,7 +96,7 @@ func (p *pair) count(src *loop.Conn, n int) {
 		b.BytesIn += uint64(n)
 		f.BytesOut += uint64(n)
 	}
-	p.client.SetDeadline(p.w.loop.Now() + p.farm.idle)
+	p.client.SetIdle(p.farm.idle)
 }
 
 // ended passes the end of a direction on; after the second there is nothing

@@ -1,0 +1,80 @@
+package loop_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/loop"
+)
+
+// A client that is waited for has room in its socket, which is nothing to be
+// told: accepting and its bytes are all that happens.
+func TestWaitingForAClientIsNoEvent(t *testing.T) {
+	var events uint64
+	l, err := loop.New(&loop.Counters{Events: &events})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = l.Run() }()
+	t.Cleanup(l.Stop)
+	reads := make(chan error, 8)
+	addr := serve(t, l, func(c *loop.Conn) {
+		c.SetHandler(&probe{readable: func(c *loop.Conn) {
+			_, err := c.Read(l.In)
+			reads <- err
+		}})
+	})
+	var before, after uint64
+	on(l, func() { before = events })
+	c := dial(t, addr)
+	if err := <-reads; err != loop.ErrDry {
+		t.Fatalf("first read: %v", err)
+	}
+	_, _ = c.Write([]byte("x"))
+	if err := <-reads; err != nil {
+		t.Fatal(err)
+	}
+	on(l, func() { after = events })
+	if n := after - before; n != 2 {
+		t.Errorf("%d events, want 2", n)
+	}
+}
+
+// What moves the end of idleness again and again is not ended, and what stops
+// is, neither before its time nor long after it.
+func TestIdleTimeBeginsAnewWithEverythingThatIsRead(t *testing.T) {
+	const idle = 400 * time.Millisecond
+	l := start(t)
+	read, expired := make(chan time.Time, 64), make(chan time.Time, 1)
+	addr := serve(t, l, func(c *loop.Conn) {
+		c.SetHandler(&probe{
+			readable: func(c *loop.Conn) {
+				if n, _ := c.Read(l.In); n > 0 {
+					read <- time.Now()
+					c.SetIdle(int64(idle))
+				}
+			},
+			expired: func(c *loop.Conn) {
+				expired <- time.Now()
+				c.Close()
+			},
+		})
+	})
+	c := dial(t, addr)
+	var last time.Time
+	for range 12 { // for longer than the idle time
+		if _, err := c.Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		last = <-read
+		time.Sleep(60 * time.Millisecond)
+	}
+	select {
+	case at := <-expired:
+		if got := at.Sub(last); got < idle {
+			t.Errorf("ended %v after the last byte", got)
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("never ended")
+	}
+}
