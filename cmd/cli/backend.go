@@ -131,6 +131,9 @@ func (c *client) newOwner(ctx context.Context, args []string) (owner, []string, 
 	case words > 3:
 		return owner{}, nil, usagef("%q is not a setting: write NAME=VALUE", args[3])
 	case words == 3:
+		if farm, err := c.summary(ctx, args[0]); err == nil && farm.layer4() {
+			return owner{}, nil, fmt.Errorf("the farm %s is an l4xnat farm and has no services, its backends are at /farms/%s/backends: leave %q out", args[0], args[0], args[1])
+		}
 		return owner{args[0], args[1]}, args[2:], nil
 	case words == 1:
 		o, err := c.soleOwner(ctx, args[0])

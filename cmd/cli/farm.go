@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -150,7 +151,9 @@ func (c *client) farmCreate() *cobra.Command {
 			return err
 		}
 		if _, given := fields["profile"]; !given {
-			fields["profile"] = "http"
+			if fields["profile"], err = c.profileFor(cmd.Context(), fields["copy_from"]); err != nil {
+				return err
+			}
 		}
 		fields["farmname"] = args[0]
 		more := split(fields, append(later[0].params, later[1].params...))
@@ -163,6 +166,20 @@ func (c *client) farmCreate() *cobra.Command {
 		return s.complete(toComplete)
 	}
 	return cmd
+}
+
+// profileFor is the profile of a new farm that names none: that of the farm it is
+// copied from.
+func (c *client) profileFor(ctx context.Context, source any) (string, error) {
+	name, _ := source.(string)
+	if name == "" {
+		return "http", nil
+	}
+	s, err := c.summary(ctx, name)
+	if err != nil || !s.layer4() {
+		return "http", err // https is http that listens so
+	}
+	return "l4xnat", nil
 }
 
 // split takes the fields of params out of fields.

@@ -118,6 +118,7 @@ func TestL4CommandsDoWhatTheySay(t *testing.T) {
 		{"farm set mail newfarmname=post", "farm list", "post down"},
 		{"farm start post", "farm list", "post up"},
 		{"farm create twin --profile l4xnat vip=192.0.2.10 vport=26 copy_from=post", "backend list twin", "second"},
+		{"farm create third vip=192.0.2.10 vport=28 --copy-from post", "farm show third", "profile l4xnat"},
 		{"farm create all --profile l4xnat vip=127.0.0.9 vport=*", "farm show all", "protocol all"},
 		{"farm delete all", "farm list", "post"},
 		{"farm create named --profile l4xnat vip=192.0.2.10 vport=27 nattype=dsr", "farm show named", "nattype dsr"},
@@ -161,10 +162,16 @@ func TestTheServiceMayBeLeftOutWhereThereIsOne(t *testing.T) {
 	}
 	a.must("backend", "add", "shop", "api", "10.0.0.9:81")
 	a.must("backend", "add", "shop", "api", "ip=10.0.0.10", "port=81")
-	for _, command := range []string{"backend list mail web", "backend add mail web 10.0.0.1:1", "backend show mail web 0", "session list mail web"} {
+	for _, command := range []string{"backend list mail web", "backend add mail web 10.0.0.1:1", "backend add mail web 10.0.0.1", "backend show mail web 0", "session list mail web"} {
 		if r := a.run(strings.Fields(command)...); r.code != 1 || !strings.Contains(r.stderr, "/farms/mail/backends") {
 			t.Errorf("%s: %+v", command, r)
 		}
+	}
+	if r := a.run("service", "list", "mail"); r.code != 1 || !strings.Contains(r.stderr, "backend list mail") {
+		t.Errorf("%+v", r)
+	}
+	if r := a.run("farm", "create", "copy", "vip=192.0.2.10", "vport=88", "--copy-from", "none"); r.code != 1 || !strings.Contains(r.stderr, "the farm none does not exist") {
+		t.Errorf("%+v", r)
 	}
 	if r := a.run("farm", "set", "shop", "nattype=dnat"); r.code != 1 || !strings.Contains(r.stderr, "l4xnat farms") {
 		t.Errorf("%+v", r)

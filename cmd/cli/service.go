@@ -37,9 +37,12 @@ func (c *client) serviceList() *cobra.Command {
 			if err != nil || c.json {
 				return c.orJSON(cmd, a, err)
 			}
-			var body struct{ Services []service }
+			var body farmDetails
 			if err := a.into(&body); err != nil {
 				return err
+			}
+			if body.layer4() {
+				return fmt.Errorf("the farm %s is an l4xnat farm and has no services: `sluice backend list %s` lists its backends", args[0], args[0])
 			}
 			s := newSheet("SERVICE", "VHOST", "URLP", "REDIRECT", "PERSISTENCE", "ROUTINGPOLICY", "BACKENDS")
 			for _, v := range body.Services {

@@ -3,6 +3,7 @@ package host_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -20,6 +21,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/conntrack"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 	"github.com/sluicelb/sluice/sysnet/host"
+	"github.com/sluicelb/sluice/sysnet/nft"
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
 )
 
@@ -37,6 +39,26 @@ func (c *carrier) Objects(context.Context) ([]ctl.KernelObject, error) {
 	return []ctl.KernelObject{{Kind: "table", Name: "inet sluice"}}, nil
 }
 func (c *carrier) Clean(context.Context) error { c.cleaned = true; return nil }
+
+// denied may not look at the packet filter.
+type denied struct{ carrier }
+
+func (*denied) Objects(context.Context) ([]ctl.KernelObject, error) {
+	return nil, fmt.Errorf("packet filter: %w", nft.ErrNotPermitted)
+}
+
+func TestAnOrdinaryUserIsToldOnceThatRootIsNeeded(t *testing.T) {
+	h, c := host.New(nil, quiet), &denied{}
+	defer h.Close()
+	for name, ask := range map[string]func(context.Context, host.Carrier) ([]ctl.KernelObject, error){"list": h.Objects, "clean": h.Clean} {
+		if list, err := ask(t.Context(), c); len(list) != 0 || err == nil || err.Error() != "packet filter: "+nft.ErrNotPermitted.Error() {
+			t.Errorf("%s: %v, %v", name, list, err)
+		}
+	}
+	if c.cleaned {
+		t.Error("cleaned without the right to")
+	}
+}
 
 func l4(nat farm.NATType, vip string) farm.Farm {
 	l := farm.DefaultL4()

@@ -9,6 +9,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/conntrack"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 	"github.com/sluicelb/sluice/sysnet/firewall"
+	"github.com/sluicelb/sluice/sysnet/nft"
 	"github.com/sluicelb/sluice/sysnet/route"
 )
 
@@ -80,6 +81,9 @@ const (
 // it.
 func (h *Host) Objects(ctx context.Context, c Carrier) ([]ctl.KernelObject, error) {
 	list, err := c.Objects(ctx)
+	if errors.Is(err, nft.ErrNotPermitted) { // an ordinary user's netd: nothing is ours, nothing else may be asked
+		return nil, err
+	}
 	problems := []error{err}
 	for _, s := range h.sysctl.List() {
 		detail := fmt.Sprintf("%s, was %s", s.Set, s.Old)
@@ -139,6 +143,9 @@ func (h *Host) tracked(ctx context.Context) (*ctl.KernelObject, error) {
 // goes on after an error, which names all that could not be removed.
 func (h *Host) Clean(ctx context.Context, c Carrier) ([]ctl.KernelObject, error) {
 	before, err := h.Objects(ctx, c)
+	if errors.Is(err, nft.ErrNotPermitted) {
+		return nil, err
+	}
 	problems := []error{err, c.Clean(ctx)}
 	h.mu.Lock()
 	h.need, h.told, h.warnings = need{}, false, nil
