@@ -1,12 +1,10 @@
 package marks_test
 
 import (
-	"bytes"
 	"errors"
 	"log/slog"
 	"net"
 	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -15,36 +13,19 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/sluicelb/sluice/core/logtest"
 	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/core/shm"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// logs is what a reserve says.
-type logs struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *logs) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *logs) count(text string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.buf.String(), text)
-}
-
 // bench is the pair with a netd at one end that needs no privilege: its
 // sockets have no mark. What it answers can be changed at any time.
 type bench struct {
 	t       *testing.T
 	ends    [2]*os.File
-	log     logs
+	log     logtest.Log
 	code    atomic.Int32 // marks.Code
 	silent  atomic.Bool
 	made    atomic.Int64
@@ -223,12 +204,12 @@ func TestRefusalsHaveTheirReason(t *testing.T) {
 		}
 		b.reserve.Keep("test", nil)
 	}
-	if n := b.log.count("cannot be had"); n != 1 {
+	if n := len(b.log.Lines("cannot be had")); n != 1 {
 		t.Errorf("the log says so %d times", n)
 	}
 	b.code.Store(int32(marks.Made))
 	b.prepare(seven)
-	eventually(t, "the log says so", func() bool { return b.log.count("can be had again") == 1 })
+	eventually(t, "the log says so", func() bool { return len(b.log.Lines("can be had again")) == 1 })
 }
 
 func TestNetdThatIsSilentIsWaitedForNoLongerThanAllowed(t *testing.T) {
@@ -295,7 +276,7 @@ func TestEmptyReserveOfANetdThatIsGoneFailsAtOnce(t *testing.T) {
 	if took := time.Since(began); took > time.Second {
 		t.Errorf("1000 failures took %v", took)
 	}
-	eventually(t, "the log says so, once", func() bool { return b.log.count("cannot be had") == 1 })
+	eventually(t, "the log says so, once", func() bool { return len(b.log.Lines("cannot be had")) == 1 })
 	b.serve()
 	eventually(t, "the next netd fills it", func() bool { return b.take(seven, 1) == 1 })
 }

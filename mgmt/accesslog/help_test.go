@@ -16,6 +16,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/logtest"
 	"github.com/sluicelb/sluice/core/shm"
 )
 
@@ -32,26 +33,8 @@ type appliance struct {
 	pump    *Pump
 	stop    func()
 	stdout  *os.File
-	log     testLog
+	log     logtest.Log
 	entry   accesslog.Entry
-}
-
-// testLog keeps what is logged.
-type testLog struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *testLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *testLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 // config is one farm of that name, with number 1, that logs.

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/logtest"
 	"github.com/sluicelb/sluice/l7/l7test"
 	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/acme/acmetest"
@@ -35,24 +36,6 @@ var (
 	loopback = netip.MustParseAddr("127.0.0.1")
 )
 
-// logBook is a log that may be read while it is written.
-type logBook struct {
-	mu  sync.Mutex
-	out strings.Builder
-}
-
-func (l *logBook) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.out.Write(b)
-}
-
-func (l *logBook) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.out.String()
-}
-
 // house is a Manager over a real store, real certificates and a real engine,
 // and an authority that asks the engine on the house's port.
 type house struct {
@@ -66,7 +49,7 @@ type house struct {
 	board   *acme.Board
 	engine  *l7test.Appliance
 	ca      *acmetest.Authority
-	log     *logBook
+	log     *logtest.Log
 	limit   time.Duration
 
 	ahead atomic.Int64 // of the house's clock
@@ -84,7 +67,7 @@ func newHouse(t *testing.T, badNonces string, domains ...string) *house {
 		dir = t.TempDir()
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	h := &house{t: t, dir: dir, port: freePort(t), engine: l7test.New(t, 1), log: &logBook{}, limit: 20 * time.Second}
+	h := &house{t: t, dir: dir, port: freePort(t), engine: l7test.New(t, 1), log: &logtest.Log{}, limit: 20 * time.Second}
 	h.ca = acmetest.New(t, int(h.port), badNonces, domains...)
 	h.open()
 	t.Cleanup(func() { h.store.Close() })

@@ -20,6 +20,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/logtest"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/api"
@@ -75,24 +76,6 @@ func (e *engine) SumFarm(id uint32) stats.Farm       { return e.farms[id] }
 func (e *engine) SumBackend(id uint32) stats.Backend { return e.backends[id] }
 func (e *engine) State() api.Engine                  { return api.Engine{Connected: !e.down, PID: 77, Loops: 2} }
 
-// logBook is a log that may be read while it is written.
-type logBook struct {
-	mu  sync.Mutex
-	out strings.Builder
-}
-
-func (l *logBook) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.out.Write(b)
-}
-
-func (l *logBook) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.out.String()
-}
-
 func clock() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
 // applianceCertificate is made once: an appliance of a test does not care.
@@ -113,7 +96,7 @@ var applianceCertificate = sync.OnceValue(func() tls.Certificate {
 type appliance struct {
 	t       *testing.T
 	dir     string
-	log     *logBook
+	log     *logtest.Log
 	store   *store.Store
 	engine  *engine
 	applier *apply.Applier
@@ -134,7 +117,7 @@ func newAppliance(t *testing.T, change ...func(*api.Deps)) *appliance {
 		t.Fatal(err)
 	}
 	e := &engine{health: map[uint32]farm.Status{}, farms: map[uint32]stats.Farm{}, backends: map[uint32]stats.Backend{}, problems: map[string]string{}}
-	log := &logBook{}
+	log := &logtest.Log{}
 	book, err := certs.Open(st, certs.Options{Dir: dir, Now: clock, Log: slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/netip"
 	"os"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/logtest"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/apply/applytest"
 	"github.com/sluicelb/sluice/mgmt/certs"
@@ -36,24 +36,6 @@ func (p publicOnly) Sign(io.Reader, []byte, crypto.SignerOpts) ([]byte, error) {
 
 var by = apply.Author{Name: "root", Source: "cli"}
 
-// logBook is a log that may be read while it is written.
-type logBook struct {
-	mu  sync.Mutex
-	out strings.Builder
-}
-
-func (l *logBook) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.out.Write(b)
-}
-
-func (l *logBook) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.out.String()
-}
-
 // house is a Manager over a real store and writer, with an engine that takes
 // everything unless refuse says why not.
 type house struct {
@@ -63,7 +45,7 @@ type house struct {
 	store   *store.Store
 	applier *apply.Applier
 	pub     *applytest.Publisher
-	log     *logBook
+	log     *logtest.Log
 	root    *certstest.Authority
 
 	mu     sync.Mutex
@@ -80,7 +62,7 @@ func newHouse(t *testing.T) *house {
 		dir = t.TempDir()
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	h := &house{t: t, dir: dir, clock: now, root: certstest.NewAuthority(t, "root", now), log: &logBook{}}
+	h := &house{t: t, dir: dir, clock: now, root: certstest.NewAuthority(t, "root", now), log: &logtest.Log{}}
 	h.open()
 	t.Cleanup(func() { h.store.Close() })
 	return h

@@ -18,6 +18,7 @@ import (
 	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/link"
+	"github.com/sluicelb/sluice/core/logtest"
 	"github.com/sluicelb/sluice/core/snapshot"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/publish"
@@ -186,25 +187,7 @@ type bench struct {
 	mu       sync.Mutex
 	current  *farm.Config
 	complete func(*farm.Config) (*farm.Config, map[uint32]string)
-	log      syncBuffer
-}
-
-// syncBuffer is a log that may be read while it is written.
-type syncBuffer struct {
-	mu  sync.Mutex
-	out strings.Builder
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.out.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.out.String()
+	log      logtest.Log
 }
 
 func newBench(t *testing.T, cfg *farm.Config, change ...func(*publish.Options)) *bench {

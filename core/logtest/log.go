@@ -1,4 +1,5 @@
-package l7test
+// Package logtest keeps what is logged, for tests.
+package logtest
 
 import (
 	"bytes"
@@ -6,7 +7,8 @@ import (
 	"sync"
 )
 
-// Log keeps what is logged. The zero value is empty.
+// Log keeps what is written to it, and may be read meanwhile. The zero value is
+// empty.
 type Log struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -19,8 +21,8 @@ func (l *Log) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// Text is everything that was logged so far.
-func (l *Log) Text() string {
+// String is everything that was written so far.
+func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
@@ -28,10 +30,13 @@ func (l *Log) Text() string {
 
 // Lines are the lines that hold text, so far.
 func (l *Log) Lines(text string) (lines []string) {
-	for line := range strings.Lines(l.Text()) {
+	for line := range strings.Lines(l.String()) {
 		if strings.Contains(line, text) {
 			lines = append(lines, strings.TrimSuffix(line, "\n"))
 		}
 	}
 	return lines
 }
+
+// Has reports whether a line holds text, so far.
+func (l *Log) Has(text string) bool { return len(l.Lines(text)) > 0 }
