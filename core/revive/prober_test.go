@@ -1,67 +1,31 @@
 package revive_test
 
 import (
-	"bytes"
 	"errors"
 	"io"
-	"log/slog"
 	"net"
 	"net/netip"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/logtest"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/revive"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// logged keeps what the prober says.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logged) has(text string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Contains(l.text.String(), text)
-}
-
 // prober starts one with a board and a loop, which end with the test.
-func prober(t *testing.T) (*revive.Prober, *health.Board, *logged) {
+func prober(t *testing.T) (*revive.Prober, *health.Board, *logtest.Log) {
 	t.Helper()
-	board, err := health.OpenBoard(make([]byte, health.BoardSize))
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := loop.New(&loop.Counters{Events: new(uint64), Accepted: new(uint64), AcceptErrors: new(uint64), Panics: new(uint64)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		if err := l.Run(); err != nil {
-			t.Error(err)
-		}
-	}()
-	log := &logged{}
-	p := revive.New([]*loop.Loop{l}, board, slog.New(slog.NewTextHandler(log, nil)))
-	t.Cleanup(func() {
-		p.Close()
-		l.Stop()
-	})
-	return p, board, log
+	h := enginetest.New(t, 1)
+	p := revive.New(h.Loops, h.Board, h.Logger())
+	h.End(t, p.Close)
+	return p, h.Board, &h.Log
 }
 
 // backend is backend 1 at an address, tried every 50 ms.
@@ -86,12 +50,7 @@ func free(t *testing.T) string {
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
-		if ok() {
-			return
-		}
-	}
-	t.Fatalf("not within five seconds: %s", what)
+	enginetest.Eventually(t, what, ok)
 }
 
 func TestABackendIsUpAgainOnceItCanBeConnectedTo(t *testing.T) {
@@ -102,8 +61,8 @@ func TestABackendIsUpAgainOnceItCanBeConnectedTo(t *testing.T) {
 		t.Fatal("not down")
 	}
 	about := ` backend=` + b.Addr.String() + ` alias="rack one"`
-	if !log.has(`msg="backend is down" farm=shop service=all cause=refused` + about) {
-		t.Errorf("log: %s", log.text.String())
+	if !log.Has(`msg="backend is down" farm=shop service=all cause=refused` + about) {
+		t.Errorf("log: %s", log.String())
 	}
 	ln, err := net.Listen("tcp", b.Addr.String())
 	if err != nil {
@@ -120,7 +79,7 @@ func TestABackendIsUpAgainOnceItCanBeConnectedTo(t *testing.T) {
 		t.Errorf("it heard %q: %v", heard, err)
 	}
 	eventually(t, "it is up", func() bool { return board.Slot(1).Passive() == health.Up })
-	eventually(t, "that is said", func() bool { return log.has(`msg="backend is up again" farm=shop service=all` + about) })
+	eventually(t, "that is said", func() bool { return log.Has(`msg="backend is up again" farm=shop service=all` + about) })
 }
 
 func TestWhatFailedInAnotherWaySaysNothing(t *testing.T) {

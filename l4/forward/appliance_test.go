@@ -3,23 +3,19 @@ package forward_test
 import (
 	"errors"
 	"io"
-	"log/slog"
 	"net"
 	"net/netip"
-	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/loop"
-	"github.com/sluicelb/sluice/core/shm"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/l4/forward"
 )
@@ -28,142 +24,31 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // appliance is an engine in the test's own process.
 type appliance struct {
+	*enginetest.House
 	t       testing.TB
 	engine  *forward.Engine
 	board   *health.Board
 	segment *stats.Segment
 	loops   []*loop.Loop
-	files   map[string][]*os.File
 	gen     uint64
-	log     logged
 
 	published []farm.Farm
-}
-
-// logged keeps what the engine says.
-type logged struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logged) has(text string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Contains(l.text.String(), text)
 }
 
 // newAppliance starts an engine with that many loops, which end with the test.
 func newAppliance(t testing.TB, loops int) *appliance {
 	t.Helper()
-	a := &appliance{t: t, files: map[string][]*os.File{}}
-	var err error
-	if a.board, err = health.OpenBoard(make([]byte, health.BoardSize)); err != nil {
-		t.Fatal(err)
-	}
-	if a.segment, err = stats.CreateSegment(memory(t, stats.SegmentSize), loops); err != nil {
-		t.Fatal(err)
-	}
-	for i := range loops {
-		c := a.segment.Shard(i).Loop()
-		l, err := loop.New(&loop.Counters{Events: &c.Events, Accepted: &c.Accepted, AcceptErrors: &c.AcceptErrors, Panics: &c.Panics})
-		if err != nil {
-			t.Fatal(err)
-		}
-		a.loops = append(a.loops, l)
-		go func() {
-			if err := l.Run(); err != nil {
-				t.Error(err)
-			}
-		}()
-	}
-	a.engine = forward.New(a.loops, a.board, a.segment, slog.New(slog.NewTextHandler(&a.log, nil)))
-	t.Cleanup(a.close)
+	h := enginetest.New(t, loops)
+	a := &appliance{House: h, t: t, board: h.Board, segment: h.Segment, loops: h.Loops, engine: forward.New(h.Loops, h.Board, h.Segment, h.Logger())}
+	h.End(t, a.engine.Close)
 	return a
-}
-
-func (a *appliance) close() {
-	a.engine.Close()
-	for _, l := range a.loops {
-		l.Stop()
-	}
-	var panics uint64
-	for _, c := range a.segment.SumLoops() {
-		panics += c.Panics
-	}
-	if panics > 0 {
-		a.t.Errorf("%d panics were contained: %s", panics, a.log.text.String())
-	}
-	for _, files := range a.files {
-		for _, f := range files {
-			_ = f.Close()
-		}
-	}
-}
-
-func memory(t testing.TB, size int) []byte {
-	t.Helper()
-	f, err := shm.Shared("test", size)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := shm.MapShared(f, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = f.Close()
-	t.Cleanup(func() { _ = m.Close() })
-	return m.Bytes()
-}
-
-// reusable lets each loop have a socket of its own on one port.
-var reusable = net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
-	var failed error
-	err := c.Control(func(fd uintptr) {
-		failed = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, 15, 1) // SO_REUSEPORT
-		if failed == nil {
-			failed = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)
-		}
-	})
-	if err != nil {
-		return err
-	}
-	return failed
-}}
-
-// listen opens one socket per loop on a port of the kernel's choice.
-func (a *appliance) listen(ip string) netip.AddrPort {
-	a.t.Helper()
-	addr := net.JoinHostPort(ip, "0")
-	var files []*os.File
-	for range a.loops {
-		ln, err := reusable.Listen(a.t.Context(), "tcp", addr)
-		if err != nil {
-			a.t.Fatal(err)
-		}
-		f, err := ln.(*net.TCPListener).File()
-		if err != nil {
-			a.t.Fatal(err)
-		}
-		addr = ln.Addr().String()
-		_ = ln.Close()
-		files = append(files, f)
-	}
-	at := netip.MustParseAddrPort(addr)
-	a.files[farm.Listener{Transport: farm.L4TCP, Addr: at}.Key()] = files
-	return at
 }
 
 // farm makes a TCP farm with those backends, numbered from 1, on a port of the
 // kernel's choice.
 func (a *appliance) farm(backends ...string) farm.Farm {
 	a.t.Helper()
-	at := a.listen("127.0.0.1")
+	at := a.Listen(a.t, "127.0.0.1")
 	l := farm.DefaultL4()
 	l.ID, l.DataPath = 1, farm.DataPathUserspace
 	l.Ports = []farm.PortRange{{First: at.Port(), Last: at.Port()}}
@@ -179,7 +64,7 @@ func (a *appliance) publish(farms ...farm.Farm) {
 	a.t.Helper()
 	a.gen++
 	a.published = farms
-	problems, err := a.engine.Publish(a.gen, &farm.Config{Farms: farms}, a.files)
+	problems, err := a.engine.Publish(a.gen, &farm.Config{Farms: farms}, a.Files)
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -278,15 +163,9 @@ func refused(t testing.TB) string {
 	return ln.Addr().String()
 }
 
-// eventually waits until ok holds, at most five seconds.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
-		if ok() {
-			return
-		}
-	}
-	t.Fatalf("not within five seconds: %s", what)
+	enginetest.Eventually(t, what, ok)
 }
 
 // line reads up to a newline.

@@ -130,7 +130,7 @@ func TestSymmetricHashIsTheSameBothWays(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(refused(t), refused(t), refused(t), refused(t))
 	f.L4.Algorithm, f.VIP = farm.L4SymHash, netip.IPv4Unspecified()
-	a.files[f.Listeners()[0].Key()] = a.files["tcp/127.0.0.1:"+f.L4.PortsText()]
+	a.Files[f.Listeners()[0].Key()] = a.Files["tcp/127.0.0.1:"+f.L4.PortsText()]
 	port := f.L4.Ports[0].First
 	a.publish(f)
 	for i := range 50 {
@@ -182,7 +182,7 @@ func TestPrioritiesOpenByTheRuleOfLayer4(t *testing.T) {
 func TestFarmOnAllAddressesKnowsWhichOneWasUsed(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(serve(t, name("0")).at(), serve(t, name("1")).at())
-	at := a.listen("0.0.0.0")
+	at := a.Listen(a.t, "0.0.0.0")
 	f.VIP, f.L4.Ports = at.Addr(), []farm.PortRange{{First: at.Port(), Last: at.Port()}}
 	f.L4.Persist = farm.L4PersistDst
 	a.publish(f)

@@ -52,7 +52,7 @@ func TestFarmsAndBackendsHaveNoMoreConnectionsThanTheyMay(t *testing.T) {
 	if !reset(f) {
 		t.Error("a sixth client was served")
 	}
-	eventually(t, "the log says so", func() bool { return a.log.has("class=too-many-clients") })
+	eventually(t, "the log says so", func() bool { return a.Log.Has("class=too-many-clients") })
 	_ = open[0].Close()
 	eventually(t, "there is a place again", func() bool { return a.stats().Established == 4 })
 	line(t, a.dial(f))
@@ -194,7 +194,7 @@ func TestConnectionsComeFromTheSourceThatWasSet(t *testing.T) {
 func TestPortsAreKeptForBackendsWithoutOne(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm()
-	second := a.listen("127.0.0.1")
+	second := a.Listen(a.t, "127.0.0.1")
 	f.L4.Ports = append(f.L4.Ports, farm.PortRange{First: second.Port(), Last: second.Port()})
 	f.L4.Backends = []farm.Backend{{ID: 1, Host: "127.0.0.77", Addr: netip.MustParseAddr("127.0.0.77")}}
 	for _, r := range f.L4.Ports {

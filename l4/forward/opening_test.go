@@ -127,7 +127,7 @@ func TestBrokenClientHelloIsRefused(t *testing.T) {
 	if _, err := io.ReadAll(c); !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("the client saw %v", err)
 	}
-	eventually(t, "the log says so", func() bool { return a.log.has("class=bad-client-hello") })
+	eventually(t, "the log says so", func() bool { return a.Log.Has("class=bad-client-hello") })
 	if s := a.stats(); s.BadRequests != 1 || s.Established != 0 || s.Pending != 0 {
 		t.Errorf("counted %+v", s)
 	}
@@ -244,7 +244,7 @@ func TestWhoMayNotIntroduceIsRefused(t *testing.T) {
 			if !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, io.EOF) {
 				t.Errorf("the client saw %v", err)
 			}
-			eventually(t, "the log says so", func() bool { return a.log.has("class=bad-proxy-header") })
+			eventually(t, "the log says so", func() bool { return a.Log.Has("class=bad-proxy-header") })
 		})
 	}
 }

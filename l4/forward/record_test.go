@@ -20,7 +20,7 @@ func (nobody) Wake() {}
 // the client's address is in its place.
 func recorded(t *testing.T, a *appliance) (next func() (accesslog.Exchange, netip.AddrPort)) {
 	t.Helper()
-	segment, err := accesslog.OpenSegment(memory(t, accesslog.SegmentSize))
+	segment, err := accesslog.OpenSegment(a.Memory(t, accesslog.SegmentSize))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -152,7 +152,7 @@ func TestWithoutABackendClientsAreReset(t *testing.T) {
 	if got := a.stats().NoBackend; got != 1 {
 		t.Errorf("%d were counted", got)
 	}
-	eventually(t, "the log says so", func() bool { return a.log.has("class=no-backend") })
+	eventually(t, "the log says so", func() bool { return a.Log.Has("class=no-backend") })
 }
 
 func TestConnectionsOutliveAChange(t *testing.T) {

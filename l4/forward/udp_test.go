@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"os"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -15,42 +14,11 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 )
 
-// listenUDP opens one socket per loop on a port of the kernel's choice.
-func (a *appliance) listenUDP(ip string) netip.AddrPort {
-	a.t.Helper()
-	addr := net.JoinHostPort(ip, "0")
-	var files []*os.File
-	for range a.loops {
-		c, err := shareable.ListenPacket(a.t.Context(), "udp", addr)
-		if err != nil {
-			a.t.Fatal(err)
-		}
-		_ = c.(*net.UDPConn).SetReadBuffer(2 << 20) // as netd does
-		f, err := c.(*net.UDPConn).File()
-		if err != nil {
-			a.t.Fatal(err)
-		}
-		addr = c.LocalAddr().String()
-		_ = c.Close()
-		files = append(files, f)
-	}
-	at := netip.MustParseAddrPort(addr)
-	a.files[farm.Listener{Transport: farm.L4UDP, Addr: at}.Key()] = files
-	return at
-}
-
-// shareable lets each loop have a socket of its own on one port.
-var shareable = net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
-	return c.Control(func(fd uintptr) {
-		_ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, 15, 1) // SO_REUSEPORT
-	})
-}}
-
 // farmUDP makes a UDP farm with those backends, numbered from 1.
 func (a *appliance) farmUDP(backends ...string) farm.Farm {
 	a.t.Helper()
 	f := a.farm(backends...)
-	at := a.listenUDP("127.0.0.1")
+	at := a.ListenUDP(a.t, "127.0.0.1")
 	f.L4.Protocol, f.L4.Algorithm = farm.L4UDP, farm.L4RoundRobin
 	f.L4.Ports = []farm.PortRange{{First: at.Port(), Last: at.Port()}}
 	return f
@@ -431,7 +399,7 @@ func TestStopEndsFlowsAndTheirSockets(t *testing.T) {
 func TestAFarmOnAllAddressesAnswersFromTheOneThatWasUsed(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farmUDP(answering(t, same).at())
-	at := a.listenUDP("0.0.0.0")
+	at := a.ListenUDP(a.t, "0.0.0.0")
 	f.VIP, f.L4.Ports[0] = at.Addr(), farm.PortRange{First: at.Port(), Last: at.Port()}
 	f.L4.Persist = farm.L4PersistDst
 	a.publish(f)

@@ -166,7 +166,7 @@ func (a *attack) check(t *testing.T, appliance *l7test.Appliance, status int, er
 	if a.aborted != (err != nil) || !a.aborted && status != 502 {
 		t.Errorf("the client got status %d, %v", status, err)
 	}
-	l7test.Eventually(t, "a line in the log that says "+a.reason, func() bool { return strings.Contains(appliance.Log.Text(), a.reason) })
+	l7test.Eventually(t, "a line in the log that says "+a.reason, func() bool { return strings.Contains(appliance.Log.String(), a.reason) })
 	if n := appliance.Segment.SumBackend(1); n.BadResponses+n.Resets == 0 || n.Pending != 0 {
 		t.Errorf("counted %+v", n)
 	}
@@ -193,7 +193,7 @@ func TestHostileStreamOfABackendCostsItsExchangeOnly(t *testing.T) {
 				t.Errorf("another exchange got %s", got)
 			}
 			if n := appliance.Segment.SumBackend(1); n.Connects != 1 {
-				t.Errorf("%d connections: %+v\n%s", n.Connects, n, appliance.Log.Text())
+				t.Errorf("%d connections: %+v\n%s", n.Connects, n, appliance.Log.String())
 			}
 		})
 	}

@@ -58,7 +58,7 @@ func TestBackendThatFailsInARowIsEjectedForAWhile(t *testing.T) {
 			if again, _ := a.Board.Slot(1).Ejection(); again.Times != 2 || again.Until.Sub(again.Since) != 4*time.Second || !again.Since.After(e.Until.Add(-time.Second)) {
 				t.Errorf("the second time: %+v", again)
 			}
-			if log := a.Log.Text(); strings.Count(log, "backend is ejected") != 2 || strings.Count(log, "no longer ejected") != 1 || !strings.Contains(log, "2 failures in a row") {
+			if log := a.Log.String(); strings.Count(log, "backend is ejected") != 2 || strings.Count(log, "no longer ejected") != 1 || !strings.Contains(log, "2 failures in a row") {
 				t.Errorf("log:\n%s", log)
 			}
 		})

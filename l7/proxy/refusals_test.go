@@ -229,7 +229,7 @@ func TestGoodRequestsLeaveNoLine(t *testing.T) {
 	idle.Rest()   // closed after a good request
 	silent.Rest() // closed without any
 	a.Engine.Close()
-	if text := a.Log.Text(); text != "" {
+	if text := a.Log.String(); text != "" {
 		t.Errorf("logged %s", text)
 	}
 }

@@ -1,0 +1,114 @@
+// Package enginetest is what engines stand on, in a test's own process: loops,
+// the health board, counters, and the sockets netd would open.
+package enginetest
+
+import (
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/logtest"
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/shm"
+	"github.com/sluicelb/sluice/core/stats"
+)
+
+// House is one of each.
+type House struct {
+	Board   *health.Board
+	Segment *stats.Segment
+	Loops   []*loop.Loop
+	Files   map[string][]*os.File // listening sockets, one per loop, by key
+	Log     logtest.Log           // what the engine says
+
+	memory []*shm.Mapping
+}
+
+// New starts that many loops. End ends them.
+func New(t testing.TB, loops int) *House {
+	t.Helper()
+	h := &House{Files: map[string][]*os.File{}}
+	var err error
+	if h.Board, err = health.OpenBoard(make([]byte, health.BoardSize)); err != nil {
+		t.Fatal(err)
+	}
+	if h.Segment, err = stats.CreateSegment(h.Memory(t, stats.SegmentSize), loops); err != nil {
+		t.Fatal(err)
+	}
+	for i := range loops {
+		c := h.Segment.Shard(i).Loop()
+		l, err := loop.New(&loop.Counters{Events: &c.Events, Accepted: &c.Accepted, AcceptErrors: &c.AcceptErrors, Panics: &c.Panics})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Loops = append(h.Loops, l)
+		go func() {
+			if err := l.Run(); err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	return h
+}
+
+// Logger writes to the log.
+func (h *House) Logger() *slog.Logger { return slog.New(slog.NewTextHandler(&h.Log, nil)) }
+
+// End lets the house end with the test, which fails if a panic was contained:
+// the engine first, by close, then the loops, and then what they used.
+func (h *House) End(t testing.TB, close func()) {
+	t.Cleanup(func() {
+		close()
+		h.end(t)
+	})
+}
+
+func (h *House) end(t testing.TB) {
+	for _, l := range h.Loops {
+		l.Stop()
+	}
+	var panics uint64
+	for _, c := range h.Segment.SumLoops() {
+		panics += c.Panics
+	}
+	if panics > 0 {
+		t.Errorf("%d panics were contained: %s", panics, h.Log.String())
+	}
+	for _, files := range h.Files {
+		for _, f := range files {
+			_ = f.Close()
+		}
+	}
+	for _, m := range h.memory {
+		_ = m.Close()
+	}
+}
+
+// Memory is shared memory of that size, which is there as long as the loops are.
+func (h *House) Memory(t testing.TB, size int) []byte {
+	t.Helper()
+	f, err := shm.Shared("test", size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := shm.MapShared(f, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = f.Close()
+	h.memory = append(h.memory, m)
+	return m.Bytes()
+}
+
+// Eventually waits until ok holds, at most five seconds.
+func Eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		if ok() {
+			return
+		}
+	}
+	t.Fatalf("not within five seconds: %s", what)
+}

@@ -1,0 +1,82 @@
+package enginetest
+
+import (
+	"net"
+	"net/netip"
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// Listen opens one TCP socket per loop on a port of the kernel's choice.
+func (h *House) Listen(t testing.TB, ip string) netip.AddrPort {
+	t.Helper()
+	return h.each(t, farm.L4TCP, ip, func(addr string) (*os.File, string) {
+		ln, err := shared(true).Listen(t.Context(), "tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ln.Close()
+		f, err := ln.(*net.TCPListener).File()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f, ln.Addr().String()
+	})
+}
+
+// ListenUDP is Listen for UDP.
+func (h *House) ListenUDP(t testing.TB, ip string) netip.AddrPort {
+	t.Helper()
+	return h.each(t, farm.L4UDP, ip, func(addr string) (*os.File, string) {
+		c, err := shared(false).ListenPacket(t.Context(), "udp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_ = c.(*net.UDPConn).SetReadBuffer(2 << 20) // as netd does
+		f, err := c.(*net.UDPConn).File()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f, c.LocalAddr().String()
+	})
+}
+
+// each calls open for each loop: with port 0 first, then with the port it got.
+func (h *House) each(t testing.TB, transport farm.L4Protocol, ip string, open func(addr string) (*os.File, string)) netip.AddrPort {
+	t.Helper()
+	addr := net.JoinHostPort(ip, "0")
+	var files []*os.File
+	for range h.Loops {
+		var f *os.File
+		f, addr = open(addr)
+		files = append(files, f)
+	}
+	at := netip.MustParseAddrPort(addr)
+	h.Files[farm.Listener{Transport: transport, Addr: at}.Key()] = files
+	return at
+}
+
+// soReusePort lets each loop have a socket of its own on one port.
+const soReusePort = 15
+
+// shared makes sockets that share a port. Accepted connections inherit that
+// nothing waits for more (TCP_NODELAY), as from the sockets of netd.
+func shared(tcp bool) *net.ListenConfig {
+	return &net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+		var failed error
+		err := c.Control(func(fd uintptr) {
+			failed = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, soReusePort, 1)
+			if failed == nil && tcp {
+				failed = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)
+			}
+		})
+		if err != nil {
+			return err
+		}
+		return failed
+	}}
+}
