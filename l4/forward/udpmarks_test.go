@@ -5,70 +5,18 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"os"
-	"sync/atomic"
+	"slices"
 	"syscall"
 	"testing"
 
 	"github.com/sluicelb/sluice/core/marks"
-	"github.com/sluicelb/sluice/core/shm"
+	"github.com/sluicelb/sluice/core/marks/markstest"
 )
 
-// makeDatagramSockets answers requests for marked UDP sockets as netd does, but
-// sets no mark, which would need root. It counts what it made.
-func makeDatagramSockets(t *testing.T) (reserve *marks.Reserve, made *atomic.Int64) {
-	t.Helper()
-	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ends [2]*net.UnixConn
-	for i, fd := range fds {
-		f := os.NewFile(uintptr(fd), "pair")
-		c, err := net.FileConn(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = f.Close()
-		ends[i] = c.(*net.UnixConn)
-	}
-	made = new(atomic.Int64)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		buf := make([]byte, marks.MessageSize)
-		for {
-			n, _, err := shm.ReceiveDescriptors(ends[1], buf)
-			if err != nil {
-				return
-			}
-			r, err := marks.ParseRequest(buf[:n])
-			if err != nil || !r.Kind.UDP {
-				t.Errorf("asked for %+v, %v", r, err)
-				continue
-			}
-			var fds []int
-			for range r.Count {
-				fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
-				if err != nil {
-					break
-				}
-				fds = append(fds, fd)
-			}
-			made.Add(int64(len(fds)))
-			_ = shm.SendDescriptors(ends[1], marks.Answer{Number: r.Number, Kind: r.Kind, Count: len(fds)}.AppendTo(nil), fds)
-			shm.CloseDescriptors(fds)
-		}
-	}()
-	reserve = marks.New(ends[0], slog.New(slog.DiscardHandler))
-	t.Cleanup(func() { reserve.Close(); _ = ends[1].Close(); <-done })
-	return reserve, made
-}
-
 func TestFlowsWithAMarkUseTheSocketsNetdMade(t *testing.T) {
-	reserve, made := makeDatagramSockets(t)
+	netd := markstest.New(t, slog.New(slog.DiscardHandler))
 	a := newAppliance(t, 1)
-	a.engine.MarkWith(reserve)
+	a.engine.MarkWith(netd.Reserve)
 	f := a.farmUDP(answering(t, same).at())
 	f.L4.Mark = 7
 	a.publish(f)
@@ -77,8 +25,8 @@ func TestFlowsWithAMarkUseTheSocketsNetdMade(t *testing.T) {
 			t.Error("answered wrong")
 		}
 	}
-	if made.Load() == 0 {
-		t.Error("no socket was asked for")
+	if made := netd.Made(); !slices.Equal(made, []marks.Kind{{Mark: 7, UDP: true}}) {
+		t.Errorf("sockets were made for %v", made)
 	}
 }
 

@@ -2,111 +2,26 @@ package proxy_test
 
 import (
 	"errors"
-	"log/slog"
 	"net"
 	"net/netip"
-	"os"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/marks/markstest"
 	"github.com/sluicelb/sluice/core/shm"
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// maker makes the sockets for marks, as netd does but without a mark, which
-// takes no privilege. It notes what it was asked for.
-type maker struct {
-	t       *testing.T
-	code    atomic.Int32 // marks.Code
-	quiet   atomic.Bool  // answers nothing
-	reserve *marks.Reserve
-	mu      sync.Mutex
-	asked   map[marks.Kind]int // sockets that were made
-}
-
-// marking gives an appliance a maker.
-func marking(t *testing.T, a *l7test.Appliance) *maker {
+// marking gives an appliance sockets without privilege.
+func marking(t *testing.T, a *l7test.Appliance) *markstest.Maker {
 	t.Helper()
-	m := &maker{t: t, asked: map[marks.Kind]int{}}
-	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ends [2]*net.UnixConn
-	for i, fd := range fds {
-		f := os.NewFile(uintptr(fd), "pair")
-		c, err := net.FileConn(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = f.Close()
-		ends[i] = c.(*net.UnixConn)
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		m.serve(ends[1])
-	}()
-	r := marks.New(ends[0], slog.New(slog.NewTextHandler(&a.Log, nil)))
-	t.Cleanup(func() { r.Close(); _ = ends[1].Close(); <-done })
-	a.Engine.MarkWith(r)
-	m.reserve = r
+	m := markstest.New(t, a.Logger())
+	a.Engine.MarkWith(m.Reserve)
 	return m
-}
-
-func (m *maker) serve(c *net.UnixConn) {
-	buf := make([]byte, marks.MessageSize)
-	for {
-		n, _, err := shm.Receive(c, buf)
-		if err != nil {
-			return // the test is over
-		}
-		r, err := marks.ParseRequest(buf[:n])
-		if err != nil {
-			m.t.Error(err)
-			return
-		}
-		if m.quiet.Load() {
-			continue
-		}
-		a, fds := marks.Answer{Number: r.Number, Kind: r.Kind, Code: marks.Code(m.code.Load())}, []int(nil)
-		for a.Code == marks.Made && len(fds) < r.Count {
-			family := syscall.AF_INET
-			if r.Kind.V6 {
-				family = syscall.AF_INET6
-			}
-			fd, err := syscall.Socket(family, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
-			if err != nil {
-				m.t.Error(err)
-				return
-			}
-			fds = append(fds, fd)
-		}
-		a.Count = len(fds)
-		m.mu.Lock()
-		m.asked[r.Kind] += len(fds)
-		m.mu.Unlock()
-		_ = shm.SendDescriptors(c, a.AppendTo(nil), fds) // the reserve may be closed
-		shm.CloseDescriptors(fds)
-	}
-}
-
-// made is which marks sockets were made for.
-func (m *maker) made() (kinds []marks.Kind) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for k := range m.asked {
-		kinds = append(kinds, k)
-	}
-	slices.SortFunc(kinds, func(a, b marks.Kind) int { return int(a.Mark) - int(b.Mark) })
-	return kinds
 }
 
 func TestMarkedConnectionsUseTheSocketsOfTheReserve(t *testing.T) {
@@ -123,7 +38,7 @@ func TestMarkedConnectionsUseTheSocketsOfTheReserve(t *testing.T) {
 		}
 	}
 	ask()
-	if made := m.made(); made != nil {
+	if made := m.Made(); made != nil {
 		t.Errorf("without a mark %v were made", made)
 	}
 	a.Serve(func(h *farm.HTTP) { h.Mark = 9 }, s)
@@ -133,7 +48,7 @@ func TestMarkedConnectionsUseTheSocketsOfTheReserve(t *testing.T) {
 	if res := l7test.Dial(t, addr).Send(get("/")).Get(); res.Text != "127.0.0.8" {
 		t.Errorf("with a source too the backend was asked from %s", res.Text)
 	}
-	if made := m.made(); !slices.Equal(made, []marks.Kind{{Mark: 7}, {Mark: 9}}) {
+	if made := m.Made(); !slices.Equal(made, []marks.Kind{{Mark: 7}, {Mark: 9}}) {
 		t.Errorf("made: %v", made)
 	}
 }
@@ -143,7 +58,7 @@ func TestMarksThatCannotBeHadAreRefusedWithTheReason(t *testing.T) {
 	b := seen(t)
 	a := l7test.New(t, 1)
 	m := marking(t, a)
-	m.code.Store(int32(marks.NotPermitted))
+	m.Code.Store(int32(marks.NotPermitted))
 	s := l7test.Service("web", b.Addr)
 	addr := a.Serve(nil, s)
 	for number, edit := range []func(f *farm.Farm){
@@ -156,7 +71,7 @@ func TestMarksThatCannotBeHadAreRefusedWithTheReason(t *testing.T) {
 			t.Errorf("refused with %v", err)
 		}
 	}
-	m.quiet.Store(true)
+	m.Quiet.Store(true)
 	f := a.Farm.Clone()
 	f.HTTP.Mark = 8
 	began := time.Now()
@@ -179,7 +94,7 @@ func TestNoSocketWithTheMarkIsNotTheBackendsFault(t *testing.T) {
 	m := marking(t, a)
 	s := l7test.Service("web", b.Addr)
 	addr := a.Serve(func(h *farm.HTTP) { h.Mark = 7 }, s)
-	m.quiet.Store(true)
+	m.Quiet.Store(true)
 	c := l7test.Dial(t, addr)
 	failed := 0
 	for range 2000 {
@@ -200,7 +115,7 @@ func TestNoSocketWithTheMarkIsNotTheBackendsFault(t *testing.T) {
 			t.Errorf("%d counted, want %d", counted[i], failed)
 		}
 	}
-	m.quiet.Store(false)
+	m.Quiet.Store(false)
 	l7test.Eventually(t, "it goes on when there are sockets", func() bool { return c.Send(get("/")).Get().StatusCode == 200 })
 }
 
@@ -211,9 +126,9 @@ func TestChangesDoNotAskForMarksThatAreInUse(t *testing.T) {
 	m := marking(t, a)
 	s := l7test.Service("web", b.Addr)
 	a.Serve(func(h *farm.HTTP) { h.Mark = 7 }, s)
-	m.quiet.Store(true)
+	m.Quiet.Store(true)
 	for { // until there is none left
-		fd, err := m.reserve.Socket(false, 7)
+		fd, err := m.Reserve.Socket(false, 7)
 		if err != nil {
 			break
 		}

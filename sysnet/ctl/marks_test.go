@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/marks/markstest"
 	"github.com/sluicelb/sluice/core/shm"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
@@ -31,30 +32,19 @@ type marker struct {
 // newMarker starts one; first runs on its goroutine before it serves.
 func newMarker(t *testing.T, first func()) *marker {
 	t.Helper()
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ends [2]*net.UnixConn
-	for i, fd := range fds {
-		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, 2<<10); err != nil {
+	engine, netd := markstest.Pair(t)
+	for _, end := range []*net.UnixConn{engine, netd} {
+		if err := end.SetWriteBuffer(2 << 10); err != nil {
 			t.Fatal(err)
 		}
-		f := os.NewFile(uintptr(fd), "pair")
-		c, err := net.FileConn(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = f.Close()
-		ends[i] = c.(*net.UnixConn)
 	}
-	m := &marker{UnixConn: ends[0], t: t, log: &bytes.Buffer{}}
+	m := &marker{UnixConn: engine, t: t, log: &bytes.Buffer{}}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		first()
-		ctl.ServeMarks(ctx, ends[1], slog.New(slog.NewTextHandler(m.log, nil)))
+		ctl.ServeMarks(ctx, netd, slog.New(slog.NewTextHandler(m.log, nil)))
 	}()
 	m.stop = sync.OnceFunc(func() { cancel(); <-done; _ = m.Close() })
 	t.Cleanup(m.stop)

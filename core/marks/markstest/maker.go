@@ -1,0 +1,117 @@
+// Package markstest stands for netd where tests need sockets with marks: it
+// makes them without a mark, which takes no privilege.
+package markstest
+
+import (
+	"log/slog"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/shm"
+)
+
+// Maker makes the sockets of a reserve. It notes what it was asked for.
+type Maker struct {
+	Reserve *marks.Reserve
+	Code    atomic.Int32 // a marks.Code: what it answers
+	Quiet   atomic.Bool  // it answers nothing
+
+	t    *testing.T
+	mu   sync.Mutex
+	made map[marks.Kind]int
+}
+
+// New starts one, whose reserve logs to log; both end with the test.
+func New(t *testing.T, log *slog.Logger) *Maker {
+	t.Helper()
+	m := &Maker{t: t, made: map[marks.Kind]int{}}
+	engine, netd := Pair(t)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		m.serve(netd)
+	}()
+	m.Reserve = marks.New(engine, log)
+	t.Cleanup(func() { m.Reserve.Close(); _ = netd.Close(); <-done })
+	return m
+}
+
+// Pair is the two ends of what engine and netd talk over; they are the caller's.
+func Pair(t *testing.T) (engine, netd *net.UnixConn) {
+	t.Helper()
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ends [2]*net.UnixConn
+	for i, fd := range fds {
+		f := os.NewFile(uintptr(fd), "pair")
+		c, err := net.FileConn(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = f.Close()
+		ends[i] = c.(*net.UnixConn)
+	}
+	return ends[0], ends[1]
+}
+
+func (m *Maker) serve(c *net.UnixConn) {
+	buf := make([]byte, marks.MessageSize)
+	for {
+		n, _, err := shm.Receive(c, buf)
+		if err != nil {
+			return // the test is over
+		}
+		r, err := marks.ParseRequest(buf[:n])
+		if err != nil {
+			m.t.Error(err)
+			return
+		}
+		if !m.Quiet.Load() {
+			m.answer(c, r)
+		}
+	}
+}
+
+func (m *Maker) answer(c *net.UnixConn, r marks.Request) {
+	a, fds := marks.Answer{Number: r.Number, Kind: r.Kind, Code: marks.Code(m.Code.Load())}, []int(nil)
+	family, kind := syscall.AF_INET, syscall.SOCK_STREAM
+	if r.Kind.V6 {
+		family = syscall.AF_INET6
+	}
+	if r.Kind.UDP {
+		kind = syscall.SOCK_DGRAM
+	}
+	for a.Code == marks.Made && len(fds) < r.Count {
+		fd, err := syscall.Socket(family, kind|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
+		if err != nil {
+			m.t.Error(err)
+			break
+		}
+		fds = append(fds, fd)
+	}
+	a.Count = len(fds)
+	m.mu.Lock()
+	m.made[r.Kind] += len(fds)
+	m.mu.Unlock()
+	_ = shm.SendDescriptors(c, a.AppendTo(nil), fds) // the reserve may be closed
+	shm.CloseDescriptors(fds)
+}
+
+// Made is which kinds sockets were made for, by mark.
+func (m *Maker) Made() (kinds []marks.Kind) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for k := range m.made {
+		kinds = append(kinds, k)
+	}
+	slices.SortFunc(kinds, func(a, b marks.Kind) int { return int(a.Mark) - int(b.Mark) })
+	return kinds
+}
