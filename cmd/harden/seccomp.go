@@ -110,12 +110,14 @@ func engineProgram(pid int) program {
 		p.jump(unix.BPF_JGE, x32Bit, 1)
 		p.answer(retDeny)
 	}
+	// First, because every connection to a backend makes one: a call whose
+	// arguments are looked at runs the filter each time.
+	p.onlyArg(unix.SYS_SOCKET, offArg0, unix.AF_INET, unix.AF_INET6)
 	for _, n := range denied {
 		p.on(n, retDeny)
 	}
 	p.on(unix.SYS_CLONE3, retAbsent) // its flags are behind a pointer, out of reach
 	p.onlyThreads(unix.SYS_CLONE)
-	p.onlyArg(unix.SYS_SOCKET, offArg0, unix.AF_INET, unix.AF_INET6)
 	p.onlyArg(unix.SYS_KILL, offArg0, uint32(pid))
 	p.onlyArg(unix.SYS_TGKILL, offArg0, uint32(pid))
 	p.neverArg(unix.SYS_IOCTL, offArg1, tiocSTI, tiocLinux)
