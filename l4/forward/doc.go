@@ -9,9 +9,9 @@
 // protocol, which is taken, or a ClientHello, which is looked at (l4/hello) for
 // the name by which backends are grouped (names.go). choose (choose.go)
 // finds a backend, by the session of the client or by the algorithm. The
-// connection to it is dialled on the same loop (pair.go); one that fails marks
-// the backend down and the next one is tried. Then bytes are relayed both ways
-// (relay.go): read into the loop's shared buffer, written straight on, and not
+// connection to it is dialled on the same loop (connect.go); one that fails marks
+// the backend down and the next one is tried. Both are a pair from then on
+// (pair.go, sides.go), and bytes are relayed both ways (relay.go): read into the loop's shared buffer, written straight on, and not
 // read any more while the other side is full. The end of one direction is passed
 // on and leaves the other one open; a reset ends both by a reset.
 //

@@ -1,0 +1,119 @@
+package forward
+
+import (
+	"errors"
+	"net/netip"
+	"syscall"
+
+	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/marks"
+)
+
+// triesMost bounds the backends that are tried at once for one client.
+const triesMost = 32
+
+// tuple is what the backend is chosen by.
+func (p *pair) tuple() tuple {
+	t := tuple{client: p.client.Peer(), local: netip.AddrPortFrom(p.farm.local, p.port.Addr.Port()), group: p.group}
+	if p.farm.needsLocal() {
+		t.local = p.client.Local()
+	}
+	return t
+}
+
+// connect chooses a backend that was not tried and connects to it; without any
+// the client is refused.
+func (p *pair) connect() {
+	w, f := p.w, p.farm
+	t := p.tuple()
+	for range triesMost {
+		c, ok := f.choose(&t, p.tried, w.wall(), w.key)
+		if !ok {
+			break
+		}
+		if now := w.engine.table.Load(); now.byID[f.id] != nil && now.ended(f.backends[c.index].id) {
+			p.tried = p.tried.With(c.member) // since the farm was compiled
+			c.held.Done()
+			continue
+		}
+		if p.dial(c) {
+			return
+		}
+	}
+	w.farm(f).NoBackend++
+	w.note(f, noBackend, "no backend can be used now", p.client.Peer(), netip.AddrPort{})
+	p.story.refused(noBackend)
+	p.end(accesslog.AbortedHere)
+}
+
+// dial begins to connect to a chosen backend. It reports false when that failed
+// at once and another one may be tried.
+func (p *pair) dial(c choice) bool {
+	w := p.w
+	b := &p.farm.backends[c.index]
+	p.choice, p.to, p.began = c, b, w.loop.Now()
+	p.story.chose(c, b)
+	s := w.backend(b)
+	s.Established++
+	s.Pending++
+	options := b.options
+	if options.Mark == marks.Transparent {
+		options.Source = p.client.Peer().Addr() // answers come back: sysnet/route
+	}
+	if p.farm.announce != 0 {
+		options.Preface = p.announcement()
+	}
+	up, err := w.loop.Dial(b.to(p.port.Addr.Port()), (*backendSide)(p), p.farm.connect, options)
+	if err == nil {
+		p.up = up
+		return true
+	}
+	p.missed(err)
+	return false
+}
+
+// missed notes that the connect to the chosen backend failed.
+func (p *pair) missed(err error) {
+	w, b := p.w, p.to
+	w.backend(b).ConnectFailures++
+	switch {
+	case errors.Is(err, marks.ErrNone):
+		w.note(p.farm, noMarked, "no socket with the backend's mark", p.client.Peer(), b.addr)
+	case !ours(err):
+		w.engine.lost(b, err)
+	}
+	p.tried = p.tried.With(p.choice.member)
+	p.release()
+}
+
+// ours reports whether an error is this machine's and says nothing of a backend:
+// something is short, or the source address (of a client that the PROXY protocol
+// named, too) is none this machine or the backend's IP version can have.
+func ours(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOBUFS) ||
+		errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EADDRINUSE) ||
+		errors.Is(err, syscall.EAFNOSUPPORT) || errors.Is(err, syscall.EINVAL)
+}
+
+// release gives the chosen backend back.
+func (p *pair) release() {
+	if p.to == nil {
+		return
+	}
+	s := p.w.backend(p.to)
+	s.Established--
+	if !p.stands {
+		s.Pending--
+	}
+	p.choice.held.Done()
+	p.to, p.choice = nil, choice{}
+}
+
+// failed gives up the connect that is under way and tries another backend.
+func (p *pair) failed() {
+	p.up.Close()
+	p.up = nil
+	p.tried = p.tried.With(p.choice.member)
+	p.release()
+	p.connect()
+}
