@@ -64,6 +64,23 @@ const (
 	Full  // at its limit
 )
 
+// Why says in words what keeps a member from being chosen; empty for Eligible.
+func (v Verdict) Why(maintenance string, priority int, limit int64) string {
+	switch v {
+	case Used:
+		return "tried already"
+	case Out:
+		return "in maintenance: " + maintenance
+	case Down:
+		return "down"
+	case Later:
+		return fmt.Sprintf("priority %d is not served: enough of those before are usable", priority)
+	case Full:
+		return fmt.Sprintf("at its limit of %d", limit)
+	}
+	return ""
+}
+
 // Verdict says what Pick makes of member i at this moment.
 func (p *Picker) Verdict(i int, tried Tried) Verdict {
 	t := p.refresh()

@@ -222,17 +222,10 @@ func (x *explainer) reason(c choice, g *group) string {
 
 // skipped says why a backend is not the one.
 func skipped(v balance.Verdict, a balance.Algorithm, b *explain.Backend, known bool) string {
-	switch v {
-	case balance.Out:
-		return "in maintenance: " + b.Maintenance
-	case balance.Down:
-		return "down"
-	case balance.Later:
-		return fmt.Sprintf("priority %d is not served: enough of those before are usable", b.Priority)
-	case balance.Full:
-		return fmt.Sprintf("at its limit of %d", b.Limit)
-	}
+	why := v.Why(b.Maintenance, b.Priority, b.Limit)
 	switch {
+	case why != "":
+		return why
 	case known:
 		return "not asked: the session names another"
 	case a == balance.ConsistentHash:

@@ -79,17 +79,8 @@ func (x *explainer) chosenBy(a balance.Algorithm) string {
 
 // skippedFor says why a backend is not the one.
 func skippedFor(v balance.Verdict, b *explain.Backend, all *explain.Balance) string {
-	switch v {
-	case balance.Out:
-		return "in maintenance: " + b.Maintenance
-	case balance.Down:
-		return "down"
-	case balance.Later:
-		return fmt.Sprintf("priority %d is not served: enough of those before are usable", b.Priority)
-	case balance.Full:
-		return fmt.Sprintf("at its limit of %d", b.Limit)
-	case balance.Used:
-		return "tried already"
+	if why := v.Why(b.Maintenance, b.Priority, b.Limit); why != "" {
+		return why
 	}
 	switch all.Algorithm {
 	case balance.RoundRobin.String():
