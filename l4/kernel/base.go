@@ -36,8 +36,15 @@ func (c *compiler) base() {
 
 func (c *compiler) has(set string) bool { return c.rules.Sets[inet(set)] != nil }
 
-// dispatch finds the farm: the most precise key first.
+// dispatch finds the farm: the most precise key first. Before that come
+// connections a helper expects and does not deliver itself, as that of SANE: they
+// go to the backend of the one they were named in, whose mark they have.
 func (c *compiler) dispatch() (out []string) {
+	for _, f := range []*family{v4, v6} {
+		if c.has("data" + f.digit) {
+			out = append(out, "ct state related dnat "+f.ip+" to ct mark map @data"+f.digit)
+		}
+	}
 	look := func(set, guard, key string) {
 		if c.has(set) {
 			out = append(out, strings.TrimSpace(guard+" "+key+" vmap @"+set))

@@ -28,6 +28,9 @@ func (g *group) target(s *state, persist *persistence) {
 	} else {
 		g.set("address"+digit, "mark", g.family.address, fixed, mark, nft.Element{Value: address})
 	}
+	if g.l4.Protocol == farm.L4SANE {
+		g.set("data"+digit, "mark", g.family.address, fixed, mark, nft.Element{Value: address})
+	}
 	if g.l4.NAT == farm.NATMasquerade {
 		g.source(s, mark)
 	}

@@ -1,0 +1,81 @@
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/sysnet/housetest"
+)
+
+// backedUp answers requests of an Amanda server with the ports it sends its data
+// by, where it says who it is.
+func backedUp(m *housetest.Machine) {
+	c := m.ListenPacket("udp", m.V4+":10080")
+	go func() {
+		for b := make([]byte, 2000); ; {
+			_, from, err := c.ReadFrom(b)
+			if err != nil {
+				return
+			}
+			_, _ = c.WriteTo([]byte("Amanda 2.4 REP HANDLE 000-0 SEQ 1\nCONNECT DATA 30011 MESG 30012 INDEX 30013\n"), from)
+		}
+	}()
+	for port := 30011; port <= 30013; port++ {
+		l := m.Listen("tcp", fmt.Sprintf("%s:%d", m.V4, port))
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				_, _ = io.WriteString(c, m.Name)
+				_ = c.Close()
+			}
+		}()
+	}
+}
+
+func TestAmandaSendsItsDataThrough(t *testing.T) {
+	s := housetest.Plan{Backends: 2}.Build(housetest.New(t))
+	masqueraded, _ := s.VIP(200)
+	plain, _ := s.VIP(201)
+	for _, b := range s.Backends {
+		backedUp(b)
+	}
+	installed(t, s, "--config", file(t, fmt.Sprintf(`farms:
+- {name: masqueraded, profile: l4xnat, vip: %s, vport: 10080, protocol: amanda, algorithm: roundrobin, backends: [{ip: 10.10.2.11}, {ip: 10.10.2.12}]}
+- {name: plain, profile: l4xnat, vip: %s, vport: 10080, protocol: amanda, nattype: dnat, algorithm: roundrobin, backends: [{ip: 10.10.2.11}, {ip: 10.10.2.12}]}
+`, masqueraded, plain)))
+	for _, vip := range []string{masqueraded, plain} {
+		got := map[string]int{}
+		for range 4 {
+			ask, err := s.Client.Dial(t.Context(), "udp", vip+":10080")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = ask.SetDeadline(time.Now().Add(2 * time.Second))
+			_, _ = io.WriteString(ask, "Amanda 2.4 REQ HANDLE 000-0 SEQ 1\n")
+			if _, err := ask.Read(make([]byte, 2000)); err != nil {
+				t.Fatalf("%s: %v", vip, err)
+			}
+			for port := 30011; port <= 30013; port++ {
+				c, err := s.Client.DialWith(context.Background(), &net.Dialer{Timeout: 2 * time.Second}, "tcp", fmt.Sprintf("%s:%d", vip, port))
+				if err != nil {
+					t.Errorf("%s: %v", vip, err)
+					continue
+				}
+				who, _ := io.ReadAll(c)
+				got[string(who)]++
+				_ = c.Close()
+			}
+			_ = ask.Close()
+		}
+		if got["b1"] != 6 || got["b2"] != 6 {
+			t.Errorf("%s: %v", vip, got)
+		}
+	}
+}
