@@ -9,5 +9,21 @@ func SetLinger(d time.Duration) (restore func()) {
 	return func() { linger = old }
 }
 
+// SetPatience changes how long answers are waited for, by the reserve and by
+// loops; before any reserve is made.
+func SetPatience(d time.Duration) (restore func()) {
+	long, short := patience, shortly
+	patience, shortly = d, d
+	return func() { patience, shortly = long, short }
+}
+
+// Full reports whether there are as many sockets of the kind as are kept.
+func (r *Reserve) Full(k Kind) bool {
+	s := (*r.kinds.Load())[k]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.fds) == s.full
+}
+
 // Most is how many sockets of one kind are kept.
 const Most = most

@@ -15,19 +15,22 @@ const (
 	// most and least are how many sockets of a kind are kept: the former with
 	// few kinds, the latter with very many; all together stay below total.
 	most, least, total = 256, 4, 8192
+	// pause is the time between two requests while netd makes none.
+	pause = 250 * time.Millisecond
+)
+
+// Tests change these.
+var (
 	// patience is how long an answer may take; netd needs well below a
 	// millisecond.
 	patience = 250 * time.Millisecond
 	// shortly is how long a loop may wait for netd: long enough for one that has
 	// to be given a CPU, short enough for the other connections of the loop.
 	shortly = 10 * time.Millisecond
-	// pause is the time between two requests while netd makes none.
-	pause = 250 * time.Millisecond
+	// linger is how long sockets of a mark nobody uses any more are kept:
+	// exchanges under way finish on the table they began with.
+	linger = 10 * time.Second
 )
-
-// linger is how long sockets of a mark nobody uses any more are kept:
-// exchanges under way finish on the table they began with.
-var linger = 10 * time.Second
 
 // Reserve holds sockets that have a mark, by kind. Any goroutine may call its
 // methods.
