@@ -94,7 +94,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m.applier = apply.New(st, m.publisher, apply.WithReferences(book), apply.WithRules(validate.Rules{Prefixes: validate.SystemPrefixes, Own: own}))
+	m.applier = apply.New(st, m.publisher, apply.WithReferences(book), apply.WithRules(validate.Rules{Prefixes: validate.SystemPrefixes, Own: own}), apply.WithListeners(listeners))
 	m.certs = certs.NewManager(book, m.applier)
 	m.acme = acme.New(acme.Options{Store: st, Certificates: m.certs, Applier: m.applier, Board: board, Log: slog.Default()})
 	ctx, cancel := context.WithCancel(ctx)

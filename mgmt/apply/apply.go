@@ -64,11 +64,12 @@ type Resolver func(ctx context.Context, host string) ([]netip.Addr, error)
 // Applier is the one writer of a store. Its methods may be called by many
 // goroutines.
 type Applier struct {
-	store   *store.Store
-	pub     Publisher
-	rules   validate.Rules
-	resolve Resolver
-	timeout time.Duration // of one publication
+	store     *store.Store
+	pub       Publisher
+	rules     validate.Rules
+	listeners func() ([]Listener, error) // nil: not known
+	resolve   Resolver
+	timeout   time.Duration // of one publication
 	// references is nil when every name is believed.
 	references References
 

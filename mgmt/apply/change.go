@@ -68,7 +68,11 @@ func (a *Applier) prepare(ctx context.Context, old, cfg *farm.Config) (Result, e
 			return Result{}, err
 		}
 	}
-	r := Result{Config: cfg, Diff: document.Diff(old, cfg), Warnings: a.rules.Warnings(cfg)}
+	foreign, err := a.checkForeign(old, cfg)
+	if err != nil {
+		return Result{}, err
+	}
+	r := Result{Config: cfg, Diff: document.Diff(old, cfg), Warnings: append(a.rules.Warnings(cfg), foreign...)}
 	if r.Diff == "" {
 		r.Config, r.Unchanged, r.FarmErrors = old, true, a.Problems()
 	}

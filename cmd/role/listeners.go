@@ -1,0 +1,22 @@
+package role
+
+import (
+	"log/slog"
+
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/sysnet/listening"
+)
+
+// listeners is what waits for clients on this machine.
+func listeners() ([]apply.Listener, error) {
+	found, err := listening.List()
+	if err != nil {
+		slog.Warn("what other programs listen on is not known", "error", err)
+		return nil, err
+	}
+	out := make([]apply.Listener, len(found))
+	for i, s := range found {
+		out[i] = apply.Listener(s)
+	}
+	return out, nil
+}
