@@ -86,8 +86,8 @@ func TestOwnListenersAreNotForeignAndLaterOnesStopNothing(t *testing.T) {
 	if _, err := h.Change(context.Background(), root, "", 0, stop(false)); err == nil { // 85 is nobody's of ours by now
 		t.Error("started on the port of another program")
 	}
-	there = []apply.Listener{{Addr: netip.MustParseAddrPort("0.0.0.0:22")}, {Addr: netip.MustParseAddrPort("0.0.0.0:23")}, {Addr: netip.MustParseAddrPort("127.0.0.1:24")}}
-	if _, err := h.Change(context.Background(), root, "", 0, add(kernelFarm("all", "127.0.0.1", farm.L4All))); err == nil || !strings.Contains(err.Error(), "127.0.0.1:24") {
+	there = []apply.Listener{{Addr: netip.MustParseAddrPort("0.0.0.0:22")}, {Addr: netip.MustParseAddrPort("0.0.0.0:23")}, {Addr: netip.MustParseAddrPort("127.0.0.2:24")}}
+	if _, err := h.Change(context.Background(), root, "", 0, add(kernelFarm("all", "127.0.0.2", farm.L4All))); err == nil || !strings.Contains(err.Error(), "127.0.0.2:24") {
 		t.Errorf("took what is behind others: %v", err)
 	}
 	if r := h.must(add(kernelFarm("some", "127.0.0.1", farm.L4TCP, 22, 23))); len(r.Warnings) != 1 {
