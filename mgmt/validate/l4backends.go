@@ -68,18 +68,9 @@ func checkL4Backend(path string, f *farm.Farm, b *farm.Backend, local []netip.Pr
 			return &Error{path, "source", "source " + reason}
 		}
 	}
-	if reason := ownMark(b.Mark); reason != "" {
-		return &Error{path, "mark", "mark " + reason}
-	}
-	addr := b.Addr
-	if literal, err := netip.ParseAddr(b.Host); err == nil {
-		addr = literal
-	}
-	if !addr.IsValid() {
-		return nil
-	}
-	if err := checkServer(path, f, b, addr, local); err != nil {
-		return err
+	addr, problem := checkReach(path, f, b, local)
+	if problem != nil || !addr.IsValid() {
+		return problem
 	}
 	switch {
 	case l.NAT == farm.NATDirect && addr.IsLoopback():

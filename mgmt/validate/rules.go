@@ -76,23 +76,30 @@ func checkTogetherWith(path string, f *farm.Farm, s *farm.Service) *Error {
 	return nil
 }
 
-// checkAddress holds what mark and address must be beside their form: no mark
-// of farms, not a broadcast address of a network we are in, of the VIP's IP
-// version, and not the farm itself. Names are judged by the address they were
-// resolved to, if any.
-func checkAddress(path string, f *farm.Farm, b *farm.Backend, local []netip.Prefix) *Error {
+// checkReach holds what mark and address of a backend of any farm must be
+// beside their form: no mark of farms, not a broadcast address of a network we
+// are in, of the VIP's IP version. Names are judged by the address they were
+// resolved to; addr is not valid if there is none.
+func checkReach(path string, f *farm.Farm, b *farm.Backend, local []netip.Prefix) (addr netip.Addr, problem *Error) {
 	if reason := ownMark(b.Mark); reason != "" {
-		return &Error{path, "mark", "mark " + reason}
+		return addr, &Error{path, "mark", "mark " + reason}
 	}
-	addr := b.Addr
+	addr = b.Addr
 	if literal, err := netip.ParseAddr(b.Host); err == nil {
 		addr = literal
 	}
 	if !addr.IsValid() {
-		return nil
+		return addr, nil
 	}
-	if err := checkServer(path, f, b, addr, local); err != nil {
-		return err
+	return addr, checkServer(path, f, b, addr, local)
+}
+
+// checkAddress is checkReach of backends of http farms, which are not to be the
+// farm itself.
+func checkAddress(path string, f *farm.Farm, b *farm.Backend, local []netip.Prefix) *Error {
+	addr, problem := checkReach(path, f, b, local)
+	if problem != nil || !addr.IsValid() {
+		return problem
 	}
 	if b.Port == f.VPort && isOwn(f.VIP, addr, local) {
 		return &Error{path, "ip", fmt.Sprintf("ip and port must not be the farm's own address, got %s port %d: requests would go round in a circle", hostAndAddr(b.Host, addr), b.Port)}
