@@ -140,14 +140,15 @@ func Answer(response string) func(c *Recorder) {
 	}
 }
 
-// Dial opens a client connection that gives up after ten seconds.
+// Dial opens a client connection that gives up ten seconds after it was opened,
+// or has sent something.
 func Dial(t testing.TB, addr string) *Client {
 	t.Helper()
 	c, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(patience))
 	t.Cleanup(func() { _ = c.Close() })
 	return &Client{TCPConn: c.(*net.TCPConn), t: t}
 }

@@ -6,14 +6,32 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // Client is one client connection that speaks bytes.
 type Client struct {
 	*net.TCPConn
-	t testing.TB
-	r *bufio.Reader
+	t     testing.TB
+	r     *bufio.Reader
+	until atomic.Bool // the test has set a deadline of its own
+}
+
+// patience is how long a client waits for an answer.
+const patience = 10 * time.Second
+
+// SetDeadline replaces the patience of the client.
+func (c *Client) SetDeadline(t time.Time) error {
+	c.until.Store(true)
+	return c.TCPConn.SetDeadline(t)
+}
+
+// SetReadDeadline replaces the patience of the client.
+func (c *Client) SetReadDeadline(t time.Time) error {
+	c.until.Store(true)
+	return c.TCPConn.SetReadDeadline(t)
 }
 
 // Reader is the one buffered reader of the connection.
@@ -24,9 +42,12 @@ func (c *Client) Reader() *bufio.Reader {
 	return c.r
 }
 
-// Send writes text.
+// Send writes text. What is answered has ten seconds from then on.
 func (c *Client) Send(text string) *Client {
 	c.t.Helper()
+	if !c.until.Load() {
+		_ = c.TCPConn.SetDeadline(time.Now().Add(patience))
+	}
 	if _, err := io.WriteString(c.TCPConn, text); err != nil {
 		c.t.Fatal(err)
 	}
