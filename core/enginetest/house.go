@@ -56,6 +56,16 @@ func New(t testing.TB, loops int) *House {
 // Logger writes to the log.
 func (h *House) Logger() *slog.Logger { return slog.New(slog.NewTextHandler(&h.Log, nil)) }
 
+// Turn waits until every loop is between two events: what is sent is counted
+// after it was, and what is refused after it was noted.
+func (h *House) Turn() {
+	for _, l := range h.Loops {
+		done := make(chan struct{})
+		l.Post(func() { close(done) })
+		<-done
+	}
+}
+
 // End lets the house end with the test, which fails if a panic was contained:
 // the engine first, by close, then the loops, and then what they used.
 func (h *House) End(t testing.TB, close func()) {

@@ -11,26 +11,17 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 )
 
-// stats is what was counted of the farm. What is sent is counted after it was:
-// who has an answer waits until the loops have done what they are at.
+// stats is what was counted of the farm, when the loops have done what they
+// are at.
 func (a *appliance) stats() stats.Farm {
-	a.turn()
+	a.Turn()
 	return a.segment.SumFarm(1)
 }
 
 // backend is what was counted of a backend.
 func (a *appliance) backend(id uint32) stats.Backend {
-	a.turn()
+	a.Turn()
 	return a.segment.SumBackend(id)
-}
-
-// turn waits until every loop is between two events.
-func (a *appliance) turn() {
-	for _, l := range a.loops {
-		done := make(chan struct{})
-		l.Post(func() { close(done) })
-		<-done
-	}
 }
 
 // connected counts the UDP sockets of this machine that are connected to an

@@ -167,6 +167,7 @@ func (a *attack) check(t *testing.T, appliance *l7test.Appliance, status int, er
 		t.Errorf("the client got status %d, %v", status, err)
 	}
 	l7test.Eventually(t, "a line in the log that says "+a.reason, func() bool { return strings.Contains(appliance.Log.String(), a.reason) })
+	appliance.Turn() // that wrote the line
 	if n := appliance.Segment.SumBackend(1); n.BadResponses+n.Resets == 0 || n.Pending != 0 {
 		t.Errorf("counted %+v", n)
 	}
