@@ -13,11 +13,7 @@ import (
 // when a backend goes only its slots change hands, when one comes it takes some
 // of each. That is what "hash mod number of backends" does not give.
 const (
-	fewSlots  = 1024 // shares of ten backends differ by a tenth
-	manySlots = 8192
-	// fewBackends is up to how many backends there are few slots. Beyond that
-	// number everything moves, once.
-	fewBackends = 64
+	fewSlots = 1024 // shares of ten backends differ by a tenth
 	// maxTables bounds what is remembered of tables.
 	maxTables = 4096
 )
@@ -43,6 +39,19 @@ type slotText struct {
 	text  string
 }
 
+// slotsFor is how many slots so many backends share. Shares are by chance: with
+// a hundred slots one is off by a tenth, with three there may be none at all.
+// Where the number changes everything moves, once.
+func slotsFor(backends int) int {
+	switch {
+	case backends <= 10:
+		return fewSlots
+	case backends <= 32:
+		return 8 * fewSlots
+	}
+	return 32 * fewSlots
+}
+
 // slots are the elements of a map from slots to marks.
 func slots(chosen []*state, shares []int) (n int, text string) {
 	var key strings.Builder
@@ -54,10 +63,7 @@ func slots(chosen []*state, shares []int) (n int, text string) {
 	if t, ok := tables.texts[key.String()]; ok {
 		return t.slots, t.text
 	}
-	n = fewSlots
-	if len(chosen) > fewBackends {
-		n = manySlots
-	}
+	n = slotsFor(len(chosen))
 	var b strings.Builder
 	for slot := range n {
 		if slot > 0 {

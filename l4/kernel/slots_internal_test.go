@@ -61,3 +61,26 @@ func TestSlotsFollowTheWeights(t *testing.T) {
 		}
 	}
 }
+
+// Weights of one to nine in turn: the share of each is near what its weight says,
+// however many there are.
+func TestSlotsFollowTheWeightsOfManyBackends(t *testing.T) {
+	for backends, tolerance := range map[int]float64{10: 0.25, 11: 0.25, 32: 0.25, 33: 0.25, 60: 0.25, 128: 0.45} {
+		weights, sum := make([]int, backends), 0
+		for i := range weights {
+			weights[i] = 1 + i%9
+			sum += weights[i]
+		}
+		count := map[string]int{}
+		all := owners(t, slotted(weights...), weights)
+		for _, o := range all {
+			count[o]++
+		}
+		for i, w := range weights {
+			got, want := float64(count[markText(uint32(100+i))]), float64(w)/float64(sum)*float64(len(all))
+			if got < want*(1-tolerance) || got > want*(1+tolerance) {
+				t.Errorf("%d backends: weight %d has %.0f of %d slots, want about %.0f", backends, w, got, len(all), want)
+			}
+		}
+	}
+}
