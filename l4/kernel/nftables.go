@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/sluicelb/sluice/sysnet/ctl"
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
@@ -13,10 +14,13 @@ import (
 type Nftables struct {
 	run *nft.Runner
 	log *slog.Logger
-	mu  sync.Mutex // guards applied
+	mu  sync.Mutex // guards applied and past
 	// applied is what the kernel has for certain; nil while in doubt. Only Carry
 	// sets it, and nobody changes what it points to.
 	applied *nft.Ruleset
+	// past is what was counted for backends of farms that were stopped since: the
+	// rules that counted are no more.
+	past map[uint32]ctl.KernelCount
 }
 
 func (n *Nftables) set(applied *nft.Ruleset) {
@@ -32,7 +36,8 @@ func NewNftables(run *nft.Runner, log *slog.Logger) *Nftables { return &Nftables
 // Carry implements Filter. A farm the kernel refuses is left out and the others
 // are tried again.
 func (n *Nftables) Carry(ctx context.Context, in *Input) (map[uint32]string, error) {
-	return withoutRefused(in, n.log, func(left *Input) (map[uint32]string, uint32, error) {
+	parting := n.parting(ctx, in)
+	problems, err := withoutRefused(in, n.log, func(left *Input) (map[uint32]string, uint32, error) {
 		want, problems := Compile(left)
 		err := n.become(ctx, want)
 		var e *nft.Error
@@ -41,6 +46,8 @@ func (n *Nftables) Carry(ctx context.Context, in *Input) (map[uint32]string, err
 		}
 		return problems, 0, err
 	})
+	n.keep(in, parting)
+	return problems, err
 }
 
 // become makes the kernel's tables equal to want: by the difference to what is

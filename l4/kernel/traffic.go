@@ -65,12 +65,9 @@ func back(c *ctl.KernelCount, packets, bytes uint64) {
 	c.PacketsOut, c.BytesOut = c.PacketsOut+packets, c.BytesOut+bytes
 }
 
-// Counters implements Filter.
-func (n *Nftables) Counters(ctx context.Context) (map[uint32]ctl.KernelCount, error) {
+// counted reads what the sets of rules in force have counted.
+func (n *Nftables) counted(ctx context.Context, applied *nft.Ruleset) (map[uint32]ctl.KernelCount, error) {
 	out := map[uint32]ctl.KernelCount{}
-	n.mu.Lock()
-	applied := n.applied
-	n.mu.Unlock()
 	if applied == nil {
 		return nil, errors.New("it is not known what the kernel has: the last change failed")
 	}

@@ -55,6 +55,50 @@ func TestTrafficIsCountedByBackendAndOutlivesARestart(t *testing.T) {
 	check("after a restart")
 }
 
+func TestTrafficOfAFarmThatIsStoppedIsKept(t *testing.T) {
+	s := newSite(t, 2)
+	f, other := s.l4(1, farm.L4TCP, farm.NATMasquerade, false, 80), s.l4(2, farm.L4TCP, farm.NATTarget, false, 81)
+	f.L4.Algorithm = farm.L4RoundRobin
+	visit := func(n int) {
+		t.Helper()
+		for i := range n {
+			if _, err := s.open(i, s.vip4+":80"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	want := func(when string, connections uint64) {
+		t.Helper()
+		got := s.traffic()
+		if got.Farms[1].Connections != connections || got.Farms[1].BytesIn == 0 || got.Farms[2].Connections != 0 {
+			t.Errorf("%s: %+v and %+v, want %d connections", when, got.Farms[1], got.Farms[2], connections)
+		}
+	}
+	for _, beside := range [][]farm.Farm{{other}, nil} { // with rules that stay, and with none left
+		s.renew()
+		s.apply(append([]farm.Farm{f}, beside...)...)
+		before := s.traffic().Farms[1].Connections
+		visit(2)
+		want("at first", before+2)
+		f.Stopped = true
+		s.apply(append([]farm.Farm{f}, beside...)...)
+		want("stopped", before+2)
+		f.L4.TTL++
+		s.apply(append([]farm.Farm{f}, beside...)...)
+		want("edited while it is stopped", before+2)
+		f.Stopped = false
+		s.apply(append([]farm.Farm{f}, beside...)...)
+		want("started", before+2)
+		visit(2)
+		want("at last", before+4)
+	}
+	s.apply(other)
+	s.apply(f)
+	if got := s.traffic().Farms[1]; got.Connections != 0 {
+		t.Errorf("a farm that was deleted is remembered: %+v", got)
+	}
+}
+
 func TestRulesOfAFarmAreShownAsTheKernelHasThem(t *testing.T) {
 	s := newSite(t, 2)
 	f, g := s.l4(1, farm.L4TCP, farm.NATMasquerade, false, 80), s.l4(2, farm.L4UDP, farm.NATTarget, false, 53)

@@ -213,6 +213,8 @@ func TestCountersThatAreNotKnownAreNotTakenForZero(t *testing.T) {
 		a.must(200, "GET", path, "").want(t, "warning", "netd does not answer: counters of farms the kernel carries are not known")
 	}
 	a.must(200, "GET", "/stats/farms/dns", "").want(t, "warning", nil)
-	a.must(200, "PUT", "/farms/kern/actions", `{"action":"stop"}`)
+	a.must(200, "PUT", "/farms/kern/actions", `{"action":"stop"}`) // what was counted before is not known either
+	a.must(200, "GET", "/stats/farms", "").want(t, "warning", "netd does not answer: counters of farms the kernel carries are not known")
+	a.must(200, "DELETE", "/farms/kern", "")
 	a.must(200, "GET", "/stats/farms", "").want(t, "warning", nil)
 }

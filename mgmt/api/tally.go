@@ -20,7 +20,7 @@ type tally struct {
 // does not answer, counters of these are zero and the answer says so.
 func (s *Server) tally(ctx context.Context, farms []farm.Farm) tally {
 	t := tally{engine: s.deps.Counters}
-	if s.deps.Traffic == nil || !slices.ContainsFunc(farms, func(f farm.Farm) bool { return f.InKernel() && !f.Stopped }) {
+	if s.deps.Traffic == nil || !slices.ContainsFunc(farms, func(f farm.Farm) bool { return f.InKernel() }) {
 		return t
 	}
 	var err error

@@ -1,0 +1,93 @@
+package kernel
+
+import (
+	"context"
+
+	"github.com/sluicelb/sluice/sysnet/ctl"
+	"github.com/sluicelb/sluice/sysnet/nft"
+)
+
+// Counters are elements of sets, and go with the rules of a farm that is
+// stopped. Statistics count since the farm was made, so what they were is kept
+// and added to what is counted when the farm runs again.
+
+// parting reads what was counted for the backends of farms that are stopped
+// now. What cannot be read is lost, and the change is made all the same.
+func (n *Nftables) parting(ctx context.Context, in *Input) map[uint32]ctl.KernelCount {
+	n.mu.Lock()
+	applied := n.applied
+	n.mu.Unlock()
+	out := map[uint32]ctl.KernelCount{}
+	for i := range in.Farms {
+		for j := range in.Farms[i].L4.Backends {
+			if id := in.Farms[i].L4.Backends[j].ID; in.Farms[i].Stopped && countsFor(applied, id) {
+				out[id] = ctl.KernelCount{}
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	counted, err := n.counted(ctx, applied)
+	if err != nil {
+		n.log.Debug("counters of stopped farms are lost", "error", err)
+		return nil
+	}
+	for id := range out {
+		out[id] = counted[id]
+	}
+	return out
+}
+
+// keep adds what was counted to the past, unless the rules that count are still
+// there, and forgets backends that are no more.
+func (n *Nftables) keep(in *Input, parting map[uint32]ctl.KernelCount) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	past := map[uint32]ctl.KernelCount{}
+	for i := range in.Farms {
+		for j := range in.Farms[i].L4.Backends {
+			id := in.Farms[i].L4.Backends[j].ID
+			count, known := n.past[id]
+			if gone, is := parting[id]; is && !countsFor(n.applied, id) {
+				count.Add(gone)
+				known = true
+			}
+			if known {
+				past[id] = count
+			}
+		}
+	}
+	n.past = past
+}
+
+// countsFor reports whether rules count for the backend.
+func countsFor(r *nft.Ruleset, id uint32) bool {
+	if r == nil {
+		return false
+	}
+	for _, c := range counters {
+		if set := r.Sets[nft.ID{Table: c.table, Name: c.set}]; set != nil {
+			if _, there := set.Elements[markText(id)+c.suffix]; there {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Counters implements Filter.
+func (n *Nftables) Counters(ctx context.Context) (map[uint32]ctl.KernelCount, error) {
+	n.mu.Lock()
+	applied, past := n.applied, n.past
+	n.mu.Unlock()
+	out, err := n.counted(ctx, applied)
+	if err != nil {
+		return nil, err
+	}
+	for id, before := range past { // never changed once it is set
+		before.Add(out[id])
+		out[id] = before
+	}
+	return out, nil
+}
