@@ -73,14 +73,9 @@ func (c *client) apply(cmd *cobra.Command, document []byte, dryRun bool, comment
 	if err != nil {
 		return err
 	}
-	var planned applied
-	if err := plan.into(&planned); err != nil {
+	planned, err := c.difference(cmd, plan)
+	if err != nil {
 		return err
-	}
-	if !c.json {
-		if err := c.printDiff(cmd, planned.Params.Diff); err != nil {
-			return err
-		}
 	}
 	unchanged := planned.Params.Unchanged == "true"
 	if dryRun || unchanged && !c.json { // a program is told what applying answers, not planning
@@ -103,6 +98,14 @@ func (c *client) apply(cmd *cobra.Command, document []byte, dryRun bool, comment
 
 func (c *client) sendDocument(ctx context.Context, document []byte, query url.Values, match string) (answer, error) {
 	return c.do(ctx, request{method: http.MethodPut, path: "/config", query: query, body: document, kind: "application/yaml", match: match})
+}
+
+// difference reads an answer and shows what differs, but to programs.
+func (c *client) difference(cmd *cobra.Command, a answer) (r applied, err error) {
+	if err = a.into(&r); err == nil && !c.json {
+		err = c.printDiff(cmd, r.Params.Diff)
+	}
+	return r, err
 }
 
 // conclude says what became of the document; warnings and problems go to stderr.
@@ -150,14 +153,9 @@ func (c *client) reloadCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var result applied
-			if err := a.into(&result); err != nil {
+			result, err := c.difference(cmd, a)
+			if err != nil {
 				return err
-			}
-			if !c.json {
-				if err := c.printDiff(cmd, result.Params.Diff); err != nil {
-					return err
-				}
 			}
 			return c.conclude(cmd, a, result, false)
 		},

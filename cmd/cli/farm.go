@@ -76,19 +76,7 @@ func (c *client) farmShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show FARM", Short: "Show one farm, its services and its backends", Example: "  sluice farm show shop",
 		Args: exactly(1), ValidArgsFunction: c.completer(oneFarm, nil),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			path, err := pathOf("farms", args[0])
-			if err != nil {
-				return err
-			}
-			a, err := c.get(cmd.Context(), path)
-			if err != nil || c.json {
-				return c.orJSON(cmd, a, err)
-			}
-			var body farmDetails
-			if err := a.into(&body); err != nil {
-				return err
-			}
+		RunE: c.aboutFarm(func(cmd *cobra.Command, body farmDetails) error {
 			if body.layer4() && len(body.Backends) > 0 {
 				body.Services = []service{{Backends: body.Backends}}
 			}
@@ -97,7 +85,27 @@ func (c *client) farmShow() *cobra.Command {
 			}
 			fmt.Fprintln(cmd.OutOrStdout())
 			return c.print(cmd, backendSheet(body.Services))
-		},
+		}),
+	}
+}
+
+// aboutFarm runs show with what there is to know of the farm that is the first
+// argument; programs get it as it came.
+func (c *client) aboutFarm(show func(cmd *cobra.Command, f farmDetails) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		path, err := pathOf("farms", args[0])
+		if err != nil {
+			return err
+		}
+		a, err := c.get(cmd.Context(), path)
+		if err != nil || c.json {
+			return c.orJSON(cmd, a, err)
+		}
+		var body farmDetails
+		if err := a.into(&body); err != nil {
+			return err
+		}
+		return show(cmd, body)
 	}
 }
 

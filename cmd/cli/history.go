@@ -134,14 +134,9 @@ func (c *client) rollbackCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var result applied
-			if err := a.into(&result); err != nil {
+			result, err := c.difference(cmd, a)
+			if err != nil {
 				return err
-			}
-			if !c.json {
-				if err := c.printDiff(cmd, result.Params.Diff); err != nil {
-					return err
-				}
 			}
 			return c.conclude(cmd, a, result, false)
 		},

@@ -28,28 +28,17 @@ func (c *client) serviceList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list FARM", Short: "List the services of a farm in the order they are tried", Example: "  sluice service list shop",
 		Args: exactly(1), ValidArgsFunction: c.completer(oneFarm, nil),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			path, err := pathOf("farms", args[0])
-			if err != nil {
-				return err
-			}
-			a, err := c.get(cmd.Context(), path)
-			if err != nil || c.json {
-				return c.orJSON(cmd, a, err)
-			}
-			var body farmDetails
-			if err := a.into(&body); err != nil {
-				return err
-			}
+		RunE: c.aboutFarm(func(cmd *cobra.Command, body farmDetails) error {
 			if body.layer4() {
-				return fmt.Errorf("the farm %s is an l4xnat farm and has no services: `sluice backend list %s` lists its backends", args[0], args[0])
+				name := body.Params["farmname"]
+				return fmt.Errorf("the farm %s is an l4xnat farm and has no services: `sluice backend list %s` lists its backends", name, name)
 			}
 			s := newSheet("SERVICE", "VHOST", "URLP", "REDIRECT", "PERSISTENCE", "ROUTINGPOLICY", "BACKENDS")
 			for _, v := range body.Services {
 				s.add(v.ID, v.VHost, v.URLP, v.Redirect, v.Persistence, v.RoutingPolicy, len(v.Backends))
 			}
 			return c.print(cmd, s)
-		},
+		}),
 	}
 }
 
