@@ -96,26 +96,26 @@ func (n *Nftables) Learn(ctx context.Context, f *farm.Farm, list ...Session) err
 		marks[in] = nft.Element{State: timeout, Value: markText(s.Backend)}
 	}
 	if set.Type != kind {
-		if err := n.run.Put(ctx, clients(id), known); err != nil {
+		if err := n.run.Put(ctx, clients(id), clientSet(kind, f.ID), known); err != nil {
 			return err
 		}
 	}
-	return n.run.Put(ctx, id, marks)
+	return n.run.Put(ctx, id, set, marks)
 }
 
 // Forget implements Filter. Of a farm by hashes the keys stay in the set of
 // clients: a key without a mark is no session.
 func (n *Nftables) Forget(ctx context.Context, f *farm.Farm, keys ...string) (bool, error) {
-	var id nft.ID
+	id, set, _ := Sessions(f)
 	list := map[string]bool{} // two keys may have one hash
 	for _, key := range keys {
-		of, _, in, _, err := place(f, key)
+		_, _, in, _, err := place(f, key)
 		if err != nil {
 			return false, err
 		}
-		id, list[in] = of, true
+		list[in] = true
 	}
-	return n.run.Remove(ctx, id, slices.Sorted(maps.Keys(list))...)
+	return n.run.Remove(ctx, id, set, slices.Sorted(maps.Keys(list))...)
 }
 
 // ForgetAll implements Filter.

@@ -70,63 +70,6 @@ func seconds(text string) uint32 {
 	return uint32(total)
 }
 
-// Put makes elements what they are here, whatever they were before.
-func (r *Runner) Put(ctx context.Context, id ID, list map[string]Element) error {
-	if len(list) > 1 {
-		b := &Batch{}
-		b.elements("add", id, list, false)
-		if err := r.Apply(ctx, b); err == nil || IsMissing(err) {
-			return err
-		}
-	}
-	// Some are there, with another value or time: those are replaced one by one.
-	for key, e := range list {
-		if err := r.replace(ctx, id, map[string]Element{key: e}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (r *Runner) replace(ctx context.Context, id ID, one map[string]Element) error {
-	b := &Batch{}
-	b.elements("delete", id, one, true)
-	b.elements("add", id, one, false)
-	err := r.Apply(ctx, b)
-	if IsMissing(err) { // there was none to delete
-		b = &Batch{}
-		b.elements("add", id, one, false)
-		err = r.Apply(ctx, b)
-	}
-	return err
-}
-
-// Remove deletes elements and reports whether one was there.
-func (r *Runner) Remove(ctx context.Context, id ID, keys ...string) (bool, error) {
-	list := map[string]Element{}
-	for _, k := range keys {
-		list[k] = Element{}
-	}
-	b := &Batch{}
-	b.elements("delete", id, list, true)
-	err := r.Apply(ctx, b)
-	if !IsMissing(err) {
-		return err == nil && len(keys) > 0, err
-	}
-	if len(keys) == 1 {
-		return false, nil
-	}
-	was := false // some have expired, and the others are still there
-	for _, k := range keys {
-		one, err := r.Remove(ctx, id, k)
-		if err != nil {
-			return was, err
-		}
-		was = was || one
-	}
-	return was, nil
-}
-
 // Empty removes all elements.
 func (r *Runner) Empty(ctx context.Context, id ID, s *Set) error {
 	b := &Batch{}

@@ -1,0 +1,85 @@
+package nft_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/sysnet/nft"
+	"github.com/sluicelb/sluice/sysnet/sysnettest"
+)
+
+// Elements that packets add, and that expire, are seldom all there or all
+// missing when many are changed at once; that must not take one transaction
+// for each.
+func TestManyElementsAreChangedTogetherThoughSomeAreThereAndSomeAreNot(t *testing.T) {
+	if !sysnettest.Inside(t) {
+		return
+	}
+	sysnettest.Need(t, "nft")
+	run, err := nft.Find()
+	if err != nil {
+		t.Skip(err)
+	}
+	id := nft.ID{Table: nft.Table{Family: "inet", Name: "sluice"}, Name: "m"}
+	set := &nft.Set{Type: "ipv4_addr", Data: "mark", Learned: true, Options: "flags dynamic,timeout; size 65536; "}
+	b := nft.Load(nil, &nft.Ruleset{Sets: map[nft.ID]*nft.Set{id: set}}, nil)
+	if err := run.Apply(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	const n = 6000
+	key := func(i int) string { return fmt.Sprintf("10.0.%d.%d", i/250, i%250) }
+	half, all := map[string]nft.Element{}, map[string]nft.Element{}
+	for i := range n {
+		all[key(i)] = nft.Element{State: "timeout 600s", Value: "0x5c000002"}
+		if i%2 == 0 {
+			half[key(i)] = nft.Element{State: "timeout 600s", Value: "0x5c000001"}
+		}
+	}
+	soon := func(what string, do func()) {
+		t.Helper()
+		began := time.Now()
+		do()
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("%s took %v", what, took)
+		}
+	}
+	values := func() map[string]int {
+		t.Helper()
+		list, err := run.Elements(t.Context(), id, set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := map[string]int{}
+		for _, e := range list {
+			out[e.Value]++
+		}
+		return out
+	}
+	if err := run.Put(t.Context(), id, set, half); err != nil {
+		t.Fatal(err)
+	}
+	soon("replacing", func() {
+		if err := run.Put(t.Context(), id, set, all); err != nil {
+			t.Error(err)
+		}
+	})
+	if got := values(); got["0x5c000002"] != n || len(got) != 1 {
+		t.Errorf("after replacing: %v", got)
+	}
+	keys := []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"} // are not there
+	for i := range n - 1000 {
+		keys = append(keys, key(i))
+	}
+	soon("removing", func() {
+		if was, err := run.Remove(t.Context(), id, set, keys...); err != nil || !was {
+			t.Error(was, err)
+		}
+	})
+	if got := values(); got["0x5c000002"] != 1000 {
+		t.Errorf("after removing: %v", got)
+	}
+	if was, err := run.Remove(t.Context(), id, set, keys...); err != nil || was {
+		t.Errorf("removing what is gone: %v, %v", was, err)
+	}
+}
