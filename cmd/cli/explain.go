@@ -21,8 +21,9 @@ backend and why it is chosen or not, and the request as the backend would get
 it. The running engine finds that out the way it does for traffic; nothing is
 counted, and no session is made.
 
-URL is a path or a whole URL; for farms of profile l4xnat there is none. Values of headers that let their owner in are
-masked, keys of sessions shown as digests.`,
+URL is a path or a whole URL; for farms of profile l4xnat there is none. Values
+of headers that let their owner in are masked, keys of sessions shown as
+digests.`,
 		Example: `  sluice explain shop /cart?id=1
   sluice explain shop https://shop.example.com/ -H 'Cookie: sid=1' --from 192.0.2.7
   sluice explain shop /upload -X POST -H 'Content-Length: 9000000' --json

@@ -73,9 +73,14 @@ func (b *book) list(f *farm.Farm) {
 }
 
 // address is where a backend is, by the name the operator wrote when that is
-// not resolved.
+// not resolved; without a port where that is the client's.
 func address(b *farm.Backend) string {
-	if b.Addr.IsValid() {
+	switch {
+	case b.Port == 0 && b.Addr.IsValid():
+		return b.Addr.String()
+	case b.Port == 0:
+		return b.Host
+	case b.Addr.IsValid():
 		return b.AddrPort().String()
 	}
 	return net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))
