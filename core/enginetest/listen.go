@@ -64,9 +64,10 @@ func (h *House) each(t testing.TB, transport farm.L4Protocol, ip string, open fu
 const soReusePort = 15
 
 // shared makes sockets that share a port. Accepted connections inherit that
-// nothing waits for more (TCP_NODELAY), as from the sockets of netd.
+// nothing waits for more (TCP_NODELAY), as from the sockets of netd, which are not
+// of Multipath TCP either.
 func shared(tcp bool) *net.ListenConfig {
-	return &net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+	lc := &net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
 		var failed error
 		err := c.Control(func(fd uintptr) {
 			failed = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, soReusePort, 1)
@@ -79,4 +80,6 @@ func shared(tcp bool) *net.ListenConfig {
 		}
 		return failed
 	}}
+	lc.SetMultipathTCP(false)
+	return lc
 }

@@ -18,6 +18,9 @@ type DialOptions struct {
 	// Security, if it has a Config, asks for a TLS handshake after the connect:
 	// the outcome is that of both, and so is the time-out.
 	Security Security
+	// Urgent wants urgent bytes among the others (SO_OOBINLINE); else they are
+	// lost.
+	Urgent bool
 	// Preface is sent before everything else, the handshake included. Dial
 	// copies it.
 	Preface []byte
@@ -68,6 +71,11 @@ func prepare(fd int, o DialOptions) error {
 	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
 		return os.NewSyscallError("setsockopt TCP_NODELAY", err)
 	}
+	if o.Urgent {
+		if err := urgent(fd); err != nil {
+			return err
+		}
+	}
 	if !o.Source.IsValid() {
 		return nil
 	}
@@ -75,6 +83,10 @@ func prepare(fd int, o DialOptions) error {
 	// source address can then have more than 64 Ki connections in all.
 	_ = unix.SetsockoptInt(fd, unix.SOL_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1)
 	return os.NewSyscallError("bind", unix.Bind(fd, sockaddr(o.Source)))
+}
+
+func urgent(fd int) error {
+	return os.NewSyscallError("setsockopt SO_OOBINLINE", unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_OOBINLINE, 1))
 }
 
 func sockaddr(a netip.Addr) unix.Sockaddr {

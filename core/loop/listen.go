@@ -77,6 +77,11 @@ func (ln *Listener) Prompt() error {
 	return os.NewSyscallError("setsockopt TCP_DEFER_ACCEPT", err)
 }
 
+// Urgent lets the bytes that clients send as urgent ones come among the others,
+// from the next accept on; else they are lost, as with Multipath TCP, which has
+// none.
+func (ln *Listener) Urgent() { _ = urgent(ln.fd) }
+
 // File returns a duplicate of the listening socket.
 func (ln *Listener) File() (*os.File, error) {
 	fd, err := unix.FcntlInt(uintptr(ln.fd), unix.F_DUPFD_CLOEXEC, 3)

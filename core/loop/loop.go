@@ -251,6 +251,9 @@ func (l *Loop) serve(c *Conn, ev uint32) {
 	if ev&(unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
 		c.flags |= flagReadable | flagWet
 	}
+	if ev&unix.EPOLLPRI != 0 {
+		c.flags |= flagUrgent
+	}
 	if c.flags&flagConnecting != 0 && !c.finishConnect() {
 		return
 	}

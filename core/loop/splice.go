@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNoPipe is returned by Splice when no pipe can be had: bytes may still be
-// read and written.
+// ErrNoPipe is returned by Splice when no pipe can be had, or the kernel does not
+// splice what is there: bytes may still be read and written.
 var ErrNoPipe = errors.New("no pipe for splicing")
 
 const (
@@ -94,6 +94,9 @@ func (c *Conn) Splice(src *Conn, most int) (n int, read, write error) {
 	if src.flags&flagReadable == 0 {
 		return 0, src.dry(), nil
 	}
+	if src.flags&flagUrgent != 0 {
+		return 0, ErrNoPipe, nil // at an urgent byte it says that there is nothing
+	}
 	l := c.loop
 	p := l.pipes.get()
 	if p == nil {
@@ -104,6 +107,9 @@ func (c *Conn) Splice(src *Conn, most int) (n int, read, write error) {
 	case n > 0:
 	case errno == 0:
 		l.pipes.put(p)
+		if src.more() {
+			return 0, ErrNoPipe, nil
+		}
 		return 0, src.end(), nil
 	case errno == syscall.EAGAIN:
 		l.pipes.put(p)
@@ -124,6 +130,14 @@ func (c *Conn) Splice(src *Conn, most int) (n int, read, write error) {
 		write = c.watchRoom()
 	}
 	return n, nil, write
+}
+
+// more reports whether bytes wait behind what splice(2) took for the end: it
+// says so at an urgent byte, too, once the peer has ended its direction.
+func (c *Conn) more() bool {
+	var one [1]byte
+	n, errno := sysPeek(int(c.fd), one[:])
+	return errno == 0 && n > 0
 }
 
 // drain moves what the pipe holds to the socket; EAGAIN says that it is full.

@@ -100,7 +100,7 @@ func (ft *farmTable) compileBackend(f *farm.Farm, b *farm.Backend) backend {
 	kind := kindOf(f, b)
 	out := backend{
 		id: b.ID, addr: b.AddrPort(), mode: b.Maintenance, statics: b.Sessions, kind: kind,
-		options: loop.DialOptions{Source: b.Source, Mark: kind.Mark},
+		options: loop.DialOptions{Source: b.Source, Mark: kind.Mark, Urgent: true},
 	}
 	if !out.options.Source.IsValid() {
 		out.options.Source = f.L4.Source

@@ -62,6 +62,7 @@ func (w *worker) Listen(p *port, file *os.File) error {
 		ln.Close()
 		return err
 	}
+	ln.Urgent()
 	w.listeners[p] = ln
 	return nil
 }

@@ -1,0 +1,71 @@
+package forward_test
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// urge sends one byte as an urgent one, as telnet servers do among bulk output.
+func urge(t *testing.T, c *net.TCPConn) {
+	t.Helper()
+	raw, err := c.SyscallConn()
+	if err == nil {
+		err = raw.Write(func(fd uintptr) bool {
+			return unix.Sendto(int(fd), []byte{'!'}, unix.MSG_OOB, nil) != unix.EAGAIN
+		})
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+const urgentParts, urgentPart = 4, 4 << 20
+
+// sayUrgently sends parts with an urgent byte between each two.
+func sayUrgently(t *testing.T, c *net.TCPConn, rest time.Duration) {
+	part := bytes.Repeat([]byte{'a'}, urgentPart)
+	for i := range urgentParts {
+		if i > 0 {
+			urge(t, c)
+			time.Sleep(rest)
+		}
+		_, _ = c.Write(part)
+	}
+	_ = c.CloseWrite()
+}
+
+// Splicing stops at an urgent byte: the socket looks empty there, or as if it had
+// ended.
+func TestUrgentBytesStopNothing(t *testing.T) {
+	for name, rest := range map[string]time.Duration{"at once": 0, "after a rest": 300 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			a := newAppliance(t, 1)
+			backendGot := make(chan []byte, 1)
+			f := a.farm(serve(t, func(c *net.TCPConn) {
+				go sayUrgently(t, c, rest)
+				got, _ := io.ReadAll(c)
+				backendGot <- got
+			}).at())
+			a.publish(f)
+			c := a.dial(f)
+			_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+			go sayUrgently(t, c, rest)
+			got, err := io.ReadAll(c)
+			if err != nil {
+				t.Error(err)
+				_ = c.SetLinger(0)
+				_ = c.Close()
+			}
+			for side, got := range map[string][]byte{"client": got, "backend": <-backendGot} {
+				if n, urgent := bytes.Count(got, []byte{'a'}), bytes.Count(got, []byte{'!'}); n != urgentParts*urgentPart || urgent != urgentParts-1 {
+					t.Errorf("%d bytes and %d urgent ones came to the %s", n, urgent, side)
+				}
+			}
+		})
+	}
+}
