@@ -1,7 +1,5 @@
 package session
 
-import "time"
-
 // keptMost bounds the sessions of one service: a million, and the room it takes
 // for all of its shards to hold their part of them.
 const keptMost = 5 << 18
@@ -20,7 +18,7 @@ func NewKept(m *Memory, owner uint64) *Kept { return &Kept{Table: NewIn(m, owner
 // Fix makes the static sessions those of the backends. It is for one goroutine
 // at a time.
 func (k *Kept) Fix(backends []Member) {
-	now, want := time.Now().UnixNano(), map[string]uint32{}
+	now, want := Now(), map[string]uint32{}
 	for _, b := range backends {
 		for _, key := range b.Static {
 			want[key] = b.ID

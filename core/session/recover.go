@@ -74,7 +74,7 @@ func (t *Table) adopt(m *Memory, blocks []uint32) {
 		for at := range (*[blockSize]entry)(unsafe.Pointer(&m.shared.blocks[i])) {
 			e := &(*[blockSize]entry)(unsafe.Pointer(&m.shared.blocks[i]))[at]
 			if key = e.whole(key[:0], p.shard, slabs); len(key) > 0 && !e.static && e.sum == sum(key, e.backend) {
-				t.Put(key, e.backend, e.used)
+				t.Put(key, e.backend, min(e.used, Now())) // the clock may have been set back since
 			}
 		}
 	}

@@ -57,7 +57,7 @@ func (v View) List(limit int) (total int, list []Shown) {
 			}
 		}
 	}
-	now, looked := time.Now().UnixNano(), 0
+	now, looked := Now(), 0
 	v.Table.Range(func(s Session) bool {
 		if looked++; looked%rangeTurn == 0 {
 			runtime.Gosched()
@@ -78,7 +78,7 @@ func (v View) Find(key []byte) (Shown, bool) {
 	if v.Table == nil {
 		return Shown{}, false
 	}
-	now := time.Now().UnixNano()
+	now := Now()
 	s, ok := v.Table.Peek(key, now, v.TTL)
 	if b := v.member(s.Backend); !ok || b == nil || b.Cut && !s.Static {
 		return Shown{}, false
@@ -91,7 +91,7 @@ func (v View) Forget(key []byte) (bool, error) {
 	if v.Table == nil {
 		return false, v.Err
 	}
-	s, was := v.Table.Peek(key, time.Now().UnixNano(), v.TTL)
+	s, was := v.Table.Peek(key, Now(), v.TTL)
 	if s.Static {
 		return false, nil
 	}
@@ -113,7 +113,7 @@ func (v View) Learn(list []Shown) (learned int, err error) {
 	if v.Table == nil {
 		return 0, v.Err
 	}
-	now := time.Now().UnixNano()
+	now := Now()
 	for _, s := range list {
 		if b := v.member(s.Backend); s.Static || b == nil || b.Cut {
 			continue

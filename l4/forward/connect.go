@@ -27,7 +27,7 @@ func (p *pair) connect() {
 	w, f := p.w, p.farm
 	t := p.tuple()
 	for range triesMost {
-		c, ok := f.choose(&t, p.tried, w.wall(), w.key)
+		c, ok := f.choose(&t, p.tried, f.clock(), w.key)
 		if !ok {
 			break
 		}

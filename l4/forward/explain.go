@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"time"
 
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/balance"
@@ -118,7 +117,7 @@ func (x *explainer) run(t tuple, name string) {
 			x.step(stepName, true, "no backend is for this name: those without names")
 		}
 	}
-	now := time.Now().UnixNano()
+	now := session.Now()
 	rehearsal := *f
 	rehearsed := group{g.picker.Copy(), g.members}
 	t.group = &rehearsed

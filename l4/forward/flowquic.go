@@ -2,6 +2,7 @@ package forward
 
 import (
 	"github.com/sluicelb/sluice/core/balance"
+	"github.com/sluicelb/sluice/core/session"
 )
 
 // connID is what a flow knows of its connection's id.
@@ -30,11 +31,10 @@ func (f *flow) noteAnswer(data []byte) {
 	if !ok || p.version == 0 { // version negotiation repeats an id of the client's
 		return
 	}
-	w := f.at.w
 	if len(p.from) >= connIDLeast {
 		f.id.length = uint8(len(p.from))
 	}
-	f.farm.ids.learn(p.from, f.to.id, w.wall())
+	f.farm.ids.learn(p.from, f.to.id, session.Now())
 }
 
 // noteUse notes that the client of a flow uses an id, and learns it if it is a
@@ -55,7 +55,7 @@ func (f *flow) noteUse(data []byte) {
 		return
 	}
 	f.id.noted = now
-	f.farm.ids.learn(id, f.to.id, f.at.w.wall())
+	f.farm.ids.learn(id, f.to.id, session.Now())
 }
 
 // idIn is the id a client's packet is for, if it can be one its backend gave.
@@ -82,7 +82,7 @@ func (f *flow) resume(data []byte) (choice, bool) {
 	if !ok {
 		return choice{}, false
 	}
-	backend, length, ok := f.farm.ids.find(&p, f.at.w.wall())
+	backend, length, ok := f.farm.ids.find(&p, session.Now())
 	if !ok {
 		return choice{}, false
 	}

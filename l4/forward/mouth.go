@@ -114,7 +114,7 @@ func (f *flow) connect(tried balance.Tried, data []byte) bool {
 			c, ok = f.resume(data)
 		}
 		if !ok {
-			c, ok = f.farm.choose(&t, tried, w.wall(), w.key)
+			c, ok = f.farm.choose(&t, tried, f.farm.clock(), w.key)
 		}
 		if !ok {
 			break

@@ -2,6 +2,7 @@ package forward
 
 import (
 	"net/netip"
+	"time"
 
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/farm"
@@ -73,7 +74,7 @@ func (w *worker) tell(f *farmTable, client netip.AddrPort, s *story) {
 	e, now := r.entry, w.loop.Now()
 	e.Begin()
 	e.Exchange = accesslog.Exchange{
-		Time: w.wall() - (now - s.began), Connect: s.connect, Total: now - s.began, BytesIn: s.in, BytesOut: s.out,
+		Time: time.Now().UnixNano() - (now - s.began), Connect: s.connect, Total: now - s.began, BytesIn: s.in, BytesOut: s.out,
 		Farm: f.id, Backend: s.backend, Flags: s.flags | to, Proto: accesslog.ProtoTCP, Tries: s.tries, Loop: r.loop, Why: s.why,
 	}
 	if f.transport == farm.L4UDP {

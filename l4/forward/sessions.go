@@ -31,6 +31,14 @@ func (e *Engine) SessionsOf(service uint32) session.View {
 	return f.view()
 }
 
+// clock is the time the farm's sessions are kept by; 0 without any.
+func (f *farmTable) clock() int64 {
+	if f.sessions == nil {
+		return 0
+	}
+	return session.Now()
+}
+
 // view is what the farm makes of its sessions.
 func (f *farmTable) view() session.View {
 	v := session.View{Table: f.sessions, TTL: f.persist.ttl, Backends: make([]session.Member, len(f.backends))}
@@ -91,7 +99,7 @@ const (
 
 // sweep forgets some of the sessions that expired, a few of each farm.
 func (t *table) sweep() {
-	now := time.Now().UnixNano()
+	now := session.Now()
 	for _, f := range t.byID {
 		if f.sessions != nil {
 			f.sessions.Sweep(now, f.persist.ttl, sweepBudget)

@@ -87,10 +87,6 @@ func (w *worker) Socket(p *port) (*os.File, error) {
 	return ln.File()
 }
 
-// wall is the time sessions are kept by. The loops' clocks begin at different
-// moments, so it is the wall clock.
-func (w *worker) wall() int64 { return w.loop.Time(w.loop.Now()).UnixNano() }
-
 // accept takes a new client of the farm behind a port.
 func (w *worker) accept(at *port, c *loop.Conn) {
 	f := w.engine.table.Load().farm(at)

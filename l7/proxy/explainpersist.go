@@ -16,7 +16,7 @@ func (x *explainer) recall(found, sv *service) (held *session.Session) {
 	if found.sessions == nil {
 		return nil
 	}
-	now := sv.clock(x.w)
+	now := session.Now()
 	s, ok := found.sessions.Peek(x.ex.key, now, sv.persist.ttl)
 	if !ok {
 		return nil

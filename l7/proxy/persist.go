@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/session"
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
@@ -176,7 +177,7 @@ func (ex *exchange) learn() {
 		}
 	}
 	if len(key) > 0 {
-		sv.sessions.Put(key[:min(len(key), maxKey)], ex.backend.id, sv.clock(ex.w))
+		sv.sessions.Put(key[:min(len(key), maxKey)], ex.backend.id, session.Now())
 	}
 }
 
@@ -190,7 +191,7 @@ func (ex *exchange) pick() (int, bool) {
 	}
 	keyed := sv.sessions != nil && len(ex.key) > 0
 	if keyed {
-		if id, ok := sv.sessions.Get(ex.key, sv.clock(ex.w), sv.persist.ttl); ok {
+		if id, ok := sv.sessions.Get(ex.key, session.Now(), sv.persist.ttl); ok {
 			if i := sv.find(id); i >= 0 && sv.backends[i].mode != modeCut && !ex.tried.Has(i) && sv.picker.Claim(i) {
 				ex.held, ex.why = sv.picker.Held(i), accesslog.WhySession
 				ex.recordFlag(accesslog.Session)
@@ -204,7 +205,7 @@ func (ex *exchange) pick() (int, bool) {
 	}
 	ex.held, ex.why = sv.picker.Held(i), accesslog.WhyAlgorithm
 	if keyed {
-		sv.sessions.Put(ex.key, sv.backends[i].id, sv.clock(ex.w))
+		sv.sessions.Put(ex.key, sv.backends[i].id, session.Now())
 	}
 	return i, true
 }
@@ -219,10 +220,6 @@ func (ex *exchange) claim(i int) bool {
 	ex.held = sv.picker.Held(i)
 	return true
 }
-
-// clock is the time sessions are kept by. The loops' clocks begin at different
-// moments, so it is the wall clock.
-func (sv *service) clock(w *worker) int64 { return w.loop.Time(w.loop.Now()).UnixNano() }
 
 // find is the position of the backend with that number, -1 when it is gone.
 func (sv *service) find(id uint32) int {

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"errors"
-	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/session"
@@ -101,7 +100,7 @@ const sweepBudget = 512
 
 // sweep forgets some of the sessions that expired, a few of each service.
 func (t *table) sweep() {
-	now := time.Now().UnixNano()
+	now := session.Now()
 	for _, f := range t.byID {
 		for i := range f.services {
 			if s := &f.services[i]; s.sessions != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/session"
 )
 
 // share is the part of a service in a run: services next to each other in the
@@ -77,7 +78,7 @@ func (sv *service) knows(w *worker) bool {
 	if sv.sessions == nil {
 		return false
 	}
-	s, ok := sv.sessions.Peek(sv.sessionKey(w), sv.clock(w), sv.persist.ttl)
+	s, ok := sv.sessions.Peek(sv.sessionKey(w), session.Now(), sv.persist.ttl)
 	if !ok {
 		return false
 	}

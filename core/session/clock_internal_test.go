@@ -1,0 +1,33 @@
+package session
+
+import (
+	"testing"
+	"time"
+)
+
+// What the system's clock says is an hour off from what it said when the process
+// began: somebody has set it.
+func TestSessionsDoNotGoByAClockThatIsSet(t *testing.T) {
+	for _, by := range []time.Duration{time.Hour, -time.Hour} {
+		process.unix -= int64(by)
+		defer func() { process.unix += int64(by) }()
+		table, key := New(10), []byte("client")
+		table.Put(key, 7, Now())
+		v := View{Table: table, TTL: time.Minute, Backends: []Member{{ID: 7}}}
+		if s, ok := v.Find(key); !ok || s.TTL > time.Minute || s.TTL < 50*time.Second {
+			t.Errorf("by %s: %v %+v", by, ok, s)
+		}
+		if n, _ := v.List(10); n != 1 {
+			t.Errorf("by %s: %d sessions are listed", by, n)
+		}
+		if n, err := v.Learn([]Shown{{Key: []byte("other"), Backend: 7, TTL: time.Second}, {Key: key, Backend: 7, TTL: time.Second}}); n != 1 || err != nil {
+			t.Errorf("by %s: %d learned, %v", by, n, err)
+		}
+		if gone := table.Sweep(Now(), time.Minute, 100); gone != 0 || table.Len() != 2 {
+			t.Errorf("by %s: %d swept", by, gone)
+		}
+		if _, ok := table.Get(key, Now(), time.Minute); !ok {
+			t.Errorf("by %s: the session is gone", by)
+		}
+	}
+}
