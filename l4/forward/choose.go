@@ -34,9 +34,25 @@ func (f *farmTable) choose(t *tuple, tried balance.Tried, now int64, b []byte) (
 	}
 	c := choice{index: g.members[i], member: i, held: g.picker.Held(i)}
 	if key != nil {
-		f.sessions.Put(key, f.backends[c.index].id, now)
+		c = f.remember(g, key, c, tried, now)
 	}
 	return c, true
+}
+
+// remember makes a session of a choice. Of two loops that see a new client at
+// once the later one follows the other.
+func (f *farmTable) remember(g *group, key []byte, c choice, tried balance.Tried, now int64) choice {
+	id := f.backends[c.index].id
+	owner, added := f.sessions.PutIfAbsent(key, id, now, f.persist.ttl)
+	if added || owner == id {
+		return c
+	}
+	if first, ok := f.claim(g, owner, tried); ok {
+		c.held.Done()
+		return first
+	}
+	f.sessions.Put(key, id, now) // instead of one that cannot be kept
+	return c
 }
 
 // recall finds the backend a session names: drained ones serve it, those that
