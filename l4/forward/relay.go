@@ -132,3 +132,17 @@ func (p *pair) by(side *loop.Conn) accesslog.Flags {
 	}
 	return accesslog.AbortedByBackend
 }
+
+// taking is what is left of the idle time of a pair of which nothing was read for
+// as long as that, because a side takes what was read before only slowly.
+func (p *pair) taking() (left int64) {
+	if !p.stands {
+		return 0
+	}
+	for _, c := range [...]*loop.Conn{p.client, p.up} {
+		if since, waiting := c.Taking(); waiting {
+			left = max(left, p.farm.idle-since)
+		}
+	}
+	return left
+}

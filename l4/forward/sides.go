@@ -73,6 +73,10 @@ func (s *backendSide) Drained(*loop.Conn) {
 // Expired implements loop.Handler: nothing moved either way for the idle time.
 func (s *clientSide) Expired(*loop.Conn) {
 	p := (*pair)(s)
+	if left := p.taking(); left > 0 {
+		p.client.SetDeadline(p.w.loop.Now() + left)
+		return
+	}
 	p.w.farm(p.farm).Timeouts++
 	if p.opening {
 		p.w.note(p.farm, timeout, "client did not say in time what it has to", p.client.Peer(), netip.AddrPort{})
