@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"testing"
+	"time"
 
 	ct "github.com/ti-mo/conntrack"
 
@@ -248,5 +249,37 @@ func TestBackendsAreListedAndFlushedTogether(t *testing.T) {
 	}
 	if n := total(t, conntrack.Filter{}); n != 21 {
 		t.Errorf("%d are left", n)
+	}
+}
+
+// A farm of many backends is flushed with a few walks of the table, and those
+// of others between its numbers stay.
+func TestManyBackendsAreFlushedWithFewWalks(t *testing.T) {
+	if !sysnettest.Inside(t) {
+		return
+	}
+	c := dial(t)
+	const backends = 3000
+	for id := range uint32(backends) {
+		track(t, c, udp, "198.51.100.1", uint16(1000+id), conntrack.BackendMark(id+1), 0)
+	}
+	track(t, c, udp, "198.51.100.1", 1, 77, 0)
+	others := map[uint32]bool{1: true, 700: true, 1500: true, 2047: true, 2048: true, 3000: true}
+	began := time.Now()
+	n, err := conntrack.FlushOnly(t.Context(), func(id uint32) bool { return !others[id] && id <= backends })
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if err != nil || n != backends-len(others) {
+		t.Errorf("%d deleted, %v; want %d", n, err, backends-len(others))
+	}
+	counts, err := conntrack.Count(t.Context(), conntrack.Filter{})
+	if err != nil || len(counts) != len(others)+1 || counts[77].Total != 1 {
+		t.Errorf("left: %s, %v", format(counts), err)
+	}
+	for id := range others {
+		if counts[conntrack.BackendMark(id)].Total != 1 {
+			t.Errorf("the connection to backend %d is gone", id)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	ct "github.com/ti-mo/conntrack"
 	"github.com/ti-mo/netfilter"
@@ -28,15 +29,9 @@ func Flush(ctx context.Context, f Filter) (int, error) {
 	if err != nil || n == 0 {
 		return 0, err
 	}
-	c, err := ct.Dial(nil)
-	if err != nil {
-		return 0, fmt.Errorf("tracked connections: %w", err)
-	}
-	defer c.Close()
-	want := ct.NewFilter().Mark(f.Mark).MarkMask(f.Mask).Family(netfilter.ProtoFamily(f.Family))
 	for range dumpTries {
-		if err := c.FlushFilter(want); err != nil && !errors.Is(err, unix.EINTR) {
-			return 0, fmt.Errorf("deleting tracked connections: %w", err)
+		if err := forget(ctx, f); err != nil {
+			return 0, err
 		}
 		left, err := total(ctx, f)
 		if err != nil || left == 0 {
@@ -48,22 +43,88 @@ func Flush(ctx context.Context, f Filter) (int, error) {
 
 // FlushOnly deletes the entries of all farms whose backend is one that only
 // answers true for, and tells how many there were. Backends without entries
-// cost nothing but the one walk that finds that out.
-func FlushOnly(ctx context.Context, only func(backend uint32) bool) (int, error) {
-	counts, err := Count(ctx, Farms())
-	if err != nil {
-		return 0, err
-	}
-	sum := 0
-	var problems []error
-	for mark := range counts {
-		if id, _ := BackendOf(mark); only(id) {
-			n, err := Flush(ctx, Backend(id))
-			sum += n
-			problems = append(problems, err)
+// cost nothing but the one walk that finds that out, and those whose numbers
+// follow each other, as the numbers of a farm's do, share the walks that delete.
+func FlushOnly(ctx context.Context, only func(backend uint32) bool) (sum int, err error) {
+	for try := range dumpTries {
+		meant, n, err := marked(ctx, only)
+		if try == 0 {
+			sum = n
+		}
+		if err != nil || len(meant) == 0 {
+			return sum, err
+		}
+		if err := forget(ctx, cover(meant, only)...); err != nil {
+			return 0, err
 		}
 	}
-	return sum, errors.Join(problems...)
+	return sum, nil // clients that go on sending
+}
+
+// marked are the backends that are meant and have entries, in order, and how
+// many entries these are.
+func marked(ctx context.Context, only func(backend uint32) bool) (ids []uint32, entries int, err error) {
+	counts, err := Count(ctx, Farms())
+	for mark, c := range counts {
+		if id, _ := BackendOf(mark); only(id) {
+			ids, entries = append(ids, id), entries+c.Total
+		}
+	}
+	slices.Sort(ids)
+	return ids, entries, err
+}
+
+// widest bounds how many backends one filter is for, as a power of two.
+const widest = 16
+
+// cover are filters for the backends of ids, which are in order, and maybe for
+// others that are meant, but for none else.
+func cover(ids []uint32, only func(backend uint32) bool) (out []Filter) {
+	for i := 0; i < len(ids); {
+		first, size := ids[i], uint32(1)
+		for wide := size * 2; wide <= 1<<widest && all(ids[i]&^(wide-1), wide, first, size, only); wide *= 2 {
+			first, size = ids[i]&^(wide-1), wide
+		}
+		out = append(out, Filter{Mark: BackendMark(first), Mask: ^(size - 1)})
+		for i < len(ids) && ids[i]-first < size {
+			i++
+		}
+	}
+	return out
+}
+
+// all reports whether everything from first on is meant; of that, size numbers
+// from known on are known to be.
+func all(first, count, known, size uint32, only func(backend uint32) bool) bool {
+	for id := first; id < first+count; id++ {
+		if id == known {
+			id += size - 1
+			continue
+		}
+		if !only(id) {
+			return false
+		}
+	}
+	return true
+}
+
+// forget has the kernel delete the entries of each filter.
+func forget(ctx context.Context, filters ...Filter) error {
+	c, err := ct.Dial(nil)
+	if err != nil {
+		return fmt.Errorf("tracked connections: %w", err)
+	}
+	defer c.Close()
+	for _, f := range filters {
+		if err := errors.Join(f.ours(), ctx.Err()); err != nil {
+			return err
+		}
+		want := ct.NewFilter().Mark(f.Mark).MarkMask(f.Mask).Family(netfilter.ProtoFamily(f.Family))
+		if err := c.FlushFilter(want); err != nil && !errors.Is(err, unix.EINTR) {
+			return fmt.Errorf("deleting tracked connections: %w", err)
+		}
+	}
+	return nil
 }
 
 func total(ctx context.Context, f Filter) (int, error) {
