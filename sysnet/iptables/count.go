@@ -19,7 +19,7 @@ func parseCounted(text string) (out []Count) {
 		counts, rule, ok := strings.Cut(line, "] -A ")
 		packets, bytes, both := strings.Cut(strings.TrimPrefix(counts, "["), ":")
 		chain, rest, _ := strings.Cut(rule, " ")
-		if !ok || !both || !strings.HasPrefix(chain, Prefix) {
+		if !ok || !both || !own(chain) {
 			continue
 		}
 		c := Count{Chain: chain, Rule: rest}

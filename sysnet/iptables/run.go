@@ -95,7 +95,7 @@ func (r *Runner) Lines(ctx context.Context) (lines []string, err error) {
 			if strings.HasPrefix(line, "*") {
 				table = line[1:]
 			}
-			if strings.HasPrefix(line, "-A ") && (strings.HasPrefix(line[3:], Prefix) || strings.Contains(line, " -j "+Prefix)) {
+			if ownLine(line) {
 				lines = append(lines, name+" "+table+" "+line)
 			}
 		}

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Prefix begins the names of all chains that are ours.
+// Prefix begins the names of all chains that are ours; nothing follows it, or a
+// hyphen.
 const Prefix = "SLUICE"
 
 // hook is the rule by which packets come into a chain of ours.
@@ -29,7 +30,7 @@ type Hook struct{ From, To string }
 
 // Chain is a chain of ours.
 type Chain struct {
-	Name  string // begins with Prefix, at most 28 bytes
+	Name  string // Prefix, or begins with it and a hyphen; at most 28 bytes
 	Rules []string
 	// Owner is whose rules it holds, 0 for nobody's; see Error.
 	Owner uint32

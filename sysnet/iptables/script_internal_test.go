@@ -79,3 +79,22 @@ func FuzzSaved(f *testing.F) {
 		}
 	})
 }
+
+// Chains of others may have names that begin like ours, and rules of others may
+// lead to ours: both stay as they are.
+func TestChainsOfOthersThatAreNamedAlmostLikeOursAreLeftAlone(t *testing.T) {
+	const text = "*nat\n:SLUICEGATE - [0:0]\n:SLUICE_ALLOW - [0:0]\n:SLUICE-F1 - [0:0]\n" +
+		"-A PREROUTING -p tcp -j SLUICEGATE\n-A PREROUTING -s 192.0.2.1/32 -j SLUICE-F1\n-A SLUICEGATE -p udp -j SLUICE_ALLOW\nCOMMIT\n"
+	got := (&Script{}).input(parseSaved(text)).text.String()
+	if want := "*nat\n:SLUICE-F1 - [0:0]\n-X SLUICE-F1\nCOMMIT\n"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if ownLine(line) {
+			t.Errorf("%q is said to be ours", line)
+		}
+	}
+	if list := parseCounted("[1:2] -A SLUICEGATE -p udp -j SLUICE_ALLOW"); len(list) != 0 {
+		t.Errorf("counted: %+v", list)
+	}
+}

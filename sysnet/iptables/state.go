@@ -42,16 +42,31 @@ func parseSaved(text string) *state {
 		case len(words) == 0:
 		case words[0][0] == '*':
 			table = words[0][1:]
-		case words[0][0] == ':' && strings.HasPrefix(words[0][1:], Prefix):
+		case words[0][0] == ':' && own(words[0][1:]):
 			if p := at(); !slices.Contains(p.chains, words[0][1:]) {
 				p.chains = append(p.chains, words[0][1:])
 			}
-		case words[0] == "-A" && len(words) > 3 && !strings.HasPrefix(words[1], Prefix):
-			if to := words[len(words)-1]; words[len(words)-2] == "-j" && strings.HasPrefix(to, Prefix) {
+		case words[0] == "-A" && len(words) > 3 && !own(words[1]):
+			if to := words[len(words)-1]; own(to) && strings.Join(words[2:], " ") == hook(to) {
 				p := at()
 				p.hooks = append(p.hooks, Hook{words[1], to})
 			}
 		}
 	}
 	return s
+}
+
+// own reports whether a chain of that name is ours: others may have some whose
+// names begin alike.
+func own(name string) bool { return name == Prefix || strings.HasPrefix(name, Prefix+"-") }
+
+// ownLine reports whether a rule, as iptables-save writes it, is in a chain of
+// ours or leads to one.
+func ownLine(line string) bool {
+	words := strings.Fields(line)
+	if len(words) < 2 || words[0] != "-A" {
+		return false
+	}
+	to := words[len(words)-1]
+	return own(words[1]) || own(to) && strings.Join(words[2:], " ") == hook(to)
 }
