@@ -168,22 +168,25 @@ func TestDirectRewritesNothingButMACAddresses(t *testing.T) {
 
 func TestFragmentsFollowTheFirst(t *testing.T) {
 	s := newPacketSite(t, 2)
-	for _, nat := range []farm.NATType{farm.NATDirect, farm.NATStateless} {
-		eachFamily(t, func(t *testing.T, six bool) {
-			s.t = t
-			f := s.farm(7, nat, farm.L4UDP, six, one(80), one(81))
-			f.L4.Algorithm = farm.L4RoundRobin
-			if nat == farm.NATStateless {
-				f.L4.Backends[0].Port, f.L4.Backends[1].Port = 8080, 8080
-			}
-			s.apply(f)
-			for i := range 8 {
-				a := s.ask("udp", netip.AddrPort{}, netip.AddrPortFrom(f.VIP, 80+uint16(i%2)))
-				if err := a.Again(strings.Repeat("z", 20_000)); err != nil {
-					t.Errorf("%s: %v", nat, err)
+	for _, devices := range [][]string{{"front"}, {"front", "back"}} { // answers arrive by the same device as packets for the VIP
+		s.devices = devices
+		for _, nat := range []farm.NATType{farm.NATDirect, farm.NATStateless} {
+			eachFamily(t, func(t *testing.T, six bool) {
+				s.t = t
+				f := s.farm(7, nat, farm.L4UDP, six, one(80), one(81))
+				f.L4.Algorithm = farm.L4RoundRobin
+				if nat == farm.NATStateless {
+					f.L4.Backends[0].Port, f.L4.Backends[1].Port = 8080, 8080
 				}
-			}
-		})
+				s.apply(f)
+				for i := range 8 {
+					a := s.ask("udp", netip.AddrPort{}, netip.AddrPortFrom(f.VIP, 80+uint16(i%2)))
+					if err := a.Again(strings.Repeat("z", 20_000)); err != nil {
+						t.Errorf("%s, arriving by %v: %v", nat, devices, err)
+					}
+				}
+			})
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -200,7 +201,12 @@ func (c *compiler) netdevBase() {
 		c.rules.ChainOf(netdev(name), func() *nft.Chain { return &nft.Chain{Hook: hook, Rules: rules} })
 	}
 	for _, device := range c.wire.fronts {
-		chain("arriving_"+plainName(device), fmt.Sprintf("type filter hook ingress device %q priority 101; policy accept;", device), "meta pkttype host goto dispatch")
+		rules := []string{"meta pkttype host goto dispatch"}
+		if slices.Contains(c.wire.backs, device) {
+			// An answer, which was recognised: its fragments are not a client's.
+			rules = slices.Insert(rules, 0, "meta mark & 0xff000000 == 0x5c000000 accept")
+		}
+		chain("arriving_"+plainName(device), fmt.Sprintf("type filter hook ingress device %q priority 101; policy accept;", device), rules...)
 	}
 	chain("refuse", "", "meta mark set 0", "meta l4proto tcp reject with tcp reset", "reject with icmpx type port-unreachable")
 	var rules []string

@@ -22,6 +22,7 @@ type packetSite struct {
 	have       *nft.Ruleset
 	vip4, vip6 string
 	places     places
+	devices    []string // packets for VIPs may arrive by, "front" if empty
 }
 
 // places is a Wire whose places are written down.
@@ -77,10 +78,25 @@ func (s *packetSite) farm(id uint32, nat farm.NATType, protocol farm.L4Protocol,
 	return f
 }
 
+func (s *packetSite) wire() kernel.Wire {
+	if len(s.devices) == 0 {
+		return s.places
+	}
+	return arriving{s.places, s.devices}
+}
+
+// arriving is a Wire whose packets come by more devices.
+type arriving struct {
+	places
+	devices []string
+}
+
+func (a arriving) Devices(netip.Addr) []string { return a.devices }
+
 // apply makes the appliance carry the farms.
 func (s *packetSite) apply(farms ...farm.Farm) {
 	s.t.Helper()
-	want, problems := kernel.Compile(&kernel.Input{Farms: farms, Wire: s.places})
+	want, problems := kernel.Compile(&kernel.Input{Farms: farms, Wire: s.wire()})
 	for id, p := range problems {
 		s.t.Fatalf("farm %d: %s", id, p)
 	}
