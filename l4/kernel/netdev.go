@@ -12,7 +12,7 @@ import (
 // Netdev is the table of farms whose packets are taken at the interface they
 // arrive by, before the kernel's own way of packets: dsr and stateless_dnat.
 //
-//	ingress of a VIP's interface ─► farmN: flow known? session? else choice: mark of a backend
+//	ingress of every interface ─► farmN: flow known? session? else choice: mark of a backend
 //	                                  └─► backendM: remember the flow ─► wireM: MAC, interface, gone
 //	fragments behind the first, known by their number ─────────────────────┘
 //
