@@ -100,7 +100,7 @@ type load struct {
 func (l *load) complain(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.complaint = append(l.complaint, fmt.Sprintf("%s: %v", l.farm.name, err))
+	l.complaint = append(l.complaint, fmt.Sprintf("%s: at %s: %v", l.farm.name, time.Now().UTC().Format("15:04:05.000"), err))
 }
 
 // under loads the farms until the returned function is called; it tells how each
