@@ -24,7 +24,7 @@ const (
 	flagHandshake // Secure or Dial asked for a handshake that is not over
 	flagHup       // an event said that the connection may be broken
 	flagRoom      // the poller reports room to write, too
-	flagUrgent    // urgent bytes came (tcp(7)), at which splicing stops
+	flagUrgent    // urgent bytes came (tcp(7)): splicing stops and reads end there, a short one is not the last
 )
 
 // Conn is one TCP connection on a loop. See Handler for its events.

@@ -20,7 +20,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 		n, errno := sysRecv(int(c.fd), p)
 		switch {
 		case errno == 0 && n > 0:
-			if n < len(p) && c.flags&flagEnding == 0 {
+			if n < len(p) && c.flags&(flagEnding|flagUrgent) == 0 {
 				c.flags &^= flagReadable
 			}
 			return n, nil

@@ -58,7 +58,7 @@ func (s *secured) recv(p []byte) (int, error) {
 		n, errno := sysRecv(int(c.fd), p)
 		switch {
 		case errno == 0 && n > 0:
-			if n < len(p) && c.flags&flagEnding == 0 {
+			if n < len(p) && c.flags&(flagEnding|flagUrgent) == 0 {
 				c.flags &^= flagWet
 			}
 			return n, nil
