@@ -161,7 +161,7 @@ func (p *packetFarm) backend(s *state, sessions *packetSessions) {
 		}
 		wire = append(wire, "meta mark set "+nft.Mark(m))
 	}
-	wire = append(wire, "ether daddr set "+place.MAC.String(), "ether saddr set "+place.Own.String(), fmt.Sprintf("fwd to %q", place.Interface))
+	wire = append(wire, "ether daddr set "+place.MAC.String(), "ether saddr set "+place.Own.String(), "fwd to "+quoted(place.Interface))
 	p.chain(backendChain(s.ID)).Rules = append(rules, "goto "+wireChain(s.ID))
 	p.chain(wireChain(s.ID)).Rules = wire
 }
@@ -206,7 +206,7 @@ func (c *compiler) netdevBase() {
 			// An answer, which was recognised: its fragments are not a client's.
 			rules = slices.Insert(rules, 0, "meta mark & 0xff000000 == 0x5c000000 accept")
 		}
-		chain("arriving_"+plainName(device), fmt.Sprintf("type filter hook ingress device %q priority 101; policy accept;", device), rules...)
+		chain("arriving_"+plainName(device), "type filter hook ingress device "+quoted(device)+" priority 101; policy accept;", rules...)
 	}
 	chain("refuse", "", "meta mark set 0", "meta l4proto tcp reject with tcp reset", "reject with icmpx type port-unreachable")
 	var rules []string
@@ -230,6 +230,15 @@ func (c *compiler) netdevBase() {
 	}
 	chain("dispatch", "", rules...)
 	c.returns()
+}
+
+// quoted is an interface's name as nft takes it, which knows no escapes.
+func quoted(device string) string { return `"` + device + `"` }
+
+// nameable reports whether nft can be told of an interface: the kernel lets
+// names have any character but blanks, colons and slashes.
+func nameable(device string) bool {
+	return !strings.ContainsFunc(device, func(r rune) bool { return r == '"' || r < ' ' || r == 0x7f })
 }
 
 // plainName is an interface's name as part of a chain's; several may look alike

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
@@ -113,11 +114,11 @@ func (k *Keeper) look(farms []farm.Farm) *seen {
 // ethernets are the Ethernet interfaces that have addresses: packets for a VIP
 // may come in by any of them, whichever has it. Those that have no more than
 // every interface has by itself (fe80::/10) are left out: they come and go with
-// containers.
+// containers. So are those nft cannot name, which would spoil the rules of all.
 func ethernets(all []addr.Local, vips []netip.Addr) (names []string) {
 	for _, l := range all {
 		own := !l.Addr.IsLinkLocalUnicast() || slices.Contains(vips, l.Addr)
-		if l.Ethernet && !l.Port && own && !slices.Contains(names, l.Interface) {
+		if l.Ethernet && !l.Port && own && nameable(l.Interface) && !slices.Contains(names, l.Interface) {
 			names = append(names, l.Interface)
 		}
 	}
@@ -184,6 +185,8 @@ func unreached(w Wire, nat farm.NATType, b *farm.Backend) string {
 		return "it is behind the gateway " + place.Gateway.String() + ", and nattype " + string(nat) + " needs it on the link"
 	case place.MAC == neigh.MAC{}:
 		return "its MAC address is being asked for"
+	case !nameable(place.Interface):
+		return fmt.Sprintf("it is behind the interface %q, a name the packet filter cannot be told", place.Interface)
 	}
 	return ""
 }

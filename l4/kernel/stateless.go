@@ -156,7 +156,7 @@ func (c *compiler) returns() {
 		}
 	}
 	for _, device := range c.wire.backs {
-		chain(netdev("answering_"+plainName(device)), fmt.Sprintf("type filter hook ingress device %q priority 100; policy accept;", device), dispatch...)
+		chain(netdev("answering_"+plainName(device)), "type filter hook ingress device "+quoted(device)+" priority 100; policy accept;", dispatch...)
 	}
 	const ours = "meta mark & 0xff000000 == 0x5c000000"
 	chain(inet("untracked"), "type filter hook prerouting priority -300; policy accept;", ours+" notrack")
