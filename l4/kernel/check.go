@@ -35,21 +35,21 @@ func (n *Nftables) Check(ctx context.Context, in *Input) map[uint32]string {
 	n.mu.Lock()
 	applied := n.applied
 	n.mu.Unlock()
-	problems, err := withoutRefused(in, n.log, func(left *Input) (map[uint32]string, uint32, error) {
+	problems, err := withoutRefused(in, n.log, func(left *Input) (problems, refused map[uint32]string, err error) {
 		want, problems := Compile(left)
 		if applied == nil {
-			return problems, 0, nil
+			return problems, nil, nil
 		}
 		batch, ok := nft.Diff(applied, want)
 		if !ok {
-			return problems, 0, nil
+			return problems, nil, nil
 		}
-		err := n.run.Try(ctx, batch)
+		err = n.run.Try(ctx, batch)
 		var e *nft.Error
 		if errors.As(err, &e) && !nft.IsMissing(err) {
-			return nil, e.Owner, err
+			return nil, e.Refused, err
 		}
-		return problems, 0, nil
+		return problems, nil, nil
 	})
 	if err != nil {
 		n.log.Debug("rules could not be checked beforehand", "reason", err)

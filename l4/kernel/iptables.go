@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -39,16 +38,16 @@ func NewIptables(run *iptables.Runner, log *slog.Logger) *Iptables {
 func (p *Iptables) Carry(ctx context.Context, in *Input) (map[uint32]string, error) {
 	p.carrying.Lock()
 	defer p.carrying.Unlock()
-	return withoutRefused(in, p.log, func(left *Input) (problems map[uint32]string, refused uint32, err error) {
+	return withoutRefused(in, p.log, func(left *Input) (problems, refused map[uint32]string, err error) {
 		scripts, problems := compileIptables(left)
 		for family, script := range scripts {
 			counted := p.keepCounts(ctx, family == 1)
 			if err := p.run.Apply(ctx, family == 1, script); err != nil {
 				var e *iptables.Error
-				if errors.As(err, &e) {
-					refused = e.Owner
+				if errors.As(err, &e) && e.Owner != 0 {
+					refused = map[uint32]string{e.Owner: err.Error()}
 				}
-				if family == 1 && refused == 0 && len(script.Table("nat").Chains) == 0 {
+				if family == 1 && refused == nil && len(script.Table("nat").Chains) == 0 {
 					continue // a kernel without IPv6, and nobody wants it
 				}
 				return nil, refused, err
@@ -60,38 +59,8 @@ func (p *Iptables) Carry(ctx context.Context, in *Input) (map[uint32]string, err
 			problems[in.Transparent[i].ID] = "without nf_tables the engine gets no answers to the client's address: use datapath kernel"
 		}
 		p.remember(ctx, scripts)
-		return problems, 0, nil
+		return problems, nil, nil
 	})
-}
-
-// maxRefused is how many farms the kernel may refuse one after the other before
-// all are given up.
-const maxRefused = 16
-
-// withoutRefused tries until all are carried but those the kernel refuses, whose
-// problem that is. try tells whose rules were refused, 0 when that is not known.
-func withoutRefused(in *Input, log *slog.Logger, try func(left *Input) (problems map[uint32]string, refused uint32, err error)) (map[uint32]string, error) {
-	left, reasons := able(in)
-	lacking := len(reasons)
-	for {
-		problems, refused, err := try(&left)
-		if err == nil {
-			maps.Copy(problems, reasons)
-			return problems, nil
-		}
-		if _, again := reasons[refused]; again || refused == 0 || len(reasons)-lacking == maxRefused {
-			return nil, err
-		}
-		reasons[refused] = "the kernel refuses its rules: " + err.Error()
-		log.Warn("rules refused", "farm", refused, "reason", err)
-		kept := left.Farms[:0:0]
-		for _, f := range left.Farms {
-			if f.ID != refused {
-				kept = append(kept, f)
-			}
-		}
-		left.Farms = kept
-	}
 }
 
 // Rules implements Filter: the lines of the chains of the farm and of its

@@ -37,14 +37,14 @@ func NewNftables(run *nft.Runner, log *slog.Logger) *Nftables { return &Nftables
 // are tried again.
 func (n *Nftables) Carry(ctx context.Context, in *Input) (map[uint32]string, error) {
 	parting := n.parting(ctx, in)
-	problems, err := withoutRefused(in, n.log, func(left *Input) (map[uint32]string, uint32, error) {
+	problems, err := withoutRefused(in, n.log, func(left *Input) (problems, refused map[uint32]string, err error) {
 		want, problems := Compile(left)
-		err := n.become(ctx, want)
+		err = n.become(ctx, want)
 		var e *nft.Error
 		if errors.As(err, &e) {
-			return nil, e.Owner, err
+			return nil, e.Refused, err
 		}
-		return problems, 0, err
+		return problems, nil, err
 	})
 	n.keep(in, parting)
 	return problems, err

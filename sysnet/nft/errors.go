@@ -25,7 +25,10 @@ type Error struct {
 	Owner uint32
 	// Reason is what nft said, one line.
 	Reason string
-	cause  error
+	// Refused are all owners of refused lines with what was said of each; those
+	// nft had no room left to tell are missing.
+	Refused map[uint32]string
+	cause   error
 }
 
 // Error names the reason and the line.
@@ -45,20 +48,29 @@ var place = regexp.MustCompile(`^[^:\n]*:([0-9]{1,9}):[0-9]+-[0-9]+: Error: (.*)
 // maxShown bounds a line quoted in an error, in bytes.
 const maxShown = 160
 
-// complaint reads what nft wrote to its standard error. It finds the first
-// error that has a place, else the first line that says something.
-func complaint(output string) (line int, reason string) {
+// complaint is what nft says of a line; 0 when it names none.
+type complaint struct {
+	line   int
+	reason string
+}
+
+// complaints reads what nft wrote to its standard error: those that have a
+// place, else the first line that says something.
+func complaints(output string) (all []complaint) {
+	var other complaint
 	for text := range strings.SplitSeq(output, "\n") {
 		text = strings.TrimSpace(text)
 		if m := place.FindStringSubmatch(text); m != nil {
-			line, _ = strconv.Atoi(m[1]) // nine digits at most
-			return line, short(m[2])
-		}
-		if reason == "" && text != "" {
-			reason = short(strings.TrimPrefix(text, "Error: "))
+			line, _ := strconv.Atoi(m[1]) // nine digits at most
+			all = append(all, complaint{line, short(m[2])})
+		} else if other.reason == "" && text != "" {
+			other.reason = short(strings.TrimPrefix(text, "Error: "))
 		}
 	}
-	return 0, reason
+	if len(all) == 0 {
+		all = []complaint{other}
+	}
+	return all
 }
 
 func short(s string) string {
@@ -70,22 +82,38 @@ func short(s string) string {
 
 // failure makes an Error of what nft wrote.
 func failure(output string, b *Batch) *Error {
-	line, reason := complaint(output)
-	e := &Error{Reason: reason}
-	if e.Reason == "" {
-		e.Reason = "nft failed without a word"
-	}
-	if b != nil {
-		if e.Owner = b.Owner(line); line >= 1 && line <= len(b.lines) {
-			e.Line = short(strings.TrimSpace(b.lines[line-1]))
+	all := complaints(output)
+	e := all[0].error(b)
+	for _, c := range all {
+		if one := c.error(b); one.Owner != 0 && e.Refused[one.Owner] == "" {
+			if e.Refused == nil {
+				e.Refused = map[uint32]string{}
+			}
+			e.Refused[one.Owner] = one.Error()
 		}
 	}
 	switch {
 	case strings.Contains(output, "Operation not permitted"):
 		e.cause, e.Reason, e.Line, e.Owner = ErrNotPermitted, ErrNotPermitted.Error(), "", 0
+		e.Refused = nil
 	case strings.Contains(output, "Protocol not supported"), strings.Contains(output, "Unable to initialize Netlink socket"),
 		strings.Contains(output, "Operation not supported") && strings.HasPrefix(e.Line, "add table "):
 		e.cause, e.Reason, e.Line, e.Owner = ErrUnsupported, ErrUnsupported.Error(), "", 0
+		e.Refused = nil
+	}
+	return e
+}
+
+// error is the complaint about a batch as an Error.
+func (c complaint) error(b *Batch) *Error {
+	e := &Error{Reason: c.reason}
+	if e.Reason == "" {
+		e.Reason = "nft failed without a word"
+	}
+	if b != nil {
+		if e.Owner = b.Owner(c.line); c.line >= 1 && c.line <= len(b.lines) {
+			e.Line = short(strings.TrimSpace(b.lines[c.line-1]))
+		}
 	}
 	return e
 }

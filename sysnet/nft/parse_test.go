@@ -81,8 +81,8 @@ func FuzzListing(f *testing.F) {
 		if e, err := parseFound(text); err == nil && e.Key == "" {
 			t.Errorf("%q gives an element without a key", text)
 		}
-		if line, reason := complaint(text); line < 0 || strings.Contains(reason, "\n") || len(reason) > maxShown+len("…") {
-			t.Errorf("line %d, reason %q", line, reason)
+		if c := complaints(text)[0]; c.line < 0 || strings.Contains(c.reason, "\n") || len(c.reason) > maxShown+len("…") {
+			t.Errorf("line %d, reason %q", c.line, c.reason)
 		}
 		_, _ = parseNames([]byte(text))
 	})
