@@ -82,25 +82,34 @@ func (c *Conn) Readable() bool { return c.flags&flagReadable != 0 }
 // connection; Read tells which once the bytes before it are read.
 func (c *Conn) Ending() bool { return c.flags&flagEnding != 0 }
 
+// Ended is Ending for certain, which is a question to the kernel: the event that
+// said so may be about an earlier connection with the same descriptor.
+func (c *Conn) Ended() bool {
+	if c.flags&flagEnding != 0 && !c.polled(unix.POLLRDHUP|unix.POLLHUP|unix.POLLERR) {
+		c.flags &^= flagEnding
+	}
+	return c.flags&flagEnding != 0
+}
+
 // Broken reports whether both directions ended or the connection was reset:
 // nothing written to it arrives.
 func (c *Conn) Broken() bool {
 	if c.flags&(flagHup|flagBroken) == flagHup {
 		c.flags &^= flagHup
-		if c.hungUp() {
+		if c.polled(unix.POLLHUP | unix.POLLERR) { // see Ended
+
 			c.flags |= flagBroken
 		}
 	}
 	return c.flags&flagBroken != 0
 }
 
-// hungUp asks the kernel whether the connection is broken: the event that said
-// so may be about an earlier connection with the same descriptor.
-func (c *Conn) hungUp() bool {
+// polled asks the kernel whether one of these events holds.
+func (c *Conn) polled(events int16) bool {
 	p := c.loop.poll[:]
-	p[0] = unix.PollFd{Fd: c.fd}
+	p[0] = unix.PollFd{Fd: c.fd, Events: events}
 	n, err := unix.Poll(p, 0)
-	return err == nil && n == 1 && p[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0
+	return err == nil && n == 1 && p[0].Revents&events != 0
 }
 
 // Local asks the kernel for this side's address.

@@ -88,3 +88,6 @@ func newKey(kind string) crypto.Signer {
 
 // Pipes tells how many pipes for splicing there are, and how many of them rest.
 func (l *Loop) Pipes() (open, free int) { return l.pipes.open, len(l.pipes.free) }
+
+// Event brings events to c as if the poller had reported them.
+func (c *Conn) Event(events uint32) { c.loop.serve(c, events) }

@@ -61,7 +61,7 @@ func (i *Intake) Take(c *loop.Conn, room []byte, whole *Parser) (o Outcome, why 
 				c.SetPeer(source)
 			}
 			return i.taken(), ""
-		case used == 0 && c.Ending():
+		case used == 0 && c.Ended():
 			return i.ended(p, io.EOF)
 		case used == 0: // half a signature, which stays where it is
 			i.keep(p)

@@ -52,7 +52,7 @@ func (p *pair) dial(c choice) bool {
 	w := p.w
 	b := &p.farm.backends[c.index]
 	p.choice, p.to, p.began = c, b, w.loop.Now()
-	p.story.chose(c, b)
+	w.chose(&p.story, c, b)
 	s := w.backend(b)
 	s.Established++
 	s.Pending++

@@ -119,7 +119,6 @@ func (f *flow) Refused(_ *loop.Outlet, err error) {
 		f.end()
 		return
 	}
-	w.backend(f.to).Retries++
 	f.out.Send(first, 0)
 }
 

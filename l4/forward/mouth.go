@@ -123,7 +123,7 @@ func (f *flow) connect(tried balance.Tried, data []byte) bool {
 		err := f.reach(b)
 		if err == nil {
 			f.to, f.choice = b, c
-			f.story.chose(c, b)
+			w.chose(&f.story, c, b)
 			s := w.backend(b)
 			s.Established++
 			s.Connects++

@@ -89,7 +89,7 @@ func (p *pair) readName() bool {
 		w.lower = appendLower(w.lower[:0], name)
 		p.group = p.farm.names.find(w.lower)
 		return true
-	case c.Ending():
+	case c.Ended():
 		p.refuse(badHello, "connection ended within the ClientHello")
 		return false
 	}

@@ -42,12 +42,14 @@ type story struct {
 // refused notes the class of what ended it.
 func (s *story) refused(class refusal.Class) { s.refusal = uint8(class) + 1 }
 
-// chose notes a choice.
-func (s *story) chose(c choice, b *backend) {
-	s.backend, s.why = b.id, accesslog.WhyAlgorithm
-	if s.tries++; s.tries > 1 {
+// chose notes a choice, and that one before it came to nothing.
+func (w *worker) chose(s *story, c choice, b *backend) {
+	if s.tries > 0 {
+		w.shard.Backend(s.backend).Retries++
 		s.flags |= accesslog.Retried
 	}
+	s.backend, s.why = b.id, accesslog.WhyAlgorithm
+	s.tries++
 	s.flags &^= accesslog.Session
 	if c.known {
 		s.why = accesslog.WhySession

@@ -135,6 +135,9 @@ func TestFailedConnectGoesToTheNextBackend(t *testing.T) {
 	if got := a.backend(1).ConnectFailures; got != 1 {
 		t.Errorf("%d connects were tried after the first failed", got)
 	}
+	if left, taken := a.backend(1).Retries, a.backend(2).Retries; left != 1 || taken != 0 {
+		t.Errorf("%d clients went on from the first backend, %d from the second", left, taken)
+	}
 }
 
 func TestWithoutABackendClientsAreReset(t *testing.T) {

@@ -274,6 +274,9 @@ func TestTheFirstDatagramGoesOnWhenItsBackendIsNotThere(t *testing.T) {
 	if b := a.backend(1); b.ConnectFailures != 1 {
 		t.Errorf("%d datagrams were sent to a backend known to be down", b.ConnectFailures)
 	}
+	if got := [3]uint64{a.backend(1).Retries, a.backend(2).Retries, a.backend(3).Retries}; got != [3]uint64{1, 1, 0} {
+		t.Errorf("%d clients went on from the backends", got)
+	}
 	eventually(t, "it is tried again after resurrectime", func() bool { return a.board.Slot(1).Passive() == health.Up })
 }
 
