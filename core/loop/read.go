@@ -8,7 +8,8 @@ import (
 // Read reads what the socket holds into p, at least one byte. The error is
 // ErrDry when there is nothing now, io.EOF when the peer ended its direction,
 // or what broke the connection. A read shorter than p drains the socket, so
-// the next event is waited for without another call.
+// the next event is waited for without another call, unless an end or urgent bytes
+// came, at which a read stops.
 func (c *Conn) Read(p []byte) (int, error) {
 	if c.secure != nil {
 		return c.secure.unseal(p)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net"
+	"sync"
 	"testing"
 	"time"
 
@@ -47,8 +48,10 @@ func TestUrgentBytesStopNothing(t *testing.T) {
 			a := newAppliance(t, 1)
 			backendGot := make(chan []byte, 1)
 			f := a.farm(serve(t, func(c *net.TCPConn) {
-				go sayUrgently(t, c, rest)
+				var said sync.WaitGroup
+				said.Go(func() { sayUrgently(t, c, rest) })
 				got, _ := io.ReadAll(c)
+				said.Wait()
 				backendGot <- got
 			}).at())
 			a.publish(f)
@@ -67,5 +70,32 @@ func TestUrgentBytesStopNothing(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Reading stops at an urgent byte, too, once.
+func TestUrgentBytesDoNotHideWhatCameWithThem(t *testing.T) {
+	a := newAppliance(t, 1)
+	say := make(chan bool)
+	f := a.farm(serve(t, func(c *net.TCPConn) {
+		_, _ = io.WriteString(c, "hello\n")
+		<-say
+		_, _ = io.WriteString(c, "be")
+		urge(t, c)
+		_, _ = io.WriteString(c, "fore\n")
+		say <- true
+		_, _ = io.Copy(io.Discard, c)
+	}).at())
+	a.publish(f)
+	c := a.dial(f)
+	_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+	line(t, c)
+	a.loops[0].Post(func() { // it reads when all is there
+		say <- true
+		<-say
+		time.Sleep(10 * time.Millisecond)
+	})
+	if got := line(t, c); got != "be!fore" {
+		t.Errorf("got %q", got)
 	}
 }
