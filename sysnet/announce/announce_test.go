@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -80,5 +81,39 @@ func TestWhatCannotBeAnnouncedSaysWhy(t *testing.T) {
 	}
 	if err := announce.Send(netip.MustParseAddr("192.0.2.9")); err == nil || !strings.Contains(err.Error(), "no MAC") {
 		t.Errorf("an address of the loopback interface: %v", err)
+	}
+}
+
+// An address may come long after its farm: when the interface is plugged in, or
+// another machine gives it up.
+func TestAddressesThatComeLaterAreAnnouncedThen(t *testing.T) {
+	t.Parallel()
+	if !sysnettest.Inside(t) {
+		return
+	}
+	peer := sysnettest.Peer(t, "v0", "v1", []string{"192.0.2.1/24"}, []string{"192.0.2.2/24"})
+	const vip = "192.0.2.7"
+	a := announce.New(slog.New(slog.NewTextHandler(io.Discard, nil)))
+	defer a.Close()
+	a.Keep([]netip.Addr{netip.MustParseAddr(vip)})
+	for round := range 2 { // it comes, goes, and comes back
+		before := a.List()[0].Rounds
+		time.Sleep(announce.Rounds * announce.Interval) // as long as it is tried
+		a.Again()
+		if l := a.List(); l[0].Problem == "" || l[0].Rounds != before {
+			t.Errorf("round %d, without the address: %+v", round, l)
+		}
+		sysnettest.IP(t, "-n "+peer+" neigh replace "+vip+" lladdr 02:00:00:00:00:99 dev v1 nud stale")
+		sysnettest.IP(t, "address add "+vip+"/32 dev v0")
+		a.Again()
+		sysnettest.Eventually(t, func() (string, bool) {
+			a.Again() // which is no second time
+			l := a.List()
+			return fmt.Sprintf("%+v", l), l[0].Rounds == before+announce.Rounds && l[0].Problem == "" && l[0].Interface == "v0"
+		})
+		if known := sysnettest.IP(t, "-n "+peer+" neigh show "+vip); strings.Contains(known, "02:00:00:00:00:99") {
+			t.Errorf("round %d: the neighbour still knows %s", round, known)
+		}
+		sysnettest.IP(t, "address del "+vip+"/32 dev v0")
 	}
 }

@@ -1,17 +1,11 @@
 package announce
 
 import (
-	"fmt"
 	"log/slog"
-	"net"
 	"net/netip"
-	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
-
-	"github.com/mdlayher/packet"
 
 	"github.com/sluicelb/sluice/sysnet/addr"
 )
@@ -45,6 +39,7 @@ type Announced struct {
 	Rounds int `json:"rounds"`
 	// Problem says why it was not; empty when it was.
 	Problem string `json:"problem,omitempty"`
+	busy    bool   // it is being announced
 }
 
 // New returns an announcer that keeps nothing yet.
@@ -103,13 +98,32 @@ func (a *Announcer) begin(set []netip.Addr) {
 			fresh = append(fresh, ip)
 		}
 	}
+	a.start(fresh)
+}
+
+// start announces addresses that are kept.
+func (a *Announcer) start(set []netip.Addr) {
 	select {
 	case <-a.stop:
+		return
 	default:
-		if len(fresh) > 0 {
-			a.busy.Go(func() { a.announce(fresh) })
-		}
 	}
+	if len(set) == 0 {
+		return
+	}
+	for _, ip := range set {
+		a.kept[ip].busy = true
+	}
+	a.busy.Go(func() {
+		a.announce(set)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		for _, ip := range set {
+			if k := a.kept[ip]; k != nil {
+				k.busy = false
+			}
+		}
+	})
 }
 
 // forget drops an address nobody wants.
@@ -171,59 +185,30 @@ func (a *Announcer) note(ip netip.Addr, iface string, err error, first bool) {
 	k.Rounds++
 }
 
-// Send announces one address once, on the interface that has it.
-func Send(ip netip.Addr) error {
+// Again announces addresses that have come to this machine, back to it or to
+// another of its interfaces since they were announced, or could not be. It
+// returns at once.
+func (a *Announcer) Again() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.kept) == 0 {
+		return
+	}
 	locals, err := addr.List()
 	if err != nil {
-		return err
+		return // nobody knows
 	}
-	_, err = send(locals, ip)
-	return err
-}
-
-func send(locals []addr.Local, ip netip.Addr) (iface string, err error) {
-	err = fmt.Errorf("no interface of this machine has the address %s: %w", ip, addr.ErrNotLocal)
-	for _, l := range locals {
-		switch {
-		case l.Addr != ip:
-		case !l.Up:
-			iface, err = l.Interface, fmt.Errorf("interface %s is down: %w", l.Interface, addr.ErrDown)
-		case !l.Usable:
-			iface, err = l.Interface, fmt.Errorf("another machine may have %s: %w", ip, addr.ErrDuplicate)
-		case !l.Ethernet:
-			iface, err = l.Interface, fmt.Errorf("interface %s has no MAC address", l.Interface)
-		default:
-			return l.Interface, sendOn(l.Interface, ip)
+	var moved []netip.Addr
+	for ip, k := range a.kept {
+		if k.busy {
+			continue
+		}
+		iface, err := where(locals, ip)
+		if err != nil {
+			k.Interface, k.Problem = iface, err.Error()
+		} else if k.Problem != "" || k.Interface != iface {
+			moved = append(moved, ip)
 		}
 	}
-	return iface, err
-}
-
-func sendOn(name string, ip netip.Addr) error {
-	iface, err := net.InterfaceByName(name)
-	if err != nil {
-		return fmt.Errorf("announcing %s: %w", ip, err)
-	}
-	all, err := frames(ip, iface.HardwareAddr, forwards(name))
-	if err != nil {
-		return err
-	}
-	// Protocol 0 sends like any other and receives nothing.
-	c, err := packet.Listen(iface, packet.Raw, 0, nil)
-	if err != nil {
-		return fmt.Errorf("announcing %s on %s: %w", ip, name, err)
-	}
-	defer c.Close()
-	for _, b := range all {
-		if _, err := c.WriteTo(b, &packet.Addr{HardwareAddr: net.HardwareAddr(b[:6])}); err != nil {
-			return fmt.Errorf("announcing %s on %s: %w", ip, name, err)
-		}
-	}
-	return nil
-}
-
-// forwards reports whether the interface passes IPv6 packets on.
-func forwards(iface string) bool {
-	b, err := os.ReadFile("/proc/sys/net/ipv6/conf/" + iface + "/forwarding")
-	return err == nil && strings.TrimSpace(string(b)) != "0"
+	a.start(moved)
 }

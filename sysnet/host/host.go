@@ -156,6 +156,7 @@ func (h *Host) Run(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
+		h.announcer.Again()
 		h.mu.Lock()
 		if h.told && (h.need.forwards() || h.need.local4 || h.need.local6) {
 			h.prepare()
