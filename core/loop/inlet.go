@@ -3,7 +3,6 @@ package loop
 import (
 	"os"
 	"syscall"
-	"unsafe"
 
 	"github.com/panjf2000/gnet/v2/pkg/netpoll"
 	"golang.org/x/sys/unix"
@@ -22,10 +21,8 @@ type Inlet struct {
 	loop    *Loop
 	fd      int
 	handler InletHandler
-	head    int32 // what waits to be sent, in sending.pieces
-	tail    int32
-	limit   int32 // the longest datagram that is sent together with others
-	turns   bool  // waits for another turn
+	backlog backlog
+	turns   bool // waits for another turn
 	closed  bool
 }
 
@@ -37,7 +34,7 @@ func (l *Loop) Inlet(f *os.File, h InletHandler) (*Inlet, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &Inlet{loop: l, fd: fd, handler: h, head: none, limit: maxSegment}
+	in := &Inlet{loop: l, fd: fd, handler: h, backlog: noBacklog}
 	size := uint32(unix.SizeofSockaddrAny)
 	if sysGetsockname(fd, &l.addr, &size) == 0 && decodeAddr(&l.addr).Addr().IsUnspecified() {
 		if l.addr.Addr.Family == unix.AF_INET {
@@ -90,15 +87,11 @@ func (in *Inlet) Send(data []byte, segment int, to, from *Endpoint) {
 		return
 	}
 	d := in.loop.udp
-	p := d.sending.piece(data, segment)
+	p, first := d.sending.add(&in.backlog, data, segment)
 	p.to, p.from = *to, *from
-	if in.head == none {
-		in.head = d.sending.last()
+	if first {
 		d.sending.inlets = append(d.sending.inlets, in)
-	} else {
-		d.sending.pieces[in.tail].next = d.sending.last()
 	}
-	in.tail = d.sending.last()
 	if !d.batch {
 		in.loop.sendAll()
 	}
@@ -161,10 +154,9 @@ func (in *Inlet) deliver(i, n int) (next int) {
 
 // flush sends what waits.
 func (in *Inlet) flush(s *sending) {
-	at := in.head
-	in.head = none
+	at := in.backlog.take()
 	for at != none && !in.closed {
-		at = s.fill(at, int(in.limit))
+		at = s.fill(at, int(in.backlog.limit))
 		s.finish()
 		in.push(s)
 	}
@@ -186,7 +178,7 @@ func (in *Inlet) push(s *sending) {
 			}
 			return
 		case indivisible(errno) && b.number > 1:
-			in.limit = int32(b.size - 1)
+			in.backlog.limit = int32(b.size - 1)
 			if lost := s.apart(in.fd, i); lost > 0 {
 				in.handler.Lost(in, b.to, lost)
 			}
@@ -198,66 +190,11 @@ func (in *Inlet) push(s *sending) {
 }
 
 // again gives the inlet another turn after the others had theirs.
-func (in *Inlet) again() {
-	if !in.turns {
-		in.turns = true
-		in.loop.waiting = append(in.loop.waiting, in)
-		in.loop.call()
-	}
-}
+func (in *Inlet) again() { in.loop.later(in, &in.turns) }
 
 func (in *Inlet) turn() {
 	in.turns = false
 	if !in.closed {
 		in.receive()
 	}
-}
-
-// turner is a UDP socket that waits for another turn.
-type turner interface{ turn() }
-
-// runDatagrams gives the sockets whose turn was cut short another one.
-func (l *Loop) runDatagrams() {
-	for n := len(l.waiting); n > 0; n-- {
-		t := l.waiting[0]
-		copy(l.waiting, l.waiting[1:])
-		l.waiting[len(l.waiting)-1] = nil
-		l.waiting = l.waiting[:len(l.waiting)-1]
-		t.turn()
-	}
-}
-
-func (l *Loop) closeDatagrams() {
-	for _, in := range l.inlets {
-		in.Close()
-	}
-	for _, o := range l.outlets {
-		if o != nil {
-			o.Close()
-		}
-	}
-}
-
-// pktinfo appends the ancillary message that makes a datagram leave from e; b
-// has room for it.
-func pktinfo(b []byte, e *Endpoint) []byte {
-	at := len(b)
-	if e.kind == 4 {
-		b = b[:at+aligned(headerSize+unix.SizeofInet4Pktinfo)]
-		setHeader(b[at:], unix.SOL_IP, unix.IP_PKTINFO, unix.SizeofInet4Pktinfo)
-		info := (*unix.Inet4Pktinfo)(unsafe.Pointer(&b[at+headerSize]))
-		*info = unix.Inet4Pktinfo{Spec_dst: [4]byte(e.addr[:4])}
-		return b
-	}
-	b = b[:at+aligned(headerSize+unix.SizeofInet6Pktinfo)]
-	setHeader(b[at:], unix.SOL_IPV6, unix.IPV6_PKTINFO, unix.SizeofInet6Pktinfo)
-	info := (*unix.Inet6Pktinfo)(unsafe.Pointer(&b[at+headerSize]))
-	*info = unix.Inet6Pktinfo{Addr: e.addr, Ifindex: e.scope}
-	return b
-}
-
-func setHeader(b []byte, level, kind int32, size int) {
-	h := (*unix.Cmsghdr)(unsafe.Pointer(unsafe.SliceData(b)))
-	h.Level, h.Type = level, kind
-	h.SetLen(headerSize + size)
 }

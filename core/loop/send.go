@@ -1,7 +1,6 @@
 package loop
 
 import (
-	"encoding/binary"
 	"syscall"
 	"unsafe"
 
@@ -47,26 +46,34 @@ type sending struct {
 	alone   [1]unix.Iovec
 }
 
-// bundle is one message: a datagram, or several of one length.
-type bundle struct {
-	to, from Endpoint
-	size     int // of each datagram
-	bytes    int
-	number   int  // of datagrams
-	first    int  // vector
-	plain    int  // bytes of control without the size of datagrams
-	open     bool // more may join
-}
-
 func (s *sending) init() { s.pieces = make([]piece, 0, 2*datagramBatch) }
 
-// piece appends one; last is its position.
-func (s *sending) piece(data []byte, segment int) *piece {
-	s.pieces = append(s.pieces, piece{data: data, segment: int32(segment), next: none})
-	return &s.pieces[len(s.pieces)-1]
+// backlog is what waits to leave by one socket.
+type backlog struct {
+	head, tail int32 // in sending.pieces
+	limit      int32 // the longest datagram that is sent together with others
 }
 
-func (s *sending) last() int32 { return int32(len(s.pieces) - 1) }
+var noBacklog = backlog{head: none, limit: maxSegment}
+
+// add appends a piece and reports whether there was nothing before.
+func (s *sending) add(q *backlog, data []byte, segment int) (p *piece, first bool) {
+	at := int32(len(s.pieces))
+	s.pieces = append(s.pieces, piece{data: data, segment: int32(segment), next: none})
+	if first = q.head == none; first {
+		q.head = at
+	} else {
+		s.pieces[q.tail].next = at
+	}
+	q.tail = at
+	return &s.pieces[at], first
+}
+
+// take empties the backlog and returns its first piece.
+func (q *backlog) take() (head int32) {
+	head, q.head = q.head, none
+	return head
+}
 
 // sendAll sends what waits. What handlers send meanwhile is sent too.
 func (l *Loop) sendAll() {
@@ -94,121 +101,6 @@ func (l *Loop) sendAll() {
 	}
 	s.pieces = s.pieces[:0]
 	d.batch = was
-}
-
-// fill makes messages of the pieces from at on, as many as there is room for,
-// and returns the first piece that is not in them completely.
-func (s *sending) fill(at int32, limit int) int32 {
-	s.count, s.used = 0, 0
-	for at != none {
-		p := &s.pieces[at]
-		if !s.add(p, limit) {
-			break
-		}
-		at = p.next
-	}
-	return at
-}
-
-// add puts a piece into messages, reporting false when there is no more room:
-// p is what is left of it then.
-func (s *sending) add(p *piece, limit int) bool {
-	for {
-		chunk, size := p.data, len(p.data)
-		if p.segment != 0 {
-			size = int(p.segment)
-			fit := 1
-			if size <= limit {
-				fit = min(maxSegments, maxTogether/size)
-			}
-			chunk = chunk[:min(fit*size, len(chunk))]
-			size = min(size, len(chunk))
-		}
-		if !s.join(p, chunk, size, limit) && !s.begin(p, chunk, size, limit) {
-			return false
-		}
-		p.data = p.data[len(chunk):]
-		if len(p.data) == 0 {
-			return true
-		}
-	}
-}
-
-// join adds datagrams of that size to the last message if it may have them.
-func (s *sending) join(p *piece, chunk []byte, size, limit int) bool {
-	if s.count == 0 || s.used == maxVectors || len(chunk) == 0 {
-		return false
-	}
-	b := &s.batch[s.count-1]
-	number := count(chunk, size)
-	if !b.open || size > b.size || size < b.size && number > 1 ||
-		b.number+number > maxSegments || b.bytes+len(chunk) > maxTogether || b.to != p.to || b.from != p.from {
-		return false
-	}
-	b.number, b.bytes = b.number+number, b.bytes+len(chunk)
-	b.open = len(chunk)%b.size == 0
-	s.vector(chunk)
-	return true
-}
-
-// begin makes a new message.
-func (s *sending) begin(p *piece, chunk []byte, size, limit int) bool {
-	if s.count == len(s.batch) || s.used == maxVectors {
-		return false
-	}
-	s.batch[s.count] = bundle{
-		to: p.to, from: p.from, size: size, bytes: len(chunk), number: count(chunk, size), first: s.used,
-		open: size > 0 && size <= limit && len(chunk)%size == 0,
-	}
-	s.count++
-	s.vector(chunk)
-	return true
-}
-
-func count(chunk []byte, size int) int {
-	if size == 0 {
-		return 1
-	}
-	return (len(chunk) + size - 1) / size
-}
-
-func (s *sending) vector(chunk []byte) {
-	v := &s.vectors[s.used]
-	v.Base = unsafe.SliceData(chunk)
-	v.SetLen(len(chunk))
-	s.used++
-}
-
-// finish writes the headers of the messages.
-func (s *sending) finish() {
-	for i := range s.count {
-		b := &s.batch[i]
-		end := s.used
-		if i+1 < s.count {
-			end = s.batch[i+1].first
-		}
-		h := &s.msgs[i].Hdr
-		*h = unix.Msghdr{Iov: &s.vectors[b.first]}
-		h.SetIovlen(end - b.first)
-		if b.to.kind != 0 {
-			h.Name, h.Namelen = (*byte)(unsafe.Pointer(&s.names[i])), b.to.encode(&s.names[i])
-		}
-		control := s.control[i][:0]
-		if b.from.kind != 0 {
-			control = pktinfo(control, &b.from)
-		}
-		b.plain = len(control)
-		if b.number > 1 {
-			at := len(control)
-			control = control[:at+aligned(headerSize+2)]
-			setHeader(control[at:], unix.SOL_UDP, unix.UDP_SEGMENT, 2)
-			binary.NativeEndian.PutUint16(control[at+headerSize:], uint16(b.size))
-		}
-		if len(control) > 0 {
-			h.Control = &control[0]
-			h.SetControllen(len(control))
-		}
-	}
 }
 
 // push sends the messages from i on. It returns where it stopped, and why.
