@@ -74,14 +74,14 @@ func (m *mouth) begin(key *flowKey, d *loop.Datagram) *flow {
 		return nil
 	}
 	s := w.farm(ft)
-	if !w.admit() {
-		s.Dropped += uint64(d.Count())
-		return nil
-	}
-	if ft.places != nil && !ft.places.enter(ft.most) {
-		w.engine.flows.Add(-1)
+	if ft.places != nil && !ft.places.enter(ft.most) { // before others make room for it
 		s.Dropped += uint64(d.Count())
 		w.note(ft, tooManyClients, "as many flows as the farm may have", key.client.AddrPort(), netip.AddrPort{})
+		return nil
+	}
+	if !w.admit() {
+		ft.places.leave()
+		s.Dropped += uint64(d.Count())
 		return nil
 	}
 	f := w.flows.values.Get()
