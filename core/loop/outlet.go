@@ -105,9 +105,13 @@ func (o *Outlet) receive() {
 		case syscall.ENOBUFS, syscall.ENOMEM:
 			o.again()
 			return
-		default:
-			o.complaint()
-			o.refused(errno)
+		default: // it came after the event
+			if found := o.complaint(); !unreachable(errno) {
+				errno = found
+			}
+			if errno != 0 {
+				o.refused(errno)
+			}
 			continue
 		}
 		d.batch = true
