@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -62,7 +64,10 @@ func entitled(farms []farm.Farm) map[uint32]bool {
 func (k *Keeper) parting(before []farm.Farm) (lost func(backend uint32) bool) {
 	now := entitled(k.farms)
 	if !k.applied {
-		return func(backend uint32) bool { return !now[backend] }
+		// Those of stopped farms may have a grace that began before this process.
+		graced := graceful(k.farms)
+		k.graceAll(maps.Clone(graced))
+		return func(backend uint32) bool { return !now[backend] && !graced[backend] }
 	}
 	list := map[uint32]bool{}
 	for id := range entitled(before) {
@@ -70,15 +75,59 @@ func (k *Keeper) parting(before []farm.Farm) (lost func(backend uint32) bool) {
 			list[id] = true
 		}
 	}
-	for i := range k.farms {
-		if f := &k.farms[i]; f.Stopped && f.L4.StopGrace > 0 {
-			k.grace(f, list)
-		}
-	}
+	k.keepGraces(now, list)
+	k.graceAll(list)
 	if len(list) == 0 {
 		return nil
 	}
 	return func(backend uint32) bool { return list[backend] }
+}
+
+// graceful are the backends of stopped farms that grant a grace, but for those
+// that were cut.
+func graceful(farms []farm.Farm) map[uint32]bool {
+	out := map[uint32]bool{}
+	for i := range farms {
+		f := &farms[i]
+		for j := range f.L4.Backends {
+			if b := &f.L4.Backends[j]; f.Stopped && f.L4.StopGrace > 0 && b.Maintenance != farm.MaintenanceCut {
+				out[b.ID] = true
+			}
+		}
+	}
+	return out
+}
+
+// keepGraces ends the graces of backends that were cut meanwhile, which are
+// lost, and of farms that run again: when one is stopped another begins.
+func (k *Keeper) keepGraces(now, lost map[uint32]bool) {
+	cut := map[uint32]bool{}
+	for i := range k.farms {
+		for j := range k.farms[i].L4.Backends {
+			b := &k.farms[i].L4.Backends[j]
+			cut[b.ID] = b.Maintenance == farm.MaintenanceCut
+		}
+	}
+	for i := range k.graced {
+		g := &k.graced[i]
+		g.backends = slices.DeleteFunc(g.backends, func(id uint32) bool {
+			if cut[id] {
+				lost[id] = true
+			}
+			return cut[id] || now[id]
+		})
+	}
+	k.graced = slices.DeleteFunc(k.graced, func(g graced) bool { return len(g.backends) == 0 })
+}
+
+// graceAll begins the graces of farms that were stopped, and takes their
+// backends from those that are lost.
+func (k *Keeper) graceAll(lost map[uint32]bool) {
+	for i := range k.farms {
+		if f := &k.farms[i]; f.Stopped && f.L4.StopGrace > 0 {
+			k.grace(f, lost)
+		}
+	}
 }
 
 // grace lets the connections of a farm that was just stopped go on.

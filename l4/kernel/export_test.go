@@ -1,6 +1,9 @@
 package kernel
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // SetRetryPause changes how often what failed is tried again; before Run.
 func SetRetryPause(d time.Duration) (restore func()) {
@@ -8,3 +11,6 @@ func SetRetryPause(d time.Duration) (restore func()) {
 	retryPause = d
 	return func() { retryPause = old }
 }
+
+// Follow is one look of Run.
+func (k *Keeper) Follow(ctx context.Context) { k.follow(ctx, false) }

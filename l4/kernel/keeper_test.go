@@ -21,6 +21,34 @@ type told struct {
 	fails error
 }
 
+// flushed remembers whose connections were ended.
+type flushed struct {
+	none
+	mu  sync.Mutex
+	ids map[uint32]bool
+}
+
+func (f *flushed) Flush(_ context.Context, meant func(uint32) bool) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ids = map[uint32]bool{}
+	for id := range uint32(100) {
+		if meant(id) {
+			f.ids[id] = true
+		}
+	}
+	return nil
+}
+
+// took is whose were ended since it was last asked.
+func (f *flushed) took() map[uint32]bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	ids := f.ids
+	f.ids = nil
+	return ids
+}
+
 func (f *told) Carry(_ context.Context, in *kernel.Input) (map[uint32]string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -72,4 +100,50 @@ func TestWhatTransparentFarmsNeedIsTriedAgain(t *testing.T) {
 	}
 	k.Apply(context.Background(), 1, &farm.Config{Farms: []farm.Farm{one}})
 	eventually(t, "it is tried again", func() bool { _, times := f.now(); return times > 1 })
+}
+
+func TestAGraceIsThatOfTheLastStopAndEndsForWhoIsCut(t *testing.T) {
+	t.Parallel()
+	conns := &flushed{}
+	quiet := slog.New(slog.DiscardHandler)
+	k := kernel.New(kernel.Options{Filter: &told{}, Connections: conns, Log: quiet})
+	one := example(func(f *farm.Farm) { f.L4.StopGrace = 1 })
+	id := one.L4.Backends[0].ID
+	apply := func(stopped bool) {
+		one = one.Clone()
+		one.Stopped = stopped
+		k.Apply(context.Background(), 1, &farm.Config{Farms: []farm.Farm{one}})
+	}
+	apply(false)
+	apply(true)
+	apply(false)
+	one.L4.StopGrace = 60
+	conns.took()
+	apply(true)
+	time.Sleep(1100 * time.Millisecond) // the first grace would be over
+	k.Follow(context.Background())
+	if took := conns.took(); took[id] {
+		t.Error("the grace of an earlier stop ended the connections")
+	}
+	one.L4.Backends[0].Maintenance = farm.MaintenanceCut
+	apply(true)
+	if took := conns.took(); !took[id] {
+		t.Error("the connections of a backend that was cut go on")
+	}
+}
+
+// A netd that was killed knows nothing of graces that began before.
+func TestConnectionsInTheirGraceOutliveNetd(t *testing.T) {
+	conns := &flushed{}
+	k := kernel.New(kernel.Options{Filter: &told{}, Connections: conns, Log: slog.New(slog.DiscardHandler)})
+	one := example(func(f *farm.Farm) { f.L4.StopGrace, f.Stopped = 1, true })
+	k.Apply(context.Background(), 1, &farm.Config{Farms: []farm.Farm{one}})
+	if took := conns.took(); took[one.L4.Backends[0].ID] || !took[99] {
+		t.Errorf("ended: %v", took)
+	}
+	time.Sleep(1100 * time.Millisecond)
+	k.Follow(context.Background())
+	if took := conns.took(); !took[one.L4.Backends[0].ID] {
+		t.Error("the grace never ends")
+	}
 }
