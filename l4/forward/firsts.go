@@ -28,12 +28,12 @@ func (k *firsts) keep(f *flow, data []byte) {
 	k.data[i] = append(k.data[i][:0], data...)
 }
 
-// of is the first datagram of a flow; nil when it is not kept.
-func (k *firsts) of(f *flow) []byte {
+// of is the first datagram of a flow, which may be empty, if it is kept.
+func (k *firsts) of(f *flow) (data []byte, kept bool) {
 	if f.first == 0 {
-		return nil
+		return nil, false
 	}
-	return k.data[f.first-1]
+	return k.data[f.first-1], true
 }
 
 // drop forgets that of a flow which ends.

@@ -106,8 +106,8 @@ func (f *flow) Refused(_ *loop.Outlet, err error) {
 	w := f.at.w
 	w.backend(f.to).ConnectFailures++
 	w.engine.lost(f.to, err)
-	first := w.firsts.of(f)
-	if f.state != asked || first == nil || f.moves == triesMost {
+	first, kept := w.firsts.of(f)
+	if f.state != asked || !kept || f.moves == triesMost {
 		f.story.flags |= accesslog.AbortedByBackend
 		f.end()
 		return
