@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/marks"
 )
 
@@ -40,10 +41,26 @@ func (p *pair) connect() {
 			return
 		}
 	}
+	if p.renew() {
+		p.connect()
+		return
+	}
 	w.farm(f).NoBackend++
 	w.note(f, noBackend, "no backend can be used now", p.client.Peer(), netip.AddrPort{})
 	p.story.refused(noBackend)
 	p.end(accesslog.AbortedHere)
+}
+
+// renew goes on with the farm as it is configured now, of which more may be
+// served than of the one the pair began with. It reports false when it is the
+// same. Whoever asked for a name keeps the backends for that.
+func (p *pair) renew() bool {
+	now := p.w.engine.table.Load().farm(p.port)
+	if now == nil || now == p.farm || now.id != p.farm.id || p.farm.names != nil || now.names != nil {
+		return false
+	}
+	p.farm, p.tried = now, balance.Tried{}
+	return true
 }
 
 // dial begins to connect to a chosen backend. It reports false when that failed

@@ -227,3 +227,19 @@ func TestPortsAreKeptForBackendsWithoutOne(t *testing.T) {
 		}
 	}
 }
+
+// A client who waits for a connect goes on with the backends there are by then.
+func TestAClientThatWaitsGetsABackendThatWasAddedMeanwhile(t *testing.T) {
+	a := newAppliance(t, 1)
+	f := a.farm(blackhole(t), serve(t, name("added")).at())
+	f.L4.ConnectTimeout = 1
+	one := f.Clone()
+	one.L4.Backends = one.L4.Backends[:1]
+	a.publish(one)
+	c := a.dial(f)
+	eventually(t, "it is being connected", func() bool { return a.stats().Pending == 1 })
+	a.publish(f)
+	if got := line(t, c); got != "added" {
+		t.Errorf("served by %q", got)
+	}
+}
