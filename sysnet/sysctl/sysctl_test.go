@@ -177,6 +177,7 @@ func TestWhatOthersChangedIsTheirs(t *testing.T) {
 		return
 	}
 	appliance(t)
+	set(t, "ipv4/ip_forward", "0")          // a new namespace has what the machine has
 	set(t, "ipv6/conf/all/forwarding", "1") // before us
 	k := open(t, journal(t))
 	keep(t, k, all()...)
