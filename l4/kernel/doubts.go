@@ -14,16 +14,16 @@ type Doubtful interface {
 }
 
 // told are the warnings about farms that run: of backends that get nothing, of
-// the ground they stand on, and of what carries them. k.mu is held.
-func (k *Keeper) told() map[uint32][]string {
-	out := maps.Clone(k.warnings)
+// the ground they stand on, and of what carries them.
+func (k *Keeper) told(v *view) map[uint32][]string {
+	out := maps.Clone(v.warnings)
 	for _, from := range []any{k.options.Ground, k.options.Filter} {
 		doubtful, ok := from.(Doubtful)
 		if !ok {
 			continue
 		}
-		for i := range k.farms {
-			f := &k.farms[i]
+		for i := range v.farms {
+			f := &v.farms[i]
 			if f.Stopped {
 				continue
 			}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -47,6 +48,8 @@ type Keeper struct {
 	applied     bool              // Apply was called
 	graced      []graced          // farms that were stopped and whose connections may go on
 	load
+
+	shown atomic.Pointer[view]
 }
 
 // New returns a Keeper that has not been asked for anything: whatever an
@@ -55,7 +58,9 @@ func New(o Options) *Keeper {
 	if o.Connections == nil {
 		o.Connections = Tracked{}
 	}
-	return &Keeper{options: o, wired: make(chan struct{}, 1)}
+	k := &Keeper{options: o, wired: make(chan struct{}, 1)}
+	k.show()
+	return k
 }
 
 // Apply makes the kernel carry the kernel farms of cfg and no others.
@@ -124,6 +129,7 @@ func (k *Keeper) carry(ctx context.Context) {
 	}
 	k.problems = problems
 	k.warn(in)
+	k.show()
 }
 
 // warn tells of backends that get nothing though their farm is carried.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l4/kernel"
+	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
 // told is a filter that remembers what it was last asked to carry.
@@ -145,5 +146,58 @@ func TestConnectionsInTheirGraceOutliveNetd(t *testing.T) {
 	k.Follow(context.Background())
 	if took := conns.took(); !took[one.L4.Backends[0].ID] {
 		t.Error("the grace never ends")
+	}
+}
+
+// slow is a filter whose change takes until it is let go.
+type slow struct {
+	told
+	begun, let chan struct{}
+}
+
+func (f *slow) Carry(ctx context.Context, in *kernel.Input) (map[uint32]string, error) {
+	f.begun <- struct{}{}
+	<-f.let
+	return f.told.Carry(ctx, in)
+}
+
+// A change of thousands of farms takes seconds; who asks what is carried gives
+// up before, and asks again: netd would be full of questions nobody waits for.
+func TestWhatIsCarriedIsToldWhileAChangeIsUnderWay(t *testing.T) {
+	f := &slow{begun: make(chan struct{}, 1), let: make(chan struct{}, 1)}
+	k := kernel.New(kernel.Options{Filter: f, Connections: none{}, Log: slog.New(slog.DiscardHandler)})
+	one := example(nil)
+	apply := func(generation uint64) {
+		k.Apply(context.Background(), generation, &farm.Config{Farms: []farm.Farm{one}})
+	}
+	f.let <- struct{}{}
+	apply(1)
+	<-f.begun
+	done := make(chan struct{})
+	go func() { defer close(done); apply(2) }()
+	<-f.begun
+	generation := func() uint64 {
+		answer := make(chan uint64, 1)
+		go func() {
+			state, err := k.Parts()[ctl.OpKernelState](context.Background(), []byte("{}"), nil)
+			if err != nil {
+				t.Error(err)
+			}
+			answer <- state.(ctl.KernelState).Generation
+		}()
+		select {
+		case g := <-answer:
+			return g
+		case <-time.After(2 * time.Second):
+			return 0
+		}
+	}
+	if g := generation(); g != 1 {
+		t.Errorf("while it is changed: generation %d, want 1", g)
+	}
+	f.let <- struct{}{}
+	<-done
+	if g := generation(); g != 2 {
+		t.Errorf("afterwards: generation %d, want 2", g)
 	}
 }

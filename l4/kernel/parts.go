@@ -3,7 +3,6 @@ package kernel
 import (
 	"context"
 	"errors"
-	"maps"
 	"os"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -16,13 +15,9 @@ import (
 // values.
 func (k *Keeper) Parts() ctl.Parts {
 	return ctl.Parts{
-		ctl.OpKernelApply: answered(k.Apply),
-		ctl.OpKernelCheck: answered(func(ctx context.Context, _ uint64, cfg *farm.Config) map[uint32]string { return k.Check(ctx, cfg) }),
-		ctl.OpKernelState: about(func(context.Context, struct{}) (ctl.KernelState, error) {
-			k.mu.Lock()
-			defer k.mu.Unlock()
-			return ctl.KernelState{Generation: k.generation, Cleaned: k.cleaned, Problems: maps.Clone(k.problems), Warnings: k.told()}, nil
-		}),
+		ctl.OpKernelApply:    answered(k.Apply),
+		ctl.OpKernelCheck:    answered(func(ctx context.Context, _ uint64, cfg *farm.Config) map[uint32]string { return k.Check(ctx, cfg) }),
+		ctl.OpKernelState:    about(func(context.Context, struct{}) (ctl.KernelState, error) { return k.state(), nil }),
 		ctl.OpKernelRules:    about(func(ctx context.Context, q ctl.KernelFarm) (string, error) { return k.Rules(ctx, q.Farm) }),
 		ctl.OpKernelObjects:  about(func(ctx context.Context, _ struct{}) ([]ctl.KernelObject, error) { return k.Objects(ctx) }),
 		ctl.OpKernelTraffic:  about(func(ctx context.Context, _ struct{}) (ctl.KernelTraffic, error) { return k.Traffic(ctx) }),

@@ -23,11 +23,10 @@ func (k *Keeper) Traffic(ctx context.Context) (ctl.KernelTraffic, error) {
 	if err != nil {
 		return ctl.KernelTraffic{}, err
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	farms := k.shown.Load().farms
 	out := ctl.KernelTraffic{Farms: map[uint32]ctl.KernelCount{}, Backends: map[uint32]ctl.KernelCount{}}
-	for i := range k.farms {
-		f := &k.farms[i]
+	for i := range farms {
+		f := &farms[i]
 		var sum ctl.KernelCount
 		for j := range f.L4.Backends {
 			id := f.L4.Backends[j].ID
@@ -105,12 +104,10 @@ func backendOf(text string) (uint32, bool) {
 
 // Rules is what is in the kernel for one farm, for people to read.
 func (k *Keeper) Rules(ctx context.Context, id uint32) (string, error) {
-	k.mu.Lock()
-	running := false
-	for i := range k.farms {
-		running = running || (k.farms[i].ID == id && !k.farms[i].Stopped && k.problems[id] == "")
+	v, running := k.shown.Load(), false
+	for i := range v.farms {
+		running = running || (v.farms[i].ID == id && !v.farms[i].Stopped && v.problems[id] == "")
 	}
-	k.mu.Unlock()
 	if !running {
 		return "", nil
 	}
@@ -179,6 +176,7 @@ func (k *Keeper) Clean(ctx context.Context) error {
 	_, err := k.options.Filter.Carry(ctx, &Input{})
 	if err == nil {
 		k.farms, k.transparent, k.graced, k.unready, k.cleaned = nil, nil, nil, nil, true
+		k.show()
 	}
 	return err
 }
