@@ -26,12 +26,12 @@ var (
 	errNoBackend = errors.New("the farm has no such backend")
 )
 
-// keeping is the running farm with that number of sessions. The keeper is
-// locked.
-func (k *Keeper) keeping(service uint32) (*farm.Farm, error) {
-	for i := range k.farms {
-		f := &k.farms[i]
-		if f.L4.ID != service || f.Stopped || k.problems[f.ID] != "" {
+// keepingNow is the running farm with that number of sessions.
+func (k *Keeper) keepingNow(service uint32) (*farm.Farm, error) {
+	v := k.shown.Load()
+	for i := range v.farms {
+		f := &v.farms[i]
+		if f.L4.ID != service || f.Stopped || v.problems[f.ID] != "" {
 			continue
 		}
 		if f.L4.Persist == farm.L4PersistNone {
@@ -40,17 +40,6 @@ func (k *Keeper) keeping(service uint32) (*farm.Farm, error) {
 		return f, nil
 	}
 	return nil, ErrNoFarm
-}
-
-func (k *Keeper) keepingNow(service uint32) (*farm.Farm, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	f, err := k.keeping(service)
-	if err != nil {
-		return nil, err
-	}
-	clone := f.Clone()
-	return &clone, nil
 }
 
 // Sessions tells how many sessions a farm has, by the number of its group of
