@@ -69,14 +69,23 @@ func List(ctx context.Context, f Filter, after *Entry, limit int) (Page, error) 
 	var found lowest
 	var page Page
 	err := dump(ctx, f, func() { found, page = lowest{}, Page{} }, func(msg []byte) error {
-		if !f.fits(examine(msg)) {
+		what := examine(msg)
+		if !f.fits(what) {
+			return nil
+		}
+		page.Total++
+		// Most entries of a large table are on another page, which their marks tell.
+		if after != nil && what.mark < after.Mark {
+			return nil
+		}
+		if len(found) == limit && what.mark > found[0].Mark {
+			page.More = true
 			return nil
 		}
 		e, err := decode(msg)
 		if err != nil {
 			return err
 		}
-		page.Total++
 		if after != nil && Compare(&e, after) <= 0 {
 			return nil
 		}
