@@ -182,6 +182,13 @@ func (c *client) transport() (*http.Transport, string, error) {
 	return &http.Transport{TLSClientConfig: config, Proxy: http.ProxyFromEnvironment}, "https://" + u.Host, nil
 }
 
+// notRunning says that nobody listens in a data directory.
+type notRunning struct{ data string }
+
+func (e *notRunning) Error() string {
+	return fmt.Sprintf("no running sluice in %s: start it with `sluice run` or point --data to its data directory", e.data)
+}
+
 // explain says what to do about a request that got no answer.
 func (c *client) explain(err error) error {
 	var unknown x509.UnknownAuthorityError
@@ -192,7 +199,7 @@ func (c *client) explain(err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return errors.New("no answer in time")
 	case c.url == "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)):
-		return fmt.Errorf("no running sluice in %s: start it with `sluice run` or point --data to its data directory", c.data)
+		return &notRunning{c.data}
 	case c.url == "" && errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("no right to use the control socket in %s: be root or the user sluice runs as, or use --url with a key", c.data)
 	case errors.As(err, &unknown), errors.As(err, &wrongName):

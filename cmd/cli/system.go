@@ -1,6 +1,11 @@
 package cli
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
 	"net/http"
 
 	"github.com/spf13/cobra"
@@ -11,9 +16,41 @@ func (c *client) systemCommand() *cobra.Command {
 		c.systemKernel(), c.systemClean())
 }
 
+// KernelObject is one thing that is set in the kernel.
+type KernelObject struct {
+	Kind   string `json:"kind"`
+	Name   string `json:"name"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// Leftovers lists, and with clean removes, what a stopped appliance left in the
+// kernel; the program sets it. data is the appliance's data directory.
+var Leftovers func(ctx context.Context, data string, clean bool) ([]KernelObject, error)
+
+// orLeftovers answers in the place of an appliance that does not run, as it
+// would.
+func (c *client) orLeftovers(cmd *cobra.Command, clean bool, a answer, err error) (answer, error) {
+	if _, stopped := errors.AsType[*notRunning](err); !stopped || Leftovers == nil {
+		return a, err
+	}
+	list, cause := Leftovers(cmd.Context(), c.data, clean)
+	switch {
+	case errors.Is(cause, fs.ErrNotExist): // nor did one ever run there
+		return a, err
+	case cause != nil:
+		return answer{}, fmt.Errorf("no sluice runs in %s, and what it left in the kernel cannot be had: %w", c.data, cause)
+	}
+	body := map[string]any{"description": cmd.Short, "params": append([]KernelObject{}, list...)}
+	if clean {
+		body["message"] = fmt.Sprintf("%d things have been removed from the kernel.", len(list))
+	}
+	raw, err := json.Marshal(body)
+	return answer{raw: raw}, err
+}
+
 // kernelObjects is an answer that lists what is set, or was.
 type kernelObjects struct {
-	Params []struct{ Kind, Name, Detail string }
+	Params []KernelObject
 }
 
 func (v kernelObjects) sheet() *sheet {
@@ -30,6 +67,7 @@ func (c *client) systemKernel() *cobra.Command {
 		Example: "  sluice system kernel\n  sluice system kernel --json", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := c.get(cmd.Context(), "/system/kernel")
+			a, err = c.orLeftovers(cmd, false, a, err)
 			if err != nil || c.json {
 				return c.orJSON(cmd, a, err)
 			}
@@ -46,10 +84,12 @@ func (c *client) systemClean() *cobra.Command {
 	return &cobra.Command{
 		Use: "clean", Short: "Remove everything the appliance has set in the kernel",
 		Long: `Remove everything the appliance has set in the kernel. Farms the kernel carries
-stop until the next change of the configuration, or until it starts again.`,
+stop until the next change of the configuration, or until it starts again. An
+appliance that does not run leaves its farms to the kernel; root can remove them.`,
 		Example: "  sluice system clean", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := c.send(cmd.Context(), http.MethodPost, "/system/kernel/clean", map[string]any{})
+			a, err = c.orLeftovers(cmd, true, a, err)
 			if err != nil || c.json {
 				return c.orJSON(cmd, a, err)
 			}

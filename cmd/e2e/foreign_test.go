@@ -229,6 +229,20 @@ func TestForeignRulesAreNeverTouched(t *testing.T) {
 
 	create()
 	serves("created again")
+	_ = a.cmd.Process.Signal(syscall.SIGKILL)
+	<-a.done
+	alone := func(args ...string) string { // no appliance does it for the command
+		c := a.command(append([]string{"--data", a.data}, args...)...)
+		return s.Appliance.Run(c.Path, c.Args[1:]...)
+	}
+	if out := alone("system", "kernel"); !strings.Contains(out, "table") || !strings.Contains(out, "1, was 0") {
+		t.Errorf("system kernel of an appliance that is dead:\n%s", out)
+	}
+	alone("system", "clean")
+	gone("cleaned while nothing runs,")
+
+	a = begin()
+	serves("started after that")
 	a.must("system", "clean")
 	gone("cleaned,")
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"os"
 
 	"github.com/sluicelb/sluice/cmd/cli"
@@ -16,7 +17,16 @@ func main() {
 	if name, ok := role.Named(os.Args); ok {
 		os.Exit(role.Main(name, version))
 	}
-	cli.Version = version
+	cli.Version, cli.Leftovers = version, leftovers
 	root := cli.Root(runCommand(), demoCommand())
 	os.Exit(cli.Run(root, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// leftovers is cli.Leftovers.
+func leftovers(ctx context.Context, data string, clean bool) (out []cli.KernelObject, err error) {
+	list, err := role.Leftovers(ctx, data, clean)
+	for _, o := range list {
+		out = append(out, cli.KernelObject(o))
+	}
+	return out, err
 }

@@ -22,9 +22,17 @@ func openJournal(d *data, o owners) (f *os.File, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("data directory %s: %w", d.path, err)
 	}
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		_ = f.Close()
-		return nil, fmt.Errorf("data directory %s: %s is not a regular file", d.path, journalName)
+	if err := regular(d, f); err != nil {
+		return nil, err
 	}
 	return f, nil
+}
+
+// regular closes a journal that is no file of its own and says so.
+func regular(d *data, f *os.File) error {
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+		_ = f.Close()
+		return fmt.Errorf("data directory %s: %s is not a regular file", d.path, journalName)
+	}
+	return nil
 }
