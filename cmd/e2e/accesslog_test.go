@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,7 +21,7 @@ func (a *appliance) logged(name string) (lines []map[string]any) {
 	if err != nil {
 		return nil
 	}
-	for i, text := range bytes.Split(bytes.TrimSuffix(b, []byte("\n")), []byte("\n")) {
+	for i, text := range slices.Collect(bytes.Lines(b)) { // a file that was just made has none
 		var l map[string]any
 		if err := json.Unmarshal(text, &l); err != nil {
 			a.t.Fatalf("line %d of %s: %v: %q", i, name, err, text)
