@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -144,6 +145,12 @@ func TestABrowserIsServed(t *testing.T) {
 			a.must("backend", "create", "shop", "all", pages(t, "two", done))
 			a.must("service", "set", "shop", "all", "compression="+coding, "compression_types=text/*", "compression_types=application/json", "cookieinsert=true", "cookiename=LB")
 			a.must("farm", "set", "shop", "listener=https", "logs=true")
+			t.Cleanup(func() {
+				if t.Failed() {
+					b, _ := os.ReadFile(filepath.Join(a.data, "log", "shop.log"))
+					t.Logf("what the browser asked for:\n%s", b)
+				}
+			})
 			dom := browse(t, chromium, url)
 			var f found
 			if m := foundText.FindSubmatch(dom); m == nil || json.Unmarshal([]byte(html.UnescapeString(string(m[1]))), &f) != nil {

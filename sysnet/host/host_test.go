@@ -72,6 +72,10 @@ func machine(t *testing.T) (journal *os.File) {
 	t.Helper()
 	sysnettest.Need(t, "nft", "iptables-nft")
 	sysnettest.Peer(t, "v0", "v1", []string{"192.0.2.1/24", "2001:db8::1/64"}, []string{"192.0.2.2/24"})
+	sysnettest.Eventually(t, func() (string, bool) { // the link-local address comes by itself, with routes
+		seen := sysnettest.IP(t, "-6 route show table local dev v0")
+		return seen, strings.Contains(seen, "local fe80:")
+	})
 	for _, program := range []string{"iptables-nft", "ip6tables-nft"} {
 		sysnettest.Run(t, "", program, "-P", "FORWARD", "DROP")
 	}
