@@ -135,7 +135,7 @@ func TestBackendThatDoesNotReadAGigabyteCostsNoMemory(t *testing.T) {
 			}
 			sums <- sum.Sum32()
 		}
-		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok")
 	}))
 	wantAnswer(t, url, "ok")
 	pid := a.pid("engine")
