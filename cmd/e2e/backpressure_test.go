@@ -79,7 +79,7 @@ func TestClientThatDoesNotReadAGigabyteCostsNoMemory(t *testing.T) {
 			return
 		}
 		if request.URL.Path == "/small" {
-			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok")
 			return
 		}
 		fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", gigabyte)

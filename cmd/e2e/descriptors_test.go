@@ -43,7 +43,7 @@ func TestConnectionsAreServedOnWhenNoDescriptorIsLeft(t *testing.T) {
 		late := rawBackend(t, func(c net.Conn, r *bufio.Reader) {
 			if _, err := http.ReadRequest(r); err == nil {
 				time.Sleep(500 * time.Millisecond)
-				_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+				_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok")
 			}
 		})
 		shop := hostOf(a.farm("shop", mirror(t, "shop")))
