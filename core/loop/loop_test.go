@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/loop"
 )
 
@@ -185,18 +186,12 @@ func TestClientThatDoesNotReadHoldsTheSenderBack(t *testing.T) {
 func TestDialTellsItsOutcome(t *testing.T) {
 	l := start(t)
 	addr := serve(t, l, func(c *loop.Conn) { c.SetHandler(echo(l)) })
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	nobody := closed.Addr().String()
-	_ = closed.Close()
 	for _, test := range []struct {
 		name, addr string
 		want       error
 	}{
 		{"a listening address", addr, nil},
-		{"a port nobody listens on", nobody, syscall.ECONNREFUSED},
+		{"a port nobody listens on", enginetest.NewSilent(t).Addr, syscall.ECONNREFUSED},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := make(chan error, 1)

@@ -37,17 +37,6 @@ func backend(addr string) *revive.Backend {
 	}
 }
 
-// free is an address nobody listens on.
-func free(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
-}
-
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	enginetest.Eventually(t, what, ok)
@@ -55,7 +44,8 @@ func eventually(t *testing.T, what string, ok func() bool) {
 
 func TestABackendIsUpAgainOnceItCanBeConnectedTo(t *testing.T) {
 	p, board, log := prober(t)
-	b := backend(free(t))
+	port := enginetest.NewSilent(t)
+	b := backend(port.Addr)
 	p.Lost(1, b.Reach, errors.New("refused"), func() *revive.Backend { return b })
 	if board.Slot(1).Passive() != health.Down {
 		t.Fatal("not down")
@@ -64,10 +54,7 @@ func TestABackendIsUpAgainOnceItCanBeConnectedTo(t *testing.T) {
 	if !log.Has(`msg="backend is down" farm=shop service=all cause=refused` + about) {
 		t.Errorf("log: %s", log.String())
 	}
-	ln, err := net.Listen("tcp", b.Addr.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := port.Listen()
 	defer ln.Close()
 	c, err := ln.Accept()
 	if err != nil {
@@ -84,7 +71,7 @@ func TestABackendIsUpAgainOnceItCanBeConnectedTo(t *testing.T) {
 
 func TestWhatFailedInAnotherWaySaysNothing(t *testing.T) {
 	p, board, _ := prober(t)
-	now := backend(free(t))
+	now := backend(enginetest.NewSilent(t).Addr)
 	p.Lost(1, "another address", errors.New("refused"), func() *revive.Backend { return now })
 	p.Lost(1, now.Reach, errors.New("refused"), func() *revive.Backend { return nil })
 	if got := board.Slot(1).Passive(); got != health.Undefined {
@@ -98,13 +85,13 @@ func TestWhatFailedInAnotherWaySaysNothing(t *testing.T) {
 
 func TestABackendReachedInAnotherWayBeginsAnew(t *testing.T) {
 	p, board, _ := prober(t)
-	b := backend(free(t))
+	b := backend(enginetest.NewSilent(t).Addr)
 	p.Lost(1, b.Reach, errors.New("refused"), func() *revive.Backend { return b })
 	p.Retain(map[uint32]*revive.Backend{1: b})
 	if got := board.Slot(1).Passive(); got != health.Down {
 		t.Errorf("after a change of nothing it is %v", got)
 	}
-	moved := backend(free(t))
+	moved := backend(enginetest.NewSilent(t).Addr)
 	p.Retain(map[uint32]*revive.Backend{1: moved})
 	if got := board.Slot(1).Passive(); got != health.Undefined {
 		t.Errorf("at another address it is %v", got)

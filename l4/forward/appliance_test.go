@@ -155,12 +155,7 @@ func name(n string) func(c *net.TCPConn) {
 // refused is an address nobody listens on.
 func refused(t testing.TB) string {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
+	return enginetest.NewSilent(t).Addr
 }
 
 func eventually(t testing.TB, what string, ok func() bool) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 )
@@ -141,17 +142,14 @@ func TestConnectThatIsNotAnsweredGoesToTheNextBackendInTime(t *testing.T) {
 
 func TestBackendsThatComeBackAreUsedAgain(t *testing.T) {
 	a := newAppliance(t, 1)
-	at := refused(t)
-	f := a.farm(at, serve(t, name("second")).at())
+	port := enginetest.NewSilent(t)
+	f := a.farm(port.Addr, serve(t, name("second")).at())
 	f.L4.ResurrectTime, f.L4.Algorithm = 1, farm.L4Priority
 	a.publish(f)
 	if got := line(t, a.dial(f)); got != "second" {
 		t.Fatalf("got %q", got)
 	}
-	ln, err := net.Listen("tcp", at)
-	if err != nil {
-		t.Skip("the port was taken meanwhile:", err)
-	}
+	ln := port.Listen()
 	defer ln.Close()
 	go func() {
 		for {

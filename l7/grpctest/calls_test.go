@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"net"
 	"strconv"
 	"sync"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l7/grpctest"
 	"github.com/sluicelb/sluice/l7/l7test"
@@ -247,12 +247,7 @@ func TestGRPCCancelAndDeadlineReachTheBackend(t *testing.T) {
 func TestGRPCCallsFailWhenTheBackendIsGone(t *testing.T) {
 	t.Parallel()
 	a := l7test.New(t, 1)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = ln.Close()
-	c := grpctest.Dial(t, a.Serve(nil, service(false, ln.Addr().String())), false)
+	c := grpctest.Dial(t, a.Serve(nil, service(false, enginetest.NewSilent(t).Addr)), false)
 	in, out := []byte("x"), []byte(nil)
 	if err := c.Invoke(limited(t), "/t.T/Unary", &in, &out); status.Code(err) != codes.Unavailable {
 		t.Error(err)

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/proxyproto"
 	"github.com/sluicelb/sluice/l7/l7test"
@@ -174,20 +175,12 @@ func TestProbesTellThatNobodyIsBehindThem(t *testing.T) {
 		farm.ProxyOutV1: "PROXY UNKNOWN\r\n",
 		farm.ProxyOutV2: "\r\n\r\n\x00\r\nQUIT\n\x20\x00\x00\x00",
 	} {
-		closed, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		at := closed.Addr().String()
-		_ = closed.Close()
-		addr := l7test.New(t, 1).Serve(func(h *farm.HTTP) { h.ResurrectTime = 1 }, announcing(out, at))
+		port := enginetest.NewSilent(t)
+		addr := l7test.New(t, 1).Serve(func(h *farm.HTTP) { h.ResurrectTime = 1 }, announcing(out, port.Addr))
 		if res := l7test.Dial(t, addr).Send(get("/")).Get(); res.StatusCode != 503 {
 			t.Fatal(res.Status)
 		}
-		ln, err := net.Listen("tcp", at)
-		if err != nil {
-			t.Skipf("somebody else has the port now: %v", err)
-		}
+		ln := port.Listen()
 		c, err := ln.Accept()
 		if err != nil {
 			t.Fatal(err)

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l7/l7test"
 )
@@ -207,22 +207,14 @@ func TestFailedConnectGoesOnToTheNextBackend(t *testing.T) {
 
 func TestBackendIsUsedAgainAfterItCameBack(t *testing.T) {
 	t.Parallel()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := ln.Addr().String()
-	_ = ln.Close()
+	port := enginetest.NewSilent(t)
 	a := l7test.New(t, 2)
-	front := a.Serve(func(h *farm.HTTP) { h.ConnectTimeout, h.ResurrectTime = 1, 1; h.Error503 = "sorry" }, l7test.Service("web", addr))
+	front := a.Serve(func(h *farm.HTTP) { h.ConnectTimeout, h.ResurrectTime = 1, 1; h.Error503 = "sorry" }, l7test.Service("web", port.Addr))
 	res := l7test.Dial(t, front).Send(get("/")).Get()
 	if res.StatusCode != 503 || res.Text != "sorry" {
 		t.Fatalf("got %s %q", res.Status, res.Text)
 	}
-	again, err := net.Listen("tcp", addr)
-	if err != nil {
-		t.Skip("the port was taken by somebody else meanwhile")
-	}
+	again := port.Listen()
 	t.Cleanup(func() { _ = again.Close() })
 	go func() {
 		for {

@@ -2,13 +2,13 @@ package proxy_test
 
 import (
 	"errors"
-	"net"
 	"net/netip"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/core/marks/markstest"
@@ -139,21 +139,13 @@ func TestChangesDoNotAskForMarksThatAreInUse(t *testing.T) {
 
 func TestMarkedBackendThatWasDownIsFoundAgain(t *testing.T) {
 	t.Parallel()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := ln.Addr().String()
-	_ = ln.Close()
+	port := enginetest.NewSilent(t)
 	a := l7test.New(t, 2)
 	marking(t, a)
-	front := a.Serve(func(h *farm.HTTP) { h.ResurrectTime, h.Mark = 1, 7 }, l7test.Service("web", addr))
+	front := a.Serve(func(h *farm.HTTP) { h.ResurrectTime, h.Mark = 1, 7 }, l7test.Service("web", port.Addr))
 	if res := l7test.Dial(t, front).Send(get("/")).Get(); res.StatusCode != 503 || a.Board.Slot(1).Usable() {
 		t.Fatalf("answered %s", res.Status)
 	}
-	if ln, err = net.Listen("tcp", addr); err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
+	defer port.Listen().Close()
 	l7test.Eventually(t, "a probe finds it", func() bool { return a.Board.Slot(1).Usable() })
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/farm"
 )
 
@@ -132,13 +133,7 @@ func TestSyslogOverStreamsCountsOctetsAndComesBack(t *testing.T) {
 }
 
 func TestDeadSyslogTargetHoldsUpNothing(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	target := ln.Addr().String()
-	_ = ln.Close()
-	cfg := toSyslog("tcp://" + target)
+	cfg := toSyslog("tcp://" + enginetest.NewSilent(t).Addr)
 	second := config(nil).Farms[0]
 	second.ID, second.Name = 2, "file"
 	cfg.Farms = append(cfg.Farms, second)
