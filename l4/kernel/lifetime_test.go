@@ -9,10 +9,15 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// eachMode runs the test for every NAT type and version of IP, with a farm of
-// two backends in turn that remembers clients by address.
+// eachMode runs the test for every NAT type and version of IP, see inModes.
 func eachMode(t *testing.T, s *packetSite, test func(t *testing.T, f farm.Farm, ask func(client int) string)) {
-	for _, nat := range farm.NATTypes() {
+	inModes(t, s, farm.NATTypes(), test)
+}
+
+// inModes runs the test for these NAT types and both versions of IP, with a farm
+// of two backends in turn that remembers clients by address.
+func inModes(t *testing.T, s *packetSite, types []farm.NATType, test func(t *testing.T, f farm.Farm, ask func(client int) string)) {
+	for _, nat := range types {
 		for _, six := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/%v", nat, six), func(t *testing.T) {
 				s.t = t
@@ -127,13 +132,11 @@ func TestStaticSessionsAndMaintenanceInEveryMode(t *testing.T) {
 	})
 }
 
+// Tracked connections: TestStopDeleteAndCutEndTheirOwnConnectionsOnly.
 func TestCutEndsFlowsOfPacketModesAtOnce(t *testing.T) {
 	s := newPacketSite(t, 2)
 	gateways(s)
-	eachMode(t, s, func(t *testing.T, f farm.Farm, _ func(int) string) {
-		if f.L4.NAT != farm.NATDirect && f.L4.NAT != farm.NATStateless {
-			t.Skip("connections are tracked: TestStopDeleteAndCutEndTheirOwnConnectionsOnly")
-		}
+	inModes(t, s, []farm.NATType{farm.NATDirect, farm.NATStateless}, func(t *testing.T, f farm.Farm, _ func(int) string) {
 		f.L4.Persist = farm.L4PersistNone
 		s.apply(f)
 		at := map[string]interface{ Again(string) error }{}
