@@ -14,12 +14,14 @@ import (
 func Compile(in *Input) (rules *nft.Ruleset, problems map[uint32]string) {
 	c := &compiler{in: in, rules: &nft.Ruleset{}, problems: map[uint32]string{}, ports: map[string][]span{}}
 	for i := range in.Farms {
-		f := &in.Farms[i]
-		if f.Stopped || !f.InKernel() {
-			continue
-		}
-		if err := c.farm(f); err != nil {
-			c.problems[f.ID] = err.Error()
+		switch f := &in.Farms[i]; {
+		case !f.InKernel():
+		case f.Stopped:
+			c.keepSessions(f)
+		default:
+			if err := c.farm(f); err != nil {
+				c.problems[f.ID] = err.Error()
+			}
 		}
 	}
 	c.base()

@@ -183,7 +183,7 @@ func (k *Keeper) flush(ctx context.Context, meant func(backend uint32) bool) {
 // forgetSessions removes the sessions of backends that were deleted from the
 // farm or cut.
 func (k *Keeper) forgetSessions(ctx context.Context, f *farm.Farm, before []farm.Farm) {
-	if f.Stopped || f.L4.Persist == farm.L4PersistNone || k.problems[f.ID] != "" {
+	if f.L4.Persist == farm.L4PersistNone || k.problems[f.ID] != "" || !k.failed.IsZero() {
 		return
 	}
 	known, lost := backendsOf(f), map[uint32]bool{}

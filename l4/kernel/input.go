@@ -6,8 +6,8 @@ import (
 
 // Input is everything a compilation depends on.
 type Input struct {
-	// Farms are l4xnat farms; those that are stopped or carried in userspace are
-	// left out.
+	// Farms are l4xnat farms; those carried in userspace are left out, and of
+	// those that are stopped there is no more than their sessions.
 	Farms []farm.Farm
 	// Usable tells whether a backend may get new connections as far as health is
 	// concerned; nil says yes of all.

@@ -80,6 +80,19 @@ func Sessions(f *farm.Farm) (id nft.ID, set *nft.Set, kind string) {
 	return id, set, kind
 }
 
+// keepSessions leaves a farm that is stopped what it remembers of clients, until
+// that expires: it may be started again.
+func (c *compiler) keepSessions(f *farm.Farm) {
+	id, set, kind := Sessions(f)
+	if set == nil || plain(f) != nil {
+		return
+	}
+	c.rules.SetOf(id, func() *nft.Set { return set })
+	if set.Type != kind {
+		c.rules.SetOf(clients(id), func() *nft.Set { return clientSet(kind, f.ID) })
+	}
+}
+
 // persistence adds what a farm remembers clients by; nil when it does not.
 func (g *group) persistence() (*persistence, error) {
 	id, set, kind := Sessions(g.farm)
