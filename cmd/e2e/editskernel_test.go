@@ -116,6 +116,9 @@ func (c *carrier) listing(t *testing.T) map[string]string {
 				continue
 			}
 			delete(o, "handle")
+			if kind == "rule" && strings.Contains(fmt.Sprint(o["expr"]), "field:flags") {
+				continue // what connections were ended, which a kernel that is new has not seen
+			}
 			name := fmt.Sprint(o["family"], " ", o["table"], " ", o["name"])
 			if kind == "rule" {
 				name = fmt.Sprint(o["family"], " ", o["table"], " ", o["chain"])

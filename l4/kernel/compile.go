@@ -87,7 +87,7 @@ func (c *compiler) rewriting(f *farm.Farm) error {
 	}
 	c.used.families[g.family] = true
 	chain := c.rules.ChainOf(inet(farmChain(f.ID)), func() *nft.Chain { return &nft.Chain{Owner: f.ID} })
-	chain.Rules = g.body(persist)
+	chain.Rules = append(c.midway(f), g.body(persist)...)
 	for _, e := range entries {
 		set := c.rules.SetOf(inet(e.set), e.make)
 		set.Elements[e.key] = nft.Element{Value: "goto " + farmChain(f.ID), Owner: f.ID}

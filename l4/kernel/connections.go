@@ -164,7 +164,9 @@ func (k *Keeper) endGrace(ctx context.Context, at time.Time) bool {
 	if len(over) == 0 {
 		return false
 	}
-	k.flush(ctx, func(backend uint32) bool { return over[backend] })
+	lost := func(backend uint32) bool { return over[backend] }
+	k.end(lost)
+	k.flush(ctx, lost)
 	return true
 }
 

@@ -21,6 +21,9 @@ type Input struct {
 	// Transparent are farms the engine carries whose backends see the addresses
 	// of clients: what they answer is led to the engine.
 	Transparent []farm.Farm
+	// Ended are farms whose connections were ended and may not know yet: what is
+	// of a TCP connection and does not begin it is refused.
+	Ended map[uint32]bool
 	// Hold keeps rewriting the packets of connections there are, even if no farm
 	// runs any more.
 	Hold bool
@@ -105,7 +108,7 @@ func split(cfg *farm.Config) (carried, transparent []farm.Farm) {
 
 // input is what is compiled for those farms now.
 func (k *Keeper) input(farms, transparent []farm.Farm, wire *seen) *Input {
-	in := &Input{Farms: farms, Weights: k.weights, Hold: len(k.graced) > 0, Transparent: transparent}
+	in := &Input{Farms: farms, Weights: k.weights, Hold: len(k.graced) > 0, Transparent: transparent, Ended: k.endedNow()}
 	if b := k.options.Board; b != nil {
 		in.Usable = func(id uint32) bool { return b.Slot(id).Usable() }
 	}

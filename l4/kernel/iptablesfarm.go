@@ -148,6 +148,10 @@ func xbackendChain(backend uint32) string { return fmt.Sprintf("%s-B%d", iptable
 func (g *xgroup) compile() {
 	nat := g.script.Table("nat")
 	chain := nat.Chain(g.farmChain(), g.farm.ID)
+	if g.in.Ended[g.farm.ID] { // see midway
+		chain.Add("-p tcp ! --syn -j CONNMARK --set-xmark %#x/0xffffffff", refusedMark|g.farm.ID)
+		chain.Add("-p tcp ! --syn -j RETURN")
+	}
 	if g.l4.Logs {
 		limit := cmp.Or(g.l4.LogLimit, farm.DefaultL4LogLimit)
 		chain.Add("-m limit --limit %d/sec --limit-burst %d -j LOG --log-level 6 --log-prefix %q", min(limit, 10_000), min(max(limit, 5), 10_000), shortPrefix(logPrefix(g.farm)))

@@ -47,6 +47,9 @@ type Keeper struct {
 	prepared    time.Time         // when that was asked last
 	applied     bool              // Apply was called
 	graced      []graced          // farms that were stopped and whose connections may go on
+	// ended are farms whose connections were ended, and until when that is to be
+	// remembered.
+	ended map[uint32]time.Time
 	load
 
 	shown atomic.Pointer[view]
@@ -58,7 +61,7 @@ func New(o Options) *Keeper {
 	if o.Connections == nil {
 		o.Connections = Tracked{}
 	}
-	k := &Keeper{options: o, wired: make(chan struct{}, 1)}
+	k := &Keeper{options: o, wired: make(chan struct{}, 1), ended: map[uint32]time.Time{}}
 	k.show()
 	return k
 }
@@ -73,6 +76,10 @@ func (k *Keeper) Apply(ctx context.Context, generation uint64, cfg *farm.Config)
 	k.generation, k.cleaned = generation, false
 	k.farms, k.transparent = split(cfg)
 	lost := k.parting(before)
+	if lost != nil {
+		k.end(lost)
+	}
+	k.endedLong(time.Now())
 	k.applied = true
 	k.watch(ctx)
 	k.prepare(ctx)
@@ -202,7 +209,8 @@ func (k *Keeper) follow(ctx context.Context, wire bool) {
 	if len(k.farms) == 0 && len(k.transparent) == 0 && !over {
 		return
 	}
-	changed := k.measure(ctx, time.Now()) || k.options.Board != nil && k.options.Board.Version() != k.version
+	changed := k.endedLong(time.Now())
+	changed = k.measure(ctx, time.Now()) || changed || k.options.Board != nil && k.options.Board.Version() != k.version
 	if over || len(k.unready) > 0 && time.Since(k.prepared) >= retryPause {
 		k.prepare(ctx)
 		changed = true

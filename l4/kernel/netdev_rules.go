@@ -43,10 +43,10 @@ func (p *packetFarm) flows() string {
 	return name
 }
 
-// idle is how long a flow may be silent, in seconds.
-func (p *packetFarm) idle() farm.Seconds {
-	if p.l4.IdleTimeout > 0 {
-		return p.l4.IdleTimeout
+// idleTime is how long a flow of packet modes may be silent.
+func idleTime(l *farm.L4) farm.Seconds {
+	if l.IdleTimeout > 0 {
+		return l.IdleTimeout
 	}
 	return farm.DefaultPacketIdleTime
 }
@@ -72,6 +72,7 @@ func (p *packetFarm) farmRules(sessions *packetSessions) (out []string) {
 	}
 	// An element that names a backend of the past has to go: updating keeps it.
 	out = append(out, "meta mark vmap @send", "delete @"+flows+" { "+key+" : meta mark }")
+	out = append(out, p.midway(p.farm)...)
 	const deliver = "meta mark @opened meta mark vmap @open"
 	if sessions != nil {
 		out = append(out, sessions.lookup(deliver)...)
@@ -144,7 +145,7 @@ func (p *packetFarm) backend(s *state, sessions *packetSessions) {
 	key, _ := p.flowKey()
 	rules := []string{
 		"meta mark @forth",
-		fmt.Sprintf("update @%s { %s timeout %ds : meta mark }", p.flows(), key, p.idle()),
+		fmt.Sprintf("update @%s { %s timeout %ds : meta mark }", p.flows(), key, idleTime(p.l4)),
 	}
 	if sessions != nil {
 		rules = append(rules, sessions.touch())

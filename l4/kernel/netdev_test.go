@@ -23,6 +23,7 @@ type packetSite struct {
 	vip4, vip6 string
 	places     places
 	devices    []string // packets for VIPs may arrive by, "front" if empty
+	ended      map[uint32]bool
 }
 
 // places is a Wire whose places are written down.
@@ -96,7 +97,7 @@ func (a arriving) Devices(netip.Addr) []string { return a.devices }
 // apply makes the appliance carry the farms.
 func (s *packetSite) apply(farms ...farm.Farm) {
 	s.t.Helper()
-	want, problems := kernel.Compile(&kernel.Input{Farms: farms, Wire: s.wire()})
+	want, problems := kernel.Compile(&kernel.Input{Farms: farms, Wire: s.wire(), Ended: s.ended})
 	for id, p := range problems {
 		s.t.Fatalf("farm %d: %s", id, p)
 	}

@@ -53,7 +53,7 @@ func (p *packetFarm) forth(s *state) (out []string) {
 			// What an earlier flow left would stay. Not with every packet: answers
 			// must find the element at any time.
 			fresh = append(fresh, fmt.Sprintf("meta l4proto %s delete @%s { %s : %s }", transport, name, key, value))
-			out = append(out, fmt.Sprintf("meta l4proto %s update @%s { %s timeout %ds : %s }", transport, name, key, p.idle(), value))
+			out = append(out, fmt.Sprintf("meta l4proto %s update @%s { %s timeout %ds : %s }", transport, name, key, idleTime(p.l4), value))
 		}
 		remember(transport+digit, "mark", "meta mark")
 		if p.rewritesPort(s) && p.l4.PortCount() != 1 {

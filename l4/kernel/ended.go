@@ -1,0 +1,75 @@
+package kernel
+
+import (
+	"maps"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// A connection the kernel has forgotten has not ended: it takes up what comes
+// midway as it takes what is new, and a farm that was stopped and started, or
+// whose backend was cut and is back, may choose the same backend for it. So
+// farms refuse for a while what does not begin as a connection does. Only for a
+// while, because it is good that the kernel takes up others: those of a farm
+// that hashes come from another appliance, when routes change.
+
+// endedTime is how long a connection may be silent without being forgotten: the
+// kernel's nf_conntrack_tcp_timeout_established, unless somebody set it.
+const endedTime = 5 * 24 * time.Hour
+
+// midway refuses what is of a TCP connection but does not begin it.
+const midway = "tcp flags & syn == 0 goto refuse"
+
+// midway is the rule for farms that refuse such packets now.
+func (c *compiler) midway(f *farm.Farm) []string {
+	if !c.in.Ended[f.ID] {
+		return nil
+	}
+	return []string{midway}
+}
+
+// silence is how long a packet of a connection that was ended may be yet to come.
+func silence(f *farm.Farm) time.Duration {
+	if home(f.L4.NAT) == Netdev {
+		return time.Duration(idleTime(f.L4)) * time.Second
+	}
+	return endedTime
+}
+
+// end notes that connections to these backends are ended now. Of those that were
+// deleted none can be chosen again.
+func (k *Keeper) end(lost func(backend uint32) bool) {
+	for i := range k.farms {
+		f := &k.farms[i]
+		for j := range f.L4.Backends {
+			if lost(f.L4.Backends[j].ID) {
+				k.ended[f.ID] = time.Now().Add(silence(f))
+			}
+		}
+	}
+}
+
+// endedLong forgets ended connections that are not to be heard of any more, and
+// farms that are gone; it reports whether there were such of a farm that is not.
+func (k *Keeper) endedLong(at time.Time) (over bool) {
+	there := map[uint32]bool{}
+	for i := range k.farms {
+		there[k.farms[i].ID] = true
+	}
+	maps.DeleteFunc(k.ended, func(id uint32, until time.Time) bool {
+		gone := at.After(until)
+		over = over || gone && there[id]
+		return gone || !there[id]
+	})
+	return over
+}
+
+// endedNow are the farms with connections that were ended.
+func (k *Keeper) endedNow() map[uint32]bool {
+	out := make(map[uint32]bool, len(k.ended))
+	for id := range k.ended {
+		out[id] = true
+	}
+	return out
+}
