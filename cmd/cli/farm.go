@@ -24,7 +24,7 @@ func (c *client) farmCommand() *cobra.Command {
 		c.farmList(), c.farmShow(), c.farmCreate(), c.farmSet(), c.farmDelete(),
 		c.farmAction("start", "Start farms", "  sluice farm start shop"),
 		c.farmAction("stop", "Stop farms; their configuration is kept", "  sluice farm stop shop"),
-		c.farmAction("restart", "Stop and start farms; their connections end", "  sluice farm restart shop"),
+		c.farmAction("restart", "Stop and start farms; connections end, but exchanges of http farms finish", "  sluice farm restart shop"),
 		c.farmExplain())
 }
 

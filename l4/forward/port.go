@@ -26,22 +26,16 @@ func (e *Engine) unlisten(t *table) (closed []*port) {
 	return e.ports.Unlisten(func(p *port) bool { return t.farm(p) != nil })
 }
 
-// expel ends what is left of the farms whose grace is over.
+// expel ends what is left of the farms whose grace is over; others may have
+// been stopped since. It waits for no loop: they may end before the grace does,
+// and then nothing is left.
 func (e *Engine) expel() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !e.closed {
-		e.expelOver()
-	}
-}
-
-// expelOver is expel with e.mu held. It waits for no loop: they may end before
-// a grace does, and then nothing is left.
-func (e *Engine) expelOver() {
-	over := e.ports.Over()
-	if len(over) == 0 {
+	if e.closed {
 		return
 	}
+	over := e.ports.Over()
 	for _, w := range e.workers {
 		w.Post(func() { w.expel(over) })
 	}

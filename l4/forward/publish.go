@@ -91,11 +91,12 @@ func (p *Plan) Commit(opened map[string][]*os.File) (problems map[uint32]string)
 			time.AfterFunc(port.Grace, e.expel)
 		}
 	}
-	e.ports.OnLoops(func(w *worker) { w.settle(t) })
+	// Waited for: a farm may be started again at once, and then nothing is over.
+	over := e.ports.Over()
+	e.ports.OnLoops(func(w *worker) { w.settle(t); w.expel(over) })
 	e.registry.retain(p.cfg)
 	e.prober.Retain(t.reached())
 	e.marks.Keep(t.kinds())
-	e.expelOver()
 	return p.problems
 }
 

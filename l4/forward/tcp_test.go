@@ -190,6 +190,28 @@ func TestStoppedFarmFlushesItsConnections(t *testing.T) {
 	}
 }
 
+// Started again at once, nothing is left of before but sessions.
+func TestARestartEndsConnectionsAndKeepsSessions(t *testing.T) {
+	a := newAppliance(t, 2)
+	f := a.farm(serve(t, name("first")).at(), serve(t, name("second")).at())
+	f.L4.Persist, f.L4.TTL, f.L4.Algorithm = farm.L4PersistSrc, 60, farm.L4RoundRobin
+	a.publish(f)
+	stopped := f.Clone()
+	stopped.Stopped = true
+	was := line(t, a.dial(f))
+	for range 20 {
+		c := a.dial(f)
+		if got := line(t, c); got != was {
+			t.Errorf("the client went from %s to %s", was, got)
+		}
+		a.publish(stopped)
+		a.publish(f)
+		if _, err := io.ReadAll(c); !errors.Is(err, syscall.ECONNRESET) {
+			t.Fatalf("the client saw %v", err)
+		}
+	}
+}
+
 func TestCutAndDeletedBackendsLoseTheirConnections(t *testing.T) {
 	for _, how := range []string{"cut", "deleted", "drained"} {
 		t.Run(how, func(t *testing.T) {

@@ -142,6 +142,9 @@ func (w *worker) settle(t *table) {
 
 // expel ends what is left of farms that are gone from the given ports.
 func (w *worker) expel(ports map[*port]bool) {
+	if len(ports) == 0 {
+		return
+	}
 	t := w.engine.table.Load()
 	w.eachPair(func(p *pair) {
 		if ports[p.port] && t.farm(p.port) == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,6 +77,24 @@ func TestRestartClosesTheListenerAndOpensItAgain(t *testing.T) {
 	}
 	if _, err = h.Restart(context.Background(), root, "none"); !errors.Is(err, apply.ErrNotFound) {
 		t.Errorf("an unknown farm: %v", err)
+	}
+}
+
+// With a grace connections would go on: the farm runs again before it is over.
+func TestRestartGivesConnectionsOfLayer4NoGrace(t *testing.T) {
+	h := newHouse(t)
+	h.must(add(relay("a", 8080)))
+	h.must(func(c *farm.Config) error { c.Farm("a").L4.StopGrace = 60; return nil })
+	var graces []farm.Seconds
+	h.pub.Answer(func(c *farm.Config) (apply.Outcome, error) {
+		graces = append(graces, c.Farm("a").L4.StopGrace)
+		return apply.Outcome{}, nil
+	})
+	if r, err := h.Restart(context.Background(), root, "a"); err != nil || r.Config.Farm("a").L4.StopGrace != 60 {
+		t.Errorf("%v %+v", err, r.Config.Farm("a").L4)
+	}
+	if !slices.Equal(graces, []farm.Seconds{0, 60}) {
+		t.Errorf("graces while it was restarted: %v", graces)
 	}
 }
 

@@ -124,8 +124,10 @@ func (a *Applier) republish(ctx context.Context, cfg *farm.Config) (Outcome, err
 	return out, nil
 }
 
-// Restart closes and opens the listener of a farm again, which ends its
-// connections as a stop does; a stopped farm is started, which is a revision.
+// Restart closes and opens the listener of a farm again; a stopped farm is
+// started, which is a revision. It ends the connections of layer 4 at once,
+// whatever grace a stop would give them: with a grace they would never end,
+// because the farm runs again. Exchanges of http farms that are under way finish.
 // ErrNotFound when there is no such farm.
 func (a *Applier) Restart(ctx context.Context, by Author, name string) (Result, error) {
 	if f := a.now.Load().cfg.Farm(name); f != nil && f.Stopped {
@@ -149,6 +151,9 @@ func (a *Applier) Restart(ctx context.Context, by Author, name string) (Result, 
 		return Result{}, fmt.Errorf("farm %q: %w", name, ErrNotFound)
 	}
 	f.Stopped = true
+	if f.L4 != nil {
+		f.L4.StopGrace = 0
+	}
 	if _, err := a.publish(ctx, without); err != nil {
 		return Result{}, a.restore(ctx, now.cfg, err)
 	}
