@@ -41,13 +41,19 @@ func listen(t *testing.T) (path string, l *net.UnixListener) {
 // returns the path of its socket.
 func serve(t *testing.T, uids ...uint32) string {
 	t.Helper()
+	return serveParts(t, nil, uids...)
+}
+
+// serveParts is serve of a netd with parts.
+func serveParts(t *testing.T, parts ctl.Parts, uids ...uint32) string {
+	t.Helper()
 	if uids == nil {
 		uids = []uint32{uint32(os.Geteuid())}
 	}
 	path, l := listen(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- ctl.Serve(ctx, l, uids, quiet, nil) }()
+	go func() { done <- ctl.Serve(ctx, l, uids, quiet, parts) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {

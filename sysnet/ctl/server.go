@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -155,5 +156,21 @@ func (s *server) handle(ctx context.Context, msg []byte, attached []*os.File) (R
 
 func failure(err error) Reply {
 	e := asRefusal(err)
-	return Reply{Code: e.Code, Error: e.Text}
+	return Reply{Code: e.Code, Error: bounded(e.Text)}
+}
+
+// maxText bounds the text of an error, in bytes: a message has to hold it.
+const maxText = 4 << 10
+
+// bounded cuts a text that is too long, between lines where it has some, and
+// says how many are missing.
+func bounded(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	head := text[:maxText]
+	if end := strings.LastIndexByte(head, '\n'); end > 0 {
+		return fmt.Sprintf("%s\nand %d more lines", head[:end], 1+strings.Count(text[end+1:], "\n"))
+	}
+	return strings.ToValidUTF8(head, "") + "…"
 }
