@@ -192,9 +192,7 @@ func (ex *exchange) pick() (int, bool) {
 	keyed := sv.sessions != nil && len(ex.key) > 0
 	if keyed {
 		if id, ok := sv.sessions.Get(ex.key, session.Now(), sv.persist.ttl); ok {
-			if i := sv.find(id); i >= 0 && sv.backends[i].mode != modeCut && !ex.tried.Has(i) && sv.picker.Claim(i) {
-				ex.held, ex.why = sv.picker.Held(i), accesslog.WhySession
-				ex.recordFlag(accesslog.Session)
+			if i, ok := ex.follow(id); ok {
 				return i, true
 			}
 		}
@@ -205,9 +203,37 @@ func (ex *exchange) pick() (int, bool) {
 	}
 	ex.held, ex.why = sv.picker.Held(i), accesslog.WhyAlgorithm
 	if keyed {
-		sv.sessions.Put(ex.key, sv.backends[i].id, session.Now())
+		i = ex.remember(i)
 	}
 	return i, true
+}
+
+// follow claims the backend a session names.
+func (ex *exchange) follow(id uint32) (int, bool) {
+	i := ex.service.find(id)
+	if !ex.claim(i) {
+		return -1, false
+	}
+	ex.why = accesslog.WhySession
+	ex.recordFlag(accesslog.Session)
+	return i, true
+}
+
+// remember makes a session of a choice and returns what became of that: of two
+// loops that see a new client at once the later one follows the other.
+func (ex *exchange) remember(i int) int {
+	sv, id, now := ex.service, ex.service.backends[i].id, session.Now()
+	owner, added := sv.sessions.PutIfAbsent(ex.key, id, now, sv.persist.ttl)
+	if added || owner == id {
+		return i
+	}
+	own := ex.held
+	if first, ok := ex.follow(owner); ok {
+		own.Done()
+		return first
+	}
+	sv.sessions.Put(ex.key, id, now) // instead of one that cannot be kept
+	return i
 }
 
 // claim reserves a backend a client belongs to, if it can serve: drained ones

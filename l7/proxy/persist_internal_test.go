@@ -1,0 +1,64 @@
+package proxy
+
+import (
+	"net/netip"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
+)
+
+// Browsers begin several connections at once, which come to different loops.
+func TestANewClientGoesToOneBackendFromAllLoops(t *testing.T) {
+	board, err := health.OpenBoard(make([]byte, health.BoardSize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := farm.Service{ID: 1, Name: "web", Policy: farm.PolicyRoundRobin, Persistence: farm.PersistIP, TTL: 60}
+	for i := range 4 {
+		s.Backends = append(s.Backends, farm.Backend{ID: uint32(i + 1), Addr: netip.MustParseAddr("192.0.2.1"), Port: uint16(1 + i), ConnLimit: 100})
+	}
+	const clients, loops = 50000, 2
+	e, sv := &Engine{board: board, registry: newRegistry(loops)}, &service{}
+	e.table.Store(&table{})
+	e.compileService(sv, &farm.Farm{ID: 1, Name: "test", Profile: farm.ProfileHTTP, HTTP: farm.DefaultHTTP()}, &s)
+	var came [loops][clients]int
+	var at [loops]atomic.Int64
+	var all sync.WaitGroup
+	for n := range loops {
+		all.Go(func() {
+			ex := &exchange{service: sv}
+			for i := range clients {
+				at[n].Store(int64(i))
+				for spins := 0; at[1-n].Load() < int64(i); spins++ { // both meet each client at once
+					if spins > 1000 {
+						runtime.Gosched()
+					}
+				}
+				ex.key = strconv.AppendInt(ex.key[:0], int64(i), 10)
+				came[n][i], _ = ex.pick()
+				ex.held.Done()
+			}
+			at[n].Store(clients)
+		})
+	}
+	all.Wait()
+	apart := 0
+	for i := range clients {
+		if came[0][i] != came[1][i] {
+			apart++
+		}
+	}
+	if apart > 0 {
+		t.Errorf("%d of %d clients came to two backends", apart, clients)
+	}
+	for i := range sv.backends {
+		if left := sv.backends[i].load.Active.Load(); left != 0 {
+			t.Errorf("backend %d is left with %d exchanges", i, left)
+		}
+	}
+}
