@@ -52,6 +52,9 @@ func (l *Loop) Dial(addr netip.AddrPort, h Handler, timeout int64, o DialOptions
 		return nil, os.NewSyscallError("connect", errno)
 	}
 	c := l.open(fd, addr, h, flagConnecting|flagSilent)
+	if o.Mark != 0 && l.marker != nil {
+		c.flags |= flagLent
+	}
 	if o.Security.Config != nil {
 		c.secure = newSecured(c, o.Security, true)
 	}
@@ -93,12 +96,22 @@ func sockaddr(a netip.Addr) unix.Sockaddr {
 	return &unix.SockaddrInet6{Addr: a.As16()}
 }
 
-// finishConnect learns the outcome by connecting again: unlike SO_ERROR that
-// cannot take a stale event of an earlier descriptor for success. It reports
-// whether the connection stands and is still open.
-func (c *Conn) finishConnect() bool {
+// outcome learns how the connect went by connecting again: unlike SO_ERROR that
+// cannot take a stale event of an earlier descriptor for success.
+func (c *Conn) outcome() syscall.Errno {
 	size := encodeAddr(&c.loop.addr, c.peer)
-	switch errno := sysConnect(int(c.fd), &c.loop.addr, size); errno {
+	return sysConnect(int(c.fd), &c.loop.addr, size)
+}
+
+// finishConnect goes on after the connect; stands says that an event that can be
+// believed told of nothing but success. It reports whether the connection stands
+// and is still open.
+func (c *Conn) finishConnect(stands bool) bool {
+	errno := syscall.EISCONN
+	if !stands {
+		errno = c.outcome()
+	}
+	switch errno {
 	case 0, syscall.EISCONN:
 		c.flags &^= flagConnecting
 		if c.secure != nil {
@@ -113,7 +126,7 @@ func (c *Conn) finishConnect() bool {
 		}
 		return c.flags&flagClosed == 0
 	case syscall.EALREADY, syscall.EINPROGRESS, syscall.EINTR:
-		c.flags &^= flagEnding | flagReadable | flagWet
+		c.flags &^= flagEnding | flagEnded | flagReadable | flagWet
 	default:
 		h := c.handler
 		c.Close()

@@ -15,9 +15,11 @@
 // it has to wait, and for room to write not before there was none.
 // The poller dispatches by descriptor number, so an event may belong to a
 // connection that was closed earlier in the same batch and whose number is in
-// use again. Nothing here believes an event: it only makes the loop try the
+// use again. Nothing here believes such an event: it only makes the loop try the
 // system call, and the answer of the call decides. A stale event therefore
-// costs one EAGAIN and harms nothing.
+// costs one EAGAIN and harms nothing. Of two things the kernel is not asked again
+// where an event cannot be stale (belief.go): that a connect succeeded, and that
+// behind the last bytes there is the end. It saves 0.4 µs of a short connection.
 //
 // # Back-pressure
 //
