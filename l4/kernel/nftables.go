@@ -21,6 +21,9 @@ type Nftables struct {
 	// past is what was counted for backends of farms that were stopped since: the
 	// rules that counted are no more.
 	past map[uint32]ctl.KernelCount
+	// seen is the change of rules up to which nobody else meddled with ours; one
+	// goroutine at a time asks Stands.
+	seen changes
 }
 
 func (n *Nftables) set(applied *nft.Ruleset) {
@@ -101,27 +104,4 @@ func (n *Nftables) load(ctx context.Context, want *nft.Ruleset) error {
 		return err
 	}
 	return n.run.Apply(ctx, nft.Load(Tables(), want, carried))
-}
-
-// Stands reports whether the tables are still there; somebody else may have
-// flushed all rules. If not, the next Carry makes them anew.
-func (n *Nftables) Stands(ctx context.Context) bool {
-	n.mu.Lock()
-	applied := n.applied
-	n.mu.Unlock()
-	if applied == nil || len(applied.Tables()) == 0 {
-		return true
-	}
-	there, err := n.run.Tables(ctx)
-	if err != nil {
-		return true // nobody knows
-	}
-	for _, t := range applied.Tables() {
-		if !there[t] {
-			n.log.Warn("somebody removed a table of ours, it is made anew", "table", t.String())
-			n.set(nil)
-			return false
-		}
-	}
-	return true
 }

@@ -27,15 +27,11 @@ var families = map[string]byte{"inet": unix.NFPROTO_INET, "netdev": unix.NFPROTO
 // where nft takes milliseconds. It asks in the network namespace of the calling
 // thread.
 func Lookup(id ID, key []byte) (value []byte, ok bool, err error) {
-	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_NETFILTER)
+	fd, err := dial()
 	if err != nil {
-		return nil, false, os.NewSyscallError("socket", err)
+		return nil, false, err
 	}
 	defer unix.Close(fd)
-	limit := unix.NsecToTimeval(int64(lookupTime))
-	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit); err != nil {
-		return nil, false, os.NewSyscallError("setsockopt", err)
-	}
 	if err := unix.Sendto(fd, lookupRequest(id, key), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
 		return nil, false, os.NewSyscallError("sendto", err)
 	}
@@ -52,6 +48,20 @@ func Lookup(id ID, key []byte) (value []byte, ok bool, err error) {
 			return lookupAnswer(b[:n])
 		}
 	}
+}
+
+// dial opens a socket to the packet filter that waits a second for answers.
+func dial() (fd int, err error) {
+	fd, err = unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_NETFILTER)
+	if err != nil {
+		return -1, os.NewSyscallError("socket", err)
+	}
+	limit := unix.NsecToTimeval(int64(lookupTime))
+	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit); err != nil {
+		unix.Close(fd)
+		return -1, os.NewSyscallError("setsockopt", err)
+	}
+	return fd, nil
 }
 
 // lookupRequest asks for one element:

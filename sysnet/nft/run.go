@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -30,7 +31,13 @@ var places = []string{"/usr/sbin/nft", "/sbin/nft", "/usr/bin/nft", "/usr/local/
 
 // Runner runs nft; make it with Find. It may be used from any goroutine; two
 // transactions at one time are the caller's to avoid.
-type Runner struct{ path string }
+type Runner struct {
+	path    string
+	applied atomic.Uint32
+}
+
+// Applied counts the transactions the kernel took from this Runner.
+func (r *Runner) Applied() uint32 { return r.applied.Load() }
 
 // Find looks for the program; ErrMissing when there is none.
 func Find() (*Runner, error) {
@@ -59,6 +66,9 @@ func (r *Runner) Apply(ctx context.Context, b *Batch) error {
 		return nil
 	}
 	_, err := r.run(ctx, applyTime, b, "-f", "-")
+	if err == nil {
+		r.applied.Add(1)
+	}
 	return err
 }
 
