@@ -52,7 +52,7 @@ lint:
 
 bench: build packages
 	go run ./bench $(BENCHFLAGS)
-	SLUICE_BENCH=1 go test -v ./bench/kernelfarms
+	SLUICE_BENCH=1 go test -v -count=1 -p 1 ./bench/kernelfarms ./bench/roundtrips
 
 clean:
 	rm -rf bin

@@ -1,0 +1,113 @@
+package roundtrips
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/bench/load"
+	"github.com/sluicelb/sluice/bench/measure"
+)
+
+// rounds are the turns of each way, slice is how long one takes.
+const (
+	rounds = 11
+	slice  = time.Second
+)
+
+// way is one way from the client to the server.
+type way struct {
+	name string
+	*network
+	cost []float64 // of a round trip in µs of the whole machine, by round
+	rate []float64
+}
+
+// turn lets the load run and notes what it cost.
+func (w *way) turn() {
+	w.t.Helper()
+	before, err := measure.Busy()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := w.in.Write([]byte("\n")); err != nil {
+		w.t.Fatal(err)
+	}
+	var r load.Result
+	w.read(&r)
+	after, err := measure.Busy()
+	switch {
+	case err != nil:
+		w.t.Fatal(err)
+	case r.Errors > 0 || r.Requests == 0:
+		w.t.Fatalf("%s: %d answers, %d errors %v", w.name, r.Requests, r.Errors, r.Causes)
+	}
+	w.cost = append(w.cost, float64((after-before).Nanoseconds())/1e3/float64(r.Requests))
+	w.rate = append(w.rate, float64(r.Requests)/r.Elapsed.Seconds())
+}
+
+// each applies do to every round.
+func each(do func(round int) float64) (list []float64) {
+	for i := range rounds {
+		list = append(list, do(i))
+	}
+	slices.Sort(list)
+	return list
+}
+
+func median(list []float64) float64 {
+	list = slices.Sorted(slices.Values(list))
+	return list[len(list)/2]
+}
+
+func TestDatagramsThereAndBack(t *testing.T) {
+	if os.Getenv("SLUICE_BENCH") == "" {
+		t.Skip("measures for a minute: make bench does it")
+	}
+	program := programs(t)
+	ways := []*way{{name: "routed"}, {name: "nginx"}, {name: "userspace"}, {name: "kernel"}}
+	for _, w := range ways {
+		w.network = newNetwork(t)
+		at := front + ":" + port
+		switch w.name {
+		case "routed":
+			at = serving
+		case "nginx":
+			w.nginx()
+		default:
+			w.sluice(program, w.name)
+		}
+		w.aim(at, slice)
+	}
+	for i := range rounds {
+		for j := range ways {
+			if i%2 == 1 {
+				j = len(ways) - 1 - j
+			}
+			ways[j].turn()
+		}
+	}
+	tell(t, ways, map[string]float64{"userspace": 0.4})
+}
+
+// tell logs the table. Ratios are of what is above the routed way, by rounds.
+func tell(t *testing.T, ways []*way, most map[string]float64) {
+	t.Helper()
+	routed, nginx := ways[0], ways[1]
+	for _, w := range ways {
+		t.Logf("%-10s %6.2f µs/round trip  %8.0f/s", w.name, median(w.cost), median(w.rate))
+	}
+	for _, w := range ways[2:] {
+		r := each(func(i int) float64 { return (w.cost[i] - routed.cost[i]) / (nginx.cost[i] - routed.cost[i]) })
+		verdict := "no target"
+		if limit, ok := most[w.name]; ok {
+			verdict = fmt.Sprintf("at most %.2f: reached", limit)
+			if median(r) > limit {
+				verdict = fmt.Sprintf("at most %.2f: missed", limit)
+			}
+		}
+		t.Logf("%-10s ÷ nginx, above routed: %.2f [%.2f–%.2f]  (%s)", w.name, median(r), r[0], r[rounds-1], verdict)
+	}
+}
