@@ -18,7 +18,9 @@ func (c *compiler) base() {
 	}
 	chain("prerouting", "type nat hook prerouting priority -100; policy accept;", c.dispatch()...)
 	chain("output", "type nat hook output priority -100; policy accept;", c.dispatch()...)
-	chain("postrouting", "type nat hook postrouting priority 100; policy accept;", c.sources()...)
+	if sources := c.sources(); len(sources) > 0 {
+		chain("postrouting", "type nat hook postrouting priority 100; policy accept;", sources...)
+	}
 	if c.has("traffic") {
 		chain("traffic", "type filter hook prerouting priority -99; policy accept;", c.traffic()...)
 	}
@@ -85,11 +87,17 @@ func (c *compiler) deliver(f *family) (out []string) {
 // ours lets packets of other connections pass at the price of one comparison.
 const ours = "ct mark & 0xff000000 != 0x5c000000 accept"
 
-// sources rewrites the source of what is delivered. Its first rule is always
-// there: the kernel tracks connections while some rule asks for that, and only
-// those that are tracked meet the chains above.
+// sources rewrites the source of what is delivered; without such farms there is
+// no chain for it, which costs every new connection as much as a rule. Marks of
+// others are in no set, so nothing asks for ours first: one look says no, too.
+//
+// The kernel tracks connections while some rule asks for that, and only those
+// that are tracked meet the chains above. Where nothing is counted because no
+// farm has a backend, a rule that does nothing does that.
 func (c *compiler) sources() (out []string) {
-	out = append(out, ours)
+	if !c.has("traffic") {
+		out = append(out, ours)
+	}
 	for _, f := range []*family{v4, v6} {
 		if c.has("from" + f.digit) {
 			out = append(out, "snat "+f.ip+" to ct mark map @from"+f.digit)
