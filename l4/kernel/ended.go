@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"context"
 	"maps"
 	"time"
 
@@ -47,6 +48,17 @@ func (k *Keeper) end(lost func(backend uint32) bool) {
 				k.ended[f.ID] = time.Now().Add(silence(f))
 			}
 		}
+	}
+}
+
+// Ending has what is of the connections to these backends refused from now on:
+// they are ended on request.
+func (k *Keeper) Ending(ctx context.Context, meant func(backend uint32) bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.farms) > 0 {
+		k.end(meant)
+		k.carry(ctx)
 	}
 }
 

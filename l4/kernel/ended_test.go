@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l4/kernel"
+	"github.com/sluicelb/sluice/sysnet/conntrack"
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
@@ -89,6 +90,46 @@ func TestNorIsItInPacketModes(t *testing.T) {
 		}
 		ask(1)
 	})
+}
+
+// As an operator ends connections, who then cleans up.
+func TestWhatIsEndedOnRequestIsNotTakenUpAgain(t *testing.T) {
+	s := newSite(t, 1)
+	f, g := s.l4(1, farm.L4TCP, farm.NATMasquerade, false, 80), s.l4(2, farm.L4TCP, farm.NATMasquerade, false, 81)
+	end := func(c *housetest.Answer, how func(ctx context.Context)) {
+		t.Helper()
+		s.in(func(ctx context.Context) {
+			how(ctx)
+			if _, err := conntrack.FlushOnly(ctx, func(id uint32) bool { return id == 10 }); err != nil {
+				t.Fatal(err)
+			}
+		})
+		s.apply(f, g)
+		if err := c.Again("after that"); !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("it was ended, and then %v", err)
+		}
+	}
+	open := func(f farm.Farm) *housetest.Answer {
+		t.Helper()
+		a, err := s.open(0, listener(f))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	s.apply(f, g)
+	other := open(g)
+	end(open(f), func(ctx context.Context) {
+		s.keeper.Ending(ctx, func(id uint32) bool { return id == 10 })
+	})
+	end(open(f), func(ctx context.Context) {
+		if err := s.keeper.Clean(ctx); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if err := other.Again("the other"); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestEndedConnectionsAreRememberedAsLongAsTheyMayBeSilent(t *testing.T) {

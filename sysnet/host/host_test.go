@@ -29,8 +29,20 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-// carrier has a table until it is cleaned.
-type carrier struct{ cleaned bool }
+// carrier has a table until it is cleaned, and notes backends whose connections
+// are ended.
+type carrier struct {
+	cleaned bool
+	ended   []uint32 // of the first ten
+}
+
+func (c *carrier) Ending(_ context.Context, meant func(backend uint32) bool) {
+	for id := range uint32(10) {
+		if meant(id) {
+			c.ended = append(c.ended, id)
+		}
+	}
+}
 
 func (c *carrier) Objects(context.Context) ([]ctl.KernelObject, error) {
 	if c.cleaned {
@@ -221,7 +233,8 @@ func TestConnectionsOfBackendsAreListedAndFlushed(t *testing.T) {
 	}
 	h := host.New(machine(t), quiet)
 	defer h.Close()
-	netd := ask(t, h, &carrier{})
+	farms := &carrier{}
+	netd := ask(t, h, farms)
 	page, err := netd.Connections(t.Context(), nil, 100)
 	if err != nil || page.Total != 2 || len(page.Entries) != 2 {
 		t.Errorf("of all farms: %+v, %v", page, err)
@@ -237,10 +250,10 @@ func TestConnectionsOfBackendsAreListedAndFlushed(t *testing.T) {
 	if page, err := netd.Connections(t.Context(), nil, 1); err != nil || !page.More || len(page.Entries) != 1 {
 		t.Errorf("one of two: %+v, %v", page, err)
 	}
-	if n, err := netd.FlushConnections(t.Context(), []uint32{2, 9}); err != nil || n != 1 {
-		t.Errorf("flushed %d, %v", n, err)
+	if n, err := netd.FlushConnections(t.Context(), []uint32{2, 9}); err != nil || n != 1 || !slices.Equal(farms.ended, []uint32{2, 9}) {
+		t.Errorf("flushed %d, %v; said to be ended %v", n, err, farms.ended)
 	}
-	if n, err := netd.FlushConnections(t.Context(), nil); err != nil || n != 1 {
+	if n, err := netd.FlushConnections(t.Context(), nil); err != nil || n != 1 || len(farms.ended) != 12 {
 		t.Errorf("flushed %d of all, %v", n, err)
 	}
 	if u, err := netd.ConnectionsUsed(t.Context()); err != nil || u.Entries != 1 {

@@ -17,7 +17,7 @@ import (
 func (h *Host) Parts(c Carrier) ctl.Parts {
 	return ctl.Parts{
 		ctl.OpConnections:      ctl.About(h.connections),
-		ctl.OpFlushConnections: ctl.About(h.flush),
+		ctl.OpFlushConnections: ctl.About(func(ctx context.Context, q ctl.BackendConnections) (int, error) { return h.flush(ctx, q, c) }),
 		ctl.OpConnectionsUsed:  ctl.About(func(context.Context, struct{}) (conntrack.Usage, error) { return conntrack.Used() }),
 		ctl.OpSystemObjects:    ctl.About(func(ctx context.Context, _ struct{}) ([]ctl.KernelObject, error) { return h.Objects(ctx, c) }),
 		ctl.OpSystemClean:      ctl.About(func(ctx context.Context, _ struct{}) ([]ctl.KernelObject, error) { return h.Clean(ctx, c) }),
@@ -57,10 +57,11 @@ func (h *Host) connections(ctx context.Context, q ctl.BackendConnections) (page 
 	return page, nil
 }
 
-func (h *Host) flush(ctx context.Context, q ctl.BackendConnections) (int, error) {
+func (h *Host) flush(ctx context.Context, q ctl.BackendConnections, c Carrier) (int, error) {
 	if _, err := filter(q); err != nil {
 		return 0, err
 	}
+	c.Ending(ctx, func(id uint32) bool { return len(q.Backends) == 0 || slices.Contains(q.Backends, id) })
 	if len(q.Backends) == 0 {
 		return conntrack.Flush(ctx, conntrack.Farms())
 	}
