@@ -3,8 +3,6 @@ package role
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -17,33 +15,13 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/sysnet/conntrack"
 	"github.com/sluicelb/sluice/sysnet/ctl"
+	"github.com/sluicelb/sluice/sysnet/ctl/ctltest"
 )
 
 // askNetd returns what asks a netd that has these parts only.
 func askNetd(t *testing.T, parts ctl.Parts) *inKernel {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "sluice-role-") // a short path: that of a socket is bounded
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	path := filepath.Join(dir, "netd.sock")
-	l, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: path, Net: "unixpacket"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() {
-		ended <- ctl.Serve(ctx, l, []uint32{uint32(os.Getuid())}, slog.New(slog.DiscardHandler), parts)
-	}()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	return newInKernel(path)
+	return newInKernel(ctltest.Serve(t, ctltest.Self(), parts))
 }
 
 // heard is what a part was asked last; netd answers on goroutines of its own.

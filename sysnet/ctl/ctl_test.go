@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -20,54 +19,21 @@ import (
 
 	"github.com/sluicelb/sluice/core/shm"
 	"github.com/sluicelb/sluice/sysnet/ctl"
+	"github.com/sluicelb/sluice/sysnet/ctl/ctltest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-// listen opens the socket of a netd.
-func listen(t *testing.T) (path string, l *net.UnixListener) {
-	t.Helper()
-	path = filepath.Join(t.TempDir(), "netd.sock")
-	l, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: path, Net: "unixpacket"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path, l
-}
-
 // serve starts a netd that lets uids ask (this process when none is given) and
 // returns the path of its socket.
 func serve(t *testing.T, uids ...uint32) string {
 	t.Helper()
-	return serveParts(t, nil, uids...)
-}
-
-// serveParts is serve of a netd with parts.
-func serveParts(t *testing.T, parts ctl.Parts, uids ...uint32) string {
-	t.Helper()
 	if uids == nil {
-		uids = []uint32{uint32(os.Geteuid())}
+		uids = ctltest.Self()
 	}
-	path, l := listen(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- ctl.Serve(ctx, l, uids, quiet, parts) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("Serve: %v", err)
-		}
-	})
-	return path
-}
-
-func client(t *testing.T, path string) *ctl.Client {
-	t.Helper()
-	c := ctl.NewClient(path)
-	t.Cleanup(c.Hangup)
-	return c
+	return ctltest.Serve(t, uids, nil)
 }
 
 func opened(t *testing.T, c *ctl.Client, addr netip.AddrPort, count int) []*os.File {
@@ -111,7 +77,7 @@ func inode(t *testing.T, f *os.File) uint64 {
 
 func TestOpenedSocketsAcceptConnections(t *testing.T) {
 	addr := freeAddr(t)
-	files := opened(t, client(t, serve(t)), addr, 1)
+	files := opened(t, ctltest.Client(t, serve(t)), addr, 1)
 	l, err := net.FileListener(files[0])
 	if err != nil {
 		t.Fatal(err)
@@ -131,14 +97,14 @@ func TestOpenedSocketsAcceptConnections(t *testing.T) {
 
 func TestSameKeyGivesTheSameSockets(t *testing.T) {
 	path, addr := serve(t), freeAddr(t)
-	first := opened(t, client(t, path), addr, 2)
-	again := opened(t, client(t, path), addr, 2) // another connection, as after a restart of mgmt
+	first := opened(t, ctltest.Client(t, path), addr, 2)
+	again := opened(t, ctltest.Client(t, path), addr, 2) // another connection, as after a restart of mgmt
 	for i := range first {
 		if inode(t, first[i]) != inode(t, again[i]) {
 			t.Errorf("socket %d is another one", i)
 		}
 	}
-	grown := opened(t, client(t, path), addr, 3)
+	grown := opened(t, ctltest.Client(t, path), addr, 3)
 	if inode(t, grown[0]) != inode(t, first[0]) || inode(t, grown[2]) == inode(t, first[1]) {
 		t.Error("a group that grows must keep its sockets and add one")
 	}
@@ -146,7 +112,7 @@ func TestSameKeyGivesTheSameSockets(t *testing.T) {
 
 func TestConnectionsWaitWhileNobodyAccepts(t *testing.T) {
 	path, addr := serve(t), freeAddr(t)
-	files := opened(t, client(t, path), addr, 1)
+	files := opened(t, ctltest.Client(t, path), addr, 1)
 	_ = files[0].Close() // the engine died
 	c, err := net.Dial("tcp", addr.String())
 	if err != nil {
@@ -156,7 +122,7 @@ func TestConnectionsWaitWhileNobodyAccepts(t *testing.T) {
 	if _, err := c.Write([]byte("queued")); err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.FileListener(opened(t, client(t, path), addr, 1)[0])
+	l, err := net.FileListener(opened(t, ctltest.Client(t, path), addr, 1)[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,13 +139,13 @@ func TestConnectionsWaitWhileNobodyAccepts(t *testing.T) {
 }
 
 func TestAddressesThatAreHeardAreTold(t *testing.T) {
-	path, l := listen(t)
+	path, l := ctltest.Listen(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	done, told := make(chan error, 1), make(chan string, 10)
 	go func() {
-		done <- ctl.Serve(ctx, l, []uint32{uint32(os.Geteuid())}, quiet, nil, func(at netip.AddrPort, open bool) { told <- fmt.Sprint(at, " ", open) })
+		done <- ctl.Serve(ctx, l, ctltest.Self(), quiet, nil, func(at netip.AddrPort, open bool) { told <- fmt.Sprint(at, " ", open) })
 	}()
-	c, addr := client(t, path), freeAddr(t)
+	c, addr := ctltest.Client(t, path), freeAddr(t)
 	opened(t, c, addr, 1)
 	opened(t, c, addr, 2) // known already
 	for range 2 {
@@ -202,7 +168,7 @@ func TestAddressesThatAreHeardAreTold(t *testing.T) {
 }
 
 func TestCloseLetsGoAndListTells(t *testing.T) {
-	c, addr := client(t, serve(t)), freeAddr(t)
+	c, addr := ctltest.Client(t, serve(t)), freeAddr(t)
 	files := opened(t, c, addr, 1)
 	keys, err := c.List(t.Context())
 	if err != nil || len(keys) != 1 || keys[0] != ctl.KeyTCP(addr) {
@@ -248,7 +214,7 @@ func TestForeignListenerIsACollision(t *testing.T) {
 		}
 		defer l.Close()
 		addr := l.Addr().(*net.TCPAddr).AddrPort()
-		_, err = client(t, serve(t)).Open(t.Context(), ctl.KeyTCP(addr), 2)
+		_, err = ctltest.Client(t, serve(t)).Open(t.Context(), ctl.KeyTCP(addr), 2)
 		if !errors.Is(err, ctl.ErrInUse) || !strings.Contains(err.Error(), addr.String()) {
 			t.Errorf("shared %v: got %v, want ErrInUse that names %s", share, err, addr)
 		}
@@ -256,14 +222,14 @@ func TestForeignListenerIsACollision(t *testing.T) {
 }
 
 func TestOwnWildcardIsNoCollision(t *testing.T) {
-	c, addr := client(t, serve(t)), freeAddr(t)
+	c, addr := ctltest.Client(t, serve(t)), freeAddr(t)
 	any4 := netip.AddrPortFrom(netip.IPv4Unspecified(), addr.Port())
 	opened(t, c, any4, 2)
 	opened(t, c, addr, 2)
 }
 
 func TestForeignListenerBesideOwnWildcardIsACollision(t *testing.T) {
-	c, addr := client(t, serve(t)), freeAddr(t)
+	c, addr := ctltest.Client(t, serve(t)), freeAddr(t)
 	opened(t, c, addr, 1)
 	other := netip.AddrPortFrom(netip.MustParseAddr("127.0.0.2"), addr.Port())
 	l, err := sharing(true).Listen(t.Context(), "tcp4", other.String())
@@ -278,7 +244,7 @@ func TestForeignListenerBesideOwnWildcardIsACollision(t *testing.T) {
 }
 
 func TestAddressOfAnotherMachineIsNamed(t *testing.T) {
-	_, err := client(t, serve(t)).Open(t.Context(), ctl.KeyTCP(netip.MustParseAddrPort("192.0.2.9:8080")), 1)
+	_, err := ctltest.Client(t, serve(t)).Open(t.Context(), ctl.KeyTCP(netip.MustParseAddrPort("192.0.2.9:8080")), 1)
 	want := "cannot listen on 192.0.2.9:8080: no interface of this machine has the address 192.0.2.9"
 	if !errors.Is(err, ctl.ErrNotLocal) || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
@@ -289,7 +255,7 @@ func TestPrivilegedPortIsExplainedToAnOrdinaryUser(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("needs an ordinary user: root may bind every port")
 	}
-	_, err := client(t, serve(t)).Open(t.Context(), ctl.KeyTCP(netip.MustParseAddrPort("127.0.0.1:81")), 1)
+	_, err := ctltest.Client(t, serve(t)).Open(t.Context(), ctl.KeyTCP(netip.MustParseAddrPort("127.0.0.1:81")), 1)
 	if !errors.Is(err, ctl.ErrNotPermitted) {
 		t.Errorf("got %v, want ErrNotPermitted", err)
 	}
@@ -302,7 +268,7 @@ func TestIPv6ListenerLeavesIPv4Alone(t *testing.T) {
 	}
 	port := l.Addr().(*net.TCPAddr).AddrPort().Port()
 	_ = l.Close()
-	c := client(t, serve(t))
+	c := ctltest.Client(t, serve(t))
 	opened(t, c, netip.AddrPortFrom(netip.IPv6Unspecified(), port), 1)
 	if conn, err := net.Dial("tcp", netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port).String()); err == nil {
 		_ = conn.Close()
@@ -316,7 +282,7 @@ func TestIPv6ListenerLeavesIPv4Alone(t *testing.T) {
 }
 
 func TestStrangerIsTurnedAway(t *testing.T) {
-	c := client(t, serve(t, uint32(os.Geteuid())+1))
+	c := ctltest.Client(t, serve(t, uint32(os.Geteuid())+1))
 	if _, err := c.List(t.Context()); err == nil {
 		t.Error("a uid that is not allowed got an answer")
 	}
@@ -339,7 +305,7 @@ func TestNonsenseIsAnsweredAndServiceGoesOn(t *testing.T) {
 			t.Errorf("%s: %q, %v", msg, buf[:n], err)
 		}
 	}
-	if _, err := client(t, path).List(t.Context()); err != nil {
+	if _, err := ctltest.Client(t, path).List(t.Context()); err != nil {
 		t.Errorf("after nonsense: %v", err)
 	}
 }
@@ -367,7 +333,7 @@ func TestDescriptorsInARequestAreClosed(t *testing.T) {
 }
 
 func TestClientFindsARestartedNetd(t *testing.T) {
-	path, l := listen(t)
+	path, l := ctltest.Listen(t)
 	defer l.Close()
 	start := func() (stop func()) { // the listening socket outlives each netd
 		f, err := l.File()
@@ -383,12 +349,12 @@ func TestClientFindsARestartedNetd(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			_ = ctl.Serve(ctx, dup.(*net.UnixListener), []uint32{uint32(os.Geteuid())}, quiet, nil)
+			_ = ctl.Serve(ctx, dup.(*net.UnixListener), ctltest.Self(), quiet, nil)
 		}()
 		return func() { cancel(); <-done }
 	}
 	stop := start()
-	c := client(t, path)
+	c := ctltest.Client(t, path)
 	addr := freeAddr(t)
 	files := opened(t, c, addr, 1)
 	stop()

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/sysnet/ctl"
+	"github.com/sluicelb/sluice/sysnet/ctl/ctltest"
 )
 
 // A kernel may refuse the rules of every farm there is.
@@ -20,7 +21,7 @@ func TestThousandsOfRefusedLinesReachWhoAsked(t *testing.T) {
 		problems[i] = fmt.Sprintf("the kernel refuses its rules: packet filter: Could not process rule: No such file or directory: add ct helper inet sluice sane%d", i)
 		all = append(all, errors.New(problems[i]))
 	}
-	path := serveParts(t, ctl.Parts{
+	path := ctltest.Serve(t, ctltest.Self(), ctl.Parts{
 		ctl.OpKernelState: func(context.Context, []byte, []*os.File) (any, error) {
 			return ctl.KernelState{Problems: problems}, nil
 		},
@@ -29,7 +30,7 @@ func TestThousandsOfRefusedLinesReachWhoAsked(t *testing.T) {
 			return nil, errors.New(strings.Repeat("ä", 1<<20))
 		},
 	})
-	c := client(t, path)
+	c := ctltest.Client(t, path)
 	state, err := c.KernelState(t.Context())
 	if err != nil || len(state.Problems) != lines || state.Problems[lines-1] != problems[lines-1] {
 		t.Errorf("%d problems, %v", len(state.Problems), err)

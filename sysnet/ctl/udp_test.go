@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/sysnet/ctl"
+	"github.com/sluicelb/sluice/sysnet/ctl/ctltest"
 )
 
 // freeUDP is a loopback address no UDP socket has right now.
@@ -29,7 +30,7 @@ func openedUDP(t *testing.T, c *ctl.Client, addr netip.AddrPort, count int) []*o
 
 func TestOpenedDatagramSocketsReceive(t *testing.T) {
 	path, addr := serve(t), freeUDP(t)
-	_ = openedUDP(t, client(t, path), addr, 1)[0].Close() // the engine died
+	_ = openedUDP(t, ctltest.Client(t, path), addr, 1)[0].Close() // the engine died
 	c, err := net.Dial("udp", addr.String())
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +39,7 @@ func TestOpenedDatagramSocketsReceive(t *testing.T) {
 	if _, err := c.Write([]byte("waits")); err != nil {
 		t.Fatal(err)
 	}
-	in, err := net.FilePacketConn(openedUDP(t, client(t, path), addr, 1)[0])
+	in, err := net.FilePacketConn(openedUDP(t, ctltest.Client(t, path), addr, 1)[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func TestOpenedDatagramSocketsReceive(t *testing.T) {
 }
 
 func TestDatagramsAndConnectionsShareAnAddress(t *testing.T) {
-	c, addr := client(t, serve(t)), freeAddr(t)
+	c, addr := ctltest.Client(t, serve(t)), freeAddr(t)
 	opened(t, c, addr, 2)
 	openedUDP(t, c, addr, 2)
 	keys, err := c.List(t.Context())
@@ -74,7 +75,7 @@ func TestForeignDatagramSocketIsACollision(t *testing.T) {
 		}
 		defer l.Close()
 		addr := l.LocalAddr().(*net.UDPAddr).AddrPort()
-		c := client(t, serve(t))
+		c := ctltest.Client(t, serve(t))
 		if _, err = c.Open(t.Context(), ctl.KeyUDP(addr), 2); !errors.Is(err, ctl.ErrInUse) {
 			t.Errorf("shared %v: got %v, want ErrInUse", share, err)
 		}
@@ -88,7 +89,7 @@ func TestForeignDatagramSocketIsACollision(t *testing.T) {
 }
 
 func TestOwnWildcardIsNoCollisionForDatagrams(t *testing.T) {
-	c, addr := client(t, serve(t)), freeUDP(t)
+	c, addr := ctltest.Client(t, serve(t)), freeUDP(t)
 	openedUDP(t, c, netip.AddrPortFrom(netip.IPv4Unspecified(), addr.Port()), 2)
 	openedUDP(t, c, addr, 2)
 }

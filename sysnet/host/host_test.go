@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -20,6 +19,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/sysnet/conntrack"
 	"github.com/sluicelb/sluice/sysnet/ctl"
+	"github.com/sluicelb/sluice/sysnet/ctl/ctltest"
 	"github.com/sluicelb/sluice/sysnet/host"
 	"github.com/sluicelb/sluice/sysnet/nft"
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
@@ -127,23 +127,7 @@ func state(t *testing.T) string {
 // ask serves the host as netd does and returns mgmt's end.
 func ask(t *testing.T, h *host.Host, c host.Carrier) *ctl.Client {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "netd.sock")
-	l, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: path, Net: "unixpacket"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- ctl.Serve(ctx, l, []uint32{uint32(os.Geteuid())}, quiet, h.Parts(c)) }()
-	client := ctl.NewClient(path)
-	t.Cleanup(func() {
-		client.Hangup()
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	return client
+	return ctltest.Client(t, ctltest.Serve(t, ctltest.Self(), h.Parts(c)))
 }
 
 func kinds(list []ctl.KernelObject) (out []string) {
