@@ -5,6 +5,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
@@ -24,6 +25,21 @@ func (s *Set[S]) each(fn func(i int, side S)) {
 		})
 	}
 	wg.Wait()
+}
+
+// Sum is what count says of each side, on its loop, together.
+func (s *Set[S]) Sum(count func(S) int) int {
+	var all atomic.Int64
+	s.OnLoops(func(side S) { all.Add(int64(count(side))) })
+	return int(all.Load())
+}
+
+// Idle waits until no side has anything under way, as busy counts it, or the
+// time is up.
+func (s *Set[S]) Idle(grace time.Duration, busy func(S) int) {
+	for end := time.Now().Add(grace); s.Sum(busy) > 0 && time.Now().Before(end); {
+		time.Sleep(20 * time.Millisecond)
+	}
 }
 
 // Listen opens a port, unless it is open. files holds a socket for each loop;

@@ -154,3 +154,27 @@ func TestWhatIsClosedIsOverAfterItsGrace(t *testing.T) {
 		t.Errorf("closed then: %v", again)
 	}
 }
+
+func TestIdleWaitsForAllSidesAndNoLongerThanItMay(t *testing.T) {
+	sides := loops(3)
+	s := ports.New(sides)
+	if n := s.Sum(func(*side) int { return 7 }); n != 21 {
+		t.Errorf("the sum is %d", n)
+	}
+	left := 4
+	s.Idle(time.Hour, func(one *side) int {
+		if one != sides[1] {
+			return 0
+		}
+		left--
+		return left
+	})
+	if left != 0 {
+		t.Errorf("%d are under way", left)
+	}
+	began := time.Now()
+	s.Idle(50*time.Millisecond, func(*side) int { return 1 })
+	if took := time.Since(began); took < 50*time.Millisecond || took > 10*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}

@@ -44,9 +44,7 @@ func (e *Engine) Connections(backends []uint32, limit int) (total int, list []Co
 // numbers, nil for all, by resets, and says how many there were.
 func (e *Engine) FlushConnections(backends []uint32) int {
 	meant := among(backends)
-	counts := make([]int, len(e.workers))
-	e.ports.OnLoops(func(w *worker) { counts[w.index] = w.flush(meant) })
-	return total(counts)
+	return e.ports.Sum(func(w *worker) int { return w.flush(meant) })
 }
 
 // among says whether a backend is one of those that were named.

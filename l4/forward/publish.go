@@ -120,18 +120,5 @@ func (e *Engine) Drain(grace time.Duration) {
 	t := &table{generation: e.Generation(), backends: e.table.Load().backends}
 	e.table.Store(t)
 	e.unlisten(t)
-	for end := time.Now().Add(grace); ; time.Sleep(20 * time.Millisecond) {
-		busy := make([]int, len(e.workers))
-		e.ports.OnLoops(func(w *worker) { busy[w.index] = w.busy })
-		if total(busy) == 0 || time.Now().After(end) {
-			return
-		}
-	}
-}
-
-func total(counts []int) (sum int) {
-	for _, n := range counts {
-		sum += n
-	}
-	return sum
+	e.ports.Idle(grace, func(w *worker) int { return w.busy })
 }

@@ -17,7 +17,6 @@ import (
 type worker struct {
 	engine    *Engine
 	loop      *loop.Loop
-	index     int // of the loop
 	shard     *stats.Shard
 	refusals  *refusal.Recorder
 	records   records
@@ -38,7 +37,7 @@ type worker struct {
 
 func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, refusals *refusal.Recorder) *worker {
 	w := &worker{
-		engine: e, loop: l, index: len(e.workers), shard: shard, refusals: refusals,
+		engine: e, loop: l, shard: shard, refusals: refusals,
 		listeners: map[*port]*loop.Listener{}, pairs: loop.NewFreeList[pair](l), key: make([]byte, 0, 64),
 		mouths: map[*port]*mouth{}, oneWays: map[oneWayKey]*oneWay{},
 	}

@@ -165,19 +165,14 @@ func (e *Engine) Drain(grace time.Duration) {
 	t := &table{generation: e.Generation(), backends: e.table.Load().backends}
 	e.table.Store(t)
 	e.unlisten(t)
-	for end := time.Now().Add(grace); ; time.Sleep(20 * time.Millisecond) {
-		var busy atomic.Int64
-		e.ports.OnLoops(func(w *worker) {
-			w.settle(t)
-			w.loop.Each(func(c *loop.Conn) {
-				switch c.Handler().(type) {
-				case *client, *multiplex, nil: // nil: its last answer is still on the way
-					busy.Add(1)
-				}
-			})
+	e.ports.Idle(grace, func(w *worker) (busy int) {
+		w.settle(t)
+		w.loop.Each(func(c *loop.Conn) {
+			switch c.Handler().(type) {
+			case *client, *multiplex, nil: // nil: its last answer is still on the way
+				busy++
+			}
 		})
-		if busy.Load() == 0 || time.Now().After(end) {
-			return
-		}
-	}
+		return busy
+	})
 }
