@@ -96,22 +96,12 @@ func sockaddr(a netip.Addr) unix.Sockaddr {
 	return &unix.SockaddrInet6{Addr: a.As16()}
 }
 
-// outcome learns how the connect went by connecting again: unlike SO_ERROR that
-// cannot take a stale event of an earlier descriptor for success.
-func (c *Conn) outcome() syscall.Errno {
+// finishConnect learns the outcome by connecting again: unlike SO_ERROR that
+// cannot take a stale event of an earlier descriptor for success. It reports
+// whether the connection stands and is still open.
+func (c *Conn) finishConnect() bool {
 	size := encodeAddr(&c.loop.addr, c.peer)
-	return sysConnect(int(c.fd), &c.loop.addr, size)
-}
-
-// finishConnect goes on after the connect; stands says that an event that can be
-// believed told of nothing but success. It reports whether the connection stands
-// and is still open.
-func (c *Conn) finishConnect(stands bool) bool {
-	errno := syscall.EISCONN
-	if !stands {
-		errno = c.outcome()
-	}
-	switch errno {
+	switch errno := sysConnect(int(c.fd), &c.loop.addr, size); errno {
 	case 0, syscall.EISCONN:
 		c.flags &^= flagConnecting
 		if c.secure != nil {

@@ -17,9 +17,9 @@
 // connection that was closed earlier in the same batch and whose number is in
 // use again. Nothing here believes such an event: it only makes the loop try the
 // system call, and the answer of the call decides. A stale event therefore
-// costs one EAGAIN and harms nothing. Of two things the kernel is not asked again
-// where an event cannot be stale (belief.go): that a connect succeeded, and that
-// behind the last bytes there is the end. It saves 0.4 µs of a short connection.
+// costs one EAGAIN and harms nothing. One thing is believed of events that cannot
+// be stale (belief.go): that behind the last bytes there is the end. It saves a
+// call of a short connection.
 //
 // # Back-pressure
 //

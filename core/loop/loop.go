@@ -262,7 +262,7 @@ func (l *Loop) serve(c *Conn, ev uint32, sure bool) {
 	if ev&unix.EPOLLPRI != 0 {
 		c.flags |= flagUrgent
 	}
-	if c.flags&flagConnecting != 0 && !c.finishConnect(sure && ev&(unix.EPOLLOUT|unix.EPOLLHUP|unix.EPOLLERR) == unix.EPOLLOUT) {
+	if c.flags&flagConnecting != 0 && !c.finishConnect() {
 		return
 	}
 	if (len(c.out) != 0 || c.pipe != nil) && ev&(unix.EPOLLOUT|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
