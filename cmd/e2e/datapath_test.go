@@ -52,4 +52,27 @@ func TestSessionsGoWithTheirFarmToAnotherDataPath(t *testing.T) {
 			t.Errorf("datapath %s: the clients went to\n%v, they were at\n%v", path, now, first)
 		}
 	}
+	// What the engine knew before does not come back.
+	a.must("farm", "set", "shop", "datapath=kernel")
+	a.must("session", "flush", "shop")
+	a.must("farm", "set", "shop", "datapath=userspace")
+	if out := a.must("session", "list", "shop"); strings.Contains(out, "10.10.1.") {
+		t.Errorf("sessions that were flushed are back:\n%s", out)
+	}
+	// A restart and a new name change nothing.
+	first = ask()
+	for _, path := range []string{"userspace", "kernel"} {
+		a.must("farm", "set", "shop", "datapath="+path)
+		a.must("farm", "restart", "shop")
+		if now := ask(); fmt.Sprint(now) != fmt.Sprint(first) {
+			t.Errorf("restarted in datapath %s: the clients went to\n%v, they were at\n%v", path, now, first)
+		}
+		a.must("farm", "stop", "shop")
+		a.must("farm", "set", "shop", "newfarmname=store")
+		a.must("farm", "set", "store", "newfarmname=shop")
+		a.must("farm", "start", "shop")
+		if now := ask(); fmt.Sprint(now) != fmt.Sprint(first) {
+			t.Errorf("renamed in datapath %s: the clients went to\n%v, they were at\n%v", path, now, first)
+		}
+	}
 }

@@ -42,6 +42,9 @@ type move struct {
 	service uint32
 	to      SessionKeeper
 	list    []link.Session
+	// replace: the engine keeps those of farms it does not carry, and what became
+	// of them in the kernel counts, if the list is all of that.
+	replace bool
 }
 
 // pack takes the sessions of farms that another data path carries from now on,
@@ -63,16 +66,15 @@ func (p *Publisher) pack(ctx context.Context, engine Engine, cfg *farm.Config) (
 			from, to = to, from
 		}
 		asking, cancel := context.WithTimeout(ctx, moveTime)
-		_, list, err := from.Sessions(asking, service, link.MaxCarried)
+		total, list, err := from.Sessions(asking, service, link.MaxCarried)
 		cancel()
 		if err != nil {
 			p.options.Log.Warn("sessions of a farm are not carried over to its new data path", "service", service, "error", err)
 			continue
 		}
+		all := len(list) == total
 		list = slices.DeleteFunc(list, func(s link.Session) bool { return s.Static })
-		if len(list) > 0 {
-			moves = append(moves, move{service, to, list})
-		}
+		moves = append(moves, move{service, to, list, before.kernel && all})
 	}
 	return moves
 }
@@ -81,6 +83,11 @@ func (p *Publisher) pack(ctx context.Context, engine Engine, cfg *farm.Config) (
 func (p *Publisher) unpack(ctx context.Context, moves []move) {
 	for _, m := range moves {
 		learning, cancel := context.WithTimeout(ctx, moveTime)
+		if m.replace {
+			if _, err := m.to.ChangeSessions(learning, link.SessionChange{Service: m.service, Act: link.FlushSessions}); err != nil {
+				p.options.Log.Warn("sessions from before the kernel carried the farm are kept", "service", m.service, "error", err)
+			}
+		}
 		for part := range slices.Chunk(m.list, link.MaxLearned) {
 			if _, err := m.to.ChangeSessions(learning, link.SessionChange{Service: m.service, Act: link.LearnSessions, List: part}); err != nil {
 				p.options.Log.Warn("sessions of a farm are not carried over to its new data path", "service", m.service, "error", err)
