@@ -69,6 +69,26 @@ func TestClientsStayWithTheirBackend(t *testing.T) {
 	}
 }
 
+func TestABackendCutWhileItsFarmIsStoppedHasNoSessions(t *testing.T) {
+	a := newAppliance(t, 1)
+	f := a.farm(serve(t, name("0")).at(), serve(t, name("1")).at())
+	f.L4.Persist, f.L4.Algorithm = farm.L4PersistSrc, farm.L4RoundRobin
+	a.publish(f)
+	for i := range 10 {
+		from(t, f, clientAt(i))
+	}
+	stopped := f.Clone()
+	stopped.Stopped = true
+	cut := stopped.Clone()
+	cut.L4.Backends[0].Maintenance = farm.MaintenanceCut
+	for _, next := range []farm.Farm{stopped, cut, stopped, f} {
+		a.publish(next)
+	}
+	if n, list := a.engine.SessionsOf(1).List(100); n != 5 || list[0].Backend != f.L4.Backends[1].ID {
+		t.Errorf("%d sessions are left: %v", n, list)
+	}
+}
+
 func TestSessionsOutliveTheirTimeToLiveNot(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(serve(t, name("0")).at(), serve(t, name("1")).at())

@@ -84,7 +84,7 @@ type explainer struct {
 	*explain.Explanation
 	engine *Engine
 	farm   *farmTable
-	port   uint16 // the client's
+	port   uint16 // the virtual one
 }
 
 func (x *explainer) step(name string, passed bool, format string, args ...any) {

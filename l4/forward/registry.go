@@ -48,6 +48,7 @@ func (r *registry) fix(t *table) {
 func (r *registry) retain(cfg *farm.Config) {
 	farms, services, backends := map[uint32]bool{}, map[uint32]bool{}, map[uint32]bool{}
 	keeping, quic := map[sessionsOf]bool{}, map[uint32]bool{}
+	cutOff := map[sessionsOf][]uint32{} // of farms that are not served: no table tells what was cut since
 	for i := range cfg.Farms {
 		l := cfg.Farms[i].L4
 		if l == nil {
@@ -57,12 +58,22 @@ func (r *registry) retain(cfg *farm.Config) {
 		keeping[sessionsOf{l.ID, l.Persist}] = l.Persist != farm.L4PersistNone
 		quic[l.ID] = l.QUIC
 		for j := range l.Backends {
-			backends[l.Backends[j].ID] = true
+			b := &l.Backends[j]
+			backends[b.ID] = true
+			if cfg.Farms[i].Stopped && b.Maintenance == cut {
+				of := sessionsOf{l.ID, l.Persist}
+				cutOff[of] = append(cutOff[of], b.ID)
+			}
 		}
 	}
 	r.doors.RetainIn(farms)
 	r.loads.RetainIn(backends)
 	r.ids.RetainIn(quic)
 	r.states.Retain(func(of stateOf, _ *balance.State) bool { return services[of.service] })
-	r.tables.RetainIn(keeping)
+	r.tables.Retain(func(of sessionsOf, k *session.Kept) bool {
+		for _, id := range cutOff[of] {
+			k.DropBackend(id)
+		}
+		return keeping[of]
+	})
 }

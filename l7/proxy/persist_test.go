@@ -42,3 +42,31 @@ func TestCutForgetsTheSessionsAndDrainKeepsThem(t *testing.T) {
 		t.Fatalf("the session went back to %s: cut did not forget it", got)
 	}
 }
+
+func TestABackendCutWhileItsFarmIsStoppedHasNoSessions(t *testing.T) {
+	t.Parallel()
+	one := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none"))
+	s := l7test.Service("web", one.Addr)
+	s.Persistence, s.SessionID, s.TTL = farm.PersistHeader, "X-Client", 60
+	a := l7test.New(t, 1)
+	addr := a.Serve(nil, s)
+	l7test.Dial(t, addr).Send("GET / HTTP/1.1\r\nHost: a.test\r\nX-Client: me\r\n\r\n").Get()
+	sessions := func(mode farm.Maintenance) int {
+		for _, step := range []struct {
+			stopped bool
+			mode    farm.Maintenance
+		}{{true, farm.MaintenanceOff}, {true, mode}, {true, farm.MaintenanceOff}, {false, farm.MaintenanceOff}} {
+			f := a.Farm.Clone()
+			f.Stopped, f.HTTP.Services[0].Backends[0].Maintenance = step.stopped, step.mode
+			a.Publish(farm.Config{Farms: []farm.Farm{f}})
+		}
+		n, _ := a.Engine.SessionsOf(a.Farm.HTTP.Services[0].ID).List(10)
+		return n
+	}
+	if n := sessions(farm.MaintenanceDrain); n != 1 {
+		t.Fatalf("draining left %d sessions", n)
+	}
+	if n := sessions(farm.MaintenanceCut); n != 0 {
+		t.Errorf("%d sessions are left", n)
+	}
+}

@@ -54,6 +54,7 @@ func (r *registry) fix(t *table) {
 func (r *registry) retain(cfg *farm.Config) {
 	farms, services, backends := map[uint32]bool{}, map[uint32]bool{}, map[uint32]bool{}
 	keeping, rates := map[sessionsOf]bool{}, map[rateID]bool{}
+	cutOff := map[sessionsOf][]uint32{} // of farms that are not served: no table tells what was cut since
 	for i := range cfg.Farms {
 		farms[cfg.Farms[i].ID] = true
 		if cfg.Farms[i].HTTP == nil {
@@ -65,6 +66,9 @@ func (r *registry) retain(cfg *farm.Config) {
 			rates[rateID{s.ID, limitOf(&s)}] = true
 			for _, b := range s.Backends {
 				backends[b.ID] = true
+				if cfg.Farms[i].Stopped && b.Maintenance == modeCut {
+					cutOff[keptFor(&s)] = append(cutOff[keptFor(&s)], b.ID)
+				}
 			}
 		}
 	}
@@ -72,7 +76,12 @@ func (r *registry) retain(cfg *farm.Config) {
 	r.loads.RetainIn(backends)
 	r.states.RetainIn(services)
 	r.spent.RetainIn(services)
-	r.tables.RetainIn(keeping)
+	r.tables.Retain(func(of sessionsOf, k *session.Kept) bool {
+		for _, id := range cutOff[of] {
+			k.DropBackend(id)
+		}
+		return keeping[of]
+	})
 	r.rates.RetainIn(rates)
 	r.queues.Retain(func(service uint32, q *queue) bool {
 		return services[service] || q.count.Load() != 0 // those who wait are still to be stirred
