@@ -20,6 +20,7 @@ import (
 //	nat     SLUICE          farm by address, protocol and port   (PREROUTING, OUTPUT)
 //	        SLUICE-F7       backend of farm 7
 //	        SLUICE-B12      to backend 12
+//	        SLUICE-K7       what farm 7 remembers while it is stopped (from nowhere)
 //	        SLUICE-SOURCE   source address by connection mark    (POSTROUTING)
 const (
 	chainDispatch = iptables.Prefix
@@ -43,7 +44,7 @@ func compileIptables(in *Input) (scripts [2]*iptables.Script, problems map[uint3
 	}
 	for i := range in.Farms {
 		f := &in.Farms[i]
-		if f.Stopped || !f.InKernel() {
+		if !f.InKernel() {
 			continue
 		}
 		family := 0
@@ -51,6 +52,10 @@ func compileIptables(in *Input) (scripts [2]*iptables.Script, problems map[uint3
 			family = 1
 		}
 		g := &xgroup{xtables: c[family], farm: f, l4: f.L4, six: family == 1, states: in.states(f.L4), in: in}
+		if f.Stopped {
+			g.keepClients()
+			continue
+		}
 		if err := g.check(); err != nil {
 			problems[f.ID] = err.Error()
 			continue
@@ -68,10 +73,11 @@ func compileIptables(in *Input) (scripts [2]*iptables.Script, problems map[uint3
 type xtables struct {
 	script   *iptables.Script
 	dispatch [3][]string
-	counted  []uint32 // backends
+	counted  []uint32          // backends
+	kept     []*iptables.Chain // of farms that are stopped, where no packet comes
 }
 
-// finish adds what all farms share, and the hooks.
+// finish adds what all farms share.
 func (x *xtables) finish() {
 	var rules []string
 	for _, list := range x.dispatch {
@@ -79,8 +85,17 @@ func (x *xtables) finish() {
 	}
 	if len(rules) == 0 {
 		x.script.Tables = nil
-		return
+	} else {
+		x.hook(rules)
 	}
+	if len(x.kept) > 0 {
+		nat := x.script.Table("nat")
+		nat.Chains = append(nat.Chains, x.kept...)
+	}
+}
+
+// hook has packets come to the rules of dispatch, and to what belongs to them.
+func (x *xtables) hook(rules []string) {
 	hooks := func(table, to string, from ...string) *iptables.Chain {
 		t := x.script.Table(table)
 		for _, f := range from {
@@ -178,6 +193,21 @@ func (g *xgroup) compile() {
 			helpers.Add("%s -j CT --helper %s", k.text, helperName(g.l4.Protocol, k.transport))
 		}
 	}
+}
+
+// keepClients leaves a farm that is stopped the lists of clients its backends are
+// remembered for: the kernel keeps one as long as some rule names it.
+func (g *xgroup) keepClients() {
+	if !g.persists() {
+		return
+	}
+	c := &iptables.Chain{Name: fmt.Sprintf("%s-K%d", iptables.Prefix, g.farm.ID), Owner: g.farm.ID}
+	for i := range g.states {
+		if s := &g.states[i]; s.Maintenance != farm.MaintenanceCut {
+			c.Add("-m recent --name %s --rcheck --rsource", listOf(s.ID))
+		}
+	}
+	g.kept = append(g.kept, c)
 }
 
 func (g *xgroup) persists() bool { return g.l4.Persist == farm.L4PersistSrc }

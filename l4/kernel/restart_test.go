@@ -51,6 +51,32 @@ func TestSessionsKeptByAHashOutliveAStop(t *testing.T) {
 	}
 }
 
+func TestByIptablesSessionsOutliveAStopToo(t *testing.T) {
+	s := newSite(t, 3)
+	byIptables(t, s)
+	f := s.l4(1, farm.L4TCP, farm.NATMasquerade, false, 80)
+	f.L4.Persist, f.L4.TTL, f.L4.Algorithm = farm.L4PersistSrc, 60, farm.L4RoundRobin
+	s.apply(f)
+	first := map[int]string{}
+	for i := range 6 {
+		first[i] = s.ask("tcp", source(i), s.vip4+":80").Server
+	}
+	other := s.l4(2, farm.L4TCP, farm.NATMasquerade, false, 81)
+	for _, farms := range [][]farm.Farm{{stoppedOf(f)}, {stoppedOf(f), other}, {stoppedOf(f)}, {f}} {
+		s.apply(farms...)
+	}
+	for i, was := range first {
+		if is := s.ask("tcp", source(i), s.vip4+":80").Server; is != was {
+			t.Errorf("client %d went from %s to %s", i, was, is)
+		}
+	}
+	s.apply(stoppedOf(f))
+	s.apply()
+	if left := ours(s.Appliance.Run("iptables-save") + s.Appliance.Run("ip6tables-save")); left != "" {
+		t.Errorf("a deleted farm left\n%s", left)
+	}
+}
+
 func TestABackendCutWhileItsFarmIsStoppedHasNoSessions(t *testing.T) {
 	s := newSite(t, 2)
 	f := s.l4(1, farm.L4TCP, farm.NATMasquerade, false, 80)
