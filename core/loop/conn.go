@@ -24,9 +24,6 @@ const (
 	flagHandshake // Secure or Dial asked for a handshake that is not over
 	flagHup       // an event said that the connection may be broken
 	flagRoom      // the poller reports room to write, too
-	flagEnded     // flagEnding for certain, and no reset: what is read short is the last
-	flagOver      // the last was read: only the end is left
-	flagLent      // somebody else may still hold the descriptor
 	flagSilent    // dialled, and nothing was sent yet: see hasten
 	flagNagle     // what is sent next may wait for an acknowledgement: see hasten
 	flagUrgent    // urgent bytes came (tcp(7)): splicing stops and reads end there, a short one is not the last
@@ -90,7 +87,7 @@ func (c *Conn) Ending() bool { return c.flags&flagEnding != 0 }
 // Ended is Ending for certain, which is a question to the kernel: the event that
 // said so may be about an earlier connection with the same descriptor.
 func (c *Conn) Ended() bool {
-	if c.flags&(flagEnding|flagEnded) == flagEnding && !c.polled(unix.POLLRDHUP|unix.POLLHUP|unix.POLLERR) {
+	if c.flags&flagEnding != 0 && !c.polled(unix.POLLRDHUP|unix.POLLHUP|unix.POLLERR) {
 		c.flags &^= flagEnding
 	}
 	return c.flags&flagEnding != 0

@@ -52,9 +52,6 @@ func (l *Loop) Dial(addr netip.AddrPort, h Handler, timeout int64, o DialOptions
 		return nil, os.NewSyscallError("connect", errno)
 	}
 	c := l.open(fd, addr, h, flagConnecting|flagSilent)
-	if o.Mark != 0 && l.marker != nil {
-		c.flags |= flagLent
-	}
 	if o.Security.Config != nil {
 		c.secure = newSecured(c, o.Security, true)
 	}
@@ -116,7 +113,7 @@ func (c *Conn) finishConnect() bool {
 		}
 		return c.flags&flagClosed == 0
 	case syscall.EALREADY, syscall.EINPROGRESS, syscall.EINTR:
-		c.flags &^= flagEnding | flagEnded | flagReadable | flagWet
+		c.flags &^= flagEnding | flagReadable | flagWet
 	default:
 		h := c.handler
 		c.Close()

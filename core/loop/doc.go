@@ -15,11 +15,9 @@
 // it has to wait, and for room to write not before there was none.
 // The poller dispatches by descriptor number, so an event may belong to a
 // connection that was closed earlier in the same batch and whose number is in
-// use again. Nothing here believes such an event: it only makes the loop try the
+// use again. Nothing here believes an event: it only makes the loop try the
 // system call, and the answer of the call decides. A stale event therefore
-// costs one EAGAIN and harms nothing. One thing is believed of events that cannot
-// be stale (belief.go): that behind the last bytes there is the end. It saves a
-// call of a short connection.
+// costs one EAGAIN and harms nothing.
 //
 // # Back-pressure
 //

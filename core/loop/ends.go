@@ -84,10 +84,6 @@ func (c *Conn) Close() {
 	}
 	c.release()
 	l.conns[c.fd] = nil
-	if c.flags&flagLent != 0 {
-		_ = l.poller.Delete(int(c.fd)) // closing does not, while somebody else holds the socket
-	}
-	l.closing(int(c.fd))
 	sysClose(int(c.fd))
 	l.values.Put(c)
 }

@@ -42,9 +42,6 @@ func (c *Conn) Delays() bool {
 	return off == 0
 }
 
-// Number is the connection's descriptor.
-func (c *Conn) Number() int { return int(c.fd) }
-
 // SetSendBuffer bounds what the kernel holds for a peer that does not read.
 func (c *Conn) SetSendBuffer(bytes int) {
 	if err := unix.SetsockoptInt(int(c.fd), unix.SOL_SOCKET, unix.SO_SNDBUF, bytes); err != nil {
@@ -102,4 +99,4 @@ func newKey(kind string) crypto.Signer {
 func (l *Loop) Pipes() (open, free int) { return l.pipes.open, len(l.pipes.free) }
 
 // Event brings events to c as if the poller had reported them.
-func (c *Conn) Event(events uint32) { c.loop.serve(c, events, false) }
+func (c *Conn) Event(events uint32) { c.loop.serve(c, events) }

@@ -75,7 +75,6 @@ func (in *Inlet) Close() {
 	in.closed = true
 	delete(in.loop.inlets, in.fd)
 	_ = in.loop.poller.Delete(in.fd) // closing does not, while somebody else holds the socket
-	in.loop.closing(in.fd)
 	sysClose(in.fd)
 }
 

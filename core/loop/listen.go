@@ -100,7 +100,6 @@ func (ln *Listener) Close() {
 	ln.loop.StopTimer(ln.retry)
 	delete(ln.loop.listeners, ln.fd)
 	_ = ln.loop.poller.Delete(ln.fd) // closing does not, while somebody else holds the socket
-	ln.loop.closing(ln.fd)
 	sysClose(ln.fd)
 }
 

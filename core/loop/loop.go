@@ -54,8 +54,6 @@ type Loop struct {
 	more      []*Listener // listeners whose turn was cut short
 	called    bool        // turnFD was written and not reported yet
 	values    *FreeList[Conn]
-	doubts    doubts
-	serving   int // the descriptor whose event is handled, or nothing
 	pipes     pipes
 	event     uint64 // counts events, so that FreeList knows when one is over
 	addr      unix.RawSockaddrAny
@@ -105,7 +103,6 @@ func New(counters *Counters) (*Loop, error) {
 		turnFD:    turn,
 		base:      time.Now(),
 		crowded:   acceptLimit(),
-		serving:   nothing,
 		done:      make(chan struct{}),
 	}
 	l.In = l.space[Headroom:]
@@ -157,7 +154,6 @@ func (l *Loop) Post(fn func()) {
 	}
 	_ = l.poller.Trigger(queue.HighPriority, func(any) error {
 		l.tick()
-		l.serving = nothing
 		l.guard(fn)
 		return nil
 	}, nil)
@@ -215,10 +211,9 @@ func (c *Conn) visit(fn func(c *Conn)) {
 func (l *Loop) dispatch(fd int, ev netpoll.IOEvent, _ netpoll.IOFlags) error {
 	l.tick()
 	*l.count.Events++
-	sure := l.begin(fd)
 	if fd < len(l.conns) {
 		if c := l.conns[fd]; c != nil {
-			l.serve(c, uint32(ev), sure)
+			l.serve(c, uint32(ev))
 			return nil
 		}
 	}
@@ -244,14 +239,11 @@ func (l *Loop) dispatch(fd int, ev netpoll.IOEvent, _ netpoll.IOFlags) error {
 	return nil
 }
 
-// serve brings one event to one connection; sure says that it is about this one.
-func (l *Loop) serve(c *Conn, ev uint32, sure bool) {
+// serve brings one event to one connection.
+func (l *Loop) serve(c *Conn, ev uint32) {
 	defer c.Contain()
 	if ev&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
 		c.flags |= flagEnding
-		if sure && ev&(unix.EPOLLRDHUP|unix.EPOLLERR) == unix.EPOLLRDHUP {
-			c.flags |= flagEnded
-		}
 		if ev&(unix.EPOLLHUP|unix.EPOLLERR) != 0 && c.flags&(flagConnecting|flagLinger) == 0 {
 			c.flags |= flagHup
 		}

@@ -66,7 +66,6 @@ func (o *Outlet) Close() {
 	o.closed = true
 	l := o.loop
 	l.outlets[o.fd] = nil
-	l.closing(int(o.fd))
 	sysClose(int(o.fd))
 	if !o.turns {
 		l.outletValues.Put(o)

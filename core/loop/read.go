@@ -17,15 +17,12 @@ func (c *Conn) Read(p []byte) (int, error) {
 	if c.flags&flagReadable == 0 {
 		return 0, c.dry()
 	}
-	if c.flags&flagOver != 0 {
-		return 0, c.end()
-	}
 	for {
 		n, errno := sysRecv(int(c.fd), p)
 		switch {
 		case errno == 0 && n > 0:
-			if n < len(p) {
-				c.drained()
+			if n < len(p) && c.flags&(flagEnding|flagUrgent) == 0 {
+				c.flags &^= flagReadable
 			}
 			return n, nil
 		case errno == 0:
@@ -46,15 +43,4 @@ func (c *Conn) end() error {
 		return c.err
 	}
 	return io.EOF
-}
-
-// drained notes that a read was short: it has taken all there was, unless urgent
-// bytes came.
-func (c *Conn) drained() {
-	switch c.flags & (flagEnding | flagEnded | flagUrgent) {
-	case 0:
-		c.flags &^= flagReadable
-	case flagEnding | flagEnded:
-		c.flags |= flagOver // behind an end nothing comes: it need not be asked for
-	}
 }
