@@ -22,8 +22,9 @@ const (
 	// maxListing bounds what nft may print, in bytes: a full persistence map
 	// takes about 30 MiB.
 	maxListing = 128 << 20
-	// maxComplaint bounds what it may say when it fails.
-	maxComplaint = 64 << 10
+	// maxComplaint bounds what it may say when it fails: some 200 bytes for each
+	// line that is refused.
+	maxComplaint = 4 << 20
 )
 
 // places are where distributions keep nft.
@@ -103,11 +104,11 @@ func (r *Runner) run(ctx context.Context, limit time.Duration, b *Batch, args ..
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
-		return out.Bytes(), nil
+		return out.kept.Bytes(), nil
 	case ctx.Err() != nil:
 		return nil, &Error{Reason: fmt.Sprintf("nft took longer than %v, or was not waited for", limit), cause: ctx.Err()}
 	case errors.As(err, &exit) && exit.Exited():
-		return nil, failure(complaints.String(), b)
+		return nil, failure(complaints.kept.String(), b)
 	case errors.Is(err, errLong):
 		return nil, &Error{Reason: err.Error(), cause: err}
 	}
@@ -120,18 +121,18 @@ var errLong = errors.New("nft prints more than is accepted")
 // bounded keeps the first bytes written to it. With cut it swallows the rest,
 // else that is an error.
 type bounded struct {
-	bytes.Buffer
+	kept  bytes.Buffer // not embedded: its ReadFrom would go round Write
 	limit int
 	cut   bool
 }
 
 // Write implements io.Writer.
 func (b *bounded) Write(p []byte) (int, error) {
-	room := b.limit - b.Len()
+	room := b.limit - b.kept.Len()
 	if len(p) <= room {
-		return b.Buffer.Write(p)
+		return b.kept.Write(p)
 	}
-	b.Buffer.Write(p[:max(0, room)])
+	b.kept.Write(p[:max(0, room)])
 	if b.cut {
 		return len(p), nil
 	}

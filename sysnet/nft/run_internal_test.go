@@ -1,0 +1,24 @@
+package nft
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+)
+
+// Programs are copied from by io.Copy, which knows shorter ways than Write.
+func TestWhatAProgramPrintsIsBounded(t *testing.T) {
+	printed := func() io.Reader { return io.LimitReader(strings.NewReader("0123456789"), 10) }
+	for _, cut := range []bool{true, false} {
+		b := &bounded{limit: 4, cut: cut}
+		_, err := io.Copy(b, printed())
+		if got := b.kept.String(); got != "0123" || cut != (err == nil) || !cut && !errors.Is(err, errLong) {
+			t.Errorf("cut %t: kept %q, %v", cut, got, err)
+		}
+	}
+	b := &bounded{limit: 10}
+	if _, err := io.Copy(b, printed()); err != nil || b.kept.String() != "0123456789" {
+		t.Errorf("what fits: %q, %v", b.kept.String(), err)
+	}
+}
