@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	ct "github.com/ti-mo/conntrack"
@@ -33,15 +34,26 @@ var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 // are ended.
 type carrier struct {
 	cleaned bool
-	ended   []uint32 // of the first ten
+
+	mu    sync.Mutex
+	ended []uint32 // of the first ten
 }
 
 func (c *carrier) Ending(_ context.Context, meant func(backend uint32) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for id := range uint32(10) {
 		if meant(id) {
 			c.ended = append(c.ended, id)
 		}
 	}
+}
+
+// said are the backends that were said to be ended until now.
+func (c *carrier) said() []uint32 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.ended)
 }
 
 func (c *carrier) Objects(context.Context) ([]ctl.KernelObject, error) {
@@ -234,10 +246,10 @@ func TestConnectionsOfBackendsAreListedAndFlushed(t *testing.T) {
 	if page, err := netd.Connections(t.Context(), nil, 1); err != nil || !page.More || len(page.Entries) != 1 {
 		t.Errorf("one of two: %+v, %v", page, err)
 	}
-	if n, err := netd.FlushConnections(t.Context(), []uint32{2, 9}); err != nil || n != 1 || !slices.Equal(farms.ended, []uint32{2, 9}) {
-		t.Errorf("flushed %d, %v; said to be ended %v", n, err, farms.ended)
+	if n, err := netd.FlushConnections(t.Context(), []uint32{2, 9}); err != nil || n != 1 || !slices.Equal(farms.said(), []uint32{2, 9}) {
+		t.Errorf("flushed %d, %v; said to be ended %v", n, err, farms.said())
 	}
-	if n, err := netd.FlushConnections(t.Context(), nil); err != nil || n != 1 || len(farms.ended) != 12 {
+	if n, err := netd.FlushConnections(t.Context(), nil); err != nil || n != 1 || len(farms.said()) != 12 {
 		t.Errorf("flushed %d of all, %v", n, err)
 	}
 	if u, err := netd.ConnectionsUsed(t.Context()); err != nil || u.Entries != 1 {
