@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-type flags uint32
+type flags uint16
 
 const (
 	flagReadable   flags = 1 << iota // the socket may hold bytes, an end or an error
@@ -24,8 +24,6 @@ const (
 	flagHandshake // Secure or Dial asked for a handshake that is not over
 	flagHup       // an event said that the connection may be broken
 	flagRoom      // the poller reports room to write, too
-	flagSilent    // dialled, and nothing was sent yet: see hasten
-	flagNagle     // what is sent next may wait for an acknowledgement: see hasten
 	flagUrgent    // urgent bytes came (tcp(7)): splicing stops and reads end there, a short one is not the last
 )
 

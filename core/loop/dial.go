@@ -51,7 +51,7 @@ func (l *Loop) Dial(addr netip.AddrPort, h Handler, timeout int64, o DialOptions
 		sysClose(fd)
 		return nil, os.NewSyscallError("connect", errno)
 	}
-	c := l.open(fd, addr, h, flagConnecting|flagSilent)
+	c := l.open(fd, addr, h, flagConnecting)
 	if o.Security.Config != nil {
 		c.secure = newSecured(c, o.Security, true)
 	}
@@ -68,6 +68,9 @@ func (l *Loop) Dial(addr netip.AddrPort, h Handler, timeout int64, o DialOptions
 
 // prepare sets what must be set before connect.
 func prepare(fd int, o DialOptions) error {
+	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
+		return os.NewSyscallError("setsockopt TCP_NODELAY", err)
+	}
 	if o.Urgent {
 		if err := urgent(fd); err != nil {
 			return err

@@ -33,15 +33,6 @@ func (c *Conn) SegmentsSent() int {
 	return int(info.Data_segs_out)
 }
 
-// Delays reports whether what is sent next may wait for an acknowledgement.
-func (c *Conn) Delays() bool {
-	off, err := unix.GetsockoptInt(int(c.fd), unix.IPPROTO_TCP, unix.TCP_NODELAY)
-	if err != nil {
-		panic(err)
-	}
-	return off == 0
-}
-
 // SetSendBuffer bounds what the kernel holds for a peer that does not read.
 func (c *Conn) SetSendBuffer(bytes int) {
 	if err := unix.SetsockoptInt(int(c.fd), unix.SOL_SOCKET, unix.SO_SNDBUF, bytes); err != nil {

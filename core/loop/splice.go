@@ -142,7 +142,6 @@ func (c *Conn) more() bool {
 
 // drain moves what the pipe holds to the socket; EAGAIN says that it is full.
 func (c *Conn) drain() syscall.Errno {
-	c.hasten(c.pipe.held, 0)
 	for p := c.pipe; p.held > 0; {
 		n, errno := splice(p.r, int(c.fd), p.held)
 		switch {

@@ -30,7 +30,7 @@ func (c *Conn) WriteMore(p []byte) error {
 // when nothing follows after all.
 func (c *Conn) Push() {
 	// Setting it, even to what it is, sends what was collected (tcp(7)).
-	c.undelayed()
+	_ = unix.SetsockoptInt(int(c.fd), unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 }
 
 func (c *Conn) send(p []byte, flags int) error {
@@ -38,7 +38,6 @@ func (c *Conn) send(p []byte, flags int) error {
 		c.keep(p)
 		return nil
 	}
-	c.hasten(len(p), flags)
 	for len(p) > 0 {
 		n, errno := sysSend(int(c.fd), p, flags)
 		switch {
@@ -89,7 +88,6 @@ func (c *Conn) flush() {
 			return
 		}
 	}
-	c.hasten(len(c.out)-c.sent, 0)
 	for c.sent < len(c.out) {
 		n, errno := sysSend(int(c.fd), c.out[c.sent:], 0)
 		if errno == syscall.EINTR {
