@@ -13,11 +13,7 @@ func TestWhatIsInATableIsCounted(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
-	sysnettest.Need(t, "nft")
-	run, err := nft.Find()
-	if err != nil {
-		t.Skip(err)
-	}
+	run := runner(t)
 	table := nft.Table{Family: "inet", Name: "sluice"}
 	id := func(name string) nft.ID { return nft.ID{Table: table, Name: name} }
 	if rules, err := nft.CountRules(table); err != nil || len(rules) != 0 {

@@ -16,11 +16,7 @@ func TestManyElementsAreChangedTogetherThoughSomeAreThereAndSomeAreNot(t *testin
 	if !sysnettest.Inside(t) {
 		return
 	}
-	sysnettest.Need(t, "nft")
-	run, err := nft.Find()
-	if err != nil {
-		t.Skip(err)
-	}
+	run := runner(t)
 	id := nft.ID{Table: nft.Table{Family: "inet", Name: "sluice"}, Name: "m"}
 	set := &nft.Set{Type: "ipv4_addr", Data: "mark", Learned: true, Options: "flags dynamic,timeout; size 65536; "}
 	b := nft.Load(nil, &nft.Ruleset{Sets: map[nft.ID]*nft.Set{id: set}}, nil)
