@@ -35,8 +35,11 @@ type keeper struct {
 	capabilities []harden.Capability
 	files        map[string]*os.File
 	environment  []string
-	supervisor   line.Supervisor
-	log          *slog.Logger
+	// desk answers questions of the role; nil when it may ask none.
+	desk line.Desk
+	// ready is called when the role serves.
+	ready func()
+	log   *slog.Logger
 
 	mu       sync.Mutex
 	role     line.Role
@@ -105,7 +108,7 @@ func (k *keeper) start() (*os.Process, error) {
 	if k.stopping {
 		return nil, errStopping
 	}
-	post, theirs, err := line.Pair(&reporter{k.supervisor, k})
+	post, theirs, err := line.Pair(&office{keeper: k}, k.desk)
 	if err != nil {
 		return nil, err
 	}
@@ -193,19 +196,26 @@ func (k *keeper) state() line.Role {
 	return k.role
 }
 
-// reporter adds to the supervisor's answers which role the report is about.
-type reporter struct {
-	line.Supervisor
+// office is the keeper's ear on one life of its role.
+type office struct {
 	keeper *keeper
+	warned bool // of what the role may not send: once a life
 }
 
-func (r *reporter) Ready(st harden.Status) {
-	k := r.keeper
+func (o *office) Ready(st harden.Status) {
+	k := o.keeper
 	k.mu.Lock()
 	k.served, k.role.Ready, k.role.Hardening = true, true, st
 	k.mu.Unlock()
 	k.log.Info("role serves", "name", k.name, "protection", st.String())
-	r.Supervisor.Ready(st)
+	k.ready()
+}
+
+func (o *office) Overstepped(message string) {
+	if !o.warned {
+		o.warned = true
+		o.keeper.log.Error("role sent the supervisor what it may not: it may have been captured; this was ignored and so is the like", "name", o.keeper.name, "message", message)
+	}
 }
 
 // passedOn are the variables a role may see: what tunes the Go runtime and the

@@ -118,6 +118,7 @@ func (s *supervisor) start() {
 		"wake":    s.memory.wake,
 		"stdout":  standardOutput(),
 	})
+	s.manager.desk = s // of the roles mgmt alone may ask
 	if s.options.OpenMetrics {
 		s.manager.environment = append(s.manager.environment, OpenMetricsVariable+"=1")
 	}
@@ -158,11 +159,11 @@ func (s *supervisor) keeper(name string, files map[string]*os.File) *keeper {
 			GraceVariable+"="+s.options.Grace.String(),
 			fmt.Sprintf("%s=%d", UserVariable, os.Geteuid()),
 			fmt.Sprintf("%s=%d", ManagerVariable, s.owners.managerUID())),
-		supervisor: s,
-		log:        s.options.Log,
-		role:       line.Role{Name: name},
-		stopped:    make(chan struct{}),
-		ended:      make(chan struct{}),
+		ready:   s.serving,
+		log:     s.options.Log,
+		role:    line.Role{Name: name},
+		stopped: make(chan struct{}),
+		ended:   make(chan struct{}),
 	}
 }
 
@@ -260,7 +261,7 @@ func (s *supervisor) close() {
 	}
 }
 
-// Config implements line.Supervisor: the file is opened anew each time, with
+// Config implements line.Desk: the file is opened anew each time, with
 // the supervisor's rights.
 func (s *supervisor) Config() (*os.File, error) {
 	path := s.options.Config
@@ -279,7 +280,7 @@ func (s *supervisor) Config() (*os.File, error) {
 	return f, nil
 }
 
-// Roles implements line.Supervisor.
+// Roles implements line.Desk.
 func (s *supervisor) Roles() []line.Role {
 	var roles []line.Role
 	for _, k := range s.keepers() {
@@ -288,8 +289,8 @@ func (s *supervisor) Roles() []line.Role {
 	return roles
 }
 
-// Ready implements line.Supervisor: with the last role the instance is up.
-func (s *supervisor) Ready(harden.Status) {
+// serving is called when a role serves: with the last one the instance is up.
+func (s *supervisor) serving() {
 	for _, r := range s.Roles() {
 		if !r.Ready {
 			return

@@ -62,6 +62,7 @@ type life struct {
 	Names  []string
 	First  bool
 	Config string
+	Asked  string // what came of asking for the state of the roles
 }
 
 func fakeRole(name string) {
@@ -89,8 +90,12 @@ func fakeRole(name string) {
 			os.Exit(5)
 		}
 	}
-	tell(say)
 	_ = l.Ready(harden.Status{UID: os.Geteuid()})
+	if name != "mgmt" {
+		_ = l.Ready(harden.Status{UID: forgedUID})
+		say.Config, say.Asked = overstep(l) // when it is answered, the reports were read
+	}
+	tell(say)
 	for {
 		select {
 		case <-l.Gone():
@@ -98,9 +103,30 @@ func fakeRole(name string) {
 		case <-l.Reload():
 			_, content, _ := l.Config(context.Background())
 			say.Config = "reloaded " + string(content)
+			roles, err := l.Roles(context.Background())
+			say.Asked = fmt.Sprint(roles, err)
 			tell(say)
 		}
 	}
+}
+
+// forgedUID is what a role claims in a second report.
+const forgedUID = 4242
+
+// overstep asks what only mgmt may ask and returns what came of it.
+func overstep(l *line.Line) (config, roles string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_, content, err := l.Config(ctx)
+	config = string(content)
+	if err != nil {
+		config = err.Error()
+	}
+	list, err := l.Roles(ctx)
+	if roles = fmt.Sprint(list); err != nil {
+		roles = err.Error()
+	}
+	return config, roles
 }
 
 func tell(l life) {
@@ -344,6 +370,49 @@ func TestMgmtReadsTheConfigItHasNoRightTo(t *testing.T) {
 		t.Errorf("after SIGHUP mgmt read %q", l.Config)
 	}
 	_ = i.stop(syscall.SIGTERM)
+}
+
+func TestEngineAndNetdAreNotAnsweredWhatMgmtAloneMayAsk(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "c.yaml")
+	if err := os.WriteFile(file, []byte("password: plain"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	i := start(t, t.TempDir(), "SUPERVISE_CONFIG="+file)
+	lives := i.lives3()
+	i.waitReady()
+	for _, role := range []string{"engine", "netd"} {
+		if l := lives[role]; l.Config != line.ErrNotYours.Error() || l.Asked != line.ErrNotYours.Error() {
+			t.Errorf("%s got the configuration %q and the roles %q", role, l.Config, l.Asked)
+		}
+	}
+	if got := lives["mgmt"].Config; got != "password: plain" {
+		t.Errorf("mgmt got %q", got)
+	}
+	if log := i.end(); strings.Count(log, "name=engine message=") != 1 {
+		t.Errorf("the log does not say it once:\n%s", log)
+	}
+}
+
+func TestRoleReportsItsProtectionOnceALife(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "c.yaml")
+	if err := os.WriteFile(file, []byte("one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	i := start(t, t.TempDir(), "SUPERVISE_CONFIG="+file)
+	lives := i.lives3()
+	i.waitReady()
+	if err := syscall.Kill(lives["engine"].PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	i.next("engine") // its next life may report again
+	_ = i.cmd.Process.Signal(syscall.SIGHUP)
+	if l := i.next("mgmt"); !strings.Contains(l.Asked, "engine") || strings.Contains(l.Asked, fmt.Sprint("uid ", forgedUID)) {
+		t.Errorf("mgmt is told %s", l.Asked)
+	}
+	log := i.end()
+	if n := strings.Count(log, "msg=\"role serves\" name=engine"); n != 2 || strings.Contains(log, fmt.Sprint("uid ", forgedUID)) {
+		t.Errorf("%d reports of two lives were taken:\n%s", n, log)
+	}
 }
 
 func TestRoleThatDoesNotEndIsKilled(t *testing.T) {

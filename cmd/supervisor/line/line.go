@@ -1,11 +1,12 @@
 // Package line is the channel between the supervisor and one role: a unixpacket
 // socket pair that is made new for each life of the role.
 //
-// The role reports on it once that it serves and what protects it; mgmt may
-// ask for the --config file, which it has no right to read itself and gets as
-// an open descriptor, and for the state of all roles; the supervisor may say
-// that the file shall be read again. The end of the channel tells each side
-// that the other one is gone.
+// The role reports on it once that it serves and what protects it: before it
+// has read anything of others, so that nobody else can have spoken for it. mgmt,
+// and no other role, may ask for the --config file, which it has no right to
+// read itself and gets as an open descriptor, and for the state of all roles; the
+// supervisor may say that the file shall be read again. The end of the channel
+// tells each side that the other one is gone.
 //
 // A Line belongs to the role's side, a Post to the supervisor's. Both may be
 // used from any goroutine; each starts one goroutine of its own that ends with
@@ -42,6 +43,9 @@ type Role struct {
 // ErrNoConfig means that `sluice run` was started without --config.
 var ErrNoConfig = errors.New("this instance was started without --config: there is no file to read")
 
+// ErrNotYours means that the role is none that may ask this.
+var ErrNotYours = errors.New("the supervisor answers this to mgmt only")
+
 // Operations of the messages.
 const (
 	opReport = "report" // role to supervisor, once
@@ -62,8 +66,9 @@ type message struct {
 	Roles     []Role         `json:"roles,omitempty"`
 	Path      string         `json:"path,omitempty"`
 	Error     string         `json:"error,omitempty"`
-	// NoConfig marks the error as ErrNoConfig.
+	// NoConfig marks the error as ErrNoConfig, NotYours as ErrNotYours.
 	NoConfig bool `json:"no_config,omitempty"`
+	NotYours bool `json:"not_yours,omitempty"`
 }
 
 func send(c *net.UnixConn, m message, files ...*os.File) error {

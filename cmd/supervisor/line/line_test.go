@@ -20,9 +20,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // fake is a supervisor with one file.
 type fake struct {
-	config string
-	ready  chan harden.Status
+	config      string
+	ready       chan harden.Status
+	overstepped []string // to be read after an answer
 }
+
+func (f *fake) Overstepped(message string) { f.overstepped = append(f.overstepped, message) }
 
 func (f *fake) Ready(st harden.Status) { f.ready <- st }
 
@@ -35,9 +38,15 @@ func (f *fake) Config() (*os.File, error) {
 
 func (f *fake) Roles() []line.Role { return []line.Role{{Name: "engine", PID: 7, Restarts: 2}} }
 
+// pair is the channel of mgmt, who may ask.
 func pair(t *testing.T, s *fake) (*line.Post, *line.Line) {
 	t.Helper()
-	post, theirs, err := line.Pair(s)
+	return pairWith(t, s, s)
+}
+
+func pairWith(t *testing.T, s *fake, desk line.Desk) (*line.Post, *line.Line) {
+	t.Helper()
+	post, theirs, err := line.Pair(s, desk)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,6 +107,46 @@ func TestReportRolesAndReloadArrive(t *testing.T) {
 	case <-l.Reload():
 	case <-time.After(5 * time.Second):
 		t.Error("reload did not arrive")
+	}
+}
+
+func TestWhoMayAskNothingIsToldSo(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "c.yaml")
+	if err := os.WriteFile(file, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := &fake{config: file, ready: make(chan harden.Status, 1)}
+	_, l := pairWith(t, s, nil)
+	if path, content, err := l.Config(t.Context()); !errors.Is(err, line.ErrNotYours) || path != "" || content != nil {
+		t.Errorf("configuration: %s %q, %v", path, content, err)
+	}
+	if roles, err := l.Roles(t.Context()); !errors.Is(err, line.ErrNotYours) || roles != nil {
+		t.Errorf("roles: %v, %v", roles, err)
+	}
+	if err := l.Ready(harden.Status{UID: 42}); err != nil {
+		t.Fatal(err)
+	}
+	if st := <-s.ready; st.UID != 42 {
+		t.Errorf("its report: %+v", st)
+	}
+	if len(s.overstepped) != 2 {
+		t.Errorf("noted: %q", s.overstepped)
+	}
+}
+
+func TestFirstReportOfALifeIsTheOnlyOne(t *testing.T) {
+	s := &fake{ready: make(chan harden.Status, 3)}
+	_, l := pair(t, s)
+	for uid := range 3 {
+		if err := l.Ready(harden.Status{UID: uid}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.Roles(t.Context()); err != nil { // the reports were read by then
+		t.Fatal(err)
+	}
+	if st := <-s.ready; st.UID != 0 || len(s.ready) != 0 || len(s.overstepped) != 2 {
+		t.Errorf("first report %+v, %d more taken, %d noted", st, len(s.ready), len(s.overstepped))
 	}
 }
 

@@ -5,14 +5,22 @@ import (
 	"net"
 	"os"
 	"syscall"
+	"time"
 
 	"github.com/sluicelb/sluice/cmd/harden"
 )
 
-// Supervisor is what the other end of the channel may ask and tell.
-type Supervisor interface {
+// Office is what the supervisor hears of a role.
+type Office interface {
 	// Ready takes the report of the role.
 	Ready(st harden.Status)
+	// Overstepped takes what the role sent though it may not, in one word. A role
+	// as it was started does nothing of the kind.
+	Overstepped(message string)
+}
+
+// Desk answers questions.
+type Desk interface {
 	// Config opens the --config file; ErrNoConfig when there is none. The
 	// caller closes the file.
 	Config() (*os.File, error)
@@ -20,15 +28,24 @@ type Supervisor interface {
 	Roles() []Role
 }
 
+// overstepPause slows down who sends what it may not.
+const overstepPause = 10 * time.Millisecond
+
 // Post is the supervisor's end.
 type Post struct {
-	conn *net.UnixConn
-	done chan struct{}
+	conn   *net.UnixConn
+	office Office
+	desk   Desk // nil for a role that may ask nothing
+	done   chan struct{}
+	// reported: the report was taken. The goroutine's.
+	reported bool
 }
 
-// Pair makes a channel: the supervisor's end, served by s until the role is
-// gone, and the descriptor to pass to the role, which the caller closes.
-func Pair(s Supervisor) (*Post, *os.File, error) {
+// Pair makes a channel: the supervisor's end, served until the role is gone, and
+// the descriptor to pass to the role, which the caller closes. The report of the
+// role goes to office. Its questions go to desk; without one each is answered
+// by ErrNotYours.
+func Pair(office Office, desk Desk) (*Post, *os.File, error) {
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, nil, fmt.Errorf("supervisor channel: %w", os.NewSyscallError("socketpair", err))
@@ -40,8 +57,8 @@ func Pair(s Supervisor) (*Post, *os.File, error) {
 		_ = theirs.Close()
 		return nil, nil, fmt.Errorf("supervisor channel: %w", err)
 	}
-	p := &Post{conn: c.(*net.UnixConn), done: make(chan struct{})}
-	go p.serve(s)
+	p := &Post{conn: c.(*net.UnixConn), office: office, desk: desk, done: make(chan struct{})}
+	go p.serve()
 	return p, theirs, nil
 }
 
@@ -54,7 +71,7 @@ func (p *Post) Close() {
 	<-p.done
 }
 
-func (p *Post) serve(s Supervisor) {
+func (p *Post) serve() {
 	defer close(p.done)
 	defer p.conn.Close()
 	buf := make([]byte, maxMessage)
@@ -64,24 +81,28 @@ func (p *Post) serve(s Supervisor) {
 			return
 		}
 		closeFiles(files) // no role has descriptors to give
-		if err := p.reply(s, m); err != nil {
+		if err := p.reply(m); err != nil {
 			return
 		}
 	}
 }
 
-func (p *Post) reply(s Supervisor, m message) error {
-	out := message{Op: m.Op, Question: m.Question}
-	switch m.Op {
-	case opReport:
-		if m.Hardening != nil {
-			s.Ready(*m.Hardening)
-		}
+func (p *Post) reply(m message) error {
+	if m.Op == opReport {
+		p.report(m.Hardening)
 		return nil
+	}
+	out := message{Op: m.Op, Question: m.Question}
+	if p.desk == nil {
+		p.overstepped("question")
+		out.Error, out.NotYours = ErrNotYours.Error(), true
+		return send(p.conn, out)
+	}
+	switch m.Op {
 	case opRoles:
-		out.Roles = s.Roles()
+		out.Roles = p.desk.Roles()
 	case opConfig:
-		f, err := s.Config()
+		f, err := p.desk.Config()
 		if err != nil {
 			out.Error, out.NoConfig = err.Error(), err == ErrNoConfig
 			return send(p.conn, out)
@@ -93,4 +114,20 @@ func (p *Post) reply(s Supervisor, m message) error {
 		out.Error = "unknown question"
 	}
 	return send(p.conn, out)
+}
+
+// report takes the first report of a life and no other: a role that was captured
+// later must not be shown as protected as it was, or better.
+func (p *Post) report(st *harden.Status) {
+	if st == nil || p.reported {
+		p.overstepped("report")
+		return
+	}
+	p.reported = true
+	p.office.Ready(*st)
+}
+
+func (p *Post) overstepped(message string) {
+	p.office.Overstepped(message)
+	time.Sleep(overstepPause)
 }

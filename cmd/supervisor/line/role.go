@@ -62,10 +62,8 @@ func (l *Line) Config(ctx context.Context) (path string, content []byte, err err
 	}
 	defer closeFiles(a.files)
 	switch {
-	case a.m.NoConfig:
-		return "", nil, ErrNoConfig
 	case a.m.Error != "":
-		return "", nil, errors.New(a.m.Error)
+		return "", nil, a.m.problem()
 	case len(a.files) != 1:
 		return "", nil, errors.New("supervisor channel: the file is missing in the answer")
 	}
@@ -86,7 +84,21 @@ func (l *Line) Roles(ctx context.Context) ([]Role, error) {
 		return nil, err
 	}
 	closeFiles(a.files)
+	if a.m.Error != "" {
+		return nil, a.m.problem()
+	}
 	return a.m.Roles, nil
+}
+
+// problem is the error of an answer.
+func (m *message) problem() error {
+	switch {
+	case m.NoConfig:
+		return ErrNoConfig
+	case m.NotYours:
+		return ErrNotYours
+	}
+	return errors.New(m.Error)
 }
 
 func (l *Line) ask(ctx context.Context, op string) (answer, error) {
