@@ -12,10 +12,16 @@ FUZZTIME ?= 30s
 FUZZJOBS ?= $(shell echo $$((3 * $$(nproc))))
 BENCHFLAGS ?=
 
-.PHONY: help build run demo packages test race fuzz lint bench clean
+# Where `make install` puts things; DESTDIR goes in front, for packages.
+PREFIX  ?= /usr/local
+DESTDIR ?=
+BIN     := bin/sluice
+
+.PHONY: help build install run demo packages test race fuzz lint bench clean
 
 help:
 	@echo "make build   bin/sluice"
+	@echo "make install what was built, as $(DESTDIR)$(PREFIX)/bin/sluice (DESTDIR, PREFIX)"
 	@echo "make run     build, and run a demonstration with a farm and two backends"
 	@echo "make test    every test; installs missing Debian packages when run as root"
 	@echo "make race    the same under the race detector"
@@ -24,11 +30,16 @@ help:
 	@echo "make bench   Sluice beside HAProxy and nginx"
 
 build:
-	@mkdir -p bin
-	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/sluice ./cmd/sluice
+	@mkdir -p $(dir $(BIN))
+	go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/sluice
+
+# It builds nothing: root, who installs, often has neither Go nor the sources' owner.
+install:
+	@test -x $(BIN) || { echo "make install: $(BIN) is not there yet: run make build first, as who you are" >&2; exit 1; }
+	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/sluice
 
 run demo: build
-	@exec ./bin/sluice demo
+	@exec $(abspath $(BIN)) demo
 
 packages:
 	@.ci/packages
