@@ -114,6 +114,33 @@ func TestARefusedSettingLeavesNothingCreated(t *testing.T) {
 	}
 }
 
+// A farm that was never right was never in force, and no rollback brings it back.
+func TestACreationWithSettingsIsOneChangeOrNone(t *testing.T) {
+	a := start(t)
+	a.shop()
+	lines := func() int { return strings.Count(a.must("history"), "\n") }
+	published, before := a.pub.Published(), lines()
+	a.must("farm", "create", "fast", "vip=192.0.2.10", "vport=82", "contimeout=2", "--reqtimeout", "7")
+	a.must("service", "create", "fast", "web", "urlp=^/api/", "served_by=X-Backend")
+	if a.pub.Published() != published+2 || lines() != before+2 {
+		t.Errorf("two creations were %d publications and %d revisions", a.pub.Published()-published, lines()-before)
+	}
+	published, before = a.pub.Published(), lines()
+	for _, refused := range []string{
+		"farm create tls vip=192.0.2.10 vport=443 listener=https certificates=none.pem",
+		"farm create tls vip=192.0.2.10 vport=443 contimeout=9 resurrectime=8",
+		"farm create l4 --profile l4xnat vip=192.0.2.10 vport=443 algorithm=leastconn nattype=dsr",
+		"service create shop api sts_status=true",
+	} {
+		if r := a.run(strings.Fields(refused)...); r.code != 1 || r.stderr == "" {
+			t.Errorf("%s: %+v", refused, r)
+		}
+	}
+	if a.pub.Published() != published || lines() != before {
+		t.Errorf("refused creations were published %d times and left %d revisions", a.pub.Published()-published, lines()-before)
+	}
+}
+
 func TestExitStatusTellsRefusedFromWrongUsage(t *testing.T) {
 	a := start(t)
 	a.shop()

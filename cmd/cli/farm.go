@@ -146,13 +146,8 @@ func (c *client) farmCreate() *cobra.Command {
 			"  sluice farm create dns --profile l4xnat vip=192.0.2.10 vport=53 protocol=udp\n  sluice farm create mail --profile l4xnat vip=192.0.2.10 vport=25,465,587 persistence=srcip",
 		Args: atLeast(1),
 	}
-	first := without(validate.FarmCreate.Params(), "farmname")
-	var names []string
-	for _, p := range first {
-		names = append(names, p.Name)
-	}
-	later := farmSections(append(names, "newfarmname")...)
-	s := addSections(cmd, append([]section{{"", append(first, later[0].params...)}}, later[1:]...))
+	s := addSections(cmd, []section{{"", without(validate.FarmCreate.Params(), "farmname")},
+		{"in l4xnat farms", without(validate.L4FarmUpdate.Params(), "newfarmname", "vip", "vport", "protocol")}})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		fields, err := s.read(cmd, args[1:])
 		if err != nil {
@@ -164,8 +159,8 @@ func (c *client) farmCreate() *cobra.Command {
 			}
 		}
 		fields["farmname"] = args[0]
-		more := split(fields, append(later[0].params, later[1].params...))
-		return c.create(cmd, "/farms", []string{"farms", args[0]}, fields, more)
+		a, err := c.send(cmd.Context(), http.MethodPost, "/farms", fields)
+		return c.orSay(cmd, a, err)
 	}
 	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
@@ -188,38 +183,6 @@ func (c *client) profileFor(ctx context.Context, source any) (string, error) {
 		return "http", err // https is http that listens so
 	}
 	return "l4xnat", nil
-}
-
-// split takes the fields of params out of fields.
-func split(fields map[string]any, params []validate.Param) map[string]any {
-	out := map[string]any{}
-	for _, p := range params {
-		if v, ok := fields[p.Name]; ok {
-			out[p.Name] = v
-			delete(fields, p.Name)
-		}
-	}
-	return out
-}
-
-// create makes an object and then sets what its creation does not take. When
-// that is refused the object is removed again: all or nothing.
-func (c *client) create(cmd *cobra.Command, collection string, object []string, fields, more map[string]any) error {
-	a, err := c.send(cmd.Context(), http.MethodPost, collection, fields)
-	if err != nil || len(more) == 0 {
-		return c.orSay(cmd, a, err)
-	}
-	path, err := pathOf(object...)
-	if err != nil {
-		return err
-	}
-	if _, err := c.send(cmd.Context(), http.MethodPut, path, more); err != nil {
-		if _, undo := c.do(cmd.Context(), request{method: http.MethodDelete, path: path}); undo != nil {
-			return fmt.Errorf("%w; and what was created is still there: %w", err, undo)
-		}
-		return err
-	}
-	return c.say(cmd, a)
 }
 
 func (c *client) orSay(cmd *cobra.Command, a answer, err error) error {

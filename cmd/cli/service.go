@@ -101,7 +101,9 @@ func (c *client) serviceCreate() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return c.create(cmd, path, []string{"farms", args[0], "services", args[1]}, map[string]any{"id": args[1]}, fields)
+		fields["id"] = args[1]
+		a, err := c.send(cmd.Context(), http.MethodPost, path, fields)
+		return c.orSay(cmd, a, err)
 	}
 	return cmd
 }

@@ -32,19 +32,11 @@ func (s *Server) updateFarm(c *call) (Changed, error) {
 				return err
 			}
 		}
-		vip, source := f.VIP, sourceOf(f)
+		was := addressesOf(f)
 		if err := values.Apply(f); err != nil {
 			return err
 		}
-		if f.VIP != vip {
-			if err := validate.LocalVIP(f.VIP, s.deps.LocalAddrs()); err != nil {
-				return err
-			}
-		}
-		if sourceOf(f) != source {
-			return validate.LocalSource(sourceOf(f), s.deps.LocalAddrs())
-		}
-		return nil
+		return s.checkLocal(f, was)
 	})
 	if err != nil {
 		return Changed{}, err
@@ -59,12 +51,30 @@ func (s *Server) updateFarm(c *call) (Changed, error) {
 	}, nil
 }
 
-// sourceOf is the address backends of an l4xnat farm see.
-func sourceOf(f *farm.Farm) netip.Addr {
-	if f.L4 == nil {
-		return netip.Addr{}
+// ownAddresses are those of a farm that must be of this machine.
+type ownAddresses struct{ vip, source netip.Addr }
+
+func addressesOf(f *farm.Farm) ownAddresses {
+	out := ownAddresses{vip: f.VIP}
+	if f.L4 != nil {
+		out.source = f.L4.Source
 	}
-	return f.L4.Source
+	return out
+}
+
+// checkLocal refuses addresses of f that this machine does not have. Those it had
+// before are left: one that went away later stops no other change.
+func (s *Server) checkLocal(f *farm.Farm, was ownAddresses) error {
+	now := addressesOf(f)
+	if now.vip != was.vip {
+		if err := validate.LocalVIP(now.vip, s.deps.LocalAddrs()); err != nil {
+			return err
+		}
+	}
+	if now.source == was.source {
+		return nil
+	}
+	return validate.LocalSource(now.source, s.deps.LocalAddrs())
 }
 
 // farmFields are those of a farm of any profile.
@@ -75,19 +85,26 @@ func (farmFields) Params() []validate.Param {
 	return append(validate.FarmUpdate.Params(), validate.L4FarmUpdate.Params()...)
 }
 
-// decodeFarm reads a change of a farm. What only farms of another profile have
-// is no unknown field: the refusal says whose it is.
+// decodeFarm reads a change of a farm.
 func decodeFarm(c *call, f *farm.Farm) (validate.Values[farm.Farm], error) {
-	own, other, whose := &validate.FarmUpdate, &validate.L4FarmUpdate, farm.ProfileL4
+	own, other := &validate.FarmUpdate, &validate.L4FarmUpdate
 	if f.L4 != nil {
-		own, other, whose = other, own, farm.ProfileHTTP
+		own, other = other, own
 	}
-	return decodeBeside(c, own, rulesOfFarm(f), func(name string) error {
-		if has(own, name) || !has(other, name) {
-			return nil
-		}
-		return badRequest("%s is a field of %s farms, and %s is an %s farm", name, whose, f.Name, f.Profile)
-	})
+	return decodeBeside(c, own, rulesOfFarm(f), func(name string) error { return ofAnother(name, own, other, f.Name, f.Profile) })
+}
+
+// ofAnother refuses what only farms of another profile have: it is no unknown
+// field, and the refusal says whose it is.
+func ofAnother(name string, own, other fields, farmName string, profile farm.Profile) error {
+	if has(own, name) || !has(other, name) {
+		return nil
+	}
+	whose := farm.ProfileL4
+	if profile == farm.ProfileL4 {
+		whose = farm.ProfileHTTP
+	}
+	return badRequest("%s is a field of %s farms, and %s is an %s farm", name, whose, farmName, profile)
 }
 
 func has(f fields, name string) bool {

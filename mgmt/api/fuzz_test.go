@@ -43,6 +43,7 @@ func FuzzBodies(f *testing.F) {
 			}
 		}
 		try(t, &validate.FarmCreate, body, farm.Farm{})
+		try(t, &validate.L4FarmCreate, body, farm.Farm{})
 		try(t, &validate.FarmUpdate, body, farm.Farm{})
 		try(t, &validate.L4FarmUpdate, body, farm.Farm{})
 		try(t, &validate.L4BackendCreate, body, farm.Backend{})

@@ -33,7 +33,7 @@ const (
 func (s *Server) farmOperations() []*operation {
 	return []*operation{
 		op(get, "/farms", auth.RightRead, "List farms", s.listFarms),
-		op(post, "/farms", auth.RightConfigure, "Create a farm", s.createFarm).body(&validate.FarmCreate).refers().created(),
+		op(post, "/farms", auth.RightConfigure, "Create a farm", s.createFarm).body(newFarmFields{}).refers().created(),
 		op(get, "/farms/modules/summary", auth.RightRead, "List the farms of all modules", s.modulesSummary),
 		op(get, "/farms/modules/lslb", auth.RightRead, "List the farms of the LSLB module", s.listFarms),
 		op(get, "/farms/{farm}", auth.RightRead, "Get a farm", s.getFarm),

@@ -25,17 +25,14 @@ func (s *Server) getService(c *call) (ServiceDetails, error) {
 	}, nil
 }
 
-// NewService is what a new service was created with.
-type NewService = ServiceName
-
-func (s *Server) createService(c *call) (Object[NewService], error) {
+func (s *Server) createService(c *call) (Changed, error) {
 	f, err := c.farm()
 	if err != nil {
-		return Object[NewService]{}, err
+		return Changed{}, err
 	}
 	values, err := decode(c, &validate.ServiceCreate)
 	if err != nil {
-		return Object[NewService]{}, err
+		return Changed{}, err
 	}
 	farmName, name := f.Name, values.Get("id").Text()
 	_, err = c.change(fmt.Sprintf("create service %s of farm %s", name, farmName), func(cfg *farm.Config) error {
@@ -57,10 +54,10 @@ func (s *Server) createService(c *call) (Object[NewService], error) {
 		return nil
 	})
 	if err != nil {
-		return Object[NewService]{}, err
+		return Changed{}, err
 	}
-	return Object[NewService]{
-		Description: "New service of farm " + farmName, Params: NewService{ID: name},
+	return Changed{
+		Description: "New service of farm " + farmName, Params: values.Sent(),
 		Message: fmt.Sprintf("The service %s has been created in farm %s.", name, farmName),
 		Status:  s.statusOf(c, farmName),
 	}, nil

@@ -10,14 +10,12 @@ import (
 
 // The bodies about a farm.
 var (
-	// FarmCreate is the body of POST /farms. The protocol is ours: without it a
-	// port that another farm has with another protocol could not be asked for.
-	FarmCreate = Table[farm.Farm]{[]field[farm.Farm]{
-		require(named(farmName, "farmname")), require(farmProfile), require(farmVIP), require(anyVPort), newProtocol, copyFrom,
-	}}
+	// FarmCreate is the body of POST /farms for an http farm: what the family asks
+	// for, and all that may be changed later, so that a farm is never seen half
+	// made.
+	FarmCreate = Table[farm.Farm]{slices.Concat(newFarm, httpFields)}
 	// FarmUpdate is the body of PUT /farms/F of an http farm; setting newfarmname renames.
-	FarmUpdate = Table[farm.Farm]{slices.Concat([]field[farm.Farm]{named(farmName, "newfarmname"), farmVIP, farmVPort},
-		tlsFields, tlsLegacy, directives, logFields)}
+	FarmUpdate = Table[farm.Farm]{slices.Concat([]field[farm.Farm]{named(farmName, "newfarmname"), farmVIP, farmVPort}, httpFields)}
 	// FarmAction is the body of PUT /farms/F/actions; the caller acts on it.
 	FarmAction = Table[farm.Farm]{[]field[farm.Farm]{{rule: rule{name: "action", kind: kindText, required: true,
 		values: []string{"start", "stop", "restart"}, about: "What to do with the farm."}}}}
@@ -26,6 +24,16 @@ var (
 		require(farmName), require(farmProfile), require(farmVIP), require(farmVPort), farmStopped,
 	}, tlsFields, directives, logFields, farmHeaders)}
 )
+
+// newFarm is what the creation of any farm begins with. The protocol is ours:
+// without it a port that another farm has with another protocol could not be
+// asked for.
+var newFarm = []field[farm.Farm]{
+	require(named(farmName, "farmname")), require(farmProfile), require(farmVIP), require(anyVPort), newProtocol, copyFrom,
+}
+
+// httpFields are what an http farm has beside its address.
+var httpFields = slices.Concat(tlsFields, tlsLegacy, directives, logFields)
 
 var farmName = field[farm.Farm]{
 	rule: rule{name: "name", kind: kindText, format: "[a-zA-Z0-9][a-zA-Z0-9-]*", maxLen: MaxName, reserved: reservedFarmNames,

@@ -9,9 +9,11 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// The bodies about an l4xnat farm. FarmCreate and FarmAction are those of every
-// profile.
+// The bodies about an l4xnat farm. FarmAction is that of every profile.
 var (
+	// L4FarmCreate is the body of POST /farms; see FarmCreate. The protocol is
+	// among what every farm is created with.
+	L4FarmCreate = Table[farm.Farm]{slices.Concat(newFarm, l4Fields[1:], l4LogFields)}
 	// L4FarmUpdate is the body of PUT /farms/F; setting newfarmname renames.
 	L4FarmUpdate = Table[farm.Farm]{slices.Concat([]field[farm.Farm]{named(farmName, "newfarmname"), farmVIP, l4VPort}, l4Fields, l4LogFields)}
 	// L4FarmDocument is a farm of a document, without its backends.
@@ -22,7 +24,7 @@ var (
 // l4Fields are what an l4xnat farm has beside its address. What only one data
 // path or protocol knows is told by checkL4 and its warnings.
 var l4Fields = []field[farm.Farm]{
-	l4Protocol,
+	l4Protocol, // the first: see L4FarmCreate
 	l4NAT,
 	wordIn(l4Part, "algorithm", "How a backend is chosen; leastconn needs tracked connections, which nattype dsr and stateless_dnat have none of.", farm.L4Algorithms(),
 		func(l *farm.L4) *farm.L4Algorithm { return &l.Algorithm }),

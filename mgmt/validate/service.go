@@ -9,8 +9,9 @@ import (
 
 // The bodies about a service.
 var (
-	// ServiceCreate is the body of POST /farms/F/services.
-	ServiceCreate = Table[farm.Service]{[]field[farm.Service]{require(named(serviceName, "id"))}}
+	// ServiceCreate is the body of POST /farms/F/services: the name, and all that
+	// may be changed later.
+	ServiceCreate = Table[farm.Service]{slices.Concat([]field[farm.Service]{require(named(serviceName, "id"))}, ServiceUpdate.fields)}
 	// ServiceUpdate is the body of PUT /farms/F/services/S.
 	ServiceUpdate = Table[farm.Service]{slices.Concat(serviceFields, []field[farm.Service]{serviceLeastResp, servicePolicy}, serviceOptions)}
 	// ServiceMove is the body of POST /farms/F/services/S/actions; the caller moves.

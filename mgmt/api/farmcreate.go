@@ -1,0 +1,150 @@
+package api
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/document"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// NewFarm is the answer to the creation of a farm: params are the values it was
+// created with.
+type NewFarm struct {
+	Description string      `json:"description"`
+	Params      Sent        `json:"params"`
+	Interface   string      `json:"interface" doc:"Network interface that has the VIP; empty for every one"`
+	Message     string      `json:"message"`
+	Status      farm.Status `json:"status"`
+	Warning     string      `json:"warning,omitempty" doc:"The farm is there, but something about it cannot work"`
+}
+
+// newFarmFields are those of the creation of a farm of any profile.
+type newFarmFields struct{}
+
+// Params lists the fields for the document: what two profiles have comes twice.
+func (newFarmFields) Params() []validate.Param {
+	return append(validate.FarmCreate.Params(), validate.L4FarmCreate.Params()...)
+}
+
+// newFarmHelp is newFarmFields for people and for the completion of clients,
+// who know no profile yet: each name comes once.
+type newFarmHelp struct{}
+
+// Params lists the fields, those of http farms first.
+func (newFarmHelp) Params() []validate.Param {
+	return append(validate.FarmCreate.Params(), slices.DeleteFunc(validate.L4FarmCreate.Params(), func(p validate.Param) bool {
+		return has(&validate.FarmCreate, p.Name)
+	})...)
+}
+
+// decodeNewFarm reads the creation of a farm through the table of its profile.
+func decodeNewFarm(c *call) (validate.Values[farm.Farm], error) {
+	body, err := c.readObject()
+	if err != nil {
+		return validate.Values[farm.Farm]{}, err
+	}
+	if len(body) == 0 {
+		return validate.Values[farm.Farm]{}, help(newFarmHelp{})
+	}
+	own, other, profile := &validate.FarmCreate, &validate.L4FarmCreate, farm.ProfileHTTP
+	if body["profile"] == string(farm.ProfileL4) {
+		own, other, profile = other, own, farm.ProfileL4
+	}
+	for _, name := range slices.Sorted(maps.Keys(body)) {
+		if err := ofAnother(name, own, other, "this", profile); err != nil {
+			return validate.Values[farm.Farm]{}, err
+		}
+	}
+	return own.Decode("", body)
+}
+
+func (s *Server) createFarm(c *call) (NewFarm, error) {
+	values, err := decodeNewFarm(c)
+	if err != nil {
+		return NewFarm{}, err
+	}
+	name, source := values.Get("farmname").Text(), values.Get("copy_from").Text()
+	_, err = c.change(fmt.Sprintf("create farm %s", name), func(cfg *farm.Config) error {
+		created, err := newFarm(cfg, source)
+		if err != nil {
+			return err
+		}
+		was := ownAddresses{source: addressesOf(&created).source}
+		if err := values.Apply(&created); err != nil {
+			return err
+		}
+		if err := s.checkLocal(&created, was); err != nil {
+			return err
+		}
+		if cfg.Farm(name) != nil {
+			return badRequest("farmname: a farm named %s exists already", name)
+		}
+		cfg.Farms = append(cfg.Farms, created)
+		return nil
+	})
+	if err != nil {
+		return NewFarm{}, err
+	}
+	f, err := findFarm(c.cfg, name)
+	if err != nil {
+		return NewFarm{}, err
+	}
+	params := Sent(values.Sent())
+	params["profile"], params["vip"], params["vport"], params["interface"] = f.Profile, f.VIP.String(), virtualPort(f), interfaceOf(f.VIP)
+	if f.L4 != nil {
+		params["protocol"] = f.L4.Protocol
+	}
+	return NewFarm{
+		Description: c.op.summary, Params: params, Interface: interfaceOf(f.VIP), Status: s.status(f), Warning: c.warning(validate.FarmPath(name)),
+		Message: fmt.Sprintf("The farm %s has been created.", name),
+	}, nil
+}
+
+// newFarm returns the farm a creation starts from: an empty one, or a copy of
+// everything an existing one has.
+func newFarm(cfg *farm.Config, source string) (farm.Farm, error) {
+	if source == "" {
+		return farm.Farm{}, nil
+	}
+	from, err := findFarm(cfg, source)
+	if err != nil {
+		return farm.Farm{}, err
+	}
+	out := from.Clone()
+	document.StripIDs(&out)
+	return out, nil
+}
+
+// interfaceOf names the network interface that has the address, "" when none
+// has or the address means all of them.
+func interfaceOf(vip netip.Addr) string {
+	all, err := net.Interfaces()
+	if err != nil {
+		return ""
+	}
+	for _, one := range all {
+		addrs, err := one.Addrs()
+		if err != nil {
+			continue
+		}
+		for _, a := range addrs {
+			network, ok := a.(*net.IPNet)
+			if addr, valid := netip.AddrFromSlice(networkIP(network, ok)); valid && addr.Unmap() == vip {
+				return one.Name
+			}
+		}
+	}
+	return ""
+}
+
+func networkIP(n *net.IPNet, ok bool) net.IP {
+	if !ok {
+		return nil
+	}
+	return n.IP
+}
