@@ -21,7 +21,7 @@ func (f *Farm) Carrier() (path DataPath, why string) {
 	if l.DataPath == DataPathUserspace {
 		return DataPathUserspace, "datapath says so"
 	}
-	if reason := l.NotKernel(); reason != "" {
+	if reason := f.NotKernel(); reason != "" {
 		return DataPathUserspace, reason
 	}
 	switch {
@@ -76,7 +76,28 @@ func (l *L4) NotUserspace() string {
 }
 
 // NotKernel says why packet filter rules cannot carry the farm; empty when they
-// can.
+// can. The farm has profile l4xnat.
+func (f *Farm) NotKernel() string {
+	if reason := f.L4.NotKernel(); reason != "" {
+		return reason
+	}
+	for i := range f.L4.Backends {
+		if b := &f.L4.Backends[i]; b.Addr.IsValid() && b.Addr.Is4() != f.VIP.Is4() {
+			return fmt.Sprintf("backend %s is of another IP version than the vip, and packets keep theirs", b.Addr)
+		}
+	}
+	return ""
+}
+
+// MixesVersions reports whether backends may be of another IP version than the
+// VIP: where the engine makes connections of its own to them.
+func (f *Farm) MixesVersions() bool {
+	l := f.L4
+	return l == nil || l.NAT == NATMasquerade && l.DataPath != DataPathKernel && l.NotUserspace() == ""
+}
+
+// NotKernel says which directives packet filter rules cannot carry; empty when
+// there are none.
 func (l *L4) NotKernel() string {
 	switch {
 	case l.ProxyIn != "" && l.ProxyIn != ProxyInOff, l.ProxyOut != "" && l.ProxyOut != ProxyOutOff:

@@ -67,7 +67,8 @@ func (c *checker) http(f *farm.Farm) {
 }
 
 // l4 checks what both data paths rest on: the ports are apart, so that a packet
-// belongs to one of them, and a backend is of the VIP's family.
+// belongs to one of them, and a backend is of the VIP's family unless the engine
+// connects anew.
 func (c *checker) l4(f *farm.Farm) {
 	l := f.L4
 	if err := c.services.take(l.ID); err != nil {
@@ -87,7 +88,7 @@ func (c *checker) l4(f *farm.Farm) {
 	for i := range l.Backends {
 		b := &l.Backends[i]
 		c.backend(fmt.Sprintf("farm %q", f.Name), i, b)
-		if b.Addr.Is4() != f.VIP.Is4() {
+		if b.Addr.Is4() != f.VIP.Is4() && !f.MixesVersions() {
 			c.fail("farm %q: backend %d (%s): its IP version is not that of the vip %s", f.Name, b.ID, b.Host, f.VIP)
 		}
 	}

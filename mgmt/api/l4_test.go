@@ -135,11 +135,14 @@ func TestBackendsOfL4Farms(t *testing.T) {
 		r.want(t, "backends.1."+name, value)
 	}
 	for body, texts := range map[string][]string{
-		`{"ip":"10.0.0.1","port":53}`: {"unique", "backend 0"}, `{"ip":"10.0.0.9","weight":10}`: {"weight"}, `{"ip":"2001:db8::1"}`: {"IP version"}, `{"ip":"255.255.255.255"}`: {"broadcast"},
+		`{"ip":"10.0.0.1","port":53}`: {"unique", "backend 0"}, `{"ip":"10.0.0.9","weight":10}`: {"weight"}, `{"ip":"255.255.255.255"}`: {"broadcast"},
 		`{"port":53}`: {"ip", "required"}, `{"ip":"10.0.0.9","connection_limit":5}`: {"connection_limit"}, `{"ip":"10.0.0.9","source":"192.0.2.77"}`: {"source", "192.0.2.77"},
 	} {
 		a.do("POST", "/farms/dns/backends", body).refused(t, 400, texts...)
 	}
+	a.must(200, "PUT", "/farms/dns", `{"datapath":"kernel"}`)
+	a.do("POST", "/farms/dns/backends", `{"ip":"2001:db8::1"}`).refused(t, 400, "IP version", "set datapath auto")
+	a.must(200, "PUT", "/farms/dns", `{"datapath":"auto"}`)
 	a.must(201, "POST", "/farms/dns/backends", `{"ip":"10.0.0.3","port":53,"priority":5}`).want(t, "warning", "priority 5 will never be used: with the priorities of the other backends at most 3 is reached")
 	r = a.must(200, "PUT", "/farms/dns/backends/2/maintenance", `{"action":"maintenance","mode":"cut"}`)
 	r.want(t, "params.mode", "cut")

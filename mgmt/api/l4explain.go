@@ -70,7 +70,7 @@ func pathsOf(f *farm.Farm) FarmExplanation {
 	carrier, why := f.Carrier()
 	return FarmExplanation{
 		FarmName: f.Name, Profile: f.Profile, DataPath: askedPath(f.L4), Carrier: carrier, Why: why,
-		Possible: []PathPossibility{possibility(farm.DataPathUserspace, f.L4.NotUserspace()), possibility(farm.DataPathKernel, f.L4.NotKernel())},
+		Possible: []PathPossibility{possibility(farm.DataPathUserspace, f.L4.NotUserspace()), possibility(farm.DataPathKernel, f.NotKernel())},
 	}
 }
 

@@ -88,7 +88,7 @@ func (a *Applier) lookup(ctx context.Context, places []place) []error {
 			b := p.backend()
 			addrs, err := a.resolve(ctx, b.Host)
 			if err == nil {
-				b.Addr, err = choose(addrs, b.Addr, p.group.Farm.VIP)
+				b.Addr, err = choose(addrs, b.Addr, p.group.Farm)
 			}
 			errs[i] = err
 		})
@@ -97,17 +97,26 @@ func (a *Applier) lookup(ctx context.Context, places []place) []error {
 	return errs
 }
 
-// choose takes an address of the VIP's IP version: the one known before if it
-// is still there, else the lowest, whatever order the name server likes today.
-func choose(addrs []netip.Addr, known, vip netip.Addr) (netip.Addr, error) {
-	var fit []netip.Addr
+// choose takes an address of the VIP's IP version, or of the other one when
+// there is none and the farm takes either: the one known before if it is still
+// there, else the lowest, whatever order the name server likes today.
+func choose(addrs []netip.Addr, known netip.Addr, f *farm.Farm) (netip.Addr, error) {
+	var fit, other []netip.Addr
 	for _, addr := range addrs {
-		if addr = addr.Unmap(); addr.Is4() == vip.Is4() && addr.Zone() == "" {
+		addr = addr.Unmap()
+		switch {
+		case addr.Zone() != "":
+		case addr.Is4() == f.VIP.Is4():
 			fit = append(fit, addr)
+		case f.MixesVersions():
+			other = append(other, addr)
 		}
 	}
 	if len(fit) == 0 {
-		return netip.Addr{}, fmt.Errorf("it has no address of the IP version of the vip (%s)", vip)
+		fit = other
+	}
+	if len(fit) == 0 {
+		return netip.Addr{}, fmt.Errorf("it has no address of the IP version of the vip (%s)", f.VIP)
 	}
 	if slices.Contains(fit, known) {
 		return known, nil

@@ -106,10 +106,6 @@ func TestBackendNamesAreResolved(t *testing.T) {
 	if !errors.As(err, &broken) || broken.Field != "ip" || !strings.Contains(err.Error(), `farm "a" service "web" backend 0: ip must be an address or a resolvable host name, got "db.example": no such host`) {
 		t.Fatalf("an unknown name: %v", err)
 	}
-	h.name("db.example", "2001:db8::1")
-	if _, err = h.Change(ctx, root, "", 0, add(named("db.example"))); !errors.As(err, &broken) {
-		t.Fatalf("a name of the other IP version: %v", err)
-	}
 	h.name("db.example", "10.0.0.1")
 	r := h.must(add(named("db.example")))
 	if addr(r.Config) != "10.0.0.1" {
@@ -126,6 +122,20 @@ func TestBackendNamesAreResolved(t *testing.T) {
 	})
 	if !errors.As(err, &broken) {
 		t.Errorf("another name kept the address: %v", err)
+	}
+}
+
+func TestNamesOfTheOtherIPVersionAreTakenWhereItIs(t *testing.T) {
+	h := newHouse(t)
+	h.name("db.example", "2001:db8::1")
+	if r := h.must(add(named("db.example"))); addr(r.Config) != "2001:db8::1" {
+		t.Errorf("address %s", addr(r.Config))
+	}
+	var broken *validate.Error
+	f := relay("b", 5000)
+	f.L4.DataPath, f.L4.Backends = farm.DataPathKernel, []farm.Backend{{Host: "db.example"}}
+	if _, err := h.Change(context.Background(), root, "", 0, add(f)); !errors.As(err, &broken) || !strings.Contains(err.Error(), "IP version") {
+		t.Errorf("in the kernel: %v", err)
 	}
 }
 

@@ -108,7 +108,6 @@ func TestEveryBrokenRuleNamesFieldRuleAndValue(t *testing.T) {
 		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Host = "255.255.255.255" }, `it is the broadcast address`},
 		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Host = "10.0.0.255" }, `it is the broadcast address of the local network 10.0.0.0/24`},
 		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Addr = netip.MustParseAddr("10.0.0.255") }, `got "db.example" (10.0.0.255): it is the broadcast address`},
-		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Host = "2001:db8::7" }, `ip must be of the same IP version as the vip (10.0.0.5), got 2001:db8::7`},
 		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Host = "10.0.0.5" }, `ip and port must not be the farm's own address, got 10.0.0.5 port 80`},
 		{func(f *farm.Farm, _ *farm.Service, b *farm.Backend) {
 			f.VIP, b.Host = netip.IPv4Unspecified(), "127.0.0.9"

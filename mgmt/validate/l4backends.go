@@ -73,6 +73,8 @@ func checkL4Backend(path string, f *farm.Farm, b *farm.Backend, local []netip.Pr
 		return problem
 	}
 	switch {
+	case !b.Source.IsValid() && l.Source.IsValid() && l.Source.Is4() != addr.Is4():
+		return &Error{path, "source", fmt.Sprintf("source of the farm (%s) must be of the same IP version as the backend (%s); give the backend a source of its own, or set the farm's null", l.Source, addr)}
 	case l.NAT == farm.NATDirect && addr.IsLoopback():
 		return &Error{path, "ip", fmt.Sprintf("ip must be of a neighbour with nattype dsr, got %s: packets go to its MAC address, and this machine has none for itself; use nattype nat", hostAndAddr(b.Host, addr))}
 	case isOwn(f.VIP, addr, local) && (l.NAT == farm.NATDirect || l4Loops(l, b)):

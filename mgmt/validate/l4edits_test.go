@@ -77,7 +77,7 @@ func TestEveryEditThatIsTakenLeavesAFarmThatCanBeCarried(t *testing.T) {
 			cfg = next
 			path, why := f.Carrier()
 			paths[path]++
-			if why == "" || path == farm.DataPathUserspace && f.L4.NotUserspace() != "" || path == farm.DataPathKernel && f.L4.NotKernel() != "" ||
+			if why == "" || path == farm.DataPathUserspace && f.L4.NotUserspace() != "" || path == farm.DataPathKernel && f.NotKernel() != "" ||
 				f.L4.DataPath != "" && f.L4.DataPath != farm.DataPathAuto && f.L4.DataPath != path {
 				t.Fatalf("%+v is carried by %s: %s", f.L4, path, why)
 			}

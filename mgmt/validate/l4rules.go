@@ -180,6 +180,21 @@ func l4ToUserspace(l *farm.L4) string {
 	return "set another persistence"
 }
 
+// l4OneVersion says why backends must be of the VIP's IP version, and what would
+// let them be of the other.
+func l4OneVersion(l *farm.L4) string {
+	switch noUser := l.NotUserspace(); {
+	case l.NAT == farm.NATTarget:
+		return "with nattype dnat backends see the client's address, which has the version of the vip; set nattype nat"
+	case noUser == "":
+		return "datapath is kernel, where packets keep their version; set datapath auto"
+	case untracked(l.NAT):
+		return noUser + ", where packets keep their version; set nattype nat"
+	default:
+		return fmt.Sprintf("%s, where packets keep their version; %s", noUser, l4ToUserspace(l))
+	}
+}
+
 // l4UserspaceField is the directive because of which the kernel cannot carry
 // the farm.
 func l4UserspaceField(l *farm.L4) string {

@@ -122,7 +122,6 @@ func TestEveryBrokenRuleOfAnL4FarmSaysWhyAndWhatWouldWork(t *testing.T) {
 		"a network":                {func(_ *farm.Farm, l *farm.L4) { l.Backends[0].Host = "10.0.0.0" }, `farm "relay" backend 0: ip must be the address of one server, got 10.0.0.0: it is the address of the local network 10.0.0.0/24 itself`},
 		"broadcast":                {func(_ *farm.Farm, l *farm.L4) { l.Backends[0].Host = "10.0.0.255" }, `farm "relay" backend 0: ip must be the address of one server, got 10.0.0.255: it is the broadcast address of the local network 10.0.0.0/24`},
 		"multicast":                {func(_ *farm.Farm, l *farm.L4) { l.Backends[0].Host = "224.0.0.1" }, `it is a multicast address`},
-		"version":                  {func(_ *farm.Farm, l *farm.L4) { l.Backends[0].Host = "2001:db8::1" }, `ip must be of the same IP version as the vip (10.0.0.5), got 2001:db8::1`},
 		"loop without a port":      {func(_ *farm.Farm, l *farm.L4) { l.Backends[0].Host, l.Backends[0].Port = "10.0.0.5", 0 }, `farm "relay" backend 0: ip and port must not be the farm's own address, got 10.0.0.5 with the client's port: packets would go round in a circle`},
 		"loop in a range":          {func(_ *farm.Farm, l *farm.L4) { l.Backends[0].Host, l.Backends[0].Port = "10.0.0.5", 8005 }, `got 10.0.0.5 port 8005: packets would go round in a circle`},
 		"loop of a name":           {func(_ *farm.Farm, l *farm.L4) { l.Backends[2].Addr = addr("10.0.0.5") }, `got "db.example" (10.0.0.5) with the client's port: packets would go round in a circle`},

@@ -78,7 +78,7 @@ func checkTogetherWith(path string, f *farm.Farm, s *farm.Service) *Error {
 
 // checkReach holds what mark and address of a backend of any farm must be
 // beside their form: no mark of farms, not a broadcast address of a network we
-// are in, of the VIP's IP version. Names are judged by the address they were
+// are in, of the VIP's IP version where the farm cannot mix them. Names are judged by the address they were
 // resolved to; addr is not valid if there is none.
 func checkReach(path string, f *farm.Farm, b *farm.Backend, local []netip.Prefix) (addr netip.Addr, problem *Error) {
 	if reason := ownMark(b.Mark); reason != "" {
@@ -112,8 +112,8 @@ func checkServer(path string, f *farm.Farm, b *farm.Backend, addr netip.Addr, lo
 	if problem := checkBackendAddr(addr, local); problem != "" {
 		return &Error{path, "ip", fmt.Sprintf("ip must be the address of one server, got %s: %s", hostAndAddr(b.Host, addr), problem)}
 	}
-	if f.VIP.IsValid() && addr.Is4() != f.VIP.Is4() {
-		return &Error{path, "ip", fmt.Sprintf("ip must be of the same IP version as the vip (%s), got %s", f.VIP, hostAndAddr(b.Host, addr))}
+	if f.VIP.IsValid() && addr.Is4() != f.VIP.Is4() && !f.MixesVersions() {
+		return &Error{path, "ip", fmt.Sprintf("ip must be of the same IP version as the vip (%s), got %s: %s", f.VIP, hostAndAddr(b.Host, addr), l4OneVersion(f.L4))}
 	}
 	if problem := checkSource(b.Source, addr, local); problem != "" {
 		return &Error{path, "source", problem}
