@@ -23,6 +23,7 @@ type Chunked struct {
 	state  chunkState
 	keep   bool // the caller wants trailers
 	any    bool // all but those that are forbidden
+	strip  bool // see FromBackend
 	digits uint8
 	extra  uint16 // extension bytes of this chunk
 
@@ -246,6 +247,10 @@ func (c *Chunked) trailerByte(b byte) (send bool, err error) {
 			c.state = chunkEndLF
 			return len(c.kept) == 0, nil
 		}
+		if c.strip && c.named > 0 && isBlank(b) {
+			c.unfold()
+			return false, nil
+		}
 		c.named = 0
 		c.state = chunkName
 		fallthrough
@@ -279,6 +284,15 @@ func (c *Chunked) trailerByte(b byte) (send bool, err error) {
 	return false, nil
 }
 
+// unfold goes on with the trailer before this line: a blank takes the place of
+// the line end, as in a head.
+func (c *Chunked) unfold() {
+	c.state = chunkValue
+	if c.taken {
+		c.kept = append(c.kept[:len(c.kept)-2], ' ')
+	}
+}
+
 // nameByte takes a byte of a trailer's name, or the colon after it.
 func (c *Chunked) nameByte(b byte) error {
 	if token[b] != tokenNot {
@@ -292,11 +306,13 @@ func (c *Chunked) nameByte(b byte) error {
 		return ErrTrailer
 	}
 	name := c.name[:c.named]
-	if k, _ := recognise(c.name[:], len(name)); forbiddenTrailer.has(k) {
+	k, _ := recognise(c.name[:], len(name))
+	forbidden := forbiddenTrailer.has(k)
+	if forbidden && !c.strip {
 		return ErrTrailerField
 	}
 	c.state = chunkValue
-	c.taken = c.keep && c.named < trailerNameBytes && (c.any || c.allowed(name))
+	c.taken = c.keep && !forbidden && c.named < trailerNameBytes && (c.any || c.allowed(name))
 	if c.taken {
 		c.kept = append(append(c.kept, name...), ':')
 	}

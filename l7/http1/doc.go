@@ -32,8 +32,11 @@
 //   - Only HTTP/1.0 and HTTP/1.1 are spoken; another well-formed version is
 //     answered 505, a malformed one 400.
 //   - Transfer-Encoding is refused unless it is exactly "chunked", once, on
-//     HTTP/1.1 and without Content-Length. Content-Length is at most 18 digits
-//     in a single field.
+//     HTTP/1.1 and without Content-Length; a coding before it is answered 501.
+//     Content-Length is at most 18 digits in a single field.
+//   - Answers may do what has one reading all the same: give one Content-Length
+//     several times, fold a field (it is put on one line), carry trailers that
+//     may not be there (they are left out).
 //   - The request target and the Host have one canonical form, made here, which
 //     decides the route and is what the backend gets: see target.go and host.go.
 //   - An Expect other than 100-continue is answered 417.

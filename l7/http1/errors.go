@@ -25,7 +25,7 @@ var (
 	ErrTarget         = &Error{400, "malformed request target"}
 	ErrTargetByte     = &Error{400, "byte not allowed in request target"}
 	ErrTargetEscape   = &Error{400, "malformed percent escape in path"}
-	ErrTargetHidden   = &Error{400, "control byte, slash or backslash hidden by a percent escape"}
+	ErrTargetHidden   = &Error{400, "NUL, slash or backslash hidden by a percent escape"}
 	ErrTargetDouble   = &Error{400, "percent escape encoded twice"}
 	ErrTargetUTF8     = &Error{400, "invalid or overlong UTF-8 in path"}
 	ErrTargetDots     = &Error{400, "path climbs above the root"}
@@ -47,6 +47,7 @@ var (
 	ErrLength         = &Error{400, "malformed Content-Length"}
 	ErrLengthRepeated = &Error{400, "several Content-Length fields"}
 	ErrCoding         = &Error{400, "Transfer-Encoding is not exactly chunked"}
+	ErrCodingUnknown  = &Error{501, "Transfer-Encoding with a coding beside chunked"}
 	ErrCodingVersion  = &Error{400, "Transfer-Encoding in HTTP/1.0"}
 	ErrCodingLength   = &Error{400, "Transfer-Encoding with Content-Length"}
 	ErrConnection     = &Error{400, "malformed Connection"}

@@ -1,5 +1,7 @@
 package http1
 
+import "bytes"
+
 // parseFields reads field lines from b[i:] until the blank line; h.next is
 // where it stopped when bytes are missing. It answers the length of the head,
 // which then is h.Buf, or 0.
@@ -7,7 +9,10 @@ package http1
 // A line is name ":" blanks value blanks CRLF. Everything the loop does not
 // expect ends up in nameError or valueError, which only have to find the fitting
 // reason.
-func (h *Head) parseFields(b []byte, i int, drop mask) (int, error) {
+//
+// unfold says what becomes of a line that goes on with the field before it: it
+// becomes a part of that field, or the head is refused.
+func (h *Head) parseFields(b []byte, i int, drop mask, unfold bool) (int, error) {
 	for p := b[i:]; ; {
 		if len(p) >= 2 && p[0] == '\r' && p[1] == '\n' {
 			h.Len = len(b) - len(p) + 2
@@ -18,6 +23,14 @@ func (h *Head) parseFields(b []byte, i int, drop mask) (int, error) {
 		k, ok := recognise(p, n)
 		if !ok || n == len(p) {
 			h.next = len(b) - len(p)
+			if unfold && h.NumFields > 0 && len(p) > 0 && isBlank(p[0]) {
+				n, err := h.unfold(b)
+				if n == 0 || err != nil {
+					return 0, err
+				}
+				p = p[n:]
+				continue
+			}
 			return 0, nameError(p)
 		}
 		nf := h.NumFields
@@ -25,7 +38,7 @@ func (h *Head) parseFields(b []byte, i int, drop mask) (int, error) {
 			return 0, ErrTooManyFields
 		}
 		v := p[n+1:]
-		for len(v) > 0 && (v[0] == ' ' || v[0] == '\t') {
+		for len(v) > 0 && isBlank(v[0]) {
 			v = v[1:]
 		}
 		end := firstControl(v)
@@ -37,7 +50,7 @@ func (h *Head) parseFields(b []byte, i int, drop mask) (int, error) {
 			return 0, valueError(v, end)
 		}
 		next := v[end+2:]
-		for end > 0 && (v[end-1] == ' ' || v[end-1] == '\t') {
+		for end > 0 && isBlank(v[end-1]) {
 			end--
 		}
 		f := &h.Fields[nf]
@@ -54,6 +67,28 @@ func (h *Head) parseFields(b []byte, i int, drop mask) (int, error) {
 		}
 		p = next
 	}
+}
+
+// unfold takes the line at b[h.next:], which begins with a blank, into the field
+// before it: blanks take the place of the line end between them (RFC 9112 section
+// 5.2), so that whoever gets the field reads one line. It answers the length of
+// the line, 0 when bytes are missing.
+func (h *Head) unfold(b []byte) (int, error) {
+	line := b[h.next:]
+	end := textEnd(line)
+	if end+1 >= len(line) || line[end] != '\r' || line[end+1] != '\n' {
+		return 0, valueError(line, end)
+	}
+	b[h.next-2], b[h.next-1] = ' ', ' '
+	if more := trim(line[:end]); len(more) > 0 {
+		f := &h.Fields[h.NumFields-1]
+		from := h.next + bytes.Index(line, more)
+		if f.Value.Len() == 0 {
+			f.Value.Off = uint32(from)
+		}
+		f.Value.End = uint32(from + len(more))
+	}
+	return end + 2, nil
 }
 
 // nameError says why p does not start with a field name and a colon. nil means
@@ -102,7 +137,7 @@ func (h *Head) framing() error {
 			return ErrCodingVersion
 		case h.twice.has(KnownTransferEncoding),
 			!foldIsText(h.Value(int(h.first[KnownTransferEncoding])), "chunked"):
-			return ErrCoding
+			return h.codingError()
 		}
 		h.Chunked = true
 		return nil
@@ -110,7 +145,30 @@ func (h *Head) framing() error {
 	if h.twice.has(KnownContentLength) {
 		return ErrLengthRepeated
 	}
-	v := h.Value(int(h.first[KnownContentLength]))
+	return h.length(h.Value(int(h.first[KnownContentLength])))
+}
+
+// codingError tells a body that is framed by chunks and coded in a way that is
+// not known here (RFC 9112 section 6.1), from one whose end nobody can tell.
+func (h *Head) codingError() error {
+	if h.twice.has(KnownTransferEncoding) {
+		return ErrCoding
+	}
+	for v := h.Value(int(h.first[KnownTransferEncoding])); ; {
+		var coding []byte
+		coding, v = cutList(v)
+		chunks := foldIsText(coding, "chunked")
+		switch {
+		case !isToken(coding) || chunks != (len(v) == 0):
+			return ErrCoding
+		case chunks:
+			return ErrCodingUnknown
+		}
+	}
+}
+
+// length takes v as the Content-Length.
+func (h *Head) length(v []byte) error {
 	if len(v) == 0 || len(v) > 18 { // 18 digits fit an int64
 		return ErrLength
 	}

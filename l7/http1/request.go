@@ -57,7 +57,7 @@ func (r *Request) parse(b []byte) (n int, err error) {
 			return 0, err
 		}
 	}
-	if n, err = r.parseFields(b, r.next, dropRequest); n == 0 || err != nil {
+	if n, err = r.parseFields(b, r.next, dropRequest, false); n == 0 || err != nil {
 		return 0, err
 	}
 	return n, r.finish()

@@ -1,6 +1,9 @@
 package http1
 
-import "encoding/binary"
+import (
+	"bytes"
+	"encoding/binary"
+)
 
 // Response is the head of a response. Upgrade means status 101 with
 // Connection: upgrade and an Upgrade field. KeepAlive says what the head says;
@@ -14,7 +17,9 @@ type Response struct {
 	bare bool // no SP after the status
 }
 
-// Parse reads a response head from the start of b, as Request.Parse does.
+// Parse reads a response head from the start of b, as Request.Parse does. The
+// line ends within a folded field are overwritten with blanks in b itself: what
+// comes of the head is to be read into the same bytes.
 // Errors are *Error, to be answered 502 whatever their Status says.
 func (r *Response) Parse(b []byte) (n int, err error) {
 	if r.waits(b) {
@@ -33,7 +38,7 @@ func (r *Response) parse(b []byte) (n int, err error) {
 			return 0, err
 		}
 	}
-	if n, err = r.parseFields(b, r.next, dropResponse); n == 0 || err != nil {
+	if n, err = r.parseFields(b, r.next, dropResponse, true); n == 0 || err != nil {
 		return 0, err
 	}
 	return n, r.finish()
@@ -97,7 +102,7 @@ func statusError(b []byte) error {
 
 // finish decides what the fields of a whole head mean.
 func (r *Response) finish() error {
-	if err := r.framing(); err != nil {
+	if err := r.framing(); err != nil && !r.sameLength() {
 		return err
 	}
 	options, err := r.connection()
@@ -114,6 +119,36 @@ func (r *Response) finish() error {
 		r.Upgrade = r.Status == 101 && r.Minor == 1 && options&optUpgrade != 0
 	}
 	return nil
+}
+
+// sameLength reports whether what is wrong with the framing is only that one
+// length is given several times, in lines or as a list, and takes it then (RFC
+// 9110 section 8.6). It is for answers: a request that says so is somebody's try
+// to be read in two ways.
+func (r *Response) sameLength() bool {
+	if r.have.has(KnownTransferEncoding) {
+		return false
+	}
+	var length []byte
+	for i := range r.Fields[:r.NumFields] {
+		if r.Fields[i].Known != KnownContentLength {
+			continue
+		}
+		for v := r.Value(i); ; {
+			var one []byte
+			one, v = cutList(v)
+			if length == nil {
+				length = one
+			}
+			if len(one) == 0 || !bytes.Equal(one, length) {
+				return false
+			}
+			if len(v) == 0 {
+				break
+			}
+		}
+	}
+	return r.length(length) == nil
 }
 
 // Body is how the end of a body is found.

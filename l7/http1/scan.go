@@ -165,12 +165,14 @@ func lower(c byte) byte {
 	return c
 }
 
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
+
 // trim cuts blanks off both ends of b.
 func trim(b []byte) []byte {
-	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
+	for len(b) > 0 && isBlank(b[0]) {
 		b = b[1:]
 	}
-	for len(b) > 0 && (b[len(b)-1] == ' ' || b[len(b)-1] == '\t') {
+	for len(b) > 0 && isBlank(b[len(b)-1]) {
 		b = b[:len(b)-1]
 	}
 	return b

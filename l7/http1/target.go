@@ -11,11 +11,11 @@ import (
 //	"//"                     -> "/"
 //	dot segments             removed (RFC 3986 section 5.2.4)
 //	escaped unreserved bytes unescaped, %41 -> A, %2e -> '.'
-//	other escapes            in upper case, %c3 -> %C3
+//	other escapes            in upper case, %c3 -> %C3, those of control bytes too
 //	raw UTF-8                escaped
 //
 // Refused because parsers differ: raw control bytes, SP, '#' and '\';
-// malformed escapes; escapes of control bytes, '/' and '\'; %25 before two hex
+// malformed escapes; escapes of NUL, '/' and '\'; %25 before two hex
 // digits; invalid raw UTF-8; overlong UTF-8, raw or escaped; paths that climb
 // above the root; dot segments with parameters ("..;x"). The characters
 // "<>^`{|} and '"', which RFC 3986 does not allow but clients send, are kept.
@@ -203,7 +203,7 @@ func normalise(dst *[MaxTarget]byte, path []byte) (int, error) {
 				return 0, ErrTargetEscape
 			}
 			v := unhex(path[i+1])<<4 | unhex(path[i+2])
-			if v < 0x20 || v == 0x7f || v == '/' || v == '\\' {
+			if v == 0 || v == '/' || v == '\\' {
 				return 0, ErrTargetHidden
 			}
 			if unreserved(v) {

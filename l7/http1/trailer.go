@@ -58,6 +58,11 @@ func (c *Chunked) Allow(names []byte) { c.announced = append(c.announced[:0], na
 // Reset(true).
 func (c *Chunked) AllowAll() { c.any = true }
 
+// FromBackend is for the body of an answer: trailers that would change what was
+// decided from the head are left out (RFC 9110 section 6.5.1), folded ones are put
+// on one line. A request with either is refused. Call it after Reset.
+func (c *Chunked) FromBackend() { c.strip = true }
+
 // allowed says which trailers may go on: those that describe the body just
 // sent, which only its end can tell, and those the head announced.
 func (c *Chunked) allowed(name []byte) bool {

@@ -66,7 +66,7 @@ var texts = map[int]string{
 	429: "There were too many requests. Please try again later.\n",
 	431: "The header of the request is too large.\n",
 	500: "An internal error occurred. Please try again later.\n",
-	501: "This method is not supported.\n",
+	501: "This method, or the coding of the body, is not supported.\n",
 	502: "The server behind this address gave no valid answer.\n",
 	503: "The service is not available. Please try again later.\n",
 	504: "The server behind this address did not answer in time.\n",

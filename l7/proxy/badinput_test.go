@@ -88,7 +88,6 @@ func TestRow1LengthThatCanBeReadTwoWays(t *testing.T) {
 		"chunked twice":           "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
 		"chunked, chunked":        "Transfer-Encoding: chunked, chunked\r\n",
 		"identity":                "Transfer-Encoding: identity\r\n",
-		"gzip, chunked":           "Transfer-Encoding: gzip, chunked\r\n",
 		"chunked with parameter":  "Transfer-Encoding: chunked;x=y\r\n",
 		"chunked in quotes":       "Transfer-Encoding: \"chunked\"\r\n",
 		"vertical tab before it":  "Transfer-Encoding: \x0bchunked\r\n",
@@ -96,6 +95,7 @@ func TestRow1LengthThatCanBeReadTwoWays(t *testing.T) {
 	} {
 		cases = append(cases, raw{name, "POST / HTTP/1.1\r\n" + hostLine + fields + "\r\n0\r\n\r\n" + smuggled, 400, ""})
 	}
+	cases = append(cases, raw{"gzip, chunked", req("POST / HTTP/1.1", "Transfer-Encoding: gzip, chunked\r\n") + "0\r\n\r\n" + smuggled, 501, ""})
 	cases = append(cases, raw{"chunks on HTTP/1.0", "POST / HTTP/1.0\r\n" + hostLine + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled, 400, ""})
 	runRaw(t, cases)
 }
@@ -234,7 +234,7 @@ func TestRow5OneCanonicalPath(t *testing.T) {
 		{"dots with a parameter", get("/a/..;x/b"), 400, ""},
 		{"fragment", get("/a#b"), 400, ""},
 		{"NUL", get("/a%00b"), 400, ""},
-		{"encoded line end", get("/a%0d%0ab"), 400, ""},
+		{"encoded line end", get("/a%0d%0ab"), 200, "GET /a%0D%0Ab HTTP/1.1"},
 		{"overlong UTF-8", get("/%c0%ae%c0%ae/b"), 400, ""},
 		{"raw bytes that are no UTF-8", get("/\xff\xfe"), 400, ""},
 		{"broken escape", get("/%zz"), 400, ""},

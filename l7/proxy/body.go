@@ -26,6 +26,12 @@ func (b *body) start(kind http1.Body, h *http1.Head, trailers bool) {
 	}
 }
 
+// startAnswer begins the body of an answer.
+func (b *body) startAnswer(kind http1.Body, h *http1.Head, trailers bool) {
+	b.start(kind, h, trailers)
+	b.chunked.FromBackend()
+}
+
 // take looks at the next bytes: p[:in] belong to the body and p[:out], which
 // may be fewer, are to be sent on. unchunk removes chunk framing.
 func (b *body) take(p []byte, unchunk bool) (in, out int, err error) {
@@ -48,7 +54,7 @@ func (b *body) take(p []byte, unchunk bool) (in, out int, err error) {
 	return 0, 0, nil
 }
 
-// unframe says that the body comes without chunks, and that its end is told by
+// unframe says that the body of an answer comes without chunks, and that its end is told by
 // end: trailers may follow it even if its length is known. all lets all of those
 // pass.
 func (b *body) unframe(trailers, all bool) {
@@ -56,6 +62,7 @@ func (b *body) unframe(trailers, all bool) {
 	if b.kind != http1.BodyChunked {
 		b.kind = http1.BodyLength // of none, too, the end is still to come
 		b.chunked.Reset(trailers)
+		b.chunked.FromBackend()
 	}
 	if all {
 		b.chunked.AllowAll()

@@ -17,7 +17,7 @@ func (cl *client) refuse(err error) {
 func (cl *client) refuseFor(no *refused) {
 	cl.note(no.class, no.status, no.reason)
 	s := cl.stats()
-	countRefused(s, no.status)
+	countRefused(s, no.class)
 	s.Responses[no.status/100-1]++
 	cl.lastAnswer(no.status)
 }

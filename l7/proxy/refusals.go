@@ -57,6 +57,7 @@ var classes = map[*http1.Error]refusal.Class{
 	http1.ErrLength:         smuggling,
 	http1.ErrLengthRepeated: smuggling,
 	http1.ErrCoding:         smuggling,
+	http1.ErrCodingUnknown:  badRequest,
 	http1.ErrCodingVersion:  smuggling,
 	http1.ErrCodingLength:   smuggling,
 	http1.ErrChunkSize:      smuggling,
@@ -100,12 +101,12 @@ func classify(err error) (class refusal.Class, status int, reason string) {
 	return class, bad.Status, bad.Reason
 }
 
-// countRefused counts a request that is refused with that status.
-func countRefused(s *stats.Farm, status int) {
-	switch status {
-	case 414, 431:
+// countRefused counts a request that is refused for that.
+func countRefused(s *stats.Farm, class refusal.Class) {
+	switch class {
+	case headTooLong:
 		s.RefusedHead++
-	case 501, 405:
+	case badMethod:
 		s.BadMethods++
 	default:
 		s.BadRequests++

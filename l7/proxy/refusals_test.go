@@ -148,7 +148,7 @@ func TestEachRefusedAnswerLeavesOneLineWithItsBackend(t *testing.T) {
 		{head + "Content-Length: 2\r\nContent-Length: 3\r\n\r\nok", "bad-answer", "several Content-Length fields", 502},
 		{head + "X: " + strings.Repeat("x", 70<<10), "bad-answer", "head too long", 502},
 		{head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n", "bad-answer", "malformed chunk size", 502},
-		{ok + ok, "bad-answer", "more than was announced", 502},
+		{ok + ok, "bad-answer", "more than was announced", 0},
 		{strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 40) + ok, "bad-answer", "too many interim answers", 502},
 		{"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n", "bad-answer", "switch of protocols nobody asked for", 502},
 		{"HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\nno", "bad-answer", "body announced by a response that has none", 502},

@@ -23,7 +23,7 @@ func (w *worker) answerWith(cl *client, f *farmTable, sv *service, status int, l
 // refuse answers a request the farm does not take.
 func (w *worker) refuse(cl *client, f *farmTable, no *refused, rest []byte) int {
 	cl.note(no.class, no.status, no.reason)
-	countRefused(cl.stats(), no.status)
+	countRefused(cl.stats(), no.class)
 	return w.answer(cl, f, no.status, rest)
 }
 
@@ -106,7 +106,7 @@ func (ex *exchange) failWith(status int, lines []byte) {
 func (ex *exchange) refuse(err error) {
 	class, status, reason := classify(err)
 	ex.note(class, status, reason)
-	countRefused(ex.stats(), status)
+	countRefused(ex.stats(), class)
 	ex.keepClient = false
 	ex.fail(status)
 }

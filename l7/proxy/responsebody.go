@@ -65,13 +65,21 @@ func (ex *exchange) passBody(p []byte) bool {
 		ex.clientGone()
 		return false
 	case in < len(p):
-		ex.keepBackend = false // it sent more than it announced
+		ex.sentMore()
 	}
 	if ex.response.done() {
 		ex.finish()
 		return false
 	}
 	return true
+}
+
+// sentMore gives up the connection of a backend that sent bytes behind its whole
+// answer. They are nobody's; the answer is whole without them and goes on.
+func (ex *exchange) sentMore() {
+	ex.keepBackend = false
+	ex.backendStats().BadResponses++
+	ex.noteBackend(badAnswer, 0, "more than was announced")
 }
 
 // sendBodyPart sends content on to the client, with the end of the body if it

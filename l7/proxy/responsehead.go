@@ -37,7 +37,7 @@ func (ex *exchange) answer(b []byte, n int) {
 	if ex.service.compress != nil {
 		ex.planEncoding(kind, ex.verb == http1.VerbHEAD)
 	}
-	ex.response.start(kind, &r.Head, !ex.oldClient)
+	ex.response.startAnswer(kind, &r.Head, !ex.oldClient)
 	unchunk := kind == http1.BodyChunked && ex.unframed()
 	if ex.service.multiplexed && ex.unframed() && !ex.recalled {
 		ex.response.unframe(!ex.oldClient, ex.client.stream != nil)
@@ -48,14 +48,13 @@ func (ex *exchange) answer(b []byte, n int) {
 		ex.badResponse(answerReason(err))
 		return
 	}
-	if in < len(rest) {
-		ex.badResponse("more than was announced")
-		return
-	}
 	if ex.encoder != nil {
 		ex.settleEncoding(out)
 	}
 	ex.settleKeeping(kind, unchunk)
+	if in < len(rest) {
+		ex.sentMore()
+	}
 	ex.learn()
 	head := ex.rewriteHead(unchunk)
 	if ex.encoder != nil {

@@ -129,10 +129,14 @@ func (ex *exchange) retryAnswer(kind http1.Body, b []byte, n int) bool {
 	if ex.head == nil || len(b) > maxReplay || kind == http1.BodyUntilClose || kind == http1.BodyChunked && ex.service.multiplexed || kind == http1.BodyLength && r.ContentLength > maxReplay {
 		return false
 	}
-	ex.response.start(kind, &r.Head, true)
-	in, _, err := ex.response.take(b[n:], false)
+	// What is kept has to be as it came: take cleans its bytes in place, and the
+	// rest of a body that is not complete may begin within what it takes out.
+	w := ex.w
+	w.loop.Scratch = append(w.loop.Scratch[:0], b[n:]...)
+	ex.response.startAnswer(kind, &r.Head, true)
+	in, _, err := ex.response.take(w.loop.Scratch, false)
 	switch {
-	case err != nil || in < len(b)-n:
+	case err != nil:
 		return false
 	case !ex.response.done():
 		if !ex.service.picker.Free(ex.tried.With(ex.index())) {
@@ -143,9 +147,12 @@ func (ex *exchange) retryAnswer(kind http1.Body, b []byte, n int) bool {
 	case !ex.mayRetry(retryStatus):
 		return false
 	}
-	ex.countTaken(len(b), ex.w.loop.Now()-ex.sent)
-	ex.keepLast(b)
+	ex.countTaken(len(b), w.loop.Now()-ex.sent)
 	ex.keepBackend = r.KeepAlive
+	if n+in < len(b) {
+		ex.sentMore()
+	}
+	ex.keepLast(b[:n+in])
 	ex.leaveBackend()
 	ex.release()
 	ex.giveBack(ex.request.done())

@@ -363,3 +363,31 @@ func TestRetriesKeepToTheirNumberAndBudget(t *testing.T) {
 		t.Errorf("%d retries of %d requests within a budget of 20 %%", n, requests)
 	}
 }
+
+// An answer that is kept, since another backend may have a better one, comes
+// through as it was sent, wherever its bytes were cut.
+func TestAKeptAnswerThatComesInPiecesIsWhole(t *testing.T) {
+	const head = "HTTP/1.1 503 Busy\r\nTransfer-Encoding: chunked\r\nTrailer: ETag\r\n\r\n"
+	const body = "2;note=\"x\"\r\nso\r\n3;y\r\nrry\r\n0;z\r\nX-Dropped: 1\r\nETag: \"1\"\r\n\r\n"
+	for cut := range len(body) {
+		t.Run(fmt.Sprint(cut), func(t *testing.T) {
+			t.Parallel()
+			says := func(c *l7test.Recorder) {
+				for {
+					if _, err := c.Head(); err != nil {
+						return
+					}
+					c.Say(head + body[:cut])
+					time.Sleep(5 * time.Millisecond)
+					c.Say(body[cut:])
+				}
+			}
+			one, other := l7test.NewBackend(t, says), l7test.NewBackend(t, says)
+			a := l7test.New(t, 1)
+			c := l7test.Dial(t, a.Serve(nil, retrying(on("503"), one.Addr, other.Addr))).Send(req("GET / HTTP/1.1", "TE: trailers\r\nConnection: TE, close\r\n"))
+			if rest := c.Rest(); !strings.HasPrefix(rest, "HTTP/1.1 503 Busy\r\n") || !strings.HasSuffix(rest, "2\r\nso\r\n3\r\nrry\r\n0\r\nETag: \"1\"\r\n\r\n") {
+				t.Errorf("the client got %q", rest)
+			}
+		})
+	}
+}
