@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/sluicelb/sluice/core/health"
 )
 
 // Copy returns a Picker that picks as p would now and changes nothing of it:
@@ -13,6 +15,18 @@ func (p *Picker) Copy() *Picker {
 	c := &Picker{algorithm: p.algorithm, members: slices.Clone(p.members), board: p.board, state: p.state.copy(), order: p.order, levels: p.levels, maglev: p.maglev}
 	for i := range c.members {
 		c.members[i].load = p.members[i].load.copy()
+	}
+	c.refresh()
+	return c
+}
+
+// Apart returns a Picker of the same members, with the loads they have here and
+// turns of its own, that goes by slot(i), too: what is found of member i in one
+// respect only. Who writes there moves the board's version (health.SetApart).
+func (p *Picker) Apart(slot func(i int) *health.Slot) *Picker {
+	c := &Picker{algorithm: p.algorithm, members: slices.Clone(p.members), board: p.board, state: new(State), order: p.order, levels: p.levels, maglev: p.maglev}
+	for i := range c.members {
+		c.members[i].apart = slot(i)
 	}
 	c.refresh()
 	return c
@@ -88,7 +102,7 @@ func (p *Picker) Verdict(i int, tried Tried) Verdict {
 	switch {
 	case m.out:
 		return Out
-	case !m.slot.Usable():
+	case !m.slot.Usable() || !m.open():
 		return Down
 	case !t.inLevel[i]:
 		return Later

@@ -90,3 +90,37 @@ func TestCostsAreWhatIsCompared(t *testing.T) {
 		}
 	}
 }
+
+// What is found apart keeps a member from one Picker and from no other; loads are
+// those of both.
+func TestAPickerApartGoesByItsOwnFindingsToo(t *testing.T) {
+	board, err := health.OpenBoard(make([]byte, health.BoardSize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	members := []balance.Member{{ID: 1, Limit: 1}, {ID: 2, Priority: 2}}
+	p := balance.NewL4(farm.L4Priority, members, board, &balance.State{})
+	found := []*health.Slot{new(health.Slot), new(health.Slot)}
+	apart := p.Apart(func(i int) *health.Slot { return found[i] })
+	picks := func(p *balance.Picker, want int) {
+		t.Helper()
+		if i, ok := p.Pick(0, balance.Tried{}); i != want || !ok {
+			t.Errorf("%d, %v was picked, not %d", i, ok, want)
+		} else {
+			p.Held(i).Done()
+		}
+	}
+	picks(apart, 0)
+	if !board.SetApart(found[0], health.Down, time.Now()) || board.SetApart(found[0], health.Down, time.Now()) {
+		t.Error("a finding is told otherwise than once")
+	}
+	picks(apart, 1)
+	picks(p, 0)
+	if apart.Claim(0) || apart.Usable(0) || apart.Verdict(0, balance.Tried{}) != balance.Down || apart.Copy().Usable(0) {
+		t.Error("what is down apart can be claimed")
+	}
+	board.SetApart(found[0], health.Up, time.Now())
+	if !p.Claim(0) || apart.Claim(0) {
+		t.Error("one connection less or more than it may have")
+	}
+}

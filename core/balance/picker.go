@@ -41,6 +41,7 @@ type Picker struct {
 // member is what the hot path needs of a Member, in one cache line.
 type member struct {
 	slot      *health.Slot
+	apart     *health.Slot // see Picker.Apart; nil for nothing
 	load      *Load
 	limit     int64
 	weight    int64
@@ -125,7 +126,7 @@ func (p *Picker) Pick(hash uint64, tried Tried) (index int, ok bool) {
 // it. It fails when the member is down or at its limit. Maintenance and
 // priority are not asked: a drained member keeps its sessions, and those of a
 // cut one are removed from the session table.
-func (p *Picker) Claim(i int) bool { return p.take(i, Tried{}) }
+func (p *Picker) Claim(i int) bool { return p.members[i].open() && p.take(i, Tried{}) }
 
 // Held returns what a successful Pick or Claim of member i reserved, to be
 // released once with Done. It is nil when nothing was.
@@ -189,7 +190,10 @@ func (p *Picker) free(i int, tried Tried) bool {
 	return !tried.Has(i) && m.slot.Usable() && !m.full()
 }
 
-func (m *member) usable() bool { return !m.out && m.slot.Usable() }
+func (m *member) usable() bool { return !m.out && m.slot.Usable() && m.open() }
+
+// open reports whether nothing that was found apart speaks against the member.
+func (m *member) open() bool { return m.apart == nil || m.apart.Usable() }
 
 func (m *member) full() bool { return m.limit > 0 && m.load.Active.Load() >= m.limit }
 

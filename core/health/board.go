@@ -79,6 +79,12 @@ func (b *Board) SetPassive(id uint32, s State, at time.Time) bool {
 	return set(&slot.passive, &slot.passiveAt, &slot.guardian, &b.passive, s, at)
 }
 
+// SetApart is SetPassive for a slot that is not on the board, in memory of the
+// engine: for what holds of one port of a backend and says nothing of others.
+func (b *Board) SetApart(slot *Slot, s State, at time.Time) bool {
+	return set(&slot.passive, &slot.passiveAt, &slot.guardian, &b.passive, s, at)
+}
+
 // SetGuardian writes what mgmt found by probing, and tells whether that
 // changed its finding. Any s but Up and Down counts as Undefined.
 func (b *Board) SetGuardian(id uint32, s State, at time.Time) bool {

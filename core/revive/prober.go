@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/lasting"
 	"github.com/sluicelb/sluice/core/loop"
 )
 
@@ -23,6 +24,10 @@ const (
 type Backend struct {
 	ID   uint32
 	Addr netip.AddrPort
+	// Ports are the ports it is reached on where these are told apart; nil where
+	// Addr is all there is. Port is the one of them this is about, see On.
+	Ports []uint16
+	Port  uint16
 	// Timeout bounds one connect, Every is the time between two.
 	Timeout, Every time.Duration
 	// Options are those of its connections; the Preface is what they begin with.
@@ -62,7 +67,8 @@ type Prober struct {
 	board    *health.Board
 	log      *slog.Logger
 	mu       sync.Mutex
-	suspects map[uint32]*suspect
+	suspects map[key]*suspect
+	apart    lasting.Map[key, health.Slot] // what is found of single ports
 	slots    chan struct{}
 	ctx      context.Context
 	stop     context.CancelFunc
@@ -70,7 +76,7 @@ type Prober struct {
 
 // New returns a Prober that works until Close.
 func New(loops []*loop.Loop, board *health.Board, log *slog.Logger) *Prober {
-	p := &Prober{loops: loops, board: board, log: log, suspects: map[uint32]*suspect{}, slots: make(chan struct{}, atOnce)}
+	p := &Prober{loops: loops, board: board, log: log, suspects: map[key]*suspect{}, slots: make(chan struct{}, atOnce)}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	go p.run()
 	return p
@@ -79,10 +85,10 @@ func New(loops []*loop.Loop, board *health.Board, log *slog.Logger) *Prober {
 // Close ends the tries.
 func (p *Prober) Close() { p.stop() }
 
-// Lost marks a backend down after a failed connect, if it is still reached the
-// way it was then; now says how it is reached now, nil when it is gone. It is
-// called under the Prober's lock: either it sees the table in use, or Retain
-// comes after. Lost is not part of a hot path.
+// Lost marks a backend (or the port of it that now names) down after a failed
+// connect, if it is still reached the way it was then; now says how it is reached
+// now, nil when it is gone. It is called under the Prober's lock: either it sees
+// the table in use, or Retain comes after. Lost is not part of a hot path.
 func (p *Prober) Lost(id uint32, reach string, cause error, now func() *Backend) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,7 +97,7 @@ func (p *Prober) Lost(id uint32, reach string, cause error, now func() *Backend)
 		return
 	}
 	p.suspect(b) // before it is marked: whoever is down is tried again
-	if p.board.SetPassive(id, health.Down, time.Now()) {
+	if p.find(b, health.Down) {
 		p.log.Warn("backend is down", b.Attrs("cause", cause)...)
 	}
 }
@@ -105,10 +111,10 @@ func (p *Prober) Reached(id uint32) {
 
 // suspect returns the entry of a backend that is down. p.mu is held.
 func (p *Prober) suspect(b *Backend) *suspect {
-	known := p.suspects[b.ID]
+	known := p.suspects[b.key()]
 	if known == nil {
 		known = &suspect{Backend: *b, next: time.Now().Add(b.Every)}
-		p.suspects[b.ID] = known
+		p.suspects[b.key()] = known
 	}
 	return known
 }
@@ -118,25 +124,30 @@ func (p *Prober) suspect(b *Backend) *suspect {
 func (p *Prober) Retain(all map[uint32]*Backend) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for id, s := range p.suspects {
-		b := all[id]
+	for k, s := range p.suspects {
+		b := all[k.id].On(k.port)
 		if b != nil && b.Reach == s.Reach {
 			continue
 		}
-		delete(p.suspects, id)
+		delete(p.suspects, k)
 		if b != nil { // it is reached in another way now: what was found before is no finding
-			p.board.SetPassive(id, health.Undefined, time.Now())
+			p.find(b, health.Undefined)
 		}
 	}
-	for id, b := range all {
-		if p.board.Slot(id).Passive() != health.Down {
-			continue
+	p.apart.Retain(func(k key, _ *health.Slot) bool { return all[k.id].On(k.port) != nil })
+	for id, whole := range all {
+		none := p.board.Slot(id).Passive() == health.Down
+		for _, b := range whole.each() {
+			if !none && p.suspects[b.key()] == nil {
+				continue
+			}
+			p.find(b, health.Down)
+			known := p.suspect(b)
+			if soon := time.Now().Add(b.Every); known.next.After(soon) {
+				known.next = soon // the time between tries was made shorter
+			}
+			known.Backend = *b
 		}
-		known := p.suspect(b)
-		if soon := time.Now().Add(b.Every); known.next.After(soon) {
-			known.next = soon // the time between tries was made shorter
-		}
-		known.Backend = *b
 	}
 }
 
@@ -157,31 +168,31 @@ func (p *Prober) run() {
 func (p *Prober) due(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for id, s := range p.suspects {
+	for k, s := range p.suspects {
 		if s.probing || now.Before(s.next) {
 			continue
 		}
 		select {
 		case p.slots <- struct{}{}:
 			s.probing = true
-			go p.probe(id, s, s.Backend)
+			go p.probe(k, s, s.Backend)
 		default:
 			return
 		}
 	}
 }
 
-func (p *Prober) probe(id uint32, s *suspect, b Backend) {
+func (p *Prober) probe(k key, s *suspect, b Backend) {
 	defer func() { <-p.slots }()
 	err := p.connect(&b)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s.probing, s.next = false, time.Now().Add(s.Every)
-	if err != nil || p.suspects[id] != s {
+	if err != nil || p.suspects[k] != s {
 		return
 	}
-	delete(p.suspects, id)
-	if p.board.SetPassive(id, health.Up, time.Now()) {
+	delete(p.suspects, k)
+	if p.find(&s.Backend, health.Up) {
 		p.log.Info("backend is up again", s.Attrs()...)
 	}
 }

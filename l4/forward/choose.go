@@ -21,6 +21,7 @@ func (f *farmTable) choose(t *tuple, tried balance.Tried, now int64, b []byte) (
 	if g == nil {
 		g = &f.group
 	}
+	g = f.on(g, t.port)
 	var key []byte
 	if f.sessions != nil {
 		key = f.persist.appendKey(b[:0], t)

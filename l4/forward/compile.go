@@ -67,6 +67,9 @@ func (e *Engine) compileFarm(f *farm.Farm) (*farmTable, error) {
 	for i := range l.Backends {
 		ft.backends[i] = ft.compileBackend(f, &l.Backends[i])
 		ft.backends[i].number = numbers[i]
+		if len(ft.backends[i].reach.Ports) > 0 {
+			ft.apart = new(portGroups)
+		}
 		if l.Backends[i].ConnLimit > 0 || balance.ParseL4(l.Algorithm).NeedsLoad() {
 			ft.backends[i].load = e.registry.loads.Of(l.Backends[i].ID)
 		}
@@ -99,7 +102,7 @@ func defaultIdle(p farm.L4Protocol) farm.Seconds {
 func (ft *farmTable) compileBackend(f *farm.Farm, b *farm.Backend) backend {
 	kind := kindOf(f, b)
 	out := backend{
-		id: b.ID, addr: b.AddrPort(), mode: b.Maintenance, statics: b.Sessions, kind: kind,
+		id: b.ID, of: ft, addr: b.AddrPort(), mode: b.Maintenance, statics: b.Sessions, kind: kind,
 		options: loop.DialOptions{Source: b.Source, Mark: kind.Mark, Urgent: true},
 	}
 	if !out.options.Source.IsValid() {
@@ -114,6 +117,11 @@ func (ft *farmTable) compileBackend(f *farm.Farm, b *farm.Backend) backend {
 		Every:   time.Duration(nanos(cmp.Or(f.L4.ResurrectTime, farm.DefaultL4Resurrect))),
 		Blind:   f.L4.Protocol == farm.L4UDP,
 		Reach:   fmt.Sprintf("%s/%s from %s with mark %d, announced %d", f.L4.Protocol, to, out.options.Source, out.options.Mark, ft.announce),
+	}
+	if b.Port == 0 && len(ft.listeners) > 1 {
+		for _, l := range ft.listeners {
+			out.reach.Ports = append(out.reach.Ports, l.Addr.Port())
+		}
 	}
 	return out
 }

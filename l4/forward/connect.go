@@ -15,7 +15,8 @@ const triesMost = 32
 
 // tuple is what the backend is chosen by.
 func (p *pair) tuple() tuple {
-	t := tuple{client: p.client.Peer(), local: netip.AddrPortFrom(p.farm.local, p.port.Addr.Port()), group: p.group}
+	port := p.port.Addr.Port()
+	t := tuple{client: p.client.Peer(), local: netip.AddrPortFrom(p.farm.local, port), port: port, group: p.group}
 	if p.farm.needsLocal() {
 		t.local = p.client.Local()
 	}
@@ -97,7 +98,7 @@ func (p *pair) missed(err error) {
 	case errors.Is(err, marks.ErrNone):
 		w.note(p.farm, noMarked, "no socket with the backend's mark", p.client.Peer(), b.addr)
 	case !ours(err):
-		w.engine.lost(b, err)
+		w.engine.lost(b, p.port.Addr.Port(), err)
 	}
 	p.tried = p.tried.With(p.choice.member)
 	p.release()

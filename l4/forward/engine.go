@@ -92,14 +92,21 @@ func (e *Engine) sweep() {
 // Generation is the number of the table in use; 0 before the first.
 func (e *Engine) Generation() uint64 { return e.table.Load().generation }
 
-// lost marks a backend down after a failed connect. What began before a change
+// lost marks a backend down after a failed connect: for clients of that virtual
+// port alone, if it is reached on several. What began before a change
 // may fail where the backend is not reached any more: that says nothing of it
 // now.
-func (e *Engine) lost(b *backend, cause error) {
+func (e *Engine) lost(b *backend, port uint16, cause error) {
+	if len(b.reach.Ports) == 0 {
+		port = 0
+	}
 	e.prober.Lost(b.id, b.reach.Reach, cause, func() *revive.Backend {
 		if now := e.table.Load().backends[b.id]; now != nil {
-			return &now.reach
+			return now.reach.On(port)
 		}
 		return nil
 	})
+	if now := e.table.Load().backends[b.id]; port != 0 && now != nil {
+		now.of.separate(e, port)
+	}
 }

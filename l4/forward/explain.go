@@ -117,6 +117,7 @@ func (x *explainer) run(t tuple, name string) {
 			x.step(stepName, true, "no backend is for this name: those without names")
 		}
 	}
+	g = f.on(g, x.port)
 	now := session.Now()
 	rehearsal := *f
 	rehearsed := group{g.picker.Copy(), g.members}
@@ -193,6 +194,9 @@ func (x *explainer) balance(g *group, c choice, ok bool) {
 			out.InFlight = m.Load.Active.Load()
 		}
 		verdict := p.Verdict(i, balance.Tried{})
+		if verdict == balance.Down { // on this port, it may be
+			out.Status = string(farm.StatusDown)
+		}
 		out.Might = verdict == balance.Eligible
 		if out.Chosen {
 			out.Reason = x.reason(c, g)

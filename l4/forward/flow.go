@@ -44,11 +44,12 @@ const (
 
 // tuple is what the backend is chosen by.
 func (f *flow) tuple() tuple {
-	local := netip.AddrPortFrom(f.farm.local, f.at.port.Addr.Port())
+	port := f.at.port.Addr.Port()
+	local := netip.AddrPortFrom(f.farm.local, port)
 	if f.key.local.IsValid() {
-		local = netip.AddrPortFrom(f.key.local.Addr(), local.Port())
+		local = netip.AddrPortFrom(f.key.local.Addr(), port)
 	}
-	return tuple{client: f.key.client.AddrPort(), local: local}
+	return tuple{client: f.key.client.AddrPort(), local: local, port: port}
 }
 
 // forward sends what came from the client to the backend.
@@ -105,7 +106,7 @@ func (f *flow) Answered(_ *loop.Outlet, d *loop.Datagram) {
 func (f *flow) Refused(_ *loop.Outlet, err error) {
 	w := f.at.w
 	w.backend(f.to).ConnectFailures++
-	w.engine.lost(f.to, err)
+	w.engine.lost(f.to, f.at.port.Addr.Port(), err)
 	first, kept := w.firsts.of(f)
 	if f.state != asked || !kept || f.moves == triesMost {
 		f.story.flags |= accesslog.AbortedByBackend

@@ -135,7 +135,7 @@ func (f *flow) connect(tried balance.Tried, data []byte) bool {
 			return false // the next backend would get none either
 		}
 		if !ours(err) {
-			w.missed(f.farm, b, err, t.client)
+			w.missed(f.farm, b, &t, err)
 		}
 		tried = tried.With(c.member)
 	}
@@ -146,12 +146,12 @@ func (f *flow) connect(tried balance.Tried, data []byte) bool {
 }
 
 // missed notes that a backend could not be sent to.
-func (w *worker) missed(f *farmTable, b *backend, err error, client netip.AddrPort) {
+func (w *worker) missed(f *farmTable, b *backend, t *tuple, err error) {
 	if errors.Is(err, marks.ErrNone) {
-		w.note(f, noMarked, "no socket with the backend's mark", client, b.addr)
+		w.note(f, noMarked, "no socket with the backend's mark", t.client, b.addr)
 		return
 	}
-	w.engine.lost(b, err)
+	w.engine.lost(b, t.port, err)
 }
 
 // reach gives the flow a socket to a backend.

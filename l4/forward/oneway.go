@@ -52,7 +52,7 @@ func (o *oneWay) Answered(*loop.Outlet, *loop.Datagram) {}
 // Refused implements loop.OutletHandler.
 func (o *oneWay) Refused(_ *loop.Outlet, err error) {
 	o.w.backend(o.to).ConnectFailures++
-	o.w.engine.lost(o.to, err)
+	o.w.engine.lost(o.to, o.key.to.Port(), err)
 	o.w.eachFlow(func(f *flow) {
 		if f.shared == o {
 			f.end()

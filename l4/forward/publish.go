@@ -74,6 +74,11 @@ func (p *Plan) Commit(opened map[string][]*os.File) (problems map[uint32]string)
 	closed := e.unlisten(t) // first: who comes in meanwhile is for who listens next
 	before := e.table.Swap(t)
 	t.dropCut(before)
+	for _, b := range t.backends { // after the swap: what is refused from now on separates the port in t
+		for _, port := range e.prober.Refused(b.id) {
+			b.of.separate(e, port)
+		}
+	}
 	e.registry.fix(t)
 	for id, f := range t.byID {
 		for _, l := range f.listeners {

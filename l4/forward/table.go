@@ -30,8 +30,9 @@ type farmTable struct {
 	listeners []farm.Listener
 	local     netip.Addr // the VIP; unspecified when every local address is meant
 	backends  []backend
-	group     group  // the backends that are for no server name in particular
-	names     *names // nil when all are
+	group     group       // the backends that are for no server name in particular
+	names     *names      // nil when all are
+	apart     *portGroups // nil where a backend is reached on one port only
 	algorithm farm.L4Algorithm
 	hash      hashOf
 	persist   persistence
@@ -63,6 +64,7 @@ type group struct {
 // backend is one compiled backend.
 type backend struct {
 	id      uint32
+	of      *farmTable
 	number  int            // what people call it
 	addr    netip.AddrPort // port 0: the one the client used
 	options loop.DialOptions

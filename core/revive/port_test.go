@@ -1,0 +1,89 @@
+package revive_test
+
+import (
+	"errors"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/enginetest"
+	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/revive"
+)
+
+// onPorts is backend 1 on the ports of these addresses of 127.0.0.1.
+func onPorts(addrs ...string) *revive.Backend {
+	b := backend(addrs[0])
+	for _, a := range addrs {
+		b.Ports = append(b.Ports, netip.MustParseAddrPort(a).Port())
+	}
+	return b
+}
+
+func TestPortsAreDownEachByItself(t *testing.T) {
+	p, board, log := prober(t)
+	first, second := enginetest.NewSilent(t), enginetest.NewSilent(t)
+	b := onPorts(first.Addr, second.Addr)
+	lose := func(port uint16) {
+		p.Lost(1, b.Reach, errors.New("refused"), func() *revive.Backend { return b.On(port) })
+	}
+	found := func(i int) health.State { return p.Apart(1, b.Ports[i]).Passive() }
+	lose(1)
+	if got := p.Refused(1); len(got) != 0 {
+		t.Errorf("a port it has not makes %v down", got)
+	}
+	lose(b.Ports[1])
+	if found(0) == health.Down || found(1) != health.Down || board.Slot(1).Passive() == health.Down {
+		t.Errorf("one port refused: %v %v, the whole %v", found(0), found(1), board.Slot(1).Passive())
+	}
+	if got := p.Refused(1); len(got) != 1 || got[0] != b.Ports[1] {
+		t.Errorf("down are %v", got)
+	}
+	lose(b.Ports[0])
+	if found(0) != health.Down || board.Slot(1).Passive() != health.Down {
+		t.Errorf("both ports refused: %v, the whole %v", found(0), board.Slot(1).Passive())
+	}
+	ln := second.Listen()
+	defer ln.Close()
+	eventually(t, "it is up", func() bool { return board.Slot(1).Passive() == health.Up })
+	if found(0) != health.Down || found(1) != health.Up {
+		t.Errorf("one port is back: %v %v", found(0), found(1))
+	}
+	if !log.Has(`msg="backend is down" farm=shop service=all cause=refused backend=` + second.Addr) {
+		t.Errorf("log: %s", log.String())
+	}
+}
+
+func TestWhatIsFoundOfPortsGoesWithThem(t *testing.T) {
+	p, board, _ := prober(t)
+	first, second := enginetest.NewSilent(t), enginetest.NewSilent(t)
+	b := onPorts(first.Addr, second.Addr)
+	port := b.Ports[1]
+	b.Every = time.Hour
+	p.Lost(1, b.Reach, errors.New("refused"), func() *revive.Backend { return b.On(port) })
+	p.Retain(map[uint32]*revive.Backend{1: b})
+	if p.Apart(1, port).Passive() != health.Down {
+		t.Error("a change of nothing ended it")
+	}
+	p.Retain(map[uint32]*revive.Backend{1: backend(first.Addr)})
+	if got := p.Refused(1); len(got) != 0 {
+		t.Errorf("%v are tried after they are gone", got)
+	}
+	p.Retain(map[uint32]*revive.Backend{1: b})
+	if p.Apart(1, port).Passive() == health.Down {
+		t.Error("it is known of a port that was gone")
+	}
+	// An earlier engine left it down, and kept no ports.
+	board.SetPassive(1, health.Down, time.Now())
+	b.Every = 50 * time.Millisecond
+	p.Retain(map[uint32]*revive.Backend{1: b})
+	if got := p.Refused(1); len(got) != 2 {
+		t.Errorf("%v are tried", got)
+	}
+	ln := second.Listen()
+	defer ln.Close()
+	eventually(t, "it is up", func() bool { return board.Slot(1).Passive() == health.Up })
+	if p.Apart(1, b.Ports[0]).Passive() != health.Down {
+		t.Error("the other port is up, too")
+	}
+}
