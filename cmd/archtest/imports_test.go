@@ -85,7 +85,7 @@ var rules = []rule{
 	{"core/farm", nil, "farm is the vocabulary: it imports nothing of ours"},
 	{"core/shm", nil, "shm imports nothing of ours"},
 	{"core/explain", nil, "explain imports nothing of ours"},
-	{"core/marks", []string{"core/shm"}, "marks imports shm only"},
+	{"core/marks", []string{"core/farm", "core/shm"}, "marks imports farm and shm only"},
 	{"core/loop", nil, "loop knows no farms and no neighbours"},
 	{"core/health", []string{"core/farm", "core/shm"}, "health imports farm and shm only"},
 	{"core/stats", []string{"core/farm", "core/shm"}, "stats imports farm and shm only"},

@@ -18,7 +18,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/link"
-	"github.com/sluicelb/sluice/core/shm"
+	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/core/snapshot"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/accesslog"
@@ -52,6 +52,7 @@ type manager struct {
 	board     *health.Board
 	counters  *stats.Segment
 	records   *records.Segment
+	kinds     *marks.Published
 	logs      *accesslog.Pump
 	kernel    *inKernel
 	// published is closed when an engine runs the stored configuration.
@@ -87,8 +88,8 @@ func (p *process) mgmt(ctx context.Context) error {
 			out, problems := book.Complete(cfg)
 			return board.Complete(out), problems
 		},
-		Page: m.page,
-		Log:  slog.Default(),
+		Page: m.page, Kinds: m.kinds,
+		Log: slog.Default(),
 	})
 	own, err := m.ownAddress()
 	if err != nil {
@@ -168,31 +169,15 @@ func (p *process) enterData() error {
 	return nil
 }
 
-// mapMemory maps what is shared with the engine; mappings stay for life.
+// mapMemory maps what is shared with the engine and netd.
 func (m *manager) mapMemory() error {
-	for _, want := range []struct {
-		name     string
-		writable bool
-		open     func([]byte) error
-	}{
-		{"page", true, func(b []byte) (err error) { m.page, err = snapshot.OpenPage(b); return }},
-		{"board", true, func(b []byte) (err error) { m.board, err = health.OpenBoard(b); return }},
-		{"records", true, func(b []byte) (err error) { m.records, err = records.OpenSegment(b); return }},
-		{"stats", false, func(b []byte) (err error) { m.counters, err = stats.OpenSegment(b); return }},
-	} {
-		f, err := m.File(want.name)
-		if err != nil {
-			return err
-		}
-		mem, err := shm.MapShared(f, want.writable)
-		if err != nil {
-			return fmt.Errorf("shared memory %q: %w", want.name, err)
-		}
-		if err := want.open(mem.Bytes()); err != nil {
-			return fmt.Errorf("shared memory %q: %w", want.name, err)
-		}
-	}
-	return nil
+	var errs [5]error
+	m.page, errs[0] = mapped(m.process, "page", true, snapshot.OpenPage)
+	m.board, errs[1] = mapped(m.process, "board", true, health.OpenBoard)
+	m.records, errs[2] = mapped(m.process, "records", true, records.OpenSegment)
+	m.counters, errs[3] = mapped(m.process, "stats", false, stats.OpenSegment)
+	m.kinds, errs[4] = mapped(m.process, "kinds", true, marks.OpenPublished)
+	return errors.Join(errs[:]...)
 }
 
 // serve answers on the local socket and on the network. The role counts as

@@ -3,13 +3,12 @@ package role
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 
 	"github.com/sluicelb/sluice/cmd/supervisor"
 	"github.com/sluicelb/sluice/core/health"
-	"github.com/sluicelb/sluice/core/shm"
+	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/l4/kernel"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 	"github.com/sluicelb/sluice/sysnet/host"
@@ -33,6 +32,10 @@ func (p *process) netd(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	published, err := mapped(p, "kinds", false, marks.OpenPublished)
+	if err != nil {
+		return err
+	}
 	machine := host.New(journal, slog.Default())
 	defer machine.Close()
 	keeper, err := p.kernelKeeper(ctx, machine)
@@ -44,7 +47,7 @@ func (p *process) netd(ctx context.Context) error {
 	if err := p.ready(); err != nil {
 		return err
 	}
-	go ctl.ServeMarks(ctx, engine, slog.Default())
+	go ctl.ServeMarks(ctx, engine, published, slog.Default())
 	go keeper.Run(ctx)
 	go keeper.CarryErrors(ctx)
 	go machine.Run(ctx)
@@ -54,17 +57,9 @@ func (p *process) netd(ctx context.Context) error {
 // kernelKeeper makes what keeps the packet filter equal to the farms, on a
 // machine that is made fit for them.
 func (p *process) kernelKeeper(ctx context.Context, machine *host.Host) (*kernel.Keeper, error) {
-	f, err := p.File("board")
+	board, err := mapped(p, "board", false, health.OpenBoard)
 	if err != nil {
 		return nil, err
-	}
-	mem, err := shm.MapShared(f, false)
-	if err != nil {
-		return nil, fmt.Errorf("shared memory %q: %w", "board", err)
-	}
-	board, err := health.OpenBoard(mem.Bytes())
-	if err != nil {
-		return nil, fmt.Errorf("shared memory %q: %w", "board", err)
 	}
 	o := kernel.Options{Filter: packetFilter(ctx), Board: board, Ground: machine, Log: slog.Default()}
 	if w, err := neigh.Watch(slog.Default()); err != nil {

@@ -23,6 +23,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/inherit"
 	"github.com/sluicelb/sluice/cmd/supervisor"
 	"github.com/sluicelb/sluice/cmd/supervisor/line"
+	"github.com/sluicelb/sluice/core/shm"
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
@@ -141,4 +142,20 @@ func uidFrom(variable string) uint32 {
 		return uint32(os.Geteuid())
 	}
 	return uint32(n)
+}
+
+// mapped maps the inherited memory of that name for the life of the process.
+func mapped[T any](p *process, name string, writable bool, open func([]byte) (T, error)) (of T, err error) {
+	f, err := p.File(name)
+	if err != nil {
+		return of, err
+	}
+	mem, err := shm.MapShared(f, writable)
+	if err == nil {
+		of, err = open(mem.Bytes())
+	}
+	if err != nil {
+		err = fmt.Errorf("shared memory %q: %w", name, err)
+	}
+	return of, err
 }

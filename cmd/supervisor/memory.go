@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/core/session"
 	"github.com/sluicelb/sluice/core/shm"
 	"github.com/sluicelb/sluice/core/snapshot"
@@ -16,10 +17,12 @@ import (
 // health, sessions and records nobody has read outlive every role.
 type memory struct {
 	page, board, stats, records, sessions *os.File
+	// kinds are those of sockets netd may give the engine.
+	kinds *os.File
 	// wake is the event by which the engine wakes who reads the records.
 	wake *os.File
-	// statsReader and boardReader are for those who only look.
-	statsReader, boardReader *os.File
+	// These are for those who only look.
+	statsReader, boardReader, kindsReader *os.File
 }
 
 func openMemory() (*memory, error) {
@@ -35,6 +38,7 @@ func openMemory() (*memory, error) {
 		{&m.board, "board", health.BoardSize, func(b []byte) error { _, err := health.OpenBoard(b); return err }},
 		{&m.records, "records", accesslog.SegmentSize, func(b []byte) error { _, err := accesslog.OpenSegment(b); return err }},
 		{&m.sessions, "sessions", session.MemorySize, func(b []byte) error { _, err := session.OpenMemory(b); return err }},
+		{&m.kinds, "kinds", marks.PublishedSize, func(b []byte) error { _, err := marks.OpenPublished(b); return err }},
 		{&m.stats, "stats", stats.SegmentSize, func(b []byte) error { _, err := stats.CreateSegment(b, 1); return err }},
 	} {
 		if *want.file, err = segment(want.name, want.size, want.init); err != nil {
@@ -46,7 +50,7 @@ func openMemory() (*memory, error) {
 		m.close()
 		return nil, err
 	}
-	for _, want := range []struct{ reader, of **os.File }{{&m.statsReader, &m.stats}, {&m.boardReader, &m.board}} {
+	for _, want := range []struct{ reader, of **os.File }{{&m.statsReader, &m.stats}, {&m.boardReader, &m.board}, {&m.kindsReader, &m.kinds}} {
 		if *want.reader, err = shm.ReadOnly(*want.of); err != nil {
 			m.close()
 			return nil, fmt.Errorf("shared memory: %w", err)
@@ -78,7 +82,7 @@ func segment(name string, size int, init func([]byte) error) (*os.File, error) {
 }
 
 func (m *memory) close() {
-	for _, f := range []*os.File{m.page, m.board, m.stats, m.records, m.sessions, m.wake, m.statsReader, m.boardReader} {
+	for _, f := range []*os.File{m.page, m.board, m.stats, m.records, m.sessions, m.kinds, m.wake, m.statsReader, m.boardReader, m.kindsReader} {
 		if f != nil {
 			_ = f.Close()
 		}

@@ -115,6 +115,7 @@ func (s *supervisor) start() {
 		"board":   s.memory.board,
 		"stats":   s.memory.statsReader,
 		"records": s.memory.records,
+		"kinds":   s.memory.kinds,
 		"wake":    s.memory.wake,
 		"stdout":  standardOutput(),
 	})
@@ -126,6 +127,7 @@ func (s *supervisor) start() {
 		"netd":    s.sockets.netd,
 		"marks":   s.sockets.marksOut,
 		"board":   s.memory.boardReader,
+		"kinds":   s.memory.kindsReader,
 		"journal": s.journal,
 	})
 	if s.owners.change {

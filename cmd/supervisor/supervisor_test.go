@@ -251,8 +251,8 @@ func TestEachRoleGetsWhatItNeedsAndNothingElse(t *testing.T) {
 	i := start(t, t.TempDir())
 	want := map[string]string{
 		"engine": "board control marks page records sessions stats supervisor wake",
-		"mgmt":   "api board data local page records stats stdout supervisor wake",
-		"netd":   "board journal marks netd supervisor",
+		"mgmt":   "api board data kinds local page records stats stdout supervisor wake",
+		"netd":   "board journal kinds marks netd supervisor",
 	}
 	lives := i.lives3()
 	for role, names := range want {

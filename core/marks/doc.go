@@ -10,6 +10,10 @@
 // them. When half of them are gone, one goroutine asks for more. Loops wait for
 // it only when a burst has emptied a reserve, and not for a netd that is gone.
 //
+// netd makes only the kinds of Published, which mgmt writes down before the
+// engine learns of a farm that needs them, and takes out after it has let go of
+// it: an engine that was captured gets no other marks and no foreign addresses.
+//
 // # Losses
 //
 // Every request may be repeated, and every answer says what its sockets are. A

@@ -17,7 +17,9 @@ var (
 	ErrFamily = errors.New("this machine has no such IP version")
 	// ErrTooMany means that a limit of open files is reached.
 	ErrTooMany = errors.New("the limit of open files is reached")
-	errFailed  = errors.New("netd cannot make sockets with a mark: its log says why")
+	// ErrUnneeded means that no published farm needs sockets of the kind.
+	ErrUnneeded = errors.New("no farm in force needs such sockets")
+	errFailed   = errors.New("netd cannot make sockets with a mark: its log says why")
 )
 
 // errorOf is what a code other than Made means.
@@ -31,6 +33,8 @@ func errorOf(c Code) error {
 		return ErrFamily
 	case TooMany:
 		return ErrTooMany
+	case Unneeded:
+		return ErrUnneeded
 	}
 	return errFailed
 }

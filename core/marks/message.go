@@ -95,7 +95,8 @@ const (
 	NoFamily          // the machine has no such IP version
 	TooMany           // a limit of descriptors is reached
 	Failed
-	codes // how many there are
+	Unneeded // no farm in force needs sockets of the kind
+	codes    // how many there are
 )
 
 // AppendTo appends the message to dst.

@@ -100,7 +100,7 @@ func defaultIdle(p farm.L4Protocol) farm.Seconds {
 }
 
 func (ft *farmTable) compileBackend(f *farm.Farm, b *farm.Backend) backend {
-	kind := kindOf(f, b)
+	kind := marks.Of(f, b)
 	out := backend{
 		id: b.ID, of: ft, addr: b.AddrPort(), mode: b.Maintenance, statics: b.Sessions, kind: kind,
 		options: loop.DialOptions{Source: b.Source, Mark: kind.Mark, Urgent: true},

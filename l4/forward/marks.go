@@ -1,7 +1,6 @@
 package forward
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -18,25 +17,11 @@ func (e *Engine) MarkWith(r *marks.Reserve) {
 	}
 }
 
-// kindOf is what a backend needs; its mark is 0 when it needs nothing, and
-// marks.Transparent where it is to see the client's address.
-func kindOf(f *farm.Farm, b *farm.Backend) marks.Kind {
-	k := marks.Kind{Mark: cmp.Or(b.Mark, f.L4.Mark), V6: !b.Addr.Unmap().Is4(), UDP: f.L4.Protocol == farm.L4UDP}
-	if f.Transparent() {
-		k.Mark = marks.Transparent
-	}
-	return k
-}
-
 // kindsOf lists what the farms that are to be served need.
 func kindsOf(cfg *farm.Config) (kinds []marks.Kind) {
 	for i := range cfg.Farms {
-		f := &cfg.Farms[i]
-		if f.Stopped || !f.InUserspace() {
-			continue
-		}
-		for j := range f.L4.Backends {
-			kinds = append(kinds, kindOf(f, &f.L4.Backends[j]))
+		if f := &cfg.Farms[i]; f.L4 != nil {
+			kinds = append(kinds, marks.Needed(f)...)
 		}
 	}
 	return kinds
@@ -54,7 +39,7 @@ func (t *table) kinds() (kinds []marks.Kind) {
 // marks they ask for.
 func unmarked(f *farm.Farm, missing map[marks.Kind]error) error {
 	for i := range f.L4.Backends {
-		k := kindOf(f, &f.L4.Backends[i])
+		k := marks.Of(f, &f.L4.Backends[i])
 		if err := missing[k]; err != nil {
 			return fmt.Errorf("backend %d has %s: %w", i, k, err)
 		}

@@ -184,7 +184,7 @@ func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
 		if e.Generation() == 0 {
 			load.Settle() // the engine is what is new
 		}
-		kind := kindOf(f, b)
+		kind := marks.Of(f, b)
 		to := dial.Target{
 			ID: b.ID, Addr: b.AddrPort(), Timeout: nanos(f.HTTP.ConnectTimeout),
 			Options: loop.DialOptions{Source: b.Source, Mark: kind.Mark}, Announce: announcing(s),

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -18,22 +17,11 @@ func (e *Engine) MarkWith(r *marks.Reserve) {
 	}
 }
 
-// kindOf is what a backend needs; its mark is 0 when it needs nothing.
-func kindOf(f *farm.Farm, b *farm.Backend) marks.Kind {
-	return marks.Kind{Mark: cmp.Or(b.Mark, f.HTTP.Mark), V6: !b.Addr.Unmap().Is4()}
-}
-
 // kindsOf lists what the farms that are to be served need.
 func kindsOf(cfg *farm.Config) (kinds []marks.Kind) {
 	for i := range cfg.Farms {
-		f := &cfg.Farms[i]
-		if f.Stopped || f.HTTP == nil {
-			continue
-		}
-		for _, s := range f.HTTP.Services {
-			for j := range s.Backends {
-				kinds = append(kinds, kindOf(f, &s.Backends[j]))
-			}
+		if f := &cfg.Farms[i]; f.HTTP != nil {
+			kinds = append(kinds, marks.Needed(f)...)
 		}
 	}
 	return kinds
@@ -52,7 +40,7 @@ func (t *table) kinds() (kinds []marks.Kind) {
 func unmarked(f *farm.Farm, missing map[marks.Kind]error) error {
 	for _, s := range f.HTTP.Services {
 		for i := range s.Backends {
-			k := kindOf(f, &s.Backends[i])
+			k := marks.Of(f, &s.Backends[i])
 			if err := missing[k]; err != nil {
 				return fmt.Errorf("service %q: backend %d has %s: %w", s.Name, i, k, err)
 			}

@@ -27,6 +27,12 @@
 // Run asks netd now and then what it carries, and publishes again when a netd
 // that was restarted knows nothing, or when a problem came or went.
 //
+// # Sockets with a mark
+//
+// netd makes them for the engine, of the kinds in Options.Kinds and no others:
+// those of both configurations while one takes over from the other, then those
+// of the one in force.
+//
 // # Certificates
 //
 // A configuration only names them. Options.Complete adds them to a copy, which

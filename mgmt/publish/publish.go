@@ -13,6 +13,7 @@ import (
 	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/link"
+	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/core/snapshot"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/sysnet/ctl"
@@ -39,8 +40,8 @@ type Opener interface {
 	List(ctx context.Context) ([]string, error)
 }
 
-// Options is what a Publisher works with; all fields but Kernel, KernelSessions
-// and Complete must be set.
+// Options is what a Publisher works with; all fields but Kernel, KernelSessions,
+// Complete and Kinds must be set.
 type Options struct {
 	// Dial connects to the engine and returns when it has greeted.
 	Dial func(ctx context.Context) (Engine, error)
@@ -57,7 +58,10 @@ type Options struct {
 	// tells why by farm ID. nil publishes the configuration as it is.
 	Complete func(cfg *farm.Config) (*farm.Config, map[uint32]string)
 	Page     *snapshot.Page
-	Log      *slog.Logger
+	// Kinds is where netd reads which sockets with a mark farms need; nil when
+	// nobody makes any.
+	Kinds *marks.Published
+	Log   *slog.Logger
 }
 
 // How long a publication waits for each of its partners.
@@ -81,11 +85,16 @@ type Publisher struct {
 	pending  []string           // keys that could not be opened then
 	kernel   carried            // what netd was told
 	keeps    map[uint32]keeping // of the last acknowledged publication
+	kinds    []marks.Kind       // of it too
 }
 
 // New returns a Publisher without an engine; start Run to get one.
 func New(o Options) *Publisher {
-	return &Publisher{options: o, turn: make(chan struct{}, 1), attached: make(chan struct{})}
+	p := &Publisher{options: o, turn: make(chan struct{}, 1), attached: make(chan struct{})}
+	if o.Kinds != nil {
+		p.kinds, _, _ = o.Kinds.List() // of the mgmt before this one, which the engine goes by still
+	}
+	return p
 }
 
 // State is what is known of the engine.
@@ -187,6 +196,9 @@ func (p *Publisher) Publish(ctx context.Context, cfg *farm.Config) (apply.Outcom
 		return apply.Outcome{}, err
 	}
 	cfg, missing := p.complete(cfg)
+	if err := p.leave(cfg); err != nil {
+		return apply.Outcome{}, err
+	}
 	ls := p.listeners(ctx, cfg)
 	defer ls.close()
 	generation := p.next()
@@ -198,6 +210,7 @@ func (p *Publisher) Publish(ctx context.Context, cfg *farm.Config) (apply.Outcom
 		return apply.Outcome{}, err
 	}
 	if ack.Refused != "" {
+		p.restore()
 		p.tidy(ctx, ls.before)
 		return apply.Outcome{}, &apply.Refused{Reason: "the engine refused the configuration: " + ack.Refused, Farms: ack.Farms}
 	}
@@ -208,6 +221,7 @@ func (p *Publisher) Publish(ctx context.Context, cfg *farm.Config) (apply.Outcom
 	}
 	p.unpack(ctx, moves)
 	p.settle(cfg, ls, ack)
+	p.takeBack(cfg)
 	p.tidy(ctx, ls.needed)
 	return apply.Outcome{Generation: generation, FarmErrors: ls.problems}, nil
 }

@@ -33,7 +33,8 @@ type engine struct {
 	generation uint64
 	listeners  []string
 	refuse     string
-	mute       bool // never answers
+	mute       bool   // never answers
+	during     func() // called while it takes a publication
 	published  []*farm.Config
 	got        [][]string // keys that came with each publication
 	done       chan struct{}
@@ -58,6 +59,9 @@ func (e *engine) Publish(ctx context.Context, file *os.File, opened map[string][
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.during != nil {
+		e.during()
+	}
 	if e.mute {
 		return link.Ack{}, link.ErrGone
 	}

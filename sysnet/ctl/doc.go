@@ -23,7 +23,8 @@
 // # What the engine gets
 //
 // ServeMarks hears the engine, over a pair of its own, and gives it sockets
-// that have a mark (core/marks): new, unconnected, TCP or UDP, and nothing else.
+// that have a mark (core/marks): new, unconnected, TCP or UDP, of a kind mgmt has
+// published, and nothing else.
 //
 // # Goroutines
 //

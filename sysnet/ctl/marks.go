@@ -3,6 +3,7 @@ package ctl
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -30,12 +31,14 @@ const (
 
 // ServeMarks makes unconnected TCP and UDP sockets that have a mark for the engine at
 // the other end of c, until ctx ends. The engine faces the internet and may be
-// captured: it gets nothing else, at a bounded rate, whatever it sends. What is
-// no request is not answered, and counted in the log. The other end outlives
+// captured: it gets the published kinds and nothing else, at a bounded rate,
+// whatever it sends. What is no request is not answered, and counted in the log
+// like requests for other kinds. What the engine got cannot be taken from it: a
+// kind that is not published any more is not made again. The other end outlives
 // the engine, so nothing ends this but ctx.
-func ServeMarks(ctx context.Context, c *net.UnixConn, log *slog.Logger) {
+func ServeMarks(ctx context.Context, c *net.UnixConn, published *marks.Published, log *slog.Logger) {
 	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
-	m := &marker{conn: c, log: log, room: markBurst, filled: time.Now()}
+	m := &marker{conn: c, published: published, version: unread, log: log, room: markBurst, filled: time.Now()}
 	buf := make([]byte, marks.MessageSize+1)
 	for ctx.Err() == nil {
 		n, fds, err := shm.ReceiveDescriptors(c, buf)
@@ -48,7 +51,10 @@ func ServeMarks(ctx context.Context, c *net.UnixConn, log *slog.Logger) {
 		switch {
 		case ctx.Err() != nil:
 		case err != nil || carried:
-			m.nonsense(ctx, err)
+			m.ungranted(ctx, err)
+		case !m.needed(r.Kind):
+			m.ungranted(ctx, fmt.Errorf("%v: %w", r.Kind, marks.ErrUnneeded))
+			m.send(r, nil, marks.Unneeded)
 		case m.pace(ctx, r.Count+markRequest):
 			m.answer(r)
 		}
@@ -57,11 +63,15 @@ func ServeMarks(ctx context.Context, c *net.UnixConn, log *slog.Logger) {
 
 // marker serves one engine; one goroutine owns it.
 type marker struct {
-	conn   *net.UnixConn
+	conn      *net.UnixConn
+	published *marks.Published
+	needs     map[marks.Kind]bool // what was published
+	version   uint64              // to which needs belong
+
 	log    *slog.Logger
 	room   float64   // sockets that may be made now
 	filled time.Time // when room was computed
-	silly  int       // messages since the last line about them
+	silly  int       // messages that got nothing, since the last line about them
 	said   time.Time // when that was
 	buf    [marks.MessageSize]byte
 	cannot marks.Code // what was said in the log of not being able to
@@ -92,14 +102,31 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// nonsense notes a message that is no request.
-func (m *marker) nonsense(ctx context.Context, err error) {
+// unread is no version of a list that can be read.
+const unread = 1
+
+// needed reports whether a farm in force needs sockets of the kind. While mgmt
+// writes, and if it died over that, what it wrote before counts.
+func (m *marker) needed(k marks.Kind) bool {
+	if m.published.Version() != m.version {
+		if kinds, version, ok := m.published.List(); ok {
+			m.needs, m.version = map[marks.Kind]bool{}, version
+			for _, k := range kinds {
+				m.needs[k] = true
+			}
+		}
+	}
+	return m.needs[k]
+}
+
+// ungranted notes a message that is no request, or asks for what nobody needs.
+func (m *marker) ungranted(ctx context.Context, err error) {
 	m.silly++
 	if now := time.Now(); now.Sub(m.said) >= nonsenseLines {
 		if errors.Is(err, io.EOF) {
 			err = errors.New("empty message")
 		}
-		m.log.Warn("the engine sends what is no request for marked sockets", "messages", m.silly, "last", err)
+		m.log.Warn("the engine asks for sockets it does not get", "messages", m.silly, "last", err)
 		m.silly, m.said = 0, now
 	}
 	sleep(ctx, nonsensePause)
@@ -116,6 +143,10 @@ func (m *marker) answer(r marks.Request) {
 			m.log.Warn("sockets with a mark cannot be made", "kind", r.Kind.String(), "cause", code.String())
 		}
 	}
+	m.send(r, fds, code)
+}
+
+func (m *marker) send(r marks.Request, fds []int, code marks.Code) {
 	_ = m.conn.SetWriteDeadline(time.Now().Add(markPatience))
 	a := marks.Answer{Number: r.Number, Kind: r.Kind, Code: code, Count: len(fds)}
 	if err := shm.SendDescriptors(m.conn, a.AppendTo(m.buf[:0]), fds); err != nil {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,13 +24,19 @@ import (
 // marker is a netd that makes marked sockets, seen from the engine's end.
 type marker struct {
 	*net.UnixConn
-	t   *testing.T
-	log *bytes.Buffer // to be read after stop
+	t         *testing.T
+	published *marks.Published
+	log       *bytes.Buffer // to be read after stop
 	// stop ends the netd.
 	stop func()
 }
 
-// newMarker starts one; first runs on its goroutine before it serves.
+// common are kinds that farms need in most tests.
+var common = []marks.Kind{{Mark: 1}, {Mark: 7}, {Mark: 1<<32 - 1}, {Mark: 7, V6: true}, {Mark: 7, UDP: true}, {Mark: 7, V6: true, UDP: true},
+	{Mark: marks.Transparent}, {Mark: marks.Transparent, V6: true}}
+
+// newMarker starts one that makes common kinds; first runs on its goroutine
+// before it serves.
 func newMarker(t *testing.T, first func()) *marker {
 	t.Helper()
 	engine, netd := markstest.Pair(t)
@@ -38,17 +45,40 @@ func newMarker(t *testing.T, first func()) *marker {
 			t.Fatal(err)
 		}
 	}
-	m := &marker{UnixConn: engine, t: t, log: &bytes.Buffer{}}
+	m := &marker{UnixConn: engine, t: t, published: published(t), log: &bytes.Buffer{}}
+	if err := m.published.Set(common); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		first()
-		ctl.ServeMarks(ctx, netd, slog.New(slog.NewTextHandler(m.log, nil)))
+		ctl.ServeMarks(ctx, netd, m.published, slog.New(slog.NewTextHandler(m.log, nil)))
 	}()
 	m.stop = sync.OnceFunc(func() { cancel(); <-done; _ = m.Close() })
 	t.Cleanup(m.stop)
 	return m
+}
+
+// published is an empty list.
+func published(t *testing.T) *marks.Published {
+	t.Helper()
+	f, err := shm.Shared("published", marks.PublishedSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	mem, err := shm.MapShared(f, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = mem.Close() })
+	p, err := marks.OpenPublished(mem.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 // ask makes a request and returns the answer with its sockets, which are
@@ -146,6 +176,56 @@ func TestTransparentSocketsMayHaveAnySourceAddress(t *testing.T) {
 	}
 }
 
+func TestOnlyPublishedKindsAreMade(t *testing.T) {
+	m := marked(t)
+	needed := []marks.Kind{{Mark: 7}, {Mark: marks.Transparent, V6: true}, {Mark: 9, UDP: true}}
+	others := []marks.Kind{{Mark: 8}, {Mark: 7, V6: true}, {Mark: 7, UDP: true}, {Mark: marks.Transparent}, {Mark: 9}, {Mark: 1<<32 - 1}}
+	made := func(when string, kinds []marks.Kind, want bool) {
+		t.Helper()
+		for _, k := range kinds {
+			a, fds := m.ask(marks.Request{Kind: k, Count: 2})
+			if a.Code == marks.NoFamily {
+				t.Log("not shown: there is no IPv6 here")
+			} else if got := a.Code == marks.Made && len(fds) == 2; got != want || !want && (a.Code != marks.Unneeded || len(fds) != 0) {
+				t.Errorf("%s, %v: answered %+v with %d sockets", when, k, a, len(fds))
+			}
+		}
+	}
+	if err := m.published.Set(nil); err != nil {
+		t.Fatal(err)
+	}
+	made("before any farm", slices.Concat(needed, others), false)
+	if err := m.published.Set(needed); err != nil {
+		t.Fatal(err)
+	}
+	made("published", needed, true)
+	made("published are others", others, false)
+	if err := m.published.Set(others); err != nil {
+		t.Fatal(err)
+	}
+	made("their farms are gone", needed, false)
+	made("published", others, true)
+	m.stop()
+	if n := strings.Count(m.log.String(), "does not get"); n != 1 {
+		t.Errorf("the log says so %d times:\n%s", n, m.log)
+	}
+}
+
+// What asks for what nobody needs must not keep netd busy, nor fill the log.
+func TestRequestsForUnneededKindsAreSlowedDown(t *testing.T) {
+	m := marked(t)
+	const asked = 20
+	began := time.Now()
+	for range asked {
+		if a, _ := m.ask(marks.Request{Kind: marks.Kind{Mark: 8}, Count: 1}); a.Code != marks.Unneeded {
+			t.Fatalf("answered %+v", a)
+		}
+	}
+	if took := time.Since(began); took < asked*10*time.Millisecond {
+		t.Errorf("%d were answered in %v", asked, took)
+	}
+}
+
 func TestWithoutTheCapabilityNothingIsMade(t *testing.T) {
 	m := newMarker(t, func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends with what it has lost
@@ -195,7 +275,7 @@ func TestNonsenseOfTheEngineIsNeverAnswered(t *testing.T) {
 		t.Errorf("a descriptor of the engine is still open: %v", err)
 	}
 	m.stop()
-	if n := strings.Count(m.log.String(), "what is no request"); n != 1 {
+	if n := strings.Count(m.log.String(), "does not get"); n != 1 {
 		t.Errorf("%d lines:\n%s", n, m.log)
 	}
 }
