@@ -76,7 +76,7 @@ func (s *settings) repeats() string {
 	if len(s.lists) == 0 {
 		return ""
 	}
-	return ",\nand a list is given by repeating its name, once for each item"
+	return ",\nand a list is given by repeating its name, or with commas between items that\nhold none"
 }
 
 func about(p validate.Param) string {
@@ -153,11 +153,7 @@ func listOf(items []string) any {
 }
 
 func (s *settings) unknown(name string) error {
-	known := s.names()
-	if near := validate.Suggest(name, known); near != "" {
-		return usagef("unknown setting %q (did you mean %q?)", name, near)
-	}
-	return usagef("unknown setting %q; there are %s", name, strings.Join(known, ", "))
+	return usagef("unknown setting %q%s", name, validate.Instead(name, s.names()))
 }
 
 func (s *settings) names() []string {

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -46,10 +45,7 @@ func headerKind(name string) (ruleKind, error) {
 		}
 		known = append(known, k.service)
 	}
-	if near := validate.Suggest(name, known); near != "" {
-		return ruleKind{}, usagef("unknown kind %q (did you mean %q?)", name, near)
-	}
-	return ruleKind{}, usagef("unknown kind %q; there are %s", name, strings.Join(known, ", "))
+	return ruleKind{}, usagef("unknown kind %q%s", name, validate.Instead(name, known))
 }
 
 // onHeaders makes a command about one kind of rule: FARM KIND and more.

@@ -64,6 +64,8 @@ func report(cmd *cobra.Command, err error, stderr io.Writer) int {
 	switch {
 	case err == nil:
 		return ExitDone
+	case errors.Is(err, errInvalid):
+		return ExitRefused // what is wrong was printed
 	case errors.As(err, &failed):
 		if api, ok := errors.AsType[*apiError](err); ok && asJSON(cmd) {
 			stderr.Write(api.body)
@@ -104,7 +106,7 @@ network with --url and an API key.`,
 	})
 	c.addFlags(root.PersistentFlags())
 	root.AddCommand(c.farmCommand(), c.serviceCommand(), c.backendCommand(), c.sessionCommand(), c.connCommand(), c.headerCommand(), c.rewriteCommand(), c.certificateCommand(), c.acmeCommand(), c.keyCommand(),
-		c.applyCommand(), c.exportCommand(), c.reloadCommand(), c.historyCommand(), c.diffCommand(), c.rollbackCommand(),
+		c.checkCommand(), c.applyCommand(), c.exportCommand(), c.reloadCommand(), c.historyCommand(), c.diffCommand(), c.rollbackCommand(),
 		c.statusCommand(), c.statsCommand(), c.traceCommand(), c.explainCommand(), c.systemCommand(), c.versionCommand())
 	root.AddCommand(extra...)
 	markFailures(root)

@@ -71,7 +71,7 @@ func TestRuleCommandsTellRefusedFromWrongUsage(t *testing.T) {
 		says string
 	}{
 		{[]string{"header", "add", "shop", "addrequesthead", "X: y"}, 2, `did you mean "addrequestheader"`},
-		{[]string{"header", "add", "shop", "cookies", "X: y"}, 2, "there are addrequestheader"},
+		{[]string{"header", "add", "shop", "cookies", "X: y"}, 2, "allowed are addrequestheader"},
 		{[]string{"header", "add", "shop", "addrequestheader", "X: y", "Z: z"}, 2, "one value too many: a rule of this kind has header"},
 		{[]string{"header", "add", "shop", "addrequestheader", "header=X: y", "header=X: y"}, 2, "header is given twice"},
 		{[]string{"header", "add", "shop", "addrequestheader"}, 2, "write sluice header add FARM KIND VALUE"},

@@ -237,7 +237,7 @@ func checkNames(f fields, body map[string]any) error {
 	}
 	for name := range body {
 		if !slices.Contains(names, name) {
-			return badRequest("unknown field %s; allowed are %s", quoteName(name), strings.Join(names, ", "))
+			return badRequest("unknown field %s%s", quoteName(name), validate.Instead(name, names))
 		}
 	}
 	return nil

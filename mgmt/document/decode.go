@@ -25,10 +25,12 @@ func Decode(b []byte) (*farm.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.cfg, nil
+	return d.result()
 }
 
-// Load is Decode followed by all rules, whose errors it places in the document.
+// Load is Decode with all rules, whose errors it places in the document. Those
+// about an object with a wrong value, or below it, are left out: they would
+// follow from it.
 func Load(b []byte, rules validate.Rules) (*farm.Config, error) {
 	d, err := decode(b)
 	if err != nil {
@@ -36,10 +38,11 @@ func Load(b []byte, rules validate.Rules) (*farm.Config, error) {
 	}
 	broken := rules.All(d.cfg)
 	for i := range broken {
-		n := d.place(&broken[i])
-		d.found.add(n, &broken[i])
+		if !d.follows(broken[i].Path) {
+			d.found.add(d.place(&broken[i]), &broken[i])
+		}
 	}
-	return d.cfg, d.found.err()
+	return d.result()
 }
 
 // decoder walks a tree and remembers where each object and field was.
@@ -47,6 +50,7 @@ type decoder struct {
 	cfg    *farm.Config
 	found  problems
 	places map[string]*node // path, or path and field joined by a NUL
+	broken []string         // paths of the objects with a wrong value
 }
 
 func decode(b []byte) (*decoder, error) {
@@ -60,7 +64,23 @@ func decode(b []byte) (*decoder, error) {
 	}
 	d := &decoder{cfg: &farm.Config{}, places: map[string]*node{}}
 	d.document(root)
-	return d, d.found.err()
+	return d, nil
+}
+
+func (d *decoder) result() (*farm.Config, error) {
+	if len(d.found) > 0 {
+		return nil, d.found.err()
+	}
+	return d.cfg, nil
+}
+
+// follows reports whether the object at path, or one it belongs to, has a wrong
+// value.
+func (d *decoder) follows(path string) bool {
+	return slices.ContainsFunc(d.broken, func(of string) bool {
+		rest, below := strings.CutPrefix(path, of)
+		return below && (rest == "" || rest[0] == ' ')
+	})
 }
 
 func parse(b []byte) (*node, error) {
@@ -93,8 +113,8 @@ func (d *decoder) document(root *node) {
 		d.found = append(d.found, &Error{Err: errors.New(`the document is empty; write "farms: []" for no farm at all`)})
 		return
 	}
-	body, lists, ok := d.object(root, "", nil, []string{"farms"})
-	if !ok || body == nil {
+	lists := d.object(root, "", nil, []string{"farms"}).lists
+	if len(d.found) > 0 {
 		return
 	}
 	farms := lists["farms"]
@@ -111,36 +131,45 @@ func (d *decoder) farm(n *node, position int) {
 	path := validate.FarmPath(textOf(n, "name", fmt.Sprintf("number %d", position+1)))
 	f := farm.Farm{}
 	if textOf(n, "profile", "") == string(farm.ProfileL4) {
-		if lists, ok := fill(d, n, path, &validate.L4FarmDocument, &f, "backends"); ok {
-			f.L4.Backends = backends(d, lists, path, farm.Group{Farm: &f}, &validate.L4BackendDocument)
-			d.cfg.Farms = append(d.cfg.Farms, f)
+		lists := fill(d, n, path, &validate.L4FarmDocument, &f, "backends")
+		list := backends(d, lists, path, farm.Group{Farm: &f}, &validate.L4BackendDocument)
+		if f.L4 != nil {
+			f.L4.Backends = list
 		}
+		d.keep(f)
 		return
 	}
-	lists, ok := fill(d, n, path, &validate.FarmDocument, &f, validate.ReplaceRequest.Farm, validate.ReplaceResponse.Farm, "services")
-	if !ok {
-		return
+	lists := fill(d, n, path, &validate.FarmDocument, &f, validate.ReplaceRequest.Farm, validate.ReplaceResponse.Farm, "services")
+	if f.HTTP == nil { // its profile is wrong, but what it holds is looked at
+		f.HTTP = &farm.HTTP{}
 	}
 	rules(d, lists, path, &validate.ReplaceRequest, &f.HTTP.ReplaceRequest)
 	rules(d, lists, path, &validate.ReplaceResponse, &f.HTTP.ReplaceResponse)
 	for i, item := range d.items(lists["services"], path, "services") {
 		d.service(item, &f, i)
 	}
-	d.cfg.Farms = append(d.cfg.Farms, f)
+	d.keep(f)
+}
+
+// keep takes a farm whose name and profile are known. The rules may then say
+// more of it than that one of its values is wrong.
+func (d *decoder) keep(f farm.Farm) {
+	if f.Name != "" && f.Profile != "" {
+		d.cfg.Farms = append(d.cfg.Farms, f)
+	}
 }
 
 func (d *decoder) service(n *node, f *farm.Farm, position int) {
 	path := validate.ServicePath(f.Name, textOf(n, "name", fmt.Sprintf("number %d", position+1)))
 	s := farm.Service{}
-	lists, ok := fill(d, n, path, &validate.ServiceDocument, &s, validate.ReplaceRequest.Service, validate.ReplaceResponse.Service, validate.Rewrites.Service, "backends")
-	if !ok {
-		return
-	}
+	lists := fill(d, n, path, &validate.ServiceDocument, &s, validate.ReplaceRequest.Service, validate.ReplaceResponse.Service, validate.Rewrites.Service, "backends")
 	rules(d, lists, path, &validate.ReplaceRequest, &s.ReplaceRequest)
 	rules(d, lists, path, &validate.ReplaceResponse, &s.ReplaceResponse)
 	rules(d, lists, path, &validate.Rewrites, &s.Rewrites)
 	s.Backends = backends(d, lists, path, farm.Group{Farm: f, Service: &s}, &validate.BackendDocument)
-	f.HTTP.Services = append(f.HTTP.Services, s)
+	if s.Name != "" {
+		f.HTTP.Services = append(f.HTTP.Services, s)
+	}
 }
 
 // backends decodes those of a group, which is the object at path.
@@ -148,9 +177,8 @@ func backends(d *decoder, lists map[string]*node, path string, of farm.Group, ta
 	var out []farm.Backend
 	for i, item := range d.items(lists["backends"], path, "backends") {
 		b := farm.Backend{}
-		if _, ok := fill(d, item, validate.PathOfBackend(of, i), table, &b); ok {
-			out = append(out, b)
-		}
+		fill(d, item, validate.PathOfBackend(of, i), table, &b)
+		out = append(out, b)
 	}
 	return out
 }
@@ -160,72 +188,64 @@ func backends(d *decoder, lists map[string]*node, path string, of farm.Group, ta
 func rules[T comparable](d *decoder, lists map[string]*node, path string, kind *validate.RuleList[T], to *[]T) {
 	for i, item := range d.items(lists[kind.Service], path, kind.Service) {
 		var rule T
-		if _, ok := fill(d, item, validate.RulePath(path, kind.Service, i), &kind.Rule, &rule); ok {
-			*to = append(*to, rule)
-		}
+		fill(d, item, validate.RulePath(path, kind.Service, i), &kind.Rule, &rule)
+		*to = append(*to, rule)
 	}
 }
 
-// fill decodes the mapping n into an object of one table; inner names the
-// lists of objects below it, which it returns.
-func fill[T any](d *decoder, n *node, path string, table *validate.Table[T], to *T, inner ...string) (map[string]*node, bool) {
+// fill decodes the mapping n into an object of one table, as far as its values
+// are right; inner names the lists of objects below it, which it returns.
+func fill[T any](d *decoder, n *node, path string, table *validate.Table[T], to *T, inner ...string) map[string]*node {
 	d.places[path] = n
-	body, lists, ok := d.object(n, path, table.Names(), inner)
-	if !ok {
-		return nil, false
-	}
-	values, err := table.Decode(path, body)
-	if err == nil {
-		err = values.Apply(to)
-	}
-	if err != nil {
-		var broken *validate.Error
-		if errors.As(err, &broken) {
-			d.found.add(d.place(broken), err)
+	before := len(d.found)
+	o := d.object(n, path, table.Names(), inner)
+	if o.body != nil {
+		values, broken := table.DecodeAll(path, o.body)
+		for _, err := range append(broken, values.ApplyAll(to)...) {
+			d.found.add(d.place(err), err)
 		}
-		return nil, false
 	}
-	return lists, true
+	if len(d.found) > before {
+		d.broken = append(d.broken, path)
+	}
+	return o.lists
 }
 
-// object splits a mapping into the values a table decodes and the inner lists.
-// Unknown and duplicate keys are reported here, each at its own place.
-func (d *decoder) object(n *node, path string, names, inner []string) (body map[string]any, lists map[string]*node, ok bool) {
+// mapped is a mapping, split into the values a table decodes and the inner
+// lists. Both are nil when it is none.
+type mapped struct {
+	body  map[string]any
+	lists map[string]*node
+}
+
+// object splits a mapping. Unknown and duplicate keys are reported here, each
+// at its own place.
+func (d *decoder) object(n *node, path string, names, inner []string) mapped {
 	if n.kind != mapping {
 		d.found.add(n, &validate.Error{Path: path, Message: "must be an object with fields, got " + n.kind.String()})
-		return nil, nil, false
+		return mapped{}
 	}
 	names = append(names, inner...)
-	body, lists, ok = map[string]any{}, map[string]*node{}, true
+	o := mapped{map[string]any{}, map[string]*node{}}
 	for _, e := range n.entries {
 		d.places[place(path, e.key)] = e.at
 		switch {
-		case sentBefore(body, lists, e.key):
+		case o.has(e.key):
 			d.found.add(e.at, &validate.Error{Path: path, Field: e.key, Message: e.key + " is given twice; keep one of them"})
-			ok = false
 		case slices.Contains(inner, e.key):
-			lists[e.key] = e.value
+			o.lists[e.key] = e.value
 		case !slices.Contains(names, e.key):
-			d.found.add(e.at, unknown(path, e.key, names))
-			ok = false
+			d.found.add(e.at, validate.Unknown(path, e.key, names))
 		default:
-			body[e.key] = e.value.raw()
+			o.body[e.key] = e.value.raw()
 		}
 	}
-	return body, lists, ok
+	return o
 }
 
-func sentBefore(body map[string]any, lists map[string]*node, key string) bool {
-	_, inBody := body[key]
-	return inBody || lists[key] != nil
-}
-
-func unknown(path, key string, names []string) error {
-	message := fmt.Sprintf("unknown field %.64q", key)
-	if near := validate.Suggest(key, names); near != "" {
-		message += fmt.Sprintf(" (did you mean %q?)", near)
-	}
-	return &validate.Error{Path: path, Field: key, Message: message + "; allowed are " + strings.Join(names, ", ")}
+func (o mapped) has(key string) bool {
+	_, inBody := o.body[key]
+	return inBody || o.lists[key] != nil
 }
 
 func (d *decoder) items(n *node, path, name string) []*node {

@@ -1,8 +1,10 @@
 package document
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Error is one problem of a document and where it is.
@@ -23,7 +25,7 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // maxProblems bounds how many problems of one document are reported together.
-const maxProblems = 20
+const maxProblems = 100
 
 // problems collects what is wrong with a document, in its order.
 type problems []error
@@ -37,6 +39,7 @@ func (p *problems) addf(n *node, format string, args ...any) {
 }
 
 func (p problems) err() error {
+	slices.SortStableFunc(p, func(a, b error) int { return cmp.Compare(a.(*Error).Line, b.(*Error).Line) })
 	if len(p) > maxProblems {
 		more := len(p) - maxProblems
 		p = append(p[:maxProblems:maxProblems], fmt.Errorf("and %d more problems", more))

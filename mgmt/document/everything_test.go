@@ -193,7 +193,7 @@ func TestProblemsOfRulesAndOptionsAreToldWithTheirPlace(t *testing.T) {
 	}
 	for _, c := range []struct{ name, text, want string }{
 		{"TLS on http", farmOf("  ciphers: all"), `line 6, column 3: farm "a": ciphers is allowed only with listener https; send listener https with it`},
-		{"a near miss", farmOf("  maxbdy: 1"), `line 6, column 3: farm "a": unknown field "maxbdy" (did you mean "maxbody"?)`},
+		{"a near miss", farmOf("  maxbdy: 1"), `line 6, column 3: farm "a": unknown field "maxbdy" (did you mean "maxbody", `},
 		{"a name of the API", farmOf("  certname: a.pem"), `unknown field "certname"`},
 		{"a list item", farmOf("  trusted:", "  - 10.0.0.0/8", "  - nowhere"), `line 6, column 3: farm "a": trusted must be a list of addresses and networks, got "nowhere"`},
 		{"a nested list", farmOf("  trusted: [[a]]"), `got a list with a list in it`},

@@ -52,7 +52,7 @@ var requestID = []field[farm.Farm]{
 // zero value stands for unset.
 func logNames(name, about string, most int64, unset []string, at func(*farm.AccessLog) *[]string) field[farm.Farm] {
 	return field[farm.Farm]{
-		rule: rule{name: name, kind: kindList, null: true, max: most, maxLen: 64, pattern: tokenPattern, same: strings.ToLower, unset: listValue(unset),
+		rule: rule{name: name, kind: kindList, words: true, null: true, max: most, maxLen: 64, pattern: tokenPattern, same: strings.ToLower, unset: listValue(unset),
 			must: "the name of a header or parameter", musts: fmt.Sprintf("a list of at most %d names", most), format: "name", about: about},
 		get: func(f *farm.Farm) Value {
 			if l := *at(&directivesSeen(f).AccessLog); len(l) > 0 {
@@ -73,7 +73,7 @@ func logNames(name, about string, most int64, unset []string, at func(*farm.Acce
 func logFieldsIn[T any](p part[T], about string, words []farm.LogField, at func(*T) *farm.AccessLog) field[farm.Farm] {
 	names := strings.Join(texts(words), ", ")
 	return field[farm.Farm]{
-		rule: rule{name: "log_fields", kind: kindList, null: true, max: int64(len(words)), format: "name of a field",
+		rule: rule{name: "log_fields", kind: kindList, words: true, null: true, max: int64(len(words)), format: "name of a field",
 			check: func(s string) string {
 				if slices.Contains(words, farm.LogField(s)) {
 					return ""

@@ -25,7 +25,7 @@ var mediaTypePattern = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9!#$&^_.+-]*/(\*
 // be set only while it is on.
 var compressionFields = []field[farm.Service]{
 	{
-		rule: rule{name: "compression", kind: kindList, null: true, max: int64(len(farm.Codings())), values: texts(farm.Codings()), check: checkCoding,
+		rule: rule{name: "compression", kind: kindList, words: true, null: true, max: int64(len(farm.Codings())), values: texts(farm.Codings()), check: checkCoding,
 			about: "Codings that answers are compressed with for clients that accept them, the preferred one first; none means no compression."},
 		get: func(s *farm.Service) Value { return listValue(texts(compressionOf(s).Codings)) },
 		set: setCompression,
@@ -40,7 +40,7 @@ var compressionFields = []field[farm.Service]{
 		needs: needsCompression,
 	},
 	{
-		rule: rule{name: "compression_types", kind: kindList, null: true, max: MaxCompressionTypes, maxLen: 128, pattern: mediaTypePattern, canon: strings.ToLower, same: strings.ToLower,
+		rule: rule{name: "compression_types", kind: kindList, words: true, null: true, max: MaxCompressionTypes, maxLen: 128, pattern: mediaTypePattern, canon: strings.ToLower, same: strings.ToLower,
 			unset: listValue(farm.DefaultCompressionTypes()), must: "a media type, or type/*", format: "type/subtype or type/*",
 			musts: fmt.Sprintf("a list of at most %d media types, where type/* stands for all of a type", MaxCompressionTypes),
 			about: "Media types that are compressed; none means the usual ones: " + strings.Join(farm.DefaultCompressionTypes(), ", ") + "."},

@@ -35,7 +35,7 @@ var l4BackendFields = []field[farm.Backend]{
 	told(backendMark, "Mark of packets to the server, for routing rules; the farm's when unset."),
 	backendAlias,
 	{
-		rule: rule{name: "server_names", kind: kindList, null: true, max: maxServerNames, maxLen: 255, check: checkServerName, canon: canonServerName,
+		rule: rule{name: "server_names", kind: kindList, words: true, null: true, max: maxServerNames, maxLen: 255, check: checkServerName, canon: canonServerName,
 			format: "host name or *.domain", must: "a host name, or *.domain for all below one", musts: "a list of host names",
 			about: "Names (SNI) of TLS clients that come to this server and nowhere else; without any it takes those who ask for no name of another. tcp in userspace."},
 		get: func(b *farm.Backend) Value { return listValue(b.ServerNames) },

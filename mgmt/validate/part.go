@@ -61,7 +61,7 @@ func choiceIn[D any, W ~string](in part[D], name, about string, words []W, unset
 // networksIn makes the field of a list of networks.
 func networksIn[D any](in part[D], name, about string, at func(*D) *[]netip.Prefix) field[farm.Farm] {
 	return field[farm.Farm]{
-		rule: rule{name: name, kind: kindList, format: "ip or ip/bits", null: true, max: MaxTrusted, maxLen: 64, check: checkNetwork, canon: canonNetwork,
+		rule: rule{name: name, kind: kindList, words: true, format: "ip or ip/bits", null: true, max: MaxTrusted, maxLen: 64, check: checkNetwork, canon: canonNetwork,
 			must: "an address or network", musts: "a list of addresses and networks", about: about},
 		get: func(f *farm.Farm) Value {
 			var out []string

@@ -58,7 +58,7 @@ var queueFields = []field[farm.Service]{
 // retryFields are which failed tries go on to another backend.
 var retryFields = []field[farm.Service]{
 	{
-		rule: rule{name: "retry_on", kind: kindList, null: true, max: int64(len(farm.RetryConditions())), maxLen: 16, check: checkRetryCondition,
+		rule: rule{name: "retry_on", kind: kindList, words: true, null: true, max: int64(len(farm.RetryConditions())), maxLen: 16, check: checkRetryCondition,
 			format: "condition", must: "one of " + strings.Join(texts(farm.RetryConditions()), ", "), musts: "a list of " + strings.Join(texts(farm.RetryConditions()), ", "),
 			about: "Failed tries that go on to another backend: reset and timeout before the first byte of an answer, answers of a status. Connects that fail always do."},
 		get: func(s *farm.Service) Value { return listValue(texts(s.RetryOn)) },

@@ -21,6 +21,7 @@ type rule struct {
 	null     bool // null, or an empty text for a number or word, sets it back to unset
 	solid    bool // with null: an empty text does not
 
+	words     bool           // of a list: no item holds a comma, so one text may name several
 	values    []string       // all that is allowed, when it is an enumeration
 	min, max  int64          // numbers, and texts that can be numbers; of lists max bounds the items
 	maxLen    int            // texts and items, in bytes; 0 means maxText
@@ -98,6 +99,9 @@ func (r *rule) coerce(raw any) (Value, bool) {
 		return boolValue(b), ok
 	case kindList:
 		l, ok := parseList(raw)
+		if r.words {
+			l = splitWords(l)
+		}
 		return listValue(l), ok
 	}
 	if b, is := raw.(bool); is && r.normalize != nil {

@@ -1,18 +1,63 @@
 package validate
 
-// Suggest returns the name of known that someone who wrote word most likely
-// meant, "" when nothing is near: at most a third of the letters differ.
-func Suggest(word string, known []string) string {
-	if len(word) > 64 {
-		return ""
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+const (
+	// suggestions is how many names an error offers for one that does not exist.
+	suggestions = 3
+	// maxListed is how many names are few enough to be listed whole.
+	maxListed = 8
+)
+
+// Instead says what someone who wrote word may have meant: the nearest names of
+// known and, where these are few, all of them. It goes right behind the word.
+func Instead(word string, known []string) string {
+	near := nearest(word, known)
+	if len(known) > maxListed {
+		return fmt.Sprintf(" (did you mean %s?)", alternatives(near))
 	}
-	best, distance := "", max(1, len(word)/3)+1
-	for _, name := range known {
-		if d := editDistance(word, name); d < distance {
-			best, distance = name, d
-		}
+	listed := "; allowed are " + strings.Join(known, ", ")
+	if len(near) == 0 || distance(word, near[0]) > max(1, len(word)/3) {
+		return listed
 	}
-	return best
+	return fmt.Sprintf(" (did you mean %q?)", near[0]) + listed
+}
+
+// alternatives is "a", "b" or "c".
+func alternatives(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = fmt.Sprintf("%q", name)
+	}
+	last := len(quoted) - 1
+	if last < 1 {
+		return strings.Join(quoted, "")
+	}
+	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
+}
+
+// nearest returns a few names of known, those that differ least from word first.
+func nearest(word string, known []string) []string {
+	const longest = 64 // of a word worth comparing
+	word = word[:min(len(word), longest)]
+	out := slices.Clone(known)
+	slices.SortStableFunc(out, func(a, b string) int { return cmp.Compare(distance(word, a), distance(word, b)) })
+	return out[:min(len(out), suggestions)]
+}
+
+// distance is how far a name is from what was written: a word that is part of
+// a name is near to it, however long that is.
+func distance(word, name string) int {
+	d := editDistance(word, name)
+	if len(word) > 2 && strings.Contains(name, word) {
+		d = min(d, 2)
+	}
+	return d
 }
 
 // editDistance counts the letters to insert, delete, replace or swap with the

@@ -1,11 +1,9 @@
 package validate
 
 import (
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // Param is one line of the family's help body (api-reference, body shapes).
@@ -50,16 +48,25 @@ type Values[T any] struct {
 // body is refused only when something is required; the API answers it with
 // Params instead.
 func (t *Table[T]) Decode(path string, body map[string]any) (Values[T], error) {
-	out := Values[T]{table: t, path: path, values: make(map[string]Value, len(body))}
+	out, broken := t.DecodeAll(path, body)
+	if len(broken) > 0 {
+		return out, broken[0]
+	}
+	return out, nil
+}
+
+// DecodeAll is Decode with every failure, beside the values that are right.
+func (t *Table[T]) DecodeAll(path string, body map[string]any) (out Values[T], broken []*Error) {
+	out = Values[T]{table: t, path: path, values: make(map[string]Value, len(body))}
 	for i := range t.fields {
 		r := &t.fields[i].rule
 		if _, sent := body[r.name]; r.required && !sent {
-			return out, r.errorf(path, "is required: it must be %s", r.allowed())
+			broken = append(broken, r.errorf(path, "is required: it must be %s", r.allowed()))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(body)) {
 		if t.find(name) == nil {
-			return out, t.Unknown(path, name)
+			broken = append(broken, Unknown(path, name, t.Names()))
 		}
 	}
 	for i := range t.fields {
@@ -68,13 +75,13 @@ func (t *Table[T]) Decode(path string, body map[string]any) (Values[T], error) {
 		if !sent {
 			continue
 		}
-		v, err := r.parse(path, raw)
-		if err != nil {
-			return out, err
+		if v, err := r.parse(path, raw); err != nil {
+			broken = append(broken, err)
+		} else {
+			out.values[r.name] = v
 		}
-		out.values[r.name] = v
 	}
-	return out, nil
+	return out, broken
 }
 
 // Optional returns the table for a change: nothing is required.
@@ -86,13 +93,9 @@ func (t *Table[T]) Optional() Table[T] {
 	return out
 }
 
-// Unknown is the error for a name the table does not have, with a suggestion.
-func (t *Table[T]) Unknown(path, name string) *Error {
-	message := fmt.Sprintf("unknown field %s", show(name))
-	if near := Suggest(name, t.Names()); near != "" {
-		message += fmt.Sprintf(" (did you mean %q?)", near)
-	}
-	return &Error{Path: path, Field: name, Message: message + "; allowed are " + strings.Join(t.Names(), ", ")}
+// Unknown is the error for a field that is none of known.
+func Unknown(path, name string, known []string) *Error {
+	return &Error{Path: path, Field: name, Message: "unknown field " + show(name) + Instead(name, known)}
 }
 
 // Params returns the fields for the help body.
@@ -201,23 +204,38 @@ func (v Values[T]) Get(name string) Value { return v.values[name] }
 // stops, with to half changed, at a value that means nothing in to as it is
 // then (*Error: which field, why, and what to send with it).
 func (v Values[T]) Apply(to *T) error {
-	if v.table == nil {
-		return nil
-	}
-	for i := range v.table.fields {
-		f := &v.table.fields[i]
-		value, ok := v.values[f.name]
-		if !ok || f.set == nil {
-			continue
-		}
-		if f.needs != nil && !value.isNothing() {
-			if problem := f.needs(v, to); problem != "" {
-				return f.errorf(v.path, "%s", problem)
-			}
-		}
-		f.set(to, value)
+	for err := range v.apply(to) {
+		return err
 	}
 	return nil
+}
+
+// ApplyAll is Apply that goes on behind what it cannot set, and returns why.
+func (v Values[T]) ApplyAll(to *T) []*Error { return slices.Collect(v.apply(to)) }
+
+// apply yields why a value was not set.
+func (v Values[T]) apply(to *T) iter.Seq[*Error] {
+	return func(yield func(*Error) bool) {
+		if v.table == nil {
+			return
+		}
+		for i := range v.table.fields {
+			f := &v.table.fields[i]
+			value, ok := v.values[f.name]
+			if !ok || f.set == nil {
+				continue
+			}
+			if f.needs != nil && !value.isNothing() {
+				if problem := f.needs(v, to); problem != "" {
+					if !yield(f.errorf(v.path, "%s", problem)) {
+						return
+					}
+					continue
+				}
+			}
+			f.set(to, value)
+		}
+	}
 }
 
 // Sent returns what the body held in its normal form, for the answer's params.

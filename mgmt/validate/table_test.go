@@ -3,6 +3,7 @@ package validate_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/netip"
 	"reflect"
 	"strings"
@@ -86,7 +87,7 @@ func TestChangingPersistenceDropsWhatBelongedToTheOldOne(t *testing.T) {
 func TestBodiesAreRefusedInTheOrderOfTheContract(t *testing.T) {
 	for _, c := range []struct{ body, field, want string }{
 		{`{"profil":"http","vport":70000}`, "farmname", `farmname is required: it must be a name of letters, digits and hyphens (not the first), at most 64`},
-		{`{"farmname":"a b","profile":"http","vip":"127.0.0.1","vport":70000,"vprt":1}`, "vprt", `unknown field "vprt" (did you mean "vport"?); allowed are farmname, profile, vip, vport, protocol, copy_from`},
+		{`{"farmname":"a b","profile":"http","vip":"127.0.0.1","vport":70000,"vprt":1}`, "vprt", `unknown field "vprt" (did you mean "vport", "vip" or "mark"?)`},
 		{`{"farmname":"a b","profile":"http","vip":"127.0.0.1","vport":70000}`, "farmname", `farmname must be a name of letters`},
 		{`{"farmname":"a","profile":"http","vip":"127.0.0.1","vport":70000}`, "vport", `vport must be a port from 1 to 65535, for profile l4xnat also a list of ports and ranges as 80,443,8000:8010, or * for all, got "70000": port 70000 is not from 1 to 65535`},
 		{`{"farmname":"a","profile":"http","vip":"127.0.0.1","vport":80.5}`, "vport", `got "80.5": "80.5" is no port`},
@@ -174,13 +175,72 @@ func TestTheHelpBodyIsBuiltFromTheTables(t *testing.T) {
 	}
 }
 
-func TestSuggestionsAreNearOrNone(t *testing.T) {
-	known := []string{"vport", "vip", "contimeout", "restimeout"}
-	for word, want := range map[string]string{"vprot": "vport", "vprt": "vport", "contimout": "contimeout", "connection_timeout": "", "xyz": "", "vi": "vip", "": ""} {
-		if got := validate.Suggest(word, known); got != want {
-			t.Errorf("%q: %q, want %q", word, got, want)
+func TestUnknownNamesAreAnsweredWithTheNearest(t *testing.T) {
+	few := []string{"vport", "vip", "contimeout", "restimeout"}
+	many := append(few, "certificates", "weight", "priority", "alias", "logs", "mark")
+	for _, c := range []struct {
+		word  string
+		known []string
+		want  string
+	}{
+		{"vprot", few, ` (did you mean "vport"?); allowed are vport, vip, contimeout, restimeout`},
+		{"xyz", few, `; allowed are vport, vip, contimeout, restimeout`},
+		{"", few, `; allowed are vport, vip, contimeout, restimeout`},
+		{"vprot", many, ` (did you mean "vport", "vip" or "mark"?)`},
+		{"cert", many, ` (did you mean "certificates", "vport" or "mark"?)`},
+		{"timeout", many, ` (did you mean "contimeout", "restimeout" or "vport"?)`},
+	} {
+		if got := validate.Instead(c.word, c.known); got != c.want {
+			t.Errorf("%q: %s\nwant %s", c.word, got, c.want)
 		}
 	}
+	if got := validate.Instead(strings.Repeat("x", 1<<20), many); len(got) > 100 {
+		t.Errorf("a long word gives %d bytes", len(got))
+	}
+}
+
+// A list may be one text, unless its items can hold commas themselves.
+func TestListsMayBeWrittenWithCommas(t *testing.T) {
+	for _, c := range []struct{ field, sent, want string }{
+		{"compression", `"br, zstd"`, "[br zstd]"},
+		{"compression", `["br,zstd","gzip"]`, "[br zstd gzip]"},
+		{"compression_types", `"text/html,text/css"`, "[text/html text/css]"},
+		{"retry_on", `"503,reset"`, "[503 reset]"},
+		{"retry_on", `"503,,reset"`, "item 1 is blank"},
+		{"headrequire", `"X: a{1,2}"`, "[X: a{1,2}]"},
+		{"auth_users", `"ann:one,two:secret"`, "[ann:***]"},
+		{"sessions", `"a,b"`, "[a,b]"},
+	} {
+		var got string
+		switch v, err := decodeOne(t, c.field, c.sent); {
+		case err != nil:
+			got = err.Error()
+		default:
+			got = fmt.Sprint(v)
+		}
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%s %s is %s, want %s", c.field, c.sent, got, c.want)
+		}
+	}
+}
+
+// decodeOne reads one field of a service or a backend, as answers show it.
+func decodeOne(t *testing.T, field, sent string) (any, error) {
+	t.Helper()
+	var raw any
+	if err := json.Unmarshal([]byte(sent), &raw); err != nil {
+		t.Fatal(err)
+	}
+	body := map[string]any{field: raw}
+	if field == "sessions" {
+		v, broken := validate.BackendDocument.DecodeAll("", body)
+		if !v.Has(field) {
+			return nil, broken[0]
+		}
+		return v.Sent()[field], nil
+	}
+	v, err := validate.ServiceUpdate.Decode("", body)
+	return v.Sent()[field], err
 }
 
 // FuzzBody feeds the tables whatever JSON can hold: no panic, and what was

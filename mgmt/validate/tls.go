@@ -20,7 +20,7 @@ var tlsFields = []field[farm.Farm]{
 		set: setListener,
 	},
 	{
-		rule: rule{name: "certificates", kind: kindList, format: "X.pem", null: true, max: MaxCertificates, maxLen: maxCertificate, check: checkCertificate, canon: canonCertificate,
+		rule: rule{name: "certificates", kind: kindList, words: true, format: "X.pem", null: true, max: MaxCertificates, maxLen: maxCertificate, check: checkCertificate, canon: canonCertificate,
 			must: "the name of a certificate", musts: "a list of names of certificates", unset: listValue(farm.DefaultTLS().Certificates),
 			about: "Certificates in the order they are tried: the first that has the name a client asks for, otherwise the first of all."},
 		get:   func(f *farm.Farm) Value { return listValue(tlsSeen(f).Certificates) },

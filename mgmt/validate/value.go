@@ -166,6 +166,18 @@ func parseList(raw any) ([]string, bool) {
 	return []string{text}, ok
 }
 
+// splitWords makes items of "a,b" and "a, b"; a blank one between is told by
+// the rule.
+func splitWords(items []string) []string {
+	var out []string
+	for _, item := range items {
+		for word := range strings.SplitSeq(item, ",") {
+			out = append(out, strings.TrimSpace(word))
+		}
+	}
+	return out
+}
+
 // show writes a refused value into a message: quoted, on one line, bounded.
 func show(raw any) string {
 	const most = 64

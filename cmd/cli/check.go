@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/document"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+func (c *client) checkCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "check -f FILE", Short: "Check a YAML or JSON document, without a running appliance",
+		Long: `Check a YAML or JSON document by the rules it is applied by, without a running
+appliance: all that is wrong with it, each with its line. What only a running
+one knows is looked at when the document is applied: whether certificates
+exist, what host names mean, who else uses an address.`,
+		Example: "  sluice check -f shop.yaml\n  sluice check -f shop.yaml --json\n  sluice export | sluice check -f -",
+		Args:    exactly(0),
+	}
+	file := cmd.Flags().StringP("file", "f", "", "the document; - reads standard input")
+	cmd.MarkFlagRequired("file")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		text, err := readDocument(cmd, *file)
+		if err != nil {
+			return err
+		}
+		rules := validate.Rules{Prefixes: validate.SystemPrefixes}
+		cfg, err := document.Load(text, rules)
+		var warnings []validate.Error
+		if err == nil {
+			warnings = rules.Warnings(cfg)
+		}
+		if c.json {
+			return c.printVerdict(cmd, err, warnings)
+		}
+		if err != nil {
+			return fmt.Errorf("%s cannot be applied:\n%w", *file, err)
+		}
+		for i := range warnings {
+			warn(cmd, warnings[i].Error())
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s can be applied: %s.\n", clean(*file), contents(cfg))
+		return err
+	}
+	return cmd
+}
+
+// contents says how much a configuration holds.
+func contents(cfg *farm.Config) string {
+	backends := 0
+	for i := range cfg.Farms {
+		for _, g := range cfg.Farms[i].Groups() {
+			backends += len(g.Backends())
+		}
+	}
+	return counts(len(cfg.Farms), "farm") + ", " + counts(backends, "backend")
+}
+
+func counts(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// finding is one error or warning, for programs.
+type finding struct {
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Path    string `json:"path,omitempty"`
+	Field   string `json:"field,omitempty"`
+	Message string `json:"message"`
+}
+
+// errInvalid ends a check whose findings were printed.
+var errInvalid = errors.New("the document cannot be applied")
+
+func (c *client) printVerdict(cmd *cobra.Command, broken error, warnings []validate.Error) error {
+	verdict := struct {
+		Valid    bool      `json:"valid"`
+		Errors   []finding `json:"errors"`
+		Warnings []finding `json:"warnings"`
+	}{broken == nil, findings(broken), []finding{}}
+	for i := range warnings {
+		verdict.Warnings = append(verdict.Warnings, findings(&warnings[i])...)
+	}
+	raw, err := json.MarshalIndent(verdict, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := c.printJSON(cmd, answer{raw: append(raw, '\n')}); err != nil || broken == nil {
+		return err
+	}
+	return errInvalid
+}
+
+// findings are the errors that were joined, with their places.
+func findings(err error) []finding {
+	out := []finding{}
+	if err == nil {
+		return out
+	}
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, one := range several.Unwrap() {
+			out = append(out, findings(one)...)
+		}
+		return out
+	}
+	f := finding{Message: err.Error()}
+	if placed, ok := errors.AsType[*document.Error](err); ok {
+		f.Line, f.Column, f.Message = placed.Line, placed.Column, placed.Err.Error()
+	}
+	if broken, ok := errors.AsType[*validate.Error](err); ok {
+		f.Path, f.Field, f.Message = broken.Path, broken.Field, broken.Message
+	}
+	return append(out, f)
+}
