@@ -17,7 +17,7 @@ func (c *client) acmeCommand() *cobra.Command {
   sluice acme config hook=dns.sh
   sluice acme order '*.example.com' example.com --dns
   sluice acme list`,
-		c.acmeConfig(), c.acmeOrder(), c.acmeRenew(), c.acmeList())
+		c.acmeConfig(), c.acmeOrder(), c.acmeRenew(), c.acmeList(), c.acmeDelete())
 }
 
 // orderWait bounds a request that orders: the appliance needs three minutes,
@@ -90,6 +90,21 @@ func (c *client) acmeRenew() *cobra.Command {
 		return c.slowly(cmd, path, fields)
 	}
 	return cmd
+}
+
+func (c *client) acmeDelete() *cobra.Command {
+	return &cobra.Command{
+		Use: "delete FILE", Short: "Delete a certificate that was ordered, and renew it no more", Example: "  sluice acme delete www.example.com.pem",
+		Args: exactly(1), ValidArgsFunction: c.completeCertificates(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := certificatePath("letsencryptz", args[0])
+			if err != nil {
+				return err
+			}
+			a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: path})
+			return c.orSay(cmd, a, err)
+		},
+	}
 }
 
 // slowly sends what takes as long as an order.

@@ -29,8 +29,7 @@ func (c *client) farmCommand() *cobra.Command {
 }
 
 type farmLine struct {
-	FarmName, Profile, Status, VIP, Problem string
-	VPort                                   any // a number, or a text of ports
+	FarmName, Profile, Status, VIP, VPort, Problem string
 }
 
 func (c *client) farmList() *cobra.Command {

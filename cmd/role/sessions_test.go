@@ -35,7 +35,7 @@ func (h *holder) Sessions(_ context.Context, service uint32, limit int) (total i
 // shop has two services with persistence and one without.
 func shop() *farm.Farm {
 	service := func(id uint32, name string, p farm.Persistence) farm.Service {
-		return farm.Service{ID: id, Name: name, Persistence: p, Backends: []farm.Backend{
+		return farm.Service{ID: id, Name: name, Persistence: p, SessionID: "sid", Backends: []farm.Backend{
 			{ID: 11, Host: "192.0.2.1", Port: 80}, {ID: 12, Host: "192.0.2.2", Port: 81},
 		}}
 	}

@@ -111,10 +111,11 @@ type Service struct {
 	// RedirectCode is 301, 302 or 307; 0 means 302.
 	RedirectCode int         `json:"redirect_code,omitempty"`
 	Persistence  Persistence `json:"persistence,omitempty"`
-	// TTL is how long a session lives after its last use; valid with Persistence.
+	// TTL is how long a session lives after its last use; without Persistence it
+	// waits for one.
 	TTL Seconds `json:"ttl,omitempty"`
-	// SessionID names the cookie, header or parameter; valid with Persistence
-	// COOKIE, HEADER and URL.
+	// SessionID names the cookie, header or parameter of Persistence COOKIE,
+	// HEADER and URL; with others it waits for one of these.
 	SessionID string        `json:"sessionid,omitempty"`
 	Policy    RoutingPolicy `json:"routingpolicy,omitempty"`
 	// HeadRequire and HeadDeny are regexes for header lines ("Name: value"): of
@@ -133,7 +134,7 @@ type Service struct {
 	TLS *BackendTLS `json:"httpsb,omitempty"`
 	// BackendProtocol is what the backends speak; empty means HTTP/1.1.
 	BackendProtocol BackendProtocol `json:"backendprotocol,omitempty"`
-	// Cookie keeps clients on their backend by a cookie of ours.
+	// Cookie keeps clients on their backend by a cookie of ours, unless persistence does.
 	Cookie *CookieInsert `json:"cookieinsert,omitempty"`
 	// STS is the max-age of Strict-Transport-Security; 0 sends none. Valid with
 	// an https listener.
@@ -220,6 +221,15 @@ func (f *Farm) AddrPort() netip.AddrPort { return netip.AddrPortFrom(f.VIP, f.VP
 
 // AddrPort is the resolved address of the backend.
 func (b *Backend) AddrPort() netip.AddrPort { return netip.AddrPortFrom(b.Addr, b.Port) }
+
+// EffectivePersistence is what clients are recognised by: nothing as long as the
+// name is missing that Persistence looks for.
+func (s *Service) EffectivePersistence() Persistence {
+	if s.Persistence.Named() && s.SessionID == "" {
+		return PersistNone
+	}
+	return s.Persistence
+}
 
 // EffectiveWeight is Weight with the unset value replaced.
 func (b *Backend) EffectiveWeight() int { return max(1, int(b.Weight)) }

@@ -67,7 +67,7 @@ func (g Group) list() *[]Backend {
 // KeepsSessions reports whether clients stay on their backend.
 func (g Group) KeepsSessions() bool {
 	if g.Service != nil {
-		return g.Service.Persistence != PersistNone
+		return g.Service.EffectivePersistence() != PersistNone
 	}
 	return g.Farm.L4.Persist != L4PersistNone
 }

@@ -89,6 +89,12 @@ func Persistences() []Persistence {
 	return []Persistence{PersistIP, PersistBasic, PersistURL, PersistParm, PersistCookie, PersistHeader}
 }
 
+// Named reports whether a client is found by a cookie, header or parameter that
+// SessionID names.
+func (p Persistence) Named() bool {
+	return p == PersistURL || p == PersistCookie || p == PersistHeader
+}
+
 // RoutingPolicy is the balancing algorithm of a service; empty acts as
 // PolicyRoundRobin. All respect weights, priorities and connection limits.
 type RoutingPolicy string

@@ -26,10 +26,10 @@ type inserted struct {
 const valueBytes = 12
 
 // newInserted compiles a service's cookie, and the line that sets it for each
-// of its backends; nil when it has none.
+// of its backends; nil when it has none, or when persistence chooses them.
 func newInserted(s *farm.Service, backends []backend, https bool) (*inserted, error) {
 	c := s.Cookie
-	if c == nil {
+	if c == nil || s.EffectivePersistence() != farm.PersistNone {
 		return nil, nil
 	}
 	if !http1.Token([]byte(c.Name)) {

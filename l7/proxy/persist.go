@@ -22,7 +22,7 @@ type persistence struct {
 }
 
 func newPersistence(s *farm.Service) persistence {
-	p := persistence{kind: s.Persistence, name: []byte(s.SessionID), ttl: time.Duration(nanos(s.TTL))}
+	p := persistence{kind: s.EffectivePersistence(), name: []byte(s.SessionID), ttl: time.Duration(nanos(s.TTL))}
 	if s.TTL == 0 {
 		p.ttl = time.Duration(nanos(farm.DefaultTTL))
 	}

@@ -62,7 +62,7 @@ func (r *registry) retain(cfg *farm.Config) {
 		}
 		for _, s := range cfg.Farms[i].HTTP.Services {
 			services[s.ID] = true
-			keeping[keptFor(&s)] = s.Persistence != farm.PersistNone
+			keeping[keptFor(&s)] = s.EffectivePersistence() != farm.PersistNone
 			rates[rateID{s.ID, limitOf(&s)}] = true
 			for _, b := range s.Backends {
 				backends[b.ID] = true

@@ -56,7 +56,9 @@ type sessionsOf struct {
 	name    string
 }
 
-func keptFor(s *farm.Service) sessionsOf { return sessionsOf{s.ID, s.Persistence, s.SessionID} }
+func keptFor(s *farm.Service) sessionsOf {
+	return sessionsOf{s.ID, s.EffectivePersistence(), s.SessionID}
+}
 
 // owner is the table's number in shared memory.
 func (k sessionsOf) owner() uint64 { return session.Owner(k.service, string(k.kind), k.name) }

@@ -181,6 +181,16 @@ func (s *Server) deleteOrdered(c *call) (Done, error) {
 	return done(c.op.summary, fmt.Sprintf("The certificate %s has been deleted.", name)), nil
 }
 
+// renews refuses to delete, as a mere file, a certificate that is renewed: who
+// deletes it where it was ordered means its renewal too.
+func (s *Server) renews(name string) error {
+	if v, err := s.deps.ACME.Get(name); err == nil && v.Renewal.Auto {
+		return badRequest("the certificate %s is renewed automatically: switch that off first, or delete it together with its renewal, with DELETE of /certificates/letsencryptz/%s or `sluice acme delete %s`",
+			v.Name, v.Name, v.Name)
+	}
+	return nil
+}
+
 func (s *Server) getACME(c *call) (Object[ACMESettings], error) {
 	return Object[ACMESettings]{Description: c.op.summary, Params: ACMESettings(s.deps.ACME.Settings())}, nil
 }

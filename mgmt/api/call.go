@@ -168,9 +168,10 @@ func (c *call) keep(result apply.Result, err error, expect uint64) (apply.Result
 }
 
 // warning is what cannot work of the object at that path (validate.FarmPath and
-// its kin) after the change, empty when all can.
-func (c *call) warning(path string) string {
-	var texts []string
+// its kin) after the change, empty when all can. What the change did beside what
+// was asked for comes first.
+func (c *call) warning(path string, did ...string) string {
+	texts := slices.DeleteFunc(did, func(text string) bool { return text == "" })
 	for _, w := range c.warnings {
 		if w.Path == path {
 			texts = append(texts, w.Message)

@@ -174,6 +174,9 @@ func (s *Server) deleteCertificate(c *call) (Done, error) {
 		return Done{}, err
 	}
 	name := c.param("certificate")
+	if err := s.renews(name); err != nil {
+		return Done{}, err
+	}
 	if err := s.deps.Certificates.Delete(c.ctx, c.author(), name); err != nil {
 		return Done{}, certRefusal(err)
 	}

@@ -94,7 +94,6 @@ func TestAServiceShowsItsOptionsAndCanBeSentBackAsItCame(t *testing.T) {
 		"cookiedomain": nil, "cookiepath": "/", "cookiettl": 0} {
 		r.want(t, "services."+name, want)
 	}
-	a.do("PUT", web, `{"persistence":"IP"}`).refused(t, 400, "cookieinsert", "persistence IP")
 	a.do("PUT", web, `{"cookiedomain":""}`).refused(t, 400, "cookiedomain")
 }
 

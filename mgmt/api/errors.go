@@ -21,6 +21,7 @@ type ErrorBody struct {
 	Description string `json:"description" doc:"What was being done"`
 	Error       string `json:"error" enum:"true" doc:"Always \"true\""`
 	Message     string `json:"message" doc:"What is wrong, and what is allowed"`
+	Details     string `json:"details,omitempty" doc:"More about it, where clients know the message by heart"`
 }
 
 // refusal is an error with a status. Its text is meant for the client; the
@@ -29,6 +30,7 @@ type refusal struct {
 	status      int
 	description string
 	message     string
+	details     string
 	cause       error
 	// help replaces the body: the fields an empty body could have had.
 	help []validate.Param
@@ -48,7 +50,7 @@ func (r *refusal) body() any {
 	if r.help != nil {
 		return HelpBody{Description: r.description, Message: r.message, Params: r.help}
 	}
-	return ErrorBody{Description: r.description, Error: "true", Message: r.message}
+	return ErrorBody{Description: r.description, Error: "true", Message: r.message, Details: r.details}
 }
 
 func refuse(status int, format string, args ...any) *refusal {

@@ -22,6 +22,7 @@ func (s *Server) updateFarm(c *call) (Changed, error) {
 	if newName == "" {
 		newName = name
 	}
+	var followed string
 	_, err = c.change(fmt.Sprintf("modify farm %s", name), func(cfg *farm.Config) error {
 		f, err := findFarm(cfg, name)
 		if err != nil {
@@ -36,6 +37,7 @@ func (s *Server) updateFarm(c *call) (Changed, error) {
 		if err := values.Apply(f); err != nil {
 			return err
 		}
+		followed = validate.FollowVersions(values, f)
 		return s.checkLocal(f, was)
 	})
 	if err != nil {
@@ -46,7 +48,7 @@ func (s *Server) updateFarm(c *call) (Changed, error) {
 		return Changed{}, err
 	}
 	return Changed{
-		Description: "Modify farm " + name, Params: values.Sent(), Status: s.status(f), Warning: c.warning(validate.FarmPath(newName)),
+		Description: "Modify farm " + name, Params: values.Sent(), Status: s.status(f), Warning: c.warning(validate.FarmPath(newName), followed),
 		Message: fmt.Sprintf("Some parameters have been changed in farm %s.", newName),
 	}, nil
 }

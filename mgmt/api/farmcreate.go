@@ -69,6 +69,7 @@ func (s *Server) createFarm(c *call) (NewFarm, error) {
 		return NewFarm{}, err
 	}
 	name, source := values.Get("farmname").Text(), values.Get("copy_from").Text()
+	var followed string
 	_, err = c.change(fmt.Sprintf("create farm %s", name), func(cfg *farm.Config) error {
 		created, err := newFarm(cfg, source)
 		if err != nil {
@@ -78,6 +79,7 @@ func (s *Server) createFarm(c *call) (NewFarm, error) {
 		if err := values.Apply(&created); err != nil {
 			return err
 		}
+		followed = validate.FollowVersions(values, &created)
 		if err := s.checkLocal(&created, was); err != nil {
 			return err
 		}
@@ -100,7 +102,7 @@ func (s *Server) createFarm(c *call) (NewFarm, error) {
 		params["protocol"] = f.L4.Protocol
 	}
 	return NewFarm{
-		Description: c.op.summary, Params: params, Interface: interfaceOf(f.VIP), Status: s.status(f), Warning: c.warning(validate.FarmPath(name)),
+		Description: c.op.summary, Params: params, Interface: interfaceOf(f.VIP), Status: s.status(f), Warning: c.warning(validate.FarmPath(name), followed),
 		Message: fmt.Sprintf("The farm %s has been created.", name),
 	}, nil
 }

@@ -8,11 +8,11 @@ type FarmItem struct {
 	Profile  farm.Profile `json:"profile" doc:"https for an http farm whose listener speaks TLS"`
 	Status   farm.Status  `json:"status"`
 	VIP      string       `json:"vip"`
-	VPort    VirtualPort  `json:"vport"`
+	VPort    string       `json:"vport" doc:"A text in lists, of an http farm too: clients of the family read nothing else there"`
 }
 
 func (s *Server) farmItem(f *farm.Farm) FarmItem {
-	return FarmItem{FarmName: f.Name, Profile: profile(f), Status: s.status(f), VIP: f.VIP.String(), VPort: virtualPort(f)}
+	return FarmItem{FarmName: f.Name, Profile: profile(f), Status: s.status(f), VIP: f.VIP.String(), VPort: f.PortsText()}
 }
 
 // FarmLine is a farm in the list and in the status of the appliance.

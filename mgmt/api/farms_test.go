@@ -16,7 +16,7 @@ func TestAFarmIsCreatedReadChangedAndDeleted(t *testing.T) {
 	r.want(t, "params.0.profile", "http")
 	r.want(t, "params.0.status", "critical")
 	r.want(t, "params.0.vip", "192.0.2.10")
-	r.want(t, "params.0.vport", 80)
+	r.want(t, "params.0.vport", "80")
 
 	r = a.must(200, "PUT", "/farms/shop", `{"contimeout":"5","resurrectime":10,"error503":"try later"}`)
 	r.want(t, "params.contimeout", 5)

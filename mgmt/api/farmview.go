@@ -170,13 +170,13 @@ func (s *Server) getFarmStatus(c *call) (Object[FarmStatus], error) {
 	}, nil
 }
 
-// ServiceView is everything about a service. The redirect's own fields are
-// there only with a redirect.
+// ServiceView is everything about a service. The redirect's fields are there
+// only with a redirect: clients take one that is there for one that is set.
 type ServiceView struct {
 	ID           string             `json:"id"`
 	VHost        string             `json:"vhost"`
 	URL          string             `json:"urlp"`
-	Redirect     string             `json:"redirect"`
+	Redirect     string             `json:"redirect,omitempty"`
 	RedirectType farm.RedirectType  `json:"redirecttype,omitempty"`
 	RedirectCode int                `json:"redirect_code,omitempty"`
 	Persistence  farm.Persistence   `json:"persistence"`
@@ -204,10 +204,11 @@ func (s *Server) serviceView(v *farm.Service) ServiceView {
 	return out
 }
 
-// sessionTTL is the time-to-live in force, null when there are no sessions: a
-// client that sends the whole object back must not be refused for it.
+// sessionTTL is the time-to-live in force, or the one that waits for persistence;
+// null when there is neither: a client that sends the whole object back must not
+// be warned of it.
 func sessionTTL(v *farm.Service) *farm.Seconds {
-	if v.Persistence == farm.PersistNone {
+	if v.Persistence == farm.PersistNone && v.TTL == 0 {
 		return nil
 	}
 	ttl := cmp.Or(v.TTL, farm.DefaultTTL)

@@ -150,7 +150,7 @@ func (s *Server) unauthorized(r *http.Request, err error) *refusal {
 		s.deps.Log.Warn("wrong API key", "remote", r.RemoteAddr)
 	}
 	return &refusal{status: http.StatusUnauthorized, description: "Authorization", cause: err,
-		message: "Authorization required: send an API key in the header ZAPI_KEY"}
+		message: "Authorization required", details: "send an API key in the header ZAPI_KEY"}
 }
 
 // refuse writes a refusal outside a handler.

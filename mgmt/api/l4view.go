@@ -134,7 +134,7 @@ func (s *Server) l4BackendView(g farm.Group, i int) L4BackendView {
 // l4Status is the status of a backend of an l4xnat farm: one that nothing is
 // known about is available, which the family calls up.
 func (s *Server) l4Status(b *farm.Backend) farm.Status {
-	return cmp.Or(farmstate.InStatistics(farmstate.Backend(b, s.deps.Health)), farm.StatusUp)
+	return farmstate.InStatistics(farmstate.Backend(b, s.deps.Health))
 }
 
 // idleTime is the one in force. Where the kernel tracks connections it is what

@@ -59,7 +59,7 @@ func (s *Server) createService(c *call) (Changed, error) {
 	return Changed{
 		Description: "New service of farm " + farmName, Params: values.Sent(),
 		Message: fmt.Sprintf("The service %s has been created in farm %s.", name, farmName),
-		Status:  s.statusOf(c, farmName),
+		Status:  s.statusOf(c, farmName), Warning: c.warning(validate.ServicePath(farmName, name)),
 	}, nil
 }
 
@@ -95,7 +95,7 @@ func (s *Server) updateService(c *call) (Changed, error) {
 	return Changed{
 		Description: fmt.Sprintf("Modify service %s of farm %s", name, farmName), Params: values.Sent(),
 		Message: fmt.Sprintf("Some parameters have been changed in service %s of farm %s.", name, farmName),
-		Status:  s.statusOf(c, farmName),
+		Status:  s.statusOf(c, farmName), Warning: c.warning(validate.ServicePath(farmName, name)),
 	}, nil
 }
 

@@ -57,11 +57,12 @@ func Backend(b *farm.Backend, health Health) farm.Status {
 	}
 }
 
-// InStatistics returns the status as statistics show it: the initial undefined
-// one is left out, so the answer is empty for it.
+// InStatistics returns the status as statistics show it: a backend nothing is
+// known about is used, so it is up. Monitors of the family take any other word
+// for an alarm.
 func InStatistics(s farm.Status) farm.Status {
 	if s == farm.StatusUndefined {
-		return ""
+		return farm.StatusUp
 	}
 	return s
 }

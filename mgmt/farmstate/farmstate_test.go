@@ -94,9 +94,9 @@ func TestBackendStatus(t *testing.T) {
 	}
 }
 
-func TestStatisticsLeaveUndefinedOut(t *testing.T) {
-	if got := farmstate.InStatistics(farm.StatusUndefined); got != "" {
-		t.Errorf("undefined shows as %q, want nothing", got)
+func TestStatisticsCallUpWhatNobodyAskedYet(t *testing.T) {
+	if got := farmstate.InStatistics(farm.StatusUndefined); got != farm.StatusUp {
+		t.Errorf("undefined shows as %q, want up", got)
 	}
 	if got := farmstate.InStatistics(farm.StatusMaintenance); got != farm.StatusMaintenance {
 		t.Errorf("maintenance shows as %q", got)

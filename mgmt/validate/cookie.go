@@ -12,7 +12,7 @@ import (
 // is on, and none of them may be blank: both are rules of the contract.
 var cookieFields = []field[farm.Service]{
 	{
-		rule: rule{name: "cookieinsert", kind: kindBool, about: "Whether clients are kept on their backend by a cookie of the appliance; not together with persistence."},
+		rule: rule{name: "cookieinsert", kind: kindBool, about: "Whether clients are kept on their backend by a cookie of the appliance; has no effect with persistence."},
 		get:  func(s *farm.Service) Value { return boolValue(s.Cookie != nil) },
 		set: func(s *farm.Service, v Value) {
 			switch {

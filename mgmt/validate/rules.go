@@ -45,15 +45,10 @@ func checkService(f *farm.Farm, s *farm.Service, local []netip.Prefix, yield fun
 	return true
 }
 
-// checkSession holds the rules between persistence, ttl and sessionid.
+// checkSession holds the rules between persistence and sessionid. What is missing
+// for one of them to have an effect is a warning.
 func checkSession(path string, s *farm.Service) *Error {
 	switch {
-	case s.TTL != 0 && s.Persistence == farm.PersistNone:
-		return &Error{path, "ttl", "ttl is allowed only with persistence; set persistence first"}
-	case s.SessionID != "" && !needsSessionID(s.Persistence):
-		return &Error{path, "sessionid", fmt.Sprintf("sessionid is allowed only with persistence URL, COOKIE or HEADER, persistence is %s", show(string(s.Persistence)))}
-	case s.SessionID == "" && needsSessionID(s.Persistence):
-		return &Error{path, "sessionid", fmt.Sprintf("sessionid is required with persistence %s: it names the cookie, header or parameter", s.Persistence)}
 	case s.Persistence == farm.PersistURL && strings.ContainsAny(s.SessionID, "=&#;? "):
 		return &Error{path, "sessionid", fmt.Sprintf("sessionid must be a parameter name without blanks and =&#;?, got %s", show(s.SessionID))}
 	case (s.Persistence == farm.PersistCookie || s.Persistence == farm.PersistHeader) && s.SessionID != "" && !tokenPattern.MatchString(s.SessionID):
@@ -66,8 +61,6 @@ func checkSession(path string, s *farm.Service) *Error {
 // between them and its farm.
 func checkTogetherWith(path string, f *farm.Farm, s *farm.Service) *Error {
 	switch {
-	case s.Cookie != nil && s.Persistence != farm.PersistNone:
-		return &Error{path, "cookieinsert", fmt.Sprintf("cookieinsert must be false with persistence %s: both would choose the backend; set persistence NONE, or cookieinsert false", s.Persistence)}
 	case s.STS != 0 && !f.HTTPS():
 		return &Error{path, "sts_status", "sts_status must be false with listener http: browsers obey Strict-Transport-Security over TLS only; set sts_status false, or listener https"}
 	case s.TLS != nil:

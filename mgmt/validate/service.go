@@ -54,13 +54,13 @@ var serviceFields = []field[farm.Service]{
 		set: setPersistence,
 	},
 	{
-		rule: rule{name: "ttl", kind: kindNumber, min: 1, max: MaxTTL, null: true, about: "Seconds a session lives after its last use; 120 when unset. Only with persistence."},
+		rule: rule{name: "ttl", kind: kindNumber, min: 1, max: MaxTTL, null: true, about: "Seconds a session lives after its last use; 120 when unset. Has an effect only with persistence."},
 		get:  func(s *farm.Service) Value { return numberValue(int64(s.TTL)) },
 		set:  func(s *farm.Service, v Value) { s.TTL = farm.Seconds(v.number) },
 	},
 	{
 		rule: rule{name: "sessionid", kind: kindText, blank: true, maxLen: 255, check: checkPrintable,
-			must: "a name without control characters", about: "Cookie, header or parameter name. Only with persistence URL, COOKIE and HEADER."},
+			must: "a name without control characters", about: "Cookie, header or parameter name of persistence URL, COOKIE and HEADER, which have no effect without one."},
 		get: func(s *farm.Service) Value { return textValue(s.SessionID) },
 		set: func(s *farm.Service, v Value) { s.SessionID = v.text },
 	},
@@ -120,16 +120,12 @@ func setPersistence(s *farm.Service, v Value) {
 		}
 	}
 	s.Persistence = farm.Persistence(v.text)
-	if !needsSessionID(s.Persistence) {
+	if !s.Persistence.Named() {
 		s.SessionID = ""
 	}
 	if s.Persistence == farm.PersistNone {
 		s.TTL = 0
 	}
-}
-
-func needsSessionID(p farm.Persistence) bool {
-	return p == farm.PersistURL || p == farm.PersistCookie || p == farm.PersistHeader
 }
 
 // move is the body that moves something; the caller does it.

@@ -138,7 +138,6 @@ func TestOptionsOfAServiceAreRefusedWithTheReason(t *testing.T) {
 		{`{"cookieinsert":"true","cookiepath":"a"}`, `it starts with something else`},
 		{`{"cookieinsert":"true","cookiepath":"/a;Secure"}`, `it holds a semicolon`},
 		{`{"cookieinsert":"true","cookiettl":-1}`, `got -1`},
-		{`{"cookieinsert":"true","persistence":"IP"}`, `farm "shop-1" service "web": cookieinsert must be false with persistence IP`},
 		{`{"retry_on":["404"]}`, `retry_on must be a list of connect, reset, timeout, 408, 425, 429, 500, 502, 503, 504, got "404": it is none of them`},
 		{`{"retry_on":["reset","reset"]}`, `retry_on must not hold the same twice`},
 		{`{"retries":2}`, `retries is allowed only with retry_on; send retry_on with it`},

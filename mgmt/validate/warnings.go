@@ -35,7 +35,9 @@ func (r Rules) Warnings(cfg *farm.Config) []Error {
 		}
 		for j, g := range f.Groups() {
 			if g.Service != nil {
-				at(func() string { return ServicePath(f.Name, g.Name()) })("split", splitWarning(f.HTTP.Services, j))
+				add := at(func() string { return ServicePath(f.Name, g.Name()) })
+				add("split", splitWarning(f.HTTP.Services, j))
+				stickyWarnings(g.Service, add)
 			}
 			for k := range g.Backends() {
 				add := at(func() string { return PathOfBackend(g, k) })

@@ -1,0 +1,190 @@
+package api_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api"
+)
+
+// These tests do what clients of the product family do: decode answers into the
+// types those have, and send fields in the order their forms have.
+
+// The family's Go client decodes the port of a list into a text, that of one
+// http farm into a number.
+func TestTheGoClientOfTheFamilyReadsPorts(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(1)
+	a.dns(1)
+	type farmInfo struct{ FarmName, Profile, Status, VIP, VPort string }
+	for path, list := range map[string]string{"/farms": "params", "/farms/modules/lslb": "params", "/stats/farms": "farms", "/stats/farms/modules/lslb": "farms"} {
+		var body map[string]json.RawMessage
+		var farms []farmInfo
+		if err := json.Unmarshal([]byte(a.must(200, "GET", path, "").raw), &body); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(body[list], &farms); err != nil || len(farms) != 2 || farms[0].VPort != "80" || farms[1].VPort != "53,5353" {
+			t.Errorf("%s: %v, %+v", path, err, farms)
+		}
+	}
+	var one struct{ Params struct{ VPort int } }
+	if err := json.Unmarshal([]byte(a.must(200, "GET", "/farms/shop", "").raw), &one); err != nil || one.Params.VPort != 80 {
+		t.Errorf("%v, %+v", err, one)
+	}
+}
+
+// The monitoring plugins of the family raise an alarm for every backend that is
+// neither up nor in maintenance.
+func TestTheMonitoringPluginsSeeNoAlarmWhereNobodyAskedYet(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(2)
+	a.dns(1)
+	a.must(200, "PUT", web+"/backends/1/maintenance", `{"action":"maintenance"}`)
+	calm := func(path string) (list []string) {
+		backends, _ := a.must(200, "GET", path, "").at("backends").([]any)
+		for _, b := range backends {
+			status, _ := b.(map[string]any)["status"].(string)
+			list = append(list, status)
+		}
+		return list
+	}
+	for path, want := range map[string]string{"/stats/farms/shop": "up maintenance", "/stats/farms/shop/backends": "up maintenance",
+		"/stats/farms/shop/services/web/backends": "up maintenance", "/stats/farms/dns/backends": "up"} {
+		if got := strings.Join(calm(path), " "); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+	a.engine.health[a.config().Farm("shop").HTTP.Services[0].Backends[0].ID] = farm.StatusDown
+	if got := calm("/stats/farms/shop"); !slices.Contains(got, "down") {
+		t.Errorf("a backend that is down is %v", got)
+	}
+}
+
+// The command line of the family compares the message of a 401.
+func TestTheCommandLineOfTheFamilyKnowsWhenAKeyIsNeeded(t *testing.T) {
+	a := newAppliance(t)
+	for _, key := range []string{"", "wrong"} {
+		r := a.send("GET", api.FamilyBase+"/farms", "", "ZAPI-KEY", key)
+		r.refused(t, 401)
+		r.want(t, "message", "Authorization required")
+		if details, _ := r.body["details"].(string); !strings.Contains(details, "ZAPI_KEY") {
+			t.Errorf("the details are %q", details)
+		}
+	}
+	if r := a.do("GET", "/farms/none", ""); r.body["details"] != nil {
+		t.Errorf("a refusal without details has some: %s", r.raw)
+	}
+}
+
+// The forms of the family send one field at a time, in the order they are shown.
+func TestAFormSetsPersistenceFieldByField(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(1)
+	step := func(body string, warns ...string) {
+		t.Helper()
+		warning, _ := a.must(200, "PUT", web, body).body["warning"].(string)
+		for _, text := range warns {
+			if !strings.Contains(warning, text) {
+				t.Errorf("%s: the warning %q does not say %q", body, warning, text)
+			}
+		}
+		if len(warns) == 0 && warning != "" {
+			t.Errorf("%s: warned of %q", body, warning)
+		}
+	}
+	step(`{"persistence":"COOKIE"}`, "persistence COOKIE has no effect", "sessionid")
+	a.must(200, "GET", web, "").want(t, "services.persistence", "COOKIE")
+	step(`{"vhost":"x"}`, "persistence COOKIE has no effect")
+	step(`{"sessionid":"SID"}`)
+	step(`{"ttl":"60"}`)
+	step(`{"persistence":""}`)
+	step(`{"ttl":"90"}`, "ttl has no effect", "persistence")
+	a.must(200, "GET", web, "").want(t, "services.ttl", 90)
+	step(`{"sessionid":"SID"}`, "sessionid has no effect", "ttl has no effect")
+	step(`{"persistence":"IP"}`)
+	r := a.must(200, "GET", web, "")
+	r.want(t, "services.ttl", 90)
+	r.want(t, "services.sessionid", "") // nothing an address is found by
+	step(`{"sessionid":"SID"}`, "sessionid has no effect", "persistence is IP")
+	step(`{"persistence":"HEADER"}`)
+	a.must(200, "GET", web, "").want(t, "services.sessionid", "SID")
+	step(`{"cookieinsert":"true"}`, "cookieinsert has no effect", "persistence is HEADER")
+	step(`{"cookiename":"LB"}`, "cookieinsert has no effect")
+	step(`{"persistence":""}`)
+	r = a.must(200, "GET", web, "")
+	r.want(t, "services.cookieinsert", "true")
+	r.want(t, "services.cookiename", "LB")
+	a.must(201, "POST", "/farms/shop/services", `{"id":"new","persistence":"URL"}`).want(t, "warning",
+		"persistence URL has no effect yet: sessionid names the parameter; set sessionid")
+}
+
+// The forms of the family change one switch of TLS at a time.
+func TestAFormSwitchesVersionsOfTLSOneByOne(t *testing.T) {
+	a := newAppliance(t)
+	a.must(201, "POST", "/farms", `{"farmname":"tls","profile":"http","vip":"192.0.2.10","vport":443,"listener":"https"}`)
+	for _, c := range []struct{ body, now, warns string }{ // now: of 1.0, 1.1, 1.2 and 1.3
+		{`{"disable_tlsv1":"false"}`, "false false false false", "disable_tlsv1_1 is false now too"},
+		{`{"disable_tlsv1_2":"true"}`, "true true true false", "disable_tlsv1 and disable_tlsv1_1 are true now too"},
+		{`{"disable_tlsv1_1":"false"}`, "true false false false", "disable_tlsv1_2 is false now too"},
+		{`{"disable_tlsv1":"false"}`, "false false false false", ""},
+		{`{"disable_tlsv1_1":"true"}`, "true true false false", "disable_tlsv1 is true now too"},
+		{`{"disable_tlsv1_3":"true"}`, "true true false true", ""},
+		{`{"disable_tlsv1":"false","disable_tlsv1_3":"false"}`, "false false false false", "disable_tlsv1_1 is false now too"},
+		{`{"disable_tlsv1":"true","disable_tlsv1_1":"true","disable_tlsv1_2":"true"}`, "true true true false", ""},
+		{`{"disable_tlsv1":"true"}`, "true true true false", ""},
+	} {
+		r := a.must(200, "PUT", "/farms/tls", c.body)
+		if warning, _ := r.body["warning"].(string); !strings.Contains(warning, c.warns) || c.warns == "" && warning != "" {
+			t.Errorf("%s: warned of %q, want %q", c.body, warning, c.warns)
+		}
+		r = a.must(200, "GET", "/farms/tls", "")
+		var now []string
+		for _, name := range []string{"disable_tlsv1", "disable_tlsv1_1", "disable_tlsv1_2", "disable_tlsv1_3"} {
+			now = append(now, r.at("params."+name).(string))
+		}
+		if got := strings.Join(now, " "); got != c.now {
+			t.Errorf("%s: the switches are %s, want %s", c.body, got, c.now)
+		}
+	}
+	a.do("PUT", "/farms/tls", `{"disable_tlsv1_3":"true"}`).refused(t, 400, "TLS 1.2 or TLS 1.3 has to stay enabled")
+	a.do("PUT", "/farms/tls", `{"disable_tlsv1":"false","disable_tlsv1_1":"true"}`).refused(t, 400, "disable_tlsv1")
+	a.must(201, "POST", "/farms", `{"farmname":"old","profile":"http","vip":"192.0.2.10","vport":444,"listener":"https","disable_tlsv1":"false"}`).
+		want(t, "warning", "disable_tlsv1_1 is false now too: the versions that are left must have no gap")
+}
+
+// Clients of the family take a redirect that is there for one that is set.
+func TestARedirectIsShownOnlyWhenThereIsOne(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(0)
+	shown := func() bool {
+		_, one := a.must(200, "GET", web, "").at("services").(map[string]any)["redirect"]
+		_, all := a.must(200, "GET", "/farms/shop", "").at("services.0").(map[string]any)["redirect"]
+		return one || all
+	}
+	if shown() {
+		t.Error("a service that never had a redirect shows one")
+	}
+	a.must(200, "PUT", web, `{"redirect":"https://example.com"}`)
+	if !shown() {
+		t.Error("the redirect is not shown")
+	}
+	a.must(200, "PUT", web, `{"redirect":""}`)
+	if shown() {
+		t.Error("a redirect that was cleared is shown")
+	}
+}
+
+func TestACertificateThatRenewsIsNotDeletedAsAFile(t *testing.T) {
+	a, o := withOrders(t)
+	a.certificate("www.sluice.test.pem", "www.sluice.test")
+	o.renewal.Auto = true
+	for _, name := range []string{"www.sluice.test.pem", "www.sluice.test"} {
+		a.do("DELETE", "/certificates/"+name, "").refused(t, 400, "renewed", "/certificates/letsencryptz/www.sluice.test")
+	}
+	a.must(200, "GET", "/certificates/www.sluice.test.pem/info", "")
+	o.renewal.Auto = false
+	a.must(200, "DELETE", "/certificates/www.sluice.test.pem", "")
+}

@@ -1,0 +1,90 @@
+package validate_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+func TestWhatKeepsClientsAndHasNoEffectYetIsAWarning(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`{}`:                                       "",
+		`{"persistence":"IP","ttl":5}`:             "",
+		`{"persistence":"URL","sessionid":"s"}`:    "",
+		`{"persistence":"PARM"}`:                   "",
+		`{"cookieinsert":true}`:                    "",
+		`{"persistence":"URL"}`:                    "persistence URL has no effect yet: sessionid names the parameter",
+		`{"persistence":"COOKIE"}`:                 "persistence COOKIE has no effect yet: sessionid names the cookie",
+		`{"persistence":"HEADER"}`:                 "persistence HEADER has no effect yet: sessionid names the header",
+		`{"ttl":5}`:                                "ttl has no effect without persistence",
+		`{"sessionid":"s"}`:                        "sessionid has no effect without persistence",
+		`{"sessionid":"s","persistence":"IP"}`:     "sessionid has no effect while persistence is IP",
+		`{"cookieinsert":true,"persistence":"IP"}`: "cookieinsert has no effect while persistence is IP",
+		// Nothing keeps clients by a cookie that has no name, so ours does.
+		`{"cookieinsert":true,"persistence":"COOKIE"}`: "persistence COOKIE has no effect yet",
+	} {
+		cfg := good()
+		s := &cfg.Farms[0].HTTP.Services[0]
+		*s = farm.Service{Name: s.Name}
+		if _, err := change(t, &validate.ServiceUpdate, s, body); err != nil {
+			t.Errorf("%s: %v", body, err)
+			continue
+		}
+		if err := validate.Config(cfg); err != nil {
+			t.Errorf("%s: refused: %v", body, err)
+		}
+		var said []string
+		for _, w := range validate.Warnings(cfg) {
+			if w.Path == validate.ServicePath(cfg.Farms[0].Name, s.Name) {
+				said = append(said, w.Message)
+			}
+		}
+		if got := strings.Join(said, "; "); want == "" && got != "" || !strings.HasPrefix(got, want) || len(said) > 1 {
+			t.Errorf("%s: warned of %q, want %q", body, got, want)
+		}
+	}
+}
+
+func TestSwitchesOfTLSThatWereNotSentFollowThoseThatWere(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		was, body, now, says string // was and now: the versions that are offered
+	}{
+		{"1.2 1.3", `{"disable_tlsv1":false}`, "1.0 1.1 1.2 1.3", "disable_tlsv1_1 is false"},
+		{"1.3", `{"disable_tlsv1":false}`, "1.0 1.1 1.2 1.3", "disable_tlsv1_1 and disable_tlsv1_2 are false"},
+		{"1.3", `{"disable_tlsv1_1":false}`, "1.1 1.2 1.3", "disable_tlsv1_2 is false"},
+		{"1.0 1.1 1.2", `{"disable_tlsv1_1":true}`, "1.2", "disable_tlsv1 is true"},
+		{"1.0 1.1 1.2 1.3", `{"disable_tlsv1_2":true}`, "1.3", "disable_tlsv1 and disable_tlsv1_1 are true"},
+		{"1.0 1.1 1.2 1.3", `{"disable_tlsv1":true}`, "1.1 1.2 1.3", ""},
+		{"1.2 1.3", `{"disable_tlsv1":false,"disable_tlsv1_1":true}`, "1.0 1.2 1.3", ""}, // refused with the farm
+		{"1.2 1.3", `{"disable_http2":true}`, "1.2 1.3", ""},
+	} {
+		names := []string{"1.0", "1.1", "1.2", "1.3"}
+		f := farm.Farm{Name: "tls", Profile: farm.ProfileHTTP, HTTP: farm.DefaultHTTP()}
+		f.HTTP.TLS = farm.DefaultTLS()
+		disabled := []*bool{&f.HTTP.TLS.DisableTLS10, &f.HTTP.TLS.DisableTLS11, &f.HTTP.TLS.DisableTLS12, &f.HTTP.TLS.DisableTLS13}
+		for i, d := range disabled {
+			*d = !strings.Contains(c.was, names[i])
+		}
+		v, err := change(t, &validate.FarmUpdate, &f, c.body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		says := validate.FollowVersions(v, &f)
+		var now []string
+		for i, d := range disabled {
+			if !*d {
+				now = append(now, names[i])
+			}
+		}
+		if got := strings.Join(now, " "); got != c.now || !strings.HasPrefix(says, c.says) || c.says == "" && says != "" {
+			t.Errorf("%s of %s: %s, said %q; want %s, %q", c.body, c.was, got, says, c.now, c.says)
+		}
+	}
+	if says := validate.FollowVersions(validate.Values[farm.Farm]{}, &farm.Farm{HTTP: farm.DefaultHTTP()}); says != "" {
+		t.Errorf("an http farm: %q", says)
+	}
+}
