@@ -99,24 +99,21 @@ func (c *client) printVerdict(cmd *cobra.Command, broken error, warnings []valid
 	return errInvalid
 }
 
-// findings are the errors that were joined, with their places.
+// findings are what is wrong with a document, with the places.
 func findings(err error) []finding {
 	out := []finding{}
 	if err == nil {
 		return out
 	}
-	if several, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, one := range several.Unwrap() {
-			out = append(out, findings(one)...)
+	for _, one := range document.Problems(err) {
+		f := finding{Message: one.Error()}
+		if placed, ok := errors.AsType[*document.Error](one); ok {
+			f.Line, f.Column, f.Message = placed.Line, placed.Column, placed.Err.Error()
 		}
-		return out
+		if broken, ok := errors.AsType[*validate.Error](one); ok {
+			f.Path, f.Field, f.Message = broken.Path, broken.Field, broken.Message
+		}
+		out = append(out, f)
 	}
-	f := finding{Message: err.Error()}
-	if placed, ok := errors.AsType[*document.Error](err); ok {
-		f.Line, f.Column, f.Message = placed.Line, placed.Column, placed.Err.Error()
-	}
-	if broken, ok := errors.AsType[*validate.Error](err); ok {
-		f.Path, f.Field, f.Message = broken.Path, broken.Field, broken.Message
-	}
-	return append(out, f)
+	return out
 }

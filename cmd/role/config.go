@@ -13,6 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/document"
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 const (
@@ -26,8 +27,9 @@ const (
 // follow applies the document of --config: once when the instance is started
 // (but not when mgmt alone came back: changes made since must survive that),
 // and whenever the supervisor got a SIGHUP. configured is closed after the
-// first attempt, whatever came of it.
-func (m *manager) follow(ctx context.Context, configured chan<- struct{}) {
+// first attempt, whatever came of it, unless nothing can run: the document was
+// refused and nothing is stored (errFinal).
+func (m *manager) follow(ctx context.Context, configured chan<- struct{}) error {
 	select {
 	case <-m.published:
 	case <-ctx.Done():
@@ -35,13 +37,16 @@ func (m *manager) follow(ctx context.Context, configured chan<- struct{}) {
 		slog.Error("no engine took the stored configuration yet", "waited", firstConfigTime)
 	}
 	if os.Getenv(supervisor.FirstVariable) != "" {
-		m.applyFirst(ctx)
+		err := m.applyFirst(ctx)
+		if _, revision := m.applier.Current(); revision.Number == 0 && isRefusal(err) {
+			return errFinal
+		}
 	}
 	close(configured)
 	for {
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case <-m.line.Reload():
 		}
 		m.logs.Reopen()
@@ -49,18 +54,24 @@ func (m *manager) follow(ctx context.Context, configured chan<- struct{}) {
 	}
 }
 
+// isRefusal reports whether a document is at fault, or what it asks for, rather
+// than an engine that does not answer.
+func isRefusal(err error) bool {
+	return err != nil && !errors.Is(err, line.ErrNoConfig) && !errors.Is(err, apply.ErrUnavailable) && !errors.Is(err, context.Canceled)
+}
+
 // applyFirst tries again while the engine is still starting.
-func (m *manager) applyFirst(ctx context.Context) {
+func (m *manager) applyFirst(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, firstConfigTime)
 	defer cancel()
 	for {
 		err := m.applyLogged(ctx, "start", firstConfigTime)
 		if !errors.Is(err, apply.ErrUnavailable) {
-			return
+			return err
 		}
 		select {
 		case <-ctx.Done():
-			return
+			return err
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
@@ -73,7 +84,9 @@ func (m *manager) applyLogged(ctx context.Context, source string, limit time.Dur
 	switch {
 	case errors.Is(err, line.ErrNoConfig):
 	case err != nil:
-		slog.Error("configuration file not applied", "error", err)
+		for _, one := range document.Problems(err) {
+			slog.Error("configuration file not applied", "error", one)
+		}
 	case result.Unchanged:
 		slog.Info("configuration file applied", "changed", false)
 	default:
@@ -91,7 +104,7 @@ func (m *manager) reload(ctx context.Context, by apply.Author) (apply.Result, er
 	case err != nil:
 		return apply.Result{}, fmt.Errorf("%w: %w", api.ErrConfigFile, err)
 	}
-	cfg, err := document.Decode(content)
+	cfg, err := document.Load(content, validate.Rules{Prefixes: validate.SystemPrefixes})
 	if err != nil {
 		return apply.Result{}, fmt.Errorf("%s: %w", path, err)
 	}

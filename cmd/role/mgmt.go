@@ -98,10 +98,10 @@ func (p *process) mgmt(ctx context.Context) error {
 	m.applier = apply.New(st, m.publisher, apply.WithReferences(book), apply.WithRules(validate.Rules{Prefixes: validate.SystemPrefixes, Own: own}), apply.WithListeners(listeners))
 	m.certs = certs.NewManager(book, m.applier)
 	m.acme = acme.New(acme.Options{Store: st, Certificates: m.certs, Applier: m.applier, Board: board, Log: slog.Default()})
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	var running sync.WaitGroup
 	defer running.Wait() // the store closes after the last one that may write
-	defer cancel()
+	defer cancel(nil)
 	m.published = make(chan struct{})
 	published := sync.OnceFunc(func() { close(m.published) })
 	running.Go(func() {
@@ -120,8 +120,16 @@ func (p *process) mgmt(ctx context.Context) error {
 	}
 	running.Go(func() { m.keepLogs(ctx) })
 	configured := make(chan struct{})
-	running.Go(func() { m.follow(ctx, configured) })
-	return m.serve(ctx, configured)
+	running.Go(func() {
+		if err := m.follow(ctx, configured); err != nil {
+			cancel(err)
+		}
+	})
+	err = m.serve(ctx, configured)
+	if cause := context.Cause(ctx); errors.Is(cause, errFinal) {
+		return cause
+	}
+	return err
 }
 
 // ownAddress is where the API listens on the network: no farm may take that.

@@ -42,12 +42,19 @@ func Named(args []string) (name string, ok bool) {
 // exit status of the process. version is shown by the API.
 func Main(name, version string) int {
 	slog.SetDefault(supervisor.Logger(name))
-	if err := run(name, version); err != nil {
+	switch err := run(name, version); {
+	case err == nil:
+		return 0
+	case errors.Is(err, errFinal):
+		return supervisor.ExitFinal
+	default:
 		slog.Error("role ends", "error", err)
 		return 1
 	}
-	return 0
 }
+
+// errFinal ends the instance: a restart would only repeat what was logged.
+var errFinal = errors.New("nothing to run")
 
 // process is what the roles have in common.
 type process struct {

@@ -22,8 +22,10 @@ func runCommand() *cobra.Command {
 
 Three processes are started and kept alive: engine carries the traffic, mgmt
 serves the API and keeps the configuration, netd opens the listening sockets.
-SIGHUP applies the file of --config again and opens log files anew. SLUICE_LOG=debug, info, warn or error
-says how much is written to standard error.`,
+SIGHUP applies the file of --config again and opens log files anew. When that
+file is refused at the start and nothing is stored from before, the program
+ends with status 1. SLUICE_LOG=debug, info, warn or error says how much is
+written to standard error.`,
 		Args:    cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error { return checkAPI(o.API) },
 		RunE: func(c *cobra.Command, _ []string) error {

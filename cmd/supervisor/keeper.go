@@ -26,6 +26,10 @@ const (
 	longLife     = 10 * time.Second
 )
 
+// ExitFinal is the status mgmt ends with when starting it again would only
+// repeat what went wrong (EX_CONFIG of sysexits.h): the instance ends too.
+const ExitFinal = 78
+
 // keeper holds one role alive.
 type keeper struct {
 	name    string
@@ -37,6 +41,9 @@ type keeper struct {
 	environment  []string
 	// desk answers questions of the role; nil when it may ask none.
 	desk line.Desk
+	// final is closed when the role ended with ExitFinal; nil when that status
+	// is none of the role's.
+	final chan struct{}
 	// ready is called when the role serves.
 	ready func()
 	log   *slog.Logger
@@ -63,7 +70,10 @@ func (k *keeper) keep() {
 	var pause time.Duration
 	for {
 		began := time.Now()
-		k.live()
+		if k.live() {
+			close(k.final)
+			return
+		}
 		if time.Since(began) >= longLife {
 			pause = 0
 		}
@@ -76,14 +86,14 @@ func (k *keeper) keep() {
 	}
 }
 
-// live is one life of the role, from start to end.
-func (k *keeper) live() {
+// live is one life of the role, from start to end, and whether it was the last.
+func (k *keeper) live() (last bool) {
 	process, err := k.start()
 	if err != nil {
 		if !errors.Is(err, errStopping) {
 			k.log.Error("role not started", "name", k.name, "error", err)
 		}
-		return
+		return false
 	}
 	state, err := process.Wait()
 	lived := time.Since(k.role.Started).Round(time.Millisecond)
@@ -92,11 +102,14 @@ func (k *keeper) live() {
 	switch {
 	case err != nil:
 		k.log.Error("role lost", "name", k.name, "pid", process.Pid, "error", err)
+	case k.final != nil && state.ExitCode() == ExitFinal:
+		return true
 	case wanted:
 		k.log.Info("role ended", "name", k.name, "pid", process.Pid, "status", state.String())
 	default:
 		k.log.Error("role died", "name", k.name, "pid", process.Pid, "status", state.String(), "after", lived)
 	}
+	return false
 }
 
 // errStopping: nothing is started any more.

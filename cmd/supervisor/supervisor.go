@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -35,7 +36,8 @@ const (
 // SIGTERM arrives; then it stops the roles in order and returns nil. A second
 // signal kills them at once. SIGHUP makes mgmt read the --config file, if there
 // is one, and open its log files again.
-// An error means that the instance was not started; nothing is left behind.
+// An error means that the instance was not started, or that mgmt found what no
+// restart mends (ExitFinal); nothing is left behind.
 func Run(ctx context.Context, o Options) error {
 	if err := o.fill(); err != nil {
 		return err
@@ -50,8 +52,7 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	s.start()
-	s.wait(ctx)
-	return nil
+	return s.wait(ctx)
 }
 
 type supervisor struct {
@@ -120,6 +121,7 @@ func (s *supervisor) start() {
 		"stdout":  standardOutput(),
 	})
 	s.manager.desk = s // of the roles mgmt alone may ask
+	s.manager.final = make(chan struct{})
 	if s.options.OpenMetrics {
 		s.manager.environment = append(s.manager.environment, OpenMetricsVariable+"=1")
 	}
@@ -171,8 +173,12 @@ func (s *supervisor) keeper(name string, files map[string]*os.File) *keeper {
 
 func (s *supervisor) keepers() []*keeper { return []*keeper{s.engine, s.manager, s.helper} }
 
-// wait serves signals until the end is asked for, then brings it about.
-func (s *supervisor) wait(ctx context.Context) {
+// errFinal is what is left to say: mgmt has said why.
+var errFinal = errors.New("there is nothing to run: the log above says why")
+
+// wait serves signals until the end is asked for, or mgmt cannot go on, then
+// brings it about.
+func (s *supervisor) wait(ctx context.Context) (err error) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
@@ -180,6 +186,8 @@ func (s *supervisor) wait(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
+		case <-s.manager.final:
+			err = errFinal
 		case sig := <-signals:
 			if sig == syscall.SIGHUP && (!terminal || hasTerminal()) {
 				s.reload()
@@ -188,7 +196,7 @@ func (s *supervisor) wait(ctx context.Context) {
 			s.options.Log.Info("stopping", "signal", sig.String())
 		}
 		s.stop(signals)
-		return
+		return err
 	}
 }
 

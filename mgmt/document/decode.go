@@ -68,8 +68,8 @@ func decode(b []byte) (*decoder, error) {
 }
 
 func (d *decoder) result() (*farm.Config, error) {
-	if len(d.found) > 0 {
-		return nil, d.found.err()
+	if err := d.found.err(); err != nil {
+		return nil, err
 	}
 	return d.cfg, nil
 }

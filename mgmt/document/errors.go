@@ -27,7 +27,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // maxProblems bounds how many problems of one document are reported together.
 const maxProblems = 100
 
-// problems collects what is wrong with a document, in its order.
+// problems collects what is wrong with a document.
 type problems []error
 
 func (p *problems) add(n *node, err error) {
@@ -38,11 +38,33 @@ func (p *problems) addf(n *node, format string, args ...any) {
 	p.add(n, fmt.Errorf(format, args...))
 }
 
+// err is the problems in the order of their places, nil for none.
 func (p problems) err() error {
-	slices.SortStableFunc(p, func(a, b error) int { return cmp.Compare(a.(*Error).Line, b.(*Error).Line) })
+	if len(p) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(p, func(a, b error) int {
+		x, y := a.(*Error), b.(*Error)
+		return cmp.Or(cmp.Compare(x.Line, y.Line), cmp.Compare(x.Column, y.Column))
+	})
 	if len(p) > maxProblems {
 		more := len(p) - maxProblems
 		p = append(p[:maxProblems:maxProblems], fmt.Errorf("and %d more problems", more))
 	}
-	return errors.Join(p...)
+	return p
+}
+
+// Error is a line for each problem.
+func (p problems) Error() string { return errors.Join(p...).Error() }
+
+// Unwrap returns the problems.
+func (p problems) Unwrap() []error { return p }
+
+// Problems are what Decode or Load found, one by one; an error of anything else
+// is the only one.
+func Problems(err error) []error {
+	if several, ok := errors.AsType[problems](err); ok {
+		return several
+	}
+	return []error{err}
 }
