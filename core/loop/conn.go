@@ -161,8 +161,12 @@ func (c *Conn) expire() {
 	case c.flags&flagLinger != 0:
 		c.Close()
 	case c.Connecting():
-		h := c.handler
+		h, shakes := c.handler, c.flags&flagHandshake != 0
 		c.Close()
+		if shakes {
+			h.Connected(c, &HandshakeError{ErrTimeout})
+			return
+		}
 		h.Connected(c, ErrTimeout)
 	default:
 		c.handler.Expired(c)

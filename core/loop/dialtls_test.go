@@ -157,7 +157,7 @@ func TestDialTimesOutInTheHandshake(t *testing.T) {
 	})
 	select {
 	case err := <-got:
-		if err != loop.ErrTimeout {
+		if failed := (*loop.HandshakeError)(nil); !errors.As(err, &failed) || !errors.Is(err, loop.ErrTimeout) {
 			t.Errorf("outcome %v", err)
 		}
 	case <-time.After(5 * time.Second):

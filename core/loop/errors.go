@@ -2,6 +2,16 @@ package loop
 
 import "errors"
 
+// HandshakeError is the outcome of a Dial whose connection stood, and whose TLS
+// handshake failed: the peer is there, and did not like what it was told or was
+// not liked.
+type HandshakeError struct{ Err error }
+
+func (e *HandshakeError) Error() string { return "TLS handshake: " + e.Err.Error() }
+
+// Unwrap returns why.
+func (e *HandshakeError) Unwrap() error { return e.Err }
+
 var (
 	// ErrDry is returned by Read when the socket holds nothing now.
 	ErrDry = errors.New("nothing to read")

@@ -176,7 +176,10 @@ func (c *Conn) shaken() {
 // read the alert that was sent, if one was: closing at once could destroy it.
 func (c *Conn) unshaken(err error, alerted bool) {
 	handler := c.handler
-	if h := c.secure.shake; !h.client && err != io.EOF {
+	switch h := c.secure.shake; {
+	case h.client:
+		err = &HandshakeError{err}
+	case err != io.EOF:
 		*c.loop.count.HandshakesFailed++
 	}
 	if alerted {

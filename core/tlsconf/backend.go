@@ -9,14 +9,18 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
 
 // Bounds of what one backend set keeps: names come from the Host of requests,
-// so anybody can send new ones.
+// so anybody can send new ones. There is a configuration for each name at each
+// backend, by which connections that are kept are found: one that is forgotten
+// makes them useless. So those that were asked for once have a place apart.
 const (
-	maxBackendConfigs  = 512
+	maxBackendConfigs  = 4096
+	maxFreshConfigs    = 512
 	maxBackendSessions = 512
 )
 
@@ -31,8 +35,15 @@ type Backend struct {
 	store    *Store
 	sessions tls.ClientSessionCache
 
-	mu      sync.RWMutex
-	configs map[backendKey]*tls.Config
+	mu    sync.RWMutex
+	kept  map[backendKey]*derived // asked for again
+	fresh map[backendKey]*derived // asked for once
+}
+
+// derived is a configuration for one name at one backend.
+type derived struct {
+	config *tls.Config
+	worked atomic.Bool // a handshake succeeded
 }
 
 // backendKey is what configurations differ in: sessions of one backend are of
@@ -85,7 +96,8 @@ func newBackend(store *Store, t *farm.BackendTLS, roots *x509.CertPool, revoked 
 		fixed: serverName(t.Name), store: store, revoked: revoked,
 		verifies: t.Verify == farm.VerifyCA || t.Verify == farm.VerifySystem,
 		sessions: tls.NewLRUClientSessionCache(maxBackendSessions),
-		configs:  make(map[backendKey]*tls.Config),
+		kept:     make(map[backendKey]*derived),
+		fresh:    make(map[backendKey]*derived),
 	}
 	b.base = &tls.Config{
 		Time:         store.options.Now,
@@ -120,40 +132,85 @@ func (b *Backend) verify(state tls.ConnectionState) error {
 // what is no name at all fails verification or, where there is none, is not
 // sent.
 //
-// The result is shared and must not be changed. A name seen lately costs one
-// look-up; others are forgotten at maxBackendConfigs.
+// The result is shared and must not be changed. A name that is in use costs one
+// look-up. Names that came once make room for each other, and for no others.
 func (b *Backend) Config(id uint32, name string) *tls.Config {
-	key := backendKey{b.fixed, id}
-	if key.name == "" {
-		key.name = name
-	}
+	key := b.key(id, name)
 	b.mu.RLock()
-	c := b.configs[key]
+	d := b.kept[key]
 	b.mu.RUnlock()
-	if c != nil {
-		return c
+	if d != nil {
+		return d.config
 	}
 	return b.derive(key)
 }
 
+// Fixed reports whether the name that is asked for never depends on a request.
+func (b *Backend) Fixed() bool { return b.fixed != "" }
+
+// Worked notes that a handshake with the backend succeeded for that name.
+func (b *Backend) Worked(id uint32, name string) {
+	if d := b.find(b.key(id, name)); d != nil && !d.worked.Load() {
+		d.worked.Store(true)
+	}
+}
+
+// HasWorked reports whether one did lately: when none does any more, it is not
+// for the name.
+func (b *Backend) HasWorked(id uint32, name string) bool {
+	d := b.find(b.key(id, name))
+	return d != nil && d.worked.Load()
+}
+
+func (b *Backend) key(id uint32, name string) backendKey {
+	if b.fixed != "" {
+		name = b.fixed
+	}
+	return backendKey{name, id}
+}
+
+func (b *Backend) find(key backendKey) *derived {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if d := b.kept[key]; d != nil {
+		return d
+	}
+	return b.fresh[key]
+}
+
+// derive makes the configuration of a name that comes for the first time, and
+// keeps that of one that comes again.
 func (b *Backend) derive(key backendKey) *tls.Config {
-	c := b.base.Clone()
-	c.ServerName = serverName(key.name)
-	c.ClientSessionCache = &sessionsOf{b.sessions, strconv.FormatUint(uint64(key.id), 10) + " "}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if known := b.configs[key]; known != nil {
-		return known
+	if d := b.kept[key]; d != nil {
+		return d.config
 	}
-	for old := range b.configs {
-		if len(b.configs) < maxBackendConfigs {
-			break
-		}
-		delete(b.configs, old)
-	}
+	d := b.fresh[key]
 	key.name = strings.Clone(key.name) // it may be a view of a request
-	b.configs[key] = c
-	return c
+	if d != nil {
+		delete(b.fresh, key)
+		makeRoom(b.kept, maxBackendConfigs)
+		b.kept[key] = d
+		return d.config
+	}
+	d = &derived{config: b.base.Clone()}
+	d.config.ServerName = serverName(key.name)
+	d.config.ClientSessionCache = &sessionsOf{b.sessions, strconv.FormatUint(uint64(key.id), 10) + " "}
+	makeRoom(b.fresh, maxFreshConfigs)
+	b.fresh[key] = d
+	return d.config
+}
+
+// makeRoom forgets one of most.
+func makeRoom(of map[backendKey]*derived, most int) {
+	if len(of) < most {
+		return
+	}
+	for key := range of {
+		delete(of, key)
+		return
+	}
 }
 
 // sessionsOf are the sessions of one backend in the cache of its set.

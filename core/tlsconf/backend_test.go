@@ -173,13 +173,38 @@ func TestBackendConfigsAreBounded(t *testing.T) {
 	for i := range 5000 {
 		b.Config(1, fmt.Sprintf("attack%d.example", i))
 	}
-	if n := tlsconf.BackendConfigs(b); n > 512 {
+	if n := tlsconf.BackendConfigs(b); n > 600 {
+		t.Errorf("%d configurations are kept", n)
+	}
+	if b.Config(1, "www.example.com") != first {
+		t.Error("names that came once made one that is in use be forgotten")
+	}
+	for i := range 10_000 {
+		b.Config(1, fmt.Sprintf("attack%d.example", i/2))
+	}
+	if n := tlsconf.BackendConfigs(b); n > 5000 {
 		t.Errorf("%d configurations are kept", n)
 	}
 	// A fixed name does not care what clients send.
 	fixed := backend(t, tlsconf.NewStore(tlsconf.Options{}), &farm.Config{}, &farm.BackendTLS{Name: "app.example"})
 	if fixed.Config(1, "a") != fixed.Config(1, "b") {
 		t.Error("a fixed name has a configuration per request")
+	}
+}
+
+func TestANameIsKnownToHaveWorkedAtItsBackendOnly(t *testing.T) {
+	b := backend(t, tlsconf.NewStore(tlsconf.Options{}), &farm.Config{}, &farm.BackendTLS{})
+	b.Worked(1, "never asked for")
+	for range 2 { // once, and in use
+		b.Config(1, "a.example")
+		b.Config(2, "a.example")
+		if b.HasWorked(2, "a.example") || b.HasWorked(1, "never asked for") {
+			t.Error("what never worked has")
+		}
+		b.Worked(1, "a.example")
+		if !b.HasWorked(1, "a.example") {
+			t.Error("what worked has not")
+		}
 	}
 }
 

@@ -82,7 +82,7 @@ func ParseStaple(der []byte, leaf *x509.Certificate) (from, until time.Time, err
 func BackendConfigs(b *Backend) int {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	return len(b.configs)
+	return len(b.kept) + len(b.fresh)
 }
 
 // Revoked holds a certificate against the CRLs of an authority of one; nil

@@ -24,15 +24,17 @@ type Owner interface {
 type Conn struct {
 	// Conn is the connection on the loop.
 	*loop.Conn
-	pool       *Pool
-	owner      Owner
-	next, prev *Conn // idle list, most recently used first
-	addr       netip.AddrPort
-	options    loop.DialOptions
-	announce   proxyproto.Version
-	backend    uint32
-	reused     bool
-	started    int64
+	pool     *Pool
+	owner    Owner
+	shelf    *shelf // while it is idle
+	beside   links  // on the shelf
+	around   links  // in the order of use
+	addr     netip.AddrPort
+	options  loop.DialOptions
+	announce proxyproto.Version
+	backend  uint32
+	reused   bool
+	started  int64
 }
 
 // Reused reports whether an earlier exchange used the connection. Only then

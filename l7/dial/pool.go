@@ -13,13 +13,6 @@ import (
 // time-outs servers commonly use, so that they rarely end it first.
 const IdleTime = 30_000_000_000
 
-// maxIdle bounds the idle connections to one backend on one loop.
-const maxIdle = 1024
-
-// maxLooks bounds the search among idle connections that were secured for
-// other names, which clients choose.
-const maxLooks = 32
-
 // Target is the backend to connect to. With Options.Security an idle connection
 // serves only who asks for the same.
 type Target struct {
@@ -33,16 +26,10 @@ type Target struct {
 	Announce proxyproto.Version
 }
 
-// list holds the idle connections to one backend.
-type list struct {
-	head  Conn // sentinel
-	count int
-}
-
 // Pool is the connections to all backends of one loop.
 type Pool struct {
 	loop *loop.Loop
-	idle []*list // by backend number
+	idle []*idle // by backend number
 	free *loop.FreeList[Conn]
 	one  [1]byte // what an idle connection said
 }
@@ -56,18 +43,13 @@ func (p *Pool) Idle(t *Target, owner Owner) *Conn {
 		return nil
 	}
 	l := p.idle[t.ID]
-	for c, looks := l.head.next, 0; c != &l.head && looks < maxLooks; looks++ {
-		next := c.next
-		switch {
-		case !c.leads(t): // the backend's address, or its source's, was changed since
-			p.unlink(c)
-			c.Discard()
-		case c.options.Security == t.Options.Security: // else it was made for another name
-			p.unlink(c)
+	for c := l.first(t.Options.Security); c != nil; c = l.first(t.Options.Security) {
+		l.take(c)
+		if c.leads(t) {
 			c.owner, c.reused = owner, true
 			return c
 		}
-		c = next
+		c.Discard() // the backend's address, or its source's, was changed since
 	}
 	return nil
 }
@@ -97,16 +79,12 @@ func (p *Pool) Put(c *Conn) {
 		c.Discard()
 		return
 	}
-	l := p.list(c.backend)
-	if l.count >= maxIdle {
-		oldest := l.head.prev
-		p.unlink(oldest)
-		oldest.Discard()
+	l := p.of(c.backend)
+	if l.count() >= maxIdle {
+		p.drop(l.spare())
 	}
 	c.owner = nil
-	c.next, c.prev = l.head.next, &l.head
-	c.next.prev, l.head.next = c, c
-	l.count++
+	l.put(c)
 	c.SetDeadline(p.loop.Now() + IdleTime)
 }
 
@@ -114,13 +92,11 @@ func (p *Pool) Put(c *Conn) {
 // are gone or cut.
 func (p *Pool) Retain(keep func(backend uint32) bool) {
 	for id, l := range p.idle {
-		if l == nil || l.count == 0 || keep(uint32(id)) {
+		if l == nil || l.count() == 0 || keep(uint32(id)) {
 			continue
 		}
-		for l.count > 0 {
-			c := l.head.next
-			p.unlink(c)
-			c.Discard()
+		for l.count() > 0 {
+			p.drop(l.spare())
 		}
 	}
 }
@@ -128,32 +104,31 @@ func (p *Pool) Retain(keep func(backend uint32) bool) {
 // evict closes one idle connection to make room for a new one.
 func (p *Pool) evict() bool {
 	for _, l := range p.idle {
-		if l != nil && l.count > 0 {
-			c := l.head.prev
-			p.unlink(c)
-			c.Discard()
+		if l != nil && l.count() > 0 {
+			p.drop(l.spare())
 			return true
 		}
 	}
 	return false
 }
 
-func (p *Pool) list(id uint32) *list {
+// of returns the idle connections to a backend.
+func (p *Pool) of(id uint32) *idle {
 	for int(id) >= len(p.idle) {
 		p.idle = append(p.idle, nil)
 	}
 	if p.idle[id] == nil {
-		l := new(list)
-		l.head.next, l.head.prev = &l.head, &l.head
-		p.idle[id] = l
+		p.idle[id] = newIdle(p.loop)
 	}
 	return p.idle[id]
 }
 
-func (p *Pool) unlink(c *Conn) {
-	c.next.prev, c.prev.next = c.prev, c.next
-	c.next, c.prev = nil, nil
-	p.idle[c.backend].count--
+// drop closes an idle connection.
+func (p *Pool) drop(c *Conn) {
+	p.unlink(c)
+	c.Discard()
 }
+
+func (p *Pool) unlink(c *Conn) { p.idle[c.backend].take(c) }
 
 func (p *Pool) recycle(c *Conn) { p.free.Put(c) }

@@ -48,6 +48,8 @@ type exchange struct {
 	why     accesslog.Why // how the backend was found
 	// refusals is how often a backend did not look at the request.
 	refusals uint8
+	// unshaken is how many handshakes failed for what the client sent.
+	unshaken uint8
 
 	oldClient   bool // HTTP/1.0: no chunks, no 1xx
 	keepClient  bool // the client's connection may go on

@@ -42,6 +42,10 @@ func (ex *exchange) noneLeft() {
 		if ex.enqueue() {
 			return
 		}
+		if ex.unshaken > 0 {
+			ex.failed(502)
+			return
+		}
 		ex.stats().NoBackend++
 	}
 	ex.failed(503)

@@ -31,7 +31,7 @@ func TestABackendThatIsReachedOtherwiseIsTriedAtOnce(t *testing.T) {
 			t.Parallel()
 			a := l7test.New(t, 1)
 			s := s
-			s.TLS = &farm.BackendTLS{}
+			s.TLS = &farm.BackendTLS{Name: "a.test"} // of a client it would say nothing of the backend
 			good := s
 			bad := s
 			tls := *s.TLS

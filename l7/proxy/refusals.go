@@ -28,7 +28,8 @@ const (
 	badAnswer
 	cutAnswer
 	backendTimeout
-	noMarked // no socket with the mark: a fault of this machine
+	noMarked     // no socket with the mark: a fault of this machine
+	badHandshake // of TLS with a backend, for what the client sent
 )
 
 // classNames are what the log calls them.
@@ -50,6 +51,7 @@ var classNames = [...]string{
 	cutAnswer:      "cut-answer",
 	backendTimeout: "backend-timeout",
 	noMarked:       "no-marked-socket",
+	badHandshake:   "backend-handshake",
 }
 
 // classes are those of the errors whose status alone does not tell.

@@ -1,12 +1,8 @@
 package proxy
 
 import (
-	"errors"
-	"syscall"
-
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/loop"
-	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/l7/dial"
 )
 
@@ -51,8 +47,8 @@ func (ex *exchange) forwardTo() {
 			}
 			return
 		}
-		if !ex.unreachable(i, err) {
-			ex.failed(503)
+		if status := ex.unreachable(i, err); status != 0 {
+			ex.failed(status)
 			return
 		}
 	}
@@ -100,8 +96,8 @@ func (ex *exchange) connected(began int64, counts bool, err error) {
 	}
 	ex.connecting(-1)
 	if err != nil {
-		if !ex.unreachable(ex.index(), err) {
-			ex.failed(503)
+		if status := ex.unreachable(ex.index(), err); status != 0 {
+			ex.failed(status)
 			return
 		}
 		ex.forwardTo()
@@ -116,33 +112,14 @@ func (ex *exchange) connected(began int64, counts bool, err error) {
 	}
 	ex.recordConnect(began)
 	ex.w.engine.prober.Reached(ex.backend.id)
+	if ex.service.tls != nil {
+		ex.service.tls.Worked(ex.backend.id, ex.nameAsked())
+	}
 	up := ex.up
 	ex.send()
 	if ex.up == up {
 		ex.pumpRequest()
 	}
-}
-
-// unreachable notes that a backend could not be connected to. It reports
-// false when the fault is this machine's, so that trying others is of no use.
-func (ex *exchange) unreachable(i int, err error) bool {
-	ex.release()
-	if errors.Is(err, marks.ErrNone) {
-		ex.noteBackend(noMarked, 503, marks.ErrNone.Error())
-		return false
-	}
-	for _, ours := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL} {
-		if ours == syscall.EADDRNOTAVAIL && ex.backend.target.Options.Source.IsValid() {
-			continue // its own source address is not here: others may do without
-		}
-		if errors.Is(err, ours) {
-			return false
-		}
-	}
-	ex.backendStats().ConnectFailures++
-	ex.tried = ex.tried.With(i)
-	ex.w.engine.lost(ex.backend, err)
-	return true
 }
 
 // index is the position of the chosen backend in its service.

@@ -124,12 +124,17 @@ func (ex *exchange) destination() *dial.Target {
 	if ex.service.tls == nil {
 		return &ex.backend.target
 	}
-	name := withoutPort(ex.host)
 	t := &ex.w.target
 	*t = ex.backend.target
-	// A view: the configurations copy the names they keep.
-	t.Options.Security.Config = ex.service.tls.Config(ex.backend.id, unsafe.String(unsafe.SliceData(name), len(name)))
+	t.Options.Security.Config = ex.service.tls.Config(ex.backend.id, ex.nameAsked())
 	return t
+}
+
+// nameAsked is the name of the request, which backends are asked for unless the
+// service has one. It is a view: the configurations copy the names they keep.
+func (ex *exchange) nameAsked() string {
+	name := withoutPort(ex.host)
+	return unsafe.String(unsafe.SliceData(name), len(name))
 }
 
 // withoutPort is the host of an authority.

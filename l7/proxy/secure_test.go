@@ -212,7 +212,7 @@ func TestBackendWithTLSIsAskedForTheHostOfTheRequestAndVerifiedByChoice(t *testi
 	if r := get(serve(farm.BackendTLS{Name: "fixed.test"}), "a.test"); r.StatusCode != 200 || names.Load() != "fixed.test" {
 		t.Errorf("fixed name: %d, asked for %v", r.StatusCode, names.Load())
 	}
-	if r := get(serve(farm.BackendTLS{Verify: farm.VerifySystem}), "a.test"); r.StatusCode != 503 {
+	if r := get(serve(farm.BackendTLS{Verify: farm.VerifySystem}), "a.test"); r.StatusCode != 502 {
 		t.Errorf("a self-signed backend was trusted: %d", r.StatusCode)
 	}
 }

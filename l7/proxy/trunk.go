@@ -29,6 +29,8 @@ type trunk struct {
 	most    int   // lanes it may have
 	stands  bool
 	used    bool   // an exchange was told that it stands
+	some    bool   // an exchange came
+	often   bool   // more than one did
 	settled bool   // the backend has said what it allows
 	leaving bool   // takes no more lanes
 	busy    bool   // at work, and writes at its end

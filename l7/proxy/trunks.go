@@ -28,6 +28,9 @@ const (
 	// ones give way. With TLS each name that is asked for has its own, and
 	// clients choose names.
 	maxTrunks = 64
+	// maxOnce is how many of these may be such that one exchange used, before
+	// they give way to each other: names can be invented.
+	maxOnce = maxTrunks / 8
 )
 
 // lane gives the exchange a lane to the target: on a trunk that has room for
@@ -83,6 +86,8 @@ func (t *trunk) leads(to *dial.Target) bool {
 func (t *trunk) add(ex *exchange) *lane {
 	ln := t.w.trunks.free.Get()
 	ln.trunk, ln.ex, ln.reused = t, ex, t.stands
+	t.often = t.often || t.some
+	t.some = true
 	if ln.reused && ex.upgrade && !t.h2.Settled() {
 		ln.await()
 	}
@@ -128,13 +133,25 @@ func (d *destination) remove(t *trunk) {
 	}
 }
 
-// evict lets the trunk go that has been idle for longest.
+// evict lets the trunk go that has been idle for longest; of those that only one
+// exchange used, as long as there are some.
 func (d *destination) evict() {
-	var oldest *trunk
+	var oldest, once *trunk
+	invented := 0
 	for _, t := range d.trunks {
-		if t.stands && t.lanes == 0 && (oldest == nil || t.idleAt < oldest.idleAt) {
-			oldest = t
+		if !t.often {
+			invented++
 		}
+		switch {
+		case !t.stands || t.lanes > 0:
+		case t.often && (oldest == nil || t.idleAt < oldest.idleAt):
+			oldest = t
+		case !t.often && (once == nil || t.idleAt < once.idleAt):
+			once = t
+		}
+	}
+	if once != nil && (oldest == nil || invented > maxOnce) {
+		oldest = once
 	}
 	if oldest != nil {
 		oldest.leave()

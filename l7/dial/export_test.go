@@ -1,0 +1,7 @@
+package dial
+
+// MaxIdle is maxIdle.
+const MaxIdle = maxIdle
+
+// IdleTo is how many idle connections there are to a backend.
+func (p *Pool) IdleTo(id uint32) int { return p.of(id).count() }

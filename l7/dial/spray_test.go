@@ -1,0 +1,110 @@
+package dial_test
+
+import (
+	"crypto/tls"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/l7/dial"
+)
+
+// connections opens n connections to the target at once and puts them back.
+func (b *bench) connections(t *dial.Target, n int) {
+	b.t.Helper()
+	e := &eager{user{done: make(chan result, n)}, b.pool}
+	for range n {
+		b.on(func() {
+			if _, err := b.pool.Dial(t, e); err != nil {
+				b.t.Error(err)
+			}
+		})
+		if r := <-e.done; r.err != nil {
+			b.t.Fatal(r.err)
+		}
+	}
+}
+
+// idle is how many idle connections there are to a backend.
+func (b *bench) idle(id uint32) (n int) {
+	b.on(func() { n = b.pool.IdleTo(id) })
+	return n
+}
+
+// Clients choose the names; with each a connection is made that nobody else can
+// use.
+func TestNamesThatComeOncePushNoOtherConnectionOut(t *testing.T) {
+	b := newBench(t)
+	addr := backend(t, nil, nil)
+	// The names are kept apart by their configurations. What is on the wire is
+	// plain, so that a thousand of them are made in no time.
+	target := func(name string) *dial.Target {
+		return &dial.Target{ID: 3, Addr: addr, Timeout: int64(time.Second), Options: loop.DialOptions{Security: loop.Security{ServerName: name}}}
+	}
+	for i := range 20 {
+		to := target(fmt.Sprintf("used%d", i))
+		b.ask(to)
+		if _, reused := b.ask(to); !reused {
+			t.Fatal("a connection is not used again")
+		}
+	}
+	for i := range dial.MaxIdle + 200 {
+		b.connections(target(fmt.Sprintf("once%d", i)), 1)
+	}
+	if n := b.idle(3); n != dial.MaxIdle {
+		t.Errorf("%d connections are idle, want %d", n, dial.MaxIdle)
+	}
+	for i := range 20 {
+		if _, reused := b.ask(target(fmt.Sprintf("used%d", i))); !reused {
+			t.Errorf("the connection for name %d, which was in use, is gone", i)
+		}
+	}
+	if _, reused := b.ask(target(fmt.Sprintf("once%d", dial.MaxIdle+199))); !reused {
+		t.Error("the name that came last has no connection")
+	}
+	if _, reused := b.ask(target("once0")); reused {
+		t.Error("the name that came first still has one")
+	}
+}
+
+// When all connections are such that were used again, there is room for new
+// names all the same.
+func TestANewNameFindsRoomAmongThoseInUse(t *testing.T) {
+	b := newBench(t)
+	addr := backend(t, nil, nil)
+	target := func(name string) *dial.Target {
+		return &dial.Target{ID: 3, Addr: addr, Timeout: int64(time.Second), Options: loop.DialOptions{Security: loop.Security{ServerName: name}}}
+	}
+	for i := range dial.MaxIdle {
+		to := target(fmt.Sprintf("used%d", i))
+		b.ask(to)
+		b.ask(to)
+	}
+	for i := range 10 {
+		b.connections(target(fmt.Sprintf("new%d", i)), 1)
+	}
+	for i := range 10 {
+		if _, reused := b.ask(target(fmt.Sprintf("new%d", i))); !reused {
+			t.Errorf("new name %d found no room", i)
+		}
+	}
+	if _, reused := b.ask(target("used0")); reused {
+		t.Error("what was used longest ago is still there")
+	}
+}
+
+func TestAConnectionOfManyIsFoundByItsName(t *testing.T) {
+	b := newBench(t)
+	addr := backend(t, serverConfig(t), nil)
+	config := &tls.Config{InsecureSkipVerify: true}
+	for i := range 50 {
+		b.ask(target(addr, config, fmt.Sprintf("name%d.test", i)))
+	}
+	for i := range 50 {
+		name := fmt.Sprintf("name%d.test", i)
+		if r, reused := b.ask(target(addr, config, name)); !reused || r.line != name+"\n" {
+			t.Errorf("%s: reused %t, answer %q", name, reused, r.line)
+		}
+	}
+}

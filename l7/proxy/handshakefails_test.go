@@ -1,0 +1,312 @@
+package proxy_test
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/l7/l7test"
+)
+
+// strictBackend is a backend with TLS that knows the name a.test, and that shows
+// a certificate for that name. asked counts the handshakes for other names,
+// which unknown ends.
+func strictBackend(t *testing.T, multiplexed bool, c farm.Certificate, unknown func() (*tls.Certificate, error)) (addr string, asked *atomic.Int32) {
+	t.Helper()
+	asked = new(atomic.Int32)
+	pair := l7test.KeyPair(t, c)
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "ok") }))
+	s.EnableHTTP2 = multiplexed
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.TLS = &tls.Config{GetCertificate: func(h *tls.ClientHelloInfo) (*tls.Certificate, error) {
+		if h.ServerName == "a.test" {
+			return &pair, nil
+		}
+		asked.Add(1)
+		return unknown()
+	}}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s.Listener.Addr().String(), asked
+}
+
+// overTLS is a service whose backends are spoken to over TLS.
+func overTLS(multiplexed bool, b farm.BackendTLS, addrs ...string) farm.Service {
+	s := l7test.Service("web", addrs...)
+	s.TLS = &b
+	if multiplexed {
+		s.BackendProtocol = farm.BackendHTTP2
+	}
+	return s
+}
+
+func hostIs(host string) string { return "GET / HTTP/1.1\r\nHost: " + host + "\r\n\r\n" }
+
+func usable(a *l7test.Appliance, ids ...uint32) bool {
+	for _, id := range ids {
+		if !a.Board.Slot(id).Usable() {
+			return false
+		}
+	}
+	return true
+}
+
+var ways = map[string]bool{"HTTP/1": false, "HTTP/2": true}
+
+func TestAHandshakeThatFailsForTheNameOfTheClientFailsThatExchangeOnly(t *testing.T) {
+	t.Parallel()
+	known := l7test.Certificate(t, "backend.pem", "a.test")
+	for way, multiplexed := range ways {
+		for name, c := range map[string]struct {
+			tls     farm.BackendTLS
+			unknown func() (*tls.Certificate, error)
+			cause   string
+		}{
+			"strict names": {farm.BackendTLS{}, func() (*tls.Certificate, error) { return nil, errors.New("no such name") }, "tls: "},
+			"verified": {farm.BackendTLS{Verify: farm.VerifyCA, CA: "own"}, func() (*tls.Certificate, error) {
+				pair := l7test.KeyPair(t, known)
+				return &pair, nil
+			}, "the certificate of the backend is for other names than the request's"},
+		} {
+			t.Run(way+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				a := l7test.New(t, 1)
+				a.Authorities = []farm.Authority{{Name: "own", Certificates: known.Chain}}
+				var addrs []string
+				var asked []*atomic.Int32
+				for range 5 {
+					addr, n := strictBackend(t, multiplexed, known, c.unknown)
+					addrs, asked = append(addrs, addr), append(asked, n)
+				}
+				addr := a.Serve(logs, overTLS(multiplexed, c.tls, addrs...))
+				r := recordsOf(t, a)
+				if got := l7test.Dial(t, addr).Send(hostIs("evil.test")).Get(); got.StatusCode != 502 {
+					t.Errorf("the unknown name got %d, want 502", got.StatusCode)
+				}
+				if l := r.next(); l.Status != 502 || classOf(a, l) != "backend-handshake" || l.Tries != 3 {
+					t.Errorf("the record says %d %q after %d tries", l.Status, classOf(a, l), l.Tries)
+				}
+				handshakes := int32(0)
+				for _, n := range asked {
+					handshakes += n.Load()
+				}
+				if handshakes != 3 {
+					t.Errorf("%d handshakes for one request, want 3", handshakes)
+				}
+				if !usable(a, 1, 2, 3, 4, 5) {
+					t.Error("a backend is down because of it")
+				}
+				l7test.Eventually(t, "the log says why", func() bool {
+					lines := a.Log.Lines("class=backend-handshake")
+					return len(lines) == 3 && strings.Contains(lines[2], c.cause) && strings.Contains(lines[2], "status=502") && strings.Contains(lines[2], "backend=127.0.0.1:")
+				})
+				for range 5 {
+					if got := l7test.Dial(t, addr).Send(hostIs("a.test")).Get(); got.StatusCode != 200 {
+						t.Errorf("others get %d", got.StatusCode)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestABackendThatFailsForANameIsNoReasonNotToAskTheNext(t *testing.T) {
+	t.Parallel()
+	known, other := l7test.Certificate(t, "backend.pem", "a.test"), l7test.Certificate(t, "other.pem", "b.test")
+	for way, multiplexed := range ways {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			wrong, _ := strictBackend(t, multiplexed, other, nil)
+			right, _ := strictBackend(t, multiplexed, known, nil)
+			a := l7test.New(t, 1)
+			a.Authorities = []farm.Authority{{Name: "own", Certificates: append(known.Chain, other.Chain...)}}
+			addr := a.Serve(nil, overTLS(multiplexed, farm.BackendTLS{Verify: farm.VerifyCA, CA: "own"}, wrong, right))
+			for range 4 {
+				if got := l7test.Dial(t, addr).Send(hostIs("a.test")).Get(); got.StatusCode != 200 {
+					t.Errorf("answered %d", got.StatusCode)
+				}
+			}
+			if !usable(a, 1, 2) {
+				t.Error("a backend is down")
+			}
+			if n := a.Segment.SumBackend(1).ConnectFailures; n == 0 {
+				t.Error("no failure is counted")
+			}
+		})
+	}
+}
+
+func TestABackendThatIsSilentForANameIsNotDown(t *testing.T) {
+	t.Parallel()
+	known := l7test.Certificate(t, "backend.pem", "a.test")
+	release := make(chan struct{})
+	addr, _ := strictBackend(t, false, known, func() (*tls.Certificate, error) { <-release; return nil, errors.New("late") })
+	t.Cleanup(func() { close(release) })
+	a := l7test.New(t, 1)
+	front := a.Serve(func(h *farm.HTTP) { h.ConnectTimeout = 1 }, overTLS(false, farm.BackendTLS{}, addr))
+	if got := l7test.Dial(t, front).Send(hostIs("slow.test")).Get(); got.StatusCode != 502 {
+		t.Errorf("answered %d, want 502", got.StatusCode)
+	}
+	if !usable(a, 1) {
+		t.Error("it is down")
+	}
+	l7test.Eventually(t, "the log says why", func() bool { return a.Log.Has("handshake was not complete in time") })
+}
+
+// A header of the PROXY protocol tells the address of the client: a backend that
+// does not let it in says nothing about others.
+func TestAHandshakeThatFailsAfterAnIntroductionFailsThatExchangeOnly(t *testing.T) {
+	t.Parallel()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ln.Close() })
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Read(make([]byte, 4096))
+			_ = c.Close()
+		}
+	}()
+	a := l7test.New(t, 1)
+	s := overTLS(false, farm.BackendTLS{Name: "fixed.test"}, ln.Addr().String())
+	s.ProxyOut = farm.ProxyOutV2
+	if got := l7test.Dial(t, a.Serve(nil, s)).Send(hostIs("a.test")).Get(); got.StatusCode != 502 {
+		t.Errorf("answered %d, want 502", got.StatusCode)
+	}
+	if !usable(a, 1) {
+		t.Error("it is down")
+	}
+}
+
+func TestAHandshakeThatFailsForAllMarksTheBackendDown(t *testing.T) {
+	t.Parallel()
+	for way, multiplexed := range ways {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			known := l7test.Certificate(t, "backend.pem", "a.test")
+			backend, _ := strictBackend(t, multiplexed, known, func() (*tls.Certificate, error) { return nil, errors.New("no such name") })
+			a := l7test.New(t, 1)
+			addr := a.Serve(nil, overTLS(multiplexed, farm.BackendTLS{Name: "fixed.test"}, backend))
+			if got := l7test.Dial(t, addr).Send(hostIs("a.test")).Get(); got.StatusCode != 503 {
+				t.Errorf("answered %d, want 503", got.StatusCode)
+			}
+			if a.Board.Slot(1).Passive() != health.Down {
+				t.Error("it is not down")
+			}
+		})
+	}
+}
+
+func TestABackendThatRefusesTheConnectionIsDownWhateverTheName(t *testing.T) {
+	t.Parallel()
+	gone := l7test.NewBackend(t, l7test.Answer(ok))
+	gone.Close()
+	for way, multiplexed := range ways {
+		t.Run(way, func(t *testing.T) {
+			a := l7test.New(t, 1)
+			addr := a.Serve(nil, overTLS(multiplexed, farm.BackendTLS{}, gone.Addr))
+			if got := l7test.Dial(t, addr).Send(hostIs("a.test")).Get(); got.StatusCode != 503 {
+				t.Errorf("answered %d, want 503", got.StatusCode)
+			}
+			if a.Board.Slot(1).Passive() != health.Down {
+				t.Error("it is not down")
+			}
+		})
+	}
+}
+
+func TestAnExchangeWaitsForAPlaceAfterANameFailed(t *testing.T) {
+	t.Parallel()
+	known := l7test.Certificate(t, "backend.pem", "a.test")
+	strict, asked := strictBackend(t, false, known, func() (*tls.Certificate, error) { return nil, errors.New("no such name") })
+	a := l7test.New(t, 1)
+	s := overTLS(false, farm.BackendTLS{}, strict)
+	s.Queue, s.QueueTimeout = 4, 2
+	s.Backends[0].ConnLimit = 1
+	began := time.Now()
+	if got := l7test.Dial(t, a.Serve(nil, s)).Send(hostIs("evil.test")).Get(); got.StatusCode != 502 || asked.Load() != 1 {
+		t.Errorf("answered %d after %d handshakes", got.StatusCode, asked.Load())
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("it waited %v for nothing", took)
+	}
+}
+
+// Silence about a name that worked there is the backend's own: it hangs.
+func TestABackendThatFallsSilentForANameThatWorkedIsDown(t *testing.T) {
+	t.Parallel()
+	known := l7test.Certificate(t, "backend.pem", "a.test")
+	var hangs atomic.Bool
+	release := make(chan struct{})
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Header().Set("Connection", "close") }))
+	pair := l7test.KeyPair(t, known)
+	s.TLS = &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		if hangs.Load() {
+			<-release
+		}
+		return &tls.Config{Certificates: []tls.Certificate{pair}}, nil
+	}}
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	t.Cleanup(func() { close(release) })
+	a := l7test.New(t, 1)
+	front := a.Serve(func(h *farm.HTTP) { h.ConnectTimeout = 1 }, overTLS(false, farm.BackendTLS{}, s.Listener.Addr().String()))
+	if got := l7test.Dial(t, front).Send(hostIs("a.test")).Get(); got.StatusCode != 200 {
+		t.Fatalf("answered %d", got.StatusCode)
+	}
+	hangs.Store(true)
+	if got := l7test.Dial(t, front).Send(hostIs("b.test")).Get(); got.StatusCode != 502 || !usable(a, 1) {
+		t.Errorf("another name got %d, usable %t", got.StatusCode, usable(a, 1))
+	}
+	if got := l7test.Dial(t, front).Send(hostIs("a.test")).Get(); got.StatusCode != 503 || usable(a, 1) {
+		t.Errorf("the name got %d, usable %t", got.StatusCode, usable(a, 1))
+	}
+}
+
+// A trunk is for one name, too.
+func TestNamesThatComeOncePushNoOtherTrunkOut(t *testing.T) {
+	t.Parallel()
+	var handshakes atomic.Int32
+	s := http2Backend(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), true, func(s *http.Server) {
+		s.ConnState = func(_ net.Conn, st http.ConnState) {
+			if st == http.StateNew {
+				handshakes.Add(1)
+			}
+		}
+	})
+	a := l7test.New(t, 1)
+	c := l7test.Dial(t, a.Serve(nil, multiplexedService(true, s.Listener.Addr().String())))
+	ask := func(host string) {
+		t.Helper()
+		if got := c.Send(hostIs(host)).Get(); got.StatusCode != 200 {
+			t.Fatalf("%s: %d", host, got.StatusCode)
+		}
+	}
+	for range 2 {
+		ask("used.test")
+	}
+	for i := range 100 {
+		ask(fmt.Sprintf("once%d.test", i))
+	}
+	before := handshakes.Load()
+	if ask("used.test"); handshakes.Load() != before {
+		t.Error("its trunk is gone")
+	}
+}
