@@ -65,3 +65,42 @@ func TestBackendsOfUserspaceFarmsSeeTheClientsAddress(t *testing.T) {
 		return nil
 	})
 }
+
+// Backends that refuse one client, or lose what it sends, are there for the
+// others.
+func TestABackendMayRefuseOneClientOfATransparentFarm(t *testing.T) {
+	programsOf(t, "nft")
+	s := housetest.Plan{Clients: 2, Backends: 1}.Build(housetest.New(t))
+	vip, _ := s.VIP(200)
+	b := s.Backends[0]
+	b.Server(b.Name, 80)
+	b.Run("nft", "add table ip guard")
+	b.Run("nft", "add chain ip guard in { type filter hook input priority 0; }")
+	b.Run("nft", "add rule ip guard in ip saddr 10.10.1.2 tcp dport 80 reject with tcp reset")
+	b.Run("nft", "add rule ip guard in ip saddr 10.10.1.2 tcp dport 81 drop")
+	a, _ := installed(t, s)
+	for _, port := range []string{"80", "81"} {
+		if port == "81" {
+			b.Server(b.Name, 81)
+		}
+		name := "on" + port
+		a.must("farm", "create", name, "--profile", "l4xnat", "vip="+vip, "vport="+port, "nattype=dnat", "datapath=userspace", "contimeout=1")
+		a.must("backend", "create", name, "ip="+b.V4, "port="+port)
+		ask := func(c *housetest.Namespace, most time.Duration) error {
+			answer, err := c.AskWithin(most, "tcp", netip.AddrPort{}, net.JoinHostPort(vip, port))
+			if err == nil {
+				answer.Close()
+			}
+			return err
+		}
+		within(t, 5*time.Second, "who is let in is served", func() error { return ask(s.Clients[1], time.Second) })
+		for range 3 {
+			if err := ask(s.Clients[0], 3*time.Second); err == nil {
+				t.Fatalf("port %s: the client the backend refuses is served", port)
+			}
+			if err := ask(s.Clients[1], time.Second); err != nil {
+				t.Errorf("port %s: after a refusal of the other: %v", port, err)
+			}
+		}
+	}
+}

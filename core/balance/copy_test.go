@@ -124,3 +124,20 @@ func TestAPickerApartGoesByItsOwnFindingsToo(t *testing.T) {
 		t.Error("one connection less or more than it may have")
 	}
 }
+
+func TestBeyondTheLevelTheFirstByPriorityIsPicked(t *testing.T) {
+	board, err := health.OpenBoard(make([]byte, health.BoardSize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	members := []balance.Member{{ID: 1}, {ID: 2, Priority: 9}, {ID: 3, Priority: 5, Limit: 1}, {ID: 4, Priority: 3, Out: true}}
+	p := balance.NewL4(farm.L4Weight, members, board, &balance.State{})
+	for _, want := range []int{2, 1} { // the second time the first of them is full
+		if i, ok := p.Beyond(balance.Tried{}.With(0)); i != want || !ok {
+			t.Errorf("%d, %v was picked, not %d", i, ok, want)
+		}
+	}
+	if i, ok := p.Beyond(balance.Tried{}.With(1)); ok {
+		t.Errorf("%d was picked of those that are left", i)
+	}
+}

@@ -44,3 +44,15 @@ func (p *Picker) first(t *table, tried Tried) (int, bool) {
 	}
 	return 0, false
 }
+
+// Beyond picks the first usable member by priority above the level, and reserves
+// it as Pick does: for who was refused by those within, though they are not down.
+func (p *Picker) Beyond(tried Tried) (index int, ok bool) {
+	t := p.refresh()
+	for _, i := range p.order {
+		if !t.inLevel[i] && t.usable[i] && p.take(int(i), tried) {
+			return int(i), true
+		}
+	}
+	return 0, false
+}

@@ -56,8 +56,8 @@ func (p *Prober) Apart(id uint32, port uint16) *health.Slot { return p.apart.Of(
 func (p *Prober) Refused(id uint32) (ports []uint16) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for k := range p.suspects {
-		if k.id == id && k.port != 0 {
+	for k, s := range p.suspects {
+		if k.id == id && k.port != 0 && s.blames == nil {
 			ports = append(ports, k.port)
 		}
 	}

@@ -59,6 +59,7 @@ type suspect struct {
 	Backend
 	next    time.Time
 	probing bool
+	blames  func(error) bool // of Doubt, while nothing is found yet; nil for one that is down
 }
 
 // Prober tries backends that are down again. Any goroutine may call its methods.
@@ -96,10 +97,8 @@ func (p *Prober) Lost(id uint32, reach string, cause error, now func() *Backend)
 	if b == nil || b.Reach != reach {
 		return
 	}
-	p.suspect(b) // before it is marked: whoever is down is tried again
-	if p.find(b, health.Down) {
-		p.log.Warn("backend is down", b.Attrs("cause", cause)...)
-	}
+	p.suspect(b).blames = nil // before it is marked: whoever is down is tried again
+	p.down(b, cause)
 }
 
 // Reached notes that a backend nothing was known of could be connected to.
@@ -138,7 +137,7 @@ func (p *Prober) Retain(all map[uint32]*Backend) {
 	for id, whole := range all {
 		none := p.board.Slot(id).Passive() == health.Down
 		for _, b := range whole.each() {
-			if !none && p.suspects[b.key()] == nil {
+			if s := p.suspects[b.key()]; !none && (s == nil || s.blames != nil) {
 				continue
 			}
 			p.find(b, health.Down)
@@ -188,7 +187,14 @@ func (p *Prober) probe(k key, s *suspect, b Backend) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s.probing, s.next = false, time.Now().Add(s.Every)
-	if err != nil || p.suspects[k] != s {
+	if p.suspects[k] != s {
+		return
+	}
+	if s.blames != nil {
+		p.settle(k, s, err)
+		return
+	}
+	if err != nil {
 		return
 	}
 	delete(p.suspects, k)

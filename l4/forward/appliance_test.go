@@ -99,7 +99,9 @@ type server struct {
 // serve starts a backend; it and its connections end with the test.
 func serve(t testing.TB, fn func(c *net.TCPConn)) *server {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	var lc net.ListenConfig
+	lc.SetMultipathTCP(false) // its sockets take no filter
+	ln, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,9 @@ func (f *farmTable) choose(t *tuple, tried balance.Tried, now int64, b []byte) (
 		}
 	}
 	i, ok := g.picker.Pick(f.hash.of(t), tried)
+	if !ok && f.transparent && tried != (balance.Tried{}) { // they refuse this client and are not down for it
+		i, ok = g.picker.Beyond(tried)
+	}
 	if !ok {
 		return choice{}, false
 	}

@@ -49,7 +49,7 @@ func (e *Engine) compileFarm(f *farm.Farm) (*farmTable, error) {
 		return nil, errors.New("it has no virtual port")
 	}
 	ft := &farmTable{
-		id: f.ID, service: l.ID, name: f.Name, transport: l.Protocol, listeners: f.Listeners(), local: f.VIP,
+		id: f.ID, service: l.ID, name: f.Name, transport: l.Protocol, listeners: f.Listeners(), local: f.VIP, transparent: f.Transparent(),
 		connect: nanos(cmp.Or(l.ConnectTimeout, farm.DefaultL4Connect)),
 		idle:    nanos(cmp.Or(l.IdleTimeout, defaultIdle(l.Protocol))),
 		grace:   time.Duration(nanos(l.StopGrace)),

@@ -97,7 +97,10 @@ func (p *pair) missed(err error) {
 	switch {
 	case errors.Is(err, marks.ErrNone):
 		w.note(p.farm, noMarked, "no socket with the backend's mark", p.client.Peer(), b.addr)
-	case !ours(err):
+	case ours(err):
+	case b.options.Mark == marks.Transparent:
+		w.engine.doubt(b, p.port.Addr.Port())
+	default:
 		w.engine.lost(b, p.port.Addr.Port(), err)
 	}
 	p.tried = p.tried.With(p.choice.member)

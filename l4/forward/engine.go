@@ -1,6 +1,7 @@
 package forward
 
 import (
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -93,20 +94,38 @@ func (e *Engine) sweep() {
 func (e *Engine) Generation() uint64 { return e.table.Load().generation }
 
 // lost marks a backend down after a failed connect: for clients of that virtual
-// port alone, if it is reached on several. What began before a change
-// may fail where the backend is not reached any more: that says nothing of it
-// now.
+// port alone, if it is reached on several. What began before a change may fail
+// where the backend is not reached any more: that says nothing of it now.
 func (e *Engine) lost(b *backend, port uint16, cause error) {
+	port = e.told(b, port)
+	e.prober.Lost(b.id, b.reach.Reach, cause, e.reachNow(b.id, port))
+}
+
+// doubt is lost after a connect from the address of a client.
+func (e *Engine) doubt(b *backend, port uint16) {
+	port = e.told(b, port)
+	e.prober.Doubt(b.id, b.reach.Reach, func(err error) bool { return !ours(err) && !errors.Is(err, marks.ErrNone) }, e.reachNow(b.id, port))
+}
+
+// told is the port findings about a backend are kept by, 0 where there is but
+// one; its clients go by them from now on.
+func (e *Engine) told(b *backend, port uint16) uint16 {
 	if len(b.reach.Ports) == 0 {
-		port = 0
+		return 0
 	}
-	e.prober.Lost(b.id, b.reach.Reach, cause, func() *revive.Backend {
-		if now := e.table.Load().backends[b.id]; now != nil {
+	if now := e.table.Load().backends[b.id]; now != nil {
+		now.of.separate(e, port)
+	}
+	return port
+}
+
+// reachNow tells how a backend is reached when it is called, for clients of that
+// port; nil when it is gone.
+func (e *Engine) reachNow(id uint32, port uint16) func() *revive.Backend {
+	return func() *revive.Backend {
+		if now := e.table.Load().backends[id]; now != nil {
 			return now.reach.On(port)
 		}
 		return nil
-	})
-	if now := e.table.Load().backends[b.id]; port != 0 && now != nil {
-		now.of.separate(e, port)
 	}
 }

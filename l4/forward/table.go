@@ -33,11 +33,13 @@ type farmTable struct {
 	group     group       // the backends that are for no server name in particular
 	names     *names      // nil when all are
 	apart     *portGroups // nil where a backend is reached on one port only
-	algorithm farm.L4Algorithm
-	hash      hashOf
-	persist   persistence
-	sessions  *session.Table // nil without persistence
-	kept      sessionsOf     // what sessions is found by in the registry
+	// transparent: backends see the addresses of clients, and may refuse some of them
+	transparent bool
+	algorithm   farm.L4Algorithm
+	hash        hashOf
+	persist     persistence
+	sessions    *session.Table // nil without persistence
+	kept        sessionsOf     // what sessions is found by in the registry
 
 	trusted  []netip.Prefix     // peers whose introduction counts
 	proxyIn  farm.ProxyIn       // whether they begin with a header
