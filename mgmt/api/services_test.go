@@ -109,7 +109,6 @@ func TestBackendsFollowTheContract(t *testing.T) {
 		texts []string
 	}{
 		"same address": {`{"ip":"10.0.0.1","port":8080}`, []string{"10.0.0.1"}},
-		"ip version":   {`{"ip":"2001:db8::1","port":80}`, []string{"ip", "version"}},
 		"broadcast":    {`{"ip":"255.255.255.255","port":80}`, []string{"ip", "broadcast"}},
 		"weight":       {`{"ip":"10.0.0.3","port":80,"weight":10}`, []string{"weight", "1 to 9"}},
 		"priority":     {`{"ip":"10.0.0.3","port":80,"priority":0}`, []string{"priority", "1 to 9"}},
