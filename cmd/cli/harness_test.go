@@ -89,7 +89,7 @@ func start(t *testing.T) *appliance {
 	}
 	manager := certs.NewManager(book, ap)
 	server, err := api.New(api.Deps{
-		Applier: ap, History: st, Keys: st, Certificates: manager, Counters: a.counters, Version: "1.2.3",
+		Applier: ap, History: st, Keys: st, Certificates: manager, Counters: a.counters, Version: "1.2.3", Settings: st,
 		SessionTable: a.sessions,
 		Forwarded:    connections{[]uint32{1, 2}}, Tracked: connections{[]uint32{3}}, Kernel: a.kernel,
 		Warnings: func(uint32) []string { return []string{"backend 10.0.0.3 is not used: nobody answers there"} },

@@ -9,11 +9,24 @@ import (
 	"net/http"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 func (c *client) systemCommand() *cobra.Command {
-	return group("system", "Show and remove what the appliance has set in the kernel", "  sluice system kernel\n  sluice system clean",
-		c.systemKernel(), c.systemClean())
+	return group("system", "Settings of the appliance, and what it has set in the kernel", "  sluice system config\n  sluice system kernel\n  sluice system clean",
+		c.systemConfig(), c.systemKernel(), c.systemClean())
+}
+
+var systemParams = []validate.Param{
+	{Name: "api_names", Options: []string{"list"}, Description: "names by which browsers may reach the API, beside those of its certificate and of the host; null: none"},
+}
+
+func (c *client) systemConfig() *cobra.Command {
+	return c.settingsOf("/system/global", systemParams, &cobra.Command{
+		Use: "config [NAME=VALUE…]", Short: "Show settings of the appliance, or change them",
+		Example: "  sluice system config api_names=lb.example.com api_names=balancer.example.com",
+	})
 }
 
 // KernelObject is one thing that is set in the kernel.

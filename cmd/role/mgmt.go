@@ -153,7 +153,7 @@ func (m *manager) openCertificates() (*certs.Book, error) {
 		return nil, err
 	}
 	var why string
-	if m.api, why, err = api.Certificate(".", time.Now()); err != nil {
+	if m.api, why, err = api.Certificate(".", time.Now(), api.Names(m.store)...); err != nil {
 		return nil, err
 	}
 	if why != "" {
@@ -218,6 +218,8 @@ func (m *manager) deps() api.Deps {
 		History:      m.store,
 		Keys:         m.store,
 		Certificates: m.certs,
+		Settings:     m.store,
+		Certificate:  m.api.Leaf,
 		ACME:         m.acme,
 		Counters:     m.counters,
 		Health:       func(backend uint32) farm.Status { return m.board.Slot(backend).Status() },

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"crypto/x509"
 	"log/slog"
 	"net/netip"
 	"time"
@@ -143,8 +144,13 @@ type Deps struct {
 	LocalAddrs func() []netip.Addr
 	// Version is the version of the program.
 	Version string
-	// Hosts are names, beside this machine's own, that browsers may use for it.
-	Hosts []string
+	// Settings keeps what is no configuration: by which names the API is reached.
+	Settings Settings
+	// Certificate is the one of the API, whose names browsers may use; nil when
+	// it is not known.
+	Certificate *x509.Certificate
+	// HostNames are the names of this machine; nil asks the system.
+	HostNames func() []string
 	// LocalUsers may act as root on the local socket, beside root and the user
 	// of this process.
 	LocalUsers []uint32

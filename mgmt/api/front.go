@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -20,18 +19,14 @@ type front struct {
 	s     *Server
 	next  http.Handler
 	cross *http.CrossOriginProtection
-	hosts map[string]bool
+	names *names
 
 	repeats *repeats
 }
 
 func newFront(s *Server, next http.Handler) *front {
-	f := &front{s: s, next: next, cross: http.NewCrossOriginProtection(), repeats: newRepeats(s.deps.Now), hosts: map[string]bool{"localhost": true}}
-	own, _ := os.Hostname()
-	for _, name := range append([]string{own}, s.deps.Hosts...) {
-		f.hosts[strings.ToLower(name)] = true
-	}
-	return f
+	return &front{s: s, next: next, cross: http.NewCrossOriginProtection(), repeats: newRepeats(s.deps.Now),
+		names: &names{settings: s.deps.Settings, certificate: s.deps.Certificate, own: s.deps.HostNames, now: s.deps.Now}}
 }
 
 // ServeHTTP runs the checks in the order that tells a stranger least: headers,
@@ -41,7 +36,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer f.contain(guarded, r)
 	setHeaders(guarded.Header(), r)
 	if r.Method == http.MethodOptions {
-		setPreflight(guarded.Header())
+		f.setPreflight(guarded.Header(), r)
 		guarded.WriteHeader(http.StatusOK)
 		return
 	}
@@ -99,18 +94,34 @@ func setHeaders(h http.Header, r *http.Request) {
 	}
 	h.Set("Access-Control-Allow-Origin", origin)
 	h.Set("Access-Control-Allow-Credentials", "true")
-}
-
-func setPreflight(h http.Header) {
-	h.Set("Allow", "GET, POST, PUT, DELETE, OPTIONS")
-	h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, DELETE, OPTIONS")
-	h.Set("Access-Control-Allow-Headers", "ZAPI_KEY, Authorization, Set-cookie, Content-Type, X-Requested-With")
 	h.Set("Access-Control-Expose-Headers", "Set-Cookie, Content-Disposition")
 }
 
-// crossSite refuses changes that a page of another site makes a browser send,
-// and browsers that were led here under a name that is not ours (DNS
-// rebinding). What does not say it is a browser is left alone.
+// setPreflight answers what a browser asks before it lets a page send something:
+// a page of any origin may if it is going to send a key, which no browser adds
+// by itself.
+func (f *front) setPreflight(h http.Header, r *http.Request) {
+	if keyAnnounced(r) && validHost(r.Host) && f.names.are(r.Host) {
+		h.Set("Access-Control-Allow-Origin", "*")
+	}
+	h.Set("Allow", "GET, POST, PUT, DELETE, OPTIONS")
+	h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, DELETE, OPTIONS")
+	h.Set("Access-Control-Allow-Headers", "ZAPI_KEY, Authorization, Set-cookie, Content-Type, X-Requested-With")
+}
+
+// keyAnnounced reports whether a preflight says that a key will be sent.
+func keyAnnounced(r *http.Request) bool {
+	for name := range strings.SplitSeq(strings.Join(r.Header.Values("Access-Control-Request-Headers"), ","), ",") {
+		if auth.IsKeyHeader(strings.TrimSpace(name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// crossSite refuses changes that a page of another site makes a browser send
+// without a key, and browsers that were led here under a name that is not ours
+// (DNS rebinding). What does not say it is a browser is left alone.
 func (f *front) crossSite(r *http.Request) *refusal {
 	if auth.Local(r) {
 		return nil
@@ -118,12 +129,15 @@ func (f *front) crossSite(r *http.Request) *refusal {
 	if !validHost(r.Host) {
 		return badRequest("the Host header is broken")
 	}
-	if err := f.cross.Check(r); err != nil {
-		return &refusal{status: http.StatusForbidden, message: "refused: the request comes from a page of another site", cause: err}
-	}
 	browser := r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != ""
-	if browser && !f.ours(r.Host) {
-		return refuse(http.StatusForbidden, "refused: %s is not a name of this appliance", quoteName(r.Host))
+	if browser && !f.names.are(r.Host) {
+		return refuse(http.StatusForbidden, "refused: %s is not a name of this appliance: add it to api_names (`sluice system config api_names=NAME` on the appliance), or use an address", quoteName(r.Host))
+	}
+	if auth.KeyUsed(r) { // the page has it; no browser would add one
+		return nil
+	}
+	if err := f.cross.Check(r); err != nil {
+		return &refusal{status: http.StatusForbidden, message: "refused: the request comes from a page of another site and has no key", cause: err}
 	}
 	return nil
 }

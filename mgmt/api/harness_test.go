@@ -134,6 +134,7 @@ func newAppliance(t *testing.T, change ...func(*api.Deps)) *appliance {
 	manager := certs.NewManager(book, ap)
 	deps := api.Deps{
 		Applier: ap, History: st, Keys: st, Certificates: manager, Counters: e, Health: e.Health, Ejection: e.Ejection, Engine: e.State,
+		Settings: st, HostNames: func() []string { return []string{"lb7.Example.net."} },
 		ACME:         acme.New(acme.Options{Store: st, Certificates: manager, Applier: ap, Board: &acme.Board{}, Now: clock}),
 		SessionTable: &sessionTable{},
 		Tracked:      &tracked{}, Forwarded: &tracked{}, Kernel: &kernel{},

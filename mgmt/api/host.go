@@ -3,7 +3,6 @@ package api
 import (
 	"fmt"
 	"net"
-	"net/netip"
 	"regexp"
 	"strings"
 )
@@ -12,17 +11,6 @@ var hostForm = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\.?
 
 // validHost reports whether a Host header is a name or an address.
 func validHost(host string) bool { return len(host) <= 262 && hostForm.MatchString(host) }
-
-// ours reports whether the name in a Host header is one of this machine: any
-// address (nobody can rebind an address), or a known name, with or without the
-// domain it stands in.
-func (f *front) ours(host string) bool {
-	name := strings.ToLower(strings.TrimSuffix(hostOnly(host), "."))
-	if _, err := netip.ParseAddr(name); err == nil {
-		return true
-	}
-	return f.hosts[name] || strings.HasSuffix(name, ".localhost")
-}
 
 func hostOnly(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {

@@ -38,11 +38,12 @@ type Server struct {
 
 // New returns a server over deps. It fails when something it needs is missing.
 func New(deps Deps) (*Server, error) {
-	if deps.Applier == nil || deps.History == nil || deps.Keys == nil || deps.Certificates == nil || deps.Counters == nil || deps.Health == nil || deps.Engine == nil {
-		return nil, errors.New("api: Applier, History, Keys, Certificates, Counters, Health and Engine must be set")
+	if deps.Applier == nil || deps.History == nil || deps.Keys == nil || deps.Certificates == nil || deps.Counters == nil || deps.Health == nil || deps.Engine == nil || deps.Settings == nil {
+		return nil, errors.New("api: Applier, History, Keys, Certificates, Counters, Health, Engine and Settings must be set")
 	}
 	deps.Now = orElse(deps.Now, time.Now)
 	deps.LocalAddrs = orElse(deps.LocalAddrs, systemAddrs)
+	deps.HostNames = orElse(deps.HostNames, hostNames)
 	deps.Log = cmp.Or(deps.Log, slog.New(slog.DiscardHandler))
 	s := &Server{deps: deps, started: deps.Now()}
 	s.guard = auth.NewGuard(deps.Keys, auth.NewThrottle(deps.Now), deps.LocalUsers...)

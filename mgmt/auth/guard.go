@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/sluicelb/sluice/mgmt/store"
 )
@@ -80,6 +81,11 @@ func Local(r *http.Request) bool {
 // KeyUsed reports whether the request carries a key, right or wrong.
 func KeyUsed(r *http.Request) bool {
 	return len(r.Header.Values(headerKey)) > 0 || len(r.Header.Values(headerKeyAlt)) > 0
+}
+
+// IsKeyHeader reports whether a header of that name carries a key.
+func IsKeyHeader(name string) bool {
+	return strings.EqualFold(name, headerKey) || strings.EqualFold(name, headerKeyAlt)
 }
 
 // Identify returns who sends the request. Errors: ErrNoCredential,

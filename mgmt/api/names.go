@@ -1,0 +1,165 @@
+package api
+
+import (
+	"context"
+	"crypto/x509"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// Settings keeps settings of this node; *store.Store is one.
+type Settings interface {
+	Setting(name string) (value string, ok bool)
+	SetSetting(name, value string) error
+}
+
+// settingNames holds the names of api_names, separated by blanks.
+const settingNames = "api_names"
+
+// maxNames is how many names api_names may hold.
+const maxNames = 32
+
+// names knows by which names browsers may reach the API. A page whose name an
+// attacker made lead here (DNS rebinding) has another one.
+type names struct {
+	settings    Settings
+	certificate *x509.Certificate // of the API; nil: none
+	own         func() []string
+	now         func() time.Time
+
+	mu    sync.Mutex
+	known []string  // what own said last
+	until time.Time // when it is asked again
+}
+
+// ownNamesAge is how long the answer of own is believed.
+const ownNamesAge = time.Minute
+
+// are reports whether the name in a Host header is one of this machine: any
+// address (nobody can rebind an address), a name of the certificate, one that
+// was set, or the name of the host.
+func (n *names) are(host string) bool {
+	name := bareName(hostOnly(host))
+	if _, err := netip.ParseAddr(name); err == nil {
+		return true
+	}
+	return name == "localhost" || strings.HasSuffix(name, ".localhost") ||
+		n.certificate != nil && n.certificate.VerifyHostname(name) == nil ||
+		slices.Contains(Names(n.settings), name) || slices.Contains(n.hosts(), name)
+}
+
+// bareName is a name as it is compared.
+func bareName(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
+
+func (n *names) hosts() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if now := n.now(); n.known == nil || !now.Before(n.until) {
+		n.known, n.until = []string{}, now.Add(ownNamesAge)
+		for _, name := range n.own() {
+			name = bareName(name)
+			short, _, _ := strings.Cut(name, ".")
+			n.known = append(n.known, name, short)
+		}
+	}
+	return n.known
+}
+
+// Names are the names that were set, for the certificate of the API too.
+func Names(s Settings) []string {
+	text, _ := s.Setting(settingNames)
+	return strings.Fields(text)
+}
+
+// hostNames is the name of this machine, and the one with its domain if the
+// resolver knows it.
+func hostNames() []string {
+	name, err := os.Hostname()
+	if err != nil || name == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if whole, err := net.DefaultResolver.LookupCNAME(ctx, name); err == nil {
+		return []string{name, whole}
+	}
+	return []string{name}
+}
+
+// GlobalSettings are settings of the whole appliance that are no configuration.
+type GlobalSettings struct {
+	Names []string `json:"api_names" doc:"Names by which browsers may reach the API, beside those of its certificate and of the host"`
+}
+
+type globalFields struct{}
+
+// Params lists the fields for the document.
+func (globalFields) Params() []validate.Param {
+	return []validate.Param{{Name: settingNames, Format: "host name", Options: []string{"list"},
+		Description: "Names by which browsers may reach the API, beside those of its certificate, the name of the host with and without its domain, and addresses; null or an empty list for none."}}
+}
+
+func (s *Server) getGlobal(c *call) (Object[GlobalSettings], error) {
+	return Object[GlobalSettings]{Description: c.op.summary, Params: GlobalSettings{orEmpty(Names(s.deps.Settings))}}, nil
+}
+
+func (s *Server) setGlobal(c *call) (Object[GlobalSettings], error) {
+	if _, err := c.expected(); err != nil {
+		return Object[GlobalSettings]{}, err
+	}
+	body, err := c.object(globalFields{})
+	if err != nil {
+		return Object[GlobalSettings]{}, err
+	}
+	list, err := readNames(body)
+	if err != nil {
+		return Object[GlobalSettings]{}, err
+	}
+	if err := s.deps.Settings.SetSetting(settingNames, strings.Join(list, " ")); err != nil {
+		return Object[GlobalSettings]{}, refusalOf(err, false)
+	}
+	by := c.author()
+	s.deps.Log.Info("names of the API changed", "api_names", list, "by", by.Name, slog.String("source", by.Source))
+	out, err := s.getGlobal(c)
+	out.Message = "The settings have been changed."
+	return out, err
+}
+
+// readNames reads api_names: a list, or one name.
+func readNames(body map[string]any) ([]string, error) {
+	switch raw := body[settingNames].(type) {
+	case nil:
+		return nil, nil
+	case string:
+		body = map[string]any{settingNames: []any{raw}}
+		if raw == "" {
+			return nil, nil
+		}
+	}
+	list, err := textList(body, settingNames)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) > maxNames {
+		return nil, badRequest("%s: at most %d names are possible, got %d", settingNames, maxNames, len(list))
+	}
+	var out []string
+	for _, name := range list {
+		bare := bareName(name)
+		if !validHost(bare) || bare == "" || strings.ContainsAny(bare, ":[") {
+			return nil, badRequest("%s: %s is no host name; write it without a port, addresses need no entry", settingNames, quoteName(name))
+		}
+		if !slices.Contains(out, bare) {
+			out = append(out, bare)
+		}
+	}
+	return out, nil
+}
