@@ -74,6 +74,7 @@ func TestFarmServiceAndBackendCommandsDoWhatTheySay(t *testing.T) {
 		{"farm set shop trusted=null ignore_100_continue=true", "farm show shop", "ignore_100_continue  ignore"},
 		{"farm create twin --vip 192.0.2.10 --vport 81 --copy-from shop", "farm show twin", "contimeout           5"},
 		{"farm create fast vip=192.0.2.10 vport=82 contimeout=2", "farm show fast", "contimeout           2"},
+		{"farm create tls --profile https vip=192.0.2.10 vport=443", "farm show tls", "listener             https"},
 		{"farm stop twin", "farm list", "twin  down"},
 		{"farm start twin", "farm list", "twin  up"},
 		{"farm restart twin shop", "farm list", "shop  up"},

@@ -13,7 +13,11 @@ const (
 	ProfileL4   Profile = "l4xnat"
 )
 
-// Profiles lists every profile.
+// ProfileHTTPS is what an http farm whose listener speaks TLS is called, and may
+// be asked for as; no farm has it.
+const ProfileHTTPS Profile = "https"
+
+// Profiles lists every profile a farm may have.
 func Profiles() []Profile { return []Profile{ProfileHTTP, ProfileL4} }
 
 // VerbSet names the methods an http farm accepts; each set includes the ones

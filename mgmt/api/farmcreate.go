@@ -97,7 +97,7 @@ func (s *Server) createFarm(c *call) (NewFarm, error) {
 		return NewFarm{}, err
 	}
 	params := Sent(values.Sent())
-	params["profile"], params["vip"], params["vport"], params["interface"] = f.Profile, f.VIP.String(), virtualPort(f), interfaceOf(f.VIP)
+	params["profile"], params["vip"], params["vport"], params["interface"] = profile(f), f.VIP.String(), virtualPort(f), interfaceOf(f.VIP)
 	if f.L4 != nil {
 		params["protocol"] = f.L4.Protocol
 	}

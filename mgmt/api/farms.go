@@ -28,12 +28,10 @@ func (s *Server) farmLine(f *farm.Farm) FarmLine {
 // profile is the profile as the family shows it.
 func profile(f *farm.Farm) farm.Profile {
 	if f.HTTPS() {
-		return profileHTTPS
+		return farm.ProfileHTTPS
 	}
 	return f.Profile
 }
-
-const profileHTTPS farm.Profile = "https"
 
 func (s *Server) listFarms(c *call) (List[FarmLine], error) {
 	var out []FarmLine

@@ -75,7 +75,7 @@ type AllStatistics struct {
 var farmStatuses = []farm.Status{farm.StatusUp, farm.StatusDown, farm.StatusMaintenance,
 	farm.StatusCritical, farm.StatusProblem, farm.StatusNeededRestart}
 
-var farmProfiles = []farm.Profile{farm.ProfileHTTP, profileHTTPS, farm.ProfileL4}
+var farmProfiles = []farm.Profile{farm.ProfileHTTP, farm.ProfileHTTPS, farm.ProfileL4}
 
 func (s *Server) allStatistics(c *call) (AllStatistics, error) {
 	only, status := farm.Profile(c.query("profile")), farm.Status(c.query("status"))

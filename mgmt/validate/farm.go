@@ -44,18 +44,28 @@ var farmName = field[farm.Farm]{
 }
 
 var farmProfile = field[farm.Farm]{
-	rule: rule{name: "profile", kind: kindText, values: texts(farm.Profiles()), about: "Kind of the farm."},
+	rule: rule{name: "profile", kind: kindText, values: texts(append(farm.Profiles(), farm.ProfileHTTPS)), about: "Kind of the farm; https is http with listener https."},
 	get:  func(f *farm.Farm) Value { return textValue(string(f.Profile)) },
 	set: func(f *farm.Farm, v Value) {
-		f.Profile = farm.Profile(v.text)
-		if f.Profile == farm.ProfileL4 {
+		switch f.Profile = farm.Profile(v.text); f.Profile {
+		case farm.ProfileL4:
 			l4Of(f)
-		} else {
+		case farm.ProfileHTTPS:
+			f.Profile = farm.ProfileHTTP
+			setListener(f, textValue("https"))
+		default:
 			directivesOf(f)
 		}
 	},
 	needs: func(sent Values[farm.Farm], to *farm.Farm) string {
-		if to.Profile == "" || sent.Get("profile").Text() == string(to.Profile) {
+		asked := farm.Profile(sent.Get("profile").Text())
+		if asked == farm.ProfileHTTPS {
+			if sent.Get("listener").Text() == "http" {
+				return "https contradicts listener http; send profile http, or leave listener out"
+			}
+			asked = farm.ProfileHTTP
+		}
+		if to.Profile == "" || asked == to.Profile {
 			return ""
 		}
 		return fmt.Sprintf("must be %s, that of the farm it is copied from", to.Profile)
