@@ -213,7 +213,7 @@ func TestProblemsOfL4FarmsAreToldWithTheirPlace(t *testing.T) {
 		{"a rule of a backend", l4("  vport: 80", "  backends:", "  - ip: 10.0.0.1", "  - ip: 10.0.0.1"), `line 8, column 5: farm "a" backend 1: ip and port must be unique in the farm`},
 		{"a rule of the farm", l4("  vport: 80", "  nattype: dsr", "  algorithm: leastconn"), `line 7, column 3: farm "a": algorithm must not be leastconn with nattype dsr`},
 		{"names in the kernel", l4(`  vport: "1:1000"`, "  backends:", "  - ip: 10.0.0.1", "    server_names: [a.example]"), `line 2, column 3: farm "a": server_names cannot work: server names are read in userspace`},
-		{"another profile", "farms:\n- {name: a, profile: gslb, vip: 10.0.0.5, vport: 80}", `farm "a": profile must be one of http, l4xnat, got "gslb"`},
+		{"another profile", "farms:\n- {name: a, profile: gslb, vip: 10.0.0.5, vport: 80}", `farm "a": profile must be one of http, l4xnat, https, got "gslb"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := document.Load([]byte(c.text), validate.Rules{})

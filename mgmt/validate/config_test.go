@@ -49,7 +49,7 @@ func TestEveryBrokenRuleNamesFieldRuleAndValue(t *testing.T) {
 		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.Name = strings.Repeat("a", 65) }, `name must be at most 64 bytes long, got 65`},
 		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.Name = "a\nb" }, `farm "a\nb": name must be a name`},
 		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.Name = "other" }, `farm "other": name must be unique, a farm "other" exists already`},
-		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.Profile = "gslb" }, `farm "shop-1": profile must be one of http, l4xnat, got "gslb"`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.Profile = "gslb" }, `farm "shop-1": profile must be one of http, l4xnat, https, got "gslb"`},
 		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.HTTP = nil }, `farm "shop-1": profile http needs its directives`},
 		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.VIP = netip.Addr{} }, `farm "shop-1": vip must be an IPv4 or IPv6 address, got ""`},
 		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.VIP = netip.MustParseAddr("224.0.0.1") }, `vip must be an IPv4 or IPv6 address, got "224.0.0.1": it is a multicast address`},

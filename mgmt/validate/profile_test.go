@@ -16,8 +16,8 @@ func TestProfileHTTPSIsProfileHTTPWithItsListener(t *testing.T) {
 		create + `,"listener":"https"}`:     "",
 		create + `,"strict_host":true}`:     "",
 		create + `,"listener":"http"}`:      "profile https contradicts listener http",
-		create[:len(create)-8] + `"HTTPS"}`: "profile must be one of http, l4xnat, https",
-		create[:len(create)-8] + `"http"}`:  "-",
+		create[:len(create)-7] + `"HTTPS"}`: "profile must be one of http, l4xnat, https",
+		create[:len(create)-7] + `"http"}`:  "-",
 	} {
 		var f farm.Farm
 		err := apply(t, &validate.FarmCreate, body, &f)

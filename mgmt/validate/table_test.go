@@ -96,7 +96,7 @@ func TestBodiesAreRefusedInTheOrderOfTheContract(t *testing.T) {
 		{`{"farmname":"a","profile":"http","vip":"127.0.0.1","vport":1e99}`, "vport", ` is no port`},
 		{`{"farmname":["a"],"profile":"http","vip":"127.0.0.1","vport":80}`, "farmname", `got a list`},
 		{`{"farmname":{"a":1},"profile":"http","vip":"127.0.0.1","vport":80}`, "farmname", `got an object`},
-		{`{"farmname":"a","profile":"gslb","vip":"127.0.0.1","vport":80}`, "profile", `profile must be one of http, l4xnat, got "gslb"`},
+		{`{"farmname":"a","profile":"gslb","vip":"127.0.0.1","vport":80}`, "profile", `profile must be one of http, l4xnat, https, got "gslb"`},
 		{`{"farmname":"a","profile":"http","vip":"localhost","vport":80}`, "vip", `vip must be an IPv4 or IPv6 address, got "localhost": it is no address`},
 	} {
 		_, err := validate.FarmCreate.Decode("", body(t, c.body))
