@@ -63,7 +63,7 @@ lint:
 
 bench: build packages
 	go run ./bench $(BENCHFLAGS)
-	SLUICE_BENCH=1 go test -v -count=1 -p 1 ./bench/kernelfarms ./bench/roundtrips
+	SLUICE_BENCH=1 go test -v -count=1 -p 1 ./bench/kernelfarms ./bench/roundtrips ./bench/floods
 
 clean:
 	rm -rf bin

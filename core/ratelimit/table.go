@@ -92,6 +92,20 @@ func (t *Table) Peek(k Key, now int64, l Limit) (wait int64) {
 	return max(0, l.wait(max(s.arrival.Load(), now), now))
 }
 
+// Owes is how many requests the key has not paid off by waiting, a part of one
+// counting as a whole.
+func (t *Table) Owes(k Key, now int64, l Limit) int64 {
+	p := t.pages[uint64(k)%pages].Load()
+	if p == nil {
+		return 0
+	}
+	s := p[uint64(k)/pages%pageBuckets].find(k)
+	if s == nil {
+		return 0
+	}
+	return (max(s.arrival.Load()-now, 0) + l.interval - 1) / l.interval
+}
+
 func (t *Table) bucket(k Key) *bucket {
 	at := &t.pages[uint64(k)%pages]
 	p := at.Load()

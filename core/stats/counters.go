@@ -23,7 +23,8 @@ type Loop struct {
 	DialHandshakesResumed uint64 `metric:"tls_backend_handshakes_resumed_total" help:"TLS handshakes with backends that resumed an earlier session."`
 	HTTP2Connections      uint64 `metric:"http2_connections_total" help:"Client connections that spoke HTTP/2."`
 	HTTP2Streams          uint64 `metric:"http2_streams_total" help:"Streams clients opened on HTTP/2 connections."`
-	_                     [51]uint64
+	HTTP2Delayed          uint64 `metric:"http2_delayed_total" help:"HTTP/2 connections that had to wait because earlier ones from their address flooded the farm."`
+	_                     [50]uint64
 }
 
 // Farm counts one farm on one loop. 256 bytes: a multiple of the cache line

@@ -50,6 +50,8 @@ type Conn struct {
 	out     []byte // what is to be written; pooled
 	control int    // bytes of control frames in out
 	again   bool   // streams may have got room
+	more    bool   // Receive has bytes behind the frame at hand
+	frames  uint64 // that have come
 	turn    *Stream
 	share   int // bytes turn may still send
 
@@ -155,6 +157,13 @@ func (c *Conn) Streams() int { return c.streams }
 func (c *Conn) Unfinished() bool {
 	return !c.settled || len(c.in) > 0 || c.data.left > 0 || c.block.stream != 0
 }
+
+// More reports, within an event of Receive, whether there are bytes behind those
+// of the event: they may say more about its stream.
+func (c *Conn) More() bool { return c.more }
+
+// Frames is how many frames have come.
+func (c *Conn) Frames() uint64 { return c.frames }
 
 // Err is why the connection is over, nil while it is not.
 func (c *Conn) Err() *Error { return c.err }

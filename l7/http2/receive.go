@@ -38,9 +38,11 @@ func (c *Conn) receive(p []byte) {
 			c.in = append(c.sh.buffers.Grow(c.in, len(p)), p...)
 			break
 		}
+		c.more = len(p) > n
 		c.frame(p[:n])
 		p = p[n:]
 	}
+	c.more = false
 	c.deliver()
 }
 
@@ -91,6 +93,7 @@ func (c *Conn) complete(p []byte) []byte {
 	}
 	b := c.in
 	c.in = nil // the handler may close the connection meanwhile
+	c.more = len(p) > 0
 	c.frame(b)
 	c.sh.buffers.Put(b)
 	return p
@@ -99,6 +102,7 @@ func (c *Conn) complete(p []byte) []byte {
 // frame takes a whole frame, of DATA its head.
 func (c *Conn) frame(b []byte) {
 	h := parseHeader(b)
+	c.frames++
 	if c.run.stream != nil && (h.kind != frameData || h.stream != c.run.stream.id) {
 		c.deliver()
 		if c.err != nil {

@@ -19,6 +19,7 @@ type client struct {
 	began bool      // a first request head was complete
 	busy  bool      // process is at work and goes on by itself
 	last  bool      // the last answer was written, but has not left yet
+	slow  bool      // it waits because of its address, see penalties
 	held  int       // bytes that had not left when await last looked
 	pin   *pin      // the backend connection it keeps between exchanges
 	place *places   // what it has a place of; nil without a bound
@@ -44,6 +45,10 @@ func (cl *client) Readable(c *loop.Conn) {
 	if cl.ex == nil {
 		if cl.intro.Expected != proxyproto.Nothing {
 			cl.readIntroduction()
+			return
+		}
+		if cl.slow {
+			cl.stayOrGo()
 			return
 		}
 		cl.read()
@@ -240,6 +245,8 @@ func (cl *client) Expired(c *loop.Conn) {
 	switch {
 	case cl.ex != nil:
 		cl.ex.clientExpired()
+	case cl.slow:
+		cl.waitedOut()
 	case c.Pending() != 0:
 		if cl.stalled(cl.requestTimeout()) {
 			cl.stats().Timeouts++

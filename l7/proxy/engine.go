@@ -47,6 +47,7 @@ type Engine struct {
 	tls       *tlsconf.Store
 	checker   *guard.Checker
 	guesses   *ratelimit.Table // wrong passwords by client address
+	penalties penalties
 	marks     *marks.User
 	stop      chan struct{} // closed by Close
 
@@ -63,7 +64,8 @@ func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *s
 		board: board, segment: segment, registry: newRegistry(len(loops)),
 		log: log, refusals: refusal.New(log, len(loops), classNames[:]...),
 		tls: tlsconf.NewStore(tlsconf.Options{Prepare: loop.Prepare}), checker: guard.NewChecker(), guesses: ratelimit.NewTable(),
-		marks: marks.NewUser("l7", loop.CanMark), stop: make(chan struct{}),
+		penalties: penalties{ratelimit.NewTable()},
+		marks:     marks.NewUser("l7", loop.CanMark), stop: make(chan struct{}),
 	}
 	for i, l := range loops {
 		e.workers = append(e.workers, newWorker(e, l, segment.Shard(i), e.refusals.Recorder(i)))

@@ -29,6 +29,7 @@ type multiplex struct {
 	busy    bool   // at work, and writes at its end
 	moved   bool   // receive brought something
 	dirty   bool   // streams have bytes of request bodies to send on
+	batch   batch
 }
 
 const (
@@ -46,9 +47,15 @@ const (
 	maxHeads = 1 << 20
 )
 
-// multiplexed makes the client's connection one of HTTP/2. b is what was read
-// of it.
+// multiplexed makes the client's connection one of HTTP/2, perhaps after a while.
+// b is what was read of it.
 func (cl *client) multiplexed(b []byte) {
+	if !cl.delayed(b) {
+		cl.multiplex(b)
+	}
+}
+
+func (cl *client) multiplex(b []byte) {
 	w, c := cl.w, cl.conn
 	m := &multiplex{conn: c, w: w, port: cl.port, farm: cl.farm, place: cl.place, idleAt: w.loop.Now()}
 	m.h2 = http2.NewServer(w.http2(), m)
@@ -67,6 +74,9 @@ func (cl *client) multiplexed(b []byte) {
 
 // Readable implements loop.Handler: bytes of the client, or its turn to write.
 func (m *multiplex) Readable(c *loop.Conn) {
+	m.batch.begun = 0
+	frames := m.h2.Frames()
+reading:
 	for range readsPerTurn {
 		if len(m.h2.Output()) >= maxWaiting && (!m.flush() || len(m.h2.Output()) >= maxWaiting) {
 			return // Drained comes back here
@@ -74,6 +84,7 @@ func (m *multiplex) Readable(c *loop.Conn) {
 		n, err := c.Read(m.w.frames)
 		switch {
 		case err == loop.ErrDry:
+			m.goOn()
 			m.flush()
 			return
 		case err == io.EOF:
@@ -86,6 +97,8 @@ func (m *multiplex) Readable(c *loop.Conn) {
 			return
 		case !m.receive(m.w.frames[:n]):
 			return
+		case m.batch.count > 0 || m.h2.Frames()-frames > framesPerTurn:
+			break reading
 		}
 	}
 	if m.flush() {
@@ -98,6 +111,9 @@ func (m *multiplex) receive(b []byte) bool {
 	m.busy, m.moved = true, false
 	before := len(m.h2.Output())
 	err := m.h2.Receive(b)
+	if err == nil {
+		m.beginBatch()
+	}
 	if m.dirty {
 		m.sendBodies()
 	}
@@ -154,7 +170,7 @@ func (m *multiplex) flush() bool {
 			return false
 		}
 	}
-	if m.conn.Pending() == 0 && len(m.h2.Output()) > 0 {
+	if m.conn.Pending() == 0 && (len(m.h2.Output()) > 0 || m.batch.count > 0) {
 		m.w.loop.Again(m.conn)
 	}
 	if m.h2.Finished() && m.conn.Pending() == 0 && len(m.h2.Output()) == 0 {

@@ -78,6 +78,9 @@ func (m *multiplex) timeout() int64 {
 // refused ends a connection that broke the rules; GOAWAY says which.
 func (m *multiplex) refused() {
 	m.tellRefused()
+	if m.h2.Err().Code == http2.CodeEnhanceYourCalm {
+		m.w.engine.penalties.charge(m.farm, m.conn.Peer().Addr(), m.w.clock())
+	}
 	if m.conn.Write(m.h2.Output()) != nil {
 		m.close()
 		return
@@ -201,5 +204,6 @@ func (m *multiplex) forget() {
 		s.Pending--
 	}
 	m.h2.Close()
+	m.batch.drop(&m.w.loop.Buffers)
 	m.unpin(func(*pin) bool { return true })
 }

@@ -30,10 +30,15 @@ type peer struct {
 // windows are wide open.
 func newPeer(t *testing.T, addr string, settings ...xhttp2.Setting) *peer {
 	t.Helper()
-	c := l7test.Dial(t, addr)
-	p := &peer{t: t, conn: c.TCPConn, Framer: xhttp2.NewFramer(c.TCPConn, c.TCPConn), dec: hpack.NewDecoder(4096, nil)}
+	return newPeerOn(t, l7test.Dial(t, addr).TCPConn, settings...)
+}
+
+// newPeerOn is newPeer on a connection there is.
+func newPeerOn(t *testing.T, c net.Conn, settings ...xhttp2.Setting) *peer {
+	t.Helper()
+	p := &peer{t: t, conn: c, Framer: xhttp2.NewFramer(c, c), dec: hpack.NewDecoder(4096, nil)}
 	p.enc = hpack.NewEncoder(&p.block)
-	_, _ = io.WriteString(c.TCPConn, xhttp2.ClientPreface)
+	_, _ = io.WriteString(c, xhttp2.ClientPreface)
 	if len(settings) == 0 {
 		settings = []xhttp2.Setting{{ID: xhttp2.SettingInitialWindowSize, Val: 1 << 24}}
 	}

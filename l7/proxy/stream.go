@@ -20,6 +20,7 @@ type stream struct {
 	tail       []byte // trailers of the response, wait for out
 	deadline   int64
 	head       int  // bytes of the request's head
+	at         int  // where it lies in the heads of the batch, while it waits there
 	chunked    bool // the request body is sent on in chunks
 	ended      bool // the whole request has come
 	told       bool // its last chunk was sent on
@@ -30,6 +31,7 @@ type stream struct {
 	bare       bool // the request is a HEAD
 	dirty      bool // body has news for sendBodies
 	cut        bool // the response ended without being complete
+	waits      bool // in the batch: nothing has been done for it yet
 }
 
 // Head implements http2.Handler: a request begins.
@@ -54,6 +56,17 @@ func (m *multiplex) Head(s *http2.Stream, head []byte, end bool) {
 	*cl = client{conn: m.conn, w: w, port: m.port, farm: m.farm, stream: st, began: true}
 	s.Owner = cl
 	m.streams.add(cl)
+	if head != nil && (m.batch.count > 0 || m.h2.More()) {
+		m.postpone(cl, head)
+		return
+	}
+	m.begin(cl, head)
+}
+
+// begin serves the request of a stream.
+func (m *multiplex) begin(cl *client, head []byte) {
+	w, st := m.w, cl.stream
+	m.batch.begun++
 	w.req.Reset()
 	n, err := w.req.Parse(head)
 	switch {
@@ -88,7 +101,7 @@ func (m *multiplex) Data(s *http2.Stream, p []byte, end bool) {
 	if end {
 		st.endReceived()
 	}
-	if cl.ex == nil || cl.ex.deaf {
+	if cl.ex == nil && !st.waits || cl.ex != nil && cl.ex.deaf {
 		s.Consumed(len(p)) // it was answered already
 		return
 	}

@@ -11,9 +11,12 @@ func (m *multiplex) Reset(s *http2.Stream, _ http2.Code, _ *http2.Error) {
 		return // given up already
 	}
 	cl.stream.h2 = nil
-	if cl.ex != nil {
+	switch {
+	case cl.ex != nil:
 		cl.ex.clientGone()
 		return
+	case cl.stream.waits:
+		cl.stats().ClientAborts++
 	}
 	cl.release()
 }
@@ -72,6 +75,9 @@ const keepLines = 1 << 10
 func (cl *client) release() {
 	st, w := cl.stream, cl.w
 	m := st.mux
+	if st.waits {
+		m.withdraw(cl)
+	}
 	m.streams.remove(cl)
 	m.heads -= st.head
 	if m.streams.count == 0 {

@@ -1,0 +1,163 @@
+package floods
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/bench/measure"
+)
+
+// rounds are the turns of each proxy, slice is how long one takes. For a first
+// impression SLUICE_FLOODS_ROUNDS is less.
+const (
+	rounds = 7
+	slice  = 2 * time.Second
+	rest   = 500 * time.Millisecond // for what is left of an attack to end
+)
+
+// turn is what one attack on one proxy brought.
+type turn struct {
+	visit
+	damage
+	cost    float64 // processor time of the proxy for that of the attackers
+	connect float64 // connections to the backend for one of the attackers
+}
+
+func TestOthersHardlyNoticeFloods(t *testing.T) {
+	if os.Getenv("SLUICE_BENCH") == "" {
+		t.Skip("measures for two minutes: make bench does it")
+	}
+	n := rounds
+	if few, err := strconv.Atoi(os.Getenv("SLUICE_FLOODS_ROUNDS")); err == nil {
+		n = few
+	}
+	names := []string{"sluice", "haproxy", "nginx"}
+	machines := map[string]*machine{}
+	for _, name := range names {
+		machines[name] = start(t, name)
+	}
+	for _, a := range []attack{rapidReset, madeYouReset} {
+		turns := map[string][]turn{}
+		for i := range n {
+			for j := range names {
+				if i%2 == 1 {
+					j = len(names) - 1 - j
+				}
+				turns[names[j]] = append(turns[names[j]], machines[names[j]].turn(a))
+			}
+		}
+		tell(t, a, names, turns)
+	}
+}
+
+// start starts a proxy with its backend.
+func start(t *testing.T, name string) *machine {
+	t.Helper()
+	m := newMachine(t)
+	switch name {
+	case "sluice":
+		program, err := filepath.Abs("../../bin/sluice")
+		if err == nil {
+			_, err = os.Stat(program)
+		}
+		if err != nil {
+			t.Skipf("make build makes it: %v", err)
+		}
+		m.sluice(program)
+	default:
+		program, err := exec.LookPath(name)
+		if err != nil {
+			program, err = exec.LookPath("/usr/sbin/" + name)
+		}
+		if err != nil {
+			t.Skip(err)
+		}
+		map[string]func(string){"haproxy": m.haproxy, "nginx": m.nginx}[name](program)
+	}
+	m.eventually(func() error {
+		_, err := m.politely(pace)
+		return err
+	})
+	return m
+}
+
+// turn attacks for a while.
+func (m *machine) turn(a attack) turn {
+	m.t.Helper()
+	processes, err := measure.Tree(m.proxy.Process.Pid)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	before, err := measure.Usage(processes)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	connects := m.accepted()
+	h := m.play(attacking)
+	if err := json.NewEncoder(h.in).Encode(order{a, attacked, "127.0.0.2"}); err != nil {
+		m.t.Fatal(err)
+	}
+	var r turn
+	if r.visit, err = m.politely(slice); err != nil {
+		m.t.Fatal(err)
+	}
+	_ = h.in.Close()
+	h.read(m.t, &r.damage)
+	time.Sleep(rest)
+	after, err := measure.Usage(processes)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	r.cost = float64(after.Sub(before).Sched) / float64(r.CPU)
+	r.connect = float64(m.accepted()-connects) / float64(r.Connections)
+	return r
+}
+
+// median of what is taken of the turns.
+func median[T int64 | float64](turns []turn, take func(turn) T) T {
+	var list []T
+	for _, r := range turns {
+		list = append(list, take(r))
+	}
+	slices.Sort(list)
+	return list[len(list)/2]
+}
+
+// tell logs the table and how Sluice compares.
+func tell(t *testing.T, a attack, names []string, turns map[string][]turn) {
+	t.Helper()
+	p99 := func(r turn) int64 { return int64(r.p99) }
+	worst := func(r turn) int64 { return int64(r.max) }
+	cost := func(r turn) float64 { return r.cost }
+	t.Logf("%s, %d attackers; medians of %d turns", a, attackers, len(turns[names[0]]))
+	for _, name := range names {
+		list, failed := turns[name], 0
+		for _, r := range list {
+			failed += r.failed
+		}
+		t.Logf("%-8s others: p50 %v p99 %v max %v, %d failed; processor time %.2f of the attackers'; %.1f connects for each of %d connections with %d streams",
+			name, short(median(list, func(r turn) int64 { return int64(r.p50) })), short(median(list, p99)), short(median(list, worst)), failed,
+			median(list, cost), median(list, func(r turn) float64 { return r.connect }),
+			median(list, func(r turn) int64 { return r.Connections }), median(list, func(r turn) int64 { return r.Streams }))
+	}
+	verdict := func(what string, reached bool) {
+		word := "reached"
+		if !reached {
+			word = "missed"
+		}
+		t.Logf("%s: %s", what, word)
+	}
+	ours, theirs := turns["sluice"], turns["haproxy"]
+	verdict("p99 of the others at most HAProxy's", median(ours, p99) <= median(theirs, p99))
+	verdict("maximum of the others at most HAProxy's", median(ours, worst) <= median(theirs, worst))
+	verdict("processor time at most three times that of the attackers", median(ours, cost) <= 3)
+}
+
+func short(ns int64) string { return fmt.Sprintf("%.2f ms", float64(ns)/1e6) }

@@ -1,0 +1,193 @@
+package proxy_test
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	xhttp2 "golang.org/x/net/http2"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/l7test"
+)
+
+// together sends what do writes as one piece, which is read as one.
+func (p *peer) together(do func()) {
+	p.t.Helper()
+	var b bytes.Buffer
+	direct := p.Framer
+	p.Framer = xhttp2.NewFramer(&b, p.conn)
+	do()
+	p.Framer = direct
+	if _, err := p.conn.Write(b.Bytes()); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// What is taken back in the same breath costs a backend nothing: neither a
+// connection nor a request.
+func TestStreamsThatEndInTheReadThatBeganThemNeverReachABackend(t *testing.T) {
+	t.Parallel()
+	const streams = 100 // fewer than are too many
+	for name, end := range map[string]func(p *peer, id uint32){
+		"reset":               func(p *peer, id uint32) { _ = p.WriteRSTStream(id, xhttp2.ErrCodeCancel) },
+		"window update of 0":  func(p *peer, id uint32) { _ = p.WriteRawFrame(xhttp2.FrameWindowUpdate, 0, id, make([]byte, 4)) },
+		"window overflow":     func(p *peer, id uint32) { _ = p.WriteWindowUpdate(id, 1<<31-1) },
+		"data after the end":  func(p *peer, id uint32) { _ = p.WriteData(id, true, []byte("x")) },
+		"head after the end":  func(p *peer, id uint32) { p.ask(id, true, "GET", "/") },
+		"priority of 4 bytes": func(p *peer, id uint32) { _ = p.WriteRawFrame(xhttp2.FramePriority, 0, id, make([]byte, 4)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := l7test.NewBackend(t, scripted)
+			a := l7test.New(t, 1)
+			p := newPeer(t, a.Serve(nil, l7test.Service("web", b.Addr)))
+			p.together(func() {
+				for id := uint32(1); id < 2*streams; id += 2 {
+					p.ask(id, true, "GET", "/not")
+					end(p, id)
+				}
+				p.ask(2*streams+1, true, "GET", "/")
+			})
+			for f := ""; !strings.HasPrefix(f, "201 "); f = p.next() {
+				if f == "end" || strings.HasPrefix(f, "GOAWAY") {
+					t.Fatalf("got %s", f)
+				}
+			}
+			if got := b.Received(); b.Accepted() != 1 || strings.Contains(got, "/not") {
+				t.Errorf("the backend had %d connections and %d requests", b.Accepted(), strings.Count(got, "GET "))
+			}
+			f := a.Segment.SumFarm(1)
+			if f.Requests != 1 || f.ClientAborts != streams {
+				t.Errorf("%d requests and %d aborts were counted, want 1 and %d", f.Requests, f.ClientAborts, streams)
+			}
+			_ = p.conn.Close()
+			idle(t, a)
+		})
+	}
+}
+
+// Bodies that came behind their heads in one read are sent on, in order and
+// each with its own.
+func TestRequestsThatCameInOneReadAreServedWhole(t *testing.T) {
+	t.Parallel()
+	b := l7test.NewBackend(t, scripted)
+	a := l7test.New(t, 1)
+	p := newPeer(t, a.Serve(nil, l7test.Service("web", b.Addr)))
+	const streams = 100
+	p.together(func() {
+		for id := uint32(1); id < 2*streams; id += 2 {
+			p.ask(id, false, "POST", "/echo"+itoa(id))
+			_ = p.WriteData(id, false, []byte("body "))
+			_ = p.WriteData(id, id%4 == 1, []byte(itoa(id)))
+			if id%4 == 3 {
+				_ = p.WriteHeaders(xhttp2.HeadersFrameParam{StreamID: id, EndStream: true, EndHeaders: true, BlockFragment: p.head("x-end", itoa(id))})
+			}
+		}
+	})
+	l7test.Eventually(t, "all bodies came", func() bool {
+		return strings.Count(b.Received(), "0\r\n\r\n") == streams
+	})
+	got := b.Received()
+	for id := uint32(1); id < 2*streams; id += 2 {
+		body := "body " + itoa(id) + "\r\n0\r\n"
+		if !strings.Contains(got, "POST /echo"+itoa(id)+" ") || !strings.Contains(got, body) {
+			t.Errorf("request %d did not come, or not with its body", id)
+		}
+	}
+	_ = p.conn.Close()
+	idle(t, a)
+}
+
+// Of what a connection asks for at once a part is begun, then others have
+// their turn.
+func TestManyRequestsOfOneConnectionGiveWayToOthers(t *testing.T) {
+	t.Parallel()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ln.Close() })
+	const streams = 120
+	order := make(chan string, streams+1) // in which connections were begun
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { _ = c.Close() })
+			line := make([]byte, 8)
+			_, _ = io.ReadFull(c, line)
+			order <- string(line)
+		}
+	}()
+	a := l7test.New(t, 1)
+	addr := a.Serve(func(h *farm.HTTP) {}, l7test.Service("web", ln.Addr().String()))
+	p := newPeer(t, addr)
+	p.ask(1, true, "GET", "/first")
+	other := l7test.Dial(t, addr)
+	_, _ = io.WriteString(other.TCPConn, "GET /warm HTTP/1.1\r\n")
+	<-order
+	held, stands := make(chan struct{}), make(chan struct{})
+	a.Loops[0].Post(func() { close(stands); <-held })
+	<-stands
+	p.together(func() {
+		for id := uint32(3); id < 2*streams+3; id += 2 {
+			p.ask(id, true, "GET", "/many")
+		}
+	})
+	_, _ = io.WriteString(other.TCPConn, "Host: a.test\r\n\r\n")
+	close(held)
+	before := 0
+	for line := ""; line != "GET /war"; line = <-order {
+		before++
+	}
+	if before > streams/2 {
+		t.Errorf("%d requests of one connection came before the other's", before-1)
+	}
+	for n := before; n <= streams; n++ {
+		select {
+		case <-order:
+		case <-time.After(5 * time.Second):
+			t.Fatalf("%d of %d requests were begun", n-1, streams)
+		}
+	}
+}
+
+// Requests that wait because answers do go on once those have left.
+func TestRequestsThatWaitForAnswersToLeaveAreServedThen(t *testing.T) {
+	t.Parallel()
+	b := l7test.NewBackend(t, scripted)
+	a := l7test.New(t, 1)
+	moved := farm.Service{ID: 9, Name: "moved", URL: "^/moved", Redirect: "https://else.test/" + strings.Repeat("x", 5000)}
+	p := newPeer(t, a.Serve(nil, moved, l7test.Service("web", b.Addr)))
+	for id := uint32(1); id < 7; id += 2 {
+		p.ask(id, true, "GET", "/big") // more than sockets hold
+	}
+	before := uint64(0)
+	l7test.Eventually(t, "the answers are stuck", func() bool {
+		n := a.Segment.SumFarm(1).BytesOut
+		stuck := n > 1<<20 && n == before
+		before = n
+		return stuck
+	})
+	const streams = 100
+	p.together(func() {
+		for id := uint32(7); id < 2*streams+7; id += 2 {
+			p.ask(id, true, "GET", "/moved")
+		}
+	})
+	l7test.Eventually(t, "some are answered", func() bool { return a.Segment.SumFarm(1).Redirects > 0 })
+	for answered := 0; answered < streams; {
+		switch f := p.next(); {
+		case f == "end":
+			t.Fatalf("%d of %d were answered", answered, streams)
+		case strings.Contains(f, "HEADERS 302"):
+			answered++
+		}
+	}
+}

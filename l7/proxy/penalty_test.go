@@ -1,0 +1,129 @@
+package proxy_test
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+
+	xhttp2 "golang.org/x/net/http2"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/l7test"
+)
+
+// floodTimes has connections ended because they reset too much.
+func floodTimes(t *testing.T, addr string, times int) {
+	t.Helper()
+	for range times {
+		p := newPeer(t, addr)
+		p.together(func() {
+			for id := uint32(1); id < 400; id += 2 {
+				p.ask(id, true, "GET", "/not")
+				_ = p.WriteRSTStream(id, xhttp2.ErrCodeCancel)
+			}
+		})
+		if frames := strings.Join(p.ended(), "\n"); !strings.Contains(frames, "GOAWAY ENHANCE_YOUR_CALM") {
+			t.Fatalf("a flood ended with %q", frames)
+		}
+	}
+}
+
+// answered is closed when the peer's request has been.
+func (p *peer) answered() <-chan struct{} {
+	p.ask(1, true, "GET", "/")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for f := p.next(); f != "end" && !strings.HasPrefix(f, "1 HEADERS"); f = p.next() {
+		}
+	}()
+	return done
+}
+
+func isDone(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+func TestWhoFloodedComesBackMoreSlowly(t *testing.T) {
+	t.Parallel()
+	b := l7test.NewBackend(t, scripted)
+	a := l7test.New(t, 2)
+	addr := a.Serve(nil, l7test.Service("web", b.Addr))
+	early := newPeer(t, addr)
+	early.ask(1, true, "GET", "/")
+	early.want("1 HEADERS 200", "1 DATA ok end")
+	floodTimes(t, addr, 6) // in one after the other, so each comes later than the last
+	slow := newPeer(t, addr).answered()
+
+	early.ask(3, true, "GET", "/")
+	early.want("3 HEADERS 200", "3 DATA ok end")
+	c := l7test.Dial(t, addr)
+	_, _ = io.WriteString(c.TCPConn, get("/"))
+	if res, err := http.ReadResponse(c.Reader(), nil); err != nil || res.StatusCode != 200 {
+		t.Fatalf("a client of HTTP/1: %v %v", res, err)
+	}
+	<-newPeerFrom(t, "127.0.0.2", addr).answered()
+	if isDone(slow) {
+		t.Error("who came from the address of a flood was served as fast as others")
+	}
+	<-slow
+	delayed := uint64(0)
+	for i := range a.Loops {
+		delayed += a.Segment.Shard(i).Loop().HTTP2Delayed
+	}
+	if delayed != 6 {
+		t.Errorf("%d connections were counted as delayed, want 6", delayed)
+	}
+}
+
+// newPeerFrom is newPeer from another address of this machine.
+func newPeerFrom(t *testing.T, source, addr string) *peer {
+	t.Helper()
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}}
+	c, err := d.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return newPeerOn(t, c)
+}
+
+func TestWhoWaitsForBeingSlowMayLeave(t *testing.T) {
+	t.Parallel()
+	b := l7test.NewBackend(t, scripted)
+	a := l7test.New(t, 1)
+	addr := a.Serve(nil, l7test.Service("web", b.Addr))
+	floodTimes(t, addr, 5)
+	first, second := newPeer(t, addr), newPeer(t, addr)
+	slow := first.answered()
+	l7test.Eventually(t, "both wait", func() bool { return a.Segment.Shard(0).Loop().HTTP2Delayed == 4+2 })
+	_ = second.conn.Close()
+	l7test.Eventually(t, "one is let go", func() bool { return a.Segment.SumFarm(1).Established == 1 })
+	if isDone(slow) {
+		t.Error("it was let go with its delay, not before")
+	}
+	_ = first.conn.Close()
+	idle(t, a)
+}
+
+func TestTrustedPeersAreNeverSlow(t *testing.T) {
+	t.Parallel()
+	b := l7test.NewBackend(t, scripted)
+	a := l7test.New(t, 1)
+	addr := a.Serve(func(h *farm.HTTP) {
+		h.Trusted = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	}, l7test.Service("web", b.Addr))
+	floodTimes(t, addr, 3)
+	<-newPeer(t, addr).answered()
+	if n := a.Segment.Shard(0).Loop().HTTP2Delayed; n != 0 {
+		t.Errorf("%d connections were delayed", n)
+	}
+}
