@@ -226,6 +226,9 @@ func (p *page) balance(b *explain.Balance) {
 		}
 		p.row(tickIf(be.Chosen), fmt.Sprint(be.ID), name, be.Status, fmt.Sprintf("weight %d", be.Weight), fmt.Sprintf("priority %d", be.Priority), limit, be.Reason)
 	}
+	if b.NotShown > 0 {
+		p.row(" ", fmt.Sprintf("%d more not shown", b.NotShown))
+	}
 }
 
 func (p *page) result(r *explain.Result) {

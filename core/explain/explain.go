@@ -8,6 +8,8 @@
 // masked.
 package explain
 
+import "iter"
+
 // Bounds of questions, in bytes and in fields, and of answers.
 const (
 	// MaxQuestion bounds method, URL and headers together: twice what a head may
@@ -123,7 +125,23 @@ type Balance struct {
 	Protocol  string    `json:"protocol" enum:"http1,h2,tcp,udp" doc:"What the backends speak; the head is shown as HTTP/1.1 has it"`
 	Pinned    bool      `json:"pinned,omitempty" doc:"A client that has a connection to a backend stays with it; the request is explained as its first"`
 	Level     int       `json:"priority_level" doc:"Backends up to this priority are served"`
-	Backends  []Backend `json:"backends"`
+	Backends  []Backend `json:"backends" doc:"1,000 at most, the chosen one among them"`
+	NotShown  int       `json:"backends_not_shown,omitempty" doc:"How many more backends there are"`
+}
+
+// Listed gives the positions in a list of n that an answer shows: the first
+// MaxItems, of which the last makes room for chosen where that lies behind them.
+func Listed(n, chosen int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := range min(n, MaxItems) {
+			if i == MaxItems-1 {
+				i = max(i, chosen)
+			}
+			if !yield(i) {
+				return
+			}
+		}
+	}
 }
 
 // Backend is a backend of the service and what speaks for or against it.

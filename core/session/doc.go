@@ -6,8 +6,9 @@
 // as use. Nothing runs in the background: an expired entry is not found, and
 // is removed when it is met or by Sweep, which the owner calls now and then
 // with a budget. A full table forgets an old session rather than refuse a new
-// one: of a few drawn at random, the one unused for longest. Static sessions,
-// which an operator makes, neither expire nor make room.
+// one: of a few drawn at random, the one unused for longest. Sessions whose
+// client came back are spared: clients that invent keys displace one another. Static
+// sessions, which an operator makes, neither expire nor make room.
 //
 // Times are nanoseconds on any clock that does not go back, as long as one
 // table always sees the same clock.

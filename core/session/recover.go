@@ -48,7 +48,7 @@ func (s *shard) release() {
 			s.slabs[c].drop(&s.source)
 		}
 	}
-	s.blocks, s.slabs, s.buckets, s.n, s.cursor, s.source = nil, nil, nil, 0, 0, source{}
+	s.blocks, s.slabs, s.buckets, s.n, s.counts, s.cursor, s.source = nil, nil, nil, 0, [standings]int{}, 0, source{}
 }
 
 // slabAt names a block of slots as its entries do.
@@ -73,8 +73,11 @@ func (t *Table) adopt(m *Memory, blocks []uint32) {
 		}
 		for at := range (*[blockSize]entry)(unsafe.Pointer(&m.shared.blocks[i])) {
 			e := &(*[blockSize]entry)(unsafe.Pointer(&m.shared.blocks[i]))[at]
-			if key = e.whole(key[:0], p.shard, slabs); len(key) > 0 && !e.static && e.sum == sum(key, e.backend) {
-				t.Put(key, e.backend, min(e.used, Now())) // the clock may have been set back since
+			if key = e.whole(key[:0], p.shard, slabs); len(key) > 0 && e.standing != static && e.sum == sum(key, e.backend) {
+				used := min(e.used, Now()) // the clock may have been set back since
+				if t.Put(key, e.backend, used); e.standing == proven {
+					t.Get(key, used, 0)
+				}
 			}
 		}
 	}

@@ -49,13 +49,13 @@ func (s *shard) sweep(now int64, ttl time.Duration, budget int) (looked, removed
 // DropBackend forgets all sessions of a backend but the static ones, and
 // returns how many there were. It looks at every session, a few at a time.
 func (t *Table) DropBackend(id uint32) (dropped int) {
-	return t.drop(func(e *entry) bool { return e.backend == id && !e.static })
+	return t.drop(func(e *entry) bool { return e.backend == id && e.standing != static })
 }
 
 // Flush forgets all sessions but the static ones, and returns how many there
 // were.
 func (t *Table) Flush() (dropped int) {
-	return t.drop(func(e *entry) bool { return !e.static })
+	return t.drop(func(e *entry) bool { return e.standing != static })
 }
 
 // drop removes the sessions that go says yes to. What comes meanwhile may stay.
@@ -119,7 +119,7 @@ func (s *shard) copy(list []Session, keys []byte) ([]Session, []byte) {
 		e := s.at(i)
 		from := len(keys)
 		keys = s.appendKey(keys, e)
-		list = append(list, Session{Key: keys[from:len(keys):len(keys)], Backend: e.backend, Used: e.used, Static: e.static})
+		list = append(list, Session{Key: keys[from:len(keys):len(keys)], Backend: e.backend, Used: e.used, Static: e.standing == static})
 	}
 	return list, keys
 }

@@ -25,6 +25,8 @@ type Table struct {
 	shards []shard
 	// sweeping is the shard Sweep goes on with.
 	sweeping atomic.Uint32
+	// forgotten are the sessions that made room for others, see Forgotten.
+	forgotten atomic.Uint64
 }
 
 // New makes an empty table for at most maxEntries sessions (at least 1). Memory
@@ -38,6 +40,7 @@ func New(maxEntries int) *Table {
 	}
 	t := &Table{seed: maphash.MakeSeed(), shift: uint(64 - bits.TrailingZeros(uint(n))), shards: make([]shard, n)}
 	for i := range t.shards {
+		t.shards[i].forgotten = &t.forgotten
 		t.shards[i].limit = maxEntries / n
 		if i < maxEntries%n {
 			t.shards[i].limit++
@@ -47,7 +50,7 @@ func New(maxEntries int) *Table {
 }
 
 // Get returns the backend of a session that was used within ttl before now,
-// and notes the use. 0 allocations.
+// and notes the use: who comes back is proven. 0 allocations.
 func (t *Table) Get(key []byte, now int64, ttl time.Duration) (backend uint32, ok bool) {
 	if !storable(key) {
 		return 0, false
@@ -60,6 +63,7 @@ func (t *Table) Get(key []byte, now int64, ttl time.Duration) (backend uint32, o
 		return 0, false
 	}
 	e.used = max(e.used, now)
+	s.prove(e)
 	return e.backend, true
 }
 
@@ -75,7 +79,7 @@ func (t *Table) Peek(key []byte, now int64, ttl time.Duration) (s Session, ok bo
 	if e == nil || expired(e, now, ttl) {
 		return Session{}, false
 	}
-	return Session{Key: key, Backend: e.backend, Used: e.used, Static: e.static}, true
+	return Session{Key: key, Backend: e.backend, Used: e.used, Static: e.standing == static}, true
 }
 
 // Put makes key belong to backend from now on, unless a static session says
@@ -90,7 +94,7 @@ func (t *Table) Put(key []byte, backend uint32, now int64) bool {
 	defer s.mu.Unlock()
 	if e := s.find(h, key); e != nil {
 		e.used = max(e.used, now)
-		if !e.static {
+		if e.standing != static {
 			s.give(e, key, backend)
 		}
 		return true
@@ -115,7 +119,8 @@ func (t *Table) PutStatic(key []byte, backend uint32, now int64) bool {
 		return false
 	}
 	s.give(e, key, backend)
-	e.used, e.static = max(e.used, now), true
+	e.used = max(e.used, now)
+	s.promote(e, static)
 	return true
 }
 
@@ -165,6 +170,15 @@ func (t *Table) Len() int {
 		s.mu.Unlock()
 	}
 	return n
+}
+
+// Forgotten returns how many sessions made room for others since it was last
+// asked. Static ones never do.
+func (t *Table) Forgotten() uint64 {
+	if t.forgotten.Load() == 0 {
+		return 0
+	}
+	return t.forgotten.Swap(0)
 }
 
 func storable(key []byte) bool { return len(key) > 0 && len(key) <= MaxKey }

@@ -27,7 +27,7 @@ type Loop struct {
 	_                     [50]uint64
 }
 
-// Farm counts one farm on one loop. 256 bytes: a multiple of the cache line
+// Farm counts one farm on one loop. 512 bytes: a multiple of the cache line
 // that divides the page, with room to grow.
 type Farm struct {
 	Connections   uint64    `metric:"connections_total" help:"Client connections accepted."`
@@ -58,9 +58,11 @@ type Farm struct {
 	PacketsOut    uint64    `metric:"sent_packets_total" help:"Datagrams to clients; packets where the kernel carries the farm."`
 	Evicted       uint64    `metric:"evicted_flows_total" help:"Flows that were idle and made room for others."`
 	Dropped       uint64    `metric:"dropped_datagrams_total" help:"Datagrams that did not go on: a flow was not to be had, or a socket took no more."`
+	Forgotten     uint64    `metric:"forgotten_sessions_total" help:"Persistence sessions that made room for others."`
+	_             [31]uint64
 }
 
-// Backend counts one backend on one loop. 256 bytes, as Farm.
+// Backend counts one backend on one loop. 256 bytes, for the same reason.
 type Backend struct {
 	Requests        uint64    `metric:"requests_total" help:"Requests sent, repeated ones included."`
 	Responses       [5]uint64 `metric:"responses_total" help:"Response heads received, by class of status."` // [0] is 1xx … [4] is 5xx

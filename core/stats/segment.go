@@ -18,7 +18,7 @@ const SegmentSize = int(unsafe.Sizeof(memory{}))
 
 const (
 	magic    = 0x534c55434f554e54 // "SLUCOUNT" read as a number
-	layout   = 2                  // grows when any word below changes place or meaning
+	layout   = 3                  // grows when any word below changes place or meaning
 	pageSize = 4096
 )
 
@@ -33,8 +33,8 @@ var (
 //
 //	header, one page
 //	owners of farm IDs, then of backend IDs, 16 bytes each
-//	MaxShards shards: loop counters (one page), farms, backends and refusals
-//	(256 bytes each), times of farms and backends (512 bytes each)
+//	MaxShards shards: loop counters (one page), backends and refusals (256 bytes
+//	each), farms, times of farms and backends (512 bytes each)
 type memory struct {
 	header
 	_        [pageSize - unsafe.Sizeof(header{})]byte

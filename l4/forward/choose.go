@@ -1,6 +1,10 @@
 package forward
 
-import "github.com/sluicelb/sluice/core/balance"
+import (
+	"slices"
+
+	"github.com/sluicelb/sluice/core/balance"
+)
 
 // choice is the backend that was found for a tuple.
 type choice struct {
@@ -43,6 +47,15 @@ func (f *farmTable) choose(t *tuple, tried balance.Tried, now int64, b []byte) (
 	return c, true
 }
 
+// choose is the farm's, with what it cost others counted.
+func (w *worker) choose(f *farmTable, t *tuple, tried balance.Tried) (choice, bool) {
+	c, ok := f.choose(t, tried, f.clock(), w.key)
+	if f.sessions != nil {
+		w.farm(f).Forgotten += f.sessions.Forgotten()
+	}
+	return c, ok
+}
+
 // remember makes a session of a choice. Of two loops that see a new client at
 // once the later one follows the other.
 func (f *farmTable) remember(g *group, key []byte, c choice, tried balance.Tried, now int64) choice {
@@ -71,15 +84,10 @@ func (f *farmTable) recall(g *group, key []byte, tried balance.Tried, now int64)
 
 // claim takes the backend with that number, for who is known to belong there.
 func (f *farmTable) claim(g *group, id uint32, tried balance.Tried) (choice, bool) {
-	for i, at := range g.members {
-		b := &f.backends[at]
-		if b.id != id {
-			continue
-		}
-		if b.mode == cut || tried.Has(i) || !g.picker.Claim(i) {
-			return choice{}, false
-		}
-		return choice{at, i, g.picker.Held(i), true}, true
+	at, known := f.at[id]
+	i, here := slices.BinarySearch(g.members, at)
+	if !known || !here || f.backends[at].mode == cut || tried.Has(i) || !g.picker.Claim(i) {
+		return choice{}, false
 	}
-	return choice{}, false
+	return choice{at, i, g.picker.Held(i), true}, true
 }

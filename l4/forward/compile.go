@@ -56,8 +56,8 @@ func (e *Engine) compileFarm(f *farm.Farm) (*farmTable, error) {
 		answers: answersOf(l),
 		hash:    hashing(l.Algorithm),
 		persist: newPersistence(l), algorithm: l.Algorithm,
-		backends: make([]backend, len(l.Backends)),
-		logged:   l.Logs, sample: l.AccessLog.Sample,
+		backends: make([]backend, len(l.Backends)), at: make(map[uint32]int, len(l.Backends)),
+		logged: l.Logs, sample: l.AccessLog.Sample,
 		trusted: l.Trusted, proxyIn: l.ProxyIn, announce: announcing(l),
 	}
 	if l.MaxConnections > 0 {
@@ -67,6 +67,7 @@ func (e *Engine) compileFarm(f *farm.Farm) (*farmTable, error) {
 	for i := range l.Backends {
 		ft.backends[i] = ft.compileBackend(f, &l.Backends[i])
 		ft.backends[i].number = numbers[i]
+		ft.at[l.Backends[i].ID] = i
 		if len(ft.backends[i].reach.Ports) > 0 {
 			ft.apart = new(portGroups)
 		}

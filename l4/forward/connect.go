@@ -29,7 +29,7 @@ func (p *pair) connect() {
 	w, f := p.w, p.farm
 	t := p.tuple()
 	for range triesMost {
-		c, ok := f.choose(&t, p.tried, f.clock(), w.key)
+		c, ok := w.choose(f, &t, p.tried)
 		if !ok {
 			break
 		}

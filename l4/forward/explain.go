@@ -180,7 +180,8 @@ func (x *explainer) balance(g *group, c choice, ok bool) {
 	f, p := x.farm, g.picker
 	b := &explain.Balance{Algorithm: string(f.algorithm), Protocol: string(f.transport), Level: p.Level(), Backends: []explain.Backend{}}
 	x.Balance = b
-	for i, at := range g.members[:min(len(g.members), explain.MaxItems)] {
+	for i := range explain.Listed(len(g.members), c.member) {
+		at := g.members[i]
 		be, m := &f.backends[at], p.Member(i)
 		out := explain.Backend{
 			ID: be.number, Address: be.to(x.port).String(), Alias: explain.Clip(be.reach.Alias), Weight: m.Weight, Priority: m.Priority, Status: string(m.Slot.Status()),
@@ -205,6 +206,7 @@ func (x *explainer) balance(g *group, c choice, ok bool) {
 		}
 		b.Backends = append(b.Backends, out)
 	}
+	b.NotShown = len(g.members) - len(b.Backends)
 }
 
 // reason says why the backend is the one.

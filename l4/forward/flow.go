@@ -2,6 +2,7 @@ package forward
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/balance"
@@ -180,10 +181,8 @@ func (f *flow) settle(t *table) {
 	}
 	occupy(ft, &f.place)
 	f.farm, f.to, f.choice.index = ft, &ft.backends[i], i
-	for member, at := range ft.group.members {
-		if at == i {
-			f.choice.member = member
-		}
+	if member, ok := slices.BinarySearch(ft.group.members, i); ok {
+		f.choice.member = member
 	}
 	t.hold(&f.choice, f.to.id)
 	if f.shared != nil {

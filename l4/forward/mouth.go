@@ -114,7 +114,7 @@ func (f *flow) connect(tried balance.Tried, data []byte) bool {
 			c, ok = f.resume(data)
 		}
 		if !ok {
-			c, ok = f.farm.choose(&t, tried, f.farm.clock(), w.key)
+			c, ok = w.choose(f.farm, &t, tried)
 		}
 		if !ok {
 			break

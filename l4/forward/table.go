@@ -30,9 +30,10 @@ type farmTable struct {
 	listeners []farm.Listener
 	local     netip.Addr // the VIP; unspecified when every local address is meant
 	backends  []backend
-	group     group       // the backends that are for no server name in particular
-	names     *names      // nil when all are
-	apart     *portGroups // nil where a backend is reached on one port only
+	at        map[uint32]int // positions in backends, by stable number
+	group     group          // the backends that are for no server name in particular
+	names     *names         // nil when all are
+	apart     *portGroups    // nil where a backend is reached on one port only
 	// transparent: backends see the addresses of clients, and may refuse some of them
 	transparent bool
 	algorithm   farm.L4Algorithm
@@ -60,7 +61,7 @@ type farmTable struct {
 // group is backends among which one is chosen.
 type group struct {
 	picker  *balance.Picker
-	members []int // positions in the farm's backends
+	members []int // positions in the farm's backends, ascending
 }
 
 // backend is one compiled backend.
@@ -87,10 +88,8 @@ func (b *backend) to(port uint16) netip.AddrPort {
 
 // find is the position of the backend with that number, -1 when it is gone.
 func (f *farmTable) find(id uint32) int {
-	for i := range f.backends {
-		if f.backends[i].id == id {
-			return i
-		}
+	if i, ok := f.at[id]; ok {
+		return i
 	}
 	return -1
 }

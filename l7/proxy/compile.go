@@ -167,9 +167,9 @@ func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
 		id: s.ID, name: s.Name,
 		tracked:  algorithm.NeedsLoad(),
 		hashed:   algorithm == balance.ConsistentHash,
-		backends: make([]backend, len(s.Backends)),
-		persist:  newPersistence(s),
-		pinned:   (s.Pinned || announcing(s) != 0) && !s.Multiplexed(), multiplexed: s.Multiplexed(),
+		backends: make([]backend, len(s.Backends)), at: make(map[uint32]int, len(s.Backends)),
+		persist: newPersistence(s),
+		pinned:  (s.Pinned || announcing(s) != 0) && !s.Multiplexed(), multiplexed: s.Multiplexed(),
 		code: cmp.Or(s.RedirectCode, 302),
 	}
 	e.compileResilience(out, s)
@@ -194,6 +194,7 @@ func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
 			mode: b.Maintenance, origin: b.AddrPort().String(), named: nameOf(b), alias: b.Alias, statics: b.Sessions, host: hostOf(nameOf(b), s.TLS != nil),
 			target: to, reach: reachOf(f, s, b, &to),
 		}
+		out.at[b.ID] = i
 		members[i] = balance.Member{
 			ID: b.ID, Weight: b.EffectiveWeight(), Priority: b.EffectivePriority(), Limit: int64(b.ConnLimit),
 			Out: b.Maintenance != farm.MaintenanceOff, Slot: e.board.Slot(b.ID), Load: load,

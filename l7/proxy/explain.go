@@ -53,6 +53,7 @@ type explainer struct {
 	farm   *farmTable
 	w      *worker
 	ex     *exchange
+	chosen string // why the backend is
 }
 
 // clients tells how many the farm has, if it bounds them.
@@ -198,7 +199,7 @@ func (x *explainer) forward(cl *client, found *service) {
 	}
 	ex.backend = &sv.backends[i]
 	x.Head = x.maskedHead(ex.address(head))
-	x.Result = explain.Result{Outcome: explain.Forward, Service: sv.name, Backend: &i, Address: ex.backend.origin, Decision: ex.why.String(), Reason: x.Balance.Backends[min(i, len(x.Balance.Backends)-1)].Reason}
+	x.Result = explain.Result{Outcome: explain.Forward, Service: sv.name, Backend: &i, Address: ex.backend.origin, Decision: ex.why.String(), Reason: x.chosen}
 }
 
 // unserved tells what becomes of a request nobody can serve now.

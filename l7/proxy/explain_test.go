@@ -192,6 +192,32 @@ func TestExplanationTellsWhereARedirectLeads(t *testing.T) {
 	}
 }
 
+// Of very many backends the chosen one is always among those that are shown.
+func TestExplanationNamesTheRightOneOfVeryManyBackends(t *testing.T) {
+	t.Parallel()
+	addrs := make([]string, explain.MaxItems+500)
+	for i := range addrs {
+		addrs[i] = fmt.Sprintf("127.0.%d.%d:1", 1+i/250, 1+i%250)
+	}
+	const last = explain.MaxItems + 400
+	s := l7test.Service("web", addrs...)
+	for i := range s.Backends {
+		if i != last {
+			s.Backends[i].Maintenance = farm.MaintenanceDrain
+		}
+	}
+	a := l7test.New(t, 1)
+	a.Serve(nil, s)
+	e := explained(t, a, "/")
+	b := e.Balance.Backends[len(e.Balance.Backends)-1]
+	if *e.Result.Backend != last || e.Result.Reason != "it is its turn" || b.ID != last || !b.Chosen || b.Address != addrs[last] {
+		t.Errorf("backend %d, %q, the last shown is %+v", *e.Result.Backend, e.Result.Reason, b)
+	}
+	if len(e.Balance.Backends) != explain.MaxItems || e.Balance.NotShown != 500 {
+		t.Errorf("%d backends are shown, %d are said not to be", len(e.Balance.Backends), e.Balance.NotShown)
+	}
+}
+
 func TestExplanationTellsAboutEachBackend(t *testing.T) {
 	t.Parallel()
 	s := l7test.Service("web", "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3", "127.0.0.1:4", "127.0.0.1:5")

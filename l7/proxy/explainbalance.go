@@ -20,7 +20,7 @@ func (x *explainer) balance(sv *service, chosen int, ok bool) {
 	}
 	x.Balance = b
 	might := 0
-	for i := range min(len(sv.backends), explain.MaxItems) {
+	for i := range explain.Listed(len(sv.backends), chosen) {
 		be, m := &sv.backends[i], p.Member(i)
 		out := explain.Backend{
 			ID: i, Address: be.origin, Alias: explain.Clip(be.alias), Weight: m.Weight, Priority: m.Priority, Status: string(m.Slot.Status()),
@@ -50,7 +50,11 @@ func (x *explainer) balance(sv *service, chosen int, ok bool) {
 			out.Reason = fmt.Sprintf("ejected for %d more seconds at most: %s", max(0, (time.Until(e.Until)+time.Second-1)/time.Second), e.Cause)
 		}
 		b.Backends = append(b.Backends, out)
+		if out.Chosen {
+			x.chosen = out.Reason
+		}
 	}
+	b.NotShown = len(sv.backends) - len(b.Backends)
 	b.Random = p.Algorithm() == balance.RandomOfTwo && might > 1 && x.ex.why == accesslog.WhyAlgorithm
 }
 

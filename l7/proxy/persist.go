@@ -178,6 +178,7 @@ func (ex *exchange) learn() {
 	}
 	if len(key) > 0 {
 		sv.sessions.Put(key[:min(len(key), maxKey)], ex.backend.id, session.Now())
+		ex.stats().Forgotten += sv.sessions.Forgotten()
 	}
 }
 
@@ -224,6 +225,9 @@ func (ex *exchange) follow(id uint32) (int, bool) {
 func (ex *exchange) remember(i int) int {
 	sv, id, now := ex.service, ex.service.backends[i].id, session.Now()
 	owner, added := sv.sessions.PutIfAbsent(ex.key, id, now, sv.persist.ttl)
+	if n := sv.sessions.Forgotten(); n > 0 { // an explanation, which counts nothing, displaces none
+		ex.stats().Forgotten += n
+	}
 	if added || owner == id {
 		return i
 	}
@@ -249,10 +253,8 @@ func (ex *exchange) claim(i int) bool {
 
 // find is the position of the backend with that number, -1 when it is gone.
 func (sv *service) find(id uint32) int {
-	for i := range sv.backends {
-		if sv.backends[i].id == id {
-			return i
-		}
+	if i, ok := sv.at[id]; ok {
+		return i
 	}
 	return -1
 }

@@ -2,6 +2,7 @@ package proxy_test
 
 import (
 	"encoding/base64"
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -94,5 +95,32 @@ func TestEveryPersistenceKeepsAStreamToo(t *testing.T) {
 			s := &h.Services[0]
 			s.Persistence, s.SessionID, s.TTL = c.kind, c.id, 60
 		})
+	}
+}
+
+// A client that invents a key for each request displaces what it invented before,
+// and no client that came back.
+func TestInventedKeysCostOthersNoSession(t *testing.T) {
+	t.Parallel()
+	one, two := named(t, "1"), named(t, "2")
+	a := l7test.New(t, 1)
+	s := l7test.Service("web", one.Addr, two.Addr)
+	s.Persistence, s.SessionID, s.TTL = farm.PersistCookie, "SID", 60
+	addr := a.Serve(nil, s)
+	a.Engine.LimitSessions(16)
+	client := l7test.Dial(t, addr)
+	visit := func(id string) string { return client.Send(request("Cookie: SID=" + id)).Get().Text }
+	at := visit("mine")
+	visit("mine")
+	for i := range 200 {
+		visit(fmt.Sprint("invented", i))
+	}
+	for range 4 {
+		if now := visit("mine"); now != at {
+			t.Fatalf("the client is at %s, it was at %s", now, at)
+		}
+	}
+	if n := a.Segment.SumFarm(1).Forgotten; n != 201-16 {
+		t.Errorf("%d forgotten sessions are counted, want %d", n, 201-16)
 	}
 }

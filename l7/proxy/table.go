@@ -70,6 +70,7 @@ type service struct {
 	tracked    bool        // the picker compares loads
 	hashed     bool        // the picker needs the client's hash
 	backends   []backend
+	at         map[uint32]int // positions in backends, by stable number
 	persist    persistence
 	sessions   *session.Table
 	kept       sessionsOf       // what sessions is found by in the registry
