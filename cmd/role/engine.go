@@ -31,9 +31,6 @@ import (
 // LoopsVariable sets the number of event loops; unset means one per CPU.
 const LoopsVariable = "SLUICE_LOOPS"
 
-// beatEvery is how often the engine says on the control page that it lives.
-const beatEvery = time.Second
-
 // Engine carries the traffic until SIGTERM, then lets exchanges under way end
 // within the grace time.
 func Engine(in inherit.Set) error {
@@ -54,7 +51,9 @@ func Engine(in inherit.Set) error {
 	go func() {
 		failed <- link.Serve(ctx, control, e, uidFrom(supervisor.ManagerVariable))
 	}()
-	go e.beat(ctx)
+	beating, still := context.WithCancel(context.Background()) // to the last: exchanges are ended in order
+	defer still()
+	go Heartbeat(beating, e.page, e.loops)
 	select {
 	case <-ctx.Done():
 	case err := <-failed:
@@ -113,7 +112,7 @@ func newEngine(in inherit.Set) (*engine, error) {
 	reserve := marks.New(netd, slog.Default())
 	e.proxy.MarkWith(reserve)
 	e.forward.MarkWith(reserve)
-	page.StartEngine(os.Getpid(), e.started)
+	page.StartEngine(os.Getpid(), n, e.started)
 	return e, nil
 }
 
@@ -206,19 +205,6 @@ func openMemory(in inherit.Set, loops int) (page *snapshot.Page, board *health.B
 	open("board", func(mem []byte) (err error) { board, err = health.OpenBoard(mem); return })
 	open("stats", func(mem []byte) (err error) { segment, err = stats.CreateSegment(mem, loops); return })
 	return page, board, segment, err
-}
-
-func (e *engine) beat(ctx context.Context) {
-	t := time.NewTicker(beatEvery)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-t.C:
-			e.page.SetBeat(now)
-		}
-	}
 }
 
 // Hello implements link.Handler.

@@ -72,6 +72,11 @@ func run(name, version string) error {
 	if err != nil {
 		return err
 	}
+	if log, err := set.File("log"); err == nil {
+		// Standard error holds what the runtime says; what is logged goes by itself.
+		os.Stderr = log
+		slog.SetDefault(supervisor.Logger(name))
+	}
 	conn, err := set.UnixConn("supervisor")
 	if err != nil {
 		return err

@@ -29,6 +29,7 @@
 //
 // One keeper per role, each locked to a thread of its own: the thread's rights
 // are cut before it starts a process, and the role's parent-death signal is
-// bound to it. Run is the only other one that acts; state is read under one
+// bound to it. One looks whether the engine goes on, and ends the life of one
+// that does not. Run is the only other one that acts; state is read under one
 // lock for `sluice status`.
 package supervisor

@@ -44,6 +44,9 @@ type keeper struct {
 	// final is closed when the role ended with ExitFinal; nil when that status
 	// is none of the role's.
 	final chan struct{}
+	// muffled: its standard output and error are a mouth, and it logs to a
+	// descriptor of its own.
+	muffled bool
 	// ready is called when the role serves.
 	ready func()
 	log   *slog.Logger
@@ -52,7 +55,9 @@ type keeper struct {
 	role     line.Role
 	process  *os.Process // nil while not running
 	post     *line.Post
-	served   bool // it was ready once
+	mouth    *mouth        // nil unless muffled
+	lifeOver chan struct{} // closed at the end of this life
+	served   bool          // it was ready once
 	stopping bool
 	stopped  chan struct{} // closed when stopping
 	ended    chan struct{} // closed when keep has returned
@@ -99,6 +104,11 @@ func (k *keeper) live() (last bool) {
 	lived := time.Since(k.role.Started).Round(time.Millisecond)
 	post, wanted := k.end()
 	post.Close()
+	if k.mouth != nil {
+		if more := k.mouth.close(); more > 0 {
+			k.log.Warn("more was said than is kept", "name", k.name, "pid", process.Pid, "bytes", more)
+		}
+	}
 	switch {
 	case err != nil:
 		k.log.Error("role lost", "name", k.name, "pid", process.Pid, "error", err)
@@ -130,16 +140,25 @@ func (k *keeper) start() (*os.Process, error) {
 	for name, f := range k.files {
 		files[name] = f
 	}
-	list, ordered := inherit.Pass(files)
 	null, err := os.Open(os.DevNull)
 	if err != nil {
 		post.Close()
 		return nil, err
 	}
 	defer null.Close()
+	output := os.Stderr
+	if k.muffled {
+		files["log"] = os.Stderr
+		if k.mouth, output, err = openMouth(os.Stderr); err != nil {
+			post.Close()
+			return nil, err
+		}
+		defer output.Close()
+	}
+	list, ordered := inherit.Pass(files)
 	process, err := os.StartProcess(k.program, []string{"sluice: " + k.name}, &os.ProcAttr{
 		Env:   k.variables(list),
-		Files: append([]*os.File{null, os.Stderr, os.Stderr}, ordered...),
+		Files: append([]*os.File{null, output, output}, ordered...),
 		Sys: &syscall.SysProcAttr{
 			Credential: k.credential,
 			// A group of its own keeps the terminal's Ctrl-C from the role:
@@ -150,12 +169,16 @@ func (k *keeper) start() (*os.Process, error) {
 	})
 	if err != nil {
 		post.Close()
+		if k.mouth != nil {
+			_ = output.Close()
+			k.mouth.close()
+		}
 		return nil, fmt.Errorf("starting: %w", err)
 	}
 	if !k.role.Started.IsZero() {
 		k.role.Restarts++
 	}
-	k.process, k.post = process, post
+	k.process, k.post, k.lifeOver = process, post, make(chan struct{})
 	k.role.PID, k.role.Started = process.Pid, time.Now()
 	k.log.Info("role started", "name", k.name, "pid", process.Pid, "restarts", k.role.Restarts)
 	return process, nil
@@ -174,6 +197,7 @@ func (k *keeper) end() (post *line.Post, wanted bool) {
 	defer k.mu.Unlock()
 	post = k.post
 	k.process, k.post = nil, nil
+	close(k.lifeOver)
 	k.role.PID, k.role.Ready = 0, false
 	return post, k.stopping
 }

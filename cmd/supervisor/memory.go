@@ -19,6 +19,9 @@ type memory struct {
 	page, board, stats, records, sessions *os.File
 	// kinds are those of sockets netd may give the engine.
 	kinds *os.File
+	// control is the page as the supervisor reads it, out of mapped.
+	control *snapshot.Page
+	mapped  *shm.Mapping
 	// wake is the event by which the engine wakes who reads the records.
 	wake *os.File
 	// These are for those who only look.
@@ -49,6 +52,13 @@ func openMemory() (*memory, error) {
 	if m.wake, err = shm.Event("sluice-records"); err != nil {
 		m.close()
 		return nil, err
+	}
+	if m.mapped, err = shm.MapShared(m.page, true); err == nil {
+		m.control, err = snapshot.OpenPage(m.mapped.Bytes())
+	}
+	if err != nil {
+		m.close()
+		return nil, fmt.Errorf("shared memory %q: %w", "page", err)
 	}
 	for _, want := range []struct{ reader, of **os.File }{{&m.statsReader, &m.stats}, {&m.boardReader, &m.board}, {&m.kindsReader, &m.kinds}} {
 		if *want.reader, err = shm.ReadOnly(*want.of); err != nil {
@@ -82,6 +92,9 @@ func segment(name string, size int, init func([]byte) error) (*os.File, error) {
 }
 
 func (m *memory) close() {
+	if m.mapped != nil {
+		_ = m.mapped.Close()
+	}
 	for _, f := range []*os.File{m.page, m.board, m.stats, m.records, m.sessions, m.kinds, m.wake, m.statsReader, m.boardReader, m.kindsReader} {
 		if f != nil {
 			_ = f.Close()

@@ -65,6 +65,7 @@ type supervisor struct {
 	journal *os.File
 
 	engine, manager, helper *keeper
+	watched                 chan struct{} // closed when nobody looks at the engine any more
 	ready                   sync.Once
 }
 
@@ -137,9 +138,15 @@ func (s *supervisor) start() {
 		s.manager.credential = &s.owners.manager
 	}
 	s.helper.capabilities = harden.HelperCapabilities
+	s.engine.muffled = true
 	for _, k := range s.keepers() {
 		go k.keep()
 	}
+	s.watched = make(chan struct{})
+	go func() {
+		defer close(s.watched)
+		watch(s.engine, s.memory.control)
+	}()
 }
 
 // standardOutput is where access logs may go to; nowhere when it is closed.
@@ -257,6 +264,9 @@ func (s *supervisor) close() {
 	if s.sockets != nil {
 		s.sockets.close()
 		_ = s.owners.asManager(s.data.removeSockets)
+	}
+	if s.watched != nil {
+		<-s.watched
 	}
 	if s.memory != nil {
 		s.memory.close()

@@ -90,6 +90,12 @@ func fakeRole(name string) {
 			os.Exit(5)
 		}
 	}
+	if name == "engine" {
+		if err := fakeEngine(set); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(6)
+		}
+	}
 	_ = l.Ready(harden.Status{UID: os.Geteuid()})
 	if name != "mgmt" {
 		_ = l.Ready(harden.Status{UID: forgedUID})
@@ -250,7 +256,7 @@ func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
 func TestEachRoleGetsWhatItNeedsAndNothingElse(t *testing.T) {
 	i := start(t, t.TempDir())
 	want := map[string]string{
-		"engine": "board control marks page records sessions stats supervisor wake",
+		"engine": "board control log marks page records sessions stats supervisor wake",
 		"mgmt":   "api board data kinds local page records stats stdout supervisor wake",
 		"netd":   "board journal kinds marks netd supervisor",
 	}

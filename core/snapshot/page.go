@@ -12,17 +12,21 @@ const PageSize = 4096
 
 const (
 	pageMagic  = 0x534c435452504147 // "SLCTRPAG" read as a number
-	pageLayout = 1
+	pageLayout = 2
 )
 
+// MaxLoops bounds the loops of an engine that can answer.
+const MaxLoops = 64
+
 // Page is the control page: which generation is where, and whether the engine
-// is alive. It is never made, only found in shared memory by OpenPage. All
+// and each of its loops are alive. It is never made, only found in shared memory by OpenPage. All
 // methods are atomic and may be called from any goroutine of any process that
 // maps the page, as long as it is mapped. Setters belong to one side each.
 //
 //	0    magic, layout
 //	64   mgmt's words: published
-//	128  the engine's words: acknowledged, refused, beat, pid, start
+//	128  the engine's words: acknowledged, refused, asked, pid, start, loops
+//	192  how often each loop answered, 64 bits each
 type Page struct {
 	magic  atomic.Uint64
 	layout atomic.Uint64
@@ -33,9 +37,13 @@ type Page struct {
 
 	acknowledged atomic.Uint64
 	refused      atomic.Uint64
-	beat         atomic.Int64 // Unix ns
+	asked        atomic.Uint64
 	enginePID    atomic.Int64
 	startedAt    atomic.Int64 // Unix ns
+	loops        atomic.Uint64
+	_            [16]byte
+
+	answered [MaxLoops]atomic.Uint64
 }
 
 // OpenPage returns the control page in mem, at least PageSize bytes of shared
@@ -82,12 +90,18 @@ func (p *Page) Refused() uint64 { return p.refused.Load() }
 func (p *Page) SetRefused(generation uint64) { p.refused.Store(generation) }
 
 // StartEngine is called by an engine that took the page over: it clears what
-// its predecessor acknowledged and refused, and sets its process id and start.
-func (p *Page) StartEngine(pid int, now time.Time) {
+// its predecessor left, and sets its process id, its start and how many loops it
+// runs, at most MaxLoops.
+func (p *Page) StartEngine(pid, loops int, now time.Time) {
+	p.enginePID.Store(0)
 	p.acknowledged.Store(0)
 	p.refused.Store(0)
+	p.asked.Store(0)
+	for i := range p.answered {
+		p.answered[i].Store(0)
+	}
+	p.loops.Store(uint64(min(loops, MaxLoops)))
 	p.startedAt.Store(now.UnixNano())
-	p.beat.Store(now.UnixNano())
 	p.enginePID.Store(int64(pid))
 }
 
@@ -97,12 +111,21 @@ func (p *Page) EnginePID() int { return int(p.enginePID.Load()) }
 // StartedAt returns when that engine started; the zero time when none has.
 func (p *Page) StartedAt() time.Time { return at(p.startedAt.Load()) }
 
-// Beat returns when the engine last showed that it is alive; the zero time
-// when none has started.
-func (p *Page) Beat() time.Time { return at(p.beat.Load()) }
+// Ask is called by the engine every second: it says that the process goes on,
+// and that its loops have to answer once more.
+func (p *Page) Ask() { p.asked.Add(1) }
 
-// SetBeat is called by the engine now and then.
-func (p *Page) SetBeat(now time.Time) { p.beat.Store(now.UnixNano()) }
+// Asked tells how often the loops were asked.
+func (p *Page) Asked() uint64 { return p.asked.Load() }
+
+// Answer is called on a loop: it has answered whatever was asked so far.
+func (p *Page) Answer(loop int) { p.answered[loop].Store(p.asked.Load()) }
+
+// Answered tells how far each loop has answered, in an engine that started.
+func (p *Page) Answered(loop int) uint64 { return p.answered[loop].Load() }
+
+// Loops is how many loops the engine runs; 0 when none has started.
+func (p *Page) Loops() int { return int(min(p.loops.Load(), MaxLoops)) }
 
 func at(nanos int64) time.Time {
 	if nanos == 0 {

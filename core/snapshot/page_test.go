@@ -27,22 +27,30 @@ func TestPageTellsBothSidesWhereTheGenerationsAre(t *testing.T) {
 		}
 	}
 	mgmt, engine := sides[0], sides[1]
-	if !engine.Beat().IsZero() || !engine.StartedAt().IsZero() || engine.EnginePID() != 0 || engine.Published() != 0 {
+	if engine.Asked() != 0 || engine.Loops() != 0 || !engine.StartedAt().IsZero() || engine.EnginePID() != 0 || engine.Published() != 0 {
 		t.Error("a new page tells something")
 	}
 	start := time.Unix(1_700_000_000, 5)
-	engine.StartEngine(123, start)
+	engine.StartEngine(123, 2, start)
 	mgmt.SetPublished(9)
 	engine.SetAcknowledged(8)
 	engine.SetRefused(9)
-	engine.SetBeat(start.Add(time.Second))
+	engine.Ask()
+	engine.Answer(1)
+	engine.Ask()
 	if engine.Published() != 9 || mgmt.Acknowledged() != 8 || mgmt.Refused() != 9 {
 		t.Errorf("published %d, acknowledged %d, refused %d", engine.Published(), mgmt.Acknowledged(), mgmt.Refused())
 	}
-	if mgmt.EnginePID() != 123 || !mgmt.StartedAt().Equal(start) || !mgmt.Beat().Equal(start.Add(time.Second)) {
-		t.Errorf("pid %d, started %v, beat %v", mgmt.EnginePID(), mgmt.StartedAt(), mgmt.Beat())
+	if mgmt.EnginePID() != 123 || !mgmt.StartedAt().Equal(start) {
+		t.Errorf("pid %d, started %v", mgmt.EnginePID(), mgmt.StartedAt())
 	}
-	engine.StartEngine(124, start)
+	if mgmt.Loops() != 2 || mgmt.Asked() != 2 || mgmt.Answered(0) != 0 || mgmt.Answered(1) != 1 {
+		t.Errorf("%d loops were asked %d times, and answered %d and %d", mgmt.Loops(), mgmt.Asked(), mgmt.Answered(0), mgmt.Answered(1))
+	}
+	engine.StartEngine(124, 1000, start)
+	if mgmt.Loops() != snapshot.MaxLoops || mgmt.Asked() != 0 || mgmt.Answered(1) != 0 {
+		t.Errorf("after a new engine: %d loops, asked %d, answered %d", mgmt.Loops(), mgmt.Asked(), mgmt.Answered(1))
+	}
 	if mgmt.Published() != 9 || mgmt.Acknowledged() != 0 || mgmt.Refused() != 0 {
 		t.Errorf("after a new engine: published %d, acknowledged %d, refused %d", mgmt.Published(), mgmt.Acknowledged(), mgmt.Refused())
 	}

@@ -1,0 +1,66 @@
+package e2e_test
+
+import (
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+var (
+	replaced = regexp.MustCompile(`msg="engine stands still, it is replaced".* stood=(\S+)`)
+	stacks   = regexp.MustCompile(`^(goroutine \d+)`)
+)
+
+func TestEngineThatHangsIsReplacedWithItsStacksInTheLog(t *testing.T) {
+	who := asOne()
+	a := start(t, who, dataDir(t, who))
+	url := a.farm("shop", backend(t, "one"))
+	wantAnswer(t, url, "one")
+	pid := a.pid("engine")
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
+	within(t, 10*time.Second, "a client is answered", func() error { _, err := get(url); return err })
+	if a.pid("engine") == pid {
+		t.Error("it is the same engine")
+	}
+	stood, err := time.ParseDuration(a.await(replaced))
+	if err != nil || stood < 2*time.Second {
+		t.Errorf("it had stood for %v, %v", stood, err)
+	}
+	a.await(stacks)
+	if out := a.must("status"); !strings.Contains(out, "engine") {
+		t.Errorf("status:\n%s", out)
+	}
+}
+
+// What made the others wait for the machine is no hang: here the whole
+// appliance is stopped for longer than a loop may stand.
+func TestEngineOfAMachineThatWasSuspendedStays(t *testing.T) {
+	who := asOne()
+	a := start(t, who, dataDir(t, who))
+	url := a.farm("shop", backend(t, "one"))
+	pids := []int{a.cmd.Process.Pid, a.pid("mgmt"), a.pid("netd"), a.pid("engine")}
+	for _, pid := range pids {
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(4 * time.Second) // nothing to be awaited: nobody runs
+	for _, pid := range pids {
+		if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Several looks at the engine later it is still the same.
+	for range 20 {
+		wantAnswer(t, url, "one")
+		time.Sleep(50 * time.Millisecond)
+	}
+	if pid := a.pid("engine"); pid != pids[3] {
+		t.Errorf("engine %d was replaced by %d", pids[3], pid)
+	}
+}

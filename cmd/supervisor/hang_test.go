@@ -1,0 +1,219 @@
+package supervisor_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/cmd/inherit"
+	"github.com/sluicelb/sluice/cmd/role"
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/shm"
+	"github.com/sluicelb/sluice/core/snapshot"
+)
+
+// What fakeEngine does on a signal.
+const (
+	spin    = syscall.SIGUSR1 // its second loop is in an endless loop
+	block   = syscall.SIGUSR2 // its second loop waits for ever
+	chatter = syscall.SIGALRM // it says far more than is kept, and dies
+)
+
+// fakeEngine runs two loops that show that they go on, as the engine's do.
+func fakeEngine(set inherit.Set) error {
+	f, err := set.File("page")
+	if err != nil {
+		return err
+	}
+	mem, err := shm.MapShared(f, true)
+	if err != nil {
+		return err
+	}
+	page, err := snapshot.OpenPage(mem.Bytes())
+	if err != nil {
+		return err
+	}
+	var loops []*loop.Loop
+	for range 2 {
+		l, err := loop.New(nil)
+		if err != nil {
+			return err
+		}
+		go func() { _ = l.Run() }()
+		loops = append(loops, l)
+	}
+	page.StartEngine(os.Getpid(), len(loops), time.Now())
+	go role.Heartbeat(context.Background(), page, loops)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, spin, block, chatter)
+	go func() {
+		switch <-signals {
+		case spin:
+			loops[1].Post(spinForEver)
+		case block:
+			loops[1].Post(waitForEver)
+		case chatter:
+			for range 10_000 {
+				println(strings.Repeat("x", 99))
+			}
+			os.Exit(9)
+		}
+	}()
+	return nil
+}
+
+var spun int
+
+func spinForEver() {
+	for {
+		spun++
+	}
+}
+
+func waitForEver() { select {} }
+
+// replacement waits for the engine after that one and returns what the log says.
+func (i *instance) replacement(of life) (next life, log string) {
+	i.t.Helper()
+	next = i.next("engine")
+	if next.PID == of.PID {
+		i.t.Fatal("it is the same engine")
+	}
+	return next, i.end()
+}
+
+func TestEngineThatStandsStillIsReplaced(t *testing.T) {
+	for name, c := range map[string]struct {
+		signal syscall.Signal
+		says   []string
+	}{
+		"stopped":            {syscall.SIGSTOP, []string{`what="it was stopped by a signal"`, "SIGQUIT: quit", "goroutine "}},
+		"in an endless loop": {spin, []string{`what="loop 1 of 2"`, "SIGQUIT: quit", "spinForEver"}},
+		"waiting for ever":   {block, []string{`what="loop 1 of 2"`, "SIGQUIT: quit", "waitForEver"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			i := start(t, t.TempDir())
+			i.waitReady()
+			l := i.next("engine")
+			if err := syscall.Kill(l.PID, c.signal); err != nil {
+				t.Fatal(err)
+			}
+			_, log := i.replacement(l)
+			for _, want := range append(c.says, `msg="engine stands still, it is replaced"`) {
+				if !strings.Contains(log, want) {
+					t.Errorf("the log does not say %q:\n%s", want, log)
+				}
+			}
+		})
+	}
+}
+
+func TestWhatADyingEngineSaysIsKeptAndBounded(t *testing.T) {
+	i := start(t, t.TempDir())
+	i.waitReady()
+	l := i.next("engine")
+	if err := syscall.Kill(l.PID, chatter); err != nil {
+		t.Fatal(err)
+	}
+	_, log := i.replacement(l)
+	said := strings.Count(log, strings.Repeat("x", 99))
+	if said < 2000 || said > 3000 || !strings.Contains(log, "more was said than is kept") {
+		t.Errorf("%d lines of 10,000 were kept", said)
+	}
+}
+
+func TestEngineThatEndsInOrderIsNotTakenForHung(t *testing.T) {
+	i := start(t, t.TempDir())
+	i.waitReady()
+	if err := i.stop(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	if log := i.log.String(); strings.Contains(log, "stands still") {
+		t.Errorf("the log says\n%s", log)
+	}
+}
+
+// starve moves a process into a group that gets a thousandth of a CPU, and that
+// has others with endless work, and returns what tells for how long it was held
+// back.
+func starve(t *testing.T, pid int) (heldBack func() time.Duration, end func()) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: nobody else can make groups that share a CPU")
+	}
+	for _, kind := range []struct{ top, limit, held string }{
+		{"/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "throttled_time "},
+		{"/sys/fs/cgroup", "cpu.max", "throttled_usec "},
+	} {
+		group := filepath.Join(kind.top, fmt.Sprintf("sluice-test-%d", pid))
+		if os.Mkdir(group, 0o755) != nil {
+			continue
+		}
+		t.Cleanup(func() { _ = os.Remove(group) })
+		set := func(name, value string) error {
+			return os.WriteFile(filepath.Join(group, name), []byte(value), 0o644)
+		}
+		less, all := "1000 1000000", "max 1000000"
+		if kind.limit == "cpu.cfs_quota_us" {
+			_ = set("cpu.cfs_period_us", "1000000")
+			less, all = "1000", "-1"
+		}
+		if set(kind.limit, less) != nil || set("cgroup.procs", strconv.Itoa(pid)) != nil {
+			_ = os.Remove(group)
+			continue
+		}
+		for range 2 * runtime.NumCPU() {
+			busy := exec.Command("/bin/sh", "-c", "while :; do :; done")
+			if err := busy.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = busy.Process.Kill(); _ = busy.Wait() })
+			if err := set("cgroup.procs", strconv.Itoa(busy.Process.Pid)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		unit := time.Nanosecond
+		if kind.limit == "cpu.max" {
+			unit = time.Microsecond
+		}
+		return func() time.Duration {
+			b, _ := os.ReadFile(filepath.Join(group, "cpu.stat"))
+			_, text, _ := strings.Cut(string(b), kind.held)
+			text, _, _ = strings.Cut(text, "\n")
+			n, _ := strconv.ParseInt(text, 10, 64)
+			return time.Duration(n) * unit
+		}, func() { _ = set(kind.limit, all) }
+	}
+	t.Skip("needs a control group for CPUs")
+	return nil, nil
+}
+
+func TestEngineThatIsStarvedStays(t *testing.T) {
+	i := start(t, t.TempDir())
+	i.waitReady()
+	l := i.next("engine")
+	heldBack, end := starve(t, l.PID)
+	for began := time.Now(); time.Since(began) < 6*time.Second; time.Sleep(100 * time.Millisecond) {
+		if !alive(l.PID) {
+			t.Fatalf("it was replaced; log:\n%s", i.end())
+		}
+	}
+	if held := heldBack(); held < 3*time.Second {
+		t.Errorf("not shown: it was held back for %v only", held)
+	}
+	end()
+	_ = i.stop(syscall.SIGTERM)
+	if log := i.log.String(); strings.Contains(log, "stands still") {
+		t.Errorf("the log says\n%s", log)
+	}
+}

@@ -1,0 +1,91 @@
+package supervisor
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+	"time"
+)
+
+const (
+	// stacksTime is how long a process that stands still may take to say where.
+	stacksTime = 2 * time.Second
+	// maxSaid bounds what the runtime of a process may say in one life, stacks of
+	// all goroutines above all, in bytes.
+	maxSaid = 256 << 10
+)
+
+// replace ends the life of a role that stands still; keep starts the next. The
+// runtime is asked for the stacks of all goroutines (SIGQUIT) and has stacksTime
+// for it. thread is where to ask, because a goroutine that runs has its stack
+// shown by its own thread alone; 0 leaves that to the kernel.
+func (k *keeper) replace(pid, thread int, stopped bool, what string, stood time.Duration) {
+	k.mu.Lock()
+	process, over := k.process, k.lifeOver
+	ends := k.stopping || process == nil || process.Pid != pid
+	k.mu.Unlock()
+	if ends {
+		return
+	}
+	k.log.Error(k.name+" stands still, it is replaced", "what", what, "stood", stood.Round(time.Millisecond), "pid", pid)
+	if thread == 0 || syscall.Tgkill(pid, thread, syscall.SIGQUIT) != nil {
+		_ = process.Signal(syscall.SIGQUIT)
+	}
+	if stopped {
+		_ = process.Signal(syscall.SIGCONT)
+	}
+	select {
+	case <-over:
+	case <-time.After(stacksTime):
+		_ = process.Signal(syscall.SIGKILL)
+		<-over
+	}
+}
+
+// mouth is what a process has as its standard output and error: what its runtime
+// says when it dies goes on to the supervisor's, line by line, up to maxSaid. What
+// the role logs does not go this way.
+type mouth struct {
+	read *os.File
+	done chan struct{}
+	more int // bytes left out
+}
+
+// openMouth returns the process's end, which the caller closes.
+func openMouth(to io.Writer) (*mouth, *os.File, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, nil, fmt.Errorf("output: %w", err)
+	}
+	m := &mouth{read: r, done: make(chan struct{})}
+	go m.pass(to)
+	return m, w, nil
+}
+
+func (m *mouth) pass(to io.Writer) {
+	defer close(m.done)
+	in := bufio.NewReaderSize(m.read, 4<<10)
+	for said := 0; ; {
+		line, err := in.ReadSlice('\n')
+		if said += len(line); said <= maxSaid {
+			_, _ = to.Write(line)
+		} else {
+			m.more += len(line)
+		}
+		if err != nil && err != bufio.ErrBufferFull {
+			return
+		}
+	}
+}
+
+// close waits for what the process said last and returns how many bytes were left
+// out.
+func (m *mouth) close() (more int) {
+	// Whoever else may hold the other end is not waited for.
+	_ = m.read.SetReadDeadline(time.Now().Add(time.Second))
+	<-m.done
+	_ = m.read.Close()
+	return m.more
+}

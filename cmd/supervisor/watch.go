@@ -1,0 +1,121 @@
+package supervisor
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluicelb/sluice/core/snapshot"
+)
+
+// watch looks at the engine until the keeper is stopped, and has one that stands
+// still replaced.
+func watch(k *keeper, page *snapshot.Page) {
+	t := time.NewTicker(lookEvery)
+	defer t.Stop()
+	var p *pulse
+	watched := 0
+	for {
+		select {
+		case <-k.stopped:
+			return
+		case <-t.C:
+		}
+		pid := k.state().PID
+		if pid == 0 {
+			watched = 0
+			continue
+		}
+		if pid != watched {
+			p, watched = &pulse{}, pid
+		}
+		before := p.last
+		if what, stood := p.see(lookAt(pid, page, p.doubtful())); what != "" {
+			k.replace(pid, p.spinning(before), p.last.stopped, what, stood)
+			watched = 0
+		}
+	}
+}
+
+// lookAt looks at the process of an engine. One that has not come to use the page
+// yet can only be seen to be stopped.
+func lookAt(pid int, page *snapshot.Page, threads bool) look {
+	l := look{at: time.Now()}
+	state, _ := stateOf(fmt.Sprintf("/proc/%d/stat", pid))
+	l.stopped = state == 'T'
+	if page.EnginePID() == pid {
+		l.answered = make([]uint64, page.Loops())
+		for i := range l.answered {
+			l.answered[i] = page.Answered(i)
+		}
+		l.asked = page.Asked() // after the answers: what is answered meanwhile is not taken for late
+	} else {
+		l.asked = uint64(l.at.UnixNano()) // it goes on, as far as is known
+	}
+	if threads {
+		l.threads = threadsOf(pid)
+	}
+	return l
+}
+
+// threadsOf is what the kernel has counted of the threads of a process; nil when
+// it does not.
+func threadsOf(pid int) map[int]thread {
+	folders, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
+	threads := map[int]thread{}
+	for _, folder := range folders {
+		id, err := strconv.Atoi(filepath.Base(folder))
+		if err != nil {
+			continue
+		}
+		b, err := os.ReadFile(filepath.Join(folder, "schedstat"))
+		if err != nil {
+			continue
+		}
+		t, ok := parseSchedstat(string(b))
+		state, err := stateOf(filepath.Join(folder, "stat"))
+		if err == nil && ok {
+			t.state = state
+			threads[id] = t
+		}
+	}
+	if len(threads) == 0 {
+		return nil
+	}
+	return threads
+}
+
+// parseSchedstat reads "ran waited turns", the times in nanoseconds
+// (Documentation/scheduler/sched-stats.rst).
+func parseSchedstat(text string) (t thread, ok bool) {
+	fields := strings.Fields(text)
+	if len(fields) != 3 {
+		return t, false
+	}
+	var numbers [3]uint64
+	for i, f := range fields {
+		n, err := strconv.ParseUint(f, 10, 64)
+		if err != nil {
+			return t, false
+		}
+		numbers[i] = n
+	}
+	return thread{ran: time.Duration(numbers[0]), waited: time.Duration(numbers[1]), turns: numbers[2]}, true
+}
+
+// stateOf reads the state from a stat file, "PID (name) STATE …". The name may
+// hold anything, so the last bracket counts.
+func stateOf(path string) (byte, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	if at := bytes.LastIndexByte(b, ')'); at >= 0 && at+2 < len(b) {
+		return b[at+2], nil
+	}
+	return 0, fmt.Errorf("%s is not understood", path)
+}
