@@ -102,7 +102,7 @@ type Change struct {
 // Cookie is the cookie a service sets.
 type Cookie struct {
 	Name    string `json:"name"`
-	Backend *int   `json:"backend,omitempty" doc:"Position of the backend it names; absent when the request has none that names one"`
+	Backend *int   `json:"backend,omitempty" doc:"Number of the backend it names; absent when the request has none that names one"`
 	Reason  string `json:"reason"`
 }
 
@@ -114,7 +114,7 @@ type Persistence struct {
 	Key     string `json:"key,omitempty" doc:"What the client is recognised by; the digest of a cookie, header or user"`
 	Found   bool   `json:"found" doc:"There is a session"`
 	Static  bool   `json:"static,omitempty" doc:"The session was made by an operator"`
-	Backend *int   `json:"backend,omitempty" doc:"Position of the backend the session names"`
+	Backend *int   `json:"backend,omitempty" doc:"Number of the backend the session names"`
 	Reason  string `json:"reason"`
 }
 
@@ -178,7 +178,7 @@ type Result struct {
 	Step     string `json:"step,omitempty" doc:"Where it was refused"`
 	Location string `json:"location,omitempty" doc:"Where it is redirected to"`
 	Service  string `json:"service,omitempty"`
-	Backend  *int   `json:"backend,omitempty" doc:"Position of the chosen backend"`
+	Backend  *int   `json:"backend,omitempty" doc:"Number of the chosen backend"`
 	Address  string `json:"address,omitempty" doc:"Of the chosen backend"`
 	// Decision is how the backend was found, as records of exchanges have it.
 	Decision string `json:"decision,omitempty" doc:"How the backend was found, as decision in access logs"`

@@ -163,6 +163,8 @@ type Service struct {
 	// maintenance takes from a tenth of its weight to all of it; 0 is no time.
 	SlowStart Seconds   `json:"slowstart,omitempty"`
 	Backends  []Backend `json:"backends,omitempty"`
+	// LastSeat is the highest seat a backend was given, also one that is gone.
+	LastSeat uint32 `json:"last_seat,omitempty"`
 }
 
 // Backend is one server of a service.
@@ -170,8 +172,8 @@ type Backend struct {
 	// ID is stable and unique among all backends of the configuration,
 	// 1 … MaxBackendID; what the API calls it is told by Group.Number.
 	ID uint32 `json:"id,omitempty"`
-	// Seat is one more than the number the API calls a backend of an l4xnat farm;
-	// 0 means that none was given yet, and in services always.
+	// Seat is one more than the number the API calls the backend; 0 means that
+	// none was given yet.
 	Seat uint32 `json:"seat,omitempty"`
 	// Host is what the operator wrote: an address or a resolvable name.
 	Host string `json:"ip"`

@@ -36,45 +36,51 @@ func TestGroupsAreThoseOfServicesOrTheOneOfAnL4Farm(t *testing.T) {
 	}
 }
 
-func TestNumbersOfBackendsStayWithThem(t *testing.T) {
-	web := farm.Group{Farm: &farm.Farm{}, Service: &farm.Service{Backends: make([]farm.Backend, 2)}}
-	if at := web.Add(farm.Backend{ID: 9}); at != 2 || web.Number(1) != 1 || web.Position(2) != 2 || web.Position(3) != -1 || web.Position(-1) != -1 || !slices.Equal(web.Numbers(), []int{0, 1, 2}) {
-		t.Errorf("numbers of a service %v", web.Numbers())
-	}
-	web.GiveNumbers()
-	if web.Backends()[2].Seat != 0 {
-		t.Error("a backend of a service has a seat")
-	}
-	dns := farm.Group{Farm: &farm.Farm{L4: &farm.L4{Backends: []farm.Backend{{ID: 1}, {ID: 2}, {ID: 3}}}}}
-	check := func(want ...int) {
-		t.Helper()
-		got := dns.Numbers()
-		if !slices.Equal(got, want) {
-			t.Errorf("numbers %v, want %v", got, want)
-		}
-		for at, number := range got {
-			if dns.Number(at) != number || dns.Position(number) != at {
-				t.Errorf("number %d at %d is %d at %d", number, at, dns.Number(at), dns.Position(number))
+func TestNumbersOfBackendsStayWithThemAndAreNeverGivenAgain(t *testing.T) {
+	three := []farm.Backend{{ID: 1}, {ID: 2}, {ID: 3}}
+	for name, g := range map[string]farm.Group{
+		"service": {Farm: &farm.Farm{}, Service: &farm.Service{Backends: slices.Clone(three)}},
+		"l4xnat":  {Farm: &farm.Farm{L4: &farm.L4{Backends: slices.Clone(three)}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			check := func(want ...int) {
+				t.Helper()
+				got := g.Numbers()
+				if !slices.Equal(got, want) {
+					t.Errorf("numbers %v, want %v", got, want)
+				}
+				for at, number := range got {
+					if g.Number(at) != number || g.Position(number) != at {
+						t.Errorf("number %d at %d is %d at %d", number, at, g.Number(at), g.Position(number))
+					}
+				}
 			}
-		}
+			check(0, 1, 2) // before they have any
+			g.GiveNumbers()
+			check(0, 1, 2)
+			g.SetBackends(slices.Delete(g.Backends(), 0, 1))
+			check(1, 2)
+			if g.Position(0) != -1 || g.Position(3) != -1 || g.Position(-1) != -1 || g.Number(7) != 7 {
+				t.Error("numbers of no backend")
+			}
+			if at := g.Add(farm.Backend{ID: 4, Seat: 77}); at != 2 || g.Backends()[2].ID != 4 {
+				t.Errorf("added at %d", at)
+			}
+			check(1, 2, 3)
+			g.SetBackends(g.Backends()[:1]) // those with the highest numbers go
+			g.Add(farm.Backend{ID: 5})
+			check(1, 4)
+			list := g.Backends()
+			list[1].Seat = list[0].Seat // twice: the second counts as without
+			g.SetBackends(append(list, farm.Backend{ID: 6}))
+			g.GiveNumbers()
+			check(1, 5, 6)
+			g.SetBackends(nil)
+			g.Add(farm.Backend{ID: 7})
+			check(7)
+		})
 	}
-	check(0, 1, 2) // before they have any
-	dns.GiveNumbers()
-	dns.SetBackends(slices.Delete(dns.Backends(), 0, 1))
-	check(1, 2)
-	if dns.Position(0) != -1 || dns.Position(3) != -1 || dns.Number(7) != 7 {
-		t.Error("numbers of no backend")
+	if (farm.Group{}).Position(0) != -1 {
+		t.Error("no group has backends")
 	}
-	if at := dns.Add(farm.Backend{ID: 4, Seat: 77}); at != 0 || dns.Backends()[0].ID != 4 {
-		t.Errorf("added at %d", at)
-	}
-	if at := dns.Add(farm.Backend{ID: 5}); at != 3 {
-		t.Errorf("added at %d", at)
-	}
-	check(0, 1, 2, 3)
-	list := dns.Backends()
-	list[3].Seat = list[1].Seat // twice: the second counts as without
-	dns.SetBackends(append(list, farm.Backend{ID: 6}))
-	dns.GiveNumbers()
-	check(0, 1, 2, 3, 4)
 }

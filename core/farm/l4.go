@@ -64,6 +64,8 @@ type L4 struct {
 	ProxyIn  ProxyIn        `json:"proxyprotocol_in,omitempty"`
 	ProxyOut ProxyOut       `json:"proxyprotocol_out,omitempty"`
 	Backends []Backend      `json:"backends,omitempty"`
+	// LastSeat is the highest seat a backend was given, also one that is gone.
+	LastSeat uint32 `json:"last_seat,omitempty"`
 }
 
 // Defaults of an l4xnat farm.

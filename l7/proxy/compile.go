@@ -174,6 +174,7 @@ func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
 	}
 	e.compileResilience(out, s)
 	members := make([]balance.Member, len(s.Backends))
+	numbers := (farm.Group{Farm: f, Service: s}).Numbers()
 	for i := range s.Backends {
 		b := &s.Backends[i]
 		timeout := f.HTTP.ResponseTimeout
@@ -190,7 +191,7 @@ func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
 			Options: loop.DialOptions{Source: b.Source, Mark: kind.Mark}, Announce: announcing(s),
 		}
 		out.backends[i] = backend{
-			id: b.ID, timeout: nanos(timeout), load: load, kind: kind,
+			id: b.ID, number: numbers[i], timeout: nanos(timeout), load: load, kind: kind,
 			mode: b.Maintenance, origin: b.AddrPort().String(), named: nameOf(b), alias: b.Alias, statics: b.Sessions, host: hostOf(nameOf(b), s.TLS != nil),
 			target: to, reach: reachOf(f, s, b, &to),
 		}

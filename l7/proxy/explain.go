@@ -199,7 +199,7 @@ func (x *explainer) forward(cl *client, found *service) {
 	}
 	ex.backend = &sv.backends[i]
 	x.Head = x.maskedHead(ex.address(head))
-	x.Result = explain.Result{Outcome: explain.Forward, Service: sv.name, Backend: &i, Address: ex.backend.origin, Decision: ex.why.String(), Reason: x.chosen}
+	x.Result = explain.Result{Outcome: explain.Forward, Service: sv.name, Backend: &ex.backend.number, Address: ex.backend.origin, Decision: ex.why.String(), Reason: x.chosen}
 }
 
 // unserved tells what becomes of a request nobody can serve now.

@@ -3,6 +3,7 @@ package proxy_test
 import (
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -280,7 +281,7 @@ func TestExplanationTellsWhatKeepsTheClient(t *testing.T) {
 	if e = explained(t, a, "/", "Cookie: SID=me"); e.Result.Decision != "algorithm" || !strings.HasSuffix(e.Persistence.Reason, "of the session cannot be used: it is down") {
 		t.Errorf("it is down: %+v, %+v", e.Persistence, e.Result)
 	}
-	s.Cookie = &farm.CookieInsert{Name: "LB"}
+	s.Cookie, s.Persistence = &farm.CookieInsert{Name: "LB"}, farm.PersistNone
 	a.Serve(nil, s)
 	mine := *e.Result.Backend
 	if e = explained(t, a, "/", "Cookie: LB="+proxy.CookieValue(1, uint32(mine+1))); e.Result.Decision != "cookie" || *e.Cookie.Backend != mine || *e.Result.Backend != mine {
@@ -294,6 +295,29 @@ func TestExplanationTellsWhatKeepsTheClient(t *testing.T) {
 	e = explained(t, a, "/", "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte("someone:secret")))
 	if text := fmt.Sprintf("%+v %+v", e, e.Persistence); strings.Contains(text, "someone") || !strings.HasPrefix(e.Persistence.Key, "sha256:") {
 		t.Errorf("a user is shown: %s", text)
+	}
+}
+
+// Backends are named as the API calls them, wherever they are in the list.
+func TestExplanationsNameBackendsByNumber(t *testing.T) {
+	t.Parallel()
+	one, two := named(t, "0"), named(t, "1")
+	s := sticky(60, one.Addr, two.Addr)
+	s.Backends[0].Seat, s.Backends[1].Seat = 5, 9
+	a := l7test.New(t, 1)
+	addr := a.Serve(nil, s)
+	number := map[string]int{"0": 4, "1": 8}[come(t, addr, "me")]
+	e := explained(t, a, "/", "Cookie: SID=me")
+	if ids := []int{e.Balance.Backends[0].ID, e.Balance.Backends[1].ID}; !slices.Equal(ids, []int{4, 8}) || *e.Result.Backend != number || *e.Persistence.Backend != number {
+		t.Errorf("backends %v, chosen %d, of the session %d; want %d", ids, *e.Result.Backend, *e.Persistence.Backend, number)
+	}
+	s.Cookie, s.Persistence = &farm.CookieInsert{Name: "LB"}, farm.PersistNone
+	a.Serve(nil, s)
+	if e = explained(t, a, "/"); !strings.Contains(e.Cookie.Reason, fmt.Sprintf("one for backend %d", *e.Result.Backend)) || *e.Result.Backend < 4 {
+		t.Errorf("a new client: %+v, %+v", e.Cookie, e.Result)
+	}
+	if e = explained(t, a, "/", "Cookie: LB="+proxy.CookieValue(1, s.Backends[1].ID)); *e.Cookie.Backend != 8 || *e.Result.Backend != 8 {
+		t.Errorf("by cookie: %+v, %+v", e.Cookie, e.Result)
 	}
 }
 

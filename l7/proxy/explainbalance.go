@@ -23,7 +23,7 @@ func (x *explainer) balance(sv *service, chosen int, ok bool) {
 	for i := range explain.Listed(len(sv.backends), chosen) {
 		be, m := &sv.backends[i], p.Member(i)
 		out := explain.Backend{
-			ID: i, Address: be.origin, Alias: explain.Clip(be.alias), Weight: m.Weight, Priority: m.Priority, Status: string(m.Slot.Status()),
+			ID: be.number, Address: be.origin, Alias: explain.Clip(be.alias), Weight: m.Weight, Priority: m.Priority, Status: string(m.Slot.Status()),
 			InFlight: int64(x.engine.segment.SumBackend(be.id).Established), Limit: m.Limit,
 			Chosen: ok && i == chosen, Maintenance: string(be.mode), Cost: p.Cost(i),
 		}

@@ -36,10 +36,11 @@ func (x *explainer) persistence(found *service, held *session.Session, chosen in
 		p.Key = shownKey(found.persist.kind, ex.key)
 	}
 	x.Persistence = p
+	kept := -1
 	if held != nil {
 		p.Static = held.Static
-		if i := found.find(held.Backend); i >= 0 {
-			p.Backend = &i
+		if kept = found.find(held.Backend); kept >= 0 {
+			p.Backend = &found.backends[kept].number
 		}
 	}
 	switch {
@@ -50,7 +51,7 @@ func (x *explainer) persistence(found *service, held *session.Session, chosen in
 	case held == nil && ex.why == accesslog.WhyCookie:
 		p.Reason = "no session: the cookie names the backend"
 	case held == nil:
-		p.Reason = fmt.Sprintf("no session: one with backend %d would be made", chosen)
+		p.Reason = fmt.Sprintf("no session: one with backend %d would be made", found.backends[chosen].number)
 	case ex.why == accesslog.WhySession:
 		p.Reason = "the session names the backend"
 	case ex.why == accesslog.WhyCookie:
@@ -58,7 +59,7 @@ func (x *explainer) persistence(found *service, held *session.Session, chosen in
 	case p.Backend == nil:
 		p.Reason = "the backend of the session is gone"
 	default:
-		p.Reason = fmt.Sprintf("backend %d of the session cannot be used: %s", *p.Backend, unclaimed(found, *p.Backend))
+		p.Reason = fmt.Sprintf("backend %d of the session cannot be used: %s", *p.Backend, unclaimed(found, kept))
 	}
 }
 
@@ -71,15 +72,15 @@ func (x *explainer) insertedCookie(chosen int, ok bool) {
 	c := &explain.Cookie{Name: string(ex.service.cookie.name)}
 	x.Cookie = c
 	if i := ex.cookie - 1; i >= 0 {
-		c.Backend = &i
+		c.Backend = &ex.service.backends[i].number
 	}
 	switch {
 	case ex.why == accesslog.WhyCookie:
 		c.Reason = "it names the backend"
 	case c.Backend != nil:
-		c.Reason = fmt.Sprintf("backend %d it names cannot be used: %s", *c.Backend, unclaimed(ex.service, *c.Backend))
+		c.Reason = fmt.Sprintf("backend %d it names cannot be used: %s", *c.Backend, unclaimed(ex.service, ex.cookie-1))
 	case ok:
-		c.Reason = fmt.Sprintf("none that names a backend: the answer would set one for backend %d", chosen)
+		c.Reason = fmt.Sprintf("none that names a backend: the answer would set one for backend %d", ex.service.backends[chosen].number)
 	default:
 		c.Reason = "none that names a backend"
 	}

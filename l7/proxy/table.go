@@ -96,6 +96,7 @@ type service struct {
 type backend struct {
 	target  dial.Target
 	id      uint32
+	number  int        // what the API calls it
 	kind    marks.Kind // of its sockets
 	timeout int64
 	load    *balance.Load

@@ -215,8 +215,7 @@ func sessionTTL(v *farm.Service) *farm.Seconds {
 	return &ttl
 }
 
-// BackendView is everything about a backend. ID is its position in the
-// service; what was never set is null.
+// BackendView is everything about a backend; what was never set is null.
 type BackendView struct {
 	ID        int           `json:"id"`
 	IP        string        `json:"ip"`
@@ -244,7 +243,7 @@ func (s *Server) backendViews(v *farm.Service) []BackendView {
 func (s *Server) backendView(g farm.Group, i int) BackendView {
 	b := &g.Backends()[i]
 	return BackendView{
-		ID: i, IP: b.Host, Port: b.Port, Status: farmstate.Backend(b, s.deps.Health), Problem: s.backendProblem(b), Mode: string(b.Maintenance),
+		ID: g.Number(i), IP: b.Host, Port: b.Port, Status: farmstate.Backend(b, s.deps.Health), Problem: s.backendProblem(b), Mode: string(b.Maintenance),
 		Timeout: orNull(b.Timeout), Weight: orNull(b.Weight), Priority: orNull(b.Priority),
 		ConnLimit: orNull(b.ConnLimit), Source: orNull(b.Source), Mark: orNull(b.Mark), Alias: orNull(b.Alias),
 	}

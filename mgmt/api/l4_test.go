@@ -188,20 +188,20 @@ func TestBackendsOfL4FarmsKeepTheirNumbers(t *testing.T) {
 	a.must(200, "GET", "/stats/farms/dns", "").want(t, "backends.0.id", 1)
 	a.do("PUT", "/farms/dns/backends/2", `{"ip":"10.0.0.2"}`).refused(t, 400, "backend 2", "backend 1 is 10.0.0.2")
 	r := a.must(201, "POST", "/farms/dns/backends", `{"ip":"10.0.0.9","priority":7}`)
-	r.want(t, "params.id", 0)
-	r.want(t, "message", "The backend 0 has been added to farm dns.")
+	r.want(t, "params.id", 3)
+	r.want(t, "message", "The backend 3 has been added to farm dns.")
 	r.want(t, "warning", "priority 7 will never be used: with the priorities of the other backends at most 3 is reached")
-	a.must(201, "POST", "/farms/dns/backends", `{"ip":"10.0.0.8"}`).want(t, "params.id", 3)
-	if got := numbers(); got != "0 10.0.0.9, 1 10.0.0.2, 2 10.0.0.3, 3 10.0.0.8" {
+	a.must(201, "POST", "/farms/dns/backends", `{"ip":"10.0.0.8"}`).want(t, "params.id", 4)
+	if got := numbers(); got != "1 10.0.0.2, 2 10.0.0.3, 3 10.0.0.9, 4 10.0.0.8" {
 		t.Errorf("after two were added: %s", got)
 	}
 	a.must(200, "PUT", "/farms/dns/backends/2/maintenance", `{"action":"maintenance"}`)
-	if b := a.config().Farm("dns").L4.Backends[2]; b.Host != "10.0.0.3" || b.Maintenance != farm.MaintenanceDrain {
+	if b := a.config().Farm("dns").L4.Backends[1]; b.Host != "10.0.0.3" || b.Maintenance != farm.MaintenanceDrain {
 		t.Errorf("in maintenance: %+v", b)
 	}
 	// A document says what there is; what stays keeps its number.
 	a.must(200, "PUT", "/config", `{"farms":[{"name":"dns","profile":"l4xnat","vip":"192.0.2.10","vport":53,"backends":[{"ip":"10.0.0.8"},{"ip":"10.0.0.7"},{"ip":"10.0.0.2"}]}]}`)
-	if got := numbers(); got != "3 10.0.0.8, 0 10.0.0.7, 1 10.0.0.2" {
+	if got := numbers(); got != "4 10.0.0.8, 5 10.0.0.7, 1 10.0.0.2" {
 		t.Errorf("after a document: %s", got)
 	}
 }

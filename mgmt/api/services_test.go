@@ -130,7 +130,16 @@ func TestBackendsFollowTheContract(t *testing.T) {
 	a.do("PUT", all+"/00", `{"weight":1}`).refused(t, 404)
 	a.do("DELETE", all+"/-1", "").refused(t, 404)
 	a.must(200, "DELETE", all+"/0", "")
-	a.must(200, "GET", all, "").want(t, "params.0.ip", "10.0.0.2") // ids are positions
+	r = a.must(200, "GET", all, "")
+	r.want(t, "params.0.ip", "10.0.0.2")
+	r.want(t, "params.0.id", 1) // it stays what it was called
+	a.must(200, "DELETE", all+"/2", "")
+	a.must(201, "POST", all, `{"ip":"10.0.0.4","port":80}`).want(t, "params.id", 3)
+	a.do("PUT", all+"/2", `{"weight":1}`).refused(t, 404, "2")
+	a.must(200, "PUT", all+"/3", `{"weight":2}`)
+	r = a.must(200, "GET", web, "")
+	r.want(t, "services.backends.1.id", 3)
+	r.want(t, "services.backends.1.weight", 2)
 }
 
 func TestNullResetsNumbers(t *testing.T) {

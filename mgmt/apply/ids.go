@@ -34,7 +34,7 @@ func eachID(cfg *farm.Config, do func(kind int, id *uint32)) {
 	}
 }
 
-// giveNumbers gives backends of l4xnat farms the numbers they are called by.
+// giveNumbers gives backends the numbers they are called by.
 func giveNumbers(cfg *farm.Config) {
 	for i := range cfg.Farms {
 		for _, g := range cfg.Farms[i].Groups() {

@@ -26,7 +26,8 @@ func Carry(old, new *farm.Config) {
 		}
 		pair(before, groups(is), func(was, is *group) {
 			var before []*farm.Backend
-			if was != nil {
+			if *is.LastSeatAt() = 0; was != nil {
+				*is.LastSeatAt() = *was.LastSeatAt()
 				before = pointers(was.Backends())
 				carryUsers(was.Service, is.Service)
 			}
@@ -41,13 +42,15 @@ func Carry(old, new *farm.Config) {
 	})
 }
 
-// StripIDs makes f a farm no store has seen, for copies.
+// StripIDs makes f a farm no store has seen, for copies: its backends have no
+// numbers yet.
 func StripIDs(f *farm.Farm) {
 	f.ID = 0
 	for _, g := range f.Groups() {
-		*g.IDAt() = 0
+		*g.IDAt(), *g.LastSeatAt() = 0, 0
 		for i := range g.Backends() {
-			g.Backends()[i].ID = 0
+			b := &g.Backends()[i]
+			b.ID, b.Seat = 0, 0
 		}
 	}
 }

@@ -93,7 +93,7 @@ func everything() *farm.Config {
 // tried below.
 func TestEverythingIsEverything(t *testing.T) {
 	// Numbers are never in a document.
-	unset := map[string]bool{"ID": true, "Seat": true}
+	unset := map[string]bool{"ID": true, "Seat": true, "LastSeat": true}
 	f := everything().Farms[0]
 	s := f.HTTP.Services[0]
 	l, udp := *everything().Farms[1].L4, everything().Farms[2].L4
