@@ -1,0 +1,98 @@
+// Command testlog runs `go test` and turns what it says into something to
+// read: a line for each package, all that a failed test said, and at the end
+// each skipped test with its reason and each thing that was not tested.
+//
+//	testlog [-skips FILE] PACKAGES... [-- FLAGS OF GO TEST...]
+//
+// It is a gate: the exit status is 0 only when every package of `go list` ended
+// with a verdict of its own, every test that began has ended, none failed, and
+// every skip is one that FILE names. It starts go test itself because the exit
+// status of a command before a pipe is lost in sh.
+//
+// It lies below cmd and not in .ci, because `./...` passes by folders whose
+// names begin with a dot: its own tests would run nowhere.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+func main() {
+	skips := flag.String("skips", "", "file that names the tests that may be skipped, and why")
+	flag.Parse()
+	packages, flags := flag.Args(), []string(nil)
+	if i := slices.Index(packages, "--"); i >= 0 {
+		packages, flags = packages[:i], packages[i+1:]
+	}
+	l, err := prepare(os.Stdout, *skips, packages, flags)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "testlog:", err)
+		os.Exit(1)
+	}
+	cmd := exec.Command("go", slices.Concat([]string{"test", "-json"}, flags, packages)...)
+	cmd.Stderr = os.Stderr
+	if !l.run(cmd) {
+		os.Exit(1)
+	}
+}
+
+// prepare makes a log that expects the packages that go list names.
+func prepare(out io.Writer, skips string, packages, flags []string) (*log, error) {
+	names, err := goList("{{.ImportPath}}", packages)
+	if err != nil {
+		return nil, err
+	}
+	list, err := readSkips(skips, here(flags))
+	if err != nil {
+		return nil, err
+	}
+	module, err := goList("{{with .Module}}{{.Path}}{{end}}", packages[:min(1, len(packages))])
+	if err != nil {
+		return nil, err
+	}
+	if len(module) > 0 {
+		list.module = module[0]
+	}
+	l := newLog(out, names, list)
+	l.chosen = slices.ContainsFunc(flags, func(f string) bool {
+		name, _, _ := strings.Cut(strings.TrimLeft(f, "-"), "=")
+		return name == "run" || name == "skip"
+	})
+	return l, nil
+}
+
+func goList(format string, packages []string) ([]string, error) {
+	cmd := exec.Command("go", slices.Concat([]string{"list", "-f", format}, packages)...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	return strings.Fields(string(out)), nil
+}
+
+// run reads the command's events to their end and reports whether all is well.
+func (l *log) run(cmd *exec.Cmd) bool {
+	events, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		l.fault("go test was not started: %v", err)
+		return l.end()
+	}
+	if err := l.read(events); err != nil {
+		l.fault("what go test says cannot be read: %v", err)
+	}
+	// Status 1 says that something failed, which has been seen then.
+	if err := cmd.Wait(); err != nil && (cmd.ProcessState.ExitCode() != 1 || l.wrong() == 0) {
+		l.fault("go test ended with %v", err)
+	}
+	return l.end()
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// progress says what is waited for when nothing was said for a while.
+func (l *log) progress(now time.Time) {
+	if now.Sub(l.spoke) < progressEvery {
+		return
+	}
+	ended := 0
+	for _, p := range l.packages {
+		if p.ended {
+			ended++
+		}
+	}
+	var oldest key
+	since := now
+	for k, began := range l.running {
+		if began.Before(since) {
+			oldest, since = k, began
+		}
+	}
+	at := ""
+	if oldest.test != "" {
+		at = "; " + oldest.pkg + " " + oldest.test + " runs for " + now.Sub(since).Round(time.Second).String()
+	}
+	l.print("... %d of %d packages, %d passed, %d failed, %d skipped so far%s\n", ended, len(l.packages), l.passed, l.wrong(), l.skipped, at)
+}
+
+// end says what is left to say and reports whether all is well.
+func (l *log) end() bool {
+	for _, k := range l.open() { // go test itself is gone
+		l.unfinished(k)
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.packages)) {
+		if !l.packages[name].ended {
+			l.fault("%s: no end of it was seen", name)
+		}
+	}
+	if l.passed == 0 && l.wrong() == 0 {
+		l.fault("no test passed: nothing was tested")
+	}
+	l.list("Skipped, and why:", l.skippedTests)
+	l.list("Not as it must be:", l.faults)
+	l.print("\n%d passed, %d failed, %d skipped\n", l.passed, l.wrong(), l.skipped)
+	return l.wrong() == 0
+}
+
+func (l *log) list(title string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	l.print("\n%s\n", title)
+	for _, s := range lines {
+		l.print("  %s\n", s)
+	}
+}
+
+// reason is what a skipped test said, on one line.
+func reason(said string) string {
+	var words []string
+	for line := range strings.Lines(said) {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasPrefix(line, "===") && !strings.HasPrefix(line, "---") {
+			words = append(words, line)
+		}
+	}
+	if len(words) == 0 {
+		return "no reason given"
+	}
+	return strings.Join(words, " ")
+}
