@@ -1,0 +1,5 @@
+//go:build cgo
+
+package harden_test
+
+const builtWithCgo = true
