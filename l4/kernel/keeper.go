@@ -61,7 +61,7 @@ func New(o Options) *Keeper {
 	if o.Connections == nil {
 		o.Connections = Tracked{}
 	}
-	k := &Keeper{options: o, wired: make(chan struct{}, 1), ended: map[uint32]time.Time{}, load: load{counted: map[uint32]uint32{}}}
+	k := &Keeper{options: o, wired: make(chan struct{}, 1), ended: map[uint32]time.Time{}}
 	k.show()
 	return k
 }
@@ -83,11 +83,7 @@ func (k *Keeper) Apply(ctx context.Context, generation uint64, cfg *farm.Config)
 	k.applied = true
 	k.watch(ctx)
 	k.prepare(ctx)
-	uncounted := k.recount(ctx)
 	k.carry(ctx)
-	if uncounted != nil {
-		k.fill(ctx, uncounted)
-	}
 	if lost != nil {
 		k.flush(ctx, lost)
 	}
@@ -224,11 +220,7 @@ func (k *Keeper) follow(ctx context.Context, wire bool) {
 		k.looked = time.Now()
 		changed = changed || k.moved()
 	}
-	fallen := k.fallen(ctx)
-	if fallen {
-		clear(k.counted)
-	}
-	if changed || failing || fallen {
+	if changed || failing || k.fallen(ctx) {
 		k.carry(ctx)
 	}
 }

@@ -3,11 +3,13 @@ package kernel_test
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l4/kernel"
+	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
 // many makes n farms of ten backends each.
@@ -26,37 +28,44 @@ func many(n int) []farm.Farm {
 	return out
 }
 
-// Measured with two CPUs: 0.4 s to load, 70 ms for an edit. The bounds are
-// those promised, and leave room for a machine that does other things.
-func TestAThousandFarmsAreLoadedSoonAndEditedSooner(t *testing.T) {
+// What an edit costs is what it changes, however many farms there are. Times
+// are only shown: with two CPUs 0.4 s to load, 70 ms for an edit.
+func TestAnEditOfOneInAThousandFarmsConcernsItAlone(t *testing.T) {
+	farms := many(1000)
+	have, _ := kernel.Compile(&kernel.Input{Farms: farms})
+	farms[500].L4.Backends[3].Weight = 5
+	want, _ := kernel.Compile(&kernel.Input{Farms: farms})
+	batch, ok := nft.Diff(have, want)
+	if !ok || batch.Empty() {
+		t.Fatalf("loaded anew: %v, nothing to do: %v", !ok, batch.Empty())
+	}
+	lines := strings.Split(strings.TrimSpace(batch.Text()), "\n")
+	if len(lines) > 20 {
+		t.Errorf("%d lines for one backend:\n%s", len(lines), batch.Text())
+	}
+	for i := range lines {
+		if owner := batch.Owner(i + 1); owner != farms[500].ID {
+			t.Errorf("a line of farm %d: %s", owner, lines[i])
+		}
+	}
+}
+
+func TestAThousandFarmsAreLoadedEditedAndServed(t *testing.T) {
 	s := newSite(t, 1)
 	farms := many(1000)
 	began := time.Now()
 	s.apply(farms...)
-	load := time.Since(began)
-	var edits []time.Duration
+	t.Logf("loaded in %v", time.Since(began))
 	for i := range 5 {
 		farms[500+i].L4.Backends[3].Weight = 5
 		began := time.Now()
 		s.apply(farms...)
-		edits = append(edits, time.Since(began))
-	}
-	t.Logf("loaded in %v, edited in %v", load, edits)
-	if load > 2*time.Second {
-		t.Errorf("loading took %v", load)
-	}
-	best := edits[0]
-	for _, d := range edits {
-		best = min(best, d)
-	}
-	if best > load/2 { // both wait for the same machine and detector
-		t.Errorf("loading took %v, the quickest edit %v", load, best)
+		t.Logf("edited in %v", time.Since(began))
 	}
 	s.renew()
 	began = time.Now()
 	s.apply(farms...)
 	t.Logf("rebuilt with all counters in %v", time.Since(began))
-	// They are served, all of them.
 	f := s.l4(2000, farm.L4TCP, farm.NATMasquerade, false, 80)
 	s.apply(append(farms, f)...)
 	if got := s.ask("tcp", netip.Addr{}, s.vip4+":80"); got.Server != "b1" {

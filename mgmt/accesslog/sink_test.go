@@ -64,7 +64,7 @@ func wantDatagrams(t *testing.T, c net.PacketConn, target string) {
 		a.put(nil)
 	}
 	buf := make([]byte, 64<<10)
-	_ = c.SetReadDeadline(time.Now().Add(5 * time.Second))
+	_ = c.SetReadDeadline(time.Now().Add(patience))
 	wantMessages(t, 10, func() (string, error) {
 		n, _, err := c.ReadFrom(buf)
 		return string(buf[:n]), err
@@ -105,7 +105,7 @@ func TestSyslogOverStreamsCountsOctetsAndComesBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			a.put(nil)
-			_ = first.SetReadDeadline(time.Now().Add(5 * time.Second))
+			_ = first.SetReadDeadline(time.Now().Add(patience))
 			r := bufio.NewReader(first)
 			wantMessages(t, 2, func() (string, error) { return counted(r) })
 			_ = first.Close()
@@ -125,7 +125,7 @@ func TestSyslogOverStreamsCountsOctetsAndComesBack(t *testing.T) {
 				}
 			})
 			defer second.Close()
-			_ = second.SetReadDeadline(time.Now().Add(5 * time.Second))
+			_ = second.SetReadDeadline(time.Now().Add(patience))
 			r = bufio.NewReader(second)
 			wantMessages(t, 1, func() (string, error) { return counted(r) })
 		})

@@ -28,7 +28,7 @@ func next(t *testing.T, w *Watcher) map[string]any {
 			t.Fatalf("%v: %s", err, text)
 		}
 		return out
-	case <-time.After(5 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("no line came")
 		return nil
 	}
