@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicelb/sluice/core/porttest"
 	"github.com/sluicelb/sluice/mgmt/acme/acmetest"
 )
 
@@ -20,9 +21,7 @@ func port80(t *testing.T) netip.AddrPort {
 	t.Helper()
 	for i := range 20 {
 		at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 80, byte(time.Now().UnixNano()), byte(i + 2)}), 80)
-		ln, err := net.Listen("tcp", at.String())
-		if err == nil {
-			_ = ln.Close()
+		if porttest.Hold(t, at) {
 			return at
 		}
 	}

@@ -338,7 +338,7 @@ func backend(t *testing.T, name string) string {
 	return s.Listener.Addr().String()
 }
 
-// freePort is a loopback port nobody listens on right now.
+// freePort is a loopback port that is the test's until it ends.
 func freePort(t *testing.T) int {
 	t.Helper()
 	return freePorts(t, 1)[0]

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/miekg/dns"
+
+	"github.com/sluicelb/sluice/core/porttest"
 )
 
 // nameServer answers every question for an address with this one.
@@ -33,17 +35,6 @@ func nameServer(t *testing.T, address string) string {
 	return c.LocalAddr().String()
 }
 
-// freeUDP is a port nobody receives on right now.
-func freeUDP(t *testing.T) int {
-	t.Helper()
-	c, err := net.ListenPacket("udp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	return c.LocalAddr().(*net.UDPAddr).Port
-}
-
 // datagramFarm is the YAML of a farm on 127.0.0.1.
 func datagramFarm(name string, port int, more string, backends ...string) string {
 	var b strings.Builder
@@ -60,7 +51,7 @@ func TestNamesAreAskedForThroughAFarm(t *testing.T) {
 	if _, err := exec.LookPath("dig"); err != nil {
 		t.Skipf("not shown: %v", err)
 	}
-	port := freeUDP(t)
+	port := int(porttest.UDP(t).Port())
 	who := asOne()
 	a := start(t, who, dataDir(t, who), "--config",
 		file(t, "farms:\n"+datagramFarm("dns", port, ", responses: 1", nameServer(t, "192.0.2.1"), nameServer(t, "192.0.2.2"))))
@@ -101,7 +92,7 @@ func TestLogLinesGoOneWayThroughAFarm(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer sink.Close()
-	port := freeUDP(t)
+	port := int(porttest.UDP(t).Port())
 	who := asOne()
 	start(t, who, dataDir(t, who), "--config",
 		file(t, "farms:\n"+datagramFarm("syslog", port, ", responses: 0", sink.LocalAddr().String())))
@@ -117,7 +108,7 @@ func TestLogLinesGoOneWayThroughAFarm(t *testing.T) {
 }
 
 func TestDatagramsGoOnAfterTheEngineWasKilled(t *testing.T) {
-	port := freeUDP(t)
+	port := int(porttest.UDP(t).Port())
 	who := asOne()
 	a := start(t, who, dataDir(t, who), "--config",
 		file(t, "farms:\n"+datagramFarm("dns", port, "", nameServer(t, "192.0.2.1"))))

@@ -2,29 +2,21 @@ package e2e_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sluicelb/sluice/core/porttest"
 )
 
-// freePorts are n loopback ports nobody listens on right now, below those the
-// kernel gives to outgoing connections: nobody takes them by chance.
+// freePorts are n loopback ports that are the test's until it ends.
 func freePorts(t *testing.T, n int) (ports []int) {
 	t.Helper()
-	for tries := 0; len(ports) < n; tries++ {
-		l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(22_000)))
-		if err != nil {
-			if tries > 10*n+100 {
-				t.Fatal(err)
-			}
-			continue
-		}
-		defer l.Close() // all at the end, so that all differ
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	for range n {
+		ports = append(ports, int(porttest.TCP(t).Port()))
 	}
 	return ports
 }

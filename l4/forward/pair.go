@@ -18,11 +18,9 @@ type pair struct {
 	to      *backend   // nil before a choice
 	choice  choice
 	tried   balance.Tried
-	attempt *balance.Attempt // while it tries backends that are down; nil otherwise
-	trying  int64            // since when it does so
-	group   *group           // that of the name the client asks for; nil for the others
-	place   *places          // what it has a place of; nil without a bound
-	began   int64            // when the connect did
+	group   *group  // that of the name the client asks for; nil for the others
+	place   *places // what it has a place of; nil without a bound
+	began   int64   // when the connect did
 	intro   proxyproto.Intake
 	opening bool // the client has to say something first
 	stands  bool // up is connected
@@ -54,7 +52,6 @@ func (p *pair) close() {
 func (p *pair) forget() {
 	w := p.w
 	p.release()
-	p.attempted()
 	w.tell(p.farm, p.client.Peer(), &p.story)
 	s := w.farm(p.farm)
 	s.Established--

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/porttest"
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
@@ -22,39 +23,31 @@ func others(t *testing.T, name, config string, args ...string) string {
 	t.Helper()
 	path := installed(t, name)
 	dir := t.TempDir()
-	for range 3 { // another program may take the port meanwhile
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		addr := ln.Addr().String()
-		_ = ln.Close()
-		_, port, _ := net.SplitHostPort(addr)
-		file := filepath.Join(dir, "config")
-		text := strings.NewReplacer("DIR", dir, "PORT", port).Replace(config)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		var log bytes.Buffer
-		cmd := exec.Command(path, append(args, file)...)
-		cmd.Stdout, cmd.Stderr = &log, &log
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		ended := make(chan struct{})
-		go func() { _ = cmd.Wait(); close(ended) }()
-		t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
-		if listens(addr, ended) {
-			return addr
-		}
-		t.Logf("%s: %s", name, log.String())
+	at := porttest.TCP(t)
+	file := filepath.Join(dir, "config")
+	text := strings.NewReplacer("DIR", dir, "PORT", fmt.Sprint(at.Port())).Replace(config)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	t.Fatalf("%s does not listen", name)
-	return ""
+	var log bytes.Buffer
+	cmd := exec.Command(path, append(args, file)...)
+	cmd.Stdout, cmd.Stderr = &log, &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { _ = cmd.Wait(); close(ended) }()
+	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
+	if !listens(at.String(), ended) {
+		_ = cmd.Process.Kill()
+		<-ended
+		t.Fatalf("%s does not listen: %s", name, log.String())
+	}
+	return at.String()
 }
 
 func listens(addr string, ended <-chan struct{}) bool {
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if c, err := net.Dial("tcp", addr); err == nil {
 			_ = c.Close()
 			return true

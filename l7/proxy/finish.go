@@ -38,7 +38,6 @@ func (ex *exchange) end() {
 		ex.login.leave(ex)
 	}
 	ex.drop()
-	ex.endAttempt()
 	if ex.wait != nil {
 		ex.leaveQueue()
 	}

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sluicelb/sluice/core/porttest"
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
@@ -27,13 +28,8 @@ func nghttpd(t *testing.T, dir string, secure bool) string {
 			t.Skip("nghttpd is not installed (package nghttp2-server)")
 		}
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := ln.Addr().String()
-	_, port, _ := net.SplitHostPort(addr)
-	_ = ln.Close()
+	at := porttest.TCP(t)
+	addr, port := at.String(), fmt.Sprint(at.Port())
 	args := []string{"-a", "127.0.0.1", "-d", dir, "--trailer", "x-sum: some", "--echo-upload"}
 	if secure {
 		c := l7test.Certificate(t, "ec.pem", "b.test")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/porttest"
 	"github.com/sluicelb/sluice/mgmt/acme"
 )
 
@@ -88,7 +89,7 @@ func TestAWildcardIsOrderedThroughTheHookAndRenewed(t *testing.T) {
 	if len(values) != 2 {
 		t.Errorf("values %v", values)
 	}
-	port := freePort(t)
+	port := porttest.TCP(t).Port()
 	h.farm("secure", port, func(f *farm.Farm) {
 		f.HTTP.TLS = farm.DefaultTLS()
 		f.HTTP.TLS.Certificates = []string{v.Name}

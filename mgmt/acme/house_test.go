@@ -22,6 +22,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/logtest"
+	"github.com/sluicelb/sluice/core/porttest"
 	"github.com/sluicelb/sluice/l7/l7test"
 	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/acme/acmetest"
@@ -67,7 +68,7 @@ func newHouse(t *testing.T, badNonces string, domains ...string) *house {
 		dir = t.TempDir()
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	h := &house{t: t, dir: dir, port: freePort(t), engine: l7test.New(t, 1), log: &logtest.Log{}, limit: 20 * time.Second}
+	h := &house{t: t, dir: dir, port: porttest.TCP(t).Port(), engine: l7test.New(t, 1), log: &logtest.Log{}, limit: 20 * time.Second}
 	h.ca = acmetest.New(t, int(h.port), badNonces, domains...)
 	h.open()
 	t.Cleanup(func() { h.store.Close() })
@@ -76,15 +77,6 @@ func newHouse(t *testing.T, badNonces string, domains ...string) *house {
 	}
 	h.must(h.SetSettings(by, acme.Settings{Email: "ops@sluice.test", Directory: h.ca.Directory(), CA: "private"}))
 	return h
-}
-
-func freePort(t *testing.T) uint16 {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return netip.MustParseAddrPort(ln.Addr().String()).Port()
 }
 
 func (h *house) now() time.Time { return time.Now().Add(time.Duration(h.ahead.Load())) }

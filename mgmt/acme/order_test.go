@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/porttest"
 	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/certs"
 )
@@ -38,7 +39,7 @@ func TestAnOrderIsAnsweredByAFarmAndKept(t *testing.T) {
 	if strings.Contains(h.log.String(), "PRIVATE KEY") {
 		t.Error("the log has a private key")
 	}
-	h.farm("secure", freePort(t), func(f *farm.Farm) {
+	h.farm("secure", porttest.TCP(t).Port(), func(f *farm.Farm) {
 		f.HTTP.TLS = farm.DefaultTLS()
 		f.HTTP.TLS.Certificates = []string{v.Name}
 	})
@@ -140,12 +141,12 @@ func TestOneOrderAtATime(t *testing.T) {
 func TestWhatCannotBeOrderedIsRefusedBeforeTheAuthorityHearsOfIt(t *testing.T) {
 	h := newHouse(t, "0")
 	h.farm("web", h.port, nil)
-	h.farm("other", freePort(t), nil)
+	h.farm("other", porttest.TCP(t).Port(), nil)
 	h.farm("relay", 0, func(f *farm.Farm) {
 		f.Profile, f.VIP, f.HTTP, f.L4 = farm.ProfileL4, netip.MustParseAddr("127.0.0.2"), nil, farm.DefaultL4()
 		f.L4.Ports = []farm.PortRange{{First: h.port, Last: h.port}}
 	})
-	h.farm("off", freePort(t), func(f *farm.Farm) { f.Stopped = true })
+	h.farm("off", porttest.TCP(t).Port(), func(f *farm.Farm) { f.Stopped = true })
 	web := acme.Target{Farm: "web"}
 	for _, c := range []struct {
 		domains []string

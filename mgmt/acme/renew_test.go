@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/porttest"
 	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
@@ -19,7 +20,7 @@ func ordered(t *testing.T) (h *house, secure uint16) {
 	h.farm("web", h.port, nil)
 	v, err := h.Order(t.Context(), by, acme.Request{Domains: []string{"www.sluice.test"}, Target: acme.Target{Farm: "web"}})
 	h.must(err)
-	secure = freePort(t)
+	secure = porttest.TCP(t).Port()
 	h.farm("secure", secure, func(f *farm.Farm) {
 		f.HTTP.TLS = farm.DefaultTLS()
 		f.HTTP.TLS.Certificates = []string{v.Name}

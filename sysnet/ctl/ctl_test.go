@@ -17,6 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/sluicelb/sluice/core/porttest"
 	"github.com/sluicelb/sluice/core/shm"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 	"github.com/sluicelb/sluice/sysnet/ctl/ctltest"
@@ -55,17 +56,6 @@ func openedKey(t *testing.T, c *ctl.Client, key string, count int) []*os.File {
 	return files
 }
 
-// freeAddr is a loopback address nobody listens on right now.
-func freeAddr(t *testing.T) netip.AddrPort {
-	t.Helper()
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).AddrPort()
-}
-
 func inode(t *testing.T, f *os.File) uint64 {
 	t.Helper()
 	st, err := f.Stat()
@@ -76,7 +66,7 @@ func inode(t *testing.T, f *os.File) uint64 {
 }
 
 func TestOpenedSocketsAcceptConnections(t *testing.T) {
-	addr := freeAddr(t)
+	addr := porttest.TCP(t)
 	files := opened(t, ctltest.Client(t, serve(t)), addr, 1)
 	l, err := net.FileListener(files[0])
 	if err != nil {
@@ -96,7 +86,7 @@ func TestOpenedSocketsAcceptConnections(t *testing.T) {
 }
 
 func TestSameKeyGivesTheSameSockets(t *testing.T) {
-	path, addr := serve(t), freeAddr(t)
+	path, addr := serve(t), porttest.TCP(t)
 	first := opened(t, ctltest.Client(t, path), addr, 2)
 	again := opened(t, ctltest.Client(t, path), addr, 2) // another connection, as after a restart of mgmt
 	for i := range first {
@@ -111,7 +101,7 @@ func TestSameKeyGivesTheSameSockets(t *testing.T) {
 }
 
 func TestConnectionsWaitWhileNobodyAccepts(t *testing.T) {
-	path, addr := serve(t), freeAddr(t)
+	path, addr := serve(t), porttest.TCP(t)
 	files := opened(t, ctltest.Client(t, path), addr, 1)
 	_ = files[0].Close() // the engine died
 	c, err := net.Dial("tcp", addr.String())
@@ -145,7 +135,7 @@ func TestAddressesThatAreHeardAreTold(t *testing.T) {
 	go func() {
 		done <- ctl.Serve(ctx, l, ctltest.Self(), quiet, nil, func(at netip.AddrPort, open bool) { told <- fmt.Sprint(at, " ", open) })
 	}()
-	c, addr := ctltest.Client(t, path), freeAddr(t)
+	c, addr := ctltest.Client(t, path), porttest.TCP(t)
 	opened(t, c, addr, 1)
 	opened(t, c, addr, 2) // known already
 	for range 2 {
@@ -168,7 +158,7 @@ func TestAddressesThatAreHeardAreTold(t *testing.T) {
 }
 
 func TestCloseLetsGoAndListTells(t *testing.T) {
-	c, addr := ctltest.Client(t, serve(t)), freeAddr(t)
+	c, addr := ctltest.Client(t, serve(t)), porttest.TCP(t)
 	files := opened(t, c, addr, 1)
 	keys, err := c.List(t.Context())
 	if err != nil || len(keys) != 1 || keys[0] != ctl.KeyTCP(addr) {
@@ -222,14 +212,14 @@ func TestForeignListenerIsACollision(t *testing.T) {
 }
 
 func TestOwnWildcardIsNoCollision(t *testing.T) {
-	c, addr := ctltest.Client(t, serve(t)), freeAddr(t)
+	c, addr := ctltest.Client(t, serve(t)), porttest.TCP(t)
 	any4 := netip.AddrPortFrom(netip.IPv4Unspecified(), addr.Port())
 	opened(t, c, any4, 2)
 	opened(t, c, addr, 2)
 }
 
 func TestForeignListenerBesideOwnWildcardIsACollision(t *testing.T) {
-	c, addr := ctltest.Client(t, serve(t)), freeAddr(t)
+	c, addr := ctltest.Client(t, serve(t)), porttest.TCP(t)
 	opened(t, c, addr, 1)
 	other := netip.AddrPortFrom(netip.MustParseAddr("127.0.0.2"), addr.Port())
 	l, err := sharing(true).Listen(t.Context(), "tcp4", other.String())
@@ -355,7 +345,7 @@ func TestClientFindsARestartedNetd(t *testing.T) {
 	}
 	stop := start()
 	c := ctltest.Client(t, path)
-	addr := freeAddr(t)
+	addr := porttest.TCP(t)
 	files := opened(t, c, addr, 1)
 	stop()
 	_ = files[0].Close()

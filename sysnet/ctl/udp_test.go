@@ -8,20 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicelb/sluice/core/porttest"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 	"github.com/sluicelb/sluice/sysnet/ctl/ctltest"
 )
-
-// freeUDP is a loopback address no UDP socket has right now.
-func freeUDP(t *testing.T) netip.AddrPort {
-	t.Helper()
-	c, err := net.ListenPacket("udp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	return c.LocalAddr().(*net.UDPAddr).AddrPort()
-}
 
 func openedUDP(t *testing.T, c *ctl.Client, addr netip.AddrPort, count int) []*os.File {
 	t.Helper()
@@ -29,7 +19,7 @@ func openedUDP(t *testing.T, c *ctl.Client, addr netip.AddrPort, count int) []*o
 }
 
 func TestOpenedDatagramSocketsReceive(t *testing.T) {
-	path, addr := serve(t), freeUDP(t)
+	path, addr := serve(t), porttest.UDP(t)
 	_ = openedUDP(t, ctltest.Client(t, path), addr, 1)[0].Close() // the engine died
 	c, err := net.Dial("udp", addr.String())
 	if err != nil {
@@ -52,7 +42,7 @@ func TestOpenedDatagramSocketsReceive(t *testing.T) {
 }
 
 func TestDatagramsAndConnectionsShareAnAddress(t *testing.T) {
-	c, addr := ctltest.Client(t, serve(t)), freeAddr(t)
+	c, addr := ctltest.Client(t, serve(t)), porttest.TCP(t)
 	opened(t, c, addr, 2)
 	openedUDP(t, c, addr, 2)
 	keys, err := c.List(t.Context())
@@ -89,7 +79,7 @@ func TestForeignDatagramSocketIsACollision(t *testing.T) {
 }
 
 func TestOwnWildcardIsNoCollisionForDatagrams(t *testing.T) {
-	c, addr := ctltest.Client(t, serve(t)), freeUDP(t)
+	c, addr := ctltest.Client(t, serve(t)), porttest.UDP(t)
 	openedUDP(t, c, netip.AddrPortFrom(netip.IPv4Unspecified(), addr.Port()), 2)
 	openedUDP(t, c, addr, 2)
 }
