@@ -32,6 +32,26 @@ func (h *Head) Trailers() []byte {
 	return v
 }
 
+// ParseTrailers reads what Chunked.Trailer gives, lines and the empty one behind
+// them, so that rules for heads can be applied to it. Only the fields of h mean
+// something then. b is borrowed as by Request.Parse. It answers false for what is
+// no such block, or has too many lines.
+func (h *Head) ParseTrailers(b []byte) bool {
+	h.begin()
+	n, err := h.parseFields(b, 0, 0, false)
+	return n == len(b) && err == nil
+}
+
+// AppendTrailers appends what rules left of trailers, with the empty line; nothing
+// when no line is left.
+func (h *Head) AppendTrailers(dst []byte) []byte {
+	at := len(dst)
+	if dst = h.appendKept(dst, noRun, 0); len(dst) == at {
+		return dst
+	}
+	return append(dst, "\r\n"...)
+}
+
 // recogniseWhole recognises a name that stands alone in its slice.
 func recogniseWhole(name []byte) (Known, bool) {
 	var pad [trailerNameBytes]byte

@@ -64,7 +64,7 @@ func (ex *exchange) transmit(b []byte) error {
 		if ex.client.stream == nil {
 			ex.client.conn.Wait() // if it leaves the backend may stop
 		}
-		return ln.open(b, ex.request.done(), ex.request.trailer())
+		return ln.open(b, ex.request.done(), ex.requestTrailer())
 	}
 	return ex.up.(*dial.Conn).Write(b)
 }
@@ -73,15 +73,15 @@ func (ex *exchange) transmit(b []byte) error {
 func (ex *exchange) transmitBody(p []byte) error {
 	if ln, ok := ex.up.(*lane); ok {
 		ex.keepSent(p)
-		return ln.send(p, ex.request.done(), ex.request.trailer())
+		return ln.send(p, ex.request.done(), ex.requestTrailer())
 	}
 	c := ex.up.(*dial.Conn)
 	if ex.head != nil {
 		ex.keepSent(p)
-		ex.keepSent(ex.request.trailer())
+		ex.keepSent(ex.requestTrailer())
 	}
 	err := c.Write(p)
-	if t := ex.request.trailer(); err == nil && len(t) > 0 {
+	if t := ex.requestTrailer(); err == nil && len(t) > 0 {
 		err = c.Write(t)
 	}
 	return err

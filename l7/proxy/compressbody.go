@@ -141,7 +141,7 @@ func (ex *exchange) flushEncoded() bool {
 // trailerEncoded is the trailer of the body without what was computed over the
 // backend's bytes. It is taken apart for that: once only.
 func (ex *exchange) trailerEncoded() []byte {
-	t := ex.response.trailer()
+	t := ex.answerTrailer()
 	for at := 0; at < len(t); {
 		end := at + bytes.IndexByte(t[at:], '\n') + 1
 		name := t[at : at+max(bytes.IndexByte(t[at:end], ':'), 0)]

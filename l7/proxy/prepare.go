@@ -97,7 +97,7 @@ func (ex *exchange) assemble(rest []byte) (used int, err error) {
 	}
 	out = append(out, rest[:n]...)
 	if !ex.service.multiplexed { // else transmit asks for it
-		out = append(out, ex.request.trailer()...)
+		out = append(out, ex.requestTrailer()...)
 	}
 	w.loop.Scratch = out
 	ex.client.stats().BytesIn += uint64(in)

@@ -90,7 +90,7 @@ func (ex *exchange) sendBodyPart(p []byte) error {
 	}
 	ex.stats().BytesOut += uint64(len(p))
 	ex.recordMoved(0, uint64(len(p)))
-	return ex.client.writeBody(p, ex.response.done(), ex.response.trailer())
+	return ex.client.writeBody(p, ex.response.done(), ex.answerTrailer())
 }
 
 // badBody ends an exchange whose backend broke the rules within the body.

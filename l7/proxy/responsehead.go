@@ -91,8 +91,7 @@ func (ex *exchange) applyRules() error {
 	}
 	w := ex.w
 	w.rewrite.Reset()
-	rules.strip(&w.resp.Head, &w.rewrite)
-	return rules.edit(&w.resp.Head, &w.rewrite)
+	return rules.apply(&w.resp.Head, &w.rewrite)
 }
 
 // withCookie adds the line that keeps the client on its backend to what the
@@ -157,7 +156,7 @@ func (ex *exchange) writeAnswer(head, b []byte, n, out int) bool {
 	ex.countAnswer(len(head)+out, len(head)+out)
 	ex.phase = phaseBody
 	if ex.client.stream != nil {
-		ex.client.beginStream(head, b[n:n+out], ex.response.done(), ex.response.trailer())
+		ex.client.beginStream(head, b[n:n+out], ex.response.done(), ex.answerTrailer())
 		return true
 	}
 	conn := ex.client.conn
@@ -177,7 +176,7 @@ func (ex *exchange) writeAnswer(head, b []byte, n, out int) bool {
 			err = write(conn, b[n:n+out])
 		}
 	}
-	if t := ex.response.trailer(); err == nil && len(t) > 0 {
+	if t := ex.answerTrailer(); err == nil && len(t) > 0 {
 		err = conn.Write(t)
 	}
 	if err != nil {

@@ -104,6 +104,15 @@ func (r *rules) strip(h *http1.Head, s *rewrite.Scratch) {
 	}
 }
 
+// apply is strip, then edit; nil rules do nothing.
+func (r *rules) apply(h *http1.Head, s *rewrite.Scratch) error {
+	if r == nil {
+		return nil
+	}
+	r.strip(h, s)
+	return r.edit(h, s)
+}
+
 // edit changes the values of fields.
 func (r *rules) edit(h *http1.Head, s *rewrite.Scratch) error {
 	if r.replace == nil {

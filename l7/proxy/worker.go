@@ -34,6 +34,7 @@ type worker struct {
 	forward   http1.Forward
 	query     query
 	rewrite   rewrite.Scratch
+	trailers  *trailers                   // nil before the first that rules are applied to
 	rewritten func(rule int, path []byte) // is told of rules for paths; nil but where they are explained
 	ipText    []byte
 	location  []byte
