@@ -112,3 +112,23 @@ func TestKeysOfAddresses(t *testing.T) {
 		t.Error("the key can be known from another table")
 	}
 }
+
+func TestARefundLetsAnotherRequestPass(t *testing.T) {
+	t.Parallel()
+	table, limit := ratelimit.NewTable(), ratelimit.New(1, time.Hour, 3)
+	for range 10 {
+		if wait := table.Take(1, second, limit); wait != 0 {
+			t.Fatalf("refused for %v though all was refunded", time.Duration(wait))
+		}
+		table.Refund(1, limit)
+	}
+	table.Refund(2, limit) // nobody
+	for range 5 {
+		table.Refund(1, limit) // more than was taken
+	}
+	for i := range 5 {
+		if passed := table.Take(1, 2*second, limit) == 0; passed != (i < 3) {
+			t.Errorf("request %d of a burst of 3 passed: %v", i+1, passed)
+		}
+	}
+}

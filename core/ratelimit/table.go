@@ -79,6 +79,14 @@ func (t *Table) Take(k Key, now int64, l Limit) (wait int64) {
 	return 0
 }
 
+// Refund gives back what one Take charged the key, for what turned out to cost
+// nothing. It does nothing once that is paid off.
+func (t *Table) Refund(k Key, l Limit) {
+	if s := t.bucket(k).find(k); s != nil {
+		s.arrival.Add(-l.interval)
+	}
+}
+
 // Peek is Take without charging.
 func (t *Table) Peek(k Key, now int64, l Limit) (wait int64) {
 	p := t.pages[uint64(k)%pages].Load()

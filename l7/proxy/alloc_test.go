@@ -68,6 +68,7 @@ func TestExchangesAllocateNothing(t *testing.T) {
 			s.RetryOn, s.Queue = farm.RetryConditions(), 10
 			s.Backends[0].ConnLimit = 1
 		}},
+		{"sessions by user", request(login("ali:sesame")), func(_ *farm.HTTP, s *farm.Service) { s.Persistence = farm.PersistBasic }},
 		{"pinned", get("/"), func(_ *farm.HTTP, s *farm.Service) { s.Pinned = true }},
 	} {
 		t.Run(c.name, func(t *testing.T) { exchanges(t, c.request, c.edit) })

@@ -65,8 +65,8 @@ var (
 	refusedBusy      = &refused{rateLimited, 503, "too many passwords to be checked"}
 )
 
-// guesses is how many wrong passwords may come from one client, so that nobody
-// fills the queue for others: thirty, then one in half a minute.
+// guesses is how many passwords of one client may be wrong or wait to be checked:
+// thirty, then one more in half a minute.
 var guesses = ratelimit.New(2, time.Minute, 30)
 
 // admit lets the request at hand in (nil, zero), or says why not, or what has

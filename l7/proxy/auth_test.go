@@ -216,6 +216,53 @@ func TestGuessingIsSlowAndHindersNobodyWhoIsKnown(t *testing.T) {
 	}
 }
 
+// A client that sends many passwords at once is refused before they are checked:
+// others find a place in the queue.
+func TestManyGuessesAtOnceDoNotFillTheQueue(t *testing.T) {
+	t.Parallel()
+	b := l7test.NewBackend(t, l7test.Answer(ok))
+	a := l7test.New(t, 1)
+	s := asks(b)
+	s.Auth.Users = []farm.AuthUser{{Name: "ali", Hash: "$2a$10$ZLJSWPNBgC6X3o5j/2NzK.Z1ZAGZ9Hk.a9rgcvmYm6BxC3QdU7sXG"}} // of cost 10: the queue stays filled
+	addr := a.Serve(func(h *farm.HTTP) { h.Trusted = networks("127.0.0.0/8") }, s)
+	var guessing []*l7test.Client
+	for i := range 100 {
+		guessing = append(guessing, l7test.Dial(t, addr).Send(request(login(fmt.Sprintf("ali:guess%d", i)), "X-Forwarded-For: 192.0.2.1")))
+	}
+	l7test.Eventually(t, "all of them came", func() bool { return a.Segment.SumFarm(1).Requests == 100 })
+	other := l7test.Dial(t, addr)
+	_ = other.SetDeadline(time.Now().Add(60 * time.Second))
+	if code := other.Send(request(login("ali:wrong"), "X-Forwarded-For: 192.0.2.2")).Get().StatusCode; code != 401 {
+		t.Errorf("another client got %d", code)
+	}
+	codes := map[int]int{}
+	for _, c := range guessing {
+		_ = c.SetDeadline(time.Now().Add(60 * time.Second))
+		codes[c.Get().StatusCode]++
+	}
+	if codes[401] < 30 || codes[401] > 32 || codes[401]+codes[429] != 100 {
+		t.Errorf("the guesses got %v", codes)
+	}
+}
+
+// Many people behind one address may come on one morning.
+func TestRightPasswordsAreNoGuesses(t *testing.T) {
+	t.Parallel()
+	b := l7test.NewBackend(t, l7test.Answer(ok))
+	s := asks(b)
+	for i := range 60 {
+		s.Auth.Users = append(s.Auth.Users, farm.AuthUser{Name: fmt.Sprintf("user%d", i), Hash: hashes[1]})
+	}
+	addr := l7test.New(t, 1).Serve(nil, s)
+	for i := range 60 {
+		c := l7test.Dial(t, addr)
+		_ = c.SetDeadline(time.Now().Add(60 * time.Second))
+		if code := c.Send(request(login(fmt.Sprintf("user%d:sesame", i)))).Get().StatusCode; code != 200 {
+			t.Fatalf("user %d got %d", i, code)
+		}
+	}
+}
+
 func TestANewPasswordHoldsAtOnce(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))

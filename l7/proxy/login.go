@@ -17,11 +17,13 @@ type login struct {
 	waiting []*exchange
 }
 
-// check has the credentials checked that the gate has just looked at.
+// check has the credentials checked that the gate has just looked at. The client
+// is charged for a guess until they turn out to be right: one that sends many at
+// once does not fill the queue for others.
 func (w *worker) check(p *protection, cl *client, f *farmTable, digest guard.Digest) (*login, denial) {
 	e := w.engine
 	key := e.guesses.Address(realClient(f, cl.conn.Peer(), &w.req).Addr())
-	if wait := e.guesses.Peek(key, w.clock(), guesses); wait > 0 {
+	if wait := e.guesses.Take(key, w.clock(), guesses); wait > 0 {
 		return nil, denial{refusedGuesses, w.retryAfter(wait)}
 	}
 	l := &login{digest: digest, client: key, auth: p}
@@ -37,6 +39,7 @@ func (w *worker) check(p *protection, cl *client, f *farmTable, digest guard.Dig
 		w.loop.Post(func() { w.checked(l, right) })
 	}
 	if !e.checker.Check(job) {
+		e.guesses.Refund(key, guesses)
 		return nil, denial{refusedBusy, w.retryAfter(second)}
 	}
 	if w.logins == nil {
@@ -66,8 +69,7 @@ func (w *worker) checked(l *login, right bool) {
 	delete(w.logins, l.digest)
 	if right {
 		w.gate.Learn(l.digest, w.clock())
-	} else {
-		w.engine.guesses.Take(l.client, w.clock(), guesses)
+		w.engine.guesses.Refund(l.client, guesses)
 	}
 	for len(l.waiting) > 0 {
 		ex := l.waiting[0]

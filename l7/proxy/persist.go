@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"encoding/base64"
+	"slices"
 	"time"
 
 	"github.com/sluicelb/sluice/core/accesslog"
@@ -66,7 +67,7 @@ func (sv *service) sessionKey(w *worker) []byte {
 	case farm.PersistIP:
 		key = w.ipText
 	case farm.PersistBasic:
-		key = basicUser(r, w.location[:0])
+		key = w.basicUser(r)
 	case farm.PersistURL:
 		key = queryParameter(r.Path, p.name)
 	case farm.PersistParm:
@@ -81,7 +82,9 @@ func (sv *service) sessionKey(w *worker) []byte {
 	return key[:min(len(key), maxKey)]
 }
 
-func basicUser(r *http1.Request, space []byte) []byte {
+// basicUser is the user of basic authentication, valid until the loop builds a
+// Location.
+func (w *worker) basicUser(r *http1.Request) []byte {
 	i := r.Find(http1.KnownAuthorization)
 	if i < 0 {
 		return nil
@@ -93,14 +96,12 @@ func basicUser(r *http1.Request, space []byte) []byte {
 	}
 	v = bytes.TrimSpace(v[len(scheme):])
 	n := base64.StdEncoding.DecodedLen(len(v))
-	if cap(space) < n {
-		space = make([]byte, n)
-	}
-	n, err := base64.StdEncoding.Decode(space[:n], v)
+	w.location = slices.Grow(w.location[:0], n)
+	n, err := base64.StdEncoding.Decode(w.location[:n], v)
 	if err != nil {
 		return nil
 	}
-	user, _, _ := bytes.Cut(space[:n], []byte(":"))
+	user, _, _ := bytes.Cut(w.location[:n], []byte(":"))
 	return user
 }
 
