@@ -33,8 +33,8 @@ type repeats struct {
 // remembered is one request and, once it is done, its answer.
 type remembered struct {
 	request [sha256.Size]byte
-	at      time.Time
 	done    bool
+	at      time.Time // when it was done
 	status  int
 	header  http.Header
 	body    []byte
@@ -85,11 +85,17 @@ func digest(r *http.Request, body []byte) [sha256.Size]byte {
 func (p *repeats) begin(key string, request [sha256.Size]byte) (e *remembered, known bool, err *refusal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.forget()
 	e = p.seen[key]
+	if e != nil && p.old(e) {
+		delete(p.seen, key)
+		e = nil
+	}
 	switch {
+	case e == nil && !p.room():
+		return nil, false, &refusal{status: http.StatusServiceUnavailable, header: http.Header{"Retry-After": {"1"}},
+			message: "Idempotency-Key: too many requests that have one are under way, try again"}
 	case e == nil:
-		e = &remembered{request: request, at: p.now()}
+		e = &remembered{request: request}
 		p.seen[key] = e
 		return e, false, nil
 	case e.request != request:
@@ -100,19 +106,26 @@ func (p *repeats) begin(key string, request [sha256.Size]byte) (e *remembered, k
 	return e, true, nil
 }
 
-// forget drops what is old, and the oldest when there is no room.
-func (p *repeats) forget() {
+// old reports whether an answer need not be kept. What is under way is never old:
+// it would happen a second time.
+func (p *repeats) old(e *remembered) bool { return e.done && p.now().Sub(e.at) >= repeatKeep }
+
+// room drops what is old, and the oldest answer when there is no room; false
+// when everything is under way.
+func (p *repeats) room() bool {
 	oldest := ""
 	for key, e := range p.seen {
-		if p.now().Sub(e.at) >= repeatKeep {
+		switch {
+		case p.old(e):
 			delete(p.seen, key)
-		} else if oldest == "" || e.at.Before(p.seen[oldest].at) {
+		case e.done && (oldest == "" || e.at.Before(p.seen[oldest].at)):
 			oldest = key
 		}
 	}
-	if len(p.seen) >= repeatEntries {
+	if len(p.seen) >= repeatEntries && oldest != "" {
 		delete(p.seen, oldest)
 	}
+	return len(p.seen) < repeatEntries
 }
 
 // record runs the request and keeps its answer. What failed for a reason that
@@ -128,7 +141,7 @@ func (p *repeats) record(e *remembered, key string, w http.ResponseWriter, r *ht
 			}
 			return
 		}
-		e.status, e.header, e.body, e.done = copied.status, w.Header().Clone(), copied.body.Bytes(), true
+		e.status, e.header, e.body, e.done, e.at = copied.status, w.Header().Clone(), copied.body.Bytes(), true, p.now()
 	}()
 	next.ServeHTTP(copied, r)
 }

@@ -1,14 +1,17 @@
 package api_test
 
 import (
+	"context"
 	"errors"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
 const newShop = `{"farmname":"shop","profile":"http","vip":"192.0.2.10","vport":80}`
@@ -74,4 +77,69 @@ func TestANewKeyIsNeverRepeated(t *testing.T) {
 	if again := a.must(201, "POST", "/keys", "", "Idempotency-Key", "one").at("params.key"); first == again {
 		t.Error("the key was shown twice")
 	}
+}
+
+// held is an appliance whose first reloads, that many, wait until they may go on.
+func held(t *testing.T, many int32, now func() time.Time) (a *appliance, began chan struct{}, goOn chan struct{}, runs *atomic.Int32) {
+	began, goOn, runs = make(chan struct{}), make(chan struct{}), &atomic.Int32{}
+	a = newAppliance(t, func(d *api.Deps) {
+		d.Now = now
+		d.Reload = func(context.Context, apply.Author) (apply.Result, error) {
+			if runs.Add(1) <= many {
+				began <- struct{}{}
+				<-goOn
+			}
+			return apply.Result{Unchanged: true}, nil
+		}
+	})
+	return a, began, goOn, runs
+}
+
+// However many others come, and however long it takes: what is under way is not
+// begun a second time.
+func TestARequestUnderWayIsNotForgotten(t *testing.T) {
+	var passed atomic.Int64
+	a, began, goOn, runs := held(t, 1, func() time.Time { return clock().Add(time.Duration(passed.Load())) })
+	first := make(chan reply, 1)
+	go func() { first <- a.do("POST", "/config/reload", "", "Idempotency-Key", "one") }()
+	<-began
+	for i := range 300 {
+		a.do("PUT", "/farms/none", "{}", "Idempotency-Key", "k"+strconv.Itoa(i)).refused(t, 404)
+	}
+	a.do("POST", "/config/reload", "", "Idempotency-Key", "one").refused(t, 409, "under way")
+	passed.Store(int64(time.Hour))
+	a.do("PUT", "/farms/none", "{}", "Idempotency-Key", "later").refused(t, 404)
+	a.do("POST", "/config/reload", "", "Idempotency-Key", "one").refused(t, 409, "under way")
+	goOn <- struct{}{}
+	if r := <-first; r.status != 200 {
+		t.Errorf("status %d\n%s", r.status, r.raw)
+	}
+	if r := a.do("POST", "/config/reload", "", "Idempotency-Key", "one"); r.status != 200 || r.header.Get("Idempotent-Replayed") != "true" {
+		t.Errorf("status %d, %v", r.status, r.header)
+	}
+	if n := runs.Load(); n != 1 {
+		t.Errorf("it ran %d times", n)
+	}
+}
+
+func TestWhenAllThatIsRememberedIsUnderWayTheNextIsRefused(t *testing.T) {
+	a, began, goOn, _ := held(t, 256, clock)
+	var running sync.WaitGroup
+	for i := range 256 {
+		running.Go(func() {
+			if r := a.do("POST", "/config/reload", "", "Idempotency-Key", strconv.Itoa(i)); r.status != 200 {
+				t.Errorf("status %d", r.status)
+			}
+		})
+		<-began
+	}
+	r := a.do("PUT", "/farms/none", "{}", "Idempotency-Key", "more")
+	r.refused(t, 503, "too many")
+	if r.header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	a.do("PUT", "/farms/none", "{}").refused(t, 404)
+	close(goOn)
+	running.Wait()
+	a.do("PUT", "/farms/none", "{}", "Idempotency-Key", "more").refused(t, 404)
 }
