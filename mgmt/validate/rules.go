@@ -176,5 +176,5 @@ func checkTogether(cfg *farm.Config, yield func(Error) bool) bool {
 		}
 		names[f.Name] = true
 	}
-	return checkCollisions(cfg, yield)
+	return checkCollisions(cfg, yield) && checkAnswers(cfg, yield)
 }
