@@ -221,7 +221,7 @@ var requestParams = []validate.Param{
 func (c *client) certificateRequest() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "csr NAME NAME=VALUE…", Short: "Make a key and a CSR, which is written to standard output", Args: atLeast(1),
-		Example: "  sluice certificate csr shop fqdn=shop.example.com country=DE state=Bayern locality=Ulm \\\n    organization='Example Ltd' division=Web mail=admin@example.com > shop.csr\n  sluice certificate upload shop signed.crt",
+		Example: "  sluice certificate csr shop fqdn=shop.example.com country=DE \\\n    state=Bayern locality=Ulm organization='Example Ltd' division=Web \\\n    mail=admin@example.com > shop.csr\n  sluice certificate upload shop signed.crt",
 	}
 	s := addSettings(cmd, requestParams)
 	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {

@@ -25,7 +25,7 @@ URL is a path or a whole URL; for farms of profile l4xnat there is none. Values
 of headers that let their owner in are masked, keys of sessions shown as
 digests.`,
 		Example: `  sluice explain shop /cart?id=1
-  sluice explain shop https://shop.example.com/ -H 'Cookie: sid=1' --from 192.0.2.7
+  sluice explain shop https://a.example/ -H 'Cookie: sid=1' --from 192.0.2.7
   sluice explain shop /upload -X POST -H 'Content-Length: 9000000' --json
   sluice explain dns --from 192.0.2.7:5353 --to 192.0.2.10:53`,
 		Args: between(1, 2), ValidArgsFunction: c.completer(oneFarm, nil),

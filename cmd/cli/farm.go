@@ -142,7 +142,7 @@ func (c *client) farmCreate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create FARM vip=ADDRESS vport=PORT [NAME=VALUE…]", Short: "Create a farm",
 		Example: "  sluice farm create shop vip=192.0.2.10 vport=80\n  sluice farm create twin --vip 192.0.2.10 --vport 81 --copy-from shop\n" +
-			"  sluice farm create dns --profile l4xnat vip=192.0.2.10 vport=53 protocol=udp\n  sluice farm create mail --profile l4xnat vip=192.0.2.10 vport=25,465,587 persistence=srcip",
+			"  sluice farm create dns --profile l4xnat vip=192.0.2.10 vport=53 protocol=udp\n  sluice farm create mail --profile l4xnat vip=192.0.2.10 vport=25,465,587",
 		Args: atLeast(1),
 	}
 	s := addSections(cmd, []section{{"", without(validate.FarmCreate.Params(), "farmname")},

@@ -67,6 +67,7 @@ func (s *settings) add(cmd *cobra.Command, p validate.Param, of string) {
 	} else {
 		s.values[p.Name] = cmd.Flags().String(flag, "", text)
 	}
+	_ = cmd.Flags().SetAnnotation(flag, settingFlag, nil) // it is there
 }
 
 // isList reports whether a field takes several values.
@@ -99,7 +100,7 @@ func helpOf(params []validate.Param) string {
 		width = max(width, len(p.Name))
 	}
 	for _, p := range params {
-		fmt.Fprintf(&out, "  %-*s %s\n", width, p.Name, about(p))
+		out.WriteString(hanging(fmt.Sprintf("  %-*s ", width, p.Name), about(p)) + "\n")
 	}
 	return strings.TrimSuffix(out.String(), "\n")
 }

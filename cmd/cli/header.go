@@ -17,11 +17,16 @@ var headerKinds = []ruleKind{
 
 const headerHelp = `KIND is one of
 
-  addrequestheader     HEADER                 a header "Name: value" for requests
-  removerequestheader  PATTERN                regex for request lines that are removed
-  replacerequestheader HEADER MATCH REPLACE   in request headers whose name HEADER matches,
-                                              what MATCH finds becomes REPLACE ($1 to $9)
-  addresponseheader, removeresponseheader and replaceresponseheader do so for responses
+  addrequestheader HEADER
+      a header "Name: value" for requests
+  removerequestheader PATTERN
+      regex for request lines that are removed
+  replacerequestheader HEADER MATCH REPLACE
+      in request headers whose name HEADER matches, what MATCH finds becomes
+      REPLACE ($1 to $9)
+
+addresponseheader, removeresponseheader and replaceresponseheader do so for
+responses.
 
 The values are given in that order or as NAME=VALUE (header, pattern, match,
 replace). Without --service the rules are the farm's; the family's names of
@@ -110,7 +115,7 @@ func (c *client) headerAdd() *cobra.Command {
 	return c.onHeaders(&cobra.Command{
 		Use: "add FARM KIND VALUE…", Short: "Add a header rule at the end of its list", Args: atLeast(3),
 		Example: "  sluice header add shop addrequestheader 'X-Forwarded-Proto: https'\n  sluice header add shop removerequestheader '^X-Debug'\n" +
-			"  sluice header add shop replaceresponseheader '^Set-Cookie$' '$' '; Secure' --service web",
+			"  sluice header add shop replaceresponseheader '^Set-Cookie$' '$' '; Secure'",
 	}, c.addRule)
 }
 

@@ -116,7 +116,9 @@ func revisionNumber(arg string) (uint64, error) {
 
 func (c *client) rollbackCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "rollback [REVISION]", Short: "Make the content of an earlier revision the newest one; without a number the one before",
+		Use: "rollback [REVISION]", Short: "Make an earlier revision the newest one",
+		Long: `Make the content of an earlier revision the newest one; without a number that
+of the one before.`,
 		Example: "  sluice rollback\n  sluice rollback 7",
 		Args:    atMost(1), ValidArgsFunction: c.completeRevisions,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -117,6 +117,7 @@ network with --url and an API key.`,
 		}
 	})
 	markFailures(root)
+	arrangeHelp(root)
 	return root
 }
 

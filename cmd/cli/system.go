@@ -98,7 +98,8 @@ func (c *client) systemClean() *cobra.Command {
 		Use: "clean", Short: "Remove everything the appliance has set in the kernel",
 		Long: `Remove everything the appliance has set in the kernel. Farms the kernel carries
 stop until the next change of the configuration, or until it starts again. An
-appliance that does not run leaves its farms to the kernel; root can remove them.`,
+appliance that does not run leaves its farms to the kernel; root can remove
+them.`,
 		Example: "  sluice system clean", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := c.send(cmd.Context(), http.MethodPost, "/system/kernel/clean", map[string]any{})

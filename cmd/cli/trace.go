@@ -41,7 +41,8 @@ pin), how long waiting in the queue, connecting, the response and the whole
 took, and what happened (FLAGS, and the class of what was refused). Of an
 l4xnat farm in userspace it is connections and flows, with their bytes.
 
-A filter is NAME=VALUE; all must hold. The names are ` + strings.Join(accesslog.Conditions(), ", ") + `:
+A filter is NAME=VALUE; all must hold. The names are
+` + hanging("", strings.Join(accesslog.Conditions(), ", ")) + `:
 status takes 404 or 5xx, client an address or a network, path what it begins
 with, min_ms the shortest total time, flag a word of the column FLAGS.`,
 		Example: "  sluice trace shop\n  sluice trace shop --filter status=5xx --filter path=/api/\n  sluice trace shop --filter min_ms=200 --count 10 --json",
