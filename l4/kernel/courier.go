@@ -56,11 +56,7 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // packetModes reports whether farms of packet modes run.
-func (k *Keeper) packetModes() bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.wire != nil
-}
+func (k *Keeper) packetModes() bool { return k.errands.Load() != nil }
 
 // listen carries errors as long as there are farms of packet modes.
 func (k *Keeper) listen(ctx context.Context) error {

@@ -13,106 +13,171 @@ import (
 // lookup finds the value of a key in a map of the kernel, as nft.Lookup.
 type lookup func(id nft.ID, key []byte) ([]byte, bool, error)
 
-// errand finds out whom an error concerns; false when that is nobody behind a
-// farm of packet modes.
+// errands is who is concerned by errors: the farms of packet modes that run, as
+// they were last carried. It is found by address and port, so that an error, which
+// anybody may send, costs the same however many farms there are, and holds up no
+// change: it is not changed once it is made.
+type errands struct {
+	wire   *seen
+	exact  map[taken]*packetFarm        // farms that name the port by itself
+	wide   map[netip.Addr][]*packetFarm // by VIP: those with ranges, or all ports
+	owners map[uint32]owner             // of backends, by mark
+	// answering are the addresses of backends of farms with stateless_dnat.
+	answering map[netip.Addr]bool
+}
+
+// taken is a port of a VIP.
+type taken struct {
+	vip      netip.Addr
+	protocol uint8
+	port     uint16
+}
+
+// owner is a backend and its farm.
+type owner struct {
+	farm    *packetFarm
+	backend *farm.Backend
+}
+
+// errandsOf makes the index of farms, less those with problems; nil when there
+// are none to carry errors for.
+func errandsOf(farms []farm.Farm, problems map[uint32]string, wire *seen) *errands {
+	if wire == nil {
+		return nil
+	}
+	x := &errands{wire: wire, exact: map[taken]*packetFarm{}, wide: map[netip.Addr][]*packetFarm{}, owners: map[uint32]owner{}, answering: map[netip.Addr]bool{}}
+	for i := range farms {
+		f := &farms[i]
+		if f.Stopped || home(f.L4.NAT) != Netdev || problems[f.ID] != "" {
+			continue
+		}
+		x.add(&packetFarm{group: group{farm: f, l4: f.L4, family: familyOf(f.VIP.Unmap())}})
+	}
+	return x
+}
+
+func (x *errands) add(p *packetFarm) {
+	vip, wide := p.farm.VIP.Unmap(), p.l4.Protocol == farm.L4All || len(p.l4.Ports) == 0
+	for _, r := range p.l4.Ports {
+		if r.First != r.Last || p.l4.Protocol == farm.L4All {
+			wide = true
+			continue
+		}
+		for _, t := range p.transports() {
+			x.exact[taken{vip, protocolNumber(t), r.First}] = p
+		}
+	}
+	if wide {
+		x.wide[vip] = append(x.wide[vip], p)
+	}
+	for i := range p.l4.Backends {
+		b := &p.l4.Backends[i]
+		x.owners[Mark(b.ID)] = owner{p, b}
+		if p.l4.NAT == farm.NATStateless {
+			x.answering[b.Addr.Unmap()] = true
+		}
+	}
+}
+
+// owner is whose a mark is, as maps have it.
+func (x *errands) owner(value []byte) owner {
+	if len(value) < 4 {
+		return owner{}
+	}
+	return x.owners[binary.NativeEndian.Uint32(value)]
+}
+
+// errand finds out whom an error concerns; false when that is nobody behind a farm
+// of packet modes. It waits for nobody.
 func (k *Keeper) errand(m *icmp.Message, look lookup) (errand, bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.wire == nil {
+	x := k.errands.Load()
+	if x == nil {
 		return errand{}, false
 	}
 	if m.To == m.Src.Addr() {
-		if e, ok := k.toBackend(m, look); ok {
+		if e, ok := x.toBackend(m, look); ok {
 			return e, true
 		}
 	}
-	return k.toClient(m, look)
-}
-
-// packetFarms are those that run, as they were compiled.
-func (k *Keeper) packetFarms(each func(p *packetFarm) (end bool)) {
-	for i := range k.farms {
-		f := &k.farms[i]
-		if f.Stopped || home(f.L4.NAT) != Netdev || k.problems[f.ID] != "" {
-			continue
-		}
-		if each(&packetFarm{group: group{farm: f, l4: f.L4, family: familyOf(f.VIP.Unmap())}}) {
-			return
-		}
-	}
+	return x.toClient(m, look)
 }
 
 // toBackend is for an error about what a client was sent in the name of a VIP:
-// the backend of the flow gets it. With dsr that is how the backend sent it, so
-// nothing is rewritten.
-func (k *Keeper) toBackend(m *icmp.Message, look lookup) (e errand, found bool) {
-	for precise := range 3 {
-		k.packetFarms(func(p *packetFarm) bool {
-			if p.farm.VIP.Unmap() != m.To || p.takes(m.Protocol, m.Src.Port()) != precise {
-				return false
-			}
-			value, ok, err := look(netdev(p.flows()), p.flowOf(m))
-			if err != nil || !ok {
-				return false
-			}
-			b := p.backendOf(value)
-			if b == nil || unreached(k.wire, p.l4.NAT, b) != "" {
-				return false
-			}
-			e.packet, found = m.Packet(), true
-			e.place, _ = k.wire.Place(b.Addr.Unmap())
-			if p.l4.NAT == farm.NATStateless {
-				src := netip.AddrPortFrom(b.Addr.Unmap(), m.Src.Port())
-				if p.rewritesPort(&state{Backend: b}) {
-					src = netip.AddrPortFrom(src.Addr(), b.Port)
-				}
-				e.packet = m.Rewrite(m.From, src.Addr(), src, m.Dst)
-			}
-			return true
-		})
-		if found {
+// the backend of the flow gets it. The most precise farm is asked first.
+func (x *errands) toBackend(m *icmp.Message, look lookup) (errand, bool) {
+	if p := x.exact[taken{m.To, m.Protocol, m.Src.Port()}]; p != nil {
+		if e, ok := x.ofFlow(p, m, look); ok {
 			return e, true
 		}
 	}
-	return e, false
+	for precise := 1; precise <= 2; precise++ {
+		for _, p := range x.wide[m.To] {
+			if p.takes(m.Protocol, m.Src.Port()) != precise {
+				continue
+			}
+			if e, ok := x.ofFlow(p, m, look); ok {
+				return e, true
+			}
+		}
+	}
+	return errand{}, false
+}
+
+// ofFlow is the error for the backend of a flow of the farm. With dsr that is how
+// the backend sent what it is about, so nothing is rewritten.
+func (x *errands) ofFlow(p *packetFarm, m *icmp.Message, look lookup) (e errand, found bool) {
+	value, ok, err := look(netdev(p.flows()), p.flowOf(m))
+	if err != nil || !ok {
+		return e, false
+	}
+	o := x.owner(value)
+	if o.farm != p || unreached(x.wire, p.l4.NAT, o.backend) != "" {
+		return e, false
+	}
+	b := o.backend
+	e.packet = m.Packet()
+	e.place, _ = x.wire.Place(b.Addr.Unmap())
+	if p.l4.NAT == farm.NATStateless {
+		src := netip.AddrPortFrom(b.Addr.Unmap(), m.Src.Port())
+		if p.rewritesPort(&state{Backend: b}) {
+			src = netip.AddrPortFrom(src.Addr(), b.Port)
+		}
+		e.packet = m.Rewrite(m.From, src.Addr(), src, m.Dst)
+	}
+	return e, true
 }
 
 // toClient is for an error about what a backend of a farm with stateless_dnat
 // was sent: the client gets it, about what it sent to the VIP.
-func (k *Keeper) toClient(m *icmp.Message, look lookup) (e errand, found bool) {
-	var mark []byte
-	k.packetFarms(func(p *packetFarm) bool {
-		if p.l4.NAT != farm.NATStateless || !slices.ContainsFunc(p.l4.Backends, func(b farm.Backend) bool { return b.Addr.Unmap() == m.Dst.Addr() }) {
-			return false
+func (x *errands) toClient(m *icmp.Message, look lookup) (e errand, found bool) {
+	transport := transportName(m.Protocol)
+	if !x.answering[m.Dst.Addr()] || transport == "" {
+		return e, false
+	}
+	digit, key := familyOf(m.Dst.Addr()).digit, answerOf(m)
+	mark, _, _ := look(netdev(transport+digit), key)
+	o := x.owner(mark)
+	if o.farm == nil || o.farm.l4.NAT != farm.NATStateless || o.backend.Addr.Unmap() != m.Dst.Addr() {
+		return e, false
+	}
+	p := o.farm
+	dst := netip.AddrPortFrom(p.farm.VIP.Unmap(), m.Dst.Port())
+	switch {
+	case !p.rewritesPort(&state{Backend: o.backend}):
+	case p.l4.PortCount() == 1:
+		dst = netip.AddrPortFrom(dst.Addr(), p.l4.Ports[0].First)
+	default:
+		port, ok, _ := look(netdev("ports_"+transport+digit), key)
+		if !ok || len(port) < 2 {
+			return e, false
 		}
-		transport, key := transportName(m.Protocol), p.answerOf(m)
-		if mark == nil {
-			mark, _, _ = look(netdev(transport+p.family.digit), key)
-		}
-		b := p.backendOf(mark)
-		if b == nil || b.Addr.Unmap() != m.Dst.Addr() {
-			return false
-		}
-		dst := netip.AddrPortFrom(p.farm.VIP.Unmap(), m.Dst.Port())
-		switch {
-		case !p.rewritesPort(&state{Backend: b}):
-		case p.l4.PortCount() == 1:
-			dst = netip.AddrPortFrom(dst.Addr(), p.l4.Ports[0].First)
-		default:
-			port, ok, _ := look(netdev("ports_"+transport+p.family.digit), key)
-			if !ok || len(port) < 2 {
-				return true
-			}
-			dst = netip.AddrPortFrom(dst.Addr(), binary.BigEndian.Uint16(port))
-		}
-		from := m.From
-		if from == m.Dst.Addr() { // the backend itself, which clients do not know
-			from = dst.Addr()
-		}
-		e.packet, found = m.Rewrite(from, m.To, m.Src, dst), true
-		return true
-	})
-	return e, found
+		dst = netip.AddrPortFrom(dst.Addr(), binary.BigEndian.Uint16(port))
+	}
+	from := m.From
+	if from == m.Dst.Addr() { // the backend itself, which clients do not know
+		from = dst.Addr()
+	}
+	return errand{packet: m.Rewrite(from, m.To, m.Src, dst)}, true
 }
 
 // takes tells how precisely the farm names the port of a transport protocol: 0
@@ -138,22 +203,18 @@ func (p *packetFarm) takes(protocol uint8, port uint16) int {
 	return -1
 }
 
-func transportName(protocol uint8) string {
-	return map[uint8]string{icmp.TCP: "tcp", icmp.UDP: "udp", icmp.SCTP: "sctp"}[protocol]
-}
+// rewritten are the protocols whose ports can be rewritten, by their numbers.
+var rewritten = map[uint8]string{icmp.TCP: "tcp", icmp.UDP: "udp", icmp.SCTP: "sctp"}
 
-// backendOf is the backend of the farm with that mark, as maps have it.
-func (p *packetFarm) backendOf(value []byte) *farm.Backend {
-	if len(value) < 4 {
-		return nil
-	}
-	mark := binary.NativeEndian.Uint32(value)
-	for i := range p.l4.Backends {
-		if b := &p.l4.Backends[i]; Mark(b.ID) == mark {
-			return b
+func transportName(protocol uint8) string { return rewritten[protocol] }
+
+func protocolNumber(transport string) uint8 {
+	for n, name := range rewritten {
+		if name == transport {
+			return n
 		}
 	}
-	return nil
+	return 0
 }
 
 // flowOf is the key of the flow the client's packets belong to, see flowKey.
@@ -170,10 +231,10 @@ func (p *packetFarm) flowOf(m *icmp.Message) []byte {
 
 // answerOf is the key by which answers are recognised of what the message is
 // about, see forth.
-func (p *packetFarm) answerOf(m *icmp.Message) []byte {
+func answerOf(m *icmp.Message) []byte {
 	key := appendPort(m.Src.Addr().AsSlice(), m.Src.Port())
 	key = append(key, m.Dst.Addr().AsSlice()...)
-	if p.family == v6 {
+	if familyOf(m.Dst.Addr()) == v6 {
 		key = markBytes(hashBytes(key))
 	}
 	return appendPort(key, m.Dst.Port())

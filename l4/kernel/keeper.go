@@ -52,7 +52,8 @@ type Keeper struct {
 	ended map[uint32]time.Time
 	load
 
-	shown atomic.Pointer[view]
+	shown   atomic.Pointer[view]
+	errands atomic.Pointer[errands] // nil without farms of packet modes
 }
 
 // New returns a Keeper that has not been asked for anything: whatever an
@@ -108,12 +109,6 @@ func (k *Keeper) carry(ctx context.Context) {
 	}
 	k.wire = k.look(k.farms)
 	in := k.input(k.farms, k.transparent, k.wire)
-	if k.wire != nil {
-		select {
-		case k.wired <- struct{}{}:
-		default:
-		}
-	}
 	problems, err := k.options.Filter.Carry(ctx, in)
 	k.failed = time.Time{}
 	if err != nil {
@@ -135,6 +130,13 @@ func (k *Keeper) carry(ctx context.Context) {
 		}
 	}
 	k.problems = problems
+	k.errands.Store(errandsOf(k.farms, problems, k.wire))
+	if k.wire != nil {
+		select {
+		case k.wired <- struct{}{}:
+		default:
+		}
+	}
 	k.warn(in)
 	k.show()
 }
