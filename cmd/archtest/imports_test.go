@@ -159,7 +159,7 @@ var doors = []door{
 	{"golang.org/x/crypto/ocsp", []string{"mgmt/certs"}, false},
 	{"github.com/mholt/acmez", []string{"mgmt/acme"}, true},
 	{"github.com/letsencrypt/pebble", nil, false},
-	{"github.com/miekg/dns", []string{"mgmt/acme"}, false},
+	{"github.com/miekg/dns", []string{"mgmt/acme", "mgmt/resolve"}, false},
 	{"go.etcd.io/bbolt", []string{"mgmt/store"}, true},
 	{"github.com/labstack/echo", []string{"mgmt/api"}, true},
 	{"github.com/danielgtaylor/huma", []string{"mgmt/api"}, true},

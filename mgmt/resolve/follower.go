@@ -1,0 +1,299 @@
+package resolve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// tick is how often is looked what is due; perTick and atOnce bound how many
+	// names are asked for then, and at a time.
+	tick    = 500 * time.Millisecond
+	perTick = 50
+	atOnce  = 16
+	// askTime bounds one question, with all its servers, attempts and aliases.
+	askTime = 30 * time.Second
+	// firstRetry and lastRetry are the waits after failures; they double.
+	firstRetry = time.Second
+	lastRetry  = time.Minute
+	// jitter is the share by which waits are shortened at most.
+	jitter = 0.1
+)
+
+// Options is what a Follower works with; Lookup must be set.
+type Options struct {
+	Lookup func(ctx context.Context, q Question) (Answer, error)
+	// Limits bound the times to live; nil means DefaultLimits.
+	Limits func() Limits
+	// Wanted are the names to follow.
+	Wanted func() []Question
+	// Changed is told by Run, never twice at a time, after targets changed.
+	Changed func(ctx context.Context)
+	Log     *slog.Logger
+	Now     func() time.Time // nil means time.Now
+}
+
+// Follower keeps the addresses of names; make it with New.
+type Follower struct {
+	o     Options
+	slots chan struct{}
+
+	mu      sync.Mutex // guards what follows
+	entries map[Question]*entry
+	changed bool // since Changed was told last
+}
+
+type entry struct {
+	State
+	wanted bool
+	fails  int
+	// asking is closed when the question under way is answered; nil while none is.
+	asking chan struct{}
+	err    error // of the last question
+}
+
+// New returns a Follower that knows nothing yet.
+func New(o Options) *Follower {
+	if o.Limits == nil {
+		o.Limits = func() Limits { return DefaultLimits }
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Follower{o: o, slots: make(chan struct{}, atOnce), entries: map[Question]*entry{}}
+}
+
+// Run follows the wanted names until ctx ends, and returns when nothing is asked
+// any more.
+func (f *Follower) Run(ctx context.Context) {
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		f.want(f.o.Wanted())
+		for _, q := range f.due() {
+			asking.Go(func() { _ = f.ask(ctx, q) })
+		}
+		if f.takeChanged() && f.o.Changed != nil {
+			f.o.Changed(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// Ask returns the targets of a name: those that are known and not over, else by
+// asking. While somebody asks already, that answer is waited for. An error comes
+// with no targets.
+func (f *Follower) Ask(ctx context.Context, q Question) ([]Target, error) {
+	f.mu.Lock()
+	e := f.entry(q)
+	if e.Problem == "" && f.o.Now().Before(e.Next) {
+		defer f.mu.Unlock()
+		return e.Targets, nil
+	}
+	f.mu.Unlock()
+	// What is told too late for this caller is not told in vain.
+	answered := make(chan error, 1)
+	go func() { answered <- f.ask(context.WithoutCancel(ctx), q) }()
+	select {
+	case err := <-answered:
+		if err != nil {
+			return nil, err
+		}
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return e.Targets, nil
+}
+
+// Look tells what is known of a name; false when it was never asked for.
+func (f *Follower) Look(q Question) (State, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e := f.entries[q]
+	if e == nil || e.Answered.IsZero() && e.Problem == "" {
+		return State{}, false
+	}
+	return e.State, true
+}
+
+// Names are all names that are followed, in order.
+func (f *Follower) Names() []Question {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.SortedFunc(maps.Keys(f.entries), func(a, b Question) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+func (f *Follower) entry(q Question) *entry {
+	e := f.entries[q]
+	if e == nil {
+		e = &entry{}
+		f.entries[q] = e
+	}
+	return e
+}
+
+// want forgets the names nobody wants any more and takes up new ones.
+func (f *Follower) want(list []Question) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, e := range f.entries {
+		e.wanted = false
+	}
+	for _, q := range list {
+		f.entry(q).wanted = true
+	}
+	now := f.o.Now()
+	for q, e := range f.entries {
+		if !e.wanted && e.asking == nil && now.After(e.Next) {
+			delete(f.entries, q)
+		}
+	}
+}
+
+// due are the names to ask for now: those that wait longest first.
+func (f *Follower) due() (out []Question) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.o.Now()
+	for q, e := range f.entries {
+		if e.wanted && e.asking == nil && !now.Before(e.Next) {
+			out = append(out, q)
+		}
+	}
+	slices.SortFunc(out, func(a, b Question) int {
+		return cmp.Or(f.entries[a].Next.Compare(f.entries[b].Next), cmp.Compare(a.Name, b.Name))
+	})
+	return out[:min(len(out), perTick)]
+}
+
+func (f *Follower) takeChanged() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	was := f.changed
+	f.changed = false
+	return was
+}
+
+// ask asks one name, or waits for who does.
+func (f *Follower) ask(ctx context.Context, q Question) error {
+	f.mu.Lock()
+	e := f.entry(q)
+	if wait := e.asking; wait != nil {
+		f.mu.Unlock()
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return e.err
+	}
+	e.asking = make(chan struct{})
+	f.mu.Unlock()
+	a, err := f.lookup(ctx, q)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	close(e.asking)
+	e.asking, e.err = nil, err
+	if ctx.Err() == nil {
+		f.learn(q, e, a, err)
+	}
+	return err
+}
+
+func (f *Follower) lookup(ctx context.Context, q Question) (Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	select {
+	case f.slots <- struct{}{}:
+		defer func() { <-f.slots }()
+	case <-ctx.Done():
+		return Answer{}, ctx.Err()
+	}
+	return f.o.Lookup(ctx, q)
+}
+
+// learn keeps an answer; the lock is the caller's.
+func (f *Follower) learn(q Question, e *entry, a Answer, err error) {
+	now := f.o.Now()
+	if err != nil {
+		f.fail(q, e, err, now)
+		return
+	}
+	if e.Problem != "" && !e.Answered.IsZero() {
+		f.o.Log.Info("name is resolved again", "name", q.Name)
+	}
+	targets := a.Targets
+	for _, t := range e.Targets {
+		if a.Unknown4 && t.Addr.Is4() || a.Unknown6 && t.Addr.Is6() {
+			targets = append(targets, t)
+		}
+	}
+	slices.SortFunc(targets, compare)
+	if !slices.Equal(targets, e.Targets) {
+		if e.Answered.IsZero() {
+			f.o.Log.Info("name is resolved", "name", q.Name, "addresses", texts(targets), "ttl", a.TTL)
+		} else {
+			f.o.Log.Info("addresses of a name changed", "name", q.Name, "addresses", texts(targets), "before", texts(e.Targets), "ttl", a.TTL)
+		}
+		e.Changed, f.changed = now, true
+	}
+	if a.Cut {
+		f.o.Log.Warn("name has more addresses than are used", "name", q.Name, "used", MaxTargets)
+	}
+	limits := f.o.Limits()
+	e.fails, e.Problem, e.Gone = 0, "", false
+	e.Targets, e.TTL, e.Answered = targets, a.TTL, now
+	wait := min(max(a.TTL, limits.MinTTL), limits.MaxTTL)
+	if a.Unknown4 || a.Unknown6 {
+		wait = min(wait, lastRetry)
+	}
+	e.Next = now.Add(spread(wait))
+}
+
+// fail keeps why there is no answer, and what was known.
+func (f *Follower) fail(q Question, e *entry, err error, now time.Time) {
+	gone := errors.Is(err, ErrNoName) || errors.Is(err, ErrNoAddress)
+	if e.Problem == "" || e.Gone != gone {
+		message := "name is not resolved, its last addresses are kept"
+		if len(e.Targets) == 0 {
+			message = "name is not resolved"
+		}
+		f.o.Log.Warn(message, "name", q.Name, "reason", err, "addresses", texts(e.Targets))
+	}
+	e.Problem, e.Gone = err.Error(), gone
+	e.Next = now.Add(spread(min(firstRetry<<min(e.fails, 10), lastRetry)))
+	e.fails++
+}
+
+// spread shortens a wait by chance.
+func spread(d time.Duration) time.Duration {
+	return d - time.Duration(rand.Float64()*jitter*float64(d))
+}
+
+func texts(targets []Target) []string {
+	out := make([]string, len(targets))
+	for i, t := range targets {
+		out[i] = t.String()
+	}
+	return out
+}

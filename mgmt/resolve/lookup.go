@@ -1,0 +1,175 @@
+package resolve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/miekg/dns"
+)
+
+// Lookup asks. An error that is neither ErrNoName nor ErrNoAddress means that
+// nobody told; of an answer parts may be unknown.
+func (s System) Lookup(ctx context.Context, q Question) (Answer, error) {
+	if !q.Service {
+		if addrs := s.fromHosts(q.Name); len(addrs) > 0 {
+			return tidy(Answer{Targets: targetsOf(addrs), TTL: hostsTTL}), nil
+		}
+	}
+	c, err := s.config()
+	if err != nil {
+		return Answer{}, err
+	}
+	none := ErrNoName
+	for _, name := range c.names(q.Name) {
+		var a Answer
+		if q.Service {
+			a, err = s.service(ctx, c, name)
+		} else {
+			a, err = c.host(ctx, name)
+		}
+		switch {
+		case err == nil:
+			return tidy(a), nil
+		case errors.Is(err, ErrNoAddress):
+			none = err // it exists, which says more
+		case !errors.Is(err, ErrNoName):
+			return Answer{}, err
+		}
+	}
+	return Answer{}, none
+}
+
+// host asks for the addresses of both IP versions at once.
+func (c config) host(ctx context.Context, name string) (Answer, error) {
+	var ttls [2]time.Duration
+	var errs [2]error
+	var found [2][]netip.Addr
+	var both sync.WaitGroup
+	for i, kind := range []uint16{dns.TypeA, dns.TypeAAAA} {
+		both.Go(func() {
+			var records []dns.RR
+			records, ttls[i], errs[i] = c.records(ctx, name, kind)
+			found[i] = addresses(records)
+		})
+	}
+	both.Wait()
+	a := Answer{Targets: targetsOf(append(found[0], found[1]...)), Unknown4: untold(errs[0]), Unknown6: untold(errs[1])}
+	switch {
+	case errs[0] != nil && errs[1] != nil && a.Unknown4:
+		return Answer{}, errs[0]
+	case errs[0] != nil && errs[1] != nil && a.Unknown6:
+		return Answer{}, errs[1]
+	case errs[0] != nil && errs[1] != nil:
+		return Answer{}, errs[0]
+	case errs[0] == nil && errs[1] == nil:
+		a.TTL = min(ttls[0], ttls[1])
+	default:
+		a.TTL = max(ttls[0], ttls[1]) // the other is 0
+	}
+	return a, nil
+}
+
+// untold reports whether err means that nobody told.
+func untold(err error) bool {
+	return err != nil && !errors.Is(err, ErrNoName) && !errors.Is(err, ErrNoAddress)
+}
+
+func addresses(records []dns.RR) (out []netip.Addr) {
+	for _, rr := range records {
+		var addr netip.Addr
+		switch rr := rr.(type) {
+		case *dns.A:
+			addr, _ = netip.AddrFromSlice(rr.A)
+		case *dns.AAAA:
+			addr, _ = netip.AddrFromSlice(rr.AAAA)
+		}
+		if addr = addr.Unmap(); addr.IsValid() && !addr.IsUnspecified() && !addr.IsMulticast() {
+			out = append(out, addr)
+		}
+	}
+	return out
+}
+
+func targetsOf(addrs []netip.Addr) (out []Target) {
+	for _, addr := range addrs {
+		out = append(out, Target{Addr: addr.Unmap()})
+	}
+	return out
+}
+
+// maxServices is how many servers of an SRV record are asked for.
+const maxServices = MaxTargets
+
+// service asks for an SRV record, then for the addresses of the servers in it. A
+// server without any is left out; "." says that there is no such service.
+func (s System) service(ctx context.Context, c config, name string) (Answer, error) {
+	records, ttl, err := c.records(ctx, name, dns.TypeSRV)
+	if err != nil {
+		return Answer{}, err
+	}
+	a := Answer{TTL: ttl}
+	hosts := map[string]Answer{}
+	var last error
+	for _, rr := range records {
+		srv, ok := rr.(*dns.SRV)
+		if !ok || srv.Target == "." || srv.Port == 0 {
+			continue
+		}
+		host := strings.ToLower(strings.TrimSuffix(srv.Target, "."))
+		found, known := hosts[host]
+		if !known {
+			if len(hosts) == maxServices {
+				a.Cut = true
+				continue
+			}
+			found, err = s.server(ctx, c, host)
+			if err != nil {
+				last = cmp.Or(last, err)
+			}
+			if untold(err) {
+				return Answer{}, err // half a list would end the other half
+			}
+			hosts[host] = found
+		}
+		for _, t := range found.Targets {
+			t.Host, t.Port, t.Priority, t.Weight = host, srv.Port, srv.Priority, srv.Weight
+			a.Targets = append(a.Targets, t)
+		}
+		if len(found.Targets) > 0 {
+			a.TTL = min(a.TTL, found.TTL)
+		}
+		a.Unknown4, a.Unknown6 = a.Unknown4 || found.Unknown4, a.Unknown6 || found.Unknown6
+	}
+	if len(a.Targets) == 0 {
+		return Answer{}, cmp.Or(last, ErrNoAddress)
+	}
+	return a, nil
+}
+
+// server is a host of an SRV record, whose name is complete.
+func (s System) server(ctx context.Context, c config, host string) (Answer, error) {
+	if addrs := s.fromHosts(host); len(addrs) > 0 {
+		return Answer{Targets: targetsOf(addrs), TTL: hostsTTL}, nil
+	}
+	return c.host(ctx, host)
+}
+
+// tidy brings targets into their order, each once and no more than are used.
+func tidy(a Answer) Answer {
+	slices.SortFunc(a.Targets, compare)
+	a.Targets = slices.CompactFunc(a.Targets, func(x, y Target) bool { return x.Addr == y.Addr && x.Port == y.Port })
+	if len(a.Targets) > MaxTargets {
+		a.Targets, a.Cut = a.Targets[:MaxTargets], true
+	}
+	return a
+}
+
+func compare(x, y Target) int {
+	return cmp.Or(x.Addr.Compare(y.Addr), cmp.Compare(x.Port, y.Port), cmp.Compare(x.Priority, y.Priority), cmp.Compare(y.Weight, x.Weight))
+}

@@ -1,0 +1,155 @@
+package resolve_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"github.com/sluicelb/sluice/mgmt/resolve"
+)
+
+// text is an answer in one line.
+func text(a resolve.Answer) string {
+	var out []string
+	for _, t := range a.Targets {
+		s := t.String()
+		if t.Port != 0 {
+			s += fmt.Sprintf("/%d/%d/%s", t.Priority, t.Weight, t.Host)
+		}
+		out = append(out, s)
+	}
+	return fmt.Sprintf("%s ttl %v", strings.Join(out, " "), a.TTL)
+}
+
+func TestNamesAreLookedUpAsProgramsDo(t *testing.T) {
+	z := serve(t,
+		"db.example. 60 A 10.0.0.2", "db.example. 30 A 10.0.0.1", "db.example. 90 AAAA 2001:db8::1",
+		"four.example. 60 A 10.0.0.4",
+		"www.example. 20 CNAME web.example.", "web.example. 50 A 10.0.0.5",
+		"txt.example. 60 TXT nothing", "loop.example. 60 CNAME loop.example.",
+		"short.corp.example. 60 A 10.0.0.6", "a.b.corp.example. 60 A 10.0.0.7",
+		"_http._tcp.example. 40 SRV 10 5 8080 web.example.", "_http._tcp.example. 40 SRV 20 0 8081 db.example.",
+		"_none._tcp.example. 40 SRV 0 0 0 .", "_gone._tcp.example. 40 SRV 0 0 80 nobody.example.",
+	)
+	s := system(t, "search corp.example\noptions ndots:2 timeout:1 attempts:1", "10.9.9.9 printer printer.lan # the old one\n::1 local6\n", z)
+	for name, want := range map[string]string{
+		"db.example": "10.0.0.1 10.0.0.2 2001:db8::1 ttl 30s", "DB.example.": "10.0.0.1 10.0.0.2 2001:db8::1 ttl 30s",
+		"four.example": "10.0.0.4 ttl 1m0s", "www.example": "10.0.0.5 ttl 20s",
+		"short": "10.0.0.6 ttl 1m0s", "a.b": "10.0.0.7 ttl 1m0s",
+		"printer.LAN": "10.9.9.9 ttl 10s", "local6": "::1 ttl 10s", "localhost": "127.0.0.1 ::1 ttl 10s",
+	} {
+		a, err := s.Lookup(context.Background(), resolve.Question{Name: name})
+		if err != nil || text(a) != want || a.Unknown4 || a.Unknown6 {
+			t.Errorf("%s: %s, %v, want %s", name, text(a), err, want)
+		}
+	}
+	a, err := s.Lookup(context.Background(), resolve.Question{Name: "_http._tcp.example.", Service: true})
+	if want := "10.0.0.1:8081/20/0/db.example 10.0.0.2:8081/20/0/db.example 10.0.0.5:8080/10/5/web.example [2001:db8::1]:8081/20/0/db.example ttl 30s"; err != nil || text(a) != want {
+		t.Errorf("%s, %v\nwant %s", text(a), err, want)
+	}
+	for q, want := range map[resolve.Question]error{
+		{Name: "nobody.example."}: resolve.ErrNoName, {Name: "txt.example."}: resolve.ErrNoAddress, {Name: "loop.example."}: resolve.ErrNoAddress,
+		{Name: "_none._tcp.example.", Service: true}: resolve.ErrNoAddress, {Name: "_gone._tcp.example.", Service: true}: resolve.ErrNoName,
+	} {
+		if a, err := s.Lookup(context.Background(), q); !errors.Is(err, want) {
+			t.Errorf("%v: %s, %v", q, text(a), err)
+		}
+	}
+}
+
+func TestAliasesThatAnAnswerDoesNotFollowAreAskedFor(t *testing.T) {
+	z := serve(t, "www.example. 300 CNAME web.example.", "web.example. 50 CNAME host.example.", "host.example. 100 A 10.0.0.5")
+	a, err := system(t, "", "", z).Lookup(context.Background(), resolve.Question{Name: "www.example"})
+	if err != nil || text(a) != "10.0.0.5 ttl 50s" || z.count("host.example. A") == 0 {
+		t.Errorf("%s, %v", text(a), err)
+	}
+}
+
+func TestLongAnswersComeByTCP(t *testing.T) {
+	var records []string
+	for i := range 100 {
+		records = append(records, fmt.Sprintf("many.example. 60 A 10.0.0.%d", i+1))
+	}
+	z := serve(t, records...)
+	a, err := system(t, "", "", z).Lookup(context.Background(), resolve.Question{Name: "many.example"})
+	if err != nil || len(a.Targets) != resolve.MaxTargets || !a.Cut || a.Targets[0].String() != "10.0.0.1" {
+		t.Errorf("%d targets, cut %v, %v", len(a.Targets), a.Cut, err)
+	}
+	if z.count("tcp many.example. A") == 0 {
+		t.Error("nobody asked by TCP")
+	}
+}
+
+func TestServersWithoutEDNS0AreUnderstood(t *testing.T) {
+	z := serve(t, "db.example. 60 A 10.0.0.1")
+	z.wrong(func(q, reply *dns.Msg) {
+		if q.IsEdns0() != nil {
+			reply.Rcode, reply.Answer = dns.RcodeFormatError, nil
+		}
+	})
+	if a, err := system(t, "", "", z).Lookup(context.Background(), resolve.Question{Name: "db.example"}); err != nil || text(a) != "10.0.0.1 ttl 1m0s" {
+		t.Errorf("%s, %v", text(a), err)
+	}
+}
+
+func TestTheNextServerIsAskedWhenOneFails(t *testing.T) {
+	for name, spoil := range map[string]func(z *zone){
+		"SERVFAIL": func(z *zone) { z.fail("db.example.", dns.RcodeServerFailure) },
+		"silent":   func(z *zone) { z.fail("db.example.", silent) },
+		"another question": func(z *zone) {
+			z.wrong(func(_, reply *dns.Msg) { reply.Question[0].Name = "evil.example." })
+		},
+	} {
+		bad, good := serve(t, "db.example. 60 A 10.6.6.6"), serve(t, "db.example. 60 A 10.0.0.1")
+		spoil(bad)
+		a, err := system(t, "options timeout:1 attempts:1", "", bad, good).Lookup(context.Background(), resolve.Question{Name: "db.example"})
+		if err != nil || text(a) != "10.0.0.1 ttl 1m0s" {
+			t.Errorf("%s: %s, %v", name, text(a), err)
+		}
+	}
+}
+
+func TestWhatNobodyToldIsNoNegativeAnswer(t *testing.T) {
+	z := serve(t, "db.example. 60 A 10.0.0.1")
+	s := system(t, "options timeout:1 attempts:2", "", z)
+	z.fail("db.example.", dns.RcodeServerFailure)
+	_, err := s.Lookup(context.Background(), resolve.Question{Name: "db.example"})
+	if err == nil || errors.Is(err, resolve.ErrNoName) || errors.Is(err, resolve.ErrNoAddress) || !strings.Contains(err.Error(), "SERVFAIL") || !strings.Contains(err.Error(), z.addr) {
+		t.Errorf("SERVFAIL: %v", err)
+	}
+	if n := z.count("db.example. A"); n != 4 { // A and AAAA, twice
+		t.Errorf("asked %d times", n)
+	}
+	z.fail("db.example.", silent)
+	if _, err := s.Lookup(context.Background(), resolve.Question{Name: "db.example"}); err == nil || !strings.Contains(err.Error(), "no answer within 1s") {
+		t.Errorf("silent: %v", err)
+	}
+	if _, err := (resolve.System{Config: t.TempDir() + "/none"}).Lookup(context.Background(), resolve.Question{Name: "db.example"}); err == nil || !strings.Contains(err.Error(), "/none is missing") {
+		t.Errorf("no resolv.conf: %v", err)
+	}
+	// One version that nobody tells of does not take the other away.
+	z.fail("db.example.", dns.RcodeSuccess)
+	z.wrong(func(q, reply *dns.Msg) {
+		if q.Question[0].Qtype == dns.TypeAAAA {
+			reply.Rcode = dns.RcodeServerFailure
+		}
+	})
+	if a, err := s.Lookup(context.Background(), resolve.Question{Name: "db.example"}); err != nil || text(a) != "10.0.0.1 ttl 1m0s" || !a.Unknown6 || a.Unknown4 {
+		t.Errorf("no AAAA: %s %+v %v", text(a), a, err)
+	}
+}
+
+func TestALookupEndsWithItsCaller(t *testing.T) {
+	z := serve(t)
+	z.fail("db.example.", silent)
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := system(t, "options timeout:10 attempts:5", "", z).Lookup(ctx, resolve.Question{Name: "db.example"}); err == nil {
+		t.Error("an answer of nobody")
+	}
+}

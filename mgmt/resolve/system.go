@@ -1,0 +1,104 @@
+package resolve
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/miekg/dns"
+)
+
+// System asks as programs of this machine do. Its files are read for each
+// question, so that changes of them are followed.
+type System struct {
+	Hosts, Config string // the files; empty means those in /etc
+}
+
+const (
+	hostsFile  = "/etc/hosts"
+	configFile = "/etc/resolv.conf"
+	// hostsTTL is how long a line of the hosts file is believed.
+	hostsTTL = 10 * time.Second
+	// maxServers and maxAttempts bound what resolv.conf asks for, as libc does.
+	maxServers  = 3
+	maxAttempts = 5
+	maxTimeout  = 10 * time.Second
+	// maxHosts is how much of the hosts file is read.
+	maxHosts = 1 << 20
+)
+
+// fromHosts are the addresses the hosts file has for a name, and for localhost
+// what it always means (RFC 6761 section 6.3).
+func (s System) fromHosts(name string) (out []netip.Addr) {
+	path := s.Hosts
+	if path == "" {
+		path = hostsFile
+	}
+	name = strings.ToLower(strings.TrimSuffix(name, "."))
+	if f, err := os.Open(path); err == nil {
+		defer f.Close()
+		lines := bufio.NewScanner(f)
+		for read := 0; lines.Scan() && read < maxHosts; read += len(lines.Bytes()) + 1 {
+			line, _, _ := strings.Cut(lines.Text(), "#")
+			fields := strings.Fields(line)
+			if len(fields) < 2 {
+				continue
+			}
+			addr, err := netip.ParseAddr(fields[0])
+			if err != nil {
+				continue
+			}
+			for _, alias := range fields[1:] {
+				if strings.ToLower(strings.TrimSuffix(alias, ".")) == name {
+					out = append(out, addr)
+				}
+			}
+		}
+	}
+	if len(out) == 0 && (name == "localhost" || strings.HasSuffix(name, ".localhost")) {
+		out = []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
+	}
+	return out
+}
+
+// config is resolv.conf with its bounds.
+type config struct {
+	servers  []string // address:port
+	names    func(name string) []string
+	timeout  time.Duration
+	attempts int
+}
+
+func (s System) config() (config, error) {
+	path := s.Config
+	if path == "" {
+		path = configFile
+	}
+	c, err := dns.ClientConfigFromFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return config{}, fmt.Errorf("%s is missing, which names the name servers", path)
+	}
+	if err != nil {
+		return config{}, fmt.Errorf("%s cannot be read: %w", path, err)
+	}
+	if len(c.Servers) == 0 {
+		return config{}, fmt.Errorf("%s names no name server", path)
+	}
+	out := config{
+		names:    c.NameList,
+		timeout:  min(max(time.Duration(c.Timeout)*time.Second, time.Second), maxTimeout),
+		attempts: min(max(c.Attempts, 1), maxAttempts),
+	}
+	for _, server := range c.Servers[:min(len(c.Servers), maxServers)] {
+		if _, err := netip.ParseAddrPort(server); err != nil {
+			server = net.JoinHostPort(server, c.Port)
+		}
+		out.servers = append(out.servers, server)
+	}
+	return out, nil
+}
