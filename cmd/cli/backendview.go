@@ -20,6 +20,7 @@ type backend struct {
 	MaxConns                        *int `json:"max_conns"` // the name in l4xnat farms
 	Mark                            *uint32
 	ServerNames                     []string `json:"server_names"`
+	Resolution                      *resolution
 }
 
 func (b backend) limit() any {
@@ -45,7 +46,7 @@ func backendSheet(services []service) *sheet {
 	s := newSheet(heading[skip(named):]...)
 	for _, v := range services {
 		for _, b := range v.Backends {
-			s.add([]any{v.ID, b.ID, b.Status, b.IP, opt(b.Port), opt(b.Weight), opt(b.Priority), b.limit(), opt(b.Alias)}[skip(named):]...)
+			s.add([]any{v.ID, b.ID, b.Status, place(b.IP, b.Resolution), opt(b.Port), opt(b.Weight), opt(b.Priority), b.limit(), opt(b.Alias)}[skip(named):]...)
 		}
 		if len(v.Backends) == 0 && named {
 			s.add(v.ID, "", "", v.Redirect)
@@ -103,6 +104,12 @@ func (c *client) showBackend(cmd *cobra.Command, b backend, at int, a answer) er
 			continue // of the other kind of farm
 		}
 		s.add(line.name, line.value)
+	}
+	for _, line := range b.Resolution.lines() {
+		s.add(line[:]...)
+	}
+	if b.Problem != "" {
+		s.add("problem", b.Problem)
 	}
 	s.right = nil
 	return c.print(cmd, s)

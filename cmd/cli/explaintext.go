@@ -224,6 +224,10 @@ func (p *page) balance(b *explain.Balance) {
 		if be.Alias != "" {
 			name += " (" + be.Alias + ")"
 		}
+		if be.Name != nil && be.Name.Name != be.Address {
+			r := resolution{Name: be.Name.Name, Age: be.Name.Age}
+			name += " [" + r.Name + r.age(", ") + "]"
+		}
 		p.row(tickIf(be.Chosen), fmt.Sprint(be.ID), name, be.Status, fmt.Sprintf("weight %d", be.Weight), fmt.Sprintf("priority %d", be.Priority), limit, be.Reason)
 	}
 	if b.NotShown > 0 {

@@ -20,6 +20,7 @@ type responses struct {
 type counted struct {
 	FarmName, Service, IP, Status string
 	Profile, Problem              string
+	Resolution                    *resolution
 	ID                            int
 	Port                          *int
 	Established, Pending, Queued  uint64
@@ -173,7 +174,7 @@ func l4BackendStats(backends []counted, last, now *sample) *sheet {
 	s := newSheet("ID", "STATUS", "IP", "PORT", "ESTABLISHED", "PENDING", "CONNECTIONS", "CONN/S", "FAILED", "IN", "OUT", "PACKETS IN", "PACKETS OUT")
 	for _, v := range backends {
 		n := v.Counters
-		s.add(v.ID, v.Status, v.IP, opt(v.Port), v.Established, v.Pending, n.Connects, rate(v, last, now), n.Failures,
+		s.add(v.ID, v.Status, place(v.IP, v.Resolution), opt(v.Port), v.Established, v.Pending, n.Connects, rate(v, last, now), n.Failures,
 			size(n.BytesIn), size(n.BytesOut), n.PacketsIn, n.PacketsOut)
 	}
 	return s.alignRight(3, 7, 9, 10)
@@ -186,7 +187,7 @@ func backendStats(backends []counted, last, now *sample) *sheet {
 		if v.Problem != "" {
 			v.Status = "ejected" // which says more than that it is down
 		}
-		s.add(v.Service, v.ID, v.Status, v.IP, opt(v.Port), v.Established, v.Pending, v.Counters.Requests, rate(v, last, now),
+		s.add(v.Service, v.ID, v.Status, place(v.IP, v.Resolution), opt(v.Port), v.Established, v.Pending, v.Counters.Requests, rate(v, last, now),
 			r.Success, r.Redirection, r.Client, r.Server, mean(v.Counters.ResponseTime))
 	}
 	return s.alignRight(8, 13)

@@ -20,6 +20,8 @@ func (c *client) systemCommand() *cobra.Command {
 
 var systemParams = []validate.Param{
 	{Name: "api_names", Options: []string{"list"}, Description: "names by which browsers may reach the API, beside those of its certificate and of the host; null: none"},
+	{Name: "resolve_min_ttl", Description: "seconds for which the address of a backend's host name is believed at least; null: 5"},
+	{Name: "resolve_max_ttl", Description: "seconds for which it is believed at most; null: 3600"},
 }
 
 func (c *client) systemConfig() *cobra.Command {

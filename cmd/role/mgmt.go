@@ -27,6 +27,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/publish"
+	"github.com/sluicelb/sluice/mgmt/resolve"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/sysnet/ctl"
@@ -47,6 +48,7 @@ type manager struct {
 	acme      *acme.Manager
 	api       tls.Certificate // of the API
 	applier   *apply.Applier
+	names     *resolve.Follower
 	publisher *publish.Publisher
 	page      *snapshot.Page
 	board     *health.Board
@@ -95,7 +97,14 @@ func (p *process) mgmt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m.applier = apply.New(st, m.publisher, apply.WithReferences(book), apply.WithRules(validate.Rules{Prefixes: validate.SystemPrefixes, Own: own}), apply.WithListeners(listeners))
+	m.names = resolve.New(resolve.Options{
+		Lookup:  resolve.System{}.Lookup,
+		Limits:  func() resolve.Limits { return resolve.LoadLimits(st) },
+		Wanted:  func() []resolve.Question { cfg, _ := m.applier.Current(); return apply.NamesOf(cfg) },
+		Changed: m.refreshNames,
+		Log:     slog.Default(),
+	})
+	m.applier = apply.New(st, m.publisher, apply.WithNames(m.names), apply.WithBusy(m.busy), apply.WithLog(slog.Default()), apply.WithReferences(book), apply.WithRules(validate.Rules{Prefixes: validate.SystemPrefixes, Own: own}), apply.WithListeners(listeners))
 	m.certs = certs.NewManager(book, m.applier)
 	m.acme = acme.New(acme.Options{Store: st, Certificates: m.certs, Applier: m.applier, Board: board, Log: slog.Default()})
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -113,6 +122,8 @@ func (p *process) mgmt(ctx context.Context) error {
 			return err
 		})
 	})
+	running.Go(func() { m.names.Run(ctx) })
+	running.Go(func() { m.keepNames(ctx) })
 	running.Go(func() { m.certs.Run(ctx) })
 	running.Go(func() { m.acme.Run(ctx) })
 	if err := m.openLogs(); err != nil {
@@ -219,6 +230,7 @@ func (m *manager) deps() api.Deps {
 		Keys:         m.store,
 		Certificates: m.certs,
 		Settings:     m.store,
+		Resolved:     m.names,
 		Certificate:  m.api.Leaf,
 		ACME:         m.acme,
 		Counters:     m.counters,

@@ -159,6 +159,16 @@ type Backend struct {
 	Might       bool   `json:"might" doc:"It could have been chosen"`
 	Reason      string `json:"reason"`
 	Maintenance string `json:"maintenance,omitempty" enum:"drain,cut"`
+	// Name is what the address comes from, when it does from a host name; the
+	// engine knows none.
+	Name *Name `json:"name,omitempty" doc:"The host name the address comes from"`
+}
+
+// Name is what is known of a host name.
+type Name struct {
+	Name    string `json:"name"`
+	Age     *int64 `json:"age,omitempty" doc:"Seconds since its addresses were told"`
+	Problem string `json:"problem,omitempty" doc:"Why it is not resolved at the moment"`
 }
 
 // What becomes of a request.

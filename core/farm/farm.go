@@ -177,8 +177,16 @@ type Backend struct {
 	Seat uint32 `json:"seat,omitempty"`
 	// Host is what the operator wrote: an address or a resolvable name.
 	Host string `json:"ip"`
-	// Addr is Host resolved by mgmt; always valid in a snapshot.
+	// Addr is Host resolved by mgmt. One that is not valid, because the name was
+	// never resolved or the backend Spreads, makes it one that is not used.
 	Addr netip.Addr `json:"addr,omitzero"`
+	// Resolve says what a host name stands for. Of is the ID of the backend that
+	// Spreads and whose name has this address; mgmt makes such backends, no
+	// document has them. Left: the name does not have it any more, and its
+	// connections may end.
+	Resolve Resolve `json:"resolve,omitempty"`
+	Of      uint32  `json:"of,omitempty"`
+	Left    bool    `json:"left,omitempty"`
 	// Port is 0 only in l4xnat farms: the port the client used is kept.
 	Port uint16 `json:"port"`
 	// Weight is 1–9; 0 means unset and acts as 1.

@@ -89,7 +89,12 @@ func (g Group) LastSeatAt() *uint32 {
 func (g Group) Add(b Backend) (position int) {
 	g.GiveNumbers()
 	b.Seat = 0
-	g.SetBackends(append(g.Backends(), b))
+	list := append(g.Backends(), b)
+	at := len(list) - 1
+	for ; at > 0 && list[at-1].Of != 0; at-- {
+		list[at-1], list[at] = list[at], list[at-1] // those made of names come last
+	}
+	g.SetBackends(list)
 	g.GiveNumbers()
-	return len(g.Backends()) - 1
+	return at
 }

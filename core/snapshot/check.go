@@ -88,7 +88,7 @@ func (c *checker) l4(f *farm.Farm) {
 	for i := range l.Backends {
 		b := &l.Backends[i]
 		c.backend(fmt.Sprintf("farm %q", f.Name), i, b)
-		if b.Addr.Is4() != f.VIP.Is4() && !f.MixesVersions() {
+		if b.Addr.IsValid() && b.Addr.Is4() != f.VIP.Is4() && !f.MixesVersions() {
 			c.fail("farm %q: backend %d (%s): its IP version is not that of the vip %s", f.Name, b.ID, b.Host, f.VIP)
 		}
 	}
@@ -97,6 +97,9 @@ func (c *checker) l4(f *farm.Farm) {
 func (c *checker) backend(where string, position int, b *farm.Backend) {
 	if err := c.backends.take(b.ID); err != nil {
 		c.fail("%s: backend at position %d: %w", where, position, err)
+	}
+	if !b.Addr.IsValid() && b.Maintenance == farm.MaintenanceCut {
+		return // its name has no address: nobody is sent there
 	}
 	if !reachable(b.Addr) {
 		c.fail("%s: backend %d (%s): address %s cannot be connected to", where, b.ID, b.Host, b.Addr)
@@ -110,7 +113,7 @@ func (c *checker) service(f *farm.Farm, s *farm.Service) {
 	for i := range s.Backends {
 		b := &s.Backends[i]
 		c.backend(fmt.Sprintf("farm %q: service %q", f.Name, s.Name), i, b)
-		if b.Port == 0 {
+		if b.Port == 0 && b.Addr.IsValid() {
 			c.fail("farm %q: service %q: backend %d (%s): port 0 does not exist", f.Name, s.Name, b.ID, b.Host)
 		}
 	}

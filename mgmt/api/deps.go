@@ -144,6 +144,8 @@ type Deps struct {
 	LocalAddrs func() []netip.Addr
 	// Version is the version of the program.
 	Version string
+	// Resolved tells what is known of host names; nil: nothing.
+	Resolved Resolved
 	// Settings keeps what is no configuration: by which names the API is reached.
 	Settings Settings
 	// Certificate is the one of the API, whose names browsers may use; nil when

@@ -91,6 +91,7 @@ func (s *Server) explainRequest(c *call) (Object[*explain.Explanation], error) {
 	case err != nil:
 		return none, err
 	}
+	s.resolved(f, e)
 	return Object[*explain.Explanation]{Description: fmt.Sprintf("Explain what would become of a request to farm %s", f.Name), Params: e}, nil
 }
 

@@ -230,6 +230,8 @@ type BackendView struct {
 	Source    *netip.Addr   `json:"source"`
 	Mark      *uint32       `json:"mark"`
 	Alias     *string       `json:"alias"`
+	// Resolution is nil for a backend with an address.
+	Resolution *Resolution `json:"resolution,omitempty" doc:"Of a backend with a host name"`
 }
 
 func (s *Server) backendViews(v *farm.Service) []BackendView {
@@ -242,8 +244,9 @@ func (s *Server) backendViews(v *farm.Service) []BackendView {
 
 func (s *Server) backendView(g farm.Group, i int) BackendView {
 	b := &g.Backends()[i]
+	r := s.resolution(g, i)
 	return BackendView{
-		ID: g.Number(i), IP: b.Host, Port: b.Port, Status: farmstate.Backend(b, s.deps.Health), Problem: s.backendProblem(b), Mode: string(b.Maintenance),
+		ID: g.Number(i), IP: b.Place(), Port: b.Port, Status: farmstate.In(g, i, s.deps.Health), Problem: cmp.Or(s.backendProblem(b), nameProblem(b, r)), Mode: string(b.Maintenance), Resolution: r,
 		Timeout: orNull(b.Timeout), Weight: orNull(b.Weight), Priority: orNull(b.Priority),
 		ConnLimit: orNull(b.ConnLimit), Source: orNull(b.Source), Mark: orNull(b.Mark), Alias: orNull(b.Alias),
 	}

@@ -99,7 +99,7 @@ func (b *backendAt) in(cfg *farm.Config) (farm.Group, *farm.Backend, error) {
 		return g, nil, refuse(409, "the backends of %s were changed by someone else: read them again", b.group)
 	}
 	b.position = at
-	return g, &list[at], nil
+	return g, &list[at], b.changeable(g, &list[at])
 }
 
 func (b backendAt) String() string {

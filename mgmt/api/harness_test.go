@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -25,6 +24,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/api"
 	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/apply/applytest"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/validate"
@@ -100,6 +100,7 @@ type appliance struct {
 	store   *store.Store
 	engine  *engine
 	applier *apply.Applier
+	names   *applytest.Names
 	server  *api.Server
 	key     string
 }
@@ -125,8 +126,8 @@ func newAppliance(t *testing.T, change ...func(*api.Deps)) *appliance {
 	if err := book.SetAppliance(applianceCertificate()); err != nil {
 		t.Fatal(err)
 	}
-	ap := apply.New(st, e, apply.WithRules(validate.Rules{}), apply.WithReferences(book), apply.WithResolver(
-		func(context.Context, string) ([]netip.Addr, error) { return nil, errors.New("no such host") }))
+	names := &applytest.Names{}
+	ap := apply.New(st, e, apply.WithRules(validate.Rules{}), apply.WithReferences(book), apply.WithNames(names))
 	if _, err := ap.Republish(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +135,7 @@ func newAppliance(t *testing.T, change ...func(*api.Deps)) *appliance {
 	manager := certs.NewManager(book, ap)
 	deps := api.Deps{
 		Applier: ap, History: st, Keys: st, Certificates: manager, Counters: e, Health: e.Health, Ejection: e.Ejection, Engine: e.State,
-		Settings: st, HostNames: func() []string { return []string{"lb7.Example.net."} },
+		Settings: st, Resolved: names, HostNames: func() []string { return []string{"lb7.Example.net."} },
 		ACME:         acme.New(acme.Options{Store: st, Certificates: manager, Applier: ap, Board: &acme.Board{}, Now: clock}),
 		SessionTable: &sessionTable{},
 		Tracked:      &tracked{}, Forwarded: &tracked{}, Kernel: &kernel{},
@@ -152,7 +153,7 @@ func newAppliance(t *testing.T, change ...func(*api.Deps)) *appliance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &appliance{t: t, dir: dir, log: log, store: st, engine: e, applier: ap, server: s, key: key}
+	return &appliance{t: t, dir: dir, log: log, store: st, engine: e, applier: ap, names: names, server: s, key: key}
 }
 
 // fastDir is a directory in memory where there is one: these tests are not

@@ -120,12 +120,14 @@ type L4BackendView struct {
 	Mark        *uint32     `json:"mark"`
 	Alias       *string     `json:"alias"`
 	ServerNames []string    `json:"server_names" doc:"Names of TLS clients that go to this server"`
+	Resolution  *Resolution `json:"resolution,omitempty" doc:"Of a backend with a host name"`
 }
 
 func (s *Server) l4BackendView(g farm.Group, i int) L4BackendView {
 	b := &g.Backends()[i]
+	r := s.resolution(g, i)
 	return L4BackendView{
-		ID: g.Number(i), IP: b.Host, Port: orNull(b.Port), Status: s.l4Status(b), Problem: s.backendProblem(b), Mode: string(b.Maintenance),
+		ID: g.Number(i), IP: b.Place(), Port: orNull(b.Port), Status: s.l4Status(g, i), Problem: cmp.Or(s.backendProblem(b), nameProblem(b, r)), Mode: string(b.Maintenance), Resolution: r,
 		Weight: b.EffectiveWeight(), Priority: b.EffectivePriority(), MaxConns: b.ConnLimit,
 		Source: orNull(b.Source), Mark: orNull(b.Mark), Alias: orNull(b.Alias), ServerNames: append([]string{}, b.ServerNames...),
 	}
@@ -133,8 +135,8 @@ func (s *Server) l4BackendView(g farm.Group, i int) L4BackendView {
 
 // l4Status is the status of a backend of an l4xnat farm: one that nothing is
 // known about is available, which the family calls up.
-func (s *Server) l4Status(b *farm.Backend) farm.Status {
-	return farmstate.InStatistics(farmstate.Backend(b, s.deps.Health))
+func (s *Server) l4Status(g farm.Group, i int) farm.Status {
+	return farmstate.InStatistics(farmstate.In(g, i, s.deps.Health))
 }
 
 // idleTime is the one in force. Where the kernel tracks connections it is what

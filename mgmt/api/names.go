@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"crypto/x509"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -12,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluicelb/sluice/mgmt/resolve"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -97,18 +99,29 @@ func hostNames() []string {
 // GlobalSettings are settings of the whole appliance that are no configuration.
 type GlobalSettings struct {
 	Names []string `json:"api_names" doc:"Names by which browsers may reach the API, beside those of its certificate and of the host"`
+	// MinTTL and MaxTTL bound for how long an address of a host name is believed.
+	MinTTL int64 `json:"resolve_min_ttl" doc:"Seconds for which the address of a backend's host name is believed at least, whatever the name server says"`
+	MaxTTL int64 `json:"resolve_max_ttl" doc:"Seconds for which it is believed at most"`
 }
 
 type globalFields struct{}
 
 // Params lists the fields for the document.
 func (globalFields) Params() []validate.Param {
-	return []validate.Param{{Name: settingNames, Format: "host name", Options: []string{"list"},
-		Description: "Names by which browsers may reach the API, beside those of its certificate, the name of the host with and without its domain, and addresses; null or an empty list for none."}}
+	return []validate.Param{
+		{Name: settingNames, Format: "host name", Options: []string{"list"},
+			Description: "Names by which browsers may reach the API, beside those of its certificate, the name of the host with and without its domain, and addresses; null or an empty list for none."},
+		{Name: minTTL, Format: "number", Interval: "1,86400", Description: "Seconds for which the address of a backend's host name is believed at least, whatever the name server says; null for 5."},
+		{Name: maxTTL, Format: "number", Interval: "1,86400", Description: "Seconds for which it is believed at most; null for 3600."},
+	}
 }
 
+const minTTL, maxTTL = "resolve_min_ttl", "resolve_max_ttl"
+
 func (s *Server) getGlobal(c *call) (Object[GlobalSettings], error) {
-	return Object[GlobalSettings]{Description: c.op.summary, Params: GlobalSettings{orEmpty(Names(s.deps.Settings))}}, nil
+	ttl := resolve.LoadLimits(s.deps.Settings)
+	return Object[GlobalSettings]{Description: c.op.summary, Params: GlobalSettings{
+		orEmpty(Names(s.deps.Settings)), int64(ttl.MinTTL.Seconds()), int64(ttl.MaxTTL.Seconds())}}, nil
 }
 
 func (s *Server) setGlobal(c *call) (Object[GlobalSettings], error) {
@@ -123,14 +136,51 @@ func (s *Server) setGlobal(c *call) (Object[GlobalSettings], error) {
 	if err != nil {
 		return Object[GlobalSettings]{}, err
 	}
-	if err := s.deps.Settings.SetSetting(settingNames, strings.Join(list, " ")); err != nil {
+	ttl, err := s.readTTL(body)
+	if err != nil {
+		return Object[GlobalSettings]{}, err
+	}
+	if _, sent := body[settingNames]; sent {
+		err = s.deps.Settings.SetSetting(settingNames, strings.Join(list, " "))
+	}
+	if err == nil && ttl != resolve.LoadLimits(s.deps.Settings) {
+		err = resolve.SaveLimits(s.deps.Settings, ttl)
+	}
+	if err != nil {
 		return Object[GlobalSettings]{}, refusalOf(err, false)
 	}
 	by := c.author()
-	s.deps.Log.Info("names of the API changed", "api_names", list, "by", by.Name, slog.String("source", by.Source))
 	out, err := s.getGlobal(c)
+	s.deps.Log.Info("settings of the appliance changed", settingNames, out.Params.Names, minTTL, ttl.MinTTL, maxTTL, ttl.MaxTTL, "by", by.Name, slog.String("source", by.Source))
 	out.Message = "The settings have been changed."
 	return out, err
+}
+
+// readTTL reads the bounds of times to live; what is not sent stays, null is the
+// default.
+func (s *Server) readTTL(body map[string]any) (resolve.Limits, error) {
+	l := resolve.LoadLimits(s.deps.Settings)
+	for name, to := range map[string]struct{ at, unset *time.Duration }{
+		minTTL: {&l.MinTTL, &resolve.DefaultLimits.MinTTL}, maxTTL: {&l.MaxTTL, &resolve.DefaultLimits.MaxTTL},
+	} {
+		raw, sent := body[name]
+		if !sent {
+			continue
+		}
+		*to.at = *to.unset
+		if raw == nil {
+			continue
+		}
+		n, ok := validate.ParseNumber(raw)
+		if !ok || n < 0 || n > 1<<31 {
+			return l, badRequest("%s must be a number of seconds, got %s", name, quoteName(fmt.Sprint(raw)))
+		}
+		*to.at = time.Duration(n) * time.Second
+	}
+	if err := l.Check(); err != nil {
+		return l, badRequest("resolve_%s", err)
+	}
+	return l, nil
 }
 
 // readNames reads api_names: a list, or one name.

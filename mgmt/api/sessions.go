@@ -126,7 +126,7 @@ func staticAt(g farm.Group, session string) int {
 // StaticSession shows a static session to the backend at that position.
 func StaticSession(g farm.Group, position int, session string) Session {
 	b := &g.Backends()[position]
-	return Session{Client: session, ID: g.Number(position), Session: session, BackendIP: b.Host, BackendPort: orNull(b.Port), Service: g.Name(), Type: "static"}
+	return Session{Client: session, ID: g.Number(position), Session: session, BackendIP: b.Place(), BackendPort: orNull(b.Port), Service: g.Name(), Type: "static"}
 }
 
 // dropStatic takes a static session out and reports whether there was one.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -161,6 +162,7 @@ type BackendStatistics struct {
 	Established uint64          `json:"established" doc:"Exchanges under way; of an l4xnat farm connections and flows"`
 	Pending     uint64          `json:"pending" doc:"Connects under way"`
 	Counters    BackendCounters `json:"counters"`
+	Resolution  *Resolution     `json:"resolution,omitempty" doc:"Of a backend with a host name"`
 }
 
 // Session is one persistence session of a farm: a client that is recognised by
@@ -220,10 +222,11 @@ func (s *Server) backendStatistics(t tally, g farm.Group) []BackendStatistics {
 	for i, number := range g.Numbers() {
 		b := &list[i]
 		sum := t.backend(g.Farm, b.ID)
+		r := s.resolution(g, i)
 		out = append(out, BackendStatistics{
-			ID: number, Service: g.Name(), IP: b.Host, Port: orNull(b.Port),
-			Status:      farmstate.InStatistics(farmstate.Backend(b, s.deps.Health)),
-			Problem:     s.backendProblem(b),
+			ID: number, Service: g.Name(), IP: b.Place(), Port: orNull(b.Port), Resolution: r,
+			Status:      farmstate.InStatistics(farmstate.In(g, i, s.deps.Health)),
+			Problem:     cmp.Or(s.backendProblem(b), nameProblem(b, r)),
 			Established: sum.Established, Pending: sum.Pending, Counters: backendCounters(sum),
 		})
 	}

@@ -3,13 +3,13 @@ package apply
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
-	"net"
-	"net/netip"
 	"sync/atomic"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/resolve"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -56,10 +56,9 @@ type Result struct {
 	Warnings []validate.Error
 	// FarmErrors are the problems of the farms after the publication.
 	FarmErrors map[uint32]string
-}
 
-// Resolver finds the addresses of a host name.
-type Resolver func(ctx context.Context, host string) ([]netip.Addr, error)
+	found map[resolve.Question][]resolve.Target // of names that were asked for
+}
 
 // Applier is the one writer of a store. Its methods may be called by many
 // goroutines.
@@ -68,8 +67,10 @@ type Applier struct {
 	pub       Publisher
 	rules     validate.Rules
 	listeners func() ([]Listener, error) // nil: not known
-	resolve   Resolver
-	timeout   time.Duration // of one publication
+	names     Names
+	log       *slog.Logger
+	busy      func(backend uint32) bool // nil: not known
+	timeout   time.Duration             // of one publication
 	// references is nil when every name is believed.
 	references References
 
@@ -78,6 +79,11 @@ type Applier struct {
 	problems atomic.Pointer[map[uint32]string]
 	refused  atomic.Pointer[map[uint32]refusedStart]
 	settled  atomic.Bool
+
+	// What RefreshNames remembers, under the turn to write: since when parts have
+	// been draining, by ID, and why addresses of names are not taken.
+	left     map[uint32]time.Time
+	badNames map[resolve.Question]string
 }
 
 // state is the configuration in force. It may know newer addresses of host
@@ -93,8 +99,15 @@ type Option func(*Applier)
 // WithRules sets the rules; the default is all of them with this machine's networks.
 func WithRules(r validate.Rules) Option { return func(a *Applier) { a.rules = r } }
 
-// WithResolver sets what resolves backend names; the default is the system's resolver.
-func WithResolver(r Resolver) Option { return func(a *Applier) { a.resolve = r } }
+// WithNames sets what knows backend names; by default the system is asked.
+func WithNames(n Names) Option { return func(a *Applier) { a.names = n } }
+
+// WithBusy sets what tells whether connections to a backend are open: one whose
+// address left its name is kept for these.
+func WithBusy(busy func(backend uint32) bool) Option { return func(a *Applier) { a.busy = busy } }
+
+// WithLog sets where is said what no change asked for; nowhere by default.
+func WithLog(log *slog.Logger) Option { return func(a *Applier) { a.log = log } }
 
 // WithTimeout bounds each publication; the default is 10 s. A change that fails
 // takes at most twice as long: the old configuration is published again.
@@ -104,10 +117,9 @@ func WithTimeout(d time.Duration) Option { return func(a *Applier) { a.timeout =
 // nothing by itself: call Republish when the engine is there.
 func New(st *store.Store, pub Publisher, options ...Option) *Applier {
 	a := &Applier{store: st, pub: pub, timeout: 10 * time.Second, turn: make(chan struct{}, 1),
-		rules: validate.Rules{Prefixes: validate.SystemPrefixes}}
-	a.resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
-		return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-	}
+		rules: validate.Rules{Prefixes: validate.SystemPrefixes}, log: slog.New(slog.DiscardHandler),
+		left: map[uint32]time.Time{}, badNames: map[resolve.Question]string{}}
+	a.names = resolve.New(resolve.Options{Lookup: resolve.System{}.Lookup})
 	for _, option := range options {
 		option(a)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"reflect"
 	"strings"
@@ -32,8 +31,7 @@ type house struct {
 	t     *testing.T
 	store *store.Store
 	pub   *applytest.Publisher
-	names map[string]string // what the name server knows
-	mu    sync.Mutex
+	names applytest.Names
 }
 
 func newHouse(t *testing.T, options ...apply.Option) *house {
@@ -43,29 +41,13 @@ func newHouse(t *testing.T, options ...apply.Option) *house {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	h := &house{t: t, store: st, pub: &applytest.Publisher{}, names: map[string]string{}}
-	options = append([]apply.Option{apply.WithRules(validate.Rules{}), apply.WithResolver(h.resolve)}, options...)
+	h := &house{t: t, store: st, pub: &applytest.Publisher{}}
+	options = append([]apply.Option{apply.WithRules(validate.Rules{}), apply.WithNames(&h.names)}, options...)
 	h.Applier = apply.New(st, h.pub, options...)
 	return h
 }
 
-func (h *house) resolve(_ context.Context, host string) ([]netip.Addr, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	addr, ok := h.names[host]
-	if !ok {
-		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
-	}
-	return []netip.Addr{netip.MustParseAddr(addr)}, nil
-}
-
-func (h *house) name(host, addr string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.names[host] = addr; addr == "" {
-		delete(h.names, host)
-	}
-}
+func (h *house) name(host, addrs string) { h.names.Set(host, addrs) }
 
 // shop is a farm with one service and one backend.
 func shop(name string, vport uint16) farm.Farm {

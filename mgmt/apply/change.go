@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -51,6 +52,7 @@ func (a *Applier) Change(ctx context.Context, by Author, comment string, expect 
 // prepare checks and completes cfg, everything but the IDs.
 func (a *Applier) prepare(ctx context.Context, old, cfg *farm.Config) (Result, error) {
 	cfg.ForgetPasswords()
+	withoutParts(cfg)
 	dropForeignIDs(old, cfg)
 	giveNumbers(cfg)
 	if err := a.rules.Config(cfg); err != nil {
@@ -59,11 +61,11 @@ func (a *Applier) prepare(ctx context.Context, old, cfg *farm.Config) (Result, e
 	if err := a.checkReferences(old, cfg); err != nil {
 		return Result{}, err
 	}
-	resolved, err := a.resolveNew(ctx, old, cfg)
+	found, unresolved, err := a.resolveNew(ctx, old, cfg)
 	if err != nil {
 		return Result{}, err
 	}
-	if resolved > 0 { // the addresses must keep the rules too
+	if len(found) > 0 { // the addresses must keep the rules too
 		if err := a.rules.Config(cfg); err != nil {
 			return Result{}, err
 		}
@@ -72,7 +74,7 @@ func (a *Applier) prepare(ctx context.Context, old, cfg *farm.Config) (Result, e
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{Config: cfg, Diff: document.Diff(old, cfg), Warnings: append(a.rules.Warnings(cfg), foreign...)}
+	r := Result{Config: cfg, Diff: document.Diff(old, cfg), Warnings: slices.Concat(unresolved, a.rules.Warnings(cfg), foreign), found: found}
 	if r.Diff == "" {
 		r.Config, r.Unchanged, r.FarmErrors = old, true, a.Problems()
 	}
@@ -83,6 +85,14 @@ func (a *Applier) prepare(ctx context.Context, old, cfg *farm.Config) (Result, e
 // one in force.
 func (a *Applier) carryOut(ctx context.Context, by Author, comment string, old *state, r Result) (Result, error) {
 	cfg := r.Config
+	if err := a.store.GiveIDs(cfg); err != nil {
+		return Result{}, &Refused{Reason: err.Error()}
+	}
+	if addParts(old.cfg, cfg, r.found); len(r.found) > 0 {
+		if err := a.rules.Config(cfg); err != nil {
+			return Result{}, err
+		}
+	}
 	if err := a.store.GiveIDs(cfg); err != nil {
 		return Result{}, &Refused{Reason: err.Error()}
 	}

@@ -78,7 +78,7 @@ func TestNamesOfBackendsOfL4FarmsAreResolved(t *testing.T) {
 	f.L4.Backends = []farm.Backend{{Host: "db.example"}}
 	_, err := h.Change(context.Background(), root, "", 0, add(f))
 	var broken *validate.Error
-	if !errors.As(err, &broken) || broken.Path != `farm "a" backend 0` || broken.Field != "ip" || !strings.Contains(broken.Message, "no such host") {
+	if !errors.As(err, &broken) || broken.Path != `farm "a" backend 0` || broken.Field != "ip" || !strings.Contains(broken.Message, "no such name") {
 		t.Fatal(err)
 	}
 	h.name("db.example", "10.0.0.7")

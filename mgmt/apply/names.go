@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/resolve"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -21,6 +20,30 @@ const (
 	resolveTimeout = 5 * time.Second
 	resolveAtOnce  = 16
 )
+
+// Names knows the addresses of host names; *resolve.Follower does.
+type Names interface {
+	// Ask returns what a name leads to, asking if that is not known.
+	Ask(ctx context.Context, q resolve.Question) ([]resolve.Target, error)
+	// Look tells what is known; false when the name was never asked for.
+	Look(q resolve.Question) (resolve.State, bool)
+}
+
+// QuestionOf is what the name of a backend is asked by.
+func QuestionOf(b *farm.Backend) resolve.Question {
+	return resolve.Question{Name: b.Host, Service: b.Resolve == farm.ResolveService}
+}
+
+// NamesOf lists the names a configuration depends on, each once.
+func NamesOf(cfg *farm.Config) (out []resolve.Question) {
+	seen := map[resolve.Question]bool{}
+	for _, p := range backends(cfg) {
+		if q := QuestionOf(p.backend()); p.backend().Of == 0 && p.backend().Named() && !seen[q] {
+			seen[q], out = true, append(out, q)
+		}
+	}
+	return out
+}
 
 // place is a backend and where it is.
 type place struct {
@@ -42,10 +65,12 @@ func backends(cfg *farm.Config) []place {
 	return out
 }
 
-// resolveNew fills the addresses of cfg: literal ones by themselves, names
-// that are new or changed by asking. Names that stayed keep their address. It
-// returns how many names it asked for.
-func (a *Applier) resolveNew(ctx context.Context, old, cfg *farm.Config) (int, error) {
+// resolveNew fills the addresses of cfg, which has no parts: literal ones by
+// themselves, names that are new or changed by asking. Names that stayed keep
+// their address. A name that does not exist is refused where it stands for one
+// server; what else has no address is a warning: the backend is there, not used,
+// until it has one.
+func (a *Applier) resolveNew(ctx context.Context, old, cfg *farm.Config) (found map[resolve.Question][]resolve.Target, warnings []validate.Error, err error) {
 	before := map[uint32]farm.Backend{}
 	for _, p := range backends(old) {
 		before[p.backend().ID] = *p.backend()
@@ -53,127 +78,117 @@ func (a *Applier) resolveNew(ctx context.Context, old, cfg *farm.Config) (int, e
 	var ask []place
 	for _, p := range backends(cfg) {
 		b := p.backend()
-		if addr, err := netip.ParseAddr(b.Host); err == nil {
-			b.Addr = addr
+		if !b.Named() {
+			b.Addr, _ = netip.ParseAddr(b.Host)
 			continue
 		}
 		was, known := before[b.ID]
-		stale := known && b.ID != 0 && was.Host != b.Host && was.Addr == b.Addr
-		if !b.Addr.IsValid() || stale {
+		known = known && b.ID != 0
+		if b.Spreads() {
+			b.Addr = netip.Addr{}
+		}
+		switch {
+		case known && was.Host == b.Host && was.Resolve == b.Resolve:
+		case !b.Addr.IsValid(), known && was.Addr == b.Addr:
 			b.Addr = netip.Addr{}
 			ask = append(ask, p)
 		}
 	}
-	for i, err := range a.lookup(ctx, ask) {
-		if err != nil {
-			p := ask[i]
-			return 0, &validate.Error{Path: validate.PathOfBackend(p.group, p.index), Field: "ip",
-				Message: fmt.Sprintf("ip must be an address or a resolvable host name, got %q: %s", p.backend().Host, reason(err))}
+	found, errs := a.ask(ctx, ask)
+	for i, p := range ask {
+		b := p.backend()
+		path, err := validate.PathOfBackend(p.group, p.index), errs[i]
+		if err == nil && !b.Spreads() {
+			b.Addr, err = choose(found[QuestionOf(b)], b.Addr, p.group.Farm)
+		}
+		switch {
+		case err == nil:
+		case b.Spreads() || nobodyTold(err):
+			warnings = append(warnings, validate.Error{Path: path, Field: "ip",
+				Message: fmt.Sprintf("ip: %s has no address yet: %s; the backend is not used until it has one", b.Host, reason(err))})
+		default:
+			return nil, nil, &validate.Error{Path: path, Field: "ip",
+				Message: fmt.Sprintf("ip must be an address or a resolvable host name, got %q: %s", b.Host, reason(err))}
 		}
 	}
-	return len(ask), nil
+	return found, warnings, nil
 }
 
-// lookup resolves the hosts of places into their backends; errors are by position.
-func (a *Applier) lookup(ctx context.Context, places []place) []error {
+// ask resolves the names of places, each once; errors are by position.
+func (a *Applier) ask(ctx context.Context, places []place) (map[resolve.Question][]resolve.Target, []error) {
 	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
 	defer cancel()
-	errs := make([]error, len(places))
+	found, failed := map[resolve.Question][]resolve.Target{}, map[resolve.Question]error{}
+	var mu sync.Mutex
 	slots := make(chan struct{}, resolveAtOnce)
 	var all sync.WaitGroup
-	for i, p := range places {
+	asked := map[resolve.Question]bool{}
+	for _, p := range places {
+		q := QuestionOf(p.backend())
+		if asked[q] {
+			continue
+		}
+		asked[q] = true
 		slots <- struct{}{}
 		all.Go(func() {
 			defer func() { <-slots }()
-			b := p.backend()
-			addrs, err := a.resolve(ctx, b.Host)
-			if err == nil {
-				b.Addr, err = choose(addrs, b.Addr, p.group.Farm)
-			}
-			errs[i] = err
+			targets, err := a.names.Ask(ctx, q)
+			mu.Lock()
+			defer mu.Unlock()
+			found[q], failed[q] = targets, err
 		})
 	}
 	all.Wait()
-	return errs
+	errs := make([]error, len(places))
+	for i, p := range places {
+		errs[i] = failed[QuestionOf(p.backend())]
+	}
+	return found, errs
 }
 
-// choose takes an address of the VIP's IP version, or of the other one when
-// there is none and the farm takes either: the one known before if it is still
-// there, else the lowest, whatever order the name server likes today.
-func choose(addrs []netip.Addr, known netip.Addr, f *farm.Farm) (netip.Addr, error) {
-	var fit, other []netip.Addr
-	for _, addr := range addrs {
-		addr = addr.Unmap()
+var errVersion = errors.New("it has no address of the IP version of the vip")
+
+// nobodyTold reports whether the resolver, and not the name, is the cause.
+func nobodyTold(err error) bool {
+	return !errors.Is(err, resolve.ErrNoName) && !errors.Is(err, resolve.ErrNoAddress) && !errors.Is(err, errVersion)
+}
+
+// fitting are the targets of the VIP's IP version, or of the other one when there
+// is none and the farm takes either: a server that has both counts once.
+func fitting(targets []resolve.Target, f *farm.Farm) []resolve.Target {
+	var fit, other []resolve.Target
+	for _, t := range targets {
+		t.Addr = t.Addr.Unmap()
 		switch {
-		case addr.Zone() != "":
-		case addr.Is4() == f.VIP.Is4():
-			fit = append(fit, addr)
+		case t.Addr.Zone() != "":
+		case t.Addr.Is4() == f.VIP.Is4():
+			fit = append(fit, t)
 		case f.MixesVersions():
-			other = append(other, addr)
+			other = append(other, t)
 		}
 	}
 	if len(fit) == 0 {
-		fit = other
+		return other
 	}
+	return fit
+}
+
+// choose takes one address: the one known before if it is still there, else the
+// lowest, whatever order the name server likes today.
+func choose(targets []resolve.Target, known netip.Addr, f *farm.Farm) (netip.Addr, error) {
+	fit := fitting(targets, f)
 	if len(fit) == 0 {
-		return netip.Addr{}, fmt.Errorf("it has no address of the IP version of the vip (%s)", f.VIP)
+		return netip.Addr{}, fmt.Errorf("%w (%s)", errVersion, f.VIP)
 	}
-	if slices.Contains(fit, known) {
+	if slices.ContainsFunc(fit, func(t resolve.Target) bool { return t.Addr == known }) {
 		return known, nil
 	}
-	return slices.MinFunc(fit, netip.Addr.Compare), nil
+	return slices.MinFunc(fit, func(x, y resolve.Target) int { return x.Addr.Compare(y.Addr) }).Addr, nil
 }
 
 func reason(err error) string {
-	var dns *net.DNSError
-	if errors.As(err, &dns) {
-		return dns.Err
-	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Sprintf("no answer within %v", resolveTimeout)
 	}
-	return strings.TrimSpace(err.Error())
-}
-
-// RefreshNames asks for all host names again and publishes the configuration
-// when an address changed; a name that does not resolve keeps its address, and
-// all do when the new ones together break a rule. No revision is written: the
-// document stays the same. It returns how many addresses changed; on an error
-// they are in force only after the next publication.
-func (a *Applier) RefreshNames(ctx context.Context) (changed int, err error) {
-	asked := a.now.Load().cfg.Clone()
-	var names []place
-	for _, p := range backends(asked) {
-		if _, err := netip.ParseAddr(p.backend().Host); err != nil {
-			names = append(names, p)
-		}
-	}
-	if len(names) == 0 {
-		return 0, nil
-	}
-	found := map[uint32]farm.Backend{}
-	for i, err := range a.lookup(ctx, names) {
-		if err == nil {
-			found[names[i].backend().ID] = *names[i].backend()
-		}
-	}
-	if err := a.lock(ctx); err != nil {
-		return 0, err
-	}
-	defer a.unlock()
-	now := a.now.Load()
-	cfg := now.cfg.Clone()
-	for _, p := range backends(cfg) {
-		b := p.backend()
-		if fresh, ok := found[b.ID]; ok && fresh.Host == b.Host && fresh.Addr != b.Addr {
-			b.Addr = fresh.Addr
-			changed++
-		}
-	}
-	if changed == 0 || a.rules.Config(cfg) != nil {
-		return 0, nil
-	}
-	a.now.Store(&state{cfg, now.rev})
-	_, err = a.republish(ctx, cfg)
-	return changed, err
+	return err.Error()
 }

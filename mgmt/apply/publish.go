@@ -14,7 +14,7 @@ import (
 func (a *Applier) publish(ctx context.Context, cfg *farm.Config) (Outcome, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.timeout)
 	defer cancel()
-	out, err := a.pub.Publish(ctx, cfg)
+	out, err := a.pub.Publish(ctx, cfg.Usable())
 	var refused *Refused
 	switch {
 	case err == nil, errors.As(err, &refused), errors.Is(err, ErrUnavailable):
@@ -34,7 +34,7 @@ func (a *Applier) check(ctx context.Context, old, cfg *farm.Config) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.timeout)
 	defer cancel()
-	err := c.Check(ctx, cfg, func(problems map[uint32]string) error { return a.judge(old, cfg, Outcome{FarmErrors: problems}) })
+	err := c.Check(ctx, cfg.Usable(), func(problems map[uint32]string) error { return a.judge(old, cfg, Outcome{FarmErrors: problems}) })
 	if ctx.Err() != nil {
 		return nil // the publication will tell
 	}

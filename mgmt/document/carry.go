@@ -2,6 +2,7 @@ package document
 
 import (
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,8 +29,11 @@ func Carry(old, new *farm.Config) {
 			var before []*farm.Backend
 			if *is.LastSeatAt() = 0; was != nil {
 				*is.LastSeatAt() = *was.LastSeatAt()
-				before = pointers(was.Backends())
+				before = pointers(was.Configured())
 				carryUsers(was.Service, is.Service)
+			}
+			if slices.ContainsFunc(is.Backends(), func(b farm.Backend) bool { return b.Of != 0 }) {
+				is.SetBackends(is.Configured()) // the others follow from these
 			}
 			pair(before, pointers(is.Backends()), func(was, is *farm.Backend) {
 				is.Seat = 0

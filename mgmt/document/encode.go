@@ -99,6 +99,9 @@ func walkBackends(list []farm.Backend, w writer, table *validate.Table[farm.Back
 	}
 	w.open("backends", false)
 	for i := range list {
+		if list[i].Of != 0 {
+			continue // made of another one's name
+		}
 		w.item()
 		fields(w, table.Given(&list[i]))
 		w.end()

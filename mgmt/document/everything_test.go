@@ -62,7 +62,8 @@ func everything() *farm.Config {
 			Outlier:   farm.Outlier{OutlierErrors: 100, OutlierTime: 3600, OutlierPercent: 100},
 			SlowStart: 3600,
 			Backends: []farm.Backend{{Host: "10.0.0.1", Addr: netip.MustParseAddr("10.0.0.1"), Port: 81, Weight: 2, Priority: 3, ConnLimit: 4, Timeout: 5,
-				Source: netip.MustParseAddr("10.0.0.9"), Mark: 4294967295, Alias: "first", Maintenance: farm.MaintenanceDrain, Sessions: []string{"a b;\"c\"", "42"}}},
+				Source: netip.MustParseAddr("10.0.0.9"), Mark: 4294967295, Alias: "first", Maintenance: farm.MaintenanceDrain, Sessions: []string{"a b;\"c\"", "42"}},
+				{Host: "_http._tcp.example.com", Resolve: farm.ResolveService}},
 		},
 		{Name: "cookies", BackendProtocol: farm.BackendHTTP2, Cookie: &farm.CookieInsert{Name: "SRV", Domain: ".shop.example", Path: "/a", TTL: 70}},
 		{Name: "moved", Redirect: "https://shop.example/", RedirectType: farm.RedirectAppend, RedirectCode: 307},
@@ -84,7 +85,7 @@ func everything() *farm.Config {
 				ServerNames: []string{"shop.example", "*.shop.example"}}},
 		}),
 		l4("dns", "10.0.0.5", &farm.L4{Ports: []farm.PortRange{{First: 53, Last: 53}}, Protocol: farm.L4UDP, NAT: farm.NATMasquerade, Algorithm: farm.L4Weight, TTL: farm.DefaultL4TTL,
-			Responses: &responses, QUIC: true, Backends: []farm.Backend{{Host: "10.0.0.1", Addr: netip.MustParseAddr("10.0.0.1"), Port: 5353}}}),
+			Responses: &responses, QUIC: true, Backends: []farm.Backend{{Host: "10.0.0.1", Addr: netip.MustParseAddr("10.0.0.1"), Port: 5353}, {Host: "pool.example.com", Resolve: farm.ResolveAll}}}),
 		l4("rest", "2001:db8::5", &farm.L4{Protocol: farm.L4All, NAT: farm.NATDirect, Algorithm: farm.L4HashDst, TTL: farm.DefaultL4TTL, DataPath: farm.DataPathKernel}),
 	}}
 }
@@ -93,13 +94,13 @@ func everything() *farm.Config {
 // tried below.
 func TestEverythingIsEverything(t *testing.T) {
 	// Numbers are never in a document.
-	unset := map[string]bool{"ID": true, "Seat": true, "LastSeat": true}
+	unset := map[string]bool{"ID": true, "Seat": true, "LastSeat": true, "Of": true, "Left": true}
 	f := everything().Farms[0]
 	s := f.HTTP.Services[0]
 	l, udp := *everything().Farms[1].L4, everything().Farms[2].L4
 	f.L4, l.Responses, l.QUIC = &l, udp.Responses, udp.QUIC
 	b := s.Backends[0]
-	b.ServerNames = l.Backends[0].ServerNames
+	b.ServerNames, b.Resolve = l.Backends[0].ServerNames, s.Backends[1].Resolve
 	s.Cookie, s.Redirect, s.RedirectType, s.RedirectCode = f.HTTP.Services[1].Cookie, "x", "x", 1
 	s.BackendProtocol = f.HTTP.Services[1].BackendProtocol
 	tls := *f.HTTP.TLS

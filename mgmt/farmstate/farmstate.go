@@ -43,11 +43,14 @@ func Stopped(refused string) Serving {
 		"; remove the cause, or change vip or vport, then start the farm again"}
 }
 
-// Backend returns the status of one backend: maintenance as configured,
-// otherwise up, down or undefined as health says.
+// Backend returns the status of one backend: maintenance as configured, down
+// while its name has no address, otherwise up, down or undefined as health says.
 func Backend(b *farm.Backend, health Health) farm.Status {
 	if b.Maintenance != farm.MaintenanceOff {
 		return farm.StatusMaintenance
+	}
+	if b.Unresolved() {
+		return farm.StatusDown
 	}
 	switch s := health(b.ID); s {
 	case farm.StatusUp, farm.StatusDown:
@@ -55,6 +58,21 @@ func Backend(b *farm.Backend, health Health) farm.Status {
 	default:
 		return farm.StatusUndefined
 	}
+}
+
+// In returns the status of the backend at a position of a group. One that stands
+// for several is as good as the best of them.
+func In(g farm.Group, position int, health Health) farm.Status {
+	b := &g.Backends()[position]
+	if !b.Spreads() || b.Maintenance != farm.MaintenanceOff {
+		return Backend(b, health)
+	}
+	for _, part := range g.Parts(b.ID) {
+		if s := Backend(&part, health); !part.Left && s != farm.StatusDown {
+			return s
+		}
+	}
+	return farm.StatusDown
 }
 
 // InStatistics returns the status as statistics show it: a backend nothing is
@@ -89,6 +107,9 @@ func (c *Counts) group(g farm.Group, health Health) {
 	}
 	list := g.Backends()
 	for i := range list {
+		if list[i].Left || list[i].Spreads() && len(g.Parts(list[i].ID)) > 0 {
+			continue // gone, or its parts are counted
+		}
 		switch Backend(&list[i], health) {
 		case farm.StatusDown:
 			c.Down++

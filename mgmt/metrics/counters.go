@@ -137,7 +137,10 @@ func (c *collector) collectGroup(ch chan<- prometheus.Metric, g farm.Group, n su
 	for i := range list {
 		b := &list[i]
 		labels := []string{g.Farm.Name, g.Name(), backendLabel(b)}
-		up, out := c.o.Health(b.ID) != farm.StatusDown, b.Maintenance != farm.MaintenanceOff
+		if b.Spreads() {
+			continue // the backends at its addresses are shown
+		}
+		up, out := !b.Unresolved() && c.o.Health(b.ID) != farm.StatusDown, b.Maintenance != farm.MaintenanceOff
 		if up && !out {
 			usable++
 		}
@@ -162,7 +165,7 @@ func (c *collector) collectGroup(ch chan<- prometheus.Metric, g farm.Group, n su
 // client's.
 func backendLabel(b *farm.Backend) string {
 	if b.Port == 0 {
-		return b.Host
+		return b.Place()
 	}
-	return net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))
+	return net.JoinHostPort(b.Place(), strconv.Itoa(int(b.Port)))
 }

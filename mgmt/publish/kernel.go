@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -66,10 +67,19 @@ func (p *Publisher) carry(ctx context.Context, generation uint64, cfg *farm.Conf
 func ofKernel(cfg *farm.Config) (farms []farm.Farm) {
 	for i := range cfg.Farms {
 		if cfg.Farms[i].InKernel() || cfg.Farms[i].Transparent() {
-			farms = append(farms, cfg.Farms[i])
+			farms = append(farms, reached(cfg.Farms[i]))
 		}
 	}
 	return farms
+}
+
+// reached leaves out the backends without an address: there is no rule for them.
+func reached(f farm.Farm) farm.Farm {
+	if slices.ContainsFunc(f.L4.Backends, func(b farm.Backend) bool { return !b.Addr.IsValid() }) {
+		f = f.Clone()
+		f.L4.Backends = slices.DeleteFunc(f.L4.Backends, func(b farm.Backend) bool { return !b.Addr.IsValid() })
+	}
+	return f
 }
 
 // stillCarried reports whether netd has the kernel carry what it was told.

@@ -199,3 +199,22 @@ func TestWhatIsCheckedBeforehandReachesNeitherKernelNorEngine(t *testing.T) {
 		t.Errorf("what cannot be checked: %v", err)
 	}
 }
+
+func TestTheKernelGetsNoBackendWithoutAnAddress(t *testing.T) {
+	b, k, _ := withKernel(t, mixed("web"))
+	until(t, "the kernel was told", func() bool { return len(k.lives()) == 1 })
+	cfg := mixed("web")
+	for i := range cfg.Farms {
+		if l := cfg.Farms[i].L4; l != nil {
+			l.Backends = append(l.Backends, farm.Backend{ID: 900, Host: "pool.example", Resolve: farm.ResolveAll}, farm.Backend{ID: 901, Of: 900, Host: "pool.example", Addr: netip.MustParseAddr("127.0.0.77"), Port: 81})
+		}
+	}
+	if _, err := b.Publish(context.Background(), cfg.Usable()); err != nil {
+		t.Fatal(err)
+	}
+	list := k.lives()
+	backends := list[len(list)-1].Farms[0].L4.Backends
+	if last := backends[len(backends)-1]; last.ID != 901 || backends[len(backends)-2].ID == 900 {
+		t.Errorf("the kernel got %+v", backends)
+	}
+}

@@ -65,6 +65,32 @@ func (s *Store) Commit(cfg *farm.Config, meta Meta) (Revision, error) {
 	return rev, nil
 }
 
+// Amend keeps cfg as what the newest revision is now: it has the same document,
+// and knows other addresses of names. cfg belongs to the store afterwards.
+func (s *Store) Amend(cfg *farm.Config) error {
+	if err := checkIDs(cfg); err != nil {
+		return err
+	}
+	s.write.Lock()
+	defer s.write.Unlock()
+	now := &snapshot{Revision: s.current.Load().Revision, Config: cfg}
+	whole, err := seal(now)
+	if err != nil {
+		return err
+	}
+	err = s.update(0, func(tx *bolt.Tx) error {
+		if err := tx.Bucket(currentBucket).Put(numberKey(now.Number), whole); err != nil {
+			return err
+		}
+		return s.cursors.save(tx.Bucket(metaBucket))
+	})
+	if err != nil {
+		return fmt.Errorf("write to %s: %w", s.path, err)
+	}
+	s.current.Store(now)
+	return nil
+}
+
 func (s *Store) put(tx *bolt.Tx, e *entry, now *snapshot) error {
 	revision, err := seal(e)
 	if err != nil {

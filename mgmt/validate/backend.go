@@ -10,11 +10,11 @@ import (
 // The bodies about a backend.
 var (
 	// BackendCreate is the body of POST …/backends.
-	BackendCreate = Table[farm.Backend]{append([]field[farm.Backend]{require(backendHost), require(backendPort)}, backendFields...)}
+	BackendCreate = Table[farm.Backend]{append([]field[farm.Backend]{require(backendHost), unlessService(require(backendPort))}, backendFields...)}
 	// BackendUpdate is the body of PUT …/backends/ID; null resets a number.
 	BackendUpdate = Table[farm.Backend]{append([]field[farm.Backend]{backendHost, backendPort}, backendFields...)}
 	// BackendDocument is a backend of a document.
-	BackendDocument = Table[farm.Backend]{append(append([]field[farm.Backend]{require(backendHost), require(backendPort)}, backendFields...), backendMaintenance, backendSessions)}
+	BackendDocument = Table[farm.Backend]{append(append([]field[farm.Backend]{require(backendHost), unlessService(require(backendPort))}, backendFields...), backendMaintenance, backendSessions)}
 	// Maintenance is the body of PUT …/backends/ID/maintenance; Apply sets
 	// the mode in the backend, drain when none was sent.
 	Maintenance = Table[farm.Backend]{[]field[farm.Backend]{maintenanceAction, maintenanceMode}}
@@ -22,7 +22,7 @@ var (
 
 var backendHost = field[farm.Backend]{
 	rule: rule{name: "ip", kind: kindText, format: "ip or host name", maxLen: 255, check: checkHost,
-		must: "an address or a resolvable host name", about: "Address of the server."},
+		must: "an address or a resolvable host name", about: "Address of the server, or its host name."},
 	get: func(b *farm.Backend) Value { return textValue(b.Host) },
 	set: func(b *farm.Backend, v Value) {
 		if b.Host != v.text {
@@ -35,13 +35,19 @@ var backendHost = field[farm.Backend]{
 }
 
 var backendPort = field[farm.Backend]{
-	rule: rule{name: "port", kind: kindNumber, min: 1, max: 65535, about: "Port of the server."},
+	rule: rule{name: "port", kind: kindNumber, min: 1, max: 65535, about: "Port of the server; with resolve srv the record names it."},
 	get:  func(b *farm.Backend) Value { return numberValue(int64(b.Port)) },
 	set:  func(b *farm.Backend, v Value) { b.Port = uint16(v.number) },
 }
 
+// unlessService waives a field that an SRV record tells.
+func unlessService(f field[farm.Backend]) field[farm.Backend] {
+	f.waived = func(sent map[string]any) bool { return sent[backendResolve.name] == string(farm.ResolveService) }
+	return f
+}
+
 // backendFields are what a backend has beside its address.
-var backendFields = []field[farm.Backend]{backendWeight, backendPriority, backendTimeout, backendLimit, backendSource, backendMark, backendAlias}
+var backendFields = []field[farm.Backend]{backendWeight, backendPriority, backendTimeout, backendLimit, backendSource, backendMark, backendAlias, backendResolve}
 
 var backendWeight = field[farm.Backend]{
 	rule: rule{name: "weight", kind: kindNumber, min: 1, max: 9, null: true, about: "Share of the traffic; acts as 1 when unset."},
@@ -85,6 +91,13 @@ var backendAlias = field[farm.Backend]{
 		pattern: aliasPattern, must: "a text of letters, digits, blanks and ._:@()+,#- that starts with a letter or digit", about: "Name for people."},
 	get: func(b *farm.Backend) Value { return textValue(b.Alias) },
 	set: func(b *farm.Backend, v Value) { b.Alias = v.text },
+}
+
+var backendResolve = field[farm.Backend]{
+	rule: rule{name: "resolve", kind: kindText, null: true, values: farm.ResolveWords(), normalize: map[string]string{farm.ResolveFirstWord: string(farm.ResolveFirst)},
+		about: "What a host name stands for: one server (first), a server at each of its addresses (all), or those its SRV record names, with their ports (srv). first when unset."},
+	get: func(b *farm.Backend) Value { return textValue(string(b.Resolve)) },
+	set: func(b *farm.Backend, v Value) { b.Resolve = farm.Resolve(v.text) },
 }
 
 var backendMaintenance = field[farm.Backend]{

@@ -33,7 +33,7 @@ var l4BackendFields = []field[farm.Backend]{
 	told(named(backendLimit, "max_conns"), "Connections or flows at most; 0 means no limit."),
 	told(backendSource, "Address of this machine that the server sees with nattype nat; the farm's when unset."),
 	told(backendMark, "Mark of packets to the server, for routing rules; the farm's when unset."),
-	backendAlias,
+	backendAlias, backendResolve,
 	{
 		rule: rule{name: "server_names", kind: kindList, words: true, null: true, max: maxServerNames, maxLen: 255, check: checkServerName, canon: canonServerName,
 			format: "host name or *.domain", must: "a host name, or *.domain for all below one", musts: "a list of host names",

@@ -26,6 +26,9 @@ func checkL4Backends(f *farm.Farm, local []netip.Prefix, yield func(Error) bool)
 		if err := checkL4Backend(at, f, b, local); err != nil && !yield(*err) {
 			return false
 		}
+		if b.Of != 0 {
+			continue // its name has it once
+		}
 		key := server{canonicalHost(b.Host), l4TargetPort(l, b)}
 		if first, found := seen[key]; found && !yield(Error{at, "ip",
 			fmt.Sprintf("ip and port must be unique in the farm, backend %d is %s %s already", first, b.Host, portWords(key.port))}) {

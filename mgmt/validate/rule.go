@@ -17,9 +17,12 @@ type rule struct {
 	kind  kind
 
 	required bool // must be sent
-	blank    bool // the empty text is allowed (and skips every further check)
-	null     bool // null, or an empty text for a number or word, sets it back to unset
-	solid    bool // with null: an empty text does not
+	// waived reports whether a required field may be missing beside what was
+	// sent; nil: never.
+	waived func(sent map[string]any) bool
+	blank  bool // the empty text is allowed (and skips every further check)
+	null   bool // null, or an empty text for a number or word, sets it back to unset
+	solid  bool // with null: an empty text does not
 
 	words     bool           // of a list: no item holds a comma, so one text may name several
 	values    []string       // all that is allowed, when it is an enumeration

@@ -29,8 +29,14 @@ func checkService(f *farm.Farm, s *farm.Service, local []netip.Prefix, yield fun
 		if !BackendDocument.verify(at, b, yield) {
 			return false
 		}
+		if b.Port == 0 && b.Resolve != farm.ResolveService && !yield(Error{at, "port", "port must be a number from 1 to 65535, got 0; only with resolve srv the record names it"}) {
+			return false
+		}
 		if err := checkAddress(at, f, b, local); err != nil && !yield(*err) {
 			return false
+		}
+		if b.Of != 0 {
+			continue // its name has it once
 		}
 		key := fmt.Sprintf("%s %d", canonicalHost(b.Host), b.Port)
 		if first, found := seen[key]; found && !yield(Error{at, "ip",
@@ -76,6 +82,9 @@ func checkTogetherWith(path string, f *farm.Farm, s *farm.Service) *Error {
 func checkReach(path string, f *farm.Farm, b *farm.Backend, local []netip.Prefix) (addr netip.Addr, problem *Error) {
 	if reason := ownMark(b.Mark); reason != "" {
 		return addr, &Error{path, "mark", "mark " + reason}
+	}
+	if problem := checkResolve(path, b); problem != nil {
+		return addr, problem
 	}
 	addr = b.Addr
 	if literal, err := netip.ParseAddr(b.Host); err == nil {
@@ -176,5 +185,5 @@ func checkTogether(cfg *farm.Config, yield func(Error) bool) bool {
 		}
 		names[f.Name] = true
 	}
-	return checkCollisions(cfg, yield) && checkAnswers(cfg, yield)
+	return checkCollisions(cfg, yield)
 }

@@ -60,7 +60,7 @@ func (t *Table[T]) DecodeAll(path string, body map[string]any) (out Values[T], b
 	out = Values[T]{table: t, path: path, values: make(map[string]Value, len(body))}
 	for i := range t.fields {
 		r := &t.fields[i].rule
-		if _, sent := body[r.name]; r.required && !sent {
+		if _, sent := body[r.name]; r.required && !sent && (r.waived == nil || !r.waived(body)) {
 			broken = append(broken, r.errorf(path, "is required: it must be %s", r.allowed()))
 		}
 	}
@@ -125,7 +125,7 @@ func (t *Table[T]) Given(from *T) iter.Seq2[string, Value] {
 			if f.get == nil {
 				continue
 			}
-			if v := f.get(from); (f.required || !v.equal(f.initial())) && !yield(f.name, v) {
+			if v := f.get(from); (f.required && f.waived == nil || !v.equal(f.initial())) && !yield(f.name, v) {
 				return
 			}
 		}
@@ -164,7 +164,7 @@ func (t *Table[T]) verify(path string, of *T, yield func(Error) bool) bool {
 			continue
 		}
 		v := f.get(of)
-		if !f.required && v.equal(f.initial()) {
+		if (!f.required || f.waived != nil) && v.equal(f.initial()) {
 			continue
 		}
 		if err := f.rule.verify(path, v); err != nil && !yield(*err) {

@@ -1,0 +1,94 @@
+package farm
+
+import "net/netip"
+
+// Resolve says what the host name of a backend stands for.
+type Resolve string
+
+// What names stand for; the zero value is the first.
+const (
+	ResolveFirst   Resolve = ""    // one server: one of the addresses
+	ResolveAll     Resolve = "all" // a server at each address
+	ResolveService Resolve = "srv" // the servers of an SRV record (RFC 2782)
+)
+
+// ResolveFirstWord is how ResolveFirst is written.
+const ResolveFirstWord = "first"
+
+// ResolveWords lists every word.
+func ResolveWords() []string {
+	return []string{ResolveFirstWord, string(ResolveAll), string(ResolveService)}
+}
+
+// Named reports whether Host is a name.
+func (b *Backend) Named() bool {
+	_, err := netip.ParseAddr(b.Host)
+	return err != nil
+}
+
+// Unresolved reports whether the backend has a name, and that no address: it
+// Spreads, or was never resolved.
+func (b *Backend) Unresolved() bool { return !b.Addr.IsValid() && b.Host != "" && b.Named() }
+
+// Spreads reports whether traffic goes not to the backend itself but to those
+// made of the addresses of its name, which follow the configured ones.
+func (b *Backend) Spreads() bool { return b.Resolve != ResolveFirst && b.Of == 0 }
+
+// Place is where a backend is, for people: the address where the backend is one
+// of several of a name, else what the operator wrote.
+func (b *Backend) Place() string {
+	if b.Of != 0 {
+		return b.Addr.String()
+	}
+	return b.Host
+}
+
+// Configured are the backends an operator wrote.
+func (g Group) Configured() []Backend { return g.only(func(b *Backend) bool { return b.Of == 0 }) }
+
+// Parts are the backends made of the addresses of one that Spreads.
+func (g Group) Parts(of uint32) []Backend {
+	return g.only(func(b *Backend) bool { return b.Of == of && of != 0 })
+}
+
+func (g Group) only(fits func(b *Backend) bool) (out []Backend) {
+	list := g.Backends()
+	for i := range list {
+		if fits(&list[i]) {
+			out = append(out, list[i])
+		}
+	}
+	return out
+}
+
+// Usable returns the configuration as engines may have it: backends without an
+// address are out of use. It is a copy when there are such.
+func (c *Config) Usable() *Config {
+	missing := false
+	c.eachBackend(func(b *Backend) { missing = missing || !b.Addr.IsValid() })
+	if !missing {
+		return c
+	}
+	out := c.Clone()
+	out.eachBackend(func(b *Backend) {
+		if !b.Addr.IsValid() {
+			b.Maintenance = MaintenanceCut
+		}
+		if b.Spreads() {
+			b.Priority = lastPriority // no lack that others have to step in for
+		}
+	})
+	return out
+}
+
+const lastPriority = 9
+
+func (c *Config) eachBackend(do func(b *Backend)) {
+	for i := range c.Farms {
+		for _, g := range c.Farms[i].Groups() {
+			for k := range g.Backends() {
+				do(&g.Backends()[k])
+			}
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package apply
+
+import (
+	"cmp"
+	"math"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/resolve"
+)
+
+// A backend that Spreads stands for several servers: each address of its name is
+// a backend of its own, a part. Parts have numbers, health, counters and sessions
+// as others do, and follow the settings of the backend they are of. They are in no
+// document. One whose address the name does not have any more drains: it gets
+// nobody new, and is removed when nothing is left of it.
+
+const (
+	// leastDrain and mostDrain bound how long a part that left is kept.
+	leastDrain = 10 * time.Second
+	mostDrain  = time.Hour
+)
+
+// withoutParts removes the parts of cfg: they are made anew from those of the
+// configuration before.
+func withoutParts(cfg *farm.Config) {
+	for i := range cfg.Farms {
+		for _, g := range cfg.Farms[i].Groups() {
+			if slices.ContainsFunc(g.Backends(), func(b farm.Backend) bool { return b.Of != 0 }) {
+				g.SetBackends(g.Configured())
+			}
+		}
+	}
+}
+
+// addParts gives every backend of cfg that Spreads its parts: for the targets
+// found, else those it had in old. The backends of cfg have their IDs.
+func addParts(old, cfg *farm.Config, found map[resolve.Question][]resolve.Target) {
+	had := map[uint32][]farm.Backend{}
+	for _, p := range backends(old) {
+		if b := p.backend(); b.Of != 0 {
+			had[b.Of] = append(had[b.Of], *b)
+		}
+	}
+	for i := range cfg.Farms {
+		for _, g := range cfg.Farms[i].Groups() {
+			for _, b := range g.Configured() {
+				if !b.Spreads() {
+					continue
+				}
+				targets, told := found[QuestionOf(&b)]
+				if !told {
+					targets = targetsOf(had[b.ID], b.Resolve)
+				}
+				spread(g, &b, had[b.ID], targets)
+			}
+			g.GiveNumbers()
+		}
+	}
+}
+
+// targetsOf are the targets parts were made of.
+func targetsOf(parts []farm.Backend, of farm.Resolve) (out []resolve.Target) {
+	for i := range parts {
+		if b := &parts[i]; !b.Left {
+			t := resolve.Target{Addr: b.Addr}
+			if of == farm.ResolveService {
+				t.Host, t.Port, t.Priority, t.Weight = b.Host, b.Port, uint16(b.Priority), uint16(b.Weight)
+			}
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// spread replaces the parts of a backend: those that stay keep their number, and
+// those whose address left stay to drain. An address another backend of the group
+// has already makes none.
+func spread(g farm.Group, of *farm.Backend, had []farm.Backend, targets []resolve.Target) {
+	taken := map[netip.AddrPort]bool{}
+	list := slices.DeleteFunc(slices.Clone(g.Backends()), func(b farm.Backend) bool { return b.Of == of.ID })
+	for i := range list {
+		if !list[i].Spreads() {
+			taken[list[i].AddrPort()] = true
+		}
+	}
+	before := map[netip.AddrPort]farm.Backend{}
+	for _, b := range had {
+		before[b.AddrPort()] = b
+	}
+	shares, ranks := sharesOf(targets), ranksOf(targets)
+	for _, t := range fitting(targets, g.Farm) {
+		b := *of
+		b.ID, b.Seat, b.Of, b.Resolve, b.Sessions, b.Addr = 0, 0, of.ID, farm.ResolveFirst, nil, t.Addr.Unmap()
+		if of.Resolve == farm.ResolveService {
+			b.Host, b.Port, b.Weight, b.Priority = t.Host, t.Port, shares(t), ranks(t)
+		}
+		if taken[b.AddrPort()] {
+			continue
+		}
+		if was, known := before[b.AddrPort()]; known {
+			b.ID, b.Seat = was.ID, was.Seat
+		}
+		taken[b.AddrPort()] = true
+		list = append(list, b)
+	}
+	for _, b := range had {
+		if taken[b.AddrPort()] {
+			continue
+		}
+		b.Left, b.Maintenance = true, farm.MaintenanceDrain
+		if of.Maintenance == farm.MaintenanceCut {
+			b.Maintenance = of.Maintenance
+		}
+		list = append(list, b)
+	}
+	g.SetBackends(inOrder(list))
+}
+
+// inOrder has the configured backends as they were, then the parts: those of one
+// together, by address.
+func inOrder(list []farm.Backend) []farm.Backend {
+	at := map[uint32]int{}
+	for i := range list {
+		if list[i].Of == 0 {
+			at[list[i].ID] = i
+		}
+	}
+	slices.SortStableFunc(list, func(x, y farm.Backend) int {
+		switch {
+		case x.Of == 0 && y.Of == 0:
+			return 0
+		case x.Of == 0:
+			return -1
+		case y.Of == 0:
+			return 1
+		}
+		return cmp.Or(cmp.Compare(at[x.Of], at[y.Of]), x.AddrPort().Compare(y.AddrPort()))
+	})
+	return list
+}
+
+// sharesOf brings the weights of SRV records, 0 to 65535, into those of backends.
+func sharesOf(targets []resolve.Target) func(resolve.Target) uint8 {
+	most := uint16(0)
+	for _, t := range targets {
+		most = max(most, t.Weight)
+	}
+	return func(t resolve.Target) uint8 {
+		if most <= 9 {
+			return uint8(max(1, t.Weight))
+		}
+		return uint8(max(1, math.Round(9*float64(t.Weight)/float64(most))))
+	}
+}
+
+// ranksOf brings their priorities into those of backends: the order is kept, the
+// ninth and all after it are one.
+func ranksOf(targets []resolve.Target) func(resolve.Target) uint8 {
+	var all []uint16
+	for _, t := range targets {
+		all = append(all, t.Priority)
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	return func(t resolve.Target) uint8 {
+		at, _ := slices.BinarySearch(all, t.Priority)
+		return uint8(min(at+1, 9))
+	}
+}
