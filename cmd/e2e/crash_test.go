@@ -218,15 +218,7 @@ func TestStopEndsEveryProcessAndIsNoFailure(t *testing.T) {
 func TestRunningEngineHasNoPrivilege(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		a := start(t, who, dataDir(t, who))
-		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.pid("engine")))
-		if err != nil {
-			t.Fatal(err)
-		}
-		status := map[string]string{}
-		for line := range strings.Lines(string(b)) {
-			name, value, _ := strings.Cut(line, ":")
-			status[name] = strings.Join(strings.Fields(value), " ")
-		}
+		status := kernelStatus(t, a.pid("engine"))
 		none := strings.Repeat("0", 16)
 		want := map[string]string{"NoNewPrivs": "1", "CapEff": none, "CapPrm": none, "CapAmb": none}
 		if who.name == "root" {

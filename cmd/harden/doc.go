@@ -7,16 +7,23 @@
 //     once. The thread loses the right to gain privileges by exec, its ambient
 //     capabilities and the bounding set, and every process started from it
 //     inherits that. The switch to another user happens at the exec itself.
-//   - The role calls Engine, Manager or Helper first thing in its own life.
-//     For the engine, the process that faces the internet, this closes the
-//     file system and the right to listen (Landlock) and a list of system
-//     calls (seccomp: exec, new processes, ptrace, opening of files, sockets
-//     other than IP, signals to others, and what administers a machine).
+//   - The role calls Engine, Manager or Helper first thing in its own life. Each
+//     puts the process behind a list of system calls (seccomp, allowed.go): what
+//     is not on the list is refused, whoever asks, for the role and the programs
+//     it starts. Engine and Helper take away rights on files too (Landlock): the
+//     engine, which faces the internet, loses all of them, and the right to
+//     listen; netd, which is root, all but those helper.go names.
+//
+// Programs inherit all of it. That decides how narrow a list can be: the engine
+// starts none and has what the Go runtime and its sockets take; netd runs nft and
+// iptables, which read files and start others, and make, change or remove none;
+// mgmt runs hooks of operators, which may be any shell, and keeps what ordinary
+// programs do.
 //
 // Landlock acts on threads and Go has many, so it is applied to all of them by
 // syscall.AllThreadsSyscall, which exists only in programs without cgo; the
 // appliance is built without. Where Landlock is missing (older kernel, cgo
-// build) the seccomp filter alone keeps files closed, which is why it denies
-// opening in any case. What is in force is never assumed: Status reads it back
-// from the kernel, and is shown by `sluice status`.
+// build) the seccomp filter alone keeps the engine's files closed: it has no call
+// that opens any. What is in force is never assumed: Status reads it back from
+// the kernel, and is shown by `sluice status`.
 package harden

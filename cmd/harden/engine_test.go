@@ -30,12 +30,27 @@ type attempts struct {
 	Tried  map[string]string
 }
 
-func TestMain(m *testing.M) {
-	if os.Getenv(childVariable) == "engine" {
-		engineChild()
-		return
+// try makes an attempt on a thread of its own: the restriction must hold on all.
+func (a *attempts) try(name string, f func() error) {
+	done := make(chan error)
+	go func() { runtime.LockOSThread(); done <- f() }()
+	a.Tried[name] = ""
+	if err := <-done; err != nil {
+		a.Tried[name] = err.Error()
 	}
-	os.Exit(m.Run())
+}
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(childVariable) {
+	case "engine":
+		engineChild()
+	case "netd":
+		helperChild()
+	case "mgmt":
+		managerChild()
+	default:
+		os.Exit(m.Run())
+	}
 }
 
 func engineChild() {
@@ -59,16 +74,10 @@ func engineChild() {
 		os.Exit(1)
 	}
 	a := attempts{Status: st, Tried: map[string]string{}}
-	try := func(name string, f func() error) {
-		// Each attempt on a thread of its own: the restriction must hold on all.
-		done := make(chan error)
-		go func() { runtime.LockOSThread(); done <- f() }()
-		if err := <-done; err != nil {
-			a.Tried[name] = err.Error()
-		} else {
-			a.Tried[name] = ""
-		}
-	}
+	try := a.try
+	a.files(os.Getenv(folderVariable))
+	a.machine()
+	try("ask for priorities", func() error { return rawErr(syscall.SYS_GETPRIORITY, 0, 0, 0) })
 	try("read /etc/shadow", func() error { return read("/etc/shadow") })
 	try("read /etc/passwd", func() error { return read("/etc/passwd") })
 	try("write a file", func() error { return os.WriteFile("/tmp/hardened", nil, 0o600) })
@@ -159,13 +168,20 @@ func dialFrom(addr string) error {
 	return err
 }
 
-// hardened runs the child and returns what it could do.
+// hardened runs the engine's child and returns what it could do.
 func hardened(t *testing.T) attempts {
 	t.Helper()
+	return hardenedAs(t, "engine", nil, folderVariable+"="+rootsFolder(t))
+}
+
+// hardenedAs runs the child of a role, with the capabilities it keeps, and
+// returns what it could do.
+func hardenedAs(t *testing.T, role string, keep []harden.Capability, env ...string) attempts {
+	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(os.Environ(), childVariable+"=engine")
+	cmd.Env = append(append(os.Environ(), childVariable+"="+role), env...)
 	cmd.Stderr = os.Stderr
-	if os.Geteuid() == 0 {
+	if os.Geteuid() == 0 && role != "netd" {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: childUID, Gid: childUID}}
 	}
 	type result struct {
@@ -175,7 +191,7 @@ func hardened(t *testing.T) attempts {
 	done := make(chan result)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-		if err := harden.Keeper(nil); err != nil {
+		if err := harden.Keeper(keep); err != nil {
 			done <- result{err: err}
 			return
 		}

@@ -34,9 +34,9 @@ func landlockABI() int {
 	return int(v)
 }
 
-// ruleset says everything the given ABI can take away: all rights on files
-// without exception, and listening on TCP ports.
-func ruleset(abi int) unix.LandlockRulesetAttr {
+// ruleset says everything the given ABI can take away: all rights on files, and
+// those on TCP ports that are named.
+func ruleset(abi int, ports uint64) unix.LandlockRulesetAttr {
 	r := unix.LandlockRulesetAttr{Handled_access_fs: filesABI1}
 	if abi >= 2 {
 		r.Handled_access_fs |= filesABI2
@@ -45,7 +45,7 @@ func ruleset(abi int) unix.LandlockRulesetAttr {
 		r.Handled_access_fs |= filesABI3
 	}
 	if abi >= 4 {
-		r.Handled_access_net = unix.LANDLOCK_ACCESS_NET_BIND_TCP
+		r.Handled_access_net = ports
 	}
 	if abi >= 5 {
 		r.Handled_access_fs |= filesABI5
@@ -70,14 +70,15 @@ func errata() uintptr {
 	return v
 }
 
-// restrictFiles puts all threads under the ruleset. missing says why it could
-// not, when that is the kernel's or the build's doing.
-func restrictFiles() (missing string, err error) {
+// restrictFiles puts all threads, and programs they start, under the ruleset with
+// these exceptions. missing says why it could not, when that is the kernel's or
+// the build's doing.
+func restrictFiles(ports uint64, allow func(fd uintptr, abi int) error) (missing string, err error) {
 	abi := landlockABI()
 	if abi == 0 {
 		return "the kernel does not offer it", nil
 	}
-	attr := ruleset(abi)
+	attr := ruleset(abi, ports)
 	size := unsafe.Offsetof(attr.Quiet_access_fs) // the rest is about audit records
 	switch {
 	case abi < 4:
@@ -90,10 +91,8 @@ func restrictFiles() (missing string, err error) {
 		return "", fmt.Errorf("landlock_create_ruleset: %w", errno)
 	}
 	defer unix.Close(int(fd))
-	if attr.Handled_access_net != 0 {
-		if err := allowEphemeral(fd); err != nil {
-			return "", err
-		}
+	if err := allow(fd, abi); err != nil {
+		return "", err
 	}
 	err = restrictThreads(fd, abi)
 	if errors.Is(err, unix.ENOTSUP) {
@@ -119,7 +118,10 @@ func restrictThreads(fd uintptr, abi int) error {
 
 // allowEphemeral keeps binding to port 0 allowed: the engine binds a source
 // address before it connects to a backend, and leaves the port to the kernel.
-func allowEphemeral(fd uintptr) error {
+func allowEphemeral(fd uintptr, abi int) error {
+	if abi < 4 {
+		return nil // ports are not restricted at all
+	}
 	rule := struct{ access, port uint64 }{access: unix.LANDLOCK_ACCESS_NET_BIND_TCP}
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, fd, ruleNetPort, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
 	if errno != 0 {

@@ -17,45 +17,53 @@ var allThreads = syscall.AllThreadsSyscall
 // An error means that the process must not go on; protection the kernel does
 // not offer is no error but shows in the Status.
 func Engine() (Status, error) {
+	return shutIn(&engineFilter, func() (string, error) {
+		return restrictFiles(unix.LANDLOCK_ACCESS_NET_BIND_TCP, allowEphemeral)
+	})
+}
+
+// Helper prepares netd, and the programs it will run: what capabilities it keeps
+// was decided by Keeper. As root it owns most files of the machine without any of
+// them; it loses all rights on files but those helper.go lists.
+func Helper() (Status, error) {
+	prepareLock()
+	return shutIn(&helperFilter, func() (string, error) {
+		return restrictFiles(unix.LANDLOCK_ACCESS_NET_CONNECT_TCP, allowHelper)
+	})
+}
+
+// Manager prepares mgmt, and the hooks it will run: it has no capabilities since
+// its exec, loses the way to new ones and to most of what administers a machine,
+// and leaves no memory image behind when it dies. Its files are those of its user:
+// what operators have hooks do, and where access logs go, is not known beforehand.
+func Manager() (Status, error) { return shutIn(&managerFilter, nil) }
+
+// shutIn puts all threads behind a filter and, unless it is nil, under Landlock.
+func shutIn(f *filter, landlock func() (missing string, err error)) (Status, error) {
 	if err := common(); err != nil {
 		return Status{}, err
 	}
-	var missing string
-	err := onOneThread(func() error {
+	abi, missing := landlockABI(), "" // asked now: later the kernel does not tell
+	err := onOneThread(func() (err error) {
 		if err := noNewPrivs(); err != nil {
 			return fmt.Errorf("giving up new privileges: %w", err)
 		}
-		var err error
-		if missing, err = restrictFiles(); err != nil {
-			return fmt.Errorf("closing the file system: %w", err)
+		if landlock != nil {
+			if missing, err = landlock(); err != nil {
+				return fmt.Errorf("closing the file system: %w", err)
+			}
 		}
-		return installFilter()
+		return installFilter(f)
 	})
 	if err != nil {
 		return Status{}, err
 	}
 	s, err := Read()
-	if s.Landlock = landlockABI(); missing != "" {
-		s.Landlock, s.LandlockMissing = 0, missing
+	if landlock != nil && missing == "" {
+		s.Landlock = abi
 	}
+	s.LandlockMissing = missing
 	return s, err
-}
-
-// Manager prepares mgmt: it has no capabilities since its exec, loses the way
-// to new ones, and leaves no memory image behind when it dies.
-func Manager() (Status, error) { return plain() }
-
-// Helper prepares netd: what it may keep was decided by Keeper.
-func Helper() (Status, error) { return plain() }
-
-func plain() (Status, error) {
-	if err := common(); err != nil {
-		return Status{}, err
-	}
-	if err := onOneThread(noNewPrivs); err != nil {
-		return Status{}, fmt.Errorf("giving up new privileges: %w", err)
-	}
-	return Read()
 }
 
 // common is what every role does: no core dumps, because memory holds keys and

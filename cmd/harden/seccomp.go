@@ -10,10 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The filter allows by default and denies a list with EPERM: a list of what is
-// allowed would break with every release of the Go runtime. Calls that are
-// allowed whatever their arguments cost next to nothing, because the kernel
-// (from 5.11 on) computes a table of them when the filter is installed.
+// A filter allows a list and denies the rest with EPERM: a program that misses a
+// call goes on and says what failed, and the kernel's log names the call where it
+// keeps one. What a later kernel adds is answered ENOSYS, which is what newer
+// runtimes expect of an older kernel. Calls that are allowed whatever their
+// arguments cost next to nothing, because the kernel (from 5.11 on) computes a
+// table of them when the filter is installed.
 //
 // A program sees this structure (linux/seccomp.h); arguments are 64-bit words,
 // of which the filter reads the low halves:
@@ -97,8 +99,28 @@ func (p *program) onlyThreads(number uint32) {
 	p.answer(retDeny)
 }
 
-// engineProgram builds the filter for the process pid.
-func engineProgram(pid int) program {
+// noNamespaces allows clone for threads and processes in the namespaces of this
+// one: those of a user of its own would open much of the kernel to it.
+func (p *program) noNamespaces(number uint32) {
+	p.jump(unix.BPF_JEQ, number, 4)
+	p.load(offArg0)
+	p.jump(unix.BPF_JSET, newNamespaces, 1)
+	p.answer(retDeny)
+	p.answer(retAllow)
+}
+
+const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
+	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
+
+// filter says what a role, and the programs it starts, may ask of the kernel.
+type filter struct {
+	calls    []uint32 // whatever their arguments
+	families []uint32 // of sockets
+	alone    bool     // no other processes are started, none are sent signals
+}
+
+// program builds the filter for the process pid.
+func (f *filter) program(pid int) program {
 	var p program
 	p.load(offArch)
 	// Another architecture's calls (32-bit ones on a 64-bit kernel) have other
@@ -112,30 +134,42 @@ func engineProgram(pid int) program {
 	}
 	// First, because every connection to a backend makes one: a call whose
 	// arguments are looked at runs the filter each time.
-	p.onlyArg(unix.SYS_SOCKET, offArg0, unix.AF_INET, unix.AF_INET6)
-	for _, n := range denied {
-		p.on(n, retDeny)
-	}
+	p.onlyArg(unix.SYS_SOCKET, offArg0, f.families...)
 	p.on(unix.SYS_CLONE3, retAbsent) // its flags are behind a pointer, out of reach
-	p.onlyThreads(unix.SYS_CLONE)
-	p.onlyArg(unix.SYS_KILL, offArg0, uint32(pid))
-	p.onlyArg(unix.SYS_TGKILL, offArg0, uint32(pid))
+	if f.alone {
+		p.onlyThreads(unix.SYS_CLONE)
+		p.onlyArg(unix.SYS_KILL, offArg0, uint32(pid))
+		p.onlyArg(unix.SYS_TGKILL, offArg0, uint32(pid))
+	} else {
+		p.noNamespaces(unix.SYS_CLONE)
+	}
 	p.neverArg(unix.SYS_IOCTL, offArg1, tiocSTI, tiocLinux)
-	p.answer(retAllow)
+	for _, n := range f.calls {
+		p.on(n, retAllow)
+	}
+	p.jump(unix.BPF_JGT, newest, 1)
+	p.answer(retAbsent)
+	p.answer(retDeny)
 	return p
 }
 
 // installFilter puts all threads behind the filter. It needs no_new_privs on
 // the calling thread and spreads that too. A kernel without seccomp is no
 // error: Status tells.
-func installFilter() error {
+func installFilter(f *filter) error {
 	if auditArch == 0 {
 		return nil
 	}
-	p := engineProgram(os.Getpid())
+	p := f.program(os.Getpid())
 	prog := unix.SockFprog{Len: uint16(len(p)), Filter: &p[0]}
-	thread, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
-		unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&prog)))
+	install := func(flags uintptr) (thread uintptr, errno unix.Errno) {
+		thread, _, errno = unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC|flags, uintptr(unsafe.Pointer(&prog)))
+		return thread, errno
+	}
+	thread, errno := install(unix.SECCOMP_FILTER_FLAG_LOG)
+	if errno == unix.EINVAL {
+		thread, errno = install(0) // a kernel that logs none of it
+	}
 	runtime.KeepAlive(p)
 	switch {
 	case errors.Is(errno, unix.ENOSYS), errors.Is(errno, unix.EINVAL):

@@ -6,6 +6,7 @@ package harden
 const (
 	auditArch = 0
 	x32Bit    = 0
+	newest    = 0
 )
 
-var denied []uint32
+var engineFilter, helperFilter, managerFilter filter

@@ -1,0 +1,15 @@
+package harden
+
+import "golang.org/x/sys/unix"
+
+const (
+	auditArch = unix.AUDIT_ARCH_AARCH64
+	x32Bit    = 0 // no second set of numbers here
+)
+
+// The forms of allowed calls that this architecture has.
+var (
+	runningHere  = []uint32{unix.SYS_MAP_SHADOW_STACK}
+	readingHere  = []uint32{unix.SYS_FSTATAT}
+	changingHere = []uint32{unix.SYS_RENAMEAT}
+)

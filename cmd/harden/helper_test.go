@@ -1,0 +1,259 @@
+package harden_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sluicelb/sluice/cmd/harden"
+)
+
+// folderVariable names a folder of root's that a child tries to change,
+// peerVariable an address it tries to connect to.
+const folderVariable, peerVariable = "HARDEN_FOLDER", "HARDEN_PEER"
+
+// A sysctl of networks that is written with the value it has.
+const netSysctl, otherSysctl = "/proc/sys/net/ipv4/conf/lo/forwarding", "/proc/sys/kernel/printk_delay"
+
+// rewrite writes what is there.
+func rewrite(name string) error {
+	b, err := os.ReadFile(name)
+	if err == nil {
+		err = os.WriteFile(name, b, 0)
+	}
+	return err
+}
+
+// files are attempts at files of root's in a folder.
+func (a *attempts) files(folder string) {
+	in := func(name string) string { return filepath.Join(folder, name) }
+	a.try("write root's file", func() error { return os.WriteFile(in("file"), []byte("x"), 0o600) })
+	a.try("append to root's file", func() error {
+		f, err := os.OpenFile(in("file"), os.O_APPEND|os.O_WRONLY, 0)
+		if err == nil {
+			_ = f.Close()
+		}
+		return err
+	})
+	a.try("make a file", func() error { return os.WriteFile(in("new"), nil, 0o600) })
+	a.try("make a folder", func() error { return os.Mkdir(in("folder"), 0o700) })
+	a.try("make a link", func() error { return os.Symlink("/", in("link")) })
+	a.try("make a hard link", func() error { return os.Link(in("file"), in("hard")) })
+	a.try("make a device", func() error { return unix.Mknod(in("device"), unix.S_IFCHR|0o600, 1<<8|3) })
+	a.try("rename root's file", func() error { return os.Rename(in("file"), in("other")) })
+	a.try("truncate root's file", func() error { return os.Truncate(in("file"), 0) })
+	a.try("remove root's file", func() error { return os.Remove(in("file")) })
+	a.try("read root's file", func() error { return read(in("file")) })
+	a.try("open root's file to others", func() error { return os.Chmod(in("file"), 0o666) })
+	a.try("give root's file away", func() error { return os.Chown(in("file"), childUID, childUID) })
+	a.try("date root's file back", func() error { return os.Chtimes(in("file"), time.Unix(1, 0), time.Unix(1, 0)) })
+	a.try("mark root's file", func() error { return unix.Setxattr(in("file"), "user.x", []byte("x"), 0) })
+}
+
+// machine are attempts at the kernel that no role makes.
+func (a *attempts) machine() {
+	a.try("ptrace the parent", func() error { return syscall.PtraceAttach(os.Getppid()) })
+	a.try("read the parent's memory", func() error {
+		return rawErr(unix.SYS_PROCESS_VM_READV, uintptr(os.Getppid()), 0, 0)
+	})
+	a.try("mount", func() error { return unix.Mount("none", "/tmp", "tmpfs", 0, "") })
+	a.try("a namespace of users", func() error { return unix.Unshare(unix.CLONE_NEWUSER) })
+	a.try("a process in a namespace of users", func() error {
+		cmd := exec.Command("/bin/true")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER}
+		return cmd.Run()
+	})
+	a.try("another namespace", func() error { return unix.Setns(0, 0) })
+	a.try("bpf", func() error { return rawErr(unix.SYS_BPF, 0, 0, 0) })
+	a.try("performance counters", func() error { return rawErr(unix.SYS_PERF_EVENT_OPEN, 0, 0, 0) })
+	a.try("io_uring", func() error { return rawErr(unix.SYS_IO_URING_SETUP, 1, 0, 0) })
+	a.try("userfaultfd", func() error { return rawErr(unix.SYS_USERFAULTFD, 0, 0, 0) })
+	a.try("keys", func() error { return rawErr(unix.SYS_KEYCTL, 0, 0, 0) })
+	a.try("load a module", func() error { return rawErr(unix.SYS_FINIT_MODULE, 0, 0, 0) })
+	a.try("reboot", func() error { return rawErr(unix.SYS_REBOOT, 0, 0, 0) })
+	a.try("set the clock", func() error { return rawErr(unix.SYS_CLOCK_SETTIME, 0, 0, 0) })
+	a.try("a socket of another family", func() error { return socket(unix.AF_VSOCK) })
+	a.try("type into the terminal", func() error { return rawErr(unix.SYS_IOCTL, 0, 0x5412, 0) })
+	a.try("what no kernel has yet", func() error { return rawErr(9999, 0, 0, 0) })
+}
+
+// shut fails unless the filter answered all that machine tries: not the kernel,
+// which has other reasons.
+func (a *attempts) shut(t *testing.T) {
+	t.Helper()
+	if !a.Status.Seccomp {
+		t.Log("not shown: no seccomp on this kernel")
+		return
+	}
+	for _, name := range []string{"ptrace the parent", "read the parent's memory", "mount", "a namespace of users", "a process in a namespace of users",
+		"another namespace", "bpf", "performance counters", "io_uring", "userfaultfd", "keys", "load a module", "reboot", "set the clock",
+		"a socket of another family", "type into the terminal"} {
+		if problem, tried := a.Tried[name]; !tried || !strings.Contains(problem, syscall.EPERM.Error()) {
+			t.Errorf("%s: %q, want %q", name, problem, syscall.EPERM.Error())
+		}
+	}
+	if problem := a.Tried["what no kernel has yet"]; problem != syscall.ENOSYS.Error() {
+		t.Errorf("a call that no kernel has yet: %q, want %q", problem, syscall.ENOSYS.Error())
+	}
+}
+
+func helperChild() {
+	st, err := harden.Helper()
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	a := attempts{Status: st, Tried: map[string]string{}}
+	a.files(os.Getenv(folderVariable))
+	a.machine()
+	a.try("ask for priorities", func() error { return rawErr(unix.SYS_GETPRIORITY, 0, 0, 0) })
+	a.try("connect by TCP", func() error { return dialFrom(os.Getenv(peerVariable)) })
+	a.try("write /etc", func() error {
+		err := os.WriteFile("/etc/sluice-hardened", nil, 0o600)
+		if err == nil {
+			_ = os.Remove("/etc/sluice-hardened")
+		}
+		return err
+	})
+	a.try("read /etc/shadow", func() error { return read("/etc/shadow") })
+	a.try("write another sysctl", func() error { return rewrite(otherSysctl) })
+	a.try("run /bin/sh", func() error { return exec.Command("/bin/sh", "-c", ":").Run() })
+	a.try("read /etc/protocols", func() error { return read("/etc/protocols") })
+	a.try("list /usr", func() error { _, err := os.ReadDir("/usr"); return err })
+	a.try("write a sysctl of networks", func() error { return rewrite(netSysctl) })
+	a.try("run nft", func() error {
+		out, err := exec.Command("nft", "list", "tables").CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("%w: %s", err, out)
+		}
+		return err
+	})
+	a.try("run iptables", func() error {
+		out, err := exec.Command("iptables-save").CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("%w: %s", err, out)
+		}
+		return err
+	})
+	_ = json.NewEncoder(os.Stdout).Encode(a)
+}
+
+// rootsFolder is a folder with a file, both of who runs the test.
+func rootsFolder(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "file"), []byte("root's"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// netdMay is what netd is there for.
+var netdMay = []string{"read /etc/protocols", "list /usr", "write a sysctl of networks", "run nft", "run iptables"}
+
+// netd is root without the capabilities: all files of root's would still be its.
+func TestHardenedNetdWritesNothingButSysctlsOfNetworks(t *testing.T) {
+	folder := rootsFolder(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	a := hardenedAs(t, "netd", harden.HelperCapabilities, folderVariable+"="+folder, peerVariable+"="+l.Addr().String())
+	t.Logf("in force: %s", a.Status)
+	a.shut(t)
+	if a.Status.Landlock == 0 {
+		if os.Geteuid() == 0 && a.Status.LandlockMissing == "" {
+			t.Error("the status does not say why there is no Landlock")
+		}
+		t.Skipf("needs Landlock: %s", a.Status.LandlockMissing)
+	}
+	may := netdMay
+	if os.Geteuid() != 0 {
+		may = may[:2] // the others take rights no ordinary user has
+	}
+	for _, name := range may {
+		if problem := a.Tried[name]; problem != "" && !missing(name, problem) {
+			t.Errorf("%s must work: %s", name, problem)
+		}
+	}
+	for name, problem := range a.Tried {
+		if problem == "" && !slices.Contains(netdMay, name) && (name != "connect by TCP" || a.Status.Landlock >= 4) {
+			t.Errorf("%s worked", name)
+		}
+	}
+	if b, err := os.ReadFile(filepath.Join(folder, "file")); err != nil || string(b) != "root's" {
+		t.Errorf("root's file holds %q, %v", b, err)
+	}
+}
+
+// missing: a program that is not installed cannot be run.
+func missing(name, problem string) bool {
+	program, ok := strings.CutPrefix(name, "run ")
+	if !ok {
+		return false
+	}
+	_, err := exec.LookPath(program)
+	return err != nil && strings.Contains(problem, "not found")
+}
+
+// hookScript does what hooks of operators do: files, pipes, children, look-ups.
+const hookScript = `set -e
+dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
+cd "$dir"; echo one > a; cp -p a b; mv b c; ln -s c d; ln c e; mkdir f; touch -d 2001-01-01 c; chmod 640 c; cat d | grep -q one
+( sleep 0.01; echo two >> a ) & wait; test "$(wc -l < a)" = 2; sort a | uniq > g; find . -name g | xargs ls -l > /dev/null
+date > /dev/null; id > /dev/null; hostname > /dev/null 2>&1 || true; getent hosts localhost > /dev/null || true`
+
+func managerChild() {
+	st, err := harden.Manager()
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	a := attempts{Status: st, Tried: map[string]string{}}
+	a.try("run a hook", func() error {
+		out, err := exec.Command("/bin/sh", "-c", hookScript).CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("%w: %s", err, out)
+		}
+		return err
+	})
+	a.machine()
+	_ = json.NewEncoder(os.Stdout).Encode(a)
+}
+
+func TestHardenedMgmtIsShutOffFromTheMachineButRunsHooks(t *testing.T) {
+	a := hardenedAs(t, "mgmt", nil)
+	t.Logf("in force: %s", a.Status)
+	a.shut(t)
+	if problem := a.Tried["run a hook"]; problem != "" {
+		t.Errorf("a hook must work: %s", problem)
+	}
+	if !a.Status.NoNewPrivs || a.Status.Capabilities != 0 && os.Geteuid() == 0 {
+		t.Errorf("in force is %s", a.Status)
+	}
+}
+
+func TestEngineHasTheWholeMachineShutOff(t *testing.T) {
+	a := hardened(t)
+	a.shut(t)
+	for name, problem := range a.Tried {
+		if strings.Contains(name, "root's file") && problem == "" {
+			t.Errorf("%s worked", name)
+		}
+	}
+	// Nobody listed it, harmless as it is.
+	if problem := a.Tried["ask for priorities"]; a.Status.Seccomp && problem != syscall.EPERM.Error() {
+		t.Errorf("asking for priorities: %q", problem)
+	}
+}
