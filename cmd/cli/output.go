@@ -67,6 +67,7 @@ type sheet struct {
 	heading []string
 	rows    [][]any
 	right   map[int]bool // columns of numbers
+	widths  []int        // of the columns, once it was fitted
 }
 
 func newSheet(heading ...string) *sheet { return &sheet{heading: heading, right: map[int]bool{}} }
@@ -106,12 +107,25 @@ func shown(v any) string {
 	}
 }
 
-// print writes the table: columns two blanks apart, no lines.
+// print writes the table: columns two blanks apart, no lines. On a terminal that
+// is too narrow for it, it is several.
 func (c *client) print(cmd *cobra.Command, s *sheet) error {
 	colored, err := c.colored(cmd.OutOrStdout())
 	if err != nil {
 		return err
 	}
+	for i, part := range s.fit(columnsOf(cmd.OutOrStdout())) {
+		if i > 0 {
+			fmt.Fprintln(cmd.OutOrStdout())
+		}
+		if _, err := fmt.Fprintln(cmd.OutOrStdout(), part.render(colored)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *sheet) render(colored bool) string {
 	w := table.NewWriter()
 	style := table.StyleDefault
 	style.Options = table.OptionsNoBordersAndSeparators
@@ -120,7 +134,7 @@ func (c *client) print(cmd *cobra.Command, s *sheet) error {
 	w.SuppressTrailingSpaces()
 	var configs []table.ColumnConfig
 	for i, name := range s.heading {
-		config := table.ColumnConfig{Number: i + 1}
+		config := table.ColumnConfig{Number: i + 1, WidthMax: s.widths[i], WidthMaxEnforcer: text.WrapSoft}
 		if s.right[i] {
 			config.Align, config.AlignHeader = text.AlignRight, text.AlignRight
 		}
@@ -135,8 +149,7 @@ func (c *client) print(cmd *cobra.Command, s *sheet) error {
 		w.AppendRow(r)
 	}
 	text.EnableColors() // whether there are any was decided above
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), w.Render())
-	return err
+	return w.Render()
 }
 
 func row(cells []string) table.Row {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -66,7 +67,7 @@ with, min_ms the shortest total time, flag a word of the column FLAGS.`,
 		if err != nil {
 			return err
 		}
-		t := &tracer{out: cmd.OutOrStdout(), err: cmd.ErrOrStderr(), json: c.json, left: *count}
+		t := &tracer{out: cmd.OutOrStdout(), err: cmd.ErrOrStderr(), json: c.json, left: *count, width: columnsOf(cmd.OutOrStdout())}
 		err = c.stream(cmd.Context(), path, query, t.event)
 		if errors.Is(err, errEnough) || ended(cmd.Context()) {
 			return nil
@@ -151,6 +152,7 @@ type tracer struct {
 	json     bool
 	left     int // 0: without end
 	headed   bool
+	width    int // of the terminal; 0: any
 }
 
 func (t *tracer) event(name, data string) error {
@@ -199,16 +201,25 @@ func (t *tracer) show(data string) error {
 // aligned left.
 var columns = []int{-12, -15, -7, -6, 8, 8, 8, 8, -12, -21, -9, -24}
 
+// row is a line, or as many as a narrow terminal needs: those that follow are
+// indented by the time.
 func (t *tracer) row(cells ...string) error {
-	var line strings.Builder
+	lines, used := []string{""}, 0
 	for i, cell := range cells {
+		cell, wide := clean(cell), utf8.RuneCountInString(cell)
 		if i < len(columns) {
-			fmt.Fprintf(&line, "%*s  ", columns[i], clean(cell))
-		} else {
-			line.WriteString(clean(cell))
+			cell, wide = fmt.Sprintf("%*s", columns[i], cell), max(wide, columns[i], -columns[i])
 		}
+		if t.width > 0 && used > gap-columns[0] && used+wide > t.width {
+			lines, used = append(lines, strings.Repeat(" ", gap-columns[0])), gap-columns[0]
+		}
+		lines[len(lines)-1] += cell + strings.Repeat(" ", gap)
+		used += wide + gap
 	}
-	_, err := fmt.Fprintln(t.out, strings.TrimRight(line.String(), " "))
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	_, err := fmt.Fprintln(t.out, strings.Join(lines, "\n"))
 	return err
 }
 
