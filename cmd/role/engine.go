@@ -105,6 +105,9 @@ func newEngine(in inherit.Set) (*engine, error) {
 	}
 	e.proxy.KeepSessions(e.memory)
 	e.forward.KeepSessions(e.memory)
+	if err := e.keepTickets(in); err != nil {
+		return nil, err
+	}
 	netd, err := in.UnixConn("marks")
 	if err != nil {
 		return nil, err
@@ -164,6 +167,19 @@ func loopCount() (int, error) {
 		return 0, fmt.Errorf("%s=%q: it must be a number from 1 to %d", LoopsVariable, text, stats.MaxShards)
 	}
 	return n, nil
+}
+
+// keepTickets maps the memory in which the keys of TLS tickets outlive the engine.
+func (e *engine) keepTickets(in inherit.Set) error {
+	f, err := in.File("tickets")
+	if err != nil {
+		return err
+	}
+	m, err := shm.MapShared(f, true)
+	if err != nil {
+		return err
+	}
+	return e.proxy.KeepTickets(m.Bytes())
 }
 
 // openSessions maps the memory in which sessions outlive the engine.

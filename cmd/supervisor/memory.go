@@ -11,12 +11,14 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 	"github.com/sluicelb/sluice/core/snapshot"
 	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
 // memory is what the roles share. It belongs to the supervisor, so counters,
-// health, sessions and records nobody has read outlive every role.
+// health, sessions, keys of TLS tickets and records nobody has read outlive every
+// role.
 type memory struct {
-	page, board, stats, records, sessions *os.File
+	page, board, stats, records, sessions, tickets *os.File
 	// kinds are those of sockets netd may give the engine.
 	kinds *os.File
 	// control is the page as the supervisor reads it, out of mapped.
@@ -41,6 +43,7 @@ func openMemory() (*memory, error) {
 		{&m.board, "board", health.BoardSize, func(b []byte) error { _, err := health.OpenBoard(b); return err }},
 		{&m.records, "records", accesslog.SegmentSize, func(b []byte) error { _, err := accesslog.OpenSegment(b); return err }},
 		{&m.sessions, "sessions", session.MemorySize, func(b []byte) error { _, err := session.OpenMemory(b); return err }},
+		{&m.tickets, "tickets", tlsconf.KeptSize, func([]byte) error { return nil }},
 		{&m.kinds, "kinds", marks.PublishedSize, func(b []byte) error { _, err := marks.OpenPublished(b); return err }},
 		{&m.stats, "stats", stats.SegmentSize, func(b []byte) error { _, err := stats.CreateSegment(b, 1); return err }},
 	} {
@@ -95,7 +98,7 @@ func (m *memory) close() {
 	if m.mapped != nil {
 		_ = m.mapped.Close()
 	}
-	for _, f := range []*os.File{m.page, m.board, m.stats, m.records, m.sessions, m.kinds, m.wake, m.statsReader, m.boardReader, m.kindsReader} {
+	for _, f := range []*os.File{m.page, m.board, m.stats, m.records, m.sessions, m.tickets, m.kinds, m.wake, m.statsReader, m.boardReader, m.kindsReader} {
 		if f != nil {
 			_ = f.Close()
 		}

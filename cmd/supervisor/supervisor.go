@@ -103,6 +103,7 @@ func (s *supervisor) start() {
 		"control":  s.sockets.engine,
 		"marks":    s.sockets.marksIn,
 		"sessions": s.memory.sessions,
+		"tickets":  s.memory.tickets,
 		"page":     s.memory.page,
 		"board":    s.memory.board,
 		"stats":    s.memory.stats,

@@ -60,6 +60,19 @@ func (c *Conn) WaitMore() error {
 	return nil
 }
 
+// WaitFor is WaitMore until there are n bytes in all, so that a peer that sends
+// them one by one wakes nobody. The socket makes room for them. Undo it with n = 1
+// before anything else is read.
+func (c *Conn) WaitFor(n int) error {
+	if err := syscall.SetsockoptInt(int(c.fd), syscall.SOL_SOCKET, syscall.SO_RCVLOWAT, n); err != nil {
+		return err
+	}
+	if n == 1 {
+		return nil
+	}
+	return c.WaitMore()
+}
+
 // Proceed gives what the socket holds to the handler, which may be a new one,
 // or to the handshake that Secure asked for. It is the last thing a handler does.
 func (c *Conn) Proceed() {

@@ -1,6 +1,7 @@
 package tlsconf
 
 import (
+	"crypto/tls"
 	"fmt"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -42,11 +43,11 @@ func CheckCiphers(s string) ([]string, error) {
 func ciphersOf(t *farm.TLS) ([]uint16, error) {
 	switch t.Ciphers {
 	case "", farm.CiphersAll:
-		return secure, nil
+		return presetOf(t, highSecurity, secure), nil
 	case farm.CiphersHigh:
 		return highSecurity, nil
 	case farm.CiphersOffload:
-		return offload, nil
+		return presetOf(t, offload, offloadOld), nil
 	case farm.CiphersCustom:
 		ids, err := parseCiphers(t.CustomCiphers)
 		if err != nil {
@@ -55,4 +56,13 @@ func ciphersOf(t *farm.TLS) ([]uint16, error) {
 		return ids, nil
 	}
 	return nil, fmt.Errorf("ciphers: %q is none of %v", t.Ciphers, farm.CipherPresets())
+}
+
+// presetOf leaves CBC to farms that let versions below TLS 1.2 in, which have
+// nothing else.
+func presetOf(t *farm.TLS, modern, old []uint16) []uint16 {
+	if lowest, _ := versionRange(t); lowest < tls.VersionTLS12 {
+		return old
+	}
+	return modern
 }

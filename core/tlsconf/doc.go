@@ -53,7 +53,8 @@
 //
 // # Session tickets
 //
-// Tickets holds the master keys of the process. What encrypts the tickets of a
+// Tickets holds the master keys of the process, in memory that may outlive it
+// (Keep). What encrypts the tickets of a
 // farm is derived from them and from its policy: its ID, what it asks of
 // clients, the authority and its CRLs. A ticket therefore outlives snapshots
 // and changes of certificates, and means nothing to another farm or under

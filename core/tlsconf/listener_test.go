@@ -127,6 +127,14 @@ func TestPresetsOfferTheseSuites(t *testing.T) {
 		if o := shake(t, server, old); o.failed() == c.tls10 {
 			t.Errorf("%s %s: TLS 1.0: %v, %v", c.preset, c.custom, o.clientErr, o.srvErr)
 		}
+		// Where no old version is let in, nobody needs CBC.
+		modern := *l
+		modern.DisableTLS10, modern.DisableTLS11 = true, true
+		for _, id := range []uint16{rsaCBC, ecdsaCBC, tls.TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA} {
+			if o := shake(t, listen(t, cfg, &modern), suites12("www.example.com", id)); !o.failed() {
+				t.Errorf("%s %s: %s is offered without old versions", c.preset, c.custom, tls.CipherSuiteName(id))
+			}
+		}
 		// TLS 1.3 is none of the string's business.
 		if o := shake(t, server, anyone("www.example.com")); o.failed() || o.server.Version != tls.VersionTLS13 {
 			t.Errorf("%s %s: TLS 1.3: %v", c.preset, c.custom, o.srvErr)

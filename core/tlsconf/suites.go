@@ -149,10 +149,11 @@ var secure = suiteIDs(func(s *suite) bool {
 // highSecurity are the secure suites that are AEADs.
 var highSecurity = suiteIDs(func(s *suite) bool { return s.forwardSecret() && s.mac == macAEAD })
 
-// offload are the secure suites that are AES.
-var offload = suiteIDs(func(s *suite) bool {
-	return s.enc != encChaCha20 && slices.Contains(secure, s.id)
-})
+// offload and offloadOld are the suites of highSecurity and secure that are AES.
+var (
+	offload    = suiteIDs(func(s *suite) bool { return s.enc != encChaCha20 && slices.Contains(highSecurity, s.id) })
+	offloadOld = suiteIDs(func(s *suite) bool { return s.enc != encChaCha20 && slices.Contains(secure, s.id) })
+)
 
 // compatible are the secure suites and, for old backends that know no better,
 // AES with the RSA key exchange.

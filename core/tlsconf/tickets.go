@@ -14,6 +14,7 @@ import (
 const (
 	TicketRotation = 8 * time.Hour
 	ticketKeys     = 3
+	masterLength   = 32 // bytes of a master key
 )
 
 // Tickets are the master keys of session tickets, one set for the process: all
@@ -21,7 +22,7 @@ const (
 // a policy, so a ticket is no more than random bytes where other rules hold.
 //
 // Keys rotate by time when a handshake asks for them; nobody has to call
-// Rotate. They are never stored. Any goroutine may use it.
+// Rotate. They lie in memory only: see Keep. Any goroutine may use it.
 type Tickets struct {
 	now  func() time.Time
 	born time.Time
@@ -32,6 +33,7 @@ type Tickets struct {
 
 	mu      sync.Mutex
 	masters [][]byte // newest first
+	kept    []byte   // where they are for the next process, nil for nowhere
 }
 
 // NewTickets makes a set with one fresh key. now is the clock; nil is time.Now.
@@ -52,12 +54,13 @@ func (t *Tickets) Rotate() {
 	defer t.mu.Unlock()
 	t.push(1)
 	t.due.Store(int64(t.now().Sub(t.born) + TicketRotation))
+	t.save()
 }
 
 // push adds n new keys and forgets those beyond ticketKeys.
 func (t *Tickets) push(n int) {
 	for range min(n, ticketKeys) {
-		key := make([]byte, 32)
+		key := make([]byte, masterLength)
 		rand.Read(key) // never fails (crypto/rand)
 		t.masters = append([][]byte{key}, t.masters...)
 	}
@@ -79,11 +82,15 @@ func (t *Tickets) current(now time.Time) uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if late := age - t.due.Load(); late >= 0 {
-		t.push(1 + int(min(late/int64(TicketRotation), ticketKeys)))
+		t.push(rotations(time.Duration(late)))
 		t.due.Store(age + int64(TicketRotation))
+		t.save()
 	}
 	return t.epoch.Load()
 }
+
+// rotations is how many are due that long after the first was.
+func rotations(late time.Duration) int { return 1 + int(min(late/TicketRotation, ticketKeys)) }
 
 // keys derives the ticket keys of a policy, newest first, and tells of which
 // epoch they are.

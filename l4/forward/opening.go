@@ -46,7 +46,11 @@ func (p *pair) readOpening() {
 	if now.names != nil && !p.readName() {
 		return
 	}
-	p.opening = false
+	if p.patient && p.client.WaitFor(1) != nil {
+		p.end(accesslog.AbortedHere)
+		return
+	}
+	p.opening, p.patient = false, false
 	p.client.SetDeadline(0)
 	p.connect()
 }
@@ -93,7 +97,7 @@ func (p *pair) readName() bool {
 		p.refuse(badHello, "connection ended within the ClientHello")
 		return false
 	}
-	if c.WaitMore() != nil {
+	if p.patient = true; c.WaitFor(hello.Needs(b[:n])) != nil {
 		p.end(accesslog.AbortedHere)
 	}
 	return false

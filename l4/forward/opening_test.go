@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"math/big"
 	"net"
@@ -90,6 +91,40 @@ func TestClientHelloInPiecesIsWaitedFor(t *testing.T) {
 	s := tls.Client(slowly{c}, &tls.Config{ServerName: "shop.example.com", InsecureSkipVerify: true})
 	if got, err := bufio.NewReader(s).ReadString('\n'); got != "shop\n" {
 		t.Errorf("%q answers, %v", got, err)
+	}
+}
+
+// A ClientHello may be larger than what a socket takes at first.
+func TestALargeClientHelloIsRead(t *testing.T) {
+	a := newAppliance(t, 1)
+	f := a.farm(secure(t, "shop").at(), secure(t, "others").at())
+	f.L4.Backends[0].ServerNames = []string{"shop.example.com"}
+	a.publish(f)
+	protocols := make([]string, 230)
+	for i := range protocols {
+		protocols[i] = fmt.Sprintf("%0255d", i)
+	}
+	s := tls.Client(a.dial(f), &tls.Config{ServerName: "shop.example.com", InsecureSkipVerify: true, NextProtos: protocols})
+	if got, err := bufio.NewReader(s).ReadString('\n'); got != "shop\n" {
+		t.Errorf("%q answers, %v", got, err)
+	}
+}
+
+// The rest of a record is waited for by the kernel, and what the client says next
+// is not.
+func TestAnExchangeAfterAHelloInPiecesDoesNotStall(t *testing.T) {
+	a := newAppliance(t, 1)
+	f := a.farm(secure(t, "shop").at())
+	f.L4.Backends[0].ServerNames = []string{"shop.example.com"}
+	a.publish(f)
+	s := tls.Client(slowly{a.dial(f)}, &tls.Config{ServerName: "shop.example.com", InsecureSkipVerify: true})
+	r := bufio.NewReader(s)
+	_, _ = r.ReadString('\n')
+	for range 3 {
+		_, _ = io.WriteString(s, "x\n")
+		if got, err := r.ReadString('\n'); got != "x\n" {
+			t.Fatalf("%q comes back, %v", got, err)
+		}
 	}
 }
 

@@ -6,9 +6,10 @@ import (
 )
 
 const (
-	// Most is the longest ClientHello that is read, in bytes; those of browsers
+	// Most is the longest ClientHello there can be, in bytes, every list in it as
+	// long as its length field can say (RFC 8446, section 4.1.2); those of browsers
 	// have two thousand.
-	Most = 16 << 10
+	Most = 2 + 32 + 1 + 32 + 2 + 65534 + 1 + 255 + 2 + 65535
 	// Window is how many bytes of a connection have to be shown to Name at most:
 	// the message in as many as 64 records.
 	Window = 4 + Most + 64*recordHead
@@ -76,6 +77,21 @@ func Name(b []byte, space *[]byte) (name []byte, done bool, err error) {
 			return nil, false, more(short)
 		}
 		b = b[recordHead+n:]
+	}
+}
+
+// Needs tells how many bytes there have to be before Name can find more in them
+// than in b, of which it wanted more: the whole of a record, or its head.
+func Needs(b []byte) int {
+	at := 0
+	for {
+		if len(b)-at < recordHead {
+			return min(at+recordHead, Window)
+		}
+		at += recordHead + int(binary.BigEndian.Uint16(b[at+3:]))
+		if at > len(b) {
+			return min(at, Window)
+		}
 	}
 }
 

@@ -132,10 +132,54 @@ func TestExtensionsNobodyKnowsDoNotMatter(t *testing.T) {
 	}
 }
 
+// largest is the longest ClientHello there can be.
+func largest(name string) []byte {
+	asked := sni("\x00" + name)
+	body := append([]byte{3, 3}, make([]byte, 32)...)
+	body = append(append(body, 32), make([]byte, 32)...)
+	body = append(append(body, 0xff, 0xfe), make([]byte, 65534)...)
+	body = append(append(body, 255), make([]byte, 255)...)
+	body = append(append(body, 0xff, 0xff), extension(21, make([]byte, 65535-4-len(asked))...)...)
+	body = append(body, asked...)
+	message := append([]byte{1, byte(len(body) >> 16), byte(len(body) >> 8), byte(len(body))}, body...)
+	return split(append([]byte{22, 3, 1, 0, 0}, message...), 16<<10)
+}
+
+func TestTheLargestHelloIsReadAndWaitedForInFewSteps(t *testing.T) {
+	b := largest("big.example")
+	if len(b) > hello.Window {
+		t.Fatalf("%d bytes do not fit into the window of %d", len(b), hello.Window)
+	}
+	if got, done, err := name(b); got != "big.example" || !done || err != nil {
+		t.Errorf("%q %v %v", got, done, err)
+	}
+	steps := 0
+	for at := 0; ; steps++ {
+		_, done, err := name(b[:at])
+		if done || err != nil {
+			if err != nil || at != len(b) {
+				t.Errorf("%v after %d of %d bytes", err, at, len(b))
+			}
+			break
+		}
+		needs := hello.Needs(b[:at])
+		if needs <= at || needs > len(b) {
+			t.Fatalf("after %d of %d bytes %d are needed", at, len(b), needs)
+		}
+		if _, done, _ := name(b[:needs-1]); done {
+			t.Errorf("%d bytes are waited for, %d are enough", needs, needs-1)
+		}
+		at = needs
+	}
+	if steps > 2*9 {
+		t.Errorf("%d steps for nine records", steps)
+	}
+}
+
 func TestWhatIsNoHelloIsRefused(t *testing.T) {
 	good := with(sni("\x00a"))
 	long := bytes.Clone(good)
-	long[6] = 1 // a message of 64 KiB and more
+	long[6], long[7], long[8] = byte((hello.Most+1)>>16), byte((hello.Most+1)>>8&0xff), byte((hello.Most+1)&0xff)
 	for what, c := range map[string]struct {
 		b    []byte
 		want error
@@ -160,7 +204,7 @@ func TestWhatIsNoHelloIsRefused(t *testing.T) {
 			t.Errorf("%s: %v %v", what, done, err)
 		}
 	}
-	pieces := []byte{22, 3, 1, 0, 4, 1, 0, 0x3f, 0xff}
+	pieces := []byte{22, 3, 1, 0, 4, 1, 2, 1, 0x44}
 	for len(pieces) < hello.Window {
 		pieces = append(pieces, 22, 3, 1, 0, 1, 0)
 	}

@@ -80,6 +80,11 @@ func SessionOwners(cfg *farm.Config) (owners []uint64) {
 // be called before the first Publish.
 func (e *Engine) KeepSessions(m *session.Memory) { e.registry.memory = m }
 
+// KeepTickets has the keys of TLS session tickets in mem, and begins with those
+// an earlier engine left there: see tlsconf.Tickets.Keep. Call it before the first
+// Publish.
+func (e *Engine) KeepTickets(mem []byte) error { return e.tls.Tickets().Keep(mem) }
+
 // dropCut removes the sessions of backends that were cut since the table
 // before: unlike drain, cut keeps none but the static ones.
 func (t *table) dropCut(before *table) {

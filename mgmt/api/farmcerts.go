@@ -171,7 +171,7 @@ type CipherPreset struct {
 }
 
 var presetTexts = map[farm.CipherPreset]string{
-	farm.CiphersAll:     "All suites that are considered safe",
+	farm.CiphersAll:     "All suites that are considered safe; CBC only where versions below TLS 1.2 are enabled",
 	farm.CiphersHigh:    "Forward secrecy and authenticated encryption only",
 	farm.CiphersCustom:  "An OpenSSL cipher string, in the field cipherc",
 	farm.CiphersOffload: "AES, which the processor has instructions for",
