@@ -149,6 +149,9 @@ type Service struct {
 	RateLimit *RateLimit `json:"ratelimit,omitempty"`
 	// Pinned keeps a client on the backend connection it used first.
 	Pinned bool `json:"pinnedconnection,omitempty"`
+	// IgnoreClose lets exchanges go on whose client has ended its direction after
+	// the request; abortonclose is its opposite.
+	IgnoreClose bool `json:"ignoreclose,omitempty"`
 	// ProxyOut tells backends by the PROXY protocol who the client is.
 	ProxyOut ProxyOut `json:"proxyprotocol_out,omitempty"`
 	// ServedBy names the response field that tells clients which backend

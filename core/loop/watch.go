@@ -23,6 +23,10 @@ func (c *Conn) watch() error {
 	return nil
 }
 
+// Watched reports whether what the peer does next is an event: what it did before
+// the connection was watched is one then.
+func (c *Conn) Watched() bool { return c.flags&flagWatched != 0 }
+
 // watchRoom is watch for both directions: something waits to be written.
 func (c *Conn) watchRoom() error {
 	if c.flags&flagRoom != 0 {

@@ -54,11 +54,7 @@ func (cl *client) Readable(c *loop.Conn) {
 		cl.read()
 		return
 	}
-	if cl.ex.wait != nil && c.Ending() {
-		cl.ex.clientGone() // who closes while nothing is being done for it wants nothing done
-		return
-	}
-	if c.Broken() && cl.ex.phase != phaseTunnel { // a tunnel reads what was said last
+	if cl.ex.phase != phaseTunnel && (c.Broken() || cl.left()) { // a tunnel reads what was said last
 		cl.ex.clientGone()
 		return
 	}
@@ -126,7 +122,11 @@ func (cl *client) process(b []byte) {
 		b = b[n+used:]
 		if cl.ex != nil || cl.conn.Pending() != 0 {
 			cl.keep(b)
-			if cl.ex != nil && !cl.ex.request.done() {
+			switch {
+			case cl.ex == nil:
+			case cl.ex.request.done():
+				cl.listen()
+			default:
 				cl.ex.pumpRequest() // the socket may hold more, and no event says so
 			}
 			return

@@ -170,7 +170,7 @@ func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
 		backends: make([]backend, len(s.Backends)), at: make(map[uint32]int, len(s.Backends)),
 		persist: newPersistence(s),
 		pinned:  (s.Pinned || announcing(s) != 0) && !s.Multiplexed(), multiplexed: s.Multiplexed(),
-		code: cmp.Or(s.RedirectCode, 302),
+		ignoreClose: s.IgnoreClose, code: cmp.Or(s.RedirectCode, 302),
 	}
 	e.compileResilience(out, s)
 	members := make([]balance.Member, len(s.Backends))

@@ -79,6 +79,9 @@ func (m *multiplex) Readable(c *loop.Conn) {
 reading:
 	for range readsPerTurn {
 		if len(m.h2.Output()) >= maxWaiting && (!m.flush() || len(m.h2.Output()) >= maxWaiting) {
+			if c.Broken() {
+				m.close()
+			}
 			return // Drained comes back here
 		}
 		n, err := c.Read(m.w.frames)

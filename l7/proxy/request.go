@@ -230,7 +230,11 @@ func (ex *exchange) sendBody(p []byte) bool {
 		ex.deaf = true
 		return false
 	}
-	return !ex.request.done()
+	if ex.request.done() {
+		ex.client.listen()
+		return false
+	}
+	return true
 }
 
 // brokenBody ends an exchange whose request body breaks the framing rules.
@@ -269,7 +273,7 @@ func (ex *exchange) clientExpired() {
 			cl.abort()
 		}
 	case ex.request.done() || ex.phase == phaseConnect || ex.up == nil || ex.up.Pending() != 0:
-		// The other side is what keeps the exchange waiting.
+		ex.client.hear() // the other side is what keeps the exchange waiting
 	case ex.phase == phaseBody:
 		ex.stats().Timeouts++
 		ex.note(timeout, 0, bodyLate)

@@ -83,6 +83,8 @@ type service struct {
 	request, response *rules
 	urls              *rewrite.URL // nil when paths stay as they are
 	locate            locate
+	// ignoreClose: exchanges go on when their client has ended its direction.
+	ignoreClose bool
 	// multiplexed: the backends speak HTTP/2.
 	multiplexed  bool
 	queue        *queue

@@ -16,6 +16,7 @@ type ServiceOptions struct {
 	IgnoreCase       string               `json:"ignorecase" enum:"true,false"`
 	RewriteLocation  farm.RewriteLocation `json:"rewritelocation" doc:"Empty: as the farm says"`
 	Pinned           int                  `json:"pinnedconnection" enum:"0,1"`
+	AbortOnClose     string               `json:"abortonclose" enum:"true,false"`
 	ProxyOut         farm.ProxyOut        `json:"proxyprotocol_out"`
 	HTTPS            string               `json:"httpsb" enum:"true,false"`
 	HTTPSVerify      farm.Verify          `json:"httpsb_verify,omitempty" doc:"Only with httpsb"`
@@ -60,8 +61,8 @@ type ServiceOptions struct {
 func serviceOptions(v *farm.Service) ServiceOptions {
 	out := ServiceOptions{
 		HeadRequire: orEmpty(v.HeadRequire), HeadDeny: orEmpty(v.HeadDeny), IgnoreCase: truth(v.IgnoreCase), RewriteLocation: v.RewriteLocation,
-		ProxyOut: cmp.Or(v.ProxyOut, farm.ProxyOutOff),
-		HTTPS:    truth(v.TLS != nil), BackendProtocol: cmp.Or(v.BackendProtocol, farm.BackendHTTP1), CookieInsert: truth(v.Cookie != nil), STS: truth(v.STS != 0), STSTimeout: v.STS, ServedBy: v.ServedBy,
+		AbortOnClose: truth(!v.IgnoreClose), ProxyOut: cmp.Or(v.ProxyOut, farm.ProxyOutOff),
+		HTTPS: truth(v.TLS != nil), BackendProtocol: cmp.Or(v.BackendProtocol, farm.BackendHTTP1), CookieInsert: truth(v.Cookie != nil), STS: truth(v.STS != 0), STSTimeout: v.STS, ServedBy: v.ServedBy,
 		AddRequest: shownRules(v.AddRequest, showAdd), RemoveRequest: shownRules(v.RemoveRequest, showRemove),
 		AddResponse: shownRules(v.AddResponse, showAdd), RemoveResponse: shownRules(v.RemoveResponse, showRemove),
 		ReplaceRequest: shownRules(v.ReplaceRequest, showReplace), ReplaceResponse: shownRules(v.ReplaceResponse, showReplace),

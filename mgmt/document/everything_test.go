@@ -51,7 +51,7 @@ func everything() *farm.Config {
 			Name: "web", VHost: `shop\.example`, URL: "^/a", Persistence: farm.PersistCookie, TTL: 60, SessionID: "SID", Policy: farm.PolicyConsistentHash,
 			HeadRequire: []string{"^X-A: 1$"}, HeadDeny: []string{"^User-Agent: .*bot", "^X-B:"}, IgnoreCase: true, HeaderRules: rules("service"),
 			Rewrites:        []farm.URLRewrite{{Pattern: "^/a/(.*)", Replace: "/$1", Last: true}, {Pattern: "b"}},
-			RewriteLocation: farm.RewriteDisabled, TLS: &farm.BackendTLS{Verify: farm.VerifyCA, CA: "own", Name: "web.internal", Certificate: "us.pem"}, STS: 600, Pinned: true, ProxyOut: farm.ProxyOutV2, ServedBy: "X-Backend",
+			RewriteLocation: farm.RewriteDisabled, TLS: &farm.BackendTLS{Verify: farm.VerifyCA, CA: "own", Name: "web.internal", Certificate: "us.pem"}, STS: 600, Pinned: true, IgnoreClose: true, ProxyOut: farm.ProxyOutV2, ServedBy: "X-Backend",
 			Compression: &farm.Compression{Codings: []farm.Coding{farm.CodingBrotli, farm.CodingGzip}, Min: 500, Types: []string{"text/*", "application/json"}, Level: farm.CompressionBest},
 			RateLimit:   &farm.RateLimit{Requests: 100, Period: 60, Burst: 20, Key: farm.RateKeyHeader, Header: "X-Customer"},
 			Split:       new(uint8),

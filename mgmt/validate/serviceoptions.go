@@ -42,6 +42,12 @@ var conditionFields = []field[farm.Service]{
 		},
 		set: func(s *farm.Service, v Value) { s.Pinned = v.number == 1 },
 	},
+	{
+		rule: rule{name: "abortonclose", kind: kindBool, unset: boolValue(true),
+			about: "Whether an exchange ends when its client ends its direction after the whole request (FIN, close_notify); a reset ends it in any case. True when unset; false for clients that close one half and read on."},
+		get: func(s *farm.Service) Value { return boolValue(!s.IgnoreClose) },
+		set: func(s *farm.Service, v Value) { s.IgnoreClose = !v.truth },
+	},
 }
 
 // stsFields are what is told to browsers for later.

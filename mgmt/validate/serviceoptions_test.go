@@ -40,6 +40,7 @@ func TestEveryOptionOfAServiceIsSetAndReset(t *testing.T) {
 		{`{"headdeny":"^User-Agent: bot"}`, func(s *farm.Service) { s.HeadDeny = []string{"^User-Agent: bot"} }, `{"headdeny":null}`},
 		{`{"ignorecase":"true"}`, func(s *farm.Service) { s.IgnoreCase = true }, `{"ignorecase":"false"}`},
 		{`{"rewritelocation":"enabled-backends-path"}`, func(s *farm.Service) { s.RewriteLocation = "enabled-backends-path" }, `{"rewritelocation":""}`},
+		{`{"abortonclose":"false"}`, func(s *farm.Service) { s.IgnoreClose = true }, `{"abortonclose":true}`},
 		{`{"pinnedconnection":"1"}`, func(s *farm.Service) { s.Pinned = true }, `{"pinnedconnection":0}`},
 		{`{"httpsb":"true"}`, tls(farm.BackendTLS{}), `{"httpsb":"false"}`},
 		{`{"httpsb_verify":"none","httpsb":true}`, tls(farm.BackendTLS{}), `{"httpsb":false,"httpsb_verify":null}`},

@@ -1,0 +1,401 @@
+package proxy_test
+
+import (
+	"bufio"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"golang.org/x/sys/unix"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	xhttp2 "golang.org/x/net/http2"
+
+	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/l7test"
+)
+
+// thinker is a backend that thinks about /think until answer lets it go on.
+type thinker struct {
+	*l7test.Backend
+	asked, answer chan struct{}
+}
+
+func newThinker(t *testing.T) *thinker {
+	th := &thinker{asked: make(chan struct{}, 100), answer: make(chan struct{}, 100)}
+	over := make(chan struct{})
+	t.Cleanup(func() { close(over) })
+	th.Backend = l7test.NewBackend(t, func(c *l7test.Recorder) {
+		for {
+			head, err := c.Head()
+			if err != nil {
+				return
+			}
+			if strings.Contains(head, " /think ") {
+				th.asked <- struct{}{}
+				go func() {
+					select {
+					case <-th.answer:
+						c.Say(ok)
+					case <-over:
+					}
+				}()
+			} else {
+				c.Say(ok)
+			}
+		}
+	})
+	return th
+}
+
+// service has a place for one exchange; with kept they go on when their client
+// has ended its direction.
+func (th *thinker) service(kept bool) farm.Service {
+	s := l7test.Service("web", th.Addr)
+	s.Backends[0].ConnLimit, s.IgnoreClose = 1, kept
+	return s
+}
+
+// visitor is a client over a plain or a secure connection.
+type visitor struct {
+	t      *testing.T
+	tcp    *net.TCPConn
+	secure *tls.Conn
+	conn   net.Conn // the one of both to speak on
+	r      *bufio.Reader
+}
+
+func visitorOf(t *testing.T, addr string, secure bool) *visitor {
+	t.Helper()
+	v := &visitor{t: t, tcp: l7test.Dial(t, addr).TCPConn}
+	v.conn = v.tcp
+	if secure {
+		v.secure = tls.Client(v.tcp, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}})
+		v.conn = v.secure
+	}
+	v.r = bufio.NewReader(v.conn)
+	return v
+}
+
+func (v *visitor) say(text string) {
+	v.t.Helper()
+	if _, err := io.WriteString(v.conn, text); err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+func (v *visitor) answered() {
+	v.t.Helper()
+	res, err := http.ReadResponse(v.r, nil)
+	if err != nil || res.StatusCode != 200 {
+		v.t.Fatalf("no answer: %v %v", res, err)
+	}
+	if b, err := io.ReadAll(res.Body); string(b) != "ok" || err != nil {
+		v.t.Fatalf("the answer is %q, %v", b, err)
+	}
+}
+
+func (v *visitor) reset() {
+	_ = v.tcp.SetLinger(0)
+	_ = v.tcp.Close()
+}
+
+// waysToLeave say with gone that nobody can be there any more, whatever
+// abortonclose is.
+var waysToLeave = map[string]struct {
+	secure, gone bool
+	leave        func(v *visitor)
+}{
+	"reset":                     {false, true, (*visitor).reset},
+	"FIN":                       {false, false, func(v *visitor) { _ = v.tcp.CloseWrite() }},
+	"FIN behind a request":      {false, false, func(v *visitor) { v.say(get("/next")); _ = v.tcp.CloseWrite() }},
+	"TLS, reset":                {true, true, (*visitor).reset},
+	"TLS, FIN":                  {true, false, func(v *visitor) { _ = v.tcp.CloseWrite() }},
+	"TLS, close_notify":         {true, false, func(v *visitor) { _ = v.secure.CloseWrite() }},
+	"TLS, close_notify and FIN": {true, false, func(v *visitor) { _ = v.secure.CloseWrite(); _ = v.tcp.CloseWrite() }},
+}
+
+// everyWayToLeave runs a test for each of them and each kind of service.
+func everyWayToLeave(t *testing.T, test func(t *testing.T, v *visitor, a *l7test.Appliance, th *thinker, leave func(*visitor), ends bool)) {
+	for name, way := range waysToLeave {
+		for _, kept := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, abortonclose %t", name, !kept), func(t *testing.T) {
+				t.Parallel()
+				th, a := newThinker(t), l7test.New(t, 1)
+				edit := logs
+				if way.secure {
+					secured := https(a, l7test.Certificate(t, "ec.pem", "a.test"))
+					edit = func(h *farm.HTTP) { logs(h); secured(h) }
+				}
+				test(t, visitorOf(t, a.Serve(edit, th.service(kept)), way.secure), a, th, way.leave, way.gone || !kept)
+			})
+		}
+	}
+}
+
+// left waits until nothing is done any more for a client that left, and for its
+// record.
+func left(t *testing.T, a *l7test.Appliance, r *records) {
+	t.Helper()
+	if l := r.next(); l.Flags&accesslog.AbortedByClient == 0 || l.Status != 0 {
+		t.Errorf("it is recorded with status %d and %q", l.Status, l.Flags)
+	}
+	idle(t, a)
+	if n := a.Segment.SumFarm(1).ClientAborts; n != 1 {
+		t.Errorf("%d clients were counted as gone, want 1", n)
+	}
+}
+
+func TestNothingIsDoneForAClientThatLeft(t *testing.T) {
+	t.Parallel()
+	everyWayToLeave(t, func(t *testing.T, v *visitor, a *l7test.Appliance, th *thinker, leave func(*visitor), ends bool) {
+		r := recordsOf(t, a)
+		v.say(get("/think"))
+		<-th.asked
+		leave(v)
+		if ends {
+			left(t, a, r)
+			l7test.Eventually(t, "the backend hears of it", func() bool { return th.Open() == 0 })
+			return
+		}
+		th.answer <- struct{}{}
+		v.answered()
+	})
+}
+
+func TestNothingIsDoneForAClientThatLeftLater(t *testing.T) {
+	t.Parallel()
+	everyWayToLeave(t, func(t *testing.T, v *visitor, a *l7test.Appliance, th *thinker, leave func(*visitor), ends bool) {
+		r := recordsOf(t, a)
+		v.say(get("/"))
+		v.answered()
+		_ = r.next()
+		v.say("POST /think HTTP/1.1\r\nHost: a.test\r\nContent-Length: 4\r\n\r\nbo")
+		<-th.asked
+		v.say("dy")
+		l7test.Eventually(t, "the body came", func() bool { return strings.HasSuffix(th.Received(), "body") })
+		leave(v)
+		if ends {
+			left(t, a, r)
+			return
+		}
+		th.answer <- struct{}{}
+		v.answered()
+	})
+}
+
+// atOnce lets the loop find what do brings as one event.
+func atOnce(a *l7test.Appliance, do func()) {
+	held, stands := make(chan struct{}), make(chan struct{})
+	a.Loops[0].Post(func() { close(stands); <-held })
+	<-stands
+	do()
+	close(held)
+}
+
+// The end may come with the last bytes of the request, of its head or of its
+// body: no other event tells.
+func TestNothingIsDoneForAClientThatLeftAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, request := range [][2]string{{"", get("/think")}, {"POST /think HTTP/1.1\r\nHost: a.test\r\nContent-Length: 4\r\n\r\nbo", "dy"}} {
+		everyWayToLeave(t, func(t *testing.T, v *visitor, a *l7test.Appliance, th *thinker, leave func(*visitor), ends bool) {
+			v.say(get("/"))
+			v.answered()
+			v.say(request[0])
+			if request[0] != "" {
+				<-th.asked
+			}
+			atOnce(a, func() {
+				v.say(request[1])
+				leave(v)
+			})
+			if ends {
+				l7test.Eventually(t, "nobody is there", func() bool { return a.Segment.SumFarm(1).Established == 0 })
+				idle(t, a)
+				return
+			}
+			if request[0] == "" {
+				<-th.asked
+			}
+			th.answer <- struct{}{}
+			v.answered()
+		})
+	}
+}
+
+// Who is looked at again while it waits in a queue waits on.
+func TestWhoWaitsInAQueueIsNotTakenForLate(t *testing.T) {
+	t.Parallel()
+	th, a := newThinker(t), l7test.New(t, 1)
+	s := th.service(true)
+	s.Queue, s.QueueTimeout = 10, 60
+	addr := a.Serve(nil, s)
+	holder, v := visitorOf(t, addr, false), visitorOf(t, addr, false)
+	v.say(get("/"))
+	v.answered()
+	holder.say(get("/think"))
+	<-th.asked
+	passed := make(chan struct{})
+	atOnce(a, func() {
+		v.say(get("/"))
+		_ = v.tcp.CloseWrite()
+	})
+	queued(t, a, 1)
+	a.Loops[0].Post(func() { // behind the time at which it would be looked at
+		a.Loops[0].StartTimer(a.Loops[0].NewTimer(func() { close(passed) }), int64(500*time.Millisecond))
+	})
+	<-passed
+	th.answer <- struct{}{}
+	holder.answered()
+	v.answered()
+}
+
+// What is read to find a close_notify is the next request.
+func TestRequestsBehindOneThatWaitsAreServed(t *testing.T) {
+	t.Parallel()
+	for _, secure := range []bool{false, true} {
+		th, a := newThinker(t), l7test.New(t, 1)
+		var edit func(*farm.HTTP)
+		if secure {
+			edit = https(a, l7test.Certificate(t, "ec.pem", "a.test"))
+		}
+		v := visitorOf(t, a.Serve(edit, th.service(false)), secure)
+		v.say(get("/"))
+		v.answered()
+		v.say(get("/think"))
+		<-th.asked
+		for range 3 {
+			v.say(get("/next"))
+		}
+		if secure {
+			l7test.Eventually(t, "they have come", func() bool { return pendingAt(t, v.tcp) == 0 })
+		}
+		th.answer <- struct{}{}
+		for range 4 {
+			v.answered()
+		}
+	}
+}
+
+// pendingAt is how much of what was sent has not come to the peer's socket.
+func pendingAt(t *testing.T, c *net.TCPConn) (n int) {
+	t.Helper()
+	raw, err := c.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = raw.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), unix.SIOCOUTQ) })
+	return n
+}
+
+func TestTheEndOfAClientInTheQueueIsOneWhereTheServiceSaysSo(t *testing.T) {
+	t.Parallel()
+	everyWayToLeave(t, func(t *testing.T, v *visitor, a *l7test.Appliance, th *thinker, leave func(*visitor), ends bool) {
+		s := a.Farm.HTTP.Services[0]
+		s.Queue, s.QueueTimeout = 10, 60
+		addr := a.Serve(nil, s)
+		holder := visitorOf(t, addr, v.secure != nil)
+		holder.say(get("/think"))
+		<-th.asked
+		v.say(get("/"))
+		queued(t, a, 1)
+		leave(v)
+		if ends {
+			queued(t, a, 0)
+		}
+		th.answer <- struct{}{}
+		holder.answered()
+		if !ends {
+			v.answered()
+		}
+	})
+}
+
+// An HTTP/2 connection has no half: its end, as RST_STREAM, ends its exchanges.
+func TestNothingIsDoneForStreamsThatLeft(t *testing.T) {
+	t.Parallel()
+	for name, leave := range map[string]func(p *peer){
+		"RST_STREAM": func(p *peer) { _ = p.WriteRSTStream(1, xhttp2.ErrCodeCancel) },
+		"FIN":        func(p *peer) { _ = p.conn.(*net.TCPConn).CloseWrite() },
+		"reset":      func(p *peer) { _ = p.conn.(*net.TCPConn).SetLinger(0); _ = p.conn.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			th, a := newThinker(t), l7test.New(t, 1)
+			r := recordsOf(t, a)
+			p := newPeer(t, a.Serve(logs, th.service(true)))
+			p.ask(1, true, "GET", "/think")
+			<-th.asked
+			leave(p)
+			if l := r.next(); l.Flags&accesslog.AbortedByClient == 0 {
+				t.Errorf("it is recorded with %q", l.Flags)
+			}
+			l7test.Eventually(t, "the backend hears of it", func() bool { return th.Open() == 0 })
+		})
+	}
+}
+
+// A client of HTTP/1 that leaves ends its stream at a backend of HTTP/2.
+func TestStreamsToBackendsEndWithTheirClients(t *testing.T) {
+	t.Parallel()
+	ended := make(chan string, 1)
+	asked := make(chan bool, 1)
+	addr, _ := newHost(t, func(h *host) {
+		_, _ = h.request()
+		asked <- true
+		ended <- h.next()
+	})
+	a := l7test.New(t, 1)
+	v := visitorOf(t, a.Serve(nil, multiplexedService(false, addr)), false)
+	v.say(get("/"))
+	<-asked
+	_ = v.tcp.CloseWrite()
+	if got := <-ended; got != "1 RST_STREAM CANCEL" {
+		t.Errorf("the backend got %s", got)
+	}
+}
+
+// While a connection to the backend is being opened its client may leave, too.
+func TestConnectsEndWithTheirClients(t *testing.T) {
+	t.Parallel()
+	addr := fullListener(t)
+	for _, name := range []string{"reset", "FIN"} {
+		a := l7test.New(t, 1)
+		v := visitorOf(t, a.Serve(func(h *farm.HTTP) { h.ConnectTimeout = 60 }, l7test.Service("web", addr)), false)
+		v.say(get("/"))
+		l7test.Eventually(t, "a connect is under way", func() bool { return a.Segment.SumBackend(1).Pending == 1 })
+		waysToLeave[name].leave(v)
+		idle(t, a)
+	}
+}
+
+// fullListener is an address where a connect neither succeeds nor fails.
+func fullListener(t *testing.T) string {
+	t.Helper()
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Close(fd) })
+	if err := errors.Join(unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), unix.Listen(fd, 0)); err != nil {
+		t.Fatal(err)
+	}
+	sa, err := unix.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := fmt.Sprintf("127.0.0.1:%d", sa.(*unix.SockaddrInet4).Port)
+	for range 2 { // the backlog holds one more than it was asked for
+		c, err := net.DialTimeout("tcp", addr, 200*time.Millisecond)
+		if err != nil {
+			break
+		}
+		t.Cleanup(func() { _ = c.Close() })
+	}
+	return addr
+}
