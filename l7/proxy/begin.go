@@ -91,6 +91,7 @@ func (ex *exchange) start(w *worker, cl *client, f *farmTable, sv *service) (inv
 	// Field by field: a literal would be built aside and copied, 512 bytes of it.
 	ex.w, ex.client, ex.farm, ex.service, ex.queue = w, cl, f, sv, sv.queue
 	ex.verb, ex.oldClient, ex.keepClient, ex.upgrade = r.Verb, r.Minor == 0, r.KeepAlive, r.Upgrade
+	ex.binds = binds(r)
 	ex.host = append(ex.host, r.Host...)
 	cl.ex = ex
 	ex.recordHead()

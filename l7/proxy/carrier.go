@@ -64,7 +64,11 @@ func (ex *exchange) transmit(b []byte) error {
 		if ex.client.stream == nil {
 			ex.client.conn.Wait() // if it leaves the backend may stop
 		}
-		return ln.open(b, ex.request.done(), ex.requestTrailer())
+		err := ln.open(b, ex.request.done(), ex.requestTrailer())
+		if ex.binds {
+			ln.trunk.leave()
+		}
+		return err
 	}
 	return ex.up.(*dial.Conn).Write(b)
 }
@@ -127,7 +131,7 @@ func (ex *exchange) giveBack(complete bool) {
 	switch c := up.(*dial.Conn); {
 	case !ex.keepBackend || !complete || c.Pending() != 0:
 		c.Discard()
-	case ex.service.pinned:
+	case ex.service.pinned || ex.binds:
 		ex.client.pinTo(c, ex.service.id, ex.backend.id)
 	default:
 		ex.w.pool.Put(c)

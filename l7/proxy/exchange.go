@@ -62,6 +62,7 @@ type exchange struct {
 	deaf        bool // the backend takes no more of the body
 	own         bool // the answer was made here
 	invite      bool // the client waits to be asked for its body
+	binds       bool // the backend's connection is the client's, by a log-in
 
 	clientEnded, backendEnded bool // directions of a tunnel that are over
 

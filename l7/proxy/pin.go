@@ -68,6 +68,7 @@ func (ex *exchange) takeOwn() bool {
 		ex.client.unpin()
 		return false
 	}
+	ex.binds = true // if the service does not say so it was a log-in that did
 	p.up.Hand(ex)
 	ex.up, p.up, ex.why = p.up, nil, accesslog.WhyPin
 	ex.await()

@@ -18,7 +18,7 @@ const (
 // forwardTo finds a backend for the request and sends it, or starts to
 // connect. It goes on to the next backend as long as none has seen a byte.
 func (ex *exchange) forwardTo() {
-	if ex.service.pinned && ex.wait == nil && ex.takePin() {
+	if ex.keepsOwn() && ex.wait == nil && ex.takePin() {
 		ex.send()
 		return
 	}

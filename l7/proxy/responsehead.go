@@ -27,6 +27,9 @@ func (ex *exchange) answer(b []byte, n int) {
 		ex.badResponse("no switch of protocols, but a success")
 		return
 	}
+	if r.Status == 401 && asksToBind(&r.Head) {
+		ex.bind()
+	}
 	if rt := ex.service.retry; rt != nil && rt.status(r.Status) && ex.retryAnswer(kind, b, n) {
 		return
 	}

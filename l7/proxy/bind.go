@@ -1,0 +1,62 @@
+package proxy
+
+import (
+	"bytes"
+
+	"github.com/sluicelb/sluice/l7/http1"
+)
+
+// NTLM, and Negotiate that comes down to it or to a ticket of Kerberos, log in a
+// connection and not a request: what comes on it later is that user's, whoever
+// sent it. So a connection on which such a log-in began is kept for its client, as
+// those of pinned services are. Streams of HTTP/2 keep none, and trunks are shared:
+// a connection to a backend that a stream's log-in was sent on ends with the
+// exchange, a trunk takes no exchange any more. Such log-ins need HTTP/1.1 on both
+// sides (RFC 9113 leaves HTTP_1_1_REQUIRED to servers that want them).
+//
+// That a log-in to proxies (407) would do the same is no business of ours.
+
+// binds reports whether a connection that carries the request is its client's from
+// then on: it is to log in, perhaps without having been asked to.
+func binds(r *http1.Request) bool {
+	i := r.Find(http1.KnownAuthorization)
+	return i >= 0 && bindingScheme(r.Value(i))
+}
+
+// asksToBind reports whether an answer 401 asks for a log-in of the connection.
+func asksToBind(h *http1.Head) bool {
+	const name = "www-authenticate"
+	for i := h.Lookup(name); i >= 0; i = h.LookupFrom(name, i+1) {
+		for rest := h.Value(i); len(rest) > 0; {
+			var challenge []byte
+			// A comma within a parameter may make one more challenge of it: a
+			// connection is kept apart in vain then.
+			challenge, rest, _ = bytes.Cut(rest, []byte(","))
+			if bindingScheme(challenge) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func bindingScheme(credentials []byte) bool {
+	scheme, _, _ := bytes.Cut(bytes.TrimLeft(credentials, " \t"), []byte(" "))
+	scheme = bytes.TrimRight(scheme, "\t")
+	return bytes.EqualFold(scheme, []byte("ntlm")) || bytes.EqualFold(scheme, []byte("negotiate"))
+}
+
+// bind keeps the connection the exchange is on from others.
+func (ex *exchange) bind() {
+	ex.binds = true
+	if ln, ok := ex.up.(*lane); ok {
+		ln.trunk.leave()
+	}
+}
+
+// keepsOwn reports whether the client keeps a connection for the service of the
+// exchange.
+func (ex *exchange) keepsOwn() bool {
+	p := ex.client.pin
+	return ex.service.pinned || p != nil && p.up != nil && p.service == ex.service.id
+}
