@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"os"
+	"os/signal"
 
 	"github.com/sluicelb/sluice/cmd/supervisor"
 	"github.com/sluicelb/sluice/core/health"
@@ -20,6 +22,7 @@ import (
 // netd answers mgmt, has the kernel carry farms, and makes sockets with a mark
 // for the engine.
 func (p *process) netd(ctx context.Context) error {
+	last := lastClients(ctx) // first: the signal ends who does not expect it
 	l, err := p.UnixListener("netd")
 	if err != nil {
 		return err
@@ -51,7 +54,22 @@ func (p *process) netd(ctx context.Context) error {
 	go keeper.Run(ctx)
 	go keeper.CarryErrors(ctx)
 	go machine.Run(ctx)
-	return ctl.Serve(ctx, l, []uint32{uidFrom(supervisor.ManagerVariable)}, slog.Default(), parts, machine.Heard)
+	return ctl.Serve(ctx, last, l, []uint32{uidFrom(supervisor.ManagerVariable)}, slog.Default(), parts, machine.Heard)
+}
+
+// lastClients is closed when the supervisor says that there will be no more
+// clients, because all roles are about to end.
+func lastClients(ctx context.Context) <-chan struct{} {
+	told, last := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(told, supervisor.LastClients)
+	go func() {
+		select {
+		case <-told:
+			close(last)
+		case <-ctx.Done():
+		}
+	}()
+	return last
 }
 
 // kernelKeeper makes what keeps the packet filter equal to the farms, on a

@@ -218,6 +218,15 @@ func (k *keeper) finish(sig syscall.Signal) {
 	}
 }
 
+// signal tells a role that runs something.
+func (k *keeper) signal(sig syscall.Signal) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.process != nil {
+		_ = k.process.Signal(sig)
+	}
+}
+
 func (k *keeper) reload() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

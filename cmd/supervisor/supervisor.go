@@ -226,10 +226,16 @@ func (s *supervisor) reload() {
 	}
 }
 
+// LastClients is the signal by which netd hears that all roles are about to end:
+// it holds the listening sockets, too, and while it does new clients would wait
+// in their queues for the engine, which takes nobody any more.
+const LastClients = syscall.SIGUSR1
+
 // stop ends engine and mgmt first, because they need netd to the last, then
 // netd. Who does not end within the grace time, or after a second signal, is
 // killed.
 func (s *supervisor) stop(signals <-chan os.Signal) {
+	s.helper.signal(LastClients)
 	for _, phase := range [][]*keeper{{s.engine, s.manager}, {s.helper}} {
 		for _, k := range phase {
 			k.stop()

@@ -133,7 +133,7 @@ func TestAddressesThatAreHeardAreTold(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done, told := make(chan error, 1), make(chan string, 10)
 	go func() {
-		done <- ctl.Serve(ctx, l, ctltest.Self(), quiet, nil, func(at netip.AddrPort, open bool) { told <- fmt.Sprint(at, " ", open) })
+		done <- ctl.Serve(ctx, nil, l, ctltest.Self(), quiet, nil, func(at netip.AddrPort, open bool) { told <- fmt.Sprint(at, " ", open) })
 	}()
 	c, addr := ctltest.Client(t, path), porttest.TCP(t)
 	opened(t, c, addr, 1)
@@ -339,7 +339,7 @@ func TestClientFindsARestartedNetd(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			_ = ctl.Serve(ctx, dup.(*net.UnixListener), ctltest.Self(), quiet, nil)
+			_ = ctl.Serve(ctx, nil, dup.(*net.UnixListener), ctltest.Self(), quiet, nil)
 		}()
 		return func() { cancel(); <-done }
 	}
@@ -353,4 +353,35 @@ func TestClientFindsARestartedNetd(t *testing.T) {
 	time.AfterFunc(50*time.Millisecond, func() { restarted <- start() })
 	opened(t, c, addr, 1)
 	(<-restarted)()
+}
+
+// After the last clients those of the engine alone are left, which closes them by
+// itself; what else netd does goes on.
+func TestAfterTheLastClientsNothingIsListenedOn(t *testing.T) {
+	path, l := ctltest.Listen(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	done, last := make(chan error, 1), make(chan struct{})
+	go func() { done <- ctl.Serve(ctx, last, l, ctltest.Self(), quiet, nil) }()
+	defer func() { cancel(); <-done }()
+	c, addr := ctltest.Client(t, path), porttest.TCP(t)
+	_ = opened(t, c, addr, 1)[0].Close()
+	close(last)
+	for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+		client, err := net.Dial("tcp", addr.String())
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			break
+		}
+		if err == nil {
+			_ = client.Close()
+		}
+		if time.Now().After(end) {
+			t.Fatal("clients are still taken:", err)
+		}
+	}
+	if keys, err := c.List(t.Context()); err != nil || len(keys) != 0 {
+		t.Errorf("listened on is %v, %v", keys, err)
+	}
+	if _, err := c.Open(t.Context(), ctl.KeyTCP(addr), 1); err == nil || !strings.Contains(err.Error(), "being stopped") {
+		t.Errorf("it is listened on again: %v", err)
+	}
 }

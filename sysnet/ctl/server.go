@@ -31,10 +31,19 @@ const (
 // not understood gets a reply with CodeInvalid; one that cannot even be
 // received ends that connection, never the server. What sockets are not needed
 // for is answered by parts. heard are told of every address and port that is
-// listened on, and when it is not any more; they must return at once.
-func Serve(ctx context.Context, l *net.UnixListener, allowed []uint32, log *slog.Logger, parts Parts, heard ...func(at netip.AddrPort, open bool)) error {
+// listened on, and when it is not any more; they must return at once. Once last
+// is closed the sockets are, and no others are opened: clients are refused while
+// the rest goes on; nil for never.
+func Serve(ctx context.Context, last <-chan struct{}, l *net.UnixListener, allowed []uint32, log *slog.Logger, parts Parts, heard ...func(at netip.AddrPort, open bool)) error {
 	s := &server{table: newTable(), allowed: allowed, log: log, peers: make(chan struct{}, maxPeers), parts: parts, heard: heard}
 	defer s.table.closeAll()
+	go func() {
+		select {
+		case <-last:
+			s.table.closeAll()
+		case <-ctx.Done():
+		}
+	}()
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
 	var served sync.WaitGroup

@@ -10,7 +10,7 @@ import (
 // table is what netd holds: for each key the sockets of all loops.
 type table struct {
 	mu   sync.Mutex
-	held map[string]*group
+	held map[string]*group // nil once all were closed for good
 }
 
 // place is where sockets are: network is "tcp" or "udp".
@@ -38,6 +38,9 @@ func (t *table) open(at place, count int) (sockets []*os.File, fresh bool, err e
 	defer t.mu.Unlock()
 	key := at.key()
 	g := t.held[key]
+	if t.held == nil {
+		return nil, false, refusal(CodeFailed, "cannot listen on %s: Sluice is being stopped", at.addr)
+	}
 	if g == nil {
 		if len(t.held) >= maxKeys {
 			return nil, false, refusal(CodeTooMany, "cannot listen on %s: %d addresses are open already", at.addr, maxKeys)
@@ -134,11 +137,12 @@ func (t *table) list(from string) (keys []string, more bool) {
 	return keys, false
 }
 
+// closeAll closes all sockets for good.
 func (t *table) closeAll() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for key, g := range t.held {
+	for _, g := range t.held {
 		g.shrink(0)
-		delete(t.held, key)
 	}
+	t.held = nil
 }

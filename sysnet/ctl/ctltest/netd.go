@@ -39,7 +39,7 @@ func Serve(t *testing.T, allowed []uint32, parts ctl.Parts) (path string) {
 	path, l := Listen(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- ctl.Serve(ctx, l, allowed, slog.New(slog.DiscardHandler), parts) }()
+	go func() { done <- ctl.Serve(ctx, nil, l, allowed, slog.New(slog.DiscardHandler), parts) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
