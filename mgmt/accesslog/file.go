@@ -42,15 +42,19 @@ func newFile(root *os.Root, name string, most int64, keep int) *file {
 	return &file{root: root, name: Folder + "/" + name + Ending, most: most, keep: keep}
 }
 
+// notRotated is why a file grows beyond its size. The lines are in it.
+type notRotated struct{ error }
+
 func (o *file) write(c *chunk) error {
 	if o.f == nil {
 		if err := o.open(); err != nil {
 			return err
 		}
 	}
+	var stays error
 	if o.size > 0 && o.size+int64(len(c.bytes)) > o.most {
-		if err := o.rotate(); err != nil {
-			return err
+		if stays = o.rotate(); stays != nil && o.f == nil {
+			return stays
 		}
 	}
 	n, err := o.f.Write(c.bytes)
@@ -63,6 +67,9 @@ func (o *file) write(c *chunk) error {
 		}
 		o.close()
 		return fmt.Errorf("write %s: %w", o.name, err)
+	}
+	if stays != nil {
+		return notRotated{stays}
 	}
 	return nil
 }
@@ -125,11 +132,19 @@ func wholeLines(f *os.File, size int64) (int64, error) {
 	return size - int64(len(tail)-end), nil
 }
 
-// rotate renames the file and the older ones, and begins another one. When
-// the renaming fails the file goes on growing: lines are worth more.
+// rotate renames the file and the older ones up to the first number that is
+// free, and begins another one. When the renaming fails the file goes on growing:
+// lines are worth more. What was renamed until then leaves a number free, so that
+// trying again pushes none of the older ones out.
 func (o *file) rotate() error {
 	o.close()
-	for i := o.keep - 1; i >= 0; i-- {
+	last := 1
+	for ; last < o.keep; last++ {
+		if _, err := o.root.Lstat(o.numbered(last)); errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	for i := last - 1; i >= 0 && o.keep > 0; i-- {
 		if err := o.root.Rename(o.numbered(i), o.numbered(i+1)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return errors.Join(fmt.Errorf("rotate %s: %w", o.name, err), o.open())
 		}

@@ -1,7 +1,9 @@
 package accesslog
 
 import (
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -139,6 +141,69 @@ func TestFileThatCannotBeWrittenLosesLinesAndRecovers(t *testing.T) {
 	a.lines("shop.log", 1)
 	eventually(t, func() bool { return strings.Contains(a.log.String(), "written again") })
 }
+
+func TestAFileThatCannotBeRotatedGoesOnGrowing(t *testing.T) {
+	root, dir := folder(t)
+	o := newFile(root, "shop", 100, 3)
+	defer o.close()
+	write := func(i int) error { return o.write(lineChunk(fmt.Sprintf("%029d", i))) }
+	for i := range 9 { // shop.log, shop.log.1, shop.log.2
+		if err := write(i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	older := content(t, dir, "shop.log.2")
+	// No file takes the place of a folder.
+	if err := os.MkdirAll(filepath.Join(dir, Folder, "shop.log.3", "full"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		if err := write(9 + i); err == nil {
+			t.Fatal("nobody hears that the file is not rotated")
+		} else if _, ok := errors.AsType[notRotated](err); !ok {
+			t.Fatalf("the line is lost: %v", err)
+		}
+	}
+	if got := content(t, dir, "shop.log"); strings.Count(got, "\n") != 23 {
+		t.Errorf("%d lines, want 23", strings.Count(got, "\n"))
+	}
+	if got := content(t, dir, "shop.log.2"); got != older {
+		t.Errorf("an older file was pushed out: %q", got)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, Folder, "shop.log.3")); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(99); err != nil {
+		t.Errorf("once nothing is in the way: %v", err)
+	}
+	if got := content(t, dir, "shop.log"); strings.Count(got, "\n") != 1 {
+		t.Errorf("the file was not rotated: %q", got)
+	}
+}
+
+func TestWhoReadsTheLogHearsOnceThatAFileIsNotRotated(t *testing.T) {
+	var out strings.Builder
+	counts, key := new(counts), target{}
+	s := newSink(key, stuck{}, counts, func(uint64) {}, slog.New(slog.NewTextHandler(&out, nil)))
+	for range 3 {
+		c := s.line()
+		c.bytes = append(c.bytes, "line\n"...)
+		s.added()
+		s.flush()
+	}
+	s.close()
+	<-s.done
+	if n := strings.Count(out.String(), "goes on growing"); n != 1 || counts.written.Load() != 3 || counts.failed.Load() != 0 {
+		t.Errorf("%d written, %d failed, said %d times:\n%s", counts.written.Load(), counts.failed.Load(), n, out.String())
+	}
+}
+
+// stuck is an output whose file cannot be rotated.
+type stuck struct{}
+
+func (stuck) write(*chunk) error { return notRotated{errors.New("no")} }
+func (stuck) reopen()            {}
+func (stuck) close()             {}
 
 // A full disk cuts a chunk somewhere: no part of a line may stay.
 func TestFullDiskLeavesWholeLines(t *testing.T) {

@@ -1,6 +1,7 @@
 package accesslog
 
 import (
+	"errors"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -17,7 +18,8 @@ const (
 
 // output is where lines go in the end. It belongs to the goroutine of its sink.
 type output interface {
-	// write writes whole lines: all of them, or the error says why not.
+	// write writes whole lines: all of them, or the error says why not. notRotated
+	// is none of these: they were written.
 	write(c *chunk) error
 	// reopen opens what is open anew.
 	reopen()
@@ -43,6 +45,7 @@ type sink struct {
 	log      *slog.Logger
 	reopened atomic.Bool
 	broken   bool // the last write failed; of run
+	grows    bool // its file could not be rotated; of run
 	done     chan struct{}
 }
 
@@ -147,6 +150,14 @@ func (s *sink) write(c *chunk) {
 	n := uint64(len(c.ends))
 	defer s.settle(n)
 	err := s.output.write(c)
+	stays, grows := errors.AsType[notRotated](err)
+	if grows {
+		err = nil
+		if !s.grows {
+			s.log.Warn("access log cannot be rotated, its file goes on growing", "to", s.key.String(), "cause", stays.error)
+		}
+	}
+	s.grows = grows
 	switch {
 	case err == nil:
 		s.counts.written.Add(n)
