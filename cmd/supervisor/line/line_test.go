@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,10 +23,22 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type fake struct {
 	config      string
 	ready       chan harden.Status
-	overstepped []string // to be read after an answer
+	mu          sync.Mutex
+	overstepped []string
 }
 
-func (f *fake) Overstepped(message string) { f.overstepped = append(f.overstepped, message) }
+func (f *fake) Overstepped(message string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.overstepped = append(f.overstepped, message)
+}
+
+// noted is how often a role overstepped.
+func (f *fake) noted() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.overstepped)
+}
 
 func (f *fake) Ready(st harden.Status) { f.ready <- st }
 
@@ -129,8 +142,8 @@ func TestWhoMayAskNothingIsToldSo(t *testing.T) {
 	if st := <-s.ready; st.UID != 42 {
 		t.Errorf("its report: %+v", st)
 	}
-	if len(s.overstepped) != 2 {
-		t.Errorf("noted: %q", s.overstepped)
+	if n := s.noted(); n != 2 {
+		t.Errorf("noted %d times", n)
 	}
 }
 
@@ -145,8 +158,8 @@ func TestFirstReportOfALifeIsTheOnlyOne(t *testing.T) {
 	if _, err := l.Roles(t.Context()); err != nil { // the reports were read by then
 		t.Fatal(err)
 	}
-	if st := <-s.ready; st.UID != 0 || len(s.ready) != 0 || len(s.overstepped) != 2 {
-		t.Errorf("first report %+v, %d more taken, %d noted", st, len(s.ready), len(s.overstepped))
+	if st := <-s.ready; st.UID != 0 || len(s.ready) != 0 || s.noted() != 2 {
+		t.Errorf("first report %+v, %d more taken, %d noted", st, len(s.ready), s.noted())
 	}
 }
 
