@@ -10,11 +10,17 @@ import (
 	"time"
 )
 
-// ends runs the appliance until it ends by itself, and returns what it said.
+// ends runs the appliance with a file until it ends by itself, and returns what
+// it said.
 func ends(t *testing.T, who identity, data, file string) (text string, code int) {
 	t.Helper()
-	a := &appliance{t: t, who: who, data: data}
-	cmd := a.command("run", "--data", data, "--api", "127.0.0.1:0", "--config", file)
+	return endsIn(t, who, data, surroundings{}, "--config", file)
+}
+
+func endsIn(t *testing.T, who identity, data string, in surroundings, args ...string) (text string, code int) {
+	t.Helper()
+	a := &appliance{t: t, who: who, data: data, in: in}
+	cmd := a.command(append([]string{"run", "--data", data, "--api", "127.0.0.1:0"}, args...)...)
 	late := time.AfterFunc(40*time.Second, func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
 	out, err := cmd.CombinedOutput()

@@ -26,6 +26,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/disk"
 	"github.com/sluicelb/sluice/mgmt/publish"
 	"github.com/sluicelb/sluice/mgmt/resolve"
 	"github.com/sluicelb/sluice/mgmt/store"
@@ -72,13 +73,13 @@ func (p *process) mgmt(ctx context.Context) error {
 	}
 	st, err := store.Open(".")
 	if err != nil {
-		return err
+		return unusable(err)
 	}
 	defer st.Close()
 	m.store = st
 	book, err := m.openCertificates()
 	if err != nil {
-		return err
+		return unusable(err)
 	}
 	board := &acme.Board{}
 	netd := ctl.NewClient(netdSocket)
@@ -141,6 +142,20 @@ func (p *process) mgmt(ctx context.Context) error {
 		return cause
 	}
 	return err
+}
+
+// unusable is what mgmt does about data it cannot work with. While nothing runs
+// yet it ends the instance: a restart would only say the same again. Later the
+// engine has farms to serve, and mgmt tries again until somebody mended the data.
+func unusable(err error) error {
+	if here, cause := os.Getwd(); cause == nil {
+		err = disk.Explain(here, err)
+	}
+	if os.Getenv(supervisor.FirstVariable) == "" || errors.Is(err, store.ErrLocked) {
+		return err
+	}
+	slog.Error("the data directory cannot be used", "error", err)
+	return errFinal
 }
 
 // ownAddress is where the API listens on the network: no farm may take that.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluicelb/sluice/cmd/harden"
 	"github.com/sluicelb/sluice/cmd/supervisor/line"
+	"github.com/sluicelb/sluice/mgmt/disk"
 )
 
 // Environment variables that tell a role what no descriptor can.
@@ -49,7 +50,7 @@ func Run(ctx context.Context, o Options) error {
 	s := &supervisor{options: o, owners: findOwners()}
 	defer s.close()
 	if err := s.open(); err != nil {
-		return err
+		return disk.Explain(s.options.Data, err)
 	}
 	s.start()
 	return s.wait(ctx)
@@ -182,7 +183,7 @@ func (s *supervisor) keeper(name string, files map[string]*os.File) *keeper {
 func (s *supervisor) keepers() []*keeper { return []*keeper{s.engine, s.manager, s.helper} }
 
 // errFinal is what is left to say: mgmt has said why.
-var errFinal = errors.New("there is nothing to run: the log above says why")
+var errFinal = errors.New("the appliance cannot run: the log above says why")
 
 // wait serves signals until the end is asked for, or mgmt cannot go on, then
 // brings it about.

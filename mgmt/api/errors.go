@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/disk"
 	"github.com/sluicelb/sluice/mgmt/document"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/validate"
@@ -72,6 +73,7 @@ func refusalOf(err error, expected bool) *refusal {
 	var broken *validate.Error
 	var refused *apply.Refused
 	var placed *document.Error
+	var full *disk.Error
 	switch {
 	case errors.As(err, &known):
 		return known
@@ -97,6 +99,12 @@ func refusalOf(err error, expected bool) *refusal {
 			status: http.StatusServiceUnavailable, message: "the engine does not answer: nothing was changed, try again",
 			cause: err, header: http.Header{"Retry-After": {"1"}},
 		}
+	case errors.As(err, &full):
+		return &refusal{status: http.StatusInsufficientStorage, message: "nothing was changed: " + err.Error(), cause: err}
+	case errors.Is(err, store.ErrDiskFailed):
+		return &refusal{status: http.StatusInsufficientStorage, message: err.Error(), cause: err}
+	case errors.Is(err, store.ErrCorrupt):
+		return &refusal{status: http.StatusInternalServerError, message: err.Error(), cause: err}
 	default:
 		return &refusal{status: http.StatusInternalServerError, message: internalFault, cause: err}
 	}

@@ -51,7 +51,7 @@ func readAll[T any](s *Store, bucket []byte) ([]T, error) {
 		return tx.Bucket(bucket).ForEach(func(k, v []byte) error {
 			var one T
 			if err := unseal(v, &one); err != nil {
-				return fmt.Errorf("read %s %q from %s: %w", bucket, k, s.path, err)
+				return fmt.Errorf("read %s %q from %s: %w", bucket, k, s.name, err)
 			}
 			out = append(out, one)
 			return nil
@@ -97,7 +97,7 @@ func (s *Store) changeNamed(bucket []byte, remove []string, put func(*bolt.Bucke
 		return put(b)
 	})
 	if err != nil {
-		return fmt.Errorf("write %s to %s: %w", bucket, s.path, err)
+		return fmt.Errorf("write %s to %s: %w", bucket, s.name, err)
 	}
 	return nil
 }

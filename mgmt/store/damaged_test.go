@@ -65,6 +65,26 @@ func TestADamagedFileIsNamedWithWhatToDo(t *testing.T) {
 	}
 }
 
+func TestARecordThatIsDamagedLaterIsNamedWithWhatToDo(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	for n := 1; n <= 3; n++ {
+		commit(t, s, n)
+	}
+	store.Spoil(t, s, 2)
+	path := filepath.Join(dir, store.FileName)
+	_, _, err := s.Get(2)
+	_, listed := s.History(10, 0)
+	for what, err := range map[string]error{"Get": err, "History": listed} {
+		if !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "restore the file from a backup") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, _, err := s.Get(9); !errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrCorrupt) {
+		t.Errorf("a revision that never was: %v", err)
+	}
+}
+
 func TestAFlippedBitInARecordIsNoticedAtStart(t *testing.T) {
 	for _, bucket := range []string{"current", "revisions", "keys"} {
 		content, _ := healthy(t)

@@ -57,7 +57,8 @@ func fillDisk(dir string) {
 	}
 	last := n - 1
 	fmt.Printf("%v revision %d: %v\n", time.Since(began), n, err)
-	if !strings.Contains(err.Error(), "no space left") || !strings.Contains(err.Error(), filepath.Join(dir, store.FileName)) {
+	if !strings.Contains(err.Error(), "no space left") || !strings.Contains(err.Error(), filepath.Join(dir, store.FileName)) ||
+		!strings.Contains(err.Error(), "the disk mounted at "+dir+" (tmpfs) is full: make room there") {
 		fail("the error does not say that the disk is full")
 	}
 	holds(s, last)
@@ -74,7 +75,7 @@ func fillDisk(dir string) {
 	check(syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
 	_, err = store.Open(dir)
 	fmt.Printf("%v read-only: %v\n", time.Since(began), err)
-	if err == nil || !strings.Contains(err.Error(), "read-only file system") || !strings.Contains(err.Error(), dir) {
+	if err == nil || !strings.Contains(err.Error(), "read-only file system") || !strings.Contains(err.Error(), "mounted at "+dir) || !strings.Contains(err.Error(), "mount it writable") {
 		fail("the error does not say that the directory is read-only")
 	}
 	os.Exit(0)

@@ -46,7 +46,7 @@ func (s *Store) CreateKey(user, comment string) (secret string, key Key, err err
 		return b.Put(numberKey(e.ID), value)
 	})
 	if err != nil {
-		return "", Key{}, fmt.Errorf("create an API key in %s: %w", s.path, err)
+		return "", Key{}, fmt.Errorf("create an API key in %s: %w", s.name, err)
 	}
 	return secret, e.Key, nil
 }

@@ -9,6 +9,7 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/disk"
 	"github.com/sluicelb/sluice/mgmt/document"
 )
 
@@ -59,7 +60,7 @@ func (s *Store) Commit(cfg *farm.Config, meta Meta) (Revision, error) {
 	now.Diff = "" // it lies in the revision, Current has no use for it
 	err := s.update(rev.Number, func(tx *bolt.Tx) error { return s.put(tx, &e, now) })
 	if err != nil {
-		return Revision{}, fmt.Errorf("write revision %d to %s: %w", rev.Number, s.path, err)
+		return Revision{}, fmt.Errorf("write revision %d to %s: %w", rev.Number, s.name, err)
 	}
 	s.current.Store(now)
 	return rev, nil
@@ -164,7 +165,7 @@ func (s *Store) update(number uint64, change func(*bolt.Tx) error) error {
 		s.failed = fmt.Errorf("%w (%w): check the disk, then restart sluice", ErrDiskFailed, err)
 		return s.failed
 	}
-	return err
+	return disk.Explain(s.name, err)
 }
 
 // History returns at most limit revisions with a number below before (0: from
@@ -184,7 +185,7 @@ func (s *Store) History(limit int, before uint64) ([]Revision, error) {
 		for ; k != nil && len(out) < limit; k, v = c.Prev() {
 			var e struct{ Revision }
 			if err := unseal(v, &e); err != nil {
-				return fmt.Errorf("read the history of %s: %w", s.path, err)
+				return damaged(s.name, fmt.Errorf("%w: the history: %w", ErrCorrupt, err))
 			}
 			out = append(out, e.Revision)
 		}
@@ -206,6 +207,9 @@ func (s *Store) Get(number uint64) (*farm.Config, Revision, error) {
 		cfg, rev, err = read(tx.Bucket(revisionsBucket), number)
 		return err
 	})
+	if err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, bolterrors.ErrDatabaseNotOpen) {
+		err = damaged(s.name, fmt.Errorf("%w: %w", ErrCorrupt, err))
+	}
 	return cfg, rev, err
 }
 

@@ -25,7 +25,7 @@ func (s *Store) SetSetting(name, value string) error {
 		return tx.Bucket(settingsBucket).Put([]byte(name), []byte(value))
 	})
 	if err != nil {
-		return fmt.Errorf("write setting %q to %s: %w", name, s.path, err)
+		return fmt.Errorf("write setting %q to %s: %w", name, s.name, err)
 	}
 	return nil
 }

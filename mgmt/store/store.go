@@ -17,6 +17,7 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/disk"
 )
 
 // FileName is the name of the file in the data directory.
@@ -48,6 +49,7 @@ var (
 type Store struct {
 	db   *bolt.DB
 	path string
+	name string // path as people know it, who are not where this process is
 
 	// keep is how many revisions stay at least.
 	keep uint64
@@ -67,11 +69,15 @@ type Store struct {
 func Open(dir string) (*Store, error) {
 	dir = filepath.Clean(dir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("create the data directory: %w", err)
+		return nil, disk.Explain(dir, fmt.Errorf("create the data directory: %w", err))
 	}
 	s := &Store{path: filepath.Join(dir, FileName), keep: 1000}
+	s.name = s.path
+	if whole, err := filepath.Abs(s.path); err == nil {
+		s.name = whole
+	}
 	if err := s.open(); err != nil {
-		return nil, explain(s.path, err)
+		return nil, explain(s.name, err)
 	}
 	return s, nil
 }
@@ -222,8 +228,13 @@ func explain(path string, err error) error {
 	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch), errors.Is(err, bolterrors.ErrInvalidMapping):
 		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
 	default:
-		return fmt.Errorf("open the store %s: %w", path, err)
+		return disk.Explain(path, fmt.Errorf("open the store %s: %w", path, err))
 	}
+	return damaged(path, err)
+}
+
+// damaged says what to do about ErrCorrupt.
+func damaged(path string, err error) error {
 	return fmt.Errorf("%s: %w: restore the file from a backup, or move it away and apply an exported configuration", path, err)
 }
 

@@ -1,0 +1,52 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+const table = `22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+30 22 8:2 / /var rw shared:2 - ext4 /dev/sda2 rw
+31 30 0:40 / /var/lib/my\040data rw master:3 - tmpfs tmpfs rw,size=4k
+32 30 8:3 / /var/lib/sluice rw - xfs /dev/sdb1 rw
+33 32 8:4 / /var/lib/sluice rw - xfs /dev/sdc1 rw
+broken
+`
+
+func TestTheDiskOfAPathIsTheNearestMountAboveIt(t *testing.T) {
+	for path, want := range map[string]string{
+		"/etc/x": "/ (/dev/sda1)", "/var": "/var (/dev/sda2)", "/variable/x": "/ (/dev/sda1)", "/var/lib/sluice2/store.db": "/var (/dev/sda2)",
+		"/var/lib/sluice/store.db": "/var/lib/sluice (/dev/sdc1)", "/var/lib/my data/x": "/var/lib/my data (tmpfs)",
+	} {
+		if got := find(table, path).String(); got != "the disk mounted at "+want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+	if got := find("", "/x").String(); got != "the disk" {
+		t.Errorf("without a table: %s", got)
+	}
+}
+
+func TestErrorsOfADiskSayWhatToDo(t *testing.T) {
+	for errno, want := range map[syscall.Errno]string{syscall.ENOSPC: "is full: make room there", syscall.EDQUOT: "quota", syscall.EROFS: "mount it writable", syscall.EIO: "dmesg"} {
+		cause := fmt.Errorf("write a file: %w", &fs.PathError{Op: "write", Path: "store.db", Err: errno})
+		err := Explain("/proc/self", cause)
+		var known *Error
+		if !errors.As(err, &known) || !errors.Is(err, errno) || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "the disk mounted at /proc") || !strings.Contains(err.Error(), "store.db") {
+			t.Errorf("%v: %v", errno, err)
+		}
+		if again := Explain("/", fmt.Errorf("more: %w", err)); strings.Count(again.Error(), "the disk mounted") != 1 {
+			t.Errorf("explained twice: %v", again)
+		}
+	}
+	for _, other := range []error{nil, fs.ErrPermission, errors.New("x")} {
+		if got := Explain("/", other); got != other {
+			t.Errorf("%v became %v", other, got)
+		}
+	}
+}
