@@ -154,7 +154,7 @@ type door struct {
 var doors = []door{
 	{"github.com/panjf2000/gnet", []string{"core/loop"}, true},
 	{"github.com/fxamacker/cbor", []string{"core/snapshot", "core/link"}, true},
-	{"golang.org/x/sys/unix", []string{"core/loop", "core/shm", "sysnet", "cmd/harden"}, false},
+	{"golang.org/x/sys/unix", []string{"core/loop", "core/shm", "sysnet", "cmd/harden", "cmd/supervisor"}, false},
 	{"golang.org/x/crypto/bcrypt", []string{"core/password"}, false},
 	{"golang.org/x/crypto/ocsp", []string{"mgmt/certs"}, false},
 	{"github.com/mholt/acmez", []string{"mgmt/acme"}, true},
@@ -178,6 +178,7 @@ var doors = []door{
 	{"github.com/gopacket/gopacket", []string{"sysnet/announce"}, false},
 	{"github.com/mdlayher/packet", []string{"sysnet/announce"}, false},
 	{"github.com/coreos/go-iptables", []string{"sysnet/firewall"}, false},
+	{"github.com/coreos/go-systemd", []string{"cmd/supervisor"}, true},
 	{"github.com/summerwind/h2spec", nil, false},
 	{"github.com/valyala/fasthttp", []string{"l7", "bench", "cmd/demo"}, false},
 	{"google.golang.org/grpc", nil, false},

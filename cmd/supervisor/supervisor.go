@@ -47,7 +47,7 @@ func Run(ctx context.Context, o Options) error {
 	if err := harden.RaiseFiles(); err != nil {
 		o.Log.Warn("connections will be limited by the number of open files", "error", err)
 	}
-	s := &supervisor{options: o, owners: findOwners()}
+	s := &supervisor{options: o, owners: findOwners(), systemd: findSystemd(o.Log)}
 	defer s.close()
 	if err := s.open(); err != nil {
 		return disk.Explain(s.options.Data, err)
@@ -64,6 +64,7 @@ type supervisor struct {
 	memory  *memory
 	program *os.File
 	journal *os.File
+	systemd *systemd
 
 	engine, manager, helper *keeper
 	watched                 chan struct{} // closed when nobody looks at the engine any more
@@ -197,13 +198,17 @@ func (s *supervisor) wait(ctx context.Context) (err error) {
 		case <-ctx.Done():
 		case <-s.manager.final:
 			err = errFinal
+		case <-s.systemd.beats:
+			s.systemd.alive(func() { s.Roles() })
+			continue
 		case sig := <-signals:
 			if sig == syscall.SIGHUP && (!terminal || hasTerminal()) {
-				s.reload()
+				s.systemd.reload(s.reload)
 				continue
 			}
 			s.options.Log.Info("stopping", "signal", sig.String())
 		}
+		s.systemd.stopping()
 		s.stop(signals)
 		return err
 	}
@@ -331,6 +336,7 @@ func (s *supervisor) serving() {
 			API:    s.sockets.api.(*net.TCPAddr).String(),
 		}
 		s.options.Log.Info("sluice serves", "api", "https://"+i.API, "data", i.Data)
+		s.systemd.serving(i)
 		if s.options.Ready != nil {
 			go s.options.Ready(i)
 		}
