@@ -15,13 +15,19 @@ BENCHFLAGS ?=
 # Where `make install` puts things; DESTDIR goes in front, for packages.
 PREFIX  ?= /usr/local
 DESTDIR ?=
+SYSCONFDIR ?= /etc
 BIN     := bin/sluice
+# What `make deb` packs, and under which version: that of the tag, or one that
+# grows with every change.
+STAGE        = bin/stage
+DEB_VERSION ?= $(shell git describe --tags --exact-match 2>/dev/null | sed 's/^v//' | grep . || echo 0.0.$$(git rev-list --count HEAD 2>/dev/null || echo 0)+g$$(git rev-parse --short HEAD 2>/dev/null || echo unversioned))
 
-.PHONY: help build install run demo packages test race fuzz lint bench clean
+.PHONY: help build install deb run demo packages test race fuzz lint bench clean
 
 help:
 	@echo "make build   bin/sluice"
-	@echo "make install what was built, as $(DESTDIR)$(PREFIX)/bin/sluice (DESTDIR, PREFIX)"
+	@echo "make install what was built, below $(DESTDIR)$(PREFIX): program, manual, completion, service (DESTDIR, PREFIX)"
+	@echo "make deb     bin/sluice_VERSION_ARCH.deb, to install by apt"
 	@echo "make run     build, and run a demonstration with a farm and two backends"
 	@echo "make test    every test; installs missing Debian packages when run as root"
 	@echo "make race    the same under the race detector"
@@ -37,6 +43,27 @@ build:
 install:
 	@test -x $(BIN) || { echo "make install: $(BIN) is not there yet: run make build first, as who you are" >&2; exit 1; }
 	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/sluice
+	umask 022; $(BIN) manual $(DESTDIR)$(PREFIX)/share
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed 's|@BINDIR@|$(PREFIX)/bin|' packaging/sluice.service >$(DESTDIR)$(PREFIX)/lib/systemd/system/sluice.service
+	chmod 644 $(DESTDIR)$(PREFIX)/lib/systemd/system/sluice.service
+	install -D -m 644 packaging/sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/sluice.conf
+	install -D -m 644 packaging/tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/sluice.conf
+	install -D -m 644 packaging/logrotate $(DESTDIR)$(SYSCONFDIR)/logrotate.d/sluice
+	test -e $(DESTDIR)$(SYSCONFDIR)/default/sluice || install -D -m 644 packaging/default $(DESTDIR)$(SYSCONFDIR)/default/sluice
+
+# A package for Debian and its like: bin/sluice_VERSION_ARCH.deb. Newer releases
+# of nfpm need modules that the proxy does not have.
+deb: build
+	rm -rf $(STAGE)
+	$(MAKE) --no-print-directory install DESTDIR=$(STAGE) PREFIX=/usr SYSCONFDIR=/etc
+	find $(STAGE)/usr/share/man -type f -exec gzip -9 -n {} +
+	install -d $(STAGE)/usr/share/doc/sluice
+	install -m 644 NOTICE $(STAGE)/usr/share/doc/sluice/copyright
+	gzip -9 -n <CHANGELOG.md >$(STAGE)/usr/share/doc/sluice/changelog.gz
+	find $(STAGE) -type d -exec chmod 755 {} +
+	STAGE=$(STAGE) DEB_VERSION=$(DEB_VERSION) ARCH=$$(go env GOARCH) \
+		go run github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.44.0 package --packager deb --config packaging/nfpm.yaml --target $(dir $(BIN))
 
 run demo: build
 	@exec $(abspath $(BIN)) demo
