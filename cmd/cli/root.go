@@ -109,9 +109,24 @@ network with --url and an API key.`,
 		c.checkCommand(), c.applyCommand(), c.exportCommand(), c.reloadCommand(), c.historyCommand(), c.diffCommand(), c.rollbackCommand(),
 		c.statusCommand(), c.statsCommand(), c.traceCommand(), c.explainCommand(), c.systemCommand(), c.versionCommand(), manualCommand())
 	root.AddCommand(extra...)
+	root.Version = Version
+	root.SetVersionTemplate("sluice {{.Version}}\n")
+	eachCommand(root, func(cmd *cobra.Command) {
+		if cmd.Name() == "show" {
+			cmd.Aliases = append(cmd.Aliases, "get")
+		}
+	})
 	markFailures(root)
 	arrangeHelp(root)
 	return root
+}
+
+// eachCommand calls do for every command below cmd.
+func eachCommand(cmd *cobra.Command, do func(*cobra.Command)) {
+	for _, sub := range cmd.Commands() {
+		do(sub)
+		eachCommand(sub, do)
+	}
 }
 
 // markFailures makes every error a command returns a failure, unless the
