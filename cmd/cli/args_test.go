@@ -10,7 +10,7 @@ func TestWrongUsageShowsHowTheCommandIsMeant(t *testing.T) {
 		"farm show":              "an argument is missing: write sluice farm show FARM\n",
 		"farm show a b":          `"b" is one argument too many: write sluice farm show FARM`,
 		"farm list x":            `"x" is one argument too many: write sluice farm list`,
-		"backend set a":          "write sluice backend set FARM [SERVICE] ID NAME=VALUE",
+		"backend set a":          "write sluice backend set FARM [SERVICE] BACKEND NAME=VALUE",
 		"backend set a web 0":    "nothing to set: give NAME=VALUE",
 		"backend set a b 0 d":    `"d" is not a setting`,
 		"conn list a b":          `"b" is one argument too many: write sluice conn list [FARM]`,
@@ -19,7 +19,7 @@ func TestWrongUsageShowsHowTheCommandIsMeant(t *testing.T) {
 		"completion":             "a sub-command is missing: bash, fish",
 		"completion tcsh":        `unknown command "tcsh"`,
 		"farm":                   "a sub-command is missing: create",
-		"backend delete shop":    "write sluice backend delete FARM [SERVICE] ID",
+		"backend delete shop":    "write sluice backend delete FARM [SERVICE] BACKEND",
 	} {
 		r := execute("", strings.Fields(command)...)
 		if r.code != 2 || !strings.Contains(r.stderr, want) || r.stdout != "" {

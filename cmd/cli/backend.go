@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,12 +17,16 @@ import (
 var ownedBackend = []argument{aBackend}
 
 func (c *client) backendCommand() *cobra.Command {
-	return group("backend", "Manage the backends of a service or of an l4xnat farm", `  sluice backend list shop web
+	cmd := group("backend", "Manage the backends of a service or of an l4xnat farm", `  sluice backend list shop web
   sluice backend create shop web 10.0.0.1:8080 weight=3
   sluice backend add dns 10.0.0.1 max_conns=500
-  sluice backend set shop web 0 weight=null
+  sluice backend set shop web 10.0.0.1:8080 weight=null
   sluice backend maintenance dns 0 --mode drain`,
 		c.backendList(), c.backendShow(), c.backendCreate(), c.backendSet(), c.backendDelete(), c.backendMaintenance())
+	cmd.Long = `Manage the backends of a service or of an l4xnat farm. BACKEND is the number of
+one, its ADDRESS or ADDRESS:PORT, its host name or its alias. A number stays
+with its backend, and no other one gets it later.`
+	return cmd
 }
 
 func (c *client) backends(ctx context.Context, o owner) ([]backend, answer, error) {
@@ -60,7 +63,7 @@ func (c *client) backendList() *cobra.Command {
 
 func (c *client) backendShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show FARM [SERVICE] ID", Short: "Show one backend", Example: "  sluice backend show shop web 0\n  sluice backend show dns 0",
+		Use: "show FARM [SERVICE] BACKEND", Short: "Show one backend", Example: "  sluice backend show shop web 0\n  sluice backend show dns 0",
 		Args: between(2, 3), ValidArgsFunction: c.completeOwner(ownedBackend, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, rest, err := c.owner(cmd.Context(), args, 1)
@@ -71,9 +74,9 @@ func (c *client) backendShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			at := slices.IndexFunc(list, func(b backend) bool { return strconv.Itoa(b.ID) == rest[0] })
-			if at < 0 {
-				return fmt.Errorf("the backend %q does not exist: `sluice backend list %s` lists them", rest[0], o)
+			at, err := find(list, o, rest[0])
+			if err != nil {
+				return err
 			}
 			return c.showBackend(cmd, list[at], at, a)
 		},
@@ -132,7 +135,7 @@ func (c *client) newOwner(ctx context.Context, args []string) (owner, []string, 
 		return owner{}, nil, usagef("%q is not a setting: write NAME=VALUE", args[3])
 	case words == 3:
 		if farm, err := c.summary(ctx, args[0]); err == nil && farm.layer4() {
-			return owner{}, nil, fmt.Errorf("the farm %s is an l4xnat farm and has no services, its backends are at /farms/%s/backends: leave %q out", args[0], args[0], args[1])
+			return owner{}, nil, fmt.Errorf("the farm %s is an l4xnat farm and has no services: leave %q out", args[0], args[1])
 		}
 		return owner{args[0], args[1]}, args[2:], nil
 	case words == 1:
@@ -164,7 +167,7 @@ func addressFields(text string, o owner) ([]string, error) {
 
 func (c *client) backendSet() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "set FARM [SERVICE] ID NAME=VALUE…", Short: "Change settings of a backend", Args: atLeast(2),
+		Use: "set FARM [SERVICE] BACKEND NAME=VALUE…", Short: "Change settings of a backend", Args: atLeast(2),
 		Example: "  sluice backend set shop web 0 weight=3\n  sluice backend set shop web 0 connection_limit=null\n  sluice backend set dns 0 max_conns=500",
 	}
 	s := addSections(cmd, backendParams(validate.BackendUpdate.Params(), validate.L4BackendUpdate.Params()))
@@ -185,7 +188,11 @@ func (c *client) backendSet() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		path, err := o.path("backends", rest[0])
+		number, err := c.number(cmd.Context(), o, rest[0])
+		if err != nil {
+			return err
+		}
+		path, err := o.path("backends", number)
 		if err != nil {
 			return err
 		}
@@ -197,21 +204,25 @@ func (c *client) backendSet() *cobra.Command {
 
 func (c *client) backendDelete() *cobra.Command {
 	return &cobra.Command{
-		Use: "delete FARM [SERVICE] ID", Short: "Remove a backend; in a service the ones behind it move up", Example: "  sluice backend delete shop web 1\n  sluice backend delete dns 1",
+		Use: "delete FARM [SERVICE] BACKEND", Short: "Remove a backend; the others keep their numbers", Example: "  sluice backend delete shop web 1\n  sluice backend delete shop web 10.0.0.2:8080\n  sluice backend delete dns 10.0.0.1",
 		Args: between(2, 3), ValidArgsFunction: c.completeOwner(ownedBackend, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, rest, err := c.owner(cmd.Context(), args, 1)
 			if err != nil {
 				return err
 			}
-			return c.remove(cmd, o.parts("backends", rest[0])...)
+			number, err := c.number(cmd.Context(), o, rest[0])
+			if err != nil {
+				return err
+			}
+			return c.remove(cmd, o.parts("backends", number)...)
 		},
 	}
 }
 
 func (c *client) backendMaintenance() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "maintenance FARM [SERVICE] ID", Short: "Take a backend out, or in again with --off",
+		Use: "maintenance FARM [SERVICE] BACKEND", Short: "Take a backend out, or in again with --off",
 		Long: `Take a backend out of service. With mode drain its sessions and connections
 are kept and new ones go elsewhere; cut ends them too. --off uses it again.`,
 		Example: "  sluice backend maintenance shop web 0 --mode drain\n  sluice backend maintenance shop web 0 --mode cut\n  sluice backend maintenance dns 0 --off",
@@ -233,7 +244,11 @@ are kept and new ones go elsewhere; cut ends them too. --off uses it again.`,
 		if err != nil {
 			return err
 		}
-		path, err := o.path("backends", rest[0], "maintenance")
+		number, err := c.number(cmd.Context(), o, rest[0])
+		if err != nil {
+			return err
+		}
+		path, err := o.path("backends", number, "maintenance")
 		if err != nil {
 			return err
 		}

@@ -31,16 +31,20 @@ type connection struct {
 }
 
 // which reads the farm and the flag for one of its backends.
-func which(cmd *cobra.Command, args []string) (url.Values, error) {
+func (c *client) which(cmd *cobra.Command, args []string) (url.Values, error) {
 	query := url.Values{}
 	if len(args) == 1 {
 		query.Set("farm", args[0])
 	}
-	if backend, _ := cmd.Flags().GetInt("backend"); cmd.Flags().Changed("backend") {
+	if backend, _ := cmd.Flags().GetString("backend"); cmd.Flags().Changed("backend") {
 		if len(args) == 0 {
 			return nil, usagef("--backend needs the farm: write %s", written(cmd))
 		}
-		query.Set("backend", strconv.Itoa(backend))
+		number, err := c.number(cmd.Context(), owner{farm: args[0]}, backend)
+		if err != nil {
+			return nil, err
+		}
+		query.Set("backend", number)
 	}
 	return query, nil
 }
@@ -57,7 +61,7 @@ func (c *client) connList() *cobra.Command {
 		if *limit < 1 || *limit > 1000 {
 			return usagef("--limit: %d is not allowed, allowed are numbers from 1 to 1000", *limit)
 		}
-		query, err := which(cmd, args)
+		query, err := c.which(cmd, args)
 		if err != nil {
 			return err
 		}
@@ -91,7 +95,7 @@ func (c *client) connList() *cobra.Command {
 
 // backendFlag adds --backend, and completes it.
 func (c *client) backendFlag(cmd *cobra.Command) {
-	cmd.Flags().Int("backend", 0, "only those to this backend of the farm, by its number")
+	cmd.Flags().String("backend", "", "only those to this backend of the farm, by its number or address")
 	cmd.RegisterFlagCompletionFunc("backend", func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -116,7 +120,7 @@ func (c *client) connFlush() *cobra.Command {
 	}
 	c.backendFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		query, err := which(cmd, args)
+		query, err := c.which(cmd, args)
 		if err != nil {
 			return err
 		}

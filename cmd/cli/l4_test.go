@@ -163,7 +163,7 @@ func TestTheServiceMayBeLeftOutWhereThereIsOne(t *testing.T) {
 	a.must("backend", "add", "shop", "api", "10.0.0.9:81")
 	a.must("backend", "add", "shop", "api", "ip=10.0.0.10", "port=81")
 	for _, command := range []string{"backend list mail web", "backend add mail web 10.0.0.1:1", "backend add mail web 10.0.0.1", "backend show mail web 0", "session list mail web"} {
-		if r := a.run(strings.Fields(command)...); r.code != 1 || !strings.Contains(r.stderr, "/farms/mail/backends") {
+		if r := a.run(strings.Fields(command)...); r.code != 1 || !strings.Contains(r.stderr, "mail is an l4xnat farm and has no services") {
 			t.Errorf("%s: %+v", command, r)
 		}
 	}
@@ -176,7 +176,7 @@ func TestTheServiceMayBeLeftOutWhereThereIsOne(t *testing.T) {
 	if r := a.run("farm", "set", "shop", "nattype=dnat"); r.code != 1 || !strings.Contains(r.stderr, "l4xnat farms") {
 		t.Errorf("%+v", r)
 	}
-	if r := a.run("conn", "list", "shop"); r.code != 1 || !strings.Contains(r.stderr, "/stats/farms/shop") {
+	if r := a.run("conn", "list", "shop"); r.code != 1 || !strings.Contains(r.stderr, "sluice stats shop") {
 		t.Errorf("%+v", r)
 	}
 }

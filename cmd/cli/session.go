@@ -86,7 +86,7 @@ func (c *client) sessionCreate() *cobra.Command {
 		Long: `Make a static session: that client goes to that backend until the session is
 deleted. With --ttl it is one as the client would have made itself: it ends
 when it has not been used for so many seconds.`,
-		Example: "  sluice session create shop web 192.0.2.7 1\n  sluice session create dns '192.0.2.7 . 4022' 1\n  sluice session create dns 192.0.2.7 0 --ttl 300",
+		Example: "  sluice session create shop web 192.0.2.7 10.0.0.2:8080\n  sluice session create dns '192.0.2.7 . 4022' 1\n  sluice session create dns 192.0.2.7 0 --ttl 300",
 		Args:    between(3, 4), ValidArgsFunction: c.completeOwner([]argument{aWord, aBackend}, nil),
 	}
 	ttl := cmd.Flags().Int("ttl", 0, "seconds the session lives when it is not used; static when not given")
@@ -99,7 +99,11 @@ when it has not been used for so many seconds.`,
 		if err != nil {
 			return err
 		}
-		fields := map[string]any{"id": rest[1], "session": rest[0]}
+		number, err := c.number(cmd.Context(), o, rest[1])
+		if err != nil {
+			return err
+		}
+		fields := map[string]any{"id": number, "session": rest[0]}
 		if cmd.Flags().Changed("ttl") {
 			fields["ttl"] = *ttl
 		}

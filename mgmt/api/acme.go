@@ -185,8 +185,7 @@ func (s *Server) deleteOrdered(c *call) (Done, error) {
 // deletes it where it was ordered means its renewal too.
 func (s *Server) renews(name string) error {
 	if v, err := s.deps.ACME.Get(name); err == nil && v.Renewal.Auto {
-		return badRequest("the certificate %s is renewed automatically: switch that off first, or delete it together with its renewal, with DELETE of /certificates/letsencryptz/%s or `sluice acme delete %s`",
-			v.Name, v.Name, v.Name)
+		return badRequest("the certificate %s is renewed automatically: switch that off first, or delete it together with its renewal (letsencryptz): `sluice acme delete %s`", v.Name, v.Name)
 	}
 	return nil
 }

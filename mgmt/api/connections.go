@@ -103,7 +103,7 @@ func (c *call) chosen() (chosen, error) {
 			return out, err
 		}
 		if f.L4 == nil {
-			return out, badRequest("farm: %s is an %s farm, and connections are those of l4xnat farms: see /stats/farms/%s", name, f.Profile, name)
+			return out, badRequest("farm: %s is an %s farm, and connections are those of l4xnat farms: `sluice stats %s` shows what it carries", name, f.Profile, name)
 		}
 		out.name = "farm " + name
 		if backend != "" {

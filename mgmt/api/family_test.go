@@ -182,7 +182,7 @@ func TestACertificateThatRenewsIsNotDeletedAsAFile(t *testing.T) {
 	a.certificate("www.sluice.test.pem", "www.sluice.test")
 	o.renewal.Auto = true
 	for _, name := range []string{"www.sluice.test.pem", "www.sluice.test"} {
-		a.do("DELETE", "/certificates/"+name, "").refused(t, 400, "renewed", "/certificates/letsencryptz/www.sluice.test")
+		a.do("DELETE", "/certificates/"+name, "").refused(t, 400, "renewed", "sluice acme delete www.sluice.test")
 	}
 	a.must(200, "GET", "/certificates/www.sluice.test.pem/info", "")
 	o.renewal.Auto = false

@@ -30,7 +30,7 @@ func findGroup(cfg *farm.Config, name, service string) (farm.Group, error) {
 	case err != nil:
 		return farm.Group{}, err
 	case f.L4 == nil:
-		return farm.Group{}, badRequest("the farm %s is an %s farm, whose backends and sessions belong to its services: use /farms/%s/services/SERVICE with the name of one", name, f.Profile, name)
+		return farm.Group{}, badRequest("the farm %s is an %s farm, whose backends and sessions belong to its services: name one of these too", name, f.Profile)
 	}
 	return farm.Group{Farm: f}, nil
 }
@@ -40,7 +40,7 @@ func hasServices(f *farm.Farm) error {
 	if f.HTTP != nil {
 		return nil
 	}
-	return badRequest("the farm %s is an %s farm and has no services: its backends are at /farms/%s/backends, its sessions at /farms/%s/sessions", f.Name, f.Profile, f.Name, f.Name)
+	return badRequest("the farm %s is an %s farm and has no services: its backends and sessions are its own, name no service", f.Name, f.Profile)
 }
 
 // findBackend finds the position an id names.

@@ -201,7 +201,7 @@ func TestConnectionsOfL4FarmsAreExplained(t *testing.T) {
 	a.must(200, "POST", "/farms/dns/explain", `{}`).want(t, "params.from", "")
 	a.do("POST", "/farms/dns/explain", `{"url":"/"}`).refused(t, 400, "url", "http")
 	a.do("POST", "/farms/dns/explain", `{"from":"me"}`).refused(t, 400, "from", "me")
-	a.do("POST", "/farms/kern/explain", `{}`).refused(t, 400, "kernel", "GET /farms/kern/explain")
+	a.do("POST", "/farms/kern/explain", `{}`).refused(t, 400, "kernel", "sluice farm explain kern")
 }
 
 func TestCountersThatAreNotKnownAreNotTakenForZero(t *testing.T) {

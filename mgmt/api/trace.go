@@ -55,7 +55,7 @@ func (s *Server) traceFarm(c *call) (func(huma.Context), error) {
 		return nil, err
 	}
 	if f.InKernel() {
-		return nil, badRequest("the kernel carries the farm %s, and its connections leave no records: see /connections?farm=%s", f.Name, f.Name)
+		return nil, badRequest("the kernel carries the farm %s, and its connections leave no records: `sluice conn list %s` lists them", f.Name, f.Name)
 	}
 	if s.deps.Watch == nil {
 		return nil, badRequest("exchanges cannot be watched: the engine leaves no records")

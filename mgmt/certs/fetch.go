@@ -120,7 +120,7 @@ func publicOnly(_, address string, _ syscall.RawConn) error {
 		return err
 	}
 	if private(at.Addr()) {
-		return fmt.Errorf("%s is a private address: allow that with private_responders of /certificates/ocsp when your authority is there", at.Addr())
+		return fmt.Errorf("%s is a private address: allow that with `sluice certificate ocsp private_responders=true` when your authority is there", at.Addr())
 	}
 	return nil
 }

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// number finds what the API calls a backend that is named by its number, its
+// address with or without the port, its host name or its alias.
+func (c *client) number(ctx context.Context, o owner, word string) (string, error) {
+	if isNumber(word) {
+		return word, nil
+	}
+	list, _, err := c.backends(ctx, o)
+	if err != nil {
+		return "", err
+	}
+	at, err := find(list, o, word)
+	if err != nil {
+		return "", err
+	}
+	return strconv.Itoa(list[at].ID), nil
+}
+
+func isNumber(word string) bool {
+	return word != "" && strings.Trim(word, "0123456789") == ""
+}
+
+// find is the position of the one backend a word means.
+func find(list []backend, o owner, word string) (int, error) {
+	var found []int
+	for i := range list {
+		if list[i].called(word) {
+			found = append(found, i)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return 0, fmt.Errorf("the backend %q does not exist: `sluice backend list %s` lists them", word, o)
+	case 1:
+		return found[0], nil
+	}
+	var numbers []string
+	for _, i := range found {
+		numbers = append(numbers, strconv.Itoa(list[i].ID))
+	}
+	return 0, usagef("%q is more than one backend: use the number, %s", word, strings.Join(numbers, " or "))
+}
+
+// called reports whether the backend is named so. Another spelling of an IPv6
+// address is the same address.
+func (b *backend) called(word string) bool {
+	if isNumber(word) {
+		return strconv.Itoa(b.ID) == word
+	}
+	names := []string{b.IP, "[" + b.IP + "]"}
+	if b.Port != nil {
+		names = append(names, net.JoinHostPort(b.IP, strconv.Itoa(*b.Port)))
+	}
+	if b.Alias != nil {
+		names = append(names, *b.Alias)
+	}
+	same := func(name string) bool { return strings.EqualFold(spelled(name), spelled(word)) }
+	return slices.ContainsFunc(names, same)
+}
+
+// spelled is the usual spelling of an address, or of an address and port; any
+// other text is left as it is.
+func spelled(text string) string {
+	if host, port, err := net.SplitHostPort(text); err == nil {
+		return net.JoinHostPort(spelled(host), port)
+	}
+	if ip := net.ParseIP(strings.Trim(text, "[]")); ip != nil {
+		return ip.String()
+	}
+	return text
+}
