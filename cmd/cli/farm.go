@@ -21,7 +21,7 @@ func (c *client) farmCommand() *cobra.Command {
   sluice farm set shop contimeout=5
   sluice farm stop shop
   sluice farm explain dns`,
-		c.farmList(), c.farmShow(), c.farmCreate(), c.farmSet(), c.farmDelete(),
+		c.farmList(), c.farmShow(), c.farmCreate(), c.farmSet(), c.farmRename(), c.farmDelete(),
 		c.farmAction("start", "Start farms", "  sluice farm start shop"),
 		c.farmAction("stop", "Stop farms; their configuration is kept", "  sluice farm stop shop"),
 		c.farmAction("restart", "Stop and start farms; connections end, but exchanges of http farms finish", "  sluice farm restart shop"),
@@ -214,6 +214,27 @@ func (c *client) set(cmd *cobra.Command, s *settings, args []string, object ...s
 	}
 	a, err := c.send(cmd.Context(), http.MethodPut, path, fields)
 	return c.orSay(cmd, a, err)
+}
+
+func (c *client) farmRename() *cobra.Command {
+	return &cobra.Command{
+		Use: "rename FARM NAME", Short: "Give a farm another name, also while it runs",
+		Long: `Give a farm another name, also while it runs: connections, sessions and
+counters stay, and its access log goes on under the new name.`,
+		Example: "  sluice farm rename shop store",
+		Args:    exactly(2), ValidArgsFunction: c.completer(oneFarm, nil),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := pathOf("farms", args[0])
+			if err != nil {
+				return err
+			}
+			if _, err := c.send(cmd.Context(), http.MethodPut, path, map[string]any{"newfarmname": args[1]}); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "The farm %s is called %s now.\n", args[0], args[1])
+			return err
+		},
+	}
 }
 
 func (c *client) farmDelete() *cobra.Command {

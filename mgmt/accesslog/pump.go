@@ -153,11 +153,12 @@ func (p *Pump) follow() {
 	if p.book != nil && p.book.cfg == cfg {
 		return
 	}
+	p.followNames(cfg)
 	used := map[target]bool{}
 	p.book = newBook(cfg, p.o.Classes(), p.clock, func(f *farm.Farm) *sink {
 		s := p.sinkOf(f)
 		if s != nil {
-			used[s.key] = true
+			used[keyOf(f)] = true
 		}
 		return s
 	})

@@ -160,3 +160,43 @@ func TestDamageIsCountedAndTheRestIsWritten(t *testing.T) {
 		t.Errorf("the next reader finds %+v missing", l)
 	}
 }
+
+func TestTheFileOfARenamedFarmIsRenamedWithItsOlderOnes(t *testing.T) {
+	a := newAppliance(t, config(nil))
+	a.put(func(e *accesslog.Entry) { e.Status = 201 })
+	a.lines("shop.log", 1)
+	if err := os.WriteFile(filepath.Join(a.dir, Folder, "shop.log.1"), []byte("older\n"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	rename := func(name string) {
+		cfg := config(nil)
+		cfg.Farms[0].Name = name
+		a.cfg.Store(cfg)
+	}
+	rename("store")
+	a.put(func(e *accesslog.Entry) { e.Status = 202 })
+	if l := a.lines("store.log", 2); !strings.Contains(l[0], `"status":201`) || !strings.Contains(l[1], `"status":202`) {
+		t.Errorf("%q", l)
+	}
+	if got := content(t, a.dir, "store.log.1"); got != "older\n" {
+		t.Errorf("the older file holds %q", got)
+	}
+	if _, err := os.Stat(filepath.Join(a.dir, Folder, "shop.log")); !os.IsNotExist(err) {
+		t.Errorf("the old name: %v", err)
+	}
+	// A file that has the name is gone on with, and nothing is lost.
+	if err := os.WriteFile(filepath.Join(a.dir, Folder, "last.log"), []byte("foreign\n"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	rename("last")
+	a.put(nil)
+	if l := a.lines("last.log", 2); l[0] != "foreign" {
+		t.Errorf("%q", l)
+	}
+	a.lines("store.log", 2)
+	// The name of a file that was given stays, whatever the farm is called.
+	a.cfg.Store(config(func(l *farm.AccessLog) { l.File = "given" }))
+	a.put(nil)
+	a.lines("given.log", 1)
+	a.lines("last.log", 2)
+}

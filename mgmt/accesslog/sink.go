@@ -35,7 +35,7 @@ type chunk struct {
 // sink queues lines for an output. Its methods belong to one goroutine, but
 // for what run does.
 type sink struct {
-	key      target // what it was made for
+	key      target // where lines go, for messages of run
 	queue    chan *chunk
 	free     chan *chunk
 	filling  *chunk
@@ -44,6 +44,7 @@ type sink struct {
 	settle   func(n uint64)
 	log      *slog.Logger
 	reopened atomic.Bool
+	renamed  atomic.Pointer[target]
 	broken   bool // the last write failed; of run
 	grows    bool // its file could not be rotated; of run
 	done     chan struct{}
@@ -105,6 +106,11 @@ func (c *chunk) empty() {
 // reopen makes the output open its file again before the next line.
 func (s *sink) reopen() {
 	s.reopened.Store(true)
+	s.nudge()
+}
+
+// nudge wakes run, which may have something to do beside writing.
+func (s *sink) nudge() {
 	select {
 	case s.queue <- &chunk{}: // now, if nothing is under way
 	default:
@@ -131,6 +137,9 @@ func (s *sink) run() {
 	defer close(s.done)
 	defer s.output.close()
 	for c := range s.queue {
+		if to := s.renamed.Swap(nil); to != nil {
+			s.moveFile(*to)
+		}
 		if s.reopened.Swap(false) {
 			s.output.reopen()
 		}

@@ -29,7 +29,7 @@ func (s *Server) updateFarm(c *call) (Changed, error) {
 			return err
 		}
 		if newName != name {
-			if err := mayRename(cfg, f, newName); err != nil {
+			if err := mayRename(cfg, newName); err != nil {
 				return err
 			}
 		}
@@ -113,11 +113,8 @@ func has(f fields, name string) bool {
 	return slices.ContainsFunc(f.Params(), func(p validate.Param) bool { return p.Name == name })
 }
 
-func mayRename(cfg *farm.Config, f *farm.Farm, name string) error {
-	switch {
-	case !f.Stopped:
-		return badRequest("newfarmname: the farm %s is running, stop it before it is renamed", f.Name)
-	case cfg.Farm(name) != nil:
+func mayRename(cfg *farm.Config, name string) error {
+	if cfg.Farm(name) != nil {
 		return badRequest("newfarmname: a farm named %s exists already", name)
 	}
 	return nil

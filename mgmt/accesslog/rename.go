@@ -1,0 +1,71 @@
+package accesslog
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// followNames gives the files of farms that were renamed their new names, if
+// these follow from the farms'. What such a file holds stays with what comes.
+func (p *Pump) followNames(cfg *farm.Config) {
+	if p.book == nil {
+		return
+	}
+	before := map[uint32]target{}
+	for i := range p.book.cfg.Farms {
+		before[p.book.cfg.Farms[i].ID] = keyOf(&p.book.cfg.Farms[i])
+	}
+	now := map[target]bool{}
+	for i := range cfg.Farms {
+		now[keyOf(&cfg.Farms[i])] = true
+	}
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		was, is := before[f.ID], keyOf(f)
+		s := p.sinks[was]
+		if l, _ := f.Log(); s == nil || was.kind != farm.LogFile || is.kind != farm.LogFile || l.File != "" || was == is || now[was] || p.sinks[is] != nil {
+			continue
+		}
+		delete(p.sinks, was)
+		p.sinks[is] = s
+		s.rename(is)
+	}
+}
+
+// rename makes the sink write to another file, and takes what the old one and
+// those before it hold there.
+func (s *sink) rename(to target) {
+	s.flush()
+	s.renamed.Store(&to)
+	s.nudge()
+}
+
+// moveFile is rename, in the sink's goroutine.
+func (s *sink) moveFile(to target) {
+	if f, ok := s.output.(*file); ok {
+		if err := f.rename(to.name, int64(to.size)<<20, int(to.keep)); err != nil {
+			s.log.Error("access log keeps its old lines under the old name", "from", s.key.String(), "to", to.String(), "cause", err)
+		}
+	}
+	s.key = to
+}
+
+// rename gives the file and the older ones another name, unless a file has that
+// already: then it goes on there.
+func (o *file) rename(name string, most int64, keep int) error {
+	o.close()
+	old := *o
+	o.name, o.most, o.keep = Folder+"/"+name+Ending, most, keep
+	if _, err := o.root.Lstat(o.name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for i := range max(old.keep, keep) + 1 {
+		if err := o.root.Rename(old.numbered(i), o.numbered(i)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("rename %s: %w", old.numbered(i), err)
+		}
+	}
+	return nil
+}
