@@ -24,7 +24,7 @@ type Event struct {
 	Class  Class
 	Status uint16 // of the answer; 0 when the connection just ended
 	Farm   string // its name; empty when it is gone
-	// Reason is a fixed text of ours. It never holds bytes of a peer.
+	// Reason is a text of ours. It never holds bytes of a peer.
 	Reason string
 	// Client and Backend are the peers concerned; the zero value means none.
 	Client, Backend netip.AddrPort
@@ -74,6 +74,13 @@ func (r *Recorder) Add(now int64, e Event) {
 	if !r.buckets[e.Class].take(now) || !r.push(&e) {
 		r.left[e.Class].Add(1)
 	}
+}
+
+// Shows reports whether an event of the class would get a line now: what takes
+// work to say is worth it only then.
+func (r *Recorder) Shows(now int64, class Class) bool {
+	b := r.buckets[class] // a copy
+	return b.take(now) && r.head.Load()-r.tail.Load() < ringSize
 }
 
 // push puts e into the ring, unless it is full.

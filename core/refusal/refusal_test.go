@@ -253,3 +253,22 @@ func TestLevelAboveWarnSaysNothing(t *testing.T) {
 		t.Errorf("logged %q", got)
 	}
 }
+
+func TestShowsTellsWhetherALineWouldBeLeft(t *testing.T) {
+	r, now := refusal.NewRecorder(2), int64(0)
+	for i := range refusal.Burst {
+		if !r.Shows(now, bad) || !r.Shows(now, bad) {
+			t.Fatalf("line %d is not shown", i)
+		}
+		r.Add(now, event(bad))
+	}
+	if r.Shows(now, bad) || !r.Shows(now, slow) || !r.Shows(now+int64(refusal.Every), bad) {
+		t.Error("beyond its share, of another class or a second later it is otherwise than told")
+	}
+	for i := range refusal.RingSize {
+		r.Add(int64(i)*int64(refusal.Every), event(bad))
+	}
+	if r.Shows(int64(time.Hour), slow) {
+		t.Error("it is shown though the ring is full")
+	}
+}

@@ -45,6 +45,7 @@ func (w *worker) begin(cl *client, head, rest []byte) int {
 		return w.redirect(cl, f, d.service, rest)
 	case outcomeNone:
 		s.NoBackend++
+		cl.note(noService, 503, "no service matches")
 		return w.answer(cl, f, 503, rest)
 	}
 	ex := w.exchanges.Get()

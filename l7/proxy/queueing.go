@@ -47,6 +47,7 @@ func (ex *exchange) noneLeft() {
 			return
 		}
 		ex.stats().NoBackend++
+		ex.noteUnserved()
 	}
 	ex.failed(503)
 }
@@ -134,6 +135,7 @@ func (ex *exchange) waitedTooLong() {
 	s := ex.stats()
 	s.QueueTimeouts++
 	s.NoBackend++
+	ex.note(noBackend, 503, "no backend had room in time")
 	ex.fail(503)
 }
 

@@ -146,8 +146,8 @@ func TestWhatIsAnsweredHereIsRecordedWithItsClass(t *testing.T) {
 		flags                accesslog.Flags
 	}{
 		{get("/old"), "", "/old", 302, 7, accesslog.Own | accesslog.Redirected},
-		{get("/nobody"), "", "/nobody", 503, 0, accesslog.Own},
-		{get("/none"), "", "/none", 503, 9, accesslog.Own},
+		{get("/nobody"), "no-service", "/nobody", 503, 0, accesslog.Own},
+		{get("/none"), "no-backend", "/none", 503, 9, accesslog.Own},
 		{get("/web"), "bad-answer", "/web", 502, 1, accesslog.Own},
 		{"BREW /web HTTP/1.1\r\nHost: a.test\r\n\r\n", "bad-method", "/web", 501, 0, accesslog.Own},
 		{"GET /web HTTP/1.1\r\nbad line\r\n\r\n", "bad-request", "", 400, 0, accesslog.Own},
@@ -304,7 +304,7 @@ func TestRefusalIsOfTheExchangeItBelongsTo(t *testing.T) {
 	_ = half.CloseWrite()
 	half.Rest()
 	l7test.Dial(t, addr).Send(get("/nobody")).Get()
-	if l := r.next(); l.path != "/nobody" || l.Refusal != 0 {
+	if l := r.next(); l.path != "/nobody" || classOf(a, l) != "no-service" {
 		t.Errorf("path %q, class %q", l.path, classOf(a, l))
 	}
 }

@@ -30,6 +30,9 @@ const (
 	backendTimeout
 	noMarked     // no socket with the mark: a fault of this machine
 	badHandshake // of TLS with a backend, for what the client sent
+	noService    // matches the request
+	noBackend    // can be used now
+	shortage     // of this machine, of descriptors, ports or memory
 )
 
 // classNames are what the log calls them.
@@ -52,6 +55,9 @@ var classNames = [...]string{
 	backendTimeout: "backend-timeout",
 	noMarked:       "no-marked-socket",
 	badHandshake:   "backend-handshake",
+	noService:      "no-service",
+	noBackend:      "no-backend",
+	shortage:       "shortage",
 }
 
 // classes are those of the errors whose status alone does not tell.

@@ -31,6 +31,7 @@ func (ex *exchange) unreachable(i int, err error) (status int) {
 		ex.noteBackend(noMarked, 503, marks.ErrNone.Error())
 		return 503
 	case lacking(err) && !(errors.Is(err, syscall.EADDRNOTAVAIL) && ex.backend.target.Options.Source.IsValid()):
+		ex.noteBackend(shortage, 503, "this machine cannot connect: "+errnoOf(err).Error())
 		return 503
 	}
 	ex.backendStats().ConnectFailures++
@@ -48,8 +49,13 @@ func (ex *exchange) unreachable(i int, err error) (status int) {
 // has a source address of its own, others may do without that, or have ports
 // left at theirs.
 func lacking(err error) bool {
-	errno, ok := errors.AsType[syscall.Errno](err)
-	return ok && slices.Contains([]syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL}, errno)
+	return slices.Contains([]syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL}, errnoOf(err))
+}
+
+// errnoOf is the error of the kernel in err.
+func errnoOf(err error) syscall.Errno {
+	errno, _ := errors.AsType[syscall.Errno](err)
+	return errno
 }
 
 // isBind reports whether the source address of a backend cannot be used: it is
