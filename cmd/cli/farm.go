@@ -32,6 +32,14 @@ type farmLine struct {
 	FarmName, Profile, Status, VIP, VPort, Problem string
 }
 
+// reason is why the status is what it is.
+func (f farmLine) reason() string {
+	if f.Problem == "" && f.Status == "down" {
+		return "stopped"
+	}
+	return f.Problem
+}
+
 func (c *client) farmList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the farms", Example: "  sluice farm list\n  sluice farm list --json",
@@ -47,7 +55,7 @@ func (c *client) farmList() *cobra.Command {
 			}
 			s := newSheet("FARM", "STATUS", "PROFILE", "VIP", "VPORT", "PROBLEM")
 			for _, f := range body.Params {
-				s.add(f.FarmName, f.Status, f.Profile, f.VIP, f.VPort, f.Problem)
+				s.add(f.FarmName, f.Status, f.Profile, f.VIP, f.VPort, f.reason())
 			}
 			return c.print(cmd, s)
 		},

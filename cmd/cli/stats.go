@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -184,7 +185,7 @@ func backendStats(backends []counted, last, now *sample) *sheet {
 	s := newSheet("SERVICE", "ID", "STATUS", "IP", "PORT", "ESTABLISHED", "PENDING", "REQUESTS", "REQ/S", "2XX", "3XX", "4XX", "5XX", "RESPONSE")
 	for _, v := range backends {
 		r := v.Counters.Responses
-		if v.Problem != "" {
+		if strings.HasPrefix(v.Problem, "ejected") {
 			v.Status = "ejected" // which says more than that it is down
 		}
 		s.add(v.Service, v.ID, v.Status, place(v.IP, v.Resolution), opt(v.Port), v.Established, v.Pending, v.Counters.Requests, rate(v, last, now),

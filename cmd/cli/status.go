@@ -67,7 +67,7 @@ func (c *client) printState(cmd *cobra.Command, v state) error {
 	}
 	s := newSheet("FARM", "STATUS", "VIP", "VPORT", "PROBLEM")
 	for _, f := range v.Farms {
-		s.add(f.FarmName, f.Status, f.VIP, f.VPort, f.Problem)
+		s.add(f.FarmName, f.Status, f.VIP, f.VPort, f.reason())
 	}
 	return c.print(cmd, s)
 }

@@ -58,6 +58,7 @@ type manager struct {
 	kinds     *marks.Published
 	logs      *accesslog.Pump
 	kernel    *inKernel
+	watch     watch
 	// published is closed when an engine runs the stored configuration.
 	published chan struct{}
 }
@@ -125,6 +126,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	})
 	running.Go(func() { m.names.Run(ctx) })
 	running.Go(func() { m.keepNames(ctx) })
+	running.Go(func() { m.watch.run(ctx, m) })
 	running.Go(func() { m.certs.Run(ctx) })
 	running.Go(func() { m.acme.Run(ctx) })
 	if err := m.openLogs(); err != nil {
@@ -246,6 +248,8 @@ func (m *manager) deps() api.Deps {
 		Certificates: m.certs,
 		Settings:     m.store,
 		Resolved:     m.names,
+		Silent:       m.watch.silent.Problem,
+		Unreachable:  m.watch.unreachable,
 		Certificate:  m.api.Leaf,
 		ACME:         m.acme,
 		Counters:     m.counters,

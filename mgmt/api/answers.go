@@ -55,9 +55,27 @@ func (s *Server) serving(f *farm.Farm) farmstate.Serving {
 	if problem := s.deps.Applier.Problems()[f.ID]; problem != "" {
 		return farmstate.Serving{Problem: problem}
 	}
+	if problem := s.deps.Unreachable(f); problem != "" {
+		return farmstate.Serving{Problem: problem}
+	}
 	return farmstate.Serving{Running: true, Stale: !s.deps.Applier.Settled()}
 }
 
 func (s *Server) status(f *farm.Farm) farm.Status {
-	return farmstate.Farm(f, s.deps.Health, s.serving(f))
+	return farmstate.Farm(f, s.deps.Health, s.told, s.serving(f))
+}
+
+// problem says why the status of a farm is not up.
+func (s *Server) problem(f *farm.Farm) string {
+	return farmstate.Problem(f, s.deps.Health, s.told, s.serving(f))
+}
+
+// told is what is wrong with a backend that can be connected to.
+func (s *Server) told(backend uint32) string {
+	if s.deps.Ejection != nil {
+		if e, ejected := s.deps.Ejection(backend); ejected {
+			return ejectedText(e)
+		}
+	}
+	return s.deps.Silent(backend)
 }

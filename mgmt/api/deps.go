@@ -109,6 +109,11 @@ type Deps struct {
 	// Ejection answers whether the backend of a stable ID is ejected, and why;
 	// nil means that none ever is.
 	Ejection func(backend uint32) (health.Ejection, bool)
+	// Silent says of a backend that can be connected to that it never answers;
+	// Unreachable why clients do not reach a farm that runs. Both answer "" when
+	// nothing is known, must not take long, and may be nil.
+	Silent      func(backend uint32) string
+	Unreachable func(f *farm.Farm) string
 	// Engine tells the state of the engine.
 	Engine func() Engine
 	Watching

@@ -22,7 +22,7 @@ type FarmLine struct {
 }
 
 func (s *Server) farmLine(f *farm.Farm) FarmLine {
-	return FarmLine{FarmItem: s.farmItem(f), Problem: s.serving(f).Problem}
+	return FarmLine{FarmItem: s.farmItem(f), Problem: s.problem(f)}
 }
 
 // profile is the profile as the family shows it.

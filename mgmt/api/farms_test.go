@@ -1,9 +1,14 @@
 package api_test
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/sluicelb/sluice/core/explain"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api"
 )
 
 func TestAFarmIsCreatedReadChangedAndDeleted(t *testing.T) {
@@ -215,4 +220,36 @@ func TestAStoppedFarmWhoseVIPIsGoneSaysSo(t *testing.T) {
 		}
 		a.must(200, "PUT", "/farms/shop", `{"vport":`+strconv.Itoa(80+len(action))+`}`)
 	}
+}
+
+func TestWhatKeepsAFarmFromServingIsItsProblem(t *testing.T) {
+	silent, away := "", ""
+	var answer explain.Explanation
+	a := newAppliance(t, func(d *api.Deps) {
+		d.Silent = func(uint32) string { return silent }
+		d.Unreachable = func(*farm.Farm) string { return away }
+		d.Explain = func(context.Context, explain.Question) (*explain.Explanation, error) { return &answer, nil }
+	})
+	a.shop(2)
+	everywhere := func(status string, problem any) {
+		t.Helper()
+		for path, at := range map[string]string{"/farms": "params.0.", "/status": "params.farms.0.", "/farms/shop": "params.", "/farms/shop/status": "params."} {
+			r := a.must(200, "GET", path, "")
+			r.want(t, at+"status", status)
+			r.want(t, at+"problem", problem)
+		}
+	}
+	everywhere("up", nil)
+	silent = "accepts connections and does not answer"
+	everywhere("problem", "backend 0 (10.0.0.1) of service web accepts connections and does not answer; backend 1 (10.0.0.2) of service web accepts connections and does not answer")
+	a.must(200, "GET", web+"/backends", "").want(t, "params.0.problem", silent)
+	answer = explain.Explanation{Result: explain.Result{Service: "web"}, Balance: &explain.Balance{Backends: []explain.Backend{{ID: 0, Status: "up", Reason: "it is its turn"}}}}
+	a.must(200, "POST", "/farms/shop/explain", `{"url":"/"}`).want(t, "params.balance.backends.0.reason", "it is its turn; it accepts connections and does not answer")
+	silent, away = "", "no interface of this machine has the address 10.0.0.5"
+	everywhere("down", away)
+	a.do("POST", "/farms/shop/explain", `{"url":"/"}`).refused(t, 409, "no interface")
+	away = ""
+	list := a.config().Farms[0].HTTP.Services[0].Backends
+	a.engine.health[list[0].ID], a.engine.health[list[1].ID] = farm.StatusDown, farm.StatusDown
+	everywhere("critical", "no backend is usable: backend 0 (10.0.0.1) of service web is down; backend 1 (10.0.0.2) of service web is down")
 }

@@ -63,7 +63,7 @@ func (s *Server) farmView(f *farm.Farm) FarmView {
 		h = farm.DefaultHTTP()
 	}
 	out := FarmView{
-		FarmName: f.Name, Profile: profile(f), Status: s.status(f), Problem: s.serving(f).Problem,
+		FarmName: f.Name, Profile: profile(f), Status: s.status(f), Problem: s.problem(f),
 		VIP: f.VIP.String(), VPort: f.VPort, Listener: "http", Certificates: listedCertificates(f),
 		ConnectTimeout: h.ConnectTimeout, ResponseTimeout: h.ResponseTimeout,
 		ResurrectTime: h.ResurrectTime, RequestTimeout: h.RequestTimeout,
@@ -166,7 +166,7 @@ func (s *Server) getFarmStatus(c *call) (Object[FarmStatus], error) {
 	}
 	return Object[FarmStatus]{
 		Description: "Get the status of farm " + f.Name,
-		Params:      FarmStatus{Status: s.status(f), Problem: s.serving(f).Problem},
+		Params:      FarmStatus{Status: s.status(f), Problem: s.problem(f)},
 	}, nil
 }
 

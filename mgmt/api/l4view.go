@@ -53,7 +53,7 @@ func (s *Server) l4FarmView(f *farm.Farm) L4FarmView {
 	l := f.L4
 	carrier, why := f.Carrier()
 	return L4FarmView{
-		FarmName: f.Name, Profile: f.Profile, Status: s.status(f), Problem: s.serving(f).Problem,
+		FarmName: f.Name, Profile: f.Profile, Status: s.status(f), Problem: s.problem(f),
 		VIP: f.VIP.String(), VPort: l.PortsText(), Listener: string(farm.ProfileL4),
 		Protocol: l.Protocol, NAT: l.NAT, Algorithm: l.Algorithm, Persistence: validate.L4PersistenceText(l.Persist), TTL: cmp.Or(l.TTL, farm.DefaultL4TTL),
 		Sessions: staticSessions(farm.Group{Farm: f}), Logs: truth(l.Logs),

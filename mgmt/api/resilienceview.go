@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
 )
 
 // Resilience is what a service does about backends that are full or fail.
@@ -42,12 +43,12 @@ func resilience(v *farm.Service) Resilience {
 
 // backendProblem says why a backend that can be connected to gets no traffic.
 func (s *Server) backendProblem(b *farm.Backend) string {
-	if s.deps.Ejection == nil || b.Maintenance != farm.MaintenanceOff {
+	if b.Maintenance != farm.MaintenanceOff {
 		return ""
 	}
-	e, ejected := s.deps.Ejection(b.ID)
-	if !ejected {
-		return ""
-	}
+	return s.told(b.ID)
+}
+
+func ejectedText(e health.Ejection) string {
 	return fmt.Sprintf("ejected until %s because its answers failed, the last one: %s", e.Until.UTC().Format(time.RFC3339), e.Cause)
 }

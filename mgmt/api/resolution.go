@@ -106,8 +106,8 @@ func (b backendAt) changeable(g farm.Group, of *farm.Backend) error {
 	return badRequest("the %s is one of the addresses of a name: change backend %d, whose name it is", b, number)
 }
 
-// resolved adds to an explanation what names the backends got their addresses
-// from.
+// resolved adds to an explanation what the engine does not know: what names the
+// backends got their addresses from, and which of them never answer.
 func (s *Server) resolved(f *farm.Farm, e *explain.Explanation) {
 	if e == nil || e.Balance == nil {
 		return
@@ -127,6 +127,9 @@ func (s *Server) resolved(f *farm.Farm, e *explain.Explanation) {
 				continue
 			}
 			b := &g.Backends()[at]
+			if silent := s.deps.Silent(b.ID); silent != "" {
+				out.Reason += "; it " + silent
+			}
 			r := s.resolution(g, at)
 			if r == nil {
 				continue

@@ -18,6 +18,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
 	"github.com/labstack/echo/v4"
 
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -42,6 +43,12 @@ func New(deps Deps) (*Server, error) {
 		return nil, errors.New("api: Applier, History, Keys, Certificates, Counters, Health, Engine and Settings must be set")
 	}
 	deps.Now = orElse(deps.Now, time.Now)
+	if deps.Silent == nil {
+		deps.Silent = func(uint32) string { return "" }
+	}
+	if deps.Unreachable == nil {
+		deps.Unreachable = func(*farm.Farm) string { return "" }
+	}
 	deps.LocalAddrs = orElse(deps.LocalAddrs, systemAddrs)
 	deps.HostNames = orElse(deps.HostNames, hostNames)
 	deps.Log = cmp.Or(deps.Log, slog.New(slog.DiscardHandler))

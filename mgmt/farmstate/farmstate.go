@@ -8,7 +8,7 @@
 //	1  not served (stopped, no engine, listener refused)   down
 //	2  served, but with an older configuration              needed restart
 //	3  no backend up                                        critical
-//	4  some up, at least one down                           problem
+//	4  some up, at least one down or without answers        problem
 //	5  some up, at least one in maintenance                 maintenance
 //	6  all up                                               up
 //
@@ -122,7 +122,7 @@ func (c *Counts) group(g farm.Group, health Health) {
 }
 
 // Farm returns the status of the farm.
-func Farm(f *farm.Farm, health Health, serving Serving) farm.Status {
+func Farm(f *farm.Farm, health Health, told Told, serving Serving) farm.Status {
 	if f.Stopped || !serving.Running {
 		return farm.StatusDown
 	}
@@ -133,11 +133,30 @@ func Farm(f *farm.Farm, health Health, serving Serving) farm.Status {
 	switch {
 	case c.Up == 0:
 		return farm.StatusCritical
-	case c.Down > 0:
+	case c.Down > 0, anyTold(f, health, told):
 		return farm.StatusProblem
 	case c.Maintenance > 0:
 		return farm.StatusMaintenance
 	default:
 		return farm.StatusUp
 	}
+}
+
+// anyTold reports whether something is wrong with a backend that is in use.
+func anyTold(f *farm.Farm, health Health, told Told) bool {
+	for _, g := range f.Groups() {
+		if g.Service != nil && g.Service.Redirect != "" {
+			continue
+		}
+		list := g.Backends()
+		for i := range list {
+			switch Backend(&list[i], health) {
+			case farm.StatusUp, farm.StatusUndefined:
+				if told(list[i].ID) != "" {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }

@@ -56,7 +56,7 @@ func TestFarmStatusFollowsTheFirstMatchingRule(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			f, health := words(c.backends...)
 			f.Stopped = c.stopped
-			if got := farmstate.Farm(f, health, c.serving); got != c.want {
+			if got := farmstate.Farm(f, health, nothing, c.serving); got != c.want {
 				t.Errorf("status %q, want %q", got, c.want)
 			}
 		})
@@ -66,7 +66,7 @@ func TestFarmStatusFollowsTheFirstMatchingRule(t *testing.T) {
 func TestRedirectCountsAsOneBackendUp(t *testing.T) {
 	f, health := words("down", "down")
 	f.HTTP.Services[0].Redirect = "https://example.com"
-	if got := farmstate.Farm(f, health, running); got != farm.StatusUp {
+	if got := farmstate.Farm(f, health, nothing, running); got != farm.StatusUp {
 		t.Errorf("farm with only a redirect: %q, want up", got)
 	}
 	if got, want := farmstate.Count(f, health), (farmstate.Counts{Up: 1}); got != want {
@@ -77,7 +77,7 @@ func TestRedirectCountsAsOneBackendUp(t *testing.T) {
 func TestRedirectDoesNotHideAnotherService(t *testing.T) {
 	f, health := words("down")
 	f.HTTP.Services = append(f.HTTP.Services, farm.Service{ID: 2, Name: "move", Redirect: "https://example.com"})
-	if got := farmstate.Farm(f, health, running); got != farm.StatusProblem {
+	if got := farmstate.Farm(f, health, nothing, running); got != farm.StatusProblem {
 		t.Errorf("status %q, want problem", got)
 	}
 }
@@ -113,7 +113,7 @@ func TestL4FarmsCountTheirBackends(t *testing.T) {
 	} {
 		like, health := words(c.backends...)
 		f := &farm.Farm{Name: "relay", Profile: farm.ProfileL4, L4: &farm.L4{Backends: like.HTTP.Services[0].Backends}}
-		if got := farmstate.Farm(f, health, running); got != c.want {
+		if got := farmstate.Farm(f, health, nothing, running); got != c.want {
 			t.Errorf("%q: status %q, want %q", c.backends, got, c.want)
 		}
 	}
@@ -121,7 +121,7 @@ func TestL4FarmsCountTheirBackends(t *testing.T) {
 
 func TestFarmWithoutAProfileHasNoBackends(t *testing.T) {
 	f := &farm.Farm{Name: "odd"}
-	if got := farmstate.Farm(f, func(uint32) farm.Status { return farm.StatusUp }, running); got != farm.StatusCritical {
+	if got := farmstate.Farm(f, func(uint32) farm.Status { return farm.StatusUp }, nothing, running); got != farm.StatusCritical {
 		t.Errorf("status %q, want critical", got)
 	}
 }
@@ -136,7 +136,10 @@ func TestStoppedFarmTellsOnlyARefusedStart(t *testing.T) {
 	}
 	f, health := words("up")
 	f.Stopped = true
-	if status := farmstate.Farm(f, health, got); status != farm.StatusDown {
+	if status := farmstate.Farm(f, health, nothing, got); status != farm.StatusDown {
 		t.Errorf("status %q, want down", status)
 	}
 }
+
+// nothing is known of any backend.
+func nothing(uint32) string { return "" }

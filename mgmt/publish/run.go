@@ -16,6 +16,9 @@ const (
 	dialTimeout = 10 * time.Second
 	// retryPause is how often addresses that could not be opened are tried.
 	retryPause = 2 * time.Second
+	// stopPause is how long an end of the engine may come before that of mgmt
+	// when both were told to end.
+	stopPause = 500 * time.Millisecond
 )
 
 // Run keeps the connection to the engine until ctx ends. It calls republish,
@@ -55,7 +58,12 @@ func (p *Publisher) serve(ctx context.Context, engine Engine, republish func(con
 		case <-ctx.Done():
 			return
 		case <-engine.Done():
-			p.options.Log.Warn("engine is gone")
+			// Both end when the appliance stops, and either may be first.
+			time.AfterFunc(stopPause, func() {
+				if ctx.Err() == nil {
+					p.options.Log.Warn("engine is gone")
+				}
+			})
 			return
 		case <-retry.C:
 		}

@@ -124,3 +124,18 @@ func whole[T any](ask func() ([]T, error)) (all []T, err error) {
 	}
 	return nil, err
 }
+
+// Reached says why packets to vip do not come to this machine's sockets; nil when
+// they do, or nobody knows. all is what List returned. An address no interface
+// has may still be local: by a route, as AnyIP has it.
+func Reached(all []Local, vip netip.Addr) error {
+	_, err := Find(all, vip)
+	if !errors.Is(err, ErrNotLocal) {
+		return err
+	}
+	routes, lookup := netlink.RouteGet(vip.AsSlice())
+	if lookup == nil && slices.ContainsFunc(routes, func(r netlink.Route) bool { return r.Type == unix.RTN_LOCAL }) {
+		return nil
+	}
+	return err
+}

@@ -35,6 +35,24 @@ func TestOnlyAddressesOfInterfacesThatAreUpWillDo(t *testing.T) {
 	}
 }
 
+func TestAddressesThatARouteMakesLocalAreReached(t *testing.T) {
+	if !sysnettest.Inside(t) {
+		return
+	}
+	sysnettest.IP(t, "link set lo up")
+	sysnettest.IP(t, "address add 192.0.2.1/32 dev lo")
+	sysnettest.IP(t, "route add local 198.51.100.0/24 dev lo")
+	all, err := addr.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]error{"192.0.2.1": nil, "198.51.100.7": nil, "0.0.0.0": nil, "192.0.2.9": addr.ErrNotLocal, "2001:db8::9": addr.ErrNotLocal} {
+		if err := addr.Reached(all, netip.MustParseAddr(text)); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", text, err, want)
+		}
+	}
+}
+
 func TestAddressAnotherMachineHasIsRefused(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return

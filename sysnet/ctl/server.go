@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/sluicelb/sluice/core/shm"
@@ -93,8 +94,12 @@ func (s *server) serve(ctx context.Context, c *net.UnixConn) {
 		return
 	}
 	uid, pid, err := shm.PeerUID(c)
-	if err != nil || !slices.Contains(s.allowed, uid) {
-		s.log.Warn("peer turned away: not allowed to ask", "uid", uid, "pid", pid, "error", err)
+	switch {
+	case err != nil:
+		s.log.Warn("peer turned away: it is not known who it is", "error", err)
+		return
+	case !slices.Contains(s.allowed, uid):
+		s.log.Warn("peer turned away: not allowed to ask", "uid", uid, "pid", pid, "allowed", s.allowed)
 		return
 	}
 	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
@@ -103,7 +108,7 @@ func (s *server) serve(ctx context.Context, c *net.UnixConn) {
 		n, files, err := shm.Receive(c, buf)
 		if err != nil {
 			closeFiles(files)
-			if ctx.Err() == nil && !errors.Is(err, io.EOF) {
+			if ctx.Err() == nil && !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) { // it ended, with an answer unread perhaps
 				s.log.Warn("connection ended", "pid", pid, "error", err)
 			}
 			return

@@ -1,0 +1,109 @@
+package role
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/farmstate"
+	"github.com/sluicelb/sluice/sysnet/addr"
+)
+
+// watchLook is how often is looked what farms suffer from that nobody reports.
+const watchLook = 2 * time.Second
+
+// watch finds what keeps farms that run from serving: an address that left its
+// interface, backends that never answer. After the addresses of farms the kernel
+// carries netd looks.
+type watch struct {
+	silent farmstate.Silent
+
+	mu     sync.Mutex
+	absent map[uint32]string // by farm ID
+}
+
+// unreachable is api.Deps.Unreachable.
+func (w *watch) unreachable(f *farm.Farm) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.absent[f.ID]
+}
+
+// run looks until ctx ends.
+func (w *watch) run(ctx context.Context, m *manager) {
+	look := time.NewTicker(watchLook)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+		cfg, _ := m.applier.Current()
+		if all, err := addr.List(); err == nil {
+			w.addresses(cfg, all)
+		}
+		w.answers(cfg, m)
+	}
+}
+
+// addresses finds the farms of the engine whose address is not here any more.
+func (w *watch) addresses(cfg *farm.Config, all []addr.Local) {
+	now := map[uint32]string{}
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		if f.Stopped || f.InKernel() {
+			continue
+		}
+		if err := addr.Reached(all, f.VIP.Unmap()); err != nil {
+			now[f.ID] = err.Error()
+		}
+	}
+	w.mu.Lock()
+	before := w.absent
+	w.absent = now
+	w.mu.Unlock()
+	if maps.Equal(before, now) {
+		return
+	}
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		switch is, was := now[f.ID], before[f.ID]; {
+		case is != "" && is != was:
+			slog.Warn("clients cannot reach the farm", "farm", f.Name, "reason", is)
+		case is == "" && was != "" && !f.Stopped:
+			slog.Info("clients can reach the farm again", "farm", f.Name, "vip", f.VIP)
+		}
+	}
+}
+
+// answers finds the backends of http farms that take requests and answer none.
+func (w *watch) answers(cfg *farm.Config, m *manager) {
+	there := map[uint32]bool{}
+	for i := range cfg.Farms {
+		if cfg.Farms[i].HTTP == nil {
+			continue
+		}
+		for _, g := range cfg.Farms[i].Groups() {
+			for _, b := range g.Backends() {
+				there[b.ID] = true
+				sum := m.counters.SumBackend(b.ID)
+				responses := uint64(0)
+				for _, n := range sum.Responses {
+					responses += n
+				}
+				silent, changed := w.silent.Look(b.ID, responses, sum.Timeouts)
+				switch {
+				case changed && silent:
+					slog.Warn("backend accepts connections and does not answer", "farm", g.Farm.Name, "service", g.Name(), "backend", b.AddrPort())
+				case changed:
+					slog.Info("backend answers again", "farm", g.Farm.Name, "service", g.Name(), "backend", b.AddrPort())
+				}
+			}
+		}
+	}
+	w.silent.Retain(func(id uint32) bool { return there[id] })
+}

@@ -1,0 +1,64 @@
+package farmstate
+
+import (
+	"fmt"
+	"sync"
+)
+
+// silentAfter is how many requests in a row have to go without an answer.
+const silentAfter = 3
+
+// Silent finds backends that can be connected to and never answer: of those the
+// board knows nothing, and their clients wait for each. The zero value has seen
+// none. Any goroutine may call its methods.
+type Silent struct {
+	mu   sync.Mutex
+	seen map[uint32]*answers
+}
+
+// answers are the counters of a backend at the last look, and how many requests
+// were not answered in time since one was.
+type answers struct{ responses, timeouts, missed uint64 }
+
+// Look notes the counters of a backend and reports whether it is silent, and
+// whether that changed.
+func (s *Silent) Look(backend uint32, responses, timeouts uint64) (silent, changed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen == nil {
+		s.seen = map[uint32]*answers{}
+	}
+	a := s.seen[backend]
+	if a == nil || timeouts < a.timeouts { // new, or counted anew
+		s.seen[backend] = &answers{responses: responses, timeouts: timeouts}
+		return false, a != nil && a.missed >= silentAfter
+	}
+	was := a.missed >= silentAfter
+	if a.missed += timeouts - a.timeouts; responses != a.responses {
+		a.missed = 0
+	}
+	a.responses, a.timeouts = responses, timeouts
+	silent = a.missed >= silentAfter
+	return silent, silent != was
+}
+
+// Problem says what is wrong with a backend that is silent, empty for others.
+func (s *Silent) Problem(backend uint32) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a := s.seen[backend]; a != nil && a.missed >= silentAfter {
+		return fmt.Sprintf("accepts connections and does not answer: %d requests in a row got nothing in time", a.missed)
+	}
+	return ""
+}
+
+// Retain forgets the backends that are not there any more.
+func (s *Silent) Retain(there func(backend uint32) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id := range s.seen {
+		if !there(id) {
+			delete(s.seen, id)
+		}
+	}
+}
