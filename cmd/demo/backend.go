@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"time"
 )
 
@@ -18,8 +19,14 @@ type backend struct {
 // startBackends starts one server for each name on loopback; they end with ctx.
 func startBackends(ctx context.Context, names ...string) ([]backend, error) {
 	var out []backend
+	next := backendPort
 	for _, name := range names {
-		l, err := net.Listen("tcp4", "127.0.0.1:0")
+		port, err := freePort(next)
+		if err != nil {
+			return nil, err
+		}
+		next = port + 1
+		l, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err != nil {
 			return nil, fmt.Errorf("starting the demonstration backend %q: %w", name, err)
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -26,9 +25,6 @@ func newClient(socket string) *client {
 		}},
 	}}
 }
-
-// errAbsent means that the API answered 404.
-var errAbsent = errors.New("not found")
 
 // call sends one request and decodes the answer's "params" into out, unless
 // out is nil.
@@ -56,9 +52,6 @@ func (c *client) call(ctx context.Context, method, path string, body, out any) e
 	content, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if err != nil {
 		return err
-	}
-	if resp.StatusCode == http.StatusNotFound {
-		return errAbsent
 	}
 	if resp.StatusCode >= 300 {
 		return fmt.Errorf("%s %s: %s: %s", method, path, resp.Status, message(content))

@@ -3,10 +3,10 @@
 //
 // It is `sluice run` on a data directory of its own ("sluice-demo" beside the
 // real one: /var/lib/sluice-demo for root, else in the user's state directory),
-// with the API on loopback, so it never meets a real instance. The farm is
-// made on the first start, through the same API everybody uses; what is changed
-// afterwards stays. The backends listen on ports the kernel chooses, so they
-// are told to the farm anew on each start.
+// with the API on loopback, so it never meets a real instance. Every start is
+// the same demonstration on the same ports: whatever an earlier one left is
+// replaced, through the same API everybody uses. A port that somebody else has
+// is passed over for the next free one, and that is said.
 package demo
 
 import (
@@ -27,6 +27,7 @@ const (
 	farmName    = "demo"
 	serviceName = "all"
 	farmPort    = 8080
+	backendPort = 8181 // of the first one
 	apiPort     = 4444
 	// tries is how many ports after the wanted one are tried.
 	tries = 50
@@ -47,6 +48,7 @@ type Options struct {
 
 // Run shows the demonstration until ctx ends or a signal stops the instance.
 func Run(ctx context.Context, o Options) error {
+	own := o.Data == ""
 	if err := o.fill(); err != nil {
 		return err
 	}
@@ -56,17 +58,22 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	// Before the instance runs, because it begins with what the last one left:
+	// the farm itself may have the port then.
+	port, err := freePort(farmPort)
+	if err != nil {
+		return err
+	}
 	err = supervisor.Run(ctx, supervisor.Options{
 		Data: o.Data,
 		API:  o.API,
 		Log:  o.Log,
 		Ready: func(i supervisor.Instance) {
-			farm, err := prepare(ctx, newClient(i.Socket), backends)
-			if err != nil {
+			if err := prepare(ctx, newClient(i.Socket), own, port, backends); err != nil {
 				cancel(fmt.Errorf("preparing the demonstration farm: %w", err))
 				return
 			}
-			o.explain(i, farm)
+			o.explain(i, port)
 		},
 	})
 	if err != nil {
@@ -120,14 +127,19 @@ func freePort(wanted int) (int, error) {
 }
 
 // explain says what there is and what to try.
-func (o *Options) explain(i supervisor.Instance, farm string) {
+func (o *Options) explain(i supervisor.Instance, port int) {
 	program := filepath.Base(os.Args[0])
 	if path, err := os.Executable(); err == nil {
 		program = shortest(path)
 	}
 	sluice := program + " --data " + i.Data
+	farm := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	taken := ""
+	if port != farmPort {
+		taken = fmt.Sprintf("\nPort %d is taken by another program, so the farm has port %d.", farmPort, port)
+	}
 	fmt.Fprintf(o.Out, `
-Sluice is running. Press Ctrl-C to stop it.
+Sluice is running. Press Ctrl-C to stop it.%[4]s
 
   API          https://%[1]s/api/v4.0/farms   (self-signed certificate)
   farm "demo"  http://%[2]s/   two backends, "blue" and "green"
@@ -139,7 +151,7 @@ Try, in another terminal:
   %[3]s farm list
   %[3]s backend maintenance demo all 0 --mode drain
 
-`, i.API, farm, sluice)
+`, i.API, farm, sluice, taken)
 }
 
 // shortest is the path as a user in the working directory would type it.

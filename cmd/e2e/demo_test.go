@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -69,8 +70,19 @@ func demo(t *testing.T, who identity, data string) (url, text string, stop func(
 func TestDemonstrationShowsBothBackendsAndCanBeStartedAgain(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		data := dataDir(t, who)
-		for range 2 { // the second time with other backend ports
+		var first string
+		for i := range 2 {
 			url, text, stop := demo(t, who, data)
+			if first == "" {
+				first = text
+			}
+			if text != first {
+				t.Errorf("the second time it says\n%s\nthe first time\n%s", text, first)
+			}
+			a := &appliance{t: t, who: who, data: data}
+			if out := a.must("backend", "list", "demo"); strings.Count(out, "127.0.0.1") != 2 || !strings.Contains(out, " 0  ") {
+				t.Errorf("time %d:\n%s", i, out)
+			}
 			for _, name := range []string{"blue", "green"} {
 				within(t, 5*time.Second, "backend "+name+" answers", func() error {
 					got, err := get(url)
@@ -82,6 +94,10 @@ func TestDemonstrationShowsBothBackendsAndCanBeStartedAgain(t *testing.T) {
 			}
 			if !strings.Contains(text, "key create") || !strings.Contains(text, "https://127.0.0.1:") {
 				t.Errorf("it says:\n%s", text)
+			}
+			if i == 0 { // what is left from an earlier one does not matter
+				a.must("farm", "set", "demo", fmt.Sprintf("vport=%d", freePort(t)))
+				a.must("backend", "delete", "demo", "blue")
 			}
 			if err := stop(); err != nil {
 				t.Errorf("Ctrl-C: %v", err)
@@ -109,5 +125,25 @@ func TestDemonstrationMovesToAFreePort(t *testing.T) {
 		if got, err := get(second); err != nil || !strings.Contains(got, "Hello") {
 			t.Errorf("%s answered %q, %v", second, got, err)
 		}
+	})
+}
+
+func TestDemonstrationReplacesNobodysFarms(t *testing.T) {
+	asEachUser(t, func(t *testing.T, who identity) {
+		data := dataDir(t, who)
+		a := start(t, who, data)
+		a.farm("mine", backend(t, "one"))
+		if err := a.stop(); err != nil {
+			t.Fatal(err)
+		}
+		d := &appliance{t: t, who: who, data: data}
+		cmd := d.command("demo", "--data", data)
+		late := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
+		defer late.Stop()
+		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), `has a farm "mine"`) || !strings.Contains(string(out), "choose another --data") {
+			t.Errorf("%v\n%s", err, out)
+		}
+		a = start(t, who, data)
+		a.must("farm", "show", "mine")
 	})
 }
