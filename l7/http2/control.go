@@ -93,7 +93,7 @@ func (c *Conn) onWindowUpdate(h header, p []byte) *Error {
 	case s == nil && c.idle(h.stream):
 		return ErrIdle
 	case s == nil:
-		// It was on its way when the stream closed.
+		c.updateClosed(h.stream, n)
 	case n == 0:
 		c.offend(s, ErrIncrement)
 	case int64(s.sendWindow)+n > maxWindow:
@@ -132,7 +132,7 @@ func (c *Conn) onRSTStream(h header, p []byte) *Error {
 		return ErrIdle
 	case s == nil:
 		if r := c.waived(h.stream); r != nil {
-			*r = rest{}
+			c.over(r, nil)
 		}
 		return c.spend(costFrame, ErrClosedFlood)
 	}

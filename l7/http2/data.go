@@ -42,7 +42,7 @@ func (c *Conn) onData(h header, p []byte) *Error {
 	s := c.find(h.stream)
 	if s == nil || s.state&peerEnded != 0 {
 		c.data.stream = 0
-		return c.strayData(h, s)
+		return c.strayData(h, s, body)
 	}
 	if why := s.checkData(h, body); why != nil {
 		c.run, c.data.stream = run{}, 0
@@ -78,8 +78,8 @@ func (s *Stream) checkData(h header, n int) *Error {
 	return nil
 }
 
-// strayData handles data of a stream that takes none.
-func (c *Conn) strayData(h header, s *Stream) *Error {
+// strayData handles n bytes of data of a stream that takes none.
+func (c *Conn) strayData(h header, s *Stream, n int) *Error {
 	switch {
 	case s != nil:
 		c.offend(s, ErrClosed)
@@ -88,7 +88,7 @@ func (c *Conn) strayData(h header, s *Stream) *Error {
 		return ErrIdle
 	case !c.client && h.stream > c.peerLast:
 		return c.spend(costFrame, ErrClosedFlood) // a request we said we would not look at
-	case c.dropData(h):
+	case c.dropData(h, n):
 		return c.spend(costFrame, ErrClosedFlood)
 	}
 	if _, ours := c.recall(h.stream); !ours {

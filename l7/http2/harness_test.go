@@ -96,7 +96,8 @@ func (d *driver) write() {
 }
 
 // app answers requests: /bytes?N sends N bytes, /echo what it is sent,
-// /trailers with trailers, everything else with a short text.
+// /trailers with trailers, /hasty before the body came, everything else
+// with a short text.
 type app struct {
 	*driver
 	req   http1.Request
@@ -162,7 +163,7 @@ func (a *app) Head(s *http2.Stream, head []byte, end bool) {
 	case path == "/hints":
 		s.Respond([]byte("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"), false)
 		a.text(s, 200, "hello")
-	case !end:
+	case !end && path != "/hasty":
 		// Answered when the body has come.
 	default:
 		a.text(s, 200, "hello")

@@ -116,6 +116,9 @@ func (c *Conn) newHeaders(b *block) *Error {
 	default:
 		switch known, ours := c.recall(b.stream); {
 		case ours:
+			if r := c.waived(b.stream); r != nil {
+				c.dropTrailers(r, b)
+			}
 			return c.spend(costFrame, ErrClosedFlood)
 		case known:
 			return ErrClosed

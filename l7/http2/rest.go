@@ -6,10 +6,14 @@ package http2
 // Told at once, some clients, curl 7 among them, meet the reset while they still
 // write and lose the answer that came before it.
 
-// rest is what may still come of a request that was answered.
+// rest is what may still come of a request that was answered. To the client the
+// stream is half closed (section 5.1), so that what it breaks there is as wrong as
+// it was before the answer, however soon that came.
 type rest struct {
 	stream uint32 // 0 when there is none
 	left   int32  // bytes the client may send without having heard of us
+	window int32  // bytes we could send
+	length int64  // what is missing of the content-length; negative without one
 	old    bool   // Tick has seen it
 }
 
@@ -20,7 +24,11 @@ func (c *Conn) waive(s *Stream) {
 	r := &c.rests[c.restAt%uint8(len(c.rests))]
 	c.restAt++
 	c.stop(r)
-	if *r = (rest{stream: s.id, left: s.recvWindow}); r.left <= 0 {
+	*r = rest{stream: s.id, left: s.recvWindow, window: s.sendWindow, length: -1}
+	if s.state&counted != 0 {
+		r.length = s.length
+	}
+	if r.left <= 0 {
 		c.stop(r)
 	}
 }
@@ -57,17 +65,71 @@ func (c *Conn) waived(id uint32) *rest {
 	return nil
 }
 
-// dropData takes a frame of a request that was answered, and reports whether it
-// is one.
-func (c *Conn) dropData(h header) bool {
+// over forgets a rest: the client has ended the stream, or broke it for that
+// reason.
+func (c *Conn) over(r *rest, why *Error) {
+	id := r.stream
+	*r = rest{}
+	if why != nil {
+		c.refuse(id, why)
+		return
+	}
+	c.settle(id)
+}
+
+// dropData takes a frame with n bytes of a request that was answered, and reports
+// whether it is one.
+func (c *Conn) dropData(h header, n int) bool {
 	r := c.waived(h.stream)
 	if r == nil {
 		return false
 	}
-	if r.left -= int32(h.length); h.flags&flagEndStream != 0 {
-		*r = rest{}
-	} else if r.left <= 0 {
+	end := h.flags&flagEndStream != 0
+	r.left -= int32(h.length)
+	if r.length >= 0 {
+		if r.length -= int64(n); r.length < 0 || end && r.length > 0 {
+			c.over(r, ErrLengthData)
+			return true
+		}
+	}
+	switch {
+	case end:
+		c.over(r, nil)
+	case r.left <= 0:
 		c.stop(r)
 	}
 	return true
+}
+
+// dropTrailers takes a header block of a request that was answered.
+func (c *Conn) dropTrailers(r *rest, b *block) {
+	_, why := c.sh.in.trailers()
+	switch {
+	case b.itself:
+		why = ErrDependency
+	case why != nil:
+	case !b.end:
+		why = ErrTrailers
+	case r.length > 0:
+		why = ErrLengthData
+	}
+	c.over(r, why)
+}
+
+// updateClosed takes a WINDOW_UPDATE for a stream that is not open any more: one
+// that was right when the stream was is ignored.
+func (c *Conn) updateClosed(id uint32, n int64) {
+	r := c.waived(id)
+	_, ours := c.recall(id)
+	switch {
+	case r == nil && (ours || n > 0):
+	case r == nil:
+		c.refuse(id, ErrIncrement)
+	case n == 0:
+		c.over(r, ErrIncrement)
+	case int64(r.window)+n > maxWindow:
+		c.over(r, ErrWindowOverflow)
+	default:
+		r.window += int32(n)
+	}
 }

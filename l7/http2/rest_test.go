@@ -101,3 +101,77 @@ func TestTheRestOfAnAnsweredRequestIsBounded(t *testing.T) {
 		t.Errorf("a flood ends with %v", err)
 	}
 }
+
+// Section 5.1 holds for a stream that was just answered as if it had not been.
+func TestWhatBreaksAStreamDoesSoAfterItsAnswer(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		why  *http2.Error
+		send func(s *session)
+	}{
+		"window update of 0": {http2.ErrIncrement, func(s *session) { _ = s.WriteRawFrame(8, 0, 1, zeros(4)) }},
+		"window overflow": {http2.ErrWindowOverflow, func(s *session) {
+			_ = s.WriteWindowUpdate(1, 1<<30)
+			_ = s.WriteWindowUpdate(1, 1<<30)
+		}},
+		"head that does not end":      {http2.ErrTrailers, func(s *session) { s.headers(1, false, s.fields("x-a", "b")) }},
+		"pseudo fields in trailers":   {http2.ErrPseudo, func(s *session) { s.headers(1, true, s.fields(":method", "GET")) }},
+		"data beyond its length":      {http2.ErrLengthData, func(s *session) { _ = s.WriteData(1, false, zeros(1001)) }},
+		"data short of its length":    {http2.ErrLengthData, func(s *session) { _ = s.WriteData(1, true, zeros(999)) }},
+		"trailers before its length":  {http2.ErrLengthData, func(s *session) { s.headers(1, true, s.fields("x-a", "b")) }},
+		"sum of data that is too low": {http2.ErrLengthData, func(s *session) { _ = s.WriteData(1, false, zeros(500)); _ = s.WriteData(1, true, zeros(499)) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := answered(t)
+			s.post(1, "content-length", "1000")
+			if _, err := s.flush(); err != nil {
+				t.Fatal(err)
+			}
+			c.send(s)
+			s.wantResets(t, name, "RST_STREAM 1 "+c.why.Code.String())
+			if n := s.sh.Count(c.why); n != 1 {
+				t.Errorf("it was counted %d times", n)
+			}
+			_ = s.WriteData(1, false, zeros(10)) // on its way when the client hears of it
+			s.wantResets(t, "later")
+		})
+	}
+}
+
+func TestWhatIsRightOnAStreamIsSoAfterItsAnswer(t *testing.T) {
+	t.Parallel()
+	s := answered(t)
+	s.post(1, "content-length", "1000")
+	_ = s.WriteWindowUpdate(1, 1<<30)
+	_ = s.WriteData(1, false, zeros(500))
+	_ = s.WriteDataPadded(1, false, zeros(500), zeros(200))
+	s.headers(1, true, s.fields("x-a", "b"))
+	_ = s.WriteWindowUpdate(1, 1<<31-1) // it is closed: nobody has a window any more
+	s.wantResets(t, "a whole request")
+}
+
+// Once the client has ended it the stream is closed, and by the client.
+func TestNothingFollowsTheEndOfAnAnsweredRequest(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(s *session){
+		"data":     func(s *session) { _ = s.WriteData(1, true, zeros(10)) },
+		"trailers": func(s *session) { s.headers(1, true, s.fields("x-a", "b")) },
+		"reset":    func(s *session) { _ = s.WriteRSTStream(1, 8) },
+	} {
+		s := answered(t, 1)
+		end(s)
+		_ = s.WriteData(1, true, zeros(10))
+		s.wantResets(t, name+", then data", "RST_STREAM 1 STREAM_CLOSED")
+		s = answered(t, 1)
+		end(s)
+		s.headers(1, true, s.fields("x-a", "b"))
+		if _, err := s.flush(); err != http2.ErrClosed {
+			t.Errorf("%s, then a head: %v", name, err)
+		}
+	}
+	s := newSession(t, nil)
+	s.onHead = func(q *http2.Stream) { q.Respond(ok200, true) }
+	s.headers(1, true, s.get())
+	_ = s.WriteRawFrame(8, 0, 1, zeros(4))
+	s.wantResets(t, "window update of 0 on a closed stream", "RST_STREAM 1 PROTOCOL_ERROR")
+}

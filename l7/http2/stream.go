@@ -153,6 +153,16 @@ func (c *Conn) remember(id uint32, ours bool) {
 	c.closedAt++
 }
 
+// settle notes that the peer has ended a stream we let it finish: what comes after
+// that is an error.
+func (c *Conn) settle(id uint32) {
+	for i, v := range c.closed {
+		if v&^(1<<31) == id {
+			c.closed[i] = id
+		}
+	}
+}
+
 // recall reports whether a stream closed not long ago, and whether we reset it.
 func (c *Conn) recall(id uint32) (known, ours bool) {
 	for _, v := range c.closed {

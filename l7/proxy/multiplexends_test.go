@@ -124,7 +124,7 @@ func TestHTTP2StreamsEndAsTheirAnswersDo(t *testing.T) {
 		}
 		id += 2
 	}
-	p.ask(id, false, "POST", "/early", "content-length", "100000")
+	p.ask(id, false, "POST", "/early", "content-length", "10000")
 	p.want(itoa(id)+" HEADERS 413", itoa(id)+" DATA no end")
 	_ = p.WriteData(id, true, make([]byte, 10000)) // the rest, which nobody wants
 	p.ask(id+2, true, "GET", "/")
