@@ -52,9 +52,17 @@ const installedFarms = `farms:
 
 var keyLine = regexp.MustCompile(`(?m)^  ([A-Za-z0-9_-]{20,})$`)
 
-func TestInstalledApplianceLivesAsDebianSaysItShould(t *testing.T) {
+func TestPackage(t *testing.T) {
 	t.Parallel()
 	dir := debs(t, "1.0", "2.0")
+	for name, shows := range map[string]func(*testing.T, string){
+		"lives as Debian says it should": packageLives, "is installed where no systemd runs": packageWithoutSystemd, "is in order": packageInOrder,
+	} {
+		t.Run(name, func(t *testing.T) { t.Parallel(); shows(t, dir) })
+	}
+}
+
+func packageLives(t *testing.T, dir string) {
 	b := boots(t, dir)
 
 	said := b.must("apt-get install -y --no-install-recommends /pkg/sluice_1.0_*.deb 2>&1")
@@ -143,14 +151,12 @@ func TestInstalledApplianceLivesAsDebianSaysItShould(t *testing.T) {
 	b.must("getent passwd sluice")
 }
 
-func TestPackageIsInstalledWhereNoSystemdRuns(t *testing.T) {
-	t.Parallel()
-	dir := debs(t, "1.0")
+func packageWithoutSystemd(t *testing.T, dir string) {
 	script := `set -e
 mount --make-rprivate /; mount -t tmpfs tmpfs "$1"; mkdir "$1/upper" "$1/work" "$1/root"
 mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1/root"
 mount -t tmpfs tmpfs "$1/root/run"; mount -t proc proc "$1/root/proc"; mount --bind /dev "$1/root/dev"
-cp "$2"/*.deb "$1/root/run"
+cp "$2"/sluice_1.0_*.deb "$1/root/run"
 dpkg --root="$1/root" --install "$1"/root/run/*.deb
 chroot "$1/root" sh -c 'sluice version; systemctl is-enabled sluice; getent passwd sluice-engine'
 dpkg --root="$1/root" --purge sluice
@@ -166,11 +172,9 @@ ls -d "$1/root/var/lib/sluice" "$1/root/usr/bin/sluice" 2>&1 || true`
 	}
 }
 
-// What lintian would look at first.
-func TestPackageIsInOrder(t *testing.T) {
-	t.Parallel()
-	dir := debs(t, "1.0")
-	deb := one(t, dir, "*.deb")
+// packageInOrder looks at what lintian would look at first.
+func packageInOrder(t *testing.T, dir string) {
+	deb := one(t, dir, "sluice_1.0_*.deb")
 	list, err := exec.Command("dpkg-deb", "--contents", deb).Output()
 	if err != nil {
 		t.Fatal(err)
