@@ -171,6 +171,8 @@ func TestTheFileOfARenamedFarmIsRenamedWithItsOlderOnes(t *testing.T) {
 	rename := func(name string) {
 		cfg := config(nil)
 		cfg.Farms[0].Name = name
+		// A farm the kernel carries has no such log, nor a file that could go along.
+		cfg.Farms = append(cfg.Farms, farm.Farm{ID: 2, Name: "of-" + name, Profile: farm.ProfileL4, L4: &farm.L4{DataPath: farm.DataPathKernel}})
 		a.cfg.Store(cfg)
 	}
 	rename("store")

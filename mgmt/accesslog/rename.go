@@ -14,25 +14,37 @@ func (p *Pump) followNames(cfg *farm.Config) {
 	if p.book == nil {
 		return
 	}
-	before := map[uint32]target{}
-	for i := range p.book.cfg.Farms {
-		before[p.book.cfg.Farms[i].ID] = keyOf(&p.book.cfg.Farms[i])
-	}
-	now := map[target]bool{}
-	for i := range cfg.Farms {
-		now[keyOf(&cfg.Farms[i])] = true
+	before, now := targets(p.book.cfg), map[target]bool{}
+	for _, is := range targets(cfg) {
+		now[is] = true
 	}
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
+		l, _ := f.Log()
+		if l == nil {
+			continue
+		}
 		was, is := before[f.ID], keyOf(f)
 		s := p.sinks[was]
-		if l, _ := f.Log(); s == nil || was.kind != farm.LogFile || is.kind != farm.LogFile || l.File != "" || was == is || now[was] || p.sinks[is] != nil {
+		if s == nil || was.kind != farm.LogFile || is.kind != farm.LogFile || l.File != "" || was == is || now[was] || p.sinks[is] != nil {
 			continue
 		}
 		delete(p.sinks, was)
 		p.sinks[is] = s
 		s.rename(is)
 	}
+}
+
+// targets are where the farms log to, by their number; those the kernel carries
+// have no such log.
+func targets(cfg *farm.Config) map[uint32]target {
+	out := map[uint32]target{}
+	for i := range cfg.Farms {
+		if l, _ := cfg.Farms[i].Log(); l != nil {
+			out[cfg.Farms[i].ID] = keyOf(&cfg.Farms[i])
+		}
+	}
+	return out
 }
 
 // rename makes the sink write to another file, and takes what the old one and
