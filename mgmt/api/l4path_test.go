@@ -147,7 +147,10 @@ func TestFarmsSayWhatCarriesThemAndWhy(t *testing.T) {
 	a.shop(1)
 	a.must(200, "GET", "/farms/kern", "").want(t, "params.warnings.0", "backend 10.0.0.1 is not used")
 	a.must(200, "GET", "/farms/dns", "").want(t, "params.warnings", nil)
-	r := a.must(200, "GET", "/farms/dns/explain", "")
+	r := a.must(200, "GET", "/farms/kern/status", "")
+	r.want(t, "params.status", "problem")
+	r.want(t, "params.problem", "backend 10.0.0.1 is not used")
+	r = a.must(200, "GET", "/farms/dns/explain", "")
 	for path, value := range map[string]any{"params.carrier": "userspace", "params.datapath": "auto", "params.possible.0.datapath": "userspace", "params.possible.0.possible": "true",
 		"params.possible.1.possible": "true", "params.rules": nil, "warning": nil} {
 		r.want(t, path, value)

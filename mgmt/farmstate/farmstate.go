@@ -31,6 +31,9 @@ type Serving struct {
 	// Problem says in one sentence why the farm does not run, if there is more to
 	// say than that it is stopped.
 	Problem string
+	// Warnings are what of a farm that runs cannot work now: packets a firewall
+	// does not let through, and the like.
+	Warnings []string
 }
 
 // Stopped is what the engine does with a stopped farm. refused is why its last
@@ -133,7 +136,7 @@ func Farm(f *farm.Farm, health Health, told Told, serving Serving) farm.Status {
 	switch {
 	case c.Up == 0:
 		return farm.StatusCritical
-	case c.Down > 0, anyTold(f, health, told):
+	case c.Down > 0, len(serving.Warnings) > 0, anyTold(f, health, told):
 		return farm.StatusProblem
 	case c.Maintenance > 0:
 		return farm.StatusMaintenance

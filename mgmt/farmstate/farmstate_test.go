@@ -1,6 +1,7 @@
 package farmstate_test
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -127,7 +128,7 @@ func TestFarmWithoutAProfileHasNoBackends(t *testing.T) {
 }
 
 func TestStoppedFarmTellsOnlyARefusedStart(t *testing.T) {
-	if got := farmstate.Stopped(""); got != (farmstate.Serving{}) {
+	if got := farmstate.Stopped(""); !reflect.DeepEqual(got, farmstate.Serving{}) {
 		t.Errorf("a stopped farm: %+v", got)
 	}
 	got := farmstate.Stopped("address in use")

@@ -2,6 +2,7 @@ package farmstate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -31,7 +32,7 @@ func Problem(f *farm.Farm, health Health, told Told, serving Serving) string {
 	}
 	text := shorten(bad)
 	if c := Count(f, health); c.Up > 0 {
-		return text
+		return strings.Join(slices.DeleteFunc(append(slices.Clone(serving.Warnings), text), func(s string) bool { return s == "" }), "; ")
 	}
 	switch {
 	case f.HTTP != nil && len(f.HTTP.Services) == 0:

@@ -40,6 +40,9 @@ func TestStatusAndProblemAgree(t *testing.T) {
 		"a name":      {[]farm.Backend{at(1, "db.example")}, nil, running, nil, "", farm.StatusCritical, "no backend is usable: backend 0 (db.example) of service web has no address"},
 		"no backends": {nil, nil, running, nil, "", farm.StatusCritical, "it has no backends"},
 		"no services": {nil, func(f *farm.Farm) { f.HTTP.Services = nil }, running, nil, "", farm.StatusCritical, "it has no services: every request is answered 503"},
+		"a firewall": {[]farm.Backend{at(1, "10.0.0.1"), at(2, "10.0.0.2")}, nil, farmstate.Serving{Running: true, Warnings: []string{"chain a drops", "chain b drops"}}, []uint32{2}, "", farm.StatusProblem,
+			"chain a drops; chain b drops; backend 1 (10.0.0.2) of service web is down"},
+		"a firewall alone": {[]farm.Backend{at(1, "10.0.0.1")}, nil, farmstate.Serving{Running: true, Warnings: []string{"chain a drops"}}, nil, "", farm.StatusProblem, "chain a drops"},
 		"many": {[]farm.Backend{at(1, "10.0.0.1"), at(2, "10.0.0.2"), at(3, "10.0.0.3"), at(4, "10.0.0.4"), at(5, "10.0.0.5")}, nil, running, []uint32{1, 2, 3, 4}, "", farm.StatusProblem,
 			"backend 0 (10.0.0.1) of service web is down; backend 1 (10.0.0.2) of service web is down; backend 2 (10.0.0.3) of service web is down; and 1 more"},
 	} {

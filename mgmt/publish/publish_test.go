@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unsafe"
 
@@ -466,5 +467,49 @@ func TestVirtualPortsOfDatagramsHaveKeysOfTheirOwn(t *testing.T) {
 	}
 	if got := slices.Sorted(slices.Values(b.netd.keys())); !slices.Equal(got, want) {
 		t.Errorf("netd has %v, want %v", got, want)
+	}
+}
+
+// Engine and mgmt are told to end at the same time.
+func TestAnEngineThatEndsWithTheApplianceIsNoWarning(t *testing.T) {
+	for name, c := range map[string]struct{ stopped, warned bool }{"with it": {true, false}, "alone": {false, true}} {
+		synctest.Test(t, func(t *testing.T) {
+			var log logtest.Log
+			e := newEngine()
+			engines := make(chan publish.Engine, 1)
+			engines <- e
+			memory := make([]uint64, snapshot.PageSize/8)
+			page, err := snapshot.OpenPage(unsafe.Slice((*byte)(unsafe.Pointer(&memory[0])), snapshot.PageSize))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := publish.New(publish.Options{Netd: &netd{broken: map[string]error{}}, Page: page, Log: slog.New(slog.NewTextHandler(&log, nil)),
+				Dial: func(ctx context.Context) (publish.Engine, error) {
+					select {
+					case e := <-engines:
+						return e, nil
+					case <-ctx.Done():
+						return nil, ctx.Err()
+					}
+				}})
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				p.Run(ctx, func(context.Context) error { return nil })
+			}()
+			synctest.Wait()
+			_ = e.Close()
+			synctest.Wait()
+			if c.stopped {
+				cancel()
+			}
+			time.Sleep(time.Second)
+			if got := strings.Contains(log.String(), "engine is gone"); got != c.warned {
+				t.Errorf("%s: %s", name, log.String())
+			}
+			cancel()
+			<-done
+		})
 	}
 }
