@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/mgmt/accesslog"
+)
+
+func (c *client) logsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "logs [FARM]", Short: "Show the access log of a farm, or the log of the appliance",
+		Long: `Show the last lines of the access log of a farm, or without one of the log of
+the appliance itself: where its standard error goes, a file or the journal of
+systemd. With --follow also those to come, until interrupted.`,
+		Example: "  sluice logs shop\n  sluice logs shop --follow --lines 100\n  sluice logs --follow",
+		Args:    atMost(1), ValidArgsFunction: c.completer(oneFarm, nil),
+	}
+	lines := cmd.Flags().IntP("lines", "n", 20, "how many of the last lines")
+	follow := cmd.Flags().BoolP("follow", "f", false, "go on with the lines to come")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case *lines < 0:
+			return usagef("--lines: %d is not allowed, allowed are numbers from 0 on", *lines)
+		case c.url != "":
+			return usagef("logs are read where the appliance runs: use `sluice trace` from elsewhere")
+		}
+		source, err := c.logOf(cmd.Context(), args)
+		if err != nil {
+			return err
+		}
+		if source == journal {
+			return journalctl(cmd, *lines, *follow)
+		}
+		t := tail{path: source, out: cmd.OutOrStdout(), clean: isTerminal(cmd.OutOrStdout())}
+		if err := t.show(cmd.Context(), *lines, *follow); errors.Is(err, fs.ErrPermission) {
+			return fmt.Errorf("no right to read %s: be root or the user sluice runs as", source)
+		} else if err != nil {
+			return err
+		}
+		return nil
+	}
+	return cmd
+}
+
+// journal stands for the journal of systemd where a file is meant.
+const journal = "journal"
+
+func (c *client) logOf(ctx context.Context, args []string) (string, error) {
+	if len(args) == 0 {
+		return c.ownLog(ctx)
+	}
+	return c.accessLog(ctx, args[0])
+}
+
+// accessLog is the file of a farm's access log.
+func (c *client) accessLog(ctx context.Context, farm string) (string, error) {
+	path, err := pathOf("farms", farm)
+	if err != nil {
+		return "", err
+	}
+	a, err := c.get(ctx, path)
+	if err != nil {
+		return "", err
+	}
+	var body struct {
+		Params struct {
+			Logs   string
+			Sink   string `json:"log_sink"`
+			File   string `json:"log_file"`
+			Target string `json:"log_target"`
+		}
+	}
+	if err := a.into(&body); err != nil {
+		return "", err
+	}
+	switch p := body.Params; {
+	case p.Logs != "true":
+		return "", fmt.Errorf("the farm %s keeps no access log: `sluice farm set %s logs=true` starts one, `sluice trace %s` shows what happens now", farm, farm, farm)
+	case p.Sink == "syslog":
+		return "", fmt.Errorf("the access log of farm %s goes to the syslog server %s", farm, p.Target)
+	case p.Sink == "stdout":
+		return "", fmt.Errorf("the access log of farm %s goes to the standard output of `sluice run`", farm)
+	default:
+		return filepath.Join(c.data, accesslog.Folder, cmp.Or(p.File, farm)+accesslog.Ending), nil
+	}
+}
+
+// ownLog is where the standard error of the appliance goes.
+func (c *client) ownLog(ctx context.Context) (string, error) {
+	a, err := c.get(ctx, "/status")
+	if err != nil {
+		return "", err
+	}
+	var body struct{ Params state }
+	if err := a.into(&body); err != nil {
+		return "", err
+	}
+	for _, role := range body.Params.Roles {
+		target, err := os.Readlink("/proc/" + parent(role.PID) + "/fd/2")
+		switch {
+		case role.PID == 0 || errors.Is(err, fs.ErrNotExist):
+			continue // it ended just now
+		case err != nil:
+			return "", errors.New("no right to see where the log goes: be root or the user who runs sluice")
+		}
+		if info, err := os.Stat(target); err == nil && info.Mode().IsRegular() {
+			return target, nil
+		}
+		if strings.HasPrefix(target, "socket:") {
+			return journal, nil
+		}
+		return "", fmt.Errorf("the appliance writes its log to the terminal or program it was started from (%s)", target)
+	}
+	return "", errors.New("no process of the appliance runs")
+}
+
+// parent is who started a process: the supervisor, of a role.
+func parent(pid int) string {
+	status, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	_, rest, _ := strings.Cut(string(status), "\nPPid:")
+	line, _, _ := strings.Cut(rest, "\n")
+	return cmp.Or(strings.TrimSpace(line), "none")
+}
+
+// journalctl shows the appliance's unit.
+func journalctl(cmd *cobra.Command, lines int, follow bool) error {
+	args := []string{"--no-pager", "-u", "sluice", "-n", strconv.Itoa(lines)}
+	if follow {
+		args = append(args, "-f")
+	}
+	run := exec.CommandContext(cmd.Context(), "journalctl", args...)
+	run.Stdout, run.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+	if err := run.Run(); err != nil && !ended(cmd.Context()) {
+		return fmt.Errorf("journalctl: %w", err)
+	}
+	return nil
+}
