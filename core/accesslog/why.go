@@ -10,9 +10,10 @@ const (
 	WhySession       // the client's session
 	WhyCookie        // the cookie the service sets
 	WhyPin           // the connection the client keeps
+	WhyAttempt       // none was usable, and it was tried though it was down
 )
 
-var whyNames = [...]string{"", "algorithm", "session", "cookie", "pin"}
+var whyNames = [...]string{"", "algorithm", "session", "cookie", "pin", "attempt"}
 
 // String is what logs call it, empty for none.
 func (w Why) String() string {

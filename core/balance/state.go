@@ -11,9 +11,10 @@ type State struct {
 	_ [128]byte // the rotation is written by every loop: keep others away
 	// turns counts what was drawn from schedules. Only the low 32 bits are
 	// used; when they wrap, one rotation is cut short.
-	turns  atomic.Uint64
-	_      [120]byte
-	maglev atomic.Pointer[maglev] // the last one built, kept while members stay the same
+	turns   atomic.Uint64
+	_       [120]byte
+	attempt Attempt
+	maglev  atomic.Pointer[maglev] // the last one built, kept while members stay the same
 }
 
 // rotation is a schedule that loops take turns on.

@@ -39,7 +39,8 @@ type HTTP struct {
 	ConnectTimeout Seconds `json:"contimeout"`
 	// ResponseTimeout bounds the wait for a backend's next bytes.
 	ResponseTimeout Seconds `json:"restimeout"`
-	// ResurrectTime is how often a backend that was found down is tried again.
+	// ResurrectTime is the longest time between two tries of a backend that was
+	// found down: they begin at 0.2 s and double.
 	ResurrectTime Seconds `json:"resurrectime"`
 	// RequestTimeout bounds the client's whole request head, then its silence.
 	RequestTimeout  Seconds         `json:"reqtimeout"`

@@ -68,6 +68,12 @@ func (s *Slot) Usable() bool {
 	return s.passive.Load() != uint32(Down) && s.guardian.Load() != uint32(Down) && s.ejected.Load() == 0
 }
 
+// Missed tells whether nothing but the engine's own finding keeps the backend from
+// being picked, if anything does: connects to it failed.
+func (s *Slot) Missed() bool {
+	return s.guardian.Load() != uint32(Down) && s.ejected.Load() == 0
+}
+
 // Status returns up, down or undefined. One that is ejected is down: it gets no
 // traffic.
 func (s *Slot) Status() farm.Status {

@@ -9,9 +9,11 @@ func (p *Prober) connect(b *Backend) error {
 	if b.Blind {
 		return nil
 	}
-	a := &attempt{hello: b.Options.Preface, outcome: make(chan error, 1)}
+	a := &attempt{outcome: make(chan error, 1)}
 	options := b.Options
-	options.Preface = nil // it must not wait for more to be written
+	if options.Security.Config == nil { // else it goes with the handshake
+		a.hello, options.Preface = options.Preface, nil // it must not wait for more to be written
+	}
 	l := p.loops[int(b.ID)%len(p.loops)]
 	l.Post(func() {
 		if _, err := l.Dial(b.Addr, a, int64(b.Timeout), options); err != nil {

@@ -1,6 +1,6 @@
 // Package revive is the passive side of health: a backend that could not be
 // connected to is down for all loops at once, and is tried again every so often
-// until a connect succeeds.
+// until a connect succeeds: soon at first, then after twice as long each time.
 //
 // Trying again is not the business of any connection, so it runs beside the
 // loops: one goroutine looks ten times a second for whose time has come. The

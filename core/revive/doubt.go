@@ -20,7 +20,10 @@ func (p *Prober) Doubt(id uint32, reach string, blames func(error) bool, now fun
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	b := now()
-	if b == nil || b.Reach != reach || p.suspects[b.key()] != nil {
+	if b == nil || b.Reach != reach {
+		return
+	}
+	if known := p.suspects[b.key()]; known != nil && known.tried() {
 		return
 	}
 	s := p.suspect(b)
@@ -30,10 +33,12 @@ func (p *Prober) Doubt(id uint32, reach string, blames func(error) bool, now fun
 // settle ends a doubt. p.mu is held.
 func (p *Prober) settle(k key, s *suspect, err error) {
 	if err == nil || !s.blames(err) {
-		delete(p.suspects, k)
+		if s.blames = nil; s.since.IsZero() {
+			delete(p.suspects, k) // else it was down a short time ago
+		}
 		return
 	}
-	s.blames = nil
+	s.lose(time.Now())
 	p.down(&s.Backend, err)
 }
 

@@ -57,7 +57,7 @@ func (p *Prober) Refused(id uint32) (ports []uint16) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for k, s := range p.suspects {
-		if k.id == id && k.port != 0 && s.blames == nil {
+		if k.id == id && k.port != 0 && s.down() {
 			ports = append(ports, k.port)
 		}
 	}

@@ -15,6 +15,12 @@ import (
 
 const (
 	tick = 100 * time.Millisecond
+	// soonest is how long after a backend was found down it is tried first; the
+	// time doubles until it is Backend.Every. Most outages are short.
+	soonest = 200 * time.Millisecond
+	// briefest is the least time a try may take: a packet that was lost in an
+	// outage is sent again by the next try, not by the patience of this one.
+	briefest = time.Second
 	// atOnce bounds the connects under way, so that a rack that went down costs
 	// no descriptors the traffic needs.
 	atOnce = 64
@@ -28,7 +34,7 @@ type Backend struct {
 	// Addr is all there is. Port is the one of them this is about, see On.
 	Ports []uint16
 	Port  uint16
-	// Timeout bounds one connect, Every is the time between two.
+	// Timeout bounds one connect, Every the time between two.
 	Timeout, Every time.Duration
 	// Options are those of its connections; the Preface is what they begin with.
 	Options loop.DialOptions
@@ -52,14 +58,6 @@ func (b *Backend) Attrs(more ...any) []any {
 		attrs = append(attrs, "alias", b.Alias)
 	}
 	return attrs
-}
-
-// suspect is one backend that is down.
-type suspect struct {
-	Backend
-	next    time.Time
-	probing bool
-	blames  func(error) bool // of Doubt, while nothing is found yet; nil for one that is down
 }
 
 // Prober tries backends that are down again. Any goroutine may call its methods.
@@ -97,7 +95,7 @@ func (p *Prober) Lost(id uint32, reach string, cause error, now func() *Backend)
 	if b == nil || b.Reach != reach {
 		return
 	}
-	p.suspect(b).blames = nil // before it is marked: whoever is down is tried again
+	p.suspect(b).lose(time.Now()) // before it is marked: whoever is down is tried again
 	p.down(b, cause)
 }
 
@@ -108,11 +106,33 @@ func (p *Prober) Reached(id uint32) {
 	}
 }
 
-// suspect returns the entry of a backend that is down. p.mu is held.
+// Revived marks a backend up that is down, after an exchange connected to it; the
+// arguments are those of Lost.
+func (p *Prober) Revived(reach string, now func() *Backend) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := now()
+	if b == nil || b.Reach != reach {
+		return
+	}
+	if s := p.suspects[b.key()]; s != nil && s.down() {
+		p.back(s)
+	}
+}
+
+// back notes that a backend that was down could be connected to. p.mu is held.
+func (p *Prober) back(s *suspect) {
+	s.since = time.Now()
+	if p.find(&s.Backend, health.Up) {
+		p.log.Info("backend is up again", s.Attrs()...)
+	}
+}
+
+// suspect returns the entry of a backend. p.mu is held.
 func (p *Prober) suspect(b *Backend) *suspect {
 	known := p.suspects[b.key()]
 	if known == nil {
-		known = &suspect{Backend: *b, next: time.Now().Add(b.Every)}
+		known = newSuspect(b)
 		p.suspects[b.key()] = known
 	}
 	return known
@@ -129,7 +149,7 @@ func (p *Prober) Retain(all map[uint32]*Backend) {
 			continue
 		}
 		delete(p.suspects, k)
-		if b != nil { // it is reached in another way now: what was found before is no finding
+		if b != nil && s.down() { // it is reached in another way now: what was found before is no finding
 			p.find(b, health.Undefined)
 		}
 	}
@@ -137,15 +157,15 @@ func (p *Prober) Retain(all map[uint32]*Backend) {
 	for id, whole := range all {
 		none := p.board.Slot(id).Passive() == health.Down
 		for _, b := range whole.each() {
-			if s := p.suspects[b.key()]; !none && (s == nil || s.blames != nil) {
+			known := p.suspects[b.key()]
+			if known != nil {
+				known.Backend = *b
+			}
+			if !none && (known == nil || !known.down()) {
 				continue
 			}
 			p.find(b, health.Down)
-			known := p.suspect(b)
-			if soon := time.Now().Add(b.Every); known.next.After(soon) {
-				known.next = soon // the time between tries was made shorter
-			}
-			known.Backend = *b
+			p.suspect(b).hurry(time.Now())
 		}
 	}
 }
@@ -168,13 +188,17 @@ func (p *Prober) due(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for k, s := range p.suspects {
-		if s.probing || now.Before(s.next) {
+		switch {
+		case s.steady(now):
+			delete(p.suspects, k)
+			continue
+		case !s.tried() || s.probing || now.Before(s.next):
 			continue
 		}
 		select {
 		case p.slots <- struct{}{}:
 			s.probing = true
-			go p.probe(k, s, s.Backend)
+			go p.probe(k, s, s.try())
 		default:
 			return
 		}
@@ -186,8 +210,8 @@ func (p *Prober) probe(k key, s *suspect, b Backend) {
 	err := p.connect(&b)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s.probing, s.next = false, time.Now().Add(s.Every)
-	if p.suspects[k] != s {
+	s.probing = false
+	if p.suspects[k] != s || !s.tried() {
 		return
 	}
 	if s.blames != nil {
@@ -195,10 +219,8 @@ func (p *Prober) probe(k key, s *suspect, b Backend) {
 		return
 	}
 	if err != nil {
+		s.wait(time.Now())
 		return
 	}
-	delete(p.suspects, k)
-	if p.find(&s.Backend, health.Up) {
-		p.log.Info("backend is up again", s.Attrs()...)
-	}
+	p.back(s)
 }

@@ -31,6 +31,9 @@ func (p *pair) connect() {
 	for range triesMost {
 		c, ok := w.choose(f, &t, p.tried)
 		if !ok {
+			c, ok = p.chooseDown(&t)
+		}
+		if !ok {
 			break
 		}
 		if now := w.engine.table.Load(); now.byID[f.id] != nil && now.ended(f.backends[c.index].id) {
@@ -42,6 +45,7 @@ func (p *pair) connect() {
 			return
 		}
 	}
+	p.attempted()
 	if p.renew() {
 		p.connect()
 		return
@@ -81,7 +85,11 @@ func (p *pair) dial(c choice) bool {
 	if p.farm.announce != 0 {
 		options.Preface = p.announcement()
 	}
-	up, err := w.loop.Dial(b.to(p.port.Addr.Port()), (*backendSide)(p), p.farm.connect, options)
+	timeout := p.farm.connect
+	if p.attempt != nil {
+		timeout = min(timeout, attemptTime)
+	}
+	up, err := w.loop.Dial(b.to(p.port.Addr.Port()), (*backendSide)(p), timeout, options)
 	if err == nil {
 		p.up = up
 		return true

@@ -30,8 +30,10 @@ type flow struct {
 	first  int32 // where its first datagram is kept, from 1 on; 0: nowhere
 	state  flowState
 	moves  uint8 // how often it went to another backend with it
-	id     connID
-	story  story
+	// attempt: the backend was down when it was chosen.
+	attempt bool
+	id      connID
+	story   story
 }
 
 // flowState is how far a flow has come.
@@ -83,6 +85,10 @@ func (f *flow) Answered(_ *loop.Outlet, d *loop.Datagram) {
 	if f.state == asked {
 		f.state = answered
 		w.engine.prober.Reached(f.to.id)
+		if f.attempt {
+			f.attempt = false
+			w.engine.revived(f.to, f.at.port.Addr.Port())
+		}
 	}
 	if f.farm.ids != nil {
 		f.noteAnswer(d.Data)

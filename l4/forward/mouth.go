@@ -117,7 +117,12 @@ func (f *flow) connect(tried balance.Tried, data []byte) bool {
 			c, ok = w.choose(f.farm, &t, tried)
 		}
 		if !ok {
-			break
+			var right *balance.Attempt
+			if c, right = f.farm.chooseDown(&t, tried, nil); right == nil {
+				break
+			}
+			right.Done() // a datagram has no outcome to wait for
+			f.attempt = true
 		}
 		b := &f.farm.backends[c.index]
 		err := f.reach(b)

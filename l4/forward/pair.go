@@ -18,9 +18,11 @@ type pair struct {
 	to      *backend   // nil before a choice
 	choice  choice
 	tried   balance.Tried
-	group   *group  // that of the name the client asks for; nil for the others
-	place   *places // what it has a place of; nil without a bound
-	began   int64   // when the connect did
+	attempt *balance.Attempt // while it tries backends that are down; nil otherwise
+	trying  int64            // since when it does so
+	group   *group           // that of the name the client asks for; nil for the others
+	place   *places          // what it has a place of; nil without a bound
+	began   int64            // when the connect did
 	intro   proxyproto.Intake
 	opening bool // the client has to say something first
 	patient bool // it wakes nobody before it has said more of that
@@ -53,6 +55,7 @@ func (p *pair) close() {
 func (p *pair) forget() {
 	w := p.w
 	p.release()
+	p.attempted()
 	w.tell(p.farm, p.client.Peer(), &p.story)
 	s := w.farm(p.farm)
 	s.Established--

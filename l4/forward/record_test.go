@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
 )
 
 type nobody struct{}
@@ -100,6 +101,7 @@ func TestConnectionsThatEndedLeaveRecords(t *testing.T) {
 
 	f.L4.Backends = f.L4.Backends[:1]
 	a.publish(f)
+	a.board.SetGuardian(1, health.Down, time.Now())        // else the client tries it
 	if c, err := net.Dial("tcp", address(f)); err == nil { // the reset may be faster
 		_ = c.Close()
 	}

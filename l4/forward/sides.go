@@ -24,6 +24,10 @@ func (s *backendSide) Connected(_ *loop.Conn, err error) {
 	}
 	w := p.w
 	w.engine.prober.Reached(p.to.id)
+	if p.attempt != nil {
+		w.engine.revived(p.to, p.port.Addr.Port())
+		p.attempted()
+	}
 	p.stands = true
 	w.farm(p.farm).Pending--
 	b := w.backend(p.to)

@@ -16,12 +16,15 @@ const besideEvery = 100 * time.Millisecond
 // is not part of the hot path. An exchange that began before a change may fail
 // where the backend is not reached any more: that says nothing of it now.
 func (e *Engine) lost(b *backend, cause error) {
-	e.prober.Lost(b.id, b.reach.Reach, cause, func() *revive.Backend {
-		if now := e.table.Load().backends[b.id]; now != nil {
-			return &now.reach
-		}
-		return nil
-	})
+	e.prober.Lost(b.id, b.reach.Reach, cause, func() *revive.Backend { return e.reachedNow(b.id) })
+}
+
+// reachedNow is how a backend is reached now; nil when it is gone.
+func (e *Engine) reachedNow(id uint32) *revive.Backend {
+	if now := e.table.Load().backends[id]; now != nil {
+		return &now.reach
+	}
+	return nil
 }
 
 // beside runs until Close.

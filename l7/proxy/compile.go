@@ -99,6 +99,7 @@ func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm) (*farmTable, er
 			if ft.services[i].tls, err = build.Backend(s.ID, s.TLS, protocols(s)...); err != nil {
 				return nil, fmt.Errorf("service %q: TLS to backends: %w", s.Name, err)
 			}
+			ft.services[i].reachSecurely()
 		}
 		if err := ft.services[i].compileRules(f, s); err != nil {
 			return nil, fmt.Errorf("service %q: %w", s.Name, err)
@@ -142,6 +143,18 @@ func (out *service) compileRules(f *farm.Farm, s *farm.Service) (err error) {
 		return fmt.Errorf("rules for response fields: %w", err)
 	}
 	return nil
+}
+
+// reachSecurely has backends that are down tried again with a handshake, where
+// that is the same for all exchanges.
+func (sv *service) reachSecurely() {
+	if !sv.tls.Fixed() {
+		return
+	}
+	for i := range sv.backends {
+		b := &sv.backends[i]
+		b.reach.Options.Security.Config = sv.tls.Config(b.id, "")
+	}
 }
 
 // reachOf is how a backend is tried again when it is down: as exchanges connect

@@ -19,7 +19,9 @@ type exchange struct {
 	backend *backend
 	up      carrier // nil before a backend was found and after it was let go
 	tried   balance.Tried
-	held    *balance.Load // what the picker reserved for the exchange
+	held    *balance.Load    // what the picker reserved for the exchange
+	attempt *balance.Attempt // while it tries a backend that is down; nil otherwise
+	trying  int64            // since when it does so
 	hash    uint64
 	cookie  int // the backend the client's cookie names, its position + 1
 

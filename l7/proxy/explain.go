@@ -202,10 +202,15 @@ func (x *explainer) forward(cl *client, found *service) {
 	x.Result = explain.Result{Outcome: explain.Forward, Service: sv.name, Backend: &ex.backend.number, Address: ex.backend.origin, Decision: ex.why.String(), Reason: x.chosen}
 }
 
+// oneTries is what becomes of backends that could not be connected to.
+const oneTries = "while none is usable one request at a time tries one that is down"
+
 // unserved tells what becomes of a request nobody can serve now.
 func (x *explainer) unserved(sv *service) {
 	waiting := sv.queue.count.Load()
 	switch {
+	case sv.picker.Attemptable():
+		x.refuse(stepBackends, 503, "no backend of the service can be used now; "+oneTries)
 	case !x.ex.mayWait():
 		x.refuse(stepBackends, 503, "no backend of the service can be used now")
 	case waiting >= sv.queueLength:

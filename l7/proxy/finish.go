@@ -38,6 +38,7 @@ func (ex *exchange) end() {
 		ex.login.leave(ex)
 	}
 	ex.drop()
+	ex.endAttempt()
 	if ex.wait != nil {
 		ex.leaveQueue()
 	}

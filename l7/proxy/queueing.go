@@ -24,20 +24,28 @@ func (ex *exchange) chooseInTurn() (int, bool) {
 		return -1, false
 	}
 	ex.turned = true
-	if wt := ex.wait; wt != nil {
-		ex.stats().Queued--
-		ex.recordQueued()
-		ex.client.setDeadline(0)
-		wt.forget()
-		if free, _ := ex.service.picker.Room(); free {
-			q.released()
-		}
-	}
+	ex.endWait()
 	return i, true
+}
+
+// endWait ends the wait of an exchange that got a backend.
+func (ex *exchange) endWait() {
+	wt := ex.wait
+	if wt == nil {
+		return
+	}
+	ex.stats().Queued--
+	ex.recordQueued()
+	ex.client.setDeadline(0)
+	wt.forget()
+	if free, _ := ex.service.picker.Room(); free {
+		ex.queue.released()
+	}
 }
 
 // noneLeft goes on when there is no backend to be had.
 func (ex *exchange) noneLeft() {
+	ex.endAttempt()
 	if ex.last == nil {
 		if ex.enqueue() {
 			return

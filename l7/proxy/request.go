@@ -26,6 +26,9 @@ func (ex *exchange) forwardTo() {
 		ex.recordTry()
 		i, ok := ex.choose()
 		if !ok {
+			i, ok = ex.chooseDown()
+		}
+		if !ok {
 			ex.noneLeft()
 			return
 		}
@@ -112,6 +115,7 @@ func (ex *exchange) connected(began int64, counts bool, err error) {
 	}
 	ex.recordConnect(began)
 	ex.w.engine.prober.Reached(ex.backend.id)
+	ex.attempted()
 	if ex.service.tls != nil {
 		ex.service.tls.Worked(ex.backend.id, ex.nameAsked())
 	}

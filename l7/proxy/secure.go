@@ -121,12 +121,17 @@ func (cl *client) proto() []byte {
 // that is asked for is the request's, unless the service has one of its own;
 // the result is good until the next call on the loop.
 func (ex *exchange) destination() *dial.Target {
-	if ex.service.tls == nil {
+	if ex.service.tls == nil && ex.attempt == nil {
 		return &ex.backend.target
 	}
 	t := &ex.w.target
 	*t = ex.backend.target
-	t.Options.Security.Config = ex.service.tls.Config(ex.backend.id, ex.nameAsked())
+	if ex.service.tls != nil {
+		t.Options.Security.Config = ex.service.tls.Config(ex.backend.id, ex.nameAsked())
+	}
+	if ex.attempt != nil {
+		t.Timeout = min(t.Timeout, attemptTime)
+	}
 	return t
 }
 

@@ -26,7 +26,7 @@ const (
 var directives = []field[farm.Farm]{
 	seconds("contimeout", "Seconds one connect to a backend may take.", func(h *farm.HTTP) *farm.Seconds { return &h.ConnectTimeout }),
 	seconds("restimeout", "Seconds to wait for the next bytes of a backend.", func(h *farm.HTTP) *farm.Seconds { return &h.ResponseTimeout }),
-	seconds("resurrectime", "Seconds between two tries of a backend that is down; not below contimeout.", func(h *farm.HTTP) *farm.Seconds { return &h.ResurrectTime }),
+	seconds("resurrectime", "Most seconds between two tries of a backend that is down, which begin at 0.2 and double; not below contimeout.", func(h *farm.HTTP) *farm.Seconds { return &h.ResurrectTime }),
 	seconds("reqtimeout", "Seconds a client may take for its request head, and be silent later.", func(h *farm.HTTP) *farm.Seconds { return &h.RequestTimeout }),
 	bound("wstimeout", "Seconds a tunnel, as of a WebSocket, may be silent.", 1, MaxTimeout, farm.DefaultTunnelTimeout, func(h *farm.HTTP) *farm.Seconds { return &h.TunnelTimeout }),
 	bound("grace", "Seconds exchanges may go on after the farm was stopped.", 1, MaxGrace, farm.DefaultStopGrace, func(h *farm.HTTP) *farm.Seconds { return &h.StopGrace }),

@@ -39,7 +39,7 @@ var l4Fields = []field[farm.Farm]{
 		func(l *farm.L4) *farm.Seconds { return &l.ConnectTimeout }),
 	boundIn(l4Part, "idle_timeout", "Seconds a connection or flow may be silent; 0 for 3600 with tcp and 30 with udp, and 120 with nattype dsr and stateless_dnat. The kernel has its own with nat and dnat.", 0, MaxTimeout, 0,
 		func(l *farm.L4) *farm.Seconds { return &l.IdleTimeout }),
-	boundIn(l4Part, "resurrectime", "Seconds between two tries of a backend that is down; in userspace.", 1, MaxTimeout, farm.DefaultL4Resurrect,
+	boundIn(l4Part, "resurrectime", "Most seconds between two tries of a backend that is down, which begin at 0.2 and double; in userspace.", 1, MaxTimeout, farm.DefaultL4Resurrect,
 		func(l *farm.L4) *farm.Seconds { return &l.ResurrectTime }),
 	boundIn(l4Part, "grace", "Seconds connections may go on after the farm was stopped; 0 ends them at once. Flows of udp in userspace end at once.", 0, MaxGrace, 0,
 		func(l *farm.L4) *farm.Seconds { return &l.StopGrace }),

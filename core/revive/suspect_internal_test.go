@@ -1,0 +1,96 @@
+package revive
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+func TestTriesBeginEarlyAndDouble(t *testing.T) {
+	for _, c := range []struct {
+		every time.Duration
+		want  []time.Duration
+	}{
+		{21 * time.Second, []time.Duration{200, 400, 800, 1600, 3200, 6400, 12800, 21000, 21000}},
+		{time.Second, []time.Duration{200, 400, 800, 1000, 1000}},
+		{50 * time.Millisecond, []time.Duration{50, 50}},
+	} {
+		s := newSuspect(&Backend{Every: c.every})
+		now := time.Now()
+		for i, want := range c.want {
+			if got := s.next.Sub(now).Round(10 * time.Millisecond); got != want*time.Millisecond {
+				t.Errorf("every %v: try %d after %v, want %v ms", c.every, i, got, int64(want))
+			}
+			now = s.next
+			s.wait(now)
+		}
+	}
+}
+
+// A connect may succeed though exchanges fail, of datagrams each does: whoever
+// goes down again at once is not tried as if that were news.
+func TestABackendThatGoesDownAgainGoesOnWhereItWas(t *testing.T) {
+	s := newSuspect(&Backend{Every: 21 * time.Second})
+	now := s.next
+	s.wait(now)
+	s.wait(now)
+	s.since = now
+	if s.down() || s.tried() || s.steady(now.Add(20*time.Second)) || !s.steady(now.Add(22*time.Second)) {
+		t.Error("one that is back for 20 s is not remembered, or one that is for 22 s is")
+	}
+	s.lose(now)
+	if got := s.next.Sub(now); got != 1600*time.Millisecond || !s.down() {
+		t.Errorf("it is tried after %v", got)
+	}
+	s.lose(now.Add(time.Second))
+	if got := s.next.Sub(now); got != 1600*time.Millisecond {
+		t.Errorf("what is known to be down puts the next try off to %v", got)
+	}
+	s.Every = time.Second
+	if s.hurry(now); s.next.Sub(now) != time.Second {
+		t.Errorf("with less time between tries it is tried after %v", s.next.Sub(now))
+	}
+}
+
+func TestADoubtThatIsConfirmedBeginsAnew(t *testing.T) {
+	s := newSuspect(&Backend{Every: 21 * time.Second})
+	now := s.next
+	s.blames, s.next = func(error) bool { return true }, now
+	if s.down() || !s.tried() || s.steady(now.Add(time.Hour)) {
+		t.Error("one that is doubted is down, is not tried or is forgotten")
+	}
+	s.lose(now)
+	if !s.down() || s.next.Sub(now) != soonest {
+		t.Errorf("down %t, tried after %v", s.down(), s.next.Sub(now))
+	}
+}
+
+// A try that waits for what an outage has swallowed would last longer than that.
+func TestATryIsGivenUpEarlyAtFirst(t *testing.T) {
+	s := newSuspect(&Backend{Every: 21 * time.Second, Timeout: 20 * time.Second})
+	if got := s.try().Timeout; got != time.Second {
+		t.Errorf("the first one may take %v", got)
+	}
+	for range 7 {
+		s.wait(time.Now())
+	}
+	if got := s.try().Timeout; got != 20*time.Second {
+		t.Errorf("a late one may take %v", got)
+	}
+	s.Timeout = 500 * time.Millisecond
+	if got := s.try().Timeout; got != 500*time.Millisecond {
+		t.Errorf("it may take %v, more than exchanges wait", got)
+	}
+}
+
+func TestWhoWasBackStaysKnownAfterADoubt(t *testing.T) {
+	p := &Prober{suspects: map[key]*suspect{}}
+	b := &Backend{ID: 1, Every: time.Second}
+	s := p.suspect(b)
+	s.since = time.Now()
+	s.blames = func(error) bool { return false }
+	p.settle(b.key(), s, errors.New("ours"))
+	if p.suspects[b.key()] != s || s.tried() {
+		t.Error("it is forgotten, or still doubted")
+	}
+}

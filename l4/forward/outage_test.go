@@ -1,0 +1,63 @@
+package forward_test
+
+import (
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/enginetest"
+	"github.com/sluicelb/sluice/core/health"
+)
+
+func TestTheFirstClientAfterAnOutageOfAllIsServed(t *testing.T) {
+	one, two := enginetest.NewSilent(t), enginetest.NewSilent(t)
+	a := newAppliance(t, 1)
+	f := a.farm(one.Addr, two.Addr)
+	f.L4.ResurrectTime = 3600
+	a.publish(f)
+	ask := func() string {
+		c, err := net.Dial("tcp", address(f))
+		if err != nil {
+			return "" // the reset was faster
+		}
+		defer c.Close()
+		_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+		b, _ := io.ReadAll(c)
+		return string(b)
+	}
+	if got := ask(); got != "" || a.board.Slot(1).Usable() || a.board.Slot(2).Usable() {
+		t.Fatalf("answered %q while nobody is there", got)
+	}
+	ln := two.Listen()
+	defer ln.Close()
+	go func() {
+		for c, err := ln.Accept(); err == nil; c, err = ln.Accept() {
+			_, _ = io.WriteString(c, "two")
+			_ = c.Close()
+		}
+	}()
+	time.Sleep(15 * time.Millisecond) // the time between two attempts, not until the next try
+	if got := ask(); got != "two" {
+		t.Errorf("the first one after it got %q", got)
+	}
+	if a.board.Slot(2).Passive() != health.Up || a.board.Slot(1).Passive() != health.Down {
+		t.Errorf("found %v and %v", a.board.Slot(1).Passive(), a.board.Slot(2).Passive())
+	}
+}
+
+func TestTheFirstDatagramAfterAnOutageOfAllIsAnswered(t *testing.T) {
+	a := newAppliance(t, 1)
+	b := named(t, "there")
+	f := a.farmUDP(b.at())
+	f.L4.ResurrectTime = 3600
+	a.publish(f)
+	a.board.SetPassive(1, health.Down, time.Now())
+	a.publish(f)
+	if got := ask(t, a.dialUDP(f), "x"); got != "there" {
+		t.Errorf("answered %q", got)
+	}
+	if a.board.Slot(1).Passive() != health.Up {
+		t.Error("it answers, and is down")
+	}
+}

@@ -1,0 +1,67 @@
+package proxy
+
+import (
+	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/revive"
+	"github.com/sluicelb/sluice/core/session"
+)
+
+// attemptTime bounds how long one exchange tries backends that are down: others
+// are told meanwhile that there is none, and the next one should soon have its
+// turn.
+const attemptTime = second
+
+// chooseDown picks a backend that is down while none is usable, if it is the turn
+// of this exchange to try.
+func (ex *exchange) chooseDown() (int, bool) {
+	now := ex.w.loop.Now()
+	if ex.trying != 0 && now-ex.trying >= attemptTime {
+		return -1, false
+	}
+	i, right := ex.service.picker.Attempt(ex.belongs(), ex.tried, ex.attempt)
+	if i < 0 {
+		return -1, false
+	}
+	if ex.trying == 0 {
+		ex.trying = now
+	}
+	ex.attempt, ex.fresh = right, true // a connection that is kept proves nothing
+	ex.held, ex.why = ex.service.picker.Held(i), accesslog.WhyAttempt
+	ex.endWait()
+	return i, true
+}
+
+// endAttempt lets other exchanges try.
+func (ex *exchange) endAttempt() {
+	ex.attempt.Done()
+	ex.attempt = nil
+}
+
+// belongs is the backend the client's cookie or session names; -1 for none.
+func (ex *exchange) belongs() int {
+	sv := ex.service
+	switch {
+	case ex.cookie > 0:
+		return ex.cookie - 1
+	case sv.sessions == nil || len(ex.key) == 0:
+		return -1
+	}
+	if id, ok := sv.sessions.Get(ex.key, session.Now(), sv.persist.ttl); ok {
+		return sv.find(id)
+	}
+	return -1
+}
+
+// attempted tells all loops that the backend the exchange tried is there again.
+func (ex *exchange) attempted() {
+	if ex.attempt == nil {
+		return
+	}
+	ex.w.engine.revived(ex.backend)
+	ex.endAttempt()
+}
+
+// revived marks a backend up that could be connected to while it was down.
+func (e *Engine) revived(b *backend) {
+	e.prober.Revived(b.reach.Reach, func() *revive.Backend { return e.reachedNow(b.id) })
+}

@@ -1,0 +1,196 @@
+package proxy_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/enginetest"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/l7/l7test"
+)
+
+// patient is a farm that tries backends again after an hour at the latest.
+func patient(h *farm.HTTP) { h.ResurrectTime = 3600 }
+
+// answering serves HTTP/1.1 and HTTP/2 on a listener.
+func answering(t *testing.T, ln net.Listener) {
+	s := &http.Server{Protocols: new(http.Protocols), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "ok") })}
+	s.Protocols.SetHTTP1(true)
+	s.Protocols.SetUnencryptedHTTP2(true)
+	go func() { _ = s.Serve(ln) }()
+	t.Cleanup(func() { _ = s.Close() })
+}
+
+func TestTheFirstRequestAfterAnOutageOfAllIsServed(t *testing.T) {
+	t.Parallel()
+	for name, edit := range map[string]func(s *farm.Service){
+		"HTTP/1":     func(*farm.Service) {},
+		"HTTP/2":     func(s *farm.Service) { s.BackendProtocol = farm.BackendHTTP2 },
+		"sessions":   func(s *farm.Service) { s.Persistence, s.TTL = farm.PersistIP, 60 },
+		"limits":     func(s *farm.Service) { s.Backends[0].ConnLimit, s.Backends[1].ConnLimit = 1, 1 },
+		"with queue": func(s *farm.Service) { s.Queue, s.Backends[0].ConnLimit, s.Backends[1].ConnLimit = 4, 1, 1 },
+		"priorities": func(s *farm.Service) { s.Backends[1].Priority = 2 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			one, two := enginetest.NewSilent(t), enginetest.NewSilent(t)
+			a := l7test.New(t, 1)
+			s := l7test.Service("web", one.Addr, two.Addr)
+			edit(&s)
+			addr := a.Serve(patient, s)
+			if got := answerTo(t, addr, get("/")).StatusCode; got != 503 || usable(a, 1) || usable(a, 2) {
+				t.Fatalf("answered %d while nobody is there", got)
+			}
+			a.Board.SetPassive(2, health.Down, time.Now()) // and its time is far away
+			answering(t, two.Listen())
+			time.Sleep(15 * time.Millisecond) // the time between two attempts, not until the next try
+			if got := answerTo(t, addr, get("/")).StatusCode; got != 200 {
+				t.Errorf("the first one after it got %d", got)
+			}
+			if !usable(a, 2) || usable(a, 1) {
+				t.Errorf("usable: %t, %t", usable(a, 1), usable(a, 2))
+			}
+			l7test.Eventually(t, "that is said", func() bool { return a.Log.Has("backend is up again") })
+		})
+	}
+}
+
+func TestWhoTriesWhileNoneIsUsableLeavesTheTurnToOthers(t *testing.T) {
+	t.Parallel()
+	one := enginetest.NewSilent(t)
+	a := l7test.New(t, 1)
+	addr := a.Serve(patient, l7test.Service("web", one.Addr))
+	for range 5 {
+		if got := answerTo(t, addr, get("/")).StatusCode; got != 503 {
+			t.Fatalf("answered %d", got)
+		}
+		time.Sleep(15 * time.Millisecond)
+	}
+	if n := a.Segment.SumBackend(1).ConnectFailures; n < 4 {
+		t.Errorf("%d connects for five requests", n)
+	}
+	// One that comes right after another does not try.
+	before := a.Segment.SumBackend(1).ConnectFailures
+	for range 50 {
+		answerTo(t, addr, get("/"))
+	}
+	if n := a.Segment.SumBackend(1).ConnectFailures - before; n >= 50 {
+		t.Errorf("each of 50 requests in a row made a connect")
+	}
+}
+
+// What probes or operators took out is not tried by requests.
+func TestOnlyBackendsThatCouldNotBeReachedAreTriedByRequests(t *testing.T) {
+	t.Parallel()
+	b := l7test.NewBackend(t, l7test.Answer(ok))
+	a := l7test.New(t, 1)
+	addr := a.Serve(patient, l7test.Service("web", b.Addr))
+	a.Board.SetGuardian(1, health.Down, time.Now())
+	if got := answerTo(t, addr, get("/")).StatusCode; got != 503 {
+		t.Errorf("a backend whose probes fail: %d", got)
+	}
+	a.Board.SetGuardian(1, health.Up, time.Now())
+	s := l7test.Service("web", b.Addr)
+	s.Backends[0].Maintenance = farm.MaintenanceDrain
+	a.Serve(patient, s)
+	a.Board.SetPassive(1, health.Down, time.Now())
+	if got := answerTo(t, addr, get("/")).StatusCode; got != 503 {
+		t.Errorf("a backend in maintenance: %d", got)
+	}
+}
+
+// One that hangs costs the request that tries it a second, not contimeout.
+func TestARequestThatTriesABackendThatIsDownWaitsASecond(t *testing.T) {
+	t.Parallel()
+	hole := blackHole(t)
+	a := l7test.New(t, 1)
+	addr := a.Serve(func(h *farm.HTTP) { h.ResurrectTime, h.ConnectTimeout = 3600, 30 }, l7test.Service("web", hole))
+	a.Board.SetPassive(1, health.Down, time.Now())
+	began := time.Now()
+	first := l7test.Dial(t, addr).Send(get("/"))
+	l7test.Eventually(t, "it tries", func() bool { return a.Segment.SumBackend(1).Pending == 1 })
+	if got := answerTo(t, addr, get("/")).StatusCode; got != 503 || time.Since(began) > time.Second {
+		t.Errorf("another one meanwhile got %d after %v", got, time.Since(began))
+	}
+	if got := first.Get().StatusCode; got != 503 || time.Since(began) < 900*time.Millisecond || time.Since(began) > 10*time.Second {
+		t.Errorf("it got %d after %v", got, time.Since(began))
+	}
+}
+
+func TestWhoLeavesWhileItTriesGivesTheTurnBack(t *testing.T) {
+	t.Parallel()
+	hole := blackHole(t)
+	a := l7test.New(t, 1)
+	addr := a.Serve(func(h *farm.HTTP) { h.ResurrectTime, h.ConnectTimeout = 3600, 30 }, l7test.Service("web", hole))
+	a.Board.SetPassive(1, health.Down, time.Now())
+	pending := func(n uint64) func() bool {
+		return func() bool { return a.Segment.SumBackend(1).Pending == n }
+	}
+	first := l7test.Dial(t, addr).Send(get("/"))
+	l7test.Eventually(t, "it tries", pending(1))
+	a.Farm.HTTP.Services[0].Backends[0].Maintenance = farm.MaintenanceCut // ends what is under way
+	a.Serve(nil, a.Farm.HTTP.Services...)
+	l7test.Eventually(t, "it is over", pending(0))
+	_ = first.Close()
+	a.Farm.HTTP.Services[0].Backends[0].Maintenance = farm.MaintenanceOff
+	a.Serve(nil, a.Farm.HTTP.Services...)
+	a.Board.SetPassive(1, health.Down, time.Now())
+	time.Sleep(15 * time.Millisecond)
+	l7test.Dial(t, addr).Send(get("/"))
+	l7test.Eventually(t, "the next one tries", pending(1))
+}
+
+// blackHole is an address that takes no more connections and refuses none: its
+// queue is full.
+func blackHole(t *testing.T) string {
+	t.Helper()
+	ln := listenWithoutQueue(t)
+	for range 8 {
+		c, err := net.DialTimeout("tcp", ln, 100*time.Millisecond)
+		if err != nil {
+			return ln
+		}
+		t.Cleanup(func() { _ = c.Close() })
+	}
+	t.Fatal(fmt.Sprint("the queue of ", ln, " is never full"))
+	return ""
+}
+
+func TestWhatIsExplainedOfAnOutageIsWhatARequestWouldDo(t *testing.T) {
+	t.Parallel()
+	one := enginetest.NewSilent(t)
+	a := l7test.New(t, 1)
+	addr := a.Serve(patient, l7test.Service("web", one.Addr))
+	answerTo(t, addr, get("/"))
+	if got := explained(t, a, "http://a.test/").Result; got.Status != 503 || !strings.Contains(got.Reason, "one request at a time tries one that is down") {
+		t.Errorf("explained: %+v", got)
+	}
+}
+
+// listenWithoutQueue is the address of a socket whose connections nobody accepts.
+func listenWithoutQueue(t *testing.T) string {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Close(fd) })
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Listen(fd, 0); err != nil {
+		t.Fatal(err)
+	}
+	name, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprint("127.0.0.1:", name.(*syscall.SockaddrInet4).Port)
+}
