@@ -256,7 +256,7 @@ func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
 func TestEachRoleGetsWhatItNeedsAndNothingElse(t *testing.T) {
 	i := start(t, t.TempDir())
 	want := map[string]string{
-		"engine": "board control log marks page records sessions stats supervisor wake",
+		"engine": "board control log marks page records sessions stats supervisor tickets wake",
 		"mgmt":   "api board data kinds local page records stats stdout supervisor wake",
 		"netd":   "board journal kinds marks netd supervisor",
 	}

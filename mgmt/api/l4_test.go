@@ -99,7 +99,7 @@ func TestCallsSayWhereBackendsAndServicesAre(t *testing.T) {
 		{"GET", "/farms/dns/services/web/backends"}, {"POST", "/farms/dns/services/web/backends"}, {"PUT", "/farms/dns/services/web/backends/0"},
 		{"GET", "/farms/dns/services/web/sessions"}, {"GET", "/stats/farms/dns/services/web/backends"}, {"GET", "/farms/dns/services/web/addrequestheader"},
 	} {
-		a.do(c[0], c[1], `{"id":"web"}`).refused(t, 400, "l4xnat", "no services", "/farms/dns/backends")
+		a.do(c[0], c[1], `{"id":"web"}`).refused(t, 400, "l4xnat", "no services", "its own")
 	}
 	for _, c := range [][2]string{
 		{"GET", "/farms/shop/backends"}, {"POST", "/farms/shop/backends"}, {"PUT", "/farms/shop/backends/0"}, {"DELETE", "/farms/shop/backends/0"},
@@ -113,7 +113,7 @@ func TestCallsSayWhereBackendsAndServicesAre(t *testing.T) {
 	a.do("GET", "/farms/dns/addheader", "").refused(t, 400, "no header rules")
 	a.do("DELETE", "/farms/dns/certificates/shop.pem", "").refused(t, 400, "l4xnat")
 	a.must(200, "PUT", "/farms/dns", `{"nattype":"dnat"}`)
-	a.do("GET", "/farms/dns/trace", "").refused(t, 400, "kernel", "/connections?farm=dns")
+	a.do("GET", "/farms/dns/trace", "").refused(t, 400, "kernel", "sluice conn list dns")
 	a.do("PUT", "/farms/dns", `{}`).want(t, "params.3.name", "protocol") // help
 }
 
