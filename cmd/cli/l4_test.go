@@ -116,7 +116,7 @@ func TestL4CommandsDoWhatTheySay(t *testing.T) {
 		{"farm set mail persistence=none responses=null", "farm show mail", "persistence -"},
 		{"farm stop mail", "farm list", "mail down"},
 		{"farm set mail newfarmname=post", "farm list", "post down"},
-		{"farm start post", "farm list", "post up"},
+		{"farm start post", "farm list", "post problem"},
 		{"farm create twin --profile l4xnat vip=192.0.2.10 vport=26 copy_from=post", "backend list twin", "second"},
 		{"farm create third vip=192.0.2.10 vport=28 --copy-from post", "farm show third", "profile l4xnat"},
 		{"farm create all --profile l4xnat vip=127.0.0.9 vport=*", "farm show all", "protocol all"},
