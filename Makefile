@@ -91,7 +91,7 @@ lint:
 
 bench: build packages
 	go run ./bench $(BENCHFLAGS)
-	SLUICE_BENCH=1 go test -v -count=1 -p 1 ./bench/kernelfarms ./bench/roundtrips ./bench/floods
+	SLUICE_BENCH=1 go test -v -count=1 -p 1 ./bench/kernelfarms ./bench/roundtrips ./bench/floods ./bench/outages
 
 clean:
 	rm -rf bin
