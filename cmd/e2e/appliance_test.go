@@ -113,6 +113,9 @@ type appliance struct {
 	log  bytes.Buffer
 	seen chan string // lines of the log
 	done chan error
+	// reads is held by who keeps the log from being read.
+	reads sync.Mutex
+	pipe  io.ReadCloser
 }
 
 var serves = regexp.MustCompile(`msg="sluice serves".* api=https://(\S+)`)
@@ -155,6 +158,7 @@ func startIn(t *testing.T, who identity, data string, in surroundings, args ...s
 	if err != nil {
 		t.Fatal(err)
 	}
+	a.pipe = stderr
 	begin := a.cmd.Start
 	if in.space != nil {
 		begin = func() error { return in.space.Start(a.cmd) }
@@ -195,6 +199,8 @@ func (a *appliance) command(args ...string) *exec.Cmd {
 
 func (a *appliance) read(stderr io.Reader) {
 	for sc := bufio.NewScanner(stderr); sc.Scan(); {
+		a.reads.Lock()
+		a.reads.Unlock() // it is only waited for
 		a.mu.Lock()
 		a.log.WriteString(sc.Text() + "\n")
 		a.mu.Unlock()

@@ -135,6 +135,7 @@ func (p *process) endWithSupervisor() {
 	<-p.line.Gone()
 	_ = syscall.Kill(os.Getpid(), syscall.SIGTERM)
 	time.Sleep(p.grace + time.Second)
+	supervisor.FlushLog()
 	os.Exit(1)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluicelb/sluice/cmd/cli"
 	"github.com/sluicelb/sluice/cmd/role"
+	"github.com/sluicelb/sluice/cmd/supervisor"
 )
 
 // version is stamped at build time from git (see the Makefile).
@@ -15,11 +16,17 @@ var version = "unversioned"
 
 func main() {
 	if name, ok := role.Named(os.Args); ok {
-		os.Exit(role.Main(name, version))
+		exit(role.Main(name, version))
 	}
 	cli.Version, cli.Leftovers = version, leftovers
 	root := cli.Root(runCommand(), demoCommand())
-	os.Exit(cli.Run(root, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	exit(cli.Run(root, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// exit ends the process once what it logged is written.
+func exit(status int) {
+	supervisor.FlushLog()
+	os.Exit(status)
 }
 
 // leftovers is cli.Leftovers.

@@ -1,21 +1,44 @@
 package supervisor
 
 import (
+	"bytes"
 	"log/slog"
 	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluicelb/sluice/core/logqueue"
 )
 
 // LogVariable sets how much the appliance says on standard error: debug, info,
 // warn or error. Unset or anything else means info.
 const LogVariable = "SLUICE_LOG"
 
+// flushTime bounds how long a process that ends waits for its last lines.
+const flushTime = time.Second
+
+// queue is where the lines of this process wait.
+var queue atomic.Pointer[logqueue.Queue]
+
 // Logger returns the logger of a process of the appliance, under the given
-// name of its role.
+// name of its role. Nobody who logs waits for standard error; FlushLog does.
 func Logger(role string) *slog.Logger {
 	var level slog.Level
 	if level.UnmarshalText([]byte(os.Getenv(LogVariable))) != nil {
 		level = slog.LevelInfo
 	}
-	h := slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})
-	return slog.New(h).With("role", role)
+	q := logqueue.New(os.Stderr, func(lost uint64) string {
+		var line bytes.Buffer
+		slog.New(slog.NewTextHandler(&line, nil)).Warn("lines of the log were left out: nobody took them", "role", role, "lines", lost)
+		return string(bytes.TrimSuffix(line.Bytes(), []byte("\n")))
+	})
+	queue.Store(q)
+	return slog.New(slog.NewTextHandler(q, &slog.HandlerOptions{Level: level})).With("role", role)
+}
+
+// FlushLog writes what the process has logged, before it ends.
+func FlushLog() {
+	if q := queue.Load(); q != nil {
+		q.Flush(flushTime)
+	}
 }

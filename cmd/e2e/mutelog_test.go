@@ -1,0 +1,63 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Standard error may be a pipe nobody reads for a while. Loops say there which
+// backends they found down, and must not wait for it.
+func TestRequestsFlowWhileNobodyReadsTheLog(t *testing.T) {
+	who := asOne()
+	port, lines := freePort(t), 60
+	_, alive, err := net.SplitHostPort(backend(t, "alive"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc strings.Builder
+	fmt.Fprintf(&doc, "farms:\n- name: shop\n  profile: http\n  vip: 127.0.0.1\n  vport: %d\n  services:\n  - name: all\n    backends:\n    - {ip: 127.0.0.1, port: %s}\n", port, alive)
+	for i := range lines { // nobody is there
+		fmt.Fprintf(&doc, "    - {ip: 127.9.0.%d, port: 9}\n", i+1)
+	}
+	config := filepath.Join(dataDir(t, who), "sluice.yaml")
+	if err := os.WriteFile(config, []byte(doc.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	a := start(t, who, dataDir(t, who), "--config", config)
+	url := fmt.Sprintf("http://127.0.0.1:%d/", port)
+	pipe, err := a.pipe.(*os.File).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = pipe.Control(func(fd uintptr) { _, err = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, 4096) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.reads.Lock()
+	muted := true
+	defer func() {
+		if muted {
+			a.reads.Unlock()
+		}
+	}()
+	for range 80 { // whoever has its turn
+		wantAnswer(t, url, "alive")
+	}
+	a.reads.Unlock()
+	muted = false
+	within(t, 20*time.Second, "all that was said can be read", func() error {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if n := strings.Count(a.log.String(), "backend is down"); n < lines {
+			return fmt.Errorf("%d lines of %d", n, lines)
+		}
+		return nil
+	})
+}
