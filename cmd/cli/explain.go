@@ -27,7 +27,7 @@ digests.`,
 		Example: `  sluice explain shop /cart?id=1
   sluice explain shop https://a.example/ -H 'Cookie: sid=1' --from 192.0.2.7
   sluice explain shop /upload -X POST -H 'Content-Length: 9000000' --json
-  sluice explain dns --from 192.0.2.7:5353 --to 192.0.2.10:53`,
+  sluice explain dns --from 192.0.2.7:5353 --to 192.0.2.10:53 --protocol udp`,
 		Args: between(1, 2), ValidArgsFunction: c.completer(oneFarm, nil),
 	}
 	headers := cmd.Flags().StringArrayP("header", "H", nil, "a header of the request, as 'Name: value'; may be repeated")
@@ -35,6 +35,7 @@ digests.`,
 	sni := cmd.Flags().String("sni", "", "name TLS is asked for (default that of the URL or of the header Host)")
 	from := cmd.Flags().String("from", "", "address the request comes from (default 127.0.0.1); for l4xnat with or without a port")
 	to := cmd.Flags().String("to", "", "address of an l4xnat farm that is connected to, with or without a port (default its first)")
+	protocol := cmd.Flags().String("protocol", "", "what the client of an l4xnat farm speaks, tcp or udp (default what the farm takes, tcp of both)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		url := ""
 		fields := map[string]any{}
@@ -45,7 +46,7 @@ digests.`,
 				return err
 			}
 		}
-		for name, text := range map[string]string{"from": *from, "to": *to, "sni": *sni} {
+		for name, text := range map[string]string{"from": *from, "to": *to, "protocol": *protocol, "sni": *sni} {
 			if text != "" {
 				fields[name] = text
 			}

@@ -108,6 +108,9 @@ func explainText(e *explain.Explanation, method, url string, colored bool) strin
 	if e.SNI != "" {
 		over = " by TLS for " + clean(e.SNI)
 	}
+	if b := e.Balance; e.Request == nil && b != nil && b.Protocol == "udp" {
+		over = " by UDP"
+	}
 	fmt.Fprintf(&p.out, "from %s%s to farm %s at %s%s, generation %d\n", clean(e.From), trusted, clean(e.Farm), clean(e.Listener), over, e.Generation)
 	if len(e.Steps) > 0 {
 		p.title("Checks")

@@ -13,7 +13,7 @@ import (
 // Listen opens one TCP socket per loop on a port of the kernel's choice.
 func (h *House) Listen(t testing.TB, ip string) netip.AddrPort {
 	t.Helper()
-	return h.each(t, farm.L4TCP, ip, func(addr string) (*os.File, string) {
+	return h.each(t, farm.L4TCP, net.JoinHostPort(ip, "0"), func(addr string) (*os.File, string) {
 		ln, err := shared(true).Listen(t.Context(), "tcp", addr)
 		if err != nil {
 			t.Fatal(err)
@@ -30,7 +30,12 @@ func (h *House) Listen(t testing.TB, ip string) netip.AddrPort {
 // ListenUDP is Listen for UDP.
 func (h *House) ListenUDP(t testing.TB, ip string) netip.AddrPort {
 	t.Helper()
-	return h.each(t, farm.L4UDP, ip, func(addr string) (*os.File, string) {
+	return h.udp(t, net.JoinHostPort(ip, "0"))
+}
+
+func (h *House) udp(t testing.TB, addr string) netip.AddrPort {
+	t.Helper()
+	return h.each(t, farm.L4UDP, addr, func(addr string) (*os.File, string) {
 		c, err := shared(false).ListenPacket(t.Context(), "udp", addr)
 		if err != nil {
 			t.Fatal(err)
@@ -45,10 +50,26 @@ func (h *House) ListenUDP(t testing.TB, ip string) netip.AddrPort {
 	})
 }
 
-// each calls open for each loop: with port 0 first, then with the port it got.
-func (h *House) each(t testing.TB, transport farm.L4Protocol, ip string, open func(addr string) (*os.File, string)) netip.AddrPort {
+// ListenBoth is Listen for TCP and UDP on one port.
+func (h *House) ListenBoth(t testing.TB, ip string) netip.AddrPort {
 	t.Helper()
-	addr := net.JoinHostPort(ip, "0")
+	for range 20 { // the kernel knows the port as free for one of them only
+		at := h.Listen(t, ip)
+		c, err := net.ListenPacket("udp", at.String())
+		if err != nil {
+			continue
+		}
+		_ = c.Close()
+		return h.udp(t, at.String())
+	}
+	t.Fatal("no port is free for both")
+	return netip.AddrPort{}
+}
+
+// each calls open for each loop: with the port of addr first, then with the one
+// it got.
+func (h *House) each(t testing.TB, transport farm.L4Protocol, addr string, open func(addr string) (*os.File, string)) netip.AddrPort {
+	t.Helper()
 	var files []*os.File
 	for range h.Loops {
 		var f *os.File

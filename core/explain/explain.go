@@ -39,6 +39,9 @@ type Question struct {
 	// To is the address and port, or only one of the farm's addresses, that the
 	// client of an l4xnat farm connects to; its first when it is empty.
 	To string `json:"to,omitempty"`
+	// Protocol is what the client of an l4xnat farm speaks, "tcp" or "udp"; what the
+	// farm takes, tcp of both, when it is empty.
+	Protocol string `json:"protocol,omitempty"`
 	// SNI is the name TLS is asked for; when it is empty that of the URL or, if
 	// that is a path, of the header Host.
 	SNI string `json:"sni,omitempty"`

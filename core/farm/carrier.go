@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// MaxUserspacePorts is how many virtual ports a farm in userspace may have:
-// each takes a socket per loop.
+// MaxUserspacePorts is how many virtual ports a farm in userspace may have,
+// those of TCP and of UDP counted apart: each takes a socket per loop.
 const MaxUserspacePorts = 32
 
 // Carrier tells which data path carries an l4xnat farm, DataPathUserspace or
@@ -54,19 +54,27 @@ func (l *L4) marks() bool {
 	return l.Mark != 0 || slices.ContainsFunc(l.Backends, func(b Backend) bool { return b.Mark != 0 })
 }
 
+// Datagrams reports whether the protocol is UDP, or UDP beside TCP.
+func (l *L4) Datagrams() bool { return l.Protocol == L4UDP || l.Protocol == L4TCPUDP }
+
+// MostPorts is how many virtual ports userspace opens for the farm's protocol.
+func (l *L4) MostPorts() int { return MaxUserspacePorts / len(l.Protocol.Transports()) }
+
 // NotUserspace says why the engine cannot carry the farm; empty when it can.
 func (l *L4) NotUserspace() string {
 	switch n := l.PortCount(); {
-	case l.Protocol != L4TCP && l.Protocol != L4UDP:
+	case l.Protocol != L4TCP && !l.Datagrams():
 		return fmt.Sprintf("protocol %s is carried by the kernel", l.Protocol)
 	case l.NAT != NATMasquerade && l.NAT != NATTarget:
 		return fmt.Sprintf("nattype %s works on packets, which the kernel carries", l.NAT)
 	case n == 0:
 		return "all ports cannot be listened on"
-	case n > MaxUserspacePorts:
-		return fmt.Sprintf("%d virtual ports are more than the %d sockets userspace opens for a farm", n, MaxUserspacePorts)
-	case l.NAT == NATTarget && l.Protocol == L4UDP:
-		return "nattype dnat with protocol udp is carried by the kernel"
+	case n > l.MostPorts() && l.Protocol == L4TCPUDP:
+		return fmt.Sprintf("%d virtual ports are more than the %d that userspace listens on by tcp and udp", n, l.MostPorts())
+	case n > l.MostPorts():
+		return fmt.Sprintf("%d virtual ports are more than the %d sockets userspace opens for a farm", n, l.MostPorts())
+	case l.NAT == NATTarget && l.Datagrams():
+		return fmt.Sprintf("nattype dnat with protocol %s is carried by the kernel", l.Protocol)
 	case l.NAT == NATTarget && l.marks():
 		return "connections with the client's address and a mark are made by the kernel"
 	case l.Persist == L4PersistMAC:

@@ -8,6 +8,7 @@ type L4Protocol string
 const (
 	L4TCP       L4Protocol = "tcp"
 	L4UDP       L4Protocol = "udp"
+	L4TCPUDP    L4Protocol = "tcp_udp" // both, as DNS has it
 	L4SCTP      L4Protocol = "sctp"
 	L4All       L4Protocol = "all" // every protocol, all ports
 	L4SIP       L4Protocol = "sip"
@@ -24,7 +25,7 @@ const (
 
 // L4Protocols lists every protocol.
 func L4Protocols() []L4Protocol {
-	return []L4Protocol{L4TCP, L4UDP, L4SCTP, L4All, L4SIP, L4FTP, L4TFTP, L4H323, L4PPTP, L4SNMP, L4Amanda, L4IRC, L4NetBIOSNS, L4SANE}
+	return []L4Protocol{L4TCP, L4UDP, L4TCPUDP, L4SCTP, L4All, L4SIP, L4FTP, L4TFTP, L4H323, L4PPTP, L4SNMP, L4Amanda, L4IRC, L4NetBIOSNS, L4SANE}
 }
 
 // Transports are the transport protocols a farm of protocol p takes packets of;
@@ -37,7 +38,7 @@ func (p L4Protocol) Transports() []L4Protocol {
 		return []L4Protocol{L4UDP}
 	case L4SCTP:
 		return []L4Protocol{L4SCTP}
-	case L4SIP, L4H323:
+	case L4TCPUDP, L4SIP, L4H323:
 		return []L4Protocol{L4TCP, L4UDP}
 	}
 	return []L4Protocol{L4TCP, L4UDP, L4SCTP}
@@ -47,7 +48,7 @@ func (p L4Protocol) Transports() []L4Protocol {
 // the kernel, because its payload names further connections.
 func (p L4Protocol) Helper() bool {
 	switch p {
-	case L4TCP, L4UDP, L4SCTP, L4All:
+	case L4TCP, L4UDP, L4TCPUDP, L4SCTP, L4All:
 		return false
 	}
 	return true

@@ -13,7 +13,7 @@ type Listener struct {
 func (l Listener) Key() string { return string(l.Transport) + "/" + l.Addr.String() }
 
 // Listeners are those the engine needs to carry the farm: none for one in the
-// kernel, one for each virtual port otherwise. A farm that is stopped needs
+// kernel, one for each transport of each virtual port otherwise. A farm that is stopped needs
 // none either, which is for the caller to know.
 func (f *Farm) Listeners() []Listener {
 	switch {
@@ -25,7 +25,9 @@ func (f *Farm) Listeners() []Listener {
 	var list []Listener
 	for _, r := range f.L4.Ports {
 		for port := int(r.First); port <= int(r.Last); port++ {
-			list = append(list, Listener{f.L4.Protocol, netip.AddrPortFrom(f.VIP, uint16(port))})
+			for _, t := range f.L4.Protocol.Transports() {
+				list = append(list, Listener{t, netip.AddrPortFrom(f.VIP, uint16(port))})
+			}
 		}
 	}
 	return list

@@ -8,6 +8,7 @@ import (
 
 // Of is what connections to a backend of the farm need; its mark is 0 when they
 // need nothing, and Transparent where the backend is to see the client's address.
+// Of a farm of TCP and UDP it is what those of TCP need, see Each.
 func Of(f *farm.Farm, b *farm.Backend) Kind {
 	k := Kind{V6: !b.Addr.Unmap().Is4()}
 	if f.L4 == nil {
@@ -21,13 +22,26 @@ func Of(f *farm.Farm, b *farm.Backend) Kind {
 	return k
 }
 
+// Each is Of for each transport of the farm.
+func Each(f *farm.Farm, b *farm.Backend) []Kind {
+	k := Of(f, b)
+	if f.L4 == nil || f.L4.Protocol != farm.L4TCPUDP {
+		return []Kind{k}
+	}
+	datagrams := k
+	datagrams.UDP = true
+	return []Kind{k, datagrams}
+}
+
 // Needed lists what connections to the backends of a farm need, one by one. A
 // farm that is stopped, or that the kernel carries, needs nothing.
 func Needed(f *farm.Farm) (kinds []Kind) {
 	add := func(backends []farm.Backend) {
 		for i := range backends {
-			if k := Of(f, &backends[i]); k.Mark != 0 {
-				kinds = append(kinds, k)
+			for _, k := range Each(f, &backends[i]) {
+				if k.Mark != 0 {
+					kinds = append(kinds, k)
+				}
 			}
 		}
 	}

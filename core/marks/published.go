@@ -12,7 +12,8 @@ const (
 	publishedMagic  = 0x534c4d41524b4b44 // "SLMARKKD" read as a number
 	publishedLayout = 1
 	// maxPublished is the highest number of kinds: twice what a configuration can
-	// have, because two are in force while one takes over from the other.
+	// have whose backends need one each, because two are in force while one takes
+	// over from the other.
 	maxPublished = 1 << 17
 )
 

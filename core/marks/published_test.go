@@ -157,6 +157,7 @@ func TestFarmsNeedWhatTheirConnectionsCarry(t *testing.T) {
 		"stopped":        {stopped, nil},
 		"tcp":            {l4(func(*farm.L4) {}), []marks.Kind{{Mark: 7}, {Mark: 9, V6: true}}},
 		"udp":            {l4(func(l *farm.L4) { l.Protocol = farm.L4UDP }), []marks.Kind{{Mark: 7, UDP: true}, {Mark: 9, V6: true, UDP: true}}},
+		"tcp and udp":    {l4(func(l *farm.L4) { l.Protocol, l.Backends = farm.L4TCPUDP, l.Backends[:1] }), []marks.Kind{{Mark: 7}, {Mark: 7, UDP: true}}},
 		"in the kernel":  {l4(func(l *farm.L4) { l.DataPath, l.Backends = farm.DataPathKernel, l.Backends[:1] }), nil},
 		"as the client": {l4(func(l *farm.L4) { l.NAT, l.Mark, l.Backends[1].Mark = farm.NATTarget, 0, 0 }),
 			[]marks.Kind{{Mark: marks.Transparent}, {Mark: marks.Transparent, V6: true}}},

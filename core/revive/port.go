@@ -8,33 +8,52 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 )
 
-// A backend without a port is reached on whatever virtual port its clients use.
-// Where there are several, that one of them is refused says nothing of the
-// others: clients choose it, and addresses of datagrams can be invented. What is
+// A backend without a port is reached on whatever virtual port its clients use,
+// one of a farm of TCP and UDP by both. Where there are several, that one of them
+// is refused says nothing of the others: clients choose it, addresses of datagrams
+// can be invented, and a server may serve one transport only. What is
 // found is kept by port then, in memory of this engine, and the board, which
 // others read, says down when no port is left.
 
 // key is what is tried again: a backend, or one port of it.
 type key struct {
 	id   uint32
-	port uint16
+	port Port
+}
+
+// Port is a port of a backend, of UDP or else of TCP.
+type Port struct {
+	Number uint16
+	UDP    bool
 }
 
 func (b *Backend) key() key { return key{b.ID, b.Port} }
 
 // On is the backend as it is reached by clients of one of its Ports; itself where
 // it has none to tell apart, and nil for a port it has not.
-func (b *Backend) On(port uint16) *Backend {
+func (b *Backend) On(port Port) *Backend {
 	switch {
-	case b == nil || len(b.Ports) == 0 && port == 0:
+	case b == nil || len(b.Ports) == 0 && port == (Port{}):
 		return b
 	case !slices.Contains(b.Ports, port):
 		return nil
 	}
 	on := *b
-	on.Port = port
-	on.Addr = netip.AddrPortFrom(b.Addr.Addr(), port)
+	on.Port, on.Blind = port, port.UDP
+	on.Addr = netip.AddrPortFrom(b.Addr.Addr(), port.Number)
 	return &on
+}
+
+// transport names the transport of the port this is about, where the backend is
+// reached by several; empty otherwise.
+func (b *Backend) transport() string {
+	switch {
+	case !slices.ContainsFunc(b.Ports, func(p Port) bool { return p.UDP != b.Port.UDP }):
+		return ""
+	case b.Port.UDP:
+		return "udp"
+	}
+	return "tcp"
 }
 
 // each is what is tried in place of a backend: its ports, or itself.
@@ -50,14 +69,14 @@ func (b *Backend) each() (all []*Backend) {
 
 // Apart is what is found of a backend on one of its ports, beside what the board
 // says of it.
-func (p *Prober) Apart(id uint32, port uint16) *health.Slot { return p.apart.Of(key{id, port}) }
+func (p *Prober) Apart(id uint32, port Port) *health.Slot { return p.apart.Of(key{id, port}) }
 
 // Refused lists the ports of a backend that are known to be down.
-func (p *Prober) Refused(id uint32) (ports []uint16) {
+func (p *Prober) Refused(id uint32) (ports []Port) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for k, s := range p.suspects {
-		if k.id == id && k.port != 0 && s.down() {
+		if k.id == id && k.port != (Port{}) && s.down() {
 			ports = append(ports, k.port)
 		}
 	}
@@ -68,13 +87,13 @@ func (p *Prober) Refused(id uint32) (ports []uint16) {
 // whether that is new. p.mu is held.
 func (p *Prober) find(b *Backend, s health.State) bool {
 	now := time.Now()
-	if b.Port == 0 {
+	if b.Port == (Port{}) {
 		return p.board.SetPassive(b.ID, s, now)
 	}
 	changed := p.board.SetApart(p.Apart(b.ID, b.Port), s, now)
-	down := func(port uint16) bool { return p.Apart(b.ID, port).Passive() == health.Down }
+	down := func(port Port) bool { return p.Apart(b.ID, port).Passive() == health.Down }
 	switch whole := p.board.Slot(b.ID).Passive(); {
-	case !slices.ContainsFunc(b.Ports, func(port uint16) bool { return !down(port) }):
+	case !slices.ContainsFunc(b.Ports, func(port Port) bool { return !down(port) }):
 		p.board.SetPassive(b.ID, health.Down, now)
 	case whole == health.Down && s != health.Down:
 		p.board.SetPassive(b.ID, s, now)

@@ -15,7 +15,7 @@ import (
 func onPorts(addrs ...string) *revive.Backend {
 	b := backend(addrs[0])
 	for _, a := range addrs {
-		b.Ports = append(b.Ports, netip.MustParseAddrPort(a).Port())
+		b.Ports = append(b.Ports, revive.Port{Number: netip.MustParseAddrPort(a).Port()})
 	}
 	return b
 }
@@ -24,11 +24,11 @@ func TestPortsAreDownEachByItself(t *testing.T) {
 	p, board, log := prober(t)
 	first, second := enginetest.NewSilent(t), enginetest.NewSilent(t)
 	b := onPorts(first.Addr, second.Addr)
-	lose := func(port uint16) {
+	lose := func(port revive.Port) {
 		p.Lost(1, b.Reach, errors.New("refused"), func() *revive.Backend { return b.On(port) })
 	}
 	found := func(i int) health.State { return p.Apart(1, b.Ports[i]).Passive() }
-	lose(1)
+	lose(revive.Port{Number: 1})
 	if got := p.Refused(1); len(got) != 0 {
 		t.Errorf("a port it has not makes %v down", got)
 	}

@@ -32,8 +32,8 @@ type Backend struct {
 	Addr netip.AddrPort
 	// Ports are the ports it is reached on where these are told apart; nil where
 	// Addr is all there is. Port is the one of them this is about, see On.
-	Ports []uint16
-	Port  uint16
+	Ports []Port
+	Port  Port
 	// Timeout bounds one connect, Every the time between two.
 	Timeout, Every time.Duration
 	// Options are those of its connections; the Preface is what they begin with.
@@ -54,6 +54,9 @@ type Backend struct {
 // which it is.
 func (b *Backend) Attrs(more ...any) []any {
 	attrs := append(slices.Concat(b.Owner, more), "backend", b.Addr.String())
+	if transport := b.transport(); transport != "" {
+		attrs = append(attrs, "protocol", transport)
+	}
 	if b.Alias != "" {
 		attrs = append(attrs, "alias", b.Alias)
 	}

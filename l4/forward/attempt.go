@@ -1,6 +1,9 @@
 package forward
 
-import "github.com/sluicelb/sluice/core/balance"
+import (
+	"github.com/sluicelb/sluice/core/balance"
+	"github.com/sluicelb/sluice/core/revive"
+)
 
 // attemptTime bounds how long one client tries backends that are down while none
 // is usable: the next one should soon have its turn.
@@ -45,7 +48,7 @@ func (p *pair) attempted() {
 
 // revived marks a backend up that was reached while it was down, on the port its
 // client used.
-func (e *Engine) revived(b *backend, port uint16) {
+func (e *Engine) revived(b *backend, port revive.Port) {
 	port = e.told(b, port)
 	e.prober.Revived(b.reach.Reach, e.reachNow(b.id, port))
 }

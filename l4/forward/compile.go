@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sluicelb/sluice/core/balance"
@@ -49,13 +50,14 @@ func (e *Engine) compileFarm(f *farm.Farm) (*farmTable, error) {
 		return nil, errors.New("it has no virtual port")
 	}
 	ft := &farmTable{
-		id: f.ID, service: l.ID, name: f.Name, transport: l.Protocol, listeners: f.Listeners(), local: f.VIP, transparent: f.Transparent(),
-		connect: nanos(cmp.Or(l.ConnectTimeout, farm.DefaultL4Connect)),
-		idle:    nanos(cmp.Or(l.IdleTimeout, defaultIdle(l.Protocol))),
-		grace:   time.Duration(nanos(l.StopGrace)),
-		answers: answersOf(l),
-		hash:    hashing(l.Algorithm),
-		persist: newPersistence(l), algorithm: l.Algorithm,
+		id: f.ID, service: l.ID, name: f.Name, protocol: l.Protocol, listeners: f.Listeners(), local: f.VIP, transparent: f.Transparent(),
+		connect:  nanos(cmp.Or(l.ConnectTimeout, farm.DefaultL4Connect)),
+		idle:     nanos(cmp.Or(l.IdleTimeout, farm.DefaultTCPIdle)),
+		flowIdle: nanos(cmp.Or(l.IdleTimeout, farm.DefaultUDPIdle)),
+		grace:    time.Duration(nanos(l.StopGrace)),
+		answers:  answersOf(l),
+		hash:     hashing(l.Algorithm),
+		persist:  newPersistence(l), algorithm: l.Algorithm,
 		backends: make([]backend, len(l.Backends)), at: make(map[uint32]int, len(l.Backends)),
 		logged: l.Logs, sample: l.AccessLog.Sample,
 		trusted: l.Trusted, proxyIn: l.ProxyIn, announce: announcing(l),
@@ -76,7 +78,7 @@ func (e *Engine) compileFarm(f *farm.Farm) (*farmTable, error) {
 		}
 	}
 	e.compileNames(ft, l)
-	if l.QUIC && l.Protocol == farm.L4UDP {
+	if l.QUIC && l.Datagrams() {
 		ft.ids = e.registry.ids.Of(l.ID)
 	}
 	if ft.persist.kind != farm.L4PersistNone {
@@ -93,18 +95,10 @@ func answersOf(l *farm.L4) int64 {
 	return int64(*l.Responses)
 }
 
-func defaultIdle(p farm.L4Protocol) farm.Seconds {
-	if p == farm.L4UDP {
-		return farm.DefaultUDPIdle
-	}
-	return farm.DefaultTCPIdle
-}
-
 func (ft *farmTable) compileBackend(f *farm.Farm, b *farm.Backend) backend {
-	kind := marks.Of(f, b)
 	out := backend{
-		id: b.ID, of: ft, addr: b.AddrPort(), mode: b.Maintenance, statics: b.Sessions, kind: kind,
-		options: loop.DialOptions{Source: b.Source, Mark: kind.Mark, Urgent: true},
+		id: b.ID, of: ft, addr: b.AddrPort(), mode: b.Maintenance, statics: b.Sessions, kinds: marks.Each(f, b),
+		options: loop.DialOptions{Source: b.Source, Mark: marks.Of(f, b).Mark, Urgent: true},
 	}
 	if !out.options.Source.IsValid() {
 		out.options.Source = f.L4.Source
@@ -112,19 +106,29 @@ func (ft *farmTable) compileBackend(f *farm.Farm, b *farm.Backend) backend {
 	probing := out.options
 	probing.Preface = ft.announce.Own() // a backend that wants a header would report its lack
 	to := out.to(ft.listeners[0].Addr.Port())
+	out.path = fmt.Sprintf("%s from %s with mark %d, announced %d", to, out.options.Source, out.options.Mark, ft.announce)
 	out.reach = revive.Backend{
 		ID: b.ID, Addr: to, Options: probing, Owner: []any{"farm", f.Name}, Alias: b.Alias,
 		Timeout: time.Duration(ft.connect),
 		Every:   time.Duration(nanos(cmp.Or(f.L4.ResurrectTime, farm.DefaultL4Resurrect))),
 		Blind:   f.L4.Protocol == farm.L4UDP,
-		Reach:   fmt.Sprintf("%s/%s from %s with mark %d, announced %d", f.L4.Protocol, to, out.options.Source, out.options.Mark, ft.announce),
+		Reach:   string(f.L4.Protocol) + "/" + out.path,
 	}
-	if b.Port == 0 && len(ft.listeners) > 1 {
-		for _, l := range ft.listeners {
-			out.reach.Ports = append(out.reach.Ports, l.Addr.Port())
-		}
+	if ways := ft.ways(&out); len(ways) > 1 {
+		out.reach.Ports = ways
 	}
 	return out
+}
+
+// ways are the ports a backend is reached on: those of the clients where it has
+// none of its own, and each by itself for TCP and for UDP.
+func (ft *farmTable) ways(b *backend) (list []revive.Port) {
+	for _, l := range ft.listeners {
+		if way := b.way(virtual(l)); !slices.Contains(list, way) {
+			list = append(list, way)
+		}
+	}
+	return list
 }
 
 // compileGroup makes the choice among the backends at these positions, which

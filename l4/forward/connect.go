@@ -16,7 +16,7 @@ const triesMost = 32
 // tuple is what the backend is chosen by.
 func (p *pair) tuple() tuple {
 	port := p.port.Addr.Port()
-	t := tuple{client: p.client.Peer(), local: netip.AddrPortFrom(p.farm.local, port), port: port, group: p.group}
+	t := tuple{client: p.client.Peer(), local: netip.AddrPortFrom(p.farm.local, port), port: virtual(p.port.Listener), group: p.group}
 	if p.farm.needsLocal() {
 		t.local = p.client.Local()
 	}
@@ -107,9 +107,9 @@ func (p *pair) missed(err error) {
 		w.note(p.farm, noMarked, "no socket with the backend's mark", p.client.Peer(), b.addr)
 	case ours(err):
 	case b.options.Mark == marks.Transparent:
-		w.engine.doubt(b, p.port.Addr.Port())
+		w.engine.doubt(b, b.way(virtual(p.port.Listener)))
 	default:
-		w.engine.lost(b, p.port.Addr.Port(), err)
+		w.engine.lost(b, b.way(virtual(p.port.Listener)), err)
 	}
 	p.tried = p.tried.With(p.choice.member)
 	p.release()

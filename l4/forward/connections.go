@@ -92,7 +92,7 @@ func (p *pair) shown() Connection {
 func (f *flow) shown(now int64) Connection {
 	t := f.tuple()
 	c := Connection{Backend: f.to.id, Protocol: string(farm.L4UDP), State: "unreplied", Client: t.client, To: t.local,
-		Server: f.to.to(f.at.port.Addr.Port()), Idle: time.Duration(max(f.farm.idle-(now-f.last), 0)), In: f.story.in, Out: f.story.out}
+		Server: f.to.to(f.at.port.Addr.Port()), Idle: time.Duration(max(f.farm.flowIdle-(now-f.last), 0)), In: f.story.in, Out: f.story.out}
 	if f.state != asked {
 		c.State = "replied"
 	}

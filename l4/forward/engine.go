@@ -93,35 +93,35 @@ func (e *Engine) sweep() {
 // Generation is the number of the table in use; 0 before the first.
 func (e *Engine) Generation() uint64 { return e.table.Load().generation }
 
-// lost marks a backend down after a failed connect: for clients of that virtual
-// port alone, if it is reached on several. What began before a change may fail
+// lost marks a backend down after a failed connect: for clients that reach it on
+// that port alone, if there are several. What began before a change may fail
 // where the backend is not reached any more: that says nothing of it now.
-func (e *Engine) lost(b *backend, port uint16, cause error) {
+func (e *Engine) lost(b *backend, port revive.Port, cause error) {
 	port = e.told(b, port)
 	e.prober.Lost(b.id, b.reach.Reach, cause, e.reachNow(b.id, port))
 }
 
 // doubt is lost after a connect from the address of a client.
-func (e *Engine) doubt(b *backend, port uint16) {
+func (e *Engine) doubt(b *backend, port revive.Port) {
 	port = e.told(b, port)
 	e.prober.Doubt(b.id, b.reach.Reach, func(err error) bool { return !ours(err) && !errors.Is(err, marks.ErrNone) }, e.reachNow(b.id, port))
 }
 
-// told is the port findings about a backend are kept by, 0 where there is but
+// told is the port findings about a backend are kept by, none where there is but
 // one; its clients go by them from now on.
-func (e *Engine) told(b *backend, port uint16) uint16 {
+func (e *Engine) told(b *backend, port revive.Port) revive.Port {
 	if len(b.reach.Ports) == 0 {
-		return 0
+		return revive.Port{}
 	}
 	if now := e.table.Load().backends[b.id]; now != nil {
-		now.of.separate(e, port)
+		now.separate(e, port)
 	}
 	return port
 }
 
 // reachNow tells how a backend is reached when it is called, for clients of that
 // port; nil when it is gone.
-func (e *Engine) reachNow(id uint32, port uint16) func() *revive.Backend {
+func (e *Engine) reachNow(id uint32, port revive.Port) func() *revive.Backend {
 	return func() *revive.Backend {
 		if now := e.table.Load().backends[id]; now != nil {
 			return now.reach.On(port)

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/revive"
 	"github.com/sluicelb/sluice/core/session"
 )
 
@@ -26,8 +28,9 @@ const (
 func (e *Engine) Has(farm uint32) bool { return e.table.Load().byID[farm] != nil }
 
 // Explain says which backend a connection or datagram would go to if it came
-// now. From and To are addresses with or without a port, SNI is the name a TLS
-// client asks for; the rest of the question is for other farms. Any goroutine
+// now. From and To are addresses with or without a port, Protocol is what the
+// client speaks, SNI the name it asks for by TLS; the rest of the question is for
+// other farms. Any goroutine
 // may call it. The error is for who asked.
 func (e *Engine) Explain(q *explain.Question) (*explain.Explanation, error) {
 	t := e.table.Load()
@@ -39,7 +42,7 @@ func (e *Engine) Explain(q *explain.Question) (*explain.Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &explainer{farm: f, engine: e, port: asked.local.Port(), Explanation: &explain.Explanation{
+	x := &explainer{farm: f, engine: e, port: asked.port, Explanation: &explain.Explanation{
 		Farm: f.name, Listener: asked.local.String(), Generation: t.generation, From: asked.client.String(),
 	}}
 	x.run(asked, q.SNI)
@@ -71,6 +74,10 @@ func (f *farmTable) asked(q *explain.Question) (t tuple, err error) {
 		}
 		*part.to = netip.AddrPortFrom(both.Addr().Unmap(), both.Port())
 	}
+	if t.port.UDP, err = f.asksUDP(q.Protocol); err != nil {
+		return t, err
+	}
+	t.port.Number = t.local.Port()
 	for _, l := range f.listeners {
 		if l.Addr.Port() == t.local.Port() && (l.Addr.Addr() == t.local.Addr() || f.local.IsUnspecified()) {
 			return t, nil
@@ -79,12 +86,25 @@ func (f *farmTable) asked(q *explain.Question) (t tuple, err error) {
 	return t, fmt.Errorf("the farm does not listen on %s", t.local)
 }
 
+// asksUDP reads what the client would speak.
+func (f *farmTable) asksUDP(protocol string) (bool, error) {
+	has := f.protocol.Transports()
+	switch asked := farm.L4Protocol(protocol); {
+	case protocol == "":
+		return has[0] == farm.L4UDP, nil
+	case !slices.Contains(has, asked):
+		return false, fmt.Errorf("the farm takes no %.64s: its protocol is %s", protocol, f.protocol)
+	default:
+		return asked == farm.L4UDP, nil
+	}
+}
+
 // explainer is one explanation in the making.
 type explainer struct {
 	*explain.Explanation
 	engine *Engine
 	farm   *farmTable
-	port   uint16 // the virtual one
+	port   revive.Port // the virtual one
 }
 
 func (x *explainer) step(name string, passed bool, format string, args ...any) {
@@ -178,13 +198,13 @@ func (x *explainer) persistence(key []byte, held session.Session, known bool, c 
 // balance tells what speaks for and against each backend as it is in use.
 func (x *explainer) balance(g *group, c choice, ok bool) {
 	f, p := x.farm, g.picker
-	b := &explain.Balance{Algorithm: string(f.algorithm), Protocol: string(f.transport), Level: p.Level(), Backends: []explain.Backend{}}
+	b := &explain.Balance{Algorithm: string(f.algorithm), Protocol: transport(x.port), Level: p.Level(), Backends: []explain.Backend{}}
 	x.Balance = b
 	for i := range explain.Listed(len(g.members), c.member) {
 		at := g.members[i]
 		be, m := &f.backends[at], p.Member(i)
 		out := explain.Backend{
-			ID: be.number, Address: be.to(x.port).String(), Alias: explain.Clip(be.reach.Alias), Weight: m.Weight, Priority: m.Priority, Status: string(m.Slot.Status()),
+			ID: be.number, Address: be.to(x.port.Number).String(), Alias: explain.Clip(be.reach.Alias), Weight: m.Weight, Priority: m.Priority, Status: string(m.Slot.Status()),
 			InFlight: int64(x.engine.segment.SumBackend(be.id).Established), Limit: m.Limit,
 			Chosen: ok && at == c.index, Maintenance: string(be.mode), Cost: p.Cost(i),
 		}
@@ -207,6 +227,13 @@ func (x *explainer) balance(g *group, c choice, ok bool) {
 		b.Backends = append(b.Backends, out)
 	}
 	b.NotShown = len(g.members) - len(b.Backends)
+}
+
+func transport(p revive.Port) string {
+	if p.UDP {
+		return string(farm.L4UDP)
+	}
+	return string(farm.L4TCP)
 }
 
 // reason says why the backend is the one.

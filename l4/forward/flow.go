@@ -52,7 +52,7 @@ func (f *flow) tuple() tuple {
 	if f.key.local.IsValid() {
 		local = netip.AddrPortFrom(f.key.local.Addr(), port)
 	}
-	return tuple{client: f.key.client.AddrPort(), local: local, port: port}
+	return tuple{client: f.key.client.AddrPort(), local: local, port: virtual(f.at.port.Listener)}
 }
 
 // forward sends what came from the client to the backend.
@@ -87,7 +87,7 @@ func (f *flow) Answered(_ *loop.Outlet, d *loop.Datagram) {
 		w.engine.prober.Reached(f.to.id)
 		if f.attempt {
 			f.attempt = false
-			w.engine.revived(f.to, f.at.port.Addr.Port())
+			w.engine.revived(f.to, f.to.way(virtual(f.at.port.Listener)))
 		}
 	}
 	if f.farm.ids != nil {
@@ -113,7 +113,7 @@ func (f *flow) Answered(_ *loop.Outlet, d *loop.Datagram) {
 func (f *flow) Refused(_ *loop.Outlet, err error) {
 	w := f.at.w
 	w.backend(f.to).ConnectFailures++
-	w.engine.lost(f.to, f.at.port.Addr.Port(), err)
+	w.engine.lost(f.to, f.to.way(virtual(f.at.port.Listener)), err)
 	first, kept := w.firsts.of(f)
 	if f.state != asked || !kept || f.moves == triesMost {
 		f.story.flags |= accesslog.AbortedByBackend
@@ -160,7 +160,7 @@ func (f *flow) abort() {
 func (f *flow) end() {
 	w := f.at.w
 	f.letGo()
-	w.tell(f.farm, f.key.client.AddrPort(), &f.story)
+	w.tell(f.farm, accesslog.ProtoUDP, f.key.client.AddrPort(), &f.story)
 	w.firsts.drop(f)
 	delete(f.at.flows, f.key)
 	w.flows.remove(f)
@@ -180,7 +180,7 @@ func (f *flow) settle(t *table) {
 		return // its port is closed, and it with that
 	}
 	i := ft.find(f.to.id)
-	if ft.id != f.farm.id || i < 0 || ft.backends[i].mode == cut || ft.backends[i].reach.Reach != f.to.reach.Reach ||
+	if ft.id != f.farm.id || i < 0 || ft.backends[i].mode == cut || ft.backends[i].path != f.to.path ||
 		(ft.answers == 0) != (f.farm.answers == 0) {
 		f.abort()
 		return

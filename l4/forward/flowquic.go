@@ -87,5 +87,5 @@ func (f *flow) resume(data []byte) (choice, bool) {
 		return choice{}, false
 	}
 	f.id.length = uint8(length)
-	return f.farm.claim(f.farm.on(&f.farm.group, f.at.port.Addr.Port()), backend, balance.Tried{})
+	return f.farm.claim(f.farm.on(&f.farm.group, virtual(f.at.port.Listener)), backend, balance.Tried{})
 }

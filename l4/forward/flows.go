@@ -88,7 +88,7 @@ func (fs *flows) tick() {
 			if i >= len(*list) {
 				continue
 			}
-			if f := (*list)[i]; now-f.last > f.farm.idle {
+			if f := (*list)[i]; now-f.last > f.farm.flowIdle {
 				f.end()
 			}
 		}

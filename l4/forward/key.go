@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/revive"
 )
 
 // tuple is what is known of a connection or flow before a backend is chosen.
@@ -16,7 +17,7 @@ type tuple struct {
 	// address may be unspecified unless needsLocal asks for it.
 	local netip.AddrPort
 	// port is the virtual port it came to; one that a peer introduced used another.
-	port uint16
+	port revive.Port
 	// group is that of the name the client asks for; nil for the others.
 	group *group
 }

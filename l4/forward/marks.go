@@ -30,7 +30,7 @@ func kindsOf(cfg *farm.Config) (kinds []marks.Kind) {
 // kinds lists what the backends of the table need.
 func (t *table) kinds() (kinds []marks.Kind) {
 	for _, b := range t.backends {
-		kinds = append(kinds, b.kind)
+		kinds = append(kinds, b.kinds...)
 	}
 	return kinds
 }
@@ -39,9 +39,10 @@ func (t *table) kinds() (kinds []marks.Kind) {
 // marks they ask for.
 func unmarked(f *farm.Farm, missing map[marks.Kind]error) error {
 	for i := range f.L4.Backends {
-		k := marks.Of(f, &f.L4.Backends[i])
-		if err := missing[k]; err != nil {
-			return fmt.Errorf("backend %d has %s: %w", i, k, err)
+		for _, k := range marks.Each(f, &f.L4.Backends[i]) {
+			if err := missing[k]; err != nil {
+				return fmt.Errorf("backend %d has %s: %w", i, k, err)
+			}
 		}
 	}
 	return nil

@@ -156,7 +156,7 @@ func (w *worker) missed(f *farmTable, b *backend, t *tuple, err error) {
 		w.note(f, noMarked, "no socket with the backend's mark", t.client, b.addr)
 		return
 	}
-	w.engine.lost(b, t.port, err)
+	w.engine.lost(b, b.way(t.port), err)
 }
 
 // reach gives the flow a socket to a backend.

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/revive"
 )
 
 // oneWay is the socket that flows to one backend share on a loop because none of
@@ -52,7 +53,7 @@ func (o *oneWay) Answered(*loop.Outlet, *loop.Datagram) {}
 // Refused implements loop.OutletHandler.
 func (o *oneWay) Refused(_ *loop.Outlet, err error) {
 	o.w.backend(o.to).ConnectFailures++
-	o.w.engine.lost(o.to, o.key.to.Port(), err)
+	o.w.engine.lost(o.to, revive.Port{Number: o.key.to.Port(), UDP: true}, err)
 	o.w.eachFlow(func(f *flow) {
 		if f.shared == o {
 			f.end()

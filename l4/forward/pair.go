@@ -56,7 +56,7 @@ func (p *pair) forget() {
 	w := p.w
 	p.release()
 	p.attempted()
-	w.tell(p.farm, p.client.Peer(), &p.story)
+	w.tell(p.farm, accesslog.ProtoTCP, p.client.Peer(), &p.story)
 	s := w.farm(p.farm)
 	s.Established--
 	if !p.stands {

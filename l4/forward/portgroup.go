@@ -5,12 +5,14 @@ import (
 	"sync/atomic"
 
 	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/revive"
 )
 
 // portGroups are the groups of a farm in which something is found of one virtual
-// port alone: its backends have no port and are reached on the one the client
-// used, and some were refused on it. Ports of which nothing is known use the
-// groups of the farm, so that a farm of many ports has one set of them.
+// port alone, and of its TCP or UDP: its backends have no port and are reached on
+// the one the client used, or serve both transports, and some were refused there.
+// Ports of which nothing is known use the groups of the farm, so that a farm of
+// many ports has one set of them.
 type portGroups struct {
 	made atomic.Pointer[map[portGroup]*group]
 }
@@ -18,12 +20,12 @@ type portGroups struct {
 // portGroup is a group of the farm, and the virtual port.
 type portGroup struct {
 	of   *group
-	port uint16
+	port revive.Port
 }
 
 // on is the group g as clients of a virtual port choose in it. Hot path: one load
 // where nothing was found of any port.
-func (f *farmTable) on(g *group, port uint16) *group {
+func (f *farmTable) on(g *group, port revive.Port) *group {
 	if f.apart == nil {
 		return g
 	}
@@ -48,12 +50,20 @@ func (f *farmTable) groups() (all []*group) {
 	return all
 }
 
-// separate makes the groups of one virtual port, of which something was found.
-// Any goroutine may call it.
-func (f *farmTable) separate(e *Engine, port uint16) {
-	if f.apart == nil {
+// separate makes the groups of the virtual ports whose clients reach the backend
+// on a port of which something was found. Any goroutine may call it.
+func (b *backend) separate(e *Engine, found revive.Port) {
+	if b.of.apart == nil {
 		return
 	}
+	for _, l := range b.of.listeners {
+		if at := virtual(l); b.way(at) == found {
+			b.of.separate(e, at)
+		}
+	}
+}
+
+func (f *farmTable) separate(e *Engine, port revive.Port) {
 	for {
 		before := f.apart.made.Load()
 		next := map[portGroup]*group{}
@@ -64,7 +74,10 @@ func (f *farmTable) separate(e *Engine, port uint16) {
 			maps.Copy(next, *before)
 		}
 		for _, g := range f.groups() {
-			found := func(i int) *health.Slot { return e.prober.Apart(f.backends[g.members[i]].id, port) }
+			found := func(i int) *health.Slot {
+				b := &f.backends[g.members[i]]
+				return e.prober.Apart(b.id, b.way(port))
+			}
 			next[portGroup{g, port}] = &group{g.picker.Apart(found), g.members}
 		}
 		if f.apart.made.CompareAndSwap(before, &next) {

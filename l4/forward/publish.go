@@ -76,7 +76,7 @@ func (p *Plan) Commit(opened map[string][]*os.File) (problems map[uint32]string)
 	t.dropCut(before)
 	for _, b := range t.backends { // after the swap: what is refused from now on separates the port in t
 		for _, port := range e.prober.Refused(b.id) {
-			b.of.separate(e, port)
+			b.separate(e, port)
 		}
 	}
 	e.registry.fix(t)

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/accesslog"
-	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/refusal"
 )
 
@@ -58,7 +57,7 @@ func (w *worker) chose(s *story, c choice, b *backend) {
 }
 
 // tell puts the record of what ended into the ring, if anybody wants it.
-func (w *worker) tell(f *farmTable, client netip.AddrPort, s *story) {
+func (w *worker) tell(f *farmTable, proto accesslog.Proto, client netip.AddrPort, s *story) {
 	r := &w.records
 	if r.segment == nil {
 		return
@@ -77,10 +76,7 @@ func (w *worker) tell(f *farmTable, client netip.AddrPort, s *story) {
 	e.Begin()
 	e.Exchange = accesslog.Exchange{
 		Time: time.Now().UnixNano() - (now - s.began), Connect: s.connect, Total: now - s.began, BytesIn: s.in, BytesOut: s.out,
-		Farm: f.id, Backend: s.backend, Flags: s.flags | to, Proto: accesslog.ProtoTCP, Tries: s.tries, Loop: r.loop, Why: s.why,
-	}
-	if f.transport == farm.L4UDP {
-		e.Proto = accesslog.ProtoUDP
+		Farm: f.id, Backend: s.backend, Flags: s.flags | to, Proto: proto, Tries: s.tries, Loop: r.loop, Why: s.why,
 	}
 	if s.refusal > 0 {
 		e.Refusal = uint8(w.engine.classes[s.refusal-1]) + 1

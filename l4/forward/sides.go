@@ -25,7 +25,7 @@ func (s *backendSide) Connected(_ *loop.Conn, err error) {
 	w := p.w
 	w.engine.prober.Reached(p.to.id)
 	if p.attempt != nil {
-		w.engine.revived(p.to, p.port.Addr.Port())
+		w.engine.revived(p.to, p.to.way(virtual(p.port.Listener)))
 		p.attempted()
 	}
 	p.stands = true

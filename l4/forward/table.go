@@ -26,14 +26,14 @@ type farmTable struct {
 	id        uint32
 	service   uint32 // what sessions and rotations are kept by
 	name      string
-	transport farm.L4Protocol // L4TCP or L4UDP
+	protocol  farm.L4Protocol // L4TCP, L4UDP or L4TCPUDP
 	listeners []farm.Listener
 	local     netip.Addr // the VIP; unspecified when every local address is meant
 	backends  []backend
 	at        map[uint32]int // positions in backends, by stable number
 	group     group          // the backends that are for no server name in particular
 	names     *names         // nil when all are
-	apart     *portGroups    // nil where a backend is reached on one port only
+	apart     *portGroups    // nil where each backend is reached in one way only
 	// transparent: backends see the addresses of clients, and may refuse some of them
 	transparent bool
 	algorithm   farm.L4Algorithm
@@ -52,10 +52,12 @@ type farmTable struct {
 	logged bool
 	sample uint32 // one in that many records is logged
 
-	connect, idle int64         // nanoseconds
-	ids           *connIDs      // of QUIC; nil for other protocols
-	answers       int64         // to each datagram of a client; -1 when nobody counts them; UDP
-	grace         time.Duration // for what is under way when the farm is stopped
+	connect  int64         // nanoseconds, as the next two
+	idle     int64         // of connections
+	flowIdle int64         // of flows
+	ids      *connIDs      // of QUIC; nil for other protocols
+	answers  int64         // to each datagram of a client; -1 when nobody counts them; UDP
+	grace    time.Duration // for what is under way when the farm is stopped
 }
 
 // group is backends among which one is chosen.
@@ -71,11 +73,12 @@ type backend struct {
 	number  int            // what people call it
 	addr    netip.AddrPort // port 0: the one the client used
 	options loop.DialOptions
-	kind    marks.Kind // of its sockets
+	kinds   []marks.Kind // of its sockets, by transport
 	mode    farm.Maintenance
 	load    *balance.Load // nil when connections need not be counted
 	statics []string      // its static sessions
 	reach   revive.Backend
+	path    string // where datagrams to it go, and from where
 }
 
 // to is where a client of the given virtual port is connected to.
@@ -84,6 +87,16 @@ func (b *backend) to(port uint16) netip.AddrPort {
 		return b.addr
 	}
 	return netip.AddrPortFrom(b.addr.Addr(), port)
+}
+
+// virtual is the virtual port clients of a listener come to.
+func virtual(l farm.Listener) revive.Port {
+	return revive.Port{Number: l.Addr.Port(), UDP: l.Transport == farm.L4UDP}
+}
+
+// way is the port of the backend that clients of a virtual port reach it on.
+func (b *backend) way(virtual revive.Port) revive.Port {
+	return revive.Port{Number: b.to(virtual.Number).Port(), UDP: virtual.UDP}
 }
 
 // find is the position of the backend with that number, -1 when it is gone.

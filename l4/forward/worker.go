@@ -99,7 +99,7 @@ func (w *worker) accept(at *port, c *loop.Conn) {
 		w.note(f, tooManyClients, "as many connections as the farm may have", c.Peer(), netip.AddrPort{})
 		lost := story{began: w.loop.Now(), flags: accesslog.AbortedHere}
 		lost.refused(tooManyClients)
-		w.tell(f, c.Peer(), &lost)
+		w.tell(f, accesslog.ProtoTCP, c.Peer(), &lost)
 		c.Abort()
 		return
 	}

@@ -85,6 +85,9 @@ func TestConfigurationsCompileToTheirRules(t *testing.T) {
 		"sip": {Farms: []farm.Farm{example(func(f *farm.Farm) {
 			f.L4.Protocol, f.L4.Ports, f.L4.Backends[0].Port, f.L4.Backends[1].Port = farm.L4SIP, []farm.PortRange{{First: 5060, Last: 5060}}, 0, 0
 		})}},
+		"tcp_udp": {Farms: []farm.Farm{example(func(f *farm.Farm) {
+			f.L4.Protocol, f.L4.Ports, f.L4.Persist = farm.L4TCPUDP, []farm.PortRange{{First: 53, Last: 53}}, farm.L4PersistSrc
+		})}},
 		"dsr": {Wire: onWire(), Farms: []farm.Farm{example(func(f *farm.Farm) {
 			f.L4.NAT, f.L4.Algorithm, f.L4.Persist = farm.NATDirect, farm.L4RoundRobin, farm.L4PersistSrc
 			f.L4.Backends[0].Sessions = []string{"198.51.100.1"}

@@ -121,7 +121,7 @@ func TestPacketsReachBackendsAndAnswersComeBack(t *testing.T) {
 	s := newPacketSite(t, 2)
 	for _, nat := range []farm.NATType{farm.NATDirect, farm.NATStateless} {
 		for _, six := range []bool{false, true} {
-			for _, protocol := range []farm.L4Protocol{farm.L4TCP, farm.L4UDP, farm.L4All} {
+			for _, protocol := range []farm.L4Protocol{farm.L4TCP, farm.L4UDP, farm.L4TCPUDP, farm.L4All} {
 				ports := []farm.PortRange{one(80)}
 				if protocol == farm.L4All {
 					ports = nil
@@ -131,7 +131,7 @@ func TestPacketsReachBackendsAndAnswersComeBack(t *testing.T) {
 					f.L4.Algorithm = farm.L4RoundRobin
 					s.apply(f)
 					networks := []string{string(protocol)}
-					if protocol == farm.L4All {
+					if protocol == farm.L4All || protocol == farm.L4TCPUDP {
 						networks = []string{"tcp", "udp"}
 					}
 					for _, network := range networks {

@@ -46,6 +46,8 @@ func (explainFields) Params() []validate.Param {
 		{Name: "sni", Options: []string{"non_blank"}, Description: "The name TLS is asked for; when it is left out that of the URL or, if that is a path, of the header Host."},
 		{Name: "from", Options: []string{"non_blank"}, Description: "The address the request comes from; 127.0.0.1 when it is left out. For farms of profile l4xnat it may have a port."},
 		{Name: "to", Options: []string{"non_blank"}, Description: "The address of the farm, with or without a port, that the client connects to; for farms of profile l4xnat only."},
+		{Name: "protocol", PossibleValues: []string{"tcp", "udp"}, Options: []string{"non_blank"},
+			Description: "What the client speaks; what the farm takes when it is left out, and tcp where that is both. For farms of profile l4xnat only."},
 	}
 }
 
@@ -108,6 +110,9 @@ func checkL4Question(body map[string]any, q *explain.Question) error {
 			return badRequest("%s must be an address with or without a port, got %s", name, quoteName(text))
 		}
 	}
+	if p := q.Protocol; p != "" && p != "tcp" && p != "udp" {
+		return badRequest("protocol must be tcp or udp, got %s", quoteName(p))
+	}
 	if len(q.SNI) > explain.MaxText {
 		return badRequest("sni is too long: at most %d bytes are allowed", explain.MaxText)
 	}
@@ -116,7 +121,7 @@ func checkL4Question(body map[string]any, q *explain.Question) error {
 
 // readQuestion reads the fields; what they are worth is for the engine to say.
 func readQuestion(body map[string]any, l4 bool) (q explain.Question, err error) {
-	for name, to := range map[string]*string{"url": &q.URL, "method": &q.Method, "from": &q.From, "to": &q.To, "sni": &q.SNI} {
+	for name, to := range map[string]*string{"url": &q.URL, "method": &q.Method, "from": &q.From, "to": &q.To, "protocol": &q.Protocol, "sni": &q.SNI} {
 		value, sent := body[name]
 		if !sent {
 			continue
@@ -135,6 +140,8 @@ func readQuestion(body map[string]any, l4 bool) (q explain.Question, err error) 
 		return q, badRequest("url is required")
 	case q.To != "":
 		return q, badRequest("to is for farms of profile l4xnat: a farm of profile http has one address")
+	case q.Protocol != "":
+		return q, badRequest("protocol is for farms of profile l4xnat: a farm of profile http takes tcp")
 	case q.From != "" && err != nil:
 		return q, badRequest("from must be an address, got %s", quoteName(q.From))
 	}

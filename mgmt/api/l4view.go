@@ -36,7 +36,7 @@ type L4FarmView struct {
 	LogPrefix string `json:"log_prefix"`
 	LogLines
 	ConnectTimeout farm.Seconds  `json:"contimeout"`
-	IdleTimeout    farm.Seconds  `json:"idle_timeout" doc:"0 where the kernel tracks connections, which has its own"`
+	IdleTimeout    farm.Seconds  `json:"idle_timeout" doc:"0 where the kernel tracks connections, which has its own, and with tcp_udp for 3600 of tcp and 30 of udp"`
 	ResurrectTime  farm.Seconds  `json:"resurrectime"`
 	StopGrace      farm.Seconds  `json:"grace" doc:"0 ends connections when the farm stops"`
 	Responses      *uint16       `json:"responses" doc:"Datagrams that answer one; null when only silence ends a flow"`
@@ -146,6 +146,8 @@ func idleTime(l *farm.L4, carrier farm.DataPath) farm.Seconds {
 	case l.NAT == farm.NATDirect, l.NAT == farm.NATStateless:
 		return cmp.Or(l.IdleTimeout, farm.DefaultPacketIdleTime)
 	case carrier == farm.DataPathKernel:
+		return l.IdleTimeout
+	case l.Protocol == farm.L4TCPUDP: // two, one for each
 		return l.IdleTimeout
 	case l.Protocol == farm.L4UDP:
 		return cmp.Or(l.IdleTimeout, farm.DefaultUDPIdle)

@@ -113,7 +113,7 @@ func TestCollisionsAreThoseOfTheRule(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := &farm.Config{}
 		for i := range rapid.IntRange(0, 6).Draw(t, "farms") {
-			protocol := rapid.SampledFrom([]string{"http", "tcp", "udp", "sctp", "sip", "all"}).Draw(t, "protocol")
+			protocol := rapid.SampledFrom([]string{"http", "tcp", "udp", "tcp_udp", "sctp", "sip", "all"}).Draw(t, "protocol")
 			vip := rapid.SampledFrom([]string{"10.0.0.5", "10.0.0.6", "0.0.0.0", "::", "2001:db8::5"}).Draw(t, "vip")
 			var list []string
 			for range rapid.IntRange(1, 3).Draw(t, "ports") {

@@ -37,7 +37,7 @@ var l4Fields = []field[farm.Farm]{
 	l4LogPrefix,
 	boundIn(l4Part, "contimeout", "Seconds one connect to a backend may take; tcp in userspace.", 1, MaxTimeout, farm.DefaultL4Connect,
 		func(l *farm.L4) *farm.Seconds { return &l.ConnectTimeout }),
-	boundIn(l4Part, "idle_timeout", "Seconds a connection or flow may be silent; 0 for 3600 with tcp and 30 with udp, and 120 with nattype dsr and stateless_dnat. The kernel has its own with nat and dnat.", 0, MaxTimeout, 0,
+	boundIn(l4Part, "idle_timeout", "Seconds a connection or flow may be silent; 0 for 3600 of tcp and 30 of udp, and 120 with nattype dsr and stateless_dnat. The kernel has its own with nat and dnat.", 0, MaxTimeout, 0,
 		func(l *farm.L4) *farm.Seconds { return &l.IdleTimeout }),
 	boundIn(l4Part, "resurrectime", "Most seconds between two tries of a backend that is down, which begin at 0.2 and double; in userspace.", 1, MaxTimeout, farm.DefaultL4Resurrect,
 		func(l *farm.L4) *farm.Seconds { return &l.ResurrectTime }),

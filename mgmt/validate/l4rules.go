@@ -139,10 +139,10 @@ func l4Speakers(f *farm.Farm) (field, problem string) {
 		return "proxyprotocol_in", fmt.Sprintf("is allowed only with protocol tcp, got %s: the header begins a connection; set it off, or protocol tcp", l.Protocol)
 	case l.Protocol != farm.L4TCP && on(l.ProxyOut, farm.ProxyOutOff):
 		return "proxyprotocol_out", fmt.Sprintf("is allowed only with protocol tcp, got %s: the header begins a connection; set it off, or protocol tcp", l.Protocol)
-	case l.Protocol != farm.L4UDP && l.QUIC:
-		return "quic", fmt.Sprintf("is allowed only with protocol udp, got %s; set it false, or protocol udp", l.Protocol)
-	case l.Protocol != farm.L4UDP && l.Responses != nil:
-		return "responses", fmt.Sprintf("is allowed only with protocol udp, got %s: it counts datagrams; set it null, or protocol udp", l.Protocol)
+	case !l.Datagrams() && l.QUIC:
+		return "quic", fmt.Sprintf("is allowed only with protocol udp or tcp_udp, got %s; set it false, or protocol udp", l.Protocol)
+	case !l.Datagrams() && l.Responses != nil:
+		return "responses", fmt.Sprintf("is allowed only with protocol udp or tcp_udp, got %s: it counts datagrams; set it null, or protocol udp", l.Protocol)
 	}
 	return "", ""
 }
@@ -168,14 +168,16 @@ func l4Path(f *farm.Farm) (field, problem string) {
 // l4ToUserspace says what to change so that the engine can carry the farm.
 func l4ToUserspace(l *farm.L4) string {
 	switch n := l.PortCount(); {
-	case l.Protocol != farm.L4TCP && l.Protocol != farm.L4UDP:
-		return "set protocol tcp or udp"
+	case l.Protocol != farm.L4TCP && !l.Datagrams():
+		return "set protocol tcp, udp or tcp_udp"
 	case untracked(l.NAT):
 		return "set nattype nat or dnat"
 	case n == 0:
 		return "list the ports"
-	case n > farm.MaxUserspacePorts:
-		return fmt.Sprintf("list at most %d ports", farm.MaxUserspacePorts)
+	case n > l.MostPorts():
+		return fmt.Sprintf("list at most %d ports", l.MostPorts())
+	case l.NAT == farm.NATTarget && l.Datagrams():
+		return "set nattype nat"
 	}
 	return "set another persistence"
 }

@@ -44,7 +44,7 @@ func TestEveryBrokenRuleOfAnL4FarmSaysWhyAndWhatWouldWork(t *testing.T) {
 		want  string
 	}{
 		"no directives": {func(f *farm.Farm, _ *farm.L4) { f.L4 = nil }, `farm "relay": profile l4xnat needs its directives; they are missing`},
-		"protocol":      {func(_ *farm.Farm, l *farm.L4) { l.Protocol = "icmp" }, `farm "relay": protocol must be one of tcp, udp, sctp, all, sip, ftp, tftp, h323, pptp, snmp, amanda, irc, netbios-ns, sane, got "icmp"`},
+		"protocol":      {func(_ *farm.Farm, l *farm.L4) { l.Protocol = "icmp" }, `farm "relay": protocol must be one of tcp, udp, tcp_udp, sctp, all, sip, ftp, tftp, h323, pptp, snmp, amanda, irc, netbios-ns, sane, got "icmp"`},
 		"nattype":       {func(_ *farm.Farm, l *farm.L4) { l.NAT = "snat" }, `farm "relay": nattype must be one of nat, dnat, dsr, stateless_dnat, got "snat"`},
 		"algorithm":     {func(_ *farm.Farm, l *farm.L4) { l.Algorithm = "random" }, `algorithm must be one of weight, roundrobin, hash_srcip, hash_srcip_srcport, symhash, leastconn, prio, hash_srcport, hash_dstip, hash_dstport, got "random"`},
 		"mark of ours":  {func(_ *farm.Farm, l *farm.L4) { l.Mark = 0x5d000000 }, `farm "relay": mark must not be from 1543503872 to 1577058303 (0x5c000000 to 0x5dffffff), by which farms themselves are told apart, got 1560281088`},
@@ -87,14 +87,28 @@ func TestEveryBrokenRuleOfAnL4FarmSaysWhyAndWhatWouldWork(t *testing.T) {
 		},
 			`farm "relay": proxyprotocol_in is allowed only with protocol tcp, got udp: the header begins a connection; set it off, or protocol tcp`},
 		"PROXY to servers of datagrams": {func(_ *farm.Farm, l *farm.L4) { l.Protocol, l.ProxyOut = farm.L4UDP, farm.ProxyOutV2 }, `proxyprotocol_out is allowed only with protocol tcp, got udp`},
-		"QUIC of TCP":                   {func(_ *farm.Farm, l *farm.L4) { l.QUIC = true }, `farm "relay": quic is allowed only with protocol udp, got tcp; set it false, or protocol udp`},
-		"answers of TCP":                {func(_ *farm.Farm, l *farm.L4) { l.Responses = &responses }, `farm "relay": responses is allowed only with protocol udp, got tcp: it counts datagrams; set it null, or protocol udp`},
+		"PROXY beside datagrams":        {func(_ *farm.Farm, l *farm.L4) { l.Protocol, l.ProxyOut = farm.L4TCPUDP, farm.ProxyOutV2 }, `proxyprotocol_out is allowed only with protocol tcp, got tcp_udp: the header begins a connection`},
+		"QUIC of TCP":                   {func(_ *farm.Farm, l *farm.L4) { l.QUIC = true }, `farm "relay": quic is allowed only with protocol udp or tcp_udp, got tcp; set it false, or protocol udp`},
+		"answers of TCP":                {func(_ *farm.Farm, l *farm.L4) { l.Responses = &responses }, `farm "relay": responses is allowed only with protocol udp or tcp_udp, got tcp: it counts datagrams; set it null, or protocol udp`},
 		"names of datagrams": {func(_ *farm.Farm, l *farm.L4) {
 			l.Protocol, l.Backends[0].ServerNames = farm.L4UDP, []string{"a.example"}
 		},
 			`farm "relay" backend 0: server_names are allowed only with protocol tcp, got udp: they are read from the start of a TLS connection; remove them, or set protocol tcp`},
+		"names beside datagrams": {func(_ *farm.Farm, l *farm.L4) {
+			l.Protocol, l.Backends[0].ServerNames = farm.L4TCPUDP, []string{"a.example"}
+		}, `server_names are allowed only with protocol tcp, got tcp_udp: they are read from the start of a TLS connection`},
+		"userspace of many ports of both": {func(_ *farm.Farm, l *farm.L4) {
+			l.DataPath, l.Protocol, l.Ports = farm.DataPathUserspace, farm.L4TCPUDP, ports(1000, 1016)
+		}, `datapath must not be userspace: 17 virtual ports are more than the 16 that userspace listens on by tcp and udp; set datapath auto or kernel, or list at most 16 ports`},
+		"userspace of dnat of both": {func(_ *farm.Farm, l *farm.L4) {
+			packets(l, farm.NATTarget)
+			l.DataPath, l.Protocol = farm.DataPathUserspace, farm.L4TCPUDP
+		}, `datapath must not be userspace: nattype dnat with protocol tcp_udp is carried by the kernel; set datapath auto or kernel, or set nattype nat`},
+		"kernel of answers beside connections": {func(_ *farm.Farm, l *farm.L4) {
+			l.DataPath, l.Protocol, l.Responses = farm.DataPathKernel, farm.L4TCPUDP, &responses
+		}, `answers are counted in userspace; set datapath auto or userspace, or set responses null`},
 		"userspace of sctp": {func(_ *farm.Farm, l *farm.L4) { l.DataPath, l.Protocol = farm.DataPathUserspace, farm.L4SCTP },
-			`farm "relay": datapath must not be userspace: protocol sctp is carried by the kernel; set datapath auto or kernel, or set protocol tcp or udp`},
+			`farm "relay": datapath must not be userspace: protocol sctp is carried by the kernel; set datapath auto or kernel, or set protocol tcp, udp or tcp_udp`},
 		"userspace of dsr": {func(_ *farm.Farm, l *farm.L4) { packets(l, farm.NATDirect); l.DataPath = farm.DataPathUserspace },
 			`datapath must not be userspace: nattype dsr works on packets, which the kernel carries; set datapath auto or kernel, or set nattype nat or dnat`},
 		"userspace of many ports": {func(_ *farm.Farm, l *farm.L4) { l.DataPath, l.Ports = farm.DataPathUserspace, ports(1000, 2000) },

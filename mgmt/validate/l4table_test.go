@@ -128,12 +128,14 @@ func TestNewFarmsAreOfTheProfileTheyAreCopiedFrom(t *testing.T) {
 
 func TestANewFarmMayHaveItsProtocolAtOnce(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"farmname":"a","profile":"l4xnat","vip":"127.0.0.1","vport":53,"protocol":"udp"}`:   "53 udp",
-		`{"farmname":"a","profile":"l4xnat","vip":"127.0.0.1","vport":"*","protocol":"all"}`:  "* all",
-		`{"farmname":"a","profile":"l4xnat","vip":"127.0.0.1","vport":5060,"protocol":"sip"}`: "5060 sip",
-		`{"farmname":"a","profile":"l4xnat","vip":"127.0.0.1","vport":"*","protocol":"udp"}`:  "vport * means all ports of every protocol",
-		`{"farmname":"a","profile":"l4xnat","vip":"127.0.0.1","vport":53,"protocol":"all"}`:   `vport "53" contradicts protocol all`,
-		`{"farmname":"a","profile":"http","vip":"127.0.0.1","vport":53,"protocol":"udp"}`:     "protocol is a field of l4xnat farms; send profile l4xnat with it",
+		`{"farmname":"a","profile":"l4xnat","vip":"127.0.0.1","vport":53,"protocol":"udp"}`:     "53 udp",
+		`{"farmname":"a","profile":"l4xnat","vip":"127.0.0.1","vport":53,"protocol":"tcp_udp"}`: "53 tcp_udp",
+		`{"farmname":"a","profile":"l4xnat","vip":"127.0.0.1","vport":53,"protocol":"udp,tcp"}`: "53 tcp_udp",
+		`{"farmname":"a","profile":"l4xnat","vip":"127.0.0.1","vport":"*","protocol":"all"}`:    "* all",
+		`{"farmname":"a","profile":"l4xnat","vip":"127.0.0.1","vport":5060,"protocol":"sip"}`:   "5060 sip",
+		`{"farmname":"a","profile":"l4xnat","vip":"127.0.0.1","vport":"*","protocol":"udp"}`:    "vport * means all ports of every protocol",
+		`{"farmname":"a","profile":"l4xnat","vip":"127.0.0.1","vport":53,"protocol":"all"}`:     `vport "53" contradicts protocol all`,
+		`{"farmname":"a","profile":"http","vip":"127.0.0.1","vport":53,"protocol":"udp"}`:       "protocol is a field of l4xnat farms; send profile l4xnat with it",
 	} {
 		var f farm.Farm
 		err := apply(t, &validate.FarmCreate, text, &f)

@@ -50,9 +50,12 @@ func contradiction(ports string, protocol farm.L4Protocol) string {
 }
 
 var l4Protocol = func() field[farm.Farm] {
-	f := wordIn(l4Part, "protocol", "What is balanced; all is every protocol on every port, sip is tcp and udp with nattype nat.", farm.L4Protocols(),
+	f := wordIn(l4Part, "protocol", "What is balanced; all is every protocol on every port, tcp_udp is both on the same ports, as DNS has it, sip the same with nattype nat.", farm.L4Protocols(),
 		func(l *farm.L4) *farm.L4Protocol { return &l.Protocol })
-	f.normalize = map[string]string{"netbios": string(farm.L4NetBIOSNS)} // the contract has both names
+	f.normalize = map[string]string{
+		"netbios": string(farm.L4NetBIOSNS), // the contract has both names
+		"tcp,udp": string(farm.L4TCPUDP), "udp,tcp": string(farm.L4TCPUDP),
+	}
 	f.set = func(f *farm.Farm, v Value) {
 		l := l4Of(f)
 		l.Protocol = farm.L4Protocol(v.text)

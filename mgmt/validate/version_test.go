@@ -75,7 +75,7 @@ func TestPacketsKeepTheirIPVersion(t *testing.T) {
 		"kernel": {func(l *farm.L4) { l.DataPath = farm.DataPathKernel },
 			`farm "relay" backend 1: ip must be of the same IP version as the vip (10.0.0.5), got 2001:db8::7: datapath is kernel, where packets keep their version; set datapath auto`},
 		"sctp": {func(l *farm.L4) { l.Protocol = farm.L4SCTP },
-			`got 2001:db8::7: protocol sctp is carried by the kernel, where packets keep their version; set protocol tcp or udp`},
+			`got 2001:db8::7: protocol sctp is carried by the kernel, where packets keep their version; set protocol tcp, udp or tcp_udp`},
 		"dsr": {func(l *farm.L4) { l.NAT, l.Algorithm = farm.NATDirect, farm.L4Weight },
 			`nattype dsr works on packets, which the kernel carries, where packets keep their version; set nattype nat`},
 		"dnat": {func(l *farm.L4) { l.NAT = farm.NATTarget },

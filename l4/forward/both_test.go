@@ -1,0 +1,304 @@
+package forward_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"github.com/sluicelb/sluice/core/explain"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
+)
+
+// farmBoth makes a farm of TCP and UDP with those backends, numbered from 1.
+func (a *appliance) farmBoth(backends ...string) farm.Farm {
+	a.t.Helper()
+	f := a.farm(backends...)
+	at := a.ListenBoth(a.t, "127.0.0.1")
+	f.L4.Protocol, f.L4.Algorithm = farm.L4TCPUDP, farm.L4RoundRobin
+	f.L4.Ports = []farm.PortRange{{First: at.Port(), Last: at.Port()}}
+	return f
+}
+
+// nameServer serves DNS by TCP and UDP on one address, or by the transports that
+// are named; every answer is its name.
+func nameServer(t *testing.T, name, addr string, transports ...string) string {
+	t.Helper()
+	if len(transports) == 0 {
+		transports = []string{"tcp", "udp"}
+	}
+	answer := dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
+		m := new(dns.Msg).SetReply(q)
+		m.Answer = []dns.RR{&dns.TXT{Hdr: dns.RR_Header{Name: q.Question[0].Name, Rrtype: dns.TypeTXT, Class: dns.ClassINET}, Txt: []string{name}}}
+		_ = w.WriteMsg(m)
+	})
+	for range 20 {
+		var servers []*dns.Server
+		at := addr
+		for _, transport := range transports {
+			s := &dns.Server{Handler: answer}
+			if transport == "tcp" {
+				ln, err := net.Listen("tcp", at)
+				if err != nil {
+					break
+				}
+				s.Listener, at = ln, ln.Addr().String()
+			} else {
+				c, err := net.ListenPacket("udp", at)
+				if err != nil {
+					break
+				}
+				s.PacketConn, at = c, c.LocalAddr().String()
+			}
+			servers = append(servers, s)
+		}
+		stop := func() {
+			for _, s := range servers {
+				if s.Listener != nil {
+					_ = s.Listener.Close()
+				} else {
+					_ = s.PacketConn.Close()
+				}
+			}
+		}
+		if len(servers) < len(transports) {
+			stop() // the port of one is taken for the other
+			continue
+		}
+		for _, s := range servers {
+			started := make(chan struct{})
+			s.NotifyStartedFunc = func() { close(started) }
+			go func() { _ = s.ActivateAndServe() }()
+			<-started
+			t.Cleanup(func() { _ = s.Shutdown() })
+		}
+		return at
+	}
+	t.Fatal("no port is free for both")
+	return ""
+}
+
+// query asks a farm for a name over "tcp" or "udp" and returns who answered.
+func query(f farm.Farm, transport string) (string, error) {
+	c := dns.Client{Net: transport}
+	r, _, err := c.Exchange(new(dns.Msg).SetQuestion("who.example.", dns.TypeTXT), address(f))
+	if err != nil {
+		return "", err
+	}
+	return r.Answer[0].(*dns.TXT).Txt[0], nil
+}
+
+func (a *appliance) queries(f farm.Farm, transport string) string {
+	a.t.Helper()
+	who, err := query(f, transport)
+	if err != nil {
+		a.t.Fatal(transport, ": ", err)
+	}
+	return who
+}
+
+func TestOneFarmServesTCPAndUDP(t *testing.T) {
+	a := newAppliance(t, 2)
+	one := uint16(1)
+	f := a.farmBoth(nameServer(t, "one", "127.0.0.1:0"), nameServer(t, "two", "127.0.0.1:0"))
+	f.L4.Responses = &one
+	a.publish(f)
+	if got := a.engine.Listeners(); len(got) != 2 || got[0] != "tcp/"+address(f) || got[1] != "udp/"+address(f) {
+		t.Fatalf("it listens on %v", got)
+	}
+	for _, transport := range []string{"udp", "tcp"} {
+		came := map[string]int{}
+		for range 4 {
+			came[a.queries(f, transport)]++
+		}
+		if came["one"] != 2 || came["two"] != 2 {
+			t.Errorf("%s: in turn: %v", transport, came)
+		}
+	}
+	eventually(t, "all have ended", func() bool { return a.stats().Established == 0 })
+	if s := a.stats(); s.Connections != 8 || s.PacketsIn != 4 || s.PacketsOut != 4 {
+		t.Errorf("counted: %+v", s)
+	}
+}
+
+func TestAClientOfTCPAndUDPHasOneBackend(t *testing.T) {
+	a := newAppliance(t, 2)
+	f := a.farmBoth(nameServer(t, "one", "127.0.0.1:0"), nameServer(t, "two", "127.0.0.1:0"))
+	f.L4.Persist = farm.L4PersistSrc
+	a.publish(f)
+	first := a.queries(f, "udp")
+	for i := range 6 {
+		if got := a.queries(f, []string{"tcp", "udp"}[i%2]); got != first {
+			t.Errorf("%d: %s after %s", i, got, first)
+		}
+	}
+}
+
+func TestConnectionsAndFlowsOfOneFarmAreListedCountedAndFlushedTogether(t *testing.T) {
+	a := newAppliance(t, 1)
+	f := a.farmBoth(nameServer(t, "one", "127.0.0.1:0"))
+	f.L4.MaxConnections = 2
+	a.publish(f)
+	c := a.dial(f)
+	a.queries(f, "udp")
+	eventually(t, "both are listed", func() bool { n, _ := a.engine.Connections(nil, 10); return n == 2 })
+	_, list := a.engine.Connections(nil, 10)
+	idle := map[string]int64{}
+	for _, l := range list {
+		idle[l.Protocol] = int64(l.Idle.Seconds())
+	}
+	if len(idle) != 2 || idle["udp"] < 20 || idle["udp"] > 30 {
+		t.Errorf("listed: %+v", list)
+	}
+	if _, err := query(f, "tcp"); err == nil {
+		t.Error("a third found a place")
+	}
+	if n := a.engine.FlushConnections(nil); n != 2 {
+		t.Errorf("%d were flushed", n)
+	}
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("the client of a connection that was flushed: %v", err)
+	}
+}
+
+// A server that serves one transport only is down for clients of the other, and
+// for nobody else.
+func TestATransportThatIsNotServedSaysNothingOfTheOther(t *testing.T) {
+	for _, own := range []bool{true, false} {
+		for transport, other := range map[string]string{"tcp": "udp", "udp": "tcp"} {
+			t.Run(fmt.Sprintf("%s own port %v", transport, own), func(t *testing.T) {
+				a := newAppliance(t, 1)
+				f := a.farmBoth("127.0.0.77:1", "127.0.0.78:1")
+				f.L4.ResurrectTime = 600
+				for i, served := range [][]string{{transport}, {"tcp", "udp"}} {
+					b := &f.L4.Backends[i]
+					b.Port = 0
+					to := netip.AddrPortFrom(b.Addr, f.L4.Ports[0].First)
+					if own {
+						to = netip.AddrPortFrom(b.Addr, 0)
+					}
+					at := netip.MustParseAddrPort(nameServer(t, string('1'+rune(i)), to.String(), served...))
+					if own {
+						b.Port = at.Port()
+					}
+				}
+				a.publish(f)
+				a.publish(f) // a table in use, not the first one
+				for _, when := range []string{"first", "after a change"} {
+					for range 4 {
+						if got := a.queries(f, other); got != "2" {
+							t.Fatalf("%s: %s was answered by %s", when, other, got)
+						}
+					}
+					came := map[string]int{}
+					for range 4 {
+						came[a.queries(f, transport)]++
+					}
+					if came["1"] != 2 || came["2"] != 2 {
+						t.Errorf("%s: of %s, which both serve: %v", when, transport, came)
+					}
+					a.publish(f)
+				}
+				if got := a.board.Slot(1).Passive(); got == health.Down {
+					t.Error("it is down as a whole")
+				}
+				if !a.Log.Has("protocol=" + other) {
+					t.Errorf("log: %s", a.Log.String())
+				}
+				if other == "udp" { // only its time tells that it may be back
+					return
+				}
+				if n := a.backend(1).ConnectFailures; n != 1 {
+					t.Errorf("it was tried %d times by %s", n, other)
+				}
+				if _, x := a.explained(explain.Question{Protocol: other}); x.Balance.Backends[0].Status != "down" || x.Balance.Protocol != other || *x.Result.Backend != 1 {
+					t.Errorf("%s explained: %+v", other, x.Balance)
+				}
+				if _, x := a.explained(explain.Question{Protocol: transport}); x.Balance.Backends[0].Status == "down" {
+					t.Errorf("%s explained: %+v", transport, x.Balance)
+				}
+			})
+		}
+	}
+}
+
+func TestAnExplanationIsOfOneTransport(t *testing.T) {
+	a := newAppliance(t, 1)
+	both, tcp := a.farmBoth("127.0.0.1:9"), a.farm("127.0.0.1:9")
+	tcp.ID, tcp.Name, tcp.L4.ID, tcp.L4.Backends[0].ID = 2, "other", 2, 2
+	a.publish(both, tcp)
+	for asked, want := range map[string]string{"": "tcp", "tcp": "tcp", "udp": "udp"} {
+		if _, x := a.explained(explain.Question{Protocol: asked}); x.Balance.Protocol != want {
+			t.Errorf("%q: %s", asked, x.Balance.Protocol)
+		}
+	}
+	for farm, asked := range map[uint32]string{1: "sctp", 2: "udp"} {
+		if _, err := a.engine.Explain(&explain.Question{Farm: farm, Protocol: asked}); err == nil || !strings.Contains(err.Error(), "takes no "+asked) {
+			t.Errorf("%s of farm %d: %v", asked, farm, err)
+		}
+	}
+}
+
+// A farm of UDP gets TCP beside it while it runs, and loses it: flows and
+// connections of the transport that stays go on.
+func TestATransportComesAndGoesWhileTheOtherIsInUse(t *testing.T) {
+	a := newAppliance(t, 1)
+	s := named(t, "one")
+	f := a.farmBoth(s.at())
+	f.L4.Protocol = farm.L4UDP
+	a.publish(f)
+	c := a.dialUDP(f)
+	ask(t, c, "hello")
+	from := func() string {
+		_, list := a.engine.Connections(nil, 10)
+		if len(list) != 1 {
+			t.Fatalf("%d flows", len(list))
+		}
+		return list[0].State
+	}
+	for _, protocol := range []farm.L4Protocol{farm.L4TCPUDP, farm.L4UDP} {
+		f = f.Clone()
+		f.L4.Protocol = protocol
+		a.publish(f)
+		if got := from(); got != "replied" {
+			t.Errorf("with %s the flow is %s", protocol, got)
+		}
+		ask(t, c, "still there?")
+	}
+	if got := a.stats().Connections; got != 1 {
+		t.Errorf("%d flows began", got)
+	}
+	if got := a.engine.Listeners(); len(got) != 1 || got[0] != "udp/"+address(f) {
+		t.Errorf("it listens on %v", got)
+	}
+}
+
+// An outage of one transport of all backends ends with the first client after it,
+// though the other transport is up all the time.
+func TestTheFirstClientAfterAnOutageOfOneTransportIsServed(t *testing.T) {
+	a := newAppliance(t, 1)
+	at := nameServer(t, "one", "127.0.0.1:0", "udp")
+	f := a.farmBoth(at)
+	a.publish(f)
+	if got := a.queries(f, "udp"); got != "one" {
+		t.Fatalf("answered by %q", got)
+	}
+	if who, err := query(f, "tcp"); err == nil {
+		t.Fatalf("nobody serves it, and %s answered", who)
+	}
+	if got := a.board.Slot(1).Passive(); got != health.Up {
+		t.Errorf("the backend is %v", got)
+	}
+	nameServer(t, "one", at, "tcp")
+	time.Sleep(15 * time.Millisecond) // the time between two attempts, not until the next try
+	if got := a.queries(f, "tcp"); got != "one" {
+		t.Errorf("answered by %q", got)
+	}
+}
