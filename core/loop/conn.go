@@ -51,6 +51,7 @@ func (l *Loop) open(fd int, peer netip.AddrPort, h Handler, fl flags) *Conn {
 		l.conns = append(l.conns, make([]*Conn, max(64, len(l.conns)/2))...)
 	}
 	l.conns[fd] = c
+	descriptors.conns.Add(1)
 	return c
 }
 

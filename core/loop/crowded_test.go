@@ -2,8 +2,6 @@ package loop_test
 
 import (
 	"net"
-	"os"
-	"syscall"
 	"testing"
 	"time"
 
@@ -13,35 +11,23 @@ import (
 // An eighth of the descriptors is for backends, however long clients keep
 // coming.
 func TestWaitingClientsDoNotUseUpTheReserve(t *testing.T) {
-	if os.Getenv("LOOP_FEW_DESCRIPTORS") == "" {
-		rerun(t, "LOOP_FEW_DESCRIPTORS=1")
-		return
-	}
 	const most, kept = 160, 20
-	limit := syscall.Rlimit{Cur: most, Max: most}
-	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		t.Fatal(err)
+	if !inFew(t, most) {
+		return
 	}
 	l := start(t)
 	addr := serve(t, l, func(c *loop.Conn) { c.SetHandler(echo(l)) })
-	used := func() int {
-		files, err := os.ReadDir("/proc/self/fd")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return len(files) - 1
-	}
 	var held []net.Conn
-	for used() < most-kept { // both ends are ours
+	for usedDescriptors(t) < most-kept { // both ends are ours
 		held = append(held, dial(t, addr))
 		time.Sleep(2 * time.Millisecond)
 	}
 	for range 5 {
 		held = append(held, dial(t, addr))
 	}
-	before := used()
+	before := usedDescriptors(t)
 	time.Sleep(500 * time.Millisecond) // ten pauses of accepting
-	if after := used(); after > before+1 {
+	if after := usedDescriptors(t); after > before+1 {
 		t.Errorf("%d descriptors in use, %d half a second later: the reserve is used up", before, after)
 	}
 	waits := held[len(held)-1]

@@ -85,6 +85,7 @@ func (c *Conn) Close() {
 	c.release()
 	l.conns[c.fd] = nil
 	sysClose(int(c.fd))
+	descriptors.conns.Add(-1)
 	l.values.Put(c)
 }
 

@@ -50,6 +50,7 @@ func (l *Loop) Inlet(f *os.File, h InletHandler) (*Inlet, error) {
 	together(fd)
 	l.datagrams()
 	l.inlets[fd] = in
+	countOpen(&descriptors.inlets, 1, fd)
 	if err := l.poller.AddRead(&netpoll.PollAttachment{FD: fd}, true); err != nil {
 		in.Close()
 		return nil, err
@@ -75,6 +76,7 @@ func (in *Inlet) Close() {
 	in.closed = true
 	delete(in.loop.inlets, in.fd)
 	_ = in.loop.poller.Delete(in.fd) // closing does not, while somebody else holds the socket
+	countOpen(&descriptors.inlets, -1, in.fd)
 	sysClose(in.fd)
 }
 

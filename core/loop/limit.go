@@ -1,24 +1,73 @@
 package loop
 
-import "golang.org/x/sys/unix"
+import (
+	"sync/atomic"
 
-// DescriptorLimit is how many descriptors the process may have; what has no
-// limit is told as a very high one.
-func DescriptorLimit() int { return descriptorLimit() }
+	"golang.org/x/sys/unix"
+)
 
-func descriptorLimit() int {
+// The descriptors of the process are shared by its connections, those of clients
+// and those to backends, and by its outlets, which carry the flows of UDP. Each
+// kind may take what is free, but for what the other has not used yet of its
+// share: half of all is for connections, a quarter for outlets; what else there
+// is (listeners, memory, pollers) lives in the rest. A kind nobody can come by,
+// because nothing listens for it, has no share. An eighth besides is kept from
+// clients for connections to backends, without which those that were accepted
+// could not be served.
+//
+// Connections are held to this by the number of a fresh descriptor: the kernel
+// gives out the lowest one that is free, so it says how many are in use. Outlets
+// are held to it by their count, before one is made.
+
+// descriptors is what the loops of the process have open. These are the only
+// words they share, written once for a connection.
+var descriptors struct {
+	limit             atomic.Int64 // RLIMIT_NOFILE; 0 before the first loop
+	conns, outlets    atomic.Int64
+	listeners, inlets atomic.Int64
+	others            atomic.Int64 // neither conns nor outlets, when one was last opened or closed
+}
+
+// readLimit asks how many descriptors the process may have: it may be changed
+// while it runs. What has no limit is told as a very high one.
+func readLimit() {
 	var r unix.Rlimit
-	if unix.Getrlimit(unix.RLIMIT_NOFILE, &r) != nil || r.Cur > 1<<30 {
-		return 1 << 30
+	limit := int64(1 << 30)
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &r) == nil && r.Cur < 1<<30 {
+		limit = int64(r.Cur)
 	}
-	return int(r.Cur)
+	descriptors.limit.Store(limit)
+}
+
+// countOpen notes that what is counted, listeners or inlets, became one more or less,
+// and how many descriptors there are beside connections and outlets. fd is any
+// descriptor.
+func countOpen(what *atomic.Int64, by int64, fd int) {
+	what.Add(by)
+	if free, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0); err == nil {
+		sysClose(free)
+		descriptors.others.Store(max(0, int64(free)-descriptors.conns.Load()-descriptors.outlets.Load()))
+	}
 }
 
 // acceptLimit is the descriptor number from which accepting waits until lower
-// ones are free: an eighth of the process's descriptors is kept for connections
-// to backends, without which the clients already accepted could not be served. The kernel gives out the lowest free number, so the number of a
-// fresh descriptor says how many are in use.
+// ones are free.
 func acceptLimit() int {
-	limit := descriptorLimit()
-	return limit - limit/8
+	limit := descriptors.limit.Load()
+	kept := limit / 8
+	if descriptors.inlets.Load() > 0 {
+		kept += max(0, limit/4-descriptors.outlets.Load())
+	}
+	return int(limit - kept)
+}
+
+// MostOutlets is how many outlets the loops of the process may have now; who
+// wants more closes one first.
+func MostOutlets() int64 {
+	limit := descriptors.limit.Load()
+	most := limit * 3 / 4
+	if descriptors.listeners.Load() > 0 {
+		most = min(most, limit-max(limit/2, descriptors.conns.Load())-descriptors.others.Load())
+	}
+	return max(most, limit/16)
 }

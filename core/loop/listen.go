@@ -41,6 +41,7 @@ func (l *Loop) Listen(f *os.File, accept Acceptor) (*Listener, error) {
 	ln := &Listener{loop: l, fd: fd, acceptor: accept}
 	ln.retry = l.NewTimer(ln.accept)
 	l.listeners[fd] = ln
+	countOpen(&descriptors.listeners, 1, fd)
 	if err := l.poller.AddRead(&netpoll.PollAttachment{FD: fd}, true); err != nil {
 		ln.Close()
 		return nil, err
@@ -100,6 +101,7 @@ func (ln *Listener) Close() {
 	ln.loop.StopTimer(ln.retry)
 	delete(ln.loop.listeners, ln.fd)
 	_ = ln.loop.poller.Delete(ln.fd) // closing does not, while somebody else holds the socket
+	countOpen(&descriptors.listeners, -1, ln.fd)
 	sysClose(ln.fd)
 }
 
@@ -130,12 +132,12 @@ func (ln *Listener) accept() {
 		case syscall.EINTR, syscall.ECONNABORTED:
 			continue
 		default: // EMFILE, ENFILE, ENOBUFS, ENOMEM: the queue keeps the rest
-			l.crowded = acceptLimit() // it may have been changed since the start
+			readLimit()
 			ln.rest()
 			return
 		}
 		ln.admit(fd)
-		if fd >= l.crowded {
+		if fd >= acceptLimit() {
 			ln.short = true
 			ln.rest()
 			return
@@ -168,7 +170,7 @@ func (ln *Listener) room() bool {
 		return false
 	}
 	sysClose(fd)
-	return fd < ln.loop.crowded
+	return fd < acceptLimit()
 }
 
 func (ln *Listener) admit(fd int) {

@@ -64,7 +64,6 @@ type Loop struct {
 	sealed    []byte         // ciphertext on its way from crypto/tls to a socket
 	lent      []byte         // the buffer crypto/tls reads ciphertext into
 	jobs      sync.WaitGroup // that workers do for handshakes
-	crowded   int            // see acceptLimit
 	marker    Marker
 	stopped   atomic.Bool
 	done      chan struct{}
@@ -102,9 +101,9 @@ func New(counters *Counters) (*Loop, error) {
 		timerFD:   fd,
 		turnFD:    turn,
 		base:      time.Now(),
-		crowded:   acceptLimit(),
 		done:      make(chan struct{}),
 	}
+	readLimit()
 	l.In = l.space[Headroom:]
 	l.values = NewFreeList[Conn](l)
 	l.outletValues = NewFreeList[Outlet](l)

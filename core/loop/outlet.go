@@ -44,6 +44,7 @@ func (l *Loop) Outlet(to netip.AddrPort, h OutletHandler, o DialOptions) (*Outle
 		l.outlets = append(l.outlets, make([]*Outlet, max(64, len(l.outlets)/2))...)
 	}
 	l.outlets[fd] = out
+	descriptors.outlets.Add(1)
 	if err := l.poller.AddRead(&netpoll.PollAttachment{FD: fd}, true); err != nil {
 		out.Close()
 		return nil, err
@@ -67,6 +68,7 @@ func (o *Outlet) Close() {
 	l := o.loop
 	l.outlets[o.fd] = nil
 	sysClose(int(o.fd))
+	descriptors.outlets.Add(-1)
 	if !o.turns {
 		l.outletValues.Put(o)
 	}

@@ -34,8 +34,7 @@ type Engine struct {
 	marks    *marks.User
 	stop     chan struct{} // closed by Close
 
-	flows     atomic.Int64 // of all loops
-	mostFlows int64
+	flows atomic.Int64 // of all loops; loop.MostOutlets bounds them
 
 	mu     sync.Mutex // one change at a time; no loop takes it
 	ports  *ports.Set[*worker]
@@ -50,8 +49,7 @@ func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *s
 	e := &Engine{
 		board: board, segment: segment, registry: newRegistry(),
 		log: log, refusals: refusal.New(log, len(loops), classNames[:]...), stop: make(chan struct{}),
-		mostFlows: int64(loop.DescriptorLimit()) * 3 / 4,
-		classes:   segment.AddClasses(classNames[:]...), prober: revive.New(loops, board, log),
+		classes: segment.AddClasses(classNames[:]...), prober: revive.New(loops, board, log),
 		marks: marks.NewUser("l4", loop.CanMark),
 	}
 	for i, l := range loops {

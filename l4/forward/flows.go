@@ -93,6 +93,11 @@ func (fs *flows) tick() {
 			}
 		}
 	}
+	for range freshBurst { // connections may have come for their share
+		if fs.w.engine.flows.Load() <= loop.MostOutlets() || !fs.evict(now, nil) {
+			break
+		}
+	}
 	fs.turn = (fs.turn + 1) % flowTurns
 	fs.armed = len(fs.young)+len(fs.sure) > 0
 	if fs.armed {
@@ -139,13 +144,17 @@ func (fs *flows) fresh(now int64) bool {
 }
 
 // admit takes a place among all flows of the engine. When there is none, an
-// idle one of this loop makes room.
+// idle one of this loop makes room. A part of the places is each loop's own: it
+// can only make room among its flows, and clients are given to loops by the
+// kernel.
 func (w *worker) admit() bool {
-	e := w.engine
-	if e.flows.Add(1) <= e.mostFlows {
+	e, fs := w.engine, w.flows
+	most, loops := loop.MostOutlets(), int64(len(e.workers))
+	own := most / (4 * loops)
+	if e.flows.Add(1) <= most-own*(loops-1) || int64(len(fs.young)+len(fs.sure)) < own {
 		return true
 	}
-	if now := w.loop.Now(); w.flows.fresh(now) && w.flows.evict(now, nil) {
+	if now := w.loop.Now(); fs.fresh(now) && fs.evict(now, nil) {
 		return true
 	}
 	e.flows.Add(-1)

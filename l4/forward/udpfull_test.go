@@ -7,7 +7,7 @@ import (
 )
 
 // fewFlows starts an engine that may have only a few hundred flows.
-func fewFlows(t *testing.T) (a *appliance, most int) {
+func fewFlows(t *testing.T, loops int) (a *appliance, most int) {
 	t.Helper()
 	var was syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &was); err != nil {
@@ -23,12 +23,12 @@ func fewFlows(t *testing.T) (a *appliance, most int) {
 			t.Fatal(err)
 		}
 	}()
-	return newAppliance(t, 1), int(few.Cur) * 3 / 4
+	return newAppliance(t, loops), int(few.Cur) * 3 / 4
 }
 
 // Nobody has to make room for a client that may not come in anyway.
 func TestClientsOfAFullFarmCostOthersNothing(t *testing.T) {
-	a, most := fewFlows(t)
+	a, most := fewFlows(t, 1)
 	none := uint16(0)
 	others := a.farmUDP(answering(t, same).at())
 	others.L4.Responses, others.L4.IdleTimeout = &none, 300
@@ -49,5 +49,35 @@ func TestClientsOfAFullFarmCostOthersNothing(t *testing.T) {
 	eventually(t, "they are refused", func() bool { a.Turn(); return a.segment.SumFarm(2).Dropped == 50 })
 	if s := a.stats(); int(s.Established) != most-1 || s.Evicted != 0 {
 		t.Errorf("%d flows are left of %d, %d had to go", s.Established, most-1, s.Evicted)
+	}
+}
+
+// The kernel gives clients to loops. One that came to its places late finds some,
+// though the other has taken all there were.
+func TestNoLoopTakesThePlacesOfAnother(t *testing.T) {
+	a, most := fewFlows(t, 2)
+	none := uint16(0)
+	f := a.farmUDP(answering(t, same).at())
+	f.L4.Responses, f.L4.IdleTimeout = &none, 300
+	a.publish(f)
+	to := netip.MustParseAddrPort(address(f))
+	busy, held := make(chan struct{}), make(chan struct{})
+	a.loops[1].Post(func() { close(held); <-busy })
+	<-held
+	for n := range 8 * most {
+		spoof(t, source(n), to)
+	}
+	eventually(t, "one loop has what it can get", func() bool { return a.segment.Shard(0).Farm(1).Evicted > 0 })
+	if n := int(a.stats().Established); n > most {
+		t.Errorf("%d flows, %d are the bound", n, most)
+	}
+	close(busy)
+	for i := range 20 {
+		if !insist(a.dialUDP(f), "new") {
+			t.Errorf("client %d is not served", i)
+		}
+	}
+	if n := int(a.stats().Established); n > most {
+		t.Errorf("%d flows, %d are the bound", n, most)
 	}
 }

@@ -1,0 +1,144 @@
+package loop_test
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/loop"
+)
+
+// inFew runs the test again in a process that may have few descriptors; it
+// reports whether that is this one.
+func inFew(t *testing.T, most uint64) bool {
+	t.Helper()
+	if os.Getenv("LOOP_FEW_DESCRIPTORS") == "" {
+		rerun(t, "LOOP_FEW_DESCRIPTORS=1")
+		return false
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
+		t.Fatal(err)
+	}
+	return true
+}
+
+// datagramSocket is a socket to make an inlet of.
+func datagramSocket(t *testing.T) *os.File {
+	t.Helper()
+	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	f, err := c.File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return f
+}
+
+func usedDescriptors(t *testing.T) int {
+	t.Helper()
+	files, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(files) - 1
+}
+
+// Connections leave outlets a quarter, as soon as datagrams are listened for.
+func TestConnectionsLeaveOutletsTheirShare(t *testing.T) {
+	const most = 400
+	if !inFew(t, most) {
+		return
+	}
+	l := start(t)
+	addr := serve(t, l, func(c *loop.Conn) { c.SetHandler(echo(l)) })
+	socket := datagramSocket(t)
+	in := make(chan *loop.Inlet)
+	l.Post(func() {
+		inlet, err := l.Inlet(socket, nil)
+		if err != nil {
+			t.Error(err)
+		}
+		in <- inlet
+	})
+	inlet := <-in
+	for usedDescriptors(t) < most-most/8-most/4 { // both ends are ours
+		dial(t, addr)
+		time.Sleep(time.Millisecond)
+	}
+	for range 5 {
+		dial(t, addr)
+	}
+	before := usedDescriptors(t)
+	time.Sleep(300 * time.Millisecond) // several pauses of accepting
+	if after := usedDescriptors(t); after > before+1 {
+		t.Errorf("%d descriptors in use, %d later: the share of outlets is used up", before, after)
+	}
+	waits := dial(t, addr)
+	l.Post(inlet.Close)
+	if _, err := waits.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := waits.Read(make([]byte, 1)); err != nil {
+		t.Errorf("nobody listens for datagrams any more, and a client waits still: %v", err)
+	}
+}
+
+// Outlets leave connections half of the descriptors, as soon as clients are
+// listened for.
+func TestOutletsLeaveConnectionsTheirShare(t *testing.T) {
+	const most = 400
+	if !inFew(t, most) {
+		return
+	}
+	l := start(t)
+	if got := loop.MostOutlets(); got != most*3/4 {
+		t.Errorf("%d outlets where nobody listens for clients, want %d", got, most*3/4)
+	}
+	addr := serve(t, l, func(c *loop.Conn) { c.SetHandler(echo(l)) })
+	others := int64(usedDescriptors(t))
+	between := func(least, greatest int64) {
+		t.Helper()
+		if got := loop.MostOutlets(); got < least || got > greatest {
+			t.Errorf("%d outlets, want %d to %d", got, least, greatest)
+		}
+	}
+	between(most/2-others-3, most/2-others+3)
+	made := make(chan error)
+	var out []*loop.Outlet
+	for range 100 {
+		l.Post(func() {
+			o, err := l.Outlet(netip.MustParseAddrPort("127.0.0.1:9"), nil, loop.DialOptions{})
+			out = append(out, o)
+			made <- err
+		})
+		if err := <-made; err != nil {
+			t.Fatal(err)
+		}
+	}
+	between(most/2-others-3, most/2-others+3) // they take nothing of their own bound
+	for range 80 {
+		c := dial(t, addr)
+		if _, err := fmt.Fprint(c, "x"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Read(make([]byte, 1)); err != nil {
+			t.Fatalf("a client is not served beside 100 outlets: %v", err)
+		}
+	}
+	l.Post(func() {
+		for _, o := range out {
+			o.Close()
+		}
+		made <- nil
+	})
+	<-made
+	between(most/2-others-3, most/2-others+3)
+}
