@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/sluicelb/sluice/sysnet/nft"
@@ -32,6 +31,9 @@ func (c *compiler) base() {
 	for _, f := range []*family{v4, v6} {
 		if c.used.families[f] {
 			chain("deliver"+f.digit, "", c.deliver(f)...)
+			if c.has("full") {
+				chain("admit"+f.digit, "", admit(f)...)
+			}
 		}
 	}
 }
@@ -69,8 +71,8 @@ func (c *compiler) dispatch() (out []string) {
 // cannot be used.
 func (c *compiler) deliver(f *family) (out []string) {
 	target, address := c.has("target"+f.digit), c.has("address"+f.digit)
-	if c.used.limits {
-		out = append(out, fmt.Sprintf("ct mark @limited add @full { ct mark timeout %ds }", int(fullTime.Seconds())))
+	if c.has("full") {
+		out = append(out, "ct mark @limited "+noteFull)
 	}
 	if c.has("opened") {
 		out = append(out, "ct mark @opened")

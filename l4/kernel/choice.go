@@ -21,26 +21,30 @@ func (g *group) body(persist *persistence) []string {
 	}
 	if g.l4.MaxConnections > 0 {
 		mark := nft.Mark(farmMark | g.farm.ID)
-		g.limit(mark, g.l4.MaxConnections)
-		out = append(out, "ct mark set "+mark, "ct mark @limited goto refuse")
+		g.count("over", mark, g.l4.MaxConnections)
+		out = append(out, "ct mark set "+mark, "ct mark @over goto refuse")
 	}
 	out = append(out, g.helpers()...)
 	deliver := "jump deliver" + g.family.digit
 	if g.limited() {
-		deliver = "ct mark != @full " + deliver
+		deliver = "ct mark != @full jump admit" + g.family.digit
 	}
 	if persist != nil {
 		out = append(out, persist.lookup(deliver)...)
 	}
 	if len(chosen) > 0 {
 		out = append(out, g.choose(chosen)...)
-		if g.limited() {
-			out = append(out, spill(chosen)...)
-		}
+		var learn []string
 		if persist != nil {
-			out = append(out, persist.learn()...)
+			learn = persist.learn()
 		}
-		out = append(out, deliver)
+		if g.limited() {
+			out = append(out, g.spill(chosen, learn)...)
+		}
+		out = append(append(out, learn...), deliver)
+		if g.limited() {
+			return append(out, "goto "+fullChain(g.farm.ID))
+		}
 	}
 	return append(out, "goto refuse")
 }
@@ -113,21 +117,6 @@ func (g *group) shares(chosen []*state) []int {
 		out[i] /= divisor
 	}
 	return out
-}
-
-// spill goes on to the next backend while the chosen one is full. When all are,
-// the connection is refused.
-func spill(chosen []*state) []string {
-	var b strings.Builder
-	for i, s := range chosen {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%s : %s", markText(s.ID), markText(chosen[(i+1)%len(chosen)].ID))
-	}
-	next := "ct mark @full ct mark set ct mark map { " + b.String() + " }"
-	out := slices.Repeat([]string{next}, len(chosen)-1)
-	return append(out, "ct mark @full goto refuse")
 }
 
 // maxPrefix is what the kernel takes, in bytes (NF_LOG_PREFIXLEN, less its end).

@@ -42,8 +42,8 @@ type compiler struct {
 
 // features are parts of the base chains that only some farms need.
 type features struct {
-	any, marks, refresh, limits bool
-	families                    map[*family]bool
+	any, marks, refresh bool
+	families            map[*family]bool
 }
 
 // carriers compile a farm of one NAT type. Each checks everything before it

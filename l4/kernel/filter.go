@@ -33,7 +33,8 @@ type Filter interface {
 	Learn(ctx context.Context, f *farm.Farm, list ...Session) error
 	Forget(ctx context.Context, f *farm.Farm, keys ...string) (bool, error)
 	ForgetAll(ctx context.Context, f *farm.Farm) error
-	// Fill tells which backends have all the connections they may have; they
-	// get no more for the next few seconds. All others get some.
-	Fill(ctx context.Context, full map[uint32]bool) error
+	// Fill tells which backends were found to have all the connections they may
+	// have; all others have room. What the kernel counts itself has the last word
+	// but for those in held, of whose connections it has not seen all begin.
+	Fill(ctx context.Context, full, held map[uint32]bool) error
 }

@@ -62,7 +62,7 @@ func New(o Options) *Keeper {
 	if o.Connections == nil {
 		o.Connections = Tracked{}
 	}
-	k := &Keeper{options: o, wired: make(chan struct{}, 1), ended: map[uint32]time.Time{}}
+	k := &Keeper{options: o, wired: make(chan struct{}, 1), ended: map[uint32]time.Time{}, load: load{counted: map[uint32]uint32{}}}
 	k.show()
 	return k
 }
@@ -84,7 +84,11 @@ func (k *Keeper) Apply(ctx context.Context, generation uint64, cfg *farm.Config)
 	k.applied = true
 	k.watch(ctx)
 	k.prepare(ctx)
+	uncounted := k.recount(ctx)
 	k.carry(ctx)
+	if uncounted != nil {
+		k.fill(ctx, uncounted)
+	}
 	if lost != nil {
 		k.flush(ctx, lost)
 	}
@@ -222,7 +226,11 @@ func (k *Keeper) follow(ctx context.Context, wire bool) {
 		k.looked = time.Now()
 		changed = changed || k.moved()
 	}
-	if changed || failing || k.fallen(ctx) {
+	fallen := k.fallen(ctx)
+	if fallen {
+		clear(k.counted)
+	}
+	if changed || failing || fallen {
 		k.carry(ctx)
 	}
 }

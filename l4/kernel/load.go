@@ -24,6 +24,9 @@ type load struct {
 	weights         map[uint32]int
 	weighed, filled time.Time
 	anyFull         bool
+	// counted are the bounds of backends under which the rules have seen every
+	// connection begin that there is.
+	counted map[uint32]uint32
 }
 
 // measure counts connections where that decides something: weights of leastconn
@@ -42,13 +45,7 @@ func (k *Keeper) measure(ctx context.Context, at time.Time) (changed bool) {
 	}
 	if fill {
 		k.filled = at
-		full := fullOf(k.farms, found)
-		if len(full) > 0 || k.anyFull {
-			if err := k.options.Filter.Fill(ctx, full); err != nil {
-				k.options.Log.Debug("full backends not noted", "error", err)
-			}
-		}
-		k.anyFull = len(full) > 0
+		k.fill(ctx, found)
 	}
 	if weigh {
 		k.weighed = at
@@ -57,6 +54,50 @@ func (k *Keeper) measure(ctx context.Context, at time.Time) (changed bool) {
 		k.weights = weights
 	}
 	return changed
+}
+
+// fill notes which backends are full. Rules count from nothing once there is no
+// connection that they have not seen begin.
+func (k *Keeper) fill(ctx context.Context, found map[uint32]conntrack.Counts) {
+	full, held := fullOf(k.farms, found), map[uint32]bool{}
+	for id, most := range bounds(k.farms) {
+		switch {
+		case live(found, id) == 0:
+			k.counted[id] = most
+		case k.counted[id] != most && full[id]:
+			held[id] = true
+		}
+	}
+	if len(full) > 0 || k.anyFull {
+		if err := k.options.Filter.Fill(ctx, full, held); err != nil {
+			k.options.Log.Debug("full backends not noted", "error", err)
+		}
+	}
+	k.anyFull = len(full) > 0
+}
+
+// recount looks at backends whose bound is new. Those without a connection the
+// rules count from now on; of the others only looking tells.
+func (k *Keeper) recount(ctx context.Context) (uncounted map[uint32]conntrack.Counts) {
+	all := bounds(k.farms)
+	maps.DeleteFunc(k.counted, func(id, most uint32) bool { return all[id] != most })
+	if len(k.counted) == len(all) {
+		return nil
+	}
+	found, err := k.options.Connections.Count(ctx)
+	if err != nil {
+		k.options.Log.Debug("connections not counted", "error", err)
+		return nil
+	}
+	for id, most := range all {
+		if _, known := k.counted[id]; !known && live(found, id) == 0 {
+			k.counted[id] = most
+		}
+	}
+	if len(k.counted) == len(all) {
+		return nil
+	}
+	return found
 }
 
 // wants tells what the farms need to be counted for.
@@ -120,10 +161,15 @@ func live(found map[uint32]conntrack.Counts, backend uint32) int {
 }
 
 // Fill implements Filter.
-func (n *Nftables) Fill(ctx context.Context, full map[uint32]bool) error {
-	keys := map[string]bool{}
-	for id := range full {
-		keys[markText(id)] = true
+func (n *Nftables) Fill(ctx context.Context, full, held map[uint32]bool) error {
+	for name, ids := range map[string]map[uint32]bool{"full": full, "held": held} {
+		keys := map[string]bool{}
+		for id := range ids {
+			keys[markText(id)] = true
+		}
+		if err := n.run.Hold(ctx, inet(name), fullSet(), keys, fullTime); err != nil {
+			return err
+		}
 	}
-	return n.run.Hold(ctx, inet("full"), fullSet(), keys, fullTime)
+	return nil
 }

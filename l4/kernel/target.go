@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/sysnet/nft"
@@ -46,7 +45,7 @@ func (g *group) target(s *state, persist *persistence) {
 		g.set("refresh", "mark", "verdict", fixed, mark, nft.Element{Value: "goto " + refreshChain(g.farm.ID)})
 	}
 	if s.ConnLimit > 0 {
-		g.limit(mark, s.ConnLimit-1)
+		g.limit(mark, s.ConnLimit)
 	}
 	g.set("opened", "mark", "", fixed+"counter; ", mark, nft.Element{State: "counter"})
 	for _, way := range []string{"original", "reply"} {
@@ -66,24 +65,4 @@ func (g *group) source(s *state, mark string) {
 		return
 	}
 	g.set("masqueraded", "mark", "", fixed, mark, nft.Element{})
-}
-
-// limit has connections of that mark counted; a lookup matches when there are
-// more than most. The set has no size and is not dynamic: the kernel would take
-// elements out of it that have no connections.
-func (g *group) limit(mark string, most uint32) {
-	g.used.limits = true
-	g.rules.SetOf(inet("full"), fullSet)
-	g.set("limited", "mark", "", "ct count over 1; ", mark, nft.Element{State: fmt.Sprintf("ct count over %d", most)})
-}
-
-// fullTime is how long a backend that is full gets no new connections without
-// being looked at again.
-const fullTime = 5 * time.Second
-
-// fullSet holds the marks of backends that are full: the last connection they
-// may have puts them in, so that those they may not have are not counted with
-// them.
-func fullSet() *nft.Set {
-	return &nft.Set{Type: "mark", Options: "size 65535; flags dynamic,timeout; ", Learned: true}
 }

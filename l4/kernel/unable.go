@@ -47,4 +47,4 @@ func (u Unable) Forget(context.Context, *farm.Farm, ...string) (bool, error) { r
 func (u Unable) ForgetAll(context.Context, *farm.Farm) error { return u.err() }
 
 // Fill implements Filter.
-func (u Unable) Fill(context.Context, map[uint32]bool) error { return nil }
+func (u Unable) Fill(_ context.Context, _, _ map[uint32]bool) error { return nil }
