@@ -28,8 +28,8 @@ func narrowSite(t *testing.T, protocol string) (s *housetest.Site, farms map[str
 		{"nat", "nat", "1000"}, {"dnat", "dnat", "1010"}, {"dsr", "dsr", "1020"}, {"stateless", "stateless_dnat", "1030"}, {"several", "stateless_dnat", "1040,1050"},
 	} {
 		for j, vip := range []string{vip4, vip6} {
-			machines, to := s.Backends, ", port: 8080"
-			if kind.nat == "dsr" { // the port is the client's
+			machines, to := s.Backends, fmt.Sprintf(", port: %d", 8080+i) // answers of stateless_dnat are told apart by it
+			if kind.nat == "dsr" {                                        // the port is the client's
 				machines, to = s.Direct, ""
 			}
 			var backends []string
@@ -79,7 +79,7 @@ func TestPathMTUOfTheAppliancesOwnWayIsFound(t *testing.T) {
 func largeThings(t *testing.T, s *housetest.Site, farms map[string]netip.AddrPort) {
 	t.Helper()
 	for i := range 2 {
-		s.Backends[i].Server(s.Backends[i].Name, 8080)
+		s.Backends[i].Server(s.Backends[i].Name, 8080, 8081, 8083, 8084)
 		s.Direct[i].Server(s.Direct[i].Name, 1020)
 	}
 	captures := map[string]*housetest.Capture{"b": s.Backends[0].Link.Capture(), "d": s.Direct[0].Link.Capture()}

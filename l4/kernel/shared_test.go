@@ -3,6 +3,7 @@ package kernel_test
 import (
 	"net/netip"
 	"testing"
+	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/sysnet/housetest"
@@ -87,6 +88,28 @@ func TestFarmsOfDifferentModesShareAVIP(t *testing.T) {
 				}
 				a.Close()
 			}
+		}
+	}
+}
+
+// A backend of a farm with stateless_dnat may be one of a farm with nat: a client
+// that comes from a port it used before is answered by both.
+func TestABackendIsSharedByStatelessAndMasqueradedFarms(t *testing.T) {
+	s := newPacketSite(t, 1)
+	gateways(s)
+	first, second := s.farm(1, farm.NATStateless, farm.L4TCP, false, one(80)), s.farm(2, farm.NATMasquerade, farm.L4TCP, false, one(81))
+	for _, f := range []*farm.Farm{&first, &second} {
+		f.L4.DataPath, f.L4.Backends[0].Port = farm.DataPathKernel, 8080
+	}
+	s.apply(first, second)
+	for n := range 4 {
+		for _, port := range []uint16{80, 81, 80, 81} {
+			a, err := s.Client.AskWithin(time.Second, "tcp", netip.AddrPortFrom(source(0), uint16(45000+n)), netip.AddrPortFrom(first.VIP, port).String())
+			if err != nil {
+				t.Errorf("client %d, port %d: %v", n, port, err)
+				continue
+			}
+			a.Close()
 		}
 	}
 }

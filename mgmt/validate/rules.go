@@ -185,5 +185,5 @@ func checkTogether(cfg *farm.Config, yield func(Error) bool) bool {
 		}
 		names[f.Name] = true
 	}
-	return checkCollisions(cfg, yield)
+	return checkCollisions(cfg, yield) && checkAnswers(cfg, yield)
 }
