@@ -20,7 +20,7 @@ import (
 type cell struct {
 	number   int
 	nat      farm.NATType
-	kind     string // tcp, udp, all, ports
+	kind     string // tcp, udp, tcp_udp, all, ports
 	six      bool
 	alg      farm.L4Algorithm
 	persist  farm.L4Persistence
@@ -45,7 +45,7 @@ func cells() (all []*cell) {
 	next := map[bool]uint16{false: 2000, true: 2000}
 	persistences := append([]farm.L4Persistence{farm.L4PersistNone}, farm.L4Persistences()...)
 	for _, nat := range farm.NATTypes() {
-		for _, kind := range []string{"tcp", "udp", "all", "ports"} {
+		for _, kind := range []string{"tcp", "udp", "tcp_udp", "all", "ports"} {
 			for _, alg := range farm.L4Algorithms() {
 				for _, persist := range persistences {
 					for _, path := range []farm.DataPath{farm.DataPathUserspace, farm.DataPathKernel} {
@@ -126,7 +126,7 @@ func (c *cell) networks() []string {
 	switch c.kind {
 	case "udp":
 		return []string{"udp"}
-	case "all":
+	case "tcp_udp", "all":
 		return []string{"tcp", "udp"}
 	}
 	return []string{"tcp"}
@@ -268,7 +268,7 @@ func (c *cell) wrong(s *housetest.Site, a *asked, got *housetest.Answer) string 
 	if c.six {
 		to = netip.AddrPortFrom(netip.MustParseAddr(machines[i].V6), a.port)
 	}
-	if c.kind == "tcp" || c.kind == "udp" {
+	if c.kind == "tcp" || c.kind == "udp" || c.kind == "tcp_udp" {
 		to = netip.AddrPortFrom(to.Addr(), 8080)
 	}
 	if c.nat == farm.NATDirect {
