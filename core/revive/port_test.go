@@ -87,3 +87,29 @@ func TestWhatIsFoundOfPortsGoesWithThem(t *testing.T) {
 		t.Error("the other port is up, too")
 	}
 }
+
+// TCP and UDP of one port are two ways to a backend: that of UDP, which no connect
+// tells anything of, is taken for up when its time has come.
+func TestTCPAndUDPOfAPortAreDownEachByItself(t *testing.T) {
+	p, board, log := prober(t)
+	silent := enginetest.NewSilent(t)
+	b := onPorts(silent.Addr)
+	tcp := b.Ports[0]
+	udp := revive.Port{Number: tcp.Number, UDP: true}
+	b.Ports = append(b.Ports, udp)
+	for _, port := range b.Ports {
+		p.Lost(1, b.Reach, errors.New("refused"), func() *revive.Backend { return b.On(port) })
+	}
+	if board.Slot(1).Passive() != health.Down {
+		t.Error("neither is served, and the backend is not down")
+	}
+	eventually(t, "UDP is tried again", func() bool { return p.Apart(1, udp).Passive() == health.Up })
+	if p.Apart(1, tcp).Passive() != health.Down || board.Slot(1).Passive() == health.Down {
+		t.Errorf("TCP %v, the whole %v", p.Apart(1, tcp).Passive(), board.Slot(1).Passive())
+	}
+	for _, line := range []string{"protocol=tcp", "protocol=udp"} {
+		if !log.Has(`msg="backend is down" farm=shop service=all cause=refused backend=` + silent.Addr + " " + line) {
+			t.Errorf("no %s: %s", line, log.String())
+		}
+	}
+}

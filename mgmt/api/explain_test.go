@@ -38,7 +38,7 @@ func TestRequestsAreExplained(t *testing.T) {
 	}
 	a.must(200, "POST", path, `{"url":"/x","headers":"X-A: 1"}`).want(t, "params.head.2", "X-A: 1")
 	for body, status := range map[string]int{
-		`{}`: 400, `{"method":"GET"}`: 400, `{"url":""}`: 400, `{"url":5}`: 400, `{"url":"/","method":""}`: 400, `{"url":"/","from":"me"}`: 400,
+		`{}`: 400, `{"method":"GET"}`: 400, `{"url":""}`: 400, `{"url":5}`: 400, `{"url":"/","method":""}`: 400, `{"url":"/","from":"me"}`: 400, `{"url":"/","protocol":"tcp"}`: 400,
 		`{"url":"/","headers":5}`: 400, `{"url":"/","headers":[5]}`: 400, `{"url":"/","headers":["X: 1",""]}`: 400, `{"url":"/","header":["X: 1"]}`: 400,
 		`{"url":"/` + strings.Repeat("x", explain.MaxQuestion) + `"}`: 400,
 	} {

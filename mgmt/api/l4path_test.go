@@ -203,6 +203,8 @@ func TestConnectionsOfL4FarmsAreExplained(t *testing.T) {
 	r.want(t, "params.sni", "a.test")
 	a.must(200, "POST", "/farms/dns/explain", `{}`).want(t, "params.from", "")
 	a.do("POST", "/farms/dns/explain", `{"url":"/"}`).refused(t, 400, "url", "http")
+	a.do("POST", "/farms/dns/explain", `{"protocol":"sctp"}`).refused(t, 400, "protocol must be tcp or udp", "sctp")
+	a.must(200, "POST", "/farms/dns/explain", `{"protocol":"udp"}`)
 	a.do("POST", "/farms/dns/explain", `{"from":"me"}`).refused(t, 400, "from", "me")
 	a.do("POST", "/farms/kern/explain", `{}`).refused(t, 400, "kernel", "sluice farm explain kern")
 }
