@@ -62,10 +62,14 @@ digests.`,
 		if err != nil || c.json {
 			return c.orJSON(cmd, a, err)
 		}
-		var body struct{ Params explain.Explanation }
+		var body struct {
+			Params  explain.Explanation
+			Warning string
+		}
 		if err := a.into(&body); err != nil {
 			return err
 		}
+		warn(cmd, body.Warning)
 		colored, err := c.colored(cmd.OutOrStdout())
 		if err != nil {
 			return err

@@ -101,3 +101,21 @@ func TestExplainUsedWronglyOrInVain(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+func TestAFirewallThatKeepsClientsAwayIsShown(t *testing.T) {
+	a := start(t)
+	a.shop()
+	a.explain = func(explain.Question) (*explain.Explanation, error) { return explained(explain.Forward), nil }
+	if r := a.run("explain", "shop", "/"); r.code != 0 || r.stderr != "" {
+		t.Errorf("without one: %+v", r)
+	}
+	a.dropped = []string{`inet filter input drops it: a rule such as "tcp dport 80 accept" is missing`}
+	if r := a.run("explain", "shop", "/"); r.code != 0 || r.stderr != "sluice: warning: "+a.dropped[0]+"\n" {
+		t.Errorf("explain: %+v", r)
+	}
+	for _, command := range []string{"status", "farm list", "farm show shop", "farm explain shop"} {
+		if out := a.must(strings.Fields(command)...); !strings.Contains(strings.Join(strings.Fields(out), " "), "inet filter input drops it") {
+			t.Errorf("%s: %s", command, out)
+		}
+	}
+}

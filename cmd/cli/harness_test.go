@@ -59,6 +59,7 @@ type appliance struct {
 	sessions *table
 	kernel   *kernel
 	traffic  stats.Traffic
+	dropped  []string // by firewalls
 }
 
 func start(t *testing.T) *appliance {
@@ -92,10 +93,15 @@ func start(t *testing.T) *appliance {
 		Applier: ap, History: st, Keys: st, Certificates: manager, Counters: a.counters, Version: "1.2.3", Settings: st,
 		SessionTable: a.sessions,
 		Forwarded:    connections{[]uint32{1, 2}}, Tracked: connections{[]uint32{3}}, Kernel: a.kernel,
-		Warnings: func(uint32) []string { return []string{"backend 10.0.0.3 is not used: nobody answers there"} },
-		Traffic:  func(context.Context) (stats.Traffic, error) { return a.traffic, nil },
-		Health:   func(id uint32) farm.Status { return a.health[id] },
-		Engine:   func() api.Engine { return api.Engine{Connected: true, PID: 77, Loops: 2, Acknowledged: 7} },
+		Warnings: func(f *farm.Farm) []string {
+			if f.InKernel() {
+				return []string{"backend 10.0.0.3 is not used: nobody answers there"}
+			}
+			return a.dropped
+		},
+		Traffic: func(context.Context) (stats.Traffic, error) { return a.traffic, nil },
+		Health:  func(id uint32) farm.Status { return a.health[id] },
+		Engine:  func() api.Engine { return api.Engine{Connected: true, PID: 77, Loops: 2, Acknowledged: 7} },
 		Roles: func() []api.Role {
 			return []api.Role{{Name: "engine", PID: 77, State: "running: uid 61740, seccomp", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}}
 		},

@@ -264,7 +264,7 @@ func (m *manager) deps() api.Deps {
 		Tracked:      m.kernel,
 		Forwarded:    forwarded{m.publisher},
 		Kernel:       m.kernel,
-		Warnings:     m.kernel.warnings,
+		Warnings:     m.warnings,
 		Roles:        m.roles,
 		Reload:       m.reload,
 		Version:      m.version,

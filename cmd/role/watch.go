@@ -16,13 +16,14 @@ import (
 const watchLook = 2 * time.Second
 
 // watch finds what keeps farms that run from serving: an address that left its
-// interface, backends that never answer. After the addresses of farms the kernel
-// carries netd looks.
+// interface, backends that never answer, firewalls. After those of farms the
+// kernel carries netd looks.
 type watch struct {
 	silent farmstate.Silent
 
-	mu     sync.Mutex
-	absent map[uint32]string // by farm ID
+	mu      sync.Mutex
+	absent  map[uint32]string   // by farm ID
+	dropped map[uint32][]string // by farm ID
 }
 
 // unreachable is api.Deps.Unreachable.
@@ -36,7 +37,8 @@ func (w *watch) unreachable(f *farm.Farm) string {
 func (w *watch) run(ctx context.Context, m *manager) {
 	look := time.NewTicker(watchLook)
 	defer look.Stop()
-	for {
+	var seen *farm.Config
+	for n := 0; ; n++ {
 		select {
 		case <-ctx.Done():
 			return
@@ -47,6 +49,10 @@ func (w *watch) run(ctx context.Context, m *manager) {
 			w.addresses(cfg, all)
 		}
 		w.answers(cfg, m)
+		if cfg != seen || n%firewallLooks == 0 {
+			w.firewalls(ctx, cfg, m.kernel.netd.InputDropped)
+			seen = cfg
+		}
 	}
 }
 

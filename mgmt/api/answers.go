@@ -58,7 +58,7 @@ func (s *Server) serving(f *farm.Farm) farmstate.Serving {
 	if problem := s.deps.Unreachable(f); problem != "" {
 		return farmstate.Serving{Problem: problem}
 	}
-	return farmstate.Serving{Running: true, Stale: !s.deps.Applier.Settled(), Warnings: s.kernelWarnings(f)}
+	return farmstate.Serving{Running: true, Stale: !s.deps.Applier.Settled(), Warnings: s.warnings(f)}
 }
 
 func (s *Server) status(f *farm.Farm) farm.Status {

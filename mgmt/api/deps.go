@@ -136,9 +136,9 @@ type Deps struct {
 	// Kernel is what the appliance has set in the kernel; without it there is
 	// nothing about that in the API.
 	Kernel Kernel
-	// Warnings is what of a farm the kernel carries cannot work now, in sentences;
-	// it must not take long. nil: nothing is known of that.
-	Warnings func(farm uint32) []string
+	// Warnings is what of a farm that is served cannot work now, in sentences; it
+	// must not take long. nil: nothing is known of that.
+	Warnings func(f *farm.Farm) []string
 	// Roles lists the processes; nil when nothing supervises them.
 	Roles func() []Role
 	// Reload applies the file the appliance was started with again; nil when

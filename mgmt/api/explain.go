@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/mgmt/apply"
@@ -94,7 +95,7 @@ func (s *Server) explainRequest(c *call) (Object[*explain.Explanation], error) {
 		return none, err
 	}
 	s.resolved(f, e)
-	return Object[*explain.Explanation]{Description: fmt.Sprintf("Explain what would become of a request to farm %s", f.Name), Params: e}, nil
+	return Object[*explain.Explanation]{Description: fmt.Sprintf("Explain what would become of a request to farm %s", f.Name), Params: e, Warning: strings.Join(s.warnings(f), "; ")}, nil
 }
 
 // checkL4Question looks at a question about a connection or datagram.

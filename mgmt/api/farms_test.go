@@ -224,10 +224,12 @@ func TestAStoppedFarmWhoseVIPIsGoneSaysSo(t *testing.T) {
 
 func TestWhatKeepsAFarmFromServingIsItsProblem(t *testing.T) {
 	silent, away := "", ""
+	var dropped []string
 	var answer explain.Explanation
 	a := newAppliance(t, func(d *api.Deps) {
 		d.Silent = func(uint32) string { return silent }
 		d.Unreachable = func(*farm.Farm) string { return away }
+		d.Warnings = func(*farm.Farm) []string { return dropped }
 		d.Explain = func(context.Context, explain.Question) (*explain.Explanation, error) { return &answer, nil }
 	})
 	a.shop(2)
@@ -245,6 +247,11 @@ func TestWhatKeepsAFarmFromServingIsItsProblem(t *testing.T) {
 	a.must(200, "GET", web+"/backends", "").want(t, "params.0.problem", silent)
 	answer = explain.Explanation{Result: explain.Result{Service: "web"}, Balance: &explain.Balance{Backends: []explain.Backend{{ID: 0, Status: "up", Reason: "it is its turn"}}}}
 	a.must(200, "POST", "/farms/shop/explain", `{"url":"/"}`).want(t, "params.balance.backends.0.reason", "it is its turn; it accepts connections and does not answer")
+	silent, dropped = "", []string{"inet filter input drops it", "ip own in drops it"}
+	everywhere("problem", "inet filter input drops it; ip own in drops it")
+	a.must(200, "GET", "/farms/shop/explain", "").want(t, "params.warnings.1", "ip own in drops it")
+	a.must(200, "POST", "/farms/shop/explain", `{"url":"/"}`).want(t, "warning", "inet filter input drops it; ip own in drops it")
+	dropped = nil
 	silent, away = "", "no interface of this machine has the address 10.0.0.5"
 	everywhere("down", away)
 	a.do("POST", "/farms/shop/explain", `{"url":"/"}`).refused(t, 409, "no interface")

@@ -22,7 +22,7 @@ type FarmExplanation struct {
 	Why      string            `json:"reason" doc:"Why that carries it"`
 	Possible []PathPossibility `json:"possible" doc:"Each data path, and whether it could carry the farm as it is"`
 	Rules    string            `json:"rules,omitempty" doc:"The packet filter rules of a farm the kernel carries"`
-	Warnings []string          `json:"warnings,omitempty" doc:"What of a farm the kernel carries cannot work now"`
+	Warnings []string          `json:"warnings,omitempty" doc:"What of the farm cannot work now"`
 }
 
 // explainFarm answers what carries the farm, with its rules if these do.
@@ -32,7 +32,7 @@ func (s *Server) explainFarm(c *call) (Object[FarmExplanation], error) {
 		return Object[FarmExplanation]{}, err
 	}
 	out := Object[FarmExplanation]{Description: "Explain what carries farm " + f.Name, Params: pathsOf(f)}
-	out.Params.Warnings = s.kernelWarnings(f)
+	out.Params.Warnings = s.warnings(f)
 	if !f.InKernel() {
 		return out, nil
 	}
@@ -53,12 +53,12 @@ func (s *Server) explainFarm(c *call) (Object[FarmExplanation], error) {
 	return out, nil
 }
 
-// kernelWarnings is what of a farm the kernel carries cannot work now.
-func (s *Server) kernelWarnings(f *farm.Farm) []string {
-	if s.deps.Warnings == nil || !f.InKernel() || f.Stopped {
+// warnings is what of a farm that is served cannot work now.
+func (s *Server) warnings(f *farm.Farm) []string {
+	if s.deps.Warnings == nil || f.Stopped {
 		return nil
 	}
-	return s.deps.Warnings(f.ID)
+	return s.deps.Warnings(f)
 }
 
 func pathsOf(f *farm.Farm) FarmExplanation {

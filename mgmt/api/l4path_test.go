@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/api"
 	"github.com/sluicelb/sluice/mgmt/apply"
@@ -141,7 +142,9 @@ func TestWhatIsSetInTheKernelIsListedAndRemoved(t *testing.T) {
 func TestFarmsSayWhatCarriesThemAndWhy(t *testing.T) {
 	k := &kernel{}
 	a := newAppliance(t, func(d *api.Deps) {
-		d.Kernel, d.Warnings = k, func(uint32) []string { return []string{"backend 10.0.0.1 is not used"} }
+		d.Kernel, d.Warnings = k, func(f *farm.Farm) []string {
+			return map[string][]string{"kern": {"backend 10.0.0.1 is not used"}}[f.Name]
+		}
 	})
 	a.paths()
 	a.shop(1)

@@ -30,7 +30,7 @@ type L4FarmView struct {
 	DataPath farm.DataPath `json:"datapath" enum:"auto,userspace,kernel" doc:"What was asked for"`
 	Carrier  farm.DataPath `json:"carrier" enum:"userspace,kernel" doc:"What carries the farm"`
 	Why      string        `json:"carrier_reason" doc:"Why that carries it"`
-	Warnings []string      `json:"warnings,omitempty" doc:"What of a farm the kernel carries cannot work now"`
+	Warnings []string      `json:"warnings,omitempty" doc:"What of the farm cannot work now"`
 
 	LogLimit  uint32 `json:"log_limit" doc:"Lines per second at most"`
 	LogPrefix string `json:"log_prefix"`
@@ -57,7 +57,7 @@ func (s *Server) l4FarmView(f *farm.Farm) L4FarmView {
 		VIP: f.VIP.String(), VPort: l.PortsText(), Listener: string(farm.ProfileL4),
 		Protocol: l.Protocol, NAT: l.NAT, Algorithm: l.Algorithm, Persistence: validate.L4PersistenceText(l.Persist), TTL: cmp.Or(l.TTL, farm.DefaultL4TTL),
 		Sessions: staticSessions(farm.Group{Farm: f}), Logs: truth(l.Logs),
-		DataPath: askedPath(l), Carrier: carrier, Why: why, Warnings: s.kernelWarnings(f),
+		DataPath: askedPath(l), Carrier: carrier, Why: why, Warnings: s.warnings(f),
 		LogLimit: cmp.Or(l.LogLimit, farm.DefaultL4LogLimit), LogPrefix: cmp.Or(l.LogPrefix, "l4:"+f.Name+" "), LogLines: logLines(&l.AccessLog),
 		ConnectTimeout: cmp.Or(l.ConnectTimeout, farm.DefaultL4Connect), IdleTimeout: idleTime(l, carrier),
 		ResurrectTime: cmp.Or(l.ResurrectTime, farm.DefaultL4Resurrect), StopGrace: l.StopGrace,

@@ -2,11 +2,8 @@ package ctl
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"time"
-
-	"github.com/sluicelb/sluice/core/shm"
 )
 
 // Operations of the part that carries farms in the kernel (l4/kernel).
@@ -192,33 +189,14 @@ type KernelLearned struct {
 // KernelLearn makes clients known to a farm as if they had come themselves, and
 // tells how many were. The list travels in sealed memory.
 func (c *Client) KernelLearn(ctx context.Context, learned KernelLearned) (n int, err error) {
-	b, err := json.Marshal(learned)
-	if err != nil {
-		return 0, err
-	}
-	f, err := shm.Sealed("sluice-sessions", b)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	err = c.Ask(ctx, OpKernelLearn, struct{}{}, &n, f)
+	err = c.askSealed(ctx, OpKernelLearn, "sluice-sessions", learned, &n)
 	return n, err
 }
 
 // OpenLearned reads what KernelLearn sent.
 func OpenLearned(files []*os.File) (l KernelLearned, err error) {
-	if len(files) != 1 {
-		return l, refusal(CodeInvalid, "sessions in sealed memory are expected, and nothing else")
-	}
-	m, err := shm.MapSealed(files[0])
-	if err != nil {
-		return l, refusal(CodeInvalid, "sessions: %v", err)
-	}
-	defer m.Close()
-	if n := len(m.Bytes()); n > maxLearned {
-		return l, refusal(CodeInvalid, "sessions of %d bytes: at most %d are allowed", n, maxLearned)
-	}
-	return l, Strict(m.Bytes(), &l)
+	err = openSealed(files, "sessions", maxLearned, &l)
+	return l, err
 }
 
 // maxLearned bounds the sessions of one request in bytes: a hundred thousand

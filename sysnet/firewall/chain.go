@@ -7,6 +7,7 @@ import (
 
 const (
 	forward    = "FORWARD"
+	input      = "INPUT"
 	dockerUser = "DOCKER-USER"
 	// tag is the comment of our rules.
 	tag = "sluice-farms"
@@ -163,6 +164,10 @@ func inDockerUser(read reader) (place, error) {
 	return place{needed: true, chain: dockerUser, before: len(foreign)}, nil
 }
 
+// goesOn are the targets behind which the next rule comes.
+var goesOn = map[string]bool{"": true, "LOG": true, "NFLOG": true, "MARK": true, "CONNMARK": true, "TCPMSS": true, "CT": true,
+	"NOTRACK": true, "TRACE": true, "AUDIT": true, "SET": true, "CLASSIFY": true, "DSCP": true}
+
 // maxDepth bounds how far jumps are followed; iptables allows no loops.
 const maxDepth = 16
 
@@ -170,13 +175,13 @@ const maxDepth = 16
 // the chain it names. With dropping policy also a chain that only logs what is
 // about to be dropped counts: nobody wants to read that of packets that pass.
 func (r rule) eats(read reader, dropping bool, depth int) (bool, error) {
-	if !r.general || depth > maxDepth {
+	if !r.general || depth > maxDepth || goesOn[r.target] {
 		return false, nil
 	}
 	switch r.target {
 	case "DROP", "REJECT":
 		return true, nil
-	case "", "ACCEPT", "RETURN", "LOG", "NFLOG", "MARK", "CONNMARK", "QUEUE", "NFQUEUE", "TCPMSS", "CT", "NOTRACK", "TRACE", "AUDIT", "SET", "CLASSIFY", "DSCP":
+	case "ACCEPT", "RETURN", "QUEUE", "NFQUEUE":
 		return false, nil
 	case "ufw-after-logging-forward", "ufw6-after-logging-forward":
 		if dropping {

@@ -21,6 +21,14 @@
 // from outside, and writing into it would be touching it: Keep returns a
 // warning that says which one it is and what its owner may add (native.go).
 //
+// # Farms the engine carries
+//
+// Their clients come in by the input hook. Dropped walks what others have there,
+// in nft and iptables, with the first packet of a new client, and names the
+// chains that drop it for certain with the rules they miss (walk.go). A
+// condition that is not understood may hold or not, so that it proves nothing.
+// Nothing is opened there.
+//
 // Only the filter tables are looked at. iptables tables that do not exist are
 // not brought into being by looking: the kernel is asked first.
 package firewall

@@ -36,7 +36,7 @@ type Firewall struct {
 func (f *Firewall) Keep(n Need) (warnings []string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	tables, native, err := tables()
+	tables, native, err := tables("forward")
 	problems := []error{err}
 	for _, t := range tables {
 		want := specs(n)
@@ -69,7 +69,7 @@ func (f *Firewall) Keep(n Need) (warnings []string, err error) {
 func (f *Firewall) List() ([]Rule, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	tables, _, err := tables()
+	tables, _, err := tables("forward")
 	problems := []error{err}
 	var all []Rule
 	for _, t := range tables {
@@ -91,9 +91,9 @@ type opened struct {
 }
 
 // tables finds the filter tables of iptables that exist, and the chains of nft
-// that are none of iptables.
-func tables() (all []opened, native []base, err error) {
-	chains, err := bases()
+// at the hook that are none of iptables.
+func tables(hook string) (all []opened, native []base, err error) {
+	chains, err := bases(hook)
 	for _, v6 := range []bool{false, true} {
 		family := "ip"
 		if v6 {

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// base is a chain of nft that sees what is passed on.
+// base is a chain of nft that sees what is passed on, or what comes in.
 type base struct {
 	family, table, name, policy string
 }
 
 // iptables reports whether the chain belongs to iptables-nft.
 func (b base) iptables() bool {
-	return (b.family == "ip" || b.family == "ip6") && b.table == "filter" && b.name == forward
+	return (b.family == "ip" || b.family == "ip6") && b.table == "filter" && (b.name == forward || b.name == input)
 }
 
 // ownTables are ours: sysnet never warns of itself.
@@ -34,19 +34,19 @@ type listing struct {
 	}
 }
 
-// bases are all chains at the forward hook of the filter type.
-func bases() ([]base, error) {
+// bases are all chains at a hook.
+func bases(hook string) ([]base, error) {
 	l, err := nft("list", "chains")
 	if err != nil {
 		return nil, err
 	}
-	return l.bases(), nil
+	return l.bases(hook), nil
 }
 
-func (l *listing) bases() []base {
+func (l *listing) bases(hook string) []base {
 	var all []base
 	for _, o := range l.Nftables {
-		if c := o.Chain; c != nil && c.Hook == "forward" && c.Table != ownTables {
+		if c := o.Chain; c != nil && c.Hook == hook && c.Table != ownTables {
 			all = append(all, base{c.Family, c.Table, c.Name, c.Policy})
 		}
 	}

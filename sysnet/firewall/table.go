@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/coreos/go-iptables/iptables"
@@ -16,8 +17,9 @@ const lockTimeout = 5
 
 // table is a filter table of iptables that exists.
 type table struct {
-	name string // "iptables-nft", "ip6tables-legacy"
-	ipt  *iptables.IPTables
+	name    string // "iptables-nft", "ip6tables-legacy"
+	program string // that reads it
+	ipt     *iptables.IPTables
 }
 
 // Rule is one rule of ours that is in the kernel.
@@ -57,7 +59,7 @@ func open(kind string, v6 bool) (*table, error) {
 		if program == name && !isKind(program, kind) {
 			continue
 		}
-		return &table{name: name + "-" + kind, ipt: ipt}, nil
+		return &table{name: name + "-" + kind, program: program, ipt: ipt}, nil
 	}
 	return nil, fmt.Errorf("there are rules of %s-%s, and no such program to read them", name, kind)
 }
@@ -97,6 +99,15 @@ func (t *table) chains() (reader, error) {
 		known[name] = parseChain(lines)
 		return known[name], nil
 	}, nil
+}
+
+// saved is what the program prints of the whole table at once.
+func (t *table) saved() ([]string, error) {
+	out, err := exec.Command(t.program, "--wait", strconv.Itoa(lockTimeout), "-t", "filter", "-S").Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.name, err)
+	}
+	return strings.Split(string(out), "\n"), nil
 }
 
 // reconcile makes the wanted rules stand at their place, and no others of ours

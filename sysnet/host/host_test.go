@@ -290,3 +290,30 @@ func TestFirewallThatCannotBeOpenedIsAWarningOfTheFarm(t *testing.T) {
 		t.Errorf("without farms %q", w)
 	}
 }
+
+func TestFirewallsThatKeepClientsAwayAreTold(t *testing.T) {
+	if !sysnettest.Inside(t) {
+		return
+	}
+	h := host.New(machine(t), quiet)
+	defer h.Close()
+	c := ask(t, h, &carrier{})
+	farms := ctl.FarmKeys{3: {"tcp/192.0.2.1:8080", "udp/192.0.2.1:8080"}, 4: {"tcp/192.0.2.1:22"}, 5: {"tcp/[2001:db8::1]:8080"}}
+	for range 9000 { // more than one message holds
+		farms[4] = append(farms[4], "tcp/192.0.2.1:22")
+	}
+	if d, err := c.InputDropped(t.Context(), farms); err != nil || len(d) != 0 {
+		t.Errorf("without a firewall: %v, %v", d, err)
+	}
+	sysnettest.Run(t, "table ip strict {\n chain input { type filter hook input priority 0; policy drop; tcp dport 22 accept; }\n}", "nft", "-f", "-")
+	d, err := c.InputDropped(t.Context(), farms)
+	if want := []string{`ip strict input drops it: rules such as "tcp dport 8080 accept", "udp dport 8080 accept" are missing`}; err != nil || len(d) != 1 || !slices.Equal(d[3], want) {
+		t.Errorf("%v, %v", d, err)
+	}
+	if _, err := c.InputDropped(t.Context(), ctl.FarmKeys{3: {"192.0.2.1:80"}}); !errors.Is(err, ctl.ErrInvalid) {
+		t.Errorf("what is no key: %v", err)
+	}
+	if err := c.Ask(t.Context(), ctl.OpInputDropped, struct{}{}, nil); !errors.Is(err, ctl.ErrInvalid) {
+		t.Errorf("without listeners: %v", err)
+	}
+}

@@ -20,6 +20,7 @@ func (h *Host) Parts(c Carrier) ctl.Parts {
 		ctl.OpFlushConnections: ctl.About(func(ctx context.Context, q ctl.BackendConnections) (int, error) { return h.flush(ctx, q, c) }),
 		ctl.OpConnectionsUsed:  ctl.About(func(context.Context, struct{}) (conntrack.Usage, error) { return conntrack.Used() }),
 		ctl.OpSystemObjects:    ctl.About(func(ctx context.Context, _ struct{}) ([]ctl.KernelObject, error) { return h.Objects(ctx, c) }),
+		ctl.OpInputDropped:     h.inputDropped,
 		ctl.OpSystemClean:      ctl.About(func(ctx context.Context, _ struct{}) ([]ctl.KernelObject, error) { return h.Clean(ctx, c) }),
 	}
 }

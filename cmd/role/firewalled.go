@@ -1,0 +1,75 @@
+package role
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/sysnet/ctl"
+)
+
+// firewallLooks is how many looks at the rest come for one at firewalls, which
+// takes programs; a change of the configuration has the next one.
+const firewallLooks = 3
+
+// dropped asks netd about the listeners of farms; ctl.Client does.
+type dropped func(context.Context, ctl.FarmKeys) (map[uint32][]string, error)
+
+// warnings is what of a farm that is served cannot work now.
+func (m *manager) warnings(f *farm.Farm) []string {
+	if f.InKernel() {
+		return m.kernel.warnings(f.ID)
+	}
+	return m.watch.firewalled(f)
+}
+
+// firewalled is what firewalls of others surely drop of a farm of the engine.
+func (w *watch) firewalled(f *farm.Farm) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.dropped[f.ID])
+}
+
+// firewalls finds the farms of the engine whose clients a firewall keeps away.
+// What is known stays where netd does not know.
+func (w *watch) firewalls(ctx context.Context, cfg *farm.Config, ask dropped) {
+	ctx, cancel := context.WithTimeout(ctx, recentTimeout)
+	defer cancel()
+	keys := ctl.FarmKeys{}
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		if f.Stopped {
+			continue
+		}
+		for _, l := range f.Listeners() {
+			keys[f.ID] = append(keys[f.ID], l.Key())
+		}
+	}
+	now := map[uint32][]string{}
+	if len(keys) > 0 {
+		var err error
+		if now, err = ask(ctx, keys); err != nil {
+			slog.Debug("what firewalls drop is not known", "reason", err)
+			return
+		}
+	}
+	w.mu.Lock()
+	before := w.dropped
+	w.dropped = now
+	w.mu.Unlock()
+	if maps.EqualFunc(before, now, slices.Equal) {
+		return
+	}
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		switch is, was := now[f.ID], before[f.ID]; {
+		case len(is) > 0 && !slices.Equal(is, was):
+			slog.Warn("a firewall keeps clients from the farm", "farm", f.Name, "reason", strings.Join(is, "; "))
+		case len(is) == 0 && len(was) > 0 && !f.Stopped:
+			slog.Info("no firewall keeps clients from the farm any more", "farm", f.Name)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package firewall
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// hook is a chain every packet for this machine goes through.
+type hook struct {
+	families string // "ip", "ip6" or "inet"
+	place    string // as people name it
+	base     string
+	dropping bool // what no rule decided
+	chains   map[string][]stepper
+	// rule is what lets clients to these ports of a network through.
+	rule func(network string, first, last uint16) string
+}
+
+// Dropped says which listeners get no new clients from other machines because a
+// firewall surely drops them: for each farm, in sentences that name every chain
+// and the rules its owner may add. Nothing is said where a rule is not
+// understood, and nothing is changed.
+func Dropped(farms map[uint32][]Listener) (map[uint32][]string, error) {
+	if len(farms) == 0 {
+		return nil, nil
+	}
+	hooks, err := hooks()
+	out := map[uint32][]string{}
+	for id, all := range farms {
+		for i := range hooks {
+			if text := hooks[i].says(all); text != "" {
+				out[id] = append(out[id], text)
+			}
+		}
+	}
+	return out, err
+}
+
+// hooks are the chains of others at the input hook.
+func hooks() (all []hook, err error) {
+	tables, native, err := tables("input")
+	problems := []error{err}
+	for _, b := range native {
+		l, err := nft("--terse", "list", "table", b.family, b.table)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		all = append(all, hook{b.family, b.family + " " + b.table + " " + b.name, b.name, b.policy == "drop", l.chains(), nftRule(b.table)})
+	}
+	for _, t := range tables {
+		if t.err != nil {
+			problems = append(problems, t.err)
+			continue
+		}
+		lines, err := t.saved()
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		family := "ip"
+		if t.v6 {
+			family = "ip6"
+		}
+		chains, policies := savedChains(lines)
+		all = append(all, hook{family, family + " filter " + input + " (" + t.name + ")", input, policies[input] == "DROP", chains, iptablesRule(chains)})
+	}
+	slices.SortFunc(all, func(a, b hook) int { return strings.Compare(a.place, b.place) })
+	return all, errors.Join(problems...)
+}
+
+// chains are those of the listing with their rules.
+func (l *listing) chains() map[string][]stepper {
+	all := map[string][]stepper{}
+	for _, o := range l.Nftables {
+		switch {
+		case o.Chain != nil && all[o.Chain.Name] == nil:
+			all[o.Chain.Name] = []stepper{}
+		case o.Rule != nil:
+			all[o.Rule.Chain] = append(all[o.Rule.Chain], nftStepper(o.Rule.Expr))
+		}
+	}
+	return all
+}
+
+// says names the rules the chain misses for a farm; empty when it may let all
+// clients pass.
+func (h *hook) says(all []Listener) string {
+	var rules []string
+	for _, network := range []string{"tcp", "udp"} {
+		for _, r := range runs(h.droppedPorts(all, network)) {
+			rules = append(rules, fmt.Sprintf("%q", h.rule(network, r[0], r[1])))
+		}
+	}
+	switch len(rules) {
+	case 0:
+		return ""
+	case 1:
+		return h.place + " drops it: a rule such as " + rules[0] + " is missing"
+	}
+	return h.place + " drops it: rules such as " + strings.Join(rules, ", ") + " are missing"
+}
+
+func (h *hook) droppedPorts(all []Listener, network string) (ports []uint16) {
+	for _, l := range all {
+		family := "ip6"
+		if l.Addr.Addr().Is4() {
+			family = "ip"
+		}
+		if l.Network == network && (h.families == "inet" || h.families == family) && drops(h.chains, h.base, h.dropping, l) {
+			ports = append(ports, l.Addr.Port())
+		}
+	}
+	slices.Sort(ports)
+	return slices.Compact(ports)
+}
+
+// runs joins ports that follow one another.
+func runs(ports []uint16) (out [][2]uint16) {
+	for _, p := range ports {
+		if n := len(out); n > 0 && out[n-1][1]+1 == p {
+			out[n-1][1] = p
+			continue
+		}
+		out = append(out, [2]uint16{p, p})
+	}
+	return out
+}
+
+// nftRule is how a rule for a table of nft is added.
+func nftRule(table string) func(network string, first, last uint16) string {
+	return func(network string, first, last uint16) string {
+		ports := span(first, last, "-")
+		if table == "firewalld" {
+			return "firewall-cmd --add-port=" + ports + "/" + network
+		}
+		return network + " dport " + ports + " accept"
+	}
+}
+
+// iptablesRule is how a rule is added to these chains.
+func iptablesRule(chains map[string][]stepper) func(network string, first, last uint16) string {
+	return func(network string, first, last uint16) string {
+		ports := span(first, last, ":")
+		if chains["ufw-user-input"] != nil || chains["ufw6-user-input"] != nil {
+			return "ufw allow " + ports + "/" + network
+		}
+		return "-I " + input + " -p " + network + " --dport " + ports + " -j ACCEPT"
+	}
+}
+
+func span(first, last uint16, between string) string {
+	if first == last {
+		return fmt.Sprint(first)
+	}
+	return fmt.Sprintf("%d%s%d", first, between, last)
+}

@@ -1,0 +1,93 @@
+package firewall
+
+import "encoding/json"
+
+// nftStepper reads a rule of nft.
+func nftStepper(expr []map[string]json.RawMessage) stepper {
+	statements := make([]map[string]any, len(expr))
+	for i, e := range expr {
+		statements[i] = map[string]any{}
+		for name, raw := range e {
+			var v any
+			_ = json.Unmarshal(raw, &v) // it was read as JSON once
+			statements[i][name] = v
+		}
+	}
+	return func(to Listener) []step {
+		here := always
+		for _, s := range statements {
+			for name, value := range s {
+				f, steps := statement(name, value, to, here)
+				if here = min(here, f); here == never || steps != nil {
+					return steps
+				}
+			}
+		}
+		return nil
+	}
+}
+
+// statement is what a statement says of packets to the listener: a condition, or
+// the end of the rule.
+func statement(name string, value any, to Listener, here fit) (fit, []step) {
+	switch name {
+	case "counter", "log", "mangle", "notrack":
+		return always, nil
+	case "match":
+		m, _ := value.(map[string]any)
+		return match(m["op"], m["left"], m["right"], to), nil
+	case "limit", "quota", "ct count", "set", "meter", "map":
+		return perhaps, nil
+	case "vmap":
+		return always, verdicts(value, to, here)
+	}
+	return always, []step{verdictOf(name, value, here)}
+}
+
+func verdictOf(name string, value any, here fit) step {
+	s := step{fit: here}
+	switch name {
+	case "accept":
+		s.fate = accept
+	case "drop", "reject":
+		s.fate = drop
+	case "return":
+		s.fate = giveBack
+	case "jump", "goto":
+		s.fate = jump
+		if name == "goto" {
+			s.fate = gotoChain
+		}
+		m, _ := value.(map[string]any)
+		s.target, _ = m["target"].(string)
+	}
+	return s
+}
+
+// verdicts are those of a map, as far as the packet may find them.
+func verdicts(value any, to Listener, here fit) []step {
+	m, _ := value.(map[string]any)
+	data, _ := m["data"].(map[string]any)
+	list, inline := data["set"].([]any)
+	if !inline {
+		return []step{{fit: here}} // a named map
+	}
+	steps := []step{}
+	for _, e := range list {
+		pair, _ := e.([]any)
+		if len(pair) != 2 {
+			return []step{{fit: here}}
+		}
+		f := match("==", m["key"], pair[0], to)
+		v, _ := pair[1].(map[string]any)
+		for name, value := range v {
+			if f != never {
+				steps = append(steps, verdictOf(name, value, min(here, f)))
+			}
+		}
+		if f == always {
+			break
+		}
+	}
+	return steps
+}
