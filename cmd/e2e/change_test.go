@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -74,16 +75,17 @@ func (c *changed) round(t *testing.T, who identity, number int, pause func()) (c
 		return map[string]any{"ip": host, "port": port}
 	}
 	do(post, service+"/backends", backend(c.third))
-	do(put, service+"/backends/0", map[string]any{"weight": 1 + number%9, "connection_limit": 1000 + number})
+	ids := c.backends(t)
+	do(put, service+fmt.Sprintf("/backends/%d", ids[0]), map[string]any{"weight": 1 + number%9, "connection_limit": 1000 + number})
 	do(put, "/farms/shop", map[string]any{"error503": fmt.Sprintf("text %d", number), "restimeout": 40 + number%5})
-	do(put, service+"/backends/1/maintenance", map[string]any{"action": "maintenance", "mode": "drain"})
+	do(put, service+fmt.Sprintf("/backends/%d/maintenance", ids[1]), map[string]any{"action": "maintenance", "mode": "drain"})
 	do(put, service, map[string]any{"routingpolicy": []string{"LEAST_CONNECTIONS", "ROUND_ROBIN", "RANDOM_OF_TWO"}[number%3]})
-	do(del, service+"/backends/1", nil)
+	do(del, service+fmt.Sprintf("/backends/%d", ids[1]), nil)
 	switch number % 2 {
 	case 0:
 		do(post, "/farms", map[string]any{"farmname": "other", "profile": "http", "vip": "127.0.0.1", "vport": c.spare})
 	default:
-		do(put, service+"/backends/1", backend(c.fourth))
+		do(put, service+fmt.Sprintf("/backends/%d", ids[2]), backend(c.fourth))
 	}
 	do(put, service, map[string]any{"persistence": "IP", "ttl": 60})
 	c.write(t, who, fmt.Sprintf("    urlp: ^/c%s\n", strings.Repeat("?", number%2)))
@@ -99,11 +101,25 @@ const (
 	del  = http.MethodDelete
 )
 
+// backends are the ids of the farm's backends, in their order: none is used twice.
+func (c *changed) backends(t *testing.T) (ids []int) {
+	t.Helper()
+	code, text := c.rest(c.key, http.MethodGet, "/farms/shop/services/all/backends", nil)
+	var list struct{ Params []struct{ ID int } }
+	if err := json.Unmarshal([]byte(text), &list); err != nil || code != http.StatusOK {
+		t.Fatalf("%d %s: %v", code, text, err)
+	}
+	for _, b := range list.Params {
+		ids = append(ids, b.ID)
+	}
+	return ids
+}
+
 // footprints are those of all roles when nobody uses the appliance and no
 // backend is known to whom a connection could be kept.
 func (c *changed) footprints(t *testing.T, who identity) map[string]footprint {
 	t.Helper()
-	for _, b := range []int{1, 0} {
+	for _, b := range c.backends(t) {
 		if code, text := c.rest(c.key, del, fmt.Sprintf("/farms/shop/services/all/backends/%d", b), nil); code != http.StatusOK {
 			t.Fatalf("%d %s", code, text)
 		}

@@ -109,7 +109,7 @@ func TestEditsOfOneFarmAreNotNoticedByAnother(t *testing.T) {
 		for _, nat := range []string{"nat", "dnat", "dsr", "stateless_dnat"} {
 			m.a.must("farm", "set", name, "nattype="+nat)
 			m.a.must("backend", "create", name, "10.10.2.11")
-			m.a.must("backend", "delete", name, "0")
+			m.a.must("backend", "delete", name, "10.10.2.11")
 		}
 		m.a.must("farm", "set", name, "nattype=nat")
 		m.a.must("farm", "set", name, "datapath=kernel")

@@ -421,7 +421,18 @@ func TestAcceptingRecoversWhenDescriptorsRanOut(t *testing.T) {
 	}
 	l := start(t)
 	addr := serve(t, l, func(c *loop.Conn) { c.SetHandler(echo(l)) })
+	speak := func(c net.Conn) error {
+		_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+		if _, err := c.Write([]byte("x")); err != nil {
+			return err
+		}
+		_, err := io.ReadFull(c, make([]byte, 1))
+		return err
+	}
 	first := dial(t, addr)
+	if err := speak(first); err != nil { // it is accepted
+		t.Fatal(err)
+	}
 	var held []net.Conn
 	for range 200 { // both ends are ours, so the limit is reached soon
 		c, err := net.DialTimeout("tcp", addr, time.Second)
@@ -432,14 +443,6 @@ func TestAcceptingRecoversWhenDescriptorsRanOut(t *testing.T) {
 	}
 	if len(held) == 200 {
 		t.Fatal("the limit was not reached")
-	}
-	speak := func(c net.Conn) error {
-		_ = c.SetDeadline(time.Now().Add(5 * time.Second))
-		if _, err := c.Write([]byte("x")); err != nil {
-			return err
-		}
-		_, err := io.ReadFull(c, make([]byte, 1))
-		return err
 	}
 	if err := speak(first); err != nil {
 		t.Fatalf("a connection from before is not served: %v", err)

@@ -2,6 +2,7 @@ package forward_test
 
 import (
 	"net/netip"
+	"sync"
 	"syscall"
 	"testing"
 )
@@ -56,28 +57,29 @@ func TestClientsOfAFullFarmCostOthersNothing(t *testing.T) {
 // though the other has taken all there were.
 func TestNoLoopTakesThePlacesOfAnother(t *testing.T) {
 	a, most := fewFlows(t, 2)
-	none := uint16(0)
 	f := a.farmUDP(answering(t, same).at())
-	f.L4.Responses, f.L4.IdleTimeout = &none, 300
+	f.L4.IdleTimeout = 300
 	a.publish(f)
 	to := netip.MustParseAddrPort(address(f))
 	busy, held := make(chan struct{}), make(chan struct{})
+	free := sync.OnceFunc(func() { close(busy) })
+	defer free()
 	a.loops[1].Post(func() { close(held); <-busy })
 	<-held
 	for n := range 8 * most {
 		spoof(t, source(n), to)
 	}
 	eventually(t, "one loop has what it can get", func() bool { return a.segment.Shard(0).Farm(1).Evicted > 0 })
-	if n := int(a.stats().Established); n > most {
+	if n := int(a.segment.SumFarm(1).Established); n > most {
 		t.Errorf("%d flows, %d are the bound", n, most)
 	}
-	close(busy)
+	free()
 	for i := range 20 {
 		if !insist(a.dialUDP(f), "new") {
 			t.Errorf("client %d is not served", i)
 		}
 	}
-	if n := int(a.stats().Established); n > most {
+	if n := int(a.segment.SumFarm(1).Established); n > most {
 		t.Errorf("%d flows, %d are the bound", n, most)
 	}
 }
