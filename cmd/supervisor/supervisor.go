@@ -190,6 +190,7 @@ var errFinal = errors.New("the appliance cannot run: the log above says why")
 // brings it about.
 func (s *supervisor) wait(ctx context.Context) (err error) {
 	signals := make(chan os.Signal, 4)
+	signal.Ignore(LastClients) // inherited: netd is not killed by it before it listens for it
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
 	terminal := hasTerminal()

@@ -11,9 +11,7 @@ import (
 // port of the client, and nothing in an answer tells by which farm it was asked.
 // With dnat connection tracking knows, and finds another port where two would look
 // the same; stateless_dnat knows only that the client came by it lately. A client
-// whose port comes to the same backend by both loses one of the two connections,
-// so a backend is not shared by a farm with stateless_dnat and another that keeps
-// the addresses of clients. With nat it may be: its answers go to the appliance.
+// whose port comes to the same backend by both loses one of the two connections. With nat it may be: its answers go to the appliance.
 
 // answering is ports of one transport at which a backend answers clients.
 type answering struct {
@@ -55,9 +53,10 @@ func eachAnswer(f *farm.Farm, fn func(at answering, ports farm.PortRange) bool) 
 	}
 }
 
-// checkAnswers refuses farms whose answers could not be told from those of
-// another. It names the one that comes later.
-func checkAnswers(cfg *farm.Config, yield func(Error) bool) bool {
+// eachAmbiguous calls fn for farms whose answers could not be told from those of
+// an earlier one, once for each, until fn returns false: of pairs with nattype
+// stateless_dnat for both, or of the others.
+func eachAmbiguous(cfg *farm.Config, both bool, fn func(f, earlier *farm.Farm, at answering) bool) bool {
 	stateless := map[answering][]answerer{}
 	for i := range cfg.Farms {
 		if f := &cfg.Farms[i]; keeps(f) && f.L4.NAT == farm.NATStateless {
@@ -78,12 +77,13 @@ func checkAnswers(cfg *farm.Config, yield func(Error) bool) bool {
 		}
 		eachAnswer(&cfg.Farms[i], func(at answering, ports farm.PortRange) bool {
 			for _, other := range stateless[at] {
-				if other.farm == i || other.ports.First > ports.Last || ports.First > other.ports.Last {
+				if other.farm == i || other.ports.First > ports.Last || ports.First > other.ports.Last ||
+					both != (cfg.Farms[i].L4.NAT == farm.NATStateless) {
 					continue
 				}
 				if later := max(i, other.farm); !found[later] {
 					found[later] = true
-					goOn = yield(sharedBackend(&cfg.Farms[later], &cfg.Farms[min(i, other.farm)], at))
+					goOn = fn(&cfg.Farms[later], &cfg.Farms[min(i, other.farm)], at)
 				}
 				return false
 			}
@@ -96,8 +96,24 @@ func checkAnswers(cfg *farm.Config, yield func(Error) bool) bool {
 	return true
 }
 
-func sharedBackend(f, other *farm.Farm, at answering) Error {
-	return Error{FarmPath(f.Name), "nattype", fmt.Sprintf("nattype must not be %s while running farm %s with nattype %s sends clients to backend %s at the same port (%s): "+
-		"answers of the backend would not tell by which farm a client came; use nattype nat for one of them, or give the backend another port or address there",
-		f.L4.NAT, show(other.Name), other.L4.NAT, at.addr, at.transport)}
+// checkAnswers refuses a farm that shares a backend with another so, when one of
+// the two has nattype dnat: connection tracking remembers a connection for minutes
+// after its end, in which every client that comes from the same port is lost.
+func checkAnswers(cfg *farm.Config, yield func(Error) bool) bool {
+	return eachAmbiguous(cfg, false, func(f, earlier *farm.Farm, at answering) bool {
+		return yield(Error{FarmPath(f.Name), "nattype", fmt.Sprintf("nattype must not be %s while running farm %s with nattype %s sends clients to backend %s at the same port (%s): "+
+			"answers of the backend would not tell by which farm a client came; use nattype nat for one of them, or give the backend another port or address there",
+			f.L4.NAT, show(earlier.Name), earlier.L4.NAT, at.addr, at.transport)})
+	})
+}
+
+// answerWarnings is for farms that both have nattype stateless_dnat, as those of
+// several VIPs before the same servers: a flow is forgotten seconds after its last
+// packet, so only a client that uses one port for both at a time is lost.
+func answerWarnings(cfg *farm.Config, add func(f *farm.Farm, field, text string)) {
+	eachAmbiguous(cfg, true, func(f, earlier *farm.Farm, at answering) bool {
+		add(f, "nattype", fmt.Sprintf("running farm %s with nattype %s, too, sends clients to backend %s at the same port (%s): "+
+			"a client that comes from one port to both at a time is answered by one only; give the backend another port or address there", show(earlier.Name), earlier.L4.NAT, at.addr, at.transport))
+		return true
+	})
 }

@@ -27,7 +27,7 @@ func TestFarmsWhoseAnswersLookTheSameDoNotShareABackend(t *testing.T) {
 	}{
 		{"stateless_dnat tcp 80 10.0.0.7:8080", "dnat tcp 81 10.0.0.7:8080", true},
 		{"dnat tcp 80 10.0.0.7:8080", "stateless_dnat tcp 81 10.0.0.7:8080", true},
-		{"stateless_dnat tcp 80 10.0.0.7:8080", "stateless_dnat tcp 81 10.0.0.7:8080", true},
+		{"stateless_dnat tcp 80 10.0.0.7:8080", "stateless_dnat tcp 81 10.0.0.7:8080", false}, // a warning: see below
 		{"stateless_dnat tcp 80 10.0.0.7:80", "dnat tcp 70:90 10.0.0.7:0", true},
 		{"stateless_dnat tcp 80 10.0.0.7:0", "dnat all * 10.0.0.7:0", true},
 		{"stateless_dnat udp 53 10.0.0.7:0", "dnat sip 53 10.0.0.7:0", true},
@@ -58,5 +58,45 @@ func TestFarmsWhoseAnswersLookTheSameDoNotShareABackend(t *testing.T) {
 				t.Errorf("beside a farm that is stopped: %v", e)
 			}
 		}
+	}
+}
+
+func TestStatelessFarmsThatShareABackendAreWarnedOf(t *testing.T) {
+	for _, c := range []struct {
+		a, b  string
+		warns bool
+	}{
+		{"stateless_dnat tcp 80 10.0.0.7:8080", "stateless_dnat tcp 81 10.0.0.7:8080", true},
+		{"stateless_dnat tcp 80 10.0.0.7:0", "stateless_dnat tcp 80 10.0.0.7:0", true},
+		{"stateless_dnat tcp 80 10.0.0.7:0", "stateless_dnat tcp 81 10.0.0.7:0", false},
+		{"stateless_dnat tcp 80 10.0.0.7:8080", "dnat tcp 81 10.0.0.7:8080", false}, // refused
+		{"stateless_dnat tcp 80 10.0.0.7:8080", "nat tcp 81 10.0.0.7:8080", false},
+	} {
+		cfg := &farm.Config{Farms: []farm.Farm{sharing("first", "192.0.2.1", c.a), sharing("second", "192.0.2.2", c.b)}}
+		said := 0
+		for _, w := range validate.Warnings(cfg) {
+			if strings.HasPrefix(w.Error(), `farm "second": running farm "first"`) {
+				said++
+			}
+		}
+		if (said == 1) != c.warns || said > 1 {
+			t.Errorf("%s and %s: %d warnings", c.a, c.b, said)
+		}
+	}
+}
+
+// A warning about one farm hides no refusal because of another.
+func TestAFarmThatIsWarnedOfIsRefusedBesideDNAT(t *testing.T) {
+	first := sharing("first", "192.0.2.1", "stateless_dnat tcp 80 10.0.0.7:8080")
+	second := sharing("second", "192.0.2.2", "dnat tcp 80 10.0.0.7:9090")
+	third := sharing("third", "192.0.2.3", "stateless_dnat tcp 80 10.0.0.7:8080")
+	third.L4.Backends = append(third.L4.Backends, sharing("", "192.0.2.3", "stateless_dnat tcp 80 10.0.0.7:9090").L4.Backends...)
+	cfg := &farm.Config{Farms: []farm.Farm{first, second, third}}
+	refused := false
+	for _, e := range (validate.Rules{}).All(cfg) {
+		refused = refused || strings.HasPrefix(e.Error(), `farm "third": nattype must not be stateless_dnat while running farm "second"`)
+	}
+	if !refused {
+		t.Error("a backend is shared with a farm with dnat")
 	}
 }

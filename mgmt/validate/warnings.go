@@ -48,6 +48,9 @@ func (r Rules) Warnings(cfg *farm.Config) []Error {
 			}
 		}
 	}
+	answerWarnings(cfg, func(f *farm.Farm, field, text string) {
+		out = append(out, Error{FarmPath(f.Name), field, text})
+	})
 	return out
 }
 
