@@ -128,7 +128,7 @@ func (c *changed) footprints(t *testing.T, who identity) map[string]footprint {
 	for _, role := range []string{"engine", "mgmt", "netd"} {
 		pid := c.pid(role)
 		least := footprintOf(t, pid)
-		for range 40 { // connections that end are gone soon
+		for range 200 { // connections that end are gone soon, and netd looks at firewalls now and then
 			if now := footprintOf(t, pid); now.descriptors <= least.descriptors {
 				least = now
 			}
