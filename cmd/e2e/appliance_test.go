@@ -199,13 +199,14 @@ func (a *appliance) command(args ...string) *exec.Cmd {
 
 func (a *appliance) read(stderr io.Reader) {
 	for sc := bufio.NewScanner(stderr); sc.Scan(); {
-		a.reads.Lock()
-		a.reads.Unlock() // it is only waited for
+		a.reads.Lock() // while a test holds it nobody reads
+		line := sc.Text()
+		a.reads.Unlock()
 		a.mu.Lock()
-		a.log.WriteString(sc.Text() + "\n")
+		a.log.WriteString(line + "\n")
 		a.mu.Unlock()
 		select {
-		case a.seen <- sc.Text():
+		case a.seen <- line:
 		default:
 		}
 	}

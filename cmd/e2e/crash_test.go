@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,8 +14,6 @@ import (
 )
 
 const hangup = syscall.SIGHUP
-
-var applied = regexp.MustCompile(`msg="configuration file applied" role=mgmt changed=(true)`)
 
 // answers reports whether the command line reaches mgmt.
 func (a *appliance) answers() error {
