@@ -1,8 +1,11 @@
 package proxy
 
-import "github.com/sluicelb/sluice/core/session"
+import (
+	"time"
 
-import "time"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/session"
+)
 
 // SetGrace shortens what the exchanges of the farms that run now are given
 // when they are stopped.
@@ -18,12 +21,8 @@ func (e *Engine) Expel() { e.expel() }
 // CookieValue is the value by which a service's cookie names a backend.
 func CookieValue(service, backend uint32) string { return cookieValue(service, backend) }
 
-// LimitSessions makes all services begin anew with room for n sessions. No client
-// may have come yet.
-func (e *Engine) LimitSessions(n int) {
-	for _, f := range e.table.Load().byID {
-		for i := range f.services {
-			f.services[i].sessions = session.New(n)
-		}
-	}
+// LimitSessions makes a service begin with room for n sessions. It must not be
+// published yet.
+func (e *Engine) LimitSessions(s *farm.Service, n int) {
+	e.registry.tables.Of(keptFor(s)).Table = session.New(n)
 }

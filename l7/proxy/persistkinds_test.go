@@ -106,8 +106,8 @@ func TestInventedKeysCostOthersNoSession(t *testing.T) {
 	a := l7test.New(t, 1)
 	s := l7test.Service("web", one.Addr, two.Addr)
 	s.Persistence, s.SessionID, s.TTL = farm.PersistCookie, "SID", 60
+	a.Engine.LimitSessions(&s, 16)
 	addr := a.Serve(nil, s)
-	a.Engine.LimitSessions(16)
 	client := l7test.Dial(t, addr)
 	visit := func(id string) string { return client.Send(request("Cookie: SID=" + id)).Get().Text }
 	at := visit("mine")
