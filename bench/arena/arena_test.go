@@ -24,7 +24,11 @@ func TestPortsAreDifferentFreeAndBelowTheEphemeralOnes(t *testing.T) {
 }
 
 func TestATakenPortIsPassedOver(t *testing.T) {
-	var first, second arena.Ports
+	var first arena.Ports
+	if _, err := first.Take(); err != nil {
+		t.Fatal(err)
+	}
+	second := first // the next port of both is the same
 	port, err := first.Take()
 	if err != nil {
 		t.Fatal(err)

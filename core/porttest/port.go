@@ -65,6 +65,21 @@ func UDP(t testing.TB) netip.AddrPort {
 	return netip.AddrPort{}
 }
 
+// Both is a port of 127.0.0.1 for connections and datagrams: the first are
+// refused until somebody listens, and the second are free now.
+func Both(t testing.TB) netip.AddrPort {
+	t.Helper()
+	for range 1000 {
+		at := TCP(t)
+		if c, err := net.ListenPacket("udp4", at.String()); err == nil {
+			_ = c.Close()
+			return at
+		}
+	}
+	t.Fatal("no port is free for both")
+	return netip.AddrPort{}
+}
+
 // alone holds a TCP port that nobody else has bound, this package neither.
 func alone(t testing.TB, at netip.AddrPort) bool {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)

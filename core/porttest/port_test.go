@@ -116,3 +116,15 @@ func TestPortsForDatagramsAreFreeAndDiffer(t *testing.T) {
 		_ = c.Close()
 	}
 }
+
+func TestAPortForBothIsFreeForDatagramsAndHeldForConnections(t *testing.T) {
+	at := porttest.Both(t)
+	c, err := net.ListenPacket("udp4", at.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := chosen(t, at.Port(), 0, "listen"); !errors.Is(err, unix.EADDRINUSE) {
+		t.Errorf("listening: %v", err)
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/porttest"
 )
 
 // farmBoth makes a farm of TCP and UDP with those backends, numbered from 1.
@@ -284,7 +285,7 @@ func TestATransportComesAndGoesWhileTheOtherIsInUse(t *testing.T) {
 // though the other transport is up all the time.
 func TestTheFirstClientAfterAnOutageOfOneTransportIsServed(t *testing.T) {
 	a := newAppliance(t, 1)
-	at := nameServer(t, "one", "127.0.0.1:0", "udp")
+	at := nameServer(t, "one", porttest.Both(t).String(), "udp")
 	f := a.farmBoth(at)
 	a.publish(f)
 	if got := a.queries(f, "udp"); got != "one" {
