@@ -130,6 +130,41 @@ func TestWhatADyingEngineSaysIsKeptAndBounded(t *testing.T) {
 	}
 }
 
+// engine is the process that is the engine of the instance now, 0 while there is
+// none, whatever it says.
+func (i *instance) engine() (pid int) {
+	names, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, name := range names {
+		line, _ := os.ReadFile(name)
+		status, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "status"))
+		if strings.HasPrefix(string(line), "sluice: engine\x00") && strings.Contains(string(status), fmt.Sprintf("\nPPid:\t%d\n", i.cmd.Process.Pid)) {
+			pid, _ = strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		}
+	}
+	return pid
+}
+
+// Stacks may be more than the pipe takes that standard error is, and nobody may
+// read that.
+func TestEngineIsReplacedThoughNobodyReadsWhatItSays(t *testing.T) {
+	i := start(t, t.TempDir())
+	i.waitReady()
+	l := i.next("engine")
+	i.reads.Lock()
+	if err := syscall.Kill(l.PID, chatter); err != nil {
+		t.Fatal(err)
+	}
+	for limit := time.Now().Add(patience); i.engine() == 0 || i.engine() == l.PID; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatal("there is no other engine")
+		}
+	}
+	i.reads.Unlock()
+	if _, log := i.replacement(l); !strings.Contains(log, "more was said than is kept") {
+		t.Errorf("the log says\n%s", log)
+	}
+}
+
 func TestEngineThatEndsInOrderIsNotTakenForHung(t *testing.T) {
 	i := start(t, t.TempDir())
 	i.waitReady()

@@ -149,7 +149,7 @@ func (k *keeper) start() (*os.Process, error) {
 	output := os.Stderr
 	if k.muffled {
 		files["log"] = os.Stderr
-		if k.mouth, output, err = openMouth(os.Stderr); err != nil {
+		if k.mouth, output, err = openMouth(lines()); err != nil {
 			post.Close()
 			return nil, err
 		}

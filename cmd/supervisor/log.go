@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"bytes"
+	"io"
 	"log/slog"
 	"os"
 	"sync/atomic"
@@ -34,6 +35,15 @@ func Logger(role string) *slog.Logger {
 	})
 	queue.Store(q)
 	return slog.New(slog.NewTextHandler(q, &slog.HandlerOptions{Level: level})).With("role", role)
+}
+
+// lines is where lines for standard error go that this process passes on for
+// another: to its own, so that it does not wait either.
+func lines() io.Writer {
+	if q := queue.Load(); q != nil {
+		return q
+	}
+	return os.Stderr
 }
 
 // FlushLog writes what the process has logged, before it ends.

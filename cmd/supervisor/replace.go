@@ -15,6 +15,9 @@ const (
 	// maxSaid bounds what the runtime of a process may say in one life, stacks of
 	// all goroutines above all, in bytes.
 	maxSaid = 256 << 10
+	// pieceSize is how much of that is passed on at once, in bytes: stacks are more
+	// lines than a queue of them takes.
+	pieceSize = 4 << 10
 )
 
 // replace ends the life of a role that stands still; keep starts the next. The
@@ -45,7 +48,7 @@ func (k *keeper) replace(pid, thread int, stopped bool, what string, stood time.
 }
 
 // mouth is what a process has as its standard output and error: what its runtime
-// says when it dies goes on to the supervisor's, line by line, up to maxSaid. What
+// says when it dies goes on to the supervisor's, in whole lines, up to maxSaid. What
 // the role logs does not go this way.
 type mouth struct {
 	read *os.File
@@ -66,13 +69,18 @@ func openMouth(to io.Writer) (*mouth, *os.File, error) {
 
 func (m *mouth) pass(to io.Writer) {
 	defer close(m.done)
-	in := bufio.NewReaderSize(m.read, 4<<10)
+	in := bufio.NewReaderSize(m.read, pieceSize)
+	piece := make([]byte, 0, 2*pieceSize)
 	for said := 0; ; {
 		line, err := in.ReadSlice('\n')
 		if said += len(line); said <= maxSaid {
-			_, _ = to.Write(line)
+			piece = append(piece, line...)
 		} else {
 			m.more += len(line)
+		}
+		if len(piece) >= pieceSize || len(piece) > 0 && (err != nil || in.Buffered() == 0) {
+			_, _ = to.Write(piece)
+			piece = piece[:0]
 		}
 		if err != nil && err != bufio.ErrBufferFull {
 			return

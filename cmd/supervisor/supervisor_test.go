@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -15,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -45,9 +45,10 @@ func supervise() {
 		API:    os.Getenv("SUPERVISE_API"),
 		Config: os.Getenv("SUPERVISE_CONFIG"),
 		Grace:  500 * time.Millisecond,
-		Log:    slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Log:    supervisor.Logger("supervisor"),
 		Ready:  func(i supervisor.Instance) { fmt.Printf("ready %s %s\n", i.API, i.Socket) },
 	})
+	supervisor.FlushLog()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -148,7 +149,12 @@ type instance struct {
 	lives  chan life
 	log    *bytes.Buffer
 	exited chan error
+	reads  sync.Mutex // held: nobody reads its log
 }
+
+// patience bounds what is waited for; on a machine with much to do an engine is
+// given more time before it is taken for hung.
+const patience = time.Minute
 
 func start(t *testing.T, data string, env ...string) *instance {
 	t.Helper()
@@ -172,6 +178,8 @@ func start(t *testing.T, data string, env ...string) *instance {
 	}()
 	go func() {
 		for sc := bufio.NewScanner(stderr); sc.Scan(); {
+			i.reads.Lock()
+			i.reads.Unlock()
 			text, isLife := strings.CutPrefix(sc.Text(), "life ")
 			var l life
 			if isLife && json.Unmarshal([]byte(text), &l) == nil {
@@ -194,7 +202,7 @@ func (i *instance) waitReady() (api, socket string) {
 		if len(fields) == 3 {
 			return fields[1], fields[2]
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 	}
 	i.t.Fatalf("not ready; log:\n%s", i.end())
 	return "", ""
@@ -203,7 +211,7 @@ func (i *instance) waitReady() (api, socket string) {
 // next returns the next life of that role.
 func (i *instance) next(role string) life {
 	i.t.Helper()
-	for limit := time.After(10 * time.Second); ; {
+	for limit := time.After(patience); ; {
 		select {
 		case l := <-i.lives:
 			if l.Role == role {
@@ -221,7 +229,7 @@ func (i *instance) stop(sig syscall.Signal) error {
 	select {
 	case err := <-i.exited:
 		return err
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		i.t.Fatalf("did not stop; log:\n%s", i.end())
 		return nil
 	}
@@ -244,7 +252,7 @@ func (i *instance) lives3() map[string]life {
 		select {
 		case l := <-i.lives:
 			all[l.Role] = l
-		case <-time.After(10 * time.Second):
+		case <-time.After(patience):
 			i.t.Fatalf("got only %v; log:\n%s", all, i.end())
 		}
 	}
@@ -477,7 +485,7 @@ func TestStartIsRefusedWithAReason(t *testing.T) {
 			if err == nil || !strings.Contains(i.log.String(), c.want) {
 				t.Errorf("%s: %v, log %q, want %q in it", name, err, i.log, c.want)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(patience):
 			t.Errorf("%s: it started", name)
 			i.end()
 		}
