@@ -118,10 +118,11 @@ func starved(last, now look) (most time.Duration) {
 	return most
 }
 
-// spinning is the thread that had a CPU for most of the time between two looks, 0
-// when none had: it is the one whose stack is asked for.
+// spinning is the thread that had a CPU for longest between the last two looks, 0
+// when none had: it is the one whose stack is asked for. On a machine with much to
+// do a loop that spins has a part of a CPU only, and still more than the others.
 func (p *pulse) spinning(before look) (id int) {
-	least := p.last.at.Sub(before.at) / 2
+	least := time.Duration(0)
 	for n, t := range p.last.threads {
 		if ran := t.ran - before.threads[n].ran; before.threads != nil && ran > least {
 			id, least = n, ran
