@@ -18,7 +18,8 @@ func (c *client) checkCommand() *cobra.Command {
 		Long: `Check a YAML or JSON document by the rules it is applied by, without a running
 appliance: all that is wrong with it, each with its line. What only a running
 one knows is looked at when the document is applied: whether certificates
-exist, what host names mean, who else uses an address.`,
+exist, what host names mean, who else uses an address. sluice.yaml(5) explains
+the fields.`,
 		Example: "  sluice check -f shop.yaml\n  sluice check -f shop.yaml --json\n  sluice export | sluice check -f -",
 		Args:    exactly(0),
 	}

@@ -38,18 +38,23 @@ func addSettings(cmd *cobra.Command, params []validate.Param, except ...string) 
 // two of them have is one flag.
 func addSections(cmd *cobra.Command, sections []section, except ...string) *settings {
 	s := &settings{values: map[string]*string{}, lists: map[string]*[]string{}}
-	var help strings.Builder
+	var help, pages strings.Builder
 	for _, part := range sections {
 		part.params = slices.DeleteFunc(slices.Clone(part.params), func(p validate.Param) bool { return slices.Contains(except, p.Name) })
 		if part.of != "" {
-			fmt.Fprintf(&help, "\n\n%s:\n", strings.ToUpper(part.of[:1])+part.of[1:])
+			title := strings.ToUpper(part.of[:1]) + part.of[1:]
+			fmt.Fprintf(&help, "\n\n%s:\n", title)
+			fmt.Fprintf(&pages, "%s:\n\n", title)
 		}
 		help.WriteString(helpOf(part.params))
+		pages.WriteString(definitions(part.params, about))
 		for _, p := range part.params {
 			s.add(cmd, p, part.of)
 		}
 	}
-	cmd.Long = cmp.Or(cmd.Long, cmd.Short+".") + "\n\nSettings are given as flags or as NAME=VALUE; VALUE null resets a setting" + s.repeats() + ":\n" + help.String()
+	before := cmp.Or(cmd.Long, cmd.Short+".") + "\n\nSettings are given as flags or as NAME=VALUE; VALUE null resets a setting" + s.repeats() + ":\n"
+	cmd.Long = before + help.String()
+	cmd.Annotations = map[string]string{manualText: before + "\n" + pages.String()}
 	return s
 }
 
@@ -67,7 +72,7 @@ func (s *settings) add(cmd *cobra.Command, p validate.Param, of string) {
 	} else {
 		s.values[p.Name] = cmd.Flags().String(flag, "", text)
 	}
-	_ = cmd.Flags().SetAnnotation(flag, settingFlag, nil) // it is there
+	_ = cmd.Flags().SetAnnotation(flag, settingFlag, []string{}) // it is there
 }
 
 // isList reports whether a field takes several values.

@@ -22,8 +22,8 @@ const headerHelp = `KIND is one of
   removerequestheader PATTERN
       regex for request lines that are removed
   replacerequestheader HEADER MATCH REPLACE
-      in request headers whose name HEADER matches, what MATCH finds becomes
-      REPLACE ($1 to $9)
+      in request headers whose name HEADER matches, what MATCH finds
+      becomes REPLACE ($1 to $9)
 
 addresponseheader, removeresponseheader and replaceresponseheader do so for
 responses.

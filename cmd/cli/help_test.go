@@ -54,3 +54,14 @@ func TestHelpListsCommandsInGroups(t *testing.T) {
 		t.Errorf("--version says %q", version.String())
 	}
 }
+
+// Settings are listed under their names; as flags they would fill another screen.
+func TestHelpListsSettingsOnce(t *testing.T) {
+	var out strings.Builder
+	if code := cli.Execute([]string{"backend", "set", "--help"}, nil, &out, &out); code != 0 {
+		t.Fatal(out.String())
+	}
+	if said := out.String(); strings.Contains(said, "--weight ") || !strings.Contains(said, "\n  weight ") || !strings.Contains(said, "--help ") {
+		t.Errorf("it says:\n%s", said)
+	}
+}

@@ -4,10 +4,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+	"github.com/spf13/pflag"
+
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 // completions are the scripts for shells by where they lie below the folder
@@ -42,10 +46,13 @@ func manualCommand() *cobra.Command {
 }
 
 func writeManual(root *cobra.Command, dir string, day time.Time) error {
-	pages := filepath.Join(dir, "man", "man8")
-	if err := os.MkdirAll(pages, 0o755); err != nil {
-		return err
+	pages, documents := filepath.Join(dir, "man", "man8"), filepath.Join(dir, "man", "man5")
+	for _, folder := range []string{pages, documents} {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return err
+		}
 	}
+	eachCommand(root, forManual)
 	// The default would be this machine's user and name.
 	data := root.PersistentFlags().Lookup("data")
 	if data != nil {
@@ -53,6 +60,9 @@ func writeManual(root *cobra.Command, dir string, day time.Time) error {
 	}
 	header := &doc.GenManHeader{Section: "8", Source: "Sluice " + Version, Manual: "Sluice", Date: &day}
 	if err := doc.GenManTree(root, header, pages); err != nil {
+		return err
+	}
+	if err := writeDocumentPage(filepath.Join(documents, documentPage+".5"), *header); err != nil {
 		return err
 	}
 	for name, write := range completions {
@@ -66,3 +76,32 @@ func writeManual(root *cobra.Command, dir string, day time.Time) error {
 	}
 	return nil
 }
+
+// manualText keys what a manual page says of a command where its help has a table
+// for a terminal, in the markdown that pages are made from.
+const manualText = "manual"
+
+// forManual makes the command say what belongs into a manual page: settings once,
+// as a list.
+func forManual(cmd *cobra.Command) {
+	if text := cmd.Annotations[manualText]; text != "" {
+		cmd.Long = text
+	}
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Annotations[settingFlag] != nil {
+			f.Hidden = true
+		}
+	})
+}
+
+// definitions lists fields in markdown, each with what is said of it.
+func definitions(params []validate.Param, said func(validate.Param) string) string {
+	var out strings.Builder
+	for _, p := range params {
+		fmt.Fprintf(&out, "**%s**\n: %s\n\n", p.Name, markdown.Replace(said(p)))
+	}
+	return out.String()
+}
+
+// markdown takes their meaning from signs that have one in markdown.
+var markdown = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`)

@@ -201,7 +201,7 @@ func packageInOrder(t *testing.T, dir string) {
 	}
 	for _, name := range []string{"usr/lib/systemd/system/sluice.service", "usr/lib/sysusers.d/sluice.conf", "usr/lib/tmpfiles.d/sluice.conf", "etc/logrotate.d/sluice",
 		"usr/share/bash-completion/completions/sluice", "usr/share/zsh/vendor-completions/_sluice", "usr/share/fish/vendor_completions.d/sluice.fish",
-		"usr/share/doc/sluice/copyright", "usr/share/doc/sluice/changelog.gz"} {
+		"usr/share/man/man5/sluice.yaml.5.gz", "usr/share/doc/sluice/copyright", "usr/share/doc/sluice/changelog.gz"} {
 		if !strings.Contains(string(list), " ./"+name+"\n") {
 			t.Errorf("%s is missing", name)
 		}

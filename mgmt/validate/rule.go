@@ -261,7 +261,12 @@ const maxUnbounded = 1<<31 - 1
 func (r *rule) param() Param {
 	p := Param{Name: r.name, Format: r.format, PossibleValues: r.values, Description: r.about}
 	if r.values != nil && r.normalize != nil {
-		p.PossibleValues = append(slices.Clone(r.values), slices.Sorted(maps.Keys(r.normalize))...)
+		p.PossibleValues = slices.Clone(r.values)
+		for _, word := range slices.Sorted(maps.Keys(r.normalize)) {
+			if !slices.Contains(r.values, word) {
+				p.PossibleValues = append(p.PossibleValues, word)
+			}
+		}
 	}
 	switch {
 	case p.Format != "" || r.values != nil:

@@ -159,6 +159,9 @@ func TestTheHelpBodyIsBuiltFromTheTables(t *testing.T) {
 			t.Errorf("%s has no description", p.Name)
 		}
 	}
+	if p := params["resolve"]; !reflect.DeepEqual(p.PossibleValues, []string{"first", "all", "srv"}) {
+		t.Errorf("resolve %+v", p)
+	}
 	if p := params["weight"]; p.Interval != "1,9" || p.Format != "integer" || p.Options != nil {
 		t.Errorf("weight %+v", p)
 	}
