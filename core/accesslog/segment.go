@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/shm"
 	"github.com/sluicelb/sluice/core/stats"
 )
 
@@ -41,8 +42,7 @@ type memory struct {
 }
 
 type header struct {
-	magic  atomic.Uint64
-	layout atomic.Uint64
+	shm.Header
 	// used is how many rings were ever in use.
 	used atomic.Uint64
 	_    [lineSize - 24]byte
@@ -79,23 +79,9 @@ type Segment struct {
 // memory mapped for writing. Zeroed memory is a segment nobody has used.
 // Anything else is refused with ErrSegment.
 func OpenSegment(mem []byte) (*Segment, error) {
-	if len(mem) < SegmentSize {
-		return nil, fmt.Errorf("%w: the memory has %d bytes, %d are needed", ErrSegment, len(mem), SegmentSize)
-	}
-	p := unsafe.Pointer(&mem[0])
-	if uintptr(p)%lineSize != 0 {
-		return nil, fmt.Errorf("%w: the memory is not aligned to %d bytes", ErrSegment, lineSize)
-	}
-	m := (*memory)(p)
-	if m.magic.Load() == 0 { // new; the magic goes last, it vouches for the rest
-		m.layout.CompareAndSwap(0, layout)
-		m.magic.CompareAndSwap(0, magic)
-	}
-	if got := m.magic.Load(); got != magic {
-		return nil, fmt.Errorf("%w: it starts with %#x", ErrSegment, got)
-	}
-	if got := m.layout.Load(); got != layout {
-		return nil, fmt.Errorf("%w: its layout is %d, this program reads %d", ErrSegment, got, layout)
+	m, err := shm.Create[memory](mem, magic, layout)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSegment, err)
 	}
 	return &Segment{m}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/shm"
 )
 
 // BoardSize is the size of a board in bytes (4 MiB, of which only the pages
@@ -29,8 +30,7 @@ var ErrBoard = errors.New("no status board")
 //	0        magic, layout, version of each writer
 //	64       slot 0 (unused), slot 1, … slot farm.MaxBackendID, 64 bytes each
 type Board struct {
-	magic  atomic.Uint64
-	layout atomic.Uint64
+	header shm.Header
 	// Each writer counts for itself; the version is the sum.
 	passive  atomic.Uint64
 	guardian atomic.Uint64
@@ -42,23 +42,9 @@ type Board struct {
 // memory mapped for writing. Zeroed memory is an empty board. Anything else
 // than a board of this layout is refused with ErrBoard.
 func OpenBoard(mem []byte) (*Board, error) {
-	if len(mem) < BoardSize {
-		return nil, fmt.Errorf("%w: the memory has %d bytes, %d are needed", ErrBoard, len(mem), BoardSize)
-	}
-	p := unsafe.Pointer(&mem[0])
-	if uintptr(p)%8 != 0 {
-		return nil, fmt.Errorf("%w: the memory is not aligned to 8 bytes", ErrBoard)
-	}
-	b := (*Board)(p)
-	if b.magic.Load() == 0 { // new; the magic goes last, it vouches for the rest
-		b.layout.CompareAndSwap(0, layout)
-		b.magic.CompareAndSwap(0, magic)
-	}
-	if got := b.magic.Load(); got != magic {
-		return nil, fmt.Errorf("%w: it starts with %#x", ErrBoard, got)
-	}
-	if got := b.layout.Load(); got != layout {
-		return nil, fmt.Errorf("%w: its layout is %d, this program reads %d", ErrBoard, got, layout)
+	b, err := shm.Create[Board](mem, magic, layout)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBoard, err)
 	}
 	return b, nil
 }

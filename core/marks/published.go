@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/sluicelb/sluice/core/shm"
 )
 
 const (
@@ -36,8 +38,7 @@ var ErrPublished = errors.New("no list of published kinds of sockets")
 // The version is odd while the list is written. One process writes, in one
 // goroutine at a time; any number reads.
 type Published struct {
-	magic   atomic.Uint64
-	layout  atomic.Uint64
+	header  shm.Header
 	version atomic.Uint64
 	count   atomic.Uint64
 	kinds   [maxPublished]atomic.Uint64
@@ -47,23 +48,9 @@ type Published struct {
 // memory. Zeroed memory, which must be mapped for writing, is an empty one.
 // Anything else is refused with ErrPublished.
 func OpenPublished(mem []byte) (*Published, error) {
-	if len(mem) < PublishedSize {
-		return nil, fmt.Errorf("%w: the memory has %d bytes, %d are needed", ErrPublished, len(mem), PublishedSize)
-	}
-	ptr := unsafe.Pointer(&mem[0])
-	if uintptr(ptr)%8 != 0 {
-		return nil, fmt.Errorf("%w: the memory is not aligned to 8 bytes", ErrPublished)
-	}
-	p := (*Published)(ptr)
-	if p.magic.Load() == 0 { // new; the magic goes last, it vouches for the rest
-		p.layout.CompareAndSwap(0, publishedLayout)
-		p.magic.CompareAndSwap(0, publishedMagic)
-	}
-	if got := p.magic.Load(); got != publishedMagic {
-		return nil, fmt.Errorf("%w: it starts with %#x", ErrPublished, got)
-	}
-	if got := p.layout.Load(); got != publishedLayout {
-		return nil, fmt.Errorf("%w: its layout is %d, this program reads %d", ErrPublished, got, publishedLayout)
+	p, err := shm.Create[Published](mem, publishedMagic, publishedLayout)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrPublished, err)
 	}
 	return p, nil
 }

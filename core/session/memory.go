@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/sluicelb/sluice/core/shm"
 )
 
 // blockBytes is what memory is given out by: a page.
@@ -33,8 +35,7 @@ var ErrMemory = errors.New("no memory of sessions")
 
 // memory is what lies in shared memory.
 type memory struct {
-	magic  atomic.Uint64
-	layout atomic.Uint64
+	header shm.Header
 	epoch  atomic.Uint32 // of the process that uses it; each one adds 1
 	used   atomic.Uint32 // blocks that were ever in use
 	_      [40]byte
@@ -75,20 +76,9 @@ type Memory struct {
 // writing; zeroed memory is an empty one. Anything else than a memory of this
 // layout is refused with ErrMemory. mem must stay mapped for good.
 func OpenMemory(mem []byte) (*Memory, error) {
-	if len(mem) < MemorySize {
-		return nil, fmt.Errorf("%w: %d bytes, %d are needed", ErrMemory, len(mem), MemorySize)
-	}
-	p := unsafe.Pointer(&mem[0])
-	if uintptr(p)%8 != 0 {
-		return nil, fmt.Errorf("%w: it is not aligned to 8 bytes", ErrMemory)
-	}
-	shared := (*memory)(p)
-	if shared.magic.Load() == 0 {
-		shared.layout.Store(memoryLayout)
-		shared.magic.Store(memoryMagic)
-	}
-	if magic, layout := shared.magic.Load(), shared.layout.Load(); magic != memoryMagic || layout != memoryLayout {
-		return nil, fmt.Errorf("%w: it starts with %#x and has layout %d, this program reads %d", ErrMemory, magic, layout, memoryLayout)
+	shared, err := shm.Create[memory](mem, memoryMagic, memoryLayout)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrMemory, err)
 	}
 	m := &Memory{shared: shared, left: map[uint64][]uint32{}}
 	m.epoch = max(1, shared.epoch.Add(1))

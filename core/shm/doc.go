@@ -10,9 +10,11 @@
 //   - Shared memory stays writable but cannot be resized. Status boards and
 //     counters live in it; ReadOnly gives a descriptor that can only be read.
 //
+// Create and Open read shared memory as a struct that begins with a Header.
+//
 // Descriptors reach the other process over a unix socket of type
 // SOCK_SEQPACKET (network "unixpacket"), one message at a time: Send and
-// Receive. The package knows nothing of what the bytes mean.
+// Receive. The package knows nothing of what else the bytes mean.
 //
 // All functions may be called from any goroutine. A Mapping has one owner, who
 // closes it after the last use of its bytes.

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
-	"unsafe"
+
+	"github.com/sluicelb/sluice/core/shm"
 )
 
 // PageSize is the size of the control page in bytes.
@@ -28,8 +29,7 @@ const MaxLoops = 64
 //	128  the engine's words: acknowledged, refused, asked, pid, start, loops
 //	192  how often each loop answered, 64 bits each
 type Page struct {
-	magic  atomic.Uint64
-	layout atomic.Uint64
+	header shm.Header
 	_      [48]byte
 
 	published atomic.Uint64
@@ -50,23 +50,9 @@ type Page struct {
 // memory mapped for writing. Zeroed memory is a page on which nothing was
 // published. Anything else is refused with ErrPage.
 func OpenPage(mem []byte) (*Page, error) {
-	if len(mem) < PageSize {
-		return nil, fmt.Errorf("%w: the memory has %d bytes, %d are needed", ErrPage, len(mem), PageSize)
-	}
-	ptr := unsafe.Pointer(&mem[0])
-	if uintptr(ptr)%8 != 0 {
-		return nil, fmt.Errorf("%w: the memory is not aligned to 8 bytes", ErrPage)
-	}
-	p := (*Page)(ptr)
-	if p.magic.Load() == 0 { // new; the magic goes last, it vouches for the rest
-		p.layout.CompareAndSwap(0, pageLayout)
-		p.magic.CompareAndSwap(0, pageMagic)
-	}
-	if got := p.magic.Load(); got != pageMagic {
-		return nil, fmt.Errorf("%w: it starts with %#x", ErrPage, got)
-	}
-	if got := p.layout.Load(); got != pageLayout {
-		return nil, fmt.Errorf("%w: its layout is %d, this program reads %d", ErrPage, got, pageLayout)
+	p, err := shm.Create[Page](mem, pageMagic, pageLayout)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrPage, err)
 	}
 	return p, nil
 }

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/shm"
 )
 
 // MaxShards bounds the loops of one engine.
@@ -44,8 +45,7 @@ type memory struct {
 }
 
 type header struct {
-	magic  atomic.Uint64
-	layout atomic.Uint64
+	shm.Header
 	// used is how many shards were ever in use: the ones a sum visits.
 	used atomic.Uint64
 	// loops is how many the present engine runs, at most used.
@@ -112,18 +112,11 @@ func CreateSegment(mem []byte, loops int) (*Segment, error) {
 	if loops < 1 || loops > MaxShards {
 		return nil, fmt.Errorf("%w: %d, allowed are 1 to %d", ErrLoops, loops, MaxShards)
 	}
-	s, err := overlay(mem)
+	m, err := shm.Create[memory](mem, magic, layout)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrSegment, err)
 	}
-	h := &s.mem.header
-	if h.magic.Load() == 0 {
-		h.layout.Store(layout)
-		h.magic.Store(magic) // last: it vouches for the rest
-	}
-	if err := s.check(); err != nil {
-		return nil, err
-	}
+	s, h := &Segment{m}, &m.header
 	h.epoch.Add(1)
 	for i := range s.inUse() {
 		wipe(s.mem.shards[i].loop.words())
@@ -136,34 +129,11 @@ func CreateSegment(mem []byte, loops int) (*Segment, error) {
 // OpenSegment returns the segment in mem, which is only read. It fails with
 // ErrSegment while no engine has created it, and when the layout is another.
 func OpenSegment(mem []byte) (*Segment, error) {
-	s, err := overlay(mem)
+	m, err := shm.Open[memory](mem, magic, layout)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrSegment, err)
 	}
-	return s, s.check()
-}
-
-func overlay(mem []byte) (*Segment, error) {
-	if len(mem) < SegmentSize {
-		return nil, fmt.Errorf("%w: the memory has %d bytes, %d are needed", ErrSegment, len(mem), SegmentSize)
-	}
-	p := unsafe.Pointer(&mem[0])
-	if uintptr(p)%64 != 0 {
-		return nil, fmt.Errorf("%w: the memory is not aligned to 64 bytes", ErrSegment)
-	}
-	return &Segment{mem: (*memory)(p)}, nil
-}
-
-func (s *Segment) check() error {
-	if got := s.mem.magic.Load(); got == 0 {
-		return fmt.Errorf("%w: no engine has created it yet", ErrSegment)
-	} else if got != magic {
-		return fmt.Errorf("%w: it starts with %#x", ErrSegment, got)
-	}
-	if got := s.mem.layout.Load(); got != layout {
-		return fmt.Errorf("%w: its layout is %d, this program reads %d", ErrSegment, got, layout)
-	}
-	return nil
+	return &Segment{m}, nil
 }
 
 // Loops returns how many loops the present engine runs.
