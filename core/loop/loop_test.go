@@ -15,6 +15,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/porttest"
 )
 
 // probe is a handler made of functions; nil ones do nothing.
@@ -210,39 +211,9 @@ func TestDialTellsItsOutcome(t *testing.T) {
 	}
 }
 
-// silent returns an address that lets connections queue until no more fit, so
-// that a further connect gets no answer.
-func silent(t *testing.T) string {
-	t.Helper()
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = syscall.Close(fd) })
-	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Listen(fd, 0); err != nil {
-		t.Fatal(err)
-	}
-	sa, err := syscall.Getsockname(fd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(sa.(*syscall.SockaddrInet4).Port)).String()
-	for range 4 {
-		c, err := net.DialTimeout("tcp", addr, 200*time.Millisecond)
-		if err != nil {
-			return addr
-		}
-		t.Cleanup(func() { _ = c.Close() })
-	}
-	return addr
-}
-
 func TestDialTimesOut(t *testing.T) {
 	l := start(t)
-	addr := silent(t)
+	addr := porttest.Full(t).String()
 	got := make(chan error, 1)
 	began := time.Now()
 	on(l, func() {

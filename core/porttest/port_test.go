@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -126,5 +127,18 @@ func TestAPortForBothIsFreeForDatagramsAndHeldForConnections(t *testing.T) {
 	defer c.Close()
 	if err := chosen(t, at.Port(), 0, "listen"); !errors.Is(err, unix.EADDRINUSE) {
 		t.Errorf("listening: %v", err)
+	}
+}
+
+func TestAFullPortNeitherAcceptsNorRefuses(t *testing.T) {
+	at := porttest.Full(t)
+	for range 3 {
+		c, err := net.DialTimeout("tcp", at.String(), 50*time.Millisecond)
+		if err == nil {
+			_ = c.Close()
+		}
+		if e, ok := errors.AsType[net.Error](err); !ok || !e.Timeout() {
+			t.Errorf("connecting ended with %v", err)
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/porttest"
 )
 
 // echoFarm serves, besides what is published, a farm that says it is alive.
@@ -95,37 +96,9 @@ func TestConnectionsWithoutAByteEndAfterTheIdleTime(t *testing.T) {
 	}
 }
 
-// blackhole is an address that answers no connect: a listener whose queue is
-// full.
-func blackhole(t *testing.T) string {
-	t.Helper()
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = syscall.Close(fd) })
-	if err := errors.Join(syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), syscall.Listen(fd, 0)); err != nil {
-		t.Fatal(err)
-	}
-	sa, err := syscall.Getsockname(fd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := fmt.Sprintf("127.0.0.1:%d", sa.(*syscall.SockaddrInet4).Port)
-	for range 4 {
-		c, err := net.DialTimeout("tcp", at, 200*time.Millisecond)
-		if err != nil {
-			return at
-		}
-		t.Cleanup(func() { _ = c.Close() })
-	}
-	t.Skip("the kernel takes more connections than the queue of a listener holds")
-	return ""
-}
-
 func TestConnectThatIsNotAnsweredGoesToTheNextBackendInTime(t *testing.T) {
 	a := newAppliance(t, 1)
-	f := a.farm(blackhole(t), serve(t, name("second")).at())
+	f := a.farm(porttest.Full(t).String(), serve(t, name("second")).at())
 	f.L4.ConnectTimeout = 1
 	a.publish(f)
 	began := time.Now()
@@ -229,7 +202,7 @@ func TestPortsAreKeptForBackendsWithoutOne(t *testing.T) {
 // A client who waits for a connect goes on with the backends there are by then.
 func TestAClientThatWaitsGetsABackendThatWasAddedMeanwhile(t *testing.T) {
 	a := newAppliance(t, 1)
-	f := a.farm(blackhole(t), serve(t, name("added")).at())
+	f := a.farm(porttest.Full(t).String(), serve(t, name("added")).at())
 	f.L4.ConnectTimeout = 1
 	one := f.Clone()
 	one.L4.Backends = one.L4.Backends[:1]

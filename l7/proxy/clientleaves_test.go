@@ -3,9 +3,7 @@ package proxy_test
 import (
 	"bufio"
 	"crypto/tls"
-	"errors"
 	"fmt"
-	"golang.org/x/sys/unix"
 	"io"
 	"net"
 	"net/http"
@@ -13,10 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	xhttp2 "golang.org/x/net/http2"
 
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/porttest"
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
@@ -363,7 +364,7 @@ func TestStreamsToBackendsEndWithTheirClients(t *testing.T) {
 // While a connection to the backend is being opened its client may leave, too.
 func TestConnectsEndWithTheirClients(t *testing.T) {
 	t.Parallel()
-	addr := fullListener(t)
+	addr := porttest.Full(t).String()
 	for _, name := range []string{"reset", "FIN"} {
 		a := l7test.New(t, 1)
 		v := visitorOf(t, a.Serve(func(h *farm.HTTP) { h.ConnectTimeout = 60 }, l7test.Service("web", addr)), false)
@@ -372,30 +373,4 @@ func TestConnectsEndWithTheirClients(t *testing.T) {
 		waysToLeave[name].leave(v)
 		idle(t, a)
 	}
-}
-
-// fullListener is an address where a connect neither succeeds nor fails.
-func fullListener(t *testing.T) string {
-	t.Helper()
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = unix.Close(fd) })
-	if err := errors.Join(unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), unix.Listen(fd, 0)); err != nil {
-		t.Fatal(err)
-	}
-	sa, err := unix.Getsockname(fd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := fmt.Sprintf("127.0.0.1:%d", sa.(*unix.SockaddrInet4).Port)
-	for range 2 { // the backlog holds one more than it was asked for
-		c, err := net.DialTimeout("tcp", addr, 200*time.Millisecond)
-		if err != nil {
-			break
-		}
-		t.Cleanup(func() { _ = c.Close() })
-	}
-	return addr
 }

@@ -4,15 +4,14 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/porttest"
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
@@ -240,7 +239,7 @@ func TestSlowClientGetsItsLastAnswerWhole(t *testing.T) {
 
 func TestConnectThatFailsAtAnOldAddressSaysNothingOfTheNew(t *testing.T) {
 	t.Parallel()
-	full := silent(t)
+	full := porttest.Full(t).String()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
 	patient := func(h *farm.HTTP) { h.ConnectTimeout, h.ResurrectTime = 1, 60 }
@@ -254,36 +253,6 @@ func TestConnectThatFailsAtAnOldAddressSaysNothingOfTheNew(t *testing.T) {
 	if res := l7test.Dial(t, addr).Send(get("/")).Get(); res.StatusCode != 200 {
 		t.Fatalf("at the new address: %s", res.Status)
 	}
-}
-
-// silent is an address whose queue of connections is full, so that connecting
-// to it has no outcome.
-func silent(t *testing.T) string {
-	t.Helper()
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = syscall.Close(fd) })
-	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Listen(fd, 0); err != nil {
-		t.Fatal(err)
-	}
-	sa, err := syscall.Getsockname(fd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := fmt.Sprintf("127.0.0.1:%d", sa.(*syscall.SockaddrInet4).Port)
-	for range 4 {
-		c, err := net.DialTimeout("tcp", addr, 200*time.Millisecond)
-		if err != nil {
-			return addr
-		}
-		t.Cleanup(func() { _ = c.Close() })
-	}
-	return addr
 }
 
 func TestOldClientIsToldWhatItsConnectionDoes(t *testing.T) {

@@ -1,18 +1,17 @@
 package proxy_test
 
 import (
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/porttest"
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
@@ -109,7 +108,7 @@ func TestOnlyBackendsThatCouldNotBeReachedAreTriedByRequests(t *testing.T) {
 // One that hangs costs the request that tries it a second, not contimeout.
 func TestARequestThatTriesABackendThatIsDownWaitsASecond(t *testing.T) {
 	t.Parallel()
-	hole := blackHole(t)
+	hole := porttest.Full(t).String()
 	a := l7test.New(t, 1)
 	addr := a.Serve(func(h *farm.HTTP) { h.ResurrectTime, h.ConnectTimeout = 3600, 30 }, l7test.Service("web", hole))
 	a.Board.SetPassive(1, health.Down, time.Now())
@@ -126,7 +125,7 @@ func TestARequestThatTriesABackendThatIsDownWaitsASecond(t *testing.T) {
 
 func TestWhoLeavesWhileItTriesGivesTheTurnBack(t *testing.T) {
 	t.Parallel()
-	hole := blackHole(t)
+	hole := porttest.Full(t).String()
 	a := l7test.New(t, 1)
 	addr := a.Serve(func(h *farm.HTTP) { h.ResurrectTime, h.ConnectTimeout = 3600, 30 }, l7test.Service("web", hole))
 	a.Board.SetPassive(1, health.Down, time.Now())
@@ -147,22 +146,6 @@ func TestWhoLeavesWhileItTriesGivesTheTurnBack(t *testing.T) {
 	l7test.Eventually(t, "the next one tries", pending(1))
 }
 
-// blackHole is an address that takes no more connections and refuses none: its
-// queue is full.
-func blackHole(t *testing.T) string {
-	t.Helper()
-	ln := listenWithoutQueue(t)
-	for range 8 {
-		c, err := net.DialTimeout("tcp", ln, 100*time.Millisecond)
-		if err != nil {
-			return ln
-		}
-		t.Cleanup(func() { _ = c.Close() })
-	}
-	t.Fatal(fmt.Sprint("the queue of ", ln, " is never full"))
-	return ""
-}
-
 func TestWhatIsExplainedOfAnOutageIsWhatARequestWouldDo(t *testing.T) {
 	t.Parallel()
 	one := enginetest.NewSilent(t)
@@ -172,25 +155,4 @@ func TestWhatIsExplainedOfAnOutageIsWhatARequestWouldDo(t *testing.T) {
 	if got := explained(t, a, "http://a.test/").Result; got.Status != 503 || !strings.Contains(got.Reason, "one request at a time tries one that is down") {
 		t.Errorf("explained: %+v", got)
 	}
-}
-
-// listenWithoutQueue is the address of a socket whose connections nobody accepts.
-func listenWithoutQueue(t *testing.T) string {
-	t.Helper()
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = syscall.Close(fd) })
-	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Listen(fd, 0); err != nil {
-		t.Fatal(err)
-	}
-	name, err := syscall.Getsockname(fd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fmt.Sprint("127.0.0.1:", name.(*syscall.SockaddrInet4).Port)
 }

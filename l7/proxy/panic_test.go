@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/porttest"
 	"github.com/sluicelb/sluice/l7/l7test"
 	"github.com/sluicelb/sluice/l7/proxy"
 )
@@ -188,7 +189,7 @@ func TestPanicAfterAConnectThatFailedClosesTheClient(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := newMistake(t)
 			alive := m.service.Backends[0]
-			m.service.Backends[0] = l7test.Service("web", silent(t)).Backends[0]
+			m.service.Backends[0] = l7test.Service("web", porttest.Full(t).String()).Backends[0]
 			m.Serve(m.edit, m.service)
 			c := l7test.Dial(t, m.addr).Send(get("/"))
 			l7test.Eventually(t, "the connect is under way", func() bool { return m.Segment.SumBackend(1).Pending == 1 })
