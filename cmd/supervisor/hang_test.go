@@ -21,12 +21,24 @@ import (
 	"github.com/sluicelb/sluice/core/snapshot"
 )
 
-// What fakeEngine does on a signal.
+// What fakeEngine does on a signal, and every role on the last.
 const (
 	spin    = syscall.SIGUSR1 // its second loop is in an endless loop
 	block   = syscall.SIGUSR2 // its second loop waits for ever
 	chatter = syscall.SIGALRM // it says far more than is kept, and dies
 )
+
+func chatterOnSignal() {
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, chatter)
+	go func() {
+		<-told
+		for range 10_000 {
+			println(strings.Repeat("x", 99))
+		}
+		os.Exit(9)
+	}()
+}
 
 // fakeEngine runs two loops that show that they go on, as the engine's do.
 func fakeEngine(set inherit.Set) error {
@@ -54,18 +66,13 @@ func fakeEngine(set inherit.Set) error {
 	page.StartEngine(os.Getpid(), len(loops), time.Now())
 	go role.Heartbeat(context.Background(), page, loops)
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, spin, block, chatter)
+	signal.Notify(signals, spin, block)
 	go func() {
 		switch <-signals {
 		case spin:
 			loops[1].Post(spinForEver)
 		case block:
 			loops[1].Post(waitForEver)
-		case chatter:
-			for range 10_000 {
-				println(strings.Repeat("x", 99))
-			}
-			os.Exit(9)
 		}
 	}()
 	return nil
@@ -130,14 +137,14 @@ func TestWhatADyingEngineSaysIsKeptAndBounded(t *testing.T) {
 	}
 }
 
-// engine is the process that is the engine of the instance now, 0 while there is
-// none, whatever it says.
-func (i *instance) engine() (pid int) {
+// process is who has that role in the instance now, 0 while nobody has, whatever
+// the log says.
+func (i *instance) process(role string) (pid int) {
 	names, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, name := range names {
 		line, _ := os.ReadFile(name)
 		status, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "status"))
-		if strings.HasPrefix(string(line), "sluice: engine\x00") && strings.Contains(string(status), fmt.Sprintf("\nPPid:\t%d\n", i.cmd.Process.Pid)) {
+		if strings.HasPrefix(string(line), "sluice: "+role+"\x00") && strings.Contains(string(status), fmt.Sprintf("\nPPid:\t%d\n", i.cmd.Process.Pid)) {
 			pid, _ = strconv.Atoi(filepath.Base(filepath.Dir(name)))
 		}
 	}
@@ -146,22 +153,25 @@ func (i *instance) engine() (pid int) {
 
 // Stacks may be more than the pipe takes that standard error is, and nobody may
 // read that.
-func TestEngineIsReplacedThoughNobodyReadsWhatItSays(t *testing.T) {
+func TestRolesComeBackThoughNobodyReadsWhatTheySay(t *testing.T) {
 	i := start(t, t.TempDir())
 	i.waitReady()
-	l := i.next("engine")
+	lives := i.lives3()
 	i.reads.Lock()
-	if err := syscall.Kill(l.PID, chatter); err != nil {
-		t.Fatal(err)
-	}
-	for limit := time.Now().Add(patience); i.engine() == 0 || i.engine() == l.PID; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(limit) {
-			t.Fatal("there is no other engine")
+	for role, l := range lives {
+		if err := syscall.Kill(l.PID, chatter); err != nil {
+			t.Fatal(err)
+		}
+		for limit := time.Now().Add(patience); i.process(role) == 0 || i.process(role) == l.PID; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(limit) {
+				t.Fatalf("there is no other %s", role)
+			}
 		}
 	}
 	i.reads.Unlock()
-	if _, log := i.replacement(l); !strings.Contains(log, "more was said than is kept") {
-		t.Errorf("the log says\n%s", log)
+	i.lives3()
+	if n := strings.Count(i.end(), "more was said than is kept"); n != len(lives) {
+		t.Errorf("of %d it is said that not all is kept", n)
 	}
 }
 

@@ -44,9 +44,6 @@ type keeper struct {
 	// final is closed when the role ended with ExitFinal; nil when that status
 	// is none of the role's.
 	final chan struct{}
-	// muffled: its standard output and error are a mouth, and it logs to a
-	// descriptor of its own.
-	muffled bool
 	// ready is called when the role serves.
 	ready func()
 	log   *slog.Logger
@@ -55,7 +52,7 @@ type keeper struct {
 	role     line.Role
 	process  *os.Process // nil while not running
 	post     *line.Post
-	mouth    *mouth        // nil unless muffled
+	mouth    *mouth
 	lifeOver chan struct{} // closed at the end of this life
 	served   bool          // it was ready once
 	stopping bool
@@ -104,10 +101,8 @@ func (k *keeper) live() (last bool) {
 	lived := time.Since(k.role.Started).Round(time.Millisecond)
 	post, wanted := k.end()
 	post.Close()
-	if k.mouth != nil {
-		if more := k.mouth.close(); more > 0 {
-			k.log.Warn("more was said than is kept", "name", k.name, "pid", process.Pid, "bytes", more)
-		}
+	if more := k.mouth.close(); more > 0 {
+		k.log.Warn("more was said than is kept", "name", k.name, "pid", process.Pid, "bytes", more)
 	}
 	switch {
 	case err != nil:
@@ -136,7 +131,7 @@ func (k *keeper) start() (*os.Process, error) {
 		return nil, err
 	}
 	defer theirs.Close()
-	files := map[string]*os.File{"supervisor": theirs}
+	files := map[string]*os.File{"supervisor": theirs, "log": os.Stderr}
 	for name, f := range k.files {
 		files[name] = f
 	}
@@ -146,15 +141,12 @@ func (k *keeper) start() (*os.Process, error) {
 		return nil, err
 	}
 	defer null.Close()
-	output := os.Stderr
-	if k.muffled {
-		files["log"] = os.Stderr
-		if k.mouth, output, err = openMouth(lines()); err != nil {
-			post.Close()
-			return nil, err
-		}
-		defer output.Close()
+	m, output, err := openMouth(lines())
+	if err != nil {
+		post.Close()
+		return nil, err
 	}
+	defer output.Close()
 	list, ordered := inherit.Pass(files)
 	process, err := os.StartProcess(k.program, []string{"sluice: " + k.name}, &os.ProcAttr{
 		Env:   k.variables(list),
@@ -169,16 +161,14 @@ func (k *keeper) start() (*os.Process, error) {
 	})
 	if err != nil {
 		post.Close()
-		if k.mouth != nil {
-			_ = output.Close()
-			k.mouth.close()
-		}
+		_ = output.Close()
+		m.close()
 		return nil, fmt.Errorf("starting: %w", err)
 	}
 	if !k.role.Started.IsZero() {
 		k.role.Restarts++
 	}
-	k.process, k.post, k.lifeOver = process, post, make(chan struct{})
+	k.process, k.post, k.mouth, k.lifeOver = process, post, m, make(chan struct{})
 	k.role.PID, k.role.Started = process.Pid, time.Now()
 	k.log.Info("role started", "name", k.name, "pid", process.Pid, "restarts", k.role.Restarts)
 	return process, nil

@@ -141,7 +141,6 @@ func (s *supervisor) start() {
 		s.manager.credential = &s.owners.manager
 	}
 	s.helper.capabilities = harden.HelperCapabilities
-	s.engine.muffled = true
 	for _, k := range s.keepers() {
 		go k.keep()
 	}

@@ -75,6 +75,7 @@ func fakeRole(name string) {
 	if err != nil {
 		os.Exit(4)
 	}
+	chatterOnSignal()
 	l := line.Answer(conn)
 	say := life{Role: name, PID: os.Getpid(), UID: os.Geteuid(), Names: set.Names(), First: os.Getenv(supervisor.FirstVariable) != ""}
 	if name == "mgmt" {
@@ -265,8 +266,8 @@ func TestEachRoleGetsWhatItNeedsAndNothingElse(t *testing.T) {
 	i := start(t, t.TempDir())
 	want := map[string]string{
 		"engine": "board control log marks page records sessions stats supervisor tickets wake",
-		"mgmt":   "api board data kinds local page records stats stdout supervisor wake",
-		"netd":   "board journal kinds marks netd supervisor",
+		"mgmt":   "api board data kinds local log page records stats stdout supervisor wake",
+		"netd":   "board journal kinds log marks netd supervisor",
 	}
 	lives := i.lives3()
 	for role, names := range want {
@@ -424,7 +425,7 @@ func TestRoleReportsItsProtectionOnceALife(t *testing.T) {
 		t.Errorf("mgmt is told %s", l.Asked)
 	}
 	log := i.end()
-	if n := strings.Count(log, "msg=\"role serves\" name=engine"); n != 2 || strings.Contains(log, fmt.Sprint("uid ", forgedUID)) {
+	if n := strings.Count(log, "msg=\"role serves\" role=supervisor name=engine"); n != 2 || strings.Contains(log, fmt.Sprint("uid ", forgedUID)) {
 		t.Errorf("%d reports of two lives were taken:\n%s", n, log)
 	}
 }
