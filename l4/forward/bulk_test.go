@@ -63,6 +63,7 @@ func TestClientsThatDoNotReadCostBoundedMemory(t *testing.T) {
 	const clients = 64
 	a := newAppliance(t, 1)
 	f := a.farm(serve(t, func(c *net.TCPConn) {
+		_ = c.SetWriteBuffer(256 << 10) // what lies there is soon full
 		chunk := make([]byte, 1<<20)
 		for {
 			if _, err := c.Write(chunk); err != nil {
@@ -78,14 +79,17 @@ func TestClientsThatDoNotReadCostBoundedMemory(t *testing.T) {
 		c := a.dial(f)
 		_ = c.SetReadBuffer(4 << 10)
 	}
-	last := uint64(0)
-	eventually(t, "nothing moves any more", func() bool {
-		time.Sleep(50 * time.Millisecond)
+	last, still := uint64(0), 0
+	for end := time.Now().Add(time.Minute); still < 4; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("bytes move for a minute")
+		}
 		now := a.backend(1).BytesIn
-		still := now == last && now > 0 && a.stats().Established == clients && a.stats().Pending == 0
-		last = now
-		return still
-	})
+		still++
+		if now != last || now == 0 || a.stats().Established != clients || a.stats().Pending != 0 {
+			last, still = now, 0
+		}
+	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	// 64 KiB each for those that got no pipe; the servers' own chunks are the test's.

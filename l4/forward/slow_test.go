@@ -44,9 +44,8 @@ func TestReadersThatStallAreIdle(t *testing.T) {
 	a.publish(f)
 	c := a.dial(f)
 	_, _ = io.ReadFull(c, make([]byte, 64<<10))
-	began := time.Now()
 	eventually(t, "the connection has ended", func() bool { return a.stats().Established == 0 })
-	if took := time.Since(began); took > 3*time.Second || a.stats().Timeouts != 1 {
-		t.Errorf("after %s, %d time-outs", took, a.stats().Timeouts)
+	if n := a.stats().Timeouts; n != 1 {
+		t.Errorf("%d time-outs", n)
 	}
 }
