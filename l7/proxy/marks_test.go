@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/farm"
@@ -74,9 +73,8 @@ func TestMarksThatCannotBeHadAreRefusedWithTheReason(t *testing.T) {
 	m.Quiet.Store(true)
 	f := a.Farm.Clone()
 	f.HTTP.Mark = 8
-	began := time.Now()
-	if _, err := a.Engine.Publish(102, &farm.Config{Farms: []farm.Farm{f}}, nil); !errors.Is(err, marks.ErrSilent) || time.Since(began) > 5*time.Second {
-		t.Errorf("after %v refused with %v", time.Since(began), err)
+	if _, err := a.Engine.Publish(102, &farm.Config{Farms: []farm.Farm{f}}, nil); !errors.Is(err, marks.ErrSilent) {
+		t.Errorf("refused with %v", err)
 	}
 	if res := l7test.Dial(t, addr).Send(get("/")).Get(); res.StatusCode != 200 {
 		t.Errorf("the table in use answers %s", res.Status)

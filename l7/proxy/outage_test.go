@@ -112,15 +112,22 @@ func TestARequestThatTriesABackendThatIsDownWaitsASecond(t *testing.T) {
 	a := l7test.New(t, 1)
 	addr := a.Serve(func(h *farm.HTTP) { h.ResurrectTime, h.ConnectTimeout = 3600, 30 }, l7test.Service("web", hole))
 	a.Board.SetPassive(1, health.Down, time.Now())
-	began := time.Now()
-	first := l7test.Dial(t, addr).Send(get("/"))
-	l7test.Eventually(t, "it tries", func() bool { return a.Segment.SumBackend(1).Pending == 1 })
-	if got := answerTo(t, addr, get("/")).StatusCode; got != 503 || time.Since(began) > time.Second {
-		t.Errorf("another one meanwhile got %d after %v", got, time.Since(began))
+	for range 5 { // the machine may be busy for a second
+		began := time.Now()
+		first := l7test.Dial(t, addr).Send(get("/"))
+		l7test.Eventually(t, "it tries", func() bool { return a.Segment.SumBackend(1).Pending == 1 })
+		if got := answerTo(t, addr, get("/")).StatusCode; got != 503 {
+			t.Errorf("another one got %d", got)
+		}
+		meanwhile := a.Segment.SumBackend(1).Pending == 1
+		if got := first.Get().StatusCode; got != 503 || time.Since(began) < 900*time.Millisecond {
+			t.Errorf("it got %d after %v", got, time.Since(began))
+		}
+		if meanwhile {
+			return
+		}
 	}
-	if got := first.Get().StatusCode; got != 503 || time.Since(began) < 900*time.Millisecond || time.Since(began) > 10*time.Second {
-		t.Errorf("it got %d after %v", got, time.Since(began))
-	}
+	t.Error("another one waits for what the first one finds")
 }
 
 func TestWhoLeavesWhileItTriesGivesTheTurnBack(t *testing.T) {
