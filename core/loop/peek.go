@@ -60,17 +60,34 @@ func (c *Conn) WaitMore() error {
 	return nil
 }
 
+// largeWait is from how many bytes on the socket may have too little room for them,
+// and waitRoom what is made beyond them: the kernel offers the peer no room that is
+// less than one of its segments, which are 64 KiB on the loopback device.
+const (
+	largeWait = 32 << 10
+	waitRoom  = 128 << 10
+)
+
 // WaitFor is WaitMore until there are n bytes in all, so that a peer that sends
 // them one by one wakes nobody. The socket makes room for them. Undo it with n = 1
 // before anything else is read.
+//
+// The kernel wakes early when it is short of memory: who is woken so and waits on
+// for the same n calls WaitMore, because this would wake at once.
 func (c *Conn) WaitFor(n int) error {
-	if err := syscall.SetsockoptInt(int(c.fd), syscall.SOL_SOCKET, syscall.SO_RCVLOWAT, n); err != nil {
+	if n > largeWait { // room that was made once stays
+		if err := c.lowWater(n + waitRoom); err != nil {
+			return err
+		}
+	}
+	if err := c.lowWater(n); err != nil || n == 1 {
 		return err
 	}
-	if n == 1 {
-		return nil
-	}
 	return c.WaitMore()
+}
+
+func (c *Conn) lowWater(n int) error {
+	return syscall.SetsockoptInt(int(c.fd), syscall.SOL_SOCKET, syscall.SO_RCVLOWAT, n)
 }
 
 // Proceed gives what the socket holds to the handler, which may be a new one,

@@ -46,11 +46,11 @@ func (p *pair) readOpening() {
 	if now.names != nil && !p.readName() {
 		return
 	}
-	if p.patient && p.client.WaitFor(1) != nil {
+	if p.awaits > 0 && p.client.WaitFor(1) != nil {
 		p.end(accesslog.AbortedHere)
 		return
 	}
-	p.opening, p.patient = false, false
+	p.opening, p.awaits = false, 0
 	p.client.SetDeadline(0)
 	p.connect()
 }
@@ -97,10 +97,19 @@ func (p *pair) readName() bool {
 		p.refuse(badHello, "connection ended within the ClientHello")
 		return false
 	}
-	if p.patient = true; c.WaitFor(hello.Needs(b[:n])) != nil {
+	if p.waitFor(hello.Needs(b[:n])) != nil {
 		p.end(accesslog.AbortedHere)
 	}
 	return false
+}
+
+// waitFor waits until the client has said n bytes.
+func (p *pair) waitFor(n int) error {
+	if n == p.awaits { // woken before
+		return p.client.WaitMore()
+	}
+	p.awaits = n
+	return p.client.WaitFor(n)
 }
 
 // refuse ends a connection that does not begin as it has to.

@@ -25,7 +25,7 @@ type pair struct {
 	began   int64            // when the connect did
 	intro   proxyproto.Intake
 	opening bool // the client has to say something first
-	patient bool // it wakes nobody before it has said more of that
+	awaits  int  // it wakes nobody before it has said that many bytes of that; 0 for any
 	stands  bool // up is connected
 	// of each direction: its end was read and passed on
 	clientEnded, backendEnded bool
