@@ -47,8 +47,9 @@ var running = append([]uint32{
 	unix.SYS_FADVISE64, unix.SYS_SPLICE, unix.SYS_TEE, unix.SYS_SENDFILE, unix.SYS_COPY_FILE_RANGE, unix.SYS_PIPE2,
 	unix.SYS_EVENTFD2, unix.SYS_EPOLL_CREATE1, unix.SYS_EPOLL_CTL, unix.SYS_EPOLL_PWAIT, unix.SYS_EPOLL_PWAIT2, unix.SYS_PPOLL, unix.SYS_PSELECT6,
 
-	// sockets, but for making and listening
-	unix.SYS_SOCKETPAIR, unix.SYS_CONNECT, unix.SYS_ACCEPT, unix.SYS_ACCEPT4, unix.SYS_BIND, unix.SYS_SHUTDOWN,
+	// sockets, but for making and listening; one of a pair could be sent from to any
+	// service of the machine that hears datagrams
+	unix.SYS_CONNECT, unix.SYS_ACCEPT, unix.SYS_ACCEPT4, unix.SYS_BIND, unix.SYS_SHUTDOWN,
 	unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME, unix.SYS_GETSOCKOPT, unix.SYS_SETSOCKOPT,
 	unix.SYS_SENDTO, unix.SYS_RECVFROM, unix.SYS_SENDMSG, unix.SYS_RECVMSG, unix.SYS_SENDMMSG, unix.SYS_RECVMMSG,
 }, runningHere...)
@@ -65,7 +66,7 @@ var reading = append([]uint32{
 // mgmt, and shells, interpreters and their like have to work in it. Which files
 // they may change is a matter of their user.
 var changing = append([]uint32{
-	unix.SYS_EXECVEAT, unix.SYS_TKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_SIGNALFD4,
+	unix.SYS_SOCKETPAIR, unix.SYS_EXECVEAT, unix.SYS_TKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_SIGNALFD4,
 	unix.SYS_UNLINKAT, unix.SYS_MKDIRAT, unix.SYS_MKNODAT, unix.SYS_LINKAT, unix.SYS_SYMLINKAT, unix.SYS_RENAMEAT2, unix.SYS_TRUNCATE,
 	unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
 	unix.SYS_SYNC, unix.SYS_SYNCFS, unix.SYS_SYNC_FILE_RANGE, unix.SYS_VMSPLICE,
@@ -87,9 +88,10 @@ var changing = append([]uint32{
 // The filters, one for each role.
 var (
 	engineFilter = filter{calls: running, families: []uint32{unix.AF_INET, unix.AF_INET6}, alone: true}
-	// Programs that netd runs make no files and change none but by writing.
+	// Programs that netd runs make no files and change none but by writing. Without
+	// unix sockets netd, which is root, cannot have systemd or others do it.
 	helperFilter = filter{calls: slices.Concat(running, reading),
-		families: []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_UNIX, unix.AF_NETLINK, unix.AF_PACKET}}
+		families: []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK, unix.AF_PACKET}}
 	managerFilter = filter{calls: slices.Concat(running, reading, changing),
 		families: []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_UNIX, unix.AF_NETLINK}}
 )

@@ -77,6 +77,7 @@ func engineChild() {
 	try := a.try
 	a.files(os.Getenv(folderVariable))
 	a.machine()
+	a.services()
 	try("ask for priorities", func() error { return rawErr(syscall.SYS_GETPRIORITY, 0, 0, 0) })
 	try("read /etc/shadow", func() error { return read("/etc/shadow") })
 	try("read /etc/passwd", func() error { return read("/etc/passwd") })
@@ -171,7 +172,7 @@ func dialFrom(addr string) error {
 // hardened runs the engine's child and returns what it could do.
 func hardened(t *testing.T) attempts {
 	t.Helper()
-	return hardenedAs(t, "engine", nil, folderVariable+"="+rootsFolder(t))
+	return hardenedAs(t, "engine", nil, folderVariable+"="+rootsFolder(t), serviceVariable+"="+service(t))
 }
 
 // hardenedAs runs the child of a role, with the capabilities it keeps, and

@@ -19,8 +19,8 @@ import (
 )
 
 // folderVariable names a folder of root's that a child tries to change,
-// peerVariable an address it tries to connect to.
-const folderVariable, peerVariable = "HARDEN_FOLDER", "HARDEN_PEER"
+// peerVariable an address and serviceVariable a unix socket it tries to connect to.
+const folderVariable, peerVariable, serviceVariable = "HARDEN_FOLDER", "HARDEN_PEER", "HARDEN_SERVICE"
 
 // A sysctl of networks that is written with the value it has.
 const netSysctl, otherSysctl = "/proc/sys/net/ipv4/conf/lo/forwarding", "/proc/sys/kernel/printk_delay"
@@ -87,6 +87,53 @@ func (a *attempts) machine() {
 	a.try("what no kernel has yet", func() error { return rawErr(9999, 0, 0, 0) })
 }
 
+// services are attempts at what programs of the machine listen on, which do what
+// root asks them for.
+func (a *attempts) services() {
+	at := os.Getenv(serviceVariable)
+	a.try("connect to a service", func() error {
+		c, err := net.Dial("unix", at)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err
+	})
+	a.try("send a service a datagram", func() error {
+		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
+		if err != nil {
+			return err
+		}
+		return unix.Sendto(pair[0], []byte("x"), 0, &unix.SockaddrUnix{Name: at + ".datagrams"})
+	})
+}
+
+// service is where a program of the machine listens.
+func service(t *testing.T) (at string) {
+	t.Helper()
+	folder, err := os.MkdirTemp("", "service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	at = filepath.Join(folder, "socket")
+	l, err := net.Listen("unix", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	c, err := net.ListenPacket("unixgram", at+".datagrams")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	for _, name := range []string{folder, at, at + ".datagrams"} {
+		if err := os.Chmod(name, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return at
+}
+
 // shut fails unless the filter answered all that machine tries: not the kernel,
 // which has other reasons.
 func (a *attempts) shut(t *testing.T) {
@@ -116,6 +163,7 @@ func helperChild() {
 	a := attempts{Status: st, Tried: map[string]string{}}
 	a.files(os.Getenv(folderVariable))
 	a.machine()
+	a.services()
 	a.try("ask for priorities", func() error { return rawErr(unix.SYS_GETPRIORITY, 0, 0, 0) })
 	a.try("connect by TCP", func() error { return dialFrom(os.Getenv(peerVariable)) })
 	a.try("write /etc", func() error {
@@ -169,7 +217,7 @@ func TestHardenedNetdWritesNothingButSysctlsOfNetworks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	a := hardenedAs(t, "netd", harden.HelperCapabilities, folderVariable+"="+folder, peerVariable+"="+l.Addr().String())
+	a := hardenedAs(t, "netd", harden.HelperCapabilities, folderVariable+"="+folder, peerVariable+"="+l.Addr().String(), serviceVariable+"="+service(t))
 	t.Logf("in force: %s", a.Status)
 	a.shut(t)
 	if a.Status.Landlock == 0 {
@@ -228,6 +276,10 @@ func managerChild() {
 		}
 		return err
 	})
+	a.try("pair sockets, as interpreters do", func() error {
+		_, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		return err
+	})
 	a.machine()
 	_ = json.NewEncoder(os.Stdout).Encode(a)
 }
@@ -236,8 +288,10 @@ func TestHardenedMgmtIsShutOffFromTheMachineButRunsHooks(t *testing.T) {
 	a := hardenedAs(t, "mgmt", nil)
 	t.Logf("in force: %s", a.Status)
 	a.shut(t)
-	if problem := a.Tried["run a hook"]; problem != "" {
-		t.Errorf("a hook must work: %s", problem)
+	for _, name := range []string{"run a hook", "pair sockets, as interpreters do"} {
+		if problem, tried := a.Tried[name]; !tried || problem != "" {
+			t.Errorf("%s must work: %s", name, problem)
+		}
 	}
 	if !a.Status.NoNewPrivs || a.Status.Capabilities != 0 && os.Geteuid() == 0 {
 		t.Errorf("in force is %s", a.Status)
@@ -249,6 +303,11 @@ func TestEngineHasTheWholeMachineShutOff(t *testing.T) {
 	a.shut(t)
 	for name, problem := range a.Tried {
 		if strings.Contains(name, "root's file") && problem == "" {
+			t.Errorf("%s worked", name)
+		}
+	}
+	for _, name := range []string{"connect to a service", "send a service a datagram"} {
+		if problem, tried := a.Tried[name]; !tried || problem == "" {
 			t.Errorf("%s worked", name)
 		}
 	}

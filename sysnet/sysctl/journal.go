@@ -139,7 +139,7 @@ func here() (place, error) {
 		return place{}, fmt.Errorf("journal of sysctls: %w", err)
 	}
 	p := place{Boot: strings.TrimSpace(string(boot))}
-	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
 	if err == nil {
 		defer unix.Close(fd)
 		if p.Namespace, err = unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_NETNS_COOKIE); err == nil {
