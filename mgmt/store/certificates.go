@@ -47,7 +47,7 @@ func (s *Store) Authorities() ([]Authority, error) {
 
 func readAll[T any](s *Store, bucket []byte) ([]T, error) {
 	var out []T
-	err := s.db.View(func(tx *bolt.Tx) error {
+	err := s.view(func(tx *bolt.Tx) error {
 		return tx.Bucket(bucket).ForEach(func(k, v []byte) error {
 			var one T
 			if err := unseal(v, &one); err != nil {

@@ -114,7 +114,7 @@ func (s *Store) changeKeys(change func(*bolt.Bucket) error) error {
 	if err := s.update(0, func(tx *bolt.Tx) error { return change(tx.Bucket(keysBucket)) }); err != nil {
 		return err
 	}
-	return s.db.View(s.loadKeys)
+	return s.view(s.loadKeys)
 }
 
 func (s *Store) loadKeys(tx *bolt.Tx) error {

@@ -152,12 +152,16 @@ func (s *Store) update(number uint64, change func(*bolt.Tx) error) error {
 	if s.failed != nil {
 		return s.failed
 	}
-	err := s.db.Update(change)
-	if err == nil {
+	err := contained(func() error { return s.db.Update(change) })
+	switch {
+	case err == nil:
 		return nil
+	case errors.Is(err, errTorn): // bbolt keeps its locks, another change would wait for ever
+		s.failed = s.whileOpen(err)
+		return s.failed
 	}
 	shown := false
-	viewErr := s.db.View(func(tx *bolt.Tx) error {
+	viewErr := s.view(func(tx *bolt.Tx) error {
 		shown = number != 0 && tx.Bucket(revisionsBucket).Get(numberKey(number)) != nil
 		return nil
 	})
@@ -172,7 +176,7 @@ func (s *Store) update(number uint64, change func(*bolt.Tx) error) error {
 // the newest on), newest first. Older ones than the kept thousand are gone.
 func (s *Store) History(limit int, before uint64) ([]Revision, error) {
 	var out []Revision
-	err := s.db.View(func(tx *bolt.Tx) error {
+	err := s.view(func(tx *bolt.Tx) error {
 		c := tx.Bucket(revisionsBucket).Cursor()
 		k, v := c.Last()
 		if before != 0 {
@@ -202,12 +206,12 @@ func (s *Store) Get(number uint64) (*farm.Config, Revision, error) {
 	}
 	var cfg *farm.Config
 	var rev Revision
-	err := s.db.View(func(tx *bolt.Tx) error {
+	err := s.view(func(tx *bolt.Tx) error {
 		var err error
 		cfg, rev, err = read(tx.Bucket(revisionsBucket), number)
 		return err
 	})
-	if err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, bolterrors.ErrDatabaseNotOpen) {
+	if err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, errTorn) && !errors.Is(err, bolterrors.ErrDatabaseNotOpen) {
 		err = damaged(s.name, fmt.Errorf("%w: %w", ErrCorrupt, err))
 	}
 	return cfg, rev, err

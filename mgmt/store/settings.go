@@ -8,7 +8,7 @@ import (
 
 // Setting returns a setting of this node; false when it was never set.
 func (s *Store) Setting(name string) (value string, ok bool) {
-	_ = s.db.View(func(tx *bolt.Tx) error { // fails only once the store is closed
+	_ = s.view(func(tx *bolt.Tx) error { // fails only once the store is closed or damaged
 		v := tx.Bucket(settingsBucket).Get([]byte(name))
 		value, ok = string(v), v != nil
 		return nil

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -56,7 +55,7 @@ type Store struct {
 
 	// write is held over everything that changes the file or the cursors.
 	write   sync.Mutex
-	failed  error // ErrDiskFailed once it happened
+	failed  error // ErrDiskFailed, or errTorn in a change, once it happened
 	cursors cursors
 
 	current atomic.Pointer[snapshot]
@@ -82,33 +81,29 @@ func Open(dir string) (*Store, error) {
 	return s, nil
 }
 
-// open guards against what a damaged file does to bbolt: it asserts with
-// panics, and reading past the end of a mapped file is a fault.
-func (s *Store) open() (err error) {
+// open opens the file, or makes it, and reads what is in it.
+func (s *Store) open() error {
 	var file *os.File // bbolt's, which it forgets when it panics
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v", ErrCorrupt, p)
+	err := contained(func() (err error) {
+		if err := createFile(s.path); err != nil {
+			return err
 		}
+		s.db, err = bolt.Open(s.path, 0o600, &bolt.Options{Timeout: lockWait, OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
+			opened, err := os.OpenFile(name, flag, mode)
+			if name == s.path {
+				file = opened
+			}
+			return opened, err
+		}})
 		if err != nil {
-			s.giveUp(file)
+			return err
 		}
-	}()
-	if err := createFile(s.path); err != nil {
-		return err
-	}
-	s.db, err = bolt.Open(s.path, 0o600, &bolt.Options{Timeout: lockWait, OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
-		opened, err := os.OpenFile(name, flag, mode)
-		if name == s.path {
-			file = opened
-		}
-		return opened, err
-	}})
+		return s.load()
+	})
 	if err != nil {
-		return err
+		s.giveUp(file)
 	}
-	return s.load()
+	return err
 }
 
 // giveUp gives the lock back; the reason for it is the error to tell. When
@@ -252,6 +247,9 @@ func syncDir(dir string) error {
 func (s *Store) Close() error {
 	s.write.Lock()
 	defer s.write.Unlock()
+	if errors.Is(s.failed, errTorn) {
+		return nil // bbolt still holds the lock Close waits for; the file goes with the process
+	}
 	return s.db.Close()
 }
 
