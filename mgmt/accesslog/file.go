@@ -7,8 +7,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"syscall"
+
+	"github.com/sluicelb/sluice/mgmt/disk"
 )
 
 // Folder is where log files are, below the data directory; Ending ends their
@@ -46,15 +49,27 @@ func newFile(root *os.Root, name string, most int64, keep int) *file {
 type notRotated struct{ error }
 
 func (o *file) write(c *chunk) error {
+	stays, err := o.append(c)
+	switch {
+	case err != nil:
+		return disk.Explain(o.path(), err)
+	case stays != nil:
+		return notRotated{stays}
+	}
+	return nil
+}
+
+// append writes lines, to the same file as before when stays says why it is not
+// rotated.
+func (o *file) append(c *chunk) (stays, err error) {
 	if o.f == nil {
 		if err := o.open(); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	var stays error
 	if o.size > 0 && o.size+int64(len(c.bytes)) > o.most {
 		if stays = o.rotate(); stays != nil && o.f == nil {
-			return stays
+			return nil, stays
 		}
 	}
 	n, err := o.f.Write(c.bytes)
@@ -66,12 +81,9 @@ func (o *file) write(c *chunk) error {
 			}
 		}
 		o.close()
-		return fmt.Errorf("write %s: %w", o.name, err)
+		return nil, fmt.Errorf("write %s: %w", o.name, err)
 	}
-	if stays != nil {
-		return notRotated{stays}
-	}
-	return nil
+	return stays, nil
 }
 
 // open opens the file, or makes it. A line that was cut when an earlier mgmt
@@ -158,6 +170,9 @@ func (o *file) numbered(i int) string {
 	}
 	return o.name + "." + strconv.Itoa(i)
 }
+
+// path is where the file is, for whom the data directory is not at hand.
+func (o *file) path() string { return filepath.Join(o.root.Name(), o.name) }
 
 func (o *file) reopen() { o.close() }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/sluicelb/sluice/mgmt/disk"
 )
 
 func folder(t *testing.T) (*os.Root, string) {
@@ -242,5 +244,22 @@ func TestFullDiskLeavesWholeLines(t *testing.T) {
 	}
 	if got := content(t, dir, "shop.log"); got != "first\nlast\n" {
 		t.Errorf("the file holds %q", got)
+	}
+}
+
+func TestADiskThatTakesNoLinesIsNamedWithWhatToDo(t *testing.T) {
+	root, dir := folder(t)
+	o := newFile(root, "shop", 100, 2)
+	defer o.close()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.f = full
+	err = o.write(lineChunk("a"))
+	want := disk.Explain(dir, syscall.ENOSPC).Error()
+	_, advice, _ := strings.Cut(want, ": ")
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "shop.log") || !strings.Contains(err.Error(), advice) {
+		t.Errorf("%v does not say %q", err, advice)
 	}
 }

@@ -69,6 +69,9 @@ func mountOf(path string) mount {
 	if err != nil {
 		return mount{}
 	}
+	if whole, err := filepath.Abs(path); err == nil {
+		path = whole
+	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}

@@ -50,3 +50,12 @@ func TestErrorsOfADiskSayWhatToDo(t *testing.T) {
 		}
 	}
 }
+
+func TestARelativePathIsOnTheDiskOfItsFolder(t *testing.T) {
+	t.Chdir("/proc")
+	for _, path := range []string{".", "not-there/log"} {
+		if got := mountOf(path).String(); !strings.HasPrefix(got, "the disk mounted at /proc ") {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+}
