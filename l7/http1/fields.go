@@ -1,7 +1,5 @@
 package http1
 
-import "bytes"
-
 // parseFields reads field lines from b[i:] until the blank line; h.next is
 // where it stopped when bytes are missing. It answers the length of the head,
 // which then is h.Buf, or 0.
@@ -70,23 +68,29 @@ func (h *Head) parseFields(b []byte, i int, drop mask, unfold bool) (int, error)
 }
 
 // unfold takes the line at b[h.next:], which begins with a blank, into the field
-// before it: blanks take the place of the line end between them (RFC 9112 section
-// 5.2), so that whoever gets the field reads one line. It answers the length of
-// the line, 0 when bytes are missing.
+// before it: one blank takes the place of the line end and of the blanks around it
+// (RFC 9112 section 5.2), so that whoever gets the field reads one line. What that
+// leaves over are blanks at the end of the line. It answers the length of the line,
+// 0 when bytes are missing.
 func (h *Head) unfold(b []byte) (int, error) {
 	line := b[h.next:]
 	end := textEnd(line)
 	if end+1 >= len(line) || line[end] != '\r' || line[end+1] != '\n' {
 		return 0, valueError(line, end)
 	}
-	b[h.next-2], b[h.next-1] = ' ', ' '
+	v := &h.Fields[h.NumFields-1].Value
+	at := int(v.End)
 	if more := trim(line[:end]); len(more) > 0 {
-		f := &h.Fields[h.NumFields-1]
-		from := h.next + bytes.Index(line, more)
-		if f.Value.Len() == 0 {
-			f.Value.Off = uint32(from)
+		if v.Len() == 0 {
+			at = h.next - 2
+			v.Off = uint32(at + 1)
 		}
-		f.Value.End = uint32(from + len(more))
+		b[at] = ' '
+		at += 1 + copy(b[at+1:], more)
+		v.End = uint32(at)
+	}
+	for i := at; i < h.next+end; i++ {
+		b[i] = ' '
 	}
 	return end + 2, nil
 }

@@ -12,13 +12,13 @@ import (
 
 func TestFoldedFieldsOfAnswersBecomeOneLine(t *testing.T) {
 	for name, c := range map[string]struct{ head, value, written string }{
-		"a blank":         {"A: b\r\n c\r\nX: y", "b   c", "A: b   c\r\nX: y"},
-		"a tab, blanks":   {"A: b \r\n\t  c \t\r\nX: y", "b   \t  c", "A: b   \t  c \t\r\nX: y"},
-		"twice":           {"A: b\r\n c\r\n d\r\nX: y", "b   c   d", "A: b   c   d\r\nX: y"},
-		"nothing before":  {"A:\r\n c\r\nX: y", "c", "A:   c\r\nX: y"},
+		"a blank":         {"A: b\r\n c\r\nX: y", "b c", "A: b c  \r\nX: y"},
+		"a tab, blanks":   {"A: b \r\n\t  c \t\r\nX: y", "b c", "A: b c       \r\nX: y"},
+		"twice":           {"A: b\r\n c\r\n d\r\nX: y", "b c d", "A: b c d    \r\nX: y"},
+		"nothing before":  {"A:\r\n c\r\nX: y", "c", "A: c  \r\nX: y"},
 		"nothing after":   {"A: b\r\n \r\nX: y", "b", "A: b   \r\nX: y"},
-		"nothing at all":  {"A:\r\n\t\r\nX: y", "", "A:  \t\r\nX: y"},
-		"looks like more": {"A: b\r\n C: d\r\nX: y", "b   C: d", "A: b   C: d\r\nX: y"},
+		"nothing at all":  {"A:\r\n\t\r\nX: y", "", "A:   \r\nX: y"},
+		"looks like more": {"A: b\r\n C: d\r\nX: y", "b C: d", "A: b C: d  \r\nX: y"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			head := "HTTP/1.1 200 OK\r\n" + c.head + "\r\n\r\n"
