@@ -374,3 +374,29 @@ func TestConnectsEndWithTheirClients(t *testing.T) {
 		idle(t, a)
 	}
 }
+
+// A client that ended its direction may still read: where only the end of the
+// connection ends the answer it must not take a part for the whole.
+func TestAnAnswerThatEndsWithItsClientIsNotTakenForWhole(t *testing.T) {
+	t.Parallel()
+	for says, delimited := range map[string]bool{
+		"HTTP/1.1 200 OK\r\n\r\npart":                                        false,
+		"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\npart":                   true,
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\npart\r\n": true,
+	} {
+		b := l7test.NewBackend(t, l7test.Answer(says))
+		v := visitorOf(t, l7test.New(t, 1).Serve(nil, l7test.Service("web", b.Addr)), false)
+		v.say(get("/"))
+		read := make([]byte, 1)
+		for got := ""; !strings.HasSuffix(got, "part"); got += string(read) {
+			if _, err := io.ReadFull(v.r, read); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_ = v.tcp.CloseWrite()
+		if _, err := io.ReadAll(v.r); (err == nil) != delimited {
+			t.Errorf("%q ends with %v", says, err)
+		}
+		l7test.Eventually(t, "the backend hears of it", func() bool { return b.Open() == 0 })
+	}
+}

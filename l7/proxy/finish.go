@@ -93,7 +93,7 @@ func (ex *exchange) finish() {
 // say so themselves, any other end is made a reset.
 func (ex *exchange) abort() {
 	cl := ex.client
-	delimited := ex.phase < phaseBody || ex.response.kind == http1.BodyLength || ex.response.kind == http1.BodyChunked && !ex.oldClient
+	delimited := ex.delimited()
 	ex.end()
 	if cl.stream == nil && delimited && !cl.conn.Broken() {
 		cl.linger()
@@ -102,13 +102,25 @@ func (ex *exchange) abort() {
 	cl.abort()
 }
 
-// clientGone ends an exchange whose client is no longer there.
+// delimited reports whether the client can tell that the answer is not whole, if it
+// has a part of it, when the connection just ends.
+func (ex *exchange) delimited() bool {
+	return ex.phase < phaseBody || ex.response.kind == http1.BodyLength || ex.response.kind == http1.BodyChunked && !ex.oldClient
+}
+
+// clientGone ends an exchange whose client is no longer there. One that only ended
+// its direction may still read.
 func (ex *exchange) clientGone() {
 	cl := ex.client
+	delimited := ex.phase == phaseTunnel || ex.delimited()
 	ex.recordFlag(accesslog.AbortedByClient)
 	if ex.phase != phaseTunnel {
 		ex.stats().ClientAborts++
 	}
 	ex.end()
+	if cl.stream == nil && !delimited {
+		cl.abort()
+		return
+	}
 	cl.close()
 }
