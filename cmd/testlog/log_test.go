@@ -103,6 +103,17 @@ func TestACommandThatIsNotThereFails(t *testing.T) {
 	}
 }
 
+// A result that go remembers says nothing of the programs, scripts and rights
+// that a test uses now.
+func TestEveryRunTestsAnew(t *testing.T) {
+	for range 2 {
+		out, err := goTest([]string{"."}, []string{"-run=TestTheRaceDetectorIsSeen"}).Output()
+		if err != nil || strings.Contains(string(out), "(cached)") || !strings.Contains(string(out), `"Action":"pass"`) {
+			t.Errorf("%v: %s", err, out)
+		}
+	}
+}
+
 func TestChosenTestsLeavePackagesWithoutAny(t *testing.T) {
 	l, err := prepare(new(strings.Builder), "", []string{"."}, []string{"-run=TestX"})
 	if err != nil || !l.chosen || len(l.packages) != 1 || l.skips.module == "" {
