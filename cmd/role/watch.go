@@ -86,22 +86,27 @@ func (w *watch) addresses(cfg *farm.Config, all []addr.Local) {
 	}
 }
 
-// answers finds the backends of http farms that take requests and answer none.
+// answers finds the backends of farms of the engine that take requests, or
+// connections, and answer none. Of backends that connections are relayed to any
+// byte is an answer, and so is the end.
 func (w *watch) answers(cfg *farm.Config, m *manager) {
 	there := map[uint32]bool{}
 	for i := range cfg.Farms {
-		if cfg.Farms[i].HTTP == nil {
+		if cfg.Farms[i].InKernel() {
 			continue
 		}
 		for _, g := range cfg.Farms[i].Groups() {
 			for _, b := range g.Backends() {
 				there[b.ID] = true
 				sum := m.counters.SumBackend(b.ID)
-				responses := uint64(0)
+				responses := sum.Ends
+				if g.Service == nil {
+					responses += sum.BytesIn
+				}
 				for _, n := range sum.Responses {
 					responses += n
 				}
-				silent, changed := w.silent.Look(b.ID, responses, sum.Timeouts)
+				silent, changed := w.silent.Look(b.ID, responses, sum.Timeouts+sum.Abandoned)
 				switch {
 				case changed && silent:
 					slog.Warn("backend accepts connections and does not answer", "farm", g.Farm.Name, "service", g.Name(), "backend", b.AddrPort())

@@ -83,7 +83,9 @@ type Backend struct {
 	Ejections       uint64    `metric:"ejections_total" help:"Times the backend was taken out because its answers failed."`
 	PacketsIn       uint64    `metric:"received_packets_total" help:"Datagrams from the backend; packets where the kernel carries the farm."`
 	PacketsOut      uint64    `metric:"sent_packets_total" help:"Datagrams to the backend; packets where the kernel carries the farm."`
-	_               [9]uint64
+	Abandoned       uint64    `metric:"abandoned_total" help:"Requests, and relayed connections, whose client went after it had waited a second or more, and nothing had come."`
+	Ends            uint64    `metric:"ends_total" help:"Relayed connections whose direction the backend ended in order."`
+	_               [7]uint64
 }
 
 // MaxClasses bounds the classes of refusals that are counted.

@@ -2,6 +2,7 @@ package forward
 
 import (
 	"io"
+	"time"
 
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/loop"
@@ -99,13 +100,22 @@ func (p *pair) count(src *loop.Conn, n int) {
 	p.client.SetIdle(p.farm.idle)
 }
 
+// patience is how long a client that said something waits at least before its end
+// says something of the backend. One that only takes, as for logs, ends its own
+// direction then.
+const patience = time.Second
+
 // ended passes the end of a direction on; after the second there is nothing
 // left to relay.
 func (p *pair) ended(src, dst *loop.Conn) {
 	if src == p.client {
 		p.clientEnded = true
+		if p.story.in > 0 && p.story.out == 0 && !p.backendEnded && p.w.loop.Now()-p.began >= int64(patience) {
+			p.w.backend(p.to).Abandoned++
+		}
 	} else {
 		p.backendEnded = true
+		p.w.backend(p.to).Ends++
 	}
 	if p.clientEnded && p.backendEnded { // nothing is pending: an end is read when all before it has left
 		p.close()

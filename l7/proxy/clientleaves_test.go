@@ -169,6 +169,30 @@ func TestNothingIsDoneForAClientThatLeft(t *testing.T) {
 	})
 }
 
+// Clients seldom wait until restimeout. One that waited for a while and went says
+// that the backend does not answer; one that changed its mind says nothing.
+func TestAClientThatWaitedInVainIsTheBackends(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		waits time.Duration
+		want  uint64
+	}{"at once": {0, 0}, "after a while": {1100 * time.Millisecond, 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			th, a := newThinker(t), l7test.New(t, 1)
+			v := visitorOf(t, a.Serve(nil, th.service(false)), false)
+			v.say(get("/think"))
+			<-th.asked
+			time.Sleep(c.waits)
+			v.reset()
+			l7test.Eventually(t, "its going is counted", func() bool { return a.Segment.SumFarm(1).ClientAborts == 1 })
+			if n := a.Segment.SumBackend(1).Abandoned; n != c.want {
+				t.Errorf("%d are counted, want %d", n, c.want)
+			}
+		})
+	}
+}
+
 func TestNothingIsDoneForAClientThatLeftLater(t *testing.T) {
 	t.Parallel()
 	everyWayToLeave(t, func(t *testing.T, v *visitor, a *l7test.Appliance, th *thinker, leave func(*visitor), ends bool) {

@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"time"
+
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/l7/http1"
 )
@@ -117,6 +119,9 @@ func (ex *exchange) clientGone() {
 	if ex.phase != phaseTunnel {
 		ex.stats().ClientAborts++
 	}
+	if ex.phase == phaseHead && ex.up != nil && ex.request.done() && ex.w.loop.Now()-ex.sent >= int64(patience) {
+		ex.backendStats().Abandoned++
+	}
 	ex.end()
 	if cl.stream == nil && !delimited {
 		cl.abort()
@@ -124,3 +129,7 @@ func (ex *exchange) clientGone() {
 	}
 	cl.close()
 }
+
+// patience is how long a client waits at least before its going says something
+// of the backend. Few wait until restimeout.
+const patience = time.Second

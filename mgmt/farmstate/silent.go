@@ -17,10 +17,11 @@ type Silent struct {
 }
 
 // answers are the counters of a backend at the last look, and how many requests
-// were not answered in time since one was.
+// were not answered in time, or for as long as their client waited, since one was.
 type answers struct{ responses, timeouts, missed uint64 }
 
-// Look notes the counters of a backend and reports whether it is silent, and
+// Look notes the counters of a backend, of which timeouts are all requests that
+// were waited for in vain, and reports whether it is silent, and
 // whether that changed.
 func (s *Silent) Look(backend uint32, responses, timeouts uint64) (silent, changed bool) {
 	s.mu.Lock()
@@ -47,7 +48,7 @@ func (s *Silent) Problem(backend uint32) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if a := s.seen[backend]; a != nil && a.missed >= silentAfter {
-		return fmt.Sprintf("accepts connections and does not answer: %d requests in a row got nothing in time", a.missed)
+		return fmt.Sprintf("accepts connections and does not answer: %d clients in a row got nothing in time", a.missed)
 	}
 	return ""
 }
