@@ -4,14 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/sluicelb/sluice/bench/measure"
+	"github.com/sluicelb/sluice/bench/proxytest"
 )
 
 // rounds are the turns of each proxy, slice is how long one takes. For a first
@@ -31,9 +29,7 @@ type turn struct {
 }
 
 func TestOthersHardlyNoticeFloods(t *testing.T) {
-	if os.Getenv("SLUICE_BENCH") == "" {
-		t.Skip("measures for two minutes: make bench does it")
-	}
+	proxytest.Wanted(t)
 	n := rounds
 	if few, err := strconv.Atoi(os.Getenv("SLUICE_FLOODS_ROUNDS")); err == nil {
 		n = few
@@ -46,10 +42,7 @@ func TestOthersHardlyNoticeFloods(t *testing.T) {
 	for _, a := range []attack{rapidReset, madeYouReset} {
 		turns := map[string][]turn{}
 		for i := range n {
-			for j := range names {
-				if i%2 == 1 {
-					j = len(names) - 1 - j
-				}
+			for _, j := range proxytest.Order(i, len(names)) {
 				turns[names[j]] = append(turns[names[j]], machines[names[j]].turn(a))
 			}
 		}
@@ -63,25 +56,13 @@ func start(t *testing.T, name string) *machine {
 	m := newMachine(t)
 	switch name {
 	case "sluice":
-		program, err := filepath.Abs("../../bin/sluice")
-		if err == nil {
-			_, err = os.Stat(program)
-		}
-		if err != nil {
-			t.Skipf("make build makes it: %v", err)
-		}
-		m.sluice(program)
+		m.sluice()
+	case "haproxy":
+		m.haproxy()
 	default:
-		program, err := exec.LookPath(name)
-		if err != nil {
-			program, err = exec.LookPath("/usr/sbin/" + name)
-		}
-		if err != nil {
-			t.Skip(err)
-		}
-		map[string]func(string){"haproxy": m.haproxy, "nginx": m.nginx}[name](program)
+		m.nginx()
 	}
-	m.eventually(func() error {
+	proxytest.Eventually(t, func() error {
 		_, err := m.politely(pace)
 		return err
 	})
@@ -100,16 +81,16 @@ func (m *machine) turn(a attack) turn {
 		m.t.Fatal(err)
 	}
 	connects := m.accepted()
-	h := m.play(attacking)
-	if err := json.NewEncoder(h.in).Encode(order{a, attacked, "127.0.0.2"}); err != nil {
+	h := proxytest.Play(m.t, m.Namespace, attacking)
+	if err := json.NewEncoder(h.In).Encode(order{a, attacked, "127.0.0.2"}); err != nil {
 		m.t.Fatal(err)
 	}
 	var r turn
 	if r.visit, err = m.politely(slice); err != nil {
 		m.t.Fatal(err)
 	}
-	_ = h.in.Close()
-	h.read(m.t, &r.damage)
+	_ = h.In.Close()
+	h.Read(&r.damage)
 	time.Sleep(rest)
 	after, err := measure.Usage(processes)
 	if err != nil {
@@ -126,8 +107,7 @@ func median[T int64 | float64](turns []turn, take func(turn) T) T {
 	for _, r := range turns {
 		list = append(list, take(r))
 	}
-	slices.Sort(list)
-	return list[len(list)/2]
+	return proxytest.Median(list)
 }
 
 // tell logs the table and how Sluice compares.

@@ -2,49 +2,25 @@ package kernelfarms
 
 import (
 	"fmt"
-	"os"
-	"slices"
 	"testing"
 	"time"
 
+	"github.com/sluicelb/sluice/bench/proxytest"
 	"github.com/sluicelb/sluice/core/farm"
 )
 
 // rounds are the turns of each side where few do.
 const rounds = 31
 
-// turns has n turns of all sides, each first as often as last, and returns what
-// each measured, by turns.
+// turns has n turns of all sides, and returns what each measured, by turns.
 func turns[S any](n int, sides []S, measure func(S) float64) [][]float64 {
 	out := make([][]float64, len(sides))
 	for i := range n {
-		row := make([]float64, len(sides))
-		for j := range sides {
-			k := (i/2 + j) % len(sides)
-			if i%2 == 1 {
-				k = len(sides) - 1 - k
-			}
-			row[k] = measure(sides[k])
-		}
-		for k, rate := range row {
-			out[k] = append(out[k], rate)
+		for _, k := range proxytest.Order(i, len(sides)) {
+			out[k] = append(out[k], measure(sides[k]))
 		}
 	}
 	return out
-}
-
-// median of a list, which stays as it is.
-func median(list []float64) float64 {
-	list = slices.Clone(list)
-	slices.Sort(list)
-	return list[len(list)/2]
-}
-
-func wanted(t *testing.T) {
-	t.Helper()
-	if os.Getenv("SLUICE_BENCH") == "" {
-		t.Skip("measures for a minute: make bench does it")
-	}
 }
 
 // say compares one with the other: by the median of the ratios of the same
@@ -55,19 +31,19 @@ func say(t *testing.T, name string, other, one []float64, least float64) {
 	for i := range one {
 		ratios[i] = one[i] / other[i]
 	}
-	ratio, verdict := median(ratios), "no target"
+	ratio, verdict := proxytest.Median(ratios), "no target"
 	switch {
 	case least > 0 && ratio < least:
 		verdict = fmt.Sprintf("at least %.2f: missed", least)
 	case least > 0:
 		verdict = fmt.Sprintf("at least %.2f: reached", least)
 	}
-	t.Logf("%-40s %12.0f/s %12.0f/s  %.3f  (%s)", name, median(one), median(other), ratio, verdict)
+	t.Logf("%-40s %12.0f/s %12.0f/s  %.3f  (%s)", name, proxytest.Median(one), proxytest.Median(other), ratio, verdict)
 }
 
 // What is compared with itself tells how much of the others is chance.
 func TestAgainstARuleByHand(t *testing.T) {
-	wanted(t)
+	proxytest.Wanted(t)
 	clock := newSide(t)
 	clock.byHand(farm.NATMasquerade, hand)
 	clock.chooseClock()
@@ -98,7 +74,7 @@ func TestAgainstARuleByHand(t *testing.T) {
 }
 
 func TestManyFarmsCostNoPacketMore(t *testing.T) {
-	wanted(t)
+	proxytest.Wanted(t)
 	many, one := newSide(t), newSide(t)
 	many.farms(farm.NATTarget, 1000)
 	one.farms(farm.NATTarget, 0)

@@ -5,11 +5,12 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"os"
 	"slices"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/sluicelb/sluice/bench/proxytest"
 )
 
 const (
@@ -37,7 +38,7 @@ type result struct {
 
 // stream sends requests until ctx ends, and hands each over when it is done.
 func (n *network) stream(ctx context.Context, done func(request)) {
-	client := n.client.Client()
+	client := n.Client.Client()
 	client.Timeout = patience
 	var under sync.WaitGroup
 	defer under.Wait()
@@ -51,7 +52,7 @@ func (n *network) stream(ctx context.Context, done func(request)) {
 		}
 		under.Go(func() {
 			r := request{sent: time.Now()}
-			if res, err := client.Get("http://" + front + ":" + port + "/"); err == nil {
+			if res, err := client.Get("http://" + front + "/"); err == nil {
 				_, err = io.Copy(io.Discard, res.Body)
 				_ = res.Body.Close()
 				r.ok = err == nil && res.StatusCode == http.StatusOK
@@ -119,21 +120,21 @@ func judge(all []request, begun, back time.Time) (r result) {
 }
 
 func TestWhatAnOutageCostsAfterItIsOver(t *testing.T) {
-	if os.Getenv("SLUICE_BENCH") == "" {
-		t.Skip("measures for minutes: make bench does it")
+	proxytest.Wanted(t)
+	names := []string{"sluice", "haproxy", "nginx"}
+	for _, name := range append(names, "nft") {
+		proxytest.Find(t, name)
 	}
-	names := []string{programs(t), "haproxy", "nginx"}
 	for _, o := range outages {
 		steady := map[string]time.Duration{}
-		for i, name := range names {
+		for _, name := range names {
 			t.Run(o.name, func(t *testing.T) {
 				n := newNetwork(t)
 				n.start(name)
 				r := n.turn(o)
-				shown := []string{"sluice", "haproxy", "nginx"}[i]
-				steady[shown] = r.last
+				steady[name] = r.last
 				t.Logf("%-13s %-8s first 200 after %6.2f s, the last failure came after %6.2f s: %d of those that came afterwards, %d of those meanwhile",
-					o.name, shown, r.first.Seconds(), r.last.Seconds(), r.failed, r.during)
+					o.name, name, r.first.Seconds(), r.last.Seconds(), r.failed, r.during)
 			})
 		}
 		best := slices.MinFunc([]string{"haproxy", "nginx"}, func(a, b string) int { return cmp.Compare(steady[a], steady[b]) })

@@ -2,21 +2,9 @@ package outages
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"testing"
-	"time"
-)
 
-func write(t *testing.T, name, text string) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
+	"github.com/sluicelb/sluice/bench/proxytest"
+)
 
 // start starts a proxy and returns once it serves.
 func (n *network) start(name string) {
@@ -27,11 +15,11 @@ func (n *network) start(name string) {
 	case "nginx":
 		n.nginx()
 	default:
-		n.sluice(name)
+		n.sluice()
 	}
-	client := n.client.Client()
-	n.eventually(func() error {
-		res, err := client.Get("http://" + front + ":" + port + "/")
+	client := n.Client.Client()
+	proxytest.Eventually(n.t, func() error {
+		res, err := client.Get("http://" + front + "/")
 		if err != nil {
 			return err
 		}
@@ -45,85 +33,38 @@ func (n *network) start(name string) {
 
 func (n *network) haproxy() {
 	n.t.Helper()
-	n.proxy.Serve("haproxy", "-db", "-f", write(n.t, "haproxy.cfg", fmt.Sprintf(`defaults
-    mode http
-    timeout connect 5s
-    timeout client 60s
-    timeout server 60s
-frontend f
-    bind %s:%s
+	proxytest.HAProxy(n.t, n.Proxy, fmt.Sprintf(`frontend f
+    bind %s
     default_backend b
 backend b
     server s1 %s:8080
     server s2 %s:8080
-`, front, port, servers[0], servers[1])))
+`, front, servers[0], servers[1]))
 }
 
 func (n *network) nginx() {
 	n.t.Helper()
-	n.proxy.Serve("nginx", "-c", write(n.t, "nginx.conf", fmt.Sprintf(`worker_processes 1;
-pid %s/nginx.pid;
-error_log /dev/null crit;
-daemon off;
+	proxytest.Nginx(n.t, n.Proxy, fmt.Sprintf(`worker_processes 1;
 events { worker_connections 4096; }
 http {
   access_log off;
   upstream b { server %s:8080; server %s:8080; }
-  server { listen %s:%s; location / { proxy_pass http://b; } }
+  server { listen %s; location / { proxy_pass http://b; } }
 }
-`, n.t.TempDir(), servers[0], servers[1], front, port)))
+`, servers[0], servers[1], front))
 }
 
-func (n *network) sluice(program string) {
+func (n *network) sluice() {
 	n.t.Helper()
-	data := n.t.TempDir()
-	n.proxy.Serve(program, "run", "--data", data, "--api", "127.0.0.1:9100")
-	n.proxy.Run("ip", "link", "set", "lo", "up")
-	n.eventually(func() error { return n.try(program, "status", "--data", data) })
-	document := write(n.t, "farm.yaml", fmt.Sprintf(`farms:
+	proxytest.Sluice(n.t, n.Proxy, fmt.Sprintf(`farms:
   - name: bench
     profile: http
     vip: %s
-    vport: %s
+    vport: 9001
     services:
       - name: all
         backends:
           - {ip: %s, port: 8080}
           - {ip: %s, port: 8080}
-`, front, port, servers[0], servers[1]))
-	n.eventually(func() error { return n.try(program, "apply", "-f", document, "--data", data) })
-}
-
-func (n *network) try(name string, args ...string) error {
-	_, err := n.proxy.Try("", name, args...)
-	return err
-}
-
-func (n *network) eventually(do func() error) {
-	n.t.Helper()
-	var err error
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		if err = do(); err == nil {
-			return
-		}
-	}
-	n.t.Fatal(err)
-}
-
-// programs skips the test where one is missing, and returns that of Sluice.
-func programs(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{"haproxy", "nginx", "nft"} {
-		if _, err := exec.LookPath(name); err != nil {
-			t.Skip(err)
-		}
-	}
-	sluice, err := filepath.Abs("../../bin/sluice")
-	if err == nil {
-		_, err = os.Stat(sluice)
-	}
-	if err != nil {
-		t.Skipf("make build makes it: %v", err)
-	}
-	return sluice
+`, proxytest.Front, servers[0], servers[1]))
 }

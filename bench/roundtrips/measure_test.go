@@ -2,13 +2,13 @@ package roundtrips
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/sluicelb/sluice/bench/load"
 	"github.com/sluicelb/sluice/bench/measure"
+	"github.com/sluicelb/sluice/bench/proxytest"
 )
 
 // rounds are the turns of each way, slice is how long one takes.
@@ -32,11 +32,11 @@ func (w *way) turn() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if _, err := w.in.Write([]byte("\n")); err != nil {
+	if _, err := w.In.Write([]byte("\n")); err != nil {
 		w.t.Fatal(err)
 	}
 	var r load.Result
-	w.read(&r)
+	w.Read(&r)
 	after, err := measure.Busy()
 	switch {
 	case err != nil:
@@ -57,35 +57,24 @@ func each(do func(round int) float64) (list []float64) {
 	return list
 }
 
-func median(list []float64) float64 {
-	list = slices.Sorted(slices.Values(list))
-	return list[len(list)/2]
-}
-
 func TestDatagramsThereAndBack(t *testing.T) {
-	if os.Getenv("SLUICE_BENCH") == "" {
-		t.Skip("measures for a minute: make bench does it")
-	}
-	program := programs(t)
+	proxytest.Wanted(t)
 	ways := []*way{{name: "routed"}, {name: "nginx"}, {name: "userspace"}, {name: "kernel"}}
 	for _, w := range ways {
 		w.network = newNetwork(t)
-		at := front + ":" + port
+		at := front
 		switch w.name {
 		case "routed":
 			at = serving
 		case "nginx":
 			w.nginx()
 		default:
-			w.sluice(program, w.name)
+			w.sluice(w.name)
 		}
 		w.aim(at, slice)
 	}
 	for i := range rounds {
-		for j := range ways {
-			if i%2 == 1 {
-				j = len(ways) - 1 - j
-			}
+		for _, j := range proxytest.Order(i, len(ways)) {
 			ways[j].turn()
 		}
 	}
@@ -97,17 +86,17 @@ func tell(t *testing.T, ways []*way, most map[string]float64) {
 	t.Helper()
 	routed, nginx := ways[0], ways[1]
 	for _, w := range ways {
-		t.Logf("%-10s %6.2f µs/round trip  %8.0f/s", w.name, median(w.cost), median(w.rate))
+		t.Logf("%-10s %6.2f µs/round trip  %8.0f/s", w.name, proxytest.Median(w.cost), proxytest.Median(w.rate))
 	}
 	for _, w := range ways[2:] {
 		r := each(func(i int) float64 { return (w.cost[i] - routed.cost[i]) / (nginx.cost[i] - routed.cost[i]) })
 		verdict := "no target"
 		if limit, ok := most[w.name]; ok {
 			verdict = fmt.Sprintf("at most %.2f: reached", limit)
-			if median(r) > limit {
+			if proxytest.Median(r) > limit {
 				verdict = fmt.Sprintf("at most %.2f: missed", limit)
 			}
 		}
-		t.Logf("%-10s ÷ nginx, above routed: %.2f [%.2f–%.2f]  (%s)", w.name, median(r), r[0], r[rounds-1], verdict)
+		t.Logf("%-10s ÷ nginx, above routed: %.2f [%.2f–%.2f]  (%s)", w.name, proxytest.Median(r), r[0], r[rounds-1], verdict)
 	}
 }
