@@ -6,9 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/sluicelb/sluice/core/logtest"
 )
 
 func TestTheLastLinesOfAFileAreShown(t *testing.T) {
@@ -40,24 +41,11 @@ func TestTheLastLinesOfAFileAreShown(t *testing.T) {
 	}
 }
 
-// output is a builder two goroutines may use.
-type output struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (o *output) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(b)
-}
-
-func (o *output) awaits(t *testing.T, want string) {
+// awaits waits until that and no more was written.
+func awaits(t *testing.T, out *logtest.Log, want string) {
 	t.Helper()
 	for limit := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		o.mu.Lock()
-		got := o.text.String()
-		o.mu.Unlock()
+		got := out.String()
 		if got == want {
 			return
 		}
@@ -81,25 +69,25 @@ func TestAFollowedLogGoesOnInTheFileThatTakesItsPlace(t *testing.T) {
 		}
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	out, ended := &output{}, make(chan error, 1)
+	out, ended := &logtest.Log{}, make(chan error, 1)
 	tl := tail{path: path, out: out}
 	go func() { ended <- tl.show(ctx, 1, true) }()
 	write("1\n") // it was not there
-	out.awaits(t, "1\n")
+	awaits(t, out, "1\n")
 	write("2\n")
-	out.awaits(t, "1\n2\n")
+	awaits(t, out, "1\n2\n")
 	write("3\n")
 	if err := os.Rename(path, path+".1"); err != nil {
 		t.Fatal(err)
 	}
 	write("4\n")
-	out.awaits(t, "1\n2\n3\n4\n")
+	awaits(t, out, "1\n2\n3\n4\n")
 	if err := os.Truncate(path, 0); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(2 * tailLook) // a look at the empty file; without, the next text could hide that it was emptied
 	write("5\n")
-	out.awaits(t, "1\n2\n3\n4\n5\n")
+	awaits(t, out, "1\n2\n3\n4\n5\n")
 	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)

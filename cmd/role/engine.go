@@ -100,7 +100,7 @@ func newEngine(in inherit.Set) (*engine, error) {
 	if err := e.record(in); err != nil {
 		return nil, err
 	}
-	if e.memory, err = openSessions(in); err != nil {
+	if e.memory, err = mapped(in, "sessions", true, session.OpenMemory); err != nil {
 		return nil, err
 	}
 	e.proxy.KeepSessions(e.memory)
@@ -121,17 +121,9 @@ func newEngine(in inherit.Set) (*engine, error) {
 
 // record makes the loops leave records of exchanges for mgmt.
 func (e *engine) record(in inherit.Set) error {
-	memory, err := in.File("records")
+	segment, err := mapped(in, "records", true, accesslog.OpenSegment)
 	if err != nil {
 		return err
-	}
-	mapped, err := shm.MapShared(memory, true)
-	if err != nil {
-		return err
-	}
-	segment, err := accesslog.OpenSegment(mapped.Bytes())
-	if err != nil {
-		return fmt.Errorf("shared memory %q: %w", "records", err)
 	}
 	event, err := in.File("wake")
 	if err != nil {
@@ -171,55 +163,19 @@ func loopCount() (int, error) {
 
 // keepTickets maps the memory in which the keys of TLS tickets outlive the engine.
 func (e *engine) keepTickets(in inherit.Set) error {
-	f, err := in.File("tickets")
-	if err != nil {
-		return err
-	}
-	m, err := shm.MapShared(f, true)
-	if err != nil {
-		return err
-	}
-	return e.proxy.KeepTickets(m.Bytes())
-}
-
-// openSessions maps the memory in which sessions outlive the engine.
-func openSessions(in inherit.Set) (*session.Memory, error) {
-	f, err := in.File("sessions")
-	if err != nil {
-		return nil, err
-	}
-	m, err := shm.MapShared(f, true)
-	if err != nil {
-		return nil, err
-	}
-	memory, err := session.OpenMemory(m.Bytes())
-	if err != nil {
-		return nil, fmt.Errorf("shared memory %q: %w", "sessions", err)
-	}
-	return memory, nil
+	_, err := mapped(in, "tickets", true, func(mem []byte) (any, error) { return nil, e.proxy.KeepTickets(mem) })
+	return err
 }
 
 // openMemory maps the three segments the engine shares with mgmt.
 func openMemory(in inherit.Set, loops int) (page *snapshot.Page, board *health.Board, segment *stats.Segment, err error) {
-	open := func(name string, use func(mem []byte) error) {
-		if err != nil {
-			return
-		}
-		var f *os.File
-		if f, err = in.File(name); err != nil {
-			return
-		}
-		var m *shm.Mapping
-		if m, err = shm.MapShared(f, true); err != nil {
-			return
-		}
-		if err = use(m.Bytes()); err != nil {
-			err = fmt.Errorf("shared memory %q: %w", name, err)
-		}
+	if page, err = mapped(in, "page", true, snapshot.OpenPage); err != nil {
+		return nil, nil, nil, err
 	}
-	open("page", func(mem []byte) (err error) { page, err = snapshot.OpenPage(mem); return })
-	open("board", func(mem []byte) (err error) { board, err = health.OpenBoard(mem); return })
-	open("stats", func(mem []byte) (err error) { segment, err = stats.CreateSegment(mem, loops); return })
+	if board, err = mapped(in, "board", true, health.OpenBoard); err != nil {
+		return nil, nil, nil, err
+	}
+	segment, err = mapped(in, "stats", true, func(mem []byte) (*stats.Segment, error) { return stats.CreateSegment(mem, loops) })
 	return page, board, segment, err
 }
 

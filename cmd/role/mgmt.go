@@ -208,11 +208,11 @@ func (p *process) enterData() error {
 // mapMemory maps what is shared with the engine and netd.
 func (m *manager) mapMemory() error {
 	var errs [5]error
-	m.page, errs[0] = mapped(m.process, "page", true, snapshot.OpenPage)
-	m.board, errs[1] = mapped(m.process, "board", true, health.OpenBoard)
-	m.records, errs[2] = mapped(m.process, "records", true, records.OpenSegment)
-	m.counters, errs[3] = mapped(m.process, "stats", false, stats.OpenSegment)
-	m.kinds, errs[4] = mapped(m.process, "kinds", true, marks.OpenPublished)
+	m.page, errs[0] = mapped(m.Set, "page", true, snapshot.OpenPage)
+	m.board, errs[1] = mapped(m.Set, "board", true, health.OpenBoard)
+	m.records, errs[2] = mapped(m.Set, "records", true, records.OpenSegment)
+	m.counters, errs[3] = mapped(m.Set, "stats", false, stats.OpenSegment)
+	m.kinds, errs[4] = mapped(m.Set, "kinds", true, marks.OpenPublished)
 	return errors.Join(errs[:]...)
 }
 

@@ -35,7 +35,7 @@ func (p *process) netd(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	published, err := mapped(p, "kinds", false, marks.OpenPublished)
+	published, err := mapped(p.Set, "kinds", false, marks.OpenPublished)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func lastClients(ctx context.Context) <-chan struct{} {
 // kernelKeeper makes what keeps the packet filter equal to the farms, on a
 // machine that is made fit for them.
 func (p *process) kernelKeeper(ctx context.Context, machine *host.Host) (*kernel.Keeper, error) {
-	board, err := mapped(p, "board", false, health.OpenBoard)
+	board, err := mapped(p.Set, "board", false, health.OpenBoard)
 	if err != nil {
 		return nil, err
 	}

@@ -158,8 +158,8 @@ func uidFrom(variable string) uint32 {
 }
 
 // mapped maps the inherited memory of that name for the life of the process.
-func mapped[T any](p *process, name string, writable bool, open func([]byte) (T, error)) (of T, err error) {
-	f, err := p.File(name)
+func mapped[T any](in inherit.Set, name string, writable bool, open func([]byte) (T, error)) (of T, err error) {
+	f, err := in.File(name)
 	if err != nil {
 		return of, err
 	}

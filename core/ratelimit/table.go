@@ -89,11 +89,7 @@ func (t *Table) Refund(k Key, l Limit) {
 
 // Peek is Take without charging.
 func (t *Table) Peek(k Key, now int64, l Limit) (wait int64) {
-	p := t.pages[uint64(k)%pages].Load()
-	if p == nil {
-		return 0
-	}
-	s := p[uint64(k)/pages%pageBuckets].find(k)
+	s := t.known(k)
 	if s == nil {
 		return 0
 	}
@@ -103,15 +99,20 @@ func (t *Table) Peek(k Key, now int64, l Limit) (wait int64) {
 // Owes is how many requests the key has not paid off by waiting, a part of one
 // counting as a whole.
 func (t *Table) Owes(k Key, now int64, l Limit) int64 {
-	p := t.pages[uint64(k)%pages].Load()
-	if p == nil {
-		return 0
-	}
-	s := p[uint64(k)/pages%pageBuckets].find(k)
+	s := t.known(k)
 	if s == nil {
 		return 0
 	}
 	return (max(s.arrival.Load()-now, 0) + l.interval - 1) / l.interval
+}
+
+// known is the slot of a key that was charged; nil for any other.
+func (t *Table) known(k Key) *slot {
+	p := t.pages[uint64(k)%pages].Load()
+	if p == nil {
+		return nil
+	}
+	return p[uint64(k)/pages%pageBuckets].find(k)
 }
 
 func (t *Table) bucket(k Key) *bucket {

@@ -1,7 +1,6 @@
 package refusal_test
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"net/netip"
@@ -13,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sluicelb/sluice/core/logtest"
 	"github.com/sluicelb/sluice/core/refusal"
 )
 
@@ -21,27 +21,9 @@ const (
 	slow
 )
 
-// text collects what is logged.
-type text struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (t *text) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.b.Write(p)
-}
-
-func (t *text) lines() []string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return strings.Split(strings.TrimSuffix(t.b.String(), "\n"), "\n")
-}
-
 // start returns a Log of two classes that writes without times.
-func start(loops int) (*refusal.Log, *text) {
-	out := new(text)
+func start(loops int) (*refusal.Log, *logtest.Log) {
+	out := new(logtest.Log)
 	h := slog.NewTextHandler(out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
 			return slog.Attr{}
@@ -85,12 +67,12 @@ func TestEventBecomesALine(t *testing.T) {
 			`level=WARN msg=refused role=engine farm=shop class=bad reason="no good" client=192.0.2.1:567 status=400`,
 			`level=WARN msg=refused role=engine farm="" class=slow reason="it took too long" backend=[2001:db8::1]:80`,
 		}
-		for i, got := range out.lines() {
+		for i, got := range out.Lines("") {
 			if i >= len(want) || got != want[i] {
 				t.Errorf("line %d is %s", i, got)
 			}
 		}
-		if n := len(out.lines()); n != len(want) {
+		if n := len(out.Lines("")); n != len(want) {
 			t.Errorf("%d lines, want %d", n, len(want))
 		}
 	})
@@ -108,7 +90,7 @@ func TestFloodLeavesFewLinesAndTheRightTotal(t *testing.T) {
 			}
 		}
 		time.Sleep(3 * time.Second) // the flood is over, nobody comes again
-		lines := out.lines()
+		lines := out.Lines("")
 		if got := total(lines, "bad"); got != loops*each {
 			t.Errorf("the lines stand for %d events, want %d", got, loops*each)
 		}
@@ -132,7 +114,7 @@ func TestWhatOneLoopLeftOutIsToldWhileAnotherGoesOn(t *testing.T) {
 			l.Recorder(1).Add(int64(second)*int64(time.Second), event(bad))
 			time.Sleep(time.Second)
 		}
-		if got := total(out.lines(), "bad"); got != 105 {
+		if got := total(out.Lines(""), "bad"); got != 105 {
 			t.Errorf("the lines stand for %d events, want 105", got)
 		}
 	})
@@ -147,7 +129,7 @@ func TestFloodOfOneClassHidesNoOther(t *testing.T) {
 		}
 		l.Recorder(0).Add(0, event(slow))
 		time.Sleep(time.Second)
-		if got := total(out.lines(), "slow"); got != 1 {
+		if got := total(out.Lines(""), "slow"); got != 1 {
 			t.Errorf("%d lines of the other class, want 1", got)
 		}
 	})
@@ -165,7 +147,7 @@ func TestQuietClassGetsItsBurstAgain(t *testing.T) {
 			now += int64(refusal.Burst * refusal.Every)
 			time.Sleep(time.Second)
 		}
-		if got := len(out.lines()); got != 3*refusal.Burst {
+		if got := len(out.Lines("")); got != 3*refusal.Burst {
 			t.Errorf("%d lines, want %d", got, 3*refusal.Burst)
 		}
 	})
@@ -183,7 +165,7 @@ func TestCloseWritesWhatIsLeft(t *testing.T) {
 		l.Recorder(0).Add(0, event(bad))
 		l.Close()
 		l.Close()
-		if got := total(out.lines(), "bad"); got != 101 {
+		if got := total(out.Lines(""), "bad"); got != 101 {
 			t.Errorf("the lines stand for %d events, want 101", got)
 		}
 	})
@@ -202,7 +184,7 @@ func (s stuck) Handle(ctx context.Context, r slog.Record) error {
 
 func TestLogThatIsStuckHoldsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		out, free := new(text), make(chan struct{})
+		out, free := new(logtest.Log), make(chan struct{})
 		l := refusal.New(slog.New(stuck{slog.NewTextHandler(out, nil), free}), 1, "bad", "slow")
 		began, events := time.Now(), 0
 		for second := range 1000 { // one token each: more lines than the ring holds
@@ -218,7 +200,7 @@ func TestLogThatIsStuckHoldsNobody(t *testing.T) {
 		l.Close() // gives up
 		close(free)
 		time.Sleep(time.Second)
-		if got := total(out.lines(), "bad"); got != events {
+		if got := total(out.Lines(""), "bad"); got != events {
 			t.Errorf("the lines stand for %d events, want %d", got, events)
 		}
 	})
@@ -239,17 +221,17 @@ func TestLoopsAndTheLogAgree(t *testing.T) {
 	}
 	wg.Wait()
 	l.Close()
-	if got := total(out.lines(), "bad"); got != loops*each {
+	if got := total(out.Lines(""), "bad"); got != loops*each {
 		t.Errorf("the lines stand for %d events, want %d", got, loops*each)
 	}
 }
 
 func TestLevelAboveWarnSaysNothing(t *testing.T) {
-	out := new(text)
+	out := new(logtest.Log)
 	l := refusal.New(slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelError})), 1, "bad")
 	l.Recorder(0).Add(0, event(bad))
 	l.Close()
-	if got := out.lines(); len(got) != 1 || got[0] != "" {
+	if got := out.Lines(""); len(got) != 0 {
 		t.Errorf("logged %q", got)
 	}
 }
