@@ -2,7 +2,6 @@ package resolve_test
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sluicelb/sluice/mgmt/resolve"
+	"github.com/sluicelb/sluice/mgmt/resolve/dnstest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -34,26 +34,7 @@ func serve(t *testing.T, records ...string) *zone {
 	t.Helper()
 	z := &zone{rcode: map[string]int{}}
 	z.set(t, records...)
-	var tcp net.Listener
-	var udp net.PacketConn
-	for range 20 { // the same port for both
-		var err error
-		if tcp, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-			t.Fatal(err)
-		}
-		if udp, err = net.ListenPacket("udp", tcp.Addr().String()); err == nil {
-			break
-		}
-		_ = tcp.Close()
-	}
-	z.addr = tcp.Addr().String()
-	for network, server := range map[string]*dns.Server{"tcp": {Listener: tcp}, "udp": {PacketConn: udp}} {
-		started := make(chan struct{})
-		server.Handler, server.NotifyStartedFunc = dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) { z.answer(network, w, q) }), func() { close(started) }
-		go func() { _ = server.ActivateAndServe() }()
-		<-started
-		t.Cleanup(func() { _ = server.Shutdown() })
-	}
+	z.addr = dnstest.Serve(t, z.answer)
 	return z
 }
 

@@ -1,7 +1,6 @@
 package acmetest
 
 import (
-	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -10,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/miekg/dns"
+
+	"github.com/sluicelb/sluice/mgmt/resolve/dnstest"
 )
 
 // NameServer answers over UDP and TCP that domains are at an address, and has
@@ -29,26 +30,7 @@ type NameServer struct {
 func NewNameServer(t testing.TB, at netip.Addr, domains []string) *NameServer {
 	t.Helper()
 	s := &NameServer{at: at, domains: domains, alias: map[string]string{}}
-	var tcp net.Listener
-	var udp net.PacketConn
-	for range 20 { // the same port for both
-		var err error
-		if tcp, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-			t.Fatal(err)
-		}
-		if udp, err = net.ListenPacket("udp", tcp.Addr().String()); err == nil {
-			break
-		}
-		_ = tcp.Close()
-	}
-	s.addr = tcp.Addr().String()
-	for _, server := range []*dns.Server{{Listener: tcp}, {PacketConn: udp}} {
-		started := make(chan struct{})
-		server.Handler, server.NotifyStartedFunc = dns.HandlerFunc(s.answer), func() { close(started) }
-		go func() { _ = server.ActivateAndServe() }()
-		<-started
-		t.Cleanup(func() { _ = server.Shutdown() })
-	}
+	s.addr = dnstest.Serve(t, func(_ string, w dns.ResponseWriter, q *dns.Msg) { s.answer(w, q) })
 	return s
 }
 
