@@ -21,11 +21,7 @@ import (
 // farmBoth makes a farm of TCP and UDP with those backends, numbered from 1.
 func (a *appliance) farmBoth(backends ...string) farm.Farm {
 	a.t.Helper()
-	f := a.farm(backends...)
-	at := a.ListenBoth(a.t, "127.0.0.1")
-	f.L4.Protocol, f.L4.Algorithm = farm.L4TCPUDP, farm.L4RoundRobin
-	f.L4.Ports = []farm.PortRange{{First: at.Port(), Last: at.Port()}}
-	return f
+	return a.farmAt(farm.L4TCPUDP, a.ListenBoth(a.t, "127.0.0.1"), backends)
 }
 
 // nameServer serves DNS by TCP and UDP on one address, or by the transports that

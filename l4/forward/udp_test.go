@@ -18,9 +18,14 @@ import (
 // farmUDP makes a UDP farm with those backends, numbered from 1.
 func (a *appliance) farmUDP(backends ...string) farm.Farm {
 	a.t.Helper()
+	return a.farmAt(farm.L4UDP, a.ListenUDP(a.t, "127.0.0.1"), backends)
+}
+
+// farmAt makes a farm of that protocol which takes turns.
+func (a *appliance) farmAt(protocol farm.L4Protocol, at netip.AddrPort, backends []string) farm.Farm {
+	a.t.Helper()
 	f := a.farm(backends...)
-	at := a.ListenUDP(a.t, "127.0.0.1")
-	f.L4.Protocol, f.L4.Algorithm = farm.L4UDP, farm.L4RoundRobin
+	f.L4.Protocol, f.L4.Algorithm = protocol, farm.L4RoundRobin
 	f.L4.Ports = []farm.PortRange{{First: at.Port(), Last: at.Port()}}
 	return f
 }

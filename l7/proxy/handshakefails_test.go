@@ -167,23 +167,9 @@ func TestABackendThatIsSilentForANameIsNotDown(t *testing.T) {
 // does not let it in says nothing about others.
 func TestAHandshakeThatFailsAfterAnIntroductionFailsThatExchangeOnly(t *testing.T) {
 	t.Parallel()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = ln.Close() })
-	go func() {
-		for {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = c.Read(make([]byte, 4096))
-			_ = c.Close()
-		}
-	}()
+	b := l7test.NewBackend(t, func(c *l7test.Recorder) { _, _ = c.Read(make([]byte, 4096)) })
 	a := l7test.New(t, 1)
-	s := overTLS(false, farm.BackendTLS{Name: "fixed.test"}, ln.Addr().String())
+	s := overTLS(false, farm.BackendTLS{Name: "fixed.test"}, b.Addr)
 	s.ProxyOut = farm.ProxyOutV2
 	if got := l7test.Dial(t, a.Serve(nil, s)).Send(hostIs("a.test")).Get(); got.StatusCode != 502 {
 		t.Errorf("answered %d, want 502", got.StatusCode)
