@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/loop"
 )
 
@@ -69,23 +70,27 @@ func TestConnectionsLeaveOutletsTheirShare(t *testing.T) {
 		in <- inlet
 	})
 	inlet := <-in
-	for usedDescriptors(t) < most-most/8-most/4 { // both ends are ours
-		dial(t, addr)
+	come := func() net.Conn { // who says something is accepted at once
+		c := dial(t, addr)
+		if _, err := c.Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	const free, more = most - most/8 - most/4, 20
+	for usedDescriptors(t) < free { // both ends are ours
+		come()
 		time.Sleep(time.Millisecond)
 	}
-	for range 5 {
-		dial(t, addr)
+	for range more {
+		come()
 	}
-	before := usedDescriptors(t)
 	time.Sleep(300 * time.Millisecond) // several pauses of accepting
-	if after := usedDescriptors(t); after > before+1 {
-		t.Errorf("%d descriptors in use, %d later: the share of outlets is used up", before, after)
+	if used := usedDescriptors(t); used > free+more+5 {
+		t.Errorf("%d descriptors are in use, %d of them are the share of outlets", used, used-free-more)
 	}
-	waits := dial(t, addr)
+	waits := come()
 	l.Post(inlet.Close)
-	if _, err := waits.Write([]byte("x")); err != nil {
-		t.Fatal(err)
-	}
 	if _, err := waits.Read(make([]byte, 1)); err != nil {
 		t.Errorf("nobody listens for datagrams any more, and a client waits still: %v", err)
 	}
@@ -141,4 +146,31 @@ func TestOutletsLeaveConnectionsTheirShare(t *testing.T) {
 	})
 	<-made
 	between(most/2-others-3, most/2-others+3)
+}
+
+// What connections have of the free ones, beyond their share, outlets do not get.
+func TestOutletsGetWhatConnectionsLeave(t *testing.T) {
+	const most = 400
+	if !inFew(t, most) {
+		return
+	}
+	l := start(t)
+	addr := netip.MustParseAddrPort(serve(t, l, func(c *loop.Conn) { c.SetHandler(echo(l)) }))
+	before := loop.MostOutlets()
+	stands := make(chan error)
+	for range most/4 + 10 { // both ends are connections of the loop
+		l.Post(func() {
+			c, err := l.Dial(addr, &probe{connected: func(_ *loop.Conn, err error) { stands <- err }}, int64(time.Second), loop.DialOptions{})
+			if err == nil {
+				err = c.Write([]byte("x"))
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		if err := <-stands; err != nil {
+			t.Fatal(err)
+		}
+	}
+	enginetest.Eventually(t, "outlets get less", func() bool { return loop.MostOutlets() <= before-15 })
 }
