@@ -226,6 +226,31 @@ func TestATransportThatIsNotServedSaysNothingOfTheOther(t *testing.T) {
 	}
 }
 
+// Clients of every virtual port reach a backend with a port of its own there: what
+// those of one found, those of the others need not find again.
+func TestATransportThatIsNotServedIsKnownOnEveryVirtualPort(t *testing.T) {
+	a := newAppliance(t, 1)
+	f := a.farmBoth(nameServer(t, "one", "127.0.0.77:0", "udp"), nameServer(t, "two", "127.0.0.78:0"))
+	f.L4.ResurrectTime = 600
+	second := a.ListenBoth(a.t, "127.0.0.1").Port()
+	f.L4.Ports = append(f.L4.Ports, farm.PortRange{First: second, Last: second})
+	a.publish(f)
+	for range 2 {
+		for i := range f.L4.Ports {
+			by := f.Clone()
+			by.L4.Ports = f.L4.Ports[i : i+1]
+			for range 4 {
+				if got := a.queries(by, "tcp"); got != "two" {
+					t.Errorf("port %d: answered by %q", i, got)
+				}
+			}
+		}
+	}
+	if n := a.backend(1).ConnectFailures; n != 1 {
+		t.Errorf("it was tried %d times", n)
+	}
+}
+
 func TestAnExplanationIsOfOneTransport(t *testing.T) {
 	a := newAppliance(t, 1)
 	both, tcp := a.farmBoth("127.0.0.1:9"), a.farm("127.0.0.1:9")

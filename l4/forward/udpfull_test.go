@@ -5,6 +5,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/sluicelb/sluice/core/loop"
 )
 
 // fewFlows starts an engine that may have only a few hundred flows.
@@ -51,6 +53,26 @@ func TestClientsOfAFullFarmCostOthersNothing(t *testing.T) {
 	if s := a.stats(); int(s.Established) != most-1 || s.Evicted != 0 {
 		t.Errorf("%d flows are left of %d, %d had to go", s.Established, most-1, s.Evicted)
 	}
+}
+
+// Flows that took what was free go as soon as there are listeners whose clients
+// have a share of it.
+func TestFlowsMakeRoomForConnectionsThatMayCome(t *testing.T) {
+	a, most := fewFlows(t, 1)
+	f := a.farmUDP(answering(t, same).at())
+	f.L4.IdleTimeout = 300
+	a.publish(f)
+	for n := range most {
+		spoof(t, source(n), netip.MustParseAddrPort(address(f)))
+	}
+	eventually(t, "the table is full", func() bool { return int(a.stats().Established) == most })
+	other := a.farm(serve(t, name("one")).at())
+	other.ID, other.Name, other.L4.ID, other.L4.Backends[0].ID = 2, "other", 2, 2
+	a.publish(f, other)
+	if loop.MostOutlets() > int64(most)*2/3 {
+		t.Fatalf("%d of %d places are left to flows", loop.MostOutlets(), most)
+	}
+	eventually(t, "flows go", func() bool { return int64(a.stats().Established) <= loop.MostOutlets() })
 }
 
 // The kernel gives clients to loops. One that came to its places late finds some,
