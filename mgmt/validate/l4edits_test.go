@@ -3,6 +3,7 @@ package validate_test
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -101,5 +102,32 @@ func TestEveryEditThatIsTakenLeavesAFarmThatCanBeCarried(t *testing.T) {
 	t.Logf("%d taken, %d refused, carried by %v", taken, refused, paths)
 	if min(taken, refused, paths[farm.DataPathKernel], paths[farm.DataPathUserspace]) < 100 {
 		t.Error("too few of a kind were tried")
+	}
+}
+
+// The two transports of DNS may be sent as what they are, a list.
+func TestTCPAndUDPMayBeAListOfTwo(t *testing.T) {
+	for _, raw := range []any{"tcp_udp", "tcp,udp", "udp, tcp", []any{"tcp", "udp"}, []any{"udp", "tcp"}, []any{"tcp_udp"}} {
+		var f farm.Farm
+		v, err := validate.L4FarmCreate.Decode("", map[string]any{"farmname": "dns", "profile": "l4xnat", "vip": "192.0.2.1", "vport": "53", "protocol": raw})
+		if err == nil {
+			err = v.Apply(&f)
+		}
+		if err != nil || f.L4.Protocol != farm.L4TCPUDP {
+			t.Errorf("%v: %v, %+v", raw, err, f.L4)
+		}
+	}
+	for _, raw := range []any{[]any{"tcp", "sctp"}, []any{"tcp", 7.5}, []any{}, "", "tcp,", map[string]any{}} {
+		if _, err := validate.L4FarmUpdate.Decode("", map[string]any{"protocol": raw}); err == nil || !strings.Contains(err.Error(), "protocol must be one of tcp, udp, tcp_udp") {
+			t.Errorf("%v: %v", raw, err)
+		}
+	}
+	var f farm.Farm
+	v, err := validate.L4FarmCreate.Decode("", map[string]any{"farmname": "web", "profile": "l4xnat", "vip": "192.0.2.1", "vport": "53", "protocol": []any{"tcp"}})
+	if err == nil {
+		err = v.Apply(&f)
+	}
+	if err != nil || f.L4.Protocol != farm.L4TCP {
+		t.Errorf("a list of one: %v, %+v", err, f.L4)
 	}
 }

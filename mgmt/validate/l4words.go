@@ -50,8 +50,9 @@ func contradiction(ports string, protocol farm.L4Protocol) string {
 }
 
 var l4Protocol = func() field[farm.Farm] {
-	f := wordIn(l4Part, "protocol", "What is balanced; all is every protocol on every port, tcp_udp is both on the same ports, as DNS has it, sip the same with nattype nat.", farm.L4Protocols(),
+	f := wordIn(l4Part, "protocol", "What is balanced; all is every protocol on every port, tcp_udp, or a list of the two, is both on the same ports, as DNS has it, sip the same with nattype nat.", farm.L4Protocols(),
 		func(l *farm.L4) *farm.L4Protocol { return &l.Protocol })
+	f.words = true
 	f.normalize = map[string]string{
 		"netbios": string(farm.L4NetBIOSNS), // the contract has both names
 		"tcp,udp": string(farm.L4TCPUDP), "udp,tcp": string(farm.L4TCPUDP),

@@ -24,7 +24,7 @@ type rule struct {
 	null   bool // null, or an empty text for a number or word, sets it back to unset
 	solid  bool // with null: an empty text does not
 
-	words     bool           // of a list: no item holds a comma, so one text may name several
+	words     bool           // no item of a list holds a comma, so one text may name several; of an enumeration: several may be sent as a list, or with commas
 	values    []string       // all that is allowed, when it is an enumeration
 	min, max  int64          // numbers, and texts that can be numbers; of lists max bounds the items
 	maxLen    int            // texts and items, in bytes; 0 means maxText
@@ -109,6 +109,10 @@ func (r *rule) coerce(raw any) (Value, bool) {
 	}
 	if b, is := raw.(bool); is && r.normalize != nil {
 		raw = strconv.FormatBool(b) // a word that once was a truth value
+	}
+	if r.words {
+		l, ok := parseList(raw)
+		return textValue(strings.Join(splitWords(l), ",")), ok
 	}
 	s, ok := parseText(raw)
 	return textValue(s), ok
