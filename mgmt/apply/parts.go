@@ -142,17 +142,18 @@ func inOrder(list []farm.Backend) []farm.Backend {
 	return list
 }
 
-// sharesOf brings the weights of SRV records, 0 to 65535, into those of backends.
+// sharesOf brings the weights of SRV records, 0 to 65535, into those of backends:
+// among the servers of one priority, as they are meant.
 func sharesOf(targets []resolve.Target) func(resolve.Target) uint8 {
-	most := uint16(0)
+	most := map[uint16]uint16{}
 	for _, t := range targets {
-		most = max(most, t.Weight)
+		most[t.Priority] = max(most[t.Priority], t.Weight)
 	}
 	return func(t resolve.Target) uint8 {
-		if most <= 9 {
+		if most[t.Priority] <= 9 {
 			return uint8(max(1, t.Weight))
 		}
-		return uint8(max(1, math.Round(9*float64(t.Weight)/float64(most))))
+		return uint8(max(1, math.Round(9*float64(t.Weight)/float64(most[t.Priority]))))
 	}
 }
 

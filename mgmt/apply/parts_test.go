@@ -193,6 +193,20 @@ func TestServiceRecordsGivePortsAndShares(t *testing.T) {
 	want(t, h.refreshed(3), "10.0.0.1:8080 9/1 drain", "10.0.0.1:8085 5/1", "10.0.0.2:8081 4/1", "10.0.0.3:8082 1/2 drain")
 }
 
+// The weights of an SRV record are shares among servers of one priority (RFC 2782).
+func TestSharesOfServiceRecordsAreThoseOfTheirPriority(t *testing.T) {
+	h := newHouse(t)
+	q := resolve.Question{Name: "_http._tcp.example", Service: true}
+	var targets []resolve.Target
+	for i, w := range []struct{ priority, weight uint16 }{{1, 10}, {1, 30}, {2, 2}, {2, 6}, {3, 65535}} {
+		targets = append(targets, resolve.Target{Addr: netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), Host: "web.example", Port: 80, Priority: w.priority, Weight: w.weight})
+	}
+	h.names.Serve(q, targets...)
+	f := spreading(farm.ResolveService, q.Name)
+	f.HTTP.Services[0].Backends[0].Port = 0
+	want(t, h.must(add(f)).Config, "10.0.0.1:80 3/1", "10.0.0.2:80 9/1", "10.0.0.3:80 2/2", "10.0.0.4:80 6/2", "10.0.0.5:80 9/3")
+}
+
 func TestNamesNobodyTellsOfDoNotStopAFarm(t *testing.T) {
 	h := newHouse(t)
 	h.names.Fail(errors.New("name server 10.0.0.53:53: no answer within 1s"))

@@ -53,6 +53,7 @@ type Follower struct {
 type entry struct {
 	State
 	wanted bool
+	cut    bool // the last answer was
 	fails  int
 	// asking is closed when the question under way is answered; nil while none is.
 	asking chan struct{}
@@ -120,7 +121,7 @@ func (f *Follower) Ask(ctx context.Context, q Question) ([]Target, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return e.Targets, nil
+	return f.entry(q).Targets, nil // not e: while nobody wanted it, it may have been forgotten
 }
 
 // Look tells what is known of a name; false when it was never asked for.
@@ -244,7 +245,9 @@ func (f *Follower) learn(q Question, e *entry, a Answer, err error) {
 	}
 	targets := a.Targets
 	for _, t := range e.Targets {
-		if a.Unknown4 && t.Addr.Is4() || a.Unknown6 && t.Addr.Is6() {
+		untold := a.Unknown4 && t.Addr.Is4() || a.Unknown6 && t.Addr.Is6()
+		told := slices.ContainsFunc(a.Targets, func(new Target) bool { return new.Addr == t.Addr && new.Port == t.Port })
+		if untold && !told && len(targets) < MaxTargets {
 			targets = append(targets, t)
 		}
 	}
@@ -257,11 +260,11 @@ func (f *Follower) learn(q Question, e *entry, a Answer, err error) {
 		}
 		e.Changed, f.changed = now, true
 	}
-	if a.Cut {
+	if a.Cut && !e.cut {
 		f.o.Log.Warn("name has more addresses than are used", "name", q.Name, "used", MaxTargets)
 	}
 	limits := f.o.Limits()
-	e.fails, e.Problem, e.Gone = 0, "", false
+	e.fails, e.cut, e.Problem, e.Gone = 0, a.Cut, "", false
 	e.Targets, e.TTL, e.Answered = targets, a.TTL, now
 	wait := min(max(a.TTL, limits.MinTTL), limits.MaxTTL)
 	if a.Unknown4 || a.Unknown6 {

@@ -237,3 +237,57 @@ func TestLimitsAreChecked(t *testing.T) {
 		}
 	}
 }
+
+func TestATooLongAnswerIsSaidOnce(t *testing.T) {
+	follow(t, []string{"db.example"}, func(f *resolve.Follower, b *book, _ *atomic.Int64, log *bytes.Buffer) {
+		for range 2 {
+			b.set("db.example", time.Second, "10.0.0.1")
+			b.mu.Lock()
+			a := b.answers["db.example"]
+			a.Cut = true
+			b.answers["db.example"] = a
+			b.mu.Unlock()
+			time.Sleep(time.Minute)
+			b.set("db.example", time.Second, "10.0.0.1") // short again, and later too long again
+			time.Sleep(time.Minute)
+		}
+		if n := strings.Count(log.String(), "more addresses than are used"); n != 2 {
+			t.Errorf("said %d times, and it was so twice", n)
+		}
+	})
+}
+
+// Of the servers of a service some are told, and the address of others is not.
+func TestWhatIsToldAndWhatIsKeptIsThereOnce(t *testing.T) {
+	follow(t, []string{"_http._tcp.example"}, func(f *resolve.Follower, b *book, _ *atomic.Int64, log *bytes.Buffer) {
+		serve := func(unknown bool, weight uint16, addrs ...string) {
+			b.set("_http._tcp.example", time.Second, addrs...)
+			b.mu.Lock()
+			a := b.answers["_http._tcp.example"]
+			a.Unknown4 = unknown
+			for i := range a.Targets {
+				a.Targets[i].Port, a.Targets[i].Weight = 80, weight
+			}
+			b.answers["_http._tcp.example"] = a
+			b.mu.Unlock()
+			time.Sleep(10 * time.Minute)
+		}
+		serve(false, 1, "10.0.0.1", "10.0.0.2")
+		serve(true, 2, "10.0.0.1")
+		s, _ := f.Look(resolve.Question{Name: "_http._tcp.example"})
+		if fmt.Sprint(s.Targets) != "[10.0.0.1:80 10.0.0.2:80]" || s.Targets[0].Weight != 2 {
+			t.Errorf("%+v", s.Targets)
+		}
+		if n := strings.Count(log.String(), "addresses of a name changed"); n > 1 {
+			t.Errorf("told %d times that addresses changed:\n%.600s", n, log.String())
+		}
+		var many []string
+		for i := range resolve.MaxTargets {
+			many = append(many, fmt.Sprintf("10.0.1.%d", i))
+		}
+		serve(true, 1, many...)
+		if s, _ := f.Look(resolve.Question{Name: "_http._tcp.example"}); len(s.Targets) != resolve.MaxTargets {
+			t.Errorf("%d targets", len(s.Targets))
+		}
+	})
+}
