@@ -140,6 +140,7 @@ func TestNamesOfTheAPIAreHostNames(t *testing.T) {
 		a.do("PUT", "/system/global", body).refused(t, 400, says)
 	}
 	a.must(200, "PUT", "/system/global", `{"api_names":"one.example"}`).want(t, "params.api_names.0", "one.example")
+	a.must(200, "PUT", "/system/global", `{"api_names":"b.example, c.example"}`).want(t, "params.api_names.1", "c.example")
 	a.must(200, "PUT", "/system/global", `{"api_names":""}`)
 	if strings.Contains(a.must(200, "GET", "/system/global", "").raw, "one.example") {
 		t.Error("an empty text keeps the names")

@@ -183,16 +183,20 @@ func (s *Server) readTTL(body map[string]any) (resolve.Limits, error) {
 	return l, nil
 }
 
-// readNames reads api_names: a list, or one name.
+// readNames reads api_names: a list, or names with commas between them.
 func readNames(body map[string]any) ([]string, error) {
 	switch raw := body[settingNames].(type) {
 	case nil:
 		return nil, nil
 	case string:
-		body = map[string]any{settingNames: []any{raw}}
 		if raw == "" {
 			return nil, nil
 		}
+		var items []any
+		for name := range strings.SplitSeq(raw, ",") {
+			items = append(items, strings.TrimSpace(name))
+		}
+		body = map[string]any{settingNames: items}
 	}
 	list, err := textList(body, settingNames)
 	if err != nil {
