@@ -122,6 +122,9 @@ func packageLives(t *testing.T, dir string) {
 	}
 	b.must("kill -9 " + before)
 	back("after it was killed", before, func() { stands("while it is away") })
+	before = main()
+	b.must("kill -TERM " + before)
+	back("after somebody ended it", before, func() { stands("while it is away") })
 
 	b.must("mkdir -p /etc/systemd/system/sluice.service.d && printf '[Service]\\nWatchdogSec=2s\\n' >/etc/systemd/system/sluice.service.d/watchdog.conf && systemctl daemon-reload && systemctl restart sluice")
 	before = main()
@@ -143,6 +146,11 @@ func packageLives(t *testing.T, dir string) {
 	b.must("grep -q SLUICE_LOG=debug /etc/default/sluice && test -n \"$(ls /var/lib/sluice)\"")
 	b.must("apt-get install -y --no-install-recommends /pkg/sluice_2.0_*.deb")
 	serves("after it was installed again")
+
+	b.must("systemctl stop sluice && rm -rf /var/lib/sluice && systemctl start sluice")
+	if got := b.must("stat -c %U:%a /var/lib/sluice; sluice farm list"); !strings.HasPrefix(got, "sluice:700") || strings.Contains(got, "quick") {
+		t.Errorf("begun anew: %s", got)
+	}
 
 	b.must("apt-get purge -y sluice")
 	if out, err := b.try("sh", "-c", "ls -d /var/lib/sluice /etc/default/sluice /etc/logrotate.d/sluice /lib/systemd/system/sluice.service 2>/dev/null"); err == nil {
