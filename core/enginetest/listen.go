@@ -4,10 +4,12 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"strconv"
 	"syscall"
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/porttest"
 )
 
 // Listen opens one TCP socket per loop on a port of the kernel's choice.
@@ -27,10 +29,11 @@ func (h *House) Listen(t testing.TB, ip string) netip.AddrPort {
 	})
 }
 
-// ListenUDP is Listen for UDP.
+// ListenUDP is Listen for UDP. Sockets that share a port with those of their user
+// may be given one that another test has: the port is held before.
 func (h *House) ListenUDP(t testing.TB, ip string) netip.AddrPort {
 	t.Helper()
-	return h.udp(t, net.JoinHostPort(ip, "0"))
+	return h.udp(t, net.JoinHostPort(ip, strconv.Itoa(int(porttest.UDP(t).Port()))))
 }
 
 func (h *House) udp(t testing.TB, addr string) netip.AddrPort {
@@ -55,11 +58,11 @@ func (h *House) ListenBoth(t testing.TB, ip string) netip.AddrPort {
 	t.Helper()
 	for range 20 { // the kernel knows the port as free for one of them only
 		at := h.Listen(t, ip)
-		c, err := net.ListenPacket("udp", at.String())
+		c, err := shared(false).ListenPacket(t.Context(), "udp", at.String())
 		if err != nil {
 			continue
 		}
-		_ = c.Close()
+		defer c.Close() // once the others have the port
 		return h.udp(t, at.String())
 	}
 	t.Fatal("no port is free for both")
