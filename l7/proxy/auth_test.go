@@ -245,6 +245,33 @@ func TestManyGuessesAtOnceDoNotFillTheQueue(t *testing.T) {
 	}
 }
 
+// A password for which the queue had no place was not looked at: it is no guess.
+func TestAPasswordThatIsNotCheckedIsNotCharged(t *testing.T) {
+	t.Parallel()
+	b := l7test.NewBackend(t, l7test.Answer(ok))
+	a := l7test.New(t, 1)
+	s := asks(b)
+	s.Auth.Users = []farm.AuthUser{{Name: "ali", Hash: "$2a$10$ZLJSWPNBgC6X3o5j/2NzK.Z1ZAGZ9Hk.a9rgcvmYm6BxC3QdU7sXG"}} // as above
+	addr := a.Serve(func(h *farm.HTTP) { h.Trusted = networks("127.0.0.0/8") }, s)
+	const others, guesses = 100, 60 // more than have a place, more than are allowed
+	for i := range others {
+		l7test.Dial(t, addr).Send(request(login(fmt.Sprintf("ali:other%d", i)), fmt.Sprintf("X-Forwarded-For: 192.0.2.%d", 100+i)))
+	}
+	l7test.Eventually(t, "the queue is full", func() bool { return a.Segment.SumFarm(1).Requests == others })
+	var guessing []*l7test.Client
+	for i := range guesses {
+		guessing = append(guessing, l7test.Dial(t, addr).Send(request(login(fmt.Sprintf("ali:guess%d", i)), "X-Forwarded-For: 192.0.2.1")))
+	}
+	codes := map[int]int{}
+	for _, c := range guessing {
+		_ = c.SetDeadline(time.Now().Add(60 * time.Second))
+		codes[c.Get().StatusCode]++
+	}
+	if codes[503] == 0 || codes[429] != 0 {
+		t.Errorf("the guesses got %v", codes)
+	}
+}
+
 // Many people behind one address may come on one morning.
 func TestRightPasswordsAreNoGuesses(t *testing.T) {
 	t.Parallel()

@@ -261,6 +261,34 @@ func TestABackendThatFallsSilentForANameThatWorkedIsDown(t *testing.T) {
 	}
 }
 
+// A name may be taken away: only silence about it says something of the backend.
+func TestABackendThatRefusesANameThatWorkedIsNotDown(t *testing.T) {
+	t.Parallel()
+	pair := l7test.KeyPair(t, l7test.Certificate(t, "backend.pem", "a.test"))
+	var gone atomic.Bool
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Header().Set("Connection", "close") }))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.TLS = &tls.Config{GetConfigForClient: func(h *tls.ClientHelloInfo) (*tls.Config, error) {
+		if h.ServerName == "b.test" && gone.Load() {
+			return nil, errors.New("no such name any more")
+		}
+		return &tls.Config{Certificates: []tls.Certificate{pair}}, nil
+	}}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	a := l7test.New(t, 1)
+	front := a.Serve(nil, overTLS(false, farm.BackendTLS{}, s.Listener.Addr().String()))
+	for i, want := range []int{200, 502} {
+		gone.Store(i == 1)
+		if got := l7test.Dial(t, front).Send(hostIs("b.test")).Get(); got.StatusCode != want {
+			t.Errorf("the name got %d, want %d", got.StatusCode, want)
+		}
+	}
+	if got := l7test.Dial(t, front).Send(hostIs("a.test")).Get(); got.StatusCode != 200 || !usable(a, 1) {
+		t.Errorf("another name got %d, usable %t", got.StatusCode, usable(a, 1))
+	}
+}
+
 // A trunk is for one name, too.
 func TestNamesThatComeOncePushNoOtherTrunkOut(t *testing.T) {
 	t.Parallel()
