@@ -135,12 +135,14 @@ func TestNamesOfTheAPIAreHostNames(t *testing.T) {
 	for body, says := range map[string]string{
 		`{"api_names":["a b"]}`: "no host name", `{"api_names":["lb:444"]}`: "without a port", `{"api_names":["*.example.com"]}`: "no host name",
 		`{"api_names":[""]}`: "no host name", `{"api_names":[7]}`: "list of texts", `{"names":["a"]}`: "api_names",
+		`{"api_names":"a` + strings.Repeat(",a", 32) + `"}`: "at most 32", `{"api_names":"a,,b"}`: "no host name",
 		`{"api_names":["a` + strings.Repeat(`","a`, 32) + `"]}`: "at most 32",
 	} {
 		a.do("PUT", "/system/global", body).refused(t, 400, says)
 	}
 	a.must(200, "PUT", "/system/global", `{"api_names":"one.example"}`).want(t, "params.api_names.0", "one.example")
 	a.must(200, "PUT", "/system/global", `{"api_names":"b.example, c.example"}`).want(t, "params.api_names.1", "c.example")
+	a.must(200, "PUT", "/system/global", `{"api_names":["d.example,e.example"]}`).want(t, "params.api_names.1", "e.example")
 	a.must(200, "PUT", "/system/global", `{"api_names":""}`)
 	if strings.Contains(a.must(200, "GET", "/system/global", "").raw, "one.example") {
 		t.Error("an empty text keeps the names")

@@ -183,24 +183,27 @@ func (s *Server) readTTL(body map[string]any) (resolve.Limits, error) {
 	return l, nil
 }
 
-// readNames reads api_names: a list, or names with commas between them.
+// readNames reads api_names: a list, or names with commas between them, which may
+// be the only item of a list, as commands send them.
 func readNames(body map[string]any) ([]string, error) {
 	switch raw := body[settingNames].(type) {
 	case nil:
 		return nil, nil
 	case string:
+		body = map[string]any{settingNames: []any{raw}}
 		if raw == "" {
 			return nil, nil
 		}
-		var items []any
-		for name := range strings.SplitSeq(raw, ",") {
-			items = append(items, strings.TrimSpace(name))
-		}
-		body = map[string]any{settingNames: items}
 	}
-	list, err := textList(body, settingNames)
+	items, err := textList(body, settingNames)
 	if err != nil {
 		return nil, err
+	}
+	var list []string
+	for _, item := range items {
+		for name := range strings.SplitSeq(item, ",") {
+			list = append(list, strings.TrimSpace(name))
+		}
 	}
 	if len(list) > maxNames {
 		return nil, badRequest("%s: at most %d names are possible, got %d", settingNames, maxNames, len(list))
