@@ -153,7 +153,7 @@ func packageLives(t *testing.T, dir string) {
 	}
 
 	b.must("apt-get purge -y sluice")
-	if out, err := b.try("sh", "-c", "ls -d /var/lib/sluice /etc/default/sluice /etc/logrotate.d/sluice /lib/systemd/system/sluice.service 2>/dev/null"); err == nil {
+	if out, _ := b.try("sh", "-c", "ls -d /var/lib/sluice /etc/default/sluice /etc/logrotate.d/sluice /lib/systemd/system/sluice.service 2>/dev/null"); out != "" {
 		t.Errorf("purged, and there is:\n%s", out)
 	}
 	b.must("getent passwd sluice")
