@@ -10,14 +10,15 @@ import (
 // Owner is the exchange that uses a connection: it gets the connection's
 // events while it does. No method is called after Pool.Put or Conn.Discard.
 type Owner interface {
-	// BackendConnected reports the outcome of a new connection; after an
-	// error the connection is gone.
-	BackendConnected(c *Conn, err error)
-	BackendReadable(c *Conn)
-	BackendDrained(c *Conn)
-	BackendExpired(c *Conn)
+	// BackendConnected reports the outcome of a connect that began then, in
+	// nanoseconds on the loop's clock; own tells that it was made for this owner.
+	// After an error the connection is gone.
+	BackendConnected(began int64, own bool, err error)
+	BackendReadable()
+	BackendDrained()
+	BackendExpired()
 	// BackendFailed says that the connection's handling failed; it is gone.
-	BackendFailed(c *Conn, err error)
+	BackendFailed(err error)
 }
 
 // Conn is one connection to a backend.
@@ -41,9 +42,6 @@ type Conn struct {
 // may its end be the backend's keep-alive time-out and no failure.
 func (c *Conn) Reused() bool { return c.reused }
 
-// Started is when Dial began, in nanoseconds on the loop's clock.
-func (c *Conn) Started() int64 { return c.started }
-
 // Again gives the owner another turn after others had theirs.
 func (c *Conn) Again() { c.pool.loop.Again(c.Conn) }
 
@@ -56,13 +54,13 @@ func (c *Conn) Discard() {
 
 // Connected is for the loop only.
 func (c *Conn) Connected(_ *loop.Conn, err error) {
-	owner := c.owner
+	owner, began := c.owner, c.started
 	if err != nil {
 		c.owner = nil
 		c.pool.recycle(c)
 	}
 	if owner != nil {
-		owner.BackendConnected(c, err)
+		owner.BackendConnected(began, true, err)
 	}
 }
 
@@ -71,7 +69,7 @@ func (c *Conn) Connected(_ *loop.Conn, err error) {
 // request, which must never be taken for the next one's).
 func (c *Conn) Readable(*loop.Conn) {
 	if c.owner != nil {
-		c.owner.BackendReadable(c)
+		c.owner.BackendReadable()
 		return
 	}
 	if !c.quiet() {
@@ -97,14 +95,14 @@ func (c *Conn) quiet() bool {
 // Drained is for the loop only.
 func (c *Conn) Drained(*loop.Conn) {
 	if c.owner != nil {
-		c.owner.BackendDrained(c)
+		c.owner.BackendDrained()
 	}
 }
 
 // Expired is for the loop only: an idle connection has been idle too long.
 func (c *Conn) Expired(*loop.Conn) {
 	if c.owner != nil {
-		c.owner.BackendExpired(c)
+		c.owner.BackendExpired()
 		return
 	}
 	c.pool.unlink(c)
@@ -120,6 +118,6 @@ func (c *Conn) Failed(_ *loop.Conn, err error) {
 	c.owner = nil
 	c.pool.recycle(c)
 	if owner != nil {
-		owner.BackendFailed(c, err)
+		owner.BackendFailed(err)
 	}
 }

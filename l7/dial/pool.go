@@ -132,3 +132,13 @@ func (p *Pool) drop(c *Conn) {
 func (p *Pool) unlink(c *Conn) { p.idle[c.backend].take(c) }
 
 func (p *Pool) recycle(c *Conn) { p.free.Put(c) }
+
+// Fits reports whether the connection is one the target asks for: to its
+// address, from the same one, with TLS if it says so, for the same name.
+func (c *Conn) Fits(t *Target) bool { return c.leads(t) && c.options.Security == t.Options.Security }
+
+// leads reports whether the connection goes where, and comes from where, the
+// target says, and began as it says.
+func (c *Conn) leads(t *Target) bool {
+	return c.addr == t.Addr && c.options.Source == t.Options.Source && c.options.Mark == t.Options.Mark && c.announce == t.Announce
+}

@@ -24,6 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // user is an owner that sends a line and waits for a line.
 type user struct {
+	conn *dial.Conn
 	done chan result
 	line []byte
 }
@@ -34,15 +35,16 @@ type result struct {
 	err  error
 }
 
-func (u *user) BackendConnected(c *dial.Conn, err error) {
+func (u *user) BackendConnected(_ int64, _ bool, err error) {
 	if err != nil {
 		u.done <- result{err: err}
 		return
 	}
-	_ = c.Write([]byte("ask\n"))
+	_ = u.conn.Write([]byte("ask\n"))
 }
 
-func (u *user) BackendReadable(c *dial.Conn) {
+func (u *user) BackendReadable() {
+	c := u.conn
 	for {
 		n, err := c.Read(c.Loop().In)
 		u.line = append(u.line, c.Loop().In[:n]...)
@@ -58,9 +60,9 @@ func (u *user) BackendReadable(c *dial.Conn) {
 		}
 	}
 }
-func (u *user) BackendDrained(*dial.Conn)       {}
-func (u *user) BackendExpired(*dial.Conn)       {}
-func (u *user) BackendFailed(*dial.Conn, error) {}
+func (u *user) BackendDrained()     {}
+func (u *user) BackendExpired()     {}
+func (u *user) BackendFailed(error) {}
 
 // bench is a loop with a pool.
 type bench struct {
@@ -92,12 +94,13 @@ func (b *bench) ask(t *dial.Target) (result, bool) {
 	u := &user{done: make(chan result, 1)}
 	reused := false
 	b.on(func() {
-		if c := b.pool.Idle(t, u); c != nil {
+		if u.conn = b.pool.Idle(t, u); u.conn != nil {
 			reused = true
-			u.BackendConnected(c, nil)
+			u.BackendConnected(0, false, nil)
 			return
 		}
-		if _, err := b.pool.Dial(t, u); err != nil {
+		var err error
+		if u.conn, err = b.pool.Dial(t, u); err != nil {
 			b.t.Error(err)
 		}
 	})
@@ -245,11 +248,11 @@ type eager struct {
 	pool *dial.Pool
 }
 
-func (e *eager) BackendConnected(c *dial.Conn, err error) {
+func (e *eager) BackendConnected(_ int64, _ bool, err error) {
 	if err == nil {
-		e.pool.Put(c)
+		e.pool.Put(e.conn)
 	}
-	e.done <- result{conn: c, err: err}
+	e.done <- result{conn: e.conn, err: err}
 }
 
 // Session tickets come right after the handshake. With a certificate asked of
@@ -262,7 +265,8 @@ func TestTicketsDoNotMakeAnIdleConnectionUseless(t *testing.T) {
 		to := target(backend(t, server, nil), &tls.Config{InsecureSkipVerify: true, ClientSessionCache: tls.NewLRUClientSessionCache(1)}, "a.test")
 		e := &eager{user{done: make(chan result, 1)}, b.pool}
 		b.on(func() {
-			if _, err := b.pool.Dial(to, e); err != nil {
+			var err error
+			if e.conn, err = b.pool.Dial(to, e); err != nil {
 				t.Error(err)
 			}
 		})

@@ -16,7 +16,8 @@ func (b *bench) connections(t *dial.Target, n int) {
 	e := &eager{user{done: make(chan result, n)}, b.pool}
 	for range n {
 		b.on(func() {
-			if _, err := b.pool.Dial(t, e); err != nil {
+			var err error
+			if e.conn, err = b.pool.Dial(t, e); err != nil {
 				b.t.Error(err)
 			}
 		})

@@ -9,9 +9,9 @@ import (
 // NTLM, and Negotiate that comes down to it or to a ticket of Kerberos, log in a
 // connection and not a request: what comes on it later is that user's, whoever
 // sent it. So a connection on which such a log-in began is kept for its client, as
-// those of pinned services are. Streams of HTTP/2 keep none, and trunks are shared:
+// those of pinned services are. Streams of HTTP/2 keep none, and those of HTTP/2 are shared:
 // a connection to a backend that a stream's log-in was sent on ends with the
-// exchange, a trunk takes no exchange any more. Such log-ins need HTTP/1.1 on both
+// exchange, one of HTTP/2 takes no other exchange any more. Such log-ins need HTTP/1.1 on both
 // sides (RFC 9113 leaves HTTP_1_1_REQUIRED to servers that want them).
 //
 // That a log-in to proxies (407) would do the same is no business of ours.
@@ -49,14 +49,11 @@ func bindingScheme(credentials []byte) bool {
 // bind keeps the connection the exchange is on from others.
 func (ex *exchange) bind() {
 	ex.binds = true
-	if ln, ok := ex.up.(*lane); ok {
-		ln.trunk.leave()
-	}
+	ex.up.Reserve()
 }
 
 // keepsOwn reports whether the client keeps a connection for the service of the
 // exchange.
 func (ex *exchange) keepsOwn() bool {
-	p := ex.client.pin
-	return ex.service.pinned || p != nil && p.up != nil && p.service == ex.service.id
+	return ex.service.pinned || ex.client.keeps().Has(ex.service.id)
 }

@@ -92,7 +92,7 @@ func (cl *client) forget() {
 		s.Pending--
 	}
 	cl.keep(nil)
-	cl.unpin()
+	cl.kept.Close()
 	if cl.place != nil {
 		cl.place.leave()
 	}

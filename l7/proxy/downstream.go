@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/http2"
 )
 
@@ -96,6 +97,38 @@ func (cl *client) setDeadline(t int64) {
 		return
 	}
 	cl.conn.SetDeadline(t)
+}
+
+// keeps is what the client keeps of connections to backends; nil for nothing.
+func (cl *client) keeps() *dial.Kept {
+	if cl.stream != nil {
+		return cl.stream.mux.kept
+	}
+	return cl.kept
+}
+
+// keeping is keeps where there is something to keep.
+func (cl *client) keeping() *dial.Kept {
+	switch m := cl.stream; {
+	case m == nil && cl.kept == nil:
+		cl.kept = dial.NewKept(cl.conn)
+	case m != nil && m.mux.kept == nil:
+		m.mux.kept = dial.NewSharedKept(cl.conn)
+	}
+	return cl.keeps()
+}
+
+// endTunnel tells the client that its direction of a tunnel is over; reset tells
+// that the other one is, too.
+func (cl *client) endTunnel(reset bool) {
+	switch {
+	case cl.stream == nil:
+		cl.conn.CloseWrite()
+	case reset:
+		cl.stream.cut = true
+	default:
+		cl.writeStream(nil, true)
+	}
 }
 
 // speaksHTTP2 finds out whether a connection begins with the preface of

@@ -4,6 +4,7 @@ import (
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/stats"
+	backends "github.com/sluicelb/sluice/l7/backend"
 	"github.com/sluicelb/sluice/l7/compress"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/rewrite"
@@ -17,7 +18,7 @@ type exchange struct {
 	farm    *farmTable // of the table the exchange began with
 	service *service
 	backend *backend
-	up      carrier // nil before a backend was found and after it was let go
+	up      backends.Transport // nil before a backend was found and after it was let go
 	tried   balance.Tried
 	held    *balance.Load    // what the picker reserved for the exchange
 	attempt *balance.Attempt // while it tries a backend that is down; nil otherwise

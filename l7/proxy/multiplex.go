@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/http2"
 )
 
@@ -17,18 +18,18 @@ type multiplex struct {
 	place   *places
 	h2      *http2.Conn
 	streams streams
-	farm    uint32 // whose Established counts the connection
-	heads   int    // bytes of the request heads of its streams
-	held    int    // bytes that had not left at the last look
-	heldAt  int64  // when that was
-	idleAt  int64  // since when there has been no stream
-	stuckAt int64  // since when a frame or a header block has not been complete; 0 when all are
-	began   bool   // a stream was opened
-	shown   []byte // see client.certificate
-	pins    []*pin // connections to backends that its streams left
-	busy    bool   // at work, and writes at its end
-	moved   bool   // receive brought something
-	dirty   bool   // streams have bytes of request bodies to send on
+	farm    uint32     // whose Established counts the connection
+	heads   int        // bytes of the request heads of its streams
+	held    int        // bytes that had not left at the last look
+	heldAt  int64      // when that was
+	idleAt  int64      // since when there has been no stream
+	stuckAt int64      // since when a frame or a header block has not been complete; 0 when all are
+	began   bool       // a stream was opened
+	shown   []byte     // see client.certificate
+	kept    *dial.Kept // connections to backends that its streams leave to each other; nil for none
+	busy    bool       // at work, and writes at its end
+	moved   bool       // receive brought something
+	dirty   bool       // streams have bytes of request bodies to send on
 	batch   batch
 }
 

@@ -131,7 +131,7 @@ func (m *multiplex) settle(t *table) {
 		}
 		cl = next
 	}
-	m.unpin(func(p *pin) bool { return t.backends[p.backend] == nil || cut(t, p.backend) })
+	m.kept.Drop(t.lost)
 	if t.farm(m.port) == nil {
 		m.leave()
 	}
@@ -205,5 +205,5 @@ func (m *multiplex) forget() {
 	}
 	m.h2.Close()
 	m.batch.drop(&m.w.loop.Buffers)
-	m.unpin(func(*pin) bool { return true })
+	m.kept.Close()
 }

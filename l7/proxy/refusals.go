@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/refusal"
 	"github.com/sluicelb/sluice/core/stats"
+	backends "github.com/sluicelb/sluice/l7/backend"
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
@@ -126,8 +127,8 @@ func answerReason(err error) string {
 	if bad, ok := errors.AsType[*http1.Error](err); ok {
 		return bad.Reason
 	}
-	if bad, ok := errors.AsType[*laneError](err); ok {
-		return bad.reason
+	if bad := backends.ErrorOf(err); bad != nil {
+		return bad.Reason
 	}
 	return "malformed answer"
 }

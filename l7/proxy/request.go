@@ -3,7 +3,7 @@ package proxy
 import (
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/loop"
-	"github.com/sluicelb/sluice/l7/dial"
+	backends "github.com/sluicelb/sluice/l7/backend"
 )
 
 const (
@@ -18,7 +18,7 @@ const (
 // forwardTo finds a backend for the request and sends it, or starts to
 // connect. It goes on to the next backend as long as none has seen a byte.
 func (ex *exchange) forwardTo() {
-	if ex.keepsOwn() && ex.wait == nil && ex.takePin() {
+	if ex.keepsOwn() && ex.wait == nil && ex.takeKept() {
 		ex.send()
 		return
 	}
@@ -34,9 +34,9 @@ func (ex *exchange) forwardTo() {
 		}
 		ex.backend = &ex.service.backends[i]
 		ex.await()
-		up, stands, err := ex.carrier(ex.destination())
+		up, established, err := ex.transport(ex.destination())
 		switch {
-		case err == nil && stands:
+		case err == nil && established:
 			ex.up = up
 			ex.backendStats().Reuses++
 			ex.recordFlag(accesslog.Reused)
@@ -85,19 +85,17 @@ func (ex *exchange) connecting(by int) {
 	}
 }
 
-// BackendConnected implements dial.Owner.
-func (ex *exchange) BackendConnected(c *dial.Conn, err error) {
-	ex.connected(c.Started(), true, err)
-}
-
-// connected goes on after a connect that was begun then. counts tells that it
-// was made for this exchange.
-func (ex *exchange) connected(began int64, counts bool, err error) {
+// BackendConnected implements backends.Owner.
+func (ex *exchange) BackendConnected(began int64, own bool, err error) {
 	defer ex.client.conn.Contain()
 	if err != nil {
 		ex.up = nil // whoever opened it has it back
 	}
 	ex.connecting(-1)
+	if why := backends.ErrorOf(err); why != nil {
+		ex.badResponse(why.Reason)
+		return
+	}
 	if err != nil {
 		if status := ex.unreachable(ex.index(), err); status != 0 {
 			ex.failed(status)
@@ -107,7 +105,7 @@ func (ex *exchange) connected(began int64, counts bool, err error) {
 		return
 	}
 	s := ex.backendStats()
-	if counts {
+	if own {
 		s.Connects++
 		s.ConnectNanos += uint64(ex.w.loop.Now() - began)
 	} else {
@@ -255,8 +253,8 @@ func (ex *exchange) brokenBody(err error) {
 	ex.refuse(err)
 }
 
-// BackendDrained implements dial.Owner: there is room for more of the body.
-func (ex *exchange) BackendDrained(*dial.Conn) {
+// BackendDrained implements backends.Owner: there is room for more of the body.
+func (ex *exchange) BackendDrained() {
 	defer ex.client.conn.Contain()
 	ex.pumpRequest()
 }

@@ -4,15 +4,14 @@ import (
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/loop"
-	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
 // maxInterim bounds the 1xx answers to one request.
 const maxInterim = 16
 
-// BackendReadable implements dial.Owner.
-func (ex *exchange) BackendReadable(*dial.Conn) {
+// BackendReadable implements backends.Owner.
+func (ex *exchange) BackendReadable() {
 	defer ex.client.conn.Contain()
 	m := ex.client.hold()
 	switch ex.phase {
@@ -85,15 +84,15 @@ func (ex *exchange) headEnded(err error) {
 	ex.failed(502)
 }
 
-// BackendFailed implements dial.Owner.
-func (ex *exchange) BackendFailed(up *dial.Conn, err error) {
+// BackendFailed implements backends.Owner.
+func (ex *exchange) BackendFailed(err error) {
 	defer ex.client.conn.Contain()
 	ex.up = nil // the pool has it back
 	switch ex.phase {
 	case phaseHead:
 		ex.headEnded(err)
 	case phaseConnect:
-		ex.BackendConnected(up, err)
+		ex.BackendConnected(ex.w.loop.Now(), true, err)
 	case phaseTunnel:
 		ex.backendStats().Resets++
 		ex.recordFlag(accesslog.AbortedByBackend)
@@ -103,8 +102,8 @@ func (ex *exchange) BackendFailed(up *dial.Conn, err error) {
 	}
 }
 
-// BackendExpired implements dial.Owner: the backend kept us waiting.
-func (ex *exchange) BackendExpired(*dial.Conn) {
+// BackendExpired implements backends.Owner: the backend kept us waiting.
+func (ex *exchange) BackendExpired() {
 	defer ex.client.conn.Contain()
 	switch {
 	case !ex.request.done() && !ex.deaf && ex.up.Pending() == 0:

@@ -4,7 +4,7 @@ import (
 	"io"
 
 	"github.com/sluicelb/sluice/core/loop"
-	"github.com/sluicelb/sluice/l7/dial"
+	backends "github.com/sluicelb/sluice/l7/backend"
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
@@ -106,12 +106,12 @@ func (ex *exchange) bodyEnded(err error) {
 		ex.bareEnded()
 		return
 	}
-	if why, ok := err.(*laneError); ok && why.broke {
+	if why := backends.ErrorOf(err); why != nil && why.Broke {
 		ex.badBody(err)
 		return
 	}
 	if err == io.EOF && ex.response.kind == http1.BodyUntilClose {
-		if c, ok := ex.up.(*dial.Conn); ok && c.Truncated() {
+		if ex.up.Truncated() {
 			ex.cutBody("connection ended without a word, and nothing else ends the body") // RFC 9112, section 9.8
 			return
 		}

@@ -83,7 +83,6 @@ func (cl *client) release() {
 	if m.streams.count == 0 {
 		m.idleAt = w.loop.Now()
 	}
-	cl.yield()
 	buffers := &w.loop.Buffers
 	for _, b := range [...]*[]byte{&st.body, &st.out} {
 		if *b != nil {

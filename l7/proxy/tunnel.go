@@ -36,7 +36,7 @@ func (ex *exchange) switchProtocol(b []byte, n int) {
 	ex.keepAhead(nil)
 	if err == nil && ex.client.in != nil {
 		ex.countTunnel(len(ex.client.in), 0)
-		err = ex.tunnelSend(ex.client.in)
+		err = ex.up.SendBody(ex.client.in, false, nil)
 		ex.client.keep(nil)
 	}
 	if err != nil {
@@ -52,26 +52,14 @@ func (ex *exchange) switchProtocol(b []byte, n int) {
 
 // tunnelUp moves bytes from the client to the backend.
 func (ex *exchange) tunnelUp() {
-	var n int
-	var ended bool
-	if ex.client.stream != nil || ex.service.multiplexed {
-		n, ended = ex.relayUp()
-	} else {
-		n, ended = ex.relay(ex.client.conn, ex.plain().Conn)
-	}
+	n, ended := ex.relayUp()
 	ex.countTunnel(n, 0)
 	ex.tunnelMoved(ended, &ex.clientEnded)
 }
 
 // tunnelDown moves bytes from the backend to the client.
 func (ex *exchange) tunnelDown() {
-	var n int
-	var ended bool
-	if ex.client.stream != nil {
-		n, ended = ex.relayDown()
-	} else {
-		n, ended = ex.relayOut()
-	}
+	n, ended := ex.relayDown()
 	ex.countTunnel(0, n)
 	ex.tunnelMoved(ended, &ex.backendEnded)
 }
@@ -106,30 +94,65 @@ func (ex *exchange) tunnelMoved(ended bool, side *bool) {
 	cl.linger()
 }
 
-// relay moves bytes from src to dst until it pauses. ended says that src's
-// direction is over and dst was told.
-func (ex *exchange) relay(src, dst *loop.Conn) (moved int, ended bool) {
+// relayUp moves bytes to the backend until it pauses. ended says that the client's
+// direction is over and the backend was told.
+func (ex *exchange) relayUp() (moved int, ended bool) {
 	l := ex.w.loop
 	for range readsPerTurn {
-		if dst.Pending() != 0 {
-			return moved, false
+		if ex.up.Pending() != 0 {
+			return moved, false // BackendDrained comes back here
 		}
-		n, err := src.Read(l.In)
+		n, err := ex.client.readBody(l.In)
+		switch {
+		case err == loop.ErrDry:
+			return moved, false
+		case err == io.EOF:
+			ex.up.CloseWrite()
+			return moved, true
+		case err != nil:
+			ex.clientEnded, ex.backendEnded = true, true // a reset ends both
+			return moved, true
+		}
+		moved += n
+		if ex.up.SendBody(l.In[:n], false, nil) != nil {
+			return moved, true
+		}
+	}
+	ex.client.again()
+	return moved, false
+}
+
+// relayDown is relayUp from the backend to the client.
+func (ex *exchange) relayDown() (moved int, ended bool) {
+	l := ex.w.loop
+	for range readsPerTurn {
+		room := ex.client.room(len(l.In))
+		if room == 0 {
+			return moved, false // clientDrained comes back here
+		}
+		n, err := ex.up.Read(l.In[:room])
 		switch {
 		case err == loop.ErrDry:
 			return moved, false
 		case err != nil:
-			dst.CloseWrite()
-			if err != io.EOF {
-				ex.clientEnded, ex.backendEnded = true, true // a reset ends both
+			reset := err != io.EOF
+			if reset {
+				ex.clientEnded, ex.backendEnded = true, true
 			}
+			ex.client.endTunnel(reset)
 			return moved, true
 		}
 		moved += n
-		if dst.Write(l.In[:n]) != nil {
+		if ex.client.writeBody(l.In[:n], false, nil) != nil {
 			return moved, true
 		}
 	}
-	l.Again(src)
+	ex.up.Again()
 	return moved, false
+}
+
+// wantsTunnel reports whether the client asked for a tunnel on a stream: there
+// any 2xx tells that it stands, whatever the backend meant (RFC 8441 section 5).
+func (cl *client) wantsTunnel() bool {
+	return cl.stream != nil && cl.stream.h2 != nil && cl.stream.h2.Tunnel()
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/proxyproto"
 	"github.com/sluicelb/sluice/core/refusal"
 	"github.com/sluicelb/sluice/core/stats"
+	backends "github.com/sluicelb/sluice/l7/backend"
 	"github.com/sluicelb/sluice/l7/compress"
 	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/guard"
@@ -23,8 +24,7 @@ type worker struct {
 	shard     *stats.Shard
 	refusals  *refusal.Recorder
 	records   records
-	pool      *dial.Pool
-	trunks    trunks
+	pool      *backends.Pool
 	clients   *loop.FreeList[client]
 	exchanges *loop.FreeList[exchange]
 	waiters   *loop.FreeList[waiter]
@@ -59,7 +59,7 @@ type worker struct {
 func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, refusals *refusal.Recorder) *worker {
 	w := &worker{
 		engine: e, loop: l, shard: shard, refusals: refusals, records: records{ids: accesslog.NewIDs()},
-		pool:      dial.NewPool(l),
+		pool:      backends.NewPool(l),
 		clients:   loop.NewFreeList[client](l),
 		exchanges: loop.NewFreeList[exchange](l),
 		waiters:   loop.NewFreeList[waiter](l),
@@ -68,7 +68,6 @@ func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, refusals *refusal.Re
 	}
 	w.gate = guard.NewGate(e.checker)
 	w.skew = int64(l.Time(0).Sub(epoch)) + second
-	w.trunks.w = w
 	w.query = query{req: &w.req, scratch: &w.rewrite}
 	return w
 }
@@ -105,11 +104,12 @@ func (w *worker) accept(d *door, c *loop.Conn) {
 // connections to backends that are gone close, clients of farms that are gone
 // close once they are idle, exchanges of cut backends end.
 func (w *worker) settle(t *table) {
-	w.pool.Retain(func(id uint32) bool {
-		b := t.backends[id]
-		return b != nil && b.mode == modeInUse
+	w.pool.Retain(func(id uint32) *dial.Target {
+		if b := t.backends[id]; b != nil && b.mode == modeInUse {
+			return &b.target
+		}
+		return nil
 	})
-	w.trunks.settle(t)
 	w.loop.Each(func(c *loop.Conn) {
 		if m, ok := c.Handler().(*multiplex); ok {
 			occupy(t.byID[m.farm], &m.place)
@@ -128,8 +128,8 @@ func (w *worker) settle(t *table) {
 			cl.close()
 		case cl.ex != nil && cl.ex.backend != nil && cut(t, cl.ex.backend.id):
 			cl.ex.abort()
-		case cl.pin != nil && cl.pin.up != nil && (t.backends[cl.pin.backend] == nil || cut(t, cl.pin.backend)):
-			cl.unpin()
+		default:
+			cl.kept.Drop(t.lost)
 		}
 	})
 }
@@ -156,3 +156,6 @@ func cut(t *table, id uint32) bool {
 	b := t.backends[id]
 	return b != nil && b.mode == modeCut
 }
+
+// lost reports whether a backend is gone or cut: nobody keeps a connection to it.
+func (t *table) lost(id uint32) bool { return t.backends[id] == nil || cut(t, id) }

@@ -1,0 +1,180 @@
+package proxy
+
+import (
+	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/farm"
+	backends "github.com/sluicelb/sluice/l7/backend"
+	"github.com/sluicelb/sluice/l7/dial"
+)
+
+// maxReplay bounds a request that is kept while a backend of HTTP/2 may still
+// say that it has not looked at it.
+const maxReplay = 64 << 10
+
+// maxRefusals is how often a request may be sent again because of that.
+const maxRefusals = 3
+
+// transport finds what carries the exchange to the target. established tells that
+// the request can be sent now; otherwise the outcome of a connect is awaited.
+func (ex *exchange) transport(to *dial.Target) (up backends.Transport, established bool, err error) {
+	pool := ex.w.pool
+	if ex.service.multiplexed {
+		return pool.Stream(to, &backends.Ask{
+			Owner: ex, New: ex.fresh, Bare: ex.unframed(), Upgrade: ex.upgrade, Began: ex.began, Timeout: ex.backend.timeout,
+		})
+	}
+	if !ex.fresh && !ex.service.pinned {
+		if up := pool.Idle(to, ex); up != nil {
+			return up, true, nil
+		}
+	}
+	if to.Announce != 0 {
+		to = ex.announce(to)
+	}
+	up, err = pool.Dial(to, ex)
+	return up, false, err
+}
+
+// takeKept gives the exchange a connection its client keeps for the service. It
+// answers false when there is none, or none that can serve it.
+func (ex *exchange) takeKept() bool {
+	up := ex.client.keeps().Take(ex.service.id, ex, func(c *dial.Conn, id uint32) bool {
+		i := ex.service.find(id)
+		if i < 0 {
+			return false
+		}
+		ex.backend = &ex.service.backends[i]
+		return c.Fits(ex.destination()) && ex.claim(i)
+	})
+	if up == nil {
+		return false
+	}
+	ex.binds = true // if the service does not say so it was a log-in that did
+	ex.up, ex.why = up, accesslog.WhyPin
+	ex.await()
+	ex.backendStats().Reuses++
+	return true
+}
+
+// transmit sends the request as far as it has come: a head of HTTP/1.1 and
+// bytes of the body, with chunks only where the backend speaks HTTP/1.
+func (ex *exchange) transmit(b []byte) error {
+	if !ex.service.multiplexed {
+		return ex.up.Send(b, false, nil)
+	}
+	if ex.client.stream == nil {
+		ex.client.conn.Wait() // if it leaves the backend may stop
+	}
+	up := ex.up
+	err := up.Send(b, ex.request.done(), ex.requestTrailer())
+	if ex.binds {
+		up.Reserve()
+	}
+	return err
+}
+
+// transmitBody sends more of the body.
+func (ex *exchange) transmitBody(p []byte) error {
+	t := ex.requestTrailer()
+	ex.keepSent(p)
+	if !ex.service.multiplexed {
+		ex.keepSent(t)
+	}
+	return ex.up.SendBody(p, ex.request.done(), t)
+}
+
+// keepSent adds p to the request that may have to be sent again.
+func (ex *exchange) keepSent(p []byte) {
+	switch {
+	case ex.head == nil:
+	case len(ex.head)+len(p) > maxReplay:
+		ex.unsave()
+	default:
+		ex.head = append(ex.w.loop.Buffers.Grow(ex.head, len(p)), p...)
+	}
+}
+
+// repeatable reports whether the request may be sent again after its carrier
+// ended with err before an answer came.
+func (ex *exchange) repeatable(err error) bool {
+	if ex.ahead != nil || ex.interim != 0 {
+		return false
+	}
+	switch why := backends.ErrorOf(err); {
+	case why == nil || why.Lost:
+		return ex.replayable
+	case !why.Unprocessed || ex.head == nil || ex.refusals == maxRefusals:
+		return false
+	}
+	ex.refusals++
+	ex.deaf = false
+	return true
+}
+
+// giveBack ends the use of the transport of a complete exchange. complete tells
+// that the request is, too.
+func (ex *exchange) giveBack(complete bool) {
+	up, whole := ex.up, ex.keepBackend && complete
+	ex.up = nil
+	if ex.service.pinned || ex.binds {
+		up.FinishFor(ex.client.keeping(), ex.service.id, whole)
+		return
+	}
+	up.Finish(whole)
+}
+
+// takeAnswer looks at the next bytes of the answer's body, as body.take does.
+func (ex *exchange) takeAnswer(p []byte, unchunk bool) (in, out int, err error) {
+	in, out, err = ex.response.take(p, unchunk)
+	if err == nil && ex.response.bare && ex.up.Complete() {
+		err = ex.endBare()
+	}
+	return in, out, err
+}
+
+// endBare ends a body that came without chunks.
+func (ex *exchange) endBare() (err error) {
+	w := ex.w
+	w.loop.Scratch, err = ex.response.end(w.loop.Scratch, ex.up.Trailers())
+	return err
+}
+
+// bareEnded handles the end of such a body when it comes alone.
+func (ex *exchange) bareEnded() {
+	switch err := ex.endBare(); {
+	case err != nil:
+		ex.badBody(err)
+	case ex.sendBodyPart(nil) != nil:
+		ex.clientGone()
+	default:
+		ex.finish()
+	}
+}
+
+// refused answers for a backend of HTTP/2 that broke the rules. It reports
+// false when err is no such thing.
+func (ex *exchange) refused(err error) bool {
+	why := backends.ErrorOf(err)
+	if why == nil || !why.Broke {
+		return false
+	}
+	ex.badResponse(why.Reason)
+	return true
+}
+
+// endReason is why a carrier ended with err: otherwise, if it was a connection
+// that just did.
+func endReason(err error, otherwise string) string {
+	if why := backends.ErrorOf(err); why != nil && why != backends.ErrLost {
+		return why.Reason
+	}
+	return otherwise
+}
+
+// protocols are those the backends of a service are offered with TLS.
+func protocols(s *farm.Service) []string {
+	if s.Multiplexed() {
+		return []string{"h2"}
+	}
+	return nil
+}
