@@ -3,7 +3,6 @@ package proxy
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -49,13 +48,6 @@ func newProtection(s *farm.Service) (*protection, error) {
 	return p, nil
 }
 
-// denial is why somebody is not let in, and what the answer says beside it. A
-// field named twice is a reason: the backend could take the other one.
-type denial struct {
-	*refused
-	lines []byte
-}
-
 var (
 	refusedKey       = &refused{unauthorized, 401, "no key the service knows"}
 	refusedStranger  = &refused{unauthorized, 401, "no credentials"}
@@ -69,76 +61,65 @@ var (
 // thirty, then one more in half a minute.
 var guesses = ratelimit.New(2, time.Minute, 30)
 
-// admit lets the request at hand in (nil, zero), or says why not, or what has
-// to be checked first.
-func (p *protection) admit(w *worker, cl *client, f *farmTable) (*login, denial) {
-	r := &w.req
-	if p.keys != nil {
-		i := r.Lookup(p.header)
-		if i < 0 || r.LookupFrom(p.header, i+1) >= 0 || !p.keys.Holds(r.Value(i)) {
-			return nil, denial{refusedKey, p.keyless}
+// admit lets the request in, or has the plan say why not, or that a password has
+// to be checked first. A field named twice is a reason: the backend could take the
+// other one.
+func (a *protection) admit(q *query, p *plan) {
+	r := q.req
+	if a.keys != nil {
+		i := r.Lookup(a.header)
+		if i < 0 || r.LookupFrom(a.header, i+1) >= 0 || !a.keys.Holds(r.Value(i)) {
+			p.lines = a.keyless
+			p.refuse(q, stepAuth, refusedKey)
+			return
 		}
 	}
-	if p.users == nil {
-		return nil, denial{}
+	if a.users == nil {
+		return
 	}
+	if no := a.password(q, p); no != nil {
+		p.lines = a.challenge
+		p.refuse(q, stepAuth, no)
+	}
+}
+
+// password judges the credentials of the request.
+func (a *protection) password(q *query, p *plan) *refused {
+	r := q.req
 	i := r.Find(http1.KnownAuthorization)
 	switch {
 	case i < 0:
-		return nil, denial{refusedStranger, p.challenge}
+		return refusedStranger
 	case r.LookupFrom("authorization", i+1) >= 0:
-		return nil, denial{refusedMalformed, p.challenge}
+		return refusedMalformed
 	}
-	verdict, digest := w.gate.Look(p.users, r.Value(i), w.clock())
-	switch verdict {
-	case guard.Right:
-		return nil, denial{}
-	case guard.Malformed:
-		return nil, denial{refusedMalformed, p.challenge}
+	var verdict guard.Verdict
+	verdict, p.digest = q.gate.Look(a.users, r.Value(i), q.now)
+	switch {
+	case verdict == guard.Right:
+	case verdict == guard.Malformed:
+		return refusedMalformed
+	case q.trail == nil:
+		p.unchecked = true
+	case !q.gate.Job().Right(): // no loop waits for an explanation
+		return refusedPassword
 	}
-	if w.query.trail != nil { // no loop waits for an explanation
-		if !w.gate.Job().Right() {
-			return nil, denial{refusedPassword, p.challenge}
-		}
-		return nil, denial{}
-	}
-	if l := w.logins[digest]; l != nil {
-		return l, denial{}
-	}
-	return w.check(p, cl, f, digest)
+	return nil
 }
 
 // strip takes the credentials out, so that backends cannot use them elsewhere.
-func (p *protection) strip(h *http1.Head) {
-	if p.passes {
+func (a *protection) strip(h *http1.Head) {
+	if a.passes {
 		return
 	}
-	if p.users != nil {
+	if a.users != nil {
 		for i := h.Find(http1.KnownAuthorization); i >= 0 && h.Remove(i); {
 			i = h.Find(http1.KnownAuthorization)
 		}
 	}
-	if p.keys != nil {
-		for i := h.Lookup(p.header); i >= 0 && h.Remove(i); {
-			i = h.Lookup(p.header)
+	if a.keys != nil {
+		for i := h.Lookup(a.header); i >= 0 && h.Remove(i); {
+			i = h.Lookup(a.header)
 		}
 	}
-}
-
-// deny answers who is not let in. That a client has not identified itself yet
-// is how every visit begins, and no refusal.
-func (w *worker) deny(cl *client, f *farmTable, sv *service, no denial, rest []byte) int {
-	if no.refused != refusedStranger {
-		cl.note(no.class, no.status, no.reason)
-	}
-	return w.answerWith(cl, f, sv, no.status, no.lines, rest)
-}
-
-// retryAfter is the field line that tells a client to wait that many
-// nanoseconds. It is good until the next call on the loop.
-func (w *worker) retryAfter(wait int64) []byte {
-	w.extra = append(w.extra[:0], "Retry-After: "...)
-	w.extra = strconv.AppendInt(w.extra, (wait+second-1)/second, 10)
-	w.extra = append(w.extra, "\r\n"...)
-	return w.extra
 }

@@ -1,9 +1,5 @@
 package proxy
 
-import (
-	"github.com/sluicelb/sluice/l7/http1"
-)
-
 // begin serves one request head. rest is what was read behind it; the number
 // of its bytes that belong to the request is returned. The head's bytes are
 // used up afterwards.
@@ -21,35 +17,31 @@ func (w *worker) begin(cl *client, head, rest []byte) int {
 	s.Requests++
 	s.BytesIn += uint64(len(head))
 	w.records.refusal = 0
-	r := &w.req
-	if f.challenges != nil && f.challenges.asks(r) {
+	q := &w.query
+	q.farm, q.conn, q.now = f, cl.conn, w.clock()
+	p := q.plan()
+	switch p.outcome {
+	case outcomeChallenge:
 		return w.answerChallenge(cl, f, rest)
-	}
-	d := w.judge(cl, f)
-	if d.service != nil && d.service.limit != nil {
-		if wait := d.service.limit.take(w, cl, f); wait > 0 {
-			return w.refuseRate(cl, f, d.service, wait, rest)
-		}
+	case outcomeRefuse:
+		return w.refuse(cl, f, &p, rest)
+	case outcomeRedirect:
+		return w.redirect(cl, f, &p, rest)
 	}
 	var unchecked *login
-	if d.service != nil && d.service.auth != nil {
-		var no denial
-		if unchecked, no = d.service.auth.admit(w, cl, f); no.refused != nil {
-			return w.deny(cl, f, d.service, no, rest)
+	if p.unchecked {
+		if unchecked = w.check(&p); unchecked == nil {
+			return w.refuse(cl, f, &p, rest)
 		}
 	}
-	switch d.outcome {
-	case outcomeRefuse:
-		return w.refuse(cl, f, d.refused, rest)
-	case outcomeRedirect:
-		return w.redirect(cl, f, d.service, rest)
-	case outcomeNone:
-		s.NoBackend++
-		cl.note(noService, 503, "no service matches")
-		return w.answer(cl, f, 503, rest)
-	}
+	return w.forwardFor(cl, f, p.service, unchecked, rest)
+}
+
+// forwardFor begins an exchange for a request that is forwarded, perhaps once a
+// password has been checked.
+func (w *worker) forwardFor(cl *client, f *farmTable, sv *service, unchecked *login, rest []byte) int {
 	ex := w.exchanges.Get()
-	invite := ex.start(w, cl, f, d.service)
+	invite := ex.start(w, cl, f, sv)
 	used, err := ex.prepare(rest)
 	if err != nil {
 		ex.refuse(err)
@@ -64,25 +56,6 @@ func (w *worker) begin(cl *client, head, rest []byte) int {
 	}
 	ex.forwardTo()
 	return used
-}
-
-// judge decides what is done with the request at hand.
-func (w *worker) judge(cl *client, f *farmTable) decision {
-	if len(f.trusted) > 0 && trusts(f.trusted, cl.conn.Peer().Addr()) {
-		w.req.Trust()
-		if f.tls != nil && f.tls.asksClients {
-			w.req.Distrust(http1.KnownXSSL)
-		}
-	}
-	w.query.farm = f
-	if f.misdirected(cl, &w.req) {
-		return w.query.refuse(stepHost, refusedMisdirected)
-	}
-	d := decide(&w.query)
-	if d.service != nil && d.service.share.end > 0 {
-		d = forService(w.draw(cl, f, d.service))
-	}
-	return d
 }
 
 // start makes the exchange one of the request at hand. It reports whether the

@@ -125,7 +125,7 @@ func (e *Engine) Publish(generation uint64, cfg *farm.Config, opened map[string]
 	closed := e.unlisten(t) // first: who comes in meanwhile is for who listens next
 	before := e.table.Swap(t)
 	t.dropCut(before)
-	e.registry.fix(t)
+	t.fix(e.registry)
 	for id, f := range t.byID {
 		if err := e.ports.Listen(f.listener, opened[f.listener.Key()]); err != nil {
 			problems[id] = err.Error()

@@ -108,58 +108,18 @@ func (x *explainer) run(a asked) {
 	x.Request = &explain.Request{Method: explain.Clip(string(r.Method.Of(r.Buf))), Host: explain.Clip(string(r.Host)), Path: explain.Clip(string(r.Path)),
 		Trusted: len(f.trusted) > 0 && trusts(f.trusted, a.from)}
 	x.pass(stepRequest)
-	if f.challenges != nil && f.challenges.asks(r) {
+	q := &w.query
+	q.farm, q.conn, q.now = f, cl.conn, w.clock()
+	switch p := q.plan(); p.outcome {
+	case outcomeChallenge:
 		x.found(stepChallenge, "it asks for a token of an order for a certificate")
 		x.Result = explain.Result{Outcome: explain.Answer, Status: 200, Reason: "the engine answers challenges of certification authorities", Step: string(stepChallenge)}
-		return
-	}
-	d := w.judge(cl, f)
-	if d.service != nil {
-		x.Result.Service = d.service.name
-		if !x.admitted(cl, d.service) {
-			return
-		}
-	}
-	switch d.outcome {
-	case outcomeRefuse:
-		if x.Result.Outcome == "" { // by who does not tell
-			x.refuse(stepFarm, d.refused.status, d.refused.reason)
-		}
-	case outcomeNone:
-		x.refuse(stepServices, 503, "no service matches")
 	case outcomeRedirect:
-		x.redirect(d.service)
+		x.Result.Outcome, x.Result.Status, x.Result.Location = explain.Redirect, p.service.code, explain.Clip(string(q.text))
+		x.Result.Reason = "the service redirects"
 	case outcomeForward:
-		x.forward(cl, d.service)
+		x.forward(cl, p.service)
 	}
-}
-
-// admitted asks what a service asks of requests that are its own.
-func (x *explainer) admitted(cl *client, sv *service) bool {
-	if l := sv.limit; l != nil {
-		if l.take(x.w, cl, x.farm) > 0 {
-			x.refuse(stepRate, 429, beyondLimit)
-			return false
-		}
-		x.pass(stepRate)
-	}
-	if sv.auth != nil {
-		if _, no := sv.auth.admit(x.w, cl, x.farm); no.refused != nil {
-			x.refuse(stepAuth, no.status, no.reason)
-			return false
-		}
-		x.pass(stepAuth)
-	}
-	return true
-}
-
-func (x *explainer) redirect(sv *service) {
-	if _, ok := x.w.redirection(sv); !ok {
-		x.refuse(stepRedirect, 400, noRedirection)
-		return
-	}
-	x.Result.Outcome, x.Result.Status, x.Result.Location = explain.Redirect, sv.code, explain.Clip(string(x.w.location))
-	x.Result.Reason = "the service redirects"
 }
 
 // forward finds the backend, as worker.begin and exchange.forwardTo do.

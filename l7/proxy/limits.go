@@ -55,6 +55,10 @@ type refused struct {
 }
 
 var (
+	refusedNoService = &refused{noService, 503, "no service matches"}
+	refusedRate      = &refused{rateLimited, 429, "more requests than the service takes from one client"}
+	refusedRedirect  = &refused{badTarget, 400, "the redirect made of it is no field value"}
+
 	refusedMethod = &refused{badMethod, 501, "method not in the set of the farm"}
 	refusedLine   = &refused{headTooLong, 414, "request line over the limit of the farm"}
 	refusedHead   = &refused{headTooLong, 431, "head over the limit of the farm"}

@@ -17,22 +17,28 @@ type login struct {
 	waiting []*exchange
 }
 
-// check has the credentials checked that the gate has just looked at. The client
-// is charged for a guess until they turn out to be right: one that sends many at
-// once does not fill the queue for others.
-func (w *worker) check(p *protection, cl *client, f *farmTable, digest guard.Digest) (*login, denial) {
-	e := w.engine
-	key := e.guesses.Address(realClient(f, cl.conn.Peer(), &w.req).Addr())
-	if wait := e.guesses.Take(key, w.clock(), guesses); wait > 0 {
-		return nil, denial{refusedGuesses, w.retryAfter(wait)}
+// check has the credentials checked that the plan was made with, unless they are
+// already. The client is charged for a guess until they turn out to be right: one
+// that sends many at once does not fill the queue for others. Without a login the
+// plan says why there is none.
+func (w *worker) check(p *plan) *login {
+	digest := p.digest
+	if l := w.logins[digest]; l != nil {
+		return l
 	}
-	l := &login{digest: digest, client: key, auth: p}
-	job := w.gate.Job()
+	e, q := w.engine, &w.query
+	key := e.guesses.Address(q.client())
+	if p.wait = e.guesses.Take(key, q.now, guesses); p.wait > 0 {
+		p.refuse(q, stepAuth, refusedGuesses)
+		return nil
+	}
+	l := &login{digest: digest, client: key, auth: p.service.auth}
+	job := q.gate.Job()
 	job.Done = func(right bool) {
 		if right {
 			for _, other := range e.workers {
 				if other != w {
-					other.loop.Post(func() { other.gate.Learn(digest, other.clock()) })
+					other.loop.Post(func() { other.query.gate.Learn(digest, other.clock()) })
 				}
 			}
 		}
@@ -40,13 +46,15 @@ func (w *worker) check(p *protection, cl *client, f *farmTable, digest guard.Dig
 	}
 	if !e.checker.Check(job) {
 		e.guesses.Refund(key, guesses)
-		return nil, denial{refusedBusy, w.retryAfter(second)}
+		p.wait = second
+		p.refuse(q, stepAuth, refusedBusy)
+		return nil
 	}
 	if w.logins == nil {
 		w.logins = map[guard.Digest]*login{}
 	}
 	w.logins[digest] = l
-	return l, denial{}
+	return l
 }
 
 // await401 makes the exchange wait for a password to be checked. invite says
@@ -68,7 +76,7 @@ func (l *login) leave(ex *exchange) {
 func (w *worker) checked(l *login, right bool) {
 	delete(w.logins, l.digest)
 	if right {
-		w.gate.Learn(l.digest, w.clock())
+		w.query.gate.Learn(l.digest, w.clock())
 		w.engine.guesses.Refund(l.client, guesses)
 	}
 	for len(l.waiting) > 0 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"unsafe"
 
+	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
@@ -13,11 +14,11 @@ var refusedMisdirected = &refused{badHost, 421, "host of another certificate tha
 
 // misdirected reports whether a request of a strict farm came on a connection
 // that was made for a name with another certificate.
-func (f *farmTable) misdirected(cl *client, r *http1.Request) bool {
+func (f *farmTable) misdirected(c *loop.Conn, r *http1.Request) bool {
 	if f.tls == nil || f.tls.names == nil || len(r.Host) == 0 {
 		return false
 	}
-	t := cl.conn.TLS()
+	t := c.TLS()
 	if t == nil {
 		return false
 	}

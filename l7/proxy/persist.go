@@ -40,7 +40,7 @@ func (ex *exchange) identify() uint64 {
 		ex.cookie = c.find(&ex.w.req.Head) + 1
 	}
 	if ex.service.sessions != nil {
-		ex.key = append(ex.key[:0], ex.service.sessionKey(ex.w)...)
+		ex.key = append(ex.key[:0], ex.service.sessionKey(&ex.w.query)...)
 	}
 	if !ex.service.hashed {
 		return 0
@@ -59,15 +59,15 @@ func hash(b []byte) uint64 {
 	return h ^ h>>32
 }
 
-// sessionKey is the key in the request at hand, valid until the next head.
-func (sv *service) sessionKey(w *worker) []byte {
-	p, r := &sv.persist, &w.req
+// sessionKey is the key in the request, valid until the next head.
+func (sv *service) sessionKey(q *query) []byte {
+	p, r := &sv.persist, q.req
 	var key []byte
 	switch p.kind {
 	case farm.PersistIP:
-		key = w.ipText
+		key = q.peer()
 	case farm.PersistBasic:
-		key = w.basicUser(r)
+		key = q.user()
 	case farm.PersistURL:
 		key = queryParameter(r.Path, p.name)
 	case farm.PersistParm:
@@ -82,26 +82,25 @@ func (sv *service) sessionKey(w *worker) []byte {
 	return key[:min(len(key), maxKey)]
 }
 
-// basicUser is the user of basic authentication, valid until the loop builds a
-// Location.
-func (w *worker) basicUser(r *http1.Request) []byte {
-	i := r.Find(http1.KnownAuthorization)
+// user is the one of basic authentication, valid until the next is asked for.
+func (q *query) user() []byte {
+	i := q.req.Find(http1.KnownAuthorization)
 	if i < 0 {
 		return nil
 	}
-	v := r.Value(i)
+	v := q.req.Value(i)
 	const scheme = "basic "
 	if len(v) <= len(scheme) || !bytes.EqualFold(v[:len(scheme)], []byte(scheme)) {
 		return nil
 	}
 	v = bytes.TrimSpace(v[len(scheme):])
 	n := base64.StdEncoding.DecodedLen(len(v))
-	w.location = slices.Grow(w.location[:0], n)
-	n, err := base64.StdEncoding.Decode(w.location[:n], v)
+	q.text = slices.Grow(q.text[:0], n)
+	n, err := base64.StdEncoding.Decode(q.text[:n], v)
 	if err != nil {
 		return nil
 	}
-	user, _, _ := bytes.Cut(w.location[:n], []byte(":"))
+	user, _, _ := bytes.Cut(q.text[:n], []byte(":"))
 	return user
 }
 

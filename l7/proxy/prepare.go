@@ -17,8 +17,7 @@ func (ex *exchange) prepare(rest []byte) (used int, err error) {
 // go by what the client sent, not by what rules make of it.
 func (ex *exchange) revise() error {
 	w := ex.w
-	w.ipText = ex.client.conn.Peer().Addr().AppendTo(w.ipText[:0])
-	w.forward = http1.Forward{ClientIP: w.ipText, Proto: ex.client.proto()}
+	w.forward = http1.Forward{ClientIP: w.query.peer(), Proto: ex.client.proto()}
 	rules := ex.service.request
 	if rules != nil {
 		w.rewrite.Reset()

@@ -18,19 +18,14 @@ type queue struct {
 	// backend, so that nobody who comes meanwhile is faster.
 	count       atomic.Int64
 	mu          sync.Mutex
-	first, last *waiter
+	first, last *waiting
 }
 
-// waiter is the place of an exchange in a queue. The links and listed belong to
-// the queue's lock, the rest to the loop of the exchange.
-type waiter struct {
-	queue      *queue
-	w          *worker
-	ex         *exchange // nil once it left
-	next, prev *waiter
-	run        func() // called, made once
+// waiting is a place in a queue. All but call belongs to the queue's lock.
+type waiting struct {
+	next, prev *waiting
+	call       func() // tells that its turn has come
 	listed     bool   // in the queue; otherwise its turn has come
-	turn       bool   // its turn is now
 }
 
 // released tells that there may be room.
@@ -49,13 +44,13 @@ func (q *queue) wake() {
 	}
 	q.mu.Unlock()
 	if first != nil {
-		first.w.loop.Post(first.run)
+		first.call()
 	}
 }
 
 // join puts a waiter at the end, or at the front; it reports false when more
 // than limit would wait.
-func (q *queue) join(wt *waiter, limit int64, front bool) bool {
+func (q *queue) join(wt *waiting, limit int64, front bool) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.count.Load() >= limit {
@@ -67,14 +62,14 @@ func (q *queue) join(wt *waiter, limit int64, front bool) bool {
 }
 
 // rejoin puts one whose turn brought it nothing where it was.
-func (q *queue) rejoin(wt *waiter) {
+func (q *queue) rejoin(wt *waiting) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.add(wt, true)
 }
 
 // leave takes a waiter out. It reports false when its turn has come already.
-func (q *queue) leave(wt *waiter) bool {
+func (q *queue) leave(wt *waiting) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !wt.listed {
@@ -84,7 +79,7 @@ func (q *queue) leave(wt *waiter) bool {
 	return true
 }
 
-func (q *queue) add(wt *waiter, front bool) {
+func (q *queue) add(wt *waiting, front bool) {
 	wt.listed = true
 	if front {
 		wt.prev, wt.next = nil, q.first
@@ -103,7 +98,7 @@ func (q *queue) add(wt *waiter, front bool) {
 	}
 }
 
-func (q *queue) remove(wt *waiter) {
+func (q *queue) remove(wt *waiting) {
 	wt.listed = false
 	if wt.prev != nil {
 		wt.prev.next = wt.next
@@ -116,39 +111,4 @@ func (q *queue) remove(wt *waiter) {
 		q.last = wt.prev
 	}
 	wt.next, wt.prev = nil, nil
-}
-
-// waiterOf gives an exchange a place to take in a queue.
-func (w *worker) waiterOf(ex *exchange, q *queue) *waiter {
-	wt := w.waiters.Get()
-	if wt.run == nil {
-		wt.run = wt.called
-	}
-	wt.w, wt.ex, wt.queue, wt.turn = w, ex, q, false
-	return wt
-}
-
-// forget gives up the place of an exchange that waits no more.
-func (wt *waiter) forget() {
-	wt.ex.wait, wt.ex = nil, nil
-	wt.turn = false
-	wt.w.waiters.Put(wt)
-	wt.queue.count.Add(-1)
-}
-
-// called is the waiter's turn, on the loop of its exchange.
-func (wt *waiter) called() {
-	ex, q := wt.ex, wt.queue
-	if ex == nil { // it left after it was called: the turn is the next one's
-		wt.w.waiters.Put(wt)
-		q.count.Add(-1)
-		q.wake()
-		return
-	}
-	defer ex.client.conn.Contain()
-	m := ex.client.hold()
-	wt.turn, ex.turned = true, true
-	ex.renew()
-	ex.goOn()
-	m.letGo()
 }

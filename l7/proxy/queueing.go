@@ -80,7 +80,7 @@ func (ex *exchange) enqueue() bool {
 	}
 	if wt := ex.wait; wt != nil {
 		wt.turn = false
-		ex.queue.rejoin(wt)
+		ex.queue.rejoin(&wt.waiting)
 	} else if !ex.join() {
 		return false
 	}
@@ -100,7 +100,7 @@ func (ex *exchange) enqueue() bool {
 func (ex *exchange) join() bool {
 	sv, s := ex.service, ex.stats()
 	wt := ex.w.waiterOf(ex, ex.queue)
-	if !ex.queue.join(wt, sv.queueLength, ex.turned) {
+	if !ex.queue.join(&wt.waiting, sv.queueLength, ex.turned) {
 		wt.ex = nil
 		ex.w.waiters.Put(wt)
 		s.QueueFull++
@@ -131,7 +131,7 @@ func (ex *exchange) leaveQueue() {
 	case wt.turn:
 		wt.forget()
 		q.released()
-	case q.leave(wt):
+	case q.leave(&wt.waiting):
 		wt.forget()
 	default: // it was called: called passes it on
 		ex.wait, wt.ex = nil, nil

@@ -45,17 +45,10 @@ type rateID struct {
 	limit   ratelimit.Limit
 }
 
-// epoch is what the clock of all loops begins near.
-var epoch = time.Now()
-
-// clock is the time of the event at hand on a clock all loops share; it is
-// positive and is not set back when the system's is.
-func (w *worker) clock() int64 { return w.skew + w.loop.Now() }
-
 // whose is the key the request at hand counts for. Who leaves the header out
 // is counted by address and so gains nothing by it.
-func (l *rateLimit) whose(w *worker, cl *client, f *farmTable) ratelimit.Key {
-	r := &w.req
+func (l *rateLimit) whose(q *query) ratelimit.Key {
+	r := q.req
 	switch l.key {
 	case farm.RateKeyPath:
 		path, _, _ := bytes.Cut(r.Path, []byte("?"))
@@ -65,23 +58,14 @@ func (l *rateLimit) whose(w *worker, cl *client, f *farmTable) ratelimit.Key {
 			return l.table.Text(r.Value(i))
 		}
 	}
-	return l.table.Address(realClient(f, cl.conn.Peer(), r).Addr())
+	return l.table.Address(q.client())
 }
 
 // take counts the request at hand, or says after how many nanoseconds it would
 // pass. One that is explained is not counted.
-func (l *rateLimit) take(w *worker, cl *client, f *farmTable) (wait int64) {
-	if w.query.trail != nil {
-		return l.table.Peek(l.whose(w, cl, f), w.clock(), l.limit)
+func (l *rateLimit) take(q *query) (wait int64) {
+	if q.trail != nil {
+		return l.table.Peek(l.whose(q), q.now, l.limit)
 	}
-	return l.table.Take(l.whose(w, cl, f), w.clock(), l.limit)
-}
-
-// beyondLimit is what the log says of requests that are refused for a limit.
-const beyondLimit = "more requests than the service takes from one client"
-
-// refuseRate answers a request that is beyond the limit of its service.
-func (w *worker) refuseRate(cl *client, f *farmTable, sv *service, wait int64, rest []byte) int {
-	cl.note(rateLimited, 429, beyondLimit)
-	return w.answerWith(cl, f, sv, 429, w.retryAfter(wait), rest)
+	return l.table.Take(l.whose(q), q.now, l.limit)
 }

@@ -117,6 +117,9 @@ func countRefused(s *stats.Farm, class refusal.Class) {
 		s.RefusedHead++
 	case badMethod:
 		s.BadMethods++
+	case noService:
+		s.NoBackend++
+	case rateLimited, unauthorized: // the request is as it should be
 	default:
 		s.BadRequests++
 	}

@@ -38,17 +38,6 @@ func (r *registry) open() {
 // wait for, though no exchange ended.
 func (r *registry) stir() { r.queues.Each((*queue).released) }
 
-// fix makes the static sessions those of the configuration.
-func (r *registry) fix(t *table) {
-	for _, f := range t.byID {
-		for i := range f.services {
-			if s := &f.services[i]; s.sessions != nil {
-				r.tables.Of(s.kept).Fix(s.view().Backends)
-			}
-		}
-	}
-}
-
 // retain forgets the state of backends and services that are gone; those of a
 // stopped farm are not. Exchanges under way keep what they hold.
 func (r *registry) retain(cfg *farm.Config) {

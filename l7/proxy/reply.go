@@ -1,15 +1,13 @@
 package proxy
 
-import "github.com/sluicelb/sluice/l7/http1"
+import (
+	"strconv"
 
-// answer answers a request without a backend. It returns how many bytes of
-// rest belong to the request.
-func (w *worker) answer(cl *client, f *farmTable, status int, rest []byte) int {
-	return w.answerWith(cl, f, nil, status, nil, rest)
-}
+	"github.com/sluicelb/sluice/l7/http1"
+)
 
-// answerWith is answer for a service, nil when none was found, with more field
-// lines.
+// answerWith answers a request without a backend, for a service or for none, with
+// more field lines. It returns how many bytes of rest belong to the request.
 func (w *worker) answerWith(cl *client, f *farmTable, sv *service, status int, lines, rest []byte) int {
 	close, used := w.bodyless(rest)
 	s := cl.stats()
@@ -20,39 +18,39 @@ func (w *worker) answerWith(cl *client, f *farmTable, sv *service, status int, l
 	return used
 }
 
-// refuse answers a request the farm does not take.
-func (w *worker) refuse(cl *client, f *farmTable, no *refused, rest []byte) int {
-	cl.note(no.class, no.status, no.reason)
+// refuse answers a request as its plan says. That a client has not identified
+// itself yet is how every visit begins, and no refusal.
+func (w *worker) refuse(cl *client, f *farmTable, p *plan, rest []byte) int {
+	no, lines := p.refused, p.lines
+	if no != refusedStranger {
+		cl.note(no.class, no.status, no.reason)
+	}
 	countRefused(cl.stats(), no.class)
-	return w.answer(cl, f, no.status, rest)
+	if p.wait > 0 {
+		lines = w.retryAfter(p.wait)
+	}
+	return w.answerWith(cl, f, p.service, no.status, lines, rest)
+}
+
+// retryAfter is the field line that tells a client to wait that many
+// nanoseconds. It is good until the next call on the loop.
+func (w *worker) retryAfter(wait int64) []byte {
+	w.extra = append(w.extra[:0], "Retry-After: "...)
+	w.extra = strconv.AppendInt(w.extra, (wait+second-1)/second, 10)
+	w.extra = append(w.extra, "\r\n"...)
+	return w.extra
 }
 
 // redirect answers with the service's redirect.
-func (w *worker) redirect(cl *client, f *farmTable, sv *service, rest []byte) int {
+func (w *worker) redirect(cl *client, f *farmTable, p *plan, rest []byte) int {
 	close, used := w.bodyless(rest)
-	value, ok := w.redirection(sv)
-	if !ok {
-		cl.stats().BadRequests++
-		cl.note(badTarget, 400, noRedirection)
-		return w.answer(cl, f, 400, rest)
-	}
-	s := cl.stats()
+	sv, s := p.service, cl.stats()
 	s.Redirects++
 	s.Responses[2]++
-	out := appendRedirect(w.loop.Scratch[:0], sv.code, value, sv.redirect.sts, close)
+	out := appendRedirect(w.loop.Scratch[:0], sv.code, p.location, sv.redirect.sts, close)
 	w.recordOwn(cl, f, sv, true, sv.code, len(out))
 	w.send(cl, out, close)
 	return used
-}
-
-// noRedirection is what the log says when redirection has none.
-const noRedirection = "the redirect made of it is no field value"
-
-// redirection is where the service redirects the request at hand to; false when
-// that can be no value of a field.
-func (w *worker) redirection(sv *service) (http1.Value, bool) {
-	w.location = sv.redirect.appendTo(w.location[:0], w.req.Host, w.req.Path, &w.rewrite)
-	return http1.CheckValue(w.location)
 }
 
 // bodyless reports whether the connection has to close after an answer given

@@ -102,6 +102,17 @@ func (t *table) dropCut(before *table) {
 	}
 }
 
+// fix makes the static sessions those of the configuration.
+func (t *table) fix(r *registry) {
+	for _, f := range t.byID {
+		for i := range f.services {
+			if s := &f.services[i]; s.sessions != nil {
+				r.tables.Of(s.kept).Fix(s.view().Backends)
+			}
+		}
+	}
+}
+
 // sweepBudget is how many sessions of a service one sweep looks at.
 const sweepBudget = 512
 

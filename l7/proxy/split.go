@@ -35,20 +35,20 @@ func (f *farmTable) divide(list []farm.Service) {
 	}
 }
 
-// draw chooses among the services that share the request at hand; first is the
-// one that matched.
-func (w *worker) draw(cl *client, f *farmTable, first *service) *service {
-	w.ipText = cl.conn.Peer().Addr().AppendTo(w.ipText[:0])
+// draw chooses among the services that share the request; first is the one that
+// matched.
+func (q *query) draw(first *service) *service {
+	f := q.farm
 	drawn, total := first, 0
 	var told []string
 	for i := first.share.at; i < first.share.end; i++ {
 		sv := &f.services[i]
-		if sv != first && !f.routes.Also(i, first.share.at, w.req.Host, w.req.Path, &w.query) {
+		if sv != first && !f.routes.Also(i, first.share.at, q.req.Host, q.req.Path, q) {
 			continue
 		}
-		if sv.knows(w) {
-			if w.query.trail != nil {
-				w.query.trail.found(stepSplit, "service %s: it knows the client by its session or cookie", sv.name)
+		if sv.knows(q) {
+			if q.trail != nil {
+				q.trail.found(stepSplit, "service %s: it knows the client by its session or cookie", sv.name)
 			}
 			return sv
 		}
@@ -57,28 +57,28 @@ func (w *worker) draw(cl *client, f *farmTable, first *service) *service {
 				drawn = sv
 			}
 		}
-		if w.query.trail != nil {
+		if q.trail != nil {
 			told = append(told, fmt.Sprintf("%s with weight %d", sv.name, sv.share.weight))
 		}
 	}
-	if w.query.trail != nil {
-		w.query.trail.found(stepSplit, "service %s, drawn by chance among %s", drawn.name, strings.Join(told, ", "))
+	if q.trail != nil {
+		q.trail.found(stepSplit, "service %s, drawn by chance among %s", drawn.name, strings.Join(told, ", "))
 	}
 	return drawn
 }
 
-// knows reports whether the client of the request at hand belongs to a backend
-// of the service that may serve it.
-func (sv *service) knows(w *worker) bool {
+// knows reports whether the client of the request belongs to a backend of the
+// service that may serve it.
+func (sv *service) knows(q *query) bool {
 	if sv.cookie != nil {
-		if i := sv.cookie.find(&w.req.Head); i >= 0 && sv.backends[i].mode != modeCut {
+		if i := sv.cookie.find(&q.req.Head); i >= 0 && sv.backends[i].mode != modeCut {
 			return true
 		}
 	}
 	if sv.sessions == nil {
 		return false
 	}
-	s, ok := sv.sessions.Peek(sv.sessionKey(w), session.Now(), sv.persist.ttl)
+	s, ok := sv.sessions.Peek(sv.sessionKey(q), session.Now(), sv.persist.ttl)
 	if !ok {
 		return false
 	}

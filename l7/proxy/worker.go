@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"time"
+
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/proxyproto"
@@ -36,7 +38,6 @@ type worker struct {
 	rewrite   rewrite.Scratch
 	trailers  *trailers                   // nil before the first that rules are applied to
 	rewritten func(rule int, path []byte) // is told of rules for paths; nil but where they are explained
-	ipText    []byte
 	location  []byte
 	target    dial.Target            // of the connection being asked for
 	header    proxyproto.Parser      // of an introduction that comes whole
@@ -51,7 +52,6 @@ type worker struct {
 	frames    []byte
 	// refusedBefore is how often HTTP/2 refused what, when it was last looked at.
 	refusedBefore []uint64
-	gate          *guard.Gate
 	logins        map[guard.Digest]*login // being checked for this loop
 	skew          int64                   // from the loop's clock to the one all loops share
 }
@@ -64,13 +64,18 @@ func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, refusals *refusal.Re
 		exchanges: loop.NewFreeList[exchange](l),
 		waiters:   loop.NewFreeList[waiter](l),
 		listeners: map[*port]*loop.Listener{},
-		ipText:    make([]byte, 0, 64),
 	}
-	w.gate = guard.NewGate(e.checker)
 	w.skew = int64(l.Time(0).Sub(epoch)) + second
-	w.query = query{req: &w.req, scratch: &w.rewrite}
+	w.query = query{req: &w.req, scratch: &w.rewrite, gate: guard.NewGate(e.checker), address: make([]byte, 0, 64)}
 	return w
 }
+
+// epoch is what the clock of all loops begins near.
+var epoch = time.Now()
+
+// clock is the time of the event at hand on a clock all loops share; it is
+// positive and is not set back when the system's is.
+func (w *worker) clock() int64 { return w.skew + w.loop.Now() }
 
 // accept takes a new client of the farm behind a door.
 func (w *worker) accept(d *door, c *loop.Conn) {

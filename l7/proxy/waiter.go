@@ -1,0 +1,47 @@
+package proxy
+
+// waiter is an exchange that waits in a queue. All but its place belongs to the
+// loop of the exchange.
+type waiter struct {
+	waiting
+	queue *queue
+	w     *worker
+	ex    *exchange // nil once it left
+	turn  bool      // its turn is now
+}
+
+// waiterOf gives an exchange a place to take in a queue.
+func (w *worker) waiterOf(ex *exchange, q *queue) *waiter {
+	wt := w.waiters.Get()
+	if wt.call == nil {
+		run := wt.called
+		wt.call = func() { wt.w.loop.Post(run) }
+	}
+	wt.w, wt.ex, wt.queue, wt.turn = w, ex, q, false
+	return wt
+}
+
+// forget gives up the place of an exchange that waits no more.
+func (wt *waiter) forget() {
+	wt.ex.wait, wt.ex = nil, nil
+	wt.turn = false
+	wt.w.waiters.Put(wt)
+	wt.queue.count.Add(-1)
+}
+
+// called is the waiter's turn, on the loop of its exchange.
+func (wt *waiter) called() {
+	ex, q := wt.ex, wt.queue
+	if ex == nil { // it left after it was called: the turn is the next one's
+		wt.w.waiters.Put(wt)
+		q.count.Add(-1)
+		q.wake()
+		return
+	}
+	defer ex.client.conn.Contain()
+	m := ex.client.hold()
+	wt.turn, ex.turned = true, true
+	ex.renew()
+	ex.goOn()
+	m.letGo()
+}
