@@ -10,6 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/ratelimit"
 	"github.com/sluicelb/sluice/l7/guard"
 	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/refused"
 )
 
 // protection is whom a service lets in.
@@ -49,12 +50,12 @@ func newProtection(s *farm.Service) (*protection, error) {
 }
 
 var (
-	refusedKey       = &refused{unauthorized, 401, "no key the service knows"}
-	refusedStranger  = &refused{unauthorized, 401, "no credentials"}
-	refusedMalformed = &refused{unauthorized, 401, "credentials that cannot be read"}
-	refusedPassword  = &refused{unauthorized, 401, "wrong user or password"}
-	refusedGuesses   = &refused{rateLimited, 429, "too many wrong passwords from one client"}
-	refusedBusy      = &refused{rateLimited, 503, "too many passwords to be checked"}
+	refusedKey       = refused.Because(refused.Unauthorized, 401, "no key the service knows")
+	refusedStranger  = refused.Because(refused.Unauthorized, 401, "no credentials")
+	refusedMalformed = refused.Because(refused.Unauthorized, 401, "credentials that cannot be read")
+	refusedPassword  = refused.Because(refused.Unauthorized, 401, "wrong user or password")
+	refusedGuesses   = refused.Because(refused.RateLimited, 429, "too many wrong passwords from one client")
+	refusedBusy      = refused.Because(refused.RateLimited, 503, "too many passwords to be checked")
 )
 
 // guesses is how many passwords of one client may be wrong or wait to be checked:
@@ -84,7 +85,7 @@ func (a *protection) admit(q *query, p *plan) {
 }
 
 // password judges the credentials of the request.
-func (a *protection) password(q *query, p *plan) *refused {
+func (a *protection) password(q *query, p *plan) *refused.Cause {
 	r := q.req
 	i := r.Find(http1.KnownAuthorization)
 	switch {

@@ -6,6 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/refused"
 )
 
 // client is one client connection. It holds no buffer while it waits.
@@ -251,7 +252,7 @@ func (cl *client) Expired(c *loop.Conn) {
 	case c.Pending() != 0:
 		if cl.stalled(cl.requestTimeout()) {
 			cl.stats().Timeouts++
-			cl.note(timeout, 0, "answer not taken in time")
+			cl.note(refused.Timeout, 0, "answer not taken in time")
 			cl.abort()
 		}
 	case cl.intro.Expected != proxyproto.Nothing:
@@ -260,7 +261,7 @@ func (cl *client) Expired(c *loop.Conn) {
 		s := cl.stats()
 		s.Timeouts++
 		s.Responses[3]++
-		cl.note(timeout, 408, "head not complete in time")
+		cl.note(refused.Timeout, 408, "head not complete in time")
 		cl.lastAnswer(408)
 	default:
 		cl.close()

@@ -5,21 +5,22 @@ import (
 
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/http2"
+	"github.com/sluicelb/sluice/l7/refused"
 )
 
 // refuse answers a head that is not acceptable and ends the connection.
 func (cl *client) refuse(err error) {
-	class, status, reason := classify(err)
-	cl.refuseFor(&refused{class, status, reason})
+	class, status, reason := refused.Classify(err)
+	cl.refuseFor(refused.Because(class, status, reason))
 }
 
 // refuseFor is refuse for what is not http1's to judge.
-func (cl *client) refuseFor(no *refused) {
-	cl.note(no.class, no.status, no.reason)
+func (cl *client) refuseFor(no *refused.Cause) {
+	cl.note(no.Class, no.Status, no.Reason)
 	s := cl.stats()
-	countRefused(s, no.class)
-	s.Responses[no.status/100-1]++
-	cl.lastAnswer(no.status)
+	refused.Count(s, no.Class)
+	s.Responses[no.Status/100-1]++
+	cl.lastAnswer(no.Status)
 }
 
 // lastAnswer answers with status and ends the connection.
@@ -107,7 +108,7 @@ func (cl *client) ended(err error) {
 	case err == loop.ErrDry:
 	case err == io.EOF && cl.seen > 0:
 		cl.stats().BadRequests++
-		cl.note(badRequest, 0, "connection ended within the head")
+		cl.note(refused.BadRequest, 0, "connection ended within the head")
 		cl.close() // half a head: nobody waits for an answer to it
 	default:
 		cl.close()

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/l7/refused"
 )
 
 // door is where the clients of a port come in on one loop.
@@ -75,8 +76,8 @@ func (w *worker) turnAway(f *farmTable, c *loop.Conn) {
 	s := w.shard.Farm(f.id)
 	s.Connections++
 	s.Responses[4]++
-	w.shard.Refusals(f.id)[tooManyClients]++
-	w.note(tooManyClients, 503, f.name, "as many clients as the farm may have", c.Peer(), netip.AddrPort{})
+	w.shard.Refusals(f.id)[refused.TooManyClients]++
+	w.note(refused.TooManyClients, 503, f.name, "as many clients as the farm may have", c.Peer(), netip.AddrPort{})
 	if f.tls != nil {
 		c.Abort()
 		return

@@ -21,6 +21,7 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/core/tlsconf"
 	"github.com/sluicelb/sluice/l7/guard"
+	"github.com/sluicelb/sluice/l7/refused"
 )
 
 const (
@@ -62,7 +63,7 @@ type Engine struct {
 func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *slog.Logger) *Engine {
 	e := &Engine{
 		board: board, segment: segment, registry: newRegistry(len(loops)),
-		log: log, refusals: refusal.New(log, len(loops), classNames[:]...),
+		log: log, refusals: refusal.New(log, len(loops), refused.Names[:]...),
 		tls: tlsconf.NewStore(tlsconf.Options{Prepare: loop.Prepare}), checker: guard.NewChecker(), guesses: ratelimit.NewTable(),
 		penalties: penalties{ratelimit.NewTable()},
 		marks:     marks.NewUser("l7", loop.CanMark), stop: make(chan struct{}),
@@ -71,7 +72,7 @@ func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *s
 		e.workers = append(e.workers, newWorker(e, l, segment.Shard(i), e.refusals.Recorder(i)))
 		e.workers[i].index = i
 	}
-	segment.NameClasses(classNames[:]...)
+	segment.NameClasses(refused.Names[:]...)
 	e.ports = ports.New(e.workers)
 	e.table.Store(&table{})
 	e.prober = revive.New(loops, board, log)

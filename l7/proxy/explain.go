@@ -9,6 +9,7 @@ import (
 	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/session"
+	"github.com/sluicelb/sluice/l7/refused"
 )
 
 // A request is explained by sending it the way of every other, on a worker of
@@ -97,7 +98,7 @@ func (x *explainer) run(a asked) {
 	n, err := w.req.Parse(a.head)
 	switch {
 	case err != nil:
-		_, status, reason := classify(err)
+		_, status, reason := refused.Classify(err)
 		x.refuse(stepRequest, status, reason)
 		return
 	case n != len(a.head):
@@ -137,7 +138,7 @@ func (x *explainer) forward(cl *client, found *service) {
 	}
 	x.owner, x.path = ownerService, bytes.Clone(w.req.Path)
 	if err := ex.revise(); err != nil {
-		_, status, reason := classify(err)
+		_, status, reason := refused.Classify(err)
 		x.refuse(stepRules, status, reason)
 		return
 	}

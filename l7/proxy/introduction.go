@@ -1,6 +1,9 @@
 package proxy
 
-import "github.com/sluicelb/sluice/core/proxyproto"
+import (
+	"github.com/sluicelb/sluice/core/proxyproto"
+	"github.com/sluicelb/sluice/l7/refused"
+)
 
 // A farm may let trusted peers begin a connection with a header of the PROXY
 // protocol, before TLS: it says whose connection they pass on. That address is
@@ -38,7 +41,7 @@ func (cl *client) introduced() {
 // no answer: whoever gets it may not be who it is for.
 func (cl *client) refuseIntroduction(reason string) {
 	cl.stats().BadRequests++
-	cl.note(badProxyHeader, 0, reason)
+	cl.note(refused.BadProxyHeader, 0, reason)
 	cl.close()
 }
 
@@ -46,7 +49,7 @@ func (cl *client) refuseIntroduction(reason string) {
 func (cl *client) introductionExpired() {
 	if cl.intro.Begun() {
 		cl.stats().Timeouts++
-		cl.note(timeout, 0, "PROXY header not complete in time")
+		cl.note(refused.Timeout, 0, "PROXY header not complete in time")
 	}
 	cl.close()
 }

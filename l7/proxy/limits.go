@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/core/refusal"
 	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/refused"
 	"github.com/sluicelb/sluice/l7/rewrite"
 	"github.com/sluicelb/sluice/l7/route"
 )
@@ -47,28 +47,21 @@ func newLimits(h *farm.HTTP) (l limits, err error) {
 	return l, nil
 }
 
-// refused is why and how a request is refused.
-type refused struct {
-	class  refusal.Class
-	status int
-	reason string // a text of ours
-}
-
 var (
-	refusedNoService = &refused{noService, 503, "no service matches"}
-	refusedRate      = &refused{rateLimited, 429, "more requests than the service takes from one client"}
-	refusedRedirect  = &refused{badTarget, 400, "the redirect made of it is no field value"}
+	refusedNoService = refused.Because(refused.NoService, 503, "no service matches")
+	refusedRate      = refused.Because(refused.RateLimited, 429, "more requests than the service takes from one client")
+	refusedRedirect  = refused.Because(refused.BadTarget, 400, "the redirect made of it is no field value")
 
-	refusedMethod = &refused{badMethod, 501, "method not in the set of the farm"}
-	refusedLine   = &refused{headTooLong, 414, "request line over the limit of the farm"}
-	refusedHead   = &refused{headTooLong, 431, "head over the limit of the farm"}
-	refusedPath   = &refused{badTarget, 400, "path does not match what the farm accepts"}
-	refusedExpect = &refused{badRequest, 417, "100-continue is not allowed"}
-	refusedBody   = &refused{bodyTooLong, 413, "body over the limit of the farm"}
+	refusedMethod = refused.Because(refused.BadMethod, 501, "method not in the set of the farm")
+	refusedLine   = refused.Because(refused.HeadTooLong, 414, "request line over the limit of the farm")
+	refusedHead   = refused.Because(refused.HeadTooLong, 431, "head over the limit of the farm")
+	refusedPath   = refused.Because(refused.BadTarget, 400, "path does not match what the farm accepts")
+	refusedExpect = refused.Because(refused.BadRequest, 417, "100-continue is not allowed")
+	refusedBody   = refused.Because(refused.BodyTooLong, 413, "body over the limit of the farm")
 )
 
 // check looks at a whole head; nil means that it may go on.
-func (l *limits) check(r *http1.Request) *refused {
+func (l *limits) check(r *http1.Request) *refused.Cause {
 	switch {
 	case l.maxHead > 0 && int(r.Target.End)+len(" HTTP/1.1\r\n") > l.maxHead:
 		return refusedLine
@@ -85,7 +78,7 @@ func (l *limits) check(r *http1.Request) *refused {
 }
 
 // checkPart looks at the beginning of a head of which more is to come.
-func (l *limits) checkPart(b []byte) *refused {
+func (l *limits) checkPart(b []byte) *refused.Cause {
 	if l.maxHead == 0 || len(b) < l.maxHead {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/ratelimit"
 	"github.com/sluicelb/sluice/l7/guard"
+	"github.com/sluicelb/sluice/l7/refused"
 )
 
 // login is credentials that are being checked beside the loops, and the
@@ -92,7 +93,7 @@ func (ex *exchange) judged(p *protection, right bool) {
 	cl := ex.client
 	defer cl.conn.Contain()
 	if !right {
-		ex.note(unauthorized, 401, refusedPassword.reason)
+		ex.note(refused.Unauthorized, 401, refusedPassword.Reason)
 		ex.failWith(401, p.challenge)
 		return
 	}

@@ -6,11 +6,12 @@ import (
 
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/refused"
 )
 
 // refusedMisdirected tells a client to come back on another connection
 // (RFC 9110, section 15.5.20).
-var refusedMisdirected = &refused{badHost, 421, "host of another certificate than the connection's"}
+var refusedMisdirected = refused.Because(refused.BadHost, 421, "host of another certificate than the connection's")
 
 // misdirected reports whether a request of a strict farm came on a connection
 // that was made for a name with another certificate.

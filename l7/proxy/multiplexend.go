@@ -6,6 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/refusal"
 	"github.com/sluicelb/sluice/l7/http2"
+	"github.com/sluicelb/sluice/l7/refused"
 )
 
 // Expired implements loop.Handler: time to look after the streams.
@@ -57,7 +58,7 @@ func (m *multiplex) stalled(now, timeout int64) bool {
 // late counts a client that kept us waiting.
 func (m *multiplex) late(reason string) {
 	m.w.shard.Farm(m.farm).Timeouts++
-	m.note(timeout, reason)
+	m.note(refused.Timeout, reason)
 }
 
 // farewell ends the connection in order; streams there still are end with it.
@@ -96,10 +97,10 @@ func (m *multiplex) tellRefused() {
 		switch {
 		case why == http2.ErrHeadTooLong: // answered 431, and counted there
 		case why.Code == http2.CodeEnhanceYourCalm || why.Code == http2.CodeRefusedStream:
-			m.note(flood, why.Reason)
+			m.note(refused.Flood, why.Reason)
 		default:
 			m.w.shard.Farm(m.farm).BadRequests++
-			m.note(badRequest, why.Reason)
+			m.note(refused.BadRequest, why.Reason)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/guard"
 	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/refused"
 	"github.com/sluicelb/sluice/l7/rewrite"
 )
 
@@ -22,11 +23,11 @@ const (
 // plan is what becomes of a request, and why.
 type plan struct {
 	outcome  outcome
-	service  *service    // nil when none was found
-	refused  *refused    // why it is refused
-	lines    []byte      // field lines of that answer; good until the next plan
-	wait     int64       // after how many nanoseconds it would pass; 0 when time changes nothing
-	location http1.Value // of a redirect
+	service  *service       // nil when none was found
+	refused  *refused.Cause // why it is refused
+	lines    []byte         // field lines of that answer; good until the next plan
+	wait     int64          // after how many nanoseconds it would pass; 0 when time changes nothing
+	location http1.Value    // of a redirect
 	// unchecked says that a password is to be checked before the request is
 	// forwarded; digest stands for it.
 	unchecked bool
@@ -154,14 +155,14 @@ func (q *query) redirect(p *plan) {
 }
 
 // refuse is the plan not to take the request.
-func (q *query) refuse(at step, no *refused) (p plan) {
+func (q *query) refuse(at step, no *refused.Cause) (p plan) {
 	p.refuse(q, at, no)
 	return p
 }
 
-func (p *plan) refuse(q *query, at step, no *refused) {
+func (p *plan) refuse(q *query, at step, no *refused.Cause) {
 	if q.trail != nil {
-		q.trail.refuse(at, no.status, no.reason)
+		q.trail.refuse(at, no.Status, no.Reason)
 	}
 	p.outcome, p.refused = outcomeRefuse, no
 }

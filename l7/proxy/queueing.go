@@ -1,6 +1,9 @@
 package proxy
 
-import "github.com/sluicelb/sluice/core/balance"
+import (
+	"github.com/sluicelb/sluice/core/balance"
+	"github.com/sluicelb/sluice/l7/refused"
+)
 
 // maxWaits bounds how often one exchange waits: it does again when what it
 // waited for cannot be reached.
@@ -143,7 +146,7 @@ func (ex *exchange) waitedTooLong() {
 	s := ex.stats()
 	s.QueueTimeouts++
 	s.NoBackend++
-	ex.note(noBackend, 503, "no backend had room in time")
+	ex.note(refused.NoBackend, 503, "no backend had room in time")
 	ex.fail(503)
 }
 

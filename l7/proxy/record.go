@@ -9,6 +9,7 @@ import (
 	"github.com/sluicelb/sluice/core/refusal"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/refused"
 )
 
 // Record makes every loop put records of its exchanges into its ring of the
@@ -251,18 +252,18 @@ func (ex *exchange) ending(e *accesslog.Entry) (f accesslog.Flags) {
 	switch {
 	case complete || e.Flags&(accesslog.AbortedByClient|accesslog.AbortedByBackend) != 0:
 		return f
-	case e.Refusal > uint8(badAnswer) && ofBackend(refusal.Class(e.Refusal-1)):
+	case e.Refusal > uint8(refused.BadAnswer) && ofBackend(refusal.Class(e.Refusal-1)):
 		return f | accesslog.AbortedByBackend
 	}
 	return f | accesslog.AbortedHere
 }
 
 // All classes of refusals have a counter.
-var _ [stats.MaxClasses - len(classNames)]struct{}
+var _ [stats.MaxClasses - len(refused.Names)]struct{}
 
 // ofBackend reports whether a class is of what backends do.
 func ofBackend(class refusal.Class) bool {
-	return class == badAnswer || class == cutAnswer || class == backendTimeout
+	return class == refused.BadAnswer || class == refused.CutAnswer || class == refused.BackendTimeout
 }
 
 // recordOwn records an answer that is given without a backend. known says that

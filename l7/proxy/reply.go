@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/refused"
 )
 
 // answerWith answers a request without a backend, for a service or for none, with
@@ -23,13 +24,13 @@ func (w *worker) answerWith(cl *client, f *farmTable, sv *service, status int, l
 func (w *worker) refuse(cl *client, f *farmTable, p *plan, rest []byte) int {
 	no, lines := p.refused, p.lines
 	if no != refusedStranger {
-		cl.note(no.class, no.status, no.reason)
+		cl.note(no.Class, no.Status, no.Reason)
 	}
-	countRefused(cl.stats(), no.class)
+	refused.Count(cl.stats(), no.Class)
 	if p.wait > 0 {
 		lines = w.retryAfter(p.wait)
 	}
-	return w.answerWith(cl, f, p.service, no.status, lines, rest)
+	return w.answerWith(cl, f, p.service, no.Status, lines, rest)
 }
 
 // retryAfter is the field line that tells a client to wait that many
@@ -102,9 +103,9 @@ func (ex *exchange) failWith(status int, lines []byte) {
 // refuse answers a request that cannot be sent on, most often because its body
 // breaks the rules of its framing.
 func (ex *exchange) refuse(err error) {
-	class, status, reason := classify(err)
+	class, status, reason := refused.Classify(err)
 	ex.note(class, status, reason)
-	countRefused(ex.stats(), class)
+	refused.Count(ex.stats(), class)
 	ex.keepClient = false
 	ex.fail(status)
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/loop"
 	backends "github.com/sluicelb/sluice/l7/backend"
+	"github.com/sluicelb/sluice/l7/refused"
 )
 
 const (
@@ -244,7 +245,7 @@ func (ex *exchange) sendBody(p []byte) bool {
 func (ex *exchange) brokenBody(err error) {
 	ex.keepClient = false
 	if ex.phase == phaseBody {
-		class, _, reason := classify(err)
+		class, _, reason := refused.Classify(err)
 		ex.note(class, 0, reason)
 		ex.stats().BadRequests++
 		ex.abort()
@@ -269,7 +270,7 @@ func (ex *exchange) clientExpired() {
 	case ex.client.pending() != 0:
 		if ex.client.stalled(ex.farm.requestTimeout) {
 			ex.stats().Timeouts++
-			ex.note(timeout, 0, "answer not taken in time")
+			ex.note(refused.Timeout, 0, "answer not taken in time")
 			cl := ex.client
 			ex.end()
 			cl.abort()
@@ -278,11 +279,11 @@ func (ex *exchange) clientExpired() {
 		ex.client.hear() // the other side is what keeps the exchange waiting
 	case ex.phase == phaseBody:
 		ex.stats().Timeouts++
-		ex.note(timeout, 0, bodyLate)
+		ex.note(refused.Timeout, 0, bodyLate)
 		ex.abort()
 	default:
 		ex.stats().Timeouts++
-		ex.note(timeout, 408, bodyLate)
+		ex.note(refused.Timeout, 408, bodyLate)
 		ex.keepClient = false
 		ex.fail(408)
 	}

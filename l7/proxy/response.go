@@ -5,6 +5,7 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/refused"
 )
 
 // maxInterim bounds the 1xx answers to one request.
@@ -76,10 +77,10 @@ func (ex *exchange) headEnded(err error) {
 		reason = "connection ended within the head"
 	}
 	if ex.mayRetry(retryReset) {
-		ex.retryAfter(cutAnswer, reason)
+		ex.retryAfter(refused.CutAnswer, reason)
 		return
 	}
-	ex.noteBackend(cutAnswer, 502, reason)
+	ex.noteBackend(refused.CutAnswer, 502, reason)
 	ex.drop()
 	ex.failed(502)
 }
@@ -114,15 +115,15 @@ func (ex *exchange) BackendExpired() {
 		ex.stats().Timeouts++
 		ex.erred(health.CauseTimeout)
 		if ex.mayRetry(retryTimeout) {
-			ex.retryAfter(backendTimeout, "no answer in time")
+			ex.retryAfter(refused.BackendTimeout, "no answer in time")
 			return
 		}
-		ex.noteBackend(backendTimeout, 504, "no answer in time")
+		ex.noteBackend(refused.BackendTimeout, 504, "no answer in time")
 		ex.drop()
 		ex.failed(504)
 	case ex.phase == phaseBody && ex.client.pending() == 0:
 		ex.backendStats().Timeouts++
-		ex.noteBackend(backendTimeout, 0, "answer not complete in time")
+		ex.noteBackend(refused.BackendTimeout, 0, "answer not complete in time")
 		ex.abort()
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 	backends "github.com/sluicelb/sluice/l7/backend"
 	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/refused"
 )
 
 // advance goes on after some of the response was written.
@@ -79,7 +80,7 @@ func (ex *exchange) passBody(p []byte) bool {
 func (ex *exchange) sentMore() {
 	ex.keepBackend = false
 	ex.backendStats().BadResponses++
-	ex.noteBackend(badAnswer, 0, "more than was announced")
+	ex.noteBackend(refused.BadAnswer, 0, "more than was announced")
 }
 
 // sendBodyPart sends content on to the client, with the end of the body if it
@@ -96,7 +97,7 @@ func (ex *exchange) sendBodyPart(p []byte) error {
 // badBody ends an exchange whose backend broke the rules within the body.
 func (ex *exchange) badBody(err error) {
 	ex.backendStats().BadResponses++
-	ex.noteBackend(badAnswer, 0, answerReason(err))
+	ex.noteBackend(refused.BadAnswer, 0, answerReason(err))
 	ex.abort()
 }
 
@@ -129,7 +130,7 @@ func (ex *exchange) bodyEnded(err error) {
 // cutBody ends an exchange whose backend cut the body of its answer.
 func (ex *exchange) cutBody(reason string) {
 	ex.backendStats().Resets++
-	ex.noteBackend(cutAnswer, 0, reason)
+	ex.noteBackend(refused.CutAnswer, 0, reason)
 	ex.abort()
 }
 

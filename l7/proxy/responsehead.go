@@ -3,12 +3,13 @@ package proxy
 import (
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/refused"
 )
 
 // badResponse answers for a backend whose answer breaks the rules. Nothing of
 // it has been passed on.
 func (ex *exchange) badResponse(reason string) {
-	ex.noteBackend(badAnswer, 502, reason)
+	ex.noteBackend(refused.BadAnswer, 502, reason)
 	ex.backendStats().BadResponses++
 	ex.drop()
 	ex.failed(502)

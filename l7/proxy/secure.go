@@ -12,6 +12,7 @@ import (
 	"github.com/sluicelb/sluice/core/tlsconf"
 	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/refused"
 )
 
 // secured is what a farm with TLS has beside others.
@@ -100,7 +101,7 @@ func (cl *client) notSecure() {
 	}
 	s := cl.stats()
 	s.BadRequests++
-	cl.note(badRequest, 0, "plain HTTP on a port with TLS")
+	cl.note(refused.BadRequest, 0, "plain HTTP on a port with TLS")
 	cl.w.recordOwn(cl, f, nil, false, f.tls.plainStatus, len(f.tls.plain))
 	if cl.conn.Write(f.tls.plain) != nil {
 		cl.close()

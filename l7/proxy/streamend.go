@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"github.com/sluicelb/sluice/l7/http2"
+	"github.com/sluicelb/sluice/l7/refused"
 )
 
 // Reset implements http2.Handler: the client, or its connection, is gone.
@@ -28,7 +29,7 @@ func (cl *client) expired() {
 		cl.ex.clientExpired()
 	case cl.stream.leaving && cl.stalled(cl.requestTimeout()):
 		cl.stats().Timeouts++
-		cl.note(timeout, 0, "answer not taken in time")
+		cl.note(refused.Timeout, 0, "answer not taken in time")
 		cl.reset(http2.CodeCancel)
 	}
 }

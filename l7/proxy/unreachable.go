@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/l7/refused"
 )
 
 // maxHandshakes is how many backends an exchange asks whose handshakes fail for
@@ -28,10 +29,10 @@ func (ex *exchange) unreachable(i int, err error) (status int) {
 	ex.release()
 	switch {
 	case errors.Is(err, marks.ErrNone):
-		ex.noteBackend(noMarked, 503, marks.ErrNone.Error())
+		ex.noteBackend(refused.NoMarked, 503, marks.ErrNone.Error())
 		return 503
 	case lacking(err) && !(errors.Is(err, syscall.EADDRNOTAVAIL) && ex.backend.target.Options.Source.IsValid()):
-		ex.noteBackend(shortage, 503, "this machine cannot connect: "+errnoOf(err).Error())
+		ex.noteBackend(refused.Shortage, 503, "this machine cannot connect: "+errnoOf(err).Error())
 		return 503
 	}
 	ex.backendStats().ConnectFailures++
@@ -88,7 +89,7 @@ func (ex *exchange) notShaken(err error) (status int) {
 	if ex.unshaken >= maxHandshakes || !ex.service.picker.Free(ex.tried) && !ex.mayWait() {
 		status = 502
 	}
-	ex.noteBackend(badHandshake, status, shakeReason(err))
+	ex.noteBackend(refused.BadHandshake, status, shakeReason(err))
 	if e := ex.entry; e != nil && status == 0 {
 		e.Refusal = 0 // it is not what becomes of the exchange
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/l7/refused"
 )
 
 // maxNamed bounds the backends a line of the log tells of.
@@ -14,10 +15,10 @@ const maxNamed = 8
 // noteUnserved notes that the exchange got no backend, and why.
 func (ex *exchange) noteUnserved() {
 	reason := "no backend can be used"
-	if ex.w.refusals.Shows(ex.w.loop.Now(), noBackend) {
+	if ex.w.refusals.Shows(ex.w.loop.Now(), refused.NoBackend) {
 		reason = ex.unserved()
 	}
-	ex.note(noBackend, 503, reason)
+	ex.note(refused.NoBackend, 503, reason)
 }
 
 // unserved says why no backend of the service was to be had: of each, as far as a
