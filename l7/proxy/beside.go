@@ -40,7 +40,7 @@ func (e *Engine) beside() {
 			e.ejections.readmit(now)
 			if v := e.board.Version(); v != version {
 				version = v
-				e.registry.stir()
+				e.registry.Stir()
 			}
 			e.table.Load().sweep()
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/state"
 )
 
 // client is one client connection. It holds no buffer while it waits.
@@ -14,17 +15,17 @@ type client struct {
 	conn  *loop.Conn
 	w     *worker
 	port  *port
-	ex    *exchange  // under way; nil while the client waits or sends a head
-	in    []byte     // bytes that were read and not consumed yet; pooled
-	seen  int        // of in, how much http1 has looked at for the current head
-	farm  uint32     // whose Established counts the connection
-	began bool       // a first request head was complete
-	busy  bool       // process is at work and goes on by itself
-	last  bool       // the last answer was written, but has not left yet
-	slow  bool       // it waits because of its address, see penalties
-	held  int        // bytes that had not left when await last looked
-	kept  *dial.Kept // what it keeps between exchanges; nil for nothing, and for a stream
-	place *places    // what it has a place of; nil without a bound
+	ex    *exchange     // under way; nil while the client waits or sends a head
+	in    []byte        // bytes that were read and not consumed yet; pooled
+	seen  int           // of in, how much http1 has looked at for the current head
+	farm  uint32        // whose Established counts the connection
+	began bool          // a first request head was complete
+	busy  bool          // process is at work and goes on by itself
+	last  bool          // the last answer was written, but has not left yet
+	slow  bool          // it waits because of its address, see penalties
+	held  int           // bytes that had not left when await last looked
+	kept  *dial.Kept    // what it keeps between exchanges; nil for nothing, and for a stream
+	place *state.Places // what it has a place of; nil without a bound
 
 	shown []byte            // see certificate
 	intro proxyproto.Intake // what has to come before its first request

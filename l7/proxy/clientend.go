@@ -95,7 +95,7 @@ func (cl *client) forget() {
 	cl.keep(nil)
 	cl.kept.Close()
 	if cl.place != nil {
-		cl.place.leave()
+		cl.place.Leave()
 	}
 	w := cl.w
 	*cl = client{w: w, farm: cl.farm}

@@ -16,6 +16,7 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/rewrite"
 	"github.com/sluicelb/sluice/l7/route"
+	"github.com/sluicelb/sluice/l7/state"
 )
 
 const second = int64(1_000_000_000)
@@ -84,7 +85,7 @@ func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm) (*farmTable, er
 		return nil, fmt.Errorf("TLS: %w", err)
 	}
 	if n := f.HTTP.MaxConnections; n > 0 {
-		ft.places, ft.maxClients, ft.refuses = e.registry.doors.Of(f.ID), int64(n), f.HTTP.Overflow == farm.OverflowRefuse
+		ft.places, ft.maxClients, ft.refuses = e.registry.Doors.Of(f.ID), int64(n), f.HTTP.Overflow == farm.OverflowRefuse
 	}
 	if ft.limits, err = newLimits(f.HTTP); err != nil {
 		return nil, err
@@ -194,7 +195,7 @@ func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
 		if b.Timeout != 0 {
 			timeout = b.Timeout
 		}
-		load := e.registry.loads.Of(b.ID)
+		load := e.registry.Loads.Of(b.ID)
 		if e.Generation() == 0 {
 			load.Settle() // the engine is what is new
 		}
@@ -215,10 +216,10 @@ func (e *Engine) compileService(out *service, f *farm.Farm, s *farm.Service) {
 			SlowStart: time.Duration(nanos(s.SlowStart)),
 		}
 	}
-	out.picker = balance.New(algorithm, members, e.board, e.registry.states.Of(s.ID))
+	out.picker = balance.New(algorithm, members, e.board, e.registry.States.Of(s.ID))
 	out.limit = e.newRateLimit(s)
 	if out.persist.kind != farm.PersistNone {
-		out.kept = keptFor(s)
-		out.sessions = e.registry.tables.Of(out.kept).Table
+		out.kept = state.SessionsFor(s)
+		out.sessions = e.registry.Tables.Of(out.kept).Table
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/state"
 )
 
 // door is where the clients of a port come in on one loop.
@@ -12,12 +13,12 @@ type door struct {
 	w        *worker
 	port     *port
 	listener *loop.Listener
-	held     *places // of the connection that is being accepted
-	waits    bool    // in a queue
+	held     *state.Places // of the connection that is being accepted
+	waits    bool          // in a queue
 }
 
-// wake lets the door try again, on its loop.
-func (d *door) wake() { d.w.loop.Post(d.open) }
+// Wake implements state.Door: it lets the door try again, on its loop.
+func (d *door) Wake() { d.w.loop.Post(d.open) }
 
 // open goes on accepting after there was no place.
 func (d *door) open() {
@@ -32,12 +33,12 @@ func (d *door) Enter() bool {
 	switch {
 	case f == nil || f.places == nil:
 		return true
-	case f.places.enter(f.maxClients):
+	case f.places.Enter(f.maxClients):
 		d.held = f.places
 		return true
 	case f.refuses:
 		return true
-	case !d.waits && f.places.wait(d, f.maxClients):
+	case !d.waits && f.places.Wait(d, f.maxClients):
 		d.held = f.places
 		return true
 	}
@@ -48,23 +49,23 @@ func (d *door) Enter() bool {
 // Leave implements loop.Gate.
 func (d *door) Leave() {
 	if d.held != nil {
-		d.held.leave()
+		d.held.Leave()
 		d.held = nil
 	}
 }
 
 // place gives the connection that was accepted its place. full says that there
 // is none.
-func (d *door) place(f *farmTable) (held *places, full bool) {
+func (d *door) place(f *farmTable) (held *state.Places, full bool) {
 	held, d.held = d.held, nil
 	switch {
 	case held != nil || f.places == nil:
-	case f.refuses && !f.places.enter(f.maxClients):
+	case f.refuses && !f.places.Enter(f.maxClients):
 		return nil, true
 	case f.refuses:
 		held = f.places
 	default: // the bound was set since Enter
-		f.places.taken.Add(1)
+		f.places.Taken.Add(1)
 		held = f.places
 	}
 	return held, false
@@ -98,9 +99,9 @@ func (w *worker) turnAway(f *farmTable, c *loop.Conn) {
 }
 
 // occupy counts clients that came in before their farm had a bound.
-func occupy(f *farmTable, place **places) {
+func occupy(f *farmTable, place **state.Places) {
 	if f != nil && f.places != nil && *place == nil {
-		f.places.taken.Add(1)
+		f.places.Taken.Add(1)
 		*place = f.places
 	}
 }

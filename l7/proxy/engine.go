@@ -22,6 +22,7 @@ import (
 	"github.com/sluicelb/sluice/core/tlsconf"
 	"github.com/sluicelb/sluice/l7/guard"
 	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/state"
 )
 
 const (
@@ -40,7 +41,7 @@ type Engine struct {
 	workers   []*worker
 	board     *health.Board
 	segment   *stats.Segment
-	registry  *registry
+	registry  *state.Registry
 	prober    *revive.Prober
 	ejections *ejections
 	log       *slog.Logger
@@ -62,7 +63,7 @@ type Engine struct {
 // go down and come back.
 func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *slog.Logger) *Engine {
 	e := &Engine{
-		board: board, segment: segment, registry: newRegistry(len(loops)),
+		board: board, segment: segment, registry: state.New(len(loops)),
 		log: log, refusals: refusal.New(log, len(loops), refused.Names[:]...),
 		tls: tlsconf.NewStore(tlsconf.Options{Prepare: loop.Prepare}), checker: guard.NewChecker(), guesses: ratelimit.NewTable(),
 		penalties: penalties{ratelimit.NewTable()},
@@ -140,9 +141,9 @@ func (e *Engine) Publish(generation uint64, cfg *farm.Config, opened map[string]
 		time.AfterFunc(p.Grace, e.expel)
 	}
 	e.ports.OnLoops(func(w *worker) { w.settle(t) })
-	e.registry.open()
-	e.registry.stir()
-	e.registry.retain(cfg)
+	e.registry.Open()
+	e.registry.Stir()
+	e.registry.Retain(cfg)
 	e.prober.Retain(t.reached())
 	e.ejections.inherit(t)
 	return problems, nil

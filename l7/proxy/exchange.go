@@ -8,6 +8,7 @@ import (
 	"github.com/sluicelb/sluice/l7/compress"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/rewrite"
+	"github.com/sluicelb/sluice/l7/state"
 )
 
 // exchange is one request and its response, from the complete request head to
@@ -74,12 +75,12 @@ type exchange struct {
 	retried  uint8    // how often another one was asked for the sake of an answer
 	recalled bool     // last was the best there was
 
-	queue  *queue  // of the service
-	wait   *waiter // its place in the queue of the service; nil while it does not wait
-	waits  uint8   // how often it waited
-	queued int64   // when it began to wait
-	turned bool    // it need not stand behind those who wait
-	login  *login  // what it waits for before a backend is looked for; nil for nothing
+	queue  *state.Queue // of the service
+	wait   *waiter      // its place in the queue of the service; nil while it does not wait
+	waits  uint8        // how often it waited
+	queued int64        // when it began to wait
+	turned bool         // it need not stand behind those who wait
+	login  *login       // what it waits for before a backend is looked for; nil for nothing
 
 	encoder *compress.Encoder // of the answer's body, nil when that stays as it is
 	coding  compress.Coding   // the client takes, None also when the service compresses nothing

@@ -63,7 +63,7 @@ func (x *explainer) clients() {
 	if f.places == nil {
 		return
 	}
-	taken := f.places.taken.Load()
+	taken := f.places.Taken.Load()
 	switch {
 	case taken < f.maxClients:
 		x.found(stepClients, "%d of %d", taken, f.maxClients)
@@ -168,7 +168,7 @@ const oneTries = "while none is usable one request at a time tries one that is d
 
 // unserved tells what becomes of a request nobody can serve now.
 func (x *explainer) unserved(sv *service) {
-	waiting := sv.queue.count.Load()
+	waiting := sv.queue.Count.Load()
 	switch {
 	case sv.picker.Attemptable():
 		x.refuse(stepBackends, 503, "no backend of the service can be used now; "+oneTries)

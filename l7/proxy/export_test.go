@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/session"
+	"github.com/sluicelb/sluice/l7/state"
 )
 
 // SetGrace shortens what the exchanges of the farms that run now are given
@@ -24,5 +25,5 @@ func CookieValue(service, backend uint32) string { return cookieValue(service, b
 // LimitSessions makes a service begin with room for n sessions. It must not be
 // published yet.
 func (e *Engine) LimitSessions(s *farm.Service, n int) {
-	e.registry.tables.Of(keptFor(s)).Table = session.New(n)
+	e.registry.Tables.Of(state.SessionsFor(s)).Table = session.New(n)
 }

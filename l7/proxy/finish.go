@@ -14,7 +14,7 @@ func (ex *exchange) release() {
 	if held := ex.held; held != nil {
 		ex.held = nil
 		held.Done()
-		ex.queue.released()
+		ex.queue.Released()
 	}
 	if ex.counted {
 		ex.counted = false

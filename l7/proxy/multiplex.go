@@ -6,6 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/http2"
+	"github.com/sluicelb/sluice/l7/state"
 )
 
 // multiplex is one client connection that speaks HTTP/2. Its streams are
@@ -15,7 +16,7 @@ type multiplex struct {
 	conn    *loop.Conn
 	w       *worker
 	port    *port
-	place   *places
+	place   *state.Places
 	h2      *http2.Conn
 	streams streams
 	farm    uint32     // whose Established counts the connection

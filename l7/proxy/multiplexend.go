@@ -197,7 +197,7 @@ func (m *multiplex) forget() {
 	}
 	m.conn = nil
 	if m.place != nil {
-		m.place.leave()
+		m.place.Leave()
 	}
 	s := m.w.shard.Farm(m.farm)
 	s.Established--

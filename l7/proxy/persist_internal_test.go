@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/l7/state"
 )
 
 // Browsers begin several connections at once, which come to different loops.
@@ -23,7 +24,7 @@ func TestANewClientGoesToOneBackendFromAllLoops(t *testing.T) {
 		s.Backends = append(s.Backends, farm.Backend{ID: uint32(i + 1), Addr: netip.MustParseAddr("192.0.2.1"), Port: uint16(1 + i), ConnLimit: 100})
 	}
 	const clients, loops = 50000, 2
-	e, sv := &Engine{board: board, registry: newRegistry(loops)}, &service{}
+	e, sv := &Engine{board: board, registry: state.New(loops)}, &service{}
 	e.table.Store(&table{})
 	e.compileService(sv, &farm.Farm{ID: 1, Name: "test", Profile: farm.ProfileHTTP, HTTP: farm.DefaultHTTP()}, &s)
 	var came [loops][clients]int

@@ -19,7 +19,7 @@ func (ex *exchange) choose() (int, bool) {
 
 func (ex *exchange) chooseInTurn() (int, bool) {
 	q := ex.queue
-	if !ex.turned && q.count.Load() > 0 {
+	if !ex.turned && q.Count.Load() > 0 {
 		return -1, false
 	}
 	i, ok := ex.pick()
@@ -42,7 +42,7 @@ func (ex *exchange) endWait() {
 	ex.client.setDeadline(0)
 	wt.forget()
 	if free, _ := ex.service.picker.Room(); free {
-		ex.queue.released()
+		ex.queue.Released()
 	}
 }
 
@@ -83,7 +83,7 @@ func (ex *exchange) enqueue() bool {
 	}
 	if wt := ex.wait; wt != nil {
 		wt.turn = false
-		ex.queue.rejoin(&wt.waiting)
+		ex.queue.Rejoin(&wt.Waiting)
 	} else if !ex.join() {
 		return false
 	}
@@ -94,7 +94,7 @@ func (ex *exchange) enqueue() bool {
 	// are not, the board says so.
 	ex.tried, ex.backend = balance.Tried{}, nil
 	if free, usable := ex.service.picker.Room(); free || !usable {
-		ex.queue.released()
+		ex.queue.Released()
 	}
 	return true
 }
@@ -103,7 +103,7 @@ func (ex *exchange) enqueue() bool {
 func (ex *exchange) join() bool {
 	sv, s := ex.service, ex.stats()
 	wt := ex.w.waiterOf(ex, ex.queue)
-	if !ex.queue.join(&wt.waiting, sv.queueLength, ex.turned) {
+	if !ex.queue.Join(&wt.Waiting, sv.queueLength, ex.turned) {
 		wt.ex = nil
 		ex.w.waiters.Put(wt)
 		s.QueueFull++
@@ -133,8 +133,8 @@ func (ex *exchange) leaveQueue() {
 	switch {
 	case wt.turn:
 		wt.forget()
-		q.released()
-	case q.leave(&wt.waiting):
+		q.Released()
+	case q.Leave(&wt.Waiting):
 		wt.forget()
 	default: // it was called: called passes it on
 		ex.wait, wt.ex = nil, nil

@@ -3,10 +3,10 @@ package proxy
 import (
 	"bytes"
 	"strings"
-	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/ratelimit"
+	"github.com/sluicelb/sluice/l7/state"
 )
 
 // rateLimit is how often each client may ask for a service. What was used up
@@ -20,29 +20,14 @@ type rateLimit struct {
 
 // newRateLimit compiles a service's limit; nil when it has none.
 func (e *Engine) newRateLimit(s *farm.Service) *rateLimit {
-	limit := limitOf(s)
+	limit := state.LimitOf(s)
 	if limit == (ratelimit.Limit{}) {
 		return nil
 	}
 	return &rateLimit{
-		limit: limit, table: e.registry.rates.Of(rateID{s.ID, limit}),
+		limit: limit, table: e.registry.Rates.Of(state.RateFor(s)),
 		key: s.RateLimit.Key, header: strings.ToLower(s.RateLimit.Header),
 	}
-}
-
-// limitOf is the limit of a service; the zero value when it has none.
-func limitOf(s *farm.Service) ratelimit.Limit {
-	l := s.RateLimit
-	if l == nil || l.Requests == 0 {
-		return ratelimit.Limit{}
-	}
-	return ratelimit.New(int(l.Requests), time.Duration(nanos(l.EffectivePeriod())), int(l.EffectiveBurst()))
-}
-
-// rateID names what was used up of a limit: with other numbers all begin anew.
-type rateID struct {
-	service uint32
-	limit   ratelimit.Limit
 }
 
 // whose is the key the request at hand counts for. Who leaves the header out

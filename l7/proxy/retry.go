@@ -8,6 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/refusal"
 	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/state"
 )
 
 // retryCondition is a way a try may fail.
@@ -26,7 +27,7 @@ type retrying struct {
 	most     uint8
 	percent  uint32
 	unsafe   bool
-	spent    []spent // by loop
+	spent    []state.Spent // by loop
 }
 
 // newRetrying compiles what a service says; nil when only connects are repeated,
@@ -52,7 +53,7 @@ func (e *Engine) newRetrying(s *farm.Service) *retrying {
 	if rt.on == 0 {
 		return nil
 	}
-	rt.spent = *e.registry.spent.Of(s.ID)
+	rt.spent = *e.registry.Spent.Of(s.ID)
 	return rt
 }
 
@@ -66,7 +67,7 @@ func (rt *retrying) status(status int) bool {
 func (ex *exchange) keeps(b []byte) bool {
 	rt, w := ex.service.retry, ex.w
 	if ex.retried == 0 {
-		rt.spent[w.index].request(w.loop.Now())
+		rt.spent[w.index].Request(w.loop.Now())
 	}
 	if len(b) > maxReplay || ex.retried >= rt.most || ex.upgrade || ex.client.wantsTunnel() || !rt.unsafe && !ex.verb.Idempotent() {
 		return false
@@ -90,7 +91,7 @@ func (ex *exchange) mayRetry(c retryCondition) bool {
 	case !ex.verb.Idempotent() && (!rt.unsafe || c == retryTimeout || !ex.request.done()):
 		return false
 	}
-	return ex.service.picker.Free(ex.tried.With(ex.index())) && rt.spent[ex.w.index].retry(ex.w.loop.Now(), rt.percent)
+	return ex.service.picker.Free(ex.tried.With(ex.index())) && rt.spent[ex.w.index].Retry(ex.w.loop.Now(), rt.percent)
 }
 
 // retryAfter goes on to another backend after the chosen one gave no answer.

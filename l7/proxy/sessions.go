@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/session"
+	"github.com/sluicelb/sluice/l7/state"
 )
 
 // What a change of sessions may be refused for.
@@ -48,28 +49,13 @@ func (t *table) service(id uint32) *service {
 	return nil
 }
 
-// sessionsOf is what a table of sessions belongs to: keys of another kind mean
-// nothing, so a service that changes what it recognises clients by begins anew.
-type sessionsOf struct {
-	service uint32
-	kind    farm.Persistence
-	name    string
-}
-
-func keptFor(s *farm.Service) sessionsOf {
-	return sessionsOf{s.ID, s.EffectivePersistence(), s.SessionID}
-}
-
-// owner is the table's number in shared memory.
-func (k sessionsOf) owner() uint64 { return session.Owner(k.service, string(k.kind), k.name) }
-
 // SessionOwners are the numbers of the tables of sessions that cfg has, those
 // of stopped farms included.
 func SessionOwners(cfg *farm.Config) (owners []uint64) {
 	for i := range cfg.Farms {
 		if h := cfg.Farms[i].HTTP; h != nil {
 			for s := range h.Services {
-				owners = append(owners, keptFor(&h.Services[s]).owner())
+				owners = append(owners, state.SessionsFor(&h.Services[s]).Owner())
 			}
 		}
 	}
@@ -78,7 +64,7 @@ func SessionOwners(cfg *farm.Config) (owners []uint64) {
 
 // KeepSessions lets sessions lie in m, with those of an earlier engine. It is to
 // be called before the first Publish.
-func (e *Engine) KeepSessions(m *session.Memory) { e.registry.memory = m }
+func (e *Engine) KeepSessions(m *session.Memory) { e.registry.KeepIn(m) }
 
 // KeepTickets has the keys of TLS session tickets in mem, and begins with those
 // an earlier engine left there: see tlsconf.Tickets.Keep. Call it before the first
@@ -103,11 +89,11 @@ func (t *table) dropCut(before *table) {
 }
 
 // fix makes the static sessions those of the configuration.
-func (t *table) fix(r *registry) {
+func (t *table) fix(r *state.Registry) {
 	for _, f := range t.byID {
 		for i := range f.services {
 			if s := &f.services[i]; s.sessions != nil {
-				r.tables.Of(s.kept).Fix(s.view().Backends)
+				r.Tables.Of(s.kept).Fix(s.view().Backends)
 			}
 		}
 	}

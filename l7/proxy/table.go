@@ -14,6 +14,7 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/rewrite"
 	"github.com/sluicelb/sluice/l7/route"
+	"github.com/sluicelb/sluice/l7/state"
 )
 
 // table is one compiled generation. It is immutable and read by all loops.
@@ -40,7 +41,7 @@ type farmTable struct {
 	trusted   []netip.Prefix // peers whose word on identities counts
 	proxyIn   farm.ProxyIn   // whether they begin with a header
 
-	places     *places // nil when clients are not bounded
+	places     *state.Places // nil when clients are not bounded
 	maxClients int64
 	refuses    bool // those beyond the bound, instead of letting them wait
 
@@ -73,7 +74,7 @@ type service struct {
 	at         map[uint32]int // positions in backends, by stable number
 	persist    persistence
 	sessions   *session.Table
-	kept       sessionsOf       // what sessions is found by in the registry
+	kept       state.SessionsOf // what sessions is found by in the registry
 	tls        *tlsconf.Backend // nil: the backends speak plain HTTP
 	cookie     *inserted        // nil without one
 	pinned     bool             // clients keep their connection to a backend
@@ -87,7 +88,7 @@ type service struct {
 	ignoreClose bool
 	// multiplexed: the backends speak HTTP/2.
 	multiplexed  bool
-	queue        *queue
+	queue        *state.Queue
 	queueLength  int64     // 0: nobody waits
 	retry        *retrying // nil: none but of connects
 	outlier      *outlier  // nil: no backend is ejected

@@ -28,7 +28,7 @@ func (ex *exchange) unserved() string {
 	switch {
 	case len(sv.backends) == 0:
 		return "the service has no backend"
-	case ex.mayWait() && ex.queue.count.Load() >= sv.queueLength:
+	case ex.mayWait() && ex.queue.Count.Load() >= sv.queueLength:
 		return "no backend has room, and the queue is full"
 	}
 	var text strings.Builder

@@ -1,21 +1,23 @@
 package proxy
 
+import "github.com/sluicelb/sluice/l7/state"
+
 // waiter is an exchange that waits in a queue. All but its place belongs to the
 // loop of the exchange.
 type waiter struct {
-	waiting
-	queue *queue
+	state.Waiting
+	queue *state.Queue
 	w     *worker
 	ex    *exchange // nil once it left
 	turn  bool      // its turn is now
 }
 
 // waiterOf gives an exchange a place to take in a queue.
-func (w *worker) waiterOf(ex *exchange, q *queue) *waiter {
+func (w *worker) waiterOf(ex *exchange, q *state.Queue) *waiter {
 	wt := w.waiters.Get()
-	if wt.call == nil {
+	if wt.Call == nil {
 		run := wt.called
-		wt.call = func() { wt.w.loop.Post(run) }
+		wt.Call = func() { wt.w.loop.Post(run) }
 	}
 	wt.w, wt.ex, wt.queue, wt.turn = w, ex, q, false
 	return wt
@@ -26,7 +28,7 @@ func (wt *waiter) forget() {
 	wt.ex.wait, wt.ex = nil, nil
 	wt.turn = false
 	wt.w.waiters.Put(wt)
-	wt.queue.count.Add(-1)
+	wt.queue.Count.Add(-1)
 }
 
 // called is the waiter's turn, on the loop of its exchange.
@@ -34,8 +36,8 @@ func (wt *waiter) called() {
 	ex, q := wt.ex, wt.queue
 	if ex == nil { // it left after it was called: the turn is the next one's
 		wt.w.waiters.Put(wt)
-		q.count.Add(-1)
-		q.wake()
+		q.Count.Add(-1)
+		q.Wake()
 		return
 	}
 	defer ex.client.conn.Contain()

@@ -1,11 +1,11 @@
-package proxy
+package state
 
 import (
 	"sync"
 	"sync/atomic"
 )
 
-// queue is where the exchanges of a service wait while all its backends are at
+// Queue is where the exchanges of a service wait while all its backends are at
 // their limit, over all loops and tables, in the order they came. Only who found
 // no room, or gives some back while others wait, takes the lock.
 //
@@ -13,30 +13,30 @@ import (
 // who gives room back looks at the count afterwards, so one of both sees the
 // other. Whoever's turn it was, and for whatever reason it is over, passes it on
 // if there is more room.
-type queue struct {
-	// count is how many wait; one whose turn has come does until it has a
+type Queue struct {
+	// Count is how many wait; one whose turn has come does until it has a
 	// backend, so that nobody who comes meanwhile is faster.
-	count       atomic.Int64
+	Count       atomic.Int64
 	mu          sync.Mutex
-	first, last *waiting
+	first, last *Waiting
 }
 
-// waiting is a place in a queue. All but call belongs to the queue's lock.
-type waiting struct {
-	next, prev *waiting
-	call       func() // tells that its turn has come
+// Waiting is a place in a queue. All but call belongs to the queue's lock.
+type Waiting struct {
+	next, prev *Waiting
+	Call       func() // tells that its turn has come
 	listed     bool   // in the queue; otherwise its turn has come
 }
 
-// released tells that there may be room.
-func (q *queue) released() {
-	if q.count.Load() != 0 {
-		q.wake()
+// Released tells that there may be room.
+func (q *Queue) Released() {
+	if q.Count.Load() != 0 {
+		q.Wake()
 	}
 }
 
-// wake makes it the first one's turn.
-func (q *queue) wake() {
+// Wake makes it the first one's turn.
+func (q *Queue) Wake() {
 	q.mu.Lock()
 	first := q.first
 	if first != nil {
@@ -44,32 +44,32 @@ func (q *queue) wake() {
 	}
 	q.mu.Unlock()
 	if first != nil {
-		first.call()
+		first.Call()
 	}
 }
 
-// join puts a waiter at the end, or at the front; it reports false when more
+// Join puts a waiter at the end, or at the front; it reports false when more
 // than limit would wait.
-func (q *queue) join(wt *waiting, limit int64, front bool) bool {
+func (q *Queue) Join(wt *Waiting, limit int64, front bool) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.count.Load() >= limit {
+	if q.Count.Load() >= limit {
 		return false
 	}
-	q.count.Add(1)
+	q.Count.Add(1)
 	q.add(wt, front)
 	return true
 }
 
-// rejoin puts one whose turn brought it nothing where it was.
-func (q *queue) rejoin(wt *waiting) {
+// Rejoin puts one whose turn brought it nothing where it was.
+func (q *Queue) Rejoin(wt *Waiting) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.add(wt, true)
 }
 
-// leave takes a waiter out. It reports false when its turn has come already.
-func (q *queue) leave(wt *waiting) bool {
+// Leave takes a waiter out. It reports false when its turn has come already.
+func (q *Queue) Leave(wt *Waiting) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !wt.listed {
@@ -79,7 +79,7 @@ func (q *queue) leave(wt *waiting) bool {
 	return true
 }
 
-func (q *queue) add(wt *waiting, front bool) {
+func (q *Queue) add(wt *Waiting, front bool) {
 	wt.listed = true
 	if front {
 		wt.prev, wt.next = nil, q.first
@@ -98,7 +98,7 @@ func (q *queue) add(wt *waiting, front bool) {
 	}
 }
 
-func (q *queue) remove(wt *waiting) {
+func (q *Queue) remove(wt *Waiting) {
 	wt.listed = false
 	if wt.prev != nil {
 		wt.prev.next = wt.next

@@ -1,15 +1,15 @@
-package proxy
+package state
 
 import (
 	"sync"
 	"sync/atomic"
 )
 
-// places counts the clients of a farm whose number is bounded, over all loops
+// Places counts the clients of a farm whose number is bounded, over all loops
 // and tables. Taking and giving back a place is one atomic operation; the lock
 // is for the time when there are none.
-type places struct {
-	taken atomic.Int64
+type Places struct {
+	Taken atomic.Int64
 	queue atomic.Int32 // doors that wait
 	mu    sync.Mutex
 	doors []waitingDoor // in the order they came
@@ -17,38 +17,38 @@ type places struct {
 
 // waitingDoor is where clients come in on one loop, while there is no place.
 type waitingDoor interface {
-	// wake lets it try again.
-	wake()
+	// Wake lets it try again.
+	Wake()
 }
 
-// enter takes a place if fewer than limit are taken.
-func (p *places) enter(limit int64) bool {
+// Enter takes a place if fewer than limit are taken.
+func (p *Places) Enter(limit int64) bool {
 	for {
-		n := p.taken.Load()
+		n := p.Taken.Load()
 		if n >= limit {
 			return false
 		}
-		if p.taken.CompareAndSwap(n, n+1) {
+		if p.Taken.CompareAndSwap(n, n+1) {
 			return true
 		}
 	}
 }
 
-// leave gives a place back and lets a door that waits have it.
-func (p *places) leave() {
-	p.taken.Add(-1)
+// Leave gives a place back and lets a door that waits have it.
+func (p *Places) Leave() {
+	p.Taken.Add(-1)
 	if p.queue.Load() > 0 {
 		p.wake(1)
 	}
 }
 
-// wait puts a door at the end of the queue, unless a place came free meanwhile,
+// Wait puts a door at the end of the queue, unless a place came free meanwhile,
 // which it then has.
-func (p *places) wait(d waitingDoor, limit int64) (entered bool) {
+func (p *Places) Wait(d waitingDoor, limit int64) (entered bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.queue.Add(1) // from here on whoever leaves looks at the queue
-	if p.enter(limit) {
+	if p.Enter(limit) {
 		p.queue.Add(-1)
 		return true
 	}
@@ -56,8 +56,8 @@ func (p *places) wait(d waitingDoor, limit int64) (entered bool) {
 	return false
 }
 
-// wake lets the first n doors try again, each on its own loop.
-func (p *places) wake(n int) {
+// Wake lets the first n doors try again, each on its own loop.
+func (p *Places) wake(n int) {
 	p.mu.Lock()
 	n = min(n, len(p.doors))
 	woken := append([]waitingDoor(nil), p.doors[:n]...)
@@ -65,6 +65,6 @@ func (p *places) wake(n int) {
 	p.queue.Add(int32(-n))
 	p.mu.Unlock()
 	for _, d := range woken {
-		d.wake()
+		d.Wake()
 	}
 }

@@ -1,4 +1,6 @@
-package proxy
+package state
+
+import "time"
 
 const (
 	// budgetSeconds is how far back a budget of retries looks.
@@ -8,10 +10,10 @@ const (
 	freeRetries = 10
 )
 
-// spent counts the requests and retries of a service on one loop, in the last
+// Spent counts the requests and retries of a service on one loop, in the last
 // ten seconds. Only the loop uses it; what it holds outlives tables. A budget
 // keeps retries from multiplying the load on backends that all fail.
-type spent struct {
+type Spent struct {
 	seconds [budgetSeconds]struct {
 		at                int64
 		requests, retries uint32
@@ -19,9 +21,9 @@ type spent struct {
 	_ [256 - budgetSeconds*16]byte // whole cache lines for each loop
 }
 
-// request counts one.
-func (s *spent) request(now int64) {
-	at := now / second
+// Request counts one.
+func (s *Spent) Request(now int64) {
+	at := now / int64(time.Second)
 	slot := &s.seconds[at%budgetSeconds]
 	if slot.at != at {
 		slot.at, slot.requests, slot.retries = at, 0, 0
@@ -29,9 +31,9 @@ func (s *spent) request(now int64) {
 	slot.requests++
 }
 
-// retry counts one if it is within the budget, percent of the requests.
-func (s *spent) retry(now int64, percent uint32) bool {
-	at := now / second
+// Retry counts one if it is within the budget, percent of the requests.
+func (s *Spent) Retry(now int64, percent uint32) bool {
+	at := now / int64(time.Second)
 	var requests, retries uint32
 	for i := range s.seconds {
 		if slot := &s.seconds[i]; at-slot.at < budgetSeconds {
