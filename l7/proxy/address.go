@@ -2,13 +2,8 @@ package proxy
 
 import (
 	"bytes"
-	"net"
-	"net/netip"
-	"strconv"
-	"strings"
 
-	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/table"
 )
 
 // Where a farm says so, backends get their own address as Host, and in the
@@ -17,35 +12,13 @@ import (
 
 var noHost = []byte{}
 
-// nameOf is host:port of a backend by the name the operator wrote, or by its
-// address.
-func nameOf(b *farm.Backend) string {
-	if _, err := netip.ParseAddr(b.Host); err == nil || b.Host == "" {
-		return b.AddrPort().String()
-	}
-	name := net.JoinHostPort(strings.ToLower(strings.TrimSuffix(b.Host, ".")), strconv.Itoa(int(b.Port)))
-	if !http1.ValidHost([]byte(name)) {
-		return b.AddrPort().String()
-	}
-	return name
-}
-
-// hostOf is how a backend of the given name is called as a Host: without the
-// scheme's own port.
-func hostOf(name string, tls bool) []byte {
-	if tls {
-		return []byte(strings.TrimSuffix(name, ":443"))
-	}
-	return []byte(strings.TrimSuffix(name, ":80"))
-}
-
 // addressing prepares the request at hand for the backend's own address.
 func (ex *exchange) addressing() {
 	w, f := ex.w, ex.farm
-	if f.destination {
+	if f.Destination {
 		ex.leaveDestination()
 	}
-	if f.proxyHost {
+	if f.ProxyHost {
 		w.forward.Host = noHost
 	}
 }
@@ -60,11 +33,11 @@ func (ex *exchange) leaveDestination() {
 		return
 	}
 	scheme, authority, path := cutURL(r.Value(i))
-	if len(authority) == 0 || !bytes.EqualFold(withoutPort(authority), withoutPort(r.Host)) && !names(scheme, authority, ex.farm.origin) {
+	if len(authority) == 0 || !bytes.EqualFold(table.WithoutPort(authority), table.WithoutPort(r.Host)) && !names(scheme, authority, ex.farm.Origin) {
 		return
 	}
 	scheme = protoHTTP
-	if ex.service.tls != nil {
+	if ex.service.TLS != nil {
 		scheme = protoHTTPS
 	}
 	w.extra = append(w.extra[:0], w.forward.Extra...)
@@ -79,7 +52,7 @@ func (ex *exchange) leaveDestination() {
 // where that is the backend's.
 func (ex *exchange) mark(head []byte) {
 	r := &ex.w.req
-	if ex.farm.proxyHost {
+	if ex.farm.ProxyHost {
 		ex.holes[0] = r.Method.Len() + len(" ") + len(r.Path) + len(" HTTP/1.1\r\nHost: ")
 	}
 	if ex.tail > 0 {
@@ -96,7 +69,7 @@ func (ex *exchange) address(b []byte) []byte {
 	out, from := ex.w.addressed[:0], 0
 	for _, hole := range ex.holes {
 		if hole > 0 {
-			out = append(append(out, b[from:hole]...), ex.backend.host...)
+			out = append(append(out, b[from:hole]...), ex.backend.Host...)
 			from = hole
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"encoding/binary"
 
-	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/proxyproto"
 	"github.com/sluicelb/sluice/l7/dial"
@@ -13,13 +12,6 @@ import (
 // A service may announce its clients to its backends: each connection begins
 // with a header of the PROXY protocol, before TLS. It is for that client alone,
 // so nobody else gets it: the client keeps it as one of a pinned service.
-
-func announcing(s *farm.Service) proxyproto.Version {
-	if s.Multiplexed() { // exchanges of all clients share connections
-		return 0
-	}
-	return proxyproto.VersionOf(s.ProxyOut)
-}
 
 // announce lets the connection that is about to be opened begin with the header.
 // The result is good until the next call on the loop.

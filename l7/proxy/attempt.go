@@ -4,6 +4,7 @@ import (
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/revive"
 	"github.com/sluicelb/sluice/core/session"
+	"github.com/sluicelb/sluice/l7/table"
 )
 
 // attemptTime bounds how long one exchange tries backends that are down: others
@@ -18,7 +19,7 @@ func (ex *exchange) chooseDown() (int, bool) {
 	if ex.trying != 0 && now-ex.trying >= attemptTime {
 		return -1, false
 	}
-	i, right := ex.service.picker.Attempt(ex.belongs(), ex.tried, ex.attempt)
+	i, right := ex.service.Picker.Attempt(ex.belongs(), ex.tried, ex.attempt)
 	if i < 0 {
 		return -1, false
 	}
@@ -26,7 +27,7 @@ func (ex *exchange) chooseDown() (int, bool) {
 		ex.trying = now
 	}
 	ex.attempt, ex.fresh = right, true // a connection that is kept proves nothing
-	ex.held, ex.why = ex.service.picker.Held(i), accesslog.WhyAttempt
+	ex.held, ex.why = ex.service.Picker.Held(i), accesslog.WhyAttempt
 	ex.endWait()
 	return i, true
 }
@@ -43,11 +44,11 @@ func (ex *exchange) belongs() int {
 	switch {
 	case ex.cookie > 0:
 		return ex.cookie - 1
-	case sv.sessions == nil || len(ex.key) == 0:
+	case sv.Sessions == nil || len(ex.key) == 0:
 		return -1
 	}
-	if id, ok := sv.sessions.Get(ex.key, session.Now(), sv.persist.ttl); ok {
-		return sv.find(id)
+	if id, ok := sv.Sessions.Get(ex.key, session.Now(), sv.Persist.TTL); ok {
+		return sv.Find(id)
 	}
 	return -1
 }
@@ -62,6 +63,6 @@ func (ex *exchange) attempted() {
 }
 
 // revived marks a backend up that could be connected to while it was down.
-func (e *Engine) revived(b *backend) {
-	e.prober.Revived(b.reach.Reach, func() *revive.Backend { return e.reachedNow(b.id) })
+func (e *Engine) revived(b *table.Backend) {
+	e.prober.Revived(b.Reach.Reach, func() *revive.Backend { return e.reachedNow(b.ID) })
 }

@@ -1,5 +1,7 @@
 package proxy
 
+import "github.com/sluicelb/sluice/l7/table"
+
 // begin serves one request head. rest is what was read behind it; the number
 // of its bytes that belong to the request is returned. The head's bytes are
 // used up afterwards.
@@ -18,28 +20,28 @@ func (w *worker) begin(cl *client, head, rest []byte) int {
 	s.BytesIn += uint64(len(head))
 	w.records.refusal = 0
 	q := &w.query
-	q.farm, q.conn, q.now = f, cl.conn, w.clock()
-	p := q.plan()
-	switch p.outcome {
-	case outcomeChallenge:
+	q.Farm, q.Conn, q.Now = f, cl.conn, w.clock()
+	p := q.Plan()
+	switch p.Outcome {
+	case table.OutcomeChallenge:
 		return w.answerChallenge(cl, f, rest)
-	case outcomeRefuse:
+	case table.OutcomeRefuse:
 		return w.refuse(cl, f, &p, rest)
-	case outcomeRedirect:
+	case table.OutcomeRedirect:
 		return w.redirect(cl, f, &p, rest)
 	}
 	var unchecked *login
-	if p.unchecked {
+	if p.Unchecked {
 		if unchecked = w.check(&p); unchecked == nil {
 			return w.refuse(cl, f, &p, rest)
 		}
 	}
-	return w.forwardFor(cl, f, p.service, unchecked, rest)
+	return w.forwardFor(cl, f, p.Service, unchecked, rest)
 }
 
 // forwardFor begins an exchange for a request that is forwarded, perhaps once a
 // password has been checked.
-func (w *worker) forwardFor(cl *client, f *farmTable, sv *service, unchecked *login, rest []byte) int {
+func (w *worker) forwardFor(cl *client, f *table.Farm, sv *table.Service, unchecked *login, rest []byte) int {
 	ex := w.exchanges.Get()
 	invite := ex.start(w, cl, f, sv)
 	used, err := ex.prepare(rest)
@@ -60,27 +62,27 @@ func (w *worker) forwardFor(cl *client, f *farmTable, sv *service, unchecked *lo
 
 // start makes the exchange one of the request at hand. It reports whether the
 // client is to be invited to send the body.
-func (ex *exchange) start(w *worker, cl *client, f *farmTable, sv *service) (invite bool) {
+func (ex *exchange) start(w *worker, cl *client, f *table.Farm, sv *table.Service) (invite bool) {
 	r := &w.req
 	// Field by field: a literal would be built aside and copied, 512 bytes of it.
-	ex.w, ex.client, ex.farm, ex.service, ex.queue = w, cl, f, sv, sv.queue
+	ex.w, ex.client, ex.farm, ex.service, ex.queue = w, cl, f, sv, sv.Queue
 	ex.verb, ex.oldClient, ex.keepClient, ex.upgrade = r.Verb, r.Minor == 0, r.KeepAlive, r.Upgrade
 	ex.binds = binds(r)
 	ex.host = append(ex.host, r.Host...)
 	cl.ex = ex
 	ex.recordHead()
 	ex.request.start(r.Body(), &r.Head, true)
-	if ex.service.multiplexed && cl.stream != nil {
+	if ex.service.Multiplexed && cl.stream != nil {
 		ex.request.chunked.AllowAll()
 	}
-	if m := f.limits.maxBody; m > 0 {
+	if m := f.Limits.MaxBody; m > 0 {
 		ex.request.chunked.Limit(m)
 	}
-	if invite = r.Expect100 && f.limits.expect == expectIgnore; invite {
+	if invite = r.Expect100 && f.Limits.Expect == table.ExpectIgnore; invite {
 		r.DropExpect()
 	}
-	if c := sv.compress; c != nil && !ex.oldClient {
-		ex.coding = c.accepted(&r.Head)
+	if c := sv.Compress; c != nil && !ex.oldClient {
+		ex.coding = c.Accepted(&r.Head)
 	}
 	return invite
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/revive"
+	"github.com/sluicelb/sluice/l7/table"
 )
 
 // What goes on beside the loops: backends that are down are tried again
@@ -15,14 +16,14 @@ const besideEvery = 100 * time.Millisecond
 // lost marks a backend down after a failed connect. Any loop may call it; it
 // is not part of the hot path. An exchange that began before a change may fail
 // where the backend is not reached any more: that says nothing of it now.
-func (e *Engine) lost(b *backend, cause error) {
-	e.prober.Lost(b.id, b.reach.Reach, cause, func() *revive.Backend { return e.reachedNow(b.id) })
+func (e *Engine) lost(b *table.Backend, cause error) {
+	e.prober.Lost(b.ID, b.Reach.Reach, cause, func() *revive.Backend { return e.reachedNow(b.ID) })
 }
 
 // reachedNow is how a backend is reached now; nil when it is gone.
 func (e *Engine) reachedNow(id uint32) *revive.Backend {
-	if now := e.table.Load().backends[id]; now != nil {
-		return &now.reach
+	if now := e.table.Load().Backends[id]; now != nil {
+		return &now.Reach
 	}
 	return nil
 }
@@ -42,7 +43,7 @@ func (e *Engine) beside() {
 				version = v
 				e.registry.Stir()
 			}
-			e.table.Load().sweep()
+			e.table.Load().Sweep()
 		}
 	}
 }

@@ -55,5 +55,5 @@ func (ex *exchange) bind() {
 // keepsOwn reports whether the client keeps a connection for the service of the
 // exchange.
 func (ex *exchange) keepsOwn() bool {
-	return ex.service.pinned || ex.client.keeps().Has(ex.service.id)
+	return ex.service.Pinned || ex.client.keeps().Has(ex.service.ID)
 }

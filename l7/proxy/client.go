@@ -142,7 +142,7 @@ func (cl *client) process(b []byte) {
 // stash keeps the beginning of a head and gives its rest the time it has left.
 func (cl *client) stash(b []byte) {
 	if f := cl.w.engine.farm(cl.port); f != nil {
-		if no := f.limits.checkPart(b); no != nil {
+		if no := f.Limits.CheckPart(b); no != nil {
 			cl.refuseFor(no)
 			return
 		}
@@ -205,7 +205,7 @@ func (cl *client) resume() {
 
 func (cl *client) requestTimeout() int64 {
 	if f := cl.w.engine.farm(cl.port); f != nil {
-		return f.requestTimeout
+		return f.RequestTimeout
 	}
 	return int64(defaultGrace) / 2 // expel ends what takes longer
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/http2"
 	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/table"
 )
 
 // refuse answers a head that is not acceptable and ends the connection.
@@ -25,12 +26,12 @@ func (cl *client) refuseFor(no *refused.Cause) {
 
 // lastAnswer answers with status and ends the connection.
 func (cl *client) lastAnswer(status int) {
-	var a answers
+	var a table.Answers
 	f := cl.w.engine.farm(cl.port)
 	if f != nil {
-		a = f.answers
+		a = f.Answers
 	}
-	out := a.append(cl.w.loop.Scratch[:0], status, false, true)
+	out := a.Append(cl.w.loop.Scratch[:0], status, false, true)
 	if f != nil {
 		cl.w.recordOwn(cl, f, nil, false, status, len(out))
 	}

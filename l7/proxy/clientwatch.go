@@ -43,7 +43,7 @@ func (cl *client) hear() {
 // left reports whether the client has ended its direction and the exchange is to
 // end with it.
 func (cl *client) left() bool {
-	if ex := cl.ex; ex.service.ignoreClose || !ex.request.done() {
+	if ex := cl.ex; ex.service.IgnoreClose || !ex.request.done() {
 		return false
 	}
 	return cl.conn.Ended() || cl.conn.Secured() && cl.notified()

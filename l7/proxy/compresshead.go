@@ -48,10 +48,10 @@ func readEncodable(h *http1.Head) (e encodable) {
 // there is none because the request was a HEAD, which gets the fields a GET
 // would get, but no framing: nobody knows the length.
 func (ex *exchange) planEncoding(kind http1.Body, head bool) {
-	c, r := ex.service.compress, &ex.w.resp
+	c, r := ex.service.Compress, &ex.w.resp
 	ex.vary, ex.told = false, nil
 	i := r.Find(http1.KnownContentType)
-	if i < 0 || !mayEncode(r.Status) || !c.wants(r.Value(i)) {
+	if i < 0 || !mayEncode(r.Status) || !c.Wants(r.Value(i)) {
 		return
 	}
 	e := readEncodable(&r.Head)
@@ -61,11 +61,11 @@ func (ex *exchange) planEncoding(kind http1.Body, head bool) {
 	ex.vary = !e.varies
 	length := r.ContentLength // -1 when unknown
 	switch {
-	case ex.coding == compress.None || length >= 0 && length < c.min:
+	case ex.coding == compress.None || length >= 0 && length < c.Min:
 	case head:
 		ex.markEncoded(ex.coding)
 	case kind != http1.BodyNone:
-		if ex.encoder = ex.w.encoders.Get(ex.coding, c.level); ex.encoder == nil {
+		if ex.encoder = ex.w.encoders.Get(ex.coding, c.Level); ex.encoder == nil {
 			ex.stats().CompressFull++
 		}
 	}
@@ -76,7 +76,7 @@ func (ex *exchange) planEncoding(kind http1.Body, head bool) {
 // body stays as it is; now its length is known.
 func (ex *exchange) settleEncoding(out int) {
 	r := &ex.w.resp
-	if ex.response.done() && int64(out) < ex.service.compress.min && len(ex.response.trailer()) == 0 {
+	if ex.response.done() && int64(out) < ex.service.Compress.Min && len(ex.response.trailer()) == 0 {
 		ex.returnEncoder()
 		r.Chunked, r.ContentLength = false, int64(out)
 		return

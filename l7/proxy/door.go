@@ -6,6 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/refused"
 	"github.com/sluicelb/sluice/l7/state"
+	"github.com/sluicelb/sluice/l7/table"
 )
 
 // door is where the clients of a port come in on one loop.
@@ -31,15 +32,15 @@ func (d *door) open() {
 func (d *door) Enter() bool {
 	f := d.w.engine.farm(d.port)
 	switch {
-	case f == nil || f.places == nil:
+	case f == nil || f.Places == nil:
 		return true
-	case f.places.Enter(f.maxClients):
-		d.held = f.places
+	case f.Places.Enter(f.MaxClients):
+		d.held = f.Places
 		return true
-	case f.refuses:
+	case f.Refuses:
 		return true
-	case !d.waits && f.places.Wait(d, f.maxClients):
-		d.held = f.places
+	case !d.waits && f.Places.Wait(d, f.MaxClients):
+		d.held = f.Places
 		return true
 	}
 	d.waits = true
@@ -56,35 +57,35 @@ func (d *door) Leave() {
 
 // place gives the connection that was accepted its place. full says that there
 // is none.
-func (d *door) place(f *farmTable) (held *state.Places, full bool) {
+func (d *door) place(f *table.Farm) (held *state.Places, full bool) {
 	held, d.held = d.held, nil
 	switch {
-	case held != nil || f.places == nil:
-	case f.refuses && !f.places.Enter(f.maxClients):
+	case held != nil || f.Places == nil:
+	case f.Refuses && !f.Places.Enter(f.MaxClients):
 		return nil, true
-	case f.refuses:
-		held = f.places
+	case f.Refuses:
+		held = f.Places
 	default: // the bound was set since Enter
-		f.places.Taken.Add(1)
-		held = f.places
+		f.Places.Taken.Add(1)
+		held = f.Places
 	}
 	return held, false
 }
 
 // turnAway answers a client for whom there is no place, as soon and as briefly
 // as possible. With TLS there is nothing to say before a handshake.
-func (w *worker) turnAway(f *farmTable, c *loop.Conn) {
-	s := w.shard.Farm(f.id)
+func (w *worker) turnAway(f *table.Farm, c *loop.Conn) {
+	s := w.shard.Farm(f.ID)
 	s.Connections++
 	s.Responses[4]++
-	w.shard.Refusals(f.id)[refused.TooManyClients]++
-	w.note(refused.TooManyClients, 503, f.name, "as many clients as the farm may have", c.Peer(), netip.AddrPort{})
-	if f.tls != nil {
+	w.shard.Refusals(f.ID)[refused.TooManyClients]++
+	w.note(refused.TooManyClients, 503, f.Name, "as many clients as the farm may have", c.Peer(), netip.AddrPort{})
+	if f.TLS != nil {
 		c.Abort()
 		return
 	}
 	_, _ = c.Read(w.loop.In[:headRead]) // unread bytes would make a reset of the answer
-	out := f.answers.append(w.loop.Scratch[:0], 503, false, true)
+	out := f.Answers.Append(w.loop.Scratch[:0], 503, false, true)
 	s.BytesOut += uint64(len(out))
 	if c.Write(out) != nil {
 		c.Close()
@@ -99,9 +100,9 @@ func (w *worker) turnAway(f *farmTable, c *loop.Conn) {
 }
 
 // occupy counts clients that came in before their farm had a bound.
-func occupy(f *farmTable, place **state.Places) {
-	if f != nil && f.places != nil && *place == nil {
-		f.places.Taken.Add(1)
-		*place = f.places
+func occupy(f *table.Farm, place **state.Places) {
+	if f != nil && f.Places != nil && *place == nil {
+		f.Places.Taken.Add(1)
+		*place = f.Places
 	}
 }

@@ -23,12 +23,7 @@ import (
 	"github.com/sluicelb/sluice/l7/guard"
 	"github.com/sluicelb/sluice/l7/refused"
 	"github.com/sluicelb/sluice/l7/state"
-)
-
-const (
-	modeInUse = farm.MaintenanceOff
-	modeDrain = farm.MaintenanceDrain
-	modeCut   = farm.MaintenanceCut
+	"github.com/sluicelb/sluice/l7/table"
 )
 
 // defaultGrace is how long the exchanges and tunnels of a farm that was stopped
@@ -37,11 +32,12 @@ const defaultGrace = time.Duration(farm.DefaultStopGrace) * time.Second
 
 // Engine carries the traffic of all http farms on the given loops.
 type Engine struct {
-	table     atomic.Pointer[table]
+	table     atomic.Pointer[table.Table]
 	workers   []*worker
 	board     *health.Board
 	segment   *stats.Segment
 	registry  *state.Registry
+	compiler  *table.Compiler
 	prober    *revive.Prober
 	ejections *ejections
 	log       *slog.Logger
@@ -69,13 +65,14 @@ func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *s
 		penalties: penalties{ratelimit.NewTable()},
 		marks:     marks.NewUser("l7", loop.CanMark), stop: make(chan struct{}),
 	}
+	e.compiler = table.NewCompiler(e.registry, board, e.tls)
 	for i, l := range loops {
 		e.workers = append(e.workers, newWorker(e, l, segment.Shard(i), e.refusals.Recorder(i)))
 		e.workers[i].index = i
 	}
 	segment.NameClasses(refused.Names[:]...)
 	e.ports = ports.New(e.workers)
-	e.table.Store(&table{})
+	e.table.Store(&table.Table{})
 	e.prober = revive.New(loops, board, log)
 	e.ejections = newEjections(e)
 	go e.beside()
@@ -99,7 +96,7 @@ func (e *Engine) Close() {
 }
 
 // Generation is the number of the table in use; 0 before the first.
-func (e *Engine) Generation() uint64 { return e.table.Load().generation }
+func (e *Engine) Generation() uint64 { return e.table.Load().Generation }
 
 // Publish makes a configuration the one new exchanges begin with. opened holds
 // one listening socket per loop for each address the engine has none for yet.
@@ -111,8 +108,8 @@ func (e *Engine) Publish(generation uint64, cfg *farm.Config, opened map[string]
 	defer e.mu.Unlock()
 	first := e.Generation() == 0
 	missing := e.marks.Prepare(kindsOf(cfg), first)
-	defer func() { e.marks.Keep(e.table.Load().kinds()) }()
-	t, bad := e.compile(generation, cfg, missing)
+	defer func() { e.marks.Keep(e.table.Load().Kinds()) }()
+	t, bad := e.compiler.Compile(generation, first, cfg, missing)
 	if len(bad) > 0 && !first {
 		return nil, errors.Join(slices.Collect(maps.Values(bad))...)
 	}
@@ -120,23 +117,23 @@ func (e *Engine) Publish(generation uint64, cfg *farm.Config, opened map[string]
 	for id, err := range bad {
 		problems[id] = err.Error()
 	}
-	t.build.Commit()
-	warn(e.log, t.build)
+	t.Build.Commit()
+	warn(e.log, t.Build)
 	e.adopt(t)
 	e.assign(t)
 	closed := e.unlisten(t) // first: who comes in meanwhile is for who listens next
 	before := e.table.Swap(t)
-	t.dropCut(before)
-	t.fix(e.registry)
-	for id, f := range t.byID {
-		if err := e.ports.Listen(f.listener, opened[f.listener.Key()]); err != nil {
+	t.DropCut(before)
+	t.Fix(e.registry)
+	for id, f := range t.Farms {
+		if err := e.ports.Listen(f.Listener, opened[f.Listener.Key()]); err != nil {
 			problems[id] = err.Error()
 		}
 	}
 	for _, p := range closed {
 		p.Grace = defaultGrace
-		if f := before.farm(p); f != nil {
-			p.Grace = f.grace
+		if f := before.Farm(p); f != nil {
+			p.Grace = f.Grace
 		}
 		time.AfterFunc(p.Grace, e.expel)
 	}
@@ -144,18 +141,18 @@ func (e *Engine) Publish(generation uint64, cfg *farm.Config, opened map[string]
 	e.registry.Open()
 	e.registry.Stir()
 	e.registry.Retain(cfg)
-	e.prober.Retain(t.reached())
+	e.prober.Retain(t.Reached())
 	e.ejections.inherit(t)
 	return problems, nil
 }
 
 // adopt claims the shared slots of all farms and backends: one that belonged
 // to another owner before starts from nothing.
-func (e *Engine) adopt(t *table) {
-	for id := range t.byID {
+func (e *Engine) adopt(t *table.Table) {
+	for id := range t.Farms {
 		e.segment.AdoptFarm(id, uint64(id))
 	}
-	for id := range t.backends {
+	for id := range t.Backends {
 		e.segment.AdoptBackend(id, uint64(id))
 		e.board.Adopt(id, uint64(id))
 	}
@@ -166,7 +163,7 @@ func (e *Engine) adopt(t *table) {
 func (e *Engine) Drain(grace time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	t := &table{generation: e.Generation(), backends: e.table.Load().backends}
+	t := &table.Table{Generation: e.Generation(), Backends: e.table.Load().Backends}
 	e.table.Store(t)
 	e.unlisten(t)
 	e.ports.Idle(grace, func(w *worker) (busy int) {

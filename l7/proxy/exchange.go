@@ -4,11 +4,12 @@ import (
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/stats"
-	backends "github.com/sluicelb/sluice/l7/backend"
+	"github.com/sluicelb/sluice/l7/backend"
 	"github.com/sluicelb/sluice/l7/compress"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/rewrite"
 	"github.com/sluicelb/sluice/l7/state"
+	"github.com/sluicelb/sluice/l7/table"
 )
 
 // exchange is one request and its response, from the complete request head to
@@ -16,10 +17,10 @@ import (
 type exchange struct {
 	w       *worker
 	client  *client
-	farm    *farmTable // of the table the exchange began with
-	service *service
-	backend *backend
-	up      backends.Transport // nil before a backend was found and after it was let go
+	farm    *table.Farm // of the table the exchange began with
+	service *table.Service
+	backend *table.Backend
+	up      backend.Transport // nil before a backend was found and after it was let go
 	tried   balance.Tried
 	held    *balance.Load    // what the picker reserved for the exchange
 	attempt *balance.Attempt // while it tries a backend that is down; nil otherwise
@@ -70,10 +71,10 @@ type exchange struct {
 
 	clientEnded, backendEnded bool // directions of a tunnel that are over
 
-	last     []byte   // an answer that was not passed on, while there are other backends to ask; pooled
-	lastOf   *backend // whose it is
-	retried  uint8    // how often another one was asked for the sake of an answer
-	recalled bool     // last was the best there was
+	last     []byte         // an answer that was not passed on, while there are other backends to ask; pooled
+	lastOf   *table.Backend // whose it is
+	retried  uint8          // how often another one was asked for the sake of an answer
+	recalled bool           // last was the best there was
 
 	queue  *state.Queue // of the service
 	wait   *waiter      // its place in the queue of the service; nil while it does not wait
@@ -105,10 +106,10 @@ const (
 )
 
 // stats are the farm's counters of this loop.
-func (ex *exchange) stats() *stats.Farm { return ex.w.shard.Farm(ex.farm.id) }
+func (ex *exchange) stats() *stats.Farm { return ex.w.shard.Farm(ex.farm.ID) }
 
 // backendStats are the counters of the chosen backend on this loop.
-func (ex *exchange) backendStats() *stats.Backend { return ex.w.shard.Backend(ex.backend.id) }
+func (ex *exchange) backendStats() *stats.Backend { return ex.w.shard.Backend(ex.backend.ID) }
 
 // save keeps the request in the scratch buffer for sending later or again.
 func (ex *exchange) save() {

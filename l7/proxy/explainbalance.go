@@ -8,26 +8,27 @@ import (
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/table"
 )
 
 // balance tells what speaks for and against each backend of the service as it
 // is in use; chosen is the one the rehearsal picked.
-func (x *explainer) balance(sv *service, chosen int, ok bool) {
-	p := sv.picker
-	b := &explain.Balance{Algorithm: p.Algorithm().String(), Pinned: sv.pinned, Level: p.Level(), Backends: []explain.Backend{}}
-	if b.Protocol = "http1"; sv.multiplexed {
+func (x *explainer) balance(sv *table.Service, chosen int, ok bool) {
+	p := sv.Picker
+	b := &explain.Balance{Algorithm: p.Algorithm().String(), Pinned: sv.Pinned, Level: p.Level(), Backends: []explain.Backend{}}
+	if b.Protocol = "http1"; sv.Multiplexed {
 		b.Protocol = "h2"
 	}
 	x.Balance = b
 	might := 0
-	for i := range explain.Listed(len(sv.backends), chosen) {
-		be, m := &sv.backends[i], p.Member(i)
+	for i := range explain.Listed(len(sv.Backends), chosen) {
+		be, m := &sv.Backends[i], p.Member(i)
 		out := explain.Backend{
-			ID: be.number, Address: be.origin, Alias: explain.Clip(be.alias), Weight: m.Weight, Priority: m.Priority, Status: string(m.Slot.Status()),
-			InFlight: int64(x.engine.segment.SumBackend(be.id).Established), Limit: m.Limit,
-			Chosen: ok && i == chosen, Maintenance: string(be.mode), Cost: p.Cost(i),
+			ID: be.Number, Address: be.Origin, Alias: explain.Clip(be.Alias), Weight: m.Weight, Priority: m.Priority, Status: string(m.Slot.Status()),
+			InFlight: int64(x.engine.segment.SumBackend(be.ID).Established), Limit: m.Limit,
+			Chosen: ok && i == chosen, Maintenance: string(be.Mode), Cost: p.Cost(i),
 		}
-		if be.mode != modeInUse {
+		if be.Mode != farm.MaintenanceOff {
 			out.Status = string(farm.StatusMaintenance)
 		}
 		if p.Held(i) != nil {
@@ -54,7 +55,7 @@ func (x *explainer) balance(sv *service, chosen int, ok bool) {
 			x.chosen = out.Reason
 		}
 	}
-	b.NotShown = len(sv.backends) - len(b.Backends)
+	b.NotShown = len(sv.Backends) - len(b.Backends)
 	b.Random = p.Algorithm() == balance.RandomOfTwo && might > 1 && x.ex.why == accesslog.WhyAlgorithm
 }
 

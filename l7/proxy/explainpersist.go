@@ -9,38 +9,39 @@ import (
 	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/session"
+	"github.com/sluicelb/sluice/l7/table"
 )
 
 // recall puts the session of the client, if there is one, into the rehearsal.
-func (x *explainer) recall(found, sv *service) (held *session.Session) {
-	if found.sessions == nil {
+func (x *explainer) recall(found, sv *table.Service) (held *session.Session) {
+	if found.Sessions == nil {
 		return nil
 	}
 	now := session.Now()
-	s, ok := found.sessions.Peek(x.ex.key, now, sv.persist.ttl)
+	s, ok := found.Sessions.Peek(x.ex.key, now, sv.Persist.TTL)
 	if !ok {
 		return nil
 	}
-	sv.sessions.Put(x.ex.key, s.Backend, now)
+	sv.Sessions.Put(x.ex.key, s.Backend, now)
 	return &s
 }
 
 // persistence tells what became of the session.
-func (x *explainer) persistence(found *service, held *session.Session, chosen int, ok bool) {
-	if found.sessions == nil {
+func (x *explainer) persistence(found *table.Service, held *session.Session, chosen int, ok bool) {
+	if found.Sessions == nil {
 		return
 	}
 	ex := x.ex
-	p := &explain.Persistence{Kind: string(found.persist.kind), Name: string(found.persist.name), Found: held != nil}
+	p := &explain.Persistence{Kind: string(found.Persist.Kind), Name: string(found.Persist.Name), Found: held != nil}
 	if len(ex.key) > 0 {
-		p.Key = shownKey(found.persist.kind, ex.key)
+		p.Key = shownKey(found.Persist.Kind, ex.key)
 	}
 	x.Persistence = p
 	kept := -1
 	if held != nil {
 		p.Static = held.Static
-		if kept = found.find(held.Backend); kept >= 0 {
-			p.Backend = &found.backends[kept].number
+		if kept = found.Find(held.Backend); kept >= 0 {
+			p.Backend = &found.Backends[kept].Number
 		}
 	}
 	switch {
@@ -51,7 +52,7 @@ func (x *explainer) persistence(found *service, held *session.Session, chosen in
 	case held == nil && ex.why == accesslog.WhyCookie:
 		p.Reason = "no session: the cookie names the backend"
 	case held == nil:
-		p.Reason = fmt.Sprintf("no session: one with backend %d would be made", found.backends[chosen].number)
+		p.Reason = fmt.Sprintf("no session: one with backend %d would be made", found.Backends[chosen].Number)
 	case ex.why == accesslog.WhySession:
 		p.Reason = "the session names the backend"
 	case ex.why == accesslog.WhyCookie:
@@ -66,13 +67,13 @@ func (x *explainer) persistence(found *service, held *session.Session, chosen in
 // insertedCookie tells what became of the cookie the service sets.
 func (x *explainer) insertedCookie(chosen int, ok bool) {
 	ex := x.ex
-	if ex.service.cookie == nil {
+	if ex.service.FindCookie == nil {
 		return
 	}
-	c := &explain.Cookie{Name: string(ex.service.cookie.name)}
+	c := &explain.Cookie{Name: string(ex.service.FindCookie.Name)}
 	x.Cookie = c
 	if i := ex.cookie - 1; i >= 0 {
-		c.Backend = &ex.service.backends[i].number
+		c.Backend = &ex.service.Backends[i].Number
 	}
 	switch {
 	case ex.why == accesslog.WhyCookie:
@@ -80,20 +81,20 @@ func (x *explainer) insertedCookie(chosen int, ok bool) {
 	case c.Backend != nil:
 		c.Reason = fmt.Sprintf("backend %d it names cannot be used: %s", *c.Backend, unclaimed(ex.service, ex.cookie-1))
 	case ok:
-		c.Reason = fmt.Sprintf("none that names a backend: the answer would set one for backend %d", ex.service.backends[chosen].number)
+		c.Reason = fmt.Sprintf("none that names a backend: the answer would set one for backend %d", ex.service.Backends[chosen].Number)
 	default:
 		c.Reason = "none that names a backend"
 	}
 }
 
 // unclaimed says why a backend a client belongs to cannot serve it.
-func unclaimed(sv *service, i int) string {
+func unclaimed(sv *table.Service, i int) string {
 	switch {
-	case sv.backends[i].mode == modeCut:
+	case sv.Backends[i].Mode == farm.MaintenanceCut:
 		return "it is cut"
-	case sv.picker.Full(i):
+	case sv.Picker.Full(i):
 		return "it is at its limit"
-	case sv.picker.Member(i).Slot.Ejected():
+	case sv.Picker.Member(i).Slot.Ejected():
 		return "it is ejected"
 	}
 	return "it is down"

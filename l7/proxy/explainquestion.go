@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/explain"
+	"github.com/sluicelb/sluice/l7/table"
 )
 
 // asked is a question as it is understood.
@@ -19,7 +20,7 @@ type asked struct {
 
 // readQuestion makes the bytes a client would send. What they are worth is
 // found out by who reads those of clients.
-func readQuestion(f *farmTable, q *explain.Question) (a asked, err error) {
+func readQuestion(f *table.Farm, q *explain.Question) (a asked, err error) {
 	size := len(q.Method) + len(q.URL) + len(q.SNI)
 	for _, line := range q.Headers {
 		size += len(line)
@@ -32,14 +33,14 @@ func readQuestion(f *farmTable, q *explain.Question) (a asked, err error) {
 			return a, errors.New("method, URL, headers and name hold no line ends")
 		}
 	}
-	a.from, a.secure = netip.AddrFrom4([4]byte{127, 0, 0, 1}), f.tls != nil
+	a.from, a.secure = netip.AddrFrom4([4]byte{127, 0, 0, 1}), f.TLS != nil
 	if q.From != "" {
 		if a.from, err = netip.ParseAddr(q.From); err != nil {
 			return a, fmt.Errorf("%q is no address", q.From)
 		}
 		a.from = a.from.Unmap()
 	}
-	host, target := withoutUsualPort(f.origin, a.secure), q.URL
+	host, target := withoutUsualPort(f.Origin, a.secure), q.URL
 	if scheme, rest, ok := strings.Cut(q.URL, "://"); ok && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")) {
 		a.secure = len(scheme) == len("https")
 		end := len(rest)
@@ -89,7 +90,7 @@ func readQuestion(f *farmTable, q *explain.Question) (a asked, err error) {
 // nameOfHost is what a client asks TLS for: the host, unless it is an address
 // (RFC 6066 section 3).
 func nameOfHost(authority string) string {
-	name := strings.ToLower(string(withoutPort([]byte(authority))))
+	name := strings.ToLower(string(table.WithoutPort([]byte(authority))))
 	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
 		return ""
 	}

@@ -6,13 +6,14 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/session"
 	"github.com/sluicelb/sluice/l7/state"
+	"github.com/sluicelb/sluice/l7/table"
 )
 
 // SetGrace shortens what the exchanges of the farms that run now are given
 // when they are stopped.
 func (e *Engine) SetGrace(d time.Duration) {
-	for _, f := range e.table.Load().byID {
-		f.grace = d
+	for _, f := range e.table.Load().Farms {
+		f.Grace = d
 	}
 }
 
@@ -20,7 +21,7 @@ func (e *Engine) SetGrace(d time.Duration) {
 func (e *Engine) Expel() { e.expel() }
 
 // CookieValue is the value by which a service's cookie names a backend.
-func CookieValue(service, backend uint32) string { return cookieValue(service, backend) }
+func CookieValue(service, backend uint32) string { return table.CookieValue(service, backend) }
 
 // LimitSessions makes a service begin with room for n sessions. It must not be
 // published yet.

@@ -31,8 +31,8 @@ func (cl *client) introduced() {
 		cl.close()
 		return
 	}
-	if f.tls != nil {
-		cl.conn.Secure(f.tls.security)
+	if f.TLS != nil {
+		cl.conn.Secure(f.TLS.Security)
 	}
 	cl.conn.Proceed()
 }

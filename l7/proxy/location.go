@@ -4,43 +4,16 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/table"
 )
-
-// locate says which Location and Content-Location fields of responses are made
-// to point to where the client is.
-type locate struct {
-	on    bool
-	own   bool // those that name the farm's own address too
-	paths bool // the rules for paths are undone
-}
-
-// newLocate reads the mode of a service, or else its farm's.
-func newLocate(f *farm.HTTP, s *farm.Service) locate {
-	mode := s.RewriteLocation
-	if mode == "" {
-		mode = f.RewriteLocation
-	}
-	switch mode {
-	case farm.RewriteEnabled:
-		return locate{on: true, own: true}
-	case farm.RewriteEnabledBackends:
-		return locate{on: true}
-	case farm.RewriteEnabledPath:
-		return locate{on: true, own: true, paths: true}
-	case farm.RewriteEnabledBackendsPath:
-		return locate{on: true, paths: true}
-	}
-	return locate{}
-}
 
 // rewriteLocations makes Location and Content-Location point to where the
 // client is, if they point to the backend or to the farm's own address.
 func (ex *exchange) rewriteLocations() {
 	r := &ex.w.resp
 	location, content := r.Find(http1.KnownLocation), r.Find(http1.KnownContentLocation)
-	if location < 0 && content < 0 || !ex.service.locate.on || len(ex.host) == 0 {
+	if location < 0 && content < 0 || !ex.service.Locate.On || len(ex.host) == 0 {
 		return
 	}
 	ex.w.location = ex.w.location[:0]
@@ -109,14 +82,14 @@ func (ex *exchange) pointsHere(scheme, authority []byte) bool {
 		scheme = proto
 	}
 	b := ex.backend
-	if names(scheme, authority, b.origin) || names(scheme, authority, b.named) {
+	if names(scheme, authority, b.Origin) || names(scheme, authority, b.Named) {
 		return true
 	}
-	if !ex.service.locate.own {
+	if !ex.service.Locate.Own {
 		return false
 	}
-	return names(scheme, authority, ex.farm.origin) ||
-		len(proto) == len(protoHTTPS) && len(scheme) == len(protoHTTP) && bytes.EqualFold(withoutPort(authority), withoutPort(ex.host))
+	return names(scheme, authority, ex.farm.Origin) ||
+		len(proto) == len(protoHTTPS) && len(scheme) == len(protoHTTP) && bytes.EqualFold(table.WithoutPort(authority), table.WithoutPort(ex.host))
 }
 
 // names reports whether an authority names host:port. Both may leave out the

@@ -6,6 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/ratelimit"
 	"github.com/sluicelb/sluice/l7/guard"
 	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/table"
 )
 
 // login is credentials that are being checked beside the loops, and the
@@ -14,7 +15,7 @@ import (
 type login struct {
 	digest  guard.Digest
 	client  ratelimit.Key // whose guess it is
-	auth    *protection
+	auth    *table.Protection
 	waiting []*exchange
 }
 
@@ -22,24 +23,24 @@ type login struct {
 // already. The client is charged for a guess until they turn out to be right: one
 // that sends many at once does not fill the queue for others. Without a login the
 // plan says why there is none.
-func (w *worker) check(p *plan) *login {
-	digest := p.digest
+func (w *worker) check(p *table.Plan) *login {
+	digest := p.Digest
 	if l := w.logins[digest]; l != nil {
 		return l
 	}
 	e, q := w.engine, &w.query
-	key := e.guesses.Address(q.client())
-	if p.wait = e.guesses.Take(key, q.now, guesses); p.wait > 0 {
-		p.refuse(q, stepAuth, refusedGuesses)
+	key := e.guesses.Address(q.Client())
+	if p.Wait = e.guesses.Take(key, q.Now, guesses); p.Wait > 0 {
+		p.Refuse(q, table.StepAuth, table.RefusedGuesses)
 		return nil
 	}
-	l := &login{digest: digest, client: key, auth: p.service.auth}
-	job := q.gate.Job()
+	l := &login{digest: digest, client: key, auth: p.Service.Auth}
+	job := q.Gate.Job()
 	job.Done = func(right bool) {
 		if right {
 			for _, other := range e.workers {
 				if other != w {
-					other.loop.Post(func() { other.query.gate.Learn(digest, other.clock()) })
+					other.loop.Post(func() { other.query.Gate.Learn(digest, other.clock()) })
 				}
 			}
 		}
@@ -47,8 +48,8 @@ func (w *worker) check(p *plan) *login {
 	}
 	if !e.checker.Check(job) {
 		e.guesses.Refund(key, guesses)
-		p.wait = second
-		p.refuse(q, stepAuth, refusedBusy)
+		p.Wait = second
+		p.Refuse(q, table.StepAuth, table.RefusedBusy)
 		return nil
 	}
 	if w.logins == nil {
@@ -77,7 +78,7 @@ func (l *login) leave(ex *exchange) {
 func (w *worker) checked(l *login, right bool) {
 	delete(w.logins, l.digest)
 	if right {
-		w.query.gate.Learn(l.digest, w.clock())
+		w.query.Gate.Learn(l.digest, w.clock())
 		w.engine.guesses.Refund(l.client, guesses)
 	}
 	for len(l.waiting) > 0 {
@@ -89,12 +90,12 @@ func (w *worker) checked(l *login, right bool) {
 }
 
 // judged goes on with an exchange that waited.
-func (ex *exchange) judged(p *protection, right bool) {
+func (ex *exchange) judged(p *table.Protection, right bool) {
 	cl := ex.client
 	defer cl.conn.Contain()
 	if !right {
-		ex.note(refused.Unauthorized, 401, refusedPassword.Reason)
-		ex.failWith(401, p.challenge)
+		ex.note(refused.Unauthorized, 401, table.RefusedPassword.Reason)
+		ex.failWith(401, p.Challenge)
 		return
 	}
 	if ex.invite && !ex.inviteBody() {

@@ -1,8 +1,6 @@
 package proxy
 
 import (
-	"fmt"
-
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/marks"
 )
@@ -25,26 +23,4 @@ func kindsOf(cfg *farm.Config) (kinds []marks.Kind) {
 		}
 	}
 	return kinds
-}
-
-// kinds lists what the backends of the table need.
-func (t *table) kinds() (kinds []marks.Kind) {
-	for _, b := range t.backends {
-		kinds = append(kinds, b.kind)
-	}
-	return kinds
-}
-
-// unmarked says why the backends of a farm cannot be connected to with the
-// marks they ask for.
-func unmarked(f *farm.Farm, missing map[marks.Kind]error) error {
-	for _, s := range f.HTTP.Services {
-		for i := range s.Backends {
-			k := marks.Of(f, &s.Backends[i])
-			if err := missing[k]; err != nil {
-				return fmt.Errorf("service %q: backend %d has %s: %w", s.Name, i, k, err)
-			}
-		}
-	}
-	return nil
 }

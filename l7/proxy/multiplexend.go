@@ -7,6 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/refusal"
 	"github.com/sluicelb/sluice/l7/http2"
 	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/table"
 )
 
 // Expired implements loop.Handler: time to look after the streams.
@@ -71,7 +72,7 @@ func (m *multiplex) farewell() {
 
 func (m *multiplex) timeout() int64 {
 	if f := m.w.engine.farm(m.port); f != nil {
-		return f.requestTimeout
+		return f.RequestTimeout
 	}
 	return int64(defaultGrace) / 2
 }
@@ -124,16 +125,16 @@ func (m *multiplex) leave() {
 }
 
 // settle brings the connection in line with a new table.
-func (m *multiplex) settle(t *table) {
+func (m *multiplex) settle(t *table.Table) {
 	for cl := m.streams.first(); cl != nil; {
 		next := m.streams.after(cl)
-		if cl.ex != nil && cl.ex.backend != nil && cut(t, cl.ex.backend.id) {
+		if cl.ex != nil && cl.ex.backend != nil && table.Cut(t, cl.ex.backend.ID) {
 			cl.ex.abort()
 		}
 		cl = next
 	}
-	m.kept.Drop(t.lost)
-	if t.farm(m.port) == nil {
+	m.kept.Drop(t.Lost)
+	if t.Farm(m.port) == nil {
 		m.leave()
 	}
 }
@@ -141,8 +142,8 @@ func (m *multiplex) settle(t *table) {
 // note leaves a line of what the connection, no stream of it, is refused for.
 func (m *multiplex) note(class refusal.Class, reason string) {
 	name := ""
-	if f := m.w.engine.table.Load().byID[m.farm]; f != nil {
-		name = f.name
+	if f := m.w.engine.table.Load().Farms[m.farm]; f != nil {
+		name = f.Name
 	}
 	m.w.shard.Refusals(m.farm)[class]++
 	m.w.note(class, 0, name, reason, m.conn.Peer(), netip.AddrPort{})

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"cmp"
 	"fmt"
 	"sync"
 	"time"
@@ -9,28 +8,12 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/revive"
+	"github.com/sluicelb/sluice/l7/table"
 )
 
 // A backend that can be connected to, but fails one exchange after the other, is
 // ejected for a while. That is no finding about its health: core/revive, which
 // only connects, knows nothing of it.
-
-// outlier is when a service ejects a backend.
-type outlier struct {
-	errors  int // in a row
-	time    time.Duration
-	percent int
-}
-
-func newOutlier(s *farm.Service) *outlier {
-	if s.OutlierErrors == 0 {
-		return nil
-	}
-	return &outlier{
-		errors: int(s.OutlierErrors), time: time.Duration(nanos(cmp.Or(s.OutlierTime, farm.DefaultOutlierTime))),
-		percent: int(cmp.Or(s.OutlierPercent, farm.DefaultOutlierPercent)),
-	}
-}
 
 // judge counts the answer at hand for or against its backend.
 func (ex *exchange) judge() {
@@ -38,13 +21,13 @@ func (ex *exchange) judge() {
 		ex.erred(health.CauseStatus)
 		return
 	}
-	ex.w.engine.board.Slot(ex.backend.id).Worked()
+	ex.w.engine.board.Slot(ex.backend.ID).Worked()
 }
 
 // erred counts a failure of the chosen backend.
 func (ex *exchange) erred(c health.Cause) {
-	o, slot := ex.service.outlier, ex.w.engine.board.Slot(ex.backend.id)
-	if o == nil || slot.Failed() < o.errors || slot.Ejected() {
+	o, slot := ex.service.Outlier, ex.w.engine.board.Slot(ex.backend.ID)
+	if o == nil || slot.Failed() < o.Errors || slot.Ejected() {
 		return
 	}
 	if ex.w.engine.ejections.add(ex.service, ex.backend, c) {
@@ -72,56 +55,56 @@ func newEjections(e *Engine) *ejections {
 
 // add takes a backend out, if that leaves enough of them. It reports whether it
 // did. Any loop may call it; it is not part of the hot path.
-func (j *ejections) add(s *service, b *backend, c health.Cause) bool {
+func (j *ejections) add(s *table.Service, b *table.Backend, c health.Cause) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	e := j.engine
-	t, slot := e.table.Load(), e.board.Slot(b.id)
-	if now := t.backends[b.id]; now == nil || now.origin != b.origin || slot.Ejected() {
+	t, slot := e.table.Load(), e.board.Slot(b.ID)
+	if now := t.Backends[b.ID]; now == nil || now.Origin != b.Origin || slot.Ejected() {
 		return false
 	}
-	sv := t.service(s.id)
-	if sv == nil || sv.outlier == nil {
+	sv := t.Service(s.ID)
+	if sv == nil || sv.Outlier == nil {
 		return false
 	}
 	total, out, others := 0, 0, 0
-	for i := range sv.backends {
-		other := &sv.backends[i]
-		if other.mode != modeInUse {
+	for i := range sv.Backends {
+		other := &sv.Backends[i]
+		if other.Mode != farm.MaintenanceOff {
 			continue
 		}
 		total++
-		switch slot := e.board.Slot(other.id); {
+		switch slot := e.board.Slot(other.ID); {
 		case slot.Ejected():
 			out++
-		case other.id != b.id && slot.Usable():
+		case other.ID != b.ID && slot.Usable():
 			others++
 		}
 	}
-	if !health.MayEject(total, out, others, sv.outlier.percent) {
+	if !health.MayEject(total, out, others, sv.Outlier.Percent) {
 		slot.Worked() // the next row may find more of the others usable
 		return false
 	}
-	ejection := e.board.Eject(b.id, c, time.Now(), sv.outlier.time)
-	j.all[b.id] = ejected{s.id, b.reach, ejection.Until}
-	e.log.Warn("backend is ejected", b.reach.Attrs(
-		"cause", fmt.Sprintf("%d failures in a row, the last one: %s", sv.outlier.errors, c),
+	ejection := e.board.Eject(b.ID, c, time.Now(), sv.Outlier.Time)
+	j.all[b.ID] = ejected{s.ID, b.Reach, ejection.Until}
+	e.log.Warn("backend is ejected", b.Reach.Attrs(
+		"cause", fmt.Sprintf("%d failures in a row, the last one: %s", sv.Outlier.Errors, c),
 		"for", ejection.Until.Sub(ejection.Since).String(),
 	)...)
 	return true
 }
 
 // inherit takes over what an earlier engine ejected.
-func (j *ejections) inherit(t *table) {
+func (j *ejections) inherit(t *table.Table) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for _, f := range t.byID {
-		for i := range f.services {
-			s := &f.services[i]
-			for k := range s.backends {
-				b := &s.backends[k]
-				if e, is := j.engine.board.Slot(b.id).Ejection(); is && j.all[b.id].service == 0 {
-					j.all[b.id] = ejected{s.id, b.reach, e.Until}
+	for _, f := range t.Farms {
+		for i := range f.Services {
+			s := &f.Services[i]
+			for k := range s.Backends {
+				b := &s.Backends[k]
+				if e, is := j.engine.board.Slot(b.ID).Ejection(); is && j.all[b.ID].service == 0 {
+					j.all[b.ID] = ejected{s.ID, b.Reach, e.Until}
 				}
 			}
 		}
@@ -139,8 +122,8 @@ func (j *ejections) readmit(now time.Time) {
 	t := j.engine.table.Load()
 	for id, e := range j.all {
 		why := "its time is over"
-		switch b, sv := t.backends[id], t.service(e.service); {
-		case b == nil || sv == nil || sv.outlier == nil || b.reach.Addr != e.backend.Addr:
+		switch b, sv := t.Backends[id], t.Service(e.service); {
+		case b == nil || sv == nil || sv.Outlier == nil || b.Reach.Addr != e.backend.Addr:
 			why = "the configuration has changed"
 		case now.Before(e.until) && j.anyUsable(sv):
 			continue
@@ -154,9 +137,9 @@ func (j *ejections) readmit(now time.Time) {
 	}
 }
 
-func (j *ejections) anyUsable(s *service) bool {
-	for i := range s.backends {
-		if b := &s.backends[i]; b.mode == modeInUse && j.engine.board.Slot(b.id).Usable() {
+func (j *ejections) anyUsable(s *table.Service) bool {
+	for i := range s.Backends {
+		if b := &s.Backends[i]; b.Mode == farm.MaintenanceOff && j.engine.board.Slot(b.ID).Usable() {
 			return true
 		}
 	}

@@ -15,9 +15,9 @@ const (
 func (e *Engine) Break(what int) (exchanges int) {
 	e.ports.OnLoops(func(w *worker) {
 		if what == BreakPicking {
-			for _, f := range e.table.Load().byID {
-				for i := range f.services {
-					f.services[i].picker = nil
+			for _, f := range e.table.Load().Farms {
+				for i := range f.Services {
+					f.Services[i].Picker = nil
 				}
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/ratelimit"
+	"github.com/sluicelb/sluice/l7/table"
 )
 
 // penalties make those come back more slowly whose HTTP/2 connections to a farm
@@ -53,7 +54,7 @@ func (cl *client) delayed(b []byte) bool {
 	if wait == 0 {
 		return false
 	}
-	if f := w.engine.farm(cl.port); f == nil || trusts(f.trusted, from) {
+	if f := w.engine.farm(cl.port); f == nil || table.Trusts(f.Trusted, from) {
 		return false
 	}
 	w.shard.Loop().HTTP2Delayed++

@@ -10,7 +10,10 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/tlsconf"
 	"github.com/sluicelb/sluice/l7/state"
+	"github.com/sluicelb/sluice/l7/table"
 )
 
 // Browsers begin several connections at once, which come to different loops.
@@ -24,9 +27,14 @@ func TestANewClientGoesToOneBackendFromAllLoops(t *testing.T) {
 		s.Backends = append(s.Backends, farm.Backend{ID: uint32(i + 1), Addr: netip.MustParseAddr("192.0.2.1"), Port: uint16(1 + i), ConnLimit: 100})
 	}
 	const clients, loops = 50000, 2
-	e, sv := &Engine{board: board, registry: state.New(loops)}, &service{}
-	e.table.Store(&table{})
-	e.compileService(sv, &farm.Farm{ID: 1, Name: "test", Profile: farm.ProfileHTTP, HTTP: farm.DefaultHTTP()}, &s)
+	f := farm.Farm{ID: 1, Name: "test", Profile: farm.ProfileHTTP, HTTP: farm.DefaultHTTP()}
+	f.HTTP.Services = []farm.Service{s}
+	compiler := table.NewCompiler(state.New(loops), board, tlsconf.NewStore(tlsconf.Options{Prepare: loop.Prepare}))
+	compiled, problems := compiler.Compile(1, true, &farm.Config{Farms: []farm.Farm{f}}, nil)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	sv := &compiled.Farms[1].Services[0]
 	var came [loops][clients]int
 	var at [loops]atomic.Int64
 	var all sync.WaitGroup
@@ -57,8 +65,8 @@ func TestANewClientGoesToOneBackendFromAllLoops(t *testing.T) {
 	if apart > 0 {
 		t.Errorf("%d of %d clients came to two backends", apart, clients)
 	}
-	for i := range sv.backends {
-		if left := sv.backends[i].load.Active.Load(); left != 0 {
+	for i := range sv.Backends {
+		if left := sv.Backends[i].Load.Active.Load(); left != 0 {
 			t.Errorf("backend %d is left with %d exchanges", i, left)
 		}
 	}

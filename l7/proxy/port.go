@@ -5,34 +5,28 @@ import (
 
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/ports"
+	"github.com/sluicelb/sluice/l7/table"
 )
 
 type port = ports.Port
 
 // farm is the farm a port's new exchange begins with, nil when there is none.
-func (e *Engine) farm(p *port) *farmTable { return e.table.Load().farm(p) }
-
-func (t *table) farm(p *port) *farmTable {
-	if p.Number < len(t.farms) {
-		return t.farms[p.Number]
-	}
-	return nil
-}
+func (e *Engine) farm(p *port) *table.Farm { return e.table.Load().Farm(p) }
 
 // assign puts each farm at its port's number.
-func (e *Engine) assign(t *table) {
-	for _, f := range t.byID {
-		p := e.ports.Of(f.listener)
-		for p.Number >= len(t.farms) {
-			t.farms = append(t.farms, nil)
+func (e *Engine) assign(t *table.Table) {
+	for _, f := range t.Farms {
+		p := e.ports.Of(f.Listener)
+		for p.Number >= len(t.ByPort) {
+			t.ByPort = append(t.ByPort, nil)
 		}
-		t.farms[p.Number] = f
+		t.ByPort[p.Number] = f
 	}
 }
 
 // unlisten stops accepting where no farm of t listens, and lists these places.
-func (e *Engine) unlisten(t *table) (closed []*port) {
-	return e.ports.Unlisten(func(p *port) bool { return t.farm(p) != nil })
+func (e *Engine) unlisten(t *table.Table) (closed []*port) {
+	return e.ports.Unlisten(func(p *port) bool { return t.Farm(p) != nil })
 }
 
 // expel ends what is left of the farms whose grace is over; others may have

@@ -17,35 +17,35 @@ func (ex *exchange) prepare(rest []byte) (used int, err error) {
 // go by what the client sent, not by what rules make of it.
 func (ex *exchange) revise() error {
 	w := ex.w
-	w.forward = http1.Forward{ClientIP: w.query.peer(), Proto: ex.client.proto()}
-	rules := ex.service.request
+	w.forward = http1.Forward{ClientIP: w.query.Peer(), Proto: ex.client.proto()}
+	rules := ex.service.Request
 	if rules != nil {
 		w.rewrite.Reset()
-		rules.strip(&w.req.Head, &w.rewrite)
-		w.forward.Extra, w.forward.Given = rules.add, rules.given
+		rules.Strip(&w.req.Head, &w.rewrite)
+		w.forward.Extra, w.forward.Given = rules.Add, rules.Given
 	}
 	ex.hash = ex.identify()
-	if ex.service.auth != nil {
-		ex.service.auth.strip(&w.req.Head)
+	if ex.service.Auth != nil {
+		ex.service.Auth.Strip(&w.req.Head)
 	}
 	if rules != nil {
-		if err := rules.edit(&w.req.Head, &w.rewrite); err != nil {
+		if err := rules.Edit(&w.req.Head, &w.rewrite); err != nil {
 			return err
 		}
 	}
-	if ex.service.urls != nil {
+	if ex.service.URLs != nil {
 		if err := ex.rewritePath(); err != nil {
 			return err
 		}
 	}
 	if len(w.req.Host) == 0 {
-		w.forward.Host = ex.farm.hostField // HTTP/1.0 without Host: HTTP/1.1 needs one
+		w.forward.Host = ex.farm.HostField // HTTP/1.0 without Host: HTTP/1.1 needs one
 	}
-	if t := ex.farm.tls; t != nil && t.tellsClients {
+	if t := ex.farm.TLS; t != nil && t.TellsClients {
 		w.forward.Extra = ex.withCertificate(w.forward.Extra)
 	}
 	ex.requestID()
-	if ex.farm.proxyHost || ex.farm.destination {
+	if ex.farm.ProxyHost || ex.farm.Destination {
 		ex.addressing() // last: it knows how far from its end the head has a hole
 	}
 	return nil
@@ -58,20 +58,20 @@ func (ex *exchange) rewritePath() error {
 	if r.Path[0] != '/' {
 		return nil // OPTIONS *
 	}
-	if ex.service.request == nil {
+	if ex.service.Request == nil {
 		scratch.Reset()
 	}
-	path, changed, err := ex.service.urls.Rewrite(r.Path, scratch, ex.w.rewritten)
+	path, changed, err := ex.service.URLs.Rewrite(r.Path, scratch, ex.w.rewritten)
 	if !changed || err != nil {
 		return err
 	}
-	if ex.service.locate.paths {
+	if ex.service.Locate.Paths {
 		ex.w.location = append(ex.w.location[:0], r.Path...)
 	}
 	if err := r.Retarget(path); err != nil {
 		return err
 	}
-	if ex.service.locate.paths {
+	if ex.service.Locate.Paths {
 		ex.undo.Learn(ex.w.location, r.Path)
 	}
 	return nil
@@ -80,7 +80,7 @@ func (ex *exchange) rewritePath() error {
 // appendHead appends the head of the request.
 func (ex *exchange) appendHead(dst []byte) []byte {
 	out := http1.AppendRequest(dst, &ex.w.req, &ex.w.forward)
-	if ex.farm.proxyHost || ex.tail > 0 {
+	if ex.farm.ProxyHost || ex.tail > 0 {
 		ex.mark(out)
 	}
 	return out
@@ -90,12 +90,12 @@ func (ex *exchange) appendHead(dst []byte) []byte {
 func (ex *exchange) assemble(rest []byte) (used int, err error) {
 	w := ex.w
 	out := ex.appendHead(w.loop.Scratch[:0])
-	in, n, err := ex.request.take(rest, ex.service.multiplexed)
+	in, n, err := ex.request.take(rest, ex.service.Multiplexed)
 	if err != nil {
 		return 0, err
 	}
 	out = append(out, rest[:n]...)
-	if !ex.service.multiplexed { // else transmit asks for it
+	if !ex.service.Multiplexed { // else transmit asks for it
 		out = append(out, ex.requestTrailer()...)
 	}
 	w.loop.Scratch = out

@@ -3,6 +3,7 @@ package proxy
 import (
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/table"
 )
 
 // maxWaits bounds how often one exchange waits: it does again when what it
@@ -11,7 +12,7 @@ const maxWaits = 8
 
 // choose picks a backend, unless others are to have one first.
 func (ex *exchange) choose() (int, bool) {
-	if ex.service.queueLength == 0 && ex.wait == nil {
+	if ex.service.QueueLength == 0 && ex.wait == nil {
 		return ex.pick()
 	}
 	return ex.chooseInTurn()
@@ -41,7 +42,7 @@ func (ex *exchange) endWait() {
 	ex.recordQueued()
 	ex.client.setDeadline(0)
 	wt.forget()
-	if free, _ := ex.service.picker.Room(); free {
+	if free, _ := ex.service.Picker.Room(); free {
 		ex.queue.Released()
 	}
 }
@@ -67,10 +68,10 @@ func (ex *exchange) noneLeft() {
 // for, and the service lets it.
 func (ex *exchange) mayWait() bool {
 	sv := ex.service
-	if sv.queueLength == 0 && ex.wait == nil || ex.waits >= maxWaits {
+	if sv.QueueLength == 0 && ex.wait == nil || ex.waits >= maxWaits {
 		return false
 	}
-	free, usable := sv.picker.Room()
+	free, usable := sv.Picker.Room()
 	return usable && (!free || ex.tried == balance.Tried{}) // what is free may have failed it already
 }
 
@@ -93,7 +94,7 @@ func (ex *exchange) enqueue() bool {
 	// Backends that failed the exchange may be usable again by then; if they
 	// are not, the board says so.
 	ex.tried, ex.backend = balance.Tried{}, nil
-	if free, usable := ex.service.picker.Room(); free || !usable {
+	if free, usable := ex.service.Picker.Room(); free || !usable {
 		ex.queue.Released()
 	}
 	return true
@@ -103,7 +104,7 @@ func (ex *exchange) enqueue() bool {
 func (ex *exchange) join() bool {
 	sv, s := ex.service, ex.stats()
 	wt := ex.w.waiterOf(ex, ex.queue)
-	if !ex.queue.Join(&wt.Waiting, sv.queueLength, ex.turned) {
+	if !ex.queue.Join(&wt.Waiting, sv.QueueLength, ex.turned) {
 		wt.ex = nil
 		ex.w.waiters.Put(wt)
 		s.QueueFull++
@@ -117,7 +118,7 @@ func (ex *exchange) join() bool {
 	if ex.head == nil {
 		ex.save()
 	}
-	ex.client.setDeadline(ex.w.loop.Now() + sv.queueTimeout)
+	ex.client.setDeadline(ex.w.loop.Now() + sv.QueueTimeout)
 	if ex.client.stream == nil {
 		ex.client.conn.Wait() // to hear of its end
 	}
@@ -155,28 +156,28 @@ func (ex *exchange) waitedTooLong() {
 // service is gone, or needs requests made in another way, it ends on the table
 // it began with.
 func (ex *exchange) renew() {
-	f := ex.w.engine.table.Load().byID[ex.farm.id]
+	f := ex.w.engine.table.Load().Farms[ex.farm.ID]
 	if f == nil || f == ex.farm {
 		return
 	}
-	for i := range f.services {
-		if sv := &f.services[i]; sv.id == ex.service.id && sv.redirect == nil && sv.multiplexed == ex.service.multiplexed {
+	for i := range f.Services {
+		if sv := &f.Services[i]; sv.ID == ex.service.ID && sv.Redirect == nil && sv.Multiplexed == ex.service.Multiplexed {
 			ex.moveTo(f, sv)
 			return
 		}
 	}
 }
 
-func (ex *exchange) moveTo(f *farmTable, sv *service) {
+func (ex *exchange) moveTo(f *table.Farm, sv *table.Service) {
 	old := ex.service
 	if ex.cookie > 0 {
-		ex.cookie = sv.find(old.backends[ex.cookie-1].id) + 1
+		ex.cookie = sv.Find(old.Backends[ex.cookie-1].ID) + 1
 	}
-	if sv.sessions == nil || sv.persist.kind != old.persist.kind || string(sv.persist.name) != string(old.persist.name) {
+	if sv.Sessions == nil || sv.Persist.Kind != old.Persist.Kind || string(sv.Persist.Name) != string(old.Persist.Name) {
 		ex.key = ex.key[:0]
 	}
-	if sv.hashed {
+	if sv.Hashed {
 		ex.hash = hash(ex.client.conn.Peer().Addr().AsSlice())
 	}
-	ex.farm, ex.service, ex.queue = f, sv, sv.queue
+	ex.farm, ex.service, ex.queue = f, sv, sv.Queue
 }

@@ -1,15 +1,14 @@
 package proxy
 
 import (
-	"strings"
 	"time"
 
 	"github.com/sluicelb/sluice/core/accesslog"
-	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/refusal"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/table"
 )
 
 // Record makes every loop put records of its exchanges into its ring of the
@@ -19,29 +18,6 @@ func (e *Engine) Record(to *accesslog.Segment, writers []*accesslog.Writer) {
 	for i, w := range e.workers {
 		w.records.segment, w.records.writer, w.records.loop = to, writers[i], uint8(i)
 	}
-}
-
-// recording is what a farm wants to be recorded.
-type recording struct {
-	logged         bool
-	sample         uint32
-	agent, referer bool
-	headers        []string // in lower case
-	id             farm.RequestID
-}
-
-func newRecording(h *farm.HTTP) recording {
-	r := recording{id: h.RequestIDMode(), logged: h.Logs, sample: h.AccessLog.Sample}
-	combined := h.AccessLog.Format == farm.LogCombined
-	r.agent, r.referer = combined, combined
-	for _, f := range h.AccessLog.ShownFields() {
-		r.agent = r.agent || f == farm.LogAgent
-		r.referer = r.referer || f == farm.LogReferer
-	}
-	for _, name := range h.AccessLog.Headers {
-		r.headers = append(r.headers, strings.ToLower(name))
-	}
-	return r
 }
 
 // records is a worker's part.
@@ -68,16 +44,16 @@ func (r *records) wall(now int64) int64 {
 
 // entry begins the record of a request of the farm; nil when nobody wants one.
 // r is the request's head, nil when it cannot be read.
-func (w *worker) entry(cl *client, f *farmTable, r *http1.Request) *accesslog.Entry {
+func (w *worker) entry(cl *client, f *table.Farm, r *http1.Request) *accesslog.Entry {
 	rec := &w.records
 	if rec.segment == nil {
 		return nil
 	}
 	var why accesslog.Flags
-	if f.recording.logged && rec.ids.OneIn(f.recording.sample) {
+	if f.Recording.Logged && rec.ids.OneIn(f.Recording.Sample) {
 		why = accesslog.Logged
 	}
-	if rec.segment.Watched(f.id) {
+	if rec.segment.Watched(f.ID) {
 		why |= accesslog.Watched
 	}
 	if why == 0 {
@@ -90,9 +66,9 @@ func (w *worker) entry(cl *client, f *farmTable, r *http1.Request) *accesslog.En
 		e = new(accesslog.Entry)
 	}
 	e.Begin()
-	e.Flags, e.Farm, e.Loop = why, f.id, rec.loop
+	e.Flags, e.Farm, e.Loop = why, f.ID, rec.loop
 	e.Time = rec.wall(w.loop.Now())
-	e.Client(realClient(f, cl.conn.Peer(), r))
+	e.Client(table.RealClient(f, cl.conn.Peer(), r))
 	if t := cl.conn.TLS(); t != nil {
 		e.TLSVersion, e.Cipher = t.Version, t.Cipher
 	}
@@ -109,22 +85,6 @@ func (w *worker) entry(cl *client, f *farmTable, r *http1.Request) *accesslog.En
 	return e
 }
 
-// fields adds what else the farm wants to know of the head.
-func (rec *recording) fields(e *accesslog.Entry, r *http1.Request) {
-	watched := e.Flags.Has(accesslog.Watched)
-	if i := r.Find(http1.KnownUserAgent); i >= 0 && (rec.agent || watched) {
-		e.Agent(r.Value(i))
-	}
-	if i := r.Find(http1.KnownReferer); i >= 0 && (rec.referer || watched) {
-		e.Referer(r.Value(i))
-	}
-	for _, name := range rec.headers {
-		if i := r.Lookup(name); i >= 0 {
-			e.Header(name, r.Value(i))
-		}
-	}
-}
-
 // put hands a record over and takes the entry back.
 func (rec *records) put(e *accesslog.Entry) {
 	rec.writer.Put(e)
@@ -138,7 +98,7 @@ func (ex *exchange) recordHead() {
 	ex.takeID()
 	if ex.entry = w.entry(ex.client, ex.farm, &w.req); ex.entry != nil {
 		ex.entry.RequestID(ex.id)
-		ex.farm.recording.fields(ex.entry, &w.req)
+		ex.farm.Recording.Fields(ex.entry, &w.req)
 	}
 }
 
@@ -184,7 +144,7 @@ func (ex *exchange) recordFlag(f accesslog.Flags) {
 
 // recordRefusal counts what is refused, and notes its class.
 func (ex *exchange) recordRefusal(class refusal.Class) {
-	ex.w.shard.Refusals(ex.farm.id)[class]++
+	ex.w.shard.Refusals(ex.farm.ID)[class]++
 	if e := ex.entry; e != nil {
 		e.Refusal = uint8(class) + 1
 	}
@@ -200,8 +160,8 @@ func (cl *client) recordRefusal(class refusal.Class) {
 func (ex *exchange) recordAnswer(took int64) {
 	now := ex.w.loop.Now()
 	ex.status = ex.w.resp.Status
-	ex.w.shard.FarmTimes(ex.farm.id).FirstByte.Observe(now - ex.began)
-	ex.w.shard.BackendTimes(ex.backend.id).FirstByte.Observe(took)
+	ex.w.shard.FarmTimes(ex.farm.ID).FirstByte.Observe(now - ex.began)
+	ex.w.shard.BackendTimes(ex.backend.ID).FirstByte.Observe(took)
 	if e := ex.entry; e != nil {
 		e.Response, e.FirstByte = took, now-ex.began
 	}
@@ -211,7 +171,7 @@ func (ex *exchange) recordAnswer(took int64) {
 func (ex *exchange) recordOwn(status, bytes int) {
 	ex.status, ex.own = status, true
 	took := ex.w.loop.Now() - ex.began
-	ex.w.shard.FarmTimes(ex.farm.id).FirstByte.Observe(took)
+	ex.w.shard.FarmTimes(ex.farm.ID).FirstByte.Observe(took)
 	if e := ex.entry; e != nil {
 		e.Flags |= accesslog.Own
 		e.FirstByte = took
@@ -225,9 +185,9 @@ func (ex *exchange) recordEnd() {
 	now := w.loop.Now()
 	total := now - ex.began
 	if ex.status != 0 && ex.phase != phaseTunnel {
-		w.shard.FarmTimes(ex.farm.id).Total.Observe(total)
+		w.shard.FarmTimes(ex.farm.ID).Total.Observe(total)
 		if !ex.own {
-			w.shard.BackendTimes(ex.backend.id).Total.Observe(now - ex.sent)
+			w.shard.BackendTimes(ex.backend.ID).Total.Observe(now - ex.sent)
 		}
 	}
 	e := ex.entry
@@ -235,9 +195,9 @@ func (ex *exchange) recordEnd() {
 		return
 	}
 	ex.entry = nil
-	e.Total, e.Status, e.Service = total, uint16(ex.status), ex.service.id
+	e.Total, e.Status, e.Service = total, uint16(ex.status), ex.service.ID
 	if ex.backend != nil {
-		e.Backend, e.Why = ex.backend.id, ex.why
+		e.Backend, e.Why = ex.backend.ID, ex.why
 	}
 	e.Flags |= ex.ending(e)
 	w.records.put(e)
@@ -268,7 +228,7 @@ func ofBackend(class refusal.Class) bool {
 
 // recordOwn records an answer that is given without a backend. known says that
 // the request's head is in w.req; sv is nil when no service was found.
-func (w *worker) recordOwn(cl *client, f *farmTable, sv *service, known bool, status, bytes int) {
+func (w *worker) recordOwn(cl *client, f *table.Farm, sv *table.Service, known bool, status, bytes int) {
 	class := w.records.refusal
 	w.records.refusal = 0
 	r := &w.req
@@ -280,11 +240,11 @@ func (w *worker) recordOwn(cl *client, f *farmTable, sv *service, known bool, st
 		return
 	}
 	if r != nil {
-		f.recording.fields(e, r)
+		f.Recording.Fields(e, r)
 	}
 	e.Flags |= accesslog.Own
 	if sv != nil {
-		e.Service = sv.id
+		e.Service = sv.ID
 	}
 	if status/100 == 3 {
 		e.Flags |= accesslog.Redirected

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/sluicelb/sluice/core/refusal"
-	backends "github.com/sluicelb/sluice/l7/backend"
+	"github.com/sluicelb/sluice/l7/backend"
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
@@ -14,7 +14,7 @@ func answerReason(err error) string {
 	if bad, ok := errors.AsType[*http1.Error](err); ok {
 		return bad.Reason
 	}
-	if bad := backends.ErrorOf(err); bad != nil {
+	if bad := backend.ErrorOf(err); bad != nil {
 		return bad.Reason
 	}
 	return "malformed answer"
@@ -26,8 +26,8 @@ func (cl *client) note(class refusal.Class, status int, reason string) {
 	cl.recordRefusal(class)
 	w := cl.w
 	name := ""
-	if f := w.engine.table.Load().byID[cl.farm]; f != nil {
-		name = f.name
+	if f := w.engine.table.Load().Farms[cl.farm]; f != nil {
+		name = f.Name
 	}
 	w.note(class, status, name, reason, cl.conn.Peer(), netip.AddrPort{})
 }
@@ -35,7 +35,7 @@ func (cl *client) note(class refusal.Class, status int, reason string) {
 // note is the client's, within an exchange.
 func (ex *exchange) note(class refusal.Class, status int, reason string) {
 	ex.recordRefusal(class)
-	ex.w.note(class, status, ex.farm.name, reason, ex.client.conn.Peer(), netip.AddrPort{})
+	ex.w.note(class, status, ex.farm.Name, reason, ex.client.conn.Peer(), netip.AddrPort{})
 }
 
 // noteBackend leaves a line of what the backend did wrong.
@@ -43,8 +43,8 @@ func (ex *exchange) noteBackend(class refusal.Class, status int, reason string) 
 	ex.recordRefusal(class)
 	w := ex.w
 	w.refusals.Add(w.loop.Now(), refusal.Event{
-		Class: class, Status: uint16(status), Farm: ex.farm.name, Reason: reason,
-		Client: ex.client.conn.Peer(), Backend: ex.backend.target.Addr, Alias: ex.backend.alias,
+		Class: class, Status: uint16(status), Farm: ex.farm.Name, Reason: reason,
+		Client: ex.client.conn.Peer(), Backend: ex.backend.Target.Addr, Alias: ex.backend.Alias,
 	})
 }
 

@@ -5,15 +5,16 @@ import (
 
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/table"
 )
 
 // answerWith answers a request without a backend, for a service or for none, with
 // more field lines. It returns how many bytes of rest belong to the request.
-func (w *worker) answerWith(cl *client, f *farmTable, sv *service, status int, lines, rest []byte) int {
+func (w *worker) answerWith(cl *client, f *table.Farm, sv *table.Service, status int, lines, rest []byte) int {
 	close, used := w.bodyless(rest)
 	s := cl.stats()
 	s.Responses[status/100-1]++
-	out := f.answers.appendWith(w.loop.Scratch[:0], status, lines, w.req.Verb == http1.VerbHEAD, close)
+	out := f.Answers.AppendWith(w.loop.Scratch[:0], status, lines, w.req.Verb == http1.VerbHEAD, close)
 	w.recordOwn(cl, f, sv, true, status, len(out))
 	w.send(cl, out, close)
 	return used
@@ -21,16 +22,16 @@ func (w *worker) answerWith(cl *client, f *farmTable, sv *service, status int, l
 
 // refuse answers a request as its plan says. That a client has not identified
 // itself yet is how every visit begins, and no refusal.
-func (w *worker) refuse(cl *client, f *farmTable, p *plan, rest []byte) int {
-	no, lines := p.refused, p.lines
-	if no != refusedStranger {
+func (w *worker) refuse(cl *client, f *table.Farm, p *table.Plan, rest []byte) int {
+	no, lines := p.Refused, p.Lines
+	if no != table.RefusedStranger {
 		cl.note(no.Class, no.Status, no.Reason)
 	}
 	refused.Count(cl.stats(), no.Class)
-	if p.wait > 0 {
-		lines = w.retryAfter(p.wait)
+	if p.Wait > 0 {
+		lines = w.retryAfter(p.Wait)
 	}
-	return w.answerWith(cl, f, p.service, no.Status, lines, rest)
+	return w.answerWith(cl, f, p.Service, no.Status, lines, rest)
 }
 
 // retryAfter is the field line that tells a client to wait that many
@@ -43,13 +44,13 @@ func (w *worker) retryAfter(wait int64) []byte {
 }
 
 // redirect answers with the service's redirect.
-func (w *worker) redirect(cl *client, f *farmTable, p *plan, rest []byte) int {
+func (w *worker) redirect(cl *client, f *table.Farm, p *table.Plan, rest []byte) int {
 	close, used := w.bodyless(rest)
-	sv, s := p.service, cl.stats()
+	sv, s := p.Service, cl.stats()
 	s.Redirects++
 	s.Responses[2]++
-	out := appendRedirect(w.loop.Scratch[:0], sv.code, p.location, sv.redirect.sts, close)
-	w.recordOwn(cl, f, sv, true, sv.code, len(out))
+	out := table.AppendRedirect(w.loop.Scratch[:0], sv.Code, p.Location, sv.Redirect.STS, close)
+	w.recordOwn(cl, f, sv, true, sv.Code, len(out))
 	w.send(cl, out, close)
 	return used
 }
@@ -85,7 +86,7 @@ func (ex *exchange) failWith(status int, lines []byte) {
 	head := ex.verb == http1.VerbHEAD
 	s := ex.stats()
 	s.Responses[status/100-1]++
-	out := ex.ownID(f.answers.appendWith(w.loop.Scratch[:0], status, lines, head, close))
+	out := ex.ownID(f.Answers.AppendWith(w.loop.Scratch[:0], status, lines, head, close))
 	ex.recordOwn(status, len(out))
 	ex.end()
 	s.BytesOut += uint64(len(out))

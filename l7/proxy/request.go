@@ -3,7 +3,7 @@ package proxy
 import (
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/loop"
-	backends "github.com/sluicelb/sluice/l7/backend"
+	"github.com/sluicelb/sluice/l7/backend"
 	"github.com/sluicelb/sluice/l7/refused"
 )
 
@@ -33,7 +33,7 @@ func (ex *exchange) forwardTo() {
 			ex.noneLeft()
 			return
 		}
-		ex.backend = &ex.service.backends[i]
+		ex.backend = &ex.service.Backends[i]
 		ex.await()
 		up, established, err := ex.transport(ex.destination())
 		switch {
@@ -61,9 +61,9 @@ func (ex *exchange) forwardTo() {
 // await counts the exchange as waiting for its response, for the algorithm
 // that compares how many do.
 func (ex *exchange) await() {
-	if ex.service.tracked {
+	if ex.service.Tracked {
 		ex.waiting = true
-		ex.backend.load.Pending.Add(1)
+		ex.backend.Load.Pending.Add(1)
 	}
 }
 
@@ -71,7 +71,7 @@ func (ex *exchange) await() {
 func (ex *exchange) arrived() {
 	if ex.waiting {
 		ex.waiting = false
-		ex.backend.load.Pending.Add(-1)
+		ex.backend.Load.Pending.Add(-1)
 	}
 }
 
@@ -86,14 +86,14 @@ func (ex *exchange) connecting(by int) {
 	}
 }
 
-// BackendConnected implements backends.Owner.
+// BackendConnected implements backend.Owner.
 func (ex *exchange) BackendConnected(began int64, own bool, err error) {
 	defer ex.client.conn.Contain()
 	if err != nil {
 		ex.up = nil // whoever opened it has it back
 	}
 	ex.connecting(-1)
-	if why := backends.ErrorOf(err); why != nil {
+	if why := backend.ErrorOf(err); why != nil {
 		ex.badResponse(why.Reason)
 		return
 	}
@@ -113,10 +113,10 @@ func (ex *exchange) BackendConnected(began int64, own bool, err error) {
 		s.Reuses++
 	}
 	ex.recordConnect(began)
-	ex.w.engine.prober.Reached(ex.backend.id)
+	ex.w.engine.prober.Reached(ex.backend.ID)
 	ex.attempted()
-	if ex.service.tls != nil {
-		ex.service.tls.Worked(ex.backend.id, ex.nameAsked())
+	if ex.service.TLS != nil {
+		ex.service.TLS.Worked(ex.backend.ID, ex.nameAsked())
 	}
 	up := ex.up
 	ex.send()
@@ -127,8 +127,8 @@ func (ex *exchange) BackendConnected(began int64, own bool, err error) {
 
 // index is the position of the chosen backend in its service.
 func (ex *exchange) index() int {
-	for i := range ex.service.backends {
-		if &ex.service.backends[i] == ex.backend {
+	for i := range ex.service.Backends {
+		if &ex.service.Backends[i] == ex.backend {
 			return i
 		}
 	}
@@ -145,7 +145,7 @@ func (ex *exchange) send() {
 	b = ex.address(b)
 	up := ex.up
 	ex.phase, ex.sent = phaseHead, w.loop.Now()
-	up.SetDeadline(ex.sent + ex.backend.timeout)
+	up.SetDeadline(ex.sent + ex.backend.Timeout)
 	if err := ex.transmit(b); err != nil {
 		// Refused as a whole: the connection had ended before, so the backend
 		// has seen nothing of this request.
@@ -165,8 +165,8 @@ func (ex *exchange) send() {
 	ex.counted = true
 	ex.replayable = up.Reused() && ex.request.done() && ex.verb.Idempotent()
 	switch {
-	case ex.service.retry != nil && ex.keeps(b):
-	case !ex.replayable && !ex.service.multiplexed: // a stream may be refused unseen
+	case ex.service.Retry != nil && ex.keeps(b):
+	case !ex.replayable && !ex.service.Multiplexed: // a stream may be refused unseen
 		ex.unsave()
 	case ex.head == nil:
 		ex.save()
@@ -197,7 +197,7 @@ func (ex *exchange) pumpRequest() {
 		}
 		n, err := ex.client.readBody(l.In[:bodyRead])
 		if err == loop.ErrDry {
-			ex.client.setDeadline(l.Now() + ex.farm.requestTimeout)
+			ex.client.setDeadline(l.Now() + ex.farm.RequestTimeout)
 			return
 		}
 		if err != nil {
@@ -214,7 +214,7 @@ func (ex *exchange) pumpRequest() {
 // sendBody sends the next bytes of the request body. It reports whether more
 // are wanted.
 func (ex *exchange) sendBody(p []byte) bool {
-	in, out, err := ex.request.take(p, ex.service.multiplexed)
+	in, out, err := ex.request.take(p, ex.service.Multiplexed)
 	if err != nil {
 		ex.brokenBody(err)
 		return false
@@ -223,7 +223,7 @@ func (ex *exchange) sendBody(p []byte) bool {
 	ex.backendStats().BytesOut += uint64(out)
 	ex.recordMoved(uint64(in), 0)
 	err = ex.transmitBody(p[:out])
-	ex.up.SetDeadline(ex.w.loop.Now() + ex.backend.timeout)
+	ex.up.SetDeadline(ex.w.loop.Now() + ex.backend.Timeout)
 	if in < len(p) {
 		ex.client.keep(p[in:])
 	}
@@ -254,7 +254,7 @@ func (ex *exchange) brokenBody(err error) {
 	ex.refuse(err)
 }
 
-// BackendDrained implements backends.Owner: there is room for more of the body.
+// BackendDrained implements backend.Owner: there is room for more of the body.
 func (ex *exchange) BackendDrained() {
 	defer ex.client.conn.Contain()
 	ex.pumpRequest()
@@ -268,7 +268,7 @@ func (ex *exchange) clientExpired() {
 	case ex.phase == phaseTunnel:
 		ex.clientGone()
 	case ex.client.pending() != 0:
-		if ex.client.stalled(ex.farm.requestTimeout) {
+		if ex.client.stalled(ex.farm.RequestTimeout) {
 			ex.stats().Timeouts++
 			ex.note(refused.Timeout, 0, "answer not taken in time")
 			cl := ex.client

@@ -2,11 +2,11 @@ package proxy
 
 import (
 	"bytes"
-	"net/netip"
 
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/table"
 )
 
 // The field that carries the id of a request, and its name as it is looked up.
@@ -19,28 +19,19 @@ const (
 // trusted peer, or a new one.
 func (ex *exchange) takeID() {
 	f := ex.farm
-	if f.recording.id == farm.RequestIDOff {
+	if f.Recording.ID == farm.RequestIDOff {
 		return
 	}
 	r := &ex.w.req
 	ex.id = ex.id[:0]
-	if len(f.trusted) > 0 {
-		if i := r.Lookup(requestIDName); i >= 0 && accesslog.ValidID(r.Value(i)) && trusts(f.trusted, ex.client.conn.Peer().Addr()) {
+	if len(f.Trusted) > 0 {
+		if i := r.Lookup(requestIDName); i >= 0 && accesslog.ValidID(r.Value(i)) && table.Trusts(f.Trusted, ex.client.conn.Peer().Addr()) {
 			ex.id = append(ex.id, r.Value(i)...)
 		}
 	}
 	if len(ex.id) == 0 {
 		ex.id = ex.w.records.ids.Append(ex.id)
 	}
-}
-
-func trusts(networks []netip.Prefix, peer netip.Addr) bool {
-	for _, p := range networks {
-		if p.Contains(peer) {
-			return true
-		}
-	}
-	return false
 }
 
 // requestID puts the id in the place of the client's own in the request at hand.
@@ -75,7 +66,7 @@ func (ex *exchange) withID(lines []byte) []byte {
 // answerID adds the id to the field lines of the answer if the client is to
 // have it, and keeps the backend's own from it.
 func (ex *exchange) answerID(lines []byte) []byte {
-	if ex.farm.recording.id != farm.RequestIDBoth {
+	if ex.farm.Recording.ID != farm.RequestIDBoth {
 		return lines
 	}
 	removeIDs(&ex.w.resp.Head)
@@ -84,7 +75,7 @@ func (ex *exchange) answerID(lines []byte) []byte {
 
 // ownID puts the id into an answer of our own, behind its first line.
 func (ex *exchange) ownID(out []byte) []byte {
-	if ex.farm.recording.id != farm.RequestIDBoth {
+	if ex.farm.Recording.ID != farm.RequestIDBoth {
 		return out
 	}
 	at := bytes.IndexByte(out, '\n') + 1

@@ -6,12 +6,13 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/table"
 )
 
 // maxInterim bounds the 1xx answers to one request.
 const maxInterim = 16
 
-// BackendReadable implements backends.Owner.
+// BackendReadable implements backend.Owner.
 func (ex *exchange) BackendReadable() {
 	defer ex.client.conn.Contain()
 	m := ex.client.hold()
@@ -76,7 +77,7 @@ func (ex *exchange) headEnded(err error) {
 	if ex.ahead != nil {
 		reason = "connection ended within the head"
 	}
-	if ex.mayRetry(retryReset) {
+	if ex.mayRetry(table.RetryReset) {
 		ex.retryAfter(refused.CutAnswer, reason)
 		return
 	}
@@ -85,7 +86,7 @@ func (ex *exchange) headEnded(err error) {
 	ex.failed(502)
 }
 
-// BackendFailed implements backends.Owner.
+// BackendFailed implements backend.Owner.
 func (ex *exchange) BackendFailed(err error) {
 	defer ex.client.conn.Contain()
 	ex.up = nil // the pool has it back
@@ -103,7 +104,7 @@ func (ex *exchange) BackendFailed(err error) {
 	}
 }
 
-// BackendExpired implements backends.Owner: the backend kept us waiting.
+// BackendExpired implements backend.Owner: the backend kept us waiting.
 func (ex *exchange) BackendExpired() {
 	defer ex.client.conn.Contain()
 	switch {
@@ -114,7 +115,7 @@ func (ex *exchange) BackendExpired() {
 		s.Timeouts++
 		ex.stats().Timeouts++
 		ex.erred(health.CauseTimeout)
-		if ex.mayRetry(retryTimeout) {
+		if ex.mayRetry(table.RetryTimeout) {
 			ex.retryAfter(refused.BackendTimeout, "no answer in time")
 			return
 		}
@@ -194,7 +195,7 @@ func (ex *exchange) passInterim() bool {
 	if ex.oldClient {
 		return true // HTTP/1.0 knows none
 	}
-	if e := ex.farm.limits.expect; ex.w.resp.Status == 100 && (e == expectIgnore || e == expectSilent) {
+	if e := ex.farm.Limits.Expect; ex.w.resp.Status == 100 && (e == table.ExpectIgnore || e == table.ExpectSilent) {
 		return true
 	}
 	w := ex.w

@@ -4,7 +4,7 @@ import (
 	"io"
 
 	"github.com/sluicelb/sluice/core/loop"
-	backends "github.com/sluicelb/sluice/l7/backend"
+	"github.com/sluicelb/sluice/l7/backend"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/refused"
 )
@@ -30,7 +30,7 @@ func (ex *exchange) pumpResponse() {
 		if room == 0 {
 			// clientDrained comes back here; until then the client, not the
 			// backend, is on the clock.
-			ex.client.await(ex.farm.requestTimeout)
+			ex.client.await(ex.farm.RequestTimeout)
 			return
 		}
 		n, err := ex.up.Read(l.In[:room])
@@ -38,7 +38,7 @@ func (ex *exchange) pumpResponse() {
 			if ex.encoder != nil && !ex.flushEncoded() {
 				return
 			}
-			ex.up.SetDeadline(l.Now() + ex.backend.timeout)
+			ex.up.SetDeadline(l.Now() + ex.backend.Timeout)
 			return
 		}
 		if err != nil {
@@ -107,7 +107,7 @@ func (ex *exchange) bodyEnded(err error) {
 		ex.bareEnded()
 		return
 	}
-	if why := backends.ErrorOf(err); why != nil && why.Broke {
+	if why := backend.ErrorOf(err); why != nil && why.Broke {
 		ex.badBody(err)
 		return
 	}

@@ -31,19 +31,19 @@ func (ex *exchange) answer(b []byte, n int) {
 	if r.Status == 401 && asksToBind(&r.Head) {
 		ex.bind()
 	}
-	if rt := ex.service.retry; rt != nil && rt.status(r.Status) && ex.retryAnswer(kind, b, n) {
+	if rt := ex.service.Retry; rt != nil && rt.Status(r.Status) && ex.retryAnswer(kind, b, n) {
 		return
 	}
 	if err := ex.applyRules(); err != nil {
 		ex.badResponse(answerReason(err))
 		return
 	}
-	if ex.service.compress != nil {
+	if ex.service.Compress != nil {
 		ex.planEncoding(kind, ex.verb == http1.VerbHEAD)
 	}
 	ex.response.startAnswer(kind, &r.Head, !ex.oldClient)
 	unchunk := kind == http1.BodyChunked && ex.unframed()
-	if ex.service.multiplexed && ex.unframed() && !ex.recalled {
+	if ex.service.Multiplexed && ex.unframed() && !ex.recalled {
 		ex.response.unframe(!ex.oldClient, ex.client.stream != nil)
 	}
 	rest := b[n:]
@@ -89,22 +89,22 @@ func (ex *exchange) settleKeeping(kind http1.Body, unchunk bool) {
 
 // applyRules changes the fields of the response as the service's rules say.
 func (ex *exchange) applyRules() error {
-	rules := ex.service.response
+	rules := ex.service.Response
 	if rules == nil {
 		return nil
 	}
 	w := ex.w
 	w.rewrite.Reset()
-	return rules.apply(&w.resp.Head, &w.rewrite)
+	return rules.Apply(&w.resp.Head, &w.rewrite)
 }
 
 // withCookie adds the line that keeps the client on its backend to what the
 // response gets beside its own fields, unless the client is known there.
 func (ex *exchange) withCookie(add []byte) []byte {
-	if ex.backend.setCookie == nil || ex.cookie > 0 && &ex.service.backends[ex.cookie-1] == ex.backend {
+	if ex.backend.SetCookie == nil || ex.cookie > 0 && &ex.service.Backends[ex.cookie-1] == ex.backend {
 		return add
 	}
-	return ex.w.join(add, ex.backend.setCookie)
+	return ex.w.join(add, ex.backend.SetCookie)
 }
 
 // rewriteHead builds the head the client gets in the scratch buffer.
@@ -113,8 +113,8 @@ func (ex *exchange) rewriteHead(unchunk bool) []byte {
 	o := http1.ResponseOptions{
 		Close: !ex.keepClient, KeepAlive: ex.keepClient && ex.oldClient, Unchunk: unchunk,
 	}
-	if rules := ex.service.response; rules != nil {
-		o.Extra = rules.add
+	if rules := ex.service.Response; rules != nil {
+		o.Extra = rules.Add
 	}
 	o.Extra = ex.answerID(o.Extra)
 	ex.rewriteLocations()
@@ -145,10 +145,10 @@ func (ex *exchange) countTaken(bytes int, took int64) {
 	s.BytesIn += uint64(bytes)
 	s.ResponseNanos += uint64(took)
 	ex.arrived()
-	if ex.service.tracked {
-		ex.backend.load.Observe(took)
+	if ex.service.Tracked {
+		ex.backend.Load.Observe(took)
 	}
-	if ex.service.outlier != nil {
+	if ex.service.Outlier != nil {
 		ex.judge()
 	}
 }

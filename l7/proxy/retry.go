@@ -1,75 +1,19 @@
 package proxy
 
 import (
-	"cmp"
-	"slices"
-	"strconv"
-
-	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/refusal"
 	"github.com/sluicelb/sluice/l7/http1"
-	"github.com/sluicelb/sluice/l7/state"
+	"github.com/sluicelb/sluice/l7/table"
 )
-
-// retryCondition is a way a try may fail.
-type retryCondition uint8
-
-const (
-	retryReset retryCondition = 1 << iota
-	retryTimeout
-	retryStatus
-)
-
-// retrying is which failed tries of a service go on to another backend.
-type retrying struct {
-	on       retryCondition
-	statuses []int
-	most     uint8
-	percent  uint32
-	unsafe   bool
-	spent    []state.Spent // by loop
-}
-
-// newRetrying compiles what a service says; nil when only connects are repeated,
-// which they always are.
-func (e *Engine) newRetrying(s *farm.Service) *retrying {
-	rt := &retrying{
-		most: cmp.Or(s.Retries, farm.DefaultRetries), percent: uint32(cmp.Or(s.RetryBudget, farm.DefaultRetryBudget)), unsafe: s.RetryUnsafe,
-	}
-	for _, c := range s.RetryOn {
-		switch c {
-		case farm.RetryConnect:
-		case farm.RetryReset:
-			rt.on |= retryReset
-		case farm.RetryTimeout:
-			rt.on |= retryTimeout
-		default:
-			if status, err := strconv.Atoi(string(c)); err == nil {
-				rt.on |= retryStatus
-				rt.statuses = append(rt.statuses, status)
-			}
-		}
-	}
-	if rt.on == 0 {
-		return nil
-	}
-	rt.spent = *e.registry.Spent.Of(s.ID)
-	return rt
-}
-
-// status reports whether an answer of that status is a failed try.
-func (rt *retrying) status(status int) bool {
-	return status >= 400 && slices.Contains(rt.statuses, status)
-}
 
 // keeps keeps the request b that is being sent, if it may be sent again for the
 // sake of an answer. It reports whether it did.
 func (ex *exchange) keeps(b []byte) bool {
-	rt, w := ex.service.retry, ex.w
+	rt, w := ex.service.Retry, ex.w
 	if ex.retried == 0 {
-		rt.spent[w.index].Request(w.loop.Now())
+		rt.Spent[w.index].Request(w.loop.Now())
 	}
-	if len(b) > maxReplay || ex.retried >= rt.most || ex.upgrade || ex.client.wantsTunnel() || !rt.unsafe && !ex.verb.Idempotent() {
+	if len(b) > maxReplay || ex.retried >= rt.Most || ex.upgrade || ex.client.wantsTunnel() || !rt.Unsafe && !ex.verb.Idempotent() {
 		return false
 	}
 	if ex.head == nil {
@@ -81,17 +25,17 @@ func (ex *exchange) keeps(b []byte) bool {
 // mayRetry reports whether a try that failed in that way goes on to another
 // backend, and spends what that costs. Nothing of an answer may have come to the
 // client.
-func (ex *exchange) mayRetry(c retryCondition) bool {
-	rt := ex.service.retry
+func (ex *exchange) mayRetry(c table.RetryCondition) bool {
+	rt := ex.service.Retry
 	switch {
-	case rt == nil || rt.on&c == 0 || ex.head == nil || ex.interim != 0 || ex.retried >= rt.most || ex.upgrade || ex.client.wantsTunnel():
+	case rt == nil || rt.On&c == 0 || ex.head == nil || ex.interim != 0 || ex.retried >= rt.Most || ex.upgrade || ex.client.wantsTunnel():
 		return false
-	case ex.ahead != nil && c != retryStatus:
+	case ex.ahead != nil && c != table.RetryStatus:
 		return false // it did answer
-	case !ex.verb.Idempotent() && (!rt.unsafe || c == retryTimeout || !ex.request.done()):
+	case !ex.verb.Idempotent() && (!rt.Unsafe || c == table.RetryTimeout || !ex.request.done()):
 		return false
 	}
-	return ex.service.picker.Free(ex.tried.With(ex.index())) && rt.spent[ex.w.index].Retry(ex.w.loop.Now(), rt.percent)
+	return ex.service.Picker.Free(ex.tried.With(ex.index())) && rt.Spent[ex.w.index].Retry(ex.w.loop.Now(), rt.Percent)
 }
 
 // retryAfter goes on to another backend after the chosen one gave no answer.
@@ -127,7 +71,7 @@ func (ex *exchange) goOn() {
 // answer was taken, or is to be taken once it is complete.
 func (ex *exchange) retryAnswer(kind http1.Body, b []byte, n int) bool {
 	r := &ex.w.resp
-	if ex.head == nil || len(b) > maxReplay || kind == http1.BodyUntilClose || kind == http1.BodyChunked && ex.service.multiplexed || kind == http1.BodyLength && r.ContentLength > maxReplay {
+	if ex.head == nil || len(b) > maxReplay || kind == http1.BodyUntilClose || kind == http1.BodyChunked && ex.service.Multiplexed || kind == http1.BodyLength && r.ContentLength > maxReplay {
 		return false
 	}
 	// What is kept has to be as it came: take cleans its bytes in place, and the
@@ -140,12 +84,12 @@ func (ex *exchange) retryAnswer(kind http1.Body, b []byte, n int) bool {
 	case err != nil:
 		return false
 	case !ex.response.done():
-		if !ex.service.picker.Free(ex.tried.With(ex.index())) {
+		if !ex.service.Picker.Free(ex.tried.With(ex.index())) {
 			return false
 		}
 		ex.keepAhead(b)
 		return true
-	case !ex.mayRetry(retryStatus):
+	case !ex.mayRetry(table.RetryStatus):
 		return false
 	}
 	ex.countTaken(len(b), w.loop.Now()-ex.sent)

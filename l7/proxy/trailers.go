@@ -20,19 +20,19 @@ type trailers struct {
 // until the next call on the loop.
 func (ex *exchange) requestTrailer() []byte {
 	t := ex.request.trailer()
-	rules, auth, farm := ex.service.request, ex.service.auth, ex.farm.remove
-	if len(t) == 0 || rules == nil && farm == nil && (auth == nil || auth.keys == nil) {
+	rules, auth, farm := ex.service.Request, ex.service.Auth, ex.farm.Remove
+	if len(t) == 0 || rules == nil && farm == nil && (auth == nil || auth.Keys == nil) {
 		return t
 	}
-	return ex.w.filter(t, !ex.service.multiplexed, func(h *http1.Head, s *rewrite.Scratch) error {
+	return ex.w.filter(t, !ex.service.Multiplexed, func(h *http1.Head, s *rewrite.Scratch) error {
 		if farm != nil {
 			farm.Remove(h, s)
 		}
-		if err := rules.apply(h, s); err != nil {
+		if err := rules.Apply(h, s); err != nil {
 			return err
 		}
-		if auth != nil && auth.keys != nil { // the backend gets the one that was checked, or none
-			for i := h.Lookup(auth.header); i >= 0; i = h.Lookup(auth.header) {
+		if auth != nil && auth.Keys != nil { // the backend gets the one that was checked, or none
+			for i := h.Lookup(auth.Header); i >= 0; i = h.Lookup(auth.Header) {
 				h.Remove(i)
 			}
 		}
@@ -43,11 +43,11 @@ func (ex *exchange) requestTrailer() []byte {
 // answerTrailer is requestTrailer for the answer.
 func (ex *exchange) answerTrailer() []byte {
 	t := ex.response.trailer()
-	rules := ex.service.response
+	rules := ex.service.Response
 	if len(t) == 0 || rules == nil {
 		return t
 	}
-	return ex.w.filter(t, !ex.unframed(), rules.apply)
+	return ex.w.filter(t, !ex.unframed(), rules.Apply)
 }
 
 // filter applies rules to trailers. Where nothing is left of them chunks still end

@@ -2,8 +2,7 @@ package proxy
 
 import (
 	"github.com/sluicelb/sluice/core/accesslog"
-	"github.com/sluicelb/sluice/core/farm"
-	backends "github.com/sluicelb/sluice/l7/backend"
+	"github.com/sluicelb/sluice/l7/backend"
 	"github.com/sluicelb/sluice/l7/dial"
 )
 
@@ -16,14 +15,14 @@ const maxRefusals = 3
 
 // transport finds what carries the exchange to the target. established tells that
 // the request can be sent now; otherwise the outcome of a connect is awaited.
-func (ex *exchange) transport(to *dial.Target) (up backends.Transport, established bool, err error) {
+func (ex *exchange) transport(to *dial.Target) (up backend.Transport, established bool, err error) {
 	pool := ex.w.pool
-	if ex.service.multiplexed {
-		return pool.Stream(to, &backends.Ask{
-			Owner: ex, New: ex.fresh, Bare: ex.unframed(), Upgrade: ex.upgrade, Began: ex.began, Timeout: ex.backend.timeout,
+	if ex.service.Multiplexed {
+		return pool.Stream(to, &backend.Ask{
+			Owner: ex, New: ex.fresh, Bare: ex.unframed(), Upgrade: ex.upgrade, Began: ex.began, Timeout: ex.backend.Timeout,
 		})
 	}
-	if !ex.fresh && !ex.service.pinned {
+	if !ex.fresh && !ex.service.Pinned {
 		if up := pool.Idle(to, ex); up != nil {
 			return up, true, nil
 		}
@@ -38,12 +37,12 @@ func (ex *exchange) transport(to *dial.Target) (up backends.Transport, establish
 // takeKept gives the exchange a connection its client keeps for the service. It
 // answers false when there is none, or none that can serve it.
 func (ex *exchange) takeKept() bool {
-	up := ex.client.keeps().Take(ex.service.id, ex, func(c *dial.Conn, id uint32) bool {
-		i := ex.service.find(id)
+	up := ex.client.keeps().Take(ex.service.ID, ex, func(c *dial.Conn, id uint32) bool {
+		i := ex.service.Find(id)
 		if i < 0 {
 			return false
 		}
-		ex.backend = &ex.service.backends[i]
+		ex.backend = &ex.service.Backends[i]
 		return c.Fits(ex.destination()) && ex.claim(i)
 	})
 	if up == nil {
@@ -59,7 +58,7 @@ func (ex *exchange) takeKept() bool {
 // transmit sends the request as far as it has come: a head of HTTP/1.1 and
 // bytes of the body, with chunks only where the backend speaks HTTP/1.
 func (ex *exchange) transmit(b []byte) error {
-	if !ex.service.multiplexed {
+	if !ex.service.Multiplexed {
 		return ex.up.Send(b, false, nil)
 	}
 	if ex.client.stream == nil {
@@ -77,7 +76,7 @@ func (ex *exchange) transmit(b []byte) error {
 func (ex *exchange) transmitBody(p []byte) error {
 	t := ex.requestTrailer()
 	ex.keepSent(p)
-	if !ex.service.multiplexed {
+	if !ex.service.Multiplexed {
 		ex.keepSent(t)
 	}
 	return ex.up.SendBody(p, ex.request.done(), t)
@@ -100,7 +99,7 @@ func (ex *exchange) repeatable(err error) bool {
 	if ex.ahead != nil || ex.interim != 0 {
 		return false
 	}
-	switch why := backends.ErrorOf(err); {
+	switch why := backend.ErrorOf(err); {
 	case why == nil || why.Lost:
 		return ex.replayable
 	case !why.Unprocessed || ex.head == nil || ex.refusals == maxRefusals:
@@ -116,8 +115,8 @@ func (ex *exchange) repeatable(err error) bool {
 func (ex *exchange) giveBack(complete bool) {
 	up, whole := ex.up, ex.keepBackend && complete
 	ex.up = nil
-	if ex.service.pinned || ex.binds {
-		up.FinishFor(ex.client.keeping(), ex.service.id, whole)
+	if ex.service.Pinned || ex.binds {
+		up.FinishFor(ex.client.keeping(), ex.service.ID, whole)
 		return
 	}
 	up.Finish(whole)
@@ -154,7 +153,7 @@ func (ex *exchange) bareEnded() {
 // refused answers for a backend of HTTP/2 that broke the rules. It reports
 // false when err is no such thing.
 func (ex *exchange) refused(err error) bool {
-	why := backends.ErrorOf(err)
+	why := backend.ErrorOf(err)
 	if why == nil || !why.Broke {
 		return false
 	}
@@ -165,16 +164,8 @@ func (ex *exchange) refused(err error) bool {
 // endReason is why a carrier ended with err: otherwise, if it was a connection
 // that just did.
 func endReason(err error, otherwise string) string {
-	if why := backends.ErrorOf(err); why != nil && why != backends.ErrLost {
+	if why := backend.ErrorOf(err); why != nil && why != backend.ErrLost {
 		return why.Reason
 	}
 	return otherwise
-}
-
-// protocols are those the backends of a service are offered with TLS.
-func protocols(s *farm.Service) []string {
-	if s.Multiplexed() {
-		return []string{"h2"}
-	}
-	return nil
 }

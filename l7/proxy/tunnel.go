@@ -20,8 +20,8 @@ func (ex *exchange) switchProtocol(b []byte, n int) {
 		return
 	}
 	o := http1.ResponseOptions{}
-	if rules := ex.service.response; rules != nil {
-		o.Extra = rules.add
+	if rules := ex.service.Response; rules != nil {
+		o.Extra = rules.Add
 	}
 	o.Extra = ex.withServedBy(ex.withCookie(o.Extra))
 	out := http1.AppendResponse(w.loop.Scratch[:0], &w.resp, &o)
@@ -76,7 +76,7 @@ func (ex *exchange) countTunnel(in, out int) {
 
 // tunnelMoved ends the tunnel when both directions have ended.
 func (ex *exchange) tunnelMoved(ended bool, side *bool) {
-	ex.client.setDeadline(ex.w.loop.Now() + ex.farm.tunnelIdle)
+	ex.client.setDeadline(ex.w.loop.Now() + ex.farm.TunnelIdle)
 	if !ended {
 		return
 	}

@@ -31,7 +31,7 @@ func (ex *exchange) unreachable(i int, err error) (status int) {
 	case errors.Is(err, marks.ErrNone):
 		ex.noteBackend(refused.NoMarked, 503, marks.ErrNone.Error())
 		return 503
-	case lacking(err) && !(errors.Is(err, syscall.EADDRNOTAVAIL) && ex.backend.target.Options.Source.IsValid()):
+	case lacking(err) && !(errors.Is(err, syscall.EADDRNOTAVAIL) && ex.backend.Target.Options.Source.IsValid()):
 		ex.noteBackend(refused.Shortage, 503, "this machine cannot connect: "+errnoOf(err).Error())
 		return 503
 	}
@@ -75,18 +75,18 @@ func (ex *exchange) concerns(err error) bool {
 	if _, shook := errors.AsType[*loop.HandshakeError](err); !shook || errors.Is(err, loop.ErrPanic) {
 		return false
 	}
-	to, names := &ex.backend.target, ex.service.tls
+	to, names := &ex.backend.Target, ex.service.TLS
 	if names.Fixed() {
 		return to.Announce != 0
 	}
-	return !errors.Is(err, loop.ErrTimeout) || to.Announce != 0 || !names.HasWorked(ex.backend.id, ex.nameAsked())
+	return !errors.Is(err, loop.ErrTimeout) || to.Announce != 0 || !names.HasWorked(ex.backend.ID, ex.nameAsked())
 }
 
 // notShaken notes a handshake that failed so. It returns 502 when that is the
 // end of the exchange.
 func (ex *exchange) notShaken(err error) (status int) {
 	ex.unshaken++
-	if ex.unshaken >= maxHandshakes || !ex.service.picker.Free(ex.tried) && !ex.mayWait() {
+	if ex.unshaken >= maxHandshakes || !ex.service.Picker.Free(ex.tried) && !ex.mayWait() {
 		status = 502
 	}
 	ex.noteBackend(refused.BadHandshake, status, shakeReason(err))

@@ -26,25 +26,25 @@ func (ex *exchange) noteUnserved() {
 func (ex *exchange) unserved() string {
 	sv := ex.service
 	switch {
-	case len(sv.backends) == 0:
+	case len(sv.Backends) == 0:
 		return "the service has no backend"
-	case ex.mayWait() && ex.queue.Count.Load() >= sv.queueLength:
+	case ex.mayWait() && ex.queue.Count.Load() >= sv.QueueLength:
 		return "no backend has room, and the queue is full"
 	}
 	var text strings.Builder
 	text.WriteString("no backend can be used: ")
-	for i := range sv.backends {
+	for i := range sv.Backends {
 		if i == maxNamed {
-			fmt.Fprintf(&text, ", and %d more", len(sv.backends)-i)
+			fmt.Fprintf(&text, ", and %d more", len(sv.Backends)-i)
 			break
 		}
 		if i > 0 {
 			text.WriteString(", ")
 		}
-		b := &sv.backends[i]
-		text.WriteString(b.origin)
-		if b.alias != "" {
-			text.WriteString(" " + b.alias)
+		b := &sv.Backends[i]
+		text.WriteString(b.Origin)
+		if b.Alias != "" {
+			text.WriteString(" " + b.Alias)
 		}
 		text.WriteString(" " + ex.unusable(i))
 	}
@@ -53,8 +53,8 @@ func (ex *exchange) unserved() string {
 
 // unusable says why the exchange did not get backend i.
 func (ex *exchange) unusable(i int) string {
-	m := ex.service.picker.Member(i)
-	switch v := ex.service.picker.Verdict(i, ex.tried); {
+	m := ex.service.Picker.Member(i)
+	switch v := ex.service.Picker.Verdict(i, ex.tried); {
 	case v == balance.Down && m.Slot.Ejected():
 		return "ejected"
 	case v == balance.Down && m.Slot.Guardian() == health.Down:
@@ -64,6 +64,6 @@ func (ex *exchange) unusable(i int) string {
 	case v == balance.Eligible:
 		return "was taken by others"
 	default:
-		return v.Why(string(ex.service.backends[i].mode), m.Priority, m.Limit)
+		return v.Why(string(ex.service.Backends[i].Mode), m.Priority, m.Limit)
 	}
 }

@@ -4,17 +4,19 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/proxyproto"
 	"github.com/sluicelb/sluice/core/refusal"
 	"github.com/sluicelb/sluice/core/stats"
-	backends "github.com/sluicelb/sluice/l7/backend"
+	"github.com/sluicelb/sluice/l7/backend"
 	"github.com/sluicelb/sluice/l7/compress"
 	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/guard"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/http2"
 	"github.com/sluicelb/sluice/l7/rewrite"
+	"github.com/sluicelb/sluice/l7/table"
 )
 
 // worker is one loop's share of the engine. Everything here belongs to the
@@ -26,7 +28,7 @@ type worker struct {
 	shard     *stats.Shard
 	refusals  *refusal.Recorder
 	records   records
-	pool      *backends.Pool
+	pool      *backend.Pool
 	clients   *loop.FreeList[client]
 	exchanges *loop.FreeList[exchange]
 	waiters   *loop.FreeList[waiter]
@@ -34,7 +36,7 @@ type worker struct {
 	req       http1.Request
 	resp      http1.Response
 	forward   http1.Forward
-	query     query
+	query     table.Query
 	rewrite   rewrite.Scratch
 	trailers  *trailers                   // nil before the first that rules are applied to
 	rewritten func(rule int, path []byte) // is told of rules for paths; nil but where they are explained
@@ -59,16 +61,19 @@ type worker struct {
 func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, refusals *refusal.Recorder) *worker {
 	w := &worker{
 		engine: e, loop: l, shard: shard, refusals: refusals, records: records{ids: accesslog.NewIDs()},
-		pool:      backends.NewPool(l),
+		pool:      backend.NewPool(l),
 		clients:   loop.NewFreeList[client](l),
 		exchanges: loop.NewFreeList[exchange](l),
 		waiters:   loop.NewFreeList[waiter](l),
 		listeners: map[*port]*loop.Listener{},
 	}
 	w.skew = int64(l.Time(0).Sub(epoch)) + second
-	w.query = query{req: &w.req, scratch: &w.rewrite, gate: guard.NewGate(e.checker), address: make([]byte, 0, 64)}
+	w.query = table.Query{Req: &w.req, Scratch: &w.rewrite, Gate: guard.NewGate(e.checker), Address: make([]byte, 0, 64)}
 	return w
 }
+
+// second is one of the loops' clock.
+const second = int64(time.Second)
 
 // epoch is what the clock of all loops begins near.
 var epoch = time.Now()
@@ -91,33 +96,33 @@ func (w *worker) accept(d *door, c *loop.Conn) {
 		return
 	}
 	cl := w.clients.Get()
-	*cl = client{conn: c, w: w, port: d.port, farm: f.id, place: place}
+	*cl = client{conn: c, w: w, port: d.port, farm: f.ID, place: place}
 	c.SetHandler(cl)
-	switch cl.intro.Expected = proxyproto.Expect(f.proxyIn, f.trusted, c.Peer().Addr()); {
+	switch cl.intro.Expected = proxyproto.Expect(f.ProxyIn, f.Trusted, c.Peer().Addr()); {
 	case cl.intro.Expected != proxyproto.Nothing: // comes before TLS
-	case f.tls != nil:
-		c.Secure(f.tls.security)
+	case f.TLS != nil:
+		c.Secure(f.TLS.Security)
 	}
-	s := w.shard.Farm(f.id)
+	s := w.shard.Farm(f.ID)
 	s.Connections++
 	s.Established++
 	s.Pending++
-	c.SetDeadline(w.loop.Now() + f.requestTimeout)
+	c.SetDeadline(w.loop.Now() + f.RequestTimeout)
 }
 
 // settle brings the worker's connections in line with a new table: idle
 // connections to backends that are gone close, clients of farms that are gone
 // close once they are idle, exchanges of cut backends end.
-func (w *worker) settle(t *table) {
+func (w *worker) settle(t *table.Table) {
 	w.pool.Retain(func(id uint32) *dial.Target {
-		if b := t.backends[id]; b != nil && b.mode == modeInUse {
-			return &b.target
+		if b := t.Backends[id]; b != nil && b.Mode == farm.MaintenanceOff {
+			return &b.Target
 		}
 		return nil
 	})
 	w.loop.Each(func(c *loop.Conn) {
 		if m, ok := c.Handler().(*multiplex); ok {
-			occupy(t.byID[m.farm], &m.place)
+			occupy(t.Farms[m.farm], &m.place)
 			m.settle(t)
 			return
 		}
@@ -125,16 +130,16 @@ func (w *worker) settle(t *table) {
 		if !ok {
 			return
 		}
-		occupy(t.byID[cl.farm], &cl.place)
+		occupy(t.Farms[cl.farm], &cl.place)
 		switch {
-		case cl.ex == nil && t.farm(cl.port) == nil && c.Pending() != 0:
+		case cl.ex == nil && t.Farm(cl.port) == nil && c.Pending() != 0:
 			cl.linger()
-		case cl.ex == nil && t.farm(cl.port) == nil:
+		case cl.ex == nil && t.Farm(cl.port) == nil:
 			cl.close()
-		case cl.ex != nil && cl.ex.backend != nil && cut(t, cl.ex.backend.id):
+		case cl.ex != nil && cl.ex.backend != nil && table.Cut(t, cl.ex.backend.ID):
 			cl.ex.abort()
 		default:
-			cl.kept.Drop(t.lost)
+			cl.kept.Drop(t.Lost)
 		}
 	})
 }
@@ -156,11 +161,3 @@ func (w *worker) expel(ports map[*port]bool) {
 		}
 	})
 }
-
-func cut(t *table, id uint32) bool {
-	b := t.backends[id]
-	return b != nil && b.mode == modeCut
-}
-
-// lost reports whether a backend is gone or cut: nobody keeps a connection to it.
-func (t *table) lost(id uint32) bool { return t.backends[id] == nil || cut(t, id) }

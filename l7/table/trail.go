@@ -1,4 +1,4 @@
-package proxy
+package table
 
 import (
 	"bytes"
@@ -15,70 +15,70 @@ type step string
 
 // The steps, in order.
 const (
-	stepTLS       step = "tls"
-	stepClients   step = "clients"
-	stepRequest   step = "request"
-	stepChallenge step = "challenge"
+	StepTLS       step = "tls"
+	StepClients   step = "clients"
+	StepRequest   step = "request"
+	StepChallenge step = "challenge"
 	stepHost      step = "host"
 	stepFarm      step = "farm" // something else the farm asks
 	stepMethod    step = "method"
 	stepLimits    step = "limits"
 	stepSplit     step = "split" // once a service is known
 	stepRate      step = "rate"
-	stepAuth      step = "auth"
+	StepAuth      step = "auth"
 )
 
 // What can be the end of a request behind decide.
 const (
 	stepServices step = "services"
-	stepRules    step = "rules"
+	StepRules    step = "rules"
 	stepRedirect step = "redirect"
-	stepBackends step = "backends"
+	StepBackends step = "backends"
 )
 
-// trail is what a request that is explained leaves behind. Everything that
+// Trail is what a request that is explained leaves behind. Everything that
 // decides about requests tells it what it found; for traffic there is none.
-type trail struct {
+type Trail struct {
 	*explain.Explanation
-	owner string // whose rules are being applied
-	own   int    // how many of the rules that replace are the service's
-	path  []byte // before the next rule for paths
-	// hidden are the fields whose values the farm's services keep secret.
-	hidden map[string]bool
+	Owner string // whose rules are being applied
+	Own   int    // how many of the rules that replace are the service's
+	Path  []byte // before the next rule for paths
+	// Hidden are the fields whose values the farm's services keep secret.
+	Hidden map[string]bool
 }
 
 const (
-	ownerFarm    = "farm"
-	ownerService = "service"
+	OwnerFarm    = "farm"
+	OwnerService = "service"
 )
 
-func (t *trail) pass(at step) {
+func (t *Trail) Pass(at step) {
 	t.Steps = append(t.Steps, explain.Step{Name: string(at), Passed: true})
 }
 
-// found is pass with what was found.
-func (t *trail) found(at step, format string, args ...any) {
+// Found is pass with what was found.
+func (t *Trail) Found(at step, format string, args ...any) {
 	t.Steps = append(t.Steps, explain.Step{Name: string(at), Passed: true, Reason: explain.Clip(fmt.Sprintf(format, args...))})
 }
 
-// refuse ends the trail: the request is answered with an error.
-func (t *trail) refuse(at step, status int, reason string) {
+// Refuse ends the trail: the request is answered with an error.
+func (t *Trail) Refuse(at step, status int, reason string) {
 	t.Result.Outcome, t.Result.Status, t.Result.Reason, t.Result.Step = explain.Refuse, status, reason, string(at)
 	switch at {
-	case stepServices, stepRules, stepRedirect, stepBackends:
+	case stepServices, StepRules, stepRedirect, StepBackends:
 	default:
 		t.Steps = append(t.Steps, explain.Step{Name: string(at), Reason: reason})
 	}
 }
 
 // routed tells how the services fared; chosen is what Match found.
-func (t *trail) routed(q *query, chosen int) {
-	f, r := q.farm, q.req
+func (t *Trail) routed(q *Query, chosen int) {
+	f, r := q.Farm, q.Req
 	for _, reason := range f.routes.Explain(r.Host, r.Path, q) {
 		if len(t.Services) == explain.MaxItems {
 			break
 		}
-		s := explain.Service{Name: f.services[reason.Rule].name, Matched: reason.Rule == chosen}
+		s := explain.Service{Name: f.Services[reason.Rule].Name, Matched: reason.Rule == chosen}
 		rule := f.routes.Rule(reason.Rule)
 		switch {
 		case !reason.Host:
@@ -94,7 +94,7 @@ func (t *trail) routed(q *query, chosen int) {
 		t.Services = append(t.Services, s)
 	}
 	if chosen >= 0 {
-		t.NotTried = len(f.services) - chosen - 1
+		t.NotTried = len(f.Services) - chosen - 1
 	}
 }
 
@@ -102,9 +102,9 @@ func (t *trail) routed(q *query, chosen int) {
 func quoted[T string | []byte](s T) string { return `"` + string(s) + `"` }
 
 // unmet says which condition of a service does not hold.
-func (q *query) unmet(rule int) string {
-	c := q.farm.services[rule].conditions
-	require, deny := c.unmet(&q.req.Head, q.scratch)
+func (q *Query) unmet(rule int) string {
+	c := q.Farm.Services[rule].conditions
+	require, deny := c.unmet(&q.Req.Head, q.Scratch)
 	if require >= 0 {
 		return fmt.Sprintf("headrequire[%d]: no header matches %s", require, quoted(c.require[require].Pattern(0)))
 	}
@@ -129,7 +129,7 @@ func matched(host, url string, more bool) string {
 	return strings.Join(by, ", ")
 }
 
-func (t *trail) change(c explain.Change) {
+func (t *Trail) Change(c explain.Change) {
 	if len(t.Changes) < explain.MaxChanges {
 		c.Header, c.Before, c.After = explain.Clip(c.Header), explain.Clip(c.Before), explain.Clip(c.After)
 		t.Changes = append(t.Changes, c)
@@ -137,32 +137,32 @@ func (t *trail) change(c explain.Change) {
 }
 
 // Removed implements rewrite.Observer.
-func (t *trail) Removed(h *http1.Head, i, rule int) {
+func (t *Trail) Removed(h *http1.Head, i, rule int) {
 	name := string(h.Name(i))
-	t.change(explain.Change{Kind: "remove-header", Owner: t.owner, Rule: rule, Header: name, Before: t.masked(name, h.Value(i))})
+	t.Change(explain.Change{Kind: "remove-header", Owner: t.Owner, Rule: rule, Header: name, Before: t.masked(name, h.Value(i))})
 }
 
 // Replaced implements rewrite.Observer.
-func (t *trail) Replaced(h *http1.Head, i, rule int, before []byte) {
-	c := explain.Change{Kind: "replace-header", Owner: ownerService, Rule: rule, Header: string(h.Name(i))}
-	if rule >= t.own {
-		c.Owner, c.Rule = ownerFarm, rule-t.own
+func (t *Trail) Replaced(h *http1.Head, i, rule int, before []byte) {
+	c := explain.Change{Kind: "replace-header", Owner: OwnerService, Rule: rule, Header: string(h.Name(i))}
+	if rule >= t.Own {
+		c.Owner, c.Rule = OwnerFarm, rule-t.Own
 	}
 	c.Before, c.After = t.masked(c.Header, before), t.masked(c.Header, h.Value(i))
-	t.change(c)
+	t.Change(c)
 }
 
-// rewritten tells what a rule made of the path.
-func (t *trail) rewritten(rule int, path []byte) {
-	t.change(explain.Change{Kind: "rewrite-url", Owner: ownerService, Rule: rule, Before: string(t.path), After: string(path)})
-	t.path = bytes.Clone(path)
+// Rewritten tells what a rule made of the path.
+func (t *Trail) Rewritten(rule int, path []byte) {
+	t.Change(explain.Change{Kind: "rewrite-url", Owner: OwnerService, Rule: rule, Before: string(t.Path), After: string(path)})
+	t.Path = bytes.Clone(path)
 }
 
-// added tells which field lines rules add.
-func (t *trail) added(owner string, lines []byte) {
+// Added tells which field lines rules add.
+func (t *Trail) Added(owner string, lines []byte) {
 	for i, line := range fieldLines(lines) {
 		name, value, _ := strings.Cut(line, ": ")
-		t.change(explain.Change{Kind: "add-header", Owner: owner, Rule: i, Header: name, After: t.masked(name, []byte(value))})
+		t.Change(explain.Change{Kind: "add-header", Owner: owner, Rule: i, Header: name, After: t.masked(name, []byte(value))})
 	}
 }
 
@@ -183,27 +183,27 @@ var secrets = func() map[string]bool {
 	return names
 }()
 
-// hidden are the headers services find keys in, in lower case.
-func (f *farmTable) hidden() map[string]bool {
+// Hidden are the headers services find keys in, in lower case.
+func (f *Farm) Hidden() map[string]bool {
 	names := map[string]bool{}
-	for i := range f.services {
-		if p := f.services[i].auth; p != nil && p.keys != nil {
-			names[p.header] = true
+	for i := range f.Services {
+		if p := f.Services[i].Auth; p != nil && p.Keys != nil {
+			names[p.Header] = true
 		}
 	}
 	return names
 }
 
 // masked is a value of a field as it may be shown.
-func (t *trail) masked(name string, value []byte) string {
-	if name = strings.ToLower(name); secrets[name] || t.hidden[name] {
+func (t *Trail) masked(name string, value []byte) string {
+	if name = strings.ToLower(name); secrets[name] || t.Hidden[name] {
 		return mask
 	}
 	return string(value)
 }
 
-// maskedHead cuts a head into lines that may be shown.
-func (t *trail) maskedHead(head []byte) (lines []string) {
+// MaskedHead cuts a head into lines that may be shown.
+func (t *Trail) MaskedHead(head []byte) (lines []string) {
 	for i, line := range fieldLines(head) {
 		if name, value, ok := strings.Cut(line, ": "); ok && i > 0 {
 			line = name + ": " + t.masked(name, []byte(value))

@@ -1,4 +1,4 @@
-package proxy
+package table
 
 import (
 	"bytes"
@@ -19,21 +19,21 @@ type rateLimit struct {
 }
 
 // newRateLimit compiles a service's limit; nil when it has none.
-func (e *Engine) newRateLimit(s *farm.Service) *rateLimit {
+func (c *Compiler) newRateLimit(s *farm.Service) *rateLimit {
 	limit := state.LimitOf(s)
 	if limit == (ratelimit.Limit{}) {
 		return nil
 	}
 	return &rateLimit{
-		limit: limit, table: e.registry.Rates.Of(state.RateFor(s)),
+		limit: limit, table: c.registry.Rates.Of(state.RateFor(s)),
 		key: s.RateLimit.Key, header: strings.ToLower(s.RateLimit.Header),
 	}
 }
 
 // whose is the key the request at hand counts for. Who leaves the header out
 // is counted by address and so gains nothing by it.
-func (l *rateLimit) whose(q *query) ratelimit.Key {
-	r := q.req
+func (l *rateLimit) whose(q *Query) ratelimit.Key {
+	r := q.Req
 	switch l.key {
 	case farm.RateKeyPath:
 		path, _, _ := bytes.Cut(r.Path, []byte("?"))
@@ -43,14 +43,14 @@ func (l *rateLimit) whose(q *query) ratelimit.Key {
 			return l.table.Text(r.Value(i))
 		}
 	}
-	return l.table.Address(q.client())
+	return l.table.Address(q.Client())
 }
 
 // take counts the request at hand, or says after how many nanoseconds it would
 // pass. One that is explained is not counted.
-func (l *rateLimit) take(q *query) (wait int64) {
-	if q.trail != nil {
-		return l.table.Peek(l.whose(q), q.now, l.limit)
+func (l *rateLimit) take(q *Query) (wait int64) {
+	if q.Trail != nil {
+		return l.table.Peek(l.whose(q), q.Now, l.limit)
 	}
-	return l.table.Take(l.whose(q), q.now, l.limit)
+	return l.table.Take(l.whose(q), q.Now, l.limit)
 }

@@ -1,4 +1,4 @@
-package proxy
+package table
 
 import (
 	"bytes"
@@ -8,15 +8,15 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-// answers are the bodies of the answers a farm gives itself, by status. The
+// Answers are the bodies of the answers a farm gives itself, by status. The
 // family's 414 is about the whole head, so its text stands for 431 too; 403 is
 // the answer of the rules against attacks.
-type answers struct {
+type Answers struct {
 	texts map[int]string
 }
 
-func newAnswers(h *farm.HTTP) answers {
-	a := answers{texts: map[int]string{}}
+func newAnswers(h *farm.HTTP) Answers {
+	a := Answers{texts: map[int]string{}}
 	for status, text := range map[int]string{
 		403: h.ErrorWAF, 414: h.Error414, 431: h.Error414, 500: h.Error500, 501: h.Error501, 503: h.Error503,
 	} {
@@ -73,19 +73,19 @@ var texts = map[int]string{
 	505: "This version of HTTP is not supported.\n",
 }
 
-// append appends the whole answer with the given status. head leaves the body
+// Append appends the whole answer with the given status. head leaves the body
 // out, as the answer to a HEAD must.
-func (a *answers) append(dst []byte, status int, head, close bool) []byte {
-	return a.appendWith(dst, status, nil, head, close)
+func (a *Answers) Append(dst []byte, status int, head, close bool) []byte {
+	return a.AppendWith(dst, status, nil, head, close)
 }
 
-// appendWith is append with more field lines.
-func (a *answers) appendWith(dst []byte, status int, lines []byte, head, close bool) []byte {
+// AppendWith is append with more field lines.
+func (a *Answers) AppendWith(dst []byte, status int, lines []byte, head, close bool) []byte {
 	text, ok := a.texts[status]
 	if !ok {
 		text = texts[status]
 	}
-	dst = appendStatus(dst, status)
+	dst = AppendStatus(dst, status)
 	dst = append(dst, "Content-Type: "...)
 	dst = append(dst, contentType(text)...)
 	dst = append(dst, "\r\nCache-Control: no-cache\r\n"...)
@@ -93,23 +93,23 @@ func (a *answers) appendWith(dst []byte, status int, lines []byte, head, close b
 		dst = append(dst, "Allow: GET, HEAD, POST\r\n"...)
 	}
 	dst = append(dst, lines...)
-	dst = appendFraming(dst, len(text), close)
+	dst = AppendFraming(dst, len(text), close)
 	if !head {
 		dst = append(dst, text...)
 	}
 	return dst
 }
 
-// appendRedirect appends a redirect; location was checked to be one value, and
+// AppendRedirect appends a redirect; location was checked to be one value, and
 // more field lines may be given.
-func appendRedirect(dst []byte, status int, location http1.Value, lines []byte, close bool) []byte {
-	dst = appendStatus(dst, status)
+func AppendRedirect(dst []byte, status int, location http1.Value, lines []byte, close bool) []byte {
+	dst = AppendStatus(dst, status)
 	dst = http1.AppendField(dst, "Location", location)
 	dst = append(dst, lines...)
-	return appendFraming(dst, 0, close)
+	return AppendFraming(dst, 0, close)
 }
 
-func appendStatus(dst []byte, status int) []byte {
+func AppendStatus(dst []byte, status int) []byte {
 	dst = append(dst, "HTTP/1.1 "...)
 	dst = strconv.AppendInt(dst, int64(status), 10)
 	dst = append(dst, ' ')
@@ -117,7 +117,7 @@ func appendStatus(dst []byte, status int) []byte {
 	return append(dst, "\r\n"...)
 }
 
-func appendFraming(dst []byte, length int, close bool) []byte {
+func AppendFraming(dst []byte, length int, close bool) []byte {
 	dst = append(dst, "Content-Length: "...)
 	dst = strconv.AppendInt(dst, int64(length), 10)
 	if close {

@@ -1,4 +1,4 @@
-package proxy
+package table
 
 import (
 	"crypto/sha256"
@@ -18,7 +18,7 @@ import (
 // node with this configuration, and is no secret: whoever makes one up chooses
 // among the backends that could have been chosen for him.
 type inserted struct {
-	name   []byte
+	Name   []byte
 	values map[string]int // value → position of the backend
 }
 
@@ -27,7 +27,7 @@ const valueBytes = 12
 
 // newInserted compiles a service's cookie, and the line that sets it for each
 // of its backends; nil when it has none, or when persistence chooses them.
-func newInserted(s *farm.Service, backends []backend, https bool) (*inserted, error) {
+func newInserted(s *farm.Service, backends []Backend, https bool) (*inserted, error) {
 	c := s.Cookie
 	if c == nil || s.EffectivePersistence() != farm.PersistNone {
 		return nil, nil
@@ -35,20 +35,20 @@ func newInserted(s *farm.Service, backends []backend, https bool) (*inserted, er
 	if !http1.Token([]byte(c.Name)) {
 		return nil, fmt.Errorf("%q is no name of a cookie", c.Name)
 	}
-	in := &inserted{name: []byte(c.Name), values: map[string]int{}}
+	in := &inserted{Name: []byte(c.Name), values: map[string]int{}}
 	for i := range backends {
-		value := cookieValue(s.ID, backends[i].id)
+		value := CookieValue(s.ID, backends[i].ID)
 		in.values[value] = i
-		line, err := cookieLine(c, value, https)
+		line, err := CookieLine(c, value, https)
 		if err != nil {
 			return nil, err
 		}
-		backends[i].setCookie = line
+		backends[i].SetCookie = line
 	}
 	return in, nil
 }
 
-func cookieValue(service, backend uint32) string {
+func CookieValue(service, backend uint32) string {
 	b := []byte("sluice cookie")
 	b = binary.BigEndian.AppendUint32(b, service)
 	b = binary.BigEndian.AppendUint32(b, backend)
@@ -56,8 +56,8 @@ func cookieValue(service, backend uint32) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:valueBytes])
 }
 
-// cookieLine is the field line that sets the cookie (RFC 6265 section 4.1).
-func cookieLine(c *farm.CookieInsert, value string, https bool) ([]byte, error) {
+// CookieLine is the field line that sets the cookie (RFC 6265 section 4.1).
+func CookieLine(c *farm.CookieInsert, value string, https bool) ([]byte, error) {
 	path := c.Path
 	if path == "" {
 		path = "/"
@@ -87,16 +87,16 @@ func cookieLine(c *farm.CookieInsert, value string, https bool) ([]byte, error) 
 	return http1.AppendField(nil, "Set-Cookie", v), nil
 }
 
-// find is the position of the backend that the request's cookie names, -1
+// Find is the position of the backend that the request's cookie names, -1
 // without one.
-func (c *inserted) find(h *http1.Head) int {
+func (c *inserted) Find(h *http1.Head) int {
 	for i := h.Find(http1.KnownCookie); i >= 0 && i < h.NumFields; i++ {
 		if h.Fields[i].Known != http1.KnownCookie || h.Fields[i].Removed() {
 			continue
 		}
 		for rest := h.Value(i); len(rest) > 0; {
 			var value []byte
-			if value, rest = nextCookie(rest, c.name); value != nil {
+			if value, rest = NextCookie(rest, c.Name); value != nil {
 				if at, ok := c.values[string(value)]; ok {
 					return at
 				}

@@ -1,4 +1,4 @@
-package proxy
+package table
 
 import (
 	"bytes"
@@ -15,15 +15,15 @@ var refusedMisdirected = refused.Because(refused.BadHost, 421, "host of another 
 
 // misdirected reports whether a request of a strict farm came on a connection
 // that was made for a name with another certificate.
-func (f *farmTable) misdirected(c *loop.Conn, r *http1.Request) bool {
-	if f.tls == nil || f.tls.names == nil || len(r.Host) == 0 {
+func (f *Farm) misdirected(c *loop.Conn, r *http1.Request) bool {
+	if f.TLS == nil || f.TLS.names == nil || len(r.Host) == 0 {
 		return false
 	}
 	t := c.TLS()
 	if t == nil {
 		return false
 	}
-	host := bytes.Trim(withoutPort(r.Host), "[]")
+	host := bytes.Trim(WithoutPort(r.Host), "[]")
 	name := unsafe.String(unsafe.SliceData(host), len(host)) // a view: nothing keeps it
-	return name != t.ServerName && !f.tls.names.Same(t.ServerName, name)
+	return name != t.ServerName && !f.TLS.names.Same(t.ServerName, name)
 }

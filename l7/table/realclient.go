@@ -1,4 +1,4 @@
-package proxy
+package table
 
 import (
 	"bytes"
@@ -11,12 +11,12 @@ import (
 // maxHops bounds the addresses of X-Forwarded-For that are looked at.
 const maxHops = 16
 
-// realClient is who sent the request: the peer or, if that is trusted, the last
+// RealClient is who sent the request: the peer or, if that is trusted, the last
 // address of X-Forwarded-For that is not one of a trusted peer's. What follows
 // the first text that is no address was written by who cannot be trusted with
 // more. Addresses taken from there have no port.
-func realClient(f *farmTable, peer netip.AddrPort, r *http1.Request) netip.AddrPort {
-	if len(f.trusted) == 0 || r == nil || !trusts(f.trusted, peer.Addr()) {
+func RealClient(f *Farm, peer netip.AddrPort, r *http1.Request) netip.AddrPort {
+	if len(f.Trusted) == 0 || r == nil || !Trusts(f.Trusted, peer.Addr()) {
 		return peer
 	}
 	client := peer
@@ -32,7 +32,7 @@ func realClient(f *farmTable, peer netip.AddrPort, r *http1.Request) netip.AddrP
 				return client
 			}
 			client = netip.AddrPortFrom(addr, 0)
-			if !trusts(f.trusted, addr) {
+			if !Trusts(f.Trusted, addr) {
 				return client
 			}
 		}

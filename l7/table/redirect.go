@@ -1,4 +1,4 @@
-package proxy
+package table
 
 import (
 	"cmp"
@@ -9,14 +9,14 @@ import (
 	"github.com/sluicelb/sluice/l7/rewrite"
 )
 
-// redirect is where a service sends its clients. The text may hold ${VHOST},
+// Redirect is where a service sends its clients. The text may hold ${VHOST},
 // the host the client asked for, and $1 to $9, what the groups of the service's
 // URL rule matched.
 type redirect struct {
 	text    *rewrite.Template
 	url     *rewrite.Pattern // set when the text needs its groups
 	appends bool             // the path of the request follows
-	sts     []byte           // the line of Strict-Transport-Security; nil without it
+	STS     []byte           // the line of Strict-Transport-Security; nil without it
 }
 
 // newRedirect compiles a service's redirect; nil when it has none.

@@ -1,4 +1,4 @@
-package proxy
+package table
 
 import (
 	"fmt"
@@ -20,14 +20,14 @@ type share struct {
 }
 
 // divide finds the runs.
-func (f *farmTable) divide(list []farm.Service) {
+func (f *Farm) divide(list []farm.Service) {
 	end := len(list)
 	for i := len(list) - 1; i >= 0; i-- {
 		if list[i].Split == nil {
 			end = i
 			continue
 		}
-		s := &f.services[i].share
+		s := &f.Services[i].share
 		s.weight, s.at = int(*list[i].Split), i
 		if end > i+1 {
 			s.end = end
@@ -37,18 +37,18 @@ func (f *farmTable) divide(list []farm.Service) {
 
 // draw chooses among the services that share the request; first is the one that
 // matched.
-func (q *query) draw(first *service) *service {
-	f := q.farm
+func (q *Query) draw(first *Service) *Service {
+	f := q.Farm
 	drawn, total := first, 0
 	var told []string
 	for i := first.share.at; i < first.share.end; i++ {
-		sv := &f.services[i]
-		if sv != first && !f.routes.Also(i, first.share.at, q.req.Host, q.req.Path, q) {
+		sv := &f.Services[i]
+		if sv != first && !f.routes.Also(i, first.share.at, q.Req.Host, q.Req.Path, q) {
 			continue
 		}
 		if sv.knows(q) {
-			if q.trail != nil {
-				q.trail.found(stepSplit, "service %s: it knows the client by its session or cookie", sv.name)
+			if q.Trail != nil {
+				q.Trail.Found(stepSplit, "service %s: it knows the client by its session or cookie", sv.Name)
 			}
 			return sv
 		}
@@ -57,31 +57,31 @@ func (q *query) draw(first *service) *service {
 				drawn = sv
 			}
 		}
-		if q.trail != nil {
-			told = append(told, fmt.Sprintf("%s with weight %d", sv.name, sv.share.weight))
+		if q.Trail != nil {
+			told = append(told, fmt.Sprintf("%s with weight %d", sv.Name, sv.share.weight))
 		}
 	}
-	if q.trail != nil {
-		q.trail.found(stepSplit, "service %s, drawn by chance among %s", drawn.name, strings.Join(told, ", "))
+	if q.Trail != nil {
+		q.Trail.Found(stepSplit, "service %s, drawn by chance among %s", drawn.Name, strings.Join(told, ", "))
 	}
 	return drawn
 }
 
 // knows reports whether the client of the request belongs to a backend of the
 // service that may serve it.
-func (sv *service) knows(q *query) bool {
-	if sv.cookie != nil {
-		if i := sv.cookie.find(&q.req.Head); i >= 0 && sv.backends[i].mode != modeCut {
+func (sv *Service) knows(q *Query) bool {
+	if sv.FindCookie != nil {
+		if i := sv.FindCookie.Find(&q.Req.Head); i >= 0 && sv.Backends[i].Mode != farm.MaintenanceCut {
 			return true
 		}
 	}
-	if sv.sessions == nil {
+	if sv.Sessions == nil {
 		return false
 	}
-	s, ok := sv.sessions.Peek(sv.sessionKey(q), session.Now(), sv.persist.ttl)
+	s, ok := sv.Sessions.Peek(sv.SessionKey(q), session.Now(), sv.Persist.TTL)
 	if !ok {
 		return false
 	}
-	i := sv.find(s.Backend)
-	return i >= 0 && sv.backends[i].mode != modeCut
+	i := sv.Find(s.Backend)
+	return i >= 0 && sv.Backends[i].Mode != farm.MaintenanceCut
 }

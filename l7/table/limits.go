@@ -1,4 +1,4 @@
-package proxy
+package table
 
 import (
 	"bytes"
@@ -11,29 +11,29 @@ import (
 	"github.com/sluicelb/sluice/l7/route"
 )
 
-// limits is what a farm refuses of requests that are well-formed. The zero
+// Limits is what a farm refuses of requests that are well-formed. The zero
 // value refuses nothing.
 type limits struct {
 	any     bool       // one of those that decide looks at is set
 	maxHead int        // bytes; 0 means http1's own bound
-	maxBody uint64     // bytes; 0 means no bound
+	MaxBody uint64     // bytes; 0 means no bound
 	paths   *route.Set // one pattern that paths must match; nil means any path
-	expect  expect
+	Expect  expect
 }
 
-// expect says what is done with Expect: 100-continue.
+// Expect says what is done with Expect: 100-continue.
 type expect uint8
 
 const (
 	expectPass   expect = iota // to the backend, which decides
-	expectIgnore               // answered here, not passed on
-	expectSilent               // passed on, its 100 is not passed back
+	ExpectIgnore               // answered here, not passed on
+	ExpectSilent               // passed on, its 100 is not passed back
 	expectNever                // refused
 )
 
 func newLimits(h *farm.HTTP) (l limits, err error) {
-	l = limits{maxBody: h.MaxBody, expect: map[farm.ContinueMode]expect{
-		farm.ContinueIgnore: expectIgnore, farm.ContinueSilent: expectSilent, farm.ContinueNever: expectNever,
+	l = limits{MaxBody: h.MaxBody, Expect: map[farm.ContinueMode]expect{
+		farm.ContinueIgnore: ExpectIgnore, farm.ContinueSilent: ExpectSilent, farm.ContinueNever: expectNever,
 	}[h.Continue]}
 	if h.MaxHead < http1.MaxHead {
 		l.maxHead = int(h.MaxHead)
@@ -43,7 +43,7 @@ func newLimits(h *farm.HTTP) (l limits, err error) {
 			return l, fmt.Errorf("checkurl: %w", err)
 		}
 	}
-	l.any = l.maxHead > 0 || l.maxBody > 0 || l.paths != nil || l.expect == expectNever
+	l.any = l.maxHead > 0 || l.MaxBody > 0 || l.paths != nil || l.Expect == expectNever
 	return l, nil
 }
 
@@ -69,16 +69,16 @@ func (l *limits) check(r *http1.Request) *refused.Cause {
 		return refusedHead
 	case l.paths != nil && l.paths.Match(r.Path) < 0:
 		return refusedPath
-	case l.maxBody > 0 && r.ContentLength > 0 && uint64(r.ContentLength) > l.maxBody:
+	case l.MaxBody > 0 && r.ContentLength > 0 && uint64(r.ContentLength) > l.MaxBody:
 		return refusedBody
-	case l.expect == expectNever && r.Expect100:
+	case l.Expect == expectNever && r.Expect100:
 		return refusedExpect
 	}
 	return nil
 }
 
-// checkPart looks at the beginning of a head of which more is to come.
-func (l *limits) checkPart(b []byte) *refused.Cause {
+// CheckPart looks at the beginning of a head of which more is to come.
+func (l *limits) CheckPart(b []byte) *refused.Cause {
 	if l.maxHead == 0 || len(b) < l.maxHead {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package proxy
+package table
 
 import (
 	"fmt"
@@ -13,22 +13,22 @@ import (
 // included. A list of the service replaces the farm's of the same kind; only
 // replace rules add up, the service's first.
 type rules struct {
-	// restore brings back what the farm's rules took out before the service was
+	// Restore brings back what the farm's rules took out before the service was
 	// known: the service has a list of its own.
-	restore bool
+	Restore bool
 	remove  *rewrite.Remover
 	replace *rewrite.Replacer
-	own     int // how many rules of replace are the service's, the first
-	add     []byte
-	addedBy string         // whose rules add is of
-	given   http1.Identity // what of identities is in add
+	Own     int // how many rules of replace are the service's, the first
+	Add     []byte
+	AddedBy string         // whose rules add is of
+	Given   http1.Identity // what of identities is in add
 	sts     bool           // Strict-Transport-Security is ours
 }
 
 // requestRules compiles what is left to do once the service is known; nil when
 // nothing is.
 func requestRules(f, s *farm.HeaderRules) (r *rules, err error) {
-	r = &rules{restore: len(s.RemoveRequest) > 0 && len(f.RemoveRequest) > 0, own: len(s.ReplaceRequest)}
+	r = &rules{Restore: len(s.RemoveRequest) > 0 && len(f.RemoveRequest) > 0, Own: len(s.ReplaceRequest)}
 	if r.remove, err = rewrite.NewRemover(s.RemoveRequest); err != nil {
 		return nil, err
 	}
@@ -36,15 +36,15 @@ func requestRules(f, s *farm.HeaderRules) (r *rules, err error) {
 		return nil, err
 	}
 	lines := either(s.AddRequest, f.AddRequest)
-	if r.addedBy = ownerFarm; len(s.AddRequest) > 0 {
-		r.addedBy = ownerService
+	if r.AddedBy = OwnerFarm; len(s.AddRequest) > 0 {
+		r.AddedBy = OwnerService
 	}
-	if r.add, err = rewrite.Lines(lines); err != nil {
+	if r.Add, err = rewrite.Lines(lines); err != nil {
 		return nil, err
 	}
 	for _, l := range lines {
 		name, _, _ := strings.Cut(l.Header, ":")
-		r.given |= http1.IdentityOf([]byte(name))
+		r.Given |= http1.IdentityOf([]byte(name))
 	}
 	return r.orNil(), nil
 }
@@ -60,11 +60,11 @@ func responseRules(f *farm.Farm, s *farm.Service) (r *rules, err error) {
 	if r.replace, err = rewrite.NewReplacer(s.ReplaceResponse, h.ReplaceResponse); err != nil {
 		return nil, err
 	}
-	if r.add, err = rewrite.Lines(either(s.AddResponse, h.AddResponse)); err != nil {
+	if r.Add, err = rewrite.Lines(either(s.AddResponse, h.AddResponse)); err != nil {
 		return nil, err
 	}
 	if r.sts {
-		r.add = append(r.add, stsLine(s)...)
+		r.Add = append(r.Add, stsLine(s)...)
 	}
 	return r.orNil(), nil
 }
@@ -83,15 +83,15 @@ func either[T any](service, farm []T) []T {
 }
 
 func (r *rules) orNil() *rules {
-	if r.remove == nil && r.replace == nil && len(r.add) == 0 {
+	if r.remove == nil && r.replace == nil && len(r.Add) == 0 {
 		return nil
 	}
 	return r
 }
 
-// strip takes fields out of a head.
-func (r *rules) strip(h *http1.Head, s *rewrite.Scratch) {
-	if r.restore {
+// Strip takes fields out of a head.
+func (r *rules) Strip(h *http1.Head, s *rewrite.Scratch) {
+	if r.Restore {
 		h.Restore()
 	}
 	if r.remove != nil {
@@ -104,17 +104,17 @@ func (r *rules) strip(h *http1.Head, s *rewrite.Scratch) {
 	}
 }
 
-// apply is strip, then edit; nil rules do nothing.
-func (r *rules) apply(h *http1.Head, s *rewrite.Scratch) error {
+// Apply is strip, then edit; nil rules do nothing.
+func (r *rules) Apply(h *http1.Head, s *rewrite.Scratch) error {
 	if r == nil {
 		return nil
 	}
-	r.strip(h, s)
-	return r.edit(h, s)
+	r.Strip(h, s)
+	return r.Edit(h, s)
 }
 
-// edit changes the values of fields.
-func (r *rules) edit(h *http1.Head, s *rewrite.Scratch) error {
+// Edit changes the values of fields.
+func (r *rules) Edit(h *http1.Head, s *rewrite.Scratch) error {
 	if r.replace == nil {
 		return nil
 	}

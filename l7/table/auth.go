@@ -1,0 +1,120 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/guard"
+	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/refused"
+)
+
+// Protection is whom a service lets in.
+type Protection struct {
+	users     *guard.Users // nil asks for none
+	Keys      *guard.Keys  // nil asks for none
+	Header    string       // of the key, in lower case
+	passes    bool         // backends get the credentials, too
+	Challenge []byte       // field line of the 401 for who is no user
+	keyless   []byte       // field line of the 401 for who has no key
+}
+
+// newProtection compiles what a service asks of clients; nil when it is nothing.
+func newProtection(s *farm.Service) (*Protection, error) {
+	a := s.Auth
+	if a == nil {
+		return nil, nil
+	}
+	p := &Protection{users: guard.NewUsers(a.Users), Keys: guard.NewKeys(a.Keys), Header: strings.ToLower(a.Header), passes: a.Pass}
+	switch {
+	case p.users == nil && p.Keys == nil:
+		return nil, errors.New("protection: neither users nor keys are let in")
+	case s.Redirect != "":
+		return nil, errors.New("protection: a redirect cannot be protected")
+	}
+	realm := a.Realm
+	if realm == "" {
+		realm = farm.DefaultRealm
+	}
+	if strings.ContainsAny(realm, "\r\n") {
+		return nil, errors.New("protection: the realm is more than a line")
+	}
+	realm = strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(realm)
+	p.Challenge = fmt.Appendf(nil, "WWW-Authenticate: Basic realm=\"%s\", charset=\"UTF-8\"\r\n", realm)
+	p.keyless = fmt.Appendf(nil, "WWW-Authenticate: Key realm=\"%s\"\r\n", realm)
+	return p, nil
+}
+
+var (
+	refusedKey       = refused.Because(refused.Unauthorized, 401, "no key the service knows")
+	RefusedStranger  = refused.Because(refused.Unauthorized, 401, "no credentials")
+	refusedMalformed = refused.Because(refused.Unauthorized, 401, "credentials that cannot be read")
+	RefusedPassword  = refused.Because(refused.Unauthorized, 401, "wrong user or password")
+	RefusedGuesses   = refused.Because(refused.RateLimited, 429, "too many wrong passwords from one client")
+	RefusedBusy      = refused.Because(refused.RateLimited, 503, "too many passwords to be checked")
+)
+
+// admit lets the request in, or has the plan say why not, or that a password has
+// to be checked first. A field named twice is a reason: the backend could take the
+// other one.
+func (a *Protection) admit(q *Query, p *Plan) {
+	r := q.Req
+	if a.Keys != nil {
+		i := r.Lookup(a.Header)
+		if i < 0 || r.LookupFrom(a.Header, i+1) >= 0 || !a.Keys.Holds(r.Value(i)) {
+			p.Lines = a.keyless
+			p.Refuse(q, StepAuth, refusedKey)
+			return
+		}
+	}
+	if a.users == nil {
+		return
+	}
+	if no := a.password(q, p); no != nil {
+		p.Lines = a.Challenge
+		p.Refuse(q, StepAuth, no)
+	}
+}
+
+// password judges the credentials of the request.
+func (a *Protection) password(q *Query, p *Plan) *refused.Cause {
+	r := q.Req
+	i := r.Find(http1.KnownAuthorization)
+	switch {
+	case i < 0:
+		return RefusedStranger
+	case r.LookupFrom("authorization", i+1) >= 0:
+		return refusedMalformed
+	}
+	var verdict guard.Verdict
+	verdict, p.Digest = q.Gate.Look(a.users, r.Value(i), q.Now)
+	switch {
+	case verdict == guard.Right:
+	case verdict == guard.Malformed:
+		return refusedMalformed
+	case q.Trail == nil:
+		p.Unchecked = true
+	case !q.Gate.Job().Right(): // no loop waits for an explanation
+		return RefusedPassword
+	}
+	return nil
+}
+
+// Strip takes the credentials out, so that backends cannot use them elsewhere.
+func (a *Protection) Strip(h *http1.Head) {
+	if a.passes {
+		return
+	}
+	if a.users != nil {
+		for i := h.Find(http1.KnownAuthorization); i >= 0 && h.Remove(i); {
+			i = h.Find(http1.KnownAuthorization)
+		}
+	}
+	if a.Keys != nil {
+		for i := h.Lookup(a.Header); i >= 0 && h.Remove(i); {
+			i = h.Lookup(a.Header)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package table
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/compress"
+	"github.com/sluicelb/sluice/l7/http1"
+)
+
+// compression is what a service compresses, and how.
+type compression struct {
+	offered []compress.Coding // the preferred one first
+	Level   compress.Level
+	Min     int64           // bytes of a body worth it
+	types   map[string]bool // in lower case; "text/*" for all of a type
+}
+
+// newCompression compiles a service's compression; nil when it has none.
+func newCompression(c *farm.Compression) (*compression, error) {
+	if c == nil || len(c.Codings) == 0 {
+		return nil, nil
+	}
+	out := &compression{Min: int64(cmp.Or(c.Min, farm.DefaultCompressionMin)), types: map[string]bool{}}
+	for _, name := range c.Codings {
+		coding := compress.Named(string(name))
+		if coding == compress.None {
+			return nil, fmt.Errorf("there is no coding %q", name)
+		}
+		out.offered = append(out.offered, coding)
+	}
+	switch c.Level {
+	case "", farm.CompressionDefault:
+	case farm.CompressionFast:
+		out.Level = compress.Fast
+	case farm.CompressionBest:
+		out.Level = compress.Best
+	default:
+		return nil, fmt.Errorf("there is no level %q", c.Level)
+	}
+	types := c.Types
+	if len(types) == 0 {
+		types = farm.DefaultCompressionTypes()
+	}
+	for _, t := range types {
+		out.types[strings.ToLower(t)] = true
+	}
+	return out, nil
+}
+
+// Accepted gives the coding for the answer to a request, None when its client
+// takes no coding we have. It reads what the client said, whatever rules make of
+// that for the backend: taking Accept-Encoding out keeps backends from
+// compressing, not us.
+func (c *compression) Accepted(h *http1.Head) compress.Coding {
+	var a compress.Accept
+	for i := range h.Fields[:h.NumFields] {
+		if f := &h.Fields[i]; f.Name.Len() == len("accept-encoding") && compress.Is(h.Name(i), "accept-encoding") {
+			a.Add(f.Value.Of(h.Buf))
+		}
+	}
+	return a.Choose(c.offered)
+}
+
+// Wants reports whether bodies of the given Content-Type are compressed.
+func (c *compression) Wants(value []byte) bool {
+	if i := bytes.IndexByte(value, ';'); i >= 0 {
+		value = value[:i]
+	}
+	value = bytes.TrimRight(value, " \t")
+	var space [128]byte
+	if len(value) > len(space) {
+		return false
+	}
+	name := space[:len(value)]
+	slash := -1
+	for i, b := range value {
+		if b >= 'A' && b <= 'Z' {
+			b |= 0x20
+		}
+		if b == '/' && slash < 0 {
+			slash = i
+		}
+		name[i] = b
+	}
+	if c.types[string(name)] {
+		return true
+	}
+	if slash < 0 || slash+2 > len(space) {
+		return false
+	}
+	space[slash+1] = '*'
+	return c.types[string(space[:slash+2])]
+}

@@ -1,0 +1,140 @@
+package table
+
+import (
+	"bytes"
+	"encoding/base64"
+	"slices"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/http1"
+)
+
+// MaxKey bounds a session key; a longer one is cut, on both sides alike.
+const MaxKey = 255
+
+// persistence says where the key of a service's sessions is found.
+type persistence struct {
+	Kind farm.Persistence
+	Name []byte // of the cookie, header or parameter; headers in lower case
+	TTL  time.Duration
+}
+
+func newPersistence(s *farm.Service) persistence {
+	p := persistence{Kind: s.EffectivePersistence(), Name: []byte(s.SessionID), TTL: time.Duration(nanos(s.TTL))}
+	if s.TTL == 0 {
+		p.TTL = time.Duration(nanos(farm.DefaultTTL))
+	}
+	if p.Kind == farm.PersistHeader {
+		p.Name = bytes.ToLower(p.Name)
+	}
+	return p
+}
+
+// SessionKey is the key in the request, valid until the next head.
+func (sv *Service) SessionKey(q *Query) []byte {
+	p, r := &sv.Persist, q.Req
+	var key []byte
+	switch p.Kind {
+	case farm.PersistIP:
+		key = q.Peer()
+	case farm.PersistBasic:
+		key = q.user()
+	case farm.PersistURL:
+		key = queryParameter(r.Path, p.Name)
+	case farm.PersistParm:
+		key = pathParameter(r.Path)
+	case farm.PersistHeader:
+		if i := r.Lookup(string(p.Name)); i >= 0 {
+			key = r.Value(i)
+		}
+	case farm.PersistCookie:
+		key = FindCookie(&r.Head, http1.KnownCookie, p.Name)
+	}
+	return key[:min(len(key), MaxKey)]
+}
+
+// user is the one of basic authentication, valid until the next is asked for.
+func (q *Query) user() []byte {
+	i := q.Req.Find(http1.KnownAuthorization)
+	if i < 0 {
+		return nil
+	}
+	v := q.Req.Value(i)
+	const scheme = "basic "
+	if len(v) <= len(scheme) || !bytes.EqualFold(v[:len(scheme)], []byte(scheme)) {
+		return nil
+	}
+	v = bytes.TrimSpace(v[len(scheme):])
+	n := base64.StdEncoding.DecodedLen(len(v))
+	q.Text = slices.Grow(q.Text[:0], n)
+	n, err := base64.StdEncoding.Decode(q.Text[:n], v)
+	if err != nil {
+		return nil
+	}
+	user, _, _ := bytes.Cut(q.Text[:n], []byte(":"))
+	return user
+}
+
+func queryParameter(path, name []byte) []byte {
+	_, query, _ := bytes.Cut(path, []byte("?"))
+	for len(query) > 0 {
+		var pair []byte
+		pair, query, _ = bytes.Cut(query, []byte("&"))
+		if k, v, _ := bytes.Cut(pair, []byte("=")); bytes.Equal(k, name) {
+			return v
+		}
+	}
+	return nil
+}
+
+func pathParameter(path []byte) []byte {
+	path, _, _ = bytes.Cut(path, []byte("?"))
+	if i := bytes.LastIndexByte(path, ';'); i >= 0 {
+		return path[i+1:]
+	}
+	return nil
+}
+
+// FindCookie finds a cookie's value in the Cookie or Set-Cookie fields of a head.
+func FindCookie(h *http1.Head, field http1.Known, name []byte) []byte {
+	for i := range h.NumFields {
+		if h.Fields[i].Known != field || h.Fields[i].Removed() {
+			continue
+		}
+		for rest := h.Value(i); len(rest) > 0; {
+			var value []byte
+			if value, rest = NextCookie(rest, name); value != nil {
+				return value
+			}
+			if field == http1.KnownSetCookie {
+				break // what follows are the cookie's attributes
+			}
+		}
+	}
+	return nil
+}
+
+// NextCookie takes the first pair of a list of cookies: its value if it has that
+// name, nil otherwise.
+func NextCookie(list, name []byte) (value, rest []byte) {
+	pair := list
+	if i := bytes.IndexByte(list, ';'); i >= 0 {
+		pair, rest = list[:i], list[i+1:]
+	}
+	for len(pair) > 0 && pair[0] == ' ' {
+		pair = pair[1:]
+	}
+	if len(pair) <= len(name) || pair[len(name)] != '=' || string(pair[:len(name)]) != string(name) {
+		return nil, rest
+	}
+	return bytes.Trim(bytes.TrimSpace(pair[len(name)+1:]), `"`), rest
+}
+
+// Find is the position of the backend with that number, -1 when it is gone.
+func (sv *Service) Find(id uint32) int {
+	if i, ok := sv.at[id]; ok {
+		return i
+	}
+	return -1
+}

@@ -1,0 +1,190 @@
+package table
+
+import (
+	"net/netip"
+
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/l7/guard"
+	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/rewrite"
+)
+
+// Outcome is what becomes of a request.
+type outcome uint8
+
+const (
+	OutcomeForward   outcome = iota // the service's backends serve it
+	OutcomeRefuse                   // it is answered with an error
+	OutcomeRedirect                 // the service redirects it
+	OutcomeChallenge                // it is a certification authority's, see challenges
+)
+
+// Plan is what becomes of a request, and why.
+type Plan struct {
+	Outcome  outcome
+	Service  *Service       // nil when none was found
+	Refused  *refused.Cause // why it is refused
+	Lines    []byte         // field lines of that answer; good until the next plan
+	Wait     int64          // after how many nanoseconds it would pass; 0 when time changes nothing
+	Location http1.Value    // of a redirect
+	// Unchecked says that a password is to be checked before the request is
+	// forwarded; digest stands for it.
+	Unchecked bool
+	Digest    guard.Digest
+}
+
+// Query is a request a plan is made for, and what that needs. The head must be
+// whole. One belongs to a loop and is used for all of its requests.
+type Query struct {
+	Farm    *Farm
+	Req     *http1.Request
+	Conn    *loop.Conn // of the client
+	Now     int64      // on the clock all loops share
+	Scratch *rewrite.Scratch
+	Gate    *guard.Gate
+	Address []byte // of the client, as text
+	Text    []byte // scratch: the user, then the Location
+	Trail   *Trail // nil but where the request is explained
+}
+
+// Plan finds what becomes of the request. What it finds on the way it tells the
+// trail: a new step does so by refuse and pass. The fields the farm's rules take
+// out are marked as removed in the head.
+func (q *Query) Plan() (p Plan) {
+	f, r := q.Farm, q.Req
+	if f.Challenges != nil && f.Challenges.asks(r) {
+		return Plan{Outcome: OutcomeChallenge}
+	}
+	q.trust()
+	if f.misdirected(q.Conn, r) {
+		return q.refuse(stepHost, refusedMisdirected)
+	}
+	if no := q.allow(); no.Refused != nil {
+		return no
+	}
+	p.Service = q.route()
+	if p.Service == nil {
+		return q.refuse(stepServices, refusedNoService)
+	}
+	if q.admit(&p); p.Refused != nil {
+		return p
+	}
+	if p.Service.Redirect != nil {
+		q.redirect(&p)
+	}
+	return p
+}
+
+// trust takes the word of a peer the farm trusts.
+func (q *Query) trust() {
+	f := q.Farm
+	if len(f.Trusted) == 0 || !Trusts(f.Trusted, q.Conn.Peer().Addr()) {
+		return
+	}
+	q.Req.Trust()
+	if f.TLS != nil && f.TLS.asksClients {
+		q.Req.Distrust(http1.KnownXSSL)
+	}
+}
+
+// allow asks the farm.
+func (q *Query) allow() (p Plan) {
+	f, r := q.Farm, q.Req
+	if !r.Verb.In(f.verbs) {
+		return q.refuse(stepMethod, refusedMethod)
+	}
+	q.pass(stepMethod)
+	if f.Limits.any {
+		if no := f.Limits.check(r); no != nil {
+			return q.refuse(stepLimits, no)
+		}
+		q.pass(stepLimits)
+	}
+	return p
+}
+
+// route finds the service; nil when none matches.
+func (q *Query) route() *Service {
+	f, r := q.Farm, q.Req
+	if f.Remove != nil {
+		f.Remove.Remove(&r.Head, q.Scratch)
+	}
+	i := f.routes.Match(r.Host, r.Path, q)
+	if q.Trail != nil {
+		q.Trail.routed(q, i)
+	}
+	if i < 0 {
+		return nil
+	}
+	s := &f.Services[i]
+	if s.share.end > 0 {
+		s = q.draw(s)
+	}
+	return s
+}
+
+// admit asks the service: its limit, and whom it lets in.
+func (q *Query) admit(p *Plan) {
+	if q.Trail != nil {
+		q.Trail.Result.Service = p.Service.Name
+	}
+	if l := p.Service.limit; l != nil {
+		if p.Wait = l.take(q); p.Wait > 0 {
+			p.Refuse(q, stepRate, refusedRate)
+			return
+		}
+		q.pass(stepRate)
+	}
+	if a := p.Service.Auth; a != nil {
+		if a.admit(q, p); p.Refused == nil {
+			q.pass(StepAuth)
+		}
+	}
+}
+
+// Redirect finds where the service redirects the request to.
+func (q *Query) redirect(p *Plan) {
+	q.Text = p.Service.Redirect.appendTo(q.Text[:0], q.Req.Host, q.Req.Path, q.Scratch)
+	var ok bool
+	if p.Location, ok = http1.CheckValue(q.Text); !ok {
+		p.Refuse(q, stepRedirect, refusedRedirect)
+		return
+	}
+	p.Outcome = OutcomeRedirect
+}
+
+// Refuse is the plan not to take the request.
+func (q *Query) refuse(at step, no *refused.Cause) (p Plan) {
+	p.Refuse(q, at, no)
+	return p
+}
+
+func (p *Plan) Refuse(q *Query, at step, no *refused.Cause) {
+	if q.Trail != nil {
+		q.Trail.Refuse(at, no.Status, no.Reason)
+	}
+	p.Outcome, p.Refused = OutcomeRefuse, no
+}
+
+// Pass tells who explains the plan that a step was passed.
+func (q *Query) pass(at step) {
+	if q.Trail != nil {
+		q.Trail.Pass(at)
+	}
+}
+
+// Holds implements route.Conditions.
+func (q *Query) Holds(rule int) bool {
+	require, deny := q.Farm.Services[rule].conditions.unmet(&q.Req.Head, q.Scratch)
+	return require < 0 && deny < 0
+}
+
+// Client is who sent the request, see realClient.
+func (q *Query) Client() netip.Addr { return RealClient(q.Farm, q.Conn.Peer(), q.Req).Addr() }
+
+// Peer is the client's address as text.
+func (q *Query) Peer() []byte {
+	q.Address = q.Conn.Peer().Addr().AppendTo(q.Address[:0])
+	return q.Address
+}

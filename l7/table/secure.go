@@ -1,0 +1,72 @@
+package table
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/tlsconf"
+	"github.com/sluicelb/sluice/l7/http1"
+)
+
+// secured is what a farm with TLS has beside others.
+type secured struct {
+	Security loop.Security
+	// Plain is the whole answer to a client that speaks plain HTTP.
+	Plain       []byte
+	PlainStatus int
+	// asksClients says that clients are asked for certificates, tellsClients
+	// that backends are told of them.
+	asksClients, TellsClients bool
+	// names say which Hosts go with a connection; nil unless the farm is strict.
+	names *tlsconf.Names
+}
+
+// compileTLS compiles what a farm says about TLS; nil for a plain farm.
+func compileTLS(build *tlsconf.Build, f *farm.Farm) (*secured, error) {
+	t := f.HTTP.TLS
+	if t == nil {
+		return nil, nil
+	}
+	config, err := build.Listener(f.ID, t)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := plainAnswer(t)
+	if err != nil {
+		return nil, err
+	}
+	status := 400
+	if t.NoSSLRedirect != "" {
+		status = cmp.Or(t.NoSSLCode, 302)
+	}
+	asks := t.Clients != farm.ClientAuthOff
+	out := &secured{Security: loop.Security{Config: config}, Plain: plain, PlainStatus: status, asksClients: asks, TellsClients: asks && t.ClientHeaders}
+	if t.StrictHost {
+		out.names = build.Names(config)
+	}
+	return out, nil
+}
+
+// plainAnswer makes the answer to plain HTTP: the redirect, or the text.
+func plainAnswer(t *farm.TLS) ([]byte, error) {
+	if t.NoSSLRedirect == "" {
+		a := Answers{texts: map[int]string{400: cmp.Or(t.ErrorNoSSL, "This address is served by HTTPS only.\n")}}
+		return a.Append(nil, 400, false, true), nil
+	}
+	location, ok := http1.CheckValue([]byte(t.NoSSLRedirect))
+	if !ok {
+		return nil, errors.New("nosslredirect is no value of a header field")
+	}
+	return AppendRedirect(nil, cmp.Or(t.NoSSLCode, 302), location, nil, true), nil
+}
+
+// WithoutPort is the host of an authority.
+func WithoutPort(authority []byte) []byte {
+	if i := bytes.LastIndexByte(authority, ':'); i >= 0 && bytes.IndexByte(authority[i:], ']') < 0 {
+		return authority[:i]
+	}
+	return authority
+}
