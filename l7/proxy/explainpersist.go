@@ -67,10 +67,10 @@ func (x *explainer) persistence(found *table.Service, held *session.Session, cho
 // insertedCookie tells what became of the cookie the service sets.
 func (x *explainer) insertedCookie(chosen int, ok bool) {
 	ex := x.ex
-	if ex.service.FindCookie == nil {
+	if ex.service.Cookie == nil {
 		return
 	}
-	c := &explain.Cookie{Name: string(ex.service.FindCookie.Name)}
+	c := &explain.Cookie{Name: string(ex.service.Cookie.Name)}
 	x.Cookie = c
 	if i := ex.cookie - 1; i >= 0 {
 		c.Backend = &ex.service.Backends[i].Number

@@ -11,7 +11,7 @@ import (
 // identify finds what tells the client from others: the hash for consistent
 // hashing, and the key of its session when the service keeps sessions.
 func (ex *exchange) identify() uint64 {
-	if c := ex.service.FindCookie; c != nil {
+	if c := ex.service.Cookie; c != nil {
 		ex.cookie = c.Find(&ex.w.req.Head) + 1
 	}
 	if ex.service.Sessions != nil {

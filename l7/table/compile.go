@@ -132,7 +132,7 @@ func (out *Service) compileRules(f *farm.Farm, s *farm.Service) (err error) {
 	if out.ServedBy, err = newServedBy(s, out.Backends); err != nil {
 		return fmt.Errorf("served_by: %w", err)
 	}
-	if out.FindCookie, err = newInserted(s, out.Backends, f.HTTPS()); err != nil {
+	if out.Cookie, err = newInserted(s, out.Backends, f.HTTPS()); err != nil {
 		return fmt.Errorf("cookie: %w", err)
 	}
 	if out.Redirect, err = newRedirect(f.HTTP, s); err != nil {

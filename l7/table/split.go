@@ -70,8 +70,8 @@ func (q *Query) draw(first *Service) *Service {
 // knows reports whether the client of the request belongs to a backend of the
 // service that may serve it.
 func (sv *Service) knows(q *Query) bool {
-	if sv.FindCookie != nil {
-		if i := sv.FindCookie.Find(&q.Req.Head); i >= 0 && sv.Backends[i].Mode != farm.MaintenanceCut {
+	if sv.Cookie != nil {
+		if i := sv.Cookie.Find(&q.Req.Head); i >= 0 && sv.Backends[i].Mode != farm.MaintenanceCut {
 			return true
 		}
 	}

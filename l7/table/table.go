@@ -76,7 +76,7 @@ type Service struct {
 	Sessions   *session.Table
 	kept       state.SessionsOf // what sessions is found by in the registry
 	TLS        *tlsconf.Backend // nil: the backends speak plain HTTP
-	FindCookie *inserted        // nil without one
+	Cookie     *inserted        // nil without one
 	Pinned     bool             // clients keep their connection to a backend
 	Compress   *compression     // nil without
 	ServedBy   string           // the field that names the backend to clients, in lower case; empty without one
