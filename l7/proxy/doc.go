@@ -1,10 +1,10 @@
 // Package proxy carries HTTP exchanges from clients to backends: it joins
-// l7/http1, l7/route, l7/dial and the core into one pipeline on the event loop.
+// l7/http1, l7/table, l7/backend and the core into one pipeline on the event loop.
 //
 // # The way of an exchange
 //
 //	client.Readable    bytes arrive, http1 parses the head in place
-//	worker.begin       loads the table once; decide finds the service
+//	worker.begin       loads the table once; table.Plan says what becomes of the request
 //	exchange.forward   picks a backend, takes or opens a connection, writes the head
 //	exchange.request   streams the request body, pausing while the backend is full
 //	exchange.respond   parses and rewrites the response head, streams its body
@@ -15,15 +15,7 @@
 // A worker is one loop's share: everything it and its clients and exchanges
 // touch belongs to that loop and needs no lock. The table is immutable and
 // shared by one atomic pointer; an exchange keeps the table it began with.
-// What outlives tables (loads, round-robin positions, sessions) is keyed by
-// stable numbers and held in the registry.
-//
-// # Backends that speak HTTP/2
-//
-// A carrier is what an exchange has on its backend side: a connection of HTTP/1
-// from l7/dial, or a lane, which is a stream on a trunk. A trunk is a connection
-// that the exchanges of the loop share; it notes what the backend says and tells
-// the exchanges afterwards, each on its own.
+// What outlives tables (loads, round-robin positions, sessions) is in l7/state.
 //
 // # Mistakes of ours
 //
