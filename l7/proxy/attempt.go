@@ -3,7 +3,6 @@ package proxy
 import (
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/revive"
-	"github.com/sluicelb/sluice/core/session"
 	"github.com/sluicelb/sluice/l7/table"
 )
 
@@ -19,7 +18,7 @@ func (ex *exchange) chooseDown() (int, bool) {
 	if ex.trying != 0 && now-ex.trying >= attemptTime {
 		return -1, false
 	}
-	i, right := ex.service.Picker.Attempt(ex.belongs(), ex.tried, ex.attempt)
+	i, right := ex.service.Picker.Attempt(ex.Belongs(ex.service), ex.Tried, ex.attempt)
 	if i < 0 {
 		return -1, false
 	}
@@ -27,7 +26,7 @@ func (ex *exchange) chooseDown() (int, bool) {
 		ex.trying = now
 	}
 	ex.attempt, ex.fresh = right, true // a connection that is kept proves nothing
-	ex.held, ex.why = ex.service.Picker.Held(i), accesslog.WhyAttempt
+	ex.Held, ex.Why = ex.service.Picker.Held(i), accesslog.WhyAttempt
 	ex.endWait()
 	return i, true
 }
@@ -36,21 +35,6 @@ func (ex *exchange) chooseDown() (int, bool) {
 func (ex *exchange) endAttempt() {
 	ex.attempt.Done()
 	ex.attempt = nil
-}
-
-// belongs is the backend the client's cookie or session names; -1 for none.
-func (ex *exchange) belongs() int {
-	sv := ex.service
-	switch {
-	case ex.cookie > 0:
-		return ex.cookie - 1
-	case sv.Sessions == nil || len(ex.key) == 0:
-		return -1
-	}
-	if id, ok := sv.Sessions.Get(ex.key, session.Now(), sv.Persist.TTL); ok {
-		return sv.Find(id)
-	}
-	return -1
 }
 
 // attempted tells all loops that the backend the exchange tried is there again.

@@ -39,18 +39,6 @@ func (cl *client) certificate() []byte {
 	return *lines
 }
 
-// withCertificate adds them to field lines. The result is good until the next
-// call on the loop.
-func (ex *exchange) withCertificate(extra []byte) []byte {
-	lines := ex.client.certificate()
-	if len(lines) == 0 {
-		return extra
-	}
-	w := ex.w
-	w.certified = append(append(w.certified[:0], extra...), lines...)
-	return w.certified
-}
-
 // certificateLines makes the field lines of what a client showed.
 func certificateLines(t *loop.TLS) []byte {
 	if t == nil || len(t.Peer) == 0 {

@@ -7,7 +7,6 @@ import (
 	"github.com/sluicelb/sluice/l7/backend"
 	"github.com/sluicelb/sluice/l7/compress"
 	"github.com/sluicelb/sluice/l7/http1"
-	"github.com/sluicelb/sluice/l7/rewrite"
 	"github.com/sluicelb/sluice/l7/state"
 	"github.com/sluicelb/sluice/l7/table"
 )
@@ -20,22 +19,15 @@ type exchange struct {
 	farm    *table.Farm // of the table the exchange began with
 	service *table.Service
 	backend *table.Backend
+	table.Choice
+	table.Outgoing
 	up      backend.Transport // nil before a backend was found and after it was let go
-	tried   balance.Tried
-	held    *balance.Load    // what the picker reserved for the exchange
-	attempt *balance.Attempt // while it tries a backend that is down; nil otherwise
-	trying  int64            // since when it does so
-	hash    uint64
-	cookie  int // the backend the client's cookie names, its position + 1
+	attempt *balance.Attempt  // while it tries a backend that is down; nil otherwise
+	trying  int64             // since when it does so
 
 	// head holds the rewritten request as long as it may have to be sent
 	// again: until a connection stands, or until the answer begins.
 	head []byte
-	// holes are where in head the backend's address belongs, 0 means none; tail is,
-	// while the head is made, what lies behind the hole in Destination.
-	holes [2]int
-	tail  int
-	undo  rewrite.Undo // of what was done to the path; its memory is kept
 	// ahead holds the part of a response head that has arrived; pooled.
 	ahead []byte
 	// seen is how much of ahead http1 has looked at.
@@ -50,7 +42,6 @@ type exchange struct {
 	interim uint8 // 1xx answers passed on
 	verb    http1.Verb
 	phase   phase
-	why     accesslog.Why // how the backend was found
 	// refusals is how often a backend did not look at the request.
 	refusals uint8
 	// unshaken is how many handshakes failed for what the client sent.
@@ -90,8 +81,7 @@ type exchange struct {
 
 	entry *accesslog.Entry // its record, nil when nobody wants one
 
-	key  []byte // of the client's session, its array kept for the next exchange
-	host []byte // the request's, likewise
+	host []byte // the request's, its array kept for the next exchange
 	id   []byte // of the request, likewise; empty without one
 }
 

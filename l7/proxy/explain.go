@@ -90,7 +90,7 @@ func (x *explainer) run(a asked) {
 	e, f := x.engine, x.farm
 	l := loop.Dry()
 	w := newWorker(e, l, nil, nil)
-	w.query.Trail, w.rewritten = &x.Trail, x.Rewritten
+	w.query.Trail = &x.Trail
 	w.rewrite.Observe(&x.Trail)
 	x.w = w
 	cl := &client{w: w, conn: l.Imagine(netip.AddrPortFrom(a.from, 0), a.secure, a.name), farm: f.ID}
@@ -137,7 +137,11 @@ func (x *explainer) forward(cl *client, found *table.Service) {
 		}
 	}
 	x.Owner, x.Path = table.OwnerService, bytes.Clone(w.req.Path)
-	if err := ex.revise(); err != nil {
+	told := table.Told{Proto: cl.proto(), ID: ex.id}
+	if t := x.farm.TLS; t != nil && t.TellsClients {
+		told.Certificate = cl.certificate()
+	}
+	if err := ex.Revise(&w.query, sv, &ex.Choice, &told); err != nil {
 		_, status, reason := refused.Classify(err)
 		x.Refuse(table.StepRules, status, reason)
 		return
@@ -148,7 +152,7 @@ func (x *explainer) forward(cl *client, found *table.Service) {
 	if sv.Request != nil {
 		x.Added(sv.Request.AddedBy, sv.Request.Add)
 	}
-	head := ex.appendHead(nil)
+	head := ex.Append(nil, &w.query)
 	held := x.recall(found, sv)
 	i, ok := ex.choose()
 	x.persistence(found, held, i, ok)
@@ -159,8 +163,8 @@ func (x *explainer) forward(cl *client, found *table.Service) {
 		return
 	}
 	ex.backend = &sv.Backends[i]
-	x.Head = x.MaskedHead(ex.address(head))
-	x.Result = explain.Result{Outcome: explain.Forward, Service: sv.Name, Backend: &ex.backend.Number, Address: ex.backend.Origin, Decision: ex.why.String(), Reason: x.chosen}
+	x.Head = x.MaskedHead(ex.Address(&w.addressed, head, ex.backend))
+	x.Result = explain.Result{Outcome: explain.Forward, Service: sv.Name, Backend: &ex.backend.Number, Address: ex.backend.Origin, Decision: ex.Why.String(), Reason: x.chosen}
 }
 
 // oneTries is what becomes of backends that could not be connected to.

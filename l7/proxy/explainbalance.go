@@ -42,8 +42,8 @@ func (x *explainer) balance(sv *table.Service, chosen int, ok bool) {
 		switch {
 		case out.Chosen:
 			out.Reason = x.chosenBy(p.Algorithm())
-		case ok && x.ex.why != accesslog.WhyAlgorithm && out.Might:
-			out.Reason = "not asked: the " + x.ex.why.String() + " names another"
+		case ok && x.ex.Why != accesslog.WhyAlgorithm && out.Might:
+			out.Reason = "not asked: the " + x.ex.Why.String() + " names another"
 		default:
 			out.Reason = skippedFor(verdict, &out, b)
 		}
@@ -56,12 +56,12 @@ func (x *explainer) balance(sv *table.Service, chosen int, ok bool) {
 		}
 	}
 	b.NotShown = len(sv.Backends) - len(b.Backends)
-	b.Random = p.Algorithm() == balance.RandomOfTwo && might > 1 && x.ex.why == accesslog.WhyAlgorithm
+	b.Random = p.Algorithm() == balance.RandomOfTwo && might > 1 && x.ex.Why == accesslog.WhyAlgorithm
 }
 
 // chosenBy says why the backend is the one.
 func (x *explainer) chosenBy(a balance.Algorithm) string {
-	switch x.ex.why {
+	switch x.ex.Why {
 	case accesslog.WhyCookie:
 		return "the client's cookie names it"
 	case accesslog.WhySession:

@@ -18,11 +18,11 @@ func (x *explainer) recall(found, sv *table.Service) (held *session.Session) {
 		return nil
 	}
 	now := session.Now()
-	s, ok := found.Sessions.Peek(x.ex.key, now, sv.Persist.TTL)
+	s, ok := found.Sessions.Peek(x.ex.Key, now, sv.Persist.TTL)
 	if !ok {
 		return nil
 	}
-	sv.Sessions.Put(x.ex.key, s.Backend, now)
+	sv.Sessions.Put(x.ex.Key, s.Backend, now)
 	return &s
 }
 
@@ -33,8 +33,8 @@ func (x *explainer) persistence(found *table.Service, held *session.Session, cho
 	}
 	ex := x.ex
 	p := &explain.Persistence{Kind: string(found.Persist.Kind), Name: string(found.Persist.Name), Found: held != nil}
-	if len(ex.key) > 0 {
-		p.Key = shownKey(found.Persist.Kind, ex.key)
+	if len(ex.Key) > 0 {
+		p.Key = shownKey(found.Persist.Kind, ex.Key)
 	}
 	x.Persistence = p
 	kept := -1
@@ -45,17 +45,17 @@ func (x *explainer) persistence(found *table.Service, held *session.Session, cho
 		}
 	}
 	switch {
-	case len(ex.key) == 0:
+	case len(ex.Key) == 0:
 		p.Reason = "the request has nothing the client is recognised by: no session"
 	case held == nil && !ok:
 		p.Reason = "no session, and no backend it could name"
-	case held == nil && ex.why == accesslog.WhyCookie:
+	case held == nil && ex.Why == accesslog.WhyCookie:
 		p.Reason = "no session: the cookie names the backend"
 	case held == nil:
 		p.Reason = fmt.Sprintf("no session: one with backend %d would be made", found.Backends[chosen].Number)
-	case ex.why == accesslog.WhySession:
+	case ex.Why == accesslog.WhySession:
 		p.Reason = "the session names the backend"
-	case ex.why == accesslog.WhyCookie:
+	case ex.Why == accesslog.WhyCookie:
 		p.Reason = "not asked: the cookie names the backend"
 	case p.Backend == nil:
 		p.Reason = "the backend of the session is gone"
@@ -72,14 +72,14 @@ func (x *explainer) insertedCookie(chosen int, ok bool) {
 	}
 	c := &explain.Cookie{Name: string(ex.service.Cookie.Name)}
 	x.Cookie = c
-	if i := ex.cookie - 1; i >= 0 {
+	if i := ex.Cookie - 1; i >= 0 {
 		c.Backend = &ex.service.Backends[i].Number
 	}
 	switch {
-	case ex.why == accesslog.WhyCookie:
+	case ex.Why == accesslog.WhyCookie:
 		c.Reason = "it names the backend"
 	case c.Backend != nil:
-		c.Reason = fmt.Sprintf("backend %d it names cannot be used: %s", *c.Backend, unclaimed(ex.service, ex.cookie-1))
+		c.Reason = fmt.Sprintf("backend %d it names cannot be used: %s", *c.Backend, unclaimed(ex.service, ex.Cookie-1))
 	case ok:
 		c.Reason = fmt.Sprintf("none that names a backend: the answer would set one for backend %d", ex.service.Backends[chosen].Number)
 	default:

@@ -11,8 +11,8 @@ import (
 // view of it, not the connection.
 func (ex *exchange) release() {
 	ex.arrived()
-	if held := ex.held; held != nil {
-		ex.held = nil
+	if held := ex.Held; held != nil {
+		ex.Held = nil
 		held.Done()
 		ex.queue.Released()
 	}
@@ -53,18 +53,18 @@ func (ex *exchange) end() {
 		ex.w.loop.Buffers.Put(ex.last)
 	}
 	ex.returnEncoder()
-	undo := ex.undo
+	undo := ex.Undo
 	undo.Reset()
 	ex.client.ex = nil
 	w := ex.w
-	key, host, id := ex.key[:0], ex.host[:0], ex.id[:0]
+	key, host, id := ex.Key[:0], ex.host[:0], ex.id[:0]
 	asked, answered := ex.request.chunked.Spare(), ex.response.chunked.Spare()
 	*ex = exchange{}
-	ex.key, ex.host, ex.id = key, host, id
+	ex.Key, ex.host, ex.id = key, host, id
 	ex.request.chunked.Lend(asked)
 	ex.response.chunked.Lend(answered)
 	w.exchanges.Put(ex)
-	ex.undo = undo
+	ex.Undo = undo
 }
 
 // finish completes the exchange after the last byte of the response.

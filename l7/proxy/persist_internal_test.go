@@ -48,9 +48,9 @@ func TestANewClientGoesToOneBackendFromAllLoops(t *testing.T) {
 						runtime.Gosched()
 					}
 				}
-				ex.key = strconv.AppendInt(ex.key[:0], int64(i), 10)
+				ex.Key = strconv.AppendInt(ex.Key[:0], int64(i), 10)
 				came[n][i], _ = ex.pick()
-				ex.held.Done()
+				ex.Held.Done()
 			}
 			at[n].Store(clients)
 		})

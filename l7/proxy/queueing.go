@@ -71,8 +71,7 @@ func (ex *exchange) mayWait() bool {
 	if sv.QueueLength == 0 && ex.wait == nil || ex.waits >= maxWaits {
 		return false
 	}
-	free, usable := sv.Picker.Room()
-	return usable && (!free || ex.tried == balance.Tried{}) // what is free may have failed it already
+	return ex.MayWait(sv)
 }
 
 // enqueue lets an exchange that got no backend wait for one. It reports false
@@ -93,7 +92,7 @@ func (ex *exchange) enqueue() bool {
 	}
 	// Backends that failed the exchange may be usable again by then; if they
 	// are not, the board says so.
-	ex.tried, ex.backend = balance.Tried{}, nil
+	ex.Tried, ex.backend = balance.Tried{}, nil
 	if free, usable := ex.service.Picker.Room(); free || !usable {
 		ex.queue.Released()
 	}
@@ -169,15 +168,6 @@ func (ex *exchange) renew() {
 }
 
 func (ex *exchange) moveTo(f *table.Farm, sv *table.Service) {
-	old := ex.service
-	if ex.cookie > 0 {
-		ex.cookie = sv.Find(old.Backends[ex.cookie-1].ID) + 1
-	}
-	if sv.Sessions == nil || sv.Persist.Kind != old.Persist.Kind || string(sv.Persist.Name) != string(old.Persist.Name) {
-		ex.key = ex.key[:0]
-	}
-	if sv.Hashed {
-		ex.hash = hash(ex.client.conn.Peer().Addr().AsSlice())
-	}
+	ex.MoveTo(sv, ex.service, ex.client.conn.Peer().Addr())
 	ex.farm, ex.service, ex.queue = f, sv, sv.Queue
 }

@@ -197,7 +197,7 @@ func (ex *exchange) recordEnd() {
 	ex.entry = nil
 	e.Total, e.Status, e.Service = total, uint16(ex.status), ex.service.ID
 	if ex.backend != nil {
-		e.Backend, e.Why = ex.backend.ID, ex.why
+		e.Backend, e.Why = ex.backend.ID, ex.Why
 	}
 	e.Flags |= ex.ending(e)
 	w.records.put(e)

@@ -142,7 +142,7 @@ func (ex *exchange) send() {
 	if b == nil {
 		b = w.loop.Scratch
 	}
-	b = ex.address(b)
+	b = ex.Address(&w.addressed, b, ex.backend)
 	up := ex.up
 	ex.phase, ex.sent = phaseHead, w.loop.Now()
 	up.SetDeadline(ex.sent + ex.backend.Timeout)
@@ -153,7 +153,7 @@ func (ex *exchange) send() {
 			ex.save()
 		}
 		if !up.Reused() {
-			ex.tried = ex.tried.With(ex.index()) // it resets what it accepts: once is enough
+			ex.Tried = ex.Tried.With(ex.index()) // it resets what it accepts: once is enough
 		}
 		ex.again()
 		return

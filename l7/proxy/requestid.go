@@ -5,14 +5,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/table"
-)
-
-// The field that carries the id of a request, and its name as it is looked up.
-const (
-	requestIDField = "X-Request-Id: "
-	requestIDName  = "x-request-id"
 )
 
 // takeID finds the id of the exchange when its farm wants one: that of a
@@ -25,29 +18,12 @@ func (ex *exchange) takeID() {
 	r := &ex.w.req
 	ex.id = ex.id[:0]
 	if len(f.Trusted) > 0 {
-		if i := r.Lookup(requestIDName); i >= 0 && accesslog.ValidID(r.Value(i)) && table.Trusts(f.Trusted, ex.client.conn.Peer().Addr()) {
+		if i := r.Lookup(table.RequestIDName); i >= 0 && accesslog.ValidID(r.Value(i)) && table.Trusts(f.Trusted, ex.client.conn.Peer().Addr()) {
 			ex.id = append(ex.id, r.Value(i)...)
 		}
 	}
 	if len(ex.id) == 0 {
 		ex.id = ex.w.records.ids.Append(ex.id)
-	}
-}
-
-// requestID puts the id in the place of the client's own in the request at hand.
-func (ex *exchange) requestID() {
-	if len(ex.id) > 0 {
-		removeIDs(&ex.w.req.Head)
-		ex.w.forward.Extra = ex.withID(ex.w.forward.Extra)
-	}
-}
-
-// removeIDs keeps the ids a head has from being passed on.
-func removeIDs(h *http1.Head) {
-	for i := h.Lookup(requestIDName); i >= 0; i = h.Lookup(requestIDName) {
-		if !h.Remove(i) {
-			return
-		}
 	}
 }
 
@@ -58,8 +34,7 @@ func (ex *exchange) withID(lines []byte) []byte {
 		return lines
 	}
 	rec := &ex.w.records
-	b := append(append(rec.extra[:0], lines...), requestIDField...)
-	rec.extra = append(append(b, ex.id...), "\r\n"...)
+	rec.extra = table.AppendID(append(rec.extra[:0], lines...), ex.id)
 	return rec.extra
 }
 
@@ -69,7 +44,7 @@ func (ex *exchange) answerID(lines []byte) []byte {
 	if ex.farm.Recording.ID != farm.RequestIDBoth {
 		return lines
 	}
-	removeIDs(&ex.w.resp.Head)
+	table.RemoveIDs(&ex.w.resp.Head)
 	return ex.withID(lines)
 }
 

@@ -101,7 +101,7 @@ func (ex *exchange) applyRules() error {
 // withCookie adds the line that keeps the client on its backend to what the
 // response gets beside its own fields, unless the client is known there.
 func (ex *exchange) withCookie(add []byte) []byte {
-	if ex.backend.SetCookie == nil || ex.cookie > 0 && &ex.service.Backends[ex.cookie-1] == ex.backend {
+	if ex.backend.SetCookie == nil || ex.Cookie > 0 && &ex.service.Backends[ex.Cookie-1] == ex.backend {
 		return add
 	}
 	return ex.w.join(add, ex.backend.SetCookie)

@@ -35,7 +35,7 @@ func (ex *exchange) mayRetry(c table.RetryCondition) bool {
 	case !ex.verb.Idempotent() && (!rt.Unsafe || c == table.RetryTimeout || !ex.request.done()):
 		return false
 	}
-	return ex.service.Picker.Free(ex.tried.With(ex.index())) && rt.Spent[ex.w.index].Retry(ex.w.loop.Now(), rt.Percent)
+	return ex.service.Picker.Free(ex.Tried.With(ex.index())) && rt.Spent[ex.w.index].Retry(ex.w.loop.Now(), rt.Percent)
 }
 
 // retryAfter goes on to another backend after the chosen one gave no answer.
@@ -52,7 +52,7 @@ func (ex *exchange) retryAfter(class refusal.Class, reason string) {
 // leaveBackend notes that the chosen backend failed the exchange.
 func (ex *exchange) leaveBackend() {
 	ex.backendStats().Retries++
-	ex.tried = ex.tried.With(ex.index())
+	ex.Tried = ex.Tried.With(ex.index())
 	ex.retried++
 }
 
@@ -84,7 +84,7 @@ func (ex *exchange) retryAnswer(kind http1.Body, b []byte, n int) bool {
 	case err != nil:
 		return false
 	case !ex.response.done():
-		if !ex.service.Picker.Free(ex.tried.With(ex.index())) {
+		if !ex.service.Picker.Free(ex.Tried.With(ex.index())) {
 			return false
 		}
 		ex.keepAhead(b)

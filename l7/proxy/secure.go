@@ -12,8 +12,6 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-var protoHTTP, protoHTTPS = []byte("http"), []byte("https")
-
 // warn says what of the certificates clients may refuse.
 func warn(log *slog.Logger, build *tlsconf.Build) {
 	for _, w := range build.Warnings() {
@@ -58,9 +56,9 @@ func (cl *client) notSecure() {
 // proto is how the client speaks to us.
 func (cl *client) proto() []byte {
 	if cl.conn.Secured() {
-		return protoHTTPS
+		return table.ProtoHTTPS
 	}
-	return protoHTTP
+	return table.ProtoHTTP
 }
 
 // destination is where and how to connect for the exchange. With TLS the name

@@ -43,13 +43,13 @@ func (ex *exchange) takeKept() bool {
 			return false
 		}
 		ex.backend = &ex.service.Backends[i]
-		return c.Fits(ex.destination()) && ex.claim(i)
+		return c.Fits(ex.destination()) && ex.Claim(ex.service, i)
 	})
 	if up == nil {
 		return false
 	}
 	ex.binds = true // if the service does not say so it was a log-in that did
-	ex.up, ex.why = up, accesslog.WhyPin
+	ex.up, ex.Why = up, accesslog.WhyPin
 	ex.await()
 	ex.backendStats().Reuses++
 	return true

@@ -36,7 +36,7 @@ func (ex *exchange) unreachable(i int, err error) (status int) {
 		return 503
 	}
 	ex.backendStats().ConnectFailures++
-	ex.tried = ex.tried.With(i)
+	ex.Tried = ex.Tried.With(i)
 	switch {
 	case ex.concerns(err):
 		return ex.notShaken(err)
@@ -86,7 +86,7 @@ func (ex *exchange) concerns(err error) bool {
 // end of the exchange.
 func (ex *exchange) notShaken(err error) (status int) {
 	ex.unshaken++
-	if ex.unshaken >= maxHandshakes || !ex.service.Picker.Free(ex.tried) && !ex.mayWait() {
+	if ex.unshaken >= maxHandshakes || !ex.service.Picker.Free(ex.Tried) && !ex.mayWait() {
 		status = 502
 	}
 	ex.noteBackend(refused.BadHandshake, status, shakeReason(err))

@@ -54,7 +54,7 @@ func (ex *exchange) unserved() string {
 // unusable says why the exchange did not get backend i.
 func (ex *exchange) unusable(i int) string {
 	m := ex.service.Picker.Member(i)
-	switch v := ex.service.Picker.Verdict(i, ex.tried); {
+	switch v := ex.service.Picker.Verdict(i, ex.Tried); {
 	case v == balance.Down && m.Slot.Ejected():
 		return "ejected"
 	case v == balance.Down && m.Slot.Guardian() == health.Down:

@@ -35,15 +35,12 @@ type worker struct {
 	listeners map[*port]*loop.Listener
 	req       http1.Request
 	resp      http1.Response
-	forward   http1.Forward
 	query     table.Query
 	rewrite   rewrite.Scratch
-	trailers  *trailers                   // nil before the first that rules are applied to
-	rewritten func(rule int, path []byte) // is told of rules for paths; nil but where they are explained
+	trailers  *trailers // nil before the first that rules are applied to
 	location  []byte
 	target    dial.Target            // of the connection being asked for
 	header    proxyproto.Parser      // of an introduction that comes whole
-	certified []byte                 // these, and what is told of a certificate
 	extra     []byte                 // field lines to add to a request
 	encoders  compress.Pool          // for bodies of answers
 	encoded   []byte                 // what an encoder gave

@@ -79,7 +79,7 @@ func (c *Compiler) compileFarm(build *tlsconf.Build, first bool, f *farm.Farm) (
 		ID: f.ID, Name: f.Name, Origin: f.AddrPort().String(), HostField: []byte(f.AddrPort().String()), Listener: farm.Listener{Transport: farm.L4TCP, Addr: f.AddrPort()},
 		verbs: http1.VerbMaskOf(f.HTTP.Verbs), routes: routes,
 		Services:  make([]Service, len(f.HTTP.Services)),
-		ProxyHost: f.HTTP.RewriteHost, Destination: f.HTTP.RewriteDestination,
+		proxyHost: f.HTTP.RewriteHost, destination: f.HTTP.RewriteDestination,
 		RequestTimeout: nanos(f.HTTP.RequestTimeout),
 		TunnelIdle:     nanos(cmp.Or(f.HTTP.TunnelTimeout, farm.DefaultTunnelTimeout)),
 		Grace:          time.Duration(nanos(cmp.Or(f.HTTP.StopGrace, farm.DefaultStopGrace))),
@@ -213,7 +213,7 @@ func (c *Compiler) compileService(out *Service, first bool, f *farm.Farm, s *far
 		}
 		out.Backends[i] = Backend{
 			ID: b.ID, Number: numbers[i], Timeout: nanos(timeout), Load: load, kind: kind,
-			Mode: b.Maintenance, Origin: b.AddrPort().String(), Named: nameOf(b), Alias: b.Alias, statics: b.Sessions, Host: hostOf(nameOf(b), s.TLS != nil),
+			Mode: b.Maintenance, Origin: b.AddrPort().String(), Named: nameOf(b), Alias: b.Alias, statics: b.Sessions, host: hostOf(nameOf(b), s.TLS != nil),
 			Target: to, Reach: reachOf(f, s, b, &to),
 		}
 		out.at[b.ID] = i

@@ -46,6 +46,9 @@ type Query struct {
 	Address []byte // of the client, as text
 	Text    []byte // scratch: the user, then the Location
 	Trail   *Trail // nil but where the request is explained
+
+	forward http1.Forward // what is added to the head of the request
+	extra   []byte        // scratch: field lines
 }
 
 // Plan finds what becomes of the request. What it finds on the way it tells the

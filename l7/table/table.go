@@ -46,8 +46,8 @@ type Farm struct {
 	Refuses    bool // those beyond the bound, instead of letting them wait
 
 	Challenges  challenges // nil unless an order for a certificate is under way
-	ProxyHost   bool       // the backend gets its own address as Host
-	Destination bool       // and in Destination
+	proxyHost   bool       // the backend gets its own address as Host
+	destination bool       // and in Destination
 
 	RequestTimeout int64         // nanoseconds, as all times here
 	TunnelIdle     int64         // a tunnel may be silent that long
@@ -107,7 +107,7 @@ type Backend struct {
 	Origin  string   // address:port
 	Named   string   // host:port by the name the operator wrote, or origin
 	Alias   string   // what the operator calls it; empty without one
-	Host    []byte   // the same as a Host
+	host    []byte   // the same as a Host
 	statics []string // its static sessions
 	// SetCookie is the line that keeps a client here; nil without a cookie.
 	SetCookie []byte

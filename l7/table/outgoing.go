@@ -1,0 +1,189 @@
+package table
+
+import (
+	"bytes"
+
+	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/rewrite"
+)
+
+// Outgoing is the head a backend gets in the place of the client's.
+//
+// Where a farm says so, backends get their own address as Host, and in the
+// Destination of WebDAV requests. Which backend it is may change after the head
+// was written, so the head is kept with holes, and each sending fills them.
+type Outgoing struct {
+	Undo rewrite.Undo // of what was done to the path; its memory is kept
+	// holes are where the backend's address belongs, 0 means none; tail is, while
+	// the head is made, what lies behind the hole in Destination.
+	holes [2]int
+	tail  int
+}
+
+// Told is what backends are told beside what the client said.
+type Told struct {
+	Proto       []byte // of the request: ProtoHTTP, ProtoHTTPS
+	Certificate []byte // field lines about the client's
+	ID          []byte // of the request; empty without one
+}
+
+// The field that carries the id of a request, and its name as it is looked up.
+const (
+	requestIDField = "X-Request-Id: "
+	RequestIDName  = "x-request-id"
+)
+
+// RemoveIDs keeps the ids a head has from being passed on.
+func RemoveIDs(h *http1.Head) {
+	for i := h.Lookup(RequestIDName); i >= 0; i = h.Lookup(RequestIDName) {
+		if !h.Remove(i) {
+			return
+		}
+	}
+}
+
+// AppendID appends the line of the id of a request.
+func AppendID(dst, id []byte) []byte {
+	return append(append(append(dst, requestIDField...), id...), "\r\n"...)
+}
+
+// Revise finds out who the client is and applies the service's rules to the head
+// of the request. Sessions go by what the client sent, not by what rules make of
+// it.
+func (o *Outgoing) Revise(q *Query, s *Service, c *Choice, told *Told) error {
+	h := &q.Req.Head
+	q.forward = http1.Forward{ClientIP: q.Peer(), Proto: told.Proto}
+	rules := s.Request
+	if rules != nil {
+		q.Scratch.Reset()
+		rules.Strip(h, q.Scratch)
+		q.forward.Extra, q.forward.Given = rules.Add, rules.Given
+	}
+	c.Identify(q, s)
+	if s.Auth != nil {
+		s.Auth.Strip(h)
+	}
+	if rules != nil {
+		if err := rules.Edit(h, q.Scratch); err != nil {
+			return err
+		}
+	}
+	if s.URLs != nil {
+		if err := o.rewritePath(q, s); err != nil {
+			return err
+		}
+	}
+	if len(q.Req.Host) == 0 {
+		q.forward.Host = q.Farm.HostField // HTTP/1.0 without Host: HTTP/1.1 needs one
+	}
+	o.tell(q, s, told)
+	return nil
+}
+
+// rewritePath applies the service's rules to the path. What comes of it is read
+// like the path of a client, and refused where that would be.
+func (o *Outgoing) rewritePath(q *Query, s *Service) error {
+	r := q.Req
+	if r.Path[0] != '/' {
+		return nil // OPTIONS *
+	}
+	if s.Request == nil {
+		q.Scratch.Reset()
+	}
+	var observe func(rule int, path []byte)
+	if q.Trail != nil {
+		observe = q.Trail.Rewritten
+	}
+	path, changed, err := s.URLs.Rewrite(r.Path, q.Scratch, observe)
+	if !changed || err != nil {
+		return err
+	}
+	if s.Locate.Paths {
+		q.Text = append(q.Text[:0], r.Path...)
+	}
+	if err := r.Retarget(path); err != nil {
+		return err
+	}
+	if s.Locate.Paths {
+		o.Undo.Learn(q.Text, r.Path)
+	}
+	return nil
+}
+
+// tell adds what backends are told.
+func (o *Outgoing) tell(q *Query, s *Service, told *Told) {
+	f := q.Farm
+	if len(told.Certificate)+len(told.ID) > 0 {
+		q.extra = append(append(q.extra[:0], q.forward.Extra...), told.Certificate...)
+		if len(told.ID) > 0 {
+			RemoveIDs(&q.Req.Head)
+			q.extra = AppendID(q.extra, told.ID)
+		}
+		q.forward.Extra = q.extra
+	}
+	if f.destination {
+		o.leaveDestination(q, s) // last: it knows how far from its end the head has a hole
+	}
+	if f.proxyHost {
+		q.forward.Host = noHost
+	}
+}
+
+var noHost = []byte{}
+
+// leaveDestination puts the Destination, if it names the farm, at the end of
+// the head without its authority.
+func (o *Outgoing) leaveDestination(q *Query, s *Service) {
+	r := q.Req
+	i := r.Lookup("destination")
+	if i < 0 {
+		return
+	}
+	scheme, authority, path := CutURL(r.Value(i))
+	if len(authority) == 0 || !bytes.EqualFold(WithoutPort(authority), WithoutPort(r.Host)) && !Names(scheme, authority, q.Farm.Origin) {
+		return
+	}
+	scheme = ProtoHTTP
+	if s.TLS != nil {
+		scheme = ProtoHTTPS
+	}
+	if len(q.extra) == 0 || len(q.forward.Extra) == 0 || &q.forward.Extra[0] != &q.extra[0] {
+		q.extra = append(q.extra[:0], q.forward.Extra...)
+	}
+	q.extra = append(append(append(q.extra, "Destination: "...), scheme...), "://"...)
+	o.tail = len(path) + len("\r\n\r\n") // bytes from the hole to the end of the head
+	q.extra = append(append(q.extra, path...), "\r\n"...)
+	q.forward.Extra = q.extra
+	r.Remove(i)
+}
+
+// Append appends the head.
+func (o *Outgoing) Append(dst []byte, q *Query) []byte {
+	r := q.Req
+	out := http1.AppendRequest(dst, r, &q.forward)
+	if q.Farm.proxyHost { // it was written with an empty Host
+		o.holes[0] = r.Method.Len() + len(" ") + len(r.Path) + len(" HTTP/1.1\r\nHost: ")
+	}
+	if o.tail > 0 {
+		o.holes[1] = len(out) - o.tail
+	}
+	return out
+}
+
+// Address fills the holes of a head for a backend; without holes it gives the head
+// itself, else what was written to scratch.
+func (o *Outgoing) Address(scratch *[]byte, head []byte, b *Backend) []byte {
+	if o.holes == [2]int{} {
+		return head
+	}
+	out, from := (*scratch)[:0], 0
+	for _, hole := range o.holes {
+		if hole > 0 {
+			out = append(append(out, head[from:hole]...), b.host...)
+			from = hole
+		}
+	}
+	out = append(out, head[from:]...)
+	*scratch = out
+	return out
+}
