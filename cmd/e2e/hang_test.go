@@ -1,6 +1,9 @@
 package e2e_test
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -23,6 +26,7 @@ func TestEngineThatHangsIsReplacedWithItsStacksInTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
+	within(t, 10*time.Second, "the engine stands still", func() error { return stopped(pid) })
 	within(t, 10*time.Second, "a client is answered", func() error { _, err := get(url); return err })
 	if a.pid("engine") == pid {
 		t.Error("it is the same engine")
@@ -63,4 +67,24 @@ func TestEngineOfAMachineThatWasSuspendedStays(t *testing.T) {
 	if pid := a.pid("engine"); pid != pids[3] {
 		t.Errorf("engine %d was replaced by %d", pids[3], pid)
 	}
+}
+
+// stopped says whether a thread of the process still runs: a signal reaches them
+// one by one.
+func stopped(pid int) error {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	if err != nil || len(threads) == 0 {
+		return fmt.Errorf("no threads of %d: %v", pid, err)
+	}
+	for _, thread := range threads {
+		stat, err := os.ReadFile(thread)
+		if err != nil {
+			return err
+		}
+		_, state, _ := strings.Cut(string(stat), ") ")
+		if !strings.HasPrefix(state, "T") {
+			return fmt.Errorf("%s: %.1s", thread, state)
+		}
+	}
+	return nil
 }
