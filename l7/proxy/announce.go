@@ -7,6 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/proxyproto"
 	"github.com/sluicelb/sluice/l7/dial"
+	"github.com/sluicelb/sluice/l7/table"
 )
 
 // A service may announce its clients to its backends: each connection begins
@@ -53,24 +54,11 @@ func appendTLVs(dst []byte, t *loop.TLS) []byte {
 	} else {
 		dst = append(dst, 0, 0, 0, notVerified)
 	}
-	dst = proxyproto.AppendTLV(dst, proxyproto.SubtypeSSLVersion, versionName(t.Version))
+	dst = proxyproto.AppendTLV(dst, proxyproto.SubtypeSSLVersion, table.VersionName(t.Version))
 	if len(t.Peer) > 0 {
 		dst = proxyproto.AppendTLV(dst, proxyproto.SubtypeSSLCN, t.Peer[0].Subject.CommonName)
 	}
 	dst = proxyproto.AppendTLV(dst, proxyproto.SubtypeSSLCipher, tls.CipherSuiteName(t.Cipher))
 	binary.BigEndian.PutUint16(dst[start+1:], uint16(len(dst)-start-3))
 	return dst
-}
-
-// versionName is how OpenSSL, and those who use it, call a version of TLS.
-func versionName(v uint16) string {
-	switch v {
-	case tls.VersionTLS10:
-		return "TLSv1"
-	case tls.VersionTLS11:
-		return "TLSv1.1"
-	case tls.VersionTLS12:
-		return "TLSv1.2"
-	}
-	return "TLSv1.3"
 }

@@ -78,9 +78,7 @@ func (ex *exchange) start(w *worker, cl *client, f *table.Farm, sv *table.Servic
 	if m := f.Limits.MaxBody; m > 0 {
 		ex.request.chunked.Limit(m)
 	}
-	if invite = r.Expect100 && f.Limits.Expect == table.ExpectIgnore; invite {
-		r.DropExpect()
-	}
+	invite = w.query.Invites()
 	if c := sv.Compress; c != nil && !ex.oldClient {
 		ex.coding = c.Accepted(&r.Head)
 	}

@@ -1,30 +1,10 @@
 package proxy
 
-import (
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/asn1"
-	"encoding/base64"
-	"fmt"
-	"strings"
-
-	"github.com/sluicelb/sluice/core/loop"
-	"github.com/sluicelb/sluice/l7/http1"
-)
+import "github.com/sluicelb/sluice/l7/table"
 
 // A farm whose clients show certificates may tell backends about them, by the
 // fields of the product family. Where it asks for certificates, nobody else
 // tells: what a client calls X-SSL-… goes no further, trusted or not.
-
-// maxCertificate bounds one of the fields; what is longer is left out.
-const maxCertificate = 16 << 10
-
-// certificateTime is how OpenSSL writes times.
-const certificateTime = "Jan _2 15:04:05 2006 GMT"
-
-// noCertificate says that one was looked for.
-var noCertificate = []byte{}
 
 // certificate is the field lines about the certificate of the client's
 // connection, made once for it; empty without one.
@@ -34,77 +14,7 @@ func (cl *client) certificate() []byte {
 		lines = &cl.stream.mux.shown
 	}
 	if *lines == nil {
-		*lines = certificateLines(cl.conn.TLS())
+		*lines = table.CertificateLines(cl.conn.TLS())
 	}
 	return *lines
-}
-
-// certificateLines makes the field lines of what a client showed.
-func certificateLines(t *loop.TLS) []byte {
-	if t == nil || len(t.Peer) == 0 {
-		return noCertificate
-	}
-	c := t.Peer[0]
-	var out []byte
-	for _, f := range [...]struct{ name, value string }{
-		{"X-SSL-Subject", distinguished(c.RawSubject)},
-		{"X-SSL-Issuer", distinguished(c.RawIssuer)},
-		{"X-SSL-notBefore", c.NotBefore.UTC().Format(certificateTime)},
-		{"X-SSL-notAfter", c.NotAfter.UTC().Format(certificateTime)},
-		{"X-SSL-serial", serial(c)},
-		{"X-SSL-cipher", versionName(t.Version) + "/" + tls.CipherSuiteName(t.Cipher)},
-		{"X-SSL-certificate", oneLine(c.Raw)},
-	} {
-		v, ok := http1.CheckValue([]byte(printable(f.value)))
-		if ok && len(f.value) <= maxCertificate {
-			out = http1.AppendField(out, f.name, v)
-		}
-	}
-	return out
-}
-
-// distinguished is a name as RFC 4514 writes it.
-func distinguished(der []byte) string {
-	var name pkix.RDNSequence
-	if _, err := asn1.Unmarshal(der, &name); err != nil {
-		return ""
-	}
-	return name.String()
-}
-
-// serial is the serial number in hexadecimal, whole bytes of it.
-func serial(c *x509.Certificate) string {
-	if b := c.SerialNumber.Bytes(); len(b) > 0 && c.SerialNumber.Sign() > 0 {
-		return fmt.Sprintf("%X", b)
-	}
-	return "00"
-}
-
-// oneLine is the PEM text of a certificate with blanks for line ends, which
-// field values cannot hold.
-func oneLine(der []byte) string {
-	var b strings.Builder
-	b.WriteString("-----BEGIN CERTIFICATE----- ")
-	for text := base64.StdEncoding.EncodeToString(der); len(text) > 0; {
-		n := min(64, len(text))
-		b.WriteString(text[:n])
-		b.WriteByte(' ')
-		text = text[n:]
-	}
-	b.WriteString("-----END CERTIFICATE-----")
-	return b.String()
-}
-
-// printable writes what is not printable ASCII as RFC 4514 lets names do:
-// a backslash and two hexadecimal digits for each byte.
-func printable(s string) string {
-	var b strings.Builder
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' {
-			fmt.Fprintf(&b, "\\%02X", c)
-		} else {
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
 }

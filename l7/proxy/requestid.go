@@ -3,7 +3,6 @@ package proxy
 import (
 	"bytes"
 
-	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l7/table"
 )
@@ -15,16 +14,7 @@ func (ex *exchange) takeID() {
 	if f.Recording.ID == farm.RequestIDOff {
 		return
 	}
-	r := &ex.w.req
-	ex.id = ex.id[:0]
-	if len(f.Trusted) > 0 {
-		if i := r.Lookup(table.RequestIDName); i >= 0 && accesslog.ValidID(r.Value(i)) && table.Trusts(f.Trusted, ex.client.conn.Peer().Addr()) {
-			ex.id = append(ex.id, r.Value(i)...)
-		}
-	}
-	if len(ex.id) == 0 {
-		ex.id = ex.w.records.ids.Append(ex.id)
-	}
+	ex.id = ex.w.query.AppendID(ex.id[:0], ex.w.records.ids)
 }
 
 // withID adds the id of the exchange, if it has one, to field lines. The
@@ -34,7 +24,7 @@ func (ex *exchange) withID(lines []byte) []byte {
 		return lines
 	}
 	rec := &ex.w.records
-	rec.extra = table.AppendID(append(rec.extra[:0], lines...), ex.id)
+	rec.extra = table.AppendIDLine(append(rec.extra[:0], lines...), ex.id)
 	return rec.extra
 }
 

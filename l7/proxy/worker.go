@@ -16,6 +16,7 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/http2"
 	"github.com/sluicelb/sluice/l7/rewrite"
+	"github.com/sluicelb/sluice/l7/state"
 	"github.com/sluicelb/sluice/l7/table"
 )
 
@@ -64,16 +65,13 @@ func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, refusals *refusal.Re
 		waiters:   loop.NewFreeList[waiter](l),
 		listeners: map[*port]*loop.Listener{},
 	}
-	w.skew = int64(l.Time(0).Sub(epoch)) + second
+	w.skew = state.Skew(l.Time(0))
 	w.query = table.Query{Req: &w.req, Scratch: &w.rewrite, Gate: guard.NewGate(e.checker), Address: make([]byte, 0, 64)}
 	return w
 }
 
 // second is one of the loops' clock.
 const second = int64(time.Second)
-
-// epoch is what the clock of all loops begins near.
-var epoch = time.Now()
 
 // clock is the time of the event at hand on a clock all loops share; it is
 // positive and is not set back when the system's is.

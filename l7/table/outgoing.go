@@ -3,6 +3,7 @@ package table
 import (
 	"bytes"
 
+	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/rewrite"
 )
@@ -30,21 +31,41 @@ type Told struct {
 // The field that carries the id of a request, and its name as it is looked up.
 const (
 	requestIDField = "X-Request-Id: "
-	RequestIDName  = "x-request-id"
+	requestIDName  = "x-request-id"
 )
 
 // RemoveIDs keeps the ids a head has from being passed on.
 func RemoveIDs(h *http1.Head) {
-	for i := h.Lookup(RequestIDName); i >= 0; i = h.Lookup(RequestIDName) {
+	for i := h.Lookup(requestIDName); i >= 0; i = h.Lookup(requestIDName) {
 		if !h.Remove(i) {
 			return
 		}
 	}
 }
 
-// AppendID appends the line of the id of a request.
-func AppendID(dst, id []byte) []byte {
+// AppendIDLine appends the line of the id of a request.
+func AppendIDLine(dst, id []byte) []byte {
 	return append(append(append(dst, requestIDField...), id...), "\r\n"...)
+}
+
+// AppendID appends the id of the request: that of a trusted peer, or a new one.
+func (q *Query) AppendID(dst []byte, ids *accesslog.IDs) []byte {
+	if f, r := q.Farm, q.Req; len(f.Trusted) > 0 {
+		if i := r.Lookup(requestIDName); i >= 0 && accesslog.ValidID(r.Value(i)) && Trusts(f.Trusted, q.Conn.Peer().Addr()) {
+			return append(dst, r.Value(i)...)
+		}
+	}
+	return ids.Append(dst)
+}
+
+// Invites reports whether the client waits to be asked for the body, here: then
+// its backend is not told.
+func (q *Query) Invites() bool {
+	if !q.Req.Expect100 || q.Farm.Limits.Expect != ExpectIgnore {
+		return false
+	}
+	q.Req.DropExpect()
+	return true
 }
 
 // Revise finds out who the client is and applies the service's rules to the head
@@ -117,7 +138,7 @@ func (o *Outgoing) tell(q *Query, s *Service, told *Told) {
 		q.extra = append(append(q.extra[:0], q.forward.Extra...), told.Certificate...)
 		if len(told.ID) > 0 {
 			RemoveIDs(&q.Req.Head)
-			q.extra = AppendID(q.extra, told.ID)
+			q.extra = AppendIDLine(q.extra, told.ID)
 		}
 		q.forward.Extra = q.extra
 	}

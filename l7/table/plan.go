@@ -158,12 +158,12 @@ func (q *Query) redirect(p *Plan) {
 }
 
 // Refuse is the plan not to take the request.
-func (q *Query) refuse(at step, no *refused.Cause) (p Plan) {
+func (q *Query) refuse(at Step, no *refused.Cause) (p Plan) {
 	p.Refuse(q, at, no)
 	return p
 }
 
-func (p *Plan) Refuse(q *Query, at step, no *refused.Cause) {
+func (p *Plan) Refuse(q *Query, at Step, no *refused.Cause) {
 	if q.Trail != nil {
 		q.Trail.Refuse(at, no.Status, no.Reason)
 	}
@@ -171,7 +171,7 @@ func (p *Plan) Refuse(q *Query, at step, no *refused.Cause) {
 }
 
 // Pass tells who explains the plan that a step was passed.
-func (q *Query) pass(at step) {
+func (q *Query) pass(at Step) {
 	if q.Trail != nil {
 		q.Trail.Pass(at)
 	}

@@ -10,30 +10,30 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-// step is what a request passes on its way to a backend.
-type step string
+// Step is what a request passes on its way to a backend.
+type Step string
 
 // The steps, in order.
 const (
-	StepTLS       step = "tls"
-	StepClients   step = "clients"
-	StepRequest   step = "request"
-	StepChallenge step = "challenge"
-	stepHost      step = "host"
-	stepFarm      step = "farm" // something else the farm asks
-	stepMethod    step = "method"
-	stepLimits    step = "limits"
-	stepSplit     step = "split" // once a service is known
-	stepRate      step = "rate"
-	StepAuth      step = "auth"
+	StepTLS       Step = "tls"
+	StepClients   Step = "clients"
+	StepRequest   Step = "request"
+	StepChallenge Step = "challenge"
+	stepHost      Step = "host"
+	stepFarm      Step = "farm" // something else the farm asks
+	stepMethod    Step = "method"
+	stepLimits    Step = "limits"
+	stepSplit     Step = "split" // once a service is known
+	stepRate      Step = "rate"
+	StepAuth      Step = "auth"
 )
 
 // What can be the end of a request behind decide.
 const (
-	stepServices step = "services"
-	StepRules    step = "rules"
-	stepRedirect step = "redirect"
-	StepBackends step = "backends"
+	stepServices Step = "services"
+	StepRules    Step = "rules"
+	stepRedirect Step = "redirect"
+	StepBackends Step = "backends"
 )
 
 // Trail is what a request that is explained leaves behind. Everything that
@@ -47,22 +47,27 @@ type Trail struct {
 	Hidden map[string]bool
 }
 
+// NewTrail returns a trail for a request to the farm.
+func (f *Farm) NewTrail(to *explain.Explanation) Trail {
+	return Trail{Explanation: to, Owner: OwnerFarm, Hidden: f.Hidden()}
+}
+
 const (
 	OwnerFarm    = "farm"
 	OwnerService = "service"
 )
 
-func (t *Trail) Pass(at step) {
+func (t *Trail) Pass(at Step) {
 	t.Steps = append(t.Steps, explain.Step{Name: string(at), Passed: true})
 }
 
 // Found is pass with what was found.
-func (t *Trail) Found(at step, format string, args ...any) {
+func (t *Trail) Found(at Step, format string, args ...any) {
 	t.Steps = append(t.Steps, explain.Step{Name: string(at), Passed: true, Reason: explain.Clip(fmt.Sprintf(format, args...))})
 }
 
 // Refuse ends the trail: the request is answered with an error.
-func (t *Trail) Refuse(at step, status int, reason string) {
+func (t *Trail) Refuse(at Step, status int, reason string) {
 	t.Result.Outcome, t.Result.Status, t.Result.Reason, t.Result.Step = explain.Refuse, status, reason, string(at)
 	switch at {
 	case stepServices, StepRules, stepRedirect, StepBackends:

@@ -1,4 +1,4 @@
-package proxy
+package explain
 
 import (
 	"fmt"
@@ -25,7 +25,7 @@ func (x *explainer) balance(sv *table.Service, chosen int, ok bool) {
 		be, m := &sv.Backends[i], p.Member(i)
 		out := explain.Backend{
 			ID: be.Number, Address: be.Origin, Alias: explain.Clip(be.Alias), Weight: m.Weight, Priority: m.Priority, Status: string(m.Slot.Status()),
-			InFlight: int64(x.engine.segment.SumBackend(be.ID).Established), Limit: m.Limit,
+			InFlight: int64(x.engine.Segment.SumBackend(be.ID).Established), Limit: m.Limit,
 			Chosen: ok && i == chosen, Maintenance: string(be.Mode), Cost: p.Cost(i),
 		}
 		if be.Mode != farm.MaintenanceOff {
@@ -42,8 +42,8 @@ func (x *explainer) balance(sv *table.Service, chosen int, ok bool) {
 		switch {
 		case out.Chosen:
 			out.Reason = x.chosenBy(p.Algorithm())
-		case ok && x.ex.Why != accesslog.WhyAlgorithm && out.Might:
-			out.Reason = "not asked: the " + x.ex.Why.String() + " names another"
+		case ok && x.choice.Why != accesslog.WhyAlgorithm && out.Might:
+			out.Reason = "not asked: the " + x.choice.Why.String() + " names another"
 		default:
 			out.Reason = skippedFor(verdict, &out, b)
 		}
@@ -56,12 +56,12 @@ func (x *explainer) balance(sv *table.Service, chosen int, ok bool) {
 		}
 	}
 	b.NotShown = len(sv.Backends) - len(b.Backends)
-	b.Random = p.Algorithm() == balance.RandomOfTwo && might > 1 && x.ex.Why == accesslog.WhyAlgorithm
+	b.Random = p.Algorithm() == balance.RandomOfTwo && might > 1 && x.choice.Why == accesslog.WhyAlgorithm
 }
 
 // chosenBy says why the backend is the one.
 func (x *explainer) chosenBy(a balance.Algorithm) string {
-	switch x.ex.Why {
+	switch x.choice.Why {
 	case accesslog.WhyCookie:
 		return "the client's cookie names it"
 	case accesslog.WhySession:

@@ -1,4 +1,4 @@
-package proxy
+package explain
 
 import (
 	"crypto/sha256"
@@ -18,11 +18,11 @@ func (x *explainer) recall(found, sv *table.Service) (held *session.Session) {
 		return nil
 	}
 	now := session.Now()
-	s, ok := found.Sessions.Peek(x.ex.Key, now, sv.Persist.TTL)
+	s, ok := found.Sessions.Peek(x.choice.Key, now, sv.Persist.TTL)
 	if !ok {
 		return nil
 	}
-	sv.Sessions.Put(x.ex.Key, s.Backend, now)
+	sv.Sessions.Put(x.choice.Key, s.Backend, now)
 	return &s
 }
 
@@ -31,10 +31,9 @@ func (x *explainer) persistence(found *table.Service, held *session.Session, cho
 	if found.Sessions == nil {
 		return
 	}
-	ex := x.ex
 	p := &explain.Persistence{Kind: string(found.Persist.Kind), Name: string(found.Persist.Name), Found: held != nil}
-	if len(ex.Key) > 0 {
-		p.Key = shownKey(found.Persist.Kind, ex.Key)
+	if len(x.choice.Key) > 0 {
+		p.Key = shownKey(found.Persist.Kind, x.choice.Key)
 	}
 	x.Persistence = p
 	kept := -1
@@ -45,17 +44,17 @@ func (x *explainer) persistence(found *table.Service, held *session.Session, cho
 		}
 	}
 	switch {
-	case len(ex.Key) == 0:
+	case len(x.choice.Key) == 0:
 		p.Reason = "the request has nothing the client is recognised by: no session"
 	case held == nil && !ok:
 		p.Reason = "no session, and no backend it could name"
-	case held == nil && ex.Why == accesslog.WhyCookie:
+	case held == nil && x.choice.Why == accesslog.WhyCookie:
 		p.Reason = "no session: the cookie names the backend"
 	case held == nil:
 		p.Reason = fmt.Sprintf("no session: one with backend %d would be made", found.Backends[chosen].Number)
-	case ex.Why == accesslog.WhySession:
+	case x.choice.Why == accesslog.WhySession:
 		p.Reason = "the session names the backend"
-	case ex.Why == accesslog.WhyCookie:
+	case x.choice.Why == accesslog.WhyCookie:
 		p.Reason = "not asked: the cookie names the backend"
 	case p.Backend == nil:
 		p.Reason = "the backend of the session is gone"
@@ -65,23 +64,22 @@ func (x *explainer) persistence(found *table.Service, held *session.Session, cho
 }
 
 // insertedCookie tells what became of the cookie the service sets.
-func (x *explainer) insertedCookie(chosen int, ok bool) {
-	ex := x.ex
-	if ex.service.Cookie == nil {
+func (x *explainer) insertedCookie(sv *table.Service, chosen int, ok bool) {
+	if sv.Cookie == nil {
 		return
 	}
-	c := &explain.Cookie{Name: string(ex.service.Cookie.Name)}
+	c := &explain.Cookie{Name: string(sv.Cookie.Name)}
 	x.Cookie = c
-	if i := ex.Cookie - 1; i >= 0 {
-		c.Backend = &ex.service.Backends[i].Number
+	if i := x.choice.Cookie - 1; i >= 0 {
+		c.Backend = &sv.Backends[i].Number
 	}
 	switch {
-	case ex.Why == accesslog.WhyCookie:
+	case x.choice.Why == accesslog.WhyCookie:
 		c.Reason = "it names the backend"
 	case c.Backend != nil:
-		c.Reason = fmt.Sprintf("backend %d it names cannot be used: %s", *c.Backend, unclaimed(ex.service, ex.Cookie-1))
+		c.Reason = fmt.Sprintf("backend %d it names cannot be used: %s", *c.Backend, unclaimed(sv, x.choice.Cookie-1))
 	case ok:
-		c.Reason = fmt.Sprintf("none that names a backend: the answer would set one for backend %d", ex.service.Backends[chosen].Number)
+		c.Reason = fmt.Sprintf("none that names a backend: the answer would set one for backend %d", sv.Backends[chosen].Number)
 	default:
 		c.Reason = "none that names a backend"
 	}

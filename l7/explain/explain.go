@@ -1,0 +1,224 @@
+// Package explain says what would become of a request if it came now, by sending it
+// the way of every other: what is asked is the table that is in use, what exchanges
+// change (turns, loads, sessions) are copies, and nothing is counted. What is decided
+// on the way is told to a table.Trail.
+package explain
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/explain"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/l7/guard"
+	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/rewrite"
+	"github.com/sluicelb/sluice/l7/state"
+	"github.com/sluicelb/sluice/l7/table"
+)
+
+// Engine is what an explanation asks.
+type Engine struct {
+	Table   *table.Table
+	Segment *stats.Segment
+	Checker *guard.Checker
+}
+
+// Explain says what would become of a request if it came now. Any goroutine may
+// call it: no loop waits for it. The error is for who asked, about the question
+// or a farm the engine does not serve.
+func (e *Engine) Explain(q *explain.Question) (*explain.Explanation, error) {
+	f := e.Table.Farms[q.Farm]
+	if f == nil {
+		return nil, errors.New("the engine does not serve the farm")
+	}
+	asked, err := readQuestion(f, q)
+	if err != nil {
+		return nil, err
+	}
+	x := &explainer{Trail: f.NewTrail(&explain.Explanation{
+		Farm: f.Name, Listener: f.Origin, TLS: f.TLS != nil, Generation: e.Table.Generation, From: asked.from.String(),
+	}), engine: e, farm: f}
+	if asked.secure {
+		x.SNI = explain.Clip(asked.name)
+	}
+	switch {
+	case asked.secure && f.TLS == nil:
+		x.Refuse(table.StepTLS, 400, "the farm speaks plain HTTP: a TLS handshake is no request")
+	case !asked.secure && f.TLS != nil:
+		x.notSecure()
+	default:
+		x.run(asked)
+	}
+	return x.Explanation, nil
+}
+
+// explainer is one explanation in the making.
+type explainer struct {
+	table.Trail
+	engine *Engine
+	farm   *table.Farm
+	query  table.Query
+	choice table.Choice
+	chosen string // why the backend is
+}
+
+// clients tells how many the farm has, if it bounds them.
+func (x *explainer) clients() {
+	f := x.farm
+	if f.Places == nil {
+		return
+	}
+	taken := f.Places.Taken.Load()
+	switch {
+	case taken < f.MaxClients:
+		x.Found(table.StepClients, "%d of %d", taken, f.MaxClients)
+	case f.Refuses:
+		x.Found(table.StepClients, "%d of %d: connections of others are told 503", taken, f.MaxClients)
+	default:
+		x.Found(table.StepClients, "%d of %d: connections of others wait", taken, f.MaxClients)
+	}
+}
+
+// notSecure is for plain HTTP on a farm with TLS.
+func (x *explainer) notSecure() {
+	secured := x.farm.TLS
+	x.Refuse(table.StepTLS, secured.PlainStatus, "the farm speaks TLS, this is plain HTTP")
+	if secured.PlainStatus/100 == 3 {
+		_, location, _ := bytes.Cut(secured.Plain, []byte("\r\nLocation: "))
+		location, _, _ = bytes.Cut(location, []byte("\r\n"))
+		x.Result.Outcome, x.Result.Location = explain.Redirect, explain.Clip(string(location))
+	}
+}
+
+// run sends the request its way.
+func (x *explainer) run(a asked) {
+	f := x.farm
+	x.clients()
+	r := new(http1.Request)
+	r.Reset()
+	n, err := r.Parse(a.head)
+	switch {
+	case err != nil:
+		x.broken(table.StepRequest, err)
+		return
+	case n != len(a.head):
+		x.Refuse(table.StepRequest, 400, "the head does not end where it should")
+		return
+	}
+	x.Request = &explain.Request{Method: explain.Clip(string(r.Method.Of(r.Buf))), Host: explain.Clip(string(r.Host)), Path: explain.Clip(string(r.Path)),
+		Trusted: len(f.Trusted) > 0 && table.Trusts(f.Trusted, a.from)}
+	x.Pass(table.StepRequest)
+	q := &x.query
+	*q = table.Query{
+		Farm: f, Req: r, Conn: loop.Dry().Imagine(netip.AddrPortFrom(a.from, 0), a.secure, a.name),
+		Now: state.Skew(time.Now()), Scratch: new(rewrite.Scratch), Gate: guard.NewGate(x.engine.Checker), Trail: &x.Trail,
+	}
+	q.Scratch.Observe(&x.Trail)
+	switch p := q.Plan(); p.Outcome {
+	case table.OutcomeChallenge:
+		x.Found(table.StepChallenge, "it asks for a token of an order for a certificate")
+		x.Result = explain.Result{Outcome: explain.Answer, Status: 200, Reason: "the engine answers challenges of certification authorities", Step: string(table.StepChallenge)}
+	case table.OutcomeRedirect:
+		x.Result.Outcome, x.Result.Status, x.Result.Location = explain.Redirect, p.Service.Code, explain.Clip(string(q.Text))
+		x.Result.Reason = "the service redirects"
+	case table.OutcomeForward:
+		x.forward(p.Service)
+	}
+}
+
+// broken tells that the request cannot be read, or not after rules changed it.
+func (x *explainer) broken(at table.Step, err error) {
+	_, status, reason := refused.Classify(err)
+	x.Refuse(at, status, reason)
+}
+
+// forward finds the backend.
+func (x *explainer) forward(found *table.Service) {
+	q, sv := &x.query, found.Rehearsal()
+	if sv.Request != nil {
+		x.Own = sv.Request.Own
+		if sv.Request.Restore && len(x.Changes) > 0 {
+			x.Change(explain.Change{Kind: "restore-header", Owner: table.OwnerService, Rule: -1})
+		}
+	}
+	x.Owner, x.Path = table.OwnerService, bytes.Clone(q.Req.Path)
+	head, out, err := x.rewrite(sv)
+	if err != nil {
+		x.broken(table.StepRules, err)
+		return
+	}
+	if n := len(x.Changes); n > 0 && sv.URLs != nil && x.Changes[n-1].Kind == "rewrite-url" {
+		x.Changes[n-1].Last = sv.URLs.Last(x.Changes[n-1].Rule)
+	}
+	if sv.Request != nil {
+		x.Added(sv.Request.AddedBy, sv.Request.Add)
+	}
+	held := x.recall(found, sv)
+	i, ok := x.choose(sv)
+	x.persistence(found, held, i, ok)
+	x.insertedCookie(sv, i, ok)
+	x.balance(found, i, ok)
+	if !ok {
+		x.unserved(sv)
+		return
+	}
+	b := &sv.Backends[i]
+	x.Head = x.MaskedHead(out.Address(new([]byte), head, b))
+	x.Result = explain.Result{Outcome: explain.Forward, Service: sv.Name, Backend: &b.Number, Address: b.Origin, Decision: x.choice.Why.String(), Reason: x.chosen}
+}
+
+// rewrite makes the head the backend would get.
+func (x *explainer) rewrite(sv *table.Service) (head []byte, out *table.Outgoing, err error) {
+	q := &x.query
+	told := table.Told{Proto: table.ProtoHTTP}
+	if q.Conn.Secured() {
+		told.Proto = table.ProtoHTTPS
+	}
+	if t := x.farm.TLS; t != nil && t.TellsClients {
+		told.Certificate = table.CertificateLines(q.Conn.TLS())
+	}
+	if x.farm.Recording.ID != farm.RequestIDOff {
+		told.ID = q.AppendID(nil, accesslog.NewIDs())
+	}
+	q.Invites()
+	out = new(table.Outgoing)
+	if err := out.Revise(q, sv, &x.choice, &told); err != nil {
+		return nil, nil, err
+	}
+	return out.Append(nil, q), out, nil
+}
+
+// choose picks a backend, unless others are to have one first.
+func (x *explainer) choose(sv *table.Service) (int, bool) {
+	if sv.QueueLength > 0 && sv.Queue.Count.Load() > 0 {
+		return -1, false
+	}
+	return x.choice.Pick(sv)
+}
+
+// oneTries is what becomes of backends that could not be connected to.
+const oneTries = "while none is usable one request at a time tries one that is down"
+
+// unserved tells what becomes of a request nobody can serve now.
+func (x *explainer) unserved(sv *table.Service) {
+	waiting := sv.Queue.Count.Load()
+	switch {
+	case sv.Picker.Attemptable():
+		x.Refuse(table.StepBackends, 503, "no backend of the service can be used now; "+oneTries)
+	case sv.QueueLength == 0 || !x.choice.MayWait(sv):
+		x.Refuse(table.StepBackends, 503, "no backend of the service can be used now")
+	case waiting >= sv.QueueLength:
+		x.Refuse(table.StepBackends, 503, fmt.Sprintf("no backend has room, and the queue is full: %d wait", waiting))
+	default:
+		x.Result.Outcome, x.Result.Step = explain.Wait, string(table.StepBackends)
+		x.Result.Reason = fmt.Sprintf("no backend has room: it would wait %d seconds at most, behind %d others in a queue for %d", sv.QueueTimeout/int64(time.Second), waiting, sv.QueueLength)
+	}
+}
