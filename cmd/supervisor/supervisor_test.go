@@ -179,8 +179,7 @@ func start(t *testing.T, data string, env ...string) *instance {
 	}()
 	go func() {
 		for sc := bufio.NewScanner(stderr); sc.Scan(); {
-			i.reads.Lock()
-			i.reads.Unlock()
+			i.mayRead()
 			text, isLife := strings.CutPrefix(sc.Text(), "life ")
 			var l life
 			if isLife && json.Unmarshal([]byte(text), &l) == nil {
@@ -193,6 +192,12 @@ func start(t *testing.T, data string, env ...string) *instance {
 	}()
 	t.Cleanup(func() { _ = i.cmd.Process.Kill() })
 	return i
+}
+
+// mayRead waits while nobody reads the log.
+func (i *instance) mayRead() {
+	i.reads.Lock()
+	defer i.reads.Unlock()
 }
 
 func (i *instance) waitReady() (api, socket string) {

@@ -30,7 +30,7 @@ var ErrBoard = errors.New("no status board")
 //	0        magic, layout, version of each writer
 //	64       slot 0 (unused), slot 1, … slot farm.MaxBackendID, 64 bytes each
 type Board struct {
-	header shm.Header
+	_ shm.Header
 	// Each writer counts for itself; the version is the sum.
 	passive  atomic.Uint64
 	guardian atomic.Uint64

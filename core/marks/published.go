@@ -38,7 +38,7 @@ var ErrPublished = errors.New("no list of published kinds of sockets")
 // The version is odd while the list is written. One process writes, in one
 // goroutine at a time; any number reads.
 type Published struct {
-	header  shm.Header
+	_       shm.Header
 	version atomic.Uint64
 	count   atomic.Uint64
 	kinds   [maxPublished]atomic.Uint64

@@ -35,7 +35,7 @@ var ErrMemory = errors.New("no memory of sessions")
 
 // memory is what lies in shared memory.
 type memory struct {
-	header shm.Header
+	_      shm.Header
 	epoch  atomic.Uint32 // of the process that uses it; each one adds 1
 	used   atomic.Uint32 // blocks that were ever in use
 	_      [40]byte

@@ -29,8 +29,8 @@ const MaxLoops = 64
 //	128  the engine's words: acknowledged, refused, asked, pid, start, loops
 //	192  how often each loop answered, 64 bits each
 type Page struct {
-	header shm.Header
-	_      [48]byte
+	_ shm.Header
+	_ [48]byte
 
 	published atomic.Uint64
 	_         [56]byte
