@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/revive"
 	"github.com/sluicelb/sluice/l7/table"
 )
@@ -10,6 +11,12 @@ import (
 // are told meanwhile that there is none, and the next one should soon have its
 // turn.
 const attemptTime = second
+
+// reviving is an exchange's try of a backend that is down.
+type reviving struct {
+	attempt *balance.Attempt // nil without one
+	trying  int64            // since when it does so
+}
 
 // chooseDown picks a backend that is down while none is usable, if it is the turn
 // of this exchange to try.

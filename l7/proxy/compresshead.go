@@ -17,6 +17,14 @@ var (
 	}
 )
 
+// encoding is what becomes of an answer's body on its way.
+type encoding struct {
+	encoder *compress.Encoder // nil when it stays as it is
+	coding  compress.Coding   // the client takes, None also when the service compresses nothing
+	vary    bool              // the answer gets varyLine
+	told    []byte            // and this line
+}
+
 // encodable is what the fields of an answer say about encoding it.
 type encodable struct {
 	never  bool // it has a coding, is a part, or must stay as it is

@@ -19,6 +19,12 @@ type login struct {
 	waiting []*exchange
 }
 
+// loginWait is an exchange's wait for a login.
+type loginWait struct {
+	login  *login // before a backend is looked for; nil for nothing
+	invite bool   // the client waits to be asked for its body
+}
+
 // check has the credentials checked that the plan was made with, unless they are
 // already. The client is charged for a guess until they turn out to be right: one
 // that sends many at once does not fill the queue for others. Without a login the

@@ -3,12 +3,22 @@ package proxy
 import (
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/state"
 	"github.com/sluicelb/sluice/l7/table"
 )
 
 // maxWaits bounds how often one exchange waits: it does again when what it
 // waited for cannot be reached.
 const maxWaits = 8
+
+// queueWait is an exchange's wait for a backend that has room.
+type queueWait struct {
+	queue  *state.Queue // of the service
+	wait   *waiter      // its place there; nil while it does not wait
+	waits  uint8        // how often it waited
+	queued int64        // when it began to wait
+	turned bool         // it need not stand behind those who wait
+}
 
 // choose picks a backend, unless others are to have one first.
 func (ex *exchange) choose() (int, bool) {

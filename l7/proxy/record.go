@@ -91,6 +91,17 @@ func (rec *records) put(e *accesslog.Entry) {
 	rec.free = append(rec.free, e)
 }
 
+// record is what is written down of an exchange.
+type record struct {
+	entry *accesslog.Entry // nil when nobody wants one
+	began int64            // when the request head was complete
+	sent  int64            // when the head was handed to the backend
+	id    []byte           // of the request, its array kept for the next exchange; empty without one
+
+	status int  // of the answer, 0 before it
+	own    bool // the answer was made here
+}
+
 // recordHead begins the record of an exchange.
 func (ex *exchange) recordHead() {
 	w := ex.w

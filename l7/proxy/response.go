@@ -12,6 +12,16 @@ import (
 // maxInterim bounds the 1xx answers to one request.
 const maxInterim = 16
 
+// receiving is how far an exchange's answer is.
+type receiving struct {
+	// ahead holds the part of a response head that has arrived; pooled.
+	ahead []byte
+	// seen is how much of ahead http1 has looked at.
+	seen        int
+	interim     uint8 // 1xx answers passed on
+	keepBackend bool  // the backend's connection may go on
+}
+
 // BackendReadable implements backend.Owner.
 func (ex *exchange) BackendReadable() {
 	defer ex.client.conn.Contain()

@@ -6,6 +6,14 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
+// retries are an exchange's tries for the sake of an answer.
+type retries struct {
+	last     []byte         // an answer that was not passed on, while there are other backends to ask; pooled
+	lastOf   *table.Backend // whose it is
+	retried  uint8          // how often another one was asked
+	recalled bool           // last was the best there was
+}
+
 // keeps keeps the request b that is being sent, if it may be sent again for the
 // sake of an answer. It reports whether it did.
 func (ex *exchange) keeps(b []byte) bool {

@@ -13,6 +13,20 @@ const maxReplay = 64 << 10
 // maxRefusals is how often a request may be sent again because of that.
 const maxRefusals = 3
 
+// sending is how far an exchange's request is.
+type sending struct {
+	// head holds the rewritten request as long as it may have to be sent
+	// again: until a connection stands, or until the answer begins.
+	head []byte
+	// refusals is how often a backend did not look at the request.
+	refusals uint8
+	// unshaken is how many handshakes failed for what the client sent.
+	unshaken   uint8
+	replayable bool // head is the whole request and sending it twice is safe
+	fresh      bool // the next connection must be a new one
+	deaf       bool // the backend takes no more of the body
+}
+
 // transport finds what carries the exchange to the target. established tells that
 // the request can be sent now; otherwise the outcome of a connect is awaited.
 func (ex *exchange) transport(to *dial.Target) (up backend.Transport, established bool, err error) {

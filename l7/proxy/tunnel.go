@@ -7,6 +7,9 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
+// tunnel is which directions of a tunnel are over.
+type tunnel struct{ clientEnded, backendEnded bool }
+
 // switchProtocol passes a 101 on; from then on bytes flow both ways without
 // being looked at. Only the handshake is HTTP.
 func (ex *exchange) switchProtocol(b []byte, n int) {
