@@ -15,52 +15,39 @@ func (t *h2Conn) Head(h *http2.Stream, head []byte, end bool) {
 		return // cannot be: a stream that awaits its end has had its head
 	}
 	n := len(head) - len(chunkedEnd)
-	s.chunked = n > 0 && string(head[n:]) == chunkedEnd
+	s.pipe.Chunked = n > 0 && string(head[n:]) == chunkedEnd
 	if s.tunnel && head[len("HTTP/1.1 ")] == '2' {
 		head = s.switched(head)
 	}
-	s.bring(head)
-	s.lines = len(s.in)
+	s.pipe.BringHead(s.buffers(), head)
 	s.note().moved = true
 	if end {
-		s.endReceived()
+		s.pipe.EndReceived(s.buffers())
 	}
 }
 
 // Data implements http2.Handler: bytes of the body.
 func (t *h2Conn) Data(h *http2.Stream, p []byte, end bool) {
 	s := h.Owner.(*stream)
-	if len(p) > 0 {
-		s.bring(p)
-	}
+	s.pipe.Bring(s.buffers(), p)
 	s.note().moved = true
 	if end {
-		s.endReceived()
+		s.pipe.EndReceived(s.buffers())
 	}
 }
 
 // Trailers implements http2.Handler.
 func (t *h2Conn) Trailers(h *http2.Stream, lines []byte) {
 	s := h.Owner.(*stream)
-	s.trailers = append(s.trailers[:0], lines...)
+	s.pipe.BringTrailers(lines)
 	s.note().moved = true
-	s.endReceived()
-}
-
-// endReceived notes that the whole answer has come. A stream is gone when both
-// its directions ended.
-func (s *stream) endReceived() {
-	s.ended = true
-	if s.sent {
-		s.h2 = nil
-	}
-	s.finishChunks()
+	s.pipe.EndReceived(s.buffers())
 }
 
 // Reset implements http2.Handler.
 func (t *h2Conn) Reset(h *http2.Stream, code http2.Code, why *http2.Error) {
 	s := h.Owner.(*stream)
-	s.h2 = nil
+	s.pipe.H2 = nil
 	switch {
 	case t.why != nil && h.ID() > t.written:
 		s.err = errUnprocessed // the connection ended before it was sent
@@ -86,7 +73,7 @@ func (t *h2Conn) Reset(h *http2.Stream, code http2.Code, why *http2.Error) {
 // Writable implements http2.Handler.
 func (t *h2Conn) Writable(h *http2.Stream) {
 	s := h.Owner.(*stream)
-	if s.push() {
+	if s.pipe.Push(s.buffers()) {
 		s.note().drained = true
 	}
 }
@@ -122,7 +109,7 @@ func (t *h2Conn) tell(s *stream) {
 	outcome, expired, drained, moved := s.outcome, s.expired, s.drained, s.moved
 	s.outcome, s.expired, s.drained, s.moved = false, false, false, false
 	if owner == nil {
-		if s.ended || s.err != nil || expired || s.at < len(s.in) {
+		if s.pipe.Ended || s.err != nil || expired || s.pipe.Unread() > 0 {
 			s.Discard()
 		}
 		return

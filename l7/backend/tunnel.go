@@ -19,8 +19,8 @@ func (s *stream) openTunnel(head, key []byte) {
 		s.err = errNoTunnel
 	default:
 		s.tunnel, s.key = true, append(s.key[:0], key...)
-		s.h2 = t.h2.OpenTunnel(s, head)
-		t.opened = s.h2.ID()
+		s.pipe.H2 = t.h2.OpenTunnel(s, head)
+		t.opened = s.pipe.H2.ID()
 		return
 	}
 	s.note().moved = true
@@ -49,7 +49,7 @@ func (t *h2Conn) release() {
 
 // switched makes the answer that a tunnel stands one of HTTP/1.1.
 func (s *stream) switched(head []byte) []byte {
-	s.chunked = false
+	s.pipe.Chunked = false
 	out := append(s.conn.pool.loop.Scratch[:0], "HTTP/1.1 101 Switching Protocols\r\n"...)
 	for i := 0; i+2 < len(head); { // its lines but for the first and the one that frames a body
 		n := i + lineLength(head[i:])

@@ -58,7 +58,7 @@ func (ex *exchange) sendEncoded(p []byte, flush bool) error {
 	ex.recordMoved(0, uint64(len(out)))
 	switch {
 	case ex.client.stream != nil:
-		ex.client.endStream(out, ex.response.done(), ex.trailerEncoded())
+		ex.client.writeStream(out, ex.response.done(), ex.trailerEncoded())
 	case len(out) > 0:
 		err = ex.client.conn.Write(out)
 	}

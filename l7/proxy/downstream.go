@@ -19,9 +19,9 @@ func (cl *client) pending() int {
 	case st == nil:
 		return cl.conn.Pending()
 	case st.full:
-		return len(st.out) + 1
+		return st.pipe.Waiting() + 1
 	}
-	return len(st.out)
+	return st.pipe.Waiting()
 }
 
 // room is how many bytes of a body, most at most, the client takes now. After
@@ -33,10 +33,10 @@ func (cl *client) room(most int) int {
 		return 0
 	case st == nil:
 		return most
-	case st.h2 == nil || len(st.out) > 0:
+	case st.pipe.H2 == nil || st.pipe.Waiting() > 0:
 		return 0
 	}
-	n := st.h2.Room()
+	n := st.pipe.H2.Room()
 	st.full = n == 0
 	return min(n, most)
 }
@@ -80,7 +80,7 @@ func (cl *client) answer(b []byte) error {
 // but for the trailer.
 func (cl *client) writeBody(p []byte, done bool, trailer []byte) error {
 	if cl.stream != nil {
-		cl.endStream(p, done, trailer)
+		cl.writeStream(p, done, trailer)
 		return nil
 	}
 	err := cl.conn.Write(p)
@@ -127,7 +127,7 @@ func (cl *client) endTunnel(reset bool) {
 	case reset:
 		cl.stream.cut = true
 	default:
-		cl.writeStream(nil, true)
+		cl.writeStream(nil, true, nil)
 	}
 }
 

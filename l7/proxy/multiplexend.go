@@ -155,8 +155,8 @@ func (m *multiplex) note(class refusal.Class, reason string) {
 func (m *multiplex) Failed(c *loop.Conn, _ error) {
 	first := m.streams.first()
 	for cl := first; cl != nil; cl = m.streams.after(cl) {
-		if s := cl.stream.h2; s != nil {
-			s.Owner, cl.stream.h2 = nil, nil // its end is not news any more
+		if s := cl.stream.pipe.H2; s != nil {
+			s.Owner, cl.stream.pipe.H2 = nil, nil // its end is not news any more
 		}
 	}
 	m.forget()

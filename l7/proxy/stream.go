@@ -12,22 +12,13 @@ import (
 // stream is what a client has that is one stream of a multiplex.
 type stream struct {
 	mux        *multiplex
-	h2         *http2.Stream // nil once it is over
+	pipe       http2.Pipe
 	next, prev *client
-	body       []byte // of the request, not sent on yet; pooled
-	trailers   []byte // of the request, lines
-	out        []byte // of the response, waits for room; pooled
-	tail       []byte // trailers of the response, wait for out
 	deadline   int64
 	head       int  // bytes of the request's head
 	at         int  // where it lies in the heads of the batch, while it waits there
-	chunked    bool // the request body is sent on in chunks
-	ended      bool // the whole request has come
-	told       bool // its last chunk was sent on
 	full       bool // there was no room
-	last       bool // out, and tail, are the end of the response
-	leaving    bool // the exchange is over, out is not
-	sent       bool // the end of the response was sent
+	leaving    bool // the exchange is over, what it sent has not left
 	bare       bool // the request is a HEAD
 	dirty      bool // body has news for sendBodies
 	cut        bool // the response ended without being complete
@@ -50,7 +41,8 @@ func (m *multiplex) Head(s *http2.Stream, head []byte, end bool) {
 	w.shard.Loop().HTTP2Streams++
 	cl := w.clients.Get()
 	st := w.streams.Get()
-	*st = stream{mux: m, h2: s, ended: end, head: len(head), trailers: st.trailers[:0], tail: st.tail[:0]}
+	*st = stream{mux: m, pipe: st.pipe, head: len(head)}
+	st.pipe.H2, st.pipe.Ended = s, end
 	st.bare = bytes.HasPrefix(head, []byte("HEAD "))
 	m.heads += st.head
 	*cl = client{conn: m.conn, w: w, port: m.port, farm: m.farm, stream: st, began: true}
@@ -79,7 +71,7 @@ func (m *multiplex) begin(cl *client, head []byte) {
 		cl.refuse(err)
 		return
 	}
-	st.chunked = w.req.Body() == http1.BodyChunked
+	st.pipe.Chunked = w.req.Body() == http1.BodyChunked
 	cl.busy = true
 	w.begin(cl, head, nil)
 	if cl.stream != st {
@@ -98,15 +90,14 @@ func (m *multiplex) Data(s *http2.Stream, p []byte, end bool) {
 	m.moved = true
 	cl := s.Owner.(*client)
 	st := cl.stream
-	if end {
-		st.endReceived()
-	}
 	if cl.ex == nil && !st.waits || cl.ex != nil && cl.ex.deaf {
 		s.Consumed(len(p)) // it was answered already
-		return
+		p = nil
 	}
-	if len(p) > 0 {
-		st.body = append(m.w.loop.Buffers.Grow(st.body, len(p)), p...)
+	buffers := &m.w.loop.Buffers
+	st.pipe.Bring(buffers, p)
+	if end {
+		st.pipe.EndReceived(buffers)
 	}
 	st.dirty, m.dirty = true, true
 }
@@ -116,51 +107,19 @@ func (m *multiplex) Trailers(s *http2.Stream, lines []byte) {
 	m.moved = true
 	cl := s.Owner.(*client)
 	st := cl.stream
-	st.endReceived()
-	st.trailers = append(st.trailers[:0], lines...)
+	st.pipe.BringTrailers(lines)
+	st.pipe.EndReceived(&m.w.loop.Buffers)
 	st.dirty, m.dirty = true, true
-}
-
-// endReceived notes that the whole request has come. A stream is gone when both
-// its directions ended.
-func (st *stream) endReceived() {
-	st.ended = true
-	if st.sent {
-		st.h2 = nil
-	}
-}
-
-// endSent notes that the end of the response was sent.
-func (st *stream) endSent() {
-	st.sent = true
-	if st.ended {
-		st.h2 = nil
-	}
 }
 
 // readStream reads the request body as HTTP/1.1 has it.
 func (cl *client) readStream(p []byte) (int, error) {
-	st := cl.stream
-	switch {
-	case len(st.body) > 0:
-		const frame = 32 // around a chunk
-		part := st.body[:min(len(st.body), len(p)-frame)]
-		var n int
-		if st.chunked {
-			n = len(http2.AppendChunk(p[:0], part))
-		} else {
-			n = copy(p, part)
-		}
-		st.body = st.body[:copy(st.body, st.body[len(part):])]
-		if st.h2 != nil {
-			st.h2.Consumed(len(part))
-		}
+	pipe := &cl.stream.pipe
+	if n := pipe.Read(&cl.w.loop.Buffers, p); n > 0 {
 		return n, nil
-	case !st.ended:
+	}
+	if !pipe.Over() {
 		return 0, loop.ErrDry
-	case st.chunked && !st.told:
-		st.told = true
-		return len(http2.AppendLastChunk(p[:0], st.trailers)), nil
 	}
 	return 0, io.EOF
 }

@@ -11,7 +11,7 @@ func (m *multiplex) Reset(s *http2.Stream, _ http2.Code, _ *http2.Error) {
 	if !ok {
 		return // given up already
 	}
-	cl.stream.h2 = nil
+	cl.stream.pipe.H2 = nil
 	switch {
 	case cl.ex != nil:
 		cl.ex.clientGone()
@@ -42,35 +42,25 @@ func (cl *client) leave() {
 		cl.reset(http2.CodeCancel)
 		return
 	}
-	if len(st.out) > 0 {
-		st.leaving, st.last = true, true
+	cl.writeStream(nil, true, nil)
+	if st.pipe.Waiting() > 0 {
+		st.leaving = true
 		cl.await(cl.requestTimeout())
 		return
 	}
-	if st.h2 != nil && !st.sent {
-		if len(st.tail) > 0 {
-			st.h2.Trailers(st.tail)
-			st.endSent()
-		} else {
-			st.data(nil, true)
-		}
-	}
-	if st.h2 != nil {
-		st.h2.Reset(http2.CodeNo) // nobody reads the rest of the request
+	if h2 := st.pipe.H2; h2 != nil {
+		h2.Reset(http2.CodeNo) // nobody reads the rest of the request
 	}
 	cl.release()
 }
 
 // reset ends the stream before its answer is complete.
 func (cl *client) reset(code http2.Code) {
-	if s := cl.stream.h2; s != nil {
+	if s := cl.stream.pipe.H2; s != nil {
 		s.Reset(code)
 	}
 	cl.release()
 }
-
-// keepLines is the largest array for trailers a stream keeps while it rests.
-const keepLines = 1 << 10
 
 // release gives the client of a stream back.
 func (cl *client) release() {
@@ -84,19 +74,8 @@ func (cl *client) release() {
 	if m.streams.count == 0 {
 		m.idleAt = w.loop.Now()
 	}
-	buffers := &w.loop.Buffers
-	for _, b := range [...]*[]byte{&st.body, &st.out} {
-		if *b != nil {
-			buffers.Put(*b)
-			*b = nil
-		}
-	}
-	for _, b := range [...]*[]byte{&st.trailers, &st.tail} {
-		if cap(*b) > keepLines {
-			*b = nil
-		}
-	}
-	st.mux, st.h2, st.next, st.prev = nil, nil, nil, nil
+	st.pipe.Release(&w.loop.Buffers)
+	st.mux, st.next, st.prev = nil, nil, nil
 	*cl = client{w: w, farm: cl.farm}
 	w.streams.Put(st)
 	w.clients.Put(cl)

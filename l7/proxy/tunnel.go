@@ -157,5 +157,5 @@ func (ex *exchange) relayDown() (moved int, ended bool) {
 // wantsTunnel reports whether the client asked for a tunnel on a stream: there
 // any 2xx tells that it stands, whatever the backend meant (RFC 8441 section 5).
 func (cl *client) wantsTunnel() bool {
-	return cl.stream != nil && cl.stream.h2 != nil && cl.stream.h2.Tunnel()
+	return cl.stream != nil && cl.stream.pipe.H2 != nil && cl.stream.pipe.H2.Tunnel()
 }
