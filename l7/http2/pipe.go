@@ -65,6 +65,9 @@ func (p *Pipe) EndReceived(buffers Buffers) {
 // body may come again.
 func (p *Pipe) Read(buffers Buffers, b []byte) int {
 	if p.at == len(p.in) {
+		p.finishChunks(buffers) // the end may have come before it was known how the body is read
+	}
+	if p.at == len(p.in) {
 		return 0
 	}
 	n := copy(b, p.in[p.at:p.at+p.lines])
