@@ -10,24 +10,26 @@ import (
 // A client that said something, waited and ended got nothing: that speaks against
 // the backend, unless this one ends in turn, as one that only takes does.
 func TestAClientThatWaitedInVainIsTheBackends(t *testing.T) {
-	still := make(chan bool)
-	stands := func(*net.TCPConn) { <-still }
 	for name, c := range map[string]struct {
-		backend         func(c *net.TCPConn)
+		backend         func(c *net.TCPConn) // nil: it stands still
 		says            string
 		waits           time.Duration
 		abandoned, ends uint64
 	}{
-		"it stands still":             {stands, "hello\n", 1100 * time.Millisecond, 1, 0},
-		"the client left at once":     {stands, "hello\n", 0, 0, 0},
-		"the client had said nothing": {stands, "", 1100 * time.Millisecond, 0, 0},
+		"it stands still":             {nil, "hello\n", 1100 * time.Millisecond, 1, 0},
+		"the client left at once":     {nil, "hello\n", 0, 0, 0},
+		"the client had said nothing": {nil, "", 1100 * time.Millisecond, 0, 0},
 		"it answers":                  {echo, "hello\n", 1100 * time.Millisecond, 0, 1},
 		"it only takes":               {func(c *net.TCPConn) { _, _ = io.Copy(io.Discard, c) }, "hello\n", 1100 * time.Millisecond, 1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newAppliance(t, 1)
+			still := make(chan bool)
+			if c.backend == nil {
+				c.backend = func(*net.TCPConn) { <-still }
+			}
 			f := a.farm(serve(t, c.backend).at())
-			t.Cleanup(func() { close(still); still = make(chan bool) }) // before the server waits for it
+			t.Cleanup(func() { close(still) }) // before the server waits for it
 			a.publish(f)
 			conn := a.dial(f)
 			_, _ = io.WriteString(conn, c.says)
