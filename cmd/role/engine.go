@@ -15,6 +15,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/inherit"
 	"github.com/sluicelb/sluice/cmd/supervisor"
 	"github.com/sluicelb/sluice/core/accesslog"
+	engines "github.com/sluicelb/sluice/core/engine"
 	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/link"
@@ -59,7 +60,7 @@ func Engine(in inherit.Set) error {
 	case err := <-failed:
 		return errors.Join(errors.New("the engine cannot go on"), err)
 	}
-	e.drain(grace())
+	e.set.Drain(grace())
 	for _, l := range e.loops {
 		l.Stop()
 	}
@@ -71,6 +72,7 @@ type engine struct {
 	page    *snapshot.Page
 	memory  *session.Memory
 	loops   []*loop.Loop
+	set     engines.Set
 	proxy   *proxy.Engine
 	forward *forward.Engine
 	started time.Time
@@ -97,14 +99,16 @@ func newEngine(in inherit.Set) (*engine, error) {
 	}
 	e.proxy = proxy.New(e.loops, board, segment, slog.Default())
 	e.forward = forward.New(e.loops, board, segment, slog.Default())
+	e.set = engines.Set{e.proxy, e.forward}
 	if err := e.record(in); err != nil {
 		return nil, err
 	}
 	if e.memory, err = mapped(in, "sessions", true, session.OpenMemory); err != nil {
 		return nil, err
 	}
-	e.proxy.KeepSessions(e.memory)
-	e.forward.KeepSessions(e.memory)
+	for _, one := range e.set {
+		one.KeepSessions(e.memory)
+	}
 	if err := e.keepTickets(in); err != nil {
 		return nil, err
 	}
@@ -113,8 +117,9 @@ func newEngine(in inherit.Set) (*engine, error) {
 		return nil, err
 	}
 	reserve := marks.New(netd, slog.Default())
-	e.proxy.MarkWith(reserve)
-	e.forward.MarkWith(reserve)
+	for _, one := range e.set {
+		one.MarkWith(reserve)
+	}
 	page.StartEngine(os.Getpid(), n, e.started)
 	return e, nil
 }
@@ -134,8 +139,9 @@ func (e *engine) record(in inherit.Set) error {
 		return err
 	}
 	writers := segment.Writers(len(e.loops), wake)
-	e.proxy.Record(segment, writers)
-	e.forward.Record(segment, writers)
+	for _, one := range e.set {
+		one.Record(segment, writers)
+	}
 	return nil
 }
 
@@ -182,23 +188,20 @@ func openMemory(in inherit.Set, loops int) (page *snapshot.Page, board *health.B
 // Hello implements link.Handler.
 func (e *engine) Hello() link.Hello {
 	return link.Hello{
-		PID: os.Getpid(), Layout: snapshot.Layout, Generation: e.proxy.Generation(), Loops: len(e.loops),
-		Listeners: e.listeners(), Started: e.started,
+		PID: os.Getpid(), Layout: snapshot.Layout, Generation: e.set.Generation(), Loops: len(e.loops),
+		Listeners: e.set.Listeners(), Started: e.started,
 	}
 }
 
 // Explain implements link.Handler.
 func (e *engine) Explain(q explain.Question) (*explain.Explanation, error) {
-	if e.forward.Has(q.Farm) {
-		return e.forward.Explain(&q)
-	}
-	return e.proxy.Explain(&q)
+	return e.set.Explain(&q)
 }
 
 func (e *engine) refuse(generation uint64, err error) link.Ack {
 	slog.Warn("snapshot refused, the one in use stays", "generation", generation, "cause", err)
 	e.page.SetRefused(generation)
-	return link.Ack{Generation: generation, Refused: err.Error(), Listeners: e.listeners()}
+	return link.Ack{Generation: generation, Refused: err.Error(), Listeners: e.set.Listeners()}
 }
 
 // closeAll closes the listeners that came with a snapshot; the loops hold

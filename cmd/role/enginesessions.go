@@ -7,19 +7,11 @@ import (
 	"github.com/sluicelb/sluice/core/session"
 )
 
-// Questions about sessions go to whoever serves the farm their number is of,
-// those about connections to who carries l4xnat farms.
-
-func (e *engine) sessionsOf(service uint32) session.View {
-	if e.forward.Serves(service) {
-		return e.forward.SessionsOf(service)
-	}
-	return e.proxy.SessionsOf(service)
-}
+// Questions about connections go to who carries l4xnat farms.
 
 // Sessions implements link.Handler.
 func (e *engine) Sessions(service uint32, limit int) (total int, list []link.Session) {
-	total, found := e.sessionsOf(service).List(limit)
+	total, found := e.set.SessionsOf(service).List(limit)
 	for _, s := range found {
 		list = append(list, link.Session(s))
 	}
@@ -28,7 +20,7 @@ func (e *engine) Sessions(service uint32, limit int) (total int, list []link.Ses
 
 // Session implements link.Handler.
 func (e *engine) Session(service uint32, key []byte) (link.Session, bool) {
-	s, ok := e.sessionsOf(service).Find(key)
+	s, ok := e.set.SessionsOf(service).Find(key)
 	return link.Session(s), ok
 }
 
@@ -36,19 +28,19 @@ func (e *engine) Session(service uint32, key []byte) (link.Session, bool) {
 func (e *engine) ChangeSessions(c link.SessionChange) (changed int, err error) {
 	switch c.Act {
 	case link.DeleteSession:
-		was, err := e.sessionsOf(c.Service).Forget(c.Key)
+		was, err := e.set.SessionsOf(c.Service).Forget(c.Key)
 		if was {
 			changed = 1
 		}
 		return changed, err
 	case link.FlushSessions:
-		return e.sessionsOf(c.Service).Flush()
+		return e.set.SessionsOf(c.Service).Flush()
 	case link.LearnSessions:
 		list := make([]session.Shown, len(c.List))
 		for i, s := range c.List {
 			list[i] = session.Shown(s)
 		}
-		return e.sessionsOf(c.Service).Learn(list)
+		return e.set.SessionsOf(c.Service).Learn(list)
 	}
 	return 0, fmt.Errorf("change %d of sessions is not known here", c.Act)
 }

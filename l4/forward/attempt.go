@@ -50,5 +50,5 @@ func (p *pair) attempted() {
 // client used.
 func (e *Engine) revived(b *backend, port revive.Port) {
 	port = e.told(b, port)
-	e.prober.Revived(b.reach.Reach, e.reachNow(b.id, port))
+	e.Prober.Revived(b.reach.Reach, e.reachNow(b.id, port))
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/balance"
+	"github.com/sluicelb/sluice/core/engine"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 )
@@ -24,7 +25,7 @@ func TestANewClientGoesToOneBackendFromAllLoops(t *testing.T) {
 	for i := range 4 {
 		l.Backends = append(l.Backends, farm.Backend{ID: uint32(i + 1), Addr: netip.MustParseAddr("192.0.2.1"), Port: uint16(1 + i)})
 	}
-	e := &Engine{board: board, registry: newRegistry()}
+	e := &Engine{Base: engine.Base[*worker]{Board: board}, registry: newRegistry()}
 	f, err := e.compileFarm(&farm.Farm{ID: 1, Name: "test", Profile: farm.ProfileL4, VIP: netip.MustParseAddr("192.0.2.9"), L4: l})
 	if err != nil {
 		t.Fatal(err)

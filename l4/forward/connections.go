@@ -30,7 +30,7 @@ type Connection struct {
 func (e *Engine) Connections(backends []uint32, limit int) (total int, list []Connection) {
 	meant := among(backends)
 	var mu sync.Mutex
-	e.ports.OnLoops(func(w *worker) {
+	e.OnLoops(func(w *worker) {
 		n, found := w.connections(meant, limit)
 		mu.Lock()
 		defer mu.Unlock()
@@ -44,7 +44,7 @@ func (e *Engine) Connections(backends []uint32, limit int) (total int, list []Co
 // numbers, nil for all, by resets, and says how many there were.
 func (e *Engine) FlushConnections(backends []uint32) int {
 	meant := among(backends)
-	return e.ports.Sum(func(w *worker) int { return w.flush(meant) })
+	return e.Sum(func(w *worker) int { return w.flush(meant) })
 }
 
 // among says whether a backend is one of those that were named.

@@ -3,15 +3,14 @@ package forward
 import (
 	"errors"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/sluicelb/sluice/core/engine"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/marks"
-	"github.com/sluicelb/sluice/core/ports"
 	"github.com/sluicelb/sluice/core/refusal"
 	"github.com/sluicelb/sluice/core/revive"
 	"github.com/sluicelb/sluice/core/stats"
@@ -22,23 +21,15 @@ const cut = farm.MaintenanceCut
 // Engine carries the traffic of the l4xnat farms of userspace on the given
 // loops, beside engines for other farms.
 type Engine struct {
+	engine.Base[*worker]
 	table    atomic.Pointer[table]
-	workers  []*worker
-	board    *health.Board
-	segment  *stats.Segment
 	registry *registry
-	prober   *revive.Prober
 	log      *slog.Logger
 	refusals *refusal.Log
-	classes  []int // the place of each class of refusals in the segment
-	marks    *marks.User
+	classes  []int         // the place of each class of refusals in the segment
 	stop     chan struct{} // closed by Close
 
 	flows atomic.Int64 // of all loops; loop.MostOutlets bounds them
-
-	mu     sync.Mutex // one change at a time; no loop takes it
-	ports  *ports.Set[*worker]
-	closed bool
 }
 
 // New returns an engine that serves nothing until Publish. Each loop counts in
@@ -47,15 +38,16 @@ type Engine struct {
 // of the segment comes first.
 func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *slog.Logger) *Engine {
 	e := &Engine{
-		board: board, segment: segment, registry: newRegistry(),
-		log: log, refusals: refusal.New(log, len(loops), classNames[:]...), stop: make(chan struct{}),
-		classes: segment.AddClasses(classNames[:]...), prober: revive.New(loops, board, log),
-		marks: marks.NewUser("l4", loop.CanMark),
+		Base:     engine.Base[*worker]{Board: board, Segment: segment, Prober: revive.New(loops, board, log), Marks: marks.NewUser("l4", loop.CanMark)},
+		registry: newRegistry(),
+		log:      log, refusals: refusal.New(log, len(loops), classNames[:]...), stop: make(chan struct{}),
+		classes: segment.AddClasses(classNames[:]...),
 	}
 	for i, l := range loops {
-		e.workers = append(e.workers, newWorker(e, l, segment.Shard(i), e.refusals.Recorder(i)))
+		e.Workers = append(e.Workers, newWorker(e, l, segment.Shard(i), e.refusals.Recorder(i)))
 	}
-	e.ports = ports.New(e.workers)
+	e.Profile = e
+	e.Start()
 	e.table.Store(&table{})
 	go e.sweep()
 	return e
@@ -64,14 +56,11 @@ func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *s
 // Close stops looking after backends and sessions and writes the last lines.
 // The loops are the caller's.
 func (e *Engine) Close() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
+	if !e.Stop() {
 		return
 	}
-	e.closed = true
 	close(e.stop)
-	e.prober.Close()
+	e.Prober.Close()
 	e.refusals.Close()
 }
 
@@ -88,21 +77,24 @@ func (e *Engine) sweep() {
 	}
 }
 
-// Generation is the number of the table in use; 0 before the first.
+// Generation implements engine.Profile.
 func (e *Engine) Generation() uint64 { return e.table.Load().generation }
+
+// Carries implements engine.Engine.
+func (e *Engine) Carries(f *farm.Farm) bool { return f.L4 != nil }
 
 // lost marks a backend down after a failed connect: for clients that reach it on
 // that port alone, if there are several. What began before a change may fail
 // where the backend is not reached any more: that says nothing of it now.
 func (e *Engine) lost(b *backend, port revive.Port, cause error) {
 	port = e.told(b, port)
-	e.prober.Lost(b.id, b.reach.Reach, cause, e.reachNow(b.id, port))
+	e.Prober.Lost(b.id, b.reach.Reach, cause, e.reachNow(b.id, port))
 }
 
 // doubt is lost after a connect from the address of a client.
 func (e *Engine) doubt(b *backend, port revive.Port) {
 	port = e.told(b, port)
-	e.prober.Doubt(b.id, b.reach.Reach, func(err error) bool { return !ours(err) && !errors.Is(err, marks.ErrNone) }, e.reachNow(b.id, port))
+	e.Prober.Doubt(b.id, b.reach.Reach, func(err error) bool { return !ours(err) && !errors.Is(err, marks.ErrNone) }, e.reachNow(b.id, port))
 }
 
 // told is the port findings about a backend are kept by, none where there is but

@@ -205,7 +205,7 @@ func (x *explainer) balance(g *group, c choice, ok bool) {
 		be, m := &f.backends[at], p.Member(i)
 		out := explain.Backend{
 			ID: be.number, Address: be.to(x.port.Number).String(), Alias: explain.Clip(be.reach.Alias), Weight: m.Weight, Priority: m.Priority, Status: string(m.Slot.Status()),
-			InFlight: int64(x.engine.segment.SumBackend(be.id).Established), Limit: m.Limit,
+			InFlight: int64(x.engine.Segment.SumBackend(be.id).Established), Limit: m.Limit,
 			Chosen: ok && at == c.index, Maintenance: string(be.mode), Cost: p.Cost(i),
 		}
 		if be.mode != farm.MaintenanceOff {

@@ -84,7 +84,7 @@ func (f *flow) Answered(_ *loop.Outlet, d *loop.Datagram) {
 	f.last = w.loop.Now()
 	if f.state == asked {
 		f.state = answered
-		w.engine.prober.Reached(f.to.id)
+		w.engine.Prober.Reached(f.to.id)
 		if f.attempt {
 			f.attempt = false
 			w.engine.revived(f.to, f.to.way(virtual(f.at.port.Listener)))

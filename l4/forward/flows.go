@@ -149,7 +149,7 @@ func (fs *flows) fresh(now int64) bool {
 // kernel.
 func (w *worker) admit() bool {
 	e, fs := w.engine, w.flows
-	most, loops := loop.MostOutlets(), int64(len(e.workers))
+	most, loops := loop.MostOutlets(), int64(len(e.Workers))
 	own := most / (4 * loops)
 	if e.flows.Add(1) <= most-own*(loops-1) || int64(len(fs.young)+len(fs.sure)) < own {
 		return true

@@ -76,7 +76,7 @@ func (f *farmTable) separate(e *Engine, port revive.Port) {
 		for _, g := range f.groups() {
 			found := func(i int) *health.Slot {
 				b := &f.backends[g.members[i]]
-				return e.prober.Apart(b.id, b.way(port))
+				return e.Prober.Apart(b.id, b.way(port))
 			}
 			next[portGroup{g, port}] = &group{g.picker.Apart(found), g.members}
 		}

@@ -13,7 +13,7 @@ import (
 // puts records on the loop: those of farms that log, and of farms that somebody
 // watches. Call it before the first Publish.
 func (e *Engine) Record(to *accesslog.Segment, writers []*accesslog.Writer) {
-	for i, w := range e.workers {
+	for i, w := range e.Workers {
 		w.records = records{segment: to, writer: writers[i], entry: new(accesslog.Entry), ids: accesslog.NewIDs(), loop: uint8(i)}
 	}
 }

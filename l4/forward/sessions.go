@@ -61,7 +61,7 @@ func (k sessionsOf) owner() uint64 { return session.Owner(k.service, "l4", strin
 
 // SessionOwners are the numbers of the tables of sessions that cfg has, those
 // of farms that are stopped or in the kernel included.
-func SessionOwners(cfg *farm.Config) (owners []uint64) {
+func (e *Engine) SessionOwners(cfg *farm.Config) (owners []uint64) {
 	for i := range cfg.Farms {
 		if l := cfg.Farms[i].L4; l != nil {
 			owners = append(owners, sessionsOf{l.ID, l.Persist}.owner())

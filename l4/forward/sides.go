@@ -23,7 +23,7 @@ func (s *backendSide) Connected(_ *loop.Conn, err error) {
 		return
 	}
 	w := p.w
-	w.engine.prober.Reached(p.to.id)
+	w.engine.Prober.Reached(p.to.id)
 	if p.attempt != nil {
 		w.engine.revived(p.to, p.to.way(virtual(p.port.Listener)))
 		p.attempted()

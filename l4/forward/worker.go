@@ -152,6 +152,18 @@ func (w *worker) expel(ports map[*port]bool) {
 	})
 }
 
+// Settle implements engine.Worker.
+func (w *worker) Settle(over map[*port]bool) {
+	w.settle(w.engine.table.Load())
+	w.expel(over)
+}
+
+// Busy implements engine.Worker.
+func (w *worker) Busy() int { return w.busy }
+
+// Loop implements engine.Worker.
+func (w *worker) Loop() *loop.Loop { return w.loop }
+
 // eachPair calls fn for every pair, which may end.
 func (w *worker) eachPair(fn func(p *pair)) {
 	w.loop.Each(func(c *loop.Conn) {

@@ -55,5 +55,5 @@ func (ex *exchange) attempted() {
 
 // revived marks a backend up that could be connected to while it was down.
 func (e *Engine) revived(b *table.Backend) {
-	e.prober.Revived(b.Reach.Reach, func() *revive.Backend { return e.reachedNow(b.ID) })
+	e.Prober.Revived(b.Reach.Reach, func() *revive.Backend { return e.reachedNow(b.ID) })
 }

@@ -17,7 +17,7 @@ const besideEvery = 100 * time.Millisecond
 // is not part of the hot path. An exchange that began before a change may fail
 // where the backend is not reached any more: that says nothing of it now.
 func (e *Engine) lost(b *table.Backend, cause error) {
-	e.prober.Lost(b.ID, b.Reach.Reach, cause, func() *revive.Backend { return e.reachedNow(b.ID) })
+	e.Prober.Lost(b.ID, b.Reach.Reach, cause, func() *revive.Backend { return e.reachedNow(b.ID) })
 }
 
 // reachedNow is how a backend is reached now; nil when it is gone.
@@ -39,7 +39,7 @@ func (e *Engine) beside() {
 			return
 		case now := <-ticker.C:
 			e.ejections.readmit(now)
-			if v := e.board.Version(); v != version {
+			if v := e.Board.Version(); v != version {
 				version = v
 				e.registry.Stir()
 			}

@@ -7,6 +7,6 @@ import (
 
 // Explain says what would become of a request if it came now, see l7/explain.
 func (e *Engine) Explain(q *explain.Question) (*explain.Explanation, error) {
-	x := asked.Engine{Table: e.table.Load(), Segment: e.segment, Checker: e.checker}
+	x := asked.Engine{Table: e.table.Load(), Segment: e.Segment, Checker: e.checker}
 	return x.Explain(q)
 }

@@ -17,9 +17,6 @@ func (e *Engine) SetGrace(d time.Duration) {
 	}
 }
 
-// Expel is what happens when a grace is over.
-func (e *Engine) Expel() { e.expel() }
-
 // CookieValue is the value by which a service's cookie names a backend.
 func CookieValue(service, backend uint32) string { return table.CookieValue(service, backend) }
 

@@ -44,7 +44,7 @@ func (w *worker) check(p *table.Plan) *login {
 	job := q.Gate.Job()
 	job.Done = func(right bool) {
 		if right {
-			for _, other := range e.workers {
+			for _, other := range e.Workers {
 				if other != w {
 					other.loop.Post(func() { other.query.Gate.Learn(digest, other.clock()) })
 				}

@@ -21,12 +21,12 @@ func (ex *exchange) judge() {
 		ex.erred(health.CauseStatus)
 		return
 	}
-	ex.w.engine.board.Slot(ex.backend.ID).Worked()
+	ex.w.engine.Board.Slot(ex.backend.ID).Worked()
 }
 
 // erred counts a failure of the chosen backend.
 func (ex *exchange) erred(c health.Cause) {
-	o, slot := ex.service.Outlier, ex.w.engine.board.Slot(ex.backend.ID)
+	o, slot := ex.service.Outlier, ex.w.engine.Board.Slot(ex.backend.ID)
 	if o == nil || slot.Failed() < o.Errors || slot.Ejected() {
 		return
 	}
@@ -59,7 +59,7 @@ func (j *ejections) add(s *table.Service, b *table.Backend, c health.Cause) bool
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	e := j.engine
-	t, slot := e.table.Load(), e.board.Slot(b.ID)
+	t, slot := e.table.Load(), e.Board.Slot(b.ID)
 	if now := t.Backends[b.ID]; now == nil || now.Origin != b.Origin || slot.Ejected() {
 		return false
 	}
@@ -74,7 +74,7 @@ func (j *ejections) add(s *table.Service, b *table.Backend, c health.Cause) bool
 			continue
 		}
 		total++
-		switch slot := e.board.Slot(other.ID); {
+		switch slot := e.Board.Slot(other.ID); {
 		case slot.Ejected():
 			out++
 		case other.ID != b.ID && slot.Usable():
@@ -85,7 +85,7 @@ func (j *ejections) add(s *table.Service, b *table.Backend, c health.Cause) bool
 		slot.Worked() // the next row may find more of the others usable
 		return false
 	}
-	ejection := e.board.Eject(b.ID, c, time.Now(), sv.Outlier.Time)
+	ejection := e.Board.Eject(b.ID, c, time.Now(), sv.Outlier.Time)
 	j.all[b.ID] = ejected{s.ID, b.Reach, ejection.Until}
 	e.log.Warn("backend is ejected", b.Reach.Attrs(
 		"cause", fmt.Sprintf("%d failures in a row, the last one: %s", sv.Outlier.Errors, c),
@@ -103,7 +103,7 @@ func (j *ejections) inherit(t *table.Table) {
 			s := &f.Services[i]
 			for k := range s.Backends {
 				b := &s.Backends[k]
-				if e, is := j.engine.board.Slot(b.ID).Ejection(); is && j.all[b.ID].service == 0 {
+				if e, is := j.engine.Board.Slot(b.ID).Ejection(); is && j.all[b.ID].service == 0 {
 					j.all[b.ID] = ejected{s.ID, b.Reach, e.Until}
 				}
 			}
@@ -131,7 +131,7 @@ func (j *ejections) readmit(now time.Time) {
 			why = "no other is left"
 		}
 		delete(j.all, id)
-		if j.engine.board.Readmit(id, now) {
+		if j.engine.Board.Readmit(id, now) {
 			j.engine.log.Info("backend is no longer ejected", e.backend.Attrs("cause", why)...)
 		}
 	}
@@ -139,7 +139,7 @@ func (j *ejections) readmit(now time.Time) {
 
 func (j *ejections) anyUsable(s *table.Service) bool {
 	for i := range s.Backends {
-		if b := &s.Backends[i]; b.Mode == farm.MaintenanceOff && j.engine.board.Slot(b.ID).Usable() {
+		if b := &s.Backends[i]; b.Mode == farm.MaintenanceOff && j.engine.Board.Slot(b.ID).Usable() {
 			return true
 		}
 	}

@@ -13,7 +13,7 @@ const (
 // Break breaks what the exchanges under way need, or the table in use, and
 // reports how many exchanges there were.
 func (e *Engine) Break(what int) (exchanges int) {
-	e.ports.OnLoops(func(w *worker) {
+	e.OnLoops(func(w *worker) {
 		if what == BreakPicking {
 			for _, f := range e.table.Load().Farms {
 				for i := range f.Services {
@@ -52,7 +52,7 @@ func (ex *exchange) spoil(what int) (exchanges int) {
 
 // TakePanics gives the number of panics that were contained, and forgets them.
 func (e *Engine) TakePanics() (n uint64) {
-	e.ports.OnLoops(func(w *worker) {
+	e.OnLoops(func(w *worker) {
 		count := &w.shard.Loop().Panics
 		n += *count
 		*count = 0

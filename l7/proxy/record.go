@@ -15,7 +15,7 @@ import (
 // segment, by the writer of its position: those of farms that log, and of farms
 // that somebody watches. Call it before the first Publish.
 func (e *Engine) Record(to *accesslog.Segment, writers []*accesslog.Writer) {
-	for i, w := range e.workers {
+	for i, w := range e.Workers {
 		w.records.segment, w.records.writer, w.records.loop = to, writers[i], uint8(i)
 	}
 }

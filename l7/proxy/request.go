@@ -113,7 +113,7 @@ func (ex *exchange) BackendConnected(began int64, own bool, err error) {
 		s.Reuses++
 	}
 	ex.recordConnect(began)
-	ex.w.engine.prober.Reached(ex.backend.ID)
+	ex.w.engine.Prober.Reached(ex.backend.ID)
 	ex.attempted()
 	if ex.service.TLS != nil {
 		ex.service.TLS.Worked(ex.backend.ID, ex.nameAsked())

@@ -27,9 +27,12 @@ func (e *Engine) SessionsOf(id uint32) session.View {
 	return sv.View()
 }
 
+// Serves implements engine.Engine.
+func (e *Engine) Serves(service uint32) bool { return e.table.Load().Service(service) != nil }
+
 // SessionOwners are the numbers of the tables of sessions that cfg has, those
 // of stopped farms included.
-func SessionOwners(cfg *farm.Config) (owners []uint64) {
+func (e *Engine) SessionOwners(cfg *farm.Config) (owners []uint64) {
 	for i := range cfg.Farms {
 		if h := cfg.Farms[i].HTTP; h != nil {
 			for s := range h.Services {

@@ -105,6 +105,26 @@ func (w *worker) accept(d *door, c *loop.Conn) {
 	c.SetDeadline(w.loop.Now() + f.RequestTimeout)
 }
 
+// Settle implements engine.Worker.
+func (w *worker) Settle(over map[*port]bool) {
+	w.settle(w.engine.table.Load())
+	if len(over) > 0 {
+		w.expel(over)
+	}
+}
+
+// Busy implements engine.Worker. A connection whose last answer is still on the way
+// has no handler any more.
+func (w *worker) Busy() (n int) {
+	w.loop.Each(func(c *loop.Conn) {
+		switch c.Handler().(type) {
+		case *client, *multiplex, nil:
+			n++
+		}
+	})
+	return n
+}
+
 // settle brings the worker's connections in line with a new table: idle
 // connections to backends that are gone close, clients of farms that are gone
 // close once they are idle, exchanges of cut backends end.

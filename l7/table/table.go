@@ -21,7 +21,7 @@ import (
 type Table struct {
 	Generation uint64
 	Build      *tlsconf.Build // made its TLS configurations
-	ByPort     []*Farm        // by port number; nil where nobody listens
+	byPort     []*Farm        // by port number; nil where nobody listens
 	Farms      map[uint32]*Farm
 	Backends   map[uint32]*Backend
 }

@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"os"
+	"sync"
+	"time"
+
+	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/ports"
+	"github.com/sluicelb/sluice/core/revive"
+	"github.com/sluicelb/sluice/core/stats"
+)
+
+// Base is the scaffold of one engine; W is its part on a loop. Fields are set by
+// who makes it.
+type Base[W Worker] struct {
+	Workers []W
+	Board   *health.Board
+	Segment *stats.Segment
+	Prober  *revive.Prober
+	Marks   *marks.User
+	Profile Profile
+
+	mu     sync.Mutex // one change at a time; no loop takes it
+	ports  *ports.Set[W]
+	closed bool
+}
+
+// Start makes the scaffold ready for Prepare.
+func (b *Base[W]) Start() { b.ports = ports.New(b.Workers) }
+
+// Stop keeps what was begun from going on; it reports false when that was done
+// before.
+func (b *Base[W]) Stop() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	before := b.closed
+	b.closed = true
+	return !before
+}
+
+// OnLoops runs fn for each worker, on its loop, and waits for all.
+func (b *Base[W]) OnLoops(fn func(W)) { b.ports.OnLoops(fn) }
+
+// Listeners lists the keys the engine has sockets for.
+func (b *Base[W]) Listeners() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ports.Keys()
+}
+
+// Sockets returns duplicates of the engine's listening sockets of a key, one
+// per loop, for who serves the address from now on; nil when it has none. They
+// are the caller's.
+func (b *Base[W]) Sockets(key string) []*os.File {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ports.Sockets(key)
+}
+
+// MarkWith makes connections with a mark use the sockets of r: an engine
+// without privilege may not set marks itself. Call it before Prepare. Without
+// it the loops set the marks.
+func (b *Base[W]) MarkWith(r *marks.Reserve) {
+	b.Marks.Draw(r)
+	for _, w := range b.Workers {
+		w.Loop().MarkBy(r)
+	}
+}
+
+// Drain stops accepting and lets what is under way end, until nothing is or the
+// time is up.
+func (b *Base[W]) Drain(grace time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := b.Profile.Empty()
+	t.Use()
+	b.unlisten(t)
+	b.ports.Idle(grace, func(w W) int {
+		w.Settle(nil)
+		return w.Busy()
+	})
+}
+
+// unlisten stops accepting where no farm of t listens, and lists these places.
+func (b *Base[W]) unlisten(t Table) (closed []*ports.Port) {
+	return b.ports.Unlisten(func(p *ports.Port) bool {
+		is, _ := t.Behind(p)
+		return is
+	})
+}
+
+// Expel ends what is left of the farms whose grace is over; others may have
+// been stopped since. It waits for no loop: they may end before the grace does,
+// and then nothing is left.
+func (b *Base[W]) Expel() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return
+	}
+	over := b.ports.Over()
+	for _, w := range b.Workers {
+		w.Post(func() { w.Settle(over) })
+	}
+}
+
+// Sum adds up what each worker counts, on its loop.
+func (b *Base[W]) Sum(count func(W) int) int { return b.ports.Sum(count) }

@@ -1,0 +1,123 @@
+package engine
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// Plan is a configuration that was compiled and is not in use yet. It ends with
+// Commit or Discard; no other change of the engine is possible meanwhile.
+type Plan interface {
+	// Commit makes the plan what new connections begin with. opened holds one
+	// listening socket per loop for each address the engine has none for, which
+	// stay the caller's. The result names farms that are not served as they should
+	// be, by number.
+	Commit(opened map[string][]*os.File) (problems map[uint32]string)
+	// Discard forgets the plan.
+	Discard()
+	// Needs lists the keys of listeners the engine has no sockets for.
+	Needs() []string
+}
+
+type plan[W Worker] struct {
+	base     *Base[W]
+	cfg      *farm.Config
+	table    Table
+	problems map[uint32]string
+}
+
+// Publish is Prepare and Commit.
+func (b *Base[W]) Publish(generation uint64, cfg *farm.Config, opened map[string][]*os.File) (problems map[uint32]string, err error) {
+	p, err := b.Prepare(generation, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return p.Commit(opened), nil
+}
+
+// Prepare compiles a configuration and changes nothing. An error means that it
+// is refused: some farm cannot be served. While the engine has no table yet the
+// others must not wait for such a farm, which is named among the problems then.
+func (b *Base[W]) Prepare(generation uint64, cfg *farm.Config) (Plan, error) {
+	b.mu.Lock()
+	first := b.Profile.Generation() == 0
+	missing := b.Marks.Prepare(b.Profile.Kinds(cfg), first)
+	t, bad := b.Profile.Compile(generation, first, cfg, missing)
+	p := &plan[W]{base: b, cfg: cfg, table: t, problems: map[uint32]string{}}
+	if len(bad) > 0 && !first {
+		p.Discard()
+		return nil, errors.Join(slices.Collect(maps.Values(bad))...)
+	}
+	for id, err := range bad {
+		p.problems[id] = err.Error()
+	}
+	return p, nil
+}
+
+// Discard implements Plan.
+func (p *plan[W]) Discard() {
+	p.base.Marks.Keep(p.base.Profile.Current().Kinds())
+	p.base.mu.Unlock()
+}
+
+// Needs implements Plan.
+func (p *plan[W]) Needs() (keys []string) {
+	for _, listeners := range p.table.Listeners() {
+		for _, l := range listeners {
+			if !p.base.ports.Open(l) {
+				keys = append(keys, l.Key())
+			}
+		}
+	}
+	return keys
+}
+
+// Commit implements Plan.
+func (p *plan[W]) Commit(opened map[string][]*os.File) (problems map[uint32]string) {
+	b, t := p.base, p.table
+	defer b.mu.Unlock()
+	listeners := t.Listeners()
+	b.adopt(listeners, t)
+	closed := b.unlisten(t) // first: who comes in meanwhile is for who listens next
+	before := b.Profile.Current()
+	t.Use()
+	for id, list := range listeners {
+		for _, l := range list {
+			if err := b.ports.Listen(l, opened[l.Key()]); err != nil {
+				p.problems[id] = err.Error()
+			}
+		}
+	}
+	for _, port := range closed {
+		if _, port.Grace = before.Behind(port); port.Grace > 0 {
+			time.AfterFunc(port.Grace, b.Expel)
+		}
+	}
+	// Waited for: a farm may be started again at once, and then nothing is over.
+	over := b.ports.Over()
+	b.ports.OnLoops(func(w W) { w.Settle(over) })
+	t.Used(p.cfg)
+	b.Prober.Retain(t.Reached())
+	b.Marks.Keep(t.Kinds())
+	return p.problems
+}
+
+// adopt claims the shared slots of all farms and backends: one that belonged
+// to another owner before starts from nothing. It puts each farm behind its ports.
+func (b *Base[W]) adopt(listeners map[uint32][]farm.Listener, t Table) {
+	for id, list := range listeners {
+		b.Segment.AdoptFarm(id, uint64(id))
+		for _, l := range list {
+			t.Place(b.ports.Of(l), id)
+		}
+	}
+	for id := range t.Reached() {
+		b.Segment.AdoptBackend(id, uint64(id))
+		b.Board.Adopt(id, uint64(id))
+	}
+}

@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/explain"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/session"
+)
+
+// Engine serves the farms of some profiles.
+type Engine interface {
+	// Carries reports whether a farm is one the engine serves, if it runs.
+	Carries(f *farm.Farm) bool
+	Prepare(generation uint64, cfg *farm.Config) (Plan, error)
+	Generation() uint64
+	Listeners() []string
+	Sockets(key string) []*os.File
+	Drain(grace time.Duration)
+	Close()
+
+	// Has reports whether a farm runs here; Explain is for those.
+	Has(farm uint32) bool
+	Explain(q *explain.Question) (*explain.Explanation, error)
+	// Serves reports whether a table of sessions with that number is kept here;
+	// SessionsOf is for those, and SessionOwners are the numbers under which cfg
+	// has tables in shared memory.
+	Serves(service uint32) bool
+	SessionsOf(service uint32) session.View
+	SessionOwners(cfg *farm.Config) []uint64
+
+	// MarkWith, KeepSessions and Record give the engine what it draws marked
+	// sockets from, keeps sessions in and leaves records in. They come before the
+	// first Prepare.
+	MarkWith(r *marks.Reserve)
+	KeepSessions(m *session.Memory)
+	Record(to *accesslog.Segment, writers []*accesslog.Writer)
+}
+
+// Set is the engines of a process, on the same loops. Each ignores the farms of
+// the others.
+type Set []Engine
+
+// Generation is that of the configuration in use.
+func (s Set) Generation() uint64 { return s[0].Generation() }
+
+// Publish makes a configuration the one in use, for all engines or, with an error,
+// for none: what cannot be served is found before the first of them changes.
+// opened holds one listening socket per loop for each address no engine has. The
+// result names farms that are not served as they should be, by number.
+func (s Set) Publish(generation uint64, cfg *farm.Config, opened map[string][]*os.File) (problems map[uint32]string, err error) {
+	if held := s.Generation(); generation <= held {
+		return nil, fmt.Errorf("generation %d is not newer than %d, which is in use", generation, held)
+	}
+	s.hand(cfg, opened)
+	plans := make([]Plan, 0, len(s))
+	for _, e := range s {
+		p, err := e.Prepare(generation, cfg)
+		if err != nil {
+			for _, p := range plans {
+				p.Discard()
+			}
+			return nil, err
+		}
+		plans = append(plans, p)
+	}
+	problems = map[uint32]string{}
+	for _, p := range plans {
+		maps.Copy(problems, p.Commit(opened))
+	}
+	return problems, nil
+}
+
+// hand adds to the sockets that came those of addresses that go from one engine to
+// another: mgmt knows only that one of them has them.
+func (s Set) hand(cfg *farm.Config, opened map[string][]*os.File) {
+	has := make([][]string, len(s))
+	for i, e := range s {
+		has[i] = e.Listeners()
+	}
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		if f.Stopped {
+			continue
+		}
+		to := slices.IndexFunc(s, func(e Engine) bool { return e.Carries(f) })
+		for _, l := range f.Listeners() {
+			key := l.Key()
+			if to < 0 || opened[key] != nil || slices.Contains(has[to], key) {
+				continue
+			}
+			for from := range s {
+				if slices.Contains(has[from], key) {
+					opened[key] = s[from].Sockets(key)
+				}
+			}
+		}
+	}
+}
+
+// Listeners are those of all engines.
+func (s Set) Listeners() (keys []string) {
+	for _, e := range s {
+		keys = append(keys, e.Listeners()...)
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// Drain lets all engines end what is under way at once, and closes them.
+func (s Set) Drain(grace time.Duration) {
+	var wg sync.WaitGroup
+	for _, e := range s {
+		wg.Go(func() { e.Drain(grace) })
+	}
+	wg.Wait()
+	for _, e := range s {
+		e.Close()
+	}
+}
+
+// Explain asks the engine that serves the farm.
+func (s Set) Explain(q *explain.Question) (*explain.Explanation, error) {
+	return s.whose(func(e Engine) bool { return e.Has(q.Farm) }).Explain(q)
+}
+
+// SessionsOf asks the engine that keeps them.
+func (s Set) SessionsOf(service uint32) session.View {
+	return s.whose(func(e Engine) bool { return e.Serves(service) }).SessionsOf(service)
+}
+
+// SessionOwners are the numbers of the tables of sessions that cfg has.
+func (s Set) SessionOwners(cfg *farm.Config) (owners []uint64) {
+	for _, e := range s {
+		owners = append(owners, e.SessionOwners(cfg)...)
+	}
+	return owners
+}
+
+// whose is the first engine has says yes to; the first of all, which says why not,
+// when there is none.
+func (s Set) whose(has func(Engine) bool) Engine {
+	if i := slices.IndexFunc(s, has); i >= 0 {
+		return s[i]
+	}
+	return s[0]
+}

@@ -1,0 +1,145 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/engine"
+	"github.com/sluicelb/sluice/core/explain"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/session"
+)
+
+// one is an engine that writes down what is asked of it.
+type one struct {
+	name       string
+	profile    farm.Profile
+	generation uint64
+	listens    []string
+	refuses    error
+	has        uint32 // a farm, and a table of sessions
+	log        *[]string
+	given      map[string][]*os.File
+}
+
+func (o *one) note(format string, args ...any) {
+	*o.log = append(*o.log, o.name+" "+fmt.Sprintf(format, args...))
+}
+
+func (o *one) Carries(f *farm.Farm) bool { return f.Profile == o.profile }
+func (o *one) Generation() uint64        { return o.generation }
+func (o *one) Listeners() []string       { return o.listens }
+func (o *one) Drain(time.Duration)       {}
+func (o *one) Close()                    { o.note("closes") }
+func (o *one) Has(farm uint32) bool      { return farm == o.has }
+func (o *one) Serves(id uint32) bool     { return id == o.has }
+
+func (o *one) Sockets(string) []*os.File                      { return []*os.File{os.Stdin} }
+func (o *one) SessionOwners(*farm.Config) []uint64            { return []uint64{uint64(o.has)} }
+func (o *one) MarkWith(*marks.Reserve)                        {}
+func (o *one) KeepSessions(*session.Memory)                   {}
+func (o *one) SessionsOf(uint32) session.View                 { return session.View{Err: errors.New(o.name)} }
+func (o *one) Record(*accesslog.Segment, []*accesslog.Writer) {}
+
+func (o *one) Explain(*explain.Question) (*explain.Explanation, error) {
+	return &explain.Explanation{Farm: o.name}, nil
+}
+
+func (o *one) Prepare(generation uint64, _ *farm.Config) (engine.Plan, error) {
+	if o.refuses != nil {
+		return nil, o.refuses
+	}
+	o.note("prepares %d", generation)
+	return o, nil
+}
+
+func (o *one) Commit(opened map[string][]*os.File) map[uint32]string {
+	o.note("commits")
+	o.given = opened
+	return map[uint32]string{o.has: o.name}
+}
+
+func (o *one) Discard()        { o.note("discards") }
+func (o *one) Needs() []string { return nil }
+
+// three engines, the farms of which have the numbers 1, 2 and 3.
+func three() (set engine.Set, all [3]*one, log *[]string) {
+	log = new([]string)
+	for i, name := range []string{"a", "b", "c"} {
+		all[i] = &one{name: name, profile: farm.Profile(name), generation: 7, has: uint32(i + 1), log: log}
+		set = append(set, all[i])
+	}
+	return set, all, log
+}
+
+func TestAChangeIsForAllEnginesOrForNone(t *testing.T) {
+	set, all, log := three()
+	problems, err := set.Publish(8, &farm.Config{}, map[string][]*os.File{})
+	if want := []string{"a prepares 8", "b prepares 8", "c prepares 8", "a commits", "b commits", "c commits"}; err != nil || !slices.Equal(*log, want) {
+		t.Errorf("%v: %q", err, *log)
+	}
+	if len(problems) != 3 || problems[2] != "b" {
+		t.Errorf("problems %v", problems)
+	}
+	*log, all[2].refuses = nil, errors.New("not this one")
+	if _, err := set.Publish(8, &farm.Config{}, nil); !errors.Is(err, all[2].refuses) {
+		t.Errorf("refused with %v", err)
+	}
+	if want := []string{"a prepares 8", "b prepares 8", "a discards", "b discards"}; !slices.Equal(*log, want) {
+		t.Errorf("%q", *log)
+	}
+	*log = nil
+	if _, err := set.Publish(7, &farm.Config{}, nil); err == nil || len(*log) > 0 {
+		t.Errorf("an old generation: %v, %q", err, *log)
+	}
+}
+
+// mgmt opens no socket for an address an engine has: it goes to the one that
+// serves it from now on.
+func TestSocketsGoFromOneEngineToAnother(t *testing.T) {
+	set, all, _ := three()
+	f := farm.Farm{ID: 9, Profile: "b", VIP: netip.MustParseAddr("192.0.2.1"), VPort: 80, HTTP: &farm.HTTP{}}
+	stopped := farm.Farm{ID: 10, Profile: "b", VIP: netip.MustParseAddr("192.0.2.1"), VPort: 81, HTTP: &farm.HTTP{}, Stopped: true}
+	key := f.Listeners()[0].Key()
+	all[2].listens = []string{key, stopped.Listeners()[0].Key()}
+	opened := map[string][]*os.File{}
+	if _, err := set.Publish(8, &farm.Config{Farms: []farm.Farm{f, stopped}}, opened); err != nil {
+		t.Fatal(err)
+	}
+	if len(opened) != 1 || len(all[1].given[key]) != 1 {
+		t.Errorf("given %v", opened)
+	}
+	all[1].listens = []string{key}
+	opened = map[string][]*os.File{}
+	if _, err := set.Publish(8, &farm.Config{Farms: []farm.Farm{f}}, opened); err != nil || len(opened) != 0 {
+		t.Errorf("who has one gets none: %v, %v", err, opened)
+	}
+	if got := set.Listeners(); len(got) != 2 {
+		t.Errorf("listeners %v", got)
+	}
+}
+
+func TestQuestionsGoToTheEngineThatKnows(t *testing.T) {
+	set, _, log := three()
+	for number, name := range map[uint32]string{1: "a", 2: "b", 3: "c", 4: "a"} {
+		if x, _ := set.Explain(&explain.Question{Farm: number}); x.Farm != name {
+			t.Errorf("%d was explained by %s", number, x.Farm)
+		}
+		if err := set.SessionsOf(number).Err; err.Error() != name {
+			t.Errorf("sessions of %d are those of %s", number, err)
+		}
+	}
+	if got := set.SessionOwners(nil); !slices.Equal(got, []uint64{1, 2, 3}) {
+		t.Errorf("owners %v", got)
+	}
+	if set.Drain(0); len(*log) != 3 {
+		t.Errorf("%q", *log)
+	}
+}
