@@ -129,9 +129,10 @@ func (c *changed) footprints(t *testing.T, who identity) map[string]footprint {
 		pid := c.pid(role)
 		least := footprintOf(t, pid)
 		for range 200 { // connections that end are gone soon, and netd looks at firewalls now and then
-			if now := footprintOf(t, pid); now.descriptors <= least.descriptors {
-				least = now
-			}
+			now := footprintOf(t, pid)
+			least.descriptors = min(least.descriptors, now.descriptors)
+			least.anonymous = min(least.anonymous, now.anonymous) // the collector has its turns
+			least.threads = now.threads
 			time.Sleep(10 * time.Millisecond)
 		}
 		all[role] = least
@@ -194,5 +195,6 @@ func TestChangesUnderFullLoadCostNoRequestAndNothingGrows(t *testing.T) {
 }
 
 // growthSlack is what buffers kept for reuse and the collector of a small heap
-// may take; of 700 changes it was 1.3 MiB as of 200.
-const growthSlack = 2 << 20
+// may take: that of mgmt swings by 3 MiB. What 60 changes leave behind is seen from
+// 70 KiB each on, what 200 do from 20.
+const growthSlack = 4 << 20
