@@ -29,7 +29,7 @@ type Conn struct {
 	owner    Owner
 	shelf    *shelf // while it is idle
 	beside   links  // on the shelf
-	around   links  // in the order of use
+	put      uint64 // when it was put there, among those to its backend
 	addr     netip.AddrPort
 	options  loop.DialOptions
 	announce proxyproto.Version

@@ -12,13 +12,14 @@ const (
 )
 
 // idle is the idle connections to one backend: on a shelf for each security,
-// which is each name, and by when they were used last.
+// which is each name.
 type idle struct {
 	shelves map[loop.Security]*shelf
 	last    *shelf // the one that was looked for last; it stays when it is empty
 	free    *loop.FreeList[shelf]
-	often   queue // more than one exchange used them
-	once    queue
+	often   int    // that more than one exchange used
+	once    int    // others
+	puts    uint64 // connections that ever came: who came first is missed least
 }
 
 // shelf is those that serve who asks for the same security, the one that was
@@ -28,12 +29,6 @@ type shelf struct {
 	head     *Conn
 }
 
-// queue is a ring of connections, the one that was used last first.
-type queue struct {
-	head  *Conn
-	count int
-}
-
 // links are the neighbours of a connection.
 type links struct{ next, prev *Conn }
 
@@ -41,7 +36,7 @@ func newIdle(l *loop.Loop) *idle {
 	return &idle{shelves: map[loop.Security]*shelf{}, free: loop.NewFreeList[shelf](l)}
 }
 
-func (l *idle) count() int { return l.often.count + l.once.count }
+func (l *idle) count() int { return l.often + l.once }
 
 // first is the connection of that security that was used last; nil when there
 // is none.
@@ -95,7 +90,9 @@ func (l *idle) put(c *Conn) {
 		s.head.beside.prev = c
 	}
 	s.head = c
-	l.queue(c).add(c)
+	l.puts++
+	c.put = l.puts
+	*l.kind(c)++
 }
 
 // take takes a connection out.
@@ -110,47 +107,31 @@ func (l *idle) take(c *Conn) {
 		c.beside.next.beside.prev = c.beside.prev
 	}
 	c.shelf, c.beside = nil, links{}
-	l.queue(c).remove(c)
+	*l.kind(c)--
 	if s.head == nil && s != l.last {
 		l.remove(s)
 	}
 }
 
-// spare is the connection that is missed least. There is one.
+// spare is the connection that is missed least. There is one. All are looked at:
+// that is rarely asked, and being taken and put back is not.
 func (l *idle) spare() *Conn {
-	if l.once.count > maxOnce || l.often.count == 0 {
-		return l.once.head.around.prev
+	often := l.once <= maxOnce && l.often > 0
+	var first *Conn
+	for _, s := range l.shelves {
+		for c := s.head; c != nil; c = c.beside.next {
+			if c.reused == often && (first == nil || c.put < first.put) {
+				first = c
+			}
+		}
 	}
-	return l.often.head.around.prev
+	return first
 }
 
-// queue is the one a connection belongs into.
-func (l *idle) queue(c *Conn) *queue {
+// kind counts those of a connection's kind.
+func (l *idle) kind(c *Conn) *int {
 	if c.reused {
 		return &l.often
 	}
 	return &l.once
-}
-
-func (q *queue) add(c *Conn) {
-	if q.head == nil {
-		c.around = links{c, c}
-	} else {
-		c.around = links{q.head, q.head.around.prev}
-		c.around.prev.around.next, c.around.next.around.prev = c, c
-	}
-	q.head = c
-	q.count++
-}
-
-func (q *queue) remove(c *Conn) {
-	if q.count--; q.count == 0 {
-		q.head = nil
-	} else {
-		c.around.next.around.prev, c.around.prev.around.next = c.around.prev, c.around.next
-		if q.head == c {
-			q.head = c.around.next
-		}
-	}
-	c.around = links{}
 }

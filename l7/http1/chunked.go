@@ -59,19 +59,18 @@ const (
 // Reset makes c ready for another body. With keep, trailers of the allow-list,
 // and those Allow adds, are kept for Trailer.
 func (c *Chunked) Reset(keep bool) {
-	kept := c.kept[:0]
-	if cap(kept) > 1<<10 {
-		kept = nil // rare trailers must not hold memory for good
-	}
-	*c = Chunked{keep: keep, kept: kept, announced: c.announced[:0]}
+	c.Trim()
+	*c = Chunked{keep: keep, kept: c.kept[:0], announced: c.announced[:0]}
 }
 
-// Spare gives the memory trailers were kept in, for another Chunked to use by
-// Lend: whoever clears one with what it is a part of keeps that.
-func (c *Chunked) Spare() []byte { return c.kept[:0] }
-
-// Lend gives memory to keep trailers in. Call it before Reset.
-func (c *Chunked) Lend(b []byte) { c.kept = b }
+// Trim lets go of memory that rare trailers needed.
+func (c *Chunked) Trim() {
+	for _, b := range [...]*[]byte{&c.kept, &c.announced} {
+		if cap(*b) > 1<<10 {
+			*b = nil
+		}
+	}
+}
 
 // Limit refuses a body of more than n bytes of data, as soon as a chunk says
 // that it has more: none of that chunk is let through. n is below 1<<62. Call it

@@ -26,14 +26,14 @@ func (w *worker) begin(cl *client, head, rest []byte) int {
 	case table.OutcomeChallenge:
 		return w.answerChallenge(cl, f, rest)
 	case table.OutcomeRefuse:
-		return w.refuse(cl, f, &p, rest)
+		return w.refuse(cl, f, p, rest)
 	case table.OutcomeRedirect:
-		return w.redirect(cl, f, &p, rest)
+		return w.redirect(cl, f, p, rest)
 	}
 	var unchecked *login
 	if p.Unchecked {
-		if unchecked = w.check(&p); unchecked == nil {
-			return w.refuse(cl, f, &p, rest)
+		if unchecked = w.check(p); unchecked == nil {
+			return w.refuse(cl, f, p, rest)
 		}
 	}
 	return w.forwardFor(cl, f, p.Service, unchecked, rest)

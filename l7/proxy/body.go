@@ -13,6 +13,14 @@ type body struct {
 	bare    bool // it comes as it is, and its end by itself: see end
 }
 
+// clear makes it the body of no message.
+func (b *body) clear() {
+	if b.bare || b.kind == http1.BodyChunked {
+		b.chunked.Trim()
+	}
+	b.kind, b.left, b.bare = http1.BodyNone, 0, false
+}
+
 // start begins the body of a message with the given framing. Trailers are
 // for a receiver that gets chunks.
 func (b *body) start(kind http1.Body, h *http1.Head, trailers bool) {

@@ -10,6 +10,14 @@ import (
 // exchange is one request and its response, from the complete request head to
 // the last byte of the response.
 type exchange struct {
+	progress
+	request  body
+	response body
+}
+
+// progress is all of an exchange that is cleared when it ends: the bodies, which
+// are large, begin anew by themselves.
+type progress struct {
 	w       *worker
 	client  *client
 	farm    *table.Farm // of the table the exchange began with
@@ -18,10 +26,8 @@ type exchange struct {
 	up      backend.Transport // nil before a backend was found and after it was let go
 	phase   phase
 
-	request  body
-	response body
-	verb     http1.Verb
-	host     []byte // the request's, its array kept for the next exchange
+	verb http1.Verb
+	host []byte // the request's, its array kept for the next exchange
 
 	oldClient  bool // HTTP/1.0: no chunks, no 1xx
 	keepClient bool // the client's connection may go on

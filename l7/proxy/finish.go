@@ -58,11 +58,10 @@ func (ex *exchange) end() {
 	ex.client.ex = nil
 	w := ex.w
 	key, host, id := ex.Key[:0], ex.host[:0], ex.id[:0]
-	asked, answered := ex.request.chunked.Spare(), ex.response.chunked.Spare()
-	*ex = exchange{}
+	ex.progress = progress{}
 	ex.Key, ex.host, ex.id = key, host, id
-	ex.request.chunked.Lend(asked)
-	ex.response.chunked.Lend(answered)
+	ex.request.clear()
+	ex.response.clear()
 	w.exchanges.Put(ex)
 	ex.Undo = undo
 }

@@ -40,7 +40,7 @@ func TestANewClientGoesToOneBackendFromAllLoops(t *testing.T) {
 	var all sync.WaitGroup
 	for n := range loops {
 		all.Go(func() {
-			ex := &exchange{service: sv}
+			ex := &exchange{progress: progress{service: sv}}
 			for i := range clients {
 				at[n].Store(int64(i))
 				for spins := 0; at[1-n].Load() < int64(i); spins++ { // both meet each client at once

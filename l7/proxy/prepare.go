@@ -5,7 +5,10 @@ import "github.com/sluicelb/sluice/l7/table"
 // prepare makes the request a backend gets in the loop's scratch buffer: head
 // and as much of the body as has come.
 func (ex *exchange) prepare(rest []byte) (used int, err error) {
-	told := table.Told{Proto: ex.client.proto(), ID: ex.id}
+	told := table.Told{Proto: ex.client.proto()}
+	if len(ex.id) > 0 { // copying what was just written makes the processor wait
+		told.ID = ex.id
+	}
 	if t := ex.farm.TLS; t != nil && t.TellsClients {
 		told.Certificate = ex.client.certificate()
 	}

@@ -47,6 +47,7 @@ type Query struct {
 	Text    []byte // scratch: the user, then the Location
 	Trail   *Trail // nil but where the request is explained
 
+	made    Plan          // the last
 	forward http1.Forward // what is added to the head of the request
 	extra   []byte        // scratch: field lines
 }
@@ -54,27 +55,31 @@ type Query struct {
 // Plan finds what becomes of the request. What it finds on the way it tells the
 // trail: a new step does so by refuse and pass. The fields the farm's rules take
 // out are marked as removed in the head.
-func (q *Query) Plan() (p Plan) {
-	f, r := q.Farm, q.Req
+//
+// The result is good until the next call: a plan is too large to be copied for each
+// request.
+func (q *Query) Plan() *Plan {
+	f, r, p := q.Farm, q.Req, &q.made
+	p.Outcome, p.Service, p.Refused, p.Lines, p.Wait, p.Unchecked = OutcomeForward, nil, nil, nil, 0, false
 	if f.Challenges != nil && f.Challenges.asks(r) {
-		return Plan{Outcome: OutcomeChallenge}
+		p.Outcome = OutcomeChallenge
+		return p
 	}
 	q.trust()
-	if f.misdirected(q.Conn, r) {
-		return q.refuse(stepHost, refusedMisdirected)
-	}
-	if no := q.allow(); no.Refused != nil {
-		return no
+	switch {
+	case f.misdirected(q.Conn, r):
+		p.Refuse(q, stepHost, refusedMisdirected)
+		return p
+	case !q.allow(p):
+		return p
 	}
 	p.Service = q.route()
 	if p.Service == nil {
-		return q.refuse(stepServices, refusedNoService)
-	}
-	if q.admit(&p); p.Refused != nil {
+		p.Refuse(q, stepServices, refusedNoService)
 		return p
 	}
-	if p.Service.Redirect != nil {
-		q.redirect(&p)
+	if q.admit(p); p.Refused == nil && p.Service.Redirect != nil {
+		q.redirect(p)
 	}
 	return p
 }
@@ -91,20 +96,22 @@ func (q *Query) trust() {
 	}
 }
 
-// allow asks the farm.
-func (q *Query) allow() (p Plan) {
+// allow asks the farm, and reports whether it takes the request.
+func (q *Query) allow(p *Plan) bool {
 	f, r := q.Farm, q.Req
 	if !r.Verb.In(f.verbs) {
-		return q.refuse(stepMethod, refusedMethod)
+		p.Refuse(q, stepMethod, refusedMethod)
+		return false
 	}
 	q.pass(stepMethod)
 	if f.Limits.any {
 		if no := f.Limits.check(r); no != nil {
-			return q.refuse(stepLimits, no)
+			p.Refuse(q, stepLimits, no)
+			return false
 		}
 		q.pass(stepLimits)
 	}
-	return p
+	return true
 }
 
 // route finds the service; nil when none matches.
@@ -157,12 +164,7 @@ func (q *Query) redirect(p *Plan) {
 	p.Outcome = OutcomeRedirect
 }
 
-// Refuse is the plan not to take the request.
-func (q *Query) refuse(at Step, no *refused.Cause) (p Plan) {
-	p.Refuse(q, at, no)
-	return p
-}
-
+// Refuse makes the plan not to take the request.
 func (p *Plan) Refuse(q *Query, at Step, no *refused.Cause) {
 	if q.Trail != nil {
 		q.Trail.Refuse(at, no.Status, no.Reason)
