@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
@@ -12,7 +13,7 @@ import (
 type Checker interface {
 	// Check returns the farms of in that would not be carried and why, by ID, as
 	// far as that can be told without changing anything.
-	Check(ctx context.Context, in *Input) map[uint32]string
+	Check(ctx context.Context, in *rules.Input) map[uint32]string
 }
 
 // Check tells which farms of cfg would not be carried, and why, by ID: a change
@@ -31,12 +32,12 @@ func (k *Keeper) Check(ctx context.Context, cfg *farm.Config) map[uint32]string 
 
 // Check implements Checker: the kernel looks at the difference without taking
 // it.
-func (n *Nftables) Check(ctx context.Context, in *Input) map[uint32]string {
+func (n *Nftables) Check(ctx context.Context, in *rules.Input) map[uint32]string {
 	n.mu.Lock()
 	applied := n.applied
 	n.mu.Unlock()
-	problems, err := withoutRefused(in, n.log, func(left *Input) (problems, refused map[uint32]string, err error) {
-		want, problems := Compile(left)
+	problems, err := withoutRefused(in, n.log, func(left *rules.Input) (problems, refused map[uint32]string, err error) {
+		want, problems := rules.Compile(left)
 		if applied == nil {
 			return problems, nil, nil
 		}
@@ -58,7 +59,7 @@ func (n *Nftables) Check(ctx context.Context, in *Input) map[uint32]string {
 }
 
 // Check implements Checker.
-func (p *Iptables) Check(_ context.Context, in *Input) map[uint32]string {
+func (p *Iptables) Check(_ context.Context, in *rules.Input) map[uint32]string {
 	_, problems := compileIptables(in)
 	return problems
 }

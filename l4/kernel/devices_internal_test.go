@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/addr"
 	"github.com/sluicelb/sluice/sysnet/neigh"
 	"github.com/sluicelb/sluice/sysnet/nft"
@@ -31,9 +32,9 @@ func TestInterfacesWithStrangeNamesSpoilNoRules(t *testing.T) {
 	l := farm.DefaultL4()
 	l.NAT, l.Ports = farm.NATDirect, []farm.PortRange{{First: 80, Last: 80}}
 	l.Backends = []farm.Backend{{ID: 1, Addr: backend, Host: "one"}, {ID: 2, Addr: behind, Host: "two"}}
-	in := &Input{Wire: wire, Farms: []farm.Farm{{ID: 1, Name: "f", Profile: farm.ProfileL4, VIP: vip, L4: l}}}
-	rules, problems := Compile(in)
-	text := nft.Load(nil, rules, nil).Text()
+	in := &rules.Input{Wire: wire, Farms: []farm.Farm{{ID: 1, Name: "f", Profile: farm.ProfileL4, VIP: vip, L4: l}}}
+	ruleset, problems := rules.Compile(in)
+	text := nft.Load(nil, ruleset, nil).Text()
 	if len(problems) != 0 || strings.Contains(text, "quo") {
 		t.Errorf("problems %v, rules\n%s", problems, text)
 	}
@@ -42,7 +43,7 @@ func TestInterfacesWithStrangeNamesSpoilNoRules(t *testing.T) {
 			t.Errorf("%s is missing in\n%s", want, text)
 		}
 	}
-	if w := Warnings(in)[1]; len(w) != 1 || !strings.Contains(w[0], "backend two is not used: it is behind the interface") {
+	if w := rules.Warnings(in)[1]; len(w) != 1 || !strings.Contains(w[0], "backend two is not used: it is behind the interface") {
 		t.Errorf("warnings %q", w)
 	}
 }

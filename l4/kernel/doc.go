@@ -3,7 +3,7 @@
 //
 // # The way through it
 //
-// Compile turns farms and what is known of their backends into a
+// rules.Compile turns farms and what is known of their backends into a
 // nft.Ruleset: pure, without looking at the system. A Keeper holds what was
 // asked for, follows the health board, and has sysnet/nft make the kernel's
 // tables equal to what was compiled: by differences in daily life, completely at

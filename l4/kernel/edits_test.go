@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l4/kernel"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/housetest"
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
@@ -55,7 +56,7 @@ func TestTheKernelHasWhatIsCompiledAfterEveryEdit(t *testing.T) {
 		if err != nil || len(problems) > 0 {
 			t.Fatalf("edit %d, %s: %v, %v", i, what, problems, err)
 		}
-		want, _ := kernel.Compile(in)
+		want, _ := rules.Compile(in)
 		if diff := o.compare(place, want); diff != "" {
 			t.Fatalf("edit %d, %s: %s", i, what, diff)
 		}
@@ -84,14 +85,14 @@ type editor struct {
 	down  map[uint32]bool
 }
 
-func (e *editor) input() *kernel.Input {
+func (e *editor) input() *rules.Input {
 	weights := map[uint32]int{}
 	for _, f := range e.farms {
 		for _, b := range f.L4.Backends {
 			weights[b.ID] = 1 + int(b.ID)%10
 		}
 	}
-	return &kernel.Input{Farms: e.farms, Usable: func(id uint32) bool { return !e.down[id] }, Weights: weights}
+	return &rules.Input{Farms: e.farms, Usable: func(id uint32) bool { return !e.down[id] }, Weights: weights}
 }
 
 func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
@@ -313,7 +314,7 @@ func (o *oracle) learn(want *nft.Ruleset) {
 		return
 	}
 	o.twin.Do(func() {
-		if err := o.run.Apply(context.Background(), nft.Load(kernel.Tables(), want, nil)); err != nil {
+		if err := o.run.Apply(context.Background(), nft.Load(rules.Tables(), want, nil)); err != nil {
 			o.t.Fatal(err)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 )
 
 // A connection the kernel has forgotten has not ended: it takes up what comes
@@ -19,21 +20,10 @@ import (
 // kernel's nf_conntrack_tcp_timeout_established, unless somebody set it.
 const endedTime = 5 * 24 * time.Hour
 
-// midway refuses what is of a TCP connection but does not begin it.
-const midway = "tcp flags & syn == 0 goto refuse"
-
-// midway is the rule for farms that refuse such packets now.
-func (c *compiler) midway(f *farm.Farm) []string {
-	if !c.in.Ended[f.ID] {
-		return nil
-	}
-	return []string{midway}
-}
-
 // silence is how long a packet of a connection that was ended may be yet to come.
 func silence(f *farm.Farm) time.Duration {
-	if home(f.L4.NAT) == Netdev {
-		return time.Duration(idleTime(f.L4)) * time.Second
+	if rules.Home(f.L4.NAT) == rules.Netdev {
+		return time.Duration(rules.IdleTime(f.L4)) * time.Second
 	}
 	return endedTime
 }

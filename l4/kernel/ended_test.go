@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l4/kernel"
+	"github.com/sluicelb/sluice/l4/kernel/l4test"
 	"github.com/sluicelb/sluice/sysnet/conntrack"
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
@@ -135,7 +136,7 @@ func TestWhatIsEndedOnRequestIsNotTakenUpAgain(t *testing.T) {
 func TestEndedConnectionsAreRememberedAsLongAsTheyMayBeSilent(t *testing.T) {
 	f := &told{}
 	k := kernel.New(kernel.Options{Filter: f, Connections: none{}, Log: slog.New(slog.DiscardHandler)})
-	one := example(func(f *farm.Farm) { f.L4.NAT, f.L4.IdleTimeout = farm.NATDirect, 1 })
+	one := l4test.Example(func(f *farm.Farm) { f.L4.NAT, f.L4.IdleTimeout = farm.NATDirect, 1 })
 	apply := func(farms ...farm.Farm) { k.Apply(context.Background(), 1, &farm.Config{Farms: farms}) }
 	ended := func() bool { in, _ := f.now(); return in.Ended[one.ID] }
 	apply(one)

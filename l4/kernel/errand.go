@@ -3,9 +3,9 @@ package kernel
 import (
 	"encoding/binary"
 	"net/netip"
-	"slices"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/icmp"
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
@@ -19,9 +19,9 @@ type lookup func(id nft.ID, key []byte) ([]byte, bool, error)
 // change: it is not changed once it is made.
 type errands struct {
 	wire   *seen
-	exact  map[taken]*packetFarm        // farms that name the port by itself
-	wide   map[netip.Addr][]*packetFarm // by VIP: those with ranges, or all ports
-	owners map[uint32]owner             // of backends, by mark
+	exact  map[taken]*rules.PacketFarm        // farms that name the port by itself
+	wide   map[netip.Addr][]*rules.PacketFarm // by VIP: those with ranges, or all ports
+	owners map[uint32]owner                   // of backends, by mark
 	// answering are the addresses of backends of farms with stateless_dnat.
 	answering map[netip.Addr]bool
 }
@@ -35,7 +35,7 @@ type taken struct {
 
 // owner is a backend and its farm.
 type owner struct {
-	farm    *packetFarm
+	farm    *rules.PacketFarm
 	backend *farm.Backend
 }
 
@@ -45,35 +45,35 @@ func errandsOf(farms []farm.Farm, problems map[uint32]string, wire *seen) *erran
 	if wire == nil {
 		return nil
 	}
-	x := &errands{wire: wire, exact: map[taken]*packetFarm{}, wide: map[netip.Addr][]*packetFarm{}, owners: map[uint32]owner{}, answering: map[netip.Addr]bool{}}
+	x := &errands{wire: wire, exact: map[taken]*rules.PacketFarm{}, wide: map[netip.Addr][]*rules.PacketFarm{}, owners: map[uint32]owner{}, answering: map[netip.Addr]bool{}}
 	for i := range farms {
 		f := &farms[i]
-		if f.Stopped || home(f.L4.NAT) != Netdev || problems[f.ID] != "" {
+		if f.Stopped || rules.Home(f.L4.NAT) != rules.Netdev || problems[f.ID] != "" {
 			continue
 		}
-		x.add(&packetFarm{group: group{farm: f, l4: f.L4, family: familyOf(f.VIP.Unmap())}})
+		x.add(&rules.PacketFarm{Group: rules.Group{Farm: f, L4: f.L4, Family: rules.FamilyOf(f.VIP.Unmap())}})
 	}
 	return x
 }
 
-func (x *errands) add(p *packetFarm) {
-	vip, wide := p.farm.VIP.Unmap(), p.l4.Protocol == farm.L4All || len(p.l4.Ports) == 0
-	for _, r := range p.l4.Ports {
-		if r.First != r.Last || p.l4.Protocol == farm.L4All {
+func (x *errands) add(p *rules.PacketFarm) {
+	vip, wide := p.Farm.VIP.Unmap(), p.L4.Protocol == farm.L4All || len(p.L4.Ports) == 0
+	for _, r := range p.L4.Ports {
+		if r.First != r.Last || p.L4.Protocol == farm.L4All {
 			wide = true
 			continue
 		}
-		for _, t := range p.transports() {
+		for _, t := range p.Transports() {
 			x.exact[taken{vip, protocolNumber(t), r.First}] = p
 		}
 	}
 	if wide {
 		x.wide[vip] = append(x.wide[vip], p)
 	}
-	for i := range p.l4.Backends {
-		b := &p.l4.Backends[i]
-		x.owners[Mark(b.ID)] = owner{p, b}
-		if p.l4.NAT == farm.NATStateless {
+	for i := range p.L4.Backends {
+		b := &p.L4.Backends[i]
+		x.owners[rules.Mark(b.ID)] = owner{p, b}
+		if p.L4.NAT == farm.NATStateless {
 			x.answering[b.Addr.Unmap()] = true
 		}
 	}
@@ -112,7 +112,7 @@ func (x *errands) toBackend(m *icmp.Message, look lookup) (errand, bool) {
 	}
 	for precise := 1; precise <= 2; precise++ {
 		for _, p := range x.wide[m.To] {
-			if p.takes(m.Protocol, m.Src.Port()) != precise {
+			if p.Takes(m.Protocol, m.Src.Port()) != precise {
 				continue
 			}
 			if e, ok := x.ofFlow(p, m, look); ok {
@@ -125,21 +125,21 @@ func (x *errands) toBackend(m *icmp.Message, look lookup) (errand, bool) {
 
 // ofFlow is the error for the backend of a flow of the farm. With dsr that is how
 // the backend sent what it is about, so nothing is rewritten.
-func (x *errands) ofFlow(p *packetFarm, m *icmp.Message, look lookup) (e errand, found bool) {
-	value, ok, err := look(netdev(p.flows()), p.flowOf(m))
+func (x *errands) ofFlow(p *rules.PacketFarm, m *icmp.Message, look lookup) (e errand, found bool) {
+	value, ok, err := look(rules.NetdevID(p.Flows()), p.FlowOf(m))
 	if err != nil || !ok {
 		return e, false
 	}
 	o := x.owner(value)
-	if o.farm != p || unreached(x.wire, p.l4.NAT, o.backend) != "" {
+	if o.farm != p || rules.Unreached(x.wire, p.L4.NAT, o.backend) != "" {
 		return e, false
 	}
 	b := o.backend
 	e.packet = m.Packet()
 	e.place, _ = x.wire.Place(b.Addr.Unmap())
-	if p.l4.NAT == farm.NATStateless {
+	if p.L4.NAT == farm.NATStateless {
 		src := netip.AddrPortFrom(b.Addr.Unmap(), m.Src.Port())
-		if p.rewritesPort(&state{Backend: b}) {
+		if p.RewritesPort(&rules.State{Backend: b}) {
 			src = netip.AddrPortFrom(src.Addr(), b.Port)
 		}
 		e.packet = m.Rewrite(m.From, src.Addr(), src, m.Dst)
@@ -150,24 +150,24 @@ func (x *errands) ofFlow(p *packetFarm, m *icmp.Message, look lookup) (e errand,
 // toClient is for an error about what a backend of a farm with stateless_dnat
 // was sent: the client gets it, about what it sent to the VIP.
 func (x *errands) toClient(m *icmp.Message, look lookup) (e errand, found bool) {
-	transport := transportName(m.Protocol)
+	transport := rules.TransportName(m.Protocol)
 	if !x.answering[m.Dst.Addr()] || transport == "" {
 		return e, false
 	}
-	digit, key := familyOf(m.Dst.Addr()).digit, answerOf(m)
-	mark, _, _ := look(netdev(transport+digit), key)
+	digit, key := rules.FamilyOf(m.Dst.Addr()).Digit, answerOf(m)
+	mark, _, _ := look(rules.NetdevID(transport+digit), key)
 	o := x.owner(mark)
-	if o.farm == nil || o.farm.l4.NAT != farm.NATStateless || o.backend.Addr.Unmap() != m.Dst.Addr() {
+	if o.farm == nil || o.farm.L4.NAT != farm.NATStateless || o.backend.Addr.Unmap() != m.Dst.Addr() {
 		return e, false
 	}
 	p := o.farm
-	dst := netip.AddrPortFrom(p.farm.VIP.Unmap(), m.Dst.Port())
+	dst := netip.AddrPortFrom(p.Farm.VIP.Unmap(), m.Dst.Port())
 	switch {
-	case !p.rewritesPort(&state{Backend: o.backend}):
-	case p.l4.PortCount() == 1:
-		dst = netip.AddrPortFrom(dst.Addr(), p.l4.Ports[0].First)
+	case !p.RewritesPort(&rules.State{Backend: o.backend}):
+	case p.L4.PortCount() == 1:
+		dst = netip.AddrPortFrom(dst.Addr(), p.L4.Ports[0].First)
 	default:
-		port, ok, _ := look(netdev("ports_"+transport+digit), key)
+		port, ok, _ := look(rules.NetdevID("ports_"+transport+digit), key)
 		if !ok || len(port) < 2 {
 			return e, false
 		}
@@ -180,36 +180,8 @@ func (x *errands) toClient(m *icmp.Message, look lookup) (e errand, found bool) 
 	return errand{packet: m.Rewrite(from, m.To, m.Src, dst)}, true
 }
 
-// takes tells how precisely the farm names the port of a transport protocol: 0
-// by itself, 1 in a range, 2 with all; -1 when it does not take it.
-func (p *packetFarm) takes(protocol uint8, port uint16) int {
-	if p.l4.Protocol == farm.L4All {
-		return 2
-	}
-	if !slices.Contains(p.transports(), transportName(protocol)) {
-		return -1
-	}
-	if len(p.l4.Ports) == 0 {
-		return 1 // as 1-65535
-	}
-	for _, r := range p.l4.Ports {
-		switch {
-		case r.First == r.Last && r.First == port:
-			return 0
-		case r.First <= port && port <= r.Last:
-			return 1
-		}
-	}
-	return -1
-}
-
-// rewritten are the protocols whose ports can be rewritten, by their numbers.
-var rewritten = map[uint8]string{icmp.TCP: "tcp", icmp.UDP: "udp", icmp.SCTP: "sctp"}
-
-func transportName(protocol uint8) string { return rewritten[protocol] }
-
 func protocolNumber(transport string) uint8 {
-	for n, name := range rewritten {
+	for n, name := range rules.Rewritten {
 		if name == transport {
 			return n
 		}
@@ -217,31 +189,13 @@ func protocolNumber(transport string) uint8 {
 	return 0
 }
 
-// flowOf is the key of the flow the client's packets belong to, see flowKey.
-func (p *packetFarm) flowOf(m *icmp.Message) []byte {
-	key := appendPort(appendPort(m.Dst.Addr().AsSlice(), m.Dst.Port()), m.Src.Port())
-	if p.sharesTransports() {
-		key = append(key, m.Protocol, 0, 0, 0)
-	}
-	if p.family == v6 {
-		return markBytes(hashBytes(key))
-	}
-	return key
-}
-
 // answerOf is the key by which answers are recognised of what the message is
 // about, see forth.
 func answerOf(m *icmp.Message) []byte {
-	key := appendPort(m.Src.Addr().AsSlice(), m.Src.Port())
+	key := rules.AppendPort(m.Src.Addr().AsSlice(), m.Src.Port())
 	key = append(key, m.Dst.Addr().AsSlice()...)
-	if familyOf(m.Dst.Addr()) == v6 {
-		key = markBytes(hashBytes(key))
+	if rules.FamilyOf(m.Dst.Addr()) == rules.V6 {
+		key = rules.MarkBytes(rules.HashBytes(key))
 	}
-	return appendPort(key, m.Dst.Port())
+	return rules.AppendPort(key, m.Dst.Port())
 }
-
-func appendPort(b []byte, port uint16) []byte {
-	return append(binary.BigEndian.AppendUint16(b, port), 0, 0)
-}
-
-func markBytes(m uint32) []byte { return binary.NativeEndian.AppendUint32(nil, m) }

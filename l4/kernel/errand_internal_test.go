@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/icmp"
 	"github.com/sluicelb/sluice/sysnet/neigh"
 	"github.com/sluicelb/sluice/sysnet/nft"
@@ -18,7 +19,7 @@ import (
 // taking is a Filter that takes everything.
 type taking struct{ Unable }
 
-func (taking) Carry(context.Context, *Input) (map[uint32]string, error) { return nil, nil }
+func (taking) Carry(context.Context, *rules.Input) (map[uint32]string, error) { return nil, nil }
 
 // there are neighbours that are all known.
 type there []neigh.Place
@@ -71,7 +72,7 @@ func TestErrorsWaitForNoChange(t *testing.T) {
 	defer k.mu.Unlock()
 	done := make(chan bool)
 	go func() {
-		_, ok := k.errand(errorAbout(80), func(nft.ID, []byte) ([]byte, bool, error) { return markBytes(Mark(1001)), true, nil })
+		_, ok := k.errand(errorAbout(80), func(nft.ID, []byte) ([]byte, bool, error) { return rules.MarkBytes(rules.Mark(1001)), true, nil })
 		done <- ok
 	}()
 	select {
@@ -103,13 +104,13 @@ func TestErrorsFindTheMostPreciseFarmOfMany(t *testing.T) {
 				if len(asked) <= n {
 					return nil, false, nil
 				}
-				return markBytes(Mark(1000 + want[n])), true, nil
+				return rules.MarkBytes(rules.Mark(1000 + want[n])), true, nil
 			})
 			var names []string
 			for i := range farms {
 				if slices.Contains(want[:n+1], farms[i].ID) {
-					p := packetFarm{group: group{farm: &farms[i], l4: farms[i].L4, family: v4}}
-					names = append(names, p.flows())
+					p := rules.PacketFarm{Group: rules.Group{Farm: &farms[i], L4: farms[i].L4, Family: rules.V4}}
+					names = append(names, p.Flows())
 				}
 			}
 			slices.Sort(names)
@@ -118,7 +119,7 @@ func TestErrorsFindTheMostPreciseFarmOfMany(t *testing.T) {
 			}
 		}
 	}
-	if _, ok := k.errand(errorAbout(1400), func(nft.ID, []byte) ([]byte, bool, error) { return markBytes(Mark(1411)), true, nil }); ok {
+	if _, ok := k.errand(errorAbout(1400), func(nft.ID, []byte) ([]byte, bool, error) { return rules.MarkBytes(rules.Mark(1411)), true, nil }); ok {
 		t.Error("a flow names a backend of another farm")
 	}
 }
@@ -133,7 +134,7 @@ func TestErrorsOfNobodyAreLeftAlone(t *testing.T) {
 		}
 	}
 	k.Apply(t.Context(), 2, &farm.Config{})
-	if _, ok := k.errand(errorAbout(80), func(nft.ID, []byte) ([]byte, bool, error) { return markBytes(Mark(1001)), true, nil }); ok || k.packetModes() {
+	if _, ok := k.errand(errorAbout(80), func(nft.ID, []byte) ([]byte, bool, error) { return rules.MarkBytes(rules.Mark(1001)), true, nil }); ok || k.packetModes() {
 		t.Error("without a farm it concerns somebody")
 	}
 }

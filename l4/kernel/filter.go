@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
@@ -20,7 +21,7 @@ type Filter interface {
 	// Carry makes the kernel carry the farms of in and no others of ours.
 	// problems are farms that are not carried, by ID; err means that nothing has
 	// changed, or that it is not known what has.
-	Carry(ctx context.Context, in *Input) (problems map[uint32]string, err error)
+	Carry(ctx context.Context, in *rules.Input) (problems map[uint32]string, err error)
 	// Rules is what is in the kernel for a farm, Objects everything of ours.
 	Rules(ctx context.Context, farm uint32) (string, error)
 	Objects(ctx context.Context) ([]ctl.KernelObject, error)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 	"github.com/sluicelb/sluice/sysnet/iptables"
 	"github.com/sluicelb/sluice/sysnet/nft"
@@ -35,10 +36,10 @@ func NewIptables(run *iptables.Runner, log *slog.Logger) *Iptables {
 }
 
 // Carry implements Filter.
-func (p *Iptables) Carry(ctx context.Context, in *Input) (map[uint32]string, error) {
+func (p *Iptables) Carry(ctx context.Context, in *rules.Input) (map[uint32]string, error) {
 	p.carrying.Lock()
 	defer p.carrying.Unlock()
-	return withoutRefused(in, p.log, func(left *Input) (problems, refused map[uint32]string, err error) {
+	return withoutRefused(in, p.log, func(left *rules.Input) (problems, refused map[uint32]string, err error) {
 		scripts, problems := compileIptables(left)
 		for family, script := range scripts {
 			counted := p.keepCounts(ctx, family == 1)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/iptables"
 )
 
@@ -32,12 +33,12 @@ func (g *xgroup) hashes() bool { return hmarkTuple(g.l4.Algorithm) != "" }
 
 // choose leads to one of the backends that take new clients.
 func (g *xgroup) choose(c *iptables.Chain) {
-	var chosen []*state
+	var chosen []*rules.State
 	var weights []int
 	total := 0
 	for i := range g.states {
 		s := &g.states[i]
-		if !s.chosen {
+		if !s.Chosen {
 			continue
 		}
 		w := s.EffectiveWeight()
@@ -88,7 +89,7 @@ func (g *xgroup) matches() (out []key) {
 	if g.farm.VIP.IsUnspecified() {
 		to = "-m addrtype --dst-type LOCAL"
 	}
-	list := transports(g.l4.Protocol)
+	list := rules.Transports(g.l4.Protocol)
 	if list == nil {
 		return []key{{to, 2, farm.L4All}}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 	"github.com/sluicelb/sluice/sysnet/iptables"
 	"github.com/sluicelb/sluice/sysnet/nft"
@@ -26,16 +27,16 @@ const buckets = 16
 // count adds what counts the packets of each backend.
 func (x *xtables) count(c *iptables.Chain) {
 	t := x.script.Table("mangle")
-	c.Add("-m connmark ! --mark %#x/%#x -j RETURN", MarkBase, MarkMask)
+	c.Add("-m connmark ! --mark %#x/%#x -j RETURN", rules.MarkBase, rules.MarkMask)
 	chains := slices.Repeat([]*iptables.Chain{c}, buckets)
 	if len(x.counted) > buckets {
 		for i := range chains {
 			chains[i] = t.Chain(chainCount+strconv.Itoa(i), 0)
-			c.Add("-m connmark --mark %#x/%#x -j %s", MarkBase|i, MarkMask|(buckets-1), chains[i].Name)
+			c.Add("-m connmark --mark %#x/%#x -j %s", rules.MarkBase|i, rules.MarkMask|(buckets-1), chains[i].Name)
 		}
 	}
 	for _, id := range x.counted {
-		chains[id%buckets].Add("-m connmark --mark %s -j %s", nft.Mark(Mark(id)), xcountChain(id))
+		chains[id%buckets].Add("-m connmark --mark %s -j %s", nft.Mark(rules.Mark(id)), xcountChain(id))
 		of := t.Chain(xcountChain(id), 0)
 		of.Add("-m conntrack --ctdir ORIGINAL")
 		of.Add("-m conntrack --ctdir REPLY")

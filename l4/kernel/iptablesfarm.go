@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/iptables"
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
@@ -35,7 +36,7 @@ const (
 const refusedMark = 0x5cfe0000
 
 // compileIptables makes what the farms of in need, for IPv4 and IPv6.
-func compileIptables(in *Input) (scripts [2]*iptables.Script, problems map[uint32]string) {
+func compileIptables(in *rules.Input) (scripts [2]*iptables.Script, problems map[uint32]string) {
 	problems = map[uint32]string{}
 	var c [2]*xtables
 	for i := range c {
@@ -51,7 +52,7 @@ func compileIptables(in *Input) (scripts [2]*iptables.Script, problems map[uint3
 		if f.VIP.Is6() && !f.VIP.Is4In6() {
 			family = 1
 		}
-		g := &xgroup{xtables: c[family], farm: f, l4: f.L4, six: family == 1, states: in.states(f.L4), in: in}
+		g := &xgroup{xtables: c[family], farm: f, l4: f.L4, six: family == 1, states: in.States(f.L4), in: in}
 		if f.Stopped {
 			g.keepClients()
 			continue
@@ -124,11 +125,11 @@ func (x *xtables) hook(rules []string) {
 // xgroup is a farm being compiled for iptables.
 type xgroup struct {
 	*xtables
-	in     *Input
+	in     *rules.Input
 	farm   *farm.Farm
 	l4     *farm.L4
 	six    bool
-	states []state
+	states []rules.State
 }
 
 // check tells why iptables cannot carry the farm.
@@ -169,10 +170,10 @@ func (g *xgroup) compile() {
 	}
 	if g.l4.Logs {
 		limit := cmp.Or(g.l4.LogLimit, farm.DefaultL4LogLimit)
-		chain.Add("-m limit --limit %d/sec --limit-burst %d -j LOG --log-level 6 --log-prefix %q", min(limit, 10_000), min(max(limit, 5), 10_000), shortPrefix(logPrefix(g.farm)))
+		chain.Add("-m limit --limit %d/sec --limit-burst %d -j LOG --log-level 6 --log-prefix %q", min(limit, 10_000), min(max(limit, 5), 10_000), shortPrefix(rules.LogPrefix(g.farm)))
 	}
 	for i := range g.states {
-		if s := &g.states[i]; s.known {
+		if s := &g.states[i]; s.Known {
 			g.backend(s)
 			if g.persists() {
 				chain.Add("-m recent --name %s --update --seconds %d --rsource -j %s", listOf(s.ID), max(1, g.l4.TTL), xbackendChain(s.ID))
@@ -219,10 +220,10 @@ func listOf(backend uint32) string { return fmt.Sprintf("sluice%d", backend) }
 func shortPrefix(s string) string { return s[:min(len(s), 28)] }
 
 // backend makes the chain of a backend, which ends with its address.
-func (g *xgroup) backend(s *state) {
+func (g *xgroup) backend(s *rules.State) {
 	nat := g.script.Table("nat")
 	c := nat.Chain(xbackendChain(s.ID), g.farm.ID)
-	mark := nft.Mark(Mark(s.ID))
+	mark := nft.Mark(rules.Mark(s.ID))
 	g.counted = append(g.counted, s.ID)
 	c.Add("-j CONNMARK --set-xmark %s/0xffffffff", mark)
 	routing := cmp.Or(s.Mark, g.l4.Mark)

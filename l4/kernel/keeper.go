@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 )
 
 // followPause is how often the board is looked at: how long a backend that was
@@ -146,8 +147,8 @@ func (k *Keeper) carry(ctx context.Context) {
 }
 
 // warn tells of backends that get nothing though their farm is carried.
-func (k *Keeper) warn(in *Input) {
-	warnings := Warnings(in)
+func (k *Keeper) warn(in *rules.Input) {
+	warnings := rules.Warnings(in)
 	for id, list := range warnings {
 		for _, w := range list {
 			if !slices.Contains(k.warnings[id], w) {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l4/kernel"
+	"github.com/sluicelb/sluice/l4/kernel/l4test"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
@@ -17,7 +19,7 @@ import (
 type told struct {
 	kernel.Filter
 	mu    sync.Mutex
-	last  kernel.Input
+	last  rules.Input
 	times int
 	fails error
 }
@@ -50,14 +52,14 @@ func (f *flushed) took() map[uint32]bool {
 	return ids
 }
 
-func (f *told) Carry(_ context.Context, in *kernel.Input) (map[uint32]string, error) {
+func (f *told) Carry(_ context.Context, in *rules.Input) (map[uint32]string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.last, f.times = *in, f.times+1
 	return nil, f.fails
 }
 
-func (f *told) now() (in kernel.Input, times int) {
+func (f *told) now() (in rules.Input, times int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.last, f.times
@@ -78,7 +80,7 @@ func TestNothingIsHeldForAFarmDeletedInItsGraceOnceThatIsOver(t *testing.T) {
 	f := &told{}
 	k := following(t, f)
 	apply := func(farms ...farm.Farm) { k.Apply(context.Background(), 1, &farm.Config{Farms: farms}) }
-	one := example(func(f *farm.Farm) { f.L4.StopGrace = 1 })
+	one := l4test.Example(func(f *farm.Farm) { f.L4.StopGrace = 1 })
 	apply(one)
 	one.Stopped = true
 	apply(one)
@@ -93,7 +95,7 @@ func TestWhatTransparentFarmsNeedIsTriedAgain(t *testing.T) {
 	t.Cleanup(kernel.SetRetryPause(10 * time.Millisecond)) // undone when the keeper has ended
 	f := &told{fails: errors.New("somebody else is changing rules")}
 	k := following(t, f)
-	one := example(func(f *farm.Farm) {
+	one := l4test.Example(func(f *farm.Farm) {
 		f.L4.NAT, f.L4.Protocol, f.L4.DataPath, f.L4.Persist = farm.NATTarget, farm.L4TCP, farm.DataPathUserspace, farm.L4PersistNone
 	})
 	if !one.Transparent() {
@@ -108,7 +110,7 @@ func TestAGraceIsThatOfTheLastStopAndEndsForWhoIsCut(t *testing.T) {
 	conns := &flushed{}
 	quiet := slog.New(slog.DiscardHandler)
 	k := kernel.New(kernel.Options{Filter: &told{}, Connections: conns, Log: quiet})
-	one := example(func(f *farm.Farm) { f.L4.StopGrace = 1 })
+	one := l4test.Example(func(f *farm.Farm) { f.L4.StopGrace = 1 })
 	id := one.L4.Backends[0].ID
 	apply := func(stopped bool) {
 		one = one.Clone()
@@ -137,7 +139,7 @@ func TestAGraceIsThatOfTheLastStopAndEndsForWhoIsCut(t *testing.T) {
 func TestConnectionsInTheirGraceOutliveNetd(t *testing.T) {
 	conns := &flushed{}
 	k := kernel.New(kernel.Options{Filter: &told{}, Connections: conns, Log: slog.New(slog.DiscardHandler)})
-	one := example(func(f *farm.Farm) { f.L4.StopGrace, f.Stopped = 1, true })
+	one := l4test.Example(func(f *farm.Farm) { f.L4.StopGrace, f.Stopped = 1, true })
 	k.Apply(context.Background(), 1, &farm.Config{Farms: []farm.Farm{one}})
 	if took := conns.took(); took[one.L4.Backends[0].ID] || !took[99] {
 		t.Errorf("ended: %v", took)
@@ -155,7 +157,7 @@ type slow struct {
 	begun, let chan struct{}
 }
 
-func (f *slow) Carry(ctx context.Context, in *kernel.Input) (map[uint32]string, error) {
+func (f *slow) Carry(ctx context.Context, in *rules.Input) (map[uint32]string, error) {
 	f.begun <- struct{}{}
 	<-f.let
 	return f.told.Carry(ctx, in)
@@ -166,7 +168,7 @@ func (f *slow) Carry(ctx context.Context, in *kernel.Input) (map[uint32]string, 
 func TestWhatIsCarriedIsToldWhileAChangeIsUnderWay(t *testing.T) {
 	f := &slow{begun: make(chan struct{}, 1), let: make(chan struct{}, 1)}
 	k := kernel.New(kernel.Options{Filter: f, Connections: none{}, Log: slog.New(slog.DiscardHandler)})
-	one := example(nil)
+	one := l4test.Example(nil)
 	apply := func(generation uint64) {
 		k.Apply(context.Background(), generation, &farm.Config{Farms: []farm.Farm{one}})
 	}

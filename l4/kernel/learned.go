@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
 // Learned implements Filter.
 func (n *Nftables) Learned(ctx context.Context, f *farm.Farm) ([]Session, error) {
-	id, set, kind := Sessions(f)
+	id, set, kind := rules.Sessions(f)
 	entries, err := n.run.Elements(ctx, id, set)
 	if err != nil {
 		return nil, err
@@ -40,7 +41,7 @@ func (n *Nftables) named(ctx context.Context, id nft.ID, kind string, entries []
 	for _, e := range entries {
 		by[e.Key] = e
 	}
-	keys, err := n.run.Elements(ctx, clients(id), clientSet(kind, 0))
+	keys, err := n.run.Elements(ctx, rules.Clients(id), rules.ClientSet(kind, 0))
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +60,7 @@ func (n *Nftables) named(ctx context.Context, id nft.ID, kind string, entries []
 
 // place is where the element of a key is.
 func place(f *farm.Farm, key string) (id nft.ID, set *nft.Set, in, kind string, err error) {
-	id, set, kind = Sessions(f)
+	id, set, kind = rules.Sessions(f)
 	if set.Type == kind {
 		return id, set, key, kind, nil
 	}
@@ -84,7 +85,7 @@ func (n *Nftables) Find(ctx context.Context, f *farm.Farm, key string) (Session,
 
 // Learn implements Filter.
 func (n *Nftables) Learn(ctx context.Context, f *farm.Farm, list ...Session) error {
-	id, set, kind := Sessions(f)
+	id, set, kind := rules.Sessions(f)
 	known, marks := map[string]nft.Element{}, map[string]nft.Element{}
 	for _, s := range list {
 		_, _, in, _, err := place(f, s.Key)
@@ -93,10 +94,10 @@ func (n *Nftables) Learn(ctx context.Context, f *farm.Farm, list ...Session) err
 		}
 		timeout := fmt.Sprintf("timeout %ds", max(1, int(s.TTL/time.Second)))
 		known[s.Key] = nft.Element{State: timeout}
-		marks[in] = nft.Element{State: timeout, Value: markText(s.Backend)}
+		marks[in] = nft.Element{State: timeout, Value: rules.MarkText(s.Backend)}
 	}
 	if set.Type != kind {
-		if err := n.run.Put(ctx, clients(id), clientSet(kind, f.ID), known); err != nil {
+		if err := n.run.Put(ctx, rules.Clients(id), rules.ClientSet(kind, f.ID), known); err != nil {
 			return err
 		}
 	}
@@ -106,7 +107,7 @@ func (n *Nftables) Learn(ctx context.Context, f *farm.Farm, list ...Session) err
 // Forget implements Filter. Of a farm by hashes the keys stay in the set of
 // clients: a key without a mark is no session.
 func (n *Nftables) Forget(ctx context.Context, f *farm.Farm, keys ...string) (bool, error) {
-	id, set, _ := Sessions(f)
+	id, set, _ := rules.Sessions(f)
 	list := map[string]bool{} // two keys may have one hash
 	for _, key := range keys {
 		_, _, in, _, err := place(f, key)
@@ -120,7 +121,7 @@ func (n *Nftables) Forget(ctx context.Context, f *farm.Farm, keys ...string) (bo
 
 // ForgetAll implements Filter.
 func (n *Nftables) ForgetAll(ctx context.Context, f *farm.Farm) error {
-	id, set, _ := Sessions(f)
+	id, set, _ := rules.Sessions(f)
 	return n.run.Empty(ctx, id, set)
 }
 

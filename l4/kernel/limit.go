@@ -1,11 +1,7 @@
 package kernel
 
 import (
-	"fmt"
-	"time"
-
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
 // # Bounds of connections
@@ -25,71 +21,6 @@ import (
 // What remains: of several backends that are noted the first is asked for a
 // client the second has room for, which counts for both. That takes a note which
 // is wrong; they are set right every second (Fill).
-
-// fullTime is how long a backend that was noted as full is passed over without
-// being looked at again.
-const fullTime = 5 * time.Second
-
-// noteFull notes the backend of the mark.
-var noteFull = fmt.Sprintf("add @full { ct mark timeout %ds }", int(fullTime.Seconds()))
-
-// limit bounds the connections of a backend. Both sets see those that are let in:
-// limited matches for the last one it may have, over for those beyond.
-func (g *group) limit(mark string, most uint32) {
-	g.rules.SetOf(inet("full"), fullSet)
-	g.rules.SetOf(inet("held"), fullSet)
-	g.count("over", mark, most)
-	g.count("limited", mark, most-1)
-}
-
-// count has connections of that mark counted; a lookup in the set matches when
-// there are more than most. The set has no size and is not dynamic: the kernel
-// would take elements out of it that have no connections.
-func (g *group) count(set, mark string, most uint32) {
-	g.set(set, "mark", "", "ct count over 1; ", mark, nft.Element{State: fmt.Sprintf("ct count over %d", most)})
-}
-
-// fullSet holds the marks of backends that are full: noted as such, or held to
-// be because the kernel did not see all of their connections begin.
-func fullSet() *nft.Set {
-	return &nft.Set{Type: "mark", Options: "size 65535; flags dynamic,timeout; ", Learned: true}
-}
-
-// admit delivers to a backend that is not noted as full. It comes back, with the
-// note, when the backend is.
-func admit(f *family) []string {
-	return []string{"ct mark @over " + noteFull + " return", "goto deliver" + f.digit}
-}
-
-func fullChain(farm uint32) string { return fmt.Sprintf("full%d", farm) }
-
-// spill goes on to the next backend while the chosen one is noted as full, and
-// asks when all are.
-func (g *group) spill(chosen []*state, learn []string) []string {
-	next := ""
-	for i, s := range chosen {
-		if i > 0 {
-			next += ", "
-		}
-		next += markText(s.ID) + " : " + markText(chosen[(i+1)%len(chosen)].ID)
-	}
-	next = "ct mark @full ct mark set ct mark map { " + next + " }"
-	var out, asked []string
-	for i := range chosen {
-		if i > 0 {
-			out = append(out, next)
-			asked = append(asked, next)
-		}
-		asked = append(asked, "ct mark @full jump room")
-	}
-	asked = append(append(asked, "ct mark @full goto refuse"), learn...)
-	chain := g.rules.ChainOf(inet(fullChain(g.farm.ID)), func() *nft.Chain { return &nft.Chain{Owner: g.farm.ID} })
-	chain.Rules = append(asked, "jump deliver"+g.family.digit, "goto refuse")
-	g.rules.ChainOf(inet("room"), func() *nft.Chain {
-		return &nft.Chain{Rules: []string{"ct mark @held return", "ct mark @over return", "delete @full { ct mark }"}}
-	})
-	return append(out, "ct mark @full goto "+fullChain(g.farm.ID))
-}
 
 // bounds lists the bounded backends of farms that run.
 func bounds(farms []farm.Farm) map[uint32]uint32 {

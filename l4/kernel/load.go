@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/conntrack"
 )
 
@@ -156,7 +157,7 @@ func fullOf(farms []farm.Farm, found map[uint32]conntrack.Counts) map[uint32]boo
 
 // live are the connections to a backend that are not being closed.
 func live(found map[uint32]conntrack.Counts, backend uint32) int {
-	c := found[Mark(backend)]
+	c := found[rules.Mark(backend)]
 	return c.Established + c.Pending
 }
 
@@ -165,9 +166,9 @@ func (n *Nftables) Fill(ctx context.Context, full, held map[uint32]bool) error {
 	for name, ids := range map[string]map[uint32]bool{"full": full, "held": held} {
 		keys := map[string]bool{}
 		for id := range ids {
-			keys[markText(id)] = true
+			keys[rules.MarkText(id)] = true
 		}
-		if err := n.run.Hold(ctx, inet(name), fullSet(), keys, fullTime); err != nil {
+		if err := n.run.Hold(ctx, rules.InetID(name), rules.FullSet(), keys, rules.FullTime); err != nil {
 			return err
 		}
 	}

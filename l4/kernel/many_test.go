@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/l4/kernel"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
@@ -32,9 +32,9 @@ func many(n int) []farm.Farm {
 // are only shown: with two CPUs 0.4 s to load, 70 ms for an edit.
 func TestAnEditOfOneInAThousandFarmsConcernsItAlone(t *testing.T) {
 	farms := many(1000)
-	have, _ := kernel.Compile(&kernel.Input{Farms: farms})
+	have, _ := rules.Compile(&rules.Input{Farms: farms})
 	farms[500].L4.Backends[3].Weight = 5
-	want, _ := kernel.Compile(&kernel.Input{Farms: farms})
+	want, _ := rules.Compile(&rules.Input{Farms: farms})
 	batch, ok := nft.Diff(have, want)
 	if !ok || batch.Empty() {
 		t.Fatalf("loaded anew: %v, nothing to do: %v", !ok, batch.Empty())
@@ -74,10 +74,10 @@ func TestAThousandFarmsAreLoadedEditedAndServed(t *testing.T) {
 }
 
 func BenchmarkCompileThousandFarms(b *testing.B) {
-	in := &kernel.Input{Farms: many(1000)}
+	in := &rules.Input{Farms: many(1000)}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, problems := kernel.Compile(in); len(problems) > 0 {
+		if _, problems := rules.Compile(in); len(problems) > 0 {
 			b.Fatal(problems)
 		}
 	}

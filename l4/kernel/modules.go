@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 )
 
 // The kernel loads the module of a helper when a rule names it, but not the
@@ -59,8 +60,8 @@ func (m modules) lacks(f *farm.Farm) string {
 	if !m.known || (f.L4.NAT != farm.NATMasquerade && f.L4.NAT != farm.NATTarget) {
 		return ""
 	}
-	for _, h := range helpers[f.L4.Protocol] {
-		if last := h.modules[len(h.modules)-1]; strings.HasPrefix(last, "nf_nat_") && !m.there[last] {
+	for _, h := range rules.Helpers[f.L4.Protocol] {
+		if last := h.Modules[len(h.Modules)-1]; strings.HasPrefix(last, "nf_nat_") && !m.there[last] {
 			return fmt.Sprintf("protocol %s needs the kernel module %s, which is not loaded: run modprobe %s", f.L4.Protocol, last, last)
 		}
 	}
@@ -70,13 +71,13 @@ func (m modules) lacks(f *farm.Farm) string {
 // able is in without the farms that cannot be carried because of what they are,
 // or because this kernel lacks something, which is told by ID. Modules are looked for each time some farm needs
 // them: somebody may have loaded them.
-func able(in *Input) (left Input, lacking map[uint32]string) {
+func able(in *rules.Input) (left rules.Input, lacking map[uint32]string) {
 	left, lacking = *in, map[uint32]string{}
 	left.Farms = nil
 	kernel := sync.OnceValue(findModules)
 	for i := range in.Farms {
 		f := &in.Farms[i]
-		if err := plain(f); err != nil {
+		if err := rules.Plain(f); err != nil {
 			lacking[f.ID] = err.Error()
 			continue
 		}

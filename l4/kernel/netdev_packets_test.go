@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l4/kernel"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
@@ -300,7 +301,7 @@ func TestFarmsWithFlowsBecomeOthers(t *testing.T) {
 					var problems map[uint32]string
 					var err error
 					s.Appliance.Do(func() {
-						problems, err = run.Carry(t.Context(), &kernel.Input{Farms: []farm.Farm{f}, Wire: s.places})
+						problems, err = run.Carry(t.Context(), &rules.Input{Farms: []farm.Farm{f}, Wire: s.places})
 					})
 					if err != nil || len(problems) > 0 {
 						t.Fatalf("%s %s: %v, %v", nat, protocol, problems, err)

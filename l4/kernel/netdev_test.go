@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/l4/kernel"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/housetest"
 	"github.com/sluicelb/sluice/sysnet/neigh"
 	"github.com/sluicelb/sluice/sysnet/nft"
@@ -79,7 +79,7 @@ func (s *packetSite) farm(id uint32, nat farm.NATType, protocol farm.L4Protocol,
 	return f
 }
 
-func (s *packetSite) wire() kernel.Wire {
+func (s *packetSite) wire() rules.Wire {
 	if len(s.devices) == 0 {
 		return s.places
 	}
@@ -97,11 +97,11 @@ func (a arriving) Devices(netip.Addr) []string { return a.devices }
 // apply makes the appliance carry the farms.
 func (s *packetSite) apply(farms ...farm.Farm) {
 	s.t.Helper()
-	want, problems := kernel.Compile(&kernel.Input{Farms: farms, Wire: s.wire(), Ended: s.ended})
+	want, problems := rules.Compile(&rules.Input{Farms: farms, Wire: s.wire(), Ended: s.ended})
 	for id, p := range problems {
 		s.t.Fatalf("farm %d: %s", id, p)
 	}
-	batch := nft.Load(kernel.Tables(), want, nil)
+	batch := nft.Load(rules.Tables(), want, nil)
 	if s.have != nil {
 		if diff, ok := nft.Diff(s.have, want); ok {
 			batch = diff

@@ -2,26 +2,16 @@ package kernel
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/addr"
 	"github.com/sluicelb/sluice/sysnet/neigh"
 )
-
-// Wire tells where on the wire things are: packets of these farms pass by the
-// routing of the kernel.
-type Wire interface {
-	// Place says how a backend is reached; false while that is being found out.
-	Place(addr netip.Addr) (neigh.Place, bool)
-	// Devices are the interfaces packets for a VIP may arrive by; none when this
-	// machine does not have it.
-	Devices(vip netip.Addr) []string
-}
 
 // Neighbours follows where addresses are; a *neigh.Watcher does.
 type Neighbours interface {
@@ -57,7 +47,7 @@ func (s *seen) equal(other *seen) bool {
 // packetBackends are the addresses of backends and VIPs of packet modes.
 func packetBackends(farms []farm.Farm) (backends, vips []netip.Addr) {
 	for i := range farms {
-		if f := &farms[i]; !f.Stopped && home(f.L4.NAT) == Netdev {
+		if f := &farms[i]; !f.Stopped && rules.Home(f.L4.NAT) == rules.Netdev {
 			vips = append(vips, f.VIP.Unmap())
 			for _, b := range f.L4.Backends {
 				backends = append(backends, b.Addr.Unmap())
@@ -118,7 +108,7 @@ func (k *Keeper) look(farms []farm.Farm) *seen {
 func ethernets(all []addr.Local, vips []netip.Addr) (names []string) {
 	for _, l := range all {
 		own := !l.Addr.IsLinkLocalUnicast() || slices.Contains(vips, l.Addr)
-		if l.Ethernet && !l.Port && own && nameable(l.Interface) && !slices.Contains(names, l.Interface) {
+		if l.Ethernet && !l.Port && own && rules.Nameable(l.Interface) && !slices.Contains(names, l.Interface) {
 			names = append(names, l.Interface)
 		}
 	}
@@ -152,41 +142,4 @@ func (k *Keeper) changes() <-chan struct{} {
 		return nil
 	}
 	return k.options.Neighbours.Changed()
-}
-
-// Warnings are the backends that get nothing though their farm is carried, by
-// farm ID, in sentences for people: nobody knows where they are.
-func Warnings(in *Input) map[uint32][]string {
-	out := map[uint32][]string{}
-	for i := range in.Farms {
-		f := &in.Farms[i]
-		if f.Stopped || !f.InKernel() || home(f.L4.NAT) != Netdev || in.Wire == nil {
-			continue
-		}
-		for j := range f.L4.Backends {
-			b := &f.L4.Backends[j]
-			if reason := unreached(in.Wire, f.L4.NAT, b); reason != "" {
-				out[f.ID] = append(out[f.ID], "backend "+b.Host+" is not used: "+reason)
-			}
-		}
-	}
-	return out
-}
-
-// unreached says why packets cannot be put on the wire to the backend; empty
-// when they can.
-func unreached(w Wire, nat farm.NATType, b *farm.Backend) string {
-	switch place, known := w.Place(b.Addr.Unmap()); {
-	case !known:
-		return "its MAC address is being asked for"
-	case place.Problem != "":
-		return place.Problem
-	case !place.OnLink():
-		return "it is behind the gateway " + place.Gateway.String() + ", and nattype " + string(nat) + " needs it on the link"
-	case place.MAC == neigh.MAC{}:
-		return "its MAC address is being asked for"
-	case !nameable(place.Interface):
-		return fmt.Sprintf("it is behind the interface %q, a name the packet filter cannot be told", place.Interface)
-	}
-	return ""
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
@@ -38,10 +39,10 @@ func NewNftables(run *nft.Runner, log *slog.Logger) *Nftables { return &Nftables
 
 // Carry implements Filter. A farm the kernel refuses is left out and the others
 // are tried again.
-func (n *Nftables) Carry(ctx context.Context, in *Input) (map[uint32]string, error) {
+func (n *Nftables) Carry(ctx context.Context, in *rules.Input) (map[uint32]string, error) {
 	parting := n.parting(ctx, in)
-	problems, err := withoutRefused(in, n.log, func(left *Input) (problems, refused map[uint32]string, err error) {
-		want, problems := Compile(left)
+	problems, err := withoutRefused(in, n.log, func(left *rules.Input) (problems, refused map[uint32]string, err error) {
+		want, problems := rules.Compile(left)
 		err = n.become(ctx, want)
 		var e *nft.Error
 		if errors.As(err, &e) {
@@ -86,11 +87,11 @@ func (n *Nftables) become(ctx context.Context, want *nft.Ruleset) error {
 // rebuild makes everything anew but what packets add to, which they do
 // meanwhile; counters go on from where they were.
 func (n *Nftables) rebuild(ctx context.Context, want *nft.Ruleset) error {
-	there, err := n.run.Present(ctx, Tables())
+	there, err := n.run.Present(ctx, rules.Tables())
 	if err != nil {
 		return err
 	}
-	carried, err := n.run.Carried(ctx, Tables(), want, there.Stay(want))
+	carried, err := n.run.Carried(ctx, rules.Tables(), want, there.Stay(want))
 	if err != nil {
 		return err
 	}
@@ -99,9 +100,9 @@ func (n *Nftables) rebuild(ctx context.Context, want *nft.Ruleset) error {
 
 // load removes the tables and makes them, with what packets had added to them.
 func (n *Nftables) load(ctx context.Context, want *nft.Ruleset) error {
-	carried, err := n.run.Carried(ctx, Tables(), want, nil)
+	carried, err := n.run.Carried(ctx, rules.Tables(), want, nil)
 	if err != nil {
 		return err
 	}
-	return n.run.Apply(ctx, nft.Load(Tables(), want, carried))
+	return n.run.Apply(ctx, nft.Load(rules.Tables(), want, carried))
 }

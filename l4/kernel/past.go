@@ -3,6 +3,7 @@ package kernel
 import (
 	"context"
 
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
@@ -13,7 +14,7 @@ import (
 
 // parting reads what was counted for the backends of farms that are stopped
 // now. What cannot be read is lost, and the change is made all the same.
-func (n *Nftables) parting(ctx context.Context, in *Input) map[uint32]ctl.KernelCount {
+func (n *Nftables) parting(ctx context.Context, in *rules.Input) map[uint32]ctl.KernelCount {
 	n.mu.Lock()
 	applied := n.applied
 	n.mu.Unlock()
@@ -41,7 +42,7 @@ func (n *Nftables) parting(ctx context.Context, in *Input) map[uint32]ctl.Kernel
 
 // keep adds what was counted to the past, unless the rules that count are still
 // there, and forgets backends that are no more.
-func (n *Nftables) keep(in *Input, parting map[uint32]ctl.KernelCount) {
+func (n *Nftables) keep(in *rules.Input, parting map[uint32]ctl.KernelCount) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	past := map[uint32]ctl.KernelCount{}
@@ -68,7 +69,7 @@ func countsFor(r *nft.Ruleset, id uint32) bool {
 	}
 	for _, c := range counters {
 		if set := r.Sets[nft.ID{Table: c.table, Name: c.set}]; set != nil {
-			if _, there := set.Elements[markText(id)+c.suffix]; there {
+			if _, there := set.Elements[rules.MarkText(id)+c.suffix]; there {
 				return true
 			}
 		}

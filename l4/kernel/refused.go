@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 )
 
 // maxRefused is how often the kernel may refuse farms before all are given up.
@@ -14,7 +15,7 @@ const maxRefused = 16
 // withoutRefused tries until all are carried but those the kernel refuses, whose
 // problem that is. try tells whose rules were refused, and why; none when that
 // is not known.
-func withoutRefused(in *Input, log *slog.Logger, try func(left *Input) (problems, refused map[uint32]string, err error)) (map[uint32]string, error) {
+func withoutRefused(in *rules.Input, log *slog.Logger, try func(left *rules.Input) (problems, refused map[uint32]string, err error)) (map[uint32]string, error) {
 	left, reasons := able(in)
 	for round := 0; ; round++ {
 		problems, refused, err := try(&left)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l4/kernel"
+	"github.com/sluicelb/sluice/l4/kernel/l4test"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/conntrack"
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
@@ -39,9 +41,9 @@ func TestForeignTextNeverReachesTheRules(t *testing.T) {
 		},
 		"maintenance": func(f *farm.Farm) { f.L4.Backends[0].Maintenance = evil },
 	} {
-		f := example(func(f *farm.Farm) { six(f); edit(f) })
-		rules, _ := kernel.Compile(&kernel.Input{Farms: []farm.Farm{f}})
-		text := nft.Load(kernel.Tables(), rules, nil).Text()
+		f := l4test.Example(func(f *farm.Farm) { l4test.Six(f); edit(f) })
+		rules, _ := rules.Compile(&rules.Input{Farms: []farm.Farm{f}})
+		text := nft.Load(rules.Tables(), rules, nil).Text()
 		for _, line := range strings.Split(text, "\n") {
 			if strings.HasPrefix(strings.TrimSpace(line), "flush ruleset") || strings.Contains(line, "\"eth0 . 80 : goto refuse }\"") {
 				t.Errorf("%s: %s", name, line)
@@ -89,12 +91,12 @@ func TestWithoutTheRightEveryFarmSaysWhy(t *testing.T) {
 		Filter:      kernel.NewNftables(fails(t, "Error: Operation not permitted (you must be root)"), quiet),
 		Connections: none{}, Log: quiet,
 	})
-	problems := k.Apply(context.Background(), 1, &farm.Config{Farms: []farm.Farm{example(nil), example(func(f *farm.Farm) { f.ID, f.Stopped = 8, true })}})
+	problems := k.Apply(context.Background(), 1, &farm.Config{Farms: []farm.Farm{l4test.Example(nil), l4test.Example(func(f *farm.Farm) { f.ID, f.Stopped = 8, true })}})
 	if len(problems) != 1 || !strings.Contains(problems[7], "not permitted") {
 		t.Errorf("problems: %v", problems)
 	}
 	u := kernel.New(kernel.Options{Filter: kernel.Unable{Reason: nft.ErrMissing}, Connections: none{}, Log: quiet})
-	if problems := u.Apply(context.Background(), 1, &farm.Config{Farms: []farm.Farm{example(nil)}}); !strings.Contains(problems[7], "not installed") {
+	if problems := u.Apply(context.Background(), 1, &farm.Config{Farms: []farm.Farm{l4test.Example(nil)}}); !strings.Contains(problems[7], "not installed") {
 		t.Errorf("problems: %v", problems)
 	}
 }
@@ -116,7 +118,7 @@ func TestATransactionCutShortIsDoneOrNotAndThenDone(t *testing.T) {
 				ctx, cancel = context.WithTimeout(ctx, limit)
 				defer cancel()
 			}
-			_, err = filter.Carry(ctx, &kernel.Input{Farms: farms})
+			_, err = filter.Carry(ctx, &rules.Input{Farms: farms})
 		})
 		return err
 	}
@@ -134,8 +136,8 @@ func TestATransactionCutShortIsDoneOrNotAndThenDone(t *testing.T) {
 		if err := carry(time.Duration(4*i+2)*time.Millisecond, after); err != nil {
 			cut++
 		}
-		was, _ := kernel.Compile(&kernel.Input{Farms: before})
-		is, _ := kernel.Compile(&kernel.Input{Farms: after})
+		was, _ := rules.Compile(&rules.Input{Farms: before})
+		is, _ := rules.Compile(&rules.Input{Farms: after})
 		if a, b := o.compare(s.Appliance, was), o.compare(s.Appliance, is); a != "" && b != "" {
 			t.Fatalf("neither the old state (%s) nor the new (%s)", a, b)
 		}

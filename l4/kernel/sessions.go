@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 )
 
 // Session is one persistence session: whoever has Key goes to that backend.
@@ -54,7 +55,7 @@ func (k *Keeper) Sessions(ctx context.Context, service uint32, limit int) (total
 		b := &f.L4.Backends[i]
 		for _, key := range b.Sessions {
 			list = append(list, Session{Key: key, Backend: b.ID, Static: true})
-			if canonical, err := SessionKey(f.L4.Persist, f.VIP, key); err == nil {
+			if canonical, err := rules.SessionKey(f.L4.Persist, f.VIP, key); err == nil {
 				static[canonical] = true
 			}
 		}
@@ -77,14 +78,14 @@ func (k *Keeper) Session(ctx context.Context, service uint32, client string) (Se
 	if err != nil {
 		return Session{}, false, err
 	}
-	key, err := SessionKey(f.L4.Persist, f.VIP, client)
+	key, err := rules.SessionKey(f.L4.Persist, f.VIP, client)
 	if err != nil {
 		return Session{}, false, nil
 	}
 	for i := range f.L4.Backends {
 		b := &f.L4.Backends[i]
 		for _, text := range b.Sessions {
-			if own, err := SessionKey(f.L4.Persist, f.VIP, text); err == nil && own == key {
+			if own, err := rules.SessionKey(f.L4.Persist, f.VIP, text); err == nil && own == key {
 				return Session{Key: text, Backend: b.ID, Static: true}, true, nil
 			}
 		}
@@ -100,7 +101,7 @@ func (k *Keeper) AddSession(ctx context.Context, service uint32, client string, 
 	if err != nil {
 		return err
 	}
-	key, err := SessionKey(f.L4.Persist, f.VIP, client)
+	key, err := rules.SessionKey(f.L4.Persist, f.VIP, client)
 	if err != nil {
 		return err
 	}
@@ -124,7 +125,7 @@ func (k *Keeper) LearnSessions(ctx context.Context, service uint32, list []Sessi
 	known := backendsOf(f)
 	var learned []Session
 	for _, s := range list {
-		key, err := SessionKey(f.L4.Persist, f.VIP, s.Key)
+		key, err := rules.SessionKey(f.L4.Persist, f.VIP, s.Key)
 		if err != nil || s.Static || !known[s.Backend] || s.TTL <= 0 {
 			continue
 		}
@@ -143,7 +144,7 @@ func (k *Keeper) DeleteSession(ctx context.Context, service uint32, client strin
 	if err != nil {
 		return false, err
 	}
-	key, err := SessionKey(f.L4.Persist, f.VIP, client)
+	key, err := rules.SessionKey(f.L4.Persist, f.VIP, client)
 	if err != nil {
 		return false, nil
 	}

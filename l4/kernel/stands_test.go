@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l4/kernel"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 )
 
 // An operator who tidies up flushes a chain or a set, or deletes a rule. The
@@ -73,7 +74,7 @@ func TestRulesOfOthersAreNoReasonToMakeOursAnew(t *testing.T) {
 	}
 	s.Appliance.Do(func() {
 		ctx := context.Background()
-		problems, err := filter.Carry(ctx, &kernel.Input{Farms: farms, Wire: s.wire()})
+		problems, err := filter.Carry(ctx, &rules.Input{Farms: farms, Wire: s.wire()})
 		if err != nil || len(problems) > 0 {
 			t.Fatal(problems, err)
 		}

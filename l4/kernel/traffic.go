@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/conntrack"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 	"github.com/sluicelb/sluice/sysnet/nft"
@@ -31,7 +32,7 @@ func (k *Keeper) Traffic(ctx context.Context) (ctl.KernelTraffic, error) {
 		for j := range f.L4.Backends {
 			id := f.L4.Backends[j].ID
 			count := counted[id]
-			now := open[Mark(id)]
+			now := open[rules.Mark(id)]
 			count.Established, count.Pending = uint64(now.Established), uint64(now.Pending)
 			out.Backends[id] = count
 			sum.Add(count)
@@ -48,12 +49,12 @@ var counters = []struct {
 	set, kind, suffix string
 	add               func(c *ctl.KernelCount, packets, bytes uint64)
 }{
-	{Inet, "opened", "mark", "", func(c *ctl.KernelCount, p, _ uint64) { c.Connections += p }},
-	{Inet, "traffic", "mark . ct_dir", " . original", forth},
-	{Inet, "traffic", "mark . ct_dir", " . reply", back},
-	{Netdev, "opened", "mark", "", func(c *ctl.KernelCount, p, _ uint64) { c.Connections += p }},
-	{Netdev, "forth", "mark", "", forth},
-	{Netdev, "back", "mark", "", back},
+	{rules.Inet, "opened", "mark", "", func(c *ctl.KernelCount, p, _ uint64) { c.Connections += p }},
+	{rules.Inet, "traffic", "mark . ct_dir", " . original", forth},
+	{rules.Inet, "traffic", "mark . ct_dir", " . reply", back},
+	{rules.Netdev, "opened", "mark", "", func(c *ctl.KernelCount, p, _ uint64) { c.Connections += p }},
+	{rules.Netdev, "forth", "mark", "", forth},
+	{rules.Netdev, "back", "mark", "", back},
 }
 
 func forth(c *ctl.KernelCount, packets, bytes uint64) {
@@ -99,7 +100,7 @@ func (n *Nftables) counted(ctx context.Context, applied *nft.Ruleset) (map[uint3
 // backendOf is the backend of a mark as text.
 func backendOf(text string) (uint32, bool) {
 	mark, err := strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 32)
-	return uint32(mark &^ MarkMask), err == nil && mark&MarkMask == MarkBase && mark&^MarkMask <= farm.MaxBackendID
+	return uint32(mark &^ rules.MarkMask), err == nil && mark&rules.MarkMask == rules.MarkBase && mark&^rules.MarkMask <= farm.MaxBackendID
 }
 
 // Rules is what is in the kernel for one farm, for people to read.
@@ -147,7 +148,7 @@ func (n *Nftables) Objects(ctx context.Context) ([]ctl.KernelObject, error) {
 		return nil, err
 	}
 	var out []ctl.KernelObject
-	for _, t := range Tables() {
+	for _, t := range rules.Tables() {
 		if !there[t] {
 			continue
 		}
@@ -173,7 +174,7 @@ func (n *Nftables) Objects(ctx context.Context) ([]ctl.KernelObject, error) {
 func (k *Keeper) Clean(ctx context.Context) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	_, err := k.options.Filter.Carry(ctx, &Input{})
+	_, err := k.options.Filter.Carry(ctx, &rules.Input{})
 	if err == nil {
 		k.end(func(uint32) bool { return true })
 		k.farms, k.transparent, k.graced, k.unready, k.cleaned = nil, nil, nil, nil, true

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
@@ -18,7 +19,7 @@ type Unable struct{ Reason error }
 func (u Unable) err() error { return fmt.Errorf("%w: %w", ErrNoFilter, u.Reason) }
 
 // Carry fails, which is a problem of farms that are to run.
-func (u Unable) Carry(context.Context, *Input) (map[uint32]string, error) { return nil, u.err() }
+func (u Unable) Carry(context.Context, *rules.Input) (map[uint32]string, error) { return nil, u.err() }
 
 // Rules implements Filter: there are none.
 func (u Unable) Rules(context.Context, uint32) (string, error) { return "", nil }

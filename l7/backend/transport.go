@@ -58,14 +58,12 @@ type Transport interface {
 	Discard()
 }
 
-// Ask is what an exchange wants of a transport.
+// Ask is what an exchange wants of a stream.
 type Ask struct {
 	Owner   Owner
-	HTTP2   bool  // the backend speaks it
 	New     bool  // a connection that is established proves nothing, or may be dead
-	Alone   bool  // HTTP/1: on a connection nobody used before
-	Bare    bool  // HTTP/2: the body of the answer is read without chunks
-	Upgrade bool  // HTTP/2: to another protocol
+	Bare    bool  // the body of the answer is read without chunks
+	Upgrade bool  // to another protocol
 	Began   int64 // when the exchange did
 	Timeout int64 // for the backend to say whether it takes an upgrade
 }

@@ -1,4 +1,4 @@
-package kernel
+package rules
 
 import (
 	"fmt"
@@ -58,9 +58,9 @@ type persistence struct {
 // kind begins with nothing. kind is the type of keys, which the map has a hash
 // of instead when nft takes no longer ones; then keys are in the set of clients.
 func Sessions(f *farm.Farm) (id nft.ID, set *nft.Set, kind string) {
-	fam := v4
+	fam := V4
 	if f.VIP.Is6() && !f.VIP.Is4In6() {
-		fam = v6
+		fam = V6
 	}
 	list := parts(f.L4.Persist, fam)
 	if list == nil {
@@ -71,7 +71,7 @@ func Sessions(f *farm.Farm) (id nft.ID, set *nft.Set, kind string) {
 		kinds[i] = p.kind
 	}
 	kind = strings.Join(kinds, " . ")
-	id = nft.ID{Table: home(f.L4.NAT), Name: fmt.Sprintf("session%d_%s%s", f.ID, f.L4.Persist, fam.digit)}
+	id = nft.ID{Table: Home(f.L4.NAT), Name: fmt.Sprintf("session%d_%s%s", f.ID, f.L4.Persist, fam.Digit)}
 	set = &nft.Set{Type: kind, Data: "mark", Learned: true, Owner: f.ID,
 		Options: fmt.Sprintf("flags dynamic,timeout; size %d; ", maxSessions)}
 	if hashed(list) {
@@ -84,18 +84,18 @@ func Sessions(f *farm.Farm) (id nft.ID, set *nft.Set, kind string) {
 // that expires: it may be started again.
 func (c *compiler) keepSessions(f *farm.Farm) {
 	id, set, kind := Sessions(f)
-	if set == nil || plain(f) != nil {
+	if set == nil || Plain(f) != nil {
 		return
 	}
 	c.rules.SetOf(id, func() *nft.Set { return set })
 	if set.Type != kind {
-		c.rules.SetOf(clients(id), func() *nft.Set { return clientSet(kind, f.ID) })
+		c.rules.SetOf(Clients(id), func() *nft.Set { return ClientSet(kind, f.ID) })
 	}
 }
 
 // persistence adds what a farm remembers clients by; nil when it does not.
-func (g *group) persistence() (*persistence, error) {
-	id, set, kind := Sessions(g.farm)
+func (g *Group) persistence() (*persistence, error) {
+	id, set, kind := Sessions(g.Farm)
 	if set == nil {
 		return nil, nil
 	}
@@ -103,31 +103,31 @@ func (g *group) persistence() (*persistence, error) {
 	for i := range g.states {
 		s := &g.states[i]
 		for _, client := range s.Sessions {
-			key, err := SessionKey(g.l4.Persist, g.farm.VIP, client)
+			key, err := SessionKey(g.L4.Persist, g.Farm.VIP, client)
 			if err != nil {
 				return nil, fmt.Errorf("session %q of backend %d: %w", client, s.ID, err)
 			}
-			static[key] = nft.Element{Value: markText(s.ID), Owner: g.farm.ID}
+			static[key] = nft.Element{Value: MarkText(s.ID), Owner: g.Farm.ID}
 		}
 	}
-	p := &persistence{name: id.Name, ttl: max(1, g.l4.TTL)}
+	p := &persistence{name: id.Name, ttl: max(1, g.L4.TTL)}
 	var key []string
-	for _, x := range parts(g.l4.Persist, g.family) {
+	for _, x := range parts(g.L4.Persist, g.Family) {
 		key = append(key, x.of)
 	}
 	p.key = strings.Join(key, " . ")
 	if set.Type != kind {
-		p.hash, p.client = "jhash "+p.key+" "+hashes, clients(id).Name
-		g.rules.SetOf(clients(id), func() *nft.Set { return clientSet(kind, g.farm.ID) })
+		p.hash, p.client = "jhash "+p.key+" "+hashes, Clients(id).Name
+		g.rules.SetOf(Clients(id), func() *nft.Set { return ClientSet(kind, g.Farm.ID) })
 	}
 	g.rules.SetOf(id, func() *nft.Set { return set })
 	if len(static) > 0 {
 		p.static = "static" + strings.TrimPrefix(id.Name, "session")
-		g.rules.SetOf(inet(p.static), func() *nft.Set {
-			return &nft.Set{Type: kind, Data: "mark", Owner: g.farm.ID, Elements: static}
+		g.rules.SetOf(InetID(p.static), func() *nft.Set {
+			return &nft.Set{Type: kind, Data: "mark", Owner: g.Farm.ID, Elements: static}
 		})
 	}
-	chain := g.rules.ChainOf(inet(refreshChain(g.farm.ID)), func() *nft.Chain { return &nft.Chain{Owner: g.farm.ID} })
+	chain := g.rules.ChainOf(InetID(refreshChain(g.Farm.ID)), func() *nft.Chain { return &nft.Chain{Owner: g.Farm.ID} })
 	chain.Rules = []string{p.touch()}
 	if p.hash == "" {
 		chain.Rules[0] = p.key + " @" + p.name + " " + chain.Rules[0] // what was deleted stays so

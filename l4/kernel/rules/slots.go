@@ -1,4 +1,4 @@
-package kernel
+package rules
 
 import (
 	"fmt"
@@ -53,7 +53,7 @@ func slotsFor(backends int) int {
 }
 
 // slots are the elements of a map from slots to marks.
-func slots(chosen []*state, shares []int) (n int, text string) {
+func slots(chosen []*State, shares []int) (n int, text string) {
 	var key strings.Builder
 	for i, s := range chosen {
 		fmt.Fprintf(&key, "%d*%d ", s.ID, shares[i])
@@ -69,7 +69,7 @@ func slots(chosen []*state, shares []int) (n int, text string) {
 		if slot > 0 {
 			b.WriteString(", ")
 		}
-		fmt.Fprintf(&b, "%d : %s", slot, markText(chosen[winner(uint64(slot), chosen, shares)].ID))
+		fmt.Fprintf(&b, "%d : %s", slot, MarkText(chosen[winner(uint64(slot), chosen, shares)].ID))
 	}
 	if tables.texts == nil || len(tables.texts) >= maxTables {
 		tables.texts = map[string]slotText{}
@@ -80,7 +80,7 @@ func slots(chosen []*state, shares []int) (n int, text string) {
 
 // winner is who has the slot: an exponential race, which each wins with its
 // share of the weight.
-func winner(slot uint64, chosen []*state, shares []int) int {
+func winner(slot uint64, chosen []*State, shares []int) int {
 	best, bestScore := 0, 0.0
 	for i, s := range chosen {
 		u := (float64(spread(slot^spread(uint64(s.ID)))>>11) + 0.5) / (1 << 53)

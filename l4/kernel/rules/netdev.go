@@ -1,4 +1,4 @@
-package kernel
+package rules
 
 import (
 	"fmt"
@@ -22,10 +22,10 @@ import (
 // are recognised where they arrive, see returns.
 var Netdev = nft.Table{Family: "netdev", Name: "sluice"}
 
-func netdev(name string) nft.ID { return nft.ID{Table: Netdev, Name: name} }
+func NetdevID(name string) nft.ID { return nft.ID{Table: Netdev, Name: name} }
 
-// home is the table in which farms of a NAT type live.
-func home(n farm.NATType) nft.Table {
+// Home is the table in which farms of a NAT type live.
+func Home(n farm.NATType) nft.Table {
 	if n == farm.NATDirect || n == farm.NATStateless {
 		return Netdev
 	}
@@ -61,21 +61,21 @@ func (c *compiler) packets(f *farm.Farm) error {
 	return nil
 }
 
-// packetFarm is a farm of packet modes being compiled.
-type packetFarm struct {
-	group
+// PacketFarm is a farm of packet modes being compiled.
+type PacketFarm struct {
+	Group
 	devices []string
 	places  map[uint32]neigh.Place // of backends that can be reached
 }
 
-func (c *compiler) packetFarm(f *farm.Farm) (*packetFarm, error) {
+func (c *compiler) packetFarm(f *farm.Farm) (*PacketFarm, error) {
 	if c.in.Wire == nil {
 		return nil, fmt.Errorf("nattype %s needs to know neighbours, which is not possible here", f.L4.NAT)
 	}
 	if f.VIP.IsUnspecified() {
 		return nil, fmt.Errorf("nattype %s needs an address of its own as VIP", f.L4.NAT)
 	}
-	p := &packetFarm{places: map[uint32]neigh.Place{}, devices: c.in.Wire.Devices(f.VIP.Unmap())}
+	p := &PacketFarm{places: map[uint32]neigh.Place{}, devices: c.in.Wire.Devices(f.VIP.Unmap())}
 	if len(p.devices) == 0 {
 		return nil, fmt.Errorf("no interface has the address %s, or none is Ethernet", f.VIP)
 	}
@@ -86,25 +86,25 @@ func (c *compiler) packetFarm(f *farm.Farm) (*packetFarm, error) {
 	}
 	for i := range f.L4.Backends {
 		b := &f.L4.Backends[i]
-		if unreached(c.in.Wire, f.L4.NAT, b) == "" {
+		if Unreached(c.in.Wire, f.L4.NAT, b) == "" {
 			p.places[b.ID], _ = c.in.Wire.Place(b.Addr.Unmap())
 		}
 	}
-	p.group = group{compiler: c, farm: f, l4: f.L4, family: v4, states: within.states(f.L4)}
+	p.Group = Group{compiler: c, Farm: f, L4: f.L4, Family: V4, states: within.States(f.L4)}
 	if f.VIP.Is6() && !f.VIP.Is4In6() {
-		p.family = v6
+		p.Family = V6
 	}
 	return p, nil
 }
 
 // netdevEntries are the keys by which packets find the farm.
-func (p *packetFarm) netdevEntries() ([]entry, error) {
+func (p *PacketFarm) netdevEntries() ([]entry, error) {
 	list, err := p.entries()
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range list {
-		if s := p.rules.Sets[netdev(e.set)]; s != nil {
+		if s := p.rules.Sets[NetdevID(e.set)]; s != nil {
 			if other, taken := s.Elements[e.key]; taken {
 				return nil, fmt.Errorf("its address is taken: farm %d has %s", other.Owner, e.key)
 			}
@@ -114,28 +114,28 @@ func (p *packetFarm) netdevEntries() ([]entry, error) {
 }
 
 // add puts the farm into the rules.
-func (p *packetFarm) add(entries []entry, sessions *packetSessions) {
+func (p *PacketFarm) add(entries []entry, sessions *packetSessions) {
 	p.wire.use(p)
-	chain := p.chain(farmChain(p.farm.ID))
+	chain := p.chain(farmChain(p.Farm.ID))
 	chain.Rules = p.farmRules(sessions)
 	for _, e := range entries {
-		p.rules.SetOf(netdev(e.set), e.make).Elements[e.key] = nft.Element{Value: "goto " + farmChain(p.farm.ID), Owner: p.farm.ID}
+		p.rules.SetOf(NetdevID(e.set), e.make).Elements[e.key] = nft.Element{Value: "goto " + farmChain(p.Farm.ID), Owner: p.Farm.ID}
 	}
 	for i := range p.states {
-		if s := &p.states[i]; s.known {
+		if s := &p.states[i]; s.Known {
 			p.backend(s, sessions)
 		}
 	}
 }
 
-func (p *packetFarm) chain(name string) *nft.Chain {
-	return p.rules.ChainOf(netdev(name), func() *nft.Chain { return &nft.Chain{Owner: p.farm.ID} })
+func (p *PacketFarm) chain(name string) *nft.Chain {
+	return p.rules.ChainOf(NetdevID(name), func() *nft.Chain { return &nft.Chain{Owner: p.Farm.ID} })
 }
 
 // netdevSet adds an element to a set of the table.
-func (p *packetFarm) netdevSet(name, kind, data, options, key string, e nft.Element) {
-	e.Owner = p.farm.ID
-	p.rules.SetOf(netdev(name), func() *nft.Set { return &nft.Set{Type: kind, Data: data, Options: options} }).Elements[key] = e
+func (p *PacketFarm) netdevSet(name, kind, data, options, key string, e nft.Element) {
+	e.Owner = p.Farm.ID
+	p.rules.SetOf(NetdevID(name), func() *nft.Set { return &nft.Set{Type: kind, Data: data, Options: options} }).Elements[key] = e
 }
 
 // wire collects what the base chains need.
@@ -145,7 +145,7 @@ type wire struct {
 	returning     map[*family]bool // with answers to be rewritten
 }
 
-func (w *wire) use(p *packetFarm) {
+func (w *wire) use(p *PacketFarm) {
 	for _, d := range p.devices {
 		if !slices.Contains(w.fronts, d) {
 			w.fronts = append(w.fronts, d)
@@ -154,11 +154,11 @@ func (w *wire) use(p *packetFarm) {
 	if w.families == nil {
 		w.families, w.returning = map[*family]bool{}, map[*family]bool{}
 	}
-	w.families[p.family] = true
-	if p.l4.NAT != farm.NATStateless {
+	w.families[p.Family] = true
+	if p.L4.NAT != farm.NATStateless {
 		return
 	}
-	w.returning[p.family] = true
+	w.returning[p.Family] = true
 	for _, place := range p.places {
 		if !slices.Contains(w.backs, place.Interface) {
 			w.backs = append(w.backs, place.Interface)

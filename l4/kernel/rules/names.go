@@ -1,4 +1,4 @@
-package kernel
+package rules
 
 import (
 	"strconv"
@@ -23,24 +23,24 @@ const (
 // Mark is the mark of connections to a backend.
 func Mark(backend uint32) uint32 { return MarkBase | backend }
 
-func markText(backend uint32) string { return nft.Mark(Mark(backend)) }
+func MarkText(backend uint32) string { return nft.Mark(Mark(backend)) }
 
-func inet(name string) nft.ID { return nft.ID{Table: Inet, Name: name} }
+func InetID(name string) nft.ID { return nft.ID{Table: Inet, Name: name} }
 
 func farmChain(id uint32) string    { return "farm" + number(id) }
 func refreshChain(id uint32) string { return "refresh" + number(id) }
 
 func number(id uint32) string { return strconv.FormatUint(uint64(id), 10) }
 
-// family is what differs between IPv4 and IPv6 in the language of nft.
+// Family is what differs between IPv4 and IPv6 in the language of nft.
 type family struct {
-	digit   string // ends the names of its objects
+	Digit   string // ends the names of its objects
 	ip      string // "ip", "ip6"
 	address string // type of addresses
 	nfproto string
 }
 
 var (
-	v4 = &family{digit: "4", ip: "ip", address: "ipv4_addr", nfproto: "ipv4"}
-	v6 = &family{digit: "6", ip: "ip6", address: "ipv6_addr", nfproto: "ipv6"}
+	V4 = &family{Digit: "4", ip: "ip", address: "ipv4_addr", nfproto: "ipv4"}
+	V6 = &family{Digit: "6", ip: "ip6", address: "ipv6_addr", nfproto: "ipv6"}
 )

@@ -1,4 +1,4 @@
-package kernel
+package rules
 
 import (
 	"fmt"
@@ -12,12 +12,12 @@ import (
 // transport carries of a protocol and expects the connections named there.
 type helper struct {
 	name      string // as it registers itself
-	transport farm.L4Protocol
-	modules   []string // that know it, the one that rewrites addresses in it last
+	Transport farm.L4Protocol
+	Modules   []string // that know it, the one that rewrites addresses in it last
 }
 
-// helpers of the protocols that need some.
-var helpers = map[farm.L4Protocol][]helper{
+// Helpers of the protocols that need some.
+var Helpers = map[farm.L4Protocol][]helper{
 	farm.L4FTP:       {{"ftp", farm.L4TCP, []string{"nf_conntrack_ftp", "nf_nat_ftp"}}},
 	farm.L4TFTP:      {{"tftp", farm.L4UDP, []string{"nf_conntrack_tftp", "nf_nat_tftp"}}},
 	farm.L4SIP:       {{"sip", farm.L4TCP, []string{"nf_conntrack_sip", "nf_nat_sip"}}, {"sip", farm.L4UDP, []string{"nf_conntrack_sip", "nf_nat_sip"}}},
@@ -30,19 +30,19 @@ var helpers = map[farm.L4Protocol][]helper{
 	farm.L4SANE:      {{"sane", farm.L4TCP, []string{"nf_conntrack_sane"}}},
 }
 
-// helpers adds the helper objects of the farm's protocol and returns the rules
+// Helpers adds the helper objects of the farm's protocol and returns the rules
 // that assign them. They come before the destination is rewritten: the kernel
 // then makes room for what the helper changes in the stream. The owner of an
 // object is the first farm that needs it: a kernel without the helper refuses
 // that one, then the next.
-func (g *group) helpers() (out []string) {
-	list := helpers[g.l4.Protocol]
+func (g *Group) helpers() (out []string) {
+	list := Helpers[g.L4.Protocol]
 	for _, h := range list {
-		name := strings.NewReplacer(".", "", "-", "").Replace(strings.ToLower(h.name)) + "_" + string(h.transport)
-		g.compiler.rules.AddHelper(inet(name), nft.Helper{Text: fmt.Sprintf("type %q protocol %s;", h.name, h.transport), Owner: g.farm.ID})
+		name := strings.NewReplacer(".", "", "-", "").Replace(strings.ToLower(h.name)) + "_" + string(h.Transport)
+		g.compiler.rules.AddHelper(InetID(name), nft.Helper{Text: fmt.Sprintf("type %q protocol %s;", h.name, h.Transport), Owner: g.Farm.ID})
 		rule := fmt.Sprintf("ct helper set %q", name)
 		if len(list) > 1 {
-			rule = "meta l4proto " + string(h.transport) + " " + rule
+			rule = "meta l4proto " + string(h.Transport) + " " + rule
 		}
 		out = append(out, rule)
 	}

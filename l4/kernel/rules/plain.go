@@ -1,4 +1,4 @@
-package kernel
+package rules
 
 import (
 	"fmt"
@@ -8,10 +8,10 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// plain refuses what could bring foreign text into rules: zones of addresses,
+// Plain refuses what could bring foreign text into rules: zones of addresses,
 // and words that are none of the model's. Farms come from mgmt, which may be in
 // other hands.
-func plain(f *farm.Farm) error {
+func Plain(f *farm.Farm) error {
 	l := f.L4
 	known := slices.Contains(farm.L4Protocols(), l.Protocol) && slices.Contains(farm.NATTypes(), l.NAT) && slices.Contains(farm.L4Algorithms(), l.Algorithm) &&
 		(l.Persist == farm.L4PersistNone || slices.Contains(farm.L4Persistences(), l.Persist))

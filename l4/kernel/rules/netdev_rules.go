@@ -1,4 +1,4 @@
-package kernel
+package rules
 
 import (
 	"fmt"
@@ -16,12 +16,12 @@ func wireChain(id uint32) string    { return "wire" + number(id) }
 // flowKey is what packets of a flow have in common. IPv6 keys are hashed: nft
 // up to 1.0.6 takes no more than 16 bytes where a packet adds an element. Two
 // flows with one hash share a backend, nothing else.
-func (p *packetFarm) flowKey() (text, kind string) {
-	text, kind = p.family.ip+" saddr . th sport . th dport", p.family.address+" . inet_service . inet_service"
+func (p *PacketFarm) flowKey() (text, kind string) {
+	text, kind = p.Family.ip+" saddr . th sport . th dport", p.Family.address+" . inet_service . inet_service"
 	if p.sharesTransports() {
 		text, kind = text+" . meta l4proto", kind+" . inet_proto"
 	}
-	if p.family == v6 {
+	if p.Family == V6 {
 		return "jhash " + text + " " + hashes, "mark"
 	}
 	return text, kind
@@ -29,22 +29,22 @@ func (p *packetFarm) flowKey() (text, kind string) {
 
 // sharesTransports reports whether flows of several transport protocols are in
 // one map.
-func (p *packetFarm) sharesTransports() bool {
-	return p.l4.Protocol == farm.L4All || len(p.l4.Protocol.Transports()) > 1
+func (p *PacketFarm) sharesTransports() bool {
+	return p.L4.Protocol == farm.L4All || len(p.L4.Protocol.Transports()) > 1
 }
 
-// flows names the map of the farm's flows. The kind of key is part of it: with
+// Flows names the map of the farm's flows. The kind of key is part of it: with
 // another kind a farm begins with none.
-func (p *packetFarm) flows() string {
-	name := "flows" + number(p.farm.ID) + "_" + p.family.digit
+func (p *PacketFarm) Flows() string {
+	name := "flows" + number(p.Farm.ID) + "_" + p.Family.Digit
 	if _, kind := p.flowKey(); strings.HasSuffix(kind, "inet_proto") {
 		name += "p"
 	}
 	return name
 }
 
-// idleTime is how long a flow of packet modes may be silent.
-func idleTime(l *farm.L4) farm.Seconds {
+// IdleTime is how long a flow of packet modes may be silent.
+func IdleTime(l *farm.L4) farm.Seconds {
 	if l.IdleTimeout > 0 {
 		return l.IdleTimeout
 	}
@@ -52,17 +52,17 @@ func idleTime(l *farm.L4) farm.Seconds {
 }
 
 // farmRules find the backend of a packet.
-func (p *packetFarm) farmRules(sessions *packetSessions) (out []string) {
+func (p *PacketFarm) farmRules(sessions *packetSessions) (out []string) {
 	key, kind := p.flowKey()
-	flows := p.flows()
-	p.rules.SetOf(netdev(flows), func() *nft.Set {
-		return &nft.Set{Type: kind, Data: "mark", Learned: true, Owner: p.farm.ID,
+	flows := p.Flows()
+	p.rules.SetOf(NetdevID(flows), func() *nft.Set {
+		return &nft.Set{Type: kind, Data: "mark", Learned: true, Owner: p.Farm.ID,
 			Options: fmt.Sprintf("flags dynamic,timeout; size %d; ", maxFlows)}
 	})
-	if p.l4.Protocol == farm.L4All {
+	if p.L4.Protocol == farm.L4All {
 		out = append(out, p.plain()...)
 	}
-	if p.family == v6 {
+	if p.Family == V6 {
 		out = append(out, "meta mark set "+key, "meta mark set meta mark map @"+flows)
 	} else {
 		out = append(out, "meta mark set 0", "meta mark set "+key+" map @"+flows)
@@ -72,12 +72,12 @@ func (p *packetFarm) farmRules(sessions *packetSessions) (out []string) {
 	}
 	// An element that names a backend of the past has to go: updating keeps it.
 	out = append(out, "meta mark vmap @send", "delete @"+flows+" { "+key+" : meta mark }")
-	out = append(out, p.midway(p.farm)...)
+	out = append(out, p.midway(p.Farm)...)
 	const deliver = "meta mark @opened meta mark vmap @open"
 	if sessions != nil {
 		out = append(out, sessions.lookup(deliver)...)
 	}
-	if p.l4.Logs {
+	if p.L4.Logs {
 		out = append(out, p.log())
 	}
 	if chosen := p.chosen(); len(chosen) > 0 {
@@ -91,9 +91,9 @@ func (p *packetFarm) farmRules(sessions *packetSessions) (out []string) {
 }
 
 // delivers reports whether any packet can be delivered at all.
-func (p *packetFarm) delivers() bool {
+func (p *PacketFarm) delivers() bool {
 	for i := range p.states {
-		if p.states[i].known {
+		if p.states[i].Known {
 			return true
 		}
 	}
@@ -101,7 +101,7 @@ func (p *packetFarm) delivers() bool {
 }
 
 // mark sets the mark of one of the backends.
-func (p *packetFarm) mark(chosen []*state) []string {
+func (p *PacketFarm) mark(chosen []*State) []string {
 	out := p.choose(chosen)
 	for i := range out {
 		out[i] = strings.Replace(out[i], "ct mark set ", "meta mark set ", 1)
@@ -109,56 +109,56 @@ func (p *packetFarm) mark(chosen []*state) []string {
 	return out
 }
 
-// plain is for what has no ports, of a farm that takes everything: with dsr it
+// Plain is for what has no ports, of a farm that takes everything: with dsr it
 // goes where the client's address leads, with stateless_dnat, whose answers are
 // recognised by ports, it stays here. ICMPv6 does always: neighbours ask by it.
-func (p *packetFarm) plain() []string {
+func (p *PacketFarm) plain() []string {
 	chosen := p.chosen()
-	if p.l4.NAT == farm.NATStateless || len(chosen) == 0 {
+	if p.L4.NAT == farm.NATStateless || len(chosen) == 0 {
 		return []string{"meta l4proto != { tcp, udp, sctp } accept"}
 	}
 	other := *p
-	l4 := *p.l4
+	l4 := *p.L4
 	l4.Algorithm = farm.L4HashSrc
-	other.l4 = &l4
-	chain := p.chain(fmt.Sprintf("plain%d", p.farm.ID))
+	other.L4 = &l4
+	chain := p.chain(fmt.Sprintf("plain%d", p.Farm.ID))
 	chain.Rules = append(other.mark(chosen), "meta mark vmap @sendwire")
-	return []string{"meta l4proto ipv6-icmp accept", "meta l4proto != { tcp, udp, sctp } goto " + fmt.Sprintf("plain%d", p.farm.ID)}
+	return []string{"meta l4proto ipv6-icmp accept", "meta l4proto != { tcp, udp, sctp } goto " + fmt.Sprintf("plain%d", p.Farm.ID)}
 }
 
 // backend adds the way to one backend.
-func (p *packetFarm) backend(s *state, sessions *packetSessions) {
-	mark, place := markText(s.ID), p.places[s.ID]
+func (p *PacketFarm) backend(s *State, sessions *packetSessions) {
+	mark, place := MarkText(s.ID), p.places[s.ID]
 	for _, counted := range []string{"opened", "forth"} {
 		p.netdevSet(counted, "mark", "", "counter; ", mark, nft.Element{State: "counter"})
 	}
 	first := backendChain(s.ID)
-	if p.l4.NAT == farm.NATStateless {
+	if p.L4.NAT == farm.NATStateless {
 		first = openChain(s.ID)
 	}
 	p.netdevSet("open", "mark", "verdict", "", mark, nft.Element{Value: "goto " + first})
 	p.netdevSet("send", "mark", "verdict", "", mark, nft.Element{Value: "goto " + backendChain(s.ID)})
 	p.netdevSet("sendwire", "mark", "verdict", "", mark, nft.Element{Value: "goto " + wireChain(s.ID)})
-	p.rules.SetOf(netdev("fragments"), func() *nft.Set {
+	p.rules.SetOf(NetdevID("fragments"), func() *nft.Set {
 		return &nft.Set{Type: "mark", Data: "mark", Learned: true, Options: "flags dynamic,timeout; size 65536; "}
 	})
 	key, _ := p.flowKey()
 	rules := []string{
 		"meta mark @forth",
-		fmt.Sprintf("update @%s { %s timeout %ds : meta mark }", p.flows(), key, idleTime(p.l4)),
+		fmt.Sprintf("update @%s { %s timeout %ds : meta mark }", p.Flows(), key, IdleTime(p.L4)),
 	}
 	if sessions != nil {
 		rules = append(rules, sessions.touch())
 	}
-	rules = append(rules, fragment(p.family))
+	rules = append(rules, fragment(p.Family))
 	wire := []string{}
-	if p.l4.NAT == farm.NATStateless {
+	if p.L4.NAT == farm.NATStateless {
 		rules = append(rules, p.forth(s)...)
-		wire = append(wire, p.family.ip+" daddr set "+s.Addr.Unmap().String())
+		wire = append(wire, p.Family.ip+" daddr set "+s.Addr.Unmap().String())
 	}
-	if m := s.Mark; m != 0 || p.l4.Mark != 0 {
+	if m := s.Mark; m != 0 || p.L4.Mark != 0 {
 		if m == 0 {
-			m = p.l4.Mark
+			m = p.L4.Mark
 		}
 		wire = append(wire, "meta mark set "+nft.Mark(m))
 	}
@@ -169,7 +169,7 @@ func (p *packetFarm) backend(s *state, sessions *packetSessions) {
 
 // fragmentKey is what the fragments of a datagram have in common, hashed.
 func fragmentKey(f *family) string {
-	if f == v6 {
+	if f == V6 {
 		return "jhash ip6 saddr . ip6 daddr . frag id " + hashes
 	}
 	return "jhash ip saddr . ip daddr . ip id " + hashes
@@ -179,7 +179,7 @@ func fragmentKey(f *family) string {
 // have no ports.
 func fragment(f *family) string {
 	first := "ip frag-off & 0x2000 != 0"
-	if f == v6 {
+	if f == V6 {
 		first = "exthdr frag exists"
 	}
 	return fmt.Sprintf("%s update @fragments { %s timeout %ds : meta mark }", first, fragmentKey(f), fragmentTime)
@@ -187,7 +187,7 @@ func fragment(f *family) string {
 
 // later matches fragments behind the first.
 func later(f *family) string {
-	if f == v6 {
+	if f == V6 {
 		return "exthdr frag exists frag frag-off != 0"
 	}
 	return "ip frag-off & 0x1fff != 0"
@@ -199,7 +199,7 @@ func (c *compiler) netdevBase() {
 		return
 	}
 	chain := func(name, hook string, rules ...string) {
-		c.rules.ChainOf(netdev(name), func() *nft.Chain { return &nft.Chain{Hook: hook, Rules: rules} })
+		c.rules.ChainOf(NetdevID(name), func() *nft.Chain { return &nft.Chain{Hook: hook, Rules: rules} })
 	}
 	for _, device := range c.wire.fronts {
 		rules := []string{"meta pkttype host goto dispatch"}
@@ -211,21 +211,21 @@ func (c *compiler) netdevBase() {
 	}
 	chain("refuse", "", "meta mark set 0", "meta l4proto tcp reject with tcp reset", "reject with icmpx type port-unreachable")
 	var rules []string
-	for _, f := range []*family{v4, v6} {
+	for _, f := range []*family{V4, V6} {
 		if !c.wire.families[f] {
 			continue
 		}
-		if c.rules.Sets[netdev("fragments")] != nil {
-			chain("fragments"+f.digit, "", "meta mark set "+fragmentKey(f), "meta mark set meta mark map @fragments", "meta mark vmap @sendwire", "meta mark set 0")
-			rules = append(rules, later(f)+" goto fragments"+f.digit)
+		if c.rules.Sets[NetdevID("fragments")] != nil {
+			chain("fragments"+f.Digit, "", "meta mark set "+fragmentKey(f), "meta mark set meta mark map @fragments", "meta mark vmap @sendwire", "meta mark set 0")
+			rules = append(rules, later(f)+" goto fragments"+f.Digit)
 		}
 		for _, look := range []struct{ set, key string }{
 			{"ports", f.ip + " daddr . meta l4proto . th dport"},
 			{"ranges", f.ip + " daddr . meta l4proto . th dport"},
 			{"all", f.ip + " daddr"},
 		} {
-			if c.rules.Sets[netdev(look.set+f.digit)] != nil {
-				rules = append(rules, look.key+" vmap @"+look.set+f.digit)
+			if c.rules.Sets[NetdevID(look.set+f.Digit)] != nil {
+				rules = append(rules, look.key+" vmap @"+look.set+f.Digit)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package kernel
+package rules
 
 import (
 	"fmt"
@@ -18,26 +18,26 @@ func (c *compiler) transparent() {
 		f := &c.in.Transparent[i]
 		for j := range f.L4.Backends {
 			addr := f.L4.Backends[j].Addr.Unmap()
-			backends[familyOf(addr)] = append(backends[familyOf(addr)], addr.String())
+			backends[FamilyOf(addr)] = append(backends[FamilyOf(addr)], addr.String())
 		}
 	}
 	var rules []string
-	for _, f := range []*family{v4, v6} {
+	for _, f := range []*family{V4, V6} {
 		list := slices.Compact(slices.Sorted(slices.Values(backends[f])))
 		if len(list) > 0 {
 			rules = append(rules, fmt.Sprintf("%s saddr { %s } meta l4proto tcp socket transparent 1 meta mark set 0x%08x", f.ip, strings.Join(list, ", "), route.Mark))
 		}
 	}
 	if len(rules) > 0 {
-		c.rules.ChainOf(inet("transparent"), func() *nft.Chain {
+		c.rules.ChainOf(InetID("transparent"), func() *nft.Chain {
 			return &nft.Chain{Hook: "type filter hook prerouting priority -150; policy accept;", Rules: rules}
 		})
 	}
 }
 
-func familyOf(a netip.Addr) *family {
+func FamilyOf(a netip.Addr) *family {
 	if a.Is4() {
-		return v4
+		return V4
 	}
-	return v6
+	return V6
 }

@@ -1,4 +1,4 @@
-package kernel
+package rules
 
 import (
 	"fmt"
@@ -18,8 +18,8 @@ type packetSessions struct {
 
 // packetSessions checks what the farm remembers clients by; nil when it does
 // not.
-func (p *packetFarm) packetSessions() (*packetSessions, error) {
-	id, set, kind := Sessions(p.farm)
+func (p *PacketFarm) packetSessions() (*packetSessions, error) {
+	id, set, kind := Sessions(p.Farm)
 	if set == nil {
 		return nil, nil
 	}
@@ -27,28 +27,28 @@ func (p *packetFarm) packetSessions() (*packetSessions, error) {
 	for i := range p.states {
 		s := &p.states[i]
 		for _, client := range s.Sessions {
-			key, err := SessionKey(p.l4.Persist, p.farm.VIP, client)
+			key, err := SessionKey(p.L4.Persist, p.Farm.VIP, client)
 			if err != nil {
 				return nil, fmt.Errorf("session %q of backend %d: %w", client, s.ID, err)
 			}
-			static[key] = nft.Element{Value: markText(s.ID), Owner: p.farm.ID}
+			static[key] = nft.Element{Value: MarkText(s.ID), Owner: p.Farm.ID}
 		}
 	}
-	out := &packetSessions{name: id.Name, ttl: uint32(max(1, p.l4.TTL))}
+	out := &packetSessions{name: id.Name, ttl: uint32(max(1, p.L4.TTL))}
 	var key []string
-	for _, x := range parts(p.l4.Persist, p.family) {
+	for _, x := range parts(p.L4.Persist, p.Family) {
 		key = append(key, x.of)
 	}
 	out.key = strings.Join(key, " . ")
 	if set.Type != kind {
-		out.hashed, out.client = "jhash "+out.key+" "+hashes, clients(id).Name
-		p.rules.SetOf(clients(id), func() *nft.Set { return clientSet(kind, p.farm.ID) })
+		out.hashed, out.client = "jhash "+out.key+" "+hashes, Clients(id).Name
+		p.rules.SetOf(Clients(id), func() *nft.Set { return ClientSet(kind, p.Farm.ID) })
 	}
 	p.rules.SetOf(id, func() *nft.Set { return set })
 	if len(static) > 0 {
 		out.static = "static" + strings.TrimPrefix(id.Name, "session")
-		p.rules.SetOf(netdev(out.static), func() *nft.Set {
-			return &nft.Set{Type: kind, Data: "mark", Owner: p.farm.ID, Elements: static}
+		p.rules.SetOf(NetdevID(out.static), func() *nft.Set {
+			return &nft.Set{Type: kind, Data: "mark", Owner: p.Farm.ID, Elements: static}
 		})
 	}
 	return out, nil

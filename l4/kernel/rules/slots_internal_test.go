@@ -1,4 +1,4 @@
-package kernel
+package rules
 
 import (
 	"strings"
@@ -7,14 +7,14 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-func slotted(weights ...int) (chosen []*state) {
+func slotted(weights ...int) (chosen []*State) {
 	for i := range weights {
-		chosen = append(chosen, &state{Backend: &farm.Backend{ID: uint32(100 + i)}})
+		chosen = append(chosen, &State{Backend: &farm.Backend{ID: uint32(100 + i)}})
 	}
 	return chosen
 }
 
-func owners(t *testing.T, chosen []*state, shares []int) []string {
+func owners(t *testing.T, chosen []*State, shares []int) []string {
 	t.Helper()
 	n, text := slots(chosen, shares)
 	list := strings.Split(text, ", ")
@@ -32,7 +32,7 @@ func TestWhenABackendGoesOnlyItsSlotsChangeHands(t *testing.T) {
 	all := slotted(weights...)
 	before := owners(t, all, weights)
 	for gone := range all {
-		var rest []*state
+		var rest []*State
 		var shares []int
 		for i := range all {
 			if i != gone {
@@ -41,8 +41,8 @@ func TestWhenABackendGoesOnlyItsSlotsChangeHands(t *testing.T) {
 		}
 		after := owners(t, rest, shares)
 		for slot := range before {
-			if before[slot] != markText(all[gone].ID) && before[slot] != after[slot] {
-				t.Fatalf("slot %d went from %s to %s when %s left", slot, before[slot], after[slot], markText(all[gone].ID))
+			if before[slot] != MarkText(all[gone].ID) && before[slot] != after[slot] {
+				t.Fatalf("slot %d went from %s to %s when %s left", slot, before[slot], after[slot], MarkText(all[gone].ID))
 			}
 		}
 	}
@@ -55,7 +55,7 @@ func TestSlotsFollowTheWeights(t *testing.T) {
 		count[o]++
 	}
 	for i, w := range weights {
-		got, want := float64(count[markText(uint32(100+i))])/fewSlots, float64(w)/10
+		got, want := float64(count[MarkText(uint32(100+i))])/fewSlots, float64(w)/10
 		if got < want*0.8 || got > want*1.2 {
 			t.Errorf("weight %d has a share of %.3f, want about %.1f", w, got, want)
 		}
@@ -77,7 +77,7 @@ func TestSlotsFollowTheWeightsOfManyBackends(t *testing.T) {
 			count[o]++
 		}
 		for i, w := range weights {
-			got, want := float64(count[markText(uint32(100+i))]), float64(w)/float64(sum)*float64(len(all))
+			got, want := float64(count[MarkText(uint32(100+i))]), float64(w)/float64(sum)*float64(len(all))
 			if got < want*(1-tolerance) || got > want*(1+tolerance) {
 				t.Errorf("%d backends: weight %d has %.0f of %d slots, want about %.0f", backends, w, got, len(all), want)
 			}

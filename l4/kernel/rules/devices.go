@@ -1,4 +1,4 @@
-package kernel
+package rules
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 // quoted is an interface's name as nft takes it, which knows no escapes.
 func quoted(device string) string { return `"` + device + `"` }
 
-// nameable reports whether nft can be told of an interface: the kernel lets
+// Nameable reports whether nft can be told of an interface: the kernel lets
 // names have any character but blanks, colons and slashes.
-func nameable(device string) bool {
+func Nameable(device string) bool {
 	return !strings.ContainsFunc(device, func(r rune) bool { return r == '"' || r < ' ' || r == 0x7f })
 }
 

@@ -1,4 +1,4 @@
-package kernel
+package rules
 
 import (
 	"strings"
@@ -13,7 +13,7 @@ func (c *compiler) base() {
 		return
 	}
 	chain := func(name, hook string, rules ...string) {
-		c.rules.ChainOf(inet(name), func() *nft.Chain { return &nft.Chain{Hook: hook, Rules: rules} })
+		c.rules.ChainOf(InetID(name), func() *nft.Chain { return &nft.Chain{Hook: hook, Rules: rules} })
 	}
 	chain("prerouting", "type nat hook prerouting priority -100; policy accept;", c.dispatch()...)
 	chain("output", "type nat hook output priority -100; policy accept;", c.dispatch()...)
@@ -28,25 +28,25 @@ func (c *compiler) base() {
 		chain("sessions", "type filter hook prerouting priority -150; policy accept;", ours, "ct direction original ct mark vmap @refresh")
 	}
 	chain("refuse", "", "meta l4proto tcp reject with tcp reset", "reject with icmpx type port-unreachable")
-	for _, f := range []*family{v4, v6} {
+	for _, f := range []*family{V4, V6} {
 		if c.used.families[f] {
-			chain("deliver"+f.digit, "", c.deliver(f)...)
+			chain("deliver"+f.Digit, "", c.deliver(f)...)
 			if c.has("full") {
-				chain("admit"+f.digit, "", admit(f)...)
+				chain("admit"+f.Digit, "", admit(f)...)
 			}
 		}
 	}
 }
 
-func (c *compiler) has(set string) bool { return c.rules.Sets[inet(set)] != nil }
+func (c *compiler) has(set string) bool { return c.rules.Sets[InetID(set)] != nil }
 
 // dispatch finds the farm: the most precise key first. Before that come
 // connections a helper expects and does not deliver itself, as that of SANE: they
 // go to the backend of the one they were named in, whose mark they have.
 func (c *compiler) dispatch() (out []string) {
-	for _, f := range []*family{v4, v6} {
-		if c.has("data" + f.digit) {
-			out = append(out, "ct state related dnat "+f.ip+" to ct mark map @data"+f.digit)
+	for _, f := range []*family{V4, V6} {
+		if c.has("data" + f.Digit) {
+			out = append(out, "ct state related dnat "+f.ip+" to ct mark map @data"+f.Digit)
 		}
 	}
 	look := func(set, guard, key string) {
@@ -54,14 +54,14 @@ func (c *compiler) dispatch() (out []string) {
 			out = append(out, strings.TrimSpace(guard+" "+key+" vmap @"+set))
 		}
 	}
-	for _, f := range []*family{v4, v6} {
+	for _, f := range []*family{V4, V6} {
 		address := f.ip + " daddr"
-		look("ports"+f.digit, "", address+" . meta l4proto . th dport")
-		look("ranges"+f.digit, "", address+" . meta l4proto . th dport")
+		look("ports"+f.Digit, "", address+" . meta l4proto . th dport")
+		look("ranges"+f.Digit, "", address+" . meta l4proto . th dport")
 		local := "meta nfproto " + f.nfproto + " fib daddr type local"
-		look("localports"+f.digit, local, "meta l4proto . th dport")
-		look("localranges"+f.digit, local, "meta l4proto . th dport")
-		look("all"+f.digit, "", address)
+		look("localports"+f.Digit, local, "meta l4proto . th dport")
+		look("localranges"+f.Digit, local, "meta l4proto . th dport")
+		look("all"+f.Digit, "", address)
 	}
 	return out
 }
@@ -70,7 +70,7 @@ func (c *compiler) dispatch() (out []string) {
 // the packet through this table. It comes back when there is none: the backend
 // cannot be used.
 func (c *compiler) deliver(f *family) (out []string) {
-	target, address := c.has("target"+f.digit), c.has("address"+f.digit)
+	target, address := c.has("target"+f.Digit), c.has("address"+f.Digit)
 	if c.has("full") {
 		out = append(out, "ct mark @limited "+noteFull)
 	}
@@ -78,10 +78,10 @@ func (c *compiler) deliver(f *family) (out []string) {
 		out = append(out, "ct mark @opened")
 	}
 	if target {
-		out = append(out, "meta l4proto { tcp, udp, sctp } dnat "+f.ip+" addr . port to ct mark map @target"+f.digit)
+		out = append(out, "meta l4proto { tcp, udp, sctp } dnat "+f.ip+" addr . port to ct mark map @target"+f.Digit)
 	}
 	if address {
-		out = append(out, "dnat "+f.ip+" to ct mark map @address"+f.digit)
+		out = append(out, "dnat "+f.ip+" to ct mark map @address"+f.Digit)
 	}
 	return out
 }
@@ -100,9 +100,9 @@ func (c *compiler) sources() (out []string) {
 	if !c.has("traffic") {
 		out = append(out, ours)
 	}
-	for _, f := range []*family{v4, v6} {
-		if c.has("from" + f.digit) {
-			out = append(out, "snat "+f.ip+" to ct mark map @from"+f.digit)
+	for _, f := range []*family{V4, V6} {
+		if c.has("from" + f.Digit) {
+			out = append(out, "snat "+f.ip+" to ct mark map @from"+f.Digit)
 		}
 	}
 	if c.has("masqueraded") {

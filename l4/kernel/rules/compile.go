@@ -1,4 +1,4 @@
-package kernel
+package rules
 
 import (
 	"fmt"
@@ -56,7 +56,7 @@ var carriers = map[farm.NATType]func(*compiler, *farm.Farm) error{
 }
 
 func (c *compiler) farm(f *farm.Farm) error {
-	if err := plain(f); err != nil {
+	if err := Plain(f); err != nil {
 		return err
 	}
 	carry := carriers[f.L4.NAT]
@@ -69,9 +69,9 @@ func (c *compiler) farm(f *farm.Farm) error {
 // rewriting compiles a farm whose packets get other addresses by connection
 // tracking: nat and dnat.
 func (c *compiler) rewriting(f *farm.Farm) error {
-	g := &group{compiler: c, farm: f, l4: f.L4, family: v4, states: c.in.states(f.L4)}
+	g := &Group{compiler: c, Farm: f, L4: f.L4, Family: V4, states: c.in.States(f.L4)}
 	if f.VIP.Is6() && !f.VIP.Is4In6() {
-		g.family = v6
+		g.Family = V6
 	}
 	entries, err := g.entries()
 	if err != nil {
@@ -85,35 +85,35 @@ func (c *compiler) rewriting(f *farm.Farm) error {
 	if c.used.families == nil {
 		c.used.families = map[*family]bool{}
 	}
-	c.used.families[g.family] = true
-	chain := c.rules.ChainOf(inet(farmChain(f.ID)), func() *nft.Chain { return &nft.Chain{Owner: f.ID} })
+	c.used.families[g.Family] = true
+	chain := c.rules.ChainOf(InetID(farmChain(f.ID)), func() *nft.Chain { return &nft.Chain{Owner: f.ID} })
 	chain.Rules = append(c.midway(f), g.body(persist)...)
 	for _, e := range entries {
-		set := c.rules.SetOf(inet(e.set), e.make)
+		set := c.rules.SetOf(InetID(e.set), e.make)
 		set.Elements[e.key] = nft.Element{Value: "goto " + farmChain(f.ID), Owner: f.ID}
 	}
 	for i := range g.states {
-		if g.states[i].known {
+		if g.states[i].Known {
 			g.target(&g.states[i], persist)
 		}
 	}
 	return nil
 }
 
-// group is a farm being compiled.
-type group struct {
+// Group is a farm being compiled.
+type Group struct {
 	*compiler
-	farm   *farm.Farm
-	l4     *farm.L4
-	family *family
-	states []state
+	Farm   *farm.Farm
+	L4     *farm.L4
+	Family *family
+	states []State
 }
 
-// chosen are the backends new clients may get, in the order of the list.
-func (g *group) chosen() []*state {
-	var out []*state
+// Chosen are the backends new clients may get, in the order of the list.
+func (g *Group) chosen() []*State {
+	var out []*State
 	for i := range g.states {
-		if g.states[i].chosen {
+		if g.states[i].Chosen {
 			out = append(out, &g.states[i])
 		}
 	}
@@ -121,6 +121,6 @@ func (g *group) chosen() []*state {
 }
 
 // limited reports whether some backend has a bound of connections.
-func (g *group) limited() bool {
-	return slices.ContainsFunc(g.states, func(s state) bool { return s.known && s.ConnLimit > 0 })
+func (g *Group) limited() bool {
+	return slices.ContainsFunc(g.states, func(s State) bool { return s.Known && s.ConnLimit > 0 })
 }

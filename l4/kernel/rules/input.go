@@ -1,0 +1,94 @@
+package rules
+
+import (
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// Input is everything a compilation depends on.
+type Input struct {
+	// Farms are l4xnat farms; those carried in userspace are left out, and of
+	// those that are stopped there is no more than their sessions.
+	Farms []farm.Farm
+	// Usable tells whether a backend may get new connections as far as health is
+	// concerned; nil says yes of all.
+	Usable func(backend uint32) bool
+	// Weights are those of backends of farms with leastconn, by ID; those that
+	// are missing weigh 10.
+	Weights map[uint32]int
+	// Wire tells where backends of packet modes are; nil means that they cannot
+	// be carried.
+	Wire Wire
+	// Transparent are farms the engine carries whose backends see the addresses
+	// of clients: what they answer is led to the engine.
+	Transparent []farm.Farm
+	// Ended are farms whose connections were ended and may not know yet: what is
+	// of a TCP connection and does not begin it is refused.
+	Ended map[uint32]bool
+	// Hold keeps rewriting the packets of connections there are, even if no farm
+	// runs any more.
+	Hold bool
+}
+
+func (in *Input) usable(b *farm.Backend) bool { return in.Usable == nil || in.Usable(b.ID) }
+
+// State is what a backend may do.
+type State struct {
+	*farm.Backend
+	Known  bool // by sessions: usable, or draining
+	Chosen bool // by new clients
+}
+
+// States decides for all backends of a farm. One in maintenance takes no new
+// client; with drain its sessions still lead to it.
+func (in *Input) States(l *farm.L4) []State {
+	out := make([]State, len(l.Backends))
+	for i := range l.Backends {
+		b := &l.Backends[i]
+		up := in.usable(b)
+		out[i] = State{
+			Backend: b,
+			Known:   up && b.Maintenance != farm.MaintenanceCut,
+			Chosen:  up && b.Maintenance == "",
+		}
+	}
+	most := level(out)
+	for i := range out {
+		out[i].Chosen = out[i].Chosen && out[i].EffectivePriority() <= most
+	}
+	if l.Algorithm == farm.L4Priority {
+		onlyFirst(out)
+	}
+	return out
+}
+
+// level is the priority up to which backends are in service: from 1 on, the
+// unusable ones of exactly that priority are added to it until there are none
+// (contract of the L4 core).
+func level(list []State) int {
+	for level := 1; ; {
+		unusable := 0
+		for i := range list {
+			if !list[i].Chosen && list[i].EffectivePriority() == level {
+				unusable++
+			}
+		}
+		if unusable == 0 {
+			return level
+		}
+		level += unusable
+	}
+}
+
+// onlyFirst leaves one backend chosen: the first in the list of the best
+// priority.
+func onlyFirst(list []State) {
+	best := -1
+	for i := range list {
+		if list[i].Chosen && (best < 0 || list[i].EffectivePriority() < list[best].EffectivePriority()) {
+			best = i
+		}
+	}
+	for i := range list {
+		list[i].Chosen = i == best
+	}
+}

@@ -1,0 +1,56 @@
+package rules
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/sysnet/neigh"
+)
+
+// Wire tells where on the wire things are: packets of these farms pass by the
+// routing of the kernel.
+type Wire interface {
+	// Place says how a backend is reached; false while that is being found out.
+	Place(addr netip.Addr) (neigh.Place, bool)
+	// Devices are the interfaces packets for a VIP may arrive by; none when this
+	// machine does not have it.
+	Devices(vip netip.Addr) []string
+}
+
+// Warnings are the backends that get nothing though their farm is carried, by
+// farm ID, in sentences for people: nobody knows where they are.
+func Warnings(in *Input) map[uint32][]string {
+	out := map[uint32][]string{}
+	for i := range in.Farms {
+		f := &in.Farms[i]
+		if f.Stopped || !f.InKernel() || Home(f.L4.NAT) != Netdev || in.Wire == nil {
+			continue
+		}
+		for j := range f.L4.Backends {
+			b := &f.L4.Backends[j]
+			if reason := Unreached(in.Wire, f.L4.NAT, b); reason != "" {
+				out[f.ID] = append(out[f.ID], "backend "+b.Host+" is not used: "+reason)
+			}
+		}
+	}
+	return out
+}
+
+// Unreached says why packets cannot be put on the wire to the backend; empty
+// when they can.
+func Unreached(w Wire, nat farm.NATType, b *farm.Backend) string {
+	switch place, known := w.Place(b.Addr.Unmap()); {
+	case !known:
+		return "its MAC address is being asked for"
+	case place.Problem != "":
+		return place.Problem
+	case !place.OnLink():
+		return "it is behind the gateway " + place.Gateway.String() + ", and nattype " + string(nat) + " needs it on the link"
+	case place.MAC == neigh.MAC{}:
+		return "its MAC address is being asked for"
+	case !Nameable(place.Interface):
+		return fmt.Sprintf("it is behind the interface %q, a name the packet filter cannot be told", place.Interface)
+	}
+	return ""
+}
