@@ -59,6 +59,17 @@ func (a *Appliance) Serve(edit func(h *farm.HTTP), services ...farm.Service) str
 	return a.Farm.AddrPort().String()
 }
 
+// HTTPS gives the appliance certificates, and is what makes its farm one with TLS
+// that shows them.
+func (a *Appliance) HTTPS(certificates ...farm.Certificate) func(*farm.HTTP) {
+	t := &farm.TLS{}
+	for _, c := range certificates {
+		t.Certificates = append(t.Certificates, c.Name)
+	}
+	a.Certificates = certificates
+	return func(h *farm.HTTP) { h.TLS = t }
+}
+
 // Publish publishes a whole configuration and fails the test if it is refused.
 func (a *Appliance) Publish(cfg farm.Config) {
 	a.t.Helper()

@@ -6,7 +6,6 @@ import (
 	"net"
 	"sync"
 	"testing"
-	"time"
 )
 
 // Backend is a raw server: it records every byte and answers by script.
@@ -138,19 +137,6 @@ func Answer(response string) func(c *Recorder) {
 			c.Say(response)
 		}
 	}
-}
-
-// Dial opens a client connection that gives up ten seconds after it was opened,
-// or has sent something.
-func Dial(t testing.TB, addr string) *Client {
-	t.Helper()
-	c, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = c.SetDeadline(time.Now().Add(patience))
-	t.Cleanup(func() { _ = c.Close() })
-	return &Client{TCPConn: c.(*net.TCPConn), t: t}
 }
 
 // Unrecorded reads what Head has read ahead, then the connection, without

@@ -2,6 +2,7 @@ package l7test
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -21,6 +22,19 @@ type Client struct {
 
 // patience is how long a client waits for an answer.
 const patience = 10 * time.Second
+
+// Dial opens a client connection that gives up ten seconds after it was opened,
+// or has sent something.
+func Dial(t testing.TB, addr string) *Client {
+	t.Helper()
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = c.SetDeadline(time.Now().Add(patience))
+	t.Cleanup(func() { _ = c.Close() })
+	return &Client{TCPConn: c.(*net.TCPConn), t: t}
+}
 
 // SetDeadline replaces the patience of the client.
 func (c *Client) SetDeadline(t time.Time) error {
@@ -82,4 +96,11 @@ func (c *Client) Rest() string {
 	var b strings.Builder
 	_, _ = io.Copy(&b, c.Reader())
 	return b.String()
+}
+
+// DialOnly dials addr whatever is asked for.
+func DialOnly(addr string) func(ctx context.Context, network, asked string) (net.Conn, error) {
+	return func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, addr)
+	}
 }

@@ -138,7 +138,7 @@ func TestAnnouncementTellsOfTLSWithTheClient(t *testing.T) {
 	t.Parallel()
 	to, heard := receiver(t, nil)
 	a := l7test.New(t, 1)
-	addr := a.Serve(https(a, l7test.Certificate(t, "a.pem", "a.test")), announcing(farm.ProxyOutV2, to))
+	addr := a.Serve(a.HTTPS(l7test.Certificate(t, "a.pem", "a.test")), announcing(farm.ProxyOutV2, to))
 	res, err := browser(t, addr, &tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}, NextProtos: []string{"http/1.1"}}).Get("https://a.test/")
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +196,7 @@ func TestStreamsShareTheConnectionsOfTheirClient(t *testing.T) {
 	t.Parallel()
 	to, heard := receiver(t, nil)
 	a := l7test.New(t, 1)
-	edit := https(a, l7test.Certificate(t, "a.pem", "a.test"))
+	edit := a.HTTPS(l7test.Certificate(t, "a.pem", "a.test"))
 	addr := a.Serve(edit, announcing(farm.ProxyOutV2, to))
 	get := func(c *http.Client) string {
 		res, err := c.Get("https://a.test/")
@@ -250,7 +250,7 @@ func TestConnectionThatEndedIsNotGivenToAStream(t *testing.T) {
 		}
 	})
 	a := l7test.New(t, 1)
-	addr := a.Serve(https(a, l7test.Certificate(t, "a.pem", "a.test")), announcing(farm.ProxyOutV1, b.Addr))
+	addr := a.Serve(a.HTTPS(l7test.Certificate(t, "a.pem", "a.test")), announcing(farm.ProxyOutV1, b.Addr))
 	c := browser(t, addr, nil)
 	c.Transport.(*http.Transport).ForceAttemptHTTP2 = true
 	for range 4 {
@@ -270,7 +270,7 @@ func TestStreamsAreAnnouncedToo(t *testing.T) {
 	t.Parallel()
 	to, heard := receiver(t, nil)
 	a := l7test.New(t, 1)
-	addr := a.Serve(https(a, l7test.Certificate(t, "a.pem", "a.test")), announcing(farm.ProxyOutV1, to))
+	addr := a.Serve(a.HTTPS(l7test.Certificate(t, "a.pem", "a.test")), announcing(farm.ProxyOutV1, to))
 	c := browser(t, addr, nil)
 	c.Transport.(*http.Transport).ForceAttemptHTTP2 = true
 	first := ""

@@ -139,7 +139,7 @@ func TestOthersUnderstandAnnouncements(t *testing.T) {
 						t.Errorf("%s: request %d came on another connection", out, i)
 					}
 				}
-				edit := https(a, l7test.Certificate(t, "a.pem", "a.test"))
+				edit := a.HTTPS(l7test.Certificate(t, "a.pem", "a.test"))
 				res, err := browser(t, a.Serve(edit, service), nil).Get("https://a.test/")
 				if err != nil || res.StatusCode != 200 {
 					t.Fatalf("%s, with TLS to the client: %v %v", out, res, err)
@@ -201,7 +201,7 @@ func TestCurlIntroducesItself(t *testing.T) {
 	for _, scheme := range []string{"http", "https"} {
 		edit := introducing(farm.ProxyInRequired, "127.0.0.0/8")
 		if scheme == "https" {
-			of := https(a, l7test.Certificate(t, "a.pem", "a.test"))
+			of := a.HTTPS(l7test.Certificate(t, "a.pem", "a.test"))
 			edit = func(h *farm.HTTP) { introducing(farm.ProxyInRequired, "127.0.0.0/8")(h); of(h) }
 		}
 		addr := a.Serve(edit, l7test.Service("web", b.Addr))

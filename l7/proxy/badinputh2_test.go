@@ -69,9 +69,9 @@ func TestRow7TooMuchInAStream(t *testing.T) {
 		"2,000 cookies":  {"/", repeated(2000, "cookie", "a=b"), "431"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newPeer(t, addr)
-			p.ask(1, true, "GET", c.path, c.fields...)
-			if got := p.next(); !strings.HasPrefix(got, "1 HEADERS "+c.want) && !(c.want == "431" && strings.HasPrefix(got, "GOAWAY ENHANCE_YOUR_CALM")) {
+			p := l7test.DialFrames(t, addr)
+			p.Ask(1, true, "GET", c.path, c.fields...)
+			if got := p.Next(); !strings.HasPrefix(got, "1 HEADERS "+c.want) && !(c.want == "431" && strings.HasPrefix(got, "GOAWAY ENHANCE_YOUR_CALM")) {
 				t.Errorf("got %.80q, want %s", got, c.want)
 			}
 		})
@@ -79,9 +79,9 @@ func TestRow7TooMuchInAStream(t *testing.T) {
 	for _, c := range []struct{ path, field, status int }{ // bytes; beyond the list of fields nobody looks which is too long
 		{70 << 10, 0, 431}, {60 << 10, 10 << 10, 431}, {0, 70 << 10, 431}, {1 << 10, 60 << 10, 200},
 	} {
-		p := newPeer(t, addr) // a client of the standard library may know the limit and not ask
-		p.ask(1, true, "GET", "/?"+strings.Repeat("x", c.path), "x", strings.Repeat("x", c.field))
-		if got := p.next(); !strings.HasPrefix(got, fmt.Sprintf("1 HEADERS %d", c.status)) {
+		p := l7test.DialFrames(t, addr) // a client of the standard library may know the limit and not ask
+		p.Ask(1, true, "GET", "/?"+strings.Repeat("x", c.path), "x", strings.Repeat("x", c.field))
+		if got := p.Next(); !strings.HasPrefix(got, fmt.Sprintf("1 HEADERS %d", c.status)) {
 			t.Errorf("%+v: got %.80q", c, got)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,15 +16,15 @@ import (
 )
 
 // together sends what do writes as one piece, which is read as one.
-func (p *peer) together(do func()) {
-	p.t.Helper()
+func together(t *testing.T, p *l7test.FrameClient, do func()) {
+	t.Helper()
 	var b bytes.Buffer
 	direct := p.Framer
-	p.Framer = xhttp2.NewFramer(&b, p.conn)
+	p.Framer = xhttp2.NewFramer(&b, p.Conn)
 	do()
 	p.Framer = direct
-	if _, err := p.conn.Write(b.Bytes()); err != nil {
-		p.t.Fatal(err)
+	if _, err := p.Conn.Write(b.Bytes()); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -32,27 +33,31 @@ func (p *peer) together(do func()) {
 func TestStreamsThatEndInTheReadThatBeganThemNeverReachABackend(t *testing.T) {
 	t.Parallel()
 	const streams = 100 // fewer than are too many
-	for name, end := range map[string]func(p *peer, id uint32){
-		"reset":               func(p *peer, id uint32) { _ = p.WriteRSTStream(id, xhttp2.ErrCodeCancel) },
-		"window update of 0":  func(p *peer, id uint32) { _ = p.WriteRawFrame(xhttp2.FrameWindowUpdate, 0, id, make([]byte, 4)) },
-		"window overflow":     func(p *peer, id uint32) { _ = p.WriteWindowUpdate(id, 1<<31-1) },
-		"data after the end":  func(p *peer, id uint32) { _ = p.WriteData(id, true, []byte("x")) },
-		"head after the end":  func(p *peer, id uint32) { p.ask(id, true, "GET", "/") },
-		"priority of 4 bytes": func(p *peer, id uint32) { _ = p.WriteRawFrame(xhttp2.FramePriority, 0, id, make([]byte, 4)) },
+	for name, end := range map[string]func(p *l7test.FrameClient, id uint32){
+		"reset": func(p *l7test.FrameClient, id uint32) { _ = p.WriteRSTStream(id, xhttp2.ErrCodeCancel) },
+		"window update of 0": func(p *l7test.FrameClient, id uint32) {
+			_ = p.WriteRawFrame(xhttp2.FrameWindowUpdate, 0, id, make([]byte, 4))
+		},
+		"window overflow":    func(p *l7test.FrameClient, id uint32) { _ = p.WriteWindowUpdate(id, 1<<31-1) },
+		"data after the end": func(p *l7test.FrameClient, id uint32) { _ = p.WriteData(id, true, []byte("x")) },
+		"head after the end": func(p *l7test.FrameClient, id uint32) { p.Ask(id, true, "GET", "/") },
+		"priority of 4 bytes": func(p *l7test.FrameClient, id uint32) {
+			_ = p.WriteRawFrame(xhttp2.FramePriority, 0, id, make([]byte, 4))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := l7test.NewBackend(t, scripted)
 			a := l7test.New(t, 1)
-			p := newPeer(t, a.Serve(nil, l7test.Service("web", b.Addr)))
-			p.together(func() {
+			p := l7test.DialFrames(t, a.Serve(nil, l7test.Service("web", b.Addr)))
+			together(t, p, func() {
 				for id := uint32(1); id < 2*streams; id += 2 {
-					p.ask(id, true, "GET", "/not")
+					p.Ask(id, true, "GET", "/not")
 					end(p, id)
 				}
-				p.ask(2*streams+1, true, "GET", "/")
+				p.Ask(2*streams+1, true, "GET", "/")
 			})
-			for f := ""; !strings.HasPrefix(f, "201 "); f = p.next() {
+			for f := ""; !strings.HasPrefix(f, "201 "); f = p.Next() {
 				if f == "end" || strings.HasPrefix(f, "GOAWAY") {
 					t.Fatalf("got %s", f)
 				}
@@ -64,7 +69,7 @@ func TestStreamsThatEndInTheReadThatBeganThemNeverReachABackend(t *testing.T) {
 			if f.Requests != 1 || f.ClientAborts != streams {
 				t.Errorf("%d requests and %d aborts were counted, want 1 and %d", f.Requests, f.ClientAborts, streams)
 			}
-			_ = p.conn.Close()
+			_ = p.Conn.Close()
 			idle(t, a)
 		})
 	}
@@ -76,15 +81,15 @@ func TestRequestsThatCameInOneReadAreServedWhole(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, scripted)
 	a := l7test.New(t, 1)
-	p := newPeer(t, a.Serve(nil, l7test.Service("web", b.Addr)))
+	p := l7test.DialFrames(t, a.Serve(nil, l7test.Service("web", b.Addr)))
 	const streams = 100
-	p.together(func() {
+	together(t, p, func() {
 		for id := uint32(1); id < 2*streams; id += 2 {
-			p.ask(id, false, "POST", "/echo"+itoa(id))
+			p.Ask(id, false, "POST", "/echo"+itoa(id))
 			_ = p.WriteData(id, false, []byte("body "))
 			_ = p.WriteData(id, id%4 == 1, []byte(itoa(id)))
 			if id%4 == 3 {
-				_ = p.WriteHeaders(xhttp2.HeadersFrameParam{StreamID: id, EndStream: true, EndHeaders: true, BlockFragment: p.head("x-end", itoa(id))})
+				_ = p.WriteHeaders(xhttp2.HeadersFrameParam{StreamID: id, EndStream: true, EndHeaders: true, BlockFragment: p.Head("x-end", itoa(id))})
 			}
 		}
 	})
@@ -98,7 +103,7 @@ func TestRequestsThatCameInOneReadAreServedWhole(t *testing.T) {
 			t.Errorf("request %d did not come, or not with its body", id)
 		}
 	}
-	_ = p.conn.Close()
+	_ = p.Conn.Close()
 	idle(t, a)
 }
 
@@ -127,17 +132,17 @@ func TestManyRequestsOfOneConnectionGiveWayToOthers(t *testing.T) {
 	}()
 	a := l7test.New(t, 1)
 	addr := a.Serve(func(h *farm.HTTP) {}, l7test.Service("web", ln.Addr().String()))
-	p := newPeer(t, addr)
-	p.ask(1, true, "GET", "/first")
+	p := l7test.DialFrames(t, addr)
+	p.Ask(1, true, "GET", "/first")
 	other := l7test.Dial(t, addr)
 	_, _ = io.WriteString(other.TCPConn, "GET /warm HTTP/1.1\r\n")
 	<-order
 	held, stands := make(chan struct{}), make(chan struct{})
 	a.Loops[0].Post(func() { close(stands); <-held })
 	<-stands
-	p.together(func() {
+	together(t, p, func() {
 		for id := uint32(3); id < 2*streams+3; id += 2 {
-			p.ask(id, true, "GET", "/many")
+			p.Ask(id, true, "GET", "/many")
 		}
 	})
 	_, _ = io.WriteString(other.TCPConn, "Host: a.test\r\n\r\n")
@@ -164,9 +169,9 @@ func TestRequestsThatWaitForAnswersToLeaveAreServedThen(t *testing.T) {
 	b := l7test.NewBackend(t, scripted)
 	a := l7test.New(t, 1)
 	moved := farm.Service{ID: 9, Name: "moved", URL: "^/moved", Redirect: "https://else.test/" + strings.Repeat("x", 5000)}
-	p := newPeer(t, a.Serve(nil, moved, l7test.Service("web", b.Addr)))
+	p := l7test.DialFrames(t, a.Serve(nil, moved, l7test.Service("web", b.Addr)))
 	for id := uint32(1); id < 7; id += 2 {
-		p.ask(id, true, "GET", "/big") // more than sockets hold
+		p.Ask(id, true, "GET", "/big") // more than sockets hold
 	}
 	before := uint64(0)
 	l7test.Eventually(t, "the answers are stuck", func() bool {
@@ -176,14 +181,14 @@ func TestRequestsThatWaitForAnswersToLeaveAreServedThen(t *testing.T) {
 		return stuck
 	})
 	const streams = 100
-	p.together(func() {
+	together(t, p, func() {
 		for id := uint32(7); id < 2*streams+7; id += 2 {
-			p.ask(id, true, "GET", "/moved")
+			p.Ask(id, true, "GET", "/moved")
 		}
 	})
 	l7test.Eventually(t, "some are answered", func() bool { return a.Segment.SumFarm(1).Redirects > 0 })
 	for answered := 0; answered < streams; {
-		switch f := p.next(); {
+		switch f := p.Next(); {
 		case f == "end":
 			t.Fatalf("%d of %d were answered", answered, streams)
 		case strings.Contains(f, "HEADERS 302"):
@@ -191,3 +196,5 @@ func TestRequestsThatWaitForAnswersToLeaveAreServedThen(t *testing.T) {
 		}
 	}
 }
+
+func itoa(n uint32) string { return strconv.Itoa(int(n)) }

@@ -153,7 +153,7 @@ func TestALogInOfAStreamIsLentToNobodyElse(t *testing.T) {
 	b := ntlmBackend(t, "WWW-Authenticate: NTLM")
 	a := l7test.New(t, 1)
 	addr := a.Serve(nil, l7test.Service("web", b.Addr))
-	c := http2Client(t, addr, false)
+	c := l7test.HTTP2Client(t, addr, false)
 	for range 3 {
 		req, _ := http.NewRequest("GET", "http://a.test/", nil)
 		req.Header.Set("Authorization", "NTLM two")
@@ -176,7 +176,7 @@ func TestALogInOfAStreamIsLentToNobodyElse(t *testing.T) {
 func TestATrunkOnWhichALogInBeganIsLeft(t *testing.T) {
 	t.Parallel()
 	var connections atomic.Int32
-	s := http2Backend(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := l7test.HTTP2Server(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/asks" {
 			w.Header().Set("WWW-Authenticate", "Negotiate")
 			w.WriteHeader(401)

@@ -52,7 +52,7 @@ func clients(t testing.TB, subject pkix.Name) (farm.Authority, tls.Certificate) 
 
 // asking makes the farm one that asks for certificates, and trusts its peers.
 func asking(t testing.TB, a *l7test.Appliance, ca farm.Authority, mode farm.ClientAuth, tell bool) func(*farm.HTTP) {
-	edit := https(a, l7test.Certificate(t, "a.pem", "a.test"))
+	edit := a.HTTPS(l7test.Certificate(t, "a.pem", "a.test"))
 	a.Authorities = []farm.Authority{ca}
 	return func(h *farm.HTTP) {
 		edit(h)

@@ -130,7 +130,7 @@ func everyWayToLeave(t *testing.T, test func(t *testing.T, v *visitor, a *l7test
 				th, a := newThinker(t), l7test.New(t, 1)
 				edit := logs
 				if way.secure {
-					secured := https(a, l7test.Certificate(t, "ec.pem", "a.test"))
+					secured := a.HTTPS(l7test.Certificate(t, "ec.pem", "a.test"))
 					edit = func(h *farm.HTTP) { logs(h); secured(h) }
 				}
 				test(t, visitorOf(t, a.Serve(edit, th.service(kept)), way.secure), a, th, way.leave, way.gone || !kept)
@@ -287,7 +287,7 @@ func TestRequestsBehindOneThatWaitsAreServed(t *testing.T) {
 		th, a := newThinker(t), l7test.New(t, 1)
 		var edit func(*farm.HTTP)
 		if secure {
-			edit = https(a, l7test.Certificate(t, "ec.pem", "a.test"))
+			edit = a.HTTPS(l7test.Certificate(t, "ec.pem", "a.test"))
 		}
 		v := visitorOf(t, a.Serve(edit, th.service(false)), secure)
 		v.say(get("/"))
@@ -344,17 +344,17 @@ func TestTheEndOfAClientInTheQueueIsOneWhereTheServiceSaysSo(t *testing.T) {
 // An HTTP/2 connection has no half: its end, as RST_STREAM, ends its exchanges.
 func TestNothingIsDoneForStreamsThatLeft(t *testing.T) {
 	t.Parallel()
-	for name, leave := range map[string]func(p *peer){
-		"RST_STREAM": func(p *peer) { _ = p.WriteRSTStream(1, xhttp2.ErrCodeCancel) },
-		"FIN":        func(p *peer) { _ = p.conn.(*net.TCPConn).CloseWrite() },
-		"reset":      func(p *peer) { _ = p.conn.(*net.TCPConn).SetLinger(0); _ = p.conn.Close() },
+	for name, leave := range map[string]func(p *l7test.FrameClient){
+		"RST_STREAM": func(p *l7test.FrameClient) { _ = p.WriteRSTStream(1, xhttp2.ErrCodeCancel) },
+		"FIN":        func(p *l7test.FrameClient) { _ = p.Conn.(*net.TCPConn).CloseWrite() },
+		"reset":      func(p *l7test.FrameClient) { _ = p.Conn.(*net.TCPConn).SetLinger(0); _ = p.Conn.Close() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			th, a := newThinker(t), l7test.New(t, 1)
 			r := recordsOf(t, a)
-			p := newPeer(t, a.Serve(logs, th.service(true)))
-			p.ask(1, true, "GET", "/think")
+			p := l7test.DialFrames(t, a.Serve(logs, th.service(true)))
+			p.Ask(1, true, "GET", "/think")
 			<-th.asked
 			leave(p)
 			if l := r.next(); l.Flags&accesslog.AbortedByClient == 0 {
@@ -370,13 +370,13 @@ func TestStreamsToBackendsEndWithTheirClients(t *testing.T) {
 	t.Parallel()
 	ended := make(chan string, 1)
 	asked := make(chan bool, 1)
-	addr, _ := newHost(t, func(h *host) {
-		_, _ = h.request()
+	addr, _ := l7test.NewFrameServer(t, func(h *l7test.FrameServer) {
+		_, _ = h.Request()
 		asked <- true
-		ended <- h.next()
+		ended <- h.Next()
 	})
 	a := l7test.New(t, 1)
-	v := visitorOf(t, a.Serve(nil, multiplexedService(false, addr)), false)
+	v := visitorOf(t, a.Serve(nil, l7test.HTTP2Service(false, addr)), false)
 	v.say(get("/"))
 	<-asked
 	_ = v.tcp.CloseWrite()

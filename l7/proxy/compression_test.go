@@ -116,13 +116,13 @@ func TestCompressedBodiesComeBackByteByByte(t *testing.T) {
 		eachWay(t, handler, func(t *testing.T, _ *l7test.Appliance, c *http.Client, url string) { roundTrips(t, c, url) }, zip)
 	})
 	t.Run("HTTP2 backend", func(t *testing.T) {
-		everyPath(t, handler, func(t *testing.T, _ *l7test.Appliance, c *http.Client, url string) { roundTrips(t, c, url) }, zip)
+		l7test.EveryPath(t, handler, func(t *testing.T, _ *l7test.Appliance, c *http.Client, url string) { roundTrips(t, c, url) }, zip)
 	})
 	t.Run("HTTP1", func(t *testing.T) {
 		s := newServer(t, handler)
 		a := l7test.New(t, 1)
 		addr := a.Serve(nil, compressing(s))
-		transport := &http.Transport{DialContext: (&pinned{addr}).dial}
+		transport := &http.Transport{DialContext: l7test.DialOnly(addr)}
 		t.Cleanup(transport.CloseIdleConnections)
 		roundTrips(t, &http.Client{Transport: transport}, "http://a.test")
 		f := a.Segment.SumFarm(1)
@@ -287,7 +287,7 @@ func TestCurlReadsCompressedAnswers(t *testing.T) {
 	}
 	about, _ := exec.Command(curl, "--version").Output()
 	a := l7test.New(t, 1)
-	tls := https(a, l7test.Certificate(t, "ec.pem", "a.test"))
+	tls := a.HTTPS(l7test.Certificate(t, "ec.pem", "a.test"))
 	addr := a.Serve(tls, compressing(newServer(t, http.HandlerFunc(inPieces))))
 	want := compresstest.Text(300000, 300000)
 	for _, version := range []string{"--http1.1", "--http2", "--no-alpn --http1.0"} {

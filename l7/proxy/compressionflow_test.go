@@ -72,7 +72,7 @@ func TestEventsAreNotHeldBackByCompression(t *testing.T) {
 	t.Run("HTTP1", func(t *testing.T) {
 		s := l7test.Service("web", newServer(t, events))
 		addr := l7test.New(t, 1).Serve(zip, s)
-		transport := &http.Transport{DialContext: (&pinned{addr}).dial}
+		transport := &http.Transport{DialContext: l7test.DialOnly(addr)}
 		t.Cleanup(transport.CloseIdleConnections)
 		read(t, &http.Client{Transport: transport}, "http://a.test/")
 	})
@@ -110,7 +110,7 @@ func TestCompressedBodyOfABackendThatFailsIsNoWholeBody(t *testing.T) {
 		}
 		req, _ := http.NewRequest("GET", "http://a.test/", nil)
 		req.Header.Set("Accept-Encoding", "br")
-		if res, err = http2Client(t, addr, false).Do(req); err != nil {
+		if res, err = l7test.HTTP2Client(t, addr, false).Do(req); err != nil {
 			t.Fatal(err)
 		}
 		begun <- true
@@ -224,7 +224,7 @@ func TestHTTP2ClientThatDoesNotReadGetsCompressedBodiesWhole(t *testing.T) {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = w.Write(want)
 	}))
-	c := http2Client(t, l7test.New(t, 1).Serve(nil, compressing(b)), false)
+	c := l7test.HTTP2Client(t, l7test.New(t, 1).Serve(nil, compressing(b)), false)
 	for _, coding := range []string{"br", "zstd", "gzip"} {
 		req, _ := http.NewRequest("GET", "http://a.test/", nil)
 		req.Header.Set("Accept-Encoding", coding)
@@ -290,7 +290,7 @@ func TestAnswerThatWasRetriedInVainIsCompressed(t *testing.T) {
 		}
 		req, _ := http.NewRequest("GET", "http://a.test/", nil)
 		req.Header.Set("Accept-Encoding", "br")
-		res, err := http2Client(t, addr, false).Do(req)
+		res, err := l7test.HTTP2Client(t, addr, false).Do(req)
 		if err != nil {
 			t.Fatal(err)
 		}

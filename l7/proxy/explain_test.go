@@ -172,7 +172,7 @@ func TestExplanationTellsWhereARedirectLeads(t *testing.T) {
 		t.Errorf("got %+v", r)
 	}
 	secure := l7test.New(t, 1)
-	tls := https(secure, l7test.Certificate(t, "a.pem", "a.test"))
+	tls := secure.HTTPS(l7test.Certificate(t, "a.pem", "a.test"))
 	secure.Serve(func(h *farm.HTTP) {
 		tls(h)
 		h.TLS.NoSSLRedirect, h.TLS.NoSSLCode = "https://a.test/", 301

@@ -293,7 +293,7 @@ func TestABackendThatRefusesANameThatWorkedIsNotDown(t *testing.T) {
 func TestNamesThatComeOncePushNoOtherTrunkOut(t *testing.T) {
 	t.Parallel()
 	var handshakes atomic.Int32
-	s := http2Backend(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), true, func(s *http.Server) {
+	s := l7test.HTTP2Server(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), true, func(s *http.Server) {
 		s.ConnState = func(_ net.Conn, st http.ConnState) {
 			if st == http.StateNew {
 				handshakes.Add(1)
@@ -301,7 +301,7 @@ func TestNamesThatComeOncePushNoOtherTrunkOut(t *testing.T) {
 		}
 	})
 	a := l7test.New(t, 1)
-	c := l7test.Dial(t, a.Serve(nil, multiplexedService(true, s.Listener.Addr().String())))
+	c := l7test.Dial(t, a.Serve(nil, l7test.HTTP2Service(true, s.Listener.Addr().String())))
 	ask := func(host string) {
 		t.Helper()
 		if got := c.Send(hostIs(host)).Get(); got.StatusCode != 200 {

@@ -16,25 +16,25 @@ import (
 
 // attack is what a backend does with one request.
 type attack struct {
-	does    func(h *host, id uint32)
+	does    func(h *l7test.FrameServer, id uint32)
 	aborted bool   // the answer had begun: the client sees it cut, no 502
 	reason  string // in the log
 }
 
-func bytesOf(frame string) func(h *host, id uint32) {
-	return func(h *host, _ uint32) { _, _ = io.WriteString(h.conn, frame) }
+func bytesOf(frame string) func(h *l7test.FrameServer, id uint32) {
+	return func(h *l7test.FrameServer, _ uint32) { _, _ = io.WriteString(h.Conn, frame) }
 }
 
-func flood(n int, frame func(h *host, id uint32)) func(h *host, id uint32) {
-	return func(h *host, id uint32) {
+func flood(n int, frame func(h *l7test.FrameServer, id uint32)) func(h *l7test.FrameServer, id uint32) {
+	return func(h *l7test.FrameServer, id uint32) {
 		for range n {
 			frame(h, id)
 		}
 	}
 }
 
-func block(end bool, fields ...string) func(h *host, id uint32) {
-	return func(h *host, id uint32) { h.fields(id, end, fields...) }
+func block(end bool, fields ...string) func(h *l7test.FrameServer, id uint32) {
+	return func(h *l7test.FrameServer, id uint32) { h.Fields(id, end, fields...) }
 }
 
 // ofAStream are attacks that cost one stream.
@@ -57,66 +57,66 @@ var ofAStream = map[string]attack{
 	"interim that ends":              {block(true, ":status", "103"), false, "status"},
 	"many interim answers":           {flood(17, block(false, ":status", "103")), false, "too many interim answers"},
 	"head beyond the bound":          {block(true, append([]string{":status", "200"}, slices.Repeat([]string{"x", strings.Repeat("0", 4000)}, 20)...)...), false, "too long"},
-	"data before the head":           {func(h *host, id uint32) { _ = h.WriteData(id, true, []byte("x")) }, false, "before"},
-	"reset":                          {func(h *host, id uint32) { _ = h.WriteRSTStream(id, xhttp2.ErrCodeInternal) }, false, "backend reset the stream: INTERNAL_ERROR"},
-	"reset with a code nobody knows": {func(h *host, id uint32) { _ = h.WriteRSTStream(id, 4711) }, false, "backend reset the stream"},
-	"window update of zero":          {func(h *host, id uint32) { _ = h.WriteWindowUpdate(id, 0) }, false, "window update of zero"},
-	"window beyond its bound":        {func(h *host, id uint32) { _ = h.WriteWindowUpdate(id, 1<<31-1) }, false, "window larger"},
+	"data before the head":           {func(h *l7test.FrameServer, id uint32) { _ = h.WriteData(id, true, []byte("x")) }, false, "before"},
+	"reset":                          {func(h *l7test.FrameServer, id uint32) { _ = h.WriteRSTStream(id, xhttp2.ErrCodeInternal) }, false, "backend reset the stream: INTERNAL_ERROR"},
+	"reset with a code nobody knows": {func(h *l7test.FrameServer, id uint32) { _ = h.WriteRSTStream(id, 4711) }, false, "backend reset the stream"},
+	"window update of zero":          {func(h *l7test.FrameServer, id uint32) { _ = h.WriteWindowUpdate(id, 0) }, false, "window update of zero"},
+	"window beyond its bound":        {func(h *l7test.FrameServer, id uint32) { _ = h.WriteWindowUpdate(id, 1<<31-1) }, false, "window larger"},
 
-	"more data than its length": {func(h *host, id uint32) {
-		h.head(id, false, "200", "content-length", "3")
+	"more data than its length": {func(h *l7test.FrameServer, id uint32) {
+		h.Head(id, false, "200", "content-length", "3")
 		_ = h.WriteData(id, true, []byte("four"))
 	}, true, "length"},
-	"less data than its length": {func(h *host, id uint32) {
-		h.head(id, false, "200", "content-length", "30")
+	"less data than its length": {func(h *l7test.FrameServer, id uint32) {
+		h.Head(id, false, "200", "content-length", "30")
 		_ = h.WriteData(id, true, []byte("four"))
 	}, true, "length"},
-	"reset within the body": {func(h *host, id uint32) {
-		h.head(id, false, "200")
+	"reset within the body": {func(h *l7test.FrameServer, id uint32) {
+		h.Head(id, false, "200")
 		_ = h.WriteData(id, false, []byte("four"))
 		_ = h.WriteRSTStream(id, xhttp2.ErrCodeEnhanceYourCalm)
 	}, true, "backend reset the stream: ENHANCE_YOUR_CALM"},
-	"trailers that do not end": {func(h *host, id uint32) {
-		h.head(id, false, "200")
+	"trailers that do not end": {func(h *l7test.FrameServer, id uint32) {
+		h.Head(id, false, "200")
 		_ = h.WriteData(id, false, []byte("four"))
-		h.fields(id, false, "a", "b")
+		h.Fields(id, false, "a", "b")
 	}, true, "trailers"},
-	"pseudo fields in trailers": {func(h *host, id uint32) {
-		h.head(id, false, "200")
-		h.fields(id, true, ":status", "200")
+	"pseudo fields in trailers": {func(h *l7test.FrameServer, id uint32) {
+		h.Head(id, false, "200")
+		h.Fields(id, true, ":status", "200")
 	}, true, "pseudo field"},
 }
 
 // ofAConnection are attacks that cost the connection.
 var ofAConnection = map[string]attack{
 	"frame too large": {bytesOf("\x00\xff\xff\x00\x00\x00\x00\x00\x01"), false, "frame larger"},
-	"push": {func(h *host, id uint32) {
-		_ = h.WritePushPromise(xhttp2.PushPromiseParam{StreamID: id, PromiseID: 2, BlockFragment: h.encode(":method", "GET"), EndHeaders: true})
+	"push": {func(h *l7test.FrameServer, id uint32) {
+		_ = h.WritePushPromise(xhttp2.PushPromiseParam{StreamID: id, PromiseID: 2, BlockFragment: h.Encode(":method", "GET"), EndHeaders: true})
 	}, false, "PUSH_PROMISE"},
-	"head on an idle stream":  {func(h *host, _ uint32) { h.head(4711, true, "200") }, false, "idle"},
-	"head on a stream of its": {func(h *host, _ uint32) { h.head(2, true, "200") }, false, "idle"},
+	"head on an idle stream":  {func(h *l7test.FrameServer, _ uint32) { h.Head(4711, true, "200") }, false, "idle"},
+	"head on a stream of its": {func(h *l7test.FrameServer, _ uint32) { h.Head(2, true, "200") }, false, "idle"},
 	"data on no stream":       {bytesOf("\x00\x00\x01\x00\x00\x00\x00\x00\x00x"), false, "stream it cannot be on"},
 	"block that is no block":  {bytesOf("\x00\x00\x02\x01\x05\x00\x00\x00\x01\xff\xff"), false, "decompressed"},
 	"continuation of nothing": {bytesOf("\x00\x00\x01\x09\x04\x00\x00\x00\x01\x88"), false, "header block interrupted"},
-	"block interrupted": {func(h *host, id uint32) {
-		_ = h.WriteHeaders(xhttp2.HeadersFrameParam{StreamID: id, BlockFragment: h.encode(":status", "200")})
+	"block interrupted": {func(h *l7test.FrameServer, id uint32) {
+		_ = h.WriteHeaders(xhttp2.HeadersFrameParam{StreamID: id, BlockFragment: h.Encode(":status", "200")})
 		_ = h.WritePing(false, [8]byte{})
 	}, false, "header block interrupted"},
 	"settings of a wrong size": {bytesOf("\x00\x00\x05\x04\x00\x00\x00\x00\x00abcde"), false, "wrong length"},
-	"initial window too large": {func(h *host, _ uint32) {
+	"initial window too large": {func(h *l7test.FrameServer, _ uint32) {
 		_ = h.WriteSettings(xhttp2.Setting{ID: xhttp2.SettingInitialWindowSize, Val: 1 << 31})
 	}, false, "initial window"},
 	"padding beyond the frame": {bytesOf("\x00\x00\x02\x00\x08\x00\x00\x00\x01\xff\x00"), false, "padding"},
-	"ping flood":               {flood(20_000, func(h *host, _ uint32) { _ = h.WritePing(false, [8]byte{}) }), false, "PING"},
-	"settings flood":           {flood(20_000, func(h *host, _ uint32) { _ = h.WriteSettings() }), false, "SETTINGS"},
-	"window update flood":      {flood(20_000, func(h *host, id uint32) { _ = h.WriteWindowUpdate(id, 1) }), false, "WINDOW_UPDATE"},
+	"ping flood":               {flood(20_000, func(h *l7test.FrameServer, _ uint32) { _ = h.WritePing(false, [8]byte{}) }), false, "PING"},
+	"settings flood":           {flood(20_000, func(h *l7test.FrameServer, _ uint32) { _ = h.WriteSettings() }), false, "SETTINGS"},
+	"window update flood":      {flood(20_000, func(h *l7test.FrameServer, id uint32) { _ = h.WriteWindowUpdate(id, 1) }), false, "WINDOW_UPDATE"},
 	"flood of unknown frames":  {flood(20_000, bytesOf("\x00\x00\x00\x77\x00\x00\x00\x00\x00")), false, "unknown"},
-	"flood of resets":          {flood(20_000, func(h *host, _ uint32) { _ = h.WriteRSTStream(1, xhttp2.ErrCodeNo) }), false, ""},
-	"continuation flood": {func(h *host, id uint32) {
-		_ = h.WriteHeaders(xhttp2.HeadersFrameParam{StreamID: id, BlockFragment: h.encode(":status", "200")})
-		flood(200, func(h *host, id uint32) { _ = h.WriteContinuation(id, false, nil) })(h, id)
+	"flood of resets":          {flood(20_000, func(h *l7test.FrameServer, _ uint32) { _ = h.WriteRSTStream(1, xhttp2.ErrCodeNo) }), false, ""},
+	"continuation flood": {func(h *l7test.FrameServer, id uint32) {
+		_ = h.WriteHeaders(xhttp2.HeadersFrameParam{StreamID: id, BlockFragment: h.Encode(":status", "200")})
+		flood(200, func(h *l7test.FrameServer, id uint32) { _ = h.WriteContinuation(id, false, nil) })(h, id)
 	}, false, "CONTINUATION"},
-	"end of the connection":     {func(h *host, _ uint32) { _ = h.conn.Close() }, false, "connection ended before the answer"},
+	"end of the connection":     {func(h *l7test.FrameServer, _ uint32) { _ = h.Conn.Close() }, false, "connection ended before the answer"},
 	"bytes of another protocol": {bytesOf("HTTP/1.1 400 Bad Request\r\n\r\n"), false, "frame larger"},
 }
 
@@ -124,10 +124,10 @@ var ofAConnection = map[string]attack{
 // requests but /bad; those for /slow it answers after /now.
 func hostile(t *testing.T, a attack) (*l7test.Appliance, func(path string) (status int, body string, err error), chan string) {
 	held := make(chan string, 10)
-	addr, _ := newHost(t, func(h *host) {
+	addr, _ := l7test.NewFrameServer(t, func(h *l7test.FrameServer) {
 		var slow uint32
 		for {
-			id, path := h.request()
+			id, path := h.Request()
 			switch path {
 			case "":
 				return
@@ -138,16 +138,16 @@ func hostile(t *testing.T, a attack) (*l7test.Appliance, func(path string) (stat
 				a.does(h, id)
 			case "/now":
 				if slow > 0 {
-					h.answer(slow, "/slow")
+					h.Answer(slow, "/slow")
 				}
-				h.answer(id, path)
+				h.Answer(id, path)
 			default:
-				h.answer(id, path)
+				h.Answer(id, path)
 			}
 		}
 	})
 	appliance := l7test.New(t, 1)
-	front := appliance.Serve(nil, multiplexedService(false, addr))
+	front := appliance.Serve(nil, l7test.HTTP2Service(false, addr))
 	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 10}}
 	t.Cleanup(client.CloseIdleConnections)
 	return appliance, func(path string) (int, string, error) {

@@ -81,7 +81,7 @@ func TestTrustedPeerIntroducesItsClient(t *testing.T) {
 						a := l7test.New(t, 1)
 						edit := introducing(in, "127.0.0.0/8")
 						if secure {
-							of := https(a, l7test.Certificate(t, "a.pem", "a.test"))
+							of := a.HTTPS(l7test.Certificate(t, "a.pem", "a.test"))
 							edit = func(h *farm.HTTP) { introducing(in, "127.0.0.0/8")(h); of(h) }
 						}
 						addr := a.Serve(func(h *farm.HTTP) { edit(h); h.Logs = true }, l7test.Service("web", b.Addr))
@@ -113,7 +113,7 @@ func TestIntroducedClientSpeaksHTTP2(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
-	of := https(a, l7test.Certificate(t, "a.pem", "a.test"))
+	of := a.HTTPS(l7test.Certificate(t, "a.pem", "a.test"))
 	addr := a.Serve(func(h *farm.HTTP) { introducing(farm.ProxyInRequired, "127.0.0.0/8")(h); of(h) }, l7test.Service("web", b.Addr))
 	transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 		DialContext: func(context.Context, string, string) (net.Conn, error) {
@@ -163,7 +163,7 @@ func TestOptionalIntroductionMayBeLeftOut(t *testing.T) {
 			t.Errorf("%s: %s", method, res.Status)
 		}
 	}
-	of := https(a, l7test.Certificate(t, "a.pem", "a.test"))
+	of := a.HTTPS(l7test.Certificate(t, "a.pem", "a.test"))
 	addr = a.Serve(func(h *farm.HTTP) { introducing(farm.ProxyInOptional, "127.0.0.1/32")(h); of(h) }, l7test.Service("web", b.Addr))
 	if _, err := browser(t, addr, nil).Get("https://a.test/"); err != nil {
 		t.Error(err)
@@ -184,7 +184,7 @@ func TestNobodyElseIntroducesClients(t *testing.T) {
 			}
 		}
 		a := l7test.New(t, 1)
-		of := https(a, l7test.Certificate(t, "a.pem", "a.test"))
+		of := a.HTTPS(l7test.Certificate(t, "a.pem", "a.test"))
 		addr := a.Serve(func(h *farm.HTTP) { introducing(farm.ProxyInOptional, "10.0.0.0/8")(h); of(h) }, l7test.Service("web", b.Addr))
 		if tls.Client(introduce(t, addr, header, 1<<20), &tls.Config{InsecureSkipVerify: true}).Handshake() == nil {
 			t.Errorf("a handshake behind %q", header)

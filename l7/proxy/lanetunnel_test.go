@@ -14,17 +14,17 @@ import (
 // tunnelHost takes extended CONNECT and echoes what comes through it, in upper
 // case.
 func tunnelHost(t *testing.T, heads chan map[string]string) string {
-	addr, _ := newHost(t, func(h *host) {
+	addr, _ := l7test.NewFrameServer(t, func(h *l7test.FrameServer) {
 		for {
-			got := h.next()
+			got := h.Next()
 			id, rest, _ := strings.Cut(got, " ")
 			n := uint32(id[len(id)-1] - '0')
 			switch {
 			case got == "end":
 				return
 			case strings.HasPrefix(rest, "CONNECT"):
-				heads <- h.heads[n]
-				h.head(n, false, "200", "sec-websocket-protocol", "chat")
+				heads <- h.Heads[n]
+				h.Head(n, false, "200", "sec-websocket-protocol", "chat")
 				_ = h.WriteData(n, false, []byte("hello"))
 			case strings.HasPrefix(rest, "DATA"):
 				data, end := strings.CutSuffix(strings.TrimPrefix(rest, "DATA "), " end")
@@ -43,7 +43,7 @@ func TestWebSocketGoesToABackendThatSpeaksHTTP2(t *testing.T) {
 	t.Parallel()
 	heads := make(chan map[string]string, 10)
 	a := l7test.New(t, 1)
-	front := a.Serve(nil, multiplexedService(false, tunnelHost(t, heads)))
+	front := a.Serve(nil, l7test.HTTP2Service(false, tunnelHost(t, heads)))
 	for range 2 { // on a connection that is new, and on one that is not
 		c := l7test.Dial(t, front).Send(upgrade)
 		res, err := http.ReadResponse(c.Reader(), nil)
@@ -66,20 +66,20 @@ func TestWebSocketGoesToABackendThatSpeaksHTTP2(t *testing.T) {
 			t.Errorf("%q, %v", rest, err)
 		}
 	}
-	p := newPeer(t, front)
-	_ = p.WriteHeaders(xhttp2.HeadersFrameParam{StreamID: 1, EndHeaders: true, BlockFragment: p.head(":method", "CONNECT", ":scheme", "http", ":authority", "a.test", ":path", "/chat", ":protocol", "websocket")})
-	p.want("1 HEADERS 200", "1 DATA hello")
+	p := l7test.DialFrames(t, front)
+	_ = p.WriteHeaders(xhttp2.HeadersFrameParam{StreamID: 1, EndHeaders: true, BlockFragment: p.Head(":method", "CONNECT", ":scheme", "http", ":authority", "a.test", ":path", "/chat", ":protocol", "websocket")})
+	p.Want("1 HEADERS 200", "1 DATA hello")
 	_ = p.WriteData(1, false, []byte("ping"))
-	p.want("1 DATA PING")
+	p.Want("1 DATA PING")
 	_ = p.WriteData(1, true, []byte("last"))
-	p.want("1 DATA LAST", "1 DATA  end")
+	p.Want("1 DATA LAST", "1 DATA  end")
 }
 
 func TestClientThatLeavesATunnelCancelsItsStream(t *testing.T) {
 	t.Parallel()
 	heads := make(chan map[string]string, 10)
 	a := l7test.New(t, 1)
-	front := a.Serve(nil, multiplexedService(false, tunnelHost(t, heads)))
+	front := a.Serve(nil, l7test.HTTP2Service(false, tunnelHost(t, heads)))
 	c := l7test.Dial(t, front).Send(upgrade)
 	<-heads
 	got := make([]byte, 10)
@@ -95,9 +95,9 @@ func TestClientThatLeavesATunnelCancelsItsStream(t *testing.T) {
 
 func TestWebSocketToABackendThatTakesNoneIsRefusedWithTheReason(t *testing.T) {
 	t.Parallel()
-	addr, _ := newHost(t, func(h *host) { h.serve() })
+	addr, _ := l7test.NewFrameServer(t, func(h *l7test.FrameServer) { h.Serve() })
 	a := l7test.New(t, 1)
-	front := a.Serve(nil, multiplexedService(false, addr))
+	front := a.Serve(nil, l7test.HTTP2Service(false, addr))
 	for range 2 {
 		c := l7test.Dial(t, front).Send(upgrade)
 		if res, err := http.ReadResponse(c.Reader(), nil); err != nil || res.StatusCode != 502 {

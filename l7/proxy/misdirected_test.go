@@ -18,7 +18,7 @@ func TestStrictFarmRefusesHostsOfOtherCertificates(t *testing.T) {
 	for _, strict := range []bool{false, true} {
 		b := l7test.NewBackend(t, l7test.Answer(ok))
 		a := l7test.New(t, 1)
-		edit := https(a, l7test.Certificate(t, "first.pem", "a.test", "also.a.test"), l7test.Certificate(t, "other.pem", "b.test", "*.b.test"))
+		edit := a.HTTPS(l7test.Certificate(t, "first.pem", "a.test", "also.a.test"), l7test.Certificate(t, "other.pem", "b.test", "*.b.test"))
 		addr := a.Serve(func(h *farm.HTTP) { edit(h); h.TLS.StrictHost = strict }, l7test.Service("web", b.Addr))
 		for _, c := range []struct {
 			asked, host string

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"crypto/tls"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,17 +17,6 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l7/l7test"
 )
-
-// http2Client is a client of HTTP/2 for the farm at addr: over TLS, or by
-// prior knowledge.
-func http2Client(t *testing.T, addr string, secure bool) *http.Client {
-	var p http.Protocols
-	p.SetHTTP2(secure)
-	p.SetUnencryptedHTTP2(!secure)
-	transport := &http.Transport{Protocols: &p, DialContext: (&pinned{addr}).dial, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
-	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-}
 
 // eachWay runs a test over TLS and by prior knowledge.
 func eachWay(t *testing.T, handler http.Handler, test func(t *testing.T, a *l7test.Appliance, c *http.Client, url string), edit ...func(*farm.HTTP)) {
@@ -44,41 +32,20 @@ func eachWay(t *testing.T, handler http.Handler, test func(t *testing.T, a *l7te
 			}
 			url := "http://a.test"
 			if secure {
-				tls := https(a, l7test.Certificate(t, "ec.pem", "a.test"))
+				tls := a.HTTPS(l7test.Certificate(t, "ec.pem", "a.test"))
 				plain := with
 				with = func(h *farm.HTTP) { tls(h); plain(h) }
 				url = "https://a.test"
 			}
 			addr := a.Serve(with, l7test.Service("web", s.Listener.Addr().String()))
-			test(t, a, http2Client(t, addr, secure), url)
+			test(t, a, l7test.HTTP2Client(t, addr, secure), url)
 		})
 	}
 }
 
-// echo answers with what it got, in the framing the query asks for.
-var echo = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("X-Proto", r.Proto)
-	w.Header().Set("X-Forwarded", r.Header.Get("X-Forwarded-Proto"))
-	if r.URL.Query().Has("trailer") {
-		w.Header().Set("Trailer", "X-Sum")
-	}
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		w.WriteHeader(500)
-		return
-	}
-	if r.URL.Query().Has("length") {
-		w.Header().Set("Content-Length", fmt.Sprint(len(body)))
-	}
-	_, _ = w.Write(body)
-	if r.URL.Query().Has("trailer") {
-		w.Header().Set("X-Sum", fmt.Sprintf("%x", sha256.Sum256(body)))
-	}
-})
-
 func TestHTTP2CarriesBodiesOfEveryFramingBothWays(t *testing.T) {
 	t.Parallel()
-	eachWay(t, echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
+	eachWay(t, l7test.Echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
 		for _, query := range []string{"", "?length", "?trailer"} {
 			for _, size := range []int{0, 1, 1000, 16384, 65536, 70000, 3<<20 + 5} {
 				for _, chunked := range []bool{false, true} {
@@ -152,7 +119,7 @@ func TestHTTP2ServesManyStreamsAtOnce(t *testing.T) {
 
 func TestHTTP2GetsOurOwnAnswers(t *testing.T) {
 	t.Parallel()
-	eachWay(t, echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
+	eachWay(t, l7test.Echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
 		for _, q := range []struct {
 			method, path string
 			status       int
@@ -235,7 +202,7 @@ func TestHTTP2ClientThatLeavesEndsItsExchange(t *testing.T) {
 
 func TestHTTP2ConnectionOfAStoppedFarmIsAskedToLeave(t *testing.T) {
 	t.Parallel()
-	eachWay(t, echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
+	eachWay(t, l7test.Echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
 		resp, err := c.Get(url + "/")
 		if err != nil {
 			t.Fatal(err)

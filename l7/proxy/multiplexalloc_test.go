@@ -41,11 +41,11 @@ func streamsAllocate(t *testing.T, streams uint32, body int) {
 	})
 	s := l7test.Service("web", b.Addr)
 	s.VHost, s.URL = `a\.test`, "^/"
-	p := newPeer(t, l7test.New(t, 1).Serve(nil, s))
+	p := l7test.DialFrames(t, l7test.New(t, 1).Serve(nil, s))
 	var out bytes.Buffer
 	frames := xhttp2.NewFramer(&out, nil)
 	data := make([]byte, body)
-	block := bytes.Clone(p.head(":method", "POST", ":scheme", "http", ":authority", "a.test", ":path", "/path?q=1", "user-agent", "test"))
+	block := bytes.Clone(p.Head(":method", "POST", ":scheme", "http", ":authority", "a.test", ":path", "/path?q=1", "user-agent", "test"))
 	id := uint32(1)
 	in := make([]byte, 65536)
 	round := func() {
@@ -57,16 +57,16 @@ func streamsAllocate(t *testing.T, streams uint32, body int) {
 			}
 			id += 2
 		}
-		if _, err := p.conn.Write(out.Bytes()); err != nil {
+		if _, err := p.Conn.Write(out.Bytes()); err != nil {
 			t.Fatal(err)
 		}
 		for ends := uint32(0); ends < streams; {
-			if _, err := io.ReadFull(p.conn, in[:9]); err != nil {
+			if _, err := io.ReadFull(p.Conn, in[:9]); err != nil {
 				t.Fatal(err)
 			}
 			n := int(in[0])<<16 | int(in[1])<<8 | int(in[2])
 			kind, flags := in[3], in[4]
-			if _, err := io.ReadFull(p.conn, in[:n]); err != nil {
+			if _, err := io.ReadFull(p.Conn, in[:n]); err != nil {
 				t.Fatal(err)
 			}
 			if kind == 3 || kind == 7 {
@@ -79,7 +79,7 @@ func streamsAllocate(t *testing.T, streams uint32, body int) {
 	}
 	for range 60 {
 		round()
-		block = bytes.Clone(p.head(":method", "POST", ":scheme", "http", ":authority", "a.test", ":path", "/path?q=1", "user-agent", "test"))
+		block = bytes.Clone(p.Head(":method", "POST", ":scheme", "http", ":authority", "a.test", ":path", "/path?q=1", "user-agent", "test"))
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

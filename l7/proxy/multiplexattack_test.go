@@ -45,23 +45,23 @@ func other(t *testing.T, addr string) (stop func()) {
 
 func TestHTTP2FloodsCostOneConnection(t *testing.T) {
 	for name, c := range map[string]struct {
-		send   func(p *peer, id uint32)
+		send   func(p *l7test.FrameClient, id uint32)
 		reason string
 	}{
-		"rapid reset": {func(p *peer, id uint32) {
-			p.ask(id, true, "GET", "/silent")
+		"rapid reset": {func(p *l7test.FrameClient, id uint32) {
+			p.Ask(id, true, "GET", "/silent")
 			_ = p.WriteRSTStream(id, xhttp2.ErrCodeCancel)
 		}, "too many streams reset"},
-		"settings": {func(p *peer, id uint32) { _ = p.WriteSettings() }, "too many SETTINGS frames"},
-		"ping":     {func(p *peer, id uint32) { _ = p.WritePing(false, [8]byte{}) }, "too many PING frames"},
-		"continuations": {func(p *peer, id uint32) {
+		"settings": {func(p *l7test.FrameClient, id uint32) { _ = p.WriteSettings() }, "too many SETTINGS frames"},
+		"ping":     {func(p *l7test.FrameClient, id uint32) { _ = p.WritePing(false, [8]byte{}) }, "too many PING frames"},
+		"continuations": {func(p *l7test.FrameClient, id uint32) {
 			if id == 1 {
-				_ = p.WriteRawFrame(xhttp2.FrameHeaders, 0, id, p.head(":method", "GET"))
+				_ = p.WriteRawFrame(xhttp2.FrameHeaders, 0, id, p.Head(":method", "GET"))
 			}
-			_ = p.WriteContinuation(1, false, p.head("x", "y"))
+			_ = p.WriteContinuation(1, false, p.Head("x", "y"))
 		}, "too many CONTINUATION frames"},
-		"streams":   {func(p *peer, id uint32) { p.ask(id, true, "GET", "/silent") }, "too many streams at once"},
-		"malformed": {func(p *peer, id uint32) { p.ask(id, true, "GET", "/", "connection", "x") }, "too many streams reset"},
+		"streams":   {func(p *l7test.FrameClient, id uint32) { p.Ask(id, true, "GET", "/silent") }, "too many streams at once"},
+		"malformed": {func(p *l7test.FrameClient, id uint32) { p.Ask(id, true, "GET", "/", "connection", "x") }, "too many streams reset"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := l7test.NewBackend(t, scripted)
@@ -69,9 +69,9 @@ func TestHTTP2FloodsCostOneConnection(t *testing.T) {
 			addr := a.Serve(nil, l7test.Service("web", b.Addr))
 			stop := other(t, addr)
 			for range 3 {
-				p := newPeer(t, addr)
+				p := l7test.DialFrames(t, addr)
 				gone := make(chan []string)
-				go func() { gone <- p.ended() }()
+				go func() { gone <- p.Ended() }()
 				for id := uint32(1); id < 20000; id += 2 {
 					c.send(p, id)
 				}
@@ -109,12 +109,12 @@ func held() int {
 func TestHTTP2ConnectionHoldsLittle(t *testing.T) {
 	long := bytes.Repeat([]byte("x"), 4<<20)
 	for name, c := range map[string]struct {
-		ask  func(p *peer, id uint32)
+		ask  func(p *l7test.FrameClient, id uint32)
 		most int
 	}{
-		"128 bodies that are not read": {func(p *peer, id uint32) { p.ask(id, true, "GET", "/big") }, 5 << 20},
-		"128 heads of 60 KiB": {func(p *peer, id uint32) {
-			big := p.head(":method", "GET", ":scheme", "http", ":authority", "a.test", ":path", "/silent",
+		"128 bodies that are not read": {func(p *l7test.FrameClient, id uint32) { p.Ask(id, true, "GET", "/big") }, 5 << 20},
+		"128 heads of 60 KiB": {func(p *l7test.FrameClient, id uint32) {
+			big := p.Head(":method", "GET", ":scheme", "http", ":authority", "a.test", ":path", "/silent",
 				"x-"+itoa(id), strings.Repeat(string(rune('a'+id%26)), 60000))
 			_ = p.WriteHeaders(xhttp2.HeadersFrameParam{StreamID: id, EndStream: true, BlockFragment: big[:16000]})
 			for big = big[16000:]; len(big) > 16000; big = big[16000:] {
@@ -122,8 +122,8 @@ func TestHTTP2ConnectionHoldsLittle(t *testing.T) {
 			}
 			_ = p.WriteContinuation(id, true, big)
 		}, 6 << 20},
-		"128 bodies for a backend that does not read": {func(p *peer, id uint32) {
-			p.ask(id, false, "POST", "/silent", "content-length", "100000")
+		"128 bodies for a backend that does not read": {func(p *l7test.FrameClient, id uint32) {
+			p.Ask(id, false, "POST", "/silent", "content-length", "100000")
 			_ = p.WriteData(id, false, make([]byte, 2000))
 		}, 4 << 20},
 	} {
@@ -136,7 +136,7 @@ func TestHTTP2ConnectionHoldsLittle(t *testing.T) {
 				_, _ = io.Copy(io.Discard, r.TCPConn)
 			})
 			a := l7test.New(t, 1)
-			p := newPeer(t, a.Serve(nil, l7test.Service("web", b.Addr)))
+			p := l7test.DialFrames(t, a.Serve(nil, l7test.Service("web", b.Addr)))
 			before := held() - len(b.Received())
 			for id := uint32(1); id < 256; id += 2 {
 				c.ask(p, id)
@@ -151,7 +151,7 @@ func TestHTTP2ConnectionHoldsLittle(t *testing.T) {
 			if n := strings.Count(b.Received(), "GET /silent"); n > maxHeads/60000 {
 				t.Errorf("%d heads of 60 KiB were kept at once", n)
 			}
-			_ = p.conn.Close()
+			_ = p.Conn.Close()
 			idle(t, a)
 		})
 	}
@@ -161,21 +161,21 @@ func TestHTTP2ConnectionHoldsLittle(t *testing.T) {
 // read is not listened to.
 func TestHTTP2ClientThatAsksAndDoesNotReadIsNotHeard(t *testing.T) {
 	a := l7test.New(t, 1)
-	p := newPeer(t, a.Serve(func(h *farm.HTTP) {
+	p := l7test.DialFrames(t, a.Serve(func(h *farm.HTTP) {
 		h.Services = []farm.Service{{ID: 9, Name: "moved", Redirect: "https://else.test/" + strings.Repeat("x", 5000)}}
 	}))
-	_ = p.conn.SetWriteDeadline(time.Now().Add(2 * time.Second))
+	_ = p.Conn.SetWriteDeadline(time.Now().Add(2 * time.Second))
 	var b bytes.Buffer
 	f := xhttp2.NewFramer(&b, nil)
 	sent := 0
 	for id := uint32(1); ; {
 		b.Reset()
 		for range 200 {
-			block := p.head(":method", "GET", ":scheme", "http", ":authority", "a.test", ":path", "/")
+			block := p.Head(":method", "GET", ":scheme", "http", ":authority", "a.test", ":path", "/")
 			_ = f.WriteHeaders(xhttp2.HeadersFrameParam{StreamID: id, EndStream: true, EndHeaders: true, BlockFragment: block})
 			id += 2
 		}
-		if _, err := p.conn.Write(b.Bytes()); err != nil || sent > 64<<20 {
+		if _, err := p.Conn.Write(b.Bytes()); err != nil || sent > 64<<20 {
 			break
 		}
 		sent += b.Len()
@@ -183,7 +183,7 @@ func TestHTTP2ClientThatAsksAndDoesNotReadIsNotHeard(t *testing.T) {
 	if n := a.Segment.SumFarm(1).Redirects; n > 20000 {
 		t.Errorf("%d requests were answered that nobody read", n)
 	}
-	_ = p.conn.Close()
+	_ = p.Conn.Close()
 	idle(t, a)
 }
 
@@ -207,19 +207,19 @@ func TestHTTP2FramesOfOneByteAreSentOnTogether(t *testing.T) {
 		}
 	})
 	a := l7test.New(t, 1)
-	p := newPeer(t, a.Serve(nil, l7test.Service("web", b.Addr)))
+	p := l7test.DialFrames(t, a.Serve(nil, l7test.Service("web", b.Addr)))
 	const size = 20000
-	p.ask(1, false, "POST", "/")
-	p.ask(3, false, "POST", "/")
+	p.Ask(1, false, "POST", "/")
+	p.Ask(3, false, "POST", "/")
 	var frames bytes.Buffer
 	f := xhttp2.NewFramer(&frames, nil)
 	for i := range size {
 		_ = f.WriteData(1, i == size-1, []byte{'x'})
 		_ = f.WriteData(3, i == size-1, []byte{'y'})
 	}
-	_, _ = p.conn.Write(frames.Bytes())
+	_, _ = p.Conn.Write(frames.Bytes())
 	for range 2 {
-		p.want2xx()
+		want2xx(t, p)
 	}
 	if n := reads.Load(); n > 200 {
 		t.Errorf("%d frames of a byte came in %d parts", 2*size, n)
@@ -227,15 +227,15 @@ func TestHTTP2FramesOfOneByteAreSentOnTogether(t *testing.T) {
 }
 
 // want2xx reads one whole answer, of whatever stream.
-func (p *peer) want2xx() {
-	p.t.Helper()
+func want2xx(t *testing.T, p *l7test.FrameClient) {
+	t.Helper()
 	for {
-		switch f := p.next(); {
+		switch f := p.Next(); {
 		case strings.HasSuffix(f, " end"):
 			return
 		case strings.Contains(f, "DATA"), strings.Contains(f, "HEADERS 200"):
 		default:
-			p.t.Fatalf("got %s", f)
+			t.Fatalf("got %s", f)
 		}
 	}
 }

@@ -98,7 +98,7 @@ func TestHTTP2StreamsEndAsTheirAnswersDo(t *testing.T) {
 	b := l7test.NewBackend(t, scripted)
 	a := l7test.New(t, 1)
 	addr := a.Serve(quick, l7test.Service("web", b.Addr))
-	p := newPeer(t, addr)
+	p := l7test.DialFrames(t, addr)
 	id := uint32(1)
 	for _, c := range []struct {
 		method, path string
@@ -118,18 +118,18 @@ func TestHTTP2StreamsEndAsTheirAnswersDo(t *testing.T) {
 		{"GET", "/silent", []string{"HEADERS 504", "DATA The server behind this address did not answer in time.\n end"}},
 		{"HEAD", "/%00", []string{"HEADERS 400 end"}},
 	} {
-		p.ask(id, true, c.method, c.path)
+		p.Ask(id, true, c.method, c.path)
 		for _, w := range c.want {
-			p.want(itoa(id) + " " + w)
+			p.Want(itoa(id) + " " + w)
 		}
 		id += 2
 	}
-	p.ask(id, false, "POST", "/early", "content-length", "10000")
-	p.want(itoa(id)+" HEADERS 413", itoa(id)+" DATA no end")
+	p.Ask(id, false, "POST", "/early", "content-length", "10000")
+	p.Want(itoa(id)+" HEADERS 413", itoa(id)+" DATA no end")
 	_ = p.WriteData(id, true, make([]byte, 10000)) // the rest, which nobody wants
-	p.ask(id+2, true, "GET", "/")
-	p.want(itoa(id+2)+" HEADERS 200", itoa(id+2)+" DATA ok end")
-	_ = p.conn.Close()
+	p.Ask(id+2, true, "GET", "/")
+	p.Want(itoa(id+2)+" HEADERS 200", itoa(id+2)+" DATA ok end")
+	_ = p.Conn.Close()
 	idle(t, a)
 }
 
@@ -137,35 +137,35 @@ func TestHTTP2CarriesTunnels(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, scripted)
 	a := l7test.New(t, 1)
-	p := newPeer(t, a.Serve(nil, l7test.Service("web", b.Addr)))
-	p.ask(1, false, "CONNECT", "/ws", ":protocol", "websocket")
-	p.want("1 HEADERS 200", "1 DATA hello")
+	p := l7test.DialFrames(t, a.Serve(nil, l7test.Service("web", b.Addr)))
+	p.Ask(1, false, "CONNECT", "/ws", ":protocol", "websocket")
+	p.Want("1 HEADERS 200", "1 DATA hello")
 	_ = p.WriteData(1, false, []byte("one"))
-	p.want("1 DATA one")
+	p.Want("1 DATA one")
 	_ = p.WriteData(1, true, []byte("two"))
-	p.want("1 DATA twobye", "1 DATA  end")
+	p.Want("1 DATA twobye", "1 DATA  end")
 
-	p.ask(3, false, "CONNECT", "/wsends", ":protocol", "websocket")
-	p.want("3 HEADERS 200", "3 DATA hello", "3 DATA  end")
+	p.Ask(3, false, "CONNECT", "/wsends", ":protocol", "websocket")
+	p.Want("3 HEADERS 200", "3 DATA hello", "3 DATA  end")
 	_ = p.WriteData(3, false, []byte("still"))
 	_ = p.WriteData(3, true, []byte("heard"))
 	l7test.Eventually(t, "the backend hears what follows its end", func() bool { return strings.HasSuffix(b.Received(), "stillheard") })
 
-	p.ask(5, false, "CONNECT", "/wsreset", ":protocol", "websocket")
-	p.want("5 HEADERS 200", "5 DATA hello")
+	p.Ask(5, false, "CONNECT", "/wsreset", ":protocol", "websocket")
+	p.Want("5 HEADERS 200", "5 DATA hello")
 	_ = p.WriteData(5, false, []byte("x"))
-	p.want("5 RST_STREAM CANCEL")
+	p.Want("5 RST_STREAM CANCEL")
 
-	p.ask(7, false, "CONNECT", "/not", ":protocol", "websocket")
-	p.want("7 HEADERS 502") // 200 would mean that the tunnel stands
-	p.next()
-	p.want("7 RST_STREAM NO_ERROR")
+	p.Ask(7, false, "CONNECT", "/not", ":protocol", "websocket")
+	p.Want("7 HEADERS 502") // 200 would mean that the tunnel stands
+	p.Next()
+	p.Want("7 RST_STREAM NO_ERROR")
 
-	p.ask(9, false, "CONNECT", "/ws", ":protocol", "websocket")
-	p.want("9 HEADERS 200", "9 DATA hello")
+	p.Ask(9, false, "CONNECT", "/ws", ":protocol", "websocket")
+	p.Want("9 HEADERS 200", "9 DATA hello")
 	_ = p.WriteRSTStream(9, xhttp2.ErrCodeCancel)
 	l7test.Eventually(t, "the tunnels are over", func() bool { return a.Segment.SumBackend(1).Established == 0 })
-	_ = p.conn.Close()
+	_ = p.Conn.Close()
 	idle(t, a)
 }
 
@@ -174,15 +174,15 @@ func TestHTTP2StopsInOrder(t *testing.T) {
 	b := l7test.NewBackend(t, scripted)
 	a := l7test.New(t, 1)
 	addr := a.Serve(nil, l7test.Service("web", b.Addr))
-	p := newPeer(t, addr)
-	p.ask(1, true, "GET", "/slow")
+	p := l7test.DialFrames(t, addr)
+	p.Ask(1, true, "GET", "/slow")
 	l7test.Eventually(t, "the request is there", func() bool { return strings.Contains(b.Received(), "/slow") })
 	a.Publish(farm.Config{})
-	p.want("GOAWAY NO_ERROR")
-	p.ask(3, true, "GET", "/") // was on its way
-	p.want("3 RST_STREAM REFUSED_STREAM", "1 HEADERS 200", "1 DATA ok end")
+	p.Want("GOAWAY NO_ERROR")
+	p.Ask(3, true, "GET", "/") // was on its way
+	p.Want("3 RST_STREAM REFUSED_STREAM", "1 HEADERS 200", "1 DATA ok end")
 	_ = p.WritePing(true, [8]byte([]byte("sluice..")))
-	p.want("GOAWAY NO_ERROR", "end")
+	p.Want("GOAWAY NO_ERROR", "end")
 	idle(t, a)
 }
 
@@ -191,14 +191,14 @@ func TestHTTP2BackendThatIsCutEndsItsStreamsOnly(t *testing.T) {
 	b := l7test.NewBackend(t, scripted)
 	a := l7test.New(t, 1)
 	s := l7test.Service("web", b.Addr)
-	p := newPeer(t, a.Serve(nil, s), xhttp2.Setting{ID: xhttp2.SettingInitialWindowSize, Val: 4})
-	p.ask(1, true, "GET", "/big")
-	p.want("1 HEADERS 200", "1 DATA xxxx")
+	p := l7test.DialFrames(t, a.Serve(nil, s), xhttp2.Setting{ID: xhttp2.SettingInitialWindowSize, Val: 4})
+	p.Ask(1, true, "GET", "/big")
+	p.Want("1 HEADERS 200", "1 DATA xxxx")
 	s.Backends[0].Maintenance = farm.MaintenanceCut
 	a.Serve(nil, s)
-	p.want("1 RST_STREAM INTERNAL_ERROR")
-	p.ask(3, true, "GET", "/")
-	p.want("3 HEADERS 503")
-	_ = p.conn.Close()
+	p.Want("1 RST_STREAM INTERNAL_ERROR")
+	p.Ask(3, true, "GET", "/")
+	p.Want("3 HEADERS 503")
+	_ = p.Conn.Close()
 	idle(t, a)
 }

@@ -36,17 +36,17 @@ func TestHTTP2GaugesReturnToZero(t *testing.T) {
 		all.Go(func() {
 			r := rand.New(rand.NewPCG(2, uint64(i)))
 			for time.Now().Before(end) {
-				p := newPeer(t, addr, xhttp2.Setting{ID: xhttp2.SettingInitialWindowSize, Val: []uint32{0, 100, 1 << 20}[r.IntN(3)]})
-				_ = p.conn.SetDeadline(time.Now().Add(time.Duration(r.IntN(1500)) * time.Millisecond))
+				p := l7test.DialFrames(t, addr, xhttp2.Setting{ID: xhttp2.SettingInitialWindowSize, Val: []uint32{0, 100, 1 << 20}[r.IntN(3)]})
+				_ = p.Conn.SetDeadline(time.Now().Add(time.Duration(r.IntN(1500)) * time.Millisecond))
 				for id := uint32(1); id < uint32(r.IntN(40)); id += 2 {
 					switch r.IntN(3) {
 					case 0:
-						p.ask(id, true, "GET", paths[r.IntN(len(paths))])
+						p.Ask(id, true, "GET", paths[r.IntN(len(paths))])
 					case 1:
-						p.ask(id, false, "POST", paths[r.IntN(len(paths))])
+						p.Ask(id, false, "POST", paths[r.IntN(len(paths))])
 						_ = p.WriteData(id, r.IntN(2) == 0, make([]byte, r.IntN(16000)))
 					case 2:
-						p.ask(id, false, "CONNECT", tunnels[r.IntN(len(tunnels))], ":protocol", "websocket")
+						p.Ask(id, false, "CONNECT", tunnels[r.IntN(len(tunnels))], ":protocol", "websocket")
 						_ = p.WriteData(id, r.IntN(2) == 0, []byte("ping"))
 					}
 					switch r.IntN(6) {
@@ -55,16 +55,16 @@ func TestHTTP2GaugesReturnToZero(t *testing.T) {
 					case 1:
 						_ = p.WriteWindowUpdate(id, 1000)
 					case 2:
-						p.next()
+						p.Next()
 					}
 				}
 				switch r.IntN(4) {
 				case 0:
 					_ = p.WriteRawFrame(xhttp2.FrameHeaders, 0, 0, nil) // breaks the rules
 				case 1:
-					p.ended()
+					p.Ended()
 				}
-				_ = p.conn.Close()
+				_ = p.Conn.Close()
 			}
 		})
 	}

@@ -16,9 +16,9 @@ func TestHTTP2PanicsCostOneConnectionAndNothingElse(t *testing.T) {
 			m := newMistake(t)
 			m.service.Backends[0].ConnLimit = 0
 			m.Serve(m.edit, m.service)
-			p := newPeer(t, m.addr)
+			p := l7test.DialFrames(t, m.addr)
 			for id := uint32(1); id < 10; id += 2 {
-				p.ask(id, true, "GET", "/")
+				p.Ask(id, true, "GET", "/")
 				m.wait(m.heads)
 			}
 			if n := m.Engine.Break(what); n != 5 {
@@ -27,7 +27,7 @@ func TestHTTP2PanicsCostOneConnectionAndNothingElse(t *testing.T) {
 			for range 5 {
 				m.say <- ok
 			}
-			p.ended()
+			p.Ended()
 			if m.Engine.TakePanics() == 0 {
 				t.Error("nothing went wrong: the test misses its aim")
 			}
@@ -39,11 +39,11 @@ func TestHTTP2PanicsCostOneConnectionAndNothingElse(t *testing.T) {
 				<-m.say
 			}
 			m.Serve(m.edit, m.service)
-			q := newPeer(t, m.addr)
-			q.ask(1, true, "GET", "/")
+			q := l7test.DialFrames(t, m.addr)
+			q.Ask(1, true, "GET", "/")
 			m.wait(m.heads)
 			m.say <- ok
-			q.want("1 HEADERS 200", "1 DATA ok end")
+			q.Want("1 HEADERS 200", "1 DATA ok end")
 		})
 	}
 }

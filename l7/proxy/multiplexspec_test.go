@@ -37,7 +37,7 @@ func TestHTTP2Conforms(t *testing.T) {
 			a := l7test.New(t, 2)
 			with := func(h *farm.HTTP) { h.RequestTimeout = 3 } // connections are left open
 			if secure {
-				tls := https(a, l7test.Certificate(t, "ec.pem", "a.test"))
+				tls := a.HTTPS(l7test.Certificate(t, "ec.pem", "a.test"))
 				plain := with
 				with = func(h *farm.HTTP) { plain(h); tls(h) }
 			}

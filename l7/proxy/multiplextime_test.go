@@ -17,77 +17,77 @@ func TestHTTP2ClientsThatKeepUsWaitingAreLate(t *testing.T) {
 		return xhttp2.Setting{ID: xhttp2.SettingInitialWindowSize, Val: n}
 	}
 	for name, c := range map[string]struct {
-		connect func(t *testing.T, addr string) *peer
-		drip    func(p *peer) // every tenth of a second
-		last    string        // before the end, empty for any
+		connect func(t *testing.T, addr string) *l7test.FrameClient
+		drip    func(p *l7test.FrameClient) // every tenth of a second
+		last    string                      // before the end, empty for any
 		counted bool
 	}{
-		"preface": {func(t *testing.T, addr string) *peer {
+		"preface": {func(t *testing.T, addr string) *l7test.FrameClient {
 			c := l7test.Dial(t, addr)
 			_, _ = io.WriteString(c.TCPConn, "PRI * HTTP")
-			return &peer{Framer: xhttp2.NewFramer(c.TCPConn, c.TCPConn), t: t, conn: c.TCPConn}
+			return l7test.NewFrameClient(t, c.TCPConn)
 		}, nil, "", true},
-		"settings": {func(t *testing.T, addr string) *peer {
+		"settings": {func(t *testing.T, addr string) *l7test.FrameClient {
 			c := l7test.Dial(t, addr)
 			_, _ = io.WriteString(c.TCPConn, xhttp2.ClientPreface+"\x00\x00\x20\x04")
-			return &peer{Framer: xhttp2.NewFramer(c.TCPConn, c.TCPConn), t: t, conn: c.TCPConn}
-		}, func(p *peer) { _, _ = p.conn.Write([]byte{0}) }, "GOAWAY NO_ERROR", true},
-		"nothing": {func(t *testing.T, addr string) *peer { return newPeer(t, addr) }, nil, "GOAWAY NO_ERROR", false},
-		"pings": {func(t *testing.T, addr string) *peer { return newPeer(t, addr) },
-			func(p *peer) { _ = p.WritePing(false, [8]byte{}) }, "GOAWAY NO_ERROR", false},
-		"frame beside a tunnel": {func(t *testing.T, addr string) *peer {
-			p := newPeer(t, addr)
-			p.ask(1, false, "CONNECT", "/ws", ":protocol", "websocket")
-			p.want("1 HEADERS 200", "1 DATA hello")
-			_, _ = p.conn.Write([]byte("\x00\x20\x00\x01\x05\x00\x00\x00\x03"))
+			return l7test.NewFrameClient(t, c.TCPConn)
+		}, func(p *l7test.FrameClient) { _, _ = p.Conn.Write([]byte{0}) }, "GOAWAY NO_ERROR", true},
+		"nothing": {func(t *testing.T, addr string) *l7test.FrameClient { return l7test.DialFrames(t, addr) }, nil, "GOAWAY NO_ERROR", false},
+		"pings": {func(t *testing.T, addr string) *l7test.FrameClient { return l7test.DialFrames(t, addr) },
+			func(p *l7test.FrameClient) { _ = p.WritePing(false, [8]byte{}) }, "GOAWAY NO_ERROR", false},
+		"frame beside a tunnel": {func(t *testing.T, addr string) *l7test.FrameClient {
+			p := l7test.DialFrames(t, addr)
+			p.Ask(1, false, "CONNECT", "/ws", ":protocol", "websocket")
+			p.Want("1 HEADERS 200", "1 DATA hello")
+			_, _ = p.Conn.Write([]byte("\x00\x20\x00\x01\x05\x00\x00\x00\x03"))
 			return p
-		}, func(p *peer) { _, _ = p.conn.Write([]byte{0}) }, "GOAWAY NO_ERROR", true},
-		"header block beside a tunnel": {func(t *testing.T, addr string) *peer {
-			p := newPeer(t, addr)
-			p.ask(1, false, "CONNECT", "/ws", ":protocol", "websocket")
-			p.want("1 HEADERS 200", "1 DATA hello")
-			_ = p.WriteRawFrame(xhttp2.FrameHeaders, 0, 3, p.head(":method", "GET"))
-			return p
-		}, nil, "GOAWAY NO_ERROR", true},
-		"window": {func(t *testing.T, addr string) *peer {
-			p := newPeer(t, addr, window(0))
-			p.ask(1, true, "GET", "/big")
-			p.want("1 HEADERS 200", "1 RST_STREAM INTERNAL_ERROR")
+		}, func(p *l7test.FrameClient) { _, _ = p.Conn.Write([]byte{0}) }, "GOAWAY NO_ERROR", true},
+		"header block beside a tunnel": {func(t *testing.T, addr string) *l7test.FrameClient {
+			p := l7test.DialFrames(t, addr)
+			p.Ask(1, false, "CONNECT", "/ws", ":protocol", "websocket")
+			p.Want("1 HEADERS 200", "1 DATA hello")
+			_ = p.WriteRawFrame(xhttp2.FrameHeaders, 0, 3, p.Head(":method", "GET"))
 			return p
 		}, nil, "GOAWAY NO_ERROR", true},
-		"window for an answer of ours": {func(t *testing.T, addr string) *peer {
-			p := newPeer(t, addr, window(0))
-			p.ask(1, true, "BREW", "/")
-			p.want("1 HEADERS 501", "1 RST_STREAM CANCEL")
+		"window": {func(t *testing.T, addr string) *l7test.FrameClient {
+			p := l7test.DialFrames(t, addr, window(0))
+			p.Ask(1, true, "GET", "/big")
+			p.Want("1 HEADERS 200", "1 RST_STREAM INTERNAL_ERROR")
 			return p
 		}, nil, "GOAWAY NO_ERROR", true},
-		"reading": {func(t *testing.T, addr string) *peer {
-			p := newPeer(t, addr)
+		"window for an answer of ours": {func(t *testing.T, addr string) *l7test.FrameClient {
+			p := l7test.DialFrames(t, addr, window(0))
+			p.Ask(1, true, "BREW", "/")
+			p.Want("1 HEADERS 501", "1 RST_STREAM CANCEL")
+			return p
+		}, nil, "GOAWAY NO_ERROR", true},
+		"reading": {func(t *testing.T, addr string) *l7test.FrameClient {
+			p := l7test.DialFrames(t, addr)
 			for id := uint32(1); id < 32; id += 2 {
-				p.ask(id, true, "GET", "/big")
+				p.Ask(id, true, "GET", "/big")
 			}
 			time.Sleep(5 * time.Second)
 			return p
 		}, nil, "", true},
-		"body": {func(t *testing.T, addr string) *peer {
-			p := newPeer(t, addr)
-			p.ask(1, false, "POST", "/wait", "content-length", "9")
-			p.want("1 HEADERS 408", "1 DATA The request did not arrive in time.\n end", "1 RST_STREAM NO_ERROR")
+		"body": {func(t *testing.T, addr string) *l7test.FrameClient {
+			p := l7test.DialFrames(t, addr)
+			p.Ask(1, false, "POST", "/wait", "content-length", "9")
+			p.Want("1 HEADERS 408", "1 DATA The request did not arrive in time.\n end", "1 RST_STREAM NO_ERROR")
 			return p
 		}, nil, "GOAWAY NO_ERROR", true},
-		"body on a connection that was used": {func(t *testing.T, addr string) *peer {
-			p := newPeer(t, addr)
-			p.ask(1, true, "GET", "/")
-			p.want("1 HEADERS 200", "1 DATA ok end")
-			p.ask(3, false, "POST", "/wait", "content-length", "9")
-			p.want("3 HEADERS 408", "3 DATA The request did not arrive in time.\n end", "3 RST_STREAM NO_ERROR")
+		"body on a connection that was used": {func(t *testing.T, addr string) *l7test.FrameClient {
+			p := l7test.DialFrames(t, addr)
+			p.Ask(1, true, "GET", "/")
+			p.Want("1 HEADERS 200", "1 DATA ok end")
+			p.Ask(3, false, "POST", "/wait", "content-length", "9")
+			p.Want("3 HEADERS 408", "3 DATA The request did not arrive in time.\n end", "3 RST_STREAM NO_ERROR")
 			return p
 		}, nil, "GOAWAY NO_ERROR", true},
-		"half of a body": {func(t *testing.T, addr string) *peer {
-			p := newPeer(t, addr)
-			p.ask(1, false, "POST", "/wait")
+		"half of a body": {func(t *testing.T, addr string) *l7test.FrameClient {
+			p := l7test.DialFrames(t, addr)
+			p.Ask(1, false, "POST", "/wait")
 			_ = p.WriteData(1, false, []byte("half"))
-			p.want("1 HEADERS 408", "1 DATA The request did not arrive in time.\n end", "1 RST_STREAM NO_ERROR")
+			p.Want("1 HEADERS 408", "1 DATA The request did not arrive in time.\n end", "1 RST_STREAM NO_ERROR")
 			return p
 		}, nil, "GOAWAY NO_ERROR", true},
 	} {
@@ -130,7 +130,7 @@ func TestHTTP2ClientsThatKeepUsWaitingAreLate(t *testing.T) {
 					}
 				}()
 			}
-			frames := p.ended()
+			frames := p.Ended()
 			close(over)
 			if took := time.Since(begin); took > 8*time.Second {
 				t.Errorf("served for %v", took)
@@ -151,15 +151,15 @@ func TestHTTP2SlowReaderThatReadsIsServed(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, scripted)
 	a := l7test.New(t, 1)
-	p := newPeer(t, a.Serve(quick, l7test.Service("web", b.Addr)), xhttp2.Setting{ID: xhttp2.SettingInitialWindowSize, Val: 1 << 20})
-	p.ask(1, true, "GET", "/big")
-	p.want("1 HEADERS 200")
+	p := l7test.DialFrames(t, a.Serve(quick, l7test.Service("web", b.Addr)), xhttp2.Setting{ID: xhttp2.SettingInitialWindowSize, Val: 1 << 20})
+	p.Ask(1, true, "GET", "/big")
+	p.Want("1 HEADERS 200")
 	got := 0
 	for begin := time.Now(); got < 4<<20; {
 		if time.Since(begin) < 4*time.Second {
 			time.Sleep(100 * time.Millisecond)
 		}
-		f := p.next()
+		f := p.Next()
 		n := len(strings.TrimSuffix(strings.TrimPrefix(f, "1 DATA "), " end"))
 		if !strings.HasPrefix(f, "1 DATA ") {
 			t.Fatalf("%s after %d bytes", f, got)
@@ -169,6 +169,6 @@ func TestHTTP2SlowReaderThatReadsIsServed(t *testing.T) {
 			_ = p.WriteWindowUpdate(1, uint32(n))
 		}
 	}
-	_ = p.conn.Close()
+	_ = p.Conn.Close()
 	idle(t, a)
 }

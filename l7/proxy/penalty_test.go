@@ -18,26 +18,26 @@ import (
 func floodTimes(t *testing.T, addr string, times int) {
 	t.Helper()
 	for range times {
-		p := newPeer(t, addr)
-		p.together(func() {
+		p := l7test.DialFrames(t, addr)
+		together(t, p, func() {
 			for id := uint32(1); id < 400; id += 2 {
-				p.ask(id, true, "GET", "/not")
+				p.Ask(id, true, "GET", "/not")
 				_ = p.WriteRSTStream(id, xhttp2.ErrCodeCancel)
 			}
 		})
-		if frames := strings.Join(p.ended(), "\n"); !strings.Contains(frames, "GOAWAY ENHANCE_YOUR_CALM") {
+		if frames := strings.Join(p.Ended(), "\n"); !strings.Contains(frames, "GOAWAY ENHANCE_YOUR_CALM") {
 			t.Fatalf("a flood ended with %q", frames)
 		}
 	}
 }
 
 // answered is closed when the peer's request has been.
-func (p *peer) answered() <-chan struct{} {
-	p.ask(1, true, "GET", "/")
+func answered(p *l7test.FrameClient) <-chan struct{} {
+	p.Ask(1, true, "GET", "/")
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for f := p.next(); f != "end" && !strings.HasPrefix(f, "1 HEADERS"); f = p.next() {
+		for f := p.Next(); f != "end" && !strings.HasPrefix(f, "1 HEADERS"); f = p.Next() {
 		}
 	}()
 	return done
@@ -57,20 +57,20 @@ func TestWhoFloodedComesBackMoreSlowly(t *testing.T) {
 	b := l7test.NewBackend(t, scripted)
 	a := l7test.New(t, 2)
 	addr := a.Serve(nil, l7test.Service("web", b.Addr))
-	early := newPeer(t, addr)
-	early.ask(1, true, "GET", "/")
-	early.want("1 HEADERS 200", "1 DATA ok end")
+	early := l7test.DialFrames(t, addr)
+	early.Ask(1, true, "GET", "/")
+	early.Want("1 HEADERS 200", "1 DATA ok end")
 	floodTimes(t, addr, 6) // in one after the other, so each comes later than the last
-	slow := newPeer(t, addr).answered()
+	slow := answered(l7test.DialFrames(t, addr))
 
-	early.ask(3, true, "GET", "/")
-	early.want("3 HEADERS 200", "3 DATA ok end")
+	early.Ask(3, true, "GET", "/")
+	early.Want("3 HEADERS 200", "3 DATA ok end")
 	c := l7test.Dial(t, addr)
 	_, _ = io.WriteString(c.TCPConn, get("/"))
 	if res, err := http.ReadResponse(c.Reader(), nil); err != nil || res.StatusCode != 200 {
 		t.Fatalf("a client of HTTP/1: %v %v", res, err)
 	}
-	<-newPeerFrom(t, "127.0.0.2", addr).answered()
+	<-answered(newPeerFrom(t, "127.0.0.2", addr))
 	if isDone(slow) {
 		t.Error("who came from the address of a flood was served as fast as others")
 	}
@@ -84,8 +84,8 @@ func TestWhoFloodedComesBackMoreSlowly(t *testing.T) {
 	}
 }
 
-// newPeerFrom is newPeer from another address of this machine.
-func newPeerFrom(t *testing.T, source, addr string) *peer {
+// newPeerFrom is a client from another address of this machine.
+func newPeerFrom(t *testing.T, source, addr string) *l7test.FrameClient {
 	t.Helper()
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}}
 	c, err := d.Dial("tcp", addr)
@@ -93,7 +93,7 @@ func newPeerFrom(t *testing.T, source, addr string) *peer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	return newPeerOn(t, c)
+	return l7test.NewFrameClient(t, c).Greet()
 }
 
 func TestWhoWaitsForBeingSlowMayLeave(t *testing.T) {
@@ -102,15 +102,15 @@ func TestWhoWaitsForBeingSlowMayLeave(t *testing.T) {
 	a := l7test.New(t, 1)
 	addr := a.Serve(nil, l7test.Service("web", b.Addr))
 	floodTimes(t, addr, 5)
-	first, second := newPeer(t, addr), newPeer(t, addr)
-	slow := first.answered()
+	first, second := l7test.DialFrames(t, addr), l7test.DialFrames(t, addr)
+	slow := answered(first)
 	l7test.Eventually(t, "both wait", func() bool { return a.Segment.Shard(0).Loop().HTTP2Delayed == 4+2 })
-	_ = second.conn.Close()
+	_ = second.Conn.Close()
 	l7test.Eventually(t, "one is let go", func() bool { return a.Segment.SumFarm(1).Established == 1 })
 	if isDone(slow) {
 		t.Error("it was let go with its delay, not before")
 	}
-	_ = first.conn.Close()
+	_ = first.Conn.Close()
 	idle(t, a)
 }
 
@@ -122,7 +122,7 @@ func TestTrustedPeersAreNeverSlow(t *testing.T) {
 		h.Trusted = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	}, l7test.Service("web", b.Addr))
 	floodTimes(t, addr, 3)
-	<-newPeer(t, addr).answered()
+	<-answered(l7test.DialFrames(t, addr))
 	if n := a.Segment.Shard(0).Loop().HTTP2Delayed; n != 0 {
 		t.Errorf("%d connections were delayed", n)
 	}

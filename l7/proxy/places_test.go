@@ -222,7 +222,7 @@ func TestHTTP2ConnectionsHaveAPlace(t *testing.T) {
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 2)
 	addr := a.Serve(bounded(2, farm.OverflowRefuse), l7test.Service("web", b.Addr))
-	c := http2Client(t, addr, false)
+	c := l7test.HTTP2Client(t, addr, false)
 	for range 3 {
 		res, err := c.Get("http://a.test/")
 		if err != nil {

@@ -301,7 +301,7 @@ func TestStreamsWaitToo(t *testing.T) {
 	s := queueing(10, g.Addr)
 	addr := a.Serve(nil, s)
 	holder, _ := waiting(t, a, addr, g, 0)
-	client := http2Client(t, addr, false)
+	client := l7test.HTTP2Client(t, addr, false)
 	answers := make(chan int, 5)
 	for range 5 {
 		go func() {

@@ -276,7 +276,7 @@ func TestRecordKnowsTheClientsTLS(t *testing.T) {
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
 	r := recordsOf(t, a)
-	secure := https(a, l7test.Certificate(t, "ec.pem", "a.test"))
+	secure := a.HTTPS(l7test.Certificate(t, "ec.pem", "a.test"))
 	addr := a.Serve(func(h *farm.HTTP) { secure(h); h.Logs = true }, l7test.Service("web", b.Addr))
 	c := browser(t, addr, &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12})
 	res, err := c.Get("https://a.test/")

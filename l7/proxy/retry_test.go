@@ -124,7 +124,7 @@ func TestStreamsAreRetriedToo(t *testing.T) {
 	bad, good := l7test.NewBackend(t, l7test.Answer(chunked)), l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
 	addr := a.Serve(nil, retrying(on("500"), bad.Addr, good.Addr))
-	client := http2Client(t, addr, false)
+	client := l7test.HTTP2Client(t, addr, false)
 	ask := func(want string) {
 		t.Helper()
 		res, err := client.Get("http://" + addr + "/")
@@ -147,7 +147,7 @@ func TestStreamsAreRetriedToo(t *testing.T) {
 
 // plainH2 is the address of a backend that speaks HTTP/2 without TLS.
 func plainH2(t *testing.T, handler http.Handler) string {
-	return http2Backend(t, handler, false).Listener.Addr().String()
+	return l7test.HTTP2Server(t, handler, false).Listener.Addr().String()
 }
 
 func TestBackendsOfHTTP2AreRetriedToo(t *testing.T) {
@@ -168,7 +168,7 @@ func TestBackendsOfHTTP2AreRetriedToo(t *testing.T) {
 		s := retrying(on("503"), plainH2(t, answer(503, "sorry")), plainH2(t, other))
 		s.BackendProtocol = farm.BackendHTTP2
 		addr := a.Serve(nil, s)
-		client := http2Client(t, addr, false)
+		client := l7test.HTTP2Client(t, addr, false)
 		for range 4 {
 			if res := answerTo(t, addr, get("/")); res.StatusCode != status || res.Text != want {
 				t.Errorf("HTTP/1: answer %d %q", res.StatusCode, res.Text)

@@ -1,12 +1,10 @@
 package proxy_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"crypto/tls"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -17,16 +15,6 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// https makes the farm one with TLS and the given certificates.
-func https(a *l7test.Appliance, certificates ...farm.Certificate) func(*farm.HTTP) {
-	t := &farm.TLS{}
-	for _, c := range certificates {
-		t.Certificates = append(t.Certificates, c.Name)
-	}
-	a.Certificates = certificates
-	return func(h *farm.HTTP) { h.TLS = t }
-}
-
 // browser is a client of the farm at addr, whatever name a URL holds.
 func browser(t *testing.T, addr string, config *tls.Config) *http.Client {
 	if config == nil {
@@ -35,7 +23,7 @@ func browser(t *testing.T, addr string, config *tls.Config) *http.Client {
 	config.InsecureSkipVerify = true
 	transport := &http.Transport{TLSClientConfig: config}
 	transport.DialTLSContext = nil
-	transport.DialContext = (&pinned{addr}).dial
+	transport.DialContext = l7test.DialOnly(addr)
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
@@ -44,7 +32,7 @@ func TestFarmWithTLSServesEveryVersionAndBothKinds(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 2)
-	addr := a.Serve(https(a, l7test.Certificate(t, "ec.pem", "a.test"), l7test.Certificate(t, "rsa.pem", "a.test")), l7test.Service("web", b.Addr))
+	addr := a.Serve(a.HTTPS(l7test.Certificate(t, "ec.pem", "a.test"), l7test.Certificate(t, "rsa.pem", "a.test")), l7test.Service("web", b.Addr))
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		for _, suite := range []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256} {
 			c := browser(t, addr, &tls.Config{MinVersion: version, MaxVersion: version, CipherSuites: []uint16{suite}})
@@ -69,7 +57,7 @@ func TestCertificateIsChosenByName(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
-	addr := a.Serve(https(a, l7test.Certificate(t, "first.pem", "a.test"), l7test.Certificate(t, "wild.pem", "*.b.test")), l7test.Service("web", b.Addr))
+	addr := a.Serve(a.HTTPS(l7test.Certificate(t, "first.pem", "a.test"), l7test.Certificate(t, "wild.pem", "*.b.test")), l7test.Service("web", b.Addr))
 	for name, want := range map[string]string{"a.test": "first.pem", "x.b.test": "wild.pem", "other.test": "first.pem"} {
 		resp, err := browser(t, addr, nil).Get("https://" + name + "/")
 		if err != nil {
@@ -86,7 +74,7 @@ func TestCertificateIsReplacedWithoutALostConnection(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
-	edit := https(a, l7test.Certificate(t, "one.pem", "a.test"))
+	edit := a.HTTPS(l7test.Certificate(t, "one.pem", "a.test"))
 	addr := a.Serve(edit, l7test.Service("web", b.Addr))
 	kept := browser(t, addr, nil)
 	var last string
@@ -118,7 +106,7 @@ func TestPlainHTTPOnAPortWithTLSIsAnswered(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
-	edit := https(a, l7test.Certificate(t, "ec.pem", "a.test"))
+	edit := a.HTTPS(l7test.Certificate(t, "ec.pem", "a.test"))
 	for _, c := range []struct {
 		edit   func(*farm.TLS)
 		status int
@@ -156,7 +144,7 @@ func TestBodiesOfAnySizePassThroughTLSBothWays(t *testing.T) {
 		if s == secure {
 			service.TLS = &farm.BackendTLS{}
 		}
-		addr := a.Serve(https(a, l7test.Certificate(t, "ec.pem", "a.test")), service)
+		addr := a.Serve(a.HTTPS(l7test.Certificate(t, "ec.pem", "a.test")), service)
 		c := browser(t, addr, nil)
 		for _, size := range []int{0, 1, 100, 16 << 10, 16<<10 + 1, 1 << 20, 9<<20 + 7} {
 			body := strings.Repeat("0123456789abcdef!", size/17+1)[:size]
@@ -215,13 +203,4 @@ func TestBackendWithTLSIsAskedForTheHostOfTheRequestAndVerifiedByChoice(t *testi
 	if r := get(serve(farm.BackendTLS{Verify: farm.VerifySystem}), "a.test"); r.StatusCode != 502 {
 		t.Errorf("a self-signed backend was trusted: %d", r.StatusCode)
 	}
-}
-
-// pinned dials one address whatever is asked for.
-type ctx = context.Context
-
-type pinned struct{ addr string }
-
-func (p *pinned) dial(ctx ctx, network, _ string) (net.Conn, error) {
-	return (&net.Dialer{}).DialContext(ctx, network, p.addr)
 }

@@ -22,7 +22,7 @@ func TestAnswersNameTheirBackend(t *testing.T) {
 	for alias, want := range map[string]string{"": b.Addr, "db 1": "db 1"} {
 		s.Backends[0].Alias = alias
 		addr := l7test.New(t, 1).Serve(nil, s)
-		overHTTP2, err := http2Client(t, addr, false).Get("http://a.test/")
+		overHTTP2, err := l7test.HTTP2Client(t, addr, false).Get("http://a.test/")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -106,7 +106,7 @@ func TestStrictTransportSecurityIsSentWithTLSOnly(t *testing.T) {
 	s, moved := l7test.Service("web", b.Addr), farm.Service{ID: 2, Name: "moved", Redirect: "https://b.test/", STS: 200}
 	s.STS, s.URL = 300, "^/app"
 	a := l7test.New(t, 1)
-	edit := https(a, l7test.Certificate(t, "a.pem", "a.test"))
+	edit := a.HTTPS(l7test.Certificate(t, "a.pem", "a.test"))
 	addr := a.Serve(edit, s, moved)
 	for path, want := range map[string]string{"/app": "max-age=300", "/": "max-age=200"} {
 		res, err := browser(t, addr, nil).Get("https://a.test" + path)

@@ -88,7 +88,7 @@ func TestTrailersOfWhichRulesLeaveNothing(t *testing.T) {
 	if got := b.Received(); !strings.HasSuffix(got, "\r\n\r\n0\r\n\r\n") {
 		t.Errorf("the backend got %q", got)
 	}
-	client := http2Client(t, addr, false)
+	client := l7test.HTTP2Client(t, addr, false)
 	res, err := client.Get("http://" + addr + "/")
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func TestRulesHoldForTrailersOfStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	req.Trailer = http.Header{"X-Secret": {"3"}, "X-Sum": {"4"}}
-	res, err := http2Client(t, front, false).Do(req)
+	res, err := l7test.HTTP2Client(t, front, false).Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}

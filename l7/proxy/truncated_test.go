@@ -68,7 +68,7 @@ func TestAnswerThatSomebodyElseMayHaveCutIsNotShownAsWhole(t *testing.T) {
 					return string(all), err
 				}
 			} else {
-				c := browser(t, a.Serve(https(a, l7test.Certificate(t, "a.pem", "a.test")), service), nil)
+				c := browser(t, a.Serve(a.HTTPS(l7test.Certificate(t, "a.pem", "a.test")), service), nil)
 				c.Transport.(*http.Transport).ForceAttemptHTTP2 = kind == "HTTP/2"
 				get = func() (string, error) {
 					res, err := c.Get("https://a.test/")
@@ -96,7 +96,7 @@ func TestRequestThatWasCutIsNotShownAsWhole(t *testing.T) {
 	for _, framing := range []string{"Content-Length: 100\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n5\r\n"} {
 		b := l7test.NewBackend(t, func(c *l7test.Recorder) { _, _ = io.Copy(io.Discard, struct{ io.Reader }{c}) })
 		a := l7test.New(t, 1)
-		raw := l7test.Dial(t, a.Serve(https(a, l7test.Certificate(t, "a.pem", "a.test")), l7test.Service("web", b.Addr)))
+		raw := l7test.Dial(t, a.Serve(a.HTTPS(l7test.Certificate(t, "a.pem", "a.test")), l7test.Service("web", b.Addr)))
 		c := tls.Client(raw.TCPConn, &tls.Config{InsecureSkipVerify: true})
 		if _, err := io.WriteString(c, "POST / HTTP/1.1\r\nHost: a.test\r\n"+framing+"hello"); err != nil {
 			t.Fatal(err)

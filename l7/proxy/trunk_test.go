@@ -3,11 +3,9 @@ package proxy_test
 import (
 	"bytes"
 	"crypto/sha256"
-	"crypto/tls"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -16,72 +14,9 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// http2Backend is a backend that speaks HTTP/2 only.
-func http2Backend(t *testing.T, handler http.Handler, secure bool, edit ...func(*http.Server)) *httptest.Server {
-	t.Helper()
-	s := httptest.NewUnstartedServer(handler)
-	var p http.Protocols
-	p.SetHTTP2(secure)
-	p.SetUnencryptedHTTP2(!secure)
-	s.Config.Protocols = &p
-	for _, e := range edit {
-		e(s.Config)
-	}
-	if secure {
-		s.EnableHTTP2 = true
-		s.StartTLS()
-	} else {
-		s.Start()
-	}
-	t.Cleanup(s.Close)
-	return s
-}
-
-// multiplexedService is a service whose backends speak HTTP/2.
-func multiplexedService(secure bool, addrs ...string) farm.Service {
-	s := l7test.Service("web", addrs...)
-	s.BackendProtocol = farm.BackendHTTP2
-	if secure {
-		s.TLS = &farm.BackendTLS{}
-	}
-	return s
-}
-
-// everyPath runs a test for each kind of client with each kind of backend that
-// speaks HTTP/2.
-func everyPath(t *testing.T, handler http.Handler, test func(t *testing.T, a *l7test.Appliance, c *http.Client, url string), edit ...func(*farm.HTTP)) {
-	for _, client := range []string{"http1", "h2c", "h2"} {
-		for _, secure := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, secure backend %t", client, secure), func(t *testing.T) {
-				t.Parallel()
-				s := http2Backend(t, handler, secure)
-				a := l7test.New(t, 2)
-				var edits []func(*farm.HTTP)
-				url := "http://a.test"
-				if client == "h2" {
-					url = "https://a.test"
-					edits = append(edits, https(a, l7test.Certificate(t, "ec.pem", "a.test")))
-				}
-				addr := a.Serve(func(h *farm.HTTP) {
-					for _, e := range append(edits, edit...) {
-						e(h)
-					}
-				}, multiplexedService(secure, s.Listener.Addr().String()))
-				c := http2Client(t, addr, client == "h2")
-				if client == "http1" {
-					transport := &http.Transport{DialContext: (&pinned{addr}).dial, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
-					t.Cleanup(transport.CloseIdleConnections)
-					c.Transport = transport
-				}
-				test(t, a, c, url)
-			})
-		}
-	}
-}
-
 func TestHTTP2BackendGetsBodiesOfEveryFramingBothWays(t *testing.T) {
 	t.Parallel()
-	everyPath(t, echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
+	l7test.EveryPath(t, l7test.Echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
 		for _, query := range []string{"", "?length", "?trailer"} {
 			for _, size := range []int{0, 1, 1000, 100_000, 3_000_000} {
 				for _, counted := range []bool{true, false} {
@@ -114,7 +49,7 @@ func TestHTTP2BackendGetsBodiesOfEveryFramingBothWays(t *testing.T) {
 
 func TestManyExchangesShareAFewConnectionsToAnHTTP2Backend(t *testing.T) {
 	t.Parallel()
-	everyPath(t, echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
+	l7test.EveryPath(t, l7test.Echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
 		var wg sync.WaitGroup
 		for i := range 40 {
 			wg.Add(1)
@@ -145,8 +80,8 @@ func TestManyExchangesShareAFewConnectionsToAnHTTP2Backend(t *testing.T) {
 
 func TestClientOfHTTP10GetsWhatAnHTTP2BackendAnswers(t *testing.T) {
 	t.Parallel()
-	s := http2Backend(t, echo, false)
-	front := l7test.New(t, 1).Serve(nil, multiplexedService(false, s.Listener.Addr().String()))
+	s := l7test.HTTP2Server(t, l7test.Echo, false)
+	front := l7test.New(t, 1).Serve(nil, l7test.HTTP2Service(false, s.Listener.Addr().String()))
 	body := strings.Repeat("0123456789", 30_000)
 	for query, length := range map[string]bool{"": false, "?length": true, "?trailer": false} {
 		c := l7test.Dial(t, front).Send(fmt.Sprintf("POST /%s HTTP/1.0\r\nContent-Length: %d\r\n\r\n%s", query, len(body), body))
@@ -161,11 +96,11 @@ func TestClientOfHTTP10GetsWhatAnHTTP2BackendAnswers(t *testing.T) {
 func TestAnswersOfHTTP2BackendsAreCompressed(t *testing.T) {
 	t.Parallel()
 	for _, secure := range []bool{false, true} {
-		s := http2Backend(t, echo, secure)
-		service := multiplexedService(secure, s.Listener.Addr().String())
+		s := l7test.HTTP2Server(t, l7test.Echo, secure)
+		service := l7test.HTTP2Service(secure, s.Listener.Addr().String())
 		service.Compression = &farm.Compression{Codings: []farm.Coding{"gzip"}}
 		front := l7test.New(t, 1).Serve(nil, service)
-		for name, c := range map[string]*http.Client{"http1": {Transport: &http.Transport{DialContext: (&pinned{front}).dial}}, "h2c": http2Client(t, front, false)} {
+		for name, c := range map[string]*http.Client{"http1": {Transport: &http.Transport{DialContext: l7test.DialOnly(front)}}, "h2c": l7test.HTTP2Client(t, front, false)} {
 			for _, query := range []string{"", "?length", "?trailer"} {
 				for _, size := range []int{5_000, 1_000_000} {
 					body := strings.Repeat("text and more ", size/14)

@@ -73,13 +73,13 @@ func TestExchangesWithHTTP2BackendsAllocateNothing(t *testing.T) {
 		body    int
 	}{"one get": {1, 0}, "one post": {1, 1000}, "twenty gets": {20, 0}, "twenty posts": {20, 1000}} {
 		t.Run("http2, "+name, func(t *testing.T) {
-			addr := l7test.New(t, 1).Serve(nil, multiplexedService(false, l7test.NewBackend(t, quietHost).Addr))
+			addr := l7test.New(t, 1).Serve(nil, l7test.HTTP2Service(false, l7test.NewBackend(t, quietHost).Addr))
 			noneIn(t, int(c.streams), streamRounds(t, addr, c.streams, c.body))
 		})
 	}
 	for name, body := range map[string]int{"get": 0, "post": 1000} {
 		t.Run("http1, "+name, func(t *testing.T) {
-			addr := l7test.New(t, 1).Serve(nil, multiplexedService(false, l7test.NewBackend(t, quietHost).Addr))
+			addr := l7test.New(t, 1).Serve(nil, l7test.HTTP2Service(false, l7test.NewBackend(t, quietHost).Addr))
 			client := l7test.Dial(t, addr)
 			request := []byte(get("/path?q=1"))
 			if body > 0 {
@@ -104,12 +104,12 @@ func TestExchangesWithHTTP2BackendsAllocateNothing(t *testing.T) {
 
 // streamRounds gives a function that has so many exchanges at once over HTTP/2.
 func streamRounds(t *testing.T, addr string, streams uint32, body int) func() {
-	p := newPeer(t, addr)
+	p := l7test.DialFrames(t, addr)
 	var out bytes.Buffer
 	frames := xhttp2.NewFramer(&out, nil)
 	data := make([]byte, body)
 	head := func() []byte {
-		return bytes.Clone(p.head(":method", "POST", ":scheme", "http", ":authority", "a.test", ":path", "/path?q=1", "user-agent", "test", "te", "trailers"))
+		return bytes.Clone(p.Head(":method", "POST", ":scheme", "http", ":authority", "a.test", ":path", "/path?q=1", "user-agent", "test", "te", "trailers"))
 	}
 	block, id, rounds, in := head(), uint32(1), 0, make([]byte, 65536)
 	return func() {
@@ -124,15 +124,15 @@ func streamRounds(t *testing.T, addr string, streams uint32, body int) func() {
 			}
 			id += 2
 		}
-		if _, err := p.conn.Write(out.Bytes()); err != nil {
+		if _, err := p.Conn.Write(out.Bytes()); err != nil {
 			t.Fatal(err)
 		}
 		for ends := uint32(0); ends < streams; {
-			if _, err := io.ReadFull(p.conn, in[:9]); err != nil {
+			if _, err := io.ReadFull(p.Conn, in[:9]); err != nil {
 				t.Fatal(err)
 			}
 			n, kind, flags := int(in[0])<<16|int(in[1])<<8|int(in[2]), in[3], in[4]
-			if _, err := io.ReadFull(p.conn, in[:n]); err != nil {
+			if _, err := io.ReadFull(p.Conn, in[:n]); err != nil {
 				t.Fatal(err)
 			}
 			if kind == 3 || kind == 7 {

@@ -17,33 +17,6 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// bodies reads requests with their bodies until the end of the connection, and
-// calls handle with each that is complete.
-func (h *host) bodies(handle func(id uint32, path, body string)) {
-	path, body := map[uint32]string{}, map[uint32]string{}
-	for {
-		got := h.next()
-		var id uint32
-		var what, rest string
-		n, _ := fmt.Sscanf(got, "%d %s %s", &id, &what, &rest)
-		switch {
-		case got == "end":
-			return
-		case n < 2:
-			continue
-		case what == "DATA":
-			body[id] += strings.TrimSuffix(got[strings.Index(got, "DATA ")+5:], " end")
-			_ = h.WriteWindowUpdate(0, 16384)
-			_ = h.WriteWindowUpdate(id, 16384)
-		case strings.HasPrefix(rest, "/"):
-			path[id] = rest
-		}
-		if strings.HasSuffix(got, " end") {
-			handle(id, path[id], body[id])
-		}
-	}
-}
-
 func posted(addr string, body string) (int, string) {
 	res, err := http.Post("http://"+addr+"/", "text/plain", strings.NewReader(body))
 	if err != nil {
@@ -59,26 +32,26 @@ func posted(addr string, body string) (int, string) {
 
 func TestRequestABackendHasNotLookedAtIsSentAgain(t *testing.T) {
 	t.Parallel()
-	for name, refuse := range map[string]func(h *host, id uint32){
-		"refused": func(h *host, id uint32) { _ = h.WriteRSTStream(id, xhttp2.ErrCodeRefusedStream) },
-		"going away": func(h *host, id uint32) {
+	for name, refuse := range map[string]func(h *l7test.FrameServer, id uint32){
+		"refused": func(h *l7test.FrameServer, id uint32) { _ = h.WriteRSTStream(id, xhttp2.ErrCodeRefusedStream) },
+		"going away": func(h *l7test.FrameServer, id uint32) {
 			_ = h.WriteGoAway(id-1, xhttp2.ErrCodeNo, nil)
 		},
 	} {
 		for _, size := range []int{0, 10, 50_000, 100_000} {
 			t.Run(fmt.Sprint(name, " ", size), func(t *testing.T) {
 				t.Parallel()
-				addr, accepted := newHost(t, func(h *host) {
-					h.bodies(func(id uint32, _, body string) {
-						if h.n == 1 {
+				addr, accepted := l7test.NewFrameServer(t, func(h *l7test.FrameServer) {
+					h.Bodies(func(id uint32, _, body string) {
+						if h.N == 1 {
 							refuse(h, id)
 							return
 						}
-						h.answer(id, body)
+						h.Answer(id, body)
 					})
 				})
 				a := l7test.New(t, 1)
-				front := a.Serve(nil, multiplexedService(false, addr))
+				front := a.Serve(nil, l7test.HTTP2Service(false, addr))
 				body := strings.Repeat("x", size)
 				status, got := posted(front, body)
 				if size > 64<<10 {
@@ -101,11 +74,11 @@ func TestRequestABackendHasNotLookedAtIsSentAgain(t *testing.T) {
 
 func TestBackendThatRefusesEverythingGetsThreeMoreTries(t *testing.T) {
 	t.Parallel()
-	addr, accepted := newHost(t, func(h *host) {
-		h.bodies(func(id uint32, _, _ string) { _ = h.WriteRSTStream(id, xhttp2.ErrCodeRefusedStream) })
+	addr, accepted := l7test.NewFrameServer(t, func(h *l7test.FrameServer) {
+		h.Bodies(func(id uint32, _, _ string) { _ = h.WriteRSTStream(id, xhttp2.ErrCodeRefusedStream) })
 	}, xhttp2.Setting{ID: xhttp2.SettingMaxConcurrentStreams, Val: 0})
 	a := l7test.New(t, 1)
-	if status, got := posted(a.Serve(nil, multiplexedService(false, addr)), "x"); status != 502 || accepted.Load() != 4 {
+	if status, got := posted(a.Serve(nil, l7test.HTTP2Service(false, addr)), "x"); status != 502 || accepted.Load() != 4 {
 		t.Errorf("status %d %s after %d connections", status, got, accepted.Load())
 	}
 	l7test.Eventually(t, "the reason in the log", func() bool { return len(a.Log.Lines("backend refuses the stream")) == 1 })
@@ -115,19 +88,19 @@ func TestGoingAwayLetsStreamsEndAndThenTheConnection(t *testing.T) {
 	t.Parallel()
 	closed := make(chan string, 1)
 	asked := make(chan bool)
-	addr, _ := newHost(t, func(h *host) {
-		if h.n > 1 {
-			h.serve()
+	addr, _ := l7test.NewFrameServer(t, func(h *l7test.FrameServer) {
+		if h.N > 1 {
+			h.Serve()
 			return
 		}
-		id, _ := h.request()
+		id, _ := h.Request()
 		_ = h.WriteGoAway(id, xhttp2.ErrCodeNo, nil)
 		asked <- true
 		<-asked
-		h.answer(id, "old")
-		closed <- h.next()
+		h.Answer(id, "old")
+		closed <- h.Next()
 	})
-	front := l7test.New(t, 1).Serve(nil, multiplexedService(false, addr))
+	front := l7test.New(t, 1).Serve(nil, l7test.HTTP2Service(false, addr))
 	first := make(chan string)
 	go func() {
 		_, body := posted(front, "")
@@ -150,31 +123,31 @@ func TestStreamsBeyondWhatTheBackendAllowsGetConnectionsOfTheirOwn(t *testing.T)
 	t.Parallel()
 	var mu sync.Mutex
 	most, open := map[int]int{}, map[int]int{}
-	addr, accepted := newHost(t, func(h *host) {
+	addr, accepted := l7test.NewFrameServer(t, func(h *l7test.FrameServer) {
 		var write sync.Mutex
 		for {
-			id, path := h.request()
+			id, path := h.Request()
 			if id == 0 {
 				return
 			}
 			mu.Lock()
-			open[h.n]++
-			most[h.n] = max(most[h.n], open[h.n])
+			open[h.N]++
+			most[h.N] = max(most[h.N], open[h.N])
 			mu.Unlock()
 			go func() {
 				if path != "/first" {
 					time.Sleep(50 * time.Millisecond)
 				}
 				mu.Lock()
-				open[h.n]--
+				open[h.N]--
 				mu.Unlock()
 				write.Lock()
 				defer write.Unlock()
-				h.answer(id, path)
+				h.Answer(id, path)
 			}()
 		}
 	}, xhttp2.Setting{ID: xhttp2.SettingMaxConcurrentStreams, Val: 5})
-	front := l7test.New(t, 1).Serve(nil, multiplexedService(false, addr))
+	front := l7test.New(t, 1).Serve(nil, l7test.HTTP2Service(false, addr))
 	if _, err := http.Get("http://" + front + "/first"); err != nil { // from here on the bound is known
 		t.Fatal(err)
 	}
@@ -203,16 +176,16 @@ func TestClientThatLeavesCancelsItsStreamOnly(t *testing.T) {
 	t.Parallel()
 	reset := make(chan string, 1)
 	asked := make(chan bool, 1)
-	addr, accepted := newHost(t, func(h *host) {
+	addr, accepted := l7test.NewFrameServer(t, func(h *l7test.FrameServer) {
 		for range 2 {
-			_, _ = h.request()
+			_, _ = h.Request()
 			asked <- true
-			reset <- h.next()
+			reset <- h.Next()
 		}
-		h.serve()
+		h.Serve()
 	})
 	a := l7test.New(t, 1)
-	front := a.Serve(nil, multiplexedService(false, addr))
+	front := a.Serve(nil, l7test.HTTP2Service(false, addr))
 	c := l7test.Dial(t, front).Send("GET /gone HTTP/1.1\r\nHost: a.test\r\n\r\n")
 	<-asked
 	_ = c.SetLinger(0)
@@ -220,8 +193,8 @@ func TestClientThatLeavesCancelsItsStreamOnly(t *testing.T) {
 	if got := <-reset; got != "1 RST_STREAM CANCEL" {
 		t.Errorf("the backend got %s", got)
 	}
-	p := newPeer(t, front)
-	p.ask(1, true, "GET", "/gone")
+	p := l7test.DialFrames(t, front)
+	p.Ask(1, true, "GET", "/gone")
 	<-asked
 	_ = p.WriteRSTStream(1, xhttp2.ErrCodeCancel)
 	if got := <-reset; got != "3 RST_STREAM CANCEL" {
@@ -242,31 +215,31 @@ func TestAnswerBeforeTheEndOfTheRequestIsPassedOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := make(chan string, 10)
-			addr, _ := newHost(t, func(h *host) {
-				id, _ := h.request()
-				h.head(id, false, "413")
+			addr, _ := l7test.NewFrameServer(t, func(h *l7test.FrameServer) {
+				id, _ := h.Request()
+				h.Head(id, false, "413")
 				_ = h.WriteData(id, true, []byte("too much"))
 				if code == xhttp2.ErrCodeNo {
 					_ = h.WriteRSTStream(id, code)
 					got <- ""
-					h.serve()
+					h.Serve()
 					return
 				}
-				for f := h.next(); ; f = h.next() {
+				for f := h.Next(); ; f = h.Next() {
 					if !strings.Contains(f, "DATA") {
 						got <- f
 						break
 					}
 				}
-				h.serve()
+				h.Serve()
 			})
-			front := l7test.New(t, 1).Serve(nil, multiplexedService(false, addr))
-			p := newPeer(t, front)
-			p.ask(1, false, "POST", "/")
+			front := l7test.New(t, 1).Serve(nil, l7test.HTTP2Service(false, addr))
+			p := l7test.DialFrames(t, front)
+			p.Ask(1, false, "POST", "/")
 			_ = p.WriteData(1, false, []byte("some"))
-			p.want("1 HEADERS 413", "1 DATA too much end", "1 RST_STREAM NO_ERROR")
-			p.ask(3, true, "GET", "/again")
-			p.want("3 HEADERS 200", "3 DATA /again end")
+			p.Want("1 HEADERS 413", "1 DATA too much end", "1 RST_STREAM NO_ERROR")
+			p.Ask(3, true, "GET", "/again")
+			p.Want("3 HEADERS 200", "3 DATA /again end")
 			if f := <-got; code != xhttp2.ErrCodeNo && f != "1 RST_STREAM CANCEL" {
 				t.Errorf("the backend got %s", f)
 			}
@@ -276,18 +249,18 @@ func TestAnswerBeforeTheEndOfTheRequestIsPassedOn(t *testing.T) {
 
 func TestInterimAnswersOfAnHTTP2BackendArePassedOn(t *testing.T) {
 	t.Parallel()
-	addr, _ := newHost(t, func(h *host) {
-		id, _ := h.request()
-		h.head(id, false, "103", "link", "</a>")
-		h.head(id, false, "100")
-		for f := h.next(); f != "1 DATA body end"; f = h.next() {
+	addr, _ := l7test.NewFrameServer(t, func(h *l7test.FrameServer) {
+		id, _ := h.Request()
+		h.Head(id, false, "103", "link", "</a>")
+		h.Head(id, false, "100")
+		for f := h.Next(); f != "1 DATA body end"; f = h.Next() {
 			if f == "end" {
 				return
 			}
 		}
-		h.answer(id, "thanks")
+		h.Answer(id, "thanks")
 	})
-	front := l7test.New(t, 1).Serve(nil, multiplexedService(false, addr))
+	front := l7test.New(t, 1).Serve(nil, l7test.HTTP2Service(false, addr))
 	c := l7test.Dial(t, front).Send("POST / HTTP/1.1\r\nHost: a.test\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n")
 	for _, want := range []string{"HTTP/1.1 103 Early Hints\r\n", "link: </a>\r\n", "\r\n", "HTTP/1.1 100 Continue\r\n", "\r\n"} {
 		if line, err := c.Reader().ReadString('\n'); line != want {
@@ -319,14 +292,14 @@ func TestBackendThatDoesNotSpeakHTTP2IsNamedAndAnsweredFor(t *testing.T) {
 			t.Parallel()
 			var s *httptest.Server
 			if c.secure {
-				s = httptest.NewTLSServer(echo)
+				s = httptest.NewTLSServer(l7test.Echo)
 			} else {
-				s = httptest.NewServer(echo)
+				s = httptest.NewServer(l7test.Echo)
 			}
 			defer s.Close()
 			c.edit(s)
 			a := l7test.New(t, 1)
-			front := a.Serve(nil, multiplexedService(c.secure, s.Listener.Addr().String()))
+			front := a.Serve(nil, l7test.HTTP2Service(c.secure, s.Listener.Addr().String()))
 			for range 2 {
 				if status, _ := posted(front, "x"); status != 502 {
 					t.Errorf("status %d", status)
@@ -349,18 +322,18 @@ func TestBackendThatDoesNotSpeakHTTP2IsNamedAndAnsweredFor(t *testing.T) {
 func TestConnectionInDoubtIsLeft(t *testing.T) {
 	t.Parallel()
 	pinged := make(chan string, 1)
-	addr, _ := newHost(t, func(h *host) {
-		if h.n > 1 {
-			h.serve()
+	addr, _ := l7test.NewFrameServer(t, func(h *l7test.FrameServer) {
+		if h.N > 1 {
+			h.Serve()
 			return
 		}
-		_, _ = h.request()
-		for f := h.next(); f != "PING"; f = h.next() {
+		_, _ = h.Request()
+		for f := h.Next(); f != "PING"; f = h.Next() {
 		}
 		pinged <- "" // and from here on it is dead, but connected
 	})
 	a := l7test.New(t, 1)
-	front := a.Serve(func(h *farm.HTTP) { h.ResponseTimeout = 1 }, multiplexedService(false, addr))
+	front := a.Serve(func(h *farm.HTTP) { h.ResponseTimeout = 1 }, l7test.HTTP2Service(false, addr))
 	if status, _ := posted(front, "x"); status != 504 {
 		t.Errorf("status %d", status)
 	}
@@ -373,12 +346,12 @@ func TestConnectionInDoubtIsLeft(t *testing.T) {
 func TestConnectionsToABackendThatIsTakenOutEnd(t *testing.T) {
 	t.Parallel()
 	asked, ended := make(chan uint32), make(chan string, 1)
-	addr, _ := newHost(t, func(h *host) {
-		id, _ := h.request()
+	addr, _ := l7test.NewFrameServer(t, func(h *l7test.FrameServer) {
+		id, _ := h.Request()
 		asked <- id
 		<-asked
-		h.answer(id, "last")
-		for f := h.next(); ; f = h.next() {
+		h.Answer(id, "last")
+		for f := h.Next(); ; f = h.Next() {
 			if f == "end" || strings.HasPrefix(f, "GOAWAY") {
 				ended <- f
 				return
@@ -386,7 +359,7 @@ func TestConnectionsToABackendThatIsTakenOutEnd(t *testing.T) {
 		}
 	})
 	a := l7test.New(t, 1)
-	s := multiplexedService(false, addr)
+	s := l7test.HTTP2Service(false, addr)
 	front := a.Serve(nil, s)
 	answered := make(chan string)
 	go func() {
@@ -413,7 +386,7 @@ func TestSlowClientHoldsUpItsStreamOnly(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	wrote := 0
-	s := http2Backend(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := l7test.HTTP2Server(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/large" {
 			_, _ = io.WriteString(w, r.URL.Path)
 			return
@@ -428,10 +401,10 @@ func TestSlowClientHoldsUpItsStreamOnly(t *testing.T) {
 			mu.Unlock()
 		}
 	}), false)
-	front := l7test.New(t, 1).Serve(nil, multiplexedService(false, s.Listener.Addr().String()))
-	p := newPeer(t, front, xhttp2.Setting{ID: xhttp2.SettingInitialWindowSize, Val: 1000})
-	p.ask(1, true, "GET", "/large")
-	p.want("1 HEADERS 200", "1 DATA "+string(make([]byte, 1000)))
+	front := l7test.New(t, 1).Serve(nil, l7test.HTTP2Service(false, s.Listener.Addr().String()))
+	p := l7test.DialFrames(t, front, xhttp2.Setting{ID: xhttp2.SettingInitialWindowSize, Val: 1000})
+	p.Ask(1, true, "GET", "/large")
+	p.Want("1 HEADERS 200", "1 DATA "+string(make([]byte, 1000)))
 	last := -1
 	l7test.Eventually(t, "the backend pauses", func() bool {
 		time.Sleep(200 * time.Millisecond)
@@ -443,8 +416,8 @@ func TestSlowClientHoldsUpItsStreamOnly(t *testing.T) {
 	if last > 1<<20 {
 		t.Errorf("the backend could write %d bytes", last)
 	}
-	p.ask(3, true, "GET", "/other")
-	p.want("3 HEADERS 200", "3 DATA /other end")
+	p.Ask(3, true, "GET", "/other")
+	p.Want("3 HEADERS 200", "3 DATA /other end")
 	_ = p.WriteWindowUpdate(1, 1<<30)
 	total := 1000
 	for {
@@ -467,27 +440,27 @@ func TestSlowClientHoldsUpItsStreamOnly(t *testing.T) {
 
 func TestHeadsAndBodilessAnswersOfAnHTTP2BackendKeepItsConnection(t *testing.T) {
 	t.Parallel()
-	addr, accepted := newHost(t, func(h *host) {
+	addr, accepted := l7test.NewFrameServer(t, func(h *l7test.FrameServer) {
 		for {
-			id, path := h.request()
+			id, path := h.Request()
 			switch path {
 			case "":
 				return
 			case "/head":
-				h.head(id, false, "200", "content-length", "5")
+				h.Head(id, false, "200", "content-length", "5")
 			case "/none":
-				h.head(id, false, "204")
+				h.Head(id, false, "204")
 			case "/same":
-				h.head(id, false, "304")
+				h.Head(id, false, "304")
 			case "/counted":
-				h.head(id, false, "200", "content-length", "2")
+				h.Head(id, false, "200", "content-length", "2")
 				_ = h.WriteData(id, false, []byte("ok"))
 			}
 			_ = h.WriteData(id, true, nil) // the end comes by itself
 		}
 	})
 	a := l7test.New(t, 1)
-	front := a.Serve(nil, multiplexedService(false, addr))
+	front := a.Serve(nil, l7test.HTTP2Service(false, addr))
 	c := http.Client{}
 	defer c.CloseIdleConnections()
 	for range 3 {
@@ -515,18 +488,18 @@ func TestHeadsAndBodilessAnswersOfAnHTTP2BackendKeepItsConnection(t *testing.T) 
 func TestConnectionToAnHTTP2BackendThatIsIdleEnds(t *testing.T) {
 	t.Parallel()
 	ended := make(chan time.Duration, 1)
-	addr, accepted := newHost(t, func(h *host) {
-		id, path := h.request()
-		h.answer(id, path)
+	addr, accepted := l7test.NewFrameServer(t, func(h *l7test.FrameServer) {
+		id, path := h.Request()
+		h.Answer(id, path)
 		began := time.Now()
-		for f := h.next(); f != "end"; f = h.next() {
+		for f := h.Next(); f != "end"; f = h.Next() {
 			if f != "GOAWAY NO_ERROR" {
 				t.Errorf("an idle connection says %s", f)
 			}
 		}
 		ended <- time.Since(began)
 	})
-	front := l7test.New(t, 1).Serve(nil, multiplexedService(false, addr))
+	front := l7test.New(t, 1).Serve(nil, l7test.HTTP2Service(false, addr))
 	if status, _ := posted(front, ""); status != 200 {
 		t.Fatalf("status %d", status)
 	}

@@ -17,10 +17,10 @@ func TestPanicsOfExchangesCostTheirClientsAndNotTheTrunk(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			asked, say := make(chan uint32), make(chan bool)
-			addr, accepted := newHost(t, func(h *host) {
+			addr, accepted := l7test.NewFrameServer(t, func(h *l7test.FrameServer) {
 				var held []uint32
 				for {
-					id, path := h.request()
+					id, path := h.Request()
 					switch path {
 					case "":
 						return
@@ -30,16 +30,16 @@ func TestPanicsOfExchangesCostTheirClientsAndNotTheTrunk(t *testing.T) {
 						if len(held) == 3 {
 							<-say
 							for _, id := range held {
-								h.answer(id, "late")
+								h.Answer(id, "late")
 							}
 						}
 					default:
-						h.answer(id, path)
+						h.Answer(id, path)
 					}
 				}
 			})
 			a := l7test.New(t, 1)
-			service := multiplexedService(false, addr)
+			service := l7test.HTTP2Service(false, addr)
 			front := a.Serve(nil, service)
 			var clients []*l7test.Client
 			for range 3 {

@@ -81,8 +81,8 @@ func TestNghttpdIsABackend(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		t.Run(fmt.Sprint("secure ", secure), func(t *testing.T) {
 			a := l7test.New(t, 1)
-			front := a.Serve(nil, multiplexedService(secure, nghttpd(t, dir, secure)))
-			for name, c := range map[string]*http.Client{"http1": {Transport: &http.Transport{DialContext: (&pinned{front}).dial}}, "h2c": http2Client(t, front, false)} {
+			front := a.Serve(nil, l7test.HTTP2Service(secure, nghttpd(t, dir, secure)))
+			for name, c := range map[string]*http.Client{"http1": {Transport: &http.Transport{DialContext: l7test.DialOnly(front)}}, "h2c": l7test.HTTP2Client(t, front, false)} {
 				for path, want := range map[string][]byte{"/large": content, "/small": content[:100], "/empty": nil} {
 					res, err := c.Get("http://a.test" + path)
 					if err != nil {
