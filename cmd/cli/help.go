@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -27,24 +28,6 @@ var groups = []struct {
 // settingFlag marks flags the list of settings explains already.
 const settingFlag = "setting"
 
-func init() {
-	cobra.AddTemplateFunc("ownFlags", ownFlags)
-	cobra.AddTemplateFunc("listed", func(cmd *cobra.Command) string {
-		return hanging(fmt.Sprintf("  %-*s ", cmd.NamePadding(), cmd.Name()), cmd.Short)
-	})
-}
-
-// ownFlags is the help of the flags of a command, without its settings.
-func ownFlags(cmd *cobra.Command) string {
-	own := pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)
-	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if f.Annotations[settingFlag] == nil {
-			own.AddFlag(f)
-		}
-	})
-	return own.FlagUsagesWrapped(helpWidth)
-}
-
 // arrangeHelp puts the commands into groups and makes all help fit.
 func arrangeHelp(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
@@ -59,12 +42,69 @@ func arrangeHelp(root *cobra.Command) {
 		}
 	}
 	root.SetCompletionCommandGroupID("more")
-	root.SetUsageTemplate(strings.NewReplacer(
-		".LocalFlags.FlagUsages", "ownFlags .",
-		"  {{rpad .Name .NamePadding }} {{.Short}}", "{{listed .}}",
-		` for more information about a command.`, " for more.",
-		".InheritedFlags.FlagUsages", ".InheritedFlags.FlagUsagesWrapped 80",
-	).Replace(root.UsageTemplate()))
+	root.SetUsageFunc(func(cmd *cobra.Command) error {
+		writeUsage(cmd.OutOrStderr(), cmd)
+		return nil
+	})
+}
+
+// writeUsage says how a command is used. It is written out: with a template of text the
+// linker would have to keep every method of the program, 5 MB of it.
+func writeUsage(w io.Writer, cmd *cobra.Command) {
+	fmt.Fprint(w, "Usage:")
+	if cmd.Runnable() && cmd.HasParent() {
+		fmt.Fprintf(w, "\n  %s", cmd.UseLine())
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(w, "\n  %s [command]", cmd.CommandPath())
+	}
+	if len(cmd.Aliases) > 0 {
+		fmt.Fprintf(w, "\n\nAliases:\n  %s", cmd.NameAndAliases())
+	}
+	if cmd.HasExample() {
+		fmt.Fprintf(w, "\n\nExamples:\n%s", cmd.Example)
+	}
+	listCommands(w, cmd)
+	if flags := ownFlags(cmd); flags != "" {
+		fmt.Fprintf(w, "\n\nFlags:\n%s", flags)
+	}
+	if cmd.HasAvailableInheritedFlags() {
+		fmt.Fprintf(w, "\n\nGlobal Flags:\n%s", strings.TrimRight(cmd.InheritedFlags().FlagUsagesWrapped(helpWidth), " \n"))
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(w, "\n\nUse \"%s [command] --help\" for more.", cmd.CommandPath())
+	}
+	fmt.Fprintln(w)
+}
+
+// listCommands lists the commands below one, in their groups if there are some.
+func listCommands(w io.Writer, cmd *cobra.Command) {
+	titles := []*cobra.Group{{Title: "Available Commands:"}}
+	if len(cmd.Groups()) > 0 {
+		titles = append(cmd.Groups(), &cobra.Group{Title: "Additional Commands:"})
+	}
+	for _, group := range titles {
+		var lines strings.Builder
+		for _, sub := range cmd.Commands() {
+			if sub.GroupID == group.ID && (sub.IsAvailableCommand() || sub.Name() == "help") {
+				lines.WriteString("\n" + hanging(fmt.Sprintf("  %-*s ", sub.NamePadding(), sub.Name()), sub.Short))
+			}
+		}
+		if lines.Len() > 0 {
+			fmt.Fprintf(w, "\n\n%s%s", group.Title, lines.String())
+		}
+	}
+}
+
+// ownFlags is the help of the flags of a command, without its settings.
+func ownFlags(cmd *cobra.Command) string {
+	own := pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Annotations[settingFlag] == nil {
+			own.AddFlag(f)
+		}
+	})
+	return strings.TrimRight(own.FlagUsagesWrapped(helpWidth), " \n")
 }
 
 // hanging is "head  words", where the words go on below themselves in the lines

@@ -109,8 +109,14 @@ network with --url and an API key.`,
 		c.checkCommand(), c.applyCommand(), c.exportCommand(), c.reloadCommand(), c.historyCommand(), c.diffCommand(), c.rollbackCommand(),
 		c.statusCommand(), c.statsCommand(), c.logsCommand(), c.traceCommand(), c.explainCommand(), c.systemCommand(), c.versionCommand(), manualCommand())
 	root.AddCommand(extra...)
-	root.Version = Version
-	root.SetVersionTemplate("sluice {{.Version}}\n")
+	root.Flags().BoolP("version", "v", false, "version for sluice")
+	root.RunE = func(cmd *cobra.Command, _ []string) error {
+		if asked, _ := cmd.Flags().GetBool("version"); !asked {
+			return cmd.Help()
+		}
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), "sluice", Version)
+		return err
+	}
 	eachCommand(root, func(cmd *cobra.Command) {
 		if cmd.Name() == "show" {
 			cmd.Aliases = append(cmd.Aliases, "get")
