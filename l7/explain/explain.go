@@ -5,7 +5,6 @@
 package explain
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -26,9 +25,9 @@ import (
 
 // Engine is what an explanation asks.
 type Engine struct {
-	Table   *table.Table
-	Segment *stats.Segment
-	Checker *guard.Checker
+	Table   *table.Table   // that is in use
+	Segment *stats.Segment // where exchanges are counted
+	Checker *guard.Checker // of passwords
 }
 
 // Explain says what would become of a request if it came now. Any goroutine may
@@ -62,12 +61,12 @@ func (e *Engine) Explain(q *explain.Question) (*explain.Explanation, error) {
 
 // explainer is one explanation in the making.
 type explainer struct {
-	table.Trail
-	engine *Engine
-	farm   *table.Farm
-	query  table.Query
-	choice table.Choice
-	chosen string // why the backend is
+	table.Trail // of the request, which leads into the explanation
+	engine      *Engine
+	farm        *table.Farm
+	query       table.Query
+	choice      table.Choice
+	chosen      string // why the backend is
 }
 
 // clients tells how many the farm has, if it bounds them.
@@ -76,7 +75,7 @@ func (x *explainer) clients() {
 	if f.Places == nil {
 		return
 	}
-	taken := f.Places.Taken.Load()
+	taken := f.Places.Taken()
 	switch {
 	case taken < f.MaxClients:
 		x.Found(table.StepClients, "%d of %d", taken, f.MaxClients)
@@ -91,10 +90,8 @@ func (x *explainer) clients() {
 func (x *explainer) notSecure() {
 	secured := x.farm.TLS
 	x.Refuse(table.StepTLS, secured.PlainStatus, "the farm speaks TLS, this is plain HTTP")
-	if secured.PlainStatus/100 == 3 {
-		_, location, _ := bytes.Cut(secured.Plain, []byte("\r\nLocation: "))
-		location, _, _ = bytes.Cut(location, []byte("\r\n"))
-		x.Result.Outcome, x.Result.Location = explain.Redirect, explain.Clip(string(location))
+	if secured.PlainLocation != "" {
+		x.Result.Outcome, x.Result.Location = explain.Redirect, explain.Clip(secured.PlainLocation)
 	}
 }
 
@@ -119,7 +116,7 @@ func (x *explainer) run(a asked) {
 	q := &x.query
 	*q = table.Query{
 		Farm: f, Req: r, Conn: loop.Dry().Imagine(netip.AddrPortFrom(a.from, 0), a.secure, a.name),
-		Now: state.Skew(time.Now()), Scratch: new(rewrite.Scratch), Gate: guard.NewGate(x.engine.Checker), Trail: &x.Trail,
+		Now: state.Clock(time.Now()), Scratch: new(rewrite.Scratch), Gate: guard.NewGate(x.engine.Checker), Trail: &x.Trail,
 	}
 	q.Scratch.Observe(&x.Trail)
 	switch p := q.Plan(); p.Outcome {
@@ -127,7 +124,7 @@ func (x *explainer) run(a asked) {
 		x.Found(table.StepChallenge, "it asks for a token of an order for a certificate")
 		x.Result = explain.Result{Outcome: explain.Answer, Status: 200, Reason: "the engine answers challenges of certification authorities", Step: string(table.StepChallenge)}
 	case table.OutcomeRedirect:
-		x.Result.Outcome, x.Result.Status, x.Result.Location = explain.Redirect, p.Service.Code, explain.Clip(string(q.Text))
+		x.Result.Outcome, x.Result.Status, x.Result.Location = explain.Redirect, p.Service.Redirect.Code, explain.Clip(string(q.Text))
 		x.Result.Reason = "the service redirects"
 	case table.OutcomeForward:
 		x.forward(p.Service)
@@ -143,24 +140,13 @@ func (x *explainer) broken(at table.Step, err error) {
 // forward finds the backend.
 func (x *explainer) forward(found *table.Service) {
 	q, sv := &x.query, found.Rehearsal()
-	if sv.Request != nil {
-		x.Own = sv.Request.Own
-		if sv.Request.Restore && len(x.Changes) > 0 {
-			x.Change(explain.Change{Kind: "restore-header", Owner: table.OwnerService, Rule: -1})
-		}
-	}
-	x.Owner, x.Path = table.OwnerService, bytes.Clone(q.Req.Path)
+	x.EnterService(sv, q.Req.Path)
 	head, out, err := x.rewrite(sv)
 	if err != nil {
 		x.broken(table.StepRules, err)
 		return
 	}
-	if n := len(x.Changes); n > 0 && sv.URLs != nil && x.Changes[n-1].Kind == "rewrite-url" {
-		x.Changes[n-1].Last = sv.URLs.Last(x.Changes[n-1].Rule)
-	}
-	if sv.Request != nil {
-		x.Added(sv.Request.AddedBy, sv.Request.Add)
-	}
+	x.LeaveService(sv)
 	held := x.recall(found, sv)
 	i, ok := x.choose(sv)
 	x.persistence(found, held, i, ok)
@@ -198,7 +184,7 @@ func (x *explainer) rewrite(sv *table.Service) (head []byte, out *table.Outgoing
 
 // choose picks a backend, unless others are to have one first.
 func (x *explainer) choose(sv *table.Service) (int, bool) {
-	if sv.QueueLength > 0 && sv.Queue.Count.Load() > 0 {
+	if sv.QueueLength > 0 && sv.Queue.Len() > 0 {
 		return -1, false
 	}
 	return x.choice.Pick(sv)
@@ -209,7 +195,7 @@ const oneTries = "while none is usable one request at a time tries one that is d
 
 // unserved tells what becomes of a request nobody can serve now.
 func (x *explainer) unserved(sv *table.Service) {
-	waiting := sv.Queue.Count.Load()
+	waiting := sv.Queue.Len()
 	switch {
 	case sv.Picker.Attemptable():
 		x.Refuse(table.StepBackends, 503, "no backend of the service can be used now; "+oneTries)

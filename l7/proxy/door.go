@@ -66,7 +66,7 @@ func (d *door) place(f *table.Farm) (held *state.Places, full bool) {
 	case f.Refuses:
 		held = f.Places
 	default: // the bound was set since Enter
-		f.Places.Taken.Add(1)
+		f.Places.Occupy()
 		held = f.Places
 	}
 	return held, false
@@ -102,7 +102,7 @@ func (w *worker) turnAway(f *table.Farm, c *loop.Conn) {
 // occupy counts clients that came in before their farm had a bound.
 func occupy(f *table.Farm, place **state.Places) {
 	if f != nil && f.Places != nil && *place == nil {
-		f.Places.Taken.Add(1)
+		f.Places.Occupy()
 		*place = f.Places
 	}
 }

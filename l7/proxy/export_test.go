@@ -23,5 +23,5 @@ func CookieValue(service, backend uint32) string { return table.CookieValue(serv
 // LimitSessions makes a service begin with room for n sessions. It must not be
 // published yet.
 func (e *Engine) LimitSessions(s *farm.Service, n int) {
-	e.registry.Tables.Of(state.SessionsFor(s)).Table = session.New(n)
+	e.registry.Sessions.Of(state.SessionsFor(s)).Table = session.New(n)
 }

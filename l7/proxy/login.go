@@ -101,7 +101,7 @@ func (ex *exchange) judged(p *table.Protection, right bool) {
 	defer cl.conn.Contain()
 	if !right {
 		ex.note(refused.Unauthorized, 401, table.RefusedPassword.Reason)
-		ex.failWith(401, p.Challenge)
+		ex.failWith(401, p.UserChallenge)
 		return
 	}
 	if ex.invite && !ex.inviteBody() {

@@ -128,7 +128,7 @@ func (m *multiplex) leave() {
 func (m *multiplex) settle(t *table.Table) {
 	for cl := m.streams.first(); cl != nil; {
 		next := m.streams.after(cl)
-		if cl.ex != nil && cl.ex.backend != nil && table.Cut(t, cl.ex.backend.ID) {
+		if cl.ex != nil && cl.ex.backend != nil && t.Cut(cl.ex.backend.ID) {
 			cl.ex.abort()
 		}
 		cl = next

@@ -30,7 +30,7 @@ func (ex *exchange) choose() (int, bool) {
 
 func (ex *exchange) chooseInTurn() (int, bool) {
 	q := ex.queue
-	if !ex.turned && q.Count.Load() > 0 {
+	if !ex.turned && q.Len() > 0 {
 		return -1, false
 	}
 	i, ok := ex.pick()

@@ -49,8 +49,8 @@ func (w *worker) redirect(cl *client, f *table.Farm, p *table.Plan, rest []byte)
 	sv, s := p.Service, cl.stats()
 	s.Redirects++
 	s.Responses[2]++
-	out := table.AppendRedirect(w.loop.Scratch[:0], sv.Code, p.Location, sv.Redirect.STS, close)
-	w.recordOwn(cl, f, sv, true, sv.Code, len(out))
+	out := table.AppendRedirect(w.loop.Scratch[:0], sv.Redirect.Code, p.Location, sv.Redirect.STS, close)
+	w.recordOwn(cl, f, sv, true, sv.Redirect.Code, len(out))
 	w.send(cl, out, close)
 	return used
 }

@@ -28,7 +28,7 @@ func (ex *exchange) unserved() string {
 	switch {
 	case len(sv.Backends) == 0:
 		return "the service has no backend"
-	case ex.mayWait() && ex.queue.Count.Load() >= sv.QueueLength:
+	case ex.mayWait() && ex.queue.Len() >= sv.QueueLength:
 		return "no backend has room, and the queue is full"
 	}
 	var text strings.Builder

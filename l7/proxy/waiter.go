@@ -28,7 +28,7 @@ func (wt *waiter) forget() {
 	wt.ex.wait, wt.ex = nil, nil
 	wt.turn = false
 	wt.w.waiters.Put(wt)
-	wt.queue.Count.Add(-1)
+	wt.queue.Done()
 }
 
 // called is the waiter's turn, on the loop of its exchange.
@@ -36,7 +36,7 @@ func (wt *waiter) called() {
 	ex, q := wt.ex, wt.queue
 	if ex == nil { // it left after it was called: the turn is the next one's
 		wt.w.waiters.Put(wt)
-		q.Count.Add(-1)
+		q.Done()
 		q.Wake()
 		return
 	}

@@ -65,7 +65,7 @@ func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, refusals *refusal.Re
 		waiters:   loop.NewFreeList[waiter](l),
 		listeners: map[*port]*loop.Listener{},
 	}
-	w.skew = state.Skew(l.Time(0))
+	w.skew = state.Clock(l.Time(0))
 	w.query = table.Query{Req: &w.req, Scratch: &w.rewrite, Gate: guard.NewGate(e.checker), Address: make([]byte, 0, 64)}
 	return w
 }
@@ -151,7 +151,7 @@ func (w *worker) settle(t *table.Table) {
 			cl.linger()
 		case cl.ex == nil && t.Farm(cl.port) == nil:
 			cl.close()
-		case cl.ex != nil && cl.ex.backend != nil && table.Cut(t, cl.ex.backend.ID):
+		case cl.ex != nil && cl.ex.backend != nil && t.Cut(cl.ex.backend.ID):
 			cl.ex.abort()
 		default:
 			cl.kept.Drop(t.Lost)

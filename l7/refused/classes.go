@@ -125,12 +125,13 @@ func Count(s *stats.Farm, class refusal.Class) {
 
 // Cause is why and how a request is refused.
 type Cause struct {
-	Class  refusal.Class
-	Status int
-	Reason string // a text of ours
+	Class  refusal.Class // as which it is counted
+	Status int           // of the answer
+	Reason string        // a text of ours
 }
 
-// Because is the Cause of that class, answered with that status.
+// Because returns the Cause of that class, answered with that status. It allocates:
+// causes are variables.
 func Because(class refusal.Class, status int, reason string) *Cause {
 	return &Cause{class, status, reason}
 }

@@ -9,34 +9,40 @@ import (
 // and tables. Taking and giving back a place is one atomic operation; the lock
 // is for the time when there are none.
 type Places struct {
-	Taken atomic.Int64
+	taken atomic.Int64
 	queue atomic.Int32 // doors that wait
 	mu    sync.Mutex
-	doors []waitingDoor // in the order they came
+	doors []Door // in the order they came
 }
 
-// waitingDoor is where clients come in on one loop, while there is no place.
-type waitingDoor interface {
-	// Wake lets it try again.
+// Door is where clients come in on one loop. It waits while there is no place.
+type Door interface {
+	// Wake lets it try again, on its own loop. It may be called on any goroutine.
 	Wake()
 }
 
 // Enter takes a place if fewer than limit are taken.
 func (p *Places) Enter(limit int64) bool {
 	for {
-		n := p.Taken.Load()
+		n := p.taken.Load()
 		if n >= limit {
 			return false
 		}
-		if p.Taken.CompareAndSwap(n, n+1) {
+		if p.taken.CompareAndSwap(n, n+1) {
 			return true
 		}
 	}
 }
 
+// Taken is how many places are.
+func (p *Places) Taken() int64 { return p.taken.Load() }
+
+// Occupy takes a place for a client that is in already, whatever the limit.
+func (p *Places) Occupy() { p.taken.Add(1) }
+
 // Leave gives a place back and lets a door that waits have it.
 func (p *Places) Leave() {
-	p.Taken.Add(-1)
+	p.taken.Add(-1)
 	if p.queue.Load() > 0 {
 		p.wake(1)
 	}
@@ -44,7 +50,7 @@ func (p *Places) Leave() {
 
 // Wait puts a door at the end of the queue, unless a place came free meanwhile,
 // which it then has.
-func (p *Places) Wait(d waitingDoor, limit int64) (entered bool) {
+func (p *Places) Wait(d Door, limit int64) (entered bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.queue.Add(1) // from here on whoever leaves looks at the queue
@@ -56,11 +62,11 @@ func (p *Places) Wait(d waitingDoor, limit int64) (entered bool) {
 	return false
 }
 
-// Wake lets the first n doors try again, each on its own loop.
+// wake lets the first n doors try again, each on its own loop.
 func (p *Places) wake(n int) {
 	p.mu.Lock()
 	n = min(n, len(p.doors))
-	woken := append([]waitingDoor(nil), p.doors[:n]...)
+	woken := append([]Door(nil), p.doors[:n]...)
 	p.doors = p.doors[:copy(p.doors, p.doors[n:])]
 	p.queue.Add(int32(-n))
 	p.mu.Unlock()

@@ -14,23 +14,30 @@ import (
 // other. Whoever's turn it was, and for whatever reason it is over, passes it on
 // if there is more room.
 type Queue struct {
-	// Count is how many wait; one whose turn has come does until it has a
-	// backend, so that nobody who comes meanwhile is faster.
-	Count       atomic.Int64
+	count       atomic.Int64 // see Len
 	mu          sync.Mutex
 	first, last *Waiting
 }
 
-// Waiting is a place in a queue. All but call belongs to the queue's lock.
+// Waiting is a place in a queue. All but Call belongs to the queue's lock.
 type Waiting struct {
+	// Call tells that its turn has come. It is called on any goroutine, without the
+	// lock, and is set before Join.
+	Call       func()
 	next, prev *Waiting
-	Call       func() // tells that its turn has come
-	listed     bool   // in the queue; otherwise its turn has come
+	listed     bool // in the queue; otherwise its turn has come
 }
+
+// Len is how many wait. One whose turn has come does until it is Done, so that
+// nobody who comes meanwhile is faster.
+func (q *Queue) Len() int64 { return q.count.Load() }
+
+// Done counts one less: who joined has a backend, or left.
+func (q *Queue) Done() { q.count.Add(-1) }
 
 // Released tells that there may be room.
 func (q *Queue) Released() {
-	if q.Count.Load() != 0 {
+	if q.count.Load() != 0 {
 		q.Wake()
 	}
 }
@@ -48,15 +55,15 @@ func (q *Queue) Wake() {
 	}
 }
 
-// Join puts a waiter at the end, or at the front; it reports false when more
-// than limit would wait.
+// Join puts a waiter at the end, or at the front. It reports false when limit of
+// them wait already.
 func (q *Queue) Join(wt *Waiting, limit int64, front bool) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.Count.Load() >= limit {
+	if q.count.Load() >= limit {
 		return false
 	}
-	q.Count.Add(1)
+	q.count.Add(1)
 	q.add(wt, front)
 	return true
 }
@@ -68,7 +75,8 @@ func (q *Queue) Rejoin(wt *Waiting) {
 	q.add(wt, true)
 }
 
-// Leave takes a waiter out. It reports false when its turn has come already.
+// Leave takes a waiter out, which still counts until it is Done. It reports false
+// when its turn has come already: Call was, or is about to be, called.
 func (q *Queue) Leave(wt *Waiting) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -10,32 +10,33 @@ import (
 
 // Registry holds what outlives tables, by stable number.
 type Registry struct {
-	Loads  lasting.Map[uint32, balance.Load]  // by backend
-	States lasting.Map[uint32, balance.State] // by service
-	Tables lasting.Map[SessionsOf, session.Kept]
-	Doors  lasting.Map[uint32, Places] // by farm
-	Rates  lasting.Map[RateID, ratelimit.Table]
-	Queues lasting.Map[uint32, Queue]   // by service
-	Spent  lasting.Map[uint32, []Spent] // by service, one of each loop
-	memory *session.Memory              // where the sessions lie; nil: in the process's own
+	Loads    lasting.Map[uint32, balance.Load]  // by backend
+	States   lasting.Map[uint32, balance.State] // turns, by service
+	Sessions lasting.Map[SessionsOf, session.Kept]
+	Places   lasting.Map[uint32, Places] // by farm
+	Rates    lasting.Map[RateID, ratelimit.Table]
+	Queues   lasting.Map[uint32, Queue]   // by service
+	Spent    lasting.Map[uint32, []Spent] // by service, one of each loop
+	memory   *session.Memory              // where the sessions lie; nil: in the process's own
 }
 
 // New returns a registry for engines with that many loops.
 func New(loops int) *Registry {
 	r := &Registry{}
-	r.Tables.Make = func(of SessionsOf) *session.Kept { return session.NewKept(r.memory, of.Owner()) }
-	r.Tables.Gone = func(k *session.Kept) { k.Release() }
+	r.Sessions.Make = func(of SessionsOf) *session.Kept { return session.NewKept(r.memory, of.Owner()) }
+	r.Sessions.Gone = func(k *session.Kept) { k.Release() }
 	r.Rates.Make = func(RateID) *ratelimit.Table { return ratelimit.NewTable() }
 	r.Spent.Make = func(uint32) *[]Spent { s := make([]Spent, loops); return &s }
 	return r
 }
 
-// KeepIn lets sessions lie in m, with those of an earlier engine.
+// KeepIn lets sessions lie in m, with those of an earlier engine. It comes before
+// the first table.
 func (r *Registry) KeepIn(m *session.Memory) { r.memory = m }
 
 // Open lets all who wait for a place try again: its bound may have changed.
 func (r *Registry) Open() {
-	r.Doors.Each(func(p *Places) { p.wake(int(p.queue.Load())) })
+	r.Places.Each(func(p *Places) { p.wake(int(p.queue.Load())) })
 }
 
 // Stir lets the first of every queue look again: there may be room, or none to
@@ -65,11 +66,11 @@ func (r *Registry) Retain(cfg *farm.Config) {
 			}
 		}
 	}
-	r.Doors.RetainIn(farms)
+	r.Places.RetainIn(farms)
 	r.Loads.RetainIn(backends)
 	r.States.RetainIn(services)
 	r.Spent.RetainIn(services)
-	r.Tables.Retain(func(of SessionsOf, k *session.Kept) bool {
+	r.Sessions.Retain(func(of SessionsOf, k *session.Kept) bool {
 		for _, id := range cutOff[of] {
 			k.DropBackend(id)
 		}
@@ -77,6 +78,6 @@ func (r *Registry) Retain(cfg *farm.Config) {
 	})
 	r.Rates.RetainIn(rates)
 	r.Queues.Retain(func(service uint32, q *Queue) bool {
-		return services[service] || q.Count.Load() != 0 // those who wait are still to be stirred
+		return services[service] || q.count.Load() != 0 // those who wait are still to be stirred
 	})
 }

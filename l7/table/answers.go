@@ -74,12 +74,12 @@ var texts = map[int]string{
 }
 
 // Append appends the whole answer with the given status. head leaves the body
-// out, as the answer to a HEAD must.
+// out, as the answer to a HEAD must; close tells that the connection ends.
 func (a *Answers) Append(dst []byte, status int, head, close bool) []byte {
 	return a.AppendWith(dst, status, nil, head, close)
 }
 
-// AppendWith is append with more field lines.
+// AppendWith is Append with more field lines.
 func (a *Answers) AppendWith(dst []byte, status int, lines []byte, head, close bool) []byte {
 	text, ok := a.texts[status]
 	if !ok {
@@ -109,6 +109,7 @@ func AppendRedirect(dst []byte, status int, location http1.Value, lines []byte, 
 	return AppendFraming(dst, 0, close)
 }
 
+// AppendStatus appends the first line of an answer, with the phrase of its status.
 func AppendStatus(dst []byte, status int) []byte {
 	dst = append(dst, "HTTP/1.1 "...)
 	dst = strconv.AppendInt(dst, int64(status), 10)
@@ -117,6 +118,8 @@ func AppendStatus(dst []byte, status int) []byte {
 	return append(dst, "\r\n"...)
 }
 
+// AppendFraming ends the head of an answer whose body has that many bytes. close
+// tells that the connection ends with it.
 func AppendFraming(dst []byte, length int, close bool) []byte {
 	dst = append(dst, "Content-Length: "...)
 	dst = strconv.AppendInt(dst, int64(length), 10)
@@ -132,4 +135,33 @@ func contentType(text string) string {
 		return "text/html; charset=utf-8"
 	}
 	return "text/plain; charset=utf-8"
+}
+
+// Challenges are the answers to certification authorities (RFC 8555 section
+// 8.3) by the path they ask for. nil, as it nearly always is, costs a request
+// one comparison.
+type Challenges map[string][]byte
+
+var challengePath = []byte(farm.ChallengePath)
+
+func newChallenges(cfg *farm.Config) Challenges {
+	if len(cfg.Challenges) == 0 {
+		return nil
+	}
+	out := make(Challenges, len(cfg.Challenges))
+	for _, c := range cfg.Challenges {
+		out[farm.ChallengePath+c.Token] = []byte(c.Answer)
+	}
+	return out
+}
+
+// asks reports whether the request is for one of the tokens: the path whole,
+// without a query, whatever the host. Other tokens belong to the services,
+// which may have an ACME client of their own behind them.
+func (c Challenges) asks(r *http1.Request) bool {
+	if r.Verb != http1.VerbGET && r.Verb != http1.VerbHEAD || !bytes.HasPrefix(r.Path, challengePath) {
+		return false
+	}
+	_, known := c[string(r.Path)]
+	return known
 }

@@ -13,12 +13,12 @@ import (
 
 // Protection is whom a service lets in.
 type Protection struct {
-	users     *guard.Users // nil asks for none
-	Keys      *guard.Keys  // nil asks for none
-	Header    string       // of the key, in lower case
-	passes    bool         // backends get the credentials, too
-	Challenge []byte       // field line of the 401 for who is no user
-	keyless   []byte       // field line of the 401 for who has no key
+	users         *guard.Users // nil asks for none
+	Keys          *guard.Keys  // nil asks for none
+	Header        string       // of the key, in lower case
+	passes        bool         // backends get the credentials, too
+	UserChallenge []byte       // field line of the 401 for who is no user
+	keyless       []byte       // field line of the 401 for who has no key
 }
 
 // newProtection compiles what a service asks of clients; nil when it is nothing.
@@ -42,15 +42,17 @@ func newProtection(s *farm.Service) (*Protection, error) {
 		return nil, errors.New("protection: the realm is more than a line")
 	}
 	realm = strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(realm)
-	p.Challenge = fmt.Appendf(nil, "WWW-Authenticate: Basic realm=\"%s\", charset=\"UTF-8\"\r\n", realm)
+	p.UserChallenge = fmt.Appendf(nil, "WWW-Authenticate: Basic realm=\"%s\", charset=\"UTF-8\"\r\n", realm)
 	p.keyless = fmt.Appendf(nil, "WWW-Authenticate: Key realm=\"%s\"\r\n", realm)
 	return p, nil
 }
 
+// What is told those who are not let in. Whether a password is wrong, was guessed too
+// often, or cannot be checked now is found out by who has it checked.
 var (
 	refusedKey       = refused.Because(refused.Unauthorized, 401, "no key the service knows")
-	RefusedStranger  = refused.Because(refused.Unauthorized, 401, "no credentials")
 	refusedMalformed = refused.Because(refused.Unauthorized, 401, "credentials that cannot be read")
+	RefusedStranger  = refused.Because(refused.Unauthorized, 401, "no credentials")
 	RefusedPassword  = refused.Because(refused.Unauthorized, 401, "wrong user or password")
 	RefusedGuesses   = refused.Because(refused.RateLimited, 429, "too many wrong passwords from one client")
 	RefusedBusy      = refused.Because(refused.RateLimited, 503, "too many passwords to be checked")
@@ -73,7 +75,7 @@ func (a *Protection) admit(q *Query, p *Plan) {
 		return
 	}
 	if no := a.password(q, p); no != nil {
-		p.Lines = a.Challenge
+		p.Lines = a.UserChallenge
 		p.Refuse(q, StepAuth, no)
 	}
 }
@@ -102,8 +104,8 @@ func (a *Protection) password(q *Query, p *Plan) *refused.Cause {
 	return nil
 }
 
-// Strip takes the credentials out, so that backends cannot use them elsewhere.
-func (a *Protection) Strip(h *http1.Head) {
+// strip takes the credentials out, so that backends cannot use them elsewhere.
+func (a *Protection) strip(h *http1.Head) {
 	if a.passes {
 		return
 	}

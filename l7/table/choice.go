@@ -12,24 +12,24 @@ import (
 // Choice is how the backend of a request is found: what tells its client from
 // others, what was tried, and what came of it.
 type Choice struct {
-	Hash   uint64        // of the client, for consistent hashing
-	Cookie int           // the backend the client's cookie names, its position + 1
-	Key    []byte        // of the client's session
+	hash   uint64        // of the client, for consistent hashing
+	Cookie int           // the backend the client's cookie names, its position + 1; 0 for none
+	Key    []byte        // of the client's session; empty for none
 	Tried  balance.Tried // backends that are of no use to the request
 	Held   *balance.Load // what the picker reserved for it
 	Why    accesslog.Why // how the backend was found
 }
 
-// Identify finds what tells the client of the request from others.
-func (c *Choice) Identify(q *Query, s *Service) {
+// identify finds what tells the client of the request from others.
+func (c *Choice) identify(q *Query, s *Service) {
 	if s.Cookie != nil {
-		c.Cookie = s.Cookie.Find(&q.Req.Head) + 1
+		c.Cookie = s.Cookie.find(&q.Req.Head) + 1
 	}
 	if s.Sessions != nil {
-		c.Key = append(c.Key[:0], s.SessionKey(q)...)
+		c.Key = append(c.Key[:0], s.sessionKey(q)...)
 	}
-	if s.Hashed {
-		c.Hash = hash(q.Conn.Peer().Addr().AsSlice())
+	if s.hashed {
+		c.hash = hash(q.Conn.Peer().Addr().AsSlice())
 	}
 }
 
@@ -50,7 +50,7 @@ func (c *Choice) Pick(s *Service) (int, bool) {
 			}
 		}
 	}
-	i, ok := s.Picker.Pick(c.Hash, c.Tried)
+	i, ok := s.Picker.Pick(c.hash, c.Tried)
 	if !ok {
 		return -1, false
 	}
@@ -120,8 +120,8 @@ func (c *Choice) MoveTo(s, old *Service, client netip.Addr) {
 	if s.Sessions == nil || s.Persist.Kind != old.Persist.Kind || string(s.Persist.Name) != string(old.Persist.Name) {
 		c.Key = c.Key[:0]
 	}
-	if s.Hashed {
-		c.Hash = hash(client.AsSlice())
+	if s.hashed {
+		c.hash = hash(client.AsSlice())
 	}
 }
 

@@ -22,7 +22,8 @@ const certificateTime = "Jan _2 15:04:05 2006 GMT"
 // noCertificate says that one was looked for.
 var noCertificate = []byte{}
 
-// CertificateLines makes the field lines of what a client showed.
+// CertificateLines makes the field lines of what a client showed; empty, and not nil,
+// when that is nothing.
 func CertificateLines(t *loop.TLS) []byte {
 	if t == nil || len(t.Peer) == 0 {
 		return noCertificate

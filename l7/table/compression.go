@@ -11,20 +11,20 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-// compression is what a service compresses, and how.
-type compression struct {
+// Compression is what a service compresses, and how.
+type Compression struct {
 	offered []compress.Coding // the preferred one first
-	Level   compress.Level
-	Min     int64           // bytes of a body worth it
-	types   map[string]bool // in lower case; "text/*" for all of a type
+	Level   compress.Level    // how hard it tries
+	Min     int64             // bytes of a body worth it
+	types   map[string]bool   // in lower case; "text/*" for all of a type
 }
 
 // newCompression compiles a service's compression; nil when it has none.
-func newCompression(c *farm.Compression) (*compression, error) {
+func newCompression(c *farm.Compression) (*Compression, error) {
 	if c == nil || len(c.Codings) == 0 {
 		return nil, nil
 	}
-	out := &compression{Min: int64(cmp.Or(c.Min, farm.DefaultCompressionMin)), types: map[string]bool{}}
+	out := &Compression{Min: int64(cmp.Or(c.Min, farm.DefaultCompressionMin)), types: map[string]bool{}}
 	for _, name := range c.Codings {
 		coding := compress.Named(string(name))
 		if coding == compress.None {
@@ -55,7 +55,7 @@ func newCompression(c *farm.Compression) (*compression, error) {
 // takes no coding we have. It reads what the client said, whatever rules make of
 // that for the backend: taking Accept-Encoding out keeps backends from
 // compressing, not us.
-func (c *compression) Accepted(h *http1.Head) compress.Coding {
+func (c *Compression) Accepted(h *http1.Head) compress.Coding {
 	var a compress.Accept
 	for i := range h.Fields[:h.NumFields] {
 		if f := &h.Fields[i]; f.Name.Len() == len("accept-encoding") && compress.Is(h.Name(i), "accept-encoding") {
@@ -66,7 +66,7 @@ func (c *compression) Accepted(h *http1.Head) compress.Coding {
 }
 
 // Wants reports whether bodies of the given Content-Type are compressed.
-func (c *compression) Wants(value []byte) bool {
+func (c *Compression) Wants(value []byte) bool {
 	if i := bytes.IndexByte(value, ';'); i >= 0 {
 		value = value[:i]
 	}

@@ -12,13 +12,13 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-// inserted is the cookie by which a service keeps clients on their backends: it
+// Inserted is the cookie by which a service keeps clients on their backends: it
 // needs no memory here. Its value names a backend by the digest of its number,
 // so it tells nothing of the address, is the same after a restart and on every
 // node with this configuration, and is no secret: whoever makes one up chooses
 // among the backends that could have been chosen for him.
-type inserted struct {
-	Name   []byte
+type Inserted struct {
+	Name   []byte         // of the cookie
 	values map[string]int // value → position of the backend
 }
 
@@ -27,7 +27,7 @@ const valueBytes = 12
 
 // newInserted compiles a service's cookie, and the line that sets it for each
 // of its backends; nil when it has none, or when persistence chooses them.
-func newInserted(s *farm.Service, backends []Backend, https bool) (*inserted, error) {
+func newInserted(s *farm.Service, backends []Backend, https bool) (*Inserted, error) {
 	c := s.Cookie
 	if c == nil || s.EffectivePersistence() != farm.PersistNone {
 		return nil, nil
@@ -35,11 +35,11 @@ func newInserted(s *farm.Service, backends []Backend, https bool) (*inserted, er
 	if !http1.Token([]byte(c.Name)) {
 		return nil, fmt.Errorf("%q is no name of a cookie", c.Name)
 	}
-	in := &inserted{Name: []byte(c.Name), values: map[string]int{}}
+	in := &Inserted{Name: []byte(c.Name), values: map[string]int{}}
 	for i := range backends {
 		value := CookieValue(s.ID, backends[i].ID)
 		in.values[value] = i
-		line, err := CookieLine(c, value, https)
+		line, err := cookieLine(c, value, https)
 		if err != nil {
 			return nil, err
 		}
@@ -48,6 +48,7 @@ func newInserted(s *farm.Service, backends []Backend, https bool) (*inserted, er
 	return in, nil
 }
 
+// CookieValue is the value by which the cookie of a service names a backend.
 func CookieValue(service, backend uint32) string {
 	b := []byte("sluice cookie")
 	b = binary.BigEndian.AppendUint32(b, service)
@@ -56,8 +57,8 @@ func CookieValue(service, backend uint32) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:valueBytes])
 }
 
-// CookieLine is the field line that sets the cookie (RFC 6265 section 4.1).
-func CookieLine(c *farm.CookieInsert, value string, https bool) ([]byte, error) {
+// cookieLine is the field line that sets the cookie (RFC 6265 section 4.1).
+func cookieLine(c *farm.CookieInsert, value string, https bool) ([]byte, error) {
 	path := c.Path
 	if path == "" {
 		path = "/"
@@ -87,16 +88,16 @@ func CookieLine(c *farm.CookieInsert, value string, https bool) ([]byte, error) 
 	return http1.AppendField(nil, "Set-Cookie", v), nil
 }
 
-// Find is the position of the backend that the request's cookie names, -1
+// find is the position of the backend that the request's cookie names, -1
 // without one.
-func (c *inserted) Find(h *http1.Head) int {
+func (c *Inserted) find(h *http1.Head) int {
 	for i := h.Find(http1.KnownCookie); i >= 0 && i < h.NumFields; i++ {
 		if h.Fields[i].Known != http1.KnownCookie || h.Fields[i].Removed() {
 			continue
 		}
 		for rest := h.Value(i); len(rest) > 0; {
 			var value []byte
-			if value, rest = NextCookie(rest, c.Name); value != nil {
+			if value, rest = nextCookie(rest, c.Name); value != nil {
 				if at, ok := c.values[string(value)]; ok {
 					return at
 				}

@@ -6,7 +6,7 @@
 //
 // Plan is a function of the table and the head of the request. Traffic and
 // explanations call the same one; for an explanation there is a Trail, which every
-// step tells what it found. A new step does so by refuse and pass.
+// step tells what it found. A new step does so by Plan.Refuse and pass.
 //
 // What outlives a table (sessions, turns, queues) is in l7/state and found by
 // stable numbers.

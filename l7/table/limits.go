@@ -13,26 +13,26 @@ import (
 
 // Limits is what a farm refuses of requests that are well-formed. The zero
 // value refuses nothing.
-type limits struct {
-	any     bool       // one of those that decide looks at is set
+type Limits struct {
+	any     bool       // one of those that check looks at is set
 	maxHead int        // bytes; 0 means http1's own bound
 	MaxBody uint64     // bytes; 0 means no bound
 	paths   *route.Set // one pattern that paths must match; nil means any path
-	Expect  expect
+	Expect  Expect     // what is done with Expect: 100-continue
 }
 
 // Expect says what is done with Expect: 100-continue.
-type expect uint8
+type Expect uint8
 
 const (
-	expectPass   expect = iota // to the backend, which decides
+	expectPass   Expect = iota // to the backend, which decides
 	ExpectIgnore               // answered here, not passed on
 	ExpectSilent               // passed on, its 100 is not passed back
 	expectNever                // refused
 )
 
-func newLimits(h *farm.HTTP) (l limits, err error) {
-	l = limits{MaxBody: h.MaxBody, Expect: map[farm.ContinueMode]expect{
+func newLimits(h *farm.HTTP) (l Limits, err error) {
+	l = Limits{MaxBody: h.MaxBody, Expect: map[farm.ContinueMode]Expect{
 		farm.ContinueIgnore: ExpectIgnore, farm.ContinueSilent: ExpectSilent, farm.ContinueNever: expectNever,
 	}[h.Continue]}
 	if h.MaxHead < http1.MaxHead {
@@ -61,7 +61,7 @@ var (
 )
 
 // check looks at a whole head; nil means that it may go on.
-func (l *limits) check(r *http1.Request) *refused.Cause {
+func (l *Limits) check(r *http1.Request) *refused.Cause {
 	switch {
 	case l.maxHead > 0 && int(r.Target.End)+len(" HTTP/1.1\r\n") > l.maxHead:
 		return refusedLine
@@ -78,7 +78,7 @@ func (l *limits) check(r *http1.Request) *refused.Cause {
 }
 
 // CheckPart looks at the beginning of a head of which more is to come.
-func (l *limits) CheckPart(b []byte) *refused.Cause {
+func (l *Limits) CheckPart(b []byte) *refused.Cause {
 	if l.maxHead == 0 || len(b) < l.maxHead {
 		return nil
 	}

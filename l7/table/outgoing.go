@@ -3,7 +3,6 @@ package table
 import (
 	"bytes"
 
-	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/rewrite"
 )
@@ -28,36 +27,6 @@ type Told struct {
 	ID          []byte // of the request; empty without one
 }
 
-// The field that carries the id of a request, and its name as it is looked up.
-const (
-	requestIDField = "X-Request-Id: "
-	requestIDName  = "x-request-id"
-)
-
-// RemoveIDs keeps the ids a head has from being passed on.
-func RemoveIDs(h *http1.Head) {
-	for i := h.Lookup(requestIDName); i >= 0; i = h.Lookup(requestIDName) {
-		if !h.Remove(i) {
-			return
-		}
-	}
-}
-
-// AppendIDLine appends the line of the id of a request.
-func AppendIDLine(dst, id []byte) []byte {
-	return append(append(append(dst, requestIDField...), id...), "\r\n"...)
-}
-
-// AppendID appends the id of the request: that of a trusted peer, or a new one.
-func (q *Query) AppendID(dst []byte, ids *accesslog.IDs) []byte {
-	if f, r := q.Farm, q.Req; len(f.Trusted) > 0 {
-		if i := r.Lookup(requestIDName); i >= 0 && accesslog.ValidID(r.Value(i)) && Trusts(f.Trusted, q.Conn.Peer().Addr()) {
-			return append(dst, r.Value(i)...)
-		}
-	}
-	return ids.Append(dst)
-}
-
 // Invites reports whether the client waits to be asked for the body, here: then
 // its backend is not told.
 func (q *Query) Invites() bool {
@@ -73,29 +42,29 @@ func (q *Query) Invites() bool {
 // it.
 func (o *Outgoing) Revise(q *Query, s *Service, c *Choice, told *Told) error {
 	h := &q.Req.Head
-	q.forward = http1.Forward{ClientIP: q.Peer(), Proto: told.Proto}
+	q.forward = http1.Forward{ClientIP: q.peer(), Proto: told.Proto}
 	rules := s.Request
 	if rules != nil {
 		q.Scratch.Reset()
-		rules.Strip(h, q.Scratch)
-		q.forward.Extra, q.forward.Given = rules.Add, rules.Given
+		rules.strip(h, q.Scratch)
+		q.forward.Extra, q.forward.Given = rules.Add, rules.given
 	}
-	c.Identify(q, s)
+	c.identify(q, s)
 	if s.Auth != nil {
-		s.Auth.Strip(h)
+		s.Auth.strip(h)
 	}
 	if rules != nil {
-		if err := rules.Edit(h, q.Scratch); err != nil {
+		if err := rules.edit(h, q.Scratch); err != nil {
 			return err
 		}
 	}
-	if s.URLs != nil {
+	if s.urls != nil {
 		if err := o.rewritePath(q, s); err != nil {
 			return err
 		}
 	}
 	if len(q.Req.Host) == 0 {
-		q.forward.Host = q.Farm.HostField // HTTP/1.0 without Host: HTTP/1.1 needs one
+		q.forward.Host = q.Farm.hostField // HTTP/1.0 without Host: HTTP/1.1 needs one
 	}
 	o.tell(q, s, told)
 	return nil
@@ -113,19 +82,19 @@ func (o *Outgoing) rewritePath(q *Query, s *Service) error {
 	}
 	var observe func(rule int, path []byte)
 	if q.Trail != nil {
-		observe = q.Trail.Rewritten
+		observe = q.Trail.rewritten
 	}
-	path, changed, err := s.URLs.Rewrite(r.Path, q.Scratch, observe)
+	path, changed, err := s.urls.Rewrite(r.Path, q.Scratch, observe)
 	if !changed || err != nil {
 		return err
 	}
-	if s.Locate.Paths {
+	if s.Locate.paths {
 		q.Text = append(q.Text[:0], r.Path...)
 	}
 	if err := r.Retarget(path); err != nil {
 		return err
 	}
-	if s.Locate.Paths {
+	if s.Locate.paths {
 		o.Undo.Learn(q.Text, r.Path)
 	}
 	return nil

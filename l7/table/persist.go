@@ -13,15 +13,15 @@ import (
 // MaxKey bounds a session key; a longer one is cut, on both sides alike.
 const MaxKey = 255
 
-// persistence says where the key of a service's sessions is found.
-type persistence struct {
-	Kind farm.Persistence
-	Name []byte // of the cookie, header or parameter; headers in lower case
-	TTL  time.Duration
+// Persistence says where the key of a service's sessions is found.
+type Persistence struct {
+	Kind farm.Persistence // farm.PersistNone for none
+	Name []byte           // of the cookie, header or parameter; headers in lower case
+	TTL  time.Duration    // how long a session lives that nobody uses
 }
 
-func newPersistence(s *farm.Service) persistence {
-	p := persistence{Kind: s.EffectivePersistence(), Name: []byte(s.SessionID), TTL: time.Duration(nanos(s.TTL))}
+func newPersistence(s *farm.Service) Persistence {
+	p := Persistence{Kind: s.EffectivePersistence(), Name: []byte(s.SessionID), TTL: time.Duration(nanos(s.TTL))}
 	if s.TTL == 0 {
 		p.TTL = time.Duration(nanos(farm.DefaultTTL))
 	}
@@ -31,13 +31,13 @@ func newPersistence(s *farm.Service) persistence {
 	return p
 }
 
-// SessionKey is the key in the request, valid until the next head.
-func (sv *Service) SessionKey(q *Query) []byte {
+// sessionKey is the key in the request, valid until the next head.
+func (sv *Service) sessionKey(q *Query) []byte {
 	p, r := &sv.Persist, q.Req
 	var key []byte
 	switch p.Kind {
 	case farm.PersistIP:
-		key = q.Peer()
+		key = q.peer()
 	case farm.PersistBasic:
 		key = q.user()
 	case farm.PersistURL:
@@ -104,7 +104,7 @@ func FindCookie(h *http1.Head, field http1.Known, name []byte) []byte {
 		}
 		for rest := h.Value(i); len(rest) > 0; {
 			var value []byte
-			if value, rest = NextCookie(rest, name); value != nil {
+			if value, rest = nextCookie(rest, name); value != nil {
 				return value
 			}
 			if field == http1.KnownSetCookie {
@@ -115,9 +115,9 @@ func FindCookie(h *http1.Head, field http1.Known, name []byte) []byte {
 	return nil
 }
 
-// NextCookie takes the first pair of a list of cookies: its value if it has that
+// nextCookie takes the first pair of a list of cookies: its value if it has that
 // name, nil otherwise.
-func NextCookie(list, name []byte) (value, rest []byte) {
+func nextCookie(list, name []byte) (value, rest []byte) {
 	pair := list
 	if i := bytes.IndexByte(list, ';'); i >= 0 {
 		pair, rest = list[:i], list[i+1:]
@@ -129,12 +129,4 @@ func NextCookie(list, name []byte) (value, rest []byte) {
 		return nil, rest
 	}
 	return bytes.Trim(bytes.TrimSpace(pair[len(name)+1:]), `"`), rest
-}
-
-// Find is the position of the backend with that number, -1 when it is gone.
-func (sv *Service) Find(id uint32) int {
-	if i, ok := sv.at[id]; ok {
-		return i
-	}
-	return -1
 }

@@ -11,25 +11,26 @@ import (
 )
 
 // Outcome is what becomes of a request.
-type outcome uint8
+type Outcome uint8
 
+// The outcomes.
 const (
-	OutcomeForward   outcome = iota // the service's backends serve it
+	OutcomeForward   Outcome = iota // the service's backends serve it
 	OutcomeRefuse                   // it is answered with an error
 	OutcomeRedirect                 // the service redirects it
-	OutcomeChallenge                // it is a certification authority's, see challenges
+	OutcomeChallenge                // it is a certification authority's, see Challenges
 )
 
 // Plan is what becomes of a request, and why.
 type Plan struct {
-	Outcome  outcome
+	Outcome  Outcome
 	Service  *Service       // nil when none was found
 	Refused  *refused.Cause // why it is refused
 	Lines    []byte         // field lines of that answer; good until the next plan
 	Wait     int64          // after how many nanoseconds it would pass; 0 when time changes nothing
 	Location http1.Value    // of a redirect
 	// Unchecked says that a password is to be checked before the request is
-	// forwarded; digest stands for it.
+	// forwarded; Digest stands for it.
 	Unchecked bool
 	Digest    guard.Digest
 }
@@ -37,15 +38,15 @@ type Plan struct {
 // Query is a request a plan is made for, and what that needs. The head must be
 // whole. One belongs to a loop and is used for all of its requests.
 type Query struct {
-	Farm    *Farm
-	Req     *http1.Request
-	Conn    *loop.Conn // of the client
-	Now     int64      // on the clock all loops share
-	Scratch *rewrite.Scratch
-	Gate    *guard.Gate
-	Address []byte // of the client, as text
-	Text    []byte // scratch: the user, then the Location
-	Trail   *Trail // nil but where the request is explained
+	Farm    *Farm            // it is for
+	Req     *http1.Request   // as http1 read it
+	Conn    *loop.Conn       // of the client
+	Now     int64            // on the clock all loops share, see state.Clock
+	Scratch *rewrite.Scratch // of the loop
+	Gate    *guard.Gate      // knows passwords that were checked
+	Address []byte           // scratch: of the client, as text
+	Text    []byte           // scratch: the user, then the Location
+	Trail   *Trail           // nil but where the request is explained
 
 	made    Plan          // the last
 	forward http1.Forward // what is added to the head of the request
@@ -153,7 +154,7 @@ func (q *Query) admit(p *Plan) {
 	}
 }
 
-// Redirect finds where the service redirects the request to.
+// redirect finds where the service redirects the request to.
 func (q *Query) redirect(p *Plan) {
 	q.Text = p.Service.Redirect.appendTo(q.Text[:0], q.Req.Host, q.Req.Path, q.Scratch)
 	var ok bool
@@ -164,7 +165,7 @@ func (q *Query) redirect(p *Plan) {
 	p.Outcome = OutcomeRedirect
 }
 
-// Refuse makes the plan not to take the request.
+// Refuse makes the plan not to take the request, for what was found at a step.
 func (p *Plan) Refuse(q *Query, at Step, no *refused.Cause) {
 	if q.Trail != nil {
 		q.Trail.Refuse(at, no.Status, no.Reason)
@@ -172,7 +173,7 @@ func (p *Plan) Refuse(q *Query, at Step, no *refused.Cause) {
 	p.Outcome, p.Refused = OutcomeRefuse, no
 }
 
-// Pass tells who explains the plan that a step was passed.
+// pass tells the trail that a step was passed.
 func (q *Query) pass(at Step) {
 	if q.Trail != nil {
 		q.Trail.Pass(at)
@@ -185,11 +186,11 @@ func (q *Query) Holds(rule int) bool {
 	return require < 0 && deny < 0
 }
 
-// Client is who sent the request, see realClient.
+// Client is who sent the request, see RealClient.
 func (q *Query) Client() netip.Addr { return RealClient(q.Farm, q.Conn.Peer(), q.Req).Addr() }
 
-// Peer is the client's address as text.
-func (q *Query) Peer() []byte {
+// peer is the client's address as text.
+func (q *Query) peer() []byte {
 	q.Address = q.Conn.Peer().Addr().AppendTo(q.Address[:0])
 	return q.Address
 }

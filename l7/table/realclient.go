@@ -57,3 +57,13 @@ func parseHop(b []byte) (netip.Addr, bool) {
 	}
 	return addr.Unmap().WithZone(""), true
 }
+
+// Trusts reports whether a peer is in one of the networks.
+func Trusts(networks []netip.Prefix, peer netip.Addr) bool {
+	for _, p := range networks {
+		if p.Contains(peer) {
+			return true
+		}
+	}
+	return false
+}

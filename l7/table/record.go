@@ -9,16 +9,16 @@ import (
 )
 
 // Recording is what a farm wants to be recorded.
-type recording struct {
-	Logged         bool
-	Sample         uint32
+type Recording struct {
+	Logged         bool   // exchanges are
+	Sample         uint32 // one of how many
 	agent, referer bool
-	headers        []string // in lower case
-	ID             farm.RequestID
+	headers        []string       // in lower case
+	ID             farm.RequestID // who gets the id of a request
 }
 
-func newRecording(h *farm.HTTP) recording {
-	r := recording{ID: h.RequestIDMode(), Logged: h.Logs, Sample: h.AccessLog.Sample}
+func newRecording(h *farm.HTTP) Recording {
+	r := Recording{ID: h.RequestIDMode(), Logged: h.Logs, Sample: h.AccessLog.Sample}
 	combined := h.AccessLog.Format == farm.LogCombined
 	r.agent, r.referer = combined, combined
 	for _, f := range h.AccessLog.ShownFields() {
@@ -32,7 +32,7 @@ func newRecording(h *farm.HTTP) recording {
 }
 
 // Fields adds what else the farm wants to know of the head.
-func (rec *recording) Fields(e *accesslog.Entry, r *http1.Request) {
+func (rec *Recording) Fields(e *accesslog.Entry, r *http1.Request) {
 	watched := e.Flags.Has(accesslog.Watched)
 	if i := r.Find(http1.KnownUserAgent); i >= 0 && (rec.agent || watched) {
 		e.Agent(r.Value(i))
@@ -45,4 +45,34 @@ func (rec *recording) Fields(e *accesslog.Entry, r *http1.Request) {
 			e.Header(name, r.Value(i))
 		}
 	}
+}
+
+// The field that carries the id of a request, and its name as it is looked up.
+const (
+	requestIDField = "X-Request-Id: "
+	requestIDName  = "x-request-id"
+)
+
+// RemoveIDs keeps the ids a head has from being passed on.
+func RemoveIDs(h *http1.Head) {
+	for i := h.Lookup(requestIDName); i >= 0; i = h.Lookup(requestIDName) {
+		if !h.Remove(i) {
+			return
+		}
+	}
+}
+
+// AppendIDLine appends the line of the id of a request.
+func AppendIDLine(dst, id []byte) []byte {
+	return append(append(append(dst, requestIDField...), id...), "\r\n"...)
+}
+
+// AppendID appends the id of the request: that of a trusted peer, or a new one.
+func (q *Query) AppendID(dst []byte, ids *accesslog.IDs) []byte {
+	if f, r := q.Farm, q.Req; len(f.Trusted) > 0 {
+		if i := r.Lookup(requestIDName); i >= 0 && accesslog.ValidID(r.Value(i)) && Trusts(f.Trusted, q.Conn.Peer().Addr()) {
+			return append(dst, r.Value(i)...)
+		}
+	}
+	return ids.Append(dst)
 }

@@ -9,36 +9,40 @@ import (
 	"github.com/sluicelb/sluice/l7/rewrite"
 )
 
-// Redirect is where a service sends its clients. The text may hold ${VHOST},
+// Redirect is where a service sends its clients, and how. The text may hold ${VHOST},
 // the host the client asked for, and $1 to $9, what the groups of the service's
 // URL rule matched.
-type redirect struct {
+type Redirect struct {
 	text    *rewrite.Template
 	url     *rewrite.Pattern // set when the text needs its groups
 	appends bool             // the path of the request follows
+	Code    int              // the status
 	STS     []byte           // the line of Strict-Transport-Security; nil without it
 }
 
 // newRedirect compiles a service's redirect; nil when it has none.
-func newRedirect(f *farm.HTTP, s *farm.Service) (r *redirect, err error) {
+func newRedirect(f *farm.Farm, s *farm.Service) (r *Redirect, err error) {
 	if s.Redirect == "" {
 		return nil, nil
 	}
-	if !slices.Contains(farm.RedirectCodes(), cmp.Or(s.RedirectCode, 302)) {
+	r = &Redirect{appends: s.RedirectType == farm.RedirectAppend, Code: cmp.Or(s.RedirectCode, 302)}
+	if !slices.Contains(farm.RedirectCodes(), r.Code) {
 		return nil, fmt.Errorf("%d is no code of a redirect", s.RedirectCode)
 	}
-	r = &redirect{appends: s.RedirectType == farm.RedirectAppend}
+	if f.HTTPS() && s.STS > 0 {
+		r.STS = stsLine(s)
+	}
 	if r.text, err = rewrite.CompileTemplate(s.Redirect, true); err != nil {
 		return nil, err
 	}
 	if r.text.Grouped() {
-		r.url, err = rewrite.CompilePattern(s.URL, f.IgnoreCase || s.IgnoreCase)
+		r.url, err = rewrite.CompilePattern(s.URL, f.HTTP.IgnoreCase || s.IgnoreCase)
 	}
 	return r, err
 }
 
 // appendTo appends the address for a request to the given host and path.
-func (r *redirect) appendTo(dst, host, path []byte, s *rewrite.Scratch) []byte {
+func (r *Redirect) appendTo(dst, host, path []byte, s *rewrite.Scratch) []byte {
 	var g rewrite.Groups
 	if r.url != nil {
 		r.url.Find(path, &g, s)

@@ -9,26 +9,26 @@ import (
 	"github.com/sluicelb/sluice/l7/rewrite"
 )
 
-// rules are the header rules of a service for one direction, those of its farm
+// Rules are the header rules of a service for one direction, those of its farm
 // included. A list of the service replaces the farm's of the same kind; only
 // replace rules add up, the service's first.
-type rules struct {
-	// Restore brings back what the farm's rules took out before the service was
+type Rules struct {
+	// restore brings back what the farm's rules took out before the service was
 	// known: the service has a list of its own.
-	Restore bool
+	restore bool
 	remove  *rewrite.Remover
 	replace *rewrite.Replacer
-	Own     int // how many rules of replace are the service's, the first
-	Add     []byte
-	AddedBy string         // whose rules add is of
-	Given   http1.Identity // what of identities is in add
+	own     int            // how many rules of replace are the service's, the first
+	Add     []byte         // field lines
+	addedBy string         // whose rules Add is of
+	given   http1.Identity // what of identities is in Add
 	sts     bool           // Strict-Transport-Security is ours
 }
 
 // requestRules compiles what is left to do once the service is known; nil when
 // nothing is.
-func requestRules(f, s *farm.HeaderRules) (r *rules, err error) {
-	r = &rules{Restore: len(s.RemoveRequest) > 0 && len(f.RemoveRequest) > 0, Own: len(s.ReplaceRequest)}
+func requestRules(f, s *farm.HeaderRules) (r *Rules, err error) {
+	r = &Rules{restore: len(s.RemoveRequest) > 0 && len(f.RemoveRequest) > 0, own: len(s.ReplaceRequest)}
 	if r.remove, err = rewrite.NewRemover(s.RemoveRequest); err != nil {
 		return nil, err
 	}
@@ -36,24 +36,24 @@ func requestRules(f, s *farm.HeaderRules) (r *rules, err error) {
 		return nil, err
 	}
 	lines := either(s.AddRequest, f.AddRequest)
-	if r.AddedBy = OwnerFarm; len(s.AddRequest) > 0 {
-		r.AddedBy = OwnerService
+	if r.addedBy = ownerFarm; len(s.AddRequest) > 0 {
+		r.addedBy = ownerService
 	}
 	if r.Add, err = rewrite.Lines(lines); err != nil {
 		return nil, err
 	}
 	for _, l := range lines {
 		name, _, _ := strings.Cut(l.Header, ":")
-		r.Given |= http1.IdentityOf([]byte(name))
+		r.given |= http1.IdentityOf([]byte(name))
 	}
 	return r.orNil(), nil
 }
 
 // responseRules is the same for responses. With TLS a service may make clients
 // come back with TLS only (RFC 6797).
-func responseRules(f *farm.Farm, s *farm.Service) (r *rules, err error) {
+func responseRules(f *farm.Farm, s *farm.Service) (r *Rules, err error) {
 	h := f.HTTP
-	r = &rules{sts: f.HTTPS() && s.STS > 0}
+	r = &Rules{sts: f.HTTPS() && s.STS > 0}
 	if r.remove, err = rewrite.NewRemover(either(s.RemoveResponse, h.RemoveResponse)); err != nil {
 		return nil, err
 	}
@@ -82,16 +82,16 @@ func either[T any](service, farm []T) []T {
 	return farm
 }
 
-func (r *rules) orNil() *rules {
+func (r *Rules) orNil() *Rules {
 	if r.remove == nil && r.replace == nil && len(r.Add) == 0 {
 		return nil
 	}
 	return r
 }
 
-// Strip takes fields out of a head.
-func (r *rules) Strip(h *http1.Head, s *rewrite.Scratch) {
-	if r.Restore {
+// strip takes fields out of a head.
+func (r *Rules) strip(h *http1.Head, s *rewrite.Scratch) {
+	if r.restore {
 		h.Restore()
 	}
 	if r.remove != nil {
@@ -104,17 +104,18 @@ func (r *rules) Strip(h *http1.Head, s *rewrite.Scratch) {
 	}
 }
 
-// Apply is strip, then edit; nil rules do nothing.
-func (r *rules) Apply(h *http1.Head, s *rewrite.Scratch) error {
+// Apply takes fields out of a head, then changes the values of others. nil does
+// nothing. The error is an *http1.Error about what would come of it.
+func (r *Rules) Apply(h *http1.Head, s *rewrite.Scratch) error {
 	if r == nil {
 		return nil
 	}
-	r.Strip(h, s)
-	return r.Edit(h, s)
+	r.strip(h, s)
+	return r.edit(h, s)
 }
 
-// Edit changes the values of fields.
-func (r *rules) Edit(h *http1.Head, s *rewrite.Scratch) error {
+// edit changes the values of fields.
+func (r *Rules) edit(h *http1.Head, s *rewrite.Scratch) error {
 	if r.replace == nil {
 		return nil
 	}

@@ -4,19 +4,23 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"unsafe"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/tlsconf"
 	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/refused"
 )
 
-// secured is what a farm with TLS has beside others.
-type secured struct {
-	Security loop.Security
-	// Plain is the whole answer to a client that speaks plain HTTP.
-	Plain       []byte
-	PlainStatus int
+// Secured is what a farm with TLS has beside others.
+type Secured struct {
+	Security loop.Security // of its connections
+	// Plain is the whole answer to a client that speaks plain HTTP, PlainStatus its
+	// status, and PlainLocation where it redirects to; empty when it does not.
+	Plain         []byte
+	PlainStatus   int
+	PlainLocation string
 	// asksClients says that clients are asked for certificates, tellsClients
 	// that backends are told of them.
 	asksClients, TellsClients bool
@@ -25,7 +29,7 @@ type secured struct {
 }
 
 // compileTLS compiles what a farm says about TLS; nil for a plain farm.
-func compileTLS(build *tlsconf.Build, f *farm.Farm) (*secured, error) {
+func compileTLS(build *tlsconf.Build, f *farm.Farm) (*Secured, error) {
 	t := f.HTTP.TLS
 	if t == nil {
 		return nil, nil
@@ -43,7 +47,7 @@ func compileTLS(build *tlsconf.Build, f *farm.Farm) (*secured, error) {
 		status = cmp.Or(t.NoSSLCode, 302)
 	}
 	asks := t.Clients != farm.ClientAuthOff
-	out := &secured{Security: loop.Security{Config: config}, Plain: plain, PlainStatus: status, asksClients: asks, TellsClients: asks && t.ClientHeaders}
+	out := &Secured{Security: loop.Security{Config: config}, Plain: plain, PlainStatus: status, PlainLocation: t.NoSSLRedirect, asksClients: asks, TellsClients: asks && t.ClientHeaders}
 	if t.StrictHost {
 		out.names = build.Names(config)
 	}
@@ -69,4 +73,23 @@ func WithoutPort(authority []byte) []byte {
 		return authority[:i]
 	}
 	return authority
+}
+
+// refusedMisdirected tells a client to come back on another connection
+// (RFC 9110, section 15.5.20).
+var refusedMisdirected = refused.Because(refused.BadHost, 421, "host of another certificate than the connection's")
+
+// misdirected reports whether a request of a strict farm came on a connection
+// that was made for a name with another certificate.
+func (f *Farm) misdirected(c *loop.Conn, r *http1.Request) bool {
+	if f.TLS == nil || f.TLS.names == nil || len(r.Host) == 0 {
+		return false
+	}
+	t := c.TLS()
+	if t == nil {
+		return false
+	}
+	host := bytes.Trim(WithoutPort(r.Host), "[]")
+	name := unsafe.String(unsafe.SliceData(host), len(host)) // a view: nothing keeps it
+	return name != t.ServerName && !f.TLS.names.Same(t.ServerName, name)
 }

@@ -16,18 +16,6 @@ func (sv *Service) View() session.View {
 	return v
 }
 
-// Service is the service with that number, nil when no farm that runs has it.
-func (t *Table) Service(id uint32) *Service {
-	for _, f := range t.Farms {
-		for i := range f.Services {
-			if f.Services[i].ID == id {
-				return &f.Services[i]
-			}
-		}
-	}
-	return nil
-}
-
 // DropCut removes the sessions of backends that were cut since the table
 // before: unlike drain, cut keeps none but the static ones.
 func (t *Table) DropCut(before *Table) {
@@ -50,7 +38,7 @@ func (t *Table) Fix(r *state.Registry) {
 	for _, f := range t.Farms {
 		for i := range f.Services {
 			if s := &f.Services[i]; s.Sessions != nil {
-				r.Tables.Of(s.kept).Fix(s.View().Backends)
+				r.Sessions.Of(s.kept).Fix(s.View().Backends)
 			}
 		}
 	}

@@ -71,14 +71,14 @@ func (q *Query) draw(first *Service) *Service {
 // service that may serve it.
 func (sv *Service) knows(q *Query) bool {
 	if sv.Cookie != nil {
-		if i := sv.Cookie.Find(&q.Req.Head); i >= 0 && sv.Backends[i].Mode != farm.MaintenanceCut {
+		if i := sv.Cookie.find(&q.Req.Head); i >= 0 && sv.Backends[i].Mode != farm.MaintenanceCut {
 			return true
 		}
 	}
 	if sv.Sessions == nil {
 		return false
 	}
-	s, ok := sv.Sessions.Peek(sv.SessionKey(q), session.Now(), sv.Persist.TTL)
+	s, ok := sv.Sessions.Peek(sv.sessionKey(q), session.Now(), sv.Persist.TTL)
 	if !ok {
 		return false
 	}

@@ -1,120 +1,72 @@
 package table
 
 import (
-	"net/netip"
-	"time"
+	"fmt"
 
-	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/ports"
 	"github.com/sluicelb/sluice/core/revive"
-	"github.com/sluicelb/sluice/core/session"
 	"github.com/sluicelb/sluice/core/tlsconf"
-	"github.com/sluicelb/sluice/l7/dial"
-	"github.com/sluicelb/sluice/l7/http1"
-	"github.com/sluicelb/sluice/l7/rewrite"
-	"github.com/sluicelb/sluice/l7/route"
-	"github.com/sluicelb/sluice/l7/state"
 )
 
-// Table is one compiled generation. It is immutable and read by all loops.
+// Table is one compiled generation. Once it is in use it is immutable, and read by
+// all loops.
 type Table struct {
 	Generation uint64
 	Build      *tlsconf.Build // made its TLS configurations
 	byPort     []*Farm        // by port number; nil where nobody listens
-	Farms      map[uint32]*Farm
-	Backends   map[uint32]*Backend
+
+	Farms    map[uint32]*Farm    // those that run, by stable number
+	Backends map[uint32]*Backend // of all farms, by stable number
 }
 
-// Farm is one compiled farm.
-type Farm struct {
-	ID        uint32
-	Name      string
-	Origin    string // host:port of its listener
-	HostField []byte // the origin, for requests that name no host
-	Listener  farm.Listener
-	verbs     http1.VerbMask
-	routes    *route.Table
-	Services  []Service
-	Remove    *rewrite.Remover // of request fields, before a service is looked for
-	Limits    limits
-	Trusted   []netip.Prefix // peers whose word on identities counts
-	ProxyIn   farm.ProxyIn   // whether they begin with a header
-
-	Places     *state.Places // nil when clients are not bounded
-	MaxClients int64
-	Refuses    bool // those beyond the bound, instead of letting them wait
-
-	Challenges  challenges // nil unless an order for a certificate is under way
-	proxyHost   bool       // the backend gets its own address as Host
-	destination bool       // and in Destination
-
-	RequestTimeout int64         // nanoseconds, as all times here
-	TunnelIdle     int64         // a tunnel may be silent that long
-	Grace          time.Duration // for what is under way when the farm is stopped
-	Answers        Answers
-	Recording      recording
-	TLS            *secured // nil for a plain listener
+// Farm is the one behind a port; nil when there is none.
+func (t *Table) Farm(p *ports.Port) *Farm {
+	if p.Number < len(t.byPort) {
+		return t.byPort[p.Number]
+	}
+	return nil
 }
 
-// Service is one compiled service.
-type Service struct {
-	ID         uint32
-	Name       string
-	Redirect   *redirect   // nil without one
-	conditions *conditions // nil without any
-	Code       int         // of the redirect
-	Picker     *balance.Picker
-	share      share       // of what its neighbours match, too
-	Auth       *Protection // nil lets everybody in
-	limit      *rateLimit  // nil without one
-	Tracked    bool        // the picker compares loads
-	Hashed     bool        // the picker needs the client's hash
-	Backends   []Backend
-	at         map[uint32]int // positions in backends, by stable number
-	Persist    persistence
-	Sessions   *session.Table
-	kept       state.SessionsOf // what sessions is found by in the registry
-	TLS        *tlsconf.Backend // nil: the backends speak plain HTTP
-	Cookie     *inserted        // nil without one
-	Pinned     bool             // clients keep their connection to a backend
-	Compress   *compression     // nil without
-	ServedBy   string           // the field that names the backend to clients, in lower case; empty without one
-	// Request and response are the header rules; nil when there are none.
-	Request, Response *rules
-	URLs              *rewrite.URL // nil when paths stay as they are
-	Locate            locate
-	// ignoreClose: exchanges go on when their client has ended its direction.
-	IgnoreClose bool
-	// multiplexed: the backends speak HTTP/2.
-	Multiplexed  bool
-	Queue        *state.Queue
-	QueueLength  int64     // 0: nobody waits
-	Retry        *retrying // nil: none but of connects
-	Outlier      *outlier  // nil: no backend is ejected
-	QueueTimeout int64
+// Place makes the farm with that number the one behind a port. The table must not
+// be in use yet.
+func (t *Table) Place(p *ports.Port, farm uint32) {
+	for p.Number >= len(t.byPort) {
+		t.byPort = append(t.byPort, nil)
+	}
+	t.byPort[p.Number] = t.Farms[farm]
 }
 
-// Backend is one compiled backend.
-type Backend struct {
-	Target  dial.Target
-	ID      uint32
-	Number  int        // what the API calls it
-	kind    marks.Kind // of its sockets
-	Timeout int64
-	Load    *balance.Load
-	Mode    farm.Maintenance
-	Origin  string   // address:port
-	Named   string   // host:port by the name the operator wrote, or origin
-	Alias   string   // what the operator calls it; empty without one
-	host    []byte   // the same as a Host
-	statics []string // its static sessions
-	// SetCookie is the line that keeps a client here; nil without a cookie.
-	SetCookie []byte
-	// ServedBy is the line that names the backend to clients; nil without one.
-	ServedBy []byte
-	Reach    revive.Backend
+// Listeners are the places farms listen at, by the number of the farm.
+func (t *Table) Listeners() map[uint32][]farm.Listener {
+	all := make(map[uint32][]farm.Listener, len(t.Farms))
+	for id, f := range t.Farms {
+		all[id] = []farm.Listener{f.listener}
+	}
+	return all
 }
+
+// Service is the service with that number, nil when no farm that runs has it.
+func (t *Table) Service(id uint32) *Service {
+	for _, f := range t.Farms {
+		for i := range f.Services {
+			if f.Services[i].ID == id {
+				return &f.Services[i]
+			}
+		}
+	}
+	return nil
+}
+
+// Cut reports whether a backend is cut: what exchanges with it ends.
+func (t *Table) Cut(id uint32) bool {
+	b := t.Backends[id]
+	return b != nil && b.Mode == farm.MaintenanceCut
+}
+
+// Lost reports whether a backend is gone or cut: nobody keeps a connection to it.
+func (t *Table) Lost(id uint32) bool { return t.Backends[id] == nil || t.Cut(id) }
 
 // Reached lists how the backends of the table are reached.
 func (t *Table) Reached() map[uint32]*revive.Backend {
@@ -123,4 +75,26 @@ func (t *Table) Reached() map[uint32]*revive.Backend {
 		all[id] = &b.Reach
 	}
 	return all
+}
+
+// Kinds lists which sockets the backends of the table need.
+func (t *Table) Kinds() (kinds []marks.Kind) {
+	for _, b := range t.Backends {
+		kinds = append(kinds, b.kind)
+	}
+	return kinds
+}
+
+// unmarked says why the backends of a farm cannot be connected to with the
+// marks they ask for.
+func unmarked(f *farm.Farm, missing map[marks.Kind]error) error {
+	for _, s := range f.HTTP.Services {
+		for i := range s.Backends {
+			k := marks.Of(f, &s.Backends[i])
+			if err := missing[k]; err != nil {
+				return fmt.Errorf("service %q: backend %d has %s: %w", s.Name, i, k, err)
+			}
+		}
+	}
+	return nil
 }

@@ -1,4 +1,4 @@
-package proxy
+package table_test
 
 import (
 	"net/netip"
@@ -40,7 +40,7 @@ func TestANewClientGoesToOneBackendFromAllLoops(t *testing.T) {
 	var all sync.WaitGroup
 	for n := range loops {
 		all.Go(func() {
-			ex := &exchange{progress: progress{service: sv}}
+			var c table.Choice
 			for i := range clients {
 				at[n].Store(int64(i))
 				for spins := 0; at[1-n].Load() < int64(i); spins++ { // both meet each client at once
@@ -48,9 +48,9 @@ func TestANewClientGoesToOneBackendFromAllLoops(t *testing.T) {
 						runtime.Gosched()
 					}
 				}
-				ex.Key = strconv.AppendInt(ex.Key[:0], int64(i), 10)
-				came[n][i], _ = ex.pick()
-				ex.Held.Done()
+				c.Key = strconv.AppendInt(c.Key[:0], int64(i), 10)
+				came[n][i], _ = c.Pick(sv)
+				c.Held.Done()
 			}
 			at[n].Store(clients)
 		})

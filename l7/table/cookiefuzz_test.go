@@ -1,4 +1,4 @@
-package proxy
+package table
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/l7/table"
 )
 
 // FuzzCookies looks for a cookie in what a client sends, pair by pair, and in
@@ -26,7 +25,7 @@ func FuzzCookies(f *testing.F) {
 		var got string
 		for rest := []byte(list); len(rest) > 0; {
 			before, value := len(rest), []byte(nil)
-			if value, rest = table.NextCookie(rest, []byte(name)); value != nil {
+			if value, rest = nextCookie(rest, []byte(name)); value != nil {
 				got = string(value)
 				break
 			}
@@ -62,7 +61,7 @@ func FuzzCookieRule(f *testing.F) {
 		if strings.ContainsAny(name, "; ") {
 			return // refused where rules are made
 		}
-		line, err := table.CookieLine(&farm.CookieInsert{Name: name, Domain: domain, Path: path, TTL: farm.Seconds(ttl)}, "value", https)
+		line, err := cookieLine(&farm.CookieInsert{Name: name, Domain: domain, Path: path, TTL: farm.Seconds(ttl)}, "value", https)
 		if err != nil {
 			return
 		}

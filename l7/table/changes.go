@@ -1,0 +1,119 @@
+package table
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/explain"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/http1"
+)
+
+// Who owns a rule that changed something.
+const (
+	ownerFarm    = "farm"
+	ownerService = "service"
+)
+
+// EnterService tells that the rules of a service come next, and are given a path.
+func (t *Trail) EnterService(s *Service, path []byte) {
+	if rules := s.Request; rules != nil {
+		t.own = rules.own
+		if rules.restore && len(t.Changes) > 0 {
+			t.change(explain.Change{Kind: "restore-header", Owner: ownerService, Rule: -1})
+		}
+	}
+	t.owner, t.path = ownerService, bytes.Clone(path)
+}
+
+// LeaveService tells that the rules of a service were applied: what is left are the
+// lines they add.
+func (t *Trail) LeaveService(s *Service) {
+	if n := len(t.Changes); n > 0 && s.urls != nil && t.Changes[n-1].Kind == "rewrite-url" {
+		t.Changes[n-1].Last = s.urls.Last(t.Changes[n-1].Rule)
+	}
+	if s.Request == nil {
+		return
+	}
+	for i, line := range fieldLines(s.Request.Add) {
+		name, value, _ := strings.Cut(line, ": ")
+		t.change(explain.Change{Kind: "add-header", Owner: s.Request.addedBy, Rule: i, Header: name, After: t.masked(name, []byte(value))})
+	}
+}
+
+// change tells of a change, unless there were too many.
+func (t *Trail) change(c explain.Change) {
+	if len(t.Changes) < explain.MaxChanges {
+		c.Header, c.Before, c.After = explain.Clip(c.Header), explain.Clip(c.Before), explain.Clip(c.After)
+		t.Changes = append(t.Changes, c)
+	}
+}
+
+// Removed implements rewrite.Observer.
+func (t *Trail) Removed(h *http1.Head, i, rule int) {
+	name := string(h.Name(i))
+	t.change(explain.Change{Kind: "remove-header", Owner: t.owner, Rule: rule, Header: name, Before: t.masked(name, h.Value(i))})
+}
+
+// Replaced implements rewrite.Observer.
+func (t *Trail) Replaced(h *http1.Head, i, rule int, before []byte) {
+	c := explain.Change{Kind: "replace-header", Owner: ownerService, Rule: rule, Header: string(h.Name(i))}
+	if rule >= t.own {
+		c.Owner, c.Rule = ownerFarm, rule-t.own
+	}
+	c.Before, c.After = t.masked(c.Header, before), t.masked(c.Header, h.Value(i))
+	t.change(c)
+}
+
+// rewritten tells what a rule made of the path.
+func (t *Trail) rewritten(rule int, path []byte) {
+	t.change(explain.Change{Kind: "rewrite-url", Owner: ownerService, Rule: rule, Before: string(t.path), After: string(path)})
+	t.path = bytes.Clone(path)
+}
+
+// fieldLines cuts a head, or what is to be added to one, into its lines.
+func fieldLines(b []byte) []string {
+	return strings.FieldsFunc(string(b), func(c rune) bool { return c == '\r' || c == '\n' })
+}
+
+// mask stands for a value that is not shown.
+const mask = "***"
+
+// secrets are the fields whose values let their owner in, in lower case.
+var secrets = func() map[string]bool {
+	names := map[string]bool{}
+	for _, name := range farm.DefaultRedact() {
+		names[name] = true
+	}
+	return names
+}()
+
+// hidden are the headers services find keys in, in lower case.
+func (f *Farm) hidden() map[string]bool {
+	names := map[string]bool{}
+	for i := range f.Services {
+		if p := f.Services[i].Auth; p != nil && p.Keys != nil {
+			names[p.Header] = true
+		}
+	}
+	return names
+}
+
+// masked is a value of a field as it may be shown.
+func (t *Trail) masked(name string, value []byte) string {
+	if name = strings.ToLower(name); secrets[name] || t.hidden[name] {
+		return mask
+	}
+	return string(value)
+}
+
+// MaskedHead cuts a head into lines that may be shown.
+func (t *Trail) MaskedHead(head []byte) (lines []string) {
+	for i, line := range fieldLines(head) {
+		if name, value, ok := strings.Cut(line, ": "); ok && i > 0 {
+			line = name + ": " + t.masked(name, []byte(value))
+		}
+		lines = append(lines, explain.Clip(line))
+	}
+	return lines
+}

@@ -1,0 +1,156 @@
+package table
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sluicelb/sluice/core/balance"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/session"
+	"github.com/sluicelb/sluice/core/tlsconf"
+	"github.com/sluicelb/sluice/l7/rewrite"
+	"github.com/sluicelb/sluice/l7/state"
+)
+
+// Service is one compiled service.
+type Service struct {
+	ID   uint32 // its stable number
+	Name string
+
+	// Which requests are the service's, and what it does instead of forwarding them.
+	conditions *conditions // nil without any
+	share      share       // of what its neighbours match, too
+	limit      *rateLimit  // nil without one
+	Auth       *Protection // nil lets everybody in
+	Redirect   *Redirect   // nil without one
+
+	// Its backends, and which of them a request gets.
+	Backends []Backend
+	at       map[uint32]int // positions in Backends, by stable number
+	Picker   *balance.Picker
+	Tracked  bool // the picker compares loads
+	hashed   bool // the picker needs the client's hash
+	Persist  Persistence
+	Sessions *session.Table   // nil without persistence
+	kept     state.SessionsOf // what Sessions is found by in the registry
+	Cookie   *Inserted        // nil without one
+
+	// How they are spoken to.
+	TLS         *tlsconf.Backend // nil: the backends speak plain HTTP
+	Multiplexed bool             // they speak HTTP/2
+	Pinned      bool             // clients keep their connection to a backend
+	IgnoreClose bool             // exchanges go on when their client has ended its direction
+
+	// What is changed on the way.
+	Request, Response *Rules       // the header rules; nil when there are none
+	urls              *rewrite.URL // nil when paths stay as they are
+	Locate            Locate
+	Compress          *Compression // nil without
+	ServedBy          string       // the field that names the backend to clients, in lower case; empty without one
+
+	// What becomes of requests when backends are full or fail.
+	Queue        *state.Queue
+	QueueLength  int64     // 0: nobody waits
+	QueueTimeout int64     // nanoseconds
+	Retry        *Retrying // nil: none but of connects
+	Outlier      *Outlier  // nil: no backend is ejected
+}
+
+// Find is the position of the backend with that number, -1 when it is gone.
+func (sv *Service) Find(id uint32) int {
+	if i, ok := sv.at[id]; ok {
+		return i
+	}
+	return -1
+}
+
+// Rehearsal is a copy of the service in which an exchange can run without
+// changing anything: whatever exchanges change must be replaced here.
+func (sv *Service) Rehearsal() *Service {
+	c := *sv
+	c.Picker = sv.Picker.Copy()
+	if sv.Sessions != nil {
+		c.Sessions = session.New(1)
+	}
+	return &c
+}
+
+func (c *Compiler) compileService(out *Service, build *tlsconf.Build, first bool, f *farm.Farm, s *farm.Service) (err error) {
+	*out = Service{
+		ID: s.ID, Name: s.Name, Persist: newPersistence(s), Multiplexed: s.Multiplexed(),
+		Pinned: (s.Pinned || announcing(s) != 0) && !s.Multiplexed(), IgnoreClose: s.IgnoreClose,
+	}
+	c.compileBackends(out, first, f, s)
+	c.compileResilience(out, s)
+	out.limit = c.newRateLimit(s)
+	if out.Persist.Kind != farm.PersistNone {
+		out.kept = state.SessionsFor(s)
+		out.Sessions = c.registry.Sessions.Of(out.kept).Table
+	}
+	if s.TLS != nil {
+		if out.TLS, err = build.Backend(s.ID, s.TLS, protocols(s)...); err != nil {
+			return fmt.Errorf("TLS to backends: %w", err)
+		}
+		out.reachSecurely()
+	}
+	return out.compileRules(f, s)
+}
+
+// compileBackends compiles the backends of a service and how one is chosen.
+func (c *Compiler) compileBackends(out *Service, first bool, f *farm.Farm, s *farm.Service) {
+	algorithm := balance.Parse(s.Policy)
+	out.Tracked, out.hashed = algorithm.NeedsLoad(), algorithm == balance.ConsistentHash
+	out.Backends, out.at = make([]Backend, len(s.Backends)), make(map[uint32]int, len(s.Backends))
+	members := make([]balance.Member, len(s.Backends))
+	numbers := (farm.Group{Farm: f, Service: s}).Numbers()
+	for i := range s.Backends {
+		b := &s.Backends[i]
+		load := c.registry.Loads.Of(b.ID)
+		if first {
+			load.Settle() // the engine is what is new
+		}
+		out.Backends[i] = newBackend(f, s, b)
+		out.Backends[i].Number, out.Backends[i].Load = numbers[i], load
+		out.at[b.ID] = i
+		members[i] = balance.Member{
+			ID: b.ID, Weight: b.EffectiveWeight(), Priority: b.EffectivePriority(), Limit: int64(b.ConnLimit),
+			Out: b.Maintenance != farm.MaintenanceOff, Slot: c.board.Slot(b.ID), Load: load,
+			SlowStart: time.Duration(nanos(s.SlowStart)),
+		}
+	}
+	out.Picker = balance.New(algorithm, members, c.board, c.registry.States.Of(s.ID))
+}
+
+// compileRules compiles whom the service lets in, and what changes heads and
+// bodies on their way.
+func (sv *Service) compileRules(f *farm.Farm, s *farm.Service) (err error) {
+	if sv.conditions, err = newConditions(s); err != nil {
+		return err
+	}
+	if sv.Auth, err = newProtection(s); err != nil {
+		return err
+	}
+	sv.Locate = newLocate(f.HTTP, s)
+	if sv.Compress, err = newCompression(s.Compression); err != nil {
+		return fmt.Errorf("compression: %w", err)
+	}
+	if sv.ServedBy, err = newServedBy(s, sv.Backends); err != nil {
+		return fmt.Errorf("served_by: %w", err)
+	}
+	if sv.Cookie, err = newInserted(s, sv.Backends, f.HTTPS()); err != nil {
+		return fmt.Errorf("cookie: %w", err)
+	}
+	if sv.Redirect, err = newRedirect(f, s); err != nil {
+		return fmt.Errorf("redirect: %w", err)
+	}
+	if sv.urls, err = rewrite.NewURL(s.Rewrites, f.HTTP.IgnoreCase || s.IgnoreCase); err != nil {
+		return fmt.Errorf("rules for paths: %w", err)
+	}
+	if sv.Request, err = requestRules(&f.HTTP.HeaderRules, &s.HeaderRules); err != nil {
+		return fmt.Errorf("rules for request fields: %w", err)
+	}
+	if sv.Response, err = responseRules(f, s); err != nil {
+		return fmt.Errorf("rules for response fields: %w", err)
+	}
+	return nil
+}
