@@ -55,7 +55,7 @@ func TestOnlyUsersWithTheirPasswordGetIn(t *testing.T) {
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
 	c := l7test.Dial(t, a.Serve(logs, asks(b)))
-	records := recordsOf(t, a)
+	records := l7test.RecordsOf(t, a)
 	const challenge = `Basic realm="the \"inner\" room", charset="UTF-8"`
 	for _, try := range []struct {
 		lines string
@@ -78,7 +78,7 @@ func TestOnlyUsersWithTheirPasswordGetIn(t *testing.T) {
 			sent = request(strings.Split(try.lines, "\r\n")...)
 		}
 		res := c.Send(sent).Get()
-		if l := records.next(); l.Service != 1 || int(l.Status) != try.want || classOf(a, l) != try.class {
+		if l := records.Next(); l.Service != 1 || int(l.Status) != try.want || classOf(a, l) != try.class {
 			t.Errorf("%s: the record says %d, %q of service %d", try.lines, l.Status, classOf(a, l), l.Service)
 		}
 		if res.StatusCode != try.want || (res.Header.Get("WWW-Authenticate") == challenge) != (try.want == 401) {

@@ -61,7 +61,7 @@ func TestAConnectionOfABackendThatALogInIsBoundToIsLentToNobodyElse(t *testing.T
 			b := ntlmBackend(t, schemes...)
 			a := l7test.New(t, 1)
 			addr := a.Serve(logs, l7test.Service("web", b.Addr))
-			r := recordsOf(t, a)
+			r := l7test.RecordsOf(t, a)
 			one, other := l7test.Dial(t, addr), l7test.Dial(t, addr)
 			if got := one.Send(get("/")).Get(); got.StatusCode != 401 {
 				t.Fatalf("answered %d", got.StatusCode)
@@ -88,7 +88,7 @@ func TestAConnectionOfABackendThatALogInIsBoundToIsLentToNobodyElse(t *testing.T
 			}
 			pinned := 0
 			for range 2 + 1 + 9 {
-				if r.next().Why == accesslog.WhyPin {
+				if r.Next().Why == accesslog.WhyPin {
 					pinned++
 				}
 			}

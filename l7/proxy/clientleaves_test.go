@@ -141,9 +141,9 @@ func everyWayToLeave(t *testing.T, test func(t *testing.T, v *visitor, a *l7test
 
 // left waits until nothing is done any more for a client that left, and for its
 // record.
-func left(t *testing.T, a *l7test.Appliance, r *records) {
+func left(t *testing.T, a *l7test.Appliance, r *l7test.Records) {
 	t.Helper()
-	if l := r.next(); l.Flags&accesslog.AbortedByClient == 0 || l.Status != 0 {
+	if l := r.Next(); l.Flags&accesslog.AbortedByClient == 0 || l.Status != 0 {
 		t.Errorf("it is recorded with status %d and %q", l.Status, l.Flags)
 	}
 	idle(t, a)
@@ -155,7 +155,7 @@ func left(t *testing.T, a *l7test.Appliance, r *records) {
 func TestNothingIsDoneForAClientThatLeft(t *testing.T) {
 	t.Parallel()
 	everyWayToLeave(t, func(t *testing.T, v *visitor, a *l7test.Appliance, th *thinker, leave func(*visitor), ends bool) {
-		r := recordsOf(t, a)
+		r := l7test.RecordsOf(t, a)
 		v.say(get("/think"))
 		<-th.asked
 		leave(v)
@@ -196,10 +196,10 @@ func TestAClientThatWaitedInVainIsTheBackends(t *testing.T) {
 func TestNothingIsDoneForAClientThatLeftLater(t *testing.T) {
 	t.Parallel()
 	everyWayToLeave(t, func(t *testing.T, v *visitor, a *l7test.Appliance, th *thinker, leave func(*visitor), ends bool) {
-		r := recordsOf(t, a)
+		r := l7test.RecordsOf(t, a)
 		v.say(get("/"))
 		v.answered()
-		_ = r.next()
+		_ = r.Next()
 		v.say("POST /think HTTP/1.1\r\nHost: a.test\r\nContent-Length: 4\r\n\r\nbo")
 		<-th.asked
 		v.say("dy")
@@ -352,12 +352,12 @@ func TestNothingIsDoneForStreamsThatLeft(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			th, a := newThinker(t), l7test.New(t, 1)
-			r := recordsOf(t, a)
+			r := l7test.RecordsOf(t, a)
 			p := l7test.DialFrames(t, a.Serve(logs, th.service(true)))
 			p.Ask(1, true, "GET", "/think")
 			<-th.asked
 			leave(p)
-			if l := r.next(); l.Flags&accesslog.AbortedByClient == 0 {
+			if l := r.Next(); l.Flags&accesslog.AbortedByClient == 0 {
 				t.Errorf("it is recorded with %q", l.Flags)
 			}
 			l7test.Eventually(t, "the backend hears of it", func() bool { return th.Open() == 0 })

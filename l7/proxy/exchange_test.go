@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+const ok = l7test.OK
 
 func TestRequestReachesTheBackendAndTheAnswerReturns(t *testing.T) {
 	t.Parallel()

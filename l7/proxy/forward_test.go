@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-func get(path string) string { return "GET " + path + " HTTP/1.1\r\nHost: a.test\r\n\r\n" }
+var get = l7test.Get
 
 func TestPipelinedRequestsAreAnsweredInOrder(t *testing.T) {
 	t.Parallel()

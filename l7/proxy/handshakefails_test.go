@@ -89,11 +89,11 @@ func TestAHandshakeThatFailsForTheNameOfTheClientFailsThatExchangeOnly(t *testin
 					addrs, asked = append(addrs, addr), append(asked, n)
 				}
 				addr := a.Serve(logs, overTLS(multiplexed, c.tls, addrs...))
-				r := recordsOf(t, a)
+				r := l7test.RecordsOf(t, a)
 				if got := l7test.Dial(t, addr).Send(hostIs("evil.test")).Get(); got.StatusCode != 502 {
 					t.Errorf("the unknown name got %d, want 502", got.StatusCode)
 				}
-				if l := r.next(); l.Status != 502 || classOf(a, l) != "backend-handshake" || l.Tries != 3 {
+				if l := r.Next(); l.Status != 502 || classOf(a, l) != "backend-handshake" || l.Tries != 3 {
 					t.Errorf("the record says %d %q after %d tries", l.Status, classOf(a, l), l.Tries)
 				}
 				handshakes := int32(0)

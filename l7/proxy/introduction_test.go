@@ -99,7 +99,7 @@ func TestTrustedPeerIntroducesItsClient(t *testing.T) {
 						if got := field(b, "X-Forwarded-For"); got != "192.0.2.1" {
 							t.Errorf("the backend heard of %q", got)
 						}
-						if got := recordsOf(t, a).next().client; got != "192.0.2.1" {
+						if got := l7test.RecordsOf(t, a).Next().Client; got != "192.0.2.1" {
 							t.Errorf("the record tells of %q", got)
 						}
 					})

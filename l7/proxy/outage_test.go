@@ -4,7 +4,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -151,15 +150,4 @@ func TestWhoLeavesWhileItTriesGivesTheTurnBack(t *testing.T) {
 	time.Sleep(15 * time.Millisecond)
 	l7test.Dial(t, addr).Send(get("/"))
 	l7test.Eventually(t, "the next one tries", pending(1))
-}
-
-func TestWhatIsExplainedOfAnOutageIsWhatARequestWouldDo(t *testing.T) {
-	t.Parallel()
-	one := enginetest.NewSilent(t)
-	a := l7test.New(t, 1)
-	addr := a.Serve(patient, l7test.Service("web", one.Addr))
-	answerTo(t, addr, get("/"))
-	if got := explained(t, a, "http://a.test/").Result; got.Status != 503 || !strings.Contains(got.Reason, "one request at a time tries one that is down") {
-		t.Errorf("explained: %+v", got)
-	}
 }

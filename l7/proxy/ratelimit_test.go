@@ -50,9 +50,9 @@ func TestRequestsBeyondTheLimitAreAnswered429(t *testing.T) {
 	if n := strings.Count(b.Received(), "GET /"); n != 3 {
 		t.Errorf("the backend got %d requests, want 3", n)
 	}
-	lines := recordsOf(t, a)
+	lines := l7test.RecordsOf(t, a)
 	for i := range 5 {
-		l := lines.next()
+		l := lines.Next()
 		if refused := i >= 3; refused != (classOf(a, l) == "rate-limited") || refused != (l.Status == 429) || l.Service != 1 {
 			t.Errorf("record %d: status %d, class %q, service %d", i, l.Status, classOf(a, l), l.Service)
 		}

@@ -11,7 +11,7 @@ func TestRecordNamesTheClientATrustedPeerSpeaksFor(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
-	r := recordsOf(t, a)
+	r := l7test.RecordsOf(t, a)
 	for _, c := range []struct {
 		trusted []string
 		fields  []string
@@ -33,8 +33,8 @@ func TestRecordNamesTheClientATrustedPeerSpeaksFor(t *testing.T) {
 	} {
 		addr := a.Serve(func(h *farm.HTTP) { h.Logs, h.Trusted = true, networks(c.trusted...) }, l7test.Service("web", b.Addr))
 		l7test.Dial(t, addr).Send(request(c.fields...)).Get()
-		if l := r.next(); l.client != c.want {
-			t.Errorf("trusted %v, %q: %s, want %s", c.trusted, c.fields, l.client, c.want)
+		if l := r.Next(); l.Client != c.want {
+			t.Errorf("trusted %v, %q: %s, want %s", c.trusted, c.fields, l.Client, c.want)
 		}
 	}
 }

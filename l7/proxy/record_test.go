@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,46 +17,10 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// line is a record that may be kept.
-type line struct {
-	accesslog.Exchange
-	client                                         string
-	method, host, path, id, agent, referer, header string
-}
-
-// records reads what an appliance records.
-type records struct {
-	t testing.TB
-	r *accesslog.Reader
-	l []line
-}
-
-func recordsOf(t testing.TB, a *l7test.Appliance) *records {
-	return &records{t: t, r: a.Records.Reader()}
-}
-
-func (r *records) drain() {
-	r.r.Drain(func(rec *accesslog.Record) {
-		l := line{rec.Exchange, rec.Client.Addr().String(), string(rec.Method), string(rec.Host), string(rec.Path),
-			string(rec.RequestID), string(rec.Agent), string(rec.Referer), ""}
-		rec.Headers(func(name, value []byte) { l.header += string(name) + "=" + string(value) + ";" })
-		r.l = append(r.l, l)
-	})
-}
-
-// next waits for the next record.
-func (r *records) next() line {
-	r.t.Helper()
-	l7test.Eventually(r.t, "a record", func() bool { r.drain(); return len(r.l) > 0 })
-	l := r.l[0]
-	r.l = r.l[1:]
-	return l
-}
-
-func logs(h *farm.HTTP) { h.Logs = true }
+var logs = l7test.Logged
 
 // classOf is the name of the class a record was refused for.
-func classOf(a *l7test.Appliance, l line) string {
+func classOf(a *l7test.Appliance, l l7test.Record) string {
 	if l.Refusal == 0 {
 		return ""
 	}
@@ -71,15 +34,15 @@ func TestExchangeLeavesARecord(t *testing.T) {
 	addr := a.Serve(func(h *farm.HTTP) {
 		h.Logs, h.AccessLog.Headers = true, []string{"X-One", "X-None", "Accept"}
 	}, l7test.Service("web", b.Addr))
-	r := recordsOf(t, a)
+	r := l7test.RecordsOf(t, a)
 	c := l7test.Dial(t, addr)
 	request := "POST /a//b?q=1 HTTP/1.1\r\nHost: A.test\r\nUser-Agent: cu/rl\r\nReferer: http://r/\r\nX-ONE: 1\r\nAccept: a\r\nContent-Length: 5\r\n\r\nhello"
 	before := time.Now().Add(-time.Second)
 	for i, reused := range []bool{false, true} {
 		answer := c.Send(request).Response("POST")
-		l := r.next()
-		if l.method != "POST" || l.host != "a.test" || l.path != "/a/b?q=1" || l.agent != "cu/rl" || l.referer != "http://r/" ||
-			l.header != "x-one=1;accept=a;" || l.client != "127.0.0.1" || len(l.id) != accesslog.RequestIDSize {
+		l := r.Next()
+		if l.Method != "POST" || l.Host != "a.test" || l.Path != "/a/b?q=1" || l.Agent != "cu/rl" || l.Referer != "http://r/" ||
+			l.Header != "x-one=1;accept=a;" || l.Client != "127.0.0.1" || len(l.ID) != accesslog.RequestIDSize {
 			t.Errorf("texts: %+v", l)
 		}
 		if l.Status != 201 || l.Farm != 1 || l.Service != 1 || l.Backend != 1 || l.Proto != accesslog.ProtoHTTP11 || l.Tries != 1 || l.Refusal != 0 {
@@ -102,8 +65,8 @@ func TestExchangeLeavesARecord(t *testing.T) {
 			t.Errorf("%d bytes in, %d out, want %d and %d", l.BytesIn, l.BytesOut, len(request), want)
 		}
 	}
-	if r.drain(); len(r.l) > 0 {
-		t.Errorf("more records: %+v", r.l)
+	if r.Drain(); len(r.Came) > 0 {
+		t.Errorf("more records: %+v", r.Came)
 	}
 }
 
@@ -111,21 +74,21 @@ func TestOnlyWhatIsWantedIsRecorded(t *testing.T) {
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
 	addr := a.Serve(nil, l7test.Service("web", b.Addr))
-	r := recordsOf(t, a)
+	r := l7test.RecordsOf(t, a)
 	c := l7test.Dial(t, addr)
 	c.Send(get("/quiet")).Get()
 	a.Records.Watch(1, true)
 	c.Send(get("/watched")).Get()
-	if l := r.next(); l.path != "/watched" || !l.Flags.Has(accesslog.Watched) || l.Flags.Has(accesslog.Logged) {
+	if l := r.Next(); l.Path != "/watched" || !l.Flags.Has(accesslog.Watched) || l.Flags.Has(accesslog.Logged) {
 		t.Errorf("%+v", l)
 	}
 	a.Records.Watch(1, false)
 	a.Serve(func(h *farm.HTTP) { h.Logs, h.AccessLog.Sample = true, 10 }, l7test.Service("web", b.Addr))
 	for range 1000 {
 		c.Send(get("/sampled")).Get()
-		r.drain()
+		r.Drain()
 	}
-	if n := len(r.l); n < 50 || n > 200 {
+	if n := len(r.Came); n < 50 || n > 200 {
 		t.Errorf("%d of 1000 exchanges, want one in ten", n)
 	}
 }
@@ -154,12 +117,12 @@ func TestWhatIsAnsweredHereIsRecordedWithItsClass(t *testing.T) {
 		{"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "request-smuggling", "", 400, 0, accesslog.Own},
 	} {
 		t.Run(fmt.Sprint(c.status, c.class), func(t *testing.T) {
-			r := recordsOf(t, a)
+			r := l7test.RecordsOf(t, a)
 			client := l7test.Dial(t, addr)
 			res := client.Send(c.request).Get()
-			l := r.next()
-			if l.Status != c.status || int(l.Status) != res.StatusCode || classOf(a, l) != c.class || l.path != c.path || l.Service != c.service {
-				t.Errorf("status %d for %d, class %q, path %q, service %d", l.Status, res.StatusCode, classOf(a, l), l.path, l.Service)
+			l := r.Next()
+			if l.Status != c.status || int(l.Status) != res.StatusCode || classOf(a, l) != c.class || l.Path != c.path || l.Service != c.service {
+				t.Errorf("status %d for %d, class %q, path %q, service %d", l.Status, res.StatusCode, classOf(a, l), l.Path, l.Service)
 			}
 			if l.Flags&^accesslog.Logged != c.flags || l.BytesOut == 0 {
 				t.Errorf("flags %v, %d bytes out", l.Flags, l.BytesOut)
@@ -189,12 +152,12 @@ func TestRecordSaysWhoEndedAnExchange(t *testing.T) {
 		_, _ = io.Copy(io.Discard, c.TCPConn)
 	})
 	a := l7test.New(t, 1)
-	r := recordsOf(t, a)
+	r := l7test.RecordsOf(t, a)
 
 	c := l7test.Dial(t, a.Serve(logs, l7test.Service("web", half.Addr)))
 	c.Send(get("/half"))
 	c.Rest()
-	if l := r.next(); l.Flags&^accesslog.Logged != accesslog.AbortedByBackend || l.Status != 200 || classOf(a, l) != "cut-answer" {
+	if l := r.Next(); l.Flags&^accesslog.Logged != accesslog.AbortedByBackend || l.Status != 200 || classOf(a, l) != "cut-answer" {
 		t.Errorf("cut by the backend: %v, status %d, %s", l.Flags, l.Status, classOf(a, l))
 	}
 
@@ -202,23 +165,23 @@ func TestRecordSaysWhoEndedAnExchange(t *testing.T) {
 	service.Backends[0].ID = 2
 	c = l7test.Dial(t, a.Serve(logs, service))
 	c.Send(get("/first")).Get() // from now on the loop listens to the client
-	r.next()
+	r.Next()
 	c.Send(get("/left"))
 	l7test.Eventually(t, "the request at the backend", func() bool { return strings.Contains(mute.Received(), "/left") })
 	_ = c.SetLinger(0)
 	_ = c.Close()
-	if l := r.next(); l.Flags&^(accesslog.Logged|accesslog.Reused) != accesslog.AbortedByClient || l.Status != 0 || l.Total <= 0 {
+	if l := r.Next(); l.Flags&^(accesslog.Logged|accesslog.Reused) != accesslog.AbortedByClient || l.Status != 0 || l.Total <= 0 {
 		t.Errorf("left by the client: %v, status %d, %d ns", l.Flags, l.Status, l.Total)
 	}
 
 	c = l7test.Dial(t, a.Serve(logs, service))
 	c.Send(get("/first")).Get()
-	r.next()
+	r.Next()
 	c.Send(get("/cut"))
 	l7test.Eventually(t, "the request at the backend", func() bool { return strings.Contains(mute.Received(), "/cut") })
 	service.Backends[0].Maintenance = farm.MaintenanceCut
 	a.Serve(logs, service)
-	if l := r.next(); l.Flags&^(accesslog.Logged|accesslog.Reused) != accesslog.AbortedHere || l.Backend != 2 {
+	if l := r.Next(); l.Flags&^(accesslog.Logged|accesslog.Reused) != accesslog.AbortedHere || l.Backend != 2 {
 		t.Errorf("cut by the operator: %v, backend %d", l.Flags, l.Backend)
 	}
 }
@@ -227,12 +190,12 @@ func TestRecordCountsTheBackendsThatWereTried(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
-	r := recordsOf(t, a)
+	r := l7test.RecordsOf(t, a)
 	c := l7test.Dial(t, a.Serve(logs, l7test.Service("web", "127.0.0.1:1", b.Addr)))
 	for range 2 { // one of the two begins with the backend that is not there
 		c.Send(get("/")).Get()
 	}
-	one, two := r.next(), r.next()
+	one, two := r.Next(), r.Next()
 	if one.Tries+two.Tries != 3 || one.Backend != 2 || two.Backend != 2 {
 		t.Fatalf("%d and %d tries, backends %d and %d", one.Tries, two.Tries, one.Backend, two.Backend)
 	}
@@ -250,7 +213,7 @@ func TestTunnelIsRecordedAtItsEnd(t *testing.T) {
 		}
 	})
 	a := l7test.New(t, 1)
-	r := recordsOf(t, a)
+	r := l7test.RecordsOf(t, a)
 	c := l7test.Dial(t, a.Serve(logs, l7test.Service("web", b.Addr)))
 	request := "GET /chat HTTP/1.1\r\nHost: a.test\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n"
 	c.Send(request)
@@ -265,7 +228,7 @@ func TestTunnelIsRecordedAtItsEnd(t *testing.T) {
 	}
 	_ = c.CloseWrite()
 	c.Rest()
-	l := r.next()
+	l := r.Next()
 	if l.Flags&^accesslog.Logged != accesslog.Tunnel || l.Status != 101 || l.BytesIn != uint64(len(request)+1000) || l.BytesOut < 1000 {
 		t.Errorf("flags %v, status %d, %d in, %d out", l.Flags, l.Status, l.BytesIn, l.BytesOut)
 	}
@@ -275,7 +238,7 @@ func TestRecordKnowsTheClientsTLS(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
-	r := recordsOf(t, a)
+	r := l7test.RecordsOf(t, a)
 	secure := a.HTTPS(l7test.Certificate(t, "ec.pem", "a.test"))
 	addr := a.Serve(func(h *farm.HTTP) { secure(h); h.Logs = true }, l7test.Service("web", b.Addr))
 	c := browser(t, addr, &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12})
@@ -284,11 +247,11 @@ func TestRecordKnowsTheClientsTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = res.Body.Close()
-	if l := r.next(); l.TLSVersion != res.TLS.Version || l.Cipher != res.TLS.CipherSuite || l.Cipher == 0 {
+	if l := r.Next(); l.TLSVersion != res.TLS.Version || l.Cipher != res.TLS.CipherSuite || l.Cipher == 0 {
 		t.Errorf("version %x, cipher %x", l.TLSVersion, l.Cipher)
 	}
 	l7test.Dial(t, addr).Send(get("/plain")).Rest()
-	if l := r.next(); l.Status != 400 || l.TLSVersion != 0 || classOf(a, l) != "bad-request" || l.path != "" {
+	if l := r.Next(); l.Status != 400 || l.TLSVersion != 0 || classOf(a, l) != "bad-request" || l.Path != "" {
 		t.Errorf("plain HTTP: %+v", l)
 	}
 }
@@ -298,23 +261,19 @@ func TestRefusalIsOfTheExchangeItBelongsTo(t *testing.T) {
 	a := l7test.New(t, 1)
 	none := farm.Service{ID: 9, Name: "none", URL: "^/none"}
 	addr := a.Serve(logs, none)
-	r := recordsOf(t, a)
+	r := l7test.RecordsOf(t, a)
 	half := l7test.Dial(t, addr)
 	half.Send("GET /half HTTP/1.1\r\nHo")
 	_ = half.CloseWrite()
 	half.Rest()
 	l7test.Dial(t, addr).Send(get("/nobody")).Get()
-	if l := r.next(); l.path != "/nobody" || classOf(a, l) != "no-service" {
-		t.Errorf("path %q, class %q", l.path, classOf(a, l))
+	if l := r.Next(); l.Path != "/nobody" || classOf(a, l) != "no-service" {
+		t.Errorf("path %q, class %q", l.Path, classOf(a, l))
 	}
 }
 
-func networks(texts ...string) (out []netip.Prefix) {
-	for _, text := range texts {
-		out = append(out, netip.MustParsePrefix(text))
-	}
-	return out
-}
+// networks are prefixes as they are written.
+var networks = l7test.Networks
 
 var anID = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
@@ -393,12 +352,12 @@ func TestRequestIDIsMadeUnlessATrustedPeerSendsOne(t *testing.T) {
 func TestAnswersOfOurOwnCarryTheRequestID(t *testing.T) {
 	t.Parallel()
 	a := l7test.New(t, 1)
-	r := recordsOf(t, a)
+	r := l7test.RecordsOf(t, a)
 	c := l7test.Dial(t, a.Serve(func(h *farm.HTTP) { h.Logs, h.RequestID = true, farm.RequestIDBoth }, l7test.Service("web", "127.0.0.1:1")))
 	res := c.Send(get("/")).Get()
-	l := r.next()
-	if id := res.Header.Get("X-Request-Id"); res.StatusCode != 503 || !anID.MatchString(id) || l.id != id || !strings.Contains(res.Text, "not available") {
-		t.Errorf("status %d, id %q in the answer and %q in the record, text %q", res.StatusCode, id, l.id, res.Text)
+	l := r.Next()
+	if id := res.Header.Get("X-Request-Id"); res.StatusCode != 503 || !anID.MatchString(id) || l.ID != id || !strings.Contains(res.Text, "not available") {
+		t.Errorf("status %d, id %q in the answer and %q in the record, text %q", res.StatusCode, id, l.ID, res.Text)
 	}
 }
 

@@ -24,7 +24,7 @@ func TestStreamsAreRecordedCountedAndNamedOneByOne(t *testing.T) {
 		_, _ = io.WriteString(w, strings.Repeat("x", 1000))
 	})
 	eachWay(t, handler, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
-		r := recordsOf(t, a)
+		r := l7test.RecordsOf(t, a)
 		const n = 100
 		var all sync.WaitGroup
 		for i := range n {
@@ -41,17 +41,17 @@ func TestStreamsAreRecordedCountedAndNamedOneByOne(t *testing.T) {
 		all.Wait()
 		seen := map[string]bool{}
 		for range n {
-			l := r.next()
-			if l.Proto != accesslog.ProtoHTTP2 || l.Status != 200 || l.client != "127.0.0.1" || l.BytesOut < 1000 || l.Total < l.Response ||
+			l := r.Next()
+			if l.Proto != accesslog.ProtoHTTP2 || l.Status != 200 || l.Client != "127.0.0.1" || l.BytesOut < 1000 || l.Total < l.Response ||
 				(l.TLSVersion != 0) != strings.HasPrefix(url, "https") || l.Flags&^(accesslog.Logged|accesslog.Reused|accesslog.Retried) != 0 {
 				t.Errorf("%+v", l)
 			}
 			mu.Lock()
-			if !anID.MatchString(l.id) || ids[l.path] != l.id || seen[l.id] {
-				t.Errorf("%s is recorded as %s, the backend got %s", l.path, l.id, ids[l.path])
+			if !anID.MatchString(l.ID) || ids[l.Path] != l.ID || seen[l.ID] {
+				t.Errorf("%s is recorded as %s, the backend got %s", l.Path, l.ID, ids[l.Path])
 			}
 			mu.Unlock()
-			seen[l.id] = true
+			seen[l.ID] = true
 		}
 		var streams, connections uint64
 		for _, l := range a.Segment.SumLoops() {

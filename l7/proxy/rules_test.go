@@ -28,19 +28,7 @@ func same(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-func remove(patterns ...string) (out []farm.HeaderRemove) {
-	for _, p := range patterns {
-		out = append(out, farm.HeaderRemove{Pattern: p})
-	}
-	return out
-}
-
-func add(lines ...string) (out []farm.HeaderAdd) {
-	for _, l := range lines {
-		out = append(out, farm.HeaderAdd{Header: l})
-	}
-	return out
-}
+var remove, add = l7test.Remove, l7test.Add
 
 func request(lines ...string) string {
 	return "GET / HTTP/1.1\r\nHost: a.test\r\n" + strings.Join(append(lines, "\r\n"), "\r\n")

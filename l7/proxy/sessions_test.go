@@ -14,28 +14,7 @@ import (
 	"github.com/sluicelb/sluice/l7/proxy"
 )
 
-// named is a backend that says its name.
-func named(t *testing.T, name string) *l7test.Backend {
-	t.Helper()
-	return l7test.NewBackend(t, l7test.Answer(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(name), name)))
-}
-
-// sticky is a service with sessions by cookie.
-func sticky(ttl farm.Seconds, addrs ...string) farm.Service {
-	s := l7test.Service("web", addrs...)
-	s.Persistence, s.SessionID, s.TTL = farm.PersistCookie, "SID", ttl
-	return s
-}
-
-// come sends a request as the client with that cookie and returns who answered.
-func come(t *testing.T, addr, cookie string) string {
-	t.Helper()
-	res := l7test.Dial(t, addr).Send("GET / HTTP/1.1\r\nHost: a.test\r\nCookie: SID=" + cookie + "\r\n\r\n").Get()
-	if res.StatusCode != 200 {
-		t.Fatalf("%s is answered %s", cookie, res.Status)
-	}
-	return res.Text
-}
+var named, sticky, come = l7test.NewNamed, l7test.Sticky, l7test.Come
 
 func listed(e *proxy.Engine, service uint32, limit int) (total int, list []session.Shown) {
 	total, list = e.SessionsOf(service).List(limit)

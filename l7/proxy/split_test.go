@@ -1,13 +1,11 @@
 package proxy_test
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l7/l7test"
 )
@@ -165,36 +163,4 @@ func TestStreamsOfHTTP2Share(t *testing.T) {
 		h.Services[0].Split = &half
 		h.Services = append(h.Services, farm.Service{ID: 2, Name: "new", Redirect: "http://new.test", Split: &half})
 	})
-}
-
-func TestAnExplanationTellsOfTheSplit(t *testing.T) {
-	t.Parallel()
-	a := l7test.New(t, 1)
-	list := sharing(t, 5, 0, 95)
-	for i := range list {
-		list[i].Persistence = farm.PersistIP
-	}
-	addr := a.Serve(nil, list...)
-	told := func() (service, reason string) {
-		x, err := a.Engine.Explain(&explain.Question{Farm: 1, URL: "/", From: "127.0.0.1"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range x.Steps {
-			if s.Name == "split" {
-				reason = s.Reason
-			}
-		}
-		return x.Result.Service, reason
-	}
-	service, reason := told()
-	if want := fmt.Sprintf("service %s, drawn by chance among a with weight 5, b with weight 0, c with weight 95", service); reason != want {
-		t.Errorf("got %q, want %q", reason, want)
-	}
-	known := l7test.Dial(t, addr).Send(get("/")).Get().Text
-	for range 10 {
-		if service, reason = told(); service != known || reason != "service "+known+": it knows the client by its session or cookie" {
-			t.Errorf("%s is known, told is %s: %q", known, service, reason)
-		}
-	}
 }

@@ -54,11 +54,11 @@ func TestA503OfOursHasItsCauseInLogRecordAndCounters(t *testing.T) {
 			if c.board != nil {
 				c.board(a)
 			}
-			r := recordsOf(t, a)
+			r := l7test.RecordsOf(t, a)
 			if got := answerTo(t, addr, get("/")).StatusCode; got != 503 {
 				t.Fatalf("answered %d", got)
 			}
-			if l := r.next(); l.Status != 503 || classOf(a, l) != c.class {
+			if l := r.Next(); l.Status != 503 || classOf(a, l) != c.class {
 				t.Errorf("the record says %d %q", l.Status, classOf(a, l))
 			}
 			if n := countedAs(a, c.class); n != 1 {

@@ -1,4 +1,4 @@
-package proxy_test
+package explain_test
 
 import (
 	"crypto/sha256"
@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/l7/l7test"
-	"github.com/sluicelb/sluice/l7/proxy"
+	"github.com/sluicelb/sluice/l7/table"
 )
 
 // world makes farms and requests by chance, from so few words that much of it
@@ -87,13 +87,13 @@ func (w *world) service(id int) farm.Service {
 
 func (w *world) rules(h *farm.HeaderRules) {
 	if w.may(3) {
-		h.RemoveRequest = remove(w.one("^X-A: 1", "^Accept", "json"))
+		h.RemoveRequest = l7test.Remove(w.one("^X-A: 1", "^Accept", "json"))
 	}
 	if w.may(3) {
 		h.ReplaceRequest = []farm.HeaderReplace{{Header: w.one("^X-", "accept"), Match: w.one("[0-9]", "(.)(.*)"), Replace: w.one("$2", "new", "")}}
 	}
 	if w.may(3) {
-		h.AddRequest = add(w.one("X-Added: 1", "X-Forwarded-Proto: gopher"))
+		h.AddRequest = l7test.Add(w.one("X-Added: 1", "X-Forwarded-Proto: gopher"))
 	}
 }
 
@@ -108,7 +108,7 @@ func (w *world) farm(h *farm.HTTP) {
 		h.MaxHead = 120
 	}
 	if w.may(4) {
-		h.Trusted = networks("127.0.0.0/8")
+		h.Trusted = l7test.Networks("127.0.0.0/8")
 	}
 	if w.may(4) {
 		h.MaxBody = 2
@@ -126,7 +126,7 @@ func (w *world) request(services []farm.Service) (q explain.Question, text strin
 		URL: w.one("/", "/", "/", "/x", "/x", "/y", "/x/y", "/X", "/y;sid=1?q=1&sid=2", "/y?sid=2", "/a/../x", "/a.png", "/%78/y", "/x/very/long/path", "/%2e%2e/x", "/b%00")}
 	q.Headers = []string{"Host: " + w.one("a.test", "a.test", "A.test:80", "b.test", "b.test", "c", "c.test.", "c.test", "a.test:8080", "a b")}
 	s := &services[w.IntN(len(services))]
-	named := "Cookie: LB=" + proxy.CookieValue(s.ID, s.Backends[w.IntN(len(s.Backends))].ID)
+	named := "Cookie: LB=" + table.CookieValue(s.ID, s.Backends[w.IntN(len(s.Backends))].ID)
 	for _, line := range []string{"X-A: 1", "X-A: 2", "Accept: text/html", "Accept: a/json", "X-Stop: 1", "sid: 7", "Authorization: Basic dXNlcjpwYXNz",
 		"X-Forwarded-For: 192.0.2.9", "Cookie: sid=9", named} {
 		if w.may(4) {
@@ -219,7 +219,7 @@ func farmByChance(t *testing.T, w *world, outcomes map[string]int) {
 			a.Board.SetGuardian(id, health.Down, time.Now())
 		}
 	}
-	records := recordsOf(t, a)
+	records := l7test.RecordsOf(t, a)
 	for range 12 {
 		q, text := w.request(services)
 		e := quiet(t, a, q)
@@ -227,7 +227,7 @@ func farmByChance(t *testing.T, w *world, outcomes map[string]int) {
 			t.Errorf("asked again: %+v, before %+v", again.Result, e.Result)
 		}
 		res := l7test.Dial(t, addr).Send(text).Response(q.Method)
-		rec := records.next()
+		rec := records.Next()
 		what := fmt.Sprintf("%q\n%+v\nrecord %+v\nfarm %+v", text, *e, rec, *a.Farm.HTTP)
 		outcomes[e.Result.Outcome]++
 		outcomes[e.Result.Decision]++

@@ -1,4 +1,4 @@
-package proxy_test
+package explain_test
 
 import (
 	"slices"
@@ -30,7 +30,9 @@ func FuzzExplain(f *testing.F) {
 	s.ReplaceRequest = []farm.HeaderReplace{{Header: "^X-", Match: "(.)(.*)", Replace: "$2$1"}}
 	moved := farm.Service{ID: 2, Name: "moved", Redirect: "http://${VHOST}/x", RedirectType: farm.RedirectAppend}
 	a := l7test.New(f, 1)
-	a.Serve(func(h *farm.HTTP) { h.RewriteHost, h.RemoveRequest, h.AddRequest = true, remove("^X-B"), add("X-C: d") }, s, moved)
+	a.Serve(func(h *farm.HTTP) {
+		h.RewriteHost, h.RemoveRequest, h.AddRequest = true, l7test.Remove("^X-B"), l7test.Add("X-C: d")
+	}, s, moved)
 	f.Fuzz(func(t *testing.T, method, url, headers, from string) {
 		q := explain.Question{Farm: 1, Method: method, URL: url, From: from}
 		if headers != "" {

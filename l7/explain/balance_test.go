@@ -1,0 +1,121 @@
+package explain_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/enginetest"
+	"github.com/sluicelb/sluice/core/explain"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/l7/l7test"
+)
+
+// Of very many backends the chosen one is always among those that are shown.
+func TestExplanationNamesTheRightOneOfVeryManyBackends(t *testing.T) {
+	t.Parallel()
+	addrs := make([]string, explain.MaxItems+500)
+	for i := range addrs {
+		addrs[i] = fmt.Sprintf("127.0.%d.%d:1", 1+i/250, 1+i%250)
+	}
+	const last = explain.MaxItems + 400
+	s := l7test.Service("web", addrs...)
+	for i := range s.Backends {
+		if i != last {
+			s.Backends[i].Maintenance = farm.MaintenanceDrain
+		}
+	}
+	a := l7test.New(t, 1)
+	a.Serve(nil, s)
+	e := explained(t, a, "/")
+	b := e.Balance.Backends[len(e.Balance.Backends)-1]
+	if *e.Result.Backend != last || e.Result.Reason != "it is its turn" || b.ID != last || !b.Chosen || b.Address != addrs[last] {
+		t.Errorf("backend %d, %q, the last shown is %+v", *e.Result.Backend, e.Result.Reason, b)
+	}
+	if len(e.Balance.Backends) != explain.MaxItems || e.Balance.NotShown != 500 {
+		t.Errorf("%d backends are shown, %d are said not to be", len(e.Balance.Backends), e.Balance.NotShown)
+	}
+}
+
+func TestExplanationTellsAboutEachBackend(t *testing.T) {
+	t.Parallel()
+	s := l7test.Service("web", "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3", "127.0.0.1:4", "127.0.0.1:5")
+	s.Backends[1].Maintenance, s.Backends[2].Priority, s.Backends[3].Alias = farm.MaintenanceDrain, 9, "fourth"
+	a := l7test.New(t, 1)
+	a.Serve(nil, s)
+	a.Board.SetGuardian(5, health.Down, time.Now())
+	e := explained(t, a, "/")
+	for i, want := range []string{"", "in maintenance: drain", "priority 9 is not served", "", "down"} {
+		b := e.Balance.Backends[i]
+		if want != "" && (!strings.HasPrefix(b.Reason, want) || b.Chosen || b.Might) {
+			t.Errorf("backend %d: %+v", i, b)
+		}
+	}
+	first := *e.Result.Backend
+	other := 3 - first
+	if b := e.Balance.Backends[other]; b.Reason != "not its turn" || !b.Might || e.Balance.Backends[first].Reason != "it is its turn" {
+		t.Errorf("got %+v", e.Balance.Backends)
+	}
+	if b := e.Balance.Backends[1]; b.Status != "maintenance" || e.Balance.Backends[4].Status != "down" || e.Balance.Backends[3].Alias != "fourth" {
+		t.Errorf("got %+v", e.Balance.Backends)
+	}
+	a.Board.Eject(uint32(first+1), health.CauseTimeout, time.Now(), time.Minute)
+	if b := explained(t, a, "/").Balance.Backends[first]; b.Reason != "ejected for 60 more seconds at most: no answer in time" || b.Might {
+		t.Errorf("ejected: %+v", b)
+	}
+	for id := range uint32(4) {
+		a.Board.SetGuardian(id+1, health.Down, time.Now())
+	}
+	if e = explained(t, a, "/"); e.Result.Outcome != explain.Refuse || e.Result.Status != 503 || e.Result.Step != "backends" || len(e.Balance.Backends) != 5 || e.Head != nil {
+		t.Errorf("all down: %+v", e)
+	}
+}
+
+func TestExplanationTellsWhoWaits(t *testing.T) {
+	t.Parallel()
+	asked, release := make(chan struct{}, 10), make(chan struct{})
+	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
+		_, _ = c.Head()
+		asked <- struct{}{}
+		<-release
+		c.Say(l7test.OK)
+	})
+	t.Cleanup(func() { close(release) })
+	s := l7test.Service("web", b.Addr)
+	s.Backends[0].ConnLimit, s.Queue, s.QueueTimeout = 1, 1, 7
+	a := l7test.New(t, 1)
+	addr := a.Serve(func(h *farm.HTTP) { h.MaxConnections, h.Overflow = 3, farm.OverflowWait }, s)
+	if e := explained(t, a, "/"); e.Result.Outcome != explain.Forward || e.Steps[0].Reason != "0 of 3" {
+		t.Errorf("nobody is there: %+v, %+v", e.Result, e.Steps)
+	}
+	l7test.Dial(t, addr).Send(l7test.Get("/"))
+	<-asked
+	if e := explained(t, a, "/"); e.Result.Outcome != explain.Wait || !strings.Contains(e.Result.Reason, "7 seconds at most, behind 0 others in a queue for 1") || e.Balance.Backends[0].Reason != "at its limit of 1" {
+		t.Errorf("one is served: %+v", e)
+	}
+	l7test.Dial(t, addr).Send(l7test.Get("/"))
+	l7test.Eventually(t, "the second waits", func() bool {
+		return a.Segment.SumFarm(1).Queued == 1
+	})
+	if e := explained(t, a, "/"); e.Result.Outcome != explain.Refuse || e.Result.Status != 503 || !strings.Contains(e.Result.Reason, "the queue is full") {
+		t.Errorf("one waits: %+v", e.Result)
+	}
+	if n := a.Segment.SumFarm(1).Queued; n != 1 {
+		t.Errorf("%d wait", n)
+	}
+	l7test.Dial(t, addr)
+	l7test.Eventually(t, "the farm is full", func() bool { return strings.HasPrefix(explained(t, a, "/").Steps[0].Reason, "3 of 3: ") })
+}
+
+func TestWhatIsExplainedOfAnOutageIsWhatARequestWouldDo(t *testing.T) {
+	t.Parallel()
+	one := enginetest.NewSilent(t)
+	a := l7test.New(t, 1)
+	addr := a.Serve(func(h *farm.HTTP) { h.ResurrectTime = 3600 }, l7test.Service("web", one.Addr))
+	l7test.Dial(t, addr).Send(l7test.Get("/")).Get()
+	if got := explained(t, a, "http://a.test/").Result; got.Status != 503 || !strings.Contains(got.Reason, "one request at a time tries one that is down") {
+		t.Errorf("explained: %+v", got)
+	}
+}

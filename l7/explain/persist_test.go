@@ -1,0 +1,83 @@
+package explain_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/l7/l7test"
+	"github.com/sluicelb/sluice/l7/table"
+)
+
+func TestExplanationTellsWhatKeepsTheClient(t *testing.T) {
+	t.Parallel()
+	one, two := l7test.NewNamed(t, "0"), l7test.NewNamed(t, "1")
+	s := l7test.Sticky(60, one.Addr, two.Addr)
+	a := l7test.New(t, 1)
+	addr := a.Serve(nil, s)
+	if p := explained(t, a, "/").Persistence; p.Key != "" || p.Found || !strings.Contains(p.Reason, "nothing the client is recognised by") {
+		t.Errorf("without a cookie: %+v", p)
+	}
+	e := explained(t, a, "/", "Cookie: SID=me")
+	if p := e.Persistence; !strings.HasPrefix(p.Key, "sha256:") || p.Found || p.Reason != fmt.Sprintf("no session: one with backend %d would be made", *e.Result.Backend) {
+		t.Errorf("the first time: %+v", p)
+	}
+	if total, _ := a.Engine.SessionsOf(1).List(1); total != 0 {
+		t.Errorf("to ask made %d sessions", total)
+	}
+	first := l7test.Come(t, addr, "me")
+	e = explained(t, a, "/", "Cookie: SID=me")
+	if p := e.Persistence; !p.Found || p.Static || fmt.Sprint(*p.Backend) != first || e.Result.Decision != "session" || fmt.Sprint(*e.Result.Backend) != first {
+		t.Errorf("the second time: %+v, %+v", p, e.Result)
+	}
+	if other := e.Balance.Backends[1-*e.Result.Backend]; other.Reason != "not asked: the session names another" {
+		t.Errorf("the other: %+v", other)
+	}
+	a.Board.SetGuardian(uint32(*e.Result.Backend+1), health.Down, time.Now())
+	if e = explained(t, a, "/", "Cookie: SID=me"); e.Result.Decision != "algorithm" || !strings.HasSuffix(e.Persistence.Reason, "of the session cannot be used: it is down") {
+		t.Errorf("it is down: %+v, %+v", e.Persistence, e.Result)
+	}
+	s.Cookie, s.Persistence = &farm.CookieInsert{Name: "LB"}, farm.PersistNone
+	a.Serve(nil, s)
+	mine := *e.Result.Backend
+	if e = explained(t, a, "/", "Cookie: LB="+table.CookieValue(1, uint32(mine+1))); e.Result.Decision != "cookie" || *e.Cookie.Backend != mine || *e.Result.Backend != mine {
+		t.Errorf("by cookie: %+v, %+v", e.Cookie, e.Result)
+	}
+	if e = explained(t, a, "/", "Cookie: LB="+table.CookieValue(1, uint32(2-mine))); e.Result.Decision != "algorithm" || !strings.HasSuffix(e.Cookie.Reason, "cannot be used: it is down") {
+		t.Errorf("cookie of the other: %+v, %+v", e.Cookie, e.Result)
+	}
+	s.Cookie, s.Persistence = nil, farm.PersistBasic
+	a.Serve(nil, s)
+	e = explained(t, a, "/", "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte("someone:secret")))
+	if text := fmt.Sprintf("%+v %+v", e, e.Persistence); strings.Contains(text, "someone") || !strings.HasPrefix(e.Persistence.Key, "sha256:") {
+		t.Errorf("a user is shown: %s", text)
+	}
+}
+
+// Backends are named as the API calls them, wherever they are in the list.
+func TestExplanationsNameBackendsByNumber(t *testing.T) {
+	t.Parallel()
+	one, two := l7test.NewNamed(t, "0"), l7test.NewNamed(t, "1")
+	s := l7test.Sticky(60, one.Addr, two.Addr)
+	s.Backends[0].Seat, s.Backends[1].Seat = 5, 9
+	a := l7test.New(t, 1)
+	addr := a.Serve(nil, s)
+	number := map[string]int{"0": 4, "1": 8}[l7test.Come(t, addr, "me")]
+	e := explained(t, a, "/", "Cookie: SID=me")
+	if ids := []int{e.Balance.Backends[0].ID, e.Balance.Backends[1].ID}; !slices.Equal(ids, []int{4, 8}) || *e.Result.Backend != number || *e.Persistence.Backend != number {
+		t.Errorf("backends %v, chosen %d, of the session %d; want %d", ids, *e.Result.Backend, *e.Persistence.Backend, number)
+	}
+	s.Cookie, s.Persistence = &farm.CookieInsert{Name: "LB"}, farm.PersistNone
+	a.Serve(nil, s)
+	if e = explained(t, a, "/"); !strings.Contains(e.Cookie.Reason, fmt.Sprintf("one for backend %d", *e.Result.Backend)) || *e.Result.Backend < 4 {
+		t.Errorf("a new client: %+v, %+v", e.Cookie, e.Result)
+	}
+	if e = explained(t, a, "/", "Cookie: LB="+table.CookieValue(1, s.Backends[1].ID)); *e.Cookie.Backend != 8 || *e.Result.Backend != 8 {
+		t.Errorf("by cookie: %+v, %+v", e.Cookie, e.Result)
+	}
+}

@@ -1,0 +1,65 @@
+package l7test
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// OK is an answer with a body of two bytes.
+const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+// Get is a request for a path.
+func Get(path string) string { return "GET " + path + " HTTP/1.1\r\nHost: a.test\r\n\r\n" }
+
+// NewNamed starts a backend that answers every request without a body with its name.
+func NewNamed(t testing.TB, name string) *Backend {
+	t.Helper()
+	return NewBackend(t, Answer(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(name), name)))
+}
+
+// Sticky is a service with sessions by the cookie SID.
+func Sticky(ttl farm.Seconds, addrs ...string) farm.Service {
+	s := Service("web", addrs...)
+	s.Persistence, s.SessionID, s.TTL = farm.PersistCookie, "SID", ttl
+	return s
+}
+
+// Come sends a request as the client with that cookie and returns who answered.
+func Come(t testing.TB, addr, cookie string) string {
+	t.Helper()
+	res := Dial(t, addr).Send("GET / HTTP/1.1\r\nHost: a.test\r\nCookie: SID=" + cookie + "\r\n\r\n").Get()
+	if res.StatusCode != 200 {
+		t.Fatalf("%s is answered %s", cookie, res.Status)
+	}
+	return res.Text
+}
+
+// Logged has the exchanges of a farm recorded.
+func Logged(h *farm.HTTP) { h.Logs = true }
+
+// Remove are rules that take out the fields that match.
+func Remove(patterns ...string) (out []farm.HeaderRemove) {
+	for _, p := range patterns {
+		out = append(out, farm.HeaderRemove{Pattern: p})
+	}
+	return out
+}
+
+// Add are rules that add field lines.
+func Add(lines ...string) (out []farm.HeaderAdd) {
+	for _, l := range lines {
+		out = append(out, farm.HeaderAdd{Header: l})
+	}
+	return out
+}
+
+// Networks are prefixes as they are written.
+func Networks(texts ...string) (out []netip.Prefix) {
+	for _, text := range texts {
+		out = append(out, netip.MustParsePrefix(text))
+	}
+	return out
+}

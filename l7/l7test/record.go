@@ -1,0 +1,49 @@
+package l7test
+
+import (
+	"testing"
+
+	"github.com/sluicelb/sluice/core/accesslog"
+)
+
+// Record is what an appliance recorded of an exchange, which may be kept.
+type Record struct {
+	accesslog.Exchange
+	Client, Method, Host, Path string
+	ID                         string // of the request
+	Agent, Referer             string
+	Header                     string // those asked for, as name=value;
+}
+
+// Records reads what an appliance records.
+type Records struct {
+	Came []Record // and was not taken by Next
+	t    testing.TB
+	r    *accesslog.Reader
+}
+
+// RecordsOf reads what the appliance records from now on.
+func RecordsOf(t testing.TB, a *Appliance) *Records {
+	return &Records{t: t, r: a.Records.Reader()}
+}
+
+// Drain reads what came.
+func (r *Records) Drain() {
+	r.r.Drain(func(rec *accesslog.Record) {
+		l := Record{
+			Exchange: rec.Exchange, Client: rec.Client.Addr().String(), Method: string(rec.Method), Host: string(rec.Host), Path: string(rec.Path),
+			ID: string(rec.RequestID), Agent: string(rec.Agent), Referer: string(rec.Referer),
+		}
+		rec.Headers(func(name, value []byte) { l.Header += string(name) + "=" + string(value) + ";" })
+		r.Came = append(r.Came, l)
+	})
+}
+
+// Next waits for the next record.
+func (r *Records) Next() Record {
+	r.t.Helper()
+	Eventually(r.t, "a record", func() bool { r.Drain(); return len(r.Came) > 0 })
+	l := r.Came[0]
+	r.Came = r.Came[1:]
+	return l
+}
