@@ -90,6 +90,7 @@ var rules = []rule{
 	{"core/health", []string{"core/farm", "core/shm"}, "health imports farm and shm only"},
 	{"core/stats", []string{"core/farm", "core/shm"}, "stats imports farm and shm only"},
 	{"core/lasting", nil, "lasting imports nothing of ours"},
+	{"core/list", nil, "list imports nothing of ours"},
 	{"core/password", nil, "password imports nothing of ours"},
 	{"core/ratelimit", nil, "ratelimit imports nothing of ours"},
 	{"core/session", []string{"core/farm", "core/shm"}, "session imports farm and shm only"},

@@ -2,9 +2,9 @@
 // backend and the answer back, over a connection of HTTP/1 or a stream of HTTP/2.
 // To the exchange both give the answer as bytes of HTTP/1.1.
 //
-//	Pool.Get      a kept connection, a new one, or a stream on one of HTTP/2
-//	Owner         what the exchange is told: connected, readable, drained, …
+//	Pool          an idle connection, a new one, or a stream on one of HTTP/2
 //	Transport     send, read, finish or discard
+//	Owner         what the exchange is told: connected, readable, drained, …
 //
 // Connections of HTTP/1 come from l7/dial. A connection of HTTP/2 (h2Conn) is
 // shared by the exchanges of a loop, each of which has a stream on it. What the

@@ -9,56 +9,53 @@ import "github.com/sluicelb/sluice/l7/http2"
 const chunkedEnd = "\r\ntransfer-encoding: chunked\r\n\r\n"
 
 // Head implements http2.Handler: a head of an answer, 1xx ones included.
-func (t *h2Conn) Head(h *http2.Stream, head []byte, end bool) {
+func (c *h2Conn) Head(h *http2.Stream, head []byte, end bool) {
 	s := h.Owner.(*stream)
-	if s.owner == nil {
-		return // cannot be: a stream that awaits its end has had its head
-	}
 	n := len(head) - len(chunkedEnd)
 	s.pipe.Chunked = n > 0 && string(head[n:]) == chunkedEnd
 	if s.tunnel && head[len("HTTP/1.1 ")] == '2' {
 		head = s.switched(head)
 	}
 	s.pipe.BringHead(s.buffers(), head)
-	s.note().moved = true
+	s.notify().readable = true
 	if end {
 		s.pipe.EndReceived(s.buffers())
 	}
 }
 
 // Data implements http2.Handler: bytes of the body.
-func (t *h2Conn) Data(h *http2.Stream, p []byte, end bool) {
+func (c *h2Conn) Data(h *http2.Stream, p []byte, end bool) {
 	s := h.Owner.(*stream)
 	s.pipe.Bring(s.buffers(), p)
-	s.note().moved = true
+	s.notify().readable = true
 	if end {
 		s.pipe.EndReceived(s.buffers())
 	}
 }
 
 // Trailers implements http2.Handler.
-func (t *h2Conn) Trailers(h *http2.Stream, lines []byte) {
+func (c *h2Conn) Trailers(h *http2.Stream, lines []byte) {
 	s := h.Owner.(*stream)
 	s.pipe.BringTrailers(lines)
-	s.note().moved = true
+	s.notify().readable = true
 	s.pipe.EndReceived(s.buffers())
 }
 
 // Reset implements http2.Handler.
-func (t *h2Conn) Reset(h *http2.Stream, code http2.Code, why *http2.Error) {
+func (c *h2Conn) Reset(h *http2.Stream, code http2.Code, why *http2.Error) {
 	s := h.Owner.(*stream)
 	s.pipe.H2 = nil
 	switch {
-	case t.why != nil && h.ID() > t.written:
+	case c.err != nil && h.ID() > c.lastWritten:
 		s.err = errUnprocessed // the connection ended before it was sent
-	case t.why != nil:
-		s.err = t.why
+	case c.err != nil:
+		s.err = c.err
 	case h.Unprocessed():
 		s.err = errUnprocessed
-		t.refused(code)
-	case why != nil && !t.h2.Settled():
+		c.refused(code)
+	case why != nil && !c.h2.Settled():
 		s.err = errForeign
-	case t.h2.Err() != nil: // it was another stream perhaps
+	case c.h2.Err() != nil: // it was another stream perhaps
 		s.err = &Error{Reason: why.Reason, Lost: true, Broke: true}
 	case why != nil:
 		s.err = &Error{Reason: why.Reason, Broke: true}
@@ -67,47 +64,55 @@ func (t *h2Conn) Reset(h *http2.Stream, code http2.Code, why *http2.Error) {
 	default:
 		s.err = resetReasons[http2.CodeInternal]
 	}
-	s.note().moved = true
+	s.notify().readable = true
 }
 
+// resetReasons are the texts for the codes of RST_STREAM.
+var resetReasons = func() (t [14]*Error) {
+	for code := range t {
+		t[code] = &Error{Reason: "backend reset the stream: " + http2.Code(code).String()}
+	}
+	return t
+}()
+
 // Writable implements http2.Handler.
-func (t *h2Conn) Writable(h *http2.Stream) {
+func (c *h2Conn) Writable(h *http2.Stream) {
 	s := h.Owner.(*stream)
 	if s.pipe.Push(s.buffers()) {
-		s.note().drained = true
+		s.notify().drained = true
 	}
 }
 
 // GoingAway implements http2.Handler: no stream is opened any more, those that
 // the backend looks at go on.
-func (t *h2Conn) GoingAway(http2.Code) {}
+func (c *h2Conn) GoingAway(http2.Code) {}
 
 // Outgoing implements http2.Handler.
-func (t *h2Conn) Outgoing() {
-	if !t.busy {
-		t.again()
+func (c *h2Conn) Outgoing() {
+	if !c.busy {
+		c.again()
 	}
 }
 
 // dispatch tells the exchanges what has happened to their streams.
-func (t *h2Conn) dispatch() {
-	for i := 0; i < len(t.news); i++ {
-		s := t.news[i]
-		t.news[i] = nil
-		if s.conn == t && s.news { // else it was given back meanwhile
-			s.news = false
-			t.tell(s)
+func (c *h2Conn) dispatch() {
+	for i := 0; i < len(c.ready); i++ {
+		s := c.ready[i]
+		c.ready[i] = nil
+		if s.conn == c && s.queued { // else it was given back meanwhile
+			s.queued = false
+			c.deliver(s)
 		}
 	}
-	t.news = t.news[:0]
+	c.ready = c.ready[:0]
 }
 
-// tell tells the exchange of a stream what has happened to it. What was told
+// deliver tells the exchange of a stream what has happened to it. What was told
 // first may have ended it.
-func (t *h2Conn) tell(s *stream) {
+func (c *h2Conn) deliver(s *stream) {
 	owner := s.owner
-	outcome, expired, drained, moved := s.outcome, s.expired, s.drained, s.moved
-	s.outcome, s.expired, s.drained, s.moved = false, false, false, false
+	outcome, expired, drained, readable := s.outcome, s.expired, s.drained, s.readable
+	s.outcome, s.expired, s.drained, s.readable = false, false, false, false
 	if owner == nil {
 		if s.pipe.Ended || s.err != nil || expired || s.pipe.Unread() > 0 {
 			s.Discard()
@@ -115,47 +120,47 @@ func (t *h2Conn) tell(s *stream) {
 		return
 	}
 	if outcome {
-		t.tellOutcome(s, owner)
+		c.deliverOutcome(s, owner)
 		return
 	}
 	if expired {
-		t.tellExpired(s, owner)
+		c.deliverExpired(s, owner)
 	}
 	if drained && s.owner == owner {
 		owner.BackendDrained()
 	}
-	if moved && s.owner == owner {
+	if readable && s.owner == owner {
 		owner.BackendReadable()
 	}
 }
 
-// tellExpired tells an exchange that its deadline passed. If the backend is to
+// deliverExpired tells an exchange that its deadline passed. If the backend is to
 // blame its connection may be dead.
-func (t *h2Conn) tellExpired(s *stream, owner Owner) {
-	if s.waits {
+func (c *h2Conn) deliverExpired(s *stream, owner Owner) {
+	if s.awaitsSettings {
 		s.fail(owner, false, errForeign) // it has not even greeted
 	} else {
 		owner.BackendExpired()
 	}
 	if s.owner != owner {
-		t.doubt()
+		c.probe()
 	}
 }
 
-// tellOutcome tells an exchange that has waited for the connection what became
+// deliverOutcome tells an exchange that has waited for the connection what became
 // of it.
-func (t *h2Conn) tellOutcome(s *stream, owner Owner) {
+func (c *h2Conn) deliverOutcome(s *stream, owner Owner) {
 	switch {
-	case t.failed != nil:
-		s.fail(owner, true, t.failed)
-	case t.why != nil:
-		s.fail(owner, true, t.why)
-	case s.upgrade && !t.h2.Settled():
-		s.await()
+	case c.connectErr != nil:
+		s.fail(owner, true, c.connectErr)
+	case c.err != nil:
+		s.fail(owner, true, c.err)
+	case s.upgrade && !c.h2.Settled():
+		s.awaitSettings()
 	default:
-		first := !t.used
-		t.used = true
-		owner.BackendConnected(max(t.began, s.began), first, nil)
+		first := !c.reported
+		c.reported = true
+		owner.BackendConnected(max(c.began, s.began), first, nil)
 	}
 }
 

@@ -1,8 +1,10 @@
 package backend
 
 import (
+	"bytes"
 	"io"
 
+	"github.com/sluicelb/sluice/core/list"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/http2"
@@ -11,81 +13,79 @@ import (
 // stream carries one exchange on a connection of HTTP/2: it is a stream, or will be
 // one as soon as the connection is established.
 type stream struct {
-	conn       *h2Conn // nil once nobody needs it
-	owner      Owner   // nil once only the end of the stream is awaited
-	pipe       http2.Pipe
-	next, prev *stream
-	deadline   int64
-	began      int64  // when the exchange did
-	patience   int64  // for the backend to say whether it takes an upgrade
-	err        error  // why the stream ended before the answer was complete
-	reused     bool   // the connection was there before the exchange
-	upgrade    bool   // the exchange wants another protocol
-	tunnel     bool   // it asks for WebSocket
-	waits      bool   // for the backend to say whether it takes that
-	key        []byte // what the client's Sec-WebSocket-Accept is made of
+	conn     *h2Conn            // nil once nobody needs it
+	links    list.Links[stream] // among those on the connection
+	owner    Owner              // nil once only the end of the stream is awaited
+	pipe     http2.Pipe
+	deadline int64
+	began    int64  // when the exchange did
+	timeout  int64  // for the backend to say whether it takes an upgrade
+	err      error  // why the stream ended before the answer was complete
+	key      []byte // what the client's Sec-WebSocket-Accept is made of
 
-	news    bool // in the connection's list of those that have some:
-	outcome bool // the connection is established, or cannot be had
-	moved   bool // there is something to read
-	drained bool // there is room for more of the request
-	expired bool // the deadline passed
+	reused         bool // the connection was there before the exchange
+	upgrade        bool // the exchange wants another protocol
+	tunnel         bool // it asks for WebSocket
+	awaitsSettings bool // which say whether the backend takes that
+
+	queued   bool // in the connection's list of those whose exchange is to hear:
+	outcome  bool // the connection is established, or cannot be had
+	readable bool // there is something to read
+	drained  bool // there is room for more of the request
+	expired  bool // the deadline passed
 }
 
-const (
-	// lingerTime is how long the end of a stream is awaited.
-	lingerTime = 2 * second
-)
+// lingerTime is how long the end of a stream is awaited.
+const lingerTime = 2 * second
 
-// add puts a stream for an exchange on the connection.
-func (t *h2Conn) add(ask *Ask) *stream {
-	s := t.pool.streams.Get()
-	s.conn, s.owner, s.reused = t, ask.Owner, t.established
-	s.pipe.Bare, s.upgrade, s.began, s.patience = ask.Bare, ask.Upgrade, ask.Began, ask.Timeout
-	t.often = t.often || t.some
-	t.some = true
-	if s.reused && s.upgrade && !t.h2.Settled() {
-		s.await()
-	}
-	s.prev = t.tail
-	if t.tail != nil {
-		t.tail.next = s
-	} else {
-		t.head = s
-	}
-	t.tail = s
-	t.streams++
-	return s
-}
-
-// remove takes a stream off the connection.
-func (t *h2Conn) remove(s *stream) {
-	if s.prev != nil {
-		s.prev.next = s.next
-	} else {
-		t.head = s.next
-	}
-	if s.next != nil {
-		s.next.prev = s.prev
-	} else {
-		t.tail = s.prev
-	}
-	t.streams--
-	if t.streams == 0 {
-		t.idleAt = t.pool.loop.Now()
-		if t.up != nil && !t.busy && t.over() {
-			t.again()
+// Send implements Transport.
+func (s *stream) Send(b []byte, done bool, trailer []byte) error {
+	n := bytes.Index(b, []byte("\r\n\r\n")) + 4
+	c := s.conn
+	end := done && n == len(b) && len(trailer) == 0
+	corked := c.cork()
+	defer c.uncork(corked)
+	if s.upgrade {
+		if key, yes := http2.WebSocket(b[:n]); yes {
+			s.openTunnel(b[:n], key)
+			return nil
 		}
 	}
+	if c.h2 != nil {
+		s.pipe.H2 = c.h2.Open(s, b[:n], end)
+	}
+	if s.pipe.H2 == nil {
+		s.err = errUnprocessed // it is full, or about to leave
+		s.notify().readable = true
+		return nil
+	}
+	c.lastOpened = s.pipe.H2.ID()
+	if end {
+		s.pipe.Sent = true
+		return nil
+	}
+	return s.SendBody(b[n:], done, trailer)
 }
 
-// resetReasons are the texts for the codes of RST_STREAM.
-var resetReasons = func() (t [14]*Error) {
-	for code := range t {
-		t[code] = &Error{Reason: "backend reset the stream: " + http2.Code(code).String()}
+// SendBody implements Transport; what finds no room is kept.
+func (s *stream) SendBody(p []byte, done bool, trailer []byte) error {
+	if s.pipe.H2 == nil {
+		return errOver
 	}
-	return t
-}()
+	corked := s.conn.cork()
+	defer s.conn.uncork(corked)
+	s.pipe.Send(s.buffers(), p, done, trailer)
+	return nil
+}
+
+// Pending implements Transport.
+func (s *stream) Pending() int {
+	n, h2 := s.pipe.Waiting(), s.pipe.H2
+	if n == 0 && h2 != nil && !s.pipe.Sent && h2.Room() == 0 {
+		return 1
+	}
+	return n
+}
 
 // Read implements Transport.
 func (s *stream) Read(p []byte) (int, error) {
@@ -119,17 +119,18 @@ func (s *stream) Wait() {}
 
 // Again implements Transport.
 func (s *stream) Again() {
-	s.note().moved = true
+	s.notify().readable = true
 }
 
 // Reused implements Transport.
 func (s *stream) Reused() bool { return s.reused }
 
-// note puts the stream into the list of those that have news.
-func (s *stream) note() *stream {
-	if !s.news {
-		s.news = true
-		s.conn.announce(s)
+// notify puts the stream into the list of those whose exchanges have something to
+// hear; the caller says what.
+func (s *stream) notify() *stream {
+	if !s.queued {
+		s.queued = true
+		s.conn.enqueue(s)
 	}
 	return s
 }
@@ -158,7 +159,7 @@ func (s *stream) Finish(bool) {
 func (s *stream) FinishFor(_ *dial.Kept, _ uint32, whole bool) { s.Finish(whole) }
 
 // Reserve implements Transport: no exchange comes to the connection any more.
-func (s *stream) Reserve() { s.conn.leave() }
+func (s *stream) Reserve() { s.conn.shutdown() }
 
 // Trailers implements Transport.
 func (s *stream) Trailers() []byte { return s.pipe.Trailers }
@@ -168,9 +169,9 @@ func (s *stream) Truncated() bool { return false }
 
 // release gives the stream back.
 func (s *stream) release() {
-	t := s.conn
+	c := s.conn
 	s.pipe.Release(s.buffers())
-	t.remove(s)
+	c.remove(s)
 	*s = stream{pipe: s.pipe, key: s.key[:0]}
-	t.pool.streams.Put(s)
+	c.pool.streams.Put(s)
 }

@@ -87,9 +87,11 @@ func ErrorOf(err error) *Error {
 	return why
 }
 
+// ErrLost is the end of a connection that nobody announced.
+var ErrLost = &Error{Reason: "connection ended before the answer", Lost: true}
+
 var (
 	errUnprocessed = &Error{Reason: "backend refuses the stream", Broke: true, Unprocessed: true}
-	ErrLost        = &Error{Reason: "connection ended before the answer", Lost: true}
 	errForeign     = &Error{Reason: "backend does not speak HTTP/2", Broke: true}
 	errNoALPN      = &Error{Reason: "backend does not agree on h2 (ALPN)", Broke: true}
 	errNoTunnel    = &Error{Reason: "backend takes no WebSocket over HTTP/2 (RFC 8441)", Broke: true}

@@ -11,38 +11,38 @@ import (
 
 // openTunnel sends a request that upgrades to WebSocket.
 func (s *stream) openTunnel(head, key []byte) {
-	t := s.conn
+	c := s.conn
 	switch {
-	case t.h2 == nil || t.h2.Available() == 0:
+	case c.h2 == nil || c.h2.Available() == 0:
 		s.err = errUnprocessed
-	case !t.h2.Tunnels():
+	case !c.h2.Tunnels():
 		s.err = errNoTunnel
 	default:
 		s.tunnel, s.key = true, append(s.key[:0], key...)
-		s.pipe.H2 = t.h2.OpenTunnel(s, head)
-		t.opened = s.pipe.H2.ID()
+		s.pipe.H2 = c.h2.OpenTunnel(s, head)
+		c.lastOpened = s.pipe.H2.ID()
 		return
 	}
-	s.note().moved = true
+	s.notify().readable = true
 }
 
-// await lets an exchange that wants a tunnel wait until the backend has said
+// awaitSettings lets an exchange that wants a tunnel wait until the backend has said
 // what it allows, no longer than for an answer.
-func (s *stream) await() {
-	s.reused, s.waits = false, true
-	s.deadline = s.conn.pool.loop.Now() + s.patience
+func (s *stream) awaitSettings() {
+	s.reused, s.awaitsSettings = false, true
+	s.deadline = s.conn.pool.loop.Now() + s.timeout
 }
 
-// release lets the exchanges go on that have waited for the backend's settings.
-func (t *h2Conn) release() {
-	if t.settled {
+// settle lets the exchanges go on that have waited for the backend's settings.
+func (c *h2Conn) settle() {
+	if c.settled {
 		return
 	}
-	t.settled = true
-	for s := t.head; s != nil; s = s.next {
-		if s.waits {
-			s.waits, s.deadline = false, 0
-			s.note().outcome = true
+	c.settled = true
+	for s := c.streams.First(); s != nil; s = s.links.Next() {
+		if s.awaitsSettings {
+			s.awaitsSettings, s.deadline = false, 0
+			s.notify().outcome = true
 		}
 	}
 }

@@ -42,7 +42,7 @@ func (m *multiplex) withdraw(cl *client) {
 		return
 	}
 	for b.first == cl || !b.first.stream.waits {
-		b.first = m.streams.after(b.first)
+		b.first = b.first.stream.links.Next()
 	}
 }
 

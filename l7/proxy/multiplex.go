@@ -3,6 +3,7 @@ package proxy
 import (
 	"io"
 
+	"github.com/sluicelb/sluice/core/list"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/http2"
@@ -18,7 +19,7 @@ type multiplex struct {
 	port    *port
 	place   *state.Places
 	h2      *http2.Conn
-	streams streams
+	streams list.List[client]
 	farm    uint32     // whose Established counts the connection
 	heads   int        // bytes of the request heads of its streams
 	held    int        // bytes that had not left at the last look
@@ -143,8 +144,8 @@ func (m *multiplex) receive(b []byte) bool {
 // however many frames it came in.
 func (m *multiplex) sendBodies() {
 	m.dirty = false
-	for cl := m.streams.first(); cl != nil; {
-		next := m.streams.after(cl)
+	for cl := m.streams.First(); cl != nil; {
+		next := cl.stream.links.Next()
 		if cl.stream.dirty {
 			cl.stream.dirty = false
 			if cl.ex != nil {
@@ -223,7 +224,7 @@ func (m *multiplex) letGo() {
 	m.busy = false
 	switch {
 	case len(m.h2.Output()) == 0 && !m.h2.Finished():
-	case m.streams.count <= 1:
+	case m.streams.Len() <= 1:
 		m.flush()
 	default:
 		m.w.loop.Again(m.conn)

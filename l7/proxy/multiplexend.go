@@ -14,8 +14,8 @@ import (
 func (m *multiplex) Expired(c *loop.Conn) {
 	now := m.w.loop.Now()
 	m.busy = true
-	for cl := m.streams.first(); cl != nil; {
-		next := m.streams.after(cl)
+	for cl := m.streams.First(); cl != nil; {
+		next := cl.stream.links.Next()
 		if at := cl.stream.deadline; at != 0 && at <= now {
 			cl.stream.deadline = 0
 			cl.expired()
@@ -32,7 +32,7 @@ func (m *multiplex) Expired(c *loop.Conn) {
 			m.close()
 			return
 		}
-	case m.streams.count == 0 && now-m.idleAt >= timeout:
+	case m.streams.Len() == 0 && now-m.idleAt >= timeout:
 		if m.stuckAt != 0 {
 			m.late("frame not complete in time")
 		}
@@ -118,7 +118,7 @@ func (w *worker) learn(fn func(*http2.Error)) {
 // leave asks the client to open no more streams; those there are end first.
 func (m *multiplex) leave() {
 	m.h2.Shutdown()
-	if m.streams.count == 0 {
+	if m.streams.Len() == 0 {
 		m.h2.Finish()
 	}
 	m.flush()
@@ -126,8 +126,8 @@ func (m *multiplex) leave() {
 
 // settle brings the connection in line with a new table.
 func (m *multiplex) settle(t *table.Table) {
-	for cl := m.streams.first(); cl != nil; {
-		next := m.streams.after(cl)
+	for cl := m.streams.First(); cl != nil; {
+		next := cl.stream.links.Next()
 		if cl.ex != nil && cl.ex.backend != nil && t.Cut(cl.ex.backend.ID) {
 			cl.ex.abort()
 		}
@@ -153,15 +153,15 @@ func (m *multiplex) note(class refusal.Class, reason string) {
 // connection is counted out before its exchanges end, because one of them may
 // be what is broken; each is given up on its own.
 func (m *multiplex) Failed(c *loop.Conn, _ error) {
-	first := m.streams.first()
-	for cl := first; cl != nil; cl = m.streams.after(cl) {
+	first := m.streams.First()
+	for cl := first; cl != nil; cl = cl.stream.links.Next() {
 		if s := cl.stream.pipe.H2; s != nil {
 			s.Owner, cl.stream.pipe.H2 = nil, nil // its end is not news any more
 		}
 	}
 	m.forget()
 	for cl := first; cl != nil; {
-		next := m.streams.after(cl)
+		next := cl.stream.links.Next()
 		giveUp(c, cl)
 		cl = next
 	}

@@ -23,7 +23,7 @@ func (e *Engine) Break(what int) (exchanges int) {
 		}
 		w.loop.Each(func(c *loop.Conn) {
 			if m, ok := c.Handler().(*multiplex); ok {
-				for cl := m.streams.first(); cl != nil; cl = m.streams.after(cl) {
+				for cl := m.streams.First(); cl != nil; cl = cl.stream.links.Next() {
 					exchanges += cl.ex.spoil(what)
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 
+	"github.com/sluicelb/sluice/core/list"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/http2"
@@ -11,18 +12,18 @@ import (
 
 // stream is what a client has that is one stream of a multiplex.
 type stream struct {
-	mux        *multiplex
-	pipe       http2.Pipe
-	next, prev *client
-	deadline   int64
-	head       int  // bytes of the request's head
-	at         int  // where it lies in the heads of the batch, while it waits there
-	full       bool // there was no room
-	leaving    bool // the exchange is over, what it sent has not left
-	bare       bool // the request is a HEAD
-	dirty      bool // body has news for sendBodies
-	cut        bool // the response ended without being complete
-	waits      bool // in the batch: nothing has been done for it yet
+	mux      *multiplex
+	pipe     http2.Pipe
+	links    list.Links[client] // among those of the multiplex
+	deadline int64
+	head     int  // bytes of the request's head
+	at       int  // where it lies in the heads of the batch, while it waits there
+	full     bool // there was no room
+	leaving  bool // the exchange is over, what it sent has not left
+	bare     bool // the request is a HEAD
+	dirty    bool // body has news for sendBodies
+	cut      bool // the response ended without being complete
+	waits    bool // in the batch: nothing has been done for it yet
 }
 
 // Head implements http2.Handler: a request begins.
@@ -47,7 +48,7 @@ func (m *multiplex) Head(s *http2.Stream, head []byte, end bool) {
 	m.heads += st.head
 	*cl = client{conn: m.conn, w: w, port: m.port, farm: m.farm, stream: st, began: true}
 	s.Owner = cl
-	m.streams.add(cl)
+	m.streams.PushBack(&st.links, cl)
 	if head != nil && (m.batch.count > 0 || m.h2.More()) {
 		m.postpone(cl, head)
 		return

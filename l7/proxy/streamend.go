@@ -69,13 +69,13 @@ func (cl *client) release() {
 	if st.waits {
 		m.withdraw(cl)
 	}
-	m.streams.remove(cl)
+	m.streams.Remove(&st.links)
 	m.heads -= st.head
-	if m.streams.count == 0 {
+	if m.streams.Len() == 0 {
 		m.idleAt = w.loop.Now()
 	}
 	st.pipe.Release(&w.loop.Buffers)
-	st.mux, st.next, st.prev = nil, nil, nil
+	st.mux = nil
 	*cl = client{w: w, farm: cl.farm}
 	w.streams.Put(st)
 	w.clients.Put(cl)

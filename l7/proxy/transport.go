@@ -107,7 +107,7 @@ func (ex *exchange) keepSent(p []byte) {
 	}
 }
 
-// repeatable reports whether the request may be sent again after its carrier
+// repeatable reports whether the request may be sent again after its transport
 // ended with err before an answer came.
 func (ex *exchange) repeatable(err error) bool {
 	if ex.ahead != nil || ex.interim != 0 {
@@ -175,7 +175,7 @@ func (ex *exchange) refused(err error) bool {
 	return true
 }
 
-// endReason is why a carrier ended with err: otherwise, if it was a connection
+// endReason is why a transport ended with err: otherwise, if it was a connection
 // that just did.
 func endReason(err error, otherwise string) string {
 	if why := backend.ErrorOf(err); why != nil && why != backend.ErrLost {

@@ -1,0 +1,81 @@
+package list_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/list"
+)
+
+type value struct {
+	links list.Links[value]
+	n     int
+}
+
+// values reads the list from its first to its last.
+func values(l *list.List[value]) (out []int) {
+	for v := l.First(); v != nil; v = v.links.Next() {
+		out = append(out, v.n)
+	}
+	return out
+}
+
+func TestListHoldsWhatASliceWould(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var l list.List[value]
+	var all []*value // as the list should be
+	for i := range 10_000 {
+		switch v := (&value{n: i}); {
+		case len(all) > 0 && r.IntN(2) == 0:
+			at := r.IntN(len(all))
+			gone := all[at]
+			all = slices.Delete(all, at, at+1)
+			l.Remove(&gone.links)
+			if gone.links.Listed() || gone.links.Next() != nil {
+				t.Fatal("what was taken out believes that it is in a list")
+			}
+		case r.IntN(2) == 0:
+			all = append(all, v)
+			l.PushBack(&v.links, v)
+		default:
+			all = slices.Insert(all, 0, v)
+			l.PushFront(&v.links, v)
+		}
+		var want []int
+		for _, v := range all {
+			want = append(want, v.n)
+			if !v.links.Listed() {
+				t.Fatal("what is in the list believes that it is not")
+			}
+		}
+		if got := values(&l); !slices.Equal(got, want) || l.Len() != len(want) {
+			t.Fatalf("step %d: %d values %v, want %v", i, l.Len(), got, want)
+		}
+	}
+}
+
+func TestValueCanComeBack(t *testing.T) {
+	var l list.List[value]
+	one, two := &value{n: 1}, &value{n: 2}
+	l.PushBack(&one.links, one)
+	l.PushBack(&two.links, two)
+	l.Remove(&one.links)
+	l.PushBack(&one.links, one)
+	if got := values(&l); !slices.Equal(got, []int{2, 1}) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestNothingIsAllocated(t *testing.T) {
+	var l list.List[value]
+	v := &value{}
+	if n := testing.AllocsPerRun(100, func() {
+		l.PushBack(&v.links, v)
+		l.Remove(&v.links)
+		l.PushFront(&v.links, v)
+		l.Remove(&v.links)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
