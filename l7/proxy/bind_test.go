@@ -172,8 +172,9 @@ func TestALogInOfAStreamIsLentToNobodyElse(t *testing.T) {
 	l7test.Eventually(t, "none is kept for it", func() bool { return b.Open() == 1 })
 }
 
-// A trunk that carried such a log-in carries nothing that comes later.
-func TestATrunkOnWhichALogInBeganIsLeft(t *testing.T) {
+// A connection of HTTP/2 that carried such a log-in carries nothing that comes
+// later.
+func TestAnHTTP2ConnectionOnWhichALogInBeganIsLeft(t *testing.T) {
 	t.Parallel()
 	var connections atomic.Int32
 	s := l7test.HTTP2Server(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

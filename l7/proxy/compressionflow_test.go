@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -300,6 +301,35 @@ func TestAnswerThatWasRetriedInVainIsCompressed(t *testing.T) {
 		}
 		if got, err := compresstest.Decode("br", raw); err != nil || string(got) != want {
 			t.Errorf("%s, HTTP/2: %d bytes, %v", name, len(got), err)
+		}
+	}
+}
+
+func TestAnswersOfHTTP2BackendsAreCompressed(t *testing.T) {
+	t.Parallel()
+	for _, secure := range []bool{false, true} {
+		s := l7test.HTTP2Server(t, l7test.Echo, secure)
+		service := l7test.HTTP2Service(secure, s.Listener.Addr().String())
+		service.Compression = &farm.Compression{Codings: []farm.Coding{"gzip"}}
+		front := l7test.New(t, 1).Serve(nil, service)
+		for name, c := range map[string]*http.Client{"http1": {Transport: &http.Transport{DialContext: l7test.DialOnly(front)}}, "h2c": l7test.HTTP2Client(t, front, false)} {
+			for _, query := range []string{"", "?length", "?trailer"} {
+				for _, size := range []int{5_000, 1_000_000} {
+					body := strings.Repeat("text and more ", size/14)
+					res, err := c.Post("http://a.test/"+query, "text/plain", strings.NewReader(body))
+					if err != nil {
+						t.Fatal(name, query, err)
+					}
+					got, err := io.ReadAll(res.Body)
+					if err != nil || string(got) != body || !res.Uncompressed {
+						t.Errorf("%s %s %d: %d bytes, uncompressed %t, %v", name, query, size, len(got), res.Uncompressed, err)
+					}
+					if query == "?trailer" && res.Trailer.Get("X-Sum") == "" {
+						t.Errorf("%s %d: trailers %v", name, size, res.Trailer)
+					}
+				}
+			}
+			c.CloseIdleConnections()
 		}
 	}
 }

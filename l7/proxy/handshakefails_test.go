@@ -3,10 +3,8 @@ package proxy_test
 import (
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -286,36 +284,5 @@ func TestABackendThatRefusesANameThatWorkedIsNotDown(t *testing.T) {
 	}
 	if got := l7test.Dial(t, front).Send(hostIs("a.test")).Get(); got.StatusCode != 200 || !usable(a, 1) {
 		t.Errorf("another name got %d, usable %t", got.StatusCode, usable(a, 1))
-	}
-}
-
-// A trunk is for one name, too.
-func TestNamesThatComeOncePushNoOtherTrunkOut(t *testing.T) {
-	t.Parallel()
-	var handshakes atomic.Int32
-	s := l7test.HTTP2Server(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), true, func(s *http.Server) {
-		s.ConnState = func(_ net.Conn, st http.ConnState) {
-			if st == http.StateNew {
-				handshakes.Add(1)
-			}
-		}
-	})
-	a := l7test.New(t, 1)
-	c := l7test.Dial(t, a.Serve(nil, l7test.HTTP2Service(true, s.Listener.Addr().String())))
-	ask := func(host string) {
-		t.Helper()
-		if got := c.Send(hostIs(host)).Get(); got.StatusCode != 200 {
-			t.Fatalf("%s: %d", host, got.StatusCode)
-		}
-	}
-	for range 2 {
-		ask("used.test")
-	}
-	for i := range 100 {
-		ask(fmt.Sprintf("once%d.test", i))
-	}
-	before := handshakes.Load()
-	if ask("used.test"); handshakes.Load() != before {
-		t.Error("its trunk is gone")
 	}
 }

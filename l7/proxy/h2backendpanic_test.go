@@ -11,7 +11,7 @@ import (
 
 // A panic in the work for one exchange costs its client; the connection to the
 // backend, which belongs to others too, goes on.
-func TestPanicsOfExchangesCostTheirClientsAndNotTheTrunk(t *testing.T) {
+func TestPanicsOfExchangesCostTheirClientsAndNotTheHTTP2Connection(t *testing.T) {
 	t.Parallel()
 	for name, what := range map[string]int{"service": proxy.BreakService, "farm": proxy.BreakFarm, "backend": proxy.BreakBackend} {
 		t.Run(name, func(t *testing.T) {

@@ -1,4 +1,4 @@
-package proxy_test
+package backend_test
 
 import (
 	"bytes"
@@ -7,10 +7,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
-	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
@@ -47,37 +45,6 @@ func TestHTTP2BackendGetsBodiesOfEveryFramingBothWays(t *testing.T) {
 	})
 }
 
-func TestManyExchangesShareAFewConnectionsToAnHTTP2Backend(t *testing.T) {
-	t.Parallel()
-	l7test.EveryPath(t, l7test.Echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
-		var wg sync.WaitGroup
-		for i := range 40 {
-			wg.Add(1)
-			go func() {
-				defer wg.Done()
-				for j := range 20 {
-					body := strings.Repeat(fmt.Sprint(i, " ", j, " "), 1+i*j*10)
-					res, err := c.Post(url+"/", "text/plain", strings.NewReader(body))
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					got, err := io.ReadAll(res.Body)
-					_ = res.Body.Close()
-					if err != nil || string(got) != body {
-						t.Errorf("status %d: %d bytes instead of %d, %v", res.StatusCode, len(got), len(body), err)
-						return
-					}
-				}
-			}()
-		}
-		wg.Wait()
-		if n := a.Segment.SumBackend(1); n.Requests != 800 || n.Connects > 2 {
-			t.Errorf("counted %+v", n)
-		}
-	})
-}
-
 func TestClientOfHTTP10GetsWhatAnHTTP2BackendAnswers(t *testing.T) {
 	t.Parallel()
 	s := l7test.HTTP2Server(t, l7test.Echo, false)
@@ -93,31 +60,79 @@ func TestClientOfHTTP10GetsWhatAnHTTP2BackendAnswers(t *testing.T) {
 	}
 }
 
-func TestAnswersOfHTTP2BackendsAreCompressed(t *testing.T) {
+func TestHeadsAndBodilessAnswersOfAnHTTP2BackendKeepItsConnection(t *testing.T) {
 	t.Parallel()
-	for _, secure := range []bool{false, true} {
-		s := l7test.HTTP2Server(t, l7test.Echo, secure)
-		service := l7test.HTTP2Service(secure, s.Listener.Addr().String())
-		service.Compression = &farm.Compression{Codings: []farm.Coding{"gzip"}}
-		front := l7test.New(t, 1).Serve(nil, service)
-		for name, c := range map[string]*http.Client{"http1": {Transport: &http.Transport{DialContext: l7test.DialOnly(front)}}, "h2c": l7test.HTTP2Client(t, front, false)} {
-			for _, query := range []string{"", "?length", "?trailer"} {
-				for _, size := range []int{5_000, 1_000_000} {
-					body := strings.Repeat("text and more ", size/14)
-					res, err := c.Post("http://a.test/"+query, "text/plain", strings.NewReader(body))
-					if err != nil {
-						t.Fatal(name, query, err)
-					}
-					got, err := io.ReadAll(res.Body)
-					if err != nil || string(got) != body || !res.Uncompressed {
-						t.Errorf("%s %s %d: %d bytes, uncompressed %t, %v", name, query, size, len(got), res.Uncompressed, err)
-					}
-					if query == "?trailer" && res.Trailer.Get("X-Sum") == "" {
-						t.Errorf("%s %d: trailers %v", name, size, res.Trailer)
-					}
-				}
+	addr, accepted := l7test.NewFrameServer(t, func(h *l7test.FrameServer) {
+		for {
+			id, path := h.Request()
+			switch path {
+			case "":
+				return
+			case "/head":
+				h.Head(id, false, "200", "content-length", "5")
+			case "/none":
+				h.Head(id, false, "204")
+			case "/same":
+				h.Head(id, false, "304")
+			case "/counted":
+				h.Head(id, false, "200", "content-length", "2")
+				_ = h.WriteData(id, false, []byte("ok"))
 			}
-			c.CloseIdleConnections()
+			_ = h.WriteData(id, true, nil) // the end comes by itself
 		}
+	})
+	a := l7test.New(t, 1)
+	front := a.Serve(nil, l7test.HTTP2Service(false, addr))
+	c := http.Client{}
+	defer c.CloseIdleConnections()
+	for range 3 {
+		for path, want := range map[string]string{"/head": "200 5 ", "/none": "204 0 ", "/same": "304 -1 ", "/counted": "200 2 ok"} {
+			method := "GET"
+			if path == "/head" {
+				method = "HEAD"
+			}
+			r, _ := http.NewRequest(method, "http://"+front+path, nil)
+			res, err := c.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, _ := io.ReadAll(res.Body)
+			if got := fmt.Sprint(res.StatusCode, " ", res.ContentLength, " ", string(bytes.TrimSpace(body))); got != want && path != "/same" {
+				t.Errorf("%s: %s", path, got)
+			}
+		}
+	}
+	if n := a.Segment.SumBackend(1); accepted.Load() != 1 || n.Requests != 12 || n.Resets+n.BadResponses != 0 {
+		t.Errorf("%d connections, counted %+v", accepted.Load(), n)
+	}
+}
+
+func TestInterimAnswersOfAnHTTP2BackendArePassedOn(t *testing.T) {
+	t.Parallel()
+	addr, _ := l7test.NewFrameServer(t, func(h *l7test.FrameServer) {
+		id, _ := h.Request()
+		h.Head(id, false, "103", "link", "</a>")
+		h.Head(id, false, "100")
+		for f := h.Next(); f != "1 DATA body end"; f = h.Next() {
+			if f == "end" {
+				return
+			}
+		}
+		h.Answer(id, "thanks")
+	})
+	front := l7test.New(t, 1).Serve(nil, l7test.HTTP2Service(false, addr))
+	c := l7test.Dial(t, front).Send("POST / HTTP/1.1\r\nHost: a.test\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n")
+	for _, want := range []string{"HTTP/1.1 103 Early Hints\r\n", "link: </a>\r\n", "\r\n", "HTTP/1.1 100 Continue\r\n", "\r\n"} {
+		if line, err := c.Reader().ReadString('\n'); line != want {
+			t.Fatalf("%q, %v", line, err)
+		}
+	}
+	c.Send("body")
+	res, err := http.ReadResponse(c.Reader(), nil)
+	if err != nil || res.StatusCode != 200 {
+		t.Fatal(res, err)
+	}
+	if got, _ := io.ReadAll(res.Body); string(got) != "thanks" {
+		t.Errorf("%q", got)
 	}
 }

@@ -1,4 +1,4 @@
-package proxy_test
+package backend_test
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
 //go:build !race
 
-package proxy_test
+package backend_test
 
 import (
 	"bytes"
@@ -14,9 +14,9 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// quietHost answers each complete request on connections of HTTP/2 with "ok"
+// answersOnly answers each complete request on connections of HTTP/2 with "ok"
 // and trailers, and allocates nothing.
-func quietHost(c *l7test.Recorder) {
+func answersOnly(c *l7test.Recorder) {
 	in := make([]byte, 1<<20)
 	if _, err := io.ReadFull(c.TCPConn, in[:len(xhttp2.ClientPreface)]); err != nil {
 		return
@@ -73,15 +73,15 @@ func TestExchangesWithHTTP2BackendsAllocateNothing(t *testing.T) {
 		body    int
 	}{"one get": {1, 0}, "one post": {1, 1000}, "twenty gets": {20, 0}, "twenty posts": {20, 1000}} {
 		t.Run("http2, "+name, func(t *testing.T) {
-			addr := l7test.New(t, 1).Serve(nil, l7test.HTTP2Service(false, l7test.NewBackend(t, quietHost).Addr))
+			addr := l7test.New(t, 1).Serve(nil, l7test.HTTP2Service(false, l7test.NewBackend(t, answersOnly).Addr))
 			noneIn(t, int(c.streams), streamRounds(t, addr, c.streams, c.body))
 		})
 	}
 	for name, body := range map[string]int{"get": 0, "post": 1000} {
 		t.Run("http1, "+name, func(t *testing.T) {
-			addr := l7test.New(t, 1).Serve(nil, l7test.HTTP2Service(false, l7test.NewBackend(t, quietHost).Addr))
+			addr := l7test.New(t, 1).Serve(nil, l7test.HTTP2Service(false, l7test.NewBackend(t, answersOnly).Addr))
 			client := l7test.Dial(t, addr)
-			request := []byte(get("/path?q=1"))
+			request := []byte("GET /path?q=1 HTTP/1.1\r\nHost: a.test\r\n\r\n")
 			if body > 0 {
 				request = append([]byte("POST /path HTTP/1.1\r\nHost: a.test\r\nContent-Length: 1000\r\n\r\n"), make([]byte, body)...)
 			}
