@@ -41,13 +41,14 @@ func TestAFullDiskIsNamedWithWhatToDoAndNothingIsLost(t *testing.T) {
 	if err := os.WriteFile(filler, make([]byte, 16<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
 		t.Fatalf("filling the disk: %v", err)
 	}
-	var text string
+	loaded := func() string { return regexp.MustCompile(`generation (\d+)`).FindString(a.must("status")) }
+	var text, before string
 	said, code := "", http.StatusOK
 	for i := 0; code == http.StatusOK; i++ { // until the pages that the store has already are used
 		if i == 100 {
 			t.Fatal("a full disk takes everything")
 		}
-		text = said
+		text, before = said, loaded()
 		said = fmt.Sprintf("%d %s", i, strings.Repeat(fmt.Sprintf("%x", time.Now().UnixNano()), 200))
 		var answer string
 		if code, answer = a.rest(key, http.MethodPut, "/farms/shop", map[string]string{"error503": said}); code != http.StatusOK {
@@ -56,6 +57,9 @@ func TestAFullDiskIsNamedWithWhatToDoAndNothingIsLost(t *testing.T) {
 	}
 	if code != http.StatusInsufficientStorage {
 		t.Errorf("status %d", code)
+	}
+	if now := loaded(); before == "" || now != before {
+		t.Errorf("the engine saw the change that was refused: %q, before it %q", now, before)
 	}
 	if out, code := a.run("farm", "set", "shop", "error503="+said); code != 1 {
 		t.Errorf("the command ends with %d: %s", code, out)

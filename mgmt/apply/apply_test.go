@@ -1,10 +1,13 @@
 package apply_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
@@ -29,6 +32,7 @@ var root = apply.Author{Name: "root", Source: "cli"}
 type house struct {
 	*apply.Applier
 	t     *testing.T
+	dir   string
 	store *store.Store
 	pub   *applytest.Publisher
 	names applytest.Names
@@ -36,12 +40,13 @@ type house struct {
 
 func newHouse(t *testing.T, options ...apply.Option) *house {
 	t.Helper()
-	st, err := store.Open(t.TempDir())
+	dir := t.TempDir()
+	st, err := store.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	h := &house{t: t, store: st, pub: &applytest.Publisher{}}
+	h := &house{t: t, dir: dir, store: st, pub: &applytest.Publisher{}}
 	options = append([]apply.Option{apply.WithRules(validate.Rules{}), apply.WithNames(&h.names)}, options...)
 	h.Applier = apply.New(st, h.pub, options...)
 	return h
@@ -222,6 +227,35 @@ func TestAFailedCommitBringsTheOldConfigurationBack(t *testing.T) {
 	}
 	if cfg, rev := h.Current(); rev.Number != 1 || len(cfg.Farms) != 1 {
 		t.Errorf("current is revision %d with %d farms", rev.Number, len(cfg.Farms))
+	}
+}
+
+// What the store cannot keep nobody gets to see.
+func TestAChangeTheStoreCannotTakeIsNotPublished(t *testing.T) {
+	h := newHouse(t)
+	h.must(add(shop("a", 8080)))
+	file := filepath.Join(h.dir, store.FileName)
+	st, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(file, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt(bytes.Repeat([]byte{0xa5}, int(st.Size())-8192), 8192); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Change(context.Background(), root, "", 0, add(shop("b", 8082))); err == nil {
+		t.Fatal("a damaged store took a change")
+	}
+	published := h.pub.Published() // the first one was only found out by writing
+	if _, err := h.Change(context.Background(), root, "", 0, add(shop("b", 8082))); !errors.Is(err, store.ErrCorrupt) {
+		t.Errorf("refused with %v", err)
+	}
+	if now := h.pub.Published(); now != published {
+		t.Errorf("a change that was refused was published, %d times", now-published)
 	}
 }
 

@@ -85,6 +85,9 @@ func (a *Applier) prepare(ctx context.Context, old, cfg *farm.Config) (Result, e
 // one in force.
 func (a *Applier) carryOut(ctx context.Context, by Author, comment string, old *state, r Result) (Result, error) {
 	cfg := r.Config
+	if err := a.store.Ready(); err != nil { // before anybody sees it: what is refused changes nothing
+		return Result{}, err
+	}
 	if err := a.store.GiveIDs(cfg); err != nil {
 		return Result{}, &Refused{Reason: err.Error()}
 	}

@@ -51,6 +51,24 @@ func Explain(path string, err error) error {
 	return err
 }
 
+// Room returns why that many bytes cannot be written to the disk that holds path,
+// as far as it tells beforehand: the *Error that writing would end with.
+func Room(path string, bytes uint64) error {
+	var fs syscall.Statfs_t
+	switch err := syscall.Statfs(path, &fs); {
+	case err != nil:
+		return nil // who writes will be told
+	case fs.Flags&readOnly != 0:
+		return Explain(path, &os.PathError{Op: "write", Path: path, Err: syscall.EROFS})
+	case fs.Bavail*uint64(fs.Bsize) < bytes:
+		return Explain(path, &os.PathError{Op: "write", Path: path, Err: syscall.ENOSPC})
+	}
+	return nil
+}
+
+// readOnly is ST_RDONLY of statfs(2).
+const readOnly = 1
+
 // mount is a mounted file system.
 type mount struct{ point, source string }
 

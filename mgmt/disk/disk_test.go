@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -57,5 +58,19 @@ func TestARelativePathIsOnTheDiskOfItsFolder(t *testing.T) {
 		if got := mountOf(path).String(); !strings.HasPrefix(got, "the disk mounted at /proc ") {
 			t.Errorf("%s: %s", path, got)
 		}
+	}
+}
+
+func TestRoomIsKnownBeforehand(t *testing.T) {
+	dir := t.TempDir()
+	if err := Room(dir, 1); err != nil {
+		t.Errorf("a byte: %v", err)
+	}
+	var known *Error
+	if err := Room(dir, 1<<62); !errors.As(err, &known) || !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("more than any disk has: %v", err)
+	}
+	if err := Room(filepath.Join(dir, "none"), 1<<62); err != nil {
+		t.Errorf("who cannot be asked says nothing: %v", err)
 	}
 }

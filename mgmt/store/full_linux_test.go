@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -56,6 +57,9 @@ func fillDisk(dir string) {
 		_, err = s.Commit(killable(n+1), store.Meta{Author: "root"})
 	}
 	last := n - 1
+	if why := s.Ready(); why == nil || !errors.Is(why, syscall.ENOSPC) || !strings.Contains(why.Error(), "is full: make room there") {
+		fail("it was not known beforehand: %v", why)
+	}
 	fmt.Printf("%v revision %d: %v\n", time.Since(began), n, err)
 	if !strings.Contains(err.Error(), "no space left") || !strings.Contains(err.Error(), filepath.Join(dir, store.FileName)) ||
 		!strings.Contains(err.Error(), "the disk mounted at "+dir+" (tmpfs) is full: make room there") {
@@ -67,6 +71,7 @@ func fillDisk(dir string) {
 	check(err)
 	holds(s, last)
 	check(syscall.Mount("", dir, "", syscall.MS_REMOUNT, "size=4m"))
+	check(s.Ready())
 	if _, err := s.Commit(killable(last+1), store.Meta{}); err != nil {
 		fail("with room again: %v", err)
 	}

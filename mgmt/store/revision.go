@@ -66,6 +66,35 @@ func (s *Store) Commit(cfg *farm.Config, meta Meta) (Revision, error) {
 	return rev, nil
 }
 
+// Ready returns why the disk could not take a revision now, as far as it tells
+// beforehand. Who asks before a change is carried out does not have to take it back.
+func (s *Store) Ready() error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	if s.failed != nil {
+		return s.failed
+	}
+	need, free := copies*s.size.Load()+headRoom, int64(0)
+	if s.view(func(tx *bolt.Tx) error {
+		free = int64(tx.DB().Stats().FreePageN) * int64(tx.DB().Info().PageSize)
+		return nil
+	}) != nil {
+		return nil // who writes is told why that cannot be
+	}
+	if err := disk.Room(s.name, uint64(max(0, need-free))); err != nil {
+		return fmt.Errorf("write revision %d to %s: %w", s.current.Load().Number+1, s.name, err)
+	}
+	return nil
+}
+
+const (
+	// copies is how many times the size of the newest revision the next one may
+	// need: it may be larger, and what is replaced is given back afterwards.
+	copies = 4
+	// headRoom is what lies around it, in bytes.
+	headRoom = 128 << 10
+)
+
 // Amend keeps cfg as what the newest revision is now: it has the same document,
 // and knows other addresses of names. cfg belongs to the store afterwards.
 func (s *Store) Amend(cfg *farm.Config) error {
@@ -111,6 +140,7 @@ func (s *Store) put(tx *bolt.Tx, e *entry, now *snapshot) error {
 	if err := deleteBefore(current, e.Number); err != nil {
 		return err
 	}
+	s.size.Store(int64(len(whole)))
 	if err := s.cursors.save(tx.Bucket(metaBucket)); err != nil {
 		return err
 	}

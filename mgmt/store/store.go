@@ -59,6 +59,7 @@ type Store struct {
 	cursors cursors
 
 	current atomic.Pointer[snapshot]
+	size    atomic.Int64 // of the newest configuration, sealed, in bytes
 	keys    atomic.Pointer[[]keyEntry]
 }
 
@@ -207,6 +208,7 @@ func (s *Store) loadCurrent(tx *bolt.Tx) error {
 		if err := unseal(value, now); err != nil {
 			return fmt.Errorf("%w: the current configuration: %w", ErrCorrupt, err)
 		}
+		s.size.Store(int64(len(value)))
 	}
 	s.current.Store(now)
 	return nil
