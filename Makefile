@@ -17,6 +17,8 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 SYSCONFDIR ?= /etc
 BIN     := bin/sluice
+# Manual pages and completion, as they lie below /usr/share.
+SHARE   := bin/share
 # What `make deb` packs, and under which version: that of the tag, or one that
 # grows with every change.
 STAGE        = bin/stage
@@ -38,12 +40,14 @@ help:
 build:
 	@mkdir -p $(dir $(BIN))
 	go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/sluice
+	@rm -rf $(SHARE)
+	@GOOS= GOARCH= go run ./cmd/manual -version '$(VERSION)' $(SHARE) # here, whatever it is built for
 
 # It builds nothing: root, who installs, often has neither Go nor the sources' owner.
 install:
-	@test -x $(BIN) || { echo "make install: $(BIN) is not there yet: run make build first, as who you are" >&2; exit 1; }
+	@test -x $(BIN) -a -d $(SHARE) || { echo "make install: $(BIN) is not there yet: run make build first, as who you are" >&2; exit 1; }
 	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/sluice
-	umask 022; $(BIN) manual $(DESTDIR)$(PREFIX)/share
+	cd $(SHARE) && find . -type f -exec install -D -m 644 '{}' '$(abspath $(DESTDIR)/$(PREFIX))/share/{}' \;
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
 	sed 's|@BINDIR@|$(PREFIX)/bin|' packaging/sluice.service >$(DESTDIR)$(PREFIX)/lib/systemd/system/sluice.service
 	chmod 644 $(DESTDIR)$(PREFIX)/lib/systemd/system/sluice.service

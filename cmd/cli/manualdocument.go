@@ -2,18 +2,13 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
-
-// documentPage is the name of the manual page about documents.
-const documentPage = "sluice.yaml"
 
 // documentExample is in that page.
 const documentExample = `farms:
@@ -61,9 +56,9 @@ func documentSections() []struct {
 	}
 }
 
-// writeDocumentPage writes the manual page about documents, from the rules they
-// are read by.
-func writeDocumentPage(file string, header doc.GenManHeader) error {
+// DocumentPage is the manual page about documents, from the rules they are read by,
+// in the shape of a command.
+func DocumentPage() *cobra.Command {
 	var text strings.Builder
 	text.WriteString("A document holds the whole configuration, in YAML or JSON. **sluice apply** makes it the configuration, **sluice check** says what is " +
 		"wrong with it, **sluice export** prints the one in force, and **sluice run --config** reads one at the start. What is left out has its " +
@@ -73,21 +68,10 @@ func writeDocumentPage(file string, header doc.GenManHeader) error {
 		fmt.Fprintf(&text, "# %s\n%s\n\n%s", strings.ToUpper(s.title), s.about, definitions(s.params, inDocument))
 	}
 	text.WriteString("# SEE ALSO\n**sluice(8)**, **sluice-check(8)**, **sluice-apply(8)**, **sluice-export(8)**, **sluice-run(8)**\n")
-	page := &cobra.Command{Use: documentPage, Short: "The configuration of Sluice as a document", Long: text.String(), DisableAutoGenTag: true, DisableFlagsInUseLine: true}
+	page := &cobra.Command{Use: "sluice.yaml", Short: "The configuration of Sluice as a document", Long: text.String(), DisableAutoGenTag: true, DisableFlagsInUseLine: true}
 	page.Flags().Bool("help", false, "") // or a flag of that name would be documented
-	if err := page.Flags().MarkHidden("help"); err != nil {
-		return err
-	}
-	f, err := os.Create(file)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	header.Section = "5"
-	if err := doc.GenMan(page, &header, f); err != nil {
-		return err
-	}
-	return f.Close()
+	page.Flags().Lookup("help").Hidden = true
+	return page
 }
 
 // inDocument says of a field of a document what about says of a setting, and

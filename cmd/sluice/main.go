@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 
+	"github.com/sluicelb/sluice/cmd/appliance"
 	"github.com/sluicelb/sluice/cmd/cli"
 	"github.com/sluicelb/sluice/cmd/role"
 	"github.com/sluicelb/sluice/cmd/supervisor"
@@ -19,7 +20,7 @@ func main() {
 		exit(role.Main(name, version))
 	}
 	cli.Version, cli.Leftovers = version, leftovers
-	root := cli.Root(runCommand(), demoCommand())
+	root := cli.Root(appliance.Commands()...)
 	exit(cli.Run(root, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sluicelb/sluice/mgmt/apply"
@@ -137,10 +138,10 @@ func (m *Manager) SetSettings(by apply.Author, s Settings) error {
 
 // emailForm is narrower than RFC 5322: the address goes into a mailto URL, in
 // which ? and , mean something (RFC 8555 section 7.3).
-var emailForm = regexp.MustCompile(`^[A-Za-z0-9._+-]{1,64}@([A-Za-z0-9-]{1,63}\.)+[A-Za-z][A-Za-z0-9-]{0,62}$`)
+var emailForm = lazy(`^[A-Za-z0-9._+-]{1,64}@([A-Za-z0-9-]{1,63}\.)+[A-Za-z][A-Za-z0-9-]{0,62}$`)
 
 func checkEmail(s string) error {
-	if _, err := mail.ParseAddress(s); err != nil || len(s) > 254 || !emailForm.MatchString(s) {
+	if _, err := mail.ParseAddress(s); err != nil || len(s) > 254 || !emailForm().MatchString(s) {
 		return invalid("email: %q is no mail address", show(s))
 	}
 	return nil
@@ -158,7 +159,7 @@ func checkDirectory(name, text string) error {
 }
 
 // domainForm is a host name of at least two labels, in lower case.
-var domainForm = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?$`)
+var domainForm = lazy(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
 // maxDomains is how many names one certificate may have at Let's Encrypt.
 const maxDomains = 100
@@ -191,7 +192,7 @@ func checkDomains(domains []string, c Challenge) ([]string, error) {
 		switch {
 		case strings.HasPrefix(d, "*") && c != DNS01:
 			return nil, invalid("domains: %q is a wildcard: authorities issue those for the challenge %s only; order it with that, or name every host", show(d), DNS01)
-		case len(d) > 253 || !domainForm.MatchString(strings.TrimPrefix(d, "*.")):
+		case len(d) > 253 || !domainForm().MatchString(strings.TrimPrefix(d, "*.")):
 			return nil, invalid("domains: %q is no host name that an authority could ask: as www.example.com", show(d))
 		}
 		if !seen[d] {
@@ -204,4 +205,10 @@ func checkDomains(domains []string, c Challenge) ([]string, error) {
 
 func accountName(directory string) string {
 	return fmt.Sprintf("acme.account.%.16s", sum([]byte(directory)))
+}
+
+// lazy is a pattern compiled when it is asked for: with lengths in it it takes 100
+// KiB, and each process of the appliance begins with what all of them are made of.
+func lazy(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

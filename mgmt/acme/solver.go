@@ -2,7 +2,6 @@ package acme
 
 import (
 	"context"
-	"regexp"
 	"time"
 
 	"github.com/mholt/acmez/v3/acme"
@@ -22,11 +21,11 @@ type httpSolver struct {
 
 // tokenForm is what a token may be (RFC 8555 section 8.3), and a bound of ours:
 // it becomes a path in every engine.
-var tokenForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
+var tokenForm = lazy(`^[A-Za-z0-9_-]{1,256}$`)
 
 // Present implements acmez.Solver.
 func (s *httpSolver) Present(_ context.Context, c acme.Challenge) error {
-	if !tokenForm.MatchString(c.Token) || len(c.KeyAuthorization) > 1024 {
+	if !tokenForm().MatchString(c.Token) || len(c.KeyAuthorization) > 1024 {
 		return invalid("the authority sent a token that is none: %q", show(c.Token))
 	}
 	s.challenges = append(s.challenges, farm.Challenge{Token: c.Token, Answer: c.KeyAuthorization})

@@ -1,4 +1,6 @@
-package main
+// Package appliance holds the commands that run the appliance, instead of managing
+// one that runs.
+package appliance
 
 import (
 	"context"
@@ -12,6 +14,9 @@ import (
 	"github.com/sluicelb/sluice/cmd/demo"
 	"github.com/sluicelb/sluice/cmd/supervisor"
 )
+
+// Commands are run and demo.
+func Commands() []*cobra.Command { return []*cobra.Command{runCommand(), demoCommand()} }
 
 func runCommand() *cobra.Command {
 	var o supervisor.Options

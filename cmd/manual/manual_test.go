@@ -1,4 +1,4 @@
-package cli_test
+package main
 
 import (
 	"os"
@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/sluicelb/sluice/cmd/cli"
 	documents "github.com/sluicelb/sluice/mgmt/document"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -17,9 +17,8 @@ import (
 func manual(t *testing.T) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
-	var said strings.Builder
-	if code := cli.Execute([]string{"manual", dir}, nil, &said, &said); code != 0 {
-		t.Fatal(said.String())
+	if err := write(dir, "1.2.3", time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)); err != nil {
+		t.Fatal(err)
 	}
 	files, err := filepath.Glob(dir + "/man/*/*")
 	if err != nil {
