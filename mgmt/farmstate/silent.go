@@ -48,7 +48,7 @@ func (s *Silent) Problem(backend uint32) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if a := s.seen[backend]; a != nil && a.missed >= silentAfter {
-		return fmt.Sprintf("accepts connections and does not answer: %d clients in a row got nothing in time", a.missed)
+		return fmt.Sprintf("accepts connections and does not answer: %d requests or connections in a row got nothing in time", a.missed)
 	}
 	return ""
 }
