@@ -2,6 +2,7 @@ package explain_test
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -117,5 +118,52 @@ func TestWhatIsExplainedOfAnOutageIsWhatARequestWouldDo(t *testing.T) {
 	l7test.Dial(t, addr).Send(l7test.Get("/")).Get()
 	if got := explained(t, a, "http://a.test/").Result; got.Status != 503 || !strings.Contains(got.Reason, "one request at a time tries one that is down") {
 		t.Errorf("explained: %+v", got)
+	}
+}
+
+func TestExplanationTellsWhatAnAlgorithmGoesBy(t *testing.T) {
+	t.Parallel()
+	for policy, want := range map[farm.RoutingPolicy][2]string{
+		farm.PolicyRoundRobin:       {"it is its turn", "not its turn"},
+		farm.PolicyLeastConnections: {"lowest cost: exchanges in flight per weight", "costs more per weight than another"},
+		farm.PolicyResponseTime:     {"lowest cost: expected time per weight", "costs more per weight than another"},
+		farm.PolicyPending:          {"lowest cost: exchanges without a response per weight", "costs more per weight than another"},
+		farm.PolicyRandomOfTwo:      {"the better of two drawn by chance", "could be drawn as well"},
+		farm.PolicyConsistentHash:   {"the hash of the client's address", "the hash of the client's address leads elsewhere"},
+	} {
+		s := l7test.Service("web", "127.0.0.1:1", "127.0.0.1:2")
+		s.Policy, s.Backends[0].Weight, s.Backends[0].Priority, s.Backends[1].Weight = policy, 3, 1, 4
+		a := l7test.New(t, 1)
+		a.Serve(nil, s)
+		e := explained(t, a, "/")
+		b := e.Balance.Backends
+		if chosen := *e.Result.Backend; b[chosen].Reason != want[0] || e.Result.Reason != want[0] || !strings.HasPrefix(b[1-chosen].Reason, want[1]) {
+			t.Errorf("%s: %+v", policy, b)
+		}
+		if b[0].Weight != 3 || b[0].Priority != 1 || b[1].Weight != 4 || e.Balance.Algorithm == "" || e.Balance.Protocol != "http1" || e.Balance.Random != (policy == farm.PolicyRandomOfTwo) {
+			t.Errorf("%s: %+v", policy, e.Balance)
+		}
+		s.Backends[0].Maintenance = farm.MaintenanceCut
+		a.Serve(nil, s)
+		if e = explained(t, a, "/"); e.Balance.Random || *e.Result.Backend != 1 {
+			t.Errorf("%s, of one: %+v", policy, e.Balance)
+		}
+	}
+	s := l7test.HTTP2Service(false, "127.0.0.1:1")
+	a := l7test.New(t, 1)
+	if a.Serve(nil, s); explained(t, a, "/").Balance.Protocol != "h2" {
+		t.Error("of backends that speak HTTP/2 it is not told")
+	}
+}
+
+// What algorithms count is shown, or what is under way where they count nothing.
+func TestExplanationShowsWhatIsUnderWay(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []farm.RoutingPolicy{farm.PolicyRoundRobin, farm.PolicyLeastConnections} {
+		s := l7test.Service("web", l7test.NewBackend(t, func(c *l7test.Recorder) { _, _ = io.Copy(io.Discard, c) }).Addr)
+		s.Policy = policy
+		a := l7test.New(t, 1)
+		l7test.Dial(t, a.Serve(nil, s)).Send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n")
+		l7test.Eventually(t, "one is under way", func() bool { return explained(t, a, "/").Balance.Backends[0].InFlight == 1 })
 	}
 }

@@ -247,3 +247,53 @@ func TestAnExplanationTellsOfTheSplit(t *testing.T) {
 		}
 	}
 }
+
+func TestExplanationKnowsWhoAnswersChallenges(t *testing.T) {
+	t.Parallel()
+	a := l7test.New(t, 1)
+	a.Serve(nil, l7test.Service("web", "127.0.0.1:1"))
+	a.Publish(farm.Config{Farms: []farm.Farm{a.Farm}, Challenges: []farm.Challenge{{Token: "abc", Answer: "abc.def"}}})
+	e := explained(t, a, farm.ChallengePath+"abc")
+	if r := e.Result; r.Outcome != explain.Answer || r.Status != 200 || r.Step != "challenge" || strings.Contains(fmt.Sprintf("%+v", e), "abc.def") {
+		t.Errorf("%+v", r)
+	}
+	if r := explained(t, a, farm.ChallengePath+"other").Result; r.Outcome != explain.Forward || r.Service != "web" {
+		t.Errorf("another token: %+v", r)
+	}
+}
+
+func TestExplanationShowsTheHeadTheBackendGets(t *testing.T) {
+	t.Parallel()
+	s := l7test.Service("web", "127.0.0.1:81", "127.0.0.1:82")
+	s.Backends[1].Host, s.Backends[0].Maintenance = "b.test", farm.MaintenanceDrain
+	for _, c := range []struct {
+		edit func(h *farm.HTTP)
+		has  map[string]bool
+	}{
+		{func(h *farm.HTTP) { h.RequestID = farm.RequestIDOff }, map[string]bool{"Host: a.test": true, "Expect: 100-continue": true, "X-Request-Id: ": false}},
+		{func(h *farm.HTTP) { h.RequestID = farm.RequestIDBackend }, map[string]bool{"X-Request-Id: ": true}},
+		{func(h *farm.HTTP) { h.Continue = farm.ContinueIgnore }, map[string]bool{"Expect: ": false}},
+		{func(h *farm.HTTP) { h.RewriteHost = true }, map[string]bool{"Host: a.test": false, "Host: b.test:82": true}},
+	} {
+		a := l7test.New(t, 1)
+		a.Serve(c.edit, s)
+		e, err := a.Engine.Explain(&explain.Question{Farm: 1, Method: "POST", URL: "http://a.test/", Headers: []string{"Content-Length: 3", "Expect: 100-continue"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line, want := range c.has {
+			if got := strings.Contains(strings.Join(e.Head, "\n")+"\n", "\n"+line); got != want {
+				t.Errorf("%q is in %q: %t", line, e.Head, got)
+			}
+		}
+	}
+}
+
+func TestExplanationTellsWhatBecomesOfMoreClients(t *testing.T) {
+	t.Parallel()
+	for what, want := range map[farm.Overflow]string{farm.OverflowWait: "1 of 1: connections of others wait", farm.OverflowRefuse: "1 of 1: connections of others are told 503"} {
+		a := l7test.New(t, 1)
+		l7test.Dial(t, a.Serve(func(h *farm.HTTP) { h.MaxConnections, h.Overflow = 1, what }, l7test.Service("web", "127.0.0.1:1")))
+		l7test.Eventually(t, want, func() bool { return explained(t, a, "/").Steps[0].Reason == want })
+	}
+}

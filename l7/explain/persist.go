@@ -48,14 +48,10 @@ func (x *explainer) persistence(found *table.Service, held *session.Session, cho
 		p.Reason = "the request has nothing the client is recognised by: no session"
 	case held == nil && !ok:
 		p.Reason = "no session, and no backend it could name"
-	case held == nil && x.choice.Why == accesslog.WhyCookie:
-		p.Reason = "no session: the cookie names the backend"
 	case held == nil:
 		p.Reason = fmt.Sprintf("no session: one with backend %d would be made", found.Backends[chosen].Number)
 	case x.choice.Why == accesslog.WhySession:
 		p.Reason = "the session names the backend"
-	case x.choice.Why == accesslog.WhyCookie:
-		p.Reason = "not asked: the cookie names the backend"
 	case p.Backend == nil:
 		p.Reason = "the backend of the session is gone"
 	default:

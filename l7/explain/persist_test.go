@@ -3,6 +3,7 @@ package explain_test
 import (
 	"encoding/base64"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -79,5 +80,52 @@ func TestExplanationsNameBackendsByNumber(t *testing.T) {
 	}
 	if e = explained(t, a, "/", "Cookie: LB="+table.CookieValue(1, s.Backends[1].ID)); *e.Cookie.Backend != 8 || *e.Result.Backend != 8 {
 		t.Errorf("by cookie: %+v, %+v", e.Cookie, e.Result)
+	}
+}
+
+// Why the backend of a client cannot serve it.
+func TestExplanationTellsWhyTheBackendOfAClientIsLeft(t *testing.T) {
+	t.Parallel()
+	silent := func(c *l7test.Recorder) { _, _ = io.Copy(io.Discard, c) }
+	one, two := l7test.NewBackend(t, silent), l7test.NewBackend(t, silent)
+	for want, spoil := range map[string]func(a *l7test.Appliance, b *farm.Backend){
+		"it is down": func(a *l7test.Appliance, b *farm.Backend) { a.Board.SetGuardian(b.ID, health.Down, time.Now()) },
+		"it is ejected": func(a *l7test.Appliance, b *farm.Backend) {
+			a.Board.Eject(b.ID, health.CauseTimeout, time.Now(), time.Minute)
+		},
+		"it is cut":          func(_ *l7test.Appliance, b *farm.Backend) { b.Maintenance = farm.MaintenanceCut },
+		"it is at its limit": func(_ *l7test.Appliance, b *farm.Backend) { b.ConnLimit = 1 },
+	} {
+		a := l7test.New(t, 1)
+		s := l7test.Sticky(60, one.Addr, two.Addr)
+		s.Backends[0].Sessions = []string{"me"}
+		addr := a.Serve(nil, s)
+		if p := explained(t, a, "/", "Cookie: SID=me").Persistence; !p.Static || *p.Backend != 0 || p.Reason != "the session names the backend" {
+			t.Fatalf("%+v", p)
+		}
+		spoil(a, &s.Backends[0])
+		a.Serve(nil, s)
+		if s.Backends[0].ConnLimit == 1 {
+			l7test.Dial(t, addr).Send("POST / HTTP/1.1\r\nHost: a\r\nCookie: SID=me\r\nContent-Length: 9\r\n\r\n")
+			l7test.Eventually(t, "it is busy", func() bool { return explained(t, a, "/").Balance.Backends[0].InFlight == 1 })
+		}
+		e := explained(t, a, "/", "Cookie: SID=me")
+		if p := e.Persistence; !p.Found || !strings.HasSuffix(p.Reason, want) || e.Result.Decision != "algorithm" {
+			t.Errorf("%s: %+v, %+v", want, p, e.Result)
+		}
+	}
+}
+
+func TestKeysThatIdentifyAreNotShown(t *testing.T) {
+	t.Parallel()
+	for kind, shown := range map[farm.Persistence]string{farm.PersistIP: "127.0.0.1", farm.PersistURL: "key", farm.PersistParm: "key", farm.PersistCookie: "", farm.PersistHeader: "", farm.PersistBasic: ""} {
+		s := l7test.Sticky(60, "127.0.0.1:1")
+		s.Persistence = kind
+		a := l7test.New(t, 1)
+		a.Serve(nil, s)
+		p := explained(t, a, "/;key?SID=key", "Cookie: SID=key", "SID: key", "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte("key:x"))).Persistence
+		if shown != "" && p.Key != shown || shown == "" && (!strings.HasPrefix(p.Key, "sha256:") || len(p.Key) != len("sha256:")+12) {
+			t.Errorf("%s: the key is shown as %q", kind, p.Key)
+		}
 	}
 }
