@@ -8,14 +8,18 @@ import (
 )
 
 // Owner is the exchange that uses a connection: it gets the connection's
-// events while it does. No method is called after Pool.Put or Conn.Discard.
+// events while it does. No method is called after the connection was finished,
+// put back or discarded.
 type Owner interface {
 	// BackendConnected reports the outcome of a connect that began then, in
 	// nanoseconds on the loop's clock; own tells that it was made for this owner.
 	// After an error the connection is gone.
 	BackendConnected(began int64, own bool, err error)
+	// BackendReadable says that there is something to read, or the end.
 	BackendReadable()
+	// BackendDrained says that all that was written has left.
 	BackendDrained()
+	// BackendExpired says that the deadline passed; it is unset then.
 	BackendExpired()
 	// BackendFailed says that the connection's handling failed; it is gone.
 	BackendFailed(err error)
@@ -27,9 +31,9 @@ type Conn struct {
 	*loop.Conn
 	pool     *Pool
 	owner    Owner
-	shelf    *shelf // while it is idle
-	beside   links  // on the shelf
-	put      uint64 // when it was put there, among those to its backend
+	bucket   *bucket // while it is idle
+	links    links   // in the bucket
+	seq      uint64  // when it was put there, among those to its backend
 	addr     netip.AddrPort
 	options  loop.DialOptions
 	announce proxyproto.Version
@@ -88,7 +92,7 @@ func (c *Conn) quiet() bool {
 	if !c.Secured() {
 		return false
 	}
-	_, err := c.Read(c.pool.one[:])
+	_, err := c.Read(c.pool.said[:])
 	return err == loop.ErrDry
 }
 

@@ -11,116 +11,116 @@ const (
 	maxOnce = maxIdle / 8
 )
 
-// idle is the idle connections to one backend: on a shelf for each security,
+// idleList is the idle connections to one backend: in a bucket for each security,
 // which is each name.
-type idle struct {
-	shelves map[loop.Security]*shelf
-	last    *shelf // the one that was looked for last; it stays when it is empty
-	free    *loop.FreeList[shelf]
+type idleList struct {
+	buckets map[loop.Security]*bucket
+	last    *bucket // the one that was looked for last; it stays when it is empty
+	free    *loop.FreeList[bucket]
 	often   int    // that more than one exchange used
 	once    int    // others
 	puts    uint64 // connections that ever came: who came first is missed least
 }
 
-// shelf is those that serve who asks for the same security, the one that was
+// bucket is those that serve who asks for the same security, the one that was
 // used last first.
-type shelf struct {
+type bucket struct {
 	security loop.Security
 	head     *Conn
 }
 
-// links are the neighbours of a connection.
+// links are the neighbours of a connection in its bucket.
 type links struct{ next, prev *Conn }
 
-func newIdle(l *loop.Loop) *idle {
-	return &idle{shelves: map[loop.Security]*shelf{}, free: loop.NewFreeList[shelf](l)}
+func newIdleList(l *loop.Loop) *idleList {
+	return &idleList{buckets: map[loop.Security]*bucket{}, free: loop.NewFreeList[bucket](l)}
 }
 
-func (l *idle) count() int { return l.often + l.once }
+func (l *idleList) count() int { return l.often + l.once }
 
 // first is the connection of that security that was used last; nil when there
 // is none.
-func (l *idle) first(security loop.Security) *Conn {
-	if s := l.find(security); s != nil {
-		return s.head
+func (l *idleList) first(security loop.Security) *Conn {
+	if b := l.find(security); b != nil {
+		return b.head
 	}
 	return nil
 }
 
-// find returns the shelf of a security. Most backends have one, which costs no
+// find returns the bucket of a security. Most backends have one, which costs no
 // look-up.
-func (l *idle) find(security loop.Security) *shelf {
+func (l *idleList) find(security loop.Security) *bucket {
 	if l.last != nil && l.last.security == security {
 		return l.last
 	}
-	s := l.shelves[security]
-	if s != nil {
-		l.look(s)
+	b := l.buckets[security]
+	if b != nil {
+		l.setLast(b)
 	}
-	return s
+	return b
 }
 
-// look makes s the last one that was looked for.
-func (l *idle) look(s *shelf) {
+// setLast makes b the bucket that was looked for last.
+func (l *idleList) setLast(b *bucket) {
 	before := l.last
-	l.last = s
+	l.last = b
 	if before != nil && before.head == nil {
 		l.remove(before)
 	}
 }
 
-func (l *idle) remove(s *shelf) {
-	delete(l.shelves, s.security)
-	*s = shelf{}
-	l.free.Put(s)
+func (l *idleList) remove(b *bucket) {
+	delete(l.buckets, b.security)
+	*b = bucket{}
+	l.free.Put(b)
 }
 
 // put adds a connection.
-func (l *idle) put(c *Conn) {
-	s := l.find(c.options.Security)
-	if s == nil {
-		s = l.free.Get()
-		s.security = c.options.Security
-		l.shelves[s.security] = s
-		l.look(s)
+func (l *idleList) put(c *Conn) {
+	b := l.find(c.options.Security)
+	if b == nil {
+		b = l.free.Get()
+		b.security = c.options.Security
+		l.buckets[b.security] = b
+		l.setLast(b)
 	}
-	c.shelf = s
-	c.beside = links{next: s.head}
-	if s.head != nil {
-		s.head.beside.prev = c
+	c.bucket = b
+	c.links = links{next: b.head}
+	if b.head != nil {
+		b.head.links.prev = c
 	}
-	s.head = c
+	b.head = c
 	l.puts++
-	c.put = l.puts
+	c.seq = l.puts
 	*l.kind(c)++
 }
 
 // take takes a connection out.
-func (l *idle) take(c *Conn) {
-	s := c.shelf
-	if c.beside.prev != nil {
-		c.beside.prev.beside.next = c.beside.next
+func (l *idleList) take(c *Conn) {
+	b, prev, next := c.bucket, c.links.prev, c.links.next
+	if prev != nil {
+		prev.links.next = next
 	} else {
-		s.head = c.beside.next
+		b.head = next
 	}
-	if c.beside.next != nil {
-		c.beside.next.beside.prev = c.beside.prev
+	if next != nil {
+		next.links.prev = prev
 	}
-	c.shelf, c.beside = nil, links{}
+	c.bucket, c.links = nil, links{}
 	*l.kind(c)--
-	if s.head == nil && s != l.last {
-		l.remove(s)
+	if b.head == nil && b != l.last {
+		l.remove(b)
 	}
 }
 
-// spare is the connection that is missed least. There is one. All are looked at:
+// victim is the connection that is missed least. There is one. All are looked at:
 // that is rarely asked, and being taken and put back is not.
-func (l *idle) spare() *Conn {
+func (l *idleList) victim() *Conn {
 	often := l.once <= maxOnce && l.often > 0
 	var first *Conn
-	for _, s := range l.shelves {
-		for c := s.head; c != nil; c = c.beside.next {
-			if c.reused == often && (first == nil || c.put < first.put) {
+	for _, b := range l.buckets {
+		for c := b.head; c != nil; c = c.links.next {
+			if c.reused == often && (first == nil || c.seq < first.seq) {
 				first = c
 			}
 		}
@@ -129,7 +129,7 @@ func (l *idle) spare() *Conn {
 }
 
 // kind counts those of a connection's kind.
-func (l *idle) kind(c *Conn) *int {
+func (l *idleList) kind(c *Conn) *int {
 	if c.reused {
 		return &l.often
 	}

@@ -1,6 +1,10 @@
 package dial
 
-import "github.com/sluicelb/sluice/core/loop"
+import (
+	"slices"
+
+	"github.com/sluicelb/sluice/core/loop"
+)
 
 // Kept is the connections to backends that one client keeps between its
 // exchanges: what a backend has bound to a connection (an NTLM log-in, the address
@@ -8,13 +12,13 @@ import "github.com/sluicelb/sluice/core/loop"
 // backend says on one meanwhile makes it useless.
 type Kept struct {
 	client *loop.Conn
-	list   []*kept
-	spare  *kept // one that is not in use
+	list   []*keptConn
+	free   *keptConn // one that is not in use
 	shared bool
 }
 
-// kept is one of them.
-type kept struct {
+// keptConn is one of them, and the owner of its connection meanwhile.
+type keptConn struct {
 	*Conn
 	of      *Kept
 	service uint32
@@ -40,8 +44,8 @@ func NewSharedKept(client *loop.Conn) *Kept { return &Kept{client: client, share
 // Has reports whether there is a connection for a service. A nil Kept has none.
 func (k *Kept) Has(service uint32) bool {
 	if k != nil {
-		for _, one := range k.list {
-			if one.service == service {
+		for _, kc := range k.list {
+			if kc.service == service {
 				return true
 			}
 		}
@@ -49,18 +53,19 @@ func (k *Kept) Has(service uint32) bool {
 	return false
 }
 
-// Take hands a connection for a service to an exchange, the one that was kept
-// last first. Those fits says no to are closed; nil means that there was none.
+// Take hands a connection for a service, by its number, to an exchange, the one
+// that was kept last first. Those fits says no to are closed; nil means that there
+// was none. A nil Kept has none.
 func (k *Kept) Take(service uint32, owner Owner, fits func(c *Conn, backend uint32) bool) *Conn {
 	if k == nil {
 		return nil
 	}
 	for i := len(k.list) - 1; i >= 0; i-- {
-		one := k.list[i]
-		if one.service != service && k.shared {
+		kc := k.list[i]
+		if kc.service != service && k.shared {
 			continue
 		}
-		c, same := k.remove(i), one.service == service
+		c, same := k.remove(i), kc.service == service
 		if same && fits(c, c.backend) {
 			c.owner, c.reused = owner, true
 			return c
@@ -70,7 +75,7 @@ func (k *Kept) Take(service uint32, owner Owner, fits func(c *Conn, backend uint
 	return nil
 }
 
-// Drop closes the connections to backends that drop says yes to.
+// Drop closes the connections to backends that drop says yes to, by their numbers.
 func (k *Kept) Drop(drop func(backend uint32) bool) {
 	if k == nil {
 		return
@@ -94,57 +99,49 @@ func (k *Kept) put(c *Conn, service uint32) {
 		c.Discard() // its end, or bytes nobody asked for; or nobody would take it
 		return
 	}
-	one := k.spare
-	if k.spare = nil; one == nil {
-		one = &kept{of: k}
+	kc := k.free
+	if k.free = nil; kc == nil {
+		kc = &keptConn{of: k}
 	}
-	one.Conn, one.service = c, service
+	kc.Conn, kc.service = c, service
 	var until int64 // it lives as long as the client
 	if k.shared {
 		until = c.pool.loop.Now() + sharedTime
 	}
 	c.SetDeadline(until)
-	c.owner, c.reused = one, true
-	k.list = append(k.list, one)
+	c.owner, c.reused = kc, true
+	k.list = append(k.list, kc)
 }
 
 // remove takes one out of the list.
 func (k *Kept) remove(i int) *Conn {
-	one, last := k.list[i], len(k.list)-1
-	k.list[i], k.list[last] = k.list[last], nil
-	k.list = k.list[:last]
-	c := one.Conn
-	one.Conn, k.spare = nil, one
+	kc := k.list[i]
+	k.list = slices.Delete(k.list, i, i+1)
+	c := kc.Conn
+	kc.Conn, k.free = nil, kc
 	return c
 }
 
-// find is the place of one in the list.
-func (k *Kept) find(one *kept) int {
-	for i := range k.list {
-		if k.list[i] == one {
-			return i
-		}
-	}
-	return -1
-}
+// unlink takes this one out of the list.
+func (kc *keptConn) unlink() *Conn { return kc.of.remove(slices.Index(kc.of.list, kc)) }
 
 // end closes a connection that is useless.
-func (one *kept) end() {
-	defer one.of.client.Contain()
-	one.of.remove(one.of.find(one)).Discard()
+func (kc *keptConn) end() {
+	defer kc.of.client.Contain()
+	kc.unlink().Discard()
 }
 
 // BackendReadable implements Owner.
-func (one *kept) BackendReadable() { one.end() }
+func (kc *keptConn) BackendReadable() { kc.end() }
 
 // BackendExpired implements Owner.
-func (one *kept) BackendExpired() { one.end() }
+func (kc *keptConn) BackendExpired() { kc.end() }
 
 // BackendFailed implements Owner: the connection is gone already.
-func (one *kept) BackendFailed(error) { one.of.remove(one.of.find(one)) }
+func (kc *keptConn) BackendFailed(error) { kc.unlink() }
 
 // BackendDrained implements Owner; nothing was pending.
-func (one *kept) BackendDrained() {}
+func (kc *keptConn) BackendDrained() {}
 
 // BackendConnected implements Owner; the connection stands.
-func (one *kept) BackendConnected(int64, bool, error) {}
+func (kc *keptConn) BackendConnected(int64, bool, error) {}

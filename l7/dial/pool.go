@@ -9,11 +9,11 @@ import (
 	"github.com/sluicelb/sluice/core/proxyproto"
 )
 
-// IdleTime is how long an unused connection is kept: below the keep-alive
+// IdleTime is how long an unused connection is kept, in nanoseconds: below the keep-alive
 // time-outs servers commonly use, so that they rarely end it first.
 const IdleTime = 30_000_000_000
 
-// Target is the backend to connect to. With Options.Security an idle connection
+// Target is the backend to connect to; ID is its number. With Options.Security an idle connection
 // serves only who asks for the same.
 type Target struct {
 	ID      uint32
@@ -29,15 +29,16 @@ type Target struct {
 // Pool is the connections to all backends of one loop.
 type Pool struct {
 	loop *loop.Loop
-	idle []*idle // by backend number
+	idle []*idleList // by backend number
 	free *loop.FreeList[Conn]
-	one  [1]byte // what an idle connection said
+	said [1]byte // what an idle connection said
 }
 
 // NewPool returns the empty pool of l.
 func NewPool(l *loop.Loop) *Pool { return &Pool{loop: l, free: loop.NewFreeList[Conn](l)} }
 
-// Idle returns an idle connection to the target, nil when there is none.
+// Idle returns an idle connection to the target, the one that was used last, and
+// nil when there is none. It is the owner's from then on.
 func (p *Pool) Idle(t *Target, owner Owner) *Conn {
 	if int(t.ID) >= len(p.idle) || p.idle[t.ID] == nil {
 		return nil
@@ -73,7 +74,8 @@ func (p *Pool) Dial(t *Target, owner Owner) (*Conn, error) {
 	return c, nil
 }
 
-// Put takes back a connection whose exchange is complete on both sides.
+// Put takes back a connection whose exchange is complete on both sides, which is
+// idle for IdleTime at most.
 func (p *Pool) Put(c *Conn) {
 	if !c.quiet() {
 		c.Discard()
@@ -81,22 +83,24 @@ func (p *Pool) Put(c *Conn) {
 	}
 	l := p.of(c.backend)
 	if l.count() >= maxIdle {
-		p.drop(l.spare())
+		p.drop(l.victim())
 	}
 	c.owner = nil
 	l.put(c)
 	c.SetDeadline(p.loop.Now() + IdleTime)
 }
 
-// Retain drops the idle connections keep says no to: those of backends that
-// are gone or cut.
+// Retain closes the idle connections to backends that keep says no to, by their
+// numbers: those that are gone or cut.
 func (p *Pool) Retain(keep func(backend uint32) bool) {
 	for id, l := range p.idle {
 		if l == nil || l.count() == 0 || keep(uint32(id)) {
 			continue
 		}
-		for l.count() > 0 {
-			p.drop(l.spare())
+		for _, b := range l.buckets {
+			for b.head != nil {
+				p.drop(b.head)
+			}
 		}
 	}
 }
@@ -105,7 +109,7 @@ func (p *Pool) Retain(keep func(backend uint32) bool) {
 func (p *Pool) evict() bool {
 	for _, l := range p.idle {
 		if l != nil && l.count() > 0 {
-			p.drop(l.spare())
+			p.drop(l.victim())
 			return true
 		}
 	}
@@ -113,12 +117,12 @@ func (p *Pool) evict() bool {
 }
 
 // of returns the idle connections to a backend.
-func (p *Pool) of(id uint32) *idle {
+func (p *Pool) of(id uint32) *idleList {
 	for int(id) >= len(p.idle) {
 		p.idle = append(p.idle, nil)
 	}
 	if p.idle[id] == nil {
-		p.idle[id] = newIdle(p.loop)
+		p.idle[id] = newIdleList(p.loop)
 	}
 	return p.idle[id]
 }
