@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/marks"
 )
 
 // Plan is a configuration that was compiled and is not in use yet. It ends with
@@ -46,7 +47,7 @@ func (b *Base[W]) Publish(generation uint64, cfg *farm.Config, opened map[string
 func (b *Base[W]) Prepare(generation uint64, cfg *farm.Config) (Plan, error) {
 	b.mu.Lock()
 	first := b.Profile.Generation() == 0
-	missing := b.Marks.Prepare(b.Profile.Kinds(cfg), first)
+	missing := b.Marks.Prepare(b.needed(cfg), first)
 	t, bad := b.Profile.Compile(generation, first, cfg, missing)
 	p := &plan[W]{base: b, cfg: cfg, table: t, problems: map[uint32]string{}}
 	if len(bad) > 0 && !first {
@@ -57,6 +58,16 @@ func (b *Base[W]) Prepare(generation uint64, cfg *farm.Config) (Plan, error) {
 		p.problems[id] = err.Error()
 	}
 	return p, nil
+}
+
+// needed are the kinds of sockets that the engine's farms of cfg need.
+func (b *Base[W]) needed(cfg *farm.Config) (kinds []marks.Kind) {
+	for i := range cfg.Farms {
+		if f := &cfg.Farms[i]; b.Profile.Handles(f) {
+			kinds = append(kinds, marks.Needed(f)...)
+		}
+	}
+	return kinds
 }
 
 // Discard implements Plan.

@@ -17,8 +17,8 @@ import (
 
 // Engine serves the farms of some profiles.
 type Engine interface {
-	// Carries reports whether a farm is one the engine serves, if it runs.
-	Carries(f *farm.Farm) bool
+	// Handles reports whether a farm is of the kind the engine serves, running or not.
+	Handles(f *farm.Farm) bool
 	Prepare(generation uint64, cfg *farm.Config) (Plan, error)
 	Generation() uint64
 	Listeners() []string
@@ -26,14 +26,16 @@ type Engine interface {
 	Drain(grace time.Duration)
 	Close()
 
-	// Has reports whether a farm runs here; Explain is for those.
-	Has(farm uint32) bool
+	// RunsFarm reports whether the farm with that number runs here; Explain is for
+	// those.
+	RunsFarm(farm uint32) bool
 	Explain(q *explain.Question) (*explain.Explanation, error)
-	// Serves reports whether a table of sessions with that number is kept here;
-	// SessionsOf is for those, and SessionOwners are the numbers under which cfg
-	// has tables in shared memory.
-	Serves(service uint32) bool
+	// RunsService reports whether the service with that number runs here, or the
+	// farm of layer 4 whose backends have it; SessionsOf is for those.
+	RunsService(service uint32) bool
 	SessionsOf(service uint32) session.View
+	// SessionOwners are the numbers under which cfg has tables of sessions in
+	// shared memory.
 	SessionOwners(cfg *farm.Config) []uint64
 
 	// MarkWith, KeepSessions and Record give the engine what it draws marked
@@ -53,8 +55,10 @@ func (s Set) Generation() uint64 { return s[0].Generation() }
 
 // Publish makes a configuration the one in use, for all engines or, with an error,
 // for none: what cannot be served is found before the first of them changes.
-// opened holds one listening socket per loop for each address no engine has. The
-// result names farms that are not served as they should be, by number.
+// opened holds one listening socket per loop for each address no engine has; those
+// of addresses that go from one engine to another are added to it, and all of them
+// are the caller's. The result names farms that are not served as they should be,
+// by number.
 func (s Set) Publish(generation uint64, cfg *farm.Config, opened map[string][]*os.File) (problems map[uint32]string, err error) {
 	if held := s.Generation(); generation <= held {
 		return nil, fmt.Errorf("generation %d is not newer than %d, which is in use", generation, held)
@@ -90,7 +94,7 @@ func (s Set) hand(cfg *farm.Config, opened map[string][]*os.File) {
 		if f.Stopped {
 			continue
 		}
-		to := slices.IndexFunc(s, func(e Engine) bool { return e.Carries(f) })
+		to := slices.IndexFunc(s, func(e Engine) bool { return e.Handles(f) })
 		for _, l := range f.Listeners() {
 			key := l.Key()
 			if to < 0 || opened[key] != nil || slices.Contains(has[to], key) {
@@ -128,12 +132,12 @@ func (s Set) Drain(grace time.Duration) {
 
 // Explain asks the engine that serves the farm.
 func (s Set) Explain(q *explain.Question) (*explain.Explanation, error) {
-	return s.whose(func(e Engine) bool { return e.Has(q.Farm) }).Explain(q)
+	return s.whose(func(e Engine) bool { return e.RunsFarm(q.Farm) }).Explain(q)
 }
 
 // SessionsOf asks the engine that keeps them.
 func (s Set) SessionsOf(service uint32) session.View {
-	return s.whose(func(e Engine) bool { return e.Serves(service) }).SessionsOf(service)
+	return s.whose(func(e Engine) bool { return e.RunsService(service) }).SessionsOf(service)
 }
 
 // SessionOwners are the numbers of the tables of sessions that cfg has.
@@ -144,10 +148,10 @@ func (s Set) SessionOwners(cfg *farm.Config) (owners []uint64) {
 	return owners
 }
 
-// whose is the first engine has says yes to; the first of all, which says why not,
+// whose is the first engine runs says yes to; the first of all, which says why not,
 // when there is none.
-func (s Set) whose(has func(Engine) bool) Engine {
-	if i := slices.IndexFunc(s, has); i >= 0 {
+func (s Set) whose(runs func(Engine) bool) Engine {
+	if i := slices.IndexFunc(s, runs); i >= 0 {
 		return s[i]
 	}
 	return s[0]

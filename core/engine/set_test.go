@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,30 +24,38 @@ type one struct {
 	profile    farm.Profile
 	generation uint64
 	listens    []string
+	socket     *os.File // of each address it listens on
 	refuses    error
-	has        uint32 // a farm, and a table of sessions
+	runs       uint32 // a farm, and a service
 	log        *[]string
 	given      map[string][]*os.File
+	drains     func(grace time.Duration)
 }
 
 func (o *one) note(format string, args ...any) {
 	*o.log = append(*o.log, o.name+" "+fmt.Sprintf(format, args...))
 }
 
-func (o *one) Carries(f *farm.Farm) bool { return f.Profile == o.profile }
-func (o *one) Generation() uint64        { return o.generation }
-func (o *one) Listeners() []string       { return o.listens }
-func (o *one) Drain(time.Duration)       {}
-func (o *one) Close()                    { o.note("closes") }
-func (o *one) Has(farm uint32) bool      { return farm == o.has }
-func (o *one) Serves(id uint32) bool     { return id == o.has }
+func (o *one) Handles(f *farm.Farm) bool  { return f.Profile == o.profile }
+func (o *one) Generation() uint64         { return o.generation }
+func (o *one) Listeners() []string        { return o.listens }
+func (o *one) Drain(grace time.Duration)  { o.drains(grace) }
+func (o *one) Close()                     { o.note("closes") }
+func (o *one) RunsFarm(farm uint32) bool  { return farm == o.runs }
+func (o *one) RunsService(id uint32) bool { return id == 10*o.runs }
 
-func (o *one) Sockets(string) []*os.File                      { return []*os.File{os.Stdin} }
-func (o *one) SessionOwners(*farm.Config) []uint64            { return []uint64{uint64(o.has)} }
+func (o *one) SessionOwners(*farm.Config) []uint64            { return []uint64{uint64(o.runs)} }
 func (o *one) MarkWith(*marks.Reserve)                        {}
 func (o *one) KeepSessions(*session.Memory)                   {}
 func (o *one) SessionsOf(uint32) session.View                 { return session.View{Err: errors.New(o.name)} }
 func (o *one) Record(*accesslog.Segment, []*accesslog.Writer) {}
+
+func (o *one) Sockets(key string) []*os.File {
+	if !slices.Contains(o.listens, key) {
+		return nil
+	}
+	return []*os.File{o.socket}
+}
 
 func (o *one) Explain(*explain.Question) (*explain.Explanation, error) {
 	return &explain.Explanation{Farm: o.name}, nil
@@ -63,17 +72,17 @@ func (o *one) Prepare(generation uint64, _ *farm.Config) (engine.Plan, error) {
 func (o *one) Commit(opened map[string][]*os.File) map[uint32]string {
 	o.note("commits")
 	o.given = opened
-	return map[uint32]string{o.has: o.name}
+	return map[uint32]string{o.runs: o.name}
 }
 
 func (o *one) Discard()        { o.note("discards") }
 func (o *one) Needs() []string { return nil }
 
-// three engines, the farms of which have the numbers 1, 2 and 3.
+// three engines, which run the farms 1, 2 and 3, and the services 10, 20 and 30.
 func three() (set engine.Set, all [3]*one, log *[]string) {
 	log = new([]string)
 	for i, name := range []string{"a", "b", "c"} {
-		all[i] = &one{name: name, profile: farm.Profile(name), generation: 7, has: uint32(i + 1), log: log}
+		all[i] = &one{name: name, profile: farm.Profile(name), generation: 7, runs: uint32(i + 1), log: log, socket: new(os.File)}
 		set = append(set, all[i])
 	}
 	return set, all, log
@@ -113,8 +122,13 @@ func TestSocketsGoFromOneEngineToAnother(t *testing.T) {
 	if _, err := set.Publish(8, &farm.Config{Farms: []farm.Farm{f, stopped}}, opened); err != nil {
 		t.Fatal(err)
 	}
-	if len(opened) != 1 || len(all[1].given[key]) != 1 {
+	if len(opened) != 1 || !slices.Equal(all[1].given[key], []*os.File{all[2].socket}) {
 		t.Errorf("given %v", opened)
+	}
+	own := []*os.File{all[0].socket} // netd opened one all the same
+	opened = map[string][]*os.File{key: own}
+	if _, err := set.Publish(8, &farm.Config{Farms: []farm.Farm{f}}, opened); err != nil || !slices.Equal(opened[key], own) {
+		t.Errorf("one that was opened is replaced: %v, %v", err, opened)
 	}
 	all[1].listens = []string{key}
 	opened = map[string][]*os.File{}
@@ -127,19 +141,36 @@ func TestSocketsGoFromOneEngineToAnother(t *testing.T) {
 }
 
 func TestQuestionsGoToTheEngineThatKnows(t *testing.T) {
-	set, _, log := three()
+	set, _, _ := three()
 	for number, name := range map[uint32]string{1: "a", 2: "b", 3: "c", 4: "a"} {
 		if x, _ := set.Explain(&explain.Question{Farm: number}); x.Farm != name {
 			t.Errorf("%d was explained by %s", number, x.Farm)
 		}
-		if err := set.SessionsOf(number).Err; err.Error() != name {
+		if err := set.SessionsOf(10 * number).Err; err.Error() != name {
 			t.Errorf("sessions of %d are those of %s", number, err)
 		}
 	}
 	if got := set.SessionOwners(nil); !slices.Equal(got, []uint64{1, 2, 3}) {
 		t.Errorf("owners %v", got)
 	}
-	if set.Drain(0); len(*log) != 3 {
+}
+
+// Each may take all the time there is.
+func TestEnginesDrainAtOnceAndCloseWhenAllHave(t *testing.T) {
+	set, all, log := three()
+	var begun sync.WaitGroup
+	begun.Add(len(all))
+	for _, o := range all {
+		o.drains = func(grace time.Duration) {
+			begun.Done()
+			begun.Wait()
+			if len(*log) > 0 || grace != time.Minute {
+				t.Errorf("%s drains for %v after %q", o.name, grace, *log)
+			}
+		}
+	}
+	within(t, func() { set.Drain(time.Minute) })
+	if want := []string{"a closes", "b closes", "c closes"}; !slices.Equal(*log, want) {
 		t.Errorf("%q", *log)
 	}
 }

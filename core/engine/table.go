@@ -31,8 +31,8 @@ type Table interface {
 
 // Profile is what an engine adds to the scaffold.
 type Profile interface {
-	// Kinds are those of the sockets that farms need which are to be served.
-	Kinds(cfg *farm.Config) []marks.Kind
+	// Handles reports whether a farm is of the kind the engine serves, running or not.
+	Handles(f *farm.Farm) bool
 	// Compile makes the table of a configuration; first says that there was none.
 	// A farm that does not compile is left out and named in problems, as is one
 	// that needs a kind of socket that is missing.

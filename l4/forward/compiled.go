@@ -6,23 +6,12 @@ import (
 	"github.com/sluicelb/sluice/core/engine"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/marks"
-	"github.com/sluicelb/sluice/core/revive"
 )
 
 // compiled is a table of the engine, as core/engine knows it.
 type compiled struct {
 	*table
 	engine *Engine
-}
-
-// Kinds implements engine.Profile.
-func (e *Engine) Kinds(cfg *farm.Config) (kinds []marks.Kind) {
-	for i := range cfg.Farms {
-		if f := &cfg.Farms[i]; e.Carries(f) {
-			kinds = append(kinds, marks.Needed(f)...)
-		}
-	}
-	return kinds
 }
 
 // Compile implements engine.Profile.
@@ -46,9 +35,6 @@ func (c compiled) Behind(p *port) (is bool, grace time.Duration) {
 	}
 	return false, 0
 }
-
-// Reached implements engine.Table.
-func (c compiled) Reached() map[uint32]*revive.Backend { return c.reached() }
 
 // Use implements engine.Table.
 func (c compiled) Use() {

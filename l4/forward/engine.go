@@ -80,8 +80,8 @@ func (e *Engine) sweep() {
 // Generation implements engine.Profile.
 func (e *Engine) Generation() uint64 { return e.table.Load().generation }
 
-// Carries implements engine.Engine.
-func (e *Engine) Carries(f *farm.Farm) bool { return f.L4 != nil }
+// Handles implements engine.Engine.
+func (e *Engine) Handles(f *farm.Farm) bool { return f.L4 != nil }
 
 // lost marks a backend down after a failed connect: for clients that reach it on
 // that port alone, if there are several. What began before a change may fail

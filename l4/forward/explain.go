@@ -24,8 +24,8 @@ const (
 	stepBackends = "backends"
 )
 
-// Has reports whether the farm with that number is served here.
-func (e *Engine) Has(farm uint32) bool { return e.table.Load().byID[farm] != nil }
+// RunsFarm implements engine.Engine.
+func (e *Engine) RunsFarm(farm uint32) bool { return e.table.Load().byID[farm] != nil }
 
 // Explain says which backend a connection or datagram would go to if it came
 // now. From and To are addresses with or without a port, Protocol is what the

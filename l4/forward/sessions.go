@@ -14,8 +14,8 @@ var (
 	errNoTable = errors.New("the farm keeps no sessions: set persistence first")
 )
 
-// Serves reports whether the farm with that number of sessions runs here.
-func (e *Engine) Serves(service uint32) bool { return e.table.Load().service(service) != nil }
+// RunsService implements engine.Engine.
+func (e *Engine) RunsService(service uint32) bool { return e.table.Load().service(service) != nil }
 
 // SessionsOf is the sessions of a farm by which it would choose a backend now;
 // keys are text, as operators write them: "10.0.0.1 . 4022". Any goroutine may

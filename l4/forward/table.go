@@ -126,8 +126,8 @@ func (t *table) service(id uint32) *farmTable {
 	return nil
 }
 
-// reached lists how the backends of the table are reached.
-func (t *table) reached() map[uint32]*revive.Backend {
+// Reached is how the backends of the table are reached, by number.
+func (t *table) Reached() map[uint32]*revive.Backend {
 	all := make(map[uint32]*revive.Backend, len(t.backends))
 	for id, b := range t.backends {
 		all[id] = &b.reach

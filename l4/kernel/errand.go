@@ -19,23 +19,23 @@ type lookup func(id nft.ID, key []byte) ([]byte, bool, error)
 // change: it is not changed once it is made.
 type errands struct {
 	wire   *seen
-	exact  map[taken]*rules.PacketFarm        // farms that name the port by itself
-	wide   map[netip.Addr][]*rules.PacketFarm // by VIP: those with ranges, or all ports
-	owners map[uint32]owner                   // of backends, by mark
+	exact  map[taken]*farm.Farm        // farms that name the port by itself
+	wide   map[netip.Addr][]*farm.Farm // by VIP: those with ranges, or all ports
+	owners map[uint32]owner            // of backends, by mark
 	// answering are the addresses of backends of farms with stateless_dnat.
 	answering map[netip.Addr]bool
 }
 
 // taken is a port of a VIP.
 type taken struct {
-	vip      netip.Addr
-	protocol uint8
-	port     uint16
+	vip       netip.Addr
+	transport farm.L4Protocol
+	port      uint16
 }
 
 // owner is a backend and its farm.
 type owner struct {
-	farm    *rules.PacketFarm
+	farm    *farm.Farm
 	backend *farm.Backend
 }
 
@@ -45,35 +45,36 @@ func errandsOf(farms []farm.Farm, problems map[uint32]string, wire *seen) *erran
 	if wire == nil {
 		return nil
 	}
-	x := &errands{wire: wire, exact: map[taken]*rules.PacketFarm{}, wide: map[netip.Addr][]*rules.PacketFarm{}, owners: map[uint32]owner{}, answering: map[netip.Addr]bool{}}
+	x := &errands{wire: wire, exact: map[taken]*farm.Farm{}, wide: map[netip.Addr][]*farm.Farm{}, owners: map[uint32]owner{}, answering: map[netip.Addr]bool{}}
 	for i := range farms {
 		f := &farms[i]
 		if f.Stopped || rules.Home(f.L4.NAT) != rules.Netdev || problems[f.ID] != "" {
 			continue
 		}
-		x.add(&rules.PacketFarm{Group: rules.Group{Farm: f, L4: f.L4, Family: rules.FamilyOf(f.VIP.Unmap())}})
+		x.add(f)
 	}
 	return x
 }
 
-func (x *errands) add(p *rules.PacketFarm) {
-	vip, wide := p.Farm.VIP.Unmap(), p.L4.Protocol == farm.L4All || len(p.L4.Ports) == 0
-	for _, r := range p.L4.Ports {
-		if r.First != r.Last || p.L4.Protocol == farm.L4All {
+func (x *errands) add(f *farm.Farm) {
+	vip, all := f.VIP.Unmap(), f.L4.Protocol == farm.L4All
+	wide := all || len(f.L4.Ports) == 0
+	for _, r := range f.L4.Ports {
+		if r.First != r.Last || all {
 			wide = true
 			continue
 		}
-		for _, t := range p.Transports() {
-			x.exact[taken{vip, protocolNumber(t), r.First}] = p
+		for _, t := range f.L4.Protocol.Transports() {
+			x.exact[taken{vip, t, r.First}] = f
 		}
 	}
 	if wide {
-		x.wide[vip] = append(x.wide[vip], p)
+		x.wide[vip] = append(x.wide[vip], f)
 	}
-	for i := range p.L4.Backends {
-		b := &p.L4.Backends[i]
-		x.owners[rules.Mark(b.ID)] = owner{p, b}
-		if p.L4.NAT == farm.NATStateless {
+	for i := range f.L4.Backends {
+		b := &f.L4.Backends[i]
+		x.owners[rules.Mark(b.ID)] = owner{f, b}
+		if f.L4.NAT == farm.NATStateless {
 			x.answering[b.Addr.Unmap()] = true
 		}
 	}
@@ -105,17 +106,18 @@ func (k *Keeper) errand(m *icmp.Message, look lookup) (errand, bool) {
 // toBackend is for an error about what a client was sent in the name of a VIP:
 // the backend of the flow gets it. The most precise farm is asked first.
 func (x *errands) toBackend(m *icmp.Message, look lookup) (errand, bool) {
-	if p := x.exact[taken{m.To, m.Protocol, m.Src.Port()}]; p != nil {
-		if e, ok := x.ofFlow(p, m, look); ok {
+	transport, port := rules.Transport(m.Protocol), m.Src.Port()
+	if f := x.exact[taken{m.To, transport, port}]; f != nil {
+		if e, ok := x.ofFlow(f, m, look); ok {
 			return e, true
 		}
 	}
 	for precise := 1; precise <= 2; precise++ {
-		for _, p := range x.wide[m.To] {
-			if p.Takes(m.Protocol, m.Src.Port()) != precise {
+		for _, f := range x.wide[m.To] {
+			if rules.Takes(f.L4, transport, port) != precise {
 				continue
 			}
-			if e, ok := x.ofFlow(p, m, look); ok {
+			if e, ok := x.ofFlow(f, m, look); ok {
 				return e, true
 			}
 		}
@@ -125,21 +127,21 @@ func (x *errands) toBackend(m *icmp.Message, look lookup) (errand, bool) {
 
 // ofFlow is the error for the backend of a flow of the farm. With dsr that is how
 // the backend sent what it is about, so nothing is rewritten.
-func (x *errands) ofFlow(p *rules.PacketFarm, m *icmp.Message, look lookup) (e errand, found bool) {
-	value, ok, err := look(rules.NetdevID(p.Flows()), p.FlowOf(m))
+func (x *errands) ofFlow(f *farm.Farm, m *icmp.Message, look lookup) (e errand, found bool) {
+	value, ok, err := look(rules.Flows(f), rules.FlowKey(f, m))
 	if err != nil || !ok {
 		return e, false
 	}
 	o := x.owner(value)
-	if o.farm != p || rules.Unreached(x.wire, p.L4.NAT, o.backend) != "" {
+	if o.farm != f || rules.Unreached(x.wire, f.L4.NAT, o.backend) != "" {
 		return e, false
 	}
 	b := o.backend
 	e.packet = m.Packet()
 	e.place, _ = x.wire.Place(b.Addr.Unmap())
-	if p.L4.NAT == farm.NATStateless {
+	if f.L4.NAT == farm.NATStateless {
 		src := netip.AddrPortFrom(b.Addr.Unmap(), m.Src.Port())
-		if p.RewritesPort(&rules.State{Backend: b}) {
+		if rules.RewritesPort(f.L4, b) {
 			src = netip.AddrPortFrom(src.Addr(), b.Port)
 		}
 		e.packet = m.Rewrite(m.From, src.Addr(), src, m.Dst)
@@ -150,24 +152,22 @@ func (x *errands) ofFlow(p *rules.PacketFarm, m *icmp.Message, look lookup) (e e
 // toClient is for an error about what a backend of a farm with stateless_dnat
 // was sent: the client gets it, about what it sent to the VIP.
 func (x *errands) toClient(m *icmp.Message, look lookup) (e errand, found bool) {
-	transport := rules.TransportName(m.Protocol)
-	if !x.answering[m.Dst.Addr()] || transport == "" {
+	if !x.answering[m.Dst.Addr()] || rules.Transport(m.Protocol) == "" {
 		return e, false
 	}
-	digit, key := rules.FamilyOf(m.Dst.Addr()).Digit, answerOf(m)
-	mark, _, _ := look(rules.NetdevID(transport+digit), key)
+	marks, ports, key := rules.Answers(m)
+	mark, _, _ := look(marks, key)
 	o := x.owner(mark)
 	if o.farm == nil || o.farm.L4.NAT != farm.NATStateless || o.backend.Addr.Unmap() != m.Dst.Addr() {
 		return e, false
 	}
-	p := o.farm
-	dst := netip.AddrPortFrom(p.Farm.VIP.Unmap(), m.Dst.Port())
+	l, dst := o.farm.L4, netip.AddrPortFrom(o.farm.VIP.Unmap(), m.Dst.Port())
 	switch {
-	case !p.RewritesPort(&rules.State{Backend: o.backend}):
-	case p.L4.PortCount() == 1:
-		dst = netip.AddrPortFrom(dst.Addr(), p.L4.Ports[0].First)
+	case !rules.RewritesPort(l, o.backend):
+	case l.PortCount() == 1:
+		dst = netip.AddrPortFrom(dst.Addr(), l.Ports[0].First)
 	default:
-		port, ok, _ := look(rules.NetdevID("ports_"+transport+digit), key)
+		port, ok, _ := look(ports, key)
 		if !ok || len(port) < 2 {
 			return e, false
 		}
@@ -178,24 +178,4 @@ func (x *errands) toClient(m *icmp.Message, look lookup) (e errand, found bool) 
 		from = dst.Addr()
 	}
 	return errand{packet: m.Rewrite(from, m.To, m.Src, dst)}, true
-}
-
-func protocolNumber(transport string) uint8 {
-	for n, name := range rules.Rewritten {
-		if name == transport {
-			return n
-		}
-	}
-	return 0
-}
-
-// answerOf is the key by which answers are recognised of what the message is
-// about, see forth.
-func answerOf(m *icmp.Message) []byte {
-	key := rules.AppendPort(m.Src.Addr().AsSlice(), m.Src.Port())
-	key = append(key, m.Dst.Addr().AsSlice()...)
-	if rules.FamilyOf(m.Dst.Addr()) == rules.V6 {
-		key = rules.MarkBytes(rules.HashBytes(key))
-	}
-	return rules.AppendPort(key, m.Dst.Port())
 }

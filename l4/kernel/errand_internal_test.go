@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -64,6 +65,11 @@ func errorAbout(port uint16) *icmp.Message {
 	return &icmp.Message{From: errandServer, To: errandVIP, Protocol: icmp.TCP, Src: netip.AddrPortFrom(errandVIP, port), Dst: errandClient}
 }
 
+// markOf is the mark of a backend, as maps have it.
+func markOf(backend uint32) []byte {
+	return binary.NativeEndian.AppendUint32(nil, rules.Mark(backend))
+}
+
 // Anybody may send errors: they hold up no change, and a change does not hold up
 // them.
 func TestErrorsWaitForNoChange(t *testing.T) {
@@ -72,7 +78,7 @@ func TestErrorsWaitForNoChange(t *testing.T) {
 	defer k.mu.Unlock()
 	done := make(chan bool)
 	go func() {
-		_, ok := k.errand(errorAbout(80), func(nft.ID, []byte) ([]byte, bool, error) { return rules.MarkBytes(rules.Mark(1001)), true, nil })
+		_, ok := k.errand(errorAbout(80), func(nft.ID, []byte) ([]byte, bool, error) { return markOf(1001), true, nil })
 		done <- ok
 	}()
 	select {
@@ -104,13 +110,12 @@ func TestErrorsFindTheMostPreciseFarmOfMany(t *testing.T) {
 				if len(asked) <= n {
 					return nil, false, nil
 				}
-				return rules.MarkBytes(rules.Mark(1000 + want[n])), true, nil
+				return markOf(1000 + want[n]), true, nil
 			})
 			var names []string
 			for i := range farms {
 				if slices.Contains(want[:n+1], farms[i].ID) {
-					p := rules.PacketFarm{Group: rules.Group{Farm: &farms[i], L4: farms[i].L4, Family: rules.V4}}
-					names = append(names, p.Flows())
+					names = append(names, rules.Flows(&farms[i]).Name)
 				}
 			}
 			slices.Sort(names)
@@ -119,7 +124,7 @@ func TestErrorsFindTheMostPreciseFarmOfMany(t *testing.T) {
 			}
 		}
 	}
-	if _, ok := k.errand(errorAbout(1400), func(nft.ID, []byte) ([]byte, bool, error) { return rules.MarkBytes(rules.Mark(1411)), true, nil }); ok {
+	if _, ok := k.errand(errorAbout(1400), func(nft.ID, []byte) ([]byte, bool, error) { return markOf(1411), true, nil }); ok {
 		t.Error("a flow names a backend of another farm")
 	}
 }
@@ -134,7 +139,7 @@ func TestErrorsOfNobodyAreLeftAlone(t *testing.T) {
 		}
 	}
 	k.Apply(t.Context(), 2, &farm.Config{})
-	if _, ok := k.errand(errorAbout(80), func(nft.ID, []byte) ([]byte, bool, error) { return rules.MarkBytes(rules.Mark(1001)), true, nil }); ok || k.packetModes() {
+	if _, ok := k.errand(errorAbout(80), func(nft.ID, []byte) ([]byte, bool, error) { return markOf(1001), true, nil }); ok || k.packetModes() {
 		t.Error("without a farm it concerns somebody")
 	}
 }

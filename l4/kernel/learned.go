@@ -15,13 +15,13 @@ import (
 
 // Learned implements Filter.
 func (n *Nftables) Learned(ctx context.Context, f *farm.Farm) ([]Session, error) {
-	id, set, kind := rules.Sessions(f)
-	entries, err := n.run.Elements(ctx, id, set)
+	m := rules.Sessions(f)
+	entries, err := n.run.Elements(ctx, m.ID, m.Map)
 	if err != nil {
 		return nil, err
 	}
-	if set.Type != kind {
-		if entries, err = n.named(ctx, id, kind, entries); err != nil {
+	if m.Clients != nil {
+		if entries, err = n.named(ctx, m, entries); err != nil {
 			return nil, err
 		}
 	}
@@ -36,21 +36,21 @@ func (n *Nftables) Learned(ctx context.Context, f *farm.Farm) ([]Session, error)
 }
 
 // named gives entries of a map by hashes the keys they are of.
-func (n *Nftables) named(ctx context.Context, id nft.ID, kind string, entries []nft.Entry) (out []nft.Entry, err error) {
+func (n *Nftables) named(ctx context.Context, m *rules.SessionMap, entries []nft.Entry) (out []nft.Entry, err error) {
 	by := map[string]nft.Entry{}
 	for _, e := range entries {
 		by[e.Key] = e
 	}
-	keys, err := n.run.Elements(ctx, rules.Clients(id), rules.ClientSet(kind, 0))
+	keys, err := n.run.Elements(ctx, m.ClientsID, m.Clients)
 	if err != nil {
 		return nil, err
 	}
 	for _, k := range keys {
-		hash, err := hashOf(k.Key)
+		in, err := m.Element(k.Key)
 		if err != nil {
 			return nil, err
 		}
-		if e, ok := by[nft.Mark(hash)]; ok {
+		if e, ok := by[in]; ok {
 			e.Key = k.Key
 			out = append(out, e)
 		}
@@ -58,23 +58,14 @@ func (n *Nftables) named(ctx context.Context, id nft.ID, kind string, entries []
 	return out, nil
 }
 
-// place is where the element of a key is.
-func place(f *farm.Farm, key string) (id nft.ID, set *nft.Set, in, kind string, err error) {
-	id, set, kind = rules.Sessions(f)
-	if set.Type == kind {
-		return id, set, key, kind, nil
-	}
-	hash, err := hashOf(key)
-	return id, set, nft.Mark(hash), kind, err
-}
-
 // Find implements Filter.
 func (n *Nftables) Find(ctx context.Context, f *farm.Farm, key string) (Session, bool, error) {
-	id, set, in, _, err := place(f, key)
+	m := rules.Sessions(f)
+	in, err := m.Element(key)
 	if err != nil {
 		return Session{}, false, err
 	}
-	e, ok, err := n.run.Find(ctx, id, set, in)
+	e, ok, err := n.run.Find(ctx, m.ID, m.Map, in)
 	if err != nil || !ok {
 		return Session{}, false, err
 	}
@@ -85,10 +76,10 @@ func (n *Nftables) Find(ctx context.Context, f *farm.Farm, key string) (Session,
 
 // Learn implements Filter.
 func (n *Nftables) Learn(ctx context.Context, f *farm.Farm, list ...Session) error {
-	id, set, kind := rules.Sessions(f)
+	m := rules.Sessions(f)
 	known, marks := map[string]nft.Element{}, map[string]nft.Element{}
 	for _, s := range list {
-		_, _, in, _, err := place(f, s.Key)
+		in, err := m.Element(s.Key)
 		if err != nil {
 			return err
 		}
@@ -96,33 +87,33 @@ func (n *Nftables) Learn(ctx context.Context, f *farm.Farm, list ...Session) err
 		known[s.Key] = nft.Element{State: timeout}
 		marks[in] = nft.Element{State: timeout, Value: rules.MarkText(s.Backend)}
 	}
-	if set.Type != kind {
-		if err := n.run.Put(ctx, rules.Clients(id), rules.ClientSet(kind, f.ID), known); err != nil {
+	if m.Clients != nil {
+		if err := n.run.Put(ctx, m.ClientsID, m.Clients, known); err != nil {
 			return err
 		}
 	}
-	return n.run.Put(ctx, id, set, marks)
+	return n.run.Put(ctx, m.ID, m.Map, marks)
 }
 
 // Forget implements Filter. Of a farm by hashes the keys stay in the set of
 // clients: a key without a mark is no session.
 func (n *Nftables) Forget(ctx context.Context, f *farm.Farm, keys ...string) (bool, error) {
-	id, set, _ := rules.Sessions(f)
+	m := rules.Sessions(f)
 	list := map[string]bool{} // two keys may have one hash
 	for _, key := range keys {
-		_, _, in, _, err := place(f, key)
+		in, err := m.Element(key)
 		if err != nil {
 			return false, err
 		}
 		list[in] = true
 	}
-	return n.run.Remove(ctx, id, set, slices.Sorted(maps.Keys(list))...)
+	return n.run.Remove(ctx, m.ID, m.Map, slices.Sorted(maps.Keys(list))...)
 }
 
 // ForgetAll implements Filter.
 func (n *Nftables) ForgetAll(ctx context.Context, f *farm.Farm) error {
-	id, set, _ := rules.Sessions(f)
-	return n.run.Empty(ctx, id, set)
+	m := rules.Sessions(f)
+	return n.run.Empty(ctx, m.ID, m.Map)
 }
 
 // sessionOf reads an element of a map of sessions.

@@ -9,6 +9,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/conntrack"
+	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
 const (
@@ -16,7 +17,7 @@ const (
 	// (contract of the family's daemon).
 	weighPause = 3 * time.Second
 	// fillPause is how often backends with a bound are looked at; less than
-	// fullTime, so that one that stays full is never asked.
+	// rules.FullTime, so that one that stays full is never asked.
 	fillPause = time.Second
 )
 
@@ -101,6 +102,19 @@ func (k *Keeper) recount(ctx context.Context) (uncounted map[uint32]conntrack.Co
 	return found
 }
 
+// bounds lists the bounded backends of farms that run.
+func bounds(farms []farm.Farm) map[uint32]uint32 {
+	out := map[uint32]uint32{}
+	for i := range farms {
+		for j := range farms[i].L4.Backends {
+			if b := &farms[i].L4.Backends[j]; !farms[i].Stopped && b.ConnLimit > 0 {
+				out[b.ID] = b.ConnLimit
+			}
+		}
+	}
+	return out
+}
+
 // wants tells what the farms need to be counted for.
 func wants(farms []farm.Farm) (least, bounded bool) {
 	for i := range farms {
@@ -163,12 +177,12 @@ func live(found map[uint32]conntrack.Counts, backend uint32) int {
 
 // Fill implements Filter.
 func (n *Nftables) Fill(ctx context.Context, full, held map[uint32]bool) error {
-	for name, ids := range map[string]map[uint32]bool{"full": full, "held": held} {
+	for set, ids := range map[nft.ID]map[uint32]bool{rules.Full: full, rules.Held: held} {
 		keys := map[string]bool{}
 		for id := range ids {
 			keys[rules.MarkText(id)] = true
 		}
-		if err := n.run.Hold(ctx, rules.InetID(name), rules.FullSet(), keys, rules.FullTime); err != nil {
+		if err := n.run.Hold(ctx, set, rules.FullSet(), keys, rules.FullTime); err != nil {
 			return err
 		}
 	}

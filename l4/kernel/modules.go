@@ -60,9 +60,9 @@ func (m modules) lacks(f *farm.Farm) string {
 	if !m.known || (f.L4.NAT != farm.NATMasquerade && f.L4.NAT != farm.NATTarget) {
 		return ""
 	}
-	for _, h := range rules.Helpers[f.L4.Protocol] {
-		if last := h.Modules[len(h.Modules)-1]; strings.HasPrefix(last, "nf_nat_") && !m.there[last] {
-			return fmt.Sprintf("protocol %s needs the kernel module %s, which is not loaded: run modprobe %s", f.L4.Protocol, last, last)
+	for _, module := range rules.Rewriters(f.L4.Protocol) {
+		if !m.there[module] {
+			return fmt.Sprintf("protocol %s needs the kernel module %s, which is not loaded: run modprobe %s", f.L4.Protocol, module, module)
 		}
 	}
 	return ""

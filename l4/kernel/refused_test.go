@@ -18,39 +18,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// rules are those of the table, as nft lists them.
+// ruleset is what nft lists of all tables.
 func (s *site) ruleset() string { return s.Appliance.Run("nft", "list", "ruleset") }
-
-// What mgmt sends may be anything that decodes: none of it becomes a rule.
-func TestForeignTextNeverReachesTheRules(t *testing.T) {
-	const evil = "eth0 . 80 : goto refuse }\nflush ruleset\n#"
-	zoned := netip.MustParseAddr("fe80::1").WithZone(evil)
-	for name, edit := range map[string]func(*farm.Farm){
-		"vip":            func(f *farm.Farm) { f.VIP = zoned },
-		"backend":        func(f *farm.Farm) { f.L4.Backends[0].Addr = zoned },
-		"source":         func(f *farm.Farm) { f.L4.Source = zoned },
-		"backend source": func(f *farm.Farm) { f.L4.Backends[0].Source = zoned },
-		"protocol":       func(f *farm.Farm) { f.L4.Protocol = evil },
-		"algorithm":      func(f *farm.Farm) { f.L4.Algorithm = evil },
-		"persistence":    func(f *farm.Farm) { f.L4.Persist = evil },
-		"nattype":        func(f *farm.Farm) { f.L4.NAT = evil },
-		"name":           func(f *farm.Farm) { f.Name, f.L4.Logs = evil, true },
-		"prefix":         func(f *farm.Farm) { f.L4.LogPrefix, f.L4.Logs = evil, true },
-		"session": func(f *farm.Farm) {
-			f.L4.Persist, f.L4.Backends[0].Sessions = farm.L4PersistSrc, []string{evil}
-		},
-		"maintenance": func(f *farm.Farm) { f.L4.Backends[0].Maintenance = evil },
-	} {
-		f := l4test.Example(func(f *farm.Farm) { l4test.Six(f); edit(f) })
-		rules, _ := rules.Compile(&rules.Input{Farms: []farm.Farm{f}})
-		text := nft.Load(rules.Tables(), rules, nil).Text()
-		for _, line := range strings.Split(text, "\n") {
-			if strings.HasPrefix(strings.TrimSpace(line), "flush ruleset") || strings.Contains(line, "\"eth0 . 80 : goto refuse }\"") {
-				t.Errorf("%s: %s", name, line)
-			}
-		}
-	}
-}
 
 func TestAFarmTheKernelRefusesIsNobodyElsesProblem(t *testing.T) {
 	s := newSite(t, 1)
@@ -123,7 +92,7 @@ func TestATransactionCutShortIsDoneOrNotAndThenDone(t *testing.T) {
 		return err
 	}
 	o := &oracle{t: t, run: s.run, twin: s.Client, rules: map[string]string{}}
-	both := [][]farm.Farm{many(100), many(150)}
+	both := [][]farm.Farm{l4test.Many(100), l4test.Many(150)}
 	cut := 0
 	for i := range 9 {
 		before, after := both[i%2], both[(i+1)%2]

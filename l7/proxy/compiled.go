@@ -16,16 +16,6 @@ type compiled struct {
 	engine *Engine
 }
 
-// Kinds implements engine.Profile.
-func (e *Engine) Kinds(cfg *farm.Config) (kinds []marks.Kind) {
-	for i := range cfg.Farms {
-		if f := &cfg.Farms[i]; e.Carries(f) {
-			kinds = append(kinds, marks.Needed(f)...)
-		}
-	}
-	return kinds
-}
-
 // Compile implements engine.Profile.
 func (e *Engine) Compile(generation uint64, first bool, cfg *farm.Config, missing map[marks.Kind]error) (engine.Table, map[uint32]error) {
 	t, problems := e.compiler.Compile(generation, first, cfg, missing)

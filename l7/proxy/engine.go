@@ -82,8 +82,8 @@ func (e *Engine) Close() {
 // Generation implements engine.Profile.
 func (e *Engine) Generation() uint64 { return e.table.Load().Generation }
 
-// Carries implements engine.Engine.
-func (e *Engine) Carries(f *farm.Farm) bool { return f.HTTP != nil }
+// Handles implements engine.Engine.
+func (e *Engine) Handles(f *farm.Farm) bool { return f.HTTP != nil }
 
-// Has implements engine.Engine.
-func (e *Engine) Has(farm uint32) bool { return e.table.Load().Farms[farm] != nil }
+// RunsFarm implements engine.Engine.
+func (e *Engine) RunsFarm(farm uint32) bool { return e.table.Load().Farms[farm] != nil }

@@ -27,8 +27,8 @@ func (e *Engine) SessionsOf(id uint32) session.View {
 	return sv.View()
 }
 
-// Serves implements engine.Engine.
-func (e *Engine) Serves(service uint32) bool { return e.table.Load().Service(service) != nil }
+// RunsService implements engine.Engine.
+func (e *Engine) RunsService(service uint32) bool { return e.table.Load().Service(service) != nil }
 
 // SessionOwners are the numbers of the tables of sessions that cfg has, those
 // of stopped farms included.

@@ -2,6 +2,7 @@
 package l4test
 
 import (
+	"fmt"
 	"net/netip"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -29,4 +30,20 @@ func Six(f *farm.Farm) {
 		b := &f.L4.Backends[i]
 		b.Addr = netip.MustParseAddr([]string{"fd00::1", "fd00::2"}[i])
 	}
+}
+
+// Many makes n farms of ten backends each.
+func Many(n int) []farm.Farm {
+	out := make([]farm.Farm, n)
+	for i := range out {
+		l := farm.DefaultL4()
+		l.ID, l.DataPath, l.Ports = uint32(i+1), farm.DataPathKernel, []farm.PortRange{{First: 80, Last: 80}}
+		for j := range 10 {
+			addr := netip.AddrFrom4([4]byte{10, byte(100 + i/250), byte(i % 250), byte(j + 1)})
+			l.Backends = append(l.Backends, farm.Backend{ID: uint32(i*10 + j + 1), Host: addr.String(), Addr: addr, Port: 8080})
+		}
+		out[i] = farm.Farm{ID: uint32(i + 1), Name: fmt.Sprintf("f%d", i), Profile: farm.ProfileL4, L4: l,
+			VIP: netip.AddrFrom4([4]byte{10, 200, byte(i / 250), byte(i % 250)})}
+	}
+	return out
 }

@@ -1,9 +1,12 @@
 package rules
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sluicelb/sluice/sysnet/nft"
+	"github.com/sluicelb/sluice/sysnet/route"
 )
 
 // base adds the chains everything starts from. They hold no more than the
@@ -13,7 +16,7 @@ func (c *compiler) base() {
 		return
 	}
 	chain := func(name, hook string, rules ...string) {
-		c.rules.ChainOf(InetID(name), func() *nft.Chain { return &nft.Chain{Hook: hook, Rules: rules} })
+		c.rules.ChainOf(inetID(name), func() *nft.Chain { return &nft.Chain{Hook: hook, Rules: rules} })
 	}
 	chain("prerouting", "type nat hook prerouting priority -100; policy accept;", c.dispatch()...)
 	chain("output", "type nat hook output priority -100; policy accept;", c.dispatch()...)
@@ -28,25 +31,25 @@ func (c *compiler) base() {
 		chain("sessions", "type filter hook prerouting priority -150; policy accept;", ours, "ct direction original ct mark vmap @refresh")
 	}
 	chain("refuse", "", "meta l4proto tcp reject with tcp reset", "reject with icmpx type port-unreachable")
-	for _, f := range []*family{V4, V6} {
+	for _, f := range []*family{v4, v6} {
 		if c.used.families[f] {
-			chain("deliver"+f.Digit, "", c.deliver(f)...)
+			chain("deliver"+f.digit, "", c.deliver(f)...)
 			if c.has("full") {
-				chain("admit"+f.Digit, "", admit(f)...)
+				chain("admit"+f.digit, "", admit(f)...)
 			}
 		}
 	}
 }
 
-func (c *compiler) has(set string) bool { return c.rules.Sets[InetID(set)] != nil }
+func (c *compiler) has(set string) bool { return c.rules.Sets[inetID(set)] != nil }
 
 // dispatch finds the farm: the most precise key first. Before that come
 // connections a helper expects and does not deliver itself, as that of SANE: they
 // go to the backend of the one they were named in, whose mark they have.
 func (c *compiler) dispatch() (out []string) {
-	for _, f := range []*family{V4, V6} {
-		if c.has("data" + f.Digit) {
-			out = append(out, "ct state related dnat "+f.ip+" to ct mark map @data"+f.Digit)
+	for _, f := range []*family{v4, v6} {
+		if c.has("data" + f.digit) {
+			out = append(out, "ct state related dnat "+f.ip+" to ct mark map @data"+f.digit)
 		}
 	}
 	look := func(set, guard, key string) {
@@ -54,14 +57,14 @@ func (c *compiler) dispatch() (out []string) {
 			out = append(out, strings.TrimSpace(guard+" "+key+" vmap @"+set))
 		}
 	}
-	for _, f := range []*family{V4, V6} {
+	for _, f := range []*family{v4, v6} {
 		address := f.ip + " daddr"
-		look("ports"+f.Digit, "", address+" . meta l4proto . th dport")
-		look("ranges"+f.Digit, "", address+" . meta l4proto . th dport")
+		look("ports"+f.digit, "", address+" . meta l4proto . th dport")
+		look("ranges"+f.digit, "", address+" . meta l4proto . th dport")
 		local := "meta nfproto " + f.nfproto + " fib daddr type local"
-		look("localports"+f.Digit, local, "meta l4proto . th dport")
-		look("localranges"+f.Digit, local, "meta l4proto . th dport")
-		look("all"+f.Digit, "", address)
+		look("localports"+f.digit, local, "meta l4proto . th dport")
+		look("localranges"+f.digit, local, "meta l4proto . th dport")
+		look("all"+f.digit, "", address)
 	}
 	return out
 }
@@ -70,7 +73,7 @@ func (c *compiler) dispatch() (out []string) {
 // the packet through this table. It comes back when there is none: the backend
 // cannot be used.
 func (c *compiler) deliver(f *family) (out []string) {
-	target, address := c.has("target"+f.Digit), c.has("address"+f.Digit)
+	target, address := c.has("target"+f.digit), c.has("address"+f.digit)
 	if c.has("full") {
 		out = append(out, "ct mark @limited "+noteFull)
 	}
@@ -78,10 +81,10 @@ func (c *compiler) deliver(f *family) (out []string) {
 		out = append(out, "ct mark @opened")
 	}
 	if target {
-		out = append(out, "meta l4proto { tcp, udp, sctp } dnat "+f.ip+" addr . port to ct mark map @target"+f.Digit)
+		out = append(out, "meta l4proto { tcp, udp, sctp } dnat "+f.ip+" addr . port to ct mark map @target"+f.digit)
 	}
 	if address {
-		out = append(out, "dnat "+f.ip+" to ct mark map @address"+f.Digit)
+		out = append(out, "dnat "+f.ip+" to ct mark map @address"+f.digit)
 	}
 	return out
 }
@@ -100,9 +103,9 @@ func (c *compiler) sources() (out []string) {
 	if !c.has("traffic") {
 		out = append(out, ours)
 	}
-	for _, f := range []*family{V4, V6} {
-		if c.has("from" + f.Digit) {
-			out = append(out, "snat "+f.ip+" to ct mark map @from"+f.Digit)
+	for _, f := range []*family{v4, v6} {
+		if c.has("from" + f.digit) {
+			out = append(out, "snat "+f.ip+" to ct mark map @from"+f.digit)
 		}
 	}
 	if c.has("masqueraded") {
@@ -120,4 +123,30 @@ func (c *compiler) traffic() []string {
 		out = append(out, ours, "ct direction original meta mark set ct mark map @marks")
 	}
 	return out
+}
+
+// transparent marks what backends answer to addresses of clients, if a socket of
+// the engine waits for it: by that mark it is taken for local (sysnet/route).
+func (c *compiler) transparent() {
+	backends := map[*family][]string{}
+	for i := range c.in.Transparent {
+		f := &c.in.Transparent[i]
+		for j := range f.L4.Backends {
+			addr := f.L4.Backends[j].Addr.Unmap()
+			f := familyOf(addr)
+			backends[f] = append(backends[f], addr.String())
+		}
+	}
+	var rules []string
+	for _, f := range []*family{v4, v6} {
+		list := slices.Compact(slices.Sorted(slices.Values(backends[f])))
+		if len(list) > 0 {
+			rules = append(rules, fmt.Sprintf("%s saddr { %s } meta l4proto tcp socket transparent 1 meta mark set 0x%08x", f.ip, strings.Join(list, ", "), route.Mark))
+		}
+	}
+	if len(rules) > 0 {
+		c.rules.ChainOf(inetID("transparent"), func() *nft.Chain {
+			return &nft.Chain{Hook: "type filter hook prerouting priority -150; policy accept;", Rules: rules}
+		})
+	}
 }

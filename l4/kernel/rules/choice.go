@@ -10,24 +10,24 @@ import (
 )
 
 // body is the rules of the farm's chain.
-func (g *Group) body(persist *persistence) []string {
+func (g *group) body(persist *persistence) []string {
 	var out []string
-	if g.L4.Logs {
+	if g.l4.Logs {
 		out = append(out, g.log())
 	}
 	chosen := g.chosen()
 	if len(chosen) == 0 && persist == nil {
 		return append(out, "goto refuse")
 	}
-	if g.L4.MaxConnections > 0 {
-		mark := nft.Mark(farmMark | g.Farm.ID)
-		g.count("over", mark, g.L4.MaxConnections)
+	if g.l4.MaxConnections > 0 {
+		mark := nft.Mark(farmMark | g.farm.ID)
+		g.count("over", mark, g.l4.MaxConnections)
 		out = append(out, "ct mark set "+mark, "ct mark @over goto refuse")
 	}
 	out = append(out, g.helpers()...)
-	deliver := "jump deliver" + g.Family.Digit
+	deliver := "jump deliver" + g.family.digit
 	if g.limited() {
-		deliver = "ct mark != @full jump admit" + g.Family.Digit
+		deliver = "ct mark != @full jump admit" + g.family.digit
 	}
 	if persist != nil {
 		out = append(out, persist.lookup(deliver)...)
@@ -43,20 +43,20 @@ func (g *Group) body(persist *persistence) []string {
 		}
 		out = append(append(out, learn...), deliver)
 		if g.limited() {
-			return append(out, "goto "+fullChain(g.Farm.ID))
+			return append(out, "goto "+fullChain(g.farm.ID))
 		}
 	}
 	return append(out, "goto refuse")
 }
 
 // choose sets the mark of one of the backends.
-func (g *Group) choose(chosen []*State) []string {
+func (g *group) choose(chosen []*State) []string {
 	if len(chosen) == 1 {
 		return []string{"ct mark set " + MarkText(chosen[0].ID)}
 	}
 	by, shares := "", g.shares(chosen)
-	ip := g.Family.ip
-	switch g.L4.Algorithm {
+	ip := g.family.ip
+	switch g.l4.Algorithm {
 	case farm.L4RoundRobin:
 		by, shares = "numgen inc mod %d", slices.Repeat([]int{1}, len(chosen))
 	case farm.L4HashSrc:
@@ -74,7 +74,7 @@ func (g *Group) choose(chosen []*State) []string {
 	default:
 		by = "numgen random mod %d"
 	}
-	if hashing(g.L4.Algorithm) {
+	if hashing(g.l4.Algorithm) {
 		n, text := slots(chosen, shares)
 		return []string{fmt.Sprintf("ct mark set "+by+" map { %s }", n, text)}
 	}
@@ -93,11 +93,11 @@ func (g *Group) choose(chosen []*State) []string {
 }
 
 // shares are the weights, without their common divisor.
-func (g *Group) shares(chosen []*State) []int {
+func (g *group) shares(chosen []*State) []int {
 	out := make([]int, len(chosen))
 	for i, s := range chosen {
 		out[i] = s.EffectiveWeight()
-		if g.L4.Algorithm == farm.L4LeastConn {
+		if g.l4.Algorithm == farm.L4LeastConn {
 			out[i] = 10
 			if w, known := g.in.Weights[s.ID]; known {
 				out[i] = max(1, w)
@@ -123,8 +123,8 @@ func (g *Group) shares(chosen []*State) []int {
 const maxPrefix = 127
 
 // log writes down new connections, not more than so many per second.
-func (g *Group) log() string {
-	limit, prefix := g.L4.LogLimit, LogPrefix(g.Farm)
+func (g *group) log() string {
+	limit, prefix := g.l4.LogLimit, LogPrefix(g.farm)
 	if limit == 0 {
 		limit = farm.DefaultL4LogLimit
 	}

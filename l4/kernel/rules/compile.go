@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -69,10 +70,7 @@ func (c *compiler) farm(f *farm.Farm) error {
 // rewriting compiles a farm whose packets get other addresses by connection
 // tracking: nat and dnat.
 func (c *compiler) rewriting(f *farm.Farm) error {
-	g := &Group{compiler: c, Farm: f, L4: f.L4, Family: V4, states: c.in.States(f.L4)}
-	if f.VIP.Is6() && !f.VIP.Is4In6() {
-		g.Family = V6
-	}
+	g := &group{compiler: c, farm: f, l4: f.L4, family: familyOf(f.VIP), states: c.in.States(f.L4)}
 	entries, err := g.entries()
 	if err != nil {
 		return err
@@ -85,11 +83,11 @@ func (c *compiler) rewriting(f *farm.Farm) error {
 	if c.used.families == nil {
 		c.used.families = map[*family]bool{}
 	}
-	c.used.families[g.Family] = true
-	chain := c.rules.ChainOf(InetID(farmChain(f.ID)), func() *nft.Chain { return &nft.Chain{Owner: f.ID} })
+	c.used.families[g.family] = true
+	chain := c.rules.ChainOf(inetID(farmChain(f.ID)), func() *nft.Chain { return &nft.Chain{Owner: f.ID} })
 	chain.Rules = append(c.midway(f), g.body(persist)...)
 	for _, e := range entries {
-		set := c.rules.SetOf(InetID(e.set), e.make)
+		set := c.rules.SetOf(inetID(e.set), e.make)
 		set.Elements[e.key] = nft.Element{Value: "goto " + farmChain(f.ID), Owner: f.ID}
 	}
 	for i := range g.states {
@@ -100,17 +98,17 @@ func (c *compiler) rewriting(f *farm.Farm) error {
 	return nil
 }
 
-// Group is a farm being compiled.
-type Group struct {
+// group is a farm being compiled.
+type group struct {
 	*compiler
-	Farm   *farm.Farm
-	L4     *farm.L4
-	Family *family
+	farm   *farm.Farm
+	l4     *farm.L4
+	family *family
 	states []State
 }
 
-// Chosen are the backends new clients may get, in the order of the list.
-func (g *Group) chosen() []*State {
+// chosen are the backends new clients may get, in the order of the list.
+func (g *group) chosen() []*State {
 	var out []*State
 	for i := range g.states {
 		if g.states[i].Chosen {
@@ -121,6 +119,39 @@ func (g *Group) chosen() []*State {
 }
 
 // limited reports whether some backend has a bound of connections.
-func (g *Group) limited() bool {
+func (g *group) limited() bool {
 	return slices.ContainsFunc(g.states, func(s State) bool { return s.Known && s.ConnLimit > 0 })
+}
+
+// Plain refuses what could bring foreign text into rules: zones of addresses,
+// and words that are none of the model's. Farms come from mgmt, which may be in
+// other hands.
+func Plain(f *farm.Farm) error {
+	l := f.L4
+	known := slices.Contains(farm.L4Protocols(), l.Protocol) && slices.Contains(farm.NATTypes(), l.NAT) && slices.Contains(farm.L4Algorithms(), l.Algorithm) &&
+		(l.Persist == farm.L4PersistNone || slices.Contains(farm.L4Persistences(), l.Persist))
+	if !known {
+		return fmt.Errorf("protocol %q, nattype %q, algorithm %q or persistence %q is not known here", l.Protocol, l.NAT, l.Algorithm, l.Persist)
+	}
+	list := []netip.Addr{f.VIP, f.L4.Source}
+	for i := range f.L4.Backends {
+		list = append(list, f.L4.Backends[i].Addr, f.L4.Backends[i].Source)
+	}
+	for _, a := range list {
+		if a.Zone() != "" {
+			return fmt.Errorf("address %q: the kernel carries addresses without a zone", a)
+		}
+	}
+	return nil
+}
+
+// midway refuses what is of a TCP connection but does not begin it.
+const midway = "tcp flags & syn == 0 goto refuse"
+
+// midway is the rule for farms that refuse such packets now.
+func (c *compiler) midway(f *farm.Farm) []string {
+	if !c.in.Ended[f.ID] {
+		return nil
+	}
+	return []string{midway}
 }

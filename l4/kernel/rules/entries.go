@@ -31,17 +31,17 @@ func Transports(p farm.L4Protocol) []farm.L4Protocol {
 // entries are the keys of the farm. The kernel refuses keys that overlap, and
 // of two farms with the same key only one would get packets: that is refused
 // here, before anything is added.
-func (g *Group) entries() ([]entry, error) {
+func (g *group) entries() ([]entry, error) {
 	var out []entry
-	everywhere := g.Farm.VIP.IsUnspecified()
-	address := g.Farm.VIP.Unmap().String() + " . "
-	kind, sets := g.Family.address+" . ", [3]string{"ports", "ranges", "all"}
+	everywhere := g.farm.VIP.IsUnspecified()
+	address := g.farm.VIP.Unmap().String() + " . "
+	kind, sets := g.family.address+" . ", [3]string{"ports", "ranges", "all"}
 	if everywhere { // every address of this machine
 		address, kind, sets = "", "", [3]string{"localports", "localranges", "localall"}
 	}
 	add := func(set, key, kind, options string) error {
-		set += g.Family.Digit
-		if s := g.compiler.rules.Sets[InetID(set)]; s != nil {
+		set += g.family.digit
+		if s := g.compiler.rules.Sets[inetID(set)]; s != nil {
 			if other, taken := s.Elements[key]; taken {
 				return fmt.Errorf("its address is taken: farm %d has %s", other.Owner, key)
 			}
@@ -49,14 +49,14 @@ func (g *Group) entries() ([]entry, error) {
 		out = append(out, entry{set, key, func() *nft.Set { return &nft.Set{Type: kind, Data: "verdict", Options: options} }})
 		return nil
 	}
-	protocols := Transports(g.L4.Protocol)
+	protocols := Transports(g.l4.Protocol)
 	if protocols == nil {
 		if everywhere {
 			return nil, fmt.Errorf("all ports of all addresses of this machine cannot be taken: they would include its own")
 		}
-		return out, add(sets[2], g.Farm.VIP.Unmap().String(), g.Family.address, "")
+		return out, add(sets[2], g.farm.VIP.Unmap().String(), g.family.address, "")
 	}
-	ports := g.L4.Ports
+	ports := g.l4.Ports
 	if len(ports) == 0 {
 		ports = []farm.PortRange{{First: 1, Last: 65535}}
 	}
@@ -83,7 +83,7 @@ func (g *Group) entries() ([]entry, error) {
 		for _, p := range ports {
 			if p.First != p.Last {
 				place := address + string(protocol)
-				g.ports[place] = append(g.ports[place], span{p, g.Farm.Name})
+				g.ports[place] = append(g.ports[place], span{p, g.farm.Name})
 			}
 		}
 	}

@@ -11,27 +11,10 @@ import (
 	"github.com/sluicelb/sluice/l4/kernel/l4test"
 	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/housetest"
-	"github.com/sluicelb/sluice/sysnet/neigh"
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
-
-// onWire has the backends of the examples on two interfaces, the VIPs on one.
-// places are where backends are on the wire.
-type places map[netip.Addr]neigh.Place
-
-func (p places) Place(a netip.Addr) (neigh.Place, bool) { place, ok := p[a]; return place, ok }
-func (p places) Devices(netip.Addr) []string            { return []string{"front"} }
-
-func onWire() rules.Wire {
-	out := places{}
-	for i, a := range []string{"10.0.0.1", "10.0.0.2", "fd00::1", "fd00::2"} {
-		addr := netip.MustParseAddr(a)
-		out[addr] = neigh.Place{Addr: addr, MAC: neigh.MAC{2, 0, 0, 0, 0, byte(i + 1)}, Interface: []string{"front", "back.7"}[i%2], Own: neigh.MAC{2, 0, 0, 0, 1, byte(i % 2)}}
-	}
-	return out
-}
 
 // Each configuration has its rules in testdata; -update writes them.
 func TestConfigurationsCompileToTheirRules(t *testing.T) {
@@ -59,6 +42,18 @@ func TestConfigurationsCompileToTheirRules(t *testing.T) {
 		"persistent": {Farms: []farm.Farm{l4test.Example(func(f *farm.Farm) {
 			f.L4.Persist, f.L4.TTL = farm.L4PersistSrcDest, 90
 			f.L4.Backends[0].Sessions = []string{"198.51.100.1 . 80"}
+		})}},
+		"persistent6": {Farms: []farm.Farm{l4test.Example(func(f *farm.Farm) {
+			l4test.Six(f)
+			f.L4.Persist, f.L4.NAT = farm.L4PersistSrcSrc, farm.NATTarget
+			f.L4.Backends[1].Sessions = []string{"2001:db8::7 . 4000"}
+		})}},
+		"remembering": {Farms: []farm.Farm{l4test.Example(func(f *farm.Farm) { f.Stopped, f.L4.Persist = true, farm.L4PersistMAC })}, Hold: true},
+		"ended": {Wire: onWire(), Ended: map[uint32]bool{7: true, 8: true}, Farms: []farm.Farm{l4test.Example(nil), l4test.Example(func(f *farm.Farm) {
+			f.ID, f.L4.NAT, f.L4.Ports[0] = 8, farm.NATDirect, farm.PortRange{First: 81, Last: 81}
+		})}},
+		"spilling": {Farms: []farm.Farm{l4test.Example(func(f *farm.Farm) {
+			f.L4.Backends[0].ConnLimit, f.L4.Backends[1].ConnLimit, f.L4.Persist = 10, 20, farm.L4PersistSrc
 		})}},
 		"limited": {Farms: []farm.Farm{l4test.Example(func(f *farm.Farm) {
 			f.L4.Backends[0].ConnLimit, f.L4.MaxConnections = 10, 100

@@ -3,10 +3,17 @@ package rules
 import (
 	"encoding/binary"
 	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
 	"strings"
-
-	"github.com/sluicelb/sluice/sysnet/nft"
 )
+
+// nft up to 1.0.6 takes no key of more than 16 bytes where a packet adds an
+// element with a value (it aborts). Sessions by IPv6 address and port are
+// therefore kept by a hash of that, and a set beside the map holds the keys
+// themselves, for people. Two clients with one hash share a backend, nothing
+// else.
 
 // Parameters of the hash: it is smaller than every mark, so that one that was
 // not found in a map of marks leads nowhere.
@@ -15,22 +22,33 @@ const (
 	hashModulus = MarkBase
 )
 
+// hashes ends what nft hashes.
+var hashes = fmt.Sprintf("mod %d seed %#x", hashModulus, hashSeed)
+
 // hashed reports whether sessions with keys of those parts are kept by a hash.
 func hashed(list []part) bool { return len(list) > 1 && list[0].kind == "ipv6_addr" }
 
-// Clients names the set that holds the keys of a map of sessions that are kept
-// by a hash.
-func Clients(id nft.ID) nft.ID {
-	id.Name = "client" + strings.TrimPrefix(id.Name, "session")
-	return id
+// hashOf is what nft's "jhash KEY mod … seed …" (hashes) makes of a key as
+// SessionKey writes it: the parts in network byte order, each filled up to four
+// bytes.
+func hashOf(key string) (uint32, error) {
+	var b []byte
+	for _, text := range strings.Split(key, " . ") {
+		if addr, err := netip.ParseAddr(text); err == nil {
+			b = append(b, addr.AsSlice()...)
+		} else if port, err := strconv.ParseUint(text, 10, 16); err == nil {
+			b = append(binary.BigEndian.AppendUint16(b, uint16(port)), 0, 0)
+		} else if mac, err := net.ParseMAC(text); err == nil && len(mac) == 6 {
+			b = append(append(b, mac...), 0, 0)
+		} else {
+			return 0, fmt.Errorf("%q is no part of a key", text)
+		}
+	}
+	return hashBytes(b), nil
 }
 
-func ClientSet(kind string, owner uint32) *nft.Set {
-	return &nft.Set{Type: kind, Learned: true, Owner: owner, Options: fmt.Sprintf("flags dynamic,timeout; size %d; ", maxSessions)}
-}
-
-// HashBytes is hashOf for a key as the kernel has it.
-func HashBytes(b []byte) uint32 { return uint32(uint64(jhash(b, hashSeed)) * hashModulus >> 32) }
+// hashBytes is the hash of a key as the kernel has it.
+func hashBytes(b []byte) uint32 { return uint32(uint64(jhash(b, hashSeed)) * hashModulus >> 32) }
 
 // jhash is that of linux/jhash.h. len(b) is a multiple of four.
 func jhash(b []byte, seed uint32) uint32 {

@@ -7,18 +7,44 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
+// # Bounds of connections
+//
+// The kernel counts (ct count) by keeping the tuples of connections it was asked
+// about, and drops those that are closed or gone when it is asked again. Asking
+// is counting: a connection that is asked about for one backend and goes to
+// another is counted for the first as long as it lives. So backends that are full
+// are noted (@full) by the last connection they may have, and passed over without
+// asking. The note may be older than the connections it is about. Before a client
+// is refused because of it the kernel is asked, backend by backend (fullN): who is
+// refused is dropped, and counts nowhere.
+//
+//	farmN:  choose, pass over @full ──► admit: over? note, else deliver
+//	fullN:  all are noted: ask ──► room: forget the note, deliver; none: refuse
+//
+// What remains: of several backends that are noted the first is asked for a
+// client the second has room for, which counts for both. That takes a note which
+// is wrong; they are set right every second (kernel.Filter.Fill).
+
 // FullTime is how long a backend that was noted as full is passed over without
 // being looked at again.
 const FullTime = 5 * time.Second
+
+// Sets of backends by mark that are full, of FullSet: Full are those that were
+// noted as such, Held those that are held to be, because the kernel did not see all
+// of their connections begin.
+var (
+	Full = inetID("full")
+	Held = inetID("held")
+)
 
 // noteFull notes the backend of the mark.
 var noteFull = fmt.Sprintf("add @full { ct mark timeout %ds }", int(FullTime.Seconds()))
 
 // limit bounds the connections of a backend. Both sets see those that are let in:
 // limited matches for the last one it may have, over for those beyond.
-func (g *Group) limit(mark string, most uint32) {
-	g.rules.SetOf(InetID("full"), FullSet)
-	g.rules.SetOf(InetID("held"), FullSet)
+func (g *group) limit(mark string, most uint32) {
+	g.rules.SetOf(Full, FullSet)
+	g.rules.SetOf(Held, FullSet)
 	g.count("over", mark, most)
 	g.count("limited", mark, most-1)
 }
@@ -26,12 +52,11 @@ func (g *Group) limit(mark string, most uint32) {
 // count has connections of that mark counted; a lookup in the set matches when
 // there are more than most. The set has no size and is not dynamic: the kernel
 // would take elements out of it that have no connections.
-func (g *Group) count(set, mark string, most uint32) {
+func (g *group) count(set, mark string, most uint32) {
 	g.set(set, "mark", "", "ct count over 1; ", mark, nft.Element{State: fmt.Sprintf("ct count over %d", most)})
 }
 
-// FullSet holds the marks of backends that are full: noted as such, or held to
-// be because the kernel did not see all of their connections begin.
+// FullSet is a set of marks of full backends, which packets and Fill add to.
 func FullSet() *nft.Set {
 	return &nft.Set{Type: "mark", Options: "size 65535; flags dynamic,timeout; ", Learned: true}
 }
@@ -39,14 +64,14 @@ func FullSet() *nft.Set {
 // admit delivers to a backend that is not noted as full. It comes back, with the
 // note, when the backend is.
 func admit(f *family) []string {
-	return []string{"ct mark @over " + noteFull + " return", "goto deliver" + f.Digit}
+	return []string{"ct mark @over " + noteFull + " return", "goto deliver" + f.digit}
 }
 
 func fullChain(farm uint32) string { return fmt.Sprintf("full%d", farm) }
 
 // spill goes on to the next backend while the chosen one is noted as full, and
 // asks when all are.
-func (g *Group) spill(chosen []*State, learn []string) []string {
+func (g *group) spill(chosen []*State, learn []string) []string {
 	next := ""
 	for i, s := range chosen {
 		if i > 0 {
@@ -64,10 +89,10 @@ func (g *Group) spill(chosen []*State, learn []string) []string {
 		asked = append(asked, "ct mark @full jump room")
 	}
 	asked = append(append(asked, "ct mark @full goto refuse"), learn...)
-	chain := g.rules.ChainOf(InetID(fullChain(g.Farm.ID)), func() *nft.Chain { return &nft.Chain{Owner: g.Farm.ID} })
-	chain.Rules = append(asked, "jump deliver"+g.Family.Digit, "goto refuse")
-	g.rules.ChainOf(InetID("room"), func() *nft.Chain {
+	chain := g.rules.ChainOf(inetID(fullChain(g.farm.ID)), func() *nft.Chain { return &nft.Chain{Owner: g.farm.ID} })
+	chain.Rules = append(asked, "jump deliver"+g.family.digit, "goto refuse")
+	g.rules.ChainOf(inetID("room"), func() *nft.Chain {
 		return &nft.Chain{Rules: []string{"ct mark @held return", "ct mark @over return", "delete @full { ct mark }"}}
 	})
-	return append(out, "ct mark @full goto "+fullChain(g.Farm.ID))
+	return append(out, "ct mark @full goto "+fullChain(g.farm.ID))
 }

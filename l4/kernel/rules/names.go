@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"net/netip"
 	"strconv"
 
 	"github.com/sluicelb/sluice/sysnet/nft"
@@ -25,22 +26,30 @@ func Mark(backend uint32) uint32 { return MarkBase | backend }
 
 func MarkText(backend uint32) string { return nft.Mark(Mark(backend)) }
 
-func InetID(name string) nft.ID { return nft.ID{Table: Inet, Name: name} }
+func inetID(name string) nft.ID { return nft.ID{Table: Inet, Name: name} }
 
 func farmChain(id uint32) string    { return "farm" + number(id) }
 func refreshChain(id uint32) string { return "refresh" + number(id) }
 
 func number(id uint32) string { return strconv.FormatUint(uint64(id), 10) }
 
-// Family is what differs between IPv4 and IPv6 in the language of nft.
+// family is what differs between IPv4 and IPv6 in the language of nft.
 type family struct {
-	Digit   string // ends the names of its objects
+	digit   string // ends the names of its objects
 	ip      string // "ip", "ip6"
 	address string // type of addresses
 	nfproto string
 }
 
 var (
-	V4 = &family{Digit: "4", ip: "ip", address: "ipv4_addr", nfproto: "ipv4"}
-	V6 = &family{Digit: "6", ip: "ip6", address: "ipv6_addr", nfproto: "ipv6"}
+	v4 = &family{digit: "4", ip: "ip", address: "ipv4_addr", nfproto: "ipv4"}
+	v6 = &family{digit: "6", ip: "ip6", address: "ipv6_addr", nfproto: "ipv6"}
 )
+
+// familyOf is the family of an address; that of IPv4 in IPv6 is IPv4.
+func familyOf(a netip.Addr) *family {
+	if a.Is6() && !a.Is4In6() {
+		return v6
+	}
+	return v4
+}

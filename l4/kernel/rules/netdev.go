@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/sysnet/neigh"
@@ -22,7 +21,7 @@ import (
 // are recognised where they arrive, see returns.
 var Netdev = nft.Table{Family: "netdev", Name: "sluice"}
 
-func NetdevID(name string) nft.ID { return nft.ID{Table: Netdev, Name: name} }
+func netdevID(name string) nft.ID { return nft.ID{Table: Netdev, Name: name} }
 
 // Home is the table in which farms of a NAT type live.
 func Home(n farm.NATType) nft.Table {
@@ -35,13 +34,6 @@ func Home(n farm.NATType) nft.Table {
 // maxFlows bounds the flows one farm remembers; of more, those are chosen for
 // with every packet, which hashing algorithms do alike each time.
 const maxFlows = 1 << 20
-
-// fragmentTime is how long the rest of a datagram may be on its way, in seconds.
-const fragmentTime = 30
-
-// hashes are smaller than every mark, so that one that was not found in a map
-// of marks leads nowhere.
-const hashes = "mod 1543503872 seed 0x5c" // hashModulus, hashSeed
 
 // packets compiles a farm of packet modes.
 func (c *compiler) packets(f *farm.Farm) error {
@@ -61,21 +53,21 @@ func (c *compiler) packets(f *farm.Farm) error {
 	return nil
 }
 
-// PacketFarm is a farm of packet modes being compiled.
-type PacketFarm struct {
-	Group
+// packetFarm is a farm of packet modes being compiled.
+type packetFarm struct {
+	group
 	devices []string
 	places  map[uint32]neigh.Place // of backends that can be reached
 }
 
-func (c *compiler) packetFarm(f *farm.Farm) (*PacketFarm, error) {
+func (c *compiler) packetFarm(f *farm.Farm) (*packetFarm, error) {
 	if c.in.Wire == nil {
 		return nil, fmt.Errorf("nattype %s needs to know neighbours, which is not possible here", f.L4.NAT)
 	}
 	if f.VIP.IsUnspecified() {
 		return nil, fmt.Errorf("nattype %s needs an address of its own as VIP", f.L4.NAT)
 	}
-	p := &PacketFarm{places: map[uint32]neigh.Place{}, devices: c.in.Wire.Devices(f.VIP.Unmap())}
+	p := &packetFarm{places: map[uint32]neigh.Place{}, devices: c.in.Wire.Devices(f.VIP.Unmap())}
 	if len(p.devices) == 0 {
 		return nil, fmt.Errorf("no interface has the address %s, or none is Ethernet", f.VIP)
 	}
@@ -90,21 +82,18 @@ func (c *compiler) packetFarm(f *farm.Farm) (*PacketFarm, error) {
 			p.places[b.ID], _ = c.in.Wire.Place(b.Addr.Unmap())
 		}
 	}
-	p.Group = Group{compiler: c, Farm: f, L4: f.L4, Family: V4, states: within.States(f.L4)}
-	if f.VIP.Is6() && !f.VIP.Is4In6() {
-		p.Family = V6
-	}
+	p.group = group{compiler: c, farm: f, l4: f.L4, family: familyOf(f.VIP), states: within.States(f.L4)}
 	return p, nil
 }
 
 // netdevEntries are the keys by which packets find the farm.
-func (p *PacketFarm) netdevEntries() ([]entry, error) {
+func (p *packetFarm) netdevEntries() ([]entry, error) {
 	list, err := p.entries()
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range list {
-		if s := p.rules.Sets[NetdevID(e.set)]; s != nil {
+		if s := p.rules.Sets[netdevID(e.set)]; s != nil {
 			if other, taken := s.Elements[e.key]; taken {
 				return nil, fmt.Errorf("its address is taken: farm %d has %s", other.Owner, e.key)
 			}
@@ -114,12 +103,12 @@ func (p *PacketFarm) netdevEntries() ([]entry, error) {
 }
 
 // add puts the farm into the rules.
-func (p *PacketFarm) add(entries []entry, sessions *packetSessions) {
+func (p *packetFarm) add(entries []entry, sessions *packetSessions) {
 	p.wire.use(p)
-	chain := p.chain(farmChain(p.Farm.ID))
+	chain := p.chain(farmChain(p.farm.ID))
 	chain.Rules = p.farmRules(sessions)
 	for _, e := range entries {
-		p.rules.SetOf(NetdevID(e.set), e.make).Elements[e.key] = nft.Element{Value: "goto " + farmChain(p.Farm.ID), Owner: p.Farm.ID}
+		p.rules.SetOf(netdevID(e.set), e.make).Elements[e.key] = nft.Element{Value: "goto " + farmChain(p.farm.ID), Owner: p.farm.ID}
 	}
 	for i := range p.states {
 		if s := &p.states[i]; s.Known {
@@ -128,40 +117,12 @@ func (p *PacketFarm) add(entries []entry, sessions *packetSessions) {
 	}
 }
 
-func (p *PacketFarm) chain(name string) *nft.Chain {
-	return p.rules.ChainOf(NetdevID(name), func() *nft.Chain { return &nft.Chain{Owner: p.Farm.ID} })
+func (p *packetFarm) chain(name string) *nft.Chain {
+	return p.rules.ChainOf(netdevID(name), func() *nft.Chain { return &nft.Chain{Owner: p.farm.ID} })
 }
 
 // netdevSet adds an element to a set of the table.
-func (p *PacketFarm) netdevSet(name, kind, data, options, key string, e nft.Element) {
-	e.Owner = p.Farm.ID
-	p.rules.SetOf(NetdevID(name), func() *nft.Set { return &nft.Set{Type: kind, Data: data, Options: options} }).Elements[key] = e
-}
-
-// wire collects what the base chains need.
-type wire struct {
-	fronts, backs []string // interfaces
-	families      map[*family]bool
-	returning     map[*family]bool // with answers to be rewritten
-}
-
-func (w *wire) use(p *PacketFarm) {
-	for _, d := range p.devices {
-		if !slices.Contains(w.fronts, d) {
-			w.fronts = append(w.fronts, d)
-		}
-	}
-	if w.families == nil {
-		w.families, w.returning = map[*family]bool{}, map[*family]bool{}
-	}
-	w.families[p.Family] = true
-	if p.L4.NAT != farm.NATStateless {
-		return
-	}
-	w.returning[p.Family] = true
-	for _, place := range p.places {
-		if !slices.Contains(w.backs, place.Interface) {
-			w.backs = append(w.backs, place.Interface)
-		}
-	}
+func (p *packetFarm) netdevSet(name, kind, data, options, key string, e nft.Element) {
+	e.Owner = p.farm.ID
+	p.rules.SetOf(netdevID(name), func() *nft.Set { return &nft.Set{Type: kind, Data: data, Options: options} }).Elements[key] = e
 }

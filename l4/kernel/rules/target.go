@@ -8,9 +8,9 @@ import (
 )
 
 // set adds an element to a map or set of the table.
-func (g *Group) set(name, kind, data, options, key string, e nft.Element) {
-	e.Owner = g.Farm.ID
-	g.rules.SetOf(InetID(name), func() *nft.Set { return &nft.Set{Type: kind, Data: data, Options: options} }).Elements[key] = e
+func (g *group) set(name, kind, data, options, key string, e nft.Element) {
+	e.Owner = g.farm.ID
+	g.rules.SetOf(inetID(name), func() *nft.Set { return &nft.Set{Type: kind, Data: data, Options: options} }).Elements[key] = e
 }
 
 // fixed is the size of sets by mark: every backend fits. The kernel makes a set
@@ -19,30 +19,30 @@ func (g *Group) set(name, kind, data, options, key string, e nft.Element) {
 const fixed = "size 65536; "
 
 // target adds everything that is found by a backend's mark.
-func (g *Group) target(s *State, persist *persistence) {
-	mark, digit := MarkText(s.ID), g.Family.Digit
+func (g *group) target(s *State, persist *persistence) {
+	mark, digit := MarkText(s.ID), g.family.digit
 	address := s.Addr.Unmap().String()
-	if port := s.Port; port != 0 && g.L4.Protocol != farm.L4All {
-		g.set("target"+digit, "mark", g.Family.address+" . inet_service", fixed, mark, nft.Element{Value: fmt.Sprintf("%s . %d", address, port)})
+	if port := s.Port; port != 0 && g.l4.Protocol != farm.L4All {
+		g.set("target"+digit, "mark", g.family.address+" . inet_service", fixed, mark, nft.Element{Value: fmt.Sprintf("%s . %d", address, port)})
 	} else {
-		g.set("address"+digit, "mark", g.Family.address, fixed, mark, nft.Element{Value: address})
+		g.set("address"+digit, "mark", g.family.address, fixed, mark, nft.Element{Value: address})
 	}
-	if g.L4.Protocol == farm.L4SANE {
-		g.set("data"+digit, "mark", g.Family.address, fixed, mark, nft.Element{Value: address})
+	if g.l4.Protocol == farm.L4SANE {
+		g.set("data"+digit, "mark", g.family.address, fixed, mark, nft.Element{Value: address})
 	}
-	if g.L4.NAT == farm.NATMasquerade {
+	if g.l4.NAT == farm.NATMasquerade {
 		g.source(s, mark)
 	}
-	if m := s.Mark; m != 0 || g.L4.Mark != 0 {
+	if m := s.Mark; m != 0 || g.l4.Mark != 0 {
 		if m == 0 {
-			m = g.L4.Mark
+			m = g.l4.Mark
 		}
 		g.used.marks = true
 		g.set("marks", "mark", "mark", fixed, mark, nft.Element{Value: nft.Mark(m)})
 	}
 	if persist != nil {
 		g.used.refresh = true
-		g.set("refresh", "mark", "verdict", fixed, mark, nft.Element{Value: "goto " + refreshChain(g.Farm.ID)})
+		g.set("refresh", "mark", "verdict", fixed, mark, nft.Element{Value: "goto " + refreshChain(g.farm.ID)})
 	}
 	if s.ConnLimit > 0 {
 		g.limit(mark, s.ConnLimit)
@@ -55,13 +55,13 @@ func (g *Group) target(s *State, persist *persistence) {
 
 // source chooses the address the backend sees: its own, the farm's, or one the
 // kernel chooses.
-func (g *Group) source(s *State, mark string) {
+func (g *group) source(s *State, mark string) {
 	source := s.Source
 	if !source.IsValid() {
-		source = g.L4.Source
+		source = g.l4.Source
 	}
-	if source.IsValid() && source.Unmap().Is4() == (g.Family == V4) {
-		g.set("from"+g.Family.Digit, "mark", g.Family.address, fixed, mark, nft.Element{Value: source.Unmap().String()})
+	if source.IsValid() && source.Unmap().Is4() == (g.family == v4) {
+		g.set("from"+g.family.digit, "mark", g.family.address, fixed, mark, nft.Element{Value: source.Unmap().String()})
 		return
 	}
 	g.set("masqueraded", "mark", "", fixed, mark, nft.Element{})

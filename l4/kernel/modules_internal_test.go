@@ -5,24 +5,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/l4/kernel/rules"
 )
-
-func TestEveryHelperProtocolHasItsHelpers(t *testing.T) {
-	for _, p := range farm.L4Protocols() {
-		list := rules.Helpers[p]
-		if p.Helper() != (len(list) > 0) {
-			t.Errorf("%s has %d helpers", p, len(list))
-		}
-		var transports []farm.L4Protocol
-		for _, h := range list {
-			transports = append(transports, h.Transport)
-		}
-		if p.Helper() && len(transports) != len(p.Transports()) {
-			t.Errorf("%s has helpers for %v, carries %v", p, transports, p.Transports())
-		}
-	}
-}
 
 func TestMissingModulesAreNamed(t *testing.T) {
 	f := &farm.Farm{L4: farm.DefaultL4()}

@@ -1,0 +1,193 @@
+package engine_test
+
+import (
+	"errors"
+	"net/netip"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/engine"
+	"github.com/sluicelb/sluice/core/enginetest"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/ports"
+	"github.com/sluicelb/sluice/core/revive"
+)
+
+// echo is an engine of farms that do nothing but accept. It handles those whose
+// name does not begin with "other".
+type echo struct {
+	engine.Base[*hand]
+	used    *table
+	grace   time.Duration // of its farms
+	settled []int64       // how often each loop had settled, when Used was called
+	asked   int           // how often whether it may set marks
+	unable  error         // what it was told
+}
+
+// table is its table: the farm behind each port.
+type table struct {
+	of         *echo
+	generation uint64
+	farms      map[uint32]farm.Listener
+	behind     map[*ports.Port]uint32
+	backends   map[uint32]*revive.Backend
+	kinds      []marks.Kind
+}
+
+// hand is its worker: it counts how often it settled, and for how many ports that
+// are over.
+type hand struct {
+	loop          *loop.Loop
+	listeners     map[*ports.Port]*loop.Listener
+	settled, over atomic.Int64
+	busy          atomic.Int64
+}
+
+func newEcho(t *testing.T) (*echo, *enginetest.House) {
+	t.Helper()
+	h := enginetest.New(t, 2)
+	t.Cleanup(func() { h.End(t, func() {}) })
+	e := &echo{Base: engine.Base[*hand]{
+		Board: h.Board, Segment: h.Segment, Prober: revive.New(h.Loops, h.Board, h.Logger()),
+	}}
+	e.Marks = marks.NewUser("echo", func() error { e.asked++; return e.unable })
+	t.Cleanup(e.Prober.Close)
+	for _, l := range h.Loops {
+		e.Workers = append(e.Workers, &hand{loop: l, listeners: map[*ports.Port]*loop.Listener{}})
+	}
+	e.used = e.table(0)
+	e.Profile = e
+	e.Start()
+	return e, h
+}
+
+func (e *echo) table(generation uint64) *table {
+	return &table{of: e, generation: generation, farms: map[uint32]farm.Listener{}, behind: map[*ports.Port]uint32{}, backends: map[uint32]*revive.Backend{}}
+}
+
+func (e *echo) Handles(f *farm.Farm) bool { return f.Name != "other" }
+func (e *echo) Generation() uint64        { return e.used.generation }
+func (e *echo) Current() engine.Table     { return e.used }
+func (e *echo) Empty() engine.Table       { return e.table(e.used.generation) }
+
+func (e *echo) Compile(generation uint64, _ bool, cfg *farm.Config, missing map[marks.Kind]error) (engine.Table, map[uint32]error) {
+	t, bad := e.table(generation), map[uint32]error{}
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		if f.Name == "bad" {
+			bad[f.ID] = errors.New("it is bad")
+		}
+		needs := marks.Needed(f)
+		for _, k := range needs {
+			if why := missing[k]; why != nil {
+				bad[f.ID] = why
+			}
+		}
+		if bad[f.ID] != nil || !e.Handles(f) {
+			continue
+		}
+		t.farms[f.ID], t.kinds = f.Listeners()[0], append(t.kinds, needs...)
+		for _, s := range f.HTTP.Services {
+			for _, b := range s.Backends {
+				t.backends[b.ID] = &revive.Backend{ID: b.ID, Addr: netip.AddrPortFrom(b.Addr, b.Port), Timeout: time.Second, Every: 10 * time.Millisecond}
+			}
+		}
+	}
+	return t, bad
+}
+
+func (t *table) Listeners() map[uint32][]farm.Listener {
+	all := map[uint32][]farm.Listener{}
+	for id, l := range t.farms {
+		all[id] = []farm.Listener{l}
+	}
+	return all
+}
+
+func (t *table) Place(p *ports.Port, farm uint32)    { t.behind[p] = farm }
+func (t *table) Reached() map[uint32]*revive.Backend { return t.backends }
+func (t *table) Kinds() []marks.Kind                 { return t.kinds }
+func (t *table) Use()                                { t.of.used = t }
+
+func (t *table) Behind(p *ports.Port) (bool, time.Duration) {
+	if t.behind[p] == 0 {
+		return false, 0
+	}
+	return true, t.of.grace
+}
+
+func (t *table) Used(*farm.Config) {
+	t.of.settled = nil
+	for _, w := range t.of.Workers {
+		t.of.settled = append(t.of.settled, w.settled.Load())
+	}
+}
+
+func (h *hand) Loop() *loop.Loop { return h.loop }
+func (h *hand) Post(fn func())   { h.loop.Post(fn) }
+func (h *hand) Busy() int        { return int(h.busy.Load()) }
+
+func (h *hand) Settle(over map[*ports.Port]bool) {
+	h.settled.Add(1)
+	h.over.Add(int64(len(over)))
+}
+
+func (h *hand) Listen(p *ports.Port, f *os.File) error {
+	ln, err := h.loop.Listen(f, func(c *loop.Conn) { c.Close() })
+	h.listeners[p] = ln
+	return err
+}
+
+func (h *hand) Unlisten(p *ports.Port) {
+	h.listeners[p].Close()
+	delete(h.listeners, p)
+}
+
+func (h *hand) Socket(p *ports.Port) (*os.File, error) { return h.listeners[p].File() }
+
+// at makes a farm of that number at an address of its own, with backends.
+func at(t *testing.T, h *enginetest.House, id uint32, backends ...farm.Backend) farm.Farm {
+	to := h.Listen(t, "127.0.0.1")
+	return farm.Farm{ID: id, Name: "good", VIP: to.Addr(), VPort: to.Port(), HTTP: &farm.HTTP{Services: []farm.Service{{Backends: backends}}}}
+}
+
+// marked is a farm whose connections to its backend have a mark.
+func marked(t *testing.T, h *enginetest.House, id, mark uint32) farm.Farm {
+	return at(t, h, id, farm.Backend{ID: id, Addr: netip.MustParseAddr("127.0.0.1"), Port: 9, Mark: mark})
+}
+
+// within fails the test when do has not ended after ten seconds: something it
+// waits for was not given back.
+func within(t *testing.T, do func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		do()
+	}()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("it waits for what is never given back")
+	}
+}
+
+// within is that for what an engine does, after which the next may ask.
+func (e *echo) within(t *testing.T, do func()) {
+	t.Helper()
+	within(t, func() {
+		do()
+		e.Listeners()
+	})
+}
+
+// publish is Publish within a bounded time.
+func (e *echo) publish(t *testing.T, h *enginetest.House, generation uint64, farms ...farm.Farm) (problems map[uint32]string, err error) {
+	t.Helper()
+	e.within(t, func() { problems, err = e.Publish(generation, &farm.Config{Farms: farms}, h.Files) })
+	return problems, err
+}

@@ -1,0 +1,41 @@
+package rules_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/l4/kernel/l4test"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
+	"github.com/sluicelb/sluice/sysnet/nft"
+)
+
+// What an edit costs is what it changes, however many farms there are.
+func TestAnEditOfOneInAThousandFarmsConcernsItAlone(t *testing.T) {
+	farms := l4test.Many(1000)
+	have, _ := rules.Compile(&rules.Input{Farms: farms})
+	farms[500].L4.Backends[3].Weight = 5
+	want, _ := rules.Compile(&rules.Input{Farms: farms})
+	batch, ok := nft.Diff(have, want)
+	if !ok || batch.Empty() {
+		t.Fatalf("loaded anew: %v, nothing to do: %v", !ok, batch.Empty())
+	}
+	lines := strings.Split(strings.TrimSpace(batch.Text()), "\n")
+	if len(lines) > 20 {
+		t.Errorf("%d lines for one backend:\n%s", len(lines), batch.Text())
+	}
+	for i := range lines {
+		if owner := batch.Owner(i + 1); owner != farms[500].ID {
+			t.Errorf("a line of farm %d: %s", owner, lines[i])
+		}
+	}
+}
+
+func BenchmarkCompileThousandFarms(b *testing.B) {
+	in := &rules.Input{Farms: l4test.Many(1000)}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, problems := rules.Compile(in); len(problems) > 0 {
+			b.Fatal(problems)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/sysnet/nft"
+)
+
+// wire collects what the base chains need.
+type wire struct {
+	fronts, backs []string // interfaces
+	families      map[*family]bool
+	returning     map[*family]bool // with answers to be rewritten
+}
+
+func (w *wire) use(p *packetFarm) {
+	for _, d := range p.devices {
+		if !slices.Contains(w.fronts, d) {
+			w.fronts = append(w.fronts, d)
+		}
+	}
+	if w.families == nil {
+		w.families, w.returning = map[*family]bool{}, map[*family]bool{}
+	}
+	w.families[p.family] = true
+	if p.l4.NAT != farm.NATStateless {
+		return
+	}
+	w.returning[p.family] = true
+	for _, place := range p.places {
+		if !slices.Contains(w.backs, place.Interface) {
+			w.backs = append(w.backs, place.Interface)
+		}
+	}
+}
+
+// netdevBase adds the chains that take packets from the interfaces.
+func (c *compiler) netdevBase() {
+	if len(c.wire.fronts) == 0 {
+		return
+	}
+	chain := func(name, hook string, rules ...string) {
+		c.rules.ChainOf(netdevID(name), func() *nft.Chain { return &nft.Chain{Hook: hook, Rules: rules} })
+	}
+	for _, device := range c.wire.fronts {
+		rules := []string{"meta pkttype host goto dispatch"}
+		if slices.Contains(c.wire.backs, device) {
+			// An answer, which was recognised: its fragments are not a client's.
+			rules = slices.Insert(rules, 0, "meta mark & 0xff000000 == 0x5c000000 accept")
+		}
+		chain("arriving_"+plainName(device), "type filter hook ingress device "+quoted(device)+" priority 101; policy accept;", rules...)
+	}
+	chain("refuse", "", "meta mark set 0", "meta l4proto tcp reject with tcp reset", "reject with icmpx type port-unreachable")
+	var rules []string
+	for _, f := range []*family{v4, v6} {
+		if !c.wire.families[f] {
+			continue
+		}
+		if c.rules.Sets[netdevID("fragments")] != nil {
+			chain("fragments"+f.digit, "", "meta mark set "+fragmentKey(f), "meta mark set meta mark map @fragments", "meta mark vmap @sendwire", "meta mark set 0")
+			rules = append(rules, later(f)+" goto fragments"+f.digit)
+		}
+		for _, look := range []struct{ set, key string }{
+			{"ports", f.ip + " daddr . meta l4proto . th dport"},
+			{"ranges", f.ip + " daddr . meta l4proto . th dport"},
+			{"all", f.ip + " daddr"},
+		} {
+			if c.rules.Sets[netdevID(look.set+f.digit)] != nil {
+				rules = append(rules, look.key+" vmap @"+look.set+f.digit)
+			}
+		}
+	}
+	chain("dispatch", "", rules...)
+	c.returns()
+}
+
+// fragmentTime is how long the rest of a datagram may be on its way, in seconds.
+const fragmentTime = 30
+
+// fragmentKey is what the fragments of a datagram have in common, hashed.
+func fragmentKey(f *family) string {
+	if f == v6 {
+		return "jhash ip6 saddr . ip6 daddr . frag id " + hashes
+	}
+	return "jhash ip saddr . ip daddr . ip id " + hashes
+}
+
+// fragment remembers where the first fragment of a datagram goes: the others
+// have no ports.
+func fragment(f *family) string {
+	first := "ip frag-off & 0x2000 != 0"
+	if f == v6 {
+		first = "exthdr frag exists"
+	}
+	return fmt.Sprintf("%s update @fragments { %s timeout %ds : meta mark }", first, fragmentKey(f), fragmentTime)
+}
+
+// later matches fragments behind the first.
+func later(f *family) string {
+	if f == v6 {
+		return "exthdr frag exists frag frag-off != 0"
+	}
+	return "ip frag-off & 0x1fff != 0"
+}
