@@ -17,12 +17,9 @@
 //
 // A member that is down, out (maintenance), at its limit, already tried in
 // this exchange, or whose priority is above the current level. The level
-// starts at 1; members are walked by rising priority, the walk stops at the
-// first above the level, and every unusable one raises the level by 1. A
-// member in maintenance counts as unusable, one at its limit does not: full
-// members do not open the next priority. In l4xnat farms (NewL4) the level
-// rises by the number of unusable members of exactly its priority instead,
-// until there are none: two at priority 1 open level 3.
+// follows from the unusable members by the rule of the kind of farm
+// (farm.Unusable). A member in maintenance counts as unusable, one at its limit
+// does not: full members do not open the next priority.
 //
 // # Slow start
 //

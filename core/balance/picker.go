@@ -2,6 +2,7 @@ package balance
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -31,11 +32,10 @@ type Picker struct {
 	members   []member
 	board     *health.Board
 	state     *State
-	order     []uint16 // members by rising priority
-	// levels is how priorities open, by the kind of farm.
-	levels func(byPriority []uint16, priority func(i uint16) int, usable []bool) int
-	maglev *maglev // ConsistentHash only
-	table  atomic.Pointer[table]
+	order     []uint16                 // members by rising priority
+	level     func(*farm.Unusable) int // by the kind of farm
+	maglev    *maglev                  // ConsistentHash only
+	table     atomic.Pointer[table]
 }
 
 // member is what the hot path needs of a Member, in one cache line.
@@ -55,7 +55,7 @@ type member struct {
 // New makes a Picker. State must be the service's own and not nil. Members
 // beyond farm.MaxBackendID are ignored: there are no more numbers for them.
 func New(a Algorithm, members []Member, board *health.Board, st *State) *Picker {
-	return newPicker(a, members, board, st, level)
+	return newPicker(a, members, board, st, (*farm.Unusable).Level)
 }
 
 // NewL4 is New for an l4xnat farm, whose priorities open by another rule: the
@@ -68,13 +68,12 @@ func NewL4(a farm.L4Algorithm, members []Member, board *health.Board, st *State)
 			members[i].Weight = 1
 		}
 	}
-	return newPicker(ParseL4(a), members, board, st, levelL4)
+	return newPicker(ParseL4(a), members, board, st, (*farm.Unusable).LevelL4)
 }
 
-func newPicker(a Algorithm, members []Member, board *health.Board, st *State,
-	levels func(byPriority []uint16, priority func(i uint16) int, usable []bool) int) *Picker {
+func newPicker(a Algorithm, members []Member, board *health.Board, st *State, level func(*farm.Unusable) int) *Picker {
 	members = members[:min(len(members), farm.MaxBackendID)]
-	p := &Picker{algorithm: a, members: make([]member, len(members)), board: board, state: st, levels: levels}
+	p := &Picker{algorithm: a, members: make([]member, len(members)), board: board, state: st, level: level}
 	for i, m := range members {
 		if m.Slot == nil {
 			m.Slot = board.Slot(m.ID)
@@ -85,7 +84,7 @@ func newPicker(a Algorithm, members []Member, board *health.Board, st *State,
 		p.members[i] = member{
 			slot: m.Slot, load: m.Load, limit: max(0, m.Limit), id: m.ID, out: m.Out,
 			weight:   int64(min(max(1, m.Weight), MaxWeight)),
-			priority: int32(max(1, m.Priority)),
+			priority: int32(min(max(1, m.Priority), math.MaxUint8)),
 			counted:  m.Limit > 0 || a.NeedsLoad(), slowStart: int64(m.SlowStart),
 		}
 		p.order = append(p.order, uint16(i))
@@ -198,3 +197,25 @@ func (m *member) open() bool { return m.apart == nil || m.apart.Usable() }
 func (m *member) full() bool { return m.limit > 0 && m.load.Active.Load() >= m.limit }
 
 func (p *Picker) priority(i uint16) int { return int(p.members[i].priority) }
+
+// first takes the first member by priority that can be taken.
+func (p *Picker) first(t *table, tried Tried) (int, bool) {
+	for _, i := range p.order {
+		if t.inLevel[i] && p.take(int(i), tried) {
+			return int(i), true
+		}
+	}
+	return 0, false
+}
+
+// Beyond picks the first usable member by priority above the level, and reserves
+// it as Pick does: for who was refused by those within, though they are not down.
+func (p *Picker) Beyond(tried Tried) (index int, ok bool) {
+	t := p.refresh()
+	for _, i := range p.order {
+		if !t.inLevel[i] && t.usable[i] && p.take(int(i), tried) {
+			return int(i), true
+		}
+	}
+	return 0, false
+}

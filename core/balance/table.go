@@ -1,6 +1,10 @@
 package balance
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
 
 // table is what follows from the members that are usable. It is replaced as a
 // whole; only version moves, when the board changed but these members did not.
@@ -47,11 +51,15 @@ func (p *Picker) unchanged(t *table) bool {
 func (p *Picker) derive() *table {
 	t := &table{usable: make([]bool, len(p.members)), inLevel: make([]bool, len(p.members))}
 	now := clock()
+	var unusable farm.Unusable
 	for i := range p.members {
 		t.usable[i] = p.members[i].usable()
 		p.members[i].load.note(t.usable[i], now)
+		if !t.usable[i] {
+			unusable[p.members[i].priority]++
+		}
 	}
-	t.level = p.levels(p.order, p.priority, t.usable)
+	t.level = p.level(&unusable)
 	for i, u := range t.usable {
 		if u && p.priority(uint16(i)) <= t.level {
 			t.inLevel[i] = true

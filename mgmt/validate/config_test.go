@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -258,4 +260,30 @@ func TestTheMachinesOwnAddressesAreFound(t *testing.T) {
 		}
 	}
 	t.Skip("this machine has no loopback address")
+}
+
+// A backend is warned of if, and only if, no choice of unusable backends opens
+// its priority.
+func TestPriorityWarningsAreExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := &farm.Service{}
+		for range rapid.IntRange(1, 7).Draw(t, "backends") {
+			s.Backends = append(s.Backends, farm.Backend{Priority: uint8(rapid.IntRange(0, 9).Draw(t, "priority"))})
+		}
+		used := make([]bool, len(s.Backends))
+		for down := range 1 << len(s.Backends) {
+			var unusable farm.Unusable
+			for i := range s.Backends {
+				unusable[s.Backends[i].EffectivePriority()] += down >> i & 1
+			}
+			for i := range s.Backends {
+				used[i] = used[i] || down>>i&1 == 0 && s.Backends[i].EffectivePriority() <= unusable.Level()
+			}
+		}
+		for i := range s.Backends {
+			if text := validate.PriorityWarning(s, i); (text == "") != used[i] {
+				t.Fatalf("backend %d of %v: used %v, warning %q", i, s.Backends, used[i], text)
+			}
+		}
+	})
 }

@@ -81,8 +81,7 @@ func l4BackendWarnings(f *farm.Farm, b *farm.Backend, local []netip.Prefix, add 
 }
 
 // l4PriorityWarning returns a text when the backend at position i of an l4xnat
-// farm can never be used, whichever backends are unusable. The level starts at 1
-// and grows by the number of unusable backends of exactly that priority.
+// farm can never be used, whichever backends are unusable (farm.Unusable).
 func l4PriorityWarning(list []farm.Backend, i int) string {
 	own := list[i].EffectivePriority()
 	if own == 1 {
@@ -95,8 +94,8 @@ func l4PriorityWarning(list []farm.Backend, i int) string {
 	return fmt.Sprintf("priority %d will never be used: with the priorities of the other backends at most %d is reached", own, most)
 }
 
-// l4TopLevel is the highest level the backends can open. Each unusable number
-// of a level's backends leads to another one.
+// l4TopLevel is the highest level the backends can open: each unusable number of
+// a level's backends leads to another one.
 func l4TopLevel(list []farm.Backend) int {
 	count := map[int]int{}
 	for i := range list {

@@ -38,19 +38,21 @@ func LocalSource(addr netip.Addr, local []netip.Addr) error {
 }
 
 // PriorityWarning returns a text when the backend at position i of s can never
-// be used, "" otherwise. The level starts at 1 and grows by one for each
-// unusable backend below it, so a priority above the number of backends with a
-// lower one, plus one, is out of reach.
+// be used, "" otherwise: when the level stays below it though no backend of a
+// lower one can be used.
 func PriorityWarning(s *farm.Service, i int) string {
 	own := s.Backends[i].EffectivePriority()
+	var unusable farm.Unusable
 	lower := 0
 	for j := range s.Backends {
-		if s.Backends[j].EffectivePriority() < own {
+		if p := s.Backends[j].EffectivePriority(); p < own {
+			unusable[p]++
 			lower++
 		}
 	}
-	if own <= lower+1 {
+	most := unusable.Level()
+	if own <= most {
 		return ""
 	}
-	return fmt.Sprintf("priority %d will never be used: backends with a lower value: %d, so at most %d is reached", own, lower, lower+1)
+	return fmt.Sprintf("priority %d will never be used: backends with a lower value: %d, so at most %d is reached", own, lower, most)
 }

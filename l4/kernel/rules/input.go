@@ -1,8 +1,6 @@
 package rules
 
-import (
-	"github.com/sluicelb/sluice/core/farm"
-)
+import "github.com/sluicelb/sluice/core/farm"
 
 // Input is everything a compilation depends on.
 type Input struct {
@@ -42,6 +40,7 @@ type State struct {
 // client; with drain its sessions still lead to it.
 func (in *Input) States(l *farm.L4) []State {
 	out := make([]State, len(l.Backends))
+	var unusable farm.Unusable
 	for i := range l.Backends {
 		b := &l.Backends[i]
 		up := in.usable(b)
@@ -50,33 +49,18 @@ func (in *Input) States(l *farm.L4) []State {
 			Known:   up && b.Maintenance != farm.MaintenanceCut,
 			Chosen:  up && b.Maintenance == "",
 		}
+		if !out[i].Chosen {
+			unusable[b.EffectivePriority()]++
+		}
 	}
-	most := level(out)
+	level := unusable.LevelL4()
 	for i := range out {
-		out[i].Chosen = out[i].Chosen && out[i].EffectivePriority() <= most
+		out[i].Chosen = out[i].Chosen && out[i].EffectivePriority() <= level
 	}
 	if l.Algorithm == farm.L4Priority {
 		onlyFirst(out)
 	}
 	return out
-}
-
-// level is the priority up to which backends are in service: from 1 on, the
-// unusable ones of exactly that priority are added to it until there are none
-// (contract of the L4 core).
-func level(list []State) int {
-	for level := 1; ; {
-		unusable := 0
-		for i := range list {
-			if !list[i].Chosen && list[i].EffectivePriority() == level {
-				unusable++
-			}
-		}
-		if unusable == 0 {
-			return level
-		}
-		level += unusable
-	}
 }
 
 // onlyFirst leaves one backend chosen: the first in the list of the best
