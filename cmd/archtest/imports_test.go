@@ -167,6 +167,7 @@ var doors = []door{
 	{"github.com/danielgtaylor/huma", []string{"mgmt/api"}, true},
 	{"github.com/prometheus", []string{"mgmt/metrics"}, true},
 	{"github.com/spf13/cobra", []string{"cmd/cli", "cmd/appliance", "cmd/manual"}, true},
+	{"github.com/cpuguy83/go-md2man", []string{"cmd/manual"}, true},
 	{"github.com/spf13/pflag", []string{"cmd/cli"}, true},
 	{"github.com/jedib0t/go-pretty", []string{"cmd/cli"}, true},
 	{"github.com/goccy/go-yaml", []string{"mgmt/document", "cmd/cli"}, true},

@@ -67,7 +67,7 @@ func DocumentPage() *cobra.Command {
 	for _, s := range documentSections() {
 		fmt.Fprintf(&text, "# %s\n%s\n\n%s", strings.ToUpper(s.title), s.about, definitions(s.params, inDocument))
 	}
-	text.WriteString("# SEE ALSO\n**sluice(8)**, **sluice-check(8)**, **sluice-apply(8)**, **sluice-export(8)**, **sluice-run(8)**\n")
+	text.WriteString("# SEE ALSO\n**sluice(8)**, **sluice-check(8)**, **sluice-apply(8)**, **sluice-export(8)**, **sluice-run(8)**, **sluice-guide(7)**\n")
 	page := &cobra.Command{Use: "sluice.yaml", Short: "The configuration of Sluice as a document", Long: text.String(), DisableAutoGenTag: true, DisableFlagsInUseLine: true}
 	page.Flags().Bool("help", false, "") // or a flag of that name would be documented
 	page.Flags().Lookup("help").Hidden = true

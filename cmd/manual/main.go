@@ -47,6 +47,9 @@ func write(dir, version string, day time.Time) error {
 	if err := pages(root, filepath.Join(dir, "man"), header); err != nil {
 		return err
 	}
+	if err := guide(filepath.Join(dir, "man"), header); err != nil {
+		return err
+	}
 	for name, write := range completions {
 		file := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {

@@ -89,3 +89,15 @@ func TestAPageExplainsEveryFieldOfADocument(t *testing.T) {
 		t.Errorf("its example cannot be applied: %v\n%s", err, example)
 	}
 }
+
+func TestTheGuideIsAPageWithEveryTask(t *testing.T) {
+	page := manual(t)["sluice-guide.7"]
+	if !strings.HasPrefix(page, ".nh\n.TH \"SLUICE-GUIDE\" \"7\"") {
+		t.Errorf("it begins with %.60q", page)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^# (.*)$`).FindAllStringSubmatch(guideText, -1) {
+		if !strings.Contains(page, "\n.SH "+m[1]+"\n") {
+			t.Errorf("it has no %q", m[1])
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package e2e_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/certs/certstest"
+)
+
+// elsewhere are commands of the guide that do not end by themselves, or need what
+// other tests have: an authority that speaks ACME, a revision to go back to, a log in a file.
+var elsewhere = regexp.MustCompile(`^sluice (run|trace|rollback|acme order|logs$|logs shop --follow)`)
+
+// Every command of the guide, sluice-guide(7), is run as it stands there, in its
+// order; what makes the farm dns comes first.
+func TestCommandsOfTheGuideWorkAsTheyStand(t *testing.T) {
+	u := newcomer(t)
+	data := filepath.Join(u.dir, "data")
+	root := certstest.NewAuthority(t, "root", time.Now())
+	leaf := root.Issue("shop.example")
+	ports := freePorts(t, 2)
+	give := func(name, text string) {
+		path := filepath.Join(u.dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o700)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	give("farm.yaml", fmt.Sprintf(`farms: [{name: shop, profile: http, vip: 127.0.0.1, vport: %d, services: [
+		{name: canary}, {name: api}, {name: web, backends: [{ip: 10.0.0.10, port: 8080}, {ip: 10.0.0.11, port: 8080}]}]}]`, ports[0]))
+	give("shop.crt", leaf.ChainPEM())
+	give("shop.key", leaf.KeyPEM())
+	give("ca.pem", root.CertPEM())
+	if err := os.Symlink(program, filepath.Join(u.dir, "bin", "sluice")); err != nil {
+		t.Fatal(err)
+	}
+	start(t, identity{name: "who tests"}, data, "--config", filepath.Join(u.dir, "farm.yaml"))
+	give("data/hooks/dns.sh", "#!/bin/sh\n")
+	for _, line := range commandsOfTheGuide(t) {
+		line = strings.ReplaceAll(line, "vip=192.0.2.10 vport=53", fmt.Sprintf("vip=127.0.0.1 vport=%d", ports[1]))
+		cmd := u.shell(line)
+		cmd.Dir = u.dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", line, err, out)
+		}
+	}
+}
+
+// commandsOfTheGuide are those a test can run, what makes the farm dns first; what
+// is applied then has it too.
+func commandsOfTheGuide(t *testing.T) (out []string) {
+	t.Helper()
+	page, err := os.ReadFile("../manual/guide.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^\t(sluice .*)$`).FindAllStringSubmatch(string(page), -1) {
+		if !elsewhere.MatchString(m[1]) {
+			out = append(out, m[1])
+		}
+	}
+	if len(out) < 50 {
+		t.Fatalf("the guide has %d commands", len(out))
+	}
+	makes := regexp.MustCompile(`create dns|add dns`)
+	first := slices.DeleteFunc(slices.Clone(out), func(line string) bool { return !makes.MatchString(line) })
+	return slices.Concat(first, []string{"sluice export >farm.yaml"}, slices.DeleteFunc(out, makes.MatchString))
+}
