@@ -23,6 +23,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/inherit"
 	"github.com/sluicelb/sluice/cmd/supervisor"
 	"github.com/sluicelb/sluice/cmd/supervisor/line"
+	"github.com/sluicelb/sluice/cmd/trim"
 	"github.com/sluicelb/sluice/core/shm"
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
@@ -68,6 +69,7 @@ type process struct {
 
 func run(name, version string) error {
 	_ = os.WriteFile("/proc/self/comm", []byte("sluice-"+name), 0) // a name for ps; nothing depends on it
+	trim.After(supervisor.TrimTime)
 	set, err := inherit.FromEnv()
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluicelb/sluice/cmd/harden"
 	"github.com/sluicelb/sluice/cmd/supervisor/line"
+	"github.com/sluicelb/sluice/cmd/trim"
 	"github.com/sluicelb/sluice/mgmt/disk"
 )
 
@@ -32,6 +33,9 @@ const (
 	// FirstVariable is set in the lives of a role until it served once.
 	FirstVariable = "SLUICE_FIRST"
 )
+
+// TrimTime is how long after its start a process gives back what only that needed.
+const TrimTime = 5 * time.Second
 
 // Run starts an instance and keeps it running until ctx ends, or SIGINT or
 // SIGTERM arrives; then it stops the roles in order and returns nil. A second
@@ -53,6 +57,7 @@ func Run(ctx context.Context, o Options) error {
 		return disk.Explain(s.options.Data, err)
 	}
 	s.start()
+	trim.After(TrimTime)
 	return s.wait(ctx)
 }
 

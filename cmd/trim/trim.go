@@ -1,0 +1,80 @@
+// Package trim makes a process small once it has started.
+//
+// Every role is the whole program: each sets up all packages, runs code once
+// that it never runs again, and leaves garbage that is less than what the
+// collector waits for. At rest that is most of its memory. After gives it back:
+// garbage and the pages of the heap it lay in, and the pages of the program
+// that are mapped. What of the program is needed is mapped again when it is next
+// used, sixteen pages at a time and without reading the disk; the rest stays in
+// the page cache, which the kernel empties as it needs.
+package trim
+
+import (
+	"os"
+	"reflect"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// span is a part of the address space.
+type span struct{ start, end uintptr }
+
+// After trims the process once, d from now. What the program is mapped to is
+// looked up at once: a role has no right to read it later.
+func After(d time.Duration) {
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		maps = nil // the heap can be trimmed without
+	}
+	program := readOnly(string(maps), reflect.ValueOf(After).Pointer())
+	time.AfterFunc(d, func() { release(program) })
+}
+
+// release gives memory back: the heap first, because the collector reads the program.
+func release(program []span) {
+	debug.FreeOSMemory()
+	for _, s := range program {
+		// An error leaves the pages where they are: they may be locked.
+		_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, s.start, s.end-s.start, syscall.MADV_DONTNEED)
+	}
+}
+
+// readOnly lists the parts of the file that is mapped at the given address which
+// cannot be written: they hold nothing that is not in the file. maps is in the
+// form of /proc/self/maps.
+func readOnly(maps string, within uintptr) []span {
+	type mapping struct {
+		span
+		writable bool
+		file     string // device and inode
+	}
+	var all []mapping
+	var file string
+	for line := range strings.Lines(maps) {
+		f := strings.Fields(line)
+		if len(f) < 6 || f[4] == "0" {
+			continue // no file
+		}
+		low, high, _ := strings.Cut(f[0], "-")
+		start, err1 := strconv.ParseUint(low, 16, 64)
+		end, err2 := strconv.ParseUint(high, 16, 64)
+		if err1 != nil || err2 != nil {
+			continue
+		}
+		m := mapping{span{uintptr(start), uintptr(end)}, strings.Contains(f[1], "w"), f[3] + " " + f[4]}
+		if m.start <= within && within < m.end {
+			file = m.file
+		}
+		all = append(all, m)
+	}
+	var out []span
+	for _, m := range all {
+		if m.file == file && !m.writable {
+			out = append(out, m.span)
+		}
+	}
+	return out
+}

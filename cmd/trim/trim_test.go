@@ -1,0 +1,131 @@
+package trim
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+)
+
+const maps = `00400000-00500000 r-xp 00000000 08:01 77 /opt/with a blank/sluice
+00500000-00600000 r--p 00100000 08:01 77 /opt/with a blank/sluice
+00600000-00610000 rw-p 00200000 08:01 77 /opt/with a blank/sluice
+00610000-00620000 rw-p 00000000 00:00 0
+c000000000-c000400000 rw-p 00000000 00:00 0 [anon: Go: heap]
+7f0000000000-7f0000001000 r--s 00000000 08:01 78 /var/lib/sluice/store.db
+7f0000002000-7f0000003000 r-xp 00000000 08:02 77 /lib/libc.so.6
+7ffc00000000-7ffc00001000 r-xp 00000000 00:00 0 [vdso]
+broken
+`
+
+func TestOnlyWhatIsInTheProgramsFileIsLetGo(t *testing.T) {
+	program := []span{{0x400000, 0x500000}, {0x500000, 0x600000}}
+	for _, c := range []struct {
+		name string
+		at   uintptr
+		want []span
+	}{
+		{"its code", 0x400000, program},
+		{"last byte of it", 0x4fffff, program},
+		{"between mappings", 0x700000, nil},
+		{"memory without a file", 0xc000000000, nil},
+	} {
+		if got := readOnly(maps, c.at); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %x, want %x", c.name, got, c.want)
+		}
+	}
+	if got := readOnly("", 0x400000); got != nil {
+		t.Errorf("nothing known: got %x", got)
+	}
+}
+
+var written = []byte("may change") // lies where the program can be written
+
+func TestPagesOfTheProgramAreUnmapped(t *testing.T) {
+	program := own(t)
+	sum := 0
+	for _, s := range program {
+		for at := s.start; at < s.end; at += 4096 {
+			sum += int(*(*byte)(pointerTo(at)))
+		}
+	}
+	before := resident(t, program)
+	written[0] = 'M'
+	release(program)
+	after := resident(t, program)
+	t.Logf("%d KiB of the program were mapped, %d are now (sum %d)", before, after, sum)
+	if before == 0 || after > before*9/10 { // looking maps what looking needs
+		t.Errorf("%d KiB of the program were mapped before, %d after", before, after)
+	}
+	if string(written) != "May change" {
+		t.Errorf("a variable became %q", written)
+	}
+}
+
+func TestGarbageIsGivenBack(t *testing.T) {
+	garbage := make([]byte, 64<<20)
+	for i := 0; i < len(garbage); i += 4096 {
+		garbage[i] = 1
+	}
+	runtime.KeepAlive(garbage)
+	garbage = nil
+	var m runtime.MemStats
+	After(time.Millisecond)
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if runtime.ReadMemStats(&m); m.HeapReleased > 48<<20 {
+			return
+		}
+	}
+	t.Errorf("%d KiB idle, %d of them given back", m.HeapIdle>>10, m.HeapReleased>>10)
+}
+
+// own lists the parts of this program that may be let go.
+func own(t *testing.T) []span {
+	t.Helper()
+	b, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := reflect.ValueOf(After).Pointer()
+	program := readOnly(string(b), code)
+	has := func(p uintptr) bool {
+		return slices.ContainsFunc(program, func(s span) bool { return s.start <= p && p < s.end })
+	}
+	if !has(code) || !has(uintptr(unsafe.Pointer(unsafe.StringData(maps)))) {
+		t.Fatalf("code or constants are not in %x", program)
+	}
+	if has(uintptr(unsafe.Pointer(&written))) {
+		t.Fatalf("a variable is in %x", program)
+	}
+	return program
+}
+
+// resident is how many KiB of these parts the process has mapped.
+func resident(t *testing.T, parts []span) (sum int) {
+	t.Helper()
+	b, err := os.ReadFile("/proc/self/smaps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var counts bool
+	for line := range strings.Lines(string(b)) {
+		var start, end uintptr
+		if n, _ := fmt.Sscanf(line, "%x-%x ", &start, &end); n == 2 {
+			counts = slices.Contains(parts, span{start, end})
+			continue
+		}
+		var kib int
+		if n, _ := fmt.Sscanf(line, "Rss: %d kB", &kib); n == 1 && counts {
+			sum += kib
+		}
+	}
+	return sum
+}
+
+// pointerTo is an address that is no Go memory.
+func pointerTo(at uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&at)) }
