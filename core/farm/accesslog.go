@@ -45,18 +45,6 @@ func (l AccessLog) clone() AccessLog {
 	return l
 }
 
-// Log is what the farm says of its access log, nil when it has none, and
-// whether it is written.
-func (f *Farm) Log() (l *AccessLog, on bool) {
-	switch {
-	case f.HTTP != nil:
-		return &f.HTTP.AccessLog, f.HTTP.Logs
-	case f.InUserspace():
-		return &f.L4.AccessLog, f.L4.Logs
-	}
-	return nil, false
-}
-
 // ConnectionLogFields are the fields that connections have; the others are of
 // requests.
 func ConnectionLogFields() []LogField {

@@ -97,13 +97,6 @@ func (f *Farm) NotKernel() string {
 	return ""
 }
 
-// MixesVersions reports whether backends may be of another IP version than the
-// VIP: where the engine makes connections of its own to them.
-func (f *Farm) MixesVersions() bool {
-	l := f.L4
-	return l == nil || l.NAT == NATMasquerade && l.DataPath != DataPathKernel && l.NotUserspace() == ""
-}
-
 // NotKernel says which directives packet filter rules cannot carry; empty when
 // there are none.
 func (l *L4) NotKernel() string {

@@ -1,81 +1,67 @@
 package farm
 
-// Group is backends that share traffic: those of one service of an http farm,
-// or all of an l4xnat farm. It refers to the farm, which it changes. The zero
-// Group has no backends and must not be given any.
+// Group is backends that share traffic: those of one service, or all of a farm
+// that has backends of its own. It refers to the farm, which it changes. The
+// zero Group has no backends and must not be given any.
 type Group struct {
 	Farm *Farm
-	// Service is nil for the group of an l4xnat farm.
+	// Service is nil where the backends are not those of a service of an http
+	// farm.
 	Service *Service
+	of      owner
 }
 
-// Groups lists the groups of the farm, in the order of its services.
-func (f *Farm) Groups() []Group {
-	switch {
-	case f.L4 != nil:
-		return []Group{{Farm: f}}
-	case f.HTTP == nil:
-		return nil
-	}
-	out := make([]Group, len(f.HTTP.Services))
-	for i := range f.HTTP.Services {
-		out[i] = Group{Farm: f, Service: &f.HTTP.Services[i]}
-	}
-	return out
+// owner is who has the backends of a group: a service, or the directives of a
+// farm.
+type owner interface {
+	called() string    // the name of a service, empty for a farm
+	number() *uint32   // what sessions and rotations are kept by
+	lastSeat() *uint32 // the last seat a backend was given
+	list() *[]Backend
+	keepsSessions() bool
+	redirects() bool
 }
 
 // ID is the number sessions and rotations of the group are kept by.
 func (g Group) ID() uint32 { return *g.IDAt() }
 
 // IDAt is where the ID of the group is kept.
-func (g Group) IDAt() *uint32 {
-	if g.Service != nil {
-		return &g.Service.ID
+func (g Group) IDAt() *uint32 { return g.of.number() }
+
+// Name is that of the service, empty for the backends of a farm itself.
+func (g Group) Name() string {
+	if g.of == nil {
+		return ""
 	}
-	return &g.Farm.L4.ID
+	return g.of.called()
 }
 
-// Name is that of the service, empty for the group of an l4xnat farm.
-func (g Group) Name() string {
-	if g.Service != nil {
-		return g.Service.Name
-	}
-	return ""
-}
+// OfService reports whether the backends are those of a service, and not of the
+// farm itself.
+func (g Group) OfService() bool { return g.Farm.HasServices() }
 
 // Backends are those of the group, not a copy of them.
 func (g Group) Backends() []Backend {
-	if list := g.list(); list != nil {
-		return *list
+	if g.of == nil {
+		return nil
 	}
-	return nil
+	return *g.of.list()
 }
 
 // SetBackends replaces the backends of the group.
-func (g Group) SetBackends(list []Backend) { *g.list() = list }
-
-func (g Group) list() *[]Backend {
-	switch {
-	case g.Service != nil:
-		return &g.Service.Backends
-	case g.Farm != nil && g.Farm.L4 != nil:
-		return &g.Farm.L4.Backends
-	}
-	return nil
-}
+func (g Group) SetBackends(list []Backend) { *g.of.list() = list }
 
 // KeepsSessions reports whether clients stay on their backend.
-func (g Group) KeepsSessions() bool {
-	if g.Service != nil {
-		return g.Service.EffectivePersistence() != PersistNone
-	}
-	return g.Farm.L4.Persist != L4PersistNone
-}
+func (g Group) KeepsSessions() bool { return g.of.keepsSessions() }
+
+// Redirects reports whether the service sends clients elsewhere, so that its
+// backends get nothing.
+func (g Group) Redirects() bool { return g.of.redirects() }
 
 // String names the group in messages: "service web of farm shop", "farm dns".
 func (g Group) String() string {
-	if g.Service != nil {
-		return "service " + g.Service.Name + " of farm " + g.Farm.Name
+	if g.OfService() {
+		return "service " + g.Name() + " of farm " + g.Farm.Name
 	}
 	return "farm " + g.Farm.Name
 }

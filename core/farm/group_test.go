@@ -39,8 +39,8 @@ func TestGroupsAreThoseOfServicesOrTheOneOfAnL4Farm(t *testing.T) {
 func TestNumbersOfBackendsStayWithThemAndAreNeverGivenAgain(t *testing.T) {
 	three := []farm.Backend{{ID: 1}, {ID: 2}, {ID: 3}}
 	for name, g := range map[string]farm.Group{
-		"service": {Farm: &farm.Farm{}, Service: &farm.Service{Backends: slices.Clone(three)}},
-		"l4xnat":  {Farm: &farm.Farm{L4: &farm.L4{Backends: slices.Clone(three)}}},
+		"service": (&farm.Farm{}).GroupOf(&farm.Service{Backends: slices.Clone(three)}),
+		"l4xnat":  (&farm.Farm{L4: &farm.L4{Backends: slices.Clone(three)}}).Own(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			check := func(want ...int) {

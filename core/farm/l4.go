@@ -126,20 +126,40 @@ func (l *L4) PortsText() string {
 	return strings.Join(texts, ",")
 }
 
-// PortsText is the virtual port of a farm of any profile as text.
-func (f *Farm) PortsText() string {
-	if f.L4 != nil {
-		return f.L4.PortsText()
+// What every profile says of its farms (see directives), said by l4xnat.
+
+func (l *L4) groups(f *Farm) []Group       { return []Group{{Farm: f, of: l}} }
+func (l *L4) own() owner                   { return l }
+func (l *L4) transports() []L4Protocol     { return l.Protocol.Transports() }
+func (l *L4) portsText(*Farm) string       { return l.PortsText() }
+func (l *L4) inEngine(f *Farm) bool        { return f.InUserspace() }
+func (l *L4) keepsPort() bool              { return true }
+func (l *L4) mark() uint32                 { return l.Mark }
+func (l *L4) log() (a *AccessLog, on bool) { return &l.AccessLog, l.Logs }
+
+func (l *L4) vports(*Farm) []PortRange {
+	if len(l.Ports) == 0 {
+		return []PortRange{{First: 1, Last: 65535}}
 	}
-	return strconv.Itoa(int(f.VPort))
+	return l.Ports
 }
 
-func (l *L4) clone() *L4 {
-	if l == nil {
-		return nil
-	}
+func (l *L4) mixesVersions() bool {
+	return l.NAT == NATMasquerade && l.DataPath != DataPathKernel && l.NotUserspace() == ""
+}
+
+func (l *L4) copyTo(f *Farm) {
 	out := *l
 	out.Ports, out.Trusted, out.Responses = slices.Clone(l.Ports), slices.Clone(l.Trusted), own(l.Responses)
 	out.Backends, out.AccessLog = cloneBackends(l.Backends), l.AccessLog.clone()
-	return &out
+	f.L4 = &out
 }
+
+// What the farm says of its own backends (see owner).
+
+func (l *L4) called() string      { return "" }
+func (l *L4) number() *uint32     { return &l.ID }
+func (l *L4) lastSeat() *uint32   { return &l.LastSeat }
+func (l *L4) list() *[]Backend    { return &l.Backends }
+func (l *L4) keepsSessions() bool { return l.Persist != L4PersistNone }
+func (l *L4) redirects() bool     { return false }

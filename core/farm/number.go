@@ -78,12 +78,7 @@ func (g Group) seats() (seats []uint32, last uint32) {
 }
 
 // LastSeatAt is where the group keeps the last seat it gave.
-func (g Group) LastSeatAt() *uint32 {
-	if g.Service != nil {
-		return &g.Service.LastSeat
-	}
-	return &g.Farm.L4.LastSeat
-}
+func (g Group) LastSeatAt() *uint32 { return g.of.lastSeat() }
 
 // Add puts a new backend at the end of the list and tells where that is.
 func (g Group) Add(b Backend) (position int) {

@@ -4,22 +4,6 @@ package farm
 // and snapshot all spell them the same way. Engines turn them into numbers
 // when they compile their tables.
 
-// Profile is the kind of a farm.
-type Profile string
-
-// The profiles this release carries traffic for.
-const (
-	ProfileHTTP Profile = "http"
-	ProfileL4   Profile = "l4xnat"
-)
-
-// ProfileHTTPS is what an http farm whose listener speaks TLS is called, and may
-// be asked for as; no farm has it.
-const ProfileHTTPS Profile = "https"
-
-// Profiles lists every profile a farm may have.
-func Profiles() []Profile { return []Profile{ProfileHTTP, ProfileL4} }
-
 // VerbSet names the methods an http farm accepts; each set includes the ones
 // listed before it, except VerbsOptions.
 type VerbSet string

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
@@ -46,50 +47,60 @@ func (c *checker) farm(f *farm.Farm) {
 		c.fail("farm %q: vip %s is not an address clients can connect to", f.Name, f.VIP)
 	}
 	switch {
-	case f.Profile == farm.ProfileHTTP && f.HTTP != nil && f.L4 == nil:
-		c.http(f)
-	case f.Profile == farm.ProfileL4 && f.L4 != nil && f.HTTP == nil:
-		c.l4(f)
-	case f.Profile != farm.ProfileHTTP && f.Profile != farm.ProfileL4:
+	case f.Complete():
+		c.ports(f)
+		for _, g := range f.Groups() {
+			c.group(g)
+		}
+	case !slices.Contains(farm.Profiles(), f.Profile):
 		c.fail("farm %q: no engine carries profile %q", f.Name, f.Profile)
 	default:
 		c.fail("farm %q: profile %s without its directives, or with those of another", f.Name, f.Profile)
 	}
 }
 
-func (c *checker) http(f *farm.Farm) {
-	if f.VPort == 0 {
-		c.fail("farm %q: virtual port 0 does not exist", f.Name)
+// ports checks what both data paths rest on: the ports are apart, so that a
+// packet belongs to one of them.
+func (c *checker) ports(f *farm.Farm) {
+	ports, last := f.VPorts(), uint16(0)
+	if len(ports) > farm.MaxPortRanges {
+		c.fail("farm %q: %d port ranges, at most %d are possible", f.Name, len(ports), farm.MaxPortRanges)
 	}
-	for i := range f.HTTP.Services {
-		c.service(f, &f.HTTP.Services[i])
-	}
-}
-
-// l4 checks what both data paths rest on: the ports are apart, so that a packet
-// belongs to one of them, and a backend is of the VIP's family unless the engine
-// connects anew.
-func (c *checker) l4(f *farm.Farm) {
-	l := f.L4
-	if err := c.services.take(l.ID); err != nil {
-		c.fail("farm %q: %w", f.Name, err)
-	}
-	if len(l.Ports) > farm.MaxPortRanges {
-		c.fail("farm %q: %d port ranges, at most %d are possible", f.Name, len(l.Ports), farm.MaxPortRanges)
-	}
-	last := uint16(0)
-	for _, p := range l.Ports {
+	for _, p := range ports {
+		if p.First == 0 {
+			c.fail("farm %q: virtual port 0 does not exist", f.Name)
+			return
+		}
 		if p.First <= last || p.Last < p.First {
-			c.fail("farm %q: virtual ports %s are not ascending or not apart", f.Name, l.PortsText())
-			break
+			c.fail("farm %q: virtual ports %s are not ascending or not apart", f.Name, f.PortsText())
+			return
 		}
 		last = p.Last
 	}
-	for i := range l.Backends {
-		b := &l.Backends[i]
-		c.backend(fmt.Sprintf("farm %q", f.Name), i, b)
-		if b.Addr.IsValid() && b.Addr.Is4() != f.VIP.Is4() && !f.MixesVersions() {
-			c.fail("farm %q: backend %d (%s): its IP version is not that of the vip %s", f.Name, b.ID, b.Host, f.VIP)
+}
+
+// group checks the backends of a group. One is of the VIP's family unless the
+// engine connects anew, and has a port unless it may keep the client's.
+func (c *checker) group(g farm.Group) {
+	where := fmt.Sprintf("farm %q", g.Farm.Name)
+	if g.OfService() {
+		where += fmt.Sprintf(": service %q", g.Name())
+	}
+	if err := c.services.take(g.ID()); err != nil {
+		c.fail("%s: %w", where, err)
+	}
+	mixes, keepsPort := g.Farm.MixesVersions(), g.Farm.KeepsPort()
+	for i := range g.Backends() {
+		b := &g.Backends()[i]
+		c.backend(where, i, b)
+		if !b.Addr.IsValid() {
+			continue
+		}
+		if !mixes && b.Addr.Is4() != g.Farm.VIP.Is4() {
+			c.fail("%s: backend %d (%s): its IP version is not that of the vip %s", where, b.ID, b.Host, g.Farm.VIP)
+		}
+		if !keepsPort && b.Port == 0 {
+			c.fail("%s: backend %d (%s): port 0 does not exist", where, b.ID, b.Host)
 		}
 	}
 }
@@ -103,19 +114,6 @@ func (c *checker) backend(where string, position int, b *farm.Backend) {
 	}
 	if !reachable(b.Addr) {
 		c.fail("%s: backend %d (%s): address %s cannot be connected to", where, b.ID, b.Host, b.Addr)
-	}
-}
-
-func (c *checker) service(f *farm.Farm, s *farm.Service) {
-	if err := c.services.take(s.ID); err != nil {
-		c.fail("farm %q: service %q: %w", f.Name, s.Name, err)
-	}
-	for i := range s.Backends {
-		b := &s.Backends[i]
-		c.backend(fmt.Sprintf("farm %q: service %q", f.Name, s.Name), i, b)
-		if b.Port == 0 && b.Addr.IsValid() {
-			c.fail("farm %q: service %q: backend %d (%s): port 0 does not exist", f.Name, s.Name, b.ID, b.Host)
-		}
 	}
 }
 

@@ -65,7 +65,7 @@ func (e *Engine) compileFarm(f *farm.Farm) (*farmTable, error) {
 	if l.MaxConnections > 0 {
 		ft.places, ft.most = e.registry.doors.Of(f.ID), int64(l.MaxConnections)
 	}
-	numbers := (farm.Group{Farm: f}).Numbers()
+	numbers := f.Own().Numbers()
 	for i := range l.Backends {
 		ft.backends[i] = ft.compileBackend(f, &l.Backends[i])
 		ft.backends[i].number = numbers[i]

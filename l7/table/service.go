@@ -102,7 +102,7 @@ func (c *Compiler) compileBackends(out *Service, first bool, f *farm.Farm, s *fa
 	out.Tracked, out.hashed = algorithm.NeedsLoad(), algorithm == balance.ConsistentHash
 	out.Backends, out.at = make([]Backend, len(s.Backends)), make(map[uint32]int, len(s.Backends))
 	members := make([]balance.Member, len(s.Backends))
-	numbers := (farm.Group{Farm: f, Service: s}).Numbers()
+	numbers := f.GroupOf(s).Numbers()
 	for i := range s.Backends {
 		b := &s.Backends[i]
 		load := c.registry.Loads.Of(b.ID)

@@ -107,7 +107,7 @@ func (c *call) chosen() (chosen, error) {
 		}
 		out.name = "farm " + name
 		if backend != "" {
-			at, err := atBackend(farm.Group{Farm: f}, backend)
+			at, err := atBackend(f.Own(), backend)
 			if err != nil {
 				return out, err
 			}
@@ -129,7 +129,7 @@ func (w *chosen) add(f *farm.Farm, only int) {
 	if f.InKernel() {
 		ids = &w.kernel
 	}
-	for i, number := range (farm.Group{Farm: f}).Numbers() {
+	for i, number := range f.Own().Numbers() {
 		if only >= 0 && i != only {
 			continue
 		}

@@ -117,7 +117,7 @@ func (s *Server) getFarm(c *call) (either[FarmDetails, L4FarmDetails], error) {
 	}
 	out := FarmDetails{Description: "Get farm " + f.Name, Params: s.farmView(f), Services: []ServiceView{}, IPDS: noIPDS()}
 	for i := range services(f) {
-		out.Services = append(out.Services, s.serviceView(&f.HTTP.Services[i]))
+		out.Services = append(out.Services, s.serviceView(f.GroupOf(&f.HTTP.Services[i])))
 	}
 	return first[FarmDetails, L4FarmDetails](out), nil
 }
@@ -189,13 +189,14 @@ type ServiceView struct {
 	Backends []BackendView `json:"backends"`
 }
 
-func (s *Server) serviceView(v *farm.Service) ServiceView {
+func (s *Server) serviceView(g farm.Group) ServiceView {
+	v := g.Service
 	out := ServiceView{
 		ID: v.Name, VHost: v.VHost, URL: v.URL, Redirect: v.Redirect,
 		Persistence: v.Persistence, TTL: sessionTTL(v), SessionID: v.SessionID,
 		Policy:    cmp.Or(v.Policy, farm.PolicyRoundRobin),
 		LeastResp: truth(v.Policy == farm.PolicyResponseTime), ServiceOptions: serviceOptions(v),
-		Backends: s.backendViews(v),
+		Backends: s.backendViews(g),
 	}
 	if v.Redirect != "" {
 		out.RedirectType = cmp.Or(v.RedirectType, farm.RedirectDefault)
@@ -234,10 +235,10 @@ type BackendView struct {
 	Resolution *Resolution `json:"resolution,omitempty" doc:"Of a backend with a host name"`
 }
 
-func (s *Server) backendViews(v *farm.Service) []BackendView {
+func (s *Server) backendViews(g farm.Group) []BackendView {
 	out := []BackendView{}
-	for i := range v.Backends {
-		out = append(out, s.backendView(farm.Group{Service: v}, i))
+	for i := range g.Backends() {
+		out = append(out, s.backendView(g, i))
 	}
 	return out
 }

@@ -23,21 +23,24 @@ func (c *call) group() (farm.Group, error) {
 func findGroup(cfg *farm.Config, name, service string) (farm.Group, error) {
 	if service != "" {
 		f, s, err := findService(cfg, name, service)
-		return farm.Group{Farm: f, Service: s}, err
+		if err != nil {
+			return farm.Group{}, err
+		}
+		return f.GroupOf(s), nil
 	}
 	f, err := findFarm(cfg, name)
 	switch {
 	case err != nil:
 		return farm.Group{}, err
-	case f.L4 == nil:
+	case f.HasServices():
 		return farm.Group{}, badRequest("the farm %s is an %s farm, whose backends and sessions belong to its services: name one of these too", name, f.Profile)
 	}
-	return farm.Group{Farm: f}, nil
+	return f.Own(), nil
 }
 
 // hasServices refuses farms whose backends are their own.
 func hasServices(f *farm.Farm) error {
-	if f.HTTP != nil {
+	if f.HasServices() {
 		return nil
 	}
 	return badRequest("the farm %s is an %s farm and has no services: its backends and sessions are its own, name no service", f.Name, f.Profile)

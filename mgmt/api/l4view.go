@@ -56,7 +56,7 @@ func (s *Server) l4FarmView(f *farm.Farm) L4FarmView {
 		FarmName: f.Name, Profile: f.Profile, Status: s.status(f), Problem: s.problem(f),
 		VIP: f.VIP.String(), VPort: l.PortsText(), Listener: string(farm.ProfileL4),
 		Protocol: l.Protocol, NAT: l.NAT, Algorithm: l.Algorithm, Persistence: validate.L4PersistenceText(l.Persist), TTL: cmp.Or(l.TTL, farm.DefaultL4TTL),
-		Sessions: staticSessions(farm.Group{Farm: f}), Logs: truth(l.Logs),
+		Sessions: staticSessions(f.Own()), Logs: truth(l.Logs),
 		DataPath: askedPath(l), Carrier: carrier, Why: why, Warnings: s.warnings(f),
 		LogLimit: cmp.Or(l.LogLimit, farm.DefaultL4LogLimit), LogPrefix: cmp.Or(l.LogPrefix, "l4:"+f.Name+" "), LogLines: logLines(&l.AccessLog),
 		ConnectTimeout: cmp.Or(l.ConnectTimeout, farm.DefaultL4Connect), IdleTimeout: idleTime(l, carrier),
@@ -76,7 +76,7 @@ type L4FarmDetails struct {
 }
 
 func (s *Server) l4Details(description string, f *farm.Farm) L4FarmDetails {
-	g := farm.Group{Farm: f}
+	g := f.Own()
 	out := L4FarmDetails{Description: description, Params: s.l4FarmView(f), Backends: []L4BackendView{}, IPDS: noIPDS()}
 	for i := range g.Backends() {
 		out.Backends = append(out.Backends, s.l4BackendView(g, i))

@@ -57,7 +57,7 @@ func shownRules[T, V any](rules []T, show func(int, T) V) []V {
 func rulesOfFarm(f *farm.Farm) map[string]int {
 	switch {
 	case f.L4 != nil:
-		return map[string]int{"sessions": len(staticSessions(farm.Group{Farm: f}))}
+		return map[string]int{"sessions": len(staticSessions(f.Own()))}
 	case f.HTTP == nil:
 		return nil
 	}

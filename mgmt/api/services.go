@@ -21,7 +21,7 @@ func (s *Server) getService(c *call) (ServiceDetails, error) {
 	}
 	return ServiceDetails{
 		Description: fmt.Sprintf("Get service %s of farm %s", v.Name, f.Name),
-		Services:    s.serviceView(v),
+		Services:    s.serviceView(f.GroupOf(v)),
 	}, nil
 }
 

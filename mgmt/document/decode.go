@@ -132,7 +132,7 @@ func (d *decoder) farm(n *node, position int) {
 	f := farm.Farm{}
 	if textOf(n, "profile", "") == string(farm.ProfileL4) {
 		lists := fill(d, n, path, &validate.L4FarmDocument, &f, "backends")
-		list := backends(d, lists, path, farm.Group{Farm: &f}, &validate.L4BackendDocument)
+		list := backends(d, lists, path, f.Own(), &validate.L4BackendDocument)
 		if f.L4 != nil {
 			f.L4.Backends = list
 		}
@@ -166,7 +166,7 @@ func (d *decoder) service(n *node, f *farm.Farm, position int) {
 	rules(d, lists, path, &validate.ReplaceRequest, &s.ReplaceRequest)
 	rules(d, lists, path, &validate.ReplaceResponse, &s.ReplaceResponse)
 	rules(d, lists, path, &validate.Rewrites, &s.Rewrites)
-	s.Backends = backends(d, lists, path, farm.Group{Farm: f, Service: &s}, &validate.BackendDocument)
+	s.Backends = backends(d, lists, path, f.GroupOf(&s), &validate.BackendDocument)
 	if s.Name != "" {
 		f.HTTP.Services = append(f.HTTP.Services, s)
 	}

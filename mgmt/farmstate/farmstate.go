@@ -104,7 +104,7 @@ func Count(f *farm.Farm, health Health) Counts {
 }
 
 func (c *Counts) group(g farm.Group, health Health) {
-	if g.Service != nil && g.Service.Redirect != "" {
+	if g.Redirects() {
 		c.Up++
 		return
 	}
@@ -148,7 +148,7 @@ func Farm(f *farm.Farm, health Health, told Told, serving Serving) farm.Status {
 // anyTold reports whether something is wrong with a backend that is in use.
 func anyTold(f *farm.Farm, health Health, told Told) bool {
 	for _, g := range f.Groups() {
-		if g.Service != nil && g.Service.Redirect != "" {
+		if g.Redirects() {
 			continue
 		}
 		list := g.Backends()

@@ -35,7 +35,7 @@ func Problem(f *farm.Farm, health Health, told Told, serving Serving) string {
 		return strings.Join(slices.DeleteFunc(append(slices.Clone(serving.Warnings), text), func(s string) bool { return s == "" }), "; ")
 	}
 	switch {
-	case f.HTTP != nil && len(f.HTTP.Services) == 0:
+	case f.HasServices() && len(f.Groups()) == 0:
 		return "it has no services: every request is answered 503"
 	case len(bad) == 0:
 		return "it has no backends"
@@ -45,7 +45,7 @@ func Problem(f *farm.Farm, health Health, told Told, serving Serving) string {
 
 // problemsOf are those of the backends of a group.
 func problemsOf(g farm.Group, health Health, told Told) (out []string) {
-	if g.Service != nil && g.Service.Redirect != "" {
+	if g.Redirects() {
 		return nil
 	}
 	list := g.Backends()
@@ -55,7 +55,7 @@ func problemsOf(g farm.Group, health Health, told Told) (out []string) {
 			continue
 		}
 		name := fmt.Sprintf("backend %d (%s)", g.Number(i), b.Place())
-		if g.Service != nil {
+		if g.OfService() {
 			name += " of service " + g.Name()
 		}
 		switch Backend(b, health) {

@@ -74,8 +74,8 @@ func L4BackendPath(farmName string, number int) string {
 
 // PathOfBackend names the backend of a group at that position.
 func PathOfBackend(g farm.Group, position int) string {
-	if g.Service == nil {
-		return L4BackendPath(g.Farm.Name, g.Number(position))
+	if g.OfService() {
+		return BackendPath(g.Farm.Name, g.Name(), position)
 	}
-	return BackendPath(g.Farm.Name, g.Service.Name, position)
+	return L4BackendPath(g.Farm.Name, g.Number(position))
 }

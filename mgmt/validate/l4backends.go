@@ -17,7 +17,7 @@ func checkL4Backends(f *farm.Farm, local []netip.Prefix, yield func(Error) bool)
 	}
 	l := f.L4
 	seen := make(map[server]int, len(l.Backends))
-	for i, number := range (farm.Group{Farm: f}).Numbers() {
+	for i, number := range f.Own().Numbers() {
 		b := &l.Backends[i]
 		at := L4BackendPath(f.Name, number)
 		if !L4BackendDocument.verify(at, b, yield) {
@@ -98,7 +98,7 @@ func l4Loops(l *farm.L4, b *farm.Backend) bool {
 func checkL4Statics(f *farm.Farm) *Error {
 	l := f.L4
 	first := map[string]int{}
-	for i, number := range (farm.Group{Farm: f}).Numbers() {
+	for i, number := range f.Own().Numbers() {
 		at := L4BackendPath(f.Name, number)
 		for _, session := range l.Backends[i].Sessions {
 			found, err := L4StaticSession(l, session)

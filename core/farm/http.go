@@ -1,0 +1,91 @@
+package farm
+
+import (
+	"slices"
+	"strconv"
+)
+
+// What every profile says of its farms (see directives), said by http.
+
+func (h *HTTP) groups(f *Farm) []Group {
+	out := make([]Group, len(h.Services))
+	for i := range h.Services {
+		out[i] = f.GroupOf(&h.Services[i])
+	}
+	return out
+}
+
+func (h *HTTP) own() owner                   { return nil }
+func (h *HTTP) transports() []L4Protocol     { return []L4Protocol{L4TCP} }
+func (h *HTTP) vports(f *Farm) []PortRange   { return f.onePort() }
+func (h *HTTP) portsText(f *Farm) string     { return strconv.Itoa(int(f.VPort)) }
+func (h *HTTP) inEngine(*Farm) bool          { return true }
+func (h *HTTP) keepsPort() bool              { return false }
+func (h *HTTP) mixesVersions() bool          { return true }
+func (h *HTTP) mark() uint32                 { return h.Mark }
+func (h *HTTP) log() (l *AccessLog, on bool) { return &h.AccessLog, h.Logs }
+
+func (h *HTTP) copyTo(f *Farm) {
+	out := *h
+	out.HeaderRules = h.HeaderRules.clone()
+	out.Trusted = slices.Clone(h.Trusted)
+	out.AccessLog = h.AccessLog.clone()
+	if out.TLS = own(h.TLS); out.TLS != nil {
+		out.TLS.Certificates = slices.Clone(h.TLS.Certificates)
+	}
+	out.Services = slices.Clone(h.Services)
+	for i := range out.Services {
+		out.Services[i].unshare()
+	}
+	f.HTTP = &out
+}
+
+// unshare gives a copied service its own copy of what it points to.
+func (s *Service) unshare() {
+	s.HeadRequire, s.HeadDeny = slices.Clone(s.HeadRequire), slices.Clone(s.HeadDeny)
+	s.HeaderRules = s.HeaderRules.clone()
+	s.Rewrites = slices.Clone(s.Rewrites)
+	s.RetryOn = slices.Clone(s.RetryOn)
+	s.TLS, s.Cookie, s.RateLimit = own(s.TLS), own(s.Cookie), own(s.RateLimit)
+	s.Auth, s.Split = s.Auth.clone(), own(s.Split)
+	s.Compression = s.Compression.clone()
+	s.Backends = cloneBackends(s.Backends)
+}
+
+func (r HeaderRules) clone() HeaderRules {
+	return HeaderRules{
+		AddRequest: slices.Clone(r.AddRequest), RemoveRequest: slices.Clone(r.RemoveRequest), ReplaceRequest: slices.Clone(r.ReplaceRequest),
+		AddResponse: slices.Clone(r.AddResponse), RemoveResponse: slices.Clone(r.RemoveResponse), ReplaceResponse: slices.Clone(r.ReplaceResponse),
+	}
+}
+
+// GroupOf is the group of a service of the farm.
+func (f *Farm) GroupOf(s *Service) Group { return Group{Farm: f, Service: s, of: s} }
+
+// What a service says of its backends (see owner).
+
+func (s *Service) called() string      { return s.Name }
+func (s *Service) number() *uint32     { return &s.ID }
+func (s *Service) lastSeat() *uint32   { return &s.LastSeat }
+func (s *Service) list() *[]Backend    { return &s.Backends }
+func (s *Service) keepsSessions() bool { return s.EffectivePersistence() != PersistNone }
+func (s *Service) redirects() bool     { return s.Redirect != "" }
+
+// Services are those of an http farm, none for others.
+func (f *Farm) Services() []Service {
+	if f.HTTP == nil {
+		return nil
+	}
+	return f.HTTP.Services
+}
+
+// Service returns the service of that name, nil when there is none.
+func (f *Farm) Service(name string) *Service {
+	list := f.Services()
+	for i := range list {
+		if list[i].Name == name {
+			return &list[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,219 @@
+package farm
+
+import "net/netip"
+
+// Profile is the kind of a farm.
+type Profile string
+
+// The profiles this release carries traffic for.
+const (
+	ProfileHTTP Profile = "http"
+	ProfileL4   Profile = "l4xnat"
+)
+
+// ProfileHTTPS is what an http farm whose listener speaks TLS is called, and may
+// be asked for as; no farm has it.
+const ProfileHTTPS Profile = "https"
+
+// profiles lists every profile, with where a farm keeps its directives. A new
+// one is a line here and a type that implements them, in a file of its own.
+var profiles = []struct {
+	name Profile
+	in   func(*Farm) directives
+}{
+	{ProfileHTTP, func(f *Farm) directives { return given(f.HTTP) }},
+	{ProfileL4, func(f *Farm) directives { return given(f.L4) }},
+}
+
+// directives are what a farm of one profile has beside its name and address.
+type directives interface {
+	// groups lists the groups of backends; own is who has those of the farm
+	// itself, nil where backends belong to services.
+	groups(*Farm) []Group
+	own() owner
+	// transports, vports and portsText say what clients reach.
+	transports() []L4Protocol
+	vports(*Farm) []PortRange
+	portsText(*Farm) string
+	// inEngine: the engine carries the farm, by sockets of its own.
+	inEngine(*Farm) bool
+	// keepsPort: a backend without a port gets the one the client used.
+	keepsPort() bool
+	// mixesVersions: see Farm.MixesVersions.
+	mixesVersions() bool
+	// mark is that of connections to backends without one.
+	mark() uint32
+	log() (l *AccessLog, on bool)
+	// copyTo gives a farm a copy of the directives.
+	copyTo(*Farm)
+}
+
+func given[D any, P interface {
+	*D
+	directives
+}](d P) directives {
+	if d == nil {
+		return nil
+	}
+	return d
+}
+
+// Profiles lists every profile a farm may have.
+func Profiles() []Profile {
+	out := make([]Profile, len(profiles))
+	for i, p := range profiles {
+		out[i] = p.name
+	}
+	return out
+}
+
+// directives are those of the farm; nil for one without any, which mgmt refuses.
+func (f *Farm) directives() directives {
+	for _, p := range profiles {
+		if d := p.in(f); d != nil {
+			return d
+		}
+	}
+	return nil
+}
+
+// Complete reports whether the farm has the directives of its profile, and no
+// others.
+func (f *Farm) Complete() bool {
+	complete := false
+	for _, p := range profiles {
+		if (p.in(f) != nil) != (p.name == f.Profile) {
+			return false
+		}
+		complete = complete || p.name == f.Profile
+	}
+	return complete
+}
+
+// Groups lists the groups of the farm, in the order of its services.
+func (f *Farm) Groups() []Group {
+	if d := f.directives(); d != nil {
+		return d.groups(f)
+	}
+	return nil
+}
+
+// Own is the group of a farm that has backends of its own. Where backends belong
+// to services it has none, and must not be given any.
+func (f *Farm) Own() Group {
+	g := Group{Farm: f}
+	if d := f.directives(); d != nil {
+		g.of = d.own()
+	}
+	return g
+}
+
+// HasServices reports whether the backends of the farm belong to services.
+func (f *Farm) HasServices() bool {
+	d := f.directives()
+	return d != nil && d.own() == nil
+}
+
+// Transports are the transport protocols the farm takes packets of.
+func (f *Farm) Transports() []L4Protocol {
+	if d := f.directives(); d != nil {
+		return d.transports()
+	}
+	return []L4Protocol{L4TCP}
+}
+
+// VPorts are the virtual ports the farm takes, ascending.
+func (f *Farm) VPorts() []PortRange {
+	if d := f.directives(); d != nil {
+		return d.vports(f)
+	}
+	return f.onePort()
+}
+
+func (f *Farm) onePort() []PortRange { return []PortRange{{First: f.VPort, Last: f.VPort}} }
+
+// Takes reports whether packets of a transport protocol to a port of its VIP
+// are the farm's.
+func (f *Farm) Takes(transport L4Protocol, port uint16) bool {
+	for _, t := range f.Transports() {
+		for _, p := range f.VPorts() {
+			if t == transport && p.First <= port && port <= p.Last {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// PortsText is the virtual port of a farm of any profile as text.
+func (f *Farm) PortsText() string {
+	if d := f.directives(); d != nil {
+		return d.portsText(f)
+	}
+	return f.onePort()[0].String()
+}
+
+// InEngine reports whether the engine carries the farm, by sockets of its own.
+func (f *Farm) InEngine() bool {
+	d := f.directives()
+	return d != nil && d.inEngine(f)
+}
+
+// MixesVersions reports whether backends may be of another IP version than the
+// VIP: where the engine makes connections of its own to them.
+func (f *Farm) MixesVersions() bool {
+	d := f.directives()
+	return d == nil || d.mixesVersions()
+}
+
+// KeepsPort reports whether a backend may be without a port: it gets the one the
+// client used.
+func (f *Farm) KeepsPort() bool {
+	d := f.directives()
+	return d != nil && d.keepsPort()
+}
+
+// DefaultMark is the mark (SO_MARK) of connections to backends that have none of
+// their own; 0 sets none.
+func (f *Farm) DefaultMark() uint32 {
+	if d := f.directives(); d != nil {
+		return d.mark()
+	}
+	return 0
+}
+
+// Log is what the farm says of its access log, nil when it has none, and
+// whether it is written.
+func (f *Farm) Log() (l *AccessLog, on bool) {
+	if d := f.directives(); d != nil && d.inEngine(f) {
+		return d.log()
+	}
+	return nil, false
+}
+
+// Listener is an address the engine takes connections or datagrams on.
+type Listener struct {
+	// Transport is L4TCP or L4UDP.
+	Transport L4Protocol
+	Addr      netip.AddrPort
+}
+
+// Key names the listener, as netd, mgmt and engine do: "tcp/192.0.2.1:80".
+func (l Listener) Key() string { return string(l.Transport) + "/" + l.Addr.String() }
+
+// Listeners are those the engine needs to carry the farm: none for one it does
+// not carry, one for each transport of each virtual port otherwise. A farm that
+// is stopped needs none either, which is for the caller to know.
+func (f *Farm) Listeners() (list []Listener) {
+	if !f.InEngine() {
+		return nil
+	}
+	for _, r := range f.VPorts() {
+		for port := int(r.First); port <= int(r.Last); port++ {
+			for _, t := range f.Transports() {
+				list = append(list, Listener{t, netip.AddrPortFrom(f.VIP, uint16(port))})
+			}
+		}
+	}
+	return list
+}
