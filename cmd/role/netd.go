@@ -12,6 +12,7 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/l4/kernel"
+	"github.com/sluicelb/sluice/l4/kernel/icmprelay"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 	"github.com/sluicelb/sluice/sysnet/host"
 	"github.com/sluicelb/sluice/sysnet/iptables"
@@ -41,7 +42,8 @@ func (p *process) netd(ctx context.Context) error {
 	}
 	machine := host.New(journal, slog.Default())
 	defer machine.Close()
-	keeper, err := p.kernelKeeper(ctx, machine)
+	relay := icmprelay.New(slog.Default())
+	keeper, err := p.kernelKeeper(ctx, machine, relay)
 	if err != nil {
 		return err
 	}
@@ -52,7 +54,7 @@ func (p *process) netd(ctx context.Context) error {
 	}
 	go ctl.ServeMarks(ctx, engine, published, slog.Default())
 	go keeper.Run(ctx)
-	go keeper.CarryErrors(ctx)
+	go relay.Run(ctx)
 	go machine.Run(ctx)
 	return ctl.Serve(ctx, last, l, []uint32{uidFrom(supervisor.ManagerVariable)}, slog.Default(), parts, machine.Heard)
 }
@@ -74,12 +76,12 @@ func lastClients(ctx context.Context) <-chan struct{} {
 
 // kernelKeeper makes what keeps the packet filter equal to the farms, on a
 // machine that is made fit for them.
-func (p *process) kernelKeeper(ctx context.Context, machine *host.Host) (*kernel.Keeper, error) {
+func (p *process) kernelKeeper(ctx context.Context, machine *host.Host, relay *icmprelay.Relay) (*kernel.Keeper, error) {
 	board, err := mapped(p.Set, "board", false, health.OpenBoard)
 	if err != nil {
 		return nil, err
 	}
-	o := kernel.Options{Filter: packetFilter(ctx), Board: board, Ground: machine, Log: slog.Default()}
+	o := kernel.Options{Filter: packetFilter(ctx), Board: board, Ground: machine, Relay: relay, Log: slog.Default()}
 	if w, err := neigh.Watch(slog.Default()); err != nil {
 		slog.Warn("neighbours cannot be followed: farms with nattype dsr and stateless_dnat are not carried", "reason", err)
 	} else {

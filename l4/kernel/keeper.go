@@ -40,7 +40,6 @@ type Keeper struct {
 	problems    map[uint32]string
 	warnings    map[uint32][]string
 	wire        *seen             // as last carried
-	wired       chan struct{}     // gets a value when there is a wire
 	looked      time.Time         // at the wire, last
 	stood       time.Time         // when the filter was asked last whether its rules are there
 	failed      time.Time         // when Carry failed last, zero while it works
@@ -53,8 +52,7 @@ type Keeper struct {
 	ended map[uint32]time.Time
 	load
 
-	shown   atomic.Pointer[view]
-	errands atomic.Pointer[errands] // nil without farms of packet modes
+	shown atomic.Pointer[view]
 }
 
 // New returns a Keeper that has not been asked for anything: whatever an
@@ -63,7 +61,7 @@ func New(o Options) *Keeper {
 	if o.Connections == nil {
 		o.Connections = Tracked{}
 	}
-	k := &Keeper{options: o, wired: make(chan struct{}, 1), ended: map[uint32]time.Time{}, load: load{counted: map[uint32]uint32{}}}
+	k := &Keeper{options: o, ended: map[uint32]time.Time{}, load: load{counted: map[uint32]uint32{}}}
 	k.show()
 	return k
 }
@@ -135,12 +133,8 @@ func (k *Keeper) carry(ctx context.Context) {
 		}
 	}
 	k.problems = problems
-	k.errands.Store(errandsOf(k.farms, problems, k.wire))
-	if k.wire != nil {
-		select {
-		case k.wired <- struct{}{}:
-		default:
-		}
+	if k.options.Relay != nil {
+		k.options.Relay.Follow(k.farms, problems, in.Wire)
 	}
 	k.warn(in)
 	k.show()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/netip"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/sluicelb/sluice/l4/kernel/l4test"
 	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/ctl"
+	"github.com/sluicelb/sluice/sysnet/neigh"
 )
 
 // told is a filter that remembers what it was last asked to carry.
@@ -201,5 +203,47 @@ func TestWhatIsCarriedIsToldWhileAChangeIsUnderWay(t *testing.T) {
 	<-done
 	if g := generation(); g != 2 {
 		t.Errorf("afterwards: generation %d, want 2", g)
+	}
+}
+
+// relay remembers what it was told.
+type relay struct {
+	farms    []farm.Farm
+	problems map[uint32]string
+	wire     rules.Wire
+}
+
+func (r *relay) Follow(farms []farm.Farm, problems map[uint32]string, wire rules.Wire) {
+	r.farms, r.problems, r.wire = farms, problems, wire
+}
+
+// neighbours are some that are all known.
+type neighbours map[netip.Addr]neigh.Place
+
+func (n neighbours) Want([]netip.Addr)                  {}
+func (n neighbours) Changed() <-chan struct{}           { return nil }
+func (n neighbours) Places() map[netip.Addr]neigh.Place { return n }
+
+func TestTheRelayIsToldWhatIsCarriedAndWhere(t *testing.T) {
+	addr, mac := netip.MustParseAddr("10.0.0.1"), neigh.MAC{2, 0, 0, 0, 0, 1}
+	f, r := &told{}, &relay{}
+	k := kernel.New(kernel.Options{Filter: f, Connections: none{}, Relay: r, Log: slog.New(slog.DiscardHandler),
+		Neighbours: neighbours{addr: {Addr: addr, MAC: mac}, addr.Next(): {Addr: addr.Next(), MAC: mac}}})
+	one := l4test.Example(func(f *farm.Farm) { f.L4.NAT = farm.NATDirect })
+	k.Apply(t.Context(), 1, &farm.Config{Farms: []farm.Farm{one}})
+	if len(r.farms) != 1 || len(r.problems) != 0 || r.wire == nil {
+		t.Fatalf("told were %v, %v and %v", r.farms, r.problems, r.wire)
+	}
+	if place, ok := r.wire.Place(addr); !ok || place.MAC != mac {
+		t.Errorf("the backend is at %v", place)
+	}
+	f.fails = errors.New("no right")
+	k.Apply(t.Context(), 2, &farm.Config{Farms: []farm.Farm{one}})
+	if r.problems[one.ID] == "" {
+		t.Error("it was not told that the farm is not carried")
+	}
+	k.Apply(t.Context(), 3, &farm.Config{Farms: []farm.Farm{l4test.Example(nil)}})
+	if r.wire != nil {
+		t.Error("without farms of packet modes there is a wire")
 	}
 }

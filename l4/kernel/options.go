@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 )
 
 // Options is what a Keeper works with.
@@ -19,6 +20,8 @@ type Options struct {
 	Neighbours Neighbours
 	// Ground prepares the system for the farms; nil does nothing.
 	Ground Ground
+	// Relay is told what is carried; nil passes no ICMP errors on.
+	Relay Relay
 	// Connections are the tracked ones; nil means the kernel's.
 	Connections Connections
 	Log         *slog.Logger
@@ -33,4 +36,11 @@ type Ground interface {
 	// gives back whatever it set. It is called before they are carried, again
 	// and again with the same ones. problems are farms that cannot run, by ID.
 	Prepare(ctx context.Context, farms []farm.Farm) (problems map[uint32]string)
+}
+
+// Relay passes on ICMP errors about farms of packet modes (l4/kernel/icmprelay).
+type Relay interface {
+	// Follow tells the farms, the problems of those that are not carried, and
+	// where their backends are; nil without farms of packet modes.
+	Follow(farms []farm.Farm, problems map[uint32]string, wire rules.Wire)
 }

@@ -1,4 +1,4 @@
-package kernel
+package icmprelay
 
 import (
 	"encoding/binary"
@@ -13,12 +13,11 @@ import (
 // lookup finds the value of a key in a map of the kernel, as nft.Lookup.
 type lookup func(id nft.ID, key []byte) ([]byte, bool, error)
 
-// errands is who is concerned by errors: the farms of packet modes that run, as
-// they were last carried. It is found by address and port, so that an error, which
-// anybody may send, costs the same however many farms there are, and holds up no
-// change: it is not changed once it is made.
-type errands struct {
-	wire   *seen
+// index is who is concerned by errors: the farms of packet modes that run, as
+// they were last carried. It is found by address and port, so that an error costs
+// the same however many farms there are. It is not changed once it is made.
+type index struct {
+	wire   rules.Wire
 	exact  map[taken]*farm.Farm        // farms that name the port by itself
 	wide   map[netip.Addr][]*farm.Farm // by VIP: those with ranges, or all ports
 	owners map[uint32]owner            // of backends, by mark
@@ -39,13 +38,9 @@ type owner struct {
 	backend *farm.Backend
 }
 
-// errandsOf makes the index of farms, less those with problems; nil when there
-// are none to carry errors for.
-func errandsOf(farms []farm.Farm, problems map[uint32]string, wire *seen) *errands {
-	if wire == nil {
-		return nil
-	}
-	x := &errands{wire: wire, exact: map[taken]*farm.Farm{}, wide: map[netip.Addr][]*farm.Farm{}, owners: map[uint32]owner{}, answering: map[netip.Addr]bool{}}
+// newIndex makes the index of farms, less those with problems.
+func newIndex(farms []farm.Farm, problems map[uint32]string, wire rules.Wire) *index {
+	x := &index{wire: wire, exact: map[taken]*farm.Farm{}, wide: map[netip.Addr][]*farm.Farm{}, owners: map[uint32]owner{}, answering: map[netip.Addr]bool{}}
 	for i := range farms {
 		f := &farms[i]
 		if f.Stopped || rules.Home(f.L4.NAT) != rules.Netdev || problems[f.ID] != "" {
@@ -56,7 +51,7 @@ func errandsOf(farms []farm.Farm, problems map[uint32]string, wire *seen) *erran
 	return x
 }
 
-func (x *errands) add(f *farm.Farm) {
+func (x *index) add(f *farm.Farm) {
 	vip, all := f.VIP.Unmap(), f.L4.Protocol == farm.L4All
 	wide := all || len(f.L4.Ports) == 0
 	for _, r := range f.L4.Ports {
@@ -81,20 +76,16 @@ func (x *errands) add(f *farm.Farm) {
 }
 
 // owner is whose a mark is, as maps have it.
-func (x *errands) owner(value []byte) owner {
+func (x *index) owner(value []byte) owner {
 	if len(value) < 4 {
 		return owner{}
 	}
 	return x.owners[binary.NativeEndian.Uint32(value)]
 }
 
-// errand finds out whom an error concerns; false when that is nobody behind a farm
-// of packet modes. It waits for nobody.
-func (k *Keeper) errand(m *icmp.Message, look lookup) (errand, bool) {
-	x := k.errands.Load()
-	if x == nil {
-		return errand{}, false
-	}
+// relayed finds out whom an error concerns; false when that is nobody behind a
+// farm of packet modes. It waits for nobody.
+func (x *index) relayed(m *icmp.Message, look lookup) (relayed, bool) {
 	if m.To == m.Src.Addr() {
 		if e, ok := x.toBackend(m, look); ok {
 			return e, true
@@ -105,7 +96,7 @@ func (k *Keeper) errand(m *icmp.Message, look lookup) (errand, bool) {
 
 // toBackend is for an error about what a client was sent in the name of a VIP:
 // the backend of the flow gets it. The most precise farm is asked first.
-func (x *errands) toBackend(m *icmp.Message, look lookup) (errand, bool) {
+func (x *index) toBackend(m *icmp.Message, look lookup) (relayed, bool) {
 	transport, port := rules.Transport(m.Protocol), m.Src.Port()
 	if f := x.exact[taken{m.To, transport, port}]; f != nil {
 		if e, ok := x.ofFlow(f, m, look); ok {
@@ -122,12 +113,12 @@ func (x *errands) toBackend(m *icmp.Message, look lookup) (errand, bool) {
 			}
 		}
 	}
-	return errand{}, false
+	return relayed{}, false
 }
 
 // ofFlow is the error for the backend of a flow of the farm. With dsr that is how
 // the backend sent what it is about, so nothing is rewritten.
-func (x *errands) ofFlow(f *farm.Farm, m *icmp.Message, look lookup) (e errand, found bool) {
+func (x *index) ofFlow(f *farm.Farm, m *icmp.Message, look lookup) (e relayed, found bool) {
 	value, ok, err := look(rules.Flows(f), rules.FlowKey(f, m))
 	if err != nil || !ok {
 		return e, false
@@ -151,7 +142,7 @@ func (x *errands) ofFlow(f *farm.Farm, m *icmp.Message, look lookup) (e errand, 
 
 // toClient is for an error about what a backend of a farm with stateless_dnat
 // was sent: the client gets it, about what it sent to the VIP.
-func (x *errands) toClient(m *icmp.Message, look lookup) (e errand, found bool) {
+func (x *index) toClient(m *icmp.Message, look lookup) (e relayed, found bool) {
 	if !x.answering[m.Dst.Addr()] || rules.Transport(m.Protocol) == "" {
 		return e, false
 	}
@@ -177,5 +168,5 @@ func (x *errands) toClient(m *icmp.Message, look lookup) (e errand, found bool) 
 	if from == m.Dst.Addr() { // the backend itself, which clients do not know
 		from = dst.Addr()
 	}
-	return errand{packet: m.Rewrite(from, m.To, m.Src, dst)}, true
+	return relayed{packet: m.Rewrite(from, m.To, m.Src, dst)}, true
 }

@@ -1,0 +1,136 @@
+package icmprelay
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
+	"github.com/sluicelb/sluice/sysnet/icmp"
+	"github.com/sluicelb/sluice/sysnet/neigh"
+	"github.com/sluicelb/sluice/sysnet/nft"
+)
+
+const (
+	// lookPause is how often it is looked whether there still are farms of packet
+	// modes.
+	lookPause = 500 * time.Millisecond
+	// retryPause is how long it waits after it could not listen.
+	retryPause = 5 * time.Second
+	// perSecond bounds the errors passed on in a second: anybody may send some.
+	perSecond = 2000
+)
+
+// Relay passes errors on. Make it with New.
+type Relay struct {
+	log   *slog.Logger
+	farms atomic.Pointer[index] // nil without farms of packet modes
+	woken chan struct{}         // gets a value when there are some
+}
+
+// New returns a relay without farms.
+func New(log *slog.Logger) *Relay { return &Relay{log: log, woken: make(chan struct{}, 1)} }
+
+// Follow has errors about these farms passed on from now on, those of packet
+// modes that run and have no problem; wire is where their backends are, nil when
+// there are no such farms. The farms are not changed afterwards. Any goroutine
+// may call it.
+func (r *Relay) Follow(farms []farm.Farm, problems map[uint32]string, wire rules.Wire) {
+	if wire == nil {
+		r.farms.Store(nil)
+		return
+	}
+	r.farms.Store(newIndex(farms, problems, wire))
+	select {
+	case r.woken <- struct{}{}:
+	default:
+	}
+}
+
+// Run passes errors on until ctx ends. It listens only while there are farms of
+// packet modes.
+func (r *Relay) Run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.woken:
+		}
+		for ctx.Err() == nil && r.wanted() {
+			if err := r.listen(ctx); err != nil {
+				r.log.Warn("path MTU discovery does not work for farms with nattype dsr and stateless_dnat", "reason", err)
+				pause(ctx, retryPause)
+			}
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// wanted reports whether farms of packet modes run.
+func (r *Relay) wanted() bool { return r.farms.Load() != nil }
+
+// listen passes errors on as long as there are farms of packet modes.
+func (r *Relay) listen(ctx context.Context) error {
+	l, err := icmp.Listen()
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	var b budget
+	for ctx.Err() == nil && r.wanted() {
+		heard, ok, err := l.Next(lookPause)
+		if err != nil {
+			return err
+		}
+		if !ok || !b.take(time.Now()) {
+			continue
+		}
+		if x := r.farms.Load(); x != nil {
+			if e, ok := x.relayed(heard.Message, nft.Lookup); ok {
+				e.send(l)
+			}
+		}
+	}
+	return nil
+}
+
+// budget is what is left of a second.
+type budget struct {
+	since time.Time
+	taken int
+}
+
+// take reports whether one more may be passed on now.
+func (b *budget) take(now time.Time) bool {
+	if now.Sub(b.since) >= time.Second {
+		b.since, b.taken = now, 0
+	}
+	b.taken++
+	return b.taken <= perSecond
+}
+
+// relayed is an error as it is sent on.
+type relayed struct {
+	packet []byte
+	// place is where it is put on the wire; without a MAC it goes where the
+	// routes lead.
+	place neigh.Place
+}
+
+// send sends the error on; who does not get it sends another packet, and another
+// error comes.
+func (e *relayed) send(l *icmp.Listener) {
+	if e.place.MAC == (neigh.MAC{}) {
+		_ = l.Send(e.packet)
+		return
+	}
+	_ = l.SendTo(e.place.Index, e.place.MAC, e.packet)
+}

@@ -1,0 +1,280 @@
+package icmprelay
+
+import (
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
+	"github.com/sluicelb/sluice/sysnet/icmp"
+	"github.com/sluicelb/sluice/sysnet/neigh"
+	"github.com/sluicelb/sluice/sysnet/nft"
+)
+
+// places are where backends are.
+type places map[netip.Addr]neigh.Place
+
+func (p places) Place(a netip.Addr) (neigh.Place, bool) { place, ok := p[a]; return place, ok }
+func (p places) Devices(netip.Addr) []string            { return []string{"eth0"} }
+
+var (
+	testVIP    = netip.MustParseAddr("192.0.2.200")
+	testClient = netip.MustParseAddrPort("198.51.100.7:4000")
+	testServer = netip.MustParseAddr("192.0.2.11")
+)
+
+// packets is a farm of a packet mode with one backend.
+func packets(id uint32, nat farm.NATType, protocol farm.L4Protocol, ports ...farm.PortRange) farm.Farm {
+	l := farm.DefaultL4()
+	l.ID, l.NAT, l.Protocol, l.Ports, l.DataPath = id, nat, protocol, ports, farm.DataPathKernel
+	l.Backends = []farm.Backend{{ID: 1000 + id, Host: testServer.String(), Addr: testServer}}
+	return farm.Farm{ID: id, Name: fmt.Sprintf("farm%d", id), Profile: farm.ProfileL4, VIP: testVIP, L4: l}
+}
+
+// onWire is where testServer is.
+var onWire = places{testServer: {Addr: testServer, MAC: neigh.MAC{2, 0, 0, 0, 0, 1}, Interface: "eth0", Index: 3, Own: neigh.MAC{2, 0, 0, 0, 0, 2}}}
+
+// following is the index of a relay that follows those farms.
+func following(t *testing.T, farms ...farm.Farm) *index {
+	t.Helper()
+	r := New(slog.New(slog.DiscardHandler))
+	r.Follow(farms, nil, onWire)
+	if !r.wanted() {
+		t.Fatal("it does not listen")
+	}
+	return r.farms.Load()
+}
+
+// errorAbout is an error about what a client was sent from a port of the VIP.
+func errorAbout(port uint16) *icmp.Message {
+	return &icmp.Message{From: testServer, To: testVIP, Protocol: icmp.TCP, Src: netip.AddrPortFrom(testVIP, port), Dst: testClient}
+}
+
+// parsed is an error of a router or host about a datagram.
+func parsed(t *testing.T, from, to string, src, dst netip.AddrPort) *icmp.Message {
+	t.Helper()
+	head := func(from, to netip.Addr, p layers.IPProtocol) *layers.IPv4 {
+		return &layers.IPv4{Version: 4, TTL: 64, Protocol: p, SrcIP: from.AsSlice(), DstIP: to.AsSlice()}
+	}
+	quoted := head(src.Addr(), dst.Addr(), layers.IPProtocolUDP)
+	u := &layers.UDP{SrcPort: layers.UDPPort(src.Port()), DstPort: layers.UDPPort(dst.Port())}
+	_ = u.SetNetworkLayerForChecksum(quoted)
+	b := gopacket.NewSerializeBuffer()
+	if err := gopacket.SerializeLayers(b, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true},
+		head(netip.MustParseAddr(from), netip.MustParseAddr(to), layers.IPProtocolICMPv4),
+		&layers.ICMPv4{TypeCode: layers.CreateICMPv4TypeCode(3, 4), Seq: 1280}, quoted, u, gopacket.Payload("too long")); err != nil {
+		t.Fatal(err)
+	}
+	m, ok := icmp.Parse(b.Bytes())
+	if !ok {
+		t.Fatal("what was built is no error")
+	}
+	return m
+}
+
+// markOf is the mark of a backend, as maps have it.
+func markOf(backend uint32) []byte {
+	return binary.NativeEndian.AppendUint32(nil, rules.Mark(backend))
+}
+
+func TestErrorsFindTheMostPreciseFarmOfMany(t *testing.T) {
+	var farms []farm.Farm
+	for i := range 500 {
+		port := uint16(1000 + i)
+		farms = append(farms, packets(uint32(10+i), farm.NATDirect, farm.L4TCP, farm.PortRange{First: port, Last: port}))
+	}
+	farms = append(farms, packets(1, farm.NATDirect, farm.L4TCP, farm.PortRange{First: 1500, Last: 1600}),
+		packets(2, farm.NATDirect, farm.L4All), packets(3, farm.NATDirect, farm.L4UDP, farm.PortRange{First: 1400, Last: 1400}))
+	stopped := packets(4, farm.NATDirect, farm.L4TCP, farm.PortRange{First: 1700, Last: 1700})
+	stopped.Stopped = true
+	x := following(t, append(farms, stopped)...)
+	for port, want := range map[uint16][]uint32{1400: {410, 2}, 1550: {1, 2}, 1700: {2}} {
+		for n := range want { // the flow is of the n-th that is asked
+			var asked []string
+			_, ok := x.relayed(errorAbout(port), func(id nft.ID, _ []byte) ([]byte, bool, error) {
+				asked = append(asked, id.Name)
+				if len(asked) <= n {
+					return nil, false, nil
+				}
+				return markOf(1000 + want[n]), true, nil
+			})
+			var names []string
+			for i := range farms {
+				if slices.Contains(want[:n+1], farms[i].ID) {
+					names = append(names, rules.Flows(&farms[i]).Name)
+				}
+			}
+			slices.Sort(names)
+			if slices.Sort(asked); !ok || !slices.Equal(asked, names) {
+				t.Errorf("port %d: %v, asked were %v, not %v", port, ok, asked, names)
+			}
+		}
+	}
+	if _, ok := x.relayed(errorAbout(1400), func(nft.ID, []byte) ([]byte, bool, error) { return markOf(1411), true, nil }); ok {
+		t.Error("a flow names a backend of another farm")
+	}
+}
+
+func TestErrorsOfNobodyAreLeftAlone(t *testing.T) {
+	x := following(t, packets(1, farm.NATDirect, farm.L4TCP, farm.PortRange{First: 80, Last: 80}))
+	other := errorAbout(80)
+	other.To = netip.MustParseAddr("192.0.2.201")
+	for _, m := range []*icmp.Message{other, errorAbout(81)} {
+		if _, ok := x.relayed(m, func(nft.ID, []byte) ([]byte, bool, error) { t.Error("a flow is looked for"); return nil, false, nil }); ok {
+			t.Error("it concerns somebody")
+		}
+	}
+}
+
+func TestErrorsOfFarmsThatAreNotCarriedAreLeftAlone(t *testing.T) {
+	f := packets(1, farm.NATDirect, farm.L4TCP, farm.PortRange{First: 80, Last: 80})
+	r := New(slog.New(slog.DiscardHandler))
+	flow := func(nft.ID, []byte) ([]byte, bool, error) { return markOf(1001), true, nil }
+	r.Follow([]farm.Farm{f}, nil, onWire)
+	if e, ok := r.farms.Load().relayed(errorAbout(80), flow); !ok || e.place.Index != 3 {
+		t.Errorf("of a farm that is carried: %v, %+v", ok, e)
+	}
+	r.Follow([]farm.Farm{f}, map[uint32]string{1: "refused"}, onWire)
+	if _, ok := r.farms.Load().relayed(errorAbout(80), flow); ok {
+		t.Error("a farm with a problem is asked")
+	}
+	r.Follow([]farm.Farm{f}, nil, places{})
+	if _, ok := r.farms.Load().relayed(errorAbout(80), flow); ok {
+		t.Error("a backend is reached whose place nobody knows")
+	}
+	r.Follow(nil, nil, nil)
+	if r.wanted() {
+		t.Error("it listens without a farm")
+	}
+}
+
+// What the backend sees is an error about what it sent; the port is its own where
+// it has one.
+func TestErrorsForBackendsAreAboutWhatTheySent(t *testing.T) {
+	flow := func(nft.ID, []byte) ([]byte, bool, error) { return markOf(1001), true, nil }
+	for _, c := range []struct {
+		nat  farm.NATType
+		port uint16
+		want string
+	}{
+		{farm.NATDirect, 0, "192.0.2.200:80"}, {farm.NATDirect, 8080, "192.0.2.200:80"},
+		{farm.NATStateless, 0, "192.0.2.11:80"}, {farm.NATStateless, 8080, "192.0.2.11:8080"},
+	} {
+		f := packets(1, c.nat, farm.L4UDP, farm.PortRange{First: 80, Last: 80})
+		f.L4.Backends[0].Port = c.port
+		m := parsed(t, "203.0.113.1", testVIP.String(), netip.AddrPortFrom(testVIP, 80), testClient)
+		e, ok := following(t, f).relayed(m, flow)
+		if !ok {
+			t.Errorf("%s: it concerns nobody", c.nat)
+			continue
+		}
+		got, _ := icmp.Parse(e.packet)
+		if got.Src.String() != c.want || got.Dst != testClient || got.From != m.From || e.place.Index != 3 {
+			t.Errorf("%s, port %d: about %s to %s, from %s, put on %d", c.nat, c.port, got.Src, got.Dst, got.From, e.place.Index)
+		}
+	}
+}
+
+// The client sent what the error is about to the VIP: it knows no backend, nor
+// the backend's port.
+func TestErrorsForClientsAreAboutWhatTheySent(t *testing.T) {
+	server := netip.AddrPortFrom(testServer, 8080)
+	for _, c := range []struct {
+		name, from string
+		ports      []farm.PortRange
+		recorded   []byte // in the map of ports
+		want, by   string
+	}{
+		{"of a router", "203.0.113.1", []farm.PortRange{{First: 80, Last: 80}}, nil, "192.0.2.200:80", "203.0.113.1"},
+		{"of the backend", "192.0.2.11", []farm.PortRange{{First: 80, Last: 80}}, nil, "192.0.2.200:80", "192.0.2.200"},
+		{"several ports", "203.0.113.1", []farm.PortRange{{First: 80, Last: 90}}, []byte{0, 85}, "192.0.2.200:85", "203.0.113.1"},
+		{"a port nobody knows", "203.0.113.1", []farm.PortRange{{First: 80, Last: 90}}, nil, "", ""},
+	} {
+		f := packets(1, farm.NATStateless, farm.L4UDP, c.ports...)
+		f.L4.Backends[0].Port = 8080
+		m := parsed(t, c.from, testClient.Addr().String(), testClient, server)
+		marks, _, _ := rules.Answers(m)
+		e, ok := following(t, f).relayed(m, func(id nft.ID, _ []byte) ([]byte, bool, error) {
+			if id == marks {
+				return markOf(1001), true, nil
+			}
+			return c.recorded, c.recorded != nil, nil
+		})
+		if ok != (c.want != "") {
+			t.Errorf("%s: relayed: %v", c.name, ok)
+		}
+		if !ok {
+			continue
+		}
+		got, _ := icmp.Parse(e.packet)
+		if got.Dst.String() != c.want || got.From.String() != c.by || got.To != testClient.Addr() || e.place.MAC != (neigh.MAC{}) {
+			t.Errorf("%s: about what was sent to %s, from %s to %s, by %v", c.name, got.Dst, got.From, got.To, e.place)
+		}
+	}
+	f := packets(1, farm.NATDirect, farm.L4UDP, farm.PortRange{First: 80, Last: 80})
+	m := parsed(t, "203.0.113.1", testClient.Addr().String(), testClient, server)
+	if _, ok := following(t, f).relayed(m, func(nft.ID, []byte) ([]byte, bool, error) { return markOf(1001), true, nil }); ok {
+		t.Error("with dsr nothing is rewritten for clients")
+	}
+}
+
+// A mark that a map has may be of another farm by now, whose backends and ports
+// are others.
+func TestErrorsForClientsOfAnotherFarmAreLeftAlone(t *testing.T) {
+	stateless := packets(1, farm.NATStateless, farm.L4UDP, farm.PortRange{First: 80, Last: 80})
+	direct := packets(2, farm.NATDirect, farm.L4UDP, farm.PortRange{First: 81, Last: 81})
+	elsewhere := packets(3, farm.NATStateless, farm.L4UDP, farm.PortRange{First: 82, Last: 82})
+	elsewhere.L4.Backends[0].Addr = netip.MustParseAddr("192.0.2.12")
+	x := following(t, stateless, direct, elsewhere)
+	m := parsed(t, "203.0.113.1", testClient.Addr().String(), testClient, netip.AddrPortFrom(testServer, 80))
+	for id, want := range map[uint32]bool{1001: true, 1002: false, 1003: false, 1004: false} {
+		if _, ok := x.relayed(m, func(nft.ID, []byte) ([]byte, bool, error) { return markOf(id), true, nil }); ok != want {
+			t.Errorf("with the mark of backend %d: relayed: %v", id, ok)
+		}
+	}
+	if _, ok := x.relayed(m, func(nft.ID, []byte) ([]byte, bool, error) { return nil, false, nil }); ok {
+		t.Error("without a mark it concerns somebody")
+	}
+}
+
+// Who says something of a packet says it to the packet's sender.
+func TestErrorsToSomebodyElseThanTheSenderAreNoBackends(t *testing.T) {
+	x := following(t, packets(1, farm.NATDirect, farm.L4TCP, farm.PortRange{First: 80, Last: 80}))
+	m := errorAbout(80)
+	m.Src = netip.AddrPortFrom(netip.MustParseAddr("192.0.2.201"), 80)
+	if _, ok := x.relayed(m, func(nft.ID, []byte) ([]byte, bool, error) { return markOf(1001), true, nil }); ok {
+		t.Error("it is relayed")
+	}
+}
+
+func TestASecondHasABound(t *testing.T) {
+	var b budget
+	at := time.Now()
+	passed := func() (n int) {
+		for range 3 * perSecond {
+			if b.take(at) {
+				n++
+			}
+		}
+		return n
+	}
+	if n := passed(); n != perSecond {
+		t.Errorf("in the first second: %d", n)
+	}
+	at = at.Add(time.Second - 1)
+	if n := passed(); n != 0 {
+		t.Errorf("before it is over: %d more", n)
+	}
+	at = at.Add(1)
+	if n := passed(); n != perSecond {
+		t.Errorf("in the next second: %d", n)
+	}
+}
