@@ -24,7 +24,7 @@ SHARE   := bin/share
 STAGE        = bin/stage
 DEB_VERSION ?= $(shell git describe --tags --exact-match 2>/dev/null | sed 's/^v//' | grep . || echo 0.0.$$(git rev-list --count HEAD 2>/dev/null || echo 0)+g$$(git rev-parse --short HEAD 2>/dev/null || echo unversioned))
 
-.PHONY: help build install deb run demo packages test race fuzz lint bench clean
+.PHONY: help build install deb run demo packages test race fuzz mutate lint bench clean
 
 help:
 	@echo "make build   bin/sluice"
@@ -34,6 +34,7 @@ help:
 	@echo "make test    every test; installs missing Debian packages when run as root"
 	@echo "make race    the same under the race detector"
 	@echo "make fuzz    every fuzz target for FUZZTIME ($(FUZZTIME))"
+	@echo "make mutate  whether tests notice faults: 300 by chance, or all in PKG=./core/balance"
 	@echo "make lint    gofmt, go vet, staticcheck"
 	@echo "make bench   Sluice beside HAProxy and nginx"
 
@@ -86,6 +87,13 @@ race: packages
 
 fuzz:
 	@FUZZTIME=$(FUZZTIME) FUZZJOBS=$(FUZZJOBS) .ci/fuzz
+
+# Faults everywhere but in what is there for tests. One at a time and politely:
+# tests that fail for the load would count as tests that noticed something.
+PKG         ?= ./core/... ./l7/... ./l4/... ./sysnet/... ./mgmt/... ./cmd/...
+MUTATEFLAGS ?= $(if $(filter file,$(origin PKG)),-n 300)
+mutate: packages
+	@go build -o bin/mutate ./cmd/mutate && nice -n 10 bin/mutate $(MUTATEFLAGS) $(PKG)
 
 lint:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \

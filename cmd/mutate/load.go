@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// pkg is a package faults are made in.
+type pkg struct {
+	path   string // as imported
+	name   string // without the module
+	dir    string
+	tested bool // it has tests of its own
+	fset   *token.FileSet
+	info   *types.Info
+	files  []*source
+}
+
+// source is a file of a package, without a fault.
+type source struct {
+	path string // absolute
+	name string // from the root of the module, for people
+	text []byte
+	tree *ast.File
+}
+
+// load reads the packages that patterns name, but those that are there for
+// tests alone: faults in them say nothing about the program.
+func load(patterns []string) ([]*pkg, error) {
+	loaded, err := packages.Load(&packages.Config{
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedModule |
+			packages.NeedImports | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedExportFile,
+	}, patterns...)
+	if err != nil {
+		return nil, err
+	}
+	var all []*pkg
+	for _, l := range loaded {
+		if len(l.Errors) > 0 {
+			return nil, fmt.Errorf("%s: %w", l.PkgPath, l.Errors[0])
+		}
+		if l.Module == nil || len(l.Syntax) == 0 || forTests(l.PkgPath) {
+			continue
+		}
+		p := &pkg{path: l.PkgPath, dir: l.Dir, fset: l.Fset, info: l.TypesInfo}
+		p.name = strings.TrimPrefix(strings.TrimPrefix(p.path, l.Module.Path), "/")
+		tests, _ := filepath.Glob(filepath.Join(p.dir, "*_test.go"))
+		p.tested = len(tests) > 0
+		for _, tree := range l.Syntax {
+			if ast.IsGenerated(tree) {
+				continue
+			}
+			s := &source{path: l.Fset.File(tree.FileStart).Name(), tree: tree}
+			if s.text, err = os.ReadFile(s.path); err != nil {
+				return nil, err
+			}
+			if s.name, err = filepath.Rel(l.Module.Dir, s.path); err != nil {
+				return nil, err
+			}
+			p.files = append(p.files, s)
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// forTests reports whether a package is made for tests: l7test, cmd/e2e.
+func forTests(path string) bool {
+	return strings.HasSuffix(path, "test") || strings.HasSuffix(path, "cmd/e2e")
+}

@@ -1,0 +1,121 @@
+// Command mutate asks whether tests bite: it puts one small fault after the
+// other into a package, runs that package's own tests, and prints what none of
+// them noticed.
+//
+//	mutate [-n FAULTS] [-seed SEED] [-class CLASS,...] [-at FILE:LINE] [-list] [PACKAGES...]
+//
+// Faults are of classes: a condition negated, a bound moved by one, a constant
+// changed, a call left out (give-back: one that closes, flushes, unlocks or
+// returns something), a defer left out, two arguments of one type swapped, a
+// check skipped, an assignment left out. With -n a random sample of all of them
+// is tried, and the seed that is printed draws the same one again.
+//
+// The tree is never written to: faults are given to the go command as overlays.
+// As root tests run in namespaces for processes, mounts and the network, so that
+// a fault can end or set nothing of the machine's, and leaves nothing behind.
+//
+// A fault counts as noticed when a test fails, or does not come to an end
+// within four times what the tests take. Faults that do not compile do not
+// count; nor are made any in what only goes into logs and errors.
+//
+// It is a tool for development and no part of the program.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// options are the flags.
+type options struct {
+	patterns []string
+	number   int           // faults to try; 0 is all
+	seed     uint64        // of the order they are tried in
+	classes  []string      // empty: all
+	at       string        // FILE:LINE, a fault has to be there; empty: anywhere
+	floor    time.Duration // tests may take at least this long
+	side     int           // tests at the same time
+	list     bool          // name the faults, try none
+}
+
+func main() {
+	var o options
+	classes := ""
+	flag.IntVar(&o.number, "n", 0, "try a random sample of this many `faults` (0: all)")
+	flag.Uint64Var(&o.seed, "seed", 0, "draw the sample of this `seed` (0: a new one)")
+	flag.StringVar(&classes, "class", "", "only these `classes`: "+strings.Join(allClasses, ","))
+	flag.StringVar(&o.at, "at", "", "only faults at this `FILE:LINE`")
+	flag.DurationVar(&o.floor, "limit", 10*time.Second, "the least time tests get before they count as hung")
+	flag.IntVar(&o.side, "p", 1, "packages tested at the same time")
+	flag.BoolVar(&o.list, "list", false, "name the faults, try none")
+	flag.Parse()
+	if classes != "" {
+		o.classes = strings.Split(classes, ",")
+	}
+	o.patterns = flag.Args()
+	if err := mutate(o, os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "mutate:", err)
+		os.Exit(1)
+	}
+}
+
+// mutate tries what the options ask for, writes the report to out, and how it
+// goes to progress.
+func mutate(o options, out, progress io.Writer) error {
+	for _, c := range o.classes {
+		if !slices.Contains(allClasses, c) {
+			return fmt.Errorf("there is no class %q; there are %s", c, strings.Join(allClasses, ", "))
+		}
+	}
+	packages, err := load(o.patterns)
+	if err != nil {
+		return err
+	}
+	if o.seed == 0 {
+		o.seed = uint64(rand.Uint32()) + 1
+	}
+	faults := choose(packages, o)
+	if len(faults) == 0 {
+		return fmt.Errorf("no fault of this kind can be made in %s", strings.Join(o.patterns, " "))
+	}
+	if o.list {
+		for _, f := range faults {
+			fmt.Fprint(out, f)
+		}
+		return nil
+	}
+	r, err := newRunner(o, len(faults), progress)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	fmt.Fprintf(progress, "packages: %d; faults that can be made in them: %d; seed %d\n", len(packages), len(faults), o.seed)
+	tried, err := r.run(faults)
+	report(out, tried, o.seed)
+	return err
+}
+
+// choose gives the faults that were asked for in the order of the seed.
+func choose(packages []*pkg, o options) []*fault {
+	var faults []*fault
+	for _, p := range packages {
+		for _, f := range p.faults() {
+			place := fmt.Sprintf("%s:%d", f.name, f.line)
+			if len(o.classes) > 0 && !slices.Contains(o.classes, f.class) ||
+				o.at != "" && place != filepath.ToSlash(filepath.Clean(o.at)) {
+				continue
+			}
+			faults = append(faults, f)
+		}
+	}
+	order := rand.New(rand.NewPCG(o.seed, 0))
+	order.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
+	return faults
+}

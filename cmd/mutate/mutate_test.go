@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+const tiny = "testdata/tiny/tiny.go"
+
+// tried runs mutate and returns its report.
+func tried(t *testing.T, o options) string {
+	t.Helper()
+	var report bytes.Buffer
+	if err := mutate(o, &report, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	return report.String()
+}
+
+// The tests of tiny hang with some of the faults, do not compile with one, and
+// notice all but those on lines that say so.
+func TestReportNamesExactlyWhatSurvives(t *testing.T) {
+	before, err := os.ReadFile(tiny)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := tried(t, options{patterns: []string{"./testdata/tiny"}, floor: 3 * time.Second, side: 2})
+	var want, got []string
+	for i, line := range strings.Split(string(before), "\n") {
+		if strings.Contains(line, "// survives") {
+			want = append(want, strconv.Itoa(i+1))
+		}
+	}
+	for _, found := range regexp.MustCompile(`(?m)^cmd/mutate/`+tiny+`:(\d+):`).FindAllStringSubmatch(report, -1) {
+		got = append(got, found[1])
+	}
+	if got := slices.Compact(got); !slices.Equal(got, want) {
+		t.Errorf("survived on lines %v, want %v\n%s", got, want, report)
+	}
+	for _, line := range []string{
+		"\t- if n > int(top) { // survives: nobody puts exactly that much\n\t+ if n >= int(top) {",
+		"21 of 26 faults noticed, 80.8 %; seed ", // the 27th does not compile
+		"2/2 100%  2/3 67%\n",
+	} {
+		if !strings.Contains(report, line) {
+			t.Errorf("missing in the report: %q\n%s", line, report)
+		}
+	}
+	if after, err := os.ReadFile(tiny); err != nil || !bytes.Equal(after, before) {
+		t.Errorf("the tree was changed: %v", err)
+	}
+}
+
+func TestSampleFollowsTheSeed(t *testing.T) {
+	packages, err := load([]string{"./testdata/tiny"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sample := func(o options) (all []string) {
+		for _, f := range choose(packages, o) {
+			all = append(all, f.String())
+		}
+		return all
+	}
+	one := sample(options{seed: 1})
+	if !slices.Equal(one, sample(options{seed: 1})) {
+		t.Error("one seed gave two orders")
+	}
+	if slices.Equal(one, sample(options{seed: 2})) {
+		t.Error("two seeds gave one order")
+	}
+	if got := sample(options{classes: []string{deferred, argument}}); len(got) != 2 {
+		t.Errorf("of two classes: %v", got)
+	}
+	if got := sample(options{at: "cmd/mutate/" + tiny + ":62"}); len(got) != 1 {
+		t.Errorf("at one place: %v", got)
+	}
+	report := tried(t, options{patterns: []string{"./testdata/tiny"}, number: 1, seed: 7, classes: []string{argument}})
+	if !strings.Contains(report, "1 of 1 faults noticed, 100.0 %; seed 7") {
+		t.Error(report)
+	}
+}
+
+func TestPackageWithoutTestsNoticesNothing(t *testing.T) {
+	report := tried(t, options{patterns: []string{"./testdata/untested"}})
+	if !strings.Contains(report, "(this package has no tests)") || !strings.Contains(report, "0 of 1 faults noticed") {
+		t.Error(report)
+	}
+}
+
+func TestTestsThatFailAnywayTeachNothing(t *testing.T) {
+	err := mutate(options{patterns: []string{"./testdata/broken"}}, io.Discard, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "it is not three") {
+		t.Errorf("no word of the test that failed: %v", err)
+	}
+}
+
+func TestUnknownClassIsRefused(t *testing.T) {
+	err := mutate(options{patterns: []string{"./testdata/tiny"}, classes: []string{"bounds"}}, io.Discard, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), `no class "bounds"; there are condition, bound,`) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// verdict is what became of a fault.
+type verdict int
+
+const (
+	noBuild  verdict = iota // it does not compile
+	noticed                 // a test failed
+	hung                    // tests did not come to an end: noticed as well
+	survived                // all tests passed
+)
+
+var verdicts = [...]string{"does not compile", "noticed", "hung", "SURVIVED"}
+
+// trial is a fault that was tried.
+type trial struct {
+	*fault
+	verdict verdict
+	took    time.Duration
+}
+
+// runner tries faults, some at the same time.
+type runner struct {
+	options
+	dir      string // overlays, test programs, and what tests leave behind
+	progress io.Writer
+
+	mu     sync.Mutex
+	next   int // of the faults in order
+	want   int // so many count
+	counts int // so many do, or are being tried
+	tried  []trial
+	bases  map[*pkg]*base
+}
+
+// base is what the tests of a package do without a fault.
+type base struct {
+	once  sync.Once
+	limit time.Duration // for tests with one
+	err   error
+}
+
+func newRunner(o options, all int, progress io.Writer) (*runner, error) {
+	dir, err := os.MkdirTemp("", "mutate")
+	if err != nil {
+		return nil, err
+	}
+	// Tests that become another user look for their files here.
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return nil, err
+	}
+	want := all
+	if o.number > 0 {
+		want = min(all, o.number)
+	}
+	return &runner{options: o, dir: dir, progress: progress, want: want, bases: map[*pkg]*base{}}, nil
+}
+
+func (r *runner) close() { os.RemoveAll(r.dir) }
+
+// run tries faults in their order until enough of them count.
+func (r *runner) run(faults []*fault) ([]trial, error) {
+	var side sync.WaitGroup
+	var failed error
+	for range max(1, r.side) {
+		side.Go(func() {
+			for f := r.take(faults); f != nil; f = r.take(faults) {
+				t, err := r.try(f)
+				r.put(t, err, &failed)
+			}
+		})
+	}
+	side.Wait()
+	return r.tried, failed
+}
+
+func (r *runner) take(faults []*fault) *fault {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.next == len(faults) || r.counts == r.want {
+		return nil
+	}
+	r.counts++
+	r.next++
+	return faults[r.next-1]
+}
+
+// put notes what became of a fault. One that does not compile leaves its turn to
+// the next. A package whose tests fail without a fault ends the run.
+func (r *runner) put(t trial, err error, failed *error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case err != nil:
+		r.counts = r.want
+		*failed = err
+	case t.verdict == noBuild:
+		r.counts--
+	default:
+		r.tried = append(r.tried, t)
+		fmt.Fprintf(r.progress, "[%d/%d] %-8s %s:%d %s %.1fs\n",
+			len(r.tried), r.want, verdicts[t.verdict], t.name, t.line, t.class, t.took.Seconds())
+	}
+}
+
+// try builds the tests with a fault and runs them.
+func (r *runner) try(f *fault) (trial, error) {
+	began := time.Now()
+	t := trial{fault: f, verdict: survived}
+	b := r.base(f.pkg)
+	if b.err != nil {
+		return t, b.err
+	}
+	dir, err := os.MkdirTemp(r.dir, "")
+	if err != nil {
+		return t, err
+	}
+	defer os.RemoveAll(dir)
+	overlay, err := writeOverlay(dir, f)
+	if err != nil {
+		return t, err
+	}
+	program := filepath.Join(dir, "tests")
+	if out := build(f.pkg, overlay, program); out != nil {
+		t.verdict = noBuild
+		return t, nil
+	}
+	if f.pkg.tested {
+		if t.verdict, err = runTests(f.pkg, overlay, program, dir, b.limit, nil); err != nil {
+			return t, err
+		}
+	}
+	t.took = time.Since(began)
+	return t, nil
+}
+
+// base runs the tests of a package as they are, once, to learn how long they take.
+func (r *runner) base(p *pkg) *base {
+	r.mu.Lock()
+	b := r.bases[p]
+	if b == nil {
+		b = &base{}
+		r.bases[p] = b
+	}
+	r.mu.Unlock()
+	b.once.Do(func() { b.limit, b.err = r.measure(p) })
+	return b
+}
+
+func (r *runner) measure(p *pkg) (time.Duration, error) {
+	if !p.tested {
+		return 0, nil
+	}
+	dir, err := os.MkdirTemp(r.dir, "")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	program := filepath.Join(dir, "tests")
+	if out := build(p, "", program); out != nil {
+		return 0, fmt.Errorf("%s: its tests cannot be built: %s", p.name, out)
+	}
+	said, err := os.Create(filepath.Join(dir, "said"))
+	if err != nil {
+		return 0, err
+	}
+	defer said.Close()
+	began := time.Now()
+	v, err := runTests(p, "", program, dir, 10*time.Minute, said)
+	took := time.Since(began)
+	if err == nil && v != survived {
+		text, _ := os.ReadFile(said.Name())
+		err = fmt.Errorf("%s: its tests fail without a fault, so nothing can be learned from them:\n%s", p.name, text)
+	}
+	return max(r.floor, 4*took), err
+}

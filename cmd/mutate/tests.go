@@ -1,0 +1,136 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Tests with a fault that take more memory than this are ended, and the fault
+// was noticed: loops that never end often do.
+const memoryLimit = 3 << 30
+
+// writeOverlay writes what tells the go command to take the file with the fault.
+func writeOverlay(dir string, f *fault) (string, error) {
+	changed := filepath.Join(dir, filepath.Base(f.source.path))
+	text, err := json.Marshal(map[string]any{"Replace": map[string]string{f.source.path: changed}})
+	if err != nil {
+		return "", err
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	return overlay, errors.Join(os.WriteFile(changed, f.changed(), 0o644), os.WriteFile(overlay, text, 0o644))
+}
+
+// build makes the test program of a package, or only looks whether the package
+// compiles when it has no tests. It returns what the compiler says against it.
+func build(p *pkg, overlay, program string) []byte {
+	args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", program, "."}
+	if !p.tested {
+		args = []string{"build", "-o", os.DevNull, "."}
+	}
+	cmd := exec.Command("go", args...)
+	cmd.Dir = p.dir
+	cmd.Env = environment(overlay)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return append(out, err.Error()...)
+	}
+	return nil
+}
+
+// environment has programs that tests build made with the fault as well.
+func environment(overlay string) []string {
+	if overlay == "" {
+		return os.Environ()
+	}
+	return append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
+}
+
+// runTests runs a test program until its first failure, and ends it when it
+// takes too long or too much. What it says goes to out, if that is a file.
+func runTests(p *pkg, overlay, program, dir string, limit time.Duration, out *os.File) (verdict, error) {
+	temp := filepath.Join(dir, "t")
+	if err := os.Mkdir(temp, 0o755); err != nil {
+		return 0, err
+	}
+	if err := os.Chmod(temp, os.ModeSticky|0o777); err != nil { // as /tmp is, for any umask
+		return 0, err
+	}
+	args := alone(program, "-test.failfast", "-test.timeout="+limit.String())
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir = p.dir
+	cmd.Env = append(environment(overlay), "TMPDIR="+temp)
+	if out != nil {
+		cmd.Stdout, cmd.Stderr = out, out
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		return 0, fmt.Errorf("%s: its tests were not started: %w", p.name, err)
+	}
+	// All that the tests started ends with them.
+	kill := func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	// The program's own limit shows where it hung; this one is for those whose
+	// fault is that they do not notice it.
+	deadline, look := time.After(limit+5*time.Second), time.NewTicker(100*time.Millisecond)
+	defer look.Stop()
+	for began := time.Now(); ; {
+		select {
+		case err := <-ended:
+			if err == nil {
+				return survived, nil
+			}
+			if time.Since(began) >= limit {
+				return hung, nil
+			}
+			return noticed, nil
+		case <-deadline:
+			kill()
+			<-ended
+			return hung, nil
+		case <-look.C:
+			if resident(cmd.Process.Pid) > memoryLimit {
+				kill()
+				<-ended
+				return hung, nil
+			}
+		}
+	}
+}
+
+// alone is the command line with which root runs tests: with processes, mounts
+// and a network of their own. A shell is the first process there: signals that
+// a test sends itself would not reach it if it was.
+func alone(program string, args ...string) []string {
+	if os.Geteuid() != 0 {
+		return append([]string{program}, args...)
+	}
+	return append([]string{
+		"unshare", "--pid", "--net", "--mount-proc", "--kill-child", "--",
+		"sh", "-c", `ip link set lo up && mount -t sysfs sysfs /sys 2>/dev/null; "$@"; exit $?`, "sh", program,
+	}, args...)
+}
+
+// resident adds up the memory of a process and of those it started.
+func resident(pid int) int {
+	id, pages := strconv.Itoa(pid), 0
+	statm, _ := os.ReadFile("/proc/" + id + "/statm")
+	if fields := strings.Fields(string(statm)); len(fields) > 1 {
+		pages, _ = strconv.Atoi(fields[1])
+	}
+	bytes := pages * os.Getpagesize()
+	children, _ := os.ReadFile("/proc/" + id + "/task/" + id + "/children")
+	for _, child := range strings.Fields(string(children)) {
+		if c, err := strconv.Atoi(child); err == nil {
+			bytes += resident(c)
+		}
+	}
+	return bytes
+}

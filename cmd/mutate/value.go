@@ -1,0 +1,137 @@
+package main
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+)
+
+// literal changes a number: by one where something is compared, cut or counted
+// with it, by a lot elsewhere.
+func (f *finder) literal(n *ast.BasicLit, stack []ast.Node) {
+	if n.Kind != token.INT && n.Kind != token.FLOAT && n.Kind != token.CHAR || f.besideError(n, stack) {
+		return
+	}
+	class, becomes := constant, []string{"(" + n.Value + " * 2)"}
+	switch parent := stack[len(stack)-1].(type) {
+	case *ast.BinaryExpr:
+		switch parent.Op {
+		case token.SHL, token.SHR:
+			becomes = []string{"(" + n.Value + " + 1)"}
+		case token.MUL, token.QUO, token.REM, token.AND, token.OR, token.AND_NOT, token.XOR:
+		default:
+			class, becomes = bound, around(n)
+		}
+	case *ast.SliceExpr, *ast.IndexExpr:
+		class, becomes = bound, around(n)
+	}
+	switch {
+	case class == bound:
+	case n.Value == "0":
+		becomes = []string{"1"}
+	case n.Kind == token.CHAR:
+		becomes = []string{"(" + n.Value + " + 1)"}
+	case f.isType(n, "time", "Duration"):
+		becomes = []string{"(" + n.Value + " * 10)"}
+	case strings.HasPrefix(n.Value, "0o"): // rights of files: others get them too
+		becomes = []string{"(" + n.Value + " | 0o066)"}
+	}
+	for _, b := range becomes {
+		f.add(class, n.Pos(), n.End(), b, "")
+	}
+}
+
+// around gives the neighbours of a number: none below zero.
+func around(n *ast.BasicLit) []string {
+	if n.Value == "0" {
+		return []string{"1"}
+	}
+	return []string{"(" + n.Value + " + 1)", "(" + n.Value + " - 1)"}
+}
+
+// truth changes true and false.
+func (f *finder) truth(n *ast.Ident, stack []ast.Node) {
+	if n.Name != "true" && n.Name != "false" || f.info.Uses[n] != types.Universe.Lookup(n.Name) || f.besideError(n, stack) {
+		return
+	}
+	other := map[string]string{"true": "false", "false": "true"}
+	f.add(constant, n.Pos(), n.End(), other[n.Name], "")
+}
+
+// besideError reports whether a value is returned with an error: nobody looks at
+// it then.
+func (f *finder) besideError(n ast.Expr, stack []ast.Node) bool {
+	r, is := stack[len(stack)-1].(*ast.ReturnStmt)
+	if !is {
+		return false
+	}
+	last := r.Results[len(r.Results)-1]
+	return last != n && types.Identical(f.info.TypeOf(last), types.Universe.Lookup("error").Type())
+}
+
+func (f *finder) isType(n ast.Expr, path, name string) bool {
+	named, is := f.info.TypeOf(n).(*types.Named)
+	return is && named.Obj().Name() == name && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == path
+}
+
+// counts reports whether constants are numbered by iota: that they are others
+// changes nothing.
+func counts(n *ast.GenDecl) bool {
+	found := false
+	ast.Inspect(n, func(n ast.Node) bool {
+		id, is := n.(*ast.Ident)
+		found = found || is && id.Name == "iota"
+		return !found
+	})
+	return found && n.Tok == token.CONST
+}
+
+func (f *finder) builtin(c *ast.CallExpr, names ...string) bool {
+	id, is := ast.Unparen(c.Fun).(*ast.Ident)
+	if !is || !slices.Contains(names, id.Name) {
+		return false
+	}
+	_, is = f.info.Uses[id].(*types.Builtin)
+	return is
+}
+
+// words reports whether a call only makes something for people to read: a line
+// of the log, the text of an error. Nobody should have to test its words.
+func (f *finder) words(c *ast.CallExpr) bool {
+	var id *ast.Ident
+	switch fun := ast.Unparen(c.Fun).(type) {
+	case *ast.Ident:
+		id = fun
+	case *ast.SelectorExpr:
+		id = fun.Sel
+	default:
+		return false
+	}
+	of := f.info.Uses[id]
+	if of == nil || of.Pkg() == nil {
+		return false
+	}
+	switch of.Pkg().Path() {
+	case "log", "log/slog", "errors":
+		return of.Name() != "Is" && of.Name() != "As" && of.Name() != "AsType" && of.Name() != "Join"
+	case "fmt":
+		return of.Name() == "Errorf"
+	}
+	return false
+}
+
+// onlyWords reports whether nothing happens in a block but words.
+func (f *finder) onlyWords(b *ast.BlockStmt) bool {
+	for _, s := range b.List {
+		e, is := s.(*ast.ExprStmt)
+		if !is {
+			return false
+		}
+		if c, is := e.X.(*ast.CallExpr); !is || !f.words(c) {
+			return false
+		}
+	}
+	return true
+}
