@@ -46,17 +46,14 @@ var authFields = []field[farm.Service]{
 			must: "the name of a header", about: "Request header that must carry one of auth_keys; empty for none."},
 		get: func(s *farm.Service) Value { return textValue(authOf(s).Header) },
 		set: func(s *farm.Service, v Value) {
-			a := authFor(s)
-			if a.Header = v.text; v.text == "" {
-				a.Keys = nil
-			}
+			authFor(s).Header = v.text
 			tidyAuth(s)
 		},
 	},
 	{
 		rule: rule{name: "auth_keys", kind: kindList, null: true, max: farm.MaxAuthKeys, maxLen: maxKey, check: checkKey, canon: canonKey, hide: hideKey, format: "key",
 			must: "a key of at least 16 characters", musts: fmt.Sprintf("a list of at most %d keys of at least 16 characters", farm.MaxAuthKeys),
-			about: "Keys that are let in, each at least 16 characters. They are shown as the beginning of their SHA-256, which when sent keeps the key. Only with auth_header."},
+			only: with("auth_header"), about: "Keys that are let in, each at least 16 characters. They are shown as the beginning of their SHA-256, which when sent keeps the key."},
 		get: func(s *farm.Service) Value {
 			var list []string
 			for _, k := range authOf(s).Keys {
@@ -69,21 +66,14 @@ var authFields = []field[farm.Service]{
 	},
 	{
 		rule: rule{name: "auth_realm", kind: kindText, blank: true, maxLen: 128, check: checkRealm, unset: textValue(farm.DefaultRealm),
-			must: "a text of printable ASCII characters", about: "What clients are told they log in to. Only with auth_users or auth_header."},
-		get:   func(s *farm.Service) Value { return textValue(cmp.Or(authOf(s).Realm, farm.DefaultRealm)) },
-		set:   onAuth(func(a *farm.Auth, v Value) { a.Realm = orZero(v.text, farm.DefaultRealm) }),
-		needs: needsAuth,
+			must: "a text of printable ASCII characters", only: with("auth_users", "auth_header"), about: "What clients are told they log in to."},
+		get: func(s *farm.Service) Value { return textValue(cmp.Or(authOf(s).Realm, farm.DefaultRealm)) },
+		set: func(s *farm.Service, v Value) { s.Auth.Realm = orZero(v.text, farm.DefaultRealm) },
 	},
 	{
-		rule: rule{name: "auth_strip", kind: kindBool, unset: boolValue(true), about: "Whether credentials are taken out of what backends get. Only with auth_users or auth_header."},
+		rule: rule{name: "auth_strip", kind: kindBool, unset: boolValue(true), only: with("auth_users", "auth_header").resting(), about: "Whether credentials are taken out of what backends get."},
 		get:  func(s *farm.Service) Value { return boolValue(!authOf(s).Pass) },
-		set:  onAuth(func(a *farm.Auth, v Value) { a.Pass = !v.truth }),
-		needs: func(sent Values[farm.Service], s *farm.Service) string {
-			if sent.Get("auth_strip").Bool() {
-				return ""
-			}
-			return needsAuth(sent, s)
-		},
+		set:  func(s *farm.Service, v Value) { s.Auth.Pass = !v.truth },
 	},
 }
 
@@ -110,21 +100,6 @@ func tidyAuth(s *farm.Service) {
 	if a := s.Auth; a != nil && len(a.Users) == 0 && a.Header == "" && len(a.Keys) == 0 {
 		s.Auth = nil
 	}
-}
-
-func onAuth(set func(*farm.Auth, Value)) func(*farm.Service, Value) {
-	return func(s *farm.Service, v Value) {
-		if s.Auth != nil {
-			set(s.Auth, v)
-		}
-	}
-}
-
-func needsAuth(_ Values[farm.Service], s *farm.Service) string {
-	if s.Auth != nil {
-		return ""
-	}
-	return "is allowed only with auth_users or auth_header; send one of them with it"
 }
 
 // checkUser checks name:password and name:hash.
@@ -255,9 +230,6 @@ func hideKey(s string, _ bool) string {
 }
 
 func needsKeys(sent Values[farm.Service], s *farm.Service) string {
-	if authOf(s).Header == "" {
-		return "is allowed only with auth_header; send auth_header with it"
-	}
 	for _, item := range sent.Get("auth_keys").List() {
 		if part, short := shortSum(strings.TrimPrefix(item, keyPrefix)); short && len(keysLike(s, part)) != 1 {
 			return fmt.Sprintf("names the key %s, which keeps a key the service has; there is no such key: send the key", show(item))

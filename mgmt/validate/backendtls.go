@@ -22,58 +22,28 @@ var backendTLSFields = []field[farm.Service]{
 	},
 	{
 		rule: rule{name: "httpsb_verify", kind: kindText, values: texts(farm.Verifies()), null: true, unset: textValue(string(farm.VerifyNone)),
-			about: "How certificates of backends are verified: not, by the system's authorities, or by httpsb_ca."},
+			only: with("httpsb"), about: "How certificates of backends are verified: not, by the system's authorities, or by httpsb_ca."},
 		get: func(s *farm.Service) Value { return textValue(string(cmp.Or(backendTLS(s).Verify, farm.VerifyNone))) },
-		set: onBackendTLS(func(t *farm.BackendTLS, v Value) {
-			if t.Verify = orZero(farm.Verify(v.text), farm.VerifyNone); t.Verify != farm.VerifyCA {
-				t.CA = ""
-			}
-		}),
-		needs: needsBackendTLS,
+		set: func(s *farm.Service, v Value) { s.TLS.Verify = orZero(farm.Verify(v.text), farm.VerifyNone) },
 	},
 	{
 		rule: rule{name: "httpsb_ca", kind: kindText, blank: true, format: "name of a list of authorities", maxLen: maxCertificate, check: checkAuthority, canon: canonAuthority,
-			must: "the name of a list of authorities", about: "Authorities that sign backends, with httpsb_verify ca."},
+			must: "the name of a list of authorities", only: being("httpsb_verify", farm.VerifyCA), about: "Authorities that sign backends."},
 		get: func(s *farm.Service) Value { return textValue(backendTLS(s).CA) },
-		set: onBackendTLS(func(t *farm.BackendTLS, v Value) { t.CA = v.text }),
-		needs: func(sent Values[farm.Service], s *farm.Service) string {
-			if problem := needsBackendTLS(sent, s); problem != "" || s.TLS.Verify == farm.VerifyCA {
-				return problem
-			}
-			return "is allowed only with httpsb_verify ca; send httpsb_verify ca with it"
-		},
+		set: func(s *farm.Service, v Value) { s.TLS.CA = v.text },
 	},
 	{
 		rule: rule{name: "httpsb_name", kind: kindText, blank: true, format: "host name", maxLen: 255, check: checkHost,
-			must: "a host name or an address", about: "Name that is sent to backends and must be in their certificate; empty for the Host of each request."},
-		get:   func(s *farm.Service) Value { return textValue(backendTLS(s).Name) },
-		set:   onBackendTLS(func(t *farm.BackendTLS, v Value) { t.Name = v.text }),
-		needs: needsBackendTLS,
+			must: "a host name or an address", only: with("httpsb"), about: "Name that is sent to backends and must be in their certificate; empty for the Host of each request."},
+		get: func(s *farm.Service) Value { return textValue(backendTLS(s).Name) },
+		set: func(s *farm.Service, v Value) { s.TLS.Name = v.text },
 	},
 	{
 		rule: rule{name: "httpsb_certificate", kind: kindText, blank: true, format: "X.pem", maxLen: maxCertificate, check: checkCertificate, canon: canonCertificate,
-			must: "the name of a certificate", about: "Certificate shown to backends that ask for one."},
-		get:   func(s *farm.Service) Value { return textValue(backendTLS(s).Certificate) },
-		set:   onBackendTLS(func(t *farm.BackendTLS, v Value) { t.Certificate = v.text }),
-		needs: needsBackendTLS,
+			must: "the name of a certificate", only: with("httpsb"), about: "Certificate shown to backends that ask for one."},
+		get: func(s *farm.Service) Value { return textValue(backendTLS(s).Certificate) },
+		set: func(s *farm.Service, v Value) { s.TLS.Certificate = v.text },
 	},
-}
-
-func needsBackendTLS(_ Values[farm.Service], s *farm.Service) string {
-	if s.TLS != nil {
-		return ""
-	}
-	return "is allowed only while httpsb is true; send httpsb true with it"
-}
-
-// onBackendTLS sets where backends speak TLS; elsewhere only a reset comes
-// here, which has nothing to do.
-func onBackendTLS(set func(*farm.BackendTLS, Value)) func(*farm.Service, Value) {
-	return func(s *farm.Service, v Value) {
-		if s.TLS != nil {
-			set(s.TLS, v)
-		}
-	}
 }
 
 // backendTLS returns what to read: a service without TLS shows what was never set.
@@ -81,11 +51,8 @@ func backendTLS(s *farm.Service) *farm.BackendTLS { return cmp.Or(s.TLS, &farm.B
 
 // checkBackendTLS holds the rules between the directives for backends.
 func checkBackendTLS(path string, t *farm.BackendTLS) *Error {
-	switch {
-	case t.Verify == farm.VerifyCA && t.CA == "":
+	if t.Verify == farm.VerifyCA && t.CA == "" {
 		return &Error{path, "httpsb_ca", "httpsb_ca is required with httpsb_verify ca: it names the authorities that sign backends"}
-	case t.Verify != farm.VerifyCA && t.CA != "":
-		return &Error{path, "httpsb_ca", "httpsb_ca is allowed only with httpsb_verify ca"}
 	}
 	return nil
 }

@@ -21,8 +21,10 @@ const (
 // mediaTypePattern is a media type, or all of one type (RFC 6838, 4.2).
 var mediaTypePattern = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9!#$&^_.+-]*/(\*|[a-zA-Z0-9][a-zA-Z0-9!#$&^_.+-]*)$`)
 
-// compressionFields encode bodies for clients that accept it. What says how may
-// be set only while it is on.
+// coded is the condition of what says how bodies are encoded.
+var coded = &only{fields: []string{"compression"}, while: "compression names a coding"}
+
+// compressionFields encode bodies for clients that accept it.
 var compressionFields = []field[farm.Service]{
 	{
 		rule: rule{name: "compression", kind: kindList, words: true, null: true, max: int64(len(farm.Codings())), values: texts(farm.Codings()), check: checkCoding,
@@ -32,41 +34,41 @@ var compressionFields = []field[farm.Service]{
 	},
 	{
 		rule: rule{name: "compression_min", kind: kindNumber, min: 1, max: MaxCompressionMin, null: true, unset: numberValue(int64(farm.DefaultCompressionMin)),
-			about: "Bytes a body must have to be compressed, if its length is known."},
+			only: coded, about: "Bytes a body must have to be compressed, if its length is known."},
 		get: func(s *farm.Service) Value {
 			return numberValue(int64(cmp.Or(compressionOf(s).Min, farm.DefaultCompressionMin)))
 		},
-		set:   onCompression(func(c *farm.Compression, v Value) { c.Min = orZero(uint32(v.number), farm.DefaultCompressionMin) }),
-		needs: needsCompression,
+		set: func(s *farm.Service, v Value) {
+			s.Compression.Min = orZero(uint32(v.number), farm.DefaultCompressionMin)
+		},
 	},
 	{
 		rule: rule{name: "compression_types", kind: kindList, words: true, null: true, max: MaxCompressionTypes, maxLen: 128, pattern: mediaTypePattern, canon: strings.ToLower, same: strings.ToLower,
 			unset: listValue(farm.DefaultCompressionTypes()), must: "a media type, or type/*", format: "type/subtype or type/*",
 			musts: fmt.Sprintf("a list of at most %d media types, where type/* stands for all of a type", MaxCompressionTypes),
-			about: "Media types that are compressed; none means the usual ones: " + strings.Join(farm.DefaultCompressionTypes(), ", ") + "."},
+			only:  coded, about: "Media types that are compressed; none means the usual ones: " + strings.Join(farm.DefaultCompressionTypes(), ", ") + "."},
 		get: func(s *farm.Service) Value {
 			if t := compressionOf(s).Types; len(t) > 0 {
 				return listValue(t)
 			}
 			return listValue(farm.DefaultCompressionTypes())
 		},
-		set: onCompression(func(c *farm.Compression, v Value) {
+		set: func(s *farm.Service, v Value) {
+			c := s.Compression
 			if c.Types = slices.Clone(v.list); len(v.list) == 0 || slices.Equal(v.list, farm.DefaultCompressionTypes()) {
 				c.Types = nil
 			}
-		}),
-		needs: needsCompression,
+		},
 	},
 	{
 		rule: rule{name: "compression_level", kind: kindText, values: texts(farm.CompressionLevels()), null: true, unset: textValue(string(farm.CompressionDefault)),
-			about: "Whether compression is to be fast or its result small."},
+			only: coded, about: "Whether compression is to be fast or its result small."},
 		get: func(s *farm.Service) Value {
 			return textValue(string(cmp.Or(compressionOf(s).Level, farm.CompressionDefault)))
 		},
-		set: onCompression(func(c *farm.Compression, v Value) {
-			c.Level = orZero(farm.CompressionLevel(v.text), farm.CompressionDefault)
-		}),
-		needs: needsCompression,
+		set: func(s *farm.Service, v Value) {
+			s.Compression.Level = orZero(farm.CompressionLevel(v.text), farm.CompressionDefault)
+		},
 	},
 }
 
@@ -82,21 +84,6 @@ func setCompression(s *farm.Service, v Value) {
 	for _, name := range v.list {
 		s.Compression.Codings = append(s.Compression.Codings, farm.Coding(name))
 	}
-}
-
-func onCompression(set func(*farm.Compression, Value)) func(*farm.Service, Value) {
-	return func(s *farm.Service, v Value) {
-		if s.Compression != nil {
-			set(s.Compression, v)
-		}
-	}
-}
-
-func needsCompression(_ Values[farm.Service], s *farm.Service) string {
-	if s.Compression != nil {
-		return ""
-	}
-	return "is allowed only while compression names a coding; send compression with it"
 }
 
 // compressionOf returns what to read: without compression, what it would start with.

@@ -27,10 +27,9 @@ var cookieFields = []field[farm.Service]{
 	cookieText("cookiedomain", "a domain name", "Domain of the cookie; unset for the host that was asked for.", checkDomain, func(c *farm.CookieInsert) *string { return &c.Domain }),
 	cookieText("cookiepath", "a path that starts with /", "Path of the cookie.", checkCookiePath, func(c *farm.CookieInsert) *string { return &c.Path }),
 	{
-		rule:  rule{name: "cookiettl", kind: kindNumber, min: 0, max: MaxTTL, null: true, solid: true, about: "Seconds the cookie lives; 0 ends it with the browser."},
-		get:   func(s *farm.Service) Value { return numberValue(int64(cookieOf(s).TTL)) },
-		set:   onCookie(func(c *farm.CookieInsert, v Value) { c.TTL = farm.Seconds(v.number) }),
-		needs: needsCookie,
+		rule: rule{name: "cookiettl", kind: kindNumber, min: 0, max: MaxTTL, null: true, solid: true, only: with("cookieinsert"), about: "Seconds the cookie lives; 0 ends it with the browser."},
+		get:  func(s *farm.Service) Value { return numberValue(int64(cookieOf(s).TTL)) },
+		set:  func(s *farm.Service, v Value) { s.Cookie.TTL = farm.Seconds(v.number) },
 	},
 }
 
@@ -38,25 +37,9 @@ var cookieFields = []field[farm.Service]{
 func cookieText(name, must, about string, check func(string) string, at func(*farm.CookieInsert) *string) field[farm.Service] {
 	unset := *at(farm.DefaultCookie())
 	return field[farm.Service]{
-		rule:  rule{name: name, kind: kindText, null: true, solid: true, maxLen: 255, check: check, must: must, about: about, unset: textValue(unset)},
-		get:   func(s *farm.Service) Value { return textValue(*at(cookieOf(s))) },
-		set:   onCookie(func(c *farm.CookieInsert, v Value) { *at(c) = cmp.Or(v.text, unset) }),
-		needs: needsCookie,
-	}
-}
-
-func needsCookie(_ Values[farm.Service], s *farm.Service) string {
-	if s.Cookie != nil {
-		return ""
-	}
-	return "is allowed only while cookieinsert is true; send cookieinsert true with it"
-}
-
-func onCookie(set func(*farm.CookieInsert, Value)) func(*farm.Service, Value) {
-	return func(s *farm.Service, v Value) {
-		if s.Cookie != nil {
-			set(s.Cookie, v)
-		}
+		rule: rule{name: name, kind: kindText, null: true, solid: true, maxLen: 255, check: check, must: must, about: about, unset: textValue(unset), only: with("cookieinsert")},
+		get:  func(s *farm.Service) Value { return textValue(*at(cookieOf(s))) },
+		set:  func(s *farm.Service, v Value) { *at(s.Cookie) = cmp.Or(v.text, unset) },
 	}
 }
 

@@ -113,9 +113,7 @@ var l4ProxyIn = func() field[farm.Farm] {
 	f := choiceIn(l4Part, "proxyprotocol_in",
 		"Whether clients of trusted addresses begin with a header of the PROXY protocol, version 1 or 2: off (it is no header), optional, or required, which closes all others. tcp in userspace.",
 		farm.ProxyIns(), farm.ProxyInOff, nil, func(l *farm.L4) *farm.ProxyIn { return &l.ProxyIn })
-	f.needs = func(sent Values[farm.Farm], to *farm.Farm) string {
-		return needsTrusted(sent, l4Seen(to).Trusted)
-	}
+	f.only = byTrusted
 	return f
 }()
 

@@ -12,18 +12,13 @@ var farmProxyIn = func() field[farm.Farm] {
 	f := choice("proxyprotocol_in",
 		"Whether clients of trusted addresses begin with a header of the PROXY protocol, version 1 or 2: off (it is no header), optional, or required, which closes all others.",
 		farm.ProxyIns(), farm.ProxyInOff, nil, func(h *farm.HTTP) *farm.ProxyIn { return &h.ProxyIn })
-	f.needs = func(sent Values[farm.Farm], f *farm.Farm) string {
-		return needsTrusted(sent, directivesSeen(f).Trusted)
-	}
+	f.only = byTrusted
 	return f
 }()
 
-func needsTrusted(sent Values[farm.Farm], trusted []netip.Prefix) string {
-	if sent.Get("proxyprotocol_in").Text() == string(farm.ProxyInOff) || len(trusted) > 0 {
-		return ""
-	}
-	return "is allowed only with trusted, the addresses such headers are believed from; send trusted with it"
-}
+// byTrusted is the condition of headers that are believed. Whom they are believed
+// from is not taken away beside it: that would change who is let in.
+var byTrusted = (&only{fields: []string{"trusted"}, why: ", the addresses such headers are believed from"}).as(held).resting()
 
 // checkProxyIn holds that somebody may send the header.
 func checkProxyIn(path string, in farm.ProxyIn, trusted []netip.Prefix, yield func(Error) bool) bool {

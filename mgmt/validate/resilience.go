@@ -31,27 +31,13 @@ var queueFields = []field[farm.Service]{
 		rule: rule{name: "queue", kind: kindNumber, min: 0, max: MaxQueue, null: true,
 			about: "How many exchanges may wait while all usable backends are at their connection_limit; 0 answers 503 at once."},
 		get: func(s *farm.Service) Value { return numberValue(int64(s.Queue)) },
-		set: func(s *farm.Service, v Value) {
-			if s.Queue = uint16(v.number); s.Queue == 0 {
-				s.QueueTimeout = 0
-			}
-		},
+		set: func(s *farm.Service, v Value) { s.Queue = uint16(v.number) },
 	},
 	{
 		rule: rule{name: "queue_timeout", kind: kindNumber, min: 1, max: MaxQueueTimeout, null: true,
-			about: "Seconds an exchange waits at most; 5 when unset. Only with queue."},
+			only: with("queue"), about: "Seconds an exchange waits at most; 5 when unset."},
 		get: func(s *farm.Service) Value { return numberValue(int64(s.QueueTimeout)) },
-		set: func(s *farm.Service, v Value) {
-			if s.Queue != 0 {
-				s.QueueTimeout = farm.Seconds(v.number)
-			}
-		},
-		needs: func(_ Values[farm.Service], s *farm.Service) string {
-			if s.Queue != 0 {
-				return ""
-			}
-			return "is allowed only while queue is not 0; send queue with it"
-		},
+		set: func(s *farm.Service, v Value) { s.QueueTimeout = farm.Seconds(v.number) },
 	},
 }
 
@@ -67,45 +53,24 @@ var retryFields = []field[farm.Service]{
 			for _, item := range v.list {
 				s.RetryOn = append(s.RetryOn, farm.RetryCondition(item))
 			}
-			if len(s.RetryOn) == 0 {
-				s.Retrying = farm.Retrying{}
-			}
 		},
 	},
-	retryNumber("retries", MaxRetries, "How often a request is repeated at most; 1 when unset. Only with retry_on.", func(s *farm.Service) *uint8 { return &s.Retries }),
-	retryNumber("retry_budget", 100, "Most retries in a hundred requests, beyond ten in ten seconds on each event loop; 20 when unset. Only with retry_on.", func(s *farm.Service) *uint8 { return &s.RetryBudget }),
+	retryNumber("retries", MaxRetries, "How often a request is repeated at most; 1 when unset.", func(s *farm.Service) *uint8 { return &s.Retries }),
+	retryNumber("retry_budget", 100, "Most retries in a hundred requests, beyond ten in ten seconds on each event loop; 20 when unset.", func(s *farm.Service) *uint8 { return &s.RetryBudget }),
 	{
-		rule: rule{name: "retry_unsafe", kind: kindBool, about: "Whether requests that may change something (POST, PATCH) are repeated too, after a reset or by status. Only with retry_on."},
+		rule: rule{name: "retry_unsafe", kind: kindBool, only: with("retry_on").resting(), about: "Whether requests that may change something (POST, PATCH) are repeated too, after a reset or by status."},
 		get:  func(s *farm.Service) Value { return boolValue(s.RetryUnsafe) },
-		set:  func(s *farm.Service, v Value) { s.RetryUnsafe = v.truth && len(s.RetryOn) > 0 },
-		needs: func(sent Values[farm.Service], s *farm.Service) string {
-			if !sent.Get("retry_unsafe").Bool() {
-				return ""
-			}
-			return needsRetryOn(sent, s)
-		},
+		set:  func(s *farm.Service, v Value) { s.RetryUnsafe = v.truth },
 	},
 }
 
 // retryNumber makes the field of a number that 0 leaves to its default.
 func retryNumber(name string, most int64, about string, at func(*farm.Service) *uint8) field[farm.Service] {
 	return field[farm.Service]{
-		rule: rule{name: name, kind: kindNumber, min: 1, max: most, null: true, about: about},
+		rule: rule{name: name, kind: kindNumber, min: 1, max: most, null: true, only: with("retry_on"), about: about},
 		get:  func(s *farm.Service) Value { return numberValue(int64(*at(s))) },
-		set: func(s *farm.Service, v Value) {
-			if len(s.RetryOn) > 0 {
-				*at(s) = uint8(v.number)
-			}
-		},
-		needs: needsRetryOn,
+		set:  func(s *farm.Service, v Value) { *at(s) = uint8(v.number) },
 	}
-}
-
-func needsRetryOn(_ Values[farm.Service], s *farm.Service) string {
-	if len(s.RetryOn) > 0 {
-		return ""
-	}
-	return "is allowed only with retry_on; send retry_on with it"
 }
 
 func checkRetryCondition(s string) string {
@@ -121,34 +86,20 @@ var outlierFields = []field[farm.Service]{
 		rule: rule{name: "outlier_errors", kind: kindNumber, min: 0, max: MaxOutlierErrors, null: true,
 			about: "After how many answers of 5xx, resets and time-outs in a row a backend is ejected for a while; 0 for never."},
 		get: func(s *farm.Service) Value { return numberValue(int64(s.OutlierErrors)) },
-		set: func(s *farm.Service, v Value) {
-			if s.OutlierErrors = uint8(v.number); s.OutlierErrors == 0 {
-				s.Outlier = farm.Outlier{}
-			}
-		},
+		set: func(s *farm.Service, v Value) { s.OutlierErrors = uint8(v.number) },
 	},
-	outlierNumber("outlier_time", MaxOutlierTime, "Seconds it is ejected the first time, up to ten times as many when it happens again; 30 when unset. Only with outlier_errors.",
+	outlierNumber("outlier_time", MaxOutlierTime, "Seconds it is ejected the first time, up to ten times as many when it happens again; 30 when unset.",
 		func(s *farm.Service) int64 { return int64(s.OutlierTime) }, func(s *farm.Service, n int64) { s.OutlierTime = farm.Seconds(n) }),
-	outlierNumber("outlier_percent", 100, "Most backends in a hundred that are ejected at a time; one that is usable always stays. 50 when unset. Only with outlier_errors.",
+	outlierNumber("outlier_percent", 100, "Most backends in a hundred that are ejected at a time; one that is usable always stays. 50 when unset.",
 		func(s *farm.Service) int64 { return int64(s.OutlierPercent) }, func(s *farm.Service, n int64) { s.OutlierPercent = uint8(n) }),
 }
 
 // outlierNumber makes the field of a number that 0 leaves to its default.
 func outlierNumber(name string, most int64, about string, get func(*farm.Service) int64, set func(*farm.Service, int64)) field[farm.Service] {
 	return field[farm.Service]{
-		rule: rule{name: name, kind: kindNumber, min: 1, max: most, null: true, about: about},
+		rule: rule{name: name, kind: kindNumber, min: 1, max: most, null: true, only: with("outlier_errors"), about: about},
 		get:  func(s *farm.Service) Value { return numberValue(get(s)) },
-		set: func(s *farm.Service, v Value) {
-			if s.OutlierErrors != 0 {
-				set(s, v.number)
-			}
-		},
-		needs: func(_ Values[farm.Service], s *farm.Service) string {
-			if s.OutlierErrors != 0 {
-				return ""
-			}
-			return "is allowed only while outlier_errors is not 0; send outlier_errors with it"
-		},
+		set:  func(s *farm.Service, v Value) { set(s, v.number) },
 	}
 }
 

@@ -35,6 +35,7 @@ type rule struct {
 	format    string         // word for the help body
 	check     func(string) string
 	unset     Value // value of an object that never set the field; documents leave it out
+	only      *only // beside what the field means something; nil: always
 	onlyBy    string
 	normalize map[string]string   // spellings that mean another value
 	answered  map[string]string   // spellings answers have, by value

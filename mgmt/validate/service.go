@@ -35,15 +35,15 @@ var serviceFields = []field[farm.Service]{
 		rule: rule{name: "redirect", kind: kindText, format: "http(s)://…", blank: true, maxLen: MaxURL, check: checkRedirect,
 			must: "an absolute http or https URL", about: "Where requests are redirected to; empty for none. The backends are not used then."},
 		get: func(s *farm.Service) Value { return textValue(s.Redirect) },
-		set: setRedirect,
+		set: func(s *farm.Service, v Value) { s.Redirect = v.text },
 	},
 	{
-		rule: rule{name: "redirecttype", kind: kindText, values: texts(farm.RedirectTypes()), about: "Whether the path of the request is appended."},
+		rule: rule{name: "redirecttype", kind: kindText, values: texts(farm.RedirectTypes()), only: with("redirect").as(kept), about: "Whether the path of the request is appended."},
 		get:  func(s *farm.Service) Value { return textValue(string(s.RedirectType)) },
 		set:  func(s *farm.Service, v Value) { s.RedirectType = farm.RedirectType(v.text) },
 	},
 	{
-		rule: rule{name: "redirect_code", kind: kindNumber, values: codes(farm.RedirectCodes()), about: "Status of the redirect; 302 when unset."},
+		rule: rule{name: "redirect_code", kind: kindNumber, values: codes(farm.RedirectCodes()), only: with("redirect").as(kept), about: "Status of the redirect; 302 when unset."},
 		get:  func(s *farm.Service) Value { return numberValue(int64(s.RedirectCode)) },
 		set:  func(s *farm.Service, v Value) { s.RedirectCode = int(v.number) },
 	},
@@ -54,13 +54,15 @@ var serviceFields = []field[farm.Service]{
 		set: setPersistence,
 	},
 	{
-		rule: rule{name: "ttl", kind: kindNumber, min: 1, max: MaxTTL, null: true, about: "Seconds a session lives after its last use; 120 when unset. Has an effect only with persistence."},
-		get:  func(s *farm.Service) Value { return numberValue(int64(s.TTL)) },
-		set:  func(s *farm.Service, v Value) { s.TTL = farm.Seconds(v.number) },
+		rule: rule{name: "ttl", kind: kindNumber, min: 1, max: MaxTTL, null: true, only: with("persistence").as(waiting),
+			about: "Seconds a session lives after its last use; 120 when unset."},
+		get: func(s *farm.Service) Value { return numberValue(int64(s.TTL)) },
+		set: func(s *farm.Service, v Value) { s.TTL = farm.Seconds(v.number) },
 	},
 	{
 		rule: rule{name: "sessionid", kind: kindText, blank: true, maxLen: 255, check: checkPrintable,
-			must: "a name without control characters", about: "Cookie, header or parameter name of persistence URL, COOKIE and HEADER, which have no effect without one."},
+			must: "a name without control characters", only: being("persistence", farm.PersistURL, farm.PersistCookie, farm.PersistHeader).as(waiting),
+			about: "Cookie, header or parameter name that persistence looks for."},
 		get: func(s *farm.Service) Value { return textValue(s.SessionID) },
 		set: func(s *farm.Service, v Value) { s.SessionID = v.text },
 	},
@@ -103,16 +105,8 @@ func pattern(name, about string, check func(string) string, at func(*farm.Servic
 	}
 }
 
-// setRedirect clears what only means something beside a redirect with it.
-func setRedirect(s *farm.Service, v Value) {
-	s.Redirect = v.text
-	if v.text == "" {
-		s.RedirectType, s.RedirectCode = "", 0
-	}
-}
-
-// setPersistence clears what only means something with the old kind, so that
-// changing the kind alone leaves a valid service.
+// setPersistence clears static sessions when the kind changes: they are keys of
+// the old kind.
 func setPersistence(s *farm.Service, v Value) {
 	if was := s.Persistence; string(was) != v.text {
 		for i := range s.Backends {
@@ -120,12 +114,6 @@ func setPersistence(s *farm.Service, v Value) {
 		}
 	}
 	s.Persistence = farm.Persistence(v.text)
-	if !s.Persistence.Named() {
-		s.SessionID = ""
-	}
-	if s.Persistence == farm.PersistNone {
-		s.TTL = 0
-	}
 }
 
 // move is the body that moves something; the caller does it.

@@ -66,19 +66,9 @@ var stsFields = []field[farm.Service]{
 	},
 	{
 		rule: rule{name: "sts_timeout", kind: kindNumber, min: 1, max: MaxSTS, null: true, unset: numberValue(int64(farm.DefaultSTS)),
-			about: "Seconds of Strict-Transport-Security."},
+			only: with("sts_status"), about: "Seconds of Strict-Transport-Security."},
 		get: func(s *farm.Service) Value { return numberValue(int64(cmp.Or(s.STS, farm.DefaultSTS))) },
-		set: func(s *farm.Service, v Value) {
-			if s.STS != 0 {
-				s.STS = cmp.Or(farm.Seconds(v.number), farm.DefaultSTS)
-			}
-		},
-		needs: func(_ Values[farm.Service], s *farm.Service) string {
-			if s.STS != 0 {
-				return ""
-			}
-			return "is allowed only while sts_status is true; send sts_status true with it"
-		},
+		set: func(s *farm.Service, v Value) { s.STS = cmp.Or(farm.Seconds(v.number), farm.DefaultSTS) },
 	},
 }
 

@@ -15,16 +15,7 @@ func stickyWarnings(s *farm.Service, add func(field, text string)) {
 		names := map[farm.Persistence]string{farm.PersistURL: "parameter", farm.PersistCookie: "cookie", farm.PersistHeader: "header"}
 		add("persistence", fmt.Sprintf("persistence %s has no effect yet: sessionid names the %s; set sessionid", kind, names[kind]))
 	}
-	if s.TTL != 0 && kind == farm.PersistNone {
-		add("ttl", "ttl has no effect without persistence; set persistence")
-	}
-	switch {
-	case s.SessionID == "" || kind.Named():
-	case kind == farm.PersistNone:
-		add("sessionid", "sessionid has no effect without persistence; set persistence URL, COOKIE or HEADER")
-	default:
-		add("sessionid", fmt.Sprintf("sessionid has no effect while persistence is %s, only with URL, COOKIE and HEADER", kind))
-	}
+	ServiceDocument.waitingWarnings(s, add)
 	if kept := s.EffectivePersistence(); s.Cookie != nil && kept != farm.PersistNone {
 		add("cookieinsert", fmt.Sprintf("cookieinsert has no effect while persistence is %s, which chooses the backend; set persistence NONE, or cookieinsert false", kept))
 	}

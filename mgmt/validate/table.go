@@ -102,7 +102,12 @@ func Unknown(path, name string, known []string) *Error {
 func (t *Table[T]) Params() []Param {
 	out := make([]Param, len(t.fields))
 	for i := range t.fields {
-		out[i] = t.fields[i].param()
+		f := &t.fields[i]
+		out[i] = f.param()
+		if f.only != nil {
+			condition, _ := t.words(f)
+			out[i].Description += " Only " + condition + "."
+		}
 	}
 	return out
 }
@@ -170,6 +175,12 @@ func (t *Table[T]) verify(path string, of *T, yield func(Error) bool) bool {
 		if err := f.rule.verify(path, v); err != nil && !yield(*err) {
 			return false
 		}
+		if f.only != nil && f.only.early == refused && t.lacks(f, of) == f {
+			condition, _ := t.words(f)
+			if !yield(*f.errorf(path, "is allowed only %s", condition)) {
+				return false
+			}
+		}
 	}
 	return true
 }
@@ -225,17 +236,31 @@ func (v Values[T]) apply(to *T) iter.Seq[*Error] {
 			if !ok || f.set == nil {
 				continue
 			}
-			if f.needs != nil && !value.isNothing() {
-				if problem := f.needs(v, to); problem != "" {
-					if !yield(f.errorf(v.path, "%s", problem)) {
-						return
-					}
-					continue
-				}
+			problem, skip := v.problem(f, to, value)
+			if problem != "" && !yield(f.errorf(v.path, "%s", problem)) {
+				return
 			}
-			f.set(to, value)
+			if problem == "" && !skip {
+				f.set(to, value)
+				v.table.leave(f.name, to)
+			}
 		}
 	}
+}
+
+// problem says why the object cannot have the value; skip, that there is nothing
+// to set, because the field means nothing in it and the value says nothing.
+func (v Values[T]) problem(f *field[T], to *T, value Value) (problem string, skip bool) {
+	if lacking := v.table.lacks(f, to); lacking != nil && f.only.early <= held {
+		if value.isNothing() || lacking == f && f.only.rest && value.equal(f.initial()) {
+			return "", true
+		}
+		return v.table.tooEarly(lacking), false
+	}
+	if f.needs == nil || value.isNothing() {
+		return "", false
+	}
+	return f.needs(v, to), false
 }
 
 // Sent returns what the body held in its normal form, for the answer's params.

@@ -11,6 +11,9 @@ import (
 // MaxCertificates is how many certificates one farm may have.
 const MaxCertificates = 1000
 
+// overTLS is the condition of what only an https listener has.
+var overTLS = being("listener", "https")
+
 // tlsFields are the listener and the directives only an https one has.
 var tlsFields = []field[farm.Farm]{
 	{
@@ -22,33 +25,21 @@ var tlsFields = []field[farm.Farm]{
 	{
 		rule: rule{name: "certificates", kind: kindList, words: true, format: "X.pem", null: true, max: MaxCertificates, maxLen: maxCertificate, check: checkCertificate, canon: canonCertificate,
 			must: "the name of a certificate", musts: "a list of names of certificates", unset: listValue(farm.DefaultTLS().Certificates),
-			about: "Certificates in the order they are tried: the first that has the name a client asks for, otherwise the first of all."},
-		get:   func(f *farm.Farm) Value { return listValue(tlsSeen(f).Certificates) },
-		set:   onTLS(setCertificates),
-		needs: needsTLS,
+			only: overTLS, about: "Certificates in the order they are tried: the first that has the name a client asks for, otherwise the first of all."},
+		get: func(f *farm.Farm) Value { return listValue(tlsSeen(f).Certificates) },
+		set: onTLS(setCertificates),
 	},
 	{
 		rule: rule{name: "ciphers", kind: kindText, values: texts(farm.CipherPresets()), null: true, unset: textValue(string(farm.CiphersAll)),
-			about: "Cipher suites of TLS 1.2 and older; customsecurity is what cipherc says."},
+			only: overTLS, about: "Cipher suites of TLS 1.2 and older; customsecurity is what cipherc says."},
 		get: func(f *farm.Farm) Value { return textValue(string(cmp.Or(tlsSeen(f).Ciphers, farm.CiphersAll))) },
-		set: onTLS(func(t *farm.TLS, v Value) {
-			if t.Ciphers = orZero(farm.CipherPreset(v.text), farm.CiphersAll); t.Ciphers != farm.CiphersCustom {
-				t.CustomCiphers = ""
-			}
-		}),
-		needs: needsTLS,
+		set: onTLS(func(t *farm.TLS, v Value) { t.Ciphers = orZero(farm.CipherPreset(v.text), farm.CiphersAll) }),
 	},
 	{
 		rule: rule{name: "cipherc", kind: kindText, blank: true, format: "OpenSSL cipher string", maxLen: tlsconf.MaxCipherString, check: problemOf(tlsconf.CheckCiphers),
-			must: "an OpenSSL cipher string", about: "Cipher suites of ciphers customsecurity."},
+			must: "an OpenSSL cipher string", only: being("ciphers", farm.CiphersCustom), about: "Cipher suites of TLS 1.2 and older."},
 		get: func(f *farm.Farm) Value { return textValue(tlsSeen(f).CustomCiphers) },
 		set: onTLS(func(t *farm.TLS, v Value) { t.CustomCiphers = v.text }),
-		needs: func(sent Values[farm.Farm], f *farm.Farm) string {
-			if problem := needsTLS(sent, f); problem != "" || f.HTTP.TLS.Ciphers == farm.CiphersCustom {
-				return problem
-			}
-			return "is allowed only with ciphers customsecurity; send ciphers customsecurity with it"
-		},
 	},
 	version("disable_tlsv1", "TLS 1.0", func(t *farm.TLS) *bool { return &t.DisableTLS10 }),
 	version("disable_tlsv1_1", "TLS 1.1", func(t *farm.TLS) *bool { return &t.DisableTLS11 }),
@@ -56,86 +47,54 @@ var tlsFields = []field[farm.Farm]{
 	version("disable_tlsv1_3", "TLS 1.3", func(t *farm.TLS) *bool { return &t.DisableTLS13 }),
 	{
 		rule: rule{name: "ecdhcurve", kind: kindText, blank: true, format: "X25519:P-256:…", maxLen: tlsconf.MaxCurves, check: problemOf(tlsconf.CheckCurves),
-			normalize: map[string]string{"auto": ""}, must: "a list of key exchange groups", about: "Key exchange groups; empty chooses automatically, post-quantum ones included."},
-		get:   func(f *farm.Farm) Value { return textValue(tlsSeen(f).Curves) },
-		set:   onTLS(func(t *farm.TLS, v Value) { t.Curves = v.text }),
-		needs: needsTLS,
+			normalize: map[string]string{"auto": ""}, must: "a list of key exchange groups", only: overTLS, about: "Key exchange groups; empty chooses automatically, post-quantum ones included."},
+		get: func(f *farm.Farm) Value { return textValue(tlsSeen(f).Curves) },
+		set: onTLS(func(t *farm.TLS, v Value) { t.Curves = v.text }),
 	},
 	{
-		rule:  rule{name: "disable_http2", kind: kindBool, about: "Whether clients are offered HTTP/1.1 only."},
-		get:   func(f *farm.Farm) Value { return boolValue(tlsSeen(f).DisableHTTP2) },
-		set:   onTLS(func(t *farm.TLS, v Value) { t.DisableHTTP2 = v.truth }),
-		needs: needsTLS,
+		rule: rule{name: "disable_http2", kind: kindBool, only: overTLS, about: "Whether clients are offered HTTP/1.1 only."},
+		get:  func(f *farm.Farm) Value { return boolValue(tlsSeen(f).DisableHTTP2) },
+		set:  onTLS(func(t *farm.TLS, v Value) { t.DisableHTTP2 = v.truth }),
 	},
 	{
 		rule: rule{name: "strict_host", kind: kindBool,
-			about: "Whether a request is answered 421 if its Host has another certificate than the name its connection was made for."},
-		get:   func(f *farm.Farm) Value { return boolValue(tlsSeen(f).StrictHost) },
-		set:   onTLS(func(t *farm.TLS, v Value) { t.StrictHost = v.truth }),
-		needs: needsTLS,
+			only: overTLS, about: "Whether a request is answered 421 if its Host has another certificate than the name its connection was made for."},
+		get: func(f *farm.Farm) Value { return boolValue(tlsSeen(f).StrictHost) },
+		set: onTLS(func(t *farm.TLS, v Value) { t.StrictHost = v.truth }),
 	},
 	{
 		rule: rule{name: "client_auth", kind: kindText, values: texts(farm.ClientAuths()), null: true, normalize: map[string]string{"off": "", "none": ""},
-			about: "Whether clients show a certificate of client_ca: optional, required, or empty for not."},
+			only: overTLS, about: "Whether clients show a certificate of client_ca: optional, required, or empty for not."},
 		get: func(f *farm.Farm) Value { return textValue(string(tlsSeen(f).Clients)) },
-		set: onTLS(func(t *farm.TLS, v Value) {
-			if t.Clients = farm.ClientAuth(v.text); t.Clients == farm.ClientAuthOff {
-				t.ClientCA, t.ClientHeaders = "", false
-			}
-		}),
-		needs: needsTLS,
+		set: onTLS(func(t *farm.TLS, v Value) { t.Clients = farm.ClientAuth(v.text) }),
 	},
 	{
 		rule: rule{name: "client_ca", kind: kindText, blank: true, format: "name of a list of authorities", maxLen: maxCertificate, check: checkAuthority, canon: canonAuthority,
-			must: "the name of a list of authorities", about: "Authorities that sign the certificates of clients."},
+			must: "the name of a list of authorities", only: with("client_auth"), about: "Authorities that sign the certificates of clients."},
 		get: func(f *farm.Farm) Value { return textValue(tlsSeen(f).ClientCA) },
 		set: onTLS(func(t *farm.TLS, v Value) { t.ClientCA = v.text }),
-		needs: func(sent Values[farm.Farm], f *farm.Farm) string {
-			if problem := needsTLS(sent, f); problem != "" || f.HTTP.TLS.Clients != farm.ClientAuthOff {
-				return problem
-			}
-			return "is allowed only with client_auth; send client_auth optional or required with it"
-		},
 	},
 	{
 		rule: rule{name: "clientcert_headers", kind: kindBool,
-			about: "Whether backends are told of a client's certificate: X-SSL-Subject, -Issuer, -notBefore, -notAfter, -serial, -cipher and -certificate. With client_auth such headers of clients are never passed on."},
+			only: with("client_auth").resting(), about: "Whether backends are told of a client's certificate: X-SSL-Subject, -Issuer, -notBefore, -notAfter, -serial, -cipher and -certificate. With client_auth such headers of clients are never passed on."},
 		get: func(f *farm.Farm) Value { return boolValue(tlsSeen(f).ClientHeaders) },
 		set: onTLS(func(t *farm.TLS, v Value) { t.ClientHeaders = v.truth }),
-		needs: func(sent Values[farm.Farm], f *farm.Farm) string {
-			if problem := needsTLS(sent, f); problem != "" || f.HTTP.TLS.Clients != farm.ClientAuthOff || !sent.Get("clientcert_headers").Bool() {
-				return problem
-			}
-			return "is allowed only with client_auth; send client_auth optional or required with it"
-		},
 	},
 	{
 		rule: rule{name: "nosslredirect", kind: kindText, format: "http(s)://…", blank: true, maxLen: MaxURL, check: checkPlainRedirect,
-			must: "an absolute http or https URL", about: "Where plain HTTP on this port is redirected to, as it stands; empty answers errornossl instead."},
+			must: "an absolute http or https URL", only: overTLS, about: "Where plain HTTP on this port is redirected to, as it stands; empty answers errornossl instead."},
 		get: func(f *farm.Farm) Value { return textValue(tlsSeen(f).NoSSLRedirect) },
-		set: onTLS(func(t *farm.TLS, v Value) {
-			if t.NoSSLRedirect = v.text; v.text == "" {
-				t.NoSSLCode = 0
-			}
-		}),
-		needs: needsTLS,
+		set: onTLS(func(t *farm.TLS, v Value) { t.NoSSLRedirect = v.text }),
 	},
 	{
-		rule: rule{name: "nosslredirect_code", kind: kindNumber, values: codes(farm.RedirectCodes()), null: true, about: "Status of nosslredirect; 302 when unset."},
+		rule: rule{name: "nosslredirect_code", kind: kindNumber, values: codes(farm.RedirectCodes()), null: true, only: with("nosslredirect"), about: "Status of nosslredirect; 302 when unset."},
 		get:  func(f *farm.Farm) Value { return numberValue(int64(tlsSeen(f).NoSSLCode)) },
 		set:  onTLS(func(t *farm.TLS, v Value) { t.NoSSLCode = int(v.number) }),
-		needs: func(sent Values[farm.Farm], f *farm.Farm) string {
-			if problem := needsTLS(sent, f); problem != "" || f.HTTP.TLS.NoSSLRedirect != "" {
-				return problem
-			}
-			return "is allowed only with nosslredirect; send nosslredirect with it"
-		},
 	},
 	{
-		rule:  rule{name: "errornossl", kind: kindText, blank: true, maxLen: MaxErrorText, about: "Body of the answer to plain HTTP on this port (400)."},
-		get:   func(f *farm.Farm) Value { return textValue(tlsSeen(f).ErrorNoSSL) },
-		set:   onTLS(func(t *farm.TLS, v Value) { t.ErrorNoSSL = v.text }),
-		needs: needsTLS,
+		rule: rule{name: "errornossl", kind: kindText, blank: true, maxLen: MaxErrorText, only: overTLS, about: "Body of the answer to plain HTTP on this port (400)."},
+		get:  func(f *farm.Farm) Value { return textValue(tlsSeen(f).ErrorNoSSL) },
+		set:  onTLS(func(t *farm.TLS, v Value) { t.ErrorNoSSL = v.text }),
 	},
 }
 
@@ -144,13 +103,13 @@ var tlsFields = []field[farm.Farm]{
 var tlsLegacy = []field[farm.Farm]{
 	{
 		rule: rule{name: "certname", kind: kindText, format: "X.pem", maxLen: maxCertificate, check: checkCertificate, canon: canonCertificate,
-			must: "the name of a certificate", about: "Older way to set certificates to a single one."},
+			must: "the name of a certificate", only: overTLS, about: "Older way to set certificates to a single one."},
 		set: onTLS(func(t *farm.TLS, v Value) { t.Certificates = []string{v.text} }),
-		needs: func(sent Values[farm.Farm], f *farm.Farm) string {
+		needs: func(sent Values[farm.Farm], _ *farm.Farm) string {
 			if sent.Has("certificates") {
 				return "is the older name of certificates with a single one; send one of both"
 			}
-			return needsTLS(sent, f)
+			return ""
 		},
 	},
 	neverOffered("disable_sslv2", "SSL 2"),
@@ -159,11 +118,10 @@ var tlsLegacy = []field[farm.Farm]{
 
 func version(name, what string, at func(*farm.TLS) *bool) field[farm.Farm] {
 	return field[farm.Farm]{
-		rule: rule{name: name, kind: kindBool, unset: boolValue(*at(farm.DefaultTLS())),
+		rule: rule{name: name, kind: kindBool, unset: boolValue(*at(farm.DefaultTLS())), only: overTLS,
 			about: "Whether " + what + " is refused. What is left must have no gap."},
-		get:   func(f *farm.Farm) Value { return boolValue(*at(tlsSeen(f))) },
-		set:   onTLS(func(t *farm.TLS, v Value) { *at(t) = v.truth }),
-		needs: needsTLS,
+		get: func(f *farm.Farm) Value { return boolValue(*at(tlsSeen(f))) },
+		set: onTLS(func(t *farm.TLS, v Value) { *at(t) = v.truth }),
 	}
 }
 
@@ -171,17 +129,9 @@ func version(name, what string, at func(*farm.TLS) *bool) field[farm.Farm] {
 // disabled, and false is accepted because clients send whole objects back.
 func neverOffered(name, what string) field[farm.Farm] {
 	return field[farm.Farm]{
-		rule:  rule{name: name, kind: kindBool, about: what + " is never offered: this is always true."},
-		set:   func(*farm.Farm, Value) {},
-		needs: needsTLS,
+		rule: rule{name: name, kind: kindBool, only: overTLS, about: what + " is never offered: this is always true."},
+		set:  func(*farm.Farm, Value) {},
 	}
-}
-
-func needsTLS(_ Values[farm.Farm], f *farm.Farm) string {
-	if f.HTTPS() {
-		return ""
-	}
-	return "is allowed only with listener https; send listener https with it"
 }
 
 func listenerOf(f *farm.Farm) string {
@@ -207,14 +157,9 @@ func setCertificates(t *farm.TLS, v Value) {
 	}
 }
 
-// onTLS sets in an https farm; on others only a reset comes here, which has
-// nothing to do.
+// onTLS sets in an https farm.
 func onTLS(set func(*farm.TLS, Value)) func(*farm.Farm, Value) {
-	return func(f *farm.Farm, v Value) {
-		if f.HTTPS() {
-			set(f.HTTP.TLS, v)
-		}
-	}
+	return func(f *farm.Farm, v Value) { set(f.HTTP.TLS, v) }
 }
 
 // tlsSeen returns what to read: an http farm shows what was never set.
@@ -248,16 +193,8 @@ func checkTLS(path string, t *farm.TLS, yield func(Error) bool) bool {
 		return yield(Error{path, "certificates", "certificates must name at least one certificate with listener https"})
 	case t.Ciphers == farm.CiphersCustom && t.CustomCiphers == "":
 		return yield(Error{path, "cipherc", "cipherc is required with ciphers customsecurity: it is the cipher string"})
-	case t.Ciphers != farm.CiphersCustom && t.CustomCiphers != "":
-		return yield(Error{path, "cipherc", "cipherc is allowed only with ciphers customsecurity"})
 	case t.Clients != farm.ClientAuthOff && t.ClientCA == "":
 		return yield(Error{path, "client_ca", "client_ca is required with client_auth " + string(t.Clients) + ": it names the authorities that sign clients"})
-	case t.Clients == farm.ClientAuthOff && t.ClientCA != "":
-		return yield(Error{path, "client_ca", "client_ca is allowed only with client_auth"})
-	case t.Clients == farm.ClientAuthOff && t.ClientHeaders:
-		return yield(Error{path, "clientcert_headers", "clientcert_headers is allowed only with client_auth"})
-	case t.NoSSLCode != 0 && t.NoSSLRedirect == "":
-		return yield(Error{path, "nosslredirect_code", "nosslredirect_code is allowed only with nosslredirect"})
 	}
 	return true
 }

@@ -1,0 +1,153 @@
+package validate
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// eachTable calls fn for every kind of body.
+func eachTable(t *testing.T, fn func(t *testing.T, fields any)) {
+	for name, table := range map[string]any{
+		"FarmCreate": &FarmCreate, "FarmUpdate": &FarmUpdate, "FarmDocument": &FarmDocument,
+		"L4FarmCreate": &L4FarmCreate, "L4FarmUpdate": &L4FarmUpdate, "L4FarmDocument": &L4FarmDocument,
+		"ServiceCreate": &ServiceCreate, "ServiceUpdate": &ServiceUpdate, "ServiceDocument": &ServiceDocument,
+		"BackendCreate": &BackendCreate, "BackendUpdate": &BackendUpdate, "BackendDocument": &BackendDocument,
+		"L4BackendCreate": &L4BackendCreate, "L4BackendUpdate": &L4BackendUpdate, "L4BackendDocument": &L4BackendDocument,
+	} {
+		t.Run(name, func(t *testing.T) { fn(t, table) })
+	}
+}
+
+// each calls fn for every field of a table, of whatever kind.
+func each(table any, fn func(r *rule, find func(string) *rule, readable bool)) {
+	switch of := table.(type) {
+	case *Table[farm.Farm]:
+		eachOf(of, fn)
+	case *Table[farm.Service]:
+		eachOf(of, fn)
+	case *Table[farm.Backend]:
+		eachOf(of, fn)
+	}
+}
+
+func eachOf[T any](table *Table[T], fn func(*rule, func(string) *rule, bool)) {
+	find := func(name string) *rule {
+		if f := table.find(name); f != nil && f.get != nil {
+			return &f.rule
+		}
+		return nil
+	}
+	for i := range table.fields {
+		fn(&table.fields[i].rule, find, table.fields[i].get != nil)
+	}
+}
+
+// A condition names fields the same body has, behind which it stands, and values
+// they can have; otherwise nothing would ever meet it.
+func TestConditionsNameFieldsAndValuesThereAre(t *testing.T) {
+	eachTable(t, func(t *testing.T, table any) {
+		var before []string
+		each(table, func(r *rule, find func(string) *rule, _ bool) {
+			defer func() { before = append(before, r.name) }()
+			if r.only == nil {
+				return
+			}
+			for _, name := range r.only.fields {
+				other := find(name)
+				if other == nil {
+					t.Errorf("%s needs %s, which is no field of this body", r.name, name)
+					continue
+				}
+				if !slices.Contains(before, name) {
+					t.Errorf("%s stands before %s, which it needs", r.name, name)
+				}
+				for _, v := range r.only.values {
+					if !slices.Contains(other.values, v) {
+						t.Errorf("%s needs %s %s, which is none of %q", r.name, name, v, other.values)
+					}
+				}
+			}
+		})
+	})
+}
+
+// What is sent without the field it needs is refused, and what is null or off is
+// not: clients send whole objects back.
+func TestWhatComesTooEarlyIsToldByItsFate(t *testing.T) {
+	none := farm.Service{}
+	for i := range ServiceUpdate.fields {
+		f := &ServiceUpdate.fields[i]
+		if f.only == nil {
+			continue
+		}
+		v := Values[farm.Service]{table: &ServiceUpdate, values: map[string]Value{f.name: {}}}
+		if err := v.Apply(&none); err != nil {
+			t.Errorf("%s null: %v", f.name, err)
+		}
+		v.values[f.name] = sampleOf(&f.rule)
+		if err := v.Apply(&none); (err != nil) != (f.only.early == refused) {
+			t.Errorf("%s %s alone: %v", f.name, v.values[f.name], err)
+		}
+		none = farm.Service{}
+	}
+}
+
+// sampleOf is a value other than that of a field that was never set.
+func sampleOf(r *rule) Value {
+	switch r.kind {
+	case kindBool:
+		return boolValue(!r.initial().truth)
+	case kindNumber:
+		return numberValue(max(r.min, 1) + 1)
+	case kindList:
+		return listValue([]string{"0123456789abcdef"})
+	}
+	if r.values != nil {
+		return textValue(r.values[len(r.values)-1])
+	}
+	return textValue("/x")
+}
+
+func TestConditionsAreSaidByTheKindOfTheOtherField(t *testing.T) {
+	for name, want := range map[string]string{
+		"queue_timeout": "Only while queue is not 0.", "retries": "Only with retry_on.", "cookiename": "Only while cookieinsert is true.",
+		"ratelimit_header": "Only with ratelimit_key header.", "sessionid": "Only with persistence URL, COOKIE or HEADER.",
+		"auth_realm": "Only with auth_users or auth_header.", "compression_min": "Only while compression names a coding.",
+	} {
+		params := ServiceUpdate.Params()
+		i := slices.IndexFunc(params, func(p Param) bool { return p.Name == name })
+		if got := params[i].Description; len(got) <= len(want) || got[len(got)-len(want):] != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
+// What needs another field goes with it, however far away, and is taken by the
+// same body if that sets the other field anew.
+func TestWhatNeedsAFieldGoesWithIt(t *testing.T) {
+	full := func() *farm.Service {
+		return &farm.Service{Redirect: "http://x", RedirectType: farm.RedirectAppend, RedirectCode: 301,
+			RateLimit: &farm.RateLimit{Requests: 5, Key: farm.RateKeyHeader, Header: "X-Id"},
+			Retrying:  farm.Retrying{RetryOn: []farm.RetryCondition{"reset"}, Retries: 2, RetryUnsafe: true},
+			Queueing:  farm.Queueing{Queue: 5, QueueTimeout: 9}}
+	}
+	for body, gone := range map[string]func(*farm.Service) bool{
+		`redirect`:      func(s *farm.Service) bool { return s.RedirectType == "" && s.RedirectCode == 0 },
+		`ratelimit_key`: func(s *farm.Service) bool { return s.RateLimit.Header == "" && s.RateLimit.Requests == 5 },
+		`retry_on`:      func(s *farm.Service) bool { return s.Retries == 0 && !s.RetryUnsafe },
+		`queue`:         func(s *farm.Service) bool { return s.QueueTimeout == 0 },
+	} {
+		s := full()
+		values, err := ServiceUpdate.Decode("", map[string]any{body: nil})
+		if err != nil || values.Apply(s) != nil || !gone(s) {
+			t.Errorf("%s null leaves %+v (%v)", body, s, err)
+		}
+	}
+	s := full()
+	values, err := ServiceUpdate.Decode("", map[string]any{"ratelimit": 0})
+	if err != nil || values.Apply(s) != nil || s.RateLimit != nil || s.Queue != 5 || s.Retries != 2 {
+		t.Errorf("ratelimit 0 leaves %+v (%v)", s, err)
+	}
+}
