@@ -109,7 +109,7 @@ type Service struct {
 	// Redirect is an absolute http(s) URL; when set the backends are not used.
 	Redirect     string       `json:"redirect,omitempty"`
 	RedirectType RedirectType `json:"redirecttype,omitempty"`
-	// RedirectCode is 301, 302 or 307; 0 means 302.
+	// RedirectCode is 301, 302 or 307; 0 means DefaultRedirectCode.
 	RedirectCode int         `json:"redirect_code,omitempty"`
 	Persistence  Persistence `json:"persistence,omitempty"`
 	// TTL is how long a session lives after its last use; without Persistence it

@@ -52,6 +52,9 @@ const (
 	RedirectAppend  RedirectType = "append"
 )
 
+// DefaultRedirectCode is the status of redirects that name none.
+const DefaultRedirectCode = 302
+
 // RedirectTypes lists every type.
 func RedirectTypes() []RedirectType { return []RedirectType{RedirectDefault, RedirectAppend} }
 

@@ -25,7 +25,7 @@ func newRedirect(f *farm.Farm, s *farm.Service) (r *Redirect, err error) {
 	if s.Redirect == "" {
 		return nil, nil
 	}
-	r = &Redirect{appends: s.RedirectType == farm.RedirectAppend, Code: cmp.Or(s.RedirectCode, 302)}
+	r = &Redirect{appends: s.RedirectType == farm.RedirectAppend, Code: cmp.Or(s.RedirectCode, farm.DefaultRedirectCode)}
 	if !slices.Contains(farm.RedirectCodes(), r.Code) {
 		return nil, fmt.Errorf("%d is no code of a redirect", s.RedirectCode)
 	}

@@ -44,7 +44,7 @@ func compileTLS(build *tlsconf.Build, f *farm.Farm) (*Secured, error) {
 	}
 	status := 400
 	if t.NoSSLRedirect != "" {
-		status = cmp.Or(t.NoSSLCode, 302)
+		status = cmp.Or(t.NoSSLCode, farm.DefaultRedirectCode)
 	}
 	asks := t.Clients != farm.ClientAuthOff
 	out := &Secured{Security: loop.Security{Config: config}, Plain: plain, PlainStatus: status, PlainLocation: t.NoSSLRedirect, asksClients: asks, TellsClients: asks && t.ClientHeaders}
@@ -64,7 +64,7 @@ func plainAnswer(t *farm.TLS) ([]byte, error) {
 	if !ok {
 		return nil, errors.New("nosslredirect is no value of a header field")
 	}
-	return AppendRedirect(nil, cmp.Or(t.NoSSLCode, 302), location, nil, true), nil
+	return AppendRedirect(nil, cmp.Or(t.NoSSLCode, farm.DefaultRedirectCode), location, nil, true), nil
 }
 
 // WithoutPort is the host of an authority.

@@ -30,18 +30,18 @@ var logFields = slices.Concat(logContents, sinkFields(httpPart, func(h *farm.HTT
 
 // logContents say what a line shows.
 var logContents = []field[farm.Farm]{
-	choice("log_format", "What a line of the access log looks like: an object, or Apache's combined log.", farm.LogFormats(), farm.LogJSON, nil,
+	choice("log_format", basic(atLogging, "Line format"), "What a line of the access log looks like: an object, or Apache's combined log.", farm.LogFormats(), farm.LogJSON, nil,
 		func(h *farm.HTTP) *farm.LogFormat { return &h.AccessLog.Format }),
 	logFieldsIn(httpPart, "Fields of a line, or behind a combined one, in their order; none means the usual ones.", farm.LogFields(),
 		func(h *farm.HTTP) *farm.AccessLog { return &h.AccessLog }),
-	logNames("log_headers", "Request headers that are logged.", farm.MaxLogHeaders, nil, func(l *farm.AccessLog) *[]string { return &l.Headers }),
-	bound("log_sample", "One in that many exchanges is logged, by chance.", 1, MaxLogSample, 1, func(h *farm.HTTP) *uint32 { return &h.AccessLog.Sample }),
-	logNames("log_redact", "Headers and query parameters whose values are masked.", MaxRedact, farm.DefaultRedact(), func(l *farm.AccessLog) *[]string { return &l.Redact }),
+	logNames("log_headers", advanced(atLogging, "Logged headers"), "Request headers that are logged.", farm.MaxLogHeaders, nil, func(l *farm.AccessLog) *[]string { return &l.Headers }),
+	bound("log_sample", advanced(atLogging, "Sampling"), "One in that many exchanges is logged, by chance.", 1, MaxLogSample, 1, func(h *farm.HTTP) *uint32 { return &h.AccessLog.Sample }),
+	logNames("log_redact", advanced(atLogging, "Masked names"), "Headers and query parameters whose values are masked.", MaxRedact, farm.DefaultRedact(), func(l *farm.AccessLog) *[]string { return &l.Redact }),
 }
 
 var requestID = []field[farm.Farm]{
 	{
-		rule: rule{name: "requestid", kind: kindText, values: texts(farm.RequestIDs()), null: true, normalize: map[string]string{"auto": ""},
+		rule: rule{name: "requestid", hints: advanced(atLogging, "Request id"), kind: kindText, values: texts(farm.RequestIDs()), null: true, normalize: map[string]string{"auto": ""},
 			about: "Who gets the id of a request in X-Request-Id: nobody (off), backend, or both backend and client; empty means the backend if the access log shows it."},
 		get: func(f *farm.Farm) Value { return textValue(string(directivesSeen(f).RequestID)) },
 		set: func(f *farm.Farm, v Value) { directivesOf(f).RequestID = farm.RequestID(v.text) },
@@ -50,9 +50,9 @@ var requestID = []field[farm.Farm]{
 
 // logNames makes the field of a list of names of headers or parameters, whose
 // zero value stands for unset.
-func logNames(name, about string, most int64, unset []string, at func(*farm.AccessLog) *[]string) field[farm.Farm] {
+func logNames(name string, h hints, about string, most int64, unset []string, at func(*farm.AccessLog) *[]string) field[farm.Farm] {
 	return field[farm.Farm]{
-		rule: rule{name: name, kind: kindList, words: true, null: true, max: most, maxLen: 64, pattern: tokenPattern, same: strings.ToLower, unset: listValue(unset),
+		rule: rule{name: name, hints: h, kind: kindList, words: true, null: true, max: most, maxLen: 64, pattern: tokenPattern, same: strings.ToLower, unset: listValue(unset),
 			must: "the name of a header or parameter", musts: fmt.Sprintf("a list of at most %d names", most), format: "name", about: about},
 		get: func(f *farm.Farm) Value {
 			if l := *at(&directivesSeen(f).AccessLog); len(l) > 0 {
@@ -73,7 +73,7 @@ func logNames(name, about string, most int64, unset []string, at func(*farm.Acce
 func logFieldsIn[T any](p part[T], about string, words []farm.LogField, at func(*T) *farm.AccessLog) field[farm.Farm] {
 	names := strings.Join(texts(words), ", ")
 	return field[farm.Farm]{
-		rule: rule{name: "log_fields", kind: kindList, words: true, null: true, max: int64(len(words)), format: "name of a field",
+		rule: rule{name: "log_fields", hints: advanced(atLogging, "Logged fields"), kind: kindList, words: true, null: true, max: int64(len(words)), format: "name of a field",
 			check: func(s string) string {
 				if slices.Contains(words, farm.LogField(s)) {
 					return ""
@@ -95,17 +95,17 @@ func logFieldsIn[T any](p part[T], about string, words []farm.LogField, at func(
 // sinkFields say where the lines of a log go to.
 func sinkFields[T any](p part[T], at func(*T) *farm.AccessLog) []field[farm.Farm] {
 	return []field[farm.Farm]{
-		choiceIn(p, "log_sink", "Where the access log goes to.", farm.LogSinks(), farm.LogFile, nil, func(t *T) *farm.LogSink { return &at(t).Sink }),
+		choiceIn(p, "log_sink", basic(atLogging, "Destination"), "Where the access log goes to.", farm.LogSinks(), farm.LogFile, nil, func(t *T) *farm.LogSink { return &at(t).Sink }),
 		{
-			rule: rule{name: "log_file", kind: kindText, blank: true, maxLen: MaxName, pattern: logFilePattern, format: "[a-zA-Z0-9][a-zA-Z0-9_-]*",
+			rule: rule{name: "log_file", hints: advanced(atLogging, "File"), kind: kindText, blank: true, maxLen: MaxName, pattern: logFilePattern, format: "[a-zA-Z0-9][a-zA-Z0-9_-]*",
 				must: "a name of letters, digits, hyphens and underscores, at most 64", about: "Name of the file in the log folder, without .log; blank means that of the farm."},
 			get: func(f *farm.Farm) Value { return textValue(at(p.seen(f)).File) },
 			set: func(f *farm.Farm, v Value) { at(p.of(f)).File = v.text },
 		},
-		boundIn(p, "log_size", "MiB the file may have before another one is begun.", 1, MaxLogSize, farm.DefaultLogSize, func(t *T) *uint32 { return &at(t).Size }),
-		boundIn(p, "log_count", "Older files that are kept.", 1, MaxLogCount, farm.DefaultLogKeep, func(t *T) *uint32 { return &at(t).Keep }),
+		boundIn(p, "log_size", advanced(atLogging, "File size").in(inMiB), "MiB the file may have before another one is begun.", 1, MaxLogSize, farm.DefaultLogSize, func(t *T) *uint32 { return &at(t).Size }),
+		boundIn(p, "log_count", advanced(atLogging, "Older files").in(inFiles), "Older files that are kept.", 1, MaxLogCount, farm.DefaultLogKeep, func(t *T) *uint32 { return &at(t).Keep }),
 		{
-			rule: rule{name: "log_target", kind: kindText, blank: true, maxLen: 256, check: checkLogTarget, format: "udp://host:port, tcp://host:port or unix:///path",
+			rule: rule{name: "log_target", hints: advanced(atLogging, "Syslog target"), kind: kindText, blank: true, maxLen: 256, check: checkLogTarget, format: "udp://host:port, tcp://host:port or unix:///path",
 				unset: textValue(farm.DefaultLogTarget), must: "a syslog target", about: "Where log_sink syslog sends to."},
 			get: func(f *farm.Farm) Value { return textValue(cmp.Or(at(p.seen(f)).Target, farm.DefaultLogTarget)) },
 			set: func(f *farm.Farm, v Value) { at(p.of(f)).Target = orZero(v.text, farm.DefaultLogTarget) },

@@ -28,7 +28,7 @@ const (
 // and are never shown again.
 var authFields = []field[farm.Service]{
 	{
-		rule: rule{name: "auth_users", kind: kindList, null: true, max: farm.MaxAuthUsers, maxLen: MaxName + 1 + password.MaxLength, check: checkUser, hide: hideUser,
+		rule: rule{name: "auth_users", hints: basic(atAccess, "Users"), kind: kindList, null: true, max: farm.MaxAuthUsers, maxLen: MaxName + 1 + password.MaxLength, check: checkUser, hide: hideUser,
 			format: "name:password", same: userName, must: "a user as name:password", musts: fmt.Sprintf("a list of at most %d users as name:password", farm.MaxAuthUsers),
 			about: "Users who are let in, as name:password or name:hash with a hash of htpasswd -B. They are shown as name:***, which when sent keeps the password."},
 		get: func(s *farm.Service) Value {
@@ -42,7 +42,7 @@ var authFields = []field[farm.Service]{
 		needs: needsUsers,
 	},
 	{
-		rule: rule{name: "auth_header", kind: kindText, blank: true, format: "name of a header", maxLen: MaxName, pattern: tokenPattern, check: checkAuthHeader,
+		rule: rule{name: "auth_header", hints: basic(atAccess, "Key header"), kind: kindText, blank: true, format: "name of a header", maxLen: MaxName, pattern: tokenPattern, check: checkAuthHeader,
 			must: "the name of a header", about: "Request header that must carry one of auth_keys; empty for none."},
 		get: func(s *farm.Service) Value { return textValue(authOf(s).Header) },
 		set: func(s *farm.Service, v Value) {
@@ -51,7 +51,7 @@ var authFields = []field[farm.Service]{
 		},
 	},
 	{
-		rule: rule{name: "auth_keys", kind: kindList, null: true, max: farm.MaxAuthKeys, maxLen: maxKey, check: checkKey, canon: canonKey, hide: hideKey, format: "key",
+		rule: rule{name: "auth_keys", hints: basic(atAccess, "Keys"), kind: kindList, null: true, max: farm.MaxAuthKeys, maxLen: maxKey, check: checkKey, canon: canonKey, hide: hideKey, format: "key",
 			must: "a key of at least 16 characters", musts: fmt.Sprintf("a list of at most %d keys of at least 16 characters", farm.MaxAuthKeys),
 			only: with("auth_header"), about: "Keys that are let in, each at least 16 characters. They are shown as the beginning of their SHA-256, which when sent keeps the key."},
 		get: func(s *farm.Service) Value {
@@ -65,13 +65,13 @@ var authFields = []field[farm.Service]{
 		needs: needsKeys,
 	},
 	{
-		rule: rule{name: "auth_realm", kind: kindText, blank: true, maxLen: 128, check: checkRealm, unset: textValue(farm.DefaultRealm),
+		rule: rule{name: "auth_realm", hints: advanced(atAccess, "Realm"), kind: kindText, blank: true, maxLen: 128, check: checkRealm, unset: textValue(farm.DefaultRealm),
 			must: "a text of printable ASCII characters", only: with("auth_users", "auth_header"), about: "What clients are told they log in to."},
 		get: func(s *farm.Service) Value { return textValue(cmp.Or(authOf(s).Realm, farm.DefaultRealm)) },
 		set: func(s *farm.Service, v Value) { s.Auth.Realm = orZero(v.text, farm.DefaultRealm) },
 	},
 	{
-		rule: rule{name: "auth_strip", kind: kindBool, unset: boolValue(true), only: with("auth_users", "auth_header").resting(), about: "Whether credentials are taken out of what backends get."},
+		rule: rule{name: "auth_strip", hints: advanced(atAccess, "Remove credentials"), kind: kindBool, unset: boolValue(true), only: with("auth_users", "auth_header").resting(), about: "Whether credentials are taken out of what backends get."},
 		get:  func(s *farm.Service) Value { return boolValue(!authOf(s).Pass) },
 		set:  func(s *farm.Service, v Value) { s.Auth.Pass = !v.truth },
 	},

@@ -21,7 +21,7 @@ var (
 )
 
 var backendHost = field[farm.Backend]{
-	rule: rule{name: "ip", kind: kindText, format: "ip or host name", maxLen: 255, check: checkHost,
+	rule: rule{name: "ip", hints: basic(atAddress, "Address").costs(CostConnections), kind: kindText, format: "ip or host name", maxLen: 255, check: checkHost,
 		must: "an address or a resolvable host name", about: "Address of the server, or its host name."},
 	get: func(b *farm.Backend) Value { return textValue(b.Host) },
 	set: func(b *farm.Backend, v Value) {
@@ -35,7 +35,7 @@ var backendHost = field[farm.Backend]{
 }
 
 var backendPort = field[farm.Backend]{
-	rule: rule{name: "port", kind: kindNumber, min: 1, max: 65535, about: "Port of the server; with resolve srv the record names it."},
+	rule: rule{name: "port", hints: basic(atAddress, "Port").costs(CostConnections), kind: kindNumber, min: 1, max: 65535, about: "Port of the server; with resolve srv the record names it."},
 	get:  func(b *farm.Backend) Value { return numberValue(int64(b.Port)) },
 	set:  func(b *farm.Backend, v Value) { b.Port = uint16(v.number) },
 }
@@ -49,59 +49,62 @@ func unlessService(f field[farm.Backend]) field[farm.Backend] {
 // backendFields are what a backend has beside its address.
 var backendFields = []field[farm.Backend]{backendWeight, backendPriority, backendTimeout, backendLimit, backendSource, backendMark, backendAlias, backendResolve}
 
+// unsetBackend is a backend nothing was said of: it knows the defaults.
+var unsetBackend = &farm.Backend{}
+
 var backendWeight = field[farm.Backend]{
-	rule: rule{name: "weight", kind: kindNumber, min: 1, max: 9, null: true, about: "Share of the traffic; acts as 1 when unset."},
+	rule: rule{name: "weight", hints: basic(atBalancing, "Weight"), kind: kindNumber, min: 1, max: 9, null: true, acts: numberValue(int64(unsetBackend.EffectiveWeight())), about: "Share of the traffic."},
 	get:  func(b *farm.Backend) Value { return numberValue(int64(b.Weight)) },
 	set:  func(b *farm.Backend, v Value) { b.Weight = uint8(v.number) },
 }
 
 var backendPriority = field[farm.Backend]{
-	rule: rule{name: "priority", kind: kindNumber, min: 1, max: 9, null: true, about: "Lower values are used first; acts as 1 when unset."},
+	rule: rule{name: "priority", hints: basic(atBalancing, "Priority"), kind: kindNumber, min: 1, max: 9, null: true, acts: numberValue(int64(unsetBackend.EffectivePriority())), about: "Lower values are used first."},
 	get:  func(b *farm.Backend) Value { return numberValue(int64(b.Priority)) },
 	set:  func(b *farm.Backend, v Value) { b.Priority = uint8(v.number) },
 }
 
 var backendTimeout = field[farm.Backend]{
-	rule: rule{name: "timeout", kind: kindNumber, min: 1, max: MaxTimeout, null: true, about: "Seconds to wait for the next bytes of this server; the farm's restimeout when unset."},
+	rule: rule{name: "timeout", hints: advanced(atTimeouts, "Response timeout").in(inSeconds), kind: kindNumber, min: 1, max: MaxTimeout, null: true, about: "Seconds to wait for the next bytes of this server; the farm's restimeout when unset."},
 	get:  func(b *farm.Backend) Value { return numberValue(int64(b.Timeout)) },
 	set:  func(b *farm.Backend, v Value) { b.Timeout = farm.Seconds(v.number) },
 }
 
 var backendLimit = field[farm.Backend]{
-	rule: rule{name: "connection_limit", kind: kindNumber, min: 0, max: maxUnbounded, null: true, about: "Exchanges in flight at most; 0 means no limit."},
+	rule: rule{name: "connection_limit", hints: basic(atLimits, "Connection limit"), kind: kindNumber, min: 0, max: maxUnbounded, null: true, about: "Exchanges in flight at most; 0 means no limit."},
 	get:  func(b *farm.Backend) Value { return numberValue(int64(b.ConnLimit)) },
 	set:  func(b *farm.Backend, v Value) { b.ConnLimit = uint32(v.number) },
 }
 
 var backendSource = field[farm.Backend]{
-	rule: rule{name: "source", kind: kindText, format: "ip", blank: true, maxLen: 64, check: checkVIP,
+	rule: rule{name: "source", hints: advanced(atBackends, "Source address").costs(CostConnections), kind: kindText, format: "ip", blank: true, maxLen: 64, check: checkVIP,
 		must: "an IPv4 or IPv6 address", about: "Address of this machine that connections come from; the system chooses when unset."},
 	get: func(b *farm.Backend) Value { return addrValue(b.Source) },
 	set: func(b *farm.Backend, v Value) { b.Source, _ = netip.ParseAddr(v.text) },
 }
 
 var backendMark = field[farm.Backend]{
-	rule: rule{name: "mark", kind: kindNumber, min: 0, max: math.MaxUint32, null: true, about: "Mark (SO_MARK) of connections, for routing rules; the farm's when unset."},
+	rule: rule{name: "mark", hints: advanced(atBackends, "Mark").costs(CostConnections), kind: kindNumber, min: 0, max: math.MaxUint32, null: true, about: "Mark (SO_MARK) of connections, for routing rules; the farm's when unset."},
 	get:  func(b *farm.Backend) Value { return numberValue(int64(b.Mark)) },
 	set:  func(b *farm.Backend, v Value) { b.Mark = uint32(v.number) },
 }
 
 var backendAlias = field[farm.Backend]{
-	rule: rule{name: "alias", kind: kindText, blank: true, format: "[a-zA-Z0-9][a-zA-Z0-9 ._:@()+,#-]*", maxLen: MaxName, reserved: []string{"0"},
+	rule: rule{name: "alias", hints: basic(atAddress, "Alias"), kind: kindText, blank: true, format: "[a-zA-Z0-9][a-zA-Z0-9 ._:@()+,#-]*", maxLen: MaxName, reserved: []string{"0"},
 		pattern: aliasPattern, must: "a text of letters, digits, blanks and ._:@()+,#- that starts with a letter or digit", about: "Name for people."},
 	get: func(b *farm.Backend) Value { return textValue(b.Alias) },
 	set: func(b *farm.Backend, v Value) { b.Alias = v.text },
 }
 
 var backendResolve = field[farm.Backend]{
-	rule: rule{name: "resolve", kind: kindText, null: true, values: farm.ResolveWords(), normalize: map[string]string{farm.ResolveFirstWord: string(farm.ResolveFirst)},
-		about: "What a host name stands for: one server (first), a server at each of its addresses (all), or those its SRV record names, with their ports (srv). first when unset."},
+	rule: rule{name: "resolve", hints: advanced(atAddress, "Host name stands for"), kind: kindText, null: true, values: farm.ResolveWords(), acts: textValue(farm.ResolveFirstWord), normalize: map[string]string{farm.ResolveFirstWord: string(farm.ResolveFirst)},
+		about: "What a host name stands for: one server (first), a server at each of its addresses (all), or those its SRV record names, with their ports (srv)."},
 	get: func(b *farm.Backend) Value { return textValue(string(b.Resolve)) },
 	set: func(b *farm.Backend, v Value) { b.Resolve = farm.Resolve(v.text) },
 }
 
 var backendMaintenance = field[farm.Backend]{
-	rule: rule{name: "maintenance", kind: kindText, values: maintenanceModes, about: "How the server was taken out; unset when it is in use."},
+	rule: rule{name: "maintenance", hints: basic(atBalancing, "Maintenance"), kind: kindText, values: maintenanceModes, about: "How the server was taken out; unset when it is in use."},
 	get:  func(b *farm.Backend) Value { return textValue(string(b.Maintenance)) },
 	set:  func(b *farm.Backend, v Value) { b.Maintenance = farm.Maintenance(v.text) },
 }
@@ -109,7 +112,7 @@ var backendMaintenance = field[farm.Backend]{
 var maintenanceModes = []string{string(farm.MaintenanceDrain), string(farm.MaintenanceCut)}
 
 var maintenanceAction = field[farm.Backend]{
-	rule: rule{name: "action", kind: kindText, required: true, values: []string{"up", "maintenance"}, about: "Take the server out, or use it again."},
+	rule: rule{name: "action", hints: basic(atBalancing, "Action"), kind: kindText, required: true, values: []string{"up", "maintenance"}, about: "Take the server out, or use it again."},
 	set: func(b *farm.Backend, v Value) {
 		b.Maintenance = farm.MaintenanceOff
 		if v.text == "maintenance" {
@@ -120,7 +123,7 @@ var maintenanceAction = field[farm.Backend]{
 
 // maintenanceMode only says how: with action up it changes nothing.
 var maintenanceMode = field[farm.Backend]{
-	rule: rule{name: "mode", kind: kindText, values: maintenanceModes, about: "drain keeps sessions and connections, cut removes them; drain when unset."},
+	rule: rule{name: "mode", hints: basic(atBalancing, "Mode"), kind: kindText, values: maintenanceModes, acts: textValue(string(farm.MaintenanceDrain)), about: "drain keeps sessions and connections, cut removes them."},
 	set: func(b *farm.Backend, v Value) {
 		if b.Maintenance != farm.MaintenanceOff {
 			b.Maintenance = farm.Maintenance(v.text)

@@ -9,7 +9,7 @@ import (
 
 // backendProtocolFields say what a service speaks to its backends.
 var backendProtocolFields = []field[farm.Service]{{
-	rule: rule{name: "backendprotocol", kind: kindText, values: texts(farm.BackendProtocols()), null: true, unset: textValue(string(farm.BackendHTTP1)),
+	rule: rule{name: "backendprotocol", hints: basic(atBackends, "Backend protocol").costs(CostConnections), kind: kindText, values: texts(farm.BackendProtocols()), null: true, unset: textValue(string(farm.BackendHTTP1)),
 		about: "What backends speak: HTTP/1.1, or HTTP/2 as gRPC servers do (with httpsb agreed on by ALPN, without it by prior knowledge)."},
 	get: func(s *farm.Service) Value {
 		return textValue(string(cmp.Or(s.BackendProtocol, farm.BackendHTTP1)))

@@ -9,7 +9,7 @@ import (
 // backendTLSFields say how a service speaks TLS to its backends.
 var backendTLSFields = []field[farm.Service]{
 	{
-		rule: rule{name: "httpsb", kind: kindBool, about: "Whether backends speak TLS; without verification until httpsb_verify says otherwise."},
+		rule: rule{name: "httpsb", hints: basic(atBackendTLS, "TLS to backends").costs(CostConnections), kind: kindBool, about: "Whether backends speak TLS; without verification until httpsb_verify says otherwise."},
 		get:  func(s *farm.Service) Value { return boolValue(s.TLS != nil) },
 		set: func(s *farm.Service, v Value) {
 			switch {
@@ -21,25 +21,25 @@ var backendTLSFields = []field[farm.Service]{
 		},
 	},
 	{
-		rule: rule{name: "httpsb_verify", kind: kindText, values: texts(farm.Verifies()), null: true, unset: textValue(string(farm.VerifyNone)),
+		rule: rule{name: "httpsb_verify", hints: basic(atBackendTLS, "Verification").costs(CostConnections), kind: kindText, values: texts(farm.Verifies()), null: true, unset: textValue(string(farm.VerifyNone)),
 			only: with("httpsb"), about: "How certificates of backends are verified: not, by the system's authorities, or by httpsb_ca."},
 		get: func(s *farm.Service) Value { return textValue(string(cmp.Or(backendTLS(s).Verify, farm.VerifyNone))) },
 		set: func(s *farm.Service, v Value) { s.TLS.Verify = orZero(farm.Verify(v.text), farm.VerifyNone) },
 	},
 	{
-		rule: rule{name: "httpsb_ca", kind: kindText, blank: true, format: "name of a list of authorities", maxLen: maxCertificate, check: checkAuthority, canon: canonAuthority,
+		rule: rule{name: "httpsb_ca", hints: basic(atBackendTLS, "Authorities").costs(CostConnections), kind: kindText, blank: true, format: "name of a list of authorities", maxLen: maxCertificate, check: checkAuthority, canon: canonAuthority,
 			must: "the name of a list of authorities", only: being("httpsb_verify", farm.VerifyCA), about: "Authorities that sign backends."},
 		get: func(s *farm.Service) Value { return textValue(backendTLS(s).CA) },
 		set: func(s *farm.Service, v Value) { s.TLS.CA = v.text },
 	},
 	{
-		rule: rule{name: "httpsb_name", kind: kindText, blank: true, format: "host name", maxLen: 255, check: checkHost,
+		rule: rule{name: "httpsb_name", hints: advanced(atBackendTLS, "Server name").costs(CostConnections), kind: kindText, blank: true, format: "host name", maxLen: 255, check: checkHost,
 			must: "a host name or an address", only: with("httpsb"), about: "Name that is sent to backends and must be in their certificate; empty for the Host of each request."},
 		get: func(s *farm.Service) Value { return textValue(backendTLS(s).Name) },
 		set: func(s *farm.Service, v Value) { s.TLS.Name = v.text },
 	},
 	{
-		rule: rule{name: "httpsb_certificate", kind: kindText, blank: true, format: "X.pem", maxLen: maxCertificate, check: checkCertificate, canon: canonCertificate,
+		rule: rule{name: "httpsb_certificate", hints: advanced(atBackendTLS, "Client certificate").costs(CostConnections), kind: kindText, blank: true, format: "X.pem", maxLen: maxCertificate, check: checkCertificate, canon: canonCertificate,
 			must: "the name of a certificate", only: with("httpsb"), about: "Certificate shown to backends that ask for one."},
 		get: func(s *farm.Service) Value { return textValue(backendTLS(s).Certificate) },
 		set: func(s *farm.Service, v Value) { s.TLS.Certificate = v.text },

@@ -27,13 +27,13 @@ var coded = &only{fields: []string{"compression"}, while: "compression names a c
 // compressionFields encode bodies for clients that accept it.
 var compressionFields = []field[farm.Service]{
 	{
-		rule: rule{name: "compression", kind: kindList, words: true, null: true, max: int64(len(farm.Codings())), values: texts(farm.Codings()), check: checkCoding,
+		rule: rule{name: "compression", hints: basic(atCompression, "Codings"), kind: kindList, words: true, null: true, max: int64(len(farm.Codings())), values: texts(farm.Codings()), check: checkCoding,
 			about: "Codings that answers are compressed with for clients that accept them, the preferred one first; none means no compression."},
 		get: func(s *farm.Service) Value { return listValue(texts(compressionOf(s).Codings)) },
 		set: setCompression,
 	},
 	{
-		rule: rule{name: "compression_min", kind: kindNumber, min: 1, max: MaxCompressionMin, null: true, unset: numberValue(int64(farm.DefaultCompressionMin)),
+		rule: rule{name: "compression_min", hints: advanced(atCompression, "Shortest body").in(inBytes), kind: kindNumber, min: 1, max: MaxCompressionMin, null: true, unset: numberValue(int64(farm.DefaultCompressionMin)),
 			only: coded, about: "Bytes a body must have to be compressed, if its length is known."},
 		get: func(s *farm.Service) Value {
 			return numberValue(int64(cmp.Or(compressionOf(s).Min, farm.DefaultCompressionMin)))
@@ -43,7 +43,7 @@ var compressionFields = []field[farm.Service]{
 		},
 	},
 	{
-		rule: rule{name: "compression_types", kind: kindList, words: true, null: true, max: MaxCompressionTypes, maxLen: 128, pattern: mediaTypePattern, canon: strings.ToLower, same: strings.ToLower,
+		rule: rule{name: "compression_types", hints: advanced(atCompression, "Media types"), kind: kindList, words: true, null: true, max: MaxCompressionTypes, maxLen: 128, pattern: mediaTypePattern, canon: strings.ToLower, same: strings.ToLower,
 			unset: listValue(farm.DefaultCompressionTypes()), must: "a media type, or type/*", format: "type/subtype or type/*",
 			musts: fmt.Sprintf("a list of at most %d media types, where type/* stands for all of a type", MaxCompressionTypes),
 			only:  coded, about: "Media types that are compressed; none means the usual ones: " + strings.Join(farm.DefaultCompressionTypes(), ", ") + "."},
@@ -61,7 +61,7 @@ var compressionFields = []field[farm.Service]{
 		},
 	},
 	{
-		rule: rule{name: "compression_level", kind: kindText, values: texts(farm.CompressionLevels()), null: true, unset: textValue(string(farm.CompressionDefault)),
+		rule: rule{name: "compression_level", hints: advanced(atCompression, "Level"), kind: kindText, values: texts(farm.CompressionLevels()), null: true, unset: textValue(string(farm.CompressionDefault)),
 			only: coded, about: "Whether compression is to be fast or its result small."},
 		get: func(s *farm.Service) Value {
 			return textValue(string(cmp.Or(compressionOf(s).Level, farm.CompressionDefault)))

@@ -24,39 +24,39 @@ const (
 // directives are the fields an http farm has beside its address and its
 // listener. They may be set on their own; GET shows all of them.
 var directives = []field[farm.Farm]{
-	seconds("contimeout", "Seconds one connect to a backend may take.", func(h *farm.HTTP) *farm.Seconds { return &h.ConnectTimeout }),
-	seconds("restimeout", "Seconds to wait for the next bytes of a backend.", func(h *farm.HTTP) *farm.Seconds { return &h.ResponseTimeout }),
-	seconds("resurrectime", "Most seconds between two tries of a backend that is down, which begin at 0.2 and double; not below contimeout.", func(h *farm.HTTP) *farm.Seconds { return &h.ResurrectTime }),
-	seconds("reqtimeout", "Seconds a client may take for its request head, and be silent later.", func(h *farm.HTTP) *farm.Seconds { return &h.RequestTimeout }),
-	bound("wstimeout", "Seconds a tunnel, as of a WebSocket, may be silent.", 1, MaxTimeout, farm.DefaultTunnelTimeout, func(h *farm.HTTP) *farm.Seconds { return &h.TunnelTimeout }),
-	bound("grace", "Seconds exchanges may go on after the farm was stopped.", 1, MaxGrace, farm.DefaultStopGrace, func(h *farm.HTTP) *farm.Seconds { return &h.StopGrace }),
-	word("rewritelocation", "Which Location headers of responses are rewritten.", farm.RewriteLocations(),
+	seconds("contimeout", basic(atTimeouts, "Connect timeout").in(inSeconds), "Seconds one connect to a backend may take.", func(h *farm.HTTP) *farm.Seconds { return &h.ConnectTimeout }),
+	seconds("restimeout", basic(atTimeouts, "Response timeout").in(inSeconds), "Seconds to wait for the next bytes of a backend.", func(h *farm.HTTP) *farm.Seconds { return &h.ResponseTimeout }),
+	seconds("resurrectime", advanced(atTimeouts, "Retry of backends that are down").in(inSeconds), "Most seconds between two tries of a backend that is down, which begin at 0.2 and double; not below contimeout.", func(h *farm.HTTP) *farm.Seconds { return &h.ResurrectTime }),
+	seconds("reqtimeout", basic(atTimeouts, "Request timeout").in(inSeconds), "Seconds a client may take for its request head, and be silent later.", func(h *farm.HTTP) *farm.Seconds { return &h.RequestTimeout }),
+	bound("wstimeout", advanced(atTimeouts, "Tunnel timeout").in(inSeconds), "Seconds a tunnel, as of a WebSocket, may be silent.", 1, MaxTimeout, farm.DefaultTunnelTimeout, func(h *farm.HTTP) *farm.Seconds { return &h.TunnelTimeout }),
+	bound("grace", advanced(atTimeouts, "Grace after a stop").in(inSeconds), "Seconds exchanges may go on after the farm was stopped.", 1, MaxGrace, farm.DefaultStopGrace, func(h *farm.HTTP) *farm.Seconds { return &h.StopGrace }),
+	word("rewritelocation", basic(atResponses, "Rewrite Location"), "Which Location headers of responses are rewritten.", farm.RewriteLocations(),
 		func(h *farm.HTTP) *farm.RewriteLocation { return &h.RewriteLocation }),
-	truth("rewritehost", "Whether backends get their own address as Host.", func(h *farm.HTTP) *bool { return &h.RewriteHost }),
-	truth("rewritedestination", "Whether backends get their own address in the Destination of WebDAV requests.", func(h *farm.HTTP) *bool { return &h.RewriteDestination }),
-	word("httpverb", "Request methods that are accepted.", farm.VerbSets(), func(h *farm.HTTP) *farm.VerbSet { return &h.Verbs }),
+	truth("rewritehost", advanced(atRequests, "Rewrite Host"), "Whether backends get their own address as Host.", func(h *farm.HTTP) *bool { return &h.RewriteHost }),
+	truth("rewritedestination", advanced(atRequests, "Rewrite Destination"), "Whether backends get their own address in the Destination of WebDAV requests.", func(h *farm.HTTP) *bool { return &h.RewriteDestination }),
+	word("httpverb", basic(atRequests, "Accepted methods"), "Request methods that are accepted.", farm.VerbSets(), func(h *farm.HTTP) *farm.VerbSet { return &h.Verbs }),
 	farmCheckURL,
-	truth("ignorecase", "Whether checkurl and the URL rules of all services ignore case.", func(h *farm.HTTP) *bool { return &h.IgnoreCase }),
+	truth("ignorecase", advanced(atMatching, "Ignore case"), "Whether checkurl and the URL rules of all services ignore case.", func(h *farm.HTTP) *bool { return &h.IgnoreCase }),
 	farmContinue,
-	bound("maxrequest", "Bytes a request head may have.", MinHead, MaxHead, farm.DefaultMaxHead, func(h *farm.HTTP) *uint32 { return &h.MaxHead }),
-	bound("maxbody", "Bytes a request body may have, more is answered 413; 0 means no bound.", 0, MaxBody, 0, func(h *farm.HTTP) *uint64 { return &h.MaxBody }),
-	bound("maxconnections", "Clients that may be connected; 0 means no bound.", 0, maxUnbounded, 0, func(h *farm.HTTP) *uint32 { return &h.MaxConnections }),
-	choice("overflow", "What becomes of clients beyond maxconnections: wait for a free place, or refuse them: with 503, over TLS by closing.", farm.Overflows(), farm.OverflowWait,
+	bound("maxrequest", advanced(atLimits, "Longest request head").in(inBytes), "Bytes a request head may have.", MinHead, MaxHead, farm.DefaultMaxHead, func(h *farm.HTTP) *uint32 { return &h.MaxHead }),
+	bound("maxbody", basic(atLimits, "Longest request body").in(inBytes), "Bytes a request body may have, more is answered 413; 0 means no bound.", 0, MaxBody, 0, func(h *farm.HTTP) *uint64 { return &h.MaxBody }),
+	bound("maxconnections", basic(atLimits, "Most connections"), "Clients that may be connected; 0 means no bound.", 0, maxUnbounded, 0, func(h *farm.HTTP) *uint32 { return &h.MaxConnections }),
+	choice("overflow", advanced(atLimits, "Beyond that"), "What becomes of clients beyond maxconnections: wait for a free place, or refuse them: with 503, over TLS by closing.", farm.Overflows(), farm.OverflowWait,
 		nil, func(h *farm.HTTP) *farm.Overflow { return &h.Overflow }),
-	bound("mark", "Mark (SO_MARK) of connections to backends that have none of their own, for routing rules; 0 sets none.", 0, math.MaxUint32, 0, func(h *farm.HTTP) *uint32 { return &h.Mark }),
+	bound("mark", advanced(atBackends, "Mark").costs(CostConnections), "Mark (SO_MARK) of connections to backends that have none of their own, for routing rules; 0 sets none.", 0, math.MaxUint32, 0, func(h *farm.HTTP) *uint32 { return &h.Mark }),
 	farmTrusted,
 	farmProxyIn,
-	truth("logs", "Whether every exchange leaves a line in the farm's access log.", func(h *farm.HTTP) *bool { return &h.Logs }),
-	errorText("error414", "Body of the answer to a too long request.", func(h *farm.HTTP) *string { return &h.Error414 }),
-	errorText("error500", "Body of the answer to an internal error.", func(h *farm.HTTP) *string { return &h.Error500 }),
-	errorText("error501", "Body of the answer to a method that is not accepted.", func(h *farm.HTTP) *string { return &h.Error501 }),
-	errorText("error503", "Body of the answer when no backend can be used.", func(h *farm.HTTP) *string { return &h.Error503 }),
-	errorText("errorWAF", "Body of the answer to a request that security rules block.", func(h *farm.HTTP) *string { return &h.ErrorWAF }),
+	truth("logs", basic(atLogging, "Logging"), "Whether every exchange leaves a line in the farm's access log.", func(h *farm.HTTP) *bool { return &h.Logs }),
+	errorText("error414", basic(atErrors, "Too long (414)"), "Body of the answer to a too long request.", func(h *farm.HTTP) *string { return &h.Error414 }),
+	errorText("error500", basic(atErrors, "Internal error (500)"), "Body of the answer to an internal error.", func(h *farm.HTTP) *string { return &h.Error500 }),
+	errorText("error501", basic(atErrors, "Method (501)"), "Body of the answer to a method that is not accepted.", func(h *farm.HTTP) *string { return &h.Error501 }),
+	errorText("error503", basic(atErrors, "Unavailable (503)"), "Body of the answer when no backend can be used.", func(h *farm.HTTP) *string { return &h.Error503 }),
+	errorText("errorWAF", basic(atErrors, "Blocked"), "Body of the answer to a request that security rules block.", func(h *farm.HTTP) *string { return &h.ErrorWAF }),
 }
 
 // farmContinue was a truth value once and has numbers in the core: all three
 // spellings are read, the words are shown.
-var farmContinue = choice("ignore_100_continue",
+var farmContinue = choice("ignore_100_continue", advanced(atRequests, "Expect: 100-continue"),
 	"What is done with Expect: 100-continue: pass it to the backend, ignore (answer it here), silent (pass it, but not the interim answer back), not-allow (417).",
 	farm.ContinueModes(), farm.ContinuePass, map[string]string{
 		"false": string(farm.ContinuePass), "true": string(farm.ContinueIgnore),
@@ -64,36 +64,36 @@ var farmContinue = choice("ignore_100_continue",
 	}, func(h *farm.HTTP) *farm.ContinueMode { return &h.Continue })
 
 var farmCheckURL = field[farm.Farm]{
-	rule: rule{name: "checkurl", kind: kindText, format: "regex", blank: true, maxLen: MaxPattern, check: checkPattern, must: "a valid regular expression",
+	rule: rule{name: "checkurl", hints: advanced(atRequests, "Accepted paths"), kind: kindText, format: "regex", blank: true, maxLen: MaxPattern, check: checkPattern, must: "a valid regular expression",
 		about: "Regex the path of every request must match, otherwise it is answered 400; empty accepts all."},
 	get: func(f *farm.Farm) Value { return textValue(directivesSeen(f).CheckURL) },
 	set: func(f *farm.Farm, v Value) { directivesOf(f).CheckURL = v.text },
 }
 
-var farmTrusted = networksIn(httpPart, "trusted",
+var farmTrusted = networksIn(httpPart, "trusted", advanced(atProxy, "Trusted peers").costs(CostConnections),
 	"Clients whose X-Forwarded-For and the like are believed, and who may send a header of the PROXY protocol if proxyprotocol_in says so. Of a connection that began with one, it is the address in it that counts.",
 	func(h *farm.HTTP) *[]netip.Prefix { return &h.Trusted })
 
-func seconds(name, about string, at func(*farm.HTTP) *farm.Seconds) field[farm.Farm] {
-	return secondsIn(httpPart, name, about, MaxTimeout, at)
+func seconds(name string, h hints, about string, at func(*farm.HTTP) *farm.Seconds) field[farm.Farm] {
+	return secondsIn(httpPart, name, h, about, MaxTimeout, at)
 }
 
 // bound makes the field of a number whose zero value stands for a default.
-func bound[N ~uint32 | ~uint64](name, about string, least, most int64, unset N, at func(*farm.HTTP) *N) field[farm.Farm] {
-	return boundIn(httpPart, name, about, least, most, unset, at)
+func bound[N ~uint32 | ~uint64](name string, h hints, about string, least, most int64, unset N, at func(*farm.HTTP) *N) field[farm.Farm] {
+	return boundIn(httpPart, name, h, about, least, most, unset, at)
 }
 
-func truth(name, about string, at func(*farm.HTTP) *bool) field[farm.Farm] {
-	return truthIn(httpPart, name, about, at)
+func truth(name string, h hints, about string, at func(*farm.HTTP) *bool) field[farm.Farm] {
+	return truthIn(httpPart, name, h, about, at)
 }
 
-func word[W ~string](name, about string, words []W, at func(*farm.HTTP) *W) field[farm.Farm] {
-	return wordIn(httpPart, name, about, words, at)
+func word[W ~string](name string, h hints, about string, words []W, at func(*farm.HTTP) *W) field[farm.Farm] {
+	return wordIn(httpPart, name, h, about, words, at)
 }
 
 // choice makes the field of a word whose zero value stands for a default.
-func choice[W ~string](name, about string, words []W, unset W, normalize map[string]string, at func(*farm.HTTP) *W) field[farm.Farm] {
-	return choiceIn(httpPart, name, about, words, unset, normalize, at)
+func choice[W ~string](name string, h hints, about string, words []W, unset W, normalize map[string]string, at func(*farm.HTTP) *W) field[farm.Farm] {
+	return choiceIn(httpPart, name, h, about, words, unset, normalize, at)
 }
 
 // orZero is v, or the zero value that stands for unset.
@@ -105,9 +105,9 @@ func orZero[T comparable](v, unset T) T {
 	return v
 }
 
-func errorText(name, about string, at func(*farm.HTTP) *string) field[farm.Farm] {
+func errorText(name string, h hints, about string, at func(*farm.HTTP) *string) field[farm.Farm] {
 	return field[farm.Farm]{
-		rule: rule{name: name, kind: kindText, blank: true, maxLen: MaxErrorText, about: about},
+		rule: rule{name: name, hints: h, kind: kindText, blank: true, maxLen: MaxErrorText, about: about},
 		get:  func(f *farm.Farm) Value { return textValue(*at(directivesSeen(f))) },
 		set:  func(f *farm.Farm, v Value) { *at(directivesOf(f)) = v.text },
 	}

@@ -17,7 +17,7 @@ var (
 	// FarmUpdate is the body of PUT /farms/F of an http farm; setting newfarmname renames.
 	FarmUpdate = Table[farm.Farm]{slices.Concat([]field[farm.Farm]{named(farmName, "newfarmname"), farmVIP, farmVPort}, httpFields)}
 	// FarmAction is the body of PUT /farms/F/actions; the caller acts on it.
-	FarmAction = Table[farm.Farm]{[]field[farm.Farm]{{rule: rule{name: "action", kind: kindText, required: true,
+	FarmAction = Table[farm.Farm]{[]field[farm.Farm]{{rule: rule{name: "action", hints: basic(atBalancing, "Action"), kind: kindText, required: true,
 		values: []string{"start", "stop", "restart"}, about: "What to do with the farm."}}}}
 	// FarmDocument is an http farm of a document, without its services.
 	FarmDocument = Table[farm.Farm]{slices.Concat([]field[farm.Farm]{
@@ -36,7 +36,7 @@ var newFarm = []field[farm.Farm]{
 var httpFields = slices.Concat(tlsFields, tlsLegacy, directives, logFields)
 
 var farmName = field[farm.Farm]{
-	rule: rule{name: "name", kind: kindText, format: "[a-zA-Z0-9][a-zA-Z0-9-]*", maxLen: MaxName, reserved: reservedFarmNames,
+	rule: rule{name: "name", hints: basic(atAddress, "Name"), kind: kindText, format: "[a-zA-Z0-9][a-zA-Z0-9-]*", maxLen: MaxName, reserved: reservedFarmNames,
 		pattern: farmNamePattern, must: "a name of letters, digits and hyphens (not the first), at most 64",
 		about: "Name of the farm."},
 	get: func(f *farm.Farm) Value { return textValue(f.Name) },
@@ -44,7 +44,7 @@ var farmName = field[farm.Farm]{
 }
 
 var farmProfile = field[farm.Farm]{
-	rule: rule{name: "profile", kind: kindText, values: texts(append(farm.Profiles(), farm.ProfileHTTPS)), about: "Kind of the farm; https is http with listener https."},
+	rule: rule{name: "profile", hints: basic(atAddress, "Profile"), kind: kindText, values: texts(append(farm.Profiles(), farm.ProfileHTTPS)), about: "Kind of the farm; https is http with listener https."},
 	get:  func(f *farm.Farm) Value { return textValue(string(f.Profile)) },
 	set: func(f *farm.Farm, v Value) {
 		switch f.Profile = farm.Profile(v.text); f.Profile {
@@ -73,14 +73,14 @@ var farmProfile = field[farm.Farm]{
 }
 
 var farmVIP = field[farm.Farm]{
-	rule: rule{name: "vip", kind: kindText, format: "ip", maxLen: 64, check: checkVIP,
+	rule: rule{name: "vip", hints: basic(atAddress, "Virtual address").costs(CostRestart), kind: kindText, format: "ip", maxLen: 64, check: checkVIP,
 		must: "an IPv4 or IPv6 address", about: "Address clients use; 0.0.0.0 or :: means every local one."},
 	get: func(f *farm.Farm) Value { return addrValue(f.VIP) },
 	set: func(f *farm.Farm, v Value) { f.VIP, _ = netip.ParseAddr(v.text) },
 }
 
 var farmVPort = field[farm.Farm]{
-	rule: rule{name: "vport", kind: kindNumber, min: 1, max: 65535, about: "Port clients use."},
+	rule: rule{name: "vport", hints: basic(atAddress, "Virtual port").costs(CostRestart), kind: kindNumber, min: 1, max: 65535, about: "Port clients use."},
 	get:  func(f *farm.Farm) Value { return numberValue(int64(f.VPort)) },
 	set:  func(f *farm.Farm, v Value) { f.VPort = uint16(v.number) },
 }
@@ -110,12 +110,12 @@ var anyVPort = func() field[farm.Farm] {
 }()
 
 var farmStopped = field[farm.Farm]{
-	rule: rule{name: "stopped", kind: kindBool, about: "A stopped farm is kept but has no listener."},
+	rule: rule{name: "stopped", hints: basic(atAddress, "Stopped").costs(CostRestart), kind: kindBool, about: "A stopped farm is kept but has no listener."},
 	get:  func(f *farm.Farm) Value { return boolValue(f.Stopped) },
 	set:  func(f *farm.Farm, v Value) { f.Stopped = v.truth },
 }
 
-var copyFrom = field[farm.Farm]{rule: rule{name: "copy_from", kind: kindText, format: "[a-zA-Z0-9][a-zA-Z0-9-]*", maxLen: MaxName,
+var copyFrom = field[farm.Farm]{rule: rule{name: "copy_from", hints: advanced(atAddress, "Copy from"), kind: kindText, format: "[a-zA-Z0-9][a-zA-Z0-9-]*", maxLen: MaxName,
 	pattern: farmNamePattern, must: "the name of a farm", about: "Farm to copy everything else from."}}
 
 func addrValue(a netip.Addr) Value {

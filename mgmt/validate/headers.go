@@ -63,9 +63,9 @@ var RuleMove = move[struct{}]("New position of the rule, from 0.")
 // headerLine and headerPattern are rules of their own in bodies, and of the
 // items of lists in documents.
 var (
-	headerLine = rule{name: "header", kind: kindText, required: true, format: "Name: value", maxLen: MaxHeader, check: checkHeaderLine, canon: canonHeaderLine, same: sameHeaderLine,
+	headerLine = rule{name: "header", hints: basic(atHeaders, "Header"), kind: kindText, required: true, format: "Name: value", maxLen: MaxHeader, check: checkHeaderLine, canon: canonHeaderLine, same: sameHeaderLine,
 		must: `a header as "Name: value"`, musts: `a list of headers as "Name: value"`, about: "Header that is added."}
-	headerPattern = rule{name: "pattern", kind: kindText, required: true, format: "regex", maxLen: MaxPattern, check: checkLinePattern,
+	headerPattern = rule{name: "pattern", hints: basic(atHeaders, "Pattern"), kind: kindText, required: true, format: "regex", maxLen: MaxPattern, check: checkLinePattern,
 		must: "a valid regular expression", musts: "a list of regular expressions", about: `Regex for the lines ("Name: value", in any case) that are removed.`}
 )
 
@@ -81,19 +81,19 @@ var headerRemove = Table[farm.HeaderRemove]{[]field[farm.HeaderRemove]{{rule: he
 
 var headerReplace = Table[farm.HeaderReplace]{[]field[farm.HeaderReplace]{
 	{
-		rule: rule{name: "header", kind: kindText, required: true, format: "regex", maxLen: MaxPattern, check: checkNamePattern,
+		rule: rule{name: "header", hints: basic(atHeaders, "Header"), kind: kindText, required: true, format: "regex", maxLen: MaxPattern, check: checkNamePattern,
 			must: "a valid regular expression", about: "Regex for the names, in any case, of the headers that are changed."},
 		get: func(h *farm.HeaderReplace) Value { return textValue(h.Header) },
 		set: func(h *farm.HeaderReplace, v Value) { h.Header = v.text },
 	},
 	{
-		rule: rule{name: "match", kind: kindText, required: true, format: "regex", maxLen: MaxPattern, check: checkPattern,
+		rule: rule{name: "match", hints: basic(atHeaders, "Value"), kind: kindText, required: true, format: "regex", maxLen: MaxPattern, check: checkPattern,
 			must: "a valid regular expression", about: "Regex for what is replaced in the value."},
 		get: func(h *farm.HeaderReplace) Value { return textValue(h.Match) },
 		set: func(h *farm.HeaderReplace, v Value) { h.Match = v.text },
 	},
 	{
-		rule: rule{name: "replace", kind: kindText, required: true, blank: true, maxLen: MaxHeader, check: checkValue,
+		rule: rule{name: "replace", hints: basic(atHeaders, "Replacement"), kind: kindText, required: true, blank: true, maxLen: MaxHeader, check: checkValue,
 			must: "a text that fits in a header", about: "What takes its place; $1 to $9 are the groups of match."},
 		get: func(h *farm.HeaderReplace) Value { return textValue(h.Replace) },
 		set: func(h *farm.HeaderReplace, v Value) { h.Replace = v.text },
@@ -102,19 +102,19 @@ var headerReplace = Table[farm.HeaderReplace]{[]field[farm.HeaderReplace]{
 
 var urlRewrite = Table[farm.URLRewrite]{[]field[farm.URLRewrite]{
 	{
-		rule: rule{name: "pattern", kind: kindText, required: true, format: "regex", maxLen: MaxPattern, check: checkPattern,
+		rule: rule{name: "pattern", hints: basic(atHeaders, "Pattern"), kind: kindText, required: true, format: "regex", maxLen: MaxPattern, check: checkPattern,
 			must: "a valid regular expression", about: "Regex for what is replaced in path and query."},
 		get: func(u *farm.URLRewrite) Value { return textValue(u.Pattern) },
 		set: func(u *farm.URLRewrite, v Value) { u.Pattern = v.text },
 	},
 	{
-		rule: rule{name: "replace", kind: kindText, required: true, blank: true, maxLen: MaxURL, check: checkTarget,
+		rule: rule{name: "replace", hints: basic(atHeaders, "Replacement"), kind: kindText, required: true, blank: true, maxLen: MaxURL, check: checkTarget,
 			must: "a text that fits in a URL", about: "What takes its place; $1 to $9 are the groups of pattern."},
 		get: func(u *farm.URLRewrite) Value { return textValue(u.Replace) },
 		set: func(u *farm.URLRewrite, v Value) { u.Replace = v.text },
 	},
 	{
-		rule: rule{name: "last", kind: kindBool, about: "Whether no further rule is tried after this one matched."},
+		rule: rule{name: "last", hints: advanced(atHeaders, "Last"), kind: kindBool, about: "Whether no further rule is tried after this one matched."},
 		get:  func(u *farm.URLRewrite) Value { return boolValue(u.Last) },
 		set:  func(u *farm.URLRewrite, v Value) { u.Last = v.truth },
 	},
@@ -134,24 +134,25 @@ func ofService(s *farm.Service) *farm.HeaderRules { return &s.HeaderRules }
 // headerTexts makes the fields for the rules of a T, which seen reads and own
 // lets be changed.
 func headerTexts[T any](add, remove string, seen, own func(*T) *farm.HeaderRules) []field[T] {
-	adds := func(name string, of func(*farm.HeaderRules) *[]farm.HeaderAdd) field[T] {
-		return listed(name, headerLine, func(t *T) *[]farm.HeaderAdd { return of(seen(t)) }, func(t *T) *[]farm.HeaderAdd { return of(own(t)) },
+	adds := func(name, label string, of func(*farm.HeaderRules) *[]farm.HeaderAdd) field[T] {
+		return listed(name, label, headerLine, func(t *T) *[]farm.HeaderAdd { return of(seen(t)) }, func(t *T) *[]farm.HeaderAdd { return of(own(t)) },
 			func(h farm.HeaderAdd) string { return h.Header }, func(s string) farm.HeaderAdd { return farm.HeaderAdd{Header: s} })
 	}
-	removes := func(name string, of func(*farm.HeaderRules) *[]farm.HeaderRemove) field[T] {
-		return listed(name, headerPattern, func(t *T) *[]farm.HeaderRemove { return of(seen(t)) }, func(t *T) *[]farm.HeaderRemove { return of(own(t)) },
+	removes := func(name, label string, of func(*farm.HeaderRules) *[]farm.HeaderRemove) field[T] {
+		return listed(name, label, headerPattern, func(t *T) *[]farm.HeaderRemove { return of(seen(t)) }, func(t *T) *[]farm.HeaderRemove { return of(own(t)) },
 			func(h farm.HeaderRemove) string { return h.Pattern }, func(s string) farm.HeaderRemove { return farm.HeaderRemove{Pattern: s} })
 	}
 	return []field[T]{
-		adds(add, func(r *farm.HeaderRules) *[]farm.HeaderAdd { return &r.AddRequest }),
-		removes(remove, func(r *farm.HeaderRules) *[]farm.HeaderRemove { return &r.RemoveRequest }),
-		adds(AddResponse.Farm, func(r *farm.HeaderRules) *[]farm.HeaderAdd { return &r.AddResponse }),
-		removes(RemoveResponse.Farm, func(r *farm.HeaderRules) *[]farm.HeaderRemove { return &r.RemoveResponse }),
+		adds(add, "Added to requests", func(r *farm.HeaderRules) *[]farm.HeaderAdd { return &r.AddRequest }),
+		removes(remove, "Removed from requests", func(r *farm.HeaderRules) *[]farm.HeaderRemove { return &r.RemoveRequest }),
+		adds(AddResponse.Farm, "Added to responses", func(r *farm.HeaderRules) *[]farm.HeaderAdd { return &r.AddResponse }),
+		removes(RemoveResponse.Farm, "Removed from responses", func(r *farm.HeaderRules) *[]farm.HeaderRemove { return &r.RemoveResponse }),
 	}
 }
 
 // listed makes the field of a list whose items are texts under the rule item.
-func listed[T, H any](name string, item rule, seen, own func(*T) *[]H, text func(H) string, of func(string) H) field[T] {
+func listed[T, H any](name, label string, item rule, seen, own func(*T) *[]H, text func(H) string, of func(string) H) field[T] {
+	item.hints = advanced(atHeaders, label)
 	item.name, item.kind, item.required, item.null, item.max = name, kindList, false, true, MaxRules
 	return field[T]{
 		rule: item,

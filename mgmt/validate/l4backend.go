@@ -25,7 +25,7 @@ const maxServerNames = 64
 
 var l4BackendFields = []field[farm.Backend]{
 	{
-		rule: rule{name: "port", kind: kindNumber, min: 1, max: 65535, null: true, about: "Port of the server; the one the client used when unset."},
+		rule: rule{name: "port", hints: basic(atAddress, "Port").costs(CostConnections), kind: kindNumber, min: 1, max: 65535, null: true, about: "Port of the server; the one the client used when unset."},
 		get:  backendPort.get,
 		set:  backendPort.set,
 	},
@@ -35,7 +35,7 @@ var l4BackendFields = []field[farm.Backend]{
 	told(backendMark, "Mark of packets to the server, for routing rules; the farm's when unset."),
 	backendAlias, backendResolve,
 	{
-		rule: rule{name: "server_names", kind: kindList, words: true, null: true, max: maxServerNames, maxLen: 255, check: checkServerName, canon: canonServerName,
+		rule: rule{name: "server_names", hints: advanced(atBalancing, "Server names").costs(CostConnections), kind: kindList, words: true, null: true, max: maxServerNames, maxLen: 255, check: checkServerName, canon: canonServerName,
 			format: "host name or *.domain", must: "a host name, or *.domain for all below one", musts: "a list of host names",
 			about: "Names (SNI) of TLS clients that come to this server and nowhere else; without any it takes those who ask for no name of another. tcp in userspace."},
 		get: func(b *farm.Backend) Value { return listValue(b.ServerNames) },

@@ -26,40 +26,40 @@ var (
 var l4Fields = []field[farm.Farm]{
 	l4Protocol, // the first: see L4FarmCreate
 	l4NAT,
-	wordIn(l4Part, "algorithm", "How a backend is chosen; leastconn needs tracked connections, which nattype dsr and stateless_dnat have none of.", farm.L4Algorithms(),
+	wordIn(l4Part, "algorithm", basic(atBalancing, "Algorithm"), "How a backend is chosen; leastconn needs tracked connections, which nattype dsr and stateless_dnat have none of.", farm.L4Algorithms(),
 		func(l *farm.L4) *farm.L4Algorithm { return &l.Algorithm }),
 	l4Persistence,
-	secondsIn(l4Part, "ttl", "Seconds a session lives after its last use.", MaxTTL, func(l *farm.L4) *farm.Seconds { return &l.TTL }),
-	choiceIn(l4Part, "datapath", "What carries the farm: auto takes userspace where it can serve the farm completely, the kernel otherwise.",
+	secondsIn(l4Part, "ttl", basic(atPersistence, "Session lifetime").in(inSeconds), "Seconds a session lives after its last use.", MaxTTL, func(l *farm.L4) *farm.Seconds { return &l.TTL }),
+	choiceIn(l4Part, "datapath", advanced(atDataPath, "Data path").costs(CostRestart), "What carries the farm: auto takes userspace where it can serve the farm completely, the kernel otherwise.",
 		farm.DataPaths(), farm.DataPathAuto, nil, func(l *farm.L4) *farm.DataPath { return &l.DataPath }),
-	truthIn(l4Part, "logs", "Whether each connection leaves a line: in the kernel's log when it begins, in userspace where log_sink says when it has ended.", func(l *farm.L4) *bool { return &l.Logs }),
-	boundIn(l4Part, "log_limit", "Lines per second at most; in the kernel.", 1, maxLogLines, farm.DefaultL4LogLimit, func(l *farm.L4) *uint32 { return &l.LogLimit }),
+	truthIn(l4Part, "logs", basic(atLogging, "Logging"), "Whether each connection leaves a line: in the kernel's log when it begins, in userspace where log_sink says when it has ended.", func(l *farm.L4) *bool { return &l.Logs }),
+	boundIn(l4Part, "log_limit", advanced(atLogging, "Most lines").in(perSecond), "Lines per second at most; in the kernel.", 1, maxLogLines, farm.DefaultL4LogLimit, func(l *farm.L4) *uint32 { return &l.LogLimit }),
 	l4LogPrefix,
-	boundIn(l4Part, "contimeout", "Seconds one connect to a backend may take; tcp in userspace.", 1, MaxTimeout, farm.DefaultL4Connect,
+	boundIn(l4Part, "contimeout", basic(atTimeouts, "Connect timeout").in(inSeconds), "Seconds one connect to a backend may take; tcp in userspace.", 1, MaxTimeout, farm.DefaultL4Connect,
 		func(l *farm.L4) *farm.Seconds { return &l.ConnectTimeout }),
-	boundIn(l4Part, "idle_timeout", "Seconds a connection or flow may be silent; 0 for 3600 of tcp and 30 of udp, and 120 with nattype dsr and stateless_dnat. The kernel has its own with nat and dnat.", 0, MaxTimeout, 0,
+	boundIn(l4Part, "idle_timeout", basic(atTimeouts, "Idle timeout").in(inSeconds), "Seconds a connection or flow may be silent; 0 for 3600 of tcp and 30 of udp, and 120 with nattype dsr and stateless_dnat. The kernel has its own with nat and dnat.", 0, MaxTimeout, 0,
 		func(l *farm.L4) *farm.Seconds { return &l.IdleTimeout }),
-	boundIn(l4Part, "resurrectime", "Most seconds between two tries of a backend that is down, which begin at 0.2 and double; in userspace.", 1, MaxTimeout, farm.DefaultL4Resurrect,
+	boundIn(l4Part, "resurrectime", advanced(atTimeouts, "Retry of backends that are down").in(inSeconds), "Most seconds between two tries of a backend that is down, which begin at 0.2 and double; in userspace.", 1, MaxTimeout, farm.DefaultL4Resurrect,
 		func(l *farm.L4) *farm.Seconds { return &l.ResurrectTime }),
-	boundIn(l4Part, "grace", "Seconds connections may go on after the farm was stopped; 0 ends them at once. Flows of udp in userspace end at once.", 0, MaxGrace, 0,
+	boundIn(l4Part, "grace", advanced(atTimeouts, "Grace after a stop").in(inSeconds), "Seconds connections may go on after the farm was stopped; 0 ends them at once. Flows of udp in userspace end at once.", 0, MaxGrace, 0,
 		func(l *farm.L4) *farm.Seconds { return &l.StopGrace }),
 	l4Responses,
-	truthIn(l4Part, "quic", "Whether clients that move keep their backend by the connection ids of QUIC; udp in userspace.", func(l *farm.L4) *bool { return &l.QUIC }),
-	boundIn(l4Part, "maxconnections", "Connections or flows of the farm at most; 0 means no bound.", 0, maxUnbounded, 0,
+	truthIn(l4Part, "quic", advanced(atPersistence, "QUIC connection ids"), "Whether clients that move keep their backend by the connection ids of QUIC; udp in userspace.", func(l *farm.L4) *bool { return &l.QUIC }),
+	boundIn(l4Part, "maxconnections", basic(atLimits, "Most connections"), "Connections or flows of the farm at most; 0 means no bound.", 0, maxUnbounded, 0,
 		func(l *farm.L4) *uint32 { return &l.MaxConnections }),
 	l4Source,
-	boundIn(l4Part, "mark", "Mark of packets to backends that have none of their own, for routing rules; 0 sets none.", 0, math.MaxUint32, 0,
+	boundIn(l4Part, "mark", advanced(atBackends, "Mark").costs(CostConnections), "Mark of packets to backends that have none of their own, for routing rules; 0 sets none.", 0, math.MaxUint32, 0,
 		func(l *farm.L4) *uint32 { return &l.Mark }),
-	networksIn(l4Part, "trusted", "Clients who may send a header of the PROXY protocol if proxyprotocol_in says so.", func(l *farm.L4) *[]netip.Prefix { return &l.Trusted }),
+	networksIn(l4Part, "trusted", advanced(atProxy, "Trusted peers").costs(CostConnections), "Clients who may send a header of the PROXY protocol if proxyprotocol_in says so.", func(l *farm.L4) *[]netip.Prefix { return &l.Trusted }),
 	l4ProxyIn,
-	choiceIn(l4Part, "proxyprotocol_out", "Header of the PROXY protocol that connections to backends begin with; tcp in userspace.", farm.ProxyOuts(), farm.ProxyOutOff, nil,
+	choiceIn(l4Part, "proxyprotocol_out", advanced(atProxy, "Header to backends").costs(CostConnections), "Header of the PROXY protocol that connections to backends begin with; tcp in userspace.", farm.ProxyOuts(), farm.ProxyOutOff, nil,
 		func(l *farm.L4) *farm.ProxyOut { return &l.ProxyOut }),
 }
 
 // l4LogFields say how connections are logged in userspace.
 var l4LogFields = slices.Concat([]field[farm.Farm]{
 	logFieldsIn(l4Part, "Fields of a line in userspace, in their order; none means all.", farm.ConnectionLogFields(), l4Log),
-	boundIn(l4Part, "log_sample", "One in that many connections is logged, by chance; in userspace.", 1, MaxLogSample, 1,
+	boundIn(l4Part, "log_sample", advanced(atLogging, "Sampling"), "One in that many connections is logged, by chance; in userspace.", 1, MaxLogSample, 1,
 		func(l *farm.L4) *uint32 { return &l.AccessLog.Sample }),
 }, sinkFields(l4Part, l4Log))
 
@@ -69,7 +69,7 @@ func l4Log(l *farm.L4) *farm.AccessLog { return &l.AccessLog }
 const maxLogLines = 100_000
 
 var l4LogPrefix = field[farm.Farm]{
-	rule: rule{name: "log_prefix", kind: kindText, blank: true, format: "[a-zA-Z0-9][a-zA-Z0-9 ._:@()+,#-]*", maxLen: MaxName, pattern: aliasPattern,
+	rule: rule{name: "log_prefix", hints: advanced(atLogging, "Prefix"), kind: kindText, blank: true, format: "[a-zA-Z0-9][a-zA-Z0-9 ._:@()+,#-]*", maxLen: MaxName, pattern: aliasPattern,
 		must:  "a text of letters, digits, blanks and ._:@()+,#- that starts with a letter or digit",
 		about: "What lines of the kernel's log begin with; l4:, the name of the farm and a blank when unset."},
 	get: func(f *farm.Farm) Value { return textValue(l4Seen(f).LogPrefix) },
@@ -83,7 +83,7 @@ var l4LogPrefix = field[farm.Farm]{
 
 // l4Responses is unset as a number nobody can send: 0 is one.
 var l4Responses = field[farm.Farm]{
-	rule: rule{name: "responses", kind: kindNumber, max: math.MaxUint16, null: true, unset: numberValue(-1),
+	rule: rule{name: "responses", hints: advanced(atTimeouts, "Answers to a datagram"), kind: kindNumber, max: math.MaxUint16, null: true, unset: numberValue(-1),
 		about: "Datagrams that answer one of a client before its flow is over: 1 for DNS, 0 for streams without answers as syslog; unset for any number. udp in userspace."},
 	get: func(f *farm.Farm) Value {
 		if n := l4Seen(f).Responses; n != nil {
@@ -102,7 +102,7 @@ var l4Responses = field[farm.Farm]{
 }
 
 var l4Source = field[farm.Farm]{
-	rule: rule{name: "source", kind: kindText, format: "ip", blank: true, maxLen: 64, check: checkVIP, must: "an IPv4 or IPv6 address",
+	rule: rule{name: "source", hints: advanced(atBackends, "Source address").costs(CostConnections), kind: kindText, format: "ip", blank: true, maxLen: 64, check: checkVIP, must: "an IPv4 or IPv6 address",
 		about: "Address of this machine that backends see with nattype nat; the system chooses when unset. A backend's own wins."},
 	get: func(f *farm.Farm) Value { return addrValue(l4Seen(f).Source) },
 	set: func(f *farm.Farm, v Value) { l4Of(f).Source, _ = netip.ParseAddr(v.text) },
@@ -110,7 +110,7 @@ var l4Source = field[farm.Farm]{
 
 // l4ProxyIn is set behind trusted, which it needs.
 var l4ProxyIn = func() field[farm.Farm] {
-	f := choiceIn(l4Part, "proxyprotocol_in",
+	f := choiceIn(l4Part, "proxyprotocol_in", advanced(atProxy, "Header from clients").costs(CostConnections),
 		"Whether clients of trusted addresses begin with a header of the PROXY protocol, version 1 or 2: off (it is no header), optional, or required, which closes all others. tcp in userspace.",
 		farm.ProxyIns(), farm.ProxyInOff, nil, func(l *farm.L4) *farm.ProxyIn { return &l.ProxyIn })
 	f.only = byTrusted

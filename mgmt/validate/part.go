@@ -15,53 +15,53 @@ type part[D any] struct {
 }
 
 // secondsIn makes the field of a time that a new farm has.
-func secondsIn[D any](in part[D], name, about string, most int64, at func(*D) *farm.Seconds) field[farm.Farm] {
+func secondsIn[D any](in part[D], name string, h hints, about string, most int64, at func(*D) *farm.Seconds) field[farm.Farm] {
 	return field[farm.Farm]{
-		rule: rule{name: name, kind: kindNumber, min: 1, max: most, about: about, unset: numberValue(int64(*at(in.new())))},
+		rule: rule{name: name, hints: h, kind: kindNumber, min: 1, max: most, about: about, unset: numberValue(int64(*at(in.new())))},
 		get:  func(f *farm.Farm) Value { return numberValue(int64(*at(in.seen(f)))) },
 		set:  func(f *farm.Farm, v Value) { *at(in.of(f)) = farm.Seconds(v.number) },
 	}
 }
 
 // boundIn makes the field of a number whose zero value stands for a default.
-func boundIn[D any, N ~uint32 | ~uint64](in part[D], name, about string, least, most int64, unset N, at func(*D) *N) field[farm.Farm] {
+func boundIn[D any, N ~uint32 | ~uint64](in part[D], name string, h hints, about string, least, most int64, unset N, at func(*D) *N) field[farm.Farm] {
 	return field[farm.Farm]{
-		rule: rule{name: name, kind: kindNumber, min: least, max: most, null: true, about: about, unset: numberValue(int64(unset))},
+		rule: rule{name: name, hints: h, kind: kindNumber, min: least, max: most, null: true, about: about, unset: numberValue(int64(unset))},
 		get:  func(f *farm.Farm) Value { return numberValue(int64(cmp.Or(*at(in.seen(f)), unset))) },
 		set:  func(f *farm.Farm, v Value) { *at(in.of(f)) = orZero(N(v.number), unset) },
 	}
 }
 
-func truthIn[D any](in part[D], name, about string, at func(*D) *bool) field[farm.Farm] {
+func truthIn[D any](in part[D], name string, h hints, about string, at func(*D) *bool) field[farm.Farm] {
 	return field[farm.Farm]{
-		rule: rule{name: name, kind: kindBool, about: about},
+		rule: rule{name: name, hints: h, kind: kindBool, about: about},
 		get:  func(f *farm.Farm) Value { return boolValue(*at(in.seen(f))) },
 		set:  func(f *farm.Farm, v Value) { *at(in.of(f)) = v.truth },
 	}
 }
 
 // wordIn makes the field of a word that a new farm has.
-func wordIn[D any, W ~string](in part[D], name, about string, words []W, at func(*D) *W) field[farm.Farm] {
+func wordIn[D any, W ~string](in part[D], name string, h hints, about string, words []W, at func(*D) *W) field[farm.Farm] {
 	return field[farm.Farm]{
-		rule: rule{name: name, kind: kindText, values: texts(words), about: about, unset: textValue(string(*at(in.new())))},
+		rule: rule{name: name, hints: h, kind: kindText, values: texts(words), about: about, unset: textValue(string(*at(in.new())))},
 		get:  func(f *farm.Farm) Value { return textValue(string(*at(in.seen(f)))) },
 		set:  func(f *farm.Farm, v Value) { *at(in.of(f)) = W(v.text) },
 	}
 }
 
 // choiceIn makes the field of a word whose zero value stands for a default.
-func choiceIn[D any, W ~string](in part[D], name, about string, words []W, unset W, normalize map[string]string, at func(*D) *W) field[farm.Farm] {
+func choiceIn[D any, W ~string](in part[D], name string, h hints, about string, words []W, unset W, normalize map[string]string, at func(*D) *W) field[farm.Farm] {
 	return field[farm.Farm]{
-		rule: rule{name: name, kind: kindText, values: texts(words), null: true, normalize: normalize, about: about, unset: textValue(string(unset))},
+		rule: rule{name: name, hints: h, kind: kindText, values: texts(words), null: true, normalize: normalize, about: about, unset: textValue(string(unset))},
 		get:  func(f *farm.Farm) Value { return textValue(string(cmp.Or(*at(in.seen(f)), unset))) },
 		set:  func(f *farm.Farm, v Value) { *at(in.of(f)) = orZero(W(v.text), unset) },
 	}
 }
 
 // networksIn makes the field of a list of networks.
-func networksIn[D any](in part[D], name, about string, at func(*D) *[]netip.Prefix) field[farm.Farm] {
+func networksIn[D any](in part[D], name string, h hints, about string, at func(*D) *[]netip.Prefix) field[farm.Farm] {
 	return field[farm.Farm]{
-		rule: rule{name: name, kind: kindList, words: true, format: "ip or ip/bits", null: true, max: MaxTrusted, maxLen: 64, check: checkNetwork, canon: canonNetwork,
+		rule: rule{name: name, hints: h, kind: kindList, words: true, format: "ip or ip/bits", null: true, max: MaxTrusted, maxLen: 64, check: checkNetwork, canon: canonNetwork,
 			must: "an address or network", musts: "a list of addresses and networks", about: about},
 		get: func(f *farm.Farm) Value {
 			var out []string

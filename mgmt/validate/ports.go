@@ -92,7 +92,7 @@ func portsValue(f *farm.Farm) Value {
 
 // vportRule is the rule of virtual ports. It is one of texts; the number that
 // one port is written as has the bounds of ports.
-var vportRule = rule{name: "vport", kind: kindText, min: 1, max: 65535, maxLen: maxPorts, check: checkPorts, canon: canonPorts,
+var vportRule = rule{name: "vport", hints: basic(atAddress, "Virtual port").costs(CostRestart), kind: kindText, min: 1, max: 65535, maxLen: maxPorts, check: checkPorts, canon: canonPorts,
 	format: "port, ports and ranges as 80,443,8000:8010, or *", must: "a port from 1 to 65535, a list of ports and ranges as 80,443,8000:8010, or * for all"}
 
 func checkPorts(s string) string {

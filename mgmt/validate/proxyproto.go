@@ -9,7 +9,7 @@ import (
 
 // farmProxyIn is set behind trusted, which it needs.
 var farmProxyIn = func() field[farm.Farm] {
-	f := choice("proxyprotocol_in",
+	f := choice("proxyprotocol_in", advanced(atProxy, "Header from clients").costs(CostConnections),
 		"Whether clients of trusted addresses begin with a header of the PROXY protocol, version 1 or 2: off (it is no header), optional, or required, which closes all others.",
 		farm.ProxyIns(), farm.ProxyInOff, nil, func(h *farm.HTTP) *farm.ProxyIn { return &h.ProxyIn })
 	f.only = byTrusted
@@ -32,7 +32,7 @@ func checkProxyIn(path string, in farm.ProxyIn, trusted []netip.Prefix, yield fu
 
 // proxyOutFields say whether backends are told for whom connections are.
 var proxyOutFields = []field[farm.Service]{{
-	rule: rule{name: "proxyprotocol_out", kind: kindText, values: texts(farm.ProxyOuts()), null: true, unset: textValue(string(farm.ProxyOutOff)),
+	rule: rule{name: "proxyprotocol_out", hints: advanced(atProxy, "Header to backends").costs(CostConnections), kind: kindText, values: texts(farm.ProxyOuts()), null: true, unset: textValue(string(farm.ProxyOutOff)),
 		about: "Header of the PROXY protocol that connections to backends begin with: off, v1, or v2, which tells of TLS with the client, too. A client keeps its connection to a backend, as with pinnedconnection."},
 	get: func(s *farm.Service) Value { return textValue(string(cmp.Or(s.ProxyOut, farm.ProxyOutOff))) },
 	set: func(s *farm.Service, v Value) { s.ProxyOut = orZero(farm.ProxyOut(v.text), farm.ProxyOutOff) },

@@ -28,14 +28,14 @@ var resilienceFields = slices.Concat(queueFields, retryFields, outlierFields, sl
 // queueFields are what becomes of exchanges when all backends are full.
 var queueFields = []field[farm.Service]{
 	{
-		rule: rule{name: "queue", kind: kindNumber, min: 0, max: MaxQueue, null: true,
+		rule: rule{name: "queue", hints: basic(atQueue, "Places in the queue"), kind: kindNumber, min: 0, max: MaxQueue, null: true,
 			about: "How many exchanges may wait while all usable backends are at their connection_limit; 0 answers 503 at once."},
 		get: func(s *farm.Service) Value { return numberValue(int64(s.Queue)) },
 		set: func(s *farm.Service, v Value) { s.Queue = uint16(v.number) },
 	},
 	{
-		rule: rule{name: "queue_timeout", kind: kindNumber, min: 1, max: MaxQueueTimeout, null: true,
-			only: with("queue"), about: "Seconds an exchange waits at most; 5 when unset."},
+		rule: rule{name: "queue_timeout", hints: basic(atQueue, "Longest wait").in(inSeconds), kind: kindNumber, min: 1, max: MaxQueueTimeout, null: true,
+			only: with("queue"), acts: numberValue(int64(farm.DefaultQueueTimeout)), about: "Seconds an exchange waits at most."},
 		get: func(s *farm.Service) Value { return numberValue(int64(s.QueueTimeout)) },
 		set: func(s *farm.Service, v Value) { s.QueueTimeout = farm.Seconds(v.number) },
 	},
@@ -44,7 +44,7 @@ var queueFields = []field[farm.Service]{
 // retryFields are which failed tries go on to another backend.
 var retryFields = []field[farm.Service]{
 	{
-		rule: rule{name: "retry_on", kind: kindList, words: true, null: true, max: int64(len(farm.RetryConditions())), maxLen: 16, check: checkRetryCondition,
+		rule: rule{name: "retry_on", hints: basic(atRetries, "Retry on"), kind: kindList, words: true, null: true, max: int64(len(farm.RetryConditions())), maxLen: 16, check: checkRetryCondition,
 			format: "condition", must: "one of " + strings.Join(texts(farm.RetryConditions()), ", "), musts: "a list of " + strings.Join(texts(farm.RetryConditions()), ", "),
 			about: "Failed tries that go on to another backend: reset and timeout before the first byte of an answer, answers of a status. Connects that fail always do."},
 		get: func(s *farm.Service) Value { return listValue(texts(s.RetryOn)) },
@@ -55,19 +55,19 @@ var retryFields = []field[farm.Service]{
 			}
 		},
 	},
-	retryNumber("retries", MaxRetries, "How often a request is repeated at most; 1 when unset.", func(s *farm.Service) *uint8 { return &s.Retries }),
-	retryNumber("retry_budget", 100, "Most retries in a hundred requests, beyond ten in ten seconds on each event loop; 20 when unset.", func(s *farm.Service) *uint8 { return &s.RetryBudget }),
+	retryNumber("retries", advanced(atRetries, "Retries"), MaxRetries, farm.DefaultRetries, "How often a request is repeated at most.", func(s *farm.Service) *uint8 { return &s.Retries }),
+	retryNumber("retry_budget", advanced(atRetries, "Budget").in(inPercent), 100, farm.DefaultRetryBudget, "Most retries in a hundred requests, beyond ten in ten seconds on each event loop.", func(s *farm.Service) *uint8 { return &s.RetryBudget }),
 	{
-		rule: rule{name: "retry_unsafe", kind: kindBool, only: with("retry_on").resting(), about: "Whether requests that may change something (POST, PATCH) are repeated too, after a reset or by status."},
+		rule: rule{name: "retry_unsafe", hints: advanced(atRetries, "Unsafe methods"), kind: kindBool, only: with("retry_on").resting(), about: "Whether requests that may change something (POST, PATCH) are repeated too, after a reset or by status."},
 		get:  func(s *farm.Service) Value { return boolValue(s.RetryUnsafe) },
 		set:  func(s *farm.Service, v Value) { s.RetryUnsafe = v.truth },
 	},
 }
 
 // retryNumber makes the field of a number that 0 leaves to its default.
-func retryNumber(name string, most int64, about string, at func(*farm.Service) *uint8) field[farm.Service] {
+func retryNumber(name string, h hints, most, acts int64, about string, at func(*farm.Service) *uint8) field[farm.Service] {
 	return field[farm.Service]{
-		rule: rule{name: name, kind: kindNumber, min: 1, max: most, null: true, only: with("retry_on"), about: about},
+		rule: rule{name: name, hints: h, kind: kindNumber, min: 1, max: most, null: true, only: with("retry_on"), acts: numberValue(acts), about: about},
 		get:  func(s *farm.Service) Value { return numberValue(int64(*at(s))) },
 		set:  func(s *farm.Service, v Value) { *at(s) = uint8(v.number) },
 	}
@@ -83,21 +83,21 @@ func checkRetryCondition(s string) string {
 // outlierFields are when a backend that answers badly is taken out for a while.
 var outlierFields = []field[farm.Service]{
 	{
-		rule: rule{name: "outlier_errors", kind: kindNumber, min: 0, max: MaxOutlierErrors, null: true,
+		rule: rule{name: "outlier_errors", hints: basic(atOutlier, "Failures in a row"), kind: kindNumber, min: 0, max: MaxOutlierErrors, null: true,
 			about: "After how many answers of 5xx, resets and time-outs in a row a backend is ejected for a while; 0 for never."},
 		get: func(s *farm.Service) Value { return numberValue(int64(s.OutlierErrors)) },
 		set: func(s *farm.Service, v Value) { s.OutlierErrors = uint8(v.number) },
 	},
-	outlierNumber("outlier_time", MaxOutlierTime, "Seconds it is ejected the first time, up to ten times as many when it happens again; 30 when unset.",
+	outlierNumber("outlier_time", advanced(atOutlier, "Ejection time").in(inSeconds), MaxOutlierTime, int64(farm.DefaultOutlierTime), "Seconds it is ejected the first time, up to ten times as many when it happens again.",
 		func(s *farm.Service) int64 { return int64(s.OutlierTime) }, func(s *farm.Service, n int64) { s.OutlierTime = farm.Seconds(n) }),
-	outlierNumber("outlier_percent", 100, "Most backends in a hundred that are ejected at a time; one that is usable always stays. 50 when unset.",
+	outlierNumber("outlier_percent", advanced(atOutlier, "Most ejected").in(inPercent), 100, farm.DefaultOutlierPercent, "Most backends in a hundred that are ejected at a time; one that is usable always stays.",
 		func(s *farm.Service) int64 { return int64(s.OutlierPercent) }, func(s *farm.Service, n int64) { s.OutlierPercent = uint8(n) }),
 }
 
 // outlierNumber makes the field of a number that 0 leaves to its default.
-func outlierNumber(name string, most int64, about string, get func(*farm.Service) int64, set func(*farm.Service, int64)) field[farm.Service] {
+func outlierNumber(name string, h hints, most, acts int64, about string, get func(*farm.Service) int64, set func(*farm.Service, int64)) field[farm.Service] {
 	return field[farm.Service]{
-		rule: rule{name: name, kind: kindNumber, min: 1, max: most, null: true, only: with("outlier_errors"), about: about},
+		rule: rule{name: name, hints: h, kind: kindNumber, min: 1, max: most, null: true, only: with("outlier_errors"), acts: numberValue(acts), about: about},
 		get:  func(s *farm.Service) Value { return numberValue(get(s)) },
 		set:  func(s *farm.Service, v Value) { set(s, v.number) },
 	}
@@ -106,7 +106,7 @@ func outlierNumber(name string, most int64, about string, get func(*farm.Service
 // slowStartFields are how backends that come up are spared.
 var slowStartFields = []field[farm.Service]{
 	{
-		rule: rule{name: "slowstart", kind: kindNumber, min: 0, max: MaxSlowStart, null: true,
+		rule: rule{name: "slowstart", hints: advanced(atBalancing, "Slow start").in(inSeconds), kind: kindNumber, min: 0, max: MaxSlowStart, null: true,
 			about: "Seconds in which a backend that comes up, is added or leaves maintenance goes from a tenth of its weight to all of it; 0 for none. CONSISTENT_HASH ignores it."},
 		get: func(s *farm.Service) Value { return numberValue(int64(s.SlowStart)) },
 		set: func(s *farm.Service, v Value) { s.SlowStart = farm.Seconds(v.number) },

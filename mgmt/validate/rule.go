@@ -15,6 +15,7 @@ type rule struct {
 	name  string
 	about string // one sentence for the help body
 	kind  kind
+	hints
 
 	required bool // must be sent
 	// waived reports whether a required field may be missing beside what was
@@ -35,6 +36,7 @@ type rule struct {
 	format    string         // word for the help body
 	check     func(string) string
 	unset     Value // value of an object that never set the field; documents leave it out
+	acts      Value // what a field acts as that was never set, where unset is no value of its own
 	only      *only // beside what the field means something; nil: always
 	onlyBy    string
 	normalize map[string]string   // spellings that mean another value

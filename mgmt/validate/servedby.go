@@ -8,7 +8,7 @@ import (
 
 // servedByFields is what answers tell of the backend they came from.
 var servedByFields = []field[farm.Service]{{
-	rule: rule{name: "served_by", kind: kindText, blank: true, null: true, maxLen: 64, check: checkServedBy, format: "name of a header",
+	rule: rule{name: "served_by", hints: advanced(atResponses, "Backend header"), kind: kindText, blank: true, null: true, maxLen: 64, check: checkServedBy, format: "name of a header",
 		must:  "the name of a header (letters, digits and !#$%&'*+.^_`|~-)",
 		about: "Response header that names the backend by its alias or address, for debugging; empty for none. It tells clients about your network."},
 	get: func(s *farm.Service) Value { return textValue(s.ServedBy) },

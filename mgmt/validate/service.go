@@ -21,7 +21,7 @@ var (
 )
 
 var serviceName = field[farm.Service]{
-	rule: rule{name: "name", kind: kindText, format: "[a-zA-Z0-9_][a-zA-Z0-9_-]*", maxLen: MaxName, reserved: []string{"0"},
+	rule: rule{name: "name", hints: basic(atAddress, "Name"), kind: kindText, format: "[a-zA-Z0-9_][a-zA-Z0-9_-]*", maxLen: MaxName, reserved: []string{"0"},
 		pattern: serviceNamePattern, must: "a name of letters, digits, underscores and hyphens (not the first), at most 64",
 		about: "Name of the service."},
 	get: func(s *farm.Service) Value { return textValue(s.Name) },
@@ -29,38 +29,38 @@ var serviceName = field[farm.Service]{
 }
 
 var serviceFields = []field[farm.Service]{
-	pattern("vhost", "Regex the Host must match from its start; empty matches all.", checkVHost, func(s *farm.Service) *string { return &s.VHost }),
-	pattern("urlp", "Regex searched in path and query; empty matches all.", checkPattern, func(s *farm.Service) *string { return &s.URL }),
+	pattern("vhost", basic(atMatching, "Host"), "Regex the Host must match from its start; empty matches all.", checkVHost, func(s *farm.Service) *string { return &s.VHost }),
+	pattern("urlp", basic(atMatching, "URL"), "Regex searched in path and query; empty matches all.", checkPattern, func(s *farm.Service) *string { return &s.URL }),
 	{
-		rule: rule{name: "redirect", kind: kindText, format: "http(s)://…", blank: true, maxLen: MaxURL, check: checkRedirect,
+		rule: rule{name: "redirect", hints: basic(atRedirect, "Redirect to"), kind: kindText, format: "http(s)://…", blank: true, maxLen: MaxURL, check: checkRedirect,
 			must: "an absolute http or https URL", about: "Where requests are redirected to; empty for none. The backends are not used then."},
 		get: func(s *farm.Service) Value { return textValue(s.Redirect) },
 		set: func(s *farm.Service, v Value) { s.Redirect = v.text },
 	},
 	{
-		rule: rule{name: "redirecttype", kind: kindText, values: texts(farm.RedirectTypes()), only: with("redirect").as(kept), about: "Whether the path of the request is appended."},
+		rule: rule{name: "redirecttype", hints: basic(atRedirect, "Redirect type"), kind: kindText, values: texts(farm.RedirectTypes()), only: with("redirect").as(kept), acts: textValue(string(farm.RedirectDefault)), about: "Whether the path of the request is appended."},
 		get:  func(s *farm.Service) Value { return textValue(string(s.RedirectType)) },
 		set:  func(s *farm.Service, v Value) { s.RedirectType = farm.RedirectType(v.text) },
 	},
 	{
-		rule: rule{name: "redirect_code", kind: kindNumber, values: codes(farm.RedirectCodes()), only: with("redirect").as(kept), about: "Status of the redirect; 302 when unset."},
+		rule: rule{name: "redirect_code", hints: basic(atRedirect, "Redirect status"), kind: kindNumber, values: codes(farm.RedirectCodes()), only: with("redirect").as(kept), acts: numberValue(farm.DefaultRedirectCode), about: "Status of the redirect."},
 		get:  func(s *farm.Service) Value { return numberValue(int64(s.RedirectCode)) },
 		set:  func(s *farm.Service, v Value) { s.RedirectCode = int(v.number) },
 	},
 	{
-		rule: rule{name: "persistence", kind: kindText, values: append([]string{""}, texts(farm.Persistences())...),
+		rule: rule{name: "persistence", hints: basic(atPersistence, "Persistence"), kind: kindText, values: append([]string{""}, texts(farm.Persistences())...),
 			normalize: map[string]string{"NONE": ""}, null: true, about: "What identifies a returning client; empty or NONE for nothing."},
 		get: func(s *farm.Service) Value { return textValue(string(s.Persistence)) },
 		set: setPersistence,
 	},
 	{
-		rule: rule{name: "ttl", kind: kindNumber, min: 1, max: MaxTTL, null: true, only: with("persistence").as(waiting),
-			about: "Seconds a session lives after its last use; 120 when unset."},
+		rule: rule{name: "ttl", hints: basic(atPersistence, "Session lifetime").in(inSeconds), kind: kindNumber, min: 1, max: MaxTTL, null: true, only: with("persistence").as(waiting),
+			acts: numberValue(int64(farm.DefaultTTL)), about: "Seconds a session lives after its last use."},
 		get: func(s *farm.Service) Value { return numberValue(int64(s.TTL)) },
 		set: func(s *farm.Service, v Value) { s.TTL = farm.Seconds(v.number) },
 	},
 	{
-		rule: rule{name: "sessionid", kind: kindText, blank: true, maxLen: 255, check: checkPrintable,
+		rule: rule{name: "sessionid", hints: basic(atPersistence, "Name"), kind: kindText, blank: true, maxLen: 255, check: checkPrintable,
 			must: "a name without control characters", only: being("persistence", farm.PersistURL, farm.PersistCookie, farm.PersistHeader).as(waiting),
 			about: "Cookie, header or parameter name that persistence looks for."},
 		get: func(s *farm.Service) Value { return textValue(s.SessionID) },
@@ -69,7 +69,7 @@ var serviceFields = []field[farm.Service]{
 }
 
 var servicePolicy = field[farm.Service]{
-	rule: rule{name: "routingpolicy", kind: kindText, values: texts(farm.RoutingPolicies()), about: "Balancing algorithm; ROUND_ROBIN when unset."},
+	rule: rule{name: "routingpolicy", hints: basic(atBalancing, "Algorithm"), kind: kindText, values: texts(farm.RoutingPolicies()), acts: textValue(string(farm.PolicyRoundRobin)), about: "Balancing algorithm."},
 	get:  func(s *farm.Service) Value { return textValue(string(s.Policy)) },
 	set:  func(s *farm.Service, v Value) { s.Policy = farm.RoutingPolicy(v.text) },
 }
@@ -78,7 +78,7 @@ var servicePolicy = field[farm.Service]{
 // response time. It comes before routingpolicy, which wins over false, because
 // clients send whole objects back; true against another policy is refused.
 var serviceLeastResp = field[farm.Service]{
-	rule: rule{name: "leastresp", kind: kindBool, about: "Older way to set routingpolicy: true is RESPONSE_TIME."},
+	rule: rule{name: "leastresp", hints: advanced(atBalancing, "By response time"), kind: kindBool, about: "Older way to set routingpolicy: true is RESPONSE_TIME."},
 	set: func(s *farm.Service, v Value) {
 		switch {
 		case v.truth:
@@ -96,9 +96,9 @@ var serviceLeastResp = field[farm.Service]{
 	},
 }
 
-func pattern(name, about string, check func(string) string, at func(*farm.Service) *string) field[farm.Service] {
+func pattern(name string, h hints, about string, check func(string) string, at func(*farm.Service) *string) field[farm.Service] {
 	return field[farm.Service]{
-		rule: rule{name: name, kind: kindText, format: "regex", blank: true, maxLen: MaxPattern, check: check,
+		rule: rule{name: name, hints: h, kind: kindText, format: "regex", blank: true, maxLen: MaxPattern, check: check,
 			must: "a valid regular expression", about: about},
 		get: func(s *farm.Service) Value { return textValue(*at(s)) },
 		set: func(s *farm.Service, v Value) { *at(s) = v.text },
@@ -118,7 +118,7 @@ func setPersistence(s *farm.Service, v Value) {
 
 // move is the body that moves something; the caller does it.
 func move[T any](about string) Table[T] {
-	return Table[T]{[]field[T]{{rule: rule{name: "position", kind: kindNumber, required: true, max: maxUnbounded, about: about}}}}
+	return Table[T]{[]field[T]{{rule: rule{name: "position", hints: basic(atMatching, "Position"), kind: kindNumber, required: true, max: maxUnbounded, about: about}}}}
 }
 
 func codes(numbers []int) []string {

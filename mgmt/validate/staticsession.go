@@ -17,7 +17,7 @@ const (
 // backendSessions are the static sessions of a backend. Documents have them as
 // a field; the API has calls of their own for them.
 var backendSessions = field[farm.Backend]{
-	rule: rule{name: "sessions", kind: kindList, max: MaxStatic, maxLen: MaxSession, check: checkPrintable, must: "a text without control characters",
+	rule: rule{name: "sessions", hints: advanced(atPersistence, "Static sessions"), kind: kindList, max: MaxStatic, maxLen: MaxSession, check: checkPrintable, must: "a text without control characters",
 		musts: "a list of texts", about: "Static sessions: what clients are recognised by (address, cookie, header, parameter or user) who always come here. Only with persistence."},
 	get: func(b *farm.Backend) Value { return listValue(b.Sessions) },
 	set: func(b *farm.Backend, v Value) { b.Sessions = v.list },

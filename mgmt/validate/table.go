@@ -104,10 +104,21 @@ func (t *Table[T]) Params() []Param {
 	for i := range t.fields {
 		f := &t.fields[i]
 		out[i] = f.param()
-		if f.only != nil {
-			condition, _ := t.words(f)
-			out[i].Description += " Only " + condition + "."
-		}
+		out[i].Description = t.description(f)
+	}
+	return out
+}
+
+// description is what a field is for, what it acts as while it is unset, and
+// beside what it means something.
+func (t *Table[T]) description(f *field[T]) string {
+	out := f.about
+	if v := f.byDefault(); !f.required && !v.isNothing() && !v.equal(zeroValue(v.kind)) && (v.kind != kindList || len(v.list) == 1) {
+		out += " Default: " + v.words() + "."
+	}
+	if f.only != nil {
+		condition, _ := t.words(f)
+		out += " Only " + condition + "."
 	}
 	return out
 }
@@ -190,6 +201,14 @@ func (r *rule) initial() Value {
 		return zeroValue(r.kind)
 	}
 	return r.unset
+}
+
+// byDefault is what a field acts as that was never set.
+func (r *rule) byDefault() Value {
+	if r.acts.kind != kindNull {
+		return r.acts
+	}
+	return r.initial()
 }
 
 func (t *Table[T]) find(name string) *field[T] {

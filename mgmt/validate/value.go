@@ -76,6 +76,14 @@ func (v Value) Any() any {
 	return nil
 }
 
+// words is the value as people write it, a list as one text.
+func (v Value) words() string {
+	if v.kind == kindList {
+		return strings.Join(v.list, ", ")
+	}
+	return v.String()
+}
+
 // String returns the value as people write it.
 func (v Value) String() string {
 	if v.kind == kindNull {

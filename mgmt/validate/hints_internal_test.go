@@ -1,0 +1,81 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Who makes a form of the rules finds all it takes, for every field there is.
+func TestEveryRuleHasItsHints(t *testing.T) {
+	eachTable(t, func(t *testing.T, table any) {
+		labels := map[string]string{}
+		each(table, func(r *rule, _ func(string) *rule, readable bool) {
+			if r.group == "" || r.label == "" || r.cost == "" || r.about == "" {
+				t.Errorf("%s lacks a hint: %+v", r.name, r.hints)
+			}
+			if !readable {
+				return // older names of fields
+			}
+			if other := labels[r.group+r.label]; other != "" {
+				t.Errorf("%s and %s are both called %s in %s", other, r.name, r.label, r.group)
+			}
+			labels[r.group+r.label] = r.name
+			if seconds := strings.HasPrefix(r.about, "Seconds ") || strings.HasPrefix(r.about, "Most seconds "); seconds != (r.unit == inSeconds) {
+				t.Errorf("%s counts %q, and its text says: %s", r.name, r.unit, r.about)
+			}
+			if r.unit != "" && r.kind != kindNumber {
+				t.Errorf("%s has the unit %s, and is no number", r.name, r.unit)
+			}
+		})
+	})
+}
+
+// What a field acts as that was never set could be sent as well.
+func TestDefaultsKeepTheirRule(t *testing.T) {
+	eachTable(t, func(t *testing.T, table any) {
+		each(table, func(r *rule, _ func(string) *rule, _ bool) {
+			v := r.byDefault()
+			if v.isNothing() || r.required || v.equal(zeroValue(v.kind)) || r.kind == kindNumber && v.number < 0 {
+				return
+			}
+			if _, isWord := r.normalize[v.text]; isWord {
+				return
+			}
+			if v.kind != r.kind {
+				t.Errorf("%s is of kind %d, its default %s of kind %d", r.name, r.kind, v, v.kind)
+			}
+			if err := r.verify("", v); err != nil {
+				t.Errorf("the default of %s: %v", r.name, err)
+			}
+		})
+	})
+}
+
+// The description of a field says its default and its condition, and the text of
+// its rule does not say them again.
+func TestDefaultsAndConditionsAreSaidOnce(t *testing.T) {
+	eachTable(t, func(t *testing.T, table any) {
+		each(table, func(r *rule, _ func(string) *rule, _ bool) {
+			v := r.byDefault()
+			if said := fmt.Sprintf("%s when unset", v); !v.isNothing() && strings.Contains(strings.ToLower(r.about), said) {
+				t.Errorf("%s says its default itself: %s", r.name, r.about)
+			}
+			if r.only != nil && strings.Contains(r.about, "Only with") {
+				t.Errorf("%s says its condition itself: %s", r.name, r.about)
+			}
+		})
+	})
+	for name, want := range map[string]string{
+		"queue_timeout": "Seconds an exchange waits at most. Default: 5. Only while queue is not 0.",
+		"redirecttype":  "Whether the path of the request is appended. Default: default. Only with redirect.",
+		"slowstart":     "CONSISTENT_HASH ignores it.",
+	} {
+		params := ServiceUpdate.Params()
+		i := slices.IndexFunc(params, func(p Param) bool { return p.Name == name })
+		if got := params[i].Description; !strings.HasSuffix(got, want) {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
