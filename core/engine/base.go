@@ -78,7 +78,7 @@ func (b *Base[W]) Drain(grace time.Duration) {
 	t.Use()
 	b.unlisten(t)
 	b.ports.Idle(grace, func(w W) int {
-		w.Settle(nil)
+		w.Reconcile(nil)
 		return w.Busy()
 	})
 }
@@ -102,7 +102,7 @@ func (b *Base[W]) Expel() {
 	}
 	over := b.ports.Over()
 	for _, w := range b.Workers {
-		w.Post(func() { w.Settle(over) })
+		w.Post(func() { w.Reconcile(over) })
 	}
 }
 

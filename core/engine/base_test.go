@@ -19,7 +19,7 @@ func TestDrainingEndsWhenNothingIsUnderWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.Workers[1].busy.Store(1)
-	settled := e.Workers[0].settled.Load()
+	reconciled := e.Workers[0].reconciled.Load()
 	time.AfterFunc(50*time.Millisecond, func() { e.Workers[1].busy.Store(0) })
 	e.within(t, func() { e.Drain(time.Minute) })
 	if e.Workers[1].busy.Load() != 0 || len(e.Listeners()) != 0 || e.Generation() != 1 {
@@ -28,7 +28,7 @@ func TestDrainingEndsWhenNothingIsUnderWay(t *testing.T) {
 	if len(e.used.farms) > 0 {
 		t.Errorf("farms %v are served", e.used.farms)
 	}
-	if e.Workers[0].settled.Load() == settled {
+	if e.Workers[0].reconciled.Load() == reconciled {
 		t.Error("what is under way was not told to end")
 	}
 	e.Workers[0].busy.Store(1)
@@ -48,15 +48,15 @@ func TestAnEngineThatIsClosedEndsNothing(t *testing.T) {
 	e.within(t, e.Expel)
 	h.Turn()
 	for i, w := range e.Workers {
-		if w.settled.Load() != 2 {
-			t.Errorf("loop %d settled %d times, and not when graces ended", i, w.settled.Load())
+		if w.reconciled.Load() != 2 {
+			t.Errorf("loop %d reconciled %d times, and not when graces ended", i, w.reconciled.Load())
 		}
 	}
 	e.Stop()
 	e.within(t, e.Expel)
 	h.Turn()
-	if got := e.Workers[0].settled.Load(); got != 2 {
-		t.Errorf("settled %d times, and when it was closed", got)
+	if got := e.Workers[0].reconciled.Load(); got != 2 {
+		t.Errorf("reconciled %d times, and when it was closed", got)
 	}
 }
 

@@ -21,11 +21,11 @@ import (
 // name does not begin with "other".
 type echo struct {
 	engine.Base[*hand]
-	used    *table
-	grace   time.Duration // of its farms
-	settled []int64       // how often each loop had settled, when Used was called
-	asked   int           // how often whether it may set marks
-	unable  error         // what it was told
+	used       *table
+	grace      time.Duration // of its farms
+	reconciled []int64       // how often each loop had reconciled, when Used was called
+	asked      int           // how often whether it may set marks
+	unable     error         // what it was told
 }
 
 // table is its table: the farm behind each port.
@@ -38,13 +38,13 @@ type table struct {
 	kinds      []marks.Kind
 }
 
-// hand is its worker: it counts how often it settled, and for how many ports that
+// hand is its worker: it counts how often it reconciled, and for how many ports that
 // are over.
 type hand struct {
-	loop          *loop.Loop
-	listeners     map[*ports.Port]*loop.Listener
-	settled, over atomic.Int64
-	busy          atomic.Int64
+	loop             *loop.Loop
+	listeners        map[*ports.Port]*loop.Listener
+	reconciled, over atomic.Int64
+	busy             atomic.Int64
 }
 
 func newEcho(t *testing.T) (*echo, *enginetest.House) {
@@ -121,9 +121,9 @@ func (t *table) Behind(p *ports.Port) (bool, time.Duration) {
 }
 
 func (t *table) Used(*farm.Config) {
-	t.of.settled = nil
+	t.of.reconciled = nil
 	for _, w := range t.of.Workers {
-		t.of.settled = append(t.of.settled, w.settled.Load())
+		t.of.reconciled = append(t.of.reconciled, w.reconciled.Load())
 	}
 }
 
@@ -131,8 +131,8 @@ func (h *hand) Loop() *loop.Loop { return h.loop }
 func (h *hand) Post(fn func())   { h.loop.Post(fn) }
 func (h *hand) Busy() int        { return int(h.busy.Load()) }
 
-func (h *hand) Settle(over map[*ports.Port]bool) {
-	h.settled.Add(1)
+func (h *hand) Reconcile(over map[*ports.Port]bool) {
+	h.reconciled.Add(1)
 	h.over.Add(int64(len(over)))
 }
 

@@ -111,7 +111,7 @@ func (p *plan[W]) Commit(opened map[string][]*os.File) (problems map[uint32]stri
 	}
 	// Waited for: a farm may be started again at once, and then nothing is over.
 	over := b.ports.Over()
-	b.ports.OnLoops(func(w W) { w.Settle(over) })
+	b.ports.OnLoops(func(w W) { w.Reconcile(over) })
 	t.Used(p.cfg)
 	b.Prober.Retain(t.Reached())
 	b.Marks.Keep(t.Kinds())

@@ -26,8 +26,8 @@ func TestAConfigurationComesIntoUseOnAllLoops(t *testing.T) {
 	if err != nil || len(problems) > 0 {
 		t.Fatal(err, problems)
 	}
-	if len(e.settled) != 2 || e.settled[0] != 1 || e.settled[1] != 1 || len(e.Listeners()) != 1 {
-		t.Errorf("settled %v, listens on %v", e.settled, e.Listeners())
+	if len(e.reconciled) != 2 || e.reconciled[0] != 1 || e.reconciled[1] != 1 || len(e.Listeners()) != 1 {
+		t.Errorf("reconciled %v, listens on %v", e.reconciled, e.Listeners())
 	}
 	c, err := net.Dial("tcp", netip.AddrPortFrom(f.VIP, f.VPort).String())
 	if err != nil {

@@ -50,9 +50,9 @@ type Worker interface {
 	ports.Side
 	// Loop is the loop.
 	Loop() *loop.Loop
-	// Settle brings what is under way in line with the table in use, and ends what
+	// Reconcile brings what is under way in line with the table in use, and ends what
 	// is left of ports whose grace is over.
-	Settle(over map[*ports.Port]bool)
+	Reconcile(over map[*ports.Port]bool)
 	// Busy is how much is under way.
 	Busy() int
 }

@@ -18,18 +18,18 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// relay sends what its inlet receives to one peer, and the answers back to the
+// relay sends what its UDP listener receives to one peer, and the answers back to the
 // last client.
 type relay struct {
-	out      *loop.Outlet
-	in       *loop.Inlet
+	out      *loop.UDPConn
+	in       *loop.UDPListener
 	from, to loop.Endpoint
 	refused  chan error
 	lost     chan int
 	got      func(d *loop.Datagram)
 }
 
-func (r *relay) Received(in *loop.Inlet, d *loop.Datagram) {
+func (r *relay) Received(in *loop.UDPListener, d *loop.Datagram) {
 	if r.got != nil {
 		r.got(d)
 	}
@@ -37,14 +37,14 @@ func (r *relay) Received(in *loop.Inlet, d *loop.Datagram) {
 	r.out.Send(d.Data, d.Segment)
 }
 
-func (r *relay) Lost(_ *loop.Inlet, _ loop.Endpoint, n int) { r.lost <- n }
+func (r *relay) Lost(_ *loop.UDPListener, _ loop.Endpoint, n int) { r.lost <- n }
 
-func (r *relay) Answered(_ *loop.Outlet, d *loop.Datagram) {
+func (r *relay) Answered(_ *loop.UDPConn, d *loop.Datagram) {
 	r.in.Send(d.Data, d.Segment, &r.from, &r.to)
 }
 
-func (r *relay) Refused(_ *loop.Outlet, err error) { r.refused <- err }
-func (r *relay) Unsent(_ *loop.Outlet, n int)      { r.lost <- n }
+func (r *relay) Refused(_ *loop.UDPConn, err error) { r.refused <- err }
+func (r *relay) Unsent(_ *loop.UDPConn, n int)      { r.lost <- n }
 
 func bind(t *testing.T, addr string) *net.UDPConn {
 	t.Helper()
@@ -73,8 +73,8 @@ func startRelay(t *testing.T, l *loop.Loop, addr string, peer netip.AddrPort) (*
 	}
 	r := &relay{refused: make(chan error, 100), lost: make(chan int, 100)}
 	on(l, func() {
-		if r.in, err = l.Inlet(f, r); err == nil {
-			r.out, err = l.Outlet(peer, r, loop.DialOptions{})
+		if r.in, err = l.ListenUDP(f, r); err == nil {
+			r.out, err = l.DialUDP(peer, r, loop.DialOptions{})
 		}
 	})
 	if err != nil {
@@ -298,10 +298,10 @@ func TestDatagramsLongerThanTheWayCarriesWholeLeaveOneByOne(t *testing.T) {
 		}
 		defer f.Close()
 		r = &relay{refused: make(chan error, 100), lost: make(chan int, 100)}
-		if r.in, err = l.Inlet(f, r); err != nil {
+		if r.in, err = l.ListenUDP(f, r); err != nil {
 			t.Error(err)
 		}
-		if r.out, err = l.Outlet(portOf(sink), r, loop.DialOptions{}); err != nil {
+		if r.out, err = l.DialUDP(portOf(sink), r, loop.DialOptions{}); err != nil {
 			t.Error(err)
 		}
 		client = dialUDP(t, portOf(in))
@@ -354,7 +354,7 @@ func TestAPanicOverADatagramCostsOnlyIt(t *testing.T) {
 	}
 }
 
-func TestWithoutDescriptorsAnOutletIsAnErrorAndNothingElse(t *testing.T) {
+func TestWithoutDescriptorsAUDPSocketIsAnErrorAndNothingElse(t *testing.T) {
 	if os.Getenv("LOOP_NO_DESCRIPTORS") == "" {
 		rerun(t, "LOOP_NO_DESCRIPTORS=1")
 		return
@@ -370,7 +370,7 @@ func TestWithoutDescriptorsAnOutletIsAnErrorAndNothingElse(t *testing.T) {
 	var err error
 	on(l, func() {
 		for range 100 {
-			if _, err = l.Outlet(at, r, loop.DialOptions{}); err != nil {
+			if _, err = l.DialUDP(at, r, loop.DialOptions{}); err != nil {
 				return
 			}
 		}

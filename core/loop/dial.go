@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"fmt"
 	"net/netip"
 	"os"
 	"syscall"
@@ -27,7 +28,7 @@ type DialOptions struct {
 }
 
 // Dial starts a connection to addr; h.Connected hears the outcome, within
-// timeout nanoseconds. Bytes written meanwhile are sent when it stands. An
+// timeout nanoseconds. Bytes written meanwhile are sent once it is established. An
 // error here means that nothing was started.
 func (l *Loop) Dial(addr netip.AddrPort, h Handler, timeout int64, o DialOptions) (*Conn, error) {
 	fd, errno := -1, syscall.Errno(0)
@@ -98,7 +99,7 @@ func sockaddr(a netip.Addr) unix.Sockaddr {
 
 // finishConnect learns the outcome by connecting again: unlike SO_ERROR that
 // cannot take a stale event of an earlier descriptor for success. It reports
-// whether the connection stands and is still open.
+// whether the connection is established and still open.
 func (c *Conn) finishConnect() bool {
 	size := encodeAddr(&c.loop.addr, c.peer)
 	switch errno := sysConnect(int(c.fd), &c.loop.addr, size); errno {
@@ -123,4 +124,48 @@ func (c *Conn) finishConnect() bool {
 		h.Connected(c, os.NewSyscallError("connect", errno))
 	}
 	return false
+}
+
+// Marker has sockets with a mark for a process that may not set one itself.
+type Marker interface {
+	// Socket returns an unconnected, non-blocking TCP socket that has the mark;
+	// the caller owns it. Any loop may call it, and it must not wait for long.
+	Socket(v6 bool, mark uint32) (fd int, err error)
+	// DatagramSocket is the same for UDP.
+	DatagramSocket(v6 bool, mark uint32) (fd int, err error)
+}
+
+// MarkBy makes Dial and DialUDP take sockets that have a mark from m. Without it
+// they set the mark themselves. Call it before the first of them.
+func (l *Loop) MarkBy(m Marker) { l.marker = m }
+
+// marked is a new socket that has a mark.
+func (l *Loop) marked(family int, mark uint32) (fd int, err error) {
+	if l.marker != nil {
+		return l.marker.Socket(family == unix.AF_INET6, mark)
+	}
+	fd, errno := sysSocket(family)
+	if errno != 0 {
+		return -1, os.NewSyscallError("socket", errno)
+	}
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MARK, int(mark)); err != nil {
+		sysClose(fd)
+		return -1, os.NewSyscallError("setsockopt SO_MARK", err)
+	}
+	return fd, nil
+}
+
+// CanMark reports whether connections may have a mark (DialOptions.Mark): the
+// kernel wants CAP_NET_ADMIN for that or, from Linux 5.17 on, CAP_NET_RAW. The
+// error wraps that of the system.
+func CanMark() error {
+	fd, errno := sysSocket(unix.AF_INET)
+	if errno != 0 {
+		return os.NewSyscallError("socket", errno)
+	}
+	defer sysClose(fd)
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MARK, 1); err != nil {
+		return fmt.Errorf("setting the mark of a connection needs CAP_NET_ADMIN: %w", err)
+	}
+	return nil
 }

@@ -51,12 +51,13 @@
 //
 // # Datagrams
 //
-// An Inlet is a bound UDP socket that clients send to, an Outlet a connected one
-// to a peer. Both receive in batches into buffers all sockets of the loop share,
-// and what handlers send during a batch leaves when it is over, what goes the
-// same way in one call and, of one length, as one packet the kernel takes apart.
-// Nothing waits longer than that: what a socket does not take is lost and the
-// handler is told how much. An Outlet reports errors that come back (ICMP).
+// A UDPListener is a bound UDP socket that clients send to, a UDPConn one that is
+// connected to a peer. Both receive in batches, into buffers that all sockets of
+// the loop share. What handlers send during a batch leaves at its end: all that
+// goes the same way in one call, and datagrams of one length as one packet that
+// the kernel takes apart. Nothing waits longer than that: what a socket does not
+// take is lost, and the handler is told how much. A UDPConn reports errors that
+// come back (ICMP).
 //
 // # Survival
 //

@@ -3,9 +3,6 @@ package loop
 import (
 	"encoding/binary"
 	"net/netip"
-	"unsafe"
-
-	"golang.org/x/sys/unix"
 )
 
 // Endpoint is an address and port in the form datagrams need it: comparable,
@@ -60,37 +57,4 @@ func (e *Endpoint) AppendTo(dst []byte) []byte {
 		n = 16
 	}
 	return binary.BigEndian.AppendUint16(append(dst, e.addr[:n]...), e.port)
-}
-
-// decode reads what recvmsg filled in.
-func (e *Endpoint) decode(sa *unix.RawSockaddrInet6) {
-	switch sa.Family {
-	case unix.AF_INET:
-		in := (*unix.RawSockaddrInet4)(unsafe.Pointer(sa))
-		*e = Endpoint{port: hostOrder(in.Port), kind: 4}
-		copy(e.addr[:4], in.Addr[:])
-	case unix.AF_INET6:
-		*e = Endpoint{addr: sa.Addr, scope: sa.Scope_id, port: hostOrder(sa.Port), kind: 6}
-	default:
-		*e = Endpoint{}
-	}
-}
-
-// encode writes e for sendmsg and returns the size.
-func (e *Endpoint) encode(sa *unix.RawSockaddrInet6) uint32 {
-	if e.kind == 4 {
-		in := (*unix.RawSockaddrInet4)(unsafe.Pointer(sa))
-		in.Family, in.Port = unix.AF_INET, hostOrder(e.port)
-		copy(in.Addr[:], e.addr[:4])
-		return unix.SizeofSockaddrInet4
-	}
-	*sa = unix.RawSockaddrInet6{Family: unix.AF_INET6, Port: hostOrder(e.port), Addr: e.addr, Scope_id: e.scope}
-	return unix.SizeofSockaddrInet6
-}
-
-// hostOrder turns a 16-bit number from network order, and into it.
-func hostOrder(n uint16) uint16 {
-	var b [2]byte
-	binary.NativeEndian.PutUint16(b[:], n)
-	return binary.BigEndian.Uint16(b[:])
 }

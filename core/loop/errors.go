@@ -2,9 +2,8 @@ package loop
 
 import "errors"
 
-// HandshakeError is the outcome of a Dial whose connection stood, and whose TLS
-// handshake failed: the peer is there, and did not like what it was told or was
-// not liked.
+// HandshakeError is the outcome of a Dial that connected, and whose TLS
+// handshake failed: the peer is there, but one side rejected the other.
 type HandshakeError struct{ Err error }
 
 func (e *HandshakeError) Error() string { return "TLS handshake: " + e.Err.Error() }

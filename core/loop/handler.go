@@ -34,7 +34,7 @@ type Counters struct {
 	DialHandshakes, DialHandshakesResumed *uint64
 }
 
-// fill gives a place to what the owner of c does not count.
+// fill gives every counter memory, those the owner of c leaves nil too.
 func (c *Counters) fill() {
 	for _, p := range [...]**uint64{
 		&c.Events, &c.Accepted, &c.AcceptErrors, &c.Panics,

@@ -20,8 +20,8 @@ type handshake struct {
 	s        *secured
 	security Security
 	client   bool // dialled
-	flies    bool // holds a place in Loop.shakes.flying
-	waits    bool // holds a place in Loop.shakes.waiting
+	flies    bool // is in Loop.shakes.flying
+	waits    bool // is in Loop.shakes.waiting
 	running  bool // the coroutine is what runs now
 	dead     bool // given up
 	since    int64

@@ -71,7 +71,7 @@ func (s *handshakes) enter(c *Conn) {
 }
 
 // hurry sees to it that those who wait have their turn: the next one if there
-// is a place, or once there is.
+// is room, or once there is.
 func (s *handshakes) hurry() {
 	if s.waiting.count == 0 {
 		return

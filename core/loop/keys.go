@@ -12,7 +12,7 @@ import (
 
 // Prepare makes config, of a server or a client, fit for loops: private keys
 // that are slow (RSA, about a millisecond, and the larger curves) are used on
-// workers beside the loops, while the loop serves others, and records are full
+// background workers, while the loop serves others, and records are full
 // from the first on. Call it once, before anybody uses config, and for those
 // config.GetConfigForClient returns as well. A config that was not prepared
 // works too; each of its signatures then stalls a loop.

@@ -7,25 +7,24 @@ import (
 )
 
 // The descriptors of the process are shared by its connections, those of clients
-// and those to backends, and by its outlets, which carry the flows of UDP. Each
-// kind may take what is free, but for what the other has not used yet of its
-// share: half of all is for connections, a quarter for outlets; what else there
-// is (listeners, memory, pollers) lives in the rest. A kind nobody can come by,
-// because nothing listens for it, has no share. An eighth besides is kept from
-// clients for connections to backends, without which those that were accepted
-// could not be served.
+// and those to backends, and by its connected UDP sockets, one for each flow. Each
+// kind may take what is free, except what the other has not used yet of its
+// share: half of all is for connections, a quarter for connected UDP sockets. The
+// rest is for listeners, memory and pollers. A kind nobody listens for has no
+// share. An eighth more is kept from clients, for connections to backends:
+// without these the accepted clients could not be served.
 //
 // Connections are held to this by the number of a fresh descriptor: the kernel
-// gives out the lowest one that is free, so it says how many are in use. Outlets
-// are held to it by their count, before one is made.
+// gives out the lowest one that is free, so it says how many are in use. UDP
+// sockets are held to it by their count, before one is made.
 
 // descriptors is what the loops of the process have open. These are the only
 // words they share, written once for a connection.
 var descriptors struct {
-	limit             atomic.Int64 // RLIMIT_NOFILE; 0 before the first loop
-	conns, outlets    atomic.Int64
-	listeners, inlets atomic.Int64
-	others            atomic.Int64 // neither conns nor outlets, when one was last opened or closed
+	limit                   atomic.Int64 // RLIMIT_NOFILE; 0 before the first loop
+	conns, udpConns         atomic.Int64
+	listeners, udpListeners atomic.Int64
+	others                  atomic.Int64 // neither conns nor udpConns, when one was last opened or closed
 }
 
 // readLimit asks how many descriptors the process may have: it may be changed
@@ -39,14 +38,14 @@ func readLimit() {
 	descriptors.limit.Store(limit)
 }
 
-// countOpen notes that what is counted, listeners or inlets, became one more or less,
-// and how many descriptors there are beside connections and outlets. fd is any
+// countOpen notes that what is counted, listeners or udpListeners, became one more or less,
+// and how many descriptors there are besides connections and connected UDP sockets. fd is any
 // descriptor.
 func countOpen(what *atomic.Int64, by int64, fd int) {
 	what.Add(by)
 	if free, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0); err == nil {
 		sysClose(free)
-		descriptors.others.Store(max(0, int64(free)-descriptors.conns.Load()-descriptors.outlets.Load()))
+		descriptors.others.Store(max(0, int64(free)-descriptors.conns.Load()-descriptors.udpConns.Load()))
 	}
 }
 
@@ -55,15 +54,15 @@ func countOpen(what *atomic.Int64, by int64, fd int) {
 func acceptLimit() int {
 	limit := descriptors.limit.Load()
 	kept := limit / 8
-	if descriptors.inlets.Load() > 0 {
-		kept += max(0, limit/4-descriptors.outlets.Load())
+	if descriptors.udpListeners.Load() > 0 {
+		kept += max(0, limit/4-descriptors.udpConns.Load())
 	}
 	return int(limit - kept)
 }
 
-// MostOutlets is how many outlets the loops of the process may have now; who
+// MostUDPConns is how many connected UDP sockets the loops of the process may have now; who
 // wants more closes one first.
-func MostOutlets() int64 {
+func MostUDPConns() int64 {
 	limit := descriptors.limit.Load()
 	most := limit * 3 / 4
 	if descriptors.listeners.Load() > 0 {

@@ -68,11 +68,11 @@ type Loop struct {
 	stopped   atomic.Bool
 	done      chan struct{}
 
-	udp          *datagrams // nil before the first inlet or outlet
-	inlets       map[int]*Inlet
-	outlets      []*Outlet // by descriptor number
-	outletValues *FreeList[Outlet]
-	waiting      []turner // inlets and outlets whose turn was cut short
+	udp           *datagrams // nil before the first UDP socket
+	udpListeners  map[int]*UDPListener
+	udpConns      []*UDPConn // by descriptor number
+	udpConnValues *FreeList[UDPConn]
+	waiting       []turner // UDP sockets whose turn was cut short
 }
 
 // New returns a loop that runs nothing yet. counters may be nil.
@@ -93,20 +93,20 @@ func New(counters *Counters) (*Loop, error) {
 		return nil, fmt.Errorf("eventfd: %w", err)
 	}
 	l := &Loop{
-		poller:    poller,
-		space:     make([]byte, Headroom+ReadSize),
-		Scratch:   make([]byte, 0, 128<<10),
-		listeners: map[int]*Listener{},
-		inlets:    map[int]*Inlet{},
-		timerFD:   fd,
-		turnFD:    turn,
-		base:      time.Now(),
-		done:      make(chan struct{}),
+		poller:       poller,
+		space:        make([]byte, Headroom+ReadSize),
+		Scratch:      make([]byte, 0, 128<<10),
+		listeners:    map[int]*Listener{},
+		udpListeners: map[int]*UDPListener{},
+		timerFD:      fd,
+		turnFD:       turn,
+		base:         time.Now(),
+		done:         make(chan struct{}),
 	}
 	readLimit()
 	l.In = l.space[Headroom:]
 	l.values = NewFreeList[Conn](l)
-	l.outletValues = NewFreeList[Outlet](l)
+	l.udpConnValues = NewFreeList[UDPConn](l)
 	if counters != nil {
 		l.count = *counters
 	}
@@ -216,9 +216,9 @@ func (l *Loop) dispatch(fd int, ev netpoll.IOEvent, _ netpoll.IOFlags) error {
 			return nil
 		}
 	}
-	if fd < len(l.outlets) {
-		if o := l.outlets[fd]; o != nil {
-			o.serve(uint32(ev))
+	if fd < len(l.udpConns) {
+		if c := l.udpConns[fd]; c != nil {
+			c.serve(uint32(ev))
 			return nil
 		}
 	}
@@ -232,8 +232,8 @@ func (l *Loop) dispatch(fd int, ev netpoll.IOEvent, _ netpoll.IOFlags) error {
 	}
 	if ln := l.listeners[fd]; ln != nil {
 		l.guard(ln.accept)
-	} else if in := l.inlets[fd]; in != nil {
-		in.receive()
+	} else if ln := l.udpListeners[fd]; ln != nil {
+		ln.receive()
 	}
 	return nil
 }
@@ -316,7 +316,7 @@ func (l *Loop) turn(c *Conn) {
 
 // Contain is deferred around all that is done for c: a panic costs c, never
 // the loop. The loop does so for the events of c; who works for c in an event
-// of another connection does so too, or that one is closed in c's place, and
+// of another connection does so too, or that one is closed instead of c, and
 // nobody at all when it was closed already. The event goes on after it.
 func (c *Conn) Contain() {
 	r := recover()
@@ -358,7 +358,7 @@ func (l *Loop) closeAll() {
 	for _, p := range l.pipes.free {
 		p.close()
 	}
-	l.closeDatagrams()
+	l.closeUDP()
 	_ = unix.Close(l.timerFD)
 	_ = unix.Close(l.turnFD)
 	_ = l.poller.Close()

@@ -27,7 +27,7 @@ func inFew(t *testing.T, most uint64) bool {
 	return true
 }
 
-// datagramSocket is a socket to make an inlet of.
+// datagramSocket is a socket to make an ln of.
 func datagramSocket(t *testing.T) *os.File {
 	t.Helper()
 	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -52,8 +52,8 @@ func usedDescriptors(t *testing.T) int {
 	return len(files) - 1
 }
 
-// Connections leave outlets a quarter, as soon as datagrams are listened for.
-func TestConnectionsLeaveOutletsTheirShare(t *testing.T) {
+// Connections leave connected UDP sockets a quarter, as soon as datagrams are listened for.
+func TestConnectionsLeaveUDPSocketsTheirShare(t *testing.T) {
 	const most = 400
 	if !inFew(t, most) {
 		return
@@ -61,15 +61,15 @@ func TestConnectionsLeaveOutletsTheirShare(t *testing.T) {
 	l := start(t)
 	addr := serve(t, l, func(c *loop.Conn) { c.SetHandler(echo(l)) })
 	socket := datagramSocket(t)
-	in := make(chan *loop.Inlet)
+	in := make(chan *loop.UDPListener)
 	l.Post(func() {
-		inlet, err := l.Inlet(socket, nil)
+		ln, err := l.ListenUDP(socket, nil)
 		if err != nil {
 			t.Error(err)
 		}
-		in <- inlet
+		in <- ln
 	})
-	inlet := <-in
+	ln := <-in
 	come := func() net.Conn { // who says something is accepted at once
 		c := dial(t, addr)
 		if _, err := c.Write([]byte("x")); err != nil {
@@ -87,40 +87,40 @@ func TestConnectionsLeaveOutletsTheirShare(t *testing.T) {
 	}
 	time.Sleep(300 * time.Millisecond) // several pauses of accepting
 	if used := usedDescriptors(t); used > free+more+5 {
-		t.Errorf("%d descriptors are in use, %d of them are the share of outlets", used, used-free-more)
+		t.Errorf("%d descriptors are in use, %d of them are the share of connected UDP sockets", used, used-free-more)
 	}
 	waits := come()
-	l.Post(inlet.Close)
+	l.Post(ln.Close)
 	if _, err := waits.Read(make([]byte, 1)); err != nil {
 		t.Errorf("nobody listens for datagrams any more, and a client waits still: %v", err)
 	}
 }
 
-// Outlets leave connections half of the descriptors, as soon as clients are
+// Connected UDP sockets leave connections half of the descriptors, as soon as clients are
 // listened for.
-func TestOutletsLeaveConnectionsTheirShare(t *testing.T) {
+func TestUDPSocketsLeaveConnectionsTheirShare(t *testing.T) {
 	const most = 400
 	if !inFew(t, most) {
 		return
 	}
 	l := start(t)
-	if got := loop.MostOutlets(); got != most*3/4 {
-		t.Errorf("%d outlets where nobody listens for clients, want %d", got, most*3/4)
+	if got := loop.MostUDPConns(); got != most*3/4 {
+		t.Errorf("%d connected UDP sockets where nobody listens for clients, want %d", got, most*3/4)
 	}
 	addr := serve(t, l, func(c *loop.Conn) { c.SetHandler(echo(l)) })
 	others := int64(usedDescriptors(t))
 	between := func(least, greatest int64) {
 		t.Helper()
-		if got := loop.MostOutlets(); got < least || got > greatest {
-			t.Errorf("%d outlets, want %d to %d", got, least, greatest)
+		if got := loop.MostUDPConns(); got < least || got > greatest {
+			t.Errorf("%d connected UDP sockets, want %d to %d", got, least, greatest)
 		}
 	}
 	between(most/2-others-3, most/2-others+3)
 	made := make(chan error)
-	var out []*loop.Outlet
+	var out []*loop.UDPConn
 	for range 100 {
 		l.Post(func() {
-			o, err := l.Outlet(netip.MustParseAddrPort("127.0.0.1:9"), nil, loop.DialOptions{})
+			o, err := l.DialUDP(netip.MustParseAddrPort("127.0.0.1:9"), nil, loop.DialOptions{})
 			out = append(out, o)
 			made <- err
 		})
@@ -135,7 +135,7 @@ func TestOutletsLeaveConnectionsTheirShare(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := c.Read(make([]byte, 1)); err != nil {
-			t.Fatalf("a client is not served beside 100 outlets: %v", err)
+			t.Fatalf("a client is not served beside 100 connected UDP sockets: %v", err)
 		}
 	}
 	l.Post(func() {
@@ -148,15 +148,15 @@ func TestOutletsLeaveConnectionsTheirShare(t *testing.T) {
 	between(most/2-others-3, most/2-others+3)
 }
 
-// What connections have of the free ones, beyond their share, outlets do not get.
-func TestOutletsGetWhatConnectionsLeave(t *testing.T) {
+// What connections have of the free ones, beyond their share, connected UDP sockets do not get.
+func TestUDPSocketsGetWhatConnectionsLeave(t *testing.T) {
 	const most = 400
 	if !inFew(t, most) {
 		return
 	}
 	l := start(t)
 	addr := netip.MustParseAddrPort(serve(t, l, func(c *loop.Conn) { c.SetHandler(echo(l)) }))
-	before := loop.MostOutlets()
+	before := loop.MostUDPConns()
 	stands := make(chan error)
 	for range most/4 + 10 { // both ends are connections of the loop
 		l.Post(func() {
@@ -172,5 +172,5 @@ func TestOutletsGetWhatConnectionsLeave(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	enginetest.Eventually(t, "outlets get less", func() bool { return loop.MostOutlets() <= before-15 })
+	enginetest.Eventually(t, "connected UDP sockets get less", func() bool { return loop.MostUDPConns() <= before-15 })
 }

@@ -11,12 +11,12 @@ import (
 // the backend, unless this one ends in turn, as one that only takes does.
 func TestAClientThatWaitedInVainIsTheBackends(t *testing.T) {
 	for name, c := range map[string]struct {
-		backend         func(c *net.TCPConn) // nil: it stands still
+		backend         func(c *net.TCPConn) // nil: it hangs
 		says            string
 		waits           time.Duration
 		abandoned, ends uint64
 	}{
-		"it stands still":             {nil, "hello\n", 1100 * time.Millisecond, 1, 0},
+		"it hangs":                    {nil, "hello\n", 1100 * time.Millisecond, 1, 0},
 		"the client left at once":     {nil, "hello\n", 0, 0, 0},
 		"the client had said nothing": {nil, "", 1100 * time.Millisecond, 0, 0},
 		"it answers":                  {echo, "hello\n", 1100 * time.Millisecond, 0, 1},

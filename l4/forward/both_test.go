@@ -155,7 +155,7 @@ func TestConnectionsAndFlowsOfOneFarmAreListedCountedAndFlushedTogether(t *testi
 		t.Errorf("listed: %+v", list)
 	}
 	if _, err := query(f, "tcp"); err == nil {
-		t.Error("a third found a place")
+		t.Error("a third was let in")
 	}
 	if n := a.engine.FlushConnections(nil); n != 2 {
 		t.Errorf("%d were flushed", n)

@@ -60,10 +60,10 @@ func (e *Engine) compileFarm(f *farm.Farm) (*farmTable, error) {
 		persist:  newPersistence(l), algorithm: l.Algorithm,
 		backends: make([]backend, len(l.Backends)), at: make(map[uint32]int, len(l.Backends)),
 		logged: l.Logs, sample: l.AccessLog.Sample,
-		trusted: l.Trusted, proxyIn: l.ProxyIn, announce: announcing(l),
+		trusted: l.Trusted, proxyIn: l.ProxyIn, proxyOut: proxyOutOf(l),
 	}
 	if l.MaxConnections > 0 {
-		ft.places, ft.most = e.registry.doors.Of(f.ID), int64(l.MaxConnections)
+		ft.conns, ft.maxConns = e.registry.conns.Of(f.ID), int64(l.MaxConnections)
 	}
 	numbers := f.Own().Numbers()
 	for i := range l.Backends {
@@ -104,9 +104,9 @@ func (ft *farmTable) compileBackend(f *farm.Farm, b *farm.Backend) backend {
 		out.options.Source = f.L4.Source
 	}
 	probing := out.options
-	probing.Preface = ft.announce.Own() // a backend that wants a header would report its lack
+	probing.Preface = ft.proxyOut.Own() // a backend that wants a header would report its lack
 	to := out.to(ft.listeners[0].Addr.Port())
-	out.path = fmt.Sprintf("%s from %s with mark %d, announced %d", to, out.options.Source, out.options.Mark, ft.announce)
+	out.path = fmt.Sprintf("%s from %s with mark %d, PROXY header %d", to, out.options.Source, out.options.Mark, ft.proxyOut)
 	out.reach = revive.Backend{
 		ID: b.ID, Addr: to, Options: probing, Owner: []any{"farm", f.Name}, Alias: b.Alias,
 		Timeout: time.Duration(ft.connect),
@@ -143,4 +143,25 @@ func (e *Engine) compileGroup(l *farm.L4, name string, members []int) group {
 		}
 	}
 	return group{balance.NewL4(l.Algorithm, list, e.Board, e.registry.states.Of(stateOf{l.ID, name})), members}
+}
+
+// Kinds lists what the backends of the table need.
+func (t *table) Kinds() (kinds []marks.Kind) {
+	for _, b := range t.backends {
+		kinds = append(kinds, b.kinds...)
+	}
+	return kinds
+}
+
+// unmarked says why the backends of a farm cannot be connected to with the
+// marks they ask for.
+func unmarked(f *farm.Farm, missing map[marks.Kind]error) error {
+	for i := range f.L4.Backends {
+		for _, k := range marks.Each(f, &f.L4.Backends[i]) {
+			if err := missing[k]; err != nil {
+				return fmt.Errorf("backend %d has %s: %w", i, k, err)
+			}
+		}
+	}
+	return nil
 }

@@ -36,7 +36,7 @@ func (p *pair) connect() {
 		if !ok {
 			break
 		}
-		if now := w.engine.table.Load(); now.byID[f.id] != nil && now.ended(f.backends[c.index].id) {
+		if now := w.engine.table.Load(); now.byID[f.id] != nil && now.mustEnd(f.backends[c.index].id) {
 			p.tried = p.tried.With(c.member) // since the farm was compiled
 			c.held.Done()
 			continue
@@ -82,8 +82,8 @@ func (p *pair) dial(c choice) bool {
 	if options.Mark == marks.Transparent {
 		options.Source = p.client.Peer().Addr() // answers come back: sysnet/route
 	}
-	if p.farm.announce != 0 {
-		options.Preface = p.announcement()
+	if p.farm.proxyOut != 0 {
+		options.Preface = p.backendHeader()
 	}
 	timeout := p.farm.connect
 	if p.attempt != nil {
@@ -131,7 +131,7 @@ func (p *pair) release() {
 	}
 	s := p.w.backend(p.to)
 	s.Established--
-	if !p.stands {
+	if !p.established {
 		s.Pending--
 	}
 	p.choice.held.Done()

@@ -83,7 +83,7 @@ func (w *worker) connections(meant func(id uint32) bool, limit int) (total int, 
 func (p *pair) shown() Connection {
 	c := Connection{Backend: p.to.id, Protocol: string(farm.L4TCP), State: "connecting", Client: p.client.Peer(), To: p.client.Local(),
 		Server: p.to.to(p.port.Addr.Port()), In: p.story.in, Out: p.story.out}
-	if p.stands {
+	if p.established {
 		c.State = "established"
 	}
 	return c

@@ -119,13 +119,13 @@ func (x *explainer) refuse(step, reason string) {
 
 func (x *explainer) run(t tuple, name string) {
 	f := x.farm
-	if f.places != nil {
-		taken := f.places.taken.Load()
-		if taken >= f.most {
-			x.refuse(stepClients, fmt.Sprintf("%d of %d: others are refused", taken, f.most))
+	if f.conns != nil {
+		taken := f.conns.open.Load()
+		if taken >= f.maxConns {
+			x.refuse(stepClients, fmt.Sprintf("%d of %d: others are refused", taken, f.maxConns))
 			return
 		}
-		x.step(stepClients, true, "%d of %d", taken, f.most)
+		x.step(stepClients, true, "%d of %d", taken, f.maxConns)
 	}
 	g := &f.group
 	if f.names != nil {

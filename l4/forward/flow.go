@@ -1,9 +1,6 @@
 package forward
 
 import (
-	"net/netip"
-	"slices"
-
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/loop"
@@ -16,20 +13,20 @@ type flowKey struct{ client, local loop.Endpoint }
 // flow is the datagrams between one client and one backend. It has a socket of
 // its own to the backend, or shares one when no answers are expected.
 type flow struct {
-	at     *mouth
-	farm   *farmTable // of the table in use
-	to     *backend   // of the same table
-	out    *loop.Outlet
-	shared *oneWay // nil for a socket of its own
-	choice choice
-	place  *places // what it has a place of; nil without a bound
-	key    flowKey
-	last   int64 // when a datagram came or went
-	left   int32 // answers to come, where they are counted
-	index  int32 // in its list
-	first  int32 // where its first datagram is kept, from 1 on; 0: nowhere
-	state  flowState
-	moves  uint8 // how often it went to another backend with it
+	at      *udpListener
+	farm    *farmTable // of the table in use
+	to      *backend   // of the same table
+	conn    *loop.UDPConn
+	shared  *oneWay // nil for a socket of its own
+	choice  choice
+	counted *connCount // counts it for max_conns; nil without
+	key     flowKey
+	last    int64 // when a datagram came or went
+	left    int32 // answers to come, where they are counted
+	index   int32 // in its list
+	first   int32 // where its first datagram is kept, from 1 on; 0: nowhere
+	state   flowState
+	moves   uint8 // how often it went to another backend with it
 	// attempt: the backend was down when it was chosen.
 	attempt bool
 	id      connID
@@ -45,14 +42,34 @@ const (
 	assured                   // and the client knew what the backend sent it: it is no spoofed address
 )
 
-// tuple is what the backend is chosen by.
-func (f *flow) tuple() tuple {
-	port := f.at.port.Addr.Port()
-	local := netip.AddrPortFrom(f.farm.local, port)
-	if f.key.local.IsValid() {
-		local = netip.AddrPortFrom(f.key.local.Addr(), port)
+// udpListener is where the datagrams of a port come in on one loop.
+type udpListener struct {
+	w      *worker
+	port   *port
+	socket *loop.UDPListener
+	flows  map[flowKey]*flow
+}
+
+// Received implements loop.UDPListenerHandler.
+func (ln *udpListener) Received(_ *loop.UDPListener, d *loop.Datagram) {
+	key := flowKey{d.From, d.To}
+	f := ln.flows[key]
+	if f == nil {
+		if f = ln.begin(&key, d); f == nil {
+			return
+		}
 	}
-	return tuple{client: f.key.client.AddrPort(), local: local, port: virtual(f.at.port.Listener)}
+	s := ln.w.farm(f.farm)
+	s.PacketsIn += uint64(d.Count())
+	s.BytesIn += uint64(len(d.Data))
+	f.forward(d)
+}
+
+// Lost implements loop.UDPListenerHandler.
+func (ln *udpListener) Lost(_ *loop.UDPListener, _ loop.Endpoint, n int) {
+	if f := ln.w.engine.table.Load().farm(ln.port); f != nil {
+		ln.w.farm(f).Dropped += uint64(n)
+	}
 }
 
 // forward sends what came from the client to the backend.
@@ -74,11 +91,11 @@ func (f *flow) forward(d *loop.Datagram) {
 	b := w.backend(f.to)
 	b.PacketsOut += uint64(n)
 	b.BytesOut += uint64(len(d.Data))
-	f.out.Send(d.Data, d.Segment)
+	f.conn.Send(d.Data, d.Segment)
 }
 
-// Answered implements loop.OutletHandler.
-func (f *flow) Answered(_ *loop.Outlet, d *loop.Datagram) {
+// Answered implements loop.UDPConnHandler.
+func (f *flow) Answered(_ *loop.UDPConn, d *loop.Datagram) {
 	w := f.at.w
 	n := d.Count()
 	f.last = w.loop.Now()
@@ -99,7 +116,7 @@ func (f *flow) Answered(_ *loop.Outlet, d *loop.Datagram) {
 	b.BytesIn += uint64(len(d.Data))
 	s.PacketsOut += uint64(n)
 	s.BytesOut += uint64(len(d.Data))
-	f.at.in.Send(d.Data, d.Segment, &f.key.client, &f.key.local)
+	f.at.socket.Send(d.Data, d.Segment, &f.key.client, &f.key.local)
 	if f.farm.answers > 0 {
 		if f.left -= int32(n); f.left <= 0 {
 			f.end()
@@ -107,10 +124,10 @@ func (f *flow) Answered(_ *loop.Outlet, d *loop.Datagram) {
 	}
 }
 
-// Refused implements loop.OutletHandler: the backend is not there. A flow that
+// Refused implements loop.UDPConnHandler: the backend is not there. A flow that
 // has only just begun goes to another one with its first datagram; others end,
 // and what their client sends next begins a new one.
-func (f *flow) Refused(_ *loop.Outlet, err error) {
+func (f *flow) Refused(_ *loop.UDPConn, err error) {
 	w := f.at.w
 	w.backend(f.to).ConnectFailures++
 	w.engine.lost(f.to, f.to.way(virtual(f.at.port.Listener)), err)
@@ -127,11 +144,11 @@ func (f *flow) Refused(_ *loop.Outlet, err error) {
 		f.end()
 		return
 	}
-	f.out.Send(first, 0)
+	f.conn.Send(first, 0)
 }
 
-// Unsent implements loop.OutletHandler.
-func (f *flow) Unsent(_ *loop.Outlet, n int) { f.at.w.farm(f.farm).Dropped += uint64(n) }
+// Unsent implements loop.UDPConnHandler.
+func (f *flow) Unsent(_ *loop.UDPConn, n int) { f.at.w.farm(f.farm).Dropped += uint64(n) }
 
 // letGo gives the backend back, and the socket.
 func (f *flow) letGo() {
@@ -139,10 +156,10 @@ func (f *flow) letGo() {
 	case f.shared != nil:
 		f.shared.leave()
 		f.shared = nil
-	case f.out != nil:
-		f.out.Close()
+	case f.conn != nil:
+		f.conn.Close()
 	}
-	f.out = nil
+	f.conn = nil
 	if f.to != nil {
 		f.at.w.backend(f.to).Established--
 		f.choice.held.Done()
@@ -164,34 +181,10 @@ func (f *flow) end() {
 	w.firsts.drop(f)
 	delete(f.at.flows, f.key)
 	w.flows.remove(f)
-	f.place.leave()
+	f.counted.release()
 	w.farm(f.farm).Established--
 	w.busy--
 	w.engine.flows.Add(-1)
 	*f = flow{}
 	w.flows.values.Put(f)
-}
-
-// settle brings the flow in line with a new table. It ends when its backend was
-// deleted or cut, or is reached in another way.
-func (f *flow) settle(t *table) {
-	ft := t.farm(f.at.port)
-	if ft == nil {
-		return // its port is closed, and it with that
-	}
-	i := ft.find(f.to.id)
-	if ft.id != f.farm.id || i < 0 || ft.backends[i].mode == cut || ft.backends[i].path != f.to.path ||
-		(ft.answers == 0) != (f.farm.answers == 0) {
-		f.abort()
-		return
-	}
-	occupy(ft, &f.place)
-	f.farm, f.to, f.choice.index = ft, &ft.backends[i], i
-	if member, ok := slices.BinarySearch(ft.group.members, i); ok {
-		f.choice.member = member
-	}
-	t.hold(&f.choice, f.to.id)
-	if f.shared != nil {
-		f.shared.to = f.to
-	}
 }

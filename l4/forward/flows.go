@@ -3,6 +3,7 @@ package forward
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"syscall"
 
 	"github.com/sluicelb/sluice/core/loop"
@@ -16,10 +17,10 @@ const (
 	// draws is how many flows are compared to find one that is idle for long.
 	draws = 8
 	// evictAfter is how long a client that is known to be one must have been
-	// silent before another may have its place.
+	// silent before another client may have its flow.
 	evictAfter = second
-	// freshRate and freshBurst bound how many flows a loop begins in the place of
-	// others per second and at once: while somebody invents clients, those that
+	// freshRate and freshBurst bound how many flows a loop replaces by new ones
+	// per second and at once: while somebody invents clients, those that
 	// are there have most of the loop.
 	freshRate  = 8192
 	freshBurst = 64
@@ -34,7 +35,7 @@ type flows struct {
 	timer  *loop.Timer
 	armed  bool
 	turn   int   // of flowTurns
-	credit int64 // of flows that may begin in the place of others
+	credit int64 // of flows that may replace others
 	since  int64 // when credit was counted
 	w      *worker
 }
@@ -94,7 +95,7 @@ func (fs *flows) tick() {
 		}
 	}
 	for range freshBurst { // connections may have come for their share
-		if fs.w.engine.flows.Load() <= loop.MostOutlets() || !fs.evict(now, nil) {
+		if fs.w.engine.flows.Load() <= loop.MostUDPConns() || !fs.evict(now, nil) {
 			break
 		}
 	}
@@ -130,7 +131,7 @@ func (fs *flows) evict(now int64, not *flow) bool {
 	return true
 }
 
-// fresh takes a turn to begin a flow in the place of another, if there is one.
+// fresh reports whether a new flow may replace another now.
 func (fs *flows) fresh(now int64) bool {
 	if gained := (now - fs.since) * freshRate / second; gained > 0 {
 		fs.credit = min(freshBurst, fs.credit+gained)
@@ -143,13 +144,12 @@ func (fs *flows) fresh(now int64) bool {
 	return true
 }
 
-// admit takes a place among all flows of the engine. When there is none, an
-// idle one of this loop makes room. A part of the places is each loop's own: it
-// can only make room among its flows, and clients are given to loops by the
-// kernel.
+// admit counts one more flow of the engine. When there are too many, an idle one
+// of this loop makes room. Each loop has a share of its own: it can only end its
+// own flows, and it is the kernel that gives clients to loops.
 func (w *worker) admit() bool {
 	e, fs := w.engine, w.flows
-	most, loops := loop.MostOutlets(), int64(len(e.Workers))
+	most, loops := loop.MostUDPConns(), int64(len(e.Workers))
 	own := most / (4 * loops)
 	if e.flows.Add(1) <= most-own*(loops-1) || int64(len(fs.young)+len(fs.sure)) < own {
 		return true
@@ -163,4 +163,28 @@ func (w *worker) admit() bool {
 
 func outOfDescriptors(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+}
+
+// reconcile brings the flow in line with a new table. It ends when its backend was
+// deleted or cut, or is reached in another way.
+func (f *flow) reconcile(t *table) {
+	ft := t.farm(f.at.port)
+	if ft == nil {
+		return // its port is closed, and it with that
+	}
+	i := ft.find(f.to.id)
+	if ft.id != f.farm.id || i < 0 || ft.backends[i].mode == cut || ft.backends[i].path != f.to.path ||
+		(ft.answers == 0) != (f.farm.answers == 0) {
+		f.abort()
+		return
+	}
+	countLate(ft, &f.counted)
+	f.farm, f.to, f.choice.index = ft, &ft.backends[i], i
+	if member, ok := slices.BinarySearch(ft.group.members, i); ok {
+		f.choice.member = member
+	}
+	t.hold(&f.choice, f.to.id)
+	if f.shared != nil {
+		f.shared.to = f.to
+	}
 }

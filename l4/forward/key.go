@@ -16,7 +16,7 @@ type tuple struct {
 	// local is the address the client used. Its port is always known, the
 	// address may be unspecified unless needsLocal asks for it.
 	local netip.AddrPort
-	// port is the virtual port it came to; one that a peer introduced used another.
+	// port is the virtual port it came to; a client named by a PROXY header used another.
 	port revive.Port
 	// group is that of the name the client asks for; nil for the others.
 	group *group

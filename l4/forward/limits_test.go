@@ -56,7 +56,7 @@ func TestFarmsAndBackendsHaveNoMoreConnectionsThanTheyMay(t *testing.T) {
 	}
 	eventually(t, "the log says so", func() bool { return a.Log.Has("class=too-many-clients") })
 	_ = open[0].Close()
-	eventually(t, "there is a place again", func() bool { return a.stats().Established == 4 })
+	eventually(t, "one more is let in", func() bool { return a.stats().Established == 4 })
 	line(t, a.dial(f))
 	next := f.Clone()
 	next.L4.Backends[0].ConnLimit, next.L4.Backends[1].ConnLimit, next.L4.MaxConnections = 1, 1, 0

@@ -12,7 +12,7 @@ import (
 type oneWay struct {
 	w    *worker
 	key  oneWayKey
-	out  *loop.Outlet
+	conn *loop.UDPConn
 	to   *backend
 	uses int
 }
@@ -28,11 +28,11 @@ func (w *worker) share(b *backend, to netip.AddrPort) (*oneWay, error) {
 	o := w.oneWays[key]
 	if o == nil {
 		o = &oneWay{w: w, key: key, to: b}
-		out, err := w.loop.Outlet(to, o, b.options)
+		conn, err := w.loop.DialUDP(to, o, b.options)
 		if err != nil {
 			return nil, err
 		}
-		o.out = out
+		o.conn = conn
 		w.oneWays[key] = o
 	}
 	o.uses++
@@ -42,16 +42,16 @@ func (w *worker) share(b *backend, to netip.AddrPort) (*oneWay, error) {
 // leave counts one flow less.
 func (o *oneWay) leave() {
 	if o.uses--; o.uses == 0 {
-		o.out.Close()
+		o.conn.Close()
 		delete(o.w.oneWays, o.key)
 	}
 }
 
-// Answered implements loop.OutletHandler: nobody can tell for whom it is.
-func (o *oneWay) Answered(*loop.Outlet, *loop.Datagram) {}
+// Answered implements loop.UDPConnHandler: nobody can tell for whom it is.
+func (o *oneWay) Answered(*loop.UDPConn, *loop.Datagram) {}
 
-// Refused implements loop.OutletHandler.
-func (o *oneWay) Refused(_ *loop.Outlet, err error) {
+// Refused implements loop.UDPConnHandler.
+func (o *oneWay) Refused(_ *loop.UDPConn, err error) {
 	o.w.backend(o.to).ConnectFailures++
 	o.w.engine.lost(o.to, revive.Port{Number: o.key.to.Port(), UDP: true}, err)
 	o.w.eachFlow(func(f *flow) {
@@ -61,8 +61,8 @@ func (o *oneWay) Refused(_ *loop.Outlet, err error) {
 	})
 }
 
-// Unsent implements loop.OutletHandler.
-func (o *oneWay) Unsent(_ *loop.Outlet, n int) {
+// Unsent implements loop.UDPConnHandler.
+func (o *oneWay) Unsent(_ *loop.UDPConn, n int) {
 	for _, f := range o.w.flows.young {
 		if f.shared == o {
 			o.w.farm(f.farm).Dropped += uint64(n)

@@ -1,6 +1,8 @@
 package forward
 
 import (
+	"sync/atomic"
+
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/lasting"
@@ -12,9 +14,9 @@ type registry struct {
 	loads  lasting.Map[uint32, balance.Load] // by backend
 	states lasting.Map[stateOf, balance.State]
 	tables lasting.Map[sessionsOf, session.Kept]
-	doors  lasting.Map[uint32, places]  // by farm
-	ids    lasting.Map[uint32, connIDs] // by service
-	memory *session.Memory              // where the sessions lie; nil: in the process's own
+	conns  lasting.Map[uint32, connCount] // by farm
+	ids    lasting.Map[uint32, connIDs]   // by service
+	memory *session.Memory                // where the sessions lie; nil: in the process's own
 }
 
 // stateOf is what a rotation belongs to: the backends of a farm that are for one
@@ -66,7 +68,7 @@ func (r *registry) retain(cfg *farm.Config) {
 			}
 		}
 	}
-	r.doors.RetainIn(farms)
+	r.conns.RetainIn(farms)
 	r.loads.RetainIn(backends)
 	r.ids.RetainIn(quic)
 	r.states.Retain(func(of stateOf, _ *balance.State) bool { return services[of.service] })
@@ -76,4 +78,36 @@ func (r *registry) retain(cfg *farm.Config) {
 		}
 		return keeping[of]
 	})
+}
+
+// connCount counts the connections and flows of a farm that has max_conns, over
+// all loops and tables.
+type connCount struct{ open atomic.Int64 }
+
+// take counts one more if fewer than limit are open.
+func (c *connCount) take(limit int64) bool {
+	for {
+		n := c.open.Load()
+		if n >= limit {
+			return false
+		}
+		if c.open.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// release counts one less; on nil it does nothing.
+func (c *connCount) release() {
+	if c != nil {
+		c.open.Add(-1)
+	}
+}
+
+// countLate counts what came in before its farm had max_conns.
+func countLate(f *farmTable, counted **connCount) {
+	if f != nil && f.conns != nil && *counted == nil {
+		f.conns.open.Add(1)
+		*counted = f.conns
+	}
 }

@@ -55,7 +55,7 @@ func (p *pair) relay(src, dst *loop.Conn) {
 			}
 			return
 		case err == io.EOF:
-			p.ended(src, dst)
+			p.endOfStream(src, dst)
 			return
 		case err != nil:
 			p.end(p.by(src)) // a reset is passed on as one
@@ -100,17 +100,17 @@ func (p *pair) count(src *loop.Conn, n int) {
 	p.client.SetIdle(p.farm.idle)
 }
 
-// patience is how long a client that said something waits at least before its end
+// abandonedAfter is how long a client that said something waits at least before its end
 // says something of the backend. One that only takes, as for logs, ends its own
 // direction then.
-const patience = time.Second
+const abandonedAfter = time.Second
 
-// ended passes the end of a direction on; after the second there is nothing
+// endOfStream passes the end of a direction on; after the second there is nothing
 // left to relay.
-func (p *pair) ended(src, dst *loop.Conn) {
+func (p *pair) endOfStream(src, dst *loop.Conn) {
 	if src == p.client {
 		p.clientEnded = true
-		if p.story.in > 0 && p.story.out == 0 && !p.backendEnded && p.w.loop.Now()-p.began >= int64(patience) {
+		if p.story.in > 0 && p.story.out == 0 && !p.backendEnded && p.w.loop.Now()-p.began >= int64(abandonedAfter) {
 			p.w.backend(p.to).Abandoned++
 		}
 	} else {
@@ -146,7 +146,7 @@ func (p *pair) by(side *loop.Conn) accesslog.Flags {
 // taking is what is left of the idle time of a pair of which nothing was read for
 // as long as that, because a side takes what was read before only slowly.
 func (p *pair) taking() (left int64) {
-	if !p.stands {
+	if !p.established {
 		return 0
 	}
 	for _, c := range [...]*loop.Conn{p.client, p.up} {

@@ -8,6 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/ports"
 	"github.com/sluicelb/sluice/core/proxyproto"
 	"github.com/sluicelb/sluice/core/revive"
 	"github.com/sluicelb/sluice/core/session"
@@ -42,12 +43,12 @@ type farmTable struct {
 	sessions    *session.Table // nil without persistence
 	kept        sessionsOf     // what sessions is found by in the registry
 
-	trusted  []netip.Prefix     // peers whose introduction counts
+	trusted  []netip.Prefix     // peers whose PROXY header counts
 	proxyIn  farm.ProxyIn       // whether they begin with a header
-	announce proxyproto.Version // what connections to backends begin with; 0 for nothing
+	proxyOut proxyproto.Version // the PROXY header backends get; 0 for none
 
-	places *places // nil when connections are not bounded
-	most   int64
+	conns    *connCount // nil without max_conns
+	maxConns int64
 
 	logged bool
 	sample uint32 // one in that many records is logged
@@ -143,9 +144,28 @@ func (t *table) hold(c *choice, id uint32) {
 	}
 }
 
-// ended reports whether what goes to a backend has to end: it was deleted or
+// mustEnd reports whether what goes to a backend has to end: it was deleted or
 // cut.
-func (t *table) ended(id uint32) bool {
+func (t *table) mustEnd(id uint32) bool {
 	b := t.backends[id]
 	return b == nil || b.mode == farm.MaintenanceCut
+}
+
+type port = ports.Port
+
+// Place makes the farm with that number the one behind a port.
+func (t *table) Place(p *port, farm uint32) {
+	for p.Number >= len(t.ports) {
+		t.ports = append(t.ports, nil)
+	}
+	t.ports[p.Number] = t.byID[farm]
+}
+
+// Listeners are the addresses farms listen on, by the number of the farm.
+func (t *table) Listeners() map[uint32][]farm.Listener {
+	all := make(map[uint32][]farm.Listener, len(t.byID))
+	for id, f := range t.byID {
+		all[id] = f.listeners
+	}
+	return all
 }

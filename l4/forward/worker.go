@@ -26,20 +26,20 @@ type worker struct {
 	key       []byte // space for one
 	// Of openings: a header that comes whole, a ClientHello in pieces, a name in
 	// lower case, a header for a backend.
-	header                   proxyproto.Parser
-	pieces, lower, announced []byte
+	header                       proxyproto.Parser
+	pieces, lower, backendHeader []byte
 
-	mouths  map[*port]*mouth
-	flows   *flows
-	firsts  *firsts // nil before the first mouth
-	oneWays map[oneWayKey]*oneWay
+	udpListeners map[*port]*udpListener
+	flows        *flows
+	firsts       *firstDatagrams // nil before the first UDP listener
+	oneWays      map[oneWayKey]*oneWay
 }
 
 func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, refusals *refusal.Recorder) *worker {
 	w := &worker{
 		engine: e, loop: l, shard: shard, refusals: refusals,
 		listeners: map[*port]*loop.Listener{}, pairs: loop.NewFreeList[pair](l), key: make([]byte, 0, 64),
-		mouths: map[*port]*mouth{}, oneWays: map[oneWayKey]*oneWay{},
+		udpListeners: map[*port]*udpListener{}, oneWays: map[oneWayKey]*oneWay{},
 	}
 	w.flows = newFlows(w)
 	return w
@@ -72,7 +72,7 @@ func (w *worker) Unlisten(p *port) {
 		ln.Close()
 		delete(w.listeners, p)
 	}
-	if m := w.mouths[p]; m != nil {
+	if m := w.udpListeners[p]; m != nil {
 		m.close()
 	}
 }
@@ -95,7 +95,7 @@ func (w *worker) accept(at *port, c *loop.Conn) {
 	}
 	s := w.farm(f)
 	s.Connections++
-	if f.places != nil && !f.places.enter(f.most) {
+	if f.conns != nil && !f.conns.take(f.maxConns) {
 		w.note(f, tooManyClients, "as many connections as the farm may have", c.Peer(), netip.AddrPort{})
 		lost := story{began: w.loop.Now(), flags: accesslog.AbortedHere}
 		lost.refused(tooManyClients)
@@ -107,26 +107,26 @@ func (w *worker) accept(at *port, c *loop.Conn) {
 	s.Pending++
 	w.busy++
 	p := w.pairs.Get()
-	*p = pair{w: w, farm: f, port: at, client: c, place: f.places, story: story{began: w.loop.Now()}}
+	*p = pair{w: w, farm: f, port: at, client: c, counted: f.conns, story: story{began: w.loop.Now()}}
 	c.SetHandler((*clientSide)(p))
-	p.open()
+	p.start()
 }
 
-// settle brings what is under way in line with a new table: what goes to
-// backends that were deleted or cut ends, and what came in where another farm
-// listens now, which nobody would end later.
-func (w *worker) settle(t *table) {
-	w.eachFlow(func(f *flow) { f.settle(t) })
+// reconcile brings what is under way in line with a new table. Connections to
+// backends that were deleted or cut end, and so do those that came in where
+// another farm listens now: nobody would end them later.
+func (w *worker) reconcile(t *table) {
+	w.eachFlow(func(f *flow) { f.reconcile(t) })
 	w.eachPair(func(p *pair) {
-		occupy(t.byID[p.farm.id], &p.place)
+		countLate(t.byID[p.farm.id], &p.counted)
 		now := t.farm(p.port)
 		if now != nil && now.id != p.farm.id {
 			p.end(accesslog.AbortedHere)
 			return
 		}
 		switch {
-		case now == nil || p.to == nil || !t.ended(p.to.id):
-		case p.stands:
+		case now == nil || p.to == nil || !t.mustEnd(p.to.id):
+		case p.established:
 			p.end(accesslog.AbortedHere)
 			return
 		default:
@@ -139,8 +139,8 @@ func (w *worker) settle(t *table) {
 	})
 }
 
-// expel ends what is left of farms that are gone from the given ports.
-func (w *worker) expel(ports map[*port]bool) {
+// forceClose ends what is left of farms that are gone from the given ports.
+func (w *worker) forceClose(ports map[*port]bool) {
 	if len(ports) == 0 {
 		return
 	}
@@ -152,10 +152,10 @@ func (w *worker) expel(ports map[*port]bool) {
 	})
 }
 
-// Settle implements engine.Worker.
-func (w *worker) Settle(over map[*port]bool) {
-	w.settle(w.engine.table.Load())
-	w.expel(over)
+// Reconcile implements engine.Worker.
+func (w *worker) Reconcile(over map[*port]bool) {
+	w.reconcile(w.engine.table.Load())
+	w.forceClose(over)
 }
 
 // Busy implements engine.Worker.
@@ -172,3 +172,7 @@ func (w *worker) eachPair(fn func(p *pair)) {
 		}
 	})
 }
+
+// farm and backend are where the loop counts.
+func (w *worker) farm(f *farmTable) *stats.Farm     { return w.shard.Farm(f.id) }
+func (w *worker) backend(b *backend) *stats.Backend { return w.shard.Backend(b.id) }

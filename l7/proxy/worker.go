@@ -105,8 +105,8 @@ func (w *worker) accept(d *door, c *loop.Conn) {
 	c.SetDeadline(w.loop.Now() + f.RequestTimeout)
 }
 
-// Settle implements engine.Worker.
-func (w *worker) Settle(over map[*port]bool) {
+// Reconcile implements engine.Worker.
+func (w *worker) Reconcile(over map[*port]bool) {
 	w.settle(w.engine.table.Load())
 	if len(over) > 0 {
 		w.expel(over)

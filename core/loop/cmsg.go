@@ -2,12 +2,14 @@ package loop
 
 import (
 	"encoding/binary"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// Ancillary messages (cmsg(3)) tell what does not stand in a datagram.
+// Ancillary messages (cmsg(3)) carry what is not in the datagram itself: its
+// addresses, the length of each of several, and errors that came back.
 
 const headerSize = int(unsafe.Sizeof(unix.Cmsghdr{}))
 
@@ -73,4 +75,53 @@ func setHeader(b []byte, level, kind int32, size int) {
 	h := (*unix.Cmsghdr)(unsafe.Pointer(unsafe.SliceData(b)))
 	h.Level, h.Type = level, kind
 	h.SetLen(headerSize + size)
+}
+
+// readErrorQueue empties the error queue (ip(7), IP_RECVERR) and returns the
+// first error that says that the peer cannot be reached; 0 for none.
+func (c *UDPConn) readErrorQueue() (found syscall.Errno) {
+	d := c.loop.udp
+	for range datagramBatch {
+		h := unix.Msghdr{Control: &d.errors[0]}
+		h.SetControllen(len(d.errors))
+		if _, _, e := syscall.RawSyscall(unix.SYS_RECVMSG, uintptr(c.fd), uintptr(unsafe.Pointer(&h)), unix.MSG_ERRQUEUE|unix.MSG_DONTWAIT); e != 0 {
+			break
+		}
+		if errno := queuedErrno(d.errors[:h.Controllen]); found == 0 && unreachable(errno) {
+			found = errno
+		}
+	}
+	// The error itself waits too, though the queue has it.
+	n, err := unix.GetsockoptInt(int(c.fd), unix.SOL_SOCKET, unix.SO_ERROR)
+	if errno := syscall.Errno(n); err == nil && found == 0 && unreachable(errno) {
+		found = errno
+	}
+	return found
+}
+
+// queuedErrno is the errno in the ancillary message of an error (ip(7),
+// IP_RECVERR); 0 when there is none.
+func queuedErrno(b []byte) syscall.Errno {
+	for len(b) >= headerSize {
+		h := (*unix.Cmsghdr)(unsafe.Pointer(unsafe.SliceData(b)))
+		n := int(h.Len)
+		if n < headerSize || n > len(b) {
+			return 0
+		}
+		if (h.Level == unix.SOL_IP && h.Type == unix.IP_RECVERR || h.Level == unix.SOL_IPV6 && h.Type == unix.IPV6_RECVERR) && n >= headerSize+4 {
+			return syscall.Errno(binary.NativeEndian.Uint32(b[headerSize:]))
+		}
+		b = b[min(aligned(n), len(b)):]
+	}
+	return 0
+}
+
+// unreachable reports whether an error says that the peer cannot be reached,
+// rather than something of one datagram.
+func unreachable(errno syscall.Errno) bool {
+	switch errno {
+	case syscall.ECONNREFUSED, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN, syscall.ENOPROTOOPT, syscall.ENONET, syscall.ENETDOWN, syscall.EADDRNOTAVAIL:
+		return true
+	}
+	return false
 }

@@ -10,83 +10,53 @@ import (
 	"github.com/sluicelb/sluice/core/marks"
 )
 
-// mouth is where the datagrams of a port come in on one loop.
-type mouth struct {
-	w     *worker
-	port  *port
-	in    *loop.Inlet
-	flows map[flowKey]*flow
-}
-
 // open serves a UDP socket of a port.
 func (w *worker) open(p *port, file *os.File) error {
-	m := &mouth{w: w, port: p, flows: map[flowKey]*flow{}}
-	in, err := w.loop.Inlet(file, m)
+	ln := &udpListener{w: w, port: p, flows: map[flowKey]*flow{}}
+	socket, err := w.loop.ListenUDP(file, ln)
 	if err != nil {
 		return err
 	}
-	m.in = in
-	w.mouths[p] = m
+	ln.socket = socket
+	w.udpListeners[p] = ln
 	if w.firsts == nil {
-		w.firsts = new(firsts)
+		w.firsts = new(firstDatagrams)
 	}
 	return nil
 }
 
 // close ends the flows of a port with it: without its socket nothing can be
 // answered.
-func (m *mouth) close() {
-	for _, f := range m.flows {
+func (ln *udpListener) close() {
+	for _, f := range ln.flows {
 		f.abort()
 	}
-	m.in.Close()
-	delete(m.w.mouths, m.port)
-}
-
-// Received implements loop.InletHandler.
-func (m *mouth) Received(_ *loop.Inlet, d *loop.Datagram) {
-	key := flowKey{d.From, d.To}
-	f := m.flows[key]
-	if f == nil {
-		if f = m.begin(&key, d); f == nil {
-			return
-		}
-	}
-	s := m.w.farm(f.farm)
-	s.PacketsIn += uint64(d.Count())
-	s.BytesIn += uint64(len(d.Data))
-	f.forward(d)
-}
-
-// Lost implements loop.InletHandler.
-func (m *mouth) Lost(_ *loop.Inlet, _ loop.Endpoint, n int) {
-	if f := m.w.engine.table.Load().farm(m.port); f != nil {
-		m.w.farm(f).Dropped += uint64(n)
-	}
+	ln.socket.Close()
+	delete(ln.w.udpListeners, ln.port)
 }
 
 // begin makes the flow of a client that has none; nil when it may not have one,
 // and what it sent is dropped.
-func (m *mouth) begin(key *flowKey, d *loop.Datagram) *flow {
-	w := m.w
-	ft := w.engine.table.Load().farm(m.port)
+func (ln *udpListener) begin(key *flowKey, d *loop.Datagram) *flow {
+	w := ln.w
+	ft := w.engine.table.Load().farm(ln.port)
 	if ft == nil {
 		return nil
 	}
 	s := w.farm(ft)
-	if ft.places != nil && !ft.places.enter(ft.most) { // before others make room for it
+	if ft.conns != nil && !ft.conns.take(ft.maxConns) { // before others make room for it
 		s.Dropped += uint64(d.Count())
 		w.note(ft, tooManyClients, "as many flows as the farm may have", key.client.AddrPort(), netip.AddrPort{})
 		return nil
 	}
 	if !w.admit() {
-		ft.places.leave()
+		ft.conns.release()
 		s.Dropped += uint64(d.Count())
 		return nil
 	}
 	f := w.flows.values.Get()
-	*f = flow{at: m, farm: ft, key: *key, place: ft.places, last: w.loop.Now(), story: story{began: w.loop.Now()}}
-	m.flows[f.key] = f
+	*f = flow{at: ln, farm: ft, key: *key, counted: ft.conns, last: w.loop.Now(), story: story{began: w.loop.Now()}}
+	ln.flows[f.key] = f
 	w.flows.add(f)
 	s.Connections++
 	s.Established++
@@ -100,6 +70,16 @@ func (m *mouth) begin(key *flowKey, d *loop.Datagram) *flow {
 		w.firsts.keep(f, d.Data)
 	}
 	return f
+}
+
+// tuple is what the backend is chosen by.
+func (f *flow) tuple() tuple {
+	port := f.at.port.Addr.Port()
+	local := netip.AddrPortFrom(f.farm.local, port)
+	if f.key.local.IsValid() {
+		local = netip.AddrPortFrom(f.key.local.Addr(), port)
+	}
+	return tuple{client: f.key.client.AddrPort(), local: local, port: virtual(f.at.port.Listener)}
 }
 
 // connect gives the flow a backend that was not tried, and a socket to it. It
@@ -165,12 +145,55 @@ func (f *flow) reach(b *backend) (err error) {
 	to := b.to(f.at.port.Addr.Port())
 	if f.farm.answers == 0 {
 		if f.shared, err = w.share(b, to); err == nil {
-			f.out = f.shared.out
+			f.conn = f.shared.conn
 		}
 		return err
 	}
-	if f.out, err = w.loop.Outlet(to, f, b.options); err != nil && outOfDescriptors(err) && w.flows.evict(w.loop.Now(), f) {
-		f.out, err = w.loop.Outlet(to, f, b.options)
+	if f.conn, err = w.loop.DialUDP(to, f, b.options); err != nil && outOfDescriptors(err) && w.flows.evict(w.loop.Now(), f) {
+		f.conn, err = w.loop.DialUDP(to, f, b.options)
 	}
 	return err
+}
+
+const (
+	firstsKept = 256
+	// firstMost is the longest first datagram that is kept.
+	firstMost = 2 << 10
+)
+
+// firsts keeps the first datagrams of the flows that began last, for when their
+// backend turns out not to be there. Later ones overwrite them.
+type firstDatagrams struct {
+	flows [firstsKept]*flow
+	data  [firstsKept][]byte
+	next  int
+}
+
+// keep remembers the first datagram of a flow.
+func (k *firstDatagrams) keep(f *flow, data []byte) {
+	if len(data) > firstMost {
+		return
+	}
+	i := k.next
+	k.next = (k.next + 1) % firstsKept
+	if old := k.flows[i]; old != nil {
+		old.first = 0
+	}
+	k.flows[i], f.first = f, int32(i+1)
+	k.data[i] = append(k.data[i][:0], data...)
+}
+
+// of is the first datagram of a flow, which may be empty, if it is kept.
+func (k *firstDatagrams) of(f *flow) (data []byte, kept bool) {
+	if f.first == 0 {
+		return nil, false
+	}
+	return k.data[f.first-1], true
+}
+
+// drop forgets that of a flow which ends.
+func (k *firstDatagrams) drop(f *flow) {
+	if f.first != 0 {
+		k.flows[f.first-1] = nil
+	}
 }

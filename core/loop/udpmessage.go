@@ -2,6 +2,7 @@ package loop
 
 import (
 	"encoding/binary"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -131,4 +132,64 @@ func (s *sending) finish() {
 			h.SetControllen(len(control))
 		}
 	}
+}
+
+// indivisible reports whether an error may mean that the datagrams of a message
+// have to be sent one by one: they are longer than the way can carry whole, or
+// the network card cannot be given several.
+func indivisible(errno syscall.Errno) bool {
+	return errno == syscall.EINVAL || errno == syscall.EMSGSIZE || errno == syscall.EIO || errno == syscall.EOPNOTSUPP
+}
+
+// full reports whether an error says that nothing more can be sent now.
+func full(errno syscall.Errno) bool {
+	return errno == syscall.EAGAIN || errno == syscall.ENOBUFS || errno == syscall.ENOMEM
+}
+
+// apart sends the datagrams of message i one by one and returns how many did
+// not leave.
+func (s *sending) apart(fd, i int) (lost int) {
+	b := &s.batch[i]
+	h := s.msgs[i].Hdr
+	vectors := unsafe.Slice(h.Iov, h.Iovlen)
+	h.Iov = &s.alone[0]
+	h.SetIovlen(1)
+	h.SetControllen(b.plain)
+	for _, v := range vectors {
+		for data := unsafe.Slice(v.Base, v.Len); len(data) > 0; data = data[min(b.size, len(data)):] {
+			s.alone[0].Base = unsafe.SliceData(data)
+			s.alone[0].SetLen(min(b.size, len(data)))
+			if sysSendmsg(fd, &h) != 0 {
+				lost++
+			}
+		}
+	}
+	return lost
+}
+
+func sysSendmsg(fd int, h *unix.Msghdr) syscall.Errno {
+	_, _, e := syscall.RawSyscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(h)), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+	return e
+}
+
+// left counts the datagrams of the messages from i on.
+func (s *sending) left(i int) (n int) {
+	for ; i < s.count; i++ {
+		n += s.batch[i].number
+	}
+	return n
+}
+
+// encode writes e for sendmsg and returns the size. The port of both families
+// lies in the same place.
+func (e *Endpoint) encode(sa *unix.RawSockaddrInet6) uint32 {
+	binary.BigEndian.PutUint16((*[2]byte)(unsafe.Pointer(&sa.Port))[:], e.port)
+	if e.kind == 4 {
+		in := (*unix.RawSockaddrInet4)(unsafe.Pointer(sa))
+		in.Family = unix.AF_INET
+		copy(in.Addr[:], e.addr[:4])
+		return unix.SizeofSockaddrInet4
+	}
+	sa.Family, sa.Flowinfo, sa.Addr, sa.Scope_id = unix.AF_INET6, 0, e.addr, e.scope
+	return unix.SizeofSockaddrInet6
 }

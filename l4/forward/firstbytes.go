@@ -11,29 +11,28 @@ import (
 	"github.com/sluicelb/sluice/l4/hello"
 )
 
-// What clients of some farms have to say before a backend is chosen: a header of
-// the PROXY protocol, by which a trusted peer tells whose connection it passes
-// on, and the beginning of TLS, for the name it asks for. The header is taken;
-// TLS is looked at and stays in the socket.
+// What clients of some farms have to send before a backend is chosen: a PROXY
+// header, in which a trusted peer says whose connection it passes on, and a
+// ClientHello, for the name it asks for. The header is read; the ClientHello is
+// looked at and stays in the socket.
 
-// openTime is how long a client may take for that.
-const openTime = 10 * second
+// firstBytesTime is how long a client may take for that.
+const firstBytesTime = 10 * second
 
-// open waits for what the client has to say first, if there is something, and
-// connects.
-func (p *pair) open() {
-	p.intro.Expected = proxyproto.Expect(p.farm.proxyIn, p.farm.trusted, p.client.Peer().Addr())
-	if p.intro.Expected == proxyproto.Nothing && p.farm.names == nil {
+// start waits for the first bytes if the farm needs them, and connects.
+func (p *pair) start() {
+	p.proxyHeader.Expected = proxyproto.Expect(p.farm.proxyIn, p.farm.trusted, p.client.Peer().Addr())
+	if p.proxyHeader.Expected == proxyproto.Nothing && p.farm.names == nil {
 		p.connect()
 		return
 	}
-	p.opening = true
-	p.client.SetDeadline(p.w.loop.Now() + openTime)
+	p.firstBytes = true
+	p.client.SetDeadline(p.w.loop.Now() + firstBytesTime)
 }
 
-// readOpening goes on with what the client has to say first.
-func (p *pair) readOpening() {
-	if p.intro.Expected != proxyproto.Nothing && !p.readIntroduction() {
+// readFirstBytes goes on with the first bytes of the client.
+func (p *pair) readFirstBytes() {
+	if p.proxyHeader.Expected != proxyproto.Nothing && !p.readProxyHeader() {
 		return
 	}
 	// The farm may have changed meanwhile: nothing of the old one is in use yet.
@@ -50,14 +49,14 @@ func (p *pair) readOpening() {
 		p.end(accesslog.AbortedHere)
 		return
 	}
-	p.opening, p.awaits = false, 0
+	p.firstBytes, p.awaits = false, 0
 	p.client.SetDeadline(0)
 	p.connect()
 }
 
-// readIntroduction goes on with the header. It reports whether that is done.
-func (p *pair) readIntroduction() bool {
-	switch o, why := p.intro.Take(p.client, p.w.loop.In, &p.w.header); o {
+// readProxyHeader goes on with the PROXY header. It reports whether it is there.
+func (p *pair) readProxyHeader() bool {
+	switch o, why := p.proxyHeader.Take(p.client, p.w.loop.In, &p.w.header); o {
 	case proxyproto.Taken:
 		return true
 	case proxyproto.Bad:
@@ -120,19 +119,19 @@ func (p *pair) refuse(class refusal.Class, reason string) {
 	p.end(accesslog.AbortedHere)
 }
 
-// announcing is the header of the PROXY protocol a farm's connections to
-// backends begin with; 0 for none.
-func announcing(l *farm.L4) proxyproto.Version {
+// proxyOutOf is the version of the PROXY header a farm's connections to backends
+// begin with; 0 for none.
+func proxyOutOf(l *farm.L4) proxyproto.Version {
 	if l.Protocol != farm.L4TCP {
 		return 0
 	}
 	return proxyproto.VersionOf(l.ProxyOut)
 }
 
-// announcement is the header that tells a backend of the client; it is good
-// until the next one on the loop.
-func (p *pair) announcement() []byte {
+// backendHeader is the PROXY header that names the client to a backend. It is
+// valid until the next one on the loop.
+func (p *pair) backendHeader() []byte {
 	w := p.w
-	w.announced = proxyproto.Append(w.announced[:0], p.farm.announce, p.client.Peer(), p.client.Local(), nil)
-	return w.announced
+	w.backendHeader = proxyproto.Append(w.backendHeader[:0], p.farm.proxyOut, p.client.Peer(), p.client.Local(), nil)
+	return w.backendHeader
 }

@@ -174,7 +174,7 @@ func TestBackendsAreToldOfTheClient(t *testing.T) {
 			a := newAppliance(t, 1)
 			got := make(chan proxyproto.Header, 1)
 			f := a.farm(serve(t, func(c *net.TCPConn) {
-				got <- introduced(t, c)
+				got <- readHeader(t, c)
 				_, _ = io.WriteString(c, "first\n") // the server speaks first: the header must not wait
 				_, _ = io.Copy(c, c)
 			}).at())
@@ -196,8 +196,8 @@ func TestBackendsAreToldOfTheClient(t *testing.T) {
 	}
 }
 
-// introduced reads the header at the start of a connection.
-func introduced(t *testing.T, c net.Conn) proxyproto.Header {
+// readHeader reads the header at the start of a connection.
+func readHeader(t *testing.T, c net.Conn) proxyproto.Header {
 	var p proxyproto.Parser
 	var held []byte
 	one := make([]byte, 1)
@@ -222,7 +222,7 @@ func TestTrustedPeersSayWhoTheClientIs(t *testing.T) {
 	a := newAppliance(t, 1)
 	got := make(chan proxyproto.Header, 1)
 	f := a.farm(serve(t, func(c *net.TCPConn) {
-		got <- introduced(t, c)
+		got <- readHeader(t, c)
 		_, _ = io.Copy(c, c)
 	}).at())
 	f.L4.ProxyIn, f.L4.Trusted, f.L4.ProxyOut = farm.ProxyInRequired, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, farm.ProxyOutV2

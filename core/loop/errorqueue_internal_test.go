@@ -11,16 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// complaints takes what an outlet is refused for.
-type complaints []error
+// reported takes the errors a connected UDP socket reports.
+type reported []error
 
-func (r *complaints) Answered(*Outlet, *Datagram)     {}
-func (r *complaints) Refused(_ *Outlet, err error)    { *r = append(*r, err) }
-func (r *complaints) Unsent(_ *Outlet, datagrams int) {}
+func (r *reported) Answered(*UDPConn, *Datagram)     {}
+func (r *reported) Refused(_ *UDPConn, err error)    { *r = append(*r, err) }
+func (r *reported) Unsent(_ *UDPConn, datagrams int) {}
 
-// complain sends an ICMP message about a datagram from one address to another,
+// icmpError sends an ICMP message about a datagram from one address to another,
 // both of loopback.
-func complain(t *testing.T, kind, code byte, from, to netip.AddrPort) {
+func icmpError(t *testing.T, kind, code byte, from, to netip.AddrPort) {
 	t.Helper()
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
 	if errors.Is(err, unix.EPERM) {
@@ -64,8 +64,8 @@ func TestOnlyWhoCannotBeReachedIsRefused(t *testing.T) {
 	}
 	defer peer.Close()
 	to := peer.LocalAddr().(*net.UDPAddr).AddrPort()
-	var got complaints
-	o, err := l.Outlet(to, &got, DialOptions{})
+	var got reported
+	o, err := l.DialUDP(to, &got, DialOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestOnlyWhoCannotBeReachedIsRefused(t *testing.T) {
 		{3, 3, []error{syscall.ECONNREFUSED}},
 	} {
 		got = nil
-		complain(t, c.kind, c.code, own, to)
+		icmpError(t, c.kind, c.code, own, to)
 		fds := []unix.PollFd{{Fd: o.fd}}
 		if n, err := unix.Poll(fds, 1000); n != 1 || err != nil {
 			t.Errorf("no error came: %v", err)
