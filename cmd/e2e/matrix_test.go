@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"fmt"
 	"maps"
+	"math"
 	"net/netip"
 	"os"
 	"slices"
@@ -25,6 +26,8 @@ type cell struct {
 	alg      farm.L4Algorithm
 	persist  farm.L4Persistence
 	datapath farm.DataPath
+	weighted bool // its backends have the weights 3 and 1
+	any      bool // its farm takes what comes to any address of the appliance, at a port of its own
 	vip      netip.Addr
 	first    uint16 // port of its clients: no two cells share one, they have the same backends
 }
@@ -37,15 +40,29 @@ func (c *cell) String() string {
 	if persist == "" {
 		persist = "none"
 	}
-	return strings.Join([]string{string(c.nat), c.kind, family, string(c.alg), persist, string(c.datapath)}, "/")
+	name := []string{string(c.nat), c.kind, family, string(c.alg), persist, string(c.datapath)}
+	if c.weighted {
+		name = append(name, "weighted")
+	}
+	return strings.Join(name, "/")
 }
 
-// cells are all combinations that are allowed.
+// vip is the address of the cell with that number, and of no other.
+func vip(n int, six bool) netip.Addr {
+	if six {
+		return netip.MustParseAddr(fmt.Sprintf("fd00:20::%x", n+1))
+	}
+	return netip.AddrFrom4([4]byte{10, 20, byte(n >> 8), byte(n)})
+}
+
+// cells are all combinations that are allowed. Half of them have weights: for
+// each algorithm, persistence and data path some have and some have not. Those that
+// go by the address a client asks for are asked at several.
 func cells() (all []*cell) {
 	next := map[bool]uint16{false: 2000, true: 2000}
 	persistences := append([]farm.L4Persistence{farm.L4PersistNone}, farm.L4Persistences()...)
 	for _, nat := range farm.NATTypes() {
-		for _, kind := range []string{"tcp", "udp", "tcp_udp", "all", "ports"} {
+		for k, kind := range []string{"tcp", "udp", "tcp_udp", "all", "ports"} {
 			for _, alg := range farm.L4Algorithms() {
 				for _, persist := range persistences {
 					for _, path := range []farm.DataPath{farm.DataPathUserspace, farm.DataPathKernel} {
@@ -58,10 +75,8 @@ func cells() (all []*cell) {
 						}
 						for _, six := range []bool{false, true} {
 							n := len(all)
-							c := &cell{n, nat, kind, six, alg, persist, path, netip.AddrFrom4([4]byte{10, 20, byte(n >> 8), byte(n)}), next[six]}
-							if six {
-								c.vip = netip.MustParseAddr(fmt.Sprintf("fd00:20::%x", n+1))
-							}
+							c := &cell{number: n, nat: nat, kind: kind, six: six, alg: alg, persist: persist, datapath: path, weighted: (k%2 == 0) != six, vip: vip(n, six), first: next[six]}
+							c.any = (alg == farm.L4HashDst || persist == farm.L4PersistDst) && !packets && kind != "all" && kind != "ports"
 							next[six] += uint16(len(c.plan()))
 							all = append(all, c)
 						}
@@ -84,7 +99,7 @@ func userspace(nat farm.NATType, kind string, persist farm.L4Persistence) bool {
 
 // farm is the cell's as a line of YAML.
 func (c *cell) farm(s *housetest.Site) string {
-	vport, protocol, port := "80", c.kind, ", port: 8080"
+	vport, protocol, port := fmt.Sprint(c.ports()[0]), c.kind, ", port: 8080"
 	switch c.kind {
 	case "all":
 		vport, port = "*", ""
@@ -101,25 +116,57 @@ func (c *cell) farm(s *housetest.Site) string {
 		if c.six {
 			address = m.V6
 		}
-		priority := ""
+		more := port
 		if c.alg == farm.L4Priority {
-			priority = fmt.Sprintf(", priority: %d", i+1)
+			more += fmt.Sprintf(", priority: %d", i+1)
 		}
-		backends = append(backends, fmt.Sprintf("{ip: %q%s%s}", address, port, priority))
+		if i == 0 {
+			more += fmt.Sprintf(", weight: %d", c.weight())
+		}
+		backends = append(backends, fmt.Sprintf("{ip: %q%s}", address, more))
+	}
+	at := c.vip
+	if c.any {
+		at = netip.IPv4Unspecified()
+		if c.six {
+			at = netip.IPv6Unspecified()
+		}
 	}
 	return fmt.Sprintf("- {name: m%d, profile: l4xnat, vip: %q, vport: %q, protocol: %s, nattype: %s, algorithm: %s, persistence: %q, datapath: %s, backends: [%s]}\n",
-		c.number, c.vip, vport, protocol, c.nat, c.alg, c.persist, c.datapath, strings.Join(backends, ", "))
+		c.number, at, vport, protocol, c.nat, c.alg, c.persist, c.datapath, strings.Join(backends, ", "))
+}
+
+// weight is that of the first backend; the second has 1.
+func (c *cell) weight() int {
+	if c.weighted {
+		return 3
+	}
+	return 1
 }
 
 // ports clients ask the cell's farm at.
 func (c *cell) ports() []uint16 {
-	switch c.kind {
-	case "all":
+	switch {
+	case c.any:
+		return []uint16{uint16(20000 + c.number)}
+	case c.kind == "all":
 		return []uint16{80, 8003}
-	case "ports":
-		return []uint16{80, 8002}
+	case c.kind == "ports":
+		return []uint16{80, 8001, 8003}
 	}
 	return []uint16{80}
+}
+
+// addresses clients ask the cell's farm at.
+func (c *cell) addresses() []netip.Addr {
+	if !c.any {
+		return []netip.Addr{c.vip}
+	}
+	var out []netip.Addr
+	for i := range 16 {
+		out = append(out, vip(2*i+c.number%2, c.six)) // those of others do as well
+	}
+	return out
 }
 
 func (c *cell) networks() []string {
@@ -136,6 +183,7 @@ func (c *cell) networks() []string {
 type asked struct {
 	client  int // machine
 	from    netip.AddrPort
+	to      netip.Addr
 	port    uint16
 	network string
 	server  string
@@ -152,7 +200,7 @@ func (c *cell) key(a asked) (key string, ok bool) {
 	case farm.L4PersistMAC:
 		return fmt.Sprint(a.client), true
 	case farm.L4PersistDst:
-		return "", true
+		return a.to.String(), true
 	case farm.L4PersistDstPt:
 		return fmt.Sprint(a.port), true
 	case farm.L4PersistSrcSrc:
@@ -172,12 +220,14 @@ func (c *cell) hashed(a asked) (key string, ok bool) {
 		return fmt.Sprint(a.from.Port()), true
 	case farm.L4HashFlow:
 		return a.from.String(), true
-	case farm.L4HashDst, farm.L4Priority:
+	case farm.L4HashDst:
+		return a.to.String(), true
+	case farm.L4Priority:
 		return "", true
 	case farm.L4HashDstPt:
 		return fmt.Sprint(a.port), true
 	case farm.L4SymHash:
-		return fmt.Sprint(a.from, a.port, a.network), true
+		return fmt.Sprint(a.from, a.to, a.port, a.network), true
 	}
 	return "", false
 }
@@ -191,22 +241,22 @@ func (c *cell) plan() (out []asked) {
 		}
 		return netip.AddrFrom4([4]byte{10, 10, 1, byte(100 + i)})
 	}
-	ports := c.ports()
+	ports, addresses := c.ports(), c.addresses()
 	for _, network := range c.networks() {
 		if c.persist == farm.L4PersistNone {
 			n := 24
-			if c.alg == farm.L4RoundRobin || c.alg == farm.L4Priority || c.alg == farm.L4HashDst {
+			if c.alg == farm.L4RoundRobin || c.alg == farm.L4Priority || c.alg == farm.L4HashDst && !c.any {
 				n = 8
 			}
 			for i := range n {
-				out = append(out, asked{from: netip.AddrPortFrom(address(i%8), c.first+uint16(i)), port: ports[i%len(ports)], network: network})
+				out = append(out, asked{from: netip.AddrPortFrom(address(i%8), c.first+uint16(i)), to: addresses[i%len(addresses)], port: ports[i%len(ports)], network: network})
 			}
 			continue
 		}
 		for i := range 12 {
-			a := asked{from: netip.AddrPortFrom(address(i%3), c.first+uint16(i/3)), port: ports[i/6%len(ports)], network: network}
+			a := asked{from: netip.AddrPortFrom(address(i%3), c.first+uint16(i/3)), to: addresses[i/4%len(addresses)], port: ports[i/4%len(ports)], network: network}
 			if c.persist == farm.L4PersistMAC && i%2 == 1 {
-				a.client, a.from = 1, netip.AddrPortFrom(second(c.six), a.from.Port())
+				a.client, a.from = 1, netip.AddrPortFrom(second(c.six), c.first+uint16(i)) // no two at different addresses share one
 			}
 			out = append(out, a)
 		}
@@ -223,17 +273,17 @@ func second(six bool) netip.Addr {
 }
 
 // run asks the cell's farm and checks every answer and all together.
-func (c *cell) run(s *housetest.Site) (problems []string) {
+func (c *cell) run(s *housetest.Site) (did []asked, problems []string) {
 	say := func(format string, args ...any) {
 		problems = append(problems, c.String()+": "+fmt.Sprintf(format, args...))
 	}
-	did := c.plan()
+	did = c.plan()
 	for i := range did {
 		a := &did[i]
-		got, err := s.Clients[a.client].Ask(a.network, a.from, netip.AddrPortFrom(c.vip, a.port).String())
+		got, err := s.Clients[a.client].Ask(a.network, a.from, netip.AddrPortFrom(a.to, a.port).String())
 		if err != nil {
 			say("%s to port %d from %v: %v", a.network, a.port, a.from, err)
-			return problems
+			return nil, problems
 		}
 		if err := got.Again("and again"); err != nil {
 			say("%s to port %d from %v: second answer: %v", a.network, a.port, a.from, err)
@@ -251,7 +301,7 @@ func (c *cell) run(s *housetest.Site) (problems []string) {
 	if wrong := c.distribution(did); wrong != "" {
 		say("%s", wrong)
 	}
-	return problems
+	return did, problems
 }
 
 // wrong checks what the backend saw.
@@ -296,51 +346,92 @@ func (c *cell) wrong(s *housetest.Site, a *asked, got *housetest.Answer) string 
 	return ""
 }
 
-// distribution checks who got what, all together.
+// distribution checks who got what, all together: clients that are known stay, and
+// the others are shared as the algorithm says.
 func (c *cell) distribution(did []asked) string {
-	count := map[string]int{}
-	kept, hashed := map[string]string{}, map[string]string{}
+	kept, hashed, count := map[string]string{}, map[string]string{}, map[string]int{}
+	fresh := 0
 	for _, a := range did {
-		count[a.server]++
 		if key, ok := c.key(a); ok {
-			if was := kept[key]; was != "" && was != a.server {
-				return fmt.Sprintf("client %q was at %s, then at %s", key, was, a.server)
+			if was := kept[key]; was != "" {
+				if was != a.server {
+					return fmt.Sprintf("client %q was at %s, then at %s", key, was, a.server)
+				}
+				continue
 			}
 			kept[key] = a.server
-		} else if key, ok := c.hashed(a); ok {
+		}
+		fresh++
+		count[a.server[1:]]++
+		if key, ok := c.hashed(a); ok {
 			if was := hashed[key]; was != "" && was != a.server {
 				return fmt.Sprintf("%q led to %s, then to %s", key, was, a.server)
 			}
 			hashed[key] = a.server
 		}
 	}
-	if c.alg == farm.L4Priority {
-		if len(count) != 1 || !strings.HasSuffix(did[0].server, "1") {
+	first := count["1"]
+	switch c.alg {
+	case farm.L4Priority:
+		if first != fresh {
 			return fmt.Sprintf("priority 1 takes all, not %v", count)
 		}
-		return ""
-	}
-	if c.persist != farm.L4PersistNone {
-		if c.alg == farm.L4RoundRobin {
-			first := map[string]int{}
-			for _, server := range kept {
-				first[server]++
-			}
-			if len(kept)%2 == 0 && first[did[0].server]*2 != len(kept) {
-				return fmt.Sprintf("%d clients in turn: %v", len(kept), first)
-			}
+	case farm.L4RoundRobin: // whatever the weights are
+		if fresh%2 == 0 && first != fresh/2 {
+			return fmt.Sprintf("in turn: %v", count)
 		}
-		return ""
+	case farm.L4LeastConn:
+		if want := fresh * c.weight() / (c.weight() + 1); c.datapath == farm.DataPathUserspace && c.persist == farm.L4PersistNone && max(first-want, want-first) > 1 {
+			return fmt.Sprintf("open connections, want %d at the first: %v", want, count)
+		}
 	}
-	switch {
-	case c.alg == farm.L4RoundRobin && (len(count) != 2 || count[did[0].server]*2 != len(did)):
-		return fmt.Sprintf("in turn: %v", count)
-	case c.alg == farm.L4LeastConn && c.datapath == farm.DataPathUserspace && count[did[0].server]*2 != len(did):
-		return fmt.Sprintf("open connections: %v", count)
-	case len(hashed) >= 8 && len(count) != 2, (c.alg == farm.L4Weight || c.alg == farm.L4LeastConn) && len(count) != 2:
+	if len(hashed) >= 16 && len(count) != 2 {
 		return fmt.Sprintf("not shared: %v", count)
 	}
 	return ""
+}
+
+// shares adds up, over cells, how many of the clients nobody knew got the first of
+// two backends, where that is by chance or by a hash of what differs.
+type shares map[string]*struct{ first, all int }
+
+func (s shares) add(c *cell, did []asked) {
+	switch c.alg {
+	case farm.L4Weight, farm.L4HashSrcPt, farm.L4HashFlow, farm.L4SymHash:
+	default:
+		return
+	}
+	if c.persist != farm.L4PersistNone {
+		return
+	}
+	name := string(c.alg)
+	if c.weighted {
+		name += ", weighted"
+	}
+	if s[name] == nil {
+		s[name] = new(struct{ first, all int })
+	}
+	for _, a := range did {
+		s[name].all++
+		if strings.HasSuffix(a.server, "1") {
+			s[name].first++
+		}
+	}
+}
+
+// wrong says which are not what the weights say, by more than five standard
+// deviations.
+func (s shares) wrong() (out []string) {
+	for name, n := range s {
+		p := 0.5
+		if strings.HasSuffix(name, "weighted") {
+			p = 0.75
+		}
+		if off := float64(n.first) - p*float64(n.all); math.Abs(off) > 5*math.Sqrt(float64(n.all)*p*(1-p)) {
+			out = append(out, fmt.Sprintf("%s: %d of %d at the first backend, want about %.0f", name, n.first, n.all, p*float64(n.all)))
+		}
+	}
+	return out
 }
 
 // chosen leaves the cells whose name has the text of SLUICE_E2E_CELLS, for a
@@ -358,6 +449,9 @@ func TestEveryCellOfTheContractCarriesTraffic(t *testing.T) {
 	parts := map[string][]*cell{}
 	for _, c := range chosen(cells()) {
 		name := string(c.nat) + " in " + string(c.datapath)
+		if c.any {
+			name += " at any address" // which nobody else may have
+		}
 		parts[name] = append(parts[name], c)
 	}
 	for _, name := range slices.Sorted(maps.Keys(parts)) {
@@ -370,10 +464,15 @@ func carry(t *testing.T, all []*cell) {
 	s := housetest.Plan{Clients: 2, Sources: 8, Backends: 2, Direct: 2}.Build(housetest.New(t))
 	var yaml strings.Builder
 	var vips []string
+	for n := range 32 {
+		vips = append(vips, netip.PrefixFrom(vip(n, n%2 == 1), vip(n, n%2 == 1).BitLen()).String())
+	}
 	yaml.WriteString("farms:\n")
 	for _, c := range all {
 		yaml.WriteString(c.farm(s))
-		vips = append(vips, netip.PrefixFrom(c.vip, c.vip.BitLen()).String())
+		if c.number >= 32 && !c.any {
+			vips = append(vips, netip.PrefixFrom(c.vip, c.vip.BitLen()).String())
+		}
 	}
 	s.FrontLink.Add(vips...)
 	for _, c := range s.Clients {
@@ -398,12 +497,14 @@ func carry(t *testing.T, all []*cell) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	bad, asks := 0, 0
+	got := shares{}
 	for range 4 {
 		wg.Go(func() {
 			for c := range work {
-				problems := c.run(s)
+				did, problems := c.run(s)
 				mu.Lock()
-				asks += len(c.plan())
+				asks += len(did)
+				got.add(c, did)
 				if len(problems) > 0 {
 					if bad++; bad <= 20 {
 						t.Error(problems[0])
@@ -425,5 +526,8 @@ func carry(t *testing.T, all []*cell) {
 	}
 	close(work)
 	wg.Wait()
+	for _, wrong := range got.wrong() {
+		t.Error(wrong)
+	}
 	t.Logf("%d of %d cells held, with %d connections in %v", len(all)-bad, len(all), asks, time.Since(began).Round(time.Millisecond))
 }
