@@ -53,7 +53,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !canonical(r) {
-		f.s.refuse(guarded, r, notFound("the path %s does not exist", quotePath(r.URL.Path)))
+		f.s.refuse(guarded, r, unknownPath(r))
 		return
 	}
 	r = asGet(r.WithContext(context.WithValue(r.Context(), principalKey{}, by)))

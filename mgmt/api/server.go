@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
@@ -54,13 +55,36 @@ func New(deps Deps) (*Server, error) {
 	deps.Log = cmp.Or(deps.Log, slog.New(slog.DiscardHandler))
 	s := &Server{deps: deps, started: deps.Now()}
 	s.guard = auth.NewGuard(deps.Keys, auth.NewThrottle(deps.Now), deps.LocalUsers...)
+	s.handler = newFront(s, s.bases())
+	return s, nil
+}
+
+// bases leads a request to the router of its base. Each is made for the first
+// request to it: what the documents are made from is most of this process's memory.
+func (s *Server) bases() http.Handler {
+	ours := sync.OnceValue(func() http.Handler { return s.router(Base) })
+	family := sync.OnceValue(func() http.Handler { return s.router(FamilyBase) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasPrefix(r.URL.Path, Base+"/"):
+			ours().ServeHTTP(w, r)
+		case strings.HasPrefix(r.URL.Path, FamilyBase+"/"):
+			family().ServeHTTP(w, r)
+		default:
+			s.refuse(w, r, unknownPath(r))
+		}
+	})
+}
+
+func (s *Server) router(base string) http.Handler {
 	router := echo.New()
 	router.HTTPErrorHandler = s.routerError
-	for _, base := range []string{Base, FamilyBase} {
-		s.mount(router, base)
-	}
-	s.handler = newFront(s, router)
-	return s, nil
+	s.mount(router, base)
+	return router
+}
+
+func unknownPath(r *http.Request) *refusal {
+	return notFound("the path %s does not exist", quotePath(r.URL.Path))
 }
 
 func orElse[F any](f func() F, fallback func() F) func() F {
@@ -90,13 +114,18 @@ func (s *Server) mount(router *echo.Echo, base string) {
 	}
 	group := router.Group(base)
 	api := humaecho.NewWithGroup(router, group, config)
-	for _, o := range s.operations() {
+	operations := s.operations()
+	for _, o := range operations {
 		o.register(api, s)
-		o.describeBody(api.OpenAPI())
 	}
-	doc := api.OpenAPI() // complete from here on
-	group.GET("/openapi.json", blob("application/openapi+json", func() ([]byte, error) { return json.MarshalIndent(doc, "", "  ") }))
-	group.GET("/openapi.yaml", blob("application/openapi+yaml", doc.YAML))
+	document := sync.OnceValue(func() *huma.OpenAPI {
+		for _, o := range operations {
+			o.describeBody(api.OpenAPI())
+		}
+		return api.OpenAPI()
+	})
+	group.GET("/openapi.json", blob("application/openapi+json", func() ([]byte, error) { return json.MarshalIndent(document(), "", "  ") }))
+	group.GET("/openapi.yaml", blob("application/openapi+yaml", func() ([]byte, error) { return document().YAML() }))
 }
 
 // blob answers with content that is made when it is asked for the first time:
@@ -118,7 +147,7 @@ func (s *Server) routerError(err error, c echo.Context) {
 	r := c.Request()
 	switch {
 	case errors.Is(err, echo.ErrNotFound):
-		s.refuse(c.Response(), r, notFound("the path %s does not exist", quotePath(r.URL.Path)))
+		s.refuse(c.Response(), r, unknownPath(r))
 	case errors.As(err, &known) && known.Code == http.StatusMethodNotAllowed:
 		s.refuse(c.Response(), r, refuse(http.StatusMethodNotAllowed, "the path %s does not take %s: allowed are %s",
 			quotePath(r.URL.Path), quoteName(r.Method), cmp.Or(c.Response().Header().Get("Allow"), "none")))

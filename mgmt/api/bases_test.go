@@ -1,0 +1,60 @@
+package api_test
+
+import (
+	"net/http/httptest"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/sluicelb/sluice/mgmt/api"
+)
+
+// The description of all operations is most of what mgmt has in memory: it is
+// made for the first request, for each base, and what only the document needs
+// for the first who reads that.
+func TestOperationsAreDescribedForWhoAsks(t *testing.T) {
+	var deps api.Deps
+	a := newAppliance(t, func(d *api.Deps) { deps = *d })
+	made := allocated(func() {
+		s, err := api.New(deps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.server = s
+	})
+	first := allocated(func() { a.send("GET", api.Base+"/farms", "", "ZAPI_KEY", a.key) })
+	later := allocated(func() { a.send("GET", api.Base+"/farms", "", "ZAPI_KEY", a.key) })
+	family := allocated(func() { a.send("GET", api.FamilyBase+"/farms", "", "ZAPI_KEY", a.key) })
+	t.Logf("KiB: at start %d, for the first request %d, a later one %d, the family's first %d", made>>10, first>>10, later>>10, family>>10)
+	if made > first/4 || later > first/4 || family < first/2 {
+		t.Error("descriptions are not made by who asks first")
+	}
+}
+
+func TestThoseWhoAskFirstTogetherAreAllAnswered(t *testing.T) {
+	a := newAppliance(t)
+	var all sync.WaitGroup
+	for range 3 {
+		for _, path := range []string{"/farms", "/openapi.json"} {
+			for _, base := range []string{api.Base, api.FamilyBase} {
+				all.Go(func() {
+					r, w := httptest.NewRequest("GET", base+path, nil), httptest.NewRecorder()
+					r.Header.Set("ZAPI_KEY", a.key)
+					if a.server.Handler().ServeHTTP(w, r); w.Code != 200 {
+						t.Errorf("%s: %d %s", base+path, w.Code, w.Body)
+					}
+				})
+			}
+		}
+	}
+	all.Wait()
+}
+
+// allocated is how many bytes f and what runs beside it allocated.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
