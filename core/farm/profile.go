@@ -77,6 +77,17 @@ func (f *Farm) directives() directives {
 	return nil
 }
 
+// Directives is the profile whose directives the farm has, empty for none. It is
+// Profile, unless the farm is not Complete.
+func (f *Farm) Directives() Profile {
+	for _, p := range profiles {
+		if p.in(f) != nil {
+			return p.name
+		}
+	}
+	return ""
+}
+
 // Complete reports whether the farm has the directives of its profile, and no
 // others.
 func (f *Farm) Complete() bool {

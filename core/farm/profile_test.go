@@ -66,6 +66,9 @@ func TestEveryProfileAnswersForItsFarms(t *testing.T) {
 		if f.HasServices() != of.services || len(f.Groups()) != 1 || f.Groups()[0].OfService() != of.services || f.KeepsPort() == of.services {
 			t.Errorf("%s: groups %v, of services: %v", profile, f.Groups(), f.HasServices())
 		}
+		if f.Directives() != profile {
+			t.Errorf("%s: directives of %q", profile, f.Directives())
+		}
 		if log, on := f.Log(); log == nil || !on || f.DefaultMark() != 7 || !f.MixesVersions() {
 			t.Errorf("%s: log %v, mark %d", profile, log, f.DefaultMark())
 		}
@@ -95,7 +98,7 @@ func TestFarmIsCompleteWithTheDirectivesOfItsProfileAlone(t *testing.T) {
 		}
 	}
 	none := farm.Farm{Profile: "none"}
-	if none.Complete() || none.Groups() != nil || none.HasServices() || none.Own().Backends() != nil || none.Listeners() != nil {
+	if none.Complete() || none.Directives() != "" || none.Groups() != nil || none.HasServices() || none.Own().Backends() != nil || none.Listeners() != nil {
 		t.Error("a farm without directives has something")
 	}
 }

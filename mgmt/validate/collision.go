@@ -110,19 +110,11 @@ func checkCollisions(cfg *farm.Config, yield func(Error) bool) bool {
 			continue
 		}
 		f, o := &cfg.Farms[i], &cfg.Farms[other]
-		if !yield(Error{FarmPath(f.Name), "vport", fmt.Sprintf("vip and vport must not be used by another running farm: %s collides with farm %s on %s", where(f), show(o.Name), where(o))}) {
+		if !yield(Error{FarmPath(f.Name), "vport", fmt.Sprintf("vip and vport must not be used by another running farm: %s collides with farm %s on %s", ProfileOf(f).listensOn(f), show(o.Name), ProfileOf(o).listensOn(o))}) {
 			return false
 		}
 	}
 	return true
-}
-
-// where is what a farm listens on, for messages.
-func where(f *farm.Farm) string {
-	if f.L4 == nil {
-		return f.AddrPort().String()
-	}
-	return fmt.Sprintf("%s protocol %s port %s", f.VIP, f.L4.Protocol, f.L4.PortsText())
 }
 
 // checkOwn refuses running farms that would take what the appliance itself
@@ -135,7 +127,7 @@ func (r Rules) checkOwn(cfg *farm.Config, yield func(Error) bool) bool {
 			if !takes(f, own) || own.Addr().IsUnspecified() && !f.VIP.IsUnspecified() {
 				continue
 			}
-			if !yield(Error{FarmPath(f.Name), "vport", fmt.Sprintf("vip and vport must not be what the appliance's API listens on (%s), got %s; use another vip, or ports without %d", own, where(f), own.Port())}) {
+			if !yield(Error{FarmPath(f.Name), "vport", fmt.Sprintf("vip and vport must not be what the appliance's API listens on (%s), got %s; use another vip, or ports without %d", own, ProfileOf(f).listensOn(f), own.Port())}) {
 				return false
 			}
 		}

@@ -96,7 +96,7 @@ func (r Rules) walk(cfg *farm.Config) iter.Seq[Error] {
 		backends := 0
 		for i := range cfg.Farms {
 			f := &cfg.Farms[i]
-			if !checkFarm(f, local, yield) {
+			if !ProfileNamed(f.Profile).check(f, local, yield) {
 				return
 			}
 			backends += countBackends(f)
@@ -113,48 +113,4 @@ func countBackends(f *farm.Farm) int {
 		n += len(g.Backends())
 	}
 	return n
-}
-
-func checkFarm(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool {
-	if f.Profile == farm.ProfileL4 {
-		return checkL4(f, local, yield)
-	}
-	path := FarmPath(f.Name)
-	if !FarmDocument.verify(path, f, yield) {
-		return false
-	}
-	if f.HTTP == nil {
-		return yield(Error{path, "profile", "profile http needs its directives; they are missing"})
-	}
-	h := f.HTTP
-	if reason := ownMark(h.Mark); reason != "" && !yield(Error{path, "mark", "mark " + reason}) {
-		return false
-	}
-	if h.TLS != nil && !checkTLS(path, h.TLS, yield) {
-		return false
-	}
-	if !checkProxyIn(path, h.ProxyIn, h.Trusted, yield) || !checkFarmRules(path, f, yield) {
-		return false
-	}
-	if h.ResurrectTime < h.ConnectTimeout && !yield(Error{path, "resurrectime",
-		fmt.Sprintf("resurrectime must be at least contimeout (%d), got %d", h.ConnectTimeout, h.ResurrectTime)}) {
-		return false
-	}
-	if len(h.Services) > MaxServices && !yield(Error{path, "services",
-		fmt.Sprintf("services: at most %d are possible in a farm, got %d", MaxServices, len(h.Services))}) {
-		return false
-	}
-	names := make(map[string]bool, len(h.Services))
-	for i := range h.Services {
-		s := &h.Services[i]
-		if names[s.Name] && !yield(Error{ServicePath(f.Name, s.Name), "name",
-			fmt.Sprintf("name must be unique in the farm, %s exists already", show(s.Name))}) {
-			return false
-		}
-		names[s.Name] = true
-		if !checkService(f, s, local, yield) {
-			return false
-		}
-	}
-	return true
 }

@@ -47,25 +47,19 @@ var farmProfile = field[farm.Farm]{
 	rule: rule{name: "profile", hints: basic(atAddress, "Profile"), kind: kindText, values: texts(append(farm.Profiles(), farm.ProfileHTTPS)), about: "Kind of the farm; https is http with listener https."},
 	get:  func(f *farm.Farm) Value { return textValue(string(f.Profile)) },
 	set: func(f *farm.Farm, v Value) {
-		switch f.Profile = farm.Profile(v.text); f.Profile {
-		case farm.ProfileL4:
-			l4Of(f)
-		case farm.ProfileHTTPS:
-			f.Profile = farm.ProfileHTTP
+		p := ProfileNamed(farm.Profile(v.text))
+		f.Profile = p.Name()
+		p.begin(f)
+		if v.text == string(farm.ProfileHTTPS) {
 			setListener(f, textValue("https"))
-		default:
-			directivesOf(f)
 		}
 	},
 	needs: func(sent Values[farm.Farm], to *farm.Farm) string {
 		asked := farm.Profile(sent.Get("profile").Text())
-		if asked == farm.ProfileHTTPS {
-			if sent.Get("listener").Text() == "http" {
-				return "https contradicts listener http; send profile http, or leave listener out"
-			}
-			asked = farm.ProfileHTTP
+		if asked == farm.ProfileHTTPS && sent.Get("listener").Text() == "http" {
+			return "https contradicts listener http; send profile http, or leave listener out"
 		}
-		if to.Profile == "" || asked == to.Profile {
+		if to.Profile == "" || ProfileNamed(asked).Name() == to.Profile {
 			return ""
 		}
 		return fmt.Sprintf("must be %s, that of the farm it is copied from", to.Profile)
@@ -90,22 +84,8 @@ var anyVPort = func() field[farm.Farm] {
 	f := field[farm.Farm]{rule: vportRule, get: portsValue}
 	f.must = "a port from 1 to 65535, for profile l4xnat also a list of ports and ranges as 80,443,8000:8010, or * for all"
 	f.about = "Port clients use; of an l4xnat farm also several, or * for all, which is protocol all."
-	f.set = func(f *farm.Farm, v Value) {
-		if f.L4 != nil {
-			setPorts(f, v)
-		} else if n, ok := ParseNumber(v.text); ok {
-			f.VPort = uint16(n)
-		}
-	}
-	f.needs = func(sent Values[farm.Farm], to *farm.Farm) string {
-		if to.L4 != nil {
-			return contradiction(sent.Get("vport").Text(), farm.L4Protocol(sent.Get("protocol").Text()))
-		}
-		if _, ok := ParseNumber(sent.Get("vport").Text()); ok {
-			return ""
-		}
-		return fmt.Sprintf("must be one port with profile http, got %s", show(sent.Get("vport").Text()))
-	}
+	f.set = func(f *farm.Farm, v Value) { ProfileOf(f).setPorts(f, v) }
+	f.needs = func(sent Values[farm.Farm], to *farm.Farm) string { return ProfileOf(to).portsProblem(sent) }
 	return f
 }()
 

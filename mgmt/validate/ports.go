@@ -81,13 +81,10 @@ func parsePort(digits string) (uint16, error) {
 
 // portsValue is the virtual port of a farm; one port is a number.
 func portsValue(f *farm.Farm) Value {
-	switch {
-	case f.L4 == nil:
-		return numberValue(int64(f.VPort))
-	case len(f.L4.Ports) == 1 && f.L4.Ports[0].Count() == 1:
-		return numberValue(int64(f.L4.Ports[0].First))
+	if ports := f.VPorts(); len(ports) == 1 && ports[0].Count() == 1 {
+		return numberValue(int64(ports[0].First))
 	}
-	return textValue(f.L4.PortsText())
+	return textValue(f.PortsText())
 }
 
 // vportRule is the rule of virtual ports. It is one of texts; the number that

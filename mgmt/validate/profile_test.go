@@ -1,6 +1,7 @@
 package validate_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,5 +42,37 @@ func TestProfileHTTPSIsProfileHTTPWithItsListener(t *testing.T) {
 	l4 := farm.Farm{Profile: farm.ProfileL4, L4: farm.DefaultL4()}
 	if err := apply(t, &validate.FarmCreate, create+`}`, &l4); err == nil || !strings.Contains(err.Error(), "must be l4xnat") {
 		t.Errorf("a copy of an l4xnat farm: %v", err)
+	}
+}
+
+// Each profile of a farm has its rules, in the same order, and what they are
+// asked of a farm is answered by those of its profile.
+func TestEveryProfileHasItsRules(t *testing.T) {
+	var names []farm.Profile
+	for _, p := range validate.Profiles() {
+		names = append(names, p.Name())
+		if validate.ProfileNamed(p.Name()) != p {
+			t.Errorf("%s: other rules by its name", p.Name())
+		}
+		for _, table := range []*validate.Table[farm.Farm]{p.Farm().Create, p.Farm().Update, p.Farm().Document} {
+			if len(table.Names()) == 0 {
+				t.Errorf("%s: a body without fields", p.Name())
+			}
+		}
+		for _, table := range []*validate.Table[farm.Backend]{p.Backend().Create, p.Backend().Update, p.Backend().Document} {
+			if len(table.Names()) == 0 {
+				t.Errorf("%s: a body of a backend without fields", p.Name())
+			}
+		}
+	}
+	if !slices.Equal(names, farm.Profiles()) {
+		t.Errorf("rules for %q, profiles are %q", names, farm.Profiles())
+	}
+	l4 := farm.Farm{Profile: farm.ProfileHTTP, L4: farm.DefaultL4()}
+	if validate.ProfileOf(&l4).Name() != farm.ProfileL4 || validate.ProfileOf(&farm.Farm{Profile: farm.ProfileL4}).Name() != farm.ProfileL4 {
+		t.Error("the directives do not say the profile")
+	}
+	if validate.ProfileNamed(farm.ProfileHTTPS).Name() != farm.ProfileHTTP {
+		t.Error("https is not http")
 	}
 }

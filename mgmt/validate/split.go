@@ -23,12 +23,3 @@ var splitFields = []field[farm.Service]{
 		},
 	},
 }
-
-// splitWarning returns a text when the weight of service i means nothing: no
-// neighbour has one.
-func splitWarning(list []farm.Service, i int) string {
-	if list[i].Split == nil || i > 0 && list[i-1].Split != nil || i+1 < len(list) && list[i+1].Split != nil {
-		return ""
-	}
-	return "split has no effect: neither the service before nor the one behind it has one"
-}

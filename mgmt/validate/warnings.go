@@ -20,8 +20,12 @@ func (r Rules) Warnings(cfg *farm.Config) []Error {
 	}
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
+		if f.Directives() == "" {
+			continue // which is an error
+		}
+		p := ProfileOf(f)
 		// Paths are made for what is warned of only: there may be many backends.
-		at := func(path func() string) func(field, text string) {
+		at := func(path func() string) warn {
 			return func(field, text string) {
 				if text != "" {
 					out = append(out, Error{path(), field, text})
@@ -30,20 +34,12 @@ func (r Rules) Warnings(cfg *farm.Config) []Error {
 		}
 		add := at(func() string { return FarmPath(f.Name) })
 		add("vport", r.ownWarning(f))
-		if f.L4 != nil {
-			l4Warnings(f, add)
-		}
+		p.farmWarnings(f, add)
 		for j, g := range f.Groups() {
-			if g.Service != nil {
-				add := at(func() string { return ServicePath(f.Name, g.Name()) })
-				add("split", splitWarning(f.HTTP.Services, j))
-				stickyWarnings(g.Service, add)
-			}
+			p.groupWarnings(f, j, at(func() string { return ServicePath(f.Name, g.Name()) }))
 			for k := range g.Backends() {
 				add := at(func() string { return PathOfBackend(g, k) })
-				if f.L4 != nil {
-					l4BackendWarnings(f, &g.Backends()[k], local, add)
-				}
+				p.backendWarnings(g, k, local, add)
 				add("priority", GroupPriorityWarning(g, k))
 			}
 		}
@@ -54,12 +50,6 @@ func (r Rules) Warnings(cfg *farm.Config) []Error {
 	return out
 }
 
-// GroupPriorityWarning is PriorityWarning for a backend of any group. Those of
-// l4xnat farms have a rule of their own, by which the level can pass over a
-// priority.
-func GroupPriorityWarning(g farm.Group, i int) string {
-	if g.Service != nil {
-		return PriorityWarning(g.Service, i)
-	}
-	return l4PriorityWarning(g.Backends(), i)
-}
+// GroupPriorityWarning returns a text when the backend at a position can never be
+// used, whichever others are unusable: each profile has a rule of its own for it.
+func GroupPriorityWarning(g farm.Group, i int) string { return ProfileOf(g.Farm).priorityWarning(g, i) }

@@ -1,0 +1,118 @@
+package validate
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// httpProfile is what the rules say of http farms.
+type httpProfile struct{}
+
+func (httpProfile) Name() farm.Profile { return farm.ProfileHTTP }
+
+func (httpProfile) Farm() Bodies[farm.Farm] {
+	return Bodies[farm.Farm]{&FarmCreate, &FarmUpdate, &FarmDocument}
+}
+
+func (httpProfile) Backend() Bodies[farm.Backend] {
+	return Bodies[farm.Backend]{&BackendCreate, &BackendUpdate, &BackendDocument}
+}
+
+func (httpProfile) TakesBackend(g farm.Group) error { return AddBackend("", g.Service) }
+
+func (httpProfile) Session(g farm.Group, session any) (string, error) {
+	return StaticSession(g.Service, session)
+}
+
+func (httpProfile) begin(f *farm.Farm) { directivesOf(f) }
+
+func (httpProfile) setPorts(f *farm.Farm, v Value) {
+	if n, ok := ParseNumber(v.text); ok {
+		f.VPort = uint16(n)
+	}
+}
+
+func (httpProfile) portsProblem(sent Values[farm.Farm]) string {
+	if _, ok := ParseNumber(sent.Get("vport").Text()); ok {
+		return ""
+	}
+	return fmt.Sprintf("must be one port with profile http, got %s", show(sent.Get("vport").Text()))
+}
+
+func (httpProfile) listensOn(f *farm.Farm) string { return f.AddrPort().String() }
+
+func (httpProfile) check(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool {
+	path := FarmPath(f.Name)
+	if !FarmDocument.verify(path, f, yield) {
+		return false
+	}
+	if f.HTTP == nil {
+		return yield(Error{path, "profile", "profile http needs its directives; they are missing"})
+	}
+	h := f.HTTP
+	if reason := ownMark(h.Mark); reason != "" && !yield(Error{path, "mark", "mark " + reason}) {
+		return false
+	}
+	if h.TLS != nil && !checkTLS(path, h.TLS, yield) {
+		return false
+	}
+	if !checkProxyIn(path, h.ProxyIn, h.Trusted, yield) || !checkFarmRules(path, f, yield) {
+		return false
+	}
+	if h.ResurrectTime < h.ConnectTimeout && !yield(Error{path, "resurrectime",
+		fmt.Sprintf("resurrectime must be at least contimeout (%d), got %d", h.ConnectTimeout, h.ResurrectTime)}) {
+		return false
+	}
+	if len(h.Services) > MaxServices && !yield(Error{path, "services",
+		fmt.Sprintf("services: at most %d are possible in a farm, got %d", MaxServices, len(h.Services))}) {
+		return false
+	}
+	names := make(map[string]bool, len(h.Services))
+	for i := range h.Services {
+		s := &h.Services[i]
+		if names[s.Name] && !yield(Error{ServicePath(f.Name, s.Name), "name",
+			fmt.Sprintf("name must be unique in the farm, %s exists already", show(s.Name))}) {
+			return false
+		}
+		names[s.Name] = true
+		if !checkService(f, s, local, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+func (httpProfile) farmWarnings(*farm.Farm, warn)                         {}
+func (httpProfile) backendWarnings(farm.Group, int, []netip.Prefix, warn) {}
+func (httpProfile) priorityWarning(g farm.Group, i int) string            { return PriorityWarning(g.Service, i) }
+
+func (httpProfile) groupWarnings(f *farm.Farm, i int, add warn) {
+	add("split", splitWarning(f.HTTP.Services, i))
+	stickyWarnings(&f.HTTP.Services[i], add)
+}
+
+// splitWarning returns a text when the weight of service i means nothing: no
+// neighbour has one.
+func splitWarning(list []farm.Service, i int) string {
+	if list[i].Split == nil || i > 0 && list[i-1].Split != nil || i+1 < len(list) && list[i+1].Split != nil {
+		return ""
+	}
+	return "split has no effect: neither the service before nor the one behind it has one"
+}
+
+// stickyWarnings adds what has no effect yet of the fields that keep clients on
+// their backend. Clients send them one by one, in any order, so none is refused
+// because another one is still missing.
+func stickyWarnings(s *farm.Service, add warn) {
+	kind := s.Persistence
+	if kind.Named() && s.SessionID == "" {
+		names := map[farm.Persistence]string{farm.PersistURL: "parameter", farm.PersistCookie: "cookie", farm.PersistHeader: "header"}
+		add("persistence", fmt.Sprintf("persistence %s has no effect yet: sessionid names the %s; set sessionid", kind, names[kind]))
+	}
+	ServiceDocument.waitingWarnings(s, add)
+	if kept := s.EffectivePersistence(); s.Cookie != nil && kept != farm.PersistNone {
+		add("cookieinsert", fmt.Sprintf("cookieinsert has no effect while persistence is %s, which chooses the backend; set persistence NONE, or cookieinsert false", kept))
+	}
+}
