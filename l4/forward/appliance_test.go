@@ -40,8 +40,30 @@ func newAppliance(t testing.TB, loops int) *appliance {
 	t.Helper()
 	h := enginetest.New(t, loops)
 	a := &appliance{House: h, t: t, board: h.Board, segment: h.Segment, loops: h.Loops, engine: forward.New(h.Loops, h.Board, h.Segment, h.Logger())}
-	h.End(t, a.engine.Close)
+	h.End(t, func() {
+		a.empty()
+		a.engine.Close()
+	})
 	return a
+}
+
+// empty takes all farms away: then nothing may be counted any more.
+func (a *appliance) empty() {
+	a.t.Helper()
+	left := a.engine.Counted()
+	if _, err := a.engine.Publish(a.engine.Generation()+1, &farm.Config{}, nil); err != nil {
+		a.t.Fatal(err)
+	}
+	for end := time.Now().Add(5 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+		now := left()
+		if len(now) == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			a.t.Errorf("still counted without a farm: %v", now)
+			return
+		}
+	}
 }
 
 // farm makes a TCP farm with those backends, numbered from 1, on a port of the

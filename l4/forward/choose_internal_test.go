@@ -8,28 +8,17 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/balance"
-	"github.com/sluicelb/sluice/core/engine"
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/core/health"
 )
 
 // Browsers begin several connections at once, which come to different loops.
 func TestANewClientGoesToOneBackendFromAllLoops(t *testing.T) {
-	board, err := health.OpenBoard(make([]byte, health.BoardSize))
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := farm.DefaultL4()
-	l.ID, l.DataPath, l.Persist, l.Algorithm = 1, farm.DataPathUserspace, farm.L4PersistSrc, farm.L4LeastConn
-	l.Ports = []farm.PortRange{{First: 80, Last: 80}}
-	for i := range 4 {
-		l.Backends = append(l.Backends, farm.Backend{ID: uint32(i + 1), Addr: netip.MustParseAddr("192.0.2.1"), Port: uint16(1 + i)})
-	}
-	e := &Engine{Base: engine.Base[*worker]{Board: board}, registry: newRegistry()}
-	f, err := e.compileFarm(&farm.Farm{ID: 1, Name: "test", Profile: farm.ProfileL4, VIP: netip.MustParseAddr("192.0.2.9"), L4: l})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := compileOne(t, func(l *farm.L4) {
+		l.Persist, l.Algorithm = farm.L4PersistSrc, farm.L4LeastConn
+		for id := uint32(3); id <= 4; id++ {
+			l.Backends = append(l.Backends, farm.Backend{ID: id, Addr: netip.MustParseAddr("192.0.2.1"), Port: uint16(id)})
+		}
+	})
 	const clients, loops = 50000, 2
 	var came [loops][clients]choice
 	var at [loops]atomic.Int64

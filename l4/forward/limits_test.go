@@ -66,14 +66,52 @@ func TestFarmsAndBackendsHaveNoMoreConnectionsThanTheyMay(t *testing.T) {
 	}
 }
 
+// A bound that is set while clients are there counts them.
+func TestLimitsThatComeLaterCountWhoIsThere(t *testing.T) {
+	limits := map[string]func(l *farm.L4){
+		"farm":    func(l *farm.L4) { l.MaxConnections = 1 },
+		"backend": func(l *farm.L4) { l.Backends[0].ConnLimit = 1 },
+	}
+	for what, limit := range limits {
+		t.Run("tcp "+what, func(t *testing.T) {
+			a := newAppliance(t, 1)
+			f := a.farm(serve(t, name("one")).at())
+			a.publish(f)
+			line(t, a.dial(f))
+			f = f.Clone()
+			limit(f.L4)
+			a.publish(f)
+			if !reset(f) {
+				t.Error("a second client was served")
+			}
+		})
+		t.Run("udp "+what, func(t *testing.T) {
+			a := newAppliance(t, 1)
+			f := a.farmUDP(named(t, "one").at())
+			a.publish(f)
+			ask(t, a.dialUDP(f), "x")
+			f = f.Clone()
+			limit(f.L4)
+			a.publish(f)
+			_, _ = a.dialUDP(f).Write([]byte("x"))
+			eventually(t, "a second client is refused", func() bool { return a.stats().Dropped == 1 })
+		})
+	}
+}
+
 func TestSilentConnectionsEndAfterTheIdleTime(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(serve(t, name("hello")).at())
 	f.L4.IdleTimeout = 1
 	a.publish(f)
-	began := time.Now()
 	c := a.dial(f)
 	line(t, c)
+	for range 4 { // who speaks lives on
+		time.Sleep(400 * time.Millisecond)
+		_, _ = io.WriteString(c, "x\n")
+		line(t, c)
+	}
+	began := time.Now()
 	if _, err := io.ReadAll(c); !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("the client saw %v", err)
 	}

@@ -255,6 +255,37 @@ func goneUDP(t testing.TB) string {
 	return porttest.UDP(t).String()
 }
 
+// Datagrams of one direction alone keep a flow.
+func TestAFlowLivesWhileEitherSideSends(t *testing.T) {
+	a := newAppliance(t, 1)
+	back, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer back.Close()
+	f := a.farmUDP(back.LocalAddr().String())
+	f.L4.IdleTimeout = 1
+	a.publish(f)
+	talks, listens := a.dialUDP(f), a.dialUDP(f)
+	_, _ = listens.Write([]byte("hello"))
+	_ = back.SetDeadline(time.Now().Add(20 * time.Second))
+	_, listener, err := back.ReadFromUDPAddrPort(make([]byte, 10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gap, last := time.Duration(0), time.Now()
+	for range 8 {
+		_, _ = talks.Write([]byte("x"))
+		_, _ = back.WriteToUDPAddrPort([]byte("y"), listener)
+		hear(t, listens)
+		time.Sleep(200 * time.Millisecond)
+		gap, last = max(gap, time.Since(last)), time.Now()
+	}
+	if n := a.stats().Connections; n != 2 && gap < 900*time.Millisecond {
+		t.Errorf("%d flows of two clients", n)
+	}
+}
+
 func TestTheFirstDatagramGoesOnWhenItsBackendIsNotThere(t *testing.T) {
 	a := newAppliance(t, 1)
 	there := named(t, "there")

@@ -75,12 +75,12 @@ func TestFlowsMakeRoomForConnectionsThatMayCome(t *testing.T) {
 	eventually(t, "flows go", func() bool { return int64(a.stats().Established) <= loop.MostUDPConns() })
 }
 
-// The kernel gives clients to loops. One that came to its places late finds some,
-// though the other has taken all there were.
-func TestNoLoopTakesThePlacesOfAnother(t *testing.T) {
+// The kernel gives clients to loops. One that got its first clients late still has
+// its share, though the other loop has taken all there was.
+func TestNoLoopTakesTheShareOfAnother(t *testing.T) {
 	a, most := fewFlows(t, 2)
 	f := a.farmUDP(answering(t, same).at())
-	f.L4.IdleTimeout = 300
+	f.L4.IdleTimeout, f.L4.MaxConnections = 300, 1<<20
 	a.publish(f)
 	to := netip.MustParseAddrPort(address(f))
 	busy, held := make(chan struct{}), make(chan struct{})

@@ -1,0 +1,81 @@
+package forward
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/engine"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
+)
+
+// compileOne compiles a farm with two backends.
+func compileOne(t *testing.T, change func(l *farm.L4)) *farmTable {
+	t.Helper()
+	board, err := health.OpenBoard(make([]byte, health.BoardSize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := farm.DefaultL4()
+	l.ID, l.DataPath, l.Ports = 1, farm.DataPathUserspace, []farm.PortRange{{First: 80, Last: 80}}
+	for i := range 2 {
+		l.Backends = append(l.Backends, farm.Backend{ID: uint32(i + 1), Addr: netip.MustParseAddr("192.0.2.1"), Port: uint16(1 + i)})
+	}
+	change(l)
+	e := &Engine{Base: engine.Base[*worker]{Board: board}, registry: newRegistry()}
+	f, err := e.compileFarm(&farm.Farm{ID: 1, Name: "test", Profile: farm.ProfileL4, VIP: netip.MustParseAddr("192.0.2.9"), L4: l})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestTimesAreThoseOfTheFarmOrTheDefaults(t *testing.T) {
+	type times struct{ connect, idle, flowIdle, ttl, grace, timeout, every time.Duration }
+	of := func(f *farmTable) times {
+		r := &f.backends[0].reach
+		return times{time.Duration(f.connect), time.Duration(f.idle), time.Duration(f.flowIdle), f.persist.ttl, f.grace, r.Timeout, r.Every}
+	}
+	set := compileOne(t, func(l *farm.L4) {
+		l.ConnectTimeout, l.IdleTimeout, l.TTL, l.StopGrace, l.ResurrectTime = 1, 2, 3, 4, 5
+	})
+	if got, want := of(set), (times{1e9, 2e9, 2e9, 3e9, 4e9, 1e9, 5e9}); got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	unset := compileOne(t, func(l *farm.L4) { l.TTL = 0 })
+	if got, want := of(unset), (times{5e9, 3600e9, 30e9, 60e9, 0, 5e9, 10e9}); got != want {
+		t.Errorf("defaults: got %v, want %v", got, want)
+	}
+}
+
+func TestMembersAreWhatBackendsSay(t *testing.T) {
+	f := compileOne(t, func(l *farm.L4) {
+		l.Backends[1].Weight, l.Backends[1].Priority, l.Backends[1].ConnLimit = 7, 2, 9
+	})
+	if m := f.group.picker.Member(0); m.Weight != 1 || m.Priority != 1 || m.Limit != 0 {
+		t.Errorf("a backend that says nothing is %+v", m)
+	}
+	if m := f.group.picker.Member(1); m.Weight != 7 || m.Priority != 2 || m.Limit != 9 {
+		t.Errorf("it is %+v", m)
+	}
+}
+
+// What is kept for when a backend is not there is bounded.
+func TestFirstDatagramsAreKeptForTheLatestFlows(t *testing.T) {
+	k, flows := new(firstDatagrams), make([]flow, firstsKept+1)
+	if k.keep(&flows[0], make([]byte, firstMost+1)); flows[0].first != 0 {
+		t.Error("one that is too long is kept")
+	}
+	for i := range flows {
+		k.keep(&flows[i], []byte{byte(i)})
+	}
+	if _, kept := k.of(&flows[0]); kept {
+		t.Error("the oldest one is kept")
+	}
+	for _, i := range []int{1, firstsKept} {
+		if data, kept := k.of(&flows[i]); !kept || data[0] != byte(i) {
+			t.Errorf("flow %d has %v", i, data)
+		}
+	}
+}
