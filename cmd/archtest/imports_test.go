@@ -99,6 +99,8 @@ var rules = []rule{
 	{"core/tlsconf", []string{"core/farm"}, "tlsconf imports farm only"},
 	{"core/balance", []string{"core/farm", "core/shm", "core/health"}, "balance imports health, farm and shm only"},
 	{"core", []string{"core"}, "core imports only core"},
+	{"l7/client", []string{"core", "l7/dial", "l7/http1", "l7/http2", "l7/refused", "l7/state", "l7/table"}, "who asks knows neither exchanges nor who answers"},
+	{"l7/backend", []string{"core", "l7/dial", "l7/http1", "l7/http2"}, "who answers knows neither exchanges nor who asks"},
 	{"l7", []string{"core", "l7"}, "l7 imports only core and itself"},
 	{"dns", []string{"core", "dns"}, "dns imports only core and itself"},
 	{"l4/kernel", []string{"core", "sysnet", "l4"}, "l4/kernel may use sysnet"},

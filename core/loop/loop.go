@@ -180,15 +180,19 @@ func (l *Loop) tick() {
 	l.event++
 }
 
-// Front returns the n bytes that end right before In[at]: a rewritten head is
-// put there so that it leaves in one write with the body that was read to
-// In[at:]. It reports false when they do not fit.
-func (l *Loop) Front(at, n int) ([]byte, bool) {
-	from := Headroom + at - n
-	if from < 0 {
+// Front returns p with n bytes right before it, which are free: a rewritten head is
+// put there so that it leaves in one write with the body that was read behind it. It
+// reports false when p does not lie in In, or they do not fit.
+func (l *Loop) Front(p []byte, n int) ([]byte, bool) {
+	all := p[:cap(p)]
+	if len(all) == 0 || &all[len(all)-1] != &l.space[len(l.space)-1] {
 		return nil, false
 	}
-	return l.space[from : Headroom+at : len(l.space)], true
+	at := len(l.space) - len(all)
+	if n > at {
+		return nil, false
+	}
+	return l.space[at-n : at+len(p)], true
 }
 
 // Each calls fn for every open connection. fn may close them; a panic in it

@@ -17,7 +17,7 @@ import (
 // announce lets the connection that is about to be opened begin with the header.
 // The result is good until the next call on the loop.
 func (ex *exchange) announce(to *dial.Target) *dial.Target {
-	w, c := ex.w, ex.client.conn
+	w, c := ex.w, ex.peer.Conn
 	if to != &w.target {
 		w.target = *to
 	}

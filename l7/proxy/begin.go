@@ -1,26 +1,18 @@
 package proxy
 
-import "github.com/sluicelb/sluice/l7/table"
+import (
+	"github.com/sluicelb/sluice/l7/client"
+	"github.com/sluicelb/sluice/l7/table"
+)
 
-// begin serves one request head. rest is what was read behind it; the number
-// of its bytes that belong to the request is returned. The head's bytes are
-// used up afterwards.
-func (w *worker) begin(cl *client, head, rest []byte) int {
-	f := w.engine.farm(cl.port)
-	if f == nil {
-		cl.close()
-		return 0
-	}
-	s := cl.stats()
-	if !cl.began {
-		cl.began = true
-		s.Pending--
-	}
+// Begin implements client.Handler.
+func (w *worker) Begin(cl client.Client, f *table.Farm, head, rest []byte) int {
+	peer := cl.From()
+	s := peer.Stats()
 	s.Requests++
 	s.BytesIn += uint64(len(head))
-	w.records.refusal = 0
 	q := &w.query
-	q.Farm, q.Conn, q.Now = f, cl.conn, w.clock()
+	q.Farm, q.Conn, q.Now = f, peer.Conn, w.Clock()
 	p := q.Plan()
 	switch p.Outcome {
 	case table.OutcomeChallenge:
@@ -41,7 +33,7 @@ func (w *worker) begin(cl *client, head, rest []byte) int {
 
 // forwardFor begins an exchange for a request that is forwarded, perhaps once a
 // password has been checked.
-func (w *worker) forwardFor(cl *client, f *table.Farm, sv *table.Service, unchecked *login, rest []byte) int {
+func (w *worker) forwardFor(cl client.Client, f *table.Farm, sv *table.Service, unchecked *login, rest []byte) int {
 	ex := w.exchanges.Get()
 	invite := ex.start(w, cl, f, sv)
 	used, err := ex.prepare(rest)
@@ -62,17 +54,18 @@ func (w *worker) forwardFor(cl *client, f *table.Farm, sv *table.Service, unchec
 
 // start makes the exchange one of the request at hand. It reports whether the
 // client is to be invited to send the body.
-func (ex *exchange) start(w *worker, cl *client, f *table.Farm, sv *table.Service) (invite bool) {
+func (ex *exchange) start(w *worker, cl client.Client, f *table.Farm, sv *table.Service) (invite bool) {
 	r := &w.req
 	// Field by field: a literal would be built aside and copied, 512 bytes of it.
-	ex.w, ex.client, ex.farm, ex.service, ex.queue = w, cl, f, sv, sv.Queue
+	ex.client, ex.peer = cl, cl.From()
+	ex.w, ex.farm, ex.service, ex.queue = w, f, sv, sv.Queue
 	ex.verb, ex.oldClient, ex.keepClient, ex.upgrade = r.Verb, r.Minor == 0, r.KeepAlive, r.Upgrade
 	ex.binds = binds(r)
 	ex.host = append(ex.host, r.Host...)
-	cl.ex = ex
+	cl.Serve(ex)
 	ex.recordHead()
 	ex.request.start(r.Body(), &r.Head, true)
-	if ex.service.Multiplexed && cl.stream != nil {
+	if ex.service.Multiplexed && ex.peer.Frames {
 		ex.request.chunked.AllowAll()
 	}
 	if m := f.Limits.MaxBody; m > 0 {
@@ -90,8 +83,8 @@ var continueLine = []byte("HTTP/1.1 100 Continue\r\n\r\n")
 // inviteBody tells the client to send the body it waits with. It reports
 // whether the client is still there.
 func (ex *exchange) inviteBody() bool {
-	if ex.client.interim(continueLine) != nil {
-		ex.clientGone()
+	if ex.client.Interim(continueLine) != nil {
+		ex.ClientGone()
 		return false
 	}
 	return true

@@ -55,5 +55,5 @@ func (ex *exchange) bind() {
 // keepsOwn reports whether the client keeps a connection for the service of the
 // exchange.
 func (ex *exchange) keepsOwn() bool {
-	return ex.service.Pinned || ex.client.keeps().Has(ex.service.ID)
+	return ex.service.Pinned || ex.peer.Kept().Has(ex.service.ID)
 }

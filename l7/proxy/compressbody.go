@@ -3,7 +3,6 @@ package proxy
 import (
 	"bytes"
 
-	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/compress"
 )
 
@@ -21,30 +20,19 @@ const (
 // has come so far. Only when that is all is it a whole body: else what the
 // encoder holds back follows when the backend pauses.
 func (ex *exchange) answerEncoded(head, p []byte) bool {
-	done := ex.response.done()
 	out, err := ex.encode(head, p, false)
 	if err != nil {
 		ex.drop()
 		ex.fail(500)
 		return false
 	}
-	ex.phase = phaseBody
-	if ex.client.stream != nil {
+	defer ex.w.keepEncoded()
+	if ex.peer.Frames {
 		ex.countAnswer(len(head)+len(p), len(head)+len(out))
-		ex.client.beginStream(head, out, done, ex.trailerEncoded())
-		return true
+		return ex.beginAnswer(head, out, ex.trailerEncoded())
 	}
 	ex.countAnswer(len(head)+len(p), len(out))
-	write := (*loop.Conn).Write
-	if done && !ex.keepClient {
-		write = (*loop.Conn).WriteMore // the end of the connection follows, in the same packet
-	}
-	if write(ex.client.conn, out) != nil {
-		ex.clientGone()
-		return false
-	}
-	ex.w.keepEncoded()
-	return true
+	return ex.beginAnswer(out, nil, nil)
 }
 
 // sendEncoded sends what the encoder gives for p, more of the content. flush
@@ -56,12 +44,11 @@ func (ex *exchange) sendEncoded(p []byte, flush bool) error {
 	}
 	ex.stats().BytesOut += uint64(len(out))
 	ex.recordMoved(0, uint64(len(out)))
-	switch {
-	case ex.client.stream != nil:
-		ex.client.writeStream(out, ex.response.done(), ex.trailerEncoded())
-	case len(out) > 0:
-		err = ex.client.conn.Write(out)
+	var t []byte
+	if ex.peer.Frames {
+		t = ex.trailerEncoded()
 	}
+	err = ex.client.WriteBody(out, ex.response.done(), t)
 	ex.w.keepEncoded()
 	return err
 }
@@ -71,7 +58,7 @@ func (ex *exchange) sendEncoded(p []byte, flush bool) error {
 // result is good until the next call on the loop.
 func (ex *exchange) encode(prefix, p []byte, flush bool) (out []byte, err error) {
 	e, w := ex.encoder, ex.w
-	framed := ex.client.stream == nil
+	framed := !ex.peer.Frames
 	out = w.encoded[:0]
 	if framed {
 		out = append(append(out, prefix...), chunkRoom...)
@@ -132,7 +119,7 @@ func (ex *exchange) flushEncoded() bool {
 		return true
 	}
 	if ex.sendEncoded(nil, true) != nil {
-		ex.clientGone()
+		ex.ClientGone()
 		return false
 	}
 	return true

@@ -91,7 +91,7 @@ func (ex *exchange) settleEncoding(out int) {
 	}
 	ex.stats().Compressed++
 	ex.markEncoded(ex.encoder.Coding())
-	r.Chunked = ex.client.stream == nil
+	r.Chunked = !ex.peer.Frames
 }
 
 // markEncoded makes the head one of an encoded body: another representation of
@@ -144,7 +144,7 @@ func (ex *exchange) withEncoding(add []byte) []byte {
 // firstRead is how much of an answer is read at once before it is known what
 // it is: no more than may be compressed at once, if it may be.
 func (ex *exchange) firstRead() int {
-	n := ex.client.firstRead()
+	n := ex.peer.FirstRead
 	if ex.coding != compress.None {
 		n = min(n, compressedRead)
 	}

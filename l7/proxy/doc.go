@@ -1,12 +1,11 @@
 // Package proxy carries HTTP exchanges from clients to backends: it joins
-// l7/http1, l7/table, l7/backend and the core into one pipeline on the event loop.
+// l7/client, l7/table, l7/backend and the core into one pipeline on the event loop.
 //
 // # The way of an exchange
 //
-//	client.Readable    bytes arrive, http1 parses the head in place
-//	worker.begin       loads the table once; table.Plan says what becomes of the request
-//	exchange.forward   picks a backend, takes or opens a connection, writes the head
-//	exchange.request   streams the request body, pausing while the backend is full
+//	worker.Begin       a client has a request: table.Plan says what becomes of it
+//	exchange.forwardTo picks a backend, takes or opens a connection, writes the head
+//	ClientReadable     streams the request body, pausing while the backend is full
 //	exchange.respond   parses and rewrites the response head, streams its body
 //	exchange.finish    counts, gives the connection back, lets the client go on
 //
@@ -26,5 +25,5 @@
 // # Budget
 //
 // 0 allocations per exchange, two reads and two writes for one whose body fits
-// a read. A client that waits holds no buffer.
+// a read.
 package proxy

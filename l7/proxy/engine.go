@@ -15,6 +15,7 @@ import (
 	"github.com/sluicelb/sluice/core/revive"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/core/tlsconf"
+	"github.com/sluicelb/sluice/l7/client"
 	"github.com/sluicelb/sluice/l7/guard"
 	"github.com/sluicelb/sluice/l7/refused"
 	"github.com/sluicelb/sluice/l7/state"
@@ -37,7 +38,7 @@ type Engine struct {
 	tls       *tlsconf.Store
 	checker   *guard.Checker
 	guesses   *ratelimit.Table // wrong passwords by client address
-	penalties penalties
+	penalties *client.Penalties
 	stop      chan struct{} // closed by Close
 }
 
@@ -50,7 +51,7 @@ func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *s
 		registry: state.New(len(loops)),
 		log:      log, refusals: refusal.New(log, len(loops), refused.Names[:]...),
 		tls: tlsconf.NewStore(tlsconf.Options{Prepare: loop.Prepare}), checker: guard.NewChecker(), guesses: ratelimit.NewTable(),
-		penalties: penalties{ratelimit.NewTable()},
+		penalties: client.NewPenalties(),
 		stop:      make(chan struct{}),
 	}
 	e.compiler = table.NewCompiler(e.registry, board, e.tls)

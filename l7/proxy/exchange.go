@@ -3,6 +3,7 @@ package proxy
 import (
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/l7/backend"
+	"github.com/sluicelb/sluice/l7/client"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/table"
 )
@@ -19,8 +20,9 @@ type exchange struct {
 // are large, begin anew by themselves.
 type progress struct {
 	w       *worker
-	client  *client
-	farm    *table.Farm // of the table the exchange began with
+	client  client.Client
+	peer    *client.Peer // its connection
+	farm    *table.Farm  // of the table the exchange began with
 	service *table.Service
 	backend *table.Backend
 	up      backend.Transport // nil before a backend was found and after it was let go

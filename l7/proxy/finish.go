@@ -4,7 +4,9 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/l7/client"
 	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/table"
 )
 
 // release ends the use of the chosen backend: the picker's and the counters'
@@ -34,8 +36,9 @@ func (ex *exchange) drop() {
 	ex.release()
 }
 
-// end gives the exchange back; its client goes on without it.
-func (ex *exchange) end() {
+// End implements client.Exchange: it gives the exchange back, and its client goes on
+// without it.
+func (ex *exchange) End() {
 	if ex.login != nil {
 		ex.login.leave(ex)
 	}
@@ -55,7 +58,7 @@ func (ex *exchange) end() {
 	ex.returnEncoder()
 	undo := ex.Undo
 	undo.Reset()
-	ex.client.ex = nil
+	ex.client.Serve(nil)
 	w := ex.w
 	key, host, id := ex.Key[:0], ex.host[:0], ex.id[:0]
 	ex.progress = progress{}
@@ -69,38 +72,43 @@ func (ex *exchange) end() {
 // finish completes the exchange after the last byte of the response.
 func (ex *exchange) finish() {
 	cl := ex.client
-	complete := ex.request.done()
-	keep := ex.keepClient && complete
+	keep, complete := ex.keepClient, ex.request.done()
 	if ex.up != nil {
 		ex.release()
 		ex.giveBack(complete)
 	}
-	ex.end()
-	switch {
-	case cl.stream != nil:
-		cl.leave()
-	case keep:
-		cl.resume()
-	case complete && cl.in == nil && cl.conn.Pending() == 0 && !cl.conn.Readable():
-		cl.conn.CloseWrite() // pushes the answer out; closing alone could destroy it
-		cl.close()           // nothing on its way in either direction
-	default:
-		cl.linger()
+	ex.End()
+	cl.Finish(keep, complete)
+}
+
+// Abort implements client.Exchange: it ends an exchange whose response cannot be
+// completed. A client that got a part of it must not take it for the whole: chunked
+// and counted bodies say so themselves, any other end is made a reset.
+func (ex *exchange) Abort() {
+	cl, delimited := ex.client, ex.delimited()
+	ex.End()
+	cl.Abort(delimited)
+}
+
+// Reconcile implements client.Exchange: it ends where its backend is to be cut off.
+func (ex *exchange) Reconcile(t *table.Table) {
+	if ex.backend != nil && t.Cut(ex.backend.ID) {
+		ex.Abort()
 	}
 }
 
-// abort ends an exchange whose response cannot be completed. A client that
-// got a part of it must not take it for the whole: chunked and counted bodies
-// say so themselves, any other end is made a reset.
-func (ex *exchange) abort() {
-	cl := ex.client
-	delimited := ex.delimited()
-	ex.end()
-	if cl.stream == nil && delimited && !cl.conn.Broken() {
-		cl.linger()
-		return
+// Deaf implements client.Exchange.
+func (ex *exchange) Deaf() bool { return ex.deaf }
+
+// Heeds implements client.Exchange.
+func (ex *exchange) Heeds() client.Heed {
+	switch {
+	case ex.phase == phaseTunnel:
+		return client.HeedNothing
+	case ex.service.IgnoreClose || !ex.request.done():
+		return client.HeedResets
 	}
-	cl.abort()
+	return client.HeedEnds
 }
 
 // delimited reports whether the client can tell that the answer is not whole, if it
@@ -109,9 +117,9 @@ func (ex *exchange) delimited() bool {
 	return ex.phase < phaseBody || ex.response.kind == http1.BodyLength || ex.response.kind == http1.BodyChunked && !ex.oldClient
 }
 
-// clientGone ends an exchange whose client is no longer there. One that only ended
-// its direction may still read.
-func (ex *exchange) clientGone() {
+// ClientGone implements client.Exchange: it ends one whose client is no longer there.
+// A client that only ended its direction may still read.
+func (ex *exchange) ClientGone() {
 	cl := ex.client
 	delimited := ex.phase == phaseTunnel || ex.delimited()
 	ex.recordFlag(accesslog.AbortedByClient)
@@ -121,12 +129,8 @@ func (ex *exchange) clientGone() {
 	if ex.phase == phaseHead && ex.up != nil && ex.request.done() && ex.w.loop.Now()-ex.sent >= int64(patience) {
 		ex.backendStats().Abandoned++
 	}
-	ex.end()
-	if cl.stream == nil && !delimited {
-		cl.abort()
-		return
-	}
-	cl.close()
+	ex.End()
+	cl.Close(delimited)
 }
 
 // patience is how long a client waits at least before its going says something

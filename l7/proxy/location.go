@@ -34,7 +34,7 @@ func (ex *exchange) rewriteLocation(index int) {
 		if !ex.pointsHere(scheme, authority) {
 			return
 		}
-		w.location = append(w.location, ex.client.proto()...)
+		w.location = append(w.location, ex.peer.Scheme()...)
 		w.location = append(w.location, "://"...)
 		w.location = append(w.location, ex.host...)
 		w.location, _ = ex.Undo.Append(w.location, path)
@@ -52,7 +52,7 @@ func (ex *exchange) rewriteLocation(index int) {
 // often takes the client's host for a plain one too: on an https listener
 // http:// with that host is the farm's own address with the wrong scheme.
 func (ex *exchange) pointsHere(scheme, authority []byte) bool {
-	proto := ex.client.proto()
+	proto := ex.peer.Scheme()
 	if len(scheme) == 0 {
 		scheme = proto
 	}

@@ -46,7 +46,7 @@ func (w *worker) check(p *table.Plan) *login {
 		if right {
 			for _, other := range e.Workers {
 				if other != w {
-					other.loop.Post(func() { other.query.Gate.Learn(digest, other.clock()) })
+					other.loop.Post(func() { other.query.Gate.Learn(digest, other.Clock()) })
 				}
 			}
 		}
@@ -84,7 +84,7 @@ func (l *login) leave(ex *exchange) {
 func (w *worker) checked(l *login, right bool) {
 	delete(w.logins, l.digest)
 	if right {
-		w.query.Gate.Learn(l.digest, w.clock())
+		w.query.Gate.Learn(l.digest, w.Clock())
 		w.engine.guesses.Refund(l.client, guesses)
 	}
 	for len(l.waiting) > 0 {
@@ -98,7 +98,7 @@ func (w *worker) checked(l *login, right bool) {
 // judged goes on with an exchange that waited.
 func (ex *exchange) judged(p *table.Protection, right bool) {
 	cl := ex.client
-	defer cl.conn.Contain()
+	defer ex.peer.Conn.Contain()
 	if !right {
 		ex.note(refused.Unauthorized, 401, table.RefusedPassword.Reason)
 		ex.failWith(401, p.UserChallenge)
@@ -108,7 +108,7 @@ func (ex *exchange) judged(p *table.Protection, right bool) {
 		return
 	}
 	ex.forwardTo()
-	if cl.ex == ex {
-		ex.pumpRequest()
+	if ex.client == cl {
+		ex.ClientReadable()
 	}
 }

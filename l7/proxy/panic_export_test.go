@@ -1,6 +1,6 @@
 package proxy
 
-import "github.com/sluicelb/sluice/core/loop"
+import "github.com/sluicelb/sluice/l7/client"
 
 // What the panic tests break, each so that a certain step cannot be done.
 const (
@@ -21,24 +21,12 @@ func (e *Engine) Break(what int) (exchanges int) {
 				}
 			}
 		}
-		w.loop.Each(func(c *loop.Conn) {
-			if m, ok := c.Handler().(*multiplex); ok {
-				for cl := m.streams.First(); cl != nil; cl = cl.stream.links.Next() {
-					exchanges += cl.ex.spoil(what)
-				}
-			}
-			if cl, ok := c.Handler().(*client); ok {
-				exchanges += cl.ex.spoil(what)
-			}
-		})
+		w.Exchanges(func(ex client.Exchange) { exchanges += ex.(*exchange).spoil(what) })
 	})
 	return exchanges
 }
 
 func (ex *exchange) spoil(what int) (exchanges int) {
-	if ex == nil {
-		return 0
-	}
 	switch what {
 	case BreakService:
 		ex.service = nil

@@ -5,12 +5,12 @@ import "github.com/sluicelb/sluice/l7/table"
 // prepare makes the request a backend gets in the loop's scratch buffer: head
 // and as much of the body as has come.
 func (ex *exchange) prepare(rest []byte) (used int, err error) {
-	told := table.Told{Proto: ex.client.proto()}
+	told := table.Told{Proto: ex.peer.Scheme()}
 	if len(ex.id) > 0 { // copying what was just written makes the processor wait
 		told.ID = ex.id
 	}
 	if t := ex.farm.TLS; t != nil && t.TellsClients {
-		told.Certificate = ex.client.certificate()
+		told.Certificate = ex.peer.Certificate()
 	}
 	if err := ex.Revise(&ex.w.query, ex.service, &ex.Choice, &told); err != nil {
 		return 0, err
@@ -31,7 +31,7 @@ func (ex *exchange) assemble(rest []byte) (used int, err error) {
 		out = append(out, ex.requestTrailer()...)
 	}
 	w.loop.Scratch = out
-	ex.client.stats().BytesIn += uint64(in)
+	ex.peer.Stats().BytesIn += uint64(in)
 	ex.recordMoved(uint64(in), 0)
 	return in, nil
 }

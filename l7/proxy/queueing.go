@@ -50,7 +50,7 @@ func (ex *exchange) endWait() {
 	}
 	ex.stats().Queued--
 	ex.recordQueued()
-	ex.client.setDeadline(0)
+	ex.client.SetDeadline(0)
 	wt.forget()
 	if free, _ := ex.service.Picker.Room(); free {
 		ex.queue.Released()
@@ -127,10 +127,8 @@ func (ex *exchange) join() bool {
 	if ex.head == nil {
 		ex.save()
 	}
-	ex.client.setDeadline(ex.w.loop.Now() + sv.QueueTimeout)
-	if ex.client.stream == nil {
-		ex.client.conn.Wait() // to hear of its end
-	}
+	ex.client.SetDeadline(ex.w.loop.Now() + sv.QueueTimeout)
+	ex.client.Listen(true)
 	return true
 }
 
@@ -178,6 +176,6 @@ func (ex *exchange) renew() {
 }
 
 func (ex *exchange) moveTo(f *table.Farm, sv *table.Service) {
-	ex.MoveTo(sv, ex.service, ex.client.conn.Peer().Addr())
+	ex.MoveTo(sv, ex.service, ex.peer.Conn.Peer().Addr())
 	ex.farm, ex.service, ex.queue = f, sv, sv.Queue
 }

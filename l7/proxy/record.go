@@ -6,6 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/refusal"
 	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/l7/client"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/refused"
 	"github.com/sluicelb/sluice/l7/table"
@@ -27,7 +28,6 @@ type records struct {
 	loop    uint8
 	ids     *accesslog.IDs
 	free    []*accesslog.Entry
-	refusal uint8  // class plus one of what the event at hand is refused for
 	extra   []byte // field lines with an id of the message at hand
 
 	skew, synced int64 // from the loop's clock to Unix time, and when that was found
@@ -44,7 +44,7 @@ func (r *records) wall(now int64) int64 {
 
 // entry begins the record of a request of the farm; nil when nobody wants one.
 // r is the request's head, nil when it cannot be read.
-func (w *worker) entry(cl *client, f *table.Farm, r *http1.Request) *accesslog.Entry {
+func (w *worker) entry(p *client.Peer, f *table.Farm, r *http1.Request) *accesslog.Entry {
 	rec := &w.records
 	if rec.segment == nil {
 		return nil
@@ -68,14 +68,13 @@ func (w *worker) entry(cl *client, f *table.Farm, r *http1.Request) *accesslog.E
 	e.Begin()
 	e.Flags, e.Farm, e.Loop = why, f.ID, rec.loop
 	e.Time = rec.wall(w.loop.Now())
-	e.Client(table.RealClient(f, cl.conn.Peer(), r))
-	if t := cl.conn.TLS(); t != nil {
+	e.Client(table.RealClient(f, p.Conn.Peer(), r))
+	if t := p.Conn.TLS(); t != nil {
 		e.TLSVersion, e.Cipher = t.Version, t.Cipher
 	}
 	if r != nil {
-		e.Proto = accesslog.ProtoHTTP10 + accesslog.Proto(r.Minor&1)
-		if cl.stream != nil {
-			e.Proto = accesslog.ProtoHTTP2
+		if e.Proto = p.Version; e.Proto == 0 {
+			e.Proto = accesslog.ProtoHTTP10 + accesslog.Proto(r.Minor&1)
 		}
 		e.BytesIn = uint64(r.Len)
 		e.Method(r.Method.Of(r.Buf))
@@ -107,7 +106,7 @@ func (ex *exchange) recordHead() {
 	w := ex.w
 	ex.began = w.loop.Now()
 	ex.takeID()
-	if ex.entry = w.entry(ex.client, ex.farm, &w.req); ex.entry != nil {
+	if ex.entry = w.entry(ex.peer, ex.farm, &w.req); ex.entry != nil {
 		ex.entry.RequestID(ex.id)
 		ex.farm.Recording.Fields(ex.entry, &w.req)
 	}
@@ -159,12 +158,6 @@ func (ex *exchange) recordRefusal(class refusal.Class) {
 	if e := ex.entry; e != nil {
 		e.Refusal = uint8(class) + 1
 	}
-}
-
-// recordRefusal is the exchange's, for what is refused before there is one.
-func (cl *client) recordRefusal(class refusal.Class) {
-	cl.w.shard.Refusals(cl.farm)[class]++
-	cl.w.records.refusal = uint8(class) + 1
 }
 
 // recordAnswer notes the head of the final answer, which came from the backend.
@@ -237,29 +230,32 @@ func ofBackend(class refusal.Class) bool {
 	return class == refused.BadAnswer || class == refused.CutAnswer || class == refused.BackendTimeout
 }
 
-// recordOwn records an answer that is given without a backend. known says that
-// the request's head is in w.req; sv is nil when no service was found.
-func (w *worker) recordOwn(cl *client, f *table.Farm, sv *table.Service, known bool, status, bytes int) {
-	class := w.records.refusal
-	w.records.refusal = 0
-	r := &w.req
-	if !known {
-		r = nil
-	}
-	e := w.entry(cl, f, r)
+// recordOwn records an answer that is given without a backend. sv is nil when no
+// service was found; class is that of what is refused, plus one.
+func (w *worker) recordOwn(cl client.Client, f *table.Farm, sv *table.Service, class uint8, status, bytes int) {
+	e := w.entry(cl.From(), f, &w.req)
 	if e == nil {
 		return
 	}
-	if r != nil {
-		f.Recording.Fields(e, r)
-	}
-	e.Flags |= accesslog.Own
+	f.Recording.Fields(e, &w.req)
 	if sv != nil {
 		e.Service = sv.ID
 	}
 	if status/100 == 3 {
 		e.Flags |= accesslog.Redirected
 	}
+	w.putOwn(e, class, status, bytes)
+}
+
+// Answered implements client.Handler.
+func (w *worker) Answered(p *client.Peer, f *table.Farm, class refusal.Class, status, bytes int) {
+	if e := w.entry(p, f, nil); e != nil {
+		w.putOwn(e, uint8(class)+1, status, bytes)
+	}
+}
+
+func (w *worker) putOwn(e *accesslog.Entry, class uint8, status, bytes int) {
+	e.Flags |= accesslog.Own
 	e.Status, e.BytesOut, e.Refusal = uint16(status), uint64(bytes), class
 	w.records.put(e)
 }

@@ -20,22 +20,11 @@ func answerReason(err error) string {
 	return "malformed answer"
 }
 
-// note leaves a line of what the client is refused for. status is that of the
-// answer, 0 without one; reason is a text of ours, never bytes of the client.
-func (cl *client) note(class refusal.Class, status int, reason string) {
-	cl.recordRefusal(class)
-	w := cl.w
-	name := ""
-	if f := w.engine.table.Load().Farms[cl.farm]; f != nil {
-		name = f.Name
-	}
-	w.note(class, status, name, reason, cl.conn.Peer(), netip.AddrPort{})
-}
-
-// note is the client's, within an exchange.
+// note leaves a line of what the client is refused for, as Peer.Note does before there
+// is an exchange.
 func (ex *exchange) note(class refusal.Class, status int, reason string) {
 	ex.recordRefusal(class)
-	ex.w.note(class, status, ex.farm.Name, reason, ex.client.conn.Peer(), netip.AddrPort{})
+	ex.w.note(class, status, ex.farm.Name, reason, ex.peer.Conn.Peer(), netip.AddrPort{})
 }
 
 // noteBackend leaves a line of what the backend did wrong.
@@ -44,7 +33,7 @@ func (ex *exchange) noteBackend(class refusal.Class, status int, reason string) 
 	w := ex.w
 	w.refusals.Add(w.loop.Now(), refusal.Event{
 		Class: class, Status: uint16(status), Farm: ex.farm.Name, Reason: reason,
-		Client: ex.client.conn.Peer(), Backend: ex.backend.Target.Addr, Alias: ex.backend.Alias,
+		Client: ex.peer.Conn.Peer(), Backend: ex.backend.Target.Addr, Alias: ex.backend.Alias,
 	})
 }
 

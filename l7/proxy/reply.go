@@ -3,35 +3,37 @@ package proxy
 import (
 	"strconv"
 
+	"github.com/sluicelb/sluice/l7/client"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/refused"
 	"github.com/sluicelb/sluice/l7/table"
 )
 
 // answerWith answers a request without a backend, for a service or for none, with
-// more field lines. It returns how many bytes of rest belong to the request.
-func (w *worker) answerWith(cl *client, f *table.Farm, sv *table.Service, status int, lines, rest []byte) int {
+// more field lines. class is that of what it is refused for, plus one. It returns how many bytes of rest belong to the request.
+func (w *worker) answerWith(cl client.Client, f *table.Farm, sv *table.Service, class uint8, status int, lines, rest []byte) int {
 	close, used := w.bodyless(rest)
-	s := cl.stats()
+	s := cl.From().Stats()
 	s.Responses[status/100-1]++
 	out := f.Answers.AppendWith(w.loop.Scratch[:0], status, lines, w.req.Verb == http1.VerbHEAD, close)
-	w.recordOwn(cl, f, sv, true, status, len(out))
+	w.recordOwn(cl, f, sv, class, status, len(out))
 	w.send(cl, out, close)
 	return used
 }
 
 // refuse answers a request as its plan says. That a client has not identified
 // itself yet is how every visit begins, and no refusal.
-func (w *worker) refuse(cl *client, f *table.Farm, p *table.Plan, rest []byte) int {
-	no, lines := p.Refused, p.Lines
+func (w *worker) refuse(cl client.Client, f *table.Farm, p *table.Plan, rest []byte) int {
+	no, lines, class := p.Refused, p.Lines, uint8(0)
 	if no != table.RefusedStranger {
-		cl.note(no.Class, no.Status, no.Reason)
+		class = uint8(no.Class) + 1
+		cl.From().Note(no.Class, no.Status, no.Reason)
 	}
-	refused.Count(cl.stats(), no.Class)
+	refused.Count(cl.From().Stats(), no.Class)
 	if p.Wait > 0 {
 		lines = w.retryAfter(p.Wait)
 	}
-	return w.answerWith(cl, f, p.Service, no.Status, lines, rest)
+	return w.answerWith(cl, f, p.Service, class, no.Status, lines, rest)
 }
 
 // retryAfter is the field line that tells a client to wait that many
@@ -44,13 +46,13 @@ func (w *worker) retryAfter(wait int64) []byte {
 }
 
 // redirect answers with the service's redirect.
-func (w *worker) redirect(cl *client, f *table.Farm, p *table.Plan, rest []byte) int {
+func (w *worker) redirect(cl client.Client, f *table.Farm, p *table.Plan, rest []byte) int {
 	close, used := w.bodyless(rest)
-	sv, s := p.Service, cl.stats()
+	sv, s := p.Service, cl.From().Stats()
 	s.Redirects++
 	s.Responses[2]++
 	out := table.AppendRedirect(w.loop.Scratch[:0], sv.Redirect.Code, p.Location, sv.Redirect.STS, close)
-	w.recordOwn(cl, f, sv, true, sv.Redirect.Code, len(out))
+	w.recordOwn(cl, f, sv, 0, sv.Redirect.Code, len(out))
 	w.send(cl, out, close)
 	return used
 }
@@ -65,14 +67,9 @@ func (w *worker) bodyless(rest []byte) (close bool, used int) {
 	return !w.req.KeepAlive || w.req.Minor == 0, 0
 }
 
-func (w *worker) send(cl *client, out []byte, close bool) {
-	cl.stats().BytesOut += uint64(len(out))
-	switch err := cl.answer(out); {
-	case err != nil:
-		cl.close()
-	case close:
-		cl.linger()
-	}
+func (w *worker) send(cl client.Client, out []byte, close bool) {
+	cl.From().Stats().BytesOut += uint64(len(out))
+	cl.Answer(out, close)
 }
 
 // fail answers an exchange that got no response head to pass on, and ends it.
@@ -88,17 +85,9 @@ func (ex *exchange) failWith(status int, lines []byte) {
 	s.Responses[status/100-1]++
 	out := ex.ownID(f.Answers.AppendWith(w.loop.Scratch[:0], status, lines, head, close))
 	ex.recordOwn(status, len(out))
-	ex.end()
+	ex.End()
 	s.BytesOut += uint64(len(out))
-	if cl.answer(out) != nil {
-		cl.close()
-		return
-	}
-	if close {
-		cl.linger()
-		return
-	}
-	cl.resume()
+	cl.Answer(out, close)
 }
 
 // refuse answers a request that cannot be sent on, most often because its body

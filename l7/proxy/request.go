@@ -88,7 +88,7 @@ func (ex *exchange) connecting(by int) {
 
 // BackendConnected implements backend.Owner.
 func (ex *exchange) BackendConnected(began int64, own bool, err error) {
-	defer ex.client.conn.Contain()
+	defer ex.peer.Conn.Contain()
 	if err != nil {
 		ex.up = nil // whoever opened it has it back
 	}
@@ -121,7 +121,7 @@ func (ex *exchange) BackendConnected(began int64, own bool, err error) {
 	up := ex.up
 	ex.send()
 	if ex.up == up {
-		ex.pumpRequest()
+		ex.ClientReadable()
 	}
 }
 
@@ -181,8 +181,26 @@ func (ex *exchange) again() {
 	ex.forwardTo()
 }
 
-// pumpRequest moves the request body on, until it pauses or ends.
-func (ex *exchange) pumpRequest() {
+// Proceed implements client.Exchange.
+func (ex *exchange) Proceed() {
+	if ex.request.done() {
+		ex.listen()
+		return
+	}
+	ex.ClientReadable()
+}
+
+// listen has the client's end noticed once the whole request has come. Who waits in
+// a queue is heard already.
+func (ex *exchange) listen() {
+	if ex.wait == nil {
+		ex.client.Listen(false)
+	}
+}
+
+// ClientReadable implements client.Exchange: it moves the request body on, until it
+// pauses or ends.
+func (ex *exchange) ClientReadable() {
 	if ex.phase == phaseTunnel {
 		ex.tunnelUp()
 		return
@@ -195,20 +213,20 @@ func (ex *exchange) pumpRequest() {
 		if ex.up.Pending() != 0 {
 			return // BackendDrained comes back here
 		}
-		n, err := ex.client.readBody(l.In[:bodyRead])
+		n, err := ex.client.ReadBody(l.In[:bodyRead])
 		if err == loop.ErrDry {
-			ex.client.setDeadline(l.Now() + ex.farm.RequestTimeout)
+			ex.client.SetDeadline(l.Now() + ex.farm.RequestTimeout)
 			return
 		}
 		if err != nil {
-			ex.clientGone()
+			ex.ClientGone()
 			return
 		}
 		if !ex.sendBody(l.In[:n]) {
 			return
 		}
 	}
-	ex.client.again()
+	ex.client.Again()
 }
 
 // sendBody sends the next bytes of the request body. It reports whether more
@@ -225,7 +243,7 @@ func (ex *exchange) sendBody(p []byte) bool {
 	err = ex.transmitBody(p[:out])
 	ex.up.SetDeadline(ex.w.loop.Now() + ex.backend.Timeout)
 	if in < len(p) {
-		ex.client.keep(p[in:])
+		ex.client.Unread(p[in:])
 	}
 	if err != nil {
 		// The backend ended early; it may have answered before. What it said,
@@ -234,7 +252,7 @@ func (ex *exchange) sendBody(p []byte) bool {
 		return false
 	}
 	if ex.request.done() {
-		ex.client.listen()
+		ex.listen()
 		return false
 	}
 	return true
@@ -248,7 +266,7 @@ func (ex *exchange) brokenBody(err error) {
 		class, _, reason := refused.Classify(err)
 		ex.note(class, 0, reason)
 		ex.stats().BadRequests++
-		ex.abort()
+		ex.Abort()
 		return
 	}
 	ex.refuse(err)
@@ -256,31 +274,31 @@ func (ex *exchange) brokenBody(err error) {
 
 // BackendDrained implements backend.Owner: there is room for more of the body.
 func (ex *exchange) BackendDrained() {
-	defer ex.client.conn.Contain()
-	ex.pumpRequest()
+	defer ex.peer.Conn.Contain()
+	ex.ClientReadable()
 }
 
-// clientExpired handles the client's silence.
-func (ex *exchange) clientExpired() {
+// ClientExpired implements client.Exchange: the client is silent.
+func (ex *exchange) ClientExpired() {
 	switch {
 	case ex.wait != nil:
 		ex.waitedTooLong()
 	case ex.phase == phaseTunnel:
-		ex.clientGone()
-	case ex.client.pending() != 0:
-		if ex.client.stalled(ex.farm.RequestTimeout) {
+		ex.ClientGone()
+	case ex.client.Pending() != 0:
+		if ex.client.Stalled(ex.farm.RequestTimeout) {
 			ex.stats().Timeouts++
 			ex.note(refused.Timeout, 0, "answer not taken in time")
 			cl := ex.client
-			ex.end()
-			cl.abort()
+			ex.End()
+			cl.Abort(false)
 		}
 	case ex.request.done() || ex.phase == phaseConnect || ex.up == nil || ex.up.Pending() != 0:
-		ex.client.hear() // the other side is what keeps the exchange waiting
+		ex.client.Hear() // the other side is what keeps the exchange waiting
 	case ex.phase == phaseBody:
 		ex.stats().Timeouts++
 		ex.note(refused.Timeout, 0, bodyLate)
-		ex.abort()
+		ex.Abort()
 	default:
 		ex.stats().Timeouts++
 		ex.note(refused.Timeout, 408, bodyLate)

@@ -24,8 +24,9 @@ type receiving struct {
 
 // BackendReadable implements backend.Owner.
 func (ex *exchange) BackendReadable() {
-	defer ex.client.conn.Contain()
-	m := ex.client.hold()
+	defer ex.peer.Conn.Contain()
+	peer := ex.peer
+	corked := peer.Cork()
 	switch ex.phase {
 	case phaseHead:
 		ex.readHead()
@@ -34,7 +35,7 @@ func (ex *exchange) BackendReadable() {
 	case phaseTunnel:
 		ex.tunnelDown()
 	}
-	m.letGo()
+	peer.Uncork(corked)
 }
 
 // readHead takes bytes of the response head, and comes back if there are more.
@@ -98,7 +99,7 @@ func (ex *exchange) headEnded(err error) {
 
 // BackendFailed implements backend.Owner.
 func (ex *exchange) BackendFailed(err error) {
-	defer ex.client.conn.Contain()
+	defer ex.peer.Conn.Contain()
 	ex.up = nil // the pool has it back
 	switch ex.phase {
 	case phaseHead:
@@ -108,7 +109,7 @@ func (ex *exchange) BackendFailed(err error) {
 	case phaseTunnel:
 		ex.backendStats().Resets++
 		ex.recordFlag(accesslog.AbortedByBackend)
-		ex.abort()
+		ex.Abort()
 	default:
 		ex.cutBody("connection ended within the body")
 	}
@@ -116,7 +117,7 @@ func (ex *exchange) BackendFailed(err error) {
 
 // BackendExpired implements backend.Owner: the backend kept us waiting.
 func (ex *exchange) BackendExpired() {
-	defer ex.client.conn.Contain()
+	defer ex.peer.Conn.Contain()
 	switch {
 	case !ex.request.done() && !ex.deaf && ex.up.Pending() == 0:
 		// It waits for the client, as we do: sendBody sets the deadline again.
@@ -132,10 +133,10 @@ func (ex *exchange) BackendExpired() {
 		ex.noteBackend(refused.BackendTimeout, 504, "no answer in time")
 		ex.drop()
 		ex.failed(504)
-	case ex.phase == phaseBody && ex.client.pending() == 0:
+	case ex.phase == phaseBody && ex.client.Pending() == 0:
 		ex.backendStats().Timeouts++
 		ex.noteBackend(refused.BackendTimeout, 0, "answer not complete in time")
-		ex.abort()
+		ex.Abort()
 	}
 }
 
@@ -211,8 +212,8 @@ func (ex *exchange) passInterim() bool {
 	w := ex.w
 	ex.unsave()
 	out := http1.AppendResponse(w.loop.Scratch[:0], &w.resp, &http1.ResponseOptions{})
-	if ex.client.interim(out) != nil {
-		ex.clientGone()
+	if ex.client.Interim(out) != nil {
+		ex.ClientGone()
 		return false
 	}
 	return true

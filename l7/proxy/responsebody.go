@@ -26,11 +26,11 @@ func (ex *exchange) pumpResponse() {
 		reads, most = 1, ex.encoder.Turn() // it takes time, not only memory
 	}
 	for range reads {
-		room := ex.client.room(most)
+		room := ex.client.Room(most)
 		if room == 0 {
-			// clientDrained comes back here; until then the client, not the
+			// ClientDrained comes back here; until then the client, not the
 			// backend, is on the clock.
-			ex.client.await(ex.farm.RequestTimeout)
+			ex.client.Await(ex.farm.RequestTimeout)
 			return
 		}
 		n, err := ex.up.Read(l.In[:room])
@@ -63,7 +63,7 @@ func (ex *exchange) passBody(p []byte) bool {
 	ex.backendStats().BytesIn += uint64(in)
 	switch err = ex.sendBodyPart(p[:out]); {
 	case err != nil:
-		ex.clientGone()
+		ex.ClientGone()
 		return false
 	case in < len(p):
 		ex.sentMore()
@@ -91,14 +91,14 @@ func (ex *exchange) sendBodyPart(p []byte) error {
 	}
 	ex.stats().BytesOut += uint64(len(p))
 	ex.recordMoved(0, uint64(len(p)))
-	return ex.client.writeBody(p, ex.response.done(), ex.answerTrailer())
+	return ex.client.WriteBody(p, ex.response.done(), ex.answerTrailer())
 }
 
 // badBody ends an exchange whose backend broke the rules within the body.
 func (ex *exchange) badBody(err error) {
 	ex.backendStats().BadResponses++
 	ex.noteBackend(refused.BadAnswer, 0, answerReason(err))
-	ex.abort()
+	ex.Abort()
 }
 
 // bodyEnded handles the end of the backend's direction within the body.
@@ -118,7 +118,7 @@ func (ex *exchange) bodyEnded(err error) {
 		}
 		ex.response.kind = http1.BodyNone
 		if ex.encoder != nil && ex.sendEncoded(nil, true) != nil {
-			ex.clientGone()
+			ex.ClientGone()
 			return
 		}
 		ex.finish()
@@ -131,11 +131,11 @@ func (ex *exchange) bodyEnded(err error) {
 func (ex *exchange) cutBody(reason string) {
 	ex.backendStats().Resets++
 	ex.noteBackend(refused.CutAnswer, 0, reason)
-	ex.abort()
+	ex.Abort()
 }
 
-// clientDrained goes on when the client has taken what was pending.
-func (ex *exchange) clientDrained() {
+// ClientDrained implements client.Exchange: the client has taken what was pending.
+func (ex *exchange) ClientDrained() {
 	switch ex.phase {
 	case phaseBody:
 		ex.pumpResponse()

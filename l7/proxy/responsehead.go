@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/refused"
 )
@@ -24,7 +23,7 @@ func (ex *exchange) answer(b []byte, n int) {
 		ex.badResponse(answerReason(err))
 		return
 	}
-	if r.Status < 300 && ex.client.wantsTunnel() {
+	if r.Status < 300 && ex.client.WantsTunnel() {
 		ex.badResponse("no switch of protocols, but a success")
 		return
 	}
@@ -44,7 +43,7 @@ func (ex *exchange) answer(b []byte, n int) {
 	ex.response.startAnswer(kind, &r.Head, !ex.oldClient)
 	unchunk := kind == http1.BodyChunked && ex.unframed()
 	if ex.service.Multiplexed && ex.unframed() && !ex.recalled {
-		ex.response.unframe(!ex.oldClient, ex.client.stream != nil)
+		ex.response.unframe(!ex.oldClient, ex.peer.Frames)
 	}
 	rest := b[n:]
 	in, out, err := ex.takeAnswer(rest, unchunk || ex.encoder != nil)
@@ -65,7 +64,7 @@ func (ex *exchange) answer(b []byte, n int) {
 		if !ex.answerEncoded(head, rest[:out]) {
 			return
 		}
-	} else if !ex.writeAnswer(head, b, n, out) {
+	} else if !ex.writeAnswer(head, rest[:out]) {
 		return
 	}
 	ex.unsave()
@@ -81,7 +80,7 @@ func (ex *exchange) answer(b []byte, n int) {
 func (ex *exchange) settleKeeping(kind http1.Body, unchunk bool) {
 	untilClose := kind == http1.BodyUntilClose
 	ex.keepBackend = ex.w.resp.KeepAlive && !untilClose
-	if untilClose && ex.encoder == nil || unchunk || ex.w.engine.farm(ex.client.port) == nil ||
+	if untilClose && ex.encoder == nil || unchunk || ex.peer.Farm() == nil ||
 		(ex.response.done() && !ex.request.done()) {
 		ex.keepClient = false
 	}
@@ -153,53 +152,22 @@ func (ex *exchange) countTaken(bytes int, took int64) {
 	}
 }
 
-// writeAnswer sends head and the first out bytes of the body b[n:]. The head
-// is put right before the body where that is possible, so that one call sends
-// both and only the head moves.
-func (ex *exchange) writeAnswer(head, b []byte, n, out int) bool {
-	ex.countAnswer(len(head)+out, len(head)+out)
+// writeAnswer sends head and part, what has come of the body.
+func (ex *exchange) writeAnswer(head, part []byte) bool {
+	ex.countAnswer(len(head)+len(part), len(head)+len(part))
+	return ex.beginAnswer(head, part, ex.answerTrailer())
+}
+
+// beginAnswer sends what the client gets first. It reports whether the client is
+// still there.
+func (ex *exchange) beginAnswer(head, part, trailer []byte) bool {
 	ex.phase = phaseBody
-	if ex.client.stream != nil {
-		ex.client.beginStream(head, b[n:n+out], ex.response.done(), ex.answerTrailer())
-		return true
-	}
-	conn := ex.client.conn
-	write := (*loop.Conn).Write
-	if ex.response.done() && !ex.keepClient {
-		write = (*loop.Conn).WriteMore // the end of the connection follows, in the same packet
-	}
-	var err error
-	switch front, ok := ex.front(b, n, len(head)); {
-	case out == 0:
-		err = write(conn, head)
-	case ok:
-		copy(front, head)
-		err = write(conn, front[:len(head)+out])
-	default:
-		if err = conn.WriteMore(head); err == nil {
-			err = write(conn, b[n:n+out])
-		}
-	}
-	if t := ex.answerTrailer(); err == nil && len(t) > 0 {
-		err = conn.Write(t)
-	}
-	if err != nil {
-		ex.clientGone()
+	if ex.client.Respond(head, part, ex.response.done(), !ex.keepClient, trailer) != nil {
+		ex.ClientGone()
 		return false
 	}
 	return true
 }
 
-// front finds the space before a body that lies in the loop's read buffer.
-func (ex *exchange) front(b []byte, n, length int) ([]byte, bool) {
-	if ex.ahead != nil {
-		return nil, false
-	}
-	l := ex.w.loop
-	at := cap(l.In) - cap(b) + n // b is a slice of l.In
-	front, ok := l.Front(at, length)
-	if !ok {
-		return nil, false
-	}
-	return front[:cap(front)], true
-}
+// unframed reports whether the client gets bodies without chunks.
+func (ex *exchange) unframed() bool { return ex.oldClient || ex.peer.Frames }

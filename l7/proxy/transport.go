@@ -51,7 +51,7 @@ func (ex *exchange) transport(to *dial.Target) (up backend.Transport, establishe
 // takeKept gives the exchange a connection its client keeps for the service. It
 // answers false when there is none, or none that can serve it.
 func (ex *exchange) takeKept() bool {
-	up := ex.client.keeps().Take(ex.service.ID, ex, func(c *dial.Conn, id uint32) bool {
+	up := ex.peer.Kept().Take(ex.service.ID, ex, func(c *dial.Conn, id uint32) bool {
 		i := ex.service.Find(id)
 		if i < 0 {
 			return false
@@ -75,9 +75,7 @@ func (ex *exchange) transmit(b []byte) error {
 	if !ex.service.Multiplexed {
 		return ex.up.Send(b, false, nil)
 	}
-	if ex.client.stream == nil {
-		ex.client.conn.Wait() // if it leaves the backend may stop
-	}
+	ex.client.Listen(true) // if it leaves the backend may stop
 	up := ex.up
 	err := up.Send(b, ex.request.done(), ex.requestTrailer())
 	if ex.binds {
@@ -130,7 +128,7 @@ func (ex *exchange) giveBack(complete bool) {
 	up, whole := ex.up, ex.keepBackend && complete
 	ex.up = nil
 	if ex.service.Pinned || ex.binds {
-		up.FinishFor(ex.client.keeping(), ex.service.ID, whole)
+		up.FinishFor(ex.peer.Keep(), ex.service.ID, whole)
 		return
 	}
 	up.Finish(whole)
@@ -158,7 +156,7 @@ func (ex *exchange) bareEnded() {
 	case err != nil:
 		ex.badBody(err)
 	case ex.sendBodyPart(nil) != nil:
-		ex.clientGone()
+		ex.ClientGone()
 	default:
 		ex.finish()
 	}

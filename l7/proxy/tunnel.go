@@ -31,19 +31,14 @@ func (ex *exchange) switchProtocol(b []byte, n int) {
 	ex.countAnswer(len(out), len(out))
 	ex.phase = phaseTunnel
 	ex.unsave()
-	err := ex.client.interim(out)
+	err := ex.client.Interim(out)
 	if rest := b[n:]; err == nil && len(rest) > 0 {
 		ex.countTunnel(0, len(rest))
-		err = ex.client.writeBody(rest, false, nil)
+		err = ex.client.WriteBody(rest, false, nil)
 	}
 	ex.keepAhead(nil)
-	if err == nil && ex.client.in != nil {
-		ex.countTunnel(len(ex.client.in), 0)
-		err = ex.up.SendBody(ex.client.in, false, nil)
-		ex.client.keep(nil)
-	}
 	if err != nil {
-		ex.clientGone()
+		ex.ClientGone()
 		return
 	}
 	ex.up.SetDeadline(0)
@@ -79,7 +74,7 @@ func (ex *exchange) countTunnel(in, out int) {
 
 // tunnelMoved ends the tunnel when both directions have ended.
 func (ex *exchange) tunnelMoved(ended bool, side *bool) {
-	ex.client.setDeadline(ex.w.loop.Now() + ex.farm.TunnelIdle)
+	ex.client.SetDeadline(ex.w.loop.Now() + ex.farm.TunnelIdle)
 	if !ended {
 		return
 	}
@@ -93,8 +88,8 @@ func (ex *exchange) tunnelMoved(ended bool, side *bool) {
 		ex.clientEnded = false // flush first; BackendDrained reads the end again
 		return
 	}
-	ex.end()
-	cl.linger()
+	ex.End()
+	cl.Finish(false, false)
 }
 
 // relayUp moves bytes to the backend until it pauses. ended says that the client's
@@ -105,7 +100,7 @@ func (ex *exchange) relayUp() (moved int, ended bool) {
 		if ex.up.Pending() != 0 {
 			return moved, false // BackendDrained comes back here
 		}
-		n, err := ex.client.readBody(l.In)
+		n, err := ex.client.ReadBody(l.In)
 		switch {
 		case err == loop.ErrDry:
 			return moved, false
@@ -121,7 +116,7 @@ func (ex *exchange) relayUp() (moved int, ended bool) {
 			return moved, true
 		}
 	}
-	ex.client.again()
+	ex.client.Again()
 	return moved, false
 }
 
@@ -129,9 +124,9 @@ func (ex *exchange) relayUp() (moved int, ended bool) {
 func (ex *exchange) relayDown() (moved int, ended bool) {
 	l := ex.w.loop
 	for range readsPerTurn {
-		room := ex.client.room(len(l.In))
+		room := ex.client.Room(len(l.In))
 		if room == 0 {
-			return moved, false // clientDrained comes back here
+			return moved, false // ClientDrained comes back here
 		}
 		n, err := ex.up.Read(l.In[:room])
 		switch {
@@ -142,20 +137,14 @@ func (ex *exchange) relayDown() (moved int, ended bool) {
 			if reset {
 				ex.clientEnded, ex.backendEnded = true, true
 			}
-			ex.client.endTunnel(reset)
+			ex.client.EndTunnel(reset)
 			return moved, true
 		}
 		moved += n
-		if ex.client.writeBody(l.In[:n], false, nil) != nil {
+		if ex.client.WriteBody(l.In[:n], false, nil) != nil {
 			return moved, true
 		}
 	}
 	ex.up.Again()
 	return moved, false
-}
-
-// wantsTunnel reports whether the client asked for a tunnel on a stream: there
-// any 2xx tells that it stands, whatever the backend meant (RFC 8441 section 5).
-func (cl *client) wantsTunnel() bool {
-	return cl.stream != nil && cl.stream.pipe.H2 != nil && cl.stream.pipe.H2.Tunnel()
 }

@@ -40,10 +40,11 @@ func (wt *waiter) called() {
 		q.Wake()
 		return
 	}
-	defer ex.client.conn.Contain()
-	m := ex.client.hold()
+	defer ex.peer.Conn.Contain()
+	peer := ex.peer
+	corked := peer.Cork()
 	wt.turn, ex.turned = true, true
 	ex.renew()
 	ex.goOn()
-	m.letGo()
+	peer.Uncork(corked)
 }

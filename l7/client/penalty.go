@@ -1,20 +1,22 @@
-package proxy
+package client
 
 import (
 	"net/netip"
 	"time"
 
 	"github.com/sluicelb/sluice/core/ratelimit"
-	"github.com/sluicelb/sluice/l7/table"
 )
 
-// penalties make those come back more slowly whose HTTP/2 connections to a farm
+// Penalties make those come back more slowly whose HTTP/2 connections to a farm
 // were ended because of a flood: the next one from that address, or /64, is
 // accepted and then waits before it is heard. The wait doubles with every flood
 // and shrinks again with time. Nobody is turned away, because others may be behind
 // the same address; who speaks HTTP/1, or is connected already, notices nothing.
 // What is remembered is bounded as that of ratelimit is.
-type penalties struct{ floods *ratelimit.Table }
+type Penalties struct{ floods *ratelimit.Table }
+
+// NewPenalties returns those of nobody.
+func NewPenalties() *Penalties { return &Penalties{ratelimit.NewTable()} }
 
 // flooding is how floods are remembered: one is forgotten every five seconds, and
 // of an address no more than a minute's worth is known.
@@ -28,12 +30,12 @@ const (
 )
 
 // charge notes a flood.
-func (p *penalties) charge(farm uint32, from netip.Addr, now int64) {
+func (p *Penalties) charge(farm uint32, from netip.Addr, now int64) {
 	p.floods.Take(p.key(farm, from), now, flooding)
 }
 
 // delay is how long a new connection has to wait.
-func (p *penalties) delay(farm uint32, from netip.Addr, now int64) int64 {
+func (p *Penalties) delay(farm uint32, from netip.Addr, now int64) int64 {
 	n := p.floods.Owes(p.key(farm, from), now, flooding)
 	if n == 0 {
 		return 0
@@ -42,38 +44,6 @@ func (p *penalties) delay(farm uint32, from netip.Addr, now int64) int64 {
 }
 
 // key is that of an address at a farm: other farms have nothing to do with it.
-func (p *penalties) key(farm uint32, from netip.Addr) ratelimit.Key {
+func (p *Penalties) key(farm uint32, from netip.Addr) ratelimit.Key {
 	return p.floods.Address(from) ^ ratelimit.Key(uint64(farm)<<32)
-}
-
-// delayed lets a connection of HTTP/2 wait if it has to. Trusted peers, who bring
-// many clients, never do.
-func (cl *client) delayed(b []byte) bool {
-	w, from := cl.w, cl.conn.Peer().Addr()
-	wait := w.engine.penalties.delay(cl.farm, from, w.clock())
-	if wait == 0 {
-		return false
-	}
-	if f := w.engine.farm(cl.port); f == nil || table.Trusts(f.Trusted, from) {
-		return false
-	}
-	w.shard.Loop().HTTP2Delayed++
-	cl.slow = true
-	cl.keep(b)
-	cl.conn.SetDeadline(w.loop.Now() + wait)
-	cl.conn.Wait() // to hear of its end
-	return true
-}
-
-// stayOrGo lets go of a client that does not wait any longer.
-func (cl *client) stayOrGo() {
-	if cl.conn.Ended() {
-		cl.close()
-	}
-}
-
-// waitedOut serves a connection after its delay.
-func (cl *client) waitedOut() {
-	cl.slow = false
-	cl.multiplex(cl.in)
 }

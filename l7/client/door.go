@@ -1,9 +1,8 @@
-package proxy
+package client
 
 import (
-	"net/netip"
-
 	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/ports"
 	"github.com/sluicelb/sluice/l7/refused"
 	"github.com/sluicelb/sluice/l7/state"
 	"github.com/sluicelb/sluice/l7/table"
@@ -11,15 +10,15 @@ import (
 
 // door is where the clients of a port come in on one loop.
 type door struct {
-	w        *worker
-	port     *port
+	server   *Server
+	port     *ports.Port
 	listener *loop.Listener
 	held     *state.Places // of the connection that is being accepted
 	waits    bool          // in a queue
 }
 
 // Wake implements state.Door: it lets the door try again, on its loop.
-func (d *door) Wake() { d.w.loop.Post(d.open) }
+func (d *door) Wake() { d.server.loop.Post(d.open) }
 
 // open goes on accepting after there was no place.
 func (d *door) open() {
@@ -30,7 +29,7 @@ func (d *door) open() {
 // Enter implements loop.Gate. Clients of a farm that refuses those beyond its
 // bound are let in to be told.
 func (d *door) Enter() bool {
-	f := d.w.engine.farm(d.port)
+	f := d.server.table.Load().Farm(d.port)
 	switch {
 	case f == nil || f.Places == nil:
 		return true
@@ -74,19 +73,18 @@ func (d *door) place(f *table.Farm) (held *state.Places, full bool) {
 
 // turnAway answers a client for whom there is no place, as soon and as briefly
 // as possible. With TLS there is nothing to say before a handshake.
-func (w *worker) turnAway(f *table.Farm, c *loop.Conn) {
-	s := w.shard.Farm(f.ID)
-	s.Connections++
-	s.Responses[4]++
-	w.shard.Refusals(f.ID)[refused.TooManyClients]++
-	w.note(refused.TooManyClients, 503, f.Name, "as many clients as the farm may have", c.Peer(), netip.AddrPort{})
+func (s *Server) turnAway(f *table.Farm, c *loop.Conn) {
+	st := s.shard.Farm(f.ID)
+	st.Connections++
+	st.Responses[4]++
+	s.note(f.ID, refused.TooManyClients, 503, f.Name, "as many clients as the farm may have", c.Peer())
 	if f.TLS != nil {
 		c.Abort()
 		return
 	}
-	_, _ = c.Read(w.loop.In[:headRead]) // unread bytes would make a reset of the answer
-	out := f.Answers.Append(w.loop.Scratch[:0], 503, false, true)
-	s.BytesOut += uint64(len(out))
+	_, _ = c.Read(s.loop.In[:headRead]) // unread bytes would make a reset of the answer
+	out := f.Answers.Append(s.loop.Scratch[:0], 503, false, true)
+	st.BytesOut += uint64(len(out))
 	if c.Write(out) != nil {
 		c.Close()
 		return

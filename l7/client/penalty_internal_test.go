@@ -1,4 +1,4 @@
-package proxy
+package client
 
 import (
 	"net/netip"
@@ -9,7 +9,7 @@ import (
 
 func TestDelaysGrowWithFloodsAndShrinkWithTime(t *testing.T) {
 	t.Parallel()
-	p := penalties{ratelimit.NewTable()}
+	p := Penalties{ratelimit.NewTable()}
 	a := netip.MustParseAddr("192.0.2.1")
 	now := second
 	if p.delay(1, a, now) != 0 {
@@ -47,7 +47,7 @@ func TestDelaysGrowWithFloodsAndShrinkWithTime(t *testing.T) {
 
 func TestDelaysAreOfANetworkOfIPv6(t *testing.T) {
 	t.Parallel()
-	p := penalties{ratelimit.NewTable()}
+	p := Penalties{ratelimit.NewTable()}
 	p.charge(1, netip.MustParseAddr("2001:db8:0:1::1"), second)
 	if p.delay(1, netip.MustParseAddr("2001:db8:0:1:ffff::2"), second) == 0 {
 		t.Error("another address of the /64 has no delay")

@@ -1,15 +1,15 @@
-package proxy
+package client
 
 import "github.com/sluicelb/sluice/core/loop"
 
-// batch is the requests of a multiplex that have come and wait to be begun. What
+// batch is the requests of a connection that have come and wait to be begun. What
 // was read together is looked at as a whole first: a stream that is taken back,
 // or breaks a rule, right behind its head has cost no more than that (rapid reset,
 // CVE-2023-44487; MadeYouReset, CVE-2025-8671). A request that nothing came behind
 // never waits.
 type batch struct {
 	heads []byte  // of the requests, one behind the other; pooled
-	first *client // that waits
+	first *stream // that waits
 	count int     // of those that wait
 	begun int     // requests, in this turn
 }
@@ -24,48 +24,47 @@ const (
 )
 
 // postpone lets a request wait until what was read with it has been looked at.
-func (m *multiplex) postpone(cl *client, head []byte) {
-	b := &m.batch
-	cl.stream.waits, cl.stream.at = true, len(b.heads)
-	b.heads = append(m.w.loop.Buffers.Grow(b.heads, len(head)), head...)
+func (c *h2Conn) postpone(s *stream, head []byte) {
+	b := &c.batch
+	s.waits, s.at = true, len(b.heads)
+	b.heads = append(c.server.loop.Buffers.Grow(b.heads, len(head)), head...)
 	if b.count++; b.count == 1 {
-		b.first = cl
+		b.first = s
 	}
 }
 
 // withdraw takes out a request that waits no more.
-func (m *multiplex) withdraw(cl *client) {
-	b := &m.batch
-	cl.stream.waits = false
+func (c *h2Conn) withdraw(s *stream) {
+	b := &c.batch
+	s.waits = false
 	if b.count--; b.count == 0 {
 		b.first = nil
 		return
 	}
-	for b.first == cl || !b.first.stream.waits {
-		b.first = b.first.stream.links.Next()
+	for b.first == s || !b.first.waits {
+		b.first = b.first.links.Next()
 	}
 }
 
 // beginBatch begins requests that wait, in the order they came and as many as
 // the turn may.
-func (m *multiplex) beginBatch() {
-	b := &m.batch
+func (c *h2Conn) beginBatch() {
+	b := &c.batch
 	for b.count > 0 && b.begun < beginsPerTurn {
-		cl := b.first
-		st := cl.stream
-		m.withdraw(cl)
-		m.begin(cl, b.heads[st.at:st.at+st.head])
+		s := b.first
+		c.withdraw(s)
+		s.begin(b.heads[s.at : s.at+s.head])
 	}
 	if b.count == 0 {
-		b.drop(&m.w.loop.Buffers)
+		b.drop(&c.server.loop.Buffers)
 	}
 }
 
 // goOn begins more of the requests that wait, in a turn that brought no bytes.
-func (m *multiplex) goOn() {
-	m.busy = true
-	m.beginBatch()
-	m.busy = false
+func (c *h2Conn) goOn() {
+	c.busy = true
+	c.beginBatch()
+	c.busy = false
 }
 
 // drop gives back the memory of heads nobody waits with.

@@ -1,0 +1,154 @@
+package client
+
+import (
+	"errors"
+
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/proxyproto"
+	"github.com/sluicelb/sluice/l7/http2"
+	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/table"
+)
+
+// A farm may let trusted peers begin a connection with a header of the PROXY
+// protocol, before TLS: it says whose connection they pass on. That address is
+// the client's from then on, for everything: what backends are told, sessions,
+// limits, records. What the client then says of itself (X-Forwarded-For) was not
+// written by the peer, who only passes bytes on: it is believed if the address
+// in the header is trusted, too.
+
+// readProxyHeader goes on with the header.
+func (c *h1Conn) readProxyHeader() {
+	switch o, why := c.proxyHeader.Take(c.Conn, c.server.loop.In, &c.server.header); o {
+	case proxyproto.Taken:
+		c.proxyHeaderTaken()
+	case proxyproto.Bad:
+		// There is no answer: whoever gets it may not be who it is for.
+		c.Stats().BadRequests++
+		c.Note(refused.BadProxyHeader, 0, why)
+		c.close()
+	case proxyproto.Gone, proxyproto.Failed:
+		c.close()
+	}
+}
+
+// proxyHeaderTaken goes on with what the header was for.
+func (c *h1Conn) proxyHeaderTaken() {
+	f := c.Farm()
+	if f == nil {
+		c.close()
+		return
+	}
+	if f.TLS != nil {
+		c.Conn.Secure(f.TLS.Security)
+	}
+	c.Conn.Proceed()
+}
+
+// proxyHeaderExpired ends a connection whose header did not come in time.
+func (c *h1Conn) proxyHeaderExpired() {
+	if c.proxyHeader.Begun() {
+		c.Stats().Timeouts++
+		c.Note(refused.Timeout, 0, "PROXY header not complete in time")
+	}
+	c.close()
+}
+
+// Connected implements loop.Handler: the outcome of a handshake.
+func (c *h1Conn) Connected(conn *loop.Conn, err error) {
+	switch {
+	case err == nil && conn.TLS().Protocol == "h2":
+		c.turnHTTP2(nil)
+	case err == nil:
+		conn.SetDeadline(c.server.loop.Now() + c.timeout())
+	case errors.Is(err, loop.ErrPlain):
+		c.notSecure()
+	case conn.Closed():
+		c.forget()
+	default:
+		c.close()
+	}
+}
+
+// notSecure answers a client that speaks plain HTTP to a farm with TLS.
+func (c *h1Conn) notSecure() {
+	f := c.Farm()
+	if f == nil || f.TLS == nil {
+		c.close()
+		return
+	}
+	c.Stats().BadRequests++
+	c.Note(refused.BadRequest, 0, "plain HTTP on a port with TLS")
+	c.server.handler.Answered(&c.Peer, f, refused.BadRequest, f.TLS.PlainStatus, len(f.TLS.Plain))
+	c.Answer(f.TLS.Plain, true)
+}
+
+// speaksHTTP2 finds out whether a connection begins with the preface of
+// HTTP/2 (prior knowledge, RFC 9113 section 3.3), and serves it then.
+func (c *h1Conn) speaksHTTP2(b []byte) bool {
+	if b[0] != 'P' || c.Conn.Secured() { // with TLS the handshake tells
+		return false
+	}
+	yes, more := http2.Preface(b)
+	switch {
+	case yes:
+		c.turnHTTP2(b)
+	case more:
+		c.stash(b)
+	}
+	return yes || more
+}
+
+// turnHTTP2 makes the connection one of HTTP/2, perhaps after a while. b is what
+// was read of it.
+func (c *h1Conn) turnHTTP2(b []byte) {
+	if !c.delayed(b) {
+		c.serveHTTP2(b)
+	}
+}
+
+// delayed lets a connection of HTTP/2 wait if it has to. Trusted peers, who bring
+// many clients, never do.
+func (c *h1Conn) delayed(b []byte) bool {
+	s, from := c.server, c.Conn.Peer().Addr()
+	wait := s.penalties.delay(c.FarmID, from, s.Clock())
+	if wait == 0 {
+		return false
+	}
+	if f := c.Farm(); f == nil || table.Trusts(f.Trusted, from) {
+		return false
+	}
+	s.shard.Loop().HTTP2Delayed++
+	c.slow = true
+	c.keep(b)
+	c.Conn.SetDeadline(s.loop.Now() + wait)
+	c.Conn.Wait() // to hear of its end
+	return true
+}
+
+// stayOrGo lets go of a client that does not wait any longer.
+func (c *h1Conn) stayOrGo() {
+	if c.Conn.Ended() {
+		c.close()
+	}
+}
+
+// waitedOut serves a connection after its delay.
+func (c *h1Conn) waitedOut() {
+	c.slow = false
+	c.serveHTTP2(c.in)
+}
+
+// serveHTTP2 puts an h2Conn in the place of the connection.
+func (c *h1Conn) serveHTTP2(b []byte) {
+	s, conn := c.server, c.Conn
+	h2 := newH2Conn(c.Peer)
+	n := copy(s.frames, b) // what it is a view of is about to be used
+	c.release()
+	conn.SetHandler(h2)
+	conn.SetDeadline(s.loop.Now() + streamTick)
+	if n > 0 && !h2.receive(s.frames[:n]) {
+		return
+	}
+	h2.Readable(conn)
+}

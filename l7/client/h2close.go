@@ -1,0 +1,184 @@
+package client
+
+import (
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/l7/http2"
+	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/table"
+)
+
+// Expired implements loop.Handler: time to look after the streams.
+func (c *h2Conn) Expired(conn *loop.Conn) {
+	now := c.server.loop.Now()
+	c.busy = true
+	for s := c.streams.First(); s != nil; {
+		next := s.links.Next()
+		if at := s.deadline; at != 0 && at <= now {
+			s.deadline = 0
+			s.expired()
+		}
+		s = next
+	}
+	c.h2.Tick()
+	c.busy = false
+	timeout := c.timeout()
+	switch {
+	case conn.Pending() != 0:
+		if c.stalled(now, 2*timeout) {
+			c.late("answer not taken in time")
+			c.close()
+			return
+		}
+	case c.streams.Len() == 0 && now-c.idleAt >= timeout:
+		if c.stuckAt != 0 {
+			c.late("frame not complete in time")
+		}
+		c.farewell()
+		return
+	case c.stuckAt != 0 && now-c.stuckAt >= timeout:
+		c.late("frame not complete in time")
+		c.farewell()
+		return
+	}
+	conn.SetDeadline(now + streamTick)
+	c.flush()
+}
+
+// stalled reports whether the client has taken nothing for so long.
+func (c *h2Conn) stalled(now, timeout int64) bool {
+	if n := c.Conn.Pending(); c.held != n {
+		c.held, c.heldAt = n, now
+		return false
+	}
+	return now-c.heldAt >= timeout
+}
+
+// late counts a client that kept us waiting.
+func (c *h2Conn) late(reason string) {
+	c.Stats().Timeouts++
+	c.Note(refused.Timeout, 0, reason)
+}
+
+// farewell ends the connection in order; streams there still are end with it.
+func (c *h2Conn) farewell() {
+	c.h2.Finish()
+	if c.flush() {
+		c.linger()
+	}
+}
+
+// refused ends a connection that broke the rules; GOAWAY says which.
+func (c *h2Conn) refused() {
+	c.tellRefused()
+	if c.h2.Err().Code == http2.CodeEnhanceYourCalm {
+		c.server.penalties.charge(c.FarmID, c.Conn.Peer().Addr(), c.server.Clock())
+	}
+	if c.Conn.Write(c.h2.Output()) != nil {
+		c.close()
+		return
+	}
+	c.h2.Written()
+	c.linger()
+}
+
+// tellRefused counts what of the connection was refused before an exchange came
+// of it: frames, malformed requests, floods.
+func (c *h2Conn) tellRefused() {
+	c.server.learn(func(why *http2.Error) {
+		switch {
+		case why == http2.ErrHeadTooLong: // answered 431, and counted there
+		case why.Code == http2.CodeEnhanceYourCalm || why.Code == http2.CodeRefusedStream:
+			c.Note(refused.Flood, 0, why.Reason)
+		default:
+			c.Stats().BadRequests++
+			c.Note(refused.BadRequest, 0, why.Reason)
+		}
+	})
+}
+
+// learn calls fn for each refusal of HTTP/2 since the last time.
+func (s *Server) learn(fn func(*http2.Error)) {
+	for i, why := range http2.Errors() {
+		for n := s.shared.Count(why); s.refusedBefore[i] < n; s.refusedBefore[i]++ {
+			fn(why)
+		}
+	}
+}
+
+func (c *h2Conn) exchanges(fn func(Exchange)) {
+	for s := c.streams.First(); s != nil; {
+		next := s.links.Next()
+		if s.ex != nil {
+			fn(s.ex)
+		}
+		s = next
+	}
+}
+
+// reconcile implements conn. Where the farm is gone the client is asked to open no
+// more streams; those there are end first.
+func (c *h2Conn) reconcile(t *table.Table) {
+	c.kept.Drop(t.Lost)
+	if t.Farm(c.port) != nil {
+		return
+	}
+	c.h2.Shutdown()
+	if c.streams.Len() == 0 {
+		c.h2.Finish()
+	}
+	c.flush()
+}
+
+func (c *h2Conn) expel() { c.close() }
+
+// Failed implements loop.Handler: a panic in work for one of the streams. The
+// connection is counted out before its exchanges end, because one of them may
+// be what is broken; each is given up on its own.
+func (c *h2Conn) Failed(conn *loop.Conn, _ error) {
+	first := c.streams.First()
+	for s := first; s != nil; s = s.links.Next() {
+		if of := s.pipe.H2; of != nil {
+			of.Owner, s.pipe.H2 = nil, nil // its end is not news any more
+		}
+	}
+	c.forget()
+	for s := first; s != nil; {
+		next := s.links.Next()
+		s.giveUp(conn)
+		s = next
+	}
+}
+
+// giveUp lets a stream go and then its exchange; a panic costs nobody else.
+func (s *stream) giveUp(conn *loop.Conn) {
+	defer conn.Contain()
+	ex := s.ex
+	s.release()
+	if ex != nil {
+		ex.End()
+	}
+}
+
+// close ends the connection at once.
+func (c *h2Conn) close() {
+	c.forget()
+	c.Conn.Close()
+}
+
+// linger ends the connection once the client has read what was written.
+func (c *h2Conn) linger() {
+	c.forget()
+	c.Conn.Linger(lingerTime)
+}
+
+// forget lets go of the connection, ends its streams and counts it out.
+func (c *h2Conn) forget() {
+	if c.over {
+		return
+	}
+	c.over = true
+	c.countOut()
+	c.h2.Close()
+	c.batch.drop(&c.server.loop.Buffers)
+	c.kept.Close()
+}

@@ -1,0 +1,203 @@
+package client
+
+import (
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/ports"
+	"github.com/sluicelb/sluice/core/proxyproto"
+	"github.com/sluicelb/sluice/core/refusal"
+	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/http2"
+	"github.com/sluicelb/sluice/l7/state"
+	"github.com/sluicelb/sluice/l7/table"
+)
+
+// second is one of the loops' clock.
+const second = int64(time.Second)
+
+// Config is what a Server works with. All of it belongs to its loop, but for the
+// table and the penalties, which loops share.
+type Config struct {
+	Loop      *loop.Loop
+	Handler   Handler
+	Request   *http1.Request // the one at hand is parsed into it
+	Table     *atomic.Pointer[table.Table]
+	Shard     *stats.Shard
+	Refusals  *refusal.Recorder
+	Penalties *Penalties
+}
+
+// Server is one loop's clients.
+type Server struct {
+	loop      *loop.Loop
+	handler   Handler
+	request   *http1.Request
+	table     *atomic.Pointer[table.Table]
+	shard     *stats.Shard
+	refusals  *refusal.Recorder
+	penalties *Penalties
+
+	listeners map[*ports.Port]*loop.Listener
+	conns     *loop.FreeList[h1Conn]
+	header    proxyproto.Parser // of a PROXY header that comes whole
+
+	shared  *http2.Shared          // nil before the first connection of HTTP/2,
+	streams *loop.FreeList[stream] // as are these two
+	frames  []byte
+	// refusedBefore is how often HTTP/2 refused what, when it was last looked at.
+	refusedBefore []uint64
+	skew          int64 // from the loop's clock to the one all loops share
+}
+
+// NewServer returns a server without listeners.
+func NewServer(c Config) *Server {
+	return &Server{
+		loop: c.Loop, handler: c.Handler, request: c.Request, table: c.Table,
+		shard: c.Shard, refusals: c.Refusals, penalties: c.Penalties,
+		listeners: map[*ports.Port]*loop.Listener{},
+		conns:     loop.NewFreeList[h1Conn](c.Loop),
+		skew:      state.Clock(c.Loop.Time(0)),
+	}
+}
+
+// Clock is the time of the event at hand on a clock all loops share; it is
+// positive and is not set back when the system's is.
+func (s *Server) Clock() int64 { return s.skew + s.loop.Now() }
+
+// http2 is what the HTTP/2 connections of the loop have in common.
+func (s *Server) http2() *http2.Shared {
+	if s.shared == nil {
+		s.shared = http2.NewShared(http2.ServerLimits(), &s.loop.Buffers, s.loop.Now)
+		s.frames = make([]byte, framesRead)
+		s.streams = loop.NewFreeList[stream](s.loop)
+		s.refusedBefore = make([]uint64, len(http2.Errors()))
+	}
+	return s.shared
+}
+
+// Post implements ports.Side, as the next three do.
+func (s *Server) Post(fn func()) { s.loop.Post(fn) }
+
+// Listen serves a socket of a port.
+func (s *Server) Listen(p *ports.Port, file *os.File) error {
+	d := &door{server: s, port: p}
+	ln, err := s.loop.Listen(file, func(c *loop.Conn) { s.accept(d, c) })
+	if err != nil {
+		return err
+	}
+	d.listener = ln
+	ln.Guard(d)
+	if err := ln.Defer(); err != nil {
+		ln.Close()
+		return err
+	}
+	s.listeners[p] = ln
+	return nil
+}
+
+// Unlisten closes the socket of a port.
+func (s *Server) Unlisten(p *ports.Port) {
+	if ln := s.listeners[p]; ln != nil {
+		ln.Close()
+		delete(s.listeners, p)
+	}
+}
+
+// Socket returns a duplicate of the socket of a port.
+func (s *Server) Socket(p *ports.Port) (*os.File, error) {
+	ln := s.listeners[p]
+	if ln == nil {
+		return nil, os.ErrNotExist
+	}
+	return ln.File()
+}
+
+// accept takes a new client of the farm behind a door.
+func (s *Server) accept(d *door, c *loop.Conn) {
+	f := s.table.Load().Farm(d.port)
+	if f == nil {
+		d.Leave()
+		c.Close()
+		return
+	}
+	place, full := d.place(f)
+	if full {
+		s.turnAway(f, c)
+		return
+	}
+	cl := s.conns.Get()
+	*cl = h1Conn{Peer: Peer{Conn: c, FarmID: f.ID, FirstRead: loop.ReadSize, server: s, port: d.port, place: place}}
+	c.SetHandler(cl)
+	switch cl.proxyHeader.Expected = proxyproto.Expect(f.ProxyIn, f.Trusted, c.Peer().Addr()); {
+	case cl.proxyHeader.Expected != proxyproto.Nothing: // comes before TLS
+	case f.TLS != nil:
+		c.Secure(f.TLS.Security)
+	}
+	st := s.shard.Farm(f.ID)
+	st.Connections++
+	st.Established++
+	st.Pending++
+	c.SetDeadline(s.loop.Now() + f.RequestTimeout)
+}
+
+// conn is a connection of a client, of either protocol.
+type conn interface {
+	loop.Handler
+	From() *Peer
+	// exchanges calls fn for those under way.
+	exchanges(fn func(Exchange))
+	// reconcile brings the connection in line with a new table, after its exchanges;
+	// expel ends it with all of them.
+	reconcile(t *table.Table)
+	expel()
+}
+
+// each calls fn for every connection.
+func (s *Server) each(fn func(conn)) {
+	s.loop.Each(func(c *loop.Conn) {
+		if cl, ok := c.Handler().(conn); ok {
+			fn(cl)
+		}
+	})
+}
+
+// Exchanges calls fn for every exchange under way.
+func (s *Server) Exchanges(fn func(Exchange)) {
+	s.each(func(c conn) { c.exchanges(fn) })
+}
+
+// Reconcile brings clients in line with the table in use, and ends what is left of
+// farms that are gone from the ports whose grace is over.
+func (s *Server) Reconcile(over map[*ports.Port]bool) {
+	t := s.table.Load()
+	s.Exchanges(func(ex Exchange) { ex.Reconcile(t) })
+	s.each(func(c conn) {
+		p := c.From()
+		occupy(t.Farms[p.FarmID], &p.place)
+		c.reconcile(t)
+	})
+	if len(over) == 0 {
+		return
+	}
+	s.each(func(c conn) {
+		if p := c.From(); over[p.port] && p.Farm() == nil {
+			c.expel()
+		}
+	})
+}
+
+// Busy implements engine.Worker. A connection whose last answer is still on the way
+// has no handler any more.
+func (s *Server) Busy() (n int) {
+	s.loop.Each(func(c *loop.Conn) {
+		switch c.Handler().(type) {
+		case conn, nil:
+			n++
+		}
+	})
+	return n
+}
