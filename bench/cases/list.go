@@ -53,6 +53,7 @@ func plain() []Case {
 		}),
 		get128("services100-regex", "100 services by Host and URL regex, the last one matches, 64 connections", func(c *Case) {
 			c.Rules, c.Host, c.Path = Regex, last.RegexHost, last.RegexPath+"128"
+			c.Targets = targets(0.87, 0.85)
 		}),
 		get128("newconn-c64", "GET 128 B, a new connection per request, 64 at once", func(c *Case) {
 			c.New, c.Targets = true, targets(1.0, 1.0)

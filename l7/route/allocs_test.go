@@ -19,4 +19,15 @@ func TestMatchAllocatesNothing(t *testing.T) {
 			t.Errorf("%q %q: %v allocations", host, target, n)
 		}
 	}
+	table = compile(t, append(route.Services(2000), route.Services(200)...)...)
+	one := route.Services(200)
+	for i := range one {
+		one[i].Host = ""
+	}
+	for _, table := range []*route.Table{table, compile(t, one...)} {
+		host, target := []byte("shop199.example.org:80"), []byte("/app199/v2/9?a=b")
+		if n := testing.AllocsPerRun(100, func() { table.Match(host, target, nil) }); n != 0 {
+			t.Errorf("among candidates: %v allocations", n)
+		}
+	}
 }

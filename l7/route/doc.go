@@ -27,9 +27,19 @@
 // Sequences that start at the first byte live in a trie: one for the hosts,
 // and under every host pattern one for the URLs. A match is a walk down both
 // and does not grow with the number of rules. A regular expression runs only
-// where the trie led to its literal prefix, or where a substring it needs was
-// found. Input that is not plain takes the regular expressions themselves, so
-// the answer is the same for every input; a property test holds that.
+// where the trie led to its literal prefix.
+//
+// Where many patterns begin alike the trie tells them apart no more. What they
+// need further on is then read out of them as well: literals one of which every
+// match holds, and of these the rarest. Automata, one for hosts and one for
+// targets, find all of them in one walk, and only patterns that have one in the
+// input, the candidates, are asked:
+//
+//	(www|shop)[a-z]*007\.example\.(org|net)$    007.example.org, 007.example.net
+//	^/[a-z]+007/(v[0-9]+/)?[0-9a-z]+$           007/
+//
+// Input that is not plain takes the regular expressions themselves, so the
+// answer is the same for every input; a property test holds that.
 //
 // A Table is immutable: any number of goroutines may use it, and Match
 // allocates nothing.

@@ -14,7 +14,14 @@ func (t *Table) Match(host, target []byte, more Conditions) int {
 		return t.matchOdd(host, target, bare, more)
 	}
 	w := walk{table: t, host: host, target: target, bare: bare, best: int32(len(t.rules)), plain: plainTarget(target), more: more}
-	w.hosts(0, 0)
+	var marked *bits
+	if t.urlWords != nil {
+		marked = &bits{} // on the stack, and not cleared for tables without candidates
+	}
+	w.hosts(0, 0, marked)
+	if t.hostWords != nil {
+		w.siftHosts(marked)
+	}
 	if int(w.best) == len(t.rules) {
 		return -1
 	}
@@ -48,12 +55,16 @@ type walk struct {
 	best         int32 // lowest rule found so far
 	plain        bool  // target is printable ASCII
 	more         Conditions
+
+	scanned bool     // target was looked through for literals
+	asked   *pattern // the URL pattern whose expression ran last, which rules may share
+	said    bool     // what it said
 }
 
-// hosts follows the host trie from node n at host[pos] on. A set edge beside a
-// literal one is followed by recursion; no node is visited twice at the same
-// position, so the work is bounded by the size of the trie.
-func (w *walk) hosts(n uint32, pos int) {
+// hosts follows the host trie from node n at host[pos] on; marked is for group.
+// A set edge beside a literal one is followed by recursion; no node is visited
+// twice at the same position, so the work is bounded by the size of the trie.
+func (w *walk) hosts(n uint32, pos int, marked *bits) {
 	t, s := w.table.hosts, w.host
 	for {
 		nd := &t.nodes[n]
@@ -64,11 +75,11 @@ func (w *walk) hosts(n uint32, pos int) {
 			pos += len(nd.run)
 		}
 		for i := nd.prefix.from; i < nd.prefix.to; i++ {
-			w.group(&t.entries[i])
+			w.group(&t.entries[i], marked)
 		}
 		if pos == len(s) || pos == w.bare {
 			for i := nd.exact.from; i < nd.exact.to; i++ {
-				w.group(&t.entries[i])
+				w.group(&t.entries[i], marked)
 			}
 		}
 		if pos == len(s) {
@@ -85,7 +96,7 @@ func (w *walk) hosts(n uint32, pos int) {
 			} else if next == 0 {
 				next = e.child
 			} else {
-				w.hosts(e.child, pos)
+				w.hosts(e.child, pos, marked)
 			}
 		}
 		if next == 0 {
@@ -95,14 +106,19 @@ func (w *walk) hosts(n uint32, pos int) {
 	}
 }
 
-// group looks for a better rule among those of a host pattern.
-func (w *walk) group(e *entry) {
+// group looks for a better rule among those of a host pattern. Once scanned
+// marked holds the URL patterns of which the target has a literal; it is handed
+// on because what w points at is not known to stay on the stack.
+func (w *walk) group(e *entry, marked *bits) {
 	g := &w.table.groups[e.value]
 	if g.first >= w.best || e.check != nil && !e.check.ok(w.host, w.bare) {
 		return
 	}
 	if w.plain {
 		w.urls(g.urls, 0, 0)
+		if len(g.sifted) > 0 {
+			w.siftURLs(g.sifted, marked)
+		}
 		return
 	}
 	for _, r := range g.rules {
@@ -162,12 +178,20 @@ func (w *walk) rules(list []entry) {
 		if e.value >= w.best {
 			return
 		}
-		if e.check == nil || e.check.ok(w.target, len(w.target)) {
-			if e.more && !w.more.Holds(int(e.value)) {
-				continue
-			}
+		if (e.check == nil || w.holds(e.check)) && (!e.more || w.more.Holds(int(e.value))) {
 			w.best = e.value
 			return
 		}
 	}
+}
+
+// holds asks a check about the target.
+func (w *walk) holds(c *check) bool {
+	if c.kind != expression {
+		return c.ok(w.target, len(w.target))
+	}
+	if c.p != w.asked {
+		w.asked, w.said = c.p, c.ok(w.target, len(w.target))
+	}
+	return w.said
 }

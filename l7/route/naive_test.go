@@ -32,10 +32,22 @@ type mask uint8
 
 func (m mask) Holds(rule int) bool { return m>>rule&1 != 0 }
 
-func agree(t interface{ Fatalf(string, ...any) }, rules []route.Rule, table *route.Table, host, target []byte, more mask) {
+// tables compiles rules as they are used, and with candidates wherever there
+// can be one.
+func tables(rules []route.Rule) (usual, sifted *route.Table, err error) {
+	if usual, err = route.Compile(rules); err == nil {
+		sifted, err = route.CompileCrowd(rules, 0)
+	}
+	return usual, sifted, err
+}
+
+func agree(t interface{ Fatalf(string, ...any) }, rules []route.Rule, table, sifted *route.Table, host, target []byte, more mask) {
 	want := naive(rules, host, target, more)
 	if got := table.Match(host, target, more); got != want {
 		t.Fatalf("rules %+v host %q target %q: Match %d, naive %d", rules, host, target, got, want)
+	}
+	if got := sifted.Match(host, target, more); got != want {
+		t.Fatalf("rules %+v host %q target %q: Match among candidates %d, naive %d", rules, host, target, got, want)
 	}
 	reasons, last := table.Explain(host, target, more), -1
 	for i, r := range reasons {
@@ -117,12 +129,12 @@ func TestMatchEqualsTheRegularExpressions(t *testing.T) {
 		rules := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) route.Rule {
 			return route.Rule{Host: genPattern().Draw(t, "host"), URL: genPattern().Draw(t, "url"), IgnoreCase: rapid.Bool().Draw(t, "ignore case"), More: rapid.Bool().Draw(t, "more")}
 		}), 1, 5).Draw(t, "rules")
-		table, err := route.Compile(rules)
+		table, sifted, err := tables(rules)
 		if err != nil {
 			t.Skip(err)
 		}
 		for range 8 {
-			agree(t, rules, table, genInput().Draw(t, "host"), genInput().Draw(t, "target"), mask(rapid.Uint8().Draw(t, "hold")))
+			agree(t, rules, table, sifted, genInput().Draw(t, "host"), genInput().Draw(t, "target"), mask(rapid.Uint8().Draw(t, "hold")))
 		}
 	})
 }
@@ -134,17 +146,24 @@ func FuzzCompileMatch(f *testing.F) {
 	f.Add(`a|b`, `(^|x)/y.+$`, "b", "x/yz")
 	f.Add(`(?-i:A)`, `(?i)^/APP`, "a", "/app")
 	f.Add(`\Qa.b`, `(?m)^x$`, "a.b", "y\nx")
+	f.Add(`(www|shop)[a-z]*042\.example`, `^/[a-z]+042/(v[0-9]+/)?[0-9a-z]+$`, "shop042.example.org:80", "/app042/v2/9")
+	f.Add(`[a-z]*(k|s{2,})[0-9]`, `(?i)x?[KS]+a{3}(b|cd)?.e`, "mk1", "/SsaAab.e")
 	f.Add(`\b[^a]{3}`, `(a*)*b`, "bbb", "aab")
 	f.Fuzz(func(t *testing.T, hostPattern, urlPattern, host, target string) {
-		rules := []route.Rule{{Host: hostPattern, URL: urlPattern}, {Host: "a", URL: urlPattern}, {Host: hostPattern, URL: "^/a"}}
-		table, err := route.Compile(rules)
+		rules := []route.Rule{
+			{Host: hostPattern, URL: urlPattern}, {Host: "a", URL: urlPattern}, {Host: hostPattern, URL: "^/a"},
+			{Host: urlPattern, URL: hostPattern, IgnoreCase: true}, {Host: hostPattern + urlPattern, URL: urlPattern + hostPattern},
+		}
+		table, sifted, err := tables(rules)
 		if err != nil {
 			return
 		}
-		if _, err := regexp.Compile(`(?i)^(?:` + hostPattern + `)`); err != nil {
-			return // an open \Q: Compile closes it
+		for _, r := range rules {
+			if _, err := regexp.Compile(`(?i)^(?:` + r.Host + `)`); err != nil {
+				return // an open \Q: Compile closes it
+			}
 		}
-		agree(t, rules, table, []byte(host), []byte(target), 0)
-		agree(t, rules, table, bytes.ToLower([]byte(host)), []byte(target), 0)
+		agree(t, rules, table, sifted, []byte(host), []byte(target), 0)
+		agree(t, rules, table, sifted, bytes.ToLower([]byte(host)), []byte(target), 0)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 )
 
 // Limits of one pattern. A program of MaxProgram instructions takes about
@@ -26,6 +27,8 @@ type pattern struct {
 	host bool           // matched against hosts
 	seqs []seq          // its shape over plain input; any of them must match
 	need []byte         // a substring plain input must hold when re runs, or nil
+	// toEnd and colon spare matches a run; valid with host.
+	toEnd, colon bool
 }
 
 // parseHost compiles a host pattern: anchored at the start, case ignored.
@@ -42,7 +45,7 @@ func parseHost(text string) (*pattern, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.host = true
+	p.host, p.toEnd, p.colon = true, asksForEnd(p.tree), takesColon(p.tree)
 	p.shape()
 	return p, nil
 }
@@ -125,8 +128,40 @@ func rangeCount(re *syntax.Regexp) int {
 	return n
 }
 
-// matches runs the defining regular expressions; host tells how far the bare
-// host (without port) reaches and is ignored for URL patterns.
+// matches runs the defining regular expression; bare tells how far the host
+// reaches without its port and is ignored for URL patterns. A host with a port
+// is tried both ways, unless one of them can say nothing the other does not:
+// without an anchor at the end what matches the bare host matches the whole, and
+// what takes no colon ends before the port.
 func (p *pattern) matches(s []byte, bare int) bool {
-	return p.re.Match(s) || p.host && bare < len(s) && p.re.Match(s[:bare])
+	switch {
+	case !p.host || bare == len(s) || !p.toEnd:
+		return p.re.Match(s)
+	case !p.colon:
+		return p.re.Match(s[:bare])
+	}
+	return p.re.Match(s[:bare]) || p.re.Match(s)
+}
+
+// asksForEnd reports whether the end of the text matters to re. To a word
+// boundary it does not where a port is cut off: a colon is no part of a word.
+func asksForEnd(re *syntax.Regexp) bool {
+	return re.Op == syntax.OpEndText || re.Op == syntax.OpEndLine || slices.ContainsFunc(re.Sub, asksForEnd)
+}
+
+// takesColon reports whether a match of re can hold a colon.
+func takesColon(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return true
+	case syntax.OpLiteral:
+		return slices.Contains(re.Rune, ':')
+	case syntax.OpCharClass:
+		for i := 0; i+1 < len(re.Rune); i += 2 {
+			if re.Rune[i] <= ':' && ':' <= re.Rune[i+1] {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(re.Sub, takesColon)
 }

@@ -77,6 +77,75 @@ func TestRulesThatAskForMoreAreAskedInOrder(t *testing.T) {
 	}
 }
 
+func TestFirstOfManyRegexesWins(t *testing.T) {
+	for name, edit := range map[string]func(*route.Rule){
+		"hosts": func(r *route.Rule) { r.URL = "" },
+		"URLs":  func(r *route.Rule) { r.Host = "" },
+		"both":  func(*route.Rule) {},
+	} {
+		for _, n := range []int{400, 1500} { // fewer patterns than bits in a walk, and more
+			rules := route.Services(n)
+			rules = append(rules, rules[200:300]...) // never reached
+			for i := range rules {
+				edit(&rules[i])
+			}
+			table := compile(t, rules...)
+			for i := range n {
+				host, target := fmt.Sprintf("shop%03d.example.net:80", i), fmt.Sprintf("/item%03d/v1/x", i)
+				if got := table.Match([]byte(host), []byte(target), nil); got != i {
+					t.Errorf("%d %s: %s%s: rule %d", n, name, host, target, got)
+				}
+			}
+			if got := table.Match([]byte("shop1500.example.com"), []byte("/item1500"), nil); got != -1 {
+				t.Errorf("%d %s: rule %d", n, name, got)
+			}
+		}
+	}
+}
+
+func TestCandidatesAndOthersAreInOneOrder(t *testing.T) {
+	rules := route.Services(30)
+	for i := range rules {
+		rules[i].Host = "a"
+	}
+	rules[10].URL, rules[25].URL = "^/many020/", "" // in a trie
+	table := compile(t, rules...)
+	for target, want := range map[string]int{"/many020/x": 10, "/other020/x": 20, "/x027/y": 25, "/x007/y": 7, "/x028": 25} {
+		if got := table.Match([]byte("a"), []byte(target), nil); got != want {
+			t.Errorf("%s: rule %d, want %d", target, got, want)
+		}
+	}
+}
+
+// asked counts the questions about rules that ask for more.
+type asked struct{ n int }
+
+func (a *asked) Holds(int) bool { a.n++; return false }
+
+func TestCandidatesThatAskForMoreAreAskedInOrder(t *testing.T) {
+	rules := route.Services(20)
+	for i := range rules {
+		rules[i] = route.Rule{Host: rules[3].Host, URL: rules[5].URL, More: i < 18}
+	}
+	table := compile(t, rules...)
+	var more asked
+	if got := table.Match([]byte("www003.example.org"), []byte("/a005/b"), &more); got != 18 || more.n != 18 {
+		t.Errorf("rule %d after %d questions", got, more.n)
+	}
+	if got := table.Match([]byte("www003.example.org"), []byte("/a006/b"), &more); got != -1 || more.n != 18 {
+		t.Errorf("rule %d after %d questions", got, more.n)
+	}
+}
+
+func BenchmarkCompile(b *testing.B) {
+	rules := route.Services(1000)
+	for b.Loop() {
+		if _, err := route.Compile(rules); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 func TestNoRulesMatchNothing(t *testing.T) {
 	if got := compile(t).Match([]byte("a"), []byte("/"), nil); got != -1 {
 		t.Errorf("got %d", got)
@@ -169,6 +238,7 @@ func BenchmarkMatch(b *testing.B) {
 		{"hundredEscaped", "www.099.example.com:8080", hundred(`www\.%03d\.example\.com$`)},
 		{"hundredURLs", "www.a.com", shared},
 		{"hundredRegexes", "www.099.example.com:8080", regexes},
+		{"hundredRealRegexes", "shop099.example.org:8080", route.Services(100)},
 	} {
 		table := compile(b, c.rules...)
 		host, target := []byte(c.host), []byte(fmt.Sprintf("/service%03d/items/4711?order=asc", len(c.rules)-1))

@@ -22,6 +22,9 @@ type Table struct {
 	rules  []compiled
 	groups []group
 	hosts  *trie
+	// What is looked for before candidates are asked; nil where there are none.
+	hostWords, urlWords *automaton
+	sifted              []candidate // groups, in order
 }
 
 // compiled is a rule as it was written: it decides about input that is not
@@ -34,15 +37,18 @@ type compiled struct {
 
 // group holds the rules that share one host pattern.
 type group struct {
-	first int32 // lowest of rules
-	rules []int32
-	urls  *trie
+	first  int32 // lowest of rules
+	rules  []int32
+	urls   *trie
+	sifted []candidate // rules, in order
 }
 
 // Compile reads the rules in order. It refuses a pattern that does not parse,
 // that needs a backtracking engine, or that is over the limits; the error is
 // an *Error.
-func Compile(rules []Rule) (*Table, error) {
+func Compile(rules []Rule) (*Table, error) { return compileTable(rules, crowd) }
+
+func compileTable(rules []Rule, crowd int) (*Table, error) {
 	t := &Table{rules: make([]compiled, len(rules))}
 	c := compiler{table: t, hosts: map[string]*pattern{}, urls: map[string]*pattern{}, folded: map[string]*pattern{}}
 	for i, r := range rules {
@@ -59,7 +65,7 @@ func Compile(rules []Rule) (*Table, error) {
 			return nil, &Error{Rule: i, Part: "url", Pattern: r.URL, Err: err}
 		}
 	}
-	c.index()
+	c.index(crowd)
 	return t, nil
 }
 
@@ -97,30 +103,30 @@ func (c *compiler) pattern(known map[string]*pattern, text string, parse func(st
 	return p, err
 }
 
-// index sorts the rules into groups and builds the tries.
-func (c *compiler) index() {
+// index sorts the rules into groups and builds the tries and automata.
+func (c *compiler) index(crowd int) {
 	t := c.table
 	number := map[*pattern]int32{}
-	var hosts branch
-	var urls []*branch
+	var hosts []planted
+	var urls [][]planted
 	for i, r := range t.rules {
 		g, ok := number[r.host]
 		if !ok {
 			g = int32(len(t.groups))
 			number[r.host] = g
 			t.groups = append(t.groups, group{first: int32(i)})
-			urls = append(urls, &branch{})
-			for _, pl := range r.host.place() {
-				hosts.add(pl, entry{value: g})
-			}
+			urls = append(urls, nil)
+			hosts = append(hosts, planted{r.host, entry{value: g}})
 		}
 		t.groups[g].rules = append(t.groups[g].rules, int32(i))
-		for _, pl := range r.url.place() {
-			urls[g].add(pl, entry{value: int32(i), more: r.more})
-		}
+		urls[g] = append(urls[g], planted{r.url, entry{value: int32(i), more: r.more}})
 	}
-	for g, b := range urls {
-		t.groups[g].urls = b.freeze(true)
+	s := newSifter(crowd)
+	for g, list := range urls {
+		t.groups[g].urls, t.groups[g].sifted = s.plant(list, true)
 	}
-	t.hosts = hosts.freeze(false)
+	t.urlWords = s.automaton()
+	s = newSifter(crowd)
+	t.hosts, t.sifted = s.plant(hosts, false)
+	t.hostWords = s.automaton()
 }

@@ -1,0 +1,174 @@
+package route
+
+// crowd is how many checks may be reached by the same literal beginning. Where
+// there are more, a walk over the input for all their literals costs less than
+// asking one after the other.
+const crowd = 4
+
+// candidate is an entry that is asked only when a literal its pattern needs was
+// found in the input.
+type candidate struct {
+	entry
+	bit  uint16 // of the pattern
+	skip uint16 // to the next candidate whose bit lies elsewhere in bits
+}
+
+// planted is what a pattern leads to, before it has its place.
+type planted struct {
+	pattern *pattern
+	entry   entry
+}
+
+// sifter collects the patterns an automaton looks for.
+type sifter struct {
+	crowd   int
+	numbers map[*pattern]int // -1: it needs no literal
+	needs   [][]anyOf        // by number
+	sifted  []sifted
+}
+
+// sifted is where the candidates of one trie are, and their patterns' numbers.
+type sifted struct {
+	list    []candidate
+	numbers []int
+}
+
+func newSifter(crowd int) *sifter { return &sifter{crowd: crowd, numbers: map[*pattern]int{}} }
+
+// plant makes the trie of a list. What would be a crowd in it becomes candidates
+// instead, which are in the order of the list.
+func (s *sifter) plant(list []planted, shadow bool) (*trie, []candidate) {
+	var root branch
+	places := make([][]placed, len(list))
+	crowds := map[string]int{}
+	for i, l := range list {
+		places[i] = l.pattern.place()
+		for _, pl := range places[i] {
+			if pl.check != nil {
+				crowds[beginning(pl.elems)]++
+			}
+		}
+	}
+	var out sifted
+	for i, l := range list {
+		number := -1
+		for _, pl := range places[i] {
+			if pl.check != nil && crowds[beginning(pl.elems)] > s.crowd {
+				number = s.number(l.pattern)
+			}
+		}
+		asked := false
+		for _, pl := range places[i] {
+			switch {
+			case number < 0 || pl.check == nil:
+				root.add(pl, l.entry)
+				continue
+			case pl.check.kind == expression && asked:
+				continue
+			}
+			asked = asked || pl.check.kind == expression
+			e := l.entry
+			e.check = pl.check
+			out.list, out.numbers = append(out.list, candidate{entry: e}), append(out.numbers, number)
+		}
+	}
+	s.sifted = append(s.sifted, out)
+	return root.freeze(shadow), out.list
+}
+
+// beginning returns the bytes a path starts with.
+func beginning(elems []set) string {
+	var out []byte
+	for _, e := range elems {
+		b, ok := e.single()
+		if !ok {
+			break
+		}
+		out = append(out, b)
+	}
+	return string(out)
+}
+
+// number returns the number of a pattern, -1 when it needs no literal.
+func (s *sifter) number(p *pattern) int {
+	n, ok := s.numbers[p]
+	if ok {
+		return n
+	}
+	n = -1
+	if sets := p.literals(p.tree); len(sets) > 0 {
+		n = len(s.needs)
+		s.needs = append(s.needs, sets)
+	}
+	s.numbers[p] = n
+	return n
+}
+
+// automaton returns what looks for the literals, nil when there are none, and
+// gives the candidates their bits.
+func (s *sifter) automaton() *automaton {
+	if len(s.needs) == 0 {
+		return nil
+	}
+	rare := rarity{}
+	for n, sets := range s.needs {
+		rare.note(n, sets)
+	}
+	share, root := shareOf(len(s.needs)), &sprout{}
+	for n, sets := range s.needs {
+		for _, literal := range rare.rarest(sets) {
+			root.add(literal, uint16(n>>share))
+		}
+	}
+	for _, f := range s.sifted {
+		for i := len(f.list) - 1; i >= 0; i-- {
+			c := &f.list[i]
+			c.bit, c.skip = uint16(f.numbers[i]>>share), 1
+			if i+1 < len(f.list) && f.list[i+1].bit>>6 == c.bit>>6 && f.list[i+1].skip < 1<<15 {
+				c.skip += f.list[i+1].skip
+			}
+		}
+	}
+	return root.build()
+}
+
+// siftHosts looks at the groups whose host pattern is a candidate.
+func (w *walk) siftHosts(marked *bits) {
+	var hosts bits
+	w.table.hostWords.scan(w.host, &hosts)
+	list := w.table.sifted
+	for i := 0; i < len(list); {
+		c := &list[i]
+		if w.table.groups[c.value].first >= w.best {
+			return
+		}
+		if hosts[c.bit>>6] == 0 {
+			i += int(c.skip)
+			continue
+		}
+		if hosts.has(c.bit) {
+			w.group(&c.entry, marked)
+		}
+		i++
+	}
+}
+
+// siftURLs looks for a better rule among the candidates of a group.
+func (w *walk) siftURLs(list []candidate, marked *bits) {
+	if !w.scanned {
+		w.table.urlWords.scan(w.target, marked)
+		w.scanned = true
+	}
+	for i := 0; i < len(list) && list[i].value < w.best; {
+		c := &list[i]
+		if marked[c.bit>>6] == 0 {
+			i += int(c.skip)
+			continue
+		}
+		if marked.has(c.bit) && w.holds(c.check) && (!c.more || w.more.Holds(int(c.value))) {
+			w.best = c.value
+			return
+		}
+		i++
+	}
+}

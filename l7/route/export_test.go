@@ -1,0 +1,20 @@
+package route
+
+import "fmt"
+
+// CompileCrowd is Compile with another bound on crowds: with 0 every pattern
+// that needs a literal is a candidate.
+var CompileCrowd = compileTable
+
+// Services returns rules whose patterns neither begin nor end with what tells
+// them apart.
+func Services(n int) []Rule {
+	rules := make([]Rule, n)
+	for i := range rules {
+		rules[i] = Rule{
+			Host: fmt.Sprintf(`(www|shop)[a-z]*%03d\.example\.(org|net)$`, i),
+			URL:  fmt.Sprintf(`^/[a-z]+%03d/(v[0-9]+/)?[0-9a-z]+`, i),
+		}
+	}
+	return rules
+}
