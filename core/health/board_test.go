@@ -139,6 +139,7 @@ func TestAdoptForgetsOnlyAnotherOwnersFindings(t *testing.T) {
 	b.Adopt(3, 100)
 	b.SetPassive(3, health.Down, t0)
 	b.SetGuardian(3, health.Down, t0)
+	b.Slot(3).Failed()
 	b.Adopt(3, 100)
 	if b.Slot(3).Usable() {
 		t.Error("the same owner's findings were forgotten")
@@ -146,6 +147,9 @@ func TestAdoptForgetsOnlyAnotherOwnersFindings(t *testing.T) {
 	b.Adopt(3, 101)
 	if s := b.Slot(3); !s.Usable() || s.Status() != farm.StatusUndefined || !s.Since().IsZero() {
 		t.Errorf("the new owner inherits %s since %v", s.Status(), s.Since())
+	}
+	if n := b.Slot(3).Failed(); n != 1 {
+		t.Errorf("the first failure of the new owner is number %d in a row", n)
 	}
 	if b.Slot(4).Status() != farm.StatusUndefined {
 		t.Error("a neighbour was touched")

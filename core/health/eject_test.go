@@ -13,10 +13,14 @@ func TestEjectionIsNoFinding(t *testing.T) {
 	b := board(t)
 	s, before := b.Slot(3), b.Version()
 	b.SetPassive(3, health.Up, t0)
+	s.Failed()
 	if e := b.Eject(3, health.CauseTimeout, t0, time.Minute); !e.Until.Equal(t0.Add(time.Minute)) || e.Times != 1 || e.Cause != health.CauseTimeout || !e.Since.Equal(t0) {
 		t.Errorf("%+v", e)
 	}
-	if s.Usable() || s.Status() != farm.StatusDown || b.Version() != before+1 {
+	if n := s.Failed(); n != 1 {
+		t.Errorf("the first failure after it is number %d in a row", n)
+	}
+	if s.Usable() || s.Missed() || s.Status() != farm.StatusDown || b.Version() != before+1 {
 		t.Errorf("after it: usable %v, %s, version %d", s.Usable(), s.Status(), b.Version())
 	}
 	b.SetPassive(3, health.Down, t0)
@@ -28,6 +32,9 @@ func TestEjectionIsNoFinding(t *testing.T) {
 	before = b.Version()
 	if !b.Readmit(3, t0.Add(time.Minute)) || b.Readmit(3, t0) || !s.Usable() || s.Status() != farm.StatusUp || b.Version() != before+1 {
 		t.Errorf("after its end: usable %v, %s", s.Usable(), s.Status())
+	}
+	if n := s.Failed(); n != 1 {
+		t.Errorf("the first failure after its end is number %d in a row", n)
 	}
 }
 
@@ -44,6 +51,11 @@ func TestEjectionsThatFollowEachOtherGetLonger(t *testing.T) {
 	}
 	if e := b.Eject(3, health.CauseStatus, at.Add(10*time.Minute), time.Minute); e.Times != 1 {
 		t.Errorf("after a long time it counts as number %d", e.Times)
+	}
+	at = at.Add(10*time.Minute + time.Second)
+	b.Readmit(3, at) // before its time: from then on it counts
+	if e := b.Eject(3, health.CauseStatus, at.Add(10*time.Minute), time.Minute); e.Times != 1 {
+		t.Errorf("a long time after it was readmitted early it counts as number %d", e.Times)
 	}
 	b.Adopt(3, 77)
 	if s := b.Slot(3); !s.Usable() {
