@@ -33,6 +33,17 @@ func TestAnotherUserOnTheLocalSocketNeedsAKey(t *testing.T) {
 	}
 }
 
+func TestAConnectionFromTheNetworkIsNotLocal(t *testing.T) {
+	c, other := net.Pipe()
+	defer c.Close()
+	defer other.Close()
+	g := NewGuard(nil, NewThrottle(time.Now))
+	r, _ := http.NewRequestWithContext(g.ConnContext(context.Background(), c), http.MethodGet, "http://far/", nil)
+	if Local(r) {
+		t.Error("it is taken for one on the local socket")
+	}
+}
+
 func TestNobodyHasTheZeroRight(t *testing.T) {
 	if (Principal{Root: true}).May(RightNone) {
 		t.Error("a route without a right must be closed to root too")

@@ -16,11 +16,12 @@ import (
 
 const secret = "rightSecret0123456789"
 
-// oneKey is a key store that holds one key.
+// oneKey is a key store that holds one key, and would take for right what it must
+// never be asked: nothing, and what is too long to be a key.
 type oneKey struct{ gone bool }
 
 func (k *oneKey) FindKey(s string) (store.Key, bool) {
-	return store.Key{ID: 3, User: "root"}, s == secret && !k.gone
+	return store.Key{ID: 3, User: "root"}, (s == secret || s == "" || len(s) > 256) && !k.gone
 }
 
 func request(headers ...string) *http.Request {
@@ -42,6 +43,12 @@ func TestKeyIsAcceptedInBothSpellings(t *testing.T) {
 		if err != nil || p.Name != "root (key 3)" || p.Source != "192.0.2.1" || !p.May(auth.RightAdmin) {
 			t.Errorf("%v: %+v, %v", headers, p, err)
 		}
+		if !auth.IsKeyHeader(headers[0]) {
+			t.Errorf("%s is no header of a key", headers[0])
+		}
+	}
+	if auth.IsKeyHeader("Authorization") {
+		t.Error("Authorization is a header of a key")
 	}
 }
 
@@ -55,7 +62,7 @@ func TestWrongOrContradictingKeysAreRefused(t *testing.T) {
 		"wrong":        {[]string{"ZAPI_KEY", "wrong"}, auth.ErrBadCredential},
 		"right, wrong": {[]string{"ZAPI_KEY", secret, "ZAPI-KEY", "wrong"}, auth.ErrBadCredential},
 		"wrong, right": {[]string{"ZAPI_KEY", "wrong", "ZAPI_KEY", secret}, auth.ErrBadCredential},
-		"long":         {[]string{"ZAPI_KEY", string(make([]byte, 10_000))}, auth.ErrBadCredential},
+		"long":         {[]string{"ZAPI_KEY", string(make([]byte, 257))}, auth.ErrBadCredential},
 		"bearer":       {[]string{"Authorization", "Bearer " + secret}, auth.ErrNoCredential},
 		"claims local": {[]string{"X-Real-IP", "127.0.0.1", "X-Forwarded-For", "127.0.0.1"}, auth.ErrNoCredential},
 	} {
@@ -69,6 +76,12 @@ func TestWrongOrContradictingKeysAreRefused(t *testing.T) {
 func TestManyWrongKeysLockTheSourceOut(t *testing.T) {
 	c := newClock()
 	g := auth.NewGuard(&oneKey{}, auth.NewThrottle(c.now))
+	for range 9 {
+		_, _ = g.Identify(request("ZAPI_KEY", "wrong"))
+	}
+	if _, err := g.Identify(request("ZAPI_KEY", secret)); err != nil { // forgets the nine
+		t.Fatal(err)
+	}
 	for range 10 {
 		if _, err := g.Identify(request("ZAPI_KEY", "wrong")); !errors.Is(err, auth.ErrBadCredential) {
 			t.Fatal(err)

@@ -46,6 +46,10 @@ func TestTenMistakesLockASourceForAMinute(t *testing.T) {
 	if w := th.Wait(netip.MustParseAddr("192.0.2.1")); w != 0 {
 		t.Errorf("one mistake after the lock: wait %s, want a fresh count", w)
 	}
+	fail(th, "192.0.2.1", 9)
+	if w := th.Wait(netip.MustParseAddr("192.0.2.1")); w != time.Minute {
+		t.Errorf("ten mistakes after the lock: wait %s, want a minute", w)
+	}
 }
 
 func TestSuccessForgetsMistakes(t *testing.T) {
