@@ -154,6 +154,11 @@ func TestResponsesThatAreNotStapled(t *testing.T) {
 		"future":       {func(_ *stapling, r *certstest.Responder) { r.ThisUpdate = now.Add(time.Hour) }, "of the future"},
 		"other signer": {func(s *stapling, r *certstest.Responder) { r.Authority = s.root }, "signature"},
 		"not for OCSP": {func(s *stapling, r *certstest.Responder) { r.Authority = r.Authority.Issue("delegate") }, "not for OCSP"},
+		"expired delegate": {func(_ *stapling, r *certstest.Responder) {
+			r.Authority = r.Authority.Issue("delegate", func(c *x509.Certificate) {
+				c.ExtKeyUsage, c.NotAfter = []x509.ExtKeyUsage{x509.ExtKeyUsageOCSPSigning}, now
+			})
+		}, "has expired"},
 		"rubbish": {func(_ *stapling, r *certstest.Responder) {
 			r.Answer = func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("hello")) }
 		}, "asn1"},
