@@ -26,6 +26,7 @@ func TestTheSameRequestTwiceHappensOnce(t *testing.T) {
 	wantHeaders(t, "replay", again.header)
 	a.do("POST", "/farms", newShop).refused(t, 400, "exists")
 	a.do("POST", "/farms", strings.Replace(newShop, "80", "81", 1), "Idempotency-Key", "one").refused(t, 409, "another request")
+	a.do("POST", "/farms", newShop, "Idempotency-Key", "one", "If-Match", `"0"`).refused(t, 409, "another request")
 	a.do("POST", "/farms", newShop, "Idempotency-Key", strings.Repeat("k", 200)).refused(t, 400, "Idempotency-Key")
 	if _, r := a.applier.Current(); r.Number != 1 {
 		t.Errorf("revision %d, want 1", r.Number)
