@@ -61,6 +61,7 @@ type life struct {
 	PID    int
 	UID    int
 	Names  []string
+	Env    []string // names of variables
 	First  bool
 	Config string
 	Asked  string // what came of asking for the state of the roles
@@ -78,6 +79,11 @@ func fakeRole(name string) {
 	chatterOnSignal()
 	l := line.Answer(conn)
 	say := life{Role: name, PID: os.Getpid(), UID: os.Geteuid(), Names: set.Names(), First: os.Getenv(supervisor.FirstVariable) != ""}
+	for _, variable := range os.Environ() {
+		key, _, _ := strings.Cut(variable, "=")
+		say.Env = append(say.Env, key)
+	}
+	slices.Sort(say.Env)
 	if name == "mgmt" {
 		_, content, err := l.Config(context.Background())
 		say.Config = string(content)
@@ -268,7 +274,8 @@ func (i *instance) lives3() map[string]life {
 func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
 func TestEachRoleGetsWhatItNeedsAndNothingElse(t *testing.T) {
-	i := start(t, t.TempDir())
+	data := t.TempDir()
+	i := start(t, data, "LANG=C", "LD_PRELOAD=", "TOKEN=secret")
 	want := map[string]string{
 		"engine": "board control log marks page records sessions stats supervisor tickets wake",
 		"mgmt":   "api board data kinds local log page records stats stdout supervisor wake",
@@ -279,6 +286,13 @@ func TestEachRoleGetsWhatItNeedsAndNothingElse(t *testing.T) {
 		if got := strings.Join(lives[role].Names, " "); got != names {
 			t.Errorf("%s got %q, want %q", role, got, names)
 		}
+		has := func(variable string) bool { return slices.Contains(lives[role].Env, variable) }
+		if !has("LANG") || has("LD_PRELOAD") || has("TOKEN") || has("SUPERVISE") {
+			t.Errorf("%s has the variables %q: LANG tunes it, others are not its business", role, lives[role].Env)
+		}
+	}
+	if st, err := os.Stat(data); err != nil || st.Mode().Perm() != 0o700 {
+		t.Errorf("the data directory: %v, mode %v: nobody else may read it", err, st.Mode())
 	}
 	if os.Geteuid() == 0 {
 		uids := []int{lives["engine"].UID, lives["mgmt"].UID, lives["netd"].UID}
