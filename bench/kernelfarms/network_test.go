@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l4/kernel"
+	"github.com/sluicelb/sluice/l4/kernel/nftables"
 	"github.com/sluicelb/sluice/sysnet/housetest"
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
@@ -147,7 +148,7 @@ func (s *side) farms(nat farm.NATType, more int) {
 		add(farm.L4TCP, p[0], p[1])
 		add(farm.L4UDP, p[0], p[1])
 	}
-	k := kernel.New(kernel.Options{Filter: kernel.NewNftables(run, slog.New(slog.DiscardHandler)), Log: slog.New(slog.DiscardHandler)})
+	k := kernel.New(kernel.Options{Filter: nftables.New(run, slog.New(slog.DiscardHandler)), Log: slog.New(slog.DiscardHandler)})
 	var problems map[uint32]string
 	s.Appliance.Do(func() { problems = k.Apply(context.Background(), 1, &farm.Config{Farms: all}) })
 	if len(problems) > 0 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l4/kernel"
+	"github.com/sluicelb/sluice/l4/kernel/nftables"
 	"github.com/sluicelb/sluice/sysnet/housetest"
 	"github.com/sluicelb/sluice/sysnet/neigh"
 	"github.com/sluicelb/sluice/sysnet/nft"
@@ -43,7 +44,7 @@ func (e *edits) newCarrier(n *housetest.Namespace, run *nft.Runner) *carrier {
 // renew makes a keeper that knows nothing of what the kernel has, as after a
 // crash of netd.
 func (c *carrier) renew() {
-	c.options.Filter = kernel.NewNftables(c.run, c.options.Log)
+	c.options.Filter = nftables.New(c.run, c.options.Log)
 	c.Keeper = kernel.New(c.options)
 }
 

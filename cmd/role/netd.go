@@ -13,9 +13,11 @@ import (
 	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/l4/kernel"
 	"github.com/sluicelb/sluice/l4/kernel/icmprelay"
+	"github.com/sluicelb/sluice/l4/kernel/iptables"
+	"github.com/sluicelb/sluice/l4/kernel/nftables"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 	"github.com/sluicelb/sluice/sysnet/host"
-	"github.com/sluicelb/sluice/sysnet/iptables"
+	chains "github.com/sluicelb/sluice/sysnet/iptables"
 	"github.com/sluicelb/sluice/sysnet/neigh"
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
@@ -96,13 +98,13 @@ func packetFilter(ctx context.Context) kernel.Filter {
 	run, err := nft.Find()
 	if err == nil {
 		if err = run.Check(ctx); !errors.Is(err, nft.ErrUnsupported) {
-			return kernel.NewNftables(run, slog.Default()) // what else is wrong, it says of every farm
+			return nftables.New(run, slog.Default()) // what else is wrong, it says of every farm
 		}
 	}
-	old, missing := iptables.Find(iptables.Legacy, "")
+	old, missing := chains.Find(chains.Legacy, "")
 	if missing != nil {
 		return kernel.Unable{Reason: errors.Join(err, missing)}
 	}
 	slog.Info("farms are carried by iptables", "reason", err)
-	return kernel.NewIptables(old, slog.Default())
+	return iptables.New(old, slog.Default())
 }

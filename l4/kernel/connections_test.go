@@ -2,71 +2,29 @@ package kernel_test
 
 import (
 	"context"
-	"errors"
 	"net/netip"
 	"os"
-	"syscall"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/sysnet/conntrack"
+	"github.com/sluicelb/sluice/l4/kernel/l4test"
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// open opens a connection that stays until the test ends.
-func (s *site) open(n int, to string) (*housetest.Answer, error) {
-	s.t.Helper()
-	a, err := s.Client.Ask("tcp", netip.AddrPortFrom(source(n), 0), to)
-	if err == nil {
-		s.t.Cleanup(a.Close)
-	}
-	return a, err
-}
-
-// tracked counts the tracked connections to a backend.
-func (s *site) tracked(backend uint32) (n int) {
-	s.t.Helper()
-	s.in(func(ctx context.Context) {
-		found, err := conntrack.Count(ctx, conntrack.Backend(backend))
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		for _, c := range found {
-			n += c.Total
-		}
-	})
-	return n
-}
-
-// run has the keeper follow until the test ends.
-func (s *site) follow() {
-	s.t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		s.Appliance.Do(func() { s.keeper.Run(ctx) })
-	}()
-	s.t.Cleanup(func() { cancel(); <-done })
-}
-
-func refused(err error) bool {
-	return errors.Is(err, syscall.ECONNREFUSED)
-}
-
 func TestFullBackendsAreSpilledOverAndAllFullRefuses(t *testing.T) {
-	s := newSite(t, 2)
-	f := s.l4(1, farm.L4TCP, farm.NATMasquerade, false, 80)
+	s := l4test.NewSite(t, 2)
+	f := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80)
 	f.L4.Algorithm = farm.L4RoundRobin
 	f.L4.Backends[0].ConnLimit, f.L4.Backends[1].ConnLimit = 2, 4
-	s.apply(f)
-	s.follow()
-	to := s.vip4 + ":80"
+	s.Apply(f)
+	s.Follow()
+	to := s.VIP4 + ":80"
 	got := map[string]int{}
 	var open []*housetest.Answer
 	for i := range 6 {
-		a, err := s.open(i, to)
+		a, err := s.Open(i, to)
 		if err != nil {
 			t.Fatalf("connection %d: %v", i, err)
 		}
@@ -77,13 +35,13 @@ func TestFullBackendsAreSpilledOverAndAllFullRefuses(t *testing.T) {
 		t.Errorf("connections: %v", got)
 	}
 	for i := range 3 {
-		if _, err := s.open(6+i, to); !refused(err) {
+		if _, err := s.Open(6+i, to); !l4test.Refused(err) {
 			t.Errorf("one too many: %v", err)
 		}
 	}
 	// However long it stays full, and then there is room again.
 	time.Sleep(6 * time.Second)
-	if _, err := s.open(9, to); !refused(err) {
+	if _, err := s.Open(9, to); !l4test.Refused(err) {
 		t.Errorf("one too many, later: %v", err)
 	}
 	for _, a := range open {
@@ -91,51 +49,51 @@ func TestFullBackendsAreSpilledOverAndAllFullRefuses(t *testing.T) {
 			a.Close()
 		}
 	}
-	eventually(t, "the backend takes connections again", func() bool {
-		a, err := s.open(10, to)
+	l4test.Eventually(t, "the backend takes connections again", func() bool {
+		a, err := s.Open(10, to)
 		return err == nil && a.Server == "b1"
 	})
 }
 
 func TestAFarmHasNoMoreConnectionsThanItMay(t *testing.T) {
-	s := newSite(t, 2)
-	f := s.l4(1, farm.L4TCP, farm.NATTarget, false, 80)
+	s := l4test.NewSite(t, 2)
+	f := s.Farm(1, farm.L4TCP, farm.NATTarget, false, 80)
 	f.L4.MaxConnections = 3
-	s.apply(f)
-	to := s.vip4 + ":80"
+	s.Apply(f)
+	to := s.VIP4 + ":80"
 	var last *housetest.Answer
 	for i := range 3 {
-		a, err := s.open(i, to)
+		a, err := s.Open(i, to)
 		if err != nil {
 			t.Fatal(err)
 		}
 		last = a
 	}
 	for range 3 {
-		if _, err := s.open(5, to); !refused(err) {
+		if _, err := s.Open(5, to); !l4test.Refused(err) {
 			t.Errorf("one too many: %v", err)
 		}
 	}
 	f.L4.Algorithm = farm.L4RoundRobin // an edit does not forget
-	s.apply(f)
-	if _, err := s.open(5, to); !refused(err) {
+	s.Apply(f)
+	if _, err := s.Open(5, to); !l4test.Refused(err) {
 		t.Errorf("one too many after an edit: %v", err)
 	}
 	last.Close()
-	eventually(t, "there is room again", func() bool {
-		_, err := s.open(6, to)
+	l4test.Eventually(t, "there is room again", func() bool {
+		_, err := s.Open(6, to)
 		return err == nil
 	})
 }
 
 func TestStopDeleteAndCutEndTheirOwnConnectionsOnly(t *testing.T) {
-	s := newSite(t, 2)
-	f, g := s.l4(1, farm.L4TCP, farm.NATMasquerade, false, 80), s.l4(2, farm.L4TCP, farm.NATTarget, false, 81)
+	s := l4test.NewSite(t, 2)
+	f, g := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80), s.Farm(2, farm.L4TCP, farm.NATTarget, false, 81)
 	f.L4.Algorithm, g.L4.Algorithm = farm.L4RoundRobin, farm.L4RoundRobin
-	s.apply(f, g)
+	s.Apply(f, g)
 	for i := range 4 {
 		for _, port := range []string{":80", ":81"} {
-			if _, err := s.open(i, s.vip4+port); err != nil {
+			if _, err := s.Open(i, s.VIP4+port); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -143,89 +101,173 @@ func TestStopDeleteAndCutEndTheirOwnConnectionsOnly(t *testing.T) {
 	expect := func(when string, want ...int) {
 		t.Helper()
 		for i, id := range []uint32{10, 11, 20, 21} {
-			if got := s.tracked(id); got != want[i] {
+			if got := s.Tracked(id).Total; got != want[i] {
 				t.Errorf("%s: backend %d has %d connections, want %d", when, id, got, want[i])
 			}
 		}
 	}
 	expect("before", 2, 2, 2, 2)
 	f.L4.Backends[0].Maintenance = farm.MaintenanceDrain
-	s.apply(f, g)
+	s.Apply(f, g)
 	expect("drain", 2, 2, 2, 2)
 	f.L4.Backends[0].Maintenance = farm.MaintenanceCut
-	s.apply(f, g)
+	s.Apply(f, g)
 	expect("cut", 0, 2, 2, 2)
 	g.L4.Backends = g.L4.Backends[1:]
-	s.apply(f, g)
+	s.Apply(f, g)
 	expect("delete of a backend", 0, 2, 0, 2)
 	f.Stopped = true
-	s.apply(f, g)
+	s.Apply(f, g)
 	expect("stop", 0, 0, 0, 2)
-	s.renew()
-	s.apply(f)
+	s.Renew()
+	s.Apply(f)
 	expect("deleted while nobody looked", 0, 0, 0, 0)
 }
 
 func TestConnectionsOfAStoppedFarmGoOnForItsGrace(t *testing.T) {
-	s := newSite(t, 1)
-	f := s.l4(1, farm.L4TCP, farm.NATMasquerade, false, 80)
+	s := l4test.NewSite(t, 1)
+	f := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80)
 	f.L4.StopGrace = 1
-	s.apply(f)
-	s.follow()
-	a, err := s.open(0, s.vip4+":80")
+	s.Apply(f)
+	s.Follow()
+	a, err := s.Open(0, s.VIP4+":80")
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.Stopped = true
-	s.apply(f)
+	s.Apply(f)
 	if err := a.Again("still here"); err != nil {
 		t.Error(err)
 	}
-	if s.tracked(10) != 1 {
+	if s.Tracked(10).Total != 1 {
 		t.Error("the connection was ended at once")
 	}
-	eventually(t, "its connections are ended", func() bool { return s.tracked(10) == 0 })
+	l4test.Eventually(t, "its connections are ended", func() bool { return s.Tracked(10).Total == 0 })
 }
 
 func TestWithoutABackendConnectionsAreRefusedNotServedHere(t *testing.T) {
-	s := newSite(t, 1)
+	s := l4test.NewSite(t, 1)
 	s.Appliance.Server("appliance", 22)
-	f := s.l4(1, farm.L4All, farm.NATTarget, false, 0)
+	f := s.Farm(1, farm.L4All, farm.NATTarget, false, 0)
 	f.L4.Backends[0].Maintenance = farm.MaintenanceCut
-	s.apply(f)
-	if a, err := s.open(0, s.vip4+":22"); !refused(err) {
+	s.Apply(f)
+	if a, err := s.Open(0, s.VIP4+":22"); !l4test.Refused(err) {
 		t.Errorf("somebody answered: %+v, %v", a, err)
 	}
-	if _, err := s.Client.AskWithin(time.Second, "udp", netip.AddrPort{}, s.vip4+":22"); !refused(err) || os.IsTimeout(err) {
+	if _, err := s.Client.AskWithin(time.Second, "udp", netip.AddrPort{}, s.VIP4+":22"); !l4test.Refused(err) || os.IsTimeout(err) {
 		t.Errorf("UDP: %v", err)
 	}
 }
 
 func TestLeastConnFollowsTheNumberOfConnections(t *testing.T) {
-	s := newSite(t, 2)
-	f := s.l4(1, farm.L4TCP, farm.NATMasquerade, false, 80)
+	s := l4test.NewSite(t, 2)
+	f := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80)
 	f.L4.Algorithm = farm.L4LeastConn
 	f.L4.Backends[1].Maintenance = farm.MaintenanceDrain
-	s.apply(f)
-	to := s.vip4 + ":80"
+	s.Apply(f)
+	to := s.VIP4 + ":80"
 	for i := range 10 {
-		if _, err := s.open(i, to); err != nil {
+		if _, err := s.Open(i, to); err != nil {
 			t.Fatal(err)
 		}
 	}
 	f.L4.Backends[1].Maintenance = ""
-	s.apply(f)
-	s.follow()
-	eventually(t, "the backend without connections weighs ten times the other", func() bool {
+	s.Apply(f)
+	s.Follow()
+	l4test.Eventually(t, "the backend without connections weighs ten times the other", func() bool {
 		var text string
-		s.in(func(ctx context.Context) { text, _ = s.keeper.Rules(ctx, 1) })
-		return countOf(text, "0x5c00000b") > 10 && countOf(text, "0x5c00000a") < 10
+		s.In(func(ctx context.Context) { text, _ = s.Keeper.Rules(ctx, 1) })
+		return strings.Count(text, "0x5c00000b") > 10 && strings.Count(text, "0x5c00000a") < 10
 	})
 	got := map[string]int{}
 	for range 60 {
-		got[s.ask("tcp", netip.Addr{}, to).Server]++
+		got[s.Ask("tcp", netip.Addr{}, to).Server]++
 	}
 	if got["b2"] < 40 {
 		t.Errorf("connections: %v", got)
+	}
+}
+
+// Clients that come in bursts fill their backends, go, and come again: who is
+// there no more takes nobody's place.
+func TestThereIsRoomAsSoonAsConnectionsAreClosed(t *testing.T) {
+	for name, c := range map[string]struct {
+		limits  []uint32
+		persist farm.L4Persistence
+	}{
+		"one backend":            {[]uint32{6}, farm.L4PersistNone},
+		"two, both full":         {[]uint32{6, 4}, farm.L4PersistNone},
+		"clients with a session": {[]uint32{6, 4}, farm.L4PersistSrcPt},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := l4test.NewSite(t, len(c.limits))
+			f := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80)
+			f.L4.Algorithm, f.L4.Persist = farm.L4RoundRobin, c.persist
+			most := 0
+			for i, n := range c.limits {
+				f.L4.Backends[i].ConnLimit = n
+				most += int(n)
+			}
+			s.Apply(f)
+			s.Follow()
+			to := s.VIP4 + ":80"
+			for round := range 8 {
+				var open []*housetest.Answer
+				got := map[string]int{}
+				for i := range most {
+					a, err := s.Open(i, to)
+					if err != nil {
+						t.Fatalf("round %d, connection %d of %d: %v", round, i+1, most, err)
+					}
+					open = append(open, a)
+					got[a.Server]++
+				}
+				for i, n := range c.limits {
+					if server := s.Backends[i].Name; got[server] != int(n) {
+						t.Errorf("round %d: %v", round, got)
+					}
+				}
+				for range 2 {
+					if _, err := s.Open(15, to); !l4test.Refused(err) {
+						t.Errorf("round %d: one too many: %v", round, err)
+					}
+				}
+				for _, a := range open {
+					a.Close()
+				}
+				l4test.Eventually(t, "they are closed", func() bool { return s.Tracked(10).Open()+s.Tracked(11).Open() == 0 })
+			}
+		})
+	}
+}
+
+// What rules that were made anew have not seen come is counted by looking.
+func TestConnectionsFromBeforeTheRulesCountToo(t *testing.T) {
+	s := l4test.NewSite(t, 1)
+	f := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80)
+	f.L4.Backends[0].ConnLimit = 3
+	s.Apply(f)
+	to := s.VIP4 + ":80"
+	var last *housetest.Answer
+	for i := range 3 {
+		a, err := s.Open(i, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = a
+	}
+	s.Renew()
+	s.Apply(f)
+	for range 3 {
+		if _, err := s.Open(5, to); !l4test.Refused(err) {
+			t.Errorf("one too many for rules that were made anew: %v", err)
+		}
+	}
+	f.L4.Backends[0].ConnLimit = 2
+	s.Apply(f)
+	last.Close()
+	l4test.Eventually(t, "it is closed", func() bool { return s.Tracked(10).Open() == 2 })
+	if _, err := s.Open(6, to); !l4test.Refused(err) {
+		t.Errorf("one too many for a bound that became less: %v", err)
 	}
 }

@@ -3,9 +3,7 @@ package kernel_test
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/netip"
-	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -17,114 +15,38 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// The kernel takes up connections midway, and with one backend there is no other.
-func TestWhatARestartEndedIsNotTakenUpAgain(t *testing.T) {
-	s := newSite(t, 1)
-	var farms []farm.Farm
-	for i, nat := range []farm.NATType{farm.NATMasquerade, farm.NATTarget} {
-		for j, six := range []bool{false, true} {
-			f := s.l4(uint32(1+2*i+j), farm.L4TCP, nat, six, uint16(80+i))
-			f.L4.Persist, f.L4.TTL = farm.L4PersistSrc, 60
-			farms = append(farms, f)
-		}
-	}
-	s.restarts(farms)
-}
-
-func TestByIptablesNeitherIsWhatARestartEndedTakenUpAgain(t *testing.T) {
-	s := newSite(t, 1)
-	byIptables(t, s)
-	s.restarts([]farm.Farm{s.l4(1, farm.L4TCP, farm.NATMasquerade, false, 80), s.l4(2, farm.L4TCP, farm.NATTarget, true, 81)})
-}
-
-// restarts stops and starts each of the farms, and wants its connection to end
-// by that, and no other.
-func (s *site) restarts(farms []farm.Farm) {
-	s.t.Helper()
-	s.apply(farms...)
-	open := make([]*housetest.Answer, len(farms))
-	for i, f := range farms {
-		a, err := s.Client.Ask("tcp", netip.AddrPort{}, listener(f))
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		defer a.Close()
-		open[i] = a
-	}
-	for i, f := range farms {
-		at := slices.Clone(farms)
-		at[i].Stopped = true
-		s.apply(at...)
-		s.apply(farms...)
-		if err := open[i].Again("after a restart"); !errors.Is(err, syscall.ECONNRESET) {
-			s.t.Errorf("%s %s: %v", f.L4.NAT, f.VIP, err)
-		}
-		s.ask("tcp", netip.Addr{}, listener(f))
-		for _, other := range open[i+1:] {
-			if err := other.Again("of another farm"); err != nil {
-				s.t.Error(err)
-			}
-		}
-	}
-}
-
-// listener is where clients of a farm with one port go.
-func listener(f farm.Farm) string {
-	return netip.AddrPortFrom(f.VIP, f.L4.Ports[0].First).String()
-}
-
-func TestNorIsItInPacketModes(t *testing.T) {
-	s := newPacketSite(t, 1)
-	inModes(t, s, []farm.NATType{farm.NATDirect, farm.NATStateless}, func(t *testing.T, f farm.Farm, ask func(int) string) {
-		s.apply(f)
-		a, err := s.Client.Ask("tcp", netip.AddrPort{}, listener(f))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer a.Close()
-		s.apply(stoppedOf(f))
-		s.ended = map[uint32]bool{f.ID: true}
-		defer func() { s.ended = nil }()
-		s.apply(f)
-		if err := a.Again("after a restart"); !errors.Is(err, syscall.ECONNRESET) {
-			t.Errorf("the connection from before: %v", err)
-		}
-		ask(1)
-	})
-}
-
 // As an operator ends connections, who then cleans up.
 func TestWhatIsEndedOnRequestIsNotTakenUpAgain(t *testing.T) {
-	s := newSite(t, 1)
-	f, g := s.l4(1, farm.L4TCP, farm.NATMasquerade, false, 80), s.l4(2, farm.L4TCP, farm.NATMasquerade, false, 81)
+	s := l4test.NewSite(t, 1)
+	f, g := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80), s.Farm(2, farm.L4TCP, farm.NATMasquerade, false, 81)
 	end := func(c *housetest.Answer, how func(ctx context.Context)) {
 		t.Helper()
-		s.in(func(ctx context.Context) {
+		s.In(func(ctx context.Context) {
 			how(ctx)
 			if _, err := conntrack.FlushOnly(ctx, func(id uint32) bool { return id == 10 }); err != nil {
 				t.Fatal(err)
 			}
 		})
-		s.apply(f, g)
+		s.Apply(f, g)
 		if err := c.Again("after that"); !errors.Is(err, syscall.ECONNRESET) {
 			t.Errorf("it was ended, and then %v", err)
 		}
 	}
 	open := func(f farm.Farm) *housetest.Answer {
 		t.Helper()
-		a, err := s.open(0, listener(f))
+		a, err := s.Open(0, l4test.Listener(f))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return a
 	}
-	s.apply(f, g)
+	s.Apply(f, g)
 	other := open(g)
 	end(open(f), func(ctx context.Context) {
-		s.keeper.Ending(ctx, func(id uint32) bool { return id == 10 })
+		s.Keeper.Ending(ctx, func(id uint32) bool { return id == 10 })
 	})
 	end(open(f), func(ctx context.Context) {
-		if err := s.keeper.Clean(ctx); err != nil {
+		if err := s.Keeper.Clean(ctx); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -135,7 +57,7 @@ func TestWhatIsEndedOnRequestIsNotTakenUpAgain(t *testing.T) {
 
 func TestEndedConnectionsAreRememberedAsLongAsTheyMayBeSilent(t *testing.T) {
 	f := &told{}
-	k := kernel.New(kernel.Options{Filter: f, Connections: none{}, Log: slog.New(slog.DiscardHandler)})
+	k := kernel.New(kernel.Options{Filter: f, Connections: none{}, Log: l4test.Quiet})
 	one := l4test.Example(func(f *farm.Farm) { f.L4.NAT, f.L4.IdleTimeout = farm.NATDirect, 1 })
 	apply := func(farms ...farm.Farm) { k.Apply(context.Background(), 1, &farm.Config{Farms: farms}) }
 	ended := func() bool { in, _ := f.now(); return in.Ended[one.ID] }
@@ -150,7 +72,7 @@ func TestEndedConnectionsAreRememberedAsLongAsTheyMayBeSilent(t *testing.T) {
 		t.Error("nobody chooses a backend that was deleted")
 	}
 	apply(one)
-	apply(stoppedOf(one))
+	apply(l4test.Stopped(one))
 	apply(one)
 	if !ended() {
 		t.Error("those of a farm that was stopped are not remembered")
@@ -172,10 +94,28 @@ func TestEndedConnectionsAreRememberedAsLongAsTheyMayBeSilent(t *testing.T) {
 	if ended() {
 		t.Error("those of a farm that was deleted are remembered")
 	}
-	k = kernel.New(kernel.Options{Filter: f, Connections: none{}, Log: slog.New(slog.DiscardHandler)})
-	apply(stoppedOf(one))
+	k = kernel.New(kernel.Options{Filter: f, Connections: none{}, Log: l4test.Quiet})
+	apply(l4test.Stopped(one))
 	apply(one)
 	if !ended() {
 		t.Error("a keeper that is new forgot those of a farm that is stopped")
 	}
+}
+
+// Restarting a firewall of others often begins with "flush ruleset".
+func TestFarmsComeBackAfterSomebodyFlushedAllRules(t *testing.T) {
+	s := l4test.NewSite(t, 1)
+	one, two := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80), s.Farm(2, farm.L4TCP, farm.NATMasquerade, false, 81)
+	s.Apply(one)
+	s.Appliance.Run("nft", "flush", "ruleset")
+	one.L4.Algorithm = farm.L4RoundRobin
+	s.Apply(one, two)
+	s.Ask("tcp", netip.Addr{}, s.VIP4+":80")
+	s.Ask("tcp", netip.Addr{}, s.VIP4+":81")
+	s.Appliance.Run("nft", "flush", "ruleset")
+	s.Follow()
+	l4test.Eventually(t, "the farm is carried again", func() bool {
+		a, err := s.Open(0, s.VIP4+":80")
+		return err == nil && a.Server == "b1"
+	})
 }

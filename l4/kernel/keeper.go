@@ -2,15 +2,12 @@ package kernel
 
 import (
 	"context"
-	"fmt"
 	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/l4/kernel/rules"
 )
 
 // followPause is how often the board is looked at: how long a backend that was
@@ -20,9 +17,9 @@ const followPause = 100 * time.Millisecond
 // retryPause is how often what failed is tried again.
 var retryPause = 5 * time.Second
 
-// standPause is how often a filter that can tell is asked whether its rules are
-// still there: how long farms are not served after others flushed all rules.
-const standPause = 3 * time.Second
+// intactPause is how often the filter is asked whether its rules are still there:
+// how long farms are not served after others flushed all rules.
+const intactPause = 3 * time.Second
 
 // Keeper keeps the kernel equal to what was last asked for and to what the
 // board says. Any goroutine may call it. Make it with New.
@@ -41,7 +38,7 @@ type Keeper struct {
 	warnings    map[uint32][]string
 	wire        *seen             // as last carried
 	looked      time.Time         // at the wire, last
-	stood       time.Time         // when the filter was asked last whether its rules are there
+	asked       time.Time         // when the filter was asked last whether its rules are there
 	failed      time.Time         // when Carry failed last, zero while it works
 	unready     map[uint32]string // farms the ground is not ready for
 	prepared    time.Time         // when that was asked last
@@ -104,85 +101,6 @@ func (k *Keeper) Generation() uint64 {
 	return k.generation
 }
 
-// carry has the filter carry what is wanted now. A filter that fails is the
-// problem of every farm that is to run.
-func (k *Keeper) carry(ctx context.Context) {
-	if b := k.options.Board; b != nil {
-		k.version = b.Version() // before it is read: a change in between is seen next time
-	}
-	k.wire = k.look(k.farms)
-	in := k.input(k.farms, k.transparent, k.wire)
-	problems, err := k.options.Filter.Carry(ctx, in)
-	k.failed = time.Time{}
-	if err != nil {
-		k.failed = time.Now()
-		problems = map[uint32]string{}
-		for _, f := range slices.Concat(k.farms, k.transparent) {
-			if !f.Stopped {
-				problems[f.ID] = err.Error()
-			}
-		}
-	}
-	if problems == nil {
-		problems = map[uint32]string{}
-	}
-	maps.Copy(problems, k.unready)
-	for id, p := range problems {
-		if k.problems[id] != p {
-			k.options.Log.Warn("farm is not carried by the kernel", "farm", k.name(id), "reason", p)
-		}
-	}
-	k.problems = problems
-	if k.options.Relay != nil {
-		k.options.Relay.Follow(k.farms, problems, in.Wire)
-	}
-	k.warn(in)
-	k.show()
-}
-
-// warn tells of backends that get nothing though their farm is carried.
-func (k *Keeper) warn(in *rules.Input) {
-	warnings := rules.Warnings(in)
-	for id, list := range warnings {
-		for _, w := range list {
-			if !slices.Contains(k.warnings[id], w) {
-				k.options.Log.Warn("backend is not reached by the kernel", "farm", k.name(id), "reason", w)
-			}
-		}
-	}
-	k.warnings = warnings
-}
-
-// prepare has the ground made ready for the farms that run. What is missing is
-// the problem of those only.
-func (k *Keeper) prepare(ctx context.Context) {
-	if k.options.Ground == nil {
-		return
-	}
-	standing := slices.Clone(k.transparent)
-	for i := range k.farms {
-		f := &k.farms[i]
-		if !f.Stopped || f.L4.StopGrace > 0 && len(k.graced) > 0 { // its connections may still go on
-			standing = append(standing, *f)
-		}
-	}
-	k.unready, k.prepared = k.options.Ground.Prepare(ctx, standing), time.Now()
-	for i := range k.farms {
-		if k.farms[i].Stopped {
-			delete(k.unready, k.farms[i].ID)
-		}
-	}
-}
-
-func (k *Keeper) name(id uint32) string {
-	for i := range k.farms {
-		if k.farms[i].ID == id {
-			return k.farms[i].Name
-		}
-	}
-	return fmt.Sprintf("number %d", id)
-}
-
 // Run follows the board and the number of connections until ctx ends. The
 // kernel goes on with what it has then. It starts no goroutine.
 func (k *Keeper) Run(ctx context.Context) {
@@ -230,12 +148,11 @@ func (k *Keeper) follow(ctx context.Context, wire bool) {
 	}
 }
 
-// fallen reports whether somebody removed the rules.
+// fallen reports whether somebody removed rules.
 func (k *Keeper) fallen(ctx context.Context) bool {
-	s, ok := k.options.Filter.(Stander)
-	if !ok || time.Since(k.stood) < standPause {
+	if time.Since(k.asked) < intactPause {
 		return false
 	}
-	k.stood = time.Now()
-	return !s.Stands(ctx)
+	k.asked = time.Now()
+	return !k.options.Filter.Intact(ctx)
 }

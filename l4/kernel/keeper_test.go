@@ -3,8 +3,10 @@ package kernel_test
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -12,18 +14,21 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l4/kernel"
 	"github.com/sluicelb/sluice/l4/kernel/l4test"
+	"github.com/sluicelb/sluice/l4/kernel/nftables"
 	"github.com/sluicelb/sluice/l4/kernel/rules"
+	"github.com/sluicelb/sluice/sysnet/conntrack"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 	"github.com/sluicelb/sluice/sysnet/neigh"
+	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
 // told is a filter that remembers what it was last asked to carry.
 type told struct {
-	kernel.Filter
-	mu    sync.Mutex
-	last  rules.Input
-	times int
-	fails error
+	kernel.Unable // what else may be asked for
+	mu            sync.Mutex
+	last          rules.Input
+	times         int
+	fails         error
 }
 
 // flushed remembers whose connections were ended.
@@ -70,7 +75,7 @@ func (f *told) now() (in rules.Input, times int) {
 // following is a keeper that follows until the test ends.
 func following(t *testing.T, f kernel.Filter) *kernel.Keeper {
 	t.Helper()
-	k := kernel.New(kernel.Options{Filter: f, Connections: none{}, Log: slog.New(slog.DiscardHandler)})
+	k := kernel.New(kernel.Options{Filter: f, Connections: none{}, Log: l4test.Quiet})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); k.Run(ctx) }()
@@ -90,7 +95,7 @@ func TestNothingIsHeldForAFarmDeletedInItsGraceOnceThatIsOver(t *testing.T) {
 	if in, _ := f.now(); !in.Hold {
 		t.Fatal("connections of the farm do not go on")
 	}
-	eventually(t, "nothing of the farm is in the kernel", func() bool { in, _ := f.now(); return !in.Hold })
+	l4test.Eventually(t, "nothing of the farm is in the kernel", func() bool { in, _ := f.now(); return !in.Hold })
 }
 
 func TestWhatTransparentFarmsNeedIsTriedAgain(t *testing.T) {
@@ -104,14 +109,13 @@ func TestWhatTransparentFarmsNeedIsTriedAgain(t *testing.T) {
 		t.Fatal("the example is not transparent")
 	}
 	k.Apply(context.Background(), 1, &farm.Config{Farms: []farm.Farm{one}})
-	eventually(t, "it is tried again", func() bool { _, times := f.now(); return times > 1 })
+	l4test.Eventually(t, "it is tried again", func() bool { _, times := f.now(); return times > 1 })
 }
 
 func TestAGraceIsThatOfTheLastStopAndEndsForWhoIsCut(t *testing.T) {
 	t.Parallel()
 	conns := &flushed{}
-	quiet := slog.New(slog.DiscardHandler)
-	k := kernel.New(kernel.Options{Filter: &told{}, Connections: conns, Log: quiet})
+	k := kernel.New(kernel.Options{Filter: &told{}, Connections: conns, Log: l4test.Quiet})
 	one := l4test.Example(func(f *farm.Farm) { f.L4.StopGrace = 1 })
 	id := one.L4.Backends[0].ID
 	apply := func(stopped bool) {
@@ -140,7 +144,7 @@ func TestAGraceIsThatOfTheLastStopAndEndsForWhoIsCut(t *testing.T) {
 // A netd that was killed knows nothing of graces that began before.
 func TestConnectionsInTheirGraceOutliveNetd(t *testing.T) {
 	conns := &flushed{}
-	k := kernel.New(kernel.Options{Filter: &told{}, Connections: conns, Log: slog.New(slog.DiscardHandler)})
+	k := kernel.New(kernel.Options{Filter: &told{}, Connections: conns, Log: l4test.Quiet})
 	one := l4test.Example(func(f *farm.Farm) { f.L4.StopGrace, f.Stopped = 1, true })
 	k.Apply(context.Background(), 1, &farm.Config{Farms: []farm.Farm{one}})
 	if took := conns.took(); took[one.L4.Backends[0].ID] || !took[99] {
@@ -169,7 +173,7 @@ func (f *slow) Carry(ctx context.Context, in *rules.Input) (map[uint32]string, e
 // up before, and asks again: netd would be full of questions nobody waits for.
 func TestWhatIsCarriedIsToldWhileAChangeIsUnderWay(t *testing.T) {
 	f := &slow{begun: make(chan struct{}, 1), let: make(chan struct{}, 1)}
-	k := kernel.New(kernel.Options{Filter: f, Connections: none{}, Log: slog.New(slog.DiscardHandler)})
+	k := kernel.New(kernel.Options{Filter: f, Connections: none{}, Log: l4test.Quiet})
 	one := l4test.Example(nil)
 	apply := func(generation uint64) {
 		k.Apply(context.Background(), generation, &farm.Config{Farms: []farm.Farm{one}})
@@ -227,7 +231,7 @@ func (n neighbours) Places() map[netip.Addr]neigh.Place { return n }
 func TestTheRelayIsToldWhatIsCarriedAndWhere(t *testing.T) {
 	addr, mac := netip.MustParseAddr("10.0.0.1"), neigh.MAC{2, 0, 0, 0, 0, 1}
 	f, r := &told{}, &relay{}
-	k := kernel.New(kernel.Options{Filter: f, Connections: none{}, Relay: r, Log: slog.New(slog.DiscardHandler),
+	k := kernel.New(kernel.Options{Filter: f, Connections: none{}, Relay: r, Log: l4test.Quiet,
 		Neighbours: neighbours{addr: {Addr: addr, MAC: mac}, addr.Next(): {Addr: addr.Next(), MAC: mac}}})
 	one := l4test.Example(func(f *farm.Farm) { f.L4.NAT = farm.NATDirect })
 	k.Apply(t.Context(), 1, &farm.Config{Farms: []farm.Farm{one}})
@@ -247,3 +251,35 @@ func TestTheRelayIsToldWhatIsCarriedAndWhere(t *testing.T) {
 		t.Error("without farms of packet modes there is a wire")
 	}
 }
+
+// fails is an nft that does nothing and says so.
+func fails(t *testing.T, says string) *nft.Runner {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "nft")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\necho '"+says+"' >&2\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return nft.At(path)
+}
+
+func TestWithoutTheRightEveryFarmSaysWhy(t *testing.T) {
+	k := kernel.New(kernel.Options{
+		Filter:      nftables.New(fails(t, "Error: Operation not permitted (you must be root)"), l4test.Quiet),
+		Connections: none{}, Log: l4test.Quiet,
+	})
+	problems := k.Apply(context.Background(), 1, &farm.Config{Farms: []farm.Farm{l4test.Example(nil), l4test.Example(func(f *farm.Farm) { f.ID, f.Stopped = 8, true })}})
+	if len(problems) != 1 || !strings.Contains(problems[7], "not permitted") {
+		t.Errorf("problems: %v", problems)
+	}
+	u := kernel.New(kernel.Options{Filter: kernel.Unable{Reason: nft.ErrMissing}, Connections: none{}, Log: l4test.Quiet})
+	if problems := u.Apply(context.Background(), 1, &farm.Config{Farms: []farm.Farm{l4test.Example(nil)}}); !strings.Contains(problems[7], "not installed") {
+		t.Errorf("problems: %v", problems)
+	}
+}
+
+// none is no connections.
+type none struct{}
+
+func (none) Count(context.Context) (map[uint32]conntrack.Counts, error) { return nil, nil }
+
+func (none) Flush(context.Context, func(uint32) bool) error { return nil }

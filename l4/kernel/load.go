@@ -9,7 +9,6 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/conntrack"
-	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
 const (
@@ -171,20 +170,5 @@ func fullOf(farms []farm.Farm, found map[uint32]conntrack.Counts) map[uint32]boo
 
 // live are the connections to a backend that are not being closed.
 func live(found map[uint32]conntrack.Counts, backend uint32) int {
-	c := found[rules.Mark(backend)]
-	return c.Established + c.Pending
-}
-
-// Fill implements Filter.
-func (n *Nftables) Fill(ctx context.Context, full, held map[uint32]bool) error {
-	for set, ids := range map[nft.ID]map[uint32]bool{rules.Full: full, rules.Held: held} {
-		keys := map[string]bool{}
-		for id := range ids {
-			keys[rules.MarkText(id)] = true
-		}
-		if err := n.run.Hold(ctx, set, rules.FullSet(), keys, rules.FullTime); err != nil {
-			return err
-		}
-	}
-	return nil
+	return found[rules.Mark(backend)].Open()
 }

@@ -36,6 +36,9 @@ type Ground interface {
 	// gives back whatever it set. It is called before they are carried, again
 	// and again with the same ones. problems are farms that cannot run, by ID.
 	Prepare(ctx context.Context, farms []farm.Farm) (problems map[uint32]string)
+	// Warnings are what may keep a farm it was prepared for from working as it
+	// should, in sentences for people.
+	Warnings(f *farm.Farm) []string
 }
 
 // Relay passes on ICMP errors about farms of packet modes (l4/kernel/icmprelay).

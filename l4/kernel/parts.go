@@ -40,19 +40,13 @@ func about[Q, A any](f func(context.Context, Q) (A, error)) ctl.Handler {
 	})
 }
 
-func shown(s Session) ctl.KernelSession { return ctl.KernelSession(s) }
-
 // maxListed bounds the sessions of one answer.
 const maxListed = 100_000
 
 func (k *Keeper) answerSessions(ctx context.Context, q ctl.KernelQuestion) (out ctl.KernelSessions, err error) {
-	total, list, err := k.Sessions(ctx, q.Service, min(max(q.Limit, 0), maxListed))
+	out.Total, out.List, err = k.Sessions(ctx, q.Service, min(max(q.Limit, 0), maxListed))
 	if errors.Is(err, ErrNoFarm) {
-		return out, nil // it has none
-	}
-	out.Total = total
-	for _, s := range list {
-		out.List = append(out.List, shown(s))
+		return ctl.KernelSessions{}, nil // it has none
 	}
 	return out, err
 }
@@ -60,7 +54,7 @@ func (k *Keeper) answerSessions(ctx context.Context, q ctl.KernelQuestion) (out 
 func (k *Keeper) answerSession(ctx context.Context, q ctl.KernelQuestion) (out ctl.KernelSessions, err error) {
 	s, ok, err := k.Session(ctx, q.Service, q.Key)
 	if ok {
-		out.Total, out.List = 1, []ctl.KernelSession{shown(s)}
+		out.Total, out.List = 1, []ctl.KernelSession{s}
 	}
 	return out, err
 }
@@ -89,11 +83,7 @@ func (k *Keeper) answerLearn(ctx context.Context, _ []byte, files []*os.File) (a
 	if err != nil {
 		return nil, err
 	}
-	list := make([]Session, len(learned.List))
-	for i, s := range learned.List {
-		list[i] = Session(s)
-	}
-	return k.LearnSessions(ctx, learned.Service, list)
+	return k.LearnSessions(ctx, learned.Service, learned.List)
 }
 
 // answered gives f the snapshot of a request, and the problems it returns as the

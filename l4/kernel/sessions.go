@@ -7,18 +7,8 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l4/kernel/rules"
+	"github.com/sluicelb/sluice/sysnet/ctl"
 )
-
-// Session is one persistence session: whoever has Key goes to that backend.
-type Session struct {
-	// Key is text, as operators write it: "10.0.0.1 . 4022".
-	Key     string
-	Backend uint32
-	// TTL is how long the session lives when it is not used again; Static ones
-	// are configuration and have none.
-	TTL    time.Duration
-	Static bool
-}
 
 // What a question about sessions may be refused for.
 var (
@@ -45,7 +35,7 @@ func (k *Keeper) keepingNow(service uint32) (*farm.Farm, error) {
 
 // Sessions tells how many sessions a farm has, by the number of its group of
 // backends, and lists at most limit of them, the static ones first.
-func (k *Keeper) Sessions(ctx context.Context, service uint32, limit int) (total int, list []Session, err error) {
+func (k *Keeper) Sessions(ctx context.Context, service uint32, limit int) (total int, list []ctl.KernelSession, err error) {
 	f, err := k.keepingNow(service)
 	if err != nil {
 		return 0, nil, err
@@ -54,7 +44,7 @@ func (k *Keeper) Sessions(ctx context.Context, service uint32, limit int) (total
 	for i := range f.L4.Backends {
 		b := &f.L4.Backends[i]
 		for _, key := range b.Sessions {
-			list = append(list, Session{Key: key, Backend: b.ID, Static: true})
+			list = append(list, ctl.KernelSession{Key: key, Backend: b.ID, Static: true})
 			if canonical, err := rules.SessionKey(f.L4.Persist, f.VIP, key); err == nil {
 				static[canonical] = true
 			}
@@ -73,20 +63,20 @@ func (k *Keeper) Sessions(ctx context.Context, service uint32, limit int) (total
 }
 
 // Session is the session of one key.
-func (k *Keeper) Session(ctx context.Context, service uint32, client string) (Session, bool, error) {
+func (k *Keeper) Session(ctx context.Context, service uint32, client string) (ctl.KernelSession, bool, error) {
 	f, err := k.keepingNow(service)
 	if err != nil {
-		return Session{}, false, err
+		return ctl.KernelSession{}, false, err
 	}
 	key, err := rules.SessionKey(f.L4.Persist, f.VIP, client)
 	if err != nil {
-		return Session{}, false, nil
+		return ctl.KernelSession{}, false, nil
 	}
 	for i := range f.L4.Backends {
 		b := &f.L4.Backends[i]
 		for _, text := range b.Sessions {
 			if own, err := rules.SessionKey(f.L4.Persist, f.VIP, text); err == nil && own == key {
-				return Session{Key: text, Backend: b.ID, Static: true}, true, nil
+				return ctl.KernelSession{Key: text, Backend: b.ID, Static: true}, true, nil
 			}
 		}
 	}
@@ -111,25 +101,25 @@ func (k *Keeper) AddSession(ctx context.Context, service uint32, client string, 
 	if ttl <= 0 {
 		ttl = time.Duration(f.L4.TTL) * time.Second
 	}
-	return k.options.Filter.Learn(ctx, f, Session{Key: key, Backend: backend, TTL: ttl})
+	return k.options.Filter.Learn(ctx, f, ctl.KernelSession{Key: key, Backend: backend, TTL: ttl})
 }
 
 // LearnSessions makes clients known to a farm as if they had come themselves:
 // those whose key means something to it, and whose backend it has. It tells how
 // many were.
-func (k *Keeper) LearnSessions(ctx context.Context, service uint32, list []Session) (int, error) {
+func (k *Keeper) LearnSessions(ctx context.Context, service uint32, list []ctl.KernelSession) (int, error) {
 	f, err := k.keepingNow(service)
 	if err != nil {
 		return 0, err
 	}
 	known := backendsOf(f)
-	var learned []Session
+	var learned []ctl.KernelSession
 	for _, s := range list {
 		key, err := rules.SessionKey(f.L4.Persist, f.VIP, s.Key)
 		if err != nil || s.Static || !known[s.Backend] || s.TTL <= 0 {
 			continue
 		}
-		learned = append(learned, Session{Key: key, Backend: s.Backend, TTL: s.TTL})
+		learned = append(learned, ctl.KernelSession{Key: key, Backend: s.Backend, TTL: s.TTL})
 	}
 	if len(learned) == 0 {
 		return 0, nil

@@ -18,6 +18,9 @@ type Counts struct {
 	Pending int
 }
 
+// Open are those that are not being closed.
+func (c Counts) Open() int { return c.Established + c.Pending }
+
 // Count returns the numbers for each mark that some entry of the filter has.
 func Count(ctx context.Context, f Filter) (map[uint32]Counts, error) {
 	var found map[uint32]Counts

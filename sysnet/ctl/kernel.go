@@ -105,6 +105,16 @@ func (c *KernelCount) Add(o KernelCount) {
 	c.BytesOut += o.BytesOut
 }
 
+// CountIn adds packets from clients, CountOut packets to them.
+func (c *KernelCount) CountIn(packets, bytes uint64) {
+	c.PacketsIn, c.BytesIn = c.PacketsIn+packets, c.BytesIn+bytes
+}
+
+// CountOut is CountIn the other way.
+func (c *KernelCount) CountOut(packets, bytes uint64) {
+	c.PacketsOut, c.BytesOut = c.PacketsOut+packets, c.BytesOut+bytes
+}
+
 // KernelTraffic is what was counted, by ID.
 type KernelTraffic struct {
 	Farms    map[uint32]KernelCount `json:"farms"`

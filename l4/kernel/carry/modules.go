@@ -1,0 +1,93 @@
+package carry
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
+)
+
+// The kernel loads the module of a helper when a rule names it, but not the
+// module that rewrites addresses in what it reads (nf_nat_ftp): without that one
+// farms would seem to work until the first data connection.
+
+// modules tells what this kernel has. known is false where it does not say.
+type modules struct {
+	there map[string]bool
+	known bool
+}
+
+// findModules reads what is loaded and what is built in.
+func findModules() modules {
+	m := modules{there: map[string]bool{}}
+	release, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	if err != nil {
+		return m
+	}
+	loaded := readLines("/proc/modules", func(line string) {
+		name, _, _ := strings.Cut(line, " ")
+		m.there[name] = true
+	})
+	builtin := readLines(path.Join("/lib/modules", path.Base(strings.TrimSpace(string(release))), "modules.builtin"), func(line string) {
+		name := strings.TrimSuffix(path.Base(line), ".ko")
+		m.there[strings.ReplaceAll(name, "-", "_")] = true
+	})
+	m.known = loaded && builtin
+	return m
+}
+
+func readLines(name string, use func(string)) bool {
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		use(lines.Text())
+	}
+	return lines.Err() == nil
+}
+
+// lacks says what the kernel lacks for a farm; empty when nothing is known to be
+// missing.
+func (m modules) lacks(f *farm.Farm) string {
+	if !m.known || (f.L4.NAT != farm.NATMasquerade && f.L4.NAT != farm.NATTarget) {
+		return ""
+	}
+	for _, module := range rules.Rewriters(f.L4.Protocol) {
+		if !m.there[module] {
+			return fmt.Sprintf("protocol %s needs the kernel module %s, which is not loaded: run modprobe %s", f.L4.Protocol, module, module)
+		}
+	}
+	return ""
+}
+
+// able is in without the farms that cannot be carried because of what they are,
+// or because this kernel lacks something, which is told by ID. Modules are looked for each time some farm needs
+// them: somebody may have loaded them.
+func able(in *rules.Input) (left rules.Input, lacking map[uint32]string) {
+	left, lacking = *in, map[uint32]string{}
+	left.Farms = nil
+	kernel := sync.OnceValue(findModules)
+	for i := range in.Farms {
+		f := &in.Farms[i]
+		if err := rules.Plain(f); err != nil {
+			lacking[f.ID] = err.Error()
+			continue
+		}
+		if !f.Stopped && f.L4.Protocol.Helper() {
+			if reason := kernel().lacks(f); reason != "" {
+				lacking[f.ID] = reason
+				continue
+			}
+		}
+		left.Farms = append(left.Farms, *f)
+	}
+	return left, lacking
+}

@@ -1,0 +1,116 @@
+package iptables
+
+import (
+	"fmt"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
+	"github.com/sluicelb/sluice/sysnet/iptables"
+)
+
+// hmarkTuple names the parts of packets an algorithm goes by, as HMARK names them;
+// empty for one that goes by none. Addresses and ports are put into an order
+// first (xt_HMARK.c), so all of them together is the same both ways.
+func hmarkTuple(a farm.L4Algorithm) string {
+	switch a {
+	case farm.L4HashSrc:
+		return "src"
+	case farm.L4HashFlow:
+		return "src,sport"
+	case farm.L4HashSrcPt:
+		return "sport"
+	case farm.L4HashDst:
+		return "dst"
+	case farm.L4HashDstPt:
+		return "dport"
+	case farm.L4SymHash:
+		return "src,dst,sport,dport"
+	}
+	return ""
+}
+
+func (g *group) hashes() bool { return hmarkTuple(g.l4.Algorithm) != "" }
+
+// choose leads to one of the backends that take new clients.
+func (g *group) choose(c *iptables.Chain) {
+	var chosen []*rules.State
+	var weights []int
+	total := 0
+	for i := range g.states {
+		s := &g.states[i]
+		if !s.Chosen {
+			continue
+		}
+		w := s.EffectiveWeight()
+		switch g.l4.Algorithm {
+		case farm.L4RoundRobin:
+			w = 1
+		case farm.L4LeastConn:
+			w = 10
+			if known, ok := g.in.Weights[s.ID]; ok {
+				w = max(1, known)
+			}
+		}
+		chosen, weights, total = append(chosen, s), append(weights, w), total+w
+	}
+	if len(chosen) > 1 && g.hashes() {
+		c.Add("-j HMARK --hmark-tuple %s --hmark-mod %d --hmark-offset 1 --hmark-rnd 0x5c", hmarkTuple(g.l4.Algorithm), total)
+	}
+	slot := 1
+	for i, s := range chosen {
+		to := "-j " + backendChain(s.ID)
+		switch {
+		case i == len(chosen)-1:
+			c.Add("%s", to)
+		case g.hashes():
+			for range weights[i] {
+				c.Add("-m mark --mark %d %s", slot, to)
+				slot++
+			}
+		case g.l4.Algorithm == farm.L4RoundRobin:
+			c.Add("-m statistic --mode nth --every %d --packet 0 %s", len(chosen)-i, to)
+		default:
+			c.Add("-m statistic --mode random --probability %.8f %s", float64(weights[i])/float64(total), to)
+			total -= weights[i]
+		}
+	}
+}
+
+// key matches packets of a farm.
+type key struct {
+	text      string
+	precise   int // 0 one port, 1 a range, 2 all
+	transport farm.L4Protocol
+}
+
+// matches are the keys of the farm.
+func (g *group) matches() (out []key) {
+	to := "-d " + g.farm.VIP.Unmap().String()
+	if g.farm.VIP.IsUnspecified() {
+		to = "-m addrtype --dst-type LOCAL"
+	}
+	list := rules.Transports(g.l4.Protocol)
+	if list == nil {
+		return []key{{to, 2, farm.L4All}}
+	}
+	for _, p := range list {
+		if len(g.l4.Ports) == 0 {
+			out = append(out, key{fmt.Sprintf("%s -p %s", to, p), 2, p})
+		}
+		for _, r := range g.l4.Ports {
+			precise := 0
+			if r.First != r.Last {
+				precise = 1
+			}
+			out = append(out, key{fmt.Sprintf("%s -p %s -m %s --dport %s", to, p, p, r), precise, p})
+		}
+	}
+	return out
+}
+
+// keys leads packets of the farm to its chain.
+func (g *group) keys() {
+	for _, k := range g.matches() {
+		g.dispatch[k.precise] = append(g.dispatch[k.precise], fmt.Sprintf("%s -j %s", k.text, g.farmChain()))
+	}
+}

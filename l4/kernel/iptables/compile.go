@@ -1,0 +1,263 @@
+package iptables
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
+	"github.com/sluicelb/sluice/sysnet/iptables"
+	"github.com/sluicelb/sluice/sysnet/nft"
+)
+
+// The chains, see the package.
+const (
+	chainDispatch = iptables.Prefix
+	chainHelpers  = iptables.Prefix + "-HELPERS"
+	chainMarks    = iptables.Prefix + "-MARKS"
+	chainRefuse   = iptables.Prefix + "-REFUSE"
+	chainSource   = iptables.Prefix + "-SOURCE"
+)
+
+// refusedMark is the mark of connections that are refused: neither that of a
+// backend nor of a farm.
+const refusedMark = 0x5cfe0000
+
+// compile makes what the farms of in need, for IPv4 and IPv6.
+func compile(in *rules.Input) (scripts [2]*iptables.Script, problems map[uint32]string) {
+	problems = map[uint32]string{}
+	var c [2]*tables
+	for i := range c {
+		scripts[i] = &iptables.Script{}
+		c[i] = &tables{script: scripts[i]}
+	}
+	for i := range in.Farms {
+		f := &in.Farms[i]
+		if !f.InKernel() {
+			continue
+		}
+		family := 0
+		if f.VIP.Is6() && !f.VIP.Is4In6() {
+			family = 1
+		}
+		g := &group{tables: c[family], farm: f, l4: f.L4, six: family == 1, states: in.States(f.L4), in: in}
+		if f.Stopped {
+			g.keepClients()
+			continue
+		}
+		if err := g.check(); err != nil {
+			problems[f.ID] = err.Error()
+			continue
+		}
+		g.compile()
+	}
+	for i := range c {
+		c[i].finish()
+	}
+	return scripts, problems
+}
+
+// tables is one family being compiled. Rules of dispatch are sorted by how
+// precise they are.
+type tables struct {
+	script   *iptables.Script
+	dispatch [3][]string
+	counted  []uint32          // backends
+	kept     []*iptables.Chain // of farms that are stopped, where no packet comes
+}
+
+// finish adds what all farms share.
+func (x *tables) finish() {
+	var rules []string
+	for _, list := range x.dispatch {
+		rules = append(rules, list...)
+	}
+	if len(rules) == 0 {
+		x.script.Tables = nil
+	} else {
+		x.hook(rules)
+	}
+	if len(x.kept) > 0 {
+		nat := x.script.Table("nat")
+		nat.Chains = append(nat.Chains, x.kept...)
+	}
+}
+
+// hook has packets come to the rules of dispatch, and to what belongs to them.
+func (x *tables) hook(rules []string) {
+	hooks := func(table, to string, from ...string) *iptables.Chain {
+		t := x.script.Table(table)
+		for _, f := range from {
+			t.Hooks = append(t.Hooks, iptables.Hook{From: f, To: to})
+		}
+		return t.Chain(to, 0)
+	}
+	for table, chain := range map[string]string{"raw": chainHelpers, "mangle": chainMarks} {
+		if x.script.Table(table).Has(chain) {
+			hooks(table, chain, "PREROUTING")
+		}
+	}
+	if len(x.counted) > 0 {
+		x.count(hooks("mangle", chainCount, "POSTROUTING", "INPUT"))
+	}
+	refuse := hooks("filter", chainRefuse, "INPUT", "FORWARD", "OUTPUT")
+	// The other direction is the refusal itself.
+	refuse.Add("-p tcp -m connmark --mark %#x/0xffff0000 -m conntrack --ctdir ORIGINAL -j REJECT --reject-with tcp-reset", refusedMark)
+	refuse.Add("-m connmark --mark %#x/0xffff0000 -m conntrack --ctdir ORIGINAL -j REJECT", refusedMark)
+	hooks("nat", chainDispatch, "PREROUTING", "OUTPUT").Rules = rules
+	if len(x.script.Table("nat").Chain(chainSource, 0).Rules) > 0 {
+		hooks("nat", chainSource, "POSTROUTING")
+	}
+}
+
+// group is a farm being compiled for iptables.
+type group struct {
+	*tables
+	in     *rules.Input
+	farm   *farm.Farm
+	l4     *farm.L4
+	six    bool
+	states []rules.State
+}
+
+// check tells why iptables cannot carry the farm.
+func (g *group) check() error {
+	const needs = "needs nf_tables, which this kernel has not: "
+	l := g.l4
+	switch {
+	case l.NAT != farm.NATMasquerade && l.NAT != farm.NATTarget:
+		return fmt.Errorf(needs+"nattype %s", l.NAT)
+	case l.Persist != farm.L4PersistNone && l.Persist != farm.L4PersistSrc:
+		return fmt.Errorf(needs+"persistence %s (srcip works without)", l.Persist)
+	case l.MaxConnections > 0:
+		return errors.New(needs + "maxconnections")
+	case l.Protocol == farm.L4All && g.farm.VIP.IsUnspecified():
+		return errors.New("all ports of all addresses of this machine cannot be taken: they would include its own")
+	}
+	for i := range l.Backends {
+		b := &l.Backends[i]
+		switch {
+		case b.ConnLimit > 0:
+			return fmt.Errorf(needs+"max_conns of backend %s", b.Host)
+		case len(b.Sessions) > 0:
+			return fmt.Errorf(needs+"static sessions of backend %s", b.Host)
+		}
+	}
+	return nil
+}
+
+func (g *group) farmChain() string       { return fmt.Sprintf("%s-F%d", iptables.Prefix, g.farm.ID) }
+func backendChain(backend uint32) string { return fmt.Sprintf("%s-B%d", iptables.Prefix, backend) }
+
+func (g *group) compile() {
+	nat := g.script.Table("nat")
+	chain := nat.Chain(g.farmChain(), g.farm.ID)
+	if g.in.Ended[g.farm.ID] { // see midway
+		chain.Add("-p tcp ! --syn -j CONNMARK --set-xmark %#x/0xffffffff", refusedMark|g.farm.ID)
+		chain.Add("-p tcp ! --syn -j RETURN")
+	}
+	if g.l4.Logs {
+		limit := cmp.Or(g.l4.LogLimit, farm.DefaultL4LogLimit)
+		chain.Add("-m limit --limit %d/sec --limit-burst %d -j LOG --log-level 6 --log-prefix %q", min(limit, 10_000), min(max(limit, 5), 10_000), shortPrefix(rules.LogPrefix(g.farm)))
+	}
+	for i := range g.states {
+		if s := &g.states[i]; s.Known {
+			g.backend(s)
+			if g.persists() {
+				chain.Add("-m recent --name %s --update --seconds %d --rsource -j %s", listOf(s.ID), max(1, g.l4.TTL), backendChain(s.ID))
+			}
+		}
+	}
+	if g.persists() { // who comes here is known to none that can be used
+		for i := range g.states {
+			chain.Add("-m recent --name %s --remove --rsource", listOf(g.states[i].ID))
+		}
+	}
+	g.choose(chain)
+	chain.Add("-j CONNMARK --set-xmark %#x/0xffffffff", refusedMark|g.farm.ID)
+	g.keys()
+	if g.l4.Protocol.Helper() {
+		helpers := g.script.Table("raw").Chain(chainHelpers, 0)
+		for _, k := range g.matches() {
+			helpers.Add("%s -j CT --helper %s", k.text, helperName(g.l4.Protocol, k.transport))
+		}
+	}
+}
+
+// keepClients leaves a farm that is stopped the lists of clients its backends are
+// remembered for: the kernel keeps one as long as some rule names it.
+func (g *group) keepClients() {
+	if !g.persists() {
+		return
+	}
+	c := &iptables.Chain{Name: fmt.Sprintf("%s-K%d", iptables.Prefix, g.farm.ID), Owner: g.farm.ID}
+	for i := range g.states {
+		if s := &g.states[i]; s.Maintenance != farm.MaintenanceCut {
+			c.Add("-m recent --name %s --rcheck --rsource", listOf(s.ID))
+		}
+	}
+	g.kept = append(g.kept, c)
+}
+
+func (g *group) persists() bool { return g.l4.Persist == farm.L4PersistSrc }
+
+// listOf names the clients a backend is remembered for.
+func listOf(backend uint32) string { return fmt.Sprintf("sluice%d", backend) }
+
+// shortPrefix cuts a prefix to what iptables takes.
+func shortPrefix(s string) string { return s[:min(len(s), 28)] }
+
+// backend makes the chain of a backend, which ends with its address.
+func (g *group) backend(s *rules.State) {
+	nat := g.script.Table("nat")
+	c := nat.Chain(backendChain(s.ID), g.farm.ID)
+	mark := nft.Mark(rules.Mark(s.ID))
+	g.counted = append(g.counted, s.ID)
+	c.Add("-j CONNMARK --set-xmark %s/0xffffffff", mark)
+	routing := cmp.Or(s.Mark, g.l4.Mark)
+	if g.hashes() || routing != 0 { // the choice left something in it
+		c.Add("-j MARK --set-xmark %#x/0xffffffff", routing)
+	}
+	if routing != 0 {
+		g.script.Table("mangle").Chain(chainMarks, 0).Add("-m connmark --mark %s -j MARK --set-xmark %#x/0xffffffff", mark, routing)
+	}
+	if g.persists() {
+		c.Add("-m recent --name %s --set --rsource", listOf(s.ID))
+	}
+	address := s.Addr.Unmap().String()
+	if s.Port != 0 && g.l4.Protocol != farm.L4All {
+		to := fmt.Sprintf("%s:%d", address, s.Port)
+		if g.six {
+			to = fmt.Sprintf("[%s]:%d", address, s.Port)
+		}
+		for _, p := range g.l4.Protocol.Transports() {
+			c.Add("-p %s -j DNAT --to-destination %s", p, to)
+		}
+	} else {
+		c.Add("-j DNAT --to-destination %s", address)
+	}
+	if g.l4.NAT != farm.NATMasquerade {
+		return
+	}
+	source := s.Source
+	if !source.IsValid() {
+		source = g.l4.Source
+	}
+	how := "-j MASQUERADE"
+	if source.IsValid() && source.Unmap().Is6() == g.six {
+		how = "-j SNAT --to-source " + source.Unmap().String()
+	}
+	nat.Chain(chainSource, 0).Add("-m connmark --mark %s %s", mark, how)
+}
+
+// helperName is what connection tracking calls the helper of a protocol.
+func helperName(p, transport farm.L4Protocol) string {
+	if p == farm.L4H323 {
+		if transport == farm.L4UDP {
+			return "RAS"
+		}
+		return "Q.931"
+	}
+	return string(p)
+}

@@ -1,0 +1,124 @@
+package iptables_test
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/iptables"
+	"github.com/sluicelb/sluice/l4/kernel/l4test"
+	"github.com/sluicelb/sluice/sysnet/ctl"
+	chains "github.com/sluicelb/sluice/sysnet/iptables"
+)
+
+// eachFlavour runs the test with both kinds of iptables there are: the one that
+// works without nf_tables, and the other.
+func eachFlavour(t *testing.T, test func(t *testing.T, s *l4test.Site, command string, filter *iptables.Filter)) {
+	for _, flavour := range []string{chains.Legacy, ""} {
+		t.Run("iptables"+flavour, func(t *testing.T) {
+			s := l4test.NewSite(t, 2)
+			run, err := chains.Find(flavour)
+			if err != nil {
+				t.Skip(err)
+			}
+			quiet := l4test.Quiet
+			filter := iptables.New(run, quiet)
+			s.Use(filter)
+			test(t, s, "iptables"+flavour, filter)
+		})
+	}
+}
+
+func TestCountersAreByBackendAndGoOnWhenRulesAreMadeAnew(t *testing.T) {
+	eachFlavour(t, func(t *testing.T, s *l4test.Site, _ string, filter *iptables.Filter) {
+		var farms []farm.Farm
+		for i := range 20 { // more backends than one chain has
+			f := s.Farm(uint32(i+1), farm.L4TCP, farm.NATTypes()[i%2], i%4 > 1, uint16(1000+i))
+			f.L4.Algorithm = farm.L4RoundRobin
+			farms = append(farms, f)
+		}
+		s.Apply(farms...)
+		counted := func() (c map[uint32]ctl.KernelCount) {
+			t.Helper()
+			s.Appliance.Do(func() {
+				traffic, err := s.Keeper.Traffic(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				c = traffic.Backends
+			})
+			return c
+		}
+		for round := range 3 {
+			for _, f := range farms {
+				for range 2 {
+					a, err := s.Client.Ask("tcp", netip.AddrPort{}, netip.AddrPortFrom(f.VIP, f.L4.Ports[0].First).String())
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := a.Again(strings.Repeat("x", 1000)); err != nil {
+						t.Error(err)
+					}
+					a.Close()
+				}
+			}
+			now := counted()
+			for _, f := range farms {
+				for _, b := range f.L4.Backends {
+					c, n := now[b.ID], uint64(round+1)
+					if c.Connections != n || c.PacketsIn < 4*n || c.PacketsOut < 3*n || c.BytesIn < 1000*n || c.BytesOut < 1000*n || c.BytesIn > 3000*n {
+						t.Errorf("after %d connections backend %d has %+v", n, b.ID, c)
+					}
+				}
+			}
+			s.Apply(farms...) // makes every rule anew
+			if after := counted(); fmt.Sprint(after) == "" || after[10].Connections != now[10].Connections || after[10].BytesIn < now[10].BytesIn {
+				t.Errorf("rules that were made anew forgot %+v: %+v", now[10], after[10])
+			}
+		}
+	})
+}
+
+func TestRulesComeBackWhenOthersFlushThem(t *testing.T) {
+	eachFlavour(t, func(t *testing.T, s *l4test.Site, command string, filter *iptables.Filter) {
+		f := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80)
+		f.L4.Mark = 7
+		f.L4.Logs = true
+		s.Apply(f)
+		stands := func() (yes bool) {
+			s.Appliance.Do(func() { yes = filter.Intact(t.Context()) })
+			return yes
+		}
+		for name, flush := range map[string]func(){
+			"nothing":          func() {},
+			"a rule of others": func() { s.Appliance.Run(command, "-I", "INPUT", "1", "-p", "tcp", "--dport", "9", "-j", "DROP") },
+			"-F":               func() { s.Appliance.Run(command, "-F") },
+			"-t nat -F":        func() { s.Appliance.Run(command, "-t", "nat", "-F") },
+			"-t mangle -F":     func() { s.Appliance.Run(command, "-t", "mangle", "-F") },
+			"one hook":         func() { s.Appliance.Run(command, "-t", "nat", "-D", "PREROUTING", "1") },
+			"another tool's rules": func() {
+				s.Appliance.Feed("*nat\n:PREROUTING ACCEPT [0:0]\n:POSTROUTING ACCEPT [0:0]\nCOMMIT\n", command+"-restore")
+			},
+		} {
+			flush()
+			if name == "nothing" || name == "a rule of others" {
+				if !stands() {
+					t.Errorf("%s: rules are said to be gone", name)
+				}
+				continue
+			}
+			if stands() {
+				t.Errorf("%s: rules are said to stand\n%s", name, s.Appliance.Run(command+"-save"))
+			}
+			s.Apply(f)
+			if !stands() {
+				t.Errorf("%s: rules made anew are said to be gone", name)
+			}
+			if seen := s.Ask("tcp", netip.Addr{}, s.VIP4+":80"); seen.To.Port() != 8080 {
+				t.Errorf("%s: %+v", name, seen)
+			}
+		}
+	})
+}

@@ -1,0 +1,273 @@
+package l4test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"syscall"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel"
+	"github.com/sluicelb/sluice/l4/kernel/nftables"
+	"github.com/sluicelb/sluice/sysnet/conntrack"
+	"github.com/sluicelb/sluice/sysnet/ctl"
+	"github.com/sluicelb/sluice/sysnet/housetest"
+	"github.com/sluicelb/sluice/sysnet/nft"
+	"github.com/sluicelb/sluice/sysnet/sysnettest"
+)
+
+// Quiet is a log nobody reads.
+var Quiet = slog.New(slog.DiscardHandler)
+
+// Site is a network with an appliance whose kernel carries farms: backends b1,
+// b2 and so on answer at ports 80 and 8080.
+type Site struct {
+	*housetest.Site
+	NFT        *nft.Runner
+	Keeper     *kernel.Keeper // Renew makes it one by nftables
+	VIP4, VIP6 string
+
+	t          *testing.T
+	generation uint64
+}
+
+// NewSite makes one, or skips the test without the program nft.
+func NewSite(t *testing.T, backends int) *Site {
+	t.Helper()
+	run, err := nft.Find()
+	if err != nil {
+		t.Skip(err)
+	}
+	s := &Site{Site: housetest.Plan{Clients: 2, Sources: 20, Backends: backends}.Build(housetest.New(t)), NFT: run, t: t}
+	s.VIP4, s.VIP6 = s.VIP(200)
+	s.Appliance.Sysctl("net.ipv4.ip_forward", "1")
+	s.Appliance.Sysctl("net.ipv6.conf.all.forwarding", "1")
+	for i, b := range s.Backends {
+		b.Server(fmt.Sprintf("b%d", i+1), 80, 8080)
+	}
+	for _, c := range s.Clients {
+		c.Route("default via "+housetest.ApplianceFront4, "default via "+housetest.ApplianceFront6)
+	}
+	s.Renew()
+	return s
+}
+
+// Renew makes a keeper that knows nothing of what the kernel has.
+func (s *Site) Renew() { s.Use(nftables.New(s.NFT, Quiet)) }
+
+// Use makes a keeper that has the filter carry farms.
+func (s *Site) Use(f kernel.Filter) { s.Keeper = kernel.New(kernel.Options{Filter: f, Log: Quiet}) }
+
+// Try has the appliance carry the farms, all of them, and tells which are not.
+func (s *Site) Try(farms ...farm.Farm) (problems map[uint32]string) {
+	s.t.Helper()
+	s.generation++
+	s.In(func(ctx context.Context) { problems = s.Keeper.Apply(ctx, s.generation, &farm.Config{Farms: farms}) })
+	return problems
+}
+
+// Apply has the appliance carry the farms, all of them.
+func (s *Site) Apply(farms ...farm.Farm) {
+	s.t.Helper()
+	for id, p := range s.Try(farms...) {
+		s.t.Fatalf("farm %d: %s", id, p)
+	}
+}
+
+// Follow has the keeper follow until the test ends.
+func (s *Site) Follow() {
+	s.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.Appliance.Do(func() { s.Keeper.Run(ctx) })
+	}()
+	s.t.Cleanup(func() { cancel(); <-done })
+}
+
+// In calls f inside the appliance.
+func (s *Site) In(f func(ctx context.Context)) {
+	s.t.Helper()
+	s.Appliance.Do(func() { f(context.Background()) })
+}
+
+// Farm makes a farm in the kernel on a port of the VIP, with all backends.
+func (s *Site) Farm(id uint32, protocol farm.L4Protocol, nat farm.NATType, six bool, port uint16) farm.Farm {
+	l := farm.DefaultL4()
+	l.ID, l.Protocol, l.NAT, l.DataPath = id, protocol, nat, farm.DataPathKernel
+	if port != 0 {
+		l.Ports = []farm.PortRange{{First: port, Last: port}}
+	}
+	f := farm.Farm{ID: id, Name: fmt.Sprintf("f%d", id), Profile: farm.ProfileL4, VIP: netip.MustParseAddr(s.VIP4), L4: l}
+	if six {
+		f.VIP = netip.MustParseAddr(s.VIP6)
+	}
+	for i, b := range s.Backends {
+		addr := netip.MustParseAddr(b.V4)
+		if six {
+			addr = netip.MustParseAddr(b.V6)
+		}
+		l.Backends = append(l.Backends, farm.Backend{ID: id*10 + uint32(i), Host: addr.String(), Addr: addr, Port: 8080})
+	}
+	return f
+}
+
+// Ask asks the farm once, from an address of the client or any.
+func (s *Site) Ask(network string, from netip.Addr, to string) housetest.Seen {
+	s.t.Helper()
+	var source netip.AddrPort
+	if from.IsValid() {
+		source = netip.AddrPortFrom(from, 0)
+	}
+	a, err := s.Client.Ask(network, source, to)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	a.Close()
+	return a.Seen
+}
+
+// Open opens a connection of client n that stays until the test ends.
+func (s *Site) Open(n int, to string) (*housetest.Answer, error) {
+	s.t.Helper()
+	a, err := s.Client.Ask("tcp", netip.AddrPortFrom(Source(n), 0), to)
+	if err == nil {
+		s.t.Cleanup(a.Close)
+	}
+	return a, err
+}
+
+// Tracked counts the tracked connections to a backend.
+func (s *Site) Tracked(backend uint32) (c conntrack.Counts) {
+	s.t.Helper()
+	s.In(func(ctx context.Context) {
+		found, err := conntrack.Count(ctx, conntrack.Backend(backend))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, of := range found {
+			c.Total, c.Established, c.Pending = c.Total+of.Total, c.Established+of.Established, c.Pending+of.Pending
+		}
+	})
+	return c
+}
+
+// Sessions are those of a farm.
+func (s *Site) Sessions(service uint32) (list []ctl.KernelSession) {
+	s.t.Helper()
+	s.In(func(ctx context.Context) {
+		var err error
+		if _, list, err = s.Keeper.Sessions(ctx, service, 100); err != nil {
+			s.t.Fatal(err)
+		}
+	})
+	return list
+}
+
+// Traffic is what was counted.
+func (s *Site) Traffic() (out ctl.KernelTraffic) {
+	s.t.Helper()
+	s.In(func(ctx context.Context) {
+		var err error
+		if out, err = s.Keeper.Traffic(ctx); err != nil {
+			s.t.Fatal(err)
+		}
+	})
+	return out
+}
+
+// Ruleset is what nft lists of all tables.
+func (s *Site) Ruleset() string { return s.Appliance.Run("nft", "list", "ruleset") }
+
+// RestartsEnd stops and starts each of the farms, and wants its connection to end
+// by that, and no other.
+func (s *Site) RestartsEnd(farms []farm.Farm) {
+	s.t.Helper()
+	s.Apply(farms...)
+	open := make([]*housetest.Answer, len(farms))
+	for i, f := range farms {
+		a, err := s.Client.Ask("tcp", netip.AddrPort{}, Listener(f))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		defer a.Close()
+		open[i] = a
+	}
+	for i, f := range farms {
+		at := slices.Clone(farms)
+		at[i].Stopped = true
+		s.Apply(at...)
+		s.Apply(farms...)
+		if err := open[i].Again("after a restart"); !errors.Is(err, syscall.ECONNRESET) {
+			s.t.Errorf("%s %s: %v", f.L4.NAT, f.VIP, err)
+		}
+		s.Ask("tcp", netip.Addr{}, Listener(f))
+		for _, other := range open[i+1:] {
+			if err := other.Again("of another farm"); err != nil {
+				s.t.Error(err)
+			}
+		}
+	}
+}
+
+// TCPAndUDPStayTogether wants a client of a farm of TCP and UDP to have one
+// backend for both, with two backends in turn.
+func (s *Site) TCPAndUDPStayTogether() {
+	s.t.Helper()
+	var farms []farm.Farm
+	for i, nat := range []farm.NATType{farm.NATMasquerade, farm.NATTarget} {
+		for j, six := range []bool{false, true} {
+			f := s.Farm(uint32(1+2*i+j), farm.L4TCPUDP, nat, six, uint16(53+i))
+			f.L4.Algorithm, f.L4.Persist = farm.L4RoundRobin, farm.L4PersistSrc
+			farms = append(farms, f)
+		}
+	}
+	s.Apply(farms...)
+	for _, f := range farms {
+		used := map[string]int{}
+		for i := range 4 {
+			from := Source(i)
+			if f.VIP.Is6() {
+				from = netip.MustParseAddr(fmt.Sprintf("fd00:1::%d", 100+i))
+			}
+			first := s.Ask("udp", from, Listener(f)).Server
+			used[first]++
+			for _, network := range []string{"tcp", "udp"} {
+				if got := s.Ask(network, from, Listener(f)).Server; got != first {
+					s.t.Errorf("%s %s: client %d was at %s, by %s it is at %s", f.L4.NAT, f.VIP, i, first, network, got)
+				}
+			}
+		}
+		if used["b1"] != 2 || used["b2"] != 2 {
+			s.t.Errorf("%s %s: in turn: %v", f.L4.NAT, f.VIP, used)
+		}
+	}
+}
+
+// Source is an address of the client, one of twenty.
+func Source(n int) netip.Addr { return netip.AddrFrom4([4]byte{10, 10, 1, byte(100 + n)}) }
+
+// Listener is where clients of a farm with one port go.
+func Listener(f farm.Farm) string {
+	return netip.AddrPortFrom(f.VIP, f.L4.Ports[0].First).String()
+}
+
+// Stopped is the farm as it is when it is stopped.
+func Stopped(f farm.Farm) farm.Farm {
+	f.Stopped = true
+	return f
+}
+
+// Refused reports whether a client was told that nobody listens.
+func Refused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
+
+// Eventually waits until ok.
+func Eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	sysnettest.Eventually(t, func() (string, bool) { return "not so that " + what, ok() })
+}

@@ -1,0 +1,151 @@
+package nftables
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
+	"github.com/sluicelb/sluice/sysnet/ctl"
+	"github.com/sluicelb/sluice/sysnet/nft"
+)
+
+// Counters are elements of sets, and go with the rules of a farm that is
+// stopped. Statistics count since the farm was made, so what they were is kept
+// and added to what is counted when the farm runs again.
+
+// parting reads what was counted for the backends of farms that are stopped
+// now. What cannot be read is lost, and the change is made all the same.
+func (n *Filter) parting(ctx context.Context, in *rules.Input) map[uint32]ctl.KernelCount {
+	n.mu.Lock()
+	applied := n.applied
+	n.mu.Unlock()
+	out := map[uint32]ctl.KernelCount{}
+	for i := range in.Farms {
+		for j := range in.Farms[i].L4.Backends {
+			if id := in.Farms[i].L4.Backends[j].ID; in.Farms[i].Stopped && countsFor(applied, id) {
+				out[id] = ctl.KernelCount{}
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	counted, err := n.counted(ctx, applied)
+	if err != nil {
+		n.log.Debug("counters of stopped farms are lost", "error", err)
+		return nil
+	}
+	for id := range out {
+		out[id] = counted[id]
+	}
+	return out
+}
+
+// keep adds what was counted to the past, unless the rules that count are still
+// there, and forgets backends that are no more.
+func (n *Filter) keep(in *rules.Input, parting map[uint32]ctl.KernelCount) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	past := map[uint32]ctl.KernelCount{}
+	for i := range in.Farms {
+		for j := range in.Farms[i].L4.Backends {
+			id := in.Farms[i].L4.Backends[j].ID
+			count, known := n.past[id]
+			if gone, is := parting[id]; is && !countsFor(n.applied, id) {
+				count.Add(gone)
+				known = true
+			}
+			if known {
+				past[id] = count
+			}
+		}
+	}
+	n.past = past
+}
+
+// countsFor reports whether rules count for the backend.
+func countsFor(r *nft.Ruleset, id uint32) bool {
+	if r == nil {
+		return false
+	}
+	for _, c := range counters {
+		if set := r.Sets[nft.ID{Table: c.table, Name: c.set}]; set != nil {
+			if _, there := set.Elements[rules.MarkText(id)+c.suffix]; there {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Counters are what was counted by backend.
+func (n *Filter) Counters(ctx context.Context) (map[uint32]ctl.KernelCount, error) {
+	n.mu.Lock()
+	applied, past := n.applied, n.past
+	n.mu.Unlock()
+	out, err := n.counted(ctx, applied)
+	if err != nil {
+		return nil, err
+	}
+	for id, before := range past { // never changed once it is set
+		before.Add(out[id])
+		out[id] = before
+	}
+	return out, nil
+}
+
+// counters are the sets that count, by what they count; suffix ends the keys
+// behind the mark.
+var counters = []struct {
+	table             nft.Table
+	set, kind, suffix string
+	add               func(c *ctl.KernelCount, packets, bytes uint64)
+}{
+	{rules.Inet, "opened", "mark", "", func(c *ctl.KernelCount, p, _ uint64) { c.Connections += p }},
+	{rules.Inet, "traffic", "mark . ct_dir", " . original", (*ctl.KernelCount).CountIn},
+	{rules.Inet, "traffic", "mark . ct_dir", " . reply", (*ctl.KernelCount).CountOut},
+	{rules.Netdev, "opened", "mark", "", func(c *ctl.KernelCount, p, _ uint64) { c.Connections += p }},
+	{rules.Netdev, "forth", "mark", "", (*ctl.KernelCount).CountIn},
+	{rules.Netdev, "back", "mark", "", (*ctl.KernelCount).CountOut},
+}
+
+// counted reads what the sets of rules in force have counted.
+func (n *Filter) counted(ctx context.Context, applied *nft.Ruleset) (map[uint32]ctl.KernelCount, error) {
+	out := map[uint32]ctl.KernelCount{}
+	if applied == nil {
+		return nil, errors.New("it is not known what the kernel has: the last change failed")
+	}
+	read := map[nft.ID][]nft.Entry{}
+	for _, count := range counters {
+		id := nft.ID{Table: count.table, Name: count.set}
+		if applied.Sets[id] == nil {
+			continue
+		}
+		entries, there := read[id]
+		if !there {
+			var err error
+			if entries, err = n.run.Elements(ctx, id, &nft.Set{Type: count.kind}); err != nil {
+				return nil, err
+			}
+			read[id] = entries
+		}
+		for _, e := range entries {
+			mark, mine := strings.CutSuffix(e.Key, count.suffix)
+			if id, ok := backendOf(mark); mine && ok {
+				c := out[id]
+				count.add(&c, e.Packets, e.Bytes)
+				out[id] = c
+			}
+		}
+	}
+	return out, nil
+}
+
+// backendOf is the backend of a mark as text.
+func backendOf(text string) (uint32, bool) {
+	mark, err := strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 32)
+	return uint32(mark &^ rules.MarkMask), err == nil && mark&rules.MarkMask == rules.MarkBase && mark&^rules.MarkMask <= farm.MaxBackendID
+}

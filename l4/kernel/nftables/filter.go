@@ -1,0 +1,158 @@
+package nftables
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+
+	"github.com/sluicelb/sluice/l4/kernel/carry"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
+	"github.com/sluicelb/sluice/sysnet/ctl"
+	"github.com/sluicelb/sluice/sysnet/nft"
+)
+
+// Filter keeps the kernel's tables equal to what was compiled. Make it with New.
+// One goroutine at a time calls Carry and Intact, any the other methods.
+type Filter struct {
+	run *nft.Runner
+	log *slog.Logger
+	mu  sync.Mutex // guards applied and past
+	// applied is what the kernel has for certain; nil while in doubt. Only Carry
+	// sets it, and nobody changes what it points to.
+	applied *nft.Ruleset
+	// past is what was counted for backends of farms that were stopped since: the
+	// rules that counted are no more.
+	past map[uint32]ctl.KernelCount
+	// seen is the change of rules up to which nobody else meddled with ours.
+	seen changes
+}
+
+func (n *Filter) set(applied *nft.Ruleset) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.applied = applied
+}
+
+// New returns a filter that knows nothing of what the kernel has, so the first
+// Carry builds everything anew.
+func New(run *nft.Runner, log *slog.Logger) *Filter { return &Filter{run: run, log: log} }
+
+// Carry makes the kernel carry the farms of in and no others of ours. A farm the
+// kernel refuses is left out and the others are tried again. problems are those
+// that are not carried, by ID.
+func (n *Filter) Carry(ctx context.Context, in *rules.Input) (problems map[uint32]string, err error) {
+	parting := n.parting(ctx, in)
+	problems, err = carry.Most(in, n.log, func(left *rules.Input) (problems, refused map[uint32]string, err error) {
+		want, problems := rules.Compile(left)
+		err = n.become(ctx, want)
+		var e *nft.Error
+		if errors.As(err, &e) {
+			return nil, e.Refused, err
+		}
+		return problems, nil, err
+	})
+	n.keep(in, parting)
+	return problems, err
+}
+
+// become makes the kernel's tables equal to want: by the difference to what is
+// known to be there, else from nothing.
+func (n *Filter) become(ctx context.Context, want *nft.Ruleset) error {
+	if n.applied != nil {
+		if batch, ok := nft.Diff(n.applied, want); ok {
+			err := n.run.Apply(ctx, batch)
+			if err == nil {
+				n.set(want)
+				return nil
+			}
+			var e *nft.Error
+			if errors.As(err, &e) && e.Owner != 0 && !nft.IsMissing(err) {
+				return err // nothing was done: what is applied still is
+			}
+			n.log.Warn("the difference was not taken, everything is built anew", "reason", err)
+		}
+	}
+	n.set(nil)
+	err := n.rebuild(ctx, want)
+	var e *nft.Error
+	if errors.As(err, &e) && e.Owner == 0 && !errors.Is(err, nft.ErrNotPermitted) && !errors.Is(err, nft.ErrUnsupported) {
+		n.log.Warn("the tables are removed and made anew", "reason", err)
+		err = n.load(ctx, want)
+	}
+	if err == nil {
+		n.set(want)
+	}
+	return err
+}
+
+// rebuild makes everything anew but what packets add to, which they do
+// meanwhile; counters go on from where they were.
+func (n *Filter) rebuild(ctx context.Context, want *nft.Ruleset) error {
+	there, err := n.run.Present(ctx, rules.Tables())
+	if err != nil {
+		return err
+	}
+	carried, err := n.run.Carried(ctx, rules.Tables(), want, there.Stay(want))
+	if err != nil {
+		return err
+	}
+	return n.run.Apply(ctx, nft.Rebuild(there, want, carried))
+}
+
+// load removes the tables and makes them, with what packets had added to them.
+func (n *Filter) load(ctx context.Context, want *nft.Ruleset) error {
+	carried, err := n.run.Carried(ctx, rules.Tables(), want, nil)
+	if err != nil {
+		return err
+	}
+	return n.run.Apply(ctx, nft.Load(rules.Tables(), want, carried))
+}
+
+// Doubt tells that what was carried may be gone: the next Carry makes everything
+// anew.
+func (n *Filter) Doubt() { n.set(nil) }
+
+// Check returns the farms of in that would not be carried and why, by ID: the
+// kernel looks at the difference without taking it.
+func (n *Filter) Check(ctx context.Context, in *rules.Input) map[uint32]string {
+	n.mu.Lock()
+	applied := n.applied
+	n.mu.Unlock()
+	problems, err := carry.Most(in, n.log, func(left *rules.Input) (problems, refused map[uint32]string, err error) {
+		want, problems := rules.Compile(left)
+		if applied == nil {
+			return problems, nil, nil
+		}
+		batch, ok := nft.Diff(applied, want)
+		if !ok {
+			return problems, nil, nil
+		}
+		err = n.run.Try(ctx, batch)
+		var e *nft.Error
+		if errors.As(err, &e) && !nft.IsMissing(err) {
+			return nil, e.Refused, err
+		}
+		return problems, nil, nil
+	})
+	if err != nil {
+		n.log.Debug("rules could not be checked beforehand", "reason", err)
+	}
+	return problems
+}
+
+// Fill notes which backends have all the connections they may have. What the
+// rules count has the last word but for those in held, of whose connections they
+// have not seen all begin.
+func (n *Filter) Fill(ctx context.Context, full, held map[uint32]bool) error {
+	for set, ids := range map[nft.ID]map[uint32]bool{rules.Full: full, rules.Held: held} {
+		keys := map[string]bool{}
+		for id := range ids {
+			keys[rules.MarkText(id)] = true
+		}
+		if err := n.run.Hold(ctx, set, rules.FullSet(), keys, rules.FullTime); err != nil {
+			return err
+		}
+	}
+	return nil
+}

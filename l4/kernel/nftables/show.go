@@ -1,0 +1,63 @@
+package nftables
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
+	"github.com/sluicelb/sluice/sysnet/ctl"
+)
+
+// Rules is what is in the kernel for a farm: its chains as nft lists them, then its
+// elements in the maps it shares with others.
+func (n *Filter) Rules(ctx context.Context, owner uint32) (string, error) {
+	n.mu.Lock()
+	applied := n.applied
+	n.mu.Unlock()
+	if applied == nil {
+		return "", nil
+	}
+	var b strings.Builder
+	for _, id := range applied.OwnedChains(owner) {
+		text, err := n.run.Chain(ctx, id)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString(text)
+	}
+	b.WriteString(applied.OwnedElements(owner))
+	return b.String(), nil
+}
+
+// Objects lists what of ours is in the packet filter.
+func (n *Filter) Objects(ctx context.Context) ([]ctl.KernelObject, error) {
+	there, err := n.run.Tables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []ctl.KernelObject
+	for _, t := range rules.Tables() {
+		if !there[t] {
+			continue
+		}
+		counts, err := n.run.Contents(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		o := ctl.KernelObject{Kind: "table", Name: t.String()}
+		var parts []string
+		for _, kind := range []string{"chain", "rule", "set", "map", "ct helper"} {
+			if counts[kind] > 0 {
+				parts = append(parts, strconv.Itoa(counts[kind])+" "+kind+"s")
+			}
+		}
+		o.Detail = strings.Join(parts, ", ")
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+// Warnings are none: what is carried works.
+func (n *Filter) Warnings(*farm.Farm) []string { return nil }
