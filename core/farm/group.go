@@ -19,6 +19,7 @@ type owner interface {
 	lastSeat() *uint32 // the last seat a backend was given
 	list() *[]Backend
 	keepsSessions() bool
+	sessionTTL() Seconds
 	redirects() bool
 }
 
@@ -53,6 +54,9 @@ func (g Group) SetBackends(list []Backend) { *g.of.list() = list }
 
 // KeepsSessions reports whether clients stay on their backend.
 func (g Group) KeepsSessions() bool { return g.of.keepsSessions() }
+
+// SessionTTL is how long sessions of the group live that are not used.
+func (g Group) SessionTTL() Seconds { return g.of.sessionTTL() }
 
 // Redirects reports whether the service sends clients elsewhere, so that its
 // backends get nothing.

@@ -1,6 +1,7 @@
 package farm
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 )
@@ -69,6 +70,7 @@ func (s *Service) number() *uint32     { return &s.ID }
 func (s *Service) lastSeat() *uint32   { return &s.LastSeat }
 func (s *Service) list() *[]Backend    { return &s.Backends }
 func (s *Service) keepsSessions() bool { return s.EffectivePersistence() != PersistNone }
+func (s *Service) sessionTTL() Seconds { return cmp.Or(s.TTL, DefaultTTL) }
 func (s *Service) redirects() bool     { return s.Redirect != "" }
 
 // Services are those of an http farm, none for others.

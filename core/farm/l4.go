@@ -1,6 +1,7 @@
 package farm
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -162,4 +163,5 @@ func (l *L4) number() *uint32     { return &l.ID }
 func (l *L4) lastSeat() *uint32   { return &l.LastSeat }
 func (l *L4) list() *[]Backend    { return &l.Backends }
 func (l *L4) keepsSessions() bool { return l.Persist != L4PersistNone }
+func (l *L4) sessionTTL() Seconds { return cmp.Or(l.TTL, DefaultL4TTL) }
 func (l *L4) redirects() bool     { return false }

@@ -72,6 +72,9 @@ func TestEveryProfileAnswersForItsFarms(t *testing.T) {
 		if log, on := f.Log(); log == nil || !on || f.DefaultMark() != 7 || !f.MixesVersions() {
 			t.Errorf("%s: log %v, mark %d", profile, log, f.DefaultMark())
 		}
+		if g := f.Groups()[0]; g.SessionTTL() == 0 || g.KeepsSessions() || g.Redirects() {
+			t.Errorf("%s: sessions live %d s, kept %v, redirects %v", profile, g.SessionTTL(), g.KeepsSessions(), g.Redirects())
+		}
 		copied := f.Clone()
 		f.Groups()[0].SetBackends([]farm.Backend{{ID: 1}})
 		if len(copied.Groups()) != 1 || len(copied.Groups()[0].Backends()) != 0 {

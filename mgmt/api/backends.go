@@ -66,10 +66,8 @@ func (l backendList[V]) add(c *call) (Object[V], error) {
 		if err != nil {
 			return err
 		}
-		if g.Service != nil {
-			if err := validate.AddBackend("", g.Service); err != nil {
-				return err
-			}
+		if err := profileOf(g.Farm).TakesBackend(g); err != nil {
+			return err
 		}
 		var created farm.Backend
 		if err := values.Apply(&created); err != nil {

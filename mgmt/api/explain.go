@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strings"
 
 	"github.com/sluicelb/sluice/core/explain"
@@ -64,15 +63,11 @@ func (s *Server) explainRequest(c *call) (Object[*explain.Explanation], error) {
 	if _, err := c.expected(); err != nil {
 		return none, err
 	}
-	read := c.object
-	if f.L4 != nil {
-		read = c.fields // there is nothing one has to say
-	}
-	body, err := read(explainFields{})
+	body, err := c.fields(explainFields{})
 	if err != nil {
 		return none, err
 	}
-	q, err := readQuestion(body, f.L4 != nil)
+	q, err := profileOf(f).question(body)
 	if err != nil {
 		return none, err
 	}
@@ -120,8 +115,8 @@ func checkL4Question(body map[string]any, q *explain.Question) error {
 	return nil
 }
 
-// readQuestion reads the fields; what they are worth is for the engine to say.
-func readQuestion(body map[string]any, l4 bool) (q explain.Question, err error) {
+// readQuestion reads what all questions have.
+func readQuestion(body map[string]any) (q explain.Question, err error) {
 	for name, to := range map[string]*string{"url": &q.URL, "method": &q.Method, "from": &q.From, "to": &q.To, "protocol": &q.Protocol, "sni": &q.SNI} {
 		value, sent := body[name]
 		if !sent {
@@ -132,36 +127,6 @@ func readQuestion(body map[string]any, l4 bool) (q explain.Question, err error) 
 			return q, badRequest("%s must be a text that is not empty", name)
 		}
 		*to = text
-	}
-	if l4 {
-		return q, checkL4Question(body, &q)
-	}
-	switch _, err := netip.ParseAddr(q.From); {
-	case q.URL == "":
-		return q, badRequest("url is required")
-	case q.To != "":
-		return q, badRequest("to is for farms of profile l4xnat: a farm of profile http has one address")
-	case q.Protocol != "":
-		return q, badRequest("protocol is for farms of profile l4xnat: a farm of profile http takes tcp")
-	case q.From != "" && err != nil:
-		return q, badRequest("from must be an address, got %s", quoteName(q.From))
-	}
-	if one, alone := body["headers"].(string); alone {
-		q.Headers = []string{one}
-	} else if body["headers"] != nil {
-		if q.Headers, err = textList(body, "headers"); err != nil {
-			return q, err
-		}
-	}
-	if slices.Contains(q.Headers, "") {
-		return q, badRequest("headers must hold texts like \"Name: value\", none of them empty")
-	}
-	size := len(q.Method) + len(q.URL) + len(q.SNI)
-	for _, line := range q.Headers {
-		size += len(line)
-	}
-	if size > explain.MaxQuestion || len(q.Headers) > explain.MaxHeaders {
-		return q, badRequest("the request is too long: at most %d bytes and %d headers are allowed", explain.MaxQuestion, explain.MaxHeaders)
 	}
 	return q, nil
 }

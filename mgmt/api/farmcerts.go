@@ -68,11 +68,8 @@ func (s *Server) changeFarmCertificates(c *call, comment, message, name string, 
 		if err != nil {
 			return err
 		}
-		if f.L4 != nil {
-			return badRequest("the farm %s is an l4xnat farm: it passes TLS through and has no certificates", farmName)
-		}
-		if !f.HTTPS() {
-			return badRequest("the farm %s has no certificates: set its listener to https first", farmName)
+		if err := profileOf(f).mayHaveCertificates(f); err != nil {
+			return err
 		}
 		return edit(f, slices.Index(f.HTTP.TLS.Certificates, name))
 	})

@@ -57,11 +57,7 @@ func (s *Server) updateFarm(c *call) (Changed, error) {
 type ownAddresses struct{ vip, source netip.Addr }
 
 func addressesOf(f *farm.Farm) ownAddresses {
-	out := ownAddresses{vip: f.VIP}
-	if f.L4 != nil {
-		out.source = f.L4.Source
-	}
-	return out
+	return ownAddresses{vip: f.VIP, source: profileOf(f).source(f)}
 }
 
 // checkLocal refuses addresses of f that this machine does not have. Those it had
@@ -84,29 +80,31 @@ type farmFields struct{}
 
 // Params lists the fields for the document: what two profiles have comes twice.
 func (farmFields) Params() []validate.Param {
-	return append(validate.FarmUpdate.Params(), validate.L4FarmUpdate.Params()...)
+	return eachProfile(func(p profile) []validate.Param { return p.Farm().Update.Params() })
 }
 
 // decodeFarm reads a change of a farm.
 func decodeFarm(c *call, f *farm.Farm) (validate.Values[farm.Farm], error) {
-	own, other := &validate.FarmUpdate, &validate.L4FarmUpdate
-	if f.L4 != nil {
-		own, other = other, own
-	}
-	return decodeBeside(c, own, rulesOfFarm(f), func(name string) error { return ofAnother(name, own, other, f.Name, f.Profile) })
+	own := profileOf(f)
+	return decodeBeside(c, own.Farm().Update, own.rules(f), func(name string) error { return ofAnother(name, own, f.Name, changedBody) })
 }
+
+// newBody and changedBody are the bodies of POST and PUT.
+func newBody(p profile) fields     { return p.Farm().Create }
+func changedBody(p profile) fields { return p.Farm().Update }
 
 // ofAnother refuses what only farms of another profile have: it is no unknown
 // field, and the refusal says whose it is.
-func ofAnother(name string, own, other fields, farmName string, profile farm.Profile) error {
-	if has(own, name) || !has(other, name) {
+func ofAnother(name string, own profile, farmName string, body func(profile) fields) error {
+	if has(body(own), name) {
 		return nil
 	}
-	whose := farm.ProfileL4
-	if profile == farm.ProfileL4 {
-		whose = farm.ProfileHTTP
+	for _, other := range profiles {
+		if has(body(other), name) {
+			return badRequest("%s is a field of %s farms, and %s is an %s farm", name, other.Name(), farmName, own.Name())
+		}
 	}
-	return badRequest("%s is a field of %s farms, and %s is an %s farm", name, whose, farmName, profile)
+	return nil
 }
 
 func has(f fields, name string) bool {

@@ -28,7 +28,7 @@ type newFarmFields struct{}
 
 // Params lists the fields for the document: what two profiles have comes twice.
 func (newFarmFields) Params() []validate.Param {
-	return append(validate.FarmCreate.Params(), validate.L4FarmCreate.Params()...)
+	return eachProfile(func(p profile) []validate.Param { return p.Farm().Create.Params() })
 }
 
 // newFarmHelp is newFarmFields for people and for the completion of clients,
@@ -36,10 +36,13 @@ func (newFarmFields) Params() []validate.Param {
 type newFarmHelp struct{}
 
 // Params lists the fields, those of http farms first.
-func (newFarmHelp) Params() []validate.Param {
-	return append(validate.FarmCreate.Params(), slices.DeleteFunc(validate.L4FarmCreate.Params(), func(p validate.Param) bool {
-		return has(&validate.FarmCreate, p.Name)
-	})...)
+func (newFarmHelp) Params() (out []validate.Param) {
+	for _, field := range (newFarmFields{}).Params() {
+		if !slices.ContainsFunc(out, func(p validate.Param) bool { return p.Name == field.Name }) {
+			out = append(out, field)
+		}
+	}
+	return out
 }
 
 // decodeNewFarm reads the creation of a farm through the table of its profile.
@@ -51,16 +54,14 @@ func decodeNewFarm(c *call) (validate.Values[farm.Farm], error) {
 	if len(body) == 0 {
 		return validate.Values[farm.Farm]{}, help(newFarmHelp{})
 	}
-	own, other, profile := &validate.FarmCreate, &validate.L4FarmCreate, farm.ProfileHTTP
-	if body["profile"] == string(farm.ProfileL4) {
-		own, other, profile = other, own, farm.ProfileL4
-	}
+	word, _ := body["profile"].(string)
+	own := profileNamed(farm.Profile(word))
 	for _, name := range slices.Sorted(maps.Keys(body)) {
-		if err := ofAnother(name, own, other, "this", profile); err != nil {
+		if err := ofAnother(name, own, "this", newBody); err != nil {
 			return validate.Values[farm.Farm]{}, err
 		}
 	}
-	return own.Decode("", body)
+	return own.Farm().Create.Decode("", body)
 }
 
 func (s *Server) createFarm(c *call) (NewFarm, error) {
@@ -97,10 +98,8 @@ func (s *Server) createFarm(c *call) (NewFarm, error) {
 		return NewFarm{}, err
 	}
 	params := Sent(values.Sent())
-	params["profile"], params["vip"], params["vport"], params["interface"] = profile(f), f.VIP.String(), virtualPort(f), interfaceOf(f.VIP)
-	if f.L4 != nil {
-		params["protocol"] = f.L4.Protocol
-	}
+	params["profile"], params["vip"], params["interface"] = shownProfile(f), f.VIP.String(), interfaceOf(f.VIP)
+	profileOf(f).created(f, params)
 	return NewFarm{
 		Description: c.op.summary, Params: params, Interface: interfaceOf(f.VIP), Status: s.status(f), Warning: c.warning(validate.FarmPath(name), followed),
 		Message: fmt.Sprintf("The farm %s has been created.", name),

@@ -12,7 +12,7 @@ type FarmItem struct {
 }
 
 func (s *Server) farmItem(f *farm.Farm) FarmItem {
-	return FarmItem{FarmName: f.Name, Profile: profile(f), Status: s.status(f), VIP: f.VIP.String(), VPort: f.PortsText()}
+	return FarmItem{FarmName: f.Name, Profile: shownProfile(f), Status: s.status(f), VIP: f.VIP.String(), VPort: f.PortsText()}
 }
 
 // FarmLine is a farm in the list and in the status of the appliance.
@@ -25,8 +25,8 @@ func (s *Server) farmLine(f *farm.Farm) FarmLine {
 	return FarmLine{FarmItem: s.farmItem(f), Problem: s.problem(f)}
 }
 
-// profile is the profile as the family shows it.
-func profile(f *farm.Farm) farm.Profile {
+// shownProfile is the profile as the family shows it.
+func shownProfile(f *farm.Farm) farm.Profile {
 	if f.HTTPS() {
 		return farm.ProfileHTTPS
 	}
@@ -55,22 +55,20 @@ type ModulesSummary struct {
 	DSLB []ModuleFarm `json:"dslb"`
 }
 
+func (m *ModulesSummary) of(in module) *[]ModuleFarm {
+	return [...]*[]ModuleFarm{lslb: &m.LSLB, gslb: &m.GSLB, dslb: &m.DSLB}[in]
+}
+
 func (s *Server) modulesSummary(c *call) (Object[ModulesSummary], error) {
 	out := ModulesSummary{LSLB: []ModuleFarm{}, GSLB: []ModuleFarm{}, DSLB: []ModuleFarm{}}
 	for i := range c.cfg.Farms {
 		f := &c.cfg.Farms[i]
-		item := ModuleFarm{Name: f.Name, Profile: profile(f), Services: []string{}}
-		for _, service := range services(f) {
+		item := ModuleFarm{Name: f.Name, Profile: shownProfile(f), Services: []string{}}
+		for _, service := range f.Services() {
 			item.Services = append(item.Services, service.Name)
 		}
-		out.LSLB = append(out.LSLB, item)
+		in := out.of(profileOf(f).module())
+		*in = append(*in, item)
 	}
 	return Object[ModulesSummary]{Description: "List farms of all modules", Params: out}, nil
-}
-
-func services(f *farm.Farm) []farm.Service {
-	if f.HTTP == nil {
-		return nil
-	}
-	return f.HTTP.Services
 }

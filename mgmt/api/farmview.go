@@ -63,7 +63,7 @@ func (s *Server) farmView(f *farm.Farm) FarmView {
 		h = farm.DefaultHTTP()
 	}
 	out := FarmView{
-		FarmName: f.Name, Profile: profile(f), Status: s.status(f), Problem: s.problem(f),
+		FarmName: f.Name, Profile: shownProfile(f), Status: s.status(f), Problem: s.problem(f),
 		VIP: f.VIP.String(), VPort: f.VPort, Listener: "http", Certificates: listedCertificates(f),
 		ConnectTimeout: h.ConnectTimeout, ResponseTimeout: h.ResponseTimeout,
 		ResurrectTime: h.ResurrectTime, RequestTimeout: h.RequestTimeout,
@@ -107,19 +107,12 @@ type FarmDetails struct {
 	IPDS        IPDS          `json:"ipds"`
 }
 
-func (s *Server) getFarm(c *call) (either[FarmDetails, L4FarmDetails], error) {
+func (s *Server) getFarm(c *call) (details, error) {
 	f, err := c.farm()
 	if err != nil {
-		return either[FarmDetails, L4FarmDetails]{}, err
+		return details{}, err
 	}
-	if f.L4 != nil {
-		return second[FarmDetails](s.l4Details("Get farm "+f.Name, f)), nil
-	}
-	out := FarmDetails{Description: "Get farm " + f.Name, Params: s.farmView(f), Services: []ServiceView{}, IPDS: noIPDS()}
-	for i := range services(f) {
-		out.Services = append(out.Services, s.serviceView(f.GroupOf(&f.HTTP.Services[i])))
-	}
-	return first[FarmDetails, L4FarmDetails](out), nil
+	return details{profileOf(f).details(s, "Get farm "+f.Name, f)}, nil
 }
 
 // ServiceName is a service in a summary.
@@ -135,22 +128,13 @@ type FarmSummary struct {
 	IPDS        IPDS          `json:"ipds"`
 }
 
-// getFarmSummary answers with the services by name only; an l4xnat farm has
-// nothing that would be left out.
-func (s *Server) getFarmSummary(c *call) (either[FarmSummary, L4FarmDetails], error) {
+// getFarmSummary answers with the services by name only.
+func (s *Server) getFarmSummary(c *call) (summary, error) {
 	f, err := c.farm()
 	if err != nil {
-		return either[FarmSummary, L4FarmDetails]{}, err
+		return summary{}, err
 	}
-	description := "Get the summary of farm " + f.Name
-	if f.L4 != nil {
-		return second[FarmSummary](s.l4Details(description, f)), nil
-	}
-	out := FarmSummary{Description: description, Params: s.farmView(f), Services: []ServiceName{}, IPDS: noIPDS()}
-	for _, service := range services(f) {
-		out.Services = append(out.Services, ServiceName{ID: service.Name})
-	}
-	return first[FarmSummary, L4FarmDetails](out), nil
+	return summary{profileOf(f).summary(s, "Get the summary of farm "+f.Name, f)}, nil
 }
 
 // FarmStatus is the status of one farm.

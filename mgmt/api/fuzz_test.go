@@ -61,8 +61,8 @@ func FuzzBodies(f *testing.F) {
 		try(t, &validate.Rewrites.Rule, body, farm.URLRewrite{})
 		_ = checkNames(rollbackFields{}, body)
 		_ = checkNames(keyFields{}, body)
-		_, _ = readQuestion(body, false)
-		_, _ = readQuestion(body, true)
+		_, _ = profileNamed(farm.ProfileHTTP).question(body)
+		_, _ = profileNamed(farm.ProfileL4).question(body)
 	})
 }
 

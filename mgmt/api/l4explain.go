@@ -31,7 +31,7 @@ func (s *Server) explainFarm(c *call) (Object[FarmExplanation], error) {
 	if err != nil {
 		return Object[FarmExplanation]{}, err
 	}
-	out := Object[FarmExplanation]{Description: "Explain what carries farm " + f.Name, Params: pathsOf(f)}
+	out := Object[FarmExplanation]{Description: "Explain what carries farm " + f.Name, Params: profileOf(f).carrying(f)}
 	out.Params.Warnings = s.warnings(f)
 	if !f.InKernel() {
 		return out, nil
@@ -59,19 +59,6 @@ func (s *Server) warnings(f *farm.Farm) []string {
 		return nil
 	}
 	return s.deps.Warnings(f)
-}
-
-func pathsOf(f *farm.Farm) FarmExplanation {
-	if f.L4 == nil {
-		const only = "a farm of profile http is served by the engine"
-		return FarmExplanation{FarmName: f.Name, Profile: profile(f), DataPath: farm.DataPathAuto, Carrier: farm.DataPathUserspace, Why: only,
-			Possible: []PathPossibility{possibility(farm.DataPathUserspace, ""), possibility(farm.DataPathKernel, only)}}
-	}
-	carrier, why := f.Carrier()
-	return FarmExplanation{
-		FarmName: f.Name, Profile: f.Profile, DataPath: askedPath(f.L4), Carrier: carrier, Why: why,
-		Possible: []PathPossibility{possibility(farm.DataPathUserspace, f.L4.NotUserspace()), possibility(farm.DataPathKernel, f.NotKernel())},
-	}
 }
 
 func possibility(path farm.DataPath, reason string) PathPossibility {

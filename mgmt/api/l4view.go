@@ -75,15 +75,6 @@ type L4FarmDetails struct {
 	IPDS        IPDS            `json:"ipds"`
 }
 
-func (s *Server) l4Details(description string, f *farm.Farm) L4FarmDetails {
-	g := f.Own()
-	out := L4FarmDetails{Description: description, Params: s.l4FarmView(f), Backends: []L4BackendView{}, IPDS: noIPDS()}
-	for i := range g.Backends() {
-		out.Backends = append(out.Backends, s.l4BackendView(g, i))
-	}
-	return out
-}
-
 // staticSessions lists the static sessions of a group.
 func staticSessions(g farm.Group) []Session {
 	out := []Session{}

@@ -113,7 +113,7 @@ func (s *Server) resolved(f *farm.Farm, e *explain.Explanation) {
 		return
 	}
 	for _, g := range f.Groups() {
-		if g.Service != nil && g.Name() != e.Result.Service {
+		if g.OfService() && g.Name() != e.Result.Service {
 			continue
 		}
 		e.Balance.Backends = slices.DeleteFunc(e.Balance.Backends, func(b explain.Backend) bool {

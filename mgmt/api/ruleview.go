@@ -52,18 +52,7 @@ func shownRules[T, V any](rules []T, show func(int, T) V) []V {
 	return out
 }
 
-// rulesOfFarm and rulesOfService are how many rules each list has; that of an
-// l4xnat farm is of sessions.
-func rulesOfFarm(f *farm.Farm) map[string]int {
-	switch {
-	case f.L4 != nil:
-		return map[string]int{"sessions": len(staticSessions(f.Own()))}
-	case f.HTTP == nil:
-		return nil
-	}
-	return countRules(&f.HTTP.HeaderRules, validate.AddRequest.Farm, validate.RemoveRequest.Farm)
-}
-
+// rulesOfService is how many rules each list of a service has.
 func rulesOfService(v *farm.Service) map[string]int {
 	out := countRules(&v.HeaderRules, validate.AddRequest.Service, validate.RemoveRequest.Service)
 	out[validate.Rewrites.Service] = len(v.Rewrites)

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -66,7 +65,7 @@ func (s *Server) createSession(c *call) (Object[Session], error) {
 
 // learnSession creates a dynamic session: no revision, gone when nobody uses it.
 func (s *Server) learnSession(c *call, g farm.Group, at backendAt, session string, ttl any, out *Object[Session]) error {
-	most := lifeOf(g)
+	most := g.SessionTTL()
 	seconds, ok := validate.ParseNumber(ttl)
 	if !ok || seconds < 1 || seconds > int64(most) {
 		return badRequest("ttl must be a number from 1 to %d, the ttl of the %s, which no session outlives that is not used; got %v", most, g, quoteName(fmt.Sprint(ttl)))
@@ -89,14 +88,6 @@ func (s *Server) learnSession(c *call, g farm.Group, at backendAt, session strin
 	out.Params.TTL, out.Params.Type = &left, "dynamic"
 	out.Message = fmt.Sprintf("The session goes to backend %d until it has not been used for %s.", at.number, left)
 	return nil
-}
-
-// lifeOf is how long sessions of the group live that are not used.
-func lifeOf(g farm.Group) farm.Seconds {
-	if g.Service != nil {
-		return cmp.Or(g.Service.TTL, farm.DefaultTTL)
-	}
-	return cmp.Or(g.Farm.L4.TTL, farm.DefaultL4TTL)
 }
 
 // digits is the number of a backend, a number or its digits, as a path has it.

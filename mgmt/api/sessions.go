@@ -11,7 +11,6 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/auth"
-	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 // SessionTable is the persistence sessions the engine keeps, or the kernel for
@@ -111,10 +110,7 @@ func keptAs(g farm.Group, session string) string {
 // sessionOf brings what a client is to be recognised by into the form it is
 // kept in.
 func sessionOf(g farm.Group, session any) (string, error) {
-	if g.Service != nil {
-		return validate.StaticSession(g.Service, session)
-	}
-	return validate.L4StaticSession(g.Farm.L4, session)
+	return profileOf(g.Farm).Session(g, session)
 }
 
 // staticAt is the position of the backend a static session goes to, -1 when

@@ -76,15 +76,13 @@ type AllStatistics struct {
 var farmStatuses = []farm.Status{farm.StatusUp, farm.StatusDown, farm.StatusMaintenance,
 	farm.StatusCritical, farm.StatusProblem, farm.StatusNeededRestart}
 
-var farmProfiles = []farm.Profile{farm.ProfileHTTP, farm.ProfileHTTPS, farm.ProfileL4}
-
 func (s *Server) allStatistics(c *call) (AllStatistics, error) {
 	only, status := farm.Profile(c.query("profile")), farm.Status(c.query("status"))
 	if status != "" && !slices.Contains(farmStatuses, status) {
 		return AllStatistics{}, badRequest("status: %s is not allowed, allowed are %s", quoteName(string(status)), listed(farmStatuses))
 	}
-	if only != "" && !slices.Contains(farmProfiles, only) {
-		return AllStatistics{}, badRequest("profile: %s is not allowed, allowed are %s", quoteName(string(only)), listed(farmProfiles))
+	if allowed := eachProfile(profile.words); only != "" && !slices.Contains(allowed, only) {
+		return AllStatistics{}, badRequest("profile: %s is not allowed, allowed are %s", quoteName(string(only)), listed(allowed))
 	}
 	t := s.tally(c.ctx, c.cfg.Farms)
 	out := AllStatistics{Description: "List farms statistics", Farms: []FarmStatistics{}, Warning: t.warning}

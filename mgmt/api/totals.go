@@ -28,12 +28,17 @@ type ModuleStatistics struct {
 	DSLB ModuleCounts `json:"dslb"`
 }
 
+func (m *ModuleStatistics) of(in module) *ModuleCounts {
+	return [...]*ModuleCounts{lslb: &m.LSLB, gslb: &m.GSLB, dslb: &m.DSLB}[in]
+}
+
 func (s *Server) moduleStatistics(c *call) (Object[ModuleStatistics], error) {
 	var out ModuleStatistics
-	n := &out.LSLB // http and l4xnat farms are all of it
 	for i := range c.cfg.Farms {
+		f := &c.cfg.Farms[i]
+		n := out.of(profileOf(f).module())
 		n.Total++
-		switch s.status(&c.cfg.Farms[i]) {
+		switch s.status(f) {
 		case farm.StatusDown:
 			n.Down++
 		case farm.StatusCritical:

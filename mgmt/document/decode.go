@@ -130,24 +130,9 @@ func (d *decoder) document(root *node) {
 func (d *decoder) farm(n *node, position int) {
 	path := validate.FarmPath(textOf(n, "name", fmt.Sprintf("number %d", position+1)))
 	f := farm.Farm{}
-	if textOf(n, "profile", "") == string(farm.ProfileL4) {
-		lists := fill(d, n, path, &validate.L4FarmDocument, &f, "backends")
-		list := backends(d, lists, path, f.Own(), &validate.L4BackendDocument)
-		if f.L4 != nil {
-			f.L4.Backends = list
-		}
-		d.keep(f)
-		return
-	}
-	lists := fill(d, n, path, &validate.FarmDocument, &f, validate.ReplaceRequest.Farm, validate.ReplaceResponse.Farm, "services")
-	if f.HTTP == nil { // its profile is wrong, but what it holds is looked at
-		f.HTTP = &farm.HTTP{}
-	}
-	rules(d, lists, path, &validate.ReplaceRequest, &f.HTTP.ReplaceRequest)
-	rules(d, lists, path, &validate.ReplaceResponse, &f.HTTP.ReplaceResponse)
-	for i, item := range d.items(lists["services"], path, "services") {
-		d.service(item, &f, i)
-	}
+	of := validate.ProfileNamed(farm.Profile(textOf(n, "profile", "")))
+	p := profiles[of.Name()]
+	p.read(d, fill(d, n, path, of.Farm().Document, &f, p.lists...), path, &f)
 	d.keep(f)
 }
 

@@ -60,24 +60,9 @@ func walk(cfg *farm.Config, w writer, of given) {
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
 		w.item()
-		if f.L4 != nil {
-			fields(w, validate.L4FarmDocument.Given(f))
-			walkBackends(f.L4.Backends, w, &validate.L4BackendDocument)
-			w.end()
-			continue
-		}
-		fields(w, validate.FarmDocument.Given(f))
-		if f.HTTP != nil {
-			walkRules(w, validate.ReplaceRequest.Farm, &validate.ReplaceRequest.Rule, f.HTTP.ReplaceRequest)
-			walkRules(w, validate.ReplaceResponse.Farm, &validate.ReplaceResponse.Rule, f.HTTP.ReplaceResponse)
-		}
-		if f.HTTP != nil && len(f.HTTP.Services) > 0 {
-			w.open("services", false)
-			for j := range f.HTTP.Services {
-				walkService(&f.HTTP.Services[j], w, of)
-			}
-			w.close()
-		}
+		p := validate.ProfileOf(f)
+		fields(w, p.Farm().Document.Given(f))
+		profiles[p.Name()].write(w, f, of)
 		w.end()
 	}
 	w.close()

@@ -1,0 +1,98 @@
+package api
+
+import (
+	"net/netip"
+	"reflect"
+	"slices"
+
+	"github.com/sluicelb/sluice/core/explain"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// httpFarms are farms of profile http.
+type httpFarms struct{ validate.Profile }
+
+func (httpFarms) words() []farm.Profile { return []farm.Profile{farm.ProfileHTTP, farm.ProfileHTTPS} }
+func (httpFarms) module() module        { return lslb }
+
+func (httpFarms) details(s *Server, description string, f *farm.Farm) any {
+	out := FarmDetails{Description: description, Params: s.farmView(f), Services: []ServiceView{}, IPDS: noIPDS()}
+	for _, g := range f.Groups() {
+		out.Services = append(out.Services, s.serviceView(g))
+	}
+	return out
+}
+
+func (httpFarms) summary(s *Server, description string, f *farm.Farm) any {
+	out := FarmSummary{Description: description, Params: s.farmView(f), Services: []ServiceName{}, IPDS: noIPDS()}
+	for _, g := range f.Groups() {
+		out.Services = append(out.Services, ServiceName{ID: g.Name()})
+	}
+	return out
+}
+
+func (httpFarms) shapes() (details, summary reflect.Type) {
+	return reflect.TypeFor[FarmDetails](), reflect.TypeFor[FarmSummary]()
+}
+
+func (httpFarms) created(f *farm.Farm, params Sent) { params["vport"] = f.VPort }
+func (httpFarms) source(*farm.Farm) netip.Addr      { return netip.Addr{} }
+
+func (httpFarms) rules(f *farm.Farm) map[string]int {
+	if f.HTTP == nil {
+		return nil
+	}
+	return countRules(&f.HTTP.HeaderRules, validate.AddRequest.Farm, validate.RemoveRequest.Farm)
+}
+
+func (httpFarms) mayHaveCertificates(f *farm.Farm) error {
+	if f.HTTPS() {
+		return nil
+	}
+	return badRequest("the farm %s has no certificates: set its listener to https first", f.Name)
+}
+
+func (httpFarms) carrying(f *farm.Farm) FarmExplanation {
+	const only = "a farm of profile http is served by the engine"
+	return FarmExplanation{FarmName: f.Name, Profile: shownProfile(f), DataPath: farm.DataPathAuto, Carrier: farm.DataPathUserspace, Why: only,
+		Possible: []PathPossibility{possibility(farm.DataPathUserspace, ""), possibility(farm.DataPathKernel, only)}}
+}
+
+func (httpFarms) question(body map[string]any) (explain.Question, error) {
+	if len(body) == 0 {
+		return explain.Question{}, help(explainFields{})
+	}
+	q, err := readQuestion(body)
+	if err != nil {
+		return q, err
+	}
+	switch _, err := netip.ParseAddr(q.From); {
+	case q.URL == "":
+		return q, badRequest("url is required")
+	case q.To != "":
+		return q, badRequest("to is for farms of profile l4xnat: a farm of profile http has one address")
+	case q.Protocol != "":
+		return q, badRequest("protocol is for farms of profile l4xnat: a farm of profile http takes tcp")
+	case q.From != "" && err != nil:
+		return q, badRequest("from must be an address, got %s", quoteName(q.From))
+	}
+	if one, alone := body["headers"].(string); alone {
+		q.Headers = []string{one}
+	} else if body["headers"] != nil {
+		if q.Headers, err = textList(body, "headers"); err != nil {
+			return q, err
+		}
+	}
+	if slices.Contains(q.Headers, "") {
+		return q, badRequest("headers must hold texts like \"Name: value\", none of them empty")
+	}
+	size := len(q.Method) + len(q.URL) + len(q.SNI)
+	for _, line := range q.Headers {
+		size += len(line)
+	}
+	if size > explain.MaxQuestion || len(q.Headers) > explain.MaxHeaders {
+		return q, badRequest("the request is too long: at most %d bytes and %d headers are allowed", explain.MaxQuestion, explain.MaxHeaders)
+	}
+	return q, nil
+}

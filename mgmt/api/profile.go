@@ -1,0 +1,99 @@
+package api
+
+import (
+	"encoding/json"
+	"net/netip"
+	"reflect"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sluicelb/sluice/core/explain"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// profile is what the API knows of the farms of one profile, beside their rules.
+// A new one is a type, in a file of its own, and a line in profiles.
+type profile interface {
+	validate.Profile
+
+	// words are what farms of the profile are called in answers and filters;
+	// module is the one they are listed in.
+	words() []farm.Profile
+	module() module
+	// details and summary are the answers about a farm, shapes their types.
+	details(s *Server, description string, f *farm.Farm) any
+	summary(s *Server, description string, f *farm.Farm) any
+	shapes() (details, summary reflect.Type)
+	// created adds to the fields a farm was created with those it has whether
+	// they were sent or not.
+	created(f *farm.Farm, params Sent)
+	// source is the address backends see, if the farm has one that must be of
+	// this machine.
+	source(f *farm.Farm) netip.Addr
+	// rules is how many items each list has that is changed item by item.
+	rules(f *farm.Farm) map[string]int
+	// mayHaveCertificates says why the farm has no certificates.
+	mayHaveCertificates(f *farm.Farm) error
+	// carrying says what carries the farm, and why; question reads a request, or a
+	// connection, that is to be explained.
+	carrying(f *farm.Farm) FarmExplanation
+	question(body map[string]any) (explain.Question, error)
+}
+
+var profiles = []profile{
+	httpFarms{validate.ProfileNamed(farm.ProfileHTTP)},
+	l4Farms{validate.ProfileNamed(farm.ProfileL4)},
+}
+
+// profileOf is the profile of a farm.
+func profileOf(f *farm.Farm) profile { return profileNamed(validate.ProfileOf(f).Name()) }
+
+func profileNamed(name farm.Profile) profile {
+	return profiles[max(0, slices.IndexFunc(profiles, func(p profile) bool { return p.Name() == name }))]
+}
+
+// eachProfile puts together what the profiles say, in their order.
+func eachProfile[T any](say func(profile) []T) (all []T) {
+	for _, p := range profiles {
+		all = append(all, say(p)...)
+	}
+	return all
+}
+
+// details and summary are answers about one farm, in the shape of its profile.
+type (
+	details struct{ of any }
+	summary struct{ of any }
+)
+
+// MarshalJSON writes what there is to say.
+func (a details) MarshalJSON() ([]byte, error) { return json.Marshal(a.of) }
+
+// MarshalJSON writes what there is to say.
+func (a summary) MarshalJSON() ([]byte, error) { return json.Marshal(a.of) }
+
+// Schema says that the answer has one of the shapes.
+func (details) Schema(r huma.Registry) *huma.Schema {
+	return oneOf(r, func(p profile) reflect.Type { shape, _ := p.shapes(); return shape })
+}
+
+// Schema says that the answer has one of the shapes.
+func (summary) Schema(r huma.Registry) *huma.Schema {
+	return oneOf(r, func(p profile) reflect.Type { _, shape := p.shapes(); return shape })
+}
+
+func oneOf(r huma.Registry, shape func(profile) reflect.Type) *huma.Schema {
+	return &huma.Schema{OneOf: eachProfile(func(p profile) []*huma.Schema { return []*huma.Schema{r.Schema(shape(p), true, "")} })}
+}
+
+// module is what the family lists farms by.
+type module int
+
+// The modules, in the order in which answers have them.
+const (
+	lslb module = iota
+	gslb
+	dslb
+)
