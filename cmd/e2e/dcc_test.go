@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"net"
 	"net/netip"
 	"strings"
 	"testing"
@@ -13,26 +14,58 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
+// ircUser is somebody a server of IRC knows by a name (RFC 2812).
+type ircUser struct {
+	t *testing.T
+	net.Conn
+	lines *bufio.Reader
+}
+
+// joins registers somebody with the server at that address.
+func joins(t *testing.T, n *housetest.Namespace, server, name string) *ircUser {
+	t.Helper()
+	c, err := n.Dial(t.Context(), "tcp", server+":6667")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	u := &ircUser{t, c, bufio.NewReader(c)}
+	fmt.Fprintf(c, "NICK %s\r\nUSER %s 0 * :%s\r\n", name, name, name)
+	u.hears(" 001 ")
+	return u
+}
+
+// hears is the next line with that in it.
+func (u *ircUser) hears(what string) string {
+	u.t.Helper()
+	for {
+		line, err := u.lines.ReadString('\n')
+		if err != nil {
+			u.t.Fatalf("no line with %q: %v", what, err)
+		}
+		if asked, is := strings.CutPrefix(line, "PING"); is {
+			fmt.Fprint(u, "PONG"+asked)
+		}
+		if strings.Contains(line, what) {
+			return line
+		}
+	}
+}
+
 // A file is offered by DCC, which names an address and port of the client in
-// text: the backend's side connects there.
+// text: who is offered it connects there, from the side of the server here.
 func TestIRCOffersOfFilesGoThrough(t *testing.T) {
+	needs(t, "ngircd")
 	s := housetest.Plan{Backends: 2}.Build(housetest.New(t))
 	masqueraded, _ := s.VIP(200)
 	plain, _ := s.VIP(201)
-	offers := make(chan string, 10)
+	var receivers []*ircUser
 	for _, b := range s.Backends {
-		l := b.Listen("tcp", b.V4+":6667")
-		go func() {
-			for {
-				c, err := l.Accept()
-				if err != nil {
-					return
-				}
-				_, _ = io.WriteString(c, ":server NOTICE * :hello\r\n")
-				line, _ := bufio.NewReader(c).ReadString('\n')
-				offers <- b.Name + " " + strings.TrimSpace(line)
-			}
-		}()
+		conf := file(t, "[Global]\nName = "+b.Name+".test\nInfo = "+b.Name+"\nListen = "+b.V4+"\nPorts = 6667\nServerUID = nobody\nServerGID = nogroup\n[Limits]\nMaxConnectionsIP = 0\n[Options]\nDNS = no\nIdent = no\nPAM = no\n")
+		b.Serve("ngircd", "-n", "-f", conf)
+		listens(t, b, 6667)
+		receivers = append(receivers, joins(t, b.Namespace, b.V4, "bob"))
 	}
 	installed(t, s, "--config", file(t, fmt.Sprintf(`farms:
 - {name: masqueraded, profile: l4xnat, vip: %s, vport: 6667, protocol: irc, algorithm: roundrobin, backends: [{ip: 10.10.2.11}, {ip: 10.10.2.12}]}
@@ -49,36 +82,26 @@ func TestIRCOffersOfFilesGoThrough(t *testing.T) {
 			_ = c.Close()
 		}
 	}()
+	own := netip.MustParseAddr("10.10.1.2").As4()
 	for vip, named := range map[string]string{masqueraded: housetest.ApplianceBack4, plain: "10.10.1.2"} {
-		for range 2 {
-			c, err := s.Client.Dial(t.Context(), "tcp", vip+":6667")
-			if err != nil {
-				t.Fatal(err)
+		for i, backend := range s.Backends {
+			alice := joins(t, s.Client, vip, fmt.Sprintf("al%c%d", vip[len(vip)-1], i))
+			fmt.Fprintf(alice, "VERSION\r\n")
+			if line := alice.hears(" 351 "); !strings.Contains(line, backend.Name+".test") {
+				t.Errorf("%s: in turn: %s", vip, line)
 			}
-			defer c.Close()
-			_ = c.SetDeadline(time.Now().Add(5 * time.Second))
-			if _, err := bufio.NewReader(c).ReadString('\n'); err != nil {
-				t.Fatal(err)
-			}
-			own := netip.MustParseAddr("10.10.1.2").As4()
-			fmt.Fprintf(c, "PRIVMSG you :\x01DCC SEND file %d 4000 8\x01\r\n", binary.BigEndian.Uint32(own[:]))
-			offer := <-offers
-			var name, address string
+			fmt.Fprintf(alice, "PRIVMSG bob :\x01DCC SEND file %d 4000 8\x01\r\n", binary.BigEndian.Uint32(own[:]))
+			offer := receivers[i].hears("DCC SEND")
 			var number uint32
 			var port uint16
-			name, rest, _ := strings.Cut(offer, " ")
-			if _, err := fmt.Sscanf(rest[strings.Index(rest, "DCC"):], "DCC SEND file %d %d", &number, &port); err != nil {
+			if _, err := fmt.Sscanf(offer[strings.Index(offer, "DCC"):], "DCC SEND file %d %d", &number, &port); err != nil {
 				t.Fatalf("%q: %v", offer, err)
 			}
-			address = netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, number))).String()
-			if address != named {
+			address := netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, number)))
+			if address.String() != named {
 				t.Errorf("%s: the offer names %s, not %s", vip, address, named)
 			}
-			backend := s.Backends[0]
-			if name == s.Backends[1].Name {
-				backend = s.Backends[1]
-			}
-			got, err := backend.Dial(t.Context(), "tcp", netip.AddrPortFrom(netip.MustParseAddr(address), port).String())
+			got, err := backend.Dial(t.Context(), "tcp", netip.AddrPortFrom(address, port).String())
 			if err != nil {
 				t.Errorf("%s: the file is not got: %v", vip, err)
 				continue
