@@ -1,6 +1,7 @@
 package l7test
 
 import (
+	"fmt"
 	"net/netip"
 	"testing"
 
@@ -99,4 +100,10 @@ func Service(name string, addrs ...string) farm.Service {
 func Eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	enginetest.Eventually(t, what, ok)
+}
+
+// Queued waits until n exchanges are in queues.
+func Queued(t testing.TB, a *Appliance, n uint64) {
+	t.Helper()
+	Eventually(t, fmt.Sprintf("%d wait", n), func() bool { return a.Segment.SumFarm(1).Queued == n })
 }

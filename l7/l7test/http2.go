@@ -108,3 +108,28 @@ var Echo = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Sum", fmt.Sprintf("%x", sha256.Sum256(body)))
 	}
 })
+
+// EachWay runs a test with clients that speak HTTP/2 over TLS and by prior knowledge.
+func EachWay(t *testing.T, handler http.Handler, test func(t *testing.T, a *Appliance, c *http.Client, url string), edit ...func(*farm.HTTP)) {
+	for name, secure := range map[string]bool{"tls": true, "prior knowledge": false} {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewServer(handler)
+			t.Cleanup(s.Close)
+			a := New(t, 2)
+			with := func(h *farm.HTTP) {
+				for _, e := range edit {
+					e(h)
+				}
+			}
+			url := "http://a.test"
+			if secure {
+				tls := a.HTTPS(Certificate(t, "ec.pem", "a.test"))
+				plain := with
+				with = func(h *farm.HTTP) { tls(h); plain(h) }
+				url = "https://a.test"
+			}
+			addr := a.Serve(with, Service("web", s.Listener.Addr().String()))
+			test(t, a, HTTP2Client(t, addr, secure), url)
+		})
+	}
+}

@@ -136,7 +136,7 @@ func TestExchangesThatWaitForAPasswordGoOnWithTheirBodies(t *testing.T) {
 
 func TestManyWhoWaitForOnePasswordAreLetInTogether(t *testing.T) {
 	t.Parallel()
-	eachWay(t, l7test.Echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
+	l7test.EachWay(t, l7test.Echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
 		ask := func(credentials string) int {
 			r, _ := http.NewRequest("POST", url, strings.NewReader("body"))
 			user, pass, _ := strings.Cut(credentials, ":")

@@ -21,7 +21,7 @@ func TestRow6IdentityCannotBeForgedInAStream(t *testing.T) {
 			_, _ = fmt.Fprintf(w, "%s: %s\n", name, values)
 		}
 	})
-	eachWay(t, shown, func(t *testing.T, _ *l7test.Appliance, c *http.Client, url string) {
+	l7test.EachWay(t, shown, func(t *testing.T, _ *l7test.Appliance, c *http.Client, url string) {
 		r, err := http.NewRequest("GET", url+"/", nil)
 		if err != nil {
 			t.Fatal(err)

@@ -68,7 +68,7 @@ func TestAFarmWithoutServicesAnswersAChallenge(t *testing.T) {
 
 func TestHTTP2AnswersAChallengeToo(t *testing.T) {
 	t.Parallel()
-	eachWay(t, l7test.Echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
+	l7test.EachWay(t, l7test.Echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
 		ask(a, farm.Challenge{Token: token, Answer: proof})
 		res, err := c.Get(url + farm.ChallengePath + token)
 		if err != nil {

@@ -113,7 +113,7 @@ func TestCompressedBodiesComeBackByteByByte(t *testing.T) {
 	handler := http.HandlerFunc(inPieces)
 	zip := func(h *farm.HTTP) { h.Services[0].Compression = &farm.Compression{Codings: codings} }
 	t.Run("HTTP2", func(t *testing.T) {
-		eachWay(t, handler, func(t *testing.T, _ *l7test.Appliance, c *http.Client, url string) { roundTrips(t, c, url) }, zip)
+		l7test.EachWay(t, handler, func(t *testing.T, _ *l7test.Appliance, c *http.Client, url string) { roundTrips(t, c, url) }, zip)
 	})
 	t.Run("HTTP2 backend", func(t *testing.T) {
 		l7test.EveryPath(t, handler, func(t *testing.T, _ *l7test.Appliance, c *http.Client, url string) { roundTrips(t, c, url) }, zip)

@@ -77,7 +77,7 @@ func TestEventsAreNotHeldBackByCompression(t *testing.T) {
 		t.Cleanup(transport.CloseIdleConnections)
 		read(t, &http.Client{Transport: transport}, "http://a.test/")
 	})
-	eachWay(t, events, func(t *testing.T, _ *l7test.Appliance, c *http.Client, url string) { read(t, c, url) }, zip)
+	l7test.EachWay(t, events, func(t *testing.T, _ *l7test.Appliance, c *http.Client, url string) { read(t, c, url) }, zip)
 }
 
 // A body that was cut must not end as if it were whole.

@@ -73,7 +73,7 @@ func TestEveryPersistenceKeepsAStreamToo(t *testing.T) {
 		{farm.PersistCookie, "SID", "", "/", http.Header{"Cookie": {"sid=42"}}, 0},
 		{farm.PersistHeader, "X-Client", "42", "/", http.Header{"X-Client": {"42"}}, 1},
 	} {
-		eachWay(t, shown, func(t *testing.T, a *l7test.Appliance, client *http.Client, url string) {
+		l7test.EachWay(t, shown, func(t *testing.T, a *l7test.Appliance, client *http.Client, url string) {
 			for range 3 {
 				r, err := http.NewRequest("GET", url+c.path, nil)
 				if err != nil {

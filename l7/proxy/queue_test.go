@@ -72,11 +72,6 @@ func queueing(length uint16, addrs ...string) farm.Service {
 	return s
 }
 
-func queued(t *testing.T, a *l7test.Appliance, n uint64) {
-	t.Helper()
-	l7test.Eventually(t, fmt.Sprintf("%d wait", n), func() bool { return a.Segment.SumFarm(1).Queued == n })
-}
-
 // httpAnswer reads an answer of the test backends, for clients that go on in
 // goroutines.
 func httpAnswer(c *l7test.Client) (status int, err error) {
@@ -95,7 +90,7 @@ func waiting(t *testing.T, a *l7test.Appliance, addr string, g *gate, n int) (ho
 	l7test.Eventually(t, "the first has the backend", func() bool { return len(g.seen()) == 1 })
 	for i := range n {
 		wait = append(wait, l7test.Dial(t, addr).Send(get(fmt.Sprintf("/%d", i))))
-		queued(t, a, uint64(i+1))
+		l7test.Queued(t, a, uint64(i+1))
 	}
 	return holder, wait
 }
@@ -281,10 +276,10 @@ func TestWhoLeavesTheQueueIsNotServed(t *testing.T) {
 	addr := a.Serve(nil, queueing(10, g.Addr))
 	_, wait := waiting(t, a, addr, g, 3)
 	_ = wait[0].Close()
-	queued(t, a, 2)
+	l7test.Queued(t, a, 2)
 	_ = wait[1].SetLinger(0)
 	_ = wait[1].Close()
-	queued(t, a, 1)
+	l7test.Queued(t, a, 1)
 	g.open <- struct{}{}
 	g.open <- struct{}{}
 	if res := wait[2].Get(); res.StatusCode != 200 {
@@ -315,7 +310,7 @@ func TestStreamsWaitToo(t *testing.T) {
 			answers <- res.StatusCode
 		}()
 	}
-	queued(t, a, 5)
+	l7test.Queued(t, a, 5)
 	for range 6 {
 		g.open <- struct{}{}
 	}
@@ -356,7 +351,7 @@ func TestBodiesOfThoseWhoWaitStayWithThem(t *testing.T) {
 	l7test.Eventually(t, "the first has the backend", func() bool { return b.Received() != "" })
 	c := l7test.Dial(t, addr)
 	c.Send(fmt.Sprintf("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", size))
-	queued(t, a, 1)
+	l7test.Queued(t, a, 1)
 	_ = c.SetWriteDeadline(time.Now().Add(500 * time.Millisecond))
 	sent, err := c.Write(make([]byte, size))
 	if e, is := err.(net.Error); !is || !e.Timeout() {
@@ -383,10 +378,10 @@ func TestAHigherLimitLetsWaitersInAtOnce(t *testing.T) {
 	waiting(t, a, addr, g, 4)
 	s.Backends[0].ConnLimit = 3
 	a.Serve(nil, s)
-	queued(t, a, 2)
+	l7test.Queued(t, a, 2)
 	s.Backends[0].ConnLimit = 0
 	a.Serve(nil, s)
-	queued(t, a, 0)
+	l7test.Queued(t, a, 0)
 	l7test.Eventually(t, "all are at the backend", func() bool { return len(g.seen()) == 5 })
 }
 
@@ -447,7 +442,7 @@ func TestWaitersAreAnsweredWhenNothingIsLeftToWaitFor(t *testing.T) {
 					t.Errorf("answer %d", res.StatusCode)
 				}
 			}
-			queued(t, a, 0)
+			l7test.Queued(t, a, 0)
 		})
 	}
 }
@@ -489,5 +484,5 @@ func TestWhatIsLeftOfAQueueEndsWithTheGraceOfItsFarm(t *testing.T) {
 	for _, c := range wait {
 		_ = c.Rest()
 	}
-	queued(t, a, 0)
+	l7test.Queued(t, a, 0)
 }

@@ -195,7 +195,7 @@ func TestARefusedRequestWithABodyEndsItsConnection(t *testing.T) {
 
 func TestStreamsOfHTTP2AreLimited(t *testing.T) {
 	t.Parallel()
-	eachWay(t, l7test.Echo, func(t *testing.T, _ *l7test.Appliance, c *http.Client, url string) {
+	l7test.EachWay(t, l7test.Echo, func(t *testing.T, _ *l7test.Appliance, c *http.Client, url string) {
 		var got []string
 		for range 3 {
 			res, err := c.Get(url)

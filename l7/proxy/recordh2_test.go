@@ -23,7 +23,7 @@ func TestStreamsAreRecordedCountedAndNamedOneByOne(t *testing.T) {
 		mu.Unlock()
 		_, _ = io.WriteString(w, strings.Repeat("x", 1000))
 	})
-	eachWay(t, handler, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
+	l7test.EachWay(t, handler, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
 		r := l7test.RecordsOf(t, a)
 		const n = 100
 		var all sync.WaitGroup

@@ -145,7 +145,7 @@ func TestClientsStayWhereTheyAreKnown(t *testing.T) {
 
 func TestStreamsOfHTTP2Share(t *testing.T) {
 	t.Parallel()
-	eachWay(t, l7test.Echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
+	l7test.EachWay(t, l7test.Echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
 		got := map[int]int{}
 		for range 60 {
 			res, err := c.Get(url)

@@ -21,7 +21,7 @@ func TestHTTP2FollowsRulesAndLimits(t *testing.T) {
 		w.Header().Set("Location", "/login")
 		fmt.Fprintf(w, "%s %s|%s|%s|%d %v", r.URL, r.Header["X-Secret"], r.Header.Get("X-Added"), r.Header.Get("Referer"), len(body), err)
 	})
-	eachWay(t, shown, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
+	l7test.EachWay(t, shown, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
 		ask := func(path string, body io.Reader) (*http.Response, string) {
 			t.Helper()
 			r, err := http.NewRequest("POST", url+path, body)

@@ -1,6 +1,6 @@
 //go:build !race
 
-package proxy_test
+package client_test
 
 import (
 	"bytes"
@@ -25,7 +25,7 @@ func TestHTTP2ExchangesAllocateNothing(t *testing.T) {
 
 func streamsAllocate(t *testing.T, streams uint32, body int) {
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
-		buf, answer := make([]byte, 65536), []byte(answerOfARule)
+		buf, answer := make([]byte, 65536), []byte("HTTP/1.1 200 OK\r\nServer: some/1\r\nContent-Length: 2\r\n\r\nok")
 		for {
 			n, err := c.TCPConn.Read(buf)
 			if err != nil {

@@ -1,4 +1,4 @@
-package proxy_test
+package client_test
 
 import (
 	"bytes"
@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,34 +17,9 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// eachWay runs a test over TLS and by prior knowledge.
-func eachWay(t *testing.T, handler http.Handler, test func(t *testing.T, a *l7test.Appliance, c *http.Client, url string), edit ...func(*farm.HTTP)) {
-	for name, secure := range map[string]bool{"tls": true, "prior knowledge": false} {
-		t.Run(name, func(t *testing.T) {
-			s := httptest.NewServer(handler)
-			t.Cleanup(s.Close)
-			a := l7test.New(t, 2)
-			with := func(h *farm.HTTP) {
-				for _, e := range edit {
-					e(h)
-				}
-			}
-			url := "http://a.test"
-			if secure {
-				tls := a.HTTPS(l7test.Certificate(t, "ec.pem", "a.test"))
-				plain := with
-				with = func(h *farm.HTTP) { tls(h); plain(h) }
-				url = "https://a.test"
-			}
-			addr := a.Serve(with, l7test.Service("web", s.Listener.Addr().String()))
-			test(t, a, l7test.HTTP2Client(t, addr, secure), url)
-		})
-	}
-}
-
 func TestHTTP2CarriesBodiesOfEveryFramingBothWays(t *testing.T) {
 	t.Parallel()
-	eachWay(t, l7test.Echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
+	l7test.EachWay(t, l7test.Echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
 		for _, query := range []string{"", "?length", "?trailer"} {
 			for _, size := range []int{0, 1, 1000, 16384, 65536, 70000, 3<<20 + 5} {
 				for _, chunked := range []bool{false, true} {
@@ -88,7 +62,7 @@ func TestHTTP2ServesManyStreamsAtOnce(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, r.URL.Path)
 	})
-	eachWay(t, slow, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
+	l7test.EachWay(t, slow, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
 		came.Store(0)
 		var all sync.WaitGroup
 		for i := range 300 {
@@ -119,7 +93,7 @@ func TestHTTP2ServesManyStreamsAtOnce(t *testing.T) {
 
 func TestHTTP2GetsOurOwnAnswers(t *testing.T) {
 	t.Parallel()
-	eachWay(t, l7test.Echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
+	l7test.EachWay(t, l7test.Echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
 		for _, q := range []struct {
 			method, path string
 			status       int
@@ -158,7 +132,7 @@ func TestHTTP2SlowReaderCostsNoMemoryAndLosesNothing(t *testing.T) {
 			_, _ = w.Write(block)
 		}
 	})
-	eachWay(t, big, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
+	l7test.EachWay(t, big, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
 		resp, err := c.Get(url + "/")
 		if err != nil {
 			t.Fatal(err)
@@ -182,7 +156,7 @@ func TestHTTP2ClientThatLeavesEndsItsExchange(t *testing.T) {
 		<-r.Context().Done()
 		gone <- struct{}{}
 	})
-	eachWay(t, hang, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
+	l7test.EachWay(t, hang, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
 		ctx, leave := context.WithCancel(t.Context())
 		go func() {
 			<-asked
@@ -202,7 +176,7 @@ func TestHTTP2ClientThatLeavesEndsItsExchange(t *testing.T) {
 
 func TestHTTP2ConnectionOfAStoppedFarmIsAskedToLeave(t *testing.T) {
 	t.Parallel()
-	eachWay(t, l7test.Echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
+	l7test.EachWay(t, l7test.Echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
 		resp, err := c.Get(url + "/")
 		if err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package proxy_test
+package client_test
 
 import (
 	"bufio"
@@ -270,7 +270,7 @@ func TestWhoWaitsInAQueueIsNotTakenForLate(t *testing.T) {
 		v.say(get("/"))
 		_ = v.tcp.CloseWrite()
 	})
-	queued(t, a, 1)
+	l7test.Queued(t, a, 1)
 	a.Loops[0].Post(func() { // behind the time at which it would be looked at
 		a.Loops[0].StartTimer(a.Loops[0].NewTimer(func() { close(passed) }), int64(500*time.Millisecond))
 	})
@@ -328,10 +328,10 @@ func TestTheEndOfAClientInTheQueueIsOneWhereTheServiceSaysSo(t *testing.T) {
 		holder.say(get("/think"))
 		<-th.asked
 		v.say(get("/"))
-		queued(t, a, 1)
+		l7test.Queued(t, a, 1)
 		leave(v)
 		if ends {
-			queued(t, a, 0)
+			l7test.Queued(t, a, 0)
 		}
 		th.answer <- struct{}{}
 		holder.answered()
