@@ -146,10 +146,8 @@ func (ex *exchange) trailerEncoded() []byte {
 
 // returnEncoder gives the encoder back, whether the body is complete or not.
 func (ex *exchange) returnEncoder() {
-	if e := ex.encoder; e != nil {
-		ex.encoder = nil
-		ex.w.encoders.Put(e)
-	}
+	ex.w.encoders.Put(ex.encoder)
+	ex.encoder = nil
 }
 
 // keepEncoded lets go of memory that is rarely needed.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/engine"
+	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/loop"
@@ -16,6 +17,7 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/core/tlsconf"
 	"github.com/sluicelb/sluice/l7/client"
+	asked "github.com/sluicelb/sluice/l7/explain"
 	"github.com/sluicelb/sluice/l7/guard"
 	"github.com/sluicelb/sluice/l7/refused"
 	"github.com/sluicelb/sluice/l7/state"
@@ -88,3 +90,35 @@ func (e *Engine) Handles(f *farm.Farm) bool { return f.HTTP != nil }
 
 // RunsFarm implements engine.Engine.
 func (e *Engine) RunsFarm(farm uint32) bool { return e.table.Load().Farms[farm] != nil }
+
+// What goes on beside the loops: backends that are down are tried again
+// (core/revive), those that are ejected are let in again, queues hear of what no
+// exchange tells them, and sessions that expired are forgotten.
+
+const besideEvery = 100 * time.Millisecond
+
+// beside runs until Close.
+func (e *Engine) beside() {
+	ticker := time.NewTicker(besideEvery)
+	defer ticker.Stop()
+	var version uint64 // of the board, at the last look
+	for {
+		select {
+		case <-e.stop:
+			return
+		case now := <-ticker.C:
+			e.ejections.readmit(now)
+			if v := e.Board.Version(); v != version {
+				version = v
+				e.registry.Stir()
+			}
+			e.table.Load().Sweep()
+		}
+	}
+}
+
+// Explain says what would become of a request if it came now, see l7/explain.
+func (e *Engine) Explain(q *explain.Question) (*explain.Explanation, error) {
+	x := asked.Engine{Table: e.table.Load(), Segment: e.Segment, Checker: e.checker}
+	return x.Explain(q)
+}

@@ -55,7 +55,9 @@ func (ex *exchange) End() {
 	if ex.last != nil {
 		ex.w.loop.Buffers.Put(ex.last)
 	}
-	ex.returnEncoder()
+	if ex.encoder != nil {
+		ex.returnEncoder()
+	}
 	undo := ex.Undo
 	undo.Reset()
 	ex.client.Serve(nil)

@@ -2,12 +2,17 @@ package proxy
 
 import (
 	"slices"
+	"time"
 
 	"github.com/sluicelb/sluice/core/ratelimit"
 	"github.com/sluicelb/sluice/l7/guard"
 	"github.com/sluicelb/sluice/l7/refused"
 	"github.com/sluicelb/sluice/l7/table"
 )
+
+// guesses is how many passwords of one client may be wrong or wait to be checked:
+// thirty, then one more in half a minute.
+var guesses = ratelimit.New(2, time.Minute, 30)
 
 // login is credentials that are being checked beside the loops, and the
 // exchanges of this loop that wait for it. They hold a request that is ready

@@ -20,28 +20,6 @@ type queueWait struct {
 	turned bool         // it need not stand behind those who wait
 }
 
-// choose picks a backend, unless others are to have one first.
-func (ex *exchange) choose() (int, bool) {
-	if ex.service.QueueLength == 0 && ex.wait == nil {
-		return ex.pick()
-	}
-	return ex.chooseInTurn()
-}
-
-func (ex *exchange) chooseInTurn() (int, bool) {
-	q := ex.queue
-	if !ex.turned && q.Len() > 0 {
-		return -1, false
-	}
-	i, ok := ex.pick()
-	if !ok {
-		return -1, false
-	}
-	ex.turned = true
-	ex.endWait()
-	return i, true
-}
-
 // endWait ends the wait of an exchange that got a backend.
 func (ex *exchange) endWait() {
 	wt := ex.wait
@@ -178,4 +156,51 @@ func (ex *exchange) renew() {
 func (ex *exchange) moveTo(f *table.Farm, sv *table.Service) {
 	ex.MoveTo(sv, ex.service, ex.peer.Conn.Peer().Addr())
 	ex.farm, ex.service, ex.queue = f, sv, sv.Queue
+}
+
+// waiter is an exchange that waits in a queue. All but its place belongs to the
+// loop of the exchange.
+type waiter struct {
+	state.Waiting
+	queue *state.Queue
+	w     *worker
+	ex    *exchange // nil once it left
+	turn  bool      // its turn is now
+}
+
+// waiterOf gives an exchange a place to take in a queue.
+func (w *worker) waiterOf(ex *exchange, q *state.Queue) *waiter {
+	wt := w.waiters.Get()
+	if wt.Call == nil {
+		run := wt.called
+		wt.Call = func() { wt.w.loop.Post(run) }
+	}
+	wt.w, wt.ex, wt.queue, wt.turn = w, ex, q, false
+	return wt
+}
+
+// forget gives up the place of an exchange that waits no more.
+func (wt *waiter) forget() {
+	wt.ex.wait, wt.ex = nil, nil
+	wt.turn = false
+	wt.w.waiters.Put(wt)
+	wt.queue.Done()
+}
+
+// called is the waiter's turn, on the loop of its exchange.
+func (wt *waiter) called() {
+	ex, q := wt.ex, wt.queue
+	if ex == nil { // it left after it was called: the turn is the next one's
+		wt.w.waiters.Put(wt)
+		q.Done()
+		q.Wake()
+		return
+	}
+	defer ex.peer.Conn.Contain()
+	peer := ex.peer
+	corked := peer.Cork()
+	wt.turn, ex.turned = true, true
+	ex.renew()
+	ex.goOn()
+	peer.Uncork(corked)
 }

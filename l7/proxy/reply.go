@@ -1,8 +1,12 @@
 package proxy
 
 import (
+	"errors"
+	"net/netip"
 	"strconv"
 
+	"github.com/sluicelb/sluice/core/refusal"
+	"github.com/sluicelb/sluice/l7/backend"
 	"github.com/sluicelb/sluice/l7/client"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/refused"
@@ -98,4 +102,54 @@ func (ex *exchange) refuse(err error) {
 	refused.Count(ex.stats(), class)
 	ex.keepClient = false
 	ex.fail(status)
+}
+
+// answerChallenge answers a request that asks returned true for.
+func (w *worker) answerChallenge(cl client.Client, f *table.Farm, rest []byte) int {
+	close, used := w.bodyless(rest)
+	text := f.Challenges[string(w.req.Path)]
+	cl.From().Stats().Responses[1]++
+	out := table.AppendStatus(w.loop.Scratch[:0], 200)
+	out = append(out, "Content-Type: application/octet-stream\r\nCache-Control: no-store\r\n"...)
+	out = table.AppendFraming(out, len(text), close)
+	if w.req.Verb != http1.VerbHEAD {
+		out = append(out, text...)
+	}
+	w.recordOwn(cl, f, nil, 0, 200, len(out))
+	w.send(cl, out, close)
+	return used
+}
+
+// answerReason says why a backend's answer is refused.
+func answerReason(err error) string {
+	if bad, ok := errors.AsType[*http1.Error](err); ok {
+		return bad.Reason
+	}
+	if bad := backend.ErrorOf(err); bad != nil {
+		return bad.Reason
+	}
+	return "malformed answer"
+}
+
+// note leaves a line of what the client is refused for, as Peer.Note does before there
+// is an exchange.
+func (ex *exchange) note(class refusal.Class, status int, reason string) {
+	ex.recordRefusal(class)
+	ex.w.note(class, status, ex.farm.Name, reason, ex.peer.Conn.Peer(), netip.AddrPort{})
+}
+
+// noteBackend leaves a line of what the backend did wrong.
+func (ex *exchange) noteBackend(class refusal.Class, status int, reason string) {
+	ex.recordRefusal(class)
+	w := ex.w
+	w.refusals.Add(w.loop.Now(), refusal.Event{
+		Class: class, Status: uint16(status), Farm: ex.farm.Name, Reason: reason,
+		Client: ex.peer.Conn.Peer(), Backend: ex.backend.Target.Addr, Alias: ex.backend.Alias,
+	})
+}
+
+func (w *worker) note(class refusal.Class, status int, farm, reason string, client, backend netip.AddrPort) {
+	w.refusals.Add(w.loop.Now(), refusal.Event{
+		Class: class, Status: uint16(status), Farm: farm, Reason: reason, Client: client, Backend: backend,
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/l7/compress"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/refused"
 	"github.com/sluicelb/sluice/l7/table"
@@ -66,6 +67,16 @@ func (ex *exchange) readHeadOnce() {
 	}
 	ex.ahead = ex.ahead[:len(ex.ahead)+n]
 	ex.respond(ex.ahead)
+}
+
+// firstRead is how much of an answer is read at once before it is known what
+// it is: no more than may be compressed at once, if it may be.
+func (ex *exchange) firstRead() int {
+	n := ex.peer.FirstRead
+	if ex.coding != compress.None {
+		n = min(n, compressedRead)
+	}
+	return n
 }
 
 // headEnded handles a backend connection that ended before an answer came. On

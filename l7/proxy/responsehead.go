@@ -86,42 +86,6 @@ func (ex *exchange) settleKeeping(kind http1.Body, unchunk bool) {
 	}
 }
 
-// applyRules changes the fields of the response as the service's rules say.
-func (ex *exchange) applyRules() error {
-	rules := ex.service.Response
-	if rules == nil {
-		return nil
-	}
-	w := ex.w
-	w.rewrite.Reset()
-	return rules.Apply(&w.resp.Head, &w.rewrite)
-}
-
-// withCookie adds the line that keeps the client on its backend to what the
-// response gets beside its own fields, unless the client is known there.
-func (ex *exchange) withCookie(add []byte) []byte {
-	if ex.backend.SetCookie == nil || ex.Cookie > 0 && &ex.service.Backends[ex.Cookie-1] == ex.backend {
-		return add
-	}
-	return ex.w.join(add, ex.backend.SetCookie)
-}
-
-// rewriteHead builds the head the client gets in the scratch buffer.
-func (ex *exchange) rewriteHead(unchunk bool) []byte {
-	w := ex.w
-	o := http1.ResponseOptions{
-		Close: !ex.keepClient, KeepAlive: ex.keepClient && ex.oldClient, Unchunk: unchunk,
-	}
-	if rules := ex.service.Response; rules != nil {
-		o.Extra = rules.Add
-	}
-	o.Extra = ex.answerID(o.Extra)
-	ex.rewriteLocations()
-	o.Extra = ex.withEncoding(ex.withServedBy(ex.withCookie(o.Extra)))
-	w.loop.Scratch = http1.AppendResponse(w.loop.Scratch[:0], &w.resp, &o)
-	return w.loop.Scratch
-}
-
 // countAnswer counts the answer with the bytes of it that came and those that
 // were sent.
 func (ex *exchange) countAnswer(in, out int) {

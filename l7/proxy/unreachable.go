@@ -12,7 +12,9 @@ import (
 
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/revive"
 	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/table"
 )
 
 // maxHandshakes is how many backends an exchange asks whose handshakes fail for
@@ -123,4 +125,24 @@ func shakeReason(err error) string {
 		return "the backend ended the connection in the handshake"
 	}
 	return "the handshake failed"
+}
+
+// lost marks a backend down after a failed connect. Any loop may call it; it
+// is not part of the hot path. An exchange that began before a change may fail
+// where the backend is not reached any more: that says nothing of it now.
+func (e *Engine) lost(b *table.Backend, cause error) {
+	e.Prober.Lost(b.ID, b.Reach.Reach, cause, func() *revive.Backend { return e.reachedNow(b.ID) })
+}
+
+// reachedNow is how a backend is reached now; nil when it is gone.
+func (e *Engine) reachedNow(id uint32) *revive.Backend {
+	if now := e.table.Load().Backends[id]; now != nil {
+		return &now.Reach
+	}
+	return nil
+}
+
+// revived marks a backend up that could be connected to while it was down.
+func (e *Engine) revived(b *table.Backend) {
+	e.Prober.Revived(b.Reach.Reach, func() *revive.Backend { return e.reachedNow(b.ID) })
 }

@@ -3,9 +3,43 @@ package proxy
 import (
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/balance"
-	"github.com/sluicelb/sluice/core/revive"
-	"github.com/sluicelb/sluice/l7/table"
 )
+
+// pick chooses the backend, and counts what that costs others.
+func (ex *exchange) pick() (int, bool) {
+	i, ok := ex.Pick(ex.service)
+	if ex.Keyed(ex.service) {
+		if n := ex.service.Sessions.Forgotten(); n > 0 { // an explanation, which counts nothing, displaces none
+			ex.stats().Forgotten += n
+		}
+		if ok && ex.Why == accesslog.WhySession {
+			ex.recordFlag(accesslog.Session)
+		}
+	}
+	return i, ok
+}
+
+// choose picks a backend, unless others are to have one first.
+func (ex *exchange) choose() (int, bool) {
+	if ex.service.QueueLength == 0 && ex.wait == nil {
+		return ex.pick()
+	}
+	return ex.chooseInTurn()
+}
+
+func (ex *exchange) chooseInTurn() (int, bool) {
+	q := ex.queue
+	if !ex.turned && q.Len() > 0 {
+		return -1, false
+	}
+	i, ok := ex.pick()
+	if !ok {
+		return -1, false
+	}
+	ex.turned = true
+	ex.endWait()
+	return i, true
+}
 
 // attemptTime bounds how long one exchange tries backends that are down: others
 // are told meanwhile that there is none, and the next one should soon have its
@@ -51,9 +85,4 @@ func (ex *exchange) attempted() {
 	}
 	ex.w.engine.revived(ex.backend)
 	ex.endAttempt()
-}
-
-// revived marks a backend up that could be connected to while it was down.
-func (e *Engine) revived(b *table.Backend) {
-	e.Prober.Revived(b.Reach.Reach, func() *revive.Backend { return e.reachedNow(b.ID) })
 }
