@@ -17,44 +17,6 @@ import (
 
 var get = l7test.Get
 
-func TestPipelinedRequestsAreAnsweredInOrder(t *testing.T) {
-	t.Parallel()
-	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
-		for {
-			head, err := c.Head()
-			if err != nil {
-				return
-			}
-			path := strings.Fields(head)[1]
-			c.Say(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(path), path))
-		}
-	})
-	c := l7test.Dial(t, l7test.New(t, 1).Serve(nil, l7test.Service("web", b.Addr)))
-	var all strings.Builder
-	for i := range 50 {
-		all.WriteString(get(fmt.Sprintf("/%d", i)))
-	}
-	c.Send(all.String())
-	for i := range 50 {
-		if res := c.Get(); res.Text != fmt.Sprintf("/%d", i) {
-			t.Fatalf("answer %d is %q", i, res.Text)
-		}
-	}
-}
-
-func TestHeadArrivingByteByByteIsServed(t *testing.T) {
-	t.Parallel()
-	b := l7test.NewBackend(t, l7test.Answer(ok))
-	c := l7test.Dial(t, l7test.New(t, 1).Serve(nil, l7test.Service("web", b.Addr)))
-	for _, ch := range get("/slow") {
-		c.Send(string(ch))
-		time.Sleep(time.Millisecond)
-	}
-	if res := c.Get(); res.StatusCode != 200 {
-		t.Fatal(res.Status)
-	}
-}
-
 func TestBodiesStreamBothWays(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
@@ -136,27 +98,6 @@ func TestInterimAnswersArePassedOn(t *testing.T) {
 	c.Send("body")
 	if line, _ := c.Reader().ReadString('\n'); !strings.HasPrefix(line, "HTTP/1.1 103") {
 		t.Fatalf("got %q", line)
-	}
-}
-
-func TestWebSocketTunnelPassesBytesAndHalfClose(t *testing.T) {
-	t.Parallel()
-	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
-		_, _ = c.Head()
-		c.Say("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello")
-		_, _ = io.Copy(c.TCPConn, c.Unrecorded())
-		c.Say("bye")
-	})
-	c := l7test.Dial(t, l7test.New(t, 1).Serve(nil, l7test.Service("web", b.Addr)))
-	c.Send("GET /ws HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
-	c.Send("ping")
-	_ = c.CloseWrite()
-	got := c.Rest()
-	if !strings.HasPrefix(got, "HTTP/1.1 101 ") || !strings.HasSuffix(got, "hellopingbye") {
-		t.Fatalf("got %q", got)
-	}
-	if !strings.Contains(b.Received(), "Upgrade: websocket\r\n") {
-		t.Errorf("the upgrade did not reach the backend: %q", b.Received())
 	}
 }
 
@@ -282,23 +223,6 @@ func TestSilentBackendIsAnsweredFor(t *testing.T) {
 	addr := l7test.New(t, 1).Serve(func(h *farm.HTTP) { h.ResponseTimeout = 1 }, l7test.Service("web", b.Addr))
 	if res := l7test.Dial(t, addr).Send(get("/")).Get(); res.StatusCode != 504 {
 		t.Fatalf("got %s, want 504", res.Status)
-	}
-}
-
-func TestSlowHeadIsAnswered408(t *testing.T) {
-	t.Parallel()
-	b := l7test.NewBackend(t, l7test.Answer(ok))
-	addr := l7test.New(t, 1).Serve(func(h *farm.HTTP) { h.RequestTimeout = 1 }, l7test.Service("web", b.Addr))
-	c := l7test.Dial(t, addr).Send("GET / HTTP/1.1\r\nHo")
-	if res := c.Get(); res.StatusCode != 408 {
-		t.Fatalf("got %s, want 408", res.Status)
-	}
-	idle := l7test.Dial(t, addr)
-	if rest := idle.Rest(); rest != "" {
-		t.Fatalf("a silent connection was told %q", rest)
-	}
-	if b.Accepted() != 0 {
-		t.Error("half a request reached a backend")
 	}
 }
 

@@ -101,19 +101,6 @@ func TestPinnedClientLeavesABackendThatWasCut(t *testing.T) {
 	}
 }
 
-func TestPinnedConnectionsEndWithTheirClients(t *testing.T) {
-	t.Parallel()
-	b := named(t, "1")
-	addr := l7test.New(t, 1).Serve(func(h *farm.HTTP) { h.RequestTimeout = 1 }, pinning(b.Addr))
-	for range 3 {
-		l7test.Dial(t, addr).Send(get("/")).Get()
-	}
-	if b.Open() != 3 {
-		t.Errorf("%d connections are kept, want 3", b.Open())
-	}
-	l7test.Eventually(t, "they end with their idle clients", func() bool { return b.Open() == 0 })
-}
-
 // Requests for another service go to that one's backends, whatever is pinned.
 func TestPinnedIsPerService(t *testing.T) {
 	t.Parallel()
