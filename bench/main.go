@@ -199,6 +199,7 @@ func play(ctx context.Context, r *report.Report, options rounds.Options, chosen 
 		if err != nil {
 			return err
 		}
+		result.Follow(r.Cases)
 		r.Cases = append(r.Cases, result)
 		if err := result.Table(os.Stdout, references(r)); err != nil {
 			return err

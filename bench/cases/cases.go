@@ -49,8 +49,13 @@ type Case struct {
 	// of client and backend without a contestant between them.
 	Window int `json:"window,omitempty"`
 	// Feature is what contestants do beside proxying.
-	Feature    Feature `json:"feature,omitempty"`
-	BufferSize int     `json:"buffer,omitempty"` // HAProxy's tune.bufsize; 0: default
+	Feature Feature `json:"feature,omitempty"`
+	// Default leaves contestants the loops, threads and workers they have when
+	// nobody says how many, and pins nobody. Like names the same case with one of
+	// each, whose ratio in the same run bounds this one's (see LikeMargin).
+	Default    bool   `json:"default,omitempty"`
+	Like       string `json:"like,omitempty"`
+	BufferSize int    `json:"buffer,omitempty"` // HAProxy's tune.bufsize; 0: default
 	// Stretch makes the slices that many times longer than those of other
 	// cases; 0 and 1: as long.
 	Stretch int `json:"stretch,omitempty"`
@@ -124,6 +129,10 @@ const (
 	RequestHeader  = "X-Bench: request"
 	ResponseHeader = "X-Bench: response"
 )
+
+// LikeMargin is how much the ratio of a case may be above that of the case it is
+// like.
+const LikeMargin = 0.03
 
 // Services is how many services the sets Prefix and Regex have.
 const Services = 100

@@ -1,6 +1,7 @@
 package cases_test
 
 import (
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -50,6 +51,33 @@ func TestHostRulesDoNotBringTheirOwnAnchor(t *testing.T) {
 			if strings.HasPrefix(set.VHost(rule), "^") {
 				t.Errorf("%s: %s", set, set.VHost(rule))
 			}
+		}
+	}
+}
+
+// TestLikeCasesDifferInTheirDefaultsAlone makes sure that their ratios compare.
+func TestLikeCasesDifferInTheirDefaultsAlone(t *testing.T) {
+	all := cases.All()
+	for i, c := range all {
+		if c.Like == "" {
+			continue
+		}
+		found := false
+		for _, one := range all[:i] {
+			if one.Name != c.Like {
+				continue
+			}
+			found = true
+			if one.Default || !c.Default {
+				t.Errorf("%s: default %v, %s: %v", c.Name, c.Default, one.Name, one.Default)
+			}
+			one.Name, one.Title, one.Targets, one.Default, one.Like = c.Name, c.Title, c.Targets, c.Default, c.Like
+			if !reflect.DeepEqual(one, c) {
+				t.Errorf("%s is not like\n%+v\nbut\n%+v", c.Name, one, c)
+			}
+		}
+		if !found {
+			t.Errorf("%s: there is no %s before it", c.Name, c.Like)
 		}
 	}
 }

@@ -3,7 +3,7 @@ package cases
 // All returns the cases in the order they are run.
 func All() []Case {
 	var out []Case
-	for _, group := range [][]Case{plain(), secure(), features(), relayed(), crowds()} {
+	for _, group := range [][]Case{plain(), secure(), defaults(), features(), relayed(), crowds()} {
 		out = append(out, group...)
 	}
 	return out
@@ -91,6 +91,25 @@ func secure() []Case {
 		get128("h2-100x8", "HTTP/2 over TLS, GET 128 B, 100 streams on each of 8 connections, HTTP/1.1 to the backend", func(c *Case) {
 			kept(c)
 			c.Connections, c.Streams, c.Targets = 8, 100, targets(1.0, 0.65)
+		}),
+	}
+}
+
+// defaults are cases as a user has them who says nothing of loops, threads and
+// workers.
+func defaults() []Case {
+	return []Case{
+		get128("default-get128-c64", "as installed: GET 128 B, 64 connections", func(c *Case) {
+			c.Default, c.Like = true, "get128-c64"
+		}),
+		get128("default-get128-c512", "as installed: GET 128 B, 512 connections", func(c *Case) {
+			c.Default, c.Like, c.Connections = true, "get128-c512", 512
+		}),
+		get128("default-tls-get128-c64", "as installed: TLS, GET 128 B, 64 connections", func(c *Case) {
+			c.Default, c.Secure, c.Key = true, Kept, ECDSA
+		}),
+		get128("default-newconn-c64", "as installed: GET 128 B, a new connection per request, 64 at once", func(c *Case) {
+			c.Default, c.New = true, true
 		}),
 	}
 }

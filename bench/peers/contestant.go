@@ -151,7 +151,7 @@ func startCommand(c Contestant, _ context.Context, s Setup, log *os.File) (*laun
 	for i := range words {
 		words[i] = fill.Replace(words[i])
 	}
-	return launch.Start(launch.Options{Path: words[0], Args: words[1:], Env: oneLoop, CPU: s.CPU, Log: log})
+	return launch.Start(launch.Options{Path: words[0], Args: words[1:], Env: s.loops(), CPU: s.CPU, Log: log})
 }
 
 // AccessLog is a pattern for the files a contestant with a directory dir writes

@@ -186,3 +186,43 @@ func TestAMissingProgramIsNamedWithAdvice(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Without a number of their own the peers take one for each CPU.
+func TestDefaultsSayNothingOfThreadsAndLoops(t *testing.T) {
+	t.Setenv("SLUICE_LOOPS", "7") // of whoever runs the bench
+	for _, usual := range []bool{false, true} {
+		s := setup(t.TempDir(), cases.One, false)
+		s.Default, s.CPU = usual, -1
+		haproxy, err := peers.Render("haproxy.cfg", s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := !strings.Contains(string(haproxy), "nbthread"); got != usual {
+			t.Errorf("default %v: HAProxy is told\n%s", usual, haproxy)
+		}
+		nginx, err := peers.Render("nginx.conf", s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := map[bool]string{false: "worker_processes 1;", true: "worker_processes auto;"}[usual]; !strings.Contains(string(nginx), want) {
+			t.Errorf("default %v: nginx is not told %q", usual, want)
+		}
+		log, err := os.Create(filepath.Join(s.Dir, "log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer log.Close()
+		if _, err := (peers.Contestant{Name: "env", Kind: peers.Command, Path: "env"}).Start(context.Background(), s, log); err == nil {
+			t.Fatal("env listens")
+		}
+		text, err := os.ReadFile(log.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range map[bool][]string{false: {"SLUICE_LOOPS=1\n", "GOMAXPROCS=1\n"}, true: {"SLUICE_LOOPS=\n", "GOMAXPROCS=\n"}}[usual] {
+			if !strings.Contains(string(text), line) {
+				t.Errorf("default %v: no %q in\n%s", usual, line, text)
+			}
+		}
+	}
+}

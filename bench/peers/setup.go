@@ -34,6 +34,8 @@ type Setup struct {
 	HTTP2    bool
 	// Feature is what the contestant does beside proxying.
 	Feature cases.Feature
+	// Default leaves it the loops, threads or workers it has by default.
+	Default bool
 	// Clients is the highest number of client connections the case has.
 	Clients     int
 	Descriptors uint64 // the limit a process of the contestant has

@@ -18,6 +18,15 @@ import (
 // use one thread or worker.
 var oneLoop = []string{"SLUICE_LOOPS=1", "GOMAXPROCS=1"}
 
+// loops is what a Go proxy finds in its environment: for a default what the
+// bench was started with is taken back.
+func (s Setup) loops() []string {
+	if s.Default {
+		return []string{"SLUICE_LOOPS=", "GOMAXPROCS="}
+	}
+	return oneLoop
+}
+
 // startSluice starts the whole appliance and configures it as a user would,
 // with its own command line.
 func startSluice(c Contestant, ctx context.Context, s Setup, log *os.File) (*launch.Process, error) {
@@ -29,7 +38,7 @@ func startSluice(c Contestant, ctx context.Context, s Setup, log *os.File) (*lau
 	p, err := launch.Start(launch.Options{
 		Path: c.Path,
 		Args: []string{"run", "--data", data, "--api", fmt.Sprintf("127.0.0.1:%d", s.Control)},
-		Env:  oneLoop, CPU: s.CPU, Log: log,
+		Env:  s.loops(), CPU: s.CPU, Log: log,
 	})
 	if err != nil {
 		return nil, err

@@ -99,6 +99,9 @@ type Slice struct {
 	QuietLeftOut float64 `json:"quiet_left_out,omitempty"`
 	// SlowClosed is how many slow clients the proxy closed; valid in slow cases.
 	SlowClosed uint64 `json:"slow_closed,omitempty"`
+	// Calls is how many system calls of the contestant a request took, counted
+	// behind the last round of the last start; 0: not known.
+	Calls float64 `json:"calls_per_request,omitempty"`
 	// Memory of all processes (Pss) before and after, in bytes. Throughput
 	// cases have After only, and only in the last round of a start.
 	Before int64 `json:"pss_before,omitempty"`

@@ -59,8 +59,10 @@ type Row struct {
 	Proxy    Spread            `json:"proxy_cpus"`  // busy share of the proxy's CPU
 	Client   Spread            `json:"client_cpus"` // load generator
 	Backend  Spread            `json:"backend_cpus"`
-	User     Spread            `json:"user_us"` // user time per request
-	Latency  Latency           `json:"latency"` // all rounds together
+	User     Spread            `json:"user_us"`        // user time per request
+	Kernel   Spread            `json:"kernel_us"`      // time in the kernel per request
+	Calls    Spread            `json:"calls,omitzero"` // system calls per request
+	Latency  Latency           `json:"latency"`        // all rounds together
 	Quiet    Latency           `json:"quiet,omitzero"`
 	Raw      Latency           `json:"raw,omitzero"`
 	LeftOut  Spread            `json:"left_out,omitzero"` // share of the requests
@@ -133,6 +135,8 @@ func (c *Case) sum(name string, references []string, used []Round) Row {
 	out.Client = perSecond(func(s *Slice) float64 { return s.Client })
 	out.Backend = perSecond(func(s *Slice) float64 { return s.Backend })
 	out.User = of(func(s *Slice) float64 { return s.User * 1e6 / max(float64(s.Requests), 1) })
+	out.Kernel = of(func(s *Slice) float64 { return s.System * 1e6 / max(float64(s.Requests), 1) })
+	out.Calls = spread(with(collect(name, c.Rounds), func(s *Slice) bool { return s.Calls > 0 }), func(s *Slice) float64 { return s.Calls })
 	out.Memory = spread(with(counted, func(s *Slice) bool { return s.After > 0 }), func(s *Slice) float64 { return float64(s.After) })
 	out.Before = spread(with(counted, func(s *Slice) bool { return s.Before > 0 }), func(s *Slice) float64 { return float64(s.Before) })
 	out.Latency = latency(counted)

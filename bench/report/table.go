@@ -60,7 +60,7 @@ func (c *Case) rows(references []string) [][]string {
 	for _, ref := range references {
 		head = append(head, "÷ "+ref, "", "target")
 	}
-	head = append(head, "limit", "user µs", "req/s", "p50 µs", "p90", "p99", "p99.9", "quiet p99", "raw p99", "left out", "proxy CPU", "client CPU", "MiB", "MiB before")
+	head = append(head, "limit", "user µs", "kernel µs", "calls", "req/s", "p50 µs", "p90", "p99", "p99.9", "quiet p99", "raw p99", "left out", "proxy CPU", "client CPU", "MiB", "MiB before")
 	out := [][]string{head}
 	for _, r := range c.Summary.Rows {
 		out = append(out, c.row(r, references))
@@ -87,9 +87,9 @@ func (c *Case) row(r Row, references []string) []string {
 	}
 	cells = append(cells, limit)
 	if c.Kind == cases.Idle {
-		return append(cells, "", "", "", "", "", "", "", "", "", "", "", mib(r.Memory), mib(r.Before))
+		return append(cells, "", "", "", "", "", "", "", "", "", "", "", "", "", mib(r.Memory), mib(r.Before))
 	}
-	return append(cells, figure(r.User.Median, r.User.N), whole(r.Rate),
+	return append(cells, figure(r.User.Median, r.User.N), figure(r.Kernel.Median, r.Kernel.N), calls(r.Calls), whole(r.Rate),
 		micros(r.Latency.P50), micros(r.Latency.P90), micros(r.Latency.P99), micros(r.Latency.P999), micros(r.Quiet.P99),
 		micros(r.Raw.P99), percent(r.LeftOut),
 		figure(r.Proxy.Median, r.Proxy.N), figure(r.Client.Median, r.Client.N), mib(r.Memory), "")
@@ -97,7 +97,7 @@ func (c *Case) row(r Row, references []string) []string {
 
 // notes are the remarks below a table.
 func (c *Case) notes() []string {
-	var out []string
+	out := c.unbound()
 	for _, r := range c.Summary.Rows {
 		if r.Invalid > 0 {
 			out = append(out, fmt.Sprintf("%s: %d slices do not count: %s", r.Contestant, r.Invalid, strings.Join(r.Reasons, "; ")))
@@ -157,6 +157,14 @@ func figure(v float64, n int) string {
 		return fmt.Sprintf("%.1f", v)
 	}
 	return fmt.Sprintf("%.2f", v)
+}
+
+// calls are told as a dash where nobody could count them.
+func calls(s Spread) string {
+	if s.N == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f", s.Median)
 }
 
 func between(s Spread) string {

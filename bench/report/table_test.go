@@ -36,6 +36,55 @@ func TestTableShowsTheTargetBesideTheRatio(t *testing.T) {
 	}
 }
 
+func TestTableTellsUserKernelAndCallsApart(t *testing.T) {
+	r := sample(8)
+	for n := range 6 {
+		one := sample(8).Cases[0].Rounds[0]
+		one.Slices[0].User, one.Slices[0].System = 0.002, 0.006
+		if n == 5 { // calls are counted, whatever else was busy
+			one.Foreign, one.Slices[0].Calls = 5, 4.25
+		}
+		r.Cases[0].Rounds = append(r.Cases[0].Rounds[:n:n], one)
+	}
+	r.Cases[0].Summarize([]string{report.Subject, "haproxy"}, []string{"haproxy"})
+	var b strings.Builder
+	if err := r.Cases[0].Table(&b, []string{"haproxy"}); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(b.String(), "\n")
+	for i, want := range map[int][]string{3: {"user µs", "kernel µs", "calls"}, 4: {"2.00", "6.00", "4.2"}, 5: {"0.00", "0.00", "-"}} {
+		if got := strings.Join(strings.Fields(lines[i]), " "); !strings.Contains(got, strings.Join(want, " ")) {
+			t.Errorf("%q is not in %q", want, got)
+		}
+	}
+}
+
+func TestLikeCasesAreBoundToTheRatioOfTheSameRun(t *testing.T) {
+	one := sample(8).Cases[0]
+	one.Rounds[0].Slices = append(one.Rounds[0].Slices, report.Slice{Contestant: "vs", Value: 5, Requests: 1000, Seconds: 1})
+	one.Summarize([]string{report.Subject, "haproxy", "vs"}, []string{"haproxy"})
+	for ours, over := range map[float64]bool{8.2: false, 8.4: true} {
+		r := sample(ours)
+		c := &r.Cases[0]
+		c.Name, c.Like, c.Targets = "default-get", "get", nil
+		var b strings.Builder
+		if c.Follow(nil); len(c.Targets) > 0 {
+			t.Errorf("without the other case: %v", c.Targets)
+		}
+		if err := c.Table(&b, []string{"haproxy"}); err != nil || !strings.Contains(b.String(), "the target is the ratio of get in the same run and 0.03") {
+			t.Errorf("%v\n%s", err, b.String())
+		}
+		c.Follow([]report.Case{{Case: cases.Case{Name: "other"}}, one})
+		b.Reset()
+		if err := c.Table(&b, []string{"haproxy"}); err != nil || !strings.Contains(b.String(), "≤ 0.83") || strings.Contains(b.String(), "in the same run") {
+			t.Errorf("%v\n%s", err, b.String())
+		}
+		if missed, _ := r.Verdict(); (len(missed) > 0) != over {
+			t.Errorf("%g: missed %v", ours, missed)
+		}
+	}
+}
+
 func TestReportsSurviveTheFile(t *testing.T) {
 	r := sample(8)
 	path := filepath.Join(t.TempDir(), "deep", "r.json")

@@ -3,28 +3,10 @@ package rounds
 import (
 	"context"
 	"fmt"
-	"net/netip"
 
 	"github.com/sluicelb/sluice/bench/cases"
 	"github.com/sluicelb/sluice/bench/report"
 )
-
-// echoing starts the backend of datagrams if a case needs it.
-func (r *Runner) echoing(c cases.Case) (err error) {
-	if c.Window == 0 || r.echo != nil {
-		return nil
-	}
-	r.echo, r.echoes, err = r.begin("echo", netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 0))
-	return err
-}
-
-// backendOf is where the contestants of a case send what comes to them.
-func (r *Runner) backendOf(c cases.Case) netip.AddrPort {
-	if c.Window > 0 {
-		return r.echoes
-	}
-	return r.address
-}
 
 // datagrams runs a slice without the contestant and one with it. What it costs
 // is what both cost apart: the packets a proxy sends are received in its time,

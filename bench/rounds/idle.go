@@ -63,7 +63,7 @@ func (r *Runner) holding(ctx context.Context, c cases.Case, who peers.Contestant
 	}
 	spec := r.spec(c, e)
 	spec.Parallel = 16 // idle clients need no backend connection each
-	client, _, err := r.warm(spec)
+	client, _, err := r.warm(spec, r.opts.ClientCPU)
 	if err != nil {
 		return err
 	}

@@ -45,6 +45,8 @@ type Runner struct {
 	address netip.AddrPort  // of the backend
 	echo    *launch.Process // the backend of datagrams; nil before the first case with them
 	echoes  netip.AddrPort  // its address
+	roaming *launch.Process // the backend of cases that pin nobody; nil before the first
+	roams   netip.AddrPort  // its address
 	// identities are made when a case first needs one.
 	identities map[cases.Key]*identity.Identity
 }
@@ -57,13 +59,13 @@ func New(opts Options) (*Runner, error) {
 		return nil, err
 	}
 	on := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port)
-	r.backend, r.address, err = r.begin("backend", on)
+	r.backend, r.address, err = r.begin(opts.BackendCPU, "backend", on)
 	return r, err
 }
 
 // begin starts a backend in one of the roles of this program.
-func (r *Runner) begin(role string, on netip.AddrPort) (p *launch.Process, at netip.AddrPort, err error) {
-	if p, err = self(r.opts.BackendCPU, role, on.String()); err != nil {
+func (r *Runner) begin(cpu int, role string, on netip.AddrPort) (p *launch.Process, at netip.AddrPort, err error) {
+	if p, err = self(cpu, role, on.String()); err != nil {
 		return nil, at, err
 	}
 	line, err := within(5*time.Second, func() (string, error) {
@@ -78,13 +80,13 @@ func (r *Runner) begin(role string, on netip.AddrPort) (p *launch.Process, at ne
 	return p, at, nil
 }
 
-// Close ends the backend.
+// Close ends the backends.
 func (r *Runner) Close() error {
-	err := r.backend.Stop()
-	if r.echo != nil {
-		err = errors.Join(err, r.echo.Stop())
+	var problems error
+	for _, p := range r.backends() {
+		problems = errors.Join(problems, p.Stop())
 	}
-	return err
+	return problems
 }
 
 // self starts a role of this very program, pinned, with pipes.
@@ -124,7 +126,7 @@ func (r *Runner) Run(ctx context.Context, c cases.Case) (report.Case, error) {
 	if err := r.identify(c.Key); err != nil {
 		return out, err
 	}
-	if err := r.echoing(c); err != nil {
+	if err := r.provide(c); err != nil {
 		return out, err
 	}
 	rounds, err := run(ctx, c, line)
@@ -207,7 +209,7 @@ func (r *Runner) start(ctx context.Context, c cases.Case, who peers.Contestant) 
 		Port: port, Control: control, Backend: r.backendOf(c), Set: c.Rules, Equal: r.opts.Equal,
 		Secure: c.Secure, Identity: r.identities[c.Key], HTTP2: c.Streams > 0, Feature: c.Feature, Relay: c.Relay, Datagrams: c.Window > 0,
 		BufferSize: c.BufferSize, Clients: c.Connections + c.Slow, Descriptors: r.opts.Descriptors,
-		Dir: dir, CPU: r.opts.ProxyCPU,
+		Dir: dir, CPU: pin(c, r.opts.ProxyCPU), Default: c.Default,
 	}, log)
 	if err != nil {
 		r.progress("%-18s %s did not start: %v", c.Name, who.Name, err)

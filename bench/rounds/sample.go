@@ -27,11 +27,8 @@ func (r *Runner) take(e *entrant, clients []*launch.Process) (s sample, err erro
 	if s.proxy, err = measure.Usage(s.processes); err != nil {
 		return s, fmt.Errorf("%s: %w", e.Name, err)
 	}
-	if s.backend, err = treeUsage(r.backend); err != nil {
-		return s, fmt.Errorf("backend: %w", err)
-	}
-	if r.echo != nil {
-		one, err := treeUsage(r.echo)
+	for _, p := range r.backends() {
+		one, err := treeUsage(p)
 		if err != nil {
 			return s, fmt.Errorf("backend: %w", err)
 		}

@@ -79,7 +79,7 @@ func (r *Runner) spec(c cases.Case, e *entrant) load.Spec {
 // that they do not count as foreign.
 func (r *Runner) own(ctx context.Context, c cases.Case, e *entrant, s *report.Slice, beside []*launch.Process) error {
 	spec := r.spec(c, e)
-	client, lines, err := r.warm(spec)
+	client, lines, err := r.warm(spec, pin(c, r.opts.ClientCPU))
 	if err != nil {
 		return err
 	}
@@ -110,9 +110,9 @@ func (r *Runner) own(ctx context.Context, c cases.Case, e *entrant, s *report.Sl
 	return lost(before, after)
 }
 
-// warm starts a load process and waits until its connections stand.
-func (r *Runner) warm(spec load.Spec) (*launch.Process, *bufio.Reader, error) {
-	client, err := self(r.opts.ClientCPU, "load")
+// warm starts a load process on a CPU and waits until its connections stand.
+func (r *Runner) warm(spec load.Spec, cpu int) (*launch.Process, *bufio.Reader, error) {
+	client, err := self(cpu, "load")
 	if err != nil {
 		return nil, nil, err
 	}

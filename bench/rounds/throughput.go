@@ -14,10 +14,7 @@ import (
 // throughput runs interleaved rounds, over a few starts of the contestants.
 func (r *Runner) throughput(ctx context.Context, c cases.Case, line []peers.Contestant) ([]report.Round, error) {
 	var out []report.Round
-	total := r.opts.Rounds
-	if c.Rounds > 0 {
-		total = min(total, c.Rounds)
-	}
+	total := r.total(c)
 	starts := min(r.opts.Restarts, total)
 	for n := range starts {
 		// Rounds are spread evenly: 7 over 3 starts are 2, 2 and 3.
@@ -29,6 +26,14 @@ func (r *Runner) throughput(ctx context.Context, c cases.Case, line []peers.Cont
 		}
 	}
 	return out, nil
+}
+
+// total is how many rounds a case has.
+func (r *Runner) total(c cases.Case) int {
+	if c.Rounds > 0 {
+		return min(r.opts.Rounds, c.Rounds)
+	}
+	return r.opts.Rounds
 }
 
 // group runs the rounds first … last-1 with one start of the contestants.
@@ -70,6 +75,9 @@ func (r *Runner) group(ctx context.Context, c cases.Case, line []peers.Contestan
 			r.explain(ctx, s, e)
 		}
 		out = append(out, round)
+	}
+	if last == r.total(c) {
+		r.countCalls(ctx, c, entrants, out[len(out)-1].Slices)
 	}
 	return out, nil
 }

@@ -35,7 +35,7 @@ func (r *Runner) wrk(ctx context.Context, c cases.Case, e *entrant, s *report.Sl
 	if err != nil {
 		return err
 	}
-	p, err := launch.Start(launch.Options{Path: r.opts.Wrk, Args: args, CPU: r.opts.ClientCPU, Talk: true})
+	p, err := launch.Start(launch.Options{Path: r.opts.Wrk, Args: args, CPU: pin(c, r.opts.ClientCPU), Talk: true})
 	if err != nil {
 		return err
 	}
