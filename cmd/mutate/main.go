@@ -22,14 +22,17 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -60,15 +63,17 @@ func main() {
 		o.classes = strings.Split(classes, ",")
 	}
 	o.patterns = flag.Args()
-	if err := mutate(o, os.Stdout, os.Stderr); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := mutate(ctx, o, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(1)
 	}
 }
 
 // mutate tries what the options ask for, writes the report to out, and how it
-// goes to progress.
-func mutate(o options, out, progress io.Writer) error {
+// goes to progress. When ctx ends the report is of what was tried until then.
+func mutate(ctx context.Context, o options, out, progress io.Writer) error {
 	for _, c := range o.classes {
 		if !slices.Contains(allClasses, c) {
 			return fmt.Errorf("there is no class %q; there are %s", c, strings.Join(allClasses, ", "))
@@ -97,7 +102,7 @@ func mutate(o options, out, progress io.Writer) error {
 	}
 	defer r.close()
 	fmt.Fprintf(progress, "packages: %d; faults that can be made in them: %d; seed %d\n", len(packages), len(faults), o.seed)
-	tried, err := r.run(faults)
+	tried, err := r.run(ctx, faults)
 	report(out, tried, o.seed)
 	return err
 }

@@ -18,7 +18,7 @@ const tiny = "testdata/tiny/tiny.go"
 func tried(t *testing.T, o options) string {
 	t.Helper()
 	var report bytes.Buffer
-	if err := mutate(o, &report, io.Discard); err != nil {
+	if err := mutate(t.Context(), o, &report, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	return report.String()
@@ -79,7 +79,7 @@ func TestSampleFollowsTheSeed(t *testing.T) {
 	if got := sample(options{classes: []string{deferred, argument}}); len(got) != 2 {
 		t.Errorf("of two classes: %v", got)
 	}
-	if got := sample(options{at: "cmd/mutate/" + tiny + ":62"}); len(got) != 1 {
+	if got := sample(options{at: "cmd/mutate/" + tiny + ":65"}); len(got) != 1 {
 		t.Errorf("at one place: %v", got)
 	}
 	report := tried(t, options{patterns: []string{"./testdata/tiny"}, number: 1, seed: 7, classes: []string{argument}})
@@ -96,14 +96,14 @@ func TestPackageWithoutTestsNoticesNothing(t *testing.T) {
 }
 
 func TestTestsThatFailAnywayTeachNothing(t *testing.T) {
-	err := mutate(options{patterns: []string{"./testdata/broken"}}, io.Discard, io.Discard)
+	err := mutate(t.Context(), options{patterns: []string{"./testdata/broken"}}, io.Discard, io.Discard)
 	if err == nil || !strings.Contains(err.Error(), "it is not three") {
 		t.Errorf("no word of the test that failed: %v", err)
 	}
 }
 
 func TestUnknownClassIsRefused(t *testing.T) {
-	err := mutate(options{patterns: []string{"./testdata/tiny"}, classes: []string{"bounds"}}, io.Discard, io.Discard)
+	err := mutate(t.Context(), options{patterns: []string{"./testdata/tiny"}, classes: []string{"bounds"}}, io.Discard, io.Discard)
 	if err == nil || !strings.Contains(err.Error(), `no class "bounds"; there are condition, bound,`) {
 		t.Error(err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -50,12 +51,8 @@ type base struct {
 }
 
 func newRunner(o options, all int, progress io.Writer) (*runner, error) {
-	dir, err := os.MkdirTemp("", "mutate")
+	dir, err := folder("")
 	if err != nil {
-		return nil, err
-	}
-	// Tests that become another user look for their files here.
-	if err := os.Chmod(dir, 0o755); err != nil {
 		return nil, err
 	}
 	want := all
@@ -65,15 +62,25 @@ func newRunner(o options, all int, progress io.Writer) (*runner, error) {
 	return &runner{options: o, dir: dir, progress: progress, want: want, bases: map[*pkg]*base{}}, nil
 }
 
+// folder makes a folder that others may go through: tests that become another
+// user look for their files below it.
+func folder(in string) (string, error) {
+	dir, err := os.MkdirTemp(in, "mutate")
+	if err != nil {
+		return "", err
+	}
+	return dir, os.Chmod(dir, 0o755)
+}
+
 func (r *runner) close() { os.RemoveAll(r.dir) }
 
-// run tries faults in their order until enough of them count.
-func (r *runner) run(faults []*fault) ([]trial, error) {
+// run tries faults in their order until enough of them count, or ctx ends.
+func (r *runner) run(ctx context.Context, faults []*fault) ([]trial, error) {
 	var side sync.WaitGroup
 	var failed error
 	for range max(1, r.side) {
 		side.Go(func() {
-			for f := r.take(faults); f != nil; f = r.take(faults) {
+			for f := r.take(faults); f != nil && ctx.Err() == nil; f = r.take(faults) {
 				t, err := r.try(f)
 				r.put(t, err, &failed)
 			}
@@ -120,7 +127,7 @@ func (r *runner) try(f *fault) (trial, error) {
 	if b.err != nil {
 		return t, b.err
 	}
-	dir, err := os.MkdirTemp(r.dir, "")
+	dir, err := folder(r.dir)
 	if err != nil {
 		return t, err
 	}
@@ -160,7 +167,7 @@ func (r *runner) measure(p *pkg) (time.Duration, error) {
 	if !p.tested {
 		return 0, nil
 	}
-	dir, err := os.MkdirTemp(r.dir, "")
+	dir, err := folder(r.dir)
 	if err != nil {
 		return 0, err
 	}

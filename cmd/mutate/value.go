@@ -60,6 +60,8 @@ func (f *finder) truth(n *ast.Ident, stack []ast.Node) {
 	f.add(constant, n.Pos(), n.End(), other[n.Name], "")
 }
 
+var errorType = types.Universe.Lookup("error").Type().Underlying().(*types.Interface)
+
 // besideError reports whether a value is returned with an error: nobody looks at
 // it then.
 func (f *finder) besideError(n ast.Expr, stack []ast.Node) bool {
@@ -98,8 +100,14 @@ func (f *finder) builtin(c *ast.CallExpr, names ...string) bool {
 }
 
 // words reports whether a call only makes something for people to read: a line
-// of the log, the text of an error. Nobody should have to test its words.
+// of the log, an error out of a format. Nobody should have to test its words.
 func (f *finder) words(c *ast.CallExpr) bool {
+	if sig, is := f.info.TypeOf(c.Fun).(*types.Signature); is && sig.Variadic() && sig.Results().Len() == 1 {
+		last := sig.Params().At(sig.Params().Len() - 1).Type().(*types.Slice)
+		if types.Identical(last.Elem(), types.Universe.Lookup("any").Type()) && types.Implements(sig.Results().At(0).Type(), errorType) {
+			return true
+		}
+	}
 	var id *ast.Ident
 	switch fun := ast.Unparen(c.Fun).(type) {
 	case *ast.Ident:
@@ -114,10 +122,10 @@ func (f *finder) words(c *ast.CallExpr) bool {
 		return false
 	}
 	switch of.Pkg().Path() {
-	case "log", "log/slog", "errors":
-		return of.Name() != "Is" && of.Name() != "As" && of.Name() != "AsType" && of.Name() != "Join"
-	case "fmt":
-		return of.Name() == "Errorf"
+	case "log", "log/slog":
+		return true
+	case "errors":
+		return of.Name() == "New"
 	}
 	return false
 }

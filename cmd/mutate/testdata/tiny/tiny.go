@@ -4,6 +4,7 @@ package tiny
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -33,11 +34,13 @@ func (q *Queue) Put(n int) error {
 	}
 	if len(q.items) == 2 {
 		slog.Warn("full", "of", 2)
-		return errors.New("full")
+		return invalid("full: %d of %d", 2, 2)
 	}
 	q.items = append(q.items, n)
 	return nil
 }
+
+func invalid(format string, about ...any) error { return fmt.Errorf(format, about...) }
 
 // Clear forgets all numbers but those from the first on.
 func (q *Queue) Clear() {
