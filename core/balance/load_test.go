@@ -62,6 +62,28 @@ func TestAllFullMeansNoPickUntilOneIsReleased(t *testing.T) {
 	}
 }
 
+// Those who wait ask, and it is they who learn first of who went down or came back.
+func TestRoomFollowsWhoGoesDownAndComesBack(t *testing.T) {
+	f := newFixture(t, balance.Member{Limit: 1}, balance.Member{Limit: 1})
+	p := f.picker(balance.RoundRobin)
+	if !p.Claim(0) {
+		t.Fatal("0 cannot be had")
+	}
+	for _, c := range []struct {
+		change       func(int)
+		member       int
+		free, usable bool
+	}{{f.down, 1, false, true}, {f.up, 1, true, true}, {f.down, 1, false, true}, {f.down, 0, false, false}, {f.up, 1, true, true}} {
+		c.change(c.member)
+		if free := p.Free(balance.Tried{}); free != c.free {
+			t.Errorf("%+v: free %v", c, free)
+		}
+		if free, usable := p.Room(); free != c.free || usable != c.usable {
+			t.Errorf("%+v: free %v, usable %v", c, free, usable)
+		}
+	}
+}
+
 func TestLimitHoldsOverAReload(t *testing.T) {
 	f := newFixture(t, balance.Member{Limit: 2})
 	old := f.picker(balance.RoundRobin)
@@ -124,6 +146,17 @@ func TestRandomOfTwoPrefersTheLessLoaded(t *testing.T) {
 		t.Errorf("the busiest of four got %d of 400", got[0])
 	}
 	share(t, got, []int{0, 1, 1, 1}, 70)
+	// An idle one of four is among the two in half of the draws, wherever it is:
+	// six standard deviations.
+	for idle := range 4 {
+		for i := range f.members {
+			f.members[i].Load.Active.Store(1000)
+		}
+		f.members[idle].Load.Active.Store(0)
+		if n := count(t, p, 4000, true)[idle]; n < 1800 || n > 2200 {
+			t.Errorf("the idle one, %d, got %d of 4000", idle, n)
+		}
+	}
 }
 
 func TestRandomOfTwoFollowsWeights(t *testing.T) {
