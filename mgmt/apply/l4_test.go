@@ -74,15 +74,24 @@ func TestACopyOfAnL4FarmSharesNoNumber(t *testing.T) {
 
 func TestNamesOfBackendsOfL4FarmsAreResolved(t *testing.T) {
 	h := newHouse(t)
-	f := relay("a", 5000)
-	f.L4.Backends = []farm.Backend{{Host: "db.example"}}
-	_, err := h.Change(context.Background(), root, "", 0, add(f))
+	named := func(as farm.Resolve) func(*farm.Config) error {
+		f := relay("a", 5000)
+		f.L4.Backends = []farm.Backend{{Host: "db.example", Resolve: as}}
+		return add(f)
+	}
+	_, err := h.Change(context.Background(), root, "", 0, named(farm.ResolveFirst))
 	var broken *validate.Error
 	if !errors.As(err, &broken) || broken.Path != `farm "a" backend 0` || broken.Field != "ip" || !strings.Contains(broken.Message, "no such name") {
 		t.Fatal(err)
 	}
+	h.name("db.example", "127.0.0.1") // the farm itself
+	for _, as := range []farm.Resolve{farm.ResolveFirst, farm.ResolveAll} {
+		if _, err := h.Change(context.Background(), root, "", 0, named(as)); !errors.As(err, &broken) {
+			t.Errorf("resolve %q to the farm itself: %v", as, err)
+		}
+	}
 	h.name("db.example", "10.0.0.7")
-	h.must(add(f))
+	h.must(named(farm.ResolveFirst))
 	addr := func() string {
 		cfg, _ := h.Current()
 		return cfg.Farms[0].L4.Backends[0].Addr.String()
