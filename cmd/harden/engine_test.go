@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/sluicelb/sluice/cmd/harden"
 )
 
@@ -102,6 +104,7 @@ func engineChild() {
 	try("connect from an address", func() error { return dialFrom(listener.Addr().String()) })
 	try("mark a connection", func() error { return mark(syscall.AF_INET, 7) })
 	try("take a socket netd made", func() error { return receive(pair) })
+	try("ask what waits to be read", func() error { _, err := unix.IoctlGetInt(pair[0], unix.TIOCINQ); return err })
 	try("signal itself", func() error { return syscall.Kill(os.Getpid(), 0) })
 	close(spin)
 	_ = json.NewEncoder(os.Stdout).Encode(a)
@@ -213,7 +216,7 @@ func hardenedAs(t *testing.T, role string, keep []harden.Capability, env ...stri
 func TestHardenedEngineIsShutIn(t *testing.T) {
 	a := hardened(t)
 	t.Logf("in force: %s", a.Status)
-	open := []string{"connect from an address", "signal itself", "take a socket netd made"}
+	open := []string{"connect from an address", "ask what waits to be read", "signal itself", "take a socket netd made"}
 	denied := []string{"mark a connection", "read /etc/shadow", "exec /bin/true", "run /bin/true", "ptrace the parent", "become uid 0", "become gid 0"}
 	if a.Status.Landlock > 0 || a.Status.Seccomp {
 		denied = append(denied, "read /etc/passwd", "write a file", "list a directory")
