@@ -212,3 +212,31 @@ func TestNamesBeyondTheListAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// A value is written down before it is set, or nobody gives it back after a crash
+// in between; and it is given back before it is forgotten.
+func TestNothingIsSetThatCannotBeWrittenDown(t *testing.T) {
+	if !sysnettest.Inside(t) {
+		return
+	}
+	appliance(t)
+	before := everything(t)
+	f := journal(t)
+	only, err := os.Open(f.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer only.Close()
+	if err := open(t, only).Keep(sysctl.Forward(true, true)); err == nil || !strings.Contains(err.Error(), "is not set") {
+		t.Errorf("a journal that cannot be written: %v", err)
+	}
+	same(t, before)
+	keep(t, open(t, f), sysctl.Forward(true, false)...)
+	if err := open(t, only).Keep(nil); err == nil {
+		t.Error("a journal that cannot be written: no error")
+	}
+	same(t, before)
+	if l := open(t, f).List(); len(l) == 0 {
+		t.Error("what could not be written down is forgotten")
+	}
+}

@@ -42,10 +42,7 @@ func (g *group) choose(c *iptables.Chain) {
 			continue
 		}
 		w := s.EffectiveWeight()
-		switch g.l4.Algorithm {
-		case farm.L4RoundRobin:
-			w = 1
-		case farm.L4LeastConn:
+		if g.l4.Algorithm == farm.L4LeastConn {
 			w = 10
 			if known, ok := g.in.Weights[s.ID]; ok {
 				w = max(1, known)
