@@ -165,7 +165,7 @@ func (k *Keeper) endGrace(ctx context.Context, at time.Time) bool {
 		return false
 	}
 	lost := func(backend uint32) bool { return over[backend] }
-	k.end(lost)
+	k.noteFlushed(lost)
 	k.flush(ctx, lost)
 	return true
 }

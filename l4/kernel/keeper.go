@@ -44,9 +44,9 @@ type Keeper struct {
 	prepared    time.Time         // when that was asked last
 	applied     bool              // Apply was called
 	graced      []graced          // farms that were stopped and whose connections may go on
-	// ended are farms whose connections were ended, and until when that is to be
+	// flushed are farms whose connections were flushed, and until when that is to be
 	// remembered.
-	ended map[uint32]time.Time
+	flushed map[uint32]time.Time
 	load
 
 	shown atomic.Pointer[view]
@@ -58,7 +58,7 @@ func New(o Options) *Keeper {
 	if o.Connections == nil {
 		o.Connections = Tracked{}
 	}
-	k := &Keeper{options: o, ended: map[uint32]time.Time{}, load: load{counted: map[uint32]uint32{}}}
+	k := &Keeper{options: o, flushed: map[uint32]time.Time{}, load: load{counted: map[uint32]uint32{}}}
 	k.show()
 	return k
 }
@@ -74,9 +74,9 @@ func (k *Keeper) Apply(ctx context.Context, generation uint64, cfg *farm.Config)
 	k.farms, k.transparent = split(cfg)
 	lost := k.parting(before)
 	if lost != nil {
-		k.end(lost)
+		k.noteFlushed(lost)
 	}
-	k.endedLong(time.Now())
+	k.forgetFlushed(time.Now())
 	k.applied = true
 	k.watch(ctx)
 	k.prepare(ctx)
@@ -128,7 +128,7 @@ func (k *Keeper) follow(ctx context.Context, wire bool) {
 	if len(k.farms) == 0 && len(k.transparent) == 0 && !over {
 		return
 	}
-	changed := k.endedLong(time.Now())
+	changed := k.forgetFlushed(time.Now())
 	changed = k.measure(ctx, time.Now()) || changed || k.options.Board != nil && k.options.Board.Version() != k.version
 	if over || len(k.unready) > 0 && time.Since(k.prepared) >= retryPause {
 		k.prepare(ctx)

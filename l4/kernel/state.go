@@ -110,7 +110,7 @@ func (k *Keeper) Clean(ctx context.Context) error {
 	defer k.mu.Unlock()
 	_, err := k.options.Filter.Carry(ctx, &rules.Input{})
 	if err == nil {
-		k.end(func(uint32) bool { return true })
+		k.noteFlushed(func(uint32) bool { return true })
 		k.farms, k.transparent, k.graced, k.unready, k.cleaned = nil, nil, nil, nil, true
 		k.show()
 	}

@@ -27,9 +27,9 @@ type Carrier interface {
 	// Objects lists what of it is in the kernel, Clean removes that.
 	Objects(ctx context.Context) ([]ctl.KernelObject, error)
 	Clean(ctx context.Context) error
-	// Ending is told whose connections are ended next: what is left of them is
+	// Flushing is told whose connections are ended next: what is left of them is
 	// refused then.
-	Ending(ctx context.Context, meant func(backend uint32) bool)
+	Flushing(ctx context.Context, meant func(backend uint32) bool)
 }
 
 // Host looks after the machine. Make one with New. Any goroutine may call its

@@ -39,7 +39,7 @@ type carrier struct {
 	ended []uint32 // of the first ten
 }
 
-func (c *carrier) Ending(_ context.Context, meant func(backend uint32) bool) {
+func (c *carrier) Flushing(_ context.Context, meant func(backend uint32) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for id := range uint32(10) {

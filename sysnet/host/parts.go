@@ -62,7 +62,7 @@ func (h *Host) flush(ctx context.Context, q ctl.BackendConnections, c Carrier) (
 	if _, err := filter(q); err != nil {
 		return 0, err
 	}
-	c.Ending(ctx, func(id uint32) bool { return len(q.Backends) == 0 || slices.Contains(q.Backends, id) })
+	c.Flushing(ctx, func(id uint32) bool { return len(q.Backends) == 0 || slices.Contains(q.Backends, id) })
 	if len(q.Backends) == 0 {
 		return conntrack.Flush(ctx, conntrack.Farms())
 	}

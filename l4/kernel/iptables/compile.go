@@ -153,7 +153,7 @@ func backendChain(backend uint32) string { return fmt.Sprintf("%s-B%d", iptables
 func (g *group) compile() {
 	nat := g.script.Table("nat")
 	chain := nat.Chain(g.farmChain(), g.farm.ID)
-	if g.in.Ended[g.farm.ID] { // see midway
+	if g.in.Flushed[g.farm.ID] { // as rules do
 		chain.Add("-p tcp ! --syn -j CONNMARK --set-xmark %#x/0xffffffff", refusedMark|g.farm.ID)
 		chain.Add("-p tcp ! --syn -j RETURN")
 	}

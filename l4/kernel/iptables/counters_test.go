@@ -87,7 +87,7 @@ func TestRulesComeBackWhenOthersFlushThem(t *testing.T) {
 		f.L4.Mark = 7
 		f.L4.Logs = true
 		s.Apply(f)
-		stands := func() (yes bool) {
+		intact := func() (yes bool) {
 			s.Appliance.Do(func() { yes = filter.Intact(t.Context()) })
 			return yes
 		}
@@ -104,16 +104,16 @@ func TestRulesComeBackWhenOthersFlushThem(t *testing.T) {
 		} {
 			flush()
 			if name == "nothing" || name == "a rule of others" {
-				if !stands() {
+				if !intact() {
 					t.Errorf("%s: rules are said to be gone", name)
 				}
 				continue
 			}
-			if stands() {
+			if intact() {
 				t.Errorf("%s: rules are said to stand\n%s", name, s.Appliance.Run(command+"-save"))
 			}
 			s.Apply(f)
-			if !stands() {
+			if !intact() {
 				t.Errorf("%s: rules made anew are said to be gone", name)
 			}
 			if seen := s.Ask("tcp", netip.Addr{}, s.VIP4+":80"); seen.To.Port() != 8080 {

@@ -24,7 +24,7 @@ func TestFarmsComeBackAfterSomebodyFlushedSomeRules(t *testing.T) {
 	filter := nftables.New(s.NFT, l4test.Quiet)
 	s.Use(filter)
 	s.Apply(f)
-	stands := func() (ok bool) {
+	intact := func() (ok bool) {
 		s.In(func(ctx context.Context) { ok = filter.Intact(ctx) })
 		return ok
 	}
@@ -34,12 +34,12 @@ func TestFarmsComeBackAfterSomebodyFlushedSomeRules(t *testing.T) {
 		"flush table inet sluice", "delete table inet sluice", "flush ruleset",
 	} {
 		for range 2 {
-			if !stands() {
+			if !intact() {
 				t.Fatalf("before %q: rules are said to be missing", how)
 			}
 		}
 		s.Appliance.Run("nft", strings.Fields(how)...)
-		if stands() {
+		if intact() {
 			t.Errorf("%q was not noticed", how)
 		}
 		s.Apply(f)

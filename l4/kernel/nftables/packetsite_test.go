@@ -23,7 +23,7 @@ type packetSite struct {
 	vip4, vip6 string
 	places     places
 	devices    []string // packets for VIPs may arrive by, "front" if empty
-	ended      map[uint32]bool
+	flushed    map[uint32]bool
 }
 
 // places is a Wire whose places are written down.
@@ -98,7 +98,7 @@ func (a arriving) Devices(netip.Addr) []string { return a.devices }
 // apply makes the appliance carry the farms.
 func (s *packetSite) Apply(farms ...farm.Farm) {
 	s.t.Helper()
-	want, problems := rules.Compile(&rules.Input{Farms: farms, Wire: s.wire(), Ended: s.ended})
+	want, problems := rules.Compile(&rules.Input{Farms: farms, Wire: s.wire(), Flushed: s.flushed})
 	for id, p := range problems {
 		s.t.Fatalf("farm %d: %s", id, p)
 	}

@@ -86,7 +86,7 @@ func TestWhatAStoppedFarmRememberedGoesWithIt(t *testing.T) {
 	}
 }
 
-// The kernel takes up connections midway, and with one backend there is no other.
+// The kernel takes up connections in mid-stream, and with one backend there is no other.
 func TestWhatARestartEndedIsNotTakenUpAgain(t *testing.T) {
 	s := l4test.NewSite(t, 1)
 	var farms []farm.Farm
@@ -110,8 +110,8 @@ func TestNorIsItInPacketModes(t *testing.T) {
 		}
 		defer a.Close()
 		s.Apply(l4test.Stopped(f))
-		s.ended = map[uint32]bool{f.ID: true}
-		defer func() { s.ended = nil }()
+		s.flushed = map[uint32]bool{f.ID: true}
+		defer func() { s.flushed = nil }()
 		s.Apply(f)
 		if err := a.Again("after a restart"); !errors.Is(err, syscall.ECONNRESET) {
 			t.Errorf("the connection from before: %v", err)

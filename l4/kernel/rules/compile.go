@@ -85,7 +85,7 @@ func (c *compiler) rewriting(f *farm.Farm) error {
 	}
 	c.used.families[g.family] = true
 	chain := c.rules.ChainOf(inetID(farmChain(f.ID)), func() *nft.Chain { return &nft.Chain{Owner: f.ID} })
-	chain.Rules = append(c.midway(f), g.body(persist)...)
+	chain.Rules = append(c.midStream(f), g.body(persist)...)
 	for _, e := range entries {
 		set := c.rules.SetOf(inetID(e.set), e.make)
 		set.Elements[e.key] = nft.Element{Value: "goto " + farmChain(f.ID), Owner: f.ID}
@@ -145,13 +145,13 @@ func Plain(f *farm.Farm) error {
 	return nil
 }
 
-// midway refuses what is of a TCP connection but does not begin it.
-const midway = "tcp flags & syn == 0 goto refuse"
+// midStream refuses what is of a TCP connection but does not begin it.
+const midStream = "tcp flags & syn == 0 goto refuse"
 
-// midway is the rule for farms that refuse such packets now.
-func (c *compiler) midway(f *farm.Farm) []string {
-	if !c.in.Ended[f.ID] {
+// midStream is the rule for farms that refuse such packets now.
+func (c *compiler) midStream(f *farm.Farm) []string {
+	if !c.in.Flushed[f.ID] {
 		return nil
 	}
-	return []string{midway}
+	return []string{midStream}
 }

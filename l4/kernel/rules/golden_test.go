@@ -49,7 +49,7 @@ func TestConfigurationsCompileToTheirRules(t *testing.T) {
 			f.L4.Backends[1].Sessions = []string{"2001:db8::7 . 4000"}
 		})}},
 		"remembering": {Farms: []farm.Farm{l4test.Example(func(f *farm.Farm) { f.Stopped, f.L4.Persist = true, farm.L4PersistMAC })}, Hold: true},
-		"ended": {Wire: onWire(), Ended: map[uint32]bool{7: true, 8: true}, Farms: []farm.Farm{l4test.Example(nil), l4test.Example(func(f *farm.Farm) {
+		"flushed": {Wire: onWire(), Flushed: map[uint32]bool{7: true, 8: true}, Farms: []farm.Farm{l4test.Example(nil), l4test.Example(func(f *farm.Farm) {
 			f.ID, f.L4.NAT, f.L4.Ports[0] = 8, farm.NATDirect, farm.PortRange{First: 81, Last: 81}
 		})}},
 		"spilling": {Farms: []farm.Farm{l4test.Example(func(f *farm.Farm) {

@@ -19,9 +19,9 @@ type Input struct {
 	// Transparent are farms the engine carries whose backends see the addresses
 	// of clients: what they answer is led to the engine.
 	Transparent []farm.Farm
-	// Ended are farms whose connections were ended and may not know yet: what is
+	// Flushed are farms whose connections were flushed and may not know yet: what is
 	// of a TCP connection and does not begin it is refused.
-	Ended map[uint32]bool
+	Flushed map[uint32]bool
 	// Hold keeps rewriting the packets of connections there are, even if no farm
 	// runs any more.
 	Hold bool

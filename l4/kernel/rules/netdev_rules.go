@@ -33,7 +33,7 @@ func (p *packetFarm) farmRules(sessions *packetSessions) (out []string) {
 	}
 	// An element that names a backend of the past has to go: updating keeps it.
 	out = append(out, "meta mark vmap @send", "delete @"+flows.Name+" { "+key+" : meta mark }")
-	out = append(out, p.midway(p.farm)...)
+	out = append(out, p.midStream(p.farm)...)
 	const deliver = "meta mark @opened meta mark vmap @open"
 	if sessions != nil {
 		out = append(out, sessions.lookup(deliver)...)

@@ -43,7 +43,7 @@ func TestWhatIsEndedOnRequestIsNotTakenUpAgain(t *testing.T) {
 	s.Apply(f, g)
 	other := open(g)
 	end(open(f), func(ctx context.Context) {
-		s.Keeper.Ending(ctx, func(id uint32) bool { return id == 10 })
+		s.Keeper.Flushing(ctx, func(id uint32) bool { return id == 10 })
 	})
 	end(open(f), func(ctx context.Context) {
 		if err := s.Keeper.Clean(ctx); err != nil {
@@ -60,7 +60,7 @@ func TestEndedConnectionsAreRememberedAsLongAsTheyMayBeSilent(t *testing.T) {
 	k := kernel.New(kernel.Options{Filter: f, Connections: none{}, Log: l4test.Quiet})
 	one := l4test.Example(func(f *farm.Farm) { f.L4.NAT, f.L4.IdleTimeout = farm.NATDirect, 1 })
 	apply := func(farms ...farm.Farm) { k.Apply(context.Background(), 1, &farm.Config{Farms: farms}) }
-	ended := func() bool { in, _ := f.now(); return in.Ended[one.ID] }
+	ended := func() bool { in, _ := f.now(); return in.Flushed[one.ID] }
 	apply(one)
 	if ended() {
 		t.Error("nothing was ended yet")

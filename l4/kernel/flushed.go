@@ -10,56 +10,56 @@ import (
 )
 
 // A connection the kernel has forgotten has not ended: it takes up what comes
-// midway as it takes what is new, and a farm that was stopped and started, or
+// in mid-stream as it takes what is new, and a farm that was stopped and started, or
 // whose backend was cut and is back, may choose the same backend for it. So
 // farms refuse for a while what does not begin as a connection does. Only for a
 // while, because it is good that the kernel takes up others: those of a farm
 // that hashes come from another appliance, when routes change.
 
-// endedTime is how long a connection may be silent without being forgotten: the
+// flushedTime is how long a connection may be silent without being forgotten: the
 // kernel's nf_conntrack_tcp_timeout_established, unless somebody set it.
-const endedTime = 5 * 24 * time.Hour
+const flushedTime = 5 * 24 * time.Hour
 
 // silence is how long a packet of a connection that was ended may be yet to come.
 func silence(f *farm.Farm) time.Duration {
 	if rules.Home(f.L4.NAT) == rules.Netdev {
 		return time.Duration(rules.IdleTime(f.L4)) * time.Second
 	}
-	return endedTime
+	return flushedTime
 }
 
-// end notes that connections to these backends are ended now. Of those that were
+// noteFlushed notes that connections to these backends are ended now. Of those that were
 // deleted none can be chosen again.
-func (k *Keeper) end(lost func(backend uint32) bool) {
+func (k *Keeper) noteFlushed(lost func(backend uint32) bool) {
 	for i := range k.farms {
 		f := &k.farms[i]
 		for j := range f.L4.Backends {
 			if lost(f.L4.Backends[j].ID) {
-				k.ended[f.ID] = time.Now().Add(silence(f))
+				k.flushed[f.ID] = time.Now().Add(silence(f))
 			}
 		}
 	}
 }
 
-// Ending has what is of the connections to these backends refused from now on:
-// they are ended on request.
-func (k *Keeper) Ending(ctx context.Context, meant func(backend uint32) bool) {
+// Flushing has what is of the connections to these backends refused from now on:
+// they are flushed on request.
+func (k *Keeper) Flushing(ctx context.Context, meant func(backend uint32) bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.farms) > 0 {
-		k.end(meant)
+		k.noteFlushed(meant)
 		k.carry(ctx)
 	}
 }
 
-// endedLong forgets ended connections that are not to be heard of any more, and
+// forgetFlushed forgets flushed connections that are not to be heard of any more, and
 // farms that are gone; it reports whether there were such of a farm that is not.
-func (k *Keeper) endedLong(at time.Time) (over bool) {
+func (k *Keeper) forgetFlushed(at time.Time) (over bool) {
 	there := map[uint32]bool{}
 	for i := range k.farms {
 		there[k.farms[i].ID] = true
 	}
-	maps.DeleteFunc(k.ended, func(id uint32, until time.Time) bool {
+	maps.DeleteFunc(k.flushed, func(id uint32, until time.Time) bool {
 		gone := at.After(until)
 		over = over || gone && there[id]
 		return gone || !there[id]
@@ -67,10 +67,10 @@ func (k *Keeper) endedLong(at time.Time) (over bool) {
 	return over
 }
 
-// endedNow are the farms with connections that were ended.
-func (k *Keeper) endedNow() map[uint32]bool {
-	out := make(map[uint32]bool, len(k.ended))
-	for id := range k.ended {
+// flushedNow are the farms with connections that were flushed.
+func (k *Keeper) flushedNow() map[uint32]bool {
+	out := make(map[uint32]bool, len(k.flushed))
+	for id := range k.flushed {
 		out[id] = true
 	}
 	return out
