@@ -78,7 +78,7 @@ func trafficOf(t ctl.KernelTraffic) stats.Traffic {
 	return out
 }
 
-// Sessions implements keeper.
+// Sessions implements sessionStore.
 func (k *inKernel) Sessions(ctx context.Context, service uint32, limit int) (total int, list []link.Session, err error) {
 	found, err := k.netd.KernelSessions(ctx, service, limit)
 	for _, s := range found.List {
@@ -87,7 +87,7 @@ func (k *inKernel) Sessions(ctx context.Context, service uint32, limit int) (tot
 	return found.Total, list, sessionError(err)
 }
 
-// Session implements keeper.
+// Session implements sessionStore.
 func (k *inKernel) Session(ctx context.Context, service uint32, key []byte) (link.Session, bool, error) {
 	s, ok, err := k.netd.KernelSession(ctx, service, string(key))
 	return sessionOf(s), ok, sessionError(err)
@@ -97,7 +97,7 @@ func sessionOf(s ctl.KernelSession) link.Session {
 	return link.Session{Key: []byte(s.Key), Backend: s.Backend, TTL: s.TTL, Static: s.Static}
 }
 
-// ChangeSessions implements keeper.
+// ChangeSessions implements sessionStore.
 func (k *inKernel) ChangeSessions(ctx context.Context, c link.SessionChange) (int, error) {
 	if c.Act == link.LearnSessions {
 		learned := ctl.KernelLearned{Service: c.Service}

@@ -56,7 +56,7 @@ func TestSessionsOfKernelFarmsAreKeptByNetd(t *testing.T) {
 		ctl.OpKernelSession:  answer(ctl.KernelSessions{Total: 1, List: found.List[:1]}, &question, nil),
 		ctl.OpKernelChange:   answer(3, &change, nil),
 	})
-	table, g := sessionTable{keepers{engine: &changer{}, kernel: k}}, dns().Groups()[0]
+	table, g := sessionTable{sessionStores{engine: &changer{}, kernel: k}}, dns().Groups()[0]
 	list, total, err := table.List(t.Context(), g, 5)
 	if err != nil || total != 9 || len(list) != 2 || list[0].Type != "static" || list[1].ID != 1 || *list[1].TTL != "1m30s" || list[1].BackendPort != nil || list[1].Service != "" {
 		t.Errorf("%+v, %d, %v", list, total, err)
@@ -127,7 +127,7 @@ func TestWhatNetdRefusesIsNoSilence(t *testing.T) {
 		ctl.OpKernelState:   answer(ctl.KernelState{Warnings: map[uint32][]string{4: {"no"}}}, &nothing, nil),
 		ctl.OpSystemObjects: answer(nil, &nothing, errors.New("operation not permitted")),
 	})
-	table, g := sessionTable{keepers{kernel: k}}, dns().Groups()[0]
+	table, g := sessionTable{sessionStores{kernel: k}}, dns().Groups()[0]
 	if _, err := table.Flush(t.Context(), g); !errors.Is(err, api.ErrSessionRefused) || errors.Is(err, apply.ErrUnavailable) {
 		t.Errorf("refused: %v", err)
 	}
@@ -141,7 +141,7 @@ func TestWhatNetdRefusesIsNoSilence(t *testing.T) {
 		t.Errorf("refused: %v", err)
 	}
 	away := newInKernel(filepath.Join(t.TempDir(), "none"))
-	if _, _, err := (sessionTable{keepers{kernel: away}}).List(t.Context(), g, 5); !errors.Is(err, apply.ErrUnavailable) {
+	if _, _, err := (sessionTable{sessionStores{kernel: away}}).List(t.Context(), g, 5); !errors.Is(err, apply.ErrUnavailable) {
 		t.Errorf("no netd: %v", err)
 	}
 	if got := away.warnings(4); got != nil {

@@ -258,7 +258,7 @@ func (m *manager) deps() api.Deps {
 		Engine:       m.engineState,
 		Watching:     m.watching(),
 		Sessions:     m.sessions,
-		SessionTable: sessionTable{m.keepers()},
+		SessionTable: sessionTable{m.sessionStores()},
 		Explain:      m.explain,
 		Traffic:      m.kernel.counts.get,
 		Tracked:      m.kernel,

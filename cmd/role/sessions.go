@@ -25,31 +25,33 @@ type asker interface {
 	Sessions(ctx context.Context, service uint32, limit int) (total int, list []link.Session, err error)
 }
 
-// keeper is who keeps the sessions of a farm, by the number of their group;
+// sessionStore is who keeps the sessions of a farm, by the number of their group;
 // *publish.Publisher is one, for the engine.
-type keeper interface {
+type sessionStore interface {
 	asker
 	Session(ctx context.Context, service uint32, key []byte) (s link.Session, ok bool, err error)
 	ChangeSessions(ctx context.Context, change link.SessionChange) (changed int, err error)
 }
 
-// keepers knows who keeps the sessions of which farm.
-type keepers struct{ engine, kernel keeper }
+// sessionStores knows who keeps the sessions of which farm.
+type sessionStores struct{ engine, kernel sessionStore }
 
-func (k keepers) of(f *farm.Farm) keeper {
+func (k sessionStores) of(f *farm.Farm) sessionStore {
 	if f.InKernel() {
 		return k.kernel
 	}
 	return k.engine
 }
 
-func (m *manager) keepers() keepers { return keepers{engine: m.publisher, kernel: m.kernel} }
+func (m *manager) sessionStores() sessionStores {
+	return sessionStores{engine: m.publisher, kernel: m.kernel}
+}
 
 // sessions is api.Deps.Sessions. While nobody answers there are none to show.
 func (m *manager) sessions(ctx context.Context, f *farm.Farm, service string) ([]api.Session, int, error) {
 	ctx, cancel := context.WithTimeout(ctx, sessionsTimeout)
 	defer cancel()
-	list, total, err := farmSessions(ctx, m.keepers().of(f), f, service, link.MaxSessions)
+	list, total, err := farmSessions(ctx, m.sessionStores().of(f), f, service, link.MaxSessions)
 	switch {
 	case err == nil:
 		return list, total, nil
@@ -144,7 +146,7 @@ func kindOf(e *link.Session) string {
 }
 
 // sessionTable is api.SessionTable: what mgmt asks of the engine, and of netd.
-type sessionTable struct{ from keepers }
+type sessionTable struct{ from sessionStores }
 
 // List implements api.SessionTable.
 func (t sessionTable) List(ctx context.Context, g farm.Group, limit int) ([]api.Session, int, error) {

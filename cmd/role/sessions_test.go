@@ -104,7 +104,7 @@ func (c *changer) ChangeSessions(_ context.Context, change link.SessionChange) (
 
 func TestChangesOfSessionsReachTheEngine(t *testing.T) {
 	c := &changer{}
-	table, s := sessionTable{keepers{engine: c}}, shop().Groups()[2]
+	table, s := sessionTable{sessionStores{engine: c}}, shop().Groups()[2]
 	if was, err := table.Delete(t.Context(), s, "me"); err != nil || !was {
 		t.Error(was, err)
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/sluicelb/sluice/core/link"
 )
 
-// SessionKeeper keeps persistence sessions by the number of their group; the
+// SessionStore keeps persistence sessions by the number of their group; the
 // engine and netd are one each.
-type SessionKeeper interface {
+type SessionStore interface {
 	Sessions(ctx context.Context, service uint32, limit int) (total int, list []link.Session, err error)
 	ChangeSessions(ctx context.Context, change link.SessionChange) (changed int, err error)
 }
@@ -40,7 +40,7 @@ func keepings(cfg *farm.Config) map[uint32]keeping {
 // move is the sessions of a farm that goes from one data path to another.
 type move struct {
 	service uint32
-	to      SessionKeeper
+	to      SessionStore
 	list    []link.Session
 	// replace: the engine keeps those of farms it does not carry, and what became
 	// of them in the kernel counts, if the list is all of that.
@@ -61,7 +61,7 @@ func (p *Publisher) pack(ctx context.Context, engine Engine, cfg *farm.Config) (
 		if !known || before.persist != now.persist || before.kernel == now.kernel {
 			continue
 		}
-		from, to := SessionKeeper(engine), p.options.KernelSessions
+		from, to := SessionStore(engine), p.options.KernelSessions
 		if before.kernel {
 			from, to = to, from
 		}

@@ -51,7 +51,7 @@ type Options struct {
 	Kernel Kernel
 	// KernelSessions are those of its farms; without it a farm that goes from one
 	// data path to another begins without sessions.
-	KernelSessions SessionKeeper
+	KernelSessions SessionStore
 	// Complete makes what is published of a configuration: a copy that holds
 	// the certificates and authorities its farms name. A farm that cannot run
 	// without one that is missing is stopped in the copy, and the second result

@@ -36,7 +36,7 @@ type Carrier interface {
 // methods.
 type Host struct {
 	log       *slog.Logger
-	sysctl    *sysctl.Keeper
+	sysctl    *sysctl.Values
 	firewall  firewall.Firewall
 	announcer *announce.Announcer
 

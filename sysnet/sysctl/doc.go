@@ -4,7 +4,7 @@
 //
 // # The way through it
 //
-// A Keeper is told everything that shall hold now (Keep). What is new is
+// Values are told everything that shall hold now (Keep). What is new is
 // written down in its journal first and then set; what is wanted no more gets
 // its old value back, unless somebody else has changed it since. List shows
 // both values. Only names of a short list are ever touched (names.go).

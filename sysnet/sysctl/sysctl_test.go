@@ -21,7 +21,7 @@ func journal(t *testing.T) *os.File {
 	return f
 }
 
-func open(t *testing.T, f *os.File) *sysctl.Keeper {
+func open(t *testing.T, f *os.File) *sysctl.Values {
 	t.Helper()
 	k, err := sysctl.Open(f)
 	if err != nil {
@@ -30,7 +30,7 @@ func open(t *testing.T, f *os.File) *sysctl.Keeper {
 	return k
 }
 
-func keep(t *testing.T, k *sysctl.Keeper, want ...sysctl.Setting) {
+func keep(t *testing.T, k *sysctl.Values, want ...sysctl.Setting) {
 	t.Helper()
 	if err := k.Keep(want); err != nil {
 		t.Fatal(err)
@@ -129,11 +129,11 @@ func TestValuesAreSetAndGivenBack(t *testing.T) {
 	}
 }
 
-// keeperVariable makes the test binary a keeper that sets values and is killed.
-const keeperVariable = "SYSCTL_TEST_KEEPER"
+// setterVariable makes the test binary one that sets values and is killed.
+const setterVariable = "SYSCTL_TEST_SETTER"
 
 func TestMain(m *testing.M) {
-	if path := os.Getenv(keeperVariable); path != "" {
+	if path := os.Getenv(setterVariable); path != "" {
 		f, err := os.OpenFile(path, os.O_RDWR, 0)
 		if err != nil {
 			panic(err)
@@ -161,7 +161,7 @@ func TestValuesAreGivenBackAfterACrash(t *testing.T) {
 	f := journal(t)
 	for range 3 { // the next one wants the same, and is killed too
 		cmd := exec.Command("/proc/self/exe")
-		cmd.Env = append(os.Environ(), keeperVariable+"="+f.Name())
+		cmd.Env = append(os.Environ(), setterVariable+"="+f.Name())
 		out, err := cmd.CombinedOutput()
 		if err == nil || !strings.Contains(err.Error(), "killed") {
 			t.Fatalf("%v: %s", err, out)

@@ -11,9 +11,9 @@ import (
 	"sync"
 )
 
-// Keeper sets values and remembers the old ones. Make one with Open. Any
+// Values are those that were set, with the old ones. Make one with Open. Any
 // goroutine may call its methods.
-type Keeper struct {
+type Values struct {
 	mu      sync.Mutex
 	journal *journal
 	held    []held // in the order they were set
@@ -38,43 +38,43 @@ type State struct {
 }
 
 // Open reads the journal, a regular or memory file that may be empty and stays
-// the caller's to close after the keeper's last use. Without one (nil) old
+// the caller's to close after their last use. Without one (nil) old
 // values are lost with the process. Nothing is set or given back yet.
-func Open(file *os.File) (*Keeper, error) {
-	k := &Keeper{}
+func Open(file *os.File) (*Values, error) {
+	vs := &Values{}
 	if file == nil {
-		return k, nil
+		return vs, nil
 	}
 	j, held, err := openJournal(file)
 	if err != nil {
 		return nil, err
 	}
-	k.journal, k.held = j, held
-	return k, nil
+	vs.journal, vs.held = j, held
+	return vs, nil
 }
 
 // Keep makes the values of want hold and gives back the old ones of everything
 // that was set before and is not in it. It does what it can; the error names
 // all that failed.
-func (k *Keeper) Keep(want []Setting) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+func (vs *Values) Keep(want []Setting) error {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
 	var problems []error
 	wanted := map[string]bool{}
 	for _, s := range want {
-		if wanted[s.Name] || s.When != nil && !s.When(k.was) {
+		if wanted[s.Name] || s.When != nil && !s.When(vs.was) {
 			continue
 		}
 		wanted[s.Name] = true
-		if err := k.set(s); err != nil {
+		if err := vs.set(s); err != nil {
 			problems = append(problems, err)
 		}
 	}
-	for _, h := range slices.Backward(slices.Clone(k.held)) {
+	for _, h := range slices.Backward(slices.Clone(vs.held)) {
 		if wanted[h.Name] {
 			continue
 		}
-		if err := k.giveBack(h); err != nil {
+		if err := vs.giveBack(h); err != nil {
 			problems = append(problems, err)
 		}
 	}
@@ -82,11 +82,11 @@ func (k *Keeper) Keep(want []Setting) error {
 }
 
 // List shows what is set, sorted by name.
-func (k *Keeper) List() []State {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	all := make([]State, 0, len(k.held))
-	for _, h := range k.held {
+func (vs *Values) List() []State {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	all := make([]State, 0, len(vs.held))
+	for _, h := range vs.held {
 		now, _ := read(h.Name)
 		all = append(all, State{Name: "net/" + h.Name, Old: h.Old, Set: h.Set, Now: now})
 	}
@@ -95,8 +95,8 @@ func (k *Keeper) List() []State {
 }
 
 // was is the value a name had before anything was set.
-func (k *Keeper) was(name string) string {
-	for _, h := range k.held {
+func (vs *Values) was(name string) string {
+	for _, h := range vs.held {
 		if h.Name == name {
 			return h.Old
 		}
@@ -108,7 +108,7 @@ func (k *Keeper) was(name string) string {
 	return v
 }
 
-func (k *Keeper) set(s Setting) error {
+func (vs *Values) set(s Setting) error {
 	if err := check(s.Name, s.Value); err != nil {
 		return err
 	}
@@ -119,11 +119,11 @@ func (k *Keeper) set(s Setting) error {
 	if err != nil {
 		return fmt.Errorf("sysctl net/%s: %w", s.Name, err)
 	}
-	at := slices.IndexFunc(k.held, func(h held) bool { return h.Name == s.Name })
-	if now == s.Value && (at < 0 || k.held[at].Set == s.Value) {
+	at := slices.IndexFunc(vs.held, func(h held) bool { return h.Name == s.Name })
+	if now == s.Value && (at < 0 || vs.held[at].Set == s.Value) {
 		return nil // it is so, by us or by somebody who may keep it so
 	}
-	next := slices.Clone(k.held)
+	next := slices.Clone(vs.held)
 	if at < 0 {
 		h := held{Name: s.Name, Old: now, Set: s.Value, Carried: map[string]string{}}
 		for _, name := range carried(s.Name) {
@@ -137,7 +137,7 @@ func (k *Keeper) set(s Setting) error {
 	}
 	// Written down first: a crash in between gives back a value that was never
 	// changed, which does no harm.
-	if err := k.remember(next); err != nil {
+	if err := vs.remember(next); err != nil {
 		return fmt.Errorf("sysctl net/%s is not set: %w", s.Name, err)
 	}
 	if err := write(s.Name, s.Value); err != nil {
@@ -147,7 +147,7 @@ func (k *Keeper) set(s Setting) error {
 }
 
 // giveBack writes the old values, where what was set is still there.
-func (k *Keeper) giveBack(h held) error {
+func (vs *Values) giveBack(h held) error {
 	now, err := read(h.Name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // with its interface, or the module
@@ -165,15 +165,15 @@ func (k *Keeper) giveBack(h held) error {
 			}
 		}
 	}
-	return k.remember(slices.DeleteFunc(slices.Clone(k.held), func(o held) bool { return o.Name == h.Name }))
+	return vs.remember(slices.DeleteFunc(slices.Clone(vs.held), func(o held) bool { return o.Name == h.Name }))
 }
 
-func (k *Keeper) remember(next []held) error {
-	if k.journal != nil {
-		if err := k.journal.write(next); err != nil {
+func (vs *Values) remember(next []held) error {
+	if vs.journal != nil {
+		if err := vs.journal.write(next); err != nil {
 			return err
 		}
 	}
-	k.held = next
+	vs.held = next
 	return nil
 }
