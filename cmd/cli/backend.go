@@ -83,11 +83,6 @@ func (c *client) backendShow() *cobra.Command {
 	}
 }
 
-// backendParams are the settings of backends of both kinds of farms.
-func backendParams(http, l4 []validate.Param) []section {
-	return []section{{"", http}, {"in l4xnat farms", l4}}
-}
-
 func (c *client) backendCreate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create FARM [SERVICE] [ADDRESS[:PORT]] [NAME=VALUE…]", Aliases: []string{"add"}, Short: "Add a backend to a service or to an l4xnat farm", Args: atLeast(1),
@@ -96,7 +91,7 @@ an l4xnat farm gets connections on the port the client used.`,
 		Example: "  sluice backend create shop web 10.0.0.1:8080\n  sluice backend create shop web ip=10.0.0.2 port=8080 weight=3\n  sluice backend create shop web [2001:db8::1]:8080\n" +
 			"  sluice backend add dns 10.0.0.1\n  sluice backend add mail 10.0.0.1:25 max_conns=500",
 	}
-	s := addSections(cmd, backendParams(validate.BackendCreate.Params(), validate.L4BackendCreate.Params()))
+	s := addSections(cmd, sections(func(p validate.Profile) []validate.Param { return p.Backend().Create.Params() }))
 	cmd.ValidArgsFunction = c.completeOwner(nil, s)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o, rest, err := c.newOwner(cmd.Context(), args)
@@ -170,7 +165,7 @@ func (c *client) backendSet() *cobra.Command {
 		Use: "set FARM [SERVICE] BACKEND NAME=VALUE…", Short: "Change settings of a backend", Args: atLeast(2),
 		Example: "  sluice backend set shop web 0 weight=3\n  sluice backend set shop web 0 connection_limit=null\n  sluice backend set dns 0 max_conns=500",
 	}
-	s := addSections(cmd, backendParams(validate.BackendUpdate.Params(), validate.L4BackendUpdate.Params()))
+	s := addSections(cmd, sections(func(p validate.Profile) []validate.Param { return p.Backend().Update.Params() }))
 	cmd.ValidArgsFunction = c.completeOwner(ownedBackend, s)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		words := before(args)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -124,11 +125,8 @@ func farmSheet(f farmDetails) *sheet {
 			s.add(name, v)
 		}
 	}
-	params := validate.FarmUpdate.Params()
-	if f.layer4() {
-		params = validate.L4FarmUpdate.Params()
-	}
-	for _, p := range params {
+	profile, _ := f.Params["profile"].(string)
+	for _, p := range validate.ProfileNamed(farm.Profile(profile)).Farm().Update.Params() {
 		if v, ok := f.Params[p.Name]; ok {
 			s.add(p.Name, v)
 		}
@@ -137,9 +135,21 @@ func farmSheet(f farmDetails) *sheet {
 	return s
 }
 
-// farmSections are the settings of farms of both profiles, but those.
+// farmSections are the settings of farms of all profiles, but those.
 func farmSections(except ...string) []section {
-	return []section{{"", without(validate.FarmUpdate.Params(), except...)}, {"in l4xnat farms", without(validate.L4FarmUpdate.Params(), except...)}}
+	return sections(func(p validate.Profile) []validate.Param { return without(p.Farm().Update.Params(), except...) })
+}
+
+// sections are settings profile by profile, those of http farms first.
+func sections(of func(validate.Profile) []validate.Param) (out []section) {
+	for i, p := range validate.Profiles() {
+		title := ""
+		if i > 0 {
+			title = "in " + string(p.Name()) + " farms"
+		}
+		out = append(out, section{title, of(p)})
+	}
+	return out
 }
 
 func without(params []validate.Param, names ...string) []validate.Param {
@@ -153,8 +163,9 @@ func (c *client) farmCreate() *cobra.Command {
 			"  sluice farm create dns --profile l4xnat vip=192.0.2.10 vport=53 protocol=udp\n  sluice farm create mail --profile l4xnat vip=192.0.2.10 vport=25,465,587",
 		Args: atLeast(1),
 	}
-	s := addSections(cmd, []section{{"", without(validate.FarmCreate.Params(), "farmname")},
-		{"in l4xnat farms", without(validate.L4FarmUpdate.Params(), "newfarmname", "vip", "vport", "protocol")}})
+	all := farmSections("newfarmname", "vip", "vport", "protocol")
+	all[0].params = without(validate.Profiles()[0].Farm().Create.Params(), "farmname")
+	s := addSections(cmd, all)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		fields, err := s.read(cmd, args[1:])
 		if err != nil {
@@ -186,10 +197,7 @@ func (c *client) profileFor(ctx context.Context, source any) (string, error) {
 		return "http", nil
 	}
 	s, err := c.summary(ctx, name)
-	if err != nil || !s.layer4() {
-		return "http", err // https is http that listens so
-	}
-	return "l4xnat", nil
+	return string(validate.ProfileNamed(farm.Profile(s.Params.Profile)).Name()), err // https is http that listens so
 }
 
 func (c *client) orSay(cmd *cobra.Command, a answer, err error) error {
