@@ -75,9 +75,10 @@ func TestEveryProfileAnswersForItsFarms(t *testing.T) {
 		if g := f.Groups()[0]; g.SessionTTL() == 0 || g.KeepsSessions() || g.Redirects() {
 			t.Errorf("%s: sessions live %d s, kept %v, redirects %v", profile, g.SessionTTL(), g.KeepsSessions(), g.Redirects())
 		}
-		copied := f.Clone()
 		f.Groups()[0].SetBackends([]farm.Backend{{ID: 1}})
-		if len(copied.Groups()) != 1 || len(copied.Groups()[0].Backends()) != 0 {
+		copied := f.Clone()
+		f.Groups()[0].Backends()[0].ID = 2
+		if len(copied.Groups()) != 1 || copied.Groups()[0].Backends()[0].ID != 1 {
 			t.Errorf("%s: a copy changed with the farm: %v", profile, copied)
 		}
 	}
@@ -88,6 +89,9 @@ func TestFarmIsCompleteWithTheDirectivesOfItsProfileAlone(t *testing.T) {
 		f := of.new()
 		if !f.Complete() {
 			t.Errorf("%s: not complete", profile)
+		}
+		if without := (farm.Farm{Profile: profile}); without.Complete() {
+			t.Errorf("%s: complete without directives", profile)
 		}
 		for other, its := range ofEach {
 			if g := its.new(); other != profile {

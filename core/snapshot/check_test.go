@@ -12,27 +12,45 @@ import (
 
 func TestCheckRefusesWhatNoEngineCanCarry(t *testing.T) {
 	backend := func(c *farm.Config) *farm.Backend { return &c.Farms[0].HTTP.Services[0].Backends[0] }
+	l4 := func(c *farm.Config) *farm.L4 { // in place of the second farm
+		if f := &c.Farms[1]; f.L4 == nil {
+			f.Profile, f.HTTP, f.L4 = farm.ProfileL4, nil, farm.DefaultL4()
+			f.L4.ID = 77
+		}
+		return c.Farms[1].L4
+	}
 	cases := map[string]struct {
 		edit func(c *farm.Config)
 		says string
 	}{
-		"farm id 0":             {func(c *farm.Config) { c.Farms[0].ID = 0 }, "id 0 is outside"},
-		"farm id too high":      {func(c *farm.Config) { c.Farms[0].ID = farm.MaxFarmID + 1 }, "id 4096 is outside 1 … 4095"},
-		"farm id twice":         {func(c *farm.Config) { c.Farms[1].ID = 1 }, "id 1 is used twice"},
-		"no vip":                {func(c *farm.Config) { c.Farms[0].VIP = netip.Addr{} }, "vip"},
-		"multicast vip":         {func(c *farm.Config) { c.Farms[0].VIP = netip.MustParseAddr("224.0.0.1") }, "vip"},
-		"virtual port 0":        {func(c *farm.Config) { c.Farms[1].VPort = 0 }, "virtual port 0"},
-		"unknown profile":       {func(c *farm.Config) { c.Farms[0].Profile = "gslb" }, `profile "gslb"`},
-		"http without":          {func(c *farm.Config) { c.Farms[0].HTTP = nil }, "without its directives"},
-		"service id 0":          {func(c *farm.Config) { c.Farms[0].HTTP.Services[1].ID = 0 }, `service "other": id 0`},
-		"service id twice":      {func(c *farm.Config) { c.Farms[0].HTTP.Services[1].ID = 1 }, "id 1 is used twice"},
-		"backend id 0":          {func(c *farm.Config) { backend(c).ID = 0 }, "position 0: id 0"},
-		"backend id too high":   {func(c *farm.Config) { backend(c).ID = farm.MaxBackendID + 1 }, "id 65536 is outside"},
-		"backend id twice":      {func(c *farm.Config) { backend(c).ID = 2 }, "position 1: id 2 is used twice"},
-		"unresolved backend":    {func(c *farm.Config) { backend(c).Addr = netip.Addr{} }, "10.0.0.1"},
-		"unspecified backend":   {func(c *farm.Config) { backend(c).Addr = netip.IPv6Unspecified() }, "address ::"},
-		"multicast backend":     {func(c *farm.Config) { backend(c).Addr = netip.MustParseAddr("ff02::1") }, "ff02::1"},
-		"backend port 0":        {func(c *farm.Config) { backend(c).Port = 0 }, "port 0"},
+		"farm id 0":           {func(c *farm.Config) { c.Farms[0].ID = 0 }, "id 0 is outside"},
+		"farm id too high":    {func(c *farm.Config) { c.Farms[0].ID = farm.MaxFarmID + 1 }, "id 4096 is outside 1 … 4095"},
+		"farm id twice":       {func(c *farm.Config) { c.Farms[1].ID = 1 }, "id 1 is used twice"},
+		"no vip":              {func(c *farm.Config) { c.Farms[0].VIP = netip.Addr{} }, "vip"},
+		"multicast vip":       {func(c *farm.Config) { c.Farms[0].VIP = netip.MustParseAddr("224.0.0.1") }, "vip"},
+		"virtual port 0":      {func(c *farm.Config) { c.Farms[1].VPort = 0 }, "virtual port 0"},
+		"unknown profile":     {func(c *farm.Config) { c.Farms[0].Profile = "gslb" }, `profile "gslb"`},
+		"http without":        {func(c *farm.Config) { c.Farms[0].HTTP = nil }, "without its directives"},
+		"service id 0":        {func(c *farm.Config) { c.Farms[0].HTTP.Services[1].ID = 0 }, `service "other": id 0`},
+		"service id twice":    {func(c *farm.Config) { c.Farms[0].HTTP.Services[1].ID = 1 }, "id 1 is used twice"},
+		"backend id 0":        {func(c *farm.Config) { backend(c).ID = 0 }, "position 0: id 0"},
+		"backend id too high": {func(c *farm.Config) { backend(c).ID = farm.MaxBackendID + 1 }, "id 65536 is outside"},
+		"backend id twice":    {func(c *farm.Config) { backend(c).ID = 2 }, "position 1: id 2 is used twice"},
+		"unresolved backend":  {func(c *farm.Config) { backend(c).Addr = netip.Addr{} }, "10.0.0.1"},
+		"unspecified backend": {func(c *farm.Config) { backend(c).Addr = netip.IPv6Unspecified() }, "address ::"},
+		"multicast backend":   {func(c *farm.Config) { backend(c).Addr = netip.MustParseAddr("ff02::1") }, "ff02::1"},
+		"backend port 0":      {func(c *farm.Config) { backend(c).Port = 0 }, "port 0"},
+		"ports twice":         {func(c *farm.Config) { l4(c).Ports = []farm.PortRange{{First: 80, Last: 90}, {First: 90, Last: 99}} }, "not apart"},
+		"range backwards":     {func(c *farm.Config) { l4(c).Ports = []farm.PortRange{{First: 90, Last: 80}} }, "not ascending"},
+		"too many ranges": {func(c *farm.Config) {
+			for port := uint16(1); port <= farm.MaxPortRanges+1; port++ {
+				l4(c).Ports = append(l4(c).Ports, farm.PortRange{First: 2 * port, Last: 2 * port})
+			}
+		}, "65 port ranges"},
+		"other IP version": {func(c *farm.Config) {
+			l := l4(c)
+			l.NAT, l.Backends = farm.NATStateless, []farm.Backend{{ID: 99, Host: "10.0.0.9", Addr: netip.MustParseAddr("10.0.0.9")}}
+		}, "IP version"},
 		"stopped farm is bound": {func(c *farm.Config) { c.Farms[0].Stopped = true; c.Farms[0].VPort = 0 }, "virtual port 0"},
 	}
 	for name, c := range cases {
