@@ -81,6 +81,7 @@ func TestOnlyWhoCannotBeReachedIsRefused(t *testing.T) {
 	} {
 		got = nil
 		icmpError(t, c.kind, c.code, own, to)
+		icmpError(t, c.kind, c.code, own, to)
 		fds := []unix.PollFd{{Fd: o.fd}}
 		if n, err := unix.Poll(fds, 1000); n != 1 || err != nil {
 			t.Errorf("no error came: %v", err)
@@ -88,6 +89,9 @@ func TestOnlyWhoCannotBeReachedIsRefused(t *testing.T) {
 		o.receive()
 		if len(got) != len(c.want) || len(got) > 0 && got[0] != c.want[0] {
 			t.Errorf("type %d: refused for %v, want %v", c.kind, got, c.want)
+		}
+		if n, _ := unix.Poll(fds, 0); n != 0 {
+			t.Errorf("type %d: an error is left in the queue", c.kind)
 		}
 	}
 }

@@ -86,6 +86,13 @@ func newKey(kind string) crypto.Signer {
 	return key
 }
 
+// OpenCounts are the descriptors of all loops, as they are counted for their shares:
+// connections, connected UDP sockets, listeners and UDP listeners.
+func OpenCounts() [4]int64 {
+	d := &descriptors
+	return [4]int64{d.conns.Load(), d.udpConns.Load(), d.listeners.Load(), d.udpListeners.Load()}
+}
+
 // Pipes tells how many pipes for splicing there are, and how many of them rest.
 func (l *Loop) Pipes() (open, free int) { return l.pipes.open, len(l.pipes.free) }
 

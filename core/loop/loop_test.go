@@ -323,7 +323,11 @@ func TestDeadlines(t *testing.T) {
 		c.SetDeadline(l.Now() + int64(200*time.Millisecond))
 	})
 	dial(t, earlier)
-	<-fired
+	select {
+	case <-fired:
+	case <-time.After(10 * time.Second):
+		t.Fatal("a deadline that was moved earlier did not fire")
+	}
 	unset := serve(t, l, func(c *loop.Conn) {
 		c.SetHandler(&probe{expired: func(*loop.Conn) { fired <- 0 }})
 		c.SetDeadline(l.Now() + int64(100*time.Millisecond))
@@ -375,6 +379,22 @@ func TestLingerDeliversTheLastAnswerToAPeerThatStillSends(t *testing.T) {
 	got, err := io.ReadAll(c)
 	if err != nil || string(got) != "no more" {
 		t.Fatalf("got %q, %v", got, err)
+	}
+}
+
+func TestLingerEndsWithItsTime(t *testing.T) {
+	l := start(t)
+	c := dial(t, serve(t, l, func(c *loop.Conn) {
+		c.SetHandler(&probe{})
+		c.Linger(int64(200 * time.Millisecond))
+	}))
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if _, err := c.Write([]byte("still here")); err != nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("a peer that never ends is listened to for ever")
+		}
 	}
 }
 

@@ -1,10 +1,23 @@
 package loop_test
 
 import (
+	"fmt"
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/sluicelb/sluice/core/loop"
 )
 
-// A handshake that was given up must not leave its coroutine behind.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// A handshake that was given up must not leave its coroutine behind, and what was
+// opened must be counted out again.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if left := loop.OpenCounts(); code == 0 && left != [4]int64{} {
+			fmt.Printf("still counted as open: %v\n", left)
+			code = 1
+		}
+		os.Exit(code)
+	}))
+}

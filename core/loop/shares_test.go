@@ -157,10 +157,10 @@ func TestUDPSocketsGetWhatConnectionsLeave(t *testing.T) {
 	l := start(t)
 	addr := netip.MustParseAddrPort(serve(t, l, func(c *loop.Conn) { c.SetHandler(echo(l)) }))
 	before := loop.MostUDPConns()
-	stands := make(chan error)
+	outcome := make(chan error)
 	for range most/4 + 10 { // both ends are connections of the loop
 		l.Post(func() {
-			c, err := l.Dial(addr, &probe{connected: func(_ *loop.Conn, err error) { stands <- err }}, int64(time.Second), loop.DialOptions{})
+			c, err := l.Dial(addr, &probe{connected: func(_ *loop.Conn, err error) { outcome <- err }}, int64(time.Second), loop.DialOptions{})
 			if err == nil {
 				err = c.Write([]byte("x"))
 			}
@@ -168,7 +168,7 @@ func TestUDPSocketsGetWhatConnectionsLeave(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		if err := <-stands; err != nil {
+		if err := <-outcome; err != nil {
 			t.Fatal(err)
 		}
 	}
