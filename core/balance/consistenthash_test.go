@@ -30,6 +30,20 @@ func TestConsistentHashSpreadsByWeight(t *testing.T) {
 	}
 }
 
+// Shares are by weight, too, where most members are down, and once weights change.
+func TestConsistentHashKeepsToWeightsOverChanges(t *testing.T) {
+	f := newFixture(t, weights(9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 3, 1)...)
+	for i := range 10 {
+		f.down(i)
+	}
+	got := count(t, f.picker(balance.ConsistentHash), flows, true)
+	share(t, got[10:], []int{3, 1}, 300)
+	g := newFixture(t, weights(1, 1)...)
+	g.picker(balance.ConsistentHash)
+	g.members[0].Weight = 9
+	share(t, count(t, g.picker(balance.ConsistentHash), flows, true), []int{9, 1}, 300)
+}
+
 func TestLeavingMemberMovesLittleMoreThanItsFlows(t *testing.T) {
 	for _, n := range []int{2, 3, 4, 7, 12, 20, 40} {
 		f := newFixture(t, make([]balance.Member, n)...)

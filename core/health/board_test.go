@@ -151,6 +151,11 @@ func TestAdoptForgetsOnlyAnotherOwnersFindings(t *testing.T) {
 	if n := b.Slot(3).Failed(); n != 1 {
 		t.Errorf("the first failure of the new owner is number %d in a row", n)
 	}
+	b.Eject(3, health.CauseReset, t0, time.Minute)
+	b.Adopt(3, 102)
+	if e := b.Eject(3, health.CauseReset, t0, time.Minute); e.Times != 1 {
+		t.Errorf("the new owner inherits ejections: this is number %d", e.Times)
+	}
 	if b.Slot(4).Status() != farm.StatusUndefined {
 		t.Error("a neighbour was touched")
 	}

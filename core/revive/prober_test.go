@@ -42,6 +42,25 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	enginetest.Eventually(t, what, ok)
 }
 
+// So many tries are under way at once, and others follow when these are over.
+func TestAllBackendsOfAnOutageAreTried(t *testing.T) {
+	p, board, _ := prober(t)
+	const all = 100
+	for id := uint32(1); id <= all; id++ {
+		b := backend("127.0.0.1:9")
+		b.ID, b.Blind = id, true
+		p.Lost(id, b.Reach, errors.New("refused"), func() *revive.Backend { return b })
+	}
+	eventually(t, "all are up again", func() bool {
+		for id := uint32(1); id <= all; id++ {
+			if board.Slot(id).Passive() != health.Up {
+				return false
+			}
+		}
+		return true
+	})
+}
+
 func TestABackendIsUpAgainOnceItCanBeConnectedTo(t *testing.T) {
 	p, board, log := prober(t)
 	port := enginetest.NewSilent(t)

@@ -5,9 +5,7 @@ package session_test
 import (
 	"fmt"
 	"runtime"
-	"slices"
 	"testing"
-	"time"
 
 	"github.com/sluicelb/sluice/core/session"
 )
@@ -80,44 +78,6 @@ func TestAMillionSessionsTakeAtMost200BytesEach(t *testing.T) {
 		if kept := table.Len(); each > 200 || kept != n {
 			t.Errorf("%s: %.0f bytes each, %d of %d kept", name, each, kept, n)
 		}
-	}
-}
-
-// Nobody who looks at all sessions keeps those who use one waiting.
-func TestScansHoldUpNobody(t *testing.T) {
-	const n = 1_000_000
-	table := session.New(2 * n)
-	buf := make([]byte, 0, 32)
-	for i := range n {
-		buf = fmt.Appendf(buf[:0], "%032d", i)
-		table.Put(buf, uint32(i%4), int64(i%2)*int64(time.Hour))
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		table.Range(func(session.Session) bool { return true })
-		for range 2 * n / 512 {
-			table.Sweep(int64(time.Hour), time.Minute, 512)
-		}
-		table.DropBackend(1)
-		table.Flush()
-	}()
-	var took []time.Duration
-	for i := 0; ; i++ {
-		select {
-		case <-done:
-			slices.Sort(took)
-			t.Logf("%d uses beside the scans: the longest %v, 1 of 1000 over %v", len(took), took[len(took)-1], took[len(took)*999/1000])
-			if slow := took[len(took)*999/1000]; slow > 2*time.Millisecond {
-				t.Errorf("1 of 1000 uses took over %v", slow)
-			}
-			return
-		default:
-		}
-		buf = fmt.Appendf(buf[:0], "%032d", i%n)
-		began := time.Now()
-		table.Get(buf, int64(time.Hour), time.Minute)
-		took = append(took, time.Since(began))
 	}
 }
 

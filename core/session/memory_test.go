@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -117,6 +118,24 @@ func TestStaticSessionsAreNotTakenOver(t *testing.T) {
 	table.Put([]byte("learned"), 1, 1)
 	table.PutStatic([]byte("configured"), 2, 1)
 	same(t, "taken over", contents(session.NewIn(open(t, mem), 7, 100)), map[string]string{"learned": "1 used 1 static false"})
+}
+
+// A session that was being written when its process was killed is not whole; one
+// that was used later than now was written before the clock was set back.
+func TestOnlyWholeSessionsAreTakenOver(t *testing.T) {
+	mem := shared(t, segment(t))
+	table := session.NewIn(open(t, mem), 1, 100)
+	table.Put([]byte("whole-client"), 7, 1)
+	table.Put([]byte("broken-client"), 7, 1)
+	table.Put([]byte("future-client"), 7, session.Now()+int64(time.Hour))
+	mem[bytes.Index(mem, []byte("broken-client"))] = 'x'
+	table = session.NewIn(open(t, mem), 1, 100)
+	if all := contents(table); len(all) != 2 || all["whole-client"] == "" {
+		t.Errorf("taken over: %v", all)
+	}
+	if s, ok := table.Peek([]byte("future-client"), session.Now(), time.Minute); !ok || s.Used > session.Now() {
+		t.Errorf("one from the future: %+v, %t", s, ok)
+	}
 }
 
 func TestSessionsNobodyAskedForAreKeptOnDemandOnly(t *testing.T) {

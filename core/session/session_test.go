@@ -129,6 +129,13 @@ func TestUseKeepsASessionAlive(t *testing.T) {
 			t.Fatalf("lost at %d", now)
 		}
 	}
+	if s, _ := table.Peek([]byte("a"), 990, ttl); s.Used != 990 {
+		t.Errorf("used at %d, want 990", s.Used)
+	}
+	table.Get([]byte("a"), 950, ttl) // of a loop whose clock was read earlier
+	if s, _ := table.Peek([]byte("a"), 990, ttl); s.Used != 990 {
+		t.Errorf("an earlier use moved it to %d", s.Used)
+	}
 	if _, ok := table.Get([]byte("a"), 2000, ttl); ok {
 		t.Error("alive long after its last use")
 	}

@@ -2,43 +2,68 @@ package session
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 )
 
-// While a million sessions expire no lock is held for long: never for more than
-// a fixed number of sessions, which takes microseconds.
-func TestAMillionExpireUnderShortLocks(t *testing.T) {
-	const n = 1_000_000
+// Who looks at all sessions holds a lock for a fixed number of them, which takes
+// microseconds, and none while it shows them.
+func TestScansHoldALockForFewSessions(t *testing.T) {
+	const n = 100_000
 	table := New(5 << 18)
 	buf := make([]byte, 0, 64)
 	for i := range n {
 		buf = fmt.Appendf(buf[:0], "%0*d", 32+32*(i%2), i)
-		table.Put(buf, 1, 0)
+		table.Put(buf, uint32(i%2), 0)
 	}
-	var held []time.Duration
-	removed := 0
+	table.Range(func(s Session) bool {
+		_, ok := table.Get(s.Key, 0, time.Minute)
+		return ok
+	})
+	dropped, swept := 0, 0
 	for k := range table.shards {
-		for s := &table.shards[k]; ; {
-			began := time.Now()
-			looked, gone, done := s.sweep(int64(time.Hour), time.Minute, lockedFor)
-			held = append(held, time.Since(began))
-			if removed += gone; looked > lockedFor {
-				t.Fatalf("%d sessions under one lock", looked)
+		s := &table.shards[k]
+		for from, gone := s.n, 0; from > 0; dropped += gone {
+			next := 0
+			if next, gone = s.drop(from, func(e *entry) bool { return e.backend == 1 }); from-next > lockedFor {
+				t.Fatalf("%d sessions under one lock", from-next)
 			}
-			if done {
-				break
+			from = next
+		}
+		for done := false; !done; {
+			var looked, gone int
+			looked, gone, done = s.sweep(int64(time.Hour), time.Minute, lockedFor)
+			if swept += gone; looked > lockedFor {
+				t.Fatalf("%d sessions under one lock", looked)
 			}
 		}
 	}
-	slices.Sort(held)
-	t.Logf("%d locks: half of them %v, 1 of 1000 over %v, the longest %v", len(held), held[len(held)/2], held[len(held)*999/1000], held[len(held)-1])
-	if removed != n || table.Len() != 0 {
-		t.Errorf("%d removed, %d left", removed, table.Len())
+	if dropped != n/2 || swept != n/2 || table.Len() != 0 {
+		t.Errorf("%d dropped, %d swept, %d left of %d", dropped, swept, table.Len(), n)
 	}
-	// The longest are the scheduler's: a test shares its machine.
-	if slow := held[len(held)*95/100]; slow > time.Millisecond {
-		t.Errorf("1 of 20 locks was held for over %v", slow)
+}
+
+// What long keys take is given back with them, and the bound of a table is that of
+// all its shards together.
+func TestLongKeysGiveTheirRoomBack(t *testing.T) {
+	table := New(1)
+	for i := range 100 {
+		key := fmt.Appendf(nil, "%0100d", i)
+		table.Put(key, 1, 0)
+		table.Delete(key)
+	}
+	for c := range table.shards[0].slabs {
+		if used := table.shards[0].slabs[c].used; used > 1 {
+			t.Errorf("%d slots for one key at a time", used)
+		}
+	}
+	for _, n := range []int{1, 4097, 10_001} {
+		table, all := New(n), 0
+		for i := range table.shards {
+			all += table.shards[i].limit
+		}
+		if all != n {
+			t.Errorf("a table for %d has room for %d", n, all)
+		}
 	}
 }
