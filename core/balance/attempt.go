@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// When connects to all members of a service failed, whoever tries them again
-// beside the traffic finds out late that they are back. So one exchange at a time
-// may try one of them, and is answered by who accepts.
+// When connects to all members of a service failed, the tries in the background
+// find out late that they are back. So one exchange at a time may try one of
+// them, and is answered by the member that accepts.
 
 // attemptPace is the least time between two attempts of a service: what has just
 // refused is not asked as often as clients ask.
@@ -77,4 +77,36 @@ func (p *Picker) attempt(i int, tried Tried) bool {
 // it failed.
 func (m *member) missed() bool {
 	return !m.out && m.slot.Missed() && (m.apart == nil || m.apart.Missed()) && !m.usable()
+}
+
+// Tried names the members an exchange has tried already. It is a small value:
+// With returns a changed copy. The zero value names none.
+//
+// The first 64 members of a service are remembered without bound, of later
+// ones the last four: an exchange is not retried more often than that.
+type Tried struct {
+	low  uint64
+	high [4]uint16 // index, newest first; 0 is no entry (index 0 is in low)
+}
+
+// With adds the member with index i.
+func (t Tried) With(i int) Tried {
+	if i < 64 {
+		t.low |= 1 << uint(i)
+		return t
+	}
+	t.high = [4]uint16{uint16(i), t.high[0], t.high[1], t.high[2]}
+	return t
+}
+
+// Has reports whether the member with index i was tried.
+func (t Tried) Has(i int) bool {
+	if i < 64 {
+		return t.low>>uint(i)&1 != 0
+	}
+	return t.hasHigh(uint16(i))
+}
+
+func (t Tried) hasHigh(i uint16) bool {
+	return t.high[0] == i || t.high[1] == i || t.high[2] == i || t.high[3] == i
 }

@@ -53,11 +53,11 @@ func (m *maglev) build() {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(m.ids[a], m.ids[b]) })
-	type place struct{ at, step uint32 }
-	places := make([]place, len(m.ids))
+	type cursor struct{ at, step uint32 }
+	cursors := make([]cursor, len(m.ids))
 	for i, id := range m.ids {
 		h := mix(uint64(id))
-		places[i] = place{uint32(h % maglevSize), uint32(mix(h)%(maglevSize-1)) + 1}
+		cursors[i] = cursor{uint32(h % maglevSize), uint32(mix(h)%(maglevSize-1)) + 1}
 	}
 	credit := make([]int64, len(m.ids))
 	heaviest := slices.Max(m.weights)
@@ -69,7 +69,7 @@ func (m *maglev) build() {
 				continue
 			}
 			credit[i] -= heaviest
-			p := &places[i]
+			p := &cursors[i]
 			for taken[p.at] {
 				p.at = (p.at + p.step) % maglevSize
 			}

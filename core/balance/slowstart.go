@@ -21,9 +21,9 @@ const (
 	seenUnusable
 )
 
-// Settle says that a backend nobody has seen yet was there before: it does not
+// MarkOld says that a backend nobody has seen yet was there before: it does not
 // ramp up for being new.
-func (l *Load) Settle() { l.seen.CompareAndSwap(seenNever, seenUsable) }
+func (l *Load) MarkOld() { l.seen.CompareAndSwap(seenNever, seenUsable) }
 
 // note remembers since when the backend has been usable. The time is written
 // first: whoever sees that it is usable sees since when.

@@ -80,8 +80,8 @@ func TestOnlyWhoComesUpRampsUp(t *testing.T) {
 			t.Errorf("%s: shares %v", what, got)
 		}
 	}
-	f.members[0].Load.Settle()
-	f.members[1].Load.Settle()
+	f.members[0].Load.MarkOld()
+	f.members[1].Load.MarkOld()
 	p := f.picker(balance.RoundRobin)
 	even("at first", p, true)
 	f.set(1, health.Down)

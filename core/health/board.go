@@ -18,7 +18,7 @@ const BoardSize = int(unsafe.Sizeof(Board{}))
 // magic is "SLHEALTH" read as a number, with the layout version below it.
 const magic = 0x534c4845414c5448
 
-// layout grows whenever the meaning or place of a word in Board changes.
+// layout grows whenever the meaning or offset of a word in Board changes.
 const layout = 2
 
 // ErrBoard occurs when memory does not hold a board of this layout.

@@ -8,12 +8,12 @@
 // backend nobody looked at yet carries traffic. Maintenance is configuration
 // and not on the board.
 //
-// Beside these findings a backend may be ejected: it can be connected to, but an
+// Besides these findings a backend may be ejected: it can be connected to, but an
 // engine found that its answers fail one after the other (Slot.Failed, Eject).
 // No finding ends that, only the engine does (Readmit).
 //
 // A reader asks Slot.Usable on its hot path. One that derives tables from many
-// slots keeps Board.Version beside the table and rebuilds when it differs: the
+// slots keeps Board.Version with the table and rebuilds when it differs: the
 // version is read before the slots, and writers count after they wrote, so no
 // change is missed.
 //

@@ -58,7 +58,7 @@ func (s *Slot) Ejection() (Ejection, bool) {
 }
 
 // MayEject reports whether one more backend of a service may be ejected: of
-// total, ejected are already, others beside it can be used, and no more than
+// total, ejected are already, others can be used, and no more than
 // percent of a hundred may be out.
 func MayEject(total, ejected, others, percent int) bool {
 	return others > 0 && (ejected+1)*100 <= total*percent

@@ -17,7 +17,7 @@ import (
 // Port is one address the engine listens on, or did.
 type Port struct {
 	farm.Listener
-	// Number is its place in tables, from 0 on.
+	// Number is its position in tables, from 0 on.
 	Number int
 	// Grace is how long what came in there may go on after the port was closed.
 	// Who closes it says.

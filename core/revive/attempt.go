@@ -28,7 +28,7 @@ func (p *Prober) connect(b *Backend) error {
 	}
 }
 
-// attempt is a connection that is given up as soon as it stands.
+// attempt is a connection that is closed as soon as it is established.
 type attempt struct {
 	hello   []byte // what it begins with: a backend that wants one would report its lack
 	outcome chan error

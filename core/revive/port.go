@@ -56,7 +56,7 @@ func (b *Backend) transport() string {
 	return "tcp"
 }
 
-// each is what is tried in place of a backend: its ports, or itself.
+// each is what is tried instead of a backend: its ports, or itself.
 func (b *Backend) each() (all []*Backend) {
 	if len(b.Ports) == 0 {
 		return []*Backend{b}
@@ -67,7 +67,7 @@ func (b *Backend) each() (all []*Backend) {
 	return all
 }
 
-// Apart is what is found of a backend on one of its ports, beside what the board
+// Apart is what is found of a backend on one of its ports, besides what the board
 // says of it.
 func (p *Prober) Apart(id uint32, port Port) *health.Slot { return p.apart.Of(key{id, port}) }
 

@@ -218,7 +218,7 @@ func (p *Prober) probe(k key, s *suspect, b Backend) {
 		return
 	}
 	if s.blames != nil {
-		p.settle(k, s, err)
+		p.decide(k, s, err)
 		return
 	}
 	if err != nil {

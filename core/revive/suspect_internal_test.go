@@ -89,7 +89,7 @@ func TestWhoWasBackStaysKnownAfterADoubt(t *testing.T) {
 	s := p.suspect(b)
 	s.since = time.Now()
 	s.blames = func(error) bool { return false }
-	p.settle(b.key(), s, errors.New("ours"))
+	p.decide(b.key(), s, errors.New("ours"))
 	if p.suspects[b.key()] != s || s.tried() {
 		t.Error("it is forgotten, or still doubted")
 	}

@@ -39,14 +39,14 @@ type memory struct {
 	epoch  atomic.Uint32 // of the process that uses it; each one adds 1
 	used   atomic.Uint32 // blocks that were ever in use
 	_      [40]byte
-	places [memoryBlocks]place
+	info   [memoryBlocks]blockInfo
 	_      [blockBytes - 64]byte
 	blocks [memoryBlocks][blockBytes]byte
 }
 
-// place tells what a block is. The epoch is written last and cleared first: a
+// blockInfo tells what a block is. The epoch is written last and cleared first: a
 // block whose epoch is 0 is nobody's.
-type place struct {
+type blockInfo struct {
 	owner uint64 // of the table
 	epoch atomic.Uint32
 	index uint16 // which one of its kind in the shard
@@ -91,7 +91,7 @@ func (m *Memory) takeStock() {
 	used := min(m.shared.used.Load(), memoryBlocks)
 	m.shared.used.Store(used)
 	for i := range used {
-		p := &m.shared.places[i]
+		p := &m.shared.info[i]
 		if p.epoch.Load() == 0 {
 			m.free = append(m.free, i)
 		} else {
@@ -127,7 +127,7 @@ func Owner(service uint32, words ...string) uint64 {
 // release frees blocks; the lock is held.
 func (m *Memory) release(blocks []uint32) {
 	for _, i := range blocks {
-		m.shared.places[i].epoch.Store(0)
+		m.shared.info[i].epoch.Store(0)
 	}
 	m.free = append(m.free, blocks...)
 }
@@ -145,7 +145,7 @@ func (m *Memory) take(owner uint64, shard, kind uint8, index uint16) unsafe.Poin
 	} else {
 		return nil
 	}
-	p := &m.shared.places[i]
+	p := &m.shared.info[i]
 	p.owner, p.shard, p.kind, p.index = owner, shard, kind, index
 	p.epoch.Store(m.epoch)
 	return unsafe.Pointer(&m.shared.blocks[i])

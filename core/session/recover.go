@@ -61,13 +61,13 @@ type slabAt struct {
 func (t *Table) adopt(m *Memory, blocks []uint32) {
 	slabs := map[slabAt]*[blockBytes]byte{}
 	for _, i := range blocks {
-		if p := &m.shared.places[i]; p.kind >= kindSlab {
+		if p := &m.shared.info[i]; p.kind >= kindSlab {
 			slabs[slabAt{p.shard, p.kind - kindSlab, p.index}] = &m.shared.blocks[i]
 		}
 	}
 	key := make([]byte, 0, MaxKey)
 	for _, i := range blocks {
-		p := &m.shared.places[i]
+		p := &m.shared.info[i]
 		if p.kind != kindEntries {
 			continue
 		}

@@ -24,12 +24,12 @@ type entry struct {
 	backend  uint32
 	next     uint32       // next entry of the same bucket, as position + 1; 0 ends
 	length   uint8        // of the key
-	standing standing     // how it got its place
+	standing standing     // how it came to be there
 	sum      uint16       // see seal
 	key      [inline]byte // the key if it fits, else see long.go
 }
 
-// standing is how a session got its place. The numbers are kept in shared memory.
+// standing is how a session came to be in the table. The numbers are kept in shared memory.
 type standing uint8
 
 const (
@@ -98,7 +98,7 @@ func expired(e *entry, now int64, ttl time.Duration) bool {
 	return e.standing != static && now-e.used > int64(ttl)
 }
 
-// insert adds a key that is not there, in the place of another if the shard is
+// insert adds a key that is not there, instead of another if the shard is
 // full. nil means that all of it is static.
 func (s *shard) insert(h uint32, key []byte, backend uint32, now int64) *entry {
 	if s.n >= s.limit {

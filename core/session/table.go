@@ -184,9 +184,20 @@ func (t *Table) Forgotten() uint64 {
 func storable(key []byte) bool { return len(key) > 0 && len(key) <= MaxKey }
 
 // shard returns the shard and the hash of a key. The high bits choose the
-// shard, the low ones the place in it. The seed is random, so that clients
+// shard, the low ones the bucket in it. The seed is random, so that clients
 // cannot choose keys that meet.
 func (t *Table) shard(key []byte) (*shard, uint32) {
 	h := maphash.Bytes(t.seed, key)
 	return &t.shards[h>>t.shift], uint32(h)
 }
+
+// process is when this process began, by the system's clock.
+var process = struct {
+	at   time.Time
+	unix int64
+}{time.Now(), time.Now().UnixNano()}
+
+// Now is the time sessions are kept by, in nanoseconds: Unix time as it was when
+// the process began, and what has passed since. Unlike the system's clock it is
+// never set: sessions neither end early nor live on when that one is.
+func Now() int64 { return process.unix + int64(time.Since(process.at)) }

@@ -107,7 +107,7 @@ func (c *Compiler) compileBackends(out *Service, first bool, f *farm.Farm, s *fa
 		b := &s.Backends[i]
 		load := c.registry.Loads.Of(b.ID)
 		if first {
-			load.Settle() // the engine is what is new
+			load.MarkOld() // the engine is what is new
 		}
 		out.Backends[i] = newBackend(f, s, b)
 		out.Backends[i].Number, out.Backends[i].Load = numbers[i], load
