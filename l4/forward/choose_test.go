@@ -69,7 +69,7 @@ func TestClientsStayWithTheirBackend(t *testing.T) {
 	}
 }
 
-func TestABackendCutWhileItsFarmIsStoppedHasNoSessions(t *testing.T) {
+func TestABackendThatWasCutHasNoSessions(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(serve(t, name("0")).at(), serve(t, name("1")).at())
 	f.L4.Persist, f.L4.Algorithm = farm.L4PersistSrc, farm.L4RoundRobin
@@ -86,6 +86,13 @@ func TestABackendCutWhileItsFarmIsStoppedHasNoSessions(t *testing.T) {
 	}
 	if n, list := a.engine.SessionsOf(1).List(100); n != 5 || list[0].Backend != f.L4.Backends[1].ID {
 		t.Errorf("%d sessions are left: %v", n, list)
+	}
+	cut = f.Clone()
+	cut.L4.Backends[1].Maintenance = farm.MaintenanceCut
+	a.publish(cut)
+	a.publish(f)
+	if n, list := a.engine.SessionsOf(1).List(100); n != 0 {
+		t.Errorf("%d sessions of a backend that was cut while the farm ran are left: %v", n, list)
 	}
 }
 

@@ -2,12 +2,16 @@ package forward
 
 import (
 	"net/netip"
+	"os"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/engine"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/session"
 )
 
 // compileOne compiles a farm with two backends.
@@ -76,6 +80,41 @@ func TestFirstDatagramsAreKeptForTheLatestFlows(t *testing.T) {
 	for _, i := range []int{1, firstsKept} {
 		if data, kept := k.of(&flows[i]); !kept || data[0] != byte(i) {
 			t.Errorf("flow %d has %v", i, data)
+		}
+	}
+}
+
+// What outlives tables is forgotten with its backend or farm, sessions when their
+// time is over.
+func TestWhatNobodyNeedsIsForgotten(t *testing.T) {
+	r := newRegistry()
+	r.loads.Of(1)
+	r.conns.Of(1)
+	r.retain(&farm.Config{})
+	r.loads.Each(func(*balance.Load) { t.Error("the load of a backend that is gone is kept") })
+	r.conns.Each(func(*connCount) { t.Error("the count of a farm that is gone is kept") })
+	f := compileOne(t, func(l *farm.L4) {
+		l.Persist, l.QUIC, l.Protocol = farm.L4PersistSrc, true, farm.L4UDP
+	})
+	long := session.Now() - int64(time.Hour)
+	f.sessions.Put([]byte("10.0.0.1"), 1, long)
+	f.ids.table.Put([]byte("12345678"), 1, long)
+	for range 1 << 10 { // each looks at a part
+		(&table{byID: map[uint32]*farmTable{1: f}}).sweep()
+	}
+	if n, ids := f.sessions.Len(), f.ids.table.Len(); n != 0 || ids != 0 {
+		t.Errorf("%d sessions and %d ids are left", n, ids)
+	}
+}
+
+func TestErrorsOfThisMachineSayNothingOfABackend(t *testing.T) {
+	for errno, want := range map[syscall.Errno]bool{
+		syscall.EMFILE: true, syscall.ENFILE: true, syscall.ENOBUFS: true, syscall.ENOMEM: true, syscall.EADDRNOTAVAIL: true,
+		syscall.EADDRINUSE: true, syscall.EAFNOSUPPORT: true, syscall.EINVAL: true,
+		syscall.ECONNREFUSED: false, syscall.ETIMEDOUT: false, syscall.EHOSTUNREACH: false, syscall.ENETUNREACH: false,
+	} {
+		if ours(os.NewSyscallError("connect", errno)) != want {
+			t.Errorf("%v: ours %t, want %t", errno, !want, want)
 		}
 	}
 }

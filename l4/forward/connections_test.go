@@ -89,7 +89,8 @@ func TestFlowsAreListedAndEnded(t *testing.T) {
 	})
 	for _, c := range list {
 		if c.Protocol != "udp" || (c.State == "replied") != (c.Backend == 1) || clients[c.Client.String()] == nil || c.To.String() != address(f) ||
-			c.Server != f.L4.Backends[c.Backend-1].AddrPort() || c.Idle <= 0 || c.Idle.Seconds() > 30 {
+			c.Server != f.L4.Backends[c.Backend-1].AddrPort() || c.Idle <= 0 || c.Idle.Seconds() > 30 ||
+			c.In != uint64(len("hello")) || (c.Out == uint64(len("one"))) != (c.State == "replied") {
 			t.Errorf("listed %+v", c)
 		}
 	}

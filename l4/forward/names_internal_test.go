@@ -26,15 +26,19 @@ func TestNamesAreFound(t *testing.T) {
 }
 
 func TestKeysAreThoseOperatorsWrite(t *testing.T) {
+	tp := tuple{client: netip.MustParseAddrPort("10.0.0.1:4022"), local: netip.MustParseAddrPort("[2001:db8::1]:443")}
+	want := map[farm.L4Persistence]string{
+		farm.L4PersistNone: "", farm.L4PersistSrc: "10.0.0.1", farm.L4PersistSrcPt: "4022", farm.L4PersistDst: "2001:db8::1", farm.L4PersistDstPt: "443",
+		farm.L4PersistSrcSrc: "10.0.0.1 . 4022", farm.L4PersistSrcDest: "10.0.0.1 . 443",
+	}
 	for _, p := range farm.L4Persistences() {
 		if p == farm.L4PersistMAC {
 			continue
 		}
-		tp := tuple{client: netip.MustParseAddrPort("10.0.0.1:4022"), local: netip.MustParseAddrPort("[2001:db8::1]:443")}
 		key := persistence{kind: p}.appendKey(nil, &tp)
 		read, err := farm.ParseL4Key(p, string(key))
-		if err != nil || read.Text(p) != string(key) {
-			t.Errorf("%s: %q is read as %q, %v", p, key, read.Text(p), err)
+		if err != nil || read.Text(p) != string(key) || string(key) != want[p] {
+			t.Errorf("%s: %q is read as %q, %v, want %q", p, key, read.Text(p), err, want[p])
 		}
 	}
 }

@@ -1,13 +1,16 @@
 package forward_test
 
 import (
+	"errors"
 	"io"
 	"net"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/porttest"
 )
 
 func TestTheFirstClientAfterAnOutageOfAllIsServed(t *testing.T) {
@@ -43,6 +46,25 @@ func TestTheFirstClientAfterAnOutageOfAllIsServed(t *testing.T) {
 	}
 	if a.board.Slot(2).Passive() != health.Up || a.board.Slot(1).Passive() != health.Down {
 		t.Errorf("found %v and %v", a.board.Slot(1).Passive(), a.board.Slot(2).Passive())
+	}
+}
+
+// Trying backends that are down ends soon, whatever the time for a connect is: the
+// next client should have its turn.
+func TestAttemptsEndSoon(t *testing.T) {
+	a := newAppliance(t, 1)
+	f := a.farm(porttest.Full(t).String(), porttest.Full(t).String())
+	f.L4.ConnectTimeout, f.L4.ResurrectTime = 3600, 3600
+	a.publish(f)
+	for id := range uint32(2) {
+		a.board.SetPassive(id+1, health.Down, time.Now())
+	}
+	a.publish(f)
+	if _, err := io.ReadAll(a.dial(f)); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("it ended with %v", err)
+	}
+	if n := a.backend(1).ConnectFailures + a.backend(2).ConnectFailures; n != 1 {
+		t.Errorf("%d backends were tried in the time of one", n)
 	}
 }
 

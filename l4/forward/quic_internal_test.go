@@ -34,6 +34,9 @@ func TestIDsOfPacketsAreRead(t *testing.T) {
 			t.Errorf("%d bytes of a packet are taken for one: %+v", n, p)
 		}
 	}
+	if _, ok := parseQUIC(longPacket(1, make([]byte, 20), make([]byte, 20))); !ok {
+		t.Error("ids of 20 bytes are not taken")
+	}
 	if _, ok := parseQUIC(longPacket(1, make([]byte, 21), nil)); ok {
 		t.Error("an id of 21 bytes is taken")
 	}
@@ -45,7 +48,8 @@ func TestIDsAreFoundByTheLengthsThatWereLearned(t *testing.T) {
 	ids.learn([]byte("abc"), 9, now) // too short to mean anything
 	ids.learn([]byte("12345678"), 1, now)
 	ids.learn([]byte("abcdef"), 2, now)
-	for text, want := range map[string]uint32{"12345678 and more": 1, "abcdef": 2, "abcdefgh": 2, "abcde": 0, "abc": 0, "1234567": 0, "": 0} {
+	ids.learn([]byte("wxyz"), 3, now)
+	for text, want := range map[string]uint32{"wxyz and more": 3, "12345678 and more": 1, "abcdef": 2, "abcdefgh": 2, "abcde": 0, "abc": 0, "1234567": 0, "": 0} {
 		backend, _, ok := ids.find(&quicPacket{to: []byte(text)}, now)
 		if ok != (want != 0) || backend != want {
 			t.Errorf("%q: backend %d, %t", text, backend, ok)
@@ -56,6 +60,21 @@ func TestIDsAreFoundByTheLengthsThatWereLearned(t *testing.T) {
 	}
 	if _, _, ok := ids.find(&quicPacket{to: []byte("12345678")}, now+2*int64(connIDTTL)); ok {
 		t.Error("an id is found long after it was used")
+	}
+}
+
+// An id lives as long as it is used: use is noted now and then.
+func TestIDsInUseAreRenewed(t *testing.T) {
+	ids, id := newConnIDs(nil, 1), []byte("12345678")
+	f := &flow{farm: &farmTable{ids: ids}, to: &backend{id: 7}, state: assured, id: connID{length: 8}}
+	for _, step := range []struct{ now, noted int64 }{{1, 1}, {connIDRenew, 1}, {connIDRenew + 1, connIDRenew + 1}} {
+		f.last = step.now
+		if f.noteUse(append([]byte{0x40}, "12345678 and more"...)); f.id.noted != step.noted {
+			t.Errorf("at %d: noted at %d, want %d", step.now, f.id.noted, step.noted)
+		}
+	}
+	if backend, _, _ := ids.find(&quicPacket{to: id}, session.Now()); backend != 7 {
+		t.Errorf("it is of backend %d", backend)
 	}
 }
 
