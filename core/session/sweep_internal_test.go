@@ -46,16 +46,36 @@ func TestScansHoldALockForFewSessions(t *testing.T) {
 // What long keys take is given back with them, and the bound of a table is that of
 // all its shards together.
 func TestLongKeysGiveTheirRoomBack(t *testing.T) {
-	table := New(1)
-	for i := range 100 {
-		key := fmt.Appendf(nil, "%0100d", i)
-		table.Put(key, 1, 0)
-		table.Delete(key)
-	}
-	for c := range table.shards[0].slabs {
-		if used := table.shards[0].slabs[c].used; used > 1 {
-			t.Errorf("%d slots for one key at a time", used)
+	table := New(10_000)
+	s := &table.shards[0]
+	key := func(i int) []byte { return fmt.Appendf(nil, "%0100d", i) }
+	slots := func() (used, blocks int) {
+		for c := range s.slabs {
+			used, blocks = used+s.slabs[c].used, blocks+len(s.slabs[c].blocks)
 		}
+		return used, blocks
+	}
+	insert := func(i int) { s.insert(uint32(i), key(i), 1, 0) }
+	insert(0)
+	for i := range 100 {
+		insert(i + 1)
+		s.remove(1)
+	}
+	if used, _ := slots(); used != 2 {
+		t.Errorf("%d slots for two keys at a time", used)
+	}
+	s.remove(0)
+	if used, blocks := slots(); used != 0 || blocks != 0 {
+		t.Errorf("%d slots in %d blocks for no key", used, blocks)
+	}
+	for i := range 20 * blockSize {
+		insert(i)
+	}
+	for range 20 * blockSize {
+		s.remove(0)
+	}
+	if len(s.blocks) > spare {
+		t.Errorf("%d blocks for no session", len(s.blocks))
 	}
 	for _, n := range []int{1, 4097, 10_001} {
 		table, all := New(n), 0
