@@ -11,6 +11,8 @@ const (
 	Throughput Kind = "throughput"
 	// Idle compares the memory of idle connections.
 	Idle Kind = "idle"
+	// Rest compares the memory of contestants without any client.
+	Rest Kind = "rest"
 	// Slow compares the latency of paced requests with and without thousands of
 	// slow clients beside them.
 	Slow Kind = "slow"
@@ -66,7 +68,8 @@ type Case struct {
 	// Extra is what rules or features may add to the CPU time of a request of
 	// Sluice's own plain case, in microseconds; 0: not looked at.
 	Extra float64 `json:"extra_us,omitempty"`
-	// Limit is the highest factor by which p99 may grow beside slow clients.
+	// Limit is the highest factor by which p99 may grow beside slow clients, or
+	// the highest memory at rest in MiB.
 	Limit float64 `json:"limit,omitempty"`
 }
 

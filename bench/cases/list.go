@@ -154,6 +154,9 @@ func relayed() []Case {
 // crowds are the cases with thousands of clients that do next to nothing.
 func crowds() []Case {
 	return []Case{
+		get128("rest", "memory of all processes at rest, ten seconds after their start", func(c *Case) {
+			c.Kind, c.Rounds, c.Limit = Rest, 3, 40
+		}),
 		get128("idle9000", "memory of 9,000 idle client connections, one request each", func(c *Case) {
 			c.Kind, c.Connections, c.Rounds, c.Targets = Idle, 9000, 3, targets(0.35, 0.70)
 		}),

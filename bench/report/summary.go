@@ -92,6 +92,8 @@ func (c *Case) ValueUnit() string {
 	switch c.Case.Kind {
 	case cases.Idle:
 		return "B/connection"
+	case cases.Rest:
+		return "MiB"
 	case cases.Slow:
 		return "× quiet p99"
 	}

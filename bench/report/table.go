@@ -86,7 +86,7 @@ func (c *Case) row(r Row, references []string) []string {
 		limit = verdict(r.Value.Median, c.Limit)
 	}
 	cells = append(cells, limit)
-	if c.Kind == cases.Idle {
+	if c.Kind == cases.Idle || c.Kind == cases.Rest {
 		return append(cells, "", "", "", "", "", "", "", "", "", "", "", "", "", mib(r.Memory), mib(r.Before))
 	}
 	return append(cells, figure(r.User.Median, r.User.N), figure(r.Kernel.Median, r.Kernel.N), calls(r.Calls), whole(r.Rate),

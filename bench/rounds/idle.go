@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/bench/cases"
+	"github.com/sluicelb/sluice/bench/load"
 	"github.com/sluicelb/sluice/bench/measure"
 	"github.com/sluicelb/sluice/bench/peers"
 	"github.com/sluicelb/sluice/bench/report"
@@ -15,9 +16,17 @@ import (
 // settle is how long a contestant is left alone after a crowd came or went.
 const settle = time.Second
 
-// idle compares the memory of idle connections. Memory that was used once is
-// rarely given back, so each slice has a fresh contestant, alone.
+// idle compares the memory of idle connections.
 func (r *Runner) idle(ctx context.Context, c cases.Case, line []peers.Contestant) ([]report.Round, error) {
+	return r.fresh(ctx, c, line, r.holding, func(s report.Slice) string {
+		return fmt.Sprintf("%8.0f B/connection, %.1f MiB before, %.1f MiB with %d connections", s.Value, float64(s.Before)/(1<<20), float64(s.After)/(1<<20), c.Connections)
+	})
+}
+
+// fresh has each slice of a round done by a fresh contestant, alone: memory that
+// was used once is rarely given back. told is what is said of a slice.
+func (r *Runner) fresh(ctx context.Context, c cases.Case, line []peers.Contestant,
+	do func(context.Context, cases.Case, peers.Contestant, *report.Slice) error, told func(report.Slice) string) ([]report.Round, error) {
 	var out []report.Round
 	for n := range min(r.opts.Rounds, c.Rounds) {
 		round := report.Round{Number: n + 1, Restart: n + 1}
@@ -27,15 +36,14 @@ func (r *Runner) idle(ctx context.Context, c cases.Case, line []peers.Contestant
 				who = line[len(line)-1-i]
 			}
 			s := report.Slice{Contestant: who.Name}
-			if err := r.holding(ctx, c, who, &s); err != nil {
+			if err := do(ctx, c, who, &s); err != nil {
 				s.Reason = err.Error()
 			}
 			if err := ctx.Err(); err != nil {
 				return out, err
 			}
 			round.Slices = append(round.Slices, s)
-			r.progress("%-18s round %d  %-13s %8.0f B/connection, %.1f MiB before, %.1f MiB with %d connections %s", c.Name, round.Number, who.Name,
-				s.Value, float64(s.Before)/(1<<20), float64(s.After)/(1<<20), c.Connections, s.Reason)
+			r.progress("%-18s round %d  %-13s %s %s", c.Name, round.Number, who.Name, told(s), s.Reason)
 		}
 		out = append(out, round)
 	}
@@ -58,17 +66,20 @@ func (r *Runner) holding(ctx context.Context, c cases.Case, who peers.Contestant
 	if err := alone(c, e); err != nil {
 		return err
 	}
-	if s.Before, err = settled(ctx, e); err != nil {
-		return err
-	}
 	spec := r.spec(c, e)
 	spec.Parallel = 16 // idle clients need no backend connection each
+	if err := r.atWork(ctx, spec, e); err != nil {
+		return err
+	}
+	if s.Before, err = settled(ctx, e, settle); err != nil {
+		return err
+	}
 	client, _, err := r.warm(spec, r.opts.ClientCPU)
 	if err != nil {
 		return err
 	}
 	defer client.Stop()
-	if s.After, err = settled(ctx, e); err != nil {
+	if s.After, err = settled(ctx, e, settle); err != nil {
 		return err
 	}
 	if open, err := measure.Established(e.port); err != nil || open < c.Connections {
@@ -79,11 +90,26 @@ func (r *Runner) holding(ctx context.Context, c cases.Case, who peers.Contestant
 	return nil
 }
 
-func settled(ctx context.Context, e *entrant) (int64, error) {
+// atWork leaves a contestant as it is when its start is over and some clients
+// were served: what that needs is no connection's memory.
+func (r *Runner) atWork(ctx context.Context, spec load.Spec, e *entrant) error {
+	if _, err := settled(ctx, e, rested); err != nil {
+		return err
+	}
+	spec.Connections = spec.Parallel
+	client, _, err := r.warm(spec, r.opts.ClientCPU)
+	if err != nil {
+		return err
+	}
+	return client.Stop()
+}
+
+// settled is the memory of a contestant after a while.
+func settled(ctx context.Context, e *entrant, after time.Duration) (int64, error) {
 	select {
 	case <-ctx.Done():
 		return 0, ctx.Err()
-	case <-time.After(settle):
+	case <-time.After(after):
 	}
 	tree, err := e.Tree()
 	if err != nil {

@@ -120,7 +120,7 @@ func within[T any](limit time.Duration, f func() (T, error)) (T, error) {
 func (r *Runner) Run(ctx context.Context, c cases.Case) (report.Case, error) {
 	out := report.Case{Case: c}
 	run := map[cases.Kind]func(context.Context, cases.Case, []peers.Contestant) ([]report.Round, error){
-		cases.Throughput: r.throughput, cases.Slow: r.throughput, cases.Idle: r.idle,
+		cases.Throughput: r.throughput, cases.Slow: r.throughput, cases.Idle: r.idle, cases.Rest: r.rest,
 	}[c.Kind]
 	line := r.lineup(c)
 	if err := r.identify(c.Key); err != nil {

@@ -69,7 +69,11 @@ type process struct {
 
 func run(name, version string) error {
 	_ = os.WriteFile("/proc/self/comm", []byte("sluice-"+name), 0) // a name for ps; nothing depends on it
-	trim.After(supervisor.TrimTime)
+	if name == "engine" {
+		trim.ProgramAfter(supervisor.TrimTime) // its first clients find a heap that is there
+	} else {
+		trim.After(supervisor.TrimTime)
+	}
 	set, err := inherit.FromEnv()
 	if err != nil {
 		return err

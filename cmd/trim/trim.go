@@ -25,17 +25,28 @@ type span struct{ start, end uintptr }
 // After trims the process once, d from now. What the program is mapped to is
 // looked up at once: a role has no right to read it later.
 func After(d time.Duration) {
-	maps, err := os.ReadFile("/proc/self/maps")
-	if err != nil {
-		maps = nil // the heap can be trimmed without
-	}
-	program := readOnly(string(maps), reflect.ValueOf(After).Pointer())
-	time.AfterFunc(d, func() { release(program) })
+	program := ownProgram()
+	time.AfterFunc(d, func() {
+		debug.FreeOSMemory() // first: the collector reads the program
+		unmap(program)
+	})
 }
 
-// release gives memory back: the heap first, because the collector reads the program.
-func release(program []span) {
-	debug.FreeOSMemory()
+// ProgramAfter is After for a process that soon needs its heap: its pages stay.
+func ProgramAfter(d time.Duration) {
+	program := ownProgram()
+	time.AfterFunc(d, func() { unmap(program) })
+}
+
+func ownProgram() []span {
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		return nil // the heap can be trimmed without
+	}
+	return readOnly(string(maps), reflect.ValueOf(After).Pointer())
+}
+
+func unmap(program []span) {
 	for _, s := range program {
 		// An error leaves the pages where they are: they may be locked.
 		_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, s.start, s.end-s.start, syscall.MADV_DONTNEED)
