@@ -10,6 +10,8 @@ FUZZTIME ?= 30s
 # How many fuzz targets run at the same time, three for each CPU: there are so many
 # that one after the other they would take longer than all other tests.
 FUZZJOBS ?= $(shell echo $$((3 * $$(nproc))))
+# A commit: only what changed since then is fuzzed, and every fourth target of the rest.
+FUZZSINCE ?=
 BENCHFLAGS ?=
 
 # Where `make install` puts things; DESTDIR goes in front, for packages.
@@ -24,7 +26,7 @@ SHARE   := bin/share
 STAGE        = bin/stage
 DEB_VERSION ?= $(shell git describe --tags --exact-match 2>/dev/null | sed 's/^v//' | grep . || echo 0.0.$$(git rev-list --count HEAD 2>/dev/null || echo 0)+g$$(git rev-parse --short HEAD 2>/dev/null || echo unversioned))
 
-.PHONY: help build install deb run demo packages test race fuzz mutate lint bench clean
+.PHONY: help build install deb run demo packages test race plain fuzz mutate lint bench clean
 
 help:
 	@echo "make build   bin/sluice"
@@ -32,10 +34,11 @@ help:
 	@echo "make deb     bin/sluice_VERSION_ARCH.deb, to install by apt"
 	@echo "make run     build, and run a demonstration with a farm and two backends"
 	@echo "make test    every test; installs missing Debian packages when run as root"
-	@echo "make race    the same under the race detector"
+	@echo "make race    under the race detector what it is for: engines, management, roles that die"
+	@echo "make plain   every test that make race does not run"
 	@echo "make fuzz    every fuzz target for FUZZTIME ($(FUZZTIME))"
 	@echo "make mutate  whether tests notice faults: 300 by chance, or all in PKG=./core/balance"
-	@echo "make lint    gofmt, go vet, staticcheck"
+	@echo "make lint    gofmt, go mod tidy, go vet, staticcheck"
 	@echo "make bench   Sluice beside HAProxy and nginx"
 
 build:
@@ -79,14 +82,15 @@ packages:
 test: packages
 	@go run ./cmd/testlog -skips .ci/skips ./...
 
-# The race detector needs cgo, where Landlock cannot cover all threads: that it
-# is in force is shown by `make test`. Without the pause the detector makes at the
-# end of every process, the tests that start many take half as long.
+# Both together are what `.ci/run` runs of the tests: each once.
 race: packages
-	@CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 go run ./cmd/testlog -skips .ci/skips ./... -- -race -parallel 2
+	@.ci/raced
+
+plain: packages
+	@.ci/plain
 
 fuzz:
-	@FUZZTIME=$(FUZZTIME) FUZZJOBS=$(FUZZJOBS) .ci/fuzz
+	@FUZZTIME=$(FUZZTIME) FUZZJOBS=$(FUZZJOBS) FUZZSINCE=$(FUZZSINCE) .ci/fuzz
 
 # Faults everywhere but in what is there for tests. One at a time and politely:
 # tests that fail for the load would count as tests that noticed something.
@@ -98,6 +102,7 @@ mutate: packages
 lint:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
 	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
+	go mod tidy -diff
 	go vet ./...
 	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 

@@ -1,0 +1,30 @@
+package archtest
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// What only tests use is no part of the program: not the packages that help
+// them, not the bench, not the libraries of the standard library for them.
+func TestProgramHoldsNoCodeForTests(t *testing.T) {
+	cmd := exec.Command("go", "list", "-deps", "./cmd/sluice")
+	cmd.Dir = "../.."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	linked := strings.Fields(string(out))
+	if len(linked) < 100 {
+		t.Fatalf("only %d packages found: nothing is shown", len(linked))
+	}
+	for _, p := range linked {
+		ours, isOurs := strings.CutPrefix(p, module)
+		switch {
+		case isOurs && (strings.HasSuffix(ours, "test") || within(ours, []string{"bench", "cmd/mutate", "cmd/testlog", "cmd/manual"})),
+			p == "testing", strings.HasPrefix(p, "testing/"), p == "net/http/httptest":
+			t.Errorf("bin/sluice holds %s (go list -deps ./cmd/sluice; go mod why -m says through whom)", p)
+		}
+	}
+}
