@@ -31,3 +31,19 @@ func TestIntroductionsNeedTrustedPeers(t *testing.T) {
 		t.Errorf("who may send the header was taken away: %v", err)
 	}
 }
+
+// Who takes away the last trusted address switches off what needs one, in the
+// same body, and may not forget it.
+func TestHeadersAreSwitchedOffWithTheAddressesTheyAreBelievedFrom(t *testing.T) {
+	for text, off := range map[string]bool{`{"trusted":[],"proxyprotocol_in":"off"}`: true, `{"trusted":[],"proxyprotocol_in":null}`: true, `{"trusted":[]}`: false} {
+		h := farm.DefaultHTTP()
+		h.Trusted, h.ProxyIn = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, farm.ProxyInRequired
+		f := farm.Farm{Name: "a", Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("127.0.0.1"), VPort: 80, HTTP: h}
+		if _, err := change(t, &validate.FarmUpdate, &f, text); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		if err := validate.Config(&farm.Config{Farms: []farm.Farm{f}}); (err == nil) != off || off != (h.ProxyIn == "") {
+			t.Errorf("%s: proxyprotocol_in %q, %v", text, h.ProxyIn, err)
+		}
+	}
+}

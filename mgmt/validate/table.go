@@ -272,7 +272,7 @@ func (v Values[T]) apply(to *T) iter.Seq[*Error] {
 func (v Values[T]) problem(f *field[T], to *T, value Value) (problem string, skip bool) {
 	if lacking := v.table.lacks(f, to); lacking != nil && f.only.early <= held {
 		if value.isNothing() || lacking == f && f.only.rest && value.equal(f.initial()) {
-			return "", true
+			return "", f.only.early != held // there it may be set, to be switched off
 		}
 		return v.table.tooEarly(lacking), false
 	}
