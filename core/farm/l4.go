@@ -85,6 +85,24 @@ func DefaultL4() *L4 {
 	return &L4{Protocol: L4TCP, NAT: NATMasquerade, Algorithm: L4Weight, TTL: DefaultL4TTL}
 }
 
+// IdleTimeout is how long a connection or flow of the l4xnat farm may be silent.
+// Where the kernel tracks connections it is what was asked for, to no effect; with
+// tcp and udp beside each other 0 stands for the default of each.
+func (f *Farm) IdleTimeout() Seconds {
+	l := f.L4
+	switch {
+	case l == nil:
+		return 0
+	case l.NAT == NATDirect, l.NAT == NATStateless:
+		return cmp.Or(l.IdleTimeout, DefaultPacketIdleTime)
+	case l.Protocol == L4TCPUDP, f.InKernel():
+		return l.IdleTimeout
+	case l.Protocol == L4UDP:
+		return cmp.Or(l.IdleTimeout, DefaultUDPIdle)
+	}
+	return cmp.Or(l.IdleTimeout, DefaultTCPIdle)
+}
+
 // MaxPortRanges is how many ports and ranges a farm may list.
 const MaxPortRanges = 64
 

@@ -39,6 +39,12 @@ func (positionFields) Params() []validate.Param {
 	return []validate.Param{{Name: "position", Format: "integer", Interval: "0,", Options: []string{"non_blank", "required"}, Description: "New position, from 0."}}
 }
 
+// ListedCertificate is one certificate of a farm with its position.
+type ListedCertificate struct {
+	File string `json:"file"`
+	ID   int    `json:"id"`
+}
+
 // listedCertificates is the family's list of the certificates of a farm.
 func listedCertificates(f *farm.Farm) []ListedCertificate {
 	out := []ListedCertificate{}

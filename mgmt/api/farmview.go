@@ -2,51 +2,27 @@ package api
 
 import (
 	"cmp"
-	"net/netip"
+	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// FarmView is everything about an http farm. The lists at its end are changed
-// by operations of their own.
-type FarmView struct {
+// FarmView is everything about an http farm. The lists at the end of what is about
+// it are changed by operations of their own.
+type FarmView = view[aboutFarm]
+
+type aboutFarm struct {
 	FarmName string       `json:"farmname"`
 	Profile  farm.Profile `json:"profile"`
 	Status   farm.Status  `json:"status"`
 	Problem  string       `json:"problem,omitempty" doc:"Why the farm does not run: what keeps it from running, or why its last start was refused"`
 	VIP      string       `json:"vip"`
 	VPort    uint16       `json:"vport"`
-	Listener string       `json:"listener" enum:"http,https"`
-	TLSView
-	ConnectTimeout  farm.Seconds         `json:"contimeout"`
-	ResponseTimeout farm.Seconds         `json:"restimeout"`
-	ResurrectTime   farm.Seconds         `json:"resurrectime"`
-	RequestTimeout  farm.Seconds         `json:"reqtimeout"`
-	TunnelTimeout   farm.Seconds         `json:"wstimeout"`
-	StopGrace       farm.Seconds         `json:"grace"`
-	RewriteLocation farm.RewriteLocation `json:"rewritelocation"`
-	RewriteHost     string               `json:"rewritehost" enum:"true,false"`
-	RewriteDest     string               `json:"rewritedestination" enum:"true,false"`
-	Verbs           farm.VerbSet         `json:"httpverb"`
-	CheckURL        string               `json:"checkurl"`
-	IgnoreCase      string               `json:"ignorecase" enum:"true,false"`
-	Continue        farm.ContinueMode    `json:"ignore_100_continue"`
-	MaxHead         uint32               `json:"maxrequest"`
-	MaxBody         uint64               `json:"maxbody" doc:"0 means no bound"`
-	MaxConnections  uint32               `json:"maxconnections" doc:"0 means no bound"`
-	Overflow        farm.Overflow        `json:"overflow"`
-	Mark            uint32               `json:"mark" doc:"0 sets none"`
-	Trusted         []string             `json:"trusted"`
-	ProxyIn         farm.ProxyIn         `json:"proxyprotocol_in"`
-	Logs            string               `json:"logs" enum:"true,false"`
-	LogView
-	Error414 string `json:"error414"`
-	Error500 string `json:"error500"`
-	Error501 string `json:"error501"`
-	Error503 string `json:"error503"`
-	ErrorWAF string `json:"errorWAF"`
 
 	Certificates         []ListedCertificate `json:"certlist"`
 	AddHeader            []AddedHeader       `json:"addheader"`
@@ -57,30 +33,22 @@ type FarmView struct {
 	ReplaceResponse      []ReplacedHeader    `json:"replaceresponseheader"`
 }
 
+func (aboutFarm) table() (string, []validate.Answered) {
+	return "FarmView", validate.FarmAnswer.Answers()
+}
+
 func (s *Server) farmView(f *farm.Farm) FarmView {
 	h := f.HTTP
 	if h == nil {
 		h = farm.DefaultHTTP()
 	}
-	out := FarmView{
+	return FarmView{fields: validate.FarmAnswer.Answer(f), about: aboutFarm{
 		FarmName: f.Name, Profile: shownProfile(f), Status: s.status(f), Problem: s.problem(f),
-		VIP: f.VIP.String(), VPort: f.VPort, Listener: "http", Certificates: listedCertificates(f),
-		ConnectTimeout: h.ConnectTimeout, ResponseTimeout: h.ResponseTimeout,
-		ResurrectTime: h.ResurrectTime, RequestTimeout: h.RequestTimeout,
-		TunnelTimeout: cmp.Or(h.TunnelTimeout, farm.DefaultTunnelTimeout), StopGrace: cmp.Or(h.StopGrace, farm.DefaultStopGrace),
-		RewriteLocation: h.RewriteLocation, RewriteHost: truth(h.RewriteHost), RewriteDest: truth(h.RewriteDestination),
-		Verbs: h.Verbs, CheckURL: h.CheckURL, IgnoreCase: truth(h.IgnoreCase), Continue: cmp.Or(h.Continue, farm.ContinuePass),
-		MaxHead: cmp.Or(h.MaxHead, farm.DefaultMaxHead), MaxBody: h.MaxBody, MaxConnections: h.MaxConnections,
-		Overflow: cmp.Or(h.Overflow, farm.OverflowWait), Mark: h.Mark, Trusted: networks(h.Trusted), ProxyIn: cmp.Or(h.ProxyIn, farm.ProxyInOff), Logs: truth(h.Logs), LogView: logView(h),
-		Error414: h.Error414, Error500: h.Error500, Error501: h.Error501, Error503: h.Error503, ErrorWAF: h.ErrorWAF,
+		VIP: f.VIP.String(), VPort: f.VPort, Certificates: listedCertificates(f),
 		AddHeader: shownRules(h.AddRequest, showAdd), HeadRemove: shownRules(h.RemoveRequest, showRemove),
 		AddResponseHeader: shownRules(h.AddResponse, showAdd), RemoveResponseHeader: shownRules(h.RemoveResponse, showRemove),
 		ReplaceRequest: shownRules(h.ReplaceRequest, showReplace), ReplaceResponse: shownRules(h.ReplaceResponse, showReplace),
-	}
-	if h.TLS != nil {
-		out.Listener, out.TLSView = "https", tlsView(h.TLS)
-	}
-	return out
+	}}
 }
 
 // truth is a truth value as the family writes it.
@@ -154,69 +122,54 @@ func (s *Server) getFarmStatus(c *call) (Object[FarmStatus], error) {
 	}, nil
 }
 
-// ServiceView is everything about a service. The redirect's fields are there
-// only with a redirect: clients take one that is there for one that is set.
-type ServiceView struct {
-	ID           string             `json:"id"`
-	VHost        string             `json:"vhost"`
-	URL          string             `json:"urlp"`
-	Redirect     string             `json:"redirect,omitempty"`
-	RedirectType farm.RedirectType  `json:"redirecttype,omitempty"`
-	RedirectCode int                `json:"redirect_code,omitempty"`
-	Persistence  farm.Persistence   `json:"persistence"`
-	TTL          *farm.Seconds      `json:"ttl" doc:"null without persistence"`
-	SessionID    string             `json:"sessionid"`
-	Policy       farm.RoutingPolicy `json:"routingpolicy"`
-	LeastResp    string             `json:"leastresp" enum:"true,false"`
-	ServiceOptions
+// ServiceView is everything about a service.
+type ServiceView = view[aboutService]
+
+type aboutService struct {
+	ID       string        `json:"id"`
 	Guardian string        `json:"farmguardian"`
 	Backends []BackendView `json:"backends"`
+
+	AddRequest      []AddedHeader    `json:"addrequestheader"`
+	RemoveRequest   []RemovedHeader  `json:"removerequestheader"`
+	AddResponse     []AddedHeader    `json:"addresponseheader"`
+	RemoveResponse  []RemovedHeader  `json:"removeresponseheader"`
+	ReplaceRequest  []ReplacedHeader `json:"replacerequestheader"`
+	ReplaceResponse []ReplacedHeader `json:"replaceresponseheader"`
+	Rewrites        []RewrittenURL   `json:"rewriteurl"`
+}
+
+func (aboutService) table() (string, []validate.Answered) {
+	return "ServiceView", validate.ServiceAnswer.Answers()
 }
 
 func (s *Server) serviceView(g farm.Group) ServiceView {
 	v := g.Service
-	out := ServiceView{
-		ID: v.Name, VHost: v.VHost, URL: v.URL, Redirect: v.Redirect,
-		Persistence: v.Persistence, TTL: sessionTTL(v), SessionID: v.SessionID,
-		Policy:    cmp.Or(v.Policy, farm.PolicyRoundRobin),
-		LeastResp: truth(v.Policy == farm.PolicyResponseTime), ServiceOptions: serviceOptions(v),
-		Backends: s.backendViews(g),
-	}
-	if v.Redirect != "" {
-		out.RedirectType = cmp.Or(v.RedirectType, farm.RedirectDefault)
-		out.RedirectCode = cmp.Or(v.RedirectCode, 302)
-	}
-	return out
-}
-
-// sessionTTL is the time-to-live in force, or the one that waits for persistence;
-// null when there is neither: a client that sends the whole object back must not
-// be warned of it.
-func sessionTTL(v *farm.Service) *farm.Seconds {
-	if v.Persistence == farm.PersistNone && v.TTL == 0 {
-		return nil
-	}
-	ttl := cmp.Or(v.TTL, farm.DefaultTTL)
-	return &ttl
+	return ServiceView{fields: validate.ServiceAnswer.Answer(v), about: aboutService{
+		ID: v.Name, Backends: s.backendViews(g),
+		AddRequest: shownRules(v.AddRequest, showAdd), RemoveRequest: shownRules(v.RemoveRequest, showRemove),
+		AddResponse: shownRules(v.AddResponse, showAdd), RemoveResponse: shownRules(v.RemoveResponse, showRemove),
+		ReplaceRequest: shownRules(v.ReplaceRequest, showReplace), ReplaceResponse: shownRules(v.ReplaceResponse, showReplace),
+		Rewrites: shownRules(v.Rewrites, showRewrite),
+	}}
 }
 
 // BackendView is everything about a backend; what was never set is null.
-type BackendView struct {
-	ID        int           `json:"id"`
-	IP        string        `json:"ip"`
-	Port      uint16        `json:"port"`
-	Status    farm.Status   `json:"status"`
-	Problem   string        `json:"problem,omitempty" doc:"Why a backend that can be connected to gets no traffic"`
-	Mode      string        `json:"maintenance_mode,omitempty" enum:"drain,cut" doc:"How the backend was taken out"`
-	Timeout   *farm.Seconds `json:"timeout"`
-	Weight    *uint8        `json:"weight"`
-	Priority  *uint8        `json:"priority"`
-	ConnLimit *uint32       `json:"connection_limit"`
-	Source    *netip.Addr   `json:"source"`
-	Mark      *uint32       `json:"mark"`
-	Alias     *string       `json:"alias"`
+type BackendView = view[aboutBackend]
+
+type aboutBackend struct {
+	ID      int         `json:"id"`
+	IP      string      `json:"ip"`
+	Port    uint16      `json:"port"`
+	Status  farm.Status `json:"status"`
+	Problem string      `json:"problem,omitempty" doc:"Why a backend that can be connected to gets no traffic"`
+	Mode    string      `json:"maintenance_mode,omitempty" enum:"drain,cut" doc:"How the backend was taken out"`
 	// Resolution is nil for a backend with an address.
 	Resolution *Resolution `json:"resolution,omitempty" doc:"Of a backend with a host name"`
+}
+
+func (aboutBackend) table() (string, []validate.Answered) {
+	return "BackendView", validate.BackendAnswer.Answers()
 }
 
 func (s *Server) backendViews(g farm.Group) []BackendView {
@@ -230,11 +183,9 @@ func (s *Server) backendViews(g farm.Group) []BackendView {
 func (s *Server) backendView(g farm.Group, i int) BackendView {
 	b := &g.Backends()[i]
 	r := s.resolution(g, i)
-	return BackendView{
+	return BackendView{fields: validate.BackendAnswer.Answer(b), about: aboutBackend{
 		ID: g.Number(i), IP: b.Place(), Port: b.Port, Status: farmstate.In(g, i, s.deps.Health), Problem: cmp.Or(s.backendProblem(b), nameProblem(b, r)), Mode: string(b.Maintenance), Resolution: r,
-		Timeout: orNull(b.Timeout), Weight: orNull(b.Weight), Priority: orNull(b.Priority),
-		ConnLimit: orNull(b.ConnLimit), Source: orNull(b.Source), Mark: orNull(b.Mark), Alias: orNull(b.Alias),
-	}
+	}}
 }
 
 // orNull returns nil for the zero value, which means "never set".
@@ -244,4 +195,16 @@ func orNull[T comparable](v T) *T {
 		return nil
 	}
 	return &v
+}
+
+// backendProblem says why a backend that can be connected to gets no traffic.
+func (s *Server) backendProblem(b *farm.Backend) string {
+	if b.Maintenance != farm.MaintenanceOff {
+		return ""
+	}
+	return s.told(b.ID)
+}
+
+func ejectedText(e health.Ejection) string {
+	return fmt.Sprintf("ejected until %s because its answers failed, the last one: %s", e.Until.UTC().Format(time.RFC3339), e.Cause)
 }

@@ -118,6 +118,14 @@ func (globalFields) Params() []validate.Param {
 
 const minTTL, maxTTL = "resolve_min_ttl", "resolve_max_ttl"
 
+// orEmpty makes a list that was never set an empty one, not null.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
 func (s *Server) getGlobal(c *call) (Object[GlobalSettings], error) {
 	ttl := resolve.LoadLimits(s.deps.Settings)
 	return Object[GlobalSettings]{Description: c.op.summary, Params: GlobalSettings{

@@ -28,7 +28,7 @@ const (
 // and are never shown again.
 var authFields = []field[farm.Service]{
 	{
-		rule: rule{name: "auth_users", hints: basic(atAccess, "Users"), kind: kindList, null: true, max: farm.MaxAuthUsers, maxLen: MaxName + 1 + password.MaxLength, check: checkUser, hide: hideUser,
+		rule: rule{name: "auth_users", hints: basic(atAccess, "Users"), bare: leftOut, kind: kindList, null: true, max: farm.MaxAuthUsers, maxLen: MaxName + 1 + password.MaxLength, check: checkUser, hide: hideUser,
 			format: "name:password", same: userName, must: "a user as name:password", musts: fmt.Sprintf("a list of at most %d users as name:password", farm.MaxAuthUsers),
 			about: "Users who are let in, as name:password or name:hash with a hash of htpasswd -B. They are shown as name:***, which when sent keeps the password."},
 		get: func(s *farm.Service) Value {
@@ -42,7 +42,7 @@ var authFields = []field[farm.Service]{
 		needs: needsUsers,
 	},
 	{
-		rule: rule{name: "auth_header", hints: basic(atAccess, "Key header"), kind: kindText, blank: true, format: "name of a header", maxLen: MaxName, pattern: tokenPattern, check: checkAuthHeader,
+		rule: rule{name: "auth_header", hints: basic(atAccess, "Key header"), bare: leftOut, kind: kindText, blank: true, format: "name of a header", maxLen: MaxName, pattern: tokenPattern, check: checkAuthHeader,
 			must: "the name of a header", about: "Request header that must carry one of auth_keys; empty for none."},
 		get: func(s *farm.Service) Value { return textValue(authOf(s).Header) },
 		set: func(s *farm.Service, v Value) {
@@ -51,7 +51,7 @@ var authFields = []field[farm.Service]{
 		},
 	},
 	{
-		rule: rule{name: "auth_keys", hints: basic(atAccess, "Keys"), kind: kindList, null: true, max: farm.MaxAuthKeys, maxLen: maxKey, check: checkKey, canon: canonKey, hide: hideKey, format: "key",
+		rule: rule{name: "auth_keys", hints: basic(atAccess, "Keys"), bare: leftOut, kind: kindList, null: true, max: farm.MaxAuthKeys, maxLen: maxKey, check: checkKey, canon: canonKey, hide: hideKey, format: "key",
 			must: "a key of at least 16 characters", musts: fmt.Sprintf("a list of at most %d keys of at least 16 characters", farm.MaxAuthKeys),
 			only: with("auth_header"), about: "Keys that are let in, each at least 16 characters. They are shown as the beginning of their SHA-256, which when sent keeps the key."},
 		get: func(s *farm.Service) Value {
@@ -268,18 +268,6 @@ func checkRealm(s string) string {
 		return "it holds another character"
 	}
 	return ""
-}
-
-// ShownAuth is what may be shown of whom a service lets in.
-func ShownAuth(a *farm.Auth) (users, keys []string) {
-	users, keys = []string{}, []string{}
-	for _, u := range a.Users {
-		users = append(users, hideUser(u.Name+":", false))
-	}
-	for _, k := range a.Keys {
-		keys = append(keys, hideKey(keyPrefix+string(k), false))
-	}
-	return users, keys
 }
 
 // checkAuth holds the rules between the directives of protection.

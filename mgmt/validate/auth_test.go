@@ -48,7 +48,8 @@ func TestPasswordsAndKeysBecomeHashesAndAreNeverShown(t *testing.T) {
 	if strings.Contains(text, "$2") || strings.Contains(text, sum(key)) || !strings.Contains(text, "bo:*** (") {
 		t.Errorf("shown is %s", text)
 	}
-	users, keys := validate.ShownAuth(a)
+	answer := validate.ServiceAnswer.Answer(&s)
+	users, keys := answer["auth_users"], answer["auth_keys"]
 	if fmt.Sprint(users, keys) != "[ali:*** bo:***] [sha256:"+sum(key)[:8]+"… sha256:"+sum(other)[:8]+"…]" {
 		t.Errorf("shown are %v %v", users, keys)
 	}

@@ -47,7 +47,7 @@ func unlessService(f field[farm.Backend]) field[farm.Backend] {
 }
 
 // backendFields are what a backend has beside its address.
-var backendFields = []field[farm.Backend]{backendWeight, backendPriority, backendTimeout, backendLimit, backendSource, backendMark, backendAlias, backendResolve}
+var backendFields = append(unsetAsNull(backendWeight, backendPriority, backendTimeout, backendLimit, backendSource, backendMark, backendAlias), backendResolve)
 
 // unsetBackend is a backend nothing was said of: it knows the defaults.
 var unsetBackend = &farm.Backend{}
@@ -77,20 +77,20 @@ var backendLimit = field[farm.Backend]{
 }
 
 var backendSource = field[farm.Backend]{
-	rule: rule{name: "source", hints: advanced(atBackends, "Source address").costs(CostConnections), kind: kindText, format: "ip", blank: true, maxLen: 64, check: checkVIP,
+	rule: rule{name: "source", hints: advanced(atBackends, "Source address").costs(CostConnections), bare: asNull, kind: kindText, format: "ip", blank: true, maxLen: 64, check: checkVIP,
 		must: "an IPv4 or IPv6 address", about: "Address of this machine that connections come from; the system chooses when unset."},
 	get: func(b *farm.Backend) Value { return addrValue(b.Source) },
 	set: func(b *farm.Backend, v Value) { b.Source, _ = netip.ParseAddr(v.text) },
 }
 
 var backendMark = field[farm.Backend]{
-	rule: rule{name: "mark", hints: advanced(atBackends, "Mark").costs(CostConnections), kind: kindNumber, min: 0, max: math.MaxUint32, null: true, about: "Mark (SO_MARK) of connections, for routing rules; the farm's when unset."},
+	rule: rule{name: "mark", hints: advanced(atBackends, "Mark").costs(CostConnections), bare: asNull, kind: kindNumber, min: 0, max: math.MaxUint32, null: true, about: "Mark (SO_MARK) of connections, for routing rules; the farm's when unset."},
 	get:  func(b *farm.Backend) Value { return numberValue(int64(b.Mark)) },
 	set:  func(b *farm.Backend, v Value) { b.Mark = uint32(v.number) },
 }
 
 var backendAlias = field[farm.Backend]{
-	rule: rule{name: "alias", hints: basic(atAddress, "Alias"), kind: kindText, blank: true, format: "[a-zA-Z0-9][a-zA-Z0-9 ._:@()+,#-]*", maxLen: MaxName, reserved: []string{"0"},
+	rule: rule{name: "alias", hints: basic(atAddress, "Alias"), bare: asNull, kind: kindText, blank: true, format: "[a-zA-Z0-9][a-zA-Z0-9 ._:@()+,#-]*", maxLen: MaxName, reserved: []string{"0"},
 		pattern: aliasPattern, must: "a text of letters, digits, blanks and ._:@()+,#- that starts with a letter or digit", about: "Name for people."},
 	get: func(b *farm.Backend) Value { return textValue(b.Alias) },
 	set: func(b *farm.Backend, v Value) { b.Alias = v.text },

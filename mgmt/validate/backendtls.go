@@ -28,7 +28,7 @@ var backendTLSFields = []field[farm.Service]{
 	},
 	{
 		rule: rule{name: "httpsb_ca", hints: basic(atBackendTLS, "Authorities").costs(CostConnections), kind: kindText, blank: true, format: "name of a list of authorities", maxLen: maxCertificate, check: checkAuthority, canon: canonAuthority,
-			must: "the name of a list of authorities", only: being("httpsb_verify", farm.VerifyCA), about: "Authorities that sign backends."},
+			must: "the name of a list of authorities", only: being("httpsb_verify", farm.VerifyCA).shown(), about: "Authorities that sign backends."},
 		get: func(s *farm.Service) Value { return textValue(backendTLS(s).CA) },
 		set: func(s *farm.Service, v Value) { s.TLS.CA = v.text },
 	},

@@ -37,10 +37,18 @@ var cookieFields = []field[farm.Service]{
 func cookieText(name string, h hints, must, about string, check func(string) string, at func(*farm.CookieInsert) *string) field[farm.Service] {
 	unset := *at(farm.DefaultCookie())
 	return field[farm.Service]{
-		rule: rule{name: name, hints: h, kind: kindText, null: true, solid: true, maxLen: 255, check: check, must: must, about: about, unset: textValue(unset), only: with("cookieinsert")},
+		rule: rule{name: name, hints: h, bare: unsetOf(unset), kind: kindText, null: true, solid: true, maxLen: 255, check: check, must: must, about: about, unset: textValue(unset), only: with("cookieinsert")},
 		get:  func(s *farm.Service) Value { return textValue(*at(cookieOf(s))) },
 		set:  func(s *farm.Service, v Value) { *at(s.Cookie) = cmp.Or(v.text, unset) },
 	}
+}
+
+// unsetOf is how answers show what insertion starts with: nothing as nothing.
+func unsetOf(unset string) bare {
+	if unset == "" {
+		return leftOut
+	}
+	return asDefault
 }
 
 // cookieOf returns what to read: without insertion, what it would start with.

@@ -25,7 +25,7 @@ const maxServerNames = 64
 
 var l4BackendFields = []field[farm.Backend]{
 	{
-		rule: rule{name: "port", hints: basic(atAddress, "Port").costs(CostConnections), kind: kindNumber, min: 1, max: 65535, null: true, about: "Port of the server; the one the client used when unset."},
+		rule: rule{name: "port", hints: basic(atAddress, "Port").costs(CostConnections), bare: asNull, kind: kindNumber, min: 1, max: 65535, null: true, about: "Port of the server; the one the client used when unset."},
 		get:  backendPort.get,
 		set:  backendPort.set,
 	},

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"math"
 	"net/netip"
 	"slices"
@@ -37,8 +38,7 @@ var l4Fields = []field[farm.Farm]{
 	l4LogPrefix,
 	boundIn(l4Part, "contimeout", basic(atTimeouts, "Connect timeout").in(inSeconds), "Seconds one connect to a backend may take; tcp in userspace.", 1, MaxTimeout, farm.DefaultL4Connect,
 		func(l *farm.L4) *farm.Seconds { return &l.ConnectTimeout }),
-	boundIn(l4Part, "idle_timeout", basic(atTimeouts, "Idle timeout").in(inSeconds), "Seconds a connection or flow may be silent; 0 for 3600 of tcp and 30 of udp, and 120 with nattype dsr and stateless_dnat. The kernel has its own with nat and dnat.", 0, MaxTimeout, 0,
-		func(l *farm.L4) *farm.Seconds { return &l.IdleTimeout }),
+	l4IdleTimeout,
 	boundIn(l4Part, "resurrectime", advanced(atTimeouts, "Retry of backends that are down").in(inSeconds), "Most seconds between two tries of a backend that is down, which begin at 0.2 and double; in userspace.", 1, MaxTimeout, farm.DefaultL4Resurrect,
 		func(l *farm.L4) *farm.Seconds { return &l.ResurrectTime }),
 	boundIn(l4Part, "grace", advanced(atTimeouts, "Grace after a stop").in(inSeconds), "Seconds connections may go on after the farm was stopped; 0 ends them at once. Flows of udp in userspace end at once.", 0, MaxGrace, 0,
@@ -72,7 +72,8 @@ var l4LogPrefix = field[farm.Farm]{
 	rule: rule{name: "log_prefix", hints: advanced(atLogging, "Prefix"), kind: kindText, blank: true, format: "[a-zA-Z0-9][a-zA-Z0-9 ._:@()+,#-]*", maxLen: MaxName, pattern: aliasPattern,
 		must:  "a text of letters, digits, blanks and ._:@()+,#- that starts with a letter or digit",
 		about: "What lines of the kernel's log begin with; l4:, the name of the farm and a blank when unset."},
-	get: func(f *farm.Farm) Value { return textValue(l4Seen(f).LogPrefix) },
+	get:   func(f *farm.Farm) Value { return textValue(l4Seen(f).LogPrefix) },
+	force: func(f *farm.Farm) Value { return textValue(cmp.Or(l4Seen(f).LogPrefix, "l4:"+f.Name+" ")) },
 	set: func(f *farm.Farm, v Value) {
 		l4Of(f).LogPrefix = v.text
 		if strings.TrimRight(v.text, " ") == "l4:"+f.Name { // what it is when unset, sent back
@@ -81,9 +82,16 @@ var l4LogPrefix = field[farm.Farm]{
 	},
 }
 
+var l4IdleTimeout = func() field[farm.Farm] {
+	f := boundIn(l4Part, "idle_timeout", basic(atTimeouts, "Idle timeout").in(inSeconds), "Seconds a connection or flow may be silent; 0 for 3600 of tcp and 30 of udp, and 120 with nattype dsr and stateless_dnat. The kernel has its own with nat and dnat.", 0, MaxTimeout, 0,
+		func(l *farm.L4) *farm.Seconds { return &l.IdleTimeout })
+	f.force = func(f *farm.Farm) Value { return numberValue(int64(f.IdleTimeout())) }
+	return f
+}()
+
 // l4Responses is unset as a number nobody can send: 0 is one.
 var l4Responses = field[farm.Farm]{
-	rule: rule{name: "responses", hints: advanced(atTimeouts, "Answers to a datagram"), kind: kindNumber, max: math.MaxUint16, null: true, unset: numberValue(-1),
+	rule: rule{name: "responses", hints: advanced(atTimeouts, "Answers to a datagram"), bare: asNull, kind: kindNumber, max: math.MaxUint16, null: true, unset: numberValue(-1),
 		about: "Datagrams that answer one of a client before its flow is over: 1 for DNS, 0 for streams without answers as syslog; unset for any number. udp in userspace."},
 	get: func(f *farm.Farm) Value {
 		if n := l4Seen(f).Responses; n != nil {
@@ -102,7 +110,7 @@ var l4Responses = field[farm.Farm]{
 }
 
 var l4Source = field[farm.Farm]{
-	rule: rule{name: "source", hints: advanced(atBackends, "Source address").costs(CostConnections), kind: kindText, format: "ip", blank: true, maxLen: 64, check: checkVIP, must: "an IPv4 or IPv6 address",
+	rule: rule{name: "source", hints: advanced(atBackends, "Source address").costs(CostConnections), bare: asNull, kind: kindText, format: "ip", blank: true, maxLen: 64, check: checkVIP, must: "an IPv4 or IPv6 address",
 		about: "Address of this machine that backends see with nattype nat; the system chooses when unset. A backend's own wins."},
 	get: func(f *farm.Farm) Value { return addrValue(l4Seen(f).Source) },
 	set: func(f *farm.Farm, v Value) { l4Of(f).Source, _ = netip.ParseAddr(v.text) },

@@ -15,6 +15,7 @@ type only struct {
 	while  string   // the condition where the words its kind has would not say it
 	why    string   // what the other field is for, behind its name
 	rest   bool     // the value of a field that was never set may be sent in any case
+	still  bool     // answers show the field all the same: clients expect it
 	early  early
 }
 
@@ -41,6 +42,9 @@ func (o *only) as(e early) *only { o.early = e; return o }
 
 // resting is the same condition, for a switch: off needs nothing.
 func (o *only) resting() *only { o.rest = true; return o }
+
+// shown is the same condition for a field answers have always shown beside others.
+func (o *only) shown() *only { o.still = true; return o }
 
 // met reports whether the other field has what it takes.
 func (o *only) met(v Value) bool {

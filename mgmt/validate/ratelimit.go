@@ -30,7 +30,7 @@ var rateFields = []field[farm.Service]{
 		set: func(s *farm.Service, v Value) { s.RateLimit.Period = orZero(farm.Seconds(v.number), 1) },
 	},
 	{
-		rule: rule{name: "ratelimit_burst", hints: advanced(atRate, "Burst").in(inRequests), kind: kindNumber, min: 1, max: farm.MaxRateRequests, null: true,
+		rule: rule{name: "ratelimit_burst", hints: advanced(atRate, "Burst").in(inRequests), bare: leftOut, kind: kindNumber, min: 1, max: farm.MaxRateRequests, null: true,
 			only: with("ratelimit"), about: "Requests that may come at once, ahead of the pace; as many as ratelimit when unset."},
 		get: func(s *farm.Service) Value { return numberValue(int64(rateOf(s).Burst)) },
 		set: func(s *farm.Service, v Value) { s.RateLimit.Burst = uint32(v.number) },

@@ -16,6 +16,7 @@ type rule struct {
 	about string // one sentence for the help body
 	kind  kind
 	hints
+	bare bare // what answers show while it is unset
 
 	required bool // must be sent
 	// waived reports whether a required field may be missing beside what was

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -32,7 +33,7 @@ var serviceFields = []field[farm.Service]{
 	pattern("vhost", basic(atMatching, "Host"), "Regex the Host must match from its start; empty matches all.", checkVHost, func(s *farm.Service) *string { return &s.VHost }),
 	pattern("urlp", basic(atMatching, "URL"), "Regex searched in path and query; empty matches all.", checkPattern, func(s *farm.Service) *string { return &s.URL }),
 	{
-		rule: rule{name: "redirect", hints: basic(atRedirect, "Redirect to"), kind: kindText, format: "http(s)://…", blank: true, maxLen: MaxURL, check: checkRedirect,
+		rule: rule{name: "redirect", hints: basic(atRedirect, "Redirect to"), bare: leftOut, kind: kindText, format: "http(s)://…", blank: true, maxLen: MaxURL, check: checkRedirect,
 			must: "an absolute http or https URL", about: "Where requests are redirected to; empty for none. The backends are not used then."},
 		get: func(s *farm.Service) Value { return textValue(s.Redirect) },
 		set: func(s *farm.Service, v Value) { s.Redirect = v.text },
@@ -54,10 +55,11 @@ var serviceFields = []field[farm.Service]{
 		set: setPersistence,
 	},
 	{
-		rule: rule{name: "ttl", hints: basic(atPersistence, "Session lifetime").in(inSeconds), kind: kindNumber, min: 1, max: MaxTTL, null: true, only: with("persistence").as(waiting),
+		rule: rule{name: "ttl", hints: basic(atPersistence, "Session lifetime").in(inSeconds), bare: asNull, kind: kindNumber, min: 1, max: MaxTTL, null: true, only: with("persistence").as(waiting),
 			acts: numberValue(int64(farm.DefaultTTL)), about: "Seconds a session lives after its last use."},
-		get: func(s *farm.Service) Value { return numberValue(int64(s.TTL)) },
-		set: func(s *farm.Service, v Value) { s.TTL = farm.Seconds(v.number) },
+		get:   func(s *farm.Service) Value { return numberValue(int64(s.TTL)) },
+		force: sessionTTL,
+		set:   func(s *farm.Service, v Value) { s.TTL = farm.Seconds(v.number) },
 	},
 	{
 		rule: rule{name: "sessionid", hints: basic(atPersistence, "Name"), kind: kindText, blank: true, maxLen: 255, check: checkPrintable,
@@ -79,6 +81,7 @@ var servicePolicy = field[farm.Service]{
 // clients send whole objects back; true against another policy is refused.
 var serviceLeastResp = field[farm.Service]{
 	rule: rule{name: "leastresp", hints: advanced(atBalancing, "By response time"), kind: kindBool, about: "Older way to set routingpolicy: true is RESPONSE_TIME."},
+	get:  func(s *farm.Service) Value { return boolValue(s.Policy == farm.PolicyResponseTime) },
 	set: func(s *farm.Service, v Value) {
 		switch {
 		case v.truth:
@@ -103,6 +106,16 @@ func pattern(name string, h hints, about string, check func(string) string, at f
 		get: func(s *farm.Service) Value { return textValue(*at(s)) },
 		set: func(s *farm.Service, v Value) { *at(s) = v.text },
 	}
+}
+
+// sessionTTL is the time-to-live in force, or the one that waits for persistence;
+// null when there is neither: a client that sends the whole object back must not
+// be warned of it.
+func sessionTTL(s *farm.Service) Value {
+	if s.Persistence == farm.PersistNone && s.TTL == 0 {
+		return Value{}
+	}
+	return numberValue(int64(cmp.Or(s.TTL, farm.DefaultTTL)))
 }
 
 // setPersistence clears static sessions when the kind changes: they are keys of

@@ -6,7 +6,7 @@ import "github.com/sluicelb/sluice/core/farm"
 // so unset is a number nobody can send.
 var splitFields = []field[farm.Service]{
 	{
-		rule: rule{name: "split", hints: advanced(atMatching, "Share of requests"), kind: kindNumber, max: farm.MaxSplit, null: true, unset: numberValue(-1),
+		rule: rule{name: "split", hints: advanced(atMatching, "Share of requests"), bare: leftOut, kind: kindNumber, max: farm.MaxSplit, null: true, unset: numberValue(-1),
 			about: "Weight with which the service shares requests with services next to it in the list that have one, too: of those that match one is drawn, a client with a session or cookie stays. 0 takes only such clients. Unset shares nothing."},
 		get: func(s *farm.Service) Value {
 			if s.Split == nil {

@@ -25,6 +25,9 @@ type field[T any] struct {
 	rule
 	get func(*T) Value
 	set func(*T, Value)
+	// force is the value in force where it is neither the one that was set nor what
+	// the rule knows as default; null: none is. nil: it is one of these.
+	force func(*T) Value
 	// needs says why an object that is as the fields before this one made it
 	// cannot have a value here, and what to send; "" when it can. sent is the
 	// whole body. nil: it always can.

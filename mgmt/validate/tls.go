@@ -37,7 +37,7 @@ var tlsFields = []field[farm.Farm]{
 	},
 	{
 		rule: rule{name: "cipherc", hints: advanced(atTLS, "Cipher string").costs(CostConnections), kind: kindText, blank: true, format: "OpenSSL cipher string", maxLen: tlsconf.MaxCipherString, check: problemOf(tlsconf.CheckCiphers),
-			must: "an OpenSSL cipher string", only: being("ciphers", farm.CiphersCustom), about: "Cipher suites of TLS 1.2 and older."},
+			must: "an OpenSSL cipher string", only: being("ciphers", farm.CiphersCustom).shown(), about: "Cipher suites of TLS 1.2 and older."},
 		get: func(f *farm.Farm) Value { return textValue(tlsSeen(f).CustomCiphers) },
 		set: onTLS(func(t *farm.TLS, v Value) { t.CustomCiphers = v.text }),
 	},
@@ -70,13 +70,13 @@ var tlsFields = []field[farm.Farm]{
 	},
 	{
 		rule: rule{name: "client_ca", hints: basic(atTLS, "Client authorities").costs(CostConnections), kind: kindText, blank: true, format: "name of a list of authorities", maxLen: maxCertificate, check: checkAuthority, canon: canonAuthority,
-			must: "the name of a list of authorities", only: with("client_auth"), about: "Authorities that sign the certificates of clients."},
+			must: "the name of a list of authorities", only: with("client_auth").shown(), about: "Authorities that sign the certificates of clients."},
 		get: func(f *farm.Farm) Value { return textValue(tlsSeen(f).ClientCA) },
 		set: onTLS(func(t *farm.TLS, v Value) { t.ClientCA = v.text }),
 	},
 	{
 		rule: rule{name: "clientcert_headers", hints: advanced(atTLS, "Certificate headers"), kind: kindBool,
-			only: with("client_auth").resting(), about: "Whether backends are told of a client's certificate: X-SSL-Subject, -Issuer, -notBefore, -notAfter, -serial, -cipher and -certificate. With client_auth such headers of clients are never passed on."},
+			only: with("client_auth").resting().shown(), about: "Whether backends are told of a client's certificate: X-SSL-Subject, -Issuer, -notBefore, -notAfter, -serial, -cipher and -certificate. With client_auth such headers of clients are never passed on."},
 		get: func(f *farm.Farm) Value { return boolValue(tlsSeen(f).ClientHeaders) },
 		set: onTLS(func(t *farm.TLS, v Value) { t.ClientHeaders = v.truth }),
 	},
@@ -129,7 +129,8 @@ func version(name string, h hints, what string, at func(*farm.TLS) *bool) field[
 // disabled, and false is accepted because clients send whole objects back.
 func neverOffered(name string, h hints, what string) field[farm.Farm] {
 	return field[farm.Farm]{
-		rule: rule{name: name, hints: h, kind: kindBool, only: overTLS, about: what + " is never offered: this is always true."},
+		rule: rule{name: name, hints: h, kind: kindBool, unset: boolValue(true), only: overTLS, about: what + " is never offered: this is always true."},
+		get:  func(*farm.Farm) Value { return boolValue(true) },
 		set:  func(*farm.Farm, Value) {},
 	}
 }

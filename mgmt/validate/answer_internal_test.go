@@ -1,0 +1,77 @@
+package validate
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+func answered(t *testing.T, s *farm.Service, want map[string]any) {
+	t.Helper()
+	got := ServiceAnswer.Answer(s)
+	for name, v := range want {
+		if out, there := got[name]; there != (v != "left out") || there && !reflect.DeepEqual(out, v) {
+			t.Errorf("%s is %v (%v), want %v", name, out, there, v)
+		}
+	}
+}
+
+func TestAnswersLeaveOutWhatMeansNothing(t *testing.T) {
+	const none = "left out"
+	answered(t, &farm.Service{}, map[string]any{"queue": int64(0), "queue_timeout": none, "retry_on": []string{}, "retries": none, "retry_unsafe": none,
+		"redirect": none, "redirecttype": none, "ttl": nil, "sessionid": "", "cookieinsert": "false", "cookiename": none, "ratelimit_burst": none, "split": none,
+		"auth_users": none, "auth_realm": none, "routingpolicy": "ROUND_ROBIN", "abortonclose": "true", "leastresp": "false", "httpsb_ca": none})
+}
+
+func TestAnswersShowWhatIsInForce(t *testing.T) {
+	const none = "left out"
+	zero := uint8(0)
+	answered(t, &farm.Service{Queueing: farm.Queueing{Queue: 1}, Retrying: farm.Retrying{RetryOn: []farm.RetryCondition{"reset"}}, Redirect: "http://x",
+		Persistence: farm.PersistCookie, RateLimit: &farm.RateLimit{Requests: 3}, TLS: &farm.BackendTLS{}, Split: &zero, Auth: &farm.Auth{Users: []farm.AuthUser{{Name: "ann", Hash: "h"}}},
+		Policy: farm.PolicyResponseTime},
+		map[string]any{"queue_timeout": int64(5), "retries": int64(1), "retry_budget": int64(20), "retry_unsafe": "false", "redirecttype": "default", "redirect_code": int64(302),
+			"ttl": int64(120), "ratelimit_period": int64(1), "ratelimit_key": "ip", "ratelimit_header": none, "ratelimit_burst": none, "httpsb_verify": "none", "httpsb_ca": "",
+			"split": int64(0), "auth_users": []string{"ann:***"}, "auth_realm": "Restricted", "auth_strip": "true", "auth_keys": none, "leastresp": "true"})
+	answered(t, &farm.Service{TTL: 60, SessionID: "x"}, map[string]any{"ttl": int64(60), "sessionid": "x"})
+}
+
+// Clients read whole objects and send them back; that changes nothing.
+func TestWhatWasReadCanBeSentBack(t *testing.T) {
+	for _, s := range []farm.Service{{}, {Persistence: farm.PersistIP}, {Redirect: "http://x"}, {Cookie: farm.DefaultCookie(), TLS: &farm.BackendTLS{}, STS: farm.DefaultSTS},
+		{RateLimit: &farm.RateLimit{Requests: 5, Key: farm.RateKeyHeader, Header: "X"}, Compression: &farm.Compression{Codings: []farm.Coding{"gzip"}}}} {
+		before := ServiceAnswer.Answer(&s)
+		values, err := ServiceUpdate.Decode("", before)
+		if err == nil {
+			err = values.Apply(&s)
+		}
+		if after := ServiceAnswer.Answer(&s); err != nil || !reflect.DeepEqual(after, before) {
+			t.Errorf("%v\ncame back as %v: %v", before, after, err)
+		}
+	}
+	https := farm.DefaultHTTP()
+	https.TLS = farm.DefaultTLS()
+	for _, f := range []farm.Farm{{HTTP: farm.DefaultHTTP()}, {HTTP: https}} {
+		before := FarmAnswer.Answer(&f)
+		values, err := FarmUpdate.Decode("", before)
+		if err == nil {
+			err = values.Apply(&f)
+		}
+		if after := FarmAnswer.Answer(&f); err != nil || !reflect.DeepEqual(after, before) {
+			t.Errorf("%v\ncame back as %v: %v", before, after, err)
+		}
+	}
+}
+
+func TestBackendsOfEachProfileShowUnsetInTheirWay(t *testing.T) {
+	http, l4 := BackendAnswer.Answer(&farm.Backend{}), L4BackendAnswer.Answer(&farm.Backend{})
+	if http["weight"] != nil || http["connection_limit"] != nil || l4["weight"] != int64(1) || l4["priority"] != int64(1) || l4["max_conns"] != int64(0) || l4["port"] != nil || l4["mark"] != nil {
+		t.Errorf("http %v\nl4xnat %v", http, l4)
+	}
+	if _, there := http["weight"]; !there {
+		t.Error("what is null is left out")
+	}
+	if got := BackendAnswer.Answer(&farm.Backend{Weight: 1}); got["weight"] != int64(1) {
+		t.Errorf("a weight of 1 is %v", got["weight"])
+	}
+}
