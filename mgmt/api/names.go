@@ -104,18 +104,6 @@ type GlobalSettings struct {
 	MaxTTL int64 `json:"resolve_max_ttl" doc:"Seconds for which it is believed at most"`
 }
 
-type globalFields struct{}
-
-// Params lists the fields for the document.
-func (globalFields) Params() []validate.Param {
-	return []validate.Param{
-		{Name: settingNames, Format: "host name", Options: []string{"list"},
-			Description: "Names by which browsers may reach the API, beside those of its certificate, the name of the host with and without its domain, and addresses; null or an empty list for none."},
-		{Name: minTTL, Format: "number", Interval: "1,86400", Description: "Seconds for which the address of a backend's host name is believed at least, whatever the name server says; null for 5."},
-		{Name: maxTTL, Format: "number", Interval: "1,86400", Description: "Seconds for which it is believed at most; null for 3600."},
-	}
-}
-
 const minTTL, maxTTL = "resolve_min_ttl", "resolve_max_ttl"
 
 // orEmpty makes a list that was never set an empty one, not null.
@@ -136,7 +124,7 @@ func (s *Server) setGlobal(c *call) (Object[GlobalSettings], error) {
 	if _, err := c.expected(); err != nil {
 		return Object[GlobalSettings]{}, err
 	}
-	body, err := c.object(globalFields{})
+	body, err := c.object(&validate.GlobalSettings)
 	if err != nil {
 		return Object[GlobalSettings]{}, err
 	}

@@ -89,10 +89,11 @@ func (s *Server) configOperations() []*operation {
 
 func (s *Server) systemOperations() []*operation {
 	return []*operation{
+		op(get, "/schema", auth.RightRead, "Get the schema of everything that can be configured", s.getSchema),
 		op(get, "/system/version", auth.RightRead, "Get the versions", s.version),
 		op(get, "/system/global", auth.RightRead, "Get the settings of the appliance", s.getGlobal),
-		op(post, "/system/global", auth.RightAdmin, "Change the settings of the appliance", s.setGlobal).body(globalFields{}),
-		op(put, "/system/global", auth.RightAdmin, "Change the settings of the appliance", s.setGlobal).body(globalFields{}),
+		op(post, "/system/global", auth.RightAdmin, "Change the settings of the appliance", s.setGlobal).body(&validate.GlobalSettings),
+		op(put, "/system/global", auth.RightAdmin, "Change the settings of the appliance", s.setGlobal).body(&validate.GlobalSettings),
 		op(get, "/status", auth.RightRead, "Get the state of the appliance", s.applianceStatus),
 		op(get, "/keys", auth.RightAdmin, "List API keys", s.listKeys),
 		op(post, "/keys", auth.RightAdmin, "Create an API key", s.createKey).body(keyFields{}).created(),

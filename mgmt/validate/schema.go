@@ -1,0 +1,163 @@
+package validate
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/sluicelb/sluice/mgmt/resolve"
+)
+
+// GlobalSettings are settings of the whole appliance that are no configuration;
+// the API keeps them.
+var GlobalSettings = Table[resolve.Limits]{[]field[resolve.Limits]{
+	{rule: rule{name: "api_names", hints: basic(atAddress, "Names of the API"), kind: kindList, words: true, null: true, max: 32, maxLen: 253, format: "host name", must: "a host name", musts: "a list of host names",
+		about: "Names by which browsers may reach the API, beside those of its certificate, the name of the host with and without its domain, and addresses."}},
+	{rule: rule{name: "resolve_min_ttl", hints: advanced(atTimeouts, "Least time to live of addresses").in(inSeconds), kind: kindNumber, min: 1, max: 86400, null: true,
+		acts:  numberValue(int64(resolve.DefaultLimits.MinTTL.Seconds())),
+		about: "Seconds for which the address of a backend's host name is believed at least, whatever the name server says."}},
+	{rule: rule{name: "resolve_max_ttl", hints: advanced(atTimeouts, "Most time to live of addresses").in(inSeconds), kind: kindNumber, min: 1, max: 86400, null: true,
+		acts:  numberValue(int64(resolve.DefaultLimits.MaxTTL.Seconds())),
+		about: "Seconds for which it is believed at most."}},
+}}
+
+// Schema is a JSON Schema (2020-12) of every body about an object of the
+// configuration, by name in $defs, with what forms need beside the rules: x-group,
+// x-unit, x-advanced, x-cost and x-only.
+func Schema() map[string]any {
+	return map[string]any{
+		"$schema": "https://json-schema.org/draft/2020-12/schema",
+		"title":   "Objects of Sluice",
+		"$defs": map[string]any{
+			"http_farm": object("An http farm", FarmCreate, FarmUpdate), "l4xnat_farm": object("An l4xnat farm", L4FarmCreate, L4FarmUpdate),
+			"service":      object("A service of an http farm", ServiceCreate, ServiceUpdate),
+			"http_backend": object("A backend of a service", BackendCreate, BackendUpdate), "l4xnat_backend": object("A backend of an l4xnat farm", L4BackendCreate, L4BackendUpdate),
+			"maintenance": object("Maintenance of a backend", Maintenance),
+			"header_add":  object("A header that is added", AddRequest.Rule), "header_remove": object("Headers that are removed", RemoveRequest.Rule),
+			"header_replace": object("Headers that are changed", ReplaceRequest.Rule), "url_rewrite": object("A rewritten URL", Rewrites.Rule),
+			"settings": object("Settings of the appliance", GlobalSettings),
+		},
+	}
+}
+
+// object is the schema of an object: what its creation takes, and what only its
+// change takes.
+func object[T any](title string, tables ...Table[T]) map[string]any {
+	properties, required := map[string]any{}, []string{}
+	for i := range tables {
+		t := &tables[i]
+		for at := range t.fields {
+			f := &t.fields[at]
+			if properties[f.name] != nil {
+				continue
+			}
+			properties[f.name] = t.schema(f)
+			if f.required && f.waived == nil {
+				required = append(required, f.name)
+			}
+		}
+	}
+	return map[string]any{"title": title, "type": "object", "properties": properties, "required": required, "additionalProperties": false}
+}
+
+// schema is the schema of one field.
+func (t *Table[T]) schema(f *field[T]) map[string]any {
+	out := f.schema()
+	out["title"], out["description"] = f.label, t.description(f)
+	out["x-group"], out["x-advanced"], out["x-cost"] = f.group, f.advanced, f.cost
+	if f.unit != "" {
+		out["x-unit"] = f.unit
+	}
+	if v := f.byDefault(); !f.required && (f.kind == kindBool || !v.isNothing()) && (v.kind != kindNumber || v.number >= f.min) {
+		out["default"] = f.plain(v)
+	}
+	if f.only != nil {
+		condition, _ := t.words(f)
+		only := map[string]any{"fields": f.only.fields, "text": condition, "refused": f.only.early <= held}
+		if f.only.values != nil {
+			only["values"] = f.only.values
+		}
+		out["x-only"] = only
+	}
+	return out
+}
+
+// schema is what a rule allows. Numbers may be sent as digits, truth values as
+// their names and lists as one text, too; the schema has the plain form.
+func (r *rule) schema() map[string]any {
+	out := map[string]any{}
+	switch r.kind {
+	case kindNumber:
+		out["type"] = "integer"
+		if r.values == nil {
+			out["minimum"] = r.min
+			if r.max != maxUnbounded {
+				out["maximum"] = r.max
+			}
+		}
+	case kindBool:
+		out["type"], out["enum"] = []string{"boolean", "string"}, []any{true, false, "true", "false"}
+		return out
+	case kindList:
+		item := map[string]any{"type": "string", "maxLength": r.longest()}
+		if r.values != nil {
+			item["enum"] = r.values
+		}
+		out["type"], out["items"], out["maxItems"], out["uniqueItems"] = "array", item, r.max, true
+	default:
+		out["type"] = "string"
+		if r.max != 0 { // one that may be sent as a number
+			out["type"] = []string{"string", "integer"}
+		}
+		out["maxLength"] = r.longest()
+		if r.hide != nil {
+			out["writeOnly"] = true
+		}
+	}
+	if r.format != "" {
+		out["x-format"] = r.format
+	}
+	if r.values != nil && r.kind != kindList {
+		out["enum"] = r.enumerated()
+	}
+	if r.null || r.blank {
+		out["type"] = append(typesOf(out["type"]), "null")
+	}
+	return out
+}
+
+func typesOf(kind any) []string {
+	if one, is := kind.(string); is {
+		return []string{one}
+	}
+	return kind.([]string)
+}
+
+// enumerated are the values a rule allows, and the other spellings of them.
+func (r *rule) enumerated() (out []any) {
+	words := slices.Clone(r.values)
+	for _, word := range slices.Sorted(maps.Keys(r.normalize)) {
+		if !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+	}
+	for _, word := range words {
+		if n, err := strconv.ParseInt(word, 10, 64); err == nil && r.kind == kindNumber {
+			out = append(out, n)
+		} else {
+			out = append(out, word)
+		}
+	}
+	if r.null {
+		out = append(out, nil)
+	}
+	return out
+}
+
+// plain is a value as the schema has it.
+func (r *rule) plain(v Value) any {
+	if v.kind == kindBool {
+		return v.truth
+	}
+	return v.Any()
+}

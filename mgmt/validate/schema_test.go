@@ -1,0 +1,137 @@
+package validate_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// definition is as much of the schema of an object as the tests look at.
+type definition struct {
+	Title                string
+	Type                 string
+	Properties           map[string]property
+	Required             []string
+	AdditionalProperties *bool
+}
+
+type property struct {
+	Title, Description string
+	Type               any
+	Enum               []any
+	Default            any
+	Minimum, Maximum   *float64
+	WriteOnly          bool
+	Group              string `json:"x-group"`
+	Unit               string `json:"x-unit"`
+	Advanced           *bool  `json:"x-advanced"`
+	Cost               string `json:"x-cost"`
+	Only               *struct {
+		Fields, Values []string
+		Text           string
+		Refused        bool
+	} `json:"x-only"`
+}
+
+// kinds are the types a property allows.
+func (p property) kinds() []string {
+	if list, many := p.Type.([]any); many {
+		var out []string
+		for _, one := range list {
+			out = append(out, one.(string))
+		}
+		return out
+	}
+	return []string{p.Type.(string)}
+}
+
+func readSchema(t *testing.T) map[string]definition {
+	t.Helper()
+	raw, err := json.Marshal(validate.Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out struct {
+		Schema string                `json:"$schema"`
+		Defs   map[string]definition `json:"$defs"`
+	}
+	if err := json.Unmarshal(raw, &out); err != nil || out.Schema != "https://json-schema.org/draft/2020-12/schema" {
+		t.Fatalf("%v %s", err, out.Schema)
+	}
+	return out.Defs
+}
+
+// A form can be made of every object from the schema alone.
+func TestTheSchemaHoldsWhatFormsNeed(t *testing.T) {
+	for name, object := range readSchema(t) {
+		if object.Type != "object" || object.Title == "" || object.AdditionalProperties == nil || *object.AdditionalProperties || len(object.Properties) == 0 {
+			t.Errorf("%s: %+v", name, object)
+		}
+		for _, required := range object.Required {
+			if _, there := object.Properties[required]; !there {
+				t.Errorf("%s requires %s, which it does not have", name, required)
+			}
+		}
+		for field, p := range object.Properties {
+			if p.Title == "" || p.Description == "" || p.Group == "" || p.Advanced == nil || !slices.Contains([]string{"none", "connections", "restart"}, p.Cost) {
+				t.Errorf("%s.%s: %+v", name, field, p)
+			}
+			p.checkDefault(t, name+"."+field)
+			if p.Only == nil {
+				continue
+			}
+			for _, other := range p.Only.Fields {
+				if _, there := object.Properties[other]; !there {
+					t.Errorf("%s.%s needs %s, which is no property", name, field, other)
+				}
+			}
+		}
+	}
+}
+
+func (p property) checkDefault(t *testing.T, at string) {
+	t.Helper()
+	kind := map[bool]string{true: "boolean"}[p.Default == true || p.Default == false]
+	switch v := p.Default.(type) {
+	case nil:
+		return
+	case float64:
+		kind = "integer"
+		if p.Minimum != nil && v < *p.Minimum || p.Maximum != nil && v > *p.Maximum {
+			t.Errorf("%s: the default %v is out of its bounds", at, v)
+		}
+	case string:
+		kind = "string"
+	case []any:
+		kind = "array"
+	}
+	if !slices.Contains(p.kinds(), kind) || p.Enum != nil && !slices.Contains(p.Enum, p.Default) {
+		t.Errorf("%s: the default %v is none of %v %v", at, p.Default, p.kinds(), p.Enum)
+	}
+}
+
+func TestTheSchemaSaysWhatTheRulesSay(t *testing.T) {
+	defs := readSchema(t)
+	wait := defs["service"].Properties["queue_timeout"]
+	if wait.Unit != "s" || wait.Default != 5.0 || *wait.Minimum != 1 || *wait.Maximum != validate.MaxQueueTimeout || wait.Only.Fields[0] != "queue" ||
+		wait.Only.Text != "while queue is not 0" || !wait.Only.Refused || !slices.Equal(wait.kinds(), []string{"integer", "null"}) {
+		t.Errorf("queue_timeout %+v", wait)
+	}
+	if id := defs["service"].Properties["sessionid"]; id.Only.Refused || !slices.Equal(id.Only.Values, []string{"URL", "COOKIE", "HEADER"}) {
+		t.Errorf("sessionid %+v", id.Only)
+	}
+	if code := defs["service"].Properties["redirect_code"]; code.Default != 302.0 || !slices.Contains(code.Enum, any(301.0)) {
+		t.Errorf("redirect_code %+v", code)
+	}
+	if host := defs["http_farm"]; host.Properties["vip"].Cost != "restart" || !slices.Contains(host.Required, "vip") || host.Properties["newfarmname"].Title == "" {
+		t.Errorf("vip %+v of %v", host.Properties["vip"], host.Required)
+	}
+	if abort := defs["service"].Properties["abortonclose"]; abort.Default != true {
+		t.Errorf("abortonclose %+v", abort)
+	}
+	if split := defs["service"].Properties["split"]; split.Default != nil {
+		t.Errorf("split, which has no value until it is set: %+v", split.Default)
+	}
+}
