@@ -75,3 +75,11 @@ func TestBackendsOfEachProfileShowUnsetInTheirWay(t *testing.T) {
 		t.Errorf("a weight of 1 is %v", got["weight"])
 	}
 }
+
+// A number nobody may send stands for one that was never set.
+func TestAZeroThatIsNoValueIsAnsweredAsTheDefault(t *testing.T) {
+	got := FarmAnswer.Answer(&farm.Farm{HTTP: &farm.HTTP{}})
+	if got["contimeout"] != int64(farm.DefaultHTTP().ConnectTimeout) || got["maxbody"] != int64(0) {
+		t.Errorf("contimeout %v, maxbody %v", got["contimeout"], got["maxbody"])
+	}
+}

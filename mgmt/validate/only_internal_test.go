@@ -151,3 +151,36 @@ func TestWhatNeedsAFieldGoesWithIt(t *testing.T) {
 		t.Errorf("ratelimit 0 leaves %+v (%v)", s, err)
 	}
 }
+
+// chained is an object whose c needs b, which needs a.
+type chained struct{ a, b, c int64 }
+
+// However far away: what goes takes along what needs it.
+func TestWhatGoesTakesAlongWhatNeedsIt(t *testing.T) {
+	number := func(name string, needs *only, at func(*chained) *int64) field[chained] {
+		return field[chained]{rule: rule{name: name, kind: kindNumber, max: 9, null: true, only: needs},
+			get: func(c *chained) Value { return numberValue(*at(c)) }, set: func(c *chained, v Value) { *at(c) = v.number }}
+	}
+	table := Table[chained]{[]field[chained]{
+		number("a", nil, func(c *chained) *int64 { return &c.a }),
+		number("b", with("a"), func(c *chained) *int64 { return &c.b }),
+		number("c", with("b"), func(c *chained) *int64 { return &c.c }),
+	}}
+	c := chained{1, 2, 3}
+	values, err := table.Decode("", map[string]any{"a": nil})
+	if err != nil || values.Apply(&c) != nil || c != (chained{}) {
+		t.Errorf("without a there is %+v (%v)", c, err)
+	}
+}
+
+// Only what waits for another field is warned of: what is kept without a word is
+// not, nor what would have been refused.
+func TestOnlyWhatWaitsIsWarnedOf(t *testing.T) {
+	s := farm.Service{RedirectType: farm.RedirectAppend, TTL: 60}
+	s.QueueTimeout = 5
+	var told []string
+	ServiceDocument.waitingWarnings(&s, func(field, _ string) { told = append(told, field) })
+	if !slices.Equal(told, []string{"ttl"}) {
+		t.Errorf("warned of %q", told)
+	}
+}
