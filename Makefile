@@ -33,9 +33,8 @@ help:
 	@echo "make install what was built, below $(DESTDIR)$(PREFIX): program, manual, completion, service (DESTDIR, PREFIX)"
 	@echo "make deb     bin/sluice_VERSION_ARCH.deb, to install by apt"
 	@echo "make run     build, and run a demonstration with a farm and two backends"
-	@echo "make test    every test; installs missing Debian packages when run as root"
-	@echo "make race    under the race detector what it is for: engines, management, roles that die"
-	@echo "make plain   every test that make race does not run"
+	@echo "make test    every test, with the race detector where it is for; as root it installs the Debian packages it needs"
+	@echo "make plain   those without the race detector; make race: those with it"
 	@echo "make fuzz    every fuzz target for FUZZTIME ($(FUZZTIME))"
 	@echo "make mutate  whether tests notice faults: 300 by chance, or all in PKG=./core/balance"
 	@echo "make lint    gofmt, go mod tidy, go vet, staticcheck"
@@ -79,10 +78,12 @@ run demo: build
 packages:
 	@.ci/packages
 
+# Every test once: under the race detector where goroutines share memory.
 test: packages
-	@go run ./cmd/testlog -skips .ci/skips ./...
+	@.ci/plain
+	@.ci/raced
 
-# Both together are what `.ci/run` runs of the tests: each once.
+# The two halves of it.
 race: packages
 	@.ci/raced
 
