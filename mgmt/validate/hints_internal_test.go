@@ -67,6 +67,11 @@ func TestDefaultsAndConditionsAreSaidOnce(t *testing.T) {
 			}
 		})
 	})
+	for _, p := range slices.Concat(ServiceUpdate.Params(), L4FarmAnswer.Params()) {
+		if strings.Contains(p.Description, "Default: -") {
+			t.Errorf("%s has a default nobody can send: %s", p.Name, p.Description)
+		}
+	}
 	for name, want := range map[string]string{
 		"queue_timeout": "Seconds an exchange waits at most. Default: 5. Only while queue is not 0.",
 		"redirecttype":  "Whether the path of the request is appended. Default: default. Only with redirect.",

@@ -68,7 +68,7 @@ func (t *Table[T]) schema(f *field[T]) map[string]any {
 	if f.unit != "" {
 		out["x-unit"] = f.unit
 	}
-	if v := f.byDefault(); !f.required && (f.kind == kindBool || !v.isNothing()) && (v.kind != kindNumber || v.number >= f.min) {
+	if v := f.byDefault(); f.sayable(v) && (f.kind == kindBool || !v.isNothing()) {
 		out["default"] = f.plain(v)
 	}
 	if f.only != nil {

@@ -116,7 +116,7 @@ func (t *Table[T]) Params() []Param {
 // beside what it means something.
 func (t *Table[T]) description(f *field[T]) string {
 	out := f.about
-	if v := f.byDefault(); !f.required && !v.isNothing() && !v.equal(zeroValue(v.kind)) && (v.kind != kindList || len(v.list) == 1) {
+	if v := f.byDefault(); f.sayable(v) && !v.isNothing() && !v.equal(zeroValue(v.kind)) && (v.kind != kindList || len(v.list) == 1) {
 		out += " Default: " + v.words() + "."
 	}
 	if f.only != nil {
@@ -124,6 +124,12 @@ func (t *Table[T]) description(f *field[T]) string {
 		out += " Only " + condition + "."
 	}
 	return out
+}
+
+// sayable reports whether a default is a value that could be sent: it is none that
+// only means unset.
+func (r *rule) sayable(v Value) bool {
+	return !r.required && (v.kind != kindNumber || v.number >= r.min)
 }
 
 // Names returns the field names in table order.
