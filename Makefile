@@ -26,7 +26,7 @@ SHARE   := bin/share
 STAGE        = bin/stage
 DEB_VERSION ?= $(shell git describe --tags --exact-match 2>/dev/null | sed 's/^v//' | grep . || echo 0.0.$$(git rev-list --count HEAD 2>/dev/null || echo 0)+g$$(git rev-parse --short HEAD 2>/dev/null || echo unversioned))
 
-.PHONY: help build install deb run demo packages test race plain fuzz mutate lint bench clean
+.PHONY: help build install deb run demo packages test race plain fuzz mutate lint bench profile clean
 
 help:
 	@echo "make build   bin/sluice"
@@ -39,6 +39,7 @@ help:
 	@echo "make mutate  whether tests notice faults: 300 by chance, or all in PKG=./core/balance"
 	@echo "make lint    gofmt, go mod tidy, go vet, staticcheck"
 	@echo "make bench   Sluice beside HAProxy and nginx"
+	@echo "make profile cmd/sluice/default.pgo, by which the compiler knows which calls are hot"
 
 build:
 	@mkdir -p $(dir $(BIN))
@@ -110,6 +111,14 @@ lint:
 bench: build packages
 	go run ./bench $(BENCHFLAGS)
 	SLUICE_BENCH=1 go test -v -count=1 -p 1 ./bench/kernelfarms ./bench/roundtrips ./bench/floods ./bench/outages
+
+# What the compiler is told of hot calls: it builds cmd/sluice by this profile. To be
+# made anew when the way of a request changed much.
+profile:
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
+	go test -trimpath -c -o "$$dir/traffic" ./l7/proxy && \
+	(cd "$$dir" && ./traffic -test.run '^$$' -test.bench '^BenchmarkTraffic$$' -test.benchtime 20s -test.cpuprofile cpu) && \
+	mv "$$dir/cpu" cmd/sluice/default.pgo
 
 clean:
 	rm -rf bin

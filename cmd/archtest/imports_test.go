@@ -27,7 +27,7 @@ func (p *pkg) path() string { return strings.TrimPrefix(p.ImportPath, module) }
 // packages lists every package of the module.
 func packages(t *testing.T) []pkg {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Doc,GoFiles,Imports,TestImports,XTestImports", "./...")
+	cmd := exec.Command("go", "list", "-pgo=off", "-e", "-json=ImportPath,Doc,GoFiles,Imports,TestImports,XTestImports", "./...")
 	cmd.Dir = "../.."
 	out, err := cmd.Output()
 	if err != nil {
