@@ -117,17 +117,17 @@ type Handler interface {
 }
 
 // taking watches whether a client takes what is pending.
-type taking struct{ held int } // bytes that had not left at the last look; 0 while nobody looks
+type taking struct{ held int32 } // bytes that had not left at the last look; 0 while nobody looks
 
 func (t *taking) await(c Client, timeout int64) {
 	if t.held == 0 {
-		t.held = c.Pending()
+		t.held = int32(c.Pending())
 		c.SetDeadline(c.From().server.loop.Now() + 2*timeout)
 	}
 }
 
 func (t *taking) stalled(c Client, timeout int64) bool {
-	if t.held == c.Pending() {
+	if t.held == int32(c.Pending()) {
 		return true
 	}
 	t.held = 0

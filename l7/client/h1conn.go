@@ -12,9 +12,9 @@ import (
 type h1Conn struct {
 	Peer
 	taking
+	seen        int32             // of in, how much http1 has looked at for the current head
 	ex          Exchange          // under way; nil while the client waits or sends a head
 	in          []byte            // bytes that were read and not consumed yet; pooled
-	seen        int               // of in, how much http1 has looked at for the current head
 	busy        bool              // process is at work and goes on by itself
 	last        bool              // the last answer was written, but has not left yet
 	slow        bool              // it waits because of its address, see Penalties
@@ -84,7 +84,7 @@ func (c *h1Conn) process(b []byte) {
 		return
 	}
 	for len(b) > 0 {
-		if c.seen > 0 && http1.NeedMore(b, c.seen) {
+		if c.seen > 0 && http1.NeedMore(b, int(c.seen)) {
 			c.stash(b)
 			return
 		}
@@ -135,7 +135,7 @@ func (c *h1Conn) stash(b []byte) {
 	if c.seen == 0 {
 		c.Conn.SetDeadline(c.server.loop.Now() + c.timeout())
 	}
-	c.seen = len(b)
+	c.seen = int32(len(b))
 	c.keep(b)
 	c.Conn.Wait()
 }

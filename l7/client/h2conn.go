@@ -3,7 +3,6 @@ package client
 import (
 	"io"
 
-	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/list"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/http2"
@@ -52,7 +51,7 @@ const (
 func newH2Conn(p Peer) *h2Conn {
 	s := p.server
 	c := &h2Conn{Peer: p, idleAt: s.loop.Now()}
-	c.Peer.h2, c.Frames, c.FirstRead, c.Version = c, true, streamRead, accesslog.ProtoHTTP2
+	c.Peer.h2, c.protocol = c, speaksHTTP2
 	c.h2 = http2.NewServer(s.http2(), c)
 	s.shard.Loop().HTTP2Connections++
 	return c

@@ -15,26 +15,32 @@ import (
 )
 
 // Peer is a client's connection as exchanges know it, whatever is spoken there.
-// Streams of HTTP/2 share one.
+// Streams of HTTP/2 share one. Thousands wait for a request at a time: it is small.
 type Peer struct {
+	*protocol
 	Conn   *loop.Conn
 	FarmID uint32 // whose Established counts the connection
 
-	// What differs with the protocol: whether it frames bodies itself, how much of
-	// an answer is read before the client was asked for room, and what the record
-	// calls it; 0 where each request says so.
-	Frames    bool
-	FirstRead int
-	Version   accesslog.Proto
-
+	began  bool // a first request head was complete
 	port   *ports.Port
 	server *Server
 	h2     *h2Conn       // nil for HTTP/1
 	place  *state.Places // what it has a place of; nil without a bound
 	kept   *dial.Kept    // see Kept
-	shown  []byte        // see Certificate
-	began  bool          // a first request head was complete
+	shown  *[]byte       // see Certificate
 }
+
+// protocol is what differs with what a client speaks.
+type protocol struct {
+	Frames    bool            // it frames bodies itself
+	FirstRead int             // how much of an answer is read before the client was asked for room
+	Version   accesslog.Proto // what the record calls it; 0 where each request says so
+}
+
+var (
+	speaksHTTP1 = &protocol{FirstRead: loop.ReadSize}
+	speaksHTTP2 = &protocol{Frames: true, FirstRead: streamRead, Version: accesslog.ProtoHTTP2}
+)
 
 // Farm is the farm behind the client's port now; nil when there is none.
 func (p *Peer) Farm() *table.Farm { return p.server.table.Load().Farm(p.port) }
@@ -105,9 +111,10 @@ func (p *Peer) Scheme() []byte {
 // tells: what a client calls X-SSL-… goes no further, trusted or not.
 func (p *Peer) Certificate() []byte {
 	if p.shown == nil {
-		p.shown = table.CertificateLines(p.Conn.TLS())
+		lines := table.CertificateLines(p.Conn.TLS())
+		p.shown = &lines
 	}
-	return p.shown
+	return *p.shown
 }
 
 // Kept is the connections to backends the client keeps, or its streams leave to

@@ -130,7 +130,7 @@ func (s *Server) accept(d *door, c *loop.Conn) {
 		return
 	}
 	cl := s.conns.Get()
-	*cl = h1Conn{Peer: Peer{Conn: c, FarmID: f.ID, FirstRead: loop.ReadSize, server: s, port: d.port, place: place}}
+	*cl = h1Conn{Peer: Peer{protocol: speaksHTTP1, Conn: c, FarmID: f.ID, server: s, port: d.port, place: place}}
 	c.SetHandler(cl)
 	switch cl.proxyHeader.Expected = proxyproto.Expect(f.ProxyIn, f.Trusted, c.Peer().Addr()); {
 	case cl.proxyHeader.Expected != proxyproto.Nothing: // comes before TLS
