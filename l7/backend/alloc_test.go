@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io"
-	"runtime"
 	"testing"
 
 	xhttp2 "golang.org/x/net/http2"
@@ -74,7 +73,7 @@ func TestExchangesWithHTTP2BackendsAllocateNothing(t *testing.T) {
 	}{"one get": {1, 0}, "one post": {1, 1000}, "twenty gets": {20, 0}, "twenty posts": {20, 1000}} {
 		t.Run("http2, "+name, func(t *testing.T) {
 			addr := l7test.New(t, 1).Serve(nil, l7test.HTTP2Service(false, l7test.NewBackend(t, answersOnly).Addr))
-			noneIn(t, int(c.streams), streamRounds(t, addr, c.streams, c.body))
+			noneIn(t, int(c.streams), l7test.StreamRounds(t, addr, c.streams, c.body))
 		})
 	}
 	for name, body := range map[string]int{"get": 0, "post": 1000} {
@@ -102,63 +101,11 @@ func TestExchangesWithHTTP2BackendsAllocateNothing(t *testing.T) {
 	}
 }
 
-// streamRounds gives a function that has so many exchanges at once over HTTP/2.
-func streamRounds(t *testing.T, addr string, streams uint32, body int) func() {
-	p := l7test.DialFrames(t, addr)
-	var out bytes.Buffer
-	frames := xhttp2.NewFramer(&out, nil)
-	data := make([]byte, body)
-	head := func() []byte {
-		return bytes.Clone(p.Head(":method", "POST", ":scheme", "http", ":authority", "a.test", ":path", "/path?q=1", "user-agent", "test", "te", "trailers"))
-	}
-	block, id, rounds, in := head(), uint32(1), 0, make([]byte, 65536)
-	return func() {
-		if rounds++; rounds > 1 && rounds < 60 {
-			block = head() // as the table fills up, it becomes short
-		}
-		out.Reset()
-		for range streams {
-			_ = frames.WriteHeaders(xhttp2.HeadersFrameParam{StreamID: id, EndStream: body == 0, EndHeaders: true, BlockFragment: block})
-			if body > 0 {
-				_ = frames.WriteData(id, true, data)
-			}
-			id += 2
-		}
-		if _, err := p.Conn.Write(out.Bytes()); err != nil {
-			t.Fatal(err)
-		}
-		for ends := uint32(0); ends < streams; {
-			if _, err := io.ReadFull(p.Conn, in[:9]); err != nil {
-				t.Fatal(err)
-			}
-			n, kind, flags := int(in[0])<<16|int(in[1])<<8|int(in[2]), in[3], in[4]
-			if _, err := io.ReadFull(p.Conn, in[:n]); err != nil {
-				t.Fatal(err)
-			}
-			if kind == 3 || kind == 7 {
-				t.Fatalf("frame of type %d: %x", kind, in[:n])
-			}
-			if kind <= 1 && flags&1 != 0 {
-				ends++
-			}
-		}
-	}
-}
-
 // noneIn fails the test if rounds of so many exchanges allocate.
 func noneIn(t *testing.T, exchanges int, round func()) {
 	t.Helper()
-	for range 100 {
-		round()
-	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
 	const rounds = 500
-	for range rounds {
-		round()
-	}
-	runtime.ReadMemStats(&after)
-	if n := after.Mallocs - before.Mallocs; n > uint64(rounds*exchanges/50) {
+	if n := l7test.Mallocs(100, rounds, round); n > uint64(rounds*exchanges/50) {
 		t.Fatalf("%d allocations in %d exchanges, want none", n, rounds*exchanges)
 	}
 }

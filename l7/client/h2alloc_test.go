@@ -4,11 +4,7 @@ package client_test
 
 import (
 	"bytes"
-	"io"
-	"runtime"
 	"testing"
-
-	xhttp2 "golang.org/x/net/http2"
 
 	"github.com/sluicelb/sluice/l7/l7test"
 )
@@ -41,54 +37,9 @@ func streamsAllocate(t *testing.T, streams uint32, body int) {
 	})
 	s := l7test.Service("web", b.Addr)
 	s.VHost, s.URL = `a\.test`, "^/"
-	p := l7test.DialFrames(t, l7test.New(t, 1).Serve(nil, s))
-	var out bytes.Buffer
-	frames := xhttp2.NewFramer(&out, nil)
-	data := make([]byte, body)
-	block := bytes.Clone(p.Head(":method", "POST", ":scheme", "http", ":authority", "a.test", ":path", "/path?q=1", "user-agent", "test"))
-	id := uint32(1)
-	in := make([]byte, 65536)
-	round := func() {
-		out.Reset()
-		for range streams {
-			_ = frames.WriteHeaders(xhttp2.HeadersFrameParam{StreamID: id, EndStream: body == 0, EndHeaders: true, BlockFragment: block})
-			if body > 0 {
-				_ = frames.WriteData(id, true, data)
-			}
-			id += 2
-		}
-		if _, err := p.Conn.Write(out.Bytes()); err != nil {
-			t.Fatal(err)
-		}
-		for ends := uint32(0); ends < streams; {
-			if _, err := io.ReadFull(p.Conn, in[:9]); err != nil {
-				t.Fatal(err)
-			}
-			n := int(in[0])<<16 | int(in[1])<<8 | int(in[2])
-			kind, flags := in[3], in[4]
-			if _, err := io.ReadFull(p.Conn, in[:n]); err != nil {
-				t.Fatal(err)
-			}
-			if kind == 3 || kind == 7 {
-				t.Fatalf("frame of type %d: %x", kind, in[:n])
-			}
-			if kind <= 1 && flags&1 != 0 {
-				ends++
-			}
-		}
-	}
-	for range 60 {
-		round()
-		block = bytes.Clone(p.Head(":method", "POST", ":scheme", "http", ":authority", "a.test", ":path", "/path?q=1", "user-agent", "test"))
-	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	const count = 500
-	for range count {
-		round()
-	}
-	runtime.ReadMemStats(&after)
-	if n := after.Mallocs - before.Mallocs; n > uint64(count*streams/50) {
-		t.Fatalf("%d allocations in %d exchanges, want none", n, count*streams)
+	const rounds = 500
+	n := l7test.Mallocs(60, rounds, l7test.StreamRounds(t, l7test.New(t, 1).Serve(nil, s), streams, body))
+	if n > uint64(rounds*streams/50) {
+		t.Fatalf("%d allocations in %d exchanges, want none", n, rounds*streams)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -44,7 +43,7 @@ func TestHTTP2Conforms(t *testing.T) {
 			host, port, _ := net.SplitHostPort(a.Serve(with, l7test.Service("web", b.Listener.Addr().String())))
 			n, _ := strconv.Atoi(port)
 			c := &config.Config{Host: host, Port: n, Path: "/", Timeout: 2 * time.Second, MaxHeaderLen: 4000, Strict: true, TLS: secure, Insecure: true}
-			out := catchOutput(t)
+			out := l7test.CatchOutput(t)
 			passed, failed := 0, 0
 			for _, group := range []*spec.TestGroup{generic.Spec(), http2.Spec(), hpack.Spec()} {
 				group.Test(c)
@@ -63,22 +62,5 @@ func TestHTTP2Conforms(t *testing.T) {
 			}
 			idle(t, a)
 		})
-	}
-}
-
-// catchOutput keeps what is printed from the test's output until out is called.
-func catchOutput(t *testing.T) (out func() string) {
-	t.Helper()
-	stdout := os.Stdout
-	f, err := os.CreateTemp(t.TempDir(), "h2spec")
-	if err != nil {
-		t.Fatal(err)
-	}
-	os.Stdout = f
-	return func() string {
-		os.Stdout = stdout
-		b, _ := os.ReadFile(f.Name())
-		_ = f.Close()
-		return string(b)
 	}
 }

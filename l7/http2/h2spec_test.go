@@ -2,7 +2,6 @@ package http2_test
 
 import (
 	"net"
-	"os"
 	"strconv"
 	"testing"
 	"time"
@@ -12,6 +11,8 @@ import (
 	"github.com/summerwind/h2spec/hpack"
 	"github.com/summerwind/h2spec/http2"
 	"github.com/summerwind/h2spec/spec"
+
+	"github.com/sluicelb/sluice/l7/l7test"
 )
 
 // h2spec tests RFC 7540 and 7541, the strict cases included; its output names
@@ -29,7 +30,7 @@ func conforms(t *testing.T, path string) {
 	host, port, _ := net.SplitHostPort(addr)
 	n, _ := strconv.Atoi(port)
 	c := &config.Config{Host: host, Port: n, Path: path, Timeout: 2 * time.Second, MaxHeaderLen: 4000, Strict: true}
-	out := catchOutput(t)
+	out := l7test.CatchOutput(t)
 	passed := 0
 	for _, group := range []*spec.TestGroup{generic.Spec(), http2.Spec(), hpack.Spec()} {
 		group.Test(c)
@@ -43,22 +44,5 @@ func conforms(t *testing.T, path string) {
 	}
 	if text := out(); t.Failed() {
 		t.Log(text)
-	}
-}
-
-// catchOutput keeps what is printed from the test's output until out is called.
-func catchOutput(t *testing.T) (out func() string) {
-	t.Helper()
-	stdout := os.Stdout
-	f, err := os.CreateTemp(t.TempDir(), "h2spec")
-	if err != nil {
-		t.Fatal(err)
-	}
-	os.Stdout = f
-	return func() string {
-		os.Stdout = stdout
-		b, _ := os.ReadFile(f.Name())
-		_ = f.Close()
-		return string(b)
 	}
 }

@@ -94,12 +94,10 @@ func (c *FrameClient) Next() string {
 				return fmt.Sprintf("%d TRAILERS %s=%s%s", id, fields[0].Name, fields[0].Value, end)
 			}
 			return fmt.Sprintf("%d HEADERS %s%s", id, fields[0].Value, end)
-		case *xhttp2.DataFrame:
-			return fmt.Sprintf("%d DATA %s%s", id, f.Data(), end)
-		case *xhttp2.RSTStreamFrame:
-			return fmt.Sprintf("%d RST_STREAM %v", id, f.ErrCode)
-		case *xhttp2.GoAwayFrame:
-			return fmt.Sprintf("GOAWAY %v", f.ErrCode)
+		default:
+			if text := frameText(f, end); text != "" {
+				return text
+			}
 		}
 	}
 }

@@ -73,12 +73,6 @@ func (s *FrameServer) Next() string {
 			}
 			s.Heads[id] = head
 			return fmt.Sprintf("%d %s %s%s", id, head[":method"], head[":path"], end)
-		case *xhttp2.DataFrame:
-			return fmt.Sprintf("%d DATA %s%s", id, f.Data(), end)
-		case *xhttp2.RSTStreamFrame:
-			return fmt.Sprintf("%d RST_STREAM %v", id, f.ErrCode)
-		case *xhttp2.GoAwayFrame:
-			return fmt.Sprintf("GOAWAY %v", f.ErrCode)
 		case *xhttp2.PingFrame:
 			if !f.IsAck() {
 				return "PING"
@@ -87,8 +81,26 @@ func (s *FrameServer) Next() string {
 			if !f.IsAck() {
 				_ = s.WriteSettingsAck()
 			}
+		default:
+			if text := frameText(f, end); text != "" {
+				return text
+			}
 		}
 	}
+}
+
+// frameText is a frame both sides send, as text; empty for others.
+func frameText(f xhttp2.Frame, end string) string {
+	id := f.Header().StreamID
+	switch f := f.(type) {
+	case *xhttp2.DataFrame:
+		return fmt.Sprintf("%d DATA %s%s", id, f.Data(), end)
+	case *xhttp2.RSTStreamFrame:
+		return fmt.Sprintf("%d RST_STREAM %v", id, f.ErrCode)
+	case *xhttp2.GoAwayFrame:
+		return fmt.Sprintf("GOAWAY %v", f.ErrCode)
+	}
+	return ""
 }
 
 // Request gives the stream and the path of the next request; 0 when there is

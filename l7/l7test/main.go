@@ -17,3 +17,20 @@ func Main(m *testing.M) {
 	}
 	os.Exit(m.Run())
 }
+
+// CatchOutput keeps what is printed from the test's output until out is called.
+func CatchOutput(t testing.TB) (out func() string) {
+	t.Helper()
+	stdout := os.Stdout
+	f, err := os.CreateTemp(t.TempDir(), "h2spec")
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Stdout = f
+	return func() string {
+		os.Stdout = stdout
+		b, _ := os.ReadFile(f.Name())
+		_ = f.Close()
+		return string(b)
+	}
+}

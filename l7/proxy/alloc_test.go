@@ -138,17 +138,8 @@ func repeat(t *testing.T, c net.Conn, request string, client uint64) {
 			n += some
 		}
 	}
-	for range 100 {
-		exchange()
-	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
 	const count = 5000
-	for range count {
-		exchange()
-	}
-	runtime.ReadMemStats(&after)
-	if n := after.Mallocs - before.Mallocs; n > count/100+count*client {
+	if n := l7test.Mallocs(100, count, exchange); n > count/100+count*client {
 		t.Fatalf("%d allocations in %d exchanges, %d of them the client's, want no others", n, count, count*client)
 	}
 }
