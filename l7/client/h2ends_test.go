@@ -202,3 +202,43 @@ func TestHTTP2BackendThatIsCutEndsItsStreamsOnly(t *testing.T) {
 	_ = p.Conn.Close()
 	idle(t, a)
 }
+
+// What one connection may have of heads and of bodies nobody wants is bounded at any
+// time, and not for all of its life.
+func TestWhatStreamsHadIsGivenBackToTheirConnection(t *testing.T) {
+	t.Parallel()
+	b := l7test.NewBackend(t, scripted)
+	a := l7test.New(t, 1)
+	p := l7test.DialFrames(t, a.Serve(nil, l7test.Service("web", b.Addr)))
+	id, big := uint32(1), strings.Repeat("x", 12<<10)
+	for range 100 { // 1.2 MB of heads
+		p.Ask(id, true, "GET", "/", "x-big", big)
+		p.Want(itoa(id)+" HEADERS 200", itoa(id)+" DATA ok end")
+		id += 2
+	}
+	for range 200 { // 2 MB of bodies
+		p.Ask(id, false, "POST", "/early", "content-length", "10000")
+		p.Want(itoa(id)+" HEADERS 413", itoa(id)+" DATA no end")
+		_ = p.WriteData(id, true, make([]byte, 10000))
+		id += 2
+	}
+	p.Ask(id, true, "GET", "/")
+	p.Want(itoa(id)+" HEADERS 200", itoa(id)+" DATA ok end")
+	_ = p.Conn.Close()
+	idle(t, a)
+}
+
+func TestConnectionsAnHTTP2ClientKeepsEndWithIt(t *testing.T) {
+	t.Parallel()
+	b := l7test.NewNamed(t, "ok")
+	s := l7test.Service("web", b.Addr)
+	s.ProxyOut = farm.ProxyOutV1 // what was announced is this client's alone
+	p := l7test.DialFrames(t, l7test.New(t, 1).Serve(nil, s))
+	p.Ask(1, true, "GET", "/")
+	p.Want("1 HEADERS 200", "1 DATA ok end")
+	if b.Open() != 1 {
+		t.Errorf("%d connections are kept, want 1", b.Open())
+	}
+	_ = p.Conn.Close()
+	l7test.Eventually(t, "it ends", func() bool { return b.Open() == 0 })
+}
