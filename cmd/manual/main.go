@@ -4,12 +4,15 @@
 package main
 
 import (
+	_ "embed"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
+	"github.com/cpuguy83/go-md2man/v2/md2man"
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
@@ -84,4 +87,19 @@ var completions = map[string]func(root *cobra.Command, file string) error{
 	"bash-completion/completions/sluice":    func(c *cobra.Command, file string) error { return c.GenBashCompletionFileV2(file, true) },
 	"zsh/vendor-completions/_sluice":        func(c *cobra.Command, file string) error { return c.GenZshCompletionFile(file) },
 	"fish/vendor_completions.d/sluice.fish": func(c *cobra.Command, file string) error { return c.GenFishCompletionFile(file, true) },
+}
+
+// guideText is the guide by task, in markdown, without the line that titles a page.
+//
+//go:embed guide.md
+var guideText string
+
+// guide writes the guide, sluice-guide(7).
+func guide(dir string, header doc.GenManHeader) error {
+	folder := filepath.Join(dir, "man7")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	title := fmt.Sprintf("%% %q %q %q %q %q\n", strings.ToUpper("sluice-guide"), "7", header.Date.Format("Jan 2006"), header.Source, header.Manual)
+	return os.WriteFile(filepath.Join(folder, "sluice-guide.7"), md2man.Render([]byte(title+guideText)), 0o644)
 }
