@@ -26,7 +26,7 @@ const (
 	MaxRecord = (int(unsafe.Sizeof(fixed{})) + MaxText + align - 1) &^ (align - 1)
 )
 
-// Exchange is what is known of an exchange beside its texts. Times are zero
+// Exchange is what is known of an exchange besides its texts. Times are zero
 // when there was no such thing.
 type Exchange struct {
 	// Time is when the request head was complete, in Unix nanoseconds.
@@ -44,11 +44,11 @@ type Exchange struct {
 	Status                 uint16 // 0 when nothing was answered
 	// TLSVersion and Cipher are those of crypto/tls; 0 without TLS.
 	TLSVersion, Cipher uint16
-	// Refusal is the class of what was refused plus one; 0 for nothing.
-	Refusal uint8
-	Proto   Proto
-	Tries   uint8 // backends and connections that were tried
-	Loop    uint8
+	// Rejection is the class of what was refused plus one; 0 for nothing.
+	Rejection uint8
+	Proto     Proto
+	Tries     uint8 // backends and connections that were tried
+	Loop      uint8
 	// Why says how Backend was found.
 	Why Why
 }

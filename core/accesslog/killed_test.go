@@ -81,12 +81,12 @@ func TestKilledWritersAndReadersLeaveNothingTorn(t *testing.T) {
 				}
 				last = n
 				read++
-				s.Settle(1)
+				s.Acknowledge(1)
 			})
 		}
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		for r.Drain(func(rec *accesslog.Record) { check(t, rec); read++; s.Settle(1) }) > 0 {
+		for r.Drain(func(rec *accesslog.Record) { check(t, rec); read++; s.Acknowledge(1) }) > 0 {
 		}
 	}
 	var e accesslog.Entry // shows what the last writer was killed at

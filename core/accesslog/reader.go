@@ -20,8 +20,8 @@ type Reader struct {
 
 // Lost is what a Reader found missing.
 type Lost struct {
-	// Unsettled were taken by an earlier reader and neither written nor counted.
-	Unsettled uint64
+	// Unacknowledged were taken by an earlier reader and neither written nor counted.
+	Unacknowledged uint64
 	// Missing were put into a ring and never came: an engine died, or wrote
 	// what is none of ours. Damaged is how often the latter happened.
 	Missing, Damaged uint64
@@ -30,10 +30,10 @@ type Lost struct {
 // Reader returns the consumer of the segment.
 func (s *Segment) Reader() *Reader {
 	r := &Reader{seg: s, batch: make([]uint64, batchSize/8)}
-	if taken, settled := s.mem.taken.Load(), s.mem.settled.Load(); taken > settled {
-		r.lost.Unsettled = taken - settled
+	if taken, acknowledged := s.mem.taken.Load(), s.mem.acknowledged.Load(); taken > acknowledged {
+		r.lost.Unacknowledged = taken - acknowledged
 	}
-	s.mem.settled.Store(s.mem.taken.Load())
+	s.mem.acknowledged.Store(s.mem.taken.Load())
 	for i := range s.mem.watched {
 		s.mem.watched[i].Store(0) // whoever watched is gone with the last reader
 	}
@@ -43,9 +43,9 @@ func (s *Segment) Reader() *Reader {
 // Lost returns what is missing so far.
 func (r *Reader) Lost() Lost { return r.lost }
 
-// Settle says that n more of the records that were handed out need not be
+// Acknowledge says that n more of the records that were handed out need not be
 // remembered: they were written, or counted as lost. Any goroutine.
-func (s *Segment) Settle(n uint64) { s.mem.settled.Add(n) }
+func (s *Segment) Acknowledge(n uint64) { s.mem.acknowledged.Add(n) }
 
 // Arm makes the next loop whose ring is a quarter full wake the reader. It
 // reports false, and arms nothing, when a ring is that full already.
@@ -141,7 +141,7 @@ func (r *Reader) handOut(i int, b []byte, use func(*Record)) {
 				use(&r.record)
 			} else {
 				r.lost.Damaged++
-				r.seg.Settle(1)
+				r.seg.Acknowledge(1)
 			}
 		}
 		b = b[length:]

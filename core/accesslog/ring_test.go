@@ -19,7 +19,7 @@ func TestEveryFieldOfARecordArrives(t *testing.T) {
 	e.Begin()
 	e.Exchange = accesslog.Exchange{
 		Time: 1, Queue: 2, Connect: 3, Response: 4, FirstByte: 5, Total: 6, BytesIn: 7, BytesOut: 8, Farm: 9, Service: 10, Backend: 11,
-		Flags: accesslog.Logged | accesslog.Reused, Status: 200, TLSVersion: 0x304, Cipher: 0x1301, Refusal: 12,
+		Flags: accesslog.Logged | accesslog.Reused, Status: 200, TLSVersion: 0x304, Cipher: 0x1301, Rejection: 12,
 		Proto: accesslog.ProtoHTTP2, Tries: 13, Loop: 14,
 	}
 	want := e.Exchange
@@ -231,7 +231,7 @@ func TestReaderIsWokenOnceByAQuarter(t *testing.T) {
 	}
 }
 
-func TestWhatAReaderTookAndDidNotSettleIsCounted(t *testing.T) {
+func TestWhatAReaderTookAndDidNotAcknowledgeIsCounted(t *testing.T) {
 	s := segment(t)
 	w := s.Writer(0, new(bell))
 	var e accesslog.Entry
@@ -242,12 +242,12 @@ func TestWhatAReaderTookAndDidNotSettleIsCounted(t *testing.T) {
 	if n := s.Reader().Drain(func(*accesslog.Record) {}); n != 5 {
 		t.Fatalf("%d records", n)
 	}
-	s.Settle(3)
+	s.Acknowledge(3)
 	r := s.Reader() // the one before was killed
-	if got := r.Lost().Unsettled; got != 2 {
-		t.Errorf("%d are unsettled, want 2", got)
+	if got := r.Lost().Unacknowledged; got != 2 {
+		t.Errorf("%d are unacknowledged, want 2", got)
 	}
-	if got := s.Reader().Lost().Unsettled; got != 0 {
+	if got := s.Reader().Lost().Unacknowledged; got != 0 {
 		t.Errorf("%d are counted twice", got)
 	}
 }

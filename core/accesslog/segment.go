@@ -49,8 +49,8 @@ type header struct {
 
 	// mgmt's words: records taken out of the rings, and those of them that were
 	// written or counted as lost.
-	taken, settled atomic.Uint64
-	_              [lineSize - 16]byte
+	taken, acknowledged atomic.Uint64
+	_                   [lineSize - 16]byte
 
 	// watched has one bit for each farm ID.
 	watched [(farm.MaxFarmID + 1) / 64]atomic.Uint64

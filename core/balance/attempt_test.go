@@ -16,6 +16,9 @@ func TestOneAtATimeTriesAMemberThatIsDown(t *testing.T) {
 	}
 	f.down(0)
 	f.down(1)
+	if i, right := p.Attempt(-1, balance.Tried{}.With(0).With(1), nil); i >= 0 || right != nil {
+		t.Errorf("%d is tried twice", i)
+	}
 	first, right := p.Attempt(-1, balance.Tried{}, nil)
 	if first < 0 || first == 2 || right == nil {
 		t.Fatalf("%d is tried", first)
@@ -47,21 +50,41 @@ func TestOneAtATimeTriesAMemberThatIsDown(t *testing.T) {
 	p.Held(1).Done()
 }
 
+func TestMembersThatAreDownAreTriedInTurn(t *testing.T) {
+	f := newFixture(t, balance.Member{}, balance.Member{})
+	f.down(0)
+	f.down(1)
+	p := f.picker(balance.RoundRobin)
+	var last, next int
+	for i, index := range []*int{&last, &next} {
+		right := (*balance.Attempt)(nil)
+		for end := time.Now().Add(10 * time.Second); right == nil; { // the second one has to wait a moment
+			if *index, right = p.Attempt(-1, balance.Tried{}, nil); time.Now().After(end) {
+				t.Fatalf("attempt %d never begins", i)
+			}
+		}
+		right.Done()
+	}
+	if next != 1-last {
+		t.Errorf("%d is tried after %d", next, last)
+	}
+}
+
 func TestOnlyMembersThatConnectsFailedToAreTried(t *testing.T) {
 	f := newFixture(t, balance.Member{})
 	p := f.picker(balance.RoundRobin)
 	f.down(0)
-	f.board.SetGuardian(1, health.Down, time.Now())
+	f.health.SetGuardian(1, health.Down, time.Now())
 	if p.Attemptable() {
 		t.Error("one whose probes fail")
 	}
-	f.board.SetGuardian(1, health.Undefined, time.Now())
+	f.health.SetGuardian(1, health.Undefined, time.Now())
 	if !p.Attemptable() {
 		t.Error("not one that connects failed to")
 	}
-	f.board.Eject(1, health.CauseReset, time.Now(), time.Hour)
+	f.health.Eject(1, health.CauseReset, time.Now(), time.Hour)
 	if p.Attemptable() {
 		t.Error("one that is ejected")
 	}
-	f.board.Readmit(1, time.Now())
+	f.health.Readmit(1, time.Now())
 }

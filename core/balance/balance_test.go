@@ -14,15 +14,15 @@ import (
 
 // fixture is a service with everything a Picker needs around it.
 type fixture struct {
-	board   *health.Board
+	health  *health.Table
 	state   balance.State
 	members []balance.Member
 }
 
-// boards keeps the memory of boards: one takes 2 MiB, and the tests of a
+// tableMemory keeps the memory of health tables: one takes 2 MiB, and the tests of a
 // property need hundreds.
-var boards = sync.Pool{New: func() any {
-	mem := make([]byte, health.BoardSize)
+var tableMemory = sync.Pool{New: func() any {
+	mem := make([]byte, health.TableSize)
 	return &mem
 }}
 
@@ -30,12 +30,12 @@ func newFixture(t interface {
 	Fatal(...any)
 	Cleanup(func())
 }, members ...balance.Member) *fixture {
-	mem := boards.Get().(*[]byte)
-	b, err := health.OpenBoard(*mem)
+	mem := tableMemory.Get().(*[]byte)
+	b, err := health.OpenTable(*mem)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fixture{board: b, members: members}
+	f := &fixture{health: b, members: members}
 	for i := range f.members {
 		m := &f.members[i]
 		if m.ID == 0 {
@@ -47,17 +47,17 @@ func newFixture(t interface {
 		for _, m := range f.members {
 			b.SetPassive(m.ID, health.Undefined, time.Time{})
 		}
-		boards.Put(mem)
+		tableMemory.Put(mem)
 	})
 	return f
 }
 
 func (f *fixture) picker(a balance.Algorithm) *balance.Picker {
-	return balance.New(a, f.members, f.board, &f.state)
+	return balance.New(a, f.members, f.health, &f.state)
 }
 
 func (f *fixture) set(i int, s health.State) {
-	f.board.SetPassive(f.members[i].ID, s, time.Unix(1, 0))
+	f.health.SetPassive(f.members[i].ID, s, time.Unix(1, 0))
 }
 
 func (f *fixture) down(i int) { f.set(i, health.Down) }
@@ -105,7 +105,7 @@ func TestEveryPolicyHasItsAlgorithm(t *testing.T) {
 
 func TestNoMembersNoPick(t *testing.T) {
 	for _, a := range algorithms {
-		if i, ok := newFixture(t).picker(a).Pick(1, balance.Tried{}); ok {
+		if i, ok := newFixture(t).picker(a).Pick(1, balance.Tried{}); ok || i != 0 {
 			t.Errorf("%v picked %d", a, i)
 		}
 	}
@@ -178,7 +178,7 @@ func TestForbiddenMembersAreNeverPicked(t *testing.T) {
 		}
 		for i, m := range f.members {
 			if a := m.Load.Active.Load(); a != 0 {
-				t.Fatalf("member %d: %d places left reserved", i, a)
+				t.Fatalf("member %d: %d slots left reserved", i, a)
 			}
 		}
 	})

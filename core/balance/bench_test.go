@@ -50,6 +50,6 @@ func BenchmarkPick(b *testing.B) {
 func BenchmarkNewConsistentHash(b *testing.B) {
 	f := newFixture(b, weights(1, 2, 3)...)
 	for b.Loop() {
-		balance.New(balance.ConsistentHash, f.members, f.board, new(balance.State))
+		balance.New(balance.ConsistentHash, f.members, f.health, new(balance.State))
 	}
 }

@@ -12,7 +12,7 @@ import (
 // turns and loads are copies, so what is picked or claimed here is not
 // reserved there. It sees backends go down and come back.
 func (p *Picker) Copy() *Picker {
-	c := &Picker{algorithm: p.algorithm, members: slices.Clone(p.members), board: p.board, state: p.state.copy(), order: p.order, level: p.level, maglev: p.maglev}
+	c := &Picker{algorithm: p.algorithm, members: slices.Clone(p.members), health: p.health, state: p.state.copy(), order: p.order, level: p.level, maglev: p.maglev}
 	for i := range c.members {
 		c.members[i].load = p.members[i].load.copy()
 	}
@@ -22,9 +22,9 @@ func (p *Picker) Copy() *Picker {
 
 // Apart returns a Picker of the same members, with the loads they have here and
 // turns of its own, that goes by slot(i), too: what is found of member i in one
-// respect only. Who writes there moves the board's version (health.SetApart).
+// respect only. Who writes there moves the health table's version (health.SetApart).
 func (p *Picker) Apart(slot func(i int) *health.Slot) *Picker {
-	c := &Picker{algorithm: p.algorithm, members: slices.Clone(p.members), board: p.board, state: new(State), order: p.order, level: p.level, maglev: p.maglev}
+	c := &Picker{algorithm: p.algorithm, members: slices.Clone(p.members), health: p.health, state: new(State), order: p.order, level: p.level, maglev: p.maglev}
 	for i := range c.members {
 		c.members[i].apart = slot(i)
 	}

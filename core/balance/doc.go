@@ -2,12 +2,12 @@
 //
 // A Picker holds the members of one service and one Algorithm. It is made once
 // per generation and then only read; what changes between generations — which
-// members are usable — comes from the health board, and the tables derived
-// from it are swapped atomically when the board's version moves. State, Load
-// and the board outlive the Picker, so a reload neither restarts a rotation
+// members are usable — comes from the health table, and the tables derived
+// from it are swapped atomically when the health table's version moves. State, Load
+// and the health table outlive the Picker, so a reload neither restarts a rotation
 // nor forgets a connection.
 //
-//	p := balance.New(balance.Parse(s.Policy), members, board, state)
+//	p := balance.New(balance.Parse(s.Policy), members, healthTable, state)
 //	i, ok := p.Pick(hash, tried)   // !ok: no member may be used now, answer 503
 //	held := p.Held(i)              // what Pick reserved, nil for most members
 //	…                              // connect; on failure held.Done(), tried = tried.With(i), Pick again

@@ -1,6 +1,7 @@
 package balance
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -11,6 +12,14 @@ func TestDecayHalvesAndNeverRises(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	if got := decay(800*ms, 3*halfLife); got != 100*ms {
 		t.Errorf("three half-lives of 800 ms leave %v", time.Duration(got))
+	}
+	if got := decay(800*ms, halfLife/2); got < 599*ms || got > 601*ms { // a straight line between
+		t.Errorf("half a half-life of 800 ms leaves %v", time.Duration(got))
+	}
+	for half, want := range map[int64]int64{61: 1, 62: 0, 1 << 20: 0} { // more than a number can be shifted by
+		if got := decay(1<<61, half*halfLife); got != want {
+			t.Errorf("%d half-lives leave %d", half, got)
+		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		v := rapid.Int64Range(0, latencyCeil).Draw(t, "value")
@@ -60,5 +69,16 @@ func TestOnceSlowMemberIsTriedAgain(t *testing.T) {
 			}
 			return
 		}
+	}
+}
+
+func TestACopyOfALoadHasAllOfIt(t *testing.T) {
+	var l Load
+	for i, field := range []interface{ Store(int64) }{&l.Active, &l.Pending, &l.latency.value, &l.latency.at, &l.since} {
+		field.Store(int64(i + 1))
+	}
+	l.seen.Store(seenUsable)
+	if c := l.copy(); !reflect.DeepEqual(c, &l) {
+		t.Errorf("%+v is not %+v", c, &l)
 	}
 }

@@ -31,7 +31,7 @@ func TestPrioritiesOfL4FarmsOpenByTheNumberOfUnusableOnesAtTheLevel(t *testing.T
 			members = append(members, balance.Member{Priority: p})
 		}
 		f := newFixture(t, members...)
-		p := balance.NewL4(farm.L4Weight, f.members, f.board, &f.state)
+		p := balance.NewL4(farm.L4Weight, f.members, f.health, &f.state)
 		for _, i := range c.down {
 			f.down(i)
 		}
@@ -62,7 +62,7 @@ func TestLevelsOfL4FarmsAreThoseOfTheContract(t *testing.T) {
 			}
 			want += unusable
 		}
-		if got := balance.NewL4(farm.L4Weight, f.members, f.board, &f.state).Level(); got != want {
+		if got := balance.NewL4(farm.L4Weight, f.members, f.health, &f.state).Level(); got != want {
 			t.Fatalf("level %d, want %d", got, want)
 		}
 	})
@@ -70,7 +70,7 @@ func TestLevelsOfL4FarmsAreThoseOfTheContract(t *testing.T) {
 
 func TestPrioTakesTheFirstByPriority(t *testing.T) {
 	f := newFixture(t, balance.Member{Priority: 2, Weight: 9}, balance.Member{Priority: 1}, balance.Member{Priority: 1, Weight: 9, Limit: 1})
-	p := balance.NewL4(farm.L4Priority, f.members, f.board, &f.state)
+	p := balance.NewL4(farm.L4Priority, f.members, f.health, &f.state)
 	want := func(what string, index int) {
 		t.Helper()
 		for range 3 {
@@ -92,7 +92,7 @@ func TestPrioTakesTheFirstByPriority(t *testing.T) {
 
 func TestWeightsDoNotCountWithRoundRobinOfL4Farms(t *testing.T) {
 	f := newFixture(t, weights(9, 1)...)
-	p := balance.NewL4(farm.L4RoundRobin, f.members, f.board, &f.state)
+	p := balance.NewL4(farm.L4RoundRobin, f.members, f.health, &f.state)
 	got := [2]int{}
 	for range 100 {
 		i, _ := p.Pick(0, balance.Tried{})

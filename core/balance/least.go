@@ -107,7 +107,7 @@ func (p *Picker) randomOfTwo(t *table, tried Tried) (int, bool) {
 	if p.take(a, tried) {
 		return a, true
 	}
-	if a != b && p.take(b, tried) {
+	if p.take(b, tried) {
 		return b, true
 	}
 	return p.least(t, tried)

@@ -52,7 +52,7 @@ func TestAllFullMeansNoPickUntilOneIsReleased(t *testing.T) {
 		f := newFixture(t, balance.Member{Limit: 2}, balance.Member{Limit: 1}, balance.Member{Priority: 2})
 		p := f.picker(a)
 		count(t, p, 3, false)
-		if i, ok := p.Pick(9, balance.Tried{}); ok {
+		if i, ok := p.Pick(9, balance.Tried{}); ok || i != 0 {
 			t.Errorf("%v: picked %d over every limit", a, i)
 		}
 		p.Held(1).Done()
@@ -96,7 +96,7 @@ func TestLimitHoldsOverAReload(t *testing.T) {
 	}
 	held.Done()
 	if _, ok := p.Pick(0, balance.Tried{}); !ok {
-		t.Error("the place released through the old generation is not free")
+		t.Error("the slot released through the old generation is not free")
 	}
 }
 
@@ -159,8 +159,13 @@ func TestRandomOfTwoPrefersTheLessLoaded(t *testing.T) {
 	}
 }
 
+// Where there are two, these are the two.
 func TestRandomOfTwoFollowsWeights(t *testing.T) {
-	p := newFixture(t, weights(3, 1)...).picker(balance.RandomOfTwo)
+	f := newFixture(t, weights(3, 1)...)
+	p := f.picker(balance.RandomOfTwo)
+	f.members[0].Load.Active.Store(1000)
+	share(t, count(t, p, 50, true), []int{0, 1}, 0)
+	f.members[0].Load.Active.Store(0)
 	got := count(t, p, 800, false)
 	share(t, got, []int{3, 1}, 20)
 }

@@ -18,7 +18,7 @@ type Member struct {
 	Priority int          // 1 is served first; less acts as 1
 	Limit    int64        // most exchanges in flight, 0 means no limit
 	Out      bool         // in maintenance
-	Slot     *health.Slot // nil means the board's slot of ID
+	Slot     *health.Slot // nil means the health table's slot of ID
 	Load     *Load        // shared by all generations; nil means a new one
 	// SlowStart is how long the member takes to its full weight after it became
 	// usable; 0 means no time.
@@ -30,7 +30,7 @@ type Member struct {
 type Picker struct {
 	algorithm Algorithm
 	members   []member
-	board     *health.Board
+	health    *health.Table
 	state     *State
 	order     []uint16                 // members by rising priority
 	level     func(*farm.Unusable) int // by the kind of farm
@@ -54,29 +54,29 @@ type member struct {
 
 // New makes a Picker. State must be the service's own and not nil. Members
 // beyond farm.MaxBackendID are ignored: there are no more numbers for them.
-func New(a Algorithm, members []Member, board *health.Board, st *State) *Picker {
-	return newPicker(a, members, board, st, (*farm.Unusable).Level)
+func New(a Algorithm, members []Member, healthTable *health.Table, st *State) *Picker {
+	return newPicker(a, members, healthTable, st, (*farm.Unusable).Level)
 }
 
 // NewL4 is New for an l4xnat farm, whose priorities open by another rule: the
 // level rises by the number of unusable members of exactly its priority. Weights
 // do not count with roundrobin.
-func NewL4(a farm.L4Algorithm, members []Member, board *health.Board, st *State) *Picker {
+func NewL4(a farm.L4Algorithm, members []Member, healthTable *health.Table, st *State) *Picker {
 	if a == farm.L4RoundRobin {
 		members = slices.Clone(members)
 		for i := range members {
 			members[i].Weight = 1
 		}
 	}
-	return newPicker(ParseL4(a), members, board, st, (*farm.Unusable).LevelL4)
+	return newPicker(ParseL4(a), members, healthTable, st, (*farm.Unusable).LevelL4)
 }
 
-func newPicker(a Algorithm, members []Member, board *health.Board, st *State, level func(*farm.Unusable) int) *Picker {
+func newPicker(a Algorithm, members []Member, healthTable *health.Table, st *State, level func(*farm.Unusable) int) *Picker {
 	members = members[:min(len(members), farm.MaxBackendID)]
-	p := &Picker{algorithm: a, members: make([]member, len(members)), board: board, state: st, level: level}
+	p := &Picker{algorithm: a, members: make([]member, len(members)), health: healthTable, state: st, level: level}
 	for i, m := range members {
 		if m.Slot == nil {
-			m.Slot = board.Slot(m.ID)
+			m.Slot = healthTable.Slot(m.ID)
 		}
 		if m.Load == nil {
 			m.Load = new(Load)
@@ -102,7 +102,7 @@ func newPicker(a Algorithm, members []Member, board *health.Board, st *State, le
 // need not be well mixed.
 func (p *Picker) Pick(hash uint64, tried Tried) (index int, ok bool) {
 	t := p.table.Load()
-	if t.version.Load() != p.board.Version() || t.expires != 0 && t.expired() {
+	if t.version.Load() != p.health.Version() || t.expires != 0 && t.expired() {
 		t = p.refresh()
 	}
 	if len(t.eligible) == 0 {
@@ -154,21 +154,23 @@ func (p *Picker) Full(i int) bool { return p.members[i].full() }
 // Room reports whether a member may be used now and has not reached its limit,
 // and whether any may be used at all.
 func (p *Picker) Room() (free, usable bool) {
-	t := p.table.Load()
-	if t.version.Load() != p.board.Version() || t.expires != 0 && t.expired() {
-		t = p.refresh()
-	}
+	t := p.current()
 	return p.anyFree(t, Tried{}), len(t.eligible) > 0
 }
 
 // Free reports whether a member may be used now that is not in tried and has
 // not reached its limit.
 func (p *Picker) Free(tried Tried) bool {
+	return p.anyFree(p.current(), tried)
+}
+
+// current is the table that holds now.
+func (p *Picker) current() *table {
 	t := p.table.Load()
-	if t.version.Load() != p.board.Version() || t.expires != 0 && t.expired() {
+	if t.version.Load() != p.health.Version() || t.expired() {
 		t = p.refresh()
 	}
-	return p.anyFree(t, tried)
+	return t
 }
 
 // Level returns the priority up to which members receive traffic now.

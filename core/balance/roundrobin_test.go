@@ -42,6 +42,15 @@ func TestRoundRobinIsExactAndSmooth(t *testing.T) {
 	})
 }
 
+func TestRoundRobinTakesEqualsInTheirOrder(t *testing.T) {
+	p := newFixture(t, weights(2, 2, 1)...).picker(balance.RoundRobin)
+	for k, want := range []int{0, 1, 2, 0, 1} {
+		if i, _ := p.Pick(0, balance.Tried{}); i != want {
+			t.Errorf("turn %d is that of %d, want %d", k, i, want)
+		}
+	}
+}
+
 func TestRoundRobinIsExactAcrossGoroutines(t *testing.T) {
 	f := newFixture(t, weights(3, 1)...)
 	const loops, each = 8, 1000
@@ -85,8 +94,15 @@ func TestOthersKeepTheirSharesBesideAFullMember(t *testing.T) {
 	members[0].Limit = 1
 	p := newFixture(t, members...).picker(balance.RoundRobin)
 	if !p.Claim(0) {
-		t.Fatal("no place on an idle member")
+		t.Fatal("no slot on an idle member")
 	}
 	got := count(t, p, 300, true)
 	share(t, got, []int{0, 2, 1}, 1)
+	members = weights(balance.MaxWeight, 1) // whose turn comes late
+	members[0].Limit = 1
+	p = newFixture(t, members...).picker(balance.RoundRobin)
+	if !p.Claim(0) {
+		t.Fatal("no slot on an idle member")
+	}
+	share(t, count(t, p, 10, true), []int{0, 1}, 0)
 }

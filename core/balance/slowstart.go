@@ -1,6 +1,9 @@
 package balance
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // A backend that becomes usable gets a part of its weight at first, and all of
 // it after the slow start of its service: its caches are cold, its pools empty.
@@ -52,15 +55,10 @@ func (t *table) ramp(p *Picker, now int64) {
 	if p.algorithm == ConsistentHash {
 		return
 	}
-	for _, i := range t.eligible {
-		if p.members[i].share(now) < tenths {
-			t.expires = now + rampStep
-			break
-		}
-	}
-	if t.expires == 0 {
+	if !slices.ContainsFunc(t.eligible, func(i uint16) bool { return p.members[i].share(now) < tenths }) {
 		return
 	}
+	t.expires = now + rampStep
 	t.weights = make([]int64, len(p.members))
 	for i := range p.members {
 		t.weights[i] = p.members[i].weight * p.members[i].share(now)

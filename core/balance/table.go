@@ -7,9 +7,9 @@ import (
 )
 
 // table is what follows from the members that are usable. It is replaced as a
-// whole; only version moves, when the board changed but these members did not.
+// whole; only version moves, when the health table changed but these members did not.
 type table struct {
-	version  atomic.Uint64 // of the board
+	version  atomic.Uint64 // of the health table
 	usable   []bool        // by index: up and not in maintenance
 	inLevel  []bool        // by index: usable, and priority within level
 	level    int
@@ -21,10 +21,10 @@ type table struct {
 
 // refresh derives the table again when a member's usability changed. Several
 // loops may do so at once: each uses what it derived, one result is kept. The
-// version is read first and the board counts last, so a change that comes
+// version is read first and the health table counts last, so a change that comes
 // meanwhile is seen by the next Pick.
 func (p *Picker) refresh() *table {
-	version := p.board.Version()
+	version := p.health.Version()
 	old := p.table.Load()
 	if old != nil && p.unchanged(old) {
 		old.version.Store(version)

@@ -16,7 +16,7 @@ import (
 // who makes it.
 type Base[W Worker] struct {
 	Workers []W
-	Board   *health.Board
+	Health  *health.Table
 	Segment *stats.Segment
 	Prober  *revive.Prober
 	Marks   *marks.User
@@ -91,10 +91,10 @@ func (b *Base[W]) unlisten(t Table) (closed []*ports.Port) {
 	})
 }
 
-// Expel ends what is left of the farms whose grace is over; others may have
+// ForceClose ends what is left of the farms whose grace is over; others may have
 // been stopped since. It waits for no loop: they may end before the grace does,
 // and then nothing is left.
-func (b *Base[W]) Expel() {
+func (b *Base[W]) ForceClose() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {

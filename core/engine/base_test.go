@@ -45,7 +45,7 @@ func TestAnEngineThatIsClosedEndsNothing(t *testing.T) {
 	if _, err := e.publish(t, h, 1, at(t, h, 3)); err != nil {
 		t.Fatal(err)
 	}
-	e.within(t, e.Expel)
+	e.within(t, e.ForceClose)
 	h.Turn()
 	for i, w := range e.Workers {
 		if w.reconciled.Load() != 2 {
@@ -53,7 +53,7 @@ func TestAnEngineThatIsClosedEndsNothing(t *testing.T) {
 		}
 	}
 	e.Stop()
-	e.within(t, e.Expel)
+	e.within(t, e.ForceClose)
 	h.Turn()
 	if got := e.Workers[0].reconciled.Load(); got != 2 {
 		t.Errorf("reconciled %d times, and when it was closed", got)

@@ -52,7 +52,7 @@ func newEcho(t *testing.T) (*echo, *enginetest.House) {
 	h := enginetest.New(t, 2)
 	t.Cleanup(func() { h.End(t, func() {}) })
 	e := &echo{Base: engine.Base[*hand]{
-		Board: h.Board, Segment: h.Segment, Prober: revive.New(h.Loops, h.Board, h.Logger()),
+		Health: h.Health, Segment: h.Segment, Prober: revive.New(h.Loops, h.Health, h.Logger()),
 	}}
 	e.Marks = marks.NewUser("echo", func() error { e.asked++; return e.unable })
 	t.Cleanup(e.Prober.Close)
@@ -108,7 +108,7 @@ func (t *table) Listeners() map[uint32][]farm.Listener {
 	return all
 }
 
-func (t *table) Place(p *ports.Port, farm uint32)    { t.behind[p] = farm }
+func (t *table) Bind(p *ports.Port, farm uint32)     { t.behind[p] = farm }
 func (t *table) Reached() map[uint32]*revive.Backend { return t.backends }
 func (t *table) Kinds() []marks.Kind                 { return t.kinds }
 func (t *table) Use()                                { t.of.used = t }

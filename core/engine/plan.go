@@ -106,7 +106,7 @@ func (p *plan[W]) Commit(opened map[string][]*os.File) (problems map[uint32]stri
 	}
 	for _, port := range closed {
 		if _, port.Grace = before.Behind(port); port.Grace > 0 {
-			time.AfterFunc(port.Grace, b.Expel)
+			time.AfterFunc(port.Grace, b.ForceClose)
 		}
 	}
 	// Waited for: a farm may be started again at once, and then nothing is over.
@@ -124,11 +124,11 @@ func (b *Base[W]) adopt(listeners map[uint32][]farm.Listener, t Table) {
 	for id, list := range listeners {
 		b.Segment.AdoptFarm(id, uint64(id))
 		for _, l := range list {
-			t.Place(b.ports.Of(l), id)
+			t.Bind(b.ports.Of(l), id)
 		}
 	}
 	for id := range t.Reached() {
 		b.Segment.AdoptBackend(id, uint64(id))
-		b.Board.Adopt(id, uint64(id))
+		b.Health.Adopt(id, uint64(id))
 	}
 }

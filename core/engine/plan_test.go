@@ -46,18 +46,18 @@ func TestAConfigurationComesIntoUseOnAllLoops(t *testing.T) {
 // ends.
 func TestAPlanThatIsDiscardedLeavesNothingBehind(t *testing.T) {
 	e, h := newEcho(t)
-	f := at(t, h, 3)
+	f, other := at(t, h, 3), at(t, h, 4)
 	if _, err := e.publish(t, h, 1, f); err != nil {
 		t.Fatal(err)
 	}
 	var plan engine.Plan
 	within(t, func() {
 		var err error
-		if plan, err = e.Prepare(2, &farm.Config{Farms: []farm.Farm{f, at(t, h, 4)}}); err != nil {
+		if plan, err = e.Prepare(2, &farm.Config{Farms: []farm.Farm{f, other}}); err != nil {
 			t.Error(err)
 		}
 	})
-	if needs := plan.Needs(); len(needs) != 1 || h.Files[needs[0]] == nil {
+	if needs := plan.Needs(); len(needs) != 1 || needs[0] != other.Listeners()[0].Key() {
 		t.Errorf("it needs %v", needs)
 	}
 	next := make(chan error, 1)
@@ -114,16 +114,16 @@ func TestFarmsAndBackendsBeginWithNothingOfOthers(t *testing.T) {
 	e, h := newEcho(t)
 	h.Segment.AdoptFarm(3, 99)
 	h.Segment.AdoptBackend(7, 99)
-	h.Board.Adopt(7, 99)
+	h.Health.Adopt(7, 99)
 	h.Segment.Shard(0).Farm(3).Requests, h.Segment.Shard(0).Backend(7).Requests = 5, 5
-	h.Board.SetGuardian(7, health.Down, time.Now())
+	h.Health.SetGuardian(7, health.Down, time.Now())
 	f := at(t, h, 3, farm.Backend{ID: 7, Addr: netip.MustParseAddr("127.0.0.1"), Port: 9})
 	for generation := range uint64(2) {
 		if _, err := e.publish(t, h, 1+generation, f); err != nil {
 			t.Fatal(err)
 		}
-		if a, b := h.Segment.SumFarm(3), h.Segment.SumBackend(7); generation == 0 && (a != (stats.Farm{}) || b != (stats.Backend{})) || !h.Board.Slot(7).Usable() {
-			t.Errorf("they begin with %+v, %+v, usable %t", a, b, h.Board.Slot(7).Usable())
+		if a, b := h.Segment.SumFarm(3), h.Segment.SumBackend(7); generation == 0 && (a != (stats.Farm{}) || b != (stats.Backend{})) || !h.Health.Slot(7).Usable() {
+			t.Errorf("they begin with %+v, %+v, usable %t", a, b, h.Health.Slot(7).Usable())
 		} else if generation == 1 && (a.Requests != 2 || b.Requests != 2) {
 			t.Errorf("a change takes from them what they counted: %+v, %+v", a, b)
 		}
@@ -138,13 +138,13 @@ func TestABackendAnEarlierEngineFoundDownIsTried(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	h.Board.Adopt(7, 7)
-	h.Board.SetPassive(7, health.Down, time.Now())
+	h.Health.Adopt(7, 7)
+	h.Health.SetPassive(7, health.Down, time.Now())
 	to := ln.Addr().(*net.TCPAddr).AddrPort()
 	if _, err := e.publish(t, h, 1, at(t, h, 3, farm.Backend{ID: 7, Addr: to.Addr(), Port: to.Port()})); err != nil {
 		t.Fatal(err)
 	}
-	enginetest.Eventually(t, "it is up", func() bool { return h.Board.Slot(7).Passive() == health.Up })
+	enginetest.Eventually(t, "it is up", func() bool { return h.Health.Slot(7).Passive() == health.Up })
 }
 
 func TestAFarmThatCannotHaveItsMarkRefusesTheChange(t *testing.T) {

@@ -151,8 +151,5 @@ func (s Set) SessionOwners(cfg *farm.Config) (owners []uint64) {
 // whose is the first engine runs says yes to; the first of all, which says why not,
 // when there is none.
 func (s Set) whose(runs func(Engine) bool) Engine {
-	if i := slices.IndexFunc(s, runs); i >= 0 {
-		return s[i]
-	}
-	return s[0]
+	return s[max(0, slices.IndexFunc(s, runs))]
 }

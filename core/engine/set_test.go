@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -130,12 +131,12 @@ func TestSocketsGoFromOneEngineToAnother(t *testing.T) {
 	if _, err := set.Publish(8, &farm.Config{Farms: []farm.Farm{f}}, opened); err != nil || !slices.Equal(opened[key], own) {
 		t.Errorf("one that was opened is replaced: %v, %v", err, opened)
 	}
-	all[1].listens = []string{key}
+	all[0].listens, all[1].listens = all[2].listens[1:], []string{key}
 	opened = map[string][]*os.File{}
 	if _, err := set.Publish(8, &farm.Config{Farms: []farm.Farm{f}}, opened); err != nil || len(opened) != 0 {
 		t.Errorf("who has one gets none: %v, %v", err, opened)
 	}
-	if got := set.Listeners(); len(got) != 2 {
+	if got := set.Listeners(); !slices.Equal(got, all[2].listens) {
 		t.Errorf("listeners %v", got)
 	}
 }
@@ -159,6 +160,7 @@ func TestQuestionsGoToTheEngineThatKnows(t *testing.T) {
 func TestEnginesDrainAtOnceAndCloseWhenAllHave(t *testing.T) {
 	set, all, log := three()
 	var begun sync.WaitGroup
+	var ended atomic.Int64
 	begun.Add(len(all))
 	for _, o := range all {
 		o.drains = func(grace time.Duration) {
@@ -167,10 +169,11 @@ func TestEnginesDrainAtOnceAndCloseWhenAllHave(t *testing.T) {
 			if len(*log) > 0 || grace != time.Minute {
 				t.Errorf("%s drains for %v after %q", o.name, grace, *log)
 			}
+			ended.Add(1)
 		}
 	}
 	within(t, func() { set.Drain(time.Minute) })
-	if want := []string{"a closes", "b closes", "c closes"}; !slices.Equal(*log, want) {
-		t.Errorf("%q", *log)
+	if want := []string{"a closes", "b closes", "c closes"}; !slices.Equal(*log, want) || ended.Load() != 3 {
+		t.Errorf("%d drained, %q", ended.Load(), *log)
 	}
 }

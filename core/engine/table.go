@@ -14,9 +14,9 @@ import (
 type Table interface {
 	// Listeners are the places farms listen at, by the number of the farm.
 	Listeners() map[uint32][]farm.Listener
-	// Place makes the farm with that number the one behind a port. It is called
+	// Bind makes the farm with that number the one behind a port. It is called
 	// before Use.
-	Place(p *ports.Port, farm uint32)
+	Bind(p *ports.Port, farm uint32)
 	// Behind reports whether a farm is behind the port, and how long what came in
 	// there may go on once none is.
 	Behind(p *ports.Port) (is bool, grace time.Duration)
@@ -24,7 +24,7 @@ type Table interface {
 	Reached() map[uint32]*revive.Backend
 	// Kinds are those of the sockets to backends.
 	Kinds() []marks.Kind
-	// Use puts the table into use; Used is called when all loops have settled.
+	// Use puts the table into use; Used is called when all loops use it.
 	Use()
 	Used(cfg *farm.Config)
 }

@@ -1,10 +1,11 @@
 // Package enginetest is what engines stand on, in a test's own process: loops,
-// the health board, counters, and the sockets netd would open.
+// the health table, counters, and the sockets netd would open.
 package enginetest
 
 import (
 	"log/slog"
 	"os"
+	"reflect"
 	"testing"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 
 // House is one of each.
 type House struct {
-	Board   *health.Board
+	Health  *health.Table
 	Segment *stats.Segment
 	Loops   []*loop.Loop
 	Files   map[string][]*os.File // listening sockets, one per loop, by key
@@ -31,7 +32,7 @@ func New(t testing.TB, loops int) *House {
 	t.Helper()
 	h := &House{Files: map[string][]*os.File{}}
 	var err error
-	if h.Board, err = health.OpenBoard(make([]byte, health.BoardSize)); err != nil {
+	if h.Health, err = health.OpenTable(make([]byte, health.TableSize)); err != nil {
 		t.Fatal(err)
 	}
 	if h.Segment, err = stats.CreateSegment(h.Memory(t, stats.SegmentSize), loops); err != nil {
@@ -121,4 +122,18 @@ func Eventually(t testing.TB, what string, ok func() bool) {
 		}
 	}
 	t.Fatalf("not within five seconds: %s", what)
+}
+
+// Advance lets time pass on a loop: its clock goes on by d. What was due until then
+// has expired when Advance returns, so a test neither waits for a time-out nor needs
+// to know how long the machine takes.
+func Advance(l *loop.Loop, d time.Duration) {
+	passed := make(chan struct{})
+	l.Post(func() {
+		// Nothing but tests sets a clock, so the loop has no method for it.
+		base := (*time.Time)(reflect.ValueOf(l).Elem().FieldByName("base").Addr().UnsafePointer())
+		*base = base.Add(-d)
+	})
+	l.Post(func() { l.StartTimer(l.NewTimer(func() { close(passed) }), 1) }) // behind all that is due
+	<-passed
 }

@@ -174,7 +174,7 @@ type Name struct {
 	Problem string `json:"problem,omitempty" doc:"Why it is not resolved at the moment"`
 }
 
-// What becomes of a request.
+// What happens to a request.
 const (
 	Forward  = "forward"  // a backend answers
 	Redirect = "redirect" // the service sends the client elsewhere
@@ -183,7 +183,7 @@ const (
 	Wait     = "wait"     // it waits for a backend to have room
 )
 
-// Result is what becomes of the request.
+// Result is what happens to the request.
 type Result struct {
 	Outcome  string `json:"outcome" enum:"forward,redirect,refuse,answer,wait"`
 	Status   int    `json:"status,omitempty" doc:"Of an answer that is given without a backend"`

@@ -49,7 +49,7 @@ func (l AccessLog) clone() AccessLog {
 // requests.
 func ConnectionLogFields() []LogField {
 	return []LogField{LogTime, LogFarm, LogBackend, LogClient, LogClientPort, LogProtocol, LogBytesIn, LogBytesOut,
-		LogConnect, LogTotal, LogFlags, LogRefusal, LogTries, LogLoop, LogDecision}
+		LogConnect, LogTotal, LogFlags, LogRejection, LogTries, LogLoop, LogDecision}
 }
 
 // LogFormat says what a line of an access log looks like.
@@ -80,6 +80,20 @@ func LogSinks() []LogSink { return []LogSink{LogFile, LogSyslog, LogStdout} }
 // LogField is something an access log can show of an exchange.
 type LogField string
 
+// ParseLogField returns the field of that name, or of a name it had before.
+func ParseLogField(name string) LogField {
+	if name == "refusal" {
+		return LogRejection
+	}
+	return LogField(name)
+}
+
+// UnmarshalText reads what stored revisions hold, as ParseLogField does.
+func (f *LogField) UnmarshalText(b []byte) error {
+	*f = ParseLogField(string(b))
+	return nil
+}
+
 // The fields. Times of day are UTC, durations microseconds.
 const (
 	LogTime       LogField = "time"        // when the request head was complete
@@ -102,7 +116,7 @@ const (
 	LogTotal      LogField = "total_us"
 	LogRequestID  LogField = "request_id"
 	LogFlags      LogField = "flags"
-	LogRefusal    LogField = "refusal" // class of what was refused
+	LogRejection  LogField = "rejection" // class of what was refused
 	LogTries      LogField = "tries"
 	LogLoop       LogField = "loop"
 	LogDecision   LogField = "decision" // how the backend was found: algorithm, session, cookie or pin
@@ -116,7 +130,7 @@ const (
 func LogFields() []LogField {
 	return []LogField{LogTime, LogFarm, LogService, LogBackend, LogClient, LogClientPort, LogMethod, LogHost, LogPath, LogProtocol,
 		LogStatus, LogBytesIn, LogBytesOut, LogQueue, LogConnect, LogResponse, LogFirstByte, LogTotal, LogRequestID, LogFlags,
-		LogRefusal, LogTries, LogLoop, LogDecision, LogTLSVersion, LogTLSCipher, LogAgent, LogReferer}
+		LogRejection, LogTries, LogLoop, LogDecision, LogTLSVersion, LogTLSCipher, LogAgent, LogReferer}
 }
 
 // DefaultLogFields are the fields an access log of that format shows when none
@@ -126,7 +140,7 @@ func DefaultLogFields(format LogFormat) []LogField {
 		return nil
 	}
 	return []LogField{LogTime, LogFarm, LogService, LogBackend, LogClient, LogMethod, LogHost, LogPath, LogProtocol, LogStatus,
-		LogBytesIn, LogBytesOut, LogConnect, LogResponse, LogTotal, LogRequestID, LogFlags, LogRefusal, LogTLSVersion, LogTLSCipher,
+		LogBytesIn, LogBytesOut, LogConnect, LogResponse, LogTotal, LogRequestID, LogFlags, LogRejection, LogTLSVersion, LogTLSCipher,
 		LogAgent, LogReferer}
 }
 

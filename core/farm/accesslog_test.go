@@ -7,17 +7,6 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-func TestCloneOwnsItsAccessLog(t *testing.T) {
-	h := farm.DefaultHTTP()
-	h.AccessLog = farm.AccessLog{Fields: []farm.LogField{farm.LogTime}, Headers: []string{"a"}, Redact: []string{"b"}}
-	c := farm.Config{Farms: []farm.Farm{{HTTP: h}}}
-	l := &c.Clone().Farms[0].HTTP.AccessLog
-	l.Fields[0], l.Headers[0], l.Redact[0] = farm.LogPath, "x", "x"
-	if h.AccessLog.Fields[0] != farm.LogTime || h.AccessLog.Headers[0] != "a" || h.AccessLog.Redact[0] != "b" {
-		t.Errorf("the copy shares %+v", h.AccessLog)
-	}
-}
-
 func TestRequestIDFollowsTheLogUnlessItWasChosen(t *testing.T) {
 	for _, c := range []struct {
 		logs   bool

@@ -72,9 +72,9 @@ func (u AuthUser) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "user %q", u.Name
 // Format is the same for keys.
 func (AuthKey) Format(f fmt.State, _ rune) { fmt.Fprint(f, "key") }
 
-// KeyHeaders are the headers in which services of the farm expect keys: their
+// keyHeaders are the headers in which services of the farm expect keys: their
 // values are nobody's to read.
-func (h *HTTP) KeyHeaders() (names []string) {
+func (h *HTTP) keyHeaders() (names []string) {
 	for i := range h.Services {
 		if a := h.Services[i].Auth; a != nil && a.Header != "" {
 			names = append(names, a.Header)

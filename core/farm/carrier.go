@@ -61,26 +61,32 @@ func (l *L4) Datagrams() bool { return l.Protocol == L4UDP || l.Protocol == L4TC
 func (l *L4) MostPorts() int { return MaxUserspacePorts / len(l.Protocol.Transports()) }
 
 // NotUserspace says why the engine cannot carry the farm; empty when it can.
-func (l *L4) NotUserspace() string {
+func (l *L4) NotUserspace() string { why, _ := l.NeedsKernel(); return why }
+
+// NeedsKernel says why the engine cannot carry the farm and what to change so that
+// it can; empty when it can.
+func (l *L4) NeedsKernel() (why, instead string) {
 	switch n := l.PortCount(); {
 	case l.Protocol != L4TCP && !l.Datagrams():
-		return fmt.Sprintf("protocol %s is carried by the kernel", l.Protocol)
+		return fmt.Sprintf("protocol %s is carried by the kernel", l.Protocol), "set protocol tcp, udp or tcp_udp"
 	case l.NAT != NATMasquerade && l.NAT != NATTarget:
-		return fmt.Sprintf("nattype %s works on packets, which the kernel carries", l.NAT)
+		return fmt.Sprintf("nattype %s works on packets, which the kernel carries", l.NAT), "set nattype nat or dnat"
 	case n == 0:
-		return "all ports cannot be listened on"
-	case n > l.MostPorts() && l.Protocol == L4TCPUDP:
-		return fmt.Sprintf("%d virtual ports are more than the %d that userspace listens on by tcp and udp", n, l.MostPorts())
+		return "all ports cannot be listened on", "list the ports"
 	case n > l.MostPorts():
-		return fmt.Sprintf("%d virtual ports are more than the %d sockets userspace opens for a farm", n, l.MostPorts())
+		why = fmt.Sprintf("%d virtual ports are more than the %d sockets userspace opens for a farm", n, l.MostPorts())
+		if l.Protocol == L4TCPUDP {
+			why = fmt.Sprintf("%d virtual ports are more than the %d that userspace listens on by tcp and udp", n, l.MostPorts())
+		}
+		return why, fmt.Sprintf("list at most %d ports", l.MostPorts())
 	case l.NAT == NATTarget && l.Datagrams():
-		return fmt.Sprintf("nattype dnat with protocol %s is carried by the kernel", l.Protocol)
+		return fmt.Sprintf("nattype dnat with protocol %s is carried by the kernel", l.Protocol), "set nattype nat"
 	case l.NAT == NATTarget && l.marks():
-		return "connections with the client's address and a mark are made by the kernel"
+		return "connections with the client's address and a mark are made by the kernel", "take the marks away"
 	case l.Persist == L4PersistMAC:
-		return "persistence srcmac needs packets, which the kernel sees"
+		return "persistence srcmac needs packets, which the kernel sees", "set another persistence"
 	}
-	return ""
+	return "", ""
 }
 
 // NotKernel says why packet filter rules cannot carry the farm; empty when they
@@ -97,20 +103,27 @@ func (f *Farm) NotKernel() string {
 	return ""
 }
 
-// NotKernel says which directives packet filter rules cannot carry; empty when
+// NotKernel says which settings packet filter rules cannot carry; empty when
 // there are none.
-func (l *L4) NotKernel() string {
+func (l *L4) NotKernel() string { _, why := l.NeedsUserspace(); return why }
+
+// NeedsUserspace is the field, of the farm or of a backend, because of which packet
+// filter rules cannot carry the farm, and why; empty when they can.
+func (l *L4) NeedsUserspace() (field, why string) {
+	const proxy = "the PROXY protocol is spoken in userspace"
 	switch {
-	case l.ProxyIn != "" && l.ProxyIn != ProxyInOff, l.ProxyOut != "" && l.ProxyOut != ProxyOutOff:
-		return "the PROXY protocol is spoken in userspace"
+	case l.ProxyIn != "" && l.ProxyIn != ProxyInOff:
+		return "proxyprotocol_in", proxy
+	case l.ProxyOut != "" && l.ProxyOut != ProxyOutOff:
+		return "proxyprotocol_out", proxy
 	case l.routesNames():
-		return "server names are read in userspace"
+		return "server_names", "server names are read in userspace"
 	case l.QUIC:
-		return "connection ids of QUIC are read in userspace"
+		return "quic", "connection ids of QUIC are read in userspace"
 	case l.Responses != nil:
-		return "answers are counted in userspace"
+		return "responses", "answers are counted in userspace"
 	}
-	return ""
+	return "", ""
 }
 
 // routesNames reports whether some backend takes only some server names.

@@ -6,7 +6,7 @@ import "net/netip"
 type Config struct {
 	Farms []Farm `json:"farms"`
 	// Certificates and Authorities are what farms refer to by name, Challenges
-	// what every farm answers beside its services. They are there in snapshots
+	// what every farm answers besides its services. They are there in snapshots
 	// only.
 	Certificates []Certificate `json:"certificates,omitempty"`
 	Authorities  []Authority   `json:"authorities,omitempty"`
@@ -32,7 +32,7 @@ type Farm struct {
 	L4 *L4 `json:"l4,omitempty"`
 }
 
-// HTTP holds the directives of an http farm. A zero Seconds is never valid
+// HTTP holds the settings of an http farm. A zero Seconds is never valid
 // here: DefaultHTTP gives the family's defaults.
 type HTTP struct {
 	// ConnectTimeout bounds one connect to one backend.
@@ -62,7 +62,7 @@ type HTTP struct {
 	// MaxHead bounds a request head in bytes; 0 means DefaultMaxHead.
 	MaxHead uint32 `json:"maxrequest,omitempty"`
 	// MaxConnections bounds the clients of the farm; 0 means no bound but that
-	// of descriptors. Overflow says what becomes of more.
+	// of descriptors. Overflow says what happens to more.
 	MaxConnections uint32   `json:"maxconnections,omitempty"`
 	Overflow       Overflow `json:"overflow,omitempty"`
 	// CheckURL is a regex the path must match, otherwise the answer is 400.
@@ -167,8 +167,8 @@ type Service struct {
 	// maintenance takes from a tenth of its weight to all of it; 0 is no time.
 	SlowStart Seconds   `json:"slowstart,omitempty"`
 	Backends  []Backend `json:"backends,omitempty"`
-	// LastSeat is the highest seat a backend was given, also one that is gone.
-	LastSeat uint32 `json:"last_seat,omitempty"`
+	// LastSlot is the highest slot a backend was given, also one that is gone.
+	LastSlot uint32 `json:"last_seat,omitempty"`
 }
 
 // Backend is one server of a service.
@@ -176,9 +176,9 @@ type Backend struct {
 	// ID is stable and unique among all backends of the configuration,
 	// 1 … MaxBackendID; what the API calls it is told by Group.Number.
 	ID uint32 `json:"id,omitempty"`
-	// Seat is one more than the number the API calls the backend; 0 means that
+	// Slot is one more than the number the API calls the backend; 0 means that
 	// none was given yet.
-	Seat uint32 `json:"seat,omitempty"`
+	Slot uint32 `json:"seat,omitempty"`
 	// Host is what the operator wrote: an address or a resolvable name.
 	Host string `json:"ip"`
 	// Addr is Host resolved by mgmt. One that is not valid, because the name was
@@ -251,7 +251,7 @@ func (b *Backend) EffectiveWeight() int { return max(1, int(b.Weight)) }
 // EffectivePriority is Priority with the unset value replaced.
 func (b *Backend) EffectivePriority() int { return max(1, int(b.Priority)) }
 
-// DefaultHTTP returns the directives a new http farm starts with (the
+// DefaultHTTP returns the settings a new http farm starts with (the
 // family's farm template).
 func DefaultHTTP() *HTTP {
 	return &HTTP{
@@ -267,13 +267,10 @@ func DefaultHTTP() *HTTP {
 // DefaultTTL is the session time-to-live of a service that sets none.
 const DefaultTTL Seconds = 120
 
-// Defaults of directives that are zero when nobody set them.
+// Defaults of settings that are zero when nobody set them.
 const (
 	DefaultMaxHead       uint32  = 64 << 10
 	DefaultTunnelTimeout Seconds = 600
 	DefaultStopGrace     Seconds = 30
 	DefaultSTS           Seconds = 21600000
 )
-
-// HTTPS reports whether the farm's listener speaks TLS.
-func (f *Farm) HTTPS() bool { return f.HTTP != nil && f.HTTP.TLS != nil }

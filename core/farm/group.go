@@ -1,5 +1,9 @@
 package farm
 
+import (
+	"math"
+)
+
 // Group is backends that share traffic: those of one service, or all of a farm
 // that has backends of its own. It refers to the farm, which it changes. The
 // zero Group has no backends and must not be given any.
@@ -11,14 +15,14 @@ type Group struct {
 	of      owner
 }
 
-// owner is who has the backends of a group: a service, or the directives of a
+// owner is who has the backends of a group: a service, or the settings of a
 // farm.
 type owner interface {
 	called() string    // the name of a service, empty for a farm
 	number() *uint32   // what sessions and rotations are kept by
-	lastSeat() *uint32 // the last seat a backend was given
+	lastSlot() *uint32 // the last slot a backend was given
 	list() *[]Backend
-	keepsSessions() bool
+	sessionsBy() string // what sessions are kept by, empty when none are
 	sessionTTL() Seconds
 	redirects() bool
 }
@@ -52,8 +56,11 @@ func (g Group) Backends() []Backend {
 // SetBackends replaces the backends of the group.
 func (g Group) SetBackends(list []Backend) { *g.of.list() = list }
 
+// SessionsBy is the kind of persistence of the group, empty without any.
+func (g Group) SessionsBy() string { return g.of.sessionsBy() }
+
 // KeepsSessions reports whether clients stay on their backend.
-func (g Group) KeepsSessions() bool { return g.of.keepsSessions() }
+func (g Group) KeepsSessions() bool { return g.SessionsBy() != "" }
 
 // SessionTTL is how long sessions of the group live that are not used.
 func (g Group) SessionTTL() Seconds { return g.of.sessionTTL() }
@@ -68,4 +75,31 @@ func (g Group) String() string {
 		return "service " + g.Name() + " of farm " + g.Farm.Name
 	}
 	return "farm " + g.Farm.Name
+}
+
+// Unusable counts the backends of a group that cannot be used, by priority. It
+// decides the group's level: the priority up to which backends are in service.
+// The zero value has none.
+type Unusable [math.MaxUint8 + 1]int
+
+// Level is the level of a service of an http farm: it starts at 1 and grows by
+// one for each unusable backend it has reached.
+func (u *Unusable) Level() int {
+	level := 1
+	for priority := 1; priority <= level && priority < len(u); priority++ {
+		level += u[priority]
+	}
+	return level
+}
+
+// LevelL4 is the level of an l4xnat farm: it starts at 1 and grows by the number
+// of unusable backends of exactly its priority until there are none (contract of
+// the L4 core). Two of priority 1 open level 3, and what is of priority 2 and
+// unusable then counts no more.
+func (u *Unusable) LevelL4() int {
+	level := 1
+	for level < len(u) && u[level] > 0 {
+		level += u[level]
+	}
+	return level
 }

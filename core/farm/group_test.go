@@ -63,7 +63,7 @@ func TestNumbersOfBackendsStayWithThemAndAreNeverGivenAgain(t *testing.T) {
 			if g.Position(0) != -1 || g.Position(3) != -1 || g.Position(-1) != -1 || g.Number(7) != 7 {
 				t.Error("numbers of no backend")
 			}
-			if at := g.Add(farm.Backend{ID: 4, Seat: 77}); at != 2 || g.Backends()[2].ID != 4 {
+			if at := g.Add(farm.Backend{ID: 4, Slot: 77}); at != 2 || g.Backends()[2].ID != 4 {
 				t.Errorf("added at %d", at)
 			}
 			check(1, 2, 3)
@@ -71,7 +71,7 @@ func TestNumbersOfBackendsStayWithThemAndAreNeverGivenAgain(t *testing.T) {
 			g.Add(farm.Backend{ID: 5})
 			check(1, 4)
 			list := g.Backends()
-			list[1].Seat = list[0].Seat // twice: the second counts as without
+			list[1].Slot = list[0].Slot // twice: the second counts as without
 			g.SetBackends(append(list, farm.Backend{ID: 6}))
 			g.GiveNumbers()
 			check(1, 5, 6)

@@ -68,10 +68,10 @@ func ContinueModes() []ContinueMode {
 	return []ContinueMode{ContinuePass, ContinueIgnore, ContinueSilent, ContinueNever}
 }
 
-// Overflow says what becomes of clients beyond HTTP.MaxConnections.
+// Overflow says what happens to clients beyond HTTP.MaxConnections.
 type Overflow string
 
-// What becomes of them; the zero value acts as OverflowWait.
+// What happens to them; the zero value acts as OverflowWait.
 const (
 	OverflowWait   Overflow = "wait"   // in the listen queue, until one leaves
 	OverflowRefuse Overflow = "refuse" // answered 503

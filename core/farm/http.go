@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// What every profile says of its farms (see directives), said by http.
+// What every profile says of its farms (see settings), said by http.
 
 func (h *HTTP) groups(f *Farm) []Group {
 	out := make([]Group, len(h.Services))
@@ -24,7 +24,13 @@ func (h *HTTP) inEngine(*Farm) bool          { return true }
 func (h *HTTP) keepsPort() bool              { return false }
 func (h *HTTP) mixesVersions() bool          { return true }
 func (h *HTTP) mark() uint32                 { return h.Mark }
+func (h *HTTP) carries() Traffic             { return TrafficRequests }
+func (h *HTTP) reach(*Farm) string           { return "" }
+func (h *HTTP) tls() *TLS                    { return h.TLS }
+func (h *HTTP) headerRules() *HeaderRules    { return &h.HeaderRules }
+func (h *HTTP) filtered() bool               { return false }
 func (h *HTTP) log() (l *AccessLog, on bool) { return &h.AccessLog, h.Logs }
+func (h *HTTP) noGrace()                     {}
 
 func (h *HTTP) copyTo(f *Farm) {
 	out := *h
@@ -67,9 +73,9 @@ func (f *Farm) GroupOf(s *Service) Group { return Group{Farm: f, Service: s, of:
 
 func (s *Service) called() string      { return s.Name }
 func (s *Service) number() *uint32     { return &s.ID }
-func (s *Service) lastSeat() *uint32   { return &s.LastSeat }
+func (s *Service) lastSlot() *uint32   { return &s.LastSlot }
 func (s *Service) list() *[]Backend    { return &s.Backends }
-func (s *Service) keepsSessions() bool { return s.EffectivePersistence() != PersistNone }
+func (s *Service) sessionsBy() string  { return string(s.EffectivePersistence()) }
 func (s *Service) sessionTTL() Seconds { return cmp.Or(s.TTL, DefaultTTL) }
 func (s *Service) redirects() bool     { return s.Redirect != "" }
 
@@ -80,6 +86,9 @@ func (f *Farm) Services() []Service {
 	}
 	return f.HTTP.Services
 }
+
+// SetServices replaces the services of an http farm.
+func (f *Farm) SetServices(list []Service) { f.HTTP.Services = list }
 
 // Service returns the service of that name, nil when there is none.
 func (f *Farm) Service(name string) *Service {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// L4 holds the directives of an l4xnat farm and its backends. DefaultL4 gives
+// L4 holds the settings of an l4xnat farm and its backends. DefaultL4 gives
 // the family's defaults.
 type L4 struct {
 	// ID is the number of the farm's group of backends: it is one of the numbers
@@ -65,8 +65,8 @@ type L4 struct {
 	ProxyIn  ProxyIn        `json:"proxyprotocol_in,omitempty"`
 	ProxyOut ProxyOut       `json:"proxyprotocol_out,omitempty"`
 	Backends []Backend      `json:"backends,omitempty"`
-	// LastSeat is the highest seat a backend was given, also one that is gone.
-	LastSeat uint32 `json:"last_seat,omitempty"`
+	// LastSlot is the highest slot a backend was given, also one that is gone.
+	LastSlot uint32 `json:"last_seat,omitempty"`
 }
 
 // Defaults of an l4xnat farm.
@@ -80,7 +80,7 @@ const (
 	DefaultPacketIdleTime Seconds = 120 // of flows in dsr and stateless_dnat
 )
 
-// DefaultL4 returns the directives a new l4xnat farm starts with.
+// DefaultL4 returns the settings a new l4xnat farm starts with.
 func DefaultL4() *L4 {
 	return &L4{Protocol: L4TCP, NAT: NATMasquerade, Algorithm: L4Weight, TTL: DefaultL4TTL}
 }
@@ -145,16 +145,37 @@ func (l *L4) PortsText() string {
 	return strings.Join(texts, ",")
 }
 
-// What every profile says of its farms (see directives), said by l4xnat.
+// What every profile says of its farms (see settings), said by l4xnat.
 
-func (l *L4) groups(f *Farm) []Group       { return []Group{{Farm: f, of: l}} }
-func (l *L4) own() owner                   { return l }
-func (l *L4) transports() []L4Protocol     { return l.Protocol.Transports() }
-func (l *L4) portsText(*Farm) string       { return l.PortsText() }
-func (l *L4) inEngine(f *Farm) bool        { return f.InUserspace() }
-func (l *L4) keepsPort() bool              { return true }
-func (l *L4) mark() uint32                 { return l.Mark }
-func (l *L4) log() (a *AccessLog, on bool) { return &l.AccessLog, l.Logs }
+func (l *L4) groups(f *Farm) []Group    { return []Group{{Farm: f, of: l}} }
+func (l *L4) own() owner                { return l }
+func (l *L4) transports() []L4Protocol  { return l.Protocol.Transports() }
+func (l *L4) portsText(*Farm) string    { return l.PortsText() }
+func (l *L4) inEngine(f *Farm) bool     { return f.InUserspace() }
+func (l *L4) keepsPort() bool           { return true }
+func (l *L4) mark() uint32              { return l.Mark }
+func (l *L4) carries() Traffic          { return TrafficConnections }
+func (l *L4) tls() *TLS                 { return nil }
+func (l *L4) headerRules() *HeaderRules { return nil }
+func (l *L4) filtered() bool            { return l.NAT != NATDirect }
+func (l *L4) keyHeaders() []string      { return nil }
+func (l *L4) noGrace()                  { l.StopGrace = 0 }
+
+// log is in JSON always: the other form is one of requests.
+func (l *L4) log() (a *AccessLog, on bool) {
+	of := l.AccessLog
+	if of.Format = LogJSON; len(of.Fields) == 0 {
+		of.Fields = ConnectionLogFields()
+	}
+	return &of, l.Logs
+}
+
+func (l *L4) reach(f *Farm) string {
+	if f.InUserspace() {
+		return string(l.Protocol) + " in userspace"
+	}
+	return string(l.Protocol)
+}
 
 func (l *L4) vports(*Farm) []PortRange {
 	if len(l.Ports) == 0 {
@@ -178,8 +199,8 @@ func (l *L4) copyTo(f *Farm) {
 
 func (l *L4) called() string      { return "" }
 func (l *L4) number() *uint32     { return &l.ID }
-func (l *L4) lastSeat() *uint32   { return &l.LastSeat }
+func (l *L4) lastSlot() *uint32   { return &l.LastSlot }
 func (l *L4) list() *[]Backend    { return &l.Backends }
-func (l *L4) keepsSessions() bool { return l.Persist != L4PersistNone }
+func (l *L4) sessionsBy() string  { return string(l.Persist) }
 func (l *L4) sessionTTL() Seconds { return cmp.Or(l.TTL, DefaultL4TTL) }
 func (l *L4) redirects() bool     { return false }

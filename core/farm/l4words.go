@@ -54,7 +54,7 @@ func (p L4Protocol) Helper() bool {
 	return true
 }
 
-// NATType is what becomes of the addresses of packets.
+// NATType is what happens to the addresses of packets.
 type NATType string
 
 // The NAT types.

@@ -4,26 +4,26 @@ package farm
 // as it exists, and that no other backend of its group gets, ever: who wrote it
 // down and comes back later does not hit another one. The first is 0. (The
 // contract has positions in services, and the next free number in l4xnat farms:
-// a delete gave a number to another backend there.) Seats hold these numbers.
+// a delete gave a number to another backend there.) Slots hold these numbers.
 
 // Number is what the backend at that position is called. While two have the same
-// seat, Numbers tells.
+// slot, Numbers tells.
 func (g Group) Number(position int) int {
 	list := g.Backends()
 	switch {
 	case position >= len(list):
 		return position
-	case list[position].Seat != 0:
-		return int(list[position].Seat) - 1
+	case list[position].Slot != 0:
+		return int(list[position].Slot) - 1
 	}
 	return g.Numbers()[position]
 }
 
 // Position is where the backend of that number is, -1 when there is none.
 func (g Group) Position(number int) int {
-	seats, _ := g.seats()
-	for i, seat := range seats {
-		if int(seat)-1 == number {
+	slots, _ := g.slots()
+	for i, slot := range slots {
+		if int(slot)-1 == number {
 			return i
 		}
 	}
@@ -32,10 +32,10 @@ func (g Group) Position(number int) int {
 
 // Numbers is what each backend is called, by position.
 func (g Group) Numbers() []int {
-	seats, _ := g.seats()
-	out := make([]int, len(seats))
-	for i, seat := range seats {
-		out[i] = int(seat) - 1
+	slots, _ := g.slots()
+	out := make([]int, len(slots))
+	for i, slot := range slots {
+		out[i] = int(slot) - 1
 	}
 	return out
 }
@@ -47,43 +47,43 @@ func (g Group) GiveNumbers() {
 	if list == nil {
 		return
 	}
-	seats, last := g.seats()
-	for i, seat := range seats {
-		list[i].Seat = seat
+	slots, last := g.slots()
+	for i, slot := range slots {
+		list[i].Slot = slot
 	}
-	*g.LastSeatAt() = last
+	*g.LastSlotAt() = last
 }
 
-// seats are those the backends have or would be given, and the last one that was
+// slots are those the backends have or would be given, and the last one that was
 // given to any.
-func (g Group) seats() (seats []uint32, last uint32) {
+func (g Group) slots() (slots []uint32, last uint32) {
 	list := g.Backends()
 	if list == nil {
 		return nil, 0
 	}
-	seats, last = make([]uint32, len(list)), *g.LastSeatAt()
+	slots, last = make([]uint32, len(list)), *g.LastSlotAt()
 	taken := make(map[uint32]bool, len(list))
 	for i := range list {
-		if seat := list[i].Seat; seat != 0 && !taken[seat] {
-			seats[i], taken[seat], last = seat, true, max(last, seat)
+		if slot := list[i].Slot; slot != 0 && !taken[slot] {
+			slots[i], taken[slot], last = slot, true, max(last, slot)
 		}
 	}
-	for i := range seats {
-		if seats[i] == 0 {
+	for i := range slots {
+		if slots[i] == 0 {
 			last++
-			seats[i] = last
+			slots[i] = last
 		}
 	}
-	return seats, last
+	return slots, last
 }
 
-// LastSeatAt is where the group keeps the last seat it gave.
-func (g Group) LastSeatAt() *uint32 { return g.of.lastSeat() }
+// LastSlotAt is where the group keeps the last slot it gave.
+func (g Group) LastSlotAt() *uint32 { return g.of.lastSlot() }
 
 // Add puts a new backend at the end of the list and tells where that is.
 func (g Group) Add(b Backend) (position int) {
 	g.GiveNumbers()
-	b.Seat = 0
+	b.Slot = 0
 	list := append(g.Backends(), b)
 	at := len(list) - 1
 	for ; at > 0 && list[at-1].Of != 0; at-- {

@@ -15,18 +15,20 @@ const (
 // be asked for as; no farm has it.
 const ProfileHTTPS Profile = "https"
 
-// profiles lists every profile, with where a farm keeps its directives. A new
-// one is a line here and a type that implements them, in a file of its own.
+// profiles lists every profile, with where a farm keeps its settings and what
+// some without any content say. A new one is a line here and a type that
+// implements them, in a file of its own.
 var profiles = []struct {
-	name Profile
-	in   func(*Farm) directives
+	name  Profile
+	in    func(*Farm) settings
+	empty settings
 }{
-	{ProfileHTTP, func(f *Farm) directives { return given(f.HTTP) }},
-	{ProfileL4, func(f *Farm) directives { return given(f.L4) }},
+	{ProfileHTTP, func(f *Farm) settings { return given(f.HTTP) }, &HTTP{}},
+	{ProfileL4, func(f *Farm) settings { return given(f.L4) }, &L4{}},
 }
 
-// directives are what a farm of one profile has beside its name and address.
-type directives interface {
+// settings are what a farm of one profile has besides its name and address.
+type settings interface {
 	// groups lists the groups of backends; own is who has those of the farm
 	// itself, nil where backends belong to services.
 	groups(*Farm) []Group
@@ -43,15 +45,29 @@ type directives interface {
 	mixesVersions() bool
 	// mark is that of connections to backends without one.
 	mark() uint32
+	// carries is what the farm takes of clients, reach what besides its address and
+	// ports says how they reach it.
+	carries() Traffic
+	reach(*Farm) string
+	// tls is how the listener speaks TLS, nil when it does not.
+	tls() *TLS
+	// headerRules are those of all services, nil where there are no headers.
+	headerRules() *HeaderRules
+	// filtered reports whether packets go by the machine's packet filter.
+	filtered() bool
 	log() (l *AccessLog, on bool)
-	// copyTo gives a farm a copy of the directives.
+	// keyHeaders are the headers no log may show.
+	keyHeaders() []string
+	// noGrace lets nothing go on after a stop that could go on without end.
+	noGrace()
+	// copyTo gives a farm a copy of the settings.
 	copyTo(*Farm)
 }
 
 func given[D any, P interface {
 	*D
-	directives
-}](d P) directives {
+	settings
+}](d P) settings {
 	if d == nil {
 		return nil
 	}
@@ -67,8 +83,8 @@ func Profiles() []Profile {
 	return out
 }
 
-// directives are those of the farm; nil for one without any, which mgmt refuses.
-func (f *Farm) directives() directives {
+// settings are those of the farm; nil for one without any, which mgmt refuses.
+func (f *Farm) settings() settings {
 	for _, p := range profiles {
 		if d := p.in(f); d != nil {
 			return d
@@ -77,9 +93,9 @@ func (f *Farm) directives() directives {
 	return nil
 }
 
-// Directives is the profile whose directives the farm has, empty for none. It is
+// SettingsProfile is the profile whose settings the farm has, empty for none. It is
 // Profile, unless the farm is not Complete.
-func (f *Farm) Directives() Profile {
+func (f *Farm) SettingsProfile() Profile {
 	for _, p := range profiles {
 		if p.in(f) != nil {
 			return p.name
@@ -88,7 +104,7 @@ func (f *Farm) Directives() Profile {
 	return ""
 }
 
-// Complete reports whether the farm has the directives of its profile, and no
+// Complete reports whether the farm has the settings of its profile, and no
 // others.
 func (f *Farm) Complete() bool {
 	complete := false
@@ -103,7 +119,7 @@ func (f *Farm) Complete() bool {
 
 // Groups lists the groups of the farm, in the order of its services.
 func (f *Farm) Groups() []Group {
-	if d := f.directives(); d != nil {
+	if d := f.settings(); d != nil {
 		return d.groups(f)
 	}
 	return nil
@@ -113,7 +129,7 @@ func (f *Farm) Groups() []Group {
 // to services it has none, and must not be given any.
 func (f *Farm) Own() Group {
 	g := Group{Farm: f}
-	if d := f.directives(); d != nil {
+	if d := f.settings(); d != nil {
 		g.of = d.own()
 	}
 	return g
@@ -121,13 +137,96 @@ func (f *Farm) Own() Group {
 
 // HasServices reports whether the backends of the farm belong to services.
 func (f *Farm) HasServices() bool {
-	d := f.directives()
+	d := f.settings()
 	return d != nil && d.own() == nil
+}
+
+// HasServices reports whether the backends of farms of the profile belong to
+// services.
+func (p Profile) HasServices() bool {
+	d := p.settings()
+	return d != nil && d.own() == nil
+}
+
+// Carries is what farms of the profile take of clients.
+func (p Profile) Carries() Traffic {
+	if d := p.settings(); d != nil {
+		return d.carries()
+	}
+	return ""
+}
+
+func (p Profile) settings() settings {
+	for _, of := range profiles {
+		if of.name == p {
+			return of.empty
+		}
+	}
+	return nil
+}
+
+// Traffic is what a farm takes of its clients. It decides what is counted,
+// timed, listed and logged of them.
+type Traffic string
+
+// The kinds of traffic.
+const (
+	// TrafficRequests are requests of HTTP, each with an answer of its own.
+	TrafficRequests Traffic = "requests"
+	// TrafficConnections are connections and flows, passed on as they are.
+	TrafficConnections Traffic = "connections"
+)
+
+// Carries is what the farm takes of its clients.
+func (f *Farm) Carries() Traffic { return f.SettingsProfile().Carries() }
+
+// Reach is what besides its address and ports says how clients reach the farm.
+func (f *Farm) Reach() string {
+	if d := f.settings(); d != nil {
+		return d.reach(f)
+	}
+	return ""
+}
+
+// ListenerTLS is how the farm speaks TLS with clients, nil when it does not.
+func (f *Farm) ListenerTLS() *TLS {
+	if d := f.settings(); d != nil {
+		return d.tls()
+	}
+	return nil
+}
+
+// HTTPS reports whether the farm's listener speaks TLS.
+func (f *Farm) HTTPS() bool { return f.ListenerTLS() != nil }
+
+// Headers are the header rules of all services of the farm, nil where there can
+// be none.
+func (f *Farm) Headers() *HeaderRules {
+	if d := f.settings(); d != nil {
+		return d.headerRules()
+	}
+	return nil
+}
+
+// Filtered reports whether packets of the farm go by the packet filter of the
+// machine, whose rules of others may keep them.
+func (f *Farm) Filtered() bool {
+	d := f.settings()
+	return d != nil && d.filtered()
+}
+
+// StopAtOnce stops the farm. Requests under way finish, connections do not: one
+// would go on for ever if the farm were started again meanwhile.
+func (f *Farm) StopAtOnce() {
+	f.Stopped = true
+	if d := f.settings(); d != nil {
+		d.noGrace()
+	}
 }
 
 // Transports are the transport protocols the farm takes packets of.
 func (f *Farm) Transports() []L4Protocol {
-	if d := f.directives(); d != nil {
+	if d := f.settings(); d != nil {
 		return d.transports()
 	}
 	return []L4Protocol{L4TCP}
@@ -135,7 +234,7 @@ func (f *Farm) Transports() []L4Protocol {
 
 // VPorts are the virtual ports the farm takes, ascending.
 func (f *Farm) VPorts() []PortRange {
-	if d := f.directives(); d != nil {
+	if d := f.settings(); d != nil {
 		return d.vports(f)
 	}
 	return f.onePort()
@@ -158,7 +257,7 @@ func (f *Farm) Takes(transport L4Protocol, port uint16) bool {
 
 // PortsText is the virtual port of a farm of any profile as text.
 func (f *Farm) PortsText() string {
-	if d := f.directives(); d != nil {
+	if d := f.settings(); d != nil {
 		return d.portsText(f)
 	}
 	return f.onePort()[0].String()
@@ -166,28 +265,28 @@ func (f *Farm) PortsText() string {
 
 // InEngine reports whether the engine carries the farm, by sockets of its own.
 func (f *Farm) InEngine() bool {
-	d := f.directives()
+	d := f.settings()
 	return d != nil && d.inEngine(f)
 }
 
 // MixesVersions reports whether backends may be of another IP version than the
 // VIP: where the engine makes connections of its own to them.
 func (f *Farm) MixesVersions() bool {
-	d := f.directives()
+	d := f.settings()
 	return d == nil || d.mixesVersions()
 }
 
 // KeepsPort reports whether a backend may be without a port: it gets the one the
 // client used.
 func (f *Farm) KeepsPort() bool {
-	d := f.directives()
+	d := f.settings()
 	return d != nil && d.keepsPort()
 }
 
 // DefaultMark is the mark (SO_MARK) of connections to backends that have none of
 // their own; 0 sets none.
 func (f *Farm) DefaultMark() uint32 {
-	if d := f.directives(); d != nil {
+	if d := f.settings(); d != nil {
 		return d.mark()
 	}
 	return 0
@@ -196,10 +295,19 @@ func (f *Farm) DefaultMark() uint32 {
 // Log is what the farm says of its access log, nil when it has none, and
 // whether it is written.
 func (f *Farm) Log() (l *AccessLog, on bool) {
-	if d := f.directives(); d != nil && d.inEngine(f) {
+	if d := f.settings(); d != nil && d.inEngine(f) {
 		return d.log()
 	}
 	return nil, false
+}
+
+// KeyHeaders are the headers that may be in no log of the farm, as keys of
+// clients are.
+func (f *Farm) KeyHeaders() []string {
+	if d := f.settings(); d != nil {
+		return d.keyHeaders()
+	}
+	return nil
 }
 
 // Listener is an address the engine takes connections or datagrams on.

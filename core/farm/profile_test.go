@@ -31,29 +31,26 @@ func TestFarmsTakeThePortsOfTheirTransports(t *testing.T) {
 	}
 }
 
-// ofEach is a farm of each profile, with the text of its ports and its listeners.
+// ofEach is a farm of each profile the engines serve, with the text of its ports and its listeners.
 var ofEach = map[farm.Profile]struct {
 	new       func() farm.Farm
 	ports     string
 	listeners []string
 	services  bool
+	carries   farm.Traffic
+	headers   bool
 }{
 	farm.ProfileHTTP: {func() farm.Farm {
 		return farm.Farm{Profile: farm.ProfileHTTP, VPort: 80, HTTP: &farm.HTTP{Mark: 7, Logs: true, Services: []farm.Service{{}}}}
-	}, "80", []string{"tcp/192.0.2.1:80"}, true},
+	}, "80", []string{"tcp/192.0.2.1:80"}, true, farm.TrafficRequests, true},
 	farm.ProfileL4: {func() farm.Farm {
 		return farm.Farm{Profile: farm.ProfileL4, L4: &farm.L4{Mark: 7, Logs: true, Protocol: farm.L4TCPUDP, NAT: farm.NATMasquerade,
 			Ports: []farm.PortRange{{First: 53, Last: 53}, {First: 853, Last: 854}}}}
-	}, "53,853:854", []string{"tcp/192.0.2.1:53", "udp/192.0.2.1:53", "tcp/192.0.2.1:853", "udp/192.0.2.1:853", "tcp/192.0.2.1:854", "udp/192.0.2.1:854"}, false},
+	}, "53,853:854", []string{"tcp/192.0.2.1:53", "udp/192.0.2.1:53", "tcp/192.0.2.1:853", "udp/192.0.2.1:853", "tcp/192.0.2.1:854", "udp/192.0.2.1:854"}, false, farm.TrafficConnections, false},
 }
 
 func TestEveryProfileAnswersForItsFarms(t *testing.T) {
-	for _, profile := range farm.Profiles() {
-		of, known := ofEach[profile]
-		if !known {
-			t.Errorf("%s: give it a farm in this test", profile)
-			continue
-		}
+	for profile, of := range ofEach {
 		f := of.new()
 		f.VIP = netip.MustParseAddr("192.0.2.1")
 		var listeners []string
@@ -66,8 +63,11 @@ func TestEveryProfileAnswersForItsFarms(t *testing.T) {
 		if f.HasServices() != of.services || len(f.Groups()) != 1 || f.Groups()[0].OfService() != of.services || f.KeepsPort() == of.services {
 			t.Errorf("%s: groups %v, of services: %v", profile, f.Groups(), f.HasServices())
 		}
-		if f.Directives() != profile {
-			t.Errorf("%s: directives of %q", profile, f.Directives())
+		if profile.HasServices() != of.services || profile.Carries() != of.carries || f.Carries() != of.carries || (f.Headers() != nil) != of.headers || f.HTTPS() {
+			t.Errorf("%s: services %v, carries %q, headers %v", profile, profile.HasServices(), f.Carries(), f.Headers())
+		}
+		if f.SettingsProfile() != profile {
+			t.Errorf("%s: settings of %q", profile, f.SettingsProfile())
 		}
 		if log, on := f.Log(); log == nil || !on || f.DefaultMark() != 7 || !f.MixesVersions() {
 			t.Errorf("%s: log %v, mark %d", profile, log, f.DefaultMark())
@@ -84,14 +84,14 @@ func TestEveryProfileAnswersForItsFarms(t *testing.T) {
 	}
 }
 
-func TestFarmIsCompleteWithTheDirectivesOfItsProfileAlone(t *testing.T) {
+func TestFarmIsCompleteWithTheSettingsOfItsProfileAlone(t *testing.T) {
 	for profile, of := range ofEach {
 		f := of.new()
 		if !f.Complete() {
 			t.Errorf("%s: not complete", profile)
 		}
 		if without := (farm.Farm{Profile: profile}); without.Complete() {
-			t.Errorf("%s: complete without directives", profile)
+			t.Errorf("%s: complete without settings", profile)
 		}
 		for other, its := range ofEach {
 			if g := its.new(); other != profile {
@@ -99,14 +99,38 @@ func TestFarmIsCompleteWithTheDirectivesOfItsProfileAlone(t *testing.T) {
 				wrong.Profile = other
 				both.HTTP, both.L4 = cmp.Or(f.HTTP, g.HTTP), cmp.Or(f.L4, g.L4)
 				if wrong.Complete() || both.Complete() {
-					t.Errorf("%s: complete with directives of %s: %v %v", profile, other, wrong.Complete(), both.Complete())
+					t.Errorf("%s: complete with settings of %s: %v %v", profile, other, wrong.Complete(), both.Complete())
 				}
 			}
 		}
 	}
 	none := farm.Farm{Profile: "none"}
-	if none.Complete() || none.Directives() != "" || none.Groups() != nil || none.HasServices() || none.Own().Backends() != nil || none.Listeners() != nil {
-		t.Error("a farm without directives has something")
+	if none.Complete() || none.SettingsProfile() != "" || none.Groups() != nil || none.HasServices() || none.Own().Backends() != nil || none.Listeners() != nil {
+		t.Error("a farm without settings has something")
+	}
+}
+
+func TestConnectionsEndWithAFarmThatIsStoppedAtOnce(t *testing.T) {
+	for profile, of := range ofEach {
+		f := of.new()
+		if f.L4 != nil {
+			f.L4.StopGrace = 5
+		}
+		if f.StopAtOnce(); !f.Stopped || f.L4 != nil && f.L4.StopGrace != 0 {
+			t.Errorf("%s: stopped %v, %v", profile, f.Stopped, f.L4)
+		}
+	}
+}
+
+func TestClientsReachFarmsByProtocolAndDataPath(t *testing.T) {
+	reaches := map[string]bool{}
+	for _, change := range []func(*farm.L4){func(*farm.L4) {}, func(l *farm.L4) { l.Protocol = farm.L4TCP }, func(l *farm.L4) { l.DataPath = farm.DataPathKernel }} {
+		f := ofEach[farm.ProfileL4].new()
+		change(f.L4)
+		reaches[f.Reach()] = true
+	}
+	if len(reaches) != 3 {
+		t.Errorf("as one counts what differs: %v", reaches)
 	}
 }
 

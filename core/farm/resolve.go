@@ -34,9 +34,9 @@ func (b *Backend) Unresolved() bool { return !b.Addr.IsValid() && b.Host != "" &
 // made of the addresses of its name, which follow the configured ones.
 func (b *Backend) Spreads() bool { return b.Resolve != ResolveFirst && b.Of == 0 }
 
-// Place is where a backend is, for people: the address where the backend is one
+// ShownAddress is where a backend is, for people: the address where the backend is one
 // of several of a name, else what the operator wrote.
-func (b *Backend) Place() string {
+func (b *Backend) ShownAddress() string {
 	if b.Of != 0 {
 		return b.Addr.String()
 	}

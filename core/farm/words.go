@@ -128,3 +128,49 @@ const (
 	StatusProblem       Status = "problem"        // farms only: some backend is down
 	StatusNeededRestart Status = "needed restart" // farms only: stored changes are not applied
 )
+
+// BackendProtocol is what the backends of a service speak.
+type BackendProtocol string
+
+// The protocols. With httpsb h2 is agreed on by ALPN, without it the backends
+// know beforehand (RFC 9113 section 3.3).
+const (
+	BackendHTTP1 BackendProtocol = "http1" // what empty means
+	BackendHTTP2 BackendProtocol = "h2"
+)
+
+// BackendProtocols lists them, the default first.
+func BackendProtocols() []BackendProtocol { return []BackendProtocol{BackendHTTP1, BackendHTTP2} }
+
+// Multiplexed reports whether the backends speak HTTP/2: exchanges then share
+// connections.
+func (s *Service) Multiplexed() bool { return s.BackendProtocol == BackendHTTP2 }
+
+// ProxyIn says what a farm does with a header of the PROXY protocol in front of
+// a connection, by which a trusted peer tells whose connection it passes on.
+type ProxyIn string
+
+// What may be done; the zero value acts as ProxyInOff.
+const (
+	ProxyInOff      ProxyIn = "off"      // it is bytes like any other
+	ProxyInOptional ProxyIn = "optional" // trusted peers may send one, nobody else
+	ProxyInRequired ProxyIn = "required" // trusted peers must, others are closed
+)
+
+// ProxyIns lists what may be done.
+func ProxyIns() []ProxyIn { return []ProxyIn{ProxyInOff, ProxyInOptional, ProxyInRequired} }
+
+// ProxyOut says whether connections to backends begin with a header of the
+// PROXY protocol that tells for whom they are. Such a connection is kept for
+// that client alone, as a pinned one.
+type ProxyOut string
+
+// The headers; the zero value acts as ProxyOutOff.
+const (
+	ProxyOutOff ProxyOut = "off"
+	ProxyOutV1  ProxyOut = "v1" // a line of text
+	ProxyOutV2  ProxyOut = "v2" // binary, with what TLS agreed on with the client
+)
+
+// ProxyOuts lists the headers.
+func ProxyOuts() []ProxyOut { return []ProxyOut{ProxyOutOff, ProxyOutV1, ProxyOutV2} }

@@ -8,8 +8,8 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 )
 
-func TestBoardDoesNotAllocate(t *testing.T) {
-	b := board(t)
+func TestTableDoesNotAllocate(t *testing.T) {
+	b := newTable(t)
 	state := health.Up
 	if n := testing.AllocsPerRun(100, func() {
 		if b.Slot(7).Usable() && b.Version() > 1<<60 {

@@ -67,8 +67,8 @@ func MayEject(total, ejected, others, percent int) bool {
 // Eject takes a backend out, whatever is found of its health, until Readmit. The
 // engine calls it, one call at a time. It lasts for base, twice that if the one
 // before was over less than ten times base ago, and so on up to ten times base.
-func (b *Board) Eject(id uint32, cause Cause, at time.Time, base time.Duration) Ejection {
-	s := b.Slot(id)
+func (t *Table) Eject(id uint32, cause Cause, at time.Time, base time.Duration) Ejection {
+	s := t.Slot(id)
 	times := uint32(1)
 	if before := s.ejectedUntil.Load(); before != 0 && at.UnixNano()-before < int64(farm.OutlierTimes*base) {
 		times = min(s.times.Load(), 30) + 1
@@ -80,22 +80,22 @@ func (b *Board) Eject(id uint32, cause Cause, at time.Time, base time.Duration) 
 	s.ejectedUntil.Store(until.UnixNano())
 	s.failures.Store(0)
 	if s.ejected.Swap(1) == 0 {
-		b.passive.Add(1)
+		t.passive.Add(1)
 	}
 	e, _ := s.Ejection()
 	return e
 }
 
 // Readmit ends an ejection. It reports whether there was one.
-func (b *Board) Readmit(id uint32, at time.Time) bool {
-	s := b.Slot(id)
+func (t *Table) Readmit(id uint32, at time.Time) bool {
+	s := t.Slot(id)
 	if !s.Ejected() {
 		return false
 	}
 	s.failures.Store(0)
 	s.ejectedUntil.Store(min(s.ejectedUntil.Load(), at.UnixNano()))
 	if s.ejected.Swap(0) == 1 {
-		b.passive.Add(1)
+		t.passive.Add(1)
 	}
 	return true
 }

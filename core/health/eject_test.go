@@ -1,6 +1,7 @@
 package health_test
 
 import (
+	"slices"
 	"testing"
 	"testing/quick"
 	"time"
@@ -10,7 +11,7 @@ import (
 )
 
 func TestEjectionIsNoFinding(t *testing.T) {
-	b := board(t)
+	b := newTable(t)
 	s, before := b.Slot(3), b.Version()
 	b.SetPassive(3, health.Up, t0)
 	s.Failed()
@@ -39,12 +40,12 @@ func TestEjectionIsNoFinding(t *testing.T) {
 }
 
 func TestEjectionsThatFollowEachOtherGetLonger(t *testing.T) {
-	b := board(t)
+	b := newTable(t)
 	at := t0
-	for i, want := range []int{1, 2, 4, 8, 10, 10, 10} {
+	for i, want := range append([]int{1, 2, 4, 8}, slices.Repeat([]int{10}, 70)...) { // 64 would be no time at all, were they not bounded
 		e := b.Eject(3, health.CauseStatus, at, time.Minute)
-		if got := e.Until.Sub(e.Since); got != time.Duration(want)*time.Minute || e.Times != i+1 {
-			t.Errorf("ejection %d: %v", e.Times, got)
+		if got := e.Until.Sub(e.Since); got != time.Duration(want)*time.Minute || e.Times != min(i+1, 31) {
+			t.Errorf("ejection %d, counted as %d: %v", i+1, e.Times, got)
 		}
 		b.Readmit(3, e.Until)
 		at = e.Until.Add(9 * time.Minute)
@@ -57,25 +58,20 @@ func TestEjectionsThatFollowEachOtherGetLonger(t *testing.T) {
 	if e := b.Eject(3, health.CauseStatus, at.Add(10*time.Minute), time.Minute); e.Times != 1 {
 		t.Errorf("a long time after it was readmitted early it counts as number %d", e.Times)
 	}
-	b.Adopt(3, 77)
-	if s := b.Slot(3); !s.Usable() {
-		t.Error("another backend with the number is ejected")
-	}
-	if e := b.Eject(3, health.CauseStatus, at, time.Minute); e.Times != 1 {
-		t.Errorf("the first one of another backend counts as number %d", e.Times)
-	}
 }
 
 func TestFailuresCountInARow(t *testing.T) {
-	s := board(t).Slot(3)
+	s := newTable(t).Slot(3)
 	for i := range 3 {
 		if n := s.Failed(); n != i+1 {
 			t.Errorf("%d failures, counted %d", i+1, n)
 		}
 	}
-	s.Worked()
-	if n := s.Failed(); n != 1 {
-		t.Errorf("after a success: %d", n)
+	for range 2 { // after three, and after one
+		s.Worked()
+		if n := s.Failed(); n != 1 {
+			t.Errorf("after a success: %d", n)
+		}
 	}
 }
 
@@ -107,6 +103,35 @@ func TestEjectionNeverTakesAll(t *testing.T) {
 		}
 		if out != c.want {
 			t.Errorf("%d %% of %d: %d are ejected, want %d", c.percent, c.total, out, c.want)
+		}
+	}
+}
+
+// What holds of one port of a backend is told as a change, and says nothing of others.
+func TestAFindingApartTurnsItsSlotOnly(t *testing.T) {
+	b := newTable(t)
+	var apart health.Slot
+	before := b.Version()
+	if !b.SetApart(&apart, health.Down, t0) || apart.Usable() || apart.Passive() != health.Down || b.Version() != before+1 {
+		t.Errorf("down: usable %t, %v, version %d", apart.Usable(), apart.Passive(), b.Version()-before)
+	}
+	if b.SetApart(&apart, health.Down, t0) || b.Version() != before+1 {
+		t.Error("told twice")
+	}
+	if !b.Slot(0).Usable() || !b.Slot(1).Usable() {
+		t.Error("a backend of the table is down")
+	}
+	if !b.SetApart(&apart, health.Up, t0) || !apart.Usable() || apart.Guardian() != health.Undefined {
+		t.Errorf("up: usable %t, guardian %v", apart.Usable(), apart.Guardian())
+	}
+}
+
+func TestCausesAreToldInWords(t *testing.T) {
+	for cause, want := range map[health.Cause]string{
+		health.CauseStatus: "an answer of 5xx", health.CauseReset: "its connection ended before the answer", health.CauseTimeout: "no answer in time",
+	} {
+		if got := cause.String(); got != want {
+			t.Errorf("%d: %q, want %q", cause, got, want)
 		}
 	}
 }

@@ -17,7 +17,7 @@ func TestHotPathIsInlined(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	for _, name := range []string{"(*Slot).Usable", "(*Board).Slot", "(*Board).Version"} {
+	for _, name := range []string{"(*Slot).Usable", "(*Table).Slot", "(*Table).Version"} {
 		if !strings.Contains(string(out), "can inline "+name) {
 			t.Errorf("the compiler does not inline %s", name)
 		}

@@ -1,6 +1,6 @@
 // Package lasting keeps what outlives the tables an engine compiles: loads,
 // rotations, sessions, bounds, by stable number. It is asked when a table is
-// compiled and beside the loops; what connections use is in their table.
+// compiled, and by what runs in the background; what connections use is in their table.
 package lasting
 
 import "sync"

@@ -7,6 +7,8 @@ import (
 	"net"
 	"os"
 	"sync"
+
+	"github.com/sluicelb/sluice/core/explain"
 )
 
 // Client is mgmt's end of the channel to one engine. Its methods may be called
@@ -86,7 +88,7 @@ func (c *Client) Close() error {
 // waits for its answer. All files stay the caller's. Publications of several
 // goroutines go one after the other.
 //
-// An Ack is the engine's answer, a refusal included. With an error it is not
+// An Ack is the engine's answer, a rejection included. With an error it is not
 // known whether the generation runs: the connection is closed (also when ctx
 // ends while waiting), and Hello of the next one tells. Only errors about the
 // arguments, among them ErrTooLarge, leave the connection as it was, and so
@@ -193,3 +195,21 @@ func (c *Client) gone() error {
 	}
 	return fmt.Errorf("%w: %w", ErrGone, c.cause)
 }
+
+// Explain asks what would become of a request, under the terms of Sessions. An
+// error that wraps ErrRefused says what is wrong with the question, or that the
+// engine does not serve the farm.
+func (c *Client) Explain(ctx context.Context, q explain.Question) (*explain.Explanation, error) {
+	a, err := c.answerTo(ctx, &question{Explain: &q})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("explain a request: %w", err)
+	case a.Refused != "":
+		return nil, fmt.Errorf("%w: %s", ErrRefused, a.Refused)
+	case a.Explanation == nil:
+		return nil, fmt.Errorf("explain a request: %w", errNoExplanation)
+	}
+	return a.Explanation, nil
+}
+
+var errNoExplanation = errors.New("the engine answered without an explanation")

@@ -78,6 +78,18 @@ func TestExplanationsArriveWhole(t *testing.T) {
 	}
 }
 
+func TestAnAnswerWithoutAnExplanationIsAnError(t *testing.T) {
+	c := dial(t, fakeEngine(t, func(c *net.UnixConn) {
+		hello(c)
+		shm.Receive(c, make([]byte, shm.MaxMessage))
+		shm.Send(c, frame(0, link.EncodedAnswer(0, nil, "")))
+		shm.Receive(c, make([]byte, 10))
+	}))
+	if e, err := c.Explain(context.Background(), explain.Question{URL: "/"}); e != nil || err == nil || errors.Is(err, link.ErrRefused) || errors.Is(err, link.ErrGone) {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
+
 func TestExplanationNobodyAskedForDropsTheEngine(t *testing.T) {
 	c := dial(t, fakeEngine(t, func(c *net.UnixConn) {
 		hello(c)

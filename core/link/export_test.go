@@ -92,8 +92,8 @@ func SplitCounts(b []byte, n int) (map[string]int, error) {
 		return nil, err
 	}
 	counts := map[string]int{}
-	for key, group := range groups {
-		counts[key] = len(group)
+	for key, sockets := range groups {
+		counts[key] = len(sockets)
 	}
 	return counts, nil
 }

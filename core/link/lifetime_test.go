@@ -112,6 +112,24 @@ func TestEngineThatDiesDuringAPublicationFailsIt(t *testing.T) {
 	closedSoon(t, c.Done())
 }
 
+func TestASecondAckDropsTheEngine(t *testing.T) {
+	c := dial(t, fakeEngine(t, func(c *net.UnixConn) {
+		hello(c)
+		_, files, _ := shm.Receive(c, make([]byte, shm.MaxMessage))
+		for _, f := range files {
+			f.Close()
+		}
+		for range 2 {
+			shm.Send(c, frame(0, link.EncodedAck(link.Ack{Generation: 8})))
+		}
+		shm.Receive(c, make([]byte, 10))
+	}))
+	if ack, err := c.Publish(context.Background(), memory(t, "s"), nil); err != nil || ack.Generation != 8 {
+		t.Errorf("got %+v, %v", ack, err)
+	}
+	closedSoon(t, c.Done())
+}
+
 func TestAnswerSentBeforeTheEngineDiedCounts(t *testing.T) {
 	for range 20 {
 		c := dial(t, fakeEngine(t, func(c *net.UnixConn) {

@@ -82,8 +82,8 @@ func (e *engine) Publish(snapshot *os.File, opened map[string][]*os.File) link.A
 		e.mu.Lock()
 		e.inside--
 		e.mu.Unlock()
-		for _, group := range opened {
-			for _, f := range group {
+		for _, sockets := range opened {
+			for _, f := range sockets {
 				f.Close()
 			}
 		}

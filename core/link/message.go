@@ -162,11 +162,11 @@ func join(snapshot *os.File, listeners map[string][]*os.File) (*publication, []*
 		return nil, nil, errors.New("no snapshot to publish")
 	}
 	p, files := &publication{}, []*os.File{snapshot}
-	for key, group := range listeners {
-		if key == "" || len(group) == 0 {
-			return nil, nil, fmt.Errorf("listener %q with %d descriptors cannot be published", key, len(group))
+	for key, sockets := range listeners {
+		if key == "" || len(sockets) == 0 {
+			return nil, nil, fmt.Errorf("listener %q with %d descriptors cannot be published", key, len(sockets))
 		}
-		p.Opened = append(p.Opened, opened{key, len(group)})
+		p.Opened = append(p.Opened, opened{key, len(sockets)})
 	}
 	slices.SortFunc(p.Opened, func(a, b opened) int { return strings.Compare(a.Key, b.Key) })
 	for _, o := range p.Opened {

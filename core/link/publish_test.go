@@ -75,10 +75,10 @@ func TestManyListenersGoInSeveralFramesAndLeakNothing(t *testing.T) {
 	}
 	var wrong error
 	e := &engine{answer: func(_ []byte, got map[string][]*os.File) link.Ack {
-		for key, group := range got {
+		for key, sockets := range got {
 			number := strings.TrimPrefix(strings.Fields(key)[1], "127.0.0.1:")
-			if contents(group) != strings.Repeat(number, 3) {
-				wrong = fmt.Errorf("%.20q holds %q", key, contents(group))
+			if contents(sockets) != strings.Repeat(number, 3) {
+				wrong = fmt.Errorf("%.20q holds %q", key, contents(sockets))
 			}
 		}
 		return link.Ack{Generation: uint64(len(got))}
@@ -130,7 +130,7 @@ func TestPublicationsOfManyGoroutinesAreAnsweredEach(t *testing.T) {
 	}
 }
 
-func TestPanicOfTheHandlerIsARefusal(t *testing.T) {
+func TestPanicOfTheHandlerIsARejection(t *testing.T) {
 	e := &engine{hello: link.Hello{Generation: 3}}
 	e.answer = func(s []byte, _ map[string][]*os.File) link.Ack {
 		if string(s) == "bad" {
@@ -150,17 +150,19 @@ func TestPanicOfTheHandlerIsARefusal(t *testing.T) {
 func TestWrongArgumentsLeaveTheConnectionUsable(t *testing.T) {
 	c := dial(t, serve(t, &engine{}))
 	f := memory(t, "s")
-	group := make([]*os.File, link.MaxFiles)
-	for i := range group {
-		group[i] = f
+	sockets := make([]*os.File, link.MaxFiles)
+	for i := range sockets {
+		sockets[i] = f
 	}
 	huge := map[string][]*os.File{strings.Repeat("k", link.MaxBody): {f}}
 	for name, try := range map[string]func() (link.Ack, error){
 		"no snapshot":    func() (link.Ack, error) { return c.Publish(context.Background(), nil, nil) },
 		"no key":         func() (link.Ack, error) { return c.Publish(context.Background(), f, map[string][]*os.File{"": {f}}) },
 		"no descriptors": func() (link.Ack, error) { return c.Publish(context.Background(), f, map[string][]*os.File{"k": nil}) },
-		"too many":       func() (link.Ack, error) { return c.Publish(context.Background(), f, map[string][]*os.File{"k": group}) },
-		"too long":       func() (link.Ack, error) { return c.Publish(context.Background(), f, huge) },
+		"too many": func() (link.Ack, error) {
+			return c.Publish(context.Background(), f, map[string][]*os.File{"k": sockets})
+		},
+		"too long": func() (link.Ack, error) { return c.Publish(context.Background(), f, huge) },
 		"ended context": func() (link.Ack, error) {
 			ctx, cancel := context.WithCancel(context.Background())
 			cancel()

@@ -146,7 +146,7 @@ func (c *Client) ask(ctx context.Context, question *question, q *asked) error {
 	c.mu.Unlock()
 	switch err := c.wire.writeWithin(questionPatience, &message{Ask: question}, nil); {
 	case errors.Is(err, os.ErrDeadlineExceeded): // one frame is sent whole or not at all
-		if c.settle() != nil {
+		if c.takeQuestion() != nil {
 			<-c.asking
 		}
 		return err
@@ -157,8 +157,9 @@ func (c *Client) ask(ctx context.Context, question *question, q *asked) error {
 	return nil
 }
 
-// settle returns the question that is not answered, which it is from now on.
-func (c *Client) settle() *asked {
+// takeQuestion returns the question that waits for its answer, nil when there is
+// none; it waits no longer.
+func (c *Client) takeQuestion() *asked {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	q := c.asked
@@ -169,7 +170,7 @@ func (c *Client) settle() *asked {
 // answered hands an answer to whoever asked, and lets the next one ask. It
 // returns false when nobody did, or not for this.
 func (c *Client) answered(a *answer) bool {
-	q := c.settle()
+	q := c.takeQuestion()
 	if q == nil || !a.fits(q) {
 		return false
 	}
@@ -178,7 +179,7 @@ func (c *Client) answered(a *answer) bool {
 	return true
 }
 
-// sessionRoom is what a session takes beside its key, in bytes, at most.
+// sessionRoom is what a session takes besides its key, in bytes, at most.
 const sessionRoom = 24
 
 // fitting are the first of list that fit a message.

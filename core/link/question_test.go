@@ -266,6 +266,21 @@ func TestAnswersThatDoNotFitTheQuestionDropTheEngine(t *testing.T) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
+	// Of one key there is one session, of an end a number.
+	for name, ask := range map[string]func(c *link.Client) error{
+		"a session": func(c *link.Client) error { _, _, err := c.Session(context.Background(), 7, []byte("k")); return err },
+		"an end":    func(c *link.Client) error { _, err := c.EndConnections(context.Background(), nil); return err },
+	} {
+		c := dial(t, fakeEngine(t, func(c *net.UnixConn) {
+			hello(c)
+			shm.Receive(c, make([]byte, shm.MaxMessage))
+			shm.Send(c, frame(0, link.EncodedAnswer(2, append(one, one...), "")))
+			shm.Receive(c, make([]byte, 10))
+		}))
+		if err := ask(c); !errors.Is(err, link.ErrProtocol) || !errors.Is(err, link.ErrGone) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
 }
 
 // An engine that has stopped reading must not make a publication wait behind

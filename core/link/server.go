@@ -25,7 +25,7 @@ type Handler interface {
 	Hello() Hello
 	// Publish loads the snapshot and answers what came of it. The snapshot is
 	// closed after it returns; opened holds listeners by key, which belong to
-	// the handler, whatever it answers. A panic is answered as a refusal.
+	// the handler, whatever it answers. A panic is answered as a rejection.
 	Publish(snapshot *os.File, opened map[string][]*os.File) Ack
 	// Sessions tells how many persistence sessions a service has and lists at
 	// most limit of them, with keys of at most 255 bytes. It must come to its

@@ -18,13 +18,13 @@ func told(lost uint64) string { return fmt.Sprint("lost ", lost) }
 // stuck is a log nobody reads until it is let go.
 type stuck struct {
 	logtest.Log
-	gate chan struct{}
+	free chan struct{}
 }
 
-func newStuck() *stuck { return &stuck{gate: make(chan struct{})} }
+func newStuck() *stuck { return &stuck{free: make(chan struct{})} }
 
 func (s *stuck) Write(p []byte) (int, error) {
-	<-s.gate
+	<-s.free
 	return s.Log.Write(p)
 }
 
@@ -68,7 +68,7 @@ func TestNobodyWaitsForALogThatIsStuckAndWhatIsLostIsSaid(t *testing.T) {
 			if q.Flush(10 * time.Millisecond) {
 				t.Error("it is written, nobody knows where")
 			}
-			close(s.gate)
+			close(s.free)
 			enginetest.Eventually(t, "all is written", func() bool { return q.Flush(time.Second) })
 			kept, lost := len(s.Lines("xx")), 0
 			for _, line := range s.Lines("lost ") {

@@ -5,6 +5,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/panjf2000/gnet/v2/pkg/netpoll"
 	"golang.org/x/sys/unix"
 )
 
@@ -188,4 +189,142 @@ func (l *Loop) Imagine(peer netip.AddrPort, secure bool, name string) *Conn {
 		c.secure = &secured{agreed: TLS{ServerName: name}}
 	}
 	return c
+}
+
+// watch makes the poller report what can be read, from what is there now on. An
+// accepted connection is watched from the first time it has to wait for its
+// client: one that is served and closed at once never is, which saves it a
+// system call and an event. It is not asked for room to write until it needs
+// some (watchRoom): there is some at once, which would be an event for nothing.
+func (c *Conn) watch() error {
+	if c.flags&flagWatched != 0 {
+		return nil
+	}
+	pa := netpoll.PollAttachment{FD: int(c.fd)}
+	if err := c.loop.poller.AddRead(&pa, true); err != nil {
+		return c.unwatched(err)
+	}
+	c.watched()
+	return nil
+}
+
+// Watched reports whether what the peer does next is an event: what it did before
+// the connection was watched is one then.
+func (c *Conn) Watched() bool { return c.flags&flagWatched != 0 }
+
+// watchRoom is watch for both directions: something waits to be written.
+func (c *Conn) watchRoom() error {
+	if c.flags&flagRoom != 0 {
+		return nil
+	}
+	pa, known := netpoll.PollAttachment{FD: int(c.fd)}, c.flags&flagWatched != 0
+	add := c.loop.poller.AddReadWrite
+	if known {
+		add = c.loop.poller.ModReadWrite
+	}
+	if err := add(&pa, true); err != nil {
+		return c.unwatched(err)
+	}
+	c.flags |= flagRoom
+	if !known {
+		c.watched()
+	}
+	return nil
+}
+
+// unwatched gives up a connection of which nothing would be heard.
+func (c *Conn) unwatched(err error) error {
+	c.err = syscall.ENOMEM
+	c.flags |= flagBroken
+	c.SetDeadline(c.loop.Now())
+	return err
+}
+
+// watched notes that the poller reports what the socket holds.
+func (c *Conn) watched() {
+	if c.secure == nil {
+		c.flags &^= flagReadable // else there may be plaintext
+	}
+	c.flags = c.flags&^flagWet | flagWatched
+}
+
+// Wait says that the handler has read enough for now and wants Readable when
+// there is more, at once if there is some already.
+func (c *Conn) Wait() {
+	switch {
+	case c.flags&flagWatched == 0:
+		if c.watch() == nil && c.secure != nil && c.flags&flagReadable != 0 {
+			c.loop.Again(c)
+		}
+	case c.flags&flagReadable != 0:
+		c.loop.Again(c)
+	}
+}
+
+// dry is what Read reports when there is nothing now; from then on the poller
+// tells when there is.
+func (c *Conn) dry() error {
+	if c.watch() != nil {
+		return c.err
+	}
+	return ErrDry
+}
+
+// Handler is what a connection's events go to. All methods run on the
+// connection's loop. A handler may close the connection, or any other of the
+// same loop, at any time; no method is called for a connection after Close.
+type Handler interface {
+	// Readable says that Read is worth a try: bytes, an end or an error wait.
+	// It is called once per edge: a handler that stops before Read returned
+	// ErrDry must come back by itself: when its reason to stop is gone, or by
+	// Conn.Wait. An accepted connection is Readable once at the start.
+	Readable(c *Conn)
+	// Drained says that everything handed to Write has left, after Pending
+	// was not zero.
+	Drained(c *Conn)
+	// Connected reports the outcome of Dial or Secure: nil, or why it failed.
+	// After a failure, unless it is ErrPlain, Conn.Closed holds already, and the
+	// handler lets go of the connection.
+	Connected(c *Conn, err error)
+	// Expired says that the deadline passed. The deadline is unset then.
+	Expired(c *Conn)
+	// Failed says that the handler panicked. The connection is closed
+	// already; the handler lets go of it.
+	Failed(c *Conn, err error)
+}
+
+// Counters is where a loop counts; the fields may live in shared memory and
+// are written by the loop alone. What is nil is counted nowhere.
+type Counters struct {
+	Events, Accepted, AcceptErrors, Panics *uint64
+	// Handshakes of accepted connections: complete, of these resumed, failed,
+	// closed because too many waited, and connections that did not speak TLS.
+	Handshakes, HandshakesResumed, HandshakesFailed, HandshakesRefused, PlainOnTLS *uint64
+	// Handshakes of dialled connections: complete, and of these resumed.
+	DialHandshakes, DialHandshakesResumed *uint64
+}
+
+// fill gives every counter memory, those the owner of c leaves nil too.
+func (c *Counters) fill() {
+	for _, p := range [...]**uint64{
+		&c.Events, &c.Accepted, &c.AcceptErrors, &c.Panics,
+		&c.Handshakes, &c.HandshakesResumed, &c.HandshakesFailed, &c.HandshakesRefused, &c.PlainOnTLS,
+		&c.DialHandshakes, &c.DialHandshakesResumed,
+	} {
+		if *p == nil {
+			*p = new(uint64)
+		}
+	}
+}
+
+// countShaken counts a complete handshake.
+func (l *Loop) countShaken(dialled, resumed bool) {
+	all, again := l.count.Handshakes, l.count.HandshakesResumed
+	if dialled {
+		all, again = l.count.DialHandshakes, l.count.DialHandshakesResumed
+	}
+	*all++
+	if resumed {
+		*again++
+	}
 }

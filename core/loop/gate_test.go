@@ -10,10 +10,10 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// places is a gate with room for some.
-type places struct{ free atomic.Int32 }
+// slots is a gate that lets some in at a time.
+type slots struct{ free atomic.Int32 }
 
-func (p *places) Enter() bool {
+func (p *slots) Enter() bool {
 	if p.free.Add(-1) < 0 {
 		p.free.Add(1)
 		return false
@@ -21,7 +21,7 @@ func (p *places) Enter() bool {
 	return true
 }
 
-func (p *places) Leave() { p.free.Add(1) }
+func (p *slots) Leave() { p.free.Add(1) }
 
 func TestGateLeavesConnectionsInTheQueue(t *testing.T) {
 	l := start(t)
@@ -35,7 +35,7 @@ func TestGateLeavesConnectionsInTheQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	var gate places
+	var gate slots
 	gate.free.Store(2)
 	var accepted atomic.Int32
 	var listener *loop.Listener
@@ -76,7 +76,7 @@ func TestGateLeavesConnectionsInTheQueue(t *testing.T) {
 	}
 	time.Sleep(50 * time.Millisecond)
 	if n, free := accepted.Load(), gate.free.Load(); n != 5 || free != 0 {
-		t.Errorf("%d accepted, %d places free", n, free)
+		t.Errorf("%d accepted, %d slots free", n, free)
 	}
 	on(l, func() { listener.Close(); listener.Resume() }) // of no effect
 }

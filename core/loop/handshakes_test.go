@@ -31,7 +31,7 @@ func TestHandshakesOverTheLimitWaitInOrderAndThenAreClosed(t *testing.T) {
 		on(l, func() { under, waiting = l.Handshakes() })
 		return under, waiting
 	}
-	first := dial(t, addr) // takes the only place and keeps it
+	first := dial(t, addr) // takes the only slot and keeps it
 	_, _ = first.Write([]byte{0x16, 3, 1})
 	eventually(t, "the first is not under way", func() bool { u, _ := state(); return u == 1 })
 	var done []chan error
@@ -71,7 +71,7 @@ func TestWaitingClientThatLeavesMakesRoom(t *testing.T) {
 	l := start(t)
 	on(l, func() { l.LimitHandshakes(1, 1) })
 	outcomes := make(chan error, 8)
-	// One whose key is at work has the only place, and loses it to nobody.
+	// One whose key is at work has the only slot, and loses it to nobody.
 	works, release := make(chan bool, 1), make(chan bool)
 	addr := secure(t, l, slowConfig(func() { works <- true; <-release }, nil), outcome(l, outcomes))
 	t.Cleanup(func() { close(release) })

@@ -170,7 +170,15 @@ func TestSecureConnectionServesAClientThatDrips(t *testing.T) {
 
 func TestHandshakeTellsWhatWasAgreedOn(t *testing.T) {
 	l := start(t)
+	asks := make(chan [2]string, 1) // what callbacks are told of who asks
 	config := serverConfig(func(c *tls.Config) {
+		c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			if _, ends := hello.Context().Deadline(); ends || hello.Context().Err() != nil || hello.Context().Value("") != nil {
+				t.Error("the context of a handshake ends, or holds something")
+			}
+			asks <- [2]string{hello.Conn.RemoteAddr().String(), hello.Conn.LocalAddr().String()}
+			return nil, nil
+		}
 		c.NextProtos = []string{"h2", "http/1.1"}
 		c.ClientAuth = tls.RequireAndVerifyClientCert
 		c.ClientCAs = roots()
@@ -197,6 +205,9 @@ func TestHandshakeTellsWhatWasAgreedOn(t *testing.T) {
 		got, want := <-agreed, c.ConnectionState()
 		if got.Version != tls.VersionTLS13 || got.Cipher != want.CipherSuite || got.Curve != want.CurveID || got.Resumed {
 			t.Errorf("agreed on %+v, the client on %+v", got, want)
+		}
+		if told := <-asks; told != [2]string{c.LocalAddr().String(), c.RemoteAddr().String()} {
+			t.Errorf("callbacks are told of %q", told)
 		}
 		if got.Protocol != "http/1.1" || got.ServerName != "loop.test" {
 			t.Errorf("protocol %q, server name %q", got.Protocol, got.ServerName)

@@ -10,7 +10,7 @@ import (
 func TestWhatIsWrittenIsRead(t *testing.T) {
 	tlvs := proxyproto.AppendTLV(proxyproto.AppendTLV(nil, proxyproto.TypeALPN, "h2"), proxyproto.TypeAuthority, []byte("a.test"))
 	for _, c := range [][2]string{
-		{"192.0.2.1:40000", "198.51.100.2:443"}, {"[2001:db8::1]:0", "[2001:db8::2]:65535"}, {"192.0.2.1:1", "[2001:db8::2]:2"}, {"", "192.0.2.1:1"}, {"", ""},
+		{"192.0.2.1:40000", "198.51.100.2:443"}, {"[2001:db8::1]:0", "[2001:db8::2]:65535"}, {"192.0.2.1:1", "[2001:db8::2]:2"}, {"192.0.2.1:10", "198.51.100.2:1000"}, {"", "192.0.2.1:1"}, {"", ""},
 	} {
 		for _, v := range []proxyproto.Version{proxyproto.V1, proxyproto.V2} {
 			from, to := address(t, c[0]), address(t, c[1])

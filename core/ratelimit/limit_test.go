@@ -132,3 +132,46 @@ func TestARefundLetsAnotherRequestPass(t *testing.T) {
 		}
 	}
 }
+
+// A key without a slot gets that of the key that owes least, whose debt goes with
+// it; what the others owe, to the part of a request, stays.
+func TestANewcomerDisplacesTheKeyThatOwesLeast(t *testing.T) {
+	t.Parallel()
+	limit, table := ratelimit.New(1, time.Second, 10), ratelimit.NewTable()
+	key := func(i int) ratelimit.Key { return ratelimit.Key(i<<13 + 1) } // all of one bucket
+	owe := func(after int64, want ...int64) {
+		t.Helper()
+		for i, n := range want {
+			if got := table.Owes(key(i), second+after, limit); got != n {
+				t.Errorf("key %d owes %d requests %v later, want %d", i, got, time.Duration(after), n)
+			}
+		}
+	}
+	owe(0, 0, 0)
+	if table.Peek(key(0), second, limit) != 0 || table.Owes(2, second, limit) != 0 {
+		t.Error("nobody owes something")
+	}
+	for i, n := range []int{5, 2, 6, 3, 7, 8, 9, 10} {
+		for range n {
+			if table.Take(key(i), second, limit) != 0 {
+				t.Fatalf("key %d is refused within its burst", i)
+			}
+		}
+	}
+	owe(0, 5, 2, 6, 3, 7, 8, 9, 10)
+	owe(1, 5, 2, 6, 3, 7, 8, 9, 10)
+	owe(second, 4, 1, 5, 2, 6, 7, 8, 9)
+	owe(2*second-1, 4, 1, 5, 2, 6, 7, 8, 9)
+	owe(2*second, 3, 0, 4, 1, 5, 6, 7, 8)
+	if table.Take(key(7), second, limit) == 0 {
+		t.Error("a key at its limit passes")
+	}
+	table.Take(key(8), second, limit)
+	table.Take(key(8), second, limit)
+	table.Take(key(8), second, limit)
+	owe(0, 5, 0, 6, 3, 7, 8, 9, 10, 3)
+	table.Take(key(9), second, limit)
+	table.Take(key(9), second+20*second, limit) // all is paid off
+	table.Take(key(10), second+20*second, limit)
+	owe(20*second, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1)
+}

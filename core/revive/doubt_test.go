@@ -15,7 +15,7 @@ import (
 func blames(err error) bool { return err != nil }
 
 func TestADoubtIsEndedByATryOfOurOwn(t *testing.T) {
-	p, board, log := prober(t)
+	p, healthTable, log := prober(t)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -31,11 +31,11 @@ func TestADoubtIsEndedByATryOfOurOwn(t *testing.T) {
 		t.Fatal("it was not tried:", err)
 	}
 	_ = c.Close()
-	if got := board.Slot(1).Passive(); got == health.Down || log.Has("down") {
+	if got := healthTable.Slot(1).Passive(); got == health.Down || log.Has("down") {
 		t.Errorf("while it is there it is %v: %s", got, log.String())
 	}
 	_ = ln.Close()
-	eventually(t, "it is down", func() bool { doubt(); return board.Slot(1).Passive() == health.Down })
+	eventually(t, "it is down", func() bool { doubt(); return healthTable.Slot(1).Passive() == health.Down })
 	if !log.Has(`msg="backend is down" farm=shop service=all cause="connect: connection refused"`) {
 		t.Errorf("log: %s", log.String())
 	}
@@ -43,17 +43,17 @@ func TestADoubtIsEndedByATryOfOurOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	eventually(t, "it is up", func() bool { return board.Slot(1).Passive() == health.Up })
+	eventually(t, "it is up", func() bool { return healthTable.Slot(1).Passive() == health.Up })
 }
 
 func TestADoubtSaysNothingBeforeItsTry(t *testing.T) {
-	p, board, _ := prober(t)
+	p, healthTable, _ := prober(t)
 	b := backend(enginetest.NewSilent(t).Addr)
 	seen := make(chan error, 10)
 	p.Doubt(1, "another address", blames, func() *revive.Backend { return b })
 	p.Doubt(1, b.Reach, func(err error) bool { seen <- err; return false }, func() *revive.Backend { return b })
 	p.Retain(map[uint32]*revive.Backend{1: b})
-	if got := board.Slot(1).Passive(); got != health.Undefined {
+	if got := healthTable.Slot(1).Passive(); got != health.Undefined {
 		t.Errorf("it is %v", got)
 	}
 	eventually(t, "it is asked who is to blame", func() bool { return len(seen) > 0 })
@@ -61,14 +61,14 @@ func TestADoubtSaysNothingBeforeItsTry(t *testing.T) {
 		t.Errorf("it was asked who is to blame for %v", err)
 	}
 	time.Sleep(3 * b.Every) // in which it would be tried again
-	if got := board.Slot(1).Passive(); got != health.Undefined || len(seen) != 0 {
+	if got := healthTable.Slot(1).Passive(); got != health.Undefined || len(seen) != 0 {
 		t.Errorf("after an error that blames nobody it is %v, and was tried %d times more", got, len(seen))
 	}
 	// One that is down by then is no doubt any more.
 	p.Doubt(1, b.Reach, func(error) bool { return false }, func() *revive.Backend { return b })
 	p.Lost(1, b.Reach, errors.New("refused"), func() *revive.Backend { return b })
 	time.Sleep(3 * b.Every)
-	if got := board.Slot(1).Passive(); got != health.Down {
+	if got := healthTable.Slot(1).Passive(); got != health.Down {
 		t.Errorf("it is %v, though it was found down", got)
 	}
 }

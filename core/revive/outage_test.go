@@ -11,33 +11,33 @@ import (
 )
 
 func TestAShortOutageDoesNotCostTheTimeBetweenTries(t *testing.T) {
-	p, board, _ := prober(t)
+	p, healthTable, _ := prober(t)
 	port := enginetest.NewSilent(t)
 	b := backend(port.Addr)
 	b.Every = time.Hour
 	p.Lost(1, b.Reach, errors.New("refused"), func() *revive.Backend { return b })
 	ln := port.Listen()
 	defer ln.Close()
-	eventually(t, "it is up", func() bool { return board.Slot(1).Passive() == health.Up })
+	eventually(t, "it is up", func() bool { return healthTable.Slot(1).Passive() == health.Up })
 }
 
 func TestAnExchangeThatReachedItMakesItUp(t *testing.T) {
-	p, board, log := prober(t)
+	p, healthTable, log := prober(t)
 	b := backend(enginetest.NewSilent(t).Addr)
 	b.Every = time.Hour
 	now := func() *revive.Backend { return b }
 	p.Revived(b.Reach, now)
-	if got := board.Slot(1).Passive(); got != health.Undefined {
+	if got := healthTable.Slot(1).Passive(); got != health.Undefined {
 		t.Errorf("what was not down is %v", got)
 	}
 	p.Lost(1, b.Reach, errors.New("refused"), now)
 	p.Revived("another address", now)
 	p.Revived(b.Reach, func() *revive.Backend { return nil })
-	if got := board.Slot(1).Passive(); got != health.Down {
+	if got := healthTable.Slot(1).Passive(); got != health.Down {
 		t.Errorf("what was reached in another way, or is gone, is %v", got)
 	}
 	p.Revived(b.Reach, now)
-	if got := board.Slot(1).Passive(); got != health.Up || len(log.Lines("backend is up again")) != 1 {
+	if got := healthTable.Slot(1).Passive(); got != health.Up || len(log.Lines("backend is up again")) != 1 {
 		t.Errorf("it is %v; log: %s", got, log.String())
 	}
 }

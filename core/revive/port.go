@@ -12,7 +12,7 @@ import (
 // one of a farm of TCP and UDP by both. Where there are several, that one of them
 // is refused says nothing of the others: clients choose it, addresses of datagrams
 // can be invented, and a server may serve one transport only. What is
-// found is kept by port then, in memory of this engine, and the board, which
+// found is kept by port then, in memory of this engine, and the health table, which
 // others read, says down when no port is left.
 
 // key is what is tried again: a backend, or one port of it.
@@ -67,7 +67,7 @@ func (b *Backend) each() (all []*Backend) {
 	return all
 }
 
-// Apart is what is found of a backend on one of its ports, besides what the board
+// Apart is what is found of a backend on one of its ports, besides what the health table
 // says of it.
 func (p *Prober) Apart(id uint32, port Port) *health.Slot { return p.apart.Of(key{id, port}) }
 
@@ -88,15 +88,15 @@ func (p *Prober) Refused(id uint32) (ports []Port) {
 func (p *Prober) find(b *Backend, s health.State) bool {
 	now := time.Now()
 	if b.Port == (Port{}) {
-		return p.board.SetPassive(b.ID, s, now)
+		return p.health.SetPassive(b.ID, s, now)
 	}
-	changed := p.board.SetApart(p.Apart(b.ID, b.Port), s, now)
+	changed := p.health.SetApart(p.Apart(b.ID, b.Port), s, now)
 	down := func(port Port) bool { return p.Apart(b.ID, port).Passive() == health.Down }
-	switch whole := p.board.Slot(b.ID).Passive(); {
+	switch whole := p.health.Slot(b.ID).Passive(); {
 	case !slices.ContainsFunc(b.Ports, func(port Port) bool { return !down(port) }):
-		p.board.SetPassive(b.ID, health.Down, now)
+		p.health.SetPassive(b.ID, health.Down, now)
 	case whole == health.Down && s != health.Down:
-		p.board.SetPassive(b.ID, s, now)
+		p.health.SetPassive(b.ID, s, now)
 	}
 	return changed
 }

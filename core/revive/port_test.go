@@ -21,7 +21,7 @@ func onPorts(addrs ...string) *revive.Backend {
 }
 
 func TestPortsAreDownEachByItself(t *testing.T) {
-	p, board, log := prober(t)
+	p, healthTable, log := prober(t)
 	first, second := enginetest.NewSilent(t), enginetest.NewSilent(t)
 	b := onPorts(first.Addr, second.Addr)
 	lose := func(port revive.Port) {
@@ -33,19 +33,19 @@ func TestPortsAreDownEachByItself(t *testing.T) {
 		t.Errorf("a port it has not makes %v down", got)
 	}
 	lose(b.Ports[1])
-	if found(0) == health.Down || found(1) != health.Down || board.Slot(1).Passive() == health.Down {
-		t.Errorf("one port refused: %v %v, the whole %v", found(0), found(1), board.Slot(1).Passive())
+	if found(0) == health.Down || found(1) != health.Down || healthTable.Slot(1).Passive() == health.Down {
+		t.Errorf("one port refused: %v %v, the whole %v", found(0), found(1), healthTable.Slot(1).Passive())
 	}
-	if got := p.Refused(1); len(got) != 1 || got[0] != b.Ports[1] {
-		t.Errorf("down are %v", got)
+	if got := p.Refused(1); len(got) != 1 || got[0] != b.Ports[1] || len(p.Refused(2)) != 0 {
+		t.Errorf("down are %v, and of another backend %v", got, p.Refused(2))
 	}
 	lose(b.Ports[0])
-	if found(0) != health.Down || board.Slot(1).Passive() != health.Down {
-		t.Errorf("both ports refused: %v, the whole %v", found(0), board.Slot(1).Passive())
+	if found(0) != health.Down || healthTable.Slot(1).Passive() != health.Down {
+		t.Errorf("both ports refused: %v, the whole %v", found(0), healthTable.Slot(1).Passive())
 	}
 	ln := second.Listen()
 	defer ln.Close()
-	eventually(t, "it is up", func() bool { return board.Slot(1).Passive() == health.Up })
+	eventually(t, "it is up", func() bool { return healthTable.Slot(1).Passive() == health.Up })
 	if found(0) != health.Down || found(1) != health.Up {
 		t.Errorf("one port is back: %v %v", found(0), found(1))
 	}
@@ -55,7 +55,7 @@ func TestPortsAreDownEachByItself(t *testing.T) {
 }
 
 func TestWhatIsFoundOfPortsGoesWithThem(t *testing.T) {
-	p, board, _ := prober(t)
+	p, healthTable, _ := prober(t)
 	first, second := enginetest.NewSilent(t), enginetest.NewSilent(t)
 	b := onPorts(first.Addr, second.Addr)
 	port := b.Ports[1]
@@ -74,7 +74,7 @@ func TestWhatIsFoundOfPortsGoesWithThem(t *testing.T) {
 		t.Error("it is known of a port that was gone")
 	}
 	// An earlier engine left it down, and kept no ports.
-	board.SetPassive(1, health.Down, time.Now())
+	healthTable.SetPassive(1, health.Down, time.Now())
 	b.Every = 50 * time.Millisecond
 	p.Retain(map[uint32]*revive.Backend{1: b})
 	if got := p.Refused(1); len(got) != 2 {
@@ -82,7 +82,7 @@ func TestWhatIsFoundOfPortsGoesWithThem(t *testing.T) {
 	}
 	ln := second.Listen()
 	defer ln.Close()
-	eventually(t, "it is up", func() bool { return board.Slot(1).Passive() == health.Up })
+	eventually(t, "it is up", func() bool { return healthTable.Slot(1).Passive() == health.Up })
 	if p.Apart(1, b.Ports[0]).Passive() != health.Down {
 		t.Error("the other port is up, too")
 	}
@@ -91,7 +91,7 @@ func TestWhatIsFoundOfPortsGoesWithThem(t *testing.T) {
 // TCP and UDP of one port are two ways to a backend: that of UDP, which no connect
 // tells anything of, is taken for up when its time has come.
 func TestTCPAndUDPOfAPortAreDownEachByItself(t *testing.T) {
-	p, board, log := prober(t)
+	p, healthTable, log := prober(t)
 	silent := enginetest.NewSilent(t)
 	b := onPorts(silent.Addr)
 	tcp := b.Ports[0]
@@ -100,12 +100,12 @@ func TestTCPAndUDPOfAPortAreDownEachByItself(t *testing.T) {
 	for _, port := range b.Ports {
 		p.Lost(1, b.Reach, errors.New("refused"), func() *revive.Backend { return b.On(port) })
 	}
-	if board.Slot(1).Passive() != health.Down {
+	if healthTable.Slot(1).Passive() != health.Down {
 		t.Error("neither is served, and the backend is not down")
 	}
 	eventually(t, "UDP is tried again", func() bool { return p.Apart(1, udp).Passive() == health.Up })
-	if p.Apart(1, tcp).Passive() != health.Down || board.Slot(1).Passive() == health.Down {
-		t.Errorf("TCP %v, the whole %v", p.Apart(1, tcp).Passive(), board.Slot(1).Passive())
+	if p.Apart(1, tcp).Passive() != health.Down || healthTable.Slot(1).Passive() == health.Down {
+		t.Errorf("TCP %v, the whole %v", p.Apart(1, tcp).Passive(), healthTable.Slot(1).Passive())
 	}
 	for _, line := range []string{"protocol=tcp", "protocol=udp"} {
 		if !log.Has(`msg="backend is down" farm=shop service=all cause=refused backend=` + silent.Addr + " " + line) {

@@ -66,7 +66,7 @@ func (b *Backend) Attrs(more ...any) []any {
 // Prober tries backends that are down again. Any goroutine may call its methods.
 type Prober struct {
 	loops    []*loop.Loop
-	board    *health.Board
+	health   *health.Table
 	log      *slog.Logger
 	mu       sync.Mutex
 	suspects map[key]*suspect
@@ -77,8 +77,8 @@ type Prober struct {
 }
 
 // New returns a Prober that works until Close.
-func New(loops []*loop.Loop, board *health.Board, log *slog.Logger) *Prober {
-	p := &Prober{loops: loops, board: board, log: log, suspects: map[key]*suspect{}, slots: make(chan struct{}, atOnce)}
+func New(loops []*loop.Loop, healthTable *health.Table, log *slog.Logger) *Prober {
+	p := &Prober{loops: loops, health: healthTable, log: log, suspects: map[key]*suspect{}, slots: make(chan struct{}, atOnce)}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	go p.run()
 	return p
@@ -104,8 +104,8 @@ func (p *Prober) Lost(id uint32, reach string, cause error, now func() *Backend)
 
 // Reached notes that a backend nothing was known of could be connected to.
 func (p *Prober) Reached(id uint32) {
-	if p.board.Slot(id).Passive() == health.Undefined {
-		p.board.SetPassive(id, health.Up, time.Now())
+	if p.health.Slot(id).Passive() == health.Undefined {
+		p.health.SetPassive(id, health.Up, time.Now())
 	}
 }
 
@@ -158,7 +158,7 @@ func (p *Prober) Retain(all map[uint32]*Backend) {
 	}
 	p.apart.Retain(func(k key, _ *health.Slot) bool { return all[k.id].On(k.port) != nil })
 	for id, whole := range all {
-		none := p.board.Slot(id).Passive() == health.Down
+		none := p.health.Slot(id).Passive() == health.Down
 		for _, b := range whole.each() {
 			known := p.suspects[b.key()]
 			if known != nil {

@@ -19,13 +19,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// prober starts one with a board and a loop, which end with the test.
-func prober(t *testing.T) (*revive.Prober, *health.Board, *logtest.Log) {
+// prober starts one with a health table and a loop, which end with the test.
+func prober(t *testing.T) (*revive.Prober, *health.Table, *logtest.Log) {
 	t.Helper()
 	h := enginetest.New(t, 1)
-	p := revive.New(h.Loops, h.Board, h.Logger())
+	p := revive.New(h.Loops, h.Health, h.Logger())
 	h.End(t, p.Close)
-	return p, h.Board, &h.Log
+	return p, h.Health, &h.Log
 }
 
 // backend is backend 1 at an address, tried every 50 ms.
@@ -44,7 +44,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 
 // So many tries are under way at once, and others follow when these are over.
 func TestAllBackendsOfAnOutageAreTried(t *testing.T) {
-	p, board, _ := prober(t)
+	p, healthTable, _ := prober(t)
 	const all = 100
 	for id := uint32(1); id <= all; id++ {
 		b := backend("127.0.0.1:9")
@@ -53,7 +53,7 @@ func TestAllBackendsOfAnOutageAreTried(t *testing.T) {
 	}
 	eventually(t, "all are up again", func() bool {
 		for id := uint32(1); id <= all; id++ {
-			if board.Slot(id).Passive() != health.Up {
+			if healthTable.Slot(id).Passive() != health.Up {
 				return false
 			}
 		}
@@ -62,11 +62,11 @@ func TestAllBackendsOfAnOutageAreTried(t *testing.T) {
 }
 
 func TestABackendIsUpAgainOnceItCanBeConnectedTo(t *testing.T) {
-	p, board, log := prober(t)
+	p, healthTable, log := prober(t)
 	port := enginetest.NewSilent(t)
 	b := backend(port.Addr)
 	p.Lost(1, b.Reach, errors.New("refused"), func() *revive.Backend { return b })
-	if board.Slot(1).Passive() != health.Down {
+	if healthTable.Slot(1).Passive() != health.Down {
 		t.Fatal("not down")
 	}
 	about := ` backend=` + b.Addr.String() + ` alias="rack one"`
@@ -84,47 +84,47 @@ func TestABackendIsUpAgainOnceItCanBeConnectedTo(t *testing.T) {
 	if heard, err := io.ReadAll(c); string(heard) != "hello" || err != nil {
 		t.Errorf("it heard %q: %v", heard, err)
 	}
-	eventually(t, "it is up", func() bool { return board.Slot(1).Passive() == health.Up })
+	eventually(t, "it is up", func() bool { return healthTable.Slot(1).Passive() == health.Up })
 	eventually(t, "that is said", func() bool { return log.Has(`msg="backend is up again" farm=shop service=all` + about) })
 }
 
 func TestWhatFailedInAnotherWaySaysNothing(t *testing.T) {
-	p, board, _ := prober(t)
+	p, healthTable, _ := prober(t)
 	now := backend(enginetest.NewSilent(t).Addr)
 	p.Lost(1, "another address", errors.New("refused"), func() *revive.Backend { return now })
 	p.Lost(1, now.Reach, errors.New("refused"), func() *revive.Backend { return nil })
-	if got := board.Slot(1).Passive(); got != health.Undefined {
+	if got := healthTable.Slot(1).Passive(); got != health.Undefined {
 		t.Errorf("it is %v", got)
 	}
 	p.Reached(1)
-	if got := board.Slot(1).Passive(); got != health.Up {
+	if got := healthTable.Slot(1).Passive(); got != health.Up {
 		t.Errorf("once reached it is %v", got)
 	}
 }
 
 func TestABackendReachedInAnotherWayBeginsAnew(t *testing.T) {
-	p, board, _ := prober(t)
+	p, healthTable, _ := prober(t)
 	b := backend(enginetest.NewSilent(t).Addr)
 	p.Lost(1, b.Reach, errors.New("refused"), func() *revive.Backend { return b })
 	p.Retain(map[uint32]*revive.Backend{1: b})
-	if got := board.Slot(1).Passive(); got != health.Down {
+	if got := healthTable.Slot(1).Passive(); got != health.Down {
 		t.Errorf("after a change of nothing it is %v", got)
 	}
 	moved := backend(enginetest.NewSilent(t).Addr)
 	p.Retain(map[uint32]*revive.Backend{1: moved})
-	if got := board.Slot(1).Passive(); got != health.Undefined {
+	if got := healthTable.Slot(1).Passive(); got != health.Undefined {
 		t.Errorf("at another address it is %v", got)
 	}
 }
 
 func TestWhatAnEarlierEngineFoundDownIsTried(t *testing.T) {
-	p, board, _ := prober(t)
-	board.SetPassive(1, health.Down, time.Now())
+	p, healthTable, _ := prober(t)
+	healthTable.SetPassive(1, health.Down, time.Now())
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer ln.Close()
 	p.Retain(map[uint32]*revive.Backend{1: backend(ln.Addr().String())})
-	eventually(t, "it is up", func() bool { return board.Slot(1).Passive() == health.Up })
+	eventually(t, "it is up", func() bool { return healthTable.Slot(1).Passive() == health.Up })
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/sluicelb/sluice/core/enginetest"
 )
 
 func TestTriesBeginEarlyAndDouble(t *testing.T) {
@@ -81,6 +83,23 @@ func TestATryIsGivenUpEarlyAtFirst(t *testing.T) {
 	if got := s.try().Timeout; got != 500*time.Millisecond {
 		t.Errorf("it may take %v, more than exchanges wait", got)
 	}
+}
+
+func TestABackendIsTriedOnceAtATime(t *testing.T) {
+	h := enginetest.New(t, 1)
+	release := make(chan struct{})
+	h.Loops[0].Post(func() { <-release }) // tries wait for the loop
+	p := &Prober{loops: h.Loops, health: h.Health, suspects: map[key]*suspect{}, slots: make(chan struct{}, 2), ctx: t.Context()}
+	s := p.suspect(&Backend{ID: 1, Every: time.Second, Timeout: time.Second})
+	for range 2 {
+		p.due(s.next)
+	}
+	if len(p.slots) != 1 {
+		t.Errorf("%d tries are under way", len(p.slots))
+	}
+	close(release)
+	enginetest.Eventually(t, "it is over", func() bool { return len(p.slots) == 0 })
+	h.End(t, func() {})
 }
 
 func TestWhoWasBackStaysKnownAfterADoubt(t *testing.T) {

@@ -17,7 +17,7 @@ func known(table *session.Table, n int) (left int) {
 }
 
 func TestInventedKeysDisplaceNobodyWhoCameBack(t *testing.T) {
-	for _, limit := range []int{8, 100, 20_000} {
+	for _, limit := range []int{8, 100, 9_000} {
 		table := session.New(limit)
 		most := limit * 3 / 4
 		for i := range most {
@@ -75,6 +75,23 @@ func TestWhoCameBackIsKnownToTheNextProcess(t *testing.T) {
 	}
 	if left := known(table, 50); left != 50 {
 		t.Errorf("%d of 50 sessions are left", left)
+	}
+}
+
+// However few may make room, these do, and no other.
+func TestTheOnlySessionThatMayMakeRoomDoes(t *testing.T) {
+	const limit = 4096
+	table := session.New(limit)
+	for i := range limit - 1 {
+		table.PutStatic(key(i), 1, 0)
+	}
+	for i := range 20 {
+		if !table.Put(key(limit+i), 2, int64(i)) {
+			t.Fatal("a new client finds no room")
+		}
+	}
+	if left := known(table, limit-1); left != limit-1 || table.Len() != limit {
+		t.Errorf("%d of %d static sessions are left, %d in all", left, limit-1, table.Len())
 	}
 }
 

@@ -147,7 +147,7 @@ func TestUseKeepsASessionAlive(t *testing.T) {
 func TestKeysNobodySentAreNotStored(t *testing.T) {
 	table := session.New(10)
 	for _, k := range [][]byte{nil, {}, make([]byte, session.MaxKey+1)} {
-		if table.Put(k, 1, 0) {
+		if table.Put(k, 1, 0) || table.PutStatic(k, 1, 0) {
 			t.Errorf("a key of %d bytes was stored", len(k))
 		}
 		if b, added := table.PutIfAbsent(k, 3, 0, ttl); b != 3 || added {
@@ -233,6 +233,9 @@ func TestSweepRemovesAllExpiredInSmallSteps(t *testing.T) {
 	for i := range n {
 		table.Put(key(i), 1, int64(i%2)*1000)
 	}
+	if got := table.Sweep(-1, ttl, 1<<30); got != 0 {
+		t.Fatalf("%d removed before their time", got)
+	}
 	removed, calls := 0, 0
 	for ; removed < n/2 && calls < 1000; calls++ {
 		got := table.Sweep(1000, ttl, 100)
@@ -243,6 +246,12 @@ func TestSweepRemovesAllExpiredInSmallSteps(t *testing.T) {
 	}
 	if removed != n/2 || table.Len() != n/2 {
 		t.Errorf("%d removed in %d calls, %d left", removed, calls, table.Len())
+	}
+	for range 2 { // the first ends its round
+		removed += table.Sweep(1<<40, ttl, 2*n)
+	}
+	if removed != n {
+		t.Errorf("%d of %d removed by a call for all of them", removed, n)
 	}
 }
 

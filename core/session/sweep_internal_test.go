@@ -87,3 +87,14 @@ func TestLongKeysGiveTheirRoomBack(t *testing.T) {
 		}
 	}
 }
+
+// A long key has a slot that is not a step too large.
+func TestSlotsFitTheirKeys(t *testing.T) {
+	var table shard
+	for length := inline + 1; length <= MaxKey; length++ {
+		c, size := class(length)
+		if rest := length - begin; rest > size || rest <= size-slotStep || c < 0 || c >= len(table.slabs) {
+			t.Fatalf("a key of %d bytes is in slots of class %d with %d bytes, for %d", length, c, size, rest)
+		}
+	}
+}

@@ -7,7 +7,7 @@
 //     even its creator, can change or resize it. A reader may trust that what
 //     it verified stays what it verified, and that no page disappears under it
 //     (no SIGBUS). Snapshots travel in it.
-//   - Shared memory stays writable but cannot be resized. Status boards and
+//   - Shared memory stays writable but cannot be resized. Health tables and
 //     counters live in it; ReadOnly gives a descriptor that can only be read.
 //
 // Create and Open read shared memory as a struct that begins with a Header.

@@ -28,7 +28,7 @@ type Waker struct{ fd int }
 func NewWaker(f *os.File) (*Waker, error) {
 	w := &Waker{}
 	err := control(f, func(fd int) (err error) {
-		w.fd, err = unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+		w.fd, err = another(fd)
 		return err
 	})
 	if err != nil {

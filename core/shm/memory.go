@@ -111,7 +111,7 @@ func ReadOnly(f *os.File) (*os.File, error) {
 func Detach(f *os.File) (fd int, err error) {
 	defer f.Close()
 	err = control(f, func(old int) error {
-		fd, err = unix.FcntlInt(uintptr(old), unix.F_DUPFD_CLOEXEC, 0)
+		fd, err = another(old)
 		return err
 	})
 	if err != nil {
@@ -119,6 +119,9 @@ func Detach(f *os.File) (fd int, err error) {
 	}
 	return fd, nil
 }
+
+// another is a descriptor of the same, close-on-exec.
+func another(fd int) (int, error) { return unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0) }
 
 // control lends the descriptor of f to use. Unlike f.Fd it never switches the
 // descriptor to blocking mode, which every process sharing it would feel.

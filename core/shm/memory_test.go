@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime/debug"
 	"syscall"
@@ -87,11 +88,53 @@ func TestEmptyMemoryIsRefused(t *testing.T) {
 	if _, err := shm.Sealed("test", nil); !errors.Is(err, shm.ErrEmpty) {
 		t.Errorf("sealed: got %v", err)
 	}
+	least, err := shm.Shared("test", 1)
+	closing(t, least, err)
 	for _, size := range []int{0, -1} {
 		if _, err := shm.Shared("test", size); !errors.Is(err, shm.ErrEmpty) {
 			t.Errorf("shared of %d: got %v", size, err)
 		}
 	}
+}
+
+// A process may have three descriptors at most, which it has, or files of three
+// bytes.
+func TestWhatTheKernelRefusesIsAnErrorAndLeaksNothing(t *testing.T) {
+	signal.Ignore(syscall.SIGXFSZ)
+	defer signal.Reset(syscall.SIGXFSZ)
+	noLeak(t, func() {
+		f, err := shm.Shared("test", 4096)
+		if err != nil {
+			t.Fatal(err)
+		}
+		open := map[string]func() (*os.File, error){
+			"shared":    func() (*os.File, error) { return shm.Shared("test", 4096) },
+			"sealed":    func() (*os.File, error) { return shm.Sealed("test", []byte("four")) },
+			"event":     func() (*os.File, error) { return shm.Event("test") },
+			"read only": func() (*os.File, error) { return shm.ReadOnly(f) },
+			"waker":     func() (*os.File, error) { _, err := shm.NewWaker(f); return nil, err },
+			"detached":  func() (*os.File, error) { _, err := shm.Detach(f); return nil, err }, // closes f
+		}
+		for resource, names := range map[int][]string{
+			syscall.RLIMIT_FSIZE: {"shared", "sealed"}, syscall.RLIMIT_NOFILE: {"shared", "sealed", "event", "read only", "waker", "detached"},
+		} {
+			for _, name := range names {
+				var limit syscall.Rlimit
+				if err := syscall.Getrlimit(resource, &limit); err != nil {
+					t.Fatal(err)
+				}
+				_ = syscall.Setrlimit(resource, &syscall.Rlimit{Cur: 3, Max: limit.Max})
+				got, err := open[name]()
+				if restored := syscall.Setrlimit(resource, &limit); restored != nil {
+					t.Fatal(restored)
+				}
+				if err == nil || got != nil {
+					t.Errorf("%s: %v, %v", name, got, err)
+				}
+			}
+		}
+		f.Close()
+	})
 }
 
 func TestSharedMemoryIsSeenByBothSidesAndKeepsItsSize(t *testing.T) {

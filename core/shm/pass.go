@@ -108,7 +108,7 @@ func ReceiveDescriptors(c *net.UnixConn, buf []byte) (n int, fds []int, err erro
 	// out first and closed on every error.
 	fds, parseErr := descriptorsOf(oob[:oobn])
 	switch {
-	case errors.Is(err, io.EOF), err == nil && n == 0:
+	case errors.Is(err, io.EOF): // and any other message without a byte
 		err = io.EOF
 	case err != nil:
 		err = fmt.Errorf("receive message: %w", err)

@@ -30,6 +30,16 @@ func unsealedMemfd(t *testing.T) *os.File {
 func TestMessageArrivesWithItsDescriptors(t *testing.T) {
 	noLeak(t, func() {
 		a, b := pair(t)
+		raw, err := b.SyscallConn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = raw.Control(func(fd uintptr) { // credentials come beside them
+			err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PASSCRED, 1)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 		var sent []*os.File
 		for i := range 3 {
 			f, err := shm.Sealed("test", []byte{byte(i)})
@@ -218,6 +228,9 @@ func TestPassingAndDetachingKeepsASocketNonBlocking(t *testing.T) {
 		}
 		if _, err := files[0].Stat(); !errors.Is(err, os.ErrClosed) {
 			t.Errorf("the file is still open after Detach: %v", err)
+		}
+		if again, err := shm.Detach(files[0]); err == nil || again != -1 {
+			t.Errorf("detached once more: %d, %v", again, err)
 		}
 		fl, _ := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
 		cl, _ := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)

@@ -55,7 +55,7 @@ func (c *checker) farm(f *farm.Farm) {
 	case !slices.Contains(farm.Profiles(), f.Profile):
 		c.fail("farm %q: no engine carries profile %q", f.Name, f.Profile)
 	default:
-		c.fail("farm %q: profile %s without its directives, or with those of another", f.Name, f.Profile)
+		c.fail("farm %q: profile %s without its settings, or with those of another", f.Name, f.Profile)
 	}
 }
 

@@ -93,14 +93,14 @@ func TestEveryFlippedBitIsFound(t *testing.T) {
 	}
 }
 
-// flipError is what a change of the byte at that place must be called.
-func flipError(place int) error {
+// flipError is what a change of the byte at that offset must be called.
+func flipError(offset int) error {
 	switch {
-	case place < 8:
+	case offset < 8:
 		return snapshot.ErrMagic
-	case place < 12:
+	case offset < 12:
 		return snapshot.ErrLayout
-	case place >= 24 && place < 32:
+	case offset >= 24 && offset < 32:
 		return snapshot.ErrTruncated
 	}
 	return snapshot.ErrChecksum
@@ -175,6 +175,25 @@ func badBodies() map[string][]byte {
 		"many names":        join([]byte{0xb9, 0, 200}, bytes.Repeat([]byte{0x61, 'a', 0}, 200)),
 		"too many farms":    join(farms, list(snapshot.MaxElements+1), bytes.Repeat([]byte{0xa0}, snapshot.MaxElements+1)),
 		"too many services": manyServices(text),
+	}
+}
+
+// RFC 8949, section 3: the low five bits of a head are its argument up to 23, or say
+// how many bytes of it follow.
+func TestElementsOfAllListsAreCounted(t *testing.T) {
+	for _, c := range []struct {
+		body string
+		want uint64
+	}{
+		{"", 0}, {"\x80", 0}, {"\x82\x01\x02", 2}, {"\x82\x81\x01\x80", 3}, {"\x97", 23},
+		{"\x98\x18", 24}, {"\x99\x01\x02", 0x102}, {"\x9a\x01\x02\x03\x04", 0x1020304}, {"\x9b\x01\x02\x03\x04\x05\x06\x07\x08", 0x102030405060708},
+		{"\xa1\x01\x81\x02", 1}, {"\x18\x81\x81", 1}, // a map of a list; a number that looks like one
+		{"\x42\x81\x81\x83", 3}, {"\x62\x81\x81\x83", 3}, {"\x58\x01\x81\x83", 3}, // strings that look like lists
+		{"\x83\x45\x81", 3}, {"\x98", 0}, {"\x9b\x01\x02\x03", 0}, // cut
+	} {
+		if got := snapshot.Elements([]byte(c.body)); got != c.want {
+			t.Errorf("%x: %d elements, want %d", c.body, got, c.want)
+		}
 	}
 }
 

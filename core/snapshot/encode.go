@@ -13,10 +13,6 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// Layout is the version of the format this program writes and the only one it
-// reads. It grows with every change of the farm types that a snapshot carries.
-const Layout uint32 = 1
-
 const (
 	magic      = "SLUICE\x00S"
 	headerSize = 64

@@ -19,6 +19,9 @@ func Reseal(b []byte) {
 	copy(b[sumAt:headerSize], sum[:])
 }
 
+// Elements is how many elements the lists of a body have together.
+func Elements(body []byte) uint64 { return elements(body) }
+
 const (
 	HeaderSize  = headerSize
 	MaxBody     = maxBody

@@ -17,9 +17,9 @@ func FuzzDecode(f *testing.F) {
 	for _, n := range []int{0, 7, 8, 40, snapshot.HeaderSize, len(valid) - 1} {
 		f.Add(valid[:n])
 	}
-	for _, place := range []int{0, 9, 17, 25, 40, 80, len(valid) - 1} {
+	for _, offset := range []int{0, 9, 17, 25, 40, 80, len(valid) - 1} {
 		flipped := bytes.Clone(valid)
-		flipped[place] ^= 0x10
+		flipped[offset] ^= 0x10
 		f.Add(flipped)
 	}
 	for _, body := range badBodies() {

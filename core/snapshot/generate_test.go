@@ -25,10 +25,10 @@ func anyFarm() *rapid.Generator[farm.Farm] {
 			Stopped: rapid.Bool().Draw(t, "stopped"),
 		}
 		if rapid.Bool().Draw(t, "http") {
-			f.HTTP = anyHTTP().Draw(t, "directives")
+			f.HTTP = anyHTTP().Draw(t, "settings")
 		}
 		if rapid.Bool().Draw(t, "l4") {
-			f.L4 = anyL4().Draw(t, "l4 directives")
+			f.L4 = anyL4().Draw(t, "l4 settings")
 		}
 		return f
 	})

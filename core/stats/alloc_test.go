@@ -16,11 +16,11 @@ func TestCountingAndSummingDoNotAllocate(t *testing.T) {
 		f.Responses[1]++
 		b.ConnectNanos += 5
 		s.Shard(1).FarmTimes(3).Total.Observe(1 << 20)
-		s.Shard(1).Refusals(3)[2]++
+		s.Shard(1).Rejections(3)[2]++
 		s.SumFarm(3)
 		s.SumBackend(4)
 		s.SumFarmTimes(3)
-		s.SumRefusals(3)
+		s.SumRejections(3)
 		s.AdoptFarm(3, 1)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)

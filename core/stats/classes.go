@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// classLength bounds the name of a class of refusals in bytes.
+// classLength bounds the name of a class of rejections in bytes.
 const classLength = 24
 
-// NameClasses writes down what the engine calls its classes of refusals, by
+// NameClasses writes down what the engine calls its classes of rejections, by
 // class, at most MaxClasses of at most 24 bytes: readers know no engine. The
 // engine calls it before its loops run.
 func (s *Segment) NameClasses(names ...string) {
@@ -41,7 +41,7 @@ func (s *Segment) AddClasses(names ...string) (classes []int) {
 	return classes
 }
 
-// Classes returns the names of the classes of refusals, by class. A name that
+// Classes returns the names of the classes of rejections, by class. A name that
 // is no word of lower-case letters, digits and hyphens ends the list: an engine
 // in foreign hands must not write into what is made of it.
 func (s *Segment) Classes() []string {

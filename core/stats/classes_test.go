@@ -31,13 +31,31 @@ func TestReaderLearnsTheNamesOfClasses(t *testing.T) {
 	}
 }
 
+// Engines of one process share the classes of their names.
+func TestNamesOfAnotherEngineAreAddedWhereThereIsRoom(t *testing.T) {
+	s := statstest.New(t, 1)
+	s.NameClasses("bad-request", "timeout")
+	got := s.AddClasses("bad-request", "full", "timeout", "late")
+	if want := []string{"bad-request", "timeout", "full", "late"}; !slices.Equal(got, []int{0, 2, 1, 3}) || !slices.Equal(s.Classes(), want) {
+		t.Errorf("classes %v of %q", got, s.Classes())
+	}
+	s.NameClasses(slices.Repeat([]string{"x"}, stats.MaxClasses-1)...)
+	if got, last := s.AddClasses("fits", "over"), stats.MaxClasses-1; !slices.Equal(got, []int{last, last}) || s.Classes()[last] != "fits" {
+		t.Errorf("without room: classes %v of %q", got, s.Classes())
+	}
+}
+
 func TestNamesThatAreNoWordsAreNotBelieved(t *testing.T) {
 	s := statstest.New(t, 1)
-	for _, bad := range []string{"a\"b", "a\nb", "A", "é", "a b", ""} {
+	for _, bad := range []string{"a\"b", "a\nb", "A", "é", "a b", "", "`", "{", "/", ":"} { // the last four lie beside a, z, 0 and 9
 		s.NameClasses("good", bad, "behind")
 		if got := s.Classes(); !slices.Equal(got, []string{"good"}) {
 			t.Errorf("%q: classes %q", bad, got)
 		}
+	}
+	s.NameClasses("az-09")
+	if got := s.Classes(); !slices.Equal(got, []string{"az-09"}) {
+		t.Errorf("a word: classes %q", got)
 	}
 	s.NameClasses(slices.Repeat([]string{strings.Repeat("x", 100)}, 100)...)
 	if got := s.Classes(); len(got) != stats.MaxClasses || len(got[0]) > 24 {

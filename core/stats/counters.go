@@ -1,6 +1,12 @@
 package stats
 
-import "unsafe"
+import (
+	"math/bits"
+	"time"
+	"unsafe"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
 
 // Every field is exported by GET /metrics as its tags say: `metric` is the
 // name behind sluice_loop_, sluice_farm_ or sluice_backend_, and tells by its
@@ -88,11 +94,11 @@ type Backend struct {
 	_               [7]uint64
 }
 
-// MaxClasses bounds the classes of refusals that are counted.
+// MaxClasses bounds the classes of rejections that are counted.
 const MaxClasses = 32
 
-// Refusals counts what a farm refused on one loop, by class. 256 bytes.
-type Refusals [MaxClasses]uint64
+// Rejections counts what a farm refused on one loop, by class. 256 bytes.
+type Rejections [MaxClasses]uint64
 
 // The counters are summed and cleared word by word, whatever their names.
 const (
@@ -158,8 +164,95 @@ func wipeGauges(gauges []*uint64) {
 // was not, or after a slot was wiped under a running exchange.
 func clamp(gauges []*uint64) {
 	for _, g := range gauges {
-		if int64(*g) < 0 {
-			*g = 0
-		}
+		*g = uint64(max(int64(*g), 0))
 	}
+}
+
+// Shard holds the counters of one loop. Only that loop writes them.
+type Shard struct {
+	loop     Loop
+	_        [pageSize - unsafe.Sizeof(Loop{})]byte
+	farms    [farm.MaxFarmID + 1]Farm
+	refused  [farm.MaxFarmID + 1]Rejections
+	backends [farm.MaxBackendID + 1]Backend
+
+	farmTimes    [farm.MaxFarmID + 1]Times
+	backendTimes [farm.MaxBackendID + 1]Times
+}
+
+// Loop returns the counters of the loop itself.
+func (sh *Shard) Loop() *Loop { return &sh.loop }
+
+// Farm returns the counters of a farm ID, of which the low 12 bits count.
+// The pointer stays valid as long as the memory is mapped: keep it in the
+// compiled table rather than asking per exchange.
+func (sh *Shard) Farm(id uint32) *Farm { return &sh.farms[id&farm.MaxFarmID] }
+
+// Backend returns the counters of a backend ID, of which the low 16 bits
+// count. The pointer stays valid as long as the memory is mapped.
+func (sh *Shard) Backend(id uint32) *Backend { return &sh.backends[id&farm.MaxBackendID] }
+
+// Rejections returns what a farm ID refused, as Farm does.
+func (sh *Shard) Rejections(id uint32) *Rejections { return &sh.refused[id&farm.MaxFarmID] }
+
+// FarmTimes returns how long the exchanges of a farm ID took, as Farm does.
+func (sh *Shard) FarmTimes(id uint32) *Times { return &sh.farmTimes[id&farm.MaxFarmID] }
+
+// BackendTimes returns how long the exchanges of a backend ID took, as Backend
+// does.
+func (sh *Shard) BackendTimes(id uint32) *Times { return &sh.backendTimes[id&farm.MaxBackendID] }
+
+// Traffic is what somebody else than the loops counted: the kernel, of the farms
+// it carries. By the stable numbers of farms and backends; what is not counted
+// is zero. Whoever gets one only reads it.
+type Traffic struct {
+	Farms    map[uint32]Farm
+	Backends map[uint32]Backend
+}
+
+// The buckets of a histogram end at powers of two: 32.768 µs, twice as much,
+// and so on to 68.7 s; the last one holds what is longer.
+const (
+	// Buckets is the number of buckets that have an end.
+	Buckets = 22
+	// firstBits is the length of the first bound's exponent: 1<<15 ns.
+	firstBits = 15
+)
+
+// Bound is where bucket i, 0 … Buckets-1, ends: durations up to it, itself
+// included, are in the buckets up to i.
+func Bound(i int) time.Duration { return 1 << (firstBits + i) }
+
+// Histogram counts durations by size. 192 bytes.
+type Histogram struct {
+	// Counts is by bucket; the last is what is longer than all bounds.
+	Counts [Buckets + 1]uint64
+	// Nanos is the sum of all.
+	Nanos uint64
+}
+
+// Observe counts a duration in nanoseconds. No time, and a clock
+// that went back, count as 1.
+func (h *Histogram) Observe(nanos int64) {
+	n := uint64(max(nanos, 1))
+	h.Counts[min(bits.Len64((n-1)>>firstBits), Buckets)]++
+	h.Nanos += n
+}
+
+// Count is how many durations there are.
+func (h *Histogram) Count() (n uint64) {
+	for _, c := range h.Counts {
+		n += c
+	}
+	return n
+}
+
+// Times are how long the exchanges of a farm or a backend took on one loop. For
+// a farm they begin with the complete request head, for a backend when the
+// request is sent. Tunnels have a first byte, but no total. 512 bytes: a
+// multiple of the cache line that divides the page.
+type Times struct {
+	FirstByte Histogram // to the head of the final response
+	Total     Histogram // to the last byte of the response
+	_         [16]uint64
 }

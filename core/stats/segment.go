@@ -34,7 +34,7 @@ var (
 //
 //	header, one page
 //	owners of farm IDs, then of backend IDs, 16 bytes each
-//	MaxShards shards: loop counters (one page), backends and refusals (256 bytes
+//	MaxShards shards: loop counters (one page), backends and rejections (256 bytes
 //	each), farms, times of farms and backends (512 bytes each)
 type memory struct {
 	header
@@ -52,7 +52,7 @@ type header struct {
 	loops atomic.Uint64
 	// epoch counts the engines that used the segment.
 	epoch atomic.Uint64
-	// classes are the names of the classes of refusals, as the engine has them.
+	// classes are the names of the classes of rejections, as the engine has them.
 	classes [MaxClasses][classLength]byte
 }
 
@@ -61,40 +61,6 @@ type owner struct {
 	number atomic.Uint64
 	epoch  atomic.Uint64
 }
-
-// Shard holds the counters of one loop. Only that loop writes them.
-type Shard struct {
-	loop     Loop
-	_        [pageSize - unsafe.Sizeof(Loop{})]byte
-	farms    [farm.MaxFarmID + 1]Farm
-	refused  [farm.MaxFarmID + 1]Refusals
-	backends [farm.MaxBackendID + 1]Backend
-
-	farmTimes    [farm.MaxFarmID + 1]Times
-	backendTimes [farm.MaxBackendID + 1]Times
-}
-
-// Loop returns the counters of the loop itself.
-func (sh *Shard) Loop() *Loop { return &sh.loop }
-
-// Farm returns the counters of a farm ID, of which the low 12 bits count.
-// The pointer stays valid as long as the memory is mapped: keep it in the
-// compiled table rather than asking per exchange.
-func (sh *Shard) Farm(id uint32) *Farm { return &sh.farms[id&farm.MaxFarmID] }
-
-// Backend returns the counters of a backend ID, of which the low 16 bits
-// count. The pointer stays valid as long as the memory is mapped.
-func (sh *Shard) Backend(id uint32) *Backend { return &sh.backends[id&farm.MaxBackendID] }
-
-// Refusals returns what a farm ID refused, as Farm does.
-func (sh *Shard) Refusals(id uint32) *Refusals { return &sh.refused[id&farm.MaxFarmID] }
-
-// FarmTimes returns how long the exchanges of a farm ID took, as Farm does.
-func (sh *Shard) FarmTimes(id uint32) *Times { return &sh.farmTimes[id&farm.MaxFarmID] }
-
-// BackendTimes returns how long the exchanges of a backend ID took, as Backend
-// does.
-func (sh *Shard) BackendTimes(id uint32) *Times { return &sh.backendTimes[id&farm.MaxBackendID] }
 
 // Segment is an opened segment. The memory must stay mapped while it, or
 // anything it returned, is in use.

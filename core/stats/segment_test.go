@@ -14,18 +14,18 @@ import (
 )
 
 func TestCountersFillWholeCacheLines(t *testing.T) {
-	for name, size := range map[string]uintptr{
-		"Loop": unsafe.Sizeof(stats.Loop{}), "Farm": unsafe.Sizeof(stats.Farm{}), "Backend": unsafe.Sizeof(stats.Backend{}),
-		"Refusals": unsafe.Sizeof(stats.Refusals{}), "Times": unsafe.Sizeof(stats.Times{}),
+	for name, size := range map[string]struct{ is, want uintptr }{ // multiples of 64 that divide the page
+		"Loop": {unsafe.Sizeof(stats.Loop{}), 512}, "Farm": {unsafe.Sizeof(stats.Farm{}), 512}, "Backend": {unsafe.Sizeof(stats.Backend{}), 256},
+		"Rejections": {unsafe.Sizeof(stats.Rejections{}), 256}, "Times": {unsafe.Sizeof(stats.Times{}), 512},
 	} {
-		if size%64 != 0 || 4096%size != 0 {
-			t.Errorf("%s has %d bytes: want a multiple of 64 that divides the page", name, size)
+		if size.is != size.want {
+			t.Errorf("%s has %d bytes, want %d", name, size.is, size.want)
 		}
 	}
 	s := statstest.New(t, 1)
 	for _, p := range []unsafe.Pointer{
 		unsafe.Pointer(s.Shard(3).Loop()), unsafe.Pointer(s.Shard(5).Farm(77)), unsafe.Pointer(s.Shard(63).Backend(12345)),
-		unsafe.Pointer(s.Shard(1).Refusals(3)), unsafe.Pointer(s.Shard(2).FarmTimes(9)), unsafe.Pointer(s.Shard(63).BackendTimes(54321)),
+		unsafe.Pointer(s.Shard(1).Rejections(3)), unsafe.Pointer(s.Shard(2).FarmTimes(9)), unsafe.Pointer(s.Shard(63).BackendTimes(54321)),
 	} {
 		if uintptr(p)%64 != 0 {
 			t.Errorf("counters at %p are not aligned to a cache line", p)
@@ -33,14 +33,14 @@ func TestCountersFillWholeCacheLines(t *testing.T) {
 	}
 }
 
-func TestEveryCounterHasItsOwnPlace(t *testing.T) {
+func TestEveryCounterHasItsOwnMemory(t *testing.T) {
 	_, mem := statstest.Memory(t)
 	s, err := stats.CreateSegment(mem, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	start, seen := uintptr(unsafe.Pointer(&mem[0])), map[uintptr]bool{}
-	place := func(p unsafe.Pointer, size uintptr) {
+	claim := func(p unsafe.Pointer, size uintptr) {
 		at := uintptr(p) - start
 		if seen[at] || at < 4096 || at+size > uintptr(len(mem)) {
 			t.Errorf("counters at %d of %d, seen %v", at, len(mem), seen[at])
@@ -49,15 +49,15 @@ func TestEveryCounterHasItsOwnPlace(t *testing.T) {
 	}
 	for i := range stats.MaxShards {
 		sh := s.Shard(i)
-		place(unsafe.Pointer(sh.Loop()), unsafe.Sizeof(stats.Loop{}))
+		claim(unsafe.Pointer(sh.Loop()), unsafe.Sizeof(stats.Loop{}))
 		for _, id := range []uint32{0, 1, farm.MaxFarmID} {
-			place(unsafe.Pointer(sh.Farm(id)), unsafe.Sizeof(stats.Farm{}))
-			place(unsafe.Pointer(sh.Refusals(id)), unsafe.Sizeof(stats.Refusals{}))
-			place(unsafe.Pointer(sh.FarmTimes(id)), unsafe.Sizeof(stats.Times{}))
+			claim(unsafe.Pointer(sh.Farm(id)), unsafe.Sizeof(stats.Farm{}))
+			claim(unsafe.Pointer(sh.Rejections(id)), unsafe.Sizeof(stats.Rejections{}))
+			claim(unsafe.Pointer(sh.FarmTimes(id)), unsafe.Sizeof(stats.Times{}))
 		}
 		for _, id := range []uint32{0, 1, farm.MaxBackendID} {
-			place(unsafe.Pointer(sh.Backend(id)), unsafe.Sizeof(stats.Backend{}))
-			place(unsafe.Pointer(sh.BackendTimes(id)), unsafe.Sizeof(stats.Times{}))
+			claim(unsafe.Pointer(sh.Backend(id)), unsafe.Sizeof(stats.Backend{}))
+			claim(unsafe.Pointer(sh.BackendTimes(id)), unsafe.Sizeof(stats.Times{}))
 		}
 	}
 	s.SumFarm(1<<32 - 1) // any ID stays inside

@@ -34,12 +34,12 @@ func (s *Segment) SumLoops() []Loop {
 	return out
 }
 
-// SumRefusals returns what a farm refused, by class, over all shards. It
+// SumRejections returns what a farm refused, by class, over all shards. It
 // touches one page per shard that was ever in use. Any goroutine of any process.
-func (s *Segment) SumRefusals(id uint32) Refusals {
-	var sum Refusals
+func (s *Segment) SumRejections(id uint32) Rejections {
+	var sum Rejections
 	for i := range s.inUse() {
-		add(sum[:], s.mem.shards[i].Refusals(id)[:])
+		add(sum[:], s.mem.shards[i].Rejections(id)[:])
 	}
 	return sum
 }
@@ -75,7 +75,7 @@ func (s *Segment) AdoptFarm(id uint32, owner uint64) {
 		for i := range s.inUse() {
 			sh := &s.mem.shards[i]
 			wipe(sh.Farm(id).words())
-			wipe(sh.Refusals(id)[:])
+			wipe(sh.Rejections(id)[:])
 			wipe(sh.FarmTimes(id).words())
 		}
 	case previousEngine:

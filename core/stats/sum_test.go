@@ -89,28 +89,28 @@ func TestSumLoopsTellsEachLoop(t *testing.T) {
 	}
 }
 
-func TestSumsOfTimesAndRefusalsAreOverAllLoops(t *testing.T) {
+func TestSumsOfTimesAndRejectionsAreOverAllLoops(t *testing.T) {
 	s := statstest.New(t, 3)
 	for i := range 3 {
 		sh := s.Shard(i)
 		sh.FarmTimes(9).FirstByte.Observe(1_000_000)
 		sh.BackendTimes(9).Total.Observe(2_000_000)
-		sh.Refusals(9)[4] += 2
+		sh.Rejections(9)[4] += 2
 	}
 	s.Shard(0).FarmTimes(8).Total.Observe(1) // neighbours
-	s.Shard(0).Refusals(10)[4]++
+	s.Shard(0).Rejections(10)[4]++
 	if f := s.SumFarmTimes(9); f.FirstByte.Count() != 3 || f.FirstByte.Nanos != 3_000_000 || f.Total.Count() != 0 {
 		t.Errorf("farm: %+v", f)
 	}
 	if b := s.SumBackendTimes(9); b.Total.Count() != 3 || b.Total.Nanos != 6_000_000 || b.FirstByte.Count() != 0 {
 		t.Errorf("backend: %+v", b)
 	}
-	if r := s.SumRefusals(9); r != (stats.Refusals{4: 6}) {
-		t.Errorf("refusals: %v", r)
+	if r := s.SumRejections(9); r != (stats.Rejections{4: 6}) {
+		t.Errorf("rejections: %v", r)
 	}
 	s.AdoptFarm(9, 1)
 	s.AdoptBackend(9, 1)
-	if f, b, r := s.SumFarmTimes(9), s.SumBackendTimes(9), s.SumRefusals(9); f != (stats.Times{}) || b != (stats.Times{}) || r != (stats.Refusals{}) {
+	if f, b, r := s.SumFarmTimes(9), s.SumBackendTimes(9), s.SumRejections(9); f != (stats.Times{}) || b != (stats.Times{}) || r != (stats.Rejections{}) {
 		t.Errorf("another owner inherits %+v, %+v, %v", f, b, r)
 	}
 }

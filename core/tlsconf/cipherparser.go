@@ -41,7 +41,7 @@ func parseCiphers(s string) ([]uint16, error) {
 			return nil, err
 		}
 	}
-	if err := p.complain(); err != nil {
+	if err := p.problem(); err != nil {
 		return nil, err
 	}
 	ids := p.left()
@@ -223,7 +223,7 @@ func (p *cipherParser) unexpected() error {
 	return fmt.Errorf("the cipher string has %q where a word should be", p.rest[0])
 }
 
-func (p *cipherParser) complain() error {
+func (p *cipherParser) problem() error {
 	var say []string
 	if len(p.unknown) > 0 {
 		say = append(say, "unknown in a cipher string: "+strings.Join(few(p.unknown), ", "))

@@ -131,7 +131,7 @@ func TestExcludedUnsupportedNamesAreFine(t *testing.T) {
 }
 
 // A long list of mistakes does not become a long answer.
-func TestComplaintsAreBounded(t *testing.T) {
+func TestErrorsAreBounded(t *testing.T) {
 	var s strings.Builder
 	for i := range 300 {
 		s.WriteString("X" + strings.Repeat("y", i%9) + string(rune('A'+i%26)) + ":")

@@ -34,7 +34,7 @@ func asking(t testing.TB, mode farm.ClientAuth, a farm.Authority) (*farm.Config,
 	return cfg, l
 }
 
-// inBoth runs a test in TLS 1.2 and 1.3, whose clients learn of a refusal in
+// inBoth runs a test in TLS 1.2 and 1.3, whose clients learn of a rejection in
 // different places.
 func inBoth(t *testing.T, f func(t *testing.T, version uint16)) {
 	for name, version := range map[string]uint16{"1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13} {

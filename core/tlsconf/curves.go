@@ -75,7 +75,7 @@ func parseCurves(s string) ([]tls.CurveID, error) {
 			unknown = append(unknown, name)
 		}
 	}
-	if err := complainGroups(unknown, absent); err != nil {
+	if err := groupProblem(unknown, absent); err != nil {
 		return nil, err
 	}
 	if len(ids) == 0 {
@@ -88,7 +88,7 @@ func absentGroup(name string) bool {
 	return slices.Contains(absentGroups, name) || strings.HasPrefix(name, "sect") || strings.HasPrefix(name, "brainpoolp")
 }
 
-func complainGroups(unknown, absent []string) error {
+func groupProblem(unknown, absent []string) error {
 	var say []string
 	if len(unknown) > 0 {
 		say = append(say, fmt.Sprintf("unknown key exchange groups: %q", few(unknown)))

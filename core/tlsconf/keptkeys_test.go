@@ -24,7 +24,7 @@ func TestTicketsResumeInTheNextProcess(t *testing.T) {
 			after time.Duration
 			want  bool
 		}{
-			{0, true}, {tlsconf.TicketRotation, true}, {2*tlsconf.TicketRotation - time.Minute, true},
+			{0, true}, {tlsconf.TicketRotation, true}, {2*tlsconf.TicketRotation - time.Minute, true}, {3*tlsconf.TicketRotation - time.Minute, true},
 			{3 * tlsconf.TicketRotation, false}, {100 * tlsconf.TicketRotation, false}, {-time.Hour, true}, {-100 * time.Hour, true},
 		} {
 			cfg, l := simple(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// offer is what a farm has for clients, worked out of its directives.
+// offer is what a farm has for clients, worked out of its settings.
 type offer struct {
 	lowest, highest uint16
 	suites          []uint16

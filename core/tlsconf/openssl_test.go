@@ -36,7 +36,7 @@ func builtIn(t *testing.T) map[string]bool {
 	t.Helper()
 	version, err := exec.Command("openssl", "version").Output()
 	if err != nil {
-		t.Skipf("not shown: openssl is not here: %v", err)
+		t.Skipf("not shown: openssl is not installed: %v", err)
 	}
 	if !strings.HasPrefix(string(version), "OpenSSL 3.") {
 		t.Skipf("not shown: the words are those of OpenSSL 3, this is %s", version)

@@ -1,0 +1,160 @@
+package link
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/logtest"
+	"github.com/sluicelb/sluice/core/shm"
+)
+
+// ends are the two of a connection.
+func ends(t *testing.T) (here, there *net.UnixConn) {
+	t.Helper()
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var conns [2]*net.UnixConn
+	for i, fd := range fds {
+		f := os.NewFile(uintptr(fd), "end")
+		c, err := net.FileConn(f)
+		f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		conns[i] = c.(*net.UnixConn)
+	}
+	return conns[0], conns[1]
+}
+
+// Frames make a message as long as each brings something, bytes or descriptors.
+func TestFramesMakeAMessage(t *testing.T) {
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	body := mustEncode(&message{Ack: &Ack{Generation: 7}})
+	type frames [][]byte
+	for name, test := range map[string]struct {
+		frames frames
+		files  []int // how many come with each frame
+		want   string
+	}{
+		"one":                    {frames{append([]byte{1, 0}, body...)}, nil, ""},
+		"two":                    {frames{append([]byte{1, 1}, body[:3]...), append([]byte{1, 0}, body[3:]...)}, nil, ""},
+		"the last without bytes": {frames{append([]byte{1, 1}, body...), {1, 0}}, []int{1, 2}, ""},
+		"descriptors alone":      {frames{{1, 1}, append([]byte{1, 1}, body...), {1, 1}, {1, 0}}, []int{1, 0, 2, 0}, ""},
+		"nothing but more":       {frames{{1, 1}}, nil, "an empty frame"},
+		"nothing in between":     {frames{append([]byte{1, 1}, body...), {1, 1}}, []int{1, 0}, "an empty frame"},
+		"half a header":          {frames{{1}}, nil, "a frame of 1 bytes begins 0x01,"},
+		"another protocol":       {frames{append([]byte{2, 0}, body...)}, nil, fmt.Sprintf("a frame of %d bytes begins 0x0200, this program speaks protocol 1", len(body)+2)},
+		"another flag":           {frames{append([]byte{1, 2}, body...)}, []int{1}, "begins 0x0102,"},
+	} {
+		here, there := ends(t)
+		brought := 0
+		for i, frame := range test.frames {
+			var files []*os.File
+			if len(test.files) > 0 {
+				for range test.files[i] {
+					files = append(files, null)
+				}
+			}
+			brought += len(files)
+			if err := shm.Send(there, frame, files...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m, files, err := newWire(here).read()
+		closeAll(files)
+		if test.want == "" {
+			if err != nil || m.Ack == nil || m.Ack.Generation != 7 || len(files) != brought {
+				t.Errorf("%s: %+v with %d descriptors, %v", name, m, len(files), err)
+			}
+			continue
+		}
+		if !errors.Is(err, ErrProtocol) || !strings.Contains(err.Error(), test.want) || len(files) != 0 {
+			t.Errorf("%s: %d descriptors, %v; want %q", name, len(files), err, test.want)
+		}
+	}
+}
+
+// A client that went, or was replaced, is no news; one that breaks the protocol is.
+func TestWhatIsLoggedOfTheEndOfAConnection(t *testing.T) {
+	before := slog.Default()
+	defer slog.SetDefault(before)
+	for _, test := range []struct {
+		err   error
+		level string
+	}{
+		{fmt.Errorf("%w: in the middle of a message", ErrGone), "DEBUG"},
+		{&net.OpError{Op: "read", Err: net.ErrClosed}, "DEBUG"},
+		{fmt.Errorf("send hello: %w", &net.OpError{Op: "write", Err: os.NewSyscallError("sendmsg", syscall.EPIPE)}), "DEBUG"},
+		{fmt.Errorf("%w: an empty frame", ErrProtocol), "WARN"},
+		{os.ErrDeadlineExceeded, "WARN"},
+	} {
+		var log logtest.Log
+		slog.SetDefault(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+		if logEnd(test.err); len(log.Lines("level="+test.level)) != 1 || strings.Count(log.String(), "\n") != 1 {
+			t.Errorf("%v: %s", test.err, &log)
+		}
+	}
+}
+
+// The cause of an end is told once, and always as an end.
+func TestTheCauseOfAnEndIsKept(t *testing.T) {
+	went := fmt.Errorf("%w: in the middle of a message", ErrGone)
+	for _, test := range []struct {
+		cause error
+		says  string
+	}{{went, went.Error()}, {ErrProtocol, ErrGone.Error() + ": " + ErrProtocol.Error()}} {
+		here, _ := ends(t)
+		c := &Client{wire: newWire(here), done: make(chan struct{})}
+		c.end(test.cause)
+		c.end(errors.New("something later"))
+		if err := c.gone(); err.Error() != test.says || !errors.Is(err, ErrGone) || !errors.Is(err, test.cause) {
+			t.Errorf("%v: %v", test.cause, err)
+		}
+	}
+}
+
+// A question for which there is no room was not asked: the next one has its turn.
+func TestAQuestionThatWasNotSentLeavesTheNextItsTurn(t *testing.T) {
+	here, there := ends(t)
+	c := &Client{
+		wire: newWire(here), done: make(chan struct{}), asking: make(chan struct{}, 1), writing: make(chan struct{}, 1),
+	}
+	_ = here.SetWriteDeadline(time.Now().Add(50 * time.Millisecond))
+	for {
+		if _, err := here.Write(bytes.Repeat([]byte{1}, 1<<10)); err != nil {
+			break
+		}
+	}
+	for range 3 {
+		if _, _, err := c.Session(t.Context(), 7, nil); !errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, ErrGone) {
+			t.Fatalf("without room: %v", err)
+		}
+		if len(c.asking) != 0 || len(c.writing) != 0 || c.asked != nil {
+			t.Fatal("a question that was not sent waits for its answer")
+		}
+	}
+	_ = there.Close()
+	if _, _, err := c.Session(t.Context(), 7, nil); !errors.Is(err, ErrGone) {
+		t.Errorf("of an engine that is gone: %v", err)
+	}
+	select {
+	case <-c.done:
+	default:
+		t.Error("the connection has not ended")
+	}
+}

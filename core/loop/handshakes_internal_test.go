@@ -1,0 +1,140 @@
+package loop
+
+import (
+	"crypto/tls"
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// beginner is an accepted connection that began a handshake and says no more.
+func (s *single) beginner(t *testing.T) *single {
+	t.Helper()
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &single{l: s.l, peer: os.NewFile(uintptr(fds[1]), "peer")}
+	t.Cleanup(func() { _ = b.peer.Close() })
+	_, _ = b.peer.Write([]byte{handshakeRecord, 3, 1})
+	b.c = s.l.open(fds[0], s.c.peer, b, flagReadable|flagWet)
+	b.c.Secure(Security{Config: &tls.Config{Certificates: []tls.Certificate{Certificate("P-256")}}})
+	b.c.readable()
+	return b
+}
+
+// A turn begins eight handshakes, the next turn eight more, and who waits does so in
+// order. Beyond what may be under way and what may wait nobody is let in.
+func TestATurnBeginsAFewHandshakes(t *testing.T) {
+	s := newSingle(t)
+	l := s.l
+	l.at(tickNanos)
+	state := func(underWay, waiting int) {
+		t.Helper()
+		if u, w := l.Handshakes(); u != underWay || w != waiting {
+			t.Fatalf("%d are under way and %d wait, want %d and %d", u, w, underWay, waiting)
+		}
+	}
+	if l.shakes.most != 1024 || l.shakes.room != 4096 {
+		t.Errorf("%d may be under way, %d wait", l.shakes.most, l.shakes.room)
+	}
+	if l.LimitHandshakes(-1, -1); l.shakes.most != 1 || l.shakes.room != 0 {
+		t.Errorf("%d may be under way, %d wait", l.shakes.most, l.shakes.room)
+	}
+	l.LimitHandshakes(20, 14)
+	var all []*single
+	for range 22 {
+		all = append(all, s.beginner(t))
+	}
+	state(8, 14)
+	over := s.beginner(t)
+	over.hears(t, "connected")
+	if *l.count.HandshakesRefused != 1 || over.c.flags&flagClosed == 0 {
+		t.Errorf("%d were refused", *l.count.HandshakesRefused)
+	}
+	l.runAgain()
+	state(16, 6)
+	l.runAgain()
+	state(20, 2)
+	l.runAgain()
+	state(20, 2)
+	for i, b := range all {
+		if h := b.c.secure.shake; h.flies != (i < 20) || h.waits != (i >= 20) {
+			t.Errorf("%d has a turn before others: %t", i, h.flies)
+		}
+		b.hears(t)
+	}
+	// Who waits wakes nobody but by leaving.
+	all[20].c.shake()
+	state(20, 2)
+	l.called = false
+	if all[5].c.Close(); !l.called {
+		t.Error("nobody is called when one made room")
+	}
+	state(19, 2)
+	l.runAgain()
+	state(20, 1)
+	_ = all[21].peer.Close()
+	l.serve(all[21].c, unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLHUP)
+	all[21].hears(t, "connected")
+	state(20, 0)
+	all[7].c.Linger(alertTime) // there is nothing a peer could still read
+	if all[7].hears(t); all[7].c.flags&flagClosed == 0 {
+		t.Error("a handshake lingers")
+	}
+	failed := *l.count.HandshakesFailed
+	l.called = false
+	if all[6].c.Close(); l.called || failed != 1 {
+		t.Errorf("somebody is called though nobody waits; %d failed", failed)
+	}
+}
+
+// While some wait, one that has been under way for three seconds makes room, the
+// oldest first, and not before.
+func TestTheOldestHandshakeMakesRoom(t *testing.T) {
+	s := newSingle(t)
+	l := s.l
+	l.at(10 * tickNanos)
+	l.LimitHandshakes(2, 2)
+	first := s.beginner(t)
+	l.at(12 * tickNanos)
+	second := s.beginner(t)
+	l.at(20 * tickNanos)
+	third := s.beginner(t)
+	if timer := l.shakes.timer; timer.deadline != 40*tickNanos {
+		t.Fatalf("they are looked at after %d", timer.deadline)
+	}
+	fourth := s.beginner(t)
+	l.at(39 * tickNanos)
+	l.shakes.hurry()
+	first.hears(t)
+	l.at(41 * tickNanos)
+	l.expire()
+	first.hears(t, "connected")
+	second.hears(t)
+	l.runAgain()
+	if h := third.c.secure.shake; !h.flies || h.since != 41*tickNanos || fourth.c.secure.shake.flies {
+		t.Error("the first that waited has no turn")
+	}
+	if timer := l.shakes.timer; timer.deadline != 42*tickNanos {
+		t.Errorf("they are looked at after %d", timer.deadline)
+	}
+	l.at(43 * tickNanos)
+	l.expire()
+	second.hears(t, "connected")
+	l.runAgain()
+	if !fourth.c.secure.shake.flies {
+		t.Error("the second that waited has no turn")
+	}
+	// One whose key a worker uses loses it to nobody.
+	third.c.secure.shake.job = &job{}
+	fifth := s.beginner(t)
+	l.at(100 * tickNanos)
+	l.expire()
+	if timer := l.shakes.timer; !timer.linked() || timer.deadline != 101*tickNanos || fifth.c.secure.shake.flies {
+		t.Errorf("they are looked at after %d", timer.deadline)
+	}
+	third.hears(t)
+	third.c.secure.shake.job = nil
+}

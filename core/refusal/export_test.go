@@ -1,7 +1,0 @@
-package refusal
-
-// NewRecorder returns a Recorder nobody reads.
-var NewRecorder = newRecorder
-
-// RingSize is how many events fit a Recorder nobody reads.
-const RingSize = ringSize
