@@ -48,7 +48,8 @@ type exchange struct {
 	reused  bool
 	answer  []byte
 	heard   chan string
-	read    func() // what it does instead of reading all of the answer
+	why     *backend.Error // why the answer is not complete
+	read    func()         // what it does instead of reading all of the answer
 }
 
 // exchange prepares one that asks for a path.
@@ -129,6 +130,7 @@ func (e *exchange) BackendReadable() {
 			e.Finish(true)
 			return
 		default:
+			e.why = backend.ErrorOf(err)
 			e.heard <- err.Error()
 			e.Discard()
 			return

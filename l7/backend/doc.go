@@ -1,4 +1,4 @@
-// Package backend is who answers an exchange: a Transport carries its request to a
+// Package backend gets exchanges answered: a Transport carries its request to a
 // backend and the answer back, over a connection of HTTP/1 or a stream of HTTP/2.
 // To the exchange both give the answer as bytes of HTTP/1.1.
 //

@@ -1,6 +1,8 @@
 package backend
 
 import (
+	"slices"
+
 	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/http2"
 )
@@ -63,13 +65,7 @@ func (c *h2Conn) shutdown() {
 
 // finished reports whether nobody needs the connection any more.
 func (c *h2Conn) finished() bool {
-	switch {
-	case c.streams.Len() > 0:
-		return false
-	case c.h2 != nil:
-		return c.h2.Finished()
-	}
-	return c.closing && c.established
+	return c.streams.Len() == 0 && c.h2 != nil && c.h2.Finished()
 }
 
 // finish closes a connection that nobody needs any more.
@@ -96,7 +92,7 @@ func (c *h2Conn) fail(why *Error) {
 	}
 	c.closing = true
 	c.dest.remove(c)
-	c.settle()
+	c.gotSettings()
 	c.close()
 }
 
@@ -130,5 +126,6 @@ func (c *h2Conn) BackendFailed(err error) {
 	}
 	c.fail(ErrLost)
 	c.busy = false
+	c.ready = slices.DeleteFunc(c.ready, func(s *stream) bool { return s == nil }) // whom dispatch had told when it was cut short
 	c.work()
 }

@@ -2,9 +2,11 @@ package backend_test
 
 import (
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l7/l7test"
 )
@@ -77,23 +79,26 @@ func TestConnectionInDoubtIsLeft(t *testing.T) {
 
 func TestConnectionToAnHTTP2BackendThatIsIdleEnds(t *testing.T) {
 	t.Parallel()
-	ended := make(chan time.Duration, 1)
-	addr, accepted := l7test.NewFrameServer(t, func(h *l7test.FrameServer) {
-		id, path := h.Request()
-		h.Answer(id, path)
-		began := time.Now()
-		for f := h.Next(); f != "end"; f = h.Next() {
-			if f != "GOAWAY NO_ERROR" {
-				t.Errorf("an idle connection says %s", f)
-			}
+	addr, said := saying(t, func(s *l7test.FrameServer, frame string) {
+		if id := uint32(frame[0] - '0'); strings.HasSuffix(frame, " GET / end") {
+			s.Answer(id, "/")
 		}
-		ended <- time.Since(began)
 	})
-	front := l7test.New(t, 1).Serve(nil, l7test.HTTP2Service(false, addr))
-	if status, _ := posted(front, ""); status != 200 {
-		t.Fatalf("status %d", status)
-	}
-	if after := <-ended; after < 29*time.Second || after > 45*time.Second || accepted.Load() != 1 {
-		t.Errorf("connection %d ended after %v", accepted.Load(), after)
-	}
+	d := newDesk(t, addr)
+	e := d.exchange("/").start()
+	e.wants("connected, own true")
+	e.wants("answered")
+	want(t, said, "1 GET / end")
+	enginetest.Advance(d.loop, 28*time.Second)
+	e = d.exchange("/").start() // which it is there for, and begins its time anew
+	e.wants("answered")
+	want(t, said, "3 GET / end")
+	enginetest.Advance(d.loop, 28*time.Second)
+	d.on(func() {
+		if !e.reused || d.pool.ConnsTo(1) != 1 {
+			t.Errorf("after 28 s without a request it is one of %d connections, in use: %t", d.pool.ConnsTo(1), e.reused)
+		}
+	})
+	enginetest.Advance(d.loop, 3*time.Second)
+	want(t, said, "GOAWAY NO_ERROR", "end")
 }

@@ -27,7 +27,7 @@ type h2Conn struct {
 	exchanges   int   // that came
 	established bool
 	reported    bool   // an exchange was told that it is established
-	settled     bool   // the backend has said what it allows
+	hasSettings bool   // the backend has said what it allows
 	closing     bool   // takes no more streams
 	busy        bool   // at work, and writes at its end
 	posted      bool   // work was posted
@@ -55,7 +55,7 @@ func (c *h2Conn) hasRoom(fresh bool) bool {
 		return false
 	case !c.established:
 		return c.streams.Len() < c.dest.maxConcurrent
-	case !c.h2.Settled() && c.streams.Len() >= c.dest.maxConcurrent:
+	case !c.h2.HasSettings() && c.streams.Len() >= c.dest.maxConcurrent:
 		return false // what this connection allows is not known yet
 	}
 	return !fresh && c.h2.Available() > 0 && len(c.h2.Output()) < maxUnwritten
@@ -80,7 +80,7 @@ func (c *h2Conn) add(ask *Ask) *stream {
 	s.conn, s.owner, s.reused = c, ask.Owner, c.established
 	s.pipe.Bare, s.upgrade, s.began, s.timeout = ask.Bare, ask.Upgrade, ask.Began, ask.Timeout
 	c.exchanges++
-	if s.reused && s.upgrade && !c.h2.Settled() {
+	if s.reused && s.upgrade && !c.h2.HasSettings() {
 		s.awaitSettings()
 	}
 	c.streams.PushBack(&s.links, s)

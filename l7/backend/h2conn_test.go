@@ -7,6 +7,7 @@ import (
 
 	xhttp2 "golang.org/x/net/http2"
 
+	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/l7/backend"
 	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/l7test"
@@ -119,7 +120,7 @@ func TestAPrefaceIsNotSent(t *testing.T) {
 	want(t, said, "1 GET /end end")
 }
 
-// Every exchange on a connection that does not come to stand hears of it, and
+// Every exchange on a connection that is never established hears of it, and
 // which of them it was made for is whoever asked for it.
 func TestAllHearThatAConnectionCannotBeHad(t *testing.T) {
 	t.Parallel()
@@ -181,18 +182,34 @@ func TestABackendThatIsAliveIsNotPinged(t *testing.T) {
 
 func TestABackendThatDoesNotAnswerAPingLosesAllItsExchanges(t *testing.T) {
 	t.Parallel()
+	pinged := make(chan bool, 1)
 	addr, _ := l7test.NewFrameServer(t, func(s *l7test.FrameServer) {
 		for f := ""; f != "PING"; {
 			f = s.Next()
 		}
+		pinged <- true
 	})
 	d := newDesk(t, addr)
 	late, patient := d.exchange("/"), d.exchange("/")
 	late.start().wants("connected, own true")
 	patient.start()
-	d.on(func() { late.SetDeadline(d.loop.Now() + int64(time.Second)) })
+	d.on(func() { late.SetDeadline(d.loop.Now() + int64(3*time.Second)) })
+	enginetest.Advance(d.loop, 2*time.Second)
+	if len(late.heard) > 0 {
+		t.Errorf("before its deadline it hears %q", <-late.heard)
+	}
+	enginetest.Advance(d.loop, 2*time.Second)
 	late.wants("expired")
+	<-pinged
+	enginetest.Advance(d.loop, 4*time.Second)
+	if len(patient.heard) > 0 {
+		t.Errorf("before the PING is late it hears %q", <-patient.heard)
+	}
+	enginetest.Advance(d.loop, 2*time.Second)
 	patient.wants("connection is dead: no answer to a PING")
+	if !patient.why.Lost || patient.why.Broke {
+		t.Errorf("it is told %+v", patient.why)
+	}
 }
 
 func TestAMistakeOfTheBackendIsToldInAGoaway(t *testing.T) {

@@ -53,7 +53,7 @@ func (c *h2Conn) Reset(h *http2.Stream, code http2.Code, why *http2.Error) {
 	case h.Unprocessed():
 		s.err = errUnprocessed
 		c.refused(code)
-	case why != nil && !c.h2.Settled():
+	case why != nil && !c.h2.HasSettings():
 		s.err = errForeign
 	case c.h2.Err() != nil: // it was another stream perhaps
 		s.err = &Error{Reason: why.Reason, Lost: true, Broke: true}
@@ -155,7 +155,7 @@ func (c *h2Conn) deliverOutcome(s *stream, owner Owner) {
 		s.fail(owner, true, c.connectErr)
 	case c.err != nil:
 		s.fail(owner, true, c.err)
-	case s.upgrade && !c.h2.Settled():
+	case s.upgrade && !c.h2.HasSettings():
 		s.awaitSettings()
 	default:
 		first := !c.reported

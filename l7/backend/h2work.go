@@ -68,9 +68,9 @@ func (c *h2Conn) BackendReadable() {
 		c.lastRead, c.pinged = c.pool.loop.Now(), 0
 		c.busy = true
 		broken := c.h2.Receive(in[:n]) != nil
-		if c.h2.Settled() {
+		if c.h2.HasSettings() {
 			c.dest.maxConcurrent = max(1, c.h2.Allowed())
-			c.settle()
+			c.gotSettings()
 		}
 		c.dispatch()
 		c.busy = false
@@ -94,7 +94,7 @@ func (c *h2Conn) BackendDrained() {
 	c.work()
 }
 
-// work lets the exchanges hear what there is and writes what they say.
+// work passes events to the exchanges and writes what they send.
 func (c *h2Conn) work() {
 	if c.busy {
 		return
@@ -120,7 +120,7 @@ func (c *h2Conn) work() {
 	}
 }
 
-// write writes what there is to say, once. It reports whether there may be more
+// write writes the pending output, once. It reports whether there may be more
 // to do.
 func (c *h2Conn) write() bool {
 	if c.conn == nil || c.h2 == nil || c.conn.Pending() != 0 {

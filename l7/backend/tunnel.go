@@ -33,12 +33,12 @@ func (s *stream) awaitSettings() {
 	s.deadline = s.conn.pool.loop.Now() + s.timeout
 }
 
-// settle lets the exchanges go on that have waited for the backend's settings.
-func (c *h2Conn) settle() {
-	if c.settled {
+// gotSettings lets the exchanges go on that have waited for the backend's settings.
+func (c *h2Conn) gotSettings() {
+	if c.hasSettings {
 		return
 	}
-	c.settled = true
+	c.hasSettings = true
 	for s := c.streams.First(); s != nil; s = s.links.Next() {
 		if s.awaitsSettings {
 			s.awaitsSettings, s.deadline = false, 0
@@ -47,7 +47,7 @@ func (c *h2Conn) settle() {
 	}
 }
 
-// switched makes the answer that a tunnel stands one of HTTP/1.1.
+// switched makes the answer that a tunnel is established one of HTTP/1.1.
 func (s *stream) switched(head []byte) []byte {
 	s.pipe.Chunked = false
 	out := append(s.conn.pool.loop.Scratch[:0], "HTTP/1.1 101 Switching Protocols\r\n"...)

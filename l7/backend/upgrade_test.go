@@ -41,7 +41,7 @@ func TestAnUpgradeWaitsUntilTheBackendHasGreeted(t *testing.T) {
 	addr, greet := reticent(t)
 	d := newDesk(t, addr)
 	first := d.upgrading()
-	time.Sleep(50 * time.Millisecond) // the connection stands by now
+	time.Sleep(50 * time.Millisecond) // the connection is established by now
 	second := d.upgrading()
 	if second.reused || len(first.heard)+len(second.heard) != 0 {
 		t.Fatal("they go on without knowing what the backend takes")

@@ -1,18 +1,18 @@
 package client
 
 import (
-	"github.com/sluicelb/sluice/core/refusal"
+	"github.com/sluicelb/sluice/core/rejection"
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// Client is who asks for one exchange after the other: a connection of HTTP/1, or
-// for one exchange a stream of HTTP/2.
+// Client is the client side of exchanges: a connection of HTTP/1 for one after the
+// other, a stream of HTTP/2 for one.
 //
 // What is sent differs: HTTP/1 gets bodies in chunks, with the trailer behind the
 // last one; where Peer.Frames says so they are sent as they are, their end is told
 // and the trailer given apart.
 type Client interface {
-	// From is the connection it asks over.
+	// From is the connection its requests come over.
 	From() *Peer
 	// Serve has ex told what happens to the client; after nil nobody is.
 	Serve(ex Exchange)
@@ -82,10 +82,10 @@ type Exchange interface {
 	ClientDrained()
 	ClientExpired()
 	ClientGone()
-	// Heeds is which ends of the client are looked for.
-	Heeds() Heed
-	// Deaf reports whether no more of the body is taken.
-	Deaf() bool
+	// Watches is which ways a client goes away are looked for.
+	Watches() Watch
+	// BodyRefused reports whether no more of the body is taken.
+	BodyRefused() bool
 	// Reconcile ends the exchange if the table wants it.
 	Reconcile(t *table.Table)
 	// Abort ends it in any case.
@@ -94,15 +94,15 @@ type Exchange interface {
 	End()
 }
 
-// Heed is which ends of its client end an exchange without being read.
-type Heed uint8
+// Watch is which ways its client goes away end an exchange at once.
+type Watch uint8
 
-// HeedNothing is for tunnels, which read what was said last; HeedResets for
-// clients who may end their direction; HeedEnds for all others.
+// WatchNothing is for tunnels, which read what was said last; WatchResets for
+// clients who may end their direction; WatchCloses for all others.
 const (
-	HeedNothing Heed = iota
-	HeedResets
-	HeedEnds
+	WatchNothing Watch = iota
+	WatchResets
+	WatchCloses
 )
 
 // Handler serves requests.
@@ -113,7 +113,7 @@ type Handler interface {
 	// returned.
 	Begin(c Client, f *table.Farm, head, rest []byte) (used int)
 	// Answered is told of an answer to what never became a request.
-	Answered(p *Peer, f *table.Farm, class refusal.Class, status, bytes int)
+	Answered(p *Peer, f *table.Farm, class rejection.Class, status, bytes int)
 }
 
 // taking watches whether a client takes what is pending.

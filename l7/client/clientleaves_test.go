@@ -54,7 +54,7 @@ func newThinker(t *testing.T) *thinker {
 	return th
 }
 
-// service has a place for one exchange; with kept they go on when their client
+// service has room for one exchange; with kept they go on when their client
 // has ended its direction.
 func (th *thinker) service(kept bool) farm.Service {
 	s := l7test.Service("web", th.Addr)
@@ -73,7 +73,11 @@ type visitor struct {
 
 func visitorOf(t *testing.T, addr string, secure bool) *visitor {
 	t.Helper()
-	v := &visitor{t: t, tcp: l7test.Dial(t, addr).TCPConn}
+	return visitorOn(t, l7test.Dial(t, addr).TCPConn, secure)
+}
+
+func visitorOn(t *testing.T, tcp *net.TCPConn, secure bool) *visitor {
+	v := &visitor{t: t, tcp: tcp}
 	v.conn = v.tcp
 	if secure {
 		v.secure = tls.Client(v.tcp, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}})
@@ -216,9 +220,9 @@ func TestNothingIsDoneForAClientThatLeftLater(t *testing.T) {
 
 // atOnce lets the loop find what do brings as one event.
 func atOnce(a *l7test.Appliance, do func()) {
-	held, stands := make(chan struct{}), make(chan struct{})
-	a.Loops[0].Post(func() { close(stands); <-held })
-	<-stands
+	held, stopped := make(chan struct{}), make(chan struct{})
+	a.Loops[0].Post(func() { close(stopped); <-held })
+	<-stopped
 	do()
 	close(held)
 }

@@ -1,8 +1,8 @@
-// Package client is who asks: it accepts connections, reads requests off them and
+// Package client serves clients: it accepts connections, reads requests off them and
 // has a Handler serve each. To the exchange that comes of one its Client is a
 // connection of HTTP/1 or a stream of HTTP/2, and it need not know which.
 //
-//	Server        one loop's clients: listeners, connections, and what becomes of them when the table changes
+//	Server        one loop's clients: listeners, connections, and what a new table changes for them
 //	Peer          a connection, whatever is spoken on it
 //	Client        read body, write head, write body, room, deadline, end
 //	Handler       serves requests

@@ -3,7 +3,7 @@ package client
 import (
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/ports"
-	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/rejected"
 	"github.com/sluicelb/sluice/l7/state"
 	"github.com/sluicelb/sluice/l7/table"
 )
@@ -13,14 +13,14 @@ type door struct {
 	server   *Server
 	port     *ports.Port
 	listener *loop.Listener
-	held     *state.Places // of the connection that is being accepted
-	waits    bool          // in a queue
+	held     *state.ClientLimit // of the connection that is being accepted
+	waits    bool               // in a queue
 }
 
 // Wake implements state.Door: it lets the door try again, on its loop.
 func (d *door) Wake() { d.server.loop.Post(d.open) }
 
-// open goes on accepting after there was no place.
+// open goes on accepting after there was no slot.
 func (d *door) open() {
 	d.waits = false
 	d.listener.Resume()
@@ -31,15 +31,15 @@ func (d *door) open() {
 func (d *door) Enter() bool {
 	f := d.server.table.Load().Farm(d.port)
 	switch {
-	case f == nil || f.Places == nil:
+	case f == nil || f.ClientLimit == nil:
 		return true
-	case f.Places.Enter(f.MaxClients):
-		d.held = f.Places
+	case f.ClientLimit.Enter(f.MaxClients):
+		d.held = f.ClientLimit
 		return true
 	case f.Refuses:
 		return true
-	case !d.waits && f.Places.Wait(d, f.MaxClients):
-		d.held = f.Places
+	case !d.waits && f.ClientLimit.Wait(d, f.MaxClients):
+		d.held = f.ClientLimit
 		return true
 	}
 	d.waits = true
@@ -54,30 +54,30 @@ func (d *door) Leave() {
 	}
 }
 
-// place gives the connection that was accepted its place. full says that there
+// admit gives the connection that was accepted its slot. full says that there
 // is none.
-func (d *door) place(f *table.Farm) (held *state.Places, full bool) {
+func (d *door) admit(f *table.Farm) (held *state.ClientLimit, full bool) {
 	held, d.held = d.held, nil
 	switch {
-	case held != nil || f.Places == nil:
-	case f.Refuses && !f.Places.Enter(f.MaxClients):
+	case held != nil || f.ClientLimit == nil:
+	case f.Refuses && !f.ClientLimit.Enter(f.MaxClients):
 		return nil, true
 	case f.Refuses:
-		held = f.Places
+		held = f.ClientLimit
 	default: // the bound was set since Enter
-		f.Places.Occupy()
-		held = f.Places
+		f.ClientLimit.Occupy()
+		held = f.ClientLimit
 	}
 	return held, false
 }
 
-// turnAway answers a client for whom there is no place, as soon and as briefly
+// turnAway answers a client for whom there is no slot, as soon and as briefly
 // as possible. With TLS there is nothing to say before a handshake.
 func (s *Server) turnAway(f *table.Farm, c *loop.Conn) {
 	st := s.shard.Farm(f.ID)
 	st.Connections++
 	st.Responses[4]++
-	s.note(f.ID, refused.TooManyClients, 503, f.Name, "as many clients as the farm may have", c.Peer())
+	s.note(f.ID, rejected.TooManyClients, 503, f.Name, "as many clients as the farm may have", c.Peer())
 	if f.TLS != nil {
 		c.Abort()
 		return
@@ -98,9 +98,9 @@ func (s *Server) turnAway(f *table.Farm, c *loop.Conn) {
 }
 
 // occupy counts clients that came in before their farm had a bound.
-func occupy(f *table.Farm, place **state.Places) {
-	if f != nil && f.Places != nil && *place == nil {
-		f.Places.Occupy()
-		*place = f.Places
+func occupy(f *table.Farm, held **state.ClientLimit) {
+	if f != nil && f.ClientLimit != nil && *held == nil {
+		f.ClientLimit.Occupy()
+		*held = f.ClientLimit
 	}
 }

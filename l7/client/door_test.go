@@ -104,9 +104,9 @@ func TestClientsBeyondTheBoundAreRefused(t *testing.T) {
 			t.Errorf("it goes on: %q", rest)
 		}
 	}
-	l7test.Eventually(t, "each refusal leaves a line", func() bool { return len(a.Log.Lines("too-many-clients")) == 5 })
+	l7test.Eventually(t, "each rejection leaves a line", func() bool { return len(a.Log.Lines("too-many-clients")) == 5 })
 	_ = in[0].Close()
-	l7test.Eventually(t, "a place is free", func() bool { return l7test.Dial(t, addr).Send(get("/")).Get().StatusCode == 200 })
+	l7test.Eventually(t, "a slot is free", func() bool { return l7test.Dial(t, addr).Send(get("/")).Get().StatusCode == 200 })
 }
 
 // The bound holds at every moment, however many come and go on several loops.
@@ -132,7 +132,7 @@ func TestBoundIsExactOverAllLoops(t *testing.T) {
 					buf := make([]byte, 4096)
 					n, err := c.Read(buf)
 					if err == nil && strings.HasPrefix(string(buf[:n]), "HTTP/1.1 200") {
-						// From its answer to its end the client has a place for sure.
+						// From its answer to its end the client has a slot for sure.
 						now := inside.Add(1)
 						for m := most.Load(); now > m && !most.CompareAndSwap(m, now); m = most.Load() {
 						}
@@ -153,7 +153,7 @@ func TestBoundIsExactOverAllLoops(t *testing.T) {
 		}
 		l7test.Eventually(t, "all have left", func() bool { return a.Segment.SumFarm(1).Established == 0 })
 		if in, _ := count(dialled(t, addr, bound)); len(in) != bound {
-			t.Errorf("%s: afterwards only %d places are left", what, len(in))
+			t.Errorf("%s: afterwards only %d slots are left", what, len(in))
 		}
 	}
 }
@@ -235,5 +235,5 @@ func TestHTTP2ConnectionsHaveAPlace(t *testing.T) {
 		t.Error("the connection of HTTP/2 is not counted once")
 	}
 	c.CloseIdleConnections()
-	l7test.Eventually(t, "its place is free", func() bool { return l7test.Dial(t, addr).Send(get("/")).Get().StatusCode == 200 })
+	l7test.Eventually(t, "its slot is free", func() bool { return l7test.Dial(t, addr).Send(get("/")).Get().StatusCode == 200 })
 }

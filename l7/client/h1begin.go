@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/proxyproto"
 	"github.com/sluicelb/sluice/l7/http2"
-	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/rejected"
 	"github.com/sluicelb/sluice/l7/table"
 )
 
@@ -23,9 +23,9 @@ func (c *h1Conn) readProxyHeader() {
 	case proxyproto.Taken:
 		c.proxyHeaderTaken()
 	case proxyproto.Bad:
-		// There is no answer: whoever gets it may not be who it is for.
+		// There is no answer: it could reach somebody else.
 		c.Stats().BadRequests++
-		c.Note(refused.BadProxyHeader, 0, why)
+		c.Note(rejected.BadProxyHeader, 0, why)
 		c.close()
 	case proxyproto.Gone, proxyproto.Failed:
 		c.close()
@@ -49,7 +49,7 @@ func (c *h1Conn) proxyHeaderTaken() {
 func (c *h1Conn) proxyHeaderExpired() {
 	if c.proxyHeader.Begun() {
 		c.Stats().Timeouts++
-		c.Note(refused.Timeout, 0, "PROXY header not complete in time")
+		c.Note(rejected.Timeout, 0, "PROXY header not complete in time")
 	}
 	c.close()
 }
@@ -78,8 +78,8 @@ func (c *h1Conn) notSecure() {
 		return
 	}
 	c.Stats().BadRequests++
-	c.Note(refused.BadRequest, 0, "plain HTTP on a port with TLS")
-	c.server.handler.Answered(&c.Peer, f, refused.BadRequest, f.TLS.PlainStatus, len(f.TLS.Plain))
+	c.Note(rejected.BadRequest, 0, "plain HTTP on a port with TLS")
+	c.server.handler.Answered(&c.Peer, f, rejected.BadRequest, f.TLS.PlainStatus, len(f.TLS.Plain))
 	c.Answer(f.TLS.Plain, true)
 }
 

@@ -1,11 +1,8 @@
 package client_test
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"net"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -123,44 +120,5 @@ func TestBytesBehindAnUpgradeReachTheTunnel(t *testing.T) {
 	_ = c.CloseWrite()
 	if _, got, _ := strings.Cut(c.Rest(), "\r\n\r\n"); got != early+"late" {
 		t.Fatalf("%d bytes came back, want %d", len(got), len(early)+4)
-	}
-}
-
-// Nothing of it is an exchange any more: the answers are the client's to take.
-func TestClientThatTakesNoAnswersIsLate(t *testing.T) {
-	t.Parallel()
-	s := l7test.Service("web")
-	s.Redirect = "http://b.test/" + strings.Repeat("a", 1000)
-	a := l7test.New(t, 1)
-	c, err := net.Dial("tcp", a.Serve(quick, s))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(30 * time.Second))
-	many := []byte(strings.Repeat(get("/"), 1000))
-	for err == nil {
-		_, err = c.Write(many)
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Fatal("the connection stays, though nothing is taken")
-	}
-	if n := a.Segment.SumFarm(1).Timeouts; n != 1 {
-		t.Errorf("%d time-outs are counted, want 1", n)
-	}
-	idle(t, a)
-}
-
-func TestHeadHasItsTimeFromItsFirstByte(t *testing.T) {
-	t.Parallel()
-	b := l7test.NewBackend(t, l7test.Answer(ok))
-	addr := l7test.New(t, 1).Serve(func(h *farm.HTTP) { h.RequestTimeout = 2 }, l7test.Service("web", b.Addr))
-	c := l7test.Dial(t, addr).Send(get("/"))
-	c.Get()
-	time.Sleep(1500 * time.Millisecond)
-	c.Send("GET / HT")
-	time.Sleep(time.Second)
-	if res := c.Send("TP/1.1\r\nHost: a.test\r\n\r\n").Get(); res.StatusCode != 200 {
-		t.Errorf("got %s for a head that came within its time", res.Status)
 	}
 }

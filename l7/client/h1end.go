@@ -4,39 +4,40 @@ import (
 	"io"
 
 	"github.com/sluicelb/sluice/core/loop"
-	"github.com/sluicelb/sluice/core/refusal"
-	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/core/proxyproto"
+	"github.com/sluicelb/sluice/core/rejection"
+	"github.com/sluicelb/sluice/l7/rejected"
 	"github.com/sluicelb/sluice/l7/table"
 )
 
 // refuse answers a head that is not acceptable and ends the connection.
 func (c *h1Conn) refuse(err error) {
-	class, status, reason := refused.Classify(err)
-	c.refuseFor(refused.Because(class, status, reason))
+	class, status, reason := rejected.Classify(err)
+	c.refuseFor(rejected.Because(class, status, reason))
 }
 
 // refuseFor is refuse for what is not http1's to judge.
-func (c *h1Conn) refuseFor(no *refused.Cause) {
+func (c *h1Conn) refuseFor(no *rejected.Cause) {
 	c.countRefused(no)
 	c.lastAnswer(no.Class, no.Status)
 }
 
 // lastAnswer answers with status and ends the connection.
-func (c *h1Conn) lastAnswer(class refusal.Class, status int) {
-	c.Answer(c.refusal(class, status), true)
+func (c *h1Conn) lastAnswer(class rejection.Class, status int) {
+	c.Answer(c.rejection(class, status), true)
 }
 
 // countRefused counts what was refused before it was a request.
-func (p *Peer) countRefused(no *refused.Cause) {
+func (p *Peer) countRefused(no *rejected.Cause) {
 	p.Note(no.Class, no.Status, no.Reason)
 	s := p.Stats()
-	refused.Count(s, no.Class)
+	rejected.Count(s, no.Class)
 	s.Responses[no.Status/100-1]++
 }
 
-// refusal is the answer to what was refused so. It is good until the next call on
+// rejection is the answer to what was refused so. It is good until the next call on
 // the loop.
-func (p *Peer) refusal(class refusal.Class, status int) []byte {
+func (p *Peer) rejection(class rejection.Class, status int) []byte {
 	w, f := p.server, p.Farm()
 	var a table.Answers
 	if f != nil {
@@ -98,9 +99,70 @@ func (c *h1Conn) ended(err error) {
 	case err == loop.ErrDry:
 	case err == io.EOF && c.seen > 0:
 		c.Stats().BadRequests++
-		c.Note(refused.BadRequest, 0, "connection ended within the head")
+		c.Note(rejected.BadRequest, 0, "connection ended within the head")
 		c.close() // half a head: nobody waits for an answer to it
 	default:
 		c.close()
 	}
+}
+
+// Expired implements loop.Handler.
+func (c *h1Conn) Expired(*loop.Conn) {
+	switch {
+	case c.ex != nil:
+		c.ex.ClientExpired()
+	case c.slow:
+		c.waitedOut()
+	case c.Conn.Pending() != 0:
+		if c.Stalled(c.timeout()) {
+			c.Stats().Timeouts++
+			c.Note(rejected.Timeout, 0, "answer not taken in time")
+			c.abort()
+		}
+	case c.proxyHeader.Expected != proxyproto.Nothing:
+		c.proxyHeaderExpired()
+	case c.seen > 0:
+		s := c.Stats()
+		s.Timeouts++
+		s.Responses[3]++
+		c.Note(rejected.Timeout, 408, "head not complete in time")
+		c.lastAnswer(rejected.Timeout, 408)
+	default:
+		c.close()
+	}
+}
+
+// Failed implements loop.Handler. The exchange may be what is broken, so the
+// client is counted out before it ends.
+func (c *h1Conn) Failed(*loop.Conn, error) {
+	ex := c.ex
+	c.forget()
+	if ex != nil {
+		ex.End()
+	}
+}
+
+func (c *h1Conn) exchanges(fn func(Exchange)) {
+	if c.ex != nil {
+		fn(c.ex)
+	}
+}
+
+func (c *h1Conn) reconcile(t *table.Table) {
+	switch {
+	case c.ex != nil || t.Farm(c.port) != nil:
+		c.kept.Drop(t.Lost)
+	case c.Conn.Pending() != 0:
+		c.linger()
+	default:
+		c.close()
+	}
+}
+
+func (c *h1Conn) forceClose() {
+	if c.ex != nil {
+		c.ex.Abort()
+		return
+	}
+	c.close()
 }

@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"runtime"
@@ -141,13 +142,11 @@ func TestHTTP2ConnectionHoldsLittle(t *testing.T) {
 			for id := uint32(1); id < 256; id += 2 {
 				c.ask(p, id)
 			}
-			time.Sleep(500 * time.Millisecond)
-			// What the backends recorded is theirs, and goroutines of the test.
-			n := held() - before - 4*len(b.Received())
-			t.Logf("%d KiB", n>>10)
-			if n > c.most {
-				t.Errorf("%d KiB are held for one connection", n>>10)
-			}
+			time.Sleep(500 * time.Millisecond) // all that was asked has come, also on a slow machine
+			l7test.Eventually(t, fmt.Sprintf("at most %d KiB are held for one connection", c.most>>10), func() bool {
+				// What the backends recorded is theirs, and goroutines of the test.
+				return held()-before-4*len(b.Received()) <= c.most
+			})
 			if n := strings.Count(b.Received(), "GET /silent"); n > maxHeads/60000 {
 				t.Errorf("%d heads of 60 KiB were kept at once", n)
 			}

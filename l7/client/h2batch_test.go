@@ -137,9 +137,9 @@ func TestManyRequestsOfOneConnectionGiveWayToOthers(t *testing.T) {
 	other := l7test.Dial(t, addr)
 	_, _ = io.WriteString(other.TCPConn, "GET /warm HTTP/1.1\r\n")
 	<-order
-	held, stands := make(chan struct{}), make(chan struct{})
-	a.Loops[0].Post(func() { close(stands); <-held })
-	<-stands
+	held, stopped := make(chan struct{}), make(chan struct{})
+	a.Loops[0].Post(func() { close(stopped); <-held })
+	<-stopped
 	together(t, p, func() {
 		for id := uint32(3); id < 2*streams+3; id += 2 {
 			p.Ask(id, true, "GET", "/many")

@@ -3,7 +3,7 @@ package client
 import (
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/http2"
-	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/rejected"
 	"github.com/sluicelb/sluice/l7/table"
 )
 
@@ -56,7 +56,7 @@ func (c *h2Conn) stalled(now, timeout int64) bool {
 // late counts a client that kept us waiting.
 func (c *h2Conn) late(reason string) {
 	c.Stats().Timeouts++
-	c.Note(refused.Timeout, 0, reason)
+	c.Note(rejected.Timeout, 0, reason)
 }
 
 // farewell ends the connection in order; streams there still are end with it.
@@ -88,15 +88,15 @@ func (c *h2Conn) tellRefused() {
 		switch {
 		case why == http2.ErrHeadTooLong: // answered 431, and counted there
 		case why.Code == http2.CodeEnhanceYourCalm || why.Code == http2.CodeRefusedStream:
-			c.Note(refused.Flood, 0, why.Reason)
+			c.Note(rejected.Flood, 0, why.Reason)
 		default:
 			c.Stats().BadRequests++
-			c.Note(refused.BadRequest, 0, why.Reason)
+			c.Note(rejected.BadRequest, 0, why.Reason)
 		}
 	})
 }
 
-// learn calls fn for each refusal of HTTP/2 since the last time.
+// learn calls fn for each rejection of HTTP/2 since the last time.
 func (s *Server) learn(fn func(*http2.Error)) {
 	for i, why := range http2.Errors() {
 		for n := s.shared.Count(why); s.refusedBefore[i] < n; s.refusedBefore[i]++ {
@@ -129,7 +129,7 @@ func (c *h2Conn) reconcile(t *table.Table) {
 	c.flush()
 }
 
-func (c *h2Conn) expel() { c.close() }
+func (c *h2Conn) forceClose() { c.close() }
 
 // Failed implements loop.Handler: a panic in work for one of the streams. The
 // connection is counted out before its exchanges end, because one of them may

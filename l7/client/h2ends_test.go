@@ -157,7 +157,7 @@ func TestHTTP2CarriesTunnels(t *testing.T) {
 	p.Want("5 RST_STREAM CANCEL")
 
 	p.Ask(7, false, "CONNECT", "/not", ":protocol", "websocket")
-	p.Want("7 HEADERS 502") // 200 would mean that the tunnel stands
+	p.Want("7 HEADERS 502") // 200 would mean that the tunnel is established
 	p.Next()
 	p.Want("7 RST_STREAM NO_ERROR")
 

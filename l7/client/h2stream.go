@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/list"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/http2"
-	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/rejected"
 )
 
 // stream is the client of one request: a stream of a connection of HTTP/2.
@@ -87,16 +87,16 @@ func (s *stream) begin(head []byte) {
 
 // refuse answers a head that is not acceptable.
 func (s *stream) refuse(err error) {
-	class, status, reason := refused.Classify(err)
-	s.conn.countRefused(refused.Because(class, status, reason))
-	s.Answer(s.conn.refusal(class, status), true)
+	class, status, reason := rejected.Classify(err)
+	s.conn.countRefused(rejected.Because(class, status, reason))
+	s.Answer(s.conn.rejection(class, status), true)
 }
 
 // Data implements http2.Handler: bytes of a request body.
 func (c *h2Conn) Data(of *http2.Stream, p []byte, end bool) {
 	c.moved = true
 	s := of.Owner.(*stream)
-	if s.ex == nil && !s.waits || s.ex != nil && s.ex.Deaf() {
+	if s.ex == nil && !s.waits || s.ex != nil && s.ex.BodyRefused() {
 		of.Consumed(len(p)) // it was answered already
 		p = nil
 	}

@@ -115,7 +115,6 @@ func TestHTTP2ClientsThatKeepUsWaitingAreLate(t *testing.T) {
 			})
 			a := l7test.New(t, 1)
 			addr := a.Serve(func(h *farm.HTTP) { h.RequestTimeout = 1 }, l7test.Service("web", b.Addr))
-			begin := time.Now()
 			p := c.connect(t, addr)
 			over := make(chan struct{})
 			if c.drip != nil {
@@ -132,9 +131,6 @@ func TestHTTP2ClientsThatKeepUsWaitingAreLate(t *testing.T) {
 			}
 			frames := p.Ended()
 			close(over)
-			if took := time.Since(begin); took > 8*time.Second {
-				t.Errorf("served for %v", took)
-			}
 			if last := strings.Join(frames, "\n"); c.last != "" && !strings.HasSuffix(last, c.last) {
 				t.Errorf("ends with %.100q, want %s", last, c.last)
 			}

@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/ports"
-	"github.com/sluicelb/sluice/core/refusal"
+	"github.com/sluicelb/sluice/core/rejection"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/state"
@@ -24,10 +24,10 @@ type Peer struct {
 	began  bool // a first request head was complete
 	port   *ports.Port
 	server *Server
-	h2     *h2Conn       // nil for HTTP/1
-	place  *state.Places // what it has a place of; nil without a bound
-	kept   *dial.Kept    // see Kept
-	shown  *[]byte       // see Certificate
+	h2     *h2Conn            // nil for HTTP/1
+	limit  *state.ClientLimit // what it is counted in; nil without a bound
+	kept   *dial.Kept         // see Kept
+	shown  *[]byte            // see Certificate
 }
 
 // protocol is what differs with what a client speaks.
@@ -72,14 +72,14 @@ func (p *Peer) countOut() {
 	if !p.began {
 		s.Pending--
 	}
-	if p.place != nil {
-		p.place.Leave()
+	if p.limit != nil {
+		p.limit.Leave()
 	}
 }
 
 // Note counts and writes down what the client is refused for. status is that of
 // the answer, 0 without one; reason is a text of ours, never bytes of the client.
-func (p *Peer) Note(class refusal.Class, status int, reason string) {
+func (p *Peer) Note(class rejection.Class, status int, reason string) {
 	w := p.server
 	name := ""
 	if f := w.table.Load().Farms[p.FarmID]; f != nil {
@@ -88,9 +88,9 @@ func (p *Peer) Note(class refusal.Class, status int, reason string) {
 	w.note(p.FarmID, class, status, name, reason, p.Conn.Peer())
 }
 
-func (s *Server) note(farm uint32, class refusal.Class, status int, name, reason string, client netip.AddrPort) {
-	s.shard.Refusals(farm)[class]++
-	s.refusals.Add(s.loop.Now(), refusal.Event{
+func (s *Server) note(farm uint32, class rejection.Class, status int, name, reason string, client netip.AddrPort) {
+	s.shard.Rejections(farm)[class]++
+	s.rejections.Add(s.loop.Now(), rejection.Event{
 		Class: class, Status: uint16(status), Farm: name, Reason: reason, Client: client,
 	})
 }

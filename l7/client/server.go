@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/ports"
 	"github.com/sluicelb/sluice/core/proxyproto"
-	"github.com/sluicelb/sluice/core/refusal"
+	"github.com/sluicelb/sluice/core/rejection"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/http2"
@@ -22,24 +22,24 @@ const second = int64(time.Second)
 // Config is what a Server works with. All of it belongs to its loop, but for the
 // table and the penalties, which loops share.
 type Config struct {
-	Loop      *loop.Loop
-	Handler   Handler
-	Request   *http1.Request // the one at hand is parsed into it
-	Table     *atomic.Pointer[table.Table]
-	Shard     *stats.Shard
-	Refusals  *refusal.Recorder
-	Penalties *Penalties
+	Loop       *loop.Loop
+	Handler    Handler
+	Request    *http1.Request // the one at hand is parsed into it
+	Table      *atomic.Pointer[table.Table]
+	Shard      *stats.Shard
+	Rejections *rejection.Recorder
+	Penalties  *Penalties
 }
 
 // Server is one loop's clients.
 type Server struct {
-	loop      *loop.Loop
-	handler   Handler
-	request   *http1.Request
-	table     *atomic.Pointer[table.Table]
-	shard     *stats.Shard
-	refusals  *refusal.Recorder
-	penalties *Penalties
+	loop       *loop.Loop
+	handler    Handler
+	request    *http1.Request
+	table      *atomic.Pointer[table.Table]
+	shard      *stats.Shard
+	rejections *rejection.Recorder
+	penalties  *Penalties
 
 	listeners map[*ports.Port]*loop.Listener
 	conns     *loop.FreeList[h1Conn]
@@ -57,7 +57,7 @@ type Server struct {
 func NewServer(c Config) *Server {
 	return &Server{
 		loop: c.Loop, handler: c.Handler, request: c.Request, table: c.Table,
-		shard: c.Shard, refusals: c.Refusals, penalties: c.Penalties,
+		shard: c.Shard, rejections: c.Rejections, penalties: c.Penalties,
 		listeners: map[*ports.Port]*loop.Listener{},
 		conns:     loop.NewFreeList[h1Conn](c.Loop),
 		skew:      state.Clock(c.Loop.Time(0)),
@@ -124,13 +124,13 @@ func (s *Server) accept(d *door, c *loop.Conn) {
 		c.Close()
 		return
 	}
-	place, full := d.place(f)
+	held, full := d.admit(f)
 	if full {
 		s.turnAway(f, c)
 		return
 	}
 	cl := s.conns.Get()
-	*cl = h1Conn{Peer: Peer{protocol: speaksHTTP1, Conn: c, FarmID: f.ID, server: s, port: d.port, place: place}}
+	*cl = h1Conn{Peer: Peer{protocol: speaksHTTP1, Conn: c, FarmID: f.ID, server: s, port: d.port, limit: held}}
 	c.SetHandler(cl)
 	switch cl.proxyHeader.Expected = proxyproto.Expect(f.ProxyIn, f.Trusted, c.Peer().Addr()); {
 	case cl.proxyHeader.Expected != proxyproto.Nothing: // comes before TLS
@@ -151,9 +151,9 @@ type conn interface {
 	// exchanges calls fn for those under way.
 	exchanges(fn func(Exchange))
 	// reconcile brings the connection in line with a new table, after its exchanges;
-	// expel ends it with all of them.
+	// forceClose ends it with all of them.
 	reconcile(t *table.Table)
-	expel()
+	forceClose()
 }
 
 // each calls fn for every connection.
@@ -177,7 +177,7 @@ func (s *Server) Reconcile(over map[*ports.Port]bool) {
 	s.Exchanges(func(ex Exchange) { ex.Reconcile(t) })
 	s.each(func(c conn) {
 		p := c.From()
-		occupy(t.Farms[p.FarmID], &p.place)
+		occupy(t.Farms[p.FarmID], &p.limit)
 		c.reconcile(t)
 	})
 	if len(over) == 0 {
@@ -185,7 +185,7 @@ func (s *Server) Reconcile(over map[*ports.Port]bool) {
 	}
 	s.each(func(c conn) {
 		if p := c.From(); over[p.port] && p.Farm() == nil {
-			c.expel()
+			c.forceClose()
 		}
 	})
 }

@@ -2,8 +2,8 @@
 // what clients accept. It is the door to the libraries of gzip, zstd and brotli.
 //
 //	pool.Get(coding, level)     an encoder of this loop, or nil when they use enough
-//	e.Write(dst, p)             dst with what came of p so far appended
-//	e.Flush(dst)                the same with all there is: the client can read it
+//	e.Write(dst, p)             dst with the output for p so far appended
+//	e.Flush(dst)                the same with all output: the client can read it
 //	e.Close(dst)                the same with the end of the body
 //	pool.Put(e)                 for the next body
 //

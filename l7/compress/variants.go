@@ -68,7 +68,7 @@ func brotliAt(quality, bits int) func() library {
 	}
 }
 
-// must turns a refusal of an option, which a test would have met, into a panic.
+// must turns a rejection of an option, which a test would have met, into a panic.
 func must[T library](w T, err error) library {
 	if err != nil {
 		panic("compress: " + err.Error())

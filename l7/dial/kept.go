@@ -143,5 +143,5 @@ func (kc *keptConn) BackendFailed(error) { kc.unlink() }
 // BackendDrained implements Owner; nothing was pending.
 func (kc *keptConn) BackendDrained() {}
 
-// BackendConnected implements Owner; the connection stands.
+// BackendConnected implements Owner; the connection is established.
 func (kc *keptConn) BackendConnected(int64, bool, error) {}

@@ -82,16 +82,31 @@ func TestANewNameFindsRoomAmongThoseInUse(t *testing.T) {
 		b.ask(to)
 		b.ask(to)
 	}
-	for i := range 10 {
+	const more = dial.MaxIdle/8 + 20
+	for i := range more {
 		b.connections(target(fmt.Sprintf("new%d", i)), 1)
 	}
-	for i := range 10 {
-		if _, reused := b.ask(target(fmt.Sprintf("new%d", i))); !reused {
-			t.Errorf("new name %d found no room", i)
-		}
+	// They have an eighth and one more, and then make room for each other.
+	has := func(name string, i int, want bool) {
+		t.Helper()
+		b.on(func() {
+			c := b.pool.Idle(target(fmt.Sprint(name, i)), &user{})
+			if (c != nil) != want {
+				t.Errorf("%s %d has a connection: %t", name, i, c != nil)
+			}
+			if c != nil {
+				c.Discard()
+			}
+		})
 	}
-	if _, reused := b.ask(target("used0")); reused {
-		t.Error("what was used longest ago is still there")
+	for i := range more {
+		has("new", i, i >= 19)
+	}
+	for i := range dial.MaxIdle {
+		has("used", i, i >= dial.MaxIdle/8+1)
+	}
+	if n := b.idle(3); n != 0 {
+		t.Errorf("%d are idle, none should be left", n)
 	}
 }
 

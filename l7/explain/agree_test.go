@@ -216,7 +216,7 @@ func farmByChance(t *testing.T, w *world, outcomes map[string]int) {
 	addr := a.Serve(w.farm, services...)
 	for id := uint32(1); id <= w.backend; id++ {
 		if w.may(5) {
-			a.Board.SetGuardian(id, health.Down, time.Now())
+			a.Health.SetGuardian(id, health.Down, time.Now())
 		}
 	}
 	records := l7test.RecordsOf(t, a)

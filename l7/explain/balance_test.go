@@ -46,7 +46,7 @@ func TestExplanationTellsAboutEachBackend(t *testing.T) {
 	s.Backends[1].Maintenance, s.Backends[2].Priority, s.Backends[3].Alias = farm.MaintenanceDrain, 9, "fourth"
 	a := l7test.New(t, 1)
 	a.Serve(nil, s)
-	a.Board.SetGuardian(5, health.Down, time.Now())
+	a.Health.SetGuardian(5, health.Down, time.Now())
 	e := explained(t, a, "/")
 	for i, want := range []string{"", "in maintenance: drain", "priority 9 is not served", "", "down"} {
 		b := e.Balance.Backends[i]
@@ -62,12 +62,12 @@ func TestExplanationTellsAboutEachBackend(t *testing.T) {
 	if b := e.Balance.Backends[1]; b.Status != "maintenance" || e.Balance.Backends[4].Status != "down" || e.Balance.Backends[3].Alias != "fourth" {
 		t.Errorf("got %+v", e.Balance.Backends)
 	}
-	a.Board.Eject(uint32(first+1), health.CauseTimeout, time.Now(), time.Minute)
+	a.Health.Eject(uint32(first+1), health.CauseTimeout, time.Now(), time.Minute)
 	if b := explained(t, a, "/").Balance.Backends[first]; b.Reason != "ejected for 60 more seconds at most: no answer in time" || b.Might {
 		t.Errorf("ejected: %+v", b)
 	}
 	for id := range uint32(4) {
-		a.Board.SetGuardian(id+1, health.Down, time.Now())
+		a.Health.SetGuardian(id+1, health.Down, time.Now())
 	}
 	if e = explained(t, a, "/"); e.Result.Outcome != explain.Refuse || e.Result.Status != 503 || e.Result.Step != "backends" || len(e.Balance.Backends) != 5 || e.Head != nil {
 		t.Errorf("all down: %+v", e)

@@ -17,7 +17,7 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/l7/guard"
 	"github.com/sluicelb/sluice/l7/http1"
-	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/rejected"
 	"github.com/sluicelb/sluice/l7/rewrite"
 	"github.com/sluicelb/sluice/l7/state"
 	"github.com/sluicelb/sluice/l7/table"
@@ -72,10 +72,10 @@ type explainer struct {
 // clients tells how many the farm has, if it bounds them.
 func (x *explainer) clients() {
 	f := x.farm
-	if f.Places == nil {
+	if f.ClientLimit == nil {
 		return
 	}
-	taken := f.Places.Taken()
+	taken := f.ClientLimit.Taken()
 	switch {
 	case taken < f.MaxClients:
 		x.Found(table.StepClients, "%d of %d", taken, f.MaxClients)
@@ -116,7 +116,7 @@ func (x *explainer) run(a asked) {
 	q := &x.query
 	*q = table.Query{
 		Farm: f, Req: r, Conn: loop.Dry().Imagine(netip.AddrPortFrom(a.from, 0), a.secure, a.name),
-		Now: state.Clock(time.Now()), Scratch: new(rewrite.Scratch), Gate: guard.NewGate(x.engine.Checker), Trail: &x.Trail,
+		Now: state.Clock(time.Now()), Scratch: new(rewrite.Scratch), AuthCache: guard.NewCache(x.engine.Checker), Trail: &x.Trail,
 	}
 	q.Scratch.Observe(&x.Trail)
 	switch p := q.Plan(); p.Outcome {
@@ -133,7 +133,7 @@ func (x *explainer) run(a asked) {
 
 // broken tells that the request cannot be read, or not after rules changed it.
 func (x *explainer) broken(at table.Step, err error) {
-	_, status, reason := refused.Classify(err)
+	_, status, reason := rejected.Classify(err)
 	x.Refuse(at, status, reason)
 }
 
@@ -190,10 +190,10 @@ func (x *explainer) choose(sv *table.Service) (int, bool) {
 	return x.choice.Pick(sv)
 }
 
-// oneTries is what becomes of backends that could not be connected to.
+// oneTries is what happens to backends that could not be connected to.
 const oneTries = "while none is usable one request at a time tries one that is down"
 
-// unserved tells what becomes of a request nobody can serve now.
+// unserved tells what happens to a request nobody can serve now.
 func (x *explainer) unserved(sv *table.Service) {
 	waiting := sv.Queue.Len()
 	switch {

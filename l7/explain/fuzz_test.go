@@ -13,7 +13,7 @@ import (
 
 // FuzzExplain asks about arbitrary requests: every answer has an outcome and
 // keeps its bounds, the same question has the same answer, and what a backend
-// would get is one request that is read without complaint.
+// would get is one request that is read without an error.
 func FuzzExplain(f *testing.F) {
 	for _, seed := range []explain.Question{
 		{URL: "/"}, {Method: "POST", URL: "http://a.test/x;y?q=1#z", Headers: []string{"Content-Length: 5", "X-A: 1"}, From: "192.0.2.1"},

@@ -39,7 +39,7 @@ func TestExplanationTellsWhatKeepsTheClient(t *testing.T) {
 	if other := e.Balance.Backends[1-*e.Result.Backend]; other.Reason != "not asked: the session names another" {
 		t.Errorf("the other: %+v", other)
 	}
-	a.Board.SetGuardian(uint32(*e.Result.Backend+1), health.Down, time.Now())
+	a.Health.SetGuardian(uint32(*e.Result.Backend+1), health.Down, time.Now())
 	if e = explained(t, a, "/", "Cookie: SID=me"); e.Result.Decision != "algorithm" || !strings.HasSuffix(e.Persistence.Reason, "of the session cannot be used: it is down") {
 		t.Errorf("it is down: %+v, %+v", e.Persistence, e.Result)
 	}
@@ -65,7 +65,7 @@ func TestExplanationsNameBackendsByNumber(t *testing.T) {
 	t.Parallel()
 	one, two := l7test.NewNamed(t, "0"), l7test.NewNamed(t, "1")
 	s := l7test.Sticky(60, one.Addr, two.Addr)
-	s.Backends[0].Seat, s.Backends[1].Seat = 5, 9
+	s.Backends[0].Slot, s.Backends[1].Slot = 5, 9
 	a := l7test.New(t, 1)
 	addr := a.Serve(nil, s)
 	number := map[string]int{"0": 4, "1": 8}[l7test.Come(t, addr, "me")]
@@ -89,9 +89,9 @@ func TestExplanationTellsWhyTheBackendOfAClientIsLeft(t *testing.T) {
 	silent := func(c *l7test.Recorder) { _, _ = io.Copy(io.Discard, c) }
 	one, two := l7test.NewBackend(t, silent), l7test.NewBackend(t, silent)
 	for want, spoil := range map[string]func(a *l7test.Appliance, b *farm.Backend){
-		"it is down": func(a *l7test.Appliance, b *farm.Backend) { a.Board.SetGuardian(b.ID, health.Down, time.Now()) },
+		"it is down": func(a *l7test.Appliance, b *farm.Backend) { a.Health.SetGuardian(b.ID, health.Down, time.Now()) },
 		"it is ejected": func(a *l7test.Appliance, b *farm.Backend) {
-			a.Board.Eject(b.ID, health.CauseTimeout, time.Now(), time.Minute)
+			a.Health.Eject(b.ID, health.CauseTimeout, time.Now(), time.Minute)
 		},
 		"it is cut":          func(_ *l7test.Appliance, b *farm.Backend) { b.Maintenance = farm.MaintenanceCut },
 		"it is at its limit": func(_ *l7test.Appliance, b *farm.Backend) { b.ConnLimit = 1 },

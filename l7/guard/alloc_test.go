@@ -12,7 +12,7 @@ import (
 func TestLettingInAllocatesNothing(t *testing.T) {
 	c := guard.NewChecker()
 	defer c.Close()
-	g, u, k := guard.NewGate(c), users(tea, other), guard.NewKeys([]farm.AuthKey{keyOf("one"), keyOf("two")})
+	g, u, k := guard.NewCache(c), users(tea, other), guard.NewKeys([]farm.AuthKey{keyOf("one"), keyOf("two")})
 	right, wrong, key := []byte(basic("user1:a password that is quite long")), []byte(basic("nobody:x")), []byte("two")
 	_, d := g.Look(u, right, 1)
 	g.Learn(d, 1)
@@ -26,10 +26,26 @@ func TestLettingInAllocatesNothing(t *testing.T) {
 	}
 }
 
+// What bcrypt allocates shows that it was at work: how long an answer takes tells
+// nobody which users there are.
+func TestAPasswordIsComparedWhoeverAsks(t *testing.T) {
+	c := guard.NewChecker()
+	defer c.Close()
+	g, u := guard.NewCache(c), users(tea)
+	work := func(credentials string) float64 {
+		g.Look(u, []byte(basic(credentials)), 1)
+		j := g.Job()
+		return testing.AllocsPerRun(5, func() { j.Right() })
+	}
+	if known, nobody := work("user0:x"), work("nobody:x"); known != nobody || known < 1 {
+		t.Errorf("a wrong password takes %v allocations, a user nobody is %v", known, nobody)
+	}
+}
+
 func BenchmarkLook(b *testing.B) {
 	c := guard.NewChecker()
 	defer c.Close()
-	g, u := guard.NewGate(c), users(tea)
+	g, u := guard.NewCache(c), users(tea)
 	value := []byte(basic("user0:a password that is quite long"))
 	_, d := g.Look(u, value, 1)
 	g.Learn(d, 1)

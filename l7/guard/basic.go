@@ -19,10 +19,10 @@ func Credentials(dst, value []byte) (credentials []byte, colon int, ok bool) {
 		return nil, 0, false
 	}
 	value = bytes.TrimLeft(value[len(scheme):], " ")
-	if base64.StdEncoding.DecodedLen(len(value)) > MaxCredentials+2 || bytes.ContainsAny(value, "\r\n") { // which Decode skips
+	var space [MaxCredentials + 2]byte                                                              // the padding counts, too
+	if base64.StdEncoding.DecodedLen(len(value)) > len(space) || bytes.ContainsAny(value, "\r\n") { // which Decode skips
 		return nil, 0, false
 	}
-	var space [MaxCredentials + 2]byte // the padding counts, too
 	n, err := strict.Decode(space[:], value)
 	if err != nil || n > MaxCredentials {
 		return nil, 0, false

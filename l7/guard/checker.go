@@ -11,7 +11,7 @@ import (
 // queue is how many passwords may wait to be checked: some seconds' worth.
 const queue = 64
 
-// Checker checks passwords beside the loops, a few at a time. Use NewChecker.
+// Checker checks passwords in the background, a few at a time. Use NewChecker.
 type Checker struct {
 	secret [secretLength]byte
 	jobs   chan *Job

@@ -27,9 +27,6 @@ func NewUsers(list []farm.AuthUser) *Users {
 		u.hashes[user.Name] = []byte(user.Hash)
 		u.decoys = append(u.decoys, []byte(password.Decoy(user.Hash)))
 	}
-	if len(u.decoys) == 0 {
-		return &Users{}
-	}
 	return u
 }
 

@@ -27,6 +27,14 @@ func TestAppendRequestWritesTheHeadABackendGets(t *testing.T) {
 			http1.Forward{},
 			"GET / HTTP/1.1\nHost: h\nB: 2\n",
 		},
+		"host without a blank":  {"GET / HTTP/1.1\nHost:h\nB: 2\n\n", http1.Forward{}, "GET / HTTP/1.1\nHost: h\nB: 2\n"},
+		"host, two blanks":      {"GET / HTTP/1.1\nHost:  h\nB: 2\n\n", http1.Forward{}, "GET / HTTP/1.1\nHost: h\nB: 2\n"},
+		"host, a blank behind":  {"GET / HTTP/1.1\nHost: h \nB: 2\n\n", http1.Forward{}, "GET / HTTP/1.1\nHost: h\nB: 2\n"},
+		"host in upper case":    {"GET / HTTP/1.1\nHost: H\nB: 2\n\n", http1.Forward{}, "GET / HTTP/1.1\nHost: h\nB: 2\n"},
+		"host, a dot behind":    {"GET / HTTP/1.1\nHost: h.\nB: 2\n\n", http1.Forward{}, "GET / HTTP/1.1\nHost: h\nB: 2\n"},
+		"host, an empty port":   {"GET / HTTP/1.1\nHost: h:\nB: 2\n\n", http1.Forward{}, "GET / HTTP/1.1\nHost: h\nB: 2\n"},
+		"named by Connection":   {"GET / HTTP/1.1\nHost: h\nA: 1\nB: 2\nConnection: a\n\n", http1.Forward{}, "GET / HTTP/1.1\nHost: h\nB: 2\n"},
+		"length and host named": {"GET / HTTP/1.1\nHost: h\nConnection: host, content-length\nContent-Length: 3\n\n", http1.Forward{}, "GET / HTTP/1.1\nHost: h\n+Content-Length: 3\n"},
 		"empty line before": {
 			"\nGET / HTTP/1.1\nHost: h\n\n",
 			http1.Forward{},
@@ -100,11 +108,13 @@ func withIdentity(head, identity string) string {
 
 func TestForwardedQuotesIPv6(t *testing.T) {
 	r := mustParse(t, lf("GET / HTTP/1.1\nHost: [::2]:80\n\n"))
-	got := string(http1.AppendRequest(nil, r, &http1.Forward{ClientIP: []byte("2001:db8::1"), Proto: []byte("http")}))
-	want := lf("GET / HTTP/1.1\nHost: [::2]:80\nX-Forwarded-For: 2001:db8::1\nX-Forwarded-Proto: http\nX-Forwarded-Host: [::2]:80\n" +
-		"Forwarded: for=\"[2001:db8::1]\";host=\"[::2]:80\";proto=http\n\n")
-	if got != want {
-		t.Errorf("got\n%s", got)
+	for _, client := range []string{"2001:db8::1", "::1"} {
+		got := string(http1.AppendRequest(nil, r, &http1.Forward{ClientIP: []byte(client), Proto: []byte("http")}))
+		want := lf("GET / HTTP/1.1\nHost: [::2]:80\nX-Forwarded-For: " + client + "\nX-Forwarded-Proto: http\nX-Forwarded-Host: [::2]:80\n" +
+			"Forwarded: for=\"[" + client + "]\";host=\"[::2]:80\";proto=http\n\n")
+		if got != want {
+			t.Errorf("got\n%s", got)
+		}
 	}
 }
 

@@ -233,3 +233,42 @@ func TestChunksBeyondTheLimitAreRefusedWhole(t *testing.T) {
 		t.Errorf("a chunk of 1<<59 - 1 bytes is refused: %v", r.err)
 	}
 }
+
+func TestChunkedBodiesMayFillTheirLimits(t *testing.T) {
+	extension := "1;" + strings.Repeat("e", 255) + "\r\nx\r\n"
+	trailer := func(n int) string { return "0\r\nA: " + strings.Repeat("b", n-len("A: \r\n\r\n")) + "\r\n\r\n" }
+	big := "400\r\n" + strings.Repeat("x", 0x400) + "\r\n"
+	for name, c := range map[string]struct {
+		body string
+		want error
+	}{
+		"an extension of 256 bytes":    {extension, nil},
+		"an extension of 257 bytes":    {"1;" + strings.Repeat("e", 256), http1.ErrChunkExtension},
+		"16 KiB more than data":        {strings.Repeat(extension, 64), nil}, // each outweighed by a byte of the one before
+		"more than 16 KiB over data":   {strings.Repeat(extension, 64) + "1;" + strings.Repeat("e", 64), http1.ErrChunkExtension},
+		"data outweighs extensions":    {strings.Repeat(big+extension, 100), nil},
+		"no data in advance":           {strings.Repeat(big, 100) + strings.Repeat(extension, 65), http1.ErrChunkExtension},
+		"trailers of 8 KiB":            {trailer(8 << 10), nil},
+		"trailers of 8 KiB and a byte": {trailer(8<<10 + 1), http1.ErrTrailerTooLong},
+	} {
+		for _, step := range []int{1000, len(c.body)} {
+			var d http1.Chunked
+			if r := feed(&d, c.body, true, func() int { return step }); r.err != c.want {
+				t.Errorf("%s, steps of %d: %v, want %v", name, step, r.err, c.want)
+			}
+		}
+	}
+	for length, kept := range map[int]bool{1: true, 63: true, 64: false, 65: false} {
+		var c http1.Chunked
+		c.Reset(true)
+		c.AllowAll()
+		line := strings.Repeat("n", length) + ": 1\r\n"
+		want := "0\r\n\r\n"
+		if kept {
+			want = "0\r\n" + line + "\r\n"
+		}
+		if r := feed(&c, "0\r\n"+line+"\r\n", false, func() int { return 7 }); r.out != want || r.err != nil {
+			t.Errorf("a trailer whose name has %d bytes: %+v", length, r)
+		}
+	}
+}

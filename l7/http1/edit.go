@@ -1,6 +1,6 @@
 package http1
 
-// state says what becomes of a field line when its head is written; 0 means
+// state says what happens to a field line when its head is written; 0 means
 // that it is copied as it stands.
 type state uint8
 

@@ -1,6 +1,7 @@
 package http1_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/sluicelb/sluice/l7/http1"
@@ -124,7 +125,7 @@ func TestRulesSeeWhatIsNotForged(t *testing.T) {
 }
 
 func TestLineIsNameColonBlankValue(t *testing.T) {
-	r := mustParse(t, lf("GET / HTTP/1.1\nHost: h\nA:  1 \nB:2\nC: 3\nD: 4\n\n"))
+	r := mustParse(t, lf("GET / HTTP/1.1\nHost: h\nA:  1 \nB:2\nC:\t3\nD: 4\n\n"))
 	r.Edit(indexOf(t, &r.Head, "D", 1), value(t, "four"))
 	var space []byte
 	for i, want := range []string{"Host: h", "A: 1", "B: 2", "C: 3", "D: four"} {
@@ -173,5 +174,28 @@ func TestTrustedProxyIsBelieved(t *testing.T) {
 	want := lf("GET / HTTP/1.1\nHost: h\nA: b\nX-Forwarded-For: 192.0.2.17\nX-Forwarded-Host: h\nForwarded: for=192.0.2.17;host=\"h\";proto=http\n\n")
 	if got := string(http1.AppendRequest(nil, r, &f)); got != want {
 		t.Errorf("of somebody else: got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestIdentityOfNames(t *testing.T) {
+	for name, want := range map[string]http1.Identity{
+		"x-forwarded-for": http1.IdentityFor, "X-Forwarded-Proto": http1.IdentityProto, "X-FORWARDED-HOST": http1.IdentityHost,
+		"Forwarded": http1.IdentityForwarded, "X-Forwarded-Port": 0, "X_Forwarded_For": 0, "Host": 0, "": 0, "X-Forwarded-Fo": 0,
+		"X-Forwarded-For" + strings.Repeat("x", 100): 0,
+	} {
+		if got := http1.IdentityOf([]byte(name)); got != want {
+			t.Errorf("%s: %b, want %b", name, got, want)
+		}
+	}
+}
+
+func TestDistrustedFieldsGoOnForNobody(t *testing.T) {
+	r := mustParse(t, lf("GET / HTTP/1.1\nHost: h\nX-SSL-Subject: me\nX-Forwarded-For: 10.0.0.1\nX-SSL-Issuer: me\nX-Forwarded-For: 10.0.0.2\nA: b\n\n"))
+	r.Trust()
+	r.Distrust(http1.KnownXSSL)
+	r.Distrust(http1.KnownXForwardedFor)
+	want := lf("GET / HTTP/1.1\nHost: h\nA: b\nX-Forwarded-For: 192.0.2.17\nX-Forwarded-Proto: http\nX-Forwarded-Host: h\nForwarded: for=192.0.2.17;host=\"h\";proto=http\n\n")
+	if got := string(http1.AppendRequest(nil, r, forward)); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

@@ -47,7 +47,7 @@ var (
 	ErrLength         = &Error{400, "malformed Content-Length"}
 	ErrLengthRepeated = &Error{400, "several Content-Length fields"}
 	ErrCoding         = &Error{400, "Transfer-Encoding is not exactly chunked"}
-	ErrCodingUnknown  = &Error{501, "Transfer-Encoding with a coding beside chunked"}
+	ErrCodingUnknown  = &Error{501, "Transfer-Encoding with a coding besides chunked"}
 	ErrCodingVersion  = &Error{400, "Transfer-Encoding in HTTP/1.0"}
 	ErrCodingLength   = &Error{400, "Transfer-Encoding with Content-Length"}
 	ErrConnection     = &Error{400, "malformed Connection"}

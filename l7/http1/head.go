@@ -116,7 +116,7 @@ func NeedMore(b []byte, seen int) bool {
 }
 
 // Parse of either kind of head is waits, then parse for the lines of its kind,
-// then settle. The two parse methods stay apart, a few lines each: joined by an
+// then result. The two parse methods stay apart, a few lines each: joined by an
 // interface they were never faster and in some runs 5 % slower.
 
 // waits reports that b cannot hold a whole head yet, whatever it is.
@@ -131,9 +131,9 @@ func (h *Head) waits(b []byte) bool {
 	return true
 }
 
-// settle gives what Parse answers after reading b came to n and err, and makes
+// result gives what Parse answers after reading b came to n and err, and makes
 // h ready for the bytes to come: the rest of this head or the next one.
-func (h *Head) settle(b []byte, n int, err error) (int, error) {
+func (h *Head) result(b []byte, n int, err error) (int, error) {
 	if n == 0 && err == nil {
 		if len(b) < MaxHead {
 			h.seen = len(b)
@@ -154,4 +154,267 @@ func (h *Head) begin() {
 	h.have, h.twice = 0, 0
 	h.ContentLength = -1
 	h.Chunked, h.KeepAlive, h.Upgrade = false, false, false
+}
+
+// parseFields reads field lines from b[i:] until the blank line; h.next is
+// where it stopped when bytes are missing. It answers the length of the head,
+// which then is h.Buf, or 0.
+//
+// A line is name ":" blanks value blanks CRLF. Everything the loop does not
+// expect ends up in nameError or valueError, which only have to find the fitting
+// reason.
+//
+// unfold says what happens to a line that goes on with the field before it: it
+// becomes a part of that field, or the head is refused.
+func (h *Head) parseFields(b []byte, i int, drop mask, unfold bool) (int, error) {
+	for p := b[i:]; ; {
+		if len(p) >= 2 && p[0] == '\r' && p[1] == '\n' {
+			h.Len = len(b) - len(p) + 2
+			h.Buf = b[:h.Len]
+			return h.Len, nil
+		}
+		n := firstColon(p)
+		k, ok := recognise(p, n)
+		if !ok || n == len(p) {
+			h.next = len(b) - len(p)
+			if unfold && h.NumFields > 0 && len(p) > 0 && isBlank(p[0]) {
+				n, err := h.unfold(b)
+				if n == 0 || err != nil {
+					return 0, err
+				}
+				p = p[n:]
+				continue
+			}
+			return 0, nameError(p)
+		}
+		nf := h.NumFields
+		if nf >= MaxFields {
+			return 0, ErrTooManyFields
+		}
+		v := p[n+1:]
+		for len(v) > 0 && isBlank(v[0]) {
+			v = v[1:]
+		}
+		end := firstControl(v)
+		if end < len(v) && v[end] == '\t' {
+			end = textEnd(v)
+		}
+		if end+1 >= len(v) || v[end] != '\r' || v[end+1] != '\n' {
+			h.next = len(b) - len(p)
+			return 0, valueError(v, end)
+		}
+		next := v[end+2:]
+		for end > 0 && isBlank(v[end-1]) {
+			end--
+		}
+		f := &h.Fields[nf]
+		start, value := uint32(len(b)-len(p)), uint32(len(b)-len(v))
+		f.Name.Off, f.Name.End = start, start+uint32(n)
+		f.Value.Off, f.Value.End = value, value+uint32(end)
+		f.Known, f.state = k, state(drop>>(k&63)&1)*dropped
+		h.NumFields = nf + 1
+		if h.have.has(k) {
+			h.twice |= 1 << (k & 63)
+		} else {
+			h.have |= 1 << (k & 63)
+			h.first[k&63] = uint8(nf)
+		}
+		p = next
+	}
+}
+
+// unfold takes the line at b[h.next:], which begins with a blank, into the field
+// before it: one blank takes the place of the line end and of the blanks around it
+// (RFC 9112 section 5.2), so that whoever gets the field reads one line. What that
+// leaves over are blanks at the end of the line. It answers the length of the line,
+// 0 when bytes are missing.
+func (h *Head) unfold(b []byte) (int, error) {
+	line := b[h.next:]
+	end := textEnd(line)
+	if end+1 >= len(line) || line[end] != '\r' || line[end+1] != '\n' {
+		return 0, valueError(line, end)
+	}
+	v := &h.Fields[h.NumFields-1].Value
+	at := int(v.End)
+	if more := trim(line[:end]); len(more) > 0 {
+		if v.Len() == 0 {
+			at = h.next - 2
+			v.Off = uint32(at + 1)
+		}
+		b[at] = ' '
+		at += 1 + copy(b[at+1:], more)
+		v.End = uint32(at)
+	}
+	for i := at; i < h.next+end; i++ {
+		b[i] = ' '
+	}
+	return end + 2, nil
+}
+
+// nameError says why p does not start with a field name and a colon. nil means
+// that bytes are missing.
+func nameError(p []byte) error {
+	i := 0
+	for i < len(p) && token[p[i]] != tokenNot {
+		i++
+	}
+	if i >= len(p) || p[i] == '\r' && i == 0 && i+1 >= len(p) {
+		return nil
+	}
+	switch c := p[i]; {
+	case c == '\n', c == '\r' && i == 0:
+		return ErrLineEnd
+	case i == 0 && (c == ' ' || c == '\t'):
+		return ErrFold
+	}
+	return ErrFieldName
+}
+
+// valueError says why the value that stopped at b[i] does not end in CRLF. nil
+// means that bytes are missing.
+func valueError(b []byte, i int) error {
+	if i >= len(b) || b[i] == '\r' && i+1 >= len(b) {
+		return nil
+	}
+	if b[i] == '\r' || b[i] == '\n' {
+		return ErrLineEnd
+	}
+	return ErrFieldValue
+}
+
+// framing finds the length of the body from Content-Length and
+// Transfer-Encoding (RFC 9112 section 6.3), which must not both be there.
+func (h *Head) framing() error {
+	const both = 1<<KnownContentLength | 1<<KnownTransferEncoding
+	if h.have&both == 0 {
+		return nil
+	}
+	if h.have.has(KnownTransferEncoding) {
+		switch {
+		case h.have.has(KnownContentLength):
+			return ErrCodingLength
+		case h.Minor == 0:
+			return ErrCodingVersion
+		case h.twice.has(KnownTransferEncoding),
+			!foldIsText(h.Value(int(h.first[KnownTransferEncoding])), "chunked"):
+			return h.codingError()
+		}
+		h.Chunked = true
+		return nil
+	}
+	if h.twice.has(KnownContentLength) {
+		return ErrLengthRepeated
+	}
+	return h.length(h.Value(int(h.first[KnownContentLength])))
+}
+
+// codingError tells a body that is framed by chunks and coded in a way that is
+// not known here (RFC 9112 section 6.1), from one whose end nobody can tell.
+func (h *Head) codingError() error {
+	if h.twice.has(KnownTransferEncoding) {
+		return ErrCoding
+	}
+	for v := h.Value(int(h.first[KnownTransferEncoding])); ; {
+		var coding []byte
+		coding, v = cutList(v)
+		chunks := foldIsText(coding, "chunked")
+		switch {
+		case !isToken(coding) || chunks != (len(v) == 0):
+			return ErrCoding
+		case chunks:
+			return ErrCodingUnknown
+		}
+	}
+}
+
+// length takes v as the Content-Length.
+func (h *Head) length(v []byte) error {
+	if len(v) == 0 || len(v) > 18 { // 18 digits fit an int64
+		return ErrLength
+	}
+	n := int64(0)
+	for _, c := range v {
+		if c -= '0'; c > 9 {
+			return ErrLength
+		}
+		n = n*10 + int64(c)
+	}
+	h.ContentLength = n
+	return nil
+}
+
+// foldIsText is foldIs for bytes that may be any.
+func foldIsText(b []byte, s string) bool { return len(b) == len(s) && equalLower(b, s) }
+
+// Connection options (RFC 9110 section 7.6.1).
+const (
+	optClose = 1 << iota
+	optKeepAlive
+	optUpgrade
+	optTE
+)
+
+// maxNamed bounds the fields a head may name in Connection: each is compared
+// with every field, which must not become work for an attacker to order.
+const maxNamed = 16
+
+// connection reads all Connection fields, sets KeepAlive and marks the fields
+// they name as not to be forwarded.
+func (h *Head) connection() (options uint8, err error) {
+	switch {
+	case !h.have.has(KnownConnection):
+	case !h.twice.has(KnownConnection) && foldIs(h.Value(int(h.first[KnownConnection])), "keep-alive"):
+		options = optKeepAlive
+	default:
+		named := 0
+		for i := int(h.first[KnownConnection]); i < h.NumFields; i++ {
+			if h.Fields[i].Known == KnownConnection {
+				if options, named, err = h.options(h.Value(i), options, named); err != nil {
+					return 0, err
+				}
+			}
+		}
+	}
+	h.KeepAlive = options&optClose == 0 && (h.Minor == 1 || options&optKeepAlive != 0)
+	return options, nil
+}
+
+// options reads one Connection value.
+func (h *Head) options(v []byte, options uint8, named int) (uint8, int, error) {
+	for len(v) > 0 {
+		i := 0
+		for i < len(v) && v[i] != ',' {
+			i++
+		}
+		t := trim(v[:i])
+		v = v[min(i+1, len(v)):]
+		switch {
+		case len(t) == 0: // empty list elements are to be ignored
+		case foldIs(t, "keep-alive"):
+			options |= optKeepAlive
+		case foldIs(t, "close"):
+			options |= optClose
+		case !isToken(t):
+			return 0, 0, ErrConnection
+		case foldIs(t, "upgrade"):
+			options |= optUpgrade
+		case foldIs(t, "te"):
+			options |= optTE
+		default:
+			if named++; named > maxNamed {
+				return 0, 0, ErrConnection
+			}
+			h.dropNamed(t)
+		}
+	}
+	return options, named, nil
+}
+
+// dropNamed keeps fields called name from being forwarded.
+func (h *Head) dropNamed(name []byte) {
+	for i := range h.Fields[:h.NumFields] {
+		if f := &h.Fields[i]; !unnamed.has(f.Known) && foldEqual(h.Name(i), name) {
+			f.state |= dropped | named
+		}
+	}
 }

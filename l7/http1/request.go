@@ -1,6 +1,10 @@
 package http1
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
 
 // Request is the head of a request. It is large: keep one per loop and reuse it.
 //
@@ -45,7 +49,7 @@ func (r *Request) Parse(b []byte) (n int, err error) {
 		return 0, nil
 	}
 	n, err = r.parse(b[:min(len(b), MaxHead)])
-	return r.settle(b, n, err)
+	return r.result(b, n, err)
 }
 
 // parse is Parse within the limit of a head. Lines that were read stay read;
@@ -256,4 +260,145 @@ func (r *Request) DropExpect() {
 			f.drop(true)
 		}
 	}
+}
+
+// Verb is a request method we know by name. Methods are case-sensitive.
+type Verb uint8
+
+// The verbs of the farm's sets. CONNECT has none: Parse refuses it.
+const (
+	VerbOther Verb = iota
+	VerbGET
+	VerbPOST
+	VerbHEAD
+	VerbPUT
+	VerbPATCH
+	VerbDELETE
+	VerbOPTIONS
+	VerbTRACE
+	VerbLOCK
+	VerbUNLOCK
+	VerbPROPFIND
+	VerbPROPPATCH
+	VerbSEARCH
+	VerbMKCOL
+	VerbMOVE
+	VerbCOPY
+	VerbMKACTIVITY
+	VerbCHECKOUT
+	VerbMERGE
+	VerbREPORT
+	VerbSUBSCRIBE
+	VerbUNSUBSCRIBE
+	VerbNOTIFY
+	VerbBPROPFIND
+	VerbBPROPPATCH
+	VerbPOLL
+	VerbBMOVE
+	VerbBCOPY
+	VerbBDELETE
+	VerbRPCInData
+	VerbRPCOutData
+	numVerbs
+)
+
+var verbNames = [numVerbs]string{
+	VerbGET:         "GET",
+	VerbPOST:        "POST",
+	VerbHEAD:        "HEAD",
+	VerbPUT:         "PUT",
+	VerbPATCH:       "PATCH",
+	VerbDELETE:      "DELETE",
+	VerbOPTIONS:     "OPTIONS",
+	VerbTRACE:       "TRACE",
+	VerbLOCK:        "LOCK",
+	VerbUNLOCK:      "UNLOCK",
+	VerbPROPFIND:    "PROPFIND",
+	VerbPROPPATCH:   "PROPPATCH",
+	VerbSEARCH:      "SEARCH",
+	VerbMKCOL:       "MKCOL",
+	VerbMOVE:        "MOVE",
+	VerbCOPY:        "COPY",
+	VerbMKACTIVITY:  "MKACTIVITY",
+	VerbCHECKOUT:    "CHECKOUT",
+	VerbMERGE:       "MERGE",
+	VerbREPORT:      "REPORT",
+	VerbSUBSCRIBE:   "SUBSCRIBE",
+	VerbUNSUBSCRIBE: "UNSUBSCRIBE",
+	VerbNOTIFY:      "NOTIFY",
+	VerbBPROPFIND:   "BPROPFIND",
+	VerbBPROPPATCH:  "BPROPPATCH",
+	VerbPOLL:        "POLL",
+	VerbBMOVE:       "BMOVE",
+	VerbBCOPY:       "BCOPY",
+	VerbBDELETE:     "BDELETE",
+	VerbRPCInData:   "RPC_IN_DATA",
+	VerbRPCOutData:  "RPC_OUT_DATA",
+}
+
+// String gives the method, "" for VerbOther.
+func (v Verb) String() string { return verbNames[v] }
+
+// Idempotent reports whether RFC 9110 section 9.2.2 lets a request with v be
+// repeated after its connection failed.
+func (v Verb) Idempotent() bool {
+	const set = 1<<VerbGET | 1<<VerbHEAD | 1<<VerbPUT | 1<<VerbDELETE | 1<<VerbOPTIONS | 1<<VerbTRACE |
+		1<<VerbPROPFIND | 1<<VerbSEARCH | 1<<VerbREPORT
+	return v.In(set)
+}
+
+// verbOf finds the verb of a method. The first cases are nearly all of the
+// traffic; the rest is looked up in order of the table.
+func verbOf(method []byte) Verb {
+	switch string(method) {
+	case "GET":
+		return VerbGET
+	case "POST":
+		return VerbPOST
+	case "HEAD":
+		return VerbHEAD
+	}
+	for v := VerbPUT; v < numVerbs; v++ {
+		if string(method) == verbNames[v] {
+			return v
+		}
+	}
+	return VerbOther
+}
+
+// VerbMask is a set of verbs, one bit each.
+type VerbMask uint64
+
+// In reports whether set holds v. VerbOther is in no set.
+func (v Verb) In(set VerbMask) bool { return set>>v&1 != 0 }
+
+// VerbMaskOf gives the verbs of a farm's set, as the family's directive xHTTP
+// lists them; a set without a known name is empty. CONNECT, which the family
+// counts among the Microsoft extensions, is refused before the set is asked.
+func VerbMaskOf(set farm.VerbSet) VerbMask {
+	const (
+		standard = 1<<VerbGET | 1<<VerbPOST | 1<<VerbHEAD
+		extended = standard | 1<<VerbPUT | 1<<VerbPATCH | 1<<VerbDELETE
+		webDAV   = extended | 1<<VerbOPTIONS | 1<<VerbTRACE | 1<<VerbLOCK | 1<<VerbUNLOCK |
+			1<<VerbPROPFIND | 1<<VerbPROPPATCH | 1<<VerbSEARCH | 1<<VerbMKCOL | 1<<VerbMOVE |
+			1<<VerbCOPY | 1<<VerbMKACTIVITY | 1<<VerbCHECKOUT | 1<<VerbMERGE | 1<<VerbREPORT
+		microsoft = webDAV | 1<<VerbSUBSCRIBE | 1<<VerbUNSUBSCRIBE | 1<<VerbNOTIFY |
+			1<<VerbBPROPFIND | 1<<VerbBPROPPATCH | 1<<VerbPOLL | 1<<VerbBMOVE | 1<<VerbBCOPY | 1<<VerbBDELETE
+		rpc = microsoft | 1<<VerbRPCInData | 1<<VerbRPCOutData
+	)
+	switch set {
+	case farm.VerbsStandard:
+		return standard
+	case farm.VerbsExtended:
+		return extended
+	case farm.VerbsWebDAV:
+		return webDAV
+	case farm.VerbsMSWebDAV:
+		return microsoft
+	case farm.VerbsMSRPCExt:
+		return rpc
+	case farm.VerbsOptionsHTTP:
+		return extended | 1<<VerbOPTIONS
+	}
+	return 0
 }

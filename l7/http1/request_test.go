@@ -112,18 +112,19 @@ func TestNeedMoreIsTrueOnlyWhileParseWouldAskForMore(t *testing.T) {
 
 func TestKeepAliveFollowsVersionAndOptions(t *testing.T) {
 	for head, want := range map[string]bool{
-		"GET / HTTP/1.1\nHost: a\n\n":                                            true,
-		"GET / HTTP/1.1\nHost: a\nConnection: close\n\n":                         false,
-		"GET / HTTP/1.1\nHost: a\nConnection: CLOSE\n\n":                         false,
-		"GET / HTTP/1.1\nHost: a\nConnection: keep-alive, close\n\n":             false,
-		"GET / HTTP/1.1\nHost: a\nConnection: foo\nConnection: , close ,\n\n":    false,
-		"GET / HTTP/1.1\nHost: a\nProxy-Connection: close\n\n":                   true,
-		"GET / HTTP/1.0\n\n":                                                     false,
-		"GET / HTTP/1.0\nConnection: Keep-Alive\n\n":                             true,
-		"GET / HTTP/1.0\nConnection: keep-alive\nConnection: close\n\n":          false,
-		"GET / HTTP/1.0\nProxy-Connection: keep-alive\n\n":                       false,
-		"GET / HTTP/1.1\nHost: a\nConnection:\n\n":                               true,
-		"GET / HTTP/1.1\nHost: a\nConnection: \t keep-alive\t,\tX-A\nX-A: 1\n\n": true,
+		"GET / HTTP/1.1\nHost: a\n\n":                                                    true,
+		"GET / HTTP/1.1\nHost: a\nConnection: close\n\n":                                 false,
+		"GET / HTTP/1.1\nHost: a\nConnection: CLOSE\n\n":                                 false,
+		"GET / HTTP/1.1\nHost: a\nConnection: keep-alive, close\n\n":                     false,
+		"GET / HTTP/1.1\nHost: a\nConnection: foo\nConnection: , close ,\n\n":            false,
+		"GET / HTTP/1.1\nHost: a\nProxy-Connection: close\n\n":                           true,
+		"GET / HTTP/1.0\n\n":                                                             false,
+		"GET / HTTP/1.0\nConnection: Keep-Alive\n\n":                                     true,
+		"GET / HTTP/1.0\nConnection: keep-alive\nConnection: close\n\n":                  false,
+		"GET / HTTP/1.0\nProxy-Connection: keep-alive\n\n":                               false,
+		"GET / HTTP/1.1\nHost: a\nConnection:\n\n":                                       true,
+		"GET / HTTP/1.1\nHost: a\nConnection: " + strings.Repeat("x,", 16) + "close\n\n": false,
+		"GET / HTTP/1.1\nHost: a\nConnection: \t keep-alive\t,\tX-A\nX-A: 1\n\n":         true,
 	} {
 		if r := mustParse(t, lf(head)); r.KeepAlive != want {
 			t.Errorf("%q: %v", head, r.KeepAlive)
@@ -181,6 +182,16 @@ func TestExpectIsHonouredOnlyWithABodyOnHTTP11(t *testing.T) {
 				t.Errorf("%q: the Expect field is forwarded: %v", head, !want)
 			}
 		}
+	}
+}
+
+func TestADroppedExpectationIsNotPassedOn(t *testing.T) {
+	r := mustParse(t, lf("POST / HTTP/1.1\nHost: h\nA: b\nExpect: 100-continue\nContent-Length: 3\n\n"))
+	f := &http1.Forward{Proto: []byte("http")}
+	with := string(http1.AppendRequest(nil, r, f))
+	r.DropExpect()
+	if want := strings.Replace(with, "Expect: 100-continue\r\n", "", 1); r.Expect100 || want == with || string(http1.AppendRequest(nil, r, f)) != want {
+		t.Errorf("got\n%s", http1.AppendRequest(nil, r, f))
 	}
 }
 
@@ -274,7 +285,12 @@ func TestVerbSetsFollowTheFamily(t *testing.T) {
 }
 
 func TestOnlyIdempotentVerbsMayBeRepeated(t *testing.T) {
-	for method, want := range map[string]bool{"GET": true, "PUT": true, "DELETE": true, "POST": false, "PATCH": false, "LOCK": false, "FOO": false} {
+	for method, want := range map[string]bool{
+		"GET": true, "HEAD": true, "PUT": true, "DELETE": true, "OPTIONS": true, "TRACE": true,
+		"PROPFIND": true, "SEARCH": true, "REPORT": true,
+		"POST": false, "PATCH": false, "LOCK": false, "UNLOCK": false, "PROPPATCH": false, "MKCOL": false, "MOVE": false, "COPY": false,
+		"MKACTIVITY": false, "CHECKOUT": false, "MERGE": false, "SUBSCRIBE": false, "POLL": false, "RPC_IN_DATA": false, "FOO": false,
+	} {
 		if r := mustParse(t, method+" / HTTP/1.1\r\nHost: a\r\n\r\n"); r.Verb.Idempotent() != want {
 			t.Errorf("%s: %v", method, !want)
 		}

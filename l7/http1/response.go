@@ -26,7 +26,7 @@ func (r *Response) Parse(b []byte) (n int, err error) {
 		return 0, nil
 	}
 	n, err = r.parse(b[:min(len(b), MaxHead)])
-	return r.settle(b, n, err)
+	return r.result(b, n, err)
 }
 
 // parse is Parse within the limit of a head. Lines that were read stay read;

@@ -91,6 +91,59 @@ func queryEnd(b []byte, i int) int {
 	return i
 }
 
+// Classes of bytes in a target, one bit each; 0 is canonical wherever it is.
+const (
+	targetSlash  = 1 << iota
+	targetSecond // not canonical after a slash: '/', and '.' which may start a dot segment
+	targetSlow   // not canonical as it stands, or not known to be
+	targetQuery  // '?'
+	targetStop   // control bytes, SP, '#', '\'
+)
+
+var targetByte = func() (t [256]uint8) {
+	for c := range t {
+		switch {
+		case c <= 0x20 || c == 0x7f || c == '#' || c == '\\':
+			t[c] = targetStop
+		case c >= 0x80 || c == '%':
+			t[c] = targetSlow
+		case c == '/':
+			t[c] = targetSlash | targetSecond
+		case c == '.':
+			t[c] = targetSecond
+		case c == '?':
+			t[c] = targetQuery
+		}
+	}
+	return t
+}()
+
+// targetEnd gives the index of the first byte of b[i:] that cannot be in a
+// target, len(b) when there is none, and whether the target is a canonical path
+// and query as it stands. The loop branches only at its end: where the slashes
+// are cannot be predicted.
+func targetEnd(b []byte, i int) (end int, simple bool) {
+	if i == len(b) {
+		return i, false
+	}
+	found, before := uint8(0), uint8(0)
+	if b[i] != '/' {
+		found = targetSlow
+	}
+	for ; i < len(b); i++ {
+		k := targetByte[b[i]]
+		if k >= targetQuery {
+			if k == targetQuery {
+				i = queryEnd(b, i+1)
+			}
+			break
+		}
+		found |= before<<1&k&targetSecond | k&targetSlow
+		before = k
+	}
+	return i, found == 0
+}
+
 // Classes of bytes in tokens (RFC 9110 section 5.6.2).
 const (
 	tokenPlain = 1 // letters, digits, '-'

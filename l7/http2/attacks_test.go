@@ -195,7 +195,7 @@ func TestAnswersThatAreNotReadAreBounded(t *testing.T) {
 		_ = s.WritePing(false, [8]byte{})
 		err = s.conn.Receive(s.take())
 	}
-	if err != http2.ErrDeaf || n > 300 || len(s.conn.Output()) > 8192 || s.sh.Count(http2.ErrDeaf) != 1 {
+	if err != http2.ErrNotReading || n > 300 || len(s.conn.Output()) > 8192 || s.sh.Count(http2.ErrNotReading) != 1 {
 		t.Errorf("%v after %d, %d bytes wait", err, n, len(s.conn.Output()))
 	}
 }

@@ -15,9 +15,9 @@ func (c *Conn) Available() int {
 // it said, or what it is believed to allow before that.
 func (c *Conn) Allowed() int { return int(min(c.peerStreams, 1<<31-1)) }
 
-// Settled reports whether the peer's first SETTINGS have come. One that has
+// HasSettings reports whether the peer's first SETTINGS have come. One that has
 // said anything else before does not speak HTTP/2.
-func (c *Conn) Settled() bool { return c.settled }
+func (c *Conn) HasSettings() bool { return c.hasSettings }
 
 // Ping asks the peer for a sign of life; whatever comes back is one.
 func (c *Conn) Ping() {

@@ -39,12 +39,12 @@ type Conn struct {
 	client  bool // we are the client
 	scheme  byte // of requests we send: index in the static table
 
-	err      *Error // why it is over; nil while it is not
-	greeting uint8  // bytes of the preface that have come
-	settled  bool   // the peer's first SETTINGS have come
-	leaving  leaving
-	gone     bool   // the peer sent GOAWAY
-	goneLast uint32 // its last stream
+	err         *Error // why it is over; nil while it is not
+	greeting    uint8  // bytes of the preface that have come
+	hasSettings bool   // the peer's first SETTINGS have come
+	leaving     leaving
+	gone        bool   // the peer sent GOAWAY
+	goneLast    uint32 // its last stream
 
 	in      []byte // the beginning of a frame; pooled
 	out     []byte // what is to be written; pooled
@@ -155,7 +155,7 @@ func (c *Conn) Streams() int { return c.streams }
 // to go on with: the preface, its first SETTINGS, a frame or a header block. A
 // peer that stays there is what a time-out is for.
 func (c *Conn) Unfinished() bool {
-	return !c.settled || len(c.in) > 0 || c.data.left > 0 || c.block.stream != 0
+	return !c.hasSettings || len(c.in) > 0 || c.data.left > 0 || c.block.stream != 0
 }
 
 // More reports, within an event of Receive, whether there are bytes behind those
@@ -232,8 +232,8 @@ func (c *Conn) resetAll(code Code, why *Error) {
 	}
 }
 
-// fail ends the connection because of what the peer did: GOAWAY is the last
-// there is to write.
+// fail ends the connection because of what the peer did: GOAWAY is the
+// last frame written.
 func (c *Conn) fail(why *Error) {
 	if c.err != nil {
 		return

@@ -12,7 +12,7 @@ func (c *Conn) onSettings(h header, p []byte) *Error {
 	case h.flags&flagAck != 0:
 		return c.spend(costFrame, ErrSettingsFlood)
 	}
-	c.settled = true
+	c.hasSettings = true
 	if why := c.spend(costSettings+int32(len(p)/64), ErrSettingsFlood); why != nil {
 		return why
 	}

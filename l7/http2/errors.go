@@ -44,7 +44,7 @@ var (
 	ErrWindowOverflow = declare(CodeFlowControl, "window larger than a window can be")
 	ErrWindow         = declare(CodeFlowControl, "more data than the window allows")
 	ErrDependency     = declare(CodeProtocol, "stream depends on itself")
-	ErrPush           = declare(CodeProtocol, "PUSH_PROMISE that nobody allowed")
+	ErrPush           = declare(CodeProtocol, "PUSH_PROMISE although push is disabled")
 	ErrGoAway         = declare(CodeProtocol, "GOAWAY that takes streams back")
 )
 
@@ -86,5 +86,5 @@ var (
 	ErrClosedFlood       = declare(CodeEnhanceYourCalm, "too many frames on closed streams")
 	ErrInterimFlood      = declare(CodeEnhanceYourCalm, "too many interim responses")
 	ErrUnknownFlood      = declare(CodeEnhanceYourCalm, "too many frames of unknown types")
-	ErrDeaf              = declare(CodeEnhanceYourCalm, "peer does not read what it asks for")
+	ErrNotReading        = declare(CodeEnhanceYourCalm, "peer does not read what it asks for")
 )

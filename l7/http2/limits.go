@@ -7,7 +7,7 @@ type Limits struct {
 	// refused.
 	Streams int
 	// HeaderList bounds the fields of one message in bytes, as
-	// SETTINGS_MAX_HEADER_LIST_SIZE counts: 32 for each field beside its name
+	// SETTINGS_MAX_HEADER_LIST_SIZE counts: 32 for each field besides its name
 	// and value.
 	HeaderList int
 	// Continuations bounds the CONTINUATION frames of one header block.
@@ -72,9 +72,9 @@ const (
 	costEmpty    = 2
 
 	// earnRequest is what a request earns: clients send WINDOW_UPDATE or
-	// PRIORITY beside each.
+	// PRIORITY besides each.
 	earnRequest = 4
-	// earnData is what a frame of data we send earns, beside one for each KiB:
+	// earnData is what a frame of data we send earns, besides one for each KiB:
 	// the peer answers it with window updates, gRPC also with a PING. Frames
 	// that are as small as they are because the peer's window is earn nothing:
 	// windows of one byte are an attack.

@@ -177,3 +177,56 @@ func TestAStreamIsLetGoWhenBothDirectionsEnded(t *testing.T) {
 		t.Errorf("released: %+v", server.pipe)
 	}
 }
+
+func TestWhatComesWhileSomeIsUnreadIsReadBehindIt(t *testing.T) {
+	p := http2.Pipe{Bare: true}
+	p.Bring(plainBuffers{}, []byte("abcdef"))
+	b := make([]byte, 4)
+	n := p.Read(plainBuffers{}, b)
+	got := string(b[:n])
+	p.Bring(plainBuffers{}, nil)
+	if p.Unread() != 2 {
+		t.Errorf("%d bytes are unread", p.Unread())
+	}
+	p.Bring(plainBuffers{}, []byte("gh"))
+	for n = p.Read(plainBuffers{}, b); n > 0; n = p.Read(plainBuffers{}, b) {
+		got += "|" + string(b[:n])
+	}
+	if got != "abcd|efgh" || p.Over() {
+		t.Errorf("read %q, over %t", got, p.Over())
+	}
+}
+
+func TestAPipeAtRestKeepsNoLargeTrailers(t *testing.T) {
+	for size, kept := range map[int]bool{100: true, 4096: false} {
+		var p http2.Pipe
+		p.BringTrailers(make([]byte, size))
+		p.Release(plainBuffers{})
+		if len(p.Trailers) != 0 || (cap(p.Trailers) > 0) != kept {
+			t.Errorf("of trailers of %d bytes room for %d is kept", size, cap(p.Trailers))
+		}
+	}
+}
+
+func TestAStreamThatEndedHasNoRoom(t *testing.T) {
+	client, server, exchange := joined(t)
+	s := client.Open(nil, []byte("POST / HTTP/1.1\r\nHost: a.test\r\n\r\n"), false)
+	if s.Room() <= 0 {
+		t.Error("a stream that begins has no room")
+	}
+	if n := s.Data([]byte("x"), true); n != 1 || s.Room() != 0 || s.Data([]byte("y"), true) != 0 {
+		t.Errorf("%d bytes are taken, room for %d then", n, s.Room())
+	}
+	s.Trailers([]byte("x: y\r\n"))
+	exchange()
+	if got := server.read(100); server.pipe.Trailers != nil || !strings.HasPrefix(got, "1\r\nx\r\n0\r\n") {
+		t.Errorf("behind the end came %q, read %q", server.pipe.Trailers, got)
+	}
+	server.pipe.H2.Trailers([]byte("x: y\r\n")) // before a head
+	server.pipe.H2.Respond([]byte("HTTP/1.1 200 OK\r\n\r\n"), true)
+	server.pipe.H2.Respond([]byte("HTTP/1.1 404 Not Found\r\n\r\n"), true)
+	exchange()
+	if !strings.HasPrefix(client.head, "HTTP/1.1 200 ") || client.pipe.Trailers != nil {
+		t.Errorf("the answer is %q with %q", client.head, client.pipe.Trailers)
+	}
+}

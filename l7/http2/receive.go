@@ -114,7 +114,7 @@ func (c *Conn) frame(b []byte) {
 		why = c.dispatch(h, b[frameHeader:])
 	}
 	if why == nil && c.control > c.sh.limits.Control {
-		why = ErrDeaf
+		why = ErrNotReading
 	}
 	if why != nil {
 		c.fail(why)
@@ -126,7 +126,7 @@ func (c *Conn) check(h header) *Error {
 	switch {
 	case h.length > maxFrame:
 		return ErrFrameSize
-	case !c.settled && (h.kind != frameSettings || h.flags&flagAck != 0):
+	case !c.hasSettings && (h.kind != frameSettings || h.flags&flagAck != 0):
 		return ErrNoSettings
 	case c.block.stream != 0 && (h.kind != frameContinuation || h.stream != c.block.stream):
 		return ErrContinuation
@@ -134,7 +134,7 @@ func (c *Conn) check(h header) *Error {
 	return nil
 }
 
-// dispatch gives the payload of a frame to who knows its type.
+// dispatch gives the payload of a frame to the function for its type.
 func (c *Conn) dispatch(h header, p []byte) *Error {
 	switch h.kind {
 	case frameData:

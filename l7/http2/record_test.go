@@ -144,6 +144,8 @@ func text(f xhttp2.Frame) string {
 		return fmt.Sprintf("GOAWAY %d %v", f.LastStreamID, f.ErrCode)
 	case *xhttp2.WindowUpdateFrame:
 		return fmt.Sprintf("WINDOW_UPDATE %d %d", f.StreamID, f.Increment)
+	case *xhttp2.ContinuationFrame:
+		return fmt.Sprintf("CONTINUATION %d %d", f.StreamID, f.Flags)
 	case *xhttp2.DataFrame:
 		return fmt.Sprintf("DATA %d %d %v", f.StreamID, len(f.Data()), f.StreamEnded())
 	case *xhttp2.HeadersFrame:

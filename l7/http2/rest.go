@@ -74,7 +74,7 @@ func (c *Conn) over(r *rest, why *Error) {
 		c.refuse(id, why)
 		return
 	}
-	c.settle(id)
+	c.peerEnded(id)
 }
 
 // dropData takes a frame with n bytes of a request that was answered, and reports

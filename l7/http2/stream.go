@@ -153,9 +153,9 @@ func (c *Conn) remember(id uint32, ours bool) {
 	c.closedAt++
 }
 
-// settle notes that the peer has ended a stream we let it finish: what comes after
+// peerEnded notes that the peer has ended a stream we let it finish: what comes after
 // that is an error.
-func (c *Conn) settle(id uint32) {
+func (c *Conn) peerEnded(id uint32) {
 	for i, v := range c.closed {
 		if v&^(1<<31) == id {
 			c.closed[i] = id

@@ -29,7 +29,7 @@ type Appliance struct {
 func New(t testing.TB, loops int) *Appliance {
 	t.Helper()
 	h := enginetest.New(t, loops)
-	a := &Appliance{House: h, Engine: proxy.New(h.Loops, h.Board, h.Segment, h.Logger()), t: t}
+	a := &Appliance{House: h, Engine: proxy.New(h.Loops, h.Health, h.Segment, h.Logger()), t: t}
 	h.End(t, a.Engine.Close)
 	var err error
 	if a.Records, err = accesslog.OpenSegment(h.Memory(t, accesslog.SegmentSize)); err != nil {
@@ -45,7 +45,7 @@ type nobody struct{}
 func (nobody) Wake() {}
 
 // Serve publishes a farm with the given services on a free loopback port and
-// returns its address. edit may change the directives first.
+// returns its address. edit may change the settings first.
 func (a *Appliance) Serve(edit func(h *farm.HTTP), services ...farm.Service) string {
 	a.t.Helper()
 	if a.Farm.ID == 0 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -70,6 +71,24 @@ func (b *Backend) Received() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.received.String()
+}
+
+// RequestLine is that of the last head the backend received.
+func (b *Backend) RequestLine() string { return b.lastHead()[0] }
+
+// Field is the value of a field in the last head the backend received.
+func (b *Backend) Field(name string) string {
+	for _, line := range b.lastHead()[1:] {
+		if v, ok := strings.CutPrefix(line, name+": "); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+func (b *Backend) lastHead() []string {
+	heads := strings.Split(strings.TrimSuffix(b.Received(), "\r\n\r\n"), "\r\n\r\n")
+	return strings.Split(heads[len(heads)-1], "\r\n")
 }
 
 // Accepted is how many connections the backend was opened.

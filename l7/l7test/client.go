@@ -21,10 +21,10 @@ type Client struct {
 }
 
 // patience is how long a client waits for an answer.
-const patience = 10 * time.Second
+const patience = 30 * time.Second
 
-// Dial opens a client connection that gives up ten seconds after it was opened,
-// or has sent something.
+// Dial opens a client connection that gives up some time (patience) after it
+// was opened, or has sent something.
 func Dial(t testing.TB, addr string) *Client {
 	t.Helper()
 	c, err := net.Dial("tcp", addr)
@@ -56,7 +56,7 @@ func (c *Client) Reader() *bufio.Reader {
 	return c.r
 }
 
-// Send writes text. What is answered has ten seconds from then on.
+// Send writes text. What is answered has the client's patience from then on.
 func (c *Client) Send(text string) *Client {
 	c.t.Helper()
 	if !c.until.Load() {

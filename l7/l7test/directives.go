@@ -3,6 +3,7 @@ package l7test
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -14,6 +15,11 @@ const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 // Get is a request for a path.
 func Get(path string) string { return "GET " + path + " HTTP/1.1\r\nHost: a.test\r\n\r\n" }
 
+// Request is a GET with these field lines.
+func Request(lines ...string) string {
+	return "GET / HTTP/1.1\r\nHost: a.test\r\n" + strings.Join(append(lines, "\r\n"), "\r\n")
+}
+
 // NewNamed starts a backend that answers every request without a body with its name.
 func NewNamed(t testing.TB, name string) *Backend {
 	t.Helper()
@@ -24,6 +30,13 @@ func NewNamed(t testing.TB, name string) *Backend {
 func Sticky(ttl farm.Seconds, addrs ...string) farm.Service {
 	s := Service("web", addrs...)
 	s.Persistence, s.SessionID, s.TTL = farm.PersistCookie, "SID", ttl
+	return s
+}
+
+// Inserting is a service that keeps clients by a cookie of ours.
+func Inserting(addrs ...string) farm.Service {
+	s := Service("web", addrs...)
+	s.Cookie = &farm.CookieInsert{Name: "LB", Domain: "a.test", Path: "/app", TTL: 300}
 	return s
 }
 

@@ -178,6 +178,6 @@ func refusing(t *testing.T, method string, s farm.Service) {
 	}
 	runtime.ReadMemStats(&after)
 	if n := after.Mallocs - before.Mallocs; n > requests/10 {
-		t.Fatalf("%d allocations in %d refusals, want none of the loop", n, requests)
+		t.Fatalf("%d allocations in %d rejections, want none of the loop", n, requests)
 	}
 }

@@ -185,7 +185,7 @@ listen in
 						t.Fatalf("%q, %v", buf[:n], err)
 					}
 				}
-				if got := field(b, "X-Forwarded-For"); got != "127.0.0.77" {
+				if got := b.Field("X-Forwarded-For"); got != "127.0.0.77" {
 					t.Errorf("the backend heard of %q", got)
 				}
 			})
@@ -206,8 +206,8 @@ func TestCurlIntroducesItself(t *testing.T) {
 		}
 		addr := a.Serve(edit, l7test.Service("web", b.Addr))
 		out, err := exec.Command(curl, "-ksS", "--max-time", "10", "--haproxy-protocol", "--interface", "127.0.0.9", scheme+"://"+addr+"/").CombinedOutput()
-		if err != nil || string(out) != "ok" || field(b, "X-Forwarded-For") != "127.0.0.9" {
-			t.Errorf("%s: %q, %v, for %q", scheme, out, err, field(b, "X-Forwarded-For"))
+		if err != nil || string(out) != "ok" || b.Field("X-Forwarded-For") != "127.0.0.9" {
+			t.Errorf("%s: %q, %v, for %q", scheme, out, err, b.Field("X-Forwarded-For"))
 		}
 	}
 }

@@ -21,7 +21,7 @@ func (ex *exchange) applyRules() error {
 }
 
 // withCookie adds the line that keeps the client on its backend to what the
-// response gets beside its own fields, unless the client is known there.
+// response gets besides its own fields, unless the client is known there.
 func (ex *exchange) withCookie(add []byte) []byte {
 	if ex.backend.SetCookie == nil || ex.Cookie > 0 && &ex.service.Backends[ex.Cookie-1] == ex.backend {
 		return add
@@ -71,7 +71,7 @@ func (ex *exchange) learn() {
 	}
 }
 
-// withServedBy adds who served the request to the lines an answer gets beside
+// withServedBy adds who served the request to the lines an answer gets besides
 // its own, and keeps what the backend says of it from being passed on: the
 // field tells one thing, whoever else may write it.
 func (ex *exchange) withServedBy(add []byte) []byte {

@@ -47,7 +47,7 @@ func runRaw(t *testing.T, cases []raw) {
 			}
 			if c.status >= 400 && c.sees == "" {
 				if rest := client.Rest(); rest != "" {
-					t.Errorf("after the refusal the connection went on: %q", clip(rest))
+					t.Errorf("after the rejection the connection went on: %q", clip(rest))
 				}
 			}
 			got := b.Received()

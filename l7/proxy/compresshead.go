@@ -19,7 +19,7 @@ var (
 	}
 )
 
-// encoding is what becomes of an answer's body on its way.
+// encoding is what happens to an answer's body on its way.
 type encoding struct {
 	encoder *compress.Encoder // nil when it stays as it is
 	coding  compress.Coding   // the client takes, None also when the service compresses nothing
@@ -81,10 +81,10 @@ func (ex *exchange) planEncoding(kind http1.Body, head bool) {
 	}
 }
 
-// settleEncoding changes the head for a body that is compressed, after its
+// setEncoding changes the head for a body that is compressed, after its
 // first out bytes were looked at. If those are all there is, and too few, the
 // body stays as it is; now its length is known.
-func (ex *exchange) settleEncoding(out int) {
+func (ex *exchange) setEncoding(out int) {
 	r := &ex.w.resp
 	if ex.response.done() && int64(out) < ex.service.Compress.Min && len(ex.response.trailer()) == 0 {
 		ex.returnEncoder()

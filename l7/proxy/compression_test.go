@@ -147,7 +147,7 @@ func TestOldClientsGetBodiesAsTheyAre(t *testing.T) {
 	}
 }
 
-// What of an answer decides whether it is compressed, and what becomes of its
+// What of an answer decides whether it is compressed, and what happens to its
 // fields.
 func TestFieldsDecideAndAreTrue(t *testing.T) {
 	t.Parallel()
@@ -283,7 +283,7 @@ func TestCurlReadsCompressedAnswers(t *testing.T) {
 	t.Parallel()
 	curl, err := exec.LookPath("curl")
 	if err != nil {
-		t.Skip("curl is not here")
+		t.Skip("curl is not installed")
 	}
 	about, _ := exec.Command(curl, "--version").Output()
 	a := l7test.New(t, 1)

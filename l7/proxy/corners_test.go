@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/porttest"
 	"github.com/sluicelb/sluice/l7/l7test"
@@ -182,11 +183,12 @@ func TestBackendIsNotBlamedForASlowClient(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, web)
 	a := l7test.New(t, 1)
-	addr := a.Serve(func(h *farm.HTTP) { h.RequestTimeout, h.ResponseTimeout = 5, 1 }, l7test.Service("web", b.Addr))
+	addr := a.Serve(func(h *farm.HTTP) { h.RequestTimeout, h.ResponseTimeout = 60, 20 }, l7test.Service("web", b.Addr))
 	c := l7test.Dial(t, addr)
 	whole := post(1000)
 	c.Send(whole[:500])
-	time.Sleep(1500 * time.Millisecond)
+	l7test.Eventually(t, "the backend is connected", func() bool { return a.Segment.SumBackend(1).Connects == 1 })
+	enginetest.Advance(a.Loops[0], 30*time.Second)
 	if res := c.Send(whole[500:]).Response("POST"); res.StatusCode != 200 {
 		t.Fatalf("got %s", res.Status)
 	}
@@ -199,6 +201,7 @@ func TestBackendIsNotBlamedForASlowClient(t *testing.T) {
 // than a connection lingers. The sizes are apart by less than one read, so some
 // answers end in bytes that the kernel did not take.
 func TestSlowClientGetsItsLastAnswerWhole(t *testing.T) {
+	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		serveWeb(c, func(r *http.Request) string {
 			size, _ := strconv.Atoi(r.URL.Path[1:])
@@ -214,9 +217,8 @@ func TestSlowClientGetsItsLastAnswerWhole(t *testing.T) {
 		"of a farm that stays on": {"", func(*l7test.Appliance) {}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			a := l7test.New(t, 1)
-			addr := a.Serve(func(h *farm.HTTP) { h.RequestTimeout = 10 }, l7test.Service("web", b.Addr))
+			addr := a.Serve(func(h *farm.HTTP) { h.RequestTimeout = 60 }, l7test.Service("web", b.Addr))
 			clients := map[int]*l7test.Client{}
 			for size := 2 << 20; size < 6<<20; size += 100 << 10 {
 				clients[size] = l7test.Dial(t, addr).Send(fmt.Sprintf("GET /%d HTTP/1.1\r\nHost: a.test\r\n%s\r\n", size, test.fields))
@@ -225,6 +227,7 @@ func TestSlowClientGetsItsLastAnswerWhole(t *testing.T) {
 			test.during(a)
 			time.Sleep(2500 * time.Millisecond)
 			for size, c := range clients {
+				_ = c.SetReadDeadline(time.Now().Add(time.Minute)) // they are read one after the other
 				res, err := http.ReadResponse(c.Reader(), nil)
 				if err != nil {
 					t.Fatal(err)

@@ -3,7 +3,7 @@
 //
 // # The way of an exchange
 //
-//	worker.Begin       a client has a request: table.Plan says what becomes of it
+//	worker.Begin       a client has a request: table.Plan says what happens to it
 //	exchange.forwardTo picks a backend, takes or opens a connection, writes the head
 //	ClientReadable     streams the request body, pausing while the backend is full
 //	exchange.respond   parses and rewrites the response head, streams its body

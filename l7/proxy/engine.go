@@ -12,14 +12,14 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/core/ratelimit"
-	"github.com/sluicelb/sluice/core/refusal"
+	"github.com/sluicelb/sluice/core/rejection"
 	"github.com/sluicelb/sluice/core/revive"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/core/tlsconf"
 	"github.com/sluicelb/sluice/l7/client"
 	asked "github.com/sluicelb/sluice/l7/explain"
 	"github.com/sluicelb/sluice/l7/guard"
-	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/rejected"
 	"github.com/sluicelb/sluice/l7/state"
 	"github.com/sluicelb/sluice/l7/table"
 )
@@ -31,42 +31,42 @@ const defaultGrace = time.Duration(farm.DefaultStopGrace) * time.Second
 // Engine carries the traffic of all http farms on the given loops.
 type Engine struct {
 	engine.Base[*worker]
-	table     atomic.Pointer[table.Table]
-	registry  *state.Registry
-	compiler  *table.Compiler
-	ejections *ejections
-	log       *slog.Logger
-	refusals  *refusal.Log
-	tls       *tlsconf.Store
-	checker   *guard.Checker
-	guesses   *ratelimit.Table // wrong passwords by client address
-	penalties *client.Penalties
-	stop      chan struct{} // closed by Close
+	table      atomic.Pointer[table.Table]
+	registry   *state.Registry
+	compiler   *table.Compiler
+	ejections  *ejections
+	log        *slog.Logger
+	rejections *rejection.Log
+	tls        *tlsconf.Store
+	checker    *guard.Checker
+	guesses    *ratelimit.Table // wrong passwords by client address
+	penalties  *client.Penalties
+	stop       chan struct{} // closed by Close
 }
 
 // New returns an engine that serves nothing until Publish. Each loop counts in
 // the shard of its position. log is told what is refused, and which backends
 // go down and come back.
-func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *slog.Logger) *Engine {
+func New(loops []*loop.Loop, healthTable *health.Table, segment *stats.Segment, log *slog.Logger) *Engine {
 	e := &Engine{
-		Base:     engine.Base[*worker]{Board: board, Segment: segment, Prober: revive.New(loops, board, log), Marks: marks.NewUser("l7", loop.CanMark)},
+		Base:     engine.Base[*worker]{Health: healthTable, Segment: segment, Prober: revive.New(loops, healthTable, log), Marks: marks.NewUser("l7", loop.CanMark)},
 		registry: state.New(len(loops)),
-		log:      log, refusals: refusal.New(log, len(loops), refused.Names[:]...),
+		log:      log, rejections: rejection.New(log, len(loops), rejected.Names[:]...),
 		tls: tlsconf.NewStore(tlsconf.Options{Prepare: loop.Prepare}), checker: guard.NewChecker(), guesses: ratelimit.NewTable(),
 		penalties: client.NewPenalties(),
 		stop:      make(chan struct{}),
 	}
-	e.compiler = table.NewCompiler(e.registry, board, e.tls)
+	e.compiler = table.NewCompiler(e.registry, healthTable, e.tls)
 	for i, l := range loops {
-		e.Workers = append(e.Workers, newWorker(e, l, segment.Shard(i), e.refusals.Recorder(i)))
+		e.Workers = append(e.Workers, newWorker(e, l, segment.Shard(i), e.rejections.Recorder(i)))
 		e.Workers[i].index = i
 	}
-	segment.NameClasses(refused.Names[:]...)
+	segment.NameClasses(rejected.Names[:]...)
 	e.Profile = e
 	e.Start()
 	e.table.Store(&table.Table{})
 	e.ejections = newEjections(e)
-	go e.beside()
+	go e.background()
 	return e
 }
 
@@ -79,7 +79,7 @@ func (e *Engine) Close() {
 	close(e.stop)
 	e.Prober.Close()
 	e.checker.Close()
-	e.refusals.Close()
+	e.rejections.Close()
 }
 
 // Generation implements engine.Profile.
@@ -91,24 +91,24 @@ func (e *Engine) Handles(f *farm.Farm) bool { return f.HTTP != nil }
 // RunsFarm implements engine.Engine.
 func (e *Engine) RunsFarm(farm uint32) bool { return e.table.Load().Farms[farm] != nil }
 
-// What goes on beside the loops: backends that are down are tried again
+// What goes on in the background: backends that are down are tried again
 // (core/revive), those that are ejected are let in again, queues hear of what no
 // exchange tells them, and sessions that expired are forgotten.
 
-const besideEvery = 100 * time.Millisecond
+const backgroundEvery = 100 * time.Millisecond
 
-// beside runs until Close.
-func (e *Engine) beside() {
-	ticker := time.NewTicker(besideEvery)
+// background runs until Close.
+func (e *Engine) background() {
+	ticker := time.NewTicker(backgroundEvery)
 	defer ticker.Stop()
-	var version uint64 // of the board, at the last look
+	var version uint64 // of the health table, at the last look
 	for {
 		select {
 		case <-e.stop:
 			return
 		case now := <-ticker.C:
 			e.ejections.readmit(now)
-			if v := e.Board.Version(); v != version {
+			if v := e.Health.Version(); v != version {
 				version = v
 				e.registry.Stir()
 			}

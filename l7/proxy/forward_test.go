@@ -138,7 +138,7 @@ func TestFailedConnectGoesOnToTheNextBackend(t *testing.T) {
 			t.Fatalf("got %s", res.Status)
 		}
 	}
-	if a.Board.Slot(1).Usable() {
+	if a.Health.Slot(1).Usable() {
 		t.Error("the dead backend is not marked down")
 	}
 	if n := a.Segment.SumBackend(1).ConnectFailures; n != 1 {
@@ -257,24 +257,53 @@ func TestServicesMatchInOrderAndRedirect(t *testing.T) {
 
 func TestLocationOfTheBackendBecomesTheClientsHost(t *testing.T) {
 	t.Parallel()
-	var addr string
+	says := make(chan string, 1)
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		for {
 			if _, err := c.Head(); err != nil {
 				return
 			}
-			c.Say("HTTP/1.1 302 Found\r\nLocation: http://" + addr + "/next?a\r\nContent-Length: 0\r\n\r\n")
+			c.Say("HTTP/1.1 302 Found\r\n" + <-says + "\r\nContent-Length: 0\r\n\r\n")
 		}
 	})
-	addr = b.Addr
 	a := l7test.New(t, 1)
-	c := l7test.Dial(t, a.Serve(nil, l7test.Service("web", b.Addr)))
-	if got := c.Send(get("/")).Get().Header.Get("Location"); got != "http://a.test/next?a" {
-		t.Errorf("enabled: got %q", got)
-	}
-	a.Serve(func(h *farm.HTTP) { h.RewriteLocation = farm.RewriteDisabled }, l7test.Service("web", b.Addr))
-	if got := c.Send(get("/")).Get().Header.Get("Location"); got != "http://"+addr+"/next?a" {
-		t.Errorf("disabled: got %q", got)
+	own := a.Serve(nil, l7test.Service("web", b.Addr))
+	c := l7test.Dial(t, own)
+	modes := []farm.RewriteLocation{farm.RewriteEnabled, farm.RewriteEnabledBackends, farm.RewriteDisabled}
+	for _, test := range []struct {
+		says string
+		want [3]string // by mode; empty is as it was
+	}{
+		{"http://" + b.Addr + "/next?a", [3]string{"http://a.test/next?a", "http://a.test/next?a", ""}},
+		{"//" + b.Addr + "/next", [3]string{"http://a.test/next", "http://a.test/next", ""}},
+		{"http://" + own + "/next", [3]string{"http://a.test/next", "", ""}},
+		{"https://" + b.Addr + "/next", [3]string{"http://a.test/next", "http://a.test/next", ""}},
+		{"https://a.test/next", [3]string{}},
+		{"http://else.test/next", [3]string{}},
+		{"/next", [3]string{}},
+		{"next", [3]string{}},
+		{"", [3]string{}},
+	} {
+		for i, mode := range modes {
+			a.Serve(func(h *farm.HTTP) { h.RewriteLocation = mode }, l7test.Service("web", b.Addr))
+			want := test.want[i]
+			if want == "" {
+				want = test.says
+			}
+			for _, names := range [][]string{{"Location"}, {"Content-Location"}, {"Location", "Content-Location"}} {
+				var lines []string
+				for _, name := range names {
+					lines = append(lines, name+": "+test.says)
+				}
+				says <- strings.Join(lines, "\r\n")
+				res := c.Send(get("/")).Get()
+				for _, name := range names {
+					if got := res.Header.Get(name); got != want {
+						t.Errorf("%s, %s %q: got %q, want %q", mode, name, test.says, got, want)
+					}
+				}
+			}
+		}
 	}
 }
 

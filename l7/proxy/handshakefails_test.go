@@ -52,7 +52,7 @@ func hostIs(host string) string { return "GET / HTTP/1.1\r\nHost: " + host + "\r
 
 func usable(a *l7test.Appliance, ids ...uint32) bool {
 	for _, id := range ids {
-		if !a.Board.Slot(id).Usable() {
+		if !a.Health.Slot(id).Usable() {
 			return false
 		}
 	}
@@ -189,7 +189,7 @@ func TestAHandshakeThatFailsForAllMarksTheBackendDown(t *testing.T) {
 			if got := l7test.Dial(t, addr).Send(hostIs("a.test")).Get(); got.StatusCode != 503 {
 				t.Errorf("answered %d, want 503", got.StatusCode)
 			}
-			if a.Board.Slot(1).Passive() != health.Down {
+			if a.Health.Slot(1).Passive() != health.Down {
 				t.Error("it is not down")
 			}
 		})
@@ -207,7 +207,7 @@ func TestABackendThatRefusesTheConnectionIsDownWhateverTheName(t *testing.T) {
 			if got := l7test.Dial(t, addr).Send(hostIs("a.test")).Get(); got.StatusCode != 503 {
 				t.Errorf("answered %d, want 503", got.StatusCode)
 			}
-			if a.Board.Slot(1).Passive() != health.Down {
+			if a.Health.Slot(1).Passive() != health.Down {
 				t.Error("it is not down")
 			}
 		})

@@ -21,14 +21,14 @@ func TestCookieIsSecureAndLocationsAreHTTPSWithTLS(t *testing.T) {
 		}
 	})
 	a := l7test.New(t, 1)
-	addr := a.Serve(a.HTTPS(l7test.Certificate(t, "a.pem", "a.test")), inserting(b.Addr))
+	addr := a.Serve(a.HTTPS(l7test.Certificate(t, "a.pem", "a.test")), l7test.Inserting(b.Addr))
 	for mode, want := range map[farm.RewriteLocation][3]string{
 		farm.RewriteEnabled:         {"https://a.test/x", "https://a.test/x", "http://else.test/x"},
 		farm.RewriteEnabledBackends: {"https://a.test/x", "http://A.test:80/x", "http://else.test/x"},
 		farm.RewriteDisabled:        {"http://" + b.Addr + "/x", "http://A.test:80/x", "http://else.test/x"},
 	} {
 		edit := a.HTTPS(a.Certificates...)
-		a.Serve(func(h *farm.HTTP) { edit(h); h.RewriteLocation = mode }, inserting(b.Addr))
+		a.Serve(func(h *farm.HTTP) { edit(h); h.RewriteLocation = mode }, l7test.Inserting(b.Addr))
 		for i, said := range []string{"http://" + b.Addr + "/x", "http://A.test:80/x", "http://else.test/x"} {
 			location.Store(said)
 			res, err := browser(t, addr, nil).Get("https://a.test/")

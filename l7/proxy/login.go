@@ -6,7 +6,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/ratelimit"
 	"github.com/sluicelb/sluice/l7/guard"
-	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/rejected"
 	"github.com/sluicelb/sluice/l7/table"
 )
 
@@ -14,7 +14,7 @@ import (
 // thirty, then one more in half a minute.
 var guesses = ratelimit.New(2, time.Minute, 30)
 
-// login is credentials that are being checked beside the loops, and the
+// login is credentials that are being checked in the background, and the
 // exchanges of this loop that wait for it. They hold a request that is ready
 // to be sent and look to everybody as if they were connecting.
 type login struct {
@@ -46,12 +46,12 @@ func (w *worker) check(p *table.Plan) *login {
 		return nil
 	}
 	l := &login{digest: digest, client: key, auth: p.Service.Auth}
-	job := q.Gate.Job()
+	job := q.AuthCache.Job()
 	job.Done = func(right bool) {
 		if right {
 			for _, other := range e.Workers {
 				if other != w {
-					other.loop.Post(func() { other.query.Gate.Learn(digest, other.Clock()) })
+					other.loop.Post(func() { other.query.AuthCache.Learn(digest, other.Clock()) })
 				}
 			}
 		}
@@ -89,23 +89,23 @@ func (l *login) leave(ex *exchange) {
 func (w *worker) checked(l *login, right bool) {
 	delete(w.logins, l.digest)
 	if right {
-		w.query.Gate.Learn(l.digest, w.Clock())
+		w.query.AuthCache.Learn(l.digest, w.Clock())
 		w.engine.guesses.Refund(l.client, guesses)
 	}
 	for len(l.waiting) > 0 {
 		ex := l.waiting[0]
 		l.waiting = l.waiting[1:]
 		ex.login = nil
-		ex.judged(l.auth, right)
+		ex.authenticated(l.auth, right)
 	}
 }
 
-// judged goes on with an exchange that waited.
-func (ex *exchange) judged(p *table.Protection, right bool) {
+// authenticated goes on with an exchange that waited.
+func (ex *exchange) authenticated(p *table.Protection, right bool) {
 	cl := ex.client
 	defer ex.peer.Conn.Contain()
 	if !right {
-		ex.note(refused.Unauthorized, 401, table.RefusedPassword.Reason)
+		ex.note(rejected.Unauthorized, 401, table.RefusedPassword.Reason)
 		ex.failWith(401, p.UserChallenge)
 		return
 	}

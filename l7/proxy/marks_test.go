@@ -103,11 +103,11 @@ func TestNoSocketWithTheMarkIsNotTheBackendsFault(t *testing.T) {
 			}
 		}
 	}
-	if failed == 0 || !a.Board.Slot(1).Usable() {
-		t.Fatalf("%d failed; the backend is usable: %t", failed, a.Board.Slot(1).Usable())
+	if failed == 0 || !a.Health.Slot(1).Usable() {
+		t.Fatalf("%d failed; the backend is usable: %t", failed, a.Health.Slot(1).Usable())
 	}
 	l7test.Eventually(t, "the log says why", func() bool { return len(a.Log.Lines("class=no-marked-socket")) > 0 })
-	classes, counted := a.Segment.Classes(), a.Segment.SumRefusals(1)
+	classes, counted := a.Segment.Classes(), a.Segment.SumRejections(1)
 	for i, name := range classes {
 		if name == "no-marked-socket" && counted[i] != uint64(failed) {
 			t.Errorf("%d counted, want %d", counted[i], failed)
@@ -141,9 +141,9 @@ func TestMarkedBackendThatWasDownIsFoundAgain(t *testing.T) {
 	a := l7test.New(t, 2)
 	marking(t, a)
 	front := a.Serve(func(h *farm.HTTP) { h.ResurrectTime, h.Mark = 1, 7 }, l7test.Service("web", port.Addr))
-	if res := l7test.Dial(t, front).Send(get("/")).Get(); res.StatusCode != 503 || a.Board.Slot(1).Usable() {
+	if res := l7test.Dial(t, front).Send(get("/")).Get(); res.StatusCode != 503 || a.Health.Slot(1).Usable() {
 		t.Fatalf("answered %s", res.Status)
 	}
 	defer port.Listen().Close()
-	l7test.Eventually(t, "a probe finds it", func() bool { return a.Board.Slot(1).Usable() })
+	l7test.Eventually(t, "a probe finds it", func() bool { return a.Health.Slot(1).Usable() })
 }

@@ -46,7 +46,7 @@ func TestTheFirstRequestAfterAnOutageOfAllIsServed(t *testing.T) {
 			if got := answerTo(t, addr, get("/")).StatusCode; got != 503 || usable(a, 1) || usable(a, 2) {
 				t.Fatalf("answered %d while nobody is there", got)
 			}
-			a.Board.SetPassive(2, health.Down, time.Now()) // and its time is far away
+			a.Health.SetPassive(2, health.Down, time.Now()) // and its time is far away
 			answering(t, two.Listen())
 			time.Sleep(15 * time.Millisecond) // the time between two attempts, not until the next try
 			if got := answerTo(t, addr, get("/")).StatusCode; got != 200 {
@@ -90,15 +90,15 @@ func TestOnlyBackendsThatCouldNotBeReachedAreTriedByRequests(t *testing.T) {
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
 	addr := a.Serve(patient, l7test.Service("web", b.Addr))
-	a.Board.SetGuardian(1, health.Down, time.Now())
+	a.Health.SetGuardian(1, health.Down, time.Now())
 	if got := answerTo(t, addr, get("/")).StatusCode; got != 503 {
 		t.Errorf("a backend whose probes fail: %d", got)
 	}
-	a.Board.SetGuardian(1, health.Up, time.Now())
+	a.Health.SetGuardian(1, health.Up, time.Now())
 	s := l7test.Service("web", b.Addr)
 	s.Backends[0].Maintenance = farm.MaintenanceDrain
 	a.Serve(patient, s)
-	a.Board.SetPassive(1, health.Down, time.Now())
+	a.Health.SetPassive(1, health.Down, time.Now())
 	if got := answerTo(t, addr, get("/")).StatusCode; got != 503 {
 		t.Errorf("a backend in maintenance: %d", got)
 	}
@@ -110,7 +110,7 @@ func TestARequestThatTriesABackendThatIsDownWaitsASecond(t *testing.T) {
 	hole := porttest.Full(t).String()
 	a := l7test.New(t, 1)
 	addr := a.Serve(func(h *farm.HTTP) { h.ResurrectTime, h.ConnectTimeout = 3600, 30 }, l7test.Service("web", hole))
-	a.Board.SetPassive(1, health.Down, time.Now())
+	a.Health.SetPassive(1, health.Down, time.Now())
 	for range 5 { // the machine may be busy for a second
 		began := time.Now()
 		first := l7test.Dial(t, addr).Send(get("/"))
@@ -134,7 +134,7 @@ func TestWhoLeavesWhileItTriesGivesTheTurnBack(t *testing.T) {
 	hole := porttest.Full(t).String()
 	a := l7test.New(t, 1)
 	addr := a.Serve(func(h *farm.HTTP) { h.ResurrectTime, h.ConnectTimeout = 3600, 30 }, l7test.Service("web", hole))
-	a.Board.SetPassive(1, health.Down, time.Now())
+	a.Health.SetPassive(1, health.Down, time.Now())
 	pending := func(n uint64) func() bool {
 		return func() bool { return a.Segment.SumBackend(1).Pending == n }
 	}
@@ -146,7 +146,7 @@ func TestWhoLeavesWhileItTriesGivesTheTurnBack(t *testing.T) {
 	_ = first.Close()
 	a.Farm.HTTP.Services[0].Backends[0].Maintenance = farm.MaintenanceOff
 	a.Serve(nil, a.Farm.HTTP.Services...)
-	a.Board.SetPassive(1, health.Down, time.Now())
+	a.Health.SetPassive(1, health.Down, time.Now())
 	time.Sleep(15 * time.Millisecond)
 	l7test.Dial(t, addr).Send(get("/"))
 	l7test.Eventually(t, "the next one tries", pending(1))

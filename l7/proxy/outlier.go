@@ -15,18 +15,18 @@ import (
 // ejected for a while. That is no finding about its health: core/revive, which
 // only connects, knows nothing of it.
 
-// judge counts the answer at hand for or against its backend.
-func (ex *exchange) judge() {
+// checkOutlier counts the answer at hand for or against its backend.
+func (ex *exchange) checkOutlier() {
 	if ex.w.resp.Status >= 500 {
 		ex.erred(health.CauseStatus)
 		return
 	}
-	ex.w.engine.Board.Slot(ex.backend.ID).Worked()
+	ex.w.engine.Health.Slot(ex.backend.ID).Worked()
 }
 
 // erred counts a failure of the chosen backend.
 func (ex *exchange) erred(c health.Cause) {
-	o, slot := ex.service.Outlier, ex.w.engine.Board.Slot(ex.backend.ID)
+	o, slot := ex.service.Outlier, ex.w.engine.Health.Slot(ex.backend.ID)
 	if o == nil || slot.Failed() < o.Errors || slot.Ejected() {
 		return
 	}
@@ -59,7 +59,7 @@ func (j *ejections) add(s *table.Service, b *table.Backend, c health.Cause) bool
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	e := j.engine
-	t, slot := e.table.Load(), e.Board.Slot(b.ID)
+	t, slot := e.table.Load(), e.Health.Slot(b.ID)
 	if now := t.Backends[b.ID]; now == nil || now.Origin != b.Origin || slot.Ejected() {
 		return false
 	}
@@ -74,7 +74,7 @@ func (j *ejections) add(s *table.Service, b *table.Backend, c health.Cause) bool
 			continue
 		}
 		total++
-		switch slot := e.Board.Slot(other.ID); {
+		switch slot := e.Health.Slot(other.ID); {
 		case slot.Ejected():
 			out++
 		case other.ID != b.ID && slot.Usable():
@@ -85,7 +85,7 @@ func (j *ejections) add(s *table.Service, b *table.Backend, c health.Cause) bool
 		slot.Worked() // the next row may find more of the others usable
 		return false
 	}
-	ejection := e.Board.Eject(b.ID, c, time.Now(), sv.Outlier.Time)
+	ejection := e.Health.Eject(b.ID, c, time.Now(), sv.Outlier.Time)
 	j.all[b.ID] = ejected{s.ID, b.Reach, ejection.Until}
 	e.log.Warn("backend is ejected", b.Reach.Attrs(
 		"cause", fmt.Sprintf("%d failures in a row, the last one: %s", sv.Outlier.Errors, c),
@@ -103,7 +103,7 @@ func (j *ejections) inherit(t *table.Table) {
 			s := &f.Services[i]
 			for k := range s.Backends {
 				b := &s.Backends[k]
-				if e, is := j.engine.Board.Slot(b.ID).Ejection(); is && j.all[b.ID].service == 0 {
+				if e, is := j.engine.Health.Slot(b.ID).Ejection(); is && j.all[b.ID].service == 0 {
 					j.all[b.ID] = ejected{s.ID, b.Reach, e.Until}
 				}
 			}
@@ -131,7 +131,7 @@ func (j *ejections) readmit(now time.Time) {
 			why = "no other is left"
 		}
 		delete(j.all, id)
-		if j.engine.Board.Readmit(id, now) {
+		if j.engine.Health.Readmit(id, now) {
 			j.engine.log.Info("backend is no longer ejected", e.backend.Attrs("cause", why)...)
 		}
 	}
@@ -139,7 +139,7 @@ func (j *ejections) readmit(now time.Time) {
 
 func (j *ejections) anyUsable(s *table.Service) bool {
 	for i := range s.Backends {
-		if b := &s.Backends[i]; b.Mode == farm.MaintenanceOff && j.engine.Board.Slot(b.ID).Usable() {
+		if b := &s.Backends[i]; b.Mode == farm.MaintenanceOff && j.engine.Health.Slot(b.ID).Usable() {
 			return true
 		}
 	}

@@ -18,7 +18,7 @@ func ejecting(errors uint8, seconds farm.Seconds, addrs ...string) farm.Service 
 	return s
 }
 
-func isEjected(a *l7test.Appliance, id uint32) bool { return a.Board.Slot(id).Ejected() }
+func isEjected(a *l7test.Appliance, id uint32) bool { return a.Health.Slot(id).Ejected() }
 
 // exchangesWith makes n exchanges on connections of their own.
 func exchangesWith(t *testing.T, addr string, n int) (by map[int]int) {
@@ -45,17 +45,17 @@ func TestBackendThatFailsInARowIsEjectedForAWhile(t *testing.T) {
 			if by := exchangesWith(t, addr, 4); by[200] != 2 || !isEjected(a, 1) {
 				t.Fatalf("answers %v, ejected %v", by, isEjected(a, 1))
 			}
-			a.Board.SetPassive(1, health.Down, time.Now())
-			a.Board.SetPassive(1, health.Up, time.Now()) // which is all the prober can do
+			a.Health.SetPassive(1, health.Down, time.Now())
+			a.Health.SetPassive(1, health.Up, time.Now()) // which is all the prober can do
 			if by := exchangesWith(t, addr, 8); by[200] != 8 || a.Segment.SumBackend(1).Ejections != 1 {
 				t.Errorf("answers %v, %d ejections", by, a.Segment.SumBackend(1).Ejections)
 			}
 			l7test.Eventually(t, "it is back", func() bool { return !isEjected(a, 1) })
-			e, _ := a.Board.Slot(1).Ejection()
+			e, _ := a.Health.Slot(1).Ejection()
 			if by := exchangesWith(t, addr, 4); by[200] != 2 || !isEjected(a, 1) {
 				t.Errorf("answers after that %v, ejected %v", by, isEjected(a, 1))
 			}
-			if again, _ := a.Board.Slot(1).Ejection(); again.Times != 2 || again.Until.Sub(again.Since) != 4*time.Second || !again.Since.After(e.Until.Add(-time.Second)) {
+			if again, _ := a.Health.Slot(1).Ejection(); again.Times != 2 || again.Until.Sub(again.Since) != 4*time.Second || !again.Since.After(e.Until.Add(-time.Second)) {
 				t.Errorf("the second time: %+v", again)
 			}
 			if log := a.Log.String(); strings.Count(log, "backend is ejected") != 2 || strings.Count(log, "no longer ejected") != 1 || !strings.Contains(log, "2 failures in a row") {
@@ -134,7 +134,7 @@ func TestEjectedBackendOpensTheNextPriority(t *testing.T) {
 func TestEjectedBackendComesBackEarlyWhen(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(a *l7test.Appliance, s farm.Service){
-		"no other is left": func(a *l7test.Appliance, _ farm.Service) { a.Board.SetGuardian(2, health.Down, time.Now()) },
+		"no other is left": func(a *l7test.Appliance, _ farm.Service) { a.Health.SetGuardian(2, health.Down, time.Now()) },
 		"others are taken out": func(a *l7test.Appliance, s farm.Service) {
 			s.Backends[1].Maintenance = farm.MaintenanceDrain
 			a.Serve(nil, s)
@@ -164,8 +164,8 @@ func TestAnotherEngineKnowsWhoIsEjected(t *testing.T) {
 	t.Parallel()
 	a := l7test.New(t, 1)
 	bad, good := l7test.NewBackend(t, l7test.Answer(sorry)), l7test.NewBackend(t, l7test.Answer(ok))
-	a.Board.Adopt(1, 1)
-	a.Board.Eject(1, health.CauseStatus, time.Now(), time.Second)
+	a.Health.Adopt(1, 1)
+	a.Health.Eject(1, health.CauseStatus, time.Now(), time.Second)
 	addr := a.Serve(nil, ejecting(1, 1, bad.Addr, good.Addr))
 	if by := exchangesWith(t, addr, 4); by[200] != 4 {
 		t.Errorf("answers %v", by)

@@ -1,6 +1,10 @@
 package proxy
 
-import "github.com/sluicelb/sluice/l7/client"
+import (
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/l7/client"
+	"github.com/sluicelb/sluice/l7/dial"
+)
 
 // What the panic tests break, each so that a certain step cannot be done.
 const (
@@ -46,4 +50,18 @@ func (e *Engine) TakePanics() (n uint64) {
 		*count = 0
 	})
 	return n
+}
+
+// FailBackends ends the connections of HTTP/1 to backends that exchanges use, as a
+// loop does when the handling of one fails.
+func (e *Engine) FailBackends() {
+	e.OnLoops(func(w *worker) {
+		var all []*dial.Conn
+		w.Exchanges(func(ex client.Exchange) { all = append(all, ex.(*exchange).up.(*dial.Conn)) })
+		for _, up := range all {
+			c := up.Conn
+			c.Abort()
+			up.Failed(c, loop.ErrPanic)
+		}
+	})
 }

@@ -281,7 +281,7 @@ func TestPanicInATunnelClosesBothSides(t *testing.T) {
 	}
 }
 
-func TestPanicWhileAFarmsClientsAreExpelledSparesNone(t *testing.T) {
+func TestPanicWhileAFarmsClientsAreForceClosedSparesNone(t *testing.T) {
 	t.Parallel()
 	m := newMistake(t)
 	m.service.Backends[0].ConnLimit = 0

@@ -1,6 +1,7 @@
 package proxy_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -68,5 +69,32 @@ func TestABackendCutWhileItsFarmIsStoppedHasNoSessions(t *testing.T) {
 	}
 	if n := sessions(farm.MaintenanceCut); n != 0 {
 		t.Errorf("%d sessions are left", n)
+	}
+}
+
+// A client that invents a key for each request displaces what it invented before,
+// and no client that came back.
+func TestInventedKeysCostOthersNoSession(t *testing.T) {
+	t.Parallel()
+	one, two := named(t, "1"), named(t, "2")
+	a := l7test.New(t, 1)
+	s := l7test.Service("web", one.Addr, two.Addr)
+	s.Persistence, s.SessionID, s.TTL = farm.PersistCookie, "SID", 60
+	a.Engine.LimitSessions(&s, 16)
+	addr := a.Serve(nil, s)
+	client := l7test.Dial(t, addr)
+	visit := func(id string) string { return client.Send(request("Cookie: SID=" + id)).Get().Text }
+	at := visit("mine")
+	visit("mine")
+	for i := range 200 {
+		visit(fmt.Sprint("invented", i))
+	}
+	for range 4 {
+		if now := visit("mine"); now != at {
+			t.Fatalf("the client is at %s, it was at %s", now, at)
+		}
+	}
+	if n := a.Segment.SumFarm(1).Forgotten; n != 201-16 {
+		t.Errorf("%d forgotten sessions are counted, want %d", n, 201-16)
 	}
 }

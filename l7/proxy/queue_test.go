@@ -17,8 +17,8 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// gate is a backend that answers a request when it is told to.
-type gate struct {
+// heldBackend is one that answers a request when it is told to.
+type heldBackend struct {
 	*l7test.Backend
 	mu    sync.Mutex
 	paths []string // in the order they came
@@ -27,8 +27,8 @@ type gate struct {
 	open  chan struct{} // one answer each
 }
 
-func newGate(t *testing.T) *gate {
-	g := &gate{open: make(chan struct{}, 1000)}
+func newHeldBackend(t *testing.T) *heldBackend {
+	g := &heldBackend{open: make(chan struct{}, 1000)}
 	ended := make(chan struct{})
 	t.Cleanup(func() { close(ended) })
 	g.Backend = l7test.NewBackend(t, func(c *l7test.Recorder) {
@@ -56,7 +56,7 @@ func newGate(t *testing.T) *gate {
 	return g
 }
 
-func (g *gate) seen() []string {
+func (g *heldBackend) seen() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return slices.Clone(g.paths)
@@ -83,8 +83,8 @@ func httpAnswer(c *l7test.Client) (status int, err error) {
 	return res.StatusCode, err
 }
 
-// waiting lets one exchange have the backend's only place and n more wait.
-func waiting(t *testing.T, a *l7test.Appliance, addr string, g *gate, n int) (holder *l7test.Client, wait []*l7test.Client) {
+// waiting lets one exchange have the only slot of the backend and n more wait.
+func waiting(t *testing.T, a *l7test.Appliance, addr string, g *heldBackend, n int) (holder *l7test.Client, wait []*l7test.Client) {
 	t.Helper()
 	holder = l7test.Dial(t, addr).Send(get("/holder"))
 	l7test.Eventually(t, "the first has the backend", func() bool { return len(g.seen()) == 1 })
@@ -97,7 +97,7 @@ func waiting(t *testing.T, a *l7test.Appliance, addr string, g *gate, n int) (ho
 
 func TestWhoWaitsIsServedInTheOrderOfComing(t *testing.T) {
 	t.Parallel()
-	g, a := newGate(t), l7test.New(t, 2)
+	g, a := newHeldBackend(t), l7test.New(t, 2)
 	addr := a.Serve(nil, queueing(100, g.Addr))
 	holder, wait := waiting(t, a, addr, g, 20)
 	for range 21 {
@@ -211,11 +211,11 @@ func TestNobodyIsStrandedWhileEverythingChanges(t *testing.T) {
 		case 0:
 			a.Serve(nil, service(2, farm.MaintenanceOff, 1000))
 		case 1:
-			a.Board.SetGuardian(1, health.Down, time.Now())
+			a.Health.SetGuardian(1, health.Down, time.Now())
 		case 2:
 			a.Serve(nil, service(1, farm.MaintenanceCut, 1000)) // none is left
 		case 3:
-			a.Board.SetGuardian(1, health.Up, time.Now())
+			a.Health.SetGuardian(1, health.Up, time.Now())
 		case 4:
 			a.Serve(nil, service(1, farm.MaintenanceDrain, 3))
 		case 5:
@@ -232,7 +232,7 @@ func TestNobodyIsStrandedWhileEverythingChanges(t *testing.T) {
 
 func TestWhoFindsTheQueueFullIsAnsweredAtOnce(t *testing.T) {
 	t.Parallel()
-	g, a := newGate(t), l7test.New(t, 1)
+	g, a := newHeldBackend(t), l7test.New(t, 1)
 	addr := a.Serve(func(h *farm.HTTP) { h.Error503 = "busy" }, queueing(2, g.Addr))
 	waiting(t, a, addr, g, 2)
 	if res := l7test.Dial(t, addr).Send(get("/more")).Get(); res.StatusCode != 503 || res.Text != "busy" {
@@ -245,7 +245,7 @@ func TestWhoFindsTheQueueFullIsAnsweredAtOnce(t *testing.T) {
 
 func TestWhoWaitsTooLongIsAnswered503(t *testing.T) {
 	t.Parallel()
-	g, a := newGate(t), l7test.New(t, 1)
+	g, a := newHeldBackend(t), l7test.New(t, 1)
 	s := queueing(2, g.Addr)
 	s.QueueTimeout = 1
 	addr := a.Serve(func(h *farm.HTTP) { h.Error503 = "busy" }, s)
@@ -272,7 +272,7 @@ func TestWhoWaitsTooLongIsAnswered503(t *testing.T) {
 
 func TestWhoLeavesTheQueueIsNotServed(t *testing.T) {
 	t.Parallel()
-	g, a := newGate(t), l7test.New(t, 1)
+	g, a := newHeldBackend(t), l7test.New(t, 1)
 	addr := a.Serve(nil, queueing(10, g.Addr))
 	_, wait := waiting(t, a, addr, g, 3)
 	_ = wait[0].Close()
@@ -292,7 +292,7 @@ func TestWhoLeavesTheQueueIsNotServed(t *testing.T) {
 
 func TestStreamsWaitToo(t *testing.T) {
 	t.Parallel()
-	g, a := newGate(t), l7test.New(t, 2)
+	g, a := newHeldBackend(t), l7test.New(t, 2)
 	s := queueing(10, g.Addr)
 	addr := a.Serve(nil, s)
 	holder, _ := waiting(t, a, addr, g, 0)
@@ -372,7 +372,7 @@ func TestBodiesOfThoseWhoWaitStayWithThem(t *testing.T) {
 
 func TestAHigherLimitLetsWaitersInAtOnce(t *testing.T) {
 	t.Parallel()
-	g, a := newGate(t), l7test.New(t, 2)
+	g, a := newHeldBackend(t), l7test.New(t, 2)
 	s := queueing(10, g.Addr)
 	addr := a.Serve(nil, s)
 	waiting(t, a, addr, g, 4)
@@ -387,7 +387,7 @@ func TestAHigherLimitLetsWaitersInAtOnce(t *testing.T) {
 
 func TestWaitersGoToABackendThatIsAdded(t *testing.T) {
 	t.Parallel()
-	g, a := newGate(t), l7test.New(t, 2)
+	g, a := newHeldBackend(t), l7test.New(t, 2)
 	addr := a.Serve(nil, queueing(10, g.Addr))
 	_, wait := waiting(t, a, addr, g, 3)
 	b := l7test.NewBackend(t, l7test.Answer(ok))
@@ -404,11 +404,11 @@ func TestWaitersGoToABackendThatIsAdded(t *testing.T) {
 
 func TestWaitersGoToABackendThatComesBack(t *testing.T) {
 	t.Parallel()
-	g, b, a := newGate(t), l7test.NewBackend(t, l7test.Answer(ok)), l7test.New(t, 1)
+	g, b, a := newHeldBackend(t), l7test.NewBackend(t, l7test.Answer(ok)), l7test.New(t, 1)
 	addr := a.Serve(nil, queueing(10, g.Addr, b.Addr))
-	a.Board.SetGuardian(2, health.Down, time.Now())
+	a.Health.SetGuardian(2, health.Down, time.Now())
 	_, wait := waiting(t, a, addr, g, 3)
-	a.Board.SetGuardian(2, health.Up, time.Now())
+	a.Health.SetGuardian(2, health.Up, time.Now())
 	for _, c := range wait {
 		if res := c.Get(); res.StatusCode != 200 {
 			t.Errorf("answer %d", res.StatusCode)
@@ -419,7 +419,7 @@ func TestWaitersGoToABackendThatComesBack(t *testing.T) {
 func TestWaitersAreAnsweredWhenNothingIsLeftToWaitFor(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(a *l7test.Appliance, s farm.Service){
-		"down": func(a *l7test.Appliance, _ farm.Service) { a.Board.SetGuardian(1, health.Down, time.Now()) },
+		"down": func(a *l7test.Appliance, _ farm.Service) { a.Health.SetGuardian(1, health.Down, time.Now()) },
 		"maintenance": func(a *l7test.Appliance, s farm.Service) {
 			s.Backends[0].Maintenance = farm.MaintenanceDrain
 			a.Serve(nil, s)
@@ -432,7 +432,7 @@ func TestWaitersAreAnsweredWhenNothingIsLeftToWaitFor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g, a := newGate(t), l7test.New(t, 2)
+			g, a := newHeldBackend(t), l7test.New(t, 2)
 			s := queueing(10, g.Addr)
 			addr := a.Serve(nil, s)
 			_, wait := waiting(t, a, addr, g, 4)
@@ -457,7 +457,7 @@ func TestWaitersOfWhatIsGoneAreServedOnTheOldTable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g, a := newGate(t), l7test.New(t, 2)
+			g, a := newHeldBackend(t), l7test.New(t, 2)
 			addr := a.Serve(nil, queueing(10, g.Addr))
 			holder, wait := waiting(t, a, addr, g, 4)
 			change(a)
@@ -475,7 +475,7 @@ func TestWaitersOfWhatIsGoneAreServedOnTheOldTable(t *testing.T) {
 
 func TestWhatIsLeftOfAQueueEndsWithTheGraceOfItsFarm(t *testing.T) {
 	t.Parallel()
-	g, a := newGate(t), l7test.New(t, 2)
+	g, a := newHeldBackend(t), l7test.New(t, 2)
 	addr := a.Serve(nil, queueing(10, g.Addr))
 	_, wait := waiting(t, a, addr, g, 4)
 	a.Engine.SetGrace(50 * time.Millisecond)

@@ -2,7 +2,7 @@ package proxy
 
 import (
 	"github.com/sluicelb/sluice/core/balance"
-	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/rejected"
 	"github.com/sluicelb/sluice/l7/state"
 	"github.com/sluicelb/sluice/l7/table"
 )
@@ -79,7 +79,7 @@ func (ex *exchange) enqueue() bool {
 		e.Tries-- // it was none
 	}
 	// Backends that failed the exchange may be usable again by then; if they
-	// are not, the board says so.
+	// are not, the health table says so.
 	ex.Tried, ex.backend = balance.Tried{}, nil
 	if free, usable := ex.service.Picker.Room(); free || !usable {
 		ex.queue.Released()
@@ -132,7 +132,7 @@ func (ex *exchange) waitedTooLong() {
 	s := ex.stats()
 	s.QueueTimeouts++
 	s.NoBackend++
-	ex.note(refused.NoBackend, 503, "no backend had room in time")
+	ex.note(rejected.NoBackend, 503, "no backend had room in time")
 	ex.fail(503)
 }
 

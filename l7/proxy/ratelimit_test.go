@@ -57,7 +57,7 @@ func TestRequestsBeyondTheLimitAreAnswered429(t *testing.T) {
 			t.Errorf("record %d: status %d, class %q, service %d", i, l.Status, classOf(a, l), l.Service)
 		}
 	}
-	l7test.Eventually(t, "each refusal leaves a line", func() bool { return len(a.Log.Lines("rate-limited")) == 2 })
+	l7test.Eventually(t, "each rejection leaves a line", func() bool { return len(a.Log.Lines("rate-limited")) == 2 })
 }
 
 func TestAClientThatWaitsAsItWasToldPasses(t *testing.T) {

@@ -44,7 +44,7 @@ func TestABackendThatIsReachedOtherwiseIsTriedAtOnce(t *testing.T) {
 				t.Fatalf("reached: %d", code)
 			}
 			a.Serve(patient, bad)
-			if a.Board.Slot(1).Passive() != health.Down {
+			if a.Health.Slot(1).Passive() != health.Down {
 				t.Error("a change of nothing forgot that it is down")
 			}
 			a.Serve(patient, good)

@@ -4,11 +4,11 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/accesslog"
-	"github.com/sluicelb/sluice/core/refusal"
+	"github.com/sluicelb/sluice/core/rejection"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/l7/client"
 	"github.com/sluicelb/sluice/l7/http1"
-	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/rejected"
 	"github.com/sluicelb/sluice/l7/table"
 )
 
@@ -42,7 +42,7 @@ func (r *records) wall(now int64) int64 {
 	return now + r.skew
 }
 
-// entry begins the record of a request of the farm; nil when nobody wants one.
+// entry begins the record of a request of the farm; nil when it is not logged or watched.
 // r is the request's head, nil when it cannot be read.
 func (w *worker) entry(p *client.Peer, f *table.Farm, r *http1.Request) *accesslog.Entry {
 	rec := &w.records
@@ -92,7 +92,7 @@ func (rec *records) put(e *accesslog.Entry) {
 
 // record is what is written down of an exchange.
 type record struct {
-	entry *accesslog.Entry // nil when nobody wants one
+	entry *accesslog.Entry // nil when it is not logged or watched
 	began int64            // when the request head was complete
 	sent  int64            // when the head was handed to the backend
 	id    []byte           // of the request, its array kept for the next exchange; empty without one
@@ -152,11 +152,11 @@ func (ex *exchange) recordFlag(f accesslog.Flags) {
 	}
 }
 
-// recordRefusal counts what is refused, and notes its class.
-func (ex *exchange) recordRefusal(class refusal.Class) {
-	ex.w.shard.Refusals(ex.farm.ID)[class]++
+// recordRejection counts what is refused, and notes its class.
+func (ex *exchange) recordRejection(class rejection.Class) {
+	ex.w.shard.Rejections(ex.farm.ID)[class]++
 	if e := ex.entry; e != nil {
-		e.Refusal = uint8(class) + 1
+		e.Rejection = uint8(class) + 1
 	}
 }
 
@@ -216,18 +216,18 @@ func (ex *exchange) ending(e *accesslog.Entry) (f accesslog.Flags) {
 	switch {
 	case complete || e.Flags&(accesslog.AbortedByClient|accesslog.AbortedByBackend) != 0:
 		return f
-	case e.Refusal > uint8(refused.BadAnswer) && ofBackend(refusal.Class(e.Refusal-1)):
+	case e.Rejection > uint8(rejected.BadAnswer) && ofBackend(rejection.Class(e.Rejection-1)):
 		return f | accesslog.AbortedByBackend
 	}
 	return f | accesslog.AbortedHere
 }
 
-// All classes of refusals have a counter.
-var _ [stats.MaxClasses - len(refused.Names)]struct{}
+// All classes of rejections have a counter.
+var _ [stats.MaxClasses - len(rejected.Names)]struct{}
 
 // ofBackend reports whether a class is of what backends do.
-func ofBackend(class refusal.Class) bool {
-	return class == refused.BadAnswer || class == refused.CutAnswer || class == refused.BackendTimeout
+func ofBackend(class rejection.Class) bool {
+	return class == rejected.BadAnswer || class == rejected.CutAnswer || class == rejected.BackendTimeout
 }
 
 // recordOwn records an answer that is given without a backend. sv is nil when no
@@ -248,7 +248,7 @@ func (w *worker) recordOwn(cl client.Client, f *table.Farm, sv *table.Service, c
 }
 
 // Answered implements client.Handler.
-func (w *worker) Answered(p *client.Peer, f *table.Farm, class refusal.Class, status, bytes int) {
+func (w *worker) Answered(p *client.Peer, f *table.Farm, class rejection.Class, status, bytes int) {
 	if e := w.entry(p, f, nil); e != nil {
 		w.putOwn(e, uint8(class)+1, status, bytes)
 	}
@@ -256,6 +256,6 @@ func (w *worker) Answered(p *client.Peer, f *table.Farm, class refusal.Class, st
 
 func (w *worker) putOwn(e *accesslog.Entry, class uint8, status, bytes int) {
 	e.Flags |= accesslog.Own
-	e.Status, e.BytesOut, e.Refusal = uint16(status), uint64(bytes), class
+	e.Status, e.BytesOut, e.Rejection = uint16(status), uint64(bytes), class
 	w.records.put(e)
 }

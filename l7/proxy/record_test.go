@@ -21,10 +21,10 @@ var logs = l7test.Logged
 
 // classOf is the name of the class a record was refused for.
 func classOf(a *l7test.Appliance, l l7test.Record) string {
-	if l.Refusal == 0 {
+	if l.Rejection == 0 {
 		return ""
 	}
-	return a.Segment.Classes()[l.Refusal-1]
+	return a.Segment.Classes()[l.Rejection-1]
 }
 
 func TestExchangeLeavesARecord(t *testing.T) {
@@ -45,7 +45,7 @@ func TestExchangeLeavesARecord(t *testing.T) {
 			l.Header != "x-one=1;accept=a;" || l.Client != "127.0.0.1" || len(l.ID) != accesslog.RequestIDSize {
 			t.Errorf("texts: %+v", l)
 		}
-		if l.Status != 201 || l.Farm != 1 || l.Service != 1 || l.Backend != 1 || l.Proto != accesslog.ProtoHTTP11 || l.Tries != 1 || l.Refusal != 0 {
+		if l.Status != 201 || l.Farm != 1 || l.Service != 1 || l.Backend != 1 || l.Proto != accesslog.ProtoHTTP11 || l.Tries != 1 || l.Rejection != 0 {
 			t.Errorf("numbers: %+v", l)
 		}
 		if l.Flags.Has(accesslog.Reused) != reused || !l.Flags.Has(accesslog.Logged) || l.Flags&^(accesslog.Logged|accesslog.Reused) != 0 {
@@ -129,7 +129,7 @@ func TestWhatIsAnsweredHereIsRecordedWithItsClass(t *testing.T) {
 			}
 		})
 	}
-	sum := a.Segment.SumRefusals(1)
+	sum := a.Segment.SumRejections(1)
 	for name, want := range map[string]uint64{"bad-answer": 1, "bad-method": 1, "bad-request": 1, "request-smuggling": 1, "timeout": 0} {
 		if got := sum[slices.Index(a.Segment.Classes(), name)]; got != want {
 			t.Errorf("%s is counted %d times, want %d", name, got, want)
@@ -256,7 +256,7 @@ func TestRecordKnowsTheClientsTLS(t *testing.T) {
 	}
 }
 
-func TestRefusalIsOfTheExchangeItBelongsTo(t *testing.T) {
+func TestRejectionIsOfTheExchangeItBelongsTo(t *testing.T) {
 	t.Parallel()
 	a := l7test.New(t, 1)
 	none := farm.Service{ID: 9, Name: "none", URL: "^/none"}
@@ -351,13 +351,39 @@ func TestRequestIDIsMadeUnlessATrustedPeerSendsOne(t *testing.T) {
 
 func TestAnswersOfOurOwnCarryTheRequestID(t *testing.T) {
 	t.Parallel()
+	for ids, told := range map[farm.RequestID]bool{farm.RequestIDBoth: true, farm.RequestIDBackend: false} {
+		a := l7test.New(t, 1)
+		r := l7test.RecordsOf(t, a)
+		c := l7test.Dial(t, a.Serve(func(h *farm.HTTP) { h.Logs, h.RequestID = true, ids }, l7test.Service("web", "127.0.0.1:1")))
+		res := c.Send(get("/")).Get()
+		l, want := r.Next(), []string(nil)
+		if told {
+			want = []string{l.ID}
+		}
+		if got := res.Header.Values("X-Request-Id"); res.StatusCode != 503 || !anID.MatchString(l.ID) || !slices.Equal(got, want) || !strings.Contains(res.Text, "not available") {
+			t.Errorf("ids for %s: status %d, id %q in the answer and %q in the record, text %q", ids, res.StatusCode, got, l.ID, res.Text)
+		}
+	}
+}
+
+func TestAnswersToAuthoritiesAreCountedAndRecorded(t *testing.T) {
+	t.Parallel()
 	a := l7test.New(t, 1)
 	r := l7test.RecordsOf(t, a)
-	c := l7test.Dial(t, a.Serve(func(h *farm.HTTP) { h.Logs, h.RequestID = true, farm.RequestIDBoth }, l7test.Service("web", "127.0.0.1:1")))
-	res := c.Send(get("/")).Get()
-	l := r.Next()
-	if id := res.Header.Get("X-Request-Id"); res.StatusCode != 503 || !anID.MatchString(id) || l.ID != id || !strings.Contains(res.Text, "not available") {
-		t.Errorf("status %d, id %q in the answer and %q in the record, text %q", res.StatusCode, id, l.ID, res.Text)
+	addr := a.Serve(logs, l7test.Service("web", "127.0.0.1:1"))
+	a.Publish(farm.Config{Farms: []farm.Farm{a.Farm}, Challenges: []farm.Challenge{{Token: "abc", Answer: "abc.def"}}})
+	c := l7test.Dial(t, addr)
+	for method, want := range map[string]string{"GET": "abc.def", "HEAD": ""} {
+		res := c.Send(method + " " + farm.ChallengePath + "abc HTTP/1.1\r\nHost: a.test\r\n\r\n").Response(method)
+		if res.StatusCode != 200 || res.Text != want || res.ContentLength != 7 || res.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: status %d %q of %d bytes, %v", method, res.StatusCode, res.Text, res.ContentLength, res.Header)
+		}
+		if l := r.Next(); l.Status != 200 || l.Method != method || l.Path != farm.ChallengePath+"abc" || l.Rejection != 0 {
+			t.Errorf("%s: recorded %+v", method, l)
+		}
+	}
+	if n := a.Segment.SumFarm(1); n.Responses[1] != 2 || n.Requests != 2 || n.NoBackend != 0 {
+		t.Errorf("counted %+v", n)
 	}
 }
 

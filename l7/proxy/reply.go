@@ -2,14 +2,18 @@ package proxy
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"strconv"
+	"strings"
 
-	"github.com/sluicelb/sluice/core/refusal"
+	"github.com/sluicelb/sluice/core/balance"
+	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/rejection"
 	"github.com/sluicelb/sluice/l7/backend"
 	"github.com/sluicelb/sluice/l7/client"
 	"github.com/sluicelb/sluice/l7/http1"
-	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/rejected"
 	"github.com/sluicelb/sluice/l7/table"
 )
 
@@ -26,14 +30,14 @@ func (w *worker) answerWith(cl client.Client, f *table.Farm, sv *table.Service, 
 }
 
 // refuse answers a request as its plan says. That a client has not identified
-// itself yet is how every visit begins, and no refusal.
+// itself yet is how every visit begins, and no rejection.
 func (w *worker) refuse(cl client.Client, f *table.Farm, p *table.Plan, rest []byte) int {
 	no, lines, class := p.Refused, p.Lines, uint8(0)
 	if no != table.RefusedStranger {
 		class = uint8(no.Class) + 1
 		cl.From().Note(no.Class, no.Status, no.Reason)
 	}
-	refused.Count(cl.From().Stats(), no.Class)
+	rejected.Count(cl.From().Stats(), no.Class)
 	if p.Wait > 0 {
 		lines = w.retryAfter(p.Wait)
 	}
@@ -97,9 +101,9 @@ func (ex *exchange) failWith(status int, lines []byte) {
 // refuse answers a request that cannot be sent on, most often because its body
 // breaks the rules of its framing.
 func (ex *exchange) refuse(err error) {
-	class, status, reason := refused.Classify(err)
+	class, status, reason := rejected.Classify(err)
 	ex.note(class, status, reason)
-	refused.Count(ex.stats(), class)
+	rejected.Count(ex.stats(), class)
 	ex.keepClient = false
 	ex.fail(status)
 }
@@ -133,23 +137,82 @@ func answerReason(err error) string {
 
 // note leaves a line of what the client is refused for, as Peer.Note does before there
 // is an exchange.
-func (ex *exchange) note(class refusal.Class, status int, reason string) {
-	ex.recordRefusal(class)
+func (ex *exchange) note(class rejection.Class, status int, reason string) {
+	ex.recordRejection(class)
 	ex.w.note(class, status, ex.farm.Name, reason, ex.peer.Conn.Peer(), netip.AddrPort{})
 }
 
 // noteBackend leaves a line of what the backend did wrong.
-func (ex *exchange) noteBackend(class refusal.Class, status int, reason string) {
-	ex.recordRefusal(class)
+func (ex *exchange) noteBackend(class rejection.Class, status int, reason string) {
+	ex.recordRejection(class)
 	w := ex.w
-	w.refusals.Add(w.loop.Now(), refusal.Event{
+	w.rejections.Add(w.loop.Now(), rejection.Event{
 		Class: class, Status: uint16(status), Farm: ex.farm.Name, Reason: reason,
 		Client: ex.peer.Conn.Peer(), Backend: ex.backend.Target.Addr, Alias: ex.backend.Alias,
 	})
 }
 
-func (w *worker) note(class refusal.Class, status int, farm, reason string, client, backend netip.AddrPort) {
-	w.refusals.Add(w.loop.Now(), refusal.Event{
+func (w *worker) note(class rejection.Class, status int, farm, reason string, client, backend netip.AddrPort) {
+	w.rejections.Add(w.loop.Now(), rejection.Event{
 		Class: class, Status: uint16(status), Farm: farm, Reason: reason, Client: client, Backend: backend,
 	})
+}
+
+// maxNamed bounds the backends a line of the log tells of.
+const maxNamed = 8
+
+// noteUnserved notes that the exchange got no backend, and why.
+func (ex *exchange) noteUnserved() {
+	reason := "no backend can be used"
+	if ex.w.rejections.Shows(ex.w.loop.Now(), rejected.NoBackend) {
+		reason = ex.unserved()
+	}
+	ex.note(rejected.NoBackend, 503, reason)
+}
+
+// unserved says why no backend of the service was to be had: of each, as far as a
+// line can hold it.
+func (ex *exchange) unserved() string {
+	sv := ex.service
+	switch {
+	case len(sv.Backends) == 0:
+		return "the service has no backend"
+	case ex.mayWait() && ex.queue.Len() >= sv.QueueLength:
+		return "no backend has room, and the queue is full"
+	}
+	var text strings.Builder
+	text.WriteString("no backend can be used: ")
+	for i := range sv.Backends {
+		if i == maxNamed {
+			fmt.Fprintf(&text, ", and %d more", len(sv.Backends)-i)
+			break
+		}
+		if i > 0 {
+			text.WriteString(", ")
+		}
+		b := &sv.Backends[i]
+		text.WriteString(b.Origin)
+		if b.Alias != "" {
+			text.WriteString(" " + b.Alias)
+		}
+		text.WriteString(" " + ex.unusable(i))
+	}
+	return text.String()
+}
+
+// unusable says why the exchange did not get backend i.
+func (ex *exchange) unusable(i int) string {
+	m := ex.service.Picker.Member(i)
+	switch v := ex.service.Picker.Verdict(i, ex.Tried); {
+	case v == balance.Down && m.Slot.Ejected():
+		return "ejected"
+	case v == balance.Down && m.Slot.Guardian() == health.Down:
+		return "its probes fail"
+	case v == balance.Down, v == balance.Used:
+		return "could not be connected to"
+	case v == balance.Eligible:
+		return "was taken by others"
+	default:
+		return v.Why(string(ex.service.Backends[i].Mode), m.Priority, m.Limit)
+	}
 }

@@ -1,7 +1,7 @@
 package proxy
 
 import (
-	"github.com/sluicelb/sluice/core/refusal"
+	"github.com/sluicelb/sluice/core/rejection"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/table"
 )
@@ -47,10 +47,10 @@ func (ex *exchange) mayRetry(c table.RetryCondition) bool {
 }
 
 // retryAfter goes on to another backend after the chosen one gave no answer.
-func (ex *exchange) retryAfter(class refusal.Class, reason string) {
+func (ex *exchange) retryAfter(class rejection.Class, reason string) {
 	ex.noteBackend(class, 0, reason)
 	if e := ex.entry; e != nil {
-		e.Refusal = 0 // it is not what becomes of the exchange
+		e.Rejection = 0 // the exchange does not end with it
 	}
 	ex.leaveBackend()
 	ex.drop()
@@ -66,7 +66,7 @@ func (ex *exchange) leaveBackend() {
 
 // goOn looks for a backend once more, and sends it what comes of the body.
 func (ex *exchange) goOn() {
-	ex.deaf, ex.fresh, ex.seen = false, false, 0
+	ex.bodyRefused, ex.fresh, ex.seen = false, false, 0
 	ex.forwardTo()
 	if ex.wait == nil && ex.up != nil {
 		ex.ClientReadable()

@@ -80,6 +80,31 @@ func TestAnotherBackendAnswersInsteadOfOneThatFails(t *testing.T) {
 	}
 }
 
+// The log tells of the backend that failed; the exchange was answered.
+func TestAFailureThatWasRetriedIsNoneOfTheExchange(t *testing.T) {
+	t.Parallel()
+	bad := l7test.NewBackend(t, func(c *l7test.Recorder) { _, _ = c.Head() })
+	a := l7test.New(t, 1)
+	r := l7test.RecordsOf(t, a)
+	s := retrying(on("reset"), bad.Addr, l7test.NewBackend(t, l7test.Answer(ok)).Addr)
+	addr := a.Serve(logs, s)
+	for bad.Accepted() == 0 {
+		if res := answerTo(t, addr, get("/")); res.StatusCode != 200 {
+			t.Fatalf("answer %d", res.StatusCode)
+		}
+		if l := r.Next(); l.Status != 200 || l.Rejection != 0 {
+			t.Errorf("recorded status %d, class %q", l.Status, classOf(a, l))
+		}
+	}
+	l7test.Eventually(t, "a line about the backend", func() bool { return len(a.Log.Lines(bad.Addr)) > 0 })
+	if line := a.Log.Lines(bad.Addr)[0]; strings.Contains(line, "status=") {
+		t.Errorf("the line names a status, and nobody was sent one: %s", line)
+	}
+	if n := a.Segment.SumBackend(1); n.Retries != 1 {
+		t.Errorf("%d retries are counted", n.Retries)
+	}
+}
+
 func TestTheLastRealAnswerIsPassedOn(t *testing.T) {
 	t.Parallel()
 	chunked := "HTTP/1.1 500 Oops\r\nX-From: backend\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nso\r\n3\r\nrry\r\n0\r\n\r\n"

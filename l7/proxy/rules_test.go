@@ -30,9 +30,7 @@ func same(t *testing.T, what string, got []string, want ...string) {
 
 var remove, add = l7test.Remove, l7test.Add
 
-func request(lines ...string) string {
-	return "GET / HTTP/1.1\r\nHost: a.test\r\n" + strings.Join(append(lines, "\r\n"), "\r\n")
-}
+var request = l7test.Request
 
 func TestRequestFieldsAreRemovedReplacedAndAdded(t *testing.T) {
 	t.Parallel()

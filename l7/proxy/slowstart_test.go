@@ -39,11 +39,11 @@ func TestBackendsThatComeUpStartSlowly(t *testing.T) {
 	if n := share(3, 210); n != 10 {
 		t.Errorf("one that was added beside two: %d of 210", n)
 	}
-	a.Board.SetGuardian(2, health.Down, time.Now())
+	a.Health.SetGuardian(2, health.Down, time.Now())
 	if n := share(2, 10); n != 0 {
 		t.Errorf("one that is down: %d", n)
 	}
-	a.Board.SetGuardian(2, health.Up, time.Now())
+	a.Health.SetGuardian(2, health.Up, time.Now())
 	if n := share(2, 120); n != 10 {
 		t.Errorf("one that came up, beside one like it: %d of 120", n)
 	}

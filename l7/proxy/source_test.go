@@ -53,7 +53,7 @@ func TestSourceThatIsNotHereTakesTheBackendOut(t *testing.T) {
 			t.Fatalf("answered %s", res.Status)
 		}
 	}
-	if one.Accepted() != 0 || a.Board.Slot(1).Usable() {
+	if one.Accepted() != 0 || a.Health.Slot(1).Usable() {
 		t.Error("the first backend was connected to")
 	}
 	if lines := a.Log.Lines("backend is down"); len(lines) != 1 || !strings.Contains(lines[0], `alias="rack one"`) {
@@ -61,7 +61,7 @@ func TestSourceThatIsNotHereTakesTheBackendOut(t *testing.T) {
 	}
 	s.Backends[0].Source = netip.MustParseAddr("127.0.0.7")
 	a.Serve(nil, s)
-	l7test.Eventually(t, "it is found up from another address", func() bool { return a.Board.Slot(1).Usable() })
+	l7test.Eventually(t, "it is found up from another address", func() bool { return a.Health.Slot(1).Usable() })
 }
 
 func TestMarksAreServedOrRefusedWithTheReason(t *testing.T) {

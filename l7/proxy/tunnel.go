@@ -15,7 +15,7 @@ type tunnel struct{ clientEnded, backendEnded bool }
 func (ex *exchange) switchProtocol(b []byte, n int) {
 	w := ex.w
 	if !ex.upgrade || !w.resp.Upgrade {
-		ex.badResponse("switch of protocols nobody asked for")
+		ex.badResponse("switch of protocols without a request for it")
 		return
 	}
 	if err := ex.applyRules(); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/core/revive"
-	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/rejected"
 	"github.com/sluicelb/sluice/l7/table"
 )
 
@@ -31,10 +31,10 @@ func (ex *exchange) unreachable(i int, err error) (status int) {
 	ex.release()
 	switch {
 	case errors.Is(err, marks.ErrNone):
-		ex.noteBackend(refused.NoMarked, 503, marks.ErrNone.Error())
+		ex.noteBackend(rejected.NoMarked, 503, marks.ErrNone.Error())
 		return 503
 	case lacking(err) && !(errors.Is(err, syscall.EADDRNOTAVAIL) && ex.backend.Target.Options.Source.IsValid()):
-		ex.noteBackend(refused.Shortage, 503, "this machine cannot connect: "+errnoOf(err).Error())
+		ex.noteBackend(rejected.Shortage, 503, "this machine cannot connect: "+errnoOf(err).Error())
 		return 503
 	}
 	ex.backendStats().ConnectFailures++
@@ -91,9 +91,9 @@ func (ex *exchange) notShaken(err error) (status int) {
 	if ex.unshaken >= maxHandshakes || !ex.service.Picker.Free(ex.Tried) && !ex.mayWait() {
 		status = 502
 	}
-	ex.noteBackend(refused.BadHandshake, status, shakeReason(err))
+	ex.noteBackend(rejected.BadHandshake, status, shakeReason(err))
 	if e := ex.entry; e != nil && status == 0 {
-		e.Refusal = 0 // it is not what becomes of the exchange
+		e.Rejection = 0 // the exchange does not end with it
 	}
 	return status
 }

@@ -15,7 +15,7 @@ import (
 func countedAs(a *l7test.Appliance, class string) uint64 {
 	for i, name := range a.Segment.Classes() {
 		if name == class {
-			return a.Segment.SumRefusals(1)[i]
+			return a.Segment.SumRejections(1)[i]
 		}
 	}
 	return 0
@@ -27,7 +27,7 @@ func TestA503OfOursHasItsCauseInLogRecordAndCounters(t *testing.T) {
 	gone := enginetest.NewSilent(t).Addr
 	for name, c := range map[string]struct {
 		edit  func(s *farm.Service)
-		board func(a *l7test.Appliance)
+		set   func(a *l7test.Appliance)
 		class string
 		why   []string
 	}{
@@ -39,8 +39,8 @@ func TestA503OfOursHasItsCauseInLogRecordAndCounters(t *testing.T) {
 			s.Backends[4].Alias = "rack five"
 			s.Backends[4].Priority = 9
 		}, func(a *l7test.Appliance) {
-			a.Board.SetGuardian(3, health.Down, time.Now())
-			a.Board.Eject(4, health.CauseReset, time.Now(), time.Hour)
+			a.Health.SetGuardian(3, health.Down, time.Now())
+			a.Health.Eject(4, health.CauseReset, time.Now(), time.Hour)
 		}, "no-backend", []string{
 			gone + " could not be connected to", open + " in maintenance: drain", open + " its probes fail", open + " ejected", "rack five priority 9 is not served",
 		}},
@@ -51,8 +51,8 @@ func TestA503OfOursHasItsCauseInLogRecordAndCounters(t *testing.T) {
 			s := l7test.Service("web", open)
 			c.edit(&s)
 			addr := a.Serve(logs, s)
-			if c.board != nil {
-				c.board(a)
+			if c.set != nil {
+				c.set(a)
 			}
 			r := l7test.RecordsOf(t, a)
 			if got := answerTo(t, addr, get("/")).StatusCode; got != 503 {

@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/ports"
-	"github.com/sluicelb/sluice/core/refusal"
+	"github.com/sluicelb/sluice/core/rejection"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/l7/backend"
 	"github.com/sluicelb/sluice/l7/client"
@@ -22,12 +22,12 @@ import (
 // worker is one loop's share of the engine. Everything here belongs to the
 // loop; req and resp are scratch space of the event at hand.
 type worker struct {
-	*client.Server // who asks
+	*client.Server // the clients
 	engine         *Engine
 	loop           *loop.Loop
 	index          int // of the loop
 	shard          *stats.Shard
-	refusals       *refusal.Recorder
+	rejections     *rejection.Recorder
 	records        records
 	pool           *backend.Pool
 	exchanges      *loop.FreeList[exchange]
@@ -47,17 +47,17 @@ type worker struct {
 	logins         map[guard.Digest]*login // being checked for this loop
 }
 
-func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, refusals *refusal.Recorder) *worker {
+func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, rejections *rejection.Recorder) *worker {
 	w := &worker{
-		engine: e, loop: l, shard: shard, refusals: refusals, records: records{ids: accesslog.NewIDs()},
+		engine: e, loop: l, shard: shard, rejections: rejections, records: records{ids: accesslog.NewIDs()},
 		pool:      backend.NewPool(l),
 		exchanges: loop.NewFreeList[exchange](l),
 		waiters:   loop.NewFreeList[waiter](l),
 	}
 	w.Server = client.NewServer(client.Config{
-		Loop: l, Handler: w, Request: &w.req, Table: &e.table, Shard: shard, Refusals: refusals, Penalties: e.penalties,
+		Loop: l, Handler: w, Request: &w.req, Table: &e.table, Shard: shard, Rejections: rejections, Penalties: e.penalties,
 	})
-	w.query = table.Query{Req: &w.req, Scratch: &w.rewrite, Gate: guard.NewGate(e.checker), Address: make([]byte, 0, 64)}
+	w.query = table.Query{Req: &w.req, Scratch: &w.rewrite, AuthCache: guard.NewCache(e.checker), Address: make([]byte, 0, 64)}
 	return w
 }
 

@@ -3,6 +3,7 @@
 package rewrite_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -11,7 +12,7 @@ import (
 )
 
 func TestRulesAllocateNothing(t *testing.T) {
-	head, r := []byte(browser), new(http1.Request)
+	head, r := []byte(strings.Replace(browser, "Cookie: ", "Cookie:", 1)), new(http1.Request)
 	remove := remover(t, "^Accept:", "firefox/1[0-9]{2}", `^cookie:.*\bsid=`)
 	replace, err := rewrite.NewReplacer([]farm.HeaderReplace{{Header: "^Cookie$", Match: "session=([0-9a-f]+)", Replace: "sid=$1"}, {Header: "e", Match: "(x|y)*z", Replace: ""}})
 	if err != nil {

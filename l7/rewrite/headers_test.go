@@ -2,11 +2,14 @@ package rewrite_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/rewrite"
+	"github.com/sluicelb/sluice/l7/route"
 )
 
 // browser is what a browser sends.
@@ -66,6 +69,141 @@ func TestEachRuleReplacesOnceAndSeesTheOneBefore(t *testing.T) {
 	}
 	if got := r.Value(r.Find(http1.KnownCookie)); string(got) != "s[se$$>sion=0123456789abcdef; theme=dark" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// told is an Observer that notes what it is told.
+type told []string
+
+func (o *told) Removed(h *http1.Head, i, rule int) {
+	*o = append(*o, fmt.Sprintf("rule %d removed %s", rule, h.Name(i)))
+}
+
+func (o *told) Replaced(h *http1.Head, i, rule int, before []byte) {
+	*o = append(*o, fmt.Sprintf("rule %d made %s of %s: %s", rule, h.Value(i), h.Name(i), before))
+}
+
+// fields are those of a head that rules do not leave out.
+func fields(r *http1.Request) (lines []string) {
+	for i := range r.NumFields {
+		if !r.Fields[i].Removed() {
+			lines = append(lines, fmt.Sprintf("%s: %s", r.Name(i), r.Value(i)))
+		}
+	}
+	return lines
+}
+
+// rulable is a head of which rules may touch A, B and C.
+const rulable = "GET / HTTP/1.1\r\nHost: abc\r\nA:  abc \r\nX-Forwarded-For: abc\r\nB:xbc\r\nContent-Length: 0\r\nC: abc\r\n\r\n"
+
+func TestRulesTouchWhatTheyFindAndTell(t *testing.T) {
+	for _, observed := range []bool{true, false} {
+		r := parsed(t, rulable)
+		var s rewrite.Scratch
+		var o told
+		if observed {
+			s.Observe(&o)
+		}
+		remove := remover(t, "^nothing", "^A: a", "bc$")
+		if remove.Finds(&r.Head, 1, &s) != 1 || remove.Finds(&r.Head, 3, &s) != 2 || remove.Finds(&r.Head, 2, &s) != -1 || remove.Finds(&r.Head, 0, &s) != 2 {
+			t.Error("other rules are found than those that take fields out")
+		}
+		remover(t, "^nothing", "^A: a", "^[hxB].*: .bc$").Remove(&r.Head, &s)
+		replace, err := rewrite.NewReplacer([]farm.HeaderReplace{{Header: "^[ABX]", Match: "", Replace: "z"}},
+			[]farm.HeaderReplace{{Header: "c", Match: "nothing", Replace: "z"}, {Header: ".", Match: "(b)c", Replace: "$1-$1"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := replace.Replace(&r.Head, &s); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := fields(r), []string{"Host: abc", "X-Forwarded-For: abc", "Content-Length: 0", "C: ab-b"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if want := []string{"rule 1 removed A", "rule 2 removed B", "rule 2 made ab-b of C: abc"}; observed && !slices.Equal(o, want) {
+			t.Errorf("told %q, want %q", o, want)
+		}
+	}
+}
+
+func TestFindLineGivesTheFirstFieldOfAnyPattern(t *testing.T) {
+	r := parsed(t, rulable)
+	var s rewrite.Scratch
+	for _, c := range []struct {
+		patterns       []string
+		field, pattern int
+	}{
+		{[]string{"^C: abc$", "^B: xbc$"}, 3, 1},
+		{[]string{"^Q", "abc$"}, 0, 1},
+		{[]string{"^X-Forwarded-For"}, -1, -1},
+		{[]string{"^a: ABC$"}, 1, 0},
+		{[]string{"^Q"}, -1, -1},
+	} {
+		set, err := route.CompileSet(c.patterns, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if field, pattern := s.FindLine(&r.Head, set); field != c.field || pattern != c.pattern {
+			t.Errorf("%q: field %d by pattern %d, want %d by %d", c.patterns, field, pattern, c.field, c.pattern)
+		}
+	}
+}
+
+func TestValuesMayFillAHeadAndNotMore(t *testing.T) {
+	replace, err := rewrite.NewReplacer([]farm.HeaderReplace{{Header: "^A$", Match: "^(.*)$", Replace: "$1$1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for length, want := range map[int]error{http1.MaxHead / 2: nil, http1.MaxHead/2 + 1: http1.ErrHeadTooLong} {
+		r := parsed(t, "GET / HTTP/1.1\r\nHost: h\r\nA: "+strings.Repeat("x", length)+"\r\n\r\n")
+		var s rewrite.Scratch
+		if err := replace.Replace(&r.Head, &s); err != want {
+			t.Errorf("a value of %d bytes twice: %v, want %v", length, err, want)
+		}
+	}
+}
+
+func TestLinesAreFieldsThatMayBeAdded(t *testing.T) {
+	for header, want := range map[string]string{
+		"X-A: b":               "X-A: b\r\n",
+		"X-A:\t b : c \t":      "X-A: b : c\r\n",
+		"X-A:":                 "X-A: \r\n",
+		"X-A":                  `header "X-A": write it as "Name: value"`,
+		"X-A: b\nc":            `header "X-A: b\nc": the value holds a control byte`,
+		"Host: b":              `header "Host: b": "Host" is no name of a field that rules may add`,
+		"X A: b":               `header "X A: b": "X A" is no name of a field that rules may add`,
+		"X-Forwarded-Proto: b": "X-Forwarded-Proto: b\r\n",
+	} {
+		lines, err := rewrite.Lines([]farm.HeaderAdd{{Header: "First: 1"}, {Header: header}})
+		got := strings.TrimPrefix(string(lines), "First: 1\r\n")
+		if err != nil {
+			got = err.Error() + string(lines)
+		}
+		if got != want {
+			t.Errorf("%q: got %q, want %q", header, got, want)
+		}
+	}
+}
+
+func TestRulesThatCannotBeReadAreRefused(t *testing.T) {
+	good := farm.HeaderReplace{Header: "a", Match: "b", Replace: "c"}
+	for _, c := range []struct {
+		begin                  string
+		header, match, replace string
+	}{{"header: ", "(", "b", "c"}, {"match: ", "a", "(", "c"}, {"replace: ", "a", "b", "c\r"}} {
+		rule := farm.HeaderReplace{Header: c.header, Match: c.match, Replace: c.replace}
+		if r, err := rewrite.NewReplacer([]farm.HeaderReplace{good}, []farm.HeaderReplace{rule}); err == nil || r != nil || !strings.HasPrefix(err.Error(), c.begin) {
+			t.Errorf("%+v: %v", rule, err)
+		}
+	}
+	if r, err := rewrite.NewRemover([]farm.HeaderRemove{{Pattern: "a"}, {Pattern: "("}}); err == nil || r != nil {
+		t.Errorf("a remover of (: %v", err)
+	}
+	if u, err := rewrite.NewURL([]farm.URLRewrite{{Pattern: "a"}, {Pattern: "("}}, false); err == nil || u != nil {
+		t.Errorf("paths that match (: %v", err)
+	}
+	if u, err := rewrite.NewURL([]farm.URLRewrite{{Pattern: "a", Replace: "\n"}}, false); u != nil || err == nil || !strings.HasPrefix(err.Error(), "replace: ") {
+		t.Errorf("a path with a line end: %v", err)
 	}
 }
 

@@ -19,6 +19,16 @@ func FuzzPattern(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1], false)
 	}
+	// Characters of several bytes, bytes that are none, and what no text holds.
+	for _, seed := range [][2]string{
+		{`[^a\x{e9}]b`, "\u00e9b"}, {`\x{FFFD}`, "\u00e9"}, {`\x{FFFD}x`, "a\xffx"}, {`a\x{20ac}b`, "a\u20acb"}, {`a.c`, "a\nc abc"},
+		{`a[^\x00-\x{10FFFF}]`, "ab"}, {`ab+c`, "abb"}, {`\Aab+c`, "xabc"}, {`\Bb\B`, "abc"}, {`(?m)^b$`, "a\nb"}, {`x*`, ""}, {`(a)|b`, "b"},
+	} {
+		f.Add(seed[0], seed[1], false)
+	}
+	for _, seed := range [][2]string{{`ab(c)`, "xABC"}, {`^k`, "\u212a"}, {`s`, "\u017f"}, {`[a-c]+X`, "ABCx"}} {
+		f.Add(seed[0], seed[1], true)
+	}
 	f.Fuzz(func(t *testing.T, pattern, text string, fold bool) {
 		p, err := rewrite.CompilePattern(pattern, fold)
 		if err != nil {

@@ -33,6 +33,14 @@ func TestPathsAreRewrittenInOrderOnceEach(t *testing.T) {
 		if string(got) != want || !changed || err != nil {
 			t.Errorf("%s: got %s, %v, %v; want %s", path, got, changed, err, want)
 		}
+		if path != "/old/banana" {
+			continue
+		}
+		var told []string
+		_, _, _ = u.Rewrite([]byte(path), &s, func(rule int, path []byte) { told = append(told, fmt.Sprintf("%d: %s %v", rule, path, u.Last(rule))) })
+		if got := strings.Join(told, ", "); got != "0: /new/banana false, 1: /new/bAnana false, 3: /new/bAnana&end false" || !u.Last(2) {
+			t.Errorf("told of %s", got)
+		}
 	}
 	fold, err := rewrite.NewURL([]farm.URLRewrite{{Pattern: "^/OLD", Replace: "/new"}}, true)
 	if err != nil {
@@ -48,6 +56,16 @@ func TestPathsAreRewrittenInOrderOnceEach(t *testing.T) {
 }
 
 func TestPathsThatGrowWithoutBoundAreRefused(t *testing.T) {
+	for length, want := range map[int]error{http1.MaxTarget / 2: nil, http1.MaxTarget/2 + 1: http1.ErrTargetTooLong} {
+		u, err := rewrite.NewURL([]farm.URLRewrite{{Pattern: "(.*)", Replace: "$1$1"}}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s rewrite.Scratch
+		if _, changed, err := u.Rewrite(bytes.Repeat([]byte("/"), length), &s, nil); err != want || !changed {
+			t.Errorf("%d bytes twice: %v, want %v", length, err, want)
+		}
+	}
 	rules := make([]farm.URLRewrite, 64)
 	for i := range rules {
 		rules[i] = farm.URLRewrite{Pattern: "(.*)", Replace: "$1$1"}
@@ -80,6 +98,9 @@ func TestUndoneIsWhatTheRulesMade(t *testing.T) {
 		{"/", "/root/index", "/root/index?a", "/?a"},
 		{"/a?x", "/a?y", "/a", "/a"},
 		{"/app", "/x/app", "/x", "/"},
+		{"/a/x", "/b/y", "/b/q", "/b/q"},
+		{"/a/x", "/b/x", "/b?q", "/a?q"},
+		{"/a", "/b", "", ""},
 	} {
 		var u rewrite.Undo
 		u.Learn([]byte(c.client), []byte(c.backend))
@@ -94,7 +115,7 @@ func TestUndoneIsWhatTheRulesMade(t *testing.T) {
 	}
 }
 
-// FuzzURL checks that what becomes of a path is a canonical path or refused.
+// FuzzURL checks that a path becomes a canonical path or is refused.
 func FuzzURL(f *testing.F) {
 	f.Add("^/old/(.*)", "/new/$1", "/old/a?b=c")
 	f.Add("/", "/../..", "/a/b")

@@ -9,7 +9,7 @@ import (
 type sprout struct {
 	below map[byte]*sprout
 	marks []uint16 // of the literal that ends here
-	at    uint32   // its place among the states
+	at    uint32   // its index among the states
 }
 
 func (s *sprout) step(b byte) *sprout {

@@ -13,7 +13,7 @@ type candidate struct {
 	skip uint16 // to the next candidate whose bit lies elsewhere in bits
 }
 
-// planted is what a pattern leads to, before it has its place.
+// planted is what a pattern leads to, before it is in a trie.
 type planted struct {
 	pattern *pattern
 	entry   entry
@@ -39,11 +39,11 @@ func newSifter(crowd int) *sifter { return &sifter{crowd: crowd, numbers: map[*p
 // instead, which are in the order of the list.
 func (s *sifter) plant(list []planted, shadow bool) (*trie, []candidate) {
 	var root branch
-	places := make([][]placed, len(list))
+	seqs := make([][]trieSeq, len(list))
 	crowds := map[string]int{}
 	for i, l := range list {
-		places[i] = l.pattern.place()
-		for _, pl := range places[i] {
+		seqs[i] = l.pattern.trieSeqs()
+		for _, pl := range seqs[i] {
 			if pl.check != nil {
 				crowds[beginning(pl.elems)]++
 			}
@@ -52,13 +52,13 @@ func (s *sifter) plant(list []planted, shadow bool) (*trie, []candidate) {
 	var out sifted
 	for i, l := range list {
 		number := -1
-		for _, pl := range places[i] {
+		for _, pl := range seqs[i] {
 			if pl.check != nil && crowds[beginning(pl.elems)] > s.crowd {
 				number = s.number(l.pattern)
 			}
 		}
 		asked := false
-		for _, pl := range places[i] {
+		for _, pl := range seqs[i] {
 			switch {
 			case number < 0 || pl.check == nil:
 				root.add(pl, l.entry)

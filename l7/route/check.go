@@ -14,7 +14,7 @@ type check struct {
 	seq  []set  // containing and suffix
 	// sure is the first element of seq with one byte, which is pivot; -1 when none
 	// has one. begins says which bytes the first may be. Where case is ignored,
-	// lit is nil and these find the places to look at.
+	// lit is nil and these find the positions to look at.
 	sure   int
 	pivot  byte
 	begins [256]bool
@@ -30,34 +30,34 @@ const (
 	expression
 )
 
-// placed is one sequence of a pattern, ready for a trie.
-type placed struct {
+// trieSeq is one sequence of a pattern, ready for a trie.
+type trieSeq struct {
 	elems []set  // path from the root
 	exact bool   // the input must end there
 	check *check // nil when the path says it all
 }
 
-// place turns the sequences of a pattern into trie entries.
-func (p *pattern) place() []placed {
-	var out []placed
+// trieSeqs turns the sequences of a pattern into trie entries.
+func (p *pattern) trieSeqs() []trieSeq {
+	var out []trieSeq
 	asked := false // the expression already runs for every input
 	for _, q := range p.seqs {
 		asked = asked || q.end == unsure && (q.floating || len(q.elems) == 0)
 	}
 	if asked {
-		out = append(out, placed{check: &check{kind: expression, need: p.need, p: p}})
+		out = append(out, trieSeq{check: &check{kind: expression, need: p.need, p: p}})
 	}
 	for _, q := range p.seqs {
 		switch {
 		case q.end == unsure && asked:
 		case q.end == unsure:
-			out = append(out, placed{elems: q.elems, check: &check{kind: expression, p: p}})
+			out = append(out, trieSeq{elems: q.elems, check: &check{kind: expression, p: p}})
 		case !q.floating:
-			out = append(out, placed{elems: q.elems, exact: q.end == ended})
+			out = append(out, trieSeq{elems: q.elems, exact: q.end == ended})
 		case len(q.elems) == 0:
-			out = append(out, placed{})
+			out = append(out, trieSeq{})
 		default:
-			out = append(out, placed{check: search(q)})
+			out = append(out, trieSeq{check: search(q)})
 		}
 	}
 	return out

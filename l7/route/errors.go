@@ -32,7 +32,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("rule %d: %s pattern %q: %v", e.Rule, e.Part, p, e.Err)
 }
 
-// Unwrap returns the problem without its place.
+// Unwrap returns the problem without its position.
 func (e *Error) Unwrap() error { return e.Err }
 
 // pcreOnly maps the beginning of what syntax.Parse quotes to the name an

@@ -19,7 +19,7 @@ func (r Reason) String() string {
 	case r.Matched():
 		return fmt.Sprintf("rule %d matches", r.Rule)
 	case r.Host && r.URL:
-		return fmt.Sprintf("rule %d: what it asks for beside host and URL does not hold", r.Rule)
+		return fmt.Sprintf("rule %d: what it asks for besides host and URL does not hold", r.Rule)
 	case r.Host:
 		return fmt.Sprintf("rule %d: the URL does not match", r.Rule)
 	case r.URL:

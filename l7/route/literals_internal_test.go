@@ -121,11 +121,11 @@ func TestAutomatonFindsEveryLiteral(t *testing.T) {
 // What ends a literal begins the next one, again and again.
 func TestAutomatonGoesOnFromTheLongestEnd(t *testing.T) {
 	root := &sprout{}
-	for i, w := range []string{"aac", "abab/", "baba", "b/"} {
+	for i, w := range []string{"aac", "abab/", "baba", "b/", "k[z@`", "{za}"} {
 		root.add(w, uint16(i))
 	}
 	a := root.build()
-	for text, want := range map[string]uint64{"aaaac": 1, "ababab/": 14, "abbab/": 8, "xbababa": 4, "aabaca": 0} {
+	for text, want := range map[string]uint64{"aaaac": 1, "ababab/": 14, "abbab/": 8, "xbababa": 4, "aabaca": 0, "K[Z@`": 16, "k{z@`": 0, "{ZA}": 32, "[za]": 0, "{`a}": 0} {
 		var got bits
 		a.scan([]byte(text), &got)
 		if got[0] != want {

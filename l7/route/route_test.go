@@ -153,12 +153,17 @@ func TestNoRulesMatchNothing(t *testing.T) {
 }
 
 func TestExplainNamesThePartThatDidNotMatch(t *testing.T) {
-	table := compile(t, route.Rule{Host: "a", URL: "^/x"}, route.Rule{Host: "b"}, route.Rule{}, route.Rule{})
+	rules := []route.Rule{{Host: "a", URL: "^/x"}, {Host: "b", URL: "^/x"}, {Host: "a", URL: "^/y"}, {Host: "b", More: true}, {Host: "b", IgnoreCase: true}, {}}
+	table := compile(t, rules...)
 	var got []string
-	for _, r := range table.Explain([]byte("b"), []byte("/y"), nil) {
+	for _, r := range table.Explain([]byte("b"), []byte("/y"), mask(0)) {
 		got = append(got, r.String())
+		if table.Rule(r.Rule) != rules[r.Rule] {
+			t.Errorf("rule %d is %+v", r.Rule, table.Rule(r.Rule))
+		}
 	}
-	want := "rule 0: neither host nor URL match|rule 1 matches"
+	want := "rule 0: neither host nor URL match|rule 1: the URL does not match|rule 2: the host does not match|" +
+		"rule 3: what it asks for besides host and URL does not hold|rule 4 matches"
 	if s := strings.Join(got, "|"); s != want {
 		t.Errorf("got %s", s)
 	}
@@ -208,6 +213,9 @@ func TestErrorsNameRuleAndConstruct(t *testing.T) {
 
 func TestQuotedHostWithoutEndIsAccepted(t *testing.T) {
 	table := compile(t, route.Rule{Host: `\Qwww.a.com`})
+	if route.CheckHost(`\Qwww.a.com`) != nil || route.CheckURL("^/[a-z]") != nil {
+		t.Error("the checks refuse what Compile accepts")
+	}
 	if table.Match([]byte("www.a.com"), nil, nil) != 0 || table.Match([]byte("wwwxa.com"), nil, nil) != -1 {
 		t.Error("the quoted text is not literal")
 	}

@@ -28,7 +28,7 @@ func CompileSet(patterns []string, ignoreCase bool) (*Set, error) {
 		}
 		s.patterns = append(s.patterns, p)
 		s.begin(p)
-		for _, pl := range p.place() {
+		for _, pl := range p.trieSeqs() {
 			root.add(pl, entry{value: int32(i)})
 		}
 	}

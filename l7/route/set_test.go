@@ -24,6 +24,9 @@ func TestSetFindsTheFirstPatternInOrder(t *testing.T) {
 			t.Errorf("%q: %d, want %d", line, got, want)
 		}
 	}
+	if got := s.Pattern(2); got != "secret" {
+		t.Errorf("pattern 2 is %q", got)
+	}
 	anchored, err := route.CompileSet([]string{`^server:`, `^(via|x-.*):`}, true)
 	if err != nil {
 		t.Fatal(err)

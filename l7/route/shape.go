@@ -60,7 +60,7 @@ func (p *pattern) shape() {
 
 // expand appends what re matches to every sequence of in.
 func (p *pattern) expand(re *syntax.Regexp, in []seq) []seq {
-	if settled(in) {
+	if final(in) {
 		return in
 	}
 	switch re.Op {
@@ -94,8 +94,8 @@ func (p *pattern) expand(re *syntax.Regexp, in []seq) []seq {
 	return unsureAll(in) // word boundaries
 }
 
-// settled reports that nothing which follows can change the sequences.
-func settled(in []seq) bool {
+// final reports that nothing which follows can change the sequences.
+func final(in []seq) bool {
 	for _, q := range in {
 		if q.end != unsure {
 			return false

@@ -59,7 +59,7 @@ type setBranch struct {
 }
 
 // add hangs e below root at the path of pl.
-func (b *branch) add(pl placed, e entry) {
+func (b *branch) add(pl trieSeq, e entry) {
 	for _, s := range pl.elems {
 		b = b.step(s)
 	}

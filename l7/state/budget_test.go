@@ -61,7 +61,7 @@ func TestABudgetLooksTenSecondsBack(t *testing.T) {
 	if n := retries(&s, end+int64(9*time.Second), 100); n != 10 {
 		t.Errorf("after all was forgotten %d pass, want 10", n)
 	}
-	s.Request(end + int64(10*time.Second)) // the place of a second that is over
+	s.Request(end + int64(10*time.Second)) // the slot of a second that is over
 	if n := retries(&s, end+int64(10*time.Second), 100); n != 0 {
 		t.Errorf("after another ten retries %d pass", n)
 	}

@@ -1,4 +1,4 @@
 // Package state holds what outlives the tables an engine compiles, by stable
 // number: loads and turns of backends, sessions, what was used up of limits, the
-// places of clients, the queues of exchanges, the budgets of retries.
+// slots of clients, the queues of exchanges, the budgets of retries.
 package state

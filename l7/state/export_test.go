@@ -1,4 +1,4 @@
 package state
 
 // Waiting is how many doors whoever leaves would look for.
-func (p *Places) Waiting() int32 { return p.queue.Load() }
+func (p *ClientLimit) Waiting() int32 { return p.queue.Load() }

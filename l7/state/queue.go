@@ -19,7 +19,7 @@ type Queue struct {
 	first, last *Waiting
 }
 
-// Waiting is a place in a queue. All but Call belongs to the queue's lock.
+// Waiting is an entry in a queue. All but Call belongs to the queue's lock.
 type Waiting struct {
 	// Call tells that its turn has come. It is called on any goroutine, without the
 	// lock, and is set before Join.

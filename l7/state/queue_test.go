@@ -54,7 +54,7 @@ func TestNoMoreWaitThanMay(t *testing.T) {
 		t.Error("whose turn has come counts no more, though it has no backend yet")
 	}
 	if l.Done(); !l.join(2, false, "f") {
-		t.Error("a place that came free cannot be had")
+		t.Error("a slot that came free cannot be had")
 	}
 	if got := l.rest(); got != "abf" {
 		t.Errorf("called were %s", got)
@@ -65,6 +65,7 @@ func TestWhoLeavesIsNotCalled(t *testing.T) {
 	for _, c := range []struct{ leaves, called string }{{"a", "bc"}, {"b", "ac"}, {"c", "ab"}, {"ab", "c"}, {"cb", "a"}, {"bac", ""}} {
 		l := newLine()
 		l.join(10, false, "a", "b", "c")
+		l.join(10, true, "0")
 		for _, name := range c.leaves {
 			if !l.Leave(l.who[string(name)]) {
 				t.Errorf("%c of %s did not leave", name, c.leaves)
@@ -74,8 +75,8 @@ func TestWhoLeavesIsNotCalled(t *testing.T) {
 			t.Errorf("%s left twice", c.leaves[:1])
 		}
 		l.join(10, false, "d")
-		l.join(10, true, "0")
-		if got := l.rest(); got != "0"+c.called+"d" {
+		l.join(10, true, "1")
+		if got := l.rest(); got != "10"+c.called+"d" {
 			t.Errorf("when %s left, called were %s", c.leaves, got)
 		}
 	}

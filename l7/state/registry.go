@@ -10,14 +10,14 @@ import (
 
 // Registry holds what outlives tables, by stable number.
 type Registry struct {
-	Loads    lasting.Map[uint32, balance.Load]  // by backend
-	States   lasting.Map[uint32, balance.State] // turns, by service
-	Sessions lasting.Map[SessionsOf, session.Kept]
-	Places   lasting.Map[uint32, Places] // by farm
-	Rates    lasting.Map[RateID, ratelimit.Table]
-	Queues   lasting.Map[uint32, Queue]   // by service
-	Spent    lasting.Map[uint32, []Spent] // by service, one of each loop
-	memory   *session.Memory              // where the sessions lie; nil: in the process's own
+	Loads        lasting.Map[uint32, balance.Load]  // by backend
+	States       lasting.Map[uint32, balance.State] // turns, by service
+	Sessions     lasting.Map[SessionsOf, session.Kept]
+	ClientLimits lasting.Map[uint32, ClientLimit] // by farm
+	Rates        lasting.Map[RateID, ratelimit.Table]
+	Queues       lasting.Map[uint32, Queue]   // by service
+	Spent        lasting.Map[uint32, []Spent] // by service, one of each loop
+	memory       *session.Memory              // where the sessions lie; nil: in the process's own
 }
 
 // New returns a registry for engines with that many loops.
@@ -34,9 +34,9 @@ func New(loops int) *Registry {
 // the first table.
 func (r *Registry) KeepIn(m *session.Memory) { r.memory = m }
 
-// Open lets all who wait for a place try again: its bound may have changed.
+// Open lets all who wait for a slot try again: its bound may have changed.
 func (r *Registry) Open() {
-	r.Places.Each(func(p *Places) { p.wake(int(p.queue.Load())) })
+	r.ClientLimits.Each(func(p *ClientLimit) { p.wake(int(p.queue.Load())) })
 }
 
 // Stir lets the first of every queue look again: there may be room, or none to
@@ -66,7 +66,7 @@ func (r *Registry) Retain(cfg *farm.Config) {
 			}
 		}
 	}
-	r.Places.RetainIn(farms)
+	r.ClientLimits.RetainIn(farms)
 	r.Loads.RetainIn(backends)
 	r.States.RetainIn(services)
 	r.Spent.RetainIn(services)

@@ -21,12 +21,12 @@ func shop() farm.Farm {
 }
 
 // use takes something of everything the farm has, and reports what was there.
-func use(r *state.Registry, f farm.Farm) (places, load, spent, queue bool, sessions int, limited bool) {
+func use(r *state.Registry, f farm.Farm) (slots, load, spent, queue bool, sessions int, limited bool) {
 	s := &f.HTTP.Services[0]
-	p, l, q := r.Places.Of(f.ID), r.Loads.Of(3), r.Queues.Of(s.ID)
+	p, l, q := r.ClientLimits.Of(f.ID), r.Loads.Of(3), r.Queues.Of(s.ID)
 	sp := &(*r.Spent.Of(s.ID))[1]
 	kept, rates := r.Sessions.Of(state.SessionsFor(s)), r.Rates.Of(state.RateFor(s))
-	places, load, queue, sessions = p.Taken() > 0, l.Active.Load() > 0, q.Len() > 0, kept.Len()
+	slots, load, queue, sessions = p.Taken() > 0, l.Active.Load() > 0, q.Len() > 0, kept.Len()
 	spent = retries(sp, start, 10) < 10
 	limited = rates.Take(rates.Address(netip.IPv4Unspecified()), start, state.LimitOf(s)) > 0
 	p.Occupy()
@@ -36,7 +36,7 @@ func use(r *state.Registry, f farm.Farm) (places, load, spent, queue bool, sessi
 	for range 10 {
 		rates.Take(rates.Address(netip.IPv4Unspecified()), start, state.LimitOf(s))
 	}
-	return places, load, spent, queue, sessions, limited
+	return slots, load, spent, queue, sessions, limited
 }
 
 func TestWhatIsConfiguredOutlivesTables(t *testing.T) {
@@ -47,9 +47,9 @@ func TestWhatIsConfiguredOutlivesTables(t *testing.T) {
 		r.Retain(&farm.Config{Farms: []farm.Farm{{ID: 9}, f}})
 		f.Stopped = true
 	}
-	places, load, spent, _, sessions, limited := use(r, f)
-	if !places || !load || !spent || sessions != 2 || !limited || turns != r.States.Of(2) {
-		t.Errorf("places %t, load %t, budget %t, %d sessions, limit %t, turns %t", places, load, spent, sessions, limited, turns == r.States.Of(2))
+	slots, load, spent, _, sessions, limited := use(r, f)
+	if !slots || !load || !spent || sessions != 2 || !limited || turns != r.States.Of(2) {
+		t.Errorf("slots %t, load %t, budget %t, %d sessions, limit %t, turns %t", slots, load, spent, sessions, limited, turns == r.States.Of(2))
 	}
 }
 
@@ -58,9 +58,9 @@ func TestWhatIsGoneIsForgotten(t *testing.T) {
 	use(r, f)
 	turns := r.States.Of(2)
 	r.Retain(&farm.Config{})
-	places, load, spent, _, sessions, limited := use(r, f)
-	if places || load || spent || sessions != 0 || limited || turns == r.States.Of(2) {
-		t.Errorf("places %t, load %t, budget %t, %d sessions, limit %t, turns %t", places, load, spent, sessions, limited, turns == r.States.Of(2))
+	slots, load, spent, _, sessions, limited := use(r, f)
+	if slots || load || spent || sessions != 0 || limited || turns == r.States.Of(2) {
+		t.Errorf("slots %t, load %t, budget %t, %d sessions, limit %t, turns %t", slots, load, spent, sessions, limited, turns == r.States.Of(2))
 	}
 }
 

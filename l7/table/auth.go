@@ -8,10 +8,10 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l7/guard"
 	"github.com/sluicelb/sluice/l7/http1"
-	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/rejected"
 )
 
-// Protection is whom a service lets in.
+// Protection says which clients a service lets in.
 type Protection struct {
 	users         *guard.Users // nil asks for none
 	Keys          *guard.Keys  // nil asks for none
@@ -50,12 +50,12 @@ func newProtection(s *farm.Service) (*Protection, error) {
 // What is told those who are not let in. Whether a password is wrong, was guessed too
 // often, or cannot be checked now is found out by who has it checked.
 var (
-	refusedKey       = refused.Because(refused.Unauthorized, 401, "no key the service knows")
-	refusedMalformed = refused.Because(refused.Unauthorized, 401, "credentials that cannot be read")
-	RefusedStranger  = refused.Because(refused.Unauthorized, 401, "no credentials")
-	RefusedPassword  = refused.Because(refused.Unauthorized, 401, "wrong user or password")
-	RefusedGuesses   = refused.Because(refused.RateLimited, 429, "too many wrong passwords from one client")
-	RefusedBusy      = refused.Because(refused.RateLimited, 503, "too many passwords to be checked")
+	refusedKey       = rejected.Because(rejected.Unauthorized, 401, "no key the service knows")
+	refusedMalformed = rejected.Because(rejected.Unauthorized, 401, "credentials that cannot be read")
+	RefusedStranger  = rejected.Because(rejected.Unauthorized, 401, "no credentials")
+	RefusedPassword  = rejected.Because(rejected.Unauthorized, 401, "wrong user or password")
+	RefusedGuesses   = rejected.Because(rejected.RateLimited, 429, "too many wrong passwords from one client")
+	RefusedBusy      = rejected.Because(rejected.RateLimited, 503, "too many passwords to be checked")
 )
 
 // admit lets the request in, or has the plan say why not, or that a password has
@@ -81,7 +81,7 @@ func (a *Protection) admit(q *Query, p *Plan) {
 }
 
 // password judges the credentials of the request.
-func (a *Protection) password(q *Query, p *Plan) *refused.Cause {
+func (a *Protection) password(q *Query, p *Plan) *rejected.Cause {
 	r := q.Req
 	i := r.Find(http1.KnownAuthorization)
 	switch {
@@ -91,14 +91,14 @@ func (a *Protection) password(q *Query, p *Plan) *refused.Cause {
 		return refusedMalformed
 	}
 	var verdict guard.Verdict
-	verdict, p.Digest = q.Gate.Look(a.users, r.Value(i), q.Now)
+	verdict, p.Digest = q.AuthCache.Look(a.users, r.Value(i), q.Now)
 	switch {
 	case verdict == guard.Right:
 	case verdict == guard.Malformed:
 		return refusedMalformed
 	case q.Trail == nil:
 		p.Unchecked = true
-	case !q.Gate.Job().Right(): // no loop waits for an explanation
+	case !q.AuthCache.Job().Right(): // no loop waits for an explanation
 		return RefusedPassword
 	}
 	return nil

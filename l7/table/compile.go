@@ -14,14 +14,14 @@ import (
 // Compiler makes tables.
 type Compiler struct {
 	registry *state.Registry
-	board    *health.Board
+	health   *health.Table
 	tls      *tlsconf.Store
 }
 
 // NewCompiler returns a compiler of tables that share what is in the registry, on
-// the board, and in the store.
-func NewCompiler(registry *state.Registry, board *health.Board, tls *tlsconf.Store) *Compiler {
-	return &Compiler{registry, board, tls}
+// the health table, and in the store.
+func NewCompiler(registry *state.Registry, healthTable *health.Table, tls *tlsconf.Store) *Compiler {
+	return &Compiler{registry, healthTable, tls}
 }
 
 // Compile makes the table of a configuration; first says that there was none. A

@@ -23,9 +23,9 @@ type Farm struct {
 	listener farm.Listener
 	TLS      *Secured // nil for a plain listener
 
-	Places     *state.Places // of its clients; nil when their number is not bounded
-	MaxClients int64         // how many there are
-	Refuses    bool          // those beyond the bound, instead of letting them wait
+	ClientLimit *state.ClientLimit // of its clients; nil when their number is not bounded
+	MaxClients  int64              // how many there are
+	Refuses     bool               // those beyond the bound, instead of letting them wait
 
 	Trusted []netip.Prefix // peers whose word on identities counts
 	ProxyIn farm.ProxyIn   // whether they begin with a PROXY header
@@ -52,7 +52,7 @@ type Farm struct {
 
 func (c *Compiler) compileFarm(build *tlsconf.Build, first bool, f *farm.Farm) (*Farm, error) {
 	if f.HTTP == nil {
-		return nil, errors.New("it has no http directives")
+		return nil, errors.New("it has no http settings")
 	}
 	routes, err := compileRoutes(f.HTTP)
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *Compiler) compileFarm(build *tlsconf.Build, first bool, f *farm.Farm) (
 		return nil, fmt.Errorf("TLS: %w", err)
 	}
 	if n := f.HTTP.MaxConnections; n > 0 {
-		ft.Places, ft.MaxClients, ft.Refuses = c.registry.Places.Of(f.ID), int64(n), f.HTTP.Overflow == farm.OverflowRefuse
+		ft.ClientLimit, ft.MaxClients, ft.Refuses = c.registry.ClientLimits.Of(f.ID), int64(n), f.HTTP.Overflow == farm.OverflowRefuse
 	}
 	if ft.Limits, err = newLimits(f.HTTP); err != nil {
 		return nil, err

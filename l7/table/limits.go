@@ -3,12 +3,15 @@ package table
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/ratelimit"
 	"github.com/sluicelb/sluice/l7/http1"
-	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/rejected"
 	"github.com/sluicelb/sluice/l7/rewrite"
 	"github.com/sluicelb/sluice/l7/route"
+	"github.com/sluicelb/sluice/l7/state"
 )
 
 // Limits is what a farm refuses of requests that are well-formed. The zero
@@ -48,20 +51,20 @@ func newLimits(h *farm.HTTP) (l Limits, err error) {
 }
 
 var (
-	refusedNoService = refused.Because(refused.NoService, 503, "no service matches")
-	refusedRate      = refused.Because(refused.RateLimited, 429, "more requests than the service takes from one client")
-	refusedRedirect  = refused.Because(refused.BadTarget, 400, "the redirect made of it is no field value")
+	refusedNoService = rejected.Because(rejected.NoService, 503, "no service matches")
+	refusedRate      = rejected.Because(rejected.RateLimited, 429, "more requests than the service takes from one client")
+	refusedRedirect  = rejected.Because(rejected.BadTarget, 400, "the redirect made of it is no field value")
 
-	refusedMethod = refused.Because(refused.BadMethod, 501, "method not in the set of the farm")
-	refusedLine   = refused.Because(refused.HeadTooLong, 414, "request line over the limit of the farm")
-	refusedHead   = refused.Because(refused.HeadTooLong, 431, "head over the limit of the farm")
-	refusedPath   = refused.Because(refused.BadTarget, 400, "path does not match what the farm accepts")
-	refusedExpect = refused.Because(refused.BadRequest, 417, "100-continue is not allowed")
-	refusedBody   = refused.Because(refused.BodyTooLong, 413, "body over the limit of the farm")
+	refusedMethod = rejected.Because(rejected.BadMethod, 501, "method not in the set of the farm")
+	refusedLine   = rejected.Because(rejected.HeadTooLong, 414, "request line over the limit of the farm")
+	refusedHead   = rejected.Because(rejected.HeadTooLong, 431, "head over the limit of the farm")
+	refusedPath   = rejected.Because(rejected.BadTarget, 400, "path does not match what the farm accepts")
+	refusedExpect = rejected.Because(rejected.BadRequest, 417, "100-continue is not allowed")
+	refusedBody   = rejected.Because(rejected.BodyTooLong, 413, "body over the limit of the farm")
 )
 
 // check looks at a whole head; nil means that it may go on.
-func (l *Limits) check(r *http1.Request) *refused.Cause {
+func (l *Limits) check(r *http1.Request) *rejected.Cause {
 	switch {
 	case l.maxHead > 0 && int(r.Target.End)+len(" HTTP/1.1\r\n") > l.maxHead:
 		return refusedLine
@@ -78,7 +81,7 @@ func (l *Limits) check(r *http1.Request) *refused.Cause {
 }
 
 // CheckPart looks at the beginning of a head of which more is to come.
-func (l *Limits) CheckPart(b []byte) *refused.Cause {
+func (l *Limits) CheckPart(b []byte) *rejected.Cause {
 	if l.maxHead == 0 || len(b) < l.maxHead {
 		return nil
 	}
@@ -129,4 +132,50 @@ func (c *conditions) unmet(h *http1.Head, s *rewrite.Scratch) (require, deny int
 		}
 	}
 	return -1, -1
+}
+
+// rateLimit is how often each client may ask for a service. What was used up
+// is in the registry and known to all loops.
+type rateLimit struct {
+	limit  ratelimit.Limit
+	table  *ratelimit.Table
+	key    farm.RateKey
+	header string // in lower case
+}
+
+// newRateLimit compiles a service's limit; nil when it has none.
+func (c *Compiler) newRateLimit(s *farm.Service) *rateLimit {
+	limit := state.LimitOf(s)
+	if limit == (ratelimit.Limit{}) {
+		return nil
+	}
+	return &rateLimit{
+		limit: limit, table: c.registry.Rates.Of(state.RateFor(s)),
+		key: s.RateLimit.Key, header: strings.ToLower(s.RateLimit.Header),
+	}
+}
+
+// whose is the key the request at hand counts for. Who leaves the header out
+// is counted by address and so gains nothing by it.
+func (l *rateLimit) whose(q *Query) ratelimit.Key {
+	r := q.Req
+	switch l.key {
+	case farm.RateKeyPath:
+		path, _, _ := bytes.Cut(r.Path, []byte("?"))
+		return l.table.Text(path)
+	case farm.RateKeyHeader:
+		if i := r.Lookup(l.header); i >= 0 && len(r.Value(i)) > 0 {
+			return l.table.Text(r.Value(i))
+		}
+	}
+	return l.table.Address(q.Client())
+}
+
+// take counts the request at hand, or says after how many nanoseconds it would
+// pass. One that is explained is not counted.
+func (l *rateLimit) take(q *Query) (wait int64) {
+	if q.Trail != nil {
+		return l.table.Peek(l.whose(q), q.Now, l.limit)
+	}
+	return l.table.Take(l.whose(q), q.Now, l.limit)
 }

@@ -18,7 +18,7 @@ import (
 
 // Browsers begin several connections at once, which come to different loops.
 func TestANewClientGoesToOneBackendFromAllLoops(t *testing.T) {
-	board, err := health.OpenBoard(make([]byte, health.BoardSize))
+	healthTable, err := health.OpenTable(make([]byte, health.TableSize))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestANewClientGoesToOneBackendFromAllLoops(t *testing.T) {
 	const clients, loops = 50000, 2
 	f := farm.Farm{ID: 1, Name: "test", Profile: farm.ProfileHTTP, HTTP: farm.DefaultHTTP()}
 	f.HTTP.Services = []farm.Service{s}
-	compiler := table.NewCompiler(state.New(loops), board, tlsconf.NewStore(tlsconf.Options{Prepare: loop.Prepare}))
+	compiler := table.NewCompiler(state.New(loops), healthTable, tlsconf.NewStore(tlsconf.Options{Prepare: loop.Prepare}))
 	compiled, problems := compiler.Compile(1, true, &farm.Config{Farms: []farm.Farm{f}}, nil)
 	if len(problems) > 0 {
 		t.Fatal(problems)

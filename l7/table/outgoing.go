@@ -20,7 +20,7 @@ type Outgoing struct {
 	tail  int
 }
 
-// Told is what backends are told beside what the client said.
+// Told is what backends are told besides what the client said.
 type Told struct {
 	Proto       []byte // of the request: ProtoHTTP, ProtoHTTPS
 	Certificate []byte // field lines about the client's

@@ -1,16 +1,18 @@
 package table
 
 import (
+	"bytes"
 	"net/netip"
+	"unsafe"
 
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/guard"
 	"github.com/sluicelb/sluice/l7/http1"
-	"github.com/sluicelb/sluice/l7/refused"
+	"github.com/sluicelb/sluice/l7/rejected"
 	"github.com/sluicelb/sluice/l7/rewrite"
 )
 
-// Outcome is what becomes of a request.
+// Outcome is what happens to a request.
 type Outcome uint8
 
 // The outcomes.
@@ -21,14 +23,14 @@ const (
 	OutcomeChallenge                // it is a certification authority's, see Challenges
 )
 
-// Plan is what becomes of a request, and why.
+// Plan is what happens to a request, and why.
 type Plan struct {
 	Outcome  Outcome
-	Service  *Service       // nil when none was found
-	Refused  *refused.Cause // why it is refused
-	Lines    []byte         // field lines of that answer; good until the next plan
-	Wait     int64          // after how many nanoseconds it would pass; 0 when time changes nothing
-	Location http1.Value    // of a redirect
+	Service  *Service        // nil when none was found
+	Refused  *rejected.Cause // why it is refused
+	Lines    []byte          // field lines of that answer; good until the next plan
+	Wait     int64           // after how many nanoseconds it would pass; 0 when time changes nothing
+	Location http1.Value     // of a redirect
 	// Unchecked says that a password is to be checked before the request is
 	// forwarded; Digest stands for it.
 	Unchecked bool
@@ -38,22 +40,22 @@ type Plan struct {
 // Query is a request a plan is made for, and what that needs. The head must be
 // whole. One belongs to a loop and is used for all of its requests.
 type Query struct {
-	Farm    *Farm            // it is for
-	Req     *http1.Request   // as http1 read it
-	Conn    *loop.Conn       // of the client
-	Now     int64            // on the clock all loops share, see state.Clock
-	Scratch *rewrite.Scratch // of the loop
-	Gate    *guard.Gate      // knows passwords that were checked
-	Address []byte           // scratch: of the client, as text
-	Text    []byte           // scratch: the user, then the Location
-	Trail   *Trail           // nil but where the request is explained
+	Farm      *Farm            // it is for
+	Req       *http1.Request   // as http1 read it
+	Conn      *loop.Conn       // of the client
+	Now       int64            // on the clock all loops share, see state.Clock
+	Scratch   *rewrite.Scratch // of the loop
+	AuthCache *guard.Cache     // knows passwords that were checked
+	Address   []byte           // scratch: of the client, as text
+	Text      []byte           // scratch: the user, then the Location
+	Trail     *Trail           // nil but where the request is explained
 
 	made    Plan          // the last
 	forward http1.Forward // what is added to the head of the request
 	extra   []byte        // scratch: field lines
 }
 
-// Plan finds what becomes of the request. What it finds on the way it tells the
+// Plan finds what happens to the request. What it finds on the way it tells the
 // trail: a new step does so by refuse and pass. The fields the farm's rules take
 // out are marked as removed in the head.
 //
@@ -83,6 +85,25 @@ func (q *Query) Plan() *Plan {
 		q.redirect(p)
 	}
 	return p
+}
+
+// refusedMisdirected tells a client to come back on another connection
+// (RFC 9110, section 15.5.20).
+var refusedMisdirected = rejected.Because(rejected.BadHost, 421, "host of another certificate than the connection's")
+
+// misdirected reports whether a request of a strict farm came on a connection
+// that was made for a name with another certificate.
+func (f *Farm) misdirected(c *loop.Conn, r *http1.Request) bool {
+	if f.TLS == nil || f.TLS.names == nil || len(r.Host) == 0 {
+		return false
+	}
+	t := c.TLS()
+	if t == nil {
+		return false
+	}
+	host := bytes.Trim(WithoutPort(r.Host), "[]")
+	name := unsafe.String(unsafe.SliceData(host), len(host)) // a view: nothing keeps it
+	return name != t.ServerName && !f.TLS.names.Same(t.ServerName, name)
 }
 
 // trust takes the word of a peer the farm trusts.
@@ -135,7 +156,7 @@ func (q *Query) route() *Service {
 	return s
 }
 
-// admit asks the service: its limit, and whom it lets in.
+// admit asks the service: its limit, and which clients it lets in.
 func (q *Query) admit(p *Plan) {
 	if q.Trail != nil {
 		q.Trail.Result.Service = p.Service.Name
@@ -166,7 +187,7 @@ func (q *Query) redirect(p *Plan) {
 }
 
 // Refuse makes the plan not to take the request, for what was found at a step.
-func (p *Plan) Refuse(q *Query, at Step, no *refused.Cause) {
+func (p *Plan) Refuse(q *Query, at Step, no *rejected.Cause) {
 	if q.Trail != nil {
 		q.Trail.Refuse(at, no.Status, no.Reason)
 	}
@@ -186,7 +207,7 @@ func (q *Query) Holds(rule int) bool {
 	return require < 0 && deny < 0
 }
 
-// Client is who sent the request, see RealClient.
+// Client is the address the request came from, see RealClient.
 func (q *Query) Client() netip.Addr { return RealClient(q.Farm, q.Conn.Peer(), q.Req).Addr() }
 
 // peer is the client's address as text.

@@ -11,7 +11,7 @@ import (
 // maxHops bounds the addresses of X-Forwarded-For that are looked at.
 const maxHops = 16
 
-// RealClient is who sent the request: the peer or, if that is trusted, the last
+// RealClient is the client that sent the request: the peer or, if that is trusted, the last
 // address of X-Forwarded-For that is not one of a trusted peer's. What follows
 // the first text that is no address was written by who cannot be trusted with
 // more. Addresses taken from there have no port.

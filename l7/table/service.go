@@ -48,7 +48,7 @@ type Service struct {
 	Compress          *Compression // nil without
 	ServedBy          string       // the field that names the backend to clients, in lower case; empty without one
 
-	// What becomes of requests when backends are full or fail.
+	// What happens to requests when backends are full or fail.
 	Queue        *state.Queue
 	QueueLength  int64     // 0: nobody waits
 	QueueTimeout int64     // nanoseconds
@@ -114,14 +114,14 @@ func (c *Compiler) compileBackends(out *Service, first bool, f *farm.Farm, s *fa
 		out.at[b.ID] = i
 		members[i] = balance.Member{
 			ID: b.ID, Weight: b.EffectiveWeight(), Priority: b.EffectivePriority(), Limit: int64(b.ConnLimit),
-			Out: b.Maintenance != farm.MaintenanceOff, Slot: c.board.Slot(b.ID), Load: load,
+			Out: b.Maintenance != farm.MaintenanceOff, Slot: c.health.Slot(b.ID), Load: load,
 			SlowStart: time.Duration(nanos(s.SlowStart)),
 		}
 	}
-	out.Picker = balance.New(algorithm, members, c.board, c.registry.States.Of(s.ID))
+	out.Picker = balance.New(algorithm, members, c.health, c.registry.States.Of(s.ID))
 }
 
-// compileRules compiles whom the service lets in, and what changes heads and
+// compileRules compiles which clients the service lets in, and what changes heads and
 // bodies on their way.
 func (sv *Service) compileRules(f *farm.Farm, s *farm.Service) (err error) {
 	if sv.conditions, err = newConditions(s); err != nil {

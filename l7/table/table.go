@@ -29,9 +29,9 @@ func (t *Table) Farm(p *ports.Port) *Farm {
 	return nil
 }
 
-// Place makes the farm with that number the one behind a port. The table must not
+// Bind makes the farm with that number the one behind a port. The table must not
 // be in use yet.
-func (t *Table) Place(p *ports.Port, farm uint32) {
+func (t *Table) Bind(p *ports.Port, farm uint32) {
 	for p.Number >= len(t.byPort) {
 		t.byPort = append(t.byPort, nil)
 	}

@@ -1,0 +1,284 @@
+package backend_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	xhttp2 "golang.org/x/net/http2"
+
+	"github.com/sluicelb/sluice/core/enginetest"
+	"github.com/sluicelb/sluice/l7/backend"
+	"github.com/sluicelb/sluice/l7/l7test"
+)
+
+// What is repeated, and whose fault it was, is decided by what an exchange is told.
+func TestWhyAStreamEndedIsSaid(t *testing.T) {
+	t.Parallel()
+	reset := func(code xhttp2.ErrCode) func(s *l7test.FrameServer) {
+		return func(s *l7test.FrameServer) { _ = s.WriteRSTStream(1, code) }
+	}
+	for name, c := range map[string]struct {
+		does func(s *l7test.FrameServer)
+		want backend.Error
+	}{
+		"not looked at":         {reset(xhttp2.ErrCodeRefusedStream), backend.Error{Reason: "backend refuses the stream", Broke: true, Unprocessed: true}},
+		"first code":            {reset(xhttp2.ErrCodeNo), backend.Error{Reason: "backend reset the stream: NO_ERROR"}},
+		"last code":             {reset(xhttp2.ErrCodeHTTP11Required), backend.Error{Reason: "backend reset the stream: HTTP_1_1_REQUIRED"}},
+		"first unknown code":    {reset(xhttp2.ErrCodeHTTP11Required + 1), backend.Error{Reason: "backend reset the stream: INTERNAL_ERROR"}},
+		"going away":            {func(s *l7test.FrameServer) { _ = s.WriteGoAway(0, xhttp2.ErrCodeNo, nil) }, backend.Error{Reason: "backend refuses the stream", Broke: true, Unprocessed: true}},
+		"malformed answer":      {func(s *l7test.FrameServer) { s.Head(1, true, "20") }, backend.Error{Reason: "malformed status", Broke: true}},
+		"broken connection":     {func(s *l7test.FrameServer) { s.Head(2, true, "200") }, backend.Error{Reason: "frame on an idle stream", Lost: true, Broke: true}},
+		"end of the connection": {func(s *l7test.FrameServer) { _ = s.Conn.Close() }, backend.Error{Reason: "connection ended before the answer", Lost: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			addr, _ := saying(t, func(s *l7test.FrameServer, frame string) {
+				if strings.HasPrefix(frame, "1 GET") {
+					c.does(s)
+				}
+			})
+			e := newDesk(t, addr).exchange("/").start()
+			e.wants("connected, own true")
+			e.wants(c.want.Reason)
+			if e.why == nil || *e.why != c.want {
+				t.Errorf("told %+v, want %+v", e.why, c.want)
+			}
+		})
+	}
+}
+
+func TestABackendOfAnotherProtocolIsNotAskedAgain(t *testing.T) {
+	t.Parallel()
+	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
+		_, _ = io.ReadFull(c, make([]byte, len(xhttp2.ClientPreface)))
+		_, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n")
+	})
+	e := newDesk(t, b.Addr).exchange("/").start()
+	e.wants("connected, own true")
+	e.wants("backend does not speak HTTP/2")
+	if want := (backend.Error{Reason: "backend does not speak HTTP/2", Broke: true}); *e.why != want {
+		t.Errorf("told %+v", e.why)
+	}
+}
+
+func TestASignOfLifeEndsTheDoubt(t *testing.T) {
+	t.Parallel()
+	addr, said := saying(t, func(s *l7test.FrameServer, frame string) {
+		if answerAll(s, frame); frame == "PING" {
+			_ = s.WriteWindowUpdate(0, 1)
+		}
+	})
+	d := newDesk(t, addr)
+	first, late, patient := d.exchange("/end"), d.exchange("/"), d.exchange("/")
+	first.start().wants("connected, own true")
+	first.wants("answered") // all that the backend says of itself has been read
+	late.start()
+	patient.start()
+	d.on(func() { late.SetDeadline(d.loop.Now() + 1) })
+	enginetest.Advance(d.loop, 2*time.Second)
+	late.wants("expired")
+	want(t, said, "1 GET /end end", "3 GET / end", "5 GET / end", "3 RST_STREAM CANCEL", "PING")
+	enginetest.Eventually(t, "the connection is used again", func() bool { return d.exchange("/").start().reused })
+	if enginetest.Advance(d.loop, 8*time.Second); len(patient.heard) != 0 {
+		t.Errorf("on a connection that lives it hears %q", <-patient.heard)
+	}
+}
+
+// stuck has the connections of a backend wait unread for what the test does with
+// them, and fills the first until no more requests are put on it. It gives those
+// that are under way there.
+func stuck(t *testing.T, free func(s *l7test.FrameServer)) (under []*exchange) {
+	t.Helper()
+	addr, _ := l7test.NewFrameServer(t, func(s *l7test.FrameServer) {
+		id, path := s.Request()
+		if s.Answer(id, path); s.N == 1 {
+			free(s)
+		}
+	}, concurrent(128))
+	d := newDesk(t, addr)
+	first := d.exchange("/end").start()
+	first.wants("connected, own true")
+	first.wants("answered")
+	long := strings.Repeat("x", 60<<10)
+	for range 127 {
+		e := d.exchange("/" + long).start()
+		if !e.reused {
+			return under
+		}
+		under = append(under, e)
+	}
+	t.Fatal("127 requests of 60 KiB wait for a backend that reads nothing")
+	return nil
+}
+
+func TestAStuckConnectionGetsNoMoreRequestsAndThoseItHasArrive(t *testing.T) {
+	t.Parallel()
+	read := make(chan bool)
+	under := stuck(t, func(s *l7test.FrameServer) {
+		<-read
+		for f, err := s.ReadFrame(); err == nil; f, err = s.ReadFrame() {
+			switch f.(type) { // heads as long as these come in parts
+			case *xhttp2.HeadersFrame, *xhttp2.ContinuationFrame:
+				if f.Header().Flags.Has(xhttp2.FlagHeadersEndHeaders) {
+					s.Answer(f.Header().StreamID, "ok")
+				}
+			}
+		}
+	})
+	close(read)
+	for _, e := range under {
+		e.wants("answered")
+	}
+}
+
+// Only requests of which nothing was written may be repeated for sure.
+func TestRequestsThatWereNotWrittenAreToldApart(t *testing.T) {
+	t.Parallel()
+	end := make(chan bool)
+	under := stuck(t, func(s *l7test.FrameServer) {
+		<-end
+		_ = s.Conn.Close()
+	})
+	close(end)
+	heard := ""
+	for _, e := range under {
+		switch got := <-e.heard; got {
+		case backend.ErrLost.Reason:
+			heard += "l"
+		case "backend refuses the stream":
+			heard += "u"
+		default:
+			t.Errorf("heard %q", got)
+		}
+	}
+	if lost := strings.TrimRight(heard, "u"); lost == "" || lost == heard || strings.Contains(lost, "u") {
+		t.Errorf("in the order they came: %s", heard)
+	}
+}
+
+// Nothing of it has left.
+func TestARequestOnAConnectionThatWasResetMayBeRepeated(t *testing.T) {
+	t.Parallel()
+	end := make(chan bool)
+	addr, _ := l7test.NewFrameServer(t, func(s *l7test.FrameServer) {
+		id, path := s.Request()
+		s.Answer(id, path)
+		<-end
+		_ = s.Conn.(interface{ SetLinger(int) error }).SetLinger(0)
+		_ = s.Conn.Close()
+		end <- true
+	})
+	d := newDesk(t, addr)
+	first := d.exchange("/").start()
+	first.wants("connected, own true")
+	first.wants("answered")
+	e := d.exchange("/")
+	d.on(func() {
+		end <- true
+		<-end
+		e.startNow()
+	})
+	if !e.reused {
+		t.Error("it was not sent on the connection there was")
+	}
+	e.wants("backend refuses the stream")
+}
+
+// What has come is read to its end, as slowly as the client takes it.
+func TestAnAnswerIsReadAfterItsConnectionEnded(t *testing.T) {
+	t.Parallel()
+	addr, _ := saying(t, func(s *l7test.FrameServer, frame string) {
+		if frame == "1 GET / end" {
+			s.Answer(1, strings.Repeat("0123456789", 10))
+			_ = s.Conn.Close()
+		}
+	})
+	d := newDesk(t, addr)
+	e := d.exchange("/")
+	e.read = func() {} // not yet
+	e.start().wants("connected, own true")
+	enginetest.Eventually(t, "the connection ends", func() (ended bool) {
+		d.on(func() { ended = d.pool.ConnsTo(1) == 0 })
+		return ended
+	})
+	var answer bytes.Buffer
+	d.on(func() {
+		e.read = func() {
+			b := make([]byte, 1) // so that it takes many turns
+			switch n, err := e.Read(b); {
+			case n > 0:
+				answer.Write(b[:n])
+				e.Again()
+			default:
+				e.heard <- fmt.Sprint(err, " complete: ", e.Complete(), " truncated: ", e.Truncated())
+				e.FinishFor(nil, 0, true)
+			}
+		}
+		e.Again()
+	})
+	e.wants("EOF complete: true truncated: false")
+	if got := answer.String(); !strings.HasPrefix(got, "HTTP/1.1 200") || !strings.HasSuffix(got, "\r\n\r\n"+strings.Repeat("0123456789", 10)) {
+		t.Errorf("read %q", got)
+	}
+}
+
+func TestABodyBehindTheEndOfItsStreamIsRefused(t *testing.T) {
+	t.Parallel()
+	addr, _ := saying(t, func(s *l7test.FrameServer, frame string) {
+		if frame == "1 GET /" {
+			_ = s.WriteRSTStream(1, xhttp2.ErrCodeCancel)
+		}
+	})
+	d := newDesk(t, addr)
+	e := d.exchange("/")
+	e.open = true
+	e.read = func() {
+		e.heard <- fmt.Sprint(e.SendBody([]byte("more"), true, nil))
+		e.Discard()
+	}
+	e.start().wants("connected, own true")
+	e.wants("stream is over")
+}
+
+// Who panics loses the connection it was told about, and all on it hear so.
+func TestAPanicEndsItsConnectionAndNoOther(t *testing.T) {
+	t.Parallel()
+	addr, said := saying(t, answerAll)
+	d := newDesk(t, addr)
+	held := d.exchange("/held").start()
+	held.wants("connected, own true")
+	e := d.exchange("/end")
+	e.read = func() {
+		e.read = nil
+		panic("a fault of an exchange")
+	}
+	e.start()
+	held.wants(backend.ErrLost.Reason)
+	want(t, said, "1 GET /held end", "3 GET /end end", "end")
+	after := d.exchange("/end").start()
+	after.wants("connected, own true")
+	after.wants("answered")
+}
+
+// An exchange that waited in vain for the settings leaves nothing on the connection.
+func TestWhoIsRefusedAnUpgradeLeavesItsConnection(t *testing.T) {
+	t.Parallel()
+	b := l7test.NewBackend(t, func(c *l7test.Recorder) { _, _ = io.Copy(io.Discard, c.TCPConn) })
+	d := newDesk(t, b.Addr)
+	d.exchange("/").start().wants("connected, own true")
+	second := d.upgrading()
+	if second.reused || len(second.heard) != 0 {
+		t.Fatal("it goes on without knowing what the backend takes")
+	}
+	enginetest.Advance(d.loop, 2*time.Second)
+	second.wants("not connected, own false: backend does not speak HTTP/2")
+	third := d.upgrading()
+	enginetest.Advance(d.loop, 2*time.Second)
+	third.wants("not connected, own false: backend does not speak HTTP/2")
+	d.on(func() { d.pool.Retain(gone) })
+	l7test.Eventually(t, "the connection without streams ends", func() bool { return b.Open() == 1 })
+}

@@ -1,0 +1,108 @@
+package proxy_test
+
+import (
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/l7test"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// changed changes a field of the farm by its rule, publishes that, and returns
+// what the schema says it costs.
+func changed(t *testing.T, a *l7test.Appliance, name string, value any) validate.Cost {
+	t.Helper()
+	sent, err := validate.FarmUpdate.Decode("", map[string]any{name: value})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Farm = a.Farm.Clone()
+	if err := sent.Apply(&a.Farm); err != nil {
+		t.Fatal(err)
+	}
+	a.Publish(farm.Config{Farms: []farm.Farm{a.Farm}, Certificates: a.Certificates})
+	raw, err := json.Marshal(validate.Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Defs map[string]struct {
+			Properties map[string]struct {
+				Cost validate.Cost `json:"x-cost"`
+			}
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal(raw, &schema); err != nil {
+		t.Fatal(err)
+	}
+	return schema.Defs["http_farm"].Properties[name].Cost
+}
+
+// A change of no cost holds from the next request on, on connections too that
+// were there before it.
+func TestChangeOfNoCostHoldsForTheNextRequest(t *testing.T) {
+	a := l7test.New(t, 1)
+	c := l7test.Dial(t, a.Serve(nil, l7test.Service("web", l7test.NewNamed(t, "one").Addr)))
+	if got := c.Send(l7test.Get("/")).Get(); got.StatusCode != 200 {
+		t.Fatal(got.StatusCode)
+	}
+	if cost := changed(t, a, "maxrequest", validate.MinHead); cost != validate.CostNone {
+		t.Errorf("the schema says %s", cost)
+	}
+	if got := c.Send(l7test.Get("/" + string(slices.Repeat([]byte("a"), validate.MinHead)))).Get(); got.StatusCode != 414 {
+		t.Errorf("a request that is too long now got %d", got.StatusCode)
+	}
+}
+
+// A change that costs connections leaves those that are there as they are.
+func TestChangeForNewConnectionsHoldsForThoseAlone(t *testing.T) {
+	a := l7test.New(t, 1)
+	addr := a.Serve(a.HTTPS(l7test.Certificate(t, "a.pem", "a.test")), l7test.Service("web", l7test.NewNamed(t, "one").Addr))
+	old := l7test.HTTP2Client(t, addr, true)
+	get := func(want int) {
+		t.Helper()
+		r, err := old.Get("https://a.test/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _ = r.Body.Close(); r.ProtoMajor != want || r.StatusCode != http.StatusOK {
+			t.Errorf("the connection that was there answers %d by %s", r.StatusCode, r.Proto)
+		}
+	}
+	get(2)
+	if cost := changed(t, a, "disable_http2", true); cost != validate.CostConnections {
+		t.Errorf("the schema says %s", cost)
+	}
+	fresh, err := tls.Dial("tcp", addr, &tls.Config{InsecureSkipVerify: true, ServerName: "a.test", NextProtos: []string{"h2", "http/1.1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fresh.Close()
+	if got := fresh.ConnectionState().NegotiatedProtocol; got != "http/1.1" {
+		t.Errorf("a new connection speaks %s", got)
+	}
+	get(2)
+}
+
+// A change that costs a restart takes the farm elsewhere.
+func TestChangeOfTheCostOfARestartEndsConnections(t *testing.T) {
+	a := l7test.New(t, 1)
+	c := l7test.Dial(t, a.Serve(nil, l7test.Service("web", l7test.NewNamed(t, "one").Addr)))
+	if got := c.Send(l7test.Get("/")).Get(); got.StatusCode != 200 {
+		t.Fatal(got.StatusCode)
+	}
+	if cost := changed(t, a, "vport", fmt.Sprint(a.Listen(t, "127.0.0.1").Port())); cost != validate.CostRestart {
+		t.Errorf("the schema says %s", cost)
+	}
+	if rest := c.Rest(); rest != "" {
+		t.Errorf("the connection that was there gave %q", rest)
+	}
+	if got := l7test.Dial(t, a.Farm.AddrPort().String()).Send(l7test.Get("/")).Get(); got.StatusCode != 200 {
+		t.Errorf("at its new port the farm answers %d", got.StatusCode)
+	}
+}

@@ -1,0 +1,151 @@
+package state_test
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/l7/state"
+)
+
+// door notes that it was woken.
+type door struct {
+	name  string
+	woken *[]string
+}
+
+func (d door) Wake() { *d.woken = append(*d.woken, d.name) }
+
+func TestNoMorePlacesAreTakenThanThereAre(t *testing.T) {
+	var p state.ClientLimit
+	for range 3 {
+		if !p.Enter(3) {
+			t.Fatal("there is a slot")
+		}
+	}
+	if p.Enter(3) || p.Taken() != 3 {
+		t.Errorf("%d slots of 3 are taken", p.Taken())
+	}
+	p.Leave()
+	if !p.Enter(3) {
+		t.Error("the slot that was given back is not taken")
+	}
+	if p.Occupy(); p.Taken() != 4 {
+		t.Error("who is in already does not count")
+	}
+	if p.Leave(); p.Enter(3) {
+		t.Error("a fourth is let in")
+	}
+}
+
+func TestDoorsAreWokenInTheOrderTheyCame(t *testing.T) {
+	var woken []string
+	r := state.New(1)
+	p := r.ClientLimits.Of(1)
+	if !p.Wait(door{"none", &woken}, 2) || p.Waiting() != 0 || !p.Enter(2) {
+		t.Fatal("there is a slot, and one waits")
+	}
+	for _, name := range []string{"a", "b", "c", "d"} {
+		if p.Wait(door{name, &woken}, 2) {
+			t.Fatalf("%s got a slot of those that are taken", name)
+		}
+	}
+	p.Leave()
+	if !slices.Equal(woken, []string{"a"}) {
+		t.Fatalf("for one slot were woken %v", woken)
+	}
+	p.Leave()
+	if r.Open(); !slices.Equal(woken, []string{"a", "b", "c", "d"}) {
+		t.Errorf("woken were %v", woken)
+	}
+	if r.Open(); len(woken) != 4 || p.Waiting() != 0 {
+		t.Errorf("who waits no more is woken, or looked for: %v", woken)
+	}
+	p.Occupy()
+	if p.Leave(); len(woken) != 4 {
+		t.Errorf("who waits no more is woken: %v", woken)
+	}
+}
+
+// signal is a door whose loop is a goroutine.
+type signal chan struct{}
+
+func (s signal) Wake() { s <- struct{}{} }
+
+// However clients come and go, never more are in than there are slots, and every
+// door gets its turn.
+func TestManyDoorsShareTheirSlots(t *testing.T) {
+	const doors, clients, limit = 8, 2000, 3
+	var p state.ClientLimit
+	var in atomic.Int64
+	var all sync.WaitGroup
+	for range doors {
+		all.Go(func() {
+			d := make(signal, 1)
+			for range clients {
+				for !p.Enter(limit) && !p.Wait(d, limit) {
+					<-d
+				}
+				if n := in.Add(1); n > limit {
+					t.Errorf("%d are in", n)
+				}
+				runtime.Gosched() // others find no slot
+				in.Add(-1)
+				p.Leave()
+			}
+		})
+	}
+	all.Wait()
+	if p.Taken() != 0 || p.Waiting() != 0 {
+		t.Errorf("%d slots are left taken, %d doors are looked for", p.Taken(), p.Waiting())
+	}
+}
+
+// A door that begins to wait just when the only slot comes free has it, or is
+// woken: nobody leaves after that.
+func TestNoDoorIsForgotten(t *testing.T) {
+	var p state.ClientLimit
+	var round, met atomic.Int64
+	const rounds = 300000
+	d := make(signal, 1)
+	go func() {
+		for i := int64(1); i <= rounds; i++ {
+			for spins := 0; round.Load() < i; spins++ {
+				if spins > 1000 {
+					runtime.Gosched()
+				}
+			}
+			p.Leave()
+		}
+	}()
+	for i := int64(1); i <= rounds; i++ {
+		if !p.Enter(1) {
+			t.Fatal("the slot is not free")
+		}
+		round.Store(i)
+		for range i % 256 { // so that they meet at every point
+			met.Add(1)
+		}
+		for entered := p.Wait(d, 1); !entered; {
+			select {
+			case <-d:
+			case <-time.After(10 * time.Second):
+				t.Fatalf("round %d: a door waits though there is a slot", i)
+			}
+			// Who left in the round before may have been slow to wake somebody: then it
+			// was for nothing, and a door waits again.
+			entered = p.Enter(1) || p.Wait(d, 1)
+		}
+		p.Leave()
+	}
+}
+
+func TestTakingAPlaceAllocatesNothing(t *testing.T) {
+	var p state.ClientLimit
+	if n := testing.AllocsPerRun(100, func() { p.Enter(1); p.Leave() }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
