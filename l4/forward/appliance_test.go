@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
@@ -27,8 +28,9 @@ type appliance struct {
 	*enginetest.House
 	t       testing.TB
 	engine  *forward.Engine
-	board   *health.Board
+	health  *health.Table
 	segment *stats.Segment
+	records *accesslog.Segment // nil: nothing is recorded
 	loops   []*loop.Loop
 	gen     uint64
 
@@ -39,7 +41,7 @@ type appliance struct {
 func newAppliance(t testing.TB, loops int) *appliance {
 	t.Helper()
 	h := enginetest.New(t, loops)
-	a := &appliance{House: h, t: t, board: h.Board, segment: h.Segment, loops: h.Loops, engine: forward.New(h.Loops, h.Board, h.Segment, h.Logger())}
+	a := &appliance{House: h, t: t, health: h.Health, segment: h.Segment, loops: h.Loops, engine: forward.New(h.Loops, h.Health, h.Segment, h.Logger())}
 	h.End(t, func() {
 		a.empty()
 		a.engine.Close()

@@ -203,7 +203,7 @@ func TestATransportThatIsNotServedSaysNothingOfTheOther(t *testing.T) {
 					}
 					a.publish(f)
 				}
-				if got := a.board.Slot(1).Passive(); got == health.Down {
+				if got := a.health.Slot(1).Passive(); got == health.Down {
 					t.Error("it is down as a whole")
 				}
 				if !a.Log.Has("protocol=" + other) {
@@ -315,7 +315,7 @@ func TestTheFirstClientAfterAnOutageOfOneTransportIsServed(t *testing.T) {
 	if who, err := query(f, "tcp"); err == nil {
 		t.Fatalf("nobody serves it, and %s answered", who)
 	}
-	if got := a.board.Slot(1).Passive(); got != health.Up {
+	if got := a.health.Slot(1).Passive(); got != health.Up {
 		t.Errorf("the backend is %v", got)
 	}
 	nameServer(t, "one", at, "tcp")

@@ -1,6 +1,7 @@
 package forward_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/session"
+	"github.com/sluicelb/sluice/l4/forward"
 )
 
 // from connects from an address and returns who answers.
@@ -93,6 +96,54 @@ func TestABackendThatWasCutHasNoSessions(t *testing.T) {
 	a.publish(f)
 	if n, list := a.engine.SessionsOf(1).List(100); n != 0 {
 		t.Errorf("%d sessions of a backend that was cut while the farm ran are left: %v", n, list)
+	}
+}
+
+// An engine that begins finds the sessions that the one before left, of farms it
+// does not serve yet as well.
+func TestSessionsOutliveTheEngine(t *testing.T) {
+	mem := newAppliance(t, 1).Memory(t, session.MemorySize)
+	one, two := serve(t, name("one")), serve(t, name("two"))
+	for engine := range 2 {
+		m, err := session.OpenMemory(mem)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := newAppliance(t, 1)
+		f := a.farm(one.at(), two.at())
+		f.L4.Persist = farm.L4PersistSrc
+		a.engine.KeepSessions(m)
+		if engine == 0 {
+			a.publish(f)
+			if v := a.engine.SessionsOf(1); !v.Table.Put([]byte("192.0.2.7"), 2, session.Now()) {
+				t.Fatal("no session was made")
+			}
+			continue
+		}
+		owners := a.engine.SessionOwners(&farm.Config{Farms: []farm.Farm{f, {HTTP: farm.DefaultHTTP()}}})
+		if m.Retain(owners...); len(owners) != 1 {
+			t.Errorf("%d tables for one farm", len(owners))
+		}
+		a.publish(f)
+		if s, ok := a.engine.SessionsOf(1).Find([]byte("192.0.2.7")); !ok || s.Backend != 2 {
+			t.Errorf("the next engine knows %+v, %t", s, ok)
+		}
+		quic := f.Clone()
+		quic.L4.QUIC = true
+		if of := a.engine.SessionOwners(&farm.Config{Farms: []farm.Farm{quic}}); len(of) != 2 || of[0] == of[1] || of[0] != owners[0] {
+			t.Errorf("tables of a farm with QUIC: %v, of the same without: %v", of, owners)
+		}
+	}
+}
+
+func TestWithoutSessionsTheReasonIsSaid(t *testing.T) {
+	a := newAppliance(t, 1)
+	a.publish(a.farm("127.0.0.1:9"))
+	for service, runs := range map[uint32]bool{1: true, 2: false} {
+		v := a.engine.SessionsOf(service)
+		if v.Table != nil || v.Err == nil || errors.Is(v.Err, forward.ErrNoFarm) == runs || a.engine.RunsService(service) != runs {
+			t.Errorf("service %d: %v", service, v.Err)
+		}
 	}
 }
 

@@ -139,10 +139,10 @@ func (e *Engine) compileGroup(l *farm.L4, name string, members []int) group {
 		b := &l.Backends[at]
 		list[i] = balance.Member{
 			ID: b.ID, Weight: b.EffectiveWeight(), Priority: b.EffectivePriority(), Limit: int64(b.ConnLimit),
-			Out: b.Maintenance != farm.MaintenanceOff, Slot: e.Board.Slot(b.ID), Load: e.registry.loads.Of(b.ID),
+			Out: b.Maintenance != farm.MaintenanceOff, Slot: e.Health.Slot(b.ID), Load: e.registry.loads.Of(b.ID),
 		}
 	}
-	return group{balance.NewL4(l.Algorithm, list, e.Board, e.registry.states.Of(stateOf{l.ID, name})), members}
+	return group{balance.NewL4(l.Algorithm, list, e.Health, e.registry.states.Of(stateOf{l.ID, name})), members}
 }
 
 // Kinds lists what the backends of the table need.

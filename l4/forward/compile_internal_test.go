@@ -1,8 +1,10 @@
 package forward
 
 import (
+	"errors"
 	"net/netip"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -11,13 +13,14 @@ import (
 	"github.com/sluicelb/sluice/core/engine"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/core/session"
 )
 
 // compileOne compiles a farm with two backends.
 func compileOne(t *testing.T, change func(l *farm.L4)) *farmTable {
 	t.Helper()
-	board, err := health.OpenBoard(make([]byte, health.BoardSize))
+	healthTable, err := health.OpenTable(make([]byte, health.TableSize))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +30,7 @@ func compileOne(t *testing.T, change func(l *farm.L4)) *farmTable {
 		l.Backends = append(l.Backends, farm.Backend{ID: uint32(i + 1), Addr: netip.MustParseAddr("192.0.2.1"), Port: uint16(1 + i)})
 	}
 	change(l)
-	e := &Engine{Base: engine.Base[*worker]{Board: board}, registry: newRegistry()}
+	e := &Engine{Base: engine.Base[*worker]{Health: healthTable}, registry: newRegistry()}
 	f, err := e.compileFarm(&farm.Farm{ID: 1, Name: "test", Profile: farm.ProfileL4, VIP: netip.MustParseAddr("192.0.2.9"), L4: l})
 	if err != nil {
 		t.Fatal(err)
@@ -50,6 +53,44 @@ func TestTimesAreThoseOfTheFarmOrTheDefaults(t *testing.T) {
 	unset := compileOne(t, func(l *farm.L4) { l.TTL = 0 })
 	if got, want := of(unset), (times{5e9, 3600e9, 30e9, 60e9, 0, 5e9, 10e9}); got != want {
 		t.Errorf("defaults: got %v, want %v", got, want)
+	}
+}
+
+func TestWhatCannotBeServedIsSaid(t *testing.T) {
+	e := &Engine{}
+	if _, err := e.compileFarm(&farm.Farm{L4: farm.DefaultL4()}); err == nil {
+		t.Error("a farm without a port is served")
+	}
+	f := &farm.Farm{Profile: farm.ProfileL4, L4: farm.DefaultL4()}
+	f.L4.Backends = []farm.Backend{{ID: 1}, {ID: 2, Mark: 7, Addr: netip.MustParseAddr("192.0.2.1")}}
+	for _, c := range []struct {
+		missing map[marks.Kind]error
+		says    string
+	}{{nil, ""}, {map[marks.Kind]error{{Mark: 8}: marks.ErrSilent}, ""}, {map[marks.Kind]error{{Mark: 7}: marks.ErrSilent}, "backend 1 has mark 7"}} {
+		if err := unmarked(f, c.missing); (err != nil) != (c.says != "") || err != nil && (!errors.Is(err, marks.ErrSilent) || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("without %v: %v", c.missing, err)
+		}
+	}
+}
+
+// While somebody invents clients new ones replace others at a rate.
+func TestFlowsReplaceOthersAtARate(t *testing.T) {
+	const each = int64(second) / freshRate
+	fs, now := &flows{credit: freshBurst}, 10*int64(second)
+	allowed := func() (n int) {
+		for fs.fresh(now) {
+			n++
+		}
+		return n
+	}
+	for _, c := range []struct {
+		passes int64
+		want   int
+	}{{0, freshBurst}, {0, 0}, {each / 2, 0}, {each/2 + 2, 1}, {10*each + 10, 10}, {int64(second), freshBurst}} {
+		now += c.passes
+		if n := allowed(); n != c.want {
+			t.Errorf("%d after %d ns, want %d", n, c.passes, c.want)
+		}
 	}
 }
 

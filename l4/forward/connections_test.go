@@ -66,8 +66,8 @@ func TestConnectionsAreListedAndEnded(t *testing.T) {
 
 func TestFlowsAreListedAndEnded(t *testing.T) {
 	a := newAppliance(t, 2)
-	deafBackend := answering(t, func(string) []string { return nil })
-	f := a.farmUDP(named(t, "one").at(), deafBackend.at())
+	silentBackend := answering(t, func(string) []string { return nil })
+	f := a.farmUDP(named(t, "one").at(), silentBackend.at())
 	a.publish(f)
 	clients := map[string]*net.UDPConn{}
 	for range 8 {
@@ -93,6 +93,9 @@ func TestFlowsAreListedAndEnded(t *testing.T) {
 			c.In != uint64(len("hello")) || (c.Out == uint64(len("one"))) != (c.State == "replied") {
 			t.Errorf("listed %+v", c)
 		}
+	}
+	if total, list := a.engine.Connections([]uint32{1}, 3); total != 4 || len(list) != 3 || list[0].State != "replied" {
+		t.Errorf("of the first: %d, listed %+v", total, list)
 	}
 	if n := a.engine.FlushConnections([]uint32{1}); n != 4 {
 		t.Errorf("ended %d", n)

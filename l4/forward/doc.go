@@ -20,7 +20,7 @@
 //
 // A loop's UDP listener receives it and finds the flow of the client (flow.go), or
 // begins one (flowbegin.go; choose, as above) with a socket of its own to the
-// backend, so that answers and refusals belong to it. It ends when it was idle, when
+// backend, so that answers and rejections belong to it. It ends when it was idle, when
 // all answers that are expected have come, or to make room (flows.go): flows are
 // bounded by the descriptors of the process, and clients of which nothing is
 // known but an address, which may be invented, go first. A first datagram whose
@@ -34,9 +34,9 @@
 // Everything but the carrying: the farm as it is compiled (table.go,
 // compile.go), what outlives tables by stable number (registry.go), the choice
 // (choose.go, key.go), sessions and questions about them (sessions.go), what counts
-// for max_conns (registry.go), records and classes of refusals (record.go), counters
+// for max_conns (registry.go), records and classes of rejections (record.go), counters
 // (worker.go), and the ports with the life of their farms (engine.go, table.go). A
-// transport adds how it listens (worker.Listen) and what becomes of what is
+// transport adds how it listens (worker.Listen) and what happens to what is
 // under way when tables change (worker.reconcile) and farms end (worker.forceClose).
 //
 // # Who owns what

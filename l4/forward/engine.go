@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/marks"
-	"github.com/sluicelb/sluice/core/refusal"
+	"github.com/sluicelb/sluice/core/rejection"
 	"github.com/sluicelb/sluice/core/revive"
 	"github.com/sluicelb/sluice/core/stats"
 )
@@ -22,29 +22,29 @@ const cut = farm.MaintenanceCut
 // loops, together with engines for other farms.
 type Engine struct {
 	engine.Base[*worker]
-	table    atomic.Pointer[table]
-	registry *registry
-	log      *slog.Logger
-	refusals *refusal.Log
-	classes  []int         // the position of each class of refusals in the segment
-	stop     chan struct{} // closed by Close
+	table      atomic.Pointer[table]
+	registry   *registry
+	log        *slog.Logger
+	rejections *rejection.Log
+	classes    []int         // the position of each class of rejections in the segment
+	stop       chan struct{} // closed by Close
 
 	flows atomic.Int64 // of all loops; loop.MostUDPConns bounds them
 }
 
 // New returns an engine that serves nothing until Publish. Each loop counts in
 // the shard of its position. log is told what is refused, and which backends
-// go down and come back. An engine that names its classes of refusals for all
+// go down and come back. An engine that names its classes of rejections for all
 // of the segment comes first.
-func New(loops []*loop.Loop, board *health.Board, segment *stats.Segment, log *slog.Logger) *Engine {
+func New(loops []*loop.Loop, healthTable *health.Table, segment *stats.Segment, log *slog.Logger) *Engine {
 	e := &Engine{
-		Base:     engine.Base[*worker]{Board: board, Segment: segment, Prober: revive.New(loops, board, log), Marks: marks.NewUser("l4", loop.CanMark)},
+		Base:     engine.Base[*worker]{Health: healthTable, Segment: segment, Prober: revive.New(loops, healthTable, log), Marks: marks.NewUser("l4", loop.CanMark)},
 		registry: newRegistry(),
-		log:      log, refusals: refusal.New(log, len(loops), classNames[:]...), stop: make(chan struct{}),
+		log:      log, rejections: rejection.New(log, len(loops), classNames[:]...), stop: make(chan struct{}),
 		classes: segment.AddClasses(classNames[:]...),
 	}
 	for i, l := range loops {
-		e.Workers = append(e.Workers, newWorker(e, l, segment.Shard(i), e.refusals.Recorder(i)))
+		e.Workers = append(e.Workers, newWorker(e, l, segment.Shard(i), e.rejections.Recorder(i)))
 	}
 	e.Profile = e
 	e.Start()
@@ -61,7 +61,7 @@ func (e *Engine) Close() {
 	}
 	close(e.stop)
 	e.Prober.Close()
-	e.refusals.Close()
+	e.rejections.Close()
 }
 
 func (e *Engine) sweep() {

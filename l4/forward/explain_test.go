@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/session"
 )
 
 // explained asks which backend a connection would go to, -1 for none.
@@ -92,8 +95,76 @@ func TestExplanationsSayWhy(t *testing.T) {
 			t.Errorf("%+v is explained", q)
 		}
 	}
-	if _, err := a.engine.Explain(&explain.Question{Farm: 2}); err == nil {
+	if _, err := a.engine.Explain(&explain.Question{Farm: 2}); err == nil || a.engine.RunsFarm(2) || !a.engine.RunsFarm(1) {
 		t.Error("a farm that is not there is explained")
+	}
+}
+
+// Each step is named with what was found, up to the one that ends it.
+func TestExplanationsNameEveryStep(t *testing.T) {
+	session := func(a *appliance, id uint32) {
+		a.engine.SessionsOf(1).Table.Put([]byte("192.0.2.7"), id, session.Now())
+	}
+	for what, c := range map[string]struct {
+		change    func(l *farm.L4)
+		before    func(a *appliance, f farm.Farm)
+		sni       string
+		backend   int // -1: none
+		steps     string
+		remembers string
+	}{
+		"room for one": {func(l *farm.L4) { l.MaxConnections = 1 }, nil, "", 0, "clients: 0 of 1; backends: ", ""},
+		"no room": {func(l *farm.L4) { l.MaxConnections = 1 }, func(a *appliance, f farm.Farm) { line(a.t, a.dial(f)) }, "", -1,
+			"clients: 1 of 1: others are refused", ""},
+		"its name":     {func(l *farm.L4) { l.Backends[1].ServerNames = []string{"shop.example"} }, nil, "SHOP.example", 1, "server-name: the backends for this name; backends: ", ""},
+		"another name": {func(l *farm.L4) { l.Backends[0].ServerNames = []string{"shop.example"} }, nil, "example", 1, "server-name: no backend is for this name: those without names; backends: ", ""},
+		"all are down": {nil, func(a *appliance, _ farm.Farm) {
+			a.health.SetGuardian(1, health.Down, time.Now())
+			a.health.SetGuardian(2, health.Down, time.Now())
+		}, "", -1, "backends: no backend can be used now", "no session, and no backend it could name"},
+		"a session":          {nil, func(a *appliance, _ farm.Farm) { session(a, 2) }, "", 1, "backends: ", "the session names the backend"},
+		"no session":         {nil, nil, "", 0, "backends: ", "no session: one with backend 0 would be made"},
+		"a session for none": {nil, func(a *appliance, _ farm.Farm) { session(a, 9) }, "", 0, "backends: ", "the backend of the session is gone"},
+		"a session for one that is down": {nil, func(a *appliance, _ farm.Farm) {
+			session(a, 2)
+			a.health.SetGuardian(2, health.Down, time.Now())
+		}, "", 0, "backends: ", "backend 1 of the session cannot be used"},
+	} {
+		a := newAppliance(t, 1)
+		f := a.farm(serve(t, name("0")).at(), serve(t, name("1")).at())
+		if f.L4.Algorithm = farm.L4RoundRobin; c.remembers != "" {
+			f.L4.Persist = farm.L4PersistSrc
+		}
+		if c.change != nil {
+			c.change(f.L4)
+		}
+		a.publish(f)
+		if c.before != nil {
+			c.before(a, f)
+		}
+		got, x := a.explained(explain.Question{From: "192.0.2.7", SNI: c.sni})
+		var steps []string
+		for i, s := range x.Steps {
+			if last := i == len(x.Steps)-1; s.Passed != (!last || c.backend >= 0) {
+				t.Errorf("%s: step %s was passed: %t", what, s.Name, s.Passed)
+			}
+			steps = append(steps, s.Name+": "+s.Reason)
+		}
+		text := strings.Join(steps, "; ")
+		if got != c.backend || !strings.HasPrefix(text, c.steps) || c.backend < 0 && (text != c.steps || x.Result.Outcome != explain.Refuse || !strings.HasSuffix(text, x.Result.Reason)) {
+			t.Errorf("%s: backend %d by %q, want %d by %q; %+v", what, got, text, c.backend, c.steps, x.Result)
+		}
+		if p := x.Persistence; (p != nil) != (c.remembers != "") || p != nil && p.Reason != c.remembers {
+			t.Errorf("%s: %+v", what, p)
+		}
+	}
+	a := newAppliance(t, 1)
+	at := a.Listen(t, "::1")
+	f := a.farm("127.0.0.1:9")
+	f.VIP, f.L4.Ports = at.Addr(), []farm.PortRange{{First: at.Port(), Last: at.Port()}}
+	a.publish(f)
+	if _, x := a.explained(explain.Question{}); x.From != "[::1]:40000" || x.Listener != at.String() {
+		t.Errorf("somebody of this machine comes from %s to %s", x.From, x.Listener)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/proxyproto"
-	"github.com/sluicelb/sluice/core/refusal"
+	"github.com/sluicelb/sluice/core/rejection"
 	"github.com/sluicelb/sluice/l4/hello"
 )
 
@@ -112,7 +112,7 @@ func (p *pair) waitFor(n int) error {
 }
 
 // refuse ends a connection that does not begin as it has to.
-func (p *pair) refuse(class refusal.Class, reason string) {
+func (p *pair) refuse(class rejection.Class, reason string) {
 	p.w.farm(p.farm).BadRequests++
 	p.w.note(p.farm, class, reason, p.client.Peer(), netip.AddrPort{})
 	p.story.refused(class)

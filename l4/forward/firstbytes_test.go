@@ -157,15 +157,24 @@ func TestBrokenClientHelloIsRefused(t *testing.T) {
 	f := a.farm(secure(t, "shop").at())
 	f.L4.Backends[0].ServerNames = []string{"shop.example.com"}
 	a.publish(f)
+	whole := largestHello("shop.example.com")
+	for i, said := range [][]byte{{22, 3, 1, 0, 4, 9, 9, 9, 9}, whole[:100]} {
+		c := a.dial(f)
+		_, _ = c.Write(said)
+		_ = c.CloseWrite()
+		if _, err := io.ReadAll(c); !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("the client saw %v", err)
+		}
+		if s := a.stats(); s.BadRequests != uint64(i+1) || s.Established != 0 || s.Pending != 0 {
+			t.Errorf("counted %+v", s)
+		}
+	}
+	eventually(t, "the log says so", func() bool { return a.Log.Has("class=bad-client-hello") && a.Log.Has("ended within the ClientHello") })
 	c := a.dial(f)
-	_, _ = c.Write([]byte{22, 3, 1, 0, 4, 9, 9, 9, 9})
-	if _, err := io.ReadAll(c); !errors.Is(err, syscall.ECONNRESET) {
-		t.Errorf("the client saw %v", err)
-	}
-	eventually(t, "the log says so", func() bool { return a.Log.Has("class=bad-client-hello") })
-	if s := a.stats(); s.BadRequests != 1 || s.Established != 0 || s.Pending != 0 {
-		t.Errorf("counted %+v", s)
-	}
+	_, _ = c.Write(whole[:100])
+	_ = c.SetLinger(0)
+	_ = c.Close()
+	eventually(t, "one that gives up is gone", func() bool { s := a.stats(); return s.Connections == 3 && s.Established == 0 })
 }
 
 func TestBackendsAreToldOfTheClient(t *testing.T) {
@@ -300,7 +309,7 @@ func TestSourceThatNoBackendCanHaveSaysNothingOfTheBackend(t *testing.T) {
 	if b, err := io.ReadAll(c); len(b) != 0 {
 		t.Errorf("got %q, %v", b, err)
 	}
-	if got := a.board.Slot(1).Passive(); got == health.Down {
+	if got := a.health.Slot(1).Passive(); got == health.Down {
 		t.Errorf("the backend is %v", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/stats"
 )
 
 // flowKey is what tells flows of a port apart: the client, and the address of
@@ -188,3 +189,7 @@ func (f *flow) end() {
 	*f = flow{}
 	w.flows.values.Put(f)
 }
+
+// farm and backend are where the loop counts.
+func (w *worker) farm(f *farmTable) *stats.Farm     { return w.shard.Farm(f.id) }
+func (w *worker) backend(b *backend) *stats.Backend { return w.shard.Backend(b.id) }

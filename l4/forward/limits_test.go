@@ -142,7 +142,7 @@ func TestConnectThatIsNotAnsweredGoesToTheNextBackendInTime(t *testing.T) {
 	if got := line(t, a.dial(f)); got != "second" {
 		t.Errorf("got %q", got)
 	}
-	if got := a.board.Slot(1).Passive(); got != health.Down {
+	if got := a.health.Slot(1).Passive(); got != health.Down {
 		t.Errorf("the first backend is %v", got)
 	}
 }
@@ -168,7 +168,7 @@ func TestBackendsThatComeBackAreUsedAgain(t *testing.T) {
 			_ = c.Close()
 		}
 	}()
-	eventually(t, "the backend is up again", func() bool { return a.board.Slot(1).Usable() })
+	eventually(t, "the backend is up again", func() bool { return a.health.Slot(1).Usable() })
 	if got := line(t, a.dial(f)); got != "first" {
 		t.Errorf("got %q", got)
 	}
@@ -234,17 +234,30 @@ func TestPortsAreKeptForBackendsWithoutOne(t *testing.T) {
 }
 
 // A client who waits for a connect goes on with the backends there are by then.
-func TestAClientThatWaitsGetsABackendThatWasAddedMeanwhile(t *testing.T) {
-	a := newAppliance(t, 1)
-	f := a.farm(porttest.Full(t).String(), serve(t, name("added")).at())
-	f.L4.ConnectTimeout = 1
-	one := f.Clone()
-	one.L4.Backends = one.L4.Backends[:1]
-	a.publish(one)
-	c := a.dial(f)
-	eventually(t, "it is being connected", func() bool { return a.stats().Pending == 1 })
-	a.publish(f)
-	if got := line(t, c); got != "added" {
-		t.Errorf("served by %q", got)
+func TestAClientThatWaitsGoesByTheNewConfiguration(t *testing.T) {
+	for what, c := range map[string]struct {
+		connectTimeout  farm.Seconds
+		before, changed func(l *farm.L4)
+	}{
+		"another backend was added": {1, func(l *farm.L4) { l.Backends = l.Backends[:1] }, func(*farm.L4) {}},
+		"its backend was deleted":   {60, func(*farm.L4) {}, func(l *farm.L4) { l.Backends = l.Backends[1:] }},
+		"its backend was cut":       {60, func(*farm.L4) {}, func(l *farm.L4) { l.Backends[0].Maintenance = farm.MaintenanceCut }},
+	} {
+		a := newAppliance(t, 1)
+		f := a.farm(porttest.Full(t).String(), serve(t, name("next")).at())
+		f.L4.Algorithm, f.L4.ConnectTimeout = farm.L4RoundRobin, c.connectTimeout
+		first := f.Clone()
+		c.before(first.L4)
+		a.publish(first)
+		client := a.dial(f)
+		eventually(t, "it is being connected", func() bool { return a.stats().Pending == 1 && a.backend(1).Pending == 1 })
+		c.changed(f.L4)
+		a.publish(f)
+		if got := line(t, client); got != "next" {
+			t.Errorf("%s: served by %q", what, got)
+		}
+		if n := a.backend(1); n.Pending != 0 || n.Established != 0 {
+			t.Errorf("%s: counted at the first backend: %+v", what, n)
+		}
 	}
 }

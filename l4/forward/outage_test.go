@@ -29,7 +29,7 @@ func TestTheFirstClientAfterAnOutageOfAllIsServed(t *testing.T) {
 		b, _ := io.ReadAll(c)
 		return string(b)
 	}
-	if got := ask(); got != "" || a.board.Slot(1).Usable() || a.board.Slot(2).Usable() {
+	if got := ask(); got != "" || a.health.Slot(1).Usable() || a.health.Slot(2).Usable() {
 		t.Fatalf("answered %q while nobody is there", got)
 	}
 	ln := two.Listen()
@@ -44,8 +44,8 @@ func TestTheFirstClientAfterAnOutageOfAllIsServed(t *testing.T) {
 	if got := ask(); got != "two" {
 		t.Errorf("the first one after it got %q", got)
 	}
-	if a.board.Slot(2).Passive() != health.Up || a.board.Slot(1).Passive() != health.Down {
-		t.Errorf("found %v and %v", a.board.Slot(1).Passive(), a.board.Slot(2).Passive())
+	if a.health.Slot(2).Passive() != health.Up || a.health.Slot(1).Passive() != health.Down {
+		t.Errorf("found %v and %v", a.health.Slot(1).Passive(), a.health.Slot(2).Passive())
 	}
 }
 
@@ -57,7 +57,7 @@ func TestAttemptsEndSoon(t *testing.T) {
 	f.L4.ConnectTimeout, f.L4.ResurrectTime = 3600, 3600
 	a.publish(f)
 	for id := range uint32(2) {
-		a.board.SetPassive(id+1, health.Down, time.Now())
+		a.health.SetPassive(id+1, health.Down, time.Now())
 	}
 	a.publish(f)
 	if _, err := io.ReadAll(a.dial(f)); !errors.Is(err, syscall.ECONNRESET) {
@@ -74,12 +74,12 @@ func TestTheFirstDatagramAfterAnOutageOfAllIsAnswered(t *testing.T) {
 	f := a.farmUDP(b.at())
 	f.L4.ResurrectTime = 3600
 	a.publish(f)
-	a.board.SetPassive(1, health.Down, time.Now())
+	a.health.SetPassive(1, health.Down, time.Now())
 	a.publish(f)
 	if got := ask(t, a.dialUDP(f), "x"); got != "there" {
 		t.Errorf("answered %q", got)
 	}
-	if a.board.Slot(1).Passive() != health.Up {
+	if a.health.Slot(1).Passive() != health.Up {
 		t.Error("it answers, and is down")
 	}
 }

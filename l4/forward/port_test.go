@@ -95,7 +95,7 @@ func TestAPortThatIsNotServedSaysNothingOfOthers(t *testing.T) {
 			t.Errorf("port %d is refused: of the other one %v", unserved, came)
 		}
 		for id := uint32(1); id <= 2; id++ {
-			if got := a.board.Slot(id).Passive(); got != health.Up {
+			if got := a.health.Slot(id).Passive(); got != health.Up {
 				t.Errorf("backend %d is %v", id, got)
 			}
 			if got := a.backend(id).ConnectFailures; got < 1 || got > 3 { // by each client there was, as none is usable there
@@ -142,7 +142,7 @@ func TestDatagramsToAPortThatIsNotServedSayNothingOfOthers(t *testing.T) {
 		}
 	}
 	for id := uint32(1); id <= 2; id++ {
-		if !a.board.Slot(id).Usable() {
+		if !a.health.Slot(id).Usable() {
 			t.Errorf("backend %d is down", id)
 		}
 	}
@@ -195,16 +195,16 @@ func TestABackendNoPortOfWhichIsServedIsDown(t *testing.T) {
 	f.L4.ResurrectTime = 1
 	a.publish(f)
 	for i, r := range f.L4.Ports {
-		if got := a.board.Slot(1).Passive(); got != health.Undefined {
+		if got := a.health.Slot(1).Passive(); got != health.Undefined {
 			t.Errorf("after %d of two ports it is %v", i, got)
 		}
 		said(t, r.First)
 	}
-	if got := a.board.Slot(1).Passive(); got != health.Down {
+	if got := a.health.Slot(1).Passive(); got != health.Down {
 		t.Errorf("without a port it is %v", got)
 	}
 	on(t, "127.0.0.77", f.L4.Ports[1].First)
-	eventually(t, "it is up", func() bool { return a.board.Slot(1).Passive() == health.Up })
+	eventually(t, "it is up", func() bool { return a.health.Slot(1).Passive() == health.Up })
 	if got := said(t, f.L4.Ports[1].First); got != "127.0.0.77" {
 		t.Errorf("the port that is served came to %q", got)
 	}

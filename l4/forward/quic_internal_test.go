@@ -3,6 +3,7 @@ package forward
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"testing"
 	"time"
 
@@ -75,6 +76,82 @@ func TestIDsInUseAreRenewed(t *testing.T) {
 	}
 	if backend, _, _ := ids.find(&quicPacket{to: id}, session.Now()); backend != 7 {
 		t.Errorf("it is of backend %d", backend)
+	}
+}
+
+// Only what a backend says of itself is learned, and only from packets that say it.
+func TestIDsAreLearnedFromAnswersWithLongHeaders(t *testing.T) {
+	for what, c := range map[string]struct {
+		packet  []byte
+		length  uint8
+		learned string
+	}{
+		"nothing":             {nil, 0, ""},
+		"a short header":      {append([]byte{0x40}, "12345678 and more"...), 0, ""},
+		"half a packet":       {longPacket(1, []byte("to"), []byte("12345678"))[:10], 0, ""},
+		"version negotiation": {longPacket(0, []byte("to"), []byte("12345678")), 0, ""},
+		"a short id":          {longPacket(1, []byte("to"), []byte("123")), 0, ""},
+		"the shortest id":     {longPacket(1, []byte("to"), []byte("1234")), 4, "1234"},
+		"an id":               {longPacket(1, []byte("to"), []byte("12345678")), 8, "12345678"},
+	} {
+		ids := newConnIDs(nil, 1)
+		f := &flow{farm: &farmTable{ids: ids}, to: &backend{id: 7}}
+		if f.noteAnswer(c.packet); f.id.length != c.length {
+			t.Errorf("%s: ids have %d bytes, want %d", what, f.id.length, c.length)
+		}
+		for _, id := range []string{"12345678", "1234", "123", "to"} {
+			if backend, _, ok := ids.find(&quicPacket{long: true, to: []byte(id)}, session.Now()); ok != (id == c.learned) || ok && backend != 7 {
+				t.Errorf("%s: %q is of backend %d, %t", what, id, backend, ok)
+			}
+		}
+	}
+	f := &flow{}
+	for _, c := range []struct {
+		length uint8
+		packet []byte
+		want   string
+	}{
+		{0, append([]byte{0x40}, "12345678 and more"...), ""},
+		{8, append([]byte{0x40}, "12345678 and more"...), "12345678"},
+		{8, append([]byte{0x40}, "12345678"...), "12345678"},
+		{8, append([]byte{0x40}, "1234567"...), ""},
+		{8, longPacket(1, []byte("12345678"), []byte("from")), "12345678"},
+		{8, longPacket(1, []byte("1234"), []byte("12345678")), ""},
+		{8, longPacket(1, []byte("12345678"), nil)[:13], ""},
+	} {
+		if f.id.length = c.length; string(f.idIn(c.packet)) != c.want {
+			t.Errorf("of %q with ids of %d bytes: %q", c.packet, c.length, f.idIn(c.packet))
+		}
+	}
+}
+
+// Who invents ids has only so many of them learned.
+func TestFewIDsAreLearnedFromOneClient(t *testing.T) {
+	ids := newConnIDs(nil, 1)
+	f := &flow{farm: &farmTable{ids: ids}, to: &backend{id: 7}, id: connID{length: 8}}
+	use := func(n int) (id []byte) {
+		id = fmt.Appendf(nil, "%08d", n)
+		f.noteUse(append(append([]byte{0x40}, id...), "more"...))
+		return id
+	}
+	known := func(id []byte) bool {
+		_, _, ok := ids.find(&quicPacket{long: true, to: id}, session.Now())
+		return ok
+	}
+	if known(use(1)) {
+		t.Error("an id is learned from who may not be there")
+	}
+	f.state = answered
+	for n := range connIDsEach + 2 {
+		if id := use(n); known(id) != (n < connIDsEach) {
+			t.Errorf("the %d. id is learned: %t", n+1, known(id))
+		}
+	}
+	if _, ok := f.resume(longPacket(1, []byte("12345678"), nil)[:10]); ok {
+		t.Error("half a packet goes on with a connection")
+	}
+	if ids.table.Len() != connIDsEach {
+		t.Errorf("%d ids are kept", ids.table.Len())
 	}
 }
 

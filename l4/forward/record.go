@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/accesslog"
-	"github.com/sluicelb/sluice/core/refusal"
+	"github.com/sluicelb/sluice/core/rejection"
 )
 
 // Record makes every loop put a record of each connection and flow that ended
@@ -33,13 +33,13 @@ type story struct {
 	in, out        uint64 // bytes from and to the client
 	backend        uint32 // number of the last one that was chosen
 	flags          accesslog.Flags
-	refusal        uint8 // class plus one
+	rejection      uint8 // class plus one
 	tries          uint8
 	why            accesslog.Why
 }
 
 // refused notes the class of what ended it.
-func (s *story) refused(class refusal.Class) { s.refusal = uint8(class) + 1 }
+func (s *story) refused(class rejection.Class) { s.rejection = uint8(class) + 1 }
 
 // chose notes a choice, and that one before it came to nothing.
 func (w *worker) chose(s *story, c choice, b *backend) {
@@ -78,8 +78,8 @@ func (w *worker) tell(f *farmTable, proto accesslog.Proto, client netip.AddrPort
 		Time: time.Now().UnixNano() - (now - s.began), Connect: s.connect, Total: now - s.began, BytesIn: s.in, BytesOut: s.out,
 		Farm: f.id, Backend: s.backend, Flags: s.flags | to, Proto: proto, Tries: s.tries, Loop: r.loop, Why: s.why,
 	}
-	if s.refusal > 0 {
-		e.Refusal = uint8(w.engine.classes[s.refusal-1]) + 1
+	if s.rejection > 0 {
+		e.Rejection = uint8(w.engine.classes[s.rejection-1]) + 1
 	}
 	e.Client(client)
 	r.writer.Put(e)
@@ -88,7 +88,7 @@ func (w *worker) tell(f *farmTable, proto accesslog.Proto, client netip.AddrPort
 // The classes of what is refused: what a client did or failed to do, then what
 // this machine could not.
 const (
-	tooManyClients refusal.Class = iota
+	tooManyClients rejection.Class = iota
 	noBackend
 	timeout
 	badProxyHeader
@@ -107,8 +107,8 @@ var classNames = [...]string{
 	noMarked:       "no-marked-socket",
 }
 
-// note counts a refusal and leaves a line of it. reason is a text of ours.
-func (w *worker) note(f *farmTable, class refusal.Class, reason string, client, backend netip.AddrPort) {
-	w.shard.Refusals(f.id)[w.engine.classes[class]]++
-	w.refusals.Add(w.loop.Now(), refusal.Event{Class: class, Farm: f.name, Reason: reason, Client: client, Backend: backend})
+// note counts a rejection and leaves a line of it. reason is a text of ours.
+func (w *worker) note(f *farmTable, class rejection.Class, reason string, client, backend netip.AddrPort) {
+	w.shard.Rejections(f.id)[w.engine.classes[class]]++
+	w.rejections.Add(w.loop.Now(), rejection.Event{Class: class, Farm: f.name, Reason: reason, Client: client, Backend: backend})
 }

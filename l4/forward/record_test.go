@@ -25,6 +25,7 @@ func recorded(t *testing.T, a *appliance) (next func() (accesslog.Exchange, neti
 	if err != nil {
 		t.Fatal(err)
 	}
+	a.records = segment
 	a.engine.Record(segment, segment.Writers(len(a.loops), nobody{}))
 	r := segment.Reader()
 	type told struct {
@@ -101,12 +102,12 @@ func TestConnectionsThatEndedLeaveRecords(t *testing.T) {
 
 	f.L4.Backends = f.L4.Backends[:1]
 	a.publish(f)
-	a.board.SetGuardian(1, health.Down, time.Now())        // else the client tries it
+	a.health.SetGuardian(1, health.Down, time.Now())       // else the client tries it
 	if c, err := net.Dial("tcp", address(f)); err == nil { // the reset may be faster
 		_ = c.Close()
 	}
 	got, _ = next()
-	if class := a.segment.Classes()[got.Refusal-1]; class != "no-backend" || got.Tries != 0 || !got.Flags.Has(accesslog.AbortedHere) {
+	if class := a.segment.Classes()[got.Rejection-1]; class != "no-backend" || got.Tries != 0 || !got.Flags.Has(accesslog.AbortedHere) {
 		t.Errorf("the record of one without a backend is %+v of class %s", got, class)
 	}
 }
@@ -125,7 +126,14 @@ func TestOnlyConnectionsThatAreWantedLeaveRecords(t *testing.T) {
 		_ = c.CloseWrite()
 		_, _ = io.Copy(io.Discard, c)
 	}
-	if got, _ := next(); got.Farm != 2 {
-		t.Errorf("a record of farm %d", got.Farm)
+	if got, _ := next(); got.Farm != 2 || got.Flags.Has(accesslog.Watched) {
+		t.Errorf("a record of farm %d: %+v", got.Farm, got)
+	}
+	a.records.Watch(1, true)
+	c := a.dial(quiet)
+	_ = c.CloseWrite()
+	_, _ = io.Copy(io.Discard, c)
+	if got, _ := next(); got.Farm != 1 || !got.Flags.Has(accesslog.Watched) || got.Flags.Has(accesslog.Logged) {
+		t.Errorf("a record of a farm that is watched: %+v", got)
 	}
 }

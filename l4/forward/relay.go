@@ -58,6 +58,9 @@ func (p *pair) relay(src, dst *loop.Conn) {
 			p.endOfStream(src, dst)
 			return
 		case err != nil:
+			if more {
+				dst.Push() // a reset drops what is held back
+			}
 			p.end(p.by(src)) // a reset is passed on as one
 			return
 		}

@@ -23,7 +23,7 @@ func TestSlowReadersAreNotIdle(t *testing.T) {
 	_ = c.SetReadBuffer(32 << 10)
 	got := 0
 	chunk := make([]byte, 32<<10)
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Second / 2); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		n, err := io.ReadFull(c, chunk)
 		if got += n; err != nil {
 			t.Fatalf("%v after %d bytes", err, got)

@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // Without descriptors new clients wait, those that are there go on, and others are
@@ -72,7 +71,7 @@ func TestWithoutDescriptorsClientsWait(t *testing.T) {
 		_, err := io.ReadFull(a.dial(f), got)
 		return err == nil && string(got) == "hello\n"
 	})
-	if !a.board.Slot(1).Usable() {
+	if !a.health.Slot(1).Usable() {
 		t.Error("the backend was taken for down")
 	}
 }
@@ -84,53 +83,4 @@ func openDescriptors(t *testing.T) int {
 		t.Skip("the descriptors of this process are not shown:", err)
 	}
 	return len(list)
-}
-
-// A client that is known gives its place to a new one when it has been silent and
-// no descriptor is left, even if nobody unknown is there. It lowers the limit of
-// its process, so it runs in one of its own.
-func TestWithoutDescriptorsSilentFlowsMakeRoom(t *testing.T) {
-	if os.Getenv("FORWARD_FEW_DESCRIPTORS") == "" {
-		cmd := exec.Command(os.Args[0], "-test.run", "^TestWithoutDescriptorsSilentFlowsMakeRoom$", "-test.v")
-		cmd.Env = append(os.Environ(), "FORWARD_FEW_DESCRIPTORS=1")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		return
-	}
-	a := newAppliance(t, 1)
-	f := a.farmUDP(answering(t, same).at())
-	a.publish(f)
-	known, next := a.dialUDP(f), a.dialUDP(f)
-	for range 2 { // the second time its flow is known to be of somebody who hears answers
-		ask(t, known, "hello")
-	}
-	time.Sleep(1100 * time.Millisecond) // as long as nobody has to give his place
-	few := syscall.Rlimit{Cur: uint64(openDescriptors(t) + 12), Max: uint64(openDescriptors(t) + 12)}
-	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
-		t.Fatal(err)
-	}
-	for {
-		fd, err := syscall.Dup(0)
-		if err != nil {
-			break
-		}
-		defer syscall.Close(fd)
-	}
-	if got := ask(t, next, "hello"); got != "hello" {
-		t.Errorf("got %q", got)
-	}
-	if got := a.stats(); got.Evicted != 1 || got.Established != 1 {
-		t.Errorf("counted %+v", got)
-	}
-	began := time.Now()
-	ask(t, next, "hello") // it is known now, and not silent
-	_, _ = known.Write([]byte("hello"))
-	eventually(t, "there is no room", func() bool {
-		s := a.stats()
-		return s.Dropped > 0 || s.Evicted > 1 || time.Since(began) > 900*time.Millisecond
-	})
-	if got := a.stats(); got.Evicted != 1 && time.Since(began) < 900*time.Millisecond {
-		t.Errorf("a client that had just spoken had to go: %+v", got)
-	}
 }

@@ -153,8 +153,8 @@ func (t *table) mustEnd(id uint32) bool {
 
 type port = ports.Port
 
-// Place makes the farm with that number the one behind a port.
-func (t *table) Place(p *port, farm uint32) {
+// Bind makes the farm with that number the one behind a port.
+func (t *table) Bind(p *port, farm uint32) {
 	for p.Number >= len(t.ports) {
 		t.ports = append(t.ports, nil)
 	}

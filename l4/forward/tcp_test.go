@@ -124,7 +124,7 @@ func TestFailedConnectGoesToTheNextBackend(t *testing.T) {
 			t.Fatalf("got %q", got)
 		}
 	}
-	if got := a.board.Slot(1).Passive(); got != health.Down {
+	if got := a.health.Slot(1).Passive(); got != health.Down {
 		t.Errorf("the first backend is %v", got)
 	}
 	if got := a.backend(1).ConnectFailures; got != 1 {

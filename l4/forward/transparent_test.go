@@ -76,7 +76,7 @@ func TestABackendThatDropsOneClientIsThereForTheOthers(t *testing.T) {
 			t.Errorf("the next client came to %q", got)
 		}
 	}
-	if got := a.board.Slot(1).Passive(); got != health.Up {
+	if got := a.health.Slot(1).Passive(); got != health.Up {
 		t.Errorf("the backend is %v", got)
 	}
 	if got := a.backend(1).ConnectFailures; got != 2 {
@@ -97,7 +97,7 @@ func TestABackendThatIsNotThereForAnybodyIsDown(t *testing.T) {
 	if got := line(t, a.dialAs(f, 8)); got != "second" {
 		t.Errorf("who came first after that came to %q", got)
 	}
-	eventually(t, "a try from our own address finds it down", func() bool { return a.board.Slot(1).Passive() == health.Down })
+	eventually(t, "a try from our own address finds it down", func() bool { return a.health.Slot(1).Passive() == health.Down })
 	if got := line(t, a.dialAs(f, 8)); got != "second" {
 		t.Errorf("a client came to %q", got)
 	}
@@ -106,5 +106,5 @@ func TestABackendThatIsNotThereForAnybodyIsDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	eventually(t, "it is up again", func() bool { return a.board.Slot(1).Passive() == health.Up })
+	eventually(t, "it is up again", func() bool { return a.health.Slot(1).Passive() == health.Up })
 }

@@ -111,8 +111,8 @@ func hear(t testing.TB, c *net.UDPConn) string {
 	return string(buf[:n])
 }
 
-// deaf fails if an answer comes within a moment.
-func deaf(t testing.TB, c *net.UDPConn) {
+// noAnswer fails if an answer comes within a moment.
+func noAnswer(t testing.TB, c *net.UDPConn) {
 	t.Helper()
 	_ = c.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
 	defer func() { _ = c.SetReadDeadline(time.Now().Add(20 * time.Second)) }()
@@ -221,6 +221,21 @@ func TestFlowsThatAreNotAnsweredShareASocket(t *testing.T) {
 	if a.flows() != 50 {
 		t.Errorf("%d flows of 50 clients", a.flows())
 	}
+	_ = two.Close()
+	a.publish(f) // the flows and their sockets are of the new table
+	eventually(t, "the backend that is gone is down, and its flows have ended", func() bool {
+		for _, c := range clients[:2] { // one of them is of that backend
+			_, _ = c.Write([]byte("more"))
+		}
+		return a.health.Slot(2).Passive() == health.Down && a.flows() <= 26 && connected(t, two.at()) == 0
+	})
+	if a.backend(2).ConnectFailures == 0 || a.backend(1).Established != uint64(a.flows()) {
+		t.Errorf("counted %+v and %+v", a.backend(1), a.backend(2))
+	}
+	for _, c := range clients {
+		_, _ = c.Write([]byte("again"))
+	}
+	eventually(t, "all go to the backend that is there", func() bool { return a.backend(1).Established == 50 && a.flows() == 50 })
 }
 
 func TestIdleFlowsEnd(t *testing.T) {
@@ -297,8 +312,8 @@ func TestTheFirstDatagramGoesOnWhenItsBackendIsNotThere(t *testing.T) {
 			t.Errorf("answered %q", got)
 		}
 	}
-	if a.board.Slot(1).Passive() != health.Down || a.board.Slot(2).Passive() != health.Down || a.board.Slot(3).Passive() != health.Up {
-		t.Errorf("found %v, %v, %v", a.board.Slot(1).Passive(), a.board.Slot(2).Passive(), a.board.Slot(3).Passive())
+	if a.health.Slot(1).Passive() != health.Down || a.health.Slot(2).Passive() != health.Down || a.health.Slot(3).Passive() != health.Up {
+		t.Errorf("found %v, %v, %v", a.health.Slot(1).Passive(), a.health.Slot(2).Passive(), a.health.Slot(3).Passive())
 	}
 	if b := a.backend(1); b.ConnectFailures != 1 {
 		t.Errorf("%d datagrams were sent to a backend known to be down", b.ConnectFailures)
@@ -319,7 +334,7 @@ func TestABackendThatIsNotThereIsTriedAgainAfterResurrecTime(t *testing.T) {
 	if b := a.backend(1); b.ConnectFailures != 1 {
 		t.Errorf("%d datagrams failed", b.ConnectFailures)
 	}
-	eventually(t, "it counts as up again", func() bool { return a.board.Slot(1).Passive() == health.Up })
+	eventually(t, "it counts as up again", func() bool { return a.health.Slot(1).Passive() == health.Up })
 }
 
 func TestABackendThatGoesIsDownAndItsClientsGoOnElsewhere(t *testing.T) {
@@ -333,7 +348,7 @@ func TestABackendThatGoesIsDownAndItsClientsGoOnElsewhere(t *testing.T) {
 	}
 	_ = one.Close()
 	_, _ = c.Write([]byte("lost"))
-	eventually(t, "the backend is down", func() bool { return a.board.Slot(1).Passive() == health.Down })
+	eventually(t, "the backend is down", func() bool { return a.health.Slot(1).Passive() == health.Down })
 	if got := ask(t, c, "next"); got != "two" {
 		t.Errorf("answered by %q", got)
 	}
@@ -343,7 +358,7 @@ func TestWithoutABackendDatagramsAreDroppedAndCounted(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farmUDP(goneUDP(t))
 	a.publish(f)
-	a.board.SetGuardian(1, health.Down, time.Now()) // else datagrams try it, one now and then
+	a.health.SetGuardian(1, health.Down, time.Now()) // else datagrams try it, one now and then
 	c := a.dialUDP(f)
 	for range 3 {
 		_, _ = c.Write([]byte("x"))
@@ -371,7 +386,7 @@ func TestFlowsOfAFarmAndOfABackendAreBounded(t *testing.T) {
 	}
 	c := a.dialUDP(f)
 	_, _ = c.Write([]byte("x"))
-	deaf(t, c)
+	noAnswer(t, c)
 	if s := a.stats(); s.Dropped != 1 || s.Established != 5 {
 		t.Errorf("%d dropped, %d flows", s.Dropped, s.Established)
 	}

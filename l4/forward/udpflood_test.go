@@ -29,8 +29,10 @@ func spoof(t testing.TB, from [4]byte, to netip.AddrPort) {
 func source(n int) [4]byte { return [4]byte{127, byte(16 + n>>16), byte(n >> 8), byte(n)} }
 
 func TestAFloodOfUnknownSourcesDoesNotCostThoseWhoAreThere(t *testing.T) {
-	const sources, regulars = 100_000, 20
+	const regulars = 20
 	a := newAppliance(t, 2)
+	limit := a.mostFlows(t)
+	sources := min(100_000, limit*5/2) // beyond any bound, if that is not very large
 	f := a.farmUDP(answering(t, same).at())
 	a.publish(f)
 	var clients []*net.UDPConn
@@ -71,7 +73,6 @@ func TestAFloodOfUnknownSourcesDoesNotCostThoseWhoAreThere(t *testing.T) {
 	close(stop)
 	n := <-asked
 	s := a.stats()
-	limit := a.mostFlows(t)
 	t.Logf("%d sources, %d flows at the end (%d at most), %d evicted, %d dropped; the others asked %d times", sources, s.Established, limit, s.Evicted, s.Dropped, n)
 	if s.Established > uint64(limit) {
 		t.Errorf("%d flows, %d are the bound", s.Established, limit)
@@ -87,10 +88,11 @@ func TestAFloodOfUnknownSourcesDoesNotCostThoseWhoAreThere(t *testing.T) {
 	}
 }
 
-// insist asks as clients of UDP do: again when no answer comes.
+// insist asks as clients of UDP do: again when no answer comes. How often that
+// is, on a machine that does other things too, says nothing of the engine.
 func insist(c *net.UDPConn, text string) bool {
 	buf := make([]byte, 100)
-	for range 10 {
+	for range 100 {
 		_, _ = c.Write([]byte(text))
 		_ = c.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
 		if n, err := c.Read(buf); err == nil && string(buf[:n]) == text {

@@ -8,23 +8,23 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/proxyproto"
-	"github.com/sluicelb/sluice/core/refusal"
+	"github.com/sluicelb/sluice/core/rejection"
 	"github.com/sluicelb/sluice/core/stats"
 )
 
 // worker is one loop's share of the engine. Everything here belongs to the
 // loop.
 type worker struct {
-	engine    *Engine
-	loop      *loop.Loop
-	shard     *stats.Shard
-	refusals  *refusal.Recorder
-	records   records
-	listeners map[*port]*loop.Listener
-	pairs     *loop.FreeList[pair]
-	busy      int    // pairs and flows in use
-	key       []byte // space for one
-	// Of openings: a header that comes whole, a ClientHello in pieces, a name in
+	engine     *Engine
+	loop       *loop.Loop
+	shard      *stats.Shard
+	rejections *rejection.Recorder
+	records    records
+	listeners  map[*port]*loop.Listener
+	pairs      *loop.FreeList[pair]
+	busy       int    // pairs and flows in use
+	key        []byte // space for one
+	// Of first bytes: a header that comes whole, a ClientHello in pieces, a name in
 	// lower case, a header for a backend.
 	header                       proxyproto.Parser
 	pieces, lower, backendHeader []byte
@@ -35,9 +35,9 @@ type worker struct {
 	oneWays      map[oneWayKey]*oneWay
 }
 
-func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, refusals *refusal.Recorder) *worker {
+func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, rejections *rejection.Recorder) *worker {
 	w := &worker{
-		engine: e, loop: l, shard: shard, refusals: refusals,
+		engine: e, loop: l, shard: shard, rejections: rejections,
 		listeners: map[*port]*loop.Listener{}, pairs: loop.NewFreeList[pair](l), key: make([]byte, 0, 64),
 		udpListeners: map[*port]*udpListener{}, oneWays: map[oneWayKey]*oneWay{},
 	}
@@ -172,7 +172,3 @@ func (w *worker) eachPair(fn func(p *pair)) {
 		}
 	})
 }
-
-// farm and backend are where the loop counts.
-func (w *worker) farm(f *farmTable) *stats.Farm     { return w.shard.Farm(f.id) }
-func (w *worker) backend(b *backend) *stats.Backend { return w.shard.Backend(b.id) }

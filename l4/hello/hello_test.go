@@ -153,6 +153,14 @@ func TestTheLargestHelloIsReadAndWaitedForInFewSteps(t *testing.T) {
 	if got, done, err := name(b); got != "big.example" || !done || err != nil {
 		t.Errorf("%q %v %v", got, done, err)
 	}
+	message := []byte{22, 3, 1, 0, 0}
+	for rest := b; len(rest) > 0; rest = rest[5+binary.BigEndian.Uint16(rest[3:]):] {
+		message = append(message, rest[5:5+binary.BigEndian.Uint16(rest[3:])]...)
+	}
+	most := split(message, (len(message)-5+63)/64)
+	if got, done, err := name(most[:min(len(most), hello.Window)]); got != "big.example" || !done || err != nil {
+		t.Errorf("in 64 records: %q %v %v", got, done, err)
+	}
 	steps := 0
 	for at := 0; ; steps++ {
 		_, done, err := name(b[:at])
@@ -187,6 +195,10 @@ func TestWhatIsNoHelloIsRefused(t *testing.T) {
 		"http":               {[]byte("GET / HTTP/1.1\r\n\r\n"), hello.ErrNoTLS},
 		"ssh":                {[]byte("SSH-2.0-x\r\n"), hello.ErrNoTLS},
 		"no version":         {[]byte{22, 0x16, 1, 0, 1}, hello.ErrNoTLS},
+		"a high version":     {[]byte{22, 0x10, 0, 0, 1}, hello.ErrNoTLS},
+		"one later":          {append(split(good, 20)[:25], 22, 0x10, 1, 0, 1, 1), hello.ErrMalformed},
+		"a version below":    {append([]byte{22, 0x0f}, good[2:len(good)-1]...), nil},
+		"no body":            {[]byte{22, 3, 1, 0, 4, 1, 0, 0, 0}, hello.ErrMalformed},
 		"another message":    {[]byte{22, 3, 1, 0, 4, 2, 0, 0, 0}, hello.ErrMalformed},
 		"empty record":       {[]byte{22, 3, 1, 0, 0}, hello.ErrMalformed},
 		"record too long":    {[]byte{22, 3, 1, 0x40, 1}, hello.ErrMalformed},
@@ -204,12 +216,61 @@ func TestWhatIsNoHelloIsRefused(t *testing.T) {
 			t.Errorf("%s: %v %v", what, done, err)
 		}
 	}
-	pieces := []byte{22, 3, 1, 0, 4, 1, 2, 1, 0x44}
+	pieces := []byte{22, 3, 1, 0, 4, 1, 2, 0, 0x1d}
 	for len(pieces) < hello.Window {
 		pieces = append(pieces, 22, 3, 1, 0, 1, 0)
 	}
-	if _, _, err := name(pieces); err != hello.ErrLong {
-		t.Errorf("a message in thousands of records: %v", err)
+	for n, want := range map[int]error{hello.Window - 1: nil, hello.Window: hello.ErrLong, len(pieces): hello.ErrLong} {
+		if _, done, err := name(pieces[:n]); done || err != want {
+			t.Errorf("%d bytes of a message in thousands of records: %v, %v", n, done, err)
+		}
+	}
+}
+
+// Wherever a part of a hello ends before the length in front of it, the hello is
+// refused, and never read as one that asks for nothing.
+func TestPartsThatAreCutShortAreRefused(t *testing.T) {
+	all := append(extension(0x1a1a, 1, 2), sni("\x07other", "\x00host")...)
+	body := with(all)[9:]
+	for n := range len(body) {
+		got, done, err := name(record(body[:n]))
+		if n == 41 { // no extensions: a client of old
+			if got != "" || !done || err != nil {
+				t.Errorf("without extensions: %q, %v, %v", got, done, err)
+			}
+		} else if done || err != hello.ErrMalformed {
+			t.Errorf("%d of %d bytes: %q, %v, %v", n, len(body), got, done, err)
+		}
+	}
+	for n := range len(all) {
+		got, done, err := name(with(all[:n]))
+		if n == 0 || n == 6 { // all of the first
+			if got != "" || !done || err != nil {
+				t.Errorf("%d bytes of extensions: %q, %v, %v", n, got, done, err)
+			}
+		} else if done || err != hello.ErrMalformed {
+			t.Errorf("%d of %d bytes of extensions: %q, %v, %v", n, len(all), got, done, err)
+		}
+	}
+	list := all[12:]
+	for n := 1; n < len(list); n++ {
+		got, done, err := name(with(extension(0, append([]byte{0, byte(n)}, list[:n]...)...)))
+		if n == 8 { // all of the first, which is no host
+			if got != "" || !done || err != nil {
+				t.Errorf("one name of another kind: %q, %v, %v", got, done, err)
+			}
+		} else if done || err != hello.ErrMalformed {
+			t.Errorf("%d of %d bytes of names: %q, %v, %v", n, len(list), got, done, err)
+		}
+	}
+	odd := bytes.Clone(body)
+	odd[36] = 1 // of the two bytes of a cipher suite; the other is the length of the next list
+	odd[38], odd[39] = 1, 0
+	if got, done, err := name(record(odd)); done || err != hello.ErrMalformed {
+		t.Errorf("half a cipher suite: %q, %v, %v", got, done, err)
+	}
+	if got, done, err := name(record(append(body, 0))); done || err != hello.ErrMalformed {
+		t.Errorf("a byte after the extensions: %q, %v, %v", got, done, err)
 	}
 }
 

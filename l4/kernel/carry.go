@@ -25,9 +25,9 @@ func split(cfg *farm.Config) (carried, transparent []farm.Farm) {
 }
 
 // input is what is compiled for those farms now.
-func (k *Keeper) input(farms, transparent []farm.Farm, wire *seen) *rules.Input {
+func (k *Reconciler) input(farms, transparent []farm.Farm, wire *seen) *rules.Input {
 	in := &rules.Input{Farms: farms, Weights: k.weights, Hold: len(k.graced) > 0, Transparent: transparent, Flushed: k.flushedNow()}
-	if b := k.options.Board; b != nil {
+	if b := k.options.Health; b != nil {
 		in.Usable = func(id uint32) bool { return b.Slot(id).Usable() }
 	}
 	if wire != nil {
@@ -38,8 +38,8 @@ func (k *Keeper) input(farms, transparent []farm.Farm, wire *seen) *rules.Input 
 
 // carry has the filter carry what is wanted now. A filter that fails is the
 // problem of every farm that is to run.
-func (k *Keeper) carry(ctx context.Context) {
-	if b := k.options.Board; b != nil {
+func (k *Reconciler) carry(ctx context.Context) {
+	if b := k.options.Health; b != nil {
 		k.version = b.Version() // before it is read: a change in between is seen next time
 	}
 	k.wire = k.look(k.farms)
@@ -73,7 +73,7 @@ func (k *Keeper) carry(ctx context.Context) {
 }
 
 // warn tells of backends that get nothing though their farm is carried.
-func (k *Keeper) warn(in *rules.Input) {
+func (k *Reconciler) warn(in *rules.Input) {
 	warnings := rules.Warnings(in)
 	for id, list := range warnings {
 		for _, w := range list {
@@ -87,7 +87,7 @@ func (k *Keeper) warn(in *rules.Input) {
 
 // prepare has the ground made ready for the farms that run. What is missing is
 // the problem of those only.
-func (k *Keeper) prepare(ctx context.Context) {
+func (k *Reconciler) prepare(ctx context.Context) {
 	if k.options.Ground == nil {
 		return
 	}
@@ -106,7 +106,7 @@ func (k *Keeper) prepare(ctx context.Context) {
 	}
 }
 
-func (k *Keeper) name(id uint32) string {
+func (k *Reconciler) name(id uint32) string {
 	for i := range k.farms {
 		if k.farms[i].ID == id {
 			return k.farms[i].Name
@@ -118,7 +118,7 @@ func (k *Keeper) name(id uint32) string {
 // Check tells which farms of cfg would not be carried, and why, by ID: a change
 // that is refused for that has never been in force, and has ended no connection.
 // What only trying shows is not among it.
-func (k *Keeper) Check(ctx context.Context, cfg *farm.Config) map[uint32]string {
+func (k *Reconciler) Check(ctx context.Context, cfg *farm.Config) map[uint32]string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	farms, transparent := split(cfg)

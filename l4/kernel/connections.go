@@ -61,7 +61,7 @@ func entitled(farms []farm.Farm) map[uint32]bool {
 // the farms before: their farm was stopped or deleted, they were deleted or cut.
 // Those of a farm with a grace have it for a while longer. The first time
 // nothing is known of what was before: whoever has no right now is parted with.
-func (k *Keeper) parting(before []farm.Farm) (lost func(backend uint32) bool) {
+func (k *Reconciler) parting(before []farm.Farm) (lost func(backend uint32) bool) {
 	now := entitled(k.farms)
 	if !k.applied {
 		// Those of stopped farms may have a grace that began before this process.
@@ -100,7 +100,7 @@ func graceful(farms []farm.Farm) map[uint32]bool {
 
 // keepGraces ends the graces of backends that were cut meanwhile, which are
 // lost, and of farms that run again: when one is stopped another begins.
-func (k *Keeper) keepGraces(now, lost map[uint32]bool) {
+func (k *Reconciler) keepGraces(now, lost map[uint32]bool) {
 	cut := map[uint32]bool{}
 	for i := range k.farms {
 		for j := range k.farms[i].L4.Backends {
@@ -122,7 +122,7 @@ func (k *Keeper) keepGraces(now, lost map[uint32]bool) {
 
 // graceAll begins the graces of farms that were stopped, and takes their
 // backends from those that are lost.
-func (k *Keeper) graceAll(lost map[uint32]bool) {
+func (k *Reconciler) graceAll(lost map[uint32]bool) {
 	for i := range k.farms {
 		if f := &k.farms[i]; f.Stopped && f.L4.StopGrace > 0 {
 			k.grace(f, lost)
@@ -131,7 +131,7 @@ func (k *Keeper) graceAll(lost map[uint32]bool) {
 }
 
 // grace lets the connections of a farm that was just stopped go on.
-func (k *Keeper) grace(f *farm.Farm, lost map[uint32]bool) {
+func (k *Reconciler) grace(f *farm.Farm, lost map[uint32]bool) {
 	g := graced{until: time.Now().Add(time.Duration(f.L4.StopGrace) * time.Second)}
 	for i := range f.L4.Backends {
 		if b := &f.L4.Backends[i]; lost[b.ID] && b.Maintenance != farm.MaintenanceCut {
@@ -146,7 +146,7 @@ func (k *Keeper) grace(f *farm.Farm, lost map[uint32]bool) {
 
 // endGrace ends the connections whose time is up, unless their farm runs again,
 // and reports whether some was.
-func (k *Keeper) endGrace(ctx context.Context, at time.Time) bool {
+func (k *Reconciler) endGrace(ctx context.Context, at time.Time) bool {
 	if len(k.graced) == 0 {
 		return false
 	}
@@ -171,7 +171,7 @@ func (k *Keeper) endGrace(ctx context.Context, at time.Time) bool {
 }
 
 // flush forgets the connections to the backends that are meant.
-func (k *Keeper) flush(ctx context.Context, meant func(backend uint32) bool) {
+func (k *Reconciler) flush(ctx context.Context, meant func(backend uint32) bool) {
 	err := k.options.Connections.Flush(ctx, meant)
 	switch {
 	case err == nil:
@@ -184,7 +184,7 @@ func (k *Keeper) flush(ctx context.Context, meant func(backend uint32) bool) {
 
 // forgetSessions removes the sessions of backends that were deleted from the
 // farm or cut.
-func (k *Keeper) forgetSessions(ctx context.Context, f *farm.Farm, before []farm.Farm) {
+func (k *Reconciler) forgetSessions(ctx context.Context, f *farm.Farm, before []farm.Farm) {
 	if f.L4.Persist == farm.L4PersistNone || k.problems[f.ID] != "" || !k.failed.IsZero() {
 		return
 	}

@@ -176,7 +176,7 @@ func TestLeastConnFollowsTheNumberOfConnections(t *testing.T) {
 	s.Follow()
 	l4test.Eventually(t, "the backend without connections weighs ten times the other", func() bool {
 		var text string
-		s.In(func(ctx context.Context) { text, _ = s.Keeper.Rules(ctx, 1) })
+		s.In(func(ctx context.Context) { text, _ = s.Reconciler.Rules(ctx, 1) })
 		return strings.Count(text, "0x5c00000b") > 10 && strings.Count(text, "0x5c00000a") < 10
 	})
 	got := map[string]int{}
@@ -189,7 +189,7 @@ func TestLeastConnFollowsTheNumberOfConnections(t *testing.T) {
 }
 
 // Clients that come in bursts fill their backends, go, and come again: who is
-// there no more takes nobody's place.
+// there no more takes nobody's slot.
 func TestThereIsRoomAsSoonAsConnectionsAreClosed(t *testing.T) {
 	for name, c := range map[string]struct {
 		limits  []uint32

@@ -3,7 +3,7 @@
 //
 // # The way through it
 //
-// A Keeper holds what was asked for and follows the health board, the number of
+// A Reconciler holds what was asked for and follows the health table, the number of
 // connections and where backends are on the wire. Of these it makes a rules.Input,
 // which a Filter has the kernel carry:
 //
@@ -12,7 +12,7 @@
 //	carry        what both share: who cannot be carried is left out
 //	icmprelay    ICMP errors about packets connection tracking does not know
 //
-// The Keeper knows neither of the filters nor the relay, only the interfaces in
-// this package. One goroutine changes rules at a time, under the Keeper's lock;
+// The Reconciler knows neither of the filters nor the relay, only the interfaces in
+// this package. One goroutine changes rules at a time, under the Reconciler's lock;
 // who asks what is carried does not wait for it.
 package kernel

@@ -13,4 +13,21 @@ func SetRetryPause(d time.Duration) (restore func()) {
 }
 
 // Follow is one look of Run.
-func (k *Keeper) Follow(ctx context.Context) { k.follow(ctx, false) }
+func (k *Reconciler) Follow(ctx context.Context) { k.follow(ctx, false) }
+
+// Age makes everything that was done so much longer ago.
+func (k *Reconciler) Age(d time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, at := range []*time.Time{&k.looked, &k.asked, &k.failed, &k.prepared, &k.weighed, &k.filled} {
+		if !at.IsZero() {
+			*at = at.Add(-d)
+		}
+	}
+	for i := range k.graced {
+		k.graced[i].until = k.graced[i].until.Add(-d)
+	}
+	for id, until := range k.flushed {
+		k.flushed[id] = until.Add(-d)
+	}
+}

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// Filter carries what a Keeper wants: the packet filter of this kernel, by
+// Filter carries what a Reconciler wants: the packet filter of this kernel, by
 // l4/kernel/nftables or another way. One goroutine at a time calls Carry and
 // Intact, any the other methods.
 type Filter interface {

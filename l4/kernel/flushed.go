@@ -30,7 +30,7 @@ func silence(f *farm.Farm) time.Duration {
 
 // noteFlushed notes that connections to these backends are ended now. Of those that were
 // deleted none can be chosen again.
-func (k *Keeper) noteFlushed(lost func(backend uint32) bool) {
+func (k *Reconciler) noteFlushed(lost func(backend uint32) bool) {
 	for i := range k.farms {
 		f := &k.farms[i]
 		for j := range f.L4.Backends {
@@ -43,7 +43,7 @@ func (k *Keeper) noteFlushed(lost func(backend uint32) bool) {
 
 // Flushing has what is of the connections to these backends refused from now on:
 // they are flushed on request.
-func (k *Keeper) Flushing(ctx context.Context, meant func(backend uint32) bool) {
+func (k *Reconciler) Flushing(ctx context.Context, meant func(backend uint32) bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.farms) > 0 {
@@ -54,7 +54,7 @@ func (k *Keeper) Flushing(ctx context.Context, meant func(backend uint32) bool) 
 
 // forgetFlushed forgets flushed connections that are not to be heard of any more, and
 // farms that are gone; it reports whether there were such of a farm that is not.
-func (k *Keeper) forgetFlushed(at time.Time) (over bool) {
+func (k *Reconciler) forgetFlushed(at time.Time) (over bool) {
 	there := map[uint32]bool{}
 	for i := range k.farms {
 		there[k.farms[i].ID] = true
@@ -68,7 +68,7 @@ func (k *Keeper) forgetFlushed(at time.Time) (over bool) {
 }
 
 // flushedNow are the farms with connections that were flushed.
-func (k *Keeper) flushedNow() map[uint32]bool {
+func (k *Reconciler) flushedNow() map[uint32]bool {
 	out := make(map[uint32]bool, len(k.flushed))
 	for id := range k.flushed {
 		out[id] = true

@@ -43,10 +43,10 @@ func TestWhatIsEndedOnRequestIsNotTakenUpAgain(t *testing.T) {
 	s.Apply(f, g)
 	other := open(g)
 	end(open(f), func(ctx context.Context) {
-		s.Keeper.Flushing(ctx, func(id uint32) bool { return id == 10 })
+		s.Reconciler.Flushing(ctx, func(id uint32) bool { return id == 10 })
 	})
 	end(open(f), func(ctx context.Context) {
-		if err := s.Keeper.Clean(ctx); err != nil {
+		if err := s.Reconciler.Clean(ctx); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -77,7 +77,7 @@ func TestEndedConnectionsAreRememberedAsLongAsTheyMayBeSilent(t *testing.T) {
 	if !ended() {
 		t.Error("those of a farm that was stopped are not remembered")
 	}
-	time.Sleep(1100 * time.Millisecond)
+	k.Age(1100 * time.Millisecond)
 	k.Follow(context.Background())
 	if ended() {
 		t.Error("they are remembered for longer")
@@ -98,7 +98,7 @@ func TestEndedConnectionsAreRememberedAsLongAsTheyMayBeSilent(t *testing.T) {
 	apply(l4test.Stopped(one))
 	apply(one)
 	if !ended() {
-		t.Error("a keeper that is new forgot those of a farm that is stopped")
+		t.Error("a reconciler that is new forgot those of a farm that is stopped")
 	}
 }
 

@@ -46,7 +46,7 @@ func two(stopped bool) (web, other farm.Farm) {
 	return web, other
 }
 
-func state(t *testing.T, k *kernel.Keeper) ctl.KernelState {
+func state(t *testing.T, k *kernel.Reconciler) ctl.KernelState {
 	t.Helper()
 	s, err := k.Parts()[ctl.OpKernelState](t.Context(), []byte("{}"), nil)
 	if err != nil {
@@ -80,7 +80,7 @@ func TestWhatTheGroundIsNotReadyForIsTheProblemOfFarmsThatRun(t *testing.T) {
 		t.Errorf("while connections of a stopped farm go on it was prepared for %v", g.farms)
 	}
 	g.problems = nil
-	time.Sleep(1100 * time.Millisecond)
+	k.Age(1100 * time.Millisecond)
 	k.Follow(t.Context())
 	if s := state(t, k); !slices.Equal(g.farms, []string{"web"}) || len(s.Problems) != 0 {
 		t.Errorf("after that it was prepared for %v, problems %v", g.farms, s.Problems)

@@ -20,7 +20,7 @@ const (
 	fillPause = time.Second
 )
 
-// load is what a keeper remembers of connections.
+// load is what a reconciler remembers of connections.
 type load struct {
 	weights         map[uint32]int
 	weighed, filled time.Time
@@ -32,7 +32,7 @@ type load struct {
 
 // measure counts connections where that decides something: weights of leastconn
 // and bounds. It reports whether weights changed.
-func (k *Keeper) measure(ctx context.Context, at time.Time) (changed bool) {
+func (k *Reconciler) measure(ctx context.Context, at time.Time) (changed bool) {
 	least, bounded := wants(k.farms)
 	weigh := least && at.Sub(k.weighed) >= weighPause
 	fill := (bounded || k.anyFull) && at.Sub(k.filled) >= fillPause
@@ -59,7 +59,7 @@ func (k *Keeper) measure(ctx context.Context, at time.Time) (changed bool) {
 
 // fill notes which backends are full. Rules count from nothing once there is no
 // connection that they have not seen begin.
-func (k *Keeper) fill(ctx context.Context, found map[uint32]conntrack.Counts) {
+func (k *Reconciler) fill(ctx context.Context, found map[uint32]conntrack.Counts) {
 	full, held := fullOf(k.farms, found), map[uint32]bool{}
 	for id, most := range bounds(k.farms) {
 		switch {
@@ -79,7 +79,7 @@ func (k *Keeper) fill(ctx context.Context, found map[uint32]conntrack.Counts) {
 
 // recount looks at backends whose bound is new. Those without a connection the
 // rules count from now on; of the others only looking tells.
-func (k *Keeper) recount(ctx context.Context) (uncounted map[uint32]conntrack.Counts) {
+func (k *Reconciler) recount(ctx context.Context) (uncounted map[uint32]conntrack.Counts) {
 	all := bounds(k.farms)
 	maps.DeleteFunc(k.counted, func(id, most uint32) bool { return all[id] != most })
 	if len(k.counted) == len(all) {

@@ -9,12 +9,12 @@ import (
 	"github.com/sluicelb/sluice/l4/kernel/rules"
 )
 
-// Options is what a Keeper works with.
+// Options is what a Reconciler works with.
 type Options struct {
 	// Filter carries the farms.
 	Filter Filter
-	// Board tells which backends are usable; nil says all.
-	Board *health.Board
+	// Health tells which backends are usable; nil says all.
+	Health *health.Table
 	// Neighbours tells where backends of packet modes are; nil means that farms
 	// of these cannot be carried.
 	Neighbours Neighbours
@@ -27,7 +27,7 @@ type Options struct {
 	Log         *slog.Logger
 }
 
-// Ground is what carried farms stand on beside rules of ours: forwarding, other
+// Ground is what carried farms stand on besides rules of ours: forwarding, other
 // sysctls, firewalls of others that would drop their packets.
 type Ground interface {
 	// Prepare makes the system ready for the farms, which all run, or have

@@ -10,10 +10,10 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// Parts are the operations the keeper answers for mgmt. A snapshot is verified
+// Parts are the operations the reconciler answers for mgmt. A snapshot is verified
 // and checked like the engine's; rules are only ever made here, of its typed
 // values.
-func (k *Keeper) Parts() ctl.Parts {
+func (k *Reconciler) Parts() ctl.Parts {
 	return ctl.Parts{
 		ctl.OpKernelApply:    answered(k.Apply),
 		ctl.OpKernelCheck:    answered(func(ctx context.Context, _ uint64, cfg *farm.Config) map[uint32]string { return k.Check(ctx, cfg) }),
@@ -43,7 +43,7 @@ func about[Q, A any](f func(context.Context, Q) (A, error)) ctl.Handler {
 // maxListed bounds the sessions of one answer.
 const maxListed = 100_000
 
-func (k *Keeper) answerSessions(ctx context.Context, q ctl.KernelQuestion) (out ctl.KernelSessions, err error) {
+func (k *Reconciler) answerSessions(ctx context.Context, q ctl.KernelQuestion) (out ctl.KernelSessions, err error) {
 	out.Total, out.List, err = k.Sessions(ctx, q.Service, min(max(q.Limit, 0), maxListed))
 	if errors.Is(err, ErrNoFarm) {
 		return ctl.KernelSessions{}, nil // it has none
@@ -51,7 +51,7 @@ func (k *Keeper) answerSessions(ctx context.Context, q ctl.KernelQuestion) (out 
 	return out, err
 }
 
-func (k *Keeper) answerSession(ctx context.Context, q ctl.KernelQuestion) (out ctl.KernelSessions, err error) {
+func (k *Reconciler) answerSession(ctx context.Context, q ctl.KernelQuestion) (out ctl.KernelSessions, err error) {
 	s, ok, err := k.Session(ctx, q.Service, q.Key)
 	if ok {
 		out.Total, out.List = 1, []ctl.KernelSession{s}
@@ -59,7 +59,7 @@ func (k *Keeper) answerSession(ctx context.Context, q ctl.KernelQuestion) (out c
 	return out, err
 }
 
-func (k *Keeper) answerChange(ctx context.Context, c ctl.KernelChange) (int, error) {
+func (k *Reconciler) answerChange(ctx context.Context, c ctl.KernelChange) (int, error) {
 	switch c.Act {
 	case ctl.KernelAdd:
 		if err := k.AddSession(ctx, c.Service, c.Key, c.Backend, c.TTL); err != nil {
@@ -78,7 +78,7 @@ func (k *Keeper) answerChange(ctx context.Context, c ctl.KernelChange) (int, err
 	return 0, &ctl.Error{Code: ctl.CodeInvalid, Text: "sessions are added, deleted or flushed"}
 }
 
-func (k *Keeper) answerLearn(ctx context.Context, _ []byte, files []*os.File) (any, error) {
+func (k *Reconciler) answerLearn(ctx context.Context, _ []byte, files []*os.File) (any, error) {
 	learned, err := ctl.OpenLearned(files)
 	if err != nil {
 		return nil, err

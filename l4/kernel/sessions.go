@@ -18,7 +18,7 @@ var (
 )
 
 // keepingNow is the running farm with that number of sessions.
-func (k *Keeper) keepingNow(service uint32) (*farm.Farm, error) {
+func (k *Reconciler) keepingNow(service uint32) (*farm.Farm, error) {
 	v := k.shown.Load()
 	for i := range v.farms {
 		f := &v.farms[i]
@@ -35,7 +35,7 @@ func (k *Keeper) keepingNow(service uint32) (*farm.Farm, error) {
 
 // Sessions tells how many sessions a farm has, by the number of its group of
 // backends, and lists at most limit of them, the static ones first.
-func (k *Keeper) Sessions(ctx context.Context, service uint32, limit int) (total int, list []ctl.KernelSession, err error) {
+func (k *Reconciler) Sessions(ctx context.Context, service uint32, limit int) (total int, list []ctl.KernelSession, err error) {
 	f, err := k.keepingNow(service)
 	if err != nil {
 		return 0, nil, err
@@ -63,7 +63,7 @@ func (k *Keeper) Sessions(ctx context.Context, service uint32, limit int) (total
 }
 
 // Session is the session of one key.
-func (k *Keeper) Session(ctx context.Context, service uint32, client string) (ctl.KernelSession, bool, error) {
+func (k *Reconciler) Session(ctx context.Context, service uint32, client string) (ctl.KernelSession, bool, error) {
 	f, err := k.keepingNow(service)
 	if err != nil {
 		return ctl.KernelSession{}, false, err
@@ -86,7 +86,7 @@ func (k *Keeper) Session(ctx context.Context, service uint32, client string) (ct
 
 // AddSession gives a client a session as if it had come itself; ttl 0 means the
 // farm's.
-func (k *Keeper) AddSession(ctx context.Context, service uint32, client string, backend uint32, ttl time.Duration) error {
+func (k *Reconciler) AddSession(ctx context.Context, service uint32, client string, backend uint32, ttl time.Duration) error {
 	f, err := k.keepingNow(service)
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (k *Keeper) AddSession(ctx context.Context, service uint32, client string, 
 // LearnSessions makes clients known to a farm as if they had come themselves:
 // those whose key means something to it, and whose backend it has. It tells how
 // many were.
-func (k *Keeper) LearnSessions(ctx context.Context, service uint32, list []ctl.KernelSession) (int, error) {
+func (k *Reconciler) LearnSessions(ctx context.Context, service uint32, list []ctl.KernelSession) (int, error) {
 	f, err := k.keepingNow(service)
 	if err != nil {
 		return 0, err
@@ -129,7 +129,7 @@ func (k *Keeper) LearnSessions(ctx context.Context, service uint32, list []ctl.K
 
 // DeleteSession forgets a session and reports whether there was one. Static
 // ones stay: they are configuration.
-func (k *Keeper) DeleteSession(ctx context.Context, service uint32, client string) (bool, error) {
+func (k *Reconciler) DeleteSession(ctx context.Context, service uint32, client string) (bool, error) {
 	f, err := k.keepingNow(service)
 	if err != nil {
 		return false, err
@@ -143,7 +143,7 @@ func (k *Keeper) DeleteSession(ctx context.Context, service uint32, client strin
 
 // FlushSessions forgets all sessions of a farm but the static ones, and says
 // how many there were.
-func (k *Keeper) FlushSessions(ctx context.Context, service uint32) (int, error) {
+func (k *Reconciler) FlushSessions(ctx context.Context, service uint32) (int, error) {
 	f, err := k.keepingNow(service)
 	if err != nil {
 		return 0, err

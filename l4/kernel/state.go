@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// view is what is said of a keeper. Who asks does not wait for a change that is
+// view is what is said of a reconciler. Who asks does not wait for a change that is
 // under way, which may take longer than anybody waits: it hears what was there
 // before. Nothing of it is changed.
 type view struct {
@@ -22,19 +22,19 @@ type view struct {
 }
 
 // show has everybody see what there is now. k.mu is held.
-func (k *Keeper) show() {
+func (k *Reconciler) show() {
 	k.shown.Store(&view{k.farms, k.generation, k.cleaned, k.problems, k.warnings})
 }
 
 // state is what the kernel carries.
-func (k *Keeper) state() ctl.KernelState {
+func (k *Reconciler) state() ctl.KernelState {
 	v := k.shown.Load()
 	return ctl.KernelState{Generation: v.generation, Cleaned: v.cleaned, Problems: maps.Clone(v.problems), Warnings: k.told(v)}
 }
 
 // told are the warnings about farms that run: of backends that get nothing, of
 // the ground they stand on, and of what carries them.
-func (k *Keeper) told(v *view) map[uint32][]string {
+func (k *Reconciler) told(v *view) map[uint32][]string {
 	out := maps.Clone(v.warnings)
 	sources := []func(*farm.Farm) []string{k.options.Filter.Warnings}
 	if k.options.Ground != nil {
@@ -59,7 +59,7 @@ func (k *Keeper) told(v *view) map[uint32][]string {
 
 // Traffic is what the kernel counted for the farms it carries; a farm's is the
 // sum of its backends.
-func (k *Keeper) Traffic(ctx context.Context) (ctl.KernelTraffic, error) {
+func (k *Reconciler) Traffic(ctx context.Context) (ctl.KernelTraffic, error) {
 	counted, err := k.options.Filter.Counters(ctx)
 	if err != nil {
 		return ctl.KernelTraffic{}, err
@@ -87,7 +87,7 @@ func (k *Keeper) Traffic(ctx context.Context) (ctl.KernelTraffic, error) {
 }
 
 // Rules is what is in the kernel for one farm, for people to read.
-func (k *Keeper) Rules(ctx context.Context, id uint32) (string, error) {
+func (k *Reconciler) Rules(ctx context.Context, id uint32) (string, error) {
 	v, running := k.shown.Load(), false
 	for i := range v.farms {
 		running = running || (v.farms[i].ID == id && !v.farms[i].Stopped && v.problems[id] == "")
@@ -99,13 +99,13 @@ func (k *Keeper) Rules(ctx context.Context, id uint32) (string, error) {
 }
 
 // Objects lists what of ours is in the packet filter.
-func (k *Keeper) Objects(ctx context.Context) ([]ctl.KernelObject, error) {
+func (k *Reconciler) Objects(ctx context.Context) ([]ctl.KernelObject, error) {
 	return k.options.Filter.Objects(ctx)
 }
 
 // Clean removes everything of ours from the packet filter. It comes back with
 // the next Apply.
-func (k *Keeper) Clean(ctx context.Context) error {
+func (k *Reconciler) Clean(ctx context.Context) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	_, err := k.options.Filter.Carry(ctx, &rules.Input{})

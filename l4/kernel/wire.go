@@ -17,7 +17,7 @@ import (
 type Neighbours interface {
 	Want(addrs []netip.Addr)
 	Changed() <-chan struct{}
-	Places() map[netip.Addr]neigh.Place
+	NextHops() map[netip.Addr]neigh.NextHop
 }
 
 const (
@@ -31,16 +31,16 @@ const (
 
 // seen is a Wire as it was at one moment.
 type seen struct {
-	places  map[netip.Addr]neigh.Place
+	hops    map[netip.Addr]neigh.NextHop
 	devices map[netip.Addr][]string
 	index   map[string]int // of interfaces: one that was made anew has another
 }
 
-func (s *seen) Place(a netip.Addr) (neigh.Place, bool) { p, ok := s.places[a]; return p, ok }
-func (s *seen) Devices(vip netip.Addr) []string        { return s.devices[vip] }
+func (s *seen) NextHop(a netip.Addr) (neigh.NextHop, bool) { p, ok := s.hops[a]; return p, ok }
+func (s *seen) Devices(vip netip.Addr) []string            { return s.devices[vip] }
 
 func (s *seen) equal(other *seen) bool {
-	return maps.Equal(s.places, other.places) && maps.Equal(s.index, other.index) &&
+	return maps.Equal(s.hops, other.hops) && maps.Equal(s.index, other.index) &&
 		maps.EqualFunc(s.devices, other.devices, func(a, b []string) bool { return slices.Equal(a, b) })
 }
 
@@ -57,9 +57,9 @@ func packetBackends(farms []farm.Farm) (backends, vips []netip.Addr) {
 	return backends, vips
 }
 
-// watch has the backends of the farms followed and waits a moment for places
+// watch has the backends of the farms followed and waits a moment for next hops
 // that are not known.
-func (k *Keeper) watch(ctx context.Context) {
+func (k *Reconciler) watch(ctx context.Context) {
 	n := k.options.Neighbours
 	if n == nil {
 		return
@@ -67,11 +67,11 @@ func (k *Keeper) watch(ctx context.Context) {
 	backends, _ := packetBackends(k.farms)
 	n.Want(backends)
 	if k.wire != nil {
-		backends = slices.DeleteFunc(backends, func(a netip.Addr) bool { _, known := k.wire.places[a]; return known })
+		backends = slices.DeleteFunc(backends, func(a netip.Addr) bool { _, known := k.wire.hops[a]; return known })
 	}
 	for until := time.Now().Add(firstLook); time.Now().Before(until) && ctx.Err() == nil; time.Sleep(lookPause) {
-		places := n.Places()
-		if !slices.ContainsFunc(backends, func(a netip.Addr) bool { p, known := places[a]; return !known || p.MAC == neigh.MAC{} }) {
+		hops := n.NextHops()
+		if !slices.ContainsFunc(backends, func(a netip.Addr) bool { p, known := hops[a]; return !known || p.MAC == neigh.MAC{} }) {
 			return
 		}
 	}
@@ -79,12 +79,12 @@ func (k *Keeper) watch(ctx context.Context) {
 
 // look is what is on the wire now for those farms; nil when there is nothing to
 // look for.
-func (k *Keeper) look(farms []farm.Farm) *seen {
+func (k *Reconciler) look(farms []farm.Farm) *seen {
 	_, vips := packetBackends(farms)
 	if k.options.Neighbours == nil || len(vips) == 0 {
 		return nil
 	}
-	s := &seen{places: k.options.Neighbours.Places(), devices: map[netip.Addr][]string{}, index: map[string]int{}}
+	s := &seen{hops: k.options.Neighbours.NextHops(), devices: map[netip.Addr][]string{}, index: map[string]int{}}
 	all, err := addr.List()
 	if err != nil {
 		k.options.Log.Warn("interfaces cannot be read", "reason", err)
@@ -116,7 +116,7 @@ func ethernets(all []addr.Local, vips []netip.Addr) (names []string) {
 }
 
 // moved reports whether something on the wire is not where the rules have it.
-func (k *Keeper) moved() bool {
+func (k *Reconciler) moved() bool {
 	now := k.look(k.farms)
 	if now == nil || k.wire == nil {
 		return (now == nil) != (k.wire == nil)
@@ -131,7 +131,7 @@ func (k *Keeper) moved() bool {
 
 // changes is closed, or gets a value, when moved is worth asking; nil when
 // nobody is followed.
-func (k *Keeper) changes() <-chan struct{} {
+func (k *Reconciler) changes() <-chan struct{} {
 	if k.options.Neighbours == nil {
 		return nil
 	}

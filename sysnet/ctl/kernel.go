@@ -165,7 +165,7 @@ func (c *Client) KernelSession(ctx context.Context, service uint32, key string) 
 	return found.List[0], true, nil
 }
 
-// KernelAct is what becomes of sessions.
+// KernelAct is what happens to sessions.
 type KernelAct string
 
 // The acts.

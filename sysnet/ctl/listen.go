@@ -18,7 +18,7 @@ const backlog = 65535
 const receiveBuffer = 2 << 20
 
 // listen opens one socket of a SO_REUSEPORT group: non-blocking, close-on-exec.
-func (p place) listen() (*os.File, error) {
+func (p endpoint) listen() (*os.File, error) {
 	fd, err := p.bound(true)
 	if err != nil {
 		return nil, err
@@ -40,11 +40,11 @@ func (p place) listen() (*os.File, error) {
 	return file, nil
 }
 
-// probe reports whether the place could be bound by a socket that shares with
+// probe reports whether the endpoint could be bound by a socket that shares with
 // nobody. A group with SO_REUSEPORT would silently split the clients with any
 // other program of the same uid that set the option too; a plain bind fails as
 // soon as anyone at all is there.
-func (p place) probe() error {
+func (p endpoint) probe() error {
 	fd, err := p.bound(false)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ type option struct {
 	wanted      bool
 }
 
-// options are those of a socket that is to share its place or not.
+// options are those of a socket that is to share its endpoint or not.
 //
 // TCP: SO_REUSEADDR lets it ignore connections that linger from an earlier
 // listener on the same port, not listeners. TCP_NODELAY is set here because
@@ -67,7 +67,7 @@ type option struct {
 //
 // UDP: with SO_REUSEADDR others could take the datagrams. Where every address
 // is meant each datagram tells which one it came to, from the first one on.
-func (p place) options(share bool) []option {
+func (p endpoint) options(share bool) []option {
 	v6, all := p.addr.Addr().Is6(), p.addr.Addr().IsUnspecified()
 	list := []option{
 		{unix.SOL_SOCKET, unix.SO_REUSEPORT, share},
@@ -80,7 +80,7 @@ func (p place) options(share bool) []option {
 }
 
 // bound returns a bound socket.
-func (p place) bound(share bool) (int, error) {
+func (p endpoint) bound(share bool) (int, error) {
 	family, sa := sockaddr(p.addr)
 	kind, protocol := unix.SOCK_STREAM, unix.IPPROTO_TCP
 	if p.network == "udp" {
@@ -120,17 +120,17 @@ func sockaddr(addr netip.AddrPort) (family int, sa unix.Sockaddr) {
 func explain(addr netip.AddrPort, err error) *Error {
 	switch {
 	case errors.Is(err, unix.EADDRNOTAVAIL):
-		return refusal(CodeNotLocal, "cannot listen on %s: no interface of this machine has the address %s", addr, addr.Addr())
+		return rejection(CodeNotLocal, "cannot listen on %s: no interface of this machine has the address %s", addr, addr.Addr())
 	case errors.Is(err, unix.EADDRINUSE):
-		return refusal(CodeInUse, "cannot listen on %s: another program uses this address and port already", addr)
+		return rejection(CodeInUse, "cannot listen on %s: another program uses this address and port already", addr)
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		return refusal(CodeNotPermitted, "cannot listen on %s: not permitted to an ordinary user, ports below %d need root or CAP_NET_BIND_SERVICE", addr, unprivilegedFrom())
+		return rejection(CodeNotPermitted, "cannot listen on %s: not permitted to an ordinary user, ports below %d need root or CAP_NET_BIND_SERVICE", addr, unprivilegedFrom())
 	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
-		return refusal(CodeTooMany, "cannot listen on %s: the limit of open files is reached", addr)
+		return rejection(CodeTooMany, "cannot listen on %s: the limit of open files is reached", addr)
 	case errors.Is(err, unix.EAFNOSUPPORT):
-		return refusal(CodeNotLocal, "cannot listen on %s: this machine has no IPv6", addr)
+		return rejection(CodeNotLocal, "cannot listen on %s: this machine has no IPv6", addr)
 	}
-	return refusal(CodeFailed, "cannot listen on %s: %v", addr, err)
+	return rejection(CodeFailed, "cannot listen on %s: %v", addr, err)
 }
 
 // unprivilegedFrom is the first port an ordinary user may bind.

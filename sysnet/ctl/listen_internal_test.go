@@ -13,7 +13,7 @@ import (
 // netd must not be woken by what comes in on the sockets it keeps for the engine.
 func TestSocketsAreNotWatchedHere(t *testing.T) {
 	for _, network := range []string{"tcp", "udp"} {
-		f, err := place{network: network, addr: netip.MustParseAddrPort("127.0.0.1:0")}.listen()
+		f, err := endpoint{network: network, addr: netip.MustParseAddrPort("127.0.0.1:0")}.listen()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -85,7 +85,7 @@ func known(network string) bool { return network == "tcp" || network == "udp" }
 func parseRequest(b []byte) (Request, netip.AddrPort, error) {
 	var r Request
 	if len(b) > maxRequest {
-		return r, netip.AddrPort{}, refusal(CodeInvalid, "request of %d bytes: at most %d are allowed", len(b), maxRequest)
+		return r, netip.AddrPort{}, rejection(CodeInvalid, "request of %d bytes: at most %d are allowed", len(b), maxRequest)
 	}
 	if err := Strict(b, &r); err != nil {
 		return r, netip.AddrPort{}, err
@@ -98,29 +98,29 @@ func (r *Request) check() (netip.AddrPort, error) {
 	var none netip.AddrPort
 	if len(r.Body) > 0 {
 		if r.Key != "" || r.Network != "" || r.Address != "" || r.Count != 0 || r.From != "" || r.socket() {
-			return none, refusal(CodeInvalid, "operation %q takes either a body or the fields of a socket", r.Op)
+			return none, rejection(CodeInvalid, "operation %q takes either a body or the fields of a socket", r.Op)
 		}
 		return none, nil
 	}
 	switch r.Op {
 	case OpList:
 		if r.Key != "" || r.Network != "" || r.Address != "" || r.Count != 0 {
-			return none, refusal(CodeInvalid, "list takes no address")
+			return none, rejection(CodeInvalid, "list takes no address")
 		}
 		return none, nil
 	case OpOpen:
 		if r.Count < 1 || r.Count > MaxCount {
-			return none, refusal(CodeInvalid, "count %d: 1 to %d are allowed", r.Count, MaxCount)
+			return none, rejection(CodeInvalid, "count %d: 1 to %d are allowed", r.Count, MaxCount)
 		}
 	case OpClose:
 		if r.Count != 0 {
-			return none, refusal(CodeInvalid, "close takes no count")
+			return none, rejection(CodeInvalid, "close takes no count")
 		}
 	default:
-		return none, refusal(CodeInvalid, "operation %q: open, close and list are allowed", r.Op)
+		return none, rejection(CodeInvalid, "operation %q: open, close and list are allowed", r.Op)
 	}
 	if r.From != "" {
-		return none, refusal(CodeInvalid, "%s takes no starting key", r.Op)
+		return none, rejection(CodeInvalid, "%s takes no starting key", r.Op)
 	}
 	return r.address()
 }
@@ -130,18 +130,18 @@ func (r *Request) socket() bool { return r.Op == OpOpen || r.Op == OpClose || r.
 
 func (r *Request) address() (netip.AddrPort, error) {
 	if !known(r.Network) {
-		return netip.AddrPort{}, refusal(CodeInvalid, "network %q: tcp and udp are allowed", r.Network)
+		return netip.AddrPort{}, rejection(CodeInvalid, "network %q: tcp and udp are allowed", r.Network)
 	}
 	addr, err := netip.ParseAddrPort(r.Address)
 	if err != nil {
-		return netip.AddrPort{}, refusal(CodeInvalid, "address %q: an IP address and a port are expected", r.Address)
+		return netip.AddrPort{}, rejection(CodeInvalid, "address %q: an IP address and a port are expected", r.Address)
 	}
 	ip := addr.Addr()
 	if addr.Port() == 0 || ip.Zone() != "" || ip.Is4In6() || ip.IsMulticast() {
-		return netip.AddrPort{}, refusal(CodeInvalid, "address %q: a unicast address without zone and a port from 1 on are expected", r.Address)
+		return netip.AddrPort{}, rejection(CodeInvalid, "address %q: a unicast address without zone and a port from 1 on are expected", r.Address)
 	}
 	if r.Key != KeyOf(r.Network, addr) {
-		return netip.AddrPort{}, refusal(CodeInvalid, "key %q does not belong to the address %s", r.Key, addr)
+		return netip.AddrPort{}, rejection(CodeInvalid, "key %q does not belong to the address %s", r.Key, addr)
 	}
 	return addr, nil
 }

@@ -20,7 +20,7 @@ import (
 // the same time, and twice.
 type Handler func(ctx context.Context, body []byte, files []*os.File) (reply any, err error)
 
-// Parts are what netd offers beside sockets.
+// Parts are what netd offers besides sockets.
 type Parts map[Op]Handler
 
 const (
@@ -39,10 +39,10 @@ func Strict(body []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		return refusal(CodeInvalid, "request cannot be read: %v", err)
+		return rejection(CodeInvalid, "request cannot be read: %v", err)
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return refusal(CodeInvalid, "request is followed by other data")
+		return rejection(CodeInvalid, "request is followed by other data")
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func About[Q, A any](f func(context.Context, Q) (A, error)) Handler {
 			return nil, err
 		}
 		if len(files) != 0 {
-			return nil, refusal(CodeInvalid, "no descriptors are expected")
+			return nil, rejection(CodeInvalid, "no descriptors are expected")
 		}
 		return f(ctx, q)
 	}
@@ -65,7 +65,7 @@ func About[Q, A any](f func(context.Context, Q) (A, error)) Handler {
 func (s *server) ask(ctx context.Context, r Request, files []*os.File) (Reply, []*os.File) {
 	part := s.parts[r.Op]
 	if part == nil {
-		return failure(refusal(CodeInvalid, "operation %q is not known here", r.Op)), nil
+		return failure(rejection(CodeInvalid, "operation %q is not known here", r.Op)), nil
 	}
 	answer, err := part(ctx, r.Body, files)
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *server) ask(ctx context.Context, r Request, files []*os.File) (Reply, [
 }
 
 // Ask has a part of netd do something: body travels as JSON, with files, and
-// what is answered is decoded into reply, which may be nil. A refusal is an
+// what is answered is decoded into reply, which may be nil. A rejection is an
 // *Error.
 func (c *Client) Ask(ctx context.Context, op Op, body, reply any, files ...*os.File) error {
 	b, err := json.Marshal(body)

@@ -26,15 +26,15 @@ func (c *Client) askSealed(ctx context.Context, op Op, name string, body, reply 
 // openSealed reads what askSealed sent, at most so many bytes.
 func openSealed(files []*os.File, what string, most int, into any) error {
 	if len(files) != 1 {
-		return refusal(CodeInvalid, "%s in sealed memory are expected, and nothing else", what)
+		return rejection(CodeInvalid, "%s in sealed memory are expected, and nothing else", what)
 	}
 	m, err := shm.MapSealed(files[0])
 	if err != nil {
-		return refusal(CodeInvalid, "%s: %v", what, err)
+		return rejection(CodeInvalid, "%s: %v", what, err)
 	}
 	defer m.Close()
 	if n := len(m.Bytes()); n > most {
-		return refusal(CodeInvalid, "%s of %d bytes: at most %d are allowed", what, n, most)
+		return rejection(CodeInvalid, "%s of %d bytes: at most %d are allowed", what, n, most)
 	}
 	return Strict(m.Bytes(), into)
 }

@@ -147,7 +147,7 @@ func (s *server) handle(ctx context.Context, msg []byte, attached []*os.File) (R
 	}
 	switch r.Op {
 	case OpOpen:
-		files, fresh, err := s.table.open(place{r.Network, addr}, r.Count)
+		files, fresh, err := s.table.open(endpoint{r.Network, addr}, r.Count)
 		if err != nil {
 			s.log.Debug("open refused", "key", r.Key, "reason", err)
 			return failure(err), nil
@@ -158,7 +158,7 @@ func (s *server) handle(ctx context.Context, msg []byte, attached []*os.File) (R
 		}
 		return Reply{}, files
 	case OpClose:
-		if s.table.close(place{r.Network, addr}) {
+		if s.table.close(endpoint{r.Network, addr}) {
 			s.tell(addr, false)
 		}
 		s.log.Info("closed", "key", r.Key)
@@ -169,7 +169,7 @@ func (s *server) handle(ctx context.Context, msg []byte, attached []*os.File) (R
 }
 
 func failure(err error) Reply {
-	e := asRefusal(err)
+	e := asRejection(err)
 	return Reply{Code: e.Code, Error: bounded(e.Text)}
 }
 

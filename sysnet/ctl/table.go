@@ -13,42 +13,42 @@ type table struct {
 	held map[string]*group // nil once all were closed for good
 }
 
-// place is where sockets are: network is "tcp" or "udp".
-type place struct {
+// endpoint is where sockets are: network is "tcp" or "udp".
+type endpoint struct {
 	network string
 	addr    netip.AddrPort
 }
 
-func (p place) key() string { return KeyOf(p.network, p.addr) }
+func (p endpoint) key() string { return KeyOf(p.network, p.addr) }
 
-// group is the SO_REUSEPORT group of one place.
+// group is the SO_REUSEPORT group of one endpoint.
 type group struct {
-	place
+	endpoint
 	sockets []*os.File
 }
 
 func newTable() *table { return &table{held: map[string]*group{}} }
 
-// open returns count sockets for the place, the ones held already first. A
+// open returns count sockets for the endpoint, the ones held already first. A
 // group that shrinks loses its surplus: a socket nobody reads from would
-// swallow its share of the clients. fresh says that the place was not held
+// swallow its share of the clients. fresh says that the endpoint was not held
 // before. On error nothing has changed.
-func (t *table) open(at place, count int) (sockets []*os.File, fresh bool, err error) {
+func (t *table) open(at endpoint, count int) (sockets []*os.File, fresh bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	key := at.key()
 	g := t.held[key]
 	if t.held == nil {
-		return nil, false, refusal(CodeFailed, "cannot listen on %s: Sluice is being stopped", at.addr)
+		return nil, false, rejection(CodeFailed, "cannot listen on %s: Sluice is being stopped", at.addr)
 	}
 	if g == nil {
 		if len(t.held) >= maxKeys {
-			return nil, false, refusal(CodeTooMany, "cannot listen on %s: %d addresses are open already", at.addr, maxKeys)
+			return nil, false, rejection(CodeTooMany, "cannot listen on %s: %d addresses are open already", at.addr, maxKeys)
 		}
 		if err := t.probe(at); err != nil {
 			return nil, false, err
 		}
-		g, fresh = &group{place: at}, true
+		g, fresh = &group{endpoint: at}, true
 	}
 	if err := g.resize(count); err != nil {
 		return nil, false, err
@@ -57,10 +57,10 @@ func (t *table) open(at place, count int) (sockets []*os.File, fresh bool, err e
 	return slices.Clone(g.sockets), fresh, nil
 }
 
-// probe refuses a place some other program has.
-func (t *table) probe(at place) error {
+// probe refuses an endpoint some other program has.
+func (t *table) probe(at endpoint) error {
 	err := at.probe()
-	if err == nil || asRefusal(err).Code != CodeInUse {
+	if err == nil || asRejection(err).Code != CodeInUse {
 		return err
 	}
 	own := map[uint64]bool{}
@@ -108,7 +108,7 @@ func (g *group) shrink(count int) {
 
 // close forgets a key and tells whether it was held; one that is not is no
 // error, because netd may have been restarted since it was opened.
-func (t *table) close(at place) bool {
+func (t *table) close(at endpoint) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	key := at.key()

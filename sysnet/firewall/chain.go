@@ -110,8 +110,8 @@ func split(line string) []string {
 // reader gives the rules of a chain of a filter table.
 type reader func(name string) (chain, error)
 
-// place is where our rules belong.
-type place struct {
+// position is where our rules belong.
+type position struct {
 	// needed is false when nothing drops what is passed on.
 	needed bool
 	chain  string
@@ -120,10 +120,10 @@ type place struct {
 }
 
 // find reads the chains from FORWARD on.
-func find(read reader) (place, error) {
+func find(read reader) (position, error) {
 	f, err := read(forward)
 	if err != nil {
-		return place{}, err
+		return position{}, err
 	}
 	foreign := slices.DeleteFunc(slices.Clone(f.rules), func(r rule) bool { return r.ours })
 	for i, r := range foreign {
@@ -132,36 +132,36 @@ func find(read reader) (place, error) {
 		}
 		eats, err := r.eats(read, f.policy == "DROP", 0)
 		if err != nil {
-			return place{}, err
+			return position{}, err
 		}
 		if eats {
-			return place{needed: true, chain: forward, before: i}, nil
+			return position{needed: true, chain: forward, before: i}, nil
 		}
 		if r.always && r.target == "ACCEPT" {
-			return place{}, nil // nothing comes this far
+			return position{}, nil // nothing comes this far
 		}
 	}
-	return place{needed: f.policy == "DROP", chain: forward, before: len(foreign)}, nil
+	return position{needed: f.policy == "DROP", chain: forward, before: len(foreign)}, nil
 }
 
-// inDockerUser is the place after what the operator says and before the rule
+// inDockerUser is the position after what the operator says and before the rule
 // by which Docker ends the chain.
-func inDockerUser(read reader) (place, error) {
+func inDockerUser(read reader) (position, error) {
 	c, err := read(dockerUser)
 	if err != nil {
-		return place{}, err
+		return position{}, err
 	}
 	foreign := slices.DeleteFunc(slices.Clone(c.rules), func(r rule) bool { return r.ours })
 	for i, r := range foreign {
 		eats, err := r.eats(read, false, 0)
 		if err != nil {
-			return place{}, err
+			return position{}, err
 		}
 		if eats || r.always && r.target == "RETURN" {
-			return place{needed: true, chain: dockerUser, before: i}, nil
+			return position{needed: true, chain: dockerUser, before: i}, nil
 		}
 	}
-	return place{needed: true, chain: dockerUser, before: len(foreign)}, nil
+	return position{needed: true, chain: dockerUser, before: len(foreign)}, nil
 }
 
 // goesOn are the targets behind which the next rule comes.

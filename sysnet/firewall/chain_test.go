@@ -36,26 +36,27 @@ const head = ":FORWARD ACCEPT [0:0]\n"
 func TestRulesStandAfterWhatIsMeantAndBeforeWhatHitsAll(t *testing.T) {
 	for _, c := range []struct {
 		name, rules string
-		want        place
+		want        position
 	}{
-		{"nothing", head, place{chain: forward}},
-		{"one source refused", head + "-A FORWARD -s 203.0.113.1/32 -j DROP", place{chain: forward, before: 1}},
-		{"dropping policy", ":FORWARD DROP [0:0]\n-A FORWARD -s 203.0.113.1/32 -j DROP", place{true, forward, 1}},
-		{"last word rejects", head + "-A FORWARD -p icmp -j ACCEPT\n-A FORWARD -j REJECT --reject-with icmp-host-prohibited\n-A FORWARD -p udp -j ACCEPT", place{true, forward, 1}},
-		{"all accepted first", head + "-A FORWARD -j ACCEPT\n-A FORWARD -j DROP", place{chain: forward}},
-		{"one zone accepted first", head + "-A FORWARD -i eth0 -j ACCEPT\n-A FORWARD -j DROP", place{true, forward, 1}},
-		{"zones", ":FORWARD DROP [0:0]\n-A FORWARD -s 192.0.2.1 -j DROP\n-A FORWARD -i eth0 -j net_fwd\n-A net_fwd -o eth1 -j net2loc\n-A net2loc -p tcp -j ACCEPT\n-A net2loc -j DROP", place{true, forward, 1}},
-		{"a chain that returns", head + "-A FORWARD -j x\n-A x -j RETURN\n-A x -j DROP", place{chain: forward, before: 1}},
-		{"a chain of one protocol", head + "-A FORWARD -p tcp -j x\n-A x -j DROP", place{chain: forward, before: 1}},
-		{"ours are not counted", ":FORWARD DROP [0:0]\n-A FORWARD -m comment --comment sluice-farms -j ACCEPT\n-A FORWARD -s 192.0.2.1 -j DROP", place{true, forward, 1}},
-		{"a comment that names ours", ":FORWARD DROP [0:0]\n-A FORWARD -m comment --comment \"not sluice-farms\" -j ACCEPT", place{chain: forward}},
-		{"docker", file(t, "docker.rules"), place{true, dockerUser, 1}},
-		{"docker behind a drop", head + "-A FORWARD -j DROP\n-A FORWARD -j DOCKER-USER", place{true, forward, 0}},
-		{"ufw", file(t, "ufw.rules"), place{true, forward, 3}},
+		{"nothing", head, position{chain: forward}},
+		{"one source refused", head + "-A FORWARD -s 203.0.113.1/32 -j DROP", position{chain: forward, before: 1}},
+		{"one that only counts", head + "-A FORWARD -p tcp\n-A FORWARD -i eth0\n-A FORWARD -m comment --comment\n-A FORWARD -j", position{chain: forward}},
+		{"dropping policy", ":FORWARD DROP [0:0]\n-A FORWARD -s 203.0.113.1/32 -j DROP", position{true, forward, 1}},
+		{"last word rejects", head + "-A FORWARD -p icmp -j ACCEPT\n-A FORWARD -j REJECT --reject-with icmp-host-prohibited\n-A FORWARD -p udp -j ACCEPT", position{true, forward, 1}},
+		{"all accepted first", head + "-A FORWARD -j ACCEPT\n-A FORWARD -j DROP", position{chain: forward}},
+		{"one zone accepted first", head + "-A FORWARD -i eth0 -j ACCEPT\n-A FORWARD -j DROP", position{true, forward, 1}},
+		{"zones", ":FORWARD DROP [0:0]\n-A FORWARD -s 192.0.2.1 -j DROP\n-A FORWARD -i eth0 -j net_fwd\n-A net_fwd -o eth1 -j net2loc\n-A net2loc -p tcp -j ACCEPT\n-A net2loc -j DROP", position{true, forward, 1}},
+		{"a chain that returns", head + "-A FORWARD -j x\n-A x -j RETURN\n-A x -j DROP", position{chain: forward, before: 1}},
+		{"a chain of one protocol", head + "-A FORWARD -p tcp -j x\n-A x -j DROP", position{chain: forward, before: 1}},
+		{"ours are not counted", ":FORWARD DROP [0:0]\n-A FORWARD -m comment --comment sluice-farms -j ACCEPT\n-A FORWARD -s 192.0.2.1 -j DROP", position{true, forward, 1}},
+		{"a comment that names ours", ":FORWARD DROP [0:0]\n-A FORWARD -m comment --comment \"not sluice-farms\" -j ACCEPT", position{chain: forward}},
+		{"docker", file(t, "docker.rules"), position{true, dockerUser, 1}},
+		{"docker behind a drop", head + "-A FORWARD -j DROP\n-A FORWARD -j DOCKER-USER", position{true, forward, 0}},
+		{"ufw", file(t, "ufw.rules"), position{true, forward, 3}},
 	} {
 		got, err := find(reading(c.rules))
 		if err == nil && !got.needed {
-			got, c.want = place{}, place{needed: c.want.needed} // the rest means nothing
+			got, c.want = position{}, position{needed: c.want.needed} // the rest means nothing
 		}
 		if err != nil || got != c.want {
 			t.Errorf("%s: %+v, %v; want %+v", c.name, got, err, c.want)

@@ -5,7 +5,7 @@
 //
 // Rules that end in a drop for everything not allowed before are common where
 // Docker, ufw or an operator looks after iptables. A packet of a farm has to
-// pass every such place: an accept in one table is no accept in another.
+// pass every such chain: an accept in one table is no accept in another.
 //
 // # What is done about it
 //

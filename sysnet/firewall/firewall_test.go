@@ -261,6 +261,7 @@ func TestNativeTablesAreReportedAndLeftAlone(t *testing.T) {
 	}{
 		"dropping":    {"table inet f {\n chain c { type filter hook forward priority 0; policy drop; ct state established accept; }\n}", true},
 		"last word":   {"table ip f {\n chain c { type filter hook forward priority 0; ct state established accept; counter log reject; }\n}", true},
+		"of IPv6":     {"table ip6 f {\n chain c { type filter hook forward priority 0; policy drop; }\n}", true},
 		"firewalld":   {"table inet f {\n chain c { type filter hook forward priority 0; ct status dnat accept; reject; }\n}", false},
 		"opened":      {"table inet f {\n chain c { type filter hook forward priority 0; policy drop; ct mark and 0xff000000 == 0x5c000000 accept; }\n}", false},
 		"one address": {"table inet f {\n chain c { type filter hook forward priority 0; ip saddr 192.0.2.1 drop; }\n}", false},
@@ -272,6 +273,14 @@ func TestNativeTablesAreReportedAndLeftAlone(t *testing.T) {
 		w := keep(t, need)
 		if len(w) > 0 != c.warns || c.warns && !strings.Contains(w[0], "ct mark and 0xff000000 == 0x5c000000 accept") {
 			t.Errorf("%s: %q", name, w)
+		}
+		four, six := need, need
+		four.V6, six.V4 = false, false
+		for family, n := range map[string]firewall.Need{"ip": four, "ip6": six} {
+			meant := c.warns && !strings.HasPrefix(c.rules, "table ip") || c.warns && strings.HasPrefix(c.rules, "table "+family+" ")
+			if w := keep(t, n); len(w) > 0 != meant {
+				t.Errorf("%s, for farms of %s: %q", name, family, w)
+			}
 		}
 		if w := keep(t, firewall.Need{}); len(w) != 0 {
 			t.Errorf("%s, without farms: %q", name, w)

@@ -10,7 +10,7 @@ import (
 // hook is a chain every packet for this machine goes through.
 type hook struct {
 	families string // "ip", "ip6" or "inet"
-	place    string // as people name it
+	name     string // as people name it
 	base     string
 	dropping bool // what no rule decided
 	chains   map[string][]stepper
@@ -67,7 +67,7 @@ func hooks() (all []hook, err error) {
 		chains, policies := savedChains(lines)
 		all = append(all, hook{family, family + " filter " + input + " (" + t.name + ")", input, policies[input] == "DROP", chains, iptablesRule(chains)})
 	}
-	slices.SortFunc(all, func(a, b hook) int { return strings.Compare(a.place, b.place) })
+	slices.SortFunc(all, func(a, b hook) int { return strings.Compare(a.name, b.name) })
 	return all, errors.Join(problems...)
 }
 
@@ -98,9 +98,9 @@ func (h *hook) says(all []Listener) string {
 	case 0:
 		return ""
 	case 1:
-		return h.place + " drops it: a rule such as " + rules[0] + " is missing"
+		return h.name + " drops it: a rule such as " + rules[0] + " is missing"
 	}
-	return h.place + " drops it: rules such as " + strings.Join(rules, ", ") + " are missing"
+	return h.name + " drops it: rules such as " + strings.Join(rules, ", ") + " are missing"
 }
 
 func (h *hook) droppedPorts(all []Listener, network string) (ports []uint16) {

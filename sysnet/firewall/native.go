@@ -64,10 +64,6 @@ func (b base) warning(n Need) (string, error) {
 }
 
 func (l *listing) warning(b base, n Need) string {
-	how := ""
-	if b.policy == "drop" {
-		how = "drops what it does not accept"
-	}
 	mark := fmt.Sprint(n.Mark)
 	for _, o := range l.Nftables {
 		if o.Rule == nil {
@@ -81,16 +77,18 @@ func (l *listing) warning(b base, n Need) string {
 			return "" // firewalld: what was forwarded by destination is let through
 		case last == "accept" && text == "":
 			return ""
-		case (last == "drop" || last == "reject") && text == "":
-			how = last + "s what it has not accepted before"
-		}
-		if how != "" && b.policy != "drop" {
-			break
+		case (last == "drop" || last == "reject") && text == "": // nothing gets to what follows
+			return b.closed(last+"s what it has not accepted before", n)
 		}
 	}
-	if how == "" {
-		return ""
+	if b.policy == "drop" {
+		return b.closed("drops what it does not accept", n)
 	}
+	return ""
+}
+
+// closed warns of a chain that does that.
+func (b base) closed(how string, n Need) string {
 	which := "ct mark"
 	if n.Marked {
 		which = "meta mark"

@@ -110,7 +110,7 @@ func (t *table) saved() ([]string, error) {
 	return strings.Split(string(out), "\n"), nil
 }
 
-// reconcile makes the wanted rules stand at their place, and no others of ours
+// reconcile puts the wanted rules at their position, and no others of ours
 // anywhere.
 func (t *table) reconcile(want [][]string) error {
 	read, err := t.chains()
@@ -133,19 +133,19 @@ func (t *table) reconcile(want [][]string) error {
 		if name != at.chain {
 			here = nil
 		}
-		if stands(c, here, at.before) {
+		if intact(c, here, at.before) {
 			continue
 		}
-		if err := t.place(name, c, here, at.before); err != nil {
+		if err := t.insert(name, c, here, at.before); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// stands reports whether the chain holds exactly the wanted rules of ours, each
+// intact reports whether the chain holds exactly the wanted rules of ours, each
 // before what would drop their packets.
-func stands(c chain, want [][]string, before int) bool {
+func intact(c chain, want [][]string, before int) bool {
 	var ours []string
 	foreign := 0
 	for _, r := range c.rules {
@@ -162,9 +162,9 @@ func stands(c chain, want [][]string, before int) bool {
 	return slices.EqualFunc(ours, want, func(have string, spec []string) bool { return have == strings.Join(spec, " ") })
 }
 
-// place inserts the wanted rules first and removes the old ones then, so that
+// insert puts in the wanted rules first and removes the old ones then, so that
 // no packet meets a gap.
-func (t *table) place(name string, c chain, want [][]string, before int) error {
+func (t *table) insert(name string, c chain, want [][]string, before int) error {
 	var old []int // positions of our rules, from 1
 	position, foreign := 1, 0
 	for i, r := range c.rules {
@@ -187,8 +187,8 @@ func (t *table) place(name string, c chain, want [][]string, before int) error {
 			at += len(want)
 		}
 		// By number: another line of the same words may be the new one.
-		line, err := t.ipt.ListById("filter", name, at)
-		if err == nil && !parseRule(line, split(line)[2:]).ours {
+		lines, err := t.ipt.List("filter", name)
+		if now := parseChain(lines).rules; err == nil && (at > len(now) || !now[at-1].ours) {
 			err = errors.New("the rules changed meanwhile")
 		}
 		if err == nil {

@@ -41,3 +41,16 @@ func FuzzChainsAreWalkedToAnEnd(f *testing.F) {
 		}
 	})
 }
+
+// Where a machine has no /etc/protocols, listings have numbers.
+func TestProtocolsAreKnownByNameAndNumber(t *testing.T) {
+	dns := Listener{"udp", netip.MustParseAddrPort("192.0.2.1:53")}
+	for text, want := range map[string]struct{ tcp, udp fit }{
+		"tcp": {always, never}, "6": {always, never}, "udp": {never, always}, "17": {never, always},
+		"all": {always, always}, "0": {always, always}, "icmp": {never, never}, "1": {never, never},
+	} {
+		if tcp, udp := web.protocol(text), dns.protocol(text); tcp != want.tcp || udp != want.udp {
+			t.Errorf("%s fits tcp %v and udp %v, want %v and %v", text, tcp, udp, want.tcp, want.udp)
+		}
+	}
+}

@@ -22,8 +22,8 @@ import (
 // again is how often Run looks whether all is as it was left.
 const again = 15 * time.Second
 
-// Carrier is who carries farms in the packet filter.
-type Carrier interface {
+// KernelFarms are the farms the packet filter carries.
+type KernelFarms interface {
 	// Objects lists what of it is in the kernel, Clean removes that.
 	Objects(ctx context.Context) ([]ctl.KernelObject, error)
 	Clean(ctx context.Context) error
@@ -131,7 +131,7 @@ func (h *Host) prepare() {
 // Warnings are what may keep packets of a farm from passing, which those of dsr
 // do not meet. Whether they do depends on rules others wrote.
 func (h *Host) Warnings(f *farm.Farm) []string {
-	if f.L4 == nil || f.L4.NAT == farm.NATDirect {
+	if !f.Filtered() {
 		return nil
 	}
 	h.mu.Lock()

@@ -30,16 +30,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-// carrier has a table until it is cleaned, and notes backends whose connections
+// fakeFilter has a table until it is cleaned, and notes backends whose connections
 // are ended.
-type carrier struct {
+type fakeFilter struct {
 	cleaned bool
 
 	mu    sync.Mutex
 	ended []uint32 // of the first ten
 }
 
-func (c *carrier) Flushing(_ context.Context, meant func(backend uint32) bool) {
+func (c *fakeFilter) Flushing(_ context.Context, meant func(backend uint32) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for id := range uint32(10) {
@@ -50,22 +50,22 @@ func (c *carrier) Flushing(_ context.Context, meant func(backend uint32) bool) {
 }
 
 // said are the backends that were said to be ended until now.
-func (c *carrier) said() []uint32 {
+func (c *fakeFilter) said() []uint32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.ended)
 }
 
-func (c *carrier) Objects(context.Context) ([]ctl.KernelObject, error) {
+func (c *fakeFilter) Objects(context.Context) ([]ctl.KernelObject, error) {
 	if c.cleaned {
 		return nil, nil
 	}
 	return []ctl.KernelObject{{Kind: "table", Name: "inet sluice"}}, nil
 }
-func (c *carrier) Clean(context.Context) error { c.cleaned = true; return nil }
+func (c *fakeFilter) Clean(context.Context) error { c.cleaned = true; return nil }
 
 // denied may not look at the packet filter.
-type denied struct{ carrier }
+type denied struct{ fakeFilter }
 
 func (*denied) Objects(context.Context) ([]ctl.KernelObject, error) {
 	return nil, fmt.Errorf("packet filter: %w", nft.ErrNotPermitted)
@@ -74,7 +74,7 @@ func (*denied) Objects(context.Context) ([]ctl.KernelObject, error) {
 func TestAnOrdinaryUserIsToldOnceThatRootIsNeeded(t *testing.T) {
 	h, c := host.New(nil, quiet), &denied{}
 	defer h.Close()
-	for name, ask := range map[string]func(context.Context, host.Carrier) ([]ctl.KernelObject, error){"list": h.Objects, "clean": h.Clean} {
+	for name, ask := range map[string]func(context.Context, host.KernelFarms) ([]ctl.KernelObject, error){"list": h.Objects, "clean": h.Clean} {
 		if list, err := ask(t.Context(), c); len(list) != 0 || err == nil || err.Error() != "packet filter: "+nft.ErrNotPermitted.Error() {
 			t.Errorf("%s: %v, %v", name, list, err)
 		}
@@ -137,7 +137,7 @@ func state(t *testing.T) string {
 }
 
 // ask serves the host as netd does and returns mgmt's end.
-func ask(t *testing.T, h *host.Host, c host.Carrier) *ctl.Client {
+func ask(t *testing.T, h *host.Host, c host.KernelFarms) *ctl.Client {
 	t.Helper()
 	return ctltest.Client(t, ctltest.Serve(t, ctltest.Self(), h.Parts(c)))
 }
@@ -168,7 +168,7 @@ func TestEverythingSetIsListedAndRemoved(t *testing.T) {
 			t.Errorf("problems %v", p)
 		}
 	}
-	c := &carrier{}
+	c := &fakeFilter{}
 	netd := ask(t, h, c)
 	list, err := netd.SystemObjects(t.Context())
 	if want := []string{"address", "connections", "firewall", "route", "sysctl", "table"}; err != nil || !slices.Equal(kinds(list), want) {
@@ -229,7 +229,7 @@ func TestConnectionsOfBackendsAreListedAndFlushed(t *testing.T) {
 	}
 	h := host.New(machine(t), quiet)
 	defer h.Close()
-	farms := &carrier{}
+	farms := &fakeFilter{}
 	netd := ask(t, h, farms)
 	page, err := netd.Connections(t.Context(), nil, 100)
 	if err != nil || page.Total != 2 || len(page.Entries) != 2 {
@@ -281,7 +281,7 @@ func TestFirewallThatCannotBeOpenedIsAWarningOfTheFarm(t *testing.T) {
 	if w := h.Warnings(&direct); len(w) != 0 {
 		t.Errorf("warnings of dsr %q", w)
 	}
-	list, err := h.Objects(t.Context(), &carrier{})
+	list, err := h.Objects(t.Context(), &fakeFilter{})
 	if err != nil || !slices.Contains(kinds(list), "warning") {
 		t.Errorf("%v, %v", list, err)
 	}
@@ -297,7 +297,7 @@ func TestFirewallsThatKeepClientsAwayAreTold(t *testing.T) {
 	}
 	h := host.New(machine(t), quiet)
 	defer h.Close()
-	c := ask(t, h, &carrier{})
+	c := ask(t, h, &fakeFilter{})
 	farms := ctl.FarmKeys{3: {"tcp/192.0.2.1:8080", "udp/192.0.2.1:8080"}, 4: {"tcp/192.0.2.1:22"}, 5: {"tcp/[2001:db8::1]:8080"}}
 	for range 9000 { // more than one message holds
 		farms[4] = append(farms[4], "tcp/192.0.2.1:22")

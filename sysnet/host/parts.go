@@ -14,7 +14,7 @@ import (
 )
 
 // Parts are the operations answered for mgmt; c carries the farms.
-func (h *Host) Parts(c Carrier) ctl.Parts {
+func (h *Host) Parts(c KernelFarms) ctl.Parts {
 	return ctl.Parts{
 		ctl.OpConnections:      ctl.About(h.connections),
 		ctl.OpFlushConnections: ctl.About(func(ctx context.Context, q ctl.BackendConnections) (int, error) { return h.flush(ctx, q, c) }),
@@ -58,7 +58,7 @@ func (h *Host) connections(ctx context.Context, q ctl.BackendConnections) (page 
 	return page, nil
 }
 
-func (h *Host) flush(ctx context.Context, q ctl.BackendConnections, c Carrier) (int, error) {
+func (h *Host) flush(ctx context.Context, q ctl.BackendConnections, c KernelFarms) (int, error) {
 	if _, err := filter(q); err != nil {
 		return 0, err
 	}
@@ -69,7 +69,7 @@ func (h *Host) flush(ctx context.Context, q ctl.BackendConnections, c Carrier) (
 	return conntrack.FlushOnly(ctx, func(id uint32) bool { return slices.Contains(q.Backends, id) })
 }
 
-// Kinds of what is listed beside what the carrier names.
+// Kinds of what is listed besides what the carrier names.
 const (
 	kindSysctl      = "sysctl"
 	kindFirewall    = "firewall"
@@ -81,7 +81,7 @@ const (
 
 // Objects lists everything of ours in the kernel, and what is not as farms need
 // it.
-func (h *Host) Objects(ctx context.Context, c Carrier) ([]ctl.KernelObject, error) {
+func (h *Host) Objects(ctx context.Context, c KernelFarms) ([]ctl.KernelObject, error) {
 	list, err := c.Objects(ctx)
 	if errors.Is(err, nft.ErrNotPermitted) { // an ordinary user's netd: nothing is ours, nothing else may be asked
 		return nil, err
@@ -143,7 +143,7 @@ func (h *Host) tracked(ctx context.Context) (*ctl.KernelObject, error) {
 
 // Clean removes everything of ours from the kernel and lists what is gone. It
 // goes on after an error, which names all that could not be removed.
-func (h *Host) Clean(ctx context.Context, c Carrier) ([]ctl.KernelObject, error) {
+func (h *Host) Clean(ctx context.Context, c KernelFarms) ([]ctl.KernelObject, error) {
 	before, err := h.Objects(ctx, c)
 	if errors.Is(err, nft.ErrNotPermitted) {
 		return nil, err

@@ -24,28 +24,28 @@ func (n *Namespace) Feed(input, name string, args ...string) string {
 	return out
 }
 
-// Try is Feed for commands that may fail; the error holds what they complained.
+// Try is Feed for commands that may fail; the error holds what they wrote to standard error.
 func (n *Namespace) Try(input, name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
-	var out, complaint strings.Builder
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &out, &complaint
+	var out, stderr strings.Builder
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &out, &stderr
 	var err error
 	n.Do(func() { err = cmd.Start() })
 	if err == nil {
 		err = cmd.Wait()
 	}
 	if err != nil {
-		err = &failure{err, complaint.String()}
+		err = &failure{err, stderr.String()}
 	}
 	return out.String(), err
 }
 
 type failure struct {
-	err       error
-	complaint string
+	err    error
+	stderr string
 }
 
-func (f *failure) Error() string { return f.err.Error() + ": " + strings.TrimSpace(f.complaint) }
+func (f *failure) Error() string { return f.err.Error() + ": " + strings.TrimSpace(f.stderr) }
 func (f *failure) Unwrap() error { return f.err }
 
 // Start starts a command inside. It ends with the namespace at the latest, even

@@ -60,7 +60,7 @@ func find(name string) string {
 }
 
 // Apply makes what is there of ours equal to the script, for IPv4 or IPv6.
-// Refusals are an *Error.
+// Rejections are an *Error.
 func (r *Runner) Apply(ctx context.Context, six bool, s *Script) error {
 	family := 0
 	if six {
@@ -117,8 +117,8 @@ func (r *Runner) Counted(ctx context.Context, six bool, table string) ([]Count, 
 // failedLine finds the number in "iptables-restore: line 12 failed" and its like.
 var failedLine = regexp.MustCompile(`(?i)line:? ([0-9]{1,9})`)
 
-func lineOf(complaint string) int {
-	m := failedLine.FindStringSubmatch(complaint)
+func lineOf(stderr string) int {
+	m := failedLine.FindStringSubmatch(stderr)
 	if m == nil {
 		return 0
 	}
@@ -128,8 +128,8 @@ func lineOf(complaint string) int {
 
 const (
 	runTime = 20 * time.Second
-	// maxComplaint bounds what is told of a failure, in bytes.
-	maxComplaint = 500
+	// maxReason bounds what is told of a failure, in bytes.
+	maxReason = 500
 )
 
 // run runs a program and returns what it prints.
@@ -138,21 +138,21 @@ func run(ctx context.Context, path, input string, args ...string) (string, error
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Env, cmd.Dir, cmd.Stdin = []string{"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"}, "/", strings.NewReader(input)
-	var out, complaint bytes.Buffer
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &complaint, time.Second
+	var out, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &stderr, time.Second
 	// The signal comes with the end of the thread that started the program.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := cmd.Run(); err != nil {
-		text := strings.Join(strings.Fields(complaint.String()), " ")
+		text := strings.Join(strings.Fields(stderr.String()), " ")
 		switch {
 		case text == "":
 			text = err.Error()
 		case strings.Contains(text, "could not insert"):
 			text = "the kernel's iptables are not loaded; have them loaded before sluice starts: modprobe -a iptable_nat iptable_filter iptable_mangle iptable_raw, for IPv6 those of ip6table_ (" + text + ")"
 		}
-		return "", &Error{Reason: fmt.Sprintf("%.*s", maxComplaint, text)}
+		return "", &Error{Reason: fmt.Sprintf("%.*s", maxReason, text)}
 	}
 	return out.String(), nil
 }

@@ -50,8 +50,21 @@ COMMIT
 	if got := in.text.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if at := lineOf("iptables-restore: line 7 failed"); in.owner(at) != 1 {
-		t.Errorf("line %d is of owner %d", at, in.owner(at))
+	if want := []uint32{0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0}; !slices.Equal(in.owners, want) {
+		t.Errorf("owners are %v, want %v", in.owners, want)
+	}
+	for line, want := range map[int]uint32{-1: 0, 0: 0, 1: 0, 3: 1, 7: 1, 9: 0, 13: 0, 14: 0} {
+		if got := in.owner(line); got != want {
+			t.Errorf("line %d is of owner %d, want %d", line, got, want)
+		}
+	}
+	// One that is there as it should be keeps its place; one that is new comes first.
+	nat.Hooks = append(nat.Hooks, Hook{"OUTPUT", "SLUICE"}, Hook{"POSTROUTING", "SLUICE"})
+	if got := s.input(parseSaved(saved)).text.String(); !strings.Contains(got, "-I POSTROUTING 1 -m comment --comment sluice -j SLUICE\n") || strings.Contains(got, "OUTPUT") || strings.Contains(got, "PREROUTING") {
+		t.Errorf("with another hook:\n%s", got)
+	}
+	if s.Table("nat") != nat || nat.Chain("SLUICE", 9) != nat.Chains[0] || !nat.Has("SLUICE") || nat.Has("SLUICE-F9") || len(s.Tables) != 1 || len(nat.Chains) != 2 {
+		t.Error("what is there was made again")
 	}
 	if n := len((&Script{}).input(parseSaved("*nat\n:FOREIGN - [0:0]\nCOMMIT\n")).owners); n != 0 {
 		t.Errorf("%d lines where nothing is ours", n)
@@ -88,6 +101,11 @@ func TestChainsOfOthersThatAreNamedAlmostLikeOursAreLeftAlone(t *testing.T) {
 	got := (&Script{}).input(parseSaved(text)).text.String()
 	if want := "*nat\n:SLUICE-F1 - [0:0]\n-X SLUICE-F1\nCOMMIT\n"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	for line, want := range map[string]bool{"-A SLUICE": true, "-A SLUICE-F1 -j ACCEPT": true, "-A OUTPUT " + hook("SLUICE"): true, "-A": false, "": false, ":SLUICE -": false, "-A SLUICE-": true} {
+		if ownLine(line) != want {
+			t.Errorf("%q is ours: %v", line, !want)
+		}
 	}
 	for line := range strings.SplitSeq(text, "\n") {
 		if ownLine(line) {

@@ -10,7 +10,7 @@
 // not know is asked for there, by ARP or neighbour solicitation. Whatever the
 // kernel announces about links, addresses, routes and neighbours makes it look
 // again. Readers learn by Changed that something is different and read all of
-// it by Places: nothing is lost when they are slow.
+// it by NextHops: nothing is lost when they are slow.
 //
 // # What keeps entries fresh
 //

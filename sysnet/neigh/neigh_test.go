@@ -39,10 +39,10 @@ func want(w *neigh.Watcher, addrs ...string) {
 
 // await waits, by the watcher's own word, until the address is at a place that
 // fits.
-func await(t *testing.T, w *neigh.Watcher, addr string, limit time.Duration, fits func(neigh.Place) bool) neigh.Place {
+func await(t *testing.T, w *neigh.Watcher, addr string, limit time.Duration, fits func(neigh.NextHop) bool) neigh.NextHop {
 	t.Helper()
 	for deadline := time.After(limit); ; {
-		p, known := w.Places()[netip.MustParseAddr(addr)]
+		p, known := w.NextHops()[netip.MustParseAddr(addr)]
 		if known && fits(p) {
 			return p
 		}
@@ -54,12 +54,12 @@ func await(t *testing.T, w *neigh.Watcher, addr string, limit time.Duration, fit
 	}
 }
 
-func at(mac string) func(neigh.Place) bool {
-	return func(p neigh.Place) bool { return p.Problem == "" && p.MAC.String() == mac }
+func at(mac string) func(neigh.NextHop) bool {
+	return func(p neigh.NextHop) bool { return p.Problem == "" && p.MAC.String() == mac }
 }
 
-func problem(part string) func(neigh.Place) bool {
-	return func(p neigh.Place) bool { return strings.Contains(p.Problem, part) && p.MAC == neigh.MAC{} }
+func problem(part string) func(neigh.NextHop) bool {
+	return func(p neigh.NextHop) bool { return strings.Contains(p.Problem, part) && p.MAC == neigh.MAC{} }
 }
 
 const serverMAC = "02:00:00:00:00:10"
@@ -87,7 +87,7 @@ func TestBackendsOnTheLinkAreFound(t *testing.T) {
 		}
 	}
 	want(w, "192.0.2.10")
-	sysnettest.Eventually(t, func() (string, bool) { return fmt.Sprint(w.Places()), len(w.Places()) == 1 })
+	sysnettest.Eventually(t, func() (string, bool) { return fmt.Sprint(w.NextHops()), len(w.NextHops()) == 1 })
 }
 
 func TestBackendsBehindAGatewayAreAtItsMAC(t *testing.T) {
@@ -113,7 +113,11 @@ func TestProblemsAreNamed(t *testing.T) {
 	}
 	server(t)
 	sysnettest.IP(t, "route add unreachable 198.51.100.0/24")
-	w := watch(t, "192.0.2.77", "203.0.113.1", "192.0.2.1", "127.0.0.2", "198.51.100.1", "192.0.2.255")
+	sysnettest.IP(t, "route add 198.18.0.0/24 dev lo")
+	sysnettest.IP(t, "route add 198.19.0.0/24 via 192.0.2.78")
+	w := watch(t, "192.0.2.77", "203.0.113.1", "192.0.2.1", "127.0.0.2", "198.51.100.1", "192.0.2.255", "198.18.0.1", "198.19.0.1")
+	await(t, w, "198.18.0.1", 10*time.Second, problem("interface lo has no MAC addresses"))
+	await(t, w, "198.19.0.1", 10*time.Second, problem("the gateway 192.0.2.78 gives no answer to ARP or neighbour solicitation on v0"))
 	await(t, w, "192.0.2.77", 10*time.Second, problem("no answer to ARP"))
 	await(t, w, "203.0.113.1", 10*time.Second, problem("no route"))
 	await(t, w, "192.0.2.1", 10*time.Second, problem("of this machine"))
@@ -183,7 +187,7 @@ func TestEntriesInUseAreKeptFresh(t *testing.T) {
 	// Another card, and nothing else than the watcher's own questions to notice.
 	const other = "02:00:00:00:00:30"
 	sysnettest.IP(t, "-n "+peer+" link set v1 address "+other)
-	if p := await(t, w, "192.0.2.10", 40*time.Second, func(p neigh.Place) bool { return p.MAC.String() != serverMAC }); p.MAC.String() != other {
+	if p := await(t, w, "192.0.2.10", 40*time.Second, func(p neigh.NextHop) bool { return p.MAC.String() != serverMAC }); p.MAC.String() != other {
 		t.Errorf("on the way to the other card: %v", p)
 	}
 }

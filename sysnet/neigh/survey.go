@@ -61,9 +61,9 @@ func whole[T any](ask func() ([]T, error)) (all []T, err error) {
 }
 
 // route asks the kernel which way packets to the address go, and reads all of
-// a Place but the MAC.
-func (w *Watcher) route(s *survey, a netip.Addr) Place {
-	p := Place{Addr: a}
+// a NextHop but the MAC.
+func (w *Watcher) route(s *survey, a netip.Addr) NextHop {
+	p := NextHop{Addr: a}
 	routes, err := w.kernel.RouteGet(a.AsSlice())
 	if err != nil || len(routes) == 0 {
 		p.Problem = "no route leads there"

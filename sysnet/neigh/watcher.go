@@ -25,7 +25,7 @@ const (
 	leastPause = 20 * time.Millisecond
 )
 
-// Watcher follows the places of addresses. Make one with Watch. Any goroutine
+// Watcher follows the next hops of addresses. Make one with Watch. Any goroutine
 // may call its methods.
 type Watcher struct {
 	log     *slog.Logger
@@ -36,9 +36,9 @@ type Watcher struct {
 	stop    chan struct{}
 	done    chan struct{}
 
-	mu     sync.Mutex
-	want   []netip.Addr
-	places map[netip.Addr]Place
+	mu   sync.Mutex
+	want []netip.Addr
+	hops map[netip.Addr]NextHop
 
 	// What follows belongs to the goroutine.
 	lost  map[netip.Addr]time.Time // since when a known MAC is in doubt
@@ -61,7 +61,7 @@ func Watch(log *slog.Logger) (*Watcher, error) {
 		log: log, kernel: kernel, events: e,
 		changed: make(chan struct{}, 1), wanted: make(chan struct{}, 1),
 		stop: make(chan struct{}), done: make(chan struct{}),
-		places: map[netip.Addr]Place{}, lost: map[netip.Addr]time.Time{}, asked: map[netip.Addr]time.Time{},
+		hops: map[netip.Addr]NextHop{}, lost: map[netip.Addr]time.Time{}, asked: map[netip.Addr]time.Time{},
 	}
 	go w.run()
 	return w, nil
@@ -74,7 +74,7 @@ func (w *Watcher) Close() {
 }
 
 // Want replaces the set of addresses that are watched. It returns at once;
-// Changed tells when the places of new ones are known.
+// Changed tells when the next hops of new ones are known.
 func (w *Watcher) Want(addrs []netip.Addr) {
 	set := slices.Clone(addrs)
 	slices.SortFunc(set, netip.Addr.Compare)
@@ -88,16 +88,16 @@ func (w *Watcher) Want(addrs []netip.Addr) {
 	}
 }
 
-// Changed gets a value when Places answers otherwise than before; several
+// Changed gets a value when NextHops answers otherwise than before; several
 // changes may count as one.
 func (w *Watcher) Changed() <-chan struct{} { return w.changed }
 
-// Places returns what is known now: an entry for each address that is watched,
+// NextHops returns what is known now: an entry for each address that is watched,
 // except for those that were added a moment ago. The caller owns the map.
-func (w *Watcher) Places() map[netip.Addr]Place {
+func (w *Watcher) NextHops() map[netip.Addr]NextHop {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return maps.Clone(w.places)
+	return maps.Clone(w.hops)
 }
 
 func tell(c chan struct{}) {
@@ -132,11 +132,11 @@ func (w *Watcher) run() {
 	}
 }
 
-// look finds the places of all addresses and returns when to look again at the
+// look finds the next hops of all addresses and returns when to look again at the
 // latest.
 func (w *Watcher) look(now time.Time) time.Duration {
 	w.mu.Lock()
-	want, old := w.want, w.places
+	want, old := w.want, w.hops
 	w.mu.Unlock()
 	if len(want) == 0 && len(old) == 0 {
 		return time.Hour
@@ -147,20 +147,20 @@ func (w *Watcher) look(now time.Time) time.Duration {
 		return retryInterval
 	}
 	next := refreshInterval
-	places := make(map[netip.Addr]Place, len(want))
+	hops := make(map[netip.Addr]NextHop, len(want))
 	for _, a := range want {
 		p, sure := w.find(s, a, old[a], now)
-		places[a] = p
+		hops[a] = p
 		if !sure {
 			next = retryInterval
 		}
 	}
-	w.forget(places, now)
-	if maps.Equal(places, old) {
+	w.forget(hops, now)
+	if maps.Equal(hops, old) {
 		return next
 	}
 	w.mu.Lock()
-	w.places = places
+	w.hops = hops
 	w.mu.Unlock()
 	tell(w.changed)
 	return next
@@ -168,7 +168,7 @@ func (w *Watcher) look(now time.Time) time.Duration {
 
 // find says where the address is. sure is false when the kernel does not know
 // or trust the MAC at present.
-func (w *Watcher) find(s *survey, a netip.Addr, old Place, now time.Time) (p Place, sure bool) {
+func (w *Watcher) find(s *survey, a netip.Addr, old NextHop, now time.Time) (p NextHop, sure bool) {
 	p = w.route(s, a)
 	if p.Problem != "" {
 		return p, false
@@ -204,7 +204,7 @@ func (w *Watcher) find(s *survey, a netip.Addr, old Place, now time.Time) (p Pla
 
 // use tells the kernel that the next hop is used, not too often: it looks for
 // whom it does not know, and probes whom it no longer trusts.
-func (w *Watcher) use(p Place, now time.Time, valid bool) {
+func (w *Watcher) use(p NextHop, now time.Time, valid bool) {
 	pause := retryInterval - leastPause
 	if valid {
 		pause = refreshInterval - leastPause
@@ -226,7 +226,7 @@ func (w *Watcher) use(p Place, now time.Time, valid bool) {
 }
 
 // forget drops what is remembered of addresses nobody wants any more.
-func (w *Watcher) forget(places map[netip.Addr]Place, now time.Time) {
-	maps.DeleteFunc(w.lost, func(a netip.Addr, _ time.Time) bool { _, watched := places[a]; return !watched })
+func (w *Watcher) forget(hops map[netip.Addr]NextHop, now time.Time) {
+	maps.DeleteFunc(w.lost, func(a netip.Addr, _ time.Time) bool { _, watched := hops[a]; return !watched })
 	maps.DeleteFunc(w.asked, func(_ netip.Addr, at time.Time) bool { return now.Sub(at) > 2*refreshInterval })
 }

@@ -99,15 +99,9 @@ func talk(kind, flags uint16, family byte, attributes []byte, each func(body []b
 	}
 	b = make([]byte, 64<<10)
 	for {
-		n, from, err := unix.Recvfrom(fd, b, 0)
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
+		n, err := receive(fd, b)
 		if err != nil {
-			return os.NewSyscallError("recvfrom", err)
-		}
-		if a, is := from.(*unix.SockaddrNetlink); !is || a.Pid != 0 {
-			continue
+			return err
 		}
 		if ended, err := messages(b[:n], each); ended || err != nil {
 			return err

@@ -42,33 +42,33 @@ func (e *Error) Error() string {
 // Unwrap returns the sentinel, if one fits.
 func (e *Error) Unwrap() error { return e.cause }
 
-// place finds "FILE:LINE:FIRST-LAST: Error: REASON".
-var place = regexp.MustCompile(`^[^:\n]*:([0-9]{1,9}):[0-9]+-[0-9]+: Error: (.*)$`)
+// located finds "FILE:LINE:FIRST-LAST: Error: REASON".
+var located = regexp.MustCompile(`^[^:\n]*:([0-9]{1,9}):[0-9]+-[0-9]+: Error: (.*)$`)
 
 // maxShown bounds a line quoted in an error, in bytes.
 const maxShown = 160
 
-// complaint is what nft says of a line; 0 when it names none.
-type complaint struct {
+// problem is what nft says of a line; 0 when it names none.
+type problem struct {
 	line   int
 	reason string
 }
 
-// complaints reads what nft wrote to its standard error: those that have a
-// place, else the first line that says something.
-func complaints(output string) (all []complaint) {
-	var other complaint
+// problems reads what nft wrote to its standard error: those that have a
+// position, else the first line that says something.
+func problems(output string) (all []problem) {
+	var other problem
 	for text := range strings.SplitSeq(output, "\n") {
 		text = strings.TrimSpace(text)
-		if m := place.FindStringSubmatch(text); m != nil {
+		if m := located.FindStringSubmatch(text); m != nil {
 			line, _ := strconv.Atoi(m[1]) // nine digits at most
-			all = append(all, complaint{line, short(m[2])})
+			all = append(all, problem{line, short(m[2])})
 		} else if other.reason == "" && text != "" {
 			other.reason = short(strings.TrimPrefix(text, "Error: "))
 		}
 	}
 	if len(all) == 0 {
-		all = []complaint{other}
+		all = []problem{other}
 	}
 	return all
 }
@@ -82,7 +82,7 @@ func short(s string) string {
 
 // failure makes an Error of what nft wrote.
 func failure(output string, b *Batch) *Error {
-	all := complaints(output)
+	all := problems(output)
 	e := all[0].error(b)
 	for _, c := range all {
 		if one := c.error(b); one.Owner != 0 && e.Refused[one.Owner] == "" {
@@ -104,8 +104,8 @@ func failure(output string, b *Batch) *Error {
 	return e
 }
 
-// error is the complaint about a batch as an Error.
-func (c complaint) error(b *Batch) *Error {
+// error is the problem of a batch as an Error.
+func (c problem) error(b *Batch) *Error {
 	e := &Error{Reason: c.reason}
 	if e.Reason == "" {
 		e.Reason = "nft failed without a word"

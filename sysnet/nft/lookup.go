@@ -36,18 +36,11 @@ func Lookup(id ID, key []byte) (value []byte, ok bool, err error) {
 		return nil, false, os.NewSyscallError("sendto", err)
 	}
 	b := make([]byte, 4096)
-	for {
-		n, from, err := unix.Recvfrom(fd, b, 0)
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
-		if err != nil {
-			return nil, false, os.NewSyscallError("recvfrom", err)
-		}
-		if a, is := from.(*unix.SockaddrNetlink); is && a.Pid == 0 {
-			return lookupAnswer(b[:n])
-		}
+	n, err := receive(fd, b)
+	if err != nil {
+		return nil, false, err
 	}
+	return lookupAnswer(b[:n])
 }
 
 // dial opens a socket to the packet filter that waits a second for answers.
@@ -62,6 +55,26 @@ func dial() (fd int, err error) {
 		return -1, os.NewSyscallError("setsockopt", err)
 	}
 	return fd, nil
+}
+
+// receive waits for the next message of the kernel.
+func receive(fd int, b []byte) (n int, err error) {
+	for {
+		n, from, err := unix.Recvfrom(fd, b, 0)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return 0, os.NewSyscallError("recvfrom", err)
+		case fromKernel(from):
+			return n, nil
+		}
+	}
+}
+
+// fromKernel tells the kernel's messages: any process may send to a socket.
+func fromKernel(from unix.Sockaddr) bool {
+	a, is := from.(*unix.SockaddrNetlink)
+	return is && a.Pid == 0
 }
 
 // lookupRequest asks for one element:

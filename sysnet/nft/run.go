@@ -22,13 +22,13 @@ const (
 	// maxListing bounds what nft may print, in bytes: a full persistence map
 	// takes about 30 MiB.
 	maxListing = 128 << 20
-	// maxComplaint bounds what it may say when it fails: some 200 bytes for each
+	// maxErrors bounds what it may say when it fails: some 200 bytes for each
 	// line that is refused.
-	maxComplaint = 4 << 20
+	maxErrors = 4 << 20
 )
 
-// places are where distributions keep nft.
-var places = []string{"/usr/sbin/nft", "/sbin/nft", "/usr/bin/nft", "/usr/local/sbin/nft"}
+// paths are where distributions keep nft.
+var paths = []string{"/usr/sbin/nft", "/sbin/nft", "/usr/bin/nft", "/usr/local/sbin/nft"}
 
 // Runner runs nft; make it with Find. It may be used from any goroutine; two
 // transactions at one time are the caller's to avoid.
@@ -42,12 +42,12 @@ func (r *Runner) Applied() uint32 { return r.applied.Load() }
 
 // Find looks for the program; ErrMissing when there is none.
 func Find() (*Runner, error) {
-	for _, path := range places {
+	for _, path := range paths {
 		if p, err := exec.LookPath(path); err == nil {
 			return &Runner{path: p}, nil
 		}
 	}
-	return nil, fmt.Errorf("%w (looked for %s)", ErrMissing, strings.Join(places, ", "))
+	return nil, fmt.Errorf("%w (looked for %s)", ErrMissing, strings.Join(paths, ", "))
 }
 
 // Check reports whether rules can be changed here: nil, ErrUnsupported,
@@ -60,7 +60,7 @@ func (r *Runner) Check(ctx context.Context) error {
 	return r.Apply(ctx, probe)
 }
 
-// Apply makes the kernel take the batch, completely or not at all. Refusals
+// Apply makes the kernel take the batch, completely or not at all. Rejections
 // are an *Error.
 func (r *Runner) Apply(ctx context.Context, b *Batch) error {
 	if b.Empty() {
@@ -92,8 +92,8 @@ func (r *Runner) run(ctx context.Context, limit time.Duration, b *Batch, args ..
 	if b != nil {
 		cmd.Stdin = strings.NewReader(b.Text())
 	}
-	out, complaints := &bounded{limit: maxListing}, &bounded{limit: maxComplaint, cut: true}
-	cmd.Stdout, cmd.Stderr = out, complaints
+	out, stderr := &bounded{limit: maxListing}, &bounded{limit: maxErrors, cut: true}
+	cmd.Stdout, cmd.Stderr = out, stderr
 	cmd.WaitDelay = time.Second
 	// The signal comes with the end of the thread that started the program, so
 	// the thread has to stay.
@@ -108,9 +108,7 @@ func (r *Runner) run(ctx context.Context, limit time.Duration, b *Batch, args ..
 	case ctx.Err() != nil:
 		return nil, &Error{Reason: fmt.Sprintf("nft took longer than %v, or was not waited for", limit), cause: ctx.Err()}
 	case errors.As(err, &exit) && exit.Exited():
-		return nil, failure(complaints.kept.String(), b)
-	case errors.Is(err, errLong):
-		return nil, &Error{Reason: err.Error(), cause: err}
+		return nil, failure(stderr.kept.String(), b)
 	}
 	return nil, &Error{Reason: err.Error(), cause: err}
 }

@@ -1,8 +1,13 @@
 package route_test
 
 import (
+	"errors"
+	"maps"
+	"runtime"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/sluicelb/sluice/sysnet/route"
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
@@ -37,7 +42,20 @@ func TestMarkedPacketsAreLocalWhileWanted(t *testing.T) {
 	if got := sysnettest.IP(t, "route get 2001:db8::7 mark 0x5d000001"); !strings.HasPrefix(got, "local 2001:db8::7 ") {
 		t.Errorf("with the mark: %s", got)
 	}
-	if l, err := route.List(); err != nil || len(l) != 4 {
+	for _, family := range []string{"-4", "-6"} {
+		if got := sysnettest.IP(t, family+" rule show"); !strings.Contains(got, "5190:\tfrom all fwmark 0x5d000001 lookup 23901\n") { // and no other mark
+			t.Errorf("rules: %s", got)
+		}
+	}
+	const rule, table = "packets with mark 0x5d000001 are looked up in table 23901", "all addresses are local"
+	want := map[route.Object]bool{{Name: "rule 5190 IPv4", Detail: rule}: true, {Name: "rule 5190 IPv6", Detail: rule}: true,
+		{Name: "table 23901 IPv4", Detail: table}: true, {Name: "table 23901 IPv6", Detail: table}: true}
+	l, err := route.List()
+	listed := map[route.Object]bool{}
+	for _, o := range l {
+		listed[o] = true
+	}
+	if err != nil || len(l) != 4 || !maps.Equal(listed, want) {
 		t.Errorf("listed %v, %v", l, err)
 	}
 	if err := route.Keep(true, false); err != nil {
@@ -53,5 +71,87 @@ func TestMarkedPacketsAreLocalWhileWanted(t *testing.T) {
 	}
 	if after := all(t); after != before {
 		t.Errorf("before:\n%s\nafter:\n%s", before, after)
+	}
+}
+
+// powerless runs f as somebody who may not change networks.
+func powerless(t *testing.T, f func() error) (err error) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // and never unlocked: the thread ends with what it has lost
+		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+		var none [2]unix.CapUserData
+		if err = unix.Capset(&header, &none[0]); err == nil {
+			err = f()
+		}
+	}()
+	<-done
+	return err
+}
+
+// A rule or route that cannot be set or removed is told, wherever that fails.
+func TestWhatIsNotPermittedIsTold(t *testing.T) {
+	if !sysnettest.Inside(t) {
+		return
+	}
+	keep := func(v4, v6 bool) func() error { return func() error { return route.Keep(v4, v6) } }
+	denied := func(when string, v4, v6 bool) {
+		t.Helper()
+		if err := powerless(t, keep(v4, v6)); !errors.Is(err, unix.EPERM) || !strings.HasPrefix(err.Error(), "routing answers to clients' addresses: ") {
+			t.Errorf("%s: %v", when, err)
+		}
+	}
+	if err := powerless(t, keep(false, false)); err != nil {
+		t.Errorf("removing nothing: %v", err)
+	}
+	denied("setting both", true, true)
+	if err := route.Keep(true, false); err != nil {
+		t.Fatal(err)
+	}
+	denied("removing rules", false, false)
+	denied("setting the other", true, true)
+	sysnettest.IP(t, "route flush table 23901")
+	denied("setting a route that was removed", true, false)
+	if err := route.Keep(true, false); err != nil {
+		t.Fatal(err)
+	}
+	sysnettest.IP(t, "rule del pref 5190")
+	denied("removing routes", false, false)
+	if l, err := route.List(); err != nil || len(l) != 1 {
+		t.Errorf("listed %v, %v", l, err)
+	}
+	if err := route.Keep(false, false); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := route.List(); err != nil || len(l) != 0 {
+		t.Errorf("listed %v, %v", l, err)
+	}
+}
+
+// Who cannot ask what there is does not take it for nothing.
+func TestWithoutADescriptorNothingIsKnown(t *testing.T) {
+	var before unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	none := before
+	none.Cur = 0
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &none); err != nil {
+		t.Fatal(err)
+	}
+	l, listing := route.List()
+	setting, removing := route.Keep(true, false), route.Keep(false, false)
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{"list": listing, "set": setting, "remove": removing} {
+		if !errors.Is(err, unix.EMFILE) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if len(l) != 0 {
+		t.Errorf("listed %v", l)
 	}
 }

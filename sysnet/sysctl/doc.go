@@ -13,7 +13,7 @@
 //
 // It is a file netd gets from the supervisor, opened: the supervisor alone has
 // the right to open files in the data directory, and a memory file would be
-// gone with it. Two places in the file take turns, each with a checksum, so
+// gone with it. Two slots in the file take turns, each with a checksum, so
 // that a write that was torn leaves the one before. It names the boot and the
 // network namespace it is true of: values of another boot are nobody's to give
 // back. Its owner is the user mgmt runs under, who could change it; that would

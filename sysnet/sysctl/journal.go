@@ -29,24 +29,24 @@ const (
 type journal struct {
 	file   *os.File
 	number uint64
-	place  place
+	scope  scope
 }
 
-// place is where values are true: one boot, one network namespace.
-type place struct {
+// scope is where values are true: one boot, one network namespace.
+type scope struct {
 	Boot      string `json:"boot"`
 	Namespace uint64 `json:"namespace"`
 }
 
 type record struct {
-	Place place  `json:"place"`
+	Scope scope  `json:"place"`
 	Held  []held `json:"held"`
 }
 
 func openJournal(file *os.File) (*journal, []held, error) {
 	j := &journal{file: file}
 	var err error
-	if j.place, err = here(); err != nil {
+	if j.scope, err = here(); err != nil {
 		return nil, nil, err
 	}
 	var latest record
@@ -61,7 +61,7 @@ func openJournal(file *os.File) (*journal, []held, error) {
 			j.number, latest = number, r
 		}
 	}
-	if latest.Place != j.place {
+	if latest.Scope != j.scope {
 		return j, nil, nil // nothing set then is set now
 	}
 	for _, h := range latest.Held {
@@ -107,7 +107,7 @@ func slotSum(head, body []byte) [sha256.Size]byte {
 }
 
 func (j *journal) write(all []held) error {
-	body, err := json.Marshal(record{j.place, all})
+	body, err := json.Marshal(record{j.scope, all})
 	if err != nil {
 		return fmt.Errorf("journal of sysctls: %w", err)
 	}
@@ -133,12 +133,12 @@ func (j *journal) write(all []held) error {
 
 // here names this boot and this network namespace: by its cookie, which is
 // given out once per boot, or by its inode on kernels before 5.14.
-func here() (place, error) {
+func here() (scope, error) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
-		return place{}, fmt.Errorf("journal of sysctls: %w", err)
+		return scope{}, fmt.Errorf("journal of sysctls: %w", err)
 	}
-	p := place{Boot: strings.TrimSpace(string(boot))}
+	p := scope{Boot: strings.TrimSpace(string(boot))}
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
 	if err == nil {
 		defer unix.Close(fd)
@@ -148,7 +148,7 @@ func here() (place, error) {
 	}
 	var st unix.Stat_t
 	if err := unix.Stat("/proc/thread-self/ns/net", &st); err != nil {
-		return place{}, fmt.Errorf("journal of sysctls: network namespace: %w", err)
+		return scope{}, fmt.Errorf("journal of sysctls: network namespace: %w", err)
 	}
 	p.Namespace = st.Ino
 	return p, nil

@@ -2,9 +2,17 @@ package sysctl
 
 import (
 	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func written(t *testing.T, all ...[]held) (*os.File, *journal) {
@@ -43,14 +51,14 @@ func TestTornWriteLeavesTheRecordBefore(t *testing.T) {
 }
 
 func TestRecordOfAnotherBootOrNamespaceIsNotFollowed(t *testing.T) {
-	for _, elsewhere := range []place{{Boot: "another"}, {Namespace: 1 << 62}} {
+	for _, elsewhere := range []scope{{Boot: "another"}, {Namespace: 1 << 62}} {
 		f, j := written(t, forward("0"))
 		if elsewhere.Boot == "" {
-			elsewhere.Boot = j.place.Boot
+			elsewhere.Boot = j.scope.Boot
 		} else {
-			elsewhere.Namespace = j.place.Namespace
+			elsewhere.Namespace = j.scope.Namespace
 		}
-		j.place = elsewhere
+		j.scope = elsewhere
 		if err := j.write(forward("0")); err != nil {
 			t.Fatal(err)
 		}
@@ -68,6 +76,75 @@ func TestJournalCannotNameWhatIsNotOnTheList(t *testing.T) {
 		f, _ := written(t, []held{h})
 		if _, got, err := openJournal(f); err == nil {
 			t.Errorf("taken: %+v", got)
+		}
+	}
+}
+
+func TestSlotsTakeTurnsAndHoldWhatFits(t *testing.T) {
+	f, j := written(t)
+	for _, old := range []string{"1", "2", "3", "4"} { // by a process each
+		var h []held
+		var err error
+		if j, h, err = openJournal(f); err != nil || old != "1" && (len(h) != 1 || h[0].Old != string(old[0]-1)) {
+			t.Fatalf("before %s: %+v, %v", old, h, err)
+		}
+		if err := j.write(forward(old)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fits := forward("4")
+	fits[0].Set = ""
+	room := slotSize - slotHead
+	if b, err := json.Marshal(record{j.scope, fits}); err == nil {
+		fits[0].Set = strings.Repeat("1", room-len(b))
+	}
+	long := slices.Clone(fits)
+	long[0].Set += "1"
+	if err := j.write(long); err == nil || err.Error() != fmt.Sprintf("journal of sysctls: %d bytes are more than it holds", room+1) {
+		t.Errorf("one byte too many: %v", err)
+	}
+	if err := j.write(fits); err != nil {
+		t.Errorf("as many as it holds: %v", err)
+	}
+	b := make([]byte, slotSize)
+	if n, err := f.ReadAt(b, slotSize); n != slotSize { // number 5
+		t.Fatalf("%d bytes, %v", n, err)
+	}
+	if number, r, ok := parseSlot(b); !ok || number != 5 || len(r.Held) != 1 || r.Held[0].Set != fits[0].Set {
+		t.Errorf("read as number %d, %v", number, ok)
+	}
+	if _, _, err := openJournal(f); err == nil { // such a value is none
+		t.Error("a value of thousands of digits is taken")
+	}
+	_ = f.Close()
+	if err := j.write(forward("5")); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("written to a closed file: %v", err)
+	}
+	if _, _, err := openJournal(f); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("read from a closed file: %v", err)
+	}
+}
+
+func TestSlotsThatAreNoneAreNotRead(t *testing.T) {
+	slot := func(number uint64, body string) []byte {
+		b := make([]byte, slotHead)
+		copy(b, slotMagic)
+		binary.LittleEndian.PutUint64(b[8:], number)
+		binary.LittleEndian.PutUint32(b[16:], uint32(len(body)))
+		sum := slotSum(b[8:20], []byte(body))
+		copy(b[20:], sum[:])
+		return append(b, body...)
+	}
+	if number, _, ok := parseSlot(append(slot(7, "{}"), "older"...)); !ok || number != 7 {
+		t.Errorf("a good one: %d, %v", number, ok)
+	}
+	with := func(at int, c byte) []byte { b := slot(7, "{}"); b[at] = c; return b }
+	for name, b := range map[string][]byte{
+		"nothing": nil, "half a head": slot(7, "")[:slotHead-1], "no JSON": slot(7, "{"), "cut": slot(7, "{}")[:slotHead+1],
+		"another magic": with(7, '2'), "another number": with(8, 8), "another length": with(16, 1), "a length beyond": with(18, 1), "another sum": with(51, 0),
+	} {
+		if _, r, ok := parseSlot(b); ok {
+			t.Errorf("%s: read as %+v", name, r)
 		}
 	}
 }
@@ -94,4 +171,21 @@ func FuzzSlot(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestAScopeIsThisBootAndThisNamespace(t *testing.T) {
+	_, j := written(t)
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil || j.scope.Boot == "" || j.scope.Boot != strings.TrimSpace(string(boot)) {
+		t.Errorf("boot %q, %v; want %q", j.scope.Boot, err, boot)
+	}
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	cookie, err := unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_NETNS_COOKIE)
+	if err == nil && j.scope.Namespace != cookie || j.scope.Namespace == 0 {
+		t.Errorf("namespace %d, want %d", j.scope.Namespace, cookie)
+	}
 }

@@ -105,6 +105,20 @@ func IP(t *testing.T, args string) string {
 	return Run(t, "", "ip", strings.Fields(args)...)
 }
 
+// Up brings interfaces up and waits until they carry packets.
+func Up(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		IP(t, "link set "+name+" up")
+	}
+	for _, name := range names {
+		Eventually(t, func() (string, bool) {
+			shown := IP(t, "link show "+name)
+			return shown, strings.Contains(shown, "state UP")
+		})
+	}
+}
+
 // Run runs a program with input on its standard input; what it printed comes
 // back, and a failure ends the test.
 func Run(t *testing.T, input, program string, args ...string) string {

@@ -6,7 +6,7 @@
 // machine's, or goes to a client that knows no such backend. The relay finds the
 // flow the error is about in the maps of the packet filter and sends it on to the
 // backend or the client, with the addresses that one knows. Path MTU discovery,
-// and the refusals of backends, hang on it.
+// and the rejections of backends, hang on it.
 //
 //	sysnet/icmp ──► Run ──► index: farm by address and port, backend by mark
 //	                          └──► sysnet/nft: the flow ──► sysnet/icmp: sent on

@@ -129,7 +129,7 @@ func (x *index) ofFlow(f *farm.Farm, m *icmp.Message, look lookup) (e relayed, f
 	}
 	b := o.backend
 	e.packet = m.Packet()
-	e.place, _ = x.wire.Place(b.Addr.Unmap())
+	e.hop, _ = x.wire.NextHop(b.Addr.Unmap())
 	if f.L4.NAT == farm.NATStateless {
 		src := netip.AddrPortFrom(b.Addr.Unmap(), m.Src.Port())
 		if rules.RewritesPort(f.L4, b) {

@@ -120,17 +120,17 @@ func (b *budget) take(now time.Time) bool {
 // relayed is an error as it is sent on.
 type relayed struct {
 	packet []byte
-	// place is where it is put on the wire; without a MAC it goes where the
+	// hop is where it is put on the wire; without a MAC it goes where the
 	// routes lead.
-	place neigh.Place
+	hop neigh.NextHop
 }
 
 // send sends the error on; who does not get it sends another packet, and another
 // error comes.
 func (e *relayed) send(l *icmp.Listener) {
-	if e.place.MAC == (neigh.MAC{}) {
+	if e.hop.MAC == (neigh.MAC{}) {
 		_ = l.Send(e.packet)
 		return
 	}
-	_ = l.SendTo(e.place.Index, e.place.MAC, e.packet)
+	_ = l.SendTo(e.hop.Index, e.hop.MAC, e.packet)
 }

@@ -19,11 +19,11 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// places are where backends are.
-type places map[netip.Addr]neigh.Place
+// hops are where backends are.
+type hops map[netip.Addr]neigh.NextHop
 
-func (p places) Place(a netip.Addr) (neigh.Place, bool) { place, ok := p[a]; return place, ok }
-func (p places) Devices(netip.Addr) []string            { return []string{"eth0"} }
+func (p hops) NextHop(a netip.Addr) (neigh.NextHop, bool) { hop, ok := p[a]; return hop, ok }
+func (p hops) Devices(netip.Addr) []string                { return []string{"eth0"} }
 
 var (
 	testVIP    = netip.MustParseAddr("192.0.2.200")
@@ -40,7 +40,7 @@ func packets(id uint32, nat farm.NATType, protocol farm.L4Protocol, ports ...far
 }
 
 // onWire is where testServer is.
-var onWire = places{testServer: {Addr: testServer, MAC: neigh.MAC{2, 0, 0, 0, 0, 1}, Interface: "eth0", Index: 3, Own: neigh.MAC{2, 0, 0, 0, 0, 2}}}
+var onWire = hops{testServer: {Addr: testServer, MAC: neigh.MAC{2, 0, 0, 0, 0, 1}, Interface: "eth0", Index: 3, Own: neigh.MAC{2, 0, 0, 0, 0, 2}}}
 
 // following is the index of a relay that follows those farms.
 func following(t *testing.T, farms ...farm.Farm) *index {
@@ -92,11 +92,11 @@ func TestErrorsFindTheMostPreciseFarmOfMany(t *testing.T) {
 		farms = append(farms, packets(uint32(10+i), farm.NATDirect, farm.L4TCP, farm.PortRange{First: port, Last: port}))
 	}
 	farms = append(farms, packets(1, farm.NATDirect, farm.L4TCP, farm.PortRange{First: 1500, Last: 1600}),
-		packets(2, farm.NATDirect, farm.L4All), packets(3, farm.NATDirect, farm.L4UDP, farm.PortRange{First: 1400, Last: 1400}))
+		packets(2, farm.NATDirect, farm.L4All), packets(3, farm.NATDirect, farm.L4UDP, farm.PortRange{First: 1400, Last: 1400}), packets(5, farm.NATDirect, farm.L4TCP))
 	stopped := packets(4, farm.NATDirect, farm.L4TCP, farm.PortRange{First: 1700, Last: 1700})
 	stopped.Stopped = true
 	x := following(t, append(farms, stopped)...)
-	for port, want := range map[uint16][]uint32{1400: {410, 2}, 1550: {1, 2}, 1700: {2}} {
+	for port, want := range map[uint16][]uint32{1400: {410, 5, 2}, 1550: {1, 5, 2}, 1700: {5, 2}} {
 		for n := range want { // the flow is of the n-th that is asked
 			var asked []string
 			_, ok := x.relayed(errorAbout(port), func(id nft.ID, _ []byte) ([]byte, bool, error) {
@@ -139,16 +139,16 @@ func TestErrorsOfFarmsThatAreNotCarriedAreLeftAlone(t *testing.T) {
 	r := New(slog.New(slog.DiscardHandler))
 	flow := func(nft.ID, []byte) ([]byte, bool, error) { return markOf(1001), true, nil }
 	r.Follow([]farm.Farm{f}, nil, onWire)
-	if e, ok := r.farms.Load().relayed(errorAbout(80), flow); !ok || e.place.Index != 3 {
+	if e, ok := r.farms.Load().relayed(errorAbout(80), flow); !ok || e.hop.Index != 3 {
 		t.Errorf("of a farm that is carried: %v, %+v", ok, e)
 	}
 	r.Follow([]farm.Farm{f}, map[uint32]string{1: "refused"}, onWire)
 	if _, ok := r.farms.Load().relayed(errorAbout(80), flow); ok {
 		t.Error("a farm with a problem is asked")
 	}
-	r.Follow([]farm.Farm{f}, nil, places{})
+	r.Follow([]farm.Farm{f}, nil, hops{})
 	if _, ok := r.farms.Load().relayed(errorAbout(80), flow); ok {
-		t.Error("a backend is reached whose place nobody knows")
+		t.Error("a backend is reached whose next hop nobody knows")
 	}
 	r.Follow(nil, nil, nil)
 	if r.wanted() {
@@ -177,8 +177,8 @@ func TestErrorsForBackendsAreAboutWhatTheySent(t *testing.T) {
 			continue
 		}
 		got, _ := icmp.Parse(e.packet)
-		if got.Src.String() != c.want || got.Dst != testClient || got.From != m.From || e.place.Index != 3 {
-			t.Errorf("%s, port %d: about %s to %s, from %s, put on %d", c.nat, c.port, got.Src, got.Dst, got.From, e.place.Index)
+		if got.Src.String() != c.want || got.Dst != testClient || got.From != m.From || e.hop.Index != 3 {
+			t.Errorf("%s, port %d: about %s to %s, from %s, put on %d", c.nat, c.port, got.Src, got.Dst, got.From, e.hop.Index)
 		}
 	}
 }
@@ -215,8 +215,8 @@ func TestErrorsForClientsAreAboutWhatTheySent(t *testing.T) {
 			continue
 		}
 		got, _ := icmp.Parse(e.packet)
-		if got.Dst.String() != c.want || got.From.String() != c.by || got.To != testClient.Addr() || e.place.MAC != (neigh.MAC{}) {
-			t.Errorf("%s: about what was sent to %s, from %s to %s, by %v", c.name, got.Dst, got.From, got.To, e.place)
+		if got.Dst.String() != c.want || got.From.String() != c.by || got.To != testClient.Addr() || e.hop.MAC != (neigh.MAC{}) {
+			t.Errorf("%s: about what was sent to %s, from %s to %s, by %v", c.name, got.Dst, got.From, got.To, e.hop)
 		}
 	}
 	f := packets(1, farm.NATDirect, farm.L4UDP, farm.PortRange{First: 80, Last: 80})
@@ -258,15 +258,16 @@ func TestErrorsToSomebodyElseThanTheSenderAreNoBackends(t *testing.T) {
 func TestASecondHasABound(t *testing.T) {
 	var b budget
 	at := time.Now()
+	const most = 2000
 	passed := func() (n int) {
-		for range 3 * perSecond {
+		for range 3 * most {
 			if b.take(at) {
 				n++
 			}
 		}
 		return n
 	}
-	if n := passed(); n != perSecond {
+	if n := passed(); n != most {
 		t.Errorf("in the first second: %d", n)
 	}
 	at = at.Add(time.Second - 1)
@@ -274,7 +275,7 @@ func TestASecondHasABound(t *testing.T) {
 		t.Errorf("before it is over: %d more", n)
 	}
 	at = at.Add(1)
-	if n := passed(); n != perSecond {
+	if n := passed(); n != most {
 		t.Errorf("in the next second: %d", n)
 	}
 }

@@ -29,10 +29,10 @@ func hmarkTuple(a farm.L4Algorithm) string {
 	return ""
 }
 
-func (g *group) hashes() bool { return hmarkTuple(g.l4.Algorithm) != "" }
+func (g *compiledFarm) hashes() bool { return hmarkTuple(g.l4.Algorithm) != "" }
 
 // choose leads to one of the backends that take new clients.
-func (g *group) choose(c *iptables.Chain) {
+func (g *compiledFarm) choose(c *iptables.Chain) {
 	var chosen []*rules.State
 	var weights []int
 	total := 0
@@ -81,7 +81,7 @@ type key struct {
 }
 
 // matches are the keys of the farm.
-func (g *group) matches() (out []key) {
+func (g *compiledFarm) matches() (out []key) {
 	to := "-d " + g.farm.VIP.Unmap().String()
 	if g.farm.VIP.IsUnspecified() {
 		to = "-m addrtype --dst-type LOCAL"
@@ -106,7 +106,7 @@ func (g *group) matches() (out []key) {
 }
 
 // keys leads packets of the farm to its chain.
-func (g *group) keys() {
+func (g *compiledFarm) keys() {
 	for _, k := range g.matches() {
 		g.dispatch[k.precise] = append(g.dispatch[k.precise], fmt.Sprintf("%s -j %s", k.text, g.farmChain()))
 	}

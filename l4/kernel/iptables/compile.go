@@ -41,7 +41,7 @@ func compile(in *rules.Input) (scripts [2]*iptables.Script, problems map[uint32]
 		if f.VIP.Is6() && !f.VIP.Is4In6() {
 			family = 1
 		}
-		g := &group{tables: c[family], farm: f, l4: f.L4, six: family == 1, states: in.States(f.L4), in: in}
+		g := &compiledFarm{tables: c[family], farm: f, l4: f.L4, six: family == 1, states: in.States(f.L4), in: in}
 		if f.Stopped {
 			g.keepClients()
 			continue
@@ -102,7 +102,7 @@ func (x *tables) hook(rules []string) {
 		x.count(hooks("mangle", chainCount, "POSTROUTING", "INPUT"))
 	}
 	refuse := hooks("filter", chainRefuse, "INPUT", "FORWARD", "OUTPUT")
-	// The other direction is the refusal itself.
+	// The other direction is the rejection itself.
 	refuse.Add("-p tcp -m connmark --mark %#x/0xffff0000 -m conntrack --ctdir ORIGINAL -j REJECT --reject-with tcp-reset", refusedMark)
 	refuse.Add("-m connmark --mark %#x/0xffff0000 -m conntrack --ctdir ORIGINAL -j REJECT", refusedMark)
 	hooks("nat", chainDispatch, "PREROUTING", "OUTPUT").Rules = rules
@@ -111,8 +111,8 @@ func (x *tables) hook(rules []string) {
 	}
 }
 
-// group is a farm being compiled for iptables.
-type group struct {
+// compiledFarm is a farm being compiled for iptables.
+type compiledFarm struct {
 	*tables
 	in     *rules.Input
 	farm   *farm.Farm
@@ -122,7 +122,7 @@ type group struct {
 }
 
 // check tells why iptables cannot carry the farm.
-func (g *group) check() error {
+func (g *compiledFarm) check() error {
 	const needs = "needs nf_tables, which this kernel has not: "
 	l := g.l4
 	switch {
@@ -147,10 +147,10 @@ func (g *group) check() error {
 	return nil
 }
 
-func (g *group) farmChain() string       { return fmt.Sprintf("%s-F%d", iptables.Prefix, g.farm.ID) }
-func backendChain(backend uint32) string { return fmt.Sprintf("%s-B%d", iptables.Prefix, backend) }
+func (g *compiledFarm) farmChain() string { return fmt.Sprintf("%s-F%d", iptables.Prefix, g.farm.ID) }
+func backendChain(backend uint32) string  { return fmt.Sprintf("%s-B%d", iptables.Prefix, backend) }
 
-func (g *group) compile() {
+func (g *compiledFarm) compile() {
 	nat := g.script.Table("nat")
 	chain := nat.Chain(g.farmChain(), g.farm.ID)
 	if g.in.Flushed[g.farm.ID] { // as rules do
@@ -187,7 +187,7 @@ func (g *group) compile() {
 
 // keepClients leaves a farm that is stopped the lists of clients its backends are
 // remembered for: the kernel keeps one as long as some rule names it.
-func (g *group) keepClients() {
+func (g *compiledFarm) keepClients() {
 	if !g.persists() {
 		return
 	}
@@ -200,7 +200,7 @@ func (g *group) keepClients() {
 	g.kept = append(g.kept, c)
 }
 
-func (g *group) persists() bool { return g.l4.Persist == farm.L4PersistSrc }
+func (g *compiledFarm) persists() bool { return g.l4.Persist == farm.L4PersistSrc }
 
 // listOf names the clients a backend is remembered for.
 func listOf(backend uint32) string { return fmt.Sprintf("sluice%d", backend) }
@@ -209,7 +209,7 @@ func listOf(backend uint32) string { return fmt.Sprintf("sluice%d", backend) }
 func shortPrefix(s string) string { return s[:min(len(s), 28)] }
 
 // backend makes the chain of a backend, which ends with its address.
-func (g *group) backend(s *rules.State) {
+func (g *compiledFarm) backend(s *rules.State) {
 	nat := g.script.Table("nat")
 	c := nat.Chain(backendChain(s.ID), g.farm.ID)
 	mark := nft.Mark(rules.Mark(s.ID))

@@ -43,7 +43,7 @@ func TestCountersAreByBackendAndGoOnWhenRulesAreMadeAnew(t *testing.T) {
 		counted := func() (c map[uint32]ctl.KernelCount) {
 			t.Helper()
 			s.Appliance.Do(func() {
-				traffic, err := s.Keeper.Traffic(t.Context())
+				traffic, err := s.Reconciler.Traffic(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -87,6 +87,24 @@ func TestRulesComeBackWhenOthersFlushThem(t *testing.T) {
 		f.L4.Mark = 7
 		f.L4.Logs = true
 		s.Apply(f)
+		s.Appliance.Do(func() {
+			text, err := filter.Rules(t.Context(), f.ID)
+			for _, rule := range []string{"IPv4 nat -A SLUICE -d " + s.VIP4 + "/32 ", "IPv4 nat -A SLUICE-F1 ", "IPv4 nat -A SLUICE-B", " DNAT "} {
+				if !strings.Contains(text, rule) {
+					t.Errorf("%q is no rule of the farm: %v\n%s", rule, err, text)
+				}
+			}
+			if strings.Contains(text, "SLUICE-REFUSE") {
+				t.Errorf("a rule of all is one of the farm:\n%s", text)
+			}
+			if text, err := filter.Rules(t.Context(), 9); text != "" || err != nil {
+				t.Errorf("a farm that is none: %q, %v", text, err)
+			}
+			list, err := filter.Objects(t.Context())
+			if err != nil || len(list) <= strings.Count(text, "\n")+1 || list[0].Kind != "iptables rule" || !strings.HasPrefix(list[0].Name, "IPv4 ") || !strings.Contains(list[0].Name, "SLUICE") {
+				t.Errorf("objects: %+v, %v", list, err)
+			}
+		})
 		intact := func() (yes bool) {
 			s.Appliance.Do(func() { yes = filter.Intact(t.Context()) })
 			return yes
@@ -110,7 +128,7 @@ func TestRulesComeBackWhenOthersFlushThem(t *testing.T) {
 				continue
 			}
 			if intact() {
-				t.Errorf("%s: rules are said to stand\n%s", name, s.Appliance.Run(command+"-save"))
+				t.Errorf("%s: rules are said to be intact\n%s", name, s.Appliance.Run(command+"-save"))
 			}
 			s.Apply(f)
 			if !intact() {

@@ -28,7 +28,7 @@ var Quiet = slog.New(slog.DiscardHandler)
 type Site struct {
 	*housetest.Site
 	NFT        *nft.Runner
-	Keeper     *kernel.Keeper // Renew makes it one by nftables
+	Reconciler *kernel.Reconciler // Renew makes it one by nftables
 	VIP4, VIP6 string
 
 	t          *testing.T
@@ -56,17 +56,19 @@ func NewSite(t *testing.T, backends int) *Site {
 	return s
 }
 
-// Renew makes a keeper that knows nothing of what the kernel has.
+// Renew makes a reconciler that knows nothing of what the kernel has.
 func (s *Site) Renew() { s.Use(nftables.New(s.NFT, Quiet)) }
 
-// Use makes a keeper that has the filter carry farms.
-func (s *Site) Use(f kernel.Filter) { s.Keeper = kernel.New(kernel.Options{Filter: f, Log: Quiet}) }
+// Use makes a reconciler that has the filter carry farms.
+func (s *Site) Use(f kernel.Filter) { s.Reconciler = kernel.New(kernel.Options{Filter: f, Log: Quiet}) }
 
 // Try has the appliance carry the farms, all of them, and tells which are not.
 func (s *Site) Try(farms ...farm.Farm) (problems map[uint32]string) {
 	s.t.Helper()
 	s.generation++
-	s.In(func(ctx context.Context) { problems = s.Keeper.Apply(ctx, s.generation, &farm.Config{Farms: farms}) })
+	s.In(func(ctx context.Context) {
+		problems = s.Reconciler.Apply(ctx, s.generation, &farm.Config{Farms: farms})
+	})
 	return problems
 }
 
@@ -78,14 +80,14 @@ func (s *Site) Apply(farms ...farm.Farm) {
 	}
 }
 
-// Follow has the keeper follow until the test ends.
+// Follow has the reconciler follow until the test ends.
 func (s *Site) Follow() {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.Appliance.Do(func() { s.Keeper.Run(ctx) })
+		s.Appliance.Do(func() { s.Reconciler.Run(ctx) })
 	}()
 	s.t.Cleanup(func() { cancel(); <-done })
 }
@@ -162,7 +164,7 @@ func (s *Site) Sessions(service uint32) (list []ctl.KernelSession) {
 	s.t.Helper()
 	s.In(func(ctx context.Context) {
 		var err error
-		if _, list, err = s.Keeper.Sessions(ctx, service, 100); err != nil {
+		if _, list, err = s.Reconciler.Sessions(ctx, service, 100); err != nil {
 			s.t.Fatal(err)
 		}
 	})
@@ -174,7 +176,7 @@ func (s *Site) Traffic() (out ctl.KernelTraffic) {
 	s.t.Helper()
 	s.In(func(ctx context.Context) {
 		var err error
-		if out, err = s.Keeper.Traffic(ctx); err != nil {
+		if out, err = s.Reconciler.Traffic(ctx); err != nil {
 			s.t.Fatal(err)
 		}
 	})

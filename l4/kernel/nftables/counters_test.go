@@ -94,7 +94,7 @@ func TestRulesOfAFarmAreShownAsTheKernelHasThem(t *testing.T) {
 	f.L4.Persist = farm.L4PersistSrc
 	s.Apply(f, g)
 	s.In(func(ctx context.Context) {
-		text, err := s.Keeper.Rules(ctx, 1)
+		text, err := s.Reconciler.Rules(ctx, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,14 +106,14 @@ func TestRulesOfAFarmAreShownAsTheKernelHasThem(t *testing.T) {
 		if strings.Contains(text, "farm2") || strings.Contains(text, "0x5c000014") {
 			t.Errorf("another farm's rules are among them:\n%s", text)
 		}
-		objects, err := s.Keeper.Objects(ctx)
+		objects, err := s.Reconciler.Objects(ctx)
 		if err != nil || len(objects) != 1 || objects[0].Name != "inet sluice" || !strings.Contains(objects[0].Detail, "chains") {
 			t.Errorf("objects: %+v, %v", objects, err)
 		}
-		if err := s.Keeper.Clean(ctx); err != nil {
+		if err := s.Reconciler.Clean(ctx); err != nil {
 			t.Error(err)
 		}
-		if objects, err := s.Keeper.Objects(ctx); err != nil || len(objects) != 0 {
+		if objects, err := s.Reconciler.Objects(ctx); err != nil || len(objects) != 0 {
 			t.Errorf("after cleaning: %+v, %v", objects, err)
 		}
 	})

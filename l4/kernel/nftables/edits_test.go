@@ -42,8 +42,8 @@ func TestTheKernelHasWhatIsCompiledAfterEveryEdit(t *testing.T) {
 	h := housetest.New(t)
 	e := &editor{t: t, r: rand.New(rand.NewPCG(*seed, 1)), down: map[uint32]bool{}}
 	o := &oracle{t: t, run: run, twin: h.Namespace("twin"), rules: map[string]string{}}
-	place := h.Namespace("edited")
-	log := slog.New(complainer{t})
+	space := h.Namespace("edited")
+	log := slog.New(failOnWarning{t})
 	filter := nftables.New(run, log)
 	for i := range n {
 		what := e.edit()
@@ -52,29 +52,29 @@ func TestTheKernelHasWhatIsCompiledAfterEveryEdit(t *testing.T) {
 			filter, what = nftables.New(run, log), what+", restart"
 		}
 		var problems map[uint32]string
-		place.Do(func() { problems, err = filter.Carry(context.Background(), in) })
+		space.Do(func() { problems, err = filter.Carry(context.Background(), in) })
 		if err != nil || len(problems) > 0 {
 			t.Fatalf("edit %d, %s: %v, %v", i, what, problems, err)
 		}
 		want, _ := rules.Compile(in)
-		if diff := o.compare(place, want); diff != "" {
+		if diff := o.compare(space, want); diff != "" {
 			t.Fatalf("edit %d, %s: %s", i, what, diff)
 		}
 	}
 	t.Logf("%d different rules", len(o.rules))
 }
 
-// complainer fails the test when the filter warns: it does when a difference was
+// failOnWarning fails the test when the filter warns: it does when a difference was
 // refused.
-type complainer struct{ t *testing.T }
+type failOnWarning struct{ t *testing.T }
 
-func (c complainer) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
+func (c failOnWarning) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
 
-func (c complainer) WithAttrs([]slog.Attr) slog.Handler { return c }
+func (c failOnWarning) WithAttrs([]slog.Attr) slog.Handler { return c }
 
-func (c complainer) WithGroup(string) slog.Handler { return c }
+func (c failOnWarning) WithGroup(string) slog.Handler { return c }
 
-func (c complainer) Handle(_ context.Context, r slog.Record) error {
+func (c failOnWarning) Handle(_ context.Context, r slog.Record) error {
 	r.Attrs(func(a slog.Attr) bool { c.t.Errorf("%s: %s", r.Message, a); return true })
 	return nil
 }

@@ -58,7 +58,7 @@ func TestFarmsComeBackAfterSomebodyFlushedSomeRules(t *testing.T) {
 // Docker and the like change rules all day.
 func TestRulesOfOthersAreNoReasonToMakeOursAnew(t *testing.T) {
 	s := newPacketSite(t, 2)
-	filter := nftables.New(s.run, slog.New(complainer{t}))
+	filter := nftables.New(s.run, slog.New(failOnWarning{t}))
 	var farms []farm.Farm
 	for i, nat := range farm.NATTypes() {
 		f := s.farm(uint32(2*i+1), nat, farm.L4TCP, false, one(80), farm.PortRange{First: 1000, Last: 2000}, farm.PortRange{First: 2001, Last: 3000})

@@ -301,7 +301,7 @@ func TestFarmsWithFlowsBecomeOthers(t *testing.T) {
 					var problems map[uint32]string
 					var err error
 					s.Appliance.Do(func() {
-						problems, err = run.Carry(t.Context(), &rules.Input{Farms: []farm.Farm{f}, Wire: s.places})
+						problems, err = run.Carry(t.Context(), &rules.Input{Farms: []farm.Farm{f}, Wire: s.hops})
 					})
 					if err != nil || len(problems) > 0 {
 						t.Fatalf("%s %s: %v, %v", nat, protocol, problems, err)

@@ -21,17 +21,17 @@ type packetSite struct {
 	run        *nft.Runner
 	have       *nft.Ruleset
 	vip4, vip6 string
-	places     places
+	hops       hops
 	devices    []string // packets for VIPs may arrive by, "front" if empty
 	flushed    map[uint32]bool
 }
 
-// places is a Wire whose places are written down.
-type places map[netip.Addr]neigh.Place
+// hops is a Wire whose next hops are written down.
+type hops map[netip.Addr]neigh.NextHop
 
-func (p places) Place(a netip.Addr) (neigh.Place, bool) { place, ok := p[a]; return place, ok }
+func (p hops) NextHop(a netip.Addr) (neigh.NextHop, bool) { hop, ok := p[a]; return hop, ok }
 
-func (p places) Devices(netip.Addr) []string { return []string{"front"} }
+func (p hops) Devices(netip.Addr) []string { return []string{"front"} }
 
 func newPacketSite(t *testing.T, n int) *packetSite {
 	t.Helper()
@@ -39,21 +39,21 @@ func newPacketSite(t *testing.T, n int) *packetSite {
 	if err != nil {
 		t.Skip(err)
 	}
-	s := &packetSite{Site: housetest.Plan{Clients: 2, Sources: 40, Backends: n, Direct: n}.Build(housetest.New(t)), t: t, run: run, places: places{}}
+	s := &packetSite{Site: housetest.Plan{Clients: 2, Sources: 40, Backends: n, Direct: n}.Build(housetest.New(t)), t: t, run: run, hops: hops{}}
 	s.vip4, s.vip6 = s.VIP(200)
 	s.Appliance.Sysctl("net.ipv4.ip_forward", "1")
 	s.Appliance.Sysctl("net.ipv6.conf.all.forwarding", "1")
 	for i := range n {
-		s.place(s.Backends[i], s.BackLink).Server(fmt.Sprintf("b%d", i+1), 80, 81, 8080)
-		s.place(s.Direct[i], s.FrontLink).Server(fmt.Sprintf("d%d", i+1), 80, 81, 8080)
+		s.connect(s.Backends[i], s.BackLink).Server(fmt.Sprintf("b%d", i+1), 80, 81, 8080)
+		s.connect(s.Direct[i], s.FrontLink).Server(fmt.Sprintf("d%d", i+1), 80, 81, 8080)
 	}
 	return s
 }
 
-func (s *packetSite) place(m *housetest.Machine, own *housetest.Link) *housetest.Machine {
+func (s *packetSite) connect(m *housetest.Machine, own *housetest.Link) *housetest.Machine {
 	for _, a := range []string{m.V4, m.V6} {
 		addr := netip.MustParseAddr(a)
-		s.places[addr] = neigh.Place{Addr: addr, MAC: neigh.MAC(m.Link.MAC), Interface: own.Name, Own: neigh.MAC(own.MAC)}
+		s.hops[addr] = neigh.NextHop{Addr: addr, MAC: neigh.MAC(m.Link.MAC), Interface: own.Name, Own: neigh.MAC(own.MAC)}
 	}
 	return m
 }
@@ -82,14 +82,14 @@ func (s *packetSite) farm(id uint32, nat farm.NATType, protocol farm.L4Protocol,
 
 func (s *packetSite) wire() rules.Wire {
 	if len(s.devices) == 0 {
-		return s.places
+		return s.hops
 	}
-	return arriving{s.places, s.devices}
+	return arriving{s.hops, s.devices}
 }
 
 // arriving is a Wire whose packets come by more devices.
 type arriving struct {
-	places
+	hops
 	devices []string
 }
 

@@ -46,7 +46,7 @@ func TestClientsStayOnTheirBackendWhateverChanges(t *testing.T) {
 	if len(list) != 6 || list[0].Key != "10.10.1.100" || list[0].TTL < 500*time.Second || list[0].TTL > 600*time.Second {
 		t.Errorf("sessions: %+v", list)
 	}
-	// A keeper that knows nothing builds everything anew.
+	// A reconciler that knows nothing builds everything anew.
 	s.Renew()
 	s.Apply(f, g)
 	stays("after a restart")
@@ -69,20 +69,20 @@ func TestSessionsAreAddedDeletedAndFlushed(t *testing.T) {
 	}
 	s.In(func(ctx context.Context) {
 		for range 2 { // what is there is replaced
-			if err := s.Keeper.AddSession(ctx, 1, " 10.10.1.101", 10, 0); err != nil {
+			if err := s.Reconciler.AddSession(ctx, 1, " 10.10.1.101", 10, 0); err != nil {
 				t.Error(err)
 			}
 		}
-		if err := s.Keeper.AddSession(ctx, 1, "10.10.1.101", 99, 0); err == nil {
+		if err := s.Reconciler.AddSession(ctx, 1, "10.10.1.101", 99, 0); err == nil {
 			t.Error("a backend the farm does not have was taken")
 		}
-		if err := s.Keeper.AddSession(ctx, 1, "fd00::1; flush ruleset", 10, 0); err == nil {
+		if err := s.Reconciler.AddSession(ctx, 1, "fd00::1; flush ruleset", 10, 0); err == nil {
 			t.Error("a client that is none was taken")
 		}
-		if got, ok, err := s.Keeper.Session(ctx, 1, "10.10.1.101"); !ok || err != nil || got.Backend != 10 {
+		if got, ok, err := s.Reconciler.Session(ctx, 1, "10.10.1.101"); !ok || err != nil || got.Backend != 10 {
 			t.Errorf("%+v, %v, %v", got, ok, err)
 		}
-		if got, ok, err := s.Keeper.Session(ctx, 1, "10.10.1.105"); !ok || err != nil || !got.Static {
+		if got, ok, err := s.Reconciler.Session(ctx, 1, "10.10.1.105"); !ok || err != nil || !got.Static {
 			t.Errorf("%+v, %v, %v", got, ok, err)
 		}
 	})
@@ -92,16 +92,16 @@ func TestSessionsAreAddedDeletedAndFlushed(t *testing.T) {
 		}
 	}
 	s.In(func(ctx context.Context) {
-		if was, err := s.Keeper.DeleteSession(ctx, 1, "10.10.1.101"); !was || err != nil {
+		if was, err := s.Reconciler.DeleteSession(ctx, 1, "10.10.1.101"); !was || err != nil {
 			t.Errorf("deleted: %v, %v", was, err)
 		}
-		if was, err := s.Keeper.DeleteSession(ctx, 1, "10.10.1.101"); was || err != nil {
+		if was, err := s.Reconciler.DeleteSession(ctx, 1, "10.10.1.101"); was || err != nil {
 			t.Errorf("deleted twice: %v, %v", was, err)
 		}
 	})
 	s.Ask("tcp", l4test.Source(2), to)
 	s.In(func(ctx context.Context) {
-		if n, err := s.Keeper.FlushSessions(ctx, 1); n != 1 || err != nil {
+		if n, err := s.Reconciler.FlushSessions(ctx, 1); n != 1 || err != nil {
 			t.Errorf("flushed %d, %v", n, err)
 		}
 	})
@@ -199,21 +199,21 @@ func TestEveryKindOfKeyIsRememberedAndListed(t *testing.T) {
 					t.Fatalf("sessions %+v, want one of %q", list, key)
 				}
 				s.In(func(ctx context.Context) {
-					found, ok, err := s.Keeper.Session(ctx, id, key)
+					found, ok, err := s.Reconciler.Session(ctx, id, key)
 					if !ok || err != nil || found.Backend != list[0].Backend || found.Key != key {
 						t.Errorf("found %+v, %v, %v", found, ok, err)
 					}
-					if was, err := s.Keeper.DeleteSession(ctx, id, key); !was || err != nil {
+					if was, err := s.Reconciler.DeleteSession(ctx, id, key); !was || err != nil {
 						t.Errorf("deleted: %v, %v", was, err)
 					}
 					other := f.L4.Backends[0].ID
 					if other == list[0].Backend {
 						other = f.L4.Backends[1].ID
 					}
-					if err := s.Keeper.AddSession(ctx, id, key, other, 0); err != nil {
+					if err := s.Reconciler.AddSession(ctx, id, key, other, 0); err != nil {
 						t.Error(err)
 					}
-					if found, _, _ := s.Keeper.Session(ctx, id, key); found.Backend != other {
+					if found, _, _ := s.Reconciler.Session(ctx, id, key); found.Backend != other {
 						t.Errorf("added to %d, found %+v", other, found)
 					}
 				})

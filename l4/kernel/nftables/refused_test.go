@@ -26,7 +26,7 @@ func TestAFarmTheKernelRefusesIsNobodyElsesProblem(t *testing.T) {
 	clash := s.Farm(3, farm.L4TCP, farm.NATTarget, false, 80) // that of good
 	var problems map[uint32]string
 	s.In(func(ctx context.Context) {
-		problems = s.Keeper.Apply(ctx, 9, &farm.Config{Farms: []farm.Farm{good, bad, clash}})
+		problems = s.Reconciler.Apply(ctx, 9, &farm.Config{Farms: []farm.Farm{good, bad, clash}})
 	})
 	if len(problems) != 2 || !strings.Contains(problems[2], "zone") || !strings.Contains(problems[3], "taken") {
 		t.Errorf("problems: %v", problems)
@@ -97,7 +97,7 @@ func TestManyFarmsTheKernelRefusesAreNobodyElsesProblem(t *testing.T) {
 	farms = append(farms, s.Farm(100, farm.L4TCP, farm.NATMasquerade, false, 80))
 	var problems map[uint32]string
 	s.In(func(ctx context.Context) {
-		problems = s.Keeper.Apply(ctx, 1, &farm.Config{Farms: farms})
+		problems = s.Reconciler.Apply(ctx, 1, &farm.Config{Farms: farms})
 	})
 	if len(problems) != 60 || problems[100] != "" {
 		t.Errorf("%d problems, that of the good farm: %q", len(problems), problems[100])
@@ -141,7 +141,7 @@ func TestChecksChangeNothingAndTellWhatTheKernelRefuses(t *testing.T) {
 	s.Apply(good)
 	before := s.Appliance.Run("nft", "list", "ruleset")
 	check := func(farms ...farm.Farm) (problems map[uint32]string) {
-		s.Appliance.Do(func() { problems = s.Keeper.Check(context.Background(), &farm.Config{Farms: farms}) })
+		s.Appliance.Do(func() { problems = s.Reconciler.Check(context.Background(), &farm.Config{Farms: farms}) })
 		return problems
 	}
 	same := s.Farm(2, farm.L4TCP, farm.NATTarget, false, 80)

@@ -36,7 +36,7 @@ func TestSessionsKeptByAHashOutliveAStop(t *testing.T) {
 	f.L4.Persist, f.L4.TTL = farm.L4PersistSrcSrc, 60
 	s.Apply(f)
 	s.In(func(ctx context.Context) {
-		if err := s.Keeper.AddSession(ctx, 1, "fd00::7 . 4022", 10, 0); err != nil {
+		if err := s.Reconciler.AddSession(ctx, 1, "fd00::7 . 4022", 10, 0); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/sysnet/nft"
 	"github.com/sluicelb/sluice/sysnet/route"
 )
@@ -80,8 +81,12 @@ func (c *compiler) deliver(f *family) (out []string) {
 	if c.has("opened") {
 		out = append(out, "ct mark @opened")
 	}
-	if target {
-		out = append(out, "meta l4proto { tcp, udp, sctp } dnat "+f.ip+" addr . port to ct mark map @target"+f.digit)
+	// Before a port is rewritten the kernel wants its protocol asked for. Comparing
+	// takes less than a look into a set of them, and most is TCP.
+	for _, t := range []farm.L4Protocol{farm.L4TCP, farm.L4UDP, farm.L4SCTP} {
+		if target && c.used.transports[t] {
+			out = append(out, "meta l4proto "+string(t)+" dnat "+f.ip+" addr . port to ct mark map @target"+f.digit)
+		}
 	}
 	if address {
 		out = append(out, "dnat "+f.ip+" to ct mark map @address"+f.digit)

@@ -10,7 +10,7 @@ import (
 )
 
 // body is the rules of the farm's chain.
-func (g *group) body(persist *persistence) []string {
+func (g *compiledFarm) body(persist *persistence) []string {
 	var out []string
 	if g.l4.Logs {
 		out = append(out, g.log())
@@ -50,7 +50,7 @@ func (g *group) body(persist *persistence) []string {
 }
 
 // choose sets the mark of one of the backends.
-func (g *group) choose(chosen []*State) []string {
+func (g *compiledFarm) choose(chosen []*State) []string {
 	if len(chosen) == 1 {
 		return []string{"ct mark set " + MarkText(chosen[0].ID)}
 	}
@@ -93,7 +93,7 @@ func (g *group) choose(chosen []*State) []string {
 }
 
 // shares are the weights, without their common divisor.
-func (g *group) shares(chosen []*State) []int {
+func (g *compiledFarm) shares(chosen []*State) []int {
 	out := make([]int, len(chosen))
 	for i, s := range chosen {
 		out[i] = s.EffectiveWeight()
@@ -123,7 +123,7 @@ func (g *group) shares(chosen []*State) []int {
 const maxPrefix = 127
 
 // log writes down new connections, not more than so many per second.
-func (g *group) log() string {
+func (g *compiledFarm) log() string {
 	limit, prefix := g.l4.LogLimit, LogPrefix(g.farm)
 	if limit == 0 {
 		limit = farm.DefaultL4LogLimit

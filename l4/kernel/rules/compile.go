@@ -45,11 +45,13 @@ type compiler struct {
 type features struct {
 	any, marks, refresh bool
 	families            map[*family]bool
+	// transports are those of farms that rewrite ports.
+	transports map[farm.L4Protocol]bool
 }
 
-// carriers compile a farm of one NAT type. Each checks everything before it
+// byNAT compiles a farm of each NAT type. Each checks everything before it
 // adds anything, so that a farm with a problem leaves nothing behind.
-var carriers = map[farm.NATType]func(*compiler, *farm.Farm) error{
+var byNAT = map[farm.NATType]func(*compiler, *farm.Farm) error{
 	farm.NATMasquerade: (*compiler).rewriting,
 	farm.NATTarget:     (*compiler).rewriting,
 	farm.NATDirect:     (*compiler).packets,
@@ -60,7 +62,7 @@ func (c *compiler) farm(f *farm.Farm) error {
 	if err := Plain(f); err != nil {
 		return err
 	}
-	carry := carriers[f.L4.NAT]
+	carry := byNAT[f.L4.NAT]
 	if carry == nil {
 		return fmt.Errorf("nattype %s is not carried by this kernel path", f.L4.NAT)
 	}
@@ -70,7 +72,7 @@ func (c *compiler) farm(f *farm.Farm) error {
 // rewriting compiles a farm whose packets get other addresses by connection
 // tracking: nat and dnat.
 func (c *compiler) rewriting(f *farm.Farm) error {
-	g := &group{compiler: c, farm: f, l4: f.L4, family: familyOf(f.VIP), states: c.in.States(f.L4)}
+	g := &compiledFarm{compiler: c, farm: f, l4: f.L4, family: familyOf(f.VIP), states: c.in.States(f.L4)}
 	entries, err := g.entries()
 	if err != nil {
 		return err
@@ -98,8 +100,8 @@ func (c *compiler) rewriting(f *farm.Farm) error {
 	return nil
 }
 
-// group is a farm being compiled.
-type group struct {
+// compiledFarm is a farm being compiled.
+type compiledFarm struct {
 	*compiler
 	farm   *farm.Farm
 	l4     *farm.L4
@@ -108,7 +110,7 @@ type group struct {
 }
 
 // chosen are the backends new clients may get, in the order of the list.
-func (g *group) chosen() []*State {
+func (g *compiledFarm) chosen() []*State {
 	var out []*State
 	for i := range g.states {
 		if g.states[i].Chosen {
@@ -119,7 +121,7 @@ func (g *group) chosen() []*State {
 }
 
 // limited reports whether some backend has a bound of connections.
-func (g *group) limited() bool {
+func (g *compiledFarm) limited() bool {
 	return slices.ContainsFunc(g.states, func(s State) bool { return s.Known && s.ConnLimit > 0 })
 }
 

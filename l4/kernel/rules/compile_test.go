@@ -76,10 +76,14 @@ func TestFarmsShareAnAddress(t *testing.T) {
 			t.Errorf("%s: %v", name, problems)
 		}
 	}
+	both := []farm.Farm{direct(nil), second(func(f *farm.Farm) { f.L4.NAT = farm.NATDirect })}
+	if _, problems := rules.Compile(&rules.Input{Wire: onWire(), Farms: both}); len(problems) != 1 || !strings.Contains(problems[8], "its address is taken: farm 7") {
+		t.Errorf("two of packet modes at one address: %v", problems)
+	}
 }
 
 func TestPacketModesNeedToKnowTheWire(t *testing.T) {
-	nowhere := onWire().(places)
+	nowhere := onWire().(hops)
 	nowhere.devices = nil
 	for want, wire := range map[string]rules.Wire{"needs to know neighbours": nil, "no interface has the address 192.0.2.1": nowhere} {
 		if _, problems := rules.Compile(&rules.Input{Wire: wire, Farms: []farm.Farm{direct(nil)}}); !strings.Contains(problems[7], want) {

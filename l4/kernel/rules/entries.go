@@ -31,7 +31,7 @@ func Transports(p farm.L4Protocol) []farm.L4Protocol {
 // entries are the keys of the farm. The kernel refuses keys that overlap, and
 // of two farms with the same key only one would get packets: that is refused
 // here, before anything is added.
-func (g *group) entries() ([]entry, error) {
+func (g *compiledFarm) entries() ([]entry, error) {
 	var out []entry
 	everywhere := g.farm.VIP.IsUnspecified()
 	address := g.farm.VIP.Unmap().String() + " . "
@@ -68,13 +68,13 @@ func (g *group) entries() ([]entry, error) {
 				}
 				continue
 			}
-			place := address + string(protocol)
-			for _, s := range g.ports[place] {
+			key := address + string(protocol)
+			for _, s := range g.ports[key] {
 				if p.First <= s.Last && s.First <= p.Last {
 					return nil, fmt.Errorf("its ports %s overlap those of farm %q", p, s.name)
 				}
 			}
-			if err := add(sets[1], fmt.Sprintf("%s . %d-%d", place, p.First, p.Last), kind+"inet_proto . inet_service", "flags interval; "); err != nil {
+			if err := add(sets[1], fmt.Sprintf("%s . %d-%d", key, p.First, p.Last), kind+"inet_proto . inet_service", "flags interval; "); err != nil {
 				return nil, err
 			}
 		}
@@ -82,8 +82,8 @@ func (g *group) entries() ([]entry, error) {
 	for _, protocol := range protocols {
 		for _, p := range ports {
 			if p.First != p.Last {
-				place := address + string(protocol)
-				g.ports[place] = append(g.ports[place], span{p, g.farm.Name})
+				key := address + string(protocol)
+				g.ports[key] = append(g.ports[key], span{p, g.farm.Name})
 			}
 		}
 	}

@@ -68,6 +68,7 @@ func TestConfigurationsCompileToTheirRules(t *testing.T) {
 		"tcp_udp": {Farms: []farm.Farm{l4test.Example(func(f *farm.Farm) {
 			f.L4.Protocol, f.L4.Ports, f.L4.Persist = farm.L4TCPUDP, []farm.PortRange{{First: 53, Last: 53}}, farm.L4PersistSrc
 		})}},
+		"sctp": {Farms: []farm.Farm{l4test.Example(func(f *farm.Farm) { f.L4.Protocol = farm.L4SCTP })}},
 		"dsr": {Wire: onWire(), Farms: []farm.Farm{l4test.Example(func(f *farm.Farm) {
 			f.L4.NAT, f.L4.Algorithm, f.L4.Persist = farm.NATDirect, farm.L4RoundRobin, farm.L4PersistSrc
 			f.L4.Backends[0].Sessions = []string{"198.51.100.1"}
@@ -93,6 +94,24 @@ func TestConfigurationsCompileToTheirRules(t *testing.T) {
 		"transparent": {Transparent: []farm.Farm{l4test.Example(nil), l4test.Example(func(f *farm.Farm) {
 			f.VIP = netip.MustParseAddr("2001:db8::1")
 			f.L4.Backends[0].Addr, f.L4.Backends[1].Addr = netip.MustParseAddr("2001:db8::a"), netip.MustParseAddr("2001:db8::b")
+		})}},
+		"transparent4": {Transparent: []farm.Farm{l4test.Example(nil)}},
+		"sane": {Farms: []farm.Farm{l4test.Example(func(f *farm.Farm) {
+			f.L4.Protocol, f.L4.Ports = farm.L4SANE, []farm.PortRange{{First: 6566, Last: 6566}}
+		})}},
+		"all_ports": {Farms: []farm.Farm{l4test.Example(func(f *farm.Farm) { f.L4.Protocol, f.L4.Ports = farm.L4SCTP, nil })}},
+		"dsr_marked": {Wire: onWire(), Farms: []farm.Farm{direct(func(f *farm.Farm) {
+			f.L4.Mark, f.L4.Backends[1].Mark = 5, 6
+			f.L4.Logs, f.L4.IdleTimeout = true, 90
+		})}},
+		"dsr_nowhere": {Wire: hops{devices: []string{"front"}}, Farms: []farm.Farm{direct(nil)}},
+		"stateless_down": {Wire: onWire(), Usable: func(uint32) bool { return false }, Farms: []farm.Farm{l4test.Example(func(f *farm.Farm) {
+			f.L4.NAT, f.L4.Protocol, f.L4.Ports = farm.NATStateless, farm.L4All, nil
+		})}},
+		"stateless6_ports": {Wire: onWire(), Farms: []farm.Farm{l4test.Example(func(f *farm.Farm) {
+			l4test.Six(f)
+			f.L4.NAT, f.L4.Protocol, f.L4.Ports = farm.NATStateless, farm.L4TCPUDP, []farm.PortRange{{First: 80, Last: 80}, {First: 8000, Last: 8010}}
+			f.L4.Backends[1].Mark = 6
 		})}},
 	}
 	for name, in := range cases {

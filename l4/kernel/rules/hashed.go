@@ -3,7 +3,6 @@ package rules
 import (
 	"encoding/binary"
 	"fmt"
-	"net"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -38,8 +37,6 @@ func hashOf(key string) (uint32, error) {
 			b = append(b, addr.AsSlice()...)
 		} else if port, err := strconv.ParseUint(text, 10, 16); err == nil {
 			b = append(binary.BigEndian.AppendUint16(b, uint16(port)), 0, 0)
-		} else if mac, err := net.ParseMAC(text); err == nil && len(mac) == 6 {
-			b = append(append(b, mac...), 0, 0)
 		} else {
 			return 0, fmt.Errorf("%q is no part of a key", text)
 		}
@@ -50,7 +47,7 @@ func hashOf(key string) (uint32, error) {
 // hashBytes is the hash of a key as the kernel has it.
 func hashBytes(b []byte) uint32 { return uint32(uint64(jhash(b, hashSeed)) * hashModulus >> 32) }
 
-// jhash is that of linux/jhash.h. len(b) is a multiple of four.
+// jhash is that of linux/jhash.h. len(b) is a multiple of four, and not 0.
 func jhash(b []byte, seed uint32) uint32 {
 	x := 0xdeadbeef + uint32(len(b)) + seed
 	h := [3]uint32{x, x, x}
@@ -66,9 +63,6 @@ func jhash(b []byte, seed uint32) uint32 {
 			*last += mid
 		}
 		b = b[12:]
-	}
-	if len(b) == 0 {
-		return h[2]
 	}
 	for i := 0; len(b) > 0; i++ {
 		h[i] += binary.LittleEndian.Uint32(b)

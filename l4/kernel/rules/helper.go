@@ -47,7 +47,7 @@ func Rewriters(p farm.L4Protocol) (modules []string) {
 // then makes room for what the helper changes in the stream. The owner of an
 // object is the first farm that needs it: a kernel without the helper refuses
 // that one, then the next.
-func (g *group) helpers() (out []string) {
+func (g *compiledFarm) helpers() (out []string) {
 	list := helperTable[g.l4.Protocol]
 	for _, h := range list {
 		name := strings.NewReplacer(".", "", "-", "").Replace(strings.ToLower(h.name)) + "_" + string(h.transport)

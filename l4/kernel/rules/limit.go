@@ -42,7 +42,7 @@ var noteFull = fmt.Sprintf("add @full { ct mark timeout %ds }", int(FullTime.Sec
 
 // limit bounds the connections of a backend. Both sets see those that are let in:
 // limited matches for the last one it may have, over for those beyond.
-func (g *group) limit(mark string, most uint32) {
+func (g *compiledFarm) limit(mark string, most uint32) {
 	g.rules.SetOf(Full, FullSet)
 	g.rules.SetOf(Held, FullSet)
 	g.count("over", mark, most)
@@ -52,7 +52,7 @@ func (g *group) limit(mark string, most uint32) {
 // count has connections of that mark counted; a lookup in the set matches when
 // there are more than most. The set has no size and is not dynamic: the kernel
 // would take elements out of it that have no connections.
-func (g *group) count(set, mark string, most uint32) {
+func (g *compiledFarm) count(set, mark string, most uint32) {
 	g.set(set, "mark", "", "ct count over 1; ", mark, nft.Element{State: fmt.Sprintf("ct count over %d", most)})
 }
 
@@ -71,7 +71,7 @@ func fullChain(farm uint32) string { return fmt.Sprintf("full%d", farm) }
 
 // spill goes on to the next backend while the chosen one is noted as full, and
 // asks when all are.
-func (g *group) spill(chosen []*State, learn []string) []string {
+func (g *compiledFarm) spill(chosen []*State, learn []string) []string {
 	next := ""
 	for i, s := range chosen {
 		if i > 0 {

@@ -55,9 +55,9 @@ func (c *compiler) packets(f *farm.Farm) error {
 
 // packetFarm is a farm of packet modes being compiled.
 type packetFarm struct {
-	group
+	compiledFarm
 	devices []string
-	places  map[uint32]neigh.Place // of backends that can be reached
+	hops    map[uint32]neigh.NextHop // of backends that can be reached
 }
 
 func (c *compiler) packetFarm(f *farm.Farm) (*packetFarm, error) {
@@ -67,22 +67,22 @@ func (c *compiler) packetFarm(f *farm.Farm) (*packetFarm, error) {
 	if f.VIP.IsUnspecified() {
 		return nil, fmt.Errorf("nattype %s needs an address of its own as VIP", f.L4.NAT)
 	}
-	p := &packetFarm{places: map[uint32]neigh.Place{}, devices: c.in.Wire.Devices(f.VIP.Unmap())}
+	p := &packetFarm{hops: map[uint32]neigh.NextHop{}, devices: c.in.Wire.Devices(f.VIP.Unmap())}
 	if len(p.devices) == 0 {
 		return nil, fmt.Errorf("no interface has the address %s, or none is Ethernet", f.VIP)
 	}
 	within := *c.in
 	within.Usable = func(id uint32) bool {
-		_, reached := p.places[id]
+		_, reached := p.hops[id]
 		return reached && (c.in.Usable == nil || c.in.Usable(id))
 	}
 	for i := range f.L4.Backends {
 		b := &f.L4.Backends[i]
 		if Unreached(c.in.Wire, f.L4.NAT, b) == "" {
-			p.places[b.ID], _ = c.in.Wire.Place(b.Addr.Unmap())
+			p.hops[b.ID], _ = c.in.Wire.NextHop(b.Addr.Unmap())
 		}
 	}
-	p.group = group{compiler: c, farm: f, l4: f.L4, family: familyOf(f.VIP), states: within.States(f.L4)}
+	p.compiledFarm = compiledFarm{compiler: c, farm: f, l4: f.L4, family: familyOf(f.VIP), states: within.States(f.L4)}
 	return p, nil
 }
 

@@ -29,9 +29,9 @@ func (w *wire) use(p *packetFarm) {
 		return
 	}
 	w.returning[p.family] = true
-	for _, place := range p.places {
-		if !slices.Contains(w.backs, place.Interface) {
-			w.backs = append(w.backs, place.Interface)
+	for _, hop := range p.hops {
+		if !slices.Contains(w.backs, hop.Interface) {
+			w.backs = append(w.backs, hop.Interface)
 		}
 	}
 }

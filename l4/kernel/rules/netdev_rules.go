@@ -89,7 +89,7 @@ func (p *packetFarm) plain() []string {
 
 // backend adds the way to one backend.
 func (p *packetFarm) backend(s *State, sessions *packetSessions) {
-	mark, place := MarkText(s.ID), p.places[s.ID]
+	mark, hop := MarkText(s.ID), p.hops[s.ID]
 	for _, counted := range []string{"opened", "forth"} {
 		p.netdevSet(counted, "mark", "", "counter; ", mark, nft.Element{State: "counter"})
 	}
@@ -123,7 +123,7 @@ func (p *packetFarm) backend(s *State, sessions *packetSessions) {
 		}
 		wire = append(wire, "meta mark set "+nft.Mark(m))
 	}
-	wire = append(wire, "ether daddr set "+place.MAC.String(), "ether saddr set "+place.Own.String(), "fwd to "+quoted(place.Interface))
+	wire = append(wire, "ether daddr set "+hop.MAC.String(), "ether saddr set "+hop.Own.String(), "fwd to "+quoted(hop.Interface))
 	p.chain(backendChain(s.ID)).Rules = append(rules, "goto "+wireChain(s.ID))
 	p.chain(wireChain(s.ID)).Rules = wire
 }

@@ -12,8 +12,8 @@ import (
 // Wire tells where on the wire things are: packets of these farms pass by the
 // routing of the kernel.
 type Wire interface {
-	// Place says how a backend is reached; false while that is being found out.
-	Place(addr netip.Addr) (neigh.Place, bool)
+	// NextHop says how a backend is reached; false while that is being found out.
+	NextHop(addr netip.Addr) (neigh.NextHop, bool)
 	// Devices are the interfaces packets for a VIP may arrive by; none when this
 	// machine does not have it.
 	Devices(vip netip.Addr) []string
@@ -41,17 +41,17 @@ func Warnings(in *Input) map[uint32][]string {
 // Unreached says why packets cannot be put on the wire to the backend; empty
 // when they can.
 func Unreached(w Wire, nat farm.NATType, b *farm.Backend) string {
-	switch place, known := w.Place(b.Addr.Unmap()); {
+	switch hop, known := w.NextHop(b.Addr.Unmap()); {
 	case !known:
 		return "its MAC address is being asked for"
-	case place.Problem != "":
-		return place.Problem
-	case !place.OnLink():
-		return "it is behind the gateway " + place.Gateway.String() + ", and nattype " + string(nat) + " needs it on the link"
-	case place.MAC == neigh.MAC{}:
+	case hop.Problem != "":
+		return hop.Problem
+	case !hop.OnLink():
+		return "it is behind the gateway " + hop.Gateway.String() + ", and nattype " + string(nat) + " needs it on the link"
+	case hop.MAC == neigh.MAC{}:
 		return "its MAC address is being asked for"
-	case !Nameable(place.Interface):
-		return fmt.Sprintf("it is behind the interface %q, a name the packet filter cannot be told", place.Interface)
+	case !Nameable(hop.Interface):
+		return fmt.Sprintf("it is behind the interface %q, a name the packet filter cannot be told", hop.Interface)
 	}
 	return ""
 }

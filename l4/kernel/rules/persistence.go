@@ -18,7 +18,7 @@ type memory struct {
 }
 
 // memory adds what a farm remembers clients by; nil when it does not.
-func (g *group) memory(mark string) (*memory, error) {
+func (g *compiledFarm) memory(mark string) (*memory, error) {
 	m := &memory{SessionMap: Sessions(g.farm), mark: mark, ttl: max(1, g.l4.TTL)}
 	if m.SessionMap == nil {
 		return nil, nil
@@ -90,7 +90,7 @@ func (m *memory) forget() string {
 type persistence struct{ *memory }
 
 // persistence adds what a farm remembers clients by; nil when it does not.
-func (g *group) persistence() (*persistence, error) {
+func (g *compiledFarm) persistence() (*persistence, error) {
 	m, err := g.memory("ct mark")
 	if m == nil {
 		return nil, err

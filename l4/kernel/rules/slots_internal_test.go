@@ -65,7 +65,11 @@ func TestSlotsFollowTheWeights(t *testing.T) {
 // Weights of one to nine in turn: the share of each is near what its weight says,
 // however many there are.
 func TestSlotsFollowTheWeightsOfManyBackends(t *testing.T) {
-	for backends, tolerance := range map[int]float64{10: 0.25, 11: 0.25, 32: 0.25, 33: 0.25, 60: 0.25, 128: 0.45} {
+	for backends, c := range map[int]struct {
+		slots     int
+		tolerance float64
+	}{10: {fewSlots, 0.25}, 11: {8 * fewSlots, 0.25}, 32: {8 * fewSlots, 0.25}, 33: {32 * fewSlots, 0.25}, 60: {32 * fewSlots, 0.25}, 128: {32 * fewSlots, 0.45}} {
+		tolerance := c.tolerance
 		weights, sum := make([]int, backends), 0
 		for i := range weights {
 			weights[i] = 1 + i%9
@@ -73,6 +77,9 @@ func TestSlotsFollowTheWeightsOfManyBackends(t *testing.T) {
 		}
 		count := map[string]int{}
 		all := owners(t, slotted(weights...), weights)
+		if len(all) != c.slots {
+			t.Errorf("%d backends share %d slots, want %d", backends, len(all), c.slots)
+		}
 		for _, o := range all {
 			count[o]++
 		}

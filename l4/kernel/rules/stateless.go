@@ -105,8 +105,8 @@ func setPort(transport farm.L4Protocol, field, value string) []string {
 	if transport != farm.L4UDP {
 		return []string{fmt.Sprintf("meta l4proto %s %s %s set %s", transport, transport, field, value)}
 	}
-	place := map[string]string{"sport": "@th,0,16", "dport": "@th,16,16"}[field]
-	return []string{"meta l4proto udp udp checksum != 0 udp " + field + " set " + value, "meta l4proto udp udp checksum 0 " + place + " set " + value}
+	bits := map[string]string{"sport": "@th,0,16", "dport": "@th,16,16"}[field]
+	return []string{"meta l4proto udp udp checksum != 0 udp " + field + " set " + value, "meta l4proto udp udp checksum 0 " + bits + " set " + value}
 }
 
 // returns adds the chains that recognise answers, and those of the table inet

@@ -8,7 +8,7 @@ import (
 )
 
 // set adds an element to a map or set of the table.
-func (g *group) set(name, kind, data, options, key string, e nft.Element) {
+func (g *compiledFarm) set(name, kind, data, options, key string, e nft.Element) {
 	e.Owner = g.farm.ID
 	g.rules.SetOf(inetID(name), func() *nft.Set { return &nft.Set{Type: kind, Data: data, Options: options} }).Elements[key] = e
 }
@@ -19,10 +19,11 @@ func (g *group) set(name, kind, data, options, key string, e nft.Element) {
 const fixed = "size 65536; "
 
 // target adds everything that is found by a backend's mark.
-func (g *group) target(s *State, persist *persistence) {
+func (g *compiledFarm) target(s *State, persist *persistence) {
 	mark, digit := MarkText(s.ID), g.family.digit
 	address := s.Addr.Unmap().String()
 	if port := s.Port; port != 0 && g.l4.Protocol != farm.L4All {
+		g.used.rewritePorts(g.l4.Protocol.Transports())
 		g.set("target"+digit, "mark", g.family.address+" . inet_service", fixed, mark, nft.Element{Value: fmt.Sprintf("%s . %d", address, port)})
 	} else {
 		g.set("address"+digit, "mark", g.family.address, fixed, mark, nft.Element{Value: address})
@@ -53,9 +54,19 @@ func (g *group) target(s *State, persist *persistence) {
 	}
 }
 
+// rewritePorts notes whose ports are rewritten.
+func (f *features) rewritePorts(transports []farm.L4Protocol) {
+	if f.transports == nil {
+		f.transports = map[farm.L4Protocol]bool{}
+	}
+	for _, t := range transports {
+		f.transports[t] = true
+	}
+}
+
 // source chooses the address the backend sees: its own, the farm's, or one the
 // kernel chooses.
-func (g *group) source(s *State, mark string) {
+func (g *compiledFarm) source(s *State, mark string) {
 	source := s.Source
 	if !source.IsValid() {
 		source = g.l4.Source

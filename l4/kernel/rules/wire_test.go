@@ -12,21 +12,21 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// places are where backends are on the wire; VIPs are on the devices named.
-type places struct {
-	of      map[netip.Addr]neigh.Place
+// hops are where backends are on the wire; VIPs are on the devices named.
+type hops struct {
+	of      map[netip.Addr]neigh.NextHop
 	devices []string
 }
 
-func (p places) Place(a netip.Addr) (neigh.Place, bool) { place, ok := p.of[a]; return place, ok }
-func (p places) Devices(netip.Addr) []string            { return p.devices }
+func (p hops) NextHop(a netip.Addr) (neigh.NextHop, bool) { hop, ok := p.of[a]; return hop, ok }
+func (p hops) Devices(netip.Addr) []string                { return p.devices }
 
 // onWire has the backends of the examples on two interfaces, the VIPs on one.
 func onWire() rules.Wire {
-	out := places{map[netip.Addr]neigh.Place{}, []string{"front"}}
+	out := hops{map[netip.Addr]neigh.NextHop{}, []string{"front"}}
 	for i, a := range []string{"10.0.0.1", "10.0.0.2", "fd00::1", "fd00::2"} {
 		addr := netip.MustParseAddr(a)
-		out.of[addr] = neigh.Place{Addr: addr, MAC: neigh.MAC{2, 0, 0, 0, 0, byte(i + 1)}, Interface: []string{"front", "back.7"}[i%2], Own: neigh.MAC{2, 0, 0, 0, 1, byte(i % 2)}}
+		out.of[addr] = neigh.NextHop{Addr: addr, MAC: neigh.MAC{2, 0, 0, 0, 0, byte(i + 1)}, Interface: []string{"front", "back.7"}[i%2], Own: neigh.MAC{2, 0, 0, 0, 1, byte(i % 2)}}
 	}
 	return out
 }
@@ -44,12 +44,12 @@ func direct(edit func(f *farm.Farm)) farm.Farm {
 // Somebody may name an interface as nft cannot: the farms of all others have their
 // rules.
 func TestInterfacesWithStrangeNamesSpoilNoRules(t *testing.T) {
-	wire := onWire().(places)
+	wire := onWire().(hops)
 	wire.devices = []string{"eth0", `back\slash`, "semi;{"}
 	for addr, name := range map[string]string{"10.0.0.1": `back\slash`, "10.0.0.2": `quo"te`} {
-		place := wire.of[netip.MustParseAddr(addr)]
-		place.Interface = name
-		wire.of[place.Addr] = place
+		hop := wire.of[netip.MustParseAddr(addr)]
+		hop.Interface = name
+		wire.of[hop.Addr] = hop
 	}
 	in := &rules.Input{Wire: wire, Farms: []farm.Farm{direct(nil)}}
 	ruleset, problems := rules.Compile(in)
@@ -73,18 +73,18 @@ func TestInterfacesWithStrangeNamesSpoilNoRules(t *testing.T) {
 }
 
 func TestBackendsThatAreNotReachedAreWarnedOf(t *testing.T) {
-	good := neigh.Place{MAC: neigh.MAC{2}, Interface: "eth0"}
+	good := neigh.NextHop{MAC: neigh.MAC{2}, Interface: "eth0"}
 	noMAC, far, sick := good, good, good
 	noMAC.MAC, sick.Problem = neigh.MAC{}, "no route"
 	far.Gateway = netip.MustParseAddr("10.0.0.254")
-	for want, place := range map[string]*neigh.Place{
+	for want, hop := range map[string]*neigh.NextHop{
 		"": &good, "no route": &sick, "behind the gateway 10.0.0.254": &far, "MAC address is being asked": &noMAC, "its MAC address": nil,
 	} {
-		wire := onWire().(places)
+		wire := onWire().(hops)
 		delete(wire.of, netip.MustParseAddr("10.0.0.2"))
-		if place != nil {
-			place.Addr = netip.MustParseAddr("10.0.0.2")
-			wire.of[place.Addr] = *place
+		if hop != nil {
+			hop.Addr = netip.MustParseAddr("10.0.0.2")
+			wire.of[hop.Addr] = *hop
 		}
 		in := &rules.Input{Wire: wire, Farms: []farm.Farm{direct(nil), direct(func(f *farm.Farm) { f.ID, f.Stopped = 8, true }), l4test.Example(func(f *farm.Farm) { f.ID = 9 })}}
 		warnings := rules.Warnings(in)

@@ -72,8 +72,8 @@ func (f *told) now() (in rules.Input, times int) {
 	return f.last, f.times
 }
 
-// following is a keeper that follows until the test ends.
-func following(t *testing.T, f kernel.Filter) *kernel.Keeper {
+// following is a reconciler that follows until the test ends.
+func following(t *testing.T, f kernel.Filter) *kernel.Reconciler {
 	t.Helper()
 	k := kernel.New(kernel.Options{Filter: f, Connections: none{}, Log: l4test.Quiet})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -99,7 +99,7 @@ func TestNothingIsHeldForAFarmDeletedInItsGraceOnceThatIsOver(t *testing.T) {
 }
 
 func TestWhatTransparentFarmsNeedIsTriedAgain(t *testing.T) {
-	t.Cleanup(kernel.SetRetryPause(10 * time.Millisecond)) // undone when the keeper has ended
+	t.Cleanup(kernel.SetRetryPause(10 * time.Millisecond)) // undone when the reconciler has ended
 	f := &told{fails: errors.New("somebody else is changing rules")}
 	k := following(t, f)
 	one := l4test.Example(func(f *farm.Farm) {
@@ -129,7 +129,7 @@ func TestAGraceIsThatOfTheLastStopAndEndsForWhoIsCut(t *testing.T) {
 	one.L4.StopGrace = 60
 	conns.took()
 	apply(true)
-	time.Sleep(1100 * time.Millisecond) // the first grace would be over
+	k.Age(1100 * time.Millisecond) // the first grace would be over
 	k.Follow(context.Background())
 	if took := conns.took(); took[id] {
 		t.Error("the grace of an earlier stop ended the connections")
@@ -145,12 +145,12 @@ func TestAGraceIsThatOfTheLastStopAndEndsForWhoIsCut(t *testing.T) {
 func TestConnectionsInTheirGraceOutliveNetd(t *testing.T) {
 	conns := &flushed{}
 	k := kernel.New(kernel.Options{Filter: &told{}, Connections: conns, Log: l4test.Quiet})
-	one := l4test.Example(func(f *farm.Farm) { f.L4.StopGrace, f.Stopped = 1, true })
+	one := l4test.Example(func(f *farm.Farm) { f.L4.StopGrace, f.Stopped, f.L4.Backends = 1, true, f.L4.Backends[:1] })
 	k.Apply(context.Background(), 1, &farm.Config{Farms: []farm.Farm{one}})
 	if took := conns.took(); took[one.L4.Backends[0].ID] || !took[99] {
 		t.Errorf("ended: %v", took)
 	}
-	time.Sleep(1100 * time.Millisecond)
+	k.Age(1100 * time.Millisecond)
 	k.Follow(context.Background())
 	if took := conns.took(); !took[one.L4.Backends[0].ID] {
 		t.Error("the grace never ends")
@@ -222,11 +222,11 @@ func (r *relay) Follow(farms []farm.Farm, problems map[uint32]string, wire rules
 }
 
 // neighbours are some that are all known.
-type neighbours map[netip.Addr]neigh.Place
+type neighbours map[netip.Addr]neigh.NextHop
 
-func (n neighbours) Want([]netip.Addr)                  {}
-func (n neighbours) Changed() <-chan struct{}           { return nil }
-func (n neighbours) Places() map[netip.Addr]neigh.Place { return n }
+func (n neighbours) Want([]netip.Addr)                      {}
+func (n neighbours) Changed() <-chan struct{}               { return nil }
+func (n neighbours) NextHops() map[netip.Addr]neigh.NextHop { return n }
 
 func TestTheRelayIsToldWhatIsCarriedAndWhere(t *testing.T) {
 	addr, mac := netip.MustParseAddr("10.0.0.1"), neigh.MAC{2, 0, 0, 0, 0, 1}
@@ -238,8 +238,8 @@ func TestTheRelayIsToldWhatIsCarriedAndWhere(t *testing.T) {
 	if len(r.farms) != 1 || len(r.problems) != 0 || r.wire == nil {
 		t.Fatalf("told were %v, %v and %v", r.farms, r.problems, r.wire)
 	}
-	if place, ok := r.wire.Place(addr); !ok || place.MAC != mac {
-		t.Errorf("the backend is at %v", place)
+	if hop, ok := r.wire.NextHop(addr); !ok || hop.MAC != mac {
+		t.Errorf("the backend is at %v", hop)
 	}
 	f.fails = errors.New("no right")
 	k.Apply(t.Context(), 2, &farm.Config{Farms: []farm.Farm{one}})

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// followPause is how often the board is looked at: how long a backend that was
+// followPause is how often the health table is looked at: how long a backend that was
 // found down still gets new clients.
 const followPause = 100 * time.Millisecond
 
@@ -21,9 +21,9 @@ var retryPause = 5 * time.Second
 // how long farms are not served after others flushed all rules.
 const intactPause = 3 * time.Second
 
-// Keeper keeps the kernel equal to what was last asked for and to what the
-// board says. Any goroutine may call it. Make it with New.
-type Keeper struct {
+// Reconciler keeps the kernel equal to what was last asked for and to what the
+// health table says. Any goroutine may call it. Make it with New.
+type Reconciler struct {
 	options Options
 
 	mu    sync.Mutex // held while rules are changed
@@ -33,7 +33,7 @@ type Keeper struct {
 	transparent []farm.Farm
 	generation  uint64
 	cleaned     bool   // since the last Apply
-	version     uint64 // of the board, as last carried
+	version     uint64 // of the health table, as last carried
 	problems    map[uint32]string
 	warnings    map[uint32][]string
 	wire        *seen             // as last carried
@@ -52,13 +52,13 @@ type Keeper struct {
 	shown atomic.Pointer[view]
 }
 
-// New returns a Keeper that has not been asked for anything: whatever an
+// New returns a Reconciler that has not been asked for anything: whatever an
 // earlier one left in the kernel stays until Apply.
-func New(o Options) *Keeper {
+func New(o Options) *Reconciler {
 	if o.Connections == nil {
 		o.Connections = Tracked{}
 	}
-	k := &Keeper{options: o, flushed: map[uint32]time.Time{}, load: load{counted: map[uint32]uint32{}}}
+	k := &Reconciler{options: o, flushed: map[uint32]time.Time{}, load: load{counted: map[uint32]uint32{}}}
 	k.show()
 	return k
 }
@@ -66,7 +66,7 @@ func New(o Options) *Keeper {
 // Apply makes the kernel carry the kernel farms of cfg and no others.
 // generation numbers the request, see Generation. The result are the farms that
 // are not carried and why, by ID.
-func (k *Keeper) Apply(ctx context.Context, generation uint64, cfg *farm.Config) map[uint32]string {
+func (k *Reconciler) Apply(ctx context.Context, generation uint64, cfg *farm.Config) map[uint32]string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	before := k.farms
@@ -95,15 +95,15 @@ func (k *Keeper) Apply(ctx context.Context, generation uint64, cfg *farm.Config)
 }
 
 // Generation is the number of the last Apply; 0 before the first.
-func (k *Keeper) Generation() uint64 {
+func (k *Reconciler) Generation() uint64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.generation
 }
 
-// Run follows the board and the number of connections until ctx ends. The
+// Run follows the health table and the number of connections until ctx ends. The
 // kernel goes on with what it has then. It starts no goroutine.
-func (k *Keeper) Run(ctx context.Context) {
+func (k *Reconciler) Run(ctx context.Context) {
 	tick := time.NewTicker(followPause)
 	defer tick.Stop()
 	for {
@@ -118,10 +118,10 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// follow carries again when the board has changed, or what is on the wire, and
+// follow carries again when the health table has changed, or what is on the wire, and
 // after a failure. The wire is looked at when it is said to have changed, and
 // now and then because addresses of this machine change too.
-func (k *Keeper) follow(ctx context.Context, wire bool) {
+func (k *Reconciler) follow(ctx context.Context, wire bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	over := k.endGrace(ctx, time.Now())
@@ -129,7 +129,7 @@ func (k *Keeper) follow(ctx context.Context, wire bool) {
 		return
 	}
 	changed := k.forgetFlushed(time.Now())
-	changed = k.measure(ctx, time.Now()) || changed || k.options.Board != nil && k.options.Board.Version() != k.version
+	changed = k.measure(ctx, time.Now()) || changed || k.options.Health != nil && k.options.Health.Version() != k.version
 	if over || len(k.unready) > 0 && time.Since(k.prepared) >= retryPause {
 		k.prepare(ctx)
 		changed = true
@@ -149,7 +149,7 @@ func (k *Keeper) follow(ctx context.Context, wire bool) {
 }
 
 // fallen reports whether somebody removed rules.
-func (k *Keeper) fallen(ctx context.Context) bool {
+func (k *Reconciler) fallen(ctx context.Context) bool {
 	if time.Since(k.asked) < intactPause {
 		return false
 	}

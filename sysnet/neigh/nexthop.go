@@ -12,9 +12,9 @@ type MAC [6]byte
 // String is "02:00:00:00:00:01".
 func (m MAC) String() string { return net.HardwareAddr(m[:]).String() }
 
-// Place says how an address is reached on the wire. With a Problem, a sentence
+// NextHop says how an address is reached on the wire. With a Problem, a sentence
 // for people, MAC is the zero value and the rest is what is known.
-type Place struct {
+type NextHop struct {
 	Addr netip.Addr
 	// MAC is that of the address, or of Gateway when that is valid.
 	MAC MAC
@@ -28,10 +28,10 @@ type Place struct {
 }
 
 // OnLink reports whether no gateway is between.
-func (p Place) OnLink() bool { return !p.Gateway.IsValid() }
+func (p NextHop) OnLink() bool { return !p.Gateway.IsValid() }
 
 // hop is whose MAC counts.
-func (p Place) hop() netip.Addr {
+func (p NextHop) hop() netip.Addr {
 	if p.Gateway.IsValid() {
 		return p.Gateway
 	}
@@ -39,7 +39,7 @@ func (p Place) hop() netip.Addr {
 }
 
 // String is one line for people.
-func (p Place) String() string {
+func (p NextHop) String() string {
 	switch {
 	case p.Problem != "":
 		return fmt.Sprintf("%s: %s", p.Addr, p.Problem)

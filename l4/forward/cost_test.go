@@ -1,0 +1,127 @@
+package forward_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// costs are what the schema says a change of each field of an l4xnat farm costs.
+func costs(t *testing.T) map[string]validate.Cost {
+	t.Helper()
+	raw, err := json.Marshal(validate.Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Defs map[string]struct {
+			Properties map[string]struct {
+				Cost validate.Cost `json:"x-cost"`
+			}
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal(raw, &schema); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]validate.Cost{}
+	for name, p := range schema.Defs["l4xnat_farm"].Properties {
+		out[name] = p.Cost
+	}
+	return out
+}
+
+// Who changes a field sees traffic do what the schema says: connections that are
+// there go on, unless the cost is a restart, and have the change if there is no
+// cost; new ones have it in any case.
+func TestChangesCostWhatTheSchemaSays(t *testing.T) {
+	for _, c := range []struct {
+		field string
+		value any
+		cost  validate.Cost
+		// holds fails unless the change holds where its cost says.
+		holds func(t *testing.T, a *appliance, f farm.Farm, old net.Conn)
+	}{
+		{"grace", 60, validate.CostNone, func(t *testing.T, a *appliance, f farm.Farm, old net.Conn) {
+			f.Stopped = true
+			a.publish(f)
+			goesOn(t, old)
+		}},
+		{"proxyprotocol_out", "v1", validate.CostConnections, func(t *testing.T, a *appliance, f farm.Farm, _ net.Conn) {
+			if got := line(t, a.dial(f)); !strings.HasPrefix(got, "PROXY TCP4 ") {
+				t.Errorf("a new connection begins with %q", got)
+			}
+		}},
+		{"source", "127.0.0.7", validate.CostConnections, nil},
+		{"idle_timeout", 1, validate.CostConnections, func(t *testing.T, a *appliance, f farm.Farm, _ net.Conn) { isOver(t, a.dial(f)) }},
+		{"maxconnections", 1, validate.CostConnections, func(t *testing.T, a *appliance, f farm.Farm, _ net.Conn) {
+			if c, err := net.Dial("tcp", address(f)); err == nil {
+				defer c.Close()
+				isOver(t, c)
+			}
+		}},
+		{"algorithm", "roundrobin", validate.CostConnections, nil},
+		{"vport", nil, validate.CostRestart, nil},
+		{"protocol", "ftp", validate.CostRestart, nil},
+		{"nattype", "dsr", validate.CostRestart, nil},
+		{"datapath", "kernel", validate.CostRestart, nil},
+	} {
+		t.Run(c.field, func(t *testing.T) {
+			if said := costs(t)[c.field]; said != c.cost {
+				t.Errorf("the schema says %s", said)
+			}
+			a := newAppliance(t, 1)
+			f := a.farm(serve(t, echo).at())
+			f.L4.DataPath = farm.DataPathAuto
+			a.publish(f)
+			old := a.dial(f)
+			goesOn(t, old)
+			if c.field == "vport" {
+				c.value = fmt.Sprint(a.Listen(t, "127.0.0.1").Port())
+			}
+			sent, err := validate.L4FarmUpdate.Decode("", map[string]any{c.field: c.value})
+			if err != nil {
+				t.Fatal(err)
+			}
+			changed := f.Clone()
+			if err := sent.Apply(&changed); err != nil {
+				t.Fatal(err)
+			}
+			a.publish(changed)
+			if c.cost == validate.CostRestart {
+				isOver(t, old)
+				return
+			}
+			goesOn(t, old)
+			if c.holds != nil {
+				c.holds(t, a, changed, old)
+				goesOn(t, old)
+			}
+		})
+	}
+}
+
+// goesOn fails unless the other side echoes.
+func goesOn(t *testing.T, c net.Conn) {
+	t.Helper()
+	_, _ = io.WriteString(c, "ping\n")
+	if got, err := bufio.NewReader(c).ReadString('\n'); err != nil || got != "ping\n" {
+		t.Errorf("the connection gave %q, %v", got, err)
+	}
+}
+
+// isOver fails unless the connection ends.
+func isOver(t *testing.T, c net.Conn) {
+	t.Helper()
+	if got, err := io.ReadAll(c); len(got) > 0 {
+		t.Errorf("the connection gave %q, %v", got, err)
+	} else if slow, is := err.(net.Error); is && slow.Timeout() {
+		t.Error("the connection goes on")
+	}
+}

@@ -1,0 +1,248 @@
+package kernel_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/logtest"
+	"github.com/sluicelb/sluice/l4/kernel"
+	"github.com/sluicelb/sluice/l4/kernel/l4test"
+	"github.com/sluicelb/sluice/sysnet/conntrack"
+)
+
+// observed is a filter that remembers what else it was told, and connections
+// that are as many as said.
+type observed struct {
+	told
+	gone       bool // somebody removed the rules
+	doubts     int
+	filled     int
+	full, held map[uint32]bool
+	open       map[uint32]int // by backend
+	uncounted  error
+}
+
+func (f *observed) Intact(context.Context) bool { return !f.gone }
+func (f *observed) Doubt()                      { f.doubts++ }
+
+func (f *observed) Fill(_ context.Context, full, held map[uint32]bool) error {
+	f.filled, f.full, f.held = f.filled+1, full, held
+	return errors.New("which stops nobody")
+}
+
+func (f *observed) Count(context.Context) (map[uint32]conntrack.Counts, error) {
+	out := map[uint32]conntrack.Counts{}
+	for id, n := range f.open {
+		out[0x5c000000+id] = conntrack.Counts{Total: n + 5, Established: n} // others are being closed
+	}
+	return out, f.uncounted
+}
+
+func (f *observed) Flush(context.Context, func(uint32) bool) error { return nil }
+
+// carried tells how often the filter has carried, and what last.
+func (f *observed) carried() int { _, n := f.now(); return n }
+
+func TestTheKernelFollowsWhatChangesAndNothingElse(t *testing.T) {
+	table, err := health.OpenTable(make([]byte, health.TableSize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, g := &observed{}, &ground{}
+	k := kernel.New(kernel.Options{Filter: f, Connections: f, Health: table, Ground: g, Log: l4test.Quiet})
+	web, _ := two(true)
+	k.Follow(t.Context())
+	if f.carried() != 0 {
+		t.Error("it carries before anything was asked for")
+	}
+	k.Apply(t.Context(), 1, &farm.Config{Farms: []farm.Farm{web}})
+	k.Follow(t.Context())
+	want := f.carried()
+	step := func(what string, more int) {
+		t.Helper()
+		k.Follow(t.Context())
+		if want += more; f.carried() != want {
+			t.Errorf("%s: carried %d times more than before, want %d", what, f.carried()-want+more, more)
+			want = f.carried()
+		}
+	}
+	step("nothing changed", 0)
+	table.SetGuardian(1, health.Down, time.Now())
+	step("a backend is down", 1)
+	if in, _ := f.now(); in.Usable(1) || !in.Usable(2) {
+		t.Error("the filter was not told which")
+	}
+	step("it still is", 0)
+	f.gone = true
+	k.Age(2 * time.Second)
+	step("the rules were looked for lately", 0)
+	k.Age(2 * time.Second)
+	step("the rules are gone", 1)
+	step("they were made anew", 0)
+	f.gone, f.fails = false, errors.New("somebody else is changing rules")
+	table.SetGuardian(1, health.Up, time.Now())
+	step("the backend is back, which cannot be carried", 1)
+	k.Age(3 * time.Second)
+	step("it failed a moment ago", 0)
+	if state(t, k).Problems[web.ID] == "" {
+		t.Error("nobody is told that it failed")
+	}
+	f.fails = nil
+	k.Age(3 * time.Second)
+	step("it is tried again", 1)
+	if p := state(t, k).Problems; len(p) != 0 {
+		t.Errorf("problems that are over: %v", p)
+	}
+	k.Age(time.Hour)
+	step("it works", 0)
+	g.problems = map[uint32]string{web.ID: "no such address"}
+	k.Apply(t.Context(), 2, &farm.Config{Farms: []farm.Farm{web}})
+	want, g.problems = f.carried(), nil
+	k.Age(3 * time.Second)
+	step("the ground was not ready a moment ago", 0)
+	k.Age(3 * time.Second)
+	step("the ground is asked again", 1)
+	if p := state(t, k).Problems; len(p) != 0 {
+		t.Errorf("the ground is ready, problems: %v", p)
+	}
+	k.Age(time.Hour)
+	step("the ground is ready", 0)
+}
+
+func TestWeightsOfLeastConnFollowTheShareOfConnections(t *testing.T) {
+	f := &observed{open: map[uint32]int{1: 3, 2: 1}}
+	k := kernel.New(kernel.Options{Filter: f, Connections: f, Log: l4test.Quiet})
+	web, other := two(false)
+	idle := l4test.Example(func(f *farm.Farm) { f.ID, f.L4.ID, f.L4.Algorithm, f.Stopped = 9, 14, farm.L4LeastConn, true })
+	web.L4.Algorithm = farm.L4LeastConn
+	k.Apply(t.Context(), 1, &farm.Config{Farms: []farm.Farm{web, other, idle}})
+	weights := func(want map[uint32]int) {
+		t.Helper()
+		k.Follow(t.Context())
+		if in, _ := f.now(); !maps.Equal(in.Weights, want) {
+			t.Errorf("weights: %v, want %v", in.Weights, want)
+		}
+	}
+	first := map[uint32]int{1: 3, 2: 8} // 10 − 10·¾ and 10 − 10·¼, rounded
+	weights(first)
+	f.open = map[uint32]int{1: 9}
+	k.Age(2 * time.Second)
+	weights(first)
+	times := f.carried()
+	f.uncounted = errors.New("not permitted")
+	k.Age(2 * time.Second)
+	weights(first)
+	f.uncounted = nil
+	weights(map[uint32]int{1: 1, 2: 10})
+	if n := f.carried(); n != times+1 {
+		t.Errorf("carried %d times for one change", n-times)
+	}
+	f.open = nil
+	k.Age(time.Hour)
+	weights(map[uint32]int{1: 10, 2: 10})
+	times = f.carried()
+	k.Age(time.Hour)
+	if weights(map[uint32]int{1: 10, 2: 10}); f.carried() != times {
+		t.Error("weights that are the same are carried again")
+	}
+}
+
+// What rules have seen begin they count themselves; of others only looking tells.
+func TestBackendsThatAreFullAreNoted(t *testing.T) {
+	f := &observed{}
+	k := kernel.New(kernel.Options{Filter: f, Connections: f, Log: l4test.Quiet})
+	one := l4test.Example(func(f *farm.Farm) { f.L4.Backends[0].ConnLimit, f.L4.Backends[1].ConnLimit = 2, 3 })
+	apply := func() { k.Apply(t.Context(), 1, &farm.Config{Farms: []farm.Farm{one}}) }
+	set := func(ids ...uint32) map[uint32]bool {
+		out := map[uint32]bool{}
+		for _, id := range ids {
+			out[id] = true
+		}
+		return out
+	}
+	noted := func(what string, open map[uint32]int, times int, full, held map[uint32]bool) {
+		t.Helper()
+		before := f.filled
+		f.open = open
+		k.Follow(t.Context())
+		if f.filled-before != times || times > 0 && (!maps.Equal(f.full, full) || !maps.Equal(f.held, held)) {
+			t.Errorf("%s: noted %d times: %v, held %v; want %d: %v, %v", what, f.filled-before, f.full, f.held, times, full, held)
+		}
+	}
+	apply()
+	noted("nobody is full", map[uint32]int{1: 1, 2: 2}, 0, nil, nil)
+	noted("it was looked a moment ago", map[uint32]int{1: 2, 2: 2}, 0, nil, nil)
+	k.Age(time.Second)
+	noted("one is full, and counted", map[uint32]int{1: 2, 2: 2}, 1, set(1), set())
+	k.Age(time.Second)
+	noted("both are", map[uint32]int{1: 3, 2: 3}, 1, set(1, 2), set())
+	k.Age(time.Second)
+	noted("there is room", map[uint32]int{1: 1, 2: 2}, 1, set(), set())
+	k.Age(time.Second)
+	noted("there still is", map[uint32]int{1: 1, 2: 2}, 0, nil, nil)
+	// A bound that is new has seen no connection that is open.
+	one = one.Clone()
+	one.L4.Backends[0].ConnLimit = 1
+	f.filled = 0
+	apply()
+	if f.filled != 1 || !maps.Equal(f.full, set(1)) || !maps.Equal(f.held, set(1)) {
+		t.Errorf("a bound that became less: noted %d times: %v, held %v", f.filled, f.full, f.held)
+	}
+	k.Age(time.Second)
+	noted("there was none for a moment", map[uint32]int{2: 3}, 1, set(2), set())
+	k.Age(time.Second)
+	noted("the next were counted", map[uint32]int{1: 1, 2: 3}, 1, set(1, 2), set())
+	f.gone = true // new rules have counted nobody
+	k.Age(3 * time.Second)
+	k.Follow(t.Context())
+	f.gone = false
+	k.Age(time.Second)
+	noted("after the rules were gone", map[uint32]int{1: 1, 2: 3}, 1, set(1, 2), set(1, 2))
+	one = l4test.Stopped(one.Clone())
+	apply()
+	k.Age(time.Second)
+	noted("it is stopped", map[uint32]int{1: 1, 2: 3}, 1, set(), set())
+}
+
+// unflushed are connections that cannot be ended.
+type unflushed struct {
+	none
+	why error
+}
+
+func (u unflushed) Flush(context.Context, func(uint32) bool) error { return u.why }
+
+func TestWhatGoesWrongIsInTheLogOnce(t *testing.T) {
+	var log logtest.Log
+	f := &observed{}
+	f.fails = errors.New("somebody else is changing rules")
+	k := kernel.New(kernel.Options{Filter: f, Connections: unflushed{why: errors.New("no memory")}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	web := l4test.Example(nil)
+	for range 3 {
+		k.Apply(t.Context(), 1, &farm.Config{Farms: []farm.Farm{web}})
+	}
+	if lines := log.Lines("farm is not carried by the kernel"); len(lines) != 1 || !strings.Contains(lines[0], `farm=web reason="somebody else`) {
+		t.Errorf("of a farm that is not carried: %q", lines)
+	}
+	if lines := log.Lines("connections of what was stopped may go on"); len(lines) != 1 { // the first time, when nothing is known
+		t.Errorf("of connections that go on: %q", lines)
+	}
+	k = kernel.New(kernel.Options{Filter: f, Connections: unflushed{why: &os.SyscallError{Syscall: "socket", Err: fs.ErrPermission}}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	k.Apply(t.Context(), 1, &farm.Config{Farms: []farm.Farm{web}})
+	if lines := log.Lines("connections of what was stopped may go on"); len(lines) != 1 {
+		t.Errorf("where none could begin: %q", lines)
+	}
+	if got := state(t, k).Problems; !reflect.DeepEqual(got, map[uint32]string{web.ID: "somebody else is changing rules"}) {
+		t.Errorf("problems: %v", got)
+	}
+}

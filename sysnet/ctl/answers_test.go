@@ -1,0 +1,278 @@
+package ctl_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sluicelb/sluice/core/logtest"
+	"github.com/sluicelb/sluice/core/porttest"
+	"github.com/sluicelb/sluice/core/shm"
+	"github.com/sluicelb/sluice/sysnet/ctl"
+	"github.com/sluicelb/sluice/sysnet/ctl/ctltest"
+)
+
+// answering is a netd that says the same to every request, whatever it is, and
+// lends its files; empty words end the connection.
+func answering(t *testing.T, words string, files ...*os.File) *ctl.Client {
+	t.Helper()
+	path, l := ctltest.Listen(t)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		buf := make([]byte, 1<<16)
+		for {
+			c, err := l.AcceptUnix()
+			if err != nil {
+				return
+			}
+			for {
+				if n, _, err := shm.Receive(c, buf); n == 0 || err != nil || words == "" || shm.Send(c, []byte(words), files...) != nil {
+					break
+				}
+			}
+			_ = c.Close()
+		}
+	}()
+	c := ctltest.Client(t, path)
+	t.Cleanup(func() { c.Hangup(); _ = l.Close(); <-done })
+	return c
+}
+
+// descriptors is how many this process has open.
+func descriptors(t *testing.T) int {
+	t.Helper()
+	all, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(all)
+}
+
+func TestAnswersOutsideTheContractAreErrors(t *testing.T) {
+	open, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	number, text := sealed(t, "7"), sealed(t, "seven")
+	key := "tcp/127.0.0.1:80"
+	rules := func(c *ctl.Client) error { return c.Ask(context.Background(), ctl.OpKernelChange, 1, new(int)) }
+	two := func(c *ctl.Client) error { _, err := c.Open(context.Background(), key, 2); return err }
+	for name, c := range map[string]struct {
+		words string
+		files []*os.File
+		call  func(c *ctl.Client) error
+		want  string
+	}{
+		"one socket of two":        {`{}`, []*os.File{number}, two, "netd: 2 sockets asked for, 1 received"},
+		"three sockets for two":    {`{}`, []*os.File{number, number, number}, two, "netd: 2 sockets asked for, 3 received"},
+		"sockets and a refusal":    {`{"code":"failed","error":"no"}`, []*os.File{number, number}, two, "no"},
+		"no JSON":                  {`{`, []*os.File{number}, two, "netd does not answer: unexpected end of JSON input"},
+		"nothing":                  {``, nil, two, "netd does not answer: EOF"},
+		"keys it will not end":     {`{"more":true}`, nil, func(c *ctl.Client) error { _, err := c.List(context.Background()); return err }, ""},
+		"a list and a refusal":     {`{"code":"failed","error":"no"}`, nil, func(c *ctl.Client) error { _, err := c.List(context.Background()); return err }, "no"},
+		"sealed memory is missing": {`{"sealed":true}`, nil, rules, "netd: the reply is missing in its answer"},
+		"two of them":              {`{"sealed":true}`, []*os.File{number, number}, rules, "netd: the reply is missing in its answer"},
+		"it is not sealed":         {`{"sealed":true}`, []*os.File{open}, rules, "netd: reply: "},
+		"it is none of those":      {`{"sealed":true}`, []*os.File{text}, rules, "netd: reply: invalid character"},
+		"it is another kind":       {`{"body":"seven"}`, nil, rules, "netd: reply: json: cannot unmarshal string"},
+		"it is good":               {`{"sealed":true}`, []*os.File{number}, rules, ""},
+		"nobody wants it":          {`{"body":"seven"}`, nil, func(c *ctl.Client) error { return c.Ask(context.Background(), ctl.OpKernelState, 1, nil) }, ""},
+		"the question is none":     {`{}`, nil, func(c *ctl.Client) error { return c.Ask(context.Background(), ctl.OpKernelState, func() {}, nil) }, "json: unsupported type: func()"},
+	} {
+		client := answering(t, c.words, c.files...)
+		before := -1
+		for range 2 { // the second time there is a connection already
+			err := c.call(client)
+			if (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("%s: %v, want %q", name, err, c.want)
+			}
+			client.Hangup()
+			if now := descriptors(t); before >= 0 && now > before+1 { // the other end is closed by somebody else
+				t.Errorf("%s: %d descriptors are left open", name, now-before)
+			} else {
+				before = now
+			}
+		}
+	}
+	if _, err := ctl.NewClient("/nowhere/netd.sock").List(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "netd does not answer: dial") {
+		t.Errorf("nobody is there: %v", err)
+	}
+}
+
+// Who asks may go, and does not wait for a netd that hangs.
+func TestAQuestionEndsWithWhoAsks(t *testing.T) {
+	path, l := ctltest.Listen(t)
+	defer l.Close() // it never accepts
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	c := ctltest.Client(t, path)
+	go func() { done <- c.Ask(ctx, ctl.OpKernelState, 1, nil) }()
+	in, err := l.AcceptUnix()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if _, _, err := shm.Receive(in, make([]byte, 100)); err != nil { // it waits for the answer now
+		t.Fatal(err)
+	}
+	cancel()
+	select {
+	case err = <-done:
+	case <-time.After(15 * time.Second): // half of what a question may take
+		err = nil
+	}
+	if err == nil {
+		t.Error("it is still waited for")
+	}
+}
+
+// logged starts a netd whose log is read.
+func logged(t *testing.T, parts ctl.Parts) (path string, log *logtest.Log) {
+	t.Helper()
+	path, l := ctltest.Listen(t)
+	log = &logtest.Log{}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- ctl.Serve(ctx, nil, l, ctltest.Self(), slog.New(slog.NewTextHandler(log, nil)), parts) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return path, log
+}
+
+func TestOneMgmtTooManyIsTurnedAwayUntilAnotherGoes(t *testing.T) {
+	path, log := logged(t, nil)
+	var first *ctl.Client
+	for i := range 16 {
+		c := ctltest.Client(t, path)
+		if _, err := c.List(t.Context()); err != nil {
+			t.Fatalf("connection %d: %v", i+1, err)
+		}
+		if first == nil {
+			first = c
+		}
+	}
+	if _, err := ctltest.Client(t, path).List(t.Context()); err == nil || !log.Has("too many connections") {
+		t.Errorf("one too many: %v; log: %s", err, log)
+	}
+	first.Hangup()
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		if _, err := ctltest.Client(t, path).List(t.Context()); err == nil {
+			break
+		} else if time.Now().After(end) {
+			t.Fatalf("after one went: %v", err)
+		}
+	}
+}
+
+func TestAMessageThatIsTooLongIsRefusedOrEndsItsConnection(t *testing.T) {
+	path, log := logged(t, nil)
+	conn, err := net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: path, Net: "unixpacket"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for _, size := range []int{4097, 5000} {
+		_, _ = conn.Write([]byte(strings.Repeat("x", size)))
+		buf := make([]byte, 1000)
+		n, err := conn.Read(buf)
+		if want := fmt.Sprintf("request of %d bytes", size); size == 4097 && !strings.Contains(string(buf[:n]), want) {
+			t.Errorf("%d bytes: %s, %v", size, buf[:n], err)
+		} else if size > 4097 && err != io.EOF {
+			t.Errorf("%d bytes: %s, %v", size, buf[:n], err)
+		}
+	}
+	_ = conn.Close()
+	if _, err := ctltest.Client(t, path).List(t.Context()); err != nil || len(log.Lines("connection ended")) != 1 {
+		t.Errorf("then: %v; log: %s", err, log) // who ended by itself is not worth a line
+	}
+}
+
+func TestAnAnswerThatCannotBeWrittenIsAFailure(t *testing.T) {
+	c := ctltest.Client(t, ctltest.Serve(t, ctltest.Self(), ctl.Parts{
+		ctl.OpKernelState: func(context.Context, []byte, []*os.File) (any, error) { return func() {}, nil },
+	}))
+	var refused *ctl.Error
+	if _, err := c.KernelState(t.Context()); !errors.As(err, &refused) || refused.Code != ctl.CodeFailed || !strings.Contains(refused.Text, "func()") {
+		t.Errorf("answered %v", err)
+	}
+}
+
+func TestWithoutItsSocketNetdEnds(t *testing.T) {
+	_, l := ctltest.Listen(t)
+	_ = l.Close()
+	if err := ctl.Serve(t.Context(), nil, l, ctltest.Self(), quiet, nil); err == nil || !strings.HasPrefix(err.Error(), "netd socket: ") {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+// Sockets are opened whole: what one of two could not have is no reason to keep
+// the other, or to lose those there were.
+func TestWithoutDescriptorsNothingChanges(t *testing.T) {
+	c, addr := ctltest.Client(t, serve(t)), porttest.TCP(t)
+	_ = opened(t, c, addr, 1)[0].Close()
+	var before unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	held := descriptors(t)
+	tight := before
+	tight.Cur = uint64(held + 5)
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &tight); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.Open(t.Context(), ctl.KeyTCP(addr), 60)
+	if limitErr := unix.Setrlimit(unix.RLIMIT_NOFILE, &before); limitErr != nil {
+		t.Fatal(limitErr)
+	}
+	if !errors.Is(err, ctl.ErrTooMany) {
+		t.Errorf("refused by %v", err)
+	}
+	if now := descriptors(t); now > held {
+		t.Errorf("%d descriptors are open instead of %d", now, held)
+	}
+	if files := opened(t, c, addr, 1); len(files) != 1 {
+		t.Errorf("%d sockets", len(files))
+	}
+}
+
+func TestForeignIPv6ListenerBesideOneOfOursIsACollision(t *testing.T) {
+	c, port := ctltest.Client(t, serve(t)), porttest.TCP(t).Port()
+	all, one := netip.AddrPortFrom(netip.IPv6Unspecified(), port), netip.AddrPortFrom(netip.IPv6Loopback(), port)
+	for _, at := range []netip.AddrPort{all, one} { // beside one of our own
+		files, err := c.Open(t.Context(), ctl.KeyTCP(at), 1)
+		if errors.Is(err, ctl.ErrNotLocal) {
+			t.Skipf("no IPv6 here: %v", err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = files[0].Close()
+	}
+	if err := c.Close(t.Context(), ctl.KeyTCP(all)); err != nil {
+		t.Fatal(err)
+	}
+	l, err := sharing(true).Listen(t.Context(), "tcp6", all.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if _, err := c.Open(t.Context(), ctl.KeyTCP(all), 1); !errors.Is(err, ctl.ErrInUse) {
+		t.Errorf("got %v, want ErrInUse", err)
+	}
+}
