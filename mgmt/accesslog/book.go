@@ -15,7 +15,7 @@ type book struct {
 	farms    map[uint32]*farmLog
 	services map[uint32][]byte
 	backends map[uint32][]byte
-	classes  [][]byte // of refusals
+	classes  [][]byte // of rejections
 }
 
 // farmLog is the log of one farm. Its sink is nil when nothing is to be logged.
@@ -44,20 +44,9 @@ func newBook(cfg *farm.Config, classes []string, c *clock, sinkOf func(f *farm.F
 
 // compile prepares the log of a farm that has one.
 func (fl *farmLog) compile(f *farm.Farm, c *clock, sinkOf func(f *farm.Farm) *sink) {
-	l, on := f.Log()
-	switch {
-	case !on:
-		return
-	case f.HTTP != nil:
-		fl.format = newFormatter(l, c, f.HTTP.KeyHeaders()...)
-	default:
-		of := *l
-		if of.Format = farm.LogJSON; len(of.Fields) == 0 {
-			of.Fields = farm.ConnectionLogFields()
-		}
-		fl.format = newFormatter(&of, c)
+	if l, on := f.Log(); on {
+		fl.format, fl.sink = newFormatter(l, c, f.KeyHeaders()...), sinkOf(f)
 	}
-	fl.sink = sinkOf(f)
 }
 
 // list notes the names of what a farm has.
@@ -89,7 +78,7 @@ func address(b *farm.Backend) string {
 // lookUp fills in the names of a record.
 func (b *book) lookUp(l *line, r *accesslog.Record) {
 	l.Record = r
-	l.service, l.backend, l.refusal = nil, nil, nil
+	l.service, l.backend, l.rejection = nil, nil, nil
 	if fl := b.farms[r.Farm]; fl != nil {
 		l.farm = fl.name
 	} else {
@@ -105,9 +94,9 @@ func (b *book) lookUp(l *line, r *accesslog.Record) {
 			l.backend = numbered(r.Backend)
 		}
 	}
-	if n := int(r.Refusal); n > 0 {
-		if l.refusal = numbered(uint32(n)); n <= len(b.classes) {
-			l.refusal = b.classes[n-1]
+	if n := int(r.Rejection); n > 0 {
+		if l.rejection = numbered(uint32(n)); n <= len(b.classes) {
+			l.rejection = b.classes[n-1]
 		}
 	}
 }

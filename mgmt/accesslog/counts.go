@@ -28,7 +28,7 @@ type counts struct {
 }
 
 func (c *counts) set(l accesslog.Lost) {
-	c.restart.Store(l.Unsettled)
+	c.restart.Store(l.Unacknowledged)
 	c.missing.Store(l.Missing)
 	c.damaging.Store(l.Damaged)
 }

@@ -7,9 +7,9 @@
 //	formatter      makes a line of a record, as the farm's log wants it
 //	sink           collects lines into chunks, and hands those over
 //	output         writes chunks: a file, a syslog target, standard output
-//	Watch          lets somebody see the exchanges of a farm as they end
+//	Watch          shows the exchanges of a farm as they end
 //
-// # Who owns what
+// # Ownership
 //
 // The goroutine of Run owns the reader, the formatters and the chunk each sink
 // is filling. Every sink has a goroutine of its own that owns its output, so a

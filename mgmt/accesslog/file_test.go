@@ -134,7 +134,7 @@ func TestFileThatCannotBeWrittenLosesLinesAndRecovers(t *testing.T) {
 		eventually(t, func() bool { return a.pump.Stats().Failed == uint64(i+1) })
 	}
 	if got := strings.Count(a.log.String(), "cannot be written"); got != 1 {
-		t.Errorf("%d complaints:\n%s", got, a.log.String())
+		t.Errorf("%d warnings:\n%s", got, a.log.String())
 	}
 	if err := os.Remove(blocked); err != nil {
 		t.Fatal(err)

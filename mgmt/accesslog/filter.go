@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
 )
 
 // Filter says which exchanges a watcher wants: those that pass all conditions.
@@ -31,7 +33,7 @@ var conditions = map[string]func(text string) (func(*line) bool, error){
 	"host":       textCondition(func(l *line) []byte { return l.Host }),
 	"service":    textCondition(func(l *line) []byte { return l.service }),
 	"backend":    textCondition(func(l *line) []byte { return l.backend }),
-	"refusal":    textCondition(func(l *line) []byte { return l.refusal }),
+	"rejection":  textCondition(func(l *line) []byte { return l.rejection }),
 	"request_id": textCondition(func(l *line) []byte { return l.RequestID }),
 	"decision": func(text string) (func(*line) bool, error) {
 		return func(l *line) bool { return strings.EqualFold(l.Why.String(), text) }, nil
@@ -65,7 +67,7 @@ func ParseFilter(texts []string) (Filter, error) {
 	var f Filter
 	for _, text := range texts {
 		name, value, ok := strings.Cut(text, "=")
-		make := conditions[name]
+		make := conditions[string(farm.ParseLogField(name))] // by a former name, too
 		if !ok || make == nil || value == "" {
 			return Filter{}, fmt.Errorf("filter %q: allowed is NAME=VALUE with the names %s", text, strings.Join(Conditions(), ", "))
 		}

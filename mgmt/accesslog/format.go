@@ -15,7 +15,7 @@ import (
 // texts of a configuration, and escaped as everything else.
 type line struct {
 	*accesslog.Record
-	farm, service, backend, refusal []byte
+	farm, service, backend, rejection []byte
 }
 
 // formatter makes lines for the log of one farm. It belongs to one goroutine.
@@ -189,9 +189,9 @@ var fields = map[farm.LogField]field{
 		})
 		return dst
 	}},
-	farm.LogRefusal: text(func(l *line) []byte { return l.refusal }),
-	farm.LogTries:   number(func(l *line) uint64 { return uint64(l.Tries) }),
-	farm.LogLoop:    number(func(l *line) uint64 { return uint64(l.Loop) }),
+	farm.LogRejection: text(func(l *line) []byte { return l.rejection }),
+	farm.LogTries:     number(func(l *line) uint64 { return uint64(l.Tries) }),
+	farm.LogLoop:      number(func(l *line) uint64 { return uint64(l.Loop) }),
 	farm.LogDecision: {true, func(_ *formatter, dst []byte, l *line) []byte {
 		return append(dst, l.Why.String()...)
 	}},

@@ -31,7 +31,7 @@ func TestCombinedLineIsApaches(t *testing.T) {
 	if got := formatted(l, nil); got != want+"\n" {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	l.Fields = []farm.LogField{farm.LogBackend, farm.LogTotal, farm.LogRefusal, farm.LogFlags}
+	l.Fields = []farm.LogField{farm.LogBackend, farm.LogTotal, farm.LogRejection, farm.LogFlags}
 	if got := formatted(l, nil); got != want+` backend="10.0.0.1:80" total_us=2501 flags="reused"`+"\n" {
 		t.Errorf("with fields: %s", got)
 	}
@@ -45,21 +45,21 @@ func TestCombinedLineIsApaches(t *testing.T) {
 }
 
 func TestChosenFieldsComeInTheirOrderAndAloneWhenTheyHaveAValue(t *testing.T) {
-	l := &farm.AccessLog{Fields: []farm.LogField{farm.LogRefusal, farm.LogQueue, farm.LogStatus, farm.LogTries, farm.LogClientPort, farm.LogFirstByte, farm.LogLoop}}
+	l := &farm.AccessLog{Fields: []farm.LogField{farm.LogRejection, farm.LogQueue, farm.LogStatus, farm.LogTries, farm.LogClientPort, farm.LogFirstByte, farm.LogLoop}}
 	if got := formatted(l, nil); got != `{"status":200,"tries":1,"client_port":40000,"first_byte_us":2100,"loop":0}`+"\n" {
 		t.Errorf("got %s", got)
 	}
-	got := formatted(l, func(e *accesslog.Entry) { e.Refusal, e.Queue = 2, 5_000 })
-	if want := `{"refusal":"timeout","queue_us":5,"status":200,"tries":1,"client_port":40000,"first_byte_us":2100,"loop":0}` + "\n"; got != want {
+	got := formatted(l, func(e *accesslog.Entry) { e.Rejection, e.Queue = 2, 5_000 })
+	if want := `{"rejection":"timeout","queue_us":5,"status":200,"tries":1,"client_port":40000,"first_byte_us":2100,"loop":0}` + "\n"; got != want {
 		t.Errorf("got %swant %s", got, want)
 	}
-	if got := formatted(&farm.AccessLog{Fields: []farm.LogField{farm.LogRefusal}}, nil); got != "{}\n" {
+	if got := formatted(&farm.AccessLog{Fields: []farm.LogField{farm.LogRejection}}, nil); got != "{}\n" {
 		t.Errorf("got %s", got)
 	}
 }
 
 func TestEveryFieldCanBeShownInEachFormat(t *testing.T) {
-	edit := func(e *accesslog.Entry) { e.Refusal, e.Queue, e.Why = 1, 1000, accesslog.WhySession }
+	edit := func(e *accesslog.Entry) { e.Rejection, e.Queue, e.Why = 1, 1000, accesslog.WhySession }
 	for _, f := range farm.LogFields() {
 		if _, ok := fields[f]; !ok {
 			t.Errorf("%s is not known", f)
@@ -162,10 +162,10 @@ func TestSecretsInPathsAndReferersAreMasked(t *testing.T) {
 }
 
 func TestWhatWasDeletedIsShownByNumber(t *testing.T) {
-	got := formatted(&farm.AccessLog{Fields: []farm.LogField{farm.LogService, farm.LogBackend, farm.LogRefusal}}, func(e *accesslog.Entry) {
-		e.Service, e.Backend, e.Refusal = 1000, 1001, 77
+	got := formatted(&farm.AccessLog{Fields: []farm.LogField{farm.LogService, farm.LogBackend, farm.LogRejection}}, func(e *accesslog.Entry) {
+		e.Service, e.Backend, e.Rejection = 1000, 1001, 77
 	})
-	if got != `{"service":"#1000","backend":"#1001","refusal":"#77"}`+"\n" {
+	if got != `{"service":"#1000","backend":"#1001","rejection":"#77"}`+"\n" {
 		t.Errorf("got %s", got)
 	}
 }

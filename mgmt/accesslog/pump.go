@@ -14,7 +14,7 @@ import (
 
 const (
 	// look is how often the pump looks for records when no loop wakes it, and
-	// watchedLook when somebody watches.
+	// watchedLook while a farm is watched.
 	look        = 250 * time.Millisecond
 	watchedLook = 50 * time.Millisecond
 )
@@ -31,7 +31,7 @@ type Options struct {
 	// Config returns the configuration in force, the same pointer as long as it
 	// is the same.
 	Config func() *farm.Config
-	// Classes returns the names of the classes of refusals.
+	// Classes returns the names of the classes of rejections.
 	Classes func() []string
 	// Log receives what is wrong with a log; nil means slog.Default.
 	Log *slog.Logger
@@ -47,7 +47,7 @@ type Pump struct {
 	sinks   map[target]*sink
 	closing []*sink // sinks no farm uses any more
 	counts  counts
-	unused  uint64 // records nobody wanted, not yet settled
+	unused  uint64 // records nobody wanted, not yet acknowledged
 	reopen  chan struct{}
 	hub     hub
 }
@@ -123,14 +123,14 @@ func (p *Pump) turn() int {
 		s.flush()
 	}
 	if p.unused > 0 {
-		p.o.Segment.Settle(p.unused)
+		p.o.Segment.Acknowledge(p.unused)
 		p.unused = 0
 	}
 	p.counts.set(p.reader.Lost())
 	return n
 }
 
-// take makes a line of one record, and shows it to who watches.
+// take makes a line of one record, and shows it to the watchers.
 func (p *Pump) take(r *accesslog.Record) {
 	b := p.book
 	b.lookUp(&p.line, r)
@@ -184,7 +184,7 @@ func (p *Pump) sinkOf(f *farm.Farm) *sink {
 		p.o.Log.Error("a farm has no access log", "farm", f.Name, "cause", err)
 		return nil
 	}
-	s := newSink(key, out, &p.counts, p.o.Segment.Settle, p.o.Log)
+	s := newSink(key, out, &p.counts, p.o.Segment.Acknowledge, p.o.Log)
 	p.sinks[key] = s
 	return s
 }

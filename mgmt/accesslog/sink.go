@@ -35,25 +35,25 @@ type chunk struct {
 // sink queues lines for an output. Its methods belong to one goroutine, but
 // for what run does.
 type sink struct {
-	key      target // where lines go, for messages of run
-	queue    chan *chunk
-	free     chan *chunk
-	filling  *chunk
-	output   output
-	counts   *counts
-	settle   func(n uint64)
-	log      *slog.Logger
-	reopened atomic.Bool
-	renamed  atomic.Pointer[target]
-	broken   bool // the last write failed; of run
-	grows    bool // its file could not be rotated; of run
-	done     chan struct{}
+	key         target // where lines go, for messages of run
+	queue       chan *chunk
+	free        chan *chunk
+	filling     *chunk
+	output      output
+	counts      *counts
+	acknowledge func(n uint64)
+	log         *slog.Logger
+	reopened    atomic.Bool
+	renamed     atomic.Pointer[target]
+	broken      bool // the last write failed; of run
+	grows       bool // its file could not be rotated; of run
+	done        chan struct{}
 }
 
-func newSink(key target, out output, counts *counts, settle func(uint64), log *slog.Logger) *sink {
+func newSink(key target, out output, counts *counts, acknowledge func(uint64), log *slog.Logger) *sink {
 	s := &sink{
 		key: key, queue: make(chan *chunk, QueueChunks), free: make(chan *chunk, QueueChunks+2),
-		output: out, counts: counts, settle: settle, log: log, done: make(chan struct{}),
+		output: out, counts: counts, acknowledge: acknowledge, log: log, done: make(chan struct{}),
 	}
 	go s.run()
 	return s
@@ -79,7 +79,7 @@ func (s *sink) added() {
 	}
 }
 
-// flush hands over what there is. It never waits: what finds no room in the
+// flush hands over the lines collected so far. It never waits: what finds no room in the
 // queue is dropped.
 func (s *sink) flush() {
 	c := s.filling
@@ -91,7 +91,7 @@ func (s *sink) flush() {
 		s.filling = nil
 	default:
 		s.counts.dropped.Add(uint64(len(c.ends)))
-		s.settle(uint64(len(c.ends)))
+		s.acknowledge(uint64(len(c.ends)))
 		c.empty()
 	}
 }
@@ -109,7 +109,7 @@ func (s *sink) reopen() {
 	s.nudge()
 }
 
-// nudge wakes run, which may have something to do beside writing.
+// nudge wakes run, which may have something to do besides writing.
 func (s *sink) nudge() {
 	select {
 	case s.queue <- &chunk{}: // now, if nothing is under way
@@ -157,7 +157,7 @@ func (s *sink) run() {
 
 func (s *sink) write(c *chunk) {
 	n := uint64(len(c.ends))
-	defer s.settle(n)
+	defer s.acknowledge(n)
 	err := s.output.write(c)
 	stays, grows := errors.AsType[notRotated](err)
 	if grows {

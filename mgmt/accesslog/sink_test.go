@@ -258,9 +258,9 @@ func (*slow) close()  {}
 func TestQueueIsBoundedAndDropsAreCounted(t *testing.T) {
 	out := &slow{let: make(chan struct{})}
 	var c counts
-	settled := uint64(0)
+	acknowledged := uint64(0)
 	var mu sync.Mutex
-	s := newSink(target{}, out, &c, func(n uint64) { mu.Lock(); settled += n; mu.Unlock() }, nil)
+	s := newSink(target{}, out, &c, func(n uint64) { mu.Lock(); acknowledged += n; mu.Unlock() }, nil)
 	const chunks = 2 * QueueChunks
 	for range chunks {
 		for range 10 {
@@ -276,7 +276,7 @@ func TestQueueIsBoundedAndDropsAreCounted(t *testing.T) {
 	close(out.let)
 	s.close()
 	<-s.done
-	if got := uint64(out.lines) + dropped; got != chunks*10 || c.written.Load() != uint64(out.lines) || settled != chunks*10 {
-		t.Errorf("%d written, %d dropped, %d settled of %d", out.lines, dropped, settled, chunks*10)
+	if got := uint64(out.lines) + dropped; got != chunks*10 || c.written.Load() != uint64(out.lines) || acknowledged != chunks*10 {
+		t.Errorf("%d written, %d dropped, %d acknowledged of %d", out.lines, dropped, acknowledged, chunks*10)
 	}
 }

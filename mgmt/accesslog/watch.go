@@ -51,14 +51,15 @@ func (p *Pump) Watch(farm uint32, filter Filter) (*Watcher, error) { return p.hu
 func watchFormat(cfg *farm.Config, c *clock) *formatter {
 	names := farm.DefaultRedact()
 	for i := range cfg.Farms {
-		if h := cfg.Farms[i].HTTP; h != nil {
-			names = append(append(names, h.AccessLog.Redact...), h.KeyHeaders()...)
+		f := &cfg.Farms[i]
+		if l, _ := f.Log(); l != nil {
+			names = append(append(names, l.Redact...), f.KeyHeaders()...)
 		}
 	}
 	return newFormatter(&farm.AccessLog{Fields: farm.LogFields(), Headers: []string{"whatever"}, Redact: names}, c)
 }
 
-// hub is who watches. Watchers come and go on any goroutine, lines come on the
+// hub holds the watchers. They come and go on any goroutine, lines come on the
 // pump's.
 type hub struct {
 	segment *accesslog.Segment
@@ -117,7 +118,7 @@ func (h *hub) wants(r *accesslog.Record) bool {
 	return len(h.watchers[r.Farm]) > 0
 }
 
-// show gives a line to everybody who watches the farm and wants it. It never
+// show gives a line to the watchers of the farm whose filter it passes. It never
 // waits.
 func (h *hub) show(l *line) {
 	h.mu.Lock()

@@ -141,7 +141,7 @@ func TestFilterPassesWhatItSays(t *testing.T) {
 		"method=get": true, "method=POST": false, "host=www.example.org": true, "path=/shop": true, "path=/blog": false,
 		"service=web": true, "service=x": false, "backend=10.0.0.1:80": true, "client=198.51.100.0/24": true, "client=198.51.100.7": true,
 		"client=10.0.0.0/8": false, "min_ms=2.5": true, "min_ms=3": false, "flag=reused": true, "flag=retried": false, "decision=cookie": true, "decision=pin": false,
-		"request_id=0123456789abcdef0123456789abcdef": true, "refusal=timeout": false,
+		"request_id=0123456789abcdef0123456789abcdef": true, "rejection=timeout": false, "refusal=timeout": false,
 	} {
 		f := filter(t, text)
 		roundTrip(nil, func(r *accesslog.Record) {

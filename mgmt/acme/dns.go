@@ -58,7 +58,7 @@ func (s *dnsSolver) CleanUp(context.Context, acme.Challenge) error { return nil 
 const removeTimeout = 5 * time.Minute
 
 // clear has the hook take away what it made. One that stays does no harm: it
-// answers a question nobody asks again.
+// answers a question that is not asked again.
 func (s *dnsSolver) clear(ctx context.Context) {
 	limit := removeTimeout
 	if errors.Is(context.Cause(ctx), context.Canceled) {

@@ -158,12 +158,8 @@ func TestAHookThatHangsIsEndedWithItsChildren(t *testing.T) {
 	s := h.Settings()
 	s.DNSWait = 1
 	h.must(h.SetSettings(by, s))
-	begin := time.Now()
 	_, err := h.Order(t.Context(), by, wildcard)
 	h.wants(err, acme.Invalid, "not done")
-	if took := time.Since(begin); took > 10*time.Second {
-		t.Errorf("it took %s", took)
-	}
 	for _, pid := range strings.Fields(lines(t, pids)[0]) {
 		for i := 0; ; i++ {
 			state, err := os.ReadFile("/proc/" + pid + "/stat")

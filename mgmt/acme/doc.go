@@ -1,12 +1,12 @@
 // Package acme gets certificates from an authority that speaks ACME (RFC 8555),
 // Let's Encrypt unless told otherwise, and renews them.
 //
-//	Order ─► account ─► order ─┬► Board ─► engine answers ─► authority ─► certs.Upload
+//	Order ─► account ─► order ─┬► Responder ─► engine answers ─► authority ─► certs.Upload
 //	                           │   (every http farm, or one for a moment)
 //	                           └► hook ─► DNS, seen at the zone's servers ─┘
 //
 // A Manager orders and renews, one certificate at a time, and each within a
-// bounded time. A Board holds the answers to the authority's questions while an
+// bounded time. A Responder holds the answers to the authority's questions while an
 // order is under way and adds them to snapshots. Nothing of that is in the
 // configuration: when this process dies, the next publication, which its
 // successor begins with, has neither answers nor the listener that was opened
@@ -36,6 +36,6 @@
 //
 // # Goroutines
 //
-// Manager and Board are for many goroutines. Run is the daily look for what is
+// Manager and Responder are for many goroutines. Run is the daily look for what is
 // due and the only goroutine of the package.
 package acme

@@ -41,17 +41,17 @@ var (
 // and an authority that asks the engine on the house's port.
 type house struct {
 	*acme.Manager
-	t       *testing.T
-	dir     string
-	port    uint16
-	store   *store.Store
-	certs   *certs.Manager
-	applier *apply.Applier
-	board   *acme.Board
-	engine  *l7test.Appliance
-	ca      *acmetest.Authority
-	log     *logtest.Log
-	limit   time.Duration
+	t         *testing.T
+	dir       string
+	port      uint16
+	store     *store.Store
+	certs     *certs.Manager
+	applier   *apply.Applier
+	responder *acme.Responder
+	engine    *l7test.Appliance
+	ca        *acmetest.Authority
+	log       *logtest.Log
+	limit     time.Duration
 
 	ahead atomic.Int64 // of the house's clock
 
@@ -99,14 +99,14 @@ func (h *house) open() {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	h.board = &acme.Board{}
+	h.responder = &acme.Responder{}
 	pub := publisher{h, func(cfg *farm.Config) (*farm.Config, map[uint32]string) {
 		out, problems := book.Complete(cfg)
-		return h.board.Complete(out), problems
+		return h.responder.Complete(out), problems
 	}}
 	h.applier = apply.New(h.store, pub, apply.WithRules(validate.Rules{}), apply.WithReferences(book))
 	h.certs = certs.NewManager(book, h.applier)
-	h.Manager = acme.New(acme.Options{Store: h.store, Certificates: h.certs, Applier: h.applier, Board: h.board, Log: log, Now: h.now, Port: h.port, Timeout: h.limit, Hooks: filepath.Join(h.dir, acme.HookFolder)})
+	h.Manager = acme.New(acme.Options{Store: h.store, Certificates: h.certs, Applier: h.applier, Responder: h.responder, Log: log, Now: h.now, Port: h.port, Timeout: h.limit, Hooks: filepath.Join(h.dir, acme.HookFolder)})
 	if _, err := h.applier.Republish(context.Background()); err != nil {
 		h.t.Fatal(err)
 	}

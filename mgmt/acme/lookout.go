@@ -106,7 +106,7 @@ func (l *lookout) of(ctx context.Context, name string) (servers []string, err er
 		return l.servers, nil
 	}
 	if len(l.resolvers) == 0 {
-		if l.resolvers, err = systemResolvers(); err != nil {
+		if l.resolvers, err = systemResolvers("/etc/resolv.conf"); err != nil {
 			return nil, err
 		}
 	}
@@ -200,8 +200,9 @@ func (l *lookout) ask(ctx context.Context, server, name string, kind uint16, rec
 	return reply, nil
 }
 
-func systemResolvers() ([]string, error) {
-	config, err := dns.ClientConfigFromFile("/etc/resolv.conf")
+// systemResolvers are the name servers in a file like /etc/resolv.conf.
+func systemResolvers(file string) ([]string, error) {
+	config, err := dns.ClientConfigFromFile(file)
 	if err != nil || len(config.Servers) == 0 {
 		return nil, errors.New("the system has no resolvers: set dns_servers")
 	}

@@ -38,13 +38,13 @@ type Applier interface {
 	Renew(ctx context.Context, prepare func(*farm.Config) (apply.Renewal, error)) error
 }
 
-// Options is what a Manager works with. Store, Certificates, Applier and Board
-// must be set; the board is the one snapshots are completed by.
+// Options is what a Manager works with. Store, Certificates, Applier and Responder
+// must be set; snapshots must be completed by this Responder.
 type Options struct {
 	Store        Store
 	Certificates Certificates
 	Applier      Applier
-	Board        *Board
+	Responder    *Responder
 	Log          *slog.Logger     // nil discards
 	Now          func() time.Time // nil means time.Now
 	// Timeout bounds one order; 0 means 120 s, as in the family.
@@ -225,7 +225,7 @@ func (m *Manager) SetRenewal(by apply.Author, name string, n Renewal) (View, err
 		return View{}, err
 	}
 	if n.Target != (Target{}) {
-		if _, err := m.place(n.Target); err != nil {
+		if _, err := m.endpoint(n.Target); err != nil {
 			return View{}, err
 		}
 	}
@@ -255,7 +255,7 @@ func (m *Manager) Delete(ctx context.Context, by apply.Author, name string) erro
 	return m.keep(v.Name, func(r *record) { r.Leaves = nil })
 }
 
-// checkTarget refuses a place that nobody will ask at.
+// checkTarget refuses an endpoint no authority will ask at.
 func checkTarget(c Challenge, t Target) error {
 	if c == DNS01 && t != (Target{}) {
 		return invalid("vip and farmname are for the challenge %s: with %s the authority asks name servers only", HTTP01, DNS01)
@@ -263,36 +263,36 @@ func checkTarget(c Challenge, t Target) error {
 	return nil
 }
 
-// place is where the authority will find the answer: a running farm there is,
+// endpoint is where the authority will find the answer: a running farm there is,
 // or the address for one.
-type place struct {
+type endpoint struct {
 	farm uint32         // 0: none listens
 	at   netip.AddrPort // valid for an address
 }
 
-// place checks a target against the farms there are.
-func (m *Manager) place(t Target) (place, error) {
+// endpoint checks a target against the farms there are.
+func (m *Manager) endpoint(t Target) (endpoint, error) {
 	cfg, _ := m.options.Applier.Current()
 	switch {
 	case t.Farm != "" && t.VIP.IsValid():
-		return place{}, invalid("vip or farmname, not both")
+		return endpoint{}, invalid("vip or farmname, not both")
 	case t.Farm != "":
 		f := cfg.Farm(t.Farm)
 		if f == nil {
-			return place{}, refuse(Missing, "the farm %q does not exist", show(t.Farm))
+			return endpoint{}, refuse(Missing, "the farm %q does not exist", show(t.Farm))
 		}
-		return place{farm: f.ID}, m.usable(f)
+		return endpoint{farm: f.ID}, m.usable(f)
 	case t.VIP.IsValid():
 		if t.VIP.IsUnspecified() || t.VIP.IsMulticast() || t.VIP.Zone() != "" {
-			return place{}, invalid("vip: %s is no address a farm could be made for", t.VIP)
+			return endpoint{}, invalid("vip: %s is no address a farm could be made for", t.VIP)
 		}
 		at := netip.AddrPortFrom(t.VIP.Unmap(), m.options.Port)
 		if f := listening(cfg, at); f != nil {
-			return place{farm: f.ID, at: at}, m.usable(f)
+			return endpoint{farm: f.ID, at: at}, m.usable(f)
 		}
-		return place{at: at}, nil
+		return endpoint{at: at}, nil
 	}
-	return place{}, invalid("vip or farmname is needed: the address the domains lead to, or a farm that listens on port %d there", m.options.Port)
+	return endpoint{}, invalid("vip or farmname is needed: the address the domains lead to, or a farm that listens on port %d there", m.options.Port)
 }
 
 // usable says why a farm cannot answer an authority, nil when it can.
@@ -302,7 +302,7 @@ func (m *Manager) usable(f *farm.Farm) error {
 		return refuse(Missing, "the farm %s is stopped: start it, or use the vip of another address", f.Name)
 	case problem != "":
 		return refuse(Missing, "the farm %s does not run: %s", f.Name, problem)
-	case f.L4 != nil:
+	case f.Carries() != farm.TrafficRequests:
 		return refuse(Missing, "the farm %s passes connections on as they are and cannot answer authorities on port %d: use an http farm, or the vip of another address", f.Name, m.options.Port)
 	case f.VPort != m.options.Port:
 		return refuse(Missing, "the farm %s listens on port %d: authorities ask on port %d", f.Name, f.VPort, m.options.Port)

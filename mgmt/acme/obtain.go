@@ -70,8 +70,8 @@ type challengeSolver interface {
 // need not be asked.
 func (m *Manager) solver(r record, s Settings) (challenge string, solver challengeSolver, err error) {
 	if r.Challenge != DNS01 {
-		at, err := m.place(r.Target)
-		return acme.ChallengeTypeHTTP01, &httpSolver{m: m, place: at}, err
+		at, err := m.endpoint(r.Target)
+		return acme.ChallengeTypeHTTP01, &httpSolver{m: m, endpoint: at}, err
 	}
 	if s.Hook == "" {
 		return "", nil, invalid("no hook is set that could make DNS records: put a program into the folder %s of the data directory and set hook in the configuration of ACME", HookFolder)

@@ -13,6 +13,7 @@ import (
 	"github.com/sluicelb/sluice/core/porttest"
 	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/certs/certstest"
 )
 
 func TestMain(m *testing.M) {
@@ -103,13 +104,9 @@ func TestAnOrderThatTakesTooLongIsTakenBack(t *testing.T) {
 	h.open()
 	h.farm("web", h.port, nil)
 	h.ca.Hold(true)
-	begin := time.Now()
 	_, err := h.Order(t.Context(), by, acme.Request{Domains: []string{"www.sluice.test"}, Target: acme.Target{Farm: "web"}})
 	h.wants(err, acme.Unreachable, "within 2s")
 	h.answered()
-	if took := time.Since(begin); took > 6*time.Second {
-		t.Errorf("it took %s", took)
-	}
 	h.restored()
 	h.ca.Hold(false)
 	if _, err = h.Order(t.Context(), by, acme.Request{Domains: []string{"www.sluice.test"}, Target: acme.Target{Farm: "web"}}); err != nil {
@@ -147,6 +144,12 @@ func TestWhatCannotBeOrderedIsRefusedBeforeTheAuthorityHearsOfIt(t *testing.T) {
 		f.L4.Ports = []farm.PortRange{{First: h.port, Last: h.port}}
 	})
 	h.farm("off", porttest.TCP(t).Port(), func(f *farm.Farm) { f.Stopped = true })
+	_, _, err := h.certs.Upload(t.Context(), by, "own", []byte(certstest.NewAuthority(t, "own", time.Now()).Issue("a.sluice.test").FullPEM()), certs.Create)
+	h.must(err)
+	h.farm("secure", h.port, func(f *farm.Farm) {
+		f.VIP, f.HTTP.TLS = netip.MustParseAddr("127.0.0.3"), farm.DefaultTLS()
+		f.HTTP.TLS.Certificates = []string{"own.pem"}
+	})
 	web := acme.Target{Farm: "web"}
 	for _, c := range []struct {
 		domains []string
@@ -166,6 +169,10 @@ func TestWhatCannotBeOrderedIsRefusedBeforeTheAuthorityHearsOfIt(t *testing.T) {
 		{[]string{"a.sluice.test"}, acme.Target{Farm: "relay"}, acme.Missing, "passes connections on"},
 		{[]string{"a.sluice.test"}, acme.Target{VIP: netip.MustParseAddr("127.0.0.2")}, acme.Missing, "passes connections on"},
 		{[]string{"a.sluice.test"}, acme.Target{Farm: "off"}, acme.Missing, "is stopped"},
+		{[]string{"a.sluice.test"}, acme.Target{Farm: "secure"}, acme.Missing, "speaks TLS on port"},
+		{[]string{"a.sluice.test"}, acme.Target{VIP: netip.MustParseAddr("0.0.0.0")}, acme.Invalid, "no address a farm could be made for"},
+		{[]string{"a.sluice.test"}, acme.Target{VIP: netip.MustParseAddr("ff02::1")}, acme.Invalid, "no address a farm could be made for"},
+		{[]string{"a.sluice.test"}, acme.Target{VIP: netip.MustParseAddr("fe80::1%eth0")}, acme.Invalid, "no address a farm could be made for"},
 	} {
 		_, err := h.Order(t.Context(), by, acme.Request{Domains: c.domains, Target: c.at})
 		h.wants(err, c.kind, c.part)

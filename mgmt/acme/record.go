@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
@@ -172,11 +171,4 @@ func (m *Manager) Get(name string) (View, error) {
 		return View{}, err
 	}
 	return View{View: v, Domains: r.Domains, Test: r.Test, Challenge: cmp.Or(r.Challenge, HTTP01), Renewal: r.Renewal, Due: dueAt(v), Tried: r.Tried, Failure: r.Problem}, nil
-}
-
-func (t Target) String() string {
-	if t.Farm != "" {
-		return "farm " + t.Farm
-	}
-	return fmt.Sprintf("address %s", t.VIP)
 }

@@ -89,7 +89,7 @@ func TestTheActionRenewsWhatIsDueOrForced(t *testing.T) {
 	v, err := h.Renew(t.Context(), by, "www.sluice.test.pem", true, acme.Target{VIP: loopback})
 	h.must(err)
 	if v.Renewal.VIP != loopback || v.Renewal.Farm != "" {
-		t.Errorf("it is to be renewed at %s", v.Renewal.Target)
+		t.Errorf("it is to be renewed at %+v", v.Renewal.Target)
 	}
 	if h.served(secure, "www.sluice.test") == first {
 		t.Error("the farm serves the old certificate")

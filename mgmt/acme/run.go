@@ -43,7 +43,7 @@ func untilLook(now time.Time) time.Duration {
 	return at.Sub(now)
 }
 
-// daily is who renews what nobody asked for.
+// daily is the author of the renewals that are due.
 var daily = apply.Author{Name: "the appliance", Source: "daily renewal"}
 
 // Look renews once what is due, one after the other. Failures are logged and

@@ -22,7 +22,7 @@ const (
 	LetsEncryptStaging = "https://acme-staging-v02.api.letsencrypt.org/directory"
 )
 
-// Settings is who orders certificates, and where.
+// Settings are the account certificates are ordered with, and the authority.
 type Settings struct {
 	// Email is told the authority as the contact of the account. Setting it
 	// accepts the authority's terms of service. Nothing is ordered without it.

@@ -14,7 +14,7 @@ import (
 // authority is told to ask, and takes them away when the order is over.
 type httpSolver struct {
 	m          *Manager
-	place      place
+	endpoint   endpoint
 	challenges []farm.Challenge
 	published  int
 }
@@ -37,7 +37,7 @@ func (s *httpSolver) Wait(ctx context.Context, _ acme.Challenge) error {
 	if s.published == len(s.challenges) {
 		return nil
 	}
-	err := s.publish(ctx, func() { s.m.options.Board.put(s.challenges, s.place.at) })
+	err := s.publish(ctx, func() { s.m.options.Responder.put(s.challenges, s.endpoint.at) })
 	if err != nil {
 		return refuse(Missing, "the authority cannot be answered at %s: %s", s.where(), show(err.Error()))
 	}
@@ -46,8 +46,8 @@ func (s *httpSolver) Wait(ctx context.Context, _ acme.Challenge) error {
 }
 
 func (s *httpSolver) where() string {
-	if s.place.at.IsValid() {
-		return s.place.at.String()
+	if s.endpoint.at.IsValid() {
+		return s.endpoint.at.String()
 	}
 	return "the farm"
 }
@@ -59,28 +59,28 @@ func (s *httpSolver) CleanUp(context.Context, acme.Challenge) error { return nil
 const clearTimeout = 30 * time.Second
 
 // clear restores what was before the order, also when its time is over. When
-// nobody can be told, the next publication does it: the board is empty.
+// nobody can be told, the next publication does it: no challenge is left.
 func (s *httpSolver) clear(ctx context.Context) {
 	if len(s.challenges) == 0 {
 		return
 	}
-	board := s.m.options.Board
+	responder := s.m.options.Responder
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), clearTimeout)
 	defer cancel()
-	board.put(nil, s.place.at)
+	responder.put(nil, s.endpoint.at)
 	if err := s.publish(ctx, func() {}); err != nil {
 		s.m.options.Log.Warn("the answers of an order stay with the engine until the next change", "error", err)
 	}
 }
 
-// publish changes the board and publishes; when that fails the board is empty.
+// publish changes the challenges and publishes; when that fails none is left.
 func (s *httpSolver) publish(ctx context.Context, change func()) error {
-	board := s.m.options.Board
+	responder := s.m.options.Responder
 	return s.m.options.Applier.Renew(ctx, func(cfg *farm.Config) (apply.Renewal, error) {
 		return apply.Renewal{
 			Farms: []uint32{s.reached(cfg)},
 			Swap:  change,
-			Undo:  func() { board.put(nil, s.place.at) },
+			Undo:  func() { responder.put(nil, s.endpoint.at) },
 			Keep:  func() error { return nil },
 		}, nil
 	})
@@ -88,12 +88,12 @@ func (s *httpSolver) publish(ctx context.Context, change func()) error {
 
 // reached is the farm whose trouble would make the publication useless.
 func (s *httpSolver) reached(cfg *farm.Config) uint32 {
-	if !s.place.at.IsValid() {
-		return s.place.farm
+	if !s.endpoint.at.IsValid() {
+		return s.endpoint.farm
 	}
-	if f := listening(cfg, s.place.at); f != nil {
+	if f := listening(cfg, s.endpoint.at); f != nil {
 		return f.ID
 	}
-	f := temporary(cfg, s.place.at)
+	f := temporary(cfg, s.endpoint.at)
 	return f.ID
 }

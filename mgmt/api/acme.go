@@ -13,7 +13,7 @@ import (
 
 	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/apply"
-	"github.com/sluicelb/sluice/mgmt/auth"
+	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -31,7 +31,7 @@ type ACME interface {
 	Delete(ctx context.Context, by apply.Author, name string) error
 }
 
-// acmeOperations are there when somebody orders; the second name is that of
+// acmeOperations are there when certificates can be ordered; the second name is that of
 // another member of the family.
 func (s *Server) acmeOperations() []*operation {
 	if s.deps.ACME == nil {
@@ -41,24 +41,24 @@ func (s *Server) acmeOperations() []*operation {
 	for _, all := range []string{"/certificates/letsencryptz", "/certificates/letsencrypt"} {
 		one := all + "/{certificate}"
 		out = append(out,
-			op(get, all, auth.RightRead, "List ordered certificates", s.listOrdered),
-			op(post, all, auth.RightConfigure, "Order a certificate", s.orderCertificate).body(orderFields{}).created(),
-			op(get, all+"/config", auth.RightRead, "Get the settings of ACME", s.getACME),
-			op(put, all+"/config", auth.RightConfigure, "Change the settings of ACME", s.setACME).body(acmeFields{}),
-			op(get, one, auth.RightRead, "Get an ordered certificate", s.getOrdered),
-			op(put, one, auth.RightConfigure, "Change how a certificate is renewed", s.setRenewal).body(renewalFields{}),
-			op(del, one, auth.RightConfigure, "Delete an ordered certificate", s.deleteOrdered),
-			op(post, one+"/actions", auth.RightConfigure, "Renew an ordered certificate", s.renewOrdered).body(renewFields{}),
+			op(get, all, rbac.CertificateShow, "List ordered certificates", s.listOrdered),
+			op(post, all, rbac.CertificateCreate, "Order a certificate", s.orderCertificate).body(orderFields{}).created(),
+			op(get, all+"/config", rbac.CertificateShow, "Get the settings of ACME", s.getACME),
+			op(put, all+"/config", rbac.CertificateUpload, "Change the settings of ACME", s.setACME).body(acmeFields{}),
+			op(get, one, rbac.CertificateShow, "Get an ordered certificate", s.getOrdered),
+			op(put, one, rbac.CertificateCreate, "Change how a certificate is renewed", s.setRenewal).body(renewalFields{}),
+			op(del, one, rbac.CertificateDelete, "Delete an ordered certificate", s.deleteOrdered),
+			op(post, one+"/actions", rbac.CertificateCreate, "Renew an ordered certificate", s.renewOrdered).body(renewFields{}),
 		)
 	}
 	return out
 }
 
-// acmeRefusal turns an error about orders into a refusal.
-func acmeRefusal(err error) error {
+// acmeRejection turns an error about orders into a rejection.
+func acmeRejection(err error) error {
 	var known *acme.Error
 	if !errors.As(err, &known) {
-		return certRefusal(err)
+		return certRejection(err)
 	}
 	switch known.Kind {
 	case acme.Missing:
@@ -99,7 +99,7 @@ func (s *Server) getOrdered(c *call) (Object[OrderedItem], error) {
 // ordered is the answer about one certificate.
 func ordered(c *call, v acme.View, err error, message string) (Object[OrderedItem], error) {
 	if err != nil {
-		return Object[OrderedItem]{}, acmeRefusal(err)
+		return Object[OrderedItem]{}, acmeRejection(err)
 	}
 	if message != "" {
 		message = fmt.Sprintf(message, v.Name)
@@ -125,6 +125,9 @@ func (s *Server) orderCertificate(c *call) (Object[OrderedItem], error) {
 	if err != nil {
 		return Object[OrderedItem]{}, err
 	}
+	if err := c.act(); err != nil {
+		return Object[OrderedItem]{}, err
+	}
 	c.patient()
 	v, err := s.deps.ACME.Order(c.ctx, c.author(), q)
 	return ordered(c, v, err, "The certificate %s has been issued. Add it to a farm to use it; it is renewed by itself.")
@@ -137,7 +140,7 @@ func (s *Server) setRenewal(c *call) (Object[OrderedItem], error) {
 	}
 	v, err := s.deps.ACME.Get(c.param("certificate"))
 	if err != nil {
-		return Object[OrderedItem]{}, acmeRefusal(err)
+		return Object[OrderedItem]{}, acmeRejection(err)
 	}
 	n := v.Renewal
 	if n.Target, err = target(body); err != nil {
@@ -147,6 +150,9 @@ func (s *Server) setRenewal(c *call) (Object[OrderedItem], error) {
 		if err := setTruth(body, name, to); err != nil {
 			return Object[OrderedItem]{}, err
 		}
+	}
+	if err := c.act(); err != nil {
+		return Object[OrderedItem]{}, err
 	}
 	v, err = s.deps.ACME.SetRenewal(c.author(), v.Name, n)
 	return ordered(c, v, err, "The renewal of the certificate %s has been changed.")
@@ -168,6 +174,9 @@ func (s *Server) renewOrdered(c *call) (Object[OrderedItem], error) {
 	if err != nil {
 		return Object[OrderedItem]{}, err
 	}
+	if err := c.act(); err != nil {
+		return Object[OrderedItem]{}, err
+	}
 	c.patient()
 	v, err := s.deps.ACME.Renew(c.ctx, c.author(), c.param("certificate"), force, at)
 	return ordered(c, v, err, "The certificate %s has been renewed. The farms that use it serve the new one already.")
@@ -175,8 +184,14 @@ func (s *Server) renewOrdered(c *call) (Object[OrderedItem], error) {
 
 func (s *Server) deleteOrdered(c *call) (Done, error) {
 	name := c.param("certificate")
+	if _, err := s.deps.ACME.Get(name); err != nil {
+		return Done{}, acmeRejection(err)
+	}
+	if err := c.act(); err != nil {
+		return Done{}, err
+	}
 	if err := s.deps.ACME.Delete(c.ctx, c.author(), name); err != nil {
-		return Done{}, acmeRefusal(err)
+		return Done{}, acmeRejection(err)
 	}
 	return done(c.op.summary, fmt.Sprintf("The certificate %s has been deleted.", name)), nil
 }
@@ -203,8 +218,11 @@ func (s *Server) setACME(c *call) (Object[ACMESettings], error) {
 	if err := readACME(body, &v); err != nil {
 		return Object[ACMESettings]{}, err
 	}
+	if err := c.act(); err != nil {
+		return Object[ACMESettings]{}, err
+	}
 	if err := s.deps.ACME.SetSettings(c.author(), v); err != nil {
-		return Object[ACMESettings]{}, acmeRefusal(err)
+		return Object[ACMESettings]{}, acmeRejection(err)
 	}
 	return Object[ACMESettings]{Description: c.op.summary, Params: ACMESettings(s.deps.ACME.Settings()), Message: "The settings of ACME have been changed."}, nil
 }

@@ -18,7 +18,7 @@ type OrderedItem struct {
 	Domains     []string    `json:"domains"`
 	Wildcard    string      `json:"wildcard" enum:"true,false" doc:"Whether it is for all names of a domain"`
 	Challenge   string      `json:"challenge" enum:"http-01,dns-01" doc:"How the authority is shown that the domains are ours"`
-	Test        string      `json:"test" enum:"true,false" doc:"Whether it came from the directory for tests, which nobody trusts"`
+	Test        string      `json:"test" enum:"true,false" doc:"Whether it came from the directory for tests, whose certificates no client trusts"`
 	Autorenewal Autorenewal `json:"autorenewal"`
 	Due         time.Time   `json:"due" doc:"From when on it is renewed"`
 	Tried       *time.Time  `json:"tried" doc:"When it was last renewed, or that was tried"`
@@ -34,7 +34,7 @@ type Autorenewal struct {
 	Restart string `json:"restart" enum:"true,false" doc:"Kept for clients; farms use a renewed certificate at once and are not restarted"`
 }
 
-// ACMESettings is the answer about who orders certificates, and where.
+// ACMESettings is the answer about the account and the authority certificates are ordered with.
 type ACMESettings struct {
 	Email     string `json:"email" doc:"Contact the authority gets; setting it accepts the authority's terms of service"`
 	Directory string `json:"directory" doc:"Where certificates are ordered"`

@@ -1,6 +1,10 @@
 package api
 
 import (
+	"bytes"
+	"encoding/json"
+	"io"
+
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 )
@@ -58,7 +62,7 @@ func (s *Server) serving(f *farm.Farm) farmstate.Serving {
 	if problem := s.deps.Unreachable(f); problem != "" {
 		return farmstate.Serving{Problem: problem}
 	}
-	return farmstate.Serving{Running: true, Stale: !s.deps.Applier.Settled(), Warnings: s.warnings(f)}
+	return farmstate.Serving{Running: true, Stale: !s.deps.Applier.InSync(), Warnings: s.warnings(f)}
 }
 
 func (s *Server) status(f *farm.Farm) farm.Status {
@@ -78,4 +82,30 @@ func (s *Server) told(backend uint32) string {
 		}
 	}
 	return s.deps.Silent(backend)
+}
+
+// encode writes v as the family does: two blanks of indent, keys sorted. Go
+// sorts the keys of maps, so structs take a second turn through one. The
+// characters < > & stay escaped: an answer read as HTML is still no HTML.
+func encode(v any) ([]byte, error) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	var sorted any
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber() // 64-bit numbers stay exact
+	if err := dec.Decode(&sorted); err != nil {
+		return nil, err
+	}
+	return json.MarshalIndent(sorted, "", "  ")
+}
+
+func encodeTo(w io.Writer, v any) error {
+	b, err := encode(v)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(b, '\n'))
+	return err
 }

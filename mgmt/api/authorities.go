@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
 // Lists of authorities are what clients (client_ca of a farm) and backends are
@@ -15,16 +15,16 @@ import (
 func (s *Server) authorityOperations() []*operation {
 	const one = "/certificates/ca/{authority}"
 	return []*operation{
-		op(get, "/certificates/ca", auth.RightRead, "List authority lists", s.listAuthorities),
-		file(get, one, auth.RightRead, "Download an authority list", downloadType, s.downloadAuthority),
-		op(post, one, auth.RightConfigure, "Upload an authority list", s.uploadAuthority).takesFile(pemTypes).created().
+		op(get, "/certificates/ca", rbac.CertificateShow, "List authority lists", s.listAuthorities),
+		file(get, one, rbac.CertificateDownload, "Download an authority list", downloadType, s.downloadAuthority),
+		op(post, one, rbac.CertificateUpload, "Upload an authority list", s.uploadAuthority).takesFile(pemTypes).created().
 			with("replace", "true to replace a list that has the name"),
-		op(put, one, auth.RightConfigure, "Replace an authority list", s.replaceAuthority).takesFile(pemTypes),
-		op(del, one, auth.RightConfigure, "Delete an authority list", s.deleteAuthority),
-		op(get, one+"/status", auth.RightRead, "Get the state of an authority list", s.getAuthority),
-		file(get, one+"/info", auth.RightRead, "Describe an authority list", textType, s.describeAuthority),
-		op(put, one+"/crl", auth.RightConfigure, "Replace the CRLs of an authority list", s.replaceCRLs).takesFile(crlTypes),
-		op(del, one+"/crl", auth.RightConfigure, "Delete the CRLs of an authority list", s.deleteCRLs),
+		op(put, one, rbac.CertificateUpload, "Replace an authority list", s.replaceAuthority).takesFile(pemTypes),
+		op(del, one, rbac.CertificateDelete, "Delete an authority list", s.deleteAuthority),
+		op(get, one+"/status", rbac.CertificateShow, "Get the state of an authority list", s.getAuthority),
+		file(get, one+"/info", rbac.CertificateShow, "Describe an authority list", textType, s.describeAuthority),
+		op(put, one+"/crl", rbac.CertificateUpload, "Replace the CRLs of an authority list", s.replaceCRLs).takesFile(crlTypes),
+		op(del, one+"/crl", rbac.CertificateUpload, "Delete the CRLs of an authority list", s.deleteCRLs),
 	}
 }
 
@@ -79,7 +79,7 @@ func (s *Server) listAuthorities(c *call) (List[AuthorityItem], error) {
 func (s *Server) getAuthority(c *call) (Object[AuthorityItem], error) {
 	v, err := s.deps.Certificates.Authority(c.param("authority"))
 	if err != nil {
-		return Object[AuthorityItem]{}, certRefusal(err)
+		return Object[AuthorityItem]{}, certRejection(err)
 	}
 	return Object[AuthorityItem]{Description: "Get authority list " + v.Name, Params: authorityItem(c.cfg, v)}, nil
 }
@@ -87,7 +87,7 @@ func (s *Server) getAuthority(c *call) (Object[AuthorityItem], error) {
 func (s *Server) downloadAuthority(c *call) ([]byte, error) {
 	content, err := s.deps.Certificates.DownloadAuthority(c.param("authority"))
 	if err != nil {
-		return nil, certRefusal(err)
+		return nil, certRejection(err)
 	}
 	c.saveAs(c.param("authority") + ".pem")
 	return content, nil
@@ -95,7 +95,7 @@ func (s *Server) downloadAuthority(c *call) ([]byte, error) {
 
 func (s *Server) describeAuthority(c *call) ([]byte, error) {
 	text, err := s.deps.Certificates.DescribeAuthority(c.param("authority"))
-	return text, certRefusal(err)
+	return text, certRejection(err)
 }
 
 func (s *Server) uploadAuthority(c *call) (Object[AuthorityItem], error) {
@@ -123,7 +123,7 @@ func (s *Server) takeAuthority(c *call, mode certs.Mode) (Object[AuthorityItem],
 	}
 	v, warnings, err := s.deps.Certificates.UploadAuthority(c.ctx, c.author(), c.param("authority"), raw, mode)
 	if err != nil {
-		return Object[AuthorityItem]{}, certRefusal(err)
+		return Object[AuthorityItem]{}, certRejection(err)
 	}
 	return Object[AuthorityItem]{
 		Description: c.op.summary, Params: authorityItem(c.cfg, v), Warning: strings.Join(warnings, "; "),
@@ -152,7 +152,7 @@ func (s *Server) setCRLs(c *call, raw []byte, message string) (Object[AuthorityI
 	}
 	v, err := s.deps.Certificates.ReplaceCRLs(c.ctx, c.author(), c.param("authority"), raw)
 	if err != nil {
-		return Object[AuthorityItem]{}, certRefusal(err)
+		return Object[AuthorityItem]{}, certRejection(err)
 	}
 	return Object[AuthorityItem]{Description: c.op.summary, Params: authorityItem(c.cfg, v), Message: fmt.Sprintf(message, v.Name)}, nil
 }
@@ -163,7 +163,7 @@ func (s *Server) deleteAuthority(c *call) (Done, error) {
 	}
 	name := c.param("authority")
 	if err := s.deps.Certificates.DeleteAuthority(c.ctx, c.author(), name); err != nil {
-		return Done{}, certRefusal(err)
+		return Done{}, certRejection(err)
 	}
 	return done(c.op.summary, fmt.Sprintf("The authority list %s has been deleted.", name)), nil
 }

@@ -1,37 +1,88 @@
 package api
 
 import (
+	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/auth"
+	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// backendList serves the backends of services or of l4xnat farms; V is how one
-// is shown.
-type backendList[V any] struct {
-	s              *Server
-	create, update *validate.Table[farm.Backend]
-	show           func(g farm.Group, position int) V
+// backendList serves the backends of services, or of farms themselves; V is an
+// answer about one, in the shape of the profile of its farm.
+type backendList[V serviceBackend | farmBackend] struct {
+	s      *Server
+	bodies backendFields
+}
+
+type (
+	serviceBackend struct{ of any }
+	farmBackend    struct{ of any }
+)
+
+// MarshalJSON writes the answer of the profile.
+func (a serviceBackend) MarshalJSON() ([]byte, error) { return json.Marshal(a.of) }
+
+// MarshalJSON writes the answer of the profile.
+func (a farmBackend) MarshalJSON() ([]byte, error) { return json.Marshal(a.of) }
+
+// Schema says that the answer has one of the shapes.
+func (serviceBackend) Schema(r huma.Registry) *huma.Schema { return shapeOfBackends(r, true) }
+
+// Schema says that the answer has one of the shapes.
+func (farmBackend) Schema(r huma.Registry) *huma.Schema { return shapeOfBackends(r, false) }
+
+func shapeOfBackends(r huma.Registry, ofServices bool) *huma.Schema {
+	return oneOf(r, func(p profile) reflect.Type {
+		if p.Name().HasServices() == ofServices {
+			return p.backendShape()
+		}
+		return nil
+	})
+}
+
+// backendFields are those of a backend of a service, or of a farm itself, of any
+// profile: in its creation, or in a change.
+type backendFields struct{ ofServices, creation bool }
+
+// Params lists the fields for the document: what two profiles have comes twice.
+func (of backendFields) Params() []validate.Param {
+	return eachProfile(func(p profile) []validate.Param {
+		switch {
+		case p.Name().HasServices() != of.ofServices:
+			return nil
+		case of.creation:
+			return p.Backend().Create.Params()
+		}
+		return p.Backend().Update.Params()
+	})
 }
 
 func (s *Server) backendOperations() []*operation {
-	ofService := backendList[BackendView]{s, &validate.BackendCreate, &validate.BackendUpdate, s.backendView}
-	ofFarm := backendList[L4BackendView]{s, &validate.L4BackendCreate, &validate.L4BackendUpdate, s.l4BackendView}
-	return append(ofService.operations(serviceGroup, "a service"), ofFarm.operations(farmGroup, "an l4xnat farm")...)
+	return append(backendList[serviceBackend]{s, backendFields{ofServices: true}}.operations(servicePath, "a service"),
+		backendList[farmBackend]{s, backendFields{}}.operations(farmPath, "a farm without services")...)
 }
 
 func (l backendList[V]) operations(group, whose string) []*operation {
 	all := group + "/backends"
+	created := l.bodies
+	created.creation = true
 	return []*operation{
-		op(get, all, auth.RightRead, "List the backends of "+whose, l.list),
-		op(post, all, auth.RightConfigure, "Create a backend of "+whose, l.add).body(l.create).created(),
-		op(put, all+"/{backend}", auth.RightConfigure, "Modify a backend of "+whose, l.modify).body(l.update),
-		op(del, all+"/{backend}", auth.RightConfigure, "Delete a backend of "+whose, l.remove),
-		op(put, all+"/{backend}/maintenance", auth.RightOperate, "Set the maintenance of a backend of "+whose, l.maintain).body(&validate.Maintenance),
+		op(get, all, rbac.Open, "List the backends of "+whose, l.list),
+		op(post, all, rbac.FarmModify, "Create a backend of "+whose, l.add).body(created).created(),
+		op(put, all+"/{backend}", rbac.FarmModify, "Modify a backend of "+whose, l.modify).body(l.bodies),
+		op(del, all+"/{backend}", rbac.FarmModify, "Delete a backend of "+whose, l.remove),
+		op(put, all+"/{backend}/maintenance", rbac.FarmMaintenance, "Set the maintenance of a backend of "+whose, l.maintain).body(&validate.Maintenance),
 	}
+}
+
+func (l backendList[V]) show(g farm.Group, position int) V {
+	return V(struct{ of any }{profileOf(g.Farm).backend(l.s, g, position)})
 }
 
 // shown lists the backends of a group.
@@ -56,7 +107,7 @@ func (l backendList[V]) add(c *call) (Object[V], error) {
 	if err != nil {
 		return Object[V]{}, err
 	}
-	values, err := decode(c, l.create)
+	values, err := decode(c, profileOf(g.Farm).Backend().Create)
 	if err != nil {
 		return Object[V]{}, err
 	}
@@ -105,7 +156,7 @@ func (l backendList[V]) modify(c *call) (Changed, error) {
 	if err != nil {
 		return Changed{}, err
 	}
-	values, err := decode(c, l.update)
+	values, err := decode(c, profileOf(c.cfg.Farm(at.farm)).Backend().Update)
 	if err != nil {
 		return Changed{}, err
 	}

@@ -36,7 +36,7 @@ func readBody(r *http.Request, limit int64, types []string) ([]byte, error) {
 	case errors.As(err, &over):
 		return nil, tooLarge(limit)
 	case err != nil:
-		return nil, &refusal{status: http.StatusBadRequest, message: "the body is incomplete", cause: err}
+		return nil, &rejection{status: http.StatusBadRequest, message: "the body is incomplete", cause: err}
 	}
 	if len(b) > 0 {
 		if err := checkType(r.Header, types); err != nil {
@@ -88,17 +88,8 @@ func decodeObject(b []byte) (map[string]any, error) {
 	} else if t != json.Delim('{') {
 		return nil, badRequest("the body must be a JSON object, as {\"name\": \"value\"}")
 	}
-	out := make(map[string]any)
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return nil, brokenJSON(b, dec, err)
-		}
-		if err := decodeField(out, name.(string), dec); err != nil {
-			return nil, brokenJSON(b, dec, err)
-		}
-	}
-	if _, err := dec.Token(); err != nil {
+	out, err := decodeFields(dec, deepest)
+	if err != nil {
 		return nil, brokenJSON(b, dec, err)
 	}
 	if _, err := dec.Token(); err != io.EOF {
@@ -114,7 +105,27 @@ const (
 	maxItems  = 1024
 )
 
-func decodeField(out map[string]any, name string, dec *json.Decoder) error {
+// deepest is how many objects may stand in one another and still be read: a role is
+// permissions in sections. What is deeper is an empty object.
+const deepest = 1
+
+// decodeFields reads the object that dec is in, to its end.
+func decodeFields(dec *json.Decoder, depth int) (map[string]any, error) {
+	out := make(map[string]any)
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		if err := decodeField(out, name.(string), dec, depth); err != nil {
+			return nil, err
+		}
+	}
+	_, err := dec.Token()
+	return out, err
+}
+
+func decodeField(out map[string]any, name string, dec *json.Decoder, depth int) error {
 	if _, twice := out[name]; twice {
 		return badRequest("%s: given twice", quoteName(name))
 	}
@@ -129,6 +140,10 @@ func decodeField(out map[string]any, name string, dec *json.Decoder) error {
 	case json.Delim('['):
 		value, err = decodeList(name, dec)
 	case json.Delim('{'):
+		if depth > 0 {
+			value, err = decodeFields(dec, depth-1)
+			break
+		}
 		value, err = map[string]any{}, skip(dec)
 	}
 	out[name] = value
@@ -189,7 +204,7 @@ func quoteName(name string) string {
 }
 
 func brokenJSON(b []byte, dec *json.Decoder, err error) error {
-	var known *refusal
+	var known *rejection
 	if errors.As(err, &known) {
 		return known
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/auth"
+	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -36,6 +38,12 @@ type call struct {
 	contentType string
 	// disposition is set by handlers whose answer is to be saved as a file.
 	disposition string
+	// dry: only tried, nothing is done. tried is what would have become of the
+	// configuration.
+	dry   bool
+	tried apply.Result
+	// cookie is set by handlers that begin or end a session.
+	cookie string
 }
 
 func etag(revision uint64) string { return `"` + strconv.FormatUint(revision, 10) + `"` }
@@ -90,32 +98,81 @@ func (c *call) checkQuery() error {
 }
 
 // farm returns the farm the path names.
-func (c *call) farm() (*farm.Farm, error) { return findFarm(c.cfg, c.param("farm")) }
+func (c *call) farm() (*farm.Farm, error) { return c.visible(c.param("farm")) }
 
-// service returns the service the path names, and its farm.
-func (c *call) service() (*farm.Farm, *farm.Service, error) {
-	return findService(c.cfg, c.param("farm"), c.param("service"))
+// visible returns a farm that the caller sees: to others it does not exist.
+func (c *call) visible(name string) (*farm.Farm, error) {
+	f, err := findFarm(c.cfg, name)
+	if err == nil && !c.by.Who.MayFarm(f.ID) {
+		err = noFarm(name)
+	}
+	return f, err
+}
+
+// farms are those the caller sees.
+func (c *call) farms() []farm.Farm {
+	if c.by.Who.Root() {
+		return c.cfg.Farms
+	}
+	var out []farm.Farm
+	for i := range c.cfg.Farms {
+		if c.by.Who.MayFarm(c.cfg.Farms[i].ID) {
+			out = append(out, c.cfg.Farms[i])
+		}
+	}
+	return out
+}
+
+// whole are the permissions for what shows or changes all farms at once.
+var whole = []rbac.Permission{rbac.ConfigShow, rbac.ConfigApply, rbac.HistoryShow, rbac.HistoryRollback}
+
+// seesAll reports whether there is no farm that the caller does not see.
+func (c *call) seesAll() bool { return len(c.farms()) == len(c.cfg.Farms) }
+
+// checkWhole refuses what is about all farms to who sees some of them only.
+func (c *call) checkWhole() error {
+	if slices.Contains(whole, c.op.needs) && !c.seesAll() {
+		return refuse(http.StatusForbidden, "you may not do this: it is about all farms, and your group has not all of them")
+	}
+	return nil
+}
+
+// checkFarm refuses a path to a farm that the caller does not see, before a handler
+// looks at it. Of one that is not there, the handler says so.
+func (c *call) checkFarm() error {
+	if c.by.Who.Root() || !strings.Contains(c.op.path, "{farm}") || c.cfg.Farm(c.param("farm")) == nil {
+		return nil
+	}
+	_, err := c.farm()
+	return err
+}
+
+func noFarm(name string) error { return notFound("the farm %s does not exist", quoteName(name)) }
+
+// service returns the service the path names, as a group of its farm.
+func (c *call) service() (farm.Group, error) {
+	return findServiceGroup(c.cfg, c.param("farm"), c.param("service"))
 }
 
 func findFarm(cfg *farm.Config, name string) (*farm.Farm, error) {
 	if f := cfg.Farm(name); f != nil {
 		return f, nil
 	}
-	return nil, notFound("the farm %s does not exist", quoteName(name))
+	return nil, noFarm(name)
 }
 
-func findService(cfg *farm.Config, name, service string) (*farm.Farm, *farm.Service, error) {
+func findServiceGroup(cfg *farm.Config, name, service string) (farm.Group, error) {
 	f, err := findFarm(cfg, name)
+	if err == nil {
+		err = hasServices(f)
+	}
 	if err != nil {
-		return nil, nil, err
+		return farm.Group{}, err
 	}
-	if err := hasServices(f); err != nil {
-		return nil, nil, err
+	if at := groupNamed(f, service); at >= 0 {
+		return f.Groups()[at], nil
 	}
-	if s := f.Service(service); s != nil {
-		return f, s, nil
-	}
-	return nil, nil, notFound("the service %s does not exist in the farm %s", quoteName(service), f.Name)
+	return farm.Group{}, notFound("the service %s does not exist in the farm %s", quoteName(service), f.Name)
 }
 
 // author is who history will name.
@@ -139,9 +196,26 @@ func (c *call) expected() (uint64, error) {
 		return 0, badRequest("If-Match: %s is not a revision, allowed is the ETag of an answer", quoteName(text))
 	}
 	if n != c.revision { // checked again under the writer's lock
-		return 0, refusalOf(apply.ErrConflict, true)
+		return 0, rejectionOf(apply.ErrConflict, true)
 	}
 	return n, nil
+}
+
+// act ends a call that is only tried, at the last moment before it does something.
+// Changes of the configuration and of certificates end by themselves.
+func (c *call) act() error {
+	if c.dry {
+		return apply.ErrRehearsed
+	}
+	return nil
+}
+
+// users is who may do what; changes of it last only when the call is no trial.
+func (c *call) users() *rbac.Book {
+	if c.dry {
+		return c.s.deps.Users.Rehearsal(apply.ErrRehearsed)
+	}
+	return c.s.deps.Users
 }
 
 // change edits the configuration through the one writer. The edit sees a copy
@@ -157,8 +231,12 @@ func (c *call) change(comment string, edit func(*farm.Config) error) (apply.Resu
 
 // keep remembers what a change led to, for the answer.
 func (c *call) keep(result apply.Result, err error, expect uint64) (apply.Result, error) {
+	if errors.Is(err, apply.ErrRehearsed) {
+		c.tried = result
+		return result, err
+	}
 	if err != nil {
-		return result, refusalOf(err, expect != 0)
+		return result, rejectionOf(err, expect != 0)
 	}
 	if result.Config != nil {
 		c.cfg, c.revision = result.Config, result.Revision.Number
@@ -168,7 +246,7 @@ func (c *call) keep(result apply.Result, err error, expect uint64) (apply.Result
 }
 
 // warning is what cannot work of the object at that path (validate.FarmPath and
-// its kin) after the change, empty when all can. What the change did beside what
+// its kin) after the change, empty when all can. What the change did besides what
 // was asked for comes first.
 func (c *call) warning(path string, did ...string) string {
 	texts := slices.DeleteFunc(did, func(text string) bool { return text == "" })
@@ -203,7 +281,7 @@ func decode[T any](c *call, table *validate.Table[T]) (validate.Values[T], error
 }
 
 func help(f fields) error {
-	return &refusal{status: http.StatusBadRequest, message: "No parameter has been sent. Please, try with:", help: f.Params()}
+	return &rejection{status: http.StatusBadRequest, message: "No parameter has been sent. Please, try with:", help: f.Params()}
 }
 
 // object reads a small body of Sluice's own, in which everything listed may

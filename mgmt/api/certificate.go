@@ -16,6 +16,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/sluicelb/sluice/mgmt/disk"
 )
 
 // CertificateFile is the file in the data directory that holds the API's
@@ -48,7 +50,7 @@ func Certificate(dir string, now time.Time, names ...string) (cert tls.Certifica
 	if err != nil {
 		return tls.Certificate{}, why, fmt.Errorf("make the API certificate: %w", err)
 	}
-	if err := writeWhole(path, content); err != nil {
+	if err := disk.Replace(path, content); err != nil {
 		return tls.Certificate{}, why, fmt.Errorf("keep the API certificate: %w", err)
 	}
 	cert, err = tls.X509KeyPair(content, content)
@@ -131,36 +133,6 @@ func addNames(template *x509.Certificate, names []string) {
 			template.IPAddresses = append(template.IPAddresses, net.IP(addr.WithZone("").AsSlice()))
 		}
 	}
-}
-
-// writeWhole replaces the file by one with the content, so that a reader and a
-// machine that dies find the old one or the new one.
-func writeWhole(path string, content []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".api-*.pem") // made with mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(content)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err = os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // TLSConfig returns how the API speaks TLS with a certificate.

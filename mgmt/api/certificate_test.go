@@ -59,7 +59,7 @@ func TestBrokenOrOldCertificateIsReplaced(t *testing.T) {
 			t.Errorf("%q: mode %v, want 0600", content, info.Mode())
 		}
 	}
-	if left, _ := filepath.Glob(filepath.Join(dir, ".api-*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }

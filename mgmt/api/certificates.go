@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
 // The content types of uploads, and of what is downloaded.
@@ -25,23 +25,23 @@ const (
 func (s *Server) certificateOperations() []*operation {
 	const one = "/certificates/{certificate}"
 	return []*operation{
-		op(get, "/certificates", auth.RightRead, "List certificates", s.listCertificates),
-		op(post, "/certificates", auth.RightConfigure, "Create a CSR", s.createRequest).body(requestFields{}).created(),
-		op(post, "/certificates/pem", auth.RightConfigure, "Upload a certificate from its parts", s.uploadParts).body(partFields{}).created(),
-		op(get, "/certificates/ocsp", auth.RightRead, "Get the settings of OCSP", s.getOCSP),
-		op(put, "/certificates/ocsp", auth.RightConfigure, "Change the settings of OCSP", s.setOCSP).body(ocspFields{}),
-		file(get, one, auth.RightRead, "Download a certificate without its key, or a CSR", downloadType, s.downloadCertificate),
-		op(post, one, auth.RightConfigure, "Upload a certificate", s.uploadCertificate).takesFile(pemTypes).created().
+		op(get, "/certificates", rbac.CertificateShow, "List certificates", s.listCertificates),
+		op(post, "/certificates", rbac.CertificateCreate, "Create a CSR", s.createRequest).body(requestFields{}).created(),
+		op(post, "/certificates/pem", rbac.CertificateUpload, "Upload a certificate from its parts", s.uploadParts).body(partFields{}).created(),
+		op(get, "/certificates/ocsp", rbac.CertificateShow, "Get the settings of OCSP", s.getOCSP),
+		op(put, "/certificates/ocsp", rbac.CertificateUpload, "Change the settings of OCSP", s.setOCSP).body(ocspFields{}),
+		file(get, one, rbac.CertificateDownload, "Download a certificate without its key, or a CSR", downloadType, s.downloadCertificate),
+		op(post, one, rbac.CertificateUpload, "Upload a certificate", s.uploadCertificate).takesFile(pemTypes).created().
 			with("replace", "true to replace a certificate that has the name"),
-		op(put, one, auth.RightConfigure, "Replace a certificate", s.replaceCertificate).takesFile(pemTypes),
-		op(del, one, auth.RightConfigure, "Delete a certificate or a CSR", s.deleteCertificate),
-		op(get, one+"/status", auth.RightRead, "Get the state of a certificate", s.getCertificate),
-		file(get, one+"/info", auth.RightRead, "Describe a certificate or a CSR", textType, s.describeCertificate),
+		op(put, one, rbac.CertificateUpload, "Replace a certificate", s.replaceCertificate).takesFile(pemTypes),
+		op(del, one, rbac.CertificateDelete, "Delete a certificate or a CSR", s.deleteCertificate),
+		op(get, one+"/status", rbac.CertificateShow, "Get the state of a certificate", s.getCertificate),
+		file(get, one+"/info", rbac.CertificateShow, "Describe a certificate or a CSR", textType, s.describeCertificate),
 	}
 }
 
-// certRefusal turns an error about certificates into a refusal.
-func certRefusal(err error) error {
+// certRejection turns an error about certificates into a rejection.
+func certRejection(err error) error {
 	var wrong *certs.Error
 	switch {
 	case err == nil:
@@ -53,7 +53,7 @@ func certRefusal(err error) error {
 	case errors.Is(err, certs.ErrFull):
 		return refuse(http.StatusConflict, "%s", err)
 	}
-	return refusalOf(err, false)
+	return rejectionOf(err, false)
 }
 
 func (s *Server) listCertificates(c *call) (List[CertificateItem], error) {
@@ -67,12 +67,12 @@ func (s *Server) listCertificates(c *call) (List[CertificateItem], error) {
 func (s *Server) getCertificate(c *call) (Object[CertificateItem], error) {
 	v, err := s.deps.Certificates.Get(c.param("certificate"))
 	if err != nil {
-		return Object[CertificateItem]{}, certRefusal(err)
+		return Object[CertificateItem]{}, certRejection(err)
 	}
 	return Object[CertificateItem]{Description: "Get certificate " + v.Name, Params: certificateItem(c.cfg, v)}, nil
 }
 
-// noKeys is the answer to who asks for a private key.
+// noKeys is the answer to requests for private keys.
 const noKeys = "private keys never leave the appliance: keep your own copy of those you upload; a certificate for a CSR made here needs no key when it is uploaded"
 
 func (s *Server) downloadCertificate(c *call) ([]byte, error) {
@@ -82,7 +82,7 @@ func (s *Server) downloadCertificate(c *call) ([]byte, error) {
 	}
 	content, err := s.deps.Certificates.Download(name)
 	if err != nil {
-		return nil, certRefusal(err)
+		return nil, certRejection(err)
 	}
 	c.saveAs(name)
 	return content, nil
@@ -93,7 +93,7 @@ func (c *call) saveAs(name string) { c.disposition = fmt.Sprintf("attachment; fi
 
 func (s *Server) describeCertificate(c *call) ([]byte, error) {
 	text, err := s.deps.Certificates.Describe(c.param("certificate"))
-	return text, certRefusal(err)
+	return text, certRejection(err)
 }
 
 func (s *Server) uploadCertificate(c *call) (Object[CertificateItem], error) {
@@ -119,14 +119,14 @@ func (s *Server) takeUpload(c *call, mode certs.Mode) (Object[CertificateItem], 
 	return s.upload(c, c.param("certificate"), raw, mode)
 }
 
-// upload hands an upload to who keeps certificates.
+// upload hands an upload to the manager of certificates.
 func (s *Server) upload(c *call, name string, raw []byte, mode certs.Mode) (Object[CertificateItem], error) {
 	if _, err := c.expected(); err != nil {
 		return Object[CertificateItem]{}, err
 	}
 	v, warnings, err := s.deps.Certificates.Upload(c.ctx, c.author(), name, raw, mode)
 	if err != nil {
-		return Object[CertificateItem]{}, certRefusal(err)
+		return Object[CertificateItem]{}, certRejection(err)
 	}
 	return Object[CertificateItem]{
 		Description: c.op.summary, Params: certificateItem(c.cfg, v), Warning: strings.Join(warnings, "; "),
@@ -157,11 +157,11 @@ func (s *Server) createRequest(c *call) (Object[NewRequest], error) {
 		Division: body["division"], Mail: body["mail"], Names: splitNames(body["san"]),
 	})
 	if err != nil {
-		return Object[NewRequest]{}, certRefusal(err)
+		return Object[NewRequest]{}, certRejection(err)
 	}
 	csr, err := s.deps.Certificates.Download(v.Name)
 	if err != nil {
-		return Object[NewRequest]{}, certRefusal(err)
+		return Object[NewRequest]{}, certRejection(err)
 	}
 	return Object[NewRequest]{
 		Description: c.op.summary, Params: NewRequest{CertificateItem: certificateItem(c.cfg, v), CSR: string(csr)},
@@ -178,7 +178,7 @@ func (s *Server) deleteCertificate(c *call) (Done, error) {
 		return Done{}, err
 	}
 	if err := s.deps.Certificates.Delete(c.ctx, c.author(), name); err != nil {
-		return Done{}, certRefusal(err)
+		return Done{}, certRejection(err)
 	}
 	return done(c.op.summary, fmt.Sprintf("The certificate %s has been deleted.", name)), nil
 }
@@ -207,6 +207,9 @@ func (s *Server) setOCSP(c *call) (Object[OCSPSettings], error) {
 		if err := setTruth(body, name, to); err != nil {
 			return Object[OCSPSettings]{}, err
 		}
+	}
+	if err := c.act(); err != nil {
+		return Object[OCSPSettings]{}, err
 	}
 	if err := s.deps.Certificates.SetOCSP(c.author(), settings); err != nil {
 		return Object[OCSPSettings]{}, err

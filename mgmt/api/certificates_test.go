@@ -26,7 +26,7 @@ var (
 	rootCA   *certstest.Authority
 )
 
-func root(t *testing.T) *certstest.Authority {
+func root(t testing.TB) *certstest.Authority {
 	rootOnce.Do(func() { rootCA = certstest.NewAuthority(t, "root", clock()) })
 	return rootCA
 }
@@ -381,7 +381,7 @@ func TestSettingsOfOCSP(t *testing.T) {
 	a.do("PUT", "/certificates/ocsp", `{"enabled":"maybe"}`).refused(t, 400, "true or false")
 }
 
-// After uploads, changes and refusals, no answer of any route, no log line, no
+// After uploads, changes and rejections, no answer of any route, no log line, no
 // export and no file has a private key, in any form.
 func TestNoAnswerLogOrFileHasAPrivateKey(t *testing.T) {
 	a := newAppliance(t)
@@ -401,6 +401,9 @@ func TestNoAnswerLogOrFileHasAPrivateKey(t *testing.T) {
 	seen.WriteString(a.do("POST", "/certificates/wrong", root(t).CertPEM()+leaf.KeyPEM(), pemBody...).raw)
 	routes := 0
 	for _, route := range a.server.Routes() {
+		if endless(route.Path) {
+			continue
+		}
 		path := strings.NewReplacer("{farm}", "shop", "{service}", "web", "{backend}", "0", "{revision}", "3", "{key}", "2", "{authority}", "clients").Replace(route.Path)
 		for _, name := range []string{"shop.pem", "new.csr", "new.key", "shop.key", "shop", "api.pem"} {
 			if name != "shop.pem" && !strings.Contains(path, "{certificate}") {

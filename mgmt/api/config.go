@@ -66,7 +66,7 @@ func (s *Server) applyConfig(c *call) (Object[Applied], error) {
 	}
 	cfg, err := document.Load(raw, validate.Rules{Prefixes: validate.SystemPrefixes})
 	if err != nil {
-		return Object[Applied]{}, &refusal{status: 400, message: err.Error(), cause: err}
+		return Object[Applied]{}, &rejection{status: 400, message: err.Error(), cause: err}
 	}
 	result, err := s.planOrApply(c, cfg, comment, dryRun)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *Server) planOrApply(c *call, cfg *farm.Config, comment string, dryRun b
 	if dryRun {
 		result, err := s.deps.Applier.Plan(c.ctx, cfg)
 		if err != nil {
-			return result, refusalOf(err, expect != 0)
+			return result, rejectionOf(err, expect != 0)
 		}
 		return result, nil
 	}
@@ -115,7 +115,7 @@ func (s *Server) planOrApply(c *call, cfg *farm.Config, comment string, dryRun b
 	return c.keep(result, err, expect)
 }
 
-// checkComment bounds the text of who explains a change.
+// checkComment bounds the text that explains a change.
 func checkComment(text string) error {
 	if len(text) > apply.MaxComment {
 		return badRequest("comment: %d bytes are too many, allowed are %d", len(text), apply.MaxComment)
@@ -132,6 +132,9 @@ func checkComment(text string) error {
 func (s *Server) reloadConfig(c *call) (Object[Applied], error) {
 	if s.deps.Reload == nil {
 		return Object[Applied]{}, badRequest("there is no file to reload: start sluice with --config FILE, or apply a document")
+	}
+	if err := c.act(); err != nil {
+		return Object[Applied]{}, err
 	}
 	result, err := s.deps.Reload(c.ctx, c.author())
 	if result, err = c.keep(result, err, 0); err != nil {

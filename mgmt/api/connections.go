@@ -10,7 +10,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
-	"github.com/sluicelb/sluice/mgmt/auth"
+	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
 // ConnectionTable is the connections of l4xnat farms of one data path. Its
@@ -23,7 +23,7 @@ type ConnectionTable interface {
 	FlushConnections(ctx context.Context, backends []uint32) (int, error)
 }
 
-// Tracked is a connection or flow as who carries it knows it.
+// Tracked is a connection or flow, as the engine or the kernel knows it.
 type Tracked struct {
 	Backend  uint32 // stable number
 	Protocol string // "tcp", "udp", or the number of another one
@@ -48,7 +48,7 @@ type Connection struct {
 	BackendIP   string `json:"backend_ip"`
 	BackendPort uint16 `json:"backend_port"`
 	Timeout     uint32 `json:"timeout" doc:"Seconds it lives without another packet"`
-	PacketsIn   uint64 `json:"packets_in" doc:"From the client; 0 when nobody counts"`
+	PacketsIn   uint64 `json:"packets_in" doc:"From the client; 0 when packets are not counted"`
 	BytesIn     uint64 `json:"bytes_in"`
 	PacketsOut  uint64 `json:"packets_out" doc:"To the client"`
 	BytesOut    uint64 `json:"bytes_out"`
@@ -67,9 +67,9 @@ func (s *Server) connectionOperations() []*operation {
 	}
 	const which, backend = "Only those of this l4xnat farm", "Only those to this backend, by its number; with farm"
 	return []*operation{
-		op(get, "/connections", auth.RightRead, "List the connections of l4xnat farms", s.listConnections).
+		op(get, "/connections", rbac.Open, "List the connections of l4xnat farms", s.listConnections).
 			with("farm", which).with("backend", backend).with("limit", "How many to list at most, 1 to 1000; 1000 when not sent"),
-		op(del, "/connections", auth.RightOperate, "End the connections of l4xnat farms", s.flushConnections).
+		op(del, "/connections", rbac.FarmMaintenance, "End the connections of l4xnat farms", s.flushConnections).
 			with("farm", which).with("backend", backend).refers(),
 	}
 }
@@ -92,17 +92,17 @@ type chosen struct {
 // one of its.
 func (c *call) chosen() (chosen, error) {
 	name, backend := c.query("farm"), c.query("backend")
-	out := chosen{places: map[uint32]place{}, name: "all l4xnat farms", all: name == ""}
+	out := chosen{places: map[uint32]place{}, name: "all l4xnat farms", all: name == "" && c.by.Who.Root()}
 	if name == "" && backend != "" {
-		return out, badRequest("backend: it needs a farm beside it")
+		return out, badRequest("backend: it needs a farm with it")
 	}
 	only := -1
 	if name != "" {
-		f, err := findFarm(c.cfg, name)
+		f, err := c.visible(name)
 		if err != nil {
 			return out, err
 		}
-		if f.L4 == nil {
+		if f.Carries() != farm.TrafficConnections {
 			return out, badRequest("farm: %s is an %s farm, and connections are those of l4xnat farms: `sluice stats %s` shows what it carries", name, f.Profile, name)
 		}
 		out.name = "farm " + name
@@ -114,9 +114,10 @@ func (c *call) chosen() (chosen, error) {
 			only, out.name = at.position, at.String()
 		}
 	}
-	for i := range c.cfg.Farms {
-		f := &c.cfg.Farms[i]
-		if f.L4 == nil || name != "" && f.Name != name {
+	farms := c.farms()
+	for i := range farms {
+		f := &farms[i]
+		if f.Carries() != farm.TrafficConnections || name != "" && f.Name != name {
 			continue
 		}
 		out.add(f, only)
@@ -133,7 +134,7 @@ func (w *chosen) add(f *farm.Farm, only int) {
 		if only >= 0 && i != only {
 			continue
 		}
-		id := f.L4.Backends[i].ID
+		id := f.Own().Backends()[i].ID
 		w.places[id] = place{f.Name, number}
 		*ids = append(*ids, id)
 	}
@@ -167,9 +168,9 @@ func (s *Server) paths(w chosen, do func(t ConnectionTable, backends []uint32) e
 			worked = true
 		case errors.Is(one, apply.ErrUnavailable), errors.Is(one, context.DeadlineExceeded):
 			failed = append(failed, path.missing)
-			err = &refusal{status: http.StatusServiceUnavailable, message: strings.Join(failed, "; ") + ": try again", cause: one}
+			err = &rejection{status: http.StatusServiceUnavailable, message: strings.Join(failed, "; ") + ": try again", cause: one}
 		default:
-			return "", netdRefusal(one)
+			return "", netdRejection(one)
 		}
 	}
 	if worked {
@@ -233,6 +234,9 @@ func (s *Server) flushConnections(c *call) (Object[Ended], error) {
 		return Object[Ended]{}, err
 	}
 	if _, err := c.expected(); err != nil {
+		return Object[Ended]{}, err
+	}
+	if err := c.act(); err != nil {
 		return Object[Ended]{}, err
 	}
 	out := Object[Ended]{Description: c.op.summary}

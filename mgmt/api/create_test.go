@@ -9,8 +9,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// settled is what a refused creation must leave as it was.
-func (a *appliance) settled() (published int, revision uint64, farms int) {
+// state is what a refused creation must leave as it was.
+func (a *appliance) state() (published int, revision uint64, farms int) {
 	cfg, rev := a.applier.Current()
 	return a.engine.published, rev.Number, len(cfg.Farms)
 }
@@ -18,7 +18,7 @@ func (a *appliance) settled() (published int, revision uint64, farms int) {
 func TestACreationTakesEverySettingInOneChange(t *testing.T) {
 	a := newAppliance(t)
 	a.must(201, "POST", "/farms", `{"farmname":"base","profile":"http","vip":"192.0.2.10","vport":8080,"reqtimeout":7}`)
-	published, revision, _ := a.settled()
+	published, revision, _ := a.state()
 	r := a.must(201, "POST", "/farms", `{"farmname":"tls","profile":"http","vip":"192.0.2.10","vport":443,"copy_from":"base",
 		"listener":"https","disable_http2":true,"contimeout":"5","trusted":["10.0.0.0/8"],"error503":"later"}`)
 	r.want(t, "params.farmname", "tls")
@@ -28,7 +28,7 @@ func TestACreationTakesEverySettingInOneChange(t *testing.T) {
 		want(t, "params.vhost", `shop\.example`)
 	a.must(201, "POST", "/farms", `{"farmname":"dns","profile":"l4xnat","vip":"192.0.2.10","vport":53,"protocol":"udp",
 		"nattype":"dsr","algorithm":"hash_srcip","persistence":"ip","ttl":9}`).want(t, "params.persistence", "ip")
-	if p, rev, _ := a.settled(); p != published+3 || rev != revision+3 {
+	if p, rev, _ := a.state(); p != published+3 || rev != revision+3 {
 		t.Errorf("three creations were %d publications and %d revisions", p-published, rev-revision)
 	}
 	tls, dns := a.config().Farm("tls"), a.config().Farm("dns")
@@ -67,9 +67,9 @@ func TestARefusedCreationIsNoChange(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a.t = t
-			published, revision, farms := a.settled()
+			published, revision, farms := a.state()
 			a.do("POST", c.path, c.body).refused(t, c.status, c.says)
-			if p, rev, n := a.settled(); p != published || rev != revision || n != farms {
+			if p, rev, n := a.state(); p != published || rev != revision || n != farms {
 				t.Errorf("published %d times, revision %d after %d, %d farms", p-published, rev, revision, n)
 			}
 		})

@@ -14,6 +14,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
+	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
@@ -27,7 +28,7 @@ type Applier interface {
 	Restart(ctx context.Context, by apply.Author, name string) (apply.Result, error)
 	Problems() map[uint32]string
 	RefusedStarts() map[uint32]string
-	Settled() bool
+	InSync() bool
 }
 
 // History reads kept revisions; *store.Store is one.
@@ -94,12 +95,13 @@ type Role struct {
 }
 
 // Deps is everything the API needs from the rest of mgmt. Applier, History,
-// Keys, Certificates, Counters, Health and Engine must be set; all must be safe
+// Keys, Users, Certificates, Counters, Health and Engine must be set; all must be safe
 // for use by many goroutines.
 type Deps struct {
 	Applier      Applier
 	History      History
 	Keys         Keys
+	Users        *rbac.Book
 	Certificates Certificates
 	// ACME orders certificates; without it there is nothing about that in the API.
 	ACME     ACME
@@ -133,6 +135,8 @@ type Deps struct {
 	// Tracked and Forwarded are the connections of l4xnat farms: those the
 	// kernel carries, and those the engine does. Each may be nil.
 	Tracked, Forwarded ConnectionTable
+	// Audit keeps who wrote something or was refused; without it nobody does.
+	Audit Audit
 	// Kernel is what the appliance has set in the kernel; without it there is
 	// nothing about that in the API.
 	Kernel Kernel
@@ -158,7 +162,7 @@ type Deps struct {
 	Certificate *x509.Certificate
 	// HostNames are the names of this machine; nil asks the system.
 	HostNames func() []string
-	// LocalUsers may act as root on the local socket, beside root and the user
+	// LocalUsers may act as root on the local socket, besides root and the user
 	// of this process.
 	LocalUsers []uint32
 	// Log receives state changes and faults; nil discards them.

@@ -16,7 +16,7 @@ import (
 // says why, for the client too.
 var ErrConfigFile = errors.New("the configuration file cannot be read")
 
-// ErrorBody is the body of every refusal.
+// ErrorBody is the body of every rejection.
 type ErrorBody struct {
 	// Description says what was being done, Message what is wrong with it.
 	Description string `json:"description" doc:"What was being done"`
@@ -25,9 +25,9 @@ type ErrorBody struct {
 	Details     string `json:"details,omitempty" doc:"More about it, where clients know the message by heart"`
 }
 
-// refusal is an error with a status. Its text is meant for the client; the
+// rejection is an error with a status. Its text is meant for the client; the
 // cause is not and goes to the log.
-type refusal struct {
+type rejection struct {
 	status      int
 	description string
 	message     string
@@ -35,41 +35,46 @@ type refusal struct {
 	cause       error
 	// help replaces the body: the fields an empty body could have had.
 	help []validate.Param
+	// answer replaces it too: what a change would do that was only tried.
+	answer any
 	// header holds further headers, as Retry-After.
 	header http.Header
 }
 
-// Error and GetStatus make a refusal what the router expects of an error.
-func (r *refusal) Error() string                { return r.message }
-func (r *refusal) GetStatus() int               { return r.status }
-func (r *refusal) Unwrap() error                { return r.cause }
-func (r *refusal) ContentType(string) string    { return "application/json" }
-func (r *refusal) GetHeaders() http.Header      { return r.header }
-func (r *refusal) MarshalJSON() ([]byte, error) { return encode(r.body()) }
+// Error and GetStatus make a rejection what the router expects of an error.
+func (r *rejection) Error() string                { return r.message }
+func (r *rejection) GetStatus() int               { return r.status }
+func (r *rejection) Unwrap() error                { return r.cause }
+func (r *rejection) ContentType(string) string    { return "application/json" }
+func (r *rejection) GetHeaders() http.Header      { return r.header }
+func (r *rejection) MarshalJSON() ([]byte, error) { return encode(r.body()) }
 
-func (r *refusal) body() any {
+func (r *rejection) body() any {
+	if r.answer != nil {
+		return r.answer
+	}
 	if r.help != nil {
 		return HelpBody{Description: r.description, Message: r.message, Params: r.help}
 	}
 	return ErrorBody{Description: r.description, Error: "true", Message: r.message, Details: r.details}
 }
 
-func refuse(status int, format string, args ...any) *refusal {
-	return &refusal{status: status, message: fmt.Sprintf(format, args...)}
+func refuse(status int, format string, args ...any) *rejection {
+	return &rejection{status: status, message: fmt.Sprintf(format, args...)}
 }
 
-func badRequest(format string, args ...any) *refusal {
+func badRequest(format string, args ...any) *rejection {
 	return refuse(http.StatusBadRequest, format, args...)
 }
 
-func notFound(format string, args ...any) *refusal {
+func notFound(format string, args ...any) *rejection {
 	return refuse(http.StatusNotFound, format, args...)
 }
 
-// refusalOf turns any error into a refusal. What it does not know is a fault
+// rejectionOf turns any error into a rejection. What it does not know is a fault
 // of ours: the client learns that there was one, the log learns which.
-func refusalOf(err error, expected bool) *refusal {
-	var known *refusal
+func rejectionOf(err error, expected bool) *rejection {
+	var known *rejection
 	var broken *validate.Error
 	var refused *apply.Refused
 	var placed *document.Error
@@ -82,31 +87,31 @@ func refusalOf(err error, expected bool) *refusal {
 	case errors.As(err, &broken):
 		return badRequest("%s", broken.Error())
 	case errors.As(err, &refused) && len(refused.Farms) > 0: // a farm that cannot run as it is meant to
-		return &refusal{status: http.StatusBadRequest, message: refused.Error(), cause: err}
+		return &rejection{status: http.StatusBadRequest, message: refused.Error(), cause: err}
 	case errors.As(err, &refused):
-		return &refusal{status: http.StatusConflict, message: refused.Error(), cause: err}
+		return &rejection{status: http.StatusConflict, message: refused.Error(), cause: err}
 	case errors.Is(err, apply.ErrConflict):
 		if expected {
 			return refuse(http.StatusPreconditionFailed, "the configuration was changed by someone else: read it again and repeat the change")
 		}
 		return refuse(http.StatusConflict, "%s", apply.ErrConflict)
 	case errors.Is(err, ErrConfigFile):
-		return &refusal{status: http.StatusConflict, message: err.Error(), cause: err}
+		return &rejection{status: http.StatusConflict, message: err.Error(), cause: err}
 	case errors.Is(err, apply.ErrNotFound), errors.Is(err, store.ErrNotFound):
-		return &refusal{status: http.StatusNotFound, message: err.Error(), cause: err}
+		return &rejection{status: http.StatusNotFound, message: err.Error(), cause: err}
 	case errors.Is(err, apply.ErrUnavailable):
-		return &refusal{
+		return &rejection{
 			status: http.StatusServiceUnavailable, message: "the engine does not answer: nothing was changed, try again",
 			cause: err, header: http.Header{"Retry-After": {"1"}},
 		}
 	case errors.As(err, &full):
-		return &refusal{status: http.StatusInsufficientStorage, message: "nothing was changed: " + err.Error(), cause: err}
+		return &rejection{status: http.StatusInsufficientStorage, message: "nothing was changed: " + err.Error(), cause: err}
 	case errors.Is(err, store.ErrDiskFailed):
-		return &refusal{status: http.StatusInsufficientStorage, message: err.Error(), cause: err}
+		return &rejection{status: http.StatusInsufficientStorage, message: err.Error(), cause: err}
 	case errors.Is(err, store.ErrCorrupt):
-		return &refusal{status: http.StatusInternalServerError, message: err.Error(), cause: err}
+		return &rejection{status: http.StatusInternalServerError, message: err.Error(), cause: err}
 	default:
-		return &refusal{status: http.StatusInternalServerError, message: internalFault, cause: err}
+		return &rejection{status: http.StatusInternalServerError, message: internalFault, cause: err}
 	}
 }
 

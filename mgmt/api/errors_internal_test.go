@@ -23,14 +23,14 @@ func TestErrorsOfTheDiskAreToldToTheClient(t *testing.T) {
 		{fmt.Errorf("/data/store.db: %w: restore it", store.ErrCorrupt), 500, []string{"/data/store.db", "damaged", "restore"}},
 		{fmt.Errorf("secret"), 500, []string{internalFault}},
 	} {
-		r := refusalOf(c.err, false)
+		r := rejectionOf(c.err, false)
 		for _, text := range c.says {
 			if r.status != c.status || !strings.Contains(r.message, text) {
 				t.Errorf("%v: %d %q, want %d and %q", c.err, r.status, r.message, c.status, text)
 			}
 		}
 	}
-	if r := refusalOf(fmt.Errorf("%w", store.ErrDiskFailed), false); strings.Contains(r.message, "nothing was changed") {
+	if r := rejectionOf(fmt.Errorf("%w", store.ErrDiskFailed), false); strings.Contains(r.message, "nothing was changed") {
 		t.Errorf("nobody knows what was changed: %s", r.message)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/mgmt/apply"
-	"github.com/sluicelb/sluice/mgmt/auth"
+	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -23,13 +23,13 @@ type Explainer func(ctx context.Context, q explain.Question) (*explain.Explanati
 var ErrNotExplained = errors.New("the request cannot be explained")
 
 func (s *Server) explainOperations() []*operation {
-	farms := op(get, "/farms/{farm}/explain", auth.RightRead, "Explain what carries a farm, and why", s.explainFarm)
+	farms := op(get, "/farms/{farm}/explain", rbac.Open, "Explain what carries a farm, and why", s.explainFarm)
 	if s.deps.Explain == nil {
 		return []*operation{farms}
 	}
 	return []*operation{
 		farms,
-		op(post, "/farms/{farm}/explain", auth.RightRead, "Explain what would become of a request", s.explainRequest).body(explainFields{}),
+		op(post, "/farms/{farm}/explain", rbac.Open, "Explain what would become of a request", s.explainRequest).asks().body(explainFields{}),
 	}
 }
 
@@ -83,9 +83,9 @@ func (s *Server) explainRequest(c *call) (Object[*explain.Explanation], error) {
 	e, err := s.deps.Explain(c.ctx, q)
 	switch {
 	case errors.Is(err, ErrNotExplained):
-		return none, &refusal{status: http.StatusBadRequest, message: err.Error(), cause: err}
+		return none, &rejection{status: http.StatusBadRequest, message: err.Error(), cause: err}
 	case errors.Is(err, apply.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
-		return none, &refusal{status: http.StatusServiceUnavailable, message: "the engine does not answer, and it is what explains requests: try again", cause: err}
+		return none, &rejection{status: http.StatusServiceUnavailable, message: "the engine does not answer, and it is what explains requests: try again", cause: err}
 	case err != nil:
 		return none, err
 	}

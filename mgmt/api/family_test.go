@@ -75,7 +75,7 @@ func TestTheCommandLineOfTheFamilyKnowsWhenAKeyIsNeeded(t *testing.T) {
 		}
 	}
 	if r := a.do("GET", "/farms/none", ""); r.body["details"] != nil {
-		t.Errorf("a refusal without details has some: %s", r.raw)
+		t.Errorf("a rejection without details has some: %s", r.raw)
 	}
 }
 

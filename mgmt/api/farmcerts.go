@@ -8,18 +8,18 @@ import (
 	"sync"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 func (s *Server) farmCertificateOperations() []*operation {
 	const all = "/farms/{farm}/certificates"
 	return []*operation{
-		op(post, all, auth.RightConfigure, "Add a certificate to a farm", s.addFarmCertificate).body(fileFields{}).refers().created(),
-		op(del, all+"/{certificate}", auth.RightConfigure, "Take a certificate from a farm", s.removeFarmCertificate),
-		op(post, all+"/{certificate}/actions", auth.RightConfigure, "Move a certificate of a farm", s.moveFarmCertificate).body(positionFields{}),
-		op(get, "/ciphers", auth.RightRead, "List cipher presets", s.listCiphers),
+		op(post, all, rbac.FarmModify, "Add a certificate to a farm", s.addFarmCertificate).body(fileFields{}).refers().created(),
+		op(del, all+"/{certificate}", rbac.FarmModify, "Take a certificate from a farm", s.removeFarmCertificate),
+		op(post, all+"/{certificate}/actions", rbac.FarmModify, "Move a certificate of a farm", s.moveFarmCertificate).body(positionFields{}),
+		op(get, "/ciphers", rbac.Open, "List cipher presets", s.listCiphers),
 	}
 }
 
@@ -49,7 +49,7 @@ type ListedCertificate struct {
 func listedCertificates(f *farm.Farm) []ListedCertificate {
 	out := []ListedCertificate{}
 	if f.HTTPS() {
-		for i, name := range f.HTTP.TLS.Certificates {
+		for i, name := range f.ListenerTLS().Certificates {
 			out = append(out, ListedCertificate{File: name, ID: i})
 		}
 	}
@@ -77,7 +77,7 @@ func (s *Server) changeFarmCertificates(c *call, comment, message, name string, 
 		if err := profileOf(f).mayHaveCertificates(f); err != nil {
 			return err
 		}
-		return edit(f, slices.Index(f.HTTP.TLS.Certificates, name))
+		return edit(f, slices.Index(f.ListenerTLS().Certificates, name))
 	})
 	if err != nil {
 		return Object[FarmCertificates]{}, err
@@ -103,17 +103,18 @@ func (s *Server) addFarmCertificate(c *call) (Object[FarmCertificates], error) {
 	name := body["file"]
 	if !strings.HasSuffix(name, ".csr") { // a CSR is refused for what it is
 		if name, err = certs.CertificateName(name); err != nil {
-			return Object[FarmCertificates]{}, certRefusal(err)
+			return Object[FarmCertificates]{}, certRejection(err)
 		}
 	}
 	if _, err := s.deps.Certificates.Get(name); err != nil {
-		return Object[FarmCertificates]{}, certRefusal(err)
+		return Object[FarmCertificates]{}, certRejection(err)
 	}
 	return s.changeFarmCertificates(c, "add certificate %s to farm %s", "The certificate %s has been added to farm %s.", name, func(f *farm.Farm, at int) error {
 		if at >= 0 {
 			return badRequest("file: the farm %s has the certificate %s already", f.Name, name)
 		}
-		f.HTTP.TLS.Certificates = append(f.HTTP.TLS.Certificates, name)
+		t := f.ListenerTLS()
+		t.Certificates = append(t.Certificates, name)
 		return nil
 	})
 }
@@ -132,7 +133,7 @@ func (s *Server) removeFarmCertificate(c *call) (Object[FarmCertificates], error
 		if err := inList(f, name, at); err != nil {
 			return err
 		}
-		t := f.HTTP.TLS
+		t := f.ListenerTLS()
 		if len(t.Certificates) == 1 {
 			return badRequest("the certificate %s is the last one of the farm %s, which needs one: add another one first", name, f.Name)
 		}
@@ -158,7 +159,7 @@ func (s *Server) moveFarmCertificate(c *call) (Object[FarmCertificates], error) 
 		if err := inList(f, name, at); err != nil {
 			return err
 		}
-		t := f.HTTP.TLS
+		t := f.ListenerTLS()
 		if to >= int64(len(t.Certificates)) {
 			return badRequest("position: %d is not allowed, allowed are 0 to %d", to, len(t.Certificates)-1)
 		}

@@ -28,6 +28,9 @@ func (s *Server) updateFarm(c *call) (Changed, error) {
 		if err != nil {
 			return err
 		}
+		if err := sameProfile(f, before); err != nil {
+			return err
+		}
 		if newName != name {
 			if err := mayRename(cfg, newName); err != nil {
 				return err
@@ -94,7 +97,7 @@ func newBody(p profile) fields     { return p.Farm().Create }
 func changedBody(p profile) fields { return p.Farm().Update }
 
 // ofAnother refuses what only farms of another profile have: it is no unknown
-// field, and the refusal says whose it is.
+// field, and the rejection says whose it is.
 func ofAnother(name string, own profile, farmName string, body func(profile) fields) error {
 	if has(body(own), name) {
 		return nil

@@ -70,6 +70,11 @@ func (s *Server) createFarm(c *call) (NewFarm, error) {
 		return NewFarm{}, err
 	}
 	name, source := values.Get("farmname").Text(), values.Get("copy_from").Text()
+	if source != "" {
+		if _, err := c.visible(source); err != nil {
+			return NewFarm{}, err
+		}
+	}
 	var followed string
 	_, err = c.change(fmt.Sprintf("create farm %s", name), func(cfg *farm.Config) error {
 		created, err := newFarm(cfg, source)
@@ -97,13 +102,26 @@ func (s *Server) createFarm(c *call) (NewFarm, error) {
 	if err != nil {
 		return NewFarm{}, err
 	}
+	unseen := c.share(f)
 	params := Sent(values.Sent())
 	params["profile"], params["vip"], params["interface"] = shownProfile(f), f.VIP.String(), interfaceOf(f.VIP)
 	profileOf(f).created(f, params)
 	return NewFarm{
-		Description: c.op.summary, Params: params, Interface: interfaceOf(f.VIP), Status: s.status(f), Warning: c.warning(validate.FarmPath(name), followed),
+		Description: c.op.summary, Params: params, Interface: interfaceOf(f.VIP), Status: s.status(f), Warning: c.warning(validate.FarmPath(name), followed, unseen),
 		Message: fmt.Sprintf("The farm %s has been created.", name),
 	}, nil
+}
+
+// share lets the group of who made a farm see it, and says when it cannot.
+func (c *call) share(f *farm.Farm) (problem string) {
+	group := c.by.Who.Group()
+	if group == "" {
+		return ""
+	}
+	if err := c.users().AddFarm(group, f.ID); err != nil {
+		return fmt.Sprintf("your group %s does not see the farm: %s", group, err)
+	}
+	return ""
 }
 
 // newFarm returns the farm a creation starts from: an empty one, or a copy of

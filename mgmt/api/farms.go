@@ -35,10 +35,25 @@ func shownProfile(f *farm.Farm) farm.Profile {
 
 func (s *Server) listFarms(c *call) (List[FarmLine], error) {
 	var out []FarmLine
-	for i := range c.cfg.Farms {
-		out = append(out, s.farmLine(&c.cfg.Farms[i]))
+	farms := c.farms()
+	for i := range farms {
+		out = append(out, s.farmLine(&farms[i]))
 	}
 	return list("List farms", out), nil
+}
+
+// farmsOf lists the farms of one module.
+func (s *Server) farmsOf(of module) func(*call) (List[FarmLine], error) {
+	return func(c *call) (List[FarmLine], error) {
+		var out []FarmLine
+		farms := c.farms()
+		for i := range farms {
+			if profileOf(&farms[i]).module() == of {
+				out = append(out, s.farmLine(&farms[i]))
+			}
+		}
+		return list("List farms", out), nil
+	}
 }
 
 // ModuleFarm is a farm in the summary of modules.
@@ -61,11 +76,14 @@ func (m *ModulesSummary) of(in module) *[]ModuleFarm {
 
 func (s *Server) modulesSummary(c *call) (Object[ModulesSummary], error) {
 	out := ModulesSummary{LSLB: []ModuleFarm{}, GSLB: []ModuleFarm{}, DSLB: []ModuleFarm{}}
-	for i := range c.cfg.Farms {
-		f := &c.cfg.Farms[i]
+	farms := c.farms()
+	for i := range farms {
+		f := &farms[i]
 		item := ModuleFarm{Name: f.Name, Profile: shownProfile(f), Services: []string{}}
-		for _, service := range f.Services() {
-			item.Services = append(item.Services, service.Name)
+		for _, g := range f.Groups() {
+			if g.OfService() {
+				item.Services = append(item.Services, g.Name())
+			}
 		}
 		in := out.of(profileOf(f).module())
 		*in = append(*in, item)

@@ -38,10 +38,7 @@ func (aboutFarm) table() (string, []validate.Answered) {
 }
 
 func (s *Server) farmView(f *farm.Farm) FarmView {
-	h := f.HTTP
-	if h == nil {
-		h = farm.DefaultHTTP()
-	}
+	h := cmp.Or(f.Headers(), &farm.HeaderRules{})
 	return FarmView{fields: validate.FarmAnswer.Answer(f), about: aboutFarm{
 		FarmName: f.Name, Profile: shownProfile(f), Status: s.status(f), Problem: s.problem(f),
 		VIP: f.VIP.String(), VPort: f.VPort, Certificates: listedCertificates(f),
@@ -184,7 +181,7 @@ func (s *Server) backendView(g farm.Group, i int) BackendView {
 	b := &g.Backends()[i]
 	r := s.resolution(g, i)
 	return BackendView{fields: validate.BackendAnswer.Answer(b), about: aboutBackend{
-		ID: g.Number(i), IP: b.Place(), Port: b.Port, Status: farmstate.In(g, i, s.deps.Health), Problem: cmp.Or(s.backendProblem(b), nameProblem(b, r)), Mode: string(b.Maintenance), Resolution: r,
+		ID: g.Number(i), IP: b.ShownAddress(), Port: b.Port, Status: farmstate.In(g, i, s.deps.Health), Problem: cmp.Or(s.backendProblem(b), nameProblem(b, r)), Mode: string(b.Maintenance), Resolution: r,
 	}}
 }
 

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
+	"regexp"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,8 +36,11 @@ func newFront(s *Server, next http.Handler) *front {
 // OPTIONS, cross-site, who asks, path.
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	guarded := &guardedWriter{ResponseWriter: w}
+	r, keep := f.audited(guarded, r)
+	defer keep()
 	defer f.contain(guarded, r)
 	setHeaders(guarded.Header(), r)
+	r = rebase(guarded, r)
 	if r.Method == http.MethodOptions {
 		f.setPreflight(guarded.Header(), r)
 		guarded.WriteHeader(http.StatusOK)
@@ -47,11 +53,12 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if f.s.metrics(guarded, r) {
 		return
 	}
-	by, err := f.s.guard.Identify(r)
+	by, err := f.identify(r)
 	if err != nil {
 		f.s.refuse(guarded, r, f.s.unauthorized(r, err))
 		return
 	}
+	noteOf(r.Context()).by = by
 	if !canonical(r) {
 		f.s.refuse(guarded, r, unknownPath(r))
 		return
@@ -60,9 +67,25 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.repeats.serve(f.s, guarded, r, by.Name, f.next)
 }
 
+// identify finds out who asks: by user and password where a session is asked for. Who
+// wants one to end is told apart from others when there is none.
+func (f *front) identify(r *http.Request) (auth.Principal, error) {
+	switch {
+	case isSession(r) && r.Method == http.MethodPost:
+		return f.s.guard.LogIn(r)
+	case isSession(r) && r.Method == http.MethodDelete:
+		by, err := f.s.guard.Identify(r)
+		if errors.Is(err, auth.ErrNoCredential) {
+			err = noSession()
+		}
+		return by, err
+	}
+	return f.s.guard.Identify(r)
+}
+
 type principalKey struct{}
 
-// principal returns who sent the request; nobody when front did not say.
+// principal returns the sender of the request; the zero one when front did not set it.
 func principal(ctx context.Context) auth.Principal {
 	p, _ := ctx.Value(principalKey{}).(auth.Principal)
 	return p
@@ -122,7 +145,7 @@ func keyAnnounced(r *http.Request) bool {
 // crossSite refuses changes that a page of another site makes a browser send
 // without a key, and browsers that were led here under a name that is not ours
 // (DNS rebinding). What does not say it is a browser is left alone.
-func (f *front) crossSite(r *http.Request) *refusal {
+func (f *front) crossSite(r *http.Request) *rejection {
 	if auth.Local(r) {
 		return nil
 	}
@@ -137,7 +160,7 @@ func (f *front) crossSite(r *http.Request) *refusal {
 		return nil
 	}
 	if err := f.cross.Check(r); err != nil {
-		return &refusal{status: http.StatusForbidden, message: "refused: the request comes from a page of another site and has no key", cause: err}
+		return &rejection{status: http.StatusForbidden, message: "refused: the request comes from a page of another site and has no key", cause: err}
 	}
 	return nil
 }
@@ -151,26 +174,38 @@ func canonical(r *http.Request) bool {
 		!strings.Contains(p+"/", "/./") && !strings.Contains(p+"/", "/../")
 }
 
+// wrong are the reasons that lie with who asks.
+var wrong = []error{auth.ErrNoCredential, auth.ErrBadCredential, auth.ErrLoggedIn, auth.ErrNotAllowed}
+
 // unauthorized is the answer to a request nobody vouches for: the same for
 // every reason but the lock, which says how long to wait.
-func (s *Server) unauthorized(r *http.Request, err error) *refusal {
+func (s *Server) unauthorized(r *http.Request, err error) *rejection {
 	var locked *auth.LockedError
 	if errors.As(err, &locked) {
 		wait := strconv.Itoa(int(locked.Wait.Seconds()) + 1)
-		return &refusal{status: http.StatusTooManyRequests, description: "Authorization", cause: err,
-			message: "too many wrong keys from this address: wait " + wait + " seconds", header: http.Header{"Retry-After": {wait}}}
+		return &rejection{status: http.StatusTooManyRequests, description: "Authorization", cause: err,
+			message: "too many wrong keys or passwords: wait " + wait + " seconds", header: http.Header{"Retry-After": {wait}}}
+	}
+	var known *rejection
+	if errors.As(err, &known) {
+		return known
 	}
 	if errors.Is(err, auth.ErrBadCredential) {
-		s.deps.Log.Warn("wrong API key", "remote", r.RemoteAddr)
+		s.deps.Log.Warn("wrong API key or password", "remote", r.RemoteAddr)
 	}
-	return &refusal{status: http.StatusUnauthorized, description: "Authorization", cause: err,
-		message: "Authorization required", details: "send an API key in the header ZAPI_KEY"}
+	if !slices.ContainsFunc(wrong, func(known error) bool { return errors.Is(err, known) }) {
+		return unasked(err)
+	}
+	message, details := unlogged(err)
+	return &rejection{status: http.StatusUnauthorized, description: "Authorization", cause: err,
+		message: message, details: details}
 }
 
-// refuse writes a refusal outside a handler.
-func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err *refusal) {
+// refuse writes a rejection outside a handler.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err *rejection) {
 	err.description = cmp.Or(err.description, quoteName(r.Method)+" "+quotePath(r.URL.Path))
 	s.logFault(r, err)
+	noteOf(r.Context()).message = err.message
 	for name, values := range err.header {
 		w.Header()[name] = values
 	}
@@ -181,7 +216,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err *refusal) {
 }
 
 // logFault logs what is our fault; what is the client's fault is in the answer.
-func (s *Server) logFault(r *http.Request, err *refusal) {
+func (s *Server) logFault(r *http.Request, err *rejection) {
 	if err.status >= http.StatusInternalServerError {
 		s.deps.Log.Error("API request failed", "method", r.Method, "path", r.URL.Path, "status", err.status, "error", fmt.Sprint(err.cause))
 	}
@@ -198,26 +233,51 @@ func (f *front) contain(w *guardedWriter, r *http.Request) {
 	if w.wrote {
 		panic(http.ErrAbortHandler) // half an answer is out: break the connection
 	}
-	f.s.refuse(w, r, &refusal{status: http.StatusInternalServerError, message: internalFault, cause: fmt.Errorf("panic: %v", fault)})
+	f.s.refuse(w, r, &rejection{status: http.StatusInternalServerError, message: internalFault, cause: fmt.Errorf("panic: %v", fault)})
 }
 
-// guardedWriter remembers whether an answer has begun.
+// guardedWriter remembers whether an answer has begun, and with which status.
 type guardedWriter struct {
 	http.ResponseWriter
-	wrote bool
+	wrote  bool
+	status int
 }
 
 // WriteHeader begins the answer.
 func (w *guardedWriter) WriteHeader(status int) {
-	w.wrote = true
+	w.wrote, w.status = true, status
 	w.ResponseWriter.WriteHeader(status)
 }
 
 // Write continues the answer.
 func (w *guardedWriter) Write(b []byte) (int, error) {
-	w.wrote = true
+	w.wrote, w.status = true, cmp.Or(w.status, http.StatusOK)
 	return w.ResponseWriter.Write(b)
 }
 
 // Unwrap lets http.ResponseController find the connection.
 func (w *guardedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+var hostForm = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\.?|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`)
+
+// validHost reports whether a Host header is a name or an address.
+func validHost(host string) bool { return len(host) <= 262 && hostForm.MatchString(host) }
+
+func hostOnly(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return name
+	}
+	return strings.Trim(host, "[]")
+}
+
+// quotePath shows a path of the client: cut, and quoted when it is odd.
+func quotePath(path string) string {
+	const limit = 200
+	if len(path) > limit {
+		path = strings.ToValidUTF8(path[:limit], "") + "…"
+	}
+	if q := fmt.Sprintf("%q", path); q != `"`+path+`"` {
+		return q
+	}
+	return path
+}

@@ -29,7 +29,7 @@ func FuzzBodies(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		body, err := decodeObject(raw)
 		if err != nil {
-			if r := refusalOf(err, false); r.status != 400 || r.message == "" || !utf8.ValidString(r.message) {
+			if r := rejectionOf(err, false); r.status != 400 || r.message == "" || !utf8.ValidString(r.message) {
 				t.Fatalf("refused with %d %q", r.status, r.message)
 			}
 			return
@@ -69,12 +69,12 @@ func FuzzBodies(f *testing.F) {
 func try[T any](t *testing.T, table *validate.Table[T], body map[string]any, to T) {
 	values, err := table.Decode("", body)
 	if err != nil {
-		if r := refusalOf(err, false); r.status != 400 || len(r.message) > 4096 {
+		if r := rejectionOf(err, false); r.status != 400 || len(r.message) > 4096 {
 			t.Fatalf("refused with %d and %d bytes", r.status, len(r.message))
 		}
 		return
 	}
-	if err := values.Apply(&to); err != nil && refusalOf(err, false).status != 400 {
+	if err := values.Apply(&to); err != nil && rejectionOf(err, false).status != 400 {
 		t.Fatalf("refused with %v", err)
 	}
 	if _, err := encode(Changed{Params: values.Sent()}); err != nil {

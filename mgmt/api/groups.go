@@ -8,8 +8,8 @@ import (
 
 // Where the backends of the two kinds of groups are.
 const (
-	serviceGroup = "/farms/{farm}/services/{service}"
-	farmGroup    = "/farms/{farm}"
+	servicePath = "/farms/{farm}/services/{service}"
+	farmPath    = "/farms/{farm}"
 )
 
 // group returns the group the path names: the service in it or, without one,
@@ -19,14 +19,10 @@ func (c *call) group() (farm.Group, error) {
 }
 
 // findGroup finds a group by the name of its farm and of its service, which is
-// empty for l4xnat farms.
+// empty for a farm that has backends of its own.
 func findGroup(cfg *farm.Config, name, service string) (farm.Group, error) {
 	if service != "" {
-		f, s, err := findService(cfg, name, service)
-		if err != nil {
-			return farm.Group{}, err
-		}
-		return f.GroupOf(s), nil
+		return findServiceGroup(cfg, name, service)
 	}
 	f, err := findFarm(cfg, name)
 	switch {
@@ -61,7 +57,7 @@ func findBackend(g farm.Group, id string) (int, error) {
 
 // backendAt is a backend as the path names it.
 type backendAt struct {
-	farm, service string // names; the second is empty in an l4xnat farm
+	farm, service string // names; the second is empty where the farm has none
 	number        int    // what it is called
 	position      int
 	// id is the ID of what stood at that position when the request was read: the

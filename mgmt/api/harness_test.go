@@ -25,7 +25,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/apply/applytest"
+	"github.com/sluicelb/sluice/mgmt/audit"
 	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -76,6 +78,9 @@ func (e *engine) SumFarm(id uint32) stats.Farm       { return e.farms[id] }
 func (e *engine) SumBackend(id uint32) stats.Backend { return e.backends[id] }
 func (e *engine) State() api.Engine                  { return api.Engine{Connected: !e.down, PID: 77, Loops: 2} }
 
+// rootPassword is that of the system's root, with what shells would take for theirs.
+const rootPassword = "pa$$word 1"
+
 func clock() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
 // applianceCertificate is made once: an appliance of a test does not care.
@@ -94,7 +99,7 @@ var applianceCertificate = sync.OnceValue(func() tls.Certificate {
 
 // appliance is the API over a real store and writer, with a fake engine.
 type appliance struct {
-	t       *testing.T
+	t       testing.TB
 	dir     string
 	log     *logtest.Log
 	store   *store.Store
@@ -103,9 +108,10 @@ type appliance struct {
 	names   *applytest.Names
 	server  *api.Server
 	key     string
+	users   *rbac.Book
 }
 
-func newAppliance(t *testing.T, change ...func(*api.Deps)) *appliance {
+func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 	t.Helper()
 	dir := fastDir(t)
 	st, err := store.Open(dir)
@@ -133,12 +139,24 @@ func newAppliance(t *testing.T, change ...func(*api.Deps)) *appliance {
 	}
 	e.complete = book.Complete
 	manager := certs.NewManager(book, ap)
+	users, err := rbac.NewBook(st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := audit.Open(dir, slog.Default(), clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = kept.Close() })
+	users.System = func(_ context.Context, user, password string) (bool, error) {
+		return user == rbac.Root && password == rootPassword, nil
+	}
 	deps := api.Deps{
-		Applier: ap, History: st, Keys: st, Certificates: manager, Counters: e, Health: e.Health, Ejection: e.Ejection, Engine: e.State,
+		Applier: ap, History: st, Keys: st, Users: users, Certificates: manager, Counters: e, Health: e.Health, Ejection: e.Ejection, Engine: e.State,
 		Settings: st, Resolved: names, HostNames: func() []string { return []string{"lb7.Example.net."} },
-		ACME:         acme.New(acme.Options{Store: st, Certificates: manager, Applier: ap, Board: &acme.Board{}, Now: clock}),
-		SessionTable: &sessionTable{},
-		Tracked:      &tracked{}, Forwarded: &tracked{}, Kernel: &kernel{},
+		ACME:         acme.New(acme.Options{Store: st, Certificates: manager, Applier: ap, Responder: &acme.Responder{}, Now: clock}),
+		SessionTable: &sessionTable{}, Audit: kept,
+		Tracked: &tracked{}, Forwarded: &tracked{}, Kernel: &kernel{},
 		Traffic:    func(context.Context) (stats.Traffic, error) { return e.kernel, nil },
 		Explain:    explainer(nil),
 		LocalAddrs: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("192.0.2.10")} },
@@ -153,12 +171,12 @@ func newAppliance(t *testing.T, change ...func(*api.Deps)) *appliance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &appliance{t: t, dir: dir, log: log, store: st, engine: e, applier: ap, names: names, server: s, key: key}
+	return &appliance{t: t, dir: dir, log: log, store: st, engine: e, applier: ap, names: names, server: s, users: users, key: key}
 }
 
 // fastDir is a directory in memory where there is one: these tests are not
 // about disks.
-func fastDir(t *testing.T) string {
+func fastDir(t testing.TB) string {
 	dir, err := os.MkdirTemp("/dev/shm", "sluice-api-")
 	if err != nil {
 		return t.TempDir()

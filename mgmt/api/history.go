@@ -138,7 +138,7 @@ func (s *Server) missing(from, to uint64) uint64 {
 
 // noRevision says which revision was not found; other errors stay what they are.
 func noRevision(err error, n uint64) error {
-	r := refusalOf(err, false)
+	r := rejectionOf(err, false)
 	if r.status == 404 {
 		return notFound("the revision %d does not exist, or is no longer kept", n)
 	}

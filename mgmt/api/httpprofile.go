@@ -36,6 +36,15 @@ func (httpFarms) shapes() (details, summary reflect.Type) {
 	return reflect.TypeFor[FarmDetails](), reflect.TypeFor[FarmSummary]()
 }
 
+var httpServices = servicesOf[farm.Service, ServiceView]{
+	creation: &validate.ServiceCreate, change: &validate.ServiceUpdate,
+	list: func(f *farm.Farm) *[]farm.Service { return &f.HTTP.Services }, view: (*Server).serviceView, rules: rulesOfService,
+}
+
+func (httpFarms) services() services                         { return httpServices }
+func (httpFarms) backend(s *Server, g farm.Group, i int) any { return s.backendView(g, i) }
+func (httpFarms) backendShape() reflect.Type                 { return reflect.TypeFor[BackendView]() }
+
 func (httpFarms) created(f *farm.Farm, params Sent) { params["vport"] = f.VPort }
 func (httpFarms) source(*farm.Farm) netip.Addr      { return netip.Addr{} }
 

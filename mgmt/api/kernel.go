@@ -9,7 +9,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
-	"github.com/sluicelb/sluice/mgmt/auth"
+	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
 // Kernel is what the appliance has set in the kernel: netd knows. Its errors are
@@ -40,15 +40,15 @@ func (s *Server) kernelOperations() []*operation {
 		return nil
 	}
 	return []*operation{
-		op(get, "/system/kernel", auth.RightRead, "List what the appliance has set in the kernel", s.listKernel),
-		op(post, "/system/kernel/clean", auth.RightAdmin, "Remove what the appliance has set in the kernel", s.cleanKernel),
+		op(get, "/system/kernel", rbac.SystemMenu, "List what the appliance has set in the kernel", s.listKernel),
+		op(post, "/system/kernel/clean", rbac.RootOnly, "Remove what the appliance has set in the kernel", s.cleanKernel),
 	}
 }
 
 func (s *Server) listKernel(c *call) (List[KernelObject], error) {
 	found, err := s.deps.Kernel.Objects(c.ctx)
 	if err != nil {
-		return List[KernelObject]{}, netdRefusal(err)
+		return List[KernelObject]{}, netdRejection(err)
 	}
 	return list(c.op.summary, found), nil
 }
@@ -58,9 +58,12 @@ func (s *Server) cleanKernel(c *call) (Object[[]KernelObject], error) {
 	if _, err := c.expected(); err != nil {
 		return none, err
 	}
+	if err := c.act(); err != nil {
+		return none, err
+	}
 	gone, err := s.deps.Kernel.Clean(c.ctx)
 	if err != nil {
-		return none, netdRefusal(err)
+		return none, netdRejection(err)
 	}
 	return Object[[]KernelObject]{Description: c.op.summary, Params: append([]KernelObject{}, gone...),
 		Message: fmt.Sprintf("%d things have been removed from the kernel.", len(gone)), Warning: cleaned(c.cfg)}, nil
@@ -80,13 +83,13 @@ func cleaned(cfg *farm.Config) string {
 	return "until the next change of the configuration, or start of the appliance, nothing comes to " + strings.Join(names, ", ")
 }
 
-// netdRefusal says that netd is away or what it says, if that is why.
-func netdRefusal(err error) error {
+// netdRejection says that netd is away or what it says, if that is why.
+func netdRejection(err error) error {
 	if errors.Is(err, ErrKernel) {
-		return &refusal{status: http.StatusConflict, message: err.Error(), cause: err}
+		return &rejection{status: http.StatusConflict, message: err.Error(), cause: err}
 	}
 	if errors.Is(err, apply.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
-		return &refusal{status: http.StatusServiceUnavailable, message: "netd does not answer, and it is what knows the kernel: try again", cause: err}
+		return &rejection{status: http.StatusServiceUnavailable, message: "netd does not answer, and it is what knows the kernel: try again", cause: err}
 	}
 	return err
 }

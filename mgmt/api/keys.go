@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -61,6 +62,9 @@ func (s *Server) createKey(c *call) (Object[NewKey], error) {
 	if len(s.deps.Keys.Keys()) >= maxKeys {
 		return Object[NewKey]{}, refuse(409, "there are %d keys already: delete one first", maxKeys)
 	}
+	if err := c.act(); err != nil {
+		return Object[NewKey]{}, err
+	}
 	secret, key, err := s.deps.Keys.CreateKey("root", comment)
 	if err != nil {
 		return Object[NewKey]{}, err
@@ -78,8 +82,12 @@ func (s *Server) deleteKey(c *call) (Done, error) {
 	if err != nil || strconv.FormatUint(id, 10) != text {
 		return Done{}, notFound("the key %s does not exist", quoteName(text))
 	}
+	known := slices.ContainsFunc(s.deps.Keys.Keys(), func(k store.Key) bool { return k.ID == id })
+	if err := c.act(); known && err != nil {
+		return Done{}, err
+	}
 	if err := s.deps.Keys.DeleteKey(id); err != nil {
-		if refusalOf(err, false).status == 404 {
+		if rejectionOf(err, false).status == 404 {
 			return Done{}, notFound("the key %d does not exist", id)
 		}
 		return Done{}, err

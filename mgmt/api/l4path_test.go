@@ -176,10 +176,10 @@ func TestFarmsSayWhatCarriesThemAndWhy(t *testing.T) {
 func TestWhoKeepsSessionsIsNamedWhenItIsAway(t *testing.T) {
 	a := newAppliance(t, func(d *api.Deps) { d.SessionTable = &sessionTable{err: apply.ErrUnavailable} })
 	a.paths()
-	for name, keeper := range map[string]string{"dns": "the engine", "kern": "netd"} {
+	for name, owner := range map[string]string{"dns": "the engine", "kern": "netd"} {
 		a.must(200, "PUT", "/farms/"+name, `{"persistence":"srcip"}`)
 		for _, c := range [][2]string{{"GET", ""}, {"GET", "?session=192.0.2.7"}, {"DELETE", ""}, {"DELETE", "/192.0.2.7"}} {
-			a.do(c[0], "/farms/"+name+"/sessions"+c[1], "").refused(t, 503, keeper+" does not answer")
+			a.do(c[0], "/farms/"+name+"/sessions"+c[1], "").refused(t, 503, owner+" does not answer")
 		}
 	}
 }

@@ -33,6 +33,10 @@ func (l4Farms) shapes() (details, summary reflect.Type) {
 	return reflect.TypeFor[L4FarmDetails](), reflect.TypeFor[L4FarmDetails]()
 }
 
+func (l4Farms) services() services                         { return nil }
+func (l4Farms) backend(s *Server, g farm.Group, i int) any { return s.l4BackendView(g, i) }
+func (l4Farms) backendShape() reflect.Type                 { return reflect.TypeFor[L4BackendView]() }
+
 func (l4Farms) created(f *farm.Farm, params Sent) {
 	params["vport"], params["protocol"] = f.L4.PortsText(), f.L4.Protocol
 }

@@ -79,7 +79,7 @@ func (s *Server) l4BackendView(g farm.Group, i int) L4BackendView {
 	b := &g.Backends()[i]
 	r := s.resolution(g, i)
 	return L4BackendView{fields: validate.L4BackendAnswer.Answer(b), about: aboutL4Backend{
-		ID: g.Number(i), IP: b.Place(), Status: s.l4Status(g, i), Problem: cmp.Or(s.backendProblem(b), nameProblem(b, r)), Mode: string(b.Maintenance), Resolution: r,
+		ID: g.Number(i), IP: b.ShownAddress(), Status: s.l4Status(g, i), Problem: cmp.Or(s.backendProblem(b), nameProblem(b, r)), Mode: string(b.Maintenance), Resolution: r,
 	}}
 }
 

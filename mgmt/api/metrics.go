@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluicelb/sluice/mgmt/accesslog"
 	"github.com/sluicelb/sluice/mgmt/auth"
+	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
 // MetricsPath is where scrapers look: not below a base, because they all do.
@@ -19,7 +20,7 @@ type Watching struct {
 	Metrics http.Handler
 	// OpenMetrics lets programs of this machine scrape without a key.
 	OpenMetrics bool
-	// Watch shows exchanges of a farm as they end; nil when nobody can see them.
+	// Watch shows exchanges of a farm as they end; nil when that is not possible.
 	Watch func(farm uint32, filter accesslog.Filter) (*accesslog.Watcher, error)
 }
 
@@ -36,12 +37,12 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) bool {
 	}
 	by, err := s.guard.Identify(withBearer(r))
 	switch {
-	case err == nil && by.May(auth.RightRead), errors.Is(err, auth.ErrNoCredential) && s.deps.OpenMetrics && fromHere(r):
+	case err == nil && by.May(rbac.SystemMenu), errors.Is(err, auth.ErrNoCredential) && s.deps.OpenMetrics && fromHere(r):
 		s.deps.Metrics.ServeHTTP(w, r)
 	case err != nil:
 		s.refuse(w, r, s.unauthorized(r, err))
 	default:
-		s.refuse(w, r, refuse(http.StatusForbidden, "you may not do this: the right %q is needed", auth.RightRead))
+		s.refuse(w, r, refuse(http.StatusForbidden, "you may not do this: the permission %q is needed", rbac.SystemMenu))
 	}
 	return true
 }

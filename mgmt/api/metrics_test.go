@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -184,6 +185,19 @@ func TestExchangesOfAFarmAreStreamedUntilTheClientLeaves(t *testing.T) {
 	}
 	leave()
 	leaveToo()
+	secret, key, err := a.store.CreateKey("root", "to be deleted")
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := a.key
+	a.key = secret
+	gone, rest, _ := open("")
+	defer gone.Body.Close()
+	a.key = was
+	a.must(200, "DELETE", "/keys/"+strconv.FormatUint(key.ID, 10), "")
+	if got := data(rest); got != "" || rest.Err() != nil {
+		t.Errorf("with a deleted key goes on with %q, %v", got, rest.Err())
+	}
 
 	var held []context.CancelFunc
 	for range accesslog.MaxWatchers { // as soon as those that left are gone
@@ -195,7 +209,7 @@ func TestExchangesOfAFarmAreStreamedUntilTheClientLeaves(t *testing.T) {
 				break
 			}
 			if time.Now().After(end) {
-				t.Fatalf("status %d: places are not given back", resp.StatusCode)
+				t.Fatalf("status %d: slots are not given back", resp.StatusCode)
 			}
 		}
 	}

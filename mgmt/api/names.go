@@ -98,7 +98,7 @@ func hostNames() []string {
 
 // GlobalSettings are settings of the whole appliance that are no configuration.
 type GlobalSettings struct {
-	Names []string `json:"api_names" doc:"Names by which browsers may reach the API, beside those of its certificate and of the host"`
+	Names []string `json:"api_names" doc:"Names by which browsers may reach the API, besides those of its certificate and of the host"`
 	// MinTTL and MaxTTL bound for how long an address of a host name is believed.
 	MinTTL int64 `json:"resolve_min_ttl" doc:"Seconds for which the address of a backend's host name is believed at least, whatever the name server says"`
 	MaxTTL int64 `json:"resolve_max_ttl" doc:"Seconds for which it is believed at most"`
@@ -136,6 +136,9 @@ func (s *Server) setGlobal(c *call) (Object[GlobalSettings], error) {
 	if err != nil {
 		return Object[GlobalSettings]{}, err
 	}
+	if err := c.act(); err != nil {
+		return Object[GlobalSettings]{}, err
+	}
 	if _, sent := body[settingNames]; sent {
 		err = s.deps.Settings.SetSetting(settingNames, strings.Join(list, " "))
 	}
@@ -143,7 +146,7 @@ func (s *Server) setGlobal(c *call) (Object[GlobalSettings], error) {
 		err = resolve.SaveLimits(s.deps.Settings, ttl)
 	}
 	if err != nil {
-		return Object[GlobalSettings]{}, refusalOf(err, false)
+		return Object[GlobalSettings]{}, rejectionOf(err, false)
 	}
 	by := c.author()
 	out, err := s.getGlobal(c)

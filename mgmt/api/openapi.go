@@ -38,7 +38,7 @@ func (o *operation) documented(api huma.API, content []string) huma.Operation {
 		Method:        o.method,
 		Path:          o.path,
 		Summary:       o.summary,
-		Description:   fmt.Sprintf("Needs the right %q.", o.right),
+		Description:   fmt.Sprintf("Needs the permission %q.", o.needs),
 		Tags:          []string{strings.Split(o.path, "/")[1]},
 		DefaultStatus: o.success,
 		Parameters:    o.parameters(),
@@ -71,8 +71,8 @@ func (o *operation) parameters() []*huma.Param {
 	return out
 }
 
-// refusals lists the statuses an operation may refuse with, beside 500.
-func (o *operation) refusals() []int {
+// rejections lists the statuses an operation may refuse with, besides 500.
+func (o *operation) rejections() []int {
 	out := []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}
 	if strings.Contains(o.path, "{") || o.names {
 		out = append(out, http.StatusNotFound)
@@ -88,8 +88,8 @@ func (o *operation) refusals() []int {
 
 func (o *operation) responses(schemas huma.Registry, content []string) map[string]*huma.Response {
 	body := map[string]*huma.MediaType{"application/json": {Schema: schemas.Schema(reflect.TypeFor[ErrorBody](), true, "")}}
-	out := map[string]*huma.Response{"default": {Description: "Any other refusal", Content: body}}
-	for _, status := range o.refusals() {
+	out := map[string]*huma.Response{"default": {Description: "Any other rejection", Content: body}}
+	for _, status := range o.rejections() {
 		out[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Content: body}
 	}
 	if o.fields != nil {
@@ -170,7 +170,7 @@ func joined(a, b *huma.Schema) *huma.Schema {
 	}
 	out := &huma.Schema{Description: a.Description, AnyOf: slices.Clone(a.AnyOf)}
 	if a.Description != b.Description {
-		out.Description += " In l4xnat farms: " + b.Description
+		out.Description += " In farms of another profile: " + b.Description
 	}
 	for _, one := range b.AnyOf {
 		if !slices.ContainsFunc(out.AnyOf, func(s *huma.Schema) bool { return reflect.DeepEqual(s, one) }) {
@@ -252,6 +252,6 @@ func bound(text string) *float64 {
 // Schemas describes the objects of the configuration as JSON Schema (2020-12).
 type Schemas map[string]any
 
-// getSchema answers what everything that can be configured takes, for who makes
+// getSchema answers what everything that can be configured takes, for programs that make
 // forms of it or checks bodies before they are sent.
 func (s *Server) getSchema(*call) (Schemas, error) { return validate.Schema(), nil }

@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// profile is what the API knows of the farms of one profile, beside their rules.
+// profile is what the API knows of the farms of one profile, besides their rules.
 // A new one is a type, in a file of its own, and a line in profiles.
 type profile interface {
 	validate.Profile
@@ -26,6 +26,11 @@ type profile interface {
 	details(s *Server, description string, f *farm.Farm) any
 	summary(s *Server, description string, f *farm.Farm) any
 	shapes() (details, summary reflect.Type)
+	// services are those of the farms, nil where backends are the farm's own; backend
+	// is the answer about the one at a position of a group, backendShape its type.
+	services() services
+	backend(s *Server, g farm.Group, position int) any
+	backendShape() reflect.Type
 	// created adds to the fields a farm was created with those it has whether
 	// they were sent or not.
 	created(f *farm.Farm, params Sent)
@@ -68,10 +73,10 @@ type (
 	summary struct{ of any }
 )
 
-// MarshalJSON writes what there is to say.
+// MarshalJSON writes the answer of the profile.
 func (a details) MarshalJSON() ([]byte, error) { return json.Marshal(a.of) }
 
-// MarshalJSON writes what there is to say.
+// MarshalJSON writes the answer of the profile.
 func (a summary) MarshalJSON() ([]byte, error) { return json.Marshal(a.of) }
 
 // Schema says that the answer has one of the shapes.
@@ -84,8 +89,19 @@ func (summary) Schema(r huma.Registry) *huma.Schema {
 	return oneOf(r, func(p profile) reflect.Type { _, shape := p.shapes(); return shape })
 }
 
+// oneOf is the schema of an answer that has the shape of a profile, of those that
+// have one.
 func oneOf(r huma.Registry, shape func(profile) reflect.Type) *huma.Schema {
-	return &huma.Schema{OneOf: eachProfile(func(p profile) []*huma.Schema { return []*huma.Schema{r.Schema(shape(p), true, "")} })}
+	all := eachProfile(func(p profile) []*huma.Schema {
+		if of := shape(p); of != nil {
+			return []*huma.Schema{r.Schema(of, true, "")}
+		}
+		return nil
+	})
+	if len(all) == 1 {
+		return all[0]
+	}
+	return &huma.Schema{OneOf: all}
 }
 
 // module is what the family lists farms by.

@@ -48,8 +48,9 @@ func newRepeats(now func() time.Time) *repeats {
 // the answer to somebody else's request.
 func (p *repeats) serve(s *Server, w http.ResponseWriter, r *http.Request, who string, next http.Handler) {
 	key := r.Header.Get("Idempotency-Key")
-	// The answer to a new API key holds the key, which is shown once.
-	if key == "" || r.Method == http.MethodGet || strings.HasSuffix(r.URL.Path, "/keys") {
+	// The answer to a new API key holds the key, which is shown once, and that to a
+	// log-in the cookie.
+	if key == "" || r.Method == http.MethodGet || strings.HasSuffix(r.URL.Path, "/keys") || isSession(r) {
 		next.ServeHTTP(w, r)
 		return
 	}
@@ -63,10 +64,10 @@ func (p *repeats) serve(s *Server, w http.ResponseWriter, r *http.Request, who s
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	entry, known, refusal := p.begin(who+"\x00"+key, digest(r, body))
+	entry, known, rejection := p.begin(who+"\x00"+key, digest(r, body))
 	switch {
-	case refusal != nil:
-		s.refuse(w, r, refusal)
+	case rejection != nil:
+		s.refuse(w, r, rejection)
 	case known:
 		entry.replay(w)
 	default:
@@ -82,7 +83,7 @@ func digest(r *http.Request, body []byte) [sha256.Size]byte {
 }
 
 // begin finds the earlier request, or enters this one.
-func (p *repeats) begin(key string, request [sha256.Size]byte) (e *remembered, known bool, err *refusal) {
+func (p *repeats) begin(key string, request [sha256.Size]byte) (e *remembered, known bool, err *rejection) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e = p.seen[key]
@@ -92,7 +93,7 @@ func (p *repeats) begin(key string, request [sha256.Size]byte) (e *remembered, k
 	}
 	switch {
 	case e == nil && !p.room():
-		return nil, false, &refusal{status: http.StatusServiceUnavailable, header: http.Header{"Retry-After": {"1"}},
+		return nil, false, &rejection{status: http.StatusServiceUnavailable, header: http.Header{"Retry-After": {"1"}},
 			message: "Idempotency-Key: too many requests that have one are under way, try again"}
 	case e == nil:
 		e = &remembered{request: request}

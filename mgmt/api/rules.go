@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/auth"
+	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -35,11 +35,14 @@ type ruleList[T comparable, V any] struct {
 func listOperations[T comparable, V any](s *Server, kind *validate.RuleList[T], show func(int, T) V) []*operation {
 	l := ruleList[T, V]{s: s, name: kind.Service, kind: kind, change: kind.Rule.Optional(), show: show}
 	l.of = func(c *call, cfg *farm.Config) (*[]T, string, error) {
-		f, v, err := findService(cfg, c.param("farm"), c.param("service"))
-		if err != nil {
+		g, err := findServiceGroup(cfg, c.param("farm"), c.param("service"))
+		switch {
+		case err != nil:
 			return nil, "", err
+		case g.Service == nil:
+			return nil, "", badRequest("the %s has no header and URL rules", g)
 		}
-		return kind.OfService(v), fmt.Sprintf("service %s of farm %s", v.Name, f.Name), nil
+		return kind.OfService(g.Service), g.String(), nil
 	}
 	out := l.operations("/farms/{farm}/services/{service}/"+kind.Service, "of a service")
 	if kind.Farm == "" {
@@ -64,13 +67,13 @@ func listOperations[T comparable, V any](s *Server, kind *validate.RuleList[T], 
 func (l ruleList[T, V]) operations(path, whose string) []*operation {
 	what := l.name + " rule " + whose
 	out := []*operation{
-		op(get, path, auth.RightRead, "List the "+l.name+" rules "+whose, l.list),
-		op(post, path, auth.RightConfigure, "Add a "+what, l.add).body(&l.kind.Rule).created(),
-		op(put, path+"/{rule}", auth.RightConfigure, "Modify a "+what, l.modify).body(&l.change),
-		op(del, path+"/{rule}", auth.RightConfigure, "Delete a "+what, l.remove),
+		op(get, path, rbac.Open, "List the "+l.name+" rules "+whose, l.list),
+		op(post, path, rbac.FarmModify, "Add a "+what, l.add).body(&l.kind.Rule).created(),
+		op(put, path+"/{rule}", rbac.FarmModify, "Modify a "+what, l.modify).body(&l.change),
+		op(del, path+"/{rule}", rbac.FarmModify, "Delete a "+what, l.remove),
 	}
 	if l.kind.Moves {
-		out = append(out, op(post, path+"/{rule}/actions", auth.RightConfigure, "Move a "+what, l.move).body(&validate.RuleMove))
+		out = append(out, op(post, path+"/{rule}/actions", rbac.FarmModify, "Move a "+what, l.move).body(&validate.RuleMove))
 	}
 	return out
 }

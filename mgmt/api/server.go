@@ -36,12 +36,14 @@ type Server struct {
 	guard   *auth.Guard
 	handler http.Handler
 	started time.Time
+
+	watchers changeWatchers
 }
 
 // New returns a server over deps. It fails when something it needs is missing.
 func New(deps Deps) (*Server, error) {
-	if deps.Applier == nil || deps.History == nil || deps.Keys == nil || deps.Certificates == nil || deps.Counters == nil || deps.Health == nil || deps.Engine == nil || deps.Settings == nil {
-		return nil, errors.New("api: Applier, History, Keys, Certificates, Counters, Health, Engine and Settings must be set")
+	if deps.Applier == nil || deps.History == nil || deps.Keys == nil || deps.Users == nil || deps.Certificates == nil || deps.Counters == nil || deps.Health == nil || deps.Engine == nil || deps.Settings == nil {
+		return nil, errors.New("api: Applier, History, Keys, Users, Certificates, Counters, Health, Engine and Settings must be set")
 	}
 	deps.Now = orElse(deps.Now, time.Now)
 	if deps.Silent == nil {
@@ -54,7 +56,7 @@ func New(deps Deps) (*Server, error) {
 	deps.HostNames = orElse(deps.HostNames, hostNames)
 	deps.Log = cmp.Or(deps.Log, slog.New(slog.DiscardHandler))
 	s := &Server{deps: deps, started: deps.Now()}
-	s.guard = auth.NewGuard(deps.Keys, auth.NewThrottle(deps.Now), deps.LocalUsers...)
+	s.guard = auth.NewGuard(deps.Keys, deps.Users, deps.Now, deps.LocalUsers...)
 	s.handler = newFront(s, s.bases())
 	return s, nil
 }
@@ -83,7 +85,7 @@ func (s *Server) router(base string) http.Handler {
 	return router
 }
 
-func unknownPath(r *http.Request) *refusal {
+func unknownPath(r *http.Request) *rejection {
 	return notFound("the path %s does not exist", quotePath(r.URL.Path))
 }
 
@@ -152,7 +154,7 @@ func (s *Server) routerError(err error, c echo.Context) {
 		s.refuse(c.Response(), r, refuse(http.StatusMethodNotAllowed, "the path %s does not take %s: allowed are %s",
 			quotePath(r.URL.Path), quoteName(r.Method), cmp.Or(c.Response().Header().Get("Allow"), "none")))
 	default:
-		s.refuse(c.Response(), r, refusalOf(err, false))
+		s.refuse(c.Response(), r, rejectionOf(err, false))
 	}
 }
 

@@ -2,8 +2,6 @@ package api
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -35,7 +33,7 @@ func (s *Server) createSession(c *call) (Object[Session], error) {
 	if err != nil {
 		return Object[Session]{}, err
 	}
-	at, err := atBackend(g, digits(body["id"]))
+	at, err := atBackend(g, fmt.Sprint(body["id"]))
 	if err != nil {
 		return Object[Session]{}, err
 	}
@@ -77,10 +75,13 @@ func (s *Server) learnSession(c *call, g farm.Group, at backendAt, session strin
 		return badRequest("session: %s is a static session of backend %d; delete it first, or leave ttl out", quoteName(session), g.Number(static))
 	}
 	life := time.Duration(seconds) * time.Second
+	if err := c.act(); err != nil {
+		return err
+	}
 	learned, err := s.deps.SessionTable.Learn(c.ctx, g, session, at.id, life)
 	switch {
 	case err != nil:
-		return sessionRefusal(g, err)
+		return sessionRejection(g, err)
 	case !learned:
 		return badRequest("id: %s takes no sessions: it is in maintenance with mode cut, or has just been deleted", at)
 	}
@@ -88,12 +89,4 @@ func (s *Server) learnSession(c *call, g farm.Group, at backendAt, session strin
 	out.Params.TTL, out.Params.Type = &left, "dynamic"
 	out.Message = fmt.Sprintf("The session goes to backend %d until it has not been used for %s.", at.number, left)
 	return nil
-}
-
-// digits is the number of a backend, a number or its digits, as a path has it.
-func digits(id any) string {
-	if n, ok := id.(float64); ok && n == math.Trunc(n) && math.Abs(n) < 1e6 {
-		return strconv.Itoa(int(n))
-	}
-	return fmt.Sprint(id)
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
-	"github.com/sluicelb/sluice/mgmt/auth"
+	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
 // SessionTable is the persistence sessions the engine keeps, or the kernel for
@@ -33,7 +33,7 @@ type SessionTable interface {
 	Learn(ctx context.Context, g farm.Group, session string, backend uint32, ttl time.Duration) (bool, error)
 }
 
-// ErrSessionRefused: who keeps them does not make a change of sessions. The error
+// ErrSessionRefused: the engine or netd does not change the sessions. The error
 // that wraps it says why, for the client too.
 var ErrSessionRefused = errors.New("the sessions were not changed")
 
@@ -44,19 +44,19 @@ func (s *Server) sessionOperations() []*operation {
 	if s.deps.SessionTable == nil {
 		return nil
 	}
-	return append(s.sessionsOf(serviceGroup, "a service"), s.sessionsOf(farmGroup, "an l4xnat farm")...)
+	return append(s.sessionsOf(servicePath, "a service"), s.sessionsOf(farmPath, "an l4xnat farm")...)
 }
 
 func (s *Server) sessionsOf(group, whose string) []*operation {
 	all := group + "/sessions"
 	return []*operation{
-		op(get, all, auth.RightRead, "List the sessions of "+whose, s.listSessions).
+		op(get, all, rbac.Open, "List the sessions of "+whose, s.listSessions).
 			with("limit", "How many to list at most, 1 to 1000; 1000 when not sent").
 			with("session", "Only this one"),
-		op(post, all, auth.RightOperate, "Create a session of "+whose, s.createSession).body(sessionFields{}).created(),
-		op(del, all, auth.RightOperate, "Delete all dynamic sessions of "+whose, s.flushSessions).
+		op(post, all, rbac.FarmModify, "Create a session of "+whose, s.createSession).body(sessionFields{}).created(),
+		op(del, all, rbac.FarmModify, "Delete all dynamic sessions of "+whose, s.flushSessions).
 			with("session", "Only this one, static or not: for sessions that cannot stand in a path"),
-		op(del, all+"/{session}", auth.RightOperate, "Delete a session of "+whose, s.deleteSession),
+		op(del, all+"/{session}", rbac.FarmModify, "Delete a session of "+whose, s.deleteSession),
 	}
 }
 
@@ -82,7 +82,7 @@ func (s *Server) listSessions(c *call) (SessionList, error) {
 	}
 	sessions, total, err := s.deps.SessionTable.List(c.ctx, g, int(limit))
 	if err != nil {
-		return SessionList{}, sessionRefusal(g, err)
+		return SessionList{}, sessionRejection(g, err)
 	}
 	return SessionList{list(description, sessions), total}, nil
 }
@@ -94,7 +94,7 @@ func (s *Server) findSession(c *call, g farm.Group, session string) ([]Session, 
 	}
 	found, ok, err := s.deps.SessionTable.Find(c.ctx, g, session)
 	if err != nil || !ok {
-		return nil, sessionRefusal(g, err)
+		return nil, sessionRejection(g, err)
 	}
 	return []Session{found}, nil
 }
@@ -122,7 +122,7 @@ func staticAt(g farm.Group, session string) int {
 // StaticSession shows a static session to the backend at that position.
 func StaticSession(g farm.Group, position int, session string) Session {
 	b := &g.Backends()[position]
-	return Session{Client: session, ID: g.Number(position), Session: session, BackendIP: b.Place(), BackendPort: orNull(b.Port), Service: g.Name(), Type: "static"}
+	return Session{Client: session, ID: g.Number(position), Session: session, BackendIP: b.ShownAddress(), BackendPort: orNull(b.Port), Service: g.Name(), Type: "static"}
 }
 
 // dropStatic takes a static session out and reports whether there was one.
@@ -160,9 +160,9 @@ func (s *Server) deleteOne(c *call, g farm.Group, session string) (Done, error) 
 			}
 			return err
 		})
-	} else if !g.Farm.Stopped {
+	} else if err = c.act(); err == nil && !g.Farm.Stopped {
 		was, err = s.deps.SessionTable.Delete(c.ctx, g, session)
-		err = sessionRefusal(g, err)
+		err = sessionRejection(g, err)
 	}
 	if err != nil {
 		return Done{}, err
@@ -184,9 +184,12 @@ func (s *Server) flushSessions(c *call) (Done, error) {
 	if err := keepsDynamic(g); err != nil {
 		return Done{}, err
 	}
+	if err := c.act(); err != nil {
+		return Done{}, err
+	}
 	n, err := s.deps.SessionTable.Flush(c.ctx, g)
 	if err != nil {
-		return Done{}, sessionRefusal(g, err)
+		return Done{}, sessionRejection(g, err)
 	}
 	return done(c.op.summary, fmt.Sprintf("%d dynamic sessions have been deleted from %s.", n, g)), nil
 }
@@ -200,19 +203,19 @@ func keepsDynamic(g farm.Group) error {
 	return nil
 }
 
-// sessionRefusal says why what was asked is not done.
-func sessionRefusal(g farm.Group, err error) error {
-	keeper := "the engine"
+// sessionRejection says why a request about sessions is refused.
+func sessionRejection(g farm.Group, err error) error {
+	owner := "the engine"
 	if g.Farm.InKernel() {
-		keeper = "netd"
+		owner = "netd"
 	}
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, ErrSessionRefused):
-		return &refusal{status: http.StatusBadRequest, message: err.Error(), cause: err}
+		return &rejection{status: http.StatusBadRequest, message: err.Error(), cause: err}
 	case errors.Is(err, apply.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
-		return &refusal{status: http.StatusServiceUnavailable, message: keeper + " does not answer, and it is what keeps sessions: try again", cause: err}
+		return &rejection{status: http.StatusServiceUnavailable, message: owner + " does not answer, and it is what keeps sessions: try again", cause: err}
 	}
 	return err
 }

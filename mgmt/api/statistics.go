@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 
@@ -84,15 +85,29 @@ func (s *Server) allStatistics(c *call) (AllStatistics, error) {
 	if allowed := eachProfile(profile.words); only != "" && !slices.Contains(allowed, only) {
 		return AllStatistics{}, badRequest("profile: %s is not allowed, allowed are %s", quoteName(string(only)), listed(allowed))
 	}
-	t := s.tally(c.ctx, c.cfg.Farms)
+	farms := c.farms()
+	t := s.tally(c.ctx, farms)
 	out := AllStatistics{Description: "List farms statistics", Farms: []FarmStatistics{}, Warning: t.warning}
-	for i := range c.cfg.Farms {
-		item := s.farmStatistics(t, &c.cfg.Farms[i])
+	for i := range farms {
+		item := s.farmStatistics(t, &farms[i])
 		if (status == "" || item.Status == status) && (only == "" || item.Profile == only) {
 			out.Farms = append(out.Farms, item)
 		}
 	}
 	return out, nil
+}
+
+// statisticsOf is allStatistics of one module.
+func (s *Server) statisticsOf(of module) func(*call) (AllStatistics, error) {
+	return func(c *call) (AllStatistics, error) {
+		only := map[string]bool{}
+		for _, f := range c.farms() {
+			only[f.Name] = profileOf(&f).module() == of
+		}
+		out, err := s.allStatistics(c)
+		out.Farms = slices.DeleteFunc(out.Farms, func(f FarmStatistics) bool { return !only[f.FarmName] })
+		return out, err
+	}
 }
 
 // listed writes the words an enumeration allows.
@@ -222,7 +237,7 @@ func (s *Server) backendStatistics(t tally, g farm.Group) []BackendStatistics {
 		sum := t.backend(g.Farm, b.ID)
 		r := s.resolution(g, i)
 		out = append(out, BackendStatistics{
-			ID: number, Service: g.Name(), IP: b.Place(), Port: orNull(b.Port), Resolution: r,
+			ID: number, Service: g.Name(), IP: b.ShownAddress(), Port: orNull(b.Port), Resolution: r,
 			Status:      farmstate.InStatistics(farmstate.In(g, i, s.deps.Health)),
 			Problem:     cmp.Or(s.backendProblem(b), nameProblem(b, r)),
 			Established: sum.Established, Pending: sum.Pending, Counters: backendCounters(sum),
@@ -243,4 +258,41 @@ func (s *Server) addSessions(c *call, out *FarmDetailStatistics, f *farm.Farm, s
 	}
 	out.Sessions, out.TotalSessions = append(out.Sessions, sessions...), total
 	return nil
+}
+
+// tally is where the counters of one answer come from: the segment of the
+// engine, and for farms the kernel carries what netd said.
+type tally struct {
+	engine  Counters
+	kernel  stats.Traffic
+	warning string
+}
+
+// tally asks netd once, if one of the farms is carried by the kernel. While it
+// does not answer, counters of these are zero and the answer says so.
+func (s *Server) tally(ctx context.Context, farms []farm.Farm) tally {
+	t := tally{engine: s.deps.Counters}
+	if s.deps.Traffic == nil || !slices.ContainsFunc(farms, func(f farm.Farm) bool { return f.InKernel() }) {
+		return t
+	}
+	var err error
+	if t.kernel, err = s.deps.Traffic(ctx); err != nil {
+		s.deps.Log.Debug("counters of the kernel not shown", "cause", err)
+		t.warning = "netd does not answer: counters of farms the kernel carries are not known"
+	}
+	return t
+}
+
+func (t tally) farm(f *farm.Farm) stats.Farm {
+	if f.InKernel() {
+		return t.kernel.Farms[f.ID]
+	}
+	return t.engine.SumFarm(f.ID)
+}
+
+func (t tally) backend(f *farm.Farm, id uint32) stats.Backend {
+	if f.InKernel() {
+		return t.kernel.Backends[id]
+	}
+	return t.engine.SumBackend(id)
 }

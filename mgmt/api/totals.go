@@ -8,7 +8,7 @@ type FarmsTotal struct {
 }
 
 func (s *Server) farmsTotal(c *call) (Object[FarmsTotal], error) {
-	return Object[FarmsTotal]{Description: c.op.summary, Params: FarmsTotal{len(c.cfg.Farms)}}, nil
+	return Object[FarmsTotal]{Description: c.op.summary, Params: FarmsTotal{len(c.farms())}}, nil
 }
 
 // ModuleCounts is the farms of a module by what they can do: problem and
@@ -34,8 +34,9 @@ func (m *ModuleStatistics) of(in module) *ModuleCounts {
 
 func (s *Server) moduleStatistics(c *call) (Object[ModuleStatistics], error) {
 	var out ModuleStatistics
-	for i := range c.cfg.Farms {
-		f := &c.cfg.Farms[i]
+	farms := c.farms()
+	for i := range farms {
+		f := &farms[i]
 		n := out.of(profileOf(f).module())
 		n.Total++
 		switch s.status(f) {

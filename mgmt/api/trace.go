@@ -11,7 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
 
 	"github.com/sluicelb/sluice/mgmt/accesslog"
-	"github.com/sluicelb/sluice/mgmt/auth"
+	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
 const (
@@ -26,24 +26,29 @@ const (
 const eventStream = "text/event-stream"
 
 func (s *Server) traceOperations() []*operation {
-	o := &operation{method: get, path: "/farms/{farm}/trace", right: auth.RightRead, summary: "Watch the exchanges of a farm", success: http.StatusOK}
+	o := &operation{method: get, path: "/farms/{farm}/trace", needs: rbac.TraceShow, summary: "Watch the exchanges of a farm", success: http.StatusOK}
 	for _, name := range accesslog.Conditions() {
 		o.with(name, "Only exchanges with this "+name)
 	}
-	o.register = func(api huma.API, s *Server) {
-		huma.Register(api, o.documentedStream(api), func(ctx context.Context, in *input) (*output[func(huma.Context)], error) {
-			return answer(ctx, s, o, in, s.traceFarm)
-		})
-	}
+	o.streams(s.traceFarm, "Exchanges as they end", "each exchange is an event whose data is an object, as a line of an access log; "+
+		"an event called missed tells how many were not shown")
 	return []*operation{o}
 }
 
+// streams makes the answer one without end.
+func (o *operation) streams(handler func(*call) (func(huma.Context), error), what, about string) {
+	o.register = func(api huma.API, s *Server) {
+		huma.Register(api, o.documentedStream(api, what, about), func(ctx context.Context, in *input) (*output[func(huma.Context)], error) {
+			return answer(ctx, s, o, in, handler)
+		})
+	}
+}
+
 // documentedStream is documented for an answer without end.
-func (o *operation) documentedStream(api huma.API) huma.Operation {
+func (o *operation) documentedStream(api huma.API, what, about string) huma.Operation {
 	d := o.documented(api, jsonContent)
-	d.Description += " The answer is a stream: each exchange is an event whose data is an object, as a line of an access log; " +
-		"an event called missed tells how many were not shown."
-	d.Responses[strconv.Itoa(o.success)] = &huma.Response{Description: "Exchanges as they end",
+	d.Description += " The answer is a stream: " + about + "."
+	d.Responses[strconv.Itoa(o.success)] = &huma.Response{Description: what,
 		Content: map[string]*huma.MediaType{eventStream: {Schema: &huma.Schema{Type: huma.TypeString}}}}
 	return d
 }
@@ -79,17 +84,17 @@ func (s *Server) traceFarm(c *call) (func(huma.Context), error) {
 	}
 	return func(ctx huma.Context) {
 		defer w.Close()
-		stream(humaecho.Unwrap(ctx).Response(), c.r, w)
+		stream(humaecho.Unwrap(ctx).Response(), c.r, w, s.guard.Holds)
 	}, nil
 }
 
-// stream writes what a watcher sees until one side ends. A client that does not
-// take a line in time is cut off.
-func stream(out http.ResponseWriter, r *http.Request, w *accesslog.Watcher) {
+// events begins a stream of events, and returns what writes to it: false once the
+// client is gone, or does not take what is written in time.
+func events(out http.ResponseWriter) (send func(parts ...string) bool) {
 	out.Header().Set("Content-Type", eventStream)
 	out.Header().Set("X-Accel-Buffering", "no") // proxies must not collect it
 	control := http.NewResponseController(out)
-	send := func(parts ...string) bool {
+	return func(parts ...string) bool {
 		_ = control.SetWriteDeadline(time.Now().Add(traceWrite))
 		for _, p := range parts {
 			if _, err := out.Write([]byte(p)); err != nil {
@@ -98,6 +103,12 @@ func stream(out http.ResponseWriter, r *http.Request, w *accesslog.Watcher) {
 		}
 		return control.Flush() == nil
 	}
+}
+
+// stream writes what a watcher sees until one side or the credential ends. A client that does not
+// take a line in time is cut off.
+func stream(out http.ResponseWriter, r *http.Request, w *accesslog.Watcher, holds func(*http.Request) bool) {
+	send := events(out)
 	if !send(": watching\n\n") {
 		return
 	}
@@ -111,6 +122,9 @@ func stream(out http.ResponseWriter, r *http.Request, w *accesslog.Watcher) {
 		case line, open := <-w.Lines:
 			going = open && send("data: ", string(line), "\n\n")
 		case <-missed.C:
+			if going = holds(r); !going {
+				return
+			}
 			if n := w.Missed(); n > 0 {
 				going = send("event: missed\ndata: ", strconv.FormatUint(n, 10), "\n\n")
 			}

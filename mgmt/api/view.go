@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// view is an answer about an object: what is known of it beside its
+// view is an answer about an object: what is known of it besides its
 // configuration, which is an H, and the fields of its table.
 type view[H tabled] struct {
 	about  H

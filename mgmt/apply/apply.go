@@ -19,7 +19,7 @@ type Publisher interface {
 	// Publish returns once the configuration is in force or refused. The
 	// configuration is read-only, also afterwards. It must return soon after
 	// ctx ends. Errors: *Refused when someone said no and the configuration
-	// before it is in force; ErrUnavailable when nobody was reached; any other
+	// before it is in force; ErrUnavailable when the engine was not reached; any other
 	// error means that it is not known which configuration is in force.
 	Publish(ctx context.Context, cfg *farm.Config) (Outcome, error)
 }
@@ -74,11 +74,11 @@ type Applier struct {
 	// references is nil when every name is believed.
 	references References
 
-	turn     chan struct{} // holds one token while somebody writes
+	turn     chan struct{} // holds one token while a change is written
 	now      atomic.Pointer[state]
 	problems atomic.Pointer[map[uint32]string]
 	refused  atomic.Pointer[map[uint32]refusedStart]
-	settled  atomic.Bool
+	inSync   atomic.Bool
 
 	// What RefreshNames remembers, under the turn to write: since when parts have
 	// been draining, by ID, and why addresses of names are not taken.
@@ -143,9 +143,9 @@ func (a *Applier) Current() (*farm.Config, store.Revision) {
 // publication.
 func (a *Applier) Problems() map[uint32]string { return maps.Clone(*a.problems.Load()) }
 
-// Settled reports whether the engines acknowledged the current configuration
+// InSync reports whether the engines acknowledged the current configuration
 // last. While it is false, Republish is due.
-func (a *Applier) Settled() bool { return a.settled.Load() }
+func (a *Applier) InSync() bool { return a.inSync.Load() }
 
 // lock waits for the turn to write.
 func (a *Applier) lock(ctx context.Context) error {

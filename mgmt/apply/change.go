@@ -21,7 +21,8 @@ const MaxComment = 1024
 // configuration has, or that is used twice, counts as 0. expect is the
 // revision the caller saw, 0 for any (ErrConflict). ctx bounds the wait for
 // other changes and for names; once the engines were told, the change is
-// finished whatever becomes of ctx.
+// finished whatever becomes of ctx. With Rehearse it ends before that, and the
+// result says what would have been.
 func (a *Applier) Change(ctx context.Context, by Author, comment string, expect uint64, edit func(*farm.Config) error) (r Result, err error) {
 	if err := checkComment(comment); err != nil {
 		return Result{}, err
@@ -36,12 +37,17 @@ func (a *Applier) Change(ctx context.Context, by Author, comment string, expect 
 	}
 	cfg := old.cfg.Clone()
 	err = edit(cfg)
-	tried := startsOf(old.cfg, cfg)
-	defer func() { a.remember(tried, err) }()
+	if !Rehearsing(ctx) {
+		tried := startsOf(old.cfg, cfg)
+		defer func() { a.remember(tried, err) }()
+	}
 	if err != nil {
 		return Result{}, err
 	}
 	r, err = a.prepare(ctx, old.cfg, cfg)
+	if err == nil && Rehearsing(ctx) {
+		err = ErrRehearsed
+	}
 	if err != nil || r.Unchanged {
 		r.Revision = old.rev
 		return r, err
@@ -161,4 +167,45 @@ func checkComment(s string) error {
 		return nil
 	}
 	return &validate.Error{Field: "comment", Message: fmt.Sprintf("comment must be a text of at most %d bytes, got %d", MaxComment, len(s))}
+}
+
+// dropForeignIDs sets to 0 every ID of cfg that no object of old has, and the
+// second and later use of one: a copied farm must not share the counters and
+// sessions of the original.
+func dropForeignIDs(old, cfg *farm.Config) {
+	var known [3]map[uint32]bool
+	for kind := range known {
+		known[kind] = map[uint32]bool{}
+	}
+	eachID(old, func(kind int, id *uint32) { known[kind][*id] = true })
+	eachID(cfg, func(kind int, id *uint32) {
+		if !known[kind][*id] {
+			*id = 0
+		}
+		delete(known[kind], *id)
+	})
+}
+
+// eachID calls do for the IDs of farms (kind 0), services or
+// groups of l4xnat farms (1) and backends (2).
+func eachID(cfg *farm.Config, do func(kind int, id *uint32)) {
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		do(0, &f.ID)
+		for _, g := range f.Groups() {
+			do(1, g.IDAt())
+			for k := range g.Backends() {
+				do(2, &g.Backends()[k].ID)
+			}
+		}
+	}
+}
+
+// giveNumbers gives backends the numbers they are called by.
+func giveNumbers(cfg *farm.Config) {
+	for i := range cfg.Farms {
+		for _, g := range cfg.Farms[i].Groups() {
+			g.GiveNumbers()
+		}
+	}
 }

@@ -11,7 +11,7 @@
 // Certificates are in no configuration, only their names are. What is behind a
 // name is replaced by Renew, under the same lock and with the same promise.
 //
-// The store holds what was decided, the engines what they acknowledged last;
-// Settled tells whether both are the same. After an engine was restarted, and
-// whenever Settled is false, the owner calls Republish.
+// The store holds the configuration that was accepted, the engines the one they
+// acknowledged last; InSync tells whether both are the same. After an engine was
+// restarted, and whenever InSync is false, the owner calls Republish.
 package apply

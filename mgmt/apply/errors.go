@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// The errors a caller may want to tell apart, beside *validate.Error (400) and
+// The errors a caller may want to tell apart, besides *validate.Error (400) and
 // *Refused (409). Whatever the error, nothing was changed.
 var (
 	// ErrNotFound: the farm or revision the call is about does not exist (404).

@@ -37,7 +37,7 @@ func (a *Applier) checkForeign(old, cfg *farm.Config) (warnings []validate.Error
 	}
 	list, err := a.listeners()
 	if err != nil {
-		return nil, nil // who does not know does not refuse
+		return nil, nil // unknown is no reason to refuse
 	}
 	list = slices.DeleteFunc(slices.Clone(list), func(l Listener) bool { return a.ours(old, l) })
 	for _, f := range fresh {
@@ -48,8 +48,8 @@ func (a *Applier) checkForeign(old, cfg *farm.Config) (warnings []validate.Error
 			}
 			if l.Addr.Addr() == f.VIP {
 				return nil, &validate.Error{Path: validate.FarmPath(f.Name), Field: "vport", Message: fmt.Sprintf(
-					"vip and vport must not be what another program listens on, %s, got %s protocol %s port %s: its clients would come to the farm; use another vip or port, or stop that program",
-					l, f.VIP, f.L4.Protocol, f.PortsText())}
+					"vip and vport must not be what another program listens on, %s, got %s: its clients would come to the farm; use another vip or port, or stop that program",
+					l, validate.ProfileOf(f).ListensOn(f))}
 			}
 			if !l.UDP && !warned { // of UDP many are no servers
 				warned, warnings = true, append(warnings, validate.Error{Path: validate.FarmPath(f.Name), Field: "vport", Message: fmt.Sprintf(
@@ -75,7 +75,7 @@ func newlyTaken(old, cfg *farm.Config) (out []*farm.Farm) {
 			continue
 		}
 		was := before[f.ID]
-		if f.ID == 0 || was == nil || was.L4.Protocol != f.L4.Protocol || address(was) != address(f) {
+		if f.ID == 0 || was == nil || was.Reach() != f.Reach() || address(was) != address(f) {
 			out = append(out, f)
 		}
 	}

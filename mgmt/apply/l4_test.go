@@ -158,15 +158,15 @@ func TestARefusedStartOfAnL4FarmIsForgottenWithItsPorts(t *testing.T) {
 	if _, err := h.Change(context.Background(), root, "", 0, started("a")); err == nil {
 		t.Fatal("started")
 	}
-	h.wantRefusals("after the start", map[string]string{"a": "address in use"})
+	h.wantRejections("after the start", map[string]string{"a": "address in use"})
 	h.pub.Answer(nil)
 	h.must(func(c *farm.Config) error { c.Farms[0].L4.TTL = 5; return nil })
-	h.wantRefusals("after another change", map[string]string{"a": "address in use"})
+	h.wantRejections("after another change", map[string]string{"a": "address in use"})
 	h.must(func(c *farm.Config) error {
 		c.Farms[0].L4.Ports[0] = farm.PortRange{First: 5001, Last: 5001}
 		return nil
 	})
-	h.wantRefusals("after a move", nil)
+	h.wantRejections("after a move", nil)
 }
 
 // A farm whose problem is older may be edited; one that moved must run.

@@ -45,20 +45,20 @@ func NamesOf(cfg *farm.Config) (out []resolve.Question) {
 	return out
 }
 
-// place is a backend and where it is.
-type place struct {
+// backendAt is a backend, by its position in a group.
+type backendAt struct {
 	group farm.Group
 	index int
 }
 
-func (p place) backend() *farm.Backend { return &p.group.Backends()[p.index] }
+func (p backendAt) backend() *farm.Backend { return &p.group.Backends()[p.index] }
 
-func backends(cfg *farm.Config) []place {
-	var out []place
+func backends(cfg *farm.Config) []backendAt {
+	var out []backendAt
 	for i := range cfg.Farms {
 		for _, g := range cfg.Farms[i].Groups() {
 			for k := range g.Backends() {
-				out = append(out, place{g, k})
+				out = append(out, backendAt{g, k})
 			}
 		}
 	}
@@ -75,7 +75,7 @@ func (a *Applier) resolveNew(ctx context.Context, old, cfg *farm.Config) (found 
 	for _, p := range backends(old) {
 		before[p.backend().ID] = *p.backend()
 	}
-	var ask []place
+	var ask []backendAt
 	for _, p := range backends(cfg) {
 		b := p.backend()
 		if !b.Named() {
@@ -103,7 +103,7 @@ func (a *Applier) resolveNew(ctx context.Context, old, cfg *farm.Config) (found 
 		}
 		switch {
 		case err == nil:
-		case b.Spreads() || nobodyTold(err):
+		case b.Spreads() || unanswered(err):
 			warnings = append(warnings, validate.Error{Path: path, Field: "ip",
 				Message: fmt.Sprintf("ip: %s has no address yet: %s; the backend is not used until it has one", b.Host, reason(err))})
 		default:
@@ -114,8 +114,8 @@ func (a *Applier) resolveNew(ctx context.Context, old, cfg *farm.Config) (found 
 	return found, warnings, nil
 }
 
-// ask resolves the names of places, each once; errors are by position.
-func (a *Applier) ask(ctx context.Context, places []place) (map[resolve.Question][]resolve.Target, []error) {
+// ask resolves the names of backends, each once; errors are by position.
+func (a *Applier) ask(ctx context.Context, list []backendAt) (map[resolve.Question][]resolve.Target, []error) {
 	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
 	defer cancel()
 	found, failed := map[resolve.Question][]resolve.Target{}, map[resolve.Question]error{}
@@ -123,7 +123,7 @@ func (a *Applier) ask(ctx context.Context, places []place) (map[resolve.Question
 	slots := make(chan struct{}, resolveAtOnce)
 	var all sync.WaitGroup
 	asked := map[resolve.Question]bool{}
-	for _, p := range places {
+	for _, p := range list {
 		q := QuestionOf(p.backend())
 		if asked[q] {
 			continue
@@ -139,8 +139,8 @@ func (a *Applier) ask(ctx context.Context, places []place) (map[resolve.Question
 		})
 	}
 	all.Wait()
-	errs := make([]error, len(places))
-	for i, p := range places {
+	errs := make([]error, len(list))
+	for i, p := range list {
 		errs[i] = failed[QuestionOf(p.backend())]
 	}
 	return found, errs
@@ -148,8 +148,8 @@ func (a *Applier) ask(ctx context.Context, places []place) (map[resolve.Question
 
 var errVersion = errors.New("it has no address of the IP version of the vip")
 
-// nobodyTold reports whether the resolver, and not the name, is the cause.
-func nobodyTold(err error) bool {
+// unanswered reports whether the resolver, and not the name, is the cause.
+func unanswered(err error) bool {
 	return !errors.Is(err, resolve.ErrNoName) && !errors.Is(err, resolve.ErrNoAddress) && !errors.Is(err, errVersion)
 }
 

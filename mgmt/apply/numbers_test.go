@@ -8,6 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/document"
+	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -63,6 +64,24 @@ func TestNumbersOfDeletedBackendsAreNotGivenAgain(t *testing.T) {
 }
 
 // A copy is another farm: it begins at 0.
+// A store that an older release wrote has no numbers.
+func TestBackendsOfAnOlderStoreAreNumbered(t *testing.T) {
+	h := newHouse(t)
+	f := shop("a", 8080)
+	f.HTTP.Services[0].Backends = append(f.HTTP.Services[0].Backends, farm.Backend{Host: "127.0.0.1", Port: 8082})
+	cfg := &farm.Config{Farms: []farm.Farm{f}}
+	if err := h.store.GiveIDs(cfg); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.store.Commit(cfg, store.Meta{}); err != nil {
+		t.Fatal(err)
+	}
+	now, _ := apply.New(h.store, h.pub).Current()
+	if g := now.Farms[0].Groups()[0]; *g.LastSlotAt() != 2 || g.Backends()[1].Slot != 2 { // they stay when others go
+		t.Errorf("numbers of %+v up to %d", g.Backends(), *g.LastSlotAt())
+	}
+}
+
 func TestACopyNumbersItsBackendsAnew(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(shop("a", 8080)))

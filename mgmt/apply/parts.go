@@ -93,7 +93,7 @@ func spread(g farm.Group, of *farm.Backend, had []farm.Backend, targets []resolv
 	shares, ranks := sharesOf(targets), ranksOf(targets)
 	for _, t := range fitting(targets, g.Farm) {
 		b := *of
-		b.ID, b.Seat, b.Of, b.Resolve, b.Sessions, b.Addr = 0, 0, of.ID, farm.ResolveFirst, nil, t.Addr.Unmap()
+		b.ID, b.Slot, b.Of, b.Resolve, b.Sessions, b.Addr = 0, 0, of.ID, farm.ResolveFirst, nil, t.Addr.Unmap()
 		if of.Resolve == farm.ResolveService {
 			b.Host, b.Port, b.Weight, b.Priority = t.Host, t.Port, shares(t), ranks(t)
 		}
@@ -101,7 +101,7 @@ func spread(g farm.Group, of *farm.Backend, had []farm.Backend, targets []resolv
 			continue
 		}
 		if was, known := before[b.AddrPort()]; known {
-			b.ID, b.Seat = was.ID, was.Seat
+			b.ID, b.Slot = was.ID, was.Slot
 		}
 		taken[b.AddrPort()] = true
 		list = append(list, b)

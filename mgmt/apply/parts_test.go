@@ -15,6 +15,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/snapshot"
 	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/apply/applytest"
 	"github.com/sluicelb/sluice/mgmt/resolve"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/validate"
@@ -129,6 +130,16 @@ func TestEveryAddressOfANameIsABackend(t *testing.T) {
 		}
 		want(t, cfg, "10.0.0.2:8081 3/0", "10.0.0.4:8081 3/0")
 
+		// One that nobody uses drains for ten seconds.
+		h.name("db.example", "10.0.0.2")
+		h.refreshed(1)
+		time.Sleep(9 * time.Second)
+		h.refreshed(0)
+		time.Sleep(time.Second)
+		want(t, h.refreshed(1), "10.0.0.2:8081 3/0")
+		h.name("db.example", "10.0.0.2,10.0.0.4")
+		cfg = h.refreshed(1)
+
 		// The name is gone, or nobody answers: nothing changes.
 		h.name("db.example", "")
 		h.refreshed(0)
@@ -162,6 +173,16 @@ func TestPartsFollowTheirBackend(t *testing.T) {
 	if idOf(cfg, "10.0.0.1") != one || len(group(cfg).Configured()) != 3 {
 		t.Errorf("%+v", group(cfg).Backends())
 	}
+	// One that drains is cut with them.
+	h.names.Fail(nil)
+	h.name("db.example", "10.0.0.2")
+	cfg = h.refreshed(1)
+	want(t, cfg, "10.0.0.1:8081 7/0 cut", "10.0.0.2:8081 7/0")
+	h.must(func(c *farm.Config) error { group(c).Backends()[0].Maintenance = farm.MaintenanceOff; return nil })
+	cfg, _ = h.Current()
+	want(t, cfg, "10.0.0.1:8081 7/0 drain", "10.0.0.2:8081 7/0")
+	h.name("db.example", "10.0.0.1,10.0.0.2")
+	cfg = h.refreshed(1)
 	// A document has none of them, and changes nothing when it is applied again.
 	exported, err := h.Replace(context.Background(), root, "", 0, &farm.Config{Farms: []farm.Farm{cfg.Farms[0].Clone()}})
 	if err != nil || !exported.Unchanged {
@@ -171,6 +192,24 @@ func TestPartsFollowTheirBackend(t *testing.T) {
 	cfg = h.must(func(c *farm.Config) error { g := group(c); g.SetBackends(g.Backends()[1:]); return nil }).Config
 	if len(parts(cfg)) != 0 || len(group(cfg).Backends()) != 2 {
 		t.Errorf("%+v", group(cfg).Backends())
+	}
+}
+
+// The address a copy comes with is that of the one server it stood for.
+func TestACopyThatStandsForSeveralIsAskedFor(t *testing.T) {
+	h := newHouse(t)
+	h.name("db.example", "10.0.0.1,10.0.0.2")
+	h.must(add(named("db.example")))
+	cfg := h.must(func(c *farm.Config) error {
+		twin := c.Farms[0].Clone()
+		twin.Name, twin.VPort, twin.HTTP.Services[0].Backends[0].Resolve = "b", 8099, farm.ResolveAll
+		c.Farms = append(c.Farms, twin)
+		return nil
+	}).Config
+	cfg.Farms = cfg.Farms[1:]
+	want(t, cfg, "10.0.0.1:8081 0/0", "10.0.0.2:8081 0/0")
+	if b := group(cfg).Backends()[0]; b.Addr.IsValid() {
+		t.Errorf("the name itself has the address %s", b.Addr)
 	}
 }
 
@@ -189,6 +228,10 @@ func TestServiceRecordsGivePortsAndShares(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 	h.refreshed(0)
+	h.names.Fail(errors.New("nobody answers")) // they are kept as they are
+	cfg = h.must(func(c *farm.Config) error { group(c).Backends()[1].Weight = 5; return nil }).Config
+	want(t, cfg, "10.0.0.1:8080 9/1", "10.0.0.2:8081 3/1", "10.0.0.3:8082 1/2")
+	h.names.Fail(nil)
 	h.names.Serve(q, target("10.0.0.1", 8085, 10, 5), target("10.0.0.2", 8081, 10, 4))
 	want(t, h.refreshed(3), "10.0.0.1:8080 9/1 drain", "10.0.0.1:8085 5/1", "10.0.0.2:8081 4/1", "10.0.0.3:8082 1/2 drain")
 }
@@ -219,6 +262,11 @@ func TestNamesNobodyTellsOfDoNotStopAFarm(t *testing.T) {
 	}
 	if cfg, _ := h.Current(); group(cfg).Backends()[0].Maintenance != farm.MaintenanceOff {
 		t.Error("the configuration says that it is in maintenance")
+	}
+	late := newHouse(t)
+	late.names.Fail(fmt.Errorf("lookup: %w", context.DeadlineExceeded))
+	if r := late.must(add(named("db.example"))); len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Message, "no answer within 5s") {
+		t.Errorf("warnings %+v", r.Warnings)
 	}
 	h.names.Fail(nil)
 	h.name("db.example", "10.0.0.1")
@@ -256,18 +304,20 @@ func TestAddressesOutliveARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer st.Close()
-	h.names.Fail(errors.New("nobody answers"))
-	h.Applier = apply.New(st, h.pub, apply.WithRules(validate.Rules{}), apply.WithNames(&h.names))
+	var later applytest.Names
+	later.Fail(errors.New("nobody answers"))
+	h.Applier = apply.New(st, h.pub, apply.WithRules(validate.Rules{}), apply.WithNames(&later))
 	if _, err := h.Republish(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	now, rev := h.Current()
+	now := h.refreshed(0) // nothing is known of the name yet
+	_, rev := h.Current()
 	if rev.Number != 1 || idOf(now, "10.0.0.3") != three || idOf(now, "10.0.0.1") == 0 {
 		t.Errorf("revision %d: %q", rev.Number, parts(now))
 	}
 	// An ID that was given is not given again.
-	h.names.Fail(nil)
-	h.name("db.example", "10.0.0.2,10.0.0.3,10.0.0.4")
+	later.Fail(nil)
+	later.Set("db.example", "10.0.0.2,10.0.0.3,10.0.0.4")
 	if four := idOf(h.refreshed(1), "10.0.0.4"); four <= three {
 		t.Errorf("ID %d after %d", four, three)
 	}
@@ -298,7 +348,7 @@ func TestPartsOfL4FarmsKeepTheirNumbers(t *testing.T) {
 	numbers := map[string]int{}
 	g := group(cfg)
 	for i, n := range g.Numbers() {
-		numbers[g.Backends()[i].Place()] = n
+		numbers[g.Backends()[i].ShownAddress()] = n
 	}
 	if numbers["db.example"] != 0 || numbers["10.0.0.9"] != 1 || numbers["10.0.0.1"] != 2 || numbers["10.0.0.2"] != 3 || numbers["10.0.0.3"] != 4 {
 		t.Errorf("numbers %v", numbers)

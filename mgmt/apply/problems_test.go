@@ -3,12 +3,19 @@ package apply_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/logtest"
 	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/apply/applytest"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -66,7 +73,7 @@ func TestRestartClosesTheListenerAndOpensItAgain(t *testing.T) {
 		return apply.Outcome{}, nil
 	})
 	r, err := h.Restart(context.Background(), root, "a")
-	if err != nil || r.Revision.Number != 1 || len(seen) != 2 || !seen[0] || seen[1] {
+	if err != nil || r.Revision.Number != 1 || !r.Unchanged || len(seen) != 2 || !seen[0] || seen[1] {
 		t.Errorf("%v %+v %v", err, r.Revision, seen)
 	}
 	h.pub.Answer(nil)
@@ -76,6 +83,89 @@ func TestRestartClosesTheListenerAndOpensItAgain(t *testing.T) {
 	}
 	if _, err = h.Restart(context.Background(), root, "none"); !errors.Is(err, apply.ErrNotFound) {
 		t.Errorf("an unknown farm: %v", err)
+	}
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	for range 4 { // the turn may be had by chance
+		if _, err = h.Restart(gone, root, "a"); err != nil && !errors.Is(err, apply.ErrUnavailable) {
+			t.Errorf("for nobody: %v", err)
+		}
+	}
+	h.pub.Answer(taken("a"))
+	if _, err = h.Restart(context.Background(), root, "a"); !isRefused(err, `farm "a": address in use`) {
+		t.Errorf("what took its port meanwhile: %v", err)
+	}
+	closes := 0
+	h.pub.Answer(func(c *farm.Config) (apply.Outcome, error) {
+		if closes++; c.Farm("a").Stopped {
+			return apply.Outcome{}, &apply.Refused{Reason: "busy"}
+		}
+		return apply.Outcome{}, nil
+	})
+	if _, err = h.Restart(context.Background(), root, "a"); !isRefused(err, "busy") || closes != 2 || h.pub.InForce().Farm("a").Stopped || !h.InSync() {
+		t.Errorf("one that cannot be closed: %v, published %d times", err, closes)
+	}
+	h.pub.Answer(func(c *farm.Config) (apply.Outcome, error) {
+		if !c.Farm("a").Stopped {
+			return apply.Outcome{}, apply.ErrUnavailable
+		}
+		return apply.Outcome{}, nil
+	})
+	if _, err = h.Restart(context.Background(), root, "a"); !errors.Is(err, apply.ErrUnavailable) || h.InSync() {
+		t.Errorf("one that cannot be opened: %v, in sync %v", err, h.InSync())
+	}
+}
+
+// A configuration that could not be carried is refused before it ends connections.
+type checker struct {
+	*applytest.Publisher
+	problems map[uint32]string
+	hangs    bool
+}
+
+func (c *checker) Check(ctx context.Context, _ *farm.Config, judge func(problems map[uint32]string) error) error {
+	if c.hangs {
+		<-ctx.Done()
+	}
+	return judge(c.problems)
+}
+
+func TestWhatIsKnownBeforehandIsRefusedBeforehand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		c := &checker{Publisher: h.pub}
+		h.Applier = apply.New(h.store, c, apply.WithRules(validate.Rules{}), apply.WithNames(&h.names))
+		h.must(add(shop("a", 8080)))
+		c.problems = map[uint32]string{2: "the kernel has no room"}
+		published := h.pub.Published()
+		if _, err := h.Change(t.Context(), root, "", 0, add(shop("b", 8082))); !isRefused(err, "the kernel has no room") || h.pub.Published() != published {
+			t.Errorf("%v, published %d times, %d before", err, h.pub.Published(), published)
+		}
+		c.hangs = true // then the publication tells
+		began := time.Now()
+		if h.must(add(shop("c", 8083))); time.Since(began) > 15*time.Second {
+			t.Errorf("a check that hangs takes %v", time.Since(began))
+		}
+		// Unless told otherwise a publication takes ten seconds at most, and so does
+		// the one of what was before.
+		c.hangs = false
+		stop := make(chan struct{})
+		h.pub.Answer(func(*farm.Config) (apply.Outcome, error) { <-stop; return apply.Outcome{}, nil })
+		began = time.Now()
+		if _, err := h.Change(t.Context(), root, "", 0, add(shop("d", 8084))); !errors.Is(err, apply.ErrUnavailable) || time.Since(began) > 25*time.Second {
+			t.Errorf("an engine that hangs: after %v %v", time.Since(began), err)
+		}
+		close(stop)
+	})
+}
+
+func TestARejectionNamesItsFarms(t *testing.T) {
+	for want, r := range map[string]*apply.Refused{
+		"no": {Reason: "no", Farms: map[uint32]string{1: "x"}}, "refused: farm 1: a; farm 2: b": {Farms: map[uint32]string{2: "b", 1: "a"}},
+	} {
+		if got := r.Error(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 
@@ -139,7 +229,8 @@ func TestNamesOfTheOtherIPVersionAreTakenWhereItIs(t *testing.T) {
 }
 
 func TestNamesAreRefreshedWithoutARevision(t *testing.T) {
-	h := newHouse(t)
+	log := &logtest.Log{}
+	h := newHouse(t, apply.WithLog(slog.New(slog.NewTextHandler(log, nil))))
 	ctx := context.Background()
 	h.name("db.example", "10.0.0.1")
 	h.must(add(named("db.example")))
@@ -158,32 +249,121 @@ func TestNamesAreRefreshedWithoutARevision(t *testing.T) {
 	if n, err := h.RefreshNames(ctx); n != 0 || err != nil {
 		t.Errorf("the name is gone: %d %v", n, err)
 	}
-	h.name("db.example", "224.0.0.1")
-	if n, err := h.RefreshNames(ctx); n != 0 || err != nil {
-		t.Errorf("the name became a multicast address: %d %v", n, err)
+	for round := range 2 {
+		h.name("db.example", "224.0.0.1")
+		for range 2 {
+			if n, err := h.RefreshNames(ctx); n != 0 || err != nil {
+				t.Errorf("the name became a multicast address: %d %v", n, err)
+			}
+		}
+		if cfg, _ := h.Current(); addr(cfg) != "10.0.0.2" {
+			t.Errorf("address %s", addr(cfg))
+		}
+		if n := strings.Count(log.String(), "addresses of a name are not used"); n != round+1 {
+			t.Errorf("said %d times, want %d:\n%s", n, round+1, log)
+		}
+		h.name("db.example", "10.0.0.2")
+		if n, err := h.RefreshNames(ctx); n != 0 || err != nil {
+			t.Errorf("it has its address again: %d %v", n, err)
+		}
 	}
-	if cfg, _ := h.Current(); addr(cfg) != "10.0.0.2" {
-		t.Errorf("address %s", addr(cfg))
+	h.name("db.example", "::ffff:10.0.0.3")
+	if n, err := h.RefreshNames(ctx); n != 1 || err != nil || addr(h.pub.InForce()) != "10.0.0.3" {
+		t.Errorf("an IPv4 address written as IPv6: %d %v, %s", n, err, addr(h.pub.InForce()))
+	}
+	h.must(func(c *farm.Config) error { c.Farms = nil; return nil })
+	published := h.pub.Published()
+	if n, err := h.RefreshNames(ctx); n != 0 || err != nil || h.pub.Published() != published {
+		t.Errorf("without names: %d %v", n, err)
+	}
+}
+
+// One name that breaks a rule does not keep others from their addresses, and a
+// store that takes nothing none from the engine.
+func TestEachNameIsRefreshedByItself(t *testing.T) {
+	log := &logtest.Log{}
+	h := newHouse(t, apply.WithLog(slog.New(slog.NewTextHandler(log, nil))))
+	h.name("good.example", "10.0.0.1")
+	h.name("bad.example", "10.0.0.2")
+	f := named("good.example")
+	f.HTTP.Services[0].Backends = append(f.HTTP.Services[0].Backends, farm.Backend{Host: "bad.example", Port: 8082})
+	h.must(add(f))
+	h.name("good.example", "10.0.0.9")
+	h.name("bad.example", "224.0.0.1")
+	cfg := h.refreshed(1)
+	if list := cfg.Farms[0].HTTP.Services[0].Backends; list[0].Addr.String() != "10.0.0.9" || list[1].Addr.String() != "10.0.0.2" {
+		t.Errorf("addresses %s and %s", list[0].Addr, list[1].Addr)
+	}
+	if !strings.Contains(log.String(), "name=bad.example") || strings.Contains(log.String(), "name=good.example") {
+		t.Errorf("log:\n%s", log)
+	}
+	h.store.Close()
+	h.name("good.example", "10.0.0.10")
+	if cfg := h.refreshed(1); addr(cfg) != "10.0.0.10" || addr(h.pub.InForce()) != "10.0.0.10" || !strings.Contains(log.String(), "not kept for the next start") {
+		t.Errorf("address %s, in force %s, log:\n%s", addr(cfg), addr(h.pub.InForce()), log)
+	}
+}
+
+func TestMoreFarmsThanNumbersAreRefused(t *testing.T) {
+	h := newHouse(t)
+	h.must(add(shop("a", 8080))) // whose number is not free before it is gone
+	_, err := h.Change(context.Background(), root, "", 0, func(c *farm.Config) error {
+		c.Farms = nil
+		for i := range farm.MaxFarmID {
+			f := shop(fmt.Sprintf("f-%d", i), uint16(10000+i))
+			f.HTTP.Services = nil
+			c.Farms = append(c.Farms, f)
+		}
+		return nil
+	})
+	if !isRefused(err, "no number is left for another farm: at most 4095 can exist") || h.pub.Published() != 1 {
+		t.Errorf("%v, published %d times", err, h.pub.Published())
+	}
+}
+
+// More names than are asked for at once are asked for all the same.
+func TestManyNamesAreResolved(t *testing.T) {
+	h := newHouse(t)
+	f := shop("a", 8080)
+	f.HTTP.Services[0].Backends = nil
+	for i := range 50 {
+		host := fmt.Sprintf("n%d.example", i)
+		h.name(host, fmt.Sprintf("10.0.0.%d", i+1))
+		f.HTTP.Services[0].Backends = append(f.HTTP.Services[0].Backends, farm.Backend{Host: host, Port: 80})
+	}
+	for i, b := range h.must(add(f)).Config.Farms[0].HTTP.Services[0].Backends {
+		if want := fmt.Sprintf("10.0.0.%d", i+1); b.Addr.String() != want {
+			t.Errorf("%s has %s, want %s", b.Host, b.Addr, want)
+		}
 	}
 }
 
 func TestWaitingForAnotherChangeEndsWithTheCaller(t *testing.T) {
 	h := newHouse(t)
+	h.name("db.example", "10.0.0.1")
+	h.must(add(named("db.example")))
 	entered, leave := make(chan struct{}), make(chan struct{})
 	done := make(chan error)
 	go func() {
 		_, err := h.Change(context.Background(), root, "", 0, func(c *farm.Config) error {
 			close(entered)
 			<-leave
-			return add(shop("a", 8080))(c)
+			return add(shop("other", 8085))(c)
 		})
 		done <- err
 	}()
 	<-entered
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := h.Change(ctx, root, "", 0, add(shop("b", 8082))); !errors.Is(err, apply.ErrUnavailable) || !errors.Is(err, context.Canceled) {
-		t.Errorf("error is %v", err)
+	_, change := h.Change(ctx, root, "", 0, add(shop("b", 8082)))
+	_, republished := h.Republish(ctx)
+	_, refreshed := h.RefreshNames(ctx)
+	_, restarted := h.Restart(ctx, root, "a")
+	renewed := h.Renew(ctx, func(*farm.Config) (apply.Renewal, error) { panic("prepared") })
+	for what, err := range map[string]error{"a change": change, "a publication": republished, "names": refreshed, "a restart": restarted, "a renewal": renewed} {
+		if !errors.Is(err, apply.ErrUnavailable) || !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: error is %v", what, err)
+		}
 	}
 	close(leave)
 	if err := <-done; err != nil {
@@ -222,5 +402,11 @@ func TestAnAddressAmongSeveralStays(t *testing.T) {
 	h.name("db.example", "10.0.0.1,::ffff:10.0.0.9,2001:db8::1,10.0.0.3,10.0.0.5")
 	if n, err := h.RefreshNames(context.Background()); n != 0 || err != nil {
 		t.Errorf("%d addresses changed (%v), though the known one is still there", n, err)
+	}
+	h.name("local.example", "fe80::1%eth0,2001:db8::7") // an address of one link leads nowhere from here
+	six := named("local.example")
+	six.Name, six.VIP = "six", netip.MustParseAddr("::1")
+	if r := h.must(add(six)); r.Config.Farm("six").HTTP.Services[0].Backends[0].Addr != netip.MustParseAddr("2001:db8::7") {
+		t.Errorf("%+v", r.Config.Farm("six").HTTP.Services[0].Backends)
 	}
 }

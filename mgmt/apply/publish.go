@@ -48,16 +48,16 @@ func (a *Applier) acknowledged(out Outcome) {
 		problems = map[uint32]string{}
 	}
 	a.problems.Store(&problems)
-	a.settled.Store(true)
+	a.inSync.Store(true)
 }
 
 // restore publishes the old configuration again after a change failed for
-// cause, which it returns: also after a refusal, because netd may have opened
+// cause, which it returns: also after a rejection, because netd may have opened
 // what the engine then did not want.
 func (a *Applier) restore(ctx context.Context, old *farm.Config, cause error) error {
 	out, err := a.publish(ctx, old)
 	if err != nil {
-		a.settled.Store(false)
+		a.inSync.Store(false)
 		return cause
 	}
 	a.acknowledged(out)
@@ -99,12 +99,11 @@ func (a *Applier) judge(old, cfg *farm.Config, out Outcome) error {
 
 // sameListener reports whether what lets clients reach a farm did not change.
 func sameListener(a, b *farm.Farm) bool {
-	return a.VIP == b.VIP && a.PortsText() == b.PortsText() && a.Stopped == b.Stopped &&
-		(a.L4 == nil) == (b.L4 == nil) && (a.L4 == nil || a.L4.Protocol == b.L4.Protocol && a.InUserspace() == b.InUserspace())
+	return a.VIP == b.VIP && a.PortsText() == b.PortsText() && a.Stopped == b.Stopped && a.SettingsProfile() == b.SettingsProfile() && a.Reach() == b.Reach()
 }
 
 // Republish publishes the current configuration again: at start, after an
-// engine or netd came back, and while Settled is false. Host names keep their
+// engine or netd came back, and while InSync is false. Host names keep their
 // last known addresses, so that traffic never waits for a name server.
 func (a *Applier) Republish(ctx context.Context) (Outcome, error) {
 	if err := a.lock(ctx); err != nil {
@@ -117,7 +116,7 @@ func (a *Applier) Republish(ctx context.Context) (Outcome, error) {
 func (a *Applier) republish(ctx context.Context, cfg *farm.Config) (Outcome, error) {
 	out, err := a.publish(ctx, cfg)
 	if err != nil {
-		a.settled.Store(false)
+		a.inSync.Store(false)
 		return out, err
 	}
 	a.acknowledged(out)
@@ -150,9 +149,9 @@ func (a *Applier) Restart(ctx context.Context, by Author, name string) (Result, 
 	if f == nil {
 		return Result{}, fmt.Errorf("farm %q: %w", name, ErrNotFound)
 	}
-	f.Stopped = true
-	if f.L4 != nil {
-		f.L4.StopGrace = 0
+	f.StopAtOnce()
+	if Rehearsing(ctx) {
+		return Result{Config: without, Revision: now.rev}, ErrRehearsed // what it carries ends
 	}
 	if _, err := a.publish(ctx, without); err != nil {
 		return Result{}, a.restore(ctx, now.cfg, err)

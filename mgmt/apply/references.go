@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
@@ -16,7 +17,7 @@ type References interface {
 	Check(old, cfg *farm.Config) error
 }
 
-// WithReferences sets who knows what a configuration names; the default
+// WithReferences sets what knows the certificates a configuration names; the default
 // believes every name.
 func WithReferences(r References) Option { return func(a *Applier) { a.references = r } }
 
@@ -41,7 +42,7 @@ type Renewal struct {
 
 // Renew carries out a Renewal like a change: published, acknowledged, kept, or
 // the old is published again. No revision is written, because the document
-// stays the same. prepare is called while nobody else writes, with the
+// stays the same. prepare is called while no other change is written, with the
 // configuration in force, read-only; its error is returned as it is. What is
 // in use cannot change between prepare and Keep. Errors are those of Change.
 func (a *Applier) Renew(ctx context.Context, prepare func(*farm.Config) (Renewal, error)) error {
@@ -53,6 +54,9 @@ func (a *Applier) Renew(ctx context.Context, prepare func(*farm.Config) (Renewal
 	r, err := prepare(cfg)
 	if err != nil {
 		return err
+	}
+	if Rehearsing(ctx) {
+		return ErrRehearsed
 	}
 	r.Swap()
 	if len(r.Farms) == 0 {
@@ -82,19 +86,20 @@ func (a *Applier) Renew(ctx context.Context, prepare func(*farm.Config) (Renewal
 func (a *Applier) judgeRenewal(cfg *farm.Config, farms []uint32, out Outcome) error {
 	known := *a.problems.Load()
 	bad := map[uint32]string{}
-	for _, id := range farms {
-		problem, has := out.FarmErrors[id]
-		if _, before := known[id]; has && !before {
-			bad[id] = problem
+	reason := ""
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		problem, has := out.FarmErrors[f.ID]
+		if _, before := known[f.ID]; !has || before || !slices.Contains(farms, f.ID) {
+			continue
+		}
+		bad[f.ID] = problem
+		if reason == "" {
+			reason = fmt.Sprintf("farm %q: %s", f.Name, problem)
 		}
 	}
 	if len(bad) == 0 {
 		return nil
 	}
-	for i := range cfg.Farms {
-		if problem, is := bad[cfg.Farms[i].ID]; is {
-			return &Refused{Reason: fmt.Sprintf("farm %q: %s", cfg.Farms[i].Name, problem), Farms: bad}
-		}
-	}
-	return &Refused{Farms: bad}
+	return &Refused{Reason: reason, Farms: bad}
 }

@@ -121,8 +121,8 @@ func TestARefusedRenewalLeavesTheOldInForce(t *testing.T) {
 		if err := h.Renew(t.Context(), s.renewal("new", 1)); err == nil || !c.is(err) {
 			t.Errorf("%s: got %v", name, err)
 		}
-		if s.content != "old" || s.kept != "old" || inForce != "old" || !h.Settled() || len(h.Problems()) != 0 {
-			t.Errorf("%s: %+v, published last %q, settled %v, problems %v", name, s, inForce, h.Settled(), h.Problems())
+		if s.content != "old" || s.kept != "old" || inForce != "old" || !h.InSync() || len(h.Problems()) != 0 {
+			t.Errorf("%s: %+v, published last %q, in sync %v, problems %v", name, s, inForce, h.InSync(), h.Problems())
 		}
 	}
 }
@@ -162,6 +162,11 @@ func TestARenewalWaitsForItsTurnAndMayBeRefusedBeforeIt(t *testing.T) {
 	}
 	if err := h.Renew(t.Context(), func(*farm.Config) (apply.Renewal, error) { return apply.Renewal{}, no }); err != no || s.content != "new" {
 		t.Errorf("got %v, content %q", err, s.content)
+	}
+	s.full = errors.New("the disk is full")
+	published := h.pub.Published()
+	if err := h.Renew(t.Context(), s.renewal("newer")); err != s.full || s.content != "new" || h.pub.Published() != published {
+		t.Errorf("what nobody uses and cannot be kept: %v, content %q", err, s.content)
 	}
 }
 

@@ -26,8 +26,8 @@ func started(names ...string) func(*farm.Config) error {
 	}
 }
 
-// refusals are the farms whose last start was refused, by name.
-func (h *house) refusals() map[string]string {
+// rejections are the farms whose last start was refused, by name.
+func (h *house) rejections() map[string]string {
 	byName := map[string]string{}
 	cfg, _ := h.Current()
 	for id, reason := range h.RefusedStarts() {
@@ -40,9 +40,9 @@ func (h *house) refusals() map[string]string {
 	return byName
 }
 
-func (h *house) wantRefusals(when string, want map[string]string) {
+func (h *house) wantRejections(when string, want map[string]string) {
 	h.t.Helper()
-	if got := h.refusals(); !maps.Equal(got, want) {
+	if got := h.rejections(); !maps.Equal(got, want) {
 		h.t.Errorf("%s: refused starts %v, want %v", when, got, want)
 	}
 }
@@ -63,20 +63,20 @@ func TestARefusedStartIsRememberedUntilItNoLongerMatters(t *testing.T) {
 		if _, err := h.Change(context.Background(), root, "", 0, started("a")); !errors.As(err, &refused) {
 			t.Fatalf("the start: %v", err)
 		}
-		h.wantRefusals("after the start", inUse)
+		h.wantRejections("after the start", inUse)
 		if len(h.Problems()) != 0 {
 			t.Errorf("problems of farms that are to run: %v", h.Problems())
 		}
 		h.must(func(c *farm.Config) error { c.Farm("a").HTTP.ConnectTimeout = 3; return nil })
 		h.must(started("b"))
-		h.wantRefusals("after other changes", inUse)
+		h.wantRejections("after other changes", inUse)
 		if _, err := h.Republish(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		h.wantRefusals("after a publication", inUse)
+		h.wantRejections("after a publication", inUse)
 		h.pub.Answer(nil)
 		h.must(forget)
-		h.wantRefusals(name, nil)
+		h.wantRejections(name, nil)
 	}
 }
 
@@ -88,7 +88,7 @@ func TestOfSeveralStartsThoseThatFailedAreRemembered(t *testing.T) {
 	if _, err := h.Change(context.Background(), root, "", 0, started("a", "b")); err == nil {
 		t.Fatal("the start is not refused")
 	}
-	h.wantRefusals("both started", map[string]string{"a": "address in use"})
+	h.wantRejections("both started", map[string]string{"a": "address in use"})
 }
 
 func TestWhateverRefusesALoneStartIsItsReason(t *testing.T) {
@@ -103,14 +103,14 @@ func TestWhateverRefusesALoneStartIsItsReason(t *testing.T) {
 	if err != fault {
 		t.Fatal(err)
 	}
-	h.wantRefusals("a start among other things", nil)
+	h.wantRejections("a start among other things", nil)
 	if _, err = h.Change(context.Background(), root, "", 0, func(c *farm.Config) error { _ = started("a")(c); return fault }); err != fault {
 		t.Fatal(err)
 	}
-	h.wantRefusals("a start alone", map[string]string{"a": fault.Error()})
+	h.wantRejections("a start alone", map[string]string{"a": fault.Error()})
 	h.pub.Answer(func(*farm.Config) (apply.Outcome, error) { return apply.Outcome{}, apply.ErrUnavailable })
 	if _, err = h.Restart(context.Background(), root, "a"); !errors.Is(err, apply.ErrUnavailable) {
 		t.Fatal(err)
 	}
-	h.wantRefusals("nobody to start it", map[string]string{"a": apply.ErrUnavailable.Error()})
+	h.wantRejections("nobody to start it", map[string]string{"a": apply.ErrUnavailable.Error()})
 }

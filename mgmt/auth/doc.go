@@ -1,15 +1,17 @@
-// Package auth says who asks and what that one may do.
+// Package auth identifies the sender of a request; what it may do, mgmt/rbac says.
 //
-// There are two ways in, and every request takes one of them:
+// There are three ways in, and every request takes one of them:
 //
-//   - an API key in the header ZAPI_KEY or ZAPI-KEY; mgmt/store keeps the keys
-//     and compares them in constant time. Wrong keys are counted per source
-//     address, and a source with too many is refused for a while, right key or
-//     not.
+//   - an API key in the header ZAPI_KEY or ZAPI-KEY: a numbered one of mgmt/store, or
+//     the one of a user. Keys are compared in constant time.
+//   - the cookie of a session, which began with a user and a password (POST /session).
 //   - the local control socket: the kernel says which user is at the other
 //     end, and root or the user Sluice runs as act as root. No header can give
 //     or take this way.
 //
+// Wrong keys and passwords are counted per source address, wrong passwords per user
+// too; with too many of them both are refused for a while, right or not.
+//
 // Nothing here depends on a header that another hop may add or remove, apart
-// from the key itself. All types may be used from any goroutine.
+// from the credential itself. All types may be used from any goroutine.
 package auth

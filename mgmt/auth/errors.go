@@ -6,16 +6,21 @@ import (
 	"time"
 )
 
-// The refusals. Their texts are for logs: the answer to the client tells no
+// The rejections. Their texts are for logs: the answer to the client tells no
 // more than that a credential is needed.
 var (
 	// ErrNoCredential occurs when a request carries no key and came over the network.
 	ErrNoCredential = errors.New("no credential")
-	// ErrBadCredential occurs when the key is unknown, or two different ones were sent.
+	// ErrBadCredential occurs when the key is unknown, two different ones were sent, or
+	// user and password do not fit.
 	ErrBadCredential = errors.New("wrong credential")
+	// ErrLoggedIn occurs when who asks for a session has one.
+	ErrLoggedIn = errors.New("logged in already")
+	// ErrNotAllowed occurs when a user may not log in with a password.
+	ErrNotAllowed = errors.New("log-in with a password is not allowed")
 )
 
-// LockedError is the refusal of a source that sent too many wrong keys.
+// LockedError is the rejection of a source that sent too many wrong keys.
 type LockedError struct {
 	// Wait is the time until the source may try again.
 	Wait time.Duration

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"net"
 	"net/http"
@@ -9,7 +10,9 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
@@ -23,10 +26,17 @@ const (
 // maxSecret bounds what is hashed; no key of ours is that long.
 const maxSecret = 256
 
-// Guard tells who sends a request; make it with NewGuard.
+// logInTime is how long a service may take to say whether a password is right.
+const logInTime = 15 * time.Second
+
+// Guard identifies the sender of a request; make it with NewGuard.
 type Guard struct {
 	keys     Finder
-	throttle *Throttle
+	book     *rbac.Book
+	sessions *Sessions
+	throttle *Throttle[netip.Addr, netip.Prefix]
+	names    *Throttle[string, [sha256.Size]byte] // of users whose passwords were wrong
+	places   places
 	uids     []uint32
 	peer     func(*net.UnixConn) (uint32, error)
 }
@@ -37,11 +47,13 @@ type Finder interface {
 	FindKey(secret string) (store.Key, bool)
 }
 
-// NewGuard returns a guard over the keys. Besides root and the user of this
-// process, the users named act as root on the local socket.
-func NewGuard(keys Finder, throttle *Throttle, users ...uint32) *Guard {
+// NewGuard returns a guard over the keys and the users of the book, on a clock.
+// Besides root and the user of this process, the users named act as root on the local
+// socket.
+func NewGuard(keys Finder, book *rbac.Book, now func() time.Time, users ...uint32) *Guard {
 	uids := append([]uint32{0, uint32(os.Geteuid())}, users...)
-	return &Guard{keys: keys, throttle: throttle, uids: uids, peer: peerUID}
+	return &Guard{keys: keys, book: book, sessions: NewSessions(now), uids: uids, peer: peerUID,
+		throttle: NewThrottle(now), names: newThrottle(now, digest)}
 }
 
 type connKey struct{}
@@ -88,41 +100,81 @@ func IsKeyHeader(name string) bool {
 	return strings.EqualFold(name, headerKey) || strings.EqualFold(name, headerKeyAlt)
 }
 
-// Identify returns who sends the request. Errors: ErrNoCredential,
+// Identify returns the sender of the request. Errors: ErrNoCredential,
 // ErrBadCredential, *LockedError.
 func (g *Guard) Identify(r *http.Request) (Principal, error) {
 	if p, ok := r.Context().Value(connKey{}).(peer); ok && p.trusted && !KeyUsed(r) {
-		return Principal{Name: "root", Source: "local", Root: true}, nil
+		root, _ := g.book.Identity(rbac.Root)
+		return Principal{Name: rbac.Root, Source: "local", Who: root}, nil
 	}
 	source, text := remote(r)
 	if wait := g.throttle.Wait(source); wait > 0 {
 		return Principal{}, &LockedError{Wait: wait}
 	}
 	if !KeyUsed(r) {
-		return Principal{}, ErrNoCredential
+		return g.logged(r, text)
 	}
-	key, ok := g.check(r)
+	name, who, ok := g.check(r)
 	if !ok {
 		g.throttle.Failed(source)
 		return Principal{}, ErrBadCredential
 	}
 	g.throttle.Succeeded(source)
-	return Principal{Name: fmt.Sprintf("%s (key %d)", key.User, key.ID), Source: text, Root: true}, nil
+	return Principal{Name: name, Source: text, Who: who}, nil
 }
 
-// check reads the key. Several values are accepted only when they agree: two
-// hops must not be able to read two different ones.
-func (g *Guard) check(r *http.Request) (store.Key, bool) {
+// Holds reports whether the credential of a request that was identified still holds:
+// a stream ends with it. It keeps no session alive.
+func (g *Guard) Holds(r *http.Request) bool {
+	if p, ok := r.Context().Value(connKey{}).(peer); ok && p.trusted && !KeyUsed(r) {
+		return true
+	}
+	if KeyUsed(r) {
+		_, _, ok := g.check(r)
+		return ok
+	}
+	cookies := r.CookiesNamed(Cookie)
+	return len(cookies) == 1 && g.sessions.Holds(cookies[0].Value, g.book.Epoch)
+}
+
+// logged returns who is logged in.
+func (g *Guard) logged(r *http.Request, source string) (Principal, error) {
+	user, ok := g.session(r)
+	if !ok {
+		return Principal{}, ErrNoCredential
+	}
+	who, _ := g.book.Identity(user)
+	return Principal{Name: user, Source: source, Who: who, Session: true}, nil
+}
+
+// check reads the key and finds whose it is, under the name history will have.
+// Several values are accepted only when they agree: two hops must not be able to read
+// two different ones.
+func (g *Guard) check(r *http.Request) (name string, who rbac.Identity, ok bool) {
 	values := slices.Concat(r.Header.Values(headerKey), r.Header.Values(headerKeyAlt))
 	for _, v := range values {
 		if v != values[0] {
-			return store.Key{}, false
+			return "", who, false
 		}
 	}
 	if values[0] == "" || len(values[0]) > maxSecret {
-		return store.Key{}, false
+		return "", who, false
 	}
-	return g.keys.FindKey(values[0])
+	user, own := g.book.FindKey(values[0])
+	name = user
+	if key, found := g.keys.FindKey(values[0]); found {
+		user, name = key.User, fmt.Sprintf("%s (key %d)", key.User, key.ID)
+	} else if !own {
+		return "", who, false
+	}
+	who, ok = g.book.Identity(user)
+	return name, who, ok && who.API()
+}
+
+// Source is where a request comes from, as history says it.
+func Source(r *http.Request) string {
+	_, text := remote(r)
+	return text
 }
 
 // remote returns the source address, the zero one on a local socket, and its

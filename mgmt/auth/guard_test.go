@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/mgmt/auth"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/rbac/rbactest"
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
@@ -23,6 +25,21 @@ type oneKey struct{ gone bool }
 func (k *oneKey) FindKey(s string) (store.Key, bool) {
 	return store.Key{ID: 3, User: "root"}, (s == secret || s == "" || len(s) > 256) && !k.gone
 }
+
+// users is a book in which ann is one of two farms' managers and may use the API by
+// key, eve by password only, and nobody else is but root.
+func users(t *testing.T) *rbac.Book {
+	b := rbactest.Book(t, &rbactest.Memory{})
+	key, on := annsKey, true
+	if err := errors.Join(b.AddUser("ann", rbac.Local, "secret-1"), b.AddUser("eve", rbac.Local, "secret-2"), b.AddGroup("shop"), b.GiveRole("shop", "management"), b.Join("shop", "ann"),
+		b.ChangeUser("ann", rbac.UserChange{Key: &key, API: &on}), b.ChangeUser("eve", rbac.UserChange{WebGUI: &on})); err != nil {
+		t.Fatal(err)
+	}
+	b.System = func(_ context.Context, user, password string) (bool, error) { return password == "pa$$word", nil }
+	return b
+}
+
+const annsKey = "annsKey0123456789"
 
 func request(headers ...string) *http.Request {
 	r := httptest.NewRequest(http.MethodGet, "https://lb:444/api/v4.0/farms", nil)
@@ -38,9 +55,9 @@ func TestKeyIsAcceptedInBothSpellings(t *testing.T) {
 		{"ZAPI_KEY", secret}, {"ZAPI-KEY", secret}, {"zapi_key", secret}, {"Zapi-Key", secret},
 		{"ZAPI_KEY", secret, "ZAPI-KEY", secret},
 	} {
-		g := auth.NewGuard(&oneKey{}, auth.NewThrottle(newClock().now))
+		g := auth.NewGuard(&oneKey{}, users(t), newClock().now)
 		p, err := g.Identify(request(headers...))
-		if err != nil || p.Name != "root (key 3)" || p.Source != "192.0.2.1" || !p.May(auth.RightAdmin) {
+		if err != nil || p.Name != "root (key 3)" || p.Source != "192.0.2.1" || !p.May(rbac.RootOnly) {
 			t.Errorf("%v: %+v, %v", headers, p, err)
 		}
 		if !auth.IsKeyHeader(headers[0]) {
@@ -66,7 +83,7 @@ func TestWrongOrContradictingKeysAreRefused(t *testing.T) {
 		"bearer":       {[]string{"Authorization", "Bearer " + secret}, auth.ErrNoCredential},
 		"claims local": {[]string{"X-Real-IP", "127.0.0.1", "X-Forwarded-For", "127.0.0.1"}, auth.ErrNoCredential},
 	} {
-		g := auth.NewGuard(&oneKey{}, auth.NewThrottle(newClock().now))
+		g := auth.NewGuard(&oneKey{}, users(t), newClock().now)
 		if _, err := g.Identify(request(c.headers...)); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
@@ -75,7 +92,7 @@ func TestWrongOrContradictingKeysAreRefused(t *testing.T) {
 
 func TestManyWrongKeysLockTheSourceOut(t *testing.T) {
 	c := newClock()
-	g := auth.NewGuard(&oneKey{}, auth.NewThrottle(c.now))
+	g := auth.NewGuard(&oneKey{}, users(t), c.now)
 	for range 9 {
 		_, _ = g.Identify(request("ZAPI_KEY", "wrong"))
 	}
@@ -94,6 +111,10 @@ func TestManyWrongKeysLockTheSourceOut(t *testing.T) {
 	if locked.Wait != time.Minute {
 		t.Errorf("wait %s, want a minute", locked.Wait)
 	}
+	c.advance(1200 * time.Millisecond)
+	if _, err := g.Identify(request("ZAPI_KEY", secret)); err == nil || err.Error() != "too many wrong credentials: wait 59s" {
+		t.Errorf("a second later: %v", err)
+	}
 	other := request("ZAPI_KEY", secret)
 	other.RemoteAddr = "192.0.2.2:1"
 	if _, err := g.Identify(other); err != nil {
@@ -105,8 +126,22 @@ func TestManyWrongKeysLockTheSourceOut(t *testing.T) {
 	}
 }
 
+// What changed is written down with where its author came from.
+func TestTheSourceOfARequestIsTold(t *testing.T) {
+	for at, want := range map[string]string{
+		"192.0.2.1:5000": "192.0.2.1", "[::ffff:192.0.2.1]:5000": "192.0.2.1", "[2001:db8::1]:5000": "2001:db8::1", "@": "unknown",
+	} {
+		g := auth.NewGuard(&oneKey{}, users(t), newClock().now)
+		r := request("ZAPI_KEY", secret)
+		r.RemoteAddr = at
+		if p, err := g.Identify(r); err != nil || p.Source != want {
+			t.Errorf("%s: %+v, %v, want %s", at, p, err, want)
+		}
+	}
+}
+
 func TestRequestsWithoutKeyNeverLockASource(t *testing.T) {
-	g := auth.NewGuard(&oneKey{}, auth.NewThrottle(newClock().now))
+	g := auth.NewGuard(&oneKey{}, users(t), newClock().now)
 	for range 100 {
 		if _, err := g.Identify(request()); !errors.Is(err, auth.ErrNoCredential) {
 			t.Fatal(err)
@@ -116,7 +151,7 @@ func TestRequestsWithoutKeyNeverLockASource(t *testing.T) {
 
 func TestDeletedKeyIsRefusedAtOnce(t *testing.T) {
 	keys := &oneKey{}
-	g := auth.NewGuard(keys, auth.NewThrottle(newClock().now))
+	g := auth.NewGuard(keys, users(t), newClock().now)
 	keys.gone = true
 	if _, err := g.Identify(request("ZAPI_KEY", secret)); !errors.Is(err, auth.ErrBadCredential) {
 		t.Errorf("%v, want refused", err)
@@ -154,15 +189,23 @@ func identifyOver(t *testing.T, g *auth.Guard, headers ...string) (auth.Principa
 }
 
 func TestSameUserActsAsRootOnTheLocalSocket(t *testing.T) {
-	g := auth.NewGuard(&oneKey{}, auth.NewThrottle(newClock().now))
+	g := auth.NewGuard(&oneKey{}, users(t), newClock().now)
 	p, err := identifyOver(t, g)
-	if want := (auth.Principal{Name: "root", Source: "local", Root: true}); err != nil || p != want {
-		t.Errorf("%+v, %v, want %+v", p, err, want)
+	if err != nil || p.Name != "root" || p.Source != "local" || !p.Who.Root() {
+		t.Errorf("%+v, %v, want root", p, err)
+	}
+}
+
+func TestAKeyOnTheLocalSocketIsTheAuthor(t *testing.T) {
+	g := auth.NewGuard(&oneKey{}, users(t), newClock().now)
+	p, err := identifyOver(t, g, "ZAPI_KEY", secret)
+	if err != nil || p.Name != "root (key 3)" || p.Source != "local" || !p.Who.Root() {
+		t.Errorf("%+v, %v, want the key", p, err)
 	}
 }
 
 func TestWrongKeyOnTheLocalSocketIsRefused(t *testing.T) {
-	g := auth.NewGuard(&oneKey{}, auth.NewThrottle(newClock().now))
+	g := auth.NewGuard(&oneKey{}, users(t), newClock().now)
 	if _, err := identifyOver(t, g, "ZAPI_KEY", "wrong"); !errors.Is(err, auth.ErrBadCredential) {
 		t.Errorf("%v, want refused: a sent key is meant", err)
 	}

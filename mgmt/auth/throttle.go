@@ -15,13 +15,14 @@ const (
 	throttleSources  = 4096
 )
 
-// Throttle counts wrong credentials per source and refuses sources with too
-// many. An IPv6 source is its /64: one host has that many addresses for free.
-type Throttle struct {
-	now func() time.Time
+// Throttle counts wrong credentials per source and refuses sources with too many. What
+// is one source of those that send, entry says.
+type Throttle[S any, E comparable] struct {
+	now   func() time.Time
+	entry func(S) E
 
 	mu      sync.Mutex
-	sources map[netip.Prefix]failures
+	sources map[E]failures
 }
 
 type failures struct {
@@ -29,16 +30,21 @@ type failures struct {
 	until time.Time // the entry is forgotten then
 }
 
-// NewThrottle returns an empty throttle on the given clock.
-func NewThrottle(now func() time.Time) *Throttle {
-	return &Throttle{now: now, sources: make(map[netip.Prefix]failures)}
+// NewThrottle returns an empty throttle of addresses on the given clock. An IPv6 source
+// is its /64: one host has that many addresses for free.
+func NewThrottle(now func() time.Time) *Throttle[netip.Addr, netip.Prefix] {
+	return newThrottle(now, block)
+}
+
+func newThrottle[S any, E comparable](now func() time.Time, entry func(S) E) *Throttle[S, E] {
+	return &Throttle[S, E]{now: now, entry: entry, sources: map[E]failures{}}
 }
 
 // Wait returns how long the source must wait, 0 when it may try.
-func (t *Throttle) Wait(source netip.Addr) time.Duration {
+func (t *Throttle[S, E]) Wait(source S) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	f, ok := t.sources[block(source)]
+	f, ok := t.sources[t.entry(source)]
 	if !ok || f.count < throttleFailures {
 		return 0
 	}
@@ -48,9 +54,9 @@ func (t *Throttle) Wait(source netip.Addr) time.Duration {
 // Failed counts one wrong credential. The tenth within a minute of each other
 // locks the source for a minute; tries of a locked source do not prolong that,
 // so a right user behind the same address gets in again.
-func (t *Throttle) Failed(source netip.Addr) {
+func (t *Throttle[S, E]) Failed(source S) {
 	now := t.now()
-	at := block(source)
+	at := t.entry(source)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	f, ok := t.sources[at]
@@ -66,14 +72,14 @@ func (t *Throttle) Failed(source netip.Addr) {
 }
 
 // Succeeded forgets the mistakes of a source.
-func (t *Throttle) Succeeded(source netip.Addr) {
+func (t *Throttle[S, E]) Succeeded(source S) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.sources, block(source))
+	delete(t.sources, t.entry(source))
 }
 
 // Len is the number of sources remembered, at most a few thousand.
-func (t *Throttle) Len() int {
+func (t *Throttle[S, E]) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.sources)
@@ -81,11 +87,11 @@ func (t *Throttle) Len() int {
 
 // makeRoom drops what has expired when the table is full, and if that is not
 // enough the entry that expires first.
-func (t *Throttle) makeRoom(now time.Time) {
+func (t *Throttle[S, E]) makeRoom(now time.Time) {
 	if len(t.sources) < throttleSources {
 		return
 	}
-	var oldest netip.Prefix
+	var oldest E
 	var first time.Time
 	for at, f := range t.sources {
 		if !now.Before(f.until) {

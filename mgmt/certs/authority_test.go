@@ -7,6 +7,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/asn1"
 	"errors"
+	"fmt"
 	"math/big"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
+	"github.com/sluicelb/sluice/mgmt/store"
 )
 
 func (h *house) authorities(name, pem string, mode certs.Mode) (certs.AuthorityView, []string) {
@@ -61,6 +63,9 @@ func TestAuthoritiesAreListedAndOutliveTheProcess(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), "Subject: CN=other") || !strings.Contains(string(text), "Revoked Certificates: 2") {
 		t.Errorf("%v\n%s", err, text)
 	}
+	if !strings.Contains(h.log.String(), `msg="authorities uploaded" name=clients by=root source=cli certificates=2 crls=1`) {
+		t.Errorf("log:\n%s", h.log)
+	}
 	h.pass(8 * 24 * time.Hour)
 	if v, _ := h.Authority("clients"); !v.CRLs[0].Outdated || !strings.Contains(v.Problem, "CRL of root is outdated since 2026-01-09") {
 		t.Errorf("%+v", v)
@@ -76,16 +81,18 @@ func TestWhatIsNoListOfAuthorities(t *testing.T) {
 	leaf := h.root.Issue("shop.example")
 	twice := crl(h.root) + crl(h.root)
 	for name, c := range map[string]struct{ text, says string }{
-		"empty":       {"", "no certificate in PEM"},
-		"a key":       {leaf.FullPEM(), "private key"},
-		"a server":    {leaf.CertPEM(), "neither an authority's nor self-signed"},
-		"too large":   {strings.Repeat("x", certs.MaxAuthorityPEM+1), "at most 1048576"},
-		"too many":    {strings.Repeat(h.root.CertPEM(), 501), "more than 500 certificates"},
-		"foreign CRL": {h.root.CertPEM() + crl(certstest.NewAuthority(t, "other", now)), "of other, was not signed by an authority of the list"},
-		"forged CRL":  {h.root.CertPEM() + crl(certstest.NewAuthority(t, "root", now)), "was not signed"},
-		"old CRL":     {h.root.CertPEM() + certstest.PEM("X509 CRL", h.root.CRL(now.AddDate(0, 0, -9), now.AddDate(0, 0, -2))), "should have been replaced on 2025-12-31"},
-		"two CRLs":    {h.root.CertPEM() + twice, "second of root"},
-		"broken CRL":  {h.root.CertPEM() + certstest.PEM("X509 CRL", []byte("x")), "CRL 1 of the upload cannot be read"},
+		"empty":        {"", "no certificate in PEM"},
+		"damaged":      {h.root.CertPEM() + certstest.PEM("CERTIFICATE", h.root.Cert.Raw[1:]), "certificate 2 of the upload"},
+		"a key":        {leaf.FullPEM(), "private key"},
+		"a server":     {leaf.CertPEM(), "neither an authority's nor self-signed"},
+		"its own name": {certstest.NewAuthority(t, "shop.example", now).Issue("shop.example").CertPEM(), "neither an authority's nor self-signed"},
+		"too large":    {strings.Repeat("x", certs.MaxAuthorityPEM+1), "at most 1048576"},
+		"too many":     {strings.Repeat(h.root.CertPEM(), 501), "more than 500 certificates"},
+		"foreign CRL":  {h.root.CertPEM() + crl(certstest.NewAuthority(t, "other", now)), "of other, was not signed by an authority of the list"},
+		"forged CRL":   {h.root.CertPEM() + crl(certstest.NewAuthority(t, "root", now)), "was not signed"},
+		"old CRL":      {h.root.CertPEM() + certstest.PEM("X509 CRL", h.root.CRL(now.AddDate(0, 0, -9), now.AddDate(0, 0, -2))), "should have been replaced on 2025-12-31"},
+		"two CRLs":     {h.root.CertPEM() + twice, "second of root"},
+		"broken CRL":   {h.root.CertPEM() + certstest.PEM("X509 CRL", []byte("x")), "CRL 1 of the upload cannot be read"},
 	} {
 		var refused *certs.Error
 		if _, _, err := h.UploadAuthority(t.Context(), by, "x", []byte(c.text), certs.Create); !errors.As(err, &refused) || !strings.Contains(err.Error(), c.says) {
@@ -96,15 +103,130 @@ func TestWhatIsNoListOfAuthorities(t *testing.T) {
 		t.Error("something was kept")
 	}
 	_, warnings := h.authorities("x", h.root.CertPEM()+h.root.Intermediate("gone", func(c *x509.Certificate) { c.NotAfter = now }).CertPEM(), certs.Create)
+	_, more := h.authorities("y", h.root.CertPEM()+h.root.Intermediate("early", func(c *x509.Certificate) { c.NotBefore = now.Add(time.Hour) }).CertPEM(), certs.Create)
+	if len(more) != 1 || !strings.Contains(more[0], "early is not valid yet") {
+		t.Errorf("warnings %v", more)
+	}
 	if len(warnings) != 1 || !strings.Contains(warnings[0], "gone has expired") {
 		t.Errorf("warnings %v", warnings)
 	}
-	self := certstest.NewAuthority(t, "one server", now)
-	h.authorities("pinned", self.CertPEM(), certs.Create)
+	var sixtyFive string
+	for i := range 65 {
+		a := certstest.NewAuthority(t, fmt.Sprint("authority ", i), now)
+		sixtyFive += a.CertPEM() + crl(a)
+		if i == 63 {
+			h.authorities("lists", sixtyFive, certs.Create)
+		}
+	}
+	if _, _, err := h.UploadAuthority(t.Context(), by, "more", []byte(sixtyFive), certs.Create); err == nil || !strings.Contains(err.Error(), "65 CRLs, at most 64") {
+		t.Errorf("65 CRLs: %v", err)
+	}
+	large := h.root.CertPEM() + strings.Repeat("x", certs.MaxAuthorityPEM-len(h.root.CertPEM()))
+	h.authorities("large", large, certs.Create)
+	alone := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "one server"}, NotBefore: now.AddDate(0, 0, -1), NotAfter: now.AddDate(1, 0, 0)}
+	key := certstest.NewKey(t)
+	self, err := x509.CreateCertificate(rand.Reader, alone, alone, key.Public(), key)
+	h.must(err)
+	h.authorities("pinned", certstest.PEM("CERTIFICATE", self), certs.Create)
 }
 
 // What the engine could not use is refused before it gets there: a CRL that
 // only tells what changed is one.
+// A list that was damaged where it is kept is named, and cannot be used or given
+// CRLs; what is not there is not found.
+func TestADamagedListOfAuthoritiesIsNamed(t *testing.T) {
+	h := newHouse(t)
+	root := h.root.Cert.Raw
+	for name, rec := range map[string]store.Authority{
+		"certificate": {Certificates: [][]byte{root, root[:100]}}, "crl": {Certificates: [][]byte{root}, Revoked: [][]byte{[]byte("x")}},
+	} {
+		rec.Name = name
+		h.must(h.store.PutAuthority(rec))
+		h.open()
+		if v, err := h.Authority(name); err != nil || v.Status != certs.StatusInvalid || !strings.Contains(v.Problem, "upload it again") {
+			t.Errorf("%s: %+v, %v", name, v, err)
+		}
+		if h.AuthorityExists(name) || h.AuthorityExists("none") {
+			t.Errorf("%s: it can be used", name)
+		}
+		if _, err := h.ReplaceCRLs(t.Context(), by, name, []byte(crl(h.root))); err == nil || !strings.Contains(err.Error(), "upload it again") {
+			t.Errorf("%s: it gets CRLs: %v", name, err)
+		}
+		if err := h.https("shop", 443, farm.TLS{Certificates: []string{certs.ApplianceName}, ClientCA: name}); err == nil {
+			t.Errorf("%s: a farm names it", name)
+		}
+		if !strings.Contains(h.log.String(), `msg="authority list cannot be used" name=`+name) {
+			t.Errorf("%s: log:\n%s", name, h.log)
+		}
+	}
+	_, view := h.Authority("none")
+	_, download := h.DownloadAuthority("none")
+	_, describe := h.DescribeAuthority("none")
+	_, certificate := h.Download("none.pem")
+	for what, err := range map[string]error{"view": view, "download": download, "describe": describe, "certificate": certificate, "delete": h.DeleteAuthority(t.Context(), by, "none")} {
+		if !errors.Is(err, certs.ErrNotFound) {
+			t.Errorf("%s of what is not there: %v", what, err)
+		}
+	}
+}
+
+// What the disk does not take away is still there, and in use.
+func TestWhatCannotBeDeletedStays(t *testing.T) {
+	h := newHouse(t)
+	h.upload("shop", h.root.Issue("shop.example").FullPEM(), certs.Create)
+	h.authorities("clients", h.root.CertPEM(), certs.Create)
+	h.must(h.store.Close())
+	if err := h.Delete(t.Context(), by, "shop.pem"); err == nil || !h.Exists("shop.pem") {
+		t.Errorf("certificate: %v", err)
+	}
+	if err := h.DeleteAuthority(t.Context(), by, "clients"); err == nil || !h.AuthorityExists("clients") {
+		t.Errorf("authorities: %v", err)
+	}
+}
+
+// crowded is a store with almost as many certificates and lists as there may be.
+type crowded struct {
+	*store.Store
+	root []byte
+}
+
+func (c crowded) Certificates() (all []store.Certificate, err error) {
+	for n := range certs.MaxCertificates - 1 {
+		all = append(all, store.Certificate{Name: fmt.Sprint(n, ".pem"), Chain: [][]byte{c.root}})
+	}
+	return all, nil
+}
+
+func (c crowded) Authorities() (all []store.Authority, err error) {
+	for n := range certs.MaxAuthorities - 1 {
+		all = append(all, store.Authority{Name: fmt.Sprint(n), Certificates: [][]byte{c.root}})
+	}
+	return all, nil
+}
+
+func TestThereAreSoManyCertificatesAndNoMore(t *testing.T) {
+	if certs.MaxCertificates != 4096 || certs.MaxAuthorities != 256 {
+		t.Errorf("%d certificates and %d lists are possible", certs.MaxCertificates, certs.MaxAuthorities)
+	}
+	h := newHouse(t)
+	book, err := certs.Open(crowded{h.store, h.root.Cert.Raw}, certs.Options{Dir: h.dir, Now: h.now})
+	h.must(err)
+	h.Manager = certs.NewManager(book, h.applier)
+	pem := h.root.Issue("shop.example").FullPEM()
+	h.upload("last", pem, certs.Create)
+	h.authorities("last", h.root.CertPEM(), certs.Create)
+	_, _, upload := h.Upload(t.Context(), by, "more", []byte(pem), certs.Create)
+	_, request := h.Request(t.Context(), by, "more", fields())
+	_, _, list := h.UploadAuthority(t.Context(), by, "more", []byte(h.root.CertPEM()), certs.Create)
+	for what, err := range map[string]error{"upload": upload, "request": request, "list": list} {
+		if !errors.Is(err, certs.ErrFull) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	h.upload("last", pem, certs.Replace)
+	h.authorities("last", h.root.CertPEM(), certs.Replace)
+}
+
 func TestWhatTheEngineCannotUseIsRefused(t *testing.T) {
 	h := newHouse(t)
 	delta, err := x509.CreateRevocationList(rand.Reader, &x509.RevocationList{Number: big.NewInt(9), ThisUpdate: now, NextUpdate: now.AddDate(0, 0, 7),
@@ -133,6 +255,9 @@ func TestACRLIsReplacedWhileFarmsRun(t *testing.T) {
 	if err != nil || v.CRLs[0].Entries != 1 || !bytes.Equal(h.list("clients").Revoked[0], der) {
 		t.Fatalf("%v %+v", err, v)
 	}
+	if !strings.Contains(h.log.String(), `msg="CRLs replaced" name=clients by=root source=cli crls=1`) {
+		t.Errorf("log:\n%s", h.log)
+	}
 	h.refusing("too many")
 	if _, err := h.ReplaceCRLs(t.Context(), by, "clients", []byte(crl(h.root))); err == nil || !strings.Contains(err.Error(), "too many") {
 		t.Errorf("got %v", err)
@@ -141,7 +266,7 @@ func TestACRLIsReplacedWhileFarmsRun(t *testing.T) {
 	if v, _ := h.Authority("clients"); v.CRLs[0].Entries != 1 {
 		t.Error("the refused CRL is in the list")
 	}
-	for says, raw := range map[string][]byte{"no CRL": {}, "cannot be read": []byte("rubbish"), "has no CRL": []byte(certstest.PEM("DH PARAMETERS", nil)), "more than 0 certificates": []byte(h.root.CertPEM()), "private key": []byte(h.root.KeyPEM())} {
+	for says, raw := range map[string][]byte{"no CRL": {}, "at most 4194304": make([]byte, certs.MaxCRL+1), "CRL 1 of the upload cannot": make([]byte, certs.MaxCRL), "cannot be read": []byte("rubbish"), "has no CRL": []byte(certstest.PEM("DH PARAMETERS", nil)), "more than 0 certificates": []byte(h.root.CertPEM()), "private key": []byte(h.root.KeyPEM())} {
 		if _, err := h.ReplaceCRLs(t.Context(), by, "clients", raw); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: got %v", says, err)
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 // What certificates may claim. More is no certificate of a server but a way to
-// make whoever verifies it work.
+// make a verifier work.
 const (
 	maxNames       = 500
 	maxConstraints = 500

@@ -6,7 +6,7 @@
 //	                                       │            │
 //	                              seal with node.key    └─► Book.Complete ─► snapshot
 //
-// A Book is what there is. It answers what a configuration may name (Check,
+// A Book holds all certificates and authorities. It answers what a configuration may name (Check,
 // the apply.References), and adds to a snapshot what it does name (Complete).
 // A Manager changes the Book: upload, replace, delete, CSRs. A change that
 // reaches a running farm is published and acknowledged first; whatever goes

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// The errors a caller may want to tell apart, beside *Error. Whatever the
+// The errors a caller may want to tell apart, besides *Error. Whatever the
 // error, nothing was changed.
 var (
 	// ErrNotFound: there is no such certificate, CSR or list of authorities.

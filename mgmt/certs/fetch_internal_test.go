@@ -2,6 +2,7 @@ package certs
 
 import (
 	"net/netip"
+	"strings"
 	"testing"
 )
 
@@ -15,12 +16,19 @@ func TestPrivateAddresses(t *testing.T) {
 		if got := private(netip.MustParseAddr(text)); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
+		if got := publicOnly("tcp", netip.AddrPortFrom(netip.MustParseAddr(text), 80).String(), nil) != nil; got != want {
+			t.Errorf("to connect to %s is refused: %v", text, got)
+		}
+	}
+	if publicOnly("tcp", "localhost:80", nil) == nil {
+		t.Error("a name is taken for an address")
 	}
 }
 
 func TestResponderAddressesThatAreAsked(t *testing.T) {
 	for text, want := range map[string]bool{
 		"http://ocsp.example/x": true, "https://ocsp.example": true, "file:///etc/passwd": false, "ldap://x": false, "http://": false, "http://u:p@x/": false, "": false, "gopher://x": false, "//x": false,
+		"http://[": false, "http://x/" + strings.Repeat("a", 1024-9): true, "http://x/" + strings.Repeat("a", 1024-8): false,
 	} {
 		if got := checkURL(text) == nil; got != want {
 			t.Errorf("%s: %v", text, got)

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 
 	"github.com/sluicelb/sluice/mgmt/certs"
@@ -38,11 +37,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(append(b, leaf.FullPEM()...))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		start := time.Now()
 		b, err := certs.Parse(raw, now, leaf.Key.Public())
-		if took := time.Since(start); took > 5*time.Second {
-			t.Errorf("took %v", took)
-		}
 		if err == nil {
 			if len(b.Chain) == 0 || len(b.Chain) > certs.MaxChain || b.Leaf() != b.Chain[0] || b.Key == nil && b.Known != 0 {
 				t.Fatalf("%+v", b)

@@ -161,16 +161,18 @@ func publicKeys(of []*entry) []crypto.PublicKey {
 // that is done with it, nil when there was none.
 func (m *Manager) newEntry(name string, b *Bundle, known []*entry, by apply.Author) (e, completed *entry, err error) {
 	var plain []byte
+	whose := name
 	if b.Key != nil {
 		plain, err = x509.MarshalPKCS8PrivateKey(b.Key)
-	} else if plain, err = m.key(known[b.Known]); err != nil {
-		return nil, nil, invalid("the key of %s is needed: %s", known[b.Known].rec.Name, err)
+	} else {
+		from := known[b.Known]
+		whose = from.rec.Name
+		if plain, err = m.key(from); from.request != nil {
+			completed = from
+		}
 	}
 	if err != nil {
-		return nil, nil, err
-	}
-	if b.Key == nil && known[b.Known].request != nil {
-		completed = known[b.Known]
+		return nil, nil, invalid("the key of %s is needed: %s", whose, err)
 	}
 	sealed, err := m.seal(name, plain)
 	if err != nil {

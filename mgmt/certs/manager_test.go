@@ -3,11 +3,16 @@ package certs_test
 import (
 	"bytes"
 	"crypto/rsa"
+	"crypto/sha1"
+	"crypto/sha256"
 	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
 	"encoding/base64"
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +22,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/certs/certstest"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -32,7 +38,7 @@ func TestAnUploadIsListedAndOutlivesTheProcess(t *testing.T) {
 	for range 2 {
 		v, err := h.Get("shop.pem")
 		if err != nil || v.CN != "shop.example" || v.Issuer != "mid" || v.Status != certs.StatusValid || v.DaysLeft != 90 || v.KeyType != "ECDSA P-256" ||
-			v.ChainLength != 2 || v.Author != "root" || !v.Added.Equal(now) || strings.Join(v.Names, ",") != "shop.example" || len(v.Fingerprint) != 95 {
+			v.ChainLength != 2 || v.Author != "root" || !v.Added.Equal(now) || strings.Join(v.Names, ",") != "shop.example" || !strings.Contains(info(leaf.Cert), "SHA-256 Fingerprint: "+v.Fingerprint+"\n") {
 			t.Errorf("%v %+v", err, v)
 		}
 		chain, err := h.Download("shop.pem")
@@ -150,6 +156,9 @@ func TestACSRIsCompletedByItsCertificate(t *testing.T) {
 	if got := strings.Join(v.Names, " "); got != "new.example www.new.example 192.0.2.7 2001:db8::1" {
 		t.Errorf("names %s", got)
 	}
+	if !strings.Contains(h.log.String(), `msg="CSR created" name=new.csr by=root source=cli subject=new.example`) {
+		t.Errorf("log:\n%s", h.log)
+	}
 	if _, err := h.Request(t.Context(), by, "new", fields()); !errors.Is(err, certs.ErrExists) {
 		t.Errorf("twice: %v", err)
 	}
@@ -197,21 +206,26 @@ func TestACSRIsCompletedByItsCertificate(t *testing.T) {
 func TestFieldsOfACSR(t *testing.T) {
 	h := newHouse(t)
 	for want, change := range map[string]func(*certs.RequestFields){
-		"fqdn":                  func(f *certs.RequestFields) { f.FQDN = "" },
-		"fqdn must":             func(f *certs.RequestFields) { f.FQDN = "a b" },
-		"got \"*.*.x\"":         func(f *certs.RequestFields) { f.FQDN = "*.*.x" },
-		"fqdn must be a host":   func(f *certs.RequestFields) { f.FQDN = "$(id).example" },
-		"country":               func(f *certs.RequestFields) { f.Country = "DEU" },
-		"state is required":     func(f *certs.RequestFields) { f.State = " " },
-		"locality must be":      func(f *certs.RequestFields) { f.Locality = "St.Gallen" },
-		"hyphens and dots":      func(f *certs.RequestFields) { f.Locality = "Baden-Baden" },
-		"organization must be":  func(f *certs.RequestFields) { f.Organization = "Example-Ltd" },
-		"organization must hav": func(f *certs.RequestFields) { f.Organization = strings.Repeat("x", 65) },
-		"division must be":      func(f *certs.RequestFields) { f.Division = "a\nb" },
-		"mail must be":          func(f *certs.RequestFields) { f.Mail = "Root <root@example.com>" },
-		"got \"rööt@example":    func(f *certs.RequestFields) { f.Mail = "rööt@example.com" },
-		"san must be":           func(f *certs.RequestFields) { f.Names = []string{"ok.example", "not ok"} },
-		"san: 101":              func(f *certs.RequestFields) { f.Names = make([]string, 101) },
+		"fqdn":                        func(f *certs.RequestFields) { f.FQDN = "" },
+		"fqdn must":                   func(f *certs.RequestFields) { f.FQDN = "a b" },
+		"got \"*.*.x\"":               func(f *certs.RequestFields) { f.FQDN = "*.*.x" },
+		"fqdn must be a host":         func(f *certs.RequestFields) { f.FQDN = "$(id).example" },
+		"country":                     func(f *certs.RequestFields) { f.Country = "DEU" },
+		"state is required":           func(f *certs.RequestFields) { f.State = " " },
+		"locality must be":            func(f *certs.RequestFields) { f.Locality = "St.Gallen" },
+		"hyphens and dots":            func(f *certs.RequestFields) { f.Locality = "Baden-Baden" },
+		"organization must be":        func(f *certs.RequestFields) { f.Organization = "Example-Ltd" },
+		"state must have":             func(f *certs.RequestFields) { f.State = strings.Repeat("ü", 129) },
+		"locality must have":          func(f *certs.RequestFields) { f.Locality = strings.Repeat("x", 129) },
+		"division must have":          func(f *certs.RequestFields) { f.Division = strings.Repeat("x", 65) },
+		"got \"" + longMail(256)[:60]: func(f *certs.RequestFields) { f.Mail = longMail(256) },
+		"got \"" + longHost(254)[:60]: func(f *certs.RequestFields) { f.FQDN = longHost(254) },
+		"organization must hav":       func(f *certs.RequestFields) { f.Organization = strings.Repeat("x", 65) },
+		"division must be":            func(f *certs.RequestFields) { f.Division = "a\nb" },
+		"mail must be":                func(f *certs.RequestFields) { f.Mail = "Root <root@example.com>" },
+		"got \"rööt@example":          func(f *certs.RequestFields) { f.Mail = "rööt@example.com" },
+		"san must be":                 func(f *certs.RequestFields) { f.Names = []string{"ok.example", "not ok"} },
+		"san: 101":                    func(f *certs.RequestFields) { f.Names = make([]string, 101) },
 	} {
 		f := fields()
 		change(&f)
@@ -225,11 +239,30 @@ func TestFieldsOfACSR(t *testing.T) {
 	if v, err := h.Request(t.Context(), by, "wild", f); err != nil || v.CN != "*.new.example" {
 		t.Errorf("wildcard: %v %+v", err, v)
 	}
-	f.FQDN = strings.Repeat("long.", 20) + "example"
-	if v, err := h.Request(t.Context(), by, "long", f); err != nil || v.Names[0] != f.FQDN {
+	// All at their limits; a common name has 64 letters.
+	f.State, f.Locality, f.Organization, f.Division = strings.Repeat("ü", 128), strings.Repeat("x", 128), strings.Repeat("x", 64), strings.Repeat("x", 64)
+	f.FQDN, f.Mail, f.Names = longHost(253), longMail(255), nil
+	for i := range 100 {
+		f.Names = append(f.Names, fmt.Sprintf("n%d.example", i))
+	}
+	if v, err := h.Request(t.Context(), by, "long", f); err != nil || v.Names[0] != f.FQDN || len(v.Names) != 101 || v.CN == f.FQDN {
 		t.Errorf("long: %v %+v", err, v)
 	}
+	for length, want := range map[int]bool{64: true, 65: false} {
+		f.FQDN = longHost(length)
+		if v, err := h.Request(t.Context(), by, fmt.Sprint("n", length), f); err != nil || (v.CN == f.FQDN) != want {
+			t.Errorf("a name of %d letters: %v %+v", length, err, v)
+		}
+	}
 }
+
+// longHost is a host name of so many letters.
+func longHost(length int) string {
+	return strings.Repeat("x", (length-7)%2) + strings.Repeat("x.", (length-7)/2) + "example"
+}
+
+// longMail is a mail address of so many letters.
+func longMail(length int) string { return strings.Repeat("m", 20) + "@" + longHost(length-21) }
 
 func TestWhatIsInUseCannotBeDeleted(t *testing.T) {
 	h := newHouse(t)
@@ -269,7 +302,7 @@ func TestWhatIsInUseCannotBeDeleted(t *testing.T) {
 	if list := h.List(); len(list) != 1 || len(h.Authorities()) != 0 {
 		t.Errorf("%+v", list)
 	}
-	if !strings.Contains(h.log.String(), `msg="certificate deleted" name=shop.pem by=root source=cli`) {
+	if !strings.Contains(h.log.String(), `msg="certificate deleted" name=shop.pem by=root source=cli`) || !strings.Contains(h.log.String(), `msg="authorities deleted" name=clients by=root source=cli`) {
 		t.Errorf("log:\n%s", h.log)
 	}
 }
@@ -461,29 +494,109 @@ func TestStatusAndDaysLeft(t *testing.T) {
 	}
 }
 
+// colons writes bytes as openssl does.
+func colons(b []byte) string { return strings.ReplaceAll(fmt.Sprintf("% X", b), " ", ":") }
+
+// info is the end of every text about a certificate.
+func info(c *x509.Certificate) string {
+	var b strings.Builder
+	if len(c.SubjectKeyId) > 0 {
+		fmt.Fprintf(&b, "    Subject Key Identifier: %s\n", colons(c.SubjectKeyId))
+	}
+	if len(c.AuthorityKeyId) > 0 {
+		fmt.Fprintf(&b, "    Authority Key Identifier: %s\n", colons(c.AuthorityKeyId))
+	}
+	sum256, sum1 := sha256.Sum256(c.Raw), sha1.Sum(c.Raw)
+	fmt.Fprintf(&b, "    SHA-256 Fingerprint: %s\n    SHA-1 Fingerprint: %s\n", colons(sum256[:]), colons(sum1[:]))
+	return b.String()
+}
+
 func TestInfoTellsWhatPeopleAskFor(t *testing.T) {
 	h := newHouse(t)
-	mid := h.root.Intermediate("mid")
-	h.upload("shop", mid.Issue("shop.example", func(c *x509.Certificate) {
-		c.OCSPServer, c.Subject.Organization = []string{"http://ocsp.example"}, []string{"Evil\x1b[31m\nName"}
-	}).FullPEM(), certs.Create)
-	text, err := h.Describe("shop.pem")
+	mid := h.root.Intermediate("mid", func(c *x509.Certificate) { c.NotAfter = now.AddDate(0, 0, 10) })
+	staple, _ := asn1.Marshal([]int{5})
+	leaf := mid.Issue("shop.example", func(c *x509.Certificate) {
+		c.Subject.Organization, c.DNSNames = []string{"Evil\x1b[31m\nName"}, []string{"shop.example", "www.example"}
+		c.Subject.ExtraNames = []pkix.AttributeTypeAndValue{{Type: asn1.ObjectIdentifier{2, 5, 4, 4}, Value: "Smith"}}
+		c.KeyUsage = 1<<9 - 1
+		c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageOCSPSigning, x509.ExtKeyUsageIPSECUser}
+		c.OCSPServer, c.CRLDistributionPoints, c.IssuingCertificateURL = []string{"http://ocsp.example"}, []string{"http://crl.example"}, []string{"http://ca.example"}
+		c.ExtraExtensions = []pkix.Extension{{Id: asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 1, 24}, Value: staple}}
+	})
+	h.upload("shop", leaf.FullPEM(), certs.Create)
+	f := fields()
+	f.Names = []string{"www.new.example"}
+	_, err := h.Request(t.Context(), by, "new", f)
 	h.must(err)
-	for _, want := range []string{"Subject: CN=shop.example", "Issuer: CN=mid", "Not After : 2026-04-0", "(valid, 9", "ECDSA P-256", "Subject Alternative Names: shop.example",
-		"OCSP: http://ocsp.example", "SHA-256 Fingerprint: ", "Extended Key Usage: TLS server, TLS client", "Issuer: CN=root", "Authority: true"} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("%q is missing in\n%s", want, text)
+	list, err := x509.ParseRevocationList(h.root.CRL(now.Add(-time.Hour), now.AddDate(0, 0, 7), big.NewInt(7)))
+	h.must(err)
+	h.authorities("clients", h.root.CertPEM()+certstest.PEM("X509 CRL", list.Raw), certs.Create)
+	h.pass(8 * 24 * time.Hour)
+	for _, c := range []struct {
+		get        func(string) ([]byte, error)
+		name, want string
+	}{
+		{h.Describe, "shop.pem", `Certificate:
+    Version: 3
+    Serial Number: ` + colons(leaf.Cert.SerialNumber.Bytes()) + `
+    Signature Algorithm: ECDSA-SHA256
+    Issuer: CN=mid
+    Validity
+        Not Before: 2026-01-02T02:04:05Z
+        Not After : 2026-04-02T03:04:05Z (valid, 82 days left)
+    Subject: CN=shop.example,O=Evil·[31m·Name,2.5.4.4=#1305536d697468
+    Public Key: ECDSA P-256
+    Subject Alternative Names: shop.example, www.example
+    Key Usage: digital signature, content commitment, key encipherment, data encipherment, key agreement, certificate signing, CRL signing, encipher only, decipher only
+    Extended Key Usage: TLS server, OCSP signing, other
+    OCSP: http://ocsp.example
+    CRL: http://crl.example
+    Issuer's Certificate: http://ca.example
+    TLS Feature: must staple
+` + info(leaf.Cert) + `Certificate:
+    Version: 3
+    Serial Number: ` + colons(mid.Cert.SerialNumber.Bytes()) + `
+    Signature Algorithm: ECDSA-SHA256
+    Issuer: CN=root
+    Validity
+        Not Before: 2026-01-01T03:04:05Z
+        Not After : 2026-01-12T03:04:05Z (about to expire, 2 days left)
+    Subject: CN=mid
+    Public Key: ECDSA P-256
+    Authority: true
+    Key Usage: digital signature, certificate signing, CRL signing
+` + info(mid.Cert)},
+		{h.Describe, "new.csr", `Certificate Request:
+    Subject: CN=new.example,OU=Web,O=Example Ltd,L=Ulm,ST=Baden-Württemberg,C=DE,emailAddress=admin@example.com
+    Public Key: RSA 2048
+    Subject Alternative Names: new.example, www.new.example
+    Signature Algorithm: SHA256-RSA
+`},
+		{h.DescribeAuthority, "clients", `Certificate:
+    Version: 3
+    Serial Number: ` + colons(h.root.Cert.SerialNumber.Bytes()) + `
+    Signature Algorithm: ECDSA-SHA256
+    Issuer: CN=root
+    Validity
+        Not Before: 2026-01-01T03:04:05Z
+        Not After : 2036-01-02T03:04:05Z (valid, 3644 days left)
+    Subject: CN=root
+    Public Key: ECDSA P-256
+    Authority: true
+    Key Usage: digital signature, certificate signing, CRL signing
+` + info(h.root.Cert) + `Certificate Revocation List:
+    Issuer: CN=root
+    Number: ` + list.Number.String() + `
+    This Update: 2026-01-02T02:04:05Z
+    Next Update: 2026-01-09T03:04:05Z (outdated)
+    Revoked Certificates: 1
+`},
+	} {
+		if text, err := c.get(c.name); err != nil || string(text) != c.want {
+			t.Errorf("%s: %v\n%s\nwant\n%s", c.name, err, text, c.want)
 		}
-	}
-	if strings.Contains(string(text), "\x1b") || strings.Count(string(text), "Certificate:\n") != 2 {
-		t.Errorf("text:\n%s", text)
-	}
-	_, err = h.Request(t.Context(), by, "new", fields())
-	h.must(err)
-	if text, err := h.Describe("new.csr"); err != nil || !strings.Contains(string(text), "Public Key: RSA 2048") {
-		t.Errorf("%v\n%s", err, text)
-	}
-	if _, err := h.Describe("none.pem"); !errors.Is(err, certs.ErrNotFound) {
-		t.Error(err)
+		if _, err := c.get("none.pem"); !errors.Is(err, certs.ErrNotFound) {
+			t.Errorf("what is not there: %v", err)
+		}
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+
+	"github.com/sluicelb/sluice/mgmt/disk"
 )
 
 // NodeKeyFile is the file in the data directory with the node key: 32 random
@@ -50,37 +52,15 @@ type nodeKey struct {
 func openNodeKey(dir string) (n *nodeKey, made bool, err error) {
 	n = &nodeKey{path: filepath.Join(dir, NodeKeyFile)}
 	if _, err := os.Lstat(n.path); errors.Is(err, fs.ErrNotExist) {
-		if err := makeNodeKey(n.path); err != nil {
+		key := make([]byte, nodeKeySize)
+		_, _ = rand.Read(key) // never fails, by its documentation
+		if err := disk.Create(n.path, key); err != nil {
 			return n, false, fmt.Errorf("make the node key: %w", err)
 		}
 		made = true
 	}
 	_, _, err = n.load()
 	return n, made, err
-}
-
-// makeNodeKey writes a new key under another name first: no instant has half a
-// key, and of two processes one wins.
-func makeNodeKey(path string) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".node-*.key") // made with mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	key := make([]byte, nodeKeySize)
-	_, _ = rand.Read(key) // never fails, by its documentation
-	_, err = f.Write(key)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	d, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // load returns the cipher and which key it is of.

@@ -20,6 +20,9 @@ func TestTheNodeKeyIsMadeOnceAndPrivate(t *testing.T) {
 	}
 	first, _ := os.ReadFile(path)
 	h.open()
+	if strings.Contains(h.log.String(), "level=ERROR") {
+		t.Errorf("log:\n%s", h.log)
+	}
 	if second, _ := os.ReadFile(path); !bytes.Equal(first, second) || bytes.Equal(first, make([]byte, 32)) {
 		t.Error("the key changed, or is none")
 	}
@@ -73,13 +76,21 @@ func TestAnUnusableNodeKeyCostsNothingElse(t *testing.T) {
 					t.Errorf("%s is %s: %s", v.Name, v.Status, v.Problem)
 				}
 			}
+			csr, err := h.Download("new.csr")
+			h.must(err)
+			if _, _, err := h.Upload(t.Context(), by, "live", []byte(h.root.Sign(csr)), certs.Create); err == nil || !strings.Contains(err.Error(), "the key of new.csr is needed: ") || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("a CSR was completed without its key: %v", err)
+			}
+			if h.Exists("shop.pem") {
+				t.Error("a farm could use what has no key")
+			}
 			if !h.farm("shop").Stopped || h.farm("plain").Stopped || h.inForce("shop.pem") != nil {
 				t.Error("the https farm must not run, the other one must")
 			}
 			if problems := h.applier.Problems(); len(problems) != 1 || !strings.Contains(problems[1], `certificate "shop.pem" cannot be used`) {
 				t.Errorf("problems %v", problems)
 			}
-			if log := h.log.String(); !strings.Contains(log, "level=ERROR") {
+			if log := h.log.String(); !strings.Contains(log, "level=ERROR") || strings.Contains(log, "a new one was made") != (name == "lost") {
 				t.Errorf("nothing was logged:\n%s", log)
 			}
 			h.must(h.change(func(cfg *farm.Config) error { cfg.Farms[1].HTTP.ConnectTimeout = 7; return nil })) // other changes go on
@@ -111,10 +122,18 @@ func TestARepairedNodeKeyIsNoticed(t *testing.T) {
 	if _, _, err := h.Upload(t.Context(), by, "new", []byte(h.root.Issue("new.example").FullPEM()), certs.Create); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("an upload without a node key: %v", err)
 	}
+	if _, err := h.Request(t.Context(), by, "new", fields()); err == nil || !strings.Contains(err.Error(), "the private key cannot be kept: ") {
+		t.Errorf("a CSR without a node key: %v", err)
+	}
 	h.Look(t.Context())
 	if !h.farm("shop").Stopped {
 		t.Fatal("the farm runs without its certificate")
 	}
+	h.must(os.Rename(path, path+".gone"))
+	if _, err := h.SealSecret("x", nil); err == nil || !strings.Contains(err.Error(), "is missing: put the file back") {
+		t.Errorf("without the file: %v", err)
+	}
+	h.must(os.Rename(path+".gone", path))
 	h.must(os.Chmod(path, 0o600))
 	h.refusing("busy")
 	h.Look(t.Context())
@@ -130,12 +149,41 @@ func TestARepairedNodeKeyIsNoticed(t *testing.T) {
 	}
 }
 
+func TestASecretIsReadForItsPurposeOnly(t *testing.T) {
+	h := newHouse(t)
+	plain := []byte("the key of an account")
+	sealed, err := h.SealSecret("account", plain)
+	if err != nil || bytes.Contains(sealed, plain[:8]) {
+		t.Fatalf("%q, %v", sealed, err)
+	}
+	h.open()
+	if again, err := h.OpenSecret("account", sealed); err != nil || !bytes.Equal(again, plain) {
+		t.Errorf("%q, %v", again, err)
+	}
+	for what, c := range map[string]struct {
+		purpose string
+		sealed  []byte
+	}{
+		"another purpose": {"other", sealed}, "a certificate's name": {"", sealed}, "nothing": {"account", nil}, "a part": {"account", sealed[:20]},
+		"another version": {"account", append([]byte{2}, sealed[1:]...)}, "a flipped bit": {"account", append(bytes.Clone(sealed[:len(sealed)-1]), sealed[len(sealed)-1]^1)},
+	} {
+		if again, err := h.OpenSecret(c.purpose, c.sealed); err == nil || !strings.Contains(err.Error(), "the secret for "+c.purpose+" cannot be read") {
+			t.Errorf("%s: %q, %v", what, again, err)
+		}
+	}
+}
+
 func TestASealedKeyFitsItsNameOnly(t *testing.T) {
 	h := newHouse(t)
-	h.upload("a", h.root.Issue("a.example").FullPEM(), certs.Create)
+	a := h.root.Issue("a.example")
+	h.upload("a", a.FullPEM(), certs.Create)
 	h.upload("b", h.root.Issue("b.example").FullPEM(), certs.Create)
 	all, err := h.store.Certificates()
 	h.must(err)
+	// The layout is that of releases before: version, key, nonce, content with its sum.
+	if sealed := all[0].Key; sealed[0] != 1 || len(sealed) != 1+8+12+len(a.KeyDER())+16 || !bytes.Equal(sealed[:9], all[1].Key[:9]) || bytes.Equal(sealed[9:21], all[1].Key[9:21]) {
+		t.Errorf("sealed: %x", sealed)
+	}
 	all[0].Key, all[1].Key = all[1].Key, all[0].Key
 	h.must(h.store.ChangeCertificates(all))
 	h.open()

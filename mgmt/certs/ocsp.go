@@ -153,7 +153,7 @@ func shown(cfg *farm.Config, _ store.Revision) []string {
 	var out []string
 	for i := range cfg.Farms {
 		if f := &cfg.Farms[i]; f.HTTPS() && !f.Stopped {
-			out = append(out, f.HTTP.TLS.Certificates...)
+			out = append(out, f.ListenerTLS().Certificates...)
 		}
 	}
 	slices.Sort(out)
@@ -172,7 +172,7 @@ func refreshAt(r *ocsp.Response) time.Time {
 }
 
 // answer asks about one certificate. changed says that staple, which may be
-// none, is to take the place of what there is.
+// none, is to replace the one it has.
 func (m *Manager) answer(ctx context.Context, e *entry) (staple []byte, changed bool) {
 	der, err := m.fetch(ctx, e)
 	var r *ocsp.Response
@@ -181,7 +181,7 @@ func (m *Manager) answer(ctx context.Context, e *entry) (staple []byte, changed 
 	}
 	now := m.now()
 	if err == nil {
-		err = judge(r, now)
+		err = checkFresh(r, now)
 	}
 	if err != nil {
 		if ctx.Err() != nil {

@@ -1,6 +1,7 @@
 package certs_test
 
 import (
+	"bytes"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/asn1"
@@ -65,6 +66,15 @@ func TestAStapleIsFetchedKeptAndRefreshedBeforeHalfItsLife(t *testing.T) {
 		t.Error("asked about a certificate nobody uses")
 	}
 	s.use()
+	stopped := func(is bool) func(*farm.Config) error {
+		return func(cfg *farm.Config) error { cfg.Farms[0].Stopped = is; return nil }
+	}
+	s.must(s.change(stopped(true)))
+	s.Look(t.Context())
+	if s.responder.Asked() != 0 {
+		t.Error("asked about a certificate of a stopped farm")
+	}
+	s.must(s.change(stopped(false)))
 	s.Look(t.Context())
 	if s.responder.Asked() != 1 || !s.stapled() {
 		t.Fatalf("asked %d times, stapled %v\n%s", s.responder.Asked(), s.stapled(), s.log)
@@ -151,7 +161,7 @@ func TestResponsesThatAreNotStapled(t *testing.T) {
 	}{
 		"unknown":      {func(_ *stapling, r *certstest.Responder) { r.Status = ocsp.Unknown }, "does not know"},
 		"outdated":     {func(_ *stapling, r *certstest.Responder) { r.NextUpdate = now }, "was valid until"},
-		"future":       {func(_ *stapling, r *certstest.Responder) { r.ThisUpdate = now.Add(time.Hour) }, "of the future"},
+		"future":       {func(_ *stapling, r *certstest.Responder) { r.ThisUpdate = now.Add(6 * time.Minute) }, "of the future"},
 		"other signer": {func(s *stapling, r *certstest.Responder) { r.Authority = s.root }, "signature"},
 		"not for OCSP": {func(s *stapling, r *certstest.Responder) { r.Authority = r.Authority.Issue("delegate") }, "not for OCSP"},
 		"expired delegate": {func(_ *stapling, r *certstest.Responder) {
@@ -162,6 +172,12 @@ func TestResponsesThatAreNotStapled(t *testing.T) {
 		"rubbish": {func(_ *stapling, r *certstest.Responder) {
 			r.Answer = func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("hello")) }
 		}, "asn1"},
+		"as long as is read": {func(_ *stapling, r *certstest.Responder) {
+			r.Answer = func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 64<<10)) }
+		}, "asn1"},
+		"too long": {func(_ *stapling, r *certstest.Responder) {
+			r.Answer = func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 64<<10+1)) }
+		}, "more than 65536 bytes"},
 		"endless": {func(_ *stapling, r *certstest.Responder) {
 			r.Answer = func(w http.ResponseWriter, _ *http.Request) {
 				for range 100 {
@@ -191,16 +207,65 @@ func TestResponsesThatAreNotStapled(t *testing.T) {
 	}
 }
 
-func TestADelegateOfTheIssuerMayAnswer(t *testing.T) {
+func TestResponsesThatAreStapled(t *testing.T) {
+	for name, change := range map[string]func(*certstest.Responder){
+		"delegate of the issuer": func(r *certstest.Responder) {
+			r.Authority = r.Authority.Issue("delegate", func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageOCSPSigning} })
+		},
+		"a clock that is ahead": func(r *certstest.Responder) { r.ThisUpdate = now.Add(5 * time.Minute) },
+		"without an end":        func(r *certstest.Responder) { r.NextUpdate = time.Time{} },
+		"after three redirects": func(r *certstest.Responder) {
+			redirects := 0
+			r.Answer = func(w http.ResponseWriter, req *http.Request) {
+				if redirects++; redirects == 3 {
+					r.Answer = nil
+				}
+				http.Redirect(w, req, "/again", http.StatusTemporaryRedirect)
+			}
+		},
+	} {
+		s := newStapling(t)
+		s.use()
+		s.answers(change)
+		s.Look(t.Context())
+		if !s.stapled() {
+			t.Errorf("%s: %+v", name, s.view().OCSP)
+		}
+	}
+}
+
+func TestTheFirstTwoRespondersAreAsked(t *testing.T) {
+	s := newStapling(t)
+	broken := certstest.NewResponder(t)
+	broken.Answer = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }
+	for name, c := range map[string]struct {
+		servers []string
+		want    bool
+	}{
+		"second.pem":  {[]string{broken.URL(), s.responder.URL()}, true},
+		"unasked.pem": {[]string{"ldap" + s.responder.URL()[4:]}, false},
+		"third.pem":   {[]string{broken.URL(), broken.URL(), s.responder.URL()}, false},
+	} {
+		s.upload(name, s.responder.Authority.Issue("shop.example", func(x *x509.Certificate) { x.OCSPServer = c.servers }).FullPEM(), certs.Create)
+		s.must(s.https(name[:5], uint16(len(name)), farm.TLS{Certificates: []string{name}}))
+		s.Look(t.Context())
+		if got := len(s.inForce(name).Staple) > 0; got != c.want {
+			t.Errorf("%s: stapled %v", name, got)
+		}
+	}
+}
+
+// A responder is often several machines, and one of them behind the others.
+func TestAnOlderResponseDoesNotReplaceANewerOne(t *testing.T) {
 	s := newStapling(t)
 	s.use()
-	s.answers(func(r *certstest.Responder) {
-		mid := r.Authority
-		r.Authority = mid.Issue("delegate", func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageOCSPSigning} })
-	})
 	s.Look(t.Context())
-	if !s.stapled() {
-		t.Errorf("%+v", s.view().OCSP)
+	newest := s.inForce("shop.pem").Staple
+	s.pass(life / 2)
+	s.answers(func(r *certstest.Responder) { r.ThisUpdate, r.NextUpdate = now.Add(-2*time.Hour), now.Add(2*life) })
+	s.Look(t.Context())
+	if s.responder.Asked() != 2 || !bytes.Equal(s.inForce("shop.pem").Staple, newest) {
+		t.Errorf("asked %d times, until %v", s.responder.Asked(), s.view().OCSP.NextUpdate)
 	}
 }
 
@@ -233,6 +298,9 @@ func TestPrivateRespondersNeedASwitch(t *testing.T) {
 	s := newStapling(t)
 	s.use()
 	s.must(s.SetOCSP(by, certs.OCSPSettings{Enabled: true}))
+	if !strings.Contains(s.log.String(), `msg="OCSP settings changed" name=ocsp by=root source=cli enabled=true private_responders=false`) {
+		t.Errorf("log:\n%s", s.log)
+	}
 	s.Look(t.Context())
 	if v := s.view(); s.responder.Asked() != 0 || !strings.Contains(v.OCSP.Problem, "127.0.0.1 is a private address") || !strings.Contains(v.OCSP.Problem, "private_responders") {
 		t.Errorf("asked %d times, %q", s.responder.Asked(), v.OCSP.Problem)
@@ -281,6 +349,14 @@ func TestAStapleGoesWithItsCertificate(t *testing.T) {
 	s.upload("shop", s.leaf.FullPEM(), certs.Replace) // the same one
 	if !s.stapled() {
 		t.Error("the same certificate lost its staple")
+	}
+	all, err := s.store.Certificates()
+	s.must(err)
+	all[0].Staple = []byte("no response")
+	s.must(s.store.ChangeCertificates(all))
+	s.open()
+	if s.stapled() {
+		t.Error("what is no response is sent")
 	}
 	s.upload("shop", s.root.Issue("shop.example").FullPEM(), certs.Replace)
 	if s.stapled() {

@@ -53,6 +53,9 @@ func TestAnUploadIsPutInOrder(t *testing.T) {
 		"texts around":   "Bag Attributes\n  friendlyName: x\n" + leaf.KeyPEM() + "subject=CN\n" + mid.CertPEM() + root.CertPEM() + low.CertPEM() + leaf.CertPEM() + "\nend",
 		"windows":        "\xef\xbb\xbf" + strings.ReplaceAll(leaf.FullPEM()+root.CertPEM(), "\n", "\r\n"),
 		"parameters":     file(t, "dhparams.pem") + leaf.FullPEM() + root.CertPEM(),
+		"as many":        leaf.FullPEM() + strings.Repeat(root.CertPEM(), certs.MaxChain-3),
+		"as many blocks": strings.Repeat(certstest.PEM("DH PARAMETERS", nil), 69) + leaf.FullPEM() + root.CertPEM(),
+		"as large":       leaf.FullPEM() + root.CertPEM() + strings.Repeat("x", certs.MaxPEM-len(leaf.FullPEM()+root.CertPEM())),
 		"with lower ext": strings.ReplaceAll(leaf.FullPEM()+root.CertPEM(), "BEGIN CERTIFICATE", "BEGIN X509 CERTIFICATE") + "",
 	} {
 		if name == "with lower ext" {
@@ -97,6 +100,15 @@ func TestTheKeysThatAreTaken(t *testing.T) {
 			t.Errorf("%T: %v", key, err)
 		}
 	}
+	p224, _ := ecdsa.GenerateKey(elliptic.P224(), rand.Reader)
+	if _, err := certs.Parse([]byte(root.IssueFor(p224, "shop.example").FullPEM()), now); err == nil || !strings.Contains(err.Error(), "an ECDSA key on P-224") {
+		t.Errorf("a curve browsers do not take: %v", err)
+	}
+	for _, change := range []func(*x509.Certificate){func(c *x509.Certificate) { c.DNSNames = hosts(500) }, func(c *x509.Certificate) { c.PermittedDNSDomains = hosts(500) }} {
+		if _, err := certs.Parse([]byte(root.Issue("many.example", func(c *x509.Certificate) { c.IsCA, c.BasicConstraintsValid = true, true }, change).FullPEM()), now); err != nil {
+			t.Errorf("as many as are taken: %v", err)
+		}
+	}
 	leaf := root.IssueFor(r2048, "shop.example")
 	pkcs1 := certstest.PEM("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(r2048))
 	if _, err := certs.Parse([]byte(leaf.CertPEM()+pkcs1), now); err != nil {
@@ -107,6 +119,18 @@ func TestTheKeysThatAreTaken(t *testing.T) {
 	}
 }
 
+func hosts(n int) (names []string) {
+	for i := range n {
+		names = append(names, fmt.Sprintf("n%d.example", i))
+	}
+	return names
+}
+
+// longRSA is a public key of so many bits.
+func longRSA(bits uint) publicOnly {
+	return publicOnly{&rsa.PublicKey{N: new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), bits), big.NewInt(1)), E: 65537}}
+}
+
 // Each of these is refused with a text that says what is wrong.
 func TestWhatIsRefusedAndWhy(t *testing.T) {
 	root := certstest.NewAuthority(t, "root", now)
@@ -114,24 +138,16 @@ func TestWhatIsRefusedAndWhy(t *testing.T) {
 	leaf, other := mid.Issue("shop.example"), mid.Issue("other.example")
 	stranger := certstest.NewAuthority(t, "stranger", now)
 	impostor := certstest.NewAuthority(t, "mid", now) // the same name, another key
-	longRSA := &rsa.PublicKey{N: new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 16384), big.NewInt(1)), E: 65537}
 	huge := certstest.NewAuthority(t, "huge", now)
-	hugeLeaf := huge.IssueFor(publicOnly{longRSA}, "huge.example")
-	many := root.Issue("many.example", func(c *x509.Certificate) {
-		for i := range 1000 {
-			c.DNSNames = append(c.DNSNames, fmt.Sprintf("n%d.example", i))
-		}
-	})
+	hugeLeaf := huge.IssueFor(longRSA(8193), "huge.example")
+	many := root.Issue("many.example", func(c *x509.Certificate) { c.DNSNames = hosts(501) })
 	puzzle := root.Issue("puzzle.example", func(c *x509.Certificate) {
-		c.IsCA, c.BasicConstraintsValid = true, true
-		for i := range 501 {
-			c.PermittedDNSDomains = append(c.PermittedDNSDomains, fmt.Sprintf("n%d.example", i))
-		}
+		c.IsCA, c.BasicConstraintsValid, c.PermittedDNSDomains = true, true, hosts(501)
 	})
 	expired := mid.Issue("old.example", func(c *x509.Certificate) { c.NotBefore, c.NotAfter = now.AddDate(-1, 0, 0), now.Add(-time.Second) })
 	oldMid := root.Intermediate("old mid", func(c *x509.Certificate) { c.NotAfter = now.Add(-time.Hour) })
 	twin := mid.IssueFor(leaf.Key, "shop.example")
-	longKey := certstest.PEM("RSA PRIVATE KEY", append([]byte{0x30, 0x82, 0xff, 0x00}, make([]byte, 60000)...))
+	longKey := certstest.PEM("RSA PRIVATE KEY", append([]byte{0x30, 0x82, 0xff, 0x00}, make([]byte, 8<<10-3)...))
 	half := leaf.KeyPEM()
 	half = half[:len(half)/2]
 	for name, c := range map[string]struct{ text, says string }{
@@ -145,18 +161,18 @@ func TestWhatIsRefusedAndWhy(t *testing.T) {
 		"wrong key":          {leaf.ChainPEM() + other.KeyPEM(), "does not belong to the certificate of shop.example"},
 		"two keys":           {leaf.FullPEM() + other.KeyPEM(), "more than one private key"},
 		"a thousand keys":    {strings.Repeat(leaf.KeyPEM(), 1000), "more than one private key"},
-		"many certificates":  {strings.Repeat(leaf.CertPEM(), 17), "more than 10 certificates"},
-		"many blocks":        {strings.Repeat(certstest.PEM("DH PARAMETERS", nil), 200), "more than 74 PEM blocks"},
+		"many certificates":  {strings.Repeat(leaf.CertPEM(), 11), "more than 10 certificates"},
+		"many blocks":        {strings.Repeat(certstest.PEM("DH PARAMETERS", nil), 75), "more than 74 PEM blocks"},
 		"stranger":           {leaf.FullPEM() + stranger.CertPEM(), "the certificate of stranger does not belong to the chain of shop.example"},
 		"impostor":           {leaf.CertPEM() + leaf.KeyPEM() + impostor.CertPEM(), "names mid as its issuer, but was not signed"},
 		"not an authority":   {other.Issue("below.example").FullPEM(), "not signed by the one in the upload"},
 		"two for one key":    {leaf.FullPEM() + twin.CertPEM(), "two certificates"},
 		"expired":            {expired.FullPEM(), "old.example expired on 2026-01-02"},
 		"expired authority":  {oldMid.Issue("x.example").FullPEM(), "certificate of old mid expired"},
-		"huge RSA":           {hugeLeaf.CertPEM(), "RSA key of 16384 bits"},
+		"huge RSA":           {hugeLeaf.CertPEM(), "RSA key of 8193 bits"},
 		"long private key":   {leaf.CertPEM() + longKey, "too long"},
 		"short RSA":          {file(t, "rsa512-cert.pem") + file(t, "rsa512.pem"), "RSA key of 512 bits"},
-		"thousand names":     {many.FullPEM(), "1001 names, at most 500"},
+		"thousand names":     {many.FullPEM(), "501 names, at most 500"},
 		"name constraints":   {puzzle.FullPEM(), "501 name constraints"},
 		"encrypted PKCS #8":  {leaf.CertPEM() + file(t, "encrypted-pkcs8.pem"), "encrypted: decrypt it first"},
 		"encrypted PKCS #1":  {leaf.CertPEM() + file(t, "encrypted-pkcs1.pem"), "encrypted: decrypt it first"},
@@ -178,14 +194,10 @@ func TestWhatIsRefusedAndWhy(t *testing.T) {
 		"other block":        {certstest.PEM("MESSAGE \x1b[31m", []byte("x")), "MESSAGE ·[31m"},
 		"names from outside": {root.Issue("evil\x1b[2Jname").CertPEM() + other.KeyPEM(), "evil·[2Jname"},
 	} {
-		start := time.Now()
 		b, err := certs.Parse([]byte(c.text), now)
 		var refused *certs.Error
 		if !errors.As(err, &refused) || !strings.Contains(err.Error(), c.says) || len(err.Error()) > 600 {
 			t.Errorf("%s: got %v, %v; want %q", name, b, err, c.says)
-		}
-		if took := time.Since(start); took > time.Second {
-			t.Errorf("%s: took %v", name, took)
 		}
 	}
 }
@@ -194,7 +206,7 @@ func TestWhatMayNotBeMeantIsWarnedOf(t *testing.T) {
 	root := certstest.NewAuthority(t, "root", now)
 	for want, change := range map[string]func(*x509.Certificate){
 		"not valid before 2026-02": func(c *x509.Certificate) { c.NotBefore = now.AddDate(0, 1, 0) },
-		"expires on 2026-01-12":    func(c *x509.Certificate) { c.NotAfter = now.AddDate(0, 0, 10) },
+		"expires on 2026-01-17":    func(c *x509.Certificate) { c.NotAfter = now.AddDate(0, 0, 15) },
 		"no subject alternative n": func(c *x509.Certificate) { c.DNSNames = nil },
 	} {
 		b, err := certs.Parse([]byte(root.Issue("shop.example", change).FullPEM()), now)
@@ -215,12 +227,23 @@ func TestAKeyThatIsKnownNeedNotCome(t *testing.T) {
 	if err != nil || got.Key != nil || got.Known != 1 {
 		t.Errorf("%v %+v", err, got)
 	}
+	long := root.IssueFor(longRSA(8192), "long.example")
+	if _, err := certs.Parse([]byte(long.CertPEM()), now, long.Key.Public()); err != nil {
+		t.Errorf("the longest RSA key: %v", err)
+	}
 	if _, err := certs.Parse([]byte(b.ChainPEM()), now, a.Key.Public()); err == nil || !strings.Contains(err.Error(), "b.example is none for a key that was made here") {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestNames(t *testing.T) {
+	for length, want := range map[int]bool{certs.MaxName: true, certs.MaxName + 1: false} {
+		for kind, check := range map[string]func(string) (string, error){"certificate": certs.CertificateName, "CSR": certs.RequestName, "authority": certs.AuthorityName} {
+			if _, err := check(strings.Repeat("a", length)); want != (err == nil) {
+				t.Errorf("%s with %d letters: %v", kind, length, err)
+			}
+		}
+	}
 	for in, want := range map[string]string{
 		"shop": "shop.pem", "shop.pem": "shop.pem", "*.example.com": "*.example.com.pem", "*_example.com.pem": "*_example.com.pem",
 		"a (b) @c-d.e": "a (b) @c-d.e.pem", "_x": "_x.pem", "a..b": "a..b.pem", "x": "x.pem", "00": "00.pem",

@@ -23,7 +23,7 @@ const requestBits = 2048
 // maxRequestNames bounds the names of a CSR.
 const maxRequestNames = 100
 
-// RequestFields are what a CSR says about who wants a certificate. All but
+// RequestFields are what a CSR says about the owner of the certificate. All but
 // Names must be set.
 type RequestFields struct {
 	FQDN         string // host name, also a wildcard as *.example.com

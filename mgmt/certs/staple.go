@@ -86,8 +86,8 @@ func parseResponse(der []byte, leaf, issuer *x509.Certificate) (*ocsp.Response, 
 // clockSkew is how far ahead a responder's clock may be.
 const clockSkew = 5 * time.Minute
 
-// judge says whether a response may be stapled now.
-func judge(r *ocsp.Response, now time.Time) error {
+// checkFresh says whether a response may be stapled now.
+func checkFresh(r *ocsp.Response, now time.Time) error {
 	switch {
 	case r.Status == ocsp.Revoked:
 		return &revoked{r.RevokedAt}

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// A reference is a place of a configuration that names a certificate or a list
+// A reference is a part of a configuration that names a certificate or a list
 // of authorities.
 type reference struct {
 	authority bool
@@ -21,7 +21,7 @@ type reference struct {
 	field     string
 }
 
-// path names the place for messages of mgmt/validate.
+// path names it for messages of mgmt/validate.
 func (r reference) path() string {
 	if r.service == nil {
 		return validate.FarmPath(r.farm.Name)
@@ -29,7 +29,7 @@ func (r reference) path() string {
 	return validate.ServicePath(r.farm.Name, r.service.Name)
 }
 
-// user names the place for people.
+// user names it for people.
 func (r reference) user() string {
 	if r.service == nil {
 		return "farm " + r.farm.Name
@@ -47,10 +47,7 @@ func (r reference) String() string {
 // references yields every name of a farm.
 func references(f *farm.Farm) iter.Seq[reference] {
 	return func(yield func(reference) bool) {
-		if f.HTTP == nil {
-			return
-		}
-		if t := f.HTTP.TLS; t != nil {
+		if t := f.ListenerTLS(); t != nil {
 			for _, name := range t.Certificates {
 				if !yield(reference{name: name, farm: f, field: "certificates"}) {
 					return
@@ -60,8 +57,9 @@ func references(f *farm.Farm) iter.Seq[reference] {
 				return
 			}
 		}
-		for i := range f.HTTP.Services {
-			s := &f.HTTP.Services[i]
+		services := f.Services()
+		for i := range services {
+			s := &services[i]
 			if s.TLS == nil {
 				continue
 			}
@@ -195,9 +193,6 @@ type completion struct {
 }
 
 func (c *completion) farm(f *farm.Farm) {
-	if f.HTTP == nil {
-		return
-	}
 	var missing []string
 	for r := range references(f) {
 		if problem := c.take(r); problem != "" {
@@ -207,9 +202,9 @@ func (c *completion) farm(f *farm.Farm) {
 	if len(missing) == 0 || f.Stopped {
 		return // what a farm that does not run lacks is looked at when it is started
 	}
-	fatal := f.HTTP.TLS != nil && c.prune(f.HTTP.TLS)
-	for i := range f.HTTP.Services {
-		if t := f.HTTP.Services[i].TLS; t != nil {
+	fatal := f.HTTPS() && c.prune(f.ListenerTLS())
+	for _, s := range f.Services() {
+		if t := s.TLS; t != nil {
 			fatal = fatal || t.CA != "" && c.authorities[t.CA] == nil
 			if c.certificates[t.Certificate] == nil {
 				t.Certificate = "" // the backend will say no

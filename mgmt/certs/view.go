@@ -232,7 +232,7 @@ func (b *Book) FarmCertificates(f *farm.Farm) []View {
 		return nil
 	}
 	var out []View
-	for _, name := range f.HTTP.TLS.Certificates {
+	for _, name := range f.ListenerTLS().Certificates {
 		v, err := b.Get(name)
 		if err != nil {
 			v = View{Name: name, Status: StatusInvalid, Problem: err.Error()}

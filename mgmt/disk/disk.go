@@ -1,5 +1,6 @@
 // Package disk says what to do when a disk is full, read-only or broken: which
-// one it is, and what helps. The system's own words name neither.
+// one it is, and what helps. The system's own words name neither. It writes files
+// that are whole even when the machine dies.
 package disk
 
 import (
@@ -55,9 +56,14 @@ func Explain(path string, err error) error {
 // as far as it tells beforehand: the *Error that writing would end with.
 func Room(path string, bytes uint64) error {
 	var fs syscall.Statfs_t
-	switch err := syscall.Statfs(path, &fs); {
-	case err != nil:
-		return nil // who writes will be told
+	if syscall.Statfs(path, &fs) != nil {
+		return nil // the write will fail with it
+	}
+	return room(path, &fs, bytes)
+}
+
+func room(path string, fs *syscall.Statfs_t, bytes uint64) error {
+	switch {
 	case fs.Flags&readOnly != 0:
 		return Explain(path, &os.PathError{Op: "write", Path: path, Err: syscall.EROFS})
 	case fs.Bavail*uint64(fs.Bsize) < bytes:

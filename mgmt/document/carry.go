@@ -27,8 +27,8 @@ func Carry(old, new *farm.Config) {
 		}
 		pair(before, groups(is), func(was, is *group) {
 			var before []*farm.Backend
-			if *is.LastSeatAt() = 0; was != nil {
-				*is.LastSeatAt() = *was.LastSeatAt()
+			if *is.LastSlotAt() = 0; was != nil {
+				*is.LastSlotAt() = *was.LastSlotAt()
 				before = pointers(was.Configured())
 				carryUsers(was.Service, is.Service)
 			}
@@ -36,9 +36,9 @@ func Carry(old, new *farm.Config) {
 				is.SetBackends(is.Configured()) // the others follow from these
 			}
 			pair(before, pointers(is.Backends()), func(was, is *farm.Backend) {
-				is.Seat = 0
+				is.Slot = 0
 				if was != nil {
-					is.Seat = was.Seat
+					is.Slot = was.Slot
 				}
 				carryAddr(was, is)
 			})
@@ -51,10 +51,10 @@ func Carry(old, new *farm.Config) {
 func StripIDs(f *farm.Farm) {
 	f.ID = 0
 	for _, g := range f.Groups() {
-		*g.IDAt(), *g.LastSeatAt() = 0, 0
+		*g.IDAt(), *g.LastSlotAt() = 0, 0
 		for i := range g.Backends() {
 			b := &g.Backends()[i]
-			b.ID, b.Seat = 0, 0
+			b.ID, b.Slot = 0, 0
 		}
 	}
 }

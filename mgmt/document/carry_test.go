@@ -3,6 +3,7 @@ package document_test
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -81,6 +82,67 @@ func TestKnownAddressesAreCarried(t *testing.T) {
 	document.Carry(old(), next)
 	if b[0].Addr != netip.MustParseAddr("10.0.0.1") || b[1].Addr != netip.MustParseAddr("10.0.0.9") {
 		t.Errorf("%+v", b)
+	}
+}
+
+// Backends made of the addresses of a name are in no document, and made anew.
+func TestPartsAreNeitherWrittenNorCarried(t *testing.T) {
+	const text = "farms: [{name: a, profile: http, vip: 127.0.0.1, vport: 80, services: [{name: s, backends: [{ip: db.example, port: 80, resolve: all}]}]}]"
+	cfg, err := document.Decode([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := cfg.Clone()
+	backends := &full.Farms[0].HTTP.Services[0].Backends
+	(*backends)[0].ID = 7
+	part := (*backends)[0]
+	part.ID, part.Of, part.Resolve, part.Addr = 8, 7, farm.ResolveFirst, netip.MustParseAddr("10.0.0.1")
+	*backends = append(*backends, part)
+	if !document.Equal(cfg, full) {
+		t.Error("parts are written")
+	}
+	next := full.Clone()
+	document.Carry(full, next)
+	if got, want := tree(next), "a=0(s=0[db.example:80=7 ])"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// What is written is read the same by every YAML library.
+func TestTextsAreWrittenAsSimplyAsTheyMayBe(t *testing.T) {
+	cfg, err := document.Decode([]byte(small))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"plain/text:80%":   "plain/text:80%",
+		"/path":            "/path",
+		"two words":        `"two words"`,
+		"Yes":              `"Yes"`,
+		"10.0.0.1":         "10.0.0.1",
+		"10.0":             `"10.0"`,
+		"::1":              `"::1"`,
+		"a\nb":             "|-\n      a\n      b",
+		"a\nb\n":           "|\n      a\n      b",
+		"a\n":              `"a\n"`,
+		"a\n\nb":           `"a\n\nb"`,
+		"a\nb\n\n":         `"a\nb\n\n"`,
+		" a\nb":            `" a\nb"`,
+		"a\nb ":            `"a\nb "`,
+		"a\nb\tc":          `"a\nb\tc"`,
+		"\"\\\r\x01\u00e9": `"\"\\\r\x01\u00e9"`,
+		"\u0085\u00ff":     `"\x85\u00ff"`,
+		"\u2028\U000e0001": `"\u2028\U000e0001"`,
+	} {
+		want := strings.NewReplacer(`\u00e9`, "\u00e9", `\u00ff`, "\u00ff").Replace(want)
+		cfg.Farms[0].HTTP.Error503 = text
+		out, err := document.Encode(cfg)
+		if err != nil || !strings.Contains(string(out), "    error503: "+want+"\n") {
+			t.Errorf("%q: %v, want %s in\n%s", text, err, want, out)
+		}
+		if back, err := document.Decode(out); err != nil || back.Farms[0].HTTP.Error503 != text {
+			t.Errorf("%q is not read back: %v", text, err)
+		}
 	}
 }
 

@@ -28,7 +28,7 @@ func Decode(b []byte) (*farm.Config, error) {
 	return d.result()
 }
 
-// Load is Decode with all rules, whose errors it places in the document. Those
+// Load is Decode with all rules, whose errors get their position in the document. Those
 // about an object with a wrong value, or below it, are left out: they would
 // follow from it.
 func Load(b []byte, rules validate.Rules) (*farm.Config, error) {
@@ -39,7 +39,7 @@ func Load(b []byte, rules validate.Rules) (*farm.Config, error) {
 	broken := rules.All(d.cfg)
 	for i := range broken {
 		if !d.follows(broken[i].Path) {
-			d.found.add(d.place(&broken[i]), &broken[i])
+			d.found.add(d.position(&broken[i]), &broken[i])
 		}
 	}
 	return d.result()
@@ -47,22 +47,22 @@ func Load(b []byte, rules validate.Rules) (*farm.Config, error) {
 
 // decoder walks a tree and remembers where each object and field was.
 type decoder struct {
-	cfg    *farm.Config
-	found  problems
-	places map[string]*node // path, or path and field joined by a NUL
-	broken []string         // paths of the objects with a wrong value
+	cfg       *farm.Config
+	found     problems
+	positions map[string]*node // path, or path and field joined by a NUL
+	broken    []string         // paths of the objects with a wrong value
 }
 
 func decode(b []byte) (*decoder, error) {
 	root, err := parse(b)
 	if err != nil {
-		var placed *Error
-		if !errors.As(err, &placed) {
+		var positioned *Error
+		if !errors.As(err, &positioned) {
 			err = &Error{Err: err}
 		}
 		return nil, err
 	}
-	d := &decoder{cfg: &farm.Config{}, places: map[string]*node{}}
+	d := &decoder{cfg: &farm.Config{}, positions: map[string]*node{}}
 	d.document(root)
 	return d, nil
 }
@@ -153,7 +153,7 @@ func (d *decoder) service(n *node, f *farm.Farm, position int) {
 	rules(d, lists, path, &validate.Rewrites, &s.Rewrites)
 	s.Backends = backends(d, lists, path, f.GroupOf(&s), &validate.BackendDocument)
 	if s.Name != "" {
-		f.HTTP.Services = append(f.HTTP.Services, s)
+		f.SetServices(append(f.Services(), s))
 	}
 }
 
@@ -181,13 +181,13 @@ func rules[T comparable](d *decoder, lists map[string]*node, path string, kind *
 // fill decodes the mapping n into an object of one table, as far as its values
 // are right; inner names the lists of objects below it, which it returns.
 func fill[T any](d *decoder, n *node, path string, table *validate.Table[T], to *T, inner ...string) map[string]*node {
-	d.places[path] = n
+	d.positions[path] = n
 	before := len(d.found)
 	o := d.object(n, path, table.Names(), inner)
 	if o.body != nil {
 		values, broken := table.DecodeAll(path, o.body)
 		for _, err := range append(broken, values.ApplyAll(to)...) {
-			d.found.add(d.place(err), err)
+			d.found.add(d.position(err), err)
 		}
 	}
 	if len(d.found) > before {
@@ -204,7 +204,7 @@ type mapped struct {
 }
 
 // object splits a mapping. Unknown and duplicate keys are reported here, each
-// at its own place.
+// at its own position.
 func (d *decoder) object(n *node, path string, names, inner []string) mapped {
 	if n.kind != mapping {
 		d.found.add(n, &validate.Error{Path: path, Message: "must be an object with fields, got " + n.kind.String()})
@@ -213,7 +213,7 @@ func (d *decoder) object(n *node, path string, names, inner []string) mapped {
 	names = append(names, inner...)
 	o := mapped{map[string]any{}, map[string]*node{}}
 	for _, e := range n.entries {
-		d.places[place(path, e.key)] = e.at
+		d.positions[positionKey(path, e.key)] = e.at
 		switch {
 		case o.has(e.key):
 			d.found.add(e.at, &validate.Error{Path: path, Field: e.key, Message: e.key + " is given twice; keep one of them"})
@@ -244,18 +244,18 @@ func (d *decoder) items(n *node, path, name string) []*node {
 	return n.items
 }
 
-// place finds where an error belongs: the field, else its object.
-func (d *decoder) place(e *validate.Error) *node {
-	if n := d.places[place(e.Path, e.Field)]; n != nil {
+// position finds where an error belongs: the field, else its object.
+func (d *decoder) position(e *validate.Error) *node {
+	if n := d.positions[positionKey(e.Path, e.Field)]; n != nil {
 		return n
 	}
-	if n := d.places[e.Path]; n != nil {
+	if n := d.positions[e.Path]; n != nil {
 		return n
 	}
 	return &node{}
 }
 
-func place(path, field string) string { return path + "\x00" + field }
+func positionKey(path, field string) string { return path + "\x00" + field }
 
 // textOf is what a mapping says of itself under a key: its name, for paths, or
 // its profile.

@@ -12,18 +12,27 @@ import (
 func patch(t interface{ Fatalf(string, ...any) }, old []string, diff string) []string {
 	var out []string
 	at := 0
+	var oldEnd, newEnd int // where the hunk ends, as its head says
+	ended := func() {
+		if oldEnd != 0 && (at != oldEnd || len(out) != newEnd) {
+			t.Fatalf("the hunk ends at lines %d and %d, its head says %d and %d", at, len(out), oldEnd, newEnd)
+		}
+	}
 	for line := range strings.Lines(diff) {
 		line = strings.TrimSuffix(line, "\n")
 		if strings.HasPrefix(line, "@@") {
-			var start, count int
-			if _, err := fmt.Sscanf(line, "@@ -%d,%d ", &start, &count); err != nil {
+			ended()
+			var start, count, newStart, newCount int
+			if _, err := fmt.Sscanf(line, "@@ -%d,%d +%d,%d @@", &start, &count, &newStart, &newCount); err != nil {
 				t.Fatalf("head %q: %v", line, err)
 			}
-			if count > 0 {
-				start--
-			}
+			start--
 			out = append(out, old[at:start]...)
 			at = start
+			if len(out) != newStart-1 {
+				t.Fatalf("head %q: the hunk begins at line %d of the new text", line, len(out)+1)
+			}
+			oldEnd, newEnd = start+count, len(out)+newCount
 			continue
 		}
 		if line[0] != '+' {
@@ -36,6 +45,7 @@ func patch(t interface{ Fatalf(string, ...any) }, old []string, diff string) []s
 			out = append(out, line[1:])
 		}
 	}
+	ended()
 	return append(out, old[at:]...)
 }
 

@@ -9,11 +9,11 @@ import (
 
 // Error is one problem of a document and where it is.
 type Error struct {
-	Line, Column int // from 1; 0 when the place is not known
+	Line, Column int // from 1; 0 when the position is not known
 	Err          error
 }
 
-// Error returns the place and the problem.
+// Error returns the position and the problem.
 func (e *Error) Error() string {
 	if e.Line == 0 {
 		return e.Err.Error()
@@ -38,7 +38,7 @@ func (p *problems) addf(n *node, format string, args ...any) {
 	p.add(n, fmt.Errorf(format, args...))
 }
 
-// err is the problems in the order of their places, nil for none.
+// err is the problems in the order of their positions, nil for none.
 func (p problems) err() error {
 	if len(p) == 0 {
 		return nil

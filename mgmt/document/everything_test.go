@@ -7,7 +7,9 @@ import (
 	"net/netip"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -18,8 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files of this package anew")
 
-// everything is a configuration in which each field of the vocabulary has
-// another value than a new object has.
+// everything is a configuration in which fields of every kind have another value
+// than a new object has, and those that need others have them.
 func everything() *farm.Config {
 	rules := func(of string) farm.HeaderRules {
 		return farm.HeaderRules{
@@ -90,28 +92,173 @@ func everything() *farm.Config {
 	}}
 }
 
-// A field that was added to the vocabulary and forgotten here would not be
-// tried below.
-func TestEverythingIsEverything(t *testing.T) {
-	// Numbers are never in a document.
-	unset := map[string]bool{"ID": true, "Seat": true, "LastSeat": true, "Of": true, "Left": true}
-	f := everything().Farms[0]
-	s := f.HTTP.Services[0]
-	l, udp := *everything().Farms[1].L4, everything().Farms[2].L4
-	f.L4, l.Responses, l.QUIC = &l, udp.Responses, udp.QUIC
-	b := s.Backends[0]
-	b.ServerNames, b.Resolve = l.Backends[0].ServerNames, s.Backends[1].Resolve
-	s.Cookie, s.Redirect, s.RedirectType, s.RedirectCode = f.HTTP.Services[1].Cookie, "x", "x", 1
-	s.BackendProtocol = f.HTTP.Services[1].BackendProtocol
-	tls := *f.HTTP.TLS
-	tls.DisableTLS10, tls.DisableTLS11, tls.DisableTLS12 = true, true, true // tried by being unset, which is no default
-	for _, object := range []any{f, *f.HTTP, f.HTTP.AccessLog, tls, s, *s.TLS, *s.Cookie, *s.Compression, *s.RateLimit, *s.Auth, s.Auth.Users[0], s.HeaderRules, s.Queueing, s.Retrying, s.Outlier, l, b, s.ReplaceRequest[0], s.Rewrites[0]} {
-		v := reflect.ValueOf(object)
-		for i := range v.NumField() {
-			name := v.Type().Field(i).Name
-			if v.Type().Field(i).IsExported() && v.Field(i).IsZero() && !unset[name] {
-				t.Errorf("%s of %T is not set", name, object)
+// tried are values of every kind a rule may ask for.
+var tried = []any{true, false, 7, 1700, "a", "a.pem", "/x", "^/x", "X-A", "10.0.0.9", "a.example", "https://a.example/", []any{"10.0.0.0/8"}, []any{"a.example"}, []any{"text/css"}, nil}
+
+// beside is what the schema says a field needs: the values of other fields.
+func beside(object, name string) map[string]any {
+	out := map[string]any{}
+	properties := validate.Schema()["$defs"].(map[string]any)[object].(map[string]any)["properties"].(map[string]any)
+	only, _ := properties[name].(map[string]any)["x-only"].(map[string]any)
+	for ; only != nil; only, _ = only["and"].(map[string]any) {
+		other := only["fields"].([]string)[0]
+		if values, some := only["values"].([]string); some && only["of"] == nil && properties[other].(map[string]any)["readOnly"] == nil {
+			out[other] = values[0]
+		}
+	}
+	return out
+}
+
+// variants are a farm with one field of a table changed at a time, to every value
+// that may be sent for it there, and what it needs with it. Each is a valid
+// configuration. object is what the schema calls those of the table.
+func variants[T any](object string, table *validate.Table[T], one farm.Farm, of func(*farm.Farm) *T) (out []*farm.Config) {
+	for _, p := range table.Params() {
+		values := tried
+		for _, word := range p.PossibleValues {
+			values = append(slices.Clip(values), word, []any{word})
+		}
+		with := beside(object, p.Name)
+		for _, v := range values {
+			sent, err := table.Decode("", map[string]any{p.Name: v})
+			if err != nil {
+				continue
 			}
+			cfg := &farm.Config{Farms: []farm.Farm{one.Clone()}}
+			f := &cfg.Farms[0]
+			if sent.Apply(of(f)) != nil {
+				with[p.Name] = v
+				if sent, err = table.Decode("", with); err != nil || sent.Apply(of(f)) != nil {
+					continue
+				}
+			}
+			if whole, is := any(sent).(validate.Values[farm.Farm]); is {
+				validate.FollowVersions(whole, f)
+			}
+			if !reflect.DeepEqual(*f, one) && validate.Config(cfg) == nil {
+				out = append(out, cfg)
+			}
+		}
+	}
+	return out
+}
+
+// smallest is a farm of a profile that everything has none of: made of what its
+// creation requires, with a backend.
+func smallest(p farm.Profile) (f farm.Farm) {
+	required := map[string]any{"farmname": "small", "profile": string(p), "vip": "10.0.0.6", "vport": "80"}
+	if !slices.Contains(validate.ProfileNamed(p).Farm().Create.Names(), "vport") {
+		delete(required, "vport")
+	}
+	made, err := validate.ProfileNamed(p).Farm().Create.Decode("", required)
+	if err == nil {
+		err = made.Apply(&f)
+	}
+	if err != nil {
+		panic(err)
+	}
+	if !f.HasServices() {
+		f.Own().SetBackends([]farm.Backend{{Host: "10.0.0.7", Addr: netip.MustParseAddr("10.0.0.7")}})
+	}
+	return f
+}
+
+// everyValue is everything with each field changed: it follows from the rules, so
+// that a new one is tried without a word here.
+var everyValue = sync.OnceValue(func() []*farm.Config {
+	out := []*farm.Config{everything()}
+	farms := everything().Farms
+	for _, p := range farm.Profiles() {
+		if !slices.ContainsFunc(farms, func(f farm.Farm) bool { return f.Profile == p }) {
+			farms = append(farms, smallest(p))
+		}
+	}
+	for _, f := range farms {
+		rules := validate.ProfileOf(&f)
+		name := string(rules.Name())
+		out = append(out, variants(name+"_farm", rules.Farm().Update, f, func(f *farm.Farm) *farm.Farm { return f })...)
+		for i := range f.Services() {
+			out = append(out, variants("service", &validate.ServiceUpdate, f, func(f *farm.Farm) *farm.Service { return &f.Services()[i] })...)
+		}
+		for i, g := range f.Groups() {
+			for k := range g.Backends() {
+				out = append(out, variants(name+"_backend", rules.Backend().Update, f, func(f *farm.Farm) *farm.Backend { return &f.Groups()[i].Backends()[k] })...)
+			}
+		}
+	}
+	return out
+})
+
+// A field no configuration here has would not be tried below. Where the rule of a
+// new one allows none of the values tried, everything needs it.
+func TestEverythingIsEverything(t *testing.T) {
+	missing := map[string]bool{}
+	shape(missing, reflect.TypeFor[farm.Farm]())
+	for _, name := range []string{"ID", "Slot", "LastSlot", "Of", "Left"} { // numbers are in no document
+		for of := range missing {
+			if strings.HasSuffix(of, "."+name) {
+				delete(missing, of)
+			}
+		}
+	}
+	delete(missing, "TLS.DisableTLS12") // not beside DisableTLS13: see TestWhatIsUnsetIsLeftOut
+	for _, cfg := range everyValue() {
+		for i := range cfg.Farms {
+			strike(missing, reflect.ValueOf(cfg.Farms[i]))
+		}
+	}
+	for name := range missing {
+		t.Errorf("%s is set nowhere", name)
+	}
+}
+
+// shape notes the members of a type of core/farm, as "HTTP.Mark"; strike takes
+// out those that are set in a value.
+func shape(out map[string]bool, t reflect.Type) {
+	for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if !ofFarm(t) {
+		return
+	}
+	for i := range t.NumField() {
+		out[t.Name()+"."+t.Field(i).Name] = true
+		shape(out, t.Field(i).Type)
+	}
+}
+
+func strike(out map[string]bool, v reflect.Value) {
+	switch {
+	case v.Kind() == reflect.Slice:
+		for i := range v.Len() {
+			strike(out, v.Index(i))
+		}
+	case v.Kind() == reflect.Pointer && !v.IsNil():
+		strike(out, v.Elem())
+	case ofFarm(v.Type()):
+		for i := range v.NumField() {
+			if !v.Field(i).IsZero() {
+				delete(out, v.Type().Name()+"."+v.Type().Field(i).Name)
+				strike(out, v.Field(i))
+			}
+		}
+	}
+}
+
+func ofFarm(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && t.PkgPath() == reflect.TypeFor[farm.Farm]().PkgPath()
+}
+
+func TestEveryValueComesBackAsItWent(t *testing.T) {
+	for _, cfg := range everyValue() {
+		text, err := document.Encode(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := document.Load(text, validate.Rules{})
+		was, _ := json.Marshal(cfg)
+		if is, _ := json.Marshal(back); err != nil || !bytes.Equal(was, is) { // as records: an empty list is none
+			t.Errorf("%v, came back changed:\n%s\n%s", err, was, is)
 		}
 	}
 }
@@ -163,6 +310,10 @@ func TestEverythingSurvivesSnapshotAndStore(t *testing.T) {
 	if err := json.Unmarshal(record, &back); err != nil || !reflect.DeepEqual(&back, cfg) {
 		t.Errorf("a record came back changed: %v\n%s", err, record)
 	}
+	l := farm.AccessLog{Fields: []farm.LogField{farm.LogTime}}
+	if err := json.Unmarshal([]byte(`{"fields":["path","refusal"]}`), &l); err != nil || !slices.Equal(l.Fields, []farm.LogField{farm.LogPath, farm.LogRejection}) {
+		t.Errorf("a record of before a field was renamed: %v %v", err, l.Fields)
+	}
 	if copied := cfg.Clone(); !reflect.DeepEqual(copied, cfg) {
 		t.Error("a clone is not the same")
 	}
@@ -188,7 +339,7 @@ func TestWhatIsUnsetIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestProblemsOfRulesAndOptionsAreToldWithTheirPlace(t *testing.T) {
+func TestProblemsOfRulesAndOptionsAreToldWithTheirPosition(t *testing.T) {
 	service := func(lines ...string) string {
 		return farmOf(append([]string{"  services:", "  - name: s"}, lines...)...)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // jsonReader reads a JSON document into nodes: JSON is nearly YAML, but its
-// files may be indented with tabs and its errors deserve their place.
+// files may be indented with tabs and its errors deserve their position.
 type jsonReader struct {
 	in    *json.Decoder
 	lines []int // offset of each line's first byte
@@ -94,7 +94,7 @@ func (r *jsonReader) end() error {
 	return nil
 }
 
-// here is the place right after the last token: its last byte.
+// here is the position right after the last token: its last byte.
 func (r *jsonReader) here() *node {
 	offset := max(0, int(r.in.InputOffset())-1)
 	line := sort.SearchInts(r.lines, offset+1) - 1

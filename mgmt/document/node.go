@@ -1,6 +1,6 @@
 package document
 
-// node is one value of a document with its place, whatever syntax it came in.
+// node is one value of a document with its position, whatever syntax it came in.
 type node struct {
 	kind         nodeKind
 	line, column int

@@ -55,7 +55,7 @@ func writeOwnBackends(w writer, f *farm.Farm, _ given) {
 
 func readOwnBackends(d *decoder, lists map[string]*node, path string, f *farm.Farm) {
 	list := backends(d, lists, path, f.Own(), validate.ProfileOf(f).Backend().Document)
-	if f.Directives() != "" {
+	if f.SettingsProfile() != "" {
 		f.Own().SetBackends(list)
 	}
 }

@@ -194,7 +194,7 @@ func at(t *token.Token, format string, args ...any) error {
 	return e
 }
 
-// syntaxError keeps the place of a library error and drops its source excerpt.
+// syntaxError keeps the position of a library error and drops its source excerpt.
 func syntaxError(err error) error {
 	var known yaml.Error
 	if errors.As(err, &known) {

@@ -2,6 +2,7 @@ package farmstate_test
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -91,6 +92,39 @@ func TestBackendStatus(t *testing.T) {
 		f, health := words(word)
 		if got := farmstate.Backend(&f.HTTP.Services[0].Backends[0], health); got != want {
 			t.Errorf("backend %q: status %q, want %q", word, got, want)
+		}
+	}
+}
+
+// A name that stands for several servers is as good as the best of them that its
+// name still has.
+func TestABackendOfSeveralIsAsGoodAsTheBestOfThem(t *testing.T) {
+	for _, c := range []struct {
+		name, maintenance string
+		resolve           farm.Resolve
+		parts             []string // what is known of each; "left up" is one whose address is gone
+		want              farm.Status
+	}{
+		{"one server", "", farm.ResolveFirst, []string{"up"}, farm.StatusDown},
+		{"one up", "", farm.ResolveAll, []string{"down", "up"}, farm.StatusUp},
+		{"one not asked yet", "", farm.ResolveAll, []string{"down", ""}, farm.StatusUndefined},
+		{"all down", "", farm.ResolveAll, []string{"down", "down"}, farm.StatusDown},
+		{"only those that left", "", farm.ResolveAll, []string{"left up", "down"}, farm.StatusDown},
+		{"none", "", farm.ResolveAll, nil, farm.StatusDown},
+		{"in maintenance", "drain", farm.ResolveAll, []string{"up"}, farm.StatusMaintenance},
+	} {
+		list := []farm.Backend{{ID: 1, Host: "db.example", Resolve: c.resolve, Maintenance: farm.Maintenance(c.maintenance)}}
+		known := map[uint32]farm.Status{}
+		for i, word := range c.parts {
+			part := at(uint32(10+i), "10.0.0.1")
+			part.Of = 1
+			word, part.Left = strings.CutPrefix(word, "left ")
+			known[part.ID] = farm.Status(word)
+			list = append(list, part)
+		}
+		f := &farm.Farm{Name: "relay", Profile: farm.ProfileL4, L4: &farm.L4{Backends: list}}
+		if got := farmstate.In(f.Own(), 0, func(id uint32) farm.Status { return known[id] }); got != c.want {
+			t.Errorf("%s: status %q, want %q", c.name, got, c.want)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func problemsOf(g farm.Group, health Health, told Told) (out []string) {
 		if b.Left || b.Spreads() && len(g.Parts(b.ID)) > 0 {
 			continue
 		}
-		name := fmt.Sprintf("backend %d (%s)", g.Number(i), b.Place())
+		name := fmt.Sprintf("backend %d (%s)", g.Number(i), b.ShownAddress())
 		if g.OfService() {
 			name += " of service " + g.Name()
 		}

@@ -9,8 +9,26 @@ import (
 )
 
 func at(id uint32, host string) farm.Backend {
-	b := farm.Backend{ID: id, Seat: id, Host: host, Port: 80}
+	b := farm.Backend{ID: id, Slot: id, Host: host, Port: 80}
 	b.Addr, _ = netip.ParseAddr(host)
+	return b
+}
+
+// spread is a backend whose name stands for several servers, part one of these.
+func spread(id uint32) farm.Backend {
+	b := at(id, "db.example")
+	b.Resolve = farm.ResolveAll
+	return b
+}
+
+func part(id, of uint32, host string) farm.Backend {
+	b := at(id, host)
+	b.Of = of
+	return b
+}
+
+func left(b farm.Backend) farm.Backend {
+	b.Left, b.Maintenance = true, farm.MaintenanceDrain
 	return b
 }
 
@@ -38,6 +56,17 @@ func TestStatusAndProblemAgree(t *testing.T) {
 		"silent":      {[]farm.Backend{at(1, "10.0.0.1")}, nil, running, nil, "does not answer", farm.StatusProblem, "backend 0 (10.0.0.1) of service web does not answer"},
 		"maintenance": {[]farm.Backend{drained, at(2, "10.0.0.2")}, nil, running, nil, "", farm.StatusMaintenance, "backend 0 (10.0.0.1) of service web is in maintenance"},
 		"a name":      {[]farm.Backend{at(1, "db.example")}, nil, running, nil, "", farm.StatusCritical, "no backend is usable: backend 0 (db.example) of service web has no address"},
+		"several of a name": {[]farm.Backend{spread(9), part(10, 9, "10.0.0.1"), part(11, 9, "10.0.0.2")}, nil, running, []uint32{11}, "", farm.StatusProblem,
+			"backend 10 (10.0.0.2) of service web is down"},
+		"one of a name":          {[]farm.Backend{spread(9), part(10, 9, "10.0.0.1")}, nil, running, nil, "", farm.StatusUp, ""},
+		"one that left its name": {[]farm.Backend{spread(9), part(10, 9, "10.0.0.1"), left(part(1, 9, "10.0.0.2"))}, nil, running, []uint32{1}, "", farm.StatusUp, ""},
+		"a name of none":         {[]farm.Backend{spread(9), at(2, "10.0.0.2")}, nil, running, nil, "", farm.StatusProblem, "backend 8 (db.example) of service web has no address"},
+		"a redirect": {[]farm.Backend{at(1, "10.0.0.1")}, func(f *farm.Farm) { f.HTTP.Services[0].Redirect = "https://example.com" }, running, []uint32{2}, "does not answer",
+			farm.StatusUp, ""},
+		"stopped beside a cause": {nil, func(f *farm.Farm) { f.Stopped = true }, farmstate.Serving{Problem: "refused"}, nil, "", farm.StatusDown, "refused"},
+		"not served":             {nil, nil, farmstate.Serving{}, nil, "", farm.StatusDown, "not served"},
+		"three are named": {[]farm.Backend{at(1, "10.0.0.1"), at(2, "10.0.0.2"), at(3, "10.0.0.3"), at(4, "10.0.0.4")}, nil, running, []uint32{1, 2, 3}, "", farm.StatusProblem,
+			"backend 0 (10.0.0.1) of service web is down; backend 1 (10.0.0.2) of service web is down; backend 2 (10.0.0.3) of service web is down"},
 		"no backends": {nil, nil, running, nil, "", farm.StatusCritical, "it has no backends"},
 		"no services": {nil, func(f *farm.Farm) { f.HTTP.Services = nil }, running, nil, "", farm.StatusCritical, "it has no services: every request is answered 503"},
 		"a firewall": {[]farm.Backend{at(1, "10.0.0.1"), at(2, "10.0.0.2")}, nil, farmstate.Serving{Running: true, Warnings: []string{"chain a drops", "chain b drops"}}, []uint32{2}, "", farm.StatusProblem,
@@ -90,7 +119,15 @@ func TestBackendsThatNeverAnswerAreFound(t *testing.T) {
 	look(11, 15, true, true)
 	look(0, 0, false, true) // counted anew
 	look(0, 3, true, true)
-	s.Retain(func(uint32) bool { return false })
+	want := "accepts connections and does not answer: 3 requests or connections in a row got nothing in time"
+	if got := s.Problem(7); got != want {
+		t.Errorf("its problem is %q, want %q", got, want)
+	}
+	s.Retain(func(id uint32) bool { return id == 7 })
+	if s.Problem(7) != want {
+		t.Error("one that is still there was forgotten")
+	}
+	s.Retain(func(id uint32) bool { return id != 7 })
 	if s.Problem(7) != "" {
 		t.Error("it is remembered")
 	}

@@ -9,7 +9,7 @@ import (
 const silentAfter = 3
 
 // Silent finds backends that can be connected to and never answer: of those the
-// board knows nothing, and their clients wait for each. The zero value has seen
+// health table knows nothing, and their clients wait for each. The zero value has seen
 // none. Any goroutine may call its methods.
 type Silent struct {
 	mu   sync.Mutex

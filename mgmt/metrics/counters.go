@@ -118,21 +118,21 @@ func (c *collector) collectFarm(ch chan<- prometheus.Metric, f *farm.Farm, class
 
 // collectLoopsOf shows what only loops count of a farm.
 func (c *collector) collectLoopsOf(ch chan<- prometheus.Metric, f *farm.Farm, classes []string) {
-	if f.HTTP != nil {
+	if f.Carries() == farm.TrafficRequests {
 		times := c.o.Counters.SumFarmTimes(f.ID)
 		ch <- histogram(c.farmFirst, &times.FirstByte, f.Name)
 		ch <- histogram(c.farmTotal, &times.Total, f.Name)
 	}
-	refused := c.o.Counters.SumRefusals(f.ID)
+	refused := c.o.Counters.SumRejections(f.ID)
 	for i, class := range classes {
-		ch <- total(c.refusals, refused[i], f.Name, class)
+		ch <- total(c.rejections, refused[i], f.Name, class)
 	}
 }
 
 // collectGroup shows the backends of a group. The label for the service is
 // empty in l4xnat farms.
 func (c *collector) collectGroup(ch chan<- prometheus.Metric, g farm.Group, n sums) {
-	usable := 0
+	usable, timed := 0, g.Farm.Carries() == farm.TrafficRequests
 	list := g.Backends()
 	for i := range list {
 		b := &list[i]
@@ -152,7 +152,7 @@ func (c *collector) collectGroup(ch chan<- prometheus.Metric, g farm.Group, n su
 		case n.known:
 			collect(ch, c.servers, n.kernel.Backends[b.ID], labels...)
 		}
-		if g.Service != nil {
+		if timed {
 			times := c.o.Counters.SumBackendTimes(b.ID)
 			ch <- histogram(c.firstByte, &times.FirstByte, labels...)
 			ch <- histogram(c.total, &times.Total, labels...)
@@ -165,7 +165,7 @@ func (c *collector) collectGroup(ch chan<- prometheus.Metric, g farm.Group, n su
 // client's.
 func backendLabel(b *farm.Backend) string {
 	if b.Port == 0 {
-		return b.Place()
+		return b.ShownAddress()
 	}
-	return net.JoinHostPort(b.Place(), strconv.Itoa(int(b.Port)))
+	return net.JoinHostPort(b.ShownAddress(), strconv.Itoa(int(b.Port)))
 }

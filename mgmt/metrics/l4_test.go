@@ -22,14 +22,14 @@ func TestL4FarmsAreShownByWhoCarriesThem(t *testing.T) {
 	o.Traffic = func() (stats.Traffic, bool) {
 		return stats.Traffic{Farms: map[uint32]stats.Farm{8: {Established: 3, PacketsIn: 30}}, Backends: map[uint32]stats.Backend{23: {BytesIn: 77}}}, known
 	}
-	s.Shard(0).Farm(7).Connections, s.Shard(0).Backend(22).PacketsOut, s.Shard(0).Refusals(7)[1] = 4, 9, 2
+	s.Shard(0).Farm(7).Connections, s.Shard(0).Backend(22).PacketsOut, s.Shard(0).Rejections(7)[1] = 4, 9, 2
 	text := scrape(t, o)
 	for _, want := range []string{
 		`sluice_farm_connections_total{farm="relay"} 4`,
 		`sluice_backend_sent_packets_total{backend="10.0.0.2",farm="relay",service=""} 9`,
 		`sluice_backend_up{backend="10.0.0.1:25",farm="relay",service=""} 1`,
 		`sluice_service_usable_backends{farm="relay",service=""} 2`,
-		`sluice_farm_refusals_total{class="timeout",farm="relay"} 2`,
+		`sluice_farm_rejections_total{class="timeout",farm="relay"} 2`,
 		`sluice_farm_connections{farm="wide"} 3`,
 		`sluice_farm_received_packets_total{farm="wide"} 30`,
 		`sluice_backend_received_bytes_total{backend="10.0.0.3",farm="wide",service=""} 77`,

@@ -27,11 +27,11 @@ type Counters interface {
 	SumLoops() []stats.Loop
 	SumFarmTimes(id uint32) stats.Times
 	SumBackendTimes(id uint32) stats.Times
-	SumRefusals(id uint32) stats.Refusals
+	SumRejections(id uint32) stats.Rejections
 	Classes() []string
 }
 
-// Options is what there is to show. Counters, Config and Health must be set.
+// Options is where figures come from. Counters, Config and Health must be set.
 type Options struct {
 	Counters Counters
 	// Config returns the configuration in force and its revision.
@@ -76,7 +76,7 @@ func registry(o Options) *prometheus.Registry {
 type collector struct {
 	o                     Options
 	loops, farms, servers []counter
-	refusals              *prometheus.Desc
+	rejections            *prometheus.Desc
 	farmFirst, farmTotal  *prometheus.Desc
 	firstByte, total      *prometheus.Desc
 	up, maintenance       *prometheus.Desc
@@ -103,7 +103,7 @@ func newCollector(o Options) *collector {
 		loops:       counters(stats.Loop{}, "sluice_loop_", ofLoop),
 		farms:       counters(stats.Farm{}, "sluice_farm_", ofFarm),
 		servers:     counters(stats.Backend{}, "sluice_backend_", ofBackend),
-		refusals:    desc("farm_refusals_total", "What was refused, or ended before it was whole, by class.", "farm", "class"),
+		rejections:  desc("farm_rejections_total", "What was refused, or ended before it was whole, by class.", "farm", "class"),
 		farmFirst:   desc("farm_first_byte_seconds", "Time from the complete request head to the head of the answer.", ofFarm...),
 		farmTotal:   desc("farm_request_seconds", "Time from the complete request head to the last byte of the answer; tunnels have none.", ofFarm...),
 		firstByte:   desc("backend_first_byte_seconds", "Time from sending the request to the head of the response.", ofBackend...),
@@ -114,7 +114,7 @@ func newCollector(o Options) *collector {
 		build:       desc("build_info", "The program; the value is 1.", "version", "goversion"),
 		revision:    desc("configuration_revision", "Revision of the configuration in force."),
 		engine:      desc("engine_up", "Whether mgmt is connected to the engine."),
-		records:     desc("accesslog_records_total", "Records of exchanges the engine left, for logs and for who watches."),
+		records:     desc("accesslog_records_total", "Records of exchanges the engine left, for access logs and traces."),
 		lines:       desc("accesslog_lines_total", "Lines of access logs that were written since mgmt was started."),
 		dropped: desc("accesslog_dropped_total", "Records and lines that are lost: no room in a ring (ring) or in the queue of a sink (queue), not taken by a sink (sink), "+
 			"on their way when mgmt (mgmt) or the engine (engine) died.", "reason"),
@@ -128,7 +128,7 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 			ch <- list[i].desc
 		}
 	}
-	for _, d := range []*prometheus.Desc{c.refusals, c.farmFirst, c.farmTotal, c.firstByte, c.total, c.up, c.maintenance, c.usable,
+	for _, d := range []*prometheus.Desc{c.rejections, c.farmFirst, c.farmTotal, c.firstByte, c.total, c.up, c.maintenance, c.usable,
 		c.build, c.revision, c.engine, c.records, c.lines, c.dropped} {
 		ch <- d
 	}

@@ -1,9 +1,9 @@
 // Package publish brings a configuration to the engine: it has netd open the
 // listeners the configuration needs and the engine does not hold, hands both
 // over in one step, waits for the acknowledgement, and only then lets netd
-// close what nobody needs any more. It is the apply.Publisher of mgmt.
+// close what is not needed any more. It is the apply.Publisher of mgmt.
 //
-// # Who may be away
+// # Restarts of engine and netd
 //
 // Engine and netd are processes of their own and may be restarted at any time.
 // Run keeps the connection to the engine and asks for a republication as soon

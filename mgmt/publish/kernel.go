@@ -75,9 +75,10 @@ func ofKernel(cfg *farm.Config) (farms []farm.Farm) {
 
 // reached leaves out the backends without an address: there is no rule for them.
 func reached(f farm.Farm) farm.Farm {
-	if slices.ContainsFunc(f.L4.Backends, func(b farm.Backend) bool { return !b.Addr.IsValid() }) {
+	unknown := func(b farm.Backend) bool { return !b.Addr.IsValid() }
+	if slices.ContainsFunc(f.Own().Backends(), unknown) {
 		f = f.Clone()
-		f.L4.Backends = slices.DeleteFunc(f.L4.Backends, func(b farm.Backend) bool { return !b.Addr.IsValid() })
+		f.Own().SetBackends(slices.DeleteFunc(f.Own().Backends(), unknown))
 	}
 	return f
 }

@@ -24,9 +24,20 @@ type kernel struct {
 	// problems are what it answers with, away is why it does not.
 	problems map[uint32]string
 	away     error
+	asked    int    // what it carries
+	behind   uint64 // its answers are for a generation so far back
+	// hangs and hangsAsked: it does not answer until who asks gives up.
+	hangs, hangsAsked bool
 }
 
-func (k *kernel) KernelApply(_ context.Context, file *os.File) (ctl.KernelState, error) {
+func (k *kernel) KernelApply(ctx context.Context, file *os.File) (ctl.KernelState, error) {
+	k.mu.Lock()
+	hangs := k.hangs
+	k.mu.Unlock()
+	if hangs {
+		<-ctx.Done()
+		return ctl.KernelState{}, ctx.Err()
+	}
 	generation, cfg, err := snapshot.Load(file)
 	if err != nil {
 		return ctl.KernelState{}, err
@@ -37,7 +48,7 @@ func (k *kernel) KernelApply(_ context.Context, file *os.File) (ctl.KernelState,
 		return ctl.KernelState{}, k.away
 	}
 	k.given = append(k.given, cfg)
-	k.state = ctl.KernelState{Generation: generation, Problems: k.problems}
+	k.state = ctl.KernelState{Generation: generation - k.behind, Problems: k.problems}
 	return k.state, nil
 }
 
@@ -47,9 +58,19 @@ func (k *kernel) KernelCheck(_ context.Context, file *os.File) (ctl.KernelState,
 	return ctl.KernelState{Problems: k.problems}, k.away
 }
 
-func (k *kernel) KernelState(context.Context) (ctl.KernelState, error) {
+func (k *kernel) KernelState(ctx context.Context) (ctl.KernelState, error) {
+	k.mu.Lock()
+	k.asked++
+	hangs := k.hangsAsked
+	k.mu.Unlock()
+	if hangs {
+		<-ctx.Done()
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if hangs {
+		return ctl.KernelState{}, ctx.Err()
+	}
 	return k.state, k.away
 }
 
@@ -137,9 +158,14 @@ func TestProblemsOfTheKernelAreProblemsOfFarms(t *testing.T) {
 	if n := len(e.lives()); n < 3 {
 		t.Errorf("the engine got %d configurations, want all", n)
 	}
+	told := len(k.lives())
+	k.set(func() { k.away, k.problems, k.state = nil, nil, ctl.KernelState{} }) // a new one, which knows nothing
+	if out, err := b.Publish(context.Background(), mixed("b")); err != nil || len(out.FarmErrors) != 0 || len(k.lives()) == told {
+		t.Errorf("once it is there again: %+v, %v", out, err)
+	}
 }
 
-func TestARefusalOfTheEngineIsFollowedByTheOldFarmsOfTheKernel(t *testing.T) {
+func TestARejectionOfTheEngineIsFollowedByTheOldFarmsOfTheKernel(t *testing.T) {
 	b, k, e := withKernel(t, mixed("old"))
 	until(t, "the kernel was told", func() bool { return len(k.lives()) == 1 })
 	e.mu.Lock()

@@ -19,19 +19,23 @@ type SessionStore interface {
 // moveTime bounds how long a publication is held up by the sessions of one farm.
 const moveTime = 2 * time.Second
 
-// keeping is who keeps the sessions of a farm, and by what.
+// keeping says whether engine or kernel keeps the sessions of a group, and by what.
 type keeping struct {
-	kernel  bool
-	persist farm.L4Persistence
+	kernel bool
+	by     string
 }
 
-// keepings are those of the l4xnat farms of cfg that run, by number.
+// keepings are those of the groups of cfg whose farms run, by number. Services
+// are not among them: no other data path than the engine has any.
 func keepings(cfg *farm.Config) map[uint32]keeping {
 	out := map[uint32]keeping{}
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
-		if f.L4 != nil && !f.Stopped && f.L4.Persist != farm.L4PersistNone {
-			out[f.L4.ID] = keeping{kernel: f.InKernel(), persist: f.L4.Persist}
+		if f.Stopped || f.HasServices() {
+			continue
+		}
+		if g := f.Own(); len(f.Groups()) > 0 && g.KeepsSessions() {
+			out[g.ID()] = keeping{kernel: f.InKernel(), by: g.SessionsBy()}
 		}
 	}
 	return out
@@ -58,7 +62,7 @@ func (p *Publisher) pack(ctx context.Context, engine Engine, cfg *farm.Config) (
 	p.mu.Unlock()
 	for service, now := range keepings(cfg) {
 		before, known := was[service]
-		if !known || before.persist != now.persist || before.kernel == now.kernel {
+		if !known || before.by != now.by || before.kernel == now.kernel {
 			continue
 		}
 		from, to := SessionStore(engine), p.options.KernelSessions
@@ -79,7 +83,7 @@ func (p *Publisher) pack(ctx context.Context, engine Engine, cfg *farm.Config) (
 	return moves
 }
 
-// unpack gives the sessions to who carries their farms now.
+// unpack gives the sessions to the engine or kernel that carries their farms now.
 func (p *Publisher) unpack(ctx context.Context, moves []move) {
 	for _, m := range moves {
 		learning, cancel := context.WithTimeout(ctx, moveTime)

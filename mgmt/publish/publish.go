@@ -73,7 +73,7 @@ const (
 // Publisher publishes configurations; make it with New.
 type Publisher struct {
 	options Options
-	turn    chan struct{} // holds one token while somebody publishes
+	turn    chan struct{} // holds one token during a publication
 
 	mu       sync.Mutex // guards what follows
 	engine   Engine     // nil while there is none
@@ -220,7 +220,7 @@ func (p *Publisher) Publish(ctx context.Context, cfg *farm.Config) (apply.Outcom
 		}
 	}
 	p.unpack(ctx, moves)
-	p.settle(cfg, ls, ack)
+	p.commit(cfg, ls, ack)
 	p.takeBack(cfg)
 	p.tidy(ctx, ls.needed)
 	return apply.Outcome{Generation: generation, FarmErrors: ls.problems}, nil
@@ -286,8 +286,8 @@ func (p *Publisher) hand(ctx context.Context, engine Engine, generation uint64, 
 	return ack, nil
 }
 
-// settle keeps what the acknowledged publication left behind.
-func (p *Publisher) settle(cfg *farm.Config, ls *listeners, ack link.Ack) {
+// commit keeps what the acknowledged publication left behind.
+func (p *Publisher) commit(cfg *farm.Config, ls *listeners, ack link.Ack) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.holds = setOf(ack.Listeners)
@@ -314,7 +314,7 @@ func (p *Publisher) tidy(ctx context.Context, needed map[string]bool) {
 		}
 	}
 	if err != nil {
-		p.options.Log.Warn("listeners nobody needs stay open for now", "error", err)
+		p.options.Log.Warn("listeners that no farm uses were not closed; the next change tries again", "error", err)
 	}
 }
 

@@ -34,8 +34,11 @@ type engine struct {
 	generation uint64
 	listeners  []string
 	refuse     string
-	mute       bool   // never answers
-	during     func() // called while it takes a publication
+	mute       bool              // never answers
+	behind     uint64            // its answers are for a generation so far back
+	problems   map[uint32]string // nil: what its sockets tell
+	sessions   *keeper           // nil: as many as are asked for
+	during     func()            // called while it takes a publication
 	published  []*farm.Config
 	got        [][]string // keys that came with each publication
 	done       chan struct{}
@@ -91,10 +94,16 @@ func (e *engine) Publish(ctx context.Context, file *os.File, opened map[string][
 			}
 		}
 	}
-	return link.Ack{Generation: generation, Farms: problems, Listeners: slices.Clone(e.listeners)}, nil
+	if e.problems != nil {
+		problems = e.problems
+	}
+	return link.Ack{Generation: generation - e.behind, Farms: problems, Listeners: slices.Clone(e.listeners)}, nil
 }
 
 func (e *engine) Sessions(ctx context.Context, service uint32, limit int) (int, []link.Session, error) {
+	if e.sessions != nil {
+		return e.sessions.Sessions(ctx, service, limit)
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.mute {
@@ -108,6 +117,9 @@ func (e *engine) Session(_ context.Context, service uint32, key []byte) (link.Se
 }
 
 func (e *engine) ChangeSessions(ctx context.Context, c link.SessionChange) (int, error) {
+	if e.sessions != nil {
+		return e.sessions.ChangeSessions(ctx, c)
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.mute {
@@ -141,6 +153,7 @@ type netd struct {
 	broken map[string]error
 	asked  int
 	away   bool
+	stuck  error // why nothing can be closed
 }
 
 func (n *netd) Open(_ context.Context, key string, count int) ([]*os.File, error) {
@@ -170,6 +183,9 @@ func (n *netd) Open(_ context.Context, key string, count int) ([]*os.File, error
 func (n *netd) Close(_ context.Context, key string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if n.stuck != nil {
+		return n.stuck
+	}
 	n.held = slices.DeleteFunc(n.held, func(k string) bool { return k == key })
 	return nil
 }
@@ -313,7 +329,7 @@ func TestUnusedListenersAreClosedAfterTheAcknowledgement(t *testing.T) {
 	}
 }
 
-func TestRefusalLeavesEverythingAsItWas(t *testing.T) {
+func TestRejectionLeavesEverythingAsItWas(t *testing.T) {
 	b := newBench(t, config(a))
 	e := b.start(t, newEngine())
 	e.mu.Lock()
@@ -322,10 +338,10 @@ func TestRefusalLeavesEverythingAsItWas(t *testing.T) {
 	_, err := b.Publish(t.Context(), config(b2))
 	var refused *apply.Refused
 	if !errors.As(err, &refused) || !strings.Contains(refused.Reason, "no good") {
-		t.Fatalf("got %v, want a refusal with the engine's words", err)
+		t.Fatalf("got %v, want a rejection with the engine's words", err)
 	}
 	if got := b.netd.keys(); !slices.Equal(got, []string{"tcp/" + a}) {
-		t.Errorf("netd holds %v after the refusal", got)
+		t.Errorf("netd holds %v after the rejection", got)
 	}
 }
 
@@ -362,6 +378,11 @@ func TestNetdThatIsAwayIsAskedOnceForAllFarms(t *testing.T) {
 	out, err := b.Publish(t.Context(), config(a, b2, c3))
 	if err != nil || len(out.FarmErrors) != 3 {
 		t.Errorf("got %v, %v, want a problem for each farm", out, err)
+	}
+	for id, why := range out.FarmErrors {
+		if !strings.Contains(why, "netd does not answer") {
+			t.Errorf("farm %d: %s", id, why)
+		}
 	}
 	b.netd.mu.Lock()
 	defer b.netd.mu.Unlock()
@@ -412,6 +433,15 @@ func TestSessionsComeFromTheEngineThatIsThere(t *testing.T) {
 	if s, ok, err := b.Session(t.Context(), 7, []byte("k")); err != nil || !ok || s.Backend != 7 {
 		t.Errorf("found %+v, %v, %v", s, ok, err)
 	}
+	if total, list, err := b.Connections(t.Context(), []uint32{1, 2, 3}, 2); err != nil || total != 3 || len(list) != 2 {
+		t.Errorf("%d connections, %d listed, %v", total, len(list), err)
+	}
+	if n, err := b.EndConnections(t.Context(), []uint32{1, 2, 3}); err != nil || n != 3 {
+		t.Errorf("%d connections ended, %v", n, err)
+	}
+	if x, err := b.Explain(t.Context(), explain.Question{URL: "u"}); err != nil || x.Farm != "u" {
+		t.Errorf("explained %+v, %v", x, err)
+	}
 	_ = e.Close()
 	eventually(t, func() bool { return !b.State().Connected })
 	if _, _, err := b.Session(t.Context(), 7, []byte("k")); !errors.Is(err, apply.ErrUnavailable) {
@@ -423,14 +453,23 @@ func TestSessionsComeFromTheEngineThatIsThere(t *testing.T) {
 	if _, err := b.ChangeSessions(t.Context(), link.SessionChange{Service: 7}); !errors.Is(err, apply.ErrUnavailable) {
 		t.Errorf("a change after its end: got %v", err)
 	}
+	_, _, connections := b.Connections(t.Context(), nil, 1)
+	_, end := b.EndConnections(t.Context(), nil)
+	_, explained := b.Explain(t.Context(), explain.Question{})
+	for what, err := range map[string]error{"connections": connections, "their end": end, "an explanation": explained} {
+		if !errors.Is(err, apply.ErrUnavailable) {
+			t.Errorf("%s after its end: got %v", what, err)
+		}
+	}
 }
 
 func TestNoDescriptorIsLeftBehind(t *testing.T) {
-	b := newBench(t, config(a))
-	b.start(t, newEngine())
+	b, _, _ := withKernel(t, mixed("web"))
 	before := descriptors(t)
 	for i := range 20 {
-		if _, err := b.Publish(t.Context(), config([]string{a, b2, c3}[i%3])); err != nil {
+		cfg := mixed([]string{"a", "b", "c"}[i%3]) // so that the kernel is told, too
+		cfg.Farms[0] = config([]string{a, b2, c3}[i%3]).Farms[0]
+		if _, err := b.Publish(t.Context(), cfg); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -2,7 +2,7 @@
 // name is asked for again when its time to live is over. It is what the system's
 // resolver does (hosts file, resolv.conf with its search list, CNAMEs, EDNS0,
 // TCP for what is too long), and tells what that one does not: how long an answer
-// holds, and whether a name does not exist or nobody could be asked.
+// holds, and whether a name does not exist or no server answered.
 //
 // A System answers one question by asking. A Follower owns what is known: it asks
 // for the names that are wanted (Wanted), each once however many backends have it,
@@ -25,7 +25,7 @@ import (
 )
 
 // ErrNoName: the name does not exist. ErrNoAddress: it does, without what was
-// asked for. Other errors mean that nobody told.
+// asked for. Other errors mean that no server answered.
 var (
 	ErrNoName    = errors.New("no such name")
 	ErrNoAddress = errors.New("the name has no address")
@@ -56,7 +56,7 @@ type Answer struct {
 	TTL time.Duration
 	// Cut says that there were more than MaxTargets.
 	Cut bool
-	// Unknown4, Unknown6: nobody told whether there are addresses of that version.
+	// Unknown4, Unknown6: no server told whether there are addresses of that version.
 	Unknown4, Unknown6 bool
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -98,7 +97,7 @@ func (f *Follower) Run(ctx context.Context) {
 }
 
 // Ask returns the targets of a name: those that are known and not over, else by
-// asking. While somebody asks already, that answer is waited for. An error comes
+// asking. While the name is being asked for already, that answer is waited for. An error comes
 // with no targets.
 func (f *Follower) Ask(ctx context.Context, q Question) ([]Target, error) {
 	f.mu.Lock()
@@ -133,13 +132,6 @@ func (f *Follower) Look(q Question) (State, bool) {
 		return State{}, false
 	}
 	return e.State, true
-}
-
-// Names are all names that are followed, in order.
-func (f *Follower) Names() []Question {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.SortedFunc(maps.Keys(f.entries), func(a, b Question) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 func (f *Follower) entry(q Question) *entry {
@@ -193,7 +185,7 @@ func (f *Follower) takeChanged() bool {
 	return was
 }
 
-// ask asks one name, or waits for who does.
+// ask asks one name, or waits for the question under way.
 func (f *Follower) ask(ctx context.Context, q Question) error {
 	f.mu.Lock()
 	e := f.entry(q)

@@ -198,46 +198,6 @@ func TestQuestionsAreBoundedAndSpread(t *testing.T) {
 	})
 }
 
-func TestAskWaitsForWhoAsksAlready(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		asked, release := atomic.Int64{}, make(chan struct{})
-		f := resolve.New(resolve.Options{Lookup: func(context.Context, resolve.Question) (resolve.Answer, error) {
-			asked.Add(1)
-			<-release
-			return resolve.Answer{Targets: []resolve.Target{{Addr: netip.MustParseAddr("10.0.0.1")}}, TTL: time.Minute}, nil
-		}})
-		var all sync.WaitGroup
-		for range 5 {
-			all.Go(func() {
-				if targets, err := f.Ask(t.Context(), resolve.Question{Name: "db.example"}); err != nil || len(targets) != 1 {
-					t.Errorf("%v %v", targets, err)
-				}
-			})
-		}
-		short, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if _, err := f.Ask(short, resolve.Question{Name: "db.example"}); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("who does not wait got %v", err)
-		}
-		close(release)
-		all.Wait()
-		if _, err := f.Ask(t.Context(), resolve.Question{Name: "db.example"}); err != nil || asked.Load() != 1 {
-			t.Errorf("asked %d times, %v", asked.Load(), err)
-		}
-	})
-}
-
-func TestLimitsAreChecked(t *testing.T) {
-	for text, l := range map[string]resolve.Limits{
-		"min_ttl: a number of seconds from 1": {MinTTL: 0, MaxTTL: time.Hour}, "max_ttl: a number of seconds from 1": {MinTTL: time.Second, MaxTTL: 48 * time.Hour},
-		"must not be above max_ttl": {MinTTL: time.Hour, MaxTTL: time.Minute},
-	} {
-		if err := l.Check(); err == nil || !strings.Contains(err.Error(), text) {
-			t.Errorf("%+v: %v", l, err)
-		}
-	}
-}
-
 func TestATooLongAnswerIsSaidOnce(t *testing.T) {
 	follow(t, []string{"db.example"}, func(f *resolve.Follower, b *book, _ *atomic.Int64, log *bytes.Buffer) {
 		for range 2 {

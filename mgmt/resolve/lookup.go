@@ -14,7 +14,7 @@ import (
 )
 
 // Lookup asks. An error that is neither ErrNoName nor ErrNoAddress means that
-// nobody told; of an answer parts may be unknown.
+// no server answered; of an answer parts may be unknown.
 func (s System) Lookup(ctx context.Context, q Question) (Answer, error) {
 	if !q.Service {
 		if addrs := s.fromHosts(q.Name); len(addrs) > 0 {
@@ -75,7 +75,7 @@ func (c config) host(ctx context.Context, name string) (Answer, error) {
 	return a, nil
 }
 
-// untold reports whether err means that nobody told.
+// untold reports whether err means that no server answered.
 func untold(err error) bool {
 	return err != nil && !errors.Is(err, ErrNoName) && !errors.Is(err, ErrNoAddress)
 }

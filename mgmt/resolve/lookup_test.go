@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -54,7 +55,7 @@ func TestNamesAreLookedUpAsProgramsDo(t *testing.T) {
 	}
 	for q, want := range map[resolve.Question]error{
 		{Name: "nobody.example."}: resolve.ErrNoName, {Name: "txt.example."}: resolve.ErrNoAddress, {Name: "loop.example."}: resolve.ErrNoAddress,
-		{Name: "_none._tcp.example.", Service: true}: resolve.ErrNoAddress, {Name: "_gone._tcp.example.", Service: true}: resolve.ErrNoName,
+		{Name: "_none._tcp.example.", Service: true}: resolve.ErrNoAddress, {Name: "_who._tcp.example.", Service: true}: resolve.ErrNoName, {Name: "_gone._tcp.example.", Service: true}: resolve.ErrNoName,
 	} {
 		if a, err := s.Lookup(context.Background(), q); !errors.Is(err, want) {
 			t.Errorf("%v: %s, %v", q, text(a), err)
@@ -95,6 +96,18 @@ func TestServersWithoutEDNS0AreUnderstood(t *testing.T) {
 	if a, err := system(t, "", "", z).Lookup(context.Background(), resolve.Question{Name: "db.example"}); err != nil || text(a) != "10.0.0.1 ttl 1m0s" {
 		t.Errorf("%s, %v", text(a), err)
 	}
+	if n := z.count("udp db.example. A"); n != 4 { // A and AAAA, with and without
+		t.Errorf("asked %d times", n)
+	}
+}
+
+func TestOfTheHostsFileAMebibyteIsRead(t *testing.T) {
+	for lines, want := range map[int]bool{1<<18 - 1: true, 1 << 18: false} {
+		s := system(t, "options attempts:1", strings.Repeat("# x\n", lines)+"10.9.9.3 late\n", serve(t))
+		if a, err := s.Lookup(context.Background(), resolve.Question{Name: "late"}); (err == nil) != want {
+			t.Errorf("after %d lines: %s, %v", lines, text(a), err)
+		}
+	}
 }
 
 func TestTheNextServerIsAskedWhenOneFails(t *testing.T) {
@@ -129,6 +142,10 @@ func TestWhatNobodyToldIsNoNegativeAnswer(t *testing.T) {
 	if _, err := s.Lookup(context.Background(), resolve.Question{Name: "db.example"}); err == nil || !strings.Contains(err.Error(), "no answer within 1s") {
 		t.Errorf("silent: %v", err)
 	}
+	if _, err := system(t, "nameserver 127.0.0.1:1", "").Lookup(context.Background(), resolve.Question{Name: "db.example"}); err == nil || !strings.HasPrefix(err.Error(), "name server 127.0.0.1:1: ") ||
+		!strings.HasSuffix(err.Error(), "connection refused") || strings.Contains(err.Error(), "->") {
+		t.Errorf("nobody there: %v", err)
+	}
 	if _, err := (resolve.System{Config: t.TempDir() + "/none"}).Lookup(context.Background(), resolve.Question{Name: "db.example"}); err == nil || !strings.Contains(err.Error(), "/none is missing") {
 		t.Errorf("no resolv.conf: %v", err)
 	}
@@ -151,5 +168,79 @@ func TestALookupEndsWithItsCaller(t *testing.T) {
 	defer cancel()
 	if _, err := system(t, "options timeout:10 attempts:5", "", z).Lookup(ctx, resolve.Question{Name: "db.example"}); err == nil {
 		t.Error("an answer of nobody")
+	}
+}
+
+// What resolv.conf and the hosts file say beside what is understood costs
+// nothing, and what they do not say is told.
+func TestFilesOfTheSystemMayBeOdd(t *testing.T) {
+	z := serve(t, "db.example. 60 A 10.0.0.1", "_db._tcp.example. 60 SRV 1 2 80 printer.lan.")
+	s := system(t, "", "10.9.9.1\nnonsense printer.lan\n10.9.9.2 printer.lan\n", z)
+	for q, want := range map[resolve.Question]string{
+		{Name: "printer.lan"}:                     "10.9.9.2 ttl 10s",
+		{Name: "a.localhost."}:                    "127.0.0.1 ::1 ttl 10s",
+		{Name: "_db._tcp.example", Service: true}: "10.9.9.2:80/1/2/printer.lan ttl 10s",
+	} {
+		if a, err := s.Lookup(context.Background(), q); err != nil || text(a) != want {
+			t.Errorf("%v: %s, %v, want %s", q, text(a), err, want)
+		}
+	}
+	for path, want := range map[string]string{s.Config: " names no name server", s.Config + "/x": " cannot be read: "} {
+		if err := os.WriteFile(s.Config, []byte("search a.test\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := resolve.System{Hosts: s.Hosts, Config: path}.Lookup(context.Background(), resolve.Question{Name: "db.example"})
+		if err == nil || !strings.HasPrefix(err.Error(), path+want) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+func TestOneVersionThatNobodyToldEndsAnotherThatIsNot(t *testing.T) {
+	z := serve(t, "db.example. 60 A 10.0.0.1", "_db._tcp.example. 60 SRV 1 2 80 other.example.", "_db._tcp.example. 60 SRV 1 2 80 db.example.")
+	s := system(t, "options attempts:1", "", z)
+	for _, failing := range []uint16{dns.TypeA, dns.TypeAAAA} {
+		z.wrong(func(q, reply *dns.Msg) {
+			if q.Question[0].Qtype == failing && q.Question[0].Name == "other.example." {
+				reply.Rcode = dns.RcodeServerFailure
+			}
+		})
+		for _, q := range []resolve.Question{{Name: "other.example."}, {Name: "_db._tcp.example.", Service: true}} {
+			if a, err := s.Lookup(context.Background(), q); err == nil || !strings.Contains(err.Error(), "SERVFAIL") {
+				t.Errorf("%v without %s: %s, %v", q, dns.TypeToString[failing], text(a), err)
+			}
+		}
+	}
+}
+
+func TestAServiceHasABoundedNumberOfServers(t *testing.T) {
+	var records []string
+	for i := range resolve.MaxTargets + 1 {
+		records = append(records, fmt.Sprintf("_db._tcp.example. 60 SRV 0 0 80 h%d.example.", i), fmt.Sprintf("h%d.example. 60 A 10.0.0.1", i))
+	}
+	z := serve(t, records...)
+	a, err := system(t, "", "", z).Lookup(context.Background(), resolve.Question{Name: "_db._tcp.example.", Service: true})
+	if err != nil || len(a.Targets) != 1 || !a.Cut {
+		t.Errorf("%s, cut %t, %v", text(a), a.Cut, err)
+	}
+	if n := z.count(" h"); n != 2*resolve.MaxTargets {
+		t.Errorf("%d questions about servers", n)
+	}
+}
+
+// An answer may hold records of other names, and end elsewhere than asked.
+func TestOnlyRecordsOfTheNameAreItsAddresses(t *testing.T) {
+	z := serve(t, "db.example. 60 A 10.0.0.1", "db.example. 60 A 0.0.0.0", "db.example. 60 A 224.0.0.1", "db.example. 60 AAAA ::ffff:10.0.0.2", "none.example. 60 TXT nothing")
+	other, err := dns.NewRR("evil.example. 1 A 10.6.6.6")
+	if err != nil {
+		t.Fatal(err)
+	}
+	z.wrong(func(_, reply *dns.Msg) { reply.Answer = append(reply.Answer, other) })
+	s := system(t, "", "", z)
+	if a, err := s.Lookup(context.Background(), resolve.Question{Name: "db.example."}); err != nil || text(a) != "10.0.0.1 10.0.0.2 ttl 1m0s" {
+		t.Errorf("%s, %v", text(a), err)
+	}
+	if a, err := s.Lookup(context.Background(), resolve.Question{Name: "none.example."}); !errors.Is(err, resolve.ErrNoAddress) {
+		t.Errorf("another name's address: %s, %v", text(a), err)
 	}
 }

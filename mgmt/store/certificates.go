@@ -65,7 +65,7 @@ func readAll[T any](s *Store, bucket []byte) ([]T, error) {
 func (s *Store) ChangeCertificates(put []Certificate, remove ...string) error {
 	return s.changeNamed(certificatesBucket, remove, func(b *bolt.Bucket) error {
 		for i := range put {
-			if err := putRecord(b, put[i].Name, &put[i]); err != nil {
+			if err := putRecord(b, []byte(put[i].Name), &put[i]); err != nil {
 				return err
 			}
 		}
@@ -75,7 +75,7 @@ func (s *Store) ChangeCertificates(put []Certificate, remove ...string) error {
 
 // PutAuthority writes a list of authorities under its name.
 func (s *Store) PutAuthority(a Authority) error {
-	return s.changeNamed(authoritiesBucket, nil, func(b *bolt.Bucket) error { return putRecord(b, a.Name, &a) })
+	return s.changeNamed(authoritiesBucket, nil, func(b *bolt.Bucket) error { return putRecord(b, []byte(a.Name), &a) })
 }
 
 // DeleteAuthority removes a list of authorities; one that is not there is no
@@ -100,12 +100,4 @@ func (s *Store) changeNamed(bucket []byte, remove []string, put func(*bolt.Bucke
 		return fmt.Errorf("write %s to %s: %w", bucket, s.name, err)
 	}
 	return nil
-}
-
-func putRecord(b *bolt.Bucket, name string, value any) error {
-	record, err := seal(value)
-	if err != nil {
-		return err
-	}
-	return b.Put([]byte(name), record)
 }

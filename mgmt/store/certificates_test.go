@@ -66,12 +66,13 @@ func TestCertificatesAndAuthoritiesAreReadBackByName(t *testing.T) {
 
 func TestAChangeOfCertificatesIsWholeOrNothing(t *testing.T) {
 	s := open(t, t.TempDir())
+	commit(t, s, 1)
 	if err := s.ChangeCertificates([]store.Certificate{certificate("shop.pem", 1)}); err != nil {
 		t.Fatal(err)
 	}
 	err := s.ChangeCertificates([]store.Certificate{certificate("new.pem", 2), {Name: ""}}, "shop.pem") // bbolt takes no empty key
-	if err == nil {
-		t.Fatal("a certificate without a name was written")
+	if err == nil || errors.Is(err, store.ErrDiskFailed) {
+		t.Fatalf("a certificate without a name: %v", err)
 	}
 	got, err := s.Certificates()
 	if err != nil || !reflect.DeepEqual(got, []store.Certificate{certificate("shop.pem", 1)}) {

@@ -102,7 +102,7 @@ func read(revisions *bolt.Bucket, number uint64) (*farm.Config, Revision, error)
 			return nil, Revision{}, fmt.Errorf("revision %d: %w", n, err)
 		}
 		chain = append(chain, e)
-		if e.Change.Whole || n == 0 {
+		if e.Change.Whole {
 			break
 		}
 	}

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"bytes"
+	"compress/flate"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -34,8 +35,36 @@ func healthy(t *testing.T) (content []byte, revisions int) {
 	return content, 12
 }
 
+// with is a store's content after a change of its buckets.
+func with(t *testing.T, content []byte, change func(*bolt.Tx) error) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), store.FileName)
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	edit(t, path, change)
+	changed, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return changed
+}
+
 func TestADamagedFileIsNamedWithWhatToDo(t *testing.T) {
 	content, _ := healthy(t)
+	meta := func(name, value string) []byte {
+		return with(t, content, func(tx *bolt.Tx) error { return tx.Bucket([]byte("meta")).Put([]byte(name), []byte(value)) })
+	}
+	without := func(bucket string) []byte {
+		return with(t, content, func(tx *bolt.Tx) error { return tx.DeleteBucket([]byte(bucket)) })
+	}
+	numbered := func(key string) []byte {
+		return with(t, content, func(tx *bolt.Tx) error {
+			b := tx.Bucket([]byte("keys"))
+			_, v := b.Cursor().First()
+			return b.Put([]byte(key), bytes.Clone(v))
+		})
+	}
 	for name, spoiled := range map[string][]byte{
 		"no store at all":   []byte(strings.Repeat("hello, world\n", 5000)),
 		"a few bytes":       []byte("x"),
@@ -44,6 +73,13 @@ func TestADamagedFileIsNamedWithWhatToDo(t *testing.T) {
 		"cut to five pages": content[:5*4096],
 		"cut in a page":     content[:6*4096+100],
 		"both heads":        append(make([]byte, 8192), content[8192:]...),
+		"another program's": without("meta"),
+		"without settings":  without("settings"),
+		"layout zero":       meta("schema", "0"),
+		"layout x":          meta("schema", "x"),
+		"a short cursor":    meta("farm", "\x00\x00\x01"),
+		"a high cursor":     meta("farm", "\xff\xff\xff\xff"),
+		"a long number":     numbered("123456789"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -61,6 +97,9 @@ func TestADamagedFileIsNamedWithWhatToDo(t *testing.T) {
 			if _, err := store.Open(dir); errors.Is(err, store.ErrLocked) {
 				t.Errorf("the lock was kept: %v", err)
 			}
+			if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+				t.Errorf("the directory holds %v (%v)", entries, err)
+			}
 		})
 	}
 }
@@ -71,7 +110,13 @@ func TestARecordThatIsDamagedLaterIsNamedWithWhatToDo(t *testing.T) {
 	for n := 1; n <= 3; n++ {
 		commit(t, s, n)
 	}
-	store.Spoil(t, s, 2)
+	if err := s.ChangeCertificates([]store.Certificate{certificate("shop.pem", 1)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.CreateKey("root", ""); err != nil {
+		t.Fatal(err)
+	}
+	store.Spoil(t, s)
 	path := filepath.Join(dir, store.FileName)
 	_, _, err := s.Get(2)
 	_, listed := s.History(10, 0)
@@ -79,6 +124,15 @@ func TestARecordThatIsDamagedLaterIsNamedWithWhatToDo(t *testing.T) {
 		if !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "restore the file from a backup") {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+	if _, err := s.Certificates(); err == nil {
+		t.Error("Certificates are read")
+	}
+	if err := s.DeleteKey(2); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("DeleteKey: %v", err)
+	}
+	if _, _, err := s.CreateKey("root", ""); !errors.Is(err, store.ErrCorrupt) {
+		t.Errorf("CreateKey: %v", err)
 	}
 	if _, _, err := s.Get(9); !errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrCorrupt) {
 		t.Errorf("a revision that never was: %v", err)
@@ -102,6 +156,28 @@ func TestAFlippedBitInARecordIsNoticedAtStart(t *testing.T) {
 		if _, err := store.Open(dir); !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), bucket) {
 			t.Errorf("%s: got %v", bucket, err)
 		}
+	}
+}
+
+func TestARecordExpandsOnlySoFar(t *testing.T) {
+	var record bytes.Buffer
+	w, err := flate.NewWriter(&record, flate.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(make([]byte, 1000)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for most, fits := range map[int64]bool{999: false, 1000: true} {
+		if plain, err := store.Expand(record.Bytes(), most); fits != (err == nil) || fits != (len(plain) == 1000) {
+			t.Errorf("1000 bytes where %d may be: %d, %v", most, len(plain), err)
+		}
+	}
+	if _, err := store.Expand(record.Bytes()[:record.Len()-1], 1000); err == nil {
+		t.Error("half a record was expanded")
 	}
 }
 

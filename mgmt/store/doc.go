@@ -6,12 +6,13 @@
 // was synced before Commit returns, so a machine that dies at any instant comes
 // back with the last acknowledged revision or with the one being written.
 //
-//	meta       schema → "3"; farm, service, backend → the ID given last
+//	meta       schema → "4"; farm, service, backend → the ID given last
 //	current    number → revision, whole configuration
 //	revisions  number → head, difference, and the change of the configuration
 //	keys       id → API key (only its hash)
 //	settings   name → value
 //	certificates, authorities  name → Certificate, Authority
+//	documents  name → a value of another package
 //
 // Numbers are 8 bytes, big-endian. Values are, but for meta and settings,
 // records: a checksum, then compressed JSON (record.go). A revision holds only

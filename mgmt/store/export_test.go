@@ -1,13 +1,23 @@
 package store
 
 import (
+	"bytes"
+	"slices"
+	"syscall"
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
 )
 
-// Keep sets how many revisions stay, so that a test need not write a thousand.
-func (s *Store) Keep(n uint64) { s.keep = n }
+// Expand is what takes back the compression of a record.
+var Expand = expand
+
+// Keep sets how many revisions stay, so that a test need not write a thousand,
+// and says how many it was.
+func (s *Store) Keep(n uint64) (was uint64) {
+	was, s.keep = s.keep, n
+	return was
+}
 
 // WithCursors sets the IDs given last.
 func (s *Store) WithCursors(farm, service, backend uint32) {
@@ -17,11 +27,27 @@ func (s *Store) WithCursors(farm, service, backend uint32) {
 // Unsynced makes writes fast and unsafe, for tests of many revisions.
 func (s *Store) Unsynced() { s.db.NoSync = true }
 
-// Spoil damages the record of a revision while the store is open.
-func Spoil(t *testing.T, s *Store, revision uint64) {
+// Fail is a change that fails where revision number would have been written.
+func (s *Store) Fail(number uint64) error {
+	return s.update(number, func(*bolt.Tx) error { return syscall.EIO })
+}
+
+// Spoil damages the checksums of all records while the store is open.
+func Spoil(t *testing.T, s *Store) {
 	t.Helper()
 	err := s.db.Update(func(tx *bolt.Tx) error {
-		return tx.Bucket(revisionsBucket).Put(numberKey(revision), []byte("no record"))
+		for _, name := range slices.Concat(numbered, named) {
+			b := tx.Bucket(name)
+			records := map[string][]byte{}
+			_ = b.ForEach(func(k, v []byte) error { records[string(k)] = bytes.Clone(v); return nil })
+			for key, record := range records {
+				record[0] ^= 1
+				if err := b.Put([]byte(key), record); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)

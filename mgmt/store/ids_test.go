@@ -45,7 +45,12 @@ func TestIDsAreGivenOnceAndInOrder(t *testing.T) {
 }
 
 func TestIDsStartAgainAfterTheHighestAndSkipLiveOnes(t *testing.T) {
-	s := open(t, t.TempDir())
+	dir := t.TempDir()
+	s := open(t, dir)
+	s.WithCursors(farm.MaxFarmID, 0, 0)
+	if id := give(t, s, farms(0)); id != 1 {
+		t.Errorf("got %d, want 1: nothing is in use", id)
+	}
 	if _, err := s.Commit(farms(1, 3), store.Meta{}); err != nil {
 		t.Fatal(err)
 	}
@@ -53,11 +58,20 @@ func TestIDsStartAgainAfterTheHighestAndSkipLiveOnes(t *testing.T) {
 	if id := give(t, s, farms(1, 0)); id != farm.MaxFarmID {
 		t.Errorf("got %d, want the highest", id)
 	}
+	if _, err := s.Commit(farms(1, 3), store.Meta{}); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	s = open(t, dir)
 	if id := give(t, s, farms(1, 0)); id != 2 {
 		t.Errorf("got %d, want 2: 1 is in use", id)
 	}
 	if id := give(t, s, farms(1, 0)); id != 4 {
 		t.Errorf("got %d, want 4: 3 is still in the current configuration", id)
+	}
+	s.WithCursors(0, 0, 0)
+	if id := give(t, s, farms(1, 2, 0)); id != 4 {
+		t.Errorf("got %d, want 4: all before it are in use", id)
 	}
 }
 
@@ -74,7 +88,8 @@ func TestWhenNoNumberIsLeftTheErrorSaysSo(t *testing.T) {
 }
 
 func TestL4FarmsHaveNumbersOfServices(t *testing.T) {
-	s := open(t, t.TempDir())
+	dir := t.TempDir()
+	s := open(t, dir)
 	http := farm.Farm{Name: "a", HTTP: &farm.HTTP{Services: []farm.Service{{Backends: []farm.Backend{{}}}}}}
 	l4 := farm.Farm{Name: "b", L4: &farm.L4{Backends: []farm.Backend{{}, {}}}}
 	c := &farm.Config{Farms: []farm.Farm{http, l4}}
@@ -96,5 +111,29 @@ func TestL4FarmsHaveNumbersOfServices(t *testing.T) {
 	again.Farms[1].L4.ID = 0
 	if _, err := s.Commit(again, store.Meta{}); err == nil {
 		t.Error("a group without a number was kept")
+	}
+	more := c.Clone()
+	more.Farms[1].L4.Backends = append(more.Farms[1].L4.Backends, farm.Backend{})
+	for round, keep := range []func(*farm.Config) error{
+		s.Amend,
+		func(cfg *farm.Config) error { _, err := s.Commit(cfg, store.Meta{}); return err },
+	} {
+		cfg := more.Clone()
+		if err := s.GiveIDs(cfg); err != nil {
+			t.Fatal(err)
+		}
+		last := cfg.Farms[1].L4.Backends[2].ID
+		if err := keep(cfg); err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		s = open(t, dir)
+		next := &farm.Config{Farms: []farm.Farm{{L4: &farm.L4{Backends: []farm.Backend{{}}}}}}
+		if err := s.GiveIDs(next); err != nil {
+			t.Fatal(err)
+		}
+		if f, want := next.Farms[0], uint32(3+round); f.ID != want || f.L4.ID != want || f.L4.Backends[0].ID != last+1 {
+			t.Errorf("round %d: after a restart farm %d, group %d and backend %d come next; the backend before was %d", round, f.ID, f.L4.ID, f.L4.Backends[0].ID, last)
+		}
 	}
 }

@@ -39,11 +39,7 @@ func (s *Store) CreateKey(user, comment string) (secret string, key Key, err err
 		if e.ID, err = b.NextSequence(); err != nil {
 			return err
 		}
-		value, err := seal(&e)
-		if err != nil {
-			return err
-		}
-		return b.Put(numberKey(e.ID), value)
+		return putRecord(b, numberKey(e.ID), &e)
 	})
 	if err != nil {
 		return "", Key{}, fmt.Errorf("create an API key in %s: %w", s.name, err)

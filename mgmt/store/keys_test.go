@@ -22,7 +22,7 @@ func TestAKeyIsFoundByItsSecretAlone(t *testing.T) {
 	if err != nil || first == second || a.ID == b.ID {
 		t.Fatalf("%v, %+v %+v", err, a, b)
 	}
-	if !regexp.MustCompile(`^[a-zA-Z0-9]{32,}$`).MatchString(first) {
+	if !regexp.MustCompile(`^[a-zA-Z0-9]{40}$`).MatchString(first) {
 		t.Errorf("key %q", first)
 	}
 	s.Close()
@@ -45,6 +45,7 @@ func TestAKeyIsFoundByItsSecretAlone(t *testing.T) {
 
 func TestADeletedKeyIsUselessAtOnceAndItsNumberIsNotReused(t *testing.T) {
 	s := open(t, t.TempDir())
+	commit(t, s, 1)
 	secret, key, err := s.CreateKey("root", "")
 	if err != nil {
 		t.Fatal(err)
@@ -55,11 +56,15 @@ func TestADeletedKeyIsUselessAtOnceAndItsNumberIsNotReused(t *testing.T) {
 	if _, ok := s.FindKey(secret); ok {
 		t.Error("the key still works")
 	}
-	if err := s.DeleteKey(key.ID); !errors.Is(err, store.ErrNotFound) {
+	if err := s.DeleteKey(key.ID); !errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrDiskFailed) {
 		t.Errorf("deleting it again: %v", err)
 	}
 	if _, next, err := s.CreateKey("root", ""); err != nil || next.ID == key.ID {
 		t.Errorf("the number came back: %+v %v", next, err)
+	}
+	s.Close()
+	if secret, key, err := s.CreateKey("root", ""); err == nil || secret != "" || key.ID != 0 {
+		t.Errorf("a closed store made key %+v, %v", key, err)
 	}
 }
 
@@ -68,6 +73,10 @@ func TestSettingsAreKept(t *testing.T) {
 	s := open(t, dir)
 	if v, ok := s.Setting("zapikey"); ok || v != "" {
 		t.Errorf("an unset setting is %q", v)
+	}
+	commit(t, s, 1)
+	if err := s.SetSetting("", "true"); err == nil || errors.Is(err, store.ErrDiskFailed) {
+		t.Errorf("a setting without a name: %v", err)
 	}
 	for _, v := range []string{"true", ""} {
 		if err := s.SetSetting("zapikey", v); err != nil {

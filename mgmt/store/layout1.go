@@ -56,11 +56,7 @@ func putChanges(tx *bolt.Tx, whole []wholeRevision) error {
 		if i == 0 || r.Number%keyframeEvery == 1 {
 			e.Change = change{Whole: true, Farms: r.Config.Farms}
 		}
-		value, err := seal(&e)
-		if err != nil {
-			return err
-		}
-		if err := tx.Bucket(revisionsBucket).Put(numberKey(r.Number), value); err != nil {
+		if err := putRecord(tx.Bucket(revisionsBucket), numberKey(r.Number), &e); err != nil {
 			return err
 		}
 		before = r.Config
@@ -69,9 +65,5 @@ func putChanges(tx *bolt.Tx, whole []wholeRevision) error {
 		return nil
 	}
 	newest := whole[len(whole)-1]
-	value, err := seal(&snapshot{Revision: newest.Revision, Config: newest.Config})
-	if err != nil {
-		return err
-	}
-	return tx.Bucket(currentBucket).Put(numberKey(newest.Number), value)
+	return putRecord(tx.Bucket(currentBucket), numberKey(newest.Number), &snapshot{Revision: newest.Revision, Config: newest.Config})
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // schemaVersion is the layout this release reads and writes.
-const schemaVersion = 3
+const schemaVersion = 4
 
 var schemaKey = []byte("schema")
 
@@ -17,6 +17,7 @@ var schemaKey = []byte("schema")
 var migrations = map[int]func(*bolt.Tx) error{
 	1: wholeToChanges,
 	2: createBuckets, // layout 3 is layout 2 with certificates and authorities
+	3: createBuckets, // layout 4 is layout 3 with documents
 }
 
 // migrate brings the file to schemaVersion: all steps in one transaction, and
@@ -38,11 +39,7 @@ func (s *Store) migrate() error {
 	}
 	return s.db.Update(func(tx *bolt.Tx) error {
 		for v := version; v < schemaVersion; v++ {
-			step := migrations[v]
-			if step == nil {
-				return fmt.Errorf("%w: its layout %d is not known", ErrCorrupt, v)
-			}
-			if err := step(tx); err != nil {
+			if err := migrations[v](tx); err != nil {
 				return fmt.Errorf("migrate from layout %d to %d (the file is unchanged): %w", v, v+1, err)
 			}
 		}

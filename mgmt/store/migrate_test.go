@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -107,27 +108,68 @@ func TestLayout1BecomesTheCurrentOne(t *testing.T) {
 		}
 		s.Close()
 	}
+	s := open(t, dir)
+	s.Keep(5)
+	commit(t, s, layout1Count+2)
+	if _, _, err := s.Get(layout1Count - 2); err != nil {
+		t.Errorf("the oldest revision to keep: %v", err)
+	}
 	kept, err := os.ReadFile(filepath.Join(dir, store.FileName+".layout1"))
 	if err != nil || !strings.Contains(string(kept), "change 17") {
 		t.Errorf("the copy of the old file: %v", err)
 	}
+	if info, err := os.Stat(filepath.Join(dir, store.FileName+".layout1")); err != nil || info.Mode() != 0o600 {
+		t.Errorf("the copy of the old file: %v %v", info.Mode(), err)
+	}
+}
+
+func TestALayout1WithoutRevisionsIsEmpty(t *testing.T) {
+	dir := placeStore(t, layout1)
+	edit(t, filepath.Join(dir, store.FileName), func(tx *bolt.Tx) error {
+		if err := tx.DeleteBucket([]byte("revisions")); err != nil {
+			return err
+		}
+		_, err := tx.CreateBucket([]byte("revisions"))
+		return err
+	})
+	if cfg, rev := open(t, dir).Current(); rev.Number != 0 || len(cfg.Farms) != 0 {
+		t.Errorf("current is %+v", rev)
+	}
 }
 
 func TestABrokenLayout1StaysAsItWas(t *testing.T) {
-	dir := placeStore(t, layout1)
-	path := filepath.Join(dir, store.FileName)
-	edit(t, path, func(tx *bolt.Tx) error {
-		return tx.Bucket([]byte("revisions")).Put(binary.BigEndian.AppendUint64(nil, 5), []byte("{broken"))
-	})
-	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+	fifth := func(text string) func(*bolt.Tx) error {
+		return func(tx *bolt.Tx) error {
+			return tx.Bucket([]byte("revisions")).Put(binary.BigEndian.AppendUint64(nil, 5), []byte(text))
+		}
 	}
-	if _, err := store.Open(dir); !errors.Is(err, store.ErrCorrupt) {
-		t.Fatalf("got %v", err)
-	}
-	if after, err := os.ReadFile(path); err != nil || !reflect.DeepEqual(before, after) {
-		t.Errorf("the file was changed (%v)", err)
+	for name, c := range map[string]struct {
+		spoil func(*bolt.Tx) error
+		want  error
+	}{
+		"no JSON":          {fifth("{broken"), store.ErrCorrupt},
+		"no configuration": {fifth("{}"), store.ErrCorrupt},
+		"no revisions":     {func(tx *bolt.Tx) error { return tx.DeleteBucket([]byte("revisions")) }, store.ErrCorrupt},
+		"no copy":          {func(*bolt.Tx) error { return nil }, syscall.EISDIR},
+	} {
+		dir := placeStore(t, layout1)
+		path := filepath.Join(dir, store.FileName)
+		edit(t, path, c.spoil)
+		if c.want == syscall.EISDIR { // something is where the copy would be
+			if err := os.Mkdir(path+".layout1", 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.Open(dir); !errors.Is(err, c.want) {
+			t.Fatalf("%s: got %v", name, err)
+		}
+		if after, err := os.ReadFile(path); err != nil || !reflect.DeepEqual(before, after) {
+			t.Errorf("%s: the file was changed (%v)", name, err)
+		}
 	}
 }
 
@@ -135,9 +177,9 @@ func TestANewerLayoutIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	open(t, dir).Close()
 	path := filepath.Join(dir, store.FileName)
-	edit(t, path, func(tx *bolt.Tx) error { return tx.Bucket([]byte("meta")).Put([]byte("schema"), []byte("4")) })
+	edit(t, path, func(tx *bolt.Tx) error { return tx.Bucket([]byte("meta")).Put([]byte("schema"), []byte("5")) })
 	_, err := store.Open(dir)
-	if !errors.Is(err, store.ErrNewer) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "layout is 4, this one knows up to 3") {
+	if !errors.Is(err, store.ErrNewer) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "layout is 5, this one knows up to 4") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	bolt "go.etcd.io/bbolt"
 )
 
 // A record is the first 8 bytes of the SHA-256 of what follows, then JSON
@@ -29,19 +31,21 @@ func seal(value any) ([]byte, error) {
 		return nil, fmt.Errorf("encode record: %w", err)
 	}
 	out := bytes.NewBuffer(make([]byte, sumSize, sumSize+len(plain)/4))
-	w, err := flate.NewWriter(out, flate.BestSpeed)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := w.Write(plain); err != nil {
-		return nil, err
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
+	w, _ := flate.NewWriter(out, flate.BestSpeed) // fails for levels that are none
+	_, _ = w.Write(plain)                         // a buffer takes everything
+	_ = w.Close()
 	sum := sha256.Sum256(out.Bytes()[sumSize:])
 	copy(out.Bytes(), sum[:sumSize])
 	return out.Bytes(), nil
+}
+
+// putRecord seals a value and puts it under a key.
+func putRecord(b *bolt.Bucket, key []byte, value any) error {
+	record, err := seal(value)
+	if err != nil {
+		return err
+	}
+	return b.Put(key, record)
 }
 
 // intact reports whether a record is what was written, without expanding it.
@@ -57,18 +61,26 @@ func unseal(b []byte, value any) error {
 	if !intact(b) {
 		return errRecord
 	}
-	r := flate.NewReader(bytes.NewReader(b[sumSize:]))
-	plain, err := io.ReadAll(io.LimitReader(r, maxRecord+1))
+	plain, err := expand(b[sumSize:], maxRecord)
 	if err != nil {
-		return fmt.Errorf("expand record: %w", err)
-	}
-	if len(plain) > maxRecord {
-		return fmt.Errorf("record expands to more than %d bytes", maxRecord)
+		return err
 	}
 	if err := json.Unmarshal(plain, value); err != nil {
 		return fmt.Errorf("decode record: %w", err)
 	}
 	return nil
+}
+
+// expand takes back the compression of a record that had at most so many bytes.
+func expand(b []byte, most int64) ([]byte, error) {
+	plain, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(b)), most+1))
+	if err != nil {
+		return nil, fmt.Errorf("expand record: %w", err)
+	}
+	if int64(len(plain)) > most {
+		return nil, fmt.Errorf("record expands to more than %d bytes", most)
+	}
+	return plain, nil
 }
 
 // numberKey orders like the number.

@@ -19,9 +19,14 @@ func TestOldRevisionsGoAndTheKeptOnesStayReadable(t *testing.T) {
 	s := open(t, dir)
 	s.Unsynced()
 	const keep, last, first = 40, 205, 161 // 166 is built on what 161 holds whole
-	s.Keep(keep)
+	if was := s.Keep(keep); was != 1000 {
+		t.Errorf("%d revisions would be kept", was)
+	}
 	for n := 1; n <= last; n++ {
 		commit(t, s, n)
+		if _, _, err := s.Get(uint64(max(1, n-keep+1))); err != nil {
+			t.Fatalf("the oldest revision to keep, after %d: %v", n, err)
+		}
 	}
 	s.Close()
 	s = open(t, dir)

@@ -79,7 +79,7 @@ func (s *Store) Ready() error {
 		free = int64(tx.DB().Stats().FreePageN) * int64(tx.DB().Info().PageSize)
 		return nil
 	}) != nil {
-		return nil // who writes is told why that cannot be
+		return nil // the write will fail with the reason
 	}
 	if err := disk.Room(s.name, uint64(max(0, need-free))); err != nil {
 		return fmt.Errorf("write revision %d to %s: %w", s.current.Load().Number+1, s.name, err)
@@ -104,12 +104,8 @@ func (s *Store) Amend(cfg *farm.Config) error {
 	s.write.Lock()
 	defer s.write.Unlock()
 	now := &snapshot{Revision: s.current.Load().Revision, Config: cfg}
-	whole, err := seal(now)
-	if err != nil {
-		return err
-	}
-	err = s.update(0, func(tx *bolt.Tx) error {
-		if err := tx.Bucket(currentBucket).Put(numberKey(now.Number), whole); err != nil {
+	err := s.update(0, func(tx *bolt.Tx) error {
+		if err := putRecord(tx.Bucket(currentBucket), numberKey(now.Number), now); err != nil {
 			return err
 		}
 		return s.cursors.save(tx.Bucket(metaBucket))
@@ -122,29 +118,21 @@ func (s *Store) Amend(cfg *farm.Config) error {
 }
 
 func (s *Store) put(tx *bolt.Tx, e *entry, now *snapshot) error {
-	revision, err := seal(e)
-	if err != nil {
+	key, revisions, current := numberKey(e.Number), tx.Bucket(revisionsBucket), tx.Bucket(currentBucket)
+	if err := putRecord(revisions, key, e); err != nil {
 		return err
 	}
-	whole, err := seal(now)
-	if err != nil {
-		return err
-	}
-	if err := tx.Bucket(revisionsBucket).Put(numberKey(e.Number), revision); err != nil {
-		return err
-	}
-	current := tx.Bucket(currentBucket)
-	if err := current.Put(numberKey(e.Number), whole); err != nil {
+	if err := putRecord(current, key, now); err != nil {
 		return err
 	}
 	if err := deleteBefore(current, e.Number); err != nil {
 		return err
 	}
-	s.size.Store(int64(len(whole)))
+	s.size.Store(int64(len(current.Get(key))))
 	if err := s.cursors.save(tx.Bucket(metaBucket)); err != nil {
 		return err
 	}
-	return s.prune(tx.Bucket(revisionsBucket), e.Number)
+	return s.prune(revisions, e.Number)
 }
 
 // prune removes what is older than the kept revisions, up to the whole

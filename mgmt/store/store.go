@@ -34,13 +34,14 @@ var (
 
 	certificatesBucket = []byte("certificates")
 	authoritiesBucket  = []byte("authorities")
+	documentsBucket    = []byte("documents")
 )
 
 // buckets are all parts a store has; in numbered and named ones every value is
 // a record, the keys are numbers or names.
 var (
 	numbered = [][]byte{currentBucket, revisionsBucket, keysBucket}
-	named    = [][]byte{certificatesBucket, authoritiesBucket}
+	named    = [][]byte{certificatesBucket, authoritiesBucket, documentsBucket}
 	buckets  = slices.Concat([][]byte{metaBucket, settingsBucket}, numbered, named)
 )
 
@@ -137,10 +138,7 @@ func createFile(path string) error {
 	if err := errors.Join(err, db.Close()); err != nil {
 		return err
 	}
-	if err := os.Link(made, path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
+	return disk.Link(made, path)
 }
 
 func (s *Store) load() error {
@@ -214,6 +212,9 @@ func (s *Store) loadCurrent(tx *bolt.Tx) error {
 	return nil
 }
 
+// damages are what bbolt says of a file that is none of its own, or no longer.
+var damages = []error{bolterrors.ErrInvalid, bolterrors.ErrChecksum, bolterrors.ErrVersionMismatch, bolterrors.ErrInvalidMapping}
+
 // explain says what an error of Open means to the operator.
 func explain(path string, err error) error {
 	switch {
@@ -222,7 +223,7 @@ func explain(path string, err error) error {
 	case errors.Is(err, ErrNewer):
 		return fmt.Errorf("%s: %w: start the newer release again, or move the file away to begin with an empty configuration", path, err)
 	case errors.Is(err, ErrCorrupt):
-	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch), errors.Is(err, bolterrors.ErrInvalidMapping):
+	case slices.ContainsFunc(damages, func(damage error) bool { return errors.Is(err, damage) }):
 		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
 	default:
 		return disk.Explain(path, fmt.Errorf("open the store %s: %w", path, err))
@@ -233,15 +234,6 @@ func explain(path string, err error) error {
 // damaged says what to do about ErrCorrupt.
 func damaged(path string, err error) error {
 	return fmt.Errorf("%s: %w: restore the file from a backup, or move it away and apply an exported configuration", path, err)
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
 }
 
 // Close waits for a change being written and releases the file. The last

@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/store"
@@ -43,9 +45,14 @@ func numbered(n int) *farm.Config {
 	return c
 }
 
+// made is when a numbered revision was made, where clocks are an hour ahead.
+func made(n int) time.Time {
+	return time.Unix(int64(n), 0).In(time.FixedZone("", 3600))
+}
+
 func commit(t *testing.T, s *store.Store, n int) store.Revision {
 	t.Helper()
-	rev, err := s.Commit(numbered(n), store.Meta{Author: "root", Source: "cli", Comment: fmt.Sprint("change ", n)})
+	rev, err := s.Commit(numbered(n), store.Meta{Author: "root", Source: "cli", Comment: fmt.Sprint("change ", n), Time: made(n)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,20 +77,29 @@ func TestEveryRevisionIsReadBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !reflect.DeepEqual(cfg, numbered(n)) || rev.Number != uint64(n) || rev.Comment != fmt.Sprint("change ", n) || rev.Author != "root" {
+		if !reflect.DeepEqual(cfg, numbered(n)) || rev.Number != uint64(n) || rev.Comment != fmt.Sprint("change ", n) || rev.Author != "root" ||
+			rev.Source != "cli" || rev.Time != made(n).UTC() || !strings.Contains(rev.Diff, fmt.Sprintf("+    error503: \"revision %d\"", n)) && n%5 != 0 {
 			t.Fatalf("revision %d: %+v %+v", n, rev, cfg)
 		}
 	}
 	cfg, rev := s.Current()
-	if rev.Number != last || !reflect.DeepEqual(cfg, numbered(last)) {
+	if rev.Number != last || rev.Diff != "" || !reflect.DeepEqual(cfg, numbered(last)) {
 		t.Errorf("current is %+v %+v", rev, cfg)
 	}
 	diff, err := s.Diff(1, 2)
 	if err != nil || !strings.Contains(diff, "-    error503: \"revision 1\"\n+    error503: \"revision 2\"\n") {
 		t.Errorf("difference %v:\n%s", err, diff)
 	}
-	if _, _, err := s.Get(last + 1); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("a revision of the future: %v", err)
+	_, _, err = s.Get(last + 1)
+	_, from := s.Diff(last+1, 1)
+	_, to := s.Diff(1, last+1)
+	for what, err := range map[string]error{"Get": err, "Diff from": from, "Diff to": to} {
+		if !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%s a revision of the future: %v", what, err)
+		}
+	}
+	if cfg, rev, err := s.Get(0); err != nil || rev.Number != 0 || len(cfg.Farms) != 0 {
+		t.Errorf("before the first revision: %+v %v", rev, err)
 	}
 }
 
@@ -113,8 +129,9 @@ func TestHistoryIsReadInPagesNewestFirst(t *testing.T) {
 
 func TestASecondOpenerIsToldToStopTheFirst(t *testing.T) {
 	dir := t.TempDir()
-	open(t, dir)
-	_, err := store.Open(dir)
+	t.Chdir(dir)
+	open(t, ".")
+	_, err := store.Open(".")
 	if !errors.Is(err, store.ErrLocked) || !strings.Contains(err.Error(), filepath.Join(dir, store.FileName)) {
 		t.Errorf("got %v", err)
 	}
@@ -124,18 +141,88 @@ func TestTheFileIsPrivateAndItsDirectoryIsMade(t *testing.T) {
 	t.Chdir(t.TempDir())
 	dir := filepath.Join("a", "b")
 	open(t, dir)
-	info, err := os.Stat(filepath.Join(dir, store.FileName))
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Fatalf("%v %v", info.Mode(), err)
+	for name, want := range map[string]os.FileMode{filepath.Join(dir, store.FileName): 0o600, dir: os.ModeDir | 0o700, "a": os.ModeDir | 0o700} {
+		if info, err := os.Stat(name); err != nil || info.Mode() != want {
+			t.Fatalf("%s: %v %v", name, info.Mode(), err)
+		}
 	}
-	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 1 {
-		t.Errorf("the directory holds %v (%v)", entries, err)
+	// A process of our number died when it had begun to make one.
+	left := t.TempDir()
+	if err := os.WriteFile(filepath.Join(left, fmt.Sprintf("%s.%d.new", store.FileName, os.Getpid())), []byte("half a file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open(t, left)
+	for _, in := range []string{dir, left} {
+		if entries, err := os.ReadDir(in); err != nil || len(entries) != 1 {
+			t.Errorf("the directory holds %v (%v)", entries, err)
+		}
+	}
+}
+
+func TestAnAmendedRevisionKeepsItsNumber(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	commit(t, s, 1)
+	commit(t, s, 2)
+	amended := numbered(2)
+	amended.Farms[1].HTTP.Services[0].Backends[0].Addr = netip.MustParseAddr("10.9.9.9")
+	if err := s.Amend(farms(0)); err == nil {
+		t.Error("a farm without an ID was accepted")
+	}
+	if err := s.Amend(amended); err != nil {
+		t.Fatal(err)
+	}
+	s.WithCursors(7, 7, 9)
+	if err := s.Amend(amended); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		cfg, rev := s.Current()
+		if history, err := s.History(9, 0); err != nil || len(history) != 2 || rev.Number != 2 || rev.Author != "root" || !reflect.DeepEqual(cfg, amended) {
+			t.Errorf("current is %+v %+v, of %d revisions, %v", rev, cfg, len(history), err)
+		}
+		s.Close()
+		if err := s.Amend(numbered(1)); err == nil || errors.Is(err, store.ErrDiskFailed) {
+			t.Errorf("a closed store: %v", err)
+		}
+		s = open(t, dir)
+	}
+	if id := give(t, s, farms(0)); id != 8 {
+		t.Errorf("the next number is %d, want 8", id)
+	}
+}
+
+// What the disk took and did not confirm may be gone tomorrow: nothing is built on it.
+func TestARevisionTheDiskDidNotConfirmIsTheLast(t *testing.T) {
+	s := open(t, t.TempDir())
+	commit(t, s, 1)
+	if err := s.Fail(2); !errors.Is(err, syscall.EIO) || errors.Is(err, store.ErrDiskFailed) {
+		t.Errorf("a revision that is not there: %v", err)
+	}
+	if err := s.Ready(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Fail(1); !errors.Is(err, store.ErrDiskFailed) || !errors.Is(err, syscall.EIO) {
+		t.Errorf("a revision that is there: %v", err)
+	}
+	_, err := s.Commit(numbered(2), store.Meta{})
+	for what, err := range map[string]error{"Commit": err, "SetSetting": s.SetSetting("a", "b"), "Ready": s.Ready()} {
+		if !errors.Is(err, store.ErrDiskFailed) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, rev := s.Current(); rev.Number != 1 {
+		t.Errorf("current is %+v", rev)
 	}
 }
 
 func TestCommitRefusesObjectsThatCannotBeToldApart(t *testing.T) {
 	s := open(t, t.TempDir())
+	highest := numbered(1)
+	highest.Farms[0].ID = farm.MaxFarmID
+	if err := s.Amend(highest); err != nil {
+		t.Errorf("the highest ID: %v", err)
+	}
 	for name, spoil := range map[string]func(*farm.Config){
 		"unset":       func(c *farm.Config) { c.Farms[0].ID = 0 },
 		"twice":       func(c *farm.Config) { c.Farms[0].ID = c.Farms[1].ID },
@@ -149,7 +236,14 @@ func TestCommitRefusesObjectsThatCannotBeToldApart(t *testing.T) {
 			t.Errorf("%s was accepted", name)
 		}
 	}
+	if _, err := s.Commit(numbered(1), store.Meta{Time: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}); err == nil {
+		t.Error("a time that JSON does not know was accepted")
+	}
 	if _, rev := s.Current(); rev.Number != 0 {
 		t.Errorf("something was committed: %+v", rev)
+	}
+	before := time.Now().Truncate(0)
+	if rev, err := s.Commit(numbered(1), store.Meta{}); err != nil || rev.Time.Before(before) || rev.Time.After(time.Now()) {
+		t.Errorf("a revision without a time is of %v, %v", rev.Time, err)
 	}
 }

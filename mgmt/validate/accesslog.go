@@ -25,7 +25,7 @@ const (
 // numbered older files.
 var logFilePattern = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_-]*$`)
 
-// logFields say how exchanges are logged; logs itself is one of directives.
+// logFields say how exchanges are logged; logs itself is one of settings.
 var logFields = slices.Concat(logContents, sinkFields(httpPart, func(h *farm.HTTP) *farm.AccessLog { return &h.AccessLog }), requestID)
 
 // logContents say what a line shows.
@@ -43,8 +43,8 @@ var requestID = []field[farm.Farm]{
 	{
 		rule: rule{name: "requestid", hints: advanced(atLogging, "Request id"), kind: kindText, values: texts(farm.RequestIDs()), null: true, normalize: map[string]string{"auto": ""},
 			about: "Who gets the id of a request in X-Request-Id: nobody (off), backend, or both backend and client; empty means the backend if the access log shows it."},
-		get: func(f *farm.Farm) Value { return textValue(string(directivesSeen(f).RequestID)) },
-		set: func(f *farm.Farm, v Value) { directivesOf(f).RequestID = farm.RequestID(v.text) },
+		get: func(f *farm.Farm) Value { return textValue(string(httpSeen(f).RequestID)) },
+		set: func(f *farm.Farm, v Value) { httpOf(f).RequestID = farm.RequestID(v.text) },
 	},
 }
 
@@ -55,13 +55,13 @@ func logNames(name string, h hints, about string, most int64, unset []string, at
 		rule: rule{name: name, hints: h, kind: kindList, words: true, null: true, max: most, maxLen: 64, pattern: tokenPattern, same: strings.ToLower, unset: listValue(unset),
 			must: "the name of a header or parameter", musts: fmt.Sprintf("a list of at most %d names", most), format: "name", about: about},
 		get: func(f *farm.Farm) Value {
-			if l := *at(&directivesSeen(f).AccessLog); len(l) > 0 {
+			if l := *at(&httpSeen(f).AccessLog); len(l) > 0 {
 				return listValue(l)
 			}
 			return listValue(unset)
 		},
 		set: func(f *farm.Farm, v Value) {
-			l := at(&directivesOf(f).AccessLog)
+			l := at(&httpOf(f).AccessLog)
 			if *l = slices.Clone(v.list); slices.Equal(*l, unset) || len(*l) == 0 {
 				*l = nil
 			}
@@ -74,8 +74,9 @@ func logFieldsIn[T any](p part[T], about string, words []farm.LogField, at func(
 	names := strings.Join(texts(words), ", ")
 	return field[farm.Farm]{
 		rule: rule{name: "log_fields", hints: advanced(atLogging, "Logged fields"), kind: kindList, words: true, null: true, max: int64(len(words)), format: "name of a field",
+			same: func(s string) string { return string(farm.ParseLogField(s)) },
 			check: func(s string) string {
-				if slices.Contains(words, farm.LogField(s)) {
+				if slices.Contains(words, farm.ParseLogField(s)) {
 					return ""
 				}
 				return "there is no such field"
@@ -86,7 +87,7 @@ func logFieldsIn[T any](p part[T], about string, words []farm.LogField, at func(
 			l := at(p.of(f))
 			l.Fields = nil
 			for _, name := range v.list {
-				l.Fields = append(l.Fields, farm.LogField(name))
+				l.Fields = append(l.Fields, farm.ParseLogField(name))
 			}
 		},
 	}

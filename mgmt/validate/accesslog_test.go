@@ -20,6 +20,9 @@ func TestEverythingAboutLogsIsSetShownAndReset(t *testing.T) {
 		{`{"log_fields":["total_us","path"]}`, "log_fields", `["total_us","path"]`, func(l *farm.AccessLog, _ *farm.HTTP) {
 			l.Fields = []farm.LogField{farm.LogTotal, farm.LogPath}
 		}},
+		{`{"log_fields":["refusal"]}`, "log_fields", `["refusal"]`, func(l *farm.AccessLog, _ *farm.HTTP) { // as it was called
+			l.Fields = []farm.LogField{farm.LogRejection}
+		}},
 		{`{"log_fields":[]}`, "log_fields", `[]`, func(*farm.AccessLog, *farm.HTTP) {}},
 		{`{"log_headers":"X-Customer"}`, "log_headers", `["X-Customer"]`, func(l *farm.AccessLog, _ *farm.HTTP) { l.Headers = []string{"X-Customer"} }},
 		{`{"log_sample":"100"}`, "log_sample", `100`, func(l *farm.AccessLog, _ *farm.HTTP) { l.Sample = 100 }},
@@ -52,6 +55,7 @@ func TestWhatIsNoLogIsRefusedWithWhatIsAllowed(t *testing.T) {
 		{`{"log_format":"xml"}`, `log_format must be one of json, combined, got "xml"`},
 		{`{"log_fields":["pathh"]}`, `log_fields must be a list of fields: time, farm`},
 		{`{"log_fields":["path","path"]}`, `log_fields must not hold the same twice`},
+		{`{"log_fields":["rejection","refusal"]}`, `log_fields must not hold the same twice`},
 		{`{"log_headers":["a b"]}`, `log_headers must be a list of at most 8 names, got "a b"`},
 		{`{"log_headers":["X-A","x-a"]}`, `log_headers must not hold the same twice`},
 		{`{"log_headers":["a","b","c","d","e","f","g","h","i"]}`, `log_headers may have at most 8 items, got 9`},
@@ -103,7 +107,13 @@ func TestFarmsThatShareALogFileAgreeOnIt(t *testing.T) {
 		"a file one does not use":  {func(a, b *farm.HTTP) { a.Logs, b.AccessLog.File, b.AccessLog.Keep = false, "a", 5 }, false},
 		"a file one sends to none": {func(a, b *farm.HTTP) { a.AccessLog.Sink, b.AccessLog.File, b.AccessLog.Keep = farm.LogStdout, "a", 5 }, false},
 	} {
-		err := validate.Config(config(c.edit))
+		cfg := config(c.edit)
+		if c.bad { // a second broken rule: the first one is all that is told
+			again := cfg.Farms[1]
+			again.Name, again.VPort = "c", 82
+			cfg.Farms = append(cfg.Farms, again)
+		}
+		err := validate.Config(cfg)
 		if (err != nil) != c.bad || err != nil && !strings.Contains(err.Error(), "log_file must not be shared with farm") {
 			t.Errorf("%s: %v", name, err)
 		}

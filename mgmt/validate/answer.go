@@ -23,14 +23,14 @@ type Answered struct {
 	Maybe bool   // it may be left out
 }
 
-// The tables of what answers show of an object beside what was not configured:
+// The tables of what answers show of an object besides what was not configured:
 // names, states, lists with operations of their own.
 var (
-	FarmAnswer      = Table[farm.Farm]{httpFields}
-	L4FarmAnswer    = Table[farm.Farm]{slices.Concat(l4Fields, l4LogFields)}
+	FarmAnswer      = Table[farm.Farm]{fields: httpFields}
+	L4FarmAnswer    = Table[farm.Farm]{slices.Concat(l4Fields, l4LogFields), l4Facts}
 	ServiceAnswer   = ServiceUpdate
-	BackendAnswer   = Table[farm.Backend]{without(backendFields, backendResolve.name)}
-	L4BackendAnswer = Table[farm.Backend]{without(l4BackendFields, backendResolve.name)}
+	BackendAnswer   = Table[farm.Backend]{fields: without(backendFields, backendResolve.name)}
+	L4BackendAnswer = Table[farm.Backend]{fields: without(l4BackendFields, backendResolve.name)}
 )
 
 // Answer returns the fields as answers have them: as what they act as where they
@@ -40,7 +40,10 @@ func (t *Table[T]) Answer(of *T) map[string]any {
 	out := make(map[string]any, len(t.fields))
 	for i := range t.fields {
 		f := &t.fields[i]
-		if f.get == nil || f.only.hides() && t.lacks(f, of) != nil && !(f.only.still && t.lacks(f, of) == f) {
+		if f.get == nil {
+			continue
+		}
+		if l := t.lacks(f, of, nil); l != nil && l.fate.hides() && !(l.only.still && l.direct(&f.rule)) {
 			continue
 		}
 		v := f.get(of)
@@ -60,8 +63,10 @@ func (t *Table[T]) Answer(of *T) map[string]any {
 	return out
 }
 
-// hides reports whether answers leave the field out that cannot be set.
-func (o *only) hides() bool { return o != nil && (o.early == refused || o.early == kept) }
+// hides reports whether answers leave out what means nothing.
+func (e early) hides() bool { return e == refused || e == kept }
+
+func (o *only) hides() bool { return o != nil && (o.early.hides() || o.and.hides()) }
 
 // answer is a value as answers write it.
 func (r *rule) answer(v Value) any {

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -59,6 +60,26 @@ func TestWhatWasReadCanBeSentBack(t *testing.T) {
 		}
 		if after := FarmAnswer.Answer(&f); err != nil || !reflect.DeepEqual(after, before) {
 			t.Errorf("%v\ncame back as %v: %v", before, after, err)
+		}
+	}
+}
+
+// Requests take other spellings than answers show.
+func TestAnswersNameTheirOwnSpellings(t *testing.T) {
+	answered := map[string]Answered{}
+	for _, a := range append(ServiceAnswer.Answers(), FarmAnswer.Answers()...) {
+		answered[a.Name] = a
+	}
+	for name, want := range map[string][]string{
+		"client_auth": texts(farm.ClientAuths()), "httpverb": texts(farm.VerbSets()), "persistence": append([]string{""}, texts(farm.Persistences())...), "queue": nil, "retry_on": nil, "error503": nil,
+	} {
+		if a, there := answered[name]; !there || !slices.Equal(a.PossibleValues, want) {
+			t.Errorf("%s is shown as one of %q, want %q; %t", name, a.PossibleValues, want, there)
+		}
+	}
+	for name, kind := range map[string]string{"queue": "integer", "retry_on": "array", "persistence": "string"} {
+		if answered[name].Type != kind {
+			t.Errorf("%s is shown as %s", name, answered[name].Type)
 		}
 	}
 }

@@ -24,7 +24,7 @@ const (
 	keyPrefix = "sha256:"
 )
 
-// authFields are whom a service lets in. Passwords and keys become hashes here
+// authFields say which clients a service lets in. Passwords and keys become hashes here
 // and are never shown again.
 var authFields = []field[farm.Service]{
 	{
@@ -270,7 +270,7 @@ func checkRealm(s string) string {
 	return ""
 }
 
-// checkAuth holds the rules between the directives of protection.
+// checkAuth holds the rules between the settings of protection.
 func checkAuth(path string, s *farm.Service) *Error {
 	a := s.Auth
 	switch {
@@ -278,23 +278,16 @@ func checkAuth(path string, s *farm.Service) *Error {
 		return nil
 	case s.Redirect != "":
 		return &Error{path, "auth_users", "auth_users and auth_header are not possible with redirect: the address would be all there is to protect; unset redirect or them"}
-	case a.Header == "" && len(a.Keys) > 0:
-		return &Error{path, "auth_header", "auth_header is required with auth_keys: it names the header that carries one of them"}
 	case a.Header != "" && len(a.Keys) == 0:
 		return &Error{path, "auth_keys", "auth_keys is required with auth_header: without keys nobody would be let in"}
 	case len(a.Users) == 0 && len(a.Keys) == 0:
-		return &Error{path, "auth_users", "auth_users is required while its other directives are set, or auth_header with auth_keys"}
+		return &Error{path, "auth_users", "auth_users is required while its other fields are set, or auth_header with auth_keys"}
 	case len(a.Users) > 0 && strings.EqualFold(a.Header, "Authorization"):
 		return &Error{path, "auth_header", "auth_header must not be Authorization together with auth_users: that header carries the password"}
 	}
 	for _, u := range a.Users {
 		if is, problem := password.Check(u.Hash); !is || problem != "" {
 			return &Error{path, "auth_users", fmt.Sprintf("auth_users: user %s has no usable hash", show(u.Name))}
-		}
-	}
-	for _, k := range a.Keys {
-		if len(k) != 2*sha256.Size || !isHex(string(k)) {
-			return &Error{path, "auth_keys", "auth_keys: a key is no SHA-256"}
 		}
 	}
 	return nil

@@ -128,13 +128,13 @@ func TestProtectionThatProtectsNothingIsRefused(t *testing.T) {
 		s := farm.Service{}
 		_, err := change(t, &validate.ServiceUpdate, &s, body)
 		if err == nil {
-			err = rules.Config(onFarm(s, "http"))
+			err = first(onFarm(s, "http"))
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.120s\ngot  %v\nwant %s", body, err, want)
 		}
 		if err != nil && (strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "0123456789")) {
-			t.Errorf("%s: the refusal tells the secret: %v", body, err)
+			t.Errorf("%s: the rejection tells the secret: %v", body, err)
 		}
 	}
 }

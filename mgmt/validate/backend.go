@@ -1,8 +1,10 @@
 package validate
 
 import (
+	"fmt"
 	"math"
 	"net/netip"
+	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
@@ -10,14 +12,14 @@ import (
 // The bodies about a backend.
 var (
 	// BackendCreate is the body of POST …/backends.
-	BackendCreate = Table[farm.Backend]{append([]field[farm.Backend]{require(backendHost), unlessService(require(backendPort))}, backendFields...)}
+	BackendCreate = Table[farm.Backend]{fields: append([]field[farm.Backend]{require(backendHost), unlessService(require(backendPort))}, backendFields...)}
 	// BackendUpdate is the body of PUT …/backends/ID; null resets a number.
-	BackendUpdate = Table[farm.Backend]{append([]field[farm.Backend]{backendHost, backendPort}, backendFields...)}
+	BackendUpdate = Table[farm.Backend]{fields: append([]field[farm.Backend]{backendHost, backendPort}, backendFields...)}
 	// BackendDocument is a backend of a document.
-	BackendDocument = Table[farm.Backend]{append(append([]field[farm.Backend]{require(backendHost), unlessService(require(backendPort))}, backendFields...), backendMaintenance, backendSessions)}
+	BackendDocument = Table[farm.Backend]{fields: append(append([]field[farm.Backend]{require(backendHost), unlessService(require(backendPort))}, backendFields...), backendMaintenance, backendSessions)}
 	// Maintenance is the body of PUT …/backends/ID/maintenance; Apply sets
 	// the mode in the backend, drain when none was sent.
-	Maintenance = Table[farm.Backend]{[]field[farm.Backend]{maintenanceAction, maintenanceMode}}
+	Maintenance = Table[farm.Backend]{fields: []field[farm.Backend]{maintenanceAction, maintenanceMode}}
 )
 
 var backendHost = field[farm.Backend]{
@@ -46,7 +48,7 @@ func unlessService(f field[farm.Backend]) field[farm.Backend] {
 	return f
 }
 
-// backendFields are what a backend has beside its address.
+// backendFields are what a backend has besides its address.
 var backendFields = append(unsetAsNull(backendWeight, backendPriority, backendTimeout, backendLimit, backendSource, backendMark, backendAlias), backendResolve)
 
 // unsetBackend is a backend nothing was said of: it knows the defaults.
@@ -129,4 +131,19 @@ var maintenanceMode = field[farm.Backend]{
 			b.Maintenance = farm.Maintenance(v.text)
 		}
 	},
+}
+
+// checkResolve holds what a backend must be whose name stands for several.
+func checkResolve(path string, b *farm.Backend) *Error {
+	switch {
+	case b.Resolve == farm.ResolveFirst:
+		return nil
+	case !b.Named():
+		return &Error{path, "resolve", fmt.Sprintf("resolve %s is allowed only with a host name as ip, got %s; leave resolve out, or write the name", b.Resolve, b.Host)}
+	case b.Resolve == farm.ResolveService && !strings.HasPrefix(b.Host, "_"):
+		return &Error{path, "ip", fmt.Sprintf("ip must be the name of an SRV record with resolve srv, as _http._tcp.example.com, got %s; set resolve all for the addresses of a host", show(b.Host))}
+	case len(b.Sessions) > 0 && b.Of == 0:
+		return &Error{path, "sessions", fmt.Sprintf("sessions are of one server, and with resolve %s this backend stands for several; remove the static sessions, or set resolve first", b.Resolve)}
+	}
+	return nil
 }

@@ -2,9 +2,34 @@ package validate
 
 import (
 	"cmp"
+	"fmt"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
+
+// backendProtocolFields say what a service speaks to its backends.
+var backendProtocolFields = []field[farm.Service]{{
+	rule: rule{name: "backendprotocol", hints: basic(atBackends, "Backend protocol").costs(CostConnections), kind: kindText, values: texts(farm.BackendProtocols()), null: true, unset: textValue(string(farm.BackendHTTP1)),
+		about: "What backends speak: HTTP/1.1, or HTTP/2 as gRPC servers do (with httpsb agreed on by ALPN, without it by prior knowledge)."},
+	get: func(s *farm.Service) Value {
+		return textValue(string(cmp.Or(s.BackendProtocol, farm.BackendHTTP1)))
+	},
+	set: func(s *farm.Service, v Value) {
+		s.BackendProtocol = orZero(farm.BackendProtocol(v.text), farm.BackendHTTP1)
+	},
+}}
+
+// checkBackendProtocol holds the rules between the protocol and what makes
+// sense only with connections that are not shared.
+func checkBackendProtocol(path string, s *farm.Service) *Error {
+	if s.Multiplexed() && s.Pinned {
+		return &Error{path, "pinnedconnection", fmt.Sprintf("pinnedconnection must be 0 with backendprotocol %s: exchanges of all clients share connections; set pinnedconnection 0, or backendprotocol %s", farm.BackendHTTP2, farm.BackendHTTP1)}
+	}
+	if s.Multiplexed() && cmp.Or(s.ProxyOut, farm.ProxyOutOff) != farm.ProxyOutOff {
+		return &Error{path, "proxyprotocol_out", fmt.Sprintf("proxyprotocol_out must be off with backendprotocol %s: exchanges of all clients share connections; set proxyprotocol_out off, or backendprotocol %s", farm.BackendHTTP2, farm.BackendHTTP1)}
+	}
+	return nil
+}
 
 // backendTLSFields say how a service speaks TLS to its backends.
 var backendTLSFields = []field[farm.Service]{
@@ -49,7 +74,7 @@ var backendTLSFields = []field[farm.Service]{
 // backendTLS returns what to read: a service without TLS shows what was never set.
 func backendTLS(s *farm.Service) *farm.BackendTLS { return cmp.Or(s.TLS, &farm.BackendTLS{}) }
 
-// checkBackendTLS holds the rules between the directives for backends.
+// checkBackendTLS holds the rules between the settings for backends.
 func checkBackendTLS(path string, t *farm.BackendTLS) *Error {
 	if t.Verify == farm.VerifyCA && t.CA == "" {
 		return &Error{path, "httpsb_ca", "httpsb_ca is required with httpsb_verify ca: it names the authorities that sign backends"}

@@ -110,7 +110,7 @@ func checkCollisions(cfg *farm.Config, yield func(Error) bool) bool {
 			continue
 		}
 		f, o := &cfg.Farms[i], &cfg.Farms[other]
-		if !yield(Error{FarmPath(f.Name), "vport", fmt.Sprintf("vip and vport must not be used by another running farm: %s collides with farm %s on %s", ProfileOf(f).listensOn(f), show(o.Name), ProfileOf(o).listensOn(o))}) {
+		if !yield(Error{FarmPath(f.Name), "vport", fmt.Sprintf("vip and vport must not be used by another running farm: %s collides with farm %s on %s", ProfileOf(f).ListensOn(f), show(o.Name), ProfileOf(o).ListensOn(o))}) {
 			return false
 		}
 	}
@@ -127,7 +127,7 @@ func (r Rules) checkOwn(cfg *farm.Config, yield func(Error) bool) bool {
 			if !takes(f, own) || own.Addr().IsUnspecified() && !f.VIP.IsUnspecified() {
 				continue
 			}
-			if !yield(Error{FarmPath(f.Name), "vport", fmt.Sprintf("vip and vport must not be what the appliance's API listens on (%s), got %s; use another vip, or ports without %d", own, ProfileOf(f).listensOn(f), own.Port())}) {
+			if !yield(Error{FarmPath(f.Name), "vport", fmt.Sprintf("vip and vport must not be what the appliance's API listens on (%s), got %s; use another vip, or ports without %d", own, ProfileOf(f).ListensOn(f), own.Port())}) {
 				return false
 			}
 		}

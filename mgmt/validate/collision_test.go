@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -166,7 +165,7 @@ func parses(list []string) bool {
 }
 
 // As many farms as there can be, with as many ranges as they can have.
-func TestCollisionsOfAllFarmsAreFoundInTime(t *testing.T) {
+func TestCollisionsOfAsManyFarmsAsThereCanBeAreFound(t *testing.T) {
 	cfg := &farm.Config{}
 	for i := range farm.MaxFarmID {
 		f := listening(fmt.Sprintf("f%d", i), "tcp 10.0.0.5 1")
@@ -179,14 +178,8 @@ func TestCollisionsOfAllFarmsAreFoundInTime(t *testing.T) {
 		}
 		cfg.Farms = append(cfg.Farms, f)
 	}
-	start := time.Now()
 	if err := validate.Config(cfg); err != nil {
 		t.Fatal(err)
-	}
-	took := time.Since(start)
-	t.Logf("%d farms with 16 ports each: %v", len(cfg.Farms), took)
-	if took > 5*time.Second {
-		t.Errorf("it took %v", took)
 	}
 	cfg.Farms[4000].L4.Ports[3] = cfg.Farms[7].L4.Ports[2]
 	cfg.Farms[4000].L4.Ports = cfg.Farms[4000].L4.Ports[3:4]

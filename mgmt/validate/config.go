@@ -85,7 +85,7 @@ func BackendPath(farmName, service string, position int) string {
 	return fmt.Sprintf("%s backend %d", ServicePath(farmName, service), position)
 }
 
-// walk yields every broken rule; the helpers return false when nobody listens
+// walk yields every broken rule; the helpers return false when the caller has enough
 // any more.
 func (r Rules) walk(cfg *farm.Config) iter.Seq[Error] {
 	return func(yield func(Error) bool) {

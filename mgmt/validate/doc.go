@@ -5,7 +5,7 @@
 // BackendDocument …) name the fields of one kind of body, each with its rule:
 // the API decodes its JSON bodies through them and builds the help body from
 // them, mgmt/document decodes files through them. A value is a text, a number, a
-// truth value or a list of texts; a field may say what it needs beside it, as a
+// truth value or a list of texts; a field may say what it needs with it, as a
 // cookie's name needs cookie insertion. Lists of header and URL rules are of one
 // [RuleList] each, which has a table for a single rule. [Rules.Config] then checks a
 // whole configuration: the same tables again for every value, and after them

@@ -13,16 +13,16 @@ var (
 	// FarmCreate is the body of POST /farms for an http farm: what the family asks
 	// for, and all that may be changed later, so that a farm is never seen half
 	// made.
-	FarmCreate = Table[farm.Farm]{slices.Concat(newFarm, httpFields)}
+	FarmCreate = Table[farm.Farm]{fields: slices.Concat(newFarm, httpFields)}
 	// FarmUpdate is the body of PUT /farms/F of an http farm; setting newfarmname renames.
-	FarmUpdate = Table[farm.Farm]{slices.Concat([]field[farm.Farm]{named(farmName, "newfarmname"), farmVIP, farmVPort}, httpFields)}
+	FarmUpdate = Table[farm.Farm]{fields: slices.Concat([]field[farm.Farm]{named(farmName, "newfarmname"), farmVIP, farmVPort}, httpFields)}
 	// FarmAction is the body of PUT /farms/F/actions; the caller acts on it.
-	FarmAction = Table[farm.Farm]{[]field[farm.Farm]{{rule: rule{name: "action", hints: basic(atBalancing, "Action"), kind: kindText, required: true,
+	FarmAction = Table[farm.Farm]{fields: []field[farm.Farm]{{rule: rule{name: "action", hints: basic(atBalancing, "Action"), kind: kindText, required: true,
 		values: []string{"start", "stop", "restart"}, about: "What to do with the farm."}}}}
 	// FarmDocument is an http farm of a document, without its services.
-	FarmDocument = Table[farm.Farm]{slices.Concat([]field[farm.Farm]{
+	FarmDocument = Table[farm.Farm]{fields: slices.Concat([]field[farm.Farm]{
 		require(farmName), require(farmProfile), require(farmVIP), require(farmVPort), farmStopped,
-	}, tlsFields, directives, logFields, farmHeaders)}
+	}, tlsFields, settings, logFields, farmHeaders)}
 )
 
 // newFarm is what the creation of any farm begins with. The protocol is ours:
@@ -32,8 +32,8 @@ var newFarm = []field[farm.Farm]{
 	require(named(farmName, "farmname")), require(farmProfile), require(farmVIP), require(anyVPort), newProtocol, copyFrom,
 }
 
-// httpFields are what an http farm has beside its address.
-var httpFields = slices.Concat(tlsFields, tlsLegacy, directives, logFields)
+// httpFields are what an http farm has besides its address.
+var httpFields = slices.Concat(tlsFields, tlsLegacy, settings, logFields)
 
 var farmName = field[farm.Farm]{
 	rule: rule{name: "name", hints: basic(atAddress, "Name"), kind: kindText, format: "[a-zA-Z0-9][a-zA-Z0-9-]*", maxLen: MaxName, reserved: reservedFarmNames,

@@ -24,16 +24,17 @@ type RuleList[T comparable] struct {
 	Rule Table[T]
 	// Moves says that the order counts, so that a rule may be moved.
 	Moves     bool
-	ofFarm    func(*farm.Farm) *[]T
+	of        func(*farm.HeaderRules) *[]T
 	ofService func(*farm.Service) *[]T
 }
 
 // OfFarm returns the list of a farm, nil when it can have none.
 func (l *RuleList[T]) OfFarm(f *farm.Farm) *[]T {
-	if l.ofFarm == nil || f.HTTP == nil {
+	rules := f.Headers()
+	if l.of == nil || rules == nil {
 		return nil
 	}
-	return l.ofFarm(f)
+	return l.of(rules)
 }
 
 // OfService returns the list of a service.
@@ -53,7 +54,7 @@ var (
 
 func headerList[T comparable](atFarm, atService string, rule Table[T], of func(*farm.HeaderRules) *[]T) RuleList[T] {
 	return RuleList[T]{Farm: atFarm, Service: atService, Rule: rule, Moves: atFarm == atService && strings.HasPrefix(atFarm, "replace"),
-		ofFarm:    func(f *farm.Farm) *[]T { return of(&directivesOf(f).HeaderRules) },
+		of:        of,
 		ofService: func(s *farm.Service) *[]T { return of(&s.HeaderRules) }}
 }
 
@@ -69,17 +70,17 @@ var (
 		must: "a valid regular expression", musts: "a list of regular expressions", about: `Regex for the lines ("Name: value", in any case) that are removed.`}
 )
 
-var headerAdd = Table[farm.HeaderAdd]{[]field[farm.HeaderAdd]{{rule: headerLine,
+var headerAdd = Table[farm.HeaderAdd]{fields: []field[farm.HeaderAdd]{{rule: headerLine,
 	get: func(h *farm.HeaderAdd) Value { return textValue(h.Header) },
 	set: func(h *farm.HeaderAdd, v Value) { h.Header = v.text },
 }}}
 
-var headerRemove = Table[farm.HeaderRemove]{[]field[farm.HeaderRemove]{{rule: headerPattern,
+var headerRemove = Table[farm.HeaderRemove]{fields: []field[farm.HeaderRemove]{{rule: headerPattern,
 	get: func(h *farm.HeaderRemove) Value { return textValue(h.Pattern) },
 	set: func(h *farm.HeaderRemove, v Value) { h.Pattern = v.text },
 }}}
 
-var headerReplace = Table[farm.HeaderReplace]{[]field[farm.HeaderReplace]{
+var headerReplace = Table[farm.HeaderReplace]{fields: []field[farm.HeaderReplace]{
 	{
 		rule: rule{name: "header", hints: basic(atHeaders, "Header"), kind: kindText, required: true, format: "regex", maxLen: MaxPattern, check: checkNamePattern,
 			must: "a valid regular expression", about: "Regex for the names, in any case, of the headers that are changed."},
@@ -100,7 +101,7 @@ var headerReplace = Table[farm.HeaderReplace]{[]field[farm.HeaderReplace]{
 	},
 }}
 
-var urlRewrite = Table[farm.URLRewrite]{[]field[farm.URLRewrite]{
+var urlRewrite = Table[farm.URLRewrite]{fields: []field[farm.URLRewrite]{
 	{
 		rule: rule{name: "pattern", hints: basic(atHeaders, "Pattern"), kind: kindText, required: true, format: "regex", maxLen: MaxPattern, check: checkPattern,
 			must: "a valid regular expression", about: "Regex for what is replaced in path and query."},
@@ -124,8 +125,8 @@ var urlRewrite = Table[farm.URLRewrite]{[]field[farm.URLRewrite]{
 // have them.
 var (
 	farmHeaders = headerTexts(AddRequest.Farm, RemoveRequest.Farm,
-		func(f *farm.Farm) *farm.HeaderRules { return &directivesSeen(f).HeaderRules },
-		func(f *farm.Farm) *farm.HeaderRules { return &directivesOf(f).HeaderRules })
+		func(f *farm.Farm) *farm.HeaderRules { return &httpSeen(f).HeaderRules },
+		func(f *farm.Farm) *farm.HeaderRules { return &httpOf(f).HeaderRules })
 	serviceHeaders = headerTexts(AddRequest.Service, RemoveRequest.Service, ofService, ofService)
 )
 

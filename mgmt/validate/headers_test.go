@@ -127,7 +127,7 @@ func TestRulesOfAListKeepTheRulesTogether(t *testing.T) {
 	} {
 		cfg := onFarm(farm.Service{}, "http")
 		c.spoil(cfg.Farms[0].HTTP, &cfg.Farms[0].HTTP.Services[0])
-		if err := rules.Config(cfg); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := first(cfg); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got  %v\nwant %s", err, c.want)
 		}
 	}

@@ -1,42 +1,46 @@
 package validate
 
-// hints are what people who fill in forms need beside the rule of a field: where
+// hints are what people who fill in forms need besides the rule of a field: where
 // it stands, what it is called, what its number counts, whether many need it, and
 // what a change does to traffic. Schemas carry them.
 type hints struct {
-	group    string
+	section  section
 	label    string
 	unit     string
 	advanced bool
 	cost     Cost
 }
 
-// The groups of fields.
+// section is a part of a form. It has a type of its own, so that the compiler
+// tells it from a label.
+type section string
+
+// The sections of forms.
 const (
-	atAddress     = "Address"
-	atBackends    = "Backends"
-	atBalancing   = "Balancing"
-	atAccess      = "Access"
-	atCompression = "Compression"
-	atCookie      = "Cookie"
-	atDataPath    = "Data path"
-	atErrors      = "Error pages"
-	atHeaders     = "Header and URL rules"
-	atLimits      = "Limits"
-	atLogging     = "Logging"
-	atMatching    = "Matching"
-	atOutlier     = "Outlier detection"
-	atPersistence = "Persistence"
-	atProxy       = "PROXY protocol"
-	atQueue       = "Queue"
-	atRate        = "Rate limit"
-	atRedirect    = "Redirect"
-	atRequests    = "Requests"
-	atResponses   = "Responses"
-	atRetries     = "Retries"
-	atTimeouts    = "Timeouts"
-	atTLS         = "TLS"
-	atBackendTLS  = "TLS to backends"
+	atAddress     section = "Address"
+	atBackends    section = "Backends"
+	atBalancing   section = "Balancing"
+	atAccess      section = "Access"
+	atCompression section = "Compression"
+	atCookie      section = "Cookie"
+	atDataPath    section = "Data path"
+	atErrors      section = "Error pages"
+	atHeaders     section = "Header and URL rules"
+	atLimits      section = "Limits"
+	atLogging     section = "Logging"
+	atMatching    section = "Matching"
+	atOutlier     section = "Outlier detection"
+	atPersistence section = "Persistence"
+	atProxy       section = "PROXY protocol"
+	atQueue       section = "Queue"
+	atRate        section = "Rate limit"
+	atRedirect    section = "Redirect"
+	atRequests    section = "Requests"
+	atResponses   section = "Responses"
+	atRetries     section = "Retries"
+	atTimeouts    section = "Timeouts"
+	atTLS         section = "TLS"
+	atBackendTLS  section = "TLS to backends"
 )
 
 // The units of numbers.
@@ -64,10 +68,10 @@ const (
 )
 
 // basic are the hints of a field that many set, advanced those of one few need.
-func basic(group, label string) hints { return hints{group: group, label: label, cost: CostNone} }
+func basic(at section, label string) hints { return hints{section: at, label: label, cost: CostNone} }
 
-func advanced(group, label string) hints {
-	return hints{group: group, label: label, advanced: true, cost: CostNone}
+func advanced(at section, label string) hints {
+	return hints{section: at, label: label, advanced: true, cost: CostNone}
 }
 
 func (h hints) in(unit string) hints { h.unit = unit; return h }

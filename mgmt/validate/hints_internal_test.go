@@ -12,16 +12,16 @@ func TestEveryRuleHasItsHints(t *testing.T) {
 	eachTable(t, func(t *testing.T, table any) {
 		labels := map[string]string{}
 		each(table, func(r *rule, _ func(string) *rule, readable bool) {
-			if r.group == "" || r.label == "" || r.cost == "" || r.about == "" {
+			if r.section == "" || r.label == "" || r.cost == "" || r.about == "" {
 				t.Errorf("%s lacks a hint: %+v", r.name, r.hints)
 			}
 			if !readable {
 				return // older names of fields
 			}
-			if other := labels[r.group+r.label]; other != "" {
-				t.Errorf("%s and %s are both called %s in %s", other, r.name, r.label, r.group)
+			if other := labels[string(r.section)+r.label]; other != "" {
+				t.Errorf("%s and %s are both called %s in %s", other, r.name, r.label, r.section)
 			}
-			labels[r.group+r.label] = r.name
+			labels[string(r.section)+r.label] = r.name
 			if seconds := strings.HasPrefix(r.about, "Seconds ") || strings.HasPrefix(r.about, "Most seconds "); seconds != (r.unit == inSeconds) {
 				t.Errorf("%s counts %q, and its text says: %s", r.name, r.unit, r.about)
 			}

@@ -26,7 +26,7 @@ func (httpProfile) Session(g farm.Group, session any) (string, error) {
 	return StaticSession(g.Service, session)
 }
 
-func (httpProfile) begin(f *farm.Farm) { directivesOf(f) }
+func (httpProfile) begin(f *farm.Farm) { httpOf(f) }
 
 func (httpProfile) setPorts(f *farm.Farm, v Value) {
 	if n, ok := ParseNumber(v.text); ok {
@@ -41,15 +41,17 @@ func (httpProfile) portsProblem(sent Values[farm.Farm]) string {
 	return fmt.Sprintf("must be one port with profile http, got %s", show(sent.Get("vport").Text()))
 }
 
-func (httpProfile) listensOn(f *farm.Farm) string { return f.AddrPort().String() }
+func (httpProfile) ListensOn(f *farm.Farm) string { return f.AddrPort().String() }
+
+func (httpProfile) oneVersion(*farm.Farm) string { return "" }
 
 func (httpProfile) check(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool {
 	path := FarmPath(f.Name)
-	if !FarmDocument.verify(path, f, yield) {
+	if !FarmDocument.verify(path, f, f, yield) {
 		return false
 	}
 	if f.HTTP == nil {
-		return yield(Error{path, "profile", "profile http needs its directives; they are missing"})
+		return yield(Error{path, "profile", "profile http needs its settings; they are missing"})
 	}
 	h := f.HTTP
 	if reason := ownMark(h.Mark); reason != "" && !yield(Error{path, "mark", "mark " + reason}) {
@@ -58,7 +60,7 @@ func (httpProfile) check(f *farm.Farm, local []netip.Prefix, yield func(Error) b
 	if h.TLS != nil && !checkTLS(path, h.TLS, yield) {
 		return false
 	}
-	if !checkProxyIn(path, h.ProxyIn, h.Trusted, yield) || !checkFarmRules(path, f, yield) {
+	if !checkFarmRules(path, f, yield) {
 		return false
 	}
 	if h.ResurrectTime < h.ConnectTimeout && !yield(Error{path, "resurrectime",
@@ -111,7 +113,7 @@ func stickyWarnings(s *farm.Service, add warn) {
 		names := map[farm.Persistence]string{farm.PersistURL: "parameter", farm.PersistCookie: "cookie", farm.PersistHeader: "header"}
 		add("persistence", fmt.Sprintf("persistence %s has no effect yet: sessionid names the %s; set sessionid", kind, names[kind]))
 	}
-	ServiceDocument.waitingWarnings(s, add)
+	ServiceDocument.idleWarnings(s, nil, add)
 	if kept := s.EffectivePersistence(); s.Cookie != nil && kept != farm.PersistNone {
 		add("cookieinsert", fmt.Sprintf("cookieinsert has no effect while persistence is %s, which chooses the backend; set persistence NONE, or cookieinsert false", kept))
 	}

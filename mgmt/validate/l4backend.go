@@ -12,11 +12,11 @@ import (
 // backend.
 var (
 	// L4BackendCreate is the body of POST /farms/F/backends.
-	L4BackendCreate = Table[farm.Backend]{append([]field[farm.Backend]{require(backendHost)}, l4BackendFields...)}
+	L4BackendCreate = Table[farm.Backend]{fields: append([]field[farm.Backend]{require(backendHost)}, l4BackendFields...)}
 	// L4BackendUpdate is the body of PUT /farms/F/backends/ID; null resets a number.
-	L4BackendUpdate = Table[farm.Backend]{append([]field[farm.Backend]{backendHost}, l4BackendFields...)}
+	L4BackendUpdate = Table[farm.Backend]{fields: append([]field[farm.Backend]{backendHost}, l4BackendFields...)}
 	// L4BackendDocument is a backend of a document.
-	L4BackendDocument = Table[farm.Backend]{slices.Concat([]field[farm.Backend]{require(backendHost)}, l4BackendFields,
+	L4BackendDocument = Table[farm.Backend]{fields: slices.Concat([]field[farm.Backend]{require(backendHost)}, l4BackendFields,
 		[]field[farm.Backend]{backendMaintenance, l4Sessions})}
 )
 
@@ -29,15 +29,15 @@ var l4BackendFields = []field[farm.Backend]{
 		get:  backendPort.get,
 		set:  backendPort.set,
 	},
-	backendWeight, backendPriority,
-	told(named(backendLimit, "max_conns"), "Connections or flows at most; 0 means no limit."),
-	told(backendSource, "Address of this machine that the server sees with nattype nat; the farm's when unset."),
+	perConnection(backendWeight), perConnection(backendPriority),
+	under(counted().ofFarm(), told(perConnection(named(backendLimit, "max_conns")), "Connections or flows at most; 0 means no limit.")),
+	under(seen().ofFarm(), told(backendSource, "Address of this machine that the server sees; the farm's when unset.")),
 	told(backendMark, "Mark of packets to the server, for routing rules; the farm's when unset."),
 	backendAlias, backendResolve,
 	{
-		rule: rule{name: "server_names", hints: advanced(atBalancing, "Server names").costs(CostConnections), kind: kindList, words: true, null: true, max: maxServerNames, maxLen: 255, check: checkServerName, canon: canonServerName,
+		rule: rule{name: "server_names", only: being("protocol", farm.L4TCP).ofFarm().as(held).since("they are read from the start of a TLS connection"), hints: advanced(atBalancing, "Server names").costs(CostConnections), kind: kindList, words: true, null: true, max: maxServerNames, maxLen: 255, check: checkServerName, canon: canonServerName,
 			format: "host name or *.domain", must: "a host name, or *.domain for all below one", musts: "a list of host names",
-			about: "Names (SNI) of TLS clients that come to this server and nowhere else; without any it takes those who ask for no name of another. tcp in userspace."},
+			about: "Names (SNI) of TLS clients that come to this server and nowhere else; without any it takes those who ask for no name of another. In userspace."},
 		get: func(b *farm.Backend) Value { return listValue(b.ServerNames) },
 		set: func(b *farm.Backend, v Value) { b.ServerNames = v.list },
 	},
@@ -45,6 +45,10 @@ var l4BackendFields = []field[farm.Backend]{
 
 // l4Sessions are the static sessions of a backend, in documents.
 var l4Sessions = told(backendSessions, "Static sessions: what clients are recognised by (as the farm's persistence says) who always come here. Only with persistence.")
+
+// perConnection is a field of requests where there are connections alone: it
+// holds for those that are opened later.
+func perConnection[T any](f field[T]) field[T] { f.cost = CostConnections; return f }
 
 func told[T any](f field[T], about string) field[T] { f.about = about; return f }
 

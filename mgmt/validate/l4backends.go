@@ -20,7 +20,7 @@ func checkL4Backends(f *farm.Farm, local []netip.Prefix, yield func(Error) bool)
 	for i, number := range f.Own().Numbers() {
 		b := &l.Backends[i]
 		at := L4BackendPath(f.Name, number)
-		if !L4BackendDocument.verify(at, b, yield) {
+		if !L4BackendDocument.verify(at, b, f, yield) {
 			return false
 		}
 		if err := checkL4Backend(at, f, b, local); err != nil && !yield(*err) {
@@ -63,14 +63,6 @@ func portWords(port uint16) string {
 // address they were resolved to, if any.
 func checkL4Backend(path string, f *farm.Farm, b *farm.Backend, local []netip.Prefix) *Error {
 	l := f.L4
-	if l.Protocol != farm.L4TCP && len(b.ServerNames) > 0 {
-		return &Error{path, "server_names", fmt.Sprintf("server_names are allowed only with protocol tcp, got %s: they are read from the start of a TLS connection; remove them, or set protocol tcp", l.Protocol)}
-	}
-	if b.Source.IsValid() {
-		if reason := noSource(l.NAT); reason != "" {
-			return &Error{path, "source", "source " + reason}
-		}
-	}
 	addr, problem := checkReach(path, f, b, local)
 	if problem != nil || !addr.IsValid() {
 		return problem

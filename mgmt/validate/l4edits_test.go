@@ -105,6 +105,33 @@ func TestEveryEditThatIsTakenLeavesAFarmThatCanBeCarried(t *testing.T) {
 	}
 }
 
+// What a change makes idle is there again after the way back; what could not be
+// carried is not taken, alone or with it.
+func TestAFarmKeepsWhatIsIdleMeanwhile(t *testing.T) {
+	f := &goodL4().Farms[0]
+	for _, text := range []string{`{"contimeout":7,"idle_timeout":8,"grace":9,"maxconnections":10,"logs":"true","log_sample":11,"trusted":"10.0.0.0/8","proxyprotocol_in":"required"}`,
+		`{"proxyprotocol_in":"off"}`, `{"logs":"false","protocol":"udp","nattype":"dsr"}`, `{"nattype":"nat","protocol":"tcp","quic":"false","responses":null,"source":""}`} {
+		if err := apply(t, &validate.L4FarmUpdate, text, f); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+	}
+	if l := f.L4; l.ConnectTimeout != 7 || l.IdleTimeout != 8 || l.StopGrace != 9 || l.MaxConnections != 10 || l.AccessLog.Sample != 11 || len(l.Trusted) != 1 {
+		t.Errorf("%+v", l)
+	}
+	for text, want := range map[string]string{
+		`{"quic":true}`:   "quic is allowed only with protocol udp or tcp_udp; send protocol udp or tcp_udp with it",
+		`{"responses":0}`: "responses is allowed only with protocol udp or tcp_udp",
+		`{"protocol":"udp","proxyprotocol_out":"v1"}`:    "proxyprotocol_out is allowed only with protocol tcp; send protocol tcp with it",
+		`{"nattype":"dnat","source":"10.0.0.5"}`:         "source is allowed only with nattype nat; send nattype nat with it",
+		`{"trusted":null,"proxyprotocol_in":"required"}`: "proxyprotocol_in is allowed only with trusted",
+	} {
+		farm := f.Clone()
+		if err := apply(t, &validate.L4FarmUpdate, text, &farm); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
 // The two transports of DNS may be sent as what they are, a list.
 func TestTCPAndUDPMayBeAListOfTwo(t *testing.T) {
 	for _, raw := range []any{"tcp_udp", "tcp,udp", "udp, tcp", []any{"tcp", "udp"}, []any{"udp", "tcp"}, []any{"tcp_udp"}} {

@@ -33,10 +33,12 @@ func (l4Profile) portsProblem(sent Values[farm.Farm]) string {
 	return contradiction(sent.Get("vport").Text(), farm.L4Protocol(sent.Get("protocol").Text()))
 }
 
-func (l4Profile) listensOn(f *farm.Farm) string {
+func (l4Profile) ListensOn(f *farm.Farm) string {
 	l := l4Seen(f)
 	return fmt.Sprintf("%s protocol %s port %s", f.VIP, l.Protocol, l.PortsText())
 }
+
+func (l4Profile) oneVersion(f *farm.Farm) string { return l4OneVersion(f.L4) }
 
 func (l4Profile) check(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool {
 	return checkL4(f, local, yield)

@@ -16,13 +16,12 @@ import (
 func checkL4(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool {
 	path := FarmPath(f.Name)
 	if f.L4 == nil {
-		return yield(Error{path, "profile", "profile l4xnat needs its directives; they are missing"})
+		return yield(Error{path, "profile", "profile l4xnat needs its settings; they are missing"})
 	}
-	l := f.L4
-	if !L4FarmDocument.verify(path, f, yield) || !checkProxyIn(path, l.ProxyIn, l.Trusted, yield) {
+	if !L4FarmDocument.verify(path, f, f, yield) {
 		return false
 	}
-	for _, check := range []func(*farm.Farm) (field, problem string){l4Ports, l4SIP, l4Address, l4Scheduler, l4SourceOf, l4MarkOf, l4Speakers, l4Path} {
+	for _, check := range []func(*farm.Farm) (field, problem string){l4Ports, l4SIP, l4Address, l4Scheduler, l4SourceOf, l4MarkOf, l4Path} {
 		if field, problem := check(f); problem != "" && !yield(Error{path, field, field + " " + problem}) {
 			return false
 		}
@@ -92,25 +91,10 @@ func l4Scheduler(f *farm.Farm) (field, problem string) {
 	return "", ""
 }
 
-// noSource says why backends cannot see a source address of ours; empty when
-// they can.
-func noSource(n farm.NATType) string {
-	switch n {
-	case farm.NATTarget, farm.NATStateless:
-		return fmt.Sprintf("is allowed only with nattype nat: with %s backends see the client's address; leave source unset, or set nattype nat", n)
-	case farm.NATDirect:
-		return "is allowed only with nattype nat: dsr changes no address; leave source unset, or set nattype nat"
-	}
-	return ""
-}
-
 func l4SourceOf(f *farm.Farm) (field, problem string) {
 	source := f.L4.Source
 	if !source.IsValid() {
 		return "", ""
-	}
-	if reason := noSource(f.L4.NAT); reason != "" {
-		return "source", reason
 	}
 	if f.VIP.IsValid() && source.Is4() != f.VIP.Is4() {
 		return "source", fmt.Sprintf("must be of the same IP version as the vip (%s), got %s", f.VIP, source)
@@ -131,61 +115,34 @@ func ownMark(mark uint32) string {
 
 func l4MarkOf(f *farm.Farm) (field, problem string) { return "mark", ownMark(f.L4.Mark) }
 
-// l4Speakers are the directives that mean something to one transport only.
-func l4Speakers(f *farm.Farm) (field, problem string) {
-	l := f.L4
-	switch {
-	case l.Protocol != farm.L4TCP && on(l.ProxyIn, farm.ProxyInOff):
-		return "proxyprotocol_in", fmt.Sprintf("is allowed only with protocol tcp, got %s: the header begins a connection; set it off, or protocol tcp", l.Protocol)
-	case l.Protocol != farm.L4TCP && on(l.ProxyOut, farm.ProxyOutOff):
-		return "proxyprotocol_out", fmt.Sprintf("is allowed only with protocol tcp, got %s: the header begins a connection; set it off, or protocol tcp", l.Protocol)
-	case !l.Datagrams() && l.QUIC:
-		return "quic", fmt.Sprintf("is allowed only with protocol udp or tcp_udp, got %s; set it false, or protocol udp", l.Protocol)
-	case !l.Datagrams() && l.Responses != nil:
-		return "responses", fmt.Sprintf("is allowed only with protocol udp or tcp_udp, got %s: it counts datagrams; set it null, or protocol udp", l.Protocol)
-	}
-	return "", ""
-}
-
-// on reports whether a switch is neither unset nor off.
-func on[W ~string](w, off W) bool { return w != "" && w != off }
-
 // l4Path holds that something can carry the farm as it is asked for.
 func l4Path(f *farm.Farm) (field, problem string) {
 	l := f.L4
-	noUser, noKernel := l.NotUserspace(), l.NotKernel()
+	noUser, toUser := l.NeedsKernel()
+	by, noKernel := l.NeedsUserspace()
 	switch {
 	case l.DataPath == farm.DataPathUserspace && noUser != "":
-		return "datapath", fmt.Sprintf("must not be userspace: %s; set datapath auto or kernel, or %s", noUser, l4ToUserspace(l))
+		return "datapath", fmt.Sprintf("must not be userspace: %s; set datapath auto or kernel, or %s", noUser, toUser)
 	case l.DataPath == farm.DataPathKernel && noKernel != "":
-		return "datapath", fmt.Sprintf("must not be kernel: %s; set datapath auto or userspace, or %s", noKernel, l4ToKernel(l))
+		return "datapath", fmt.Sprintf("must not be kernel: %s; set datapath auto or userspace, or %s", noKernel, l4ToKernel(by))
 	case noUser != "" && noKernel != "":
-		return l4UserspaceField(l), fmt.Sprintf("cannot work: %s, and this farm needs the kernel because %s; %s, or %s", noKernel, noUser, l4ToKernel(l), l4ToUserspace(l))
+		return by, fmt.Sprintf("cannot work: %s, and this farm needs the kernel because %s; %s, or %s", noKernel, noUser, l4ToKernel(by), toUser)
 	}
 	return "", ""
 }
 
-// l4ToUserspace says what to change so that the engine can carry the farm.
-func l4ToUserspace(l *farm.L4) string {
-	switch n := l.PortCount(); {
-	case l.Protocol != farm.L4TCP && !l.Datagrams():
-		return "set protocol tcp, udp or tcp_udp"
-	case untracked(l.NAT):
-		return "set nattype nat or dnat"
-	case n == 0:
-		return "list the ports"
-	case n > l.MostPorts():
-		return fmt.Sprintf("list at most %d ports", l.MostPorts())
-	case l.NAT == farm.NATTarget && l.Datagrams():
-		return "set nattype nat"
+// l4ToKernel says what to change of a field that keeps a farm in userspace.
+func l4ToKernel(field string) string {
+	if f := L4FarmDocument.find(field); f != nil {
+		return "set " + field + " " + f.resting()
 	}
-	return "set another persistence"
+	return "remove the " + field + " of the backends"
 }
 
 // l4OneVersion says why backends must be of the VIP's IP version, and what would
 // let them be of the other.
 func l4OneVersion(l *farm.L4) string {
-	switch noUser := l.NotUserspace(); {
+	switch noUser, toUser := l.NeedsKernel(); {
 	case l.NAT == farm.NATTarget:
 		return "with nattype dnat backends see the client's address, which has the version of the vip; set nattype nat"
 	case noUser == "":
@@ -193,35 +150,6 @@ func l4OneVersion(l *farm.L4) string {
 	case untracked(l.NAT):
 		return noUser + ", where packets keep their version; set nattype nat"
 	default:
-		return fmt.Sprintf("%s, where packets keep their version; %s", noUser, l4ToUserspace(l))
-	}
-}
-
-// l4UserspaceField is the directive because of which the kernel cannot carry
-// the farm.
-func l4UserspaceField(l *farm.L4) string {
-	switch {
-	case on(l.ProxyIn, farm.ProxyInOff):
-		return "proxyprotocol_in"
-	case on(l.ProxyOut, farm.ProxyOutOff):
-		return "proxyprotocol_out"
-	case slices.ContainsFunc(l.Backends, func(b farm.Backend) bool { return len(b.ServerNames) > 0 }):
-		return "server_names"
-	case l.QUIC:
-		return "quic"
-	}
-	return "responses"
-}
-
-func l4ToKernel(l *farm.L4) string {
-	switch field := l4UserspaceField(l); field {
-	case "server_names":
-		return "remove the server_names of the backends"
-	case "quic":
-		return "set quic false"
-	case "responses":
-		return "set responses null"
-	default:
-		return "set " + field + " off"
+		return fmt.Sprintf("%s, where packets keep their version; %s", noUser, toUser)
 	}
 }

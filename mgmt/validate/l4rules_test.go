@@ -43,13 +43,13 @@ func TestEveryBrokenRuleOfAnL4FarmSaysWhyAndWhatWouldWork(t *testing.T) {
 		spoil func(f *farm.Farm, l *farm.L4)
 		want  string
 	}{
-		"no directives": {func(f *farm.Farm, _ *farm.L4) { f.L4 = nil }, `farm "relay": profile l4xnat needs its directives; they are missing`},
-		"protocol":      {func(_ *farm.Farm, l *farm.L4) { l.Protocol = "icmp" }, `farm "relay": protocol must be one of tcp, udp, tcp_udp, sctp, all, sip, ftp, tftp, h323, pptp, snmp, amanda, irc, netbios-ns, sane, got "icmp"`},
-		"nattype":       {func(_ *farm.Farm, l *farm.L4) { l.NAT = "snat" }, `farm "relay": nattype must be one of nat, dnat, dsr, stateless_dnat, got "snat"`},
-		"algorithm":     {func(_ *farm.Farm, l *farm.L4) { l.Algorithm = "random" }, `algorithm must be one of weight, roundrobin, hash_srcip, hash_srcip_srcport, symhash, leastconn, prio, hash_srcport, hash_dstip, hash_dstport, got "random"`},
-		"mark of ours":  {func(_ *farm.Farm, l *farm.L4) { l.Mark = 0x5d000000 }, `farm "relay": mark must not be from 1543503872 to 1577058303 (0x5c000000 to 0x5dffffff), by which farms themselves are told apart, got 1560281088`},
-		"mark to ours":  {func(_ *farm.Farm, l *farm.L4) { l.Backends[0].Mark = 0x5c000007 }, `mark must not be from 1543503872 to 1577058303 (0x5c000000 to 0x5dffffff), by which farms themselves are told apart, got 1543503879`},
-		"ttl":           {func(_ *farm.Farm, l *farm.L4) { l.TTL = 0 }, `ttl must be a number from 1 to 31536000, got 0`},
+		"no settings":  {func(f *farm.Farm, _ *farm.L4) { f.L4 = nil }, `farm "relay": profile l4xnat needs its settings; they are missing`},
+		"protocol":     {func(_ *farm.Farm, l *farm.L4) { l.Protocol = "icmp" }, `farm "relay": protocol must be one of tcp, udp, tcp_udp, sctp, all, sip, ftp, tftp, h323, pptp, snmp, amanda, irc, netbios-ns, sane, got "icmp"`},
+		"nattype":      {func(_ *farm.Farm, l *farm.L4) { l.NAT = "snat" }, `farm "relay": nattype must be one of nat, dnat, dsr, stateless_dnat, got "snat"`},
+		"algorithm":    {func(_ *farm.Farm, l *farm.L4) { l.Algorithm = "random" }, `algorithm must be one of weight, roundrobin, hash_srcip, hash_srcip_srcport, symhash, leastconn, prio, hash_srcport, hash_dstip, hash_dstport, got "random"`},
+		"mark of ours": {func(_ *farm.Farm, l *farm.L4) { l.Mark = 0x5d000000 }, `farm "relay": mark must not be from 1543503872 to 1577058303 (0x5c000000 to 0x5dffffff), by which farms themselves are told apart, got 1560281088`},
+		"mark to ours": {func(_ *farm.Farm, l *farm.L4) { l.Backends[0].Mark = 0x5c000007 }, `mark must not be from 1543503872 to 1577058303 (0x5c000000 to 0x5dffffff), by which farms themselves are told apart, got 1543503879`},
+		"ttl":          {func(_ *farm.Farm, l *farm.L4) { l.TTL = 0 }, `ttl must be a number from 1 to 31536000, got 0`},
 		"order of ports": {func(_ *farm.Farm, l *farm.L4) {
 			l.Ports = []farm.PortRange{{First: 81, Last: 81}, {First: 80, Last: 80}}
 		}, `farm "relay": vport must be ascending, write "81,80" as "80,81"`},
@@ -74,14 +74,14 @@ func TestEveryBrokenRuleOfAnL4FarmSaysWhyAndWhatWouldWork(t *testing.T) {
 			`farm "relay": algorithm must not be leastconn with nattype dsr: it counts tracked connections, and there are none; use weight, roundrobin or a hash, or nattype nat or dnat`},
 		"leastconn in stateless_dnat": {func(_ *farm.Farm, l *farm.L4) { packets(l, farm.NATStateless); l.Algorithm = farm.L4LeastConn }, `algorithm must not be leastconn with nattype stateless_dnat`},
 		"source in dnat": {func(_ *farm.Farm, l *farm.L4) { packets(l, farm.NATTarget); l.Source = addr("10.0.0.5") },
-			`farm "relay": source is allowed only with nattype nat: with dnat backends see the client's address; leave source unset, or set nattype nat`},
+			`farm "relay": source is allowed only with nattype nat, got dnat: backends see the client's address with any other; set it null, or nattype nat`},
 		"source of a backend in stateless_dnat": {func(_ *farm.Farm, l *farm.L4) { packets(l, farm.NATStateless); l.Backends[0].Source = addr("10.0.0.5") },
-			`farm "relay" backend 0: source is allowed only with nattype nat: with stateless_dnat backends see the client's address`},
+			`farm "relay" backend 0: source is allowed only with nattype nat, got stateless_dnat: `},
 		"source of a backend in dsr": {func(_ *farm.Farm, l *farm.L4) { packets(l, farm.NATDirect); l.Backends[0].Source = addr("10.0.0.5") },
-			`farm "relay" backend 0: source is allowed only with nattype nat: dsr changes no address; leave source unset, or set nattype nat`},
+			`farm "relay" backend 0: source is allowed only with nattype nat, got dsr: backends see`},
 		"source of another version": {func(_ *farm.Farm, l *farm.L4) { l.Source = addr("2001:db8::1") }, `source must be of the same IP version as the vip (10.0.0.5), got 2001:db8::1`},
 		"source that is no machine": {func(_ *farm.Farm, l *farm.L4) { l.Source = addr("0.0.0.0") }, `source must be the address of one machine, got 0.0.0.0: it is the unspecified address`},
-		"PROXY from nobody":         {func(_ *farm.Farm, l *farm.L4) { l.ProxyIn = farm.ProxyInRequired }, `farm "relay": trusted must not be empty with proxyprotocol_in required`},
+		"PROXY from nobody":         {func(_ *farm.Farm, l *farm.L4) { l.ProxyIn = farm.ProxyInRequired }, `farm "relay": proxyprotocol_in is allowed only with trusted, the addresses such headers are believed from; set it off, or trusted`},
 		"PROXY of datagrams": {func(_ *farm.Farm, l *farm.L4) {
 			l.Protocol, l.ProxyIn, l.Trusted = farm.L4UDP, farm.ProxyInOptional, trust
 		},
@@ -93,10 +93,10 @@ func TestEveryBrokenRuleOfAnL4FarmSaysWhyAndWhatWouldWork(t *testing.T) {
 		"names of datagrams": {func(_ *farm.Farm, l *farm.L4) {
 			l.Protocol, l.Backends[0].ServerNames = farm.L4UDP, []string{"a.example"}
 		},
-			`farm "relay" backend 0: server_names are allowed only with protocol tcp, got udp: they are read from the start of a TLS connection; remove them, or set protocol tcp`},
+			`farm "relay" backend 0: server_names is allowed only with protocol tcp, got udp: they are read from the start of a TLS connection; set it null, or protocol tcp`},
 		"names beside datagrams": {func(_ *farm.Farm, l *farm.L4) {
 			l.Protocol, l.Backends[0].ServerNames = farm.L4TCPUDP, []string{"a.example"}
-		}, `server_names are allowed only with protocol tcp, got tcp_udp: they are read from the start of a TLS connection`},
+		}, `server_names is allowed only with protocol tcp, got tcp_udp: they are read from the start of a TLS connection`},
 		"userspace of many ports of both": {func(_ *farm.Farm, l *farm.L4) {
 			l.DataPath, l.Protocol, l.Ports = farm.DataPathUserspace, farm.L4TCPUDP, ports(1000, 1016)
 		}, `datapath must not be userspace: 17 virtual ports are more than the 16 that userspace listens on by tcp and udp; set datapath auto or kernel, or list at most 16 ports`},
@@ -161,7 +161,7 @@ func TestEveryBrokenRuleOfAnL4FarmSaysWhyAndWhatWouldWork(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cfg := goodL4()
 			c.spoil(&cfg.Farms[0], cfg.Farms[0].L4)
-			err := rules.Config(cfg)
+			err := first(cfg)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got  %v\nwant %s", err, c.want)
 			}

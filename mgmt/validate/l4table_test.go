@@ -1,6 +1,7 @@
 package validate_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -163,7 +164,15 @@ func TestBackendsOfAnL4FarmHaveTheirOwnFields(t *testing.T) {
 	if b.Port != 81 || b.Weight != 0 || b.Priority != 0 || b.ConnLimit != 0 || b.ServerNames != nil {
 		t.Errorf("%+v", b)
 	}
+	names := make([]string, 65)
+	for i := range names {
+		names[i] = fmt.Sprintf(`"n%d.example.org"`, i)
+	}
+	if err := apply(t, &validate.L4BackendCreate, `{"ip":"10.0.0.1","server_names":[`+strings.Join(names[:64], ",")+`]}`, &b); err != nil || len(b.ServerNames) != 64 {
+		t.Errorf("as many names as a backend may have: %v", err)
+	}
 	for text, want := range map[string]string{
+		`{"ip":"10.0.0.1","server_names":[` + strings.Join(names, ",") + `]}`: "64",
 		`{"port":80}`: "ip is required", `{"ip":"10.0.0.1","port":0}`: "port must be a number from 1 to 65535, got 0", `{"ip":"10.0.0.1","weight":10}`: "weight must be a number from 1 to 9, got 10",
 		`{"ip":"10.0.0.1","timeout":1}`: `unknown field "timeout"`, `{"ip":"10.0.0.1","server_names":["*.example"]}`: "names directly below a top level",
 		`{"ip":"10.0.0.1","server_names":["10.0.0.1"]}`: "clients send no addresses as names", `{"ip":"10.0.0.1","server_names":["a b"]}`: "it is no host name",

@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -9,44 +8,10 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// l4Warnings adds the directives of an l4xnat farm that have no effect as it is:
-// mostly those that what carries it does not know.
+// l4Warnings adds what has no effect of an l4xnat farm as it is.
 func l4Warnings(f *farm.Farm, add func(field, text string)) {
 	l := f.L4
-	var kernel, tracked, userspace, udp, noTracking string
-	if path, why := f.Carrier(); path == farm.DataPathKernel {
-		kernel = fmt.Sprintf("the kernel carries the farm (%s)", why)
-	} else {
-		userspace = "userspace writes no lines of the kernel's log; see log_sink"
-	}
-	if l.Protocol == farm.L4UDP {
-		udp = "protocol udp makes no connections"
-	}
-	if tracked = kernel; untracked(l.NAT) {
-		tracked = "" // these time out flows of their own
-		noTracking = fmt.Sprintf("nattype %s counts no connections", l.NAT)
-	}
-	for _, w := range []struct {
-		field  string
-		set    bool
-		reason string
-	}{
-		{"contimeout", l.ConnectTimeout != 0, cmp.Or(kernel, udp)},
-		{"idle_timeout", l.IdleTimeout != 0, tracked},
-		{"resurrectime", l.ResurrectTime != 0, kernel},
-		{"grace", l.StopGrace != 0, noTracking},
-		{"maxconnections", l.MaxConnections != 0, noTracking},
-		{"log_limit", l.Logs && l.LogLimit != 0, userspace},
-		{"log_prefix", l.Logs && l.LogPrefix != "", userspace},
-		{"log_fields", l.Logs && len(l.AccessLog.Fields) > 0, kernel},
-		{"log_sample", l.Logs && l.AccessLog.Sample != 0, kernel},
-		{"log_sink", l.Logs && l.AccessLog.Sink != "", kernel},
-		{"trusted", len(l.Trusted) > 0 && !on(l.ProxyIn, farm.ProxyInOff), "proxyprotocol_in is off"},
-	} {
-		if w.set && w.reason != "" {
-			add(w.field, fmt.Sprintf("%s has no effect: %s", w.field, w.reason))
-		}
-	}
+	L4FarmDocument.idleWarnings(f, f, add)
 	if l.Protocol.Helper() && untracked(l.NAT) {
 		add("protocol", fmt.Sprintf("protocol %s acts as %s: helpers read tracked connections, and nattype %s has none", l.Protocol, transportWords(l.Protocol), l.NAT))
 	}
@@ -66,9 +31,7 @@ func l4BackendWarnings(f *farm.Farm, b *farm.Backend, local []netip.Prefix, add 
 	if l.NAT == farm.NATDirect && b.Port != 0 && (l.PortCount() != 1 || l.Ports[0].First != b.Port) {
 		add("port", fmt.Sprintf("port %d has no effect: nattype dsr leaves packets as they are, backends get the port the client used", b.Port))
 	}
-	if untracked(l.NAT) && b.ConnLimit != 0 {
-		add("max_conns", fmt.Sprintf("max_conns has no effect: nattype %s counts no connections", l.NAT))
-	}
+	L4BackendDocument.idleWarnings(b, f, add)
 	if !b.Addr.IsValid() {
 		return
 	}

@@ -91,7 +91,7 @@ var newProtocol = func() field[farm.Farm] {
 }()
 
 var l4NAT = func() field[farm.Farm] {
-	f := wordIn(l4Part, "nattype", basic(atDataPath, "NAT type").costs(CostConnections), "What becomes of addresses: nat (backends see the appliance), dnat (they see the client and answer through the appliance), "+
+	f := wordIn(l4Part, "nattype", basic(atDataPath, "NAT type").costs(CostRestart), "What happens to addresses: nat (backends see the appliance), dnat (they see the client and answer through the appliance), "+
 		"dsr (they answer the client directly) or stateless_dnat (dnat without connection tracking).", farm.NATTypes(),
 		func(l *farm.L4) *farm.NATType { return &l.NAT })
 	f.needs = func(sent Values[farm.Farm], to *farm.Farm) string {
@@ -106,7 +106,7 @@ var l4NAT = func() field[farm.Farm] {
 // l4Persistence clears static sessions when the kind changes: they are keys of
 // the old kind.
 var l4Persistence = field[farm.Farm]{
-	rule: rule{name: "persistence", hints: basic(atPersistence, "Persistence"), kind: kindText, values: append([]string{""}, texts(farm.L4Persistences())...), null: true,
+	rule: rule{name: "persistence", hints: basic(atPersistence, "Persistence").costs(CostConnections), kind: kindText, values: append([]string{""}, texts(farm.L4Persistences())...), null: true,
 		normalize: map[string]string{"none": "", "ip": string(farm.L4PersistSrc)},
 		answered:  map[string]string{string(farm.L4PersistSrc): L4PersistenceText(farm.L4PersistSrc)},
 		about:     "What identifies a returning client; empty or none for nothing, ip is srcip."},

@@ -33,15 +33,28 @@ func each(table any, fn func(r *rule, find func(string) *rule, readable bool)) {
 }
 
 func eachOf[T any](table *Table[T], fn func(*rule, func(string) *rule, bool)) {
-	find := func(name string) *rule {
-		if f := table.find(name); f != nil && f.get != nil {
-			return &f.rule
-		}
-		return nil
-	}
+	find := finder(table)
 	for i := range table.fields {
 		fn(&table.fields[i].rule, find, table.fields[i].get != nil)
 	}
+}
+
+func finder[T any](table *Table[T]) func(string) *rule {
+	return func(name string) *rule {
+		all := slices.Concat(table.fields, table.facts)
+		if at := slices.IndexFunc(all, func(f field[T]) bool { return f.name == name && f.get != nil }); at >= 0 {
+			return &all[at].rule
+		}
+		return nil
+	}
+}
+
+// all are the conditions a condition is made of.
+func (o *only) all() []*only {
+	if o == nil {
+		return nil
+	}
+	return slices.Concat([]*only{o}, o.or.all(), o.and.all())
 }
 
 // A condition names fields the same body has, behind which it stands, and values
@@ -51,21 +64,27 @@ func TestConditionsNameFieldsAndValuesThereAre(t *testing.T) {
 		var before []string
 		each(table, func(r *rule, find func(string) *rule, _ bool) {
 			defer func() { before = append(before, r.name) }()
-			if r.only == nil {
-				return
-			}
-			for _, name := range r.only.fields {
-				other := find(name)
-				if other == nil {
-					t.Errorf("%s needs %s, which is no field of this body", r.name, name)
-					continue
-				}
-				if !slices.Contains(before, name) {
-					t.Errorf("%s stands before %s, which it needs", r.name, name)
-				}
-				for _, v := range r.only.values {
-					if !slices.Contains(other.values, v) {
-						t.Errorf("%s needs %s %s, which is none of %q", r.name, name, v, other.values)
+			for _, o := range r.only.all() {
+				for _, name := range o.fields {
+					look := find
+					if o.of == ofTheFarm {
+						look = finder(&L4FarmDocument)
+					}
+					other := look(name)
+					if other == nil {
+						t.Errorf("%s needs %s, which is no field of this body", r.name, name)
+						continue
+					}
+					if o.of == itself && o.early <= held && !slices.Contains(before, name) {
+						t.Errorf("%s stands before %s, which it needs", r.name, name)
+					}
+					if o.of == ofTheFarm && o.values == nil {
+						t.Errorf("%s needs %s of its farm, and not what it is", r.name, name)
+					}
+					for _, v := range o.values {
+						if !slices.Contains(other.values, v) {
+							t.Errorf("%s needs %s %s, which is none of %q", r.name, name, v, other.values)
+						}
 					}
 				}
 			}
@@ -161,7 +180,7 @@ func TestWhatGoesTakesAlongWhatNeedsIt(t *testing.T) {
 		return field[chained]{rule: rule{name: name, kind: kindNumber, max: 9, null: true, only: needs},
 			get: func(c *chained) Value { return numberValue(*at(c)) }, set: func(c *chained, v Value) { *at(c) = v.number }}
 	}
-	table := Table[chained]{[]field[chained]{
+	table := Table[chained]{fields: []field[chained]{
 		number("a", nil, func(c *chained) *int64 { return &c.a }),
 		number("b", with("a"), func(c *chained) *int64 { return &c.b }),
 		number("c", with("b"), func(c *chained) *int64 { return &c.c }),
@@ -179,7 +198,7 @@ func TestOnlyWhatWaitsIsWarnedOf(t *testing.T) {
 	s := farm.Service{RedirectType: farm.RedirectAppend, TTL: 60}
 	s.QueueTimeout = 5
 	var told []string
-	ServiceDocument.waitingWarnings(&s, func(field, _ string) { told = append(told, field) })
+	ServiceDocument.idleWarnings(&s, nil, func(field, _ string) { told = append(told, field) })
 	if !slices.Equal(told, []string{"ttl"}) {
 		t.Errorf("warned of %q", told)
 	}

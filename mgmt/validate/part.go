@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// part is where the directives of one profile are in a farm.
+// part is where the settings of one profile are in a farm.
 type part[D any] struct {
 	of   func(*farm.Farm) *D // to set in; made for a farm that has none
 	seen func(*farm.Farm) *D // to read; the defaults for such a farm

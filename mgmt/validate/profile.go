@@ -19,14 +19,17 @@ type Profile interface {
 	// Session brings what a client is to be recognised by into the form in which
 	// the group keeps it.
 	Session(g farm.Group, session any) (string, error)
+	// ListensOn is what a farm takes, for messages.
+	ListensOn(*farm.Farm) string
 
-	// begin gives a new farm the directives it starts with, setPorts the virtual
+	// begin gives a new farm the settings it starts with, setPorts the virtual
 	// ports it was asked for; portsProblem is why it cannot have those.
 	begin(*farm.Farm)
 	setPorts(*farm.Farm, Value)
 	portsProblem(sent Values[farm.Farm]) string
-	// listensOn is what a farm takes, for messages.
-	listensOn(*farm.Farm) string
+	// oneVersion is why backends must be of the IP version of the VIP, and what would
+	// let them be of the other, where farm.MixesVersions does not hold.
+	oneVersion(*farm.Farm) string
 	// check holds the rules of a farm and of all that belongs to it.
 	check(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool
 	// What has no effect, or cannot work: of the farm itself, of its group at a
@@ -51,9 +54,9 @@ var profiles = []Profile{httpProfile{}, l4Profile{}}
 // Profiles lists every profile, in the order of farm.Profiles.
 func Profiles() []Profile { return profiles }
 
-// ProfileOf is the profile whose directives a farm has; without any, the one it
+// ProfileOf is the profile whose settings a farm has; without any, the one it
 // says.
-func ProfileOf(f *farm.Farm) Profile { return ProfileNamed(cmp.Or(f.Directives(), f.Profile)) }
+func ProfileOf(f *farm.Farm) Profile { return ProfileNamed(cmp.Or(f.SettingsProfile(), f.Profile)) }
 
 // ProfileNamed is the profile that bodies call so; https is http.
 func ProfileNamed(name farm.Profile) Profile {

@@ -9,6 +9,14 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
+// profileWords are what bodies call the profiles.
+var profileWords = func() (out string) {
+	for _, p := range farm.Profiles() {
+		out += string(p) + ", "
+	}
+	return out + string(farm.ProfileHTTPS)
+}()
+
 func TestProfileHTTPSIsProfileHTTPWithItsListener(t *testing.T) {
 	t.Parallel()
 	const create = `{"farmname":"a","vip":"127.0.0.1","vport":443,"profile":"https"`
@@ -17,7 +25,7 @@ func TestProfileHTTPSIsProfileHTTPWithItsListener(t *testing.T) {
 		create + `,"listener":"https"}`:     "",
 		create + `,"strict_host":true}`:     "",
 		create + `,"listener":"http"}`:      "profile https contradicts listener http",
-		create[:len(create)-7] + `"HTTPS"}`: "profile must be one of http, l4xnat, https",
+		create[:len(create)-7] + `"HTTPS"}`: "profile must be one of " + profileWords,
 		create[:len(create)-7] + `"http"}`:  "-",
 	} {
 		var f farm.Farm
@@ -70,7 +78,7 @@ func TestEveryProfileHasItsRules(t *testing.T) {
 	}
 	l4 := farm.Farm{Profile: farm.ProfileHTTP, L4: farm.DefaultL4()}
 	if validate.ProfileOf(&l4).Name() != farm.ProfileL4 || validate.ProfileOf(&farm.Farm{Profile: farm.ProfileL4}).Name() != farm.ProfileL4 {
-		t.Error("the directives do not say the profile")
+		t.Error("the settings do not say the profile")
 	}
 	if validate.ProfileNamed(farm.ProfileHTTPS).Name() != farm.ProfileHTTP {
 		t.Error("https is not http")

@@ -2,32 +2,20 @@ package validate
 
 import (
 	"cmp"
-	"net/netip"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
 
 // farmProxyIn is set behind trusted, which it needs.
-var farmProxyIn = func() field[farm.Farm] {
-	f := choice("proxyprotocol_in", advanced(atProxy, "Header from clients").costs(CostConnections),
+var farmProxyIn = under(byTrusted(),
+	choice("proxyprotocol_in", advanced(atProxy, "Header from clients").costs(CostConnections),
 		"Whether clients of trusted addresses begin with a header of the PROXY protocol, version 1 or 2: off (it is no header), optional, or required, which closes all others.",
-		farm.ProxyIns(), farm.ProxyInOff, nil, func(h *farm.HTTP) *farm.ProxyIn { return &h.ProxyIn })
-	f.only = byTrusted
-	return f
-}()
+		farm.ProxyIns(), farm.ProxyInOff, nil, func(h *farm.HTTP) *farm.ProxyIn { return &h.ProxyIn }))
 
 // byTrusted is the condition of headers that are believed. Whom they are believed
-// from is not taken away beside it: that would change who is let in.
-var byTrusted = (&only{fields: []string{"trusted"}, why: ", the addresses such headers are believed from"}).as(held).resting()
-
-// checkProxyIn holds that somebody may send the header.
-func checkProxyIn(path string, in farm.ProxyIn, trusted []netip.Prefix, yield func(Error) bool) bool {
-	in = cmp.Or(in, farm.ProxyInOff)
-	if in == farm.ProxyInOff || len(trusted) > 0 {
-		return true
-	}
-	return yield(Error{path, "trusted", "trusted must not be empty with proxyprotocol_in " + string(in) +
-		": it names the addresses headers of the PROXY protocol are believed from"})
+// from is not taken away with it: that would change who is let in.
+func byTrusted() *only {
+	return (&only{fields: []string{"trusted"}, why: ", the addresses such headers are believed from"}).as(held).resting()
 }
 
 // proxyOutFields say whether backends are told for whom connections are.

@@ -52,14 +52,14 @@ var rateFields = []field[farm.Service]{
 // rateOf returns what to read: a service without a limit shows what was never set.
 func rateOf(s *farm.Service) *farm.RateLimit { return cmp.Or(s.RateLimit, &farm.RateLimit{}) }
 
-// checkRate holds the rules between the directives of the limit; l is nil
+// checkRate holds the rules between the settings of the limit; l is nil
 // without one.
 func checkRate(path string, l *farm.RateLimit) *Error {
 	switch {
 	case l == nil:
 		return nil
 	case l.Requests == 0:
-		return &Error{path, "ratelimit", "ratelimit must not be 0 while its other directives are set"}
+		return &Error{path, "ratelimit", "ratelimit must not be 0 while its other fields are set"}
 	case l.Key == farm.RateKeyHeader && l.Header == "":
 		return &Error{path, "ratelimit_header", "ratelimit_header is required with ratelimit_key header: it names the header that tells clients apart"}
 	}

@@ -25,7 +25,7 @@ const (
 
 var resilienceFields = slices.Concat(queueFields, retryFields, outlierFields, slowStartFields)
 
-// queueFields are what becomes of exchanges when all backends are full.
+// queueFields are what happens to exchanges when all backends are full.
 var queueFields = []field[farm.Service]{
 	{
 		rule: rule{name: "queue", hints: basic(atQueue, "Places in the queue"), kind: kindNumber, min: 0, max: MaxQueue, null: true,

@@ -19,7 +19,7 @@ type rule struct {
 	bare bare // what answers show while it is unset
 
 	required bool // must be sent
-	// waived reports whether a required field may be missing beside what was
+	// waived reports whether a required field may be missing with what was
 	// sent; nil: never.
 	waived func(sent map[string]any) bool
 	blank  bool // the empty text is allowed (and skips every further check)
@@ -36,10 +36,9 @@ type rule struct {
 	musts     string         // what a list must be, for messages
 	format    string         // word for the help body
 	check     func(string) string
-	unset     Value // value of an object that never set the field; documents leave it out
-	acts      Value // what a field acts as that was never set, where unset is no value of its own
-	only      *only // beside what the field means something; nil: always
-	onlyBy    string
+	unset     Value               // value of an object that never set the field; documents leave it out
+	acts      Value               // what a field acts as that was never set, where unset is no value of its own
+	only      *only               // with what the field means something; nil: always
 	normalize map[string]string   // spellings that mean another value
 	answered  map[string]string   // spellings answers have, by value
 	canon     func(string) string // the normal form of a text or item that keeps the rule
@@ -138,7 +137,7 @@ func (r *rule) verify(path string, v Value) *Error {
 		if slices.Contains(r.values, v.String()) {
 			return nil
 		}
-		return r.refuse(path, v.shown())
+		return r.refuse(path, v.Any())
 	}
 	if v.kind == kindNumber && (v.number < r.min || v.number > r.max) {
 		return r.refuse(path, v.number)
@@ -219,8 +218,6 @@ func (r *rule) longest() int {
 // allowed says in words what the rule allows.
 func (r *rule) allowed() string {
 	switch {
-	case len(r.values) == 1:
-		return strings.TrimSpace(r.values[0] + " " + r.onlyBy)
 	case r.values != nil:
 		shown := slices.DeleteFunc(slices.Clone(r.values), func(s string) bool { return s == "" })
 		return "one of " + strings.Join(append(shown, r.names()...), ", ")
@@ -249,18 +246,14 @@ func (r *rule) names() (out []string) {
 }
 
 func (r *rule) refuse(path string, raw any) *Error {
+	if _, text := raw.(string); r.hide != nil && !text { // callers hide texts
+		return r.errorf(path, "must be %s", r.allowed())
+	}
 	return r.errorf(path, "must be %s, got %s", r.allowed(), show(raw))
 }
 
 func (r *rule) errorf(path, format string, args ...any) *Error {
 	return &Error{Path: path, Field: r.name, Message: r.name + " " + fmt.Sprintf(format, args...)}
-}
-
-func (v Value) shown() any {
-	if v.kind == kindBool {
-		return v.truth
-	}
-	return v.Any()
 }
 
 const maxUnbounded = 1<<31 - 1

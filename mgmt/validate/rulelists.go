@@ -36,7 +36,7 @@ func checkRules[T comparable](path, name string, table *Table[T], rules []T, yie
 	seen := make(map[T]int, len(rules))
 	for i := range rules {
 		at := RulePath(path, name, i)
-		if !table.verify(at, &rules[i], yield) {
+		if !table.verify(at, &rules[i], nil, yield) {
 			return false
 		}
 		if first, twice := seen[rules[i]]; twice && !yield(Error{path, name, fmt.Sprintf("%s must not hold the same twice: item %d is item %d already", name, i, first)}) {

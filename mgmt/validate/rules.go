@@ -10,7 +10,7 @@ import (
 
 func checkService(f *farm.Farm, s *farm.Service, local []netip.Prefix, yield func(Error) bool) bool {
 	path := ServicePath(f.Name, s.Name)
-	if !ServiceDocument.verify(path, s, yield) {
+	if !ServiceDocument.verify(path, s, f, yield) {
 		return false
 	}
 	for _, err := range []*Error{checkSession(path, s), checkTogetherWith(path, f, s), checkRate(path, s.RateLimit), checkAuth(path, s),
@@ -26,7 +26,7 @@ func checkService(f *farm.Farm, s *farm.Service, local []netip.Prefix, yield fun
 	for i := range s.Backends {
 		b := &s.Backends[i]
 		at := BackendPath(f.Name, s.Name, i)
-		if !BackendDocument.verify(at, b, yield) {
+		if !BackendDocument.verify(at, b, f, yield) {
 			return false
 		}
 		if b.Port == 0 && b.Resolve != farm.ResolveService && !yield(Error{at, "port", "port must be a number from 1 to 65535, got 0; only with resolve srv the record names it"}) {
@@ -76,7 +76,7 @@ func checkTogetherWith(path string, f *farm.Farm, s *farm.Service) *Error {
 }
 
 // checkReach holds what mark and address of a backend of any farm must be
-// beside their form: no mark of farms, not a broadcast address of a network we
+// besides their form: no mark of farms, not a broadcast address of a network we
 // are in, of the VIP's IP version where the farm cannot mix them. Names are judged by the address they were
 // resolved to; addr is not valid if there is none.
 func checkReach(path string, f *farm.Farm, b *farm.Backend, local []netip.Prefix) (addr netip.Addr, problem *Error) {
@@ -115,7 +115,7 @@ func checkServer(path string, f *farm.Farm, b *farm.Backend, addr netip.Addr, lo
 		return &Error{path, "ip", fmt.Sprintf("ip must be the address of one server, got %s: %s", hostAndAddr(b.Host, addr), problem)}
 	}
 	if f.VIP.IsValid() && addr.Is4() != f.VIP.Is4() && !f.MixesVersions() {
-		return &Error{path, "ip", fmt.Sprintf("ip must be of the same IP version as the vip (%s), got %s: %s", f.VIP, hostAndAddr(b.Host, addr), l4OneVersion(f.L4))}
+		return &Error{path, "ip", fmt.Sprintf("ip must be of the same IP version as the vip (%s), got %s: %s", f.VIP, hostAndAddr(b.Host, addr), ProfileOf(f).oneVersion(f))}
 	}
 	if problem := checkSource(b.Source, addr, local); problem != "" {
 		return &Error{path, "source", problem}
@@ -123,7 +123,7 @@ func checkServer(path string, f *farm.Farm, b *farm.Backend, addr netip.Addr, lo
 	return nil
 }
 
-// checkSource holds what a source address must be beside its form.
+// checkSource holds what a source address must be besides its form.
 func checkSource(source, addr netip.Addr, local []netip.Prefix) string {
 	switch {
 	case !source.IsValid():

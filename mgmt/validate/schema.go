@@ -10,9 +10,9 @@ import (
 
 // GlobalSettings are settings of the whole appliance that are no configuration;
 // the API keeps them.
-var GlobalSettings = Table[resolve.Limits]{[]field[resolve.Limits]{
+var GlobalSettings = Table[resolve.Limits]{fields: []field[resolve.Limits]{
 	{rule: rule{name: "api_names", hints: basic(atAddress, "Names of the API"), kind: kindList, words: true, null: true, max: 32, maxLen: 253, format: "host name", must: "a host name", musts: "a list of host names",
-		about: "Names by which browsers may reach the API, beside those of its certificate, the name of the host with and without its domain, and addresses."}},
+		about: "Names by which browsers may reach the API, besides those of its certificate, the name of the host with and without its domain, and addresses."}},
 	{rule: rule{name: "resolve_min_ttl", hints: advanced(atTimeouts, "Least time to live of addresses").in(inSeconds), kind: kindNumber, min: 1, max: 86400, null: true,
 		acts:  numberValue(int64(resolve.DefaultLimits.MinTTL.Seconds())),
 		about: "Seconds for which the address of a backend's host name is believed at least, whatever the name server says."}},
@@ -22,22 +22,22 @@ var GlobalSettings = Table[resolve.Limits]{[]field[resolve.Limits]{
 }}
 
 // Schema is a JSON Schema (2020-12) of every body about an object of the
-// configuration, by name in $defs, with what forms need beside the rules: x-group,
+// configuration, by name in $defs, with what forms need besides the rules: x-group,
 // x-unit, x-advanced, x-cost and x-only.
 func Schema() map[string]any {
-	return map[string]any{
-		"$schema": "https://json-schema.org/draft/2020-12/schema",
-		"title":   "Objects of Sluice",
-		"$defs": map[string]any{
-			"http_farm": object("An http farm", FarmCreate, FarmUpdate), "l4xnat_farm": object("An l4xnat farm", L4FarmCreate, L4FarmUpdate),
-			"service":      object("A service of an http farm", ServiceCreate, ServiceUpdate),
-			"http_backend": object("A backend of a service", BackendCreate, BackendUpdate), "l4xnat_backend": object("A backend of an l4xnat farm", L4BackendCreate, L4BackendUpdate),
-			"maintenance": object("Maintenance of a backend", Maintenance),
-			"header_add":  object("A header that is added", AddRequest.Rule), "header_remove": object("Headers that are removed", RemoveRequest.Rule),
-			"header_replace": object("Headers that are changed", ReplaceRequest.Rule), "url_rewrite": object("A rewritten URL", Rewrites.Rule),
-			"settings": object("Settings of the appliance", GlobalSettings),
-		},
+	objects := map[string]any{
+		"service":     object("A service of an http farm", ServiceCreate, ServiceUpdate),
+		"maintenance": object("Maintenance of a backend", Maintenance),
+		"header_add":  object("A header that is added", AddRequest.Rule), "header_remove": object("Headers that are removed", RemoveRequest.Rule),
+		"header_replace": object("Headers that are changed", ReplaceRequest.Rule), "url_rewrite": object("A rewritten URL", Rewrites.Rule),
+		"settings": object("Settings of the appliance", GlobalSettings),
 	}
+	for _, p := range profiles {
+		name, farms, backends := string(p.Name()), p.Farm(), p.Backend()
+		objects[name+"_farm"] = object("Farm of profile "+name, *farms.Create, *farms.Update)
+		objects[name+"_backend"] = object("Backend in a farm of profile "+name, *backends.Create, *backends.Update)
+	}
+	return map[string]any{"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Objects of Sluice", "$defs": objects}
 }
 
 // object is the schema of an object: what its creation takes, and what only its
@@ -56,6 +56,11 @@ func object[T any](title string, tables ...Table[T]) map[string]any {
 				required = append(required, f.name)
 			}
 		}
+		for at := range t.facts {
+			fact := t.schema(&t.facts[at])
+			fact["readOnly"] = true
+			properties[t.facts[at].name] = fact
+		}
 	}
 	return map[string]any{"title": title, "type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
@@ -64,20 +69,37 @@ func object[T any](title string, tables ...Table[T]) map[string]any {
 func (t *Table[T]) schema(f *field[T]) map[string]any {
 	out := f.schema()
 	out["title"], out["description"] = f.label, t.description(f)
-	out["x-group"], out["x-advanced"], out["x-cost"] = f.group, f.advanced, f.cost
+	out["x-group"], out["x-advanced"], out["x-cost"] = string(f.section), f.advanced, f.cost
 	if f.unit != "" {
 		out["x-unit"] = f.unit
 	}
-	if v := f.byDefault(); f.sayable(v) && (f.kind == kindBool || !v.isNothing()) {
+	if v := f.byDefault(); f.sendable(v) && (f.kind == kindBool || !v.isNothing()) {
 		out["default"] = f.plain(v)
 	}
 	if f.only != nil {
-		condition, _ := t.words(f)
-		only := map[string]any{"fields": f.only.fields, "text": condition, "refused": f.only.early <= held}
-		if f.only.values != nil {
-			only["values"] = f.only.values
-		}
-		out["x-only"] = only
+		out["x-only"] = f.only.schema(t.conditions(f.only))
+	}
+	return out
+}
+
+// schema is the condition as forms ask it: one of the fields, of the object or of
+// its farm, has one of the values, or is set; or what is at or; and what is at and.
+func (o *only) schema(text string) map[string]any {
+	out := map[string]any{"fields": o.fields, "refused": o.early <= held}
+	if text != "" {
+		out["text"] = text
+	}
+	if o.of == ofTheFarm {
+		out["of"] = "farm"
+	}
+	if o.values != nil {
+		out["values"] = o.values
+	}
+	if o.or != nil {
+		out["or"] = o.or.schema("")
+	}
+	if o.and != nil {
+		out["and"] = o.and.schema("")
 	}
 	return out
 }
@@ -110,9 +132,6 @@ func (r *rule) schema() map[string]any {
 			out["type"] = []string{"string", "integer"}
 		}
 		out["maxLength"] = r.longest()
-		if r.hide != nil {
-			out["writeOnly"] = true
-		}
 	}
 	if r.format != "" {
 		out["x-format"] = r.format

@@ -3,6 +3,7 @@ package validate_test
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sluicelb/sluice/mgmt/validate"
@@ -23,16 +24,26 @@ type property struct {
 	Enum               []any
 	Default            any
 	Minimum, Maximum   *float64
-	WriteOnly          bool
-	Group              string `json:"x-group"`
-	Unit               string `json:"x-unit"`
-	Advanced           *bool  `json:"x-advanced"`
-	Cost               string `json:"x-cost"`
-	Only               *struct {
-		Fields, Values []string
-		Text           string
-		Refused        bool
-	} `json:"x-only"`
+	ReadOnly           bool
+	Group              string     `json:"x-group"`
+	Unit               string     `json:"x-unit"`
+	Advanced           *bool      `json:"x-advanced"`
+	Cost               string     `json:"x-cost"`
+	Only               *condition `json:"x-only"`
+}
+
+type condition struct {
+	Fields, Values []string
+	Of, Text       string
+	Refused        bool
+	Or, And        *condition
+}
+
+func (c *condition) all() []*condition {
+	if c == nil {
+		return nil
+	}
+	return slices.Concat([]*condition{c}, c.Or.all(), c.And.all())
 }
 
 // kinds are the types a property allows.
@@ -65,7 +76,8 @@ func readSchema(t *testing.T) map[string]definition {
 
 // A form can be made of every object from the schema alone.
 func TestTheSchemaHoldsWhatFormsNeed(t *testing.T) {
-	for name, object := range readSchema(t) {
+	all := readSchema(t)
+	for name, object := range all {
 		if object.Type != "object" || object.Title == "" || object.AdditionalProperties == nil || *object.AdditionalProperties || len(object.Properties) == 0 {
 			t.Errorf("%s: %+v", name, object)
 		}
@@ -79,12 +91,15 @@ func TestTheSchemaHoldsWhatFormsNeed(t *testing.T) {
 				t.Errorf("%s.%s: %+v", name, field, p)
 			}
 			p.checkDefault(t, name+"."+field)
-			if p.Only == nil {
-				continue
-			}
-			for _, other := range p.Only.Fields {
-				if _, there := object.Properties[other]; !there {
-					t.Errorf("%s.%s needs %s, which is no property", name, field, other)
+			for _, only := range p.Only.all() {
+				in := object
+				if only.Of == "farm" {
+					in = all[strings.TrimSuffix(name, "_backend")+"_farm"]
+				}
+				for _, other := range only.Fields {
+					if _, there := in.Properties[other]; !there {
+						t.Errorf("%s.%s needs %s, which is no property", name, field, other)
+					}
 				}
 			}
 		}
@@ -124,6 +139,21 @@ func TestTheSchemaSaysWhatTheRulesSay(t *testing.T) {
 	}
 	if code := defs["service"].Properties["redirect_code"]; code.Default != 302.0 || !slices.Contains(code.Enum, any(301.0)) {
 		t.Errorf("redirect_code %+v", code)
+	}
+	l4 := defs["l4xnat_farm"].Properties
+	if in := l4["proxyprotocol_in"].Only; !in.Refused || in.Fields[0] != "protocol" || !slices.Equal(in.Values, []string{"tcp"}) || in.And.Fields[0] != "trusted" ||
+		in.Text != "with protocol tcp and with trusted, the addresses such headers are believed from" {
+		t.Errorf("proxyprotocol_in %+v", in)
+	}
+	if wait := l4["idle_timeout"].Only; wait.Refused || wait.Fields[0] != "carrier" || !slices.Equal(wait.Or.Values, []string{"dsr", "stateless_dnat"}) ||
+		wait.Text != "while userspace carries the farm or with nattype dsr or stateless_dnat" {
+		t.Errorf("idle_timeout %+v", wait)
+	}
+	if carrier := l4["carrier"]; !carrier.ReadOnly || len(carrier.Enum) != 2 {
+		t.Errorf("carrier %+v", carrier)
+	}
+	if limit := defs["l4xnat_backend"].Properties["max_conns"].Only; limit.Of != "farm" || limit.Fields[0] != "nattype" {
+		t.Errorf("max_conns %+v", limit)
 	}
 	if host := defs["http_farm"]; host.Properties["vip"].Cost != "restart" || !slices.Contains(host.Required, "vip") || host.Properties["newfarmname"].Title == "" {
 		t.Errorf("vip %+v of %v", host.Properties["vip"], host.Required)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
@@ -12,13 +13,13 @@ import (
 var (
 	// ServiceCreate is the body of POST /farms/F/services: the name, and all that
 	// may be changed later.
-	ServiceCreate = Table[farm.Service]{slices.Concat([]field[farm.Service]{require(named(serviceName, "id"))}, ServiceUpdate.fields)}
+	ServiceCreate = Table[farm.Service]{fields: slices.Concat([]field[farm.Service]{require(named(serviceName, "id"))}, ServiceUpdate.fields)}
 	// ServiceUpdate is the body of PUT /farms/F/services/S.
-	ServiceUpdate = Table[farm.Service]{slices.Concat(serviceFields, []field[farm.Service]{serviceLeastResp, servicePolicy}, serviceOptions)}
+	ServiceUpdate = Table[farm.Service]{fields: slices.Concat(serviceFields, []field[farm.Service]{serviceLeastResp, servicePolicy}, serviceOptions)}
 	// ServiceMove is the body of POST /farms/F/services/S/actions; the caller moves.
 	ServiceMove = move[farm.Service]("New position of the service, from 0.")
 	// ServiceDocument is a service of a document, without its backends.
-	ServiceDocument = Table[farm.Service]{slices.Concat([]field[farm.Service]{require(serviceName)}, serviceFields, []field[farm.Service]{servicePolicy}, serviceOptions, serviceHeaders)}
+	ServiceDocument = Table[farm.Service]{fields: slices.Concat([]field[farm.Service]{require(serviceName)}, serviceFields, []field[farm.Service]{servicePolicy}, serviceOptions, serviceHeaders)}
 )
 
 var serviceName = field[farm.Service]{
@@ -131,7 +132,7 @@ func setPersistence(s *farm.Service, v Value) {
 
 // move is the body that moves something; the caller does it.
 func move[T any](about string) Table[T] {
-	return Table[T]{[]field[T]{{rule: rule{name: "position", hints: basic(atMatching, "Position"), kind: kindNumber, required: true, max: maxUnbounded, about: about}}}}
+	return Table[T]{fields: []field[T]{{rule: rule{name: "position", hints: basic(atMatching, "Position"), kind: kindNumber, required: true, max: maxUnbounded, about: about}}}}
 }
 
 func codes(numbers []int) []string {
@@ -140,4 +141,142 @@ func codes(numbers []int) []string {
 		out[i] = strconv.Itoa(n)
 	}
 	return out
+}
+
+// The bounds of what a service may have.
+const (
+	// MaxConditions is how many headers a service may require, or deny.
+	MaxConditions = 32
+	// MaxSTS is the longest Strict-Transport-Security in seconds: ten years.
+	MaxSTS = 10 * 365 * 86400
+)
+
+// serviceOptions are what a service has besides its matching, persistence and
+// policy.
+var serviceOptions = slices.Concat(conditionFields, backendTLSFields, backendProtocolFields, cookieFields, stsFields, servedByFields,
+	rateFields, authFields, splitFields, proxyOutFields, resilienceFields,
+	compressionFields)
+
+// conditionFields are further conditions and what is done with the exchange.
+var conditionFields = []field[farm.Service]{
+	conditions("headrequire", advanced(atMatching, "Required headers"), "Regexes for header lines (\"Name: value\"); of each some line must match.", func(s *farm.Service) *[]string { return &s.HeadRequire }),
+	conditions("headdeny", advanced(atMatching, "Denied headers"), "Regexes for header lines (\"Name: value\"); of none any line may match.", func(s *farm.Service) *[]string { return &s.HeadDeny }),
+	option("ignorecase", advanced(atMatching, "Ignore case"), "Whether urlp ignores case.", func(s *farm.Service) *bool { return &s.IgnoreCase }),
+	{
+		rule: rule{name: "rewritelocation", hints: basic(atResponses, "Rewrite Location"), kind: kindText, values: append([]string{""}, texts(farm.RewriteLocations())...), null: true,
+			about: "Which Location headers of responses are rewritten; empty for what the farm says."},
+		get: func(s *farm.Service) Value { return textValue(string(s.RewriteLocation)) },
+		set: func(s *farm.Service, v Value) { s.RewriteLocation = farm.RewriteLocation(v.text) },
+	},
+	{
+		rule: rule{name: "pinnedconnection", hints: advanced(atBackends, "Pinned connection"), kind: kindNumber, values: []string{"0", "1"}, about: "Whether a client stays on the backend connection it used first."},
+		get: func(s *farm.Service) Value {
+			if s.Pinned {
+				return numberValue(1)
+			}
+			return numberValue(0)
+		},
+		set: func(s *farm.Service, v Value) { s.Pinned = v.number == 1 },
+	},
+	{
+		rule: rule{name: "abortonclose", hints: advanced(atRequests, "End with the client"), kind: kindBool, unset: boolValue(true),
+			about: "Whether an exchange ends when its client ends its direction after the whole request (FIN, close_notify); a reset ends it in any case; false for clients that close one half and read on."},
+		get: func(s *farm.Service) Value { return boolValue(!s.IgnoreClose) },
+		set: func(s *farm.Service, v Value) { s.IgnoreClose = !v.truth },
+	},
+}
+
+// stsFields are what is told to browsers for later.
+var stsFields = []field[farm.Service]{
+	{
+		rule: rule{name: "sts_status", hints: basic(atResponses, "Strict-Transport-Security"), kind: kindBool, about: "Whether Strict-Transport-Security is sent; only with listener https."},
+		get:  func(s *farm.Service) Value { return boolValue(s.STS != 0) },
+		set: func(s *farm.Service, v Value) {
+			switch {
+			case !v.truth:
+				s.STS = 0
+			case s.STS == 0:
+				s.STS = farm.DefaultSTS
+			}
+		},
+	},
+	{
+		rule: rule{name: "sts_timeout", hints: basic(atResponses, "Its lifetime").in(inSeconds), kind: kindNumber, min: 1, max: MaxSTS, null: true, unset: numberValue(int64(farm.DefaultSTS)),
+			only: with("sts_status"), about: "Seconds of Strict-Transport-Security."},
+		get: func(s *farm.Service) Value { return numberValue(int64(cmp.Or(s.STS, farm.DefaultSTS))) },
+		set: func(s *farm.Service, v Value) { s.STS = cmp.Or(farm.Seconds(v.number), farm.DefaultSTS) },
+	},
+}
+
+// option makes the field of a truth value.
+func option(name string, h hints, about string, at func(*farm.Service) *bool) field[farm.Service] {
+	return field[farm.Service]{
+		rule: rule{name: name, hints: h, kind: kindBool, about: about},
+		get:  func(s *farm.Service) Value { return boolValue(*at(s)) },
+		set:  func(s *farm.Service, v Value) { *at(s) = v.truth },
+	}
+}
+
+// conditions makes the field of a list of regexes for header lines.
+func conditions(name string, h hints, about string, at func(*farm.Service) *[]string) field[farm.Service] {
+	return field[farm.Service]{
+		rule: rule{name: name, hints: h, kind: kindList, format: "regex", null: true, max: MaxConditions, maxLen: MaxPattern, check: checkPattern,
+			must: "a valid regular expression", musts: "a list of regular expressions", about: about},
+		get: func(s *farm.Service) Value { return listValue(*at(s)) },
+		set: func(s *farm.Service, v Value) { *at(s) = v.list },
+	}
+}
+
+// splitFields are the weight of a service among its neighbours. 0 is a weight,
+// so unset is a number nobody can send.
+var splitFields = []field[farm.Service]{
+	{
+		rule: rule{name: "split", hints: advanced(atMatching, "Share of requests"), bare: leftOut, kind: kindNumber, max: farm.MaxSplit, null: true, unset: numberValue(-1),
+			about: "Weight with which the service shares requests with services next to it in the list that have one, too: of those that match one is drawn, a client with a session or cookie stays. 0 takes only such clients. Unset shares nothing."},
+		get: func(s *farm.Service) Value {
+			if s.Split == nil {
+				return numberValue(-1)
+			}
+			return numberValue(int64(*s.Split))
+		},
+		set: func(s *farm.Service, v Value) {
+			s.Split = nil
+			if !v.Null() {
+				n := uint8(v.number)
+				s.Split = &n
+			}
+		},
+	},
+}
+
+// servedByFields is what answers tell of the backend they came from.
+var servedByFields = []field[farm.Service]{{
+	rule: rule{name: "served_by", hints: advanced(atResponses, "Backend header"), kind: kindText, blank: true, null: true, maxLen: 64, check: checkServedBy, format: "name of a header",
+		must:  "the name of a header (letters, digits and !#$%&'*+.^_`|~-)",
+		about: "Response header that names the backend by its alias or address, for debugging; empty for none. It tells clients about your network."},
+	get: func(s *farm.Service) Value { return textValue(s.ServedBy) },
+	set: func(s *farm.Service, v Value) { s.ServedBy = v.text },
+}}
+
+// meaningful are fields by which an answer says what it is: a backend's name
+// in one of them would break it.
+var meaningful = strings.Fields(`Accept-Ranges Age Alt-Svc Cache-Control Date ETag Expires Last-Modified Link Location Retry-After Set-Cookie
+	Strict-Transport-Security Vary WWW-Authenticate X-Request-Id`)
+
+func checkServedBy(s string) string {
+	if problem := checkToken(s); problem != "" {
+		return problem
+	}
+	if problem := fixedReason(s); problem != "" {
+		return problem
+	}
+	if len(s) >= 8 && strings.EqualFold(s[:8], "Content-") {
+		return "answers need what Content- fields say"
+	}
+	for _, name := range meaningful {
+		if strings.EqualFold(s, name) {
+			return "answers need what " + name + " says"
+		}
+	}
+	return ""
 }

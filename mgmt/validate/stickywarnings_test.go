@@ -60,6 +60,7 @@ func TestSwitchesOfTLSThatWereNotSentFollowThoseThatWere(t *testing.T) {
 		{"1.0 1.1 1.2 1.3", `{"disable_tlsv1_2":true}`, "1.3", "disable_tlsv1 and disable_tlsv1_1 are true"},
 		{"1.0 1.1 1.2 1.3", `{"disable_tlsv1":true}`, "1.1 1.2 1.3", ""},
 		{"1.2 1.3", `{"disable_tlsv1":false,"disable_tlsv1_1":true}`, "1.0 1.2 1.3", ""}, // refused with the farm
+		{"1.2 1.3", `{"disable_tlsv1":false,"disable_tlsv1_2":true}`, "1.0 1.3", ""},     // this too
 		{"1.2 1.3", `{"disable_http2":true}`, "1.2 1.3", ""},
 	} {
 		names := []string{"1.0", "1.1", "1.2", "1.3"}

@@ -4,6 +4,8 @@ import (
 	"iter"
 	"maps"
 	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
 )
 
 // Param is one line of the family's help body (api-reference, body shapes).
@@ -32,11 +34,17 @@ type field[T any] struct {
 	// cannot have a value here, and what to send; "" when it can. sent is the
 	// whole body. nil: it always can.
 	needs func(sent Values[T], to *T) string
+	// tell says why a fact is what it is.
+	tell func(*T) string
 }
 
 // Table lists the fields one kind of body about a T may have, in the order in
 // which they are checked, set and written. Immutable.
-type Table[T any] struct{ fields []field[T] }
+type Table[T any] struct {
+	fields []field[T]
+	// facts follow from the fields: conditions ask for them, nobody sends them.
+	facts []field[T]
+}
 
 // Values are the checked values of one body, by field name.
 type Values[T any] struct {
@@ -89,7 +97,7 @@ func (t *Table[T]) DecodeAll(path string, body map[string]any) (out Values[T], b
 
 // Optional returns the table for a change: nothing is required.
 func (t *Table[T]) Optional() Table[T] {
-	out := Table[T]{slices.Clone(t.fields)}
+	out := Table[T]{slices.Clone(t.fields), t.facts}
 	for i := range out.fields {
 		out.fields[i].required = false
 	}
@@ -113,22 +121,21 @@ func (t *Table[T]) Params() []Param {
 }
 
 // description is what a field is for, what it acts as while it is unset, and
-// beside what it means something.
+// with what it means something.
 func (t *Table[T]) description(f *field[T]) string {
 	out := f.about
-	if v := f.byDefault(); f.sayable(v) && !v.isNothing() && !v.equal(zeroValue(v.kind)) && (v.kind != kindList || len(v.list) == 1) {
+	if v := f.byDefault(); f.sendable(v) && !v.isNothing() && !v.equal(zeroValue(v.kind)) && (v.kind != kindList || len(v.list) == 1) {
 		out += " Default: " + v.words() + "."
 	}
 	if f.only != nil {
-		condition, _ := t.words(f)
-		out += " Only " + condition + "."
+		out += " Only " + t.conditions(f.only) + "."
 	}
 	return out
 }
 
-// sayable reports whether a default is a value that could be sent: it is none that
+// sendable reports whether a default is a value that could be sent: it is none that
 // only means unset.
-func (r *rule) sayable(v Value) bool {
+func (r *rule) sendable(v Value) bool {
 	return !r.required && (v.kind != kindNumber || v.number >= r.min)
 }
 
@@ -174,6 +181,9 @@ func (r *rule) hidden(v Value, exact bool) Value {
 	if r.hide == nil {
 		return v
 	}
+	if v.kind == kindText && v.text != "" {
+		v.text = r.hide(v.text, exact)
+	}
 	v.list = slices.Clone(v.list)
 	for i, item := range v.list {
 		v.list[i] = r.hide(item, exact)
@@ -181,8 +191,9 @@ func (r *rule) hidden(v Value, exact bool) Value {
 	return v
 }
 
-// verify checks the values an object already has, unset ones excepted.
-func (t *Table[T]) verify(path string, of *T, yield func(Error) bool) bool {
+// verify checks the values an object already has, unset ones excepted. in is the
+// farm it belongs to, where its conditions ask for that.
+func (t *Table[T]) verify(path string, of *T, in *farm.Farm, yield func(Error) bool) bool {
 	for i := range t.fields {
 		f := &t.fields[i]
 		if f.get == nil {
@@ -195,11 +206,8 @@ func (t *Table[T]) verify(path string, of *T, yield func(Error) bool) bool {
 		if err := f.rule.verify(path, v); err != nil && !yield(*err) {
 			return false
 		}
-		if f.only != nil && f.only.early == refused && t.lacks(f, of) == f {
-			condition, _ := t.words(f)
-			if !yield(*f.errorf(path, "is allowed only %s", condition)) {
-				return false
-			}
+		if l := t.lacks(f, of, in); l.direct(&f.rule) && l.fate <= held && !yield(*f.errorf(path, "%s", t.misplaced(l))) {
+			return false
 		}
 	}
 	return true
@@ -279,11 +287,11 @@ func (v Values[T]) apply(to *T) iter.Seq[*Error] {
 // problem says why the object cannot have the value; skip, that there is nothing
 // to set, because the field means nothing in it and the value says nothing.
 func (v Values[T]) problem(f *field[T], to *T, value Value) (problem string, skip bool) {
-	if lacking := v.table.lacks(f, to); lacking != nil && f.only.early <= held {
-		if value.isNothing() || lacking == f && f.only.rest && value.equal(f.initial()) {
-			return "", f.only.early != held // there it may be set, to be switched off
+	if l := v.table.lacks(f, to, nil); l != nil && l.fate <= held {
+		if value.isNothing() || l.direct(&f.rule) && l.only.rest && value.equal(f.initial()) {
+			return "", l.fate != held // there it may be set, to be switched off
 		}
-		return v.table.tooEarly(lacking), false
+		return v.table.tooEarly(l), false
 	}
 	if f.needs == nil || value.isNothing() {
 		return "", false

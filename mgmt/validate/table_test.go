@@ -96,13 +96,18 @@ func TestBodiesAreRefusedInTheOrderOfTheContract(t *testing.T) {
 		{`{"farmname":"a","profile":"http","vip":"127.0.0.1","vport":1e99}`, "vport", ` is no port`},
 		{`{"farmname":["a"],"profile":"http","vip":"127.0.0.1","vport":80}`, "farmname", `got a list`},
 		{`{"farmname":{"a":1},"profile":"http","vip":"127.0.0.1","vport":80}`, "farmname", `got an object`},
-		{`{"farmname":"a","profile":"gslb","vip":"127.0.0.1","vport":80}`, "profile", `profile must be one of http, l4xnat, https, got "gslb"`},
+		{`{"farmname":"a","profile":"none","vip":"127.0.0.1","vport":80}`, "profile", `profile must be one of ` + profileWords + `, got "none"`},
 		{`{"farmname":"a","profile":"http","vip":"localhost","vport":80}`, "vip", `vip must be an IPv4 or IPv6 address, got "localhost": it is no address`},
 	} {
 		_, err := validate.FarmCreate.Decode("", body(t, c.body))
 		var broken *validate.Error
 		if !errors.As(err, &broken) || broken.Field != c.field || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s\ngot  %v\nwant %s", c.body, err, c.want)
+		}
+	}
+	for action, want := range map[string]string{`{}`: "action is required", `{"action":"pause"}`: "action must be one of start, stop, restart", `{"action":"stop"}`: ""} {
+		if _, err := validate.FarmAction.Decode("", body(t, action)); (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", action, err)
 		}
 	}
 }

@@ -14,7 +14,7 @@ const MaxCertificates = 1000
 // overTLS is the condition of what only an https listener has.
 var overTLS = being("listener", "https")
 
-// tlsFields are the listener and the directives only an https one has.
+// tlsFields are the listener and the settings only an https one has.
 var tlsFields = []field[farm.Farm]{
 	{
 		rule: rule{name: "listener", hints: basic(atTLS, "Listener").costs(CostRestart), kind: kindText, values: []string{"http", "https"}, unset: textValue("http"),
@@ -98,7 +98,7 @@ var tlsFields = []field[farm.Farm]{
 	},
 }
 
-// tlsLegacy are other names the family has, beside those above; no document
+// tlsLegacy are other names the family has, besides those above; no document
 // has them.
 var tlsLegacy = []field[farm.Farm]{
 	{
@@ -143,7 +143,7 @@ func listenerOf(f *farm.Farm) string {
 }
 
 func setListener(f *farm.Farm, v Value) {
-	h := directivesOf(f)
+	h := httpOf(f)
 	switch {
 	case v.text == "http":
 		h.TLS = nil
@@ -160,15 +160,12 @@ func setCertificates(t *farm.TLS, v Value) {
 
 // onTLS sets in an https farm.
 func onTLS(set func(*farm.TLS, Value)) func(*farm.Farm, Value) {
-	return func(f *farm.Farm, v Value) { set(f.HTTP.TLS, v) }
+	return func(f *farm.Farm, v Value) { set(f.ListenerTLS(), v) }
 }
 
 // tlsSeen returns what to read: an http farm shows what was never set.
 func tlsSeen(f *farm.Farm) *farm.TLS {
-	if f.HTTPS() {
-		return f.HTTP.TLS
-	}
-	return farm.DefaultTLS()
+	return cmp.Or(f.ListenerTLS(), farm.DefaultTLS())
 }
 
 // problemOf makes the check of a text from that of the engine's compiler.
@@ -181,7 +178,7 @@ func problemOf[T any](check func(string) (T, error)) func(string) string {
 	}
 }
 
-// checkTLS holds the rules between the directives of an https listener.
+// checkTLS holds the rules between the settings of an https listener.
 func checkTLS(path string, t *farm.TLS, yield func(Error) bool) bool {
 	if err := tlsconf.CheckVersions(t); err != nil {
 		field, _, _ := strings.Cut(err.Error(), " ")

@@ -136,7 +136,7 @@ func TestTLSValuesAreRefusedWithTheReason(t *testing.T) {
 		f := secure()
 		_, err := change(t, &validate.FarmUpdate, &f, c.body)
 		if err == nil {
-			err = rules.Config(&farm.Config{Farms: []farm.Farm{f}})
+			err = first(&farm.Config{Farms: []farm.Farm{f}})
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.80s\ngot  %v\nwant %s", c.body, err, c.want)
@@ -159,7 +159,7 @@ func TestACraftedListenerIsRefused(t *testing.T) {
 	} {
 		f := secure()
 		spoil(f.HTTP.TLS)
-		if err := rules.Config(&farm.Config{Farms: []farm.Farm{f}}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := first(&farm.Config{Farms: []farm.Farm{f}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}

@@ -12,10 +12,10 @@ import (
 // says what it switched, "" for nothing. What that cannot mend is refused later,
 // with the rules of the whole farm.
 func FollowVersions(sent Values[farm.Farm], f *farm.Farm) string {
-	if !f.HTTPS() {
+	t := f.ListenerTLS()
+	if t == nil {
 		return ""
 	}
-	t := f.HTTP.TLS
 	switches := []struct {
 		name     string
 		disabled *bool

@@ -1,7 +1,9 @@
 package validate
 
 import (
+	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
@@ -10,7 +12,7 @@ import (
 func Warnings(cfg *farm.Config) []Error { return Rules{}.Warnings(cfg) }
 
 // Warnings returns what is allowed but cannot do what it says: backends whose
-// priority can never be reached, directives that what carries the farm does
+// priority can never be reached, settings that what carries the farm does
 // not know. There is one for each thing, in document order.
 func (r Rules) Warnings(cfg *farm.Config) []Error {
 	var out []Error
@@ -20,7 +22,7 @@ func (r Rules) Warnings(cfg *farm.Config) []Error {
 	}
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
-		if f.Directives() == "" {
+		if f.SettingsProfile() == "" {
 			continue // which is an error
 		}
 		p := ProfileOf(f)
@@ -53,3 +55,52 @@ func (r Rules) Warnings(cfg *farm.Config) []Error {
 // GroupPriorityWarning returns a text when the backend at a position can never be
 // used, whichever others are unusable: each profile has a rule of its own for it.
 func GroupPriorityWarning(g farm.Group, i int) string { return ProfileOf(g.Farm).priorityWarning(g, i) }
+
+// AddBackend says whether a backend may be added to s: not while s has a
+// redirect, because its backends are not used then. path is s's own.
+func AddBackend(path string, s *farm.Service) error {
+	if s.Redirect == "" {
+		return nil
+	}
+	return &Error{path, "redirect", "redirect must be empty before a backend can be added: a service that redirects uses no backends"}
+}
+
+// LocalVIP says whether addr may be the VIP of a machine that has the local
+// addresses: one of them, any loopback address or the unspecified one.
+// It is asked when a farm is created, started or given another vip.
+func LocalVIP(addr netip.Addr, local []netip.Addr) error {
+	if addr.IsUnspecified() || addr.IsLoopback() || slices.Contains(local, addr) {
+		return nil
+	}
+	return &Error{"", "vip", fmt.Sprintf("vip must be an address of this machine, got %s: add it to an interface first", addr)}
+}
+
+// LocalSource says whether connections of a machine that has the local
+// addresses may come from addr. It is asked when a backend is given another
+// source; an address that goes away later stops no other change.
+func LocalSource(addr netip.Addr, local []netip.Addr) error {
+	if !addr.IsValid() || addr.IsLoopback() || slices.Contains(local, addr) {
+		return nil
+	}
+	return &Error{"", "source", fmt.Sprintf("source must be an address of this machine, got %s: add it to an interface first", addr)}
+}
+
+// PriorityWarning returns a text when the backend at position i of s can never
+// be used, "" otherwise: when the level stays below it though no backend of a
+// lower one can be used.
+func PriorityWarning(s *farm.Service, i int) string {
+	own := s.Backends[i].EffectivePriority()
+	var unusable farm.Unusable
+	lower := 0
+	for j := range s.Backends {
+		if p := s.Backends[j].EffectivePriority(); p < own {
+			unusable[p]++
+			lower++
+		}
+	}
+	most := unusable.Level()
+	if own <= most {
+		return ""
+	}
+	return fmt.Sprintf("priority %d will never be used: backends with a lower value: %d, so at most %d is reached", own, lower, most)
+}

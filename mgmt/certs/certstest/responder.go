@@ -57,7 +57,7 @@ func (r *Responder) serve(w http.ResponseWriter, req *http.Request) {
 	}
 	body, _ := io.ReadAll(req.Body)
 	question, err := ocsp.ParseRequest(body)
-	if err != nil || req.Method != http.MethodPost {
+	if err != nil || req.Method != http.MethodPost || req.Header.Get("Content-Type") != "application/ocsp-request" || req.Header.Get("Accept") != "application/ocsp-response" {
 		http.Error(w, "no question", http.StatusBadRequest)
 		return
 	}

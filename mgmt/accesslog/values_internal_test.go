@@ -1,0 +1,89 @@
+package accesslog
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+func TestValuesOfFieldsAreWritten(t *testing.T) {
+	for _, c := range []struct {
+		field farm.LogField
+		edit  func(e *accesslog.Entry)
+		want  string
+	}{
+		{farm.LogTLSVersion, func(e *accesslog.Entry) { e.TLSVersion = 0x301 }, `{"tls_version":"TLSv1.0"}`},
+		{farm.LogTLSVersion, func(e *accesslog.Entry) { e.TLSVersion = 0x302 }, `{"tls_version":"TLSv1.1"}`},
+		{farm.LogTLSVersion, func(e *accesslog.Entry) { e.TLSVersion = 0x303 }, `{"tls_version":"TLSv1.2"}`},
+		{farm.LogTLSVersion, func(e *accesslog.Entry) { e.TLSVersion = 0x304 }, `{"tls_version":"TLSv1.3"}`},
+		{farm.LogTLSVersion, func(e *accesslog.Entry) { e.TLSVersion = 0x305 }, `{}`},
+		{farm.LogTLSCipher, func(e *accesslog.Entry) { e.Cipher = 0x1301 }, `{"tls_cipher":"TLS_AES_128_GCM_SHA256"}`},
+		{farm.LogTLSCipher, func(e *accesslog.Entry) { e.Cipher = 0x9abc }, `{"tls_cipher":"0x9abc"}`},
+		{farm.LogTLSCipher, func(e *accesslog.Entry) { e.Cipher = 0 }, `{}`},
+		{farm.LogClientPort, nil, `{"client_port":40000}`},
+		{farm.LogClientPort, func(e *accesslog.Entry) { e.Begin(); e.Farm = 1 }, `{}`},
+		{farm.LogClient, func(e *accesslog.Entry) { e.Begin(); e.Farm = 1 }, `{}`},
+		{farm.LogClient, func(e *accesslog.Entry) { e.Client(netip.MustParseAddrPort("[2001:db8::1]:7")) }, `{"client":"2001:db8::1"}`},
+		{farm.LogFlags, func(e *accesslog.Entry) { e.Flags = accesslog.Logged | accesslog.Reused | accesslog.Session }, `{"flags":"reused,session"}`},
+		{farm.LogTime, func(e *accesslog.Entry) { e.Time = -1 }, `{"time":"1969-12-31T23:59:59.999999Z"}`},
+		{farm.LogTotal, func(e *accesslog.Entry) { e.Total = 0 }, `{"total_us":0}`},
+	} {
+		if got := formatted(&farm.AccessLog{Fields: []farm.LogField{c.field}}, c.edit); got != c.want+"\n" {
+			t.Errorf("%s: got %s, want %s", c.field, got, c.want)
+		}
+	}
+}
+
+func TestWhatIsNoHexadecimalDigitIsKept(t *testing.T) {
+	for text, want := range map[string]string{"a%2Fb%2f%6a": "a/b/j", "%zz%g0%0g%": "%zz%g0%0g%", "%4": "%4", "%40": "@", "%": "%", "": "", "%9A%:0%@0%`0%/0": "\x9a%:0%@0%`0%/0"} {
+		if got := string(decoded([]byte(text), nil)); got != want {
+			t.Errorf("%q is decoded as %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestAHostNameFitsTheHeaderOfSyslog(t *testing.T) {
+	for text, want := range map[string]string{"lb.ex": "lb.ex", "": "-", " ä\x7f": "-", "a b\n~!": "ab~!", "abcdefgh": "abcdefgh", "abcdefghi": "abcdefgh"} {
+		if got := headerName(text, 8); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestAChunkThatGrewGivesItsRoomBack(t *testing.T) {
+	for size, want := range map[int]int{4 * chunkSize: 4 * chunkSize, 4*chunkSize + 1: chunkSize} {
+		c := &chunk{bytes: make([]byte, size), ends: []int{size}}
+		if c.empty(); cap(c.bytes) != want || len(c.bytes) != 0 || len(c.ends) != 0 {
+			t.Errorf("of %d bytes %d stay", size, cap(c.bytes))
+		}
+	}
+}
+
+// Syslog that is opened anew connects again.
+func TestSyslogIsOpenedAnewWhenAsked(t *testing.T) {
+	o, err := newSyslog("udp://127.0.0.1:9")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.connect(); err != nil {
+		t.Fatal(err)
+	}
+	if o.reopen(); o.conn != nil {
+		t.Error("the connection stays")
+	}
+	now := time.Unix(0, 0)
+	o.now = func() time.Time { return now }
+	if o.backOff(); o.connect() != errPaused {
+		t.Error("connected during the pause")
+	}
+	if _, err := newSyslog("file:///x"); err == nil {
+		t.Error("a file is taken for syslog")
+	}
+	if now = o.next; o.connect() != nil {
+		t.Error("not connected when the pause was over")
+	}
+	o.close()
+}

@@ -1,0 +1,193 @@
+package audit
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// clock is moved by hand.
+type clock struct{ at time.Time }
+
+func (c *clock) now() time.Time { return c.at }
+
+func begun() *clock { return &clock{time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)} }
+
+func open(t *testing.T, dir string, c *clock, said *bytes.Buffer) *Log {
+	t.Helper()
+	l, err := Open(dir, slog.New(slog.NewTextHandler(said, nil)), c.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+// numbers are those of the entries, newest first.
+func numbers(t *testing.T, l *Log, limit int, before uint64) (out []uint64) {
+	t.Helper()
+	entries, err := l.Read(limit, before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		out = append(out, e.Number)
+	}
+	return out
+}
+
+func TestCallsAreKeptInOrder(t *testing.T) {
+	dir, c := t.TempDir(), begun()
+	l := open(t, dir, c, &bytes.Buffer{})
+	want := Entry{User: "ann", Source: "192.0.2.1", Method: "PUT", Path: "/farms/shop", Status: 200, Message: "changed", Revision: 7}
+	l.Add(want)
+	c.at = c.at.Add(time.Second)
+	l.Add(Entry{User: "eve", Source: "192.0.2.2", Method: "DELETE", Path: "/farms/shop", Status: 403})
+	_ = l.Close()
+	l = open(t, dir, c, &bytes.Buffer{})
+	l.Add(Entry{User: "ann", Path: "/a"})
+	entries, err := l.Read(10, 0)
+	if err != nil || len(entries) != 3 {
+		t.Fatalf("%+v %v", entries, err)
+	}
+	want.Number, want.Time = 1, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	if entries[2] != want || entries[1].Status != 403 || entries[0].Number != 3 {
+		t.Errorf("got %+v", entries)
+	}
+	for _, c := range []struct {
+		limit  int
+		before uint64
+		want   []uint64
+	}{{2, 0, []uint64{3, 2}}, {10, 3, []uint64{2, 1}}, {1, 2, []uint64{1}}, {10, 1, nil}, {0, 0, nil}} {
+		if got := numbers(t, l, c.limit, c.before); !slices.Equal(got, c.want) {
+			t.Errorf("%d before %d: %v", c.limit, c.before, got)
+		}
+	}
+	if info, err := os.Stat(filepath.Join(dir, FileName)); err != nil || info.Mode() != 0o600 {
+		t.Errorf("%v %v", info.Mode(), err)
+	}
+}
+
+func TestFullFilesAreFollowedByOthers(t *testing.T) {
+	dir := t.TempDir()
+	l := open(t, dir, begun(), &bytes.Buffer{})
+	l.size, l.files = 1000, 2
+	const calls = 60
+	for i := range calls {
+		l.Add(Entry{User: "ann", Path: fmt.Sprintf("/farms/%02d", i), Method: "PUT"})
+	}
+	got := numbers(t, l, 1000, 0)
+	if len(got) < 10 || len(got) == calls || got[0] != calls {
+		t.Fatalf("kept: %v", got)
+	}
+	for i := range got {
+		if got[i] != calls-uint64(i) {
+			t.Fatalf("a gap: %v", got)
+		}
+	}
+	for n, there := range map[int]bool{0: true, 1: true, 2: true, 3: false} {
+		info, err := os.Stat(l.older(n))
+		if (err == nil) != there || there && info.Size() > 1000 {
+			t.Errorf("file %d: %v %v", n, info, err)
+		}
+	}
+	var all bytes.Buffer
+	if err := l.Export(&all); err != nil || bytes.Count(all.Bytes(), []byte("\n")) != len(got) || !strings.HasPrefix(all.String(), fmt.Sprintf(`{"number":%d,`, got[len(got)-1])) {
+		t.Errorf("%v\n%s", err, all.String())
+	}
+	_ = l.Close()
+	l = open(t, dir, begun(), &bytes.Buffer{})
+	if l.Add(Entry{User: "ann"}); numbers(t, l, 1, 0)[0] != calls+1 {
+		t.Error("numbers begin anew")
+	}
+}
+
+// A stranger can send as much as it likes: what others did must stay.
+func TestStrangersAreWrittenAtABoundedRate(t *testing.T) {
+	c := begun()
+	l := open(t, t.TempDir(), c, &bytes.Buffer{})
+	for range 100 {
+		l.Add(Entry{Status: 401})
+	}
+	l.Add(Entry{User: "ann", Status: 200})
+	c.at = c.at.Add(time.Minute)
+	l.Add(Entry{Status: 401})
+	entries, err := l.Read(100, 0)
+	if err != nil || len(entries) != strangers+2 || entries[1].Missing != 100-strangers || entries[1].User != "ann" || entries[0].Missing != 0 {
+		t.Errorf("%d entries, %+v, %v", len(entries), entries[:2], err)
+	}
+}
+
+// A user who may do little can be refused as often as it likes.
+func TestRefusedCallsOfAUserAreWrittenAtABoundedRate(t *testing.T) {
+	l := open(t, t.TempDir(), begun(), &bytes.Buffer{})
+	for range 500 {
+		l.Add(Entry{User: "eve", Status: 403})
+	}
+	l.Add(Entry{User: "ann", Status: 400})
+	l.Add(Entry{User: "eve", Status: 200})
+	entries, err := l.Read(1000, 0)
+	if err != nil || len(entries) != refusals+2 || entries[1].Missing != 500-refusals || entries[0].User != "eve" {
+		t.Errorf("%d entries, %+v, %v", len(entries), entries[:2], err)
+	}
+}
+
+func TestALineThatWasCutOffSpoilsNoOther(t *testing.T) {
+	dir := t.TempDir()
+	l := open(t, dir, begun(), &bytes.Buffer{})
+	l.Add(Entry{User: "ann"})
+	_ = l.Close()
+	f, err := os.OpenFile(filepath.Join(dir, FileName), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = f.WriteString(`{"number":2,"us`)
+	_ = f.Close()
+	l = open(t, dir, begun(), &bytes.Buffer{})
+	if l.Add(Entry{User: "eve"}); !slices.Equal(numbers(t, l, 10, 0), []uint64{2, 1}) {
+		t.Errorf("got %v", numbers(t, l, 10, 0))
+	}
+}
+
+func TestWhatClientsSendIsCut(t *testing.T) {
+	l := open(t, t.TempDir(), begun(), &bytes.Buffer{})
+	long := strings.Repeat("\x01", 10_000)
+	l.Add(Entry{User: "ann", Path: long, Message: long, Method: long})
+	entries, err := l.Read(1, 0)
+	if err != nil || len(entries) != 1 || len(entries[0].Path) != maxText+len("…") || len(entries[0].Message) != maxText+len("…") || len(entries[0].Method) != maxText+len("…") {
+		t.Errorf("%v %+v", err, entries)
+	}
+}
+
+func TestALogThatCannotBeWrittenIsSaidOnce(t *testing.T) {
+	var said bytes.Buffer
+	dir := t.TempDir()
+	l := open(t, dir, begun(), &said)
+	good := l.file
+	broken, err := os.Open(filepath.Join(dir, FileName)) // cannot be written
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.file = broken
+	l.Add(Entry{User: "ann"})
+	l.Add(Entry{User: "ann"})
+	if n := strings.Count(said.String(), "cannot be written"); n != 1 {
+		t.Errorf("said %d times:\n%s", n, said.String())
+	}
+	l.file = good
+	l.Add(Entry{User: "ann"})
+	l.Add(Entry{User: "ann"})
+	if !strings.Contains(said.String(), "is written again") || !slices.Equal(numbers(t, l, 10, 0), []uint64{2, 1}) {
+		t.Errorf("%v\n%s", numbers(t, l, 10, 0), said.String())
+	}
+	_ = broken.Close()
+	if _, err := Open(filepath.Join(dir, FileName), slog.Default(), begun().now); err == nil {
+		t.Error("opened in a folder that is a file")
+	}
+}

@@ -1,0 +1,128 @@
+package auth
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"sync"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/rbac"
+)
+
+// SessionTime is how long a session lives without a request (api-reference §1.1).
+const SessionTime = 30 * time.Minute
+
+// The bounds of sessions: a browser needs one, a forgetful script opens many.
+const (
+	maxSessions     = 4096
+	maxUserSessions = 64
+)
+
+// Sessions are the log-ins that hold. They are in memory only: who was logged in when
+// this process ends logs in again. Make it with NewSessions.
+type Sessions struct {
+	now func() time.Time
+
+	mu   sync.Mutex
+	open map[[sha256.Size]byte]*session // by the SHA-256 of their token
+}
+
+type session struct {
+	user  string
+	epoch rbac.Epoch
+	used  time.Time
+}
+
+// NewSessions returns none, on the given clock.
+func NewSessions(now func() time.Time) *Sessions {
+	return &Sessions{now: now, open: map[[sha256.Size]byte]*session{}}
+}
+
+// Begin makes a session of a user, who has these rights now. Where there are too many,
+// the one that was not used for longest ends.
+func (s *Sessions) Begin(user string, epoch rbac.Epoch) (token string) {
+	var random [32]byte
+	_, _ = rand.Read(random[:]) // never fails, by its documentation
+	token = base64.RawURLEncoding.EncodeToString(random[:])
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dropOld()
+	s.makeRoom(maxUserSessions, func(other *session) bool { return other.user == user })
+	s.makeRoom(maxSessions, func(*session) bool { return true })
+	s.open[digest(token)] = &session{user: user, epoch: epoch, used: s.now()}
+	return token
+}
+
+// Find returns whose session it is, and lets it live on. One whose user's rights are
+// others than when it began has ended.
+func (s *Sessions) Find(token string, epoch func(user string) (rbac.Epoch, bool)) (user string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := digest(token)
+	found := s.holding(at, epoch)
+	if found == nil {
+		return "", false
+	}
+	found.used = s.now()
+	return found.user, true
+}
+
+// Holds is Find that does not let the session live on.
+func (s *Sessions) Holds(token string, epoch func(user string) (rbac.Epoch, bool)) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.holding(digest(token), epoch) != nil
+}
+
+// holding is the session there, unless it has ended.
+func (s *Sessions) holding(at [sha256.Size]byte, epoch func(user string) (rbac.Epoch, bool)) *session {
+	found := s.open[at]
+	if found == nil {
+		return nil
+	}
+	if now, is := epoch(found.user); !is || now != found.epoch || s.old(found) {
+		delete(s.open, at)
+		return nil
+	}
+	return found
+}
+
+// End ends a session; false when there is none.
+func (s *Sessions) End(token string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, was := s.open[digest(token)]
+	delete(s.open, digest(token))
+	return was
+}
+
+func (s *Sessions) old(one *session) bool { return s.now().Sub(one.used) >= SessionTime }
+
+func (s *Sessions) dropOld() {
+	for at, one := range s.open {
+		if s.old(one) {
+			delete(s.open, at)
+		}
+	}
+}
+
+// makeRoom ends the session that was not used for longest, when as many of them as
+// most are open.
+func (s *Sessions) makeRoom(most int, of func(*session) bool) {
+	var oldest [sha256.Size]byte
+	n := 0
+	for at, one := range s.open {
+		if !of(one) {
+			continue
+		}
+		if n++; n == 1 || one.used.Before(s.open[oldest].used) {
+			oldest = at
+		}
+	}
+	if n >= most {
+		delete(s.open, oldest)
+	}
+}
+
+func digest(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }

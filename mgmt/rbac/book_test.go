@@ -1,0 +1,312 @@
+package rbac_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/rbac/rbactest"
+)
+
+// must fails the test for the first error of a list of changes.
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func yes() *bool { v := true; return &v }
+
+// refused checks what a change says when it is refused, and what kind of refusal
+// that is.
+func refused(t *testing.T, err error, kind rbac.Kind, words string) {
+	t.Helper()
+	var known *rbac.Error
+	if !errors.As(err, &known) || known.Kind != kind || !strings.Contains(known.Message, words) {
+		t.Errorf("got %v, want one of kind %d with %q", err, kind, words)
+	}
+}
+
+// house is a book with one user of each kind.
+func house(t *testing.T, m *rbactest.Memory) *rbac.Book {
+	b := rbactest.Book(t, m)
+	_, copied := b.AddRole("ops", "management")
+	must(t, copied, b.AddUser("ann", rbac.Local, "secret-1"), b.AddUser("bob", rbac.LDAP, ""), b.AddUser("eve", rbac.Local, "secret-2"),
+		b.AddGroup("shop"), b.AddGroup("idle"), b.GiveRole("shop", "ops"), b.Join("shop", "ann"), b.Join("idle", "bob"),
+		b.AddFarm("shop", 7), b.AddInterface("shop", "eth0:web"))
+	return b
+}
+
+func TestUsersMayWhatTheRoleOfTheirGroupSays(t *testing.T) {
+	b := house(t, &rbactest.Memory{})
+	for _, c := range []struct {
+		user          string
+		open, act     bool
+		create, admin bool
+		farm, other   bool
+	}{
+		{"root", true, true, true, true, true, true},
+		{"ann", true, true, false, false, true, false},
+		{"bob", true, false, false, false, false, false}, // a group without a role
+		{"eve", true, false, false, false, false, false}, // no group
+	} {
+		who, ok := b.Identity(c.user)
+		if !ok || who.Name() != c.user {
+			t.Fatalf("%s: %v %t", c.user, who, ok)
+		}
+		got := []bool{who.May(rbac.Open), who.May(rbac.FarmAction), who.May(rbac.FarmCreate), who.May(rbac.RootOnly), who.MayFarm(7), who.MayFarm(8), who.May(rbac.Nobody), who.MayInterface("eth0:web"), who.MayInterface("eth0:other")}
+		if want := []bool{c.open, c.act, c.create, c.admin, c.farm, c.other, false, c.farm, c.other}; !slices.Equal(got, want) {
+			t.Errorf("%s may %v, want %v", c.user, got, want)
+		}
+	}
+	if _, ok := b.Identity("nobody"); ok || (rbac.Identity{}).May(rbac.Open) || (rbac.Identity{}).Root() {
+		t.Error("who is not there may do something")
+	}
+}
+
+func TestWhatIsKeptComesBack(t *testing.T) {
+	m := &rbactest.Memory{}
+	before := house(t, m)
+	key := "Abcdefgh12345678"
+	must(t, before.ChangeUser("ann", rbac.UserChange{Key: &key, API: yes(), WebGUI: yes()}))
+	after := rbactest.Book(t, m)
+	if user, ok := after.FindKey(key); user != "ann" || !ok {
+		t.Errorf("the key is %q's, %t", user, ok)
+	}
+	if u, err := after.Verify(t.Context(), "ann", "secret-1"); err != nil || u.Group != "shop" {
+		t.Errorf("ann logs in as %+v: %v", u, err)
+	}
+	if g, _ := after.Group("shop"); !slices.Equal(g.Users, []string{"ann"}) || !slices.Equal(g.Farms, []uint32{7}) || g.Role != "ops" {
+		t.Errorf("the group is %+v", g)
+	}
+	for name, kept := range m.Kept {
+		for _, secret := range []string{key, "secret-1", "secret-2"} {
+			if strings.Contains(string(kept), secret) {
+				t.Errorf("%s holds the secret %s", name, secret)
+			}
+		}
+	}
+}
+
+func TestAChangeThatCannotBeKeptDoesNotHold(t *testing.T) {
+	m := &rbactest.Memory{}
+	b := house(t, m)
+	m.Full = true
+	if err := b.GiveRole("shop", "administration"); err == nil || !strings.Contains(err.Error(), "the disk is full") {
+		t.Errorf("got %v", err)
+	}
+	if who, _ := b.Identity("ann"); who.May(rbac.FarmCreate) {
+		t.Error("ann may what could not be kept")
+	}
+}
+
+func TestARoleIsChangedPermissionByPermission(t *testing.T) {
+	b := house(t, &rbactest.Memory{})
+	r, err := b.ChangeRole("ops", map[rbac.Permission]bool{rbac.FarmDelete: true, rbac.FarmAction: false})
+	must(t, err)
+	want := []rbac.Permission{rbac.FarmMenu, rbac.FarmMaintenance, rbac.FarmDelete, rbac.FarmguardianMenu}
+	if !slices.Equal(r.Allowed, want) {
+		t.Errorf("got %v, want %v", r.Allowed, want)
+	}
+	if who, _ := b.Identity("ann"); who.May(rbac.FarmAction) || !who.May(rbac.FarmDelete) {
+		t.Error("ann has the permissions of before")
+	}
+	if m, _ := b.Role("management"); !m.May(rbac.FarmAction) {
+		t.Error("the role it was copied from changed with it")
+	}
+}
+
+func TestRefusedChangesSayWhy(t *testing.T) {
+	b := house(t, &rbactest.Memory{})
+	role := func(name, from string) error { _, err := b.AddRole(name, from); return err }
+	set := func(name string, p rbac.Permission) error {
+		_, err := b.ChangeRole(name, map[rbac.Permission]bool{p: true})
+		return err
+	}
+	short, odd, text := "Abc1234", "Abcdefgh-123", "longenough1"
+	for words, err := range map[string]error{
+		"a user named ann exists":                     b.AddUser("ann", rbac.Local, "secret-1"),
+		`name: "root" is reserved`:                    b.AddUser("root", rbac.Local, "secret-1"),
+		`name: "zapi" is reserved`:                    b.AddUser("zapi", rbac.Local, "secret-1"),
+		`name: "Ann" is not allowed`:                  b.AddUser("Ann", rbac.Local, "secret-1"),
+		`name: "" is not allowed`:                     b.AddUser("", rbac.Local, "secret-1"),
+		"password: 8 to 512 characters":               b.AddUser("tim", rbac.Local, "short-1"),
+		"at least one letter and one digit":           b.AddUser("tim", rbac.Local, "12345678"),
+		"kept by the directory":                       b.AddUser("tim", rbac.LDAP, "secret-1"),
+		"the password of root is the system's":        b.ChangeUser("root", rbac.UserChange{Password: &text}),
+		"of a user of the service ldap is kept there": b.ChangeUser("bob", rbac.UserChange{Password: &text}),
+		"zapikey: 8 to 256 letters and digits":        b.ChangeUser("ann", rbac.UserChange{Key: &short}),
+		"letters and digits are needed":               b.ChangeUser("ann", rbac.UserChange{Key: &odd}),
+		"a key is needed first":                       b.ChangeUser("ann", rbac.UserChange{API: yes()}),
+		"root is not deleted":                         b.RemoveUser("root"),
+		"a role named ops exists":                     role("ops", ""),
+		"a role named readonly exists":                role("readonly", ""),
+		`name: "0" is reserved`:                       role("0", ""),
+		`name: "a b" is not allowed`:                  role("a b", ""),
+		"comes with Sluice and is not changed":        set("management", rbac.FarmCreate),
+		`there is no permission "fly" in the section`: set("ops", "farm.fly"),
+		`there is no permission "" in the section`:    set("ops", rbac.RootOnly),
+		"is that of the group shop":                   b.RemoveRole("ops"),
+		"comes with Sluice and is not deleted":        b.RemoveRole("readonly"),
+		"a group named shop exists":                   b.AddGroup("shop"),
+		"ann is in the group shop already":            b.Join("idle", "ann"),
+		"root may do everything":                      b.Join("idle", "root"),
+		"the farm is in the group shop already":       b.AddFarm("shop", 7),
+		`"eth0:web" is in the group shop already`:     b.AddInterface("shop", "eth0:web"),
+	} {
+		refused(t, err, rbac.Invalid, words)
+	}
+	for words, err := range map[string]error{
+		`the user "nobody" does not exist`:           errors.Join(b.RemoveUser("nobody")),
+		`the user "no2" does not exist`:              b.ChangeUser("no2", rbac.UserChange{}),
+		`the user "no3" does not exist`:              b.Join("shop", "no3"),
+		`the user "no4" does not exist`:              b.ChangeUser("no4", rbac.UserChange{Password: &text}),
+		`the role "none" does not exist`:             b.GiveRole("shop", "none"),
+		`the role "from" does not exist`:             role("new", "from"),
+		`the role "gone" does not exist`:             b.RemoveRole("gone"),
+		`the role "none2" does not exist`:            set("none2", rbac.FarmMenu),
+		`the group "none" does not exist`:            b.RemoveGroup("none"),
+		`the user "eve" is not in the group shop`:    b.Leave("shop", "eve"),
+		"the farm is not in the group shop":          b.RemoveFarm("shop", 8),
+		`the interface "x" is not in the group shop`: b.RemoveInterface("shop", "x"),
+	} {
+		refused(t, err, rbac.Missing, words)
+	}
+	if len(b.Users()) != 3 || len(b.Groups()) != 2 || len(b.Roles()) != 5 {
+		t.Error("a refused change changed something")
+	}
+}
+
+func TestEverythingThatWasMadeCanBeTakenAway(t *testing.T) {
+	b := house(t, &rbactest.Memory{})
+	must(t, b.Leave("shop", "ann"), b.RemoveFarm("shop", 7), b.RemoveInterface("shop", "eth0:web"), b.GiveRole("shop", ""), b.RemoveRole("ops"), b.RemoveUser("bob"))
+	g, err := b.Group("shop")
+	must(t, err)
+	if len(g.Users)+len(g.Farms)+len(g.Interfaces) != 0 || g.Role != "" {
+		t.Errorf("left: %+v", g)
+	}
+	if g, _ := b.Group("idle"); len(g.Users) != 0 {
+		t.Errorf("a deleted user is in %+v", g)
+	}
+	must(t, b.RemoveGroup("shop"), b.RemoveGroup("idle"), b.RemoveUser("ann"), b.RemoveUser("eve"))
+	if len(b.Users())+len(b.Groups()) != 0 || len(b.Roles()) != 4 {
+		t.Error("something is left")
+	}
+}
+
+func TestNothingSecretIsShown(t *testing.T) {
+	b := house(t, &rbactest.Memory{})
+	for _, u := range b.Users() {
+		if u.Password != "" {
+			t.Errorf("%s shows the hash %s", u.Name, u.Password)
+		}
+	}
+}
+
+func TestWhoLogsIn(t *testing.T) {
+	b := house(t, &rbactest.Memory{})
+	b.System = func(_ context.Context, user, password string) (bool, error) {
+		return user == "root" && password == "pa$$word", nil
+	}
+	b.Directory = func(_ context.Context, user, password string) (bool, error) {
+		return user == "bob" && password != "", errors.Join(nil)
+	}
+	must(t, b.ChangeUser("ann", rbac.UserChange{WebGUI: yes()}), b.ChangeUser("bob", rbac.UserChange{WebGUI: yes()}))
+	for _, c := range []struct {
+		user, password string
+		want           error
+	}{
+		{"ann", "secret-1", nil}, {"ann", "secret-2", rbac.ErrWrong}, {"ann", "", rbac.ErrWrong}, {"ann", strings.Repeat("x", 513), rbac.ErrWrong},
+		{"eve", "secret-2", rbac.ErrNotAllowed}, {"eve", "wrong", rbac.ErrWrong}, {"nobody", "secret-1", rbac.ErrWrong}, {"nobody", "", rbac.ErrWrong},
+		{"bob", "any", nil}, {"bob", "", rbac.ErrWrong}, {"root", "pa$$word", nil}, {"root", "other", rbac.ErrWrong},
+	} {
+		if u, err := b.Verify(t.Context(), c.user, c.password); !errors.Is(err, c.want) || err == nil && u.Name != c.user {
+			t.Errorf("%s with %.10q: %v, want %v", c.user, c.password, err, c.want)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	b.Directory = func(ctx context.Context, _, _ string) (bool, error) { return true, ctx.Err() }
+	if _, err := b.Verify(ctx, "bob", "any"); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v of a directory that does not answer", err)
+	}
+	other := house(t, &rbactest.Memory{})
+	if _, err := other.Verify(t.Context(), "root", "any"); !errors.Is(err, rbac.ErrWrong) {
+		t.Errorf("root logs in where nobody knows its password: %v", err)
+	}
+}
+
+func TestKeysAreOfOneUserWhoMayUseThem(t *testing.T) {
+	b := house(t, &rbactest.Memory{})
+	key, blank := "Abcdefgh12345678", ""
+	must(t, b.ChangeUser("ann", rbac.UserChange{Key: &key}))
+	if user, ok := b.FindKey(key); ok {
+		t.Errorf("%s may use the API without the permission", user)
+	}
+	must(t, b.ChangeUser("ann", rbac.UserChange{API: yes()}))
+	if user, ok := b.FindKey(key); user != "ann" || !ok {
+		t.Errorf("found %q, %t", user, ok)
+	}
+	refused(t, b.ChangeUser("eve", rbac.UserChange{Key: &key}), rbac.Invalid, "choose another one")
+	for _, wrong := range []string{"", key[1:], key + "x", strings.ToLower(key)} {
+		if user, ok := b.FindKey(wrong); ok {
+			t.Errorf("%q is a key of %s", wrong, user)
+		}
+	}
+	must(t, b.ChangeUser("ann", rbac.UserChange{Key: &key}), b.ChangeUser("ann", rbac.UserChange{Key: &blank}))
+	if user, ok := b.FindKey(key); ok {
+		t.Errorf("a key that was taken away is %s's", user)
+	}
+}
+
+func TestWhatEndsTheSessionsOfAUser(t *testing.T) {
+	b := house(t, &rbactest.Memory{})
+	password := "other-secret-1"
+	last, ok := b.Epoch("ann")
+	if !ok {
+		t.Fatal("no epoch")
+	}
+	for what, change := range map[string]func() error{
+		"password": func() error { return b.ChangeUser("ann", rbac.UserChange{Password: &password}) },
+		"webgui":   func() error { return b.ChangeUser("ann", rbac.UserChange{WebGUI: yes()}) },
+		"role":     func() error { return b.GiveRole("shop", "readonly") },
+		"group":    func() error { return b.Leave("shop", "ann") },
+	} {
+		must(t, change())
+		now, _ := b.Epoch("ann")
+		if now == last {
+			t.Errorf("%s ends nothing", what)
+		}
+		last = now
+	}
+	must(t, b.ChangeUser("eve", rbac.UserChange{WebGUI: yes()}))
+	if now, _ := b.Epoch("ann"); now != last {
+		t.Error("a change of eve ends sessions of ann")
+	}
+	must(t, b.RemoveUser("ann"))
+	if _, ok := b.Epoch("ann"); ok {
+		t.Error("who is not there has an epoch")
+	}
+}
+
+func TestPermissionsAreListedOnceAndKnown(t *testing.T) {
+	seen := map[rbac.Permission]bool{}
+	for _, p := range rbac.Permissions() {
+		if seen[p] || !p.Known() || p.Section() == "" || p.Name() == "" {
+			t.Errorf("%q: twice %t, section %q, name %q", p, seen[p], p.Section(), p.Name())
+		}
+		seen[p] = true
+	}
+	for p, known := range map[rbac.Permission]bool{rbac.Nobody: false, rbac.Open: true, rbac.RootOnly: true, "farm.fly": false} {
+		if p.Known() != known {
+			t.Errorf("%q is known: %t", p, !known)
+		}
+	}
+	if r, _ := rbactest.Book(t, &rbactest.Memory{}).Role("readonly"); !r.May(rbac.CertificateShow) || r.May(rbac.CertificateDownload) || r.May(rbac.FarmAction) {
+		t.Errorf("readonly may %v", r.Allowed)
+	}
+}

@@ -1,0 +1,145 @@
+package rbac
+
+import (
+	"slices"
+)
+
+// Group is a set of users with one role, and what they may see and change.
+type Group struct {
+	Name  string   `json:"name"`
+	Role  string   `json:"role,omitempty"`  // empty: its users may do nothing
+	Users []string `json:"users,omitempty"` // by name
+	// Farms are stable IDs: a farm that is renamed stays in its group.
+	Farms      []uint32 `json:"farms,omitempty"`
+	Interfaces []string `json:"interfaces,omitempty"`
+}
+
+// Groups lists all groups by name.
+func (b *Book) Groups() []Group { return b.state.Load().clone().Groups }
+
+// Group returns one group.
+func (b *Book) Group(name string) (Group, error) {
+	if g := b.state.Load().clone().group(name); g != nil {
+		return *g, nil
+	}
+	return Group{}, noGroup(name)
+}
+
+func noGroup(name string) error { return missing("the group %.80q does not exist", name) }
+
+// AddGroup makes a group without role or users.
+func (b *Book) AddGroup(name string) error {
+	return b.change(func(s *state) error {
+		if err := checkName(name); err != nil {
+			return err
+		}
+		switch {
+		case s.group(name) != nil:
+			return invalid("name: a group named %s exists already", name)
+		case len(s.Groups) >= maxGroups:
+			return invalid("there are %d groups already: delete one first", maxGroups)
+		}
+		s.Groups = sorted(append(s.Groups, Group{Name: name}), func(g Group) string { return g.Name })
+		return nil
+	})
+}
+
+// GiveRole gives a group its role; an empty one takes it away.
+func (b *Book) GiveRole(group, role string) error {
+	return b.changeGroup(group, func(s *state, g *Group) error {
+		if role != "" && s.role(role) == nil {
+			return noRole(role)
+		}
+		g.Role = role
+		return nil
+	})
+}
+
+// RemoveGroup deletes a group; its users stay and may do nothing.
+func (b *Book) RemoveGroup(name string) error {
+	return b.changeGroup(name, func(s *state, _ *Group) error {
+		s.Groups = slices.DeleteFunc(s.Groups, func(g Group) bool { return g.Name == name })
+		return nil
+	})
+}
+
+// Join puts a user into a group; it must be in no other.
+func (b *Book) Join(group, user string) error {
+	return b.changeGroup(group, func(s *state, g *Group) error {
+		if user == Root {
+			return invalid("name: root may do everything and is in no group")
+		}
+		if s.user(user) == nil {
+			return noUser(user)
+		}
+		if of := s.groupOf(user); of != nil {
+			return invalid("name: the user %s is in the group %s already", user, of.Name)
+		}
+		g.Users = sorted(append(g.Users, user), func(name string) string { return name })
+		return nil
+	})
+}
+
+// Leave takes a user out of a group.
+func (b *Book) Leave(group, user string) error {
+	return b.changeGroup(group, func(_ *state, g *Group) error {
+		return take(&g.Users, user, "the user %.80q is not in the group %s", user, group)
+	})
+}
+
+// AddFarm lets a group see and change a farm, RemoveFarm no longer. Any number of
+// groups may have a farm.
+func (b *Book) AddFarm(group string, farm uint32) error {
+	return b.changeGroup(group, func(_ *state, g *Group) error {
+		return give(&g.Farms, farm, "name: the farm is in the group %s already", group)
+	})
+}
+
+// RemoveFarm is the other half of AddFarm.
+func (b *Book) RemoveFarm(group string, farm uint32) error {
+	return b.changeGroup(group, func(_ *state, g *Group) error {
+		return take(&g.Farms, farm, "the farm is not in the group %s", group)
+	})
+}
+
+// AddInterface lets a group see and change a virtual interface, RemoveInterface no
+// longer.
+func (b *Book) AddInterface(group, name string) error {
+	return b.changeGroup(group, func(_ *state, g *Group) error {
+		return give(&g.Interfaces, name, "name: the interface %.80q is in the group %s already", name, group)
+	})
+}
+
+// RemoveInterface is the other half of AddInterface.
+func (b *Book) RemoveInterface(group, name string) error {
+	return b.changeGroup(group, func(_ *state, g *Group) error {
+		return take(&g.Interfaces, name, "the interface %.80q is not in the group %s", name, group)
+	})
+}
+
+func (b *Book) changeGroup(name string, edit func(*state, *Group) error) error {
+	return b.change(func(s *state) error {
+		g := s.group(name)
+		if g == nil {
+			return noGroup(name)
+		}
+		return edit(s, g)
+	})
+}
+
+func give[T comparable](list *[]T, item T, format string, args ...any) error {
+	if slices.Contains(*list, item) {
+		return invalid(format, args...)
+	}
+	*list = append(*list, item)
+	return nil
+}
+
+func take[T comparable](list *[]T, item T, format string, args ...any) error {
+	at := slices.Index(*list, item)
+	if at < 0 {
+		return missing(format, args...)
+	}
+	*list = slices.Delete(*list, at, at+1)
+	return nil
+}

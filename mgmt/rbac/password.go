@@ -1,0 +1,109 @@
+package rbac
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+
+	"github.com/alexedwards/argon2id"
+)
+
+// The bounds of passwords (api-reference §12, /system/users).
+const minPassword, maxPassword = 8, 512
+
+// hashing is argon2id as OWASP advises it where memory counts: 19 MiB for some
+// 30 ms.
+var hashing = argon2id.Params{Memory: 19 << 10, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
+
+// CheckPassword says what is wrong with a password that is to be set.
+func CheckPassword(password string) error {
+	switch {
+	case len(password) < minPassword || len(password) > maxPassword:
+		return invalid("password: %d to %d characters are needed", minPassword, maxPassword)
+	case !strings.ContainsFunc(password, letter) || !strings.ContainsAny(password, "0123456789"):
+		return invalid("password: at least one letter and one digit are needed")
+	case strings.ContainsFunc(password, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return invalid("password: control characters are not allowed")
+	}
+	return nil
+}
+
+func letter(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || r > 0x7f }
+
+func (b *Book) hash(password string) (string, error) {
+	if err := CheckPassword(password); err != nil {
+		return "", err
+	}
+	b.busy <- struct{}{}
+	defer func() { <-b.busy }()
+	return argon2id.CreateHash(password, &hashing)
+}
+
+// The refusals of a log-in. The answer to the client is the same for all of them.
+var (
+	// ErrWrong: there is no such user, or its password is another one.
+	ErrWrong = errors.New("wrong user or password")
+	// ErrNotAllowed: the user may not log in with a password.
+	ErrNotAllowed = errors.New("the user lacks the permission webgui")
+)
+
+// Verify reports whether the password is that of the user, who may log in. It takes
+// as long for a user that does not exist; at most one for four processors is worked on.
+// Errors: ErrWrong, ErrNotAllowed, those of ctx, and what the service says that knows
+// the password.
+func (b *Book) Verify(ctx context.Context, name, password string) (UserView, error) {
+	s := b.state.Load()
+	u := s.user(name)
+	if len(password) > maxPassword {
+		return UserView{}, ErrWrong
+	}
+	right, err := b.matches(ctx, u, name, password)
+	switch {
+	case err != nil:
+		return UserView{}, err
+	case !right:
+		return UserView{}, ErrWrong
+	case !u.WebGUI:
+		return UserView{}, ErrNotAllowed
+	}
+	return s.view(u), nil
+}
+
+// decoy is the hash of no password.
+const decoy = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+
+func (b *Book) matches(ctx context.Context, u *User, name, password string) (bool, error) {
+	switch {
+	case u != nil && u.Name == Root:
+		return b.ask(ctx, b.System, name, password)
+	case u != nil && u.Service == LDAP:
+		return b.ask(ctx, b.Directory, name, password)
+	}
+	hash := decoy
+	if u != nil && u.Password != "" {
+		hash = u.Password
+	}
+	select {
+	case b.busy <- struct{}{}:
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	defer func() { <-b.busy }()
+	match, err := argon2id.ComparePasswordAndHash(password, hash)
+	return match && u != nil && u.Password != "", err
+}
+
+// Checker knows passwords of a service: whether this one is right.
+type Checker func(ctx context.Context, user, password string) (bool, error)
+
+func (b *Book) ask(ctx context.Context, checker Checker, user, password string) (bool, error) {
+	if checker == nil || password == "" { // a directory takes an empty one for nobody's, and says yes
+		return false, nil
+	}
+	return checker(ctx, user, password)
+}
+
+// workers is how many hash at the same time: strangers make them work, and traffic
+// needs the processors.
+func workers() int { return max(1, runtime.GOMAXPROCS(0)/4) }

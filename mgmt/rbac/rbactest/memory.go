@@ -1,0 +1,47 @@
+// Package rbactest has books of users that live as long as a test.
+package rbactest
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/sluicelb/sluice/mgmt/rbac"
+)
+
+// Memory is a Keeper that forgets with the test. What is Kept, a test may look at.
+type Memory struct {
+	Kept map[string][]byte
+	Full bool // nothing more can be kept
+}
+
+// ReadDocument implements rbac.Keeper.
+func (m *Memory) ReadDocument(name string, into any) (bool, error) {
+	b, found := m.Kept[name]
+	if !found {
+		return false, nil
+	}
+	return true, json.Unmarshal(b, into)
+}
+
+// WriteDocument implements rbac.Keeper.
+func (m *Memory) WriteDocument(name string, value any) (err error) {
+	if m.Full {
+		return errors.New("the disk is full")
+	}
+	if m.Kept == nil {
+		m.Kept = map[string][]byte{}
+	}
+	m.Kept[name], err = json.Marshal(value)
+	return err
+}
+
+// Book is one over memory, with nobody in it but root.
+func Book(t testing.TB, m *Memory) *rbac.Book {
+	t.Helper()
+	b, err := rbac.NewBook(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}

@@ -1,0 +1,202 @@
+package rbac
+
+import (
+	"crypto/sha256"
+	"slices"
+)
+
+// Service is who knows the password of a user.
+type Service string
+
+// The services.
+const (
+	Local Service = "local" // a Book
+	LDAP  Service = "ldap"  // a directory
+)
+
+// User is one user. Passwords and keys are not among what a Book shows.
+type User struct {
+	Name    string  `json:"name"`
+	Service Service `json:"service"`
+	// WebGUI: may log in with a password. API: may use the API by key.
+	WebGUI bool `json:"webgui"`
+	API    bool `json:"api"`
+	// Password is an argon2id hash, empty where the service knows it; Key is the
+	// SHA-256 of the user's key, empty for none.
+	Password string `json:"password,omitempty"`
+	Key      []byte `json:"key,omitempty"`
+	// Epoch counts what ends the user's sessions: see Book.Epoch.
+	Epoch uint64 `json:"epoch,omitempty"`
+}
+
+// HasKey reports whether the user has a key of its own.
+func (u *User) HasKey() bool { return len(u.Key) > 0 }
+
+// UserView is a user as others see it.
+type UserView struct {
+	User
+	Group string // empty for none
+}
+
+func (s *state) view(u *User) UserView {
+	v := UserView{User: *u}
+	v.Password, v.Key = "", slices.Clone(u.Key)
+	if g := s.groupOf(u.Name); g != nil {
+		v.Group = g.Name
+	}
+	return v
+}
+
+// Users lists all users but root by name.
+func (b *Book) Users() []UserView {
+	s := b.state.Load()
+	out := make([]UserView, 0, len(s.Users))
+	for i := range s.Users {
+		out = append(out, s.view(&s.Users[i]))
+	}
+	return out
+}
+
+// User returns one user; root too.
+func (b *Book) User(name string) (UserView, error) {
+	s := b.state.Load()
+	if u := s.user(name); u != nil {
+		return s.view(u), nil
+	}
+	return UserView{}, noUser(name)
+}
+
+func noUser(name string) error { return missing("the user %.80q does not exist", name) }
+
+// AddUser makes a user, who is in no group. The password is needed where this Book
+// is to know it, and must be empty where it is not.
+func (b *Book) AddUser(name string, service Service, password string) error {
+	if err := checkUserName(name); err != nil {
+		return err
+	}
+	made := User{Name: name, Service: service}
+	switch {
+	case service == LDAP && password != "":
+		return invalid("password: the one of a user of the service ldap is kept by the directory")
+	case service == Local:
+		hash, err := b.hash(password)
+		if err != nil {
+			return err
+		}
+		made.Password = hash
+	}
+	return b.change(func(s *state) error {
+		switch {
+		case s.user(name) != nil:
+			return invalid("name: a user named %s exists already", name)
+		case len(s.Users) >= maxUsers:
+			return invalid("there are %d users already: delete one first", maxUsers)
+		}
+		s.Users = sorted(append(s.Users, made), func(u User) string { return u.Name })
+		return nil
+	})
+}
+
+// UserChange is what is to be different; nil leaves it.
+type UserChange struct {
+	Password    *string
+	WebGUI, API *bool
+	Key         *string // empty takes it away
+}
+
+// ChangeUser changes a user; root too, but for the password, which is the system's.
+// A change of any of it ends the sessions of the user.
+func (b *Book) ChangeUser(name string, to UserChange) error {
+	hash, err := b.newPassword(name, to.Password)
+	if err != nil {
+		return err
+	}
+	return b.change(func(s *state) error {
+		u := s.user(name)
+		if u == nil {
+			return noUser(name)
+		}
+		if hash != "" {
+			u.Password = hash
+		}
+		assign(&u.WebGUI, to.WebGUI)
+		if to.Key != nil {
+			if err := setKey(s, u, *to.Key); err != nil {
+				return err
+			}
+		}
+		if assign(&u.API, to.API); to.API != nil && *to.API && u.Name != Root && !u.HasKey() {
+			return invalid("zapi_permissions: a key is needed first: send zapikey too")
+		}
+		u.Epoch++
+		return nil
+	})
+}
+
+// newPassword is the hash of a password to be set, empty for none.
+func (b *Book) newPassword(name string, password *string) (string, error) {
+	if password == nil {
+		return "", nil
+	}
+	u := b.state.Load().user(name)
+	switch {
+	case u == nil:
+		return "", noUser(name)
+	case name == Root:
+		return "", invalid("newpassword: the password of root is the system's")
+	case u.Service != Local:
+		return "", invalid("newpassword: the password of a user of the service %s is kept there", u.Service)
+	}
+	return b.hash(*password)
+}
+
+func assign(field, to *bool) {
+	if to != nil {
+		*field = *to
+	}
+}
+
+// RemoveUser deletes a user, and takes it out of its group.
+func (b *Book) RemoveUser(name string) error {
+	return b.change(func(s *state) error {
+		switch {
+		case name == Root:
+			return invalid("root is not deleted")
+		case s.user(name) == nil:
+			return noUser(name)
+		}
+		if g := s.groupOf(name); g != nil {
+			g.Users = slices.DeleteFunc(g.Users, func(user string) bool { return user == name })
+		}
+		s.Users = slices.DeleteFunc(s.Users, func(u User) bool { return u.Name == name })
+		return nil
+	})
+}
+
+// The bounds of keys that people choose: api-reference §1.1 has the alphabet.
+const minKey, maxKey = 8, 256
+
+func setKey(s *state, u *User, key string) error {
+	if key == "" {
+		u.Key = nil
+		return nil
+	}
+	if len(key) < minKey || len(key) > maxKey || !alphanumeric(key) {
+		return invalid("zapikey: %d to %d letters and digits are needed", minKey, maxKey)
+	}
+	hash := sha256.Sum256([]byte(key))
+	if owner := s.owner(hash[:]); owner != nil && owner.Name != u.Name {
+		return invalid("zapikey: it is not possible, choose another one")
+	}
+	u.Key = hash[:]
+	return nil
+}
+
+func alphanumeric(text string) bool {
+	for _, c := range text {
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9') {
+			return false
+		}
+	}
+	return true
+}

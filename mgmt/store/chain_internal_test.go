@@ -1,0 +1,170 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// farmsOf are farms by their letters, each with the letter's number; a capital is
+// the same farm after a change.
+func farmsOf(letters string) *farm.Config {
+	cfg := &farm.Config{}
+	for _, c := range letters {
+		lower := strings.ToLower(string(c))
+		cfg.Farms = append(cfg.Farms, farm.Farm{ID: uint32(lower[0]-'a') + 1, Name: lower, Stopped: lower != string(c)})
+	}
+	return cfg
+}
+
+func lettersOf(cfg *farm.Config) (out string) {
+	for _, f := range cfg.Farms {
+		if f.Stopped {
+			f.Name = strings.ToUpper(f.Name)
+		}
+		out += f.Name
+	}
+	return out
+}
+
+// A revision holds what changed, and the order only if that did.
+func TestAChangeHoldsWhatChanged(t *testing.T) {
+	for _, c := range []struct{ old, new, farms, order string }{
+		{"", "", "", "-"}, {"abc", "abc", "", "-"}, {"abc", "aBc", "B", "-"}, {"abc", "acb", "", "acb"}, {"abc", "ab", "", "ab"}, {"abc", "", "", ""},
+		{"", "a", "a", "a"}, {"abc", "abcd", "d", "abcd"}, {"abc", "dbc", "d", "dbc"}, {"abc", "Cba", "C", "cba"}, {"aB", "ab", "b", "-"},
+	} {
+		old, want := farmsOf(c.old), farmsOf(c.new)
+		made := changeBetween(old, want)
+		order := "-"
+		if made.Reordered {
+			order = ""
+			for _, id := range made.Order {
+				order += string(rune('a' + id - 1))
+			}
+		}
+		if got := lettersOf(&farm.Config{Farms: made.Farms}); got != c.farms || order != c.order || made.Whole {
+			t.Errorf("%s to %s: farms %q, order %q, want %q and %q", c.old, c.new, got, order, c.farms, c.order)
+		}
+		if back, err := made.applyTo(old); err != nil || lettersOf(back) != c.new || lettersOf(old) != c.old {
+			t.Errorf("%s to %s: became %v, %v", c.old, c.new, back, err)
+		}
+		whole := change{Whole: true, Farms: want.Farms}
+		if back, err := whole.applyTo(old); err != nil || lettersOf(back) != c.new {
+			t.Errorf("%s as a whole: became %v, %v", c.new, back, err)
+		}
+	}
+	broken := change{Reordered: true, Order: []uint32{1, 9}}
+	if _, err := broken.applyTo(farmsOf("a")); err == nil || err.Error() != "the change names farm 9, which no revision before it has" {
+		t.Error(err)
+	}
+}
+
+// What is whole by its checksum and yet no revision is a damaged store.
+func TestARevisionThatDoesNotFitIsNamed(t *testing.T) {
+	for name, c := range map[string]struct {
+		third any
+		want  string
+	}{
+		"a farm that is not there": {&entry{Revision{Number: 3}, change{Reordered: true, Order: []uint32{9}}}, "revision 3: the change names farm 9"},
+		"no entry":                 {[]int{1}, "revision 3: decode record: "},
+	} {
+		s, err := Open(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 4 {
+			if _, err := s.Commit(farmsOf("ab"[:1+i%2]), Meta{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.db.Update(func(tx *bolt.Tx) error { return putRecord(tx.Bucket(revisionsBucket), numberKey(3), c.third) }); err != nil {
+			t.Fatal(err)
+		}
+		for number, broken := range map[uint64]bool{1: false, 2: false, 3: true, 4: true} {
+			cfg, _, err := s.Get(number)
+			if broken != (err != nil) || broken && (!errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), s.name)) || !broken && lettersOf(cfg) != "ab"[:2-number%2] {
+				t.Errorf("%s: revision %d is %v, %v", name, number, cfg, err)
+			}
+		}
+		if _, err := s.Diff(2, 3); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: the difference to it: %v", name, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestRecordsAreReadAsTheyWereSealed(t *testing.T) {
+	sealed, err := seal(map[string]int{"a": 1})
+	var back map[string]int
+	if err != nil || unseal(sealed, &back) != nil || back["a"] != 1 || !intact(sealed) {
+		t.Fatalf("%v %v", err, back)
+	}
+	for at := range sealed {
+		bad := bytes.Clone(sealed)
+		bad[at] ^= 4
+		if err := unseal(bad, &back); !errors.Is(err, errRecord) {
+			t.Errorf("a bit of byte %d: %v", at, err)
+		}
+	}
+	for _, n := range []int{0, sumSize - 1, sumSize, len(sealed) - 1} {
+		if intact(sealed[:n]) {
+			t.Errorf("%d bytes of it are taken", n)
+		}
+	}
+	if _, err := seal(func() {}); err == nil || !strings.HasPrefix(err.Error(), "encode record: ") {
+		t.Errorf("what no record can hold: %v", err)
+	}
+	if err := unseal(sealed, new(string)); err == nil || !strings.HasPrefix(err.Error(), "decode record: ") {
+		t.Errorf("a record of another kind: %v", err)
+	}
+	for _, n := range []uint64{0, 1, 255, 256, 1<<64 - 1} {
+		if got, err := keyNumber(numberKey(n)); err != nil || got != n {
+			t.Errorf("%d is %d, %v", n, got, err)
+		}
+	}
+	if bytes.Compare(numberKey(255), numberKey(256)) >= 0 {
+		t.Error("keys are in another order than their numbers")
+	}
+	for _, n := range []int{0, 7, 9} {
+		if _, err := keyNumber(make([]byte, n)); err == nil || err.Error() != fmt.Sprintf("key of %d bytes where a number of 8 is expected", n) {
+			t.Errorf("%d bytes: %v", n, err)
+		}
+	}
+}
+
+// IDs go round: after the highest the lowest that is free.
+func TestCursorsGoRoundAndStopWhenAllAreTaken(t *testing.T) {
+	last := maxIDs[farmKind]
+	for _, c := range []struct {
+		at   uint32
+		live []uint32
+		want uint32
+	}{{0, nil, 1}, {5, nil, 6}, {5, []uint32{6, 7}, 8}, {last - 1, nil, last}, {last, nil, 1}, {last - 1, []uint32{last, 1}, 2}} {
+		cursor, live := cursors{farmKind: c.at}, map[uint32]bool{}
+		for _, id := range c.live {
+			live[id] = true
+		}
+		if got, err := cursor.next(farmKind, live); err != nil || got != c.want || cursor[farmKind] != c.want || !live[c.want] {
+			t.Errorf("behind %d: %d, %v", c.at, got, err)
+		}
+	}
+	all := map[uint32]bool{}
+	for id := range last {
+		all[id+1] = true
+	}
+	if _, err := (&cursors{}).next(farmKind, all); err == nil || err.Error() != fmt.Sprintf("no number is left for another %s: at most %d can exist", kindNames[farmKind], last) {
+		t.Error(err)
+	}
+	delete(all, last/2)
+	if got, err := (&cursors{farmKind: last / 2}).next(farmKind, all); err != nil || got != last/2 {
+		t.Errorf("the only free one is %d, given was %d, %v", last/2, got, err)
+	}
+}

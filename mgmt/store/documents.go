@@ -1,0 +1,36 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// Documents are values of other packages, each whole under one name: who may do
+// what, settings of services. Like keys they are no part of the configuration.
+
+// ReadDocument reads the document of that name into a value; false when it was
+// never written.
+func (s *Store) ReadDocument(name string, into any) (found bool, err error) {
+	err = s.view(func(tx *bolt.Tx) error {
+		record := tx.Bucket(documentsBucket).Get([]byte(name))
+		if record == nil {
+			return nil
+		}
+		found = true
+		return unseal(record, into)
+	})
+	if errors.Is(err, errRecord) {
+		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	if err != nil {
+		return found, fmt.Errorf("read the document %q from %s: %w", name, s.name, err)
+	}
+	return found, nil
+}
+
+// WriteDocument writes a document, which was synced to disk when it returns.
+func (s *Store) WriteDocument(name string, value any) error {
+	return s.changeNamed(documentsBucket, nil, func(b *bolt.Bucket) error { return putRecord(b, []byte(name), value) })
+}

@@ -1,0 +1,128 @@
+package validate_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+var update = flag.Bool("update", false, "write testdata/fields.txt again")
+
+// fieldLines are what help, answers and schemas say of every field, one a line,
+// in their order, but for its label and the text of its rule.
+func fieldLines(t *testing.T) (lines []string) {
+	t.Helper()
+	said := map[string]string{}
+	for _, table := range []struct {
+		name   string
+		params []validate.Param
+	}{
+		{"FarmCreate", validate.FarmCreate.Params()}, {"FarmUpdate", validate.FarmUpdate.Params()}, {"FarmDocument", validate.FarmDocument.Params()},
+		{"L4FarmCreate", validate.L4FarmCreate.Params()}, {"L4FarmUpdate", validate.L4FarmUpdate.Params()}, {"L4FarmDocument", validate.L4FarmDocument.Params()},
+		{"ServiceCreate", validate.ServiceCreate.Params()}, {"ServiceUpdate", validate.ServiceUpdate.Params()}, {"ServiceDocument", validate.ServiceDocument.Params()},
+		{"BackendCreate", validate.BackendCreate.Params()}, {"BackendUpdate", validate.BackendUpdate.Params()}, {"BackendDocument", validate.BackendDocument.Params()},
+		{"L4BackendCreate", validate.L4BackendCreate.Params()}, {"L4BackendUpdate", validate.L4BackendUpdate.Params()}, {"L4BackendDocument", validate.L4BackendDocument.Params()},
+		{"FarmAction", validate.FarmAction.Params()}, {"ServiceMove", validate.ServiceMove.Params()}, {"RuleMove", validate.RuleMove.Params()}, {"Maintenance", validate.Maintenance.Params()},
+		{"AddRequest", validate.AddRequest.Rule.Params()}, {"RemoveRequest", validate.RemoveRequest.Rule.Params()}, {"ReplaceRequest", validate.ReplaceRequest.Rule.Params()},
+		{"Rewrites", validate.Rewrites.Rule.Params()}, {"GlobalSettings", validate.GlobalSettings.Params()},
+	} {
+		for _, p := range table.params {
+			text := fmt.Sprintf("%s|%s|%s|%s|%s", p.Format, p.Interval, strings.Join(p.PossibleValues, ","), strings.Join(p.Options, " "), behindText(p.Description))
+			if text == said[p.Name] {
+				text = "is as above" // in another table
+			} else {
+				said[p.Name] = text
+			}
+			lines = append(lines, fmt.Sprintf("%s %s: %s", table.name, p.Name, text))
+		}
+	}
+	for _, table := range []struct {
+		name    string
+		answers []validate.Answered
+	}{
+		{"FarmAnswer", validate.FarmAnswer.Answers()}, {"L4FarmAnswer", validate.L4FarmAnswer.Answers()}, {"ServiceAnswer", validate.ServiceAnswer.Answers()},
+		{"BackendAnswer", validate.BackendAnswer.Answers()}, {"L4BackendAnswer", validate.L4BackendAnswer.Answers()}, {"RewriteAnswer", validate.Rewrites.Rule.Answers()},
+	} {
+		for _, a := range table.answers {
+			null, maybe := map[bool]string{true: " or null"}[a.Null], map[bool]string{true: ", if it is there"}[a.Maybe]
+			lines = append(lines, fmt.Sprintf("%s %s: %s%s%s %s", table.name, a.Name, a.Type, null, maybe, strings.Join(a.PossibleValues, ",")))
+		}
+	}
+	return append(lines, schemaLines(t)...)
+}
+
+// schemaLines are the schemas of objects and their fields.
+func schemaLines(t *testing.T) (lines []string) {
+	t.Helper()
+	objects := validate.Schema()["$defs"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(objects)) {
+		object := objects[name].(map[string]any)
+		fields := object["properties"].(map[string]any)
+		delete(object, "properties")
+		delete(object, "required")
+		lines = append(lines, fmt.Sprintf("schema of %s: %s", name, compact(t, object)))
+		for _, field := range slices.Sorted(maps.Keys(fields)) {
+			f := fields[field].(map[string]any)
+			delete(f, "title")
+			delete(f, "description")
+			lines = append(lines, fmt.Sprintf("schema of %s %s: %s", name, field, compact(t, f)))
+		}
+	}
+	return lines
+}
+
+func compact(t *testing.T, v any) string {
+	t.Helper()
+	var out strings.Builder
+	to := json.NewEncoder(&out)
+	to.SetEscapeHTML(false)
+	if err := to.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return strings.NewReplacer(`"`, "", "\n", "").Replace(out.String())
+}
+
+// behindText is what a description says behind the text of the rule.
+func behindText(description string) string {
+	for _, begin := range []string{" Default: ", " Only "} {
+		if _, behind, found := strings.Cut(description, begin); found {
+			return begin[1:] + behind
+		}
+	}
+	return ""
+}
+
+// Clients, forms and documents rely on what a field takes, what it acts as, what
+// it needs and what a change costs. A field that is not in the file is a new one.
+func TestFieldsTakeWhatTheyAlwaysTook(t *testing.T) {
+	const file = "testdata/fields.txt"
+	lines := fieldLines(t)
+	if *update {
+		if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Split(strings.TrimSpace(string(text)), "\n")
+	field := func(line string) string { name, _, _ := strings.Cut(line, ": "); return name }
+	known := map[string]bool{}
+	for _, line := range want {
+		known[field(line)] = true
+	}
+	lines = slices.DeleteFunc(lines, func(line string) bool { return !known[field(line)] })
+	for i := range want {
+		if i >= len(lines) || lines[i] != want[i] {
+			t.Fatalf("got  %s\nwant %s\n(-update, if it is meant)", slices.Concat(lines, []string{"nothing"})[min(i, len(lines))], want[i])
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package validate
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// Backends of farms with nattype stateless_dnat and dnat answer the address and
+// port of the client, and nothing in an answer tells by which farm it was asked.
+// With dnat connection tracking knows, and finds another port where two would look
+// the same; stateless_dnat knows only that the client came by it lately. A client
+// whose port comes to the same backend by both loses one of the two connections. With nat it may be: its answers go to the appliance.
+
+// answering is ports of one transport at which a backend answers clients.
+type answering struct {
+	transport farm.L4Protocol
+	addr      netip.Addr
+}
+
+// answerer is what is asked there, by a farm at that position.
+type answerer struct {
+	ports farm.PortRange
+	farm  int
+}
+
+// keeps reports whether backends of the farm answer clients, and the appliance
+// passes it on.
+func keeps(f *farm.Farm) bool {
+	return !f.Stopped && f.L4 != nil && (f.L4.NAT == farm.NATStateless || f.L4.NAT == farm.NATTarget)
+}
+
+// eachAnswer calls fn for everything backends of the farm answer at, until fn
+// returns false.
+func eachAnswer(f *farm.Farm, fn func(at answering, ports farm.PortRange) bool) {
+	for i := range f.L4.Backends {
+		b := &f.L4.Backends[i]
+		if !b.Addr.IsValid() {
+			continue
+		}
+		ports := f.VPorts()
+		if b.Port != 0 && f.L4.Protocol != farm.L4All {
+			ports = []farm.PortRange{{First: b.Port, Last: b.Port}}
+		}
+		for _, t := range f.Transports() {
+			for _, p := range ports {
+				if !fn(answering{t, b.Addr.Unmap()}, p) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// eachAmbiguous calls fn for farms whose answers could not be told from those of
+// an earlier one, once for each, until fn returns false: of pairs with nattype
+// stateless_dnat for both, or of the others.
+func eachAmbiguous(cfg *farm.Config, both bool, fn func(f, earlier *farm.Farm, at answering) bool) bool {
+	stateless := map[answering][]answerer{}
+	for i := range cfg.Farms {
+		if f := &cfg.Farms[i]; keeps(f) && f.L4.NAT == farm.NATStateless {
+			eachAnswer(f, func(at answering, ports farm.PortRange) bool {
+				stateless[at] = append(stateless[at], answerer{ports, i})
+				return true
+			})
+		}
+	}
+	if len(stateless) == 0 {
+		return true
+	}
+	found := map[int]bool{}
+	goOn := true
+	for i := range cfg.Farms {
+		if !keeps(&cfg.Farms[i]) {
+			continue
+		}
+		eachAnswer(&cfg.Farms[i], func(at answering, ports farm.PortRange) bool {
+			for _, other := range stateless[at] {
+				if other.farm == i || other.ports.First > ports.Last || ports.First > other.ports.Last ||
+					both != (cfg.Farms[i].L4.NAT == farm.NATStateless) {
+					continue
+				}
+				if later := max(i, other.farm); !found[later] {
+					found[later] = true
+					goOn = fn(&cfg.Farms[later], &cfg.Farms[min(i, other.farm)], at)
+				}
+				return false
+			}
+			return true
+		})
+		if !goOn {
+			return false
+		}
+	}
+	return true
+}
+
+// checkAnswers refuses a farm that shares a backend with another so, when one of
+// the two has nattype dnat: connection tracking remembers a connection for minutes
+// after its end, in which every client that comes from the same port is lost.
+func checkAnswers(cfg *farm.Config, yield func(Error) bool) bool {
+	return eachAmbiguous(cfg, false, func(f, earlier *farm.Farm, at answering) bool {
+		return yield(Error{FarmPath(f.Name), "nattype", fmt.Sprintf("nattype must not be %s while running farm %s with nattype %s sends clients to backend %s at the same port (%s): "+
+			"answers of the backend would not tell by which farm a client came; use nattype nat for one of them, or give the backend another port or address there",
+			f.L4.NAT, show(earlier.Name), earlier.L4.NAT, at.addr, at.transport)})
+	})
+}
+
+// answerWarnings is for farms that both have nattype stateless_dnat, as those of
+// several VIPs before the same servers: a flow is forgotten seconds after its last
+// packet, so only a client that uses one port for both at a time is lost.
+func answerWarnings(cfg *farm.Config, add func(f *farm.Farm, field, text string)) {
+	eachAmbiguous(cfg, true, func(f, earlier *farm.Farm, at answering) bool {
+		add(f, "nattype", fmt.Sprintf("running farm %s with nattype %s, too, sends clients to backend %s at the same port (%s): "+
+			"a client that comes from one port to both at a time is answered by one only; give the backend another port or address there", show(earlier.Name), earlier.L4.NAT, at.addr, at.transport))
+		return true
+	})
+}

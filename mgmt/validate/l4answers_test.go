@@ -1,0 +1,108 @@
+package validate_test
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// sharing is a farm on a VIP of its own; words are "dnat tcp 80 10.0.0.7:8080",
+// port 0 for a backend without one.
+func sharing(name, vip, words string) farm.Farm {
+	part := strings.Fields(words)
+	f := listening(name, part[1]+" "+vip+" "+part[2])
+	to := netip.MustParseAddrPort(part[3])
+	f.L4.NAT = farm.NATType(part[0])
+	f.L4.Backends = []farm.Backend{{Host: to.Addr().String(), Addr: to.Addr(), Port: to.Port()}}
+	return f
+}
+
+func TestFarmsWhoseAnswersLookTheSameDoNotShareABackend(t *testing.T) {
+	for _, c := range []struct {
+		a, b   string
+		shares bool
+	}{
+		{"stateless_dnat tcp 80 10.0.0.7:8080", "dnat tcp 81 10.0.0.7:8080", true},
+		{"dnat tcp 80 10.0.0.7:8080", "stateless_dnat tcp 81 10.0.0.7:8080", true},
+		{"stateless_dnat tcp 80 10.0.0.7:8080", "stateless_dnat tcp 81 10.0.0.7:8080", false}, // a warning: see below
+		{"stateless_dnat tcp 80 10.0.0.7:80", "dnat tcp 70:90 10.0.0.7:0", true},
+		{"stateless_dnat tcp 80 10.0.0.7:0", "dnat all * 10.0.0.7:0", true},
+		{"stateless_dnat udp 53 10.0.0.7:0", "dnat sip 53 10.0.0.7:0", true},
+		{"stateless_dnat tcp 80 10.0.0.7:8080", "dnat tcp 80 10.0.0.8:8080", false},
+		{"stateless_dnat tcp 80 10.0.0.7:8080", "dnat tcp 80 10.0.0.7:8081", false},
+		{"stateless_dnat tcp 80 10.0.0.7:8080", "dnat udp 80 10.0.0.7:8080", false},
+		{"stateless_dnat tcp 80 10.0.0.7:0", "stateless_dnat tcp 81 10.0.0.7:0", false},
+		{"stateless_dnat tcp 80 10.0.0.7:8080", "nat tcp 81 10.0.0.7:8080", false},
+		{"dnat tcp 80 10.0.0.7:8080", "dnat tcp 81 10.0.0.7:8080", false},
+		{"stateless_dnat tcp 80 10.0.0.7:0", "dsr tcp 80 10.0.0.7:0", false},
+	} {
+		cfg := &farm.Config{Farms: []farm.Farm{sharing("first", "192.0.2.1", c.a), sharing("second", "192.0.2.2", c.b)}}
+		refused := ""
+		for _, e := range (validate.Rules{}).All(cfg) {
+			if strings.Contains(e.Error(), "answers of the backend") {
+				refused += e.Error()
+			}
+		}
+		if (refused != "") != c.shares {
+			t.Errorf("%s and %s: %q", c.a, c.b, refused)
+		}
+		if c.shares && !strings.HasPrefix(refused, `farm "second": nattype must not be `+strings.Fields(c.b)[0]+` while running farm "first"`) {
+			t.Errorf("%s and %s: %s", c.a, c.b, refused)
+		}
+		if third := sharing("third", "192.0.2.3", c.b); c.shares { // broken as well, and not told any more
+			err := validate.Config(&farm.Config{Farms: append(cfg.Farms[:2:2], third)})
+			if err == nil || !strings.HasPrefix(err.Error(), `farm "second": nattype`) {
+				t.Errorf("%s and %s twice: %v", c.a, c.b, err)
+			}
+		}
+		cfg.Farms[0].Stopped = true
+		for _, e := range (validate.Rules{}).All(cfg) {
+			if strings.Contains(e.Error(), "answers of the backend") {
+				t.Errorf("beside a farm that is stopped: %v", e)
+			}
+		}
+	}
+}
+
+func TestStatelessFarmsThatShareABackendAreWarnedOf(t *testing.T) {
+	for _, c := range []struct {
+		a, b  string
+		warns bool
+	}{
+		{"stateless_dnat tcp 80 10.0.0.7:8080", "stateless_dnat tcp 81 10.0.0.7:8080", true},
+		{"stateless_dnat tcp 80 10.0.0.7:0", "stateless_dnat tcp 80 10.0.0.7:0", true},
+		{"stateless_dnat tcp 80 10.0.0.7:0", "stateless_dnat tcp 81 10.0.0.7:0", false},
+		{"stateless_dnat tcp 80 10.0.0.7:8080", "dnat tcp 81 10.0.0.7:8080", false}, // refused
+		{"stateless_dnat tcp 80 10.0.0.7:8080", "nat tcp 81 10.0.0.7:8080", false},
+	} {
+		cfg := &farm.Config{Farms: []farm.Farm{sharing("first", "192.0.2.1", c.a), sharing("second", "192.0.2.2", c.b)}}
+		said := 0
+		for _, w := range validate.Warnings(cfg) {
+			if strings.HasPrefix(w.Error(), `farm "second": running farm "first"`) {
+				said++
+			}
+		}
+		if (said == 1) != c.warns || said > 1 {
+			t.Errorf("%s and %s: %d warnings", c.a, c.b, said)
+		}
+	}
+}
+
+// A warning about one farm hides no rejection because of another.
+func TestAFarmThatIsWarnedOfIsRefusedBesideDNAT(t *testing.T) {
+	first := sharing("first", "192.0.2.1", "stateless_dnat tcp 80 10.0.0.7:8080")
+	second := sharing("second", "192.0.2.2", "dnat tcp 80 10.0.0.7:9090")
+	third := sharing("third", "192.0.2.3", "stateless_dnat tcp 80 10.0.0.7:8080")
+	third.L4.Backends = append(third.L4.Backends, sharing("", "192.0.2.3", "stateless_dnat tcp 80 10.0.0.7:9090").L4.Backends...)
+	cfg := &farm.Config{Farms: []farm.Farm{first, second, third}}
+	refused := false
+	for _, e := range (validate.Rules{}).All(cfg) {
+		refused = refused || strings.HasPrefix(e.Error(), `farm "third": nattype must not be stateless_dnat while running farm "second"`)
+	}
+	if !refused {
+		t.Error("a backend is shared with a farm with dnat")
+	}
+}

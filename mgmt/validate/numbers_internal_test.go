@@ -1,0 +1,61 @@
+package validate
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// Whatever the field, a bound itself is taken and what is one beyond it is not.
+func TestEveryBoundIsTheLastValueThatIsTaken(t *testing.T) {
+	eachTable(t, func(t *testing.T, table any) {
+		each(table, func(r *rule, _ func(string) *rule, _ bool) {
+			try := func(v any, want string) {
+				t.Helper()
+				got := ""
+				if _, err := r.parse("", v); err != nil {
+					got = err.Message
+				}
+				if got != want {
+					t.Errorf("%s %.50v: got  %s\nwant %s", r.name, v, got, want)
+				}
+			}
+			switch {
+			case r.values != nil:
+				return
+			case r.kind == kindNumber:
+				try(r.min, "")
+				try(r.max, "")
+				try(r.min-1, fmt.Sprintf("%s must be %s, got %d", r.name, r.allowed(), r.min-1))
+				try(r.max+1, fmt.Sprintf("%s must be %s, got %d", r.name, r.allowed(), r.max+1))
+			case r.kind == kindText:
+				try(strings.Repeat("a", r.longest()+1), fmt.Sprintf("%s must be at most %d bytes long, got %d", r.name, r.longest(), r.longest()+1))
+			case r.kind == kindList:
+				try(make([]string, r.max+1), fmt.Sprintf("%s may have at most %d items, got %d", r.name, r.max, r.max+1))
+				try(make([]string, r.max), fmt.Sprintf("%s must be %s, item 0 is blank", r.name, r.allowed()))
+			}
+		})
+	})
+}
+
+// As many farms are possible as there are numbers for them.
+func TestFarmsAreBounded(t *testing.T) {
+	cfg := &farm.Config{}
+	for i := range farm.MaxFarmID {
+		cfg.Farms = append(cfg.Farms, farm.Farm{Name: fmt.Sprint("f", i), Stopped: true})
+	}
+	told := func() (out []string) {
+		checkTogether(cfg, func(e Error) bool { out = append(out, e.Error()); return true })
+		return out
+	}
+	if got := told(); got != nil {
+		t.Errorf("%d farms: %q", len(cfg.Farms), got)
+	}
+	cfg.Farms = append(cfg.Farms, farm.Farm{Name: "f0", Stopped: true})
+	want := fmt.Sprintf("farms: at most %d are possible, got %d", farm.MaxFarmID, farm.MaxFarmID+1)
+	if got := told(); len(got) != 2 || got[0] != want || got[1] != `farm "f0": name must be unique, a farm "f0" exists already` {
+		t.Errorf("%d farms: %q", len(cfg.Farms), got)
+	}
+}

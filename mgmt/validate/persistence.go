@@ -1,0 +1,150 @@
+package validate
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// cookieFields are cookie insertion. Its values may be changed only while it
+// is on, and none of them may be blank: both are rules of the contract.
+var cookieFields = []field[farm.Service]{
+	{
+		rule: rule{name: "cookieinsert", hints: basic(atCookie, "Insert a cookie"), kind: kindBool, about: "Whether clients are kept on their backend by a cookie of the appliance; has no effect with persistence."},
+		get:  func(s *farm.Service) Value { return boolValue(s.Cookie != nil) },
+		set: func(s *farm.Service, v Value) {
+			switch {
+			case !v.truth:
+				s.Cookie = nil
+			case s.Cookie == nil:
+				s.Cookie = farm.DefaultCookie()
+			}
+		},
+	},
+	cookieText("cookiename", advanced(atCookie, "Cookie name"), "a token (letters, digits and !#$%&'*+.^_`|~-)", "Name of the cookie.", checkToken, func(c *farm.CookieInsert) *string { return &c.Name }),
+	cookieText("cookiedomain", advanced(atCookie, "Cookie domain"), "a domain name", "Domain of the cookie; unset for the host that was asked for.", checkDomain, func(c *farm.CookieInsert) *string { return &c.Domain }),
+	cookieText("cookiepath", advanced(atCookie, "Cookie path"), "a path that starts with /", "Path of the cookie.", checkCookiePath, func(c *farm.CookieInsert) *string { return &c.Path }),
+	{
+		rule: rule{name: "cookiettl", hints: basic(atCookie, "Cookie lifetime").in(inSeconds), kind: kindNumber, min: 0, max: MaxTTL, null: true, solid: true, only: with("cookieinsert"), about: "Seconds the cookie lives; 0 ends it with the browser."},
+		get:  func(s *farm.Service) Value { return numberValue(int64(cookieOf(s).TTL)) },
+		set:  func(s *farm.Service, v Value) { s.Cookie.TTL = farm.Seconds(v.number) },
+	},
+}
+
+// cookieText makes the field of a text; null brings back what insertion starts with.
+func cookieText(name string, h hints, must, about string, check func(string) string, at func(*farm.CookieInsert) *string) field[farm.Service] {
+	unset := *at(farm.DefaultCookie())
+	return field[farm.Service]{
+		rule: rule{name: name, hints: h, bare: unsetOf(unset), kind: kindText, null: true, solid: true, maxLen: 255, check: check, must: must, about: about, unset: textValue(unset), only: with("cookieinsert")},
+		get:  func(s *farm.Service) Value { return textValue(*at(cookieOf(s))) },
+		set:  func(s *farm.Service, v Value) { *at(s.Cookie) = cmp.Or(v.text, unset) },
+	}
+}
+
+// unsetOf is how answers show what insertion starts with: nothing as nothing.
+func unsetOf(unset string) bare {
+	if unset == "" {
+		return leftOut
+	}
+	return asDefault
+}
+
+// cookieOf returns what to read: without insertion, what it would start with.
+func cookieOf(s *farm.Service) *farm.CookieInsert { return cmp.Or(s.Cookie, farm.DefaultCookie()) }
+
+func checkToken(s string) string {
+	if !tokenPattern.MatchString(s) {
+		return "it holds another character"
+	}
+	return ""
+}
+
+// checkDomain accepts the value of a Domain attribute (RFC 6265, 5.2.3).
+func checkDomain(s string) string {
+	bare := strings.TrimPrefix(s, ".")
+	if _, err := netip.ParseAddr(bare); err == nil || checkHost(bare) != "" {
+		return "it is no domain name"
+	}
+	return ""
+}
+
+// checkCookiePath accepts the value of a Path attribute (RFC 6265, 4.1.1).
+func checkCookiePath(s string) string {
+	switch {
+	case s[0] != '/':
+		return "it starts with something else"
+	case strings.IndexFunc(s, func(r rune) bool { return isControl(r) || r == ';' || r > 0x7e }) >= 0:
+		return "it holds a semicolon, a control character or one beyond ASCII"
+	}
+	return ""
+}
+
+// MaxStatic is how many static sessions a service may have, MaxSession how long
+// one is in bytes: what the engine looks at of what a client sends.
+const (
+	MaxStatic  = 1000
+	MaxSession = 255
+)
+
+// backendSessions are the static sessions of a backend. Documents have them as
+// a field; the API has calls of their own for them.
+var backendSessions = field[farm.Backend]{
+	rule: rule{name: "sessions", hints: advanced(atPersistence, "Static sessions"), kind: kindList, max: MaxStatic, maxLen: MaxSession, check: checkPrintable, must: "a text without control characters",
+		musts: "a list of texts", about: "Static sessions: what clients are recognised by (address, cookie, header, parameter or user) who always come here. Only with persistence."},
+	get: func(b *farm.Backend) Value { return listValue(b.Sessions) },
+	set: func(b *farm.Backend, v Value) { b.Sessions = v.list },
+}
+
+// StaticSession brings a static session of a service into the form the engine
+// finds it in.
+func StaticSession(s *farm.Service, session any) (string, error) {
+	if s.Persistence == farm.PersistNone {
+		return "", &Error{"", "session", "session: the service keeps no sessions; set persistence first"}
+	}
+	text, ok := session.(string)
+	if !ok || text == "" {
+		return "", &Error{"", "session", "session must be a text of at least one character"}
+	}
+	r := backendSessions.rule
+	r.name, r.kind = "session", kindText
+	if err := r.verifyText("", text); err != nil {
+		return "", err
+	}
+	if s.Persistence == farm.PersistIP {
+		addr, err := netip.ParseAddr(text)
+		if err != nil {
+			return "", &Error{"", "session", fmt.Sprintf("session must be the address of a client with persistence IP, got %s", show(text))}
+		}
+		return addr.Unmap().String(), nil
+	}
+	return text, nil
+}
+
+// checkStatics holds the rules of static sessions: persistence, a form in which
+// they are found, one backend for each.
+func checkStatics(f *farm.Farm, s *farm.Service) *Error {
+	first := map[string]int{}
+	for i := range s.Backends {
+		at := BackendPath(f.Name, s.Name, i)
+		for _, session := range s.Backends[i].Sessions {
+			found, err := StaticSession(s, session)
+			if err != nil {
+				return &Error{at, "sessions", fmt.Sprintf("sessions: %v", err)}
+			}
+			if found != session {
+				return &Error{at, "sessions", fmt.Sprintf("sessions: write %s as %s", show(session), show(found))}
+			}
+			if j, known := first[session]; known {
+				return &Error{at, "sessions", fmt.Sprintf("sessions: %s is with backend %d already", show(session), j)}
+			}
+			first[session] = i
+		}
+	}
+	if len(first) > MaxStatic {
+		return &Error{ServicePath(f.Name, s.Name), "sessions", fmt.Sprintf("sessions: a service has at most %d static ones, got %d", MaxStatic, len(first))}
+	}
+	return nil
+}

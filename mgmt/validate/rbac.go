@@ -1,0 +1,42 @@
+package validate
+
+// The bodies about users, groups and roles; mgmt/rbac says what is wrong with their
+// values, where that is more than a form.
+var (
+	// UserCreate is the body of POST /rbac/users.
+	UserCreate = rbacTable(require(rbacName), userPassword("password", "Password; needed for users of the service local. 8 to 512 characters with a letter and a digit."), field[rbacBody]{rule: rule{name: "service", hints: basic(atAccess, "Service"), kind: kindText,
+		values: []string{"local", "ldap"}, acts: textValue("local"), about: "Who knows the password: this appliance, or the directory."}})
+	// UserUpdate is the body of PUT /rbac/users/U.
+	UserUpdate = rbacTable(userPassword("newpassword", "New password."), rbacFlag("webgui_permissions", "Log-in", "Whether the user may log in with the password."), apiFlag, userKey)
+	// OwnUserUpdate is the body of POST /system/users.
+	OwnUserUpdate = rbacTable(userPassword("newpassword", "New password; the one in force must be sent too."), userPassword("password", "Password in force."), apiFlag, userKey)
+	// RBACName is a body with nothing but a name.
+	RBACName = rbacTable(require(rbacName))
+	// GroupUpdate is the body of PUT /rbac/groups/G.
+	GroupUpdate = rbacTable(field[rbacBody]{rule: rule{name: "role", hints: basic(atAccess, "Role"), kind: kindText, null: true, blank: true, maxLen: 64, required: true, about: "Role of the users of the group; blank takes it away."}})
+	// RoleCreate is the body of POST /rbac/roles.
+	RoleCreate = rbacTable(require(rbacName), field[rbacBody]{rule: rule{name: "copy_from", hints: basic(atAccess, "Copy of"), kind: kindText, maxLen: 64, about: "Role whose permissions the new one gets; none when not sent."}})
+)
+
+// rbacBody has no fields of its own: who reads the values acts on them.
+type rbacBody struct{}
+
+func rbacTable(fields ...field[rbacBody]) Table[rbacBody] { return Table[rbacBody]{fields: fields} }
+
+var (
+	rbacName = field[rbacBody]{rule: rule{name: "name", hints: basic(atAccess, "Name"), kind: kindText, maxLen: 64, about: "Name."}}
+	apiFlag  = rbacFlag("zapi_permissions", "API access", "Whether the user may use the API with the key.")
+	userKey  = field[rbacBody]{rule: rule{name: "zapikey", hints: basic(atAccess, "API key"), kind: kindText, blank: true, maxLen: 256, hide: hideSecret, format: "key",
+		about: "Key of the API: 8 to 256 letters and digits; blank takes it away."}}
+)
+
+func rbacFlag(name, label, about string) field[rbacBody] {
+	return field[rbacBody]{rule: rule{name: name, hints: basic(atAccess, label), kind: kindBool, about: about}}
+}
+
+func userPassword(name, about string) field[rbacBody] {
+	return field[rbacBody]{rule: rule{name: name, hints: basic(atAccess, "Password"), kind: kindText, maxLen: 512, hide: hideSecret, format: "password", about: about}}
+}
+
+// hideSecret shows nothing of a secret.
+func hideSecret(string, bool) string { return "***" }
