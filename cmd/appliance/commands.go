@@ -74,7 +74,7 @@ func demoCommand() *cobra.Command {
 				o.Data = data.Value.String()
 			}
 			// Somebody is looking for the first time: only what is wrong is said
-			// beside the demonstration's own words.
+			// besides the demonstration's own words.
 			if os.Getenv(supervisor.LogVariable) == "" {
 				_ = os.Setenv(supervisor.LogVariable, "warn")
 			}

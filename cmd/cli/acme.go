@@ -12,7 +12,7 @@ import (
 )
 
 func (c *client) acmeCommand() *cobra.Command {
-	return group("acme", "Order certificates from Let's Encrypt or another authority, and renew them", `  sluice acme config email=ops@example.com
+	return parentCommand("acme", "Order certificates from Let's Encrypt or another authority, and renew them", `  sluice acme config email=ops@example.com
   sluice acme order www.example.com example.com --farmname web
   sluice acme config hook=dns.sh
   sluice acme order '*.example.com' example.com --dns
@@ -36,7 +36,7 @@ var acmeParams = []validate.Param{
 
 func (c *client) acmeConfig() *cobra.Command {
 	return c.settingsOf("/certificates/letsencryptz/config", acmeParams, &cobra.Command{
-		Use: "config [NAME=VALUE…]", Short: "Show who orders certificates and where, or change it",
+		Use: "config [NAME=VALUE…]", Short: "Show or change the account and the authority for orders",
 		Example: "  sluice acme config email=ops@example.com\n  sluice acme config directory=https://ca.example.com/acme/directory ca=private",
 	})
 }
@@ -61,7 +61,7 @@ func (c *client) acmeOrder() *cobra.Command {
 	}
 	at := targetFlags(cmd)
 	dns := cmd.Flags().Bool("dns", false, "show by DNS records, which the hook makes, that the domains are ours; for wildcards")
-	test := cmd.Flags().Bool("test", false, "from the directory for tests: nobody trusts it, and limits are high")
+	test := cmd.Flags().Bool("test", false, "from the directory for tests: no client trusts it, and limits are high")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		fields := map[string]any{"domains": args, "test": *test}
 		if *dns {

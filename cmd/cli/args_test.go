@@ -1,8 +1,19 @@
 package cli_test
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
+
+	"github.com/sluicelb/sluice/cmd/cli"
 )
 
 func TestWrongUsageShowsHowTheCommandIsMeant(t *testing.T) {
@@ -13,6 +24,17 @@ func TestWrongUsageShowsHowTheCommandIsMeant(t *testing.T) {
 		"backend set a":          "write sluice backend set FARM [SERVICE] BACKEND NAME=VALUE",
 		"backend set a web 0":    "nothing to set: give NAME=VALUE",
 		"backend set a b 0 d":    `"d" is not a setting`,
+		"backend create a=b":     `the farm is missing before "a=b"`,
+		"backend create a b c d": `"d" is not a setting: write NAME=VALUE`,
+		"farm set a ab":          `"ab" is not a setting: write NAME=VALUE`,
+		"farm create a =1":       `"=1" is not a setting: write NAME=VALUE`,
+		"backend set a weight=3": "write sluice backend set FARM [SERVICE] BACKEND NAME=VALUE",
+		"service create a b c":   `"c" is not a setting: write NAME=VALUE`,
+		"service set a b c":      `"c" is not a setting: write NAME=VALUE`,
+		"system config a":        `"a" is not a setting: write NAME=VALUE`,
+		"frm":                    "unknown command \"frm\" for \"sluice\"",
+		"farm lst":               "unknown command \"lst\" for \"sluice farm\"; there is list, set\nSee 'sluice farm --help'.\n",
+		"logs --lines -1":        "--lines: -1 is not allowed",
 		"conn list a b":          `"b" is one argument too many: write sluice conn list [FARM]`,
 		"conn flush --backend 1": "--backend needs the farm",
 		"diff 1 2 3":             `"3" is one argument too many: write sluice diff [FROM] [TO]`,
@@ -58,5 +80,110 @@ func TestJSONOfADocumentThatChangesNothingIsNoDryRun(t *testing.T) {
 	r = a.feed(document, "apply", "-f", "-", "--json", "--dry-run")
 	if r.code != 0 || !strings.Contains(r.stdout, `"dry_run": "true"`) {
 		t.Errorf("%+v", r)
+	}
+}
+
+func TestAppliancesThatCannotBeReachedAreExplained(t *testing.T) {
+	a := start(t)
+	dead, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead.Close()
+	nothing := filepath.Join(t.TempDir(), "empty.pem")
+	if err := os.WriteFile(nothing, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stale := directory(t)
+	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(stale, cli.Socket), Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln.SetUnlinkOnClose(false)
+	ln.Close()
+	other := strings.Replace(a.address, "127.0.0.1", "127.0.0.2", 1)
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"--url ftp://a", 2, `"ftp://a" must be https://host:port`}, {"--url https://", 2, "must be https"}, {"--url https://a/b", 2, "must be https"}, {"--url https://a?b=c", 2, "must be https"},
+		{"--url https://a@b", 2, "must be https"}, {"--url https://%zz", 2, "must be https"}, {"--url " + a.address + "/ --insecure --key " + a.key, 0, ""},
+		{"--url " + a.address + " --cacert /nonexistent", 1, "--cacert: open /nonexistent"}, {"--url " + a.address + " --cacert " + nothing, 1, "no certificate in " + nothing},
+		{"--url https://" + dead.Addr().String(), 1, "https://" + dead.Addr().String() + " cannot be reached: "},
+		{"--url " + other + " --cacert " + a.cacert, 1, "cannot be reached"},
+		{"--data " + stale, 1, "no running sluice in " + stale},
+		{"--data " + nothing, 1, "not a directory"},
+	} {
+		for _, command := range []string{"farm list", "trace shop --count 1"} {
+			if c.code == 0 && command != "farm list" {
+				continue
+			}
+			r := execute("", append(strings.Fields(command), strings.Fields(c.args)...)...)
+			if r.code != c.code || !strings.Contains(r.stderr, c.want) || c.code == 1 && strings.Contains(r.stderr, "--help") {
+				t.Errorf("%s %s: exit %d %q, want %q", command, c.args, r.code, r.stderr, c.want)
+			}
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	root := cli.Root()
+	root.SetArgs([]string{"farm", "list", "--data", a.data})
+	if err := root.ExecuteContext(ctx); err == nil || err.Error() != "interrupted" {
+		t.Errorf("interrupted: %v", err)
+	}
+}
+
+func TestTooMuchToReadIsRefused(t *testing.T) {
+	a := start(t)
+	for _, c := range []struct {
+		args []string
+		most int
+	}{{[]string{"apply", "-f", "-"}, 16 << 20}, {[]string{"check", "-f", "-"}, 16 << 20}, {[]string{"certificate", "upload", "shop", "-"}, 8 << 20}} {
+		want := fmt.Sprintf("- has more than %d bytes", c.most)
+		if r := a.feed(strings.Repeat("#", c.most+1), c.args...); r.code != 1 || !strings.Contains(r.stderr, want) {
+			t.Errorf("%v: %d %q", c.args, r.code, r.stderr)
+		}
+		var out bytes.Buffer
+		if code := cli.Execute(append([]string{"--data", a.data}, c.args...), iotest.ErrReader(errors.New("torn")), &out, &out); code != 1 || !strings.Contains(out.String(), "read -: torn") {
+			t.Errorf("%v from an input that fails: %d %q", c.args, code, &out)
+		}
+		if c.args[0] == "apply" || c.args[0] == "check" {
+			continue // as much as is allowed takes long to read
+		}
+		if r := a.feed(strings.Repeat("#", c.most), c.args...); strings.Contains(r.stderr, want) {
+			t.Errorf("%v of exactly as much: %q", c.args, r.stderr)
+		}
+	}
+}
+
+// What a stopped appliance left is shown, and removed, as if it ran.
+func TestLeftoversOfAStoppedApplianceAreShown(t *testing.T) {
+	t.Cleanup(func() { cli.Leftovers = nil })
+	var asked []bool
+	var cause error
+	dir := t.TempDir()
+	for _, c := range []struct {
+		command  string
+		cause    error
+		code     int
+		out, err string
+	}{
+		{"system kernel", nil, 0, "KIND   NAME  DETAIL\ntable  a     -\n", ""},
+		{"system clean", nil, 0, "KIND   NAME  DETAIL\ntable  a     -\n1 things have been removed from the kernel.\n", ""},
+		{"system kernel --json", nil, 0, `{"description":"List everything the appliance has set in the kernel: tables, addresses, settings","params":[{"kind":"table","name":"a"}]}`, ""},
+		{"system kernel", fs.ErrNotExist, 1, "", "no running sluice"}, {"system clean", errors.New("not root"), 1, "", "cannot be had: not root"},
+	} {
+		asked, cause = nil, c.cause
+		cli.Leftovers = func(_ context.Context, data string, clean bool) ([]cli.KernelObject, error) {
+			if asked = append(asked, clean); data != dir {
+				t.Errorf("asked in %s", data)
+			}
+			return []cli.KernelObject{{Kind: "table", Name: "a"}}, cause
+		}
+		r := execute("", append(strings.Fields(c.command), "--data", dir)...)
+		if r.code != c.code || r.stdout != c.out || !strings.Contains(r.stderr, c.err) || len(asked) != 1 || asked[0] != strings.Contains(c.command, "clean") {
+			t.Errorf("%s: %v %+v", c.command, asked, r)
+		}
 	}
 }

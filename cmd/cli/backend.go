@@ -17,7 +17,7 @@ import (
 var ownedBackend = []argument{aBackend}
 
 func (c *client) backendCommand() *cobra.Command {
-	cmd := group("backend", "Manage the backends of a service or of an l4xnat farm", `  sluice backend list shop web
+	cmd := parentCommand("backend", "Manage the backends of a service or of an l4xnat farm", `  sluice backend list shop web
   sluice backend create shop web 10.0.0.1:8080 weight=3
   sluice backend add dns 10.0.0.1 max_conns=500
   sluice backend set shop web 10.0.0.1:8080 weight=null
@@ -129,8 +129,8 @@ func (c *client) newOwner(ctx context.Context, args []string) (owner, []string, 
 	case words > 3:
 		return owner{}, nil, usagef("%q is not a setting: write NAME=VALUE", args[3])
 	case words == 3:
-		if farm, err := c.summary(ctx, args[0]); err == nil && farm.layer4() {
-			return owner{}, nil, fmt.Errorf("the farm %s is an l4xnat farm and has no services: leave %q out", args[0], args[1])
+		if farm, err := c.summary(ctx, args[0]); err == nil && !farm.hasServices() {
+			return owner{}, nil, fmt.Errorf("the farm %s is an %s farm and has no services: leave %q out", args[0], farm.Params.Profile, args[1])
 		}
 		return owner{args[0], args[1]}, args[2:], nil
 	case words == 1:
@@ -141,7 +141,7 @@ func (c *client) newOwner(ctx context.Context, args []string) (owner, []string, 
 	if err != nil {
 		return owner{}, nil, err
 	}
-	if !farm.layer4() && (slices.Contains(farm.names(), args[1]) || !strings.ContainsAny(args[1], ".:")) {
+	if farm.hasServices() && (slices.Contains(farm.names(), args[1]) || !strings.ContainsAny(args[1], ".:")) {
 		return owner{args[0], args[1]}, args[2:], nil
 	}
 	o, err := farm.sole(args[0])

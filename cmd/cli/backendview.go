@@ -46,7 +46,7 @@ func backendSheet(services []service) *sheet {
 	s := newSheet(heading[skip(named):]...)
 	for _, v := range services {
 		for _, b := range v.Backends {
-			s.add([]any{v.ID, b.ID, b.Status, place(b.IP, b.Resolution), opt(b.Port), opt(b.Weight), opt(b.Priority), b.limit(), opt(b.Alias)}[skip(named):]...)
+			s.add([]any{v.ID, b.ID, b.Status, shownAddress(b.IP, b.Resolution), opt(b.Port), opt(b.Weight), opt(b.Priority), b.limit(), opt(b.Alias)}[skip(named):]...)
 		}
 		if len(v.Backends) == 0 && named {
 			s.add(v.ID, "", "", v.Redirect)

@@ -17,7 +17,7 @@ import (
 )
 
 func (c *client) certificateCommand() *cobra.Command {
-	return group("certificate", "Manage certificates, and who uses them", `  sluice certificate upload shop shop.crt shop.key intermediate.crt
+	return parentCommand("certificate", "Manage certificates, and who uses them", `  sluice certificate upload shop shop.crt shop.key intermediate.crt
   sluice certificate add shop shop.pem
   sluice certificate list
   sluice certificate replace shop.pem renewed.pem`,

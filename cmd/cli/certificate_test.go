@@ -15,7 +15,7 @@ import (
 )
 
 // papers are files with a certificate, its key and its authority.
-type papers struct{ dir, cert, key, ca, full string }
+type papers struct{ dir, cert, key, ca, crl, full string }
 
 func newPapers(t *testing.T, host string) papers {
 	t.Helper()
@@ -26,7 +26,8 @@ func newPapers(t *testing.T, host string) papers {
 	for _, f := range []struct {
 		at            *string
 		name, content string
-	}{{&p.cert, "shop.crt", strings.TrimSpace(leaf.CertPEM())}, {&p.key, "shop.key", leaf.KeyPEM()}, {&p.ca, "ca.crt", root.CertPEM()}, {&p.full, "full.pem", leaf.FullPEM()}} {
+	}{{&p.cert, "shop.crt", strings.TrimSpace(leaf.CertPEM())}, {&p.key, "shop.key", leaf.KeyPEM()}, {&p.ca, "ca.crt", root.CertPEM()}, {&p.full, "full.pem", leaf.FullPEM()},
+		{&p.crl, "ca.crl", certstest.PEM("X509 CRL", root.CRL(time.Now().Add(-time.Hour), time.Now().Add(time.Hour)))}} {
 		*f.at = filepath.Join(dir, f.name)
 		if err := os.WriteFile(*f.at, []byte(f.content), 0o600); err != nil {
 			t.Fatal(err)
@@ -147,31 +148,6 @@ func TestCertificateCommandsUsedWrongly(t *testing.T) {
 		r := a.run(strings.Fields(c.command)...)
 		if r.code != c.code || !strings.Contains(r.stderr, c.says) {
 			t.Errorf("%s: exit %d, want %d saying %q\n%s%s", c.command, r.code, c.code, c.says, r.stdout, r.stderr)
-		}
-	}
-}
-
-func TestCertificateNamesAreCompleted(t *testing.T) {
-	a := start(t)
-	a.shop()
-	p := newPapers(t, "shop.example")
-	a.must("certificate", "upload", "shop", p.full)
-	a.must("certificate", "ca", "upload", "clients", p.ca)
-	for command, want := range map[string]string{
-		"certificate show ":          "shop.pem\tshop.example, valid",
-		"certificate delete ":        "api.pem",
-		"certificate add ":           "shop",
-		"certificate add shop ":      "shop.pem",
-		"certificate replace ":       "shop.pem",
-		"certificate ca show ":       "clients",
-		"certificate ca crl ":        "clients",
-		"certificate csr new c":      "country=",
-		"certificate ocsp enabled=":  "enabled=true",
-		"certificate replace shop x": ":0", // files
-	} {
-		out := a.must(append([]string{cobra.ShellCompRequestCmd}, strings.Split(command, " ")...)...)
-		if !strings.Contains(out, want) {
-			t.Errorf("%q: no %q in\n%s", command, want, out)
 		}
 	}
 }

@@ -94,7 +94,7 @@ type authorityList struct {
 }
 
 func (c *client) authorityCommand() *cobra.Command {
-	return group("ca", "Manage lists of authorities that clients and backends are verified by", `  sluice certificate ca upload clients ca.pem
+	return parentCommand("ca", "Manage lists of authorities that clients and backends are verified by", `  sluice certificate ca upload clients ca.pem
   sluice farm set shop client_auth=required client_ca=clients
   sluice certificate ca crl clients revoked.crl`,
 		c.authorityAll(), c.authorityShow(),

@@ -100,7 +100,7 @@ func (c *client) printVerdict(cmd *cobra.Command, broken error, warnings []valid
 	return errInvalid
 }
 
-// findings are what is wrong with a document, with the places.
+// findings are what is wrong with a document, with the positions.
 func findings(err error) []finding {
 	out := []finding{}
 	if err == nil {
@@ -108,8 +108,8 @@ func findings(err error) []finding {
 	}
 	for _, one := range document.Problems(err) {
 		f := finding{Message: one.Error()}
-		if placed, ok := errors.AsType[*document.Error](one); ok {
-			f.Line, f.Column, f.Message = placed.Line, placed.Column, placed.Err.Error()
+		if positioned, ok := errors.AsType[*document.Error](one); ok {
+			f.Line, f.Column, f.Message = positioned.Line, positioned.Column, positioned.Err.Error()
 		}
 		if broken, ok := errors.AsType[*validate.Error](one); ok {
 			f.Path, f.Field, f.Message = broken.Path, broken.Field, broken.Message

@@ -35,6 +35,15 @@ func TestADocumentIsCheckedWithoutAnAppliance(t *testing.T) {
 	if out, wrong, code := checked(t, "farms: []\n"); code != 0 || !strings.Contains(out, "can be applied: 0 farms, 0 backends") || wrong != "" {
 		t.Errorf("a right document: %d %q %q", code, out, wrong)
 	}
+	one := "farms:\n- {name: a, profile: http, vip: 127.0.0.1, vport: 80, services: [{name: s, backends: [{ip: 10.0.0.1, port: 80, priority: 9}]}]}\n"
+	const warning = "sluice: warning: farm \"a\" service \"s\" backend 0: priority "
+	if out, wrong, code := checked(t, one); code != 0 || !strings.HasSuffix(out, "shop.yaml can be applied: 1 farm, 1 backend.\n") || !strings.HasPrefix(wrong, warning) || strings.Count(wrong, "\n") != 1 {
+		t.Errorf("a document with a warning: %d %q %q", code, out, wrong)
+	}
+	two := "farms:\n- {name: a, profile: l4xnat, vip: 127.0.0.1, vport: 80, backends: [{ip: 10.0.0.1}, {ip: 10.0.0.2}]}\n- {name: b, profile: http, vip: 127.0.0.1, vport: 81, services: [{name: s, backends: [{ip: 10.0.0.1, port: 80}]}]}\n"
+	if out, wrong, code := checked(t, two); code != 0 || !strings.HasSuffix(out, ": 2 farms, 3 backends.\n") {
+		t.Errorf("a document with two farms: %d %q %q", code, out, wrong)
+	}
 	out, wrong, code := checked(t, bad)
 	if code != 1 || out != "" || !strings.Contains(wrong, `line 6, column 3: farm "a": unknown field "contimout" (did you mean "contimeout", `) ||
 		!strings.Contains(wrong, "line 7, column 3: farm \"a\": reqtimeout must be") {

@@ -53,8 +53,10 @@ func envOr(name, fallback string) string {
 
 // DefaultData is the data directory when none is named: /var/lib/sluice for
 // root, otherwise a directory below the user's state directory.
-func DefaultData() string {
-	if os.Geteuid() == 0 {
+func DefaultData() string { return defaultData(os.Geteuid() == 0) }
+
+func defaultData(root bool) string {
+	if root {
 		return "/var/lib/sluice"
 	}
 	if dir := os.Getenv("XDG_STATE_HOME"); dir != "" {
@@ -211,7 +213,7 @@ func (c *client) explain(err error) error {
 	}
 }
 
-// apiError is a refusal of the appliance.
+// apiError is a rejection of the appliance.
 type apiError struct {
 	status  int
 	message string
@@ -220,7 +222,7 @@ type apiError struct {
 
 func (e *apiError) Error() string { return e.message }
 
-// refused makes the error of a refusal; withKey says that a key was sent.
+// refused makes the error of a rejection; withKey says that a key was sent.
 func refused(status int, raw []byte, withKey bool) error {
 	var body struct{ Message string }
 	if json.Unmarshal(raw, &body) != nil || body.Message == "" {

@@ -11,7 +11,7 @@ import (
 )
 
 func (c *client) connCommand() *cobra.Command {
-	return group("conn", "Show and end the connections of l4xnat farms", `  sluice conn list
+	return parentCommand("conn", "Show and end the connections of l4xnat farms", `  sluice conn list
   sluice conn list dns --backend 0 --limit 20
   sluice conn flush dns --backend 0
   sluice conn flush dns`,

@@ -75,6 +75,9 @@ func TestExplainShowsTheWayOfARequest(t *testing.T) {
 	if out := a.must("explain", "shop", "/", "--json"); !strings.Contains(out, `"outcome": "forward"`) && !strings.Contains(out, `"outcome":"forward"`) {
 		t.Errorf("JSON: %s", out)
 	}
+	if r := a.run("explain", "shop", "/", "--color", "pink"); r.code != 2 || r.stdout != "" {
+		t.Errorf("no such colour: %+v", r)
+	}
 	if out := a.must("__complete", "explain", ""); !strings.HasPrefix(out, "shop\n") {
 		t.Errorf("completed %q", out)
 	}
@@ -118,4 +121,34 @@ func TestAFirewallThatKeepsClientsAwayIsShown(t *testing.T) {
 			t.Errorf("%s: %s", command, out)
 		}
 	}
+}
+
+// What rarely happens is told as plainly as the rest.
+func TestExplanationsOfRareOutcomes(t *testing.T) {
+	zero, age := 0, int64(61)
+	bare := func(r explain.Result) *explain.Explanation {
+		return &explain.Explanation{Farm: "shop", Listener: "192.0.2.10:80", Generation: 1, From: "192.0.2.7", Result: r}
+	}
+	l4 := bare(explain.Result{Outcome: explain.Forward, Backend: &zero, Address: "10.0.0.1:53", Reason: "hash"})
+	l4.Persistence = &explain.Persistence{Kind: "IP", Reason: "none yet"}
+	l4.Balance = &explain.Balance{Algorithm: "hash", Level: 1, Protocol: "udp", Pinned: true, NotShown: 3, Backends: []explain.Backend{
+		{ID: 0, Address: "10.0.0.1:53", Weight: 1, Priority: 1, Status: "up", Chosen: true, Cost: "latency 3ms", Name: &explain.Name{Name: "a.test", Age: &age}},
+		{ID: 1, Address: "a.test", Status: "up", InFlight: 1, Limit: 1, Cost: "1 in flight", Name: &explain.Name{Name: "a.test"}},
+	}}
+	h2 := bare(explain.Result{Outcome: explain.Forward, Address: "10.0.0.1:80", Service: "web", Decision: "cookie", Reason: "the cookie"})
+	h2.Request = &explain.Request{Method: "GET", Path: "/"}
+	h2.Cookie = &explain.Cookie{Name: "LB", Reason: "names it"}
+	h2.Persistence = &explain.Persistence{Kind: "COOKIE", Name: "sid", Reason: "none"}
+	h2.Balance = &explain.Balance{Algorithm: "weight", Level: 1, Protocol: "h2"}
+	a := start(t)
+	a.shop()
+	var all strings.Builder
+	for _, e := range []*explain.Explanation{
+		bare(explain.Result{Outcome: explain.Answer, Status: 503, Reason: "the page"}), bare(explain.Result{Outcome: explain.Wait, Reason: "all are busy"}),
+		bare(explain.Result{Outcome: explain.Refuse, Reason: "no farm"}), l4, h2,
+	} {
+		a.explain = func(explain.Question) (*explain.Explanation, error) { return e, nil }
+		all.WriteString(a.must("explain", "shop", "/x") + "----\n")
+	}
+	golden(t, "explain_rare", all.String())
 }

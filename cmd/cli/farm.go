@@ -16,7 +16,7 @@ import (
 var oneFarm = []argument{aFarm}
 
 func (c *client) farmCommand() *cobra.Command {
-	return group("farm", "Manage farms", `  sluice farm list
+	return parentCommand("farm", "Manage farms", `  sluice farm list
   sluice farm create shop vip=192.0.2.10 vport=80
   sluice farm create dns --profile l4xnat vip=192.0.2.10 vport=53 protocol=udp
   sluice farm set shop contimeout=5
@@ -74,18 +74,21 @@ func (c *client) orJSON(cmd *cobra.Command, a answer, err error) error {
 type farmDetails struct {
 	Params   map[string]any
 	Services []service
-	Backends []backend // of an l4xnat farm
+	Backends []backend // of a farm without services
 }
 
-// layer4 reports whether the backends are the farm's own.
-func (f farmDetails) layer4() bool { return f.Params["listener"] == "l4xnat" }
+// profile is the word answers have for it.
+func (f farmDetails) profile() string {
+	word, _ := f.Params["profile"].(string)
+	return word
+}
 
 func (c *client) farmShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show FARM", Short: "Show one farm, its services and its backends", Example: "  sluice farm show shop",
 		Args: exactly(1), ValidArgsFunction: c.completer(oneFarm, nil),
 		RunE: c.aboutFarm(func(cmd *cobra.Command, body farmDetails) error {
-			if body.layer4() && len(body.Backends) > 0 {
+			if len(body.Backends) > 0 {
 				body.Services = []service{{Backends: body.Backends}}
 			}
 			if err := c.print(cmd, farmSheet(body)); err != nil || len(body.Services) == 0 {
@@ -125,8 +128,7 @@ func farmSheet(f farmDetails) *sheet {
 			s.add(name, v)
 		}
 	}
-	profile, _ := f.Params["profile"].(string)
-	for _, p := range validate.ProfileNamed(farm.Profile(profile)).Farm().Update.Params() {
+	for _, p := range validate.ProfileNamed(farm.Profile(f.profile())).Farm().Update.Params() {
 		if v, ok := f.Params[p.Name]; ok {
 			s.add(p.Name, v)
 		}
@@ -197,7 +199,7 @@ func (c *client) profileFor(ctx context.Context, source any) (string, error) {
 		return "http", nil
 	}
 	s, err := c.summary(ctx, name)
-	return string(validate.ProfileNamed(farm.Profile(s.Params.Profile)).Name()), err // https is http that listens so
+	return string(profileCalled(s.Params.Profile)), err // https is http that listens so
 }
 
 func (c *client) orSay(cmd *cobra.Command, a answer, err error) error {
@@ -244,8 +246,9 @@ counters stay, and its access log goes on under the new name.`,
 			if err != nil {
 				return err
 			}
-			if _, err := c.send(cmd.Context(), http.MethodPut, path, map[string]any{"newfarmname": args[1]}); err != nil {
-				return err
+			a, err := c.send(cmd.Context(), http.MethodPut, path, map[string]any{"newfarmname": args[1]})
+			if err != nil || c.json {
+				return c.orJSON(cmd, a, err)
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "The farm %s is called %s now.\n", args[0], args[1])
 			return err

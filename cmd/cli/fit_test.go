@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -54,3 +55,38 @@ func TestTracesFitTheTerminal(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 }
+
+// Every table a terminal cuts off says what its rows are about, words are wrapped
+// before columns are shared out, and the width is used up.
+func TestNarrowTablesAreSharedOut(t *testing.T) {
+	reason := "the last start was refused: cannot listen on 192.0.2.10:80"
+	data := canned(t, map[string]string{
+		"/farms":                            `{"params":[{"farmname":"shop","status":"problem","profile":"http","vip":"192.0.2.10","vport":"80","problem":"` + reason + `"}]}`,
+		"/farms/shop/services/web/backends": `{"params":[{"id":0,"ip":"10.0.0.1","port":80,"alias":"first"},{"id":1,"ip":"2001:db8::1234:5678:9abc","port":8080,"weight":3}]}`,
+		"/stats/farms/shop/backends":        `{"farm":{"profile":"l4xnat"},"backends":[{"id":0,"status":"up","ip":"10.0.0.1","counters":{"connects":7,"bytes_in":1}}]}`,
+		"/certificates":                     `{"params":[{"file":"a.pem","cn":"ä.test","issuer":"An authority of which the name is long, and then some","status":"valid","days_left":7}]}`,
+		"/history":                          `{"params":[{"number":7,"author":"root","comment":"eins\nzwei drei"}]}`,
+		"/farms/shop/services/web/sessions": `{"params":[{"session":"0123456789012345678901234567890123456789","type":"static"}],"total_sessions":1}`,
+	})
+	for name, command := range map[string]string{"farms": "farm list", "backends": "backend list shop web", "stats": "stats shop", "certificates": "certificate list", "history": "history", "sessions": "session list shop web"} {
+		var all strings.Builder
+		for _, columns := range []string{"0", "30", "44", "61", "62", "63", "70", "100", "101"} {
+			t.Setenv("COLUMNS", columns)
+			all.WriteString("COLUMNS=" + columns + "\n" + execute("", append([]string{"--data", data}, strings.Fields(command)...)...).stdout)
+		}
+		golden(t, "narrow_"+name, all.String())
+	}
+}
+
+func TestNarrowTracesAreFolded(t *testing.T) {
+	var all strings.Builder
+	for _, columns := range []string{"", "30", "80", "81", "82", "130"} {
+		t.Setenv("COLUMNS", columns)
+		var asked string
+		_, out, err := trace(streaming(t, "data: "+traced+"\n\ndata: {}\n\n", &asked), "shop", "--count", "2")
+		all.WriteString("COLUMNS=" + columns + "\n" + out + err)
+	}
+	golden(t, "narrow_trace", stampOfDay.ReplaceAllString(all.String(), "03:04:05.678"))
+}
+
+var stampOfDay = regexp.MustCompile(`\d\d:\d\d:\d\d\.\d\d\d`)

@@ -34,7 +34,7 @@ two of its lists, addheader and headremove, are understood too. A list of a
 service is used instead of the farm's, and rules that replace run before them.`
 
 func (c *client) headerCommand() *cobra.Command {
-	return group("header", "Manage the header rules of a farm or service", `  sluice header list shop
+	return parentCommand("header", "Manage the header rules of a farm or service", `  sluice header list shop
   sluice header add shop addrequestheader 'X-Forwarded-Proto: https'
   sluice header add shop removeresponseheader '^Server:' --service web
   sluice header move shop replacerequestheader 1 0`,

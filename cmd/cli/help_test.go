@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -8,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluicelb/sluice/cmd/cli"
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 func TestHelpFitsATerminal(t *testing.T) {
@@ -63,5 +65,54 @@ func TestHelpListsSettingsOnce(t *testing.T) {
 	}
 	if said := out.String(); strings.Contains(said, "--weight ") || !strings.Contains(said, "\n  weight ") || !strings.Contains(said, "--help ") {
 		t.Errorf("it says:\n%s", said)
+	}
+}
+
+func TestHelpOfCommands(t *testing.T) {
+	t.Setenv("SLUICE_DATA", "/data")
+	for _, command := range []string{"--help", "farm --help", "certificate csr --help", "certificate ocsp --help", "system config --help", "backend maintenance --help", "header add --help"} {
+		if out := execute("").stdout; command == "--help" && out != execute("", command).stdout {
+			t.Errorf("without a command:\n%s", out)
+		}
+		golden(t, "help_"+strings.ReplaceAll(strings.ReplaceAll(command, "--", ""), " ", "_"), execute("", strings.Fields(command)...).stdout)
+	}
+}
+
+// Fields of documents are explained once each, in sections by object.
+func TestTheManualExplainsDocuments(t *testing.T) {
+	page := cli.DocumentPage()
+	var sections []string
+	for line := range strings.Lines(page.Long) {
+		if title, ok := strings.CutPrefix(line, "# "); ok {
+			sections = append(sections, strings.TrimSpace(title))
+		}
+	}
+	want := []string{"EXAMPLE", "FARMS OF PROFILE HTTP", "SERVICES", "BACKENDS OF SERVICES", "HEADER RULES", "REWRITE RULES", "FARMS OF PROFILE L4XNAT", "BACKENDS OF L4XNAT FARMS", "SEE ALSO"}
+	if !slices.Equal(sections, want) {
+		t.Errorf("sections %q", sections)
+	}
+	services := page.Long[strings.Index(page.Long, "# SERVICES\n"):strings.Index(page.Long, "# BACKENDS OF SERVICES\n")]
+	for _, p := range validate.ServiceDocument.Params() {
+		at := strings.Index(services, "**"+p.Name+"**\n: ")
+		if at < 0 {
+			t.Errorf("no %s among services", p.Name)
+			continue
+		}
+		said, _, _ := strings.Cut(services[at:], "\n\n")
+		if strings.Contains(said, ". A list.") != slices.Contains(p.Options, "list") || strings.HasSuffix(said, " Required.") != slices.Contains(p.Options, "required") {
+			t.Errorf("%s is %v, the page says %q", p.Name, p.Options, said)
+		}
+	}
+	if !strings.Contains(page.Long, `\*`) || !page.Flags().Lookup("help").Hidden {
+		t.Error("a sign of markdown keeps its meaning, or the page has a flag")
+	}
+	root := cli.Root()
+	cli.ForManual(root)
+	set, _, err := root.Find([]string{"backend", "maintenance"})
+	if err != nil || set.Flags().Lookup("mode").Hidden || root.PersistentFlags().Lookup("data").DefValue != "/var/lib/sluice" {
+		t.Errorf("flags that are no settings: %v", err)
+	}
+	if set, _, err = root.Find([]string{"farm", "set"}); err != nil || !set.Flags().Lookup("contimeout").Hidden || !strings.Contains(set.Long, "\n\n**contimeout**\n: ") || !strings.Contains(set.Long, "In l4xnat farms:\n\n**") {
+		t.Errorf("settings: %v\n%s", err, set.Long)
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func (c *client) keyCommand() *cobra.Command {
-	return group("key", "Manage API keys", "  sluice key create monitoring\n  sluice key list\n  sluice key delete 2",
+	return parentCommand("key", "Manage API keys", "  sluice key create monitoring\n  sluice key list\n  sluice key delete 2",
 		c.keyCreate(), c.keyList(), c.keyDelete())
 }
 

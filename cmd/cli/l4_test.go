@@ -7,12 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
-
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/api"
 	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 // connections is one connection to each backend.
@@ -80,6 +79,12 @@ func TestL4FarmsForPeople(t *testing.T) {
 		"farm explain mail", "farm explain dns", "farm explain shop", "conn list", "conn list mail --limit 1", "system kernel", "system clean", "export",
 	} {
 		golden(t, "l4_"+strings.ReplaceAll(strings.ReplaceAll(command, " --", "_"), " ", "_"), a.must(strings.Fields(command)...))
+	}
+	all := a.must("farm", "show", "mail")
+	for _, field := range validate.L4FarmAnswer.Answers() {
+		if !field.Maybe && !strings.Contains(all, "\n"+field.Name+" ") {
+			t.Errorf("farm show has no %s", field.Name)
+		}
 	}
 }
 
@@ -178,31 +183,6 @@ func TestTheServiceMayBeLeftOutWhereThereIsOne(t *testing.T) {
 	}
 	if r := a.run("conn", "list", "shop"); r.code != 1 || !strings.Contains(r.stderr, "sluice stats shop") {
 		t.Errorf("%+v", r)
-	}
-}
-
-func TestL4CompletionOffersWhatThereIs(t *testing.T) {
-	a := start(t)
-	a.shop()
-	a.layer4()
-	for command, want := range map[string]string{
-		"backend show mail ":        "1\t10.0.0.2",
-		"backend show shop ":        "web",
-		"backend add mail ":         "max_conns=",
-		"backend set mail 0 ":       "max_conns=",
-		"session create mail x ":    "0\t10.0.0.1 port 25",
-		"session list shop ":        "web",
-		"farm set dns nattype=":     "nattype=dsr",
-		"farm create x profile=":    "profile=l4xnat",
-		"farm create x protocol=":   "protocol=sctp",
-		"farm explain ":             "mail",
-		"conn list ":                "dns",
-		"conn list mail --backend ": "1\t10.0.0.2",
-	} {
-		out := a.must(append([]string{cobra.ShellCompRequestCmd}, strings.Split(command, " ")...)...)
-		if !strings.Contains(out, want) {
-			t.Errorf("%q: no %q in\n%s", command, want, out)
-		}
 	}
 }
 

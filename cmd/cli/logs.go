@@ -112,7 +112,7 @@ func (c *client) ownLog(ctx context.Context) (string, error) {
 		case role.PID == 0 || errors.Is(err, fs.ErrNotExist):
 			continue // it ended just now
 		case err != nil:
-			return "", errors.New("no right to see where the log goes: be root or the user who runs sluice")
+			return "", errors.New("no permission to see where the log goes: run this as root or as the user who runs sluice")
 		}
 		if info, err := os.Stat(target); err == nil && info.Mode().IsRegular() {
 			return target, nil

@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 // owner is whose backends and sessions a command is about: a service or, when
@@ -50,8 +53,13 @@ func (s summary) names() []string {
 	return out
 }
 
-// layer4 reports whether the backends are the farm's own.
-func (s summary) layer4() bool { return s.Params.Profile == "l4xnat" }
+// hasServices reports whether the backends belong to services.
+func (s summary) hasServices() bool { return profileCalled(s.Params.Profile).HasServices() }
+
+// profileCalled is the profile that answers call so: https is http.
+func profileCalled(word string) farm.Profile {
+	return validate.ProfileNamed(farm.Profile(word)).Name()
+}
 
 func (c *client) summary(ctx context.Context, farm string) (s summary, err error) {
 	path, err := pathOf("farms", farm, "summary")
@@ -76,7 +84,7 @@ func (c *client) soleOwner(ctx context.Context, farm string) (owner, error) {
 
 func (s summary) sole(farm string) (owner, error) {
 	switch names := s.names(); {
-	case s.layer4():
+	case !s.hasServices():
 		return owner{farm: farm}, nil
 	case len(names) == 1:
 		return owner{farm, names[0]}, nil
@@ -103,14 +111,14 @@ func (c *client) completeOwner(kinds []argument, s *settings) cobra.CompletionFu
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), completionTime)
 		defer cancel()
-		farm, err := c.summary(ctx, args[0])
+		of, err := c.summary(ctx, args[0])
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		o, rest := owner{farm: args[0]}, args[1:]
-		if !farm.layer4() {
+		if of.hasServices() {
 			if len(rest) == 0 {
-				return farm.names(), cobra.ShellCompDirectiveNoFileComp
+				return of.names(), cobra.ShellCompDirectiveNoFileComp
 			}
 			o.service, rest = rest[0], rest[1:]
 		}

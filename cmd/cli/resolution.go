@@ -14,9 +14,9 @@ type resolution struct {
 	Age, TTL               *int64
 }
 
-// place is what stands in tables for the IP of a backend: with a host name also
+// shownAddress is what tables show for the IP of a backend: with a host name also
 // what that leads to, and since when that is known.
-func place(ip string, r *resolution) string {
+func shownAddress(ip string, r *resolution) string {
 	switch {
 	case r == nil:
 		return ip

@@ -10,7 +10,7 @@ import (
 var rewriteKind = kindOf(&validate.Rewrites)
 
 func (c *client) rewriteCommand() *cobra.Command {
-	return group("rewrite", "Manage the URL rewrites of a service", `  sluice rewrite list shop web
+	return parentCommand("rewrite", "Manage the URL rewrites of a service", `  sluice rewrite list shop web
   sluice rewrite add shop web '^/old/(.*)' '/new/$1'
   sluice rewrite add shop web '^/shop' '' last=true
   sluice rewrite move shop web 1 0`,

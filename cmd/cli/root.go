@@ -105,8 +105,8 @@ network with --url and an API key.`,
 		return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 	})
 	c.addFlags(root.PersistentFlags())
-	root.AddCommand(c.farmCommand(), c.serviceCommand(), c.backendCommand(), c.sessionCommand(), c.connCommand(), c.headerCommand(), c.rewriteCommand(), c.certificateCommand(), c.acmeCommand(), c.keyCommand(),
-		c.checkCommand(), c.applyCommand(), c.exportCommand(), c.reloadCommand(), c.historyCommand(), c.diffCommand(), c.rollbackCommand(),
+	root.AddCommand(c.farmCommand(), c.serviceCommand(), c.backendCommand(), c.sessionCommand(), c.connCommand(), c.headerCommand(), c.rewriteCommand(), c.certificateCommand(), c.acmeCommand(), c.keyCommand(), c.userCommand(), c.groupCommand(), c.roleCommand(),
+		c.checkCommand(), c.applyCommand(), c.exportCommand(), c.reloadCommand(), c.historyCommand(), c.diffCommand(), c.rollbackCommand(), c.auditCommand(),
 		c.statusCommand(), c.statsCommand(), c.logsCommand(), c.traceCommand(), c.explainCommand(), c.systemCommand(), c.versionCommand())
 	root.AddCommand(extra...)
 	root.Flags().BoolP("version", "v", false, "version for sluice")
@@ -164,8 +164,8 @@ func strictCompletion(root *cobra.Command) {
 	}
 }
 
-// group returns a command that only has sub-commands.
-func group(use, short, example string, subs ...*cobra.Command) *cobra.Command {
+// parentCommand returns a command that only has sub-commands.
+func parentCommand(use, short, example string, subs ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Example: example, Args: noSuchCommand,
 		RunE: subCommandMissing,

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-
-	"github.com/spf13/cobra"
 )
 
 func (a *appliance) withRules() {
@@ -89,22 +87,6 @@ func TestRuleCommandsTellRefusedFromWrongUsage(t *testing.T) {
 		r := a.run(c.args...)
 		if r.code != c.code || !strings.Contains(r.stderr, c.says) {
 			t.Errorf("%v: exit %d, want %d saying %q\n%s%s", c.args, r.code, c.code, c.says, r.stdout, r.stderr)
-		}
-	}
-}
-
-func TestRuleCommandsComplete(t *testing.T) {
-	a := start(t)
-	a.shop()
-	for command, want := range map[string]string{
-		"header add ":                 "shop",
-		"header add shop ":            "replaceresponseheader",
-		"header list shop --service ": "web",
-		"rewrite add shop ":           "web",
-	} {
-		out := a.must(append([]string{cobra.ShellCompRequestCmd}, strings.Split(command, " ")...)...)
-		if !strings.Contains(out, want) {
-			t.Errorf("%q: no %q in\n%s", command, want, out)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 var oneService = []argument{aFarm, aService}
 
 func (c *client) serviceCommand() *cobra.Command {
-	return group("service", "Manage the services of a farm", `  sluice service list shop
+	return parentCommand("service", "Manage the services of a farm", `  sluice service list shop
   sluice service create shop web vhost='shop\.example\.com'
   sluice service set shop web routingpolicy=LEAST_CONNECTIONS
   sluice service move shop web 0`,
@@ -29,9 +29,9 @@ func (c *client) serviceList() *cobra.Command {
 		Use: "list FARM", Short: "List the services of a farm in the order they are tried", Example: "  sluice service list shop",
 		Args: exactly(1), ValidArgsFunction: c.completer(oneFarm, nil),
 		RunE: c.aboutFarm(func(cmd *cobra.Command, body farmDetails) error {
-			if body.layer4() {
+			if !profileCalled(body.profile()).HasServices() {
 				name := body.Params["farmname"]
-				return fmt.Errorf("the farm %s is an l4xnat farm and has no services: `sluice backend list %s` lists its backends", name, name)
+				return fmt.Errorf("the farm %s is an %s farm and has no services: `sluice backend list %s` lists its backends", name, body.profile(), name)
 			}
 			s := newSheet("SERVICE", "VHOST", "URLP", "REDIRECT", "PERSISTENCE", "ROUTINGPOLICY", "BACKENDS")
 			for _, v := range body.Services {

@@ -10,7 +10,7 @@ import (
 )
 
 func (c *client) sessionCommand() *cobra.Command {
-	return group("session", "Show and change who stays on which backend", `  sluice session list shop web --limit 20
+	return parentCommand("session", "Show and change who stays on which backend", `  sluice session list shop web --limit 20
   sluice session list shop web --session 192.0.2.7
   sluice session create shop web 192.0.2.7 1
   sluice session create dns 192.0.2.7 0

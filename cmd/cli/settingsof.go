@@ -37,6 +37,7 @@ func (c *client) settingsOf(path string, params []validate.Param, cmd *cobra.Com
 		for _, p := range params {
 			out.add(p.Name, body.Params[p.Name])
 		}
+		out.right = nil // mixed values, as farmSheet shows them
 		return c.print(cmd, out)
 	}
 	return cmd

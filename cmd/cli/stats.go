@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/core/farm"
 )
 
 type responses struct {
@@ -41,12 +43,14 @@ type counted struct {
 
 func (v counted) key() string { return fmt.Sprintf("%s/%s/%d", v.FarmName, v.Service, v.ID) }
 
-// layer4 reports whether what is counted is connections, not requests.
-func (v counted) layer4() bool { return v.Profile == "l4xnat" }
+// connections reports whether what is counted is connections, not requests.
+func (v counted) connections() bool {
+	return profileCalled(v.Profile).Carries() == farm.TrafficConnections
+}
 
 // events is what rates are of: requests, or connections of layer 4.
 func (v counted) events() uint64 {
-	if v.layer4() {
+	if v.connections() {
 		return v.Counters.Connections + v.Counters.Connects // one of them is counted
 	}
 	return v.Counters.Requests
@@ -138,7 +142,7 @@ func (c *client) look(cmd *cobra.Command, path string, last *sample) (*sample, e
 	switch {
 	case path == "/stats/farms":
 		return now, c.print(cmd, farmStats(body.Farms, last, now))
-	case body.Farm.layer4():
+	case body.Farm.connections():
 		return now, c.print(cmd, l4BackendStats(body.Backends, last, now))
 	}
 	return now, c.print(cmd, backendStats(body.Backends, last, now))
@@ -148,7 +152,7 @@ func (c *client) look(cmd *cobra.Command, path string, last *sample) (*sample, e
 // one of layer 4, which has no requests.
 func farmStats(farms []counted, last, now *sample) *sheet {
 	heading := []string{"FARM", "STATUS", "ESTABLISHED", "PENDING", "QUEUED", "REQUESTS", "REQ/S", "2XX", "3XX", "4XX", "5XX", "IN", "OUT"}
-	mixed := slices.ContainsFunc(farms, counted.layer4)
+	mixed := slices.ContainsFunc(farms, counted.connections)
 	if mixed {
 		heading = slices.Insert(heading, 4, "CONNECTIONS", "CONN/S")
 	}
@@ -158,7 +162,7 @@ func farmStats(farms []counted, last, now *sample) *sheet {
 		row := []any{v.FarmName, v.Status, v.Established, v.Pending, v.Queued, v.Counters.Requests, rate(v, last, now),
 			r.Success, r.Redirection, r.Client, r.Server, in, out}
 		switch {
-		case v.layer4():
+		case v.connections():
 			row = []any{v.FarmName, v.Status, v.Established, v.Pending, v.Counters.Connections, rate(v, last, now), nil, nil, nil, nil, nil, nil, nil, in, out}
 		case mixed:
 			row = slices.Insert(row, 4, any(v.Counters.Connections), nil)
@@ -175,7 +179,7 @@ func l4BackendStats(backends []counted, last, now *sample) *sheet {
 	s := newSheet("ID", "STATUS", "IP", "PORT", "ESTABLISHED", "PENDING", "CONNECTIONS", "CONN/S", "FAILED", "IN", "OUT", "PACKETS IN", "PACKETS OUT")
 	for _, v := range backends {
 		n := v.Counters
-		s.add(v.ID, v.Status, place(v.IP, v.Resolution), opt(v.Port), v.Established, v.Pending, n.Connects, rate(v, last, now), n.Failures,
+		s.add(v.ID, v.Status, shownAddress(v.IP, v.Resolution), opt(v.Port), v.Established, v.Pending, n.Connects, rate(v, last, now), n.Failures,
 			size(n.BytesIn), size(n.BytesOut), n.PacketsIn, n.PacketsOut)
 	}
 	return s.alignRight(3, 7, 9, 10)
@@ -188,7 +192,7 @@ func backendStats(backends []counted, last, now *sample) *sheet {
 		if strings.HasPrefix(v.Problem, "ejected") {
 			v.Status = "ejected" // which says more than that it is down
 		}
-		s.add(v.Service, v.ID, v.Status, place(v.IP, v.Resolution), opt(v.Port), v.Established, v.Pending, v.Counters.Requests, rate(v, last, now),
+		s.add(v.Service, v.ID, v.Status, shownAddress(v.IP, v.Resolution), opt(v.Port), v.Established, v.Pending, v.Counters.Requests, rate(v, last, now),
 			r.Success, r.Redirection, r.Client, r.Server, mean(v.Counters.ResponseTime))
 	}
 	return s.alignRight(8, 13)

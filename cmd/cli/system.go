@@ -14,12 +14,12 @@ import (
 )
 
 func (c *client) systemCommand() *cobra.Command {
-	return group("system", "Settings of the appliance, and what it has set in the kernel", "  sluice system config\n  sluice system kernel\n  sluice system clean",
+	return parentCommand("system", "Settings of the appliance, and what it has set in the kernel", "  sluice system config\n  sluice system kernel\n  sluice system clean",
 		c.systemConfig(), c.systemKernel(), c.systemClean())
 }
 
 var systemParams = []validate.Param{
-	{Name: "api_names", Options: []string{"list"}, Description: "names by which browsers may reach the API, beside those of its certificate and of the host; null: none"},
+	{Name: "api_names", Options: []string{"list"}, Description: "names by which browsers may reach the API, besides those of its certificate and of the host; null: none"},
 	{Name: "resolve_min_ttl", Description: "seconds for which the address of a backend's host name is believed at least; null: 5"},
 	{Name: "resolve_max_ttl", Description: "seconds for which it is believed at most; null: 3600"},
 }

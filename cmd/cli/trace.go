@@ -21,16 +21,16 @@ import (
 
 // exchange is one of a trace, as an access log shows it.
 type exchange struct {
-	Time                                                                   time.Time
-	Client, Method, Host, Path, Service, Backend, Decision, Flags, Refusal string
-	Protocol                                                               string // UDP and TCP are those of connections
-	Status                                                                 int
-	BytesIn                                                                uint64 `json:"bytes_in"`
-	BytesOut                                                               uint64 `json:"bytes_out"`
-	Queue                                                                  int64  `json:"queue_us"`
-	Connect                                                                int64  `json:"connect_us"`
-	Response                                                               int64  `json:"response_us"`
-	Total                                                                  int64  `json:"total_us"`
+	Time                                                                     time.Time
+	Client, Method, Host, Path, Service, Backend, Decision, Flags, Rejection string
+	Protocol                                                                 string // UDP and TCP are those of connections
+	Status                                                                   int
+	BytesIn                                                                  uint64 `json:"bytes_in"`
+	BytesOut                                                                 uint64 `json:"bytes_out"`
+	Queue                                                                    int64  `json:"queue_us"`
+	Connect                                                                  int64  `json:"connect_us"`
+	Response                                                                 int64  `json:"response_us"`
+	Total                                                                    int64  `json:"total_us"`
 }
 
 func (c *client) traceCommand() *cobra.Command {
@@ -237,8 +237,8 @@ func micros(n int64) string {
 	return d.String()
 }
 
-// flagText is what happened, the class of a refusal first.
+// flagText is what happened, the class of a rejection first.
 func flagText(e exchange) string {
-	words := slices.DeleteFunc([]string{e.Refusal, e.Flags}, func(s string) bool { return s == "" })
+	words := slices.DeleteFunc([]string{e.Rejection, e.Flags}, func(s string) bool { return s == "" })
 	return shown(strings.Join(words, ","))
 }

@@ -14,7 +14,7 @@ import (
 )
 
 const traced = `{"time":"2026-01-02T03:04:05.678901Z","client":"198.51.100.7","method":"GET","host":"a.test","path":"/x\u001b[31m","service":"web",` +
-	`"backend":"10.0.0.1:80","status":502,"queue_us":70,"connect_us":120,"response_us":2345,"total_us":1234567,"decision":"cookie","flags":"retried,own-answer","refusal":"bad-answer"}`
+	`"backend":"10.0.0.1:80","status":502,"queue_us":70,"connect_us":120,"response_us":2345,"total_us":1234567,"decision":"cookie","flags":"retried,own-answer","rejection":"bad-answer"}`
 
 // streaming is an appliance that answers a trace with the given events, and
 // returns its data directory.
@@ -108,6 +108,23 @@ func TestTraceSaysWhyItEnds(t *testing.T) {
 		if code != c.code || !strings.Contains(err, c.want) {
 			t.Errorf("%v: exit status %d, %q", c.args, code, err)
 		}
+	}
+	for events, want := range map[string]string{
+		"data: {\n\n": "the appliance sent something that is no exchange",
+		"data: " + strings.Repeat("x", 1<<20) + "\n\n": "read the answer: ",
+	} {
+		if code, _, err := trace(streaming(t, events, &asked), "shop"); code != 1 || !strings.Contains(err, want) {
+			t.Errorf("%.20q: exit status %d, %q", events, code, err)
+		}
+	}
+	for n := range 2 {
+		var wrong bytes.Buffer
+		if code := cli.Execute([]string{"--data", data, "trace", "shop"}, nil, &full{left: n}, &wrong); code != 1 || !strings.Contains(wrong.String(), "no space left") {
+			t.Errorf("an output full after %d lines: %d %s", n, code, &wrong)
+		}
+	}
+	if code := cli.Execute([]string{"--data", streaming(t, "event: missed\ndata: 7\n\n", &asked), "trace", "shop"}, nil, &full{}, &full{}); code != 1 {
+		t.Errorf("nothing can be said: %d", code)
 	}
 	if code, _, err := trace(t.TempDir(), "shop"); code != 1 || !strings.Contains(err, "no running sluice") {
 		t.Errorf("without an appliance: %d, %q", code, err)

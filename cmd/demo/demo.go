@@ -15,9 +15,12 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/sluicelb/sluice/cmd/supervisor"
 )
@@ -164,4 +167,69 @@ func shortest(path string) string {
 		return "./" + rel
 	}
 	return path
+}
+
+// backend is one demonstration server.
+type backend struct {
+	name string
+	addr netip.AddrPort
+}
+
+// startBackends starts one server for each name on loopback; they end with ctx.
+func startBackends(ctx context.Context, names ...string) ([]backend, error) {
+	var out []backend
+	next := backendPort
+	for _, name := range names {
+		port, err := freePort(next)
+		if err != nil {
+			return nil, err
+		}
+		next = port + 1
+		l, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			return nil, fmt.Errorf("starting the demonstration backend %q: %w", name, err)
+		}
+		server := &http.Server{Handler: answer(name), ReadHeaderTimeout: 10 * time.Second}
+		go func() { _ = server.Serve(l) }() // ends with Close
+		context.AfterFunc(ctx, func() { _ = server.Close() })
+		out = append(out, backend{name, l.Addr().(*net.TCPAddr).AddrPort()})
+	}
+	return out, nil
+}
+
+func answer(name string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.Header().Set("X-Backend", name)
+		fmt.Fprintf(w, "Hello from backend %q.\n%s %s for %s, forwarded for %s\n",
+			name, r.Method, r.URL.RequestURI(), r.Host, r.Header.Get("X-Forwarded-For"))
+	})
+}
+
+// prepare makes the demonstration the configuration. In a directory of its own
+// all of it is replaced; elsewhere no farm of somebody is.
+func prepare(ctx context.Context, c *client, own bool, port int, backends []backend) error {
+	var present []struct {
+		Name string `json:"farmname"`
+	}
+	if err := c.call(ctx, http.MethodGet, pathOf("farms"), nil, &present); err != nil {
+		return err
+	}
+	for _, f := range present {
+		if f.Name != farmName && !own {
+			return fmt.Errorf("the data directory has a farm %q, which the demonstration would replace: choose another --data", f.Name)
+		}
+	}
+	// Without what an earlier start left the numbers of the backends begin at 0.
+	if err := c.call(ctx, http.MethodPut, pathOf("config"), map[string]any{"farms": []any{}}, nil); err != nil {
+		return err
+	}
+	servers := []map[string]any{}
+	for _, b := range backends {
+		servers = append(servers, map[string]any{"ip": b.addr.Addr().String(), "port": int(b.addr.Port()), "alias": b.name})
+	}
+	return c.call(ctx, http.MethodPut, pathOf("config"), map[string]any{"farms": []any{map[string]any{
+		"name": farmName, "profile": "http", "vip": "127.0.0.1", "vport": port,
+		"services": []any{map[string]any{"name": serviceName, "backends": servers}},
+	}}}, nil)
 }

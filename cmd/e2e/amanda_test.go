@@ -26,31 +26,16 @@ func backedUp(m *housetest.Machine) {
 	}()
 	for port := 30011; port <= 30013; port++ {
 		l := m.Listen("tcp", fmt.Sprintf("%s:%d", m.V4, port))
-		go func() {
-			for {
-				c, err := l.Accept()
-				if err != nil {
-					return
-				}
-				_, _ = io.WriteString(c, m.Name)
-				_ = c.Close()
-			}
-		}()
+		each(l, func(c net.Conn) { _, _ = io.WriteString(c, m.Name) })
 	}
 }
 
 func TestAmandaSendsItsDataThrough(t *testing.T) {
 	s := housetest.Plan{Backends: 2}.Build(housetest.New(t))
-	masqueraded, _ := s.VIP(200)
-	plain, _ := s.VIP(201)
 	for _, b := range s.Backends {
 		backedUp(b)
 	}
-	installed(t, s, "--config", file(t, fmt.Sprintf(`farms:
-- {name: masqueraded, profile: l4xnat, vip: %s, vport: 10080, protocol: amanda, algorithm: roundrobin, backends: [{ip: 10.10.2.11}, {ip: 10.10.2.12}]}
-- {name: plain, profile: l4xnat, vip: %s, vport: 10080, protocol: amanda, nattype: dnat, algorithm: roundrobin, backends: [{ip: 10.10.2.11}, {ip: 10.10.2.12}]}
-`, masqueraded, plain)))
-	for _, vip := range []string{masqueraded, plain} {
+	for _, vip := range bothNATs(t, s, 10080, "amanda") {
 		got := map[string]int{}
 		for range 4 {
 			ask, err := s.Client.Dial(t.Context(), "udp", vip+":10080")

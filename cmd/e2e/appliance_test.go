@@ -143,7 +143,7 @@ func start(t *testing.T, who identity, data string, args ...string) *appliance {
 
 // surroundings are what an instance is started in.
 type surroundings struct {
-	env   []string // beside what every command gets
+	env   []string // besides what every command gets
 	shell string   // what a shell does before it becomes the program
 	// program is what is started; empty means the one of this test run.
 	program string
@@ -216,7 +216,7 @@ func (a *appliance) read(stderr io.Reader) {
 // await returns the first group of the next log line that matches.
 func (a *appliance) await(what *regexp.Regexp) string {
 	a.t.Helper()
-	for limit := time.After(20 * time.Second); ; {
+	for limit := time.After(time.Minute); ; {
 		select {
 		case line := <-a.seen:
 			if m := what.FindStringSubmatch(line); m != nil {
@@ -308,7 +308,7 @@ func (a *appliance) rest(key, method, path string, body any) (int, string) {
 func (a *appliance) pid(role string) int {
 	a.t.Helper()
 	for limit := time.Now().Add(5 * time.Second); time.Now().Before(limit); time.Sleep(2 * time.Millisecond) {
-		// Each keeper thread has children of its own.
+		// Each helper thread has children of its own.
 		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", a.cmd.Process.Pid))
 		for _, task := range tasks {
 			b, _ := os.ReadFile(task)

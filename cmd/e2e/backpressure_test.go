@@ -189,18 +189,7 @@ func rawBackend(t *testing.T, script func(c net.Conn, r *bufio.Reader)) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				script(c, bufio.NewReader(c))
-			}()
-		}
-	}()
+	each(l, func(c net.Conn) { script(c, bufio.NewReader(c)) })
 	return l.Addr().String()
 }
 

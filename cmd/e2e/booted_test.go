@@ -24,11 +24,7 @@ type booted struct {
 // boots starts one that has the packages of a folder in /pkg.
 func boots(t *testing.T, packages string) *booted {
 	t.Helper()
-	for _, program := range []string{"/lib/systemd/systemd", "unshare", "nsenter", "apt-get"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("needs systemd on a Debian system: %v", err)
-		}
-	}
+	needs(t, "/lib/systemd/systemd", "unshare", "nsenter", "apt-get")
 	group := cgroup(t)
 	script, err := filepath.Abs("testdata/installed/boot.sh")
 	if err != nil {

@@ -109,12 +109,12 @@ var foundText = regexp.MustCompile(`(?s)<pre id="found">(.*?)</pre>`)
 // browse loads a URL with Chromium and returns what the page is in the end. A
 // browser that ends without having connected to the farm, as it does at times
 // on a busy machine, is started once more.
-func (a *appliance) browse(chromium, farm, url string) []byte {
+func (a *appliance) browse(farm, url string) []byte {
 	a.t.Helper()
-	out, err := domOf(a.t, chromium, url)
+	out, err := domOf(a.t, url)
 	if err != nil && a.connections(farm) == 0 {
 		a.t.Logf("the browser did not connect, it is started again: %v", err)
-		out, err = domOf(a.t, chromium, url)
+		out, err = domOf(a.t, url)
 	}
 	if err != nil {
 		a.t.Fatalf("the browser, with %d connections: %v", a.connections(farm), err)
@@ -135,7 +135,7 @@ func (a *appliance) connections(farm string) int {
 }
 
 // domOf runs Chromium once.
-func domOf(t *testing.T, chromium, url string) ([]byte, error) {
+func domOf(t *testing.T, url string) ([]byte, error) {
 	t.Helper()
 	profile, err := os.MkdirTemp("", "sluice-browser-")
 	if err != nil {
@@ -144,7 +144,7 @@ func domOf(t *testing.T, chromium, url string) ([]byte, error) {
 	t.Cleanup(func() { _ = os.RemoveAll(profile) }) // its last processes may still write there
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+	cmd := exec.CommandContext(ctx, "chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server",
 		"--ignore-certificate-errors", "--user-data-dir="+profile, "--host-resolver-rules=MAP shop.example 127.0.0.1", "--dump-dom", url)
 	cmd.WaitDelay = 5 * time.Second
@@ -160,10 +160,8 @@ func domOf(t *testing.T, chromium, url string) ([]byte, error) {
 // A browser finds what a farm with everything that browsers use promises: HTTP/2,
 // compressed answers, its cookie, a WebSocket over HTTP/2 and events.
 func TestABrowserIsServed(t *testing.T) {
-	chromium, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("not shown: chromium is not here")
-	}
+	t.Parallel()
+	needs(t, "chromium")
 	for _, coding := range []string{"br", "zstd", "gzip"} {
 		t.Run(coding, func(t *testing.T) {
 			who := asOne()
@@ -179,7 +177,7 @@ func TestABrowserIsServed(t *testing.T) {
 					t.Logf("what the browser asked for:\n%s", b)
 				}
 			})
-			dom := a.browse(chromium, "shop", url)
+			dom := a.browse("shop", url)
 			var f found
 			if m := foundText.FindSubmatch(dom); m == nil || json.Unmarshal([]byte(html.UnescapeString(string(m[1]))), &f) != nil {
 				t.Fatalf("the page is\n%s", dom)

@@ -48,9 +48,7 @@ func datagramFarm(name string, port int, more string, backends ...string) string
 }
 
 func TestNamesAreAskedForThroughAFarm(t *testing.T) {
-	if _, err := exec.LookPath("dig"); err != nil {
-		t.Skipf("not shown: %v", err)
-	}
+	needs(t, "dig")
 	port := int(porttest.UDP(t).Port())
 	who := asOne()
 	a := start(t, who, dataDir(t, who), "--config",
@@ -84,9 +82,7 @@ func TestNamesAreAskedForThroughAFarm(t *testing.T) {
 }
 
 func TestLogLinesGoOneWayThroughAFarm(t *testing.T) {
-	if _, err := exec.LookPath("logger"); err != nil {
-		t.Skipf("not shown: %v", err)
-	}
+	needs(t, "logger")
 	sink, err := net.ListenPacket("udp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -56,10 +56,9 @@ func (u *ircUser) hears(what string) string {
 // A file is offered by DCC, which names an address and port of the client in
 // text: who is offered it connects there, from the side of the server here.
 func TestIRCOffersOfFilesGoThrough(t *testing.T) {
+	t.Parallel()
 	needs(t, "ngircd")
 	s := housetest.Plan{Backends: 2}.Build(housetest.New(t))
-	masqueraded, _ := s.VIP(200)
-	plain, _ := s.VIP(201)
 	var receivers []*ircUser
 	for _, b := range s.Backends {
 		conf := file(t, "[Global]\nName = "+b.Name+".test\nInfo = "+b.Name+"\nListen = "+b.V4+"\nPorts = 6667\nServerUID = nobody\nServerGID = nogroup\n[Limits]\nMaxConnectionsIP = 0\n[Options]\nDNS = no\nIdent = no\nPAM = no\n")
@@ -67,23 +66,10 @@ func TestIRCOffersOfFilesGoThrough(t *testing.T) {
 		listens(t, b, 6667)
 		receivers = append(receivers, joins(t, b.Namespace, b.V4, "bob"))
 	}
-	installed(t, s, "--config", file(t, fmt.Sprintf(`farms:
-- {name: masqueraded, profile: l4xnat, vip: %s, vport: 6667, protocol: irc, algorithm: roundrobin, backends: [{ip: 10.10.2.11}, {ip: 10.10.2.12}]}
-- {name: plain, profile: l4xnat, vip: %s, vport: 6667, protocol: irc, nattype: dnat, algorithm: roundrobin, backends: [{ip: 10.10.2.11}, {ip: 10.10.2.12}]}
-`, masqueraded, plain)))
-	files := s.Client.Listen("tcp", "10.10.1.2:4000")
-	go func() {
-		for {
-			c, err := files.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = io.WriteString(c, "the file")
-			_ = c.Close()
-		}
-	}()
+	vips := bothNATs(t, s, 6667, "irc")
+	each(s.Client.Listen("tcp", "10.10.1.2:4000"), func(c net.Conn) { _, _ = io.WriteString(c, "the file") })
 	own := netip.MustParseAddr("10.10.1.2").As4()
-	for vip, named := range map[string]string{masqueraded: housetest.ApplianceBack4, plain: "10.10.1.2"} {
+	for vip, named := range map[string]string{vips[0]: housetest.ApplianceBack4, vips[1]: "10.10.1.2"} {
 		for i, backend := range s.Backends {
 			alice := joins(t, s.Client, vip, fmt.Sprintf("al%c%d", vip[len(vip)-1], i))
 			fmt.Fprintf(alice, "VERSION\r\n")

@@ -139,13 +139,9 @@ func TestDrainFinishesWhatIsUnderWayAndCutEndsIt(t *testing.T) {
 			<-other.started
 		}
 		a.must("backend", "maintenance", "shop", "all", "0", "--off")
-		began := time.Now()
 		a.must("backend", "maintenance", "shop", "all", "1", "--mode", "cut")
 		if bodies, failures = outcome(); len(failures) != n {
 			t.Errorf("of %d requests to a backend that was cut %d ended well: %q", n, len(bodies), bodies)
-		}
-		if took := time.Since(began); took > 2*time.Second {
-			t.Errorf("the cut took %v", took)
 		}
 		wantAnswer(t, url, "first")
 	})

@@ -20,22 +20,17 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// How many edits are tried (CI tries few), and which; by chance when unset.
-const (
-	editsVariable = "SLUICE_EDITS"
-	seedVariable  = "SLUICE_EDITS_SEED"
-)
+// Which edits are tried; by chance when unset.
+const seedVariable = "SLUICE_EDITS_SEED"
 
 // Random edits of farms, as clients send them, are judged by the rules and
 // carried by a kernel, one after the other. What the rules take the kernel
 // takes; and what it has then, made by differences, is what a kernel has that
 // gets the same farms at once.
 func TestRulesInTheKernelAreThoseOfTheConfigurationAfterAnyEdits(t *testing.T) {
+	t.Parallel()
 	notUnderRace(t)
-	edits := 200
-	if n, err := strconv.Atoi(os.Getenv(editsVariable)); err == nil {
-		edits = n
-	}
+	edits := choose(10_000, 200)
 	seed, err := strconv.ParseUint(os.Getenv(seedVariable), 10, 64)
 	if err != nil {
 		seed = uint64(time.Now().UnixNano())
@@ -49,7 +44,7 @@ func TestRulesInTheKernelAreThoseOfTheConfigurationAfterAnyEdits(t *testing.T) {
 			continue
 		}
 		taken++
-		if problems := e.keeper.apply(e.cfg); len(problems) > 0 {
+		if problems := e.edited.apply(e.cfg); len(problems) > 0 {
 			t.Fatalf("edit %d, %s: the rules took what the kernel does not: %v", i, what, problems)
 		}
 		if taken%5 == 0 || i == edits-1 {
@@ -61,7 +56,7 @@ func TestRulesInTheKernelAreThoseOfTheConfigurationAfterAnyEdits(t *testing.T) {
 		t.Error("too few edits were taken")
 	}
 	e.cfg = &farm.Config{}
-	if problems := e.keeper.apply(e.cfg); len(problems) > 0 {
+	if problems := e.edited.apply(e.cfg); len(problems) > 0 {
 		t.Error(problems)
 	}
 	e.compare("no farm is left")
@@ -73,9 +68,9 @@ type edits struct {
 	random *rand.Rand
 	rules  validate.Rules
 	cfg    *farm.Config
-	board  *health.Board
-	// keeper follows the edits, fresh is another kernel.
-	keeper, fresh *carrier
+	health *health.Table
+	// edited follows the edits, fresh is another kernel.
+	edited, fresh *kernelFarms
 	last          uint32 // number given
 	most          int    // farms in the kernel at one time
 	// lacking are protocols whose helper this kernel does not have.
@@ -93,15 +88,15 @@ func newEdits(t *testing.T, seed uint64) *edits {
 	if errors.Is(err, nft.ErrUnsupported) {
 		t.Skip(err)
 	}
-	board, err := health.OpenBoard(make([]byte, health.BoardSize))
+	healthTable, err := health.OpenTable(make([]byte, health.TableSize))
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &edits{t: t, random: rand.New(rand.NewPCG(seed, seed)), board: board, cfg: &farm.Config{}, lacking: map[farm.L4Protocol]bool{}}
+	e := &edits{t: t, random: rand.New(rand.NewPCG(seed, seed)), health: healthTable, cfg: &farm.Config{}, lacking: map[farm.L4Protocol]bool{}}
 	e.rules.Prefixes = func() []netip.Prefix {
 		return []netip.Prefix{netip.MustParsePrefix("10.0.0.5/24"), netip.MustParsePrefix("2001:db8::5/64")}
 	}
-	e.keeper, e.fresh = e.newCarrier(h.Namespace("edited"), run), e.newCarrier(h.Namespace("fresh"), run)
+	e.edited, e.fresh = e.newKernelFarms(h.Namespace("edited"), run), e.newKernelFarms(h.Namespace("fresh"), run)
 	for _, p := range farm.L4Protocols() {
 		f := farm.Farm{ID: 1, Name: "probe", Profile: farm.ProfileL4, VIP: netip.MustParseAddr("10.0.0.5"), L4: farm.DefaultL4()}
 		f.L4.ID, f.L4.Protocol, f.L4.DataPath, f.L4.Ports = 1, p, farm.DataPathKernel, []farm.PortRange{{First: 21, Last: 21}}
@@ -273,11 +268,11 @@ func (e *edits) editBackends(f *farm.Farm) string {
 // surroundings changes what is no configuration: health, or netd is new.
 func (e *edits) surroundings(f *farm.Farm) string {
 	if len(f.L4.Backends) == 0 || e.random.IntN(4) == 0 {
-		e.keeper.renew()
+		e.edited.renew()
 		return "netd is new"
 	}
 	b := of(e, f.L4.Backends...)
 	state := of(e, health.Up, health.Down)
-	e.board.SetPassive(b.ID, state, time.Now())
+	e.health.SetPassive(b.ID, state, time.Now())
 	return fmt.Sprintf("backend %d is %v", b.ID, state)
 }

@@ -19,36 +19,36 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// carrier is a kernel and what keeps it.
-type carrier struct {
-	*kernel.Keeper
+// kernelFarms are the farms of one kernel, and what reconciles them.
+type kernelFarms struct {
+	*kernel.Reconciler
 	space      *housetest.Namespace
 	options    kernel.Options
 	run        *nft.Runner
 	generation uint64
 }
 
-func (e *edits) newCarrier(n *housetest.Namespace, run *nft.Runner) *carrier {
+func (e *edits) newKernelFarms(n *housetest.Namespace, run *nft.Runner) *kernelFarms {
 	n.Run("ip", "link", "add", "front", "type", "veth", "peer", "name", "far")
 	for _, a := range []string{"10.0.0.5/24", "10.0.0.6/24", "2001:db8::5/64"} {
 		n.Run("ip", "addr", "add", a, "dev", "front")
 	}
 	n.Run("ip", "link", "set", "front", "up")
 	n.Run("ip", "link", "set", "far", "up")
-	c := &carrier{space: n, run: run}
-	c.options = kernel.Options{Board: e.board, Neighbours: everywhere{}, Log: slog.New(slog.DiscardHandler)}
+	c := &kernelFarms{space: n, run: run}
+	c.options = kernel.Options{Health: e.health, Neighbours: everywhere{}, Log: slog.New(slog.DiscardHandler)}
 	c.renew()
 	return c
 }
 
-// renew makes a keeper that knows nothing of what the kernel has, as after a
+// renew makes a reconciler that knows nothing of what the kernel has, as after a
 // crash of netd.
-func (c *carrier) renew() {
+func (c *kernelFarms) renew() {
 	c.options.Filter = nftables.New(c.run, c.options.Log)
-	c.Keeper = kernel.New(c.options)
+	c.Reconciler = kernel.New(c.options)
 }
 
-func (c *carrier) apply(cfg *farm.Config) (problems map[uint32]string) {
+func (c *kernelFarms) apply(cfg *farm.Config) (problems map[uint32]string) {
 	c.generation++
 	c.space.Do(func() { problems = c.Apply(context.Background(), c.generation, cfg) })
 	return problems
@@ -59,11 +59,11 @@ type everywhere struct{}
 
 func (everywhere) Want([]netip.Addr)        {}
 func (everywhere) Changed() <-chan struct{} { return nil }
-func (everywhere) Places() map[netip.Addr]neigh.Place {
-	out := map[netip.Addr]neigh.Place{}
+func (everywhere) NextHops() map[netip.Addr]neigh.NextHop {
+	out := map[netip.Addr]neigh.NextHop{}
 	for _, a := range backendAddresses {
 		addr := netip.MustParseAddr(a)
-		out[addr] = neigh.Place{Addr: addr, MAC: neigh.MAC{2, 0, 0, 0, 1, addr.AsSlice()[addr.BitLen()/8-1]}, Interface: "front", Own: neigh.MAC{2, 0, 0, 0, 0, 1}}
+		out[addr] = neigh.NextHop{Addr: addr, MAC: neigh.MAC{2, 0, 0, 0, 1, addr.AsSlice()[addr.BitLen()/8-1]}, Interface: "front", Own: neigh.MAC{2, 0, 0, 0, 0, 1}}
 	}
 	return out
 }
@@ -78,7 +78,7 @@ func (e *edits) compare(when string) {
 	if problems := e.fresh.apply(e.cfg); len(problems) > 0 {
 		e.t.Fatalf("%s: at once: %v", when, problems)
 	}
-	edited, fresh := e.keeper.listing(e.t), e.fresh.listing(e.t)
+	edited, fresh := e.edited.listing(e.t), e.fresh.listing(e.t)
 	for key, want := range fresh {
 		if edited[key] != want {
 			e.t.Errorf("%s: %s\nis      %s\nwants   %s", when, key, edited[key], want)
@@ -96,7 +96,7 @@ func (e *edits) compare(when string) {
 
 // listing is everything nft has, by what it is: rules in their order, elements
 // in any.
-func (c *carrier) listing(t *testing.T) map[string]string {
+func (c *kernelFarms) listing(t *testing.T) map[string]string {
 	t.Helper()
 	var out []byte
 	var err error

@@ -12,6 +12,7 @@ import (
 
 // What is said of firewalls is what clients meet.
 func TestAFirewallThatDropsClientsIsTheFarmsProblemAsLongAsItDoes(t *testing.T) {
+	t.Parallel()
 	s := housetest.Plan{Backends: 1}.Build(housetest.New(t))
 	vip, _ := s.VIP(200)
 	s.Backends[0].Server("b1", 80)

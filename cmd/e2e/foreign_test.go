@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os/exec"
 	"regexp"
 	"strings"
 	"syscall"
@@ -74,16 +73,6 @@ COMMIT
 `
 )
 
-// programsOf skips the test unless all are here.
-func programsOf(t *testing.T, names ...string) {
-	t.Helper()
-	for _, name := range names {
-		if _, err := exec.LookPath(name); err != nil {
-			t.Skipf("needs %s: %v", name, err)
-		}
-	}
-}
-
 var (
 	counted = regexp.MustCompile(`counter packets \d+ bytes \d+|\[\d+:\d+\]`)
 	dated   = regexp.MustCompile(`(?m)^#.*\n`)
@@ -135,8 +124,9 @@ func sysctls(n *housetest.Namespace) string {
 // what others set on the machine is the same byte for byte all the time, though
 // it would have dropped the farms' packets.
 func TestForeignRulesAreNeverTouched(t *testing.T) {
+	t.Parallel()
 	notUnderRace(t)
-	programsOf(t, "nft", "iptables-nft-restore", "ip6tables-nft-restore", "iptables-legacy-restore", "ip6tables-legacy-restore")
+	needs(t, "nft", "iptables-nft-restore", "ip6tables-nft-restore", "iptables-legacy-restore", "ip6tables-legacy-restore")
 	s := housetest.Plan{Backends: 2}.Build(housetest.New(t))
 	vip4, vip6 := s.VIP(200)
 	for _, b := range s.Backends {

@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	replaced = regexp.MustCompile(`msg="engine stands still, it is replaced".* stood=(\S+)`)
+	replaced = regexp.MustCompile(`msg="engine hangs, it is replaced".* hung=(\S+)`)
 	stacks   = regexp.MustCompile(`^(goroutine \d+)`)
 )
 
@@ -26,14 +26,14 @@ func TestEngineThatHangsIsReplacedWithItsStacksInTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
-	within(t, 10*time.Second, "the engine stands still", func() error { return stopped(pid) })
+	within(t, 10*time.Second, "the engine hangs", func() error { return stopped(pid) })
 	within(t, 10*time.Second, "a client is answered", func() error { _, err := get(url); return err })
 	if a.pid("engine") == pid {
 		t.Error("it is the same engine")
 	}
-	stood, err := time.ParseDuration(a.await(replaced))
-	if err != nil || stood < 2*time.Second {
-		t.Errorf("it had stood for %v, %v", stood, err)
+	hung, err := time.ParseDuration(a.await(replaced))
+	if err != nil || hung < 2*time.Second {
+		t.Errorf("it had hung for %v, %v", hung, err)
 	}
 	a.await(stacks)
 	if out := a.must("status"); !strings.Contains(out, "engine") {
@@ -42,7 +42,7 @@ func TestEngineThatHangsIsReplacedWithItsStacksInTheLog(t *testing.T) {
 }
 
 // What made the others wait for the machine is no hang: here the whole
-// appliance is stopped for longer than a loop may stand.
+// appliance is stopped for longer than a loop may hang.
 func TestEngineOfAMachineThatWasSuspendedStays(t *testing.T) {
 	who := asOne()
 	a := start(t, who, dataDir(t, who))

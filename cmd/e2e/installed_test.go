@@ -21,9 +21,7 @@ func debs(t *testing.T, versions ...string) string {
 	if raceBuild {
 		t.Skip("not under the race detector: packages are built without it; `make test` runs it")
 	}
-	if _, err := exec.LookPath("dpkg-deb"); err != nil {
-		t.Skipf("needs a Debian system: %v", err)
-	}
+	needs(t, "dpkg-deb")
 	dir := t.TempDir()
 	for _, v := range versions {
 		cmd := exec.Command("make", "-C", "../..", "deb", "BIN="+dir+"/sluice", "STAGE="+dir+"/stage", "DEB_VERSION="+v)
@@ -83,7 +81,7 @@ func packageLives(t *testing.T, dir string) {
 
 	b.must("ip link add out type veth peer name in && ip addr add 10.77.0.1/24 dev out && ip link set out up && ip link set in up")
 	b.must("cat >/tmp/farms.yaml <<'END'\n" + installedFarms + "END\nsluice apply -f /tmp/farms.yaml")
-	stands := func(when string) {
+	intact := func(when string) {
 		t.Helper()
 		if out, err := b.try("nft", "list", "ruleset"); err != nil || !strings.Contains(out, "10.77.0.1") {
 			t.Errorf("%s the farm of the kernel is gone: %v\n%s", when, err, out)
@@ -98,7 +96,7 @@ func packageLives(t *testing.T, dir string) {
 			}
 			return nil
 		})
-		stands(when)
+		intact(when)
 	}
 	serves("at first")
 	main := func() string { return b.must("systemctl show -P MainPID sluice") }
@@ -121,15 +119,15 @@ func packageLives(t *testing.T, dir string) {
 		t.Errorf("a reload made %s of process %s", got, before)
 	}
 	b.must("kill -9 " + before)
-	back("after it was killed", before, func() { stands("while it is away") })
+	back("after it was killed", before, func() { intact("while it is away") })
 	before = main()
 	b.must("kill -TERM " + before)
-	back("after somebody ended it", before, func() { stands("while it is away") })
+	back("after somebody ended it", before, func() { intact("while it is away") })
 
 	b.must("mkdir -p /etc/systemd/system/sluice.service.d && printf '[Service]\\nWatchdogSec=2s\\n' >/etc/systemd/system/sluice.service.d/watchdog.conf && systemctl daemon-reload && systemctl restart sluice")
 	before = main()
 	b.must("kill -STOP " + before)
-	back("after it stood still", before, func() { stands("while it is away") })
+	back("after it stood still", before, func() { intact("while it is away") })
 
 	b.must("echo SLUICE_LOG=debug >>/etc/default/sluice")
 	before = main()

@@ -50,6 +50,7 @@ func TestClientsMayComeByAnotherInterfaceThanTheVIPs(t *testing.T) {
 }
 
 func TestInterfacesAndAddressesThatComeBackServeAgain(t *testing.T) {
+	t.Parallel()
 	s, _, vip := packetFarmsSite(t)
 	s.Appliance.Run("ip", "address", "del", vip+"/32", "dev", "front")
 	time.Sleep(2 * time.Second)

@@ -90,17 +90,17 @@ func (m *modes) once(f l4Farm, limit time.Duration) error {
 // load is what goes on at a farm: one connection for all the time, others one
 // after the other.
 type load struct {
-	farm      l4Farm
-	streamed  atomic.Int64
-	opened    atomic.Int64
-	mu        sync.Mutex
-	complaint []string
+	farm     l4Farm
+	streamed atomic.Int64
+	opened   atomic.Int64
+	mu       sync.Mutex
+	problems []string
 }
 
-func (l *load) complain(err error) {
+func (l *load) report(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.complaint = append(l.complaint, fmt.Sprintf("%s: at %s: %v", l.farm.name, time.Now().UTC().Format("15:04:05.000"), err))
+	l.problems = append(l.problems, fmt.Sprintf("%s: at %s: %v", l.farm.name, time.Now().UTC().Format("15:04:05.000"), err))
 }
 
 // under loads the farms until the returned function is called; it tells how each
@@ -126,11 +126,11 @@ func (m *modes) under(farms ...l4Farm) (stop func() []*load) {
 				case <-tick.C:
 				}
 				if err := stream.Again("a piece of the stream"); err != nil {
-					l.complain(fmt.Errorf("stream: %w", err))
+					l.report(fmt.Errorf("stream: %w", err))
 					return
 				}
 				if stream.Server != server {
-					l.complain(fmt.Errorf("stream: moved from %s to %s", server, stream.Server))
+					l.report(fmt.Errorf("stream: moved from %s to %s", server, stream.Server))
 					return
 				}
 			}
@@ -143,7 +143,7 @@ func (m *modes) under(farms ...l4Farm) (stop func() []*load) {
 				case <-tick.C:
 				}
 				if err := m.once(f, 5*time.Second); err != nil {
-					l.complain(fmt.Errorf("new connection: %w", err))
+					l.report(fmt.Errorf("new connection: %w", err))
 				}
 			}
 		})
@@ -155,17 +155,17 @@ func (m *modes) under(farms ...l4Farm) (stop func() []*load) {
 	}
 }
 
-// flawless fails for every complaint, and where nothing went on.
+// flawless fails for every problem, and where nothing went on.
 func flawless(t *testing.T, loads []*load) {
 	t.Helper()
 	for _, l := range loads {
-		for _, c := range l.complaint[:min(len(l.complaint), 3)] {
+		for _, c := range l.problems[:min(len(l.problems), 3)] {
 			t.Error(c)
 		}
 		if l.streamed.Load() < 20 || l.opened.Load() < 10 {
 			t.Errorf("%s: only %d pieces and %d connections", l.farm.name, l.streamed.Load(), l.opened.Load())
 		}
-		t.Logf("%s: %d pieces, %d connections, %d complaints", l.farm.name, l.streamed.Load(), l.opened.Load(), len(l.complaint))
+		t.Logf("%s: %d pieces, %d connections, %d problems", l.farm.name, l.streamed.Load(), l.opened.Load(), len(l.problems))
 	}
 }
 

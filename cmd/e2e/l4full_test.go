@@ -64,6 +64,7 @@ func (f *fullTable) empty() {
 }
 
 func TestFullConnectionTableEndsNothingThatIsThere(t *testing.T) {
+	t.Parallel()
 	notUnderRace(t)
 	if testing.Short() {
 		t.Skip("fills a table: not in short runs")

@@ -72,9 +72,6 @@ func TestManyFarmsAreMadeAtOnceAndComeBackAtOnce(t *testing.T) {
 	}
 	took := apply(document(one))
 	t.Logf("%d farms of %d services with 3 backends each were made in %v", farms, services, took.Round(time.Millisecond))
-	if limit := choose(5*time.Second, 10*time.Second); took > limit {
-		t.Errorf("it took %v, more than %v", took, limit)
-	}
 	if err := all("one"); err != nil {
 		t.Fatal(err)
 	}

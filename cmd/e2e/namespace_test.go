@@ -25,9 +25,7 @@ func inNamespace(t *testing.T) bool {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: a network namespace of its own")
 	}
-	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skipf("needs ip(8): %v", err)
-	}
+	needs(t, "ip")
 	// The kernel ends the inner process when the thread that started it ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

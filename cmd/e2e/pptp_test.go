@@ -62,30 +62,21 @@ func pptpServer(m *housetest.Machine, call uint16) {
 	l := m.Listen("tcp", m.V4+":1723")
 	gre := m.ListenPacket("ip4:47", m.V4)
 	calls := make(chan [2]uint16, 100) // of the client
-	go func() {
+	each(l, func(c net.Conn) {
+		if _, err := pptpRead(c, pptpStart); err != nil {
+			return
+		}
+		_, _ = c.Write(pptpMessage(pptpStarted, 156, map[int]uint16{12: 0x100, 14: 0x100}))
 		for {
-			c, err := l.Accept()
+			asked, err := pptpRead(c, pptpCall)
 			if err != nil {
 				return
 			}
-			go func() {
-				defer c.Close()
-				if _, err := pptpRead(c, pptpStart); err != nil {
-					return
-				}
-				_, _ = c.Write(pptpMessage(pptpStarted, 156, map[int]uint16{12: 0x100, 14: 0x100}))
-				for {
-					asked, err := pptpRead(c, pptpCall)
-					if err != nil {
-						return
-					}
-					client := binary.BigEndian.Uint16(asked[12:])
-					_, _ = c.Write(pptpMessage(pptpAnswer, 32, map[int]uint16{12: call, 14: client, 16: 0x100}))
-					calls <- [2]uint16{call, client}
-				}
-			}()
+			client := binary.BigEndian.Uint16(asked[12:])
+			_, _ = c.Write(pptpMessage(pptpAnswer, 32, map[int]uint16{12: call, 14: client, 16: 0x100}))
+			calls <- [2]uint16{call, client}
 		}
-	}()
+	})
 	go func() {
 		b := make([]byte, 2000)
 		peers := map[string]uint16{}
@@ -107,18 +98,13 @@ func pptpServer(m *housetest.Machine, call uint16) {
 
 func TestPPTPCallsAndTheirTunnelsGoThrough(t *testing.T) {
 	s := housetest.Plan{Backends: 2, Clients: 2}.Build(housetest.New(t))
-	masqueraded, _ := s.VIP(200)
-	plain, _ := s.VIP(201)
 	for _, b := range s.Backends {
 		pptpServer(b, 0x1234) // both number their calls alike
 	}
-	installed(t, s, "--config", file(t, fmt.Sprintf(`farms:
-- {name: masqueraded, profile: l4xnat, vip: %s, vport: 1723, protocol: pptp, algorithm: roundrobin, backends: [{ip: 10.10.2.11}, {ip: 10.10.2.12}]}
-- {name: plain, profile: l4xnat, vip: %s, vport: 1723, protocol: pptp, nattype: dnat, algorithm: roundrobin, backends: [{ip: 10.10.2.11}, {ip: 10.10.2.12}]}
-`, masqueraded, plain)))
+	vips := bothNATs(t, s, 1723, "pptp")
 	for _, client := range s.Clients {
 		gre := client.ListenPacket("ip4:47", "0.0.0.0")
-		for vip, seen := range map[string]string{masqueraded: housetest.ApplianceBack4, plain: address4(client)} {
+		for vip, seen := range map[string]string{vips[0]: housetest.ApplianceBack4, vips[1]: address4(client)} {
 			c, err := client.Dial(t.Context(), "tcp", netip.MustParseAddrPort(vip+":1723").String())
 			if err != nil {
 				t.Fatal(err)

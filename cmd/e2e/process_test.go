@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -88,6 +89,16 @@ func asOne() identity {
 // long reports whether the tests take the time and the numbers the design
 // promises; else they are as thorough as fits in a minute for all of them.
 func long() bool { return os.Getenv("SLUICE_E2E_LONG") != "" }
+
+// soak is how much longer `make soak` wants load and changes to go on.
+func soak(t *testing.T) time.Duration {
+	t.Helper()
+	d, err := time.ParseDuration(cmp.Or(os.Getenv("SLUICE_E2E_SOAK"), "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
 
 // choose is the value for the long run or the one for the short run.
 func choose[T any](whenLong, whenShort T) T {

@@ -2,25 +2,22 @@ package e2e_test
 
 import (
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sluicelb/sluice/sysnet/housetest"
+	"github.com/sluicelb/sluice/sysnet/sysnettest"
 )
 
 // needs skips the test when one of the programs is missing.
 func needs(t *testing.T, programs ...string) {
 	t.Helper()
-	for _, p := range programs {
-		if _, err := exec.LookPath(p); err != nil {
-			t.Skipf("needs %s: %v", p, err)
-		}
-	}
+	sysnettest.Need(t, programs...)
 }
 
 // served is a directory everyone may read, with the file "who" that holds a name
@@ -41,6 +38,37 @@ func served(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+// each serves every connection to a listener.
+func each(l net.Listener, serve func(c net.Conn)) {
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				serve(c)
+			}()
+		}
+	}()
+}
+
+// bothNATs has an appliance carry two farms of both backends in turn, with a VIP
+// each: one that rewrites the client's address, and one that does not.
+func bothNATs(t *testing.T, s *housetest.Site, port int, protocol string) (vips []string) {
+	t.Helper()
+	yaml := "farms:\n"
+	for i, nat := range []string{"nat", "dnat"} {
+		vip, _ := s.VIP(200 + i)
+		yaml += fmt.Sprintf("- {name: %s, profile: l4xnat, vip: %s, vport: %d, protocol: %s, nattype: %s, algorithm: roundrobin, backends: [{ip: %s}, {ip: %s}]}\n",
+			nat, vip, port, protocol, nat, s.Backends[0].V4, s.Backends[1].V4)
+		vips = append(vips, vip)
+	}
+	installed(t, s, "--config", file(t, yaml))
+	return vips
 }
 
 // listens waits until a TCP port of the machine accepts.
@@ -124,16 +152,10 @@ func TestFTPGoesThroughActiveAndPassive(t *testing.T) {
 func TestTFTPGoesThrough(t *testing.T) {
 	needs(t, "in.tftpd", "curl", "nft")
 	s := housetest.Plan{Backends: 2}.Build(housetest.New(t))
-	vip, _ := s.VIP(200)
-	other, _ := s.VIP(201)
 	for _, b := range s.Backends {
 		b.Serve("in.tftpd", "--foreground", "--secure", "--address", b.V4+":69", "--user", "nobody", served(t, b.Name))
 	}
-	installed(t, s, "--config", file(t, fmt.Sprintf(`farms:
-- {name: masqueraded, profile: l4xnat, vip: %s, vport: 69, protocol: tftp, algorithm: roundrobin, backends: [{ip: 10.10.2.11}, {ip: 10.10.2.12}]}
-- {name: plain, profile: l4xnat, vip: %s, vport: 69, protocol: tftp, nattype: dnat, algorithm: roundrobin, backends: [{ip: 10.10.2.11}, {ip: 10.10.2.12}]}
-`, vip, other)))
-	for _, vip := range []string{vip, other} {
+	for _, vip := range bothNATs(t, s, 69, "tftp") {
 		get := func(name string) (string, error) {
 			return s.Client.Try("", "curl", "--silent", "--show-error", "--max-time", "5", "tftp://"+vip+"/"+name)
 		}

@@ -14,36 +14,21 @@ import (
 // A header comes in and one goes out, by the engine as it is locked in.
 func TestClientsAreIntroducedAndAnnounced(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer ln.Close()
-		go func() {
-			for {
-				c, err := ln.Accept()
-				if err != nil {
-					return
-				}
-				go func() {
-					defer c.Close()
-					_ = c.SetDeadline(time.Now().Add(30 * time.Second))
-					r := bufio.NewReader(c)
-					line, err := r.ReadString('\n')
-					if err != nil {
-						return
-					}
-					req, err := http.ReadRequest(r)
-					if err != nil {
-						return
-					}
-					text := strings.TrimSpace(line) + ", " + req.Header.Get("X-Forwarded-For")
-					_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(text), text)
-				}()
+		announced := rawBackend(t, func(c net.Conn, r *bufio.Reader) {
+			_ = c.SetDeadline(time.Now().Add(30 * time.Second))
+			line, err := r.ReadString('\n')
+			if err != nil {
+				return
 			}
-		}()
+			req, err := http.ReadRequest(r)
+			if err != nil {
+				return
+			}
+			text := strings.TrimSpace(line) + ", " + req.Header.Get("X-Forwarded-For")
+			_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(text), text)
+		})
 		a := start(t, who, dataDir(t, who))
-		addr := strings.TrimSuffix(strings.TrimPrefix(a.farm("shop", ln.Addr().String()), "http://"), "/")
+		addr := strings.TrimSuffix(strings.TrimPrefix(a.farm("shop", announced), "http://"), "/")
 		if out, code := a.run("farm", "set", "shop", "proxyprotocol_in=required"); code != 1 || !strings.Contains(out, "send trusted with it") {
 			t.Errorf("anybody may introduce clients: %d %s", code, out)
 		}

@@ -21,11 +21,7 @@ func TestFirstFarmOfTheReadmeWorksByCopyAndPaste(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
-	for _, name := range []string{"make", "go", "python3", "curl"} {
-		if _, err := exec.LookPath(name); err != nil {
-			t.Skipf("needs %s", name)
-		}
-	}
+	needs(t, "make", "go", "python3", "curl")
 	blocks := shellBlocks(t, "## The first farm")
 	if len(blocks) < 2 {
 		t.Fatalf("the first farm of the README has %d blocks of shell, want one to run it and one to use it", len(blocks))

@@ -18,30 +18,14 @@ import (
 // and then sends back what comes.
 func teller(t *testing.T, name string) string {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = ln.Close() })
-	go func() {
-		for {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				in := bufio.NewReader(c)
-				head, err := in.ReadString('\n')
-				if err != nil {
-					return
-				}
-				fmt.Fprintf(c, "%s %s", name, head)
-				_, _ = io.Copy(c, in)
-			}()
+	return rawBackend(t, func(c net.Conn, in *bufio.Reader) {
+		head, err := in.ReadString('\n')
+		if err != nil {
+			return
 		}
-	}()
-	return ln.Addr().String()
+		fmt.Fprintf(c, "%s %s", name, head)
+		_, _ = io.Copy(c, in)
+	})
 }
 
 // told connects to a relay and returns what the server says.

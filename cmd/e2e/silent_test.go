@@ -17,6 +17,7 @@ import (
 // A backend that stands still is connected to by its kernel, and most clients go
 // before any time-out of the farm. Both kinds of farms say so, until it answers.
 func TestABackendThatAcceptsAndNeverAnswersIsTheFarmsProblem(t *testing.T) {
+	t.Parallel()
 	var answers atomic.Bool
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {

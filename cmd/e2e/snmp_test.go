@@ -14,6 +14,7 @@ import (
 
 // The kernel's helper looks into every message and refuses what is no SNMP.
 func TestSNMPAgentsAreAskedThrough(t *testing.T) {
+	t.Parallel()
 	needs(t, "snmpd", "snmpget")
 	s := housetest.Plan{Backends: 2}.Build(housetest.New(t))
 	vip, _ := s.VIP(200)

@@ -14,7 +14,7 @@ import (
 // A farm the engine carries with nattype dnat: backends, whose way out is the
 // appliance, see the client's address, and their answers reach the engine.
 func TestBackendsOfUserspaceFarmsSeeTheClientsAddress(t *testing.T) {
-	programsOf(t, "nft")
+	needs(t, "nft")
 	s := housetest.Plan{Clients: 2, Backends: 2}.Build(housetest.New(t))
 	vip4, vip6 := s.VIP(200)
 	for _, b := range s.Backends {
@@ -69,7 +69,7 @@ func TestBackendsOfUserspaceFarmsSeeTheClientsAddress(t *testing.T) {
 // Backends that refuse one client, or lose what it sends, are there for the
 // others.
 func TestABackendMayRefuseOneClientOfATransparentFarm(t *testing.T) {
-	programsOf(t, "nft")
+	needs(t, "nft")
 	s := housetest.Plan{Clients: 2, Backends: 1}.Build(housetest.New(t))
 	vip, _ := s.VIP(200)
 	b := s.Backends[0]
@@ -99,7 +99,7 @@ func TestABackendMayRefuseOneClientOfATransparentFarm(t *testing.T) {
 				t.Fatalf("port %s: the client the backend refuses is served", port)
 			}
 			if err := ask(s.Clients[1], time.Second); err != nil {
-				t.Errorf("port %s: after a refusal of the other: %v", port, err)
+				t.Errorf("port %s: after a rejection of the other: %v", port, err)
 			}
 		}
 	}

@@ -2,11 +2,7 @@
 
 package harden
 
-import (
-	"slices"
-
-	"golang.org/x/sys/unix"
-)
+import "golang.org/x/sys/unix"
 
 // newest is the highest system call number these lists were made with. What comes
 // after it is answered as if the kernel had no such call, so that a runtime or a
@@ -62,7 +58,7 @@ var reading = append([]uint32{
 	unix.SYS_KILL, unix.SYS_TGKILL, unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_SEND_SIGNAL,
 }, readingHere...)
 
-// changing is what programs of operators do beside: hooks inherit the filter of
+// changing is what programs of operators do besides: hooks inherit the filter of
 // mgmt, and shells, interpreters and their like have to work in it. Which files
 // they may change is a matter of their user.
 var changing = append([]uint32{
@@ -87,11 +83,11 @@ var changing = append([]uint32{
 
 // The filters, one for each role.
 var (
-	engineFilter = filter{calls: running, families: []uint32{unix.AF_INET, unix.AF_INET6}, alone: true}
+	engineFilter = filter{calls: [][]uint32{running}, families: []uint32{unix.AF_INET, unix.AF_INET6}, alone: true}
 	// Programs that netd runs make no files and change none but by writing. Without
 	// unix sockets netd, which is root, cannot have systemd or others do it.
-	helperFilter = filter{calls: slices.Concat(running, reading),
+	helperFilter = filter{calls: [][]uint32{running, reading},
 		families: []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK, unix.AF_PACKET}}
-	managerFilter = filter{calls: slices.Concat(running, reading, changing),
+	managerFilter = filter{calls: [][]uint32{running, reading, changing},
 		families: []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_UNIX, unix.AF_NETLINK}}
 )

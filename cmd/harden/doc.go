@@ -3,7 +3,7 @@
 // It works in two steps, because some rights can only be lost before a program
 // is executed and others only after it has started:
 //
-//   - The supervisor gives every role a keeper thread and calls Keeper on it
+//   - The supervisor gives every role a thread that runs it and calls LimitThread on it
 //     once. The thread loses the right to gain privileges by exec, its ambient
 //     capabilities and the bounding set, and every process started from it
 //     inherits that. The switch to another user happens at the exec itself.

@@ -36,6 +36,7 @@ var helperFiles = []struct {
 	{readTree, "/etc/iproute2 /etc/xtables /etc/ld.so.conf.d"},
 	{readFile, "/etc/ld.so.cache /etc/ld.so.preload /etc/ld.so.conf /etc/nsswitch.conf /etc/protocols /etc/services /etc/networks /etc/hosts /etc/ethertypes /etc/connlabel.conf /etc/localtime"},
 	{readFile, "/dev/urandom /dev/random"},
+	{readFile, "/etc/passwd /etc/shadow"}, // of the program that checks root's password
 	{readFile | writeFile, "/dev/null " + xtablesLock},
 	{readTree | writeFile, "/proc/sys/net"},
 }
@@ -43,8 +44,8 @@ var helperFiles = []struct {
 // helperPrograms are those netd runs, by any name distributions give them, and
 // where they look for them.
 var (
-	helperPrograms = []string{"nft", "iptables*", "ip6tables*", "xtables*multi"}
-	programPlaces  = []string{"/usr/sbin", "/sbin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/local/bin"}
+	helperPrograms = []string{"nft", "iptables*", "ip6tables*", "xtables*multi", "unix_chkpwd"}
+	programFolders = []string{"/usr/sbin", "/sbin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/local/bin"}
 )
 
 // prepareLock makes the lock of iptables while files can be made; who may not
@@ -57,7 +58,7 @@ func prepareLock() {
 
 // allowHelper adds what netd needs to a ruleset.
 func allowHelper(fd uintptr, abi int) error {
-	known := ruleset(abi, 0).Handled_access_fs
+	known := fileRights(abi)
 	for _, f := range helperFiles {
 		for path := range strings.FieldsSeq(f.paths) {
 			if err := allowBeneath(fd, path, f.rights&known); err != nil {
@@ -65,9 +66,9 @@ func allowHelper(fd uintptr, abi int) error {
 			}
 		}
 	}
-	for _, place := range programPlaces {
+	for _, folder := range programFolders {
 		for _, name := range helperPrograms {
-			found, _ := filepath.Glob(filepath.Join(place, name))
+			found, _ := filepath.Glob(filepath.Join(folder, name))
 			for _, path := range found {
 				if err := allowProgram(fd, path); err != nil {
 					return err
@@ -89,15 +90,12 @@ func allowProgram(fd uintptr, path string) error {
 	}
 	defer f.Close()
 	for _, p := range f.Progs {
-		if p.Type != elf.PT_INTERP {
-			continue
-		}
-		b, err := io.ReadAll(io.LimitReader(p.Open(), unix.PathMax))
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		if err := allowBeneath(fd, strings.TrimRight(string(b), "\x00"), execute); err != nil {
-			return err
+		if p.Type == elf.PT_INTERP {
+			b, err := io.ReadAll(io.LimitReader(p.Open(), unix.PathMax))
+			if err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+			return allowBeneath(fd, strings.TrimRight(string(b), "\x00"), execute)
 		}
 	}
 	return nil
@@ -115,9 +113,8 @@ func allowBeneath(fd uintptr, path string, rights uint64) error {
 	}
 	defer unix.Close(at)
 	rule := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(at)}
-	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, fd, unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
-	if errno != 0 {
-		return fmt.Errorf("landlock_add_rule: %s: %w", path, errno)
+	if err := addRule(fd, unix.LANDLOCK_RULE_PATH_BENEATH, unsafe.Pointer(&rule)); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
 }

@@ -160,12 +160,20 @@ func (a *attempts) shut(t *testing.T) {
 }
 
 func helperChild() {
+	before, _ := os.ReadDir("/proc/self/fd")
 	st, err := harden.Helper()
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
 	a := attempts{Status: st, Tried: map[string]string{}}
+	a.try("have no more descriptors than before", func() error {
+		after, err := os.ReadDir("/proc/self/fd")
+		if err == nil && len(after) != len(before) {
+			err = fmt.Errorf("%d, and before %d", len(after), len(before))
+		}
+		return err
+	})
 	a.files(os.Getenv(folderVariable))
 	a.machine()
 	a.services()
@@ -212,7 +220,7 @@ func rootsFolder(t *testing.T) string {
 }
 
 // netdMay is what netd is there for.
-var netdMay = []string{"read /etc/protocols", "list /usr", "write a sysctl of networks", "run nft", "run iptables"}
+var netdMay = []string{"have no more descriptors than before", "read /etc/protocols", "list /usr", "write a sysctl of networks", "run nft", "run iptables"}
 
 // netd is root without the capabilities: all files of root's would still be its.
 func TestHardenedNetdWritesNothingButSysctlsOfNetworks(t *testing.T) {
@@ -225,6 +233,10 @@ func TestHardenedNetdWritesNothingButSysctlsOfNetworks(t *testing.T) {
 	a := hardenedAs(t, "netd", harden.HelperCapabilities, folderVariable+"="+folder, peerVariable+"="+l.Addr().String(), serviceVariable+"="+service(t))
 	t.Logf("in force: %s", a.Status)
 	a.shut(t)
+	kept := uint64(1<<unix.CAP_NET_ADMIN | 1<<unix.CAP_NET_BIND_SERVICE | 1<<unix.CAP_NET_RAW)
+	if st := a.Status; os.Geteuid() == 0 && (st.Capabilities != kept || st.Bounding != kept || !st.NoNewPrivs) {
+		t.Errorf("in force is %s", st)
+	}
 	if a.Status.Landlock == 0 {
 		if os.Geteuid() == 0 && a.Status.LandlockMissing == "" {
 			t.Error("the status does not say why there is no Landlock")
@@ -233,7 +245,7 @@ func TestHardenedNetdWritesNothingButSysctlsOfNetworks(t *testing.T) {
 	}
 	may := netdMay
 	if os.Geteuid() != 0 {
-		may = may[:2] // the others take rights no ordinary user has
+		may = may[:3] // the others take rights no ordinary user has
 	}
 	for _, name := range may {
 		if problem := a.Tried[name]; problem != "" && !missing(name, problem) {

@@ -26,48 +26,57 @@ const (
 )
 
 // landlockABI is the version the kernel offers, 0 when it has none.
-func landlockABI() int {
-	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
-	if errno != 0 {
-		return 0
-	}
-	return int(v)
-}
+func landlockABI() int { return int(landlockTells(unix.LANDLOCK_CREATE_RULESET_VERSION)) }
 
-// ruleset says everything the given ABI can take away: all rights on files, and
-// those on TCP ports that are named.
-func ruleset(abi int, ports uint64) unix.LandlockRulesetAttr {
-	r := unix.LandlockRulesetAttr{Handled_access_fs: filesABI1}
-	if abi >= 2 {
-		r.Handled_access_fs |= filesABI2
-	}
-	if abi >= 3 {
-		r.Handled_access_fs |= filesABI3
-	}
-	if abi >= 4 {
-		r.Handled_access_net = ports
-	}
-	if abi >= 5 {
-		r.Handled_access_fs |= filesABI5
-	}
-	if abi >= 6 {
-		r.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
-		if errata()&erratumSignals != 0 {
-			r.Scoped |= unix.LANDLOCK_SCOPE_SIGNAL
-		}
-	}
-	if abi >= 9 {
-		r.Handled_access_fs |= filesABI9
-	}
-	return r
-}
-
-func errata() uintptr {
-	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_ERRATA)
+// landlockTells asks the kernel about its Landlock, 0 when it does not know the
+// question.
+func landlockTells(what uintptr) uintptr {
+	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, what)
 	if errno != 0 {
 		return 0
 	}
 	return v
+}
+
+// fileRights are all rights on files that the given ABI knows.
+func fileRights(abi int) uint64 {
+	rights := uint64(filesABI1)
+	if abi >= 2 {
+		rights |= filesABI2
+	}
+	if abi >= 3 {
+		rights |= filesABI3
+	}
+	if abi >= 5 {
+		rights |= filesABI5
+	}
+	if abi >= 9 {
+		rights |= filesABI9
+	}
+	return rights
+}
+
+// ruleset says everything the given ABI can take away: all rights on files, and
+// those on TCP ports that are named. The kernel is told no more of it than size
+// bytes: an older one refuses fields it does not know.
+func ruleset(abi int, errata uintptr, ports uint64) (r unix.LandlockRulesetAttr, size uintptr) {
+	r = unix.LandlockRulesetAttr{Handled_access_fs: fileRights(abi)}
+	if abi >= 4 {
+		r.Handled_access_net = ports
+	}
+	if abi >= 6 {
+		r.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
+		if errata&erratumSignals != 0 {
+			r.Scoped |= unix.LANDLOCK_SCOPE_SIGNAL
+		}
+	}
+	switch {
+	case abi < 4:
+		return r, unsafe.Offsetof(r.Handled_access_net)
+	case abi < 6:
+		return r, unsafe.Offsetof(r.Scoped)
+	}
+	return r, unsafe.Offsetof(r.Quiet_access_fs) // the rest is about audit records
 }
 
 // restrictFiles puts all threads, and programs they start, under the ruleset with
@@ -78,14 +87,7 @@ func restrictFiles(ports uint64, allow func(fd uintptr, abi int) error) (missing
 	if abi == 0 {
 		return "the kernel does not offer it", nil
 	}
-	attr := ruleset(abi, ports)
-	size := unsafe.Offsetof(attr.Quiet_access_fs) // the rest is about audit records
-	switch {
-	case abi < 4:
-		size = unsafe.Offsetof(attr.Handled_access_net)
-	case abi < 6:
-		size = unsafe.Offsetof(attr.Scoped)
-	}
+	attr, size := ruleset(abi, landlockTells(unix.LANDLOCK_CREATE_RULESET_ERRATA), ports)
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
 	if errno != 0 {
 		return "", fmt.Errorf("landlock_create_ruleset: %w", errno)
@@ -123,8 +125,11 @@ func allowEphemeral(fd uintptr, abi int) error {
 		return nil // ports are not restricted at all
 	}
 	rule := struct{ access, port uint64 }{access: unix.LANDLOCK_ACCESS_NET_BIND_TCP}
-	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, fd, ruleNetPort, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
-	if errno != 0 {
+	return addRule(fd, ruleNetPort, unsafe.Pointer(&rule))
+}
+
+func addRule(fd, kind uintptr, rule unsafe.Pointer) error {
+	if _, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, fd, kind, uintptr(rule), 0, 0, 0); errno != 0 {
 		return fmt.Errorf("landlock_add_rule: %w", errno)
 	}
 	return nil

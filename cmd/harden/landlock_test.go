@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sluicelb/sluice/cmd/harden"
 )
 
 // A kernel that offers Landlock and an engine without it is a fault that the
@@ -19,5 +21,45 @@ func TestLandlockIsInForceWhereTheKernelOffersIt(t *testing.T) {
 	}
 	if st := hardened(t).Status; st.Landlock != int(version) {
 		t.Errorf("the kernel offers ABI %d, in force is %d: %s", version, st.Landlock, st.LandlockMissing)
+	}
+}
+
+// A right the kernel does not know makes it refuse the whole ruleset, one that is
+// left out stays with the process. The numbers are those of linux/landlock.h.
+func TestARulesetAsksForWhatTheKernelKnows(t *testing.T) {
+	const bind, connect, abstract, signal, signalsHeldBack = 1, 2, 1, 2, 2
+	const errata = ^uintptr(0) &^ signalsHeldBack
+	for _, c := range []struct {
+		abi                int
+		errata             uintptr
+		ports              uint64
+		files, net, scoped uint64
+		size               uintptr
+	}{
+		{1, 0, bind, 0x1fff, 0, 0, 8},
+		{2, 0, bind, 0x3fff, 0, 0, 8},
+		{3, 0, bind, 0x7fff, 0, 0, 8},
+		{4, 0, bind, 0x7fff, bind, 0, 16},
+		{4, 0, connect, 0x7fff, connect, 0, 16},
+		{5, signalsHeldBack, bind, 0xffff, bind, 0, 16},
+		{6, 0, bind, 0xffff, bind, abstract, 24},
+		{6, errata, bind, 0xffff, bind, abstract, 24},
+		{6, signalsHeldBack, bind, 0xffff, bind, abstract | signal, 24},
+		{8, 0, bind, 0xffff, bind, abstract, 24},
+		{9, 0, bind, 0x1ffff, bind, abstract, 24},
+	} {
+		r, size := harden.Ruleset(c.abi, c.errata, c.ports)
+		if r.Handled_access_fs != c.files || r.Handled_access_net != c.net || r.Scoped != c.scoped || size != c.size {
+			t.Errorf("ABI %d: got %#x %#x %#x in %d bytes, want %#x %#x %#x in %d",
+				c.abi, r.Handled_access_fs, r.Handled_access_net, r.Scoped, size, c.files, c.net, c.scoped, c.size)
+		}
+	}
+	for abi, refused := range map[int]bool{3: false, 4: true} { // before 4 there are no ports to allow
+		if err := harden.AllowEphemeral(^uintptr(0), abi); refused != (err != nil) {
+			t.Errorf("ABI %d, a port in a ruleset that is none: %v", abi, err)
+		}
+	}
+	if v := harden.LandlockTells(1 << 30); v != 0 {
+		t.Errorf("the kernel tells %#x of what it does not know", v)
 	}
 }

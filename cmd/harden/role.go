@@ -23,7 +23,7 @@ func Engine() (Status, error) {
 }
 
 // Helper prepares netd, and the programs it will run: what capabilities it keeps
-// was decided by Keeper. As root it owns most files of the machine without any of
+// was decided by LimitThread. As root it owns most files of the machine without any of
 // them; it loses all rights on files but those helper.go lists.
 func Helper() (Status, error) {
 	prepareLock()

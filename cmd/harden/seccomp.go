@@ -1,10 +1,10 @@
 package harden
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -47,19 +47,21 @@ const (
 
 type program []unix.SockFilter
 
-func (p *program) add(code uint16, jt, jf uint8, k uint32) {
-	*p = append(*p, unix.SockFilter{Code: code, Jt: jt, Jf: jf, K: k})
-}
+func (p *program) add(i unix.SockFilter) { *p = append(*p, i) }
 
-func (p *program) load(offset uint32) { p.add(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, 0, 0, offset) }
+func (p *program) load(offset uint32) {
+	p.add(unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset})
+}
 
 // jump continues with the next instruction when the comparison holds and
 // skips n instructions when it does not.
 func (p *program) jump(op uint16, k uint32, n uint8) {
-	p.add(unix.BPF_JMP|op|unix.BPF_K, 0, n, k)
+	p.add(unix.SockFilter{Code: unix.BPF_JMP | op | unix.BPF_K, Jf: n, K: k})
 }
 
-func (p *program) answer(with uint32) { p.add(unix.BPF_RET|unix.BPF_K, 0, 0, with) }
+func (p *program) answer(with uint32) {
+	p.add(unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: with})
+}
 
 // on gives a fixed answer to one system call.
 func (p *program) on(number, with uint32) {
@@ -114,9 +116,9 @@ const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUT
 
 // filter says what a role, and the programs it starts, may ask of the kernel.
 type filter struct {
-	calls    []uint32 // whatever their arguments
-	families []uint32 // of sockets
-	alone    bool     // no other processes are started, none are sent signals
+	calls    [][]uint32 // whatever their arguments
+	families []uint32   // of sockets
+	alone    bool       // no other processes are started, none are sent signals
 }
 
 // program builds the filter for the process pid.
@@ -125,7 +127,7 @@ func (f *filter) program(pid int) program {
 	p.load(offArch)
 	// Another architecture's calls (32-bit ones on a 64-bit kernel) have other
 	// numbers: deny them all.
-	p.add(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, 1, 0, auditArch)
+	p.add(unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 1, K: auditArch})
 	p.answer(retDeny)
 	p.load(offNumber)
 	if x32Bit != 0 {
@@ -144,7 +146,7 @@ func (f *filter) program(pid int) program {
 		p.noNamespaces(unix.SYS_CLONE)
 	}
 	p.neverArg(unix.SYS_IOCTL, offArg1, tiocSTI, tiocLinux)
-	for _, n := range f.calls {
+	for _, n := range slices.Concat(f.calls...) {
 		p.on(n, retAllow)
 	}
 	p.jump(unix.BPF_JGT, newest, 1)
@@ -172,7 +174,7 @@ func installFilter(f *filter) error {
 	}
 	runtime.KeepAlive(p)
 	switch {
-	case errors.Is(errno, unix.ENOSYS), errors.Is(errno, unix.EINVAL):
+	case errno == unix.ENOSYS, errno == unix.EINVAL:
 		return nil
 	case errno != 0:
 		return fmt.Errorf("installing the system call filter: %w", errno)

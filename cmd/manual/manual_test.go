@@ -70,7 +70,10 @@ func TestManualPagesExplainEverySettingOnceAndInALine(t *testing.T) {
 func TestAPageExplainsEveryFieldOfADocument(t *testing.T) {
 	page := manual(t)["sluice.yaml.5"]
 	want := slices.Concat(validate.FarmDocument.Names(), validate.ServiceDocument.Names(), validate.BackendDocument.Names(),
-		validate.ReplaceRequest.Rule.Names(), validate.Rewrites.Rule.Names(), validate.L4FarmDocument.Names(), validate.L4BackendDocument.Names())
+		validate.ReplaceRequest.Rule.Names(), validate.Rewrites.Rule.Names())
+	for _, p := range validate.Profiles()[1:] {
+		want = slices.Concat(want, p.Farm().Document.Names(), p.Backend().Document.Names())
+	}
 	if got := terms(page); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -55,17 +55,10 @@ func environment(overlay string) []string {
 // runTests runs a test program until its first failure, and ends it when it
 // takes too long or too much. What it says goes to out, if that is a file.
 func runTests(p *pkg, overlay, program, dir string, limit time.Duration, out *os.File) (verdict, error) {
-	temp := filepath.Join(dir, "t")
-	if err := os.Mkdir(temp, 0o755); err != nil {
-		return 0, err
-	}
-	if err := os.Chmod(temp, os.ModeSticky|0o777); err != nil { // as /tmp is, for any umask
-		return 0, err
-	}
 	args := alone(program, "-test.failfast", "-test.timeout="+limit.String())
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = p.dir
-	cmd.Env = append(environment(overlay), "TMPDIR="+temp)
+	cmd.Env = append(environment(overlay), "TMPDIR="+dir)
 	if out != nil {
 		cmd.Stdout, cmd.Stderr = out, out
 	}

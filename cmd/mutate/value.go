@@ -103,8 +103,8 @@ func (f *finder) builtin(c *ast.CallExpr, names ...string) bool {
 // of the log, an error out of a format. Nobody should have to test its words.
 func (f *finder) words(c *ast.CallExpr) bool {
 	if sig, is := f.info.TypeOf(c.Fun).(*types.Signature); is && sig.Variadic() && sig.Results().Len() == 1 {
-		last := sig.Params().At(sig.Params().Len() - 1).Type().(*types.Slice)
-		if types.Identical(last.Elem(), types.Universe.Lookup("any").Type()) && types.Implements(sig.Results().At(0).Type(), errorType) {
+		last, is := sig.Params().At(sig.Params().Len() - 1).Type().(*types.Slice) // append may take a string
+		if is && types.Identical(last.Elem(), types.Universe.Lookup("any").Type()) && types.Implements(sig.Results().At(0).Type(), errorType) {
 			return true
 		}
 	}

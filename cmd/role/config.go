@@ -38,7 +38,7 @@ func (m *manager) follow(ctx context.Context, configured chan<- struct{}) error 
 	}
 	if os.Getenv(supervisor.FirstVariable) != "" {
 		err := m.applyFirst(ctx)
-		if _, revision := m.applier.Current(); revision.Number == 0 && isRefusal(err) {
+		if _, revision := m.applier.Current(); revision.Number == 0 && isRejection(err) {
 			return errFinal
 		}
 	}
@@ -54,9 +54,9 @@ func (m *manager) follow(ctx context.Context, configured chan<- struct{}) error 
 	}
 }
 
-// isRefusal reports whether a document is at fault, or what it asks for, rather
+// isRejection reports whether a document is at fault, or what it asks for, rather
 // than an engine that does not answer.
-func isRefusal(err error) bool {
+func isRejection(err error) bool {
 	return err != nil && !errors.Is(err, line.ErrNoConfig) && !errors.Is(err, apply.ErrUnavailable) && !errors.Is(err, context.Canceled)
 }
 

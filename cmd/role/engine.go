@@ -84,7 +84,7 @@ func newEngine(in inherit.Set) (*engine, error) {
 		return nil, err
 	}
 	runtime.GOMAXPROCS(n)
-	page, board, segment, err := openMemory(in, n)
+	page, healthTable, segment, err := openMemory(in, n)
 	if err != nil {
 		return nil, err
 	}
@@ -97,8 +97,8 @@ func newEngine(in inherit.Set) (*engine, error) {
 		}
 		e.loops = append(e.loops, l)
 	}
-	e.proxy = proxy.New(e.loops, board, segment, slog.Default())
-	e.forward = forward.New(e.loops, board, segment, slog.Default())
+	e.proxy = proxy.New(e.loops, healthTable, segment, slog.Default())
+	e.forward = forward.New(e.loops, healthTable, segment, slog.Default())
 	e.set = engines.Set{e.proxy, e.forward}
 	if err := e.record(in); err != nil {
 		return nil, err
@@ -174,15 +174,15 @@ func (e *engine) keepTickets(in inherit.Set) error {
 }
 
 // openMemory maps the three segments the engine shares with mgmt.
-func openMemory(in inherit.Set, loops int) (page *snapshot.Page, board *health.Board, segment *stats.Segment, err error) {
+func openMemory(in inherit.Set, loops int) (page *snapshot.Page, healthTable *health.Table, segment *stats.Segment, err error) {
 	if page, err = mapped(in, "page", true, snapshot.OpenPage); err != nil {
 		return nil, nil, nil, err
 	}
-	if board, err = mapped(in, "board", true, health.OpenBoard); err != nil {
+	if healthTable, err = mapped(in, "health", true, health.OpenTable); err != nil {
 		return nil, nil, nil, err
 	}
 	segment, err = mapped(in, "stats", true, func(mem []byte) (*stats.Segment, error) { return stats.CreateSegment(mem, loops) })
-	return page, board, segment, err
+	return page, healthTable, segment, err
 }
 
 // Hello implements link.Handler.

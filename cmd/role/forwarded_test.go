@@ -9,10 +9,10 @@ import (
 	"github.com/sluicelb/sluice/core/link"
 )
 
-// carrier has one connection to each backend; nil stands for nine.
-type carrier struct{ asked [][]uint32 }
+// fakeKernel has one connection to each backend; nil stands for nine.
+type fakeKernel struct{ asked [][]uint32 }
 
-func (c *carrier) Connections(_ context.Context, backends []uint32, limit int) (total int, list []link.Connection, err error) {
+func (c *fakeKernel) Connections(_ context.Context, backends []uint32, limit int) (total int, list []link.Connection, err error) {
 	c.asked = append(c.asked, backends)
 	if backends == nil {
 		return 9, nil, nil
@@ -23,7 +23,7 @@ func (c *carrier) Connections(_ context.Context, backends []uint32, limit int) (
 	return len(backends), list, nil
 }
 
-func (c *carrier) EndConnections(_ context.Context, backends []uint32) (int, error) {
+func (c *fakeKernel) EndConnections(_ context.Context, backends []uint32) (int, error) {
 	c.asked = append(c.asked, backends)
 	if backends == nil {
 		return 9, nil
@@ -32,7 +32,7 @@ func (c *carrier) EndConnections(_ context.Context, backends []uint32) (int, err
 }
 
 func TestConnectionsOfTheEngineAreAskedForInParts(t *testing.T) {
-	c := &carrier{}
+	c := &fakeKernel{}
 	f := forwarded{c}
 	many := make([]uint32, 2*link.MaxNamed+1)
 	for i := range many {

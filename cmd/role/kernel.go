@@ -5,15 +5,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"time"
 
+	"github.com/sluicelb/sluice/cmd/supervisor"
 	"github.com/sluicelb/sluice/core/link"
 	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/l4/kernel"
 	"github.com/sluicelb/sluice/mgmt/api"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/sysnet/conntrack"
 	"github.com/sluicelb/sluice/sysnet/ctl"
+	"github.com/sluicelb/sluice/sysnet/host"
 )
 
 // kernelTimeout bounds one question about what is in the kernel, whose tables
@@ -187,4 +191,24 @@ var protocolNames = map[uint8]string{1: "icmp", 6: "tcp", 17: "udp", 47: "gre", 
 
 func protocolName(number uint8) string {
 	return cmp.Or(protocolNames[number], strconv.Itoa(int(number)))
+}
+
+// Leftovers lists what an appliance that does not run any more left in the
+// kernel, which goes on carrying farms; with clean it is removed, and the list
+// is what is gone. data is the appliance's data directory: what sysctls were
+// before stands there. It needs the rights netd has.
+func Leftovers(ctx context.Context, data string, clean bool) ([]ctl.KernelObject, error) {
+	journal, release, err := supervisor.Stopped(data)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	quiet := slog.New(slog.DiscardHandler)
+	machine := host.New(journal, quiet)
+	defer machine.Close()
+	reconciler := kernel.New(kernel.Options{Filter: packetFilter(ctx), Log: quiet})
+	if clean {
+		return machine.Clean(ctx, reconciler)
+	}
+	return machine.Objects(ctx, reconciler)
 }

@@ -48,7 +48,7 @@ func (m *manager) watching() api.Watching {
 				cfg, revision := m.applier.Current()
 				return cfg, revision.Number
 			},
-			Health:  func(backend uint32) farm.Status { return m.board.Slot(backend).Status() },
+			Health:  func(backend uint32) farm.Status { return m.health.Slot(backend).Status() },
 			Traffic: m.kernel.counts.soon,
 			Logs:    m.logs.Stats,
 			Engine:  func() (bool, int) { return m.publisher.State().Connected, m.page.EnginePID() },

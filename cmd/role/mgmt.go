@@ -25,9 +25,11 @@ import (
 	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/api"
 	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/audit"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/disk"
 	"github.com/sluicelb/sluice/mgmt/publish"
+	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/resolve"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/validate"
@@ -45,6 +47,8 @@ const (
 type manager struct {
 	*process
 	store     *store.Store
+	users     *rbac.Book
+	audit     *audit.Log
 	certs     *certs.Manager
 	acme      *acme.Manager
 	api       tls.Certificate // of the API
@@ -52,7 +56,7 @@ type manager struct {
 	names     *resolve.Follower
 	publisher *publish.Publisher
 	page      *snapshot.Page
-	board     *health.Board
+	health    *health.Table
 	counters  *stats.Segment
 	records   *records.Segment
 	kinds     *marks.Published
@@ -78,11 +82,19 @@ func (p *process) mgmt(ctx context.Context) error {
 	}
 	defer st.Close()
 	m.store = st
+	if m.users, err = rbac.NewBook(st); err != nil {
+		return unusable(err)
+	}
+	m.users.System = rootPassword(netdSocket)
+	if m.audit, err = audit.Open(".", slog.Default(), time.Now); err != nil {
+		return unusable(err)
+	}
+	defer m.audit.Close()
 	book, err := m.openCertificates()
 	if err != nil {
 		return unusable(err)
 	}
-	board := &acme.Board{}
+	responder := &acme.Responder{}
 	netd := ctl.NewClient(netdSocket)
 	m.publisher = publish.New(publish.Options{
 		Dial:   func(ctx context.Context) (publish.Engine, error) { return link.Dial(ctx, engineSocket) },
@@ -90,7 +102,7 @@ func (p *process) mgmt(ctx context.Context) error {
 		Kernel: netd, KernelSessions: m.kernel,
 		Complete: func(cfg *farm.Config) (*farm.Config, map[uint32]string) {
 			out, problems := book.Complete(cfg)
-			return board.Complete(out), problems
+			return responder.Complete(out), problems
 		},
 		Page: m.page, Kinds: m.kinds,
 		Log: slog.Default(),
@@ -108,7 +120,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	})
 	m.applier = apply.New(st, m.publisher, apply.WithNames(m.names), apply.WithBusy(m.busy), apply.WithLog(slog.Default()), apply.WithReferences(book), apply.WithRules(validate.Rules{Prefixes: validate.SystemPrefixes, Own: own}), apply.WithListeners(listeners))
 	m.certs = certs.NewManager(book, m.applier)
-	m.acme = acme.New(acme.Options{Store: st, Certificates: m.certs, Applier: m.applier, Board: board, Log: slog.Default()})
+	m.acme = acme.New(acme.Options{Store: st, Certificates: m.certs, Applier: m.applier, Responder: responder, Log: slog.Default()})
 	ctx, cancel := context.WithCancelCause(ctx)
 	var running sync.WaitGroup
 	defer running.Wait() // the store closes after the last one that may write
@@ -209,7 +221,7 @@ func (p *process) enterData() error {
 func (m *manager) mapMemory() error {
 	var errs [5]error
 	m.page, errs[0] = mapped(m.Set, "page", true, snapshot.OpenPage)
-	m.board, errs[1] = mapped(m.Set, "board", true, health.OpenBoard)
+	m.health, errs[1] = mapped(m.Set, "health", true, health.OpenTable)
 	m.records, errs[2] = mapped(m.Set, "records", true, records.OpenSegment)
 	m.counters, errs[3] = mapped(m.Set, "stats", false, stats.OpenSegment)
 	m.kinds, errs[4] = mapped(m.Set, "kinds", true, marks.OpenPublished)
@@ -245,6 +257,8 @@ func (m *manager) deps() api.Deps {
 		Applier:      m.applier,
 		History:      m.store,
 		Keys:         m.store,
+		Users:        m.users,
+		Audit:        m.audit,
 		Certificates: m.certs,
 		Settings:     m.store,
 		Resolved:     m.names,
@@ -253,8 +267,8 @@ func (m *manager) deps() api.Deps {
 		Certificate:  m.api.Leaf,
 		ACME:         m.acme,
 		Counters:     m.counters,
-		Health:       func(backend uint32) farm.Status { return m.board.Slot(backend).Status() },
-		Ejection:     func(backend uint32) (health.Ejection, bool) { return m.board.Slot(backend).Ejection() },
+		Health:       func(backend uint32) farm.Status { return m.health.Slot(backend).Status() },
+		Ejection:     func(backend uint32) (health.Ejection, bool) { return m.health.Slot(backend).Ejection() },
 		Engine:       m.engineState,
 		Watching:     m.watching(),
 		Sessions:     m.sessions,

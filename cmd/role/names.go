@@ -3,7 +3,10 @@ package role
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
 )
 
 // drainLook is how often is looked whether backends whose address left its name
@@ -43,10 +46,8 @@ func (m *manager) busy(backend uint32) bool {
 		if !f.InKernel() {
 			continue
 		}
-		for k := range f.L4.Backends {
-			if f.L4.Backends[k].ID == backend {
-				return m.busyInKernel(backend)
-			}
+		if slices.ContainsFunc(f.Own().Backends(), func(b farm.Backend) bool { return b.ID == backend }) {
+			return m.busyInKernel(backend)
 		}
 	}
 	return false

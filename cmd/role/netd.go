@@ -15,6 +15,7 @@ import (
 	"github.com/sluicelb/sluice/l4/kernel/icmprelay"
 	"github.com/sluicelb/sluice/l4/kernel/iptables"
 	"github.com/sluicelb/sluice/l4/kernel/nftables"
+	"github.com/sluicelb/sluice/sysnet/account"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 	"github.com/sluicelb/sluice/sysnet/host"
 	chains "github.com/sluicelb/sluice/sysnet/iptables"
@@ -45,17 +46,19 @@ func (p *process) netd(ctx context.Context) error {
 	machine := host.New(journal, slog.Default())
 	defer machine.Close()
 	relay := icmprelay.New(slog.Default())
-	keeper, err := p.kernelKeeper(ctx, machine, relay)
+	reconciler, err := p.kernelReconciler(ctx, machine, relay)
 	if err != nil {
 		return err
 	}
-	parts := keeper.Parts()
-	maps.Copy(parts, machine.Parts(keeper))
+	parts := reconciler.Parts()
+	maps.Copy(parts, machine.Parts(reconciler))
+	root := &account.Root{}
+	parts[ctl.OpRootPassword] = ctl.About(func(ctx context.Context, q ctl.RootPassword) (bool, error) { return root.Right(ctx, q.Password) })
 	if err := p.ready(); err != nil {
 		return err
 	}
 	go ctl.ServeMarks(ctx, engine, published, slog.Default())
-	go keeper.Run(ctx)
+	go reconciler.Run(ctx)
 	go relay.Run(ctx)
 	go machine.Run(ctx)
 	return ctl.Serve(ctx, last, l, []uint32{uidFrom(supervisor.ManagerVariable)}, slog.Default(), parts, machine.Heard)
@@ -76,14 +79,14 @@ func lastClients(ctx context.Context) <-chan struct{} {
 	return last
 }
 
-// kernelKeeper makes what keeps the packet filter equal to the farms, on a
+// kernelReconciler makes what keeps the packet filter equal to the farms, on a
 // machine that is made fit for them.
-func (p *process) kernelKeeper(ctx context.Context, machine *host.Host, relay *icmprelay.Relay) (*kernel.Keeper, error) {
-	board, err := mapped(p.Set, "board", false, health.OpenBoard)
+func (p *process) kernelReconciler(ctx context.Context, machine *host.Host, relay *icmprelay.Relay) (*kernel.Reconciler, error) {
+	healthTable, err := mapped(p.Set, "health", false, health.OpenTable)
 	if err != nil {
 		return nil, err
 	}
-	o := kernel.Options{Filter: packetFilter(ctx), Board: board, Ground: machine, Relay: relay, Log: slog.Default()}
+	o := kernel.Options{Filter: packetFilter(ctx), Health: healthTable, Ground: machine, Relay: relay, Log: slog.Default()}
 	if w, err := neigh.Watch(slog.Default()); err != nil {
 		slog.Warn("neighbours cannot be followed: farms with nattype dsr and stateless_dnat are not carried", "reason", err)
 	} else {

@@ -24,6 +24,9 @@ type watch struct {
 	mu      sync.Mutex
 	absent  map[uint32]string   // by farm ID
 	dropped map[uint32][]string // by farm ID
+
+	seen  *farm.Config // by the last look at firewalls
+	looks int          // since the start
 }
 
 // unreachable is api.Deps.Unreachable.
@@ -37,23 +40,28 @@ func (w *watch) unreachable(f *farm.Farm) string {
 func (w *watch) run(ctx context.Context, m *manager) {
 	look := time.NewTicker(watchLook)
 	defer look.Stop()
-	var seen *farm.Config
-	for n := 0; ; n++ {
+	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-look.C:
-		}
-		cfg, _ := m.applier.Current()
-		if all, err := addr.List(); err == nil {
-			w.addresses(cfg, all)
-		}
-		w.answers(cfg, m)
-		if cfg != seen || n%firewallLooks == 0 {
-			w.firewalls(ctx, cfg, m.kernel.netd.InputDropped)
-			seen = cfg
+			w.look(ctx, m)
 		}
 	}
+}
+
+// look looks once.
+func (w *watch) look(ctx context.Context, m *manager) {
+	cfg, _ := m.applier.Current()
+	if all, err := addr.List(); err == nil {
+		w.addresses(cfg, all)
+	}
+	w.answers(cfg, m)
+	if cfg != w.seen || w.looks%firewallLooks == 0 {
+		w.firewalls(ctx, cfg, m.kernel.netd.InputDropped)
+		w.seen = cfg
+	}
+	w.looks++
 }
 
 // addresses finds the farms of the engine whose address is not here any more.

@@ -176,3 +176,63 @@ func (d *data) close() {
 	}
 	_ = d.dir.Close()
 }
+
+// journalName is the file in which netd keeps the values sysctls had before it
+// set them.
+const journalName = "netd.journal"
+
+// openJournal opens that file, which stays when the supervisor ends, however it
+// ends. It is opened here because netd has no right to the data directory, and
+// with mgmt's rights because the directory is mgmt's: what it finds there under
+// this name is never followed elsewhere.
+func openJournal(d *data, o owners) (f *os.File, err error) {
+	err = o.asManager(func() error {
+		f, err = os.OpenFile(d.within(journalName), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("data directory %s: %w", d.path, err)
+	}
+	if err := regular(d, f); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// regular closes a journal that is no file of its own and says so.
+func regular(d *data, f *os.File) error {
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+		_ = f.Close()
+		return fmt.Errorf("data directory %s: %s is not a regular file", d.path, journalName)
+	}
+	return nil
+}
+
+// Stopped opens what an appliance that does not run left in its data directory:
+// netd's journal, nil if there is none. Nobody can start there before release
+// is called. An appliance that runs is an error, and so is a directory that is
+// none of ours (fs.ErrNotExist): another appliance may run elsewhere.
+func Stopped(path string) (journal *os.File, release func(), err error) {
+	dir, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("data directory: %w", err)
+	}
+	d := &data{path: path, dir: dir}
+	if _, err = os.Lstat(d.within(lockName)); err == nil {
+		err = d.takeLock()
+	}
+	if err == nil {
+		journal, err = os.OpenFile(d.within(journalName), os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, d.close, nil
+		}
+	}
+	if err == nil {
+		err = regular(d, journal)
+	}
+	if err != nil {
+		d.close()
+		return nil, nil, err
+	}
+	return journal, func() { _ = journal.Close(); d.close() }, nil
+}

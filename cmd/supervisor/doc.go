@@ -7,7 +7,7 @@
 // The exclusive lock on the data directory, every listening socket that must
 // outlive a role (API, command line, engine control, netd), the pair over which
 // netd gives the engine marked sockets, and the shared memory (control page,
-// health board, counters). A role is given duplicates of what it needs and
+// health table, counters). A role is given duplicates of what it needs and
 // nothing else. Because the sockets stay open here, a client that connects
 // while a role restarts waits in the backlog for the next one.
 //
@@ -27,7 +27,7 @@
 //
 // # Goroutines
 //
-// One keeper per role, each locked to a thread of its own: the thread's rights
+// One runner per role, each locked to a thread of its own: the thread's rights
 // are cut before it starts a process, and the role's parent-death signal is
 // bound to it. One looks whether the engine goes on, and ends the life of one
 // that does not. Run is the only other one that acts; state is read under one

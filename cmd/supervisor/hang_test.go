@@ -114,7 +114,7 @@ func TestEngineThatStandsStillIsReplaced(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, log := i.replacement(l)
-			for _, want := range append(c.says, `msg="engine stands still, it is replaced"`) {
+			for _, want := range append(c.says, `msg="engine hangs, it is replaced"`) {
 				if !strings.Contains(log, want) {
 					t.Errorf("the log does not say %q:\n%s", want, log)
 				}
@@ -181,7 +181,7 @@ func TestEngineThatEndsInOrderIsNotTakenForHung(t *testing.T) {
 	if err := i.stop(syscall.SIGTERM); err != nil {
 		t.Error(err)
 	}
-	if log := i.log.String(); strings.Contains(log, "stands still") {
+	if log := i.log.String(); strings.Contains(log, "hangs") {
 		t.Errorf("the log says\n%s", log)
 	}
 }
@@ -256,7 +256,7 @@ func TestEngineThatIsStarvedStays(t *testing.T) {
 	}
 	end()
 	_ = i.stop(syscall.SIGTERM)
-	if log := i.log.String(); strings.Contains(log, "stands still") {
+	if log := i.log.String(); strings.Contains(log, "hangs") {
 		t.Errorf("the log says\n%s", log)
 	}
 }

@@ -30,7 +30,7 @@ func Logger(role string) *slog.Logger {
 	}
 	q := logqueue.New(os.Stderr, func(lost uint64) string {
 		var line bytes.Buffer
-		slog.New(slog.NewTextHandler(&line, nil)).Warn("lines of the log were left out: nobody took them", "role", role, "lines", lost)
+		slog.New(slog.NewTextHandler(&line, nil)).Warn("log lines were dropped: they were not read in time", "role", role, "lines", lost)
 		return string(bytes.TrimSuffix(line.Bytes(), []byte("\n")))
 	})
 	queue.Store(q)

@@ -18,7 +18,7 @@ import (
 // health, sessions, keys of TLS tickets and records nobody has read outlive every
 // role.
 type memory struct {
-	page, board, stats, records, sessions, tickets *os.File
+	page, health, stats, records, sessions, tickets *os.File
 	// kinds are those of sockets netd may give the engine.
 	kinds *os.File
 	// control is the page as the supervisor reads it, out of mapped.
@@ -27,7 +27,7 @@ type memory struct {
 	// wake is the event by which the engine wakes who reads the records.
 	wake *os.File
 	// These are for those who only look.
-	statsReader, boardReader, kindsReader *os.File
+	statsReader, healthReader, kindsReader *os.File
 }
 
 func openMemory() (*memory, error) {
@@ -40,7 +40,7 @@ func openMemory() (*memory, error) {
 		init func([]byte) error
 	}{
 		{&m.page, "page", snapshot.PageSize, func(b []byte) error { _, err := snapshot.OpenPage(b); return err }},
-		{&m.board, "board", health.BoardSize, func(b []byte) error { _, err := health.OpenBoard(b); return err }},
+		{&m.health, "health", health.TableSize, func(b []byte) error { _, err := health.OpenTable(b); return err }},
 		{&m.records, "records", accesslog.SegmentSize, func(b []byte) error { _, err := accesslog.OpenSegment(b); return err }},
 		{&m.sessions, "sessions", session.MemorySize, func(b []byte) error { _, err := session.OpenMemory(b); return err }},
 		{&m.tickets, "tickets", tlsconf.KeptSize, func([]byte) error { return nil }},
@@ -63,7 +63,7 @@ func openMemory() (*memory, error) {
 		m.close()
 		return nil, fmt.Errorf("shared memory %q: %w", "page", err)
 	}
-	for _, want := range []struct{ reader, of **os.File }{{&m.statsReader, &m.stats}, {&m.boardReader, &m.board}, {&m.kindsReader, &m.kinds}} {
+	for _, want := range []struct{ reader, of **os.File }{{&m.statsReader, &m.stats}, {&m.healthReader, &m.health}, {&m.kindsReader, &m.kinds}} {
 		if *want.reader, err = shm.ReadOnly(*want.of); err != nil {
 			m.close()
 			return nil, fmt.Errorf("shared memory: %w", err)
@@ -98,7 +98,7 @@ func (m *memory) close() {
 	if m.mapped != nil {
 		_ = m.mapped.Close()
 	}
-	for _, f := range []*os.File{m.page, m.board, m.stats, m.records, m.sessions, m.tickets, m.kinds, m.wake, m.statsReader, m.boardReader, m.kindsReader} {
+	for _, f := range []*os.File{m.page, m.health, m.stats, m.records, m.sessions, m.tickets, m.kinds, m.wake, m.statsReader, m.healthReader, m.kindsReader} {
 		if f != nil {
 			_ = f.Close()
 		}

@@ -10,7 +10,7 @@ import (
 // A program that a role started may have its output, and live on.
 func TestWhoElseHoldsTheOutputOfARoleIsNotWaitedFor(t *testing.T) {
 	var said bytes.Buffer
-	m, output, err := openMouth(&said)
+	m, output, err := openOutput(&said)
 	if err != nil {
 		t.Fatal(err)
 	}

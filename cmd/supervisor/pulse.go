@@ -10,13 +10,13 @@ const (
 	AskEvery = time.Second
 	// lookEvery is how often the supervisor looks for these.
 	lookEvery = 250 * time.Millisecond
-	// stillLimit is how long an engine or a loop may stand still.
+	// stillLimit is how long an engine or a loop may hang.
 	stillLimit = 2 * time.Second
 )
 
 // look is what is seen of an engine at one moment.
 type look struct {
-	at       time.Time // with its monotonic clock, which stands while the machine is suspended
+	at       time.Time // with its monotonic clock, which stops while the machine is suspended
 	asked    uint64
 	answered []uint64 // of each loop
 	stopped  bool     // by a signal
@@ -33,7 +33,7 @@ type thread struct {
 	turns       uint64
 }
 
-// pulse finds out whether an engine stands still. Only time in which it could
+// pulse finds out whether an engine hangs. Only time in which it could
 // have gone on counts: none in which the supervisor itself did not come to look,
 // because the machine was suspended or has too much to do, and none in which
 // threads of the engine waited for a CPU, or for a page or a disk.
@@ -54,9 +54,9 @@ func (p *pulse) doubtful() bool {
 	return longest > 0
 }
 
-// see takes a look and tells what stands still, and for how long it could have
+// see takes a look and tells what hangs, and for how long it could have
 // gone on; the empty text means that nothing does, or not for long enough.
-func (p *pulse) see(now look) (what string, stood time.Duration) {
+func (p *pulse) see(now look) (what string, hung time.Duration) {
 	last := p.last
 	p.last = now
 	if last.at.IsZero() || len(last.answered) != len(now.answered) {

@@ -21,7 +21,7 @@ func newPatient(t *testing.T) *patient {
 	return &patient{t: t, now: look{at: time.Now(), answered: make([]uint64, 2)}, change: func(*look) {}}
 }
 
-// until looks on for that long, every interval, and returns what stands still
+// until looks on for that long, every interval, and returns what hangs
 // then, and after how long.
 func (p *patient) until(limit, interval time.Duration) (what string, after time.Duration) {
 	p.t.Helper()

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// stacksTime is how long a process that stands still may take to say where.
+	// stacksTime is how long a process that hangs may take to say where.
 	stacksTime = 2 * time.Second
 	// maxSaid bounds what the runtime of a process may say in one life, stacks of
 	// all goroutines above all, in bytes.
@@ -20,11 +20,11 @@ const (
 	pieceSize = 4 << 10
 )
 
-// replace ends the life of a role that stands still; keep starts the next. The
+// replace ends the life of a role that hangs; keep starts the next. The
 // runtime is asked for the stacks of all goroutines (SIGQUIT) and has stacksTime
 // for it. thread is where to ask, because a goroutine that runs has its stack
 // shown by its own thread alone; 0 leaves that to the kernel.
-func (k *keeper) replace(pid, thread int, stopped bool, what string, stood time.Duration) {
+func (k *runner) replace(pid, thread int, stopped bool, what string, hung time.Duration) {
 	k.mu.Lock()
 	process, over := k.process, k.lifeOver
 	ends := k.stopping || process == nil || process.Pid != pid
@@ -32,7 +32,7 @@ func (k *keeper) replace(pid, thread int, stopped bool, what string, stood time.
 	if ends {
 		return
 	}
-	k.log.Error(k.name+" stands still, it is replaced", "what", what, "stood", stood.Round(time.Millisecond), "pid", pid)
+	k.log.Error(k.name+" hangs, it is replaced", "what", what, "hung", hung.Round(time.Millisecond), "pid", pid)
 	if thread == 0 || syscall.Tgkill(pid, thread, syscall.SIGQUIT) != nil {
 		_ = process.Signal(syscall.SIGQUIT)
 	}
@@ -47,27 +47,27 @@ func (k *keeper) replace(pid, thread int, stopped bool, what string, stood time.
 	}
 }
 
-// mouth is what a process has as its standard output and error: what its runtime
+// output is what a process has as its standard output and error: what its runtime
 // says when it dies goes on to the supervisor's, in whole lines, up to maxSaid. What
 // the role logs does not go this way.
-type mouth struct {
+type output struct {
 	read *os.File
 	done chan struct{}
 	more int // bytes left out
 }
 
-// openMouth returns the process's end, which the caller closes.
-func openMouth(to io.Writer) (*mouth, *os.File, error) {
+// openOutput returns the process's end, which the caller closes.
+func openOutput(to io.Writer) (*output, *os.File, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, nil, fmt.Errorf("output: %w", err)
 	}
-	m := &mouth{read: r, done: make(chan struct{})}
+	m := &output{read: r, done: make(chan struct{})}
 	go m.pass(to)
 	return m, w, nil
 }
 
-func (m *mouth) pass(to io.Writer) {
+func (m *output) pass(to io.Writer) {
 	defer close(m.done)
 	in := bufio.NewReaderSize(m.read, pieceSize)
 	piece := make([]byte, 0, 2*pieceSize)
@@ -90,7 +90,7 @@ func (m *mouth) pass(to io.Writer) {
 
 // close waits for what the process said last and returns how many bytes were left
 // out.
-func (m *mouth) close() (more int) {
+func (m *output) close() (more int) {
 	// Whoever else may hold the other end is not waited for.
 	_ = m.read.SetReadDeadline(time.Now().Add(time.Second))
 	<-m.done

@@ -71,7 +71,7 @@ type supervisor struct {
 	journal *os.File
 	systemd *systemd
 
-	engine, manager, helper *keeper
+	engine, manager, helper *runner
 	watched                 chan struct{} // closed when nobody looks at the engine any more
 	ready                   sync.Once
 }
@@ -106,23 +106,23 @@ func (s *supervisor) open() (err error) {
 
 // start gives each role what it needs; these three tables are the whole of it.
 func (s *supervisor) start() {
-	s.engine = s.keeper("engine", map[string]*os.File{
+	s.engine = s.runner("engine", map[string]*os.File{
 		"control":  s.sockets.engine,
 		"marks":    s.sockets.marksIn,
 		"sessions": s.memory.sessions,
 		"tickets":  s.memory.tickets,
 		"page":     s.memory.page,
-		"board":    s.memory.board,
+		"health":   s.memory.health,
 		"stats":    s.memory.stats,
 		"records":  s.memory.records,
 		"wake":     s.memory.wake,
 	})
-	s.manager = s.keeper("mgmt", map[string]*os.File{
+	s.manager = s.runner("mgmt", map[string]*os.File{
 		"data":    s.data.dir,
 		"api":     s.sockets.apiFile,
 		"local":   s.sockets.mgmt,
 		"page":    s.memory.page,
-		"board":   s.memory.board,
+		"health":  s.memory.health,
 		"stats":   s.memory.statsReader,
 		"records": s.memory.records,
 		"kinds":   s.memory.kinds,
@@ -134,10 +134,10 @@ func (s *supervisor) start() {
 	if s.options.OpenMetrics {
 		s.manager.environment = append(s.manager.environment, OpenMetricsVariable+"=1")
 	}
-	s.helper = s.keeper("netd", map[string]*os.File{
+	s.helper = s.runner("netd", map[string]*os.File{
 		"netd":    s.sockets.netd,
 		"marks":   s.sockets.marksOut,
-		"board":   s.memory.boardReader,
+		"health":  s.memory.healthReader,
 		"kinds":   s.memory.kindsReader,
 		"journal": s.journal,
 	})
@@ -146,7 +146,7 @@ func (s *supervisor) start() {
 		s.manager.credential = &s.owners.manager
 	}
 	s.helper.capabilities = harden.HelperCapabilities
-	for _, k := range s.keepers() {
+	for _, k := range s.runners() {
 		go k.keep()
 	}
 	s.watched = make(chan struct{})
@@ -168,8 +168,8 @@ func standardOutput() *os.File {
 	return null
 }
 
-func (s *supervisor) keeper(name string, files map[string]*os.File) *keeper {
-	return &keeper{
+func (s *supervisor) runner(name string, files map[string]*os.File) *runner {
+	return &runner{
 		name:    name,
 		program: programPath(s.program),
 		files:   files,
@@ -185,7 +185,7 @@ func (s *supervisor) keeper(name string, files map[string]*os.File) *keeper {
 	}
 }
 
-func (s *supervisor) keepers() []*keeper { return []*keeper{s.engine, s.manager, s.helper} }
+func (s *supervisor) runners() []*runner { return []*runner{s.engine, s.manager, s.helper} }
 
 // errFinal is what is left to say: mgmt has said why.
 var errFinal = errors.New("the appliance cannot run: the log above says why")
@@ -247,7 +247,7 @@ const LastClients = syscall.SIGUSR1
 // killed.
 func (s *supervisor) stop(signals <-chan os.Signal) {
 	s.helper.signal(LastClients)
-	for _, phase := range [][]*keeper{{s.engine, s.manager}, {s.helper}} {
+	for _, phase := range [][]*runner{{s.engine, s.manager}, {s.helper}} {
 		for _, k := range phase {
 			k.stop()
 		}
@@ -272,7 +272,7 @@ func (s *supervisor) stop(signals <-chan os.Signal) {
 }
 
 func (s *supervisor) killAll() {
-	for _, k := range s.keepers() {
+	for _, k := range s.runners() {
 		k.kill()
 	}
 }
@@ -321,7 +321,7 @@ func (s *supervisor) Config() (*os.File, error) {
 // Roles implements line.Desk.
 func (s *supervisor) Roles() []line.Role {
 	var roles []line.Role
-	for _, k := range s.keepers() {
+	for _, k := range s.runners() {
 		roles = append(roles, k.state())
 	}
 	return roles

@@ -12,9 +12,9 @@ import (
 	"github.com/sluicelb/sluice/core/snapshot"
 )
 
-// watch looks at the engine until the keeper is stopped, and has one that stands
-// still replaced.
-func watch(k *keeper, page *snapshot.Page) {
+// watch looks at the engine until the runner is stopped, and has one that hangs
+// replaced.
+func watch(k *runner, page *snapshot.Page) {
 	t := time.NewTicker(lookEvery)
 	defer t.Stop()
 	var p *pulse
@@ -34,8 +34,8 @@ func watch(k *keeper, page *snapshot.Page) {
 			p, watched = &pulse{}, pid
 		}
 		before := p.last
-		if what, stood := p.see(lookAt(pid, page, p.doubtful())); what != "" {
-			k.replace(pid, p.spinning(before), p.last.stopped, what, stood)
+		if what, hung := p.see(lookAt(pid, page, p.doubtful())); what != "" {
+			k.replace(pid, p.spinning(before), p.last.stopped, what, hung)
 			watched = 0
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -36,8 +37,11 @@ type log struct {
 
 	passed, failed, skipped int
 	skippedTests            []string
+	failures                []failure
+	unsteady                []failure
 	faults                  []string
-	spoke                   time.Time // when something was printed last
+	alone                   func(test key) *exec.Cmd // runs a failed test again; nil: none is
+	spoke                   time.Time                // when something was printed last
 }
 
 // newLog expects the end of each of these packages.
@@ -91,7 +95,7 @@ func (l *log) print(format string, args ...any) {
 	fmt.Fprintf(l.out, format, args...)
 }
 
-// fault notes something beside failed tests that spoils the run.
+// fault notes something besides failed tests that spoils the run.
 func (l *log) fault(format string, args ...any) {
 	l.faults = append(l.faults, fmt.Sprintf(format, args...))
 }
@@ -141,12 +145,13 @@ func (l *log) endTest(k key, action string) {
 		l.failed++
 		l.packages[k.pkg].failed++
 		l.print("%s", said)
+		l.failures = append(l.failures, failure{k, said})
 	case "skip":
 		l.skipped++
 		why := reason(said)
 		l.skippedTests = append(l.skippedTests, fmt.Sprintf("%s %s: %s", k.pkg, k.test, why))
 		if !l.skips.allows(k, why) {
-			l.fault("%s %s: skipped, and %s: %s", k.pkg, k.test, l.skips.refusal(), why)
+			l.fault("%s %s: skipped, and %s: %s", k.pkg, k.test, l.skips.missing(), why)
 		}
 	}
 }

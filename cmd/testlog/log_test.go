@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +87,21 @@ func TestOnlyAWholeRunPasses(t *testing.T) {
 				t.Errorf("all is well: %v, want %v", well, want)
 			}
 		})
+	}
+}
+
+// Where a run is looked at by its end, why it failed must stand there.
+func TestWhatAFailedTestFoundStandsAtTheEnd(t *testing.T) {
+	said := "=== RUN   TestA\n    a_test.go:1: first\n        b_test.go:22: log msg=3\n time=1 level=INFO x_test.go\n--- FAIL: TestA (0.00s)\n"
+	if got := findings(said); !slices.Equal(got, []string{"  a_test.go:1: first", "  b_test.go:22: log msg=3"}) {
+		t.Errorf("found %q", got)
+	}
+	if got := findings(strings.Repeat("    a_test.go:1: early\n", 5) + strings.Repeat("    a_test.go:2: late\n", maxFindings)); len(got) != maxFindings || got[0] != "  a_test.go:2: late" {
+		t.Errorf("found %q", got)
+	}
+	all, well := judged(t, skipList{}, of("a", whole)+of("b", begins, runs, says, fails, failing, breaks), "exit 1")
+	if _, end, _ := strings.Cut(all, "\nFailed, and what these tests said themselves:\n"); well || !strings.HasPrefix(end, "  m/b TestA\n    a_test.go:1: it is cold\n\n") {
+		t.Errorf("all is well: %v, it said:\n%s", well, all)
 	}
 }
 

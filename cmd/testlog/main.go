@@ -6,7 +6,8 @@
 //
 // It is a gate: the exit status is 0 only when every package of `go list` ended
 // with a verdict of its own, every test that began has ended, none failed, and
-// every skip is one that FILE names. It starts go test itself because the exit
+// every skip is one that FILE names. Up to three failed tests are run again alone:
+// one that passes then is listed as unsteady and spoils nothing. It starts go test itself because the exit
 // status of a command before a pipe is lost in sh.
 //
 // It lies below cmd and not in .ci, because `./...` passes by folders whose
@@ -35,6 +36,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "testlog:", err)
 		os.Exit(1)
 	}
+	l.alone = func(test key) *exec.Cmd { return alone(test, flags) }
 	cmd := goTest(packages, flags)
 	cmd.Stderr = os.Stderr
 	if !l.run(cmd) {
@@ -100,5 +102,6 @@ func (l *log) run(cmd *exec.Cmd) bool {
 	if err := cmd.Wait(); err != nil && (cmd.ProcessState.ExitCode() != 1 || l.wrong() == 0) {
 		l.fault("go test ended with %v", err)
 	}
+	l.again()
 	return l.end()
 }

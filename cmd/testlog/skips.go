@@ -99,8 +99,8 @@ func (l skipList) allows(k key, reason string) bool {
 	})
 }
 
-// refusal says where a line would have to be.
-func (l skipList) refusal() string {
+// missing says where a line would have to be.
+func (l skipList) missing() string {
 	if l.file == "" {
 		return "nothing may be"
 	}

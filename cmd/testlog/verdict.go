@@ -2,6 +2,7 @@ package main
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -46,6 +47,8 @@ func (l *log) end() bool {
 		l.fault("no test passed: nothing was tested")
 	}
 	l.list("Skipped, and why:", l.skippedTests)
+	l.list("Unsteady: failed beside other tests and passed alone. To be mended:", told(l.unsteady))
+	l.list("Failed, and what these tests said themselves:", told(l.failures))
 	l.list("Not as it must be:", l.faults)
 	l.print("\n%d passed, %d failed, %d skipped\n", l.passed, l.wrong(), l.skipped)
 	return l.wrong() == 0
@@ -59,6 +62,33 @@ func (l *log) list(title string, lines []string) {
 	for _, s := range lines {
 		l.print("  %s\n", s)
 	}
+}
+
+// maxFindings is how many lines of a failed test are said again at the end: what
+// came last is why it failed.
+const maxFindings = 12
+
+// ofATest is a line that t.Error, t.Fatal or t.Log wrote.
+var ofATest = regexp.MustCompile(`^ +\w+_test\.go:\d+: `)
+
+// told are the names of tests, each with what it found.
+func told(failures []failure) (lines []string) {
+	for _, f := range failures {
+		lines = append(lines, f.pkg+" "+f.test)
+		lines = append(lines, findings(f.said)...)
+	}
+	return lines
+}
+
+// findings are the last lines that a failed test wrote itself, without what
+// the programs it ran have written.
+func findings(said string) (lines []string) {
+	for line := range strings.Lines(said) {
+		if ofATest.MatchString(line) {
+			lines = append(lines, "  "+strings.TrimSpace(line))
+		}
+	}
+	return lines[max(0, len(lines)-maxFindings):]
 }
 
 // reason is what a skipped test said, on one line.

@@ -63,3 +63,6 @@ func Sub(large, small int) int {
 
 // Negative is the other way round.
 func Negative(a, b int) int { return Sub(b, a) }
+
+// Bytes is a text as bytes.
+func Bytes(text string) []byte { return append([]byte(nil), text...) }

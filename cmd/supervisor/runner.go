@@ -30,8 +30,8 @@ const (
 // repeat what went wrong (EX_CONFIG of sysexits.h): the instance ends too.
 const ExitFinal = 78
 
-// keeper holds one role alive.
-type keeper struct {
+// runner keeps one role running.
+type runner struct {
 	name    string
 	program string
 	// credential is nil when the role keeps the supervisor's identity.
@@ -52,7 +52,7 @@ type keeper struct {
 	role     line.Role
 	process  *os.Process // nil while not running
 	post     *line.Post
-	mouth    *mouth
+	output   *output
 	lifeOver chan struct{} // closed at the end of this life
 	served   bool          // it was ready once
 	stopping bool
@@ -62,10 +62,10 @@ type keeper struct {
 
 // keep runs the role until stop is called. It must have its goroutine to
 // itself: the thread it locks is spoiled for other use and ends with it.
-func (k *keeper) keep() {
+func (k *runner) keep() {
 	defer close(k.ended)
 	runtime.LockOSThread()
-	if err := harden.Keeper(k.capabilities); err != nil {
+	if err := harden.LimitThread(k.capabilities); err != nil {
 		k.log.Error("role cannot be started safely", "name", k.name, "error", err)
 		return
 	}
@@ -84,12 +84,16 @@ func (k *keeper) keep() {
 			return
 		case <-time.After(pause):
 		}
-		pause = min(max(2*pause, firstPause), longestPause)
+		pause = nextPause(pause)
 	}
 }
 
+// nextPause is how long is waited after a role has died, when it was that long the
+// time before.
+func nextPause(pause time.Duration) time.Duration { return min(max(2*pause, firstPause), longestPause) }
+
 // live is one life of the role, from start to end, and whether it was the last.
-func (k *keeper) live() (last bool) {
+func (k *runner) live() (last bool) {
 	process, err := k.start()
 	if err != nil {
 		if !errors.Is(err, errStopping) {
@@ -101,7 +105,7 @@ func (k *keeper) live() (last bool) {
 	lived := time.Since(k.role.Started).Round(time.Millisecond)
 	post, wanted := k.end()
 	post.Close()
-	if more := k.mouth.close(); more > 0 {
+	if more := k.output.close(); more > 0 {
 		k.log.Warn("more was said than is kept", "name", k.name, "pid", process.Pid, "bytes", more)
 	}
 	switch {
@@ -120,13 +124,13 @@ func (k *keeper) live() (last bool) {
 // errStopping: nothing is started any more.
 var errStopping = errors.New("stopping")
 
-func (k *keeper) start() (*os.Process, error) {
+func (k *runner) start() (*os.Process, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.stopping {
 		return nil, errStopping
 	}
-	post, theirs, err := line.Pair(&office{keeper: k}, k.desk)
+	post, theirs, err := line.Pair(&office{runner: k}, k.desk)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +145,7 @@ func (k *keeper) start() (*os.Process, error) {
 		return nil, err
 	}
 	defer null.Close()
-	m, output, err := openMouth(lines())
+	m, output, err := openOutput(lines())
 	if err != nil {
 		post.Close()
 		return nil, err
@@ -168,13 +172,13 @@ func (k *keeper) start() (*os.Process, error) {
 	if !k.role.Started.IsZero() {
 		k.role.Restarts++
 	}
-	k.process, k.post, k.mouth, k.lifeOver = process, post, m, make(chan struct{})
+	k.process, k.post, k.output, k.lifeOver = process, post, m, make(chan struct{})
 	k.role.PID, k.role.Started = process.Pid, time.Now()
 	k.log.Info("role started", "name", k.name, "pid", process.Pid, "restarts", k.role.Restarts)
 	return process, nil
 }
 
-func (k *keeper) variables(list string) []string {
+func (k *runner) variables(list string) []string {
 	env := append(slices.Clone(k.environment), inherit.Variable+"="+list)
 	if !k.served {
 		env = append(env, FirstVariable+"=1")
@@ -182,7 +186,7 @@ func (k *keeper) variables(list string) []string {
 	return env
 }
 
-func (k *keeper) end() (post *line.Post, wanted bool) {
+func (k *runner) end() (post *line.Post, wanted bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	post = k.post
@@ -193,10 +197,10 @@ func (k *keeper) end() (post *line.Post, wanted bool) {
 }
 
 // stop asks the role to end; kill makes it.
-func (k *keeper) stop() { k.finish(syscall.SIGTERM) }
-func (k *keeper) kill() { k.finish(syscall.SIGKILL) }
+func (k *runner) stop() { k.finish(syscall.SIGTERM) }
+func (k *runner) kill() { k.finish(syscall.SIGKILL) }
 
-func (k *keeper) finish(sig syscall.Signal) {
+func (k *runner) finish(sig syscall.Signal) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.stopping {
@@ -209,7 +213,7 @@ func (k *keeper) finish(sig syscall.Signal) {
 }
 
 // signal tells a role that runs something.
-func (k *keeper) signal(sig syscall.Signal) {
+func (k *runner) signal(sig syscall.Signal) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.process != nil {
@@ -217,7 +221,7 @@ func (k *keeper) signal(sig syscall.Signal) {
 	}
 }
 
-func (k *keeper) reload() error {
+func (k *runner) reload() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.post == nil {
@@ -226,20 +230,20 @@ func (k *keeper) reload() error {
 	return k.post.Reload()
 }
 
-func (k *keeper) state() line.Role {
+func (k *runner) state() line.Role {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.role
 }
 
-// office is the keeper's ear on one life of its role.
+// office is the runner's receiver for one life of its role.
 type office struct {
-	keeper *keeper
+	runner *runner
 	warned bool // of what the role may not send: once a life
 }
 
 func (o *office) Ready(st harden.Status) {
-	k := o.keeper
+	k := o.runner
 	k.mu.Lock()
 	k.served, k.role.Ready, k.role.Hardening = true, true, st
 	k.mu.Unlock()
@@ -250,7 +254,7 @@ func (o *office) Ready(st harden.Status) {
 func (o *office) Overstepped(message string) {
 	if !o.warned {
 		o.warned = true
-		o.keeper.log.Error("role sent the supervisor what it may not: it may have been captured; this was ignored and so is the like", "name", o.keeper.name, "message", message)
+		o.runner.log.Error("role sent the supervisor what it may not: it may have been captured; this was ignored and so is the like", "name", o.runner.name, "message", message)
 	}
 }
 

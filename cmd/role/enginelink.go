@@ -2,9 +2,11 @@ package role
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/sluicelb/sluice/core/link"
 	"github.com/sluicelb/sluice/core/session"
+	"github.com/sluicelb/sluice/core/snapshot"
 )
 
 // Questions about connections go to who carries l4xnat farms.
@@ -56,3 +58,23 @@ func (e *engine) Connections(backends []uint32, limit int) (total int, list []li
 
 // EndConnections implements link.Handler.
 func (e *engine) EndConnections(backends []uint32) int { return e.forward.FlushConnections(backends) }
+
+// Publish implements link.Handler. What does not check out changes nothing, in none
+// of the engines.
+func (e *engine) Publish(file *os.File, opened map[string][]*os.File) link.Ack {
+	if opened == nil {
+		opened = map[string][]*os.File{} // the set adds to it
+	}
+	defer closeAll(opened)
+	generation, cfg, err := snapshot.Load(file)
+	if err != nil {
+		return e.refuse(generation, err)
+	}
+	problems, err := e.set.Publish(generation, cfg, opened)
+	if err != nil {
+		return e.refuse(generation, err)
+	}
+	e.memory.Retain(e.set.SessionOwners(cfg)...)
+	e.page.SetAcknowledged(generation)
+	return link.Ack{Generation: generation, Farms: problems, Listeners: e.set.Listeners()}
+}

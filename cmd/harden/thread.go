@@ -16,10 +16,7 @@ type Capability uintptr
 // ports below 1024, raw sockets for ARP.
 var HelperCapabilities = []Capability{unix.CAP_NET_ADMIN, unix.CAP_NET_BIND_SERVICE, unix.CAP_NET_RAW}
 
-// lastCapability bounds the search for the kernel's highest capability.
-const lastCapability = 63
-
-// Keeper strips the calling thread, and so every process it will start, of
+// LimitThread strips the calling thread, and so every process it will start, of
 // all ways to gain privileges: no_new_privs is set, the bounding set is cut to
 // keep (what a process of uid 0 may still have after exec), and with an empty
 // keep the ambient set is cleared too. The rights of the thread itself stay,
@@ -29,30 +26,27 @@ const lastCapability = 63
 // thread alive as long as its children: their parent-death signal is bound to
 // it. Without CAP_SETPCAP the bounding set cannot be cut; then there is
 // nothing in it to be gained either, and that is no error.
-func Keeper(keep []Capability) error {
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+func LimitThread(keep []Capability) error {
+	if err := prctl(unix.PR_SET_NO_NEW_PRIVS, 1); err != nil {
 		return fmt.Errorf("giving up new privileges: %w", err)
 	}
 	if len(keep) == 0 {
-		if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
+		if err := prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL); err != nil {
 			return fmt.Errorf("clearing ambient capabilities: %w", err)
 		}
 	}
-	for c := Capability(0); c <= lastCapability; c++ {
+	for c := Capability(0); ; c++ {
 		if slices.Contains(keep, c) {
 			continue
 		}
-		err := unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(c), 0, 0, 0)
+		err := prctl(unix.PR_CAPBSET_DROP, uintptr(c))
 		switch {
-		case errors.Is(err, unix.EINVAL): // past the kernel's last one
-			return nil
-		case errors.Is(err, unix.EPERM):
+		case errors.Is(err, unix.EINVAL), errors.Is(err, unix.EPERM): // past the kernel's last one, or without the right
 			return nil
 		case err != nil:
 			return fmt.Errorf("dropping capability %d: %w", c, err)
 		}
 	}
-	return nil
 }
 
 // noNewPrivs sets the flag on every thread. In a cgo build only the calling
@@ -60,14 +54,16 @@ func Keeper(keep []Capability) error {
 // thread synchronisation then spreads it.
 func noNewPrivs() error {
 	_, _, errno := allThreads(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0)
-	if errno == unix.ENOTSUP {
-		return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+	switch errno {
+	case 0:
+		return nil
+	case unix.ENOTSUP:
+		return prctl(unix.PR_SET_NO_NEW_PRIVS, 1)
 	}
-	if errno != 0 {
-		return errno
-	}
-	return nil
+	return errno
 }
+
+func prctl(option int, arg uintptr) error { return unix.Prctl(option, arg, 0, 0, 0) }
 
 // onOneThread runs f with its goroutine locked to a thread.
 func onOneThread(f func() error) error {

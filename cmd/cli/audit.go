@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *client) auditCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "audit", Short: "List who changed something or was refused, newest first",
+		Example: "  sluice audit\n  sluice audit --limit 200 --before 1400\n  sluice audit export > audit.jsonl", Args: exactly(0),
+	}
+	limit := cmd.Flags().Int("limit", 50, "how many calls")
+	before := cmd.Flags().Uint64("before", 0, "only calls with a lower number")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		path := fmt.Sprintf("/audit?limit=%d", *limit)
+		if *before > 0 {
+			path += fmt.Sprintf("&before=%d", *before)
+		}
+		a, err := c.get(cmd.Context(), path)
+		if err != nil || c.json {
+			return c.orJSON(cmd, a, err)
+		}
+		var body struct {
+			Params []struct {
+				Number                              uint64
+				Time                                time.Time
+				User, Source, Method, Path, Message string
+				Status                              int
+			}
+		}
+		if err := a.into(&body); err != nil {
+			return err
+		}
+		s := newSheet("NUMBER", "TIME", "USER", "SOURCE", "CALL", "STATUS", "MESSAGE")
+		for _, e := range body.Params {
+			s.add(e.Number, when(e.Time), e.User, e.Source, e.Method+" "+e.Path, e.Status, e.Message)
+		}
+		return c.print(cmd, s)
+	}
+	cmd.AddCommand(c.auditExport())
+	return cmd
+}
+
+func (c *client) auditExport() *cobra.Command {
+	return &cobra.Command{
+		Use: "export", Short: "Print all that is kept, oldest first, a line of JSON for each call", Example: "  sluice audit export > audit.jsonl", Args: exactly(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := c.get(cmd.Context(), "/audit/export")
+			if err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(a.raw)
+			return err
+		},
+	}
+}

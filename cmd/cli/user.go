@@ -1,0 +1,201 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+func (c *client) userCommand() *cobra.Command {
+	return parentCommand("user", "Manage users: who may log in and use the API", `  sluice user create ann
+  sluice user set ann webgui_permissions=true
+  sluice user password ann
+  sluice user list`,
+		c.userCreate(), c.userSet(), c.userPassword(), c.named("list", "List the users", "user", "/rbac/users", users),
+		c.one("show", "Show a user", "user", "/rbac/users", users), c.gone("delete", "Delete a user; what it was logged in with ends", "user", "/rbac/users"))
+}
+
+// users is how answers about users are shown.
+func users(rows []map[string]any) *sheet {
+	s := newSheet("NAME", "SERVICE", "LOG-IN", "API", "GROUP")
+	for _, r := range rows {
+		s.add(r["name"], r["service"], r["webgui_permissions"], r["zapi_permissions"], r["group"])
+	}
+	return s
+}
+
+// named lists the objects at a path.
+func (c *client) named(use, short, what, path string, rows func([]map[string]any) *sheet) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Example: "  sluice " + what + " " + use, Args: exactly(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := c.get(cmd.Context(), path)
+			if err != nil || c.json {
+				return c.orJSON(cmd, a, err)
+			}
+			var body struct{ Params []map[string]any }
+			if err := a.into(&body); err != nil {
+				return err
+			}
+			return c.print(cmd, rows(body.Params))
+		},
+	}
+}
+
+// one shows one of them.
+func (c *client) one(use, short, what, path string, rows func([]map[string]any) *sheet) *cobra.Command {
+	return &cobra.Command{
+		Use: use + " NAME", Short: short, Example: "  sluice " + what + " " + use + " " + exampleNames[what], Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			at, err := pathOf(append(strings.Split(strings.TrimPrefix(path, "/"), "/"), args[0])...)
+			if err != nil {
+				return err
+			}
+			a, err := c.get(cmd.Context(), at)
+			if err != nil || c.json {
+				return c.orJSON(cmd, a, err)
+			}
+			var body struct{ Params map[string]any }
+			if err := a.into(&body); err != nil {
+				return err
+			}
+			return c.print(cmd, rows([]map[string]any{body.Params}))
+		},
+	}
+}
+
+// gone deletes one of them.
+func (c *client) gone(use, short, what, path string) *cobra.Command {
+	return &cobra.Command{
+		Use: use + " NAME", Short: short, Example: "  sluice " + what + " " + use + " " + exampleNames[what], Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.remove(cmd, append(strings.Split(strings.TrimPrefix(path, "/"), "/"), args[0])...)
+		},
+	}
+}
+
+// exampleNames are those of the examples in help.
+var exampleNames = map[string]string{"user": "ann", "group": "shops", "role": "ops"}
+
+func (c *client) userCreate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "create NAME", Short: "Create a user, who may do nothing before it is in a group with a role",
+		Long: `Create a user, who may do nothing before it is in a group with a role. The
+password is asked for, or is the first line of the standard input where that is
+no terminal. With --ldap the directory knows it.`,
+		Example: "  sluice user create ann\n  sluice user create ann < password.txt\n  sluice user create bob --ldap",
+		Args:    exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	ldap := cmd.Flags().Bool("ldap", false, "the password is that of the directory")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		fields := map[string]any{"name": args[0], "service": "local"}
+		if *ldap {
+			fields["service"] = "ldap"
+		} else {
+			password, err := newPassword(cmd)
+			if err != nil {
+				return err
+			}
+			fields["password"] = password
+		}
+		a, err := c.send(cmd.Context(), http.MethodPost, "/rbac/users", fields)
+		return c.orSay(cmd, a, err)
+	}
+	return cmd
+}
+
+func (c *client) userSet() *cobra.Command {
+	cmd := &cobra.Command{Use: "set NAME [SETTING=VALUE]…", Short: "Change what a user may do, or its key",
+		Example: "  sluice user set ann webgui_permissions=true\n  sluice user set ann zapikey=s3cretKeyOfAnn zapi_permissions=true"}
+	s := addSettings(cmd, validate.UserUpdate.Params(), "newpassword")
+	cmd.Args = atLeast(1)
+	cmd.ValidArgsFunction = c.completer([]argument{aWord}, s)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		fields, err := s.some(cmd, args[1:])
+		if err != nil {
+			return err
+		}
+		return c.put(cmd, fields, "rbac", "users", args[0])
+	}
+	return cmd
+}
+
+func (c *client) userPassword() *cobra.Command {
+	return &cobra.Command{
+		Use: "password NAME", Short: "Give a user another password; who is logged in with the old one is logged out",
+		Long: `Give a user another password; who is logged in with the old one is logged out.
+It is asked for, or is the first line of the standard input where that is no
+terminal.`,
+		Example: "  sluice user password ann\n  sluice user password ann < password.txt", Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			password, err := newPassword(cmd)
+			if err != nil {
+				return err
+			}
+			return c.put(cmd, map[string]any{"newpassword": password}, "rbac", "users", args[0])
+		},
+	}
+}
+
+// put changes what is at a path.
+func (c *client) put(cmd *cobra.Command, fields map[string]any, path ...string) error {
+	at, err := pathOf(path...)
+	if err != nil {
+		return err
+	}
+	a, err := c.send(cmd.Context(), http.MethodPut, at, fields)
+	return c.orSay(cmd, a, err)
+}
+
+// post adds something to what is at a path.
+func (c *client) post(cmd *cobra.Command, fields map[string]any, path ...string) error {
+	at, err := pathOf(path...)
+	if err != nil {
+		return err
+	}
+	a, err := c.send(cmd.Context(), http.MethodPost, at, fields)
+	return c.orSay(cmd, a, err)
+}
+
+// newPassword reads a password: twice from a terminal, which does not show it, and as
+// a line from anything else.
+func newPassword(cmd *cobra.Command) (string, error) {
+	in, is := cmd.InOrStdin().(*os.File)
+	if !is || !term.IsTerminal(int(in.Fd())) {
+		line, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", err
+		}
+		if line = strings.TrimRight(line, "\r\n"); line == "" {
+			return "", usagef("a password is needed: on a terminal it is asked for, otherwise it is the first line of the standard input")
+		}
+		return line, nil
+	}
+	ask := func(what string) (string, error) {
+		fmt.Fprint(cmd.ErrOrStderr(), what)
+		defer fmt.Fprintln(cmd.ErrOrStderr())
+		b, err := term.ReadPassword(int(in.Fd()))
+		return string(b), err
+	}
+	first, err := ask("Password: ")
+	if err != nil {
+		return "", err
+	}
+	again, err := ask("Again: ")
+	if err != nil {
+		return "", err
+	}
+	if first != again {
+		return "", errors.New("these were two different passwords: nothing was changed")
+	}
+	return first, nil
+}

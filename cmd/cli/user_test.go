@@ -1,0 +1,38 @@
+package cli_test
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestAPasswordIsALineAndNeverShown(t *testing.T) {
+	a := start(t)
+	for _, c := range []struct {
+		stdin, command, says string
+		code                 int
+	}{
+		{"secret-1\nmore\n", "user create ann", "The user ann has been created", 0},
+		{"secret-1", "user create bob", "The user bob has been created", 0},
+		{"", "user create tim", "a password is needed", 2},
+		{"\n", "user password ann", "a password is needed", 2},
+		{"short-1\n", "user password ann", "8 to 512 characters", 1},
+		{"secret-2\r\n", "user password ann", "The user ann has been modified", 0},
+		{"", "role set readonly farm.create=true", "comes with Sluice", 1},
+		{"", "role set readonly farm=true", "write SECTION.PERMISSION=true", 2},
+		{"", "role set readonly farm.create", "write SECTION.PERMISSION=true", 2},
+		{"", "group role none", "does not exist", 1},
+		{"", "group add none ann", "does not exist", 1},
+		{"", "user show a/b", "no object can have that name", 1},
+	} {
+		got := a.feed(c.stdin, strings.Fields(c.command)...)
+		if text := got.stdout + got.stderr; got.code != c.code || !strings.Contains(text, c.says) || strings.Contains(text, "secret-") {
+			t.Errorf("%s: %+v", c.command, got)
+		}
+	}
+	for password, right := range map[string]bool{"secret-2": true, "secret-1": false} {
+		_, err := a.users.Verify(t.Context(), "ann", password)
+		if got := err == nil || strings.Contains(err.Error(), "lacks"); got != right {
+			t.Errorf("%s is ann's password: %t, %v", password, got, err)
+		}
+	}
+}

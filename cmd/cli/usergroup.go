@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *client) groupCommand() *cobra.Command {
+	return parentCommand("group", "Manage groups: which users may do what with which farms", `  sluice group create shops
+  sluice group role shops management
+  sluice group add shops ann
+  sluice group add-farm shops shop`,
+		c.namedCreate("create", "Create a group, without users and a role", "group", "rbac", "groups"), c.groupRole(),
+		c.member("add GROUP USER", "Put a user into a group", "users", http.MethodPost, aWord), c.member("remove GROUP USER", "Take a user out of a group", "users", http.MethodDelete, aWord),
+		c.member("add-farm GROUP FARM", "Let the users of a group see and change a farm", "farms", http.MethodPost, aFarm),
+		c.member("remove-farm GROUP FARM", "No longer let them", "farms", http.MethodDelete, aFarm),
+		c.named("list", "List the groups", "group", "/rbac/groups", userGroups), c.one("show", "Show a group", "group", "/rbac/groups", userGroups),
+		c.gone("delete", "Delete a group; its users stay, and may do nothing", "group", "/rbac/groups"))
+}
+
+func userGroups(rows []map[string]any) *sheet {
+	s := newSheet("NAME", "ROLE", "USERS", "FARMS", "INTERFACES")
+	for _, r := range rows {
+		resources, _ := r["resources"].(map[string]any)
+		s.add(r["name"], r["role"], joined(r["users"]), joined(resources["farms"]), joined(resources["interfaces"]))
+	}
+	return s
+}
+
+// joined writes a list as one text.
+func joined(list any) string {
+	items, _ := list.([]any)
+	var out []string
+	for _, item := range items {
+		out = append(out, fmt.Sprint(item))
+	}
+	return strings.Join(out, ", ")
+}
+
+// namedCreate makes an object that begins with nothing but a name.
+func (c *client) namedCreate(use, short, what string, path ...string) *cobra.Command {
+	return &cobra.Command{
+		Use: use + " NAME", Short: short, Example: "  sluice " + what + " " + use + " " + exampleNames[what], Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.post(cmd, map[string]any{"name": args[0]}, path...)
+		},
+	}
+}
+
+func (c *client) groupRole() *cobra.Command {
+	return &cobra.Command{
+		Use: "role GROUP [ROLE]", Short: "Give a group its role; without one its users may do nothing", Example: "  sluice group role shops management\n  sluice group role shops",
+		Args: between(1, 2), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.put(cmd, map[string]any{"role": strings.Join(args[1:], "")}, "rbac", "groups", args[0])
+		},
+	}
+}
+
+// member adds something to a group, or takes it out.
+func (c *client) member(use, short, kind, method string, second argument) *cobra.Command {
+	name := map[argument]string{aWord: "ann", aFarm: "shop"}[second]
+	return &cobra.Command{
+		Use: use, Short: short, Example: "  sluice group " + strings.Fields(use)[0] + " shops " + name,
+		Args: exactly(2), ValidArgsFunction: c.completer([]argument{aWord, second}, nil),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if method == http.MethodDelete {
+				return c.remove(cmd, "rbac", "groups", args[0], kind, args[1])
+			}
+			return c.post(cmd, map[string]any{"name": args[1]}, "rbac", "groups", args[0], kind)
+		},
+	}
+}
+
+func (c *client) roleCommand() *cobra.Command {
+	return parentCommand("role", "Manage roles: what the users of a group may do", `  sluice role create ops --copy-from management
+  sluice role set ops farm.create=true farm.delete=true
+  sluice role show ops`,
+		c.roleCreate(), c.roleSet(), c.named("list", "List the roles", "role", "/rbac/roles", roles), c.roleShow(),
+		c.gone("delete", "Delete a role that no group has", "role", "/rbac/roles"))
+}
+
+func roles(rows []map[string]any) *sheet {
+	s := newSheet("NAME", "COMES WITH SLUICE")
+	for _, r := range rows {
+		s.add(r["name"], r["shipped"])
+	}
+	return s
+}
+
+func (c *client) roleCreate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "create NAME", Short: "Create a role, without permissions or with those of another",
+		Example: "  sluice role create ops\n  sluice role create ops --copy-from management", Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	from := cmd.Flags().String("copy-from", "", "role whose permissions the new one gets")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		fields := map[string]any{"name": args[0]}
+		if *from != "" {
+			fields["copy_from"] = *from
+		}
+		return c.post(cmd, fields, "rbac", "roles")
+	}
+	return cmd
+}
+
+func (c *client) roleSet() *cobra.Command {
+	return &cobra.Command{
+		Use: "set NAME SECTION.PERMISSION=true|false…", Short: "Give a role permissions, or take them from it",
+		Example: "  sluice role set ops farm.create=true farm.delete=false", Args: atLeast(2), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			fields := map[string]any{}
+			for _, arg := range args[1:] {
+				permission, value, ok := strings.Cut(arg, "=")
+				section, name, named := strings.Cut(permission, ".")
+				if !ok || !named {
+					return usagef("%q is not a permission: write SECTION.PERMISSION=true or =false, as farm.create=true", arg)
+				}
+				of, _ := fields[section].(map[string]any)
+				if of == nil {
+					of = map[string]any{}
+					fields[section] = of
+				}
+				of[name] = value
+			}
+			return c.put(cmd, fields, "rbac", "roles", args[0])
+		},
+	}
+}
+
+func (c *client) roleShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show NAME", Short: "Show what a role may do", Example: "  sluice role show management", Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			at, err := pathOf("rbac", "roles", args[0])
+			if err != nil {
+				return err
+			}
+			a, err := c.get(cmd.Context(), at)
+			if err != nil || c.json {
+				return c.orJSON(cmd, a, err)
+			}
+			var body struct{ Params map[string]map[string]string }
+			if err := a.into(&body); err != nil {
+				return err
+			}
+			s := newSheet("SECTION", "MAY", "MAY NOT")
+			for _, section := range slices.Sorted(maps.Keys(body.Params)) {
+				s.add(section, those(body.Params[section], "true"), those(body.Params[section], "false"))
+			}
+			return c.print(cmd, s)
+		},
+	}
+}
+
+// those are the permissions of a section that are so.
+func those(permissions map[string]string, so string) string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(permissions)) {
+		if permissions[name] == so {
+			out = append(out, name)
+		}
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,218 @@
+package demo
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/cmd/role"
+	"github.com/sluicelb/sluice/cmd/supervisor"
+)
+
+// This test binary is also the demonstration, when DEMO names a data directory, and
+// each of its roles.
+func TestMain(m *testing.M) {
+	status := 0
+	if name, ok := role.Named(os.Args); ok {
+		status = role.Main(name, "1.2.3")
+	} else if data := os.Getenv("DEMO"); data != "" {
+		if err := Run(context.Background(), Options{Data: data, Log: supervisor.Logger("supervisor")}); err != nil {
+			fmt.Fprintln(os.Stderr, "demo:", err)
+			status = 1
+		}
+	} else {
+		status = m.Run()
+	}
+	supervisor.FlushLog()
+	os.Exit(status)
+}
+
+// shown runs the demonstration until it said what to try, hands that to use, and
+// stops it; it returns what went wrong.
+func shown(t *testing.T, data string, use func(said string)) string {
+	t.Helper()
+	var wrong bytes.Buffer
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), "DEMO="+data)
+	cmd.Stderr = &wrong
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	var said strings.Builder
+	for in := bufio.NewReader(out); ; {
+		line, err := in.ReadString('\n')
+		if said.WriteString(line); err != nil {
+			break
+		}
+		if strings.Contains(line, "--mode drain") {
+			use(said.String())
+			_ = cmd.Process.Signal(syscall.SIGTERM)
+		}
+	}
+	if err := cmd.Wait(); err != nil {
+		return wrong.String()
+	}
+	return ""
+}
+
+func directory(t *testing.T) string {
+	t.Helper()
+	data, err := os.MkdirTemp("", "demo") // the path of a socket must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(data) })
+	return data
+}
+
+func TestTheDemonstrationDoesWhatItSays(t *testing.T) {
+	data := directory(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second replaces what the first left
+		problem := shown(t, data, func(said string) {
+			_, rest, _ := strings.Cut(said, `farm "demo"  http://`)
+			farm, _, _ := strings.Cut(rest, "/")
+			host, port, err := net.SplitHostPort(farm)
+			if err != nil || host != "127.0.0.1" || strings.Contains(said, "Port 8080 is taken") != (port != "8080") {
+				t.Fatalf("it said:\n%s", said)
+			}
+			for _, want := range []string{"API          https://127.0.0.1:4", "curl http://" + farm + "/\n", self + " --data " + data + " farm list\n", " --data " + data + " key create\n"} {
+				if !strings.Contains(said, want) {
+					t.Errorf("it does not say %q:\n%s", want, said)
+				}
+			}
+			c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}
+			heard := map[string]int{}
+			for range 4 {
+				resp, err := c.Get("http://" + farm + "/x?y")
+				if err != nil {
+					t.Fatal(err)
+				}
+				b, _ := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				name := resp.Header.Get("X-Backend")
+				if heard[name]++; string(b) != fmt.Sprintf("Hello from backend %q.\nGET /x?y for %s, forwarded for 127.0.0.1\n", name, farm) {
+					t.Errorf("%s answers %q", name, b)
+				}
+			}
+			if heard["blue"] != 2 || heard["green"] != 2 {
+				t.Errorf("answers came from %v", heard)
+			}
+			var farms []struct{ FarmName string }
+			if err := newClient(filepath.Join(data, "mgmt.sock")).call(t.Context(), http.MethodGet, "/farms", nil, &farms); err != nil || len(farms) != 1 || farms[0].FarmName != "demo" {
+				t.Errorf("%v, %v", farms, err)
+			}
+			err = newClient(filepath.Join(data, "mgmt.sock")).call(t.Context(), http.MethodPut, "/config", map[string]any{"farms": 7}, nil)
+			if err == nil || !strings.HasPrefix(err.Error(), "PUT /config: 400 Bad Request: ") || strings.Contains(err.Error(), "{") {
+				t.Errorf("refused: %v", err)
+			}
+		})
+		if problem != "" {
+			t.Fatal(problem)
+		}
+	}
+}
+
+// What somebody has in the directory is not replaced.
+func TestNoFarmOfSomebodyIsReplaced(t *testing.T) {
+	data := directory(t)
+	problem := shown(t, data, func(string) {
+		err := newClient(filepath.Join(data, "mgmt.sock")).call(t.Context(), http.MethodPost, "/farms", map[string]any{"farmname": "mine", "profile": "http", "vip": "127.0.0.1", "vport": "65123"}, nil)
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	if problem != "" {
+		t.Fatal(problem)
+	}
+	problem = shown(t, data, func(said string) { t.Errorf("it said:\n%s", said) })
+	if !strings.Contains(problem, `demo: preparing the demonstration farm: the data directory has a farm "mine", which the demonstration would replace`) {
+		t.Errorf("it failed with %s", problem)
+	}
+}
+
+func TestAPortThatIsTakenIsPassedOver(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	taken := l.Addr().(*net.TCPAddr).Port
+	if port, err := freePort(taken); err != nil || port <= taken || port >= taken+tries {
+		t.Errorf("after %d comes %d, %v", taken, port, err)
+	}
+	if port, err := freePort(1 << 16); err == nil || !strings.Contains(err.Error(), "no free port on 127.0.0.1 from 65536 to 65585") {
+		t.Errorf("%d, %v", port, err)
+	}
+	o := Options{Data: "/d"}
+	if err := o.fill(); err != nil || o.Data != "/d" || o.Out != os.Stdout || !strings.HasPrefix(o.API, "127.0.0.1:4") {
+		t.Errorf("%+v, %v", o, err)
+	}
+	o = Options{API: "127.0.0.1:1", Out: io.Discard}
+	t.Setenv("XDG_STATE_HOME", "/state")
+	want := "/state/sluice-demo"
+	if os.Geteuid() == 0 {
+		want = "/var/lib/sluice-demo"
+	}
+	if err := o.fill(); err != nil || o.Data != want || o.Out != io.Discard || o.API != "127.0.0.1:1" {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
+
+func TestBackendsEndWithTheDemonstration(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	list, err := startBackends(ctx, "a", "b")
+	if err != nil || len(list) != 2 || list[0].name != "a" || list[1].addr.Port() <= list[0].addr.Port() || list[0].addr.Port() < backendPort {
+		t.Fatalf("%v, %v", list, err)
+	}
+	cancel()
+	for limit := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		c, err := net.Dial("tcp", list[1].addr.String())
+		if err != nil {
+			break
+		}
+		c.Close()
+		if time.Now().After(limit) {
+			t.Fatal("it still listens")
+		}
+	}
+}
+
+func TestThePathIsThatAUserWouldType(t *testing.T) {
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{dir + "/bin/sluice": "./bin/sluice", "/usr/bin/sluice": "/usr/bin/sluice", filepath.Dir(dir) + "/sluice": filepath.Dir(dir) + "/sluice"} {
+		if got := shortest(path); got != want {
+			t.Errorf("%s is %s, want %s", path, got, want)
+		}
+	}
+	if got := pathOf("farms", "a/b c"); got != "/farms/a%2Fb%20c" {
+		t.Error(got)
+	}
+	for content, want := range map[string]string{`{"message":"no"}`: "no", `{"message":""}`: `{"message":""}`, " plain\n": "plain"} {
+		if got := message([]byte(content)); got != want {
+			t.Errorf("%s says %q", content, got)
+		}
+	}
+}

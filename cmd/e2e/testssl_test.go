@@ -1,0 +1,51 @@
+package e2e_test
+
+import (
+	"crypto/x509"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/certs/certstest"
+)
+
+// A farm that is made https and told nothing else passes an audit. The whole of
+// it takes two minutes; the short run looks at protocols, ciphers and what the
+// farm says of itself.
+func TestAnAuditOfTLSFindsNothingAboveLow(t *testing.T) {
+	t.Parallel()
+	needs(t, "testssl")
+	root := certstest.NewAuthority(t, "root", time.Now())
+	leaf := root.Issue("shop.example", func(c *x509.Certificate) { c.OCSPServer = []string{"http://ocsp.example/"} })
+	who := asOne()
+	a := start(t, who, dataDir(t, who))
+	url := strings.Replace(a.farm("shop", backend(t, "hello")), "http://127.0.0.1", "https://shop.example", 1)
+	a.must("certificate", "upload", "shop", readable(t, leaf.FullPEM()))
+	a.must("farm", "set", "shop", "listener=https", "certificates=shop.pem")
+
+	found := filepath.Join(t.TempDir(), "found.json")
+	args := append(choose(nil, []string{"--protocols", "--standard", "--server-defaults"}),
+		"--warnings", "off", "--color", "0", "--nodns", "none", "--ip", "127.0.0.1", "--add-ca", readable(t, root.CertPEM()), "--jsonfile", found, url)
+	said, _ := exec.CommandContext(t.Context(), "testssl", args...).CombinedOutput() // it ends with the number of its findings
+	text, err := os.ReadFile(found)
+	var findings []struct{ ID, Severity, Finding string }
+	if err != nil || json.Unmarshal(text, &findings) != nil {
+		t.Fatalf("no findings: %v\n%s", err, said)
+	}
+	for _, what := range []string{"TLS1_3", "cipherlist_AVERAGE", "cert_chain_of_trust"} { // that it has looked
+		if !strings.Contains(string(text), `"`+what+`"`) {
+			t.Errorf("nothing is said of %s:\n%s", what, said)
+		}
+	}
+	for _, f := range findings {
+		// Headers for browsers are up to the backend.
+		if f.ID != "security_headers" && slices.Contains([]string{"MEDIUM", "HIGH", "CRITICAL", "FATAL"}, f.Severity) {
+			t.Errorf("%s: %s: %s", f.Severity, f.ID, f.Finding)
+		}
+	}
+}

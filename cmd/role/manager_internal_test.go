@@ -1,0 +1,339 @@
+package role
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/cmd/harden"
+	"github.com/sluicelb/sluice/cmd/inherit"
+	"github.com/sluicelb/sluice/cmd/supervisor"
+	"github.com/sluicelb/sluice/cmd/supervisor/line"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/logtest"
+	"github.com/sluicelb/sluice/core/stats/statstest"
+	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/apply/applytest"
+	"github.com/sluicelb/sluice/mgmt/store"
+	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/sysnet/ctl"
+)
+
+// office is a supervisor with a document, if it has one, and the state of roles.
+type office struct {
+	document string
+	roles    []line.Role
+}
+
+func (o *office) Ready(harden.Status) {}
+func (o *office) Overstepped(string)  {}
+func (o *office) Roles() []line.Role  { return o.roles }
+
+func (o *office) Config() (*os.File, error) {
+	if o.document == "" {
+		return nil, line.ErrNoConfig
+	}
+	return os.Open(o.document)
+}
+
+// house is mgmt without an API: an engine that takes everything, a supervisor, and a
+// netd with these parts.
+type house struct {
+	*manager
+	office *office
+	post   *line.Post
+	engine applytest.Publisher
+	log    logtest.Log
+}
+
+func newHouse(t *testing.T, parts ctl.Parts) *house {
+	t.Helper()
+	h := &house{office: &office{}}
+	post, end, err := line.Pair(h.office, h.office)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(post.Close)
+	t.Setenv(inherit.Variable, "")
+	conn, err := unixConn(end)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	h.post = post
+	h.manager = &manager{process: &process{line: line.Answer(conn)}, store: st, kernel: askNetd(t, parts), counters: statstest.New(t, 1)}
+	h.applier = apply.New(st, &h.engine, apply.WithRules(validate.Rules{}))
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&h.log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	t.Cleanup(func() { slog.SetDefault(before) })
+	return h
+}
+
+// give makes farms the configuration.
+func (h *house) give(t *testing.T, farms ...farm.Farm) {
+	t.Helper()
+	edit := func(cfg *farm.Config) error { cfg.Farms = farms; return nil }
+	if _, err := h.applier.Change(t.Context(), apply.Author{Name: "root"}, "test", 0, edit); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// about is a netd whose firewall drops nothing.
+func (h *heard[Q]) about(_ context.Context, _ []byte, files []*os.File) (any, error) {
+	keys, err := ctl.OpenFarmKeys(files)
+	q := any(keys).(Q)
+	h.at.Store(&q)
+	return map[uint32][]string{}, err
+}
+
+// carried is a farm of the engine and one of the kernel.
+func carried() []farm.Farm {
+	vip := netip.MustParseAddr("127.0.0.1")
+	web, dns := farm.DefaultHTTP(), farm.DefaultL4()
+	web.Services = []farm.Service{{Name: "web", Backends: []farm.Backend{{Host: "127.0.0.1", Port: 8081}, {Host: "127.0.0.1", Port: 8082}}}}
+	dns.DataPath, dns.Ports, dns.Backends = farm.DataPathKernel, []farm.PortRange{{First: 53, Last: 53}}, []farm.Backend{{Host: "127.0.0.2", Port: 53}, {Host: "127.0.0.3", Port: 53}}
+	return []farm.Farm{
+		{Name: "shop", Profile: farm.ProfileHTTP, VIP: vip, VPort: 8080, HTTP: web},
+		{Name: "dns", Profile: farm.ProfileL4, VIP: vip, L4: dns},
+	}
+}
+
+func (h *house) write(t *testing.T, document string) {
+	t.Helper()
+	h.office.document = filepath.Join(t.TempDir(), "sluice.yaml")
+	if err := os.WriteFile(h.office.document, []byte(document), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const shopDocument = "farms: [{name: shop, profile: http, vip: 127.0.0.1, vport: 8080}]\n"
+
+func TestADocumentIsAppliedAndItsOutcomeLogged(t *testing.T) {
+	h := newHouse(t, nil)
+	applied := func(want, logged string) {
+		t.Helper()
+		err := h.applyLogged(t.Context(), "signal", time.Minute)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("it is applied: %v, want %q", err, want)
+		}
+		text := h.log.String()
+		if logged == "" && text != "" || !strings.Contains(text, logged) {
+			t.Errorf("logged %q, want %q", text, logged)
+		}
+		h.log = logtest.Log{}
+	}
+	applied(line.ErrNoConfig.Error(), "")
+	h.office.document = filepath.Join(t.TempDir(), "none")
+	applied(api.ErrConfigFile.Error(), `level=ERROR msg="configuration file not applied"`)
+	h.write(t, "farms: [{name: a}, {name: b}]\n")
+	if err := h.applyLogged(t.Context(), "signal", time.Minute); !strings.HasPrefix(err.Error(), h.office.document+": ") || len(h.log.Lines("not applied")) < 2 {
+		t.Errorf("%v: logged %s", err, &h.log)
+	}
+	h.log = logtest.Log{}
+	h.write(t, shopDocument)
+	applied("", `level=INFO msg="configuration file applied" changed=true revision=1`)
+	cfg, revision := h.applier.Current()
+	if len(cfg.Farms) != 1 || revision.Author != "root" || revision.Source != "signal" || revision.Comment != "reload "+h.office.document {
+		t.Errorf("%d farms, %+v", len(cfg.Farms), revision)
+	}
+	applied("", `level=INFO msg="configuration file applied" changed=false`)
+	h.write(t, "farms: []\n")
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := h.applyLogged(ended, "signal", time.Minute); err == nil {
+		t.Error("a document is applied after the end")
+	}
+}
+
+// A document is at fault, or what it asks for; not an engine that is away.
+func TestWhatOfADocumentIsARejection(t *testing.T) {
+	for err, want := range map[error]bool{
+		nil: false, line.ErrNoConfig: false, apply.ErrUnavailable: false, context.Canceled: false, errors.New("wrong"): true, api.ErrConfigFile: true,
+	} {
+		if isRejection(err) != want {
+			t.Errorf("%v: %t", err, !want)
+		}
+	}
+}
+
+// Nothing can run without a first document that is right; what is stored can.
+func TestAFirstDocumentThatIsWrongEndsWhatHasNothingToRun(t *testing.T) {
+	h := newHouse(t, nil)
+	h.write(t, "farms: [{name: x}]\n")
+	h.published = make(chan struct{})
+	close(h.published)
+	t.Setenv(supervisor.FirstVariable, "1")
+	configured := make(chan struct{})
+	if err := h.follow(t.Context(), configured); err != errFinal {
+		t.Errorf("with nothing stored: %v", err)
+	}
+	select {
+	case <-configured:
+		t.Error("it serves")
+	default:
+	}
+	h.give(t, carried()[0])
+	ctx, cancel := context.WithCancel(t.Context())
+	followed := make(chan error, 1)
+	go func() { followed <- h.follow(ctx, configured) }()
+	<-configured
+	cancel()
+	if err := <-followed; err != nil {
+		t.Errorf("with a farm stored: %v", err)
+	}
+}
+
+func TestAnEngineThatStartsIsAwaitedWithTheFirstDocument(t *testing.T) {
+	h := newHouse(t, nil)
+	h.write(t, shopDocument)
+	tries := 0
+	h.engine.Answer(func(*farm.Config) (apply.Outcome, error) {
+		if tries++; tries < 3 {
+			return apply.Outcome{}, apply.ErrUnavailable
+		}
+		return apply.Outcome{}, nil
+	})
+	if err := h.applyFirst(t.Context()); err != nil || tries != 3 {
+		t.Errorf("%v after %d tries", err, tries)
+	}
+	if _, revision := h.applier.Current(); revision.Number != 1 || revision.Source != "start" {
+		t.Errorf("%+v", revision)
+	}
+	h = newHouse(t, nil)
+	h.write(t, shopDocument)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	h.engine.Answer(func(*farm.Config) (apply.Outcome, error) { return apply.Outcome{}, apply.ErrUnavailable })
+	if err := h.applyFirst(ctx); err == nil || isRejection(err) && !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("an engine that never comes: %v", err)
+	}
+}
+
+func TestTheStateOfRolesIsToldInWords(t *testing.T) {
+	h := newHouse(t, nil)
+	began := time.Unix(1_700_000_000, 0).UTC()
+	st := harden.Status{UID: 7, Seccomp: true}
+	h.office.roles = []line.Role{
+		{Name: "engine", PID: 5, Started: began, Restarts: 2, Ready: true, Hardening: st}, {Name: "mgmt", PID: 6}, {Name: "netd", Ready: true},
+	}
+	want := []api.Role{
+		{Name: "engine", PID: 5, State: "running: " + st.String(), Restarts: 2, Started: began}, {Name: "mgmt", PID: 6, State: "starting"}, {Name: "netd", State: "down"},
+	}
+	if got := h.roles(); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	h.post.Close()
+	if got := h.roles(); got != nil || !h.log.Has("state of the roles not known") {
+		t.Errorf("of a supervisor that is gone: %+v, %s", got, &h.log)
+	}
+}
+
+// Who has connections is busy, whoever carries them, and so is who cannot be asked
+// for.
+func TestABackendIsBusyWithWhoeverCarriesItsConnections(t *testing.T) {
+	var asks heard[struct{}]
+	traffic := ctl.KernelTraffic{Backends: map[uint32]ctl.KernelCount{}}
+	h := newHouse(t, ctl.Parts{ctl.OpKernelTraffic: answer(&traffic, &asks, nil)})
+	h.give(t, carried()...)
+	cfg, _ := h.applier.Current()
+	web, dns := cfg.Farms[0].Groups()[0].Backends(), cfg.Farms[1].Groups()[0].Backends()
+	traffic.Backends[dns[0].ID] = ctl.KernelCount{Established: 1}
+	traffic.Backends[web[1].ID] = ctl.KernelCount{Established: 1} // which is not for the kernel to say
+	h.counters.Shard(0).Backend(web[0].ID).Established = 1
+	for id, want := range map[uint32]bool{web[0].ID: true, web[1].ID: false, dns[0].ID: true, dns[1].ID: false, 4000: false} {
+		if h.busy(id) != want {
+			t.Errorf("backend %d is busy: %t", id, !want)
+		}
+	}
+	h.counters.Shard(0).Backend(web[1].ID).Pending = 1
+	if !h.busy(web[1].ID) {
+		t.Error("a backend that is connected to is not busy")
+	}
+	away := newHouse(t, ctl.Parts{})
+	away.give(t, carried()...)
+	if !away.busy(dns[1].ID) || away.busy(web[1].ID) {
+		t.Error("a backend the kernel tells nothing of is not busy, or one of the engine is")
+	}
+}
+
+// Of backends that accept and never answer is said so once, and once when they do.
+func TestBackendsThatDoNotAnswerAreLogged(t *testing.T) {
+	var asks heard[ctl.FarmKeys]
+	h := newHouse(t, ctl.Parts{ctl.OpInputDropped: asks.about})
+	list := carried()
+	mail := farm.DefaultL4()
+	mail.DataPath, mail.Ports, mail.Backends = farm.DataPathUserspace, []farm.PortRange{{First: 2525, Last: 2525}}, []farm.Backend{{Host: "127.0.0.4", Port: 25}}
+	h.give(t, append(list, farm.Farm{Name: "mail", Profile: farm.ProfileL4, VIP: list[0].VIP, L4: mail})...)
+	cfg, _ := h.applier.Current()
+	web, dns, smtp := cfg.Farms[0].Groups()[0].Backends()[0], cfg.Farms[1].Groups()[0].Backends()[0], cfg.Farms[2].Groups()[0].Backends()[0]
+	shard := h.counters.Shard(0)
+	look := func(what, want string) {
+		t.Helper()
+		h.log = logtest.Log{}
+		h.watch.look(t.Context(), h.manager)
+		if lines := h.log.Lines("answer"); len(lines) > 1 || (want == "") != (len(lines) == 0) || want != "" && !strings.Contains(lines[0], want) {
+			t.Errorf("%s: %q, want %q", what, lines, want)
+		}
+	}
+	look("nothing happened", "")
+	shard.Backend(web.ID).Timeouts, shard.Backend(dns.ID).Timeouts = 2, 9
+	look("two went without an answer", "")
+	shard.Backend(web.ID).Abandoned = 1
+	look("three", `level=WARN msg="backend accepts connections and does not answer" farm=shop service=web backend=127.0.0.1:8081`)
+	look("three still", "")
+	if h.watch.silent.Problem(web.ID) == "" || h.watch.silent.Problem(dns.ID) != "" {
+		t.Error("another backend is silent")
+	}
+	shard.Backend(web.ID).BytesIn = 100 // of the client's
+	look("bytes of a client", "")
+	shard.Backend(web.ID).Responses[1] = 1
+	look("an answer", `level=INFO msg="backend answers again" farm=shop service=web backend=127.0.0.1:8081`)
+	shard.Backend(smtp.ID).Timeouts = 3
+	look("of relayed connections", `level=WARN`)
+	shard.Backend(smtp.ID).BytesIn = 1
+	look("a byte is an answer", `level=INFO msg="backend answers again" farm=mail`)
+	shard.Backend(smtp.ID).Timeouts = 6
+	look("silent again", `level=WARN`)
+	shard.Backend(smtp.ID).Ends = 1
+	look("an end is an answer", `level=INFO`)
+	shard.Backend(web.ID).Timeouts = 5
+	look("silent again", `level=WARN`)
+	h.give(t)
+	if look("the farm is gone", ""); h.watch.silent.Problem(web.ID) != "" {
+		t.Error("a backend that is gone is silent")
+	}
+}
+
+// Firewalls are asked about with a new configuration and with every third look.
+func TestFirewallsAreLookedAtNowAndThen(t *testing.T) {
+	var asks heard[ctl.FarmKeys]
+	h := newHouse(t, ctl.Parts{ctl.OpInputDropped: asks.about})
+	h.give(t, carried()[0])
+	for i, want := range []bool{true, false, false, true, false} {
+		asks.at.Store(nil)
+		h.watch.look(t.Context(), h.manager)
+		if asked := asks.at.Load() != nil; asked != want {
+			t.Errorf("look %d: asked %t", i, asked)
+		}
+	}
+	other := carried()[0]
+	other.VPort = 8090
+	h.give(t, other)
+	asks.at.Store(nil)
+	h.watch.look(t.Context(), h.manager)
+	if asks.at.Load() == nil || len(asks.last()) != 1 {
+		t.Error("nothing is asked about a new configuration")
+	}
+}
