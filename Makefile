@@ -1,8 +1,10 @@
 # Everything is run from here: `make` lists what there is.
 
-# The program is built without cgo: Landlock covers all threads only then.
+# The program is built without cgo: Landlock covers all threads only then. It alone
+# is built by its profile, since everything below it is compiled for that anew.
 export CGO_ENABLED = 0
-export GOFLAGS += -buildvcs=false
+export GOFLAGS += -buildvcs=false -pgo=off
+PGO := -pgo=cmd/sluice/default.pgo
 
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unversioned)
 LDFLAGS  := -s -w -X main.version=$(VERSION)
@@ -12,6 +14,8 @@ FUZZTIME ?= 30s
 FUZZJOBS ?= $(shell echo $$((3 * $$(nproc))))
 # A commit: only what changed since then is fuzzed, and every fourth target of the rest.
 FUZZSINCE ?=
+# Minutes of `make soak`.
+SOAK ?= 20
 BENCHFLAGS ?=
 
 # Where `make install` puts things; DESTDIR goes in front, for packages.
@@ -26,7 +30,7 @@ SHARE   := bin/share
 STAGE        = bin/stage
 DEB_VERSION ?= $(shell git describe --tags --exact-match 2>/dev/null | sed 's/^v//' | grep . || echo 0.0.$$(git rev-list --count HEAD 2>/dev/null || echo 0)+g$$(git rev-parse --short HEAD 2>/dev/null || echo unversioned))
 
-.PHONY: help build install deb run demo packages test race plain fuzz mutate lint bench profile clean
+.PHONY: help build install deb run demo packages test race plain test-long soak fuzz mutate files lint bench profile clean
 
 help:
 	@echo "make build   bin/sluice"
@@ -35,17 +39,20 @@ help:
 	@echo "make run     build, and run a demonstration with a farm and two backends"
 	@echo "make test    every test, with the race detector where it is for; as root it installs the Debian packages it needs"
 	@echo "make plain   those without the race detector; make race: those with it"
+	@echo "make test-long  those with a long form, in the numbers that are promised: about fifteen minutes"
+	@echo "make soak    changes under full load and roles that die, for SOAK minutes ($(SOAK))"
 	@echo "make fuzz    every fuzz target for FUZZTIME ($(FUZZTIME))"
 	@echo "make mutate  whether tests notice faults: 300 by chance, or all in PKG=./core/balance"
+	@echo "make files   which files a GET, a datagram and a change run through"
 	@echo "make lint    gofmt, go mod tidy, go vet, staticcheck"
 	@echo "make bench   Sluice beside HAProxy and nginx"
 	@echo "make profile cmd/sluice/default.pgo, by which the compiler knows which calls are hot"
 
 build:
 	@mkdir -p $(dir $(BIN))
-	go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/sluice
+	go build -trimpath $(PGO) -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/sluice
 	@rm -rf $(SHARE)
-	@GOOS= GOARCH= go run ./cmd/manual -version '$(VERSION)' $(SHARE) # here, whatever it is built for
+	@GOOS= GOARCH= go run -trimpath $(PGO) ./cmd/manual -version '$(VERSION)' $(SHARE) # here, whatever it is built for
 
 # It builds nothing: root, who installs, often has neither Go nor the sources' owner.
 install:
@@ -91,6 +98,13 @@ race: packages
 plain: packages
 	@.ci/plain
 
+# What takes too long for every change: before something is released, or on request.
+test-long: packages
+	@.ci/long
+
+soak: packages
+	@SOAK=$(SOAK) .ci/soak
+
 fuzz:
 	@FUZZTIME=$(FUZZTIME) FUZZJOBS=$(FUZZJOBS) FUZZSINCE=$(FUZZSINCE) .ci/fuzz
 
@@ -100,6 +114,10 @@ PKG         ?= ./core/... ./l7/... ./l4/... ./sysnet/... ./mgmt/... ./cmd/...
 MUTATEFLAGS ?= $(if $(filter file,$(origin PKG)),-n 300)
 mutate: packages
 	@go build -o bin/mutate ./cmd/mutate && nice -n 10 bin/mutate $(MUTATEFLAGS) $(PKG)
+
+# How far somebody has to read to follow a request.
+files:
+	@.ci/files
 
 lint:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \

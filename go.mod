@@ -40,6 +40,10 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
+require github.com/alexedwards/argon2id v1.0.0
+
+require golang.org/x/term v0.47.0
+
 require (
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect

@@ -64,11 +64,11 @@ func run(args []string) int {
 		listCases(os.Stdout)
 		return statusOK
 	}
-	place, code, done := arena.Enter(c.plain)
+	env, code, done := arena.Enter(c.plain)
 	if done {
 		return code
 	}
-	return status(measureAll(c, place))
+	return status(measureAll(c, env))
 }
 
 func status(err error) int {
@@ -136,7 +136,7 @@ func compare(args []string) error {
 }
 
 // measureAll runs the chosen cases and reports them.
-func measureAll(c choices, place arena.Place) (err error) {
+func measureAll(c choices, env arena.Environment) (err error) {
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer cancel()
 	chosen, err := cases.Select(c.cases)
@@ -166,7 +166,7 @@ func measureAll(c choices, place arena.Place) (err error) {
 		return err
 	}
 	r := &report.Report{
-		Schema: report.Schema, Started: time.Now(), Place: place, Contestants: line, Settings: c.settings(),
+		Schema: report.Schema, Started: time.Now(), Place: env, Contestants: line, Settings: c.settings(),
 		Machine: measure.Describe(runtime.NumCPU(), options.Descriptors),
 	}
 	if options.Wrk != "" {

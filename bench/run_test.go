@@ -36,7 +36,7 @@ func bench(t *testing.T, flags ...string) (*report.Report, error) {
 	if _, err := c.lineup(); err != nil {
 		t.Skip(err)
 	}
-	failed := measureAll(c, arena.Place{Reason: "test"})
+	failed := measureAll(c, arena.Environment{Reason: "test"})
 	r, err := report.Load(file)
 	if err != nil {
 		t.Fatal(failed, err)

@@ -15,8 +15,8 @@ import (
 // inside marks the process that runs in the private namespace.
 const inside = "SLUICE_BENCH_NAMESPACE"
 
-// Place describes where a run takes place.
-type Place struct {
+// Environment describes where a run takes place.
+type Environment struct {
 	// Private is true in a network namespace of our own.
 	Private bool `json:"private_namespace"`
 	// Reason says why not; valid if Private is false.
@@ -37,24 +37,24 @@ var settings = map[string]string{
 // Enter puts the program into a private network namespace by starting it again
 // inside one. In the outer process it returns done with the exit status of the
 // inner one; in the inner process, or where no namespace can be had, it returns
-// the Place and the program goes on. Root gets a network namespace, everyone
+// the Environment and the program goes on. Root gets a network namespace, everyone
 // else one together with a user namespace of the same user.
-func Enter(plain bool) (place Place, status int, done bool) {
+func Enter(plain bool) (place Environment, status int, done bool) {
 	if os.Getenv(inside) != "" {
 		if err := furnish(); err != nil {
 			fmt.Fprintln(os.Stderr, "bench: prepare the namespace:", err)
-			return Place{}, 1, true
+			return Environment{}, 1, true
 		}
-		return Place{Private: true, Settings: current()}, 0, false
+		return Environment{Private: true, Settings: current()}, 0, false
 	}
 	if plain {
-		return Place{Reason: "asked for with -plain", Settings: current()}, 0, false
+		return Environment{Reason: "asked for with -plain", Settings: current()}, 0, false
 	}
 	status, err := again()
 	if err != nil {
-		return Place{Reason: err.Error(), Settings: current()}, 0, false
+		return Environment{Reason: err.Error(), Settings: current()}, 0, false
 	}
-	return Place{}, status, true
+	return Environment{}, status, true
 }
 
 // again runs this program with the same arguments in a new namespace.

@@ -213,7 +213,7 @@ func (s *Server) reply(fd int, c *conn, a answer) {
 	s.flush(fd, c)
 }
 
-// flush sends what is owed; it reports whether the connection still stands.
+// flush sends what is owed; it reports whether the connection is still open.
 func (s *Server) flush(fd int, c *conn) bool {
 	for len(c.out) > 0 {
 		n, errno := poll.Send(fd, c.out)

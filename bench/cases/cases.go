@@ -50,7 +50,7 @@ type Case struct {
 	// is the processor time of contestant, client and backend together, less that
 	// of client and backend without a contestant between them.
 	Window int `json:"window,omitempty"`
-	// Feature is what contestants do beside proxying.
+	// Feature is what contestants do besides proxying.
 	Feature Feature `json:"feature,omitempty"`
 	// Default leaves contestants the loops, threads and workers they have when
 	// nobody says how many, and pins nobody. Like names the same case with one of
@@ -112,7 +112,7 @@ const (
 	RSA   Key = "rsa"   // 2048 bits
 )
 
-// Feature is something that costs a proxy time beside proxying.
+// Feature is something that costs a proxy time besides proxying.
 type Feature string
 
 // The features; the zero value is none.

@@ -61,7 +61,7 @@ func newSide(t *testing.T) *side {
 	for _, b := range s.Backends {
 		silent(t, b.Listen("tcp", "0.0.0.0:8080"))
 		go s.accept(b.Listen("tcp", "0.0.0.0:8081"))
-		// Datagrams end where they arrive: what becomes of them is not measured.
+		// Datagrams end where they arrive: what happens to them is not measured.
 		b.Feed("table netdev sink {\n chain in { type filter hook ingress device \"eth0\" priority 0; policy accept; udp dport 9 drop; }\n}\n", "nft", "-f", "-")
 	}
 	return s

@@ -38,7 +38,7 @@ type warmup struct {
 	failed error
 }
 
-// conn is what stands in one connection slot; the socket in it may change.
+// conn is what is in one connection slot; the socket in it may change.
 type conn struct {
 	fd         int
 	generation int32
@@ -226,7 +226,7 @@ func (c *Client) next(i int32, now int64) {
 	c.send(i, now)
 }
 
-// open begins a connection and the exchange that follows once it stands.
+// open begins a connection and the exchange that follows once it is established.
 func (c *Client) open(i int32) {
 	cn := &c.conns[i]
 	fd, err := poll.Dial(c.spec.Target)

@@ -44,16 +44,16 @@ var slowByte = []byte("x")
 
 // slow is the state of the slow clients of one process.
 type slow struct {
-	spec   SlowSpec
-	poll   *poll.Poller
-	first  []byte
-	fds    []int // -1: none
-	gens   []int32
-	up     []bool  // the connect succeeded
-	cursor int     // the connection whose byte is next
-	owed   float64 // bytes due and not sent
-	stands int     // sockets whose connect succeeded
-	result SlowResult
+	spec      SlowSpec
+	poll      *poll.Poller
+	first     []byte
+	fds       []int // -1: none
+	gens      []int32
+	up        []bool  // the connect succeeded
+	cursor    int     // the connection whose byte is next
+	owed      float64 // bytes due and not sent
+	connected int     // sockets whose connect succeeded
+	result    SlowResult
 }
 
 // SlowMain is the process of the slow clients: it reads a SlowSpec, connects,
@@ -83,7 +83,7 @@ func SlowMain(control int, in io.Reader, out io.Writer) error {
 	if err := s.drip(control); err != nil {
 		return err
 	}
-	s.result.Open = s.stands
+	s.result.Open = s.connected
 	return json.NewEncoder(out).Encode(s.result)
 }
 
@@ -100,12 +100,12 @@ func (s *slow) connect() error {
 			}
 			i++
 		}
-		for s.stands < i {
+		for s.connected < i {
 			if err := s.wait(10*time.Millisecond, -1); err != nil {
 				return err
 			}
 			if poll.Now() > deadline {
-				return fmt.Errorf("slow clients: %d of %d stand, %w", s.stands, len(s.fds), errLate)
+				return fmt.Errorf("slow clients: %d of %d connected, %w", s.connected, len(s.fds), errLate)
 			}
 		}
 	}
@@ -192,7 +192,7 @@ func (s *slow) event(i int, e poll.Event) error {
 		// the pressure stays the same.
 		poll.Close(s.fds[i])
 		if s.up[i] {
-			s.stands--
+			s.connected--
 		}
 		s.up[i] = false
 		s.fds[i] = -1
@@ -200,7 +200,7 @@ func (s *slow) event(i int, e poll.Event) error {
 		return s.open(i)
 	}
 	if !s.up[i] && e.Bits&poll.Out != 0 {
-		s.stands++
+		s.connected++
 		s.up[i] = true
 		_, _ = poll.Send(s.fds[i], s.first)
 	}

@@ -109,7 +109,7 @@ func sockets(processes []Process) (map[uint64]bool, error) {
 	return held, nil
 }
 
-// Established counts the connections that stand on a local IPv4 port.
+// Established counts the established connections of a local IPv4 port.
 func Established(port uint16) (int, error) {
 	text, err := os.ReadFile("/proc/net/tcp")
 	if err != nil {

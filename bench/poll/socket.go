@@ -32,7 +32,7 @@ func Send(fd int, b []byte) (int, syscall.Errno) {
 func Close(fd int) { _, _, _ = syscall.RawSyscall(syscall.SYS_CLOSE, uintptr(fd), 0, 0) }
 
 // Dial begins a connection to an IPv4 address. The socket is non-blocking with
-// TCP_NODELAY; it becomes writable when the connection stands, and Failure
+// TCP_NODELAY; it becomes writable when the connection is established, and Failure
 // then tells whether it does.
 func Dial(to netip.AddrPort) (int, error) {
 	fd, err := socket()

@@ -24,7 +24,7 @@ type Report struct {
 	Started     time.Time          `json:"started"`
 	Seconds     float64            `json:"seconds"`
 	Machine     measure.Machine    `json:"machine"`
-	Place       arena.Place        `json:"place"`
+	Place       arena.Environment  `json:"place"`
 	Settings    Settings           `json:"settings"`
 	Contestants []peers.Contestant `json:"contestants"`
 	Cases       []Case             `json:"cases"`

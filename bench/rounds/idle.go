@@ -83,7 +83,7 @@ func (r *Runner) holding(ctx context.Context, c cases.Case, who peers.Contestant
 		return err
 	}
 	if open, err := measure.Established(e.port); err != nil || open < c.Connections {
-		return errors.Join(err, fmt.Errorf("only %d of %d connections still stand", open, c.Connections))
+		return errors.Join(err, fmt.Errorf("only %d of %d connections are still open", open, c.Connections))
 	}
 	s.Requests = uint64(c.Connections)
 	s.Value = float64(s.After-s.Before) / float64(c.Connections)

@@ -25,7 +25,7 @@ func (r *Runner) slice(ctx context.Context, c cases.Case, e *entrant) report.Sli
 	var err error
 	switch {
 	case c.Kind == cases.Slow:
-		err = r.besideSlow(ctx, c, e, &s)
+		err = r.withSlowClients(ctx, c, e, &s)
 	case c.Window > 0:
 		err = r.datagrams(ctx, c, e, &s)
 	case c.Streams > 0:
@@ -110,7 +110,7 @@ func (r *Runner) own(ctx context.Context, c cases.Case, e *entrant, s *report.Sl
 	return lost(before, after)
 }
 
-// warm starts a load process on a CPU and waits until its connections stand.
+// warm starts a load process on a CPU and waits until its connections are established.
 func (r *Runner) warm(spec load.Spec, cpu int) (*launch.Process, *bufio.Reader, error) {
 	client, err := self(cpu, "load")
 	if err != nil {

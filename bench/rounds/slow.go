@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// slowSpare is how many descriptors a process of slow clients has beside its
+	// slowSpare is how many descriptors a process of slow clients has besides its
 	// connections.
 	slowSpare    = 100
 	slowPatience = 20 * time.Second
@@ -23,10 +23,10 @@ const (
 	slowShare = 0.9
 )
 
-// besideSlow measures the latency of paced requests, first quiet and then
+// withSlowClients measures the latency of paced requests, first quiet and then
 // beside slow clients; the value is the factor by which p99 grew. Requests that
 // met a stall of the machine itself are left out of both.
-func (r *Runner) besideSlow(ctx context.Context, c cases.Case, e *entrant, s *report.Slice) (err error) {
+func (r *Runner) withSlowClients(ctx context.Context, c cases.Case, e *entrant, s *report.Slice) (err error) {
 	quiet := report.Slice{Contestant: e.Name}
 	if err := r.witnessed(ctx, c, e, &quiet, nil); err != nil {
 		return fmt.Errorf("quiet: %w", err)
