@@ -36,7 +36,6 @@ var helperFiles = []struct {
 	{readTree, "/etc/iproute2 /etc/xtables /etc/ld.so.conf.d"},
 	{readFile, "/etc/ld.so.cache /etc/ld.so.preload /etc/ld.so.conf /etc/nsswitch.conf /etc/protocols /etc/services /etc/networks /etc/hosts /etc/ethertypes /etc/connlabel.conf /etc/localtime"},
 	{readFile, "/dev/urandom /dev/random"},
-	{readFile, "/etc/passwd /etc/shadow"}, // of the program that checks root's password
 	{readFile | writeFile, "/dev/null " + xtablesLock},
 	{readTree | writeFile, "/proc/sys/net"},
 }
@@ -44,7 +43,7 @@ var helperFiles = []struct {
 // helperPrograms are those netd runs, by any name distributions give them, and
 // where they look for them.
 var (
-	helperPrograms = []string{"nft", "iptables*", "ip6tables*", "xtables*multi", "unix_chkpwd"}
+	helperPrograms = []string{"nft", "iptables*", "ip6tables*", "xtables*multi"}
 	programFolders = []string{"/usr/sbin", "/sbin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/local/bin"}
 )
 

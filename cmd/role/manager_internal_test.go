@@ -30,12 +30,20 @@ import (
 // office is a supervisor with a document, if it has one, and the state of roles.
 type office struct {
 	document string
+	password string
 	roles    []line.Role
 }
 
 func (o *office) Ready(harden.Status) {}
 func (o *office) Overstepped(string)  {}
 func (o *office) Roles() []line.Role  { return o.roles }
+
+func (o *office) RootPassword(_ context.Context, password string) (bool, error) {
+	if o.password == "" {
+		return false, errors.New("no program")
+	}
+	return password == o.password, nil
+}
 
 func (o *office) Config() (*os.File, error) {
 	if o.document == "" {
@@ -335,5 +343,19 @@ func TestFirewallsAreLookedAtNowAndThen(t *testing.T) {
 	h.watch.look(t.Context(), h.manager)
 	if asks.at.Load() == nil || len(asks.last()) != 1 {
 		t.Error("nothing is asked about a new configuration")
+	}
+}
+
+// The supervisor alone may read what the password of root is compared with.
+func TestTheSupervisorKnowsThePasswordOfRoot(t *testing.T) {
+	h := newHouse(t, nil)
+	if right, err := h.rootPassword(t.Context(), "root", "right"); right || !errors.Is(err, apply.ErrUnavailable) {
+		t.Errorf("it cannot say: %t, %v", right, err)
+	}
+	h.office.password = "right"
+	for password, want := range map[string]bool{"right": true, "wrong": false} {
+		if right, err := h.rootPassword(t.Context(), "root", password); right != want || err != nil {
+			t.Errorf("%s: %t, %v", password, right, err)
+		}
 	}
 }

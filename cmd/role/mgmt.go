@@ -85,7 +85,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	if m.users, err = rbac.NewBook(st); err != nil {
 		return unusable(err)
 	}
-	m.users.System = rootPassword(netdSocket)
+	m.users.System = m.rootPassword
 	if m.audit, err = audit.Open(".", slog.Default(), time.Now); err != nil {
 		return unusable(err)
 	}
@@ -301,6 +301,15 @@ func (m *manager) engineState() api.Engine {
 		Published:    m.page.Published(),
 		Acknowledged: m.page.Acknowledged(),
 	}
+}
+
+// rootPassword has the supervisor check passwords of the system's root.
+func (m *manager) rootPassword(ctx context.Context, _, password string) (bool, error) {
+	right, err := m.line.RootPassword(ctx, password)
+	if err != nil {
+		return false, fmt.Errorf("%w: %w", apply.ErrUnavailable, err)
+	}
+	return right, nil
 }
 
 // roles tells the state of the processes.

@@ -15,7 +15,6 @@ import (
 	"github.com/sluicelb/sluice/l4/kernel/icmprelay"
 	"github.com/sluicelb/sluice/l4/kernel/iptables"
 	"github.com/sluicelb/sluice/l4/kernel/nftables"
-	"github.com/sluicelb/sluice/sysnet/account"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 	"github.com/sluicelb/sluice/sysnet/host"
 	chains "github.com/sluicelb/sluice/sysnet/iptables"
@@ -52,8 +51,6 @@ func (p *process) netd(ctx context.Context) error {
 	}
 	parts := reconciler.Parts()
 	maps.Copy(parts, machine.Parts(reconciler))
-	root := &account.Root{}
-	parts[ctl.OpRootPassword] = ctl.About(func(ctx context.Context, q ctl.RootPassword) (bool, error) { return root.Right(ctx, q.Password) })
 	if err := p.ready(); err != nil {
 		return err
 	}

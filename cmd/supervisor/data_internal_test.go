@@ -178,11 +178,11 @@ func TestADirectoryIsHandedOverWhole(t *testing.T) {
 	if o.managerUID() != o.manager.Uid || (owners{}).managerUID() != 0 {
 		t.Errorf("mgmt is %d", o.managerUID())
 	}
-	if u := account("nobody", 7); u.Uid == 7 || u.Uid == 0 || len(u.Groups) != 0 {
+	if u := userNamed("nobody", 7); u.Uid == 7 || u.Uid == 0 || len(u.Groups) != 0 {
 		t.Errorf("a user there is: %+v", u)
 	}
 	for _, name := range []string{"root", "sluice-none"} {
-		if u := account(name, 7); u.Uid != 7 || u.Gid != 7 {
+		if u := userNamed(name, 7); u.Uid != 7 || u.Gid != 7 {
 			t.Errorf("%s: %+v", name, u)
 		}
 	}

@@ -27,7 +27,7 @@ func findOwners() owners {
 	if os.Geteuid() != 0 {
 		return owners{}
 	}
-	o := owners{change: true, engine: account("sluice-engine", engineID), manager: account("sluice", managerID)}
+	o := owners{change: true, engine: userNamed("sluice-engine", engineID), manager: userNamed("sluice", managerID)}
 	if !mapped(o.engine.Uid) || !mapped(o.manager.Uid) {
 		// Root of a user namespace that holds no other ids: there is nobody
 		// to become.
@@ -36,9 +36,9 @@ func findOwners() owners {
 	return o
 }
 
-// account is the user of that name, or the fixed number. No supplementary
+// userNamed is the user of that name, or the fixed number. No supplementary
 // groups in either case.
-func account(name string, id uint32) syscall.Credential {
+func userNamed(name string, id uint32) syscall.Credential {
 	c := syscall.Credential{Uid: id, Gid: id}
 	u, err := user.Lookup(name)
 	if err != nil {

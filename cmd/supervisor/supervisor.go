@@ -16,6 +16,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/supervisor/line"
 	"github.com/sluicelb/sluice/cmd/trim"
 	"github.com/sluicelb/sluice/mgmt/disk"
+	"github.com/sluicelb/sluice/sysnet/account"
 )
 
 // Environment variables that tell a role what no descriptor can.
@@ -67,6 +68,7 @@ type supervisor struct {
 	data    *data
 	sockets *sockets
 	memory  *memory
+	root    account.Root
 	program *os.File
 	journal *os.File
 	systemd *systemd
@@ -325,6 +327,12 @@ func (s *supervisor) Roles() []line.Role {
 		roles = append(roles, k.state())
 	}
 	return roles
+}
+
+// RootPassword implements line.Desk: with the supervisor's rights, because neither mgmt
+// nor netd may read what passwords are compared with.
+func (s *supervisor) RootPassword(ctx context.Context, password string) (bool, error) {
+	return s.root.Right(ctx, password)
 }
 
 // serving is called when a role serves: with the last one the instance is up.

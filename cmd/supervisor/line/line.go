@@ -4,8 +4,9 @@
 // The role reports on it once that it serves and what protects it: before it
 // has read anything of others, so that nobody else can have spoken for it. mgmt,
 // and no other role, may ask for the --config file, which it has no right to
-// read itself and gets as an open descriptor, and for the state of all roles; the
-// supervisor may say that the file shall be read again. The end of the channel
+// read itself and gets as an open descriptor, for the state of all roles, and
+// whether a password is that of the system's root. The supervisor may say that the
+// file shall be read again. The end of the channel
 // tells each side that the other one is gone.
 //
 // A Line belongs to the role's side, a Post to the supervisor's. Both may be
@@ -48,10 +49,11 @@ var ErrNotYours = errors.New("the supervisor answers this to mgmt only")
 
 // Operations of the messages.
 const (
-	opReport = "report" // role to supervisor, once
-	opConfig = "config" // mgmt asks for the file; the answer carries it
-	opRoles  = "roles"  // mgmt asks for the state of the roles
-	opReload = "reload" // supervisor to mgmt
+	opReport   = "report"   // role to supervisor, once
+	opConfig   = "config"   // mgmt asks for the file; the answer carries it
+	opRoles    = "roles"    // mgmt asks for the state of the roles
+	opPassword = "password" // mgmt asks whether a password is root's
+	opReload   = "reload"   // supervisor to mgmt
 )
 
 // maxMessage bounds a message in both directions; the longest holds three roles.
@@ -65,7 +67,10 @@ type message struct {
 	Hardening *harden.Status `json:"hardening,omitempty"`
 	Roles     []Role         `json:"roles,omitempty"`
 	Path      string         `json:"path,omitempty"`
-	Error     string         `json:"error,omitempty"`
+	// Password is asked about; Right answers it.
+	Password []byte `json:"password,omitempty"`
+	Right    bool   `json:"right,omitempty"`
+	Error    string `json:"error,omitempty"`
 	// NoConfig marks the error as ErrNoConfig, NotYours as ErrNotYours.
 	NoConfig bool `json:"no_config,omitempty"`
 	NotYours bool `json:"not_yours,omitempty"`

@@ -1,6 +1,7 @@
 package line_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -23,6 +24,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type fake struct {
 	config      string
 	ready       chan harden.Status
+	password    string
+	checks      chan struct{} // one is taken before a password is answered; nil: none
 	mu          sync.Mutex
 	overstepped []string
 }
@@ -50,6 +53,20 @@ func (f *fake) Config() (*os.File, error) {
 }
 
 func (f *fake) Roles() []line.Role { return []line.Role{{Name: "engine", PID: 7, Restarts: 2}} }
+
+func (f *fake) RootPassword(ctx context.Context, password string) (bool, error) {
+	if f.checks != nil {
+		select {
+		case <-f.checks:
+		case <-ctx.Done():
+			return true, ctx.Err()
+		}
+	}
+	if f.password == "" {
+		return true, errors.New("no program")
+	}
+	return password == f.password, nil
+}
 
 // pair is the channel of mgmt, who may ask.
 func pair(t *testing.T, s *fake) (*line.Post, *line.Line) {
@@ -128,7 +145,7 @@ func TestWhoMayAskNothingIsToldSo(t *testing.T) {
 	if err := os.WriteFile(file, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := &fake{config: file, ready: make(chan harden.Status, 1)}
+	s := &fake{config: file, password: "right", ready: make(chan harden.Status, 1)}
 	_, l := pairWith(t, s, nil)
 	if path, content, err := l.Config(t.Context()); !errors.Is(err, line.ErrNotYours) || path != "" || content != nil {
 		t.Errorf("configuration: %s %q, %v", path, content, err)
@@ -136,13 +153,16 @@ func TestWhoMayAskNothingIsToldSo(t *testing.T) {
 	if roles, err := l.Roles(t.Context()); !errors.Is(err, line.ErrNotYours) || roles != nil {
 		t.Errorf("roles: %v, %v", roles, err)
 	}
+	if right, err := l.RootPassword(t.Context(), "right"); !errors.Is(err, line.ErrNotYours) || right {
+		t.Errorf("password: %t, %v", right, err)
+	}
 	if err := l.Ready(harden.Status{UID: 42}); err != nil {
 		t.Fatal(err)
 	}
 	if st := <-s.ready; st.UID != 42 {
 		t.Errorf("its report: %+v", st)
 	}
-	if n := s.noted(); n != 2 {
+	if n := s.noted(); n != 3 {
 		t.Errorf("noted %d times", n)
 	}
 }

@@ -1,9 +1,12 @@
 package line
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
+	"sync"
 	"syscall"
 	"time"
 
@@ -26,7 +29,15 @@ type Desk interface {
 	Config() (*os.File, error)
 	// Roles returns the state of all roles.
 	Roles() []Role
+	// RootPassword reports whether a password is that of the system's root. It may
+	// take seconds, and ends with ctx.
+	RootPassword(ctx context.Context, password string) (bool, error)
 }
+
+// maxPasswords is how many passwords are checked or wait for it at once.
+const maxPasswords = 8
+
+var errBusy = errors.New("too many passwords are being checked: try again in a moment")
 
 // overstepPause slows down who sends what it may not.
 const overstepPause = 10 * time.Millisecond
@@ -37,6 +48,8 @@ type Post struct {
 	office Office
 	desk   Desk // nil for a role that may ask nothing
 	done   chan struct{}
+	// passwords holds one for each password that is being checked.
+	passwords chan struct{}
 	// reported: the report was taken. The goroutine's.
 	reported bool
 }
@@ -57,7 +70,7 @@ func Pair(office Office, desk Desk) (*Post, *os.File, error) {
 		_ = theirs.Close()
 		return nil, nil, fmt.Errorf("supervisor channel: %w", err)
 	}
-	p := &Post{conn: c.(*net.UnixConn), office: office, desk: desk, done: make(chan struct{})}
+	p := &Post{conn: c.(*net.UnixConn), office: office, desk: desk, done: make(chan struct{}), passwords: make(chan struct{}, maxPasswords)}
 	go p.serve()
 	return p, theirs, nil
 }
@@ -73,6 +86,10 @@ func (p *Post) Close() {
 
 func (p *Post) serve() {
 	defer close(p.done)
+	var checks sync.WaitGroup
+	defer checks.Wait()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	defer p.conn.Close()
 	buf := make([]byte, maxMessage)
 	for {
@@ -81,6 +98,10 @@ func (p *Post) serve() {
 			return
 		}
 		closeFiles(files) // no role has descriptors to give
+		if m.Op == opPassword && p.desk != nil {
+			p.check(ctx, &checks, m)
+			continue
+		}
 		if err := p.reply(m); err != nil {
 			return
 		}
@@ -114,6 +135,27 @@ func (p *Post) reply(m message) error {
 		out.Error = "unknown question"
 	}
 	return send(p.conn, out)
+}
+
+// check answers about a password meanwhile: a wrong one takes its time, and others
+// ask, too.
+func (p *Post) check(ctx context.Context, checks *sync.WaitGroup, m message) {
+	out := message{Op: m.Op, Question: m.Question}
+	select {
+	case p.passwords <- struct{}{}:
+	default:
+		out.Error = errBusy.Error()
+		_ = send(p.conn, out)
+		return
+	}
+	checks.Go(func() {
+		defer func() { <-p.passwords }()
+		right, err := p.desk.RootPassword(ctx, string(m.Password))
+		if out.Right = right && err == nil; err != nil {
+			out.Error = err.Error()
+		}
+		_ = send(p.conn, out)
+	})
 }
 
 // report takes the first report of a life and no other: a role that was captured

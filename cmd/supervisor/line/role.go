@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/sluicelb/sluice/cmd/harden"
+	"github.com/sluicelb/sluice/sysnet/account"
 )
 
 // maxConfig bounds the --config file in bytes.
@@ -23,10 +24,10 @@ type Line struct {
 	conn   *net.UnixConn
 	gone   chan struct{}
 	reload chan struct{}
-	answer chan answer // holds one
 
-	asking   sync.Mutex // one question at a time
-	question uint64     // number of the last one; guarded by asking
+	mu       sync.Mutex
+	question uint64                 // number of the last one
+	waiting  map[uint64]chan answer // who asked a question, by its number; each holds one
 }
 
 type answer struct {
@@ -36,7 +37,7 @@ type answer struct {
 
 // Answer takes over the role's end of the channel.
 func Answer(c *net.UnixConn) *Line {
-	l := &Line{conn: c, gone: make(chan struct{}), reload: make(chan struct{}, 1), answer: make(chan answer, 1)}
+	l := &Line{conn: c, gone: make(chan struct{}), reload: make(chan struct{}, 1), waiting: map[uint64]chan answer{}}
 	go l.listen()
 	return l
 }
@@ -56,7 +57,7 @@ func (l *Line) Ready(st harden.Status) error {
 // Config returns the path and the content of the --config file as it is now;
 // ErrNoConfig when there is none.
 func (l *Line) Config(ctx context.Context) (path string, content []byte, err error) {
-	a, err := l.ask(ctx, opConfig)
+	a, err := l.ask(ctx, message{Op: opConfig})
 	if err != nil {
 		return "", nil, err
 	}
@@ -79,7 +80,7 @@ func (l *Line) Config(ctx context.Context) (path string, content []byte, err err
 
 // Roles returns the state of all roles.
 func (l *Line) Roles(ctx context.Context) ([]Role, error) {
-	a, err := l.ask(ctx, opRoles)
+	a, err := l.ask(ctx, message{Op: opRoles})
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +89,23 @@ func (l *Line) Roles(ctx context.Context) ([]Role, error) {
 		return nil, a.m.problem()
 	}
 	return a.m.Roles, nil
+}
+
+// RootPassword reports whether a password is that of the system's root. A wrong one
+// takes a second.
+func (l *Line) RootPassword(ctx context.Context, password string) (bool, error) {
+	if len(password) > account.MaxPassword {
+		return false, nil
+	}
+	a, err := l.ask(ctx, message{Op: opPassword, Password: []byte(password)})
+	if err != nil {
+		return false, err
+	}
+	closeFiles(a.files)
+	if a.m.Error != "" {
+		return false, a.m.problem()
+	}
+	return a.m.Right, nil
 }
 
 // problem is the error of an answer.
@@ -101,25 +119,37 @@ func (m *message) problem() error {
 	return errors.New(m.Error)
 }
 
-func (l *Line) ask(ctx context.Context, op string) (answer, error) {
-	l.asking.Lock()
-	defer l.asking.Unlock()
+// ask sends a question and waits for its answer; others may ask meanwhile.
+func (l *Line) ask(ctx context.Context, m message) (answer, error) {
+	mine := make(chan answer, 1)
+	l.mu.Lock()
 	l.question++
-	if err := send(l.conn, message{Op: op, Question: l.question}); err != nil {
+	m.Question = l.question
+	l.waiting[m.Question] = mine
+	l.mu.Unlock()
+	defer l.giveUp(m.Question, mine)
+	if err := send(l.conn, m); err != nil {
 		return answer{}, err
 	}
-	for {
-		select {
-		case a := <-l.answer:
-			if a.m.Question == l.question {
-				return a, nil
-			}
-			closeFiles(a.files) // the late answer to a question that was given up
-		case <-l.gone:
-			return answer{}, ErrGone
-		case <-ctx.Done():
-			return answer{}, ctx.Err()
-		}
+	select {
+	case a := <-mine:
+		return a, nil
+	case <-l.gone:
+		return answer{}, ErrGone
+	case <-ctx.Done():
+		return answer{}, ctx.Err()
+	}
+}
+
+// giveUp forgets a question. What was answered and not taken is closed.
+func (l *Line) giveUp(question uint64, mine chan answer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.waiting, question)
+	select {
+	case a := <-mine:
+		closeFiles(a.files)
+	default:
 	}
 }
 
@@ -144,15 +174,15 @@ func (l *Line) listen() {
 	}
 }
 
-// deliver leaves an answer for whoever asks. One that was given up may lie
-// there still; it makes room.
+// deliver leaves an answer for whoever asked. Who gave up gets none.
 func (l *Line) deliver(a answer) {
-	for {
-		select {
-		case l.answer <- a:
-			return
-		case old := <-l.answer:
-			closeFiles(old.files)
-		}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	mine, ok := l.waiting[a.m.Question]
+	if !ok {
+		closeFiles(a.files)
+		return
 	}
+	delete(l.waiting, a.m.Question)
+	mine <- a
 }
