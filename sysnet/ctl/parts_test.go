@@ -7,6 +7,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"sync"
 	"strings"
 	"testing"
 	"time"
@@ -179,15 +180,20 @@ func TestPartsAreAskedForNothingElse(t *testing.T) {
 
 // A request is short: many backends are asked about in parts.
 func TestManyBackendsAreAskedAboutInParts(t *testing.T) {
+	var mu sync.Mutex // of what was asked: the answers are the server's goroutine's
 	var asked []ctl.BackendConnections
 	limit := 0
 	path := ctltest.Serve(t, ctltest.Self(), ctl.Parts{
 		ctl.OpConnections: ctl.About(func(_ context.Context, q ctl.BackendConnections) (conntrack.Page, error) {
+			mu.Lock()
+			defer mu.Unlock()
 			asked = append(asked, q)
 			n := min(q.Limit, len(q.Backends)+1)
 			return conntrack.Page{Entries: make([]conntrack.Entry, n), Total: len(q.Backends) + 1, More: len(asked) == 2}, nil
 		}),
 		ctl.OpFlushConnections: ctl.About(func(_ context.Context, q ctl.BackendConnections) (int, error) {
+			mu.Lock()
+			defer mu.Unlock()
 			asked = append(asked, q)
 			if len(asked) == limit {
 				return 0, errors.New("the table is gone")
@@ -200,8 +206,18 @@ func TestManyBackendsAreAskedAboutInParts(t *testing.T) {
 	for i := range many {
 		many[i] = 1<<24 - uint32(i)
 	}
+	said := func() []ctl.BackendConnections {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(asked)
+	}
+	forget := func(failing int) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked, limit = nil, failing
+	}
 	sizes := func() (n []int) {
-		for _, q := range asked {
+		for _, q := range said() {
 			n = append(n, len(q.Backends))
 		}
 		return n
@@ -210,17 +226,17 @@ func TestManyBackendsAreAskedAboutInParts(t *testing.T) {
 	if err != nil || len(page.Entries) != 400 || page.Total != len(many)+3 || !page.More {
 		t.Errorf("%d of %d, more %v, %v", len(page.Entries), page.Total, page.More, err)
 	}
-	if got := sizes(); !slices.Equal(got, []int{300, 300, 1}) || asked[0].Limit != 400 || asked[1].Limit != 99 || asked[2].Limit != 0 || asked[2].Backends[0] != many[600] {
-		t.Errorf("asked about %v, at most %d, %d, %d", got, asked[0].Limit, asked[1].Limit, asked[2].Limit)
+	if got, q := sizes(), said(); !slices.Equal(got, []int{300, 300, 1}) || q[0].Limit != 400 || q[1].Limit != 99 || q[2].Limit != 0 || q[2].Backends[0] != many[600] {
+		t.Errorf("asked about %v: %+v", got, q)
 	}
 	for _, n := range []int{0, 1, 300} { // none are those of all farms
-		asked = nil
+		forget(0)
 		if sum, err := c.FlushConnections(t.Context(), many[:n]); err != nil || sum != n+1 || !slices.Equal(sizes(), []int{n}) {
 			t.Errorf("%d backends: %d ended, asked %v, %v", n, sum, sizes(), err)
 		}
 	}
-	asked, limit = nil, 2
-	if _, err := c.FlushConnections(t.Context(), many); err == nil || err.Error() != "the table is gone" || len(asked) != 2 {
-		t.Errorf("after an error: asked %d times, %v", len(asked), err)
+	forget(2)
+	if _, err := c.FlushConnections(t.Context(), many); err == nil || err.Error() != "the table is gone" || len(said()) != 2 {
+		t.Errorf("after an error: asked %d times, %v", len(said()), err)
 	}
 }

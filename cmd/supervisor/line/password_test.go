@@ -1,0 +1,88 @@
+package line_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/sysnet/account"
+)
+
+// A password is any bytes, not only text.
+func TestAPasswordIsAskedAboutByteForByte(t *testing.T) {
+	const password = "\xff\xfe \"$x\" \\ ü\n"
+	_, l := pair(t, &fake{password: password})
+	for given, want := range map[string]bool{password: true, "\ufffd\ufffd \"$x\" \\ ü\n": false, "": false} {
+		if right, err := l.RootPassword(t.Context(), given); right != want || err != nil {
+			t.Errorf("%q: %t, %v", given, right, err)
+		}
+	}
+	longest := strings.Repeat("x", account.MaxPassword)
+	_, l = pair(t, &fake{password: longest})
+	if right, err := l.RootPassword(t.Context(), longest); !right || err != nil {
+		t.Errorf("the longest: %t, %v", right, err)
+	}
+	if right, err := l.RootPassword(t.Context(), strings.Repeat("x", 9000)); right || err != nil {
+		t.Errorf("one that fits no message: %t, %v", right, err)
+	}
+}
+
+func TestAPasswordThatCannotBeCheckedIsNotRight(t *testing.T) {
+	_, l := pair(t, &fake{})
+	if right, err := l.RootPassword(t.Context(), "any"); right || err == nil || !strings.Contains(err.Error(), "no program") {
+		t.Errorf("%t, %v", right, err)
+	}
+}
+
+// A guess takes a second. Nothing else waits for it, and no more than a few are
+// under way.
+func TestPasswordsHoldUpNothing(t *testing.T) {
+	s := &fake{password: "right", checks: make(chan struct{})}
+	post, l := pair(t, s)
+	type outcome struct {
+		right bool
+		err   error
+	}
+	const most = 8
+	results := make(chan outcome, most+1)
+	for range most + 1 {
+		go func() {
+			right, err := l.RootPassword(t.Context(), "right")
+			results <- outcome{right, err}
+		}()
+	}
+	if o := <-results; o.right || o.err == nil || !strings.Contains(o.err.Error(), "try again") {
+		t.Errorf("one too many: %+v", o)
+	}
+	if roles, err := l.Roles(t.Context()); err != nil || len(roles) != 1 {
+		t.Errorf("meanwhile: %v, %v", roles, err)
+	}
+	for range most - 1 {
+		s.checks <- struct{}{}
+	}
+	for range most - 1 {
+		if o := <-results; !o.right || o.err != nil {
+			t.Errorf("the others: %+v", o)
+		}
+	}
+	post.Close() // ends the last one
+	if o := <-results; o.right || o.err == nil {
+		t.Errorf("after the end: %+v", o)
+	}
+}
+
+func TestAnAnswerNobodyWaitsForIsNobodyElses(t *testing.T) {
+	s := &fake{password: "right", checks: make(chan struct{})}
+	_, l := pair(t, s)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if right, err := l.RootPassword(ctx, "right"); right || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("given up: %t, %v", right, err)
+	}
+	go func() { s.checks <- struct{}{}; s.checks <- struct{}{} }()
+	if right, err := l.RootPassword(t.Context(), "wrong"); right || err != nil {
+		t.Errorf("the next: %t, %v", right, err)
+	}
+}
