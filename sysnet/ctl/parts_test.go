@@ -7,8 +7,8 @@ import (
 	"os"
 	"reflect"
 	"slices"
-	"sync"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
