@@ -21,6 +21,11 @@ func must(t *testing.T, errs ...error) {
 
 func yes() *bool { v := true; return &v }
 
+// says is a service that gives the same answer to everybody.
+func says(right bool) rbac.Checker {
+	return func(context.Context, string, string) (bool, error) { return right, nil }
+}
+
 // refused checks what a change says when it is refused, and what kind of refusal
 // that is.
 func refused(t *testing.T, err error, kind rbac.Kind, words string) {
@@ -234,6 +239,13 @@ func TestWhoLogsIn(t *testing.T) {
 	if _, err := b.Verify(ctx, "bob", "any"); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v of a directory that does not answer", err)
 	}
+	b.Directory = says(true)
+	if _, err := b.Verify(t.Context(), "bob", strings.Repeat("x", 512)); err != nil {
+		t.Errorf("the longest password: %v", err)
+	}
+	if _, err := b.Verify(t.Context(), "bob", strings.Repeat("x", 513)); !errors.Is(err, rbac.ErrWrong) {
+		t.Errorf("the directory is asked for what is too long: %v", err)
+	}
 	other := house(t, &rbactest.Memory{})
 	if _, err := other.Verify(t.Context(), "root", "any"); !errors.Is(err, rbac.ErrWrong) {
 		t.Errorf("root logs in where nobody knows its password: %v", err)
@@ -270,16 +282,22 @@ func TestWhatEndsTheSessionsOfAUser(t *testing.T) {
 	if !ok {
 		t.Fatal("no epoch")
 	}
-	for what, change := range map[string]func() error{
-		"password": func() error { return b.ChangeUser("ann", rbac.UserChange{Password: &password}) },
-		"webgui":   func() error { return b.ChangeUser("ann", rbac.UserChange{WebGUI: yes()}) },
-		"role":     func() error { return b.GiveRole("shop", "readonly") },
-		"group":    func() error { return b.Leave("shop", "ann") },
+	key := "Abcdefgh12345678"
+	for _, c := range []struct { // in this order: who is in no group has no role
+		what   string
+		change func() error
+	}{
+		{"password", func() error { return b.ChangeUser("ann", rbac.UserChange{Password: &password}) }},
+		{"webgui", func() error { return b.ChangeUser("ann", rbac.UserChange{WebGUI: yes()}) }},
+		{"key", func() error { return b.ChangeUser("ann", rbac.UserChange{Key: &key}) }},
+		{"role", func() error { return b.GiveRole("shop", "readonly") }},
+		{"group", func() error { return b.Leave("shop", "ann") }},
+		{"another group without a role", func() error { return b.Join("idle", "ann") }},
 	} {
-		must(t, change())
+		must(t, c.change())
 		now, _ := b.Epoch("ann")
 		if now == last {
-			t.Errorf("%s ends nothing", what)
+			t.Errorf("%s ends nothing", c.what)
 		}
 		last = now
 	}

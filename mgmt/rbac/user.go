@@ -2,6 +2,7 @@ package rbac
 
 import (
 	"crypto/sha256"
+	"math/rand/v2"
 	"slices"
 )
 
@@ -25,7 +26,7 @@ type User struct {
 	// SHA-256 of the user's key, empty for none.
 	Password string `json:"password,omitempty"`
 	Key      []byte `json:"key,omitempty"`
-	// Epoch counts what ends the user's sessions: see Book.Epoch.
+	// Epoch counts what ends the user's sessions, from any number on: see Book.Epoch.
 	Epoch uint64 `json:"epoch,omitempty"`
 }
 
@@ -74,7 +75,7 @@ func (b *Book) AddUser(name string, service Service, password string) error {
 	if err := checkUserName(name); err != nil {
 		return err
 	}
-	made := User{Name: name, Service: service}
+	made := User{Name: name, Service: service, Epoch: rand.Uint64()} // none of a user of that name before
 	switch {
 	case service == LDAP && password != "":
 		return invalid("password: the one of a user of the service ldap is kept by the directory")
