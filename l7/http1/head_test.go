@@ -1,6 +1,8 @@
 package http1_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,5 +61,56 @@ func TestHeadMayFillItsLimitAndNotMore(t *testing.T) {
 				t.Errorf("%s after one that was too long: %d, %v", k.name, n, err)
 			}
 		}
+	}
+}
+
+// A field means the same wherever it stands in a head: in the first place, too,
+// which is usually that of Host.
+func TestEveryFieldMayComeFirst(t *testing.T) {
+	for _, c := range []struct {
+		line  string
+		lines []string
+	}{
+		{"POST / HTTP/1.1", []string{"Host: a", "Upgrade: websocket", "Connection: upgrade"}},
+		{"POST / HTTP/1.1", []string{"Host: a", "TE: trailers", "Connection: te"}},
+		{"POST / HTTP/1.1", []string{"Host: a", "Expect: 100-continue", "Transfer-Encoding: chunked", "Trailer: X-Sum"}},
+		{"POST / HTTP/1.1", []string{"Host: a", "Content-Length: 5", "Connection: close, x-a", "X-A: 1"}},
+		{"POST / HTTP/1.1", []string{"Host: a", "X-Forwarded-For: 10.0.0.1", "X-Forwarded-Proto: https", "X-Forwarded-Host: b", "Forwarded: for=10.0.0.1"}},
+		{"HTTP/1.1 200 OK", []string{"A: b", "Transfer-Encoding: chunked", "Trailer: X-Sum"}},
+		{"HTTP/1.1 200 OK", []string{"A: b", "Content-Length: 5, 5", "Connection: close, x-a", "X-A: 1"}},
+		{"HTTP/1.1 101 OK", []string{"A: b", "Upgrade: websocket", "Connection: upgrade"}},
+		{"HTTP/1.1 426 OK", []string{"A: b", "Upgrade: websocket", "Connection: upgrade"}},
+	} {
+		meaning := func(lines []string) string {
+			text := c.line + "\r\n" + strings.Join(lines, "\r\n") + "\r\n\r\n"
+			var h *http1.Head
+			var sent, own string
+			if strings.HasPrefix(c.line, "HTTP") {
+				r := mustParseResponse(t, text)
+				body, err := r.Body(false)
+				h, sent, own = &r.Head, string(http1.AppendResponse(nil, r, &http1.ResponseOptions{})), fmt.Sprint(body, err)
+			} else {
+				r := mustParse(t, text)
+				r.Trust()
+				h, sent, own = &r.Head, string(http1.AppendRequest(nil, r, forward)), fmt.Sprint(string(r.Host), r.Expect100, r.TETrailers)
+			}
+			out := strings.Split(sent, "\r\n")
+			slices.Sort(out[1:])
+			return fmt.Sprintf("%s length %d chunked %t keep %t upgrade %t trailers %q\n%s",
+				own, h.ContentLength, h.Chunked, h.KeepAlive, h.Upgrade, h.Trailers(), strings.Join(out, "\n"))
+		}
+		want := meaning(c.lines)
+		for i := range c.lines {
+			if got := meaning(slices.Concat(c.lines[i:], c.lines[:i])); got != want {
+				t.Errorf("with %q in front: %s\nwant %s", c.lines[i], got, want)
+			}
+		}
+	}
+}
+
+func TestHeadsAreLimitedAsDocumented(t *testing.T) {
+	got := [...]int{http1.MaxFields, http1.MaxHead, http1.MaxTarget, http1.MaxMethod, http1.MaxHost}
+	if want := [...]int{128, 64 << 10, 16 << 10, 32, 255}; got != want {
+		t.Errorf("limits %v, want %v", got, want)
 	}
 }
