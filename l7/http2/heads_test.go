@@ -1,8 +1,12 @@
 package http2_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
+
+	xhttp2 "golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/http2"
@@ -236,5 +240,28 @@ func TestWebSocketAnswerIsChecked(t *testing.T) {
 	}
 	if http2.Accepts([]byte(key), []byte("s3pPLMBiTxaQ9kYGzzhZRbK+xOO=")) || http2.Accepts(nil, nil) || http2.Accepts([]byte(key), nil) {
 		t.Error("a wrong answer is accepted")
+	}
+}
+
+// A reason that looks like a field is none.
+func TestOnlyFieldsOfAResponseAreSent(t *testing.T) {
+	s := newSession(t, nil)
+	s.headers(1, true, s.get())
+	if _, err := s.flush(); err != nil {
+		t.Fatal(err)
+	}
+	s.streams[1].Respond([]byte("HTTP/1.1 200 All: well\r\nServer: x\r\nA: b\r\n\r\n"), true)
+	r := xhttp2.NewFramer(nil, bytes.NewReader(s.conn.Output()))
+	r.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	f, err := r.ReadFrame()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, h := range f.(*xhttp2.MetaHeadersFrame).Fields {
+		got = append(got, h.Name+": "+h.Value)
+	}
+	if want := ":status: 200|server: x|a: b"; strings.Join(got, "|") != want {
+		t.Errorf("%q, want %s", got, want)
 	}
 }

@@ -327,3 +327,52 @@ func TestIndicesFollowEvictions(t *testing.T) {
 		}
 	}
 }
+
+// Indices that need more than the first byte (RFC 7541 section 5.1) are as good as
+// the others, whoever writes them.
+func TestOldEntriesKeepTheirIndices(t *testing.T) {
+	e := newEncoder()
+	var got, want []string
+	d := hpack.NewDecoder(maxTable, func(f hpack.HeaderField) { got = append(got, lineOf(f)) })
+	out := e.begin(nil)
+	old := func() (indices int) {
+		for _, write := range []func([]byte) []byte{
+			func(b []byte) []byte { return e.known(b, []byte(":path: /x\r\n"), staticPath) },
+			e.teTrailers,
+			func(b []byte) []byte { return e.field(b, []byte("x-old: 1\r\n")) },
+		} {
+			before := len(out)
+			if out = write(out); out[before] == 0xff {
+				indices++
+			}
+		}
+		want = append(want, ":path: /x\r\n", "te: trailers\r\n", "x-old: 1\r\n")
+		return indices
+	}
+	old()
+	old()
+	for i := 0; i < 70; i++ {
+		line := fmt.Sprintf("n: %d\r\n", i)
+		out = e.field(e.field(out, []byte(line)), []byte(line))
+		want = append(want, line, line)
+	}
+	if n := old(); n != 3 {
+		t.Errorf("%d of 3 are indices of several bytes, in a table of %d", n, e.table.len())
+	}
+	if _, err := d.Write(out); err != nil || d.Close() != nil || strings.Join(got, "") != strings.Join(want, "") {
+		t.Errorf("%v\n%q\n%q", err, got, want)
+	}
+}
+
+// The statuses of the static table take one byte.
+func TestEveryStatusIsSentAsItIs(t *testing.T) {
+	e := newEncoder()
+	short := map[int]bool{200: true, 204: true, 206: true, 304: true, 400: true, 404: true, 500: true}
+	for status := 100; status < 600; status++ {
+		out := e.status(nil, []byte(fmt.Sprint(status)))
+		got, err := hpack.NewDecoder(maxTable, nil).DecodeFull(out)
+		if want := (hpack.HeaderField{Name: ":status", Value: fmt.Sprint(status)}); err != nil || len(got) != 1 || got[0] != want || (len(out) == 1) != short[status] {
+			t.Errorf("%d: %x, %v, %v", status, out, got, err)
+		}
+	}
+}
