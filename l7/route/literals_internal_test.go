@@ -1,6 +1,9 @@
 package route
 
 import (
+	"errors"
+	"fmt"
+	"regexp/syntax"
 	"slices"
 	"strings"
 	"testing"
@@ -147,7 +150,7 @@ func marks(a *automaton, list []candidate, text string) (out []int32) {
 }
 
 func TestHostsAreMatchedWithAndWithoutPort(t *testing.T) {
-	for _, text := range []string{`a`, `a$`, `a:8`, `a:8$`, `a.8$`, `a[:;]8$`, `a[9:]8$`, `a[^b]8$`, `(?s:a.)8\z`, `a\b`, `a\B`, `a(?m:$)`, `a$|b`, `b|a:$`, `a:?$`, `:`, `^$`, ``} {
+	for _, text := range []string{`a`, `a$`, `a:8`, `a:8$`, `a.8$`, `a[:;]8$`, `a[9:]8$`, `a[0:]8$`, `a[(0:;]8$`, `a[^b]8$`, `(?s:a.)8\z`, `a\b`, `a\B`, `a(?m:$)`, `a$|b`, `b|a:$`, `a:?$`, `:`, `^$`, ``} {
 		p, err := parseHost(text)
 		if err != nil {
 			t.Fatal(err)
@@ -167,8 +170,10 @@ func TestOneOfManyPatternsIsACandidate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := marks(table.hostWords, table.sifted, "shop217.example.org:80"); !slices.Equal(got, []int32{217}) {
-		t.Errorf("host: %d", got)
+	for _, i := range []int32{0, 217} {
+		if got := marks(table.hostWords, table.sifted, fmt.Sprintf("shop%03d.example.org:80", i)); !slices.Equal(got, []int32{i}) {
+			t.Errorf("host: %d, want %d", got, i)
+		}
 	}
 	if got := table.groups[217].sifted; got != nil {
 		t.Errorf("the only URL pattern of a host waits for a literal: %v", got)
@@ -180,7 +185,35 @@ func TestOneOfManyPatternsIsACandidate(t *testing.T) {
 	if table, err = Compile(rules); err != nil {
 		t.Fatal(err)
 	}
-	if got := marks(table.urlWords, table.groups[0].sifted, "/app217/v2/9"); !slices.Equal(got, []int32{217}) {
-		t.Errorf("URL: %d", got)
+	for _, i := range []int32{0, 217} {
+		if got := marks(table.urlWords, table.groups[0].sifted, fmt.Sprintf("/app%03d/v2/9", i)); !slices.Equal(got, []int32{i}) {
+			t.Errorf("URL: %d, want %d", got, i)
+		}
+	}
+}
+
+// The largest patterns that are allowed are, and nothing beyond them.
+func TestPatternsMayFillTheirLimits(t *testing.T) {
+	class, err := syntax.Parse(`\pL`, syntax.Perl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	each := rangeCount(class)
+	ranges := func(n int) string { return strings.Repeat(`\pL`, n/each) + strings.Repeat(`\d`, n%each) }
+	const half = `(?:xxx){1000}` // 5,001 steps of its own
+	for name, c := range map[string]struct{ most, more string }{
+		"bytes":  {strings.Repeat("a", MaxPattern), strings.Repeat("a", MaxPattern+1)},
+		"steps":  {half + `(?:` + strings.Repeat("y", 17) + `){263}`, half + `(?:yyyyy){714}`},
+		"ranges": {ranges(maxRanges), ranges(maxRanges + 1)},
+	} {
+		if err := limited(c.most); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := limited(c.more); !errors.Is(err, ErrTooLarge) {
+			t.Errorf("%s, one more: %v", name, err)
+		}
+	}
+	if MaxPattern != 4096 || MaxProgram != 10_000 || maxRanges != 32_000 {
+		t.Errorf("limits of %d bytes, %d steps, %d ranges", MaxPattern, MaxProgram, maxRanges)
 	}
 }

@@ -111,6 +111,11 @@ func TestPatternsAreShapedForTheTrie(t *testing.T) {
 		{`(?i)[a-z]x{2}yy+`, `~[52 of A-z][Xx][Xx][Yy][Yy]? → / regexp`},
 		{`(xyz){1,2}a`, `~xyz? → / regexp with xyz`},
 		{`(xyz){0,2}a\b`, `~? → / regexp with a`},
+		{`^ ~A@[[]`, `^ ~A@[ → / ~A@[`},
+		{`\x1f`, `→`},
+		{`\x7f`, `→`},
+		{`[\x1f-!]`, `~[ !] → / holds [ !] lit ""`},
+		{`[}-\x7f]`, `~[}~] → / holds [}~] lit ""`},
 	} {
 		p, err := parseURL(c.pattern)
 		if err != nil {
@@ -118,6 +123,26 @@ func TestPatternsAreShapedForTheTrie(t *testing.T) {
 		}
 		if got := drawn(p); got != c.want {
 			t.Errorf("%q:\ngot  %s\nwant %s", c.pattern, got, c.want)
+		}
+	}
+}
+
+// Plain hosts are in lower case: capitals match none of their bytes.
+func TestHostPatternsAreShapedInLowerCase(t *testing.T) {
+	for pattern, want := range map[string]string{
+		`aAzZ`:         "^aazz",
+		`@\[`:          "^@[",
+		`(?-i:A)b`:     "",
+		`(?-i:Z)b`:     "",
+		`[?-\\]`:       "^[30 of ?-z]",
+		`(?-i:[?-\\])`: "^[?@[\\]",
+	} {
+		p, err := parseHost(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _, _ := strings.Cut(drawn(p), "→"); strings.TrimSpace(got) != want {
+			t.Errorf("%q: %s, want %s", pattern, got, want)
 		}
 	}
 }
