@@ -12,6 +12,9 @@ func TestDelaysGrowWithFloodsAndShrinkWithTime(t *testing.T) {
 	p := Penalties{ratelimit.NewTable()}
 	a := netip.MustParseAddr("192.0.2.1")
 	now := second
+	if lastDelay != 32*second/10 {
+		t.Errorf("the most is %d ms", lastDelay/1e6)
+	}
 	if p.delay(1, a, now) != 0 {
 		t.Fatal("somebody who did nothing has to wait")
 	}

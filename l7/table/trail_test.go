@@ -18,7 +18,8 @@ func TestExplanationsAreBounded(t *testing.T) {
 	}
 	p := newPlanner(t, nil, services...)
 	p.explanations = true
-	p.become(ask("GET", "/x"))
+	p.become(ask("GET", "/x"+strings.Repeat("x", explain.MaxText)))
+	same(t, "a long reason", len(p.explanation.Services[0].Reason), len(explain.Clip(strings.Repeat("x", explain.MaxText+1))))
 	same(t, "services", []any{len(p.explanation.Services), p.explanation.NotTried}, []any{explain.MaxItems, 0})
 	p = newPlanner(t, func(h *farm.HTTP) { h.RemoveRequest = l7test.Remove("^X-") }, web(func(s *farm.Service) {
 		for range 5 {
