@@ -181,3 +181,20 @@ func TestEveryByteOfChunkedBodies(t *testing.T) {
 		}
 	}
 }
+
+// What can be no answer is refused at its first wrong byte.
+func TestEveryByteOfTheVersionOfAnAnswer(t *testing.T) {
+	const form = "HTTP/1.1 "
+	for i := range len(form) - 1 {
+		for c := range 256 {
+			var want error
+			if byte(c) != form[i] && (form[i] != '1' || !has(digits, c)) {
+				want = http1.ErrStatusLine
+			}
+			head := form[:i] + string([]byte{byte(c)})
+			if n, err := new(http1.Response).Parse([]byte(head)); n != 0 || err != want {
+				t.Errorf("%q: %d, %v, want %v", head, n, err, want)
+			}
+		}
+	}
+}
