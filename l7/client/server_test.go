@@ -405,3 +405,25 @@ func TestPlainHTTPOnAPortWithTLSIsTold(t *testing.T) {
 	h.skip(2 * time.Second)
 	h.counted(0, 0)
 }
+
+// Who does not take the last answer of a farm that is gone is waited for during half
+// the usual grace, twice if something left in the first.
+func TestAnAnswerOfAFarmThatIsGoneIsNotWaitedForLong(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, nil)
+	c := h.dial().Send(get("/"))
+	h.next().do(func(c client.Client) {
+		c.Serve(nil)
+		_ = c.WriteBody(make([]byte, large), true, nil)
+		c.Finish(true, true)
+	})
+	h.taken(c)
+	h.stop(false)
+	took := 0
+	for ; h.Segment.SumFarm(1).Established == 1 && took < 60; took++ {
+		h.skip(time.Second)
+	}
+	if took < 13 || took > 32 {
+		t.Errorf("it is waited for during %d s", took)
+	}
+}

@@ -101,7 +101,7 @@ func TestAPoolGivesNoMoreThanItsMemory(t *testing.T) {
 	for e := p.Get(compress.Brotli, compress.Best); e != nil; e = p.Get(compress.Brotli, compress.Best) {
 		given = append(given, e)
 	}
-	if p.Memory() > compress.MaxMemory || len(given) < 15 {
+	if p.Memory() > 64<<20 || len(given) != 19 {
 		t.Errorf("%d encoders of together %d bytes", len(given), p.Memory())
 	}
 	p.Put(given[0])
@@ -113,6 +113,15 @@ func TestAPoolGivesNoMoreThanItsMemory(t *testing.T) {
 	}
 	if kept := p.Memory(); kept > compress.MaxMemory/4 {
 		t.Errorf("%d bytes are kept", kept)
+	}
+	var exact compress.Pool
+	for range 64 {
+		if exact.Get(compress.Gzip, compress.Best) == nil { // 1 MiB each
+			t.Fatalf("none is given at %d bytes", exact.Memory())
+		}
+	}
+	if exact.Get(compress.Gzip, compress.Best) != nil {
+		t.Errorf("one is given at %d bytes", exact.Memory())
 	}
 	n := 0
 	for e := p.Get(compress.Gzip, compress.Fast); e != nil; e = p.Get(compress.Gzip, compress.Fast) {

@@ -81,7 +81,7 @@ func TestWhatWasRightIsKnownForAWhileAndForThatHashOnly(t *testing.T) {
 		"another user":               look(g, users(before, before), "user1:one", 2),
 		"another hash":               look(g, users(after), "user0:one", 2),
 		"a user that is gone":        look(g, users(), "user0:one", 2),
-		"after it":                   look(g, users(before), "user0:one", int64(2*time.Hour)),
+		"after it":                   look(g, users(before), "user0:one", int64(time.Hour)*5/4+1),
 		"a cache with nothing in it": look(guard.NewCache(checker(t)), users(before), "user0:one", 2),
 	} {
 		if v == guard.Right {
