@@ -191,3 +191,167 @@ func TestALogThatCannotBeWrittenIsSaidOnce(t *testing.T) {
 		t.Error("opened in a folder that is a file")
 	}
 }
+
+func TestALogIsOfTwentyOneFilesOfAMebibyte(t *testing.T) {
+	if l := open(t, t.TempDir(), begun(), &bytes.Buffer{}); l.size != 1<<20 || l.files != 20 {
+		t.Errorf("%d older files of %d bytes", l.files, l.size)
+	}
+}
+
+// lineSize is how long the line of a call is that every test may add.
+func lineSize(t *testing.T) int64 {
+	l := open(t, t.TempDir(), begun(), &bytes.Buffer{})
+	l.Add(Entry{User: "ann"})
+	return l.written
+}
+
+func TestAFileIsFilledToTheByte(t *testing.T) {
+	one := lineSize(t)
+	for size, older := range map[int64]bool{one: true, 2*one - 1: true, 2 * one: false} {
+		dir := t.TempDir()
+		l := open(t, dir, begun(), &bytes.Buffer{})
+		l.size = size
+		l.Add(Entry{User: "ann"})
+		_ = l.Close()
+		l = open(t, dir, begun(), &bytes.Buffer{}) // counts what is there
+		l.size = size
+		l.Add(Entry{User: "eve"})
+		if _, err := os.Stat(l.older(1)); (err == nil) != older {
+			t.Errorf("%d bytes, of lines of %d: another file %t", size, one, !older)
+		}
+	}
+	l := open(t, t.TempDir(), begun(), &bytes.Buffer{})
+	l.size = 1
+	if l.Add(Entry{User: "ann"}); !slices.Equal(numbers(t, l, 9, 0), []uint64{1}) {
+		t.Error("a line longer than a file is not kept")
+	}
+	if _, err := os.Stat(l.older(1)); err == nil {
+		t.Error("an empty file was kept")
+	}
+}
+
+func TestALineThatWasEndedCounts(t *testing.T) {
+	dir := t.TempDir()
+	const cutOff = `{"number":2,"us`
+	if err := os.WriteFile(filepath.Join(dir, FileName), []byte(cutOff), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if l := open(t, dir, begun(), &bytes.Buffer{}); l.written != int64(len(cutOff)+1) {
+		t.Errorf("it is %d bytes", l.written)
+	}
+	if l := open(t, dir, begun(), &bytes.Buffer{}); l.written != int64(len(cutOff)+1) {
+		t.Errorf("ended twice: it is %d bytes", l.written)
+	}
+}
+
+func TestTimesAreUTC(t *testing.T) {
+	c := &clock{time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600))}
+	l := open(t, t.TempDir(), c, &bytes.Buffer{})
+	l.Add(Entry{User: "ann"})
+	var all bytes.Buffer
+	if err := l.Export(&all); err != nil || !strings.Contains(all.String(), `"time":"2026-01-02T02:04:05Z"`) {
+		t.Errorf("%v %s", err, all.String())
+	}
+}
+
+func TestOnlyWhatWasRefusedIsBounded(t *testing.T) {
+	for name, c := range map[string]struct {
+		user   string
+		status int
+		want   int
+	}{
+		"refused": {"ann", 400, 120}, "done": {"ann", 399, 200}, "of nobody": {"", 200, 30},
+	} {
+		l := open(t, t.TempDir(), begun(), &bytes.Buffer{})
+		for range 200 {
+			l.Add(Entry{User: c.user, Status: c.status})
+		}
+		if got := len(numbers(t, l, 1000, 0)); got != c.want {
+			t.Errorf("%s: %d are kept", name, got)
+		}
+	}
+}
+
+func TestEachMinuteHasItsOwnRefusals(t *testing.T) {
+	c := begun() // five seconds into a minute
+	l := open(t, t.TempDir(), c, &bytes.Buffer{})
+	for range 2 {
+		for range 40 {
+			l.Add(Entry{Status: 401})
+		}
+		c.at = c.at.Add(54 * time.Second) // the same minute still
+		l.Add(Entry{Status: 401})
+		c.at = c.at.Add(6 * time.Second)
+	}
+	if got := len(numbers(t, l, 1000, 0)); got != 60 {
+		t.Errorf("%d of two minutes are kept", got)
+	}
+}
+
+func TestWhatFitsIsNotCut(t *testing.T) {
+	for length, want := range map[int]int{512: 512, 513: 512 + len("…")} {
+		if got := cut(strings.Repeat("x", length)); len(got) != want {
+			t.Errorf("%d long: %d are left", length, len(got))
+		}
+	}
+}
+
+func TestWhatWasNotKeptIsCountedUntilItCanBeSaid(t *testing.T) {
+	l := open(t, t.TempDir(), begun(), &bytes.Buffer{})
+	for range strangers + 5 {
+		l.Add(Entry{Status: 401})
+	}
+	_ = l.Close()
+	l.Add(Entry{User: "ann"})
+	if err := l.open(); err != nil {
+		t.Fatal(err)
+	}
+	l.Add(Entry{User: "ann"})
+	if entries, err := l.Read(1, 0); err != nil || entries[0].Missing != 5 || entries[0].Number != strangers+1 {
+		t.Errorf("%+v %v", entries, err)
+	}
+}
+
+func TestAFileThatIsInTheWayIsNotPassedOver(t *testing.T) {
+	var said bytes.Buffer
+	l := open(t, t.TempDir(), begun(), &said)
+	l.size, l.files = 1, 2
+	l.Add(Entry{User: "ann"})
+	if err := os.MkdirAll(filepath.Join(l.older(1), "x"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(l.older(2), "x"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	l.Add(Entry{User: "ann"})
+	if !strings.Contains(said.String(), "cannot be written") {
+		t.Errorf("said: %s", said.String())
+	}
+	if _, err := l.file.Stat(); err != nil {
+		t.Errorf("it is not open any more: %v", err)
+	}
+	if got := numbers(t, l, 1, 0); !slices.Equal(got, []uint64{1}) {
+		t.Errorf("the newest: %v", got)
+	}
+	if _, err := l.Read(2, 0); err == nil || !strings.Contains(err.Error(), "read the audit log") {
+		t.Errorf("reading all: %v", err)
+	}
+	if err := l.Export(&bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "export the audit log") {
+		t.Errorf("exporting: %v", err)
+	}
+}
+
+func TestNumbersGoOnFromAnOlderFile(t *testing.T) {
+	dir := t.TempDir()
+	l := open(t, dir, begun(), &bytes.Buffer{})
+	l.Add(Entry{User: "ann"})
+	l.Add(Entry{User: "ann"})
+	_ = l.Close()
+	if err := os.Rename(l.older(0), l.older(1)); err != nil {
+		t.Fatal(err)
+	}
+	l = open(t, dir, begun(), &bytes.Buffer{})
+	if l.Add(Entry{User: "eve"}); !slices.Equal(numbers(t, l, 10, 0), []uint64{3, 2, 1}) {
+		t.Errorf("got %v", numbers(t, l, 10, 0))
+	}
+}

@@ -6,12 +6,21 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
+	"strconv"
 	"testing"
 	"time"
 
+	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/rbac/rbactest"
+	"github.com/sluicelb/sluice/mgmt/store"
 )
+
+// noKeys is a key store without any.
+type noKeys struct{}
+
+func (noKeys) FindKey(string) (store.Key, bool) { return store.Key{}, false }
 
 func TestAnotherUserOnTheLocalSocketNeedsAKey(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -26,13 +35,19 @@ func TestAnotherUserOnTheLocalSocketNeedsAKey(t *testing.T) {
 		"a user allowed": {uid: 54321, extra: []uint32{54321}, trusted: true},
 		"unknown user":   {uid: 0, err: errors.New("no credentials")},
 	} {
-		g := NewGuard(nil, rbactest.Book(t, &rbactest.Memory{}), time.Now, c.extra...)
+		g := NewGuard(noKeys{}, rbactest.Book(t, &rbactest.Memory{}), time.Now, c.extra...)
 		g.peer = func(*net.UnixConn) (uint32, error) { return c.uid, c.err }
 		for _, conn := range []net.Conn{&net.UnixConn{}, tls.Server(&net.UnixConn{}, nil)} {
 			r, _ := http.NewRequestWithContext(g.ConnContext(context.Background(), conn), http.MethodGet, "http://local/", nil)
 			_, err := g.Identify(r)
 			if got := err == nil; got != c.trusted {
 				t.Errorf("%s, %T: trusted %t (%v), want %t", name, conn, got, err, c.trusted)
+			}
+			if g.Holds(r) != c.trusted {
+				t.Errorf("%s, %T: that it is trusted holds: %t", name, conn, !c.trusted)
+			}
+			if r.Header.Set(headerKey, "wrong"); g.Holds(r) {
+				t.Errorf("%s, %T: a wrong key holds", name, conn)
 			}
 		}
 	}
@@ -58,5 +73,52 @@ func TestAConnectionFromTheNetworkIsNotLocal(t *testing.T) {
 	r, _ := http.NewRequestWithContext(g.ConnContext(context.Background(), c), http.MethodGet, "http://far/", nil)
 	if Local(r) {
 		t.Error("it is taken for one on the local socket")
+	}
+}
+
+func TestOldSessionsAreForgotten(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	s := NewSessions(func() time.Time { return now })
+	s.Begin("ann", rbac.Epoch{})
+	s.Begin("eve", rbac.Epoch{})
+	now = now.Add(SessionTime)
+	if s.Begin("bob", rbac.Epoch{}); len(s.open) != 1 {
+		t.Errorf("%d are open", len(s.open))
+	}
+	if s.Holds("none", nil) || s.End("none") {
+		t.Error("there is one nobody began")
+	}
+}
+
+func TestAllUsersTogetherHaveSoManySessions(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	s := NewSessions(func() time.Time { return now })
+	for i := range 4095 {
+		user := strconv.Itoa(i)
+		s.open[digest(user)] = &session{user: user, used: now.Add(time.Duration(i-4096) * time.Millisecond)}
+	}
+	open := func(user string) bool { return s.open[digest(user)] != nil }
+	if s.Begin("ann", rbac.Epoch{}); len(s.open) != 4096 || !open("0") {
+		t.Errorf("there was room for all, and %d are open", len(s.open))
+	}
+	if s.Begin("eve", rbac.Epoch{}); len(s.open) != 4096 || open("0") || !open("1") {
+		t.Errorf("%d are open, and not the oldest one went", len(s.open))
+	}
+}
+
+func TestPlacesOfUsersAreBounded(t *testing.T) {
+	var p places
+	at := netip.MustParseAddr("2001:db8::1")
+	for i := range maxPlaces {
+		p.add(strconv.Itoa(i), at)
+	}
+	if len(p.seen) != 4096 || !p.has("0", at) {
+		t.Errorf("%d are remembered", len(p.seen))
+	}
+	if p.add("last", at); len(p.seen) != 4096 || !p.has("last", at) {
+		t.Errorf("%d are remembered, the last one: %t", len(p.seen), p.has("last", at))
+	}
+	if !p.has("last", netip.MustParseAddr("2001:db8::2")) || p.has("last", netip.MustParseAddr("2001:db8:0:1::1")) || p.has("nobody", at) {
+		t.Error("a place is a user at a /64")
 	}
 }
