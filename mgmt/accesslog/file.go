@@ -73,16 +73,14 @@ func (o *file) append(c *chunk) (stays, err error) {
 		}
 	}
 	n, err := o.f.Write(c.bytes)
-	o.size += int64(n)
 	if err != nil {
 		if n > 0 { // part of a line may be there
-			if o.f.Truncate(o.size-int64(n)) == nil {
-				o.size -= int64(n)
-			}
+			_ = o.f.Truncate(o.size)
 		}
 		o.close()
 		return nil, fmt.Errorf("write %s: %w", o.name, err)
 	}
+	o.size += int64(n)
 	return stays, nil
 }
 

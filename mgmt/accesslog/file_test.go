@@ -144,6 +144,30 @@ func TestFileThatCannotBeWrittenLosesLinesAndRecovers(t *testing.T) {
 	eventually(t, func() bool { return strings.Contains(a.log.String(), "written again") })
 }
 
+func TestAFileThatWasNotWrittenIsOpenedAnew(t *testing.T) {
+	root, dir := folder(t)
+	o := newFile(root, "shop", 1<<20, 1)
+	defer o.close()
+	if err := o.write(lineChunk("one")); err != nil {
+		t.Fatal(err)
+	}
+	readOnly, err := root.Open(o.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.close()
+	o.f, o.size = readOnly, 4
+	if err := o.write(lineChunk("lost")); err == nil {
+		t.Fatal("it was written")
+	}
+	if _, err := readOnly.Stat(); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("the file is held open: %v", err)
+	}
+	if err := o.write(lineChunk("two")); err != nil || content(t, dir, "shop.log") != "one\ntwo\n" {
+		t.Errorf("%v, %q", err, content(t, dir, "shop.log"))
+	}
+}
+
 func TestAFileThatCannotBeRotatedGoesOnGrowing(t *testing.T) {
 	root, dir := folder(t)
 	o := newFile(root, "shop", 100, 3)

@@ -3,6 +3,7 @@ package api_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -17,6 +18,7 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 	"github.com/sluicelb/sluice/mgmt/accesslog"
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
 // scraped is what a scrape is answered with; headers come in pairs.
@@ -77,6 +79,36 @@ func TestScrapesNeedAKeyUnlessTheOperatorOpensThemToThisMachine(t *testing.T) {
 	opened.server.Handler().ServeHTTP(w, r)
 	if w.Code != 401 {
 		t.Errorf("a bearer token opens the rest of the API: %d", w.Code)
+	}
+}
+
+func TestWhatAScrapeMayBe(t *testing.T) {
+	text := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "sluice_up 1\n") })
+	a := newAppliance(t, func(d *api.Deps) { d.Metrics, d.OpenMetrics = text, true })
+	r := a.send("DELETE", api.MetricsPath, "", "ZAPI_KEY", a.key)
+	r.refused(t, 405, "/metrics", "DELETE", "allowed is GET")
+	if got := r.header.Get("Allow"); got != "GET, HEAD" {
+		t.Errorf("allowed is %q", got)
+	}
+	if status, _ := scraped(a, "HEAD", "198.51.100.7:4000", "ZAPI_KEY", a.key); status != 200 {
+		t.Errorf("HEAD: %d", status)
+	}
+	for _, header := range []string{"Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via"} {
+		if status, _ := scraped(a, "GET", "127.0.0.1:4000", header, "x"); status != 401 {
+			t.Errorf("through a proxy here that sends %s: %d", header, status)
+		}
+	}
+	key, on := "annsKey0123456789", true
+	if err := errors.Join(a.users.AddUser("ann", rbac.LDAP, ""), a.users.AddGroup("shop"), a.users.Join("shop", "ann"), a.users.GiveRole("shop", "management"),
+		a.users.ChangeUser("ann", rbac.UserChange{Key: &key, API: &on})); err != nil {
+		t.Fatal(err)
+	}
+	a.send("GET", api.MetricsPath, "", "ZAPI_KEY", key).refused(t, 403, `the permission "system-service.menu" is needed`)
+	if err := a.users.GiveRole("shop", "monitoring"); err != nil {
+		t.Fatal(err)
+	}
+	if r := a.send("GET", api.MetricsPath, "", "ZAPI_KEY", key); r.status != 200 {
+		t.Errorf("who may see the system: %d", r.status)
 	}
 }
 

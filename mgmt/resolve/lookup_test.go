@@ -30,7 +30,7 @@ func text(a resolve.Answer) string {
 func TestNamesAreLookedUpAsProgramsDo(t *testing.T) {
 	z := serve(t,
 		"db.example. 60 A 10.0.0.2", "db.example. 30 A 10.0.0.1", "db.example. 90 AAAA 2001:db8::1",
-		"four.example. 60 A 10.0.0.4",
+		"four.example. 60 A 10.0.0.4", "six.example. 70 AAAA 2001:db8::6",
 		"www.example. 20 CNAME web.example.", "web.example. 50 A 10.0.0.5",
 		"txt.example. 60 TXT nothing", "loop.example. 60 CNAME loop.example.",
 		"short.corp.example. 60 A 10.0.0.6", "a.b.corp.example. 60 A 10.0.0.7",
@@ -40,7 +40,7 @@ func TestNamesAreLookedUpAsProgramsDo(t *testing.T) {
 	s := system(t, "search corp.example\noptions ndots:2 timeout:1 attempts:1", "10.9.9.9 printer printer.lan # the old one\n::1 local6\n", z)
 	for name, want := range map[string]string{
 		"db.example": "10.0.0.1 10.0.0.2 2001:db8::1 ttl 30s", "DB.example.": "10.0.0.1 10.0.0.2 2001:db8::1 ttl 30s",
-		"four.example": "10.0.0.4 ttl 1m0s", "www.example": "10.0.0.5 ttl 20s",
+		"four.example": "10.0.0.4 ttl 1m0s", "six.example": "2001:db8::6 ttl 1m10s", "www.example": "10.0.0.5 ttl 20s",
 		"short": "10.0.0.6 ttl 1m0s", "a.b": "10.0.0.7 ttl 1m0s",
 		"printer.LAN": "10.9.9.9 ttl 10s", "local6": "::1 ttl 10s", "localhost": "127.0.0.1 ::1 ttl 10s",
 	} {
