@@ -108,7 +108,7 @@ func TestRulesTouchWhatTheyFindAndTell(t *testing.T) {
 		if remove.Finds(&r.Head, 1, &s) != 1 || remove.Finds(&r.Head, 3, &s) != 2 || remove.Finds(&r.Head, 2, &s) != -1 || remove.Finds(&r.Head, 0, &s) != 2 {
 			t.Error("other rules are found than those that take fields out")
 		}
-		remover(t, "^nothing", "^A: a", "^[hxB].*: .bc$").Remove(&r.Head, &s)
+		remover(t, "^A: a", "^nothing", "^[hxB].*: .bc$").Remove(&r.Head, &s)
 		replace, err := rewrite.NewReplacer([]farm.HeaderReplace{{Header: "^[ABX]", Match: "", Replace: "z"}},
 			[]farm.HeaderReplace{{Header: "c", Match: "nothing", Replace: "z"}, {Header: ".", Match: "(b)c", Replace: "$1-$1"}})
 		if err != nil {
@@ -120,7 +120,7 @@ func TestRulesTouchWhatTheyFindAndTell(t *testing.T) {
 		if got, want := fields(r), []string{"Host: abc", "X-Forwarded-For: abc", "Content-Length: 0", "C: ab-b"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		if want := []string{"rule 1 removed A", "rule 2 removed B", "rule 2 made ab-b of C: abc"}; observed && !slices.Equal(o, want) {
+		if want := []string{"rule 0 removed A", "rule 2 removed B", "rule 2 made ab-b of C: abc"}; observed && !slices.Equal(o, want) {
 			t.Errorf("told %q, want %q", o, want)
 		}
 	}
