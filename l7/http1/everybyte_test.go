@@ -198,3 +198,18 @@ func TestEveryByteOfTheVersionOfAnAnswer(t *testing.T) {
 		}
 	}
 }
+
+func TestEveryByteOfAStatus(t *testing.T) {
+	for i := range 4 {
+		for c := range 256 {
+			status := []byte(" 599")
+			status[i] = byte(c)
+			right := has([]string{" ", "12345", digits, digits}[i], c)
+			r := new(http1.Response)
+			n, err := r.Parse([]byte("HTTP/1.1" + string(status) + " \r\n\r\n"))
+			if right && (n == 0 || err != nil || fmt.Sprint(" ", r.Status) != string(status)) || !right && err != http1.ErrStatusLine {
+				t.Errorf("%q: status %d, %v", status, r.Status, err)
+			}
+		}
+	}
+}

@@ -198,6 +198,8 @@ func TestADroppedExpectationIsNotPassedOn(t *testing.T) {
 func TestTrailersAreOfferedOnlyWhenConnectionSaysSo(t *testing.T) {
 	for fields, want := range map[string]bool{
 		"TE: trailers\nConnection: TE":                 true,
+		"TE: ,trailers\nConnection: TE":                true,
+		"TE: ,,a,trailers,\nConnection: ,TE":           true,
 		"TE: gzip;q=0.5, Trailers \nConnection: te, x": true,
 		"TE: trailers":                  false,
 		"TE: gzip\nConnection: TE":      false,
