@@ -18,15 +18,32 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl/ctltest"
 )
 
-// asked is what a part was asked, and what it answers.
+// asked is what a part was asked, and what it answers: the server's goroutine
+// writes the one and reads the other.
 type asked struct {
+	mu     sync.Mutex
 	body   []string
 	file   string
 	answer any
 	fails  error
 }
 
+func (a *asked) answers(with any, fails error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.answer, a.fails = with, fails
+}
+
+// heard is all it was asked, and the files of the last question.
+func (a *asked) heard() (body []string, file string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.body), a.file
+}
+
 func (a *asked) handle(_ context.Context, body []byte, files []*os.File) (any, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.body, a.file = append(a.body, string(body)), ""
 	for _, f := range files {
 		b, err := io.ReadAll(io.NewSectionReader(f, 0, 1<<20))
@@ -79,10 +96,10 @@ func TestPartsAreAskedAndAnswerAsTheContractSays(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, c.answer) {
 			t.Errorf("%s: answered %+v, %v; want %+v", op, got, err, c.answer)
 		}
-		if !slices.Equal(part.body, []string{c.body}) || part.file != c.file {
-			t.Errorf("%s: asked %q with %q; want %q with %q", op, part.body, part.file, c.body, c.file)
+		if body, file := part.heard(); !slices.Equal(body, []string{c.body}) || file != c.file {
+			t.Errorf("%s: asked %q with %q; want %q with %q", op, body, file, c.body, c.file)
 		}
-		part.answer, part.fails = nil, &ctl.Error{Code: ctl.CodeTooMany, Text: "too many"}
+		part.answers(nil, &ctl.Error{Code: ctl.CodeTooMany, Text: "too many"})
 		if _, err := c.call(client); !errors.Is(err, ctl.ErrTooMany) || err.Error() != "too many" {
 			t.Errorf("%s: refused: %v", op, err)
 		}
@@ -100,16 +117,16 @@ func TestASessionIsFoundOrNot(t *testing.T) {
 		t.Errorf("one that is not there: %+v, %v, %v", s, ok, err)
 	}
 	want := ctl.KernelSession{Key: "10.0.0.1", Backend: 2}
-	part.answer = ctl.KernelSessions{Total: 1, List: []ctl.KernelSession{want}}
+	part.answers(ctl.KernelSessions{Total: 1, List: []ctl.KernelSession{want}}, nil)
 	if s, ok, err := c.KernelSession(t.Context(), 12, "10.0.0.1"); !ok || err != nil || s != want {
 		t.Errorf("one that is: %+v, %v, %v", s, ok, err)
 	}
-	part.fails = errors.New("the filter is broken")
+	part.answers(nil, errors.New("the filter is broken"))
 	if _, ok, err := c.KernelSession(t.Context(), 12, "10.0.0.1"); ok || err == nil || err.Error() != "the filter is broken" {
 		t.Errorf("an error: %v, %v", ok, err)
 	}
-	if want := `{"service":12,"key":"10.0.0.1"}`; part.body[0] != want {
-		t.Errorf("asked %s, want %s", part.body[0], want)
+	if body, _ := part.heard(); body[0] != `{"service":12,"key":"10.0.0.1"}` {
+		t.Errorf("asked %s", body[0])
 	}
 }
 
