@@ -49,6 +49,7 @@ func TestExpressionsThatAreNotUnderstoodProveNothing(t *testing.T) {
 	}{
 		{"==", dport, `80`, always}, {"==", dport, `{"range":[80,90]}`, always}, {"==", dport, `{"range":[1,79]}`, never}, {"==", dport, `{"range":[80]}`, perhaps},
 		{"==", dport, `"http"`, perhaps}, {"==", dport, `-1`, perhaps}, {"==", dport, `{"range":[1,"http"]}`, perhaps}, {"==", dport, `{"range":[-1,90]}`, perhaps}, {"==", dport, `{"range":[1,-90]}`, perhaps},
+		{"==", dport, `{"range":[0,90]}`, always}, {"==", dport, `{"range":[0,0]}`, never}, {"==", dport, `{"range":["http",90]}`, perhaps},
 		{"==", dport, `{"elem":{"val":80}}`, always}, {"==", dport, `{"elem":{"val":81}}`, never}, {"==", dport, `{"set":[81,{"elem":{"val":80}}]}`, always}, {"==", dport, `[]`, perhaps},
 		{"!=", dport, `80`, never}, {"!=", dport, `81`, always}, {"!=", dport, `"http"`, perhaps}, {"in", dport, `80`, always}, {"<", dport, `80`, perhaps},
 		{"==", daddr, `"192.0.2.1"`, always}, {"==", daddr, `{"range":["192.0.2.0","192.0.2.9"]}`, always}, {"==", daddr, `{"range":["192.0.2.2","192.0.2.9"]}`, never},
