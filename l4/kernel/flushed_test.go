@@ -94,6 +94,20 @@ func TestEndedConnectionsAreRememberedAsLongAsTheyMayBeSilent(t *testing.T) {
 	if ended() {
 		t.Error("those of a farm that was deleted are remembered")
 	}
+	k.Flushing(context.Background(), func(id uint32) bool { return id == one.L4.Backends[0].ID+1000 })
+	if ended() {
+		t.Error("those of another farm's backend were ended")
+	}
+	k.Flushing(context.Background(), func(id uint32) bool { return id == one.L4.Backends[0].ID })
+	if !ended() {
+		t.Error("those that were ended on request are not remembered")
+	}
+	apply()
+	_, before := f.now()
+	k.Flushing(context.Background(), func(uint32) bool { return true })
+	if _, after := f.now(); after != before {
+		t.Error("the rules were written again though there is no farm")
+	}
 	k = kernel.New(kernel.Options{Filter: f, Connections: none{}, Log: l4test.Quiet})
 	apply(l4test.Stopped(one))
 	apply(one)
