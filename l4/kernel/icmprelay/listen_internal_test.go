@@ -121,16 +121,38 @@ func TestWhoCannotListenSaysSoAndTriesAgainLater(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
+	cannotListen(t, 3, func(r *Relay, few func()) {
+		few()
+		r.Follow(nil, nil, onWire)
+	})
+}
+
+func TestWhoCannotListenAnyMoreSaysSoAndTriesAgainLater(t *testing.T) {
+	if !sysnettest.Inside(t) {
+		return
+	}
+	cannotListen(t, 1, func(r *Relay, few func()) { // poll takes no more descriptors than a process may have
+		r.Follow(nil, nil, onWire)
+		sysnettest.Eventually(t, func() (string, bool) { return "it does not listen", listening(t) == 2 })
+		few()
+	})
+}
+
+// cannotListen has a relay run that may have only so many descriptors, once few is
+// called.
+func cannotListen(t *testing.T, most uint64, begin func(r *Relay, few func())) {
+	t.Helper()
 	var log logtest.Log
 	r, end := running(t, slog.New(slog.NewTextHandler(&log, nil)))
 	var was unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 3, Max: was.Max}); err != nil {
-		t.Fatal(err)
-	}
-	r.Follow(nil, nil, onWire)
+	begin(r, func() {
+		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: most, Max: was.Max}); err != nil {
+			t.Fatal(err)
+		}
+	})
 	const said = "path MTU discovery does not work"
 	sysnettest.Eventually(t, func() (string, bool) { return "it does not say so", log.Has(said) })
 	end() // it does not wait until it would have tried again
