@@ -159,12 +159,18 @@ func TestExplanationsNameEveryStep(t *testing.T) {
 		}
 	}
 	a := newAppliance(t, 1)
-	at := a.Listen(t, "::1")
-	f := a.farm("127.0.0.1:9")
-	f.VIP, f.L4.Ports = at.Addr(), []farm.PortRange{{First: at.Port(), Last: at.Port()}}
-	a.publish(f)
-	if _, x := a.explained(explain.Question{}); x.From != "[::1]:40000" || x.Listener != at.String() {
-		t.Errorf("somebody of this machine comes from %s to %s", x.From, x.Listener)
+	for local, from := range map[string]string{"::1": "[::1]:40000", "127.0.0.1": "127.0.0.1:40000"} {
+		at := a.Listen(t, local)
+		f := a.farm("127.0.0.1:9")
+		f.VIP, f.L4.Ports = at.Addr(), []farm.PortRange{{First: at.Port(), Last: at.Port()}}
+		a.publish(f)
+		if _, x := a.explained(explain.Question{}); x.From != from || x.Listener != at.String() || x.Generation != a.gen || x.Farm != f.Name {
+			t.Errorf("somebody of this machine comes from %s to %s of %s, generation %d", x.From, x.Listener, x.Farm, x.Generation)
+		}
+		// What is left out of an address stays as it would be.
+		if _, x := a.explained(explain.Question{From: "::ffff:192.0.2.7", To: local}); x.From != "192.0.2.7:40000" || x.Listener != at.String() {
+			t.Errorf("who names no port comes from %s to %s", x.From, x.Listener)
+		}
 	}
 }
 
