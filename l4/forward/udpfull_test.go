@@ -55,6 +55,29 @@ func TestClientsOfAFullFarmCostOthersNothing(t *testing.T) {
 	}
 }
 
+// A flow goes before the new one comes, not a while after.
+func TestANewFlowTakesThePlaceOfAnother(t *testing.T) {
+	a, most := fewFlows(t, 1)
+	f := a.farmUDP(answering(t, same).at())
+	f.L4.IdleTimeout = 300
+	a.publish(f)
+	for n := range most {
+		spoof(t, source(n), netip.MustParseAddrPort(address(f)))
+	}
+	eventually(t, "the table is full", func() bool { return int(a.stats().Established) == most })
+	for n := range 32 {
+		spoof(t, source(most+n), netip.MustParseAddrPort(address(f)))
+		a.Turn()
+		if s := a.stats(); int(s.Established) > most {
+			t.Fatalf("%d flows, %d are the bound", s.Established, most)
+		}
+	}
+	eventually(t, "each new one took a place", func() bool { a.Turn(); return a.stats().Evicted == 32 })
+	if s := a.stats(); int(s.Established) != most || s.Dropped != 0 {
+		t.Errorf("%d flows of %d are left, %d datagrams were dropped", s.Established, most, s.Dropped)
+	}
+}
+
 // Flows that took what was free go as soon as there are listeners whose clients
 // have a share of it.
 func TestFlowsMakeRoomForConnectionsThatMayCome(t *testing.T) {
