@@ -13,6 +13,16 @@ import (
 	"github.com/sluicelb/sluice/cmd/cli"
 )
 
+// allowed lists how many arguments a command takes; 8 stand for any number.
+func allowed(cmd *cobra.Command) (counts []int) {
+	for n := range 9 {
+		if cmd.Args(cmd, make([]string, n)) == nil {
+			counts = append(counts, n)
+		}
+	}
+	return counts
+}
+
 // Every command with all that its help says, but for settings, which are the
 // fields' own, and for the flags every command has.
 func TestEveryCommandIsDescribed(t *testing.T) {
@@ -29,6 +39,9 @@ func TestEveryCommandIsDescribed(t *testing.T) {
 			}
 		}
 		fmt.Fprintf(&all, "group %q, aliases %q\n%s\n", cmd.GroupID, cmd.Aliases, cmd.Example)
+		if !cmd.HasSubCommands() && cmd.Args != nil {
+			fmt.Fprintf(&all, "arguments: %v\n", allowed(cmd))
+		}
 		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 			if f.Annotations["setting"] == nil {
 				fmt.Fprintf(&all, "--%s -%s %s (%s): %s\n", f.Name, f.Shorthand, f.Value.Type(), f.DefValue, f.Usage)
