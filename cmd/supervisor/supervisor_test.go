@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -486,6 +487,10 @@ func TestStartIsRefusedWithAReason(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(foreign, "precious"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	unwritten := t.TempDir() // one of an appliance whose journal is none
+	if err := errors.Join(os.WriteFile(filepath.Join(unwritten, "lock"), nil, 0o600), os.Mkdir(filepath.Join(unwritten, "netd.journal"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
 	used := t.TempDir()
 	other := start(t, used)
 	other.waitReady()
@@ -494,6 +499,7 @@ func TestStartIsRefusedWithAReason(t *testing.T) {
 	}{
 		"directory in use":       {used, "127.0.0.1:0", "", "another instance runs on " + used + " (process " + strconv.Itoa(other.cmd.Process.Pid)},
 		"directory of others":    {foreign, "127.0.0.1:0", "", "holds other files (precious)"},
+		"journal is a directory": {unwritten, "127.0.0.1:0", "", "data directory " + unwritten},
 		"API port taken":         {t.TempDir(), taken.Addr().String(), "", "another program uses this port"},
 		"API address not local":  {t.TempDir(), "192.0.2.1:444", "", "no interface of this machine"},
 		"configuration missing":  {t.TempDir(), "127.0.0.1:0", "/nowhere/c.yaml", "/nowhere/c.yaml"},
