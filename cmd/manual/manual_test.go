@@ -1,17 +1,88 @@
 package main
 
 import (
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	documents "github.com/sluicelb/sluice/mgmt/document"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
+
+// This test binary is also the command, when it has its name.
+func TestMain(m *testing.M) {
+	if os.Args[0] == "manual" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func TestTheCommandWritesWhatBelongsBelowUsrShare(t *testing.T) {
+	dir := t.TempDir()
+	for args, status := range map[string]int{
+		"": 2, "a b": 2, "-date Monday " + dir: 1, "/dev/null/x": 1,
+		"-version 1.2.3 -date 2026-11-23 " + dir: 0,
+	} {
+		cmd := exec.Command("/proc/self/exe", strings.Fields(args)...)
+		cmd.Args[0] = "manual"
+		if out, _ := cmd.CombinedOutput(); cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != status || (status == 2) != strings.Contains(string(out), "usage: manual ") || status == 1 && !strings.Contains(string(out), "manual: ") {
+			t.Errorf("manual %s: %v, want status %d, said %s", args, cmd.ProcessState, status, out)
+		}
+	}
+	for name, want := range map[string]string{
+		"man/man8/sluice.8":                     `.TH "SLUICE" "8" "Nov 2026" "Sluice 1.2.3" "Sluice"`,
+		"man/man8/sluice-farm-list.8":           `"8" "Nov 2026" "Sluice 1.2.3" "Sluice"`,
+		"man/man5/sluice.yaml.5":                `"5" "Nov 2026" "Sluice 1.2.3" "Sluice"`,
+		"man/man7/sluice-guide.7":               `.TH "SLUICE-GUIDE" "7" "Nov 2026" "Sluice 1.2.3" "Sluice"`,
+		"bash-completion/completions/sluice":    "complete -o default -F __start_sluice sluice",
+		"zsh/vendor-completions/_sluice":        "#compdef sluice",
+		"fish/vendor_completions.d/sluice.fish": "complete -c sluice",
+	} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s lacks %q: %v\n%.300s", name, want, err, text)
+		}
+		if strings.Contains(string(text), "__completeNoDesc") {
+			t.Errorf("%s completes without descriptions", name)
+		}
+	}
+}
+
+func TestOnlyTheOwnerMayWriteWhatIsInstalled(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0))
+	dir := t.TempDir()
+	if err := write(dir, "1", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]fs.FileMode{"man": 0o755, "man/man5": 0o755, "man/man7": 0o755, "man/man7/sluice-guide.7": 0o644, "zsh/vendor-completions": 0o755} {
+		if st, err := os.Stat(filepath.Join(dir, name)); err != nil || st.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v, want %v", name, st, err, want)
+		}
+	}
+}
+
+func TestWhatCannotBeWrittenIsAnError(t *testing.T) {
+	for _, taken := range []string{"man/man8", "man/man5", "man/man7", "man/man7/sluice-guide.7/x", "zsh/vendor-completions", "fish/vendor_completions.d/sluice.fish/x"} {
+		file := filepath.Join(t.TempDir(), taken)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := write(strings.TrimSuffix(file, taken), "1", time.Now()); err == nil {
+			t.Errorf("%s was written though it is something else", taken)
+		}
+	}
+}
 
 // manual writes the manual and returns its pages by name.
 func manual(t *testing.T) map[string]string {
