@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -147,6 +148,69 @@ func TestNoFarmOfSomebodyIsReplaced(t *testing.T) {
 	problem = shown(t, data, func(said string) { t.Errorf("it said:\n%s", said) })
 	if !strings.Contains(problem, `demo: preparing the demonstration farm: the data directory has a farm "mine", which the demonstration would replace`) {
 		t.Errorf("it failed with %s", problem)
+	}
+}
+
+// The farm replaces what an earlier demonstration left, and in a directory of its own
+// anything; what the API refuses ends it.
+func TestTheDemonstrationBecomesTheConfiguration(t *testing.T) {
+	const made = `PUT {"farms":[{"name":"demo","profile":"http","services":[{"backends":[{"alias":"blue","ip":"127.0.0.1","port":8181},{"alias":"green","ip":"127.0.0.1","port":8183}],"name":"all"}],"vip":"127.0.0.1","vport":8085}]}` + "\n"
+	for _, c := range []struct {
+		present string
+		own     bool
+		refused int // of the requests
+		want    string
+		err     string
+	}{
+		{`{"params":[]}`, false, 0, "GET \nPUT {\"farms\":[]}\n" + made, ""},
+		{`{"params":[{"farmname":"demo"}]}`, false, 0, "GET \nPUT {\"farms\":[]}\n" + made, ""},
+		{`{"params":[{"farmname":"demo"},{"farmname":"mine"}]}`, false, 0, "GET \n", `has a farm "mine"`},
+		{`{"params":[{"farmname":"demo"},{"farmname":"mine"}]}`, true, 0, "GET \nPUT {\"farms\":[]}\n" + made, ""},
+		{`{"params":[]}`, true, 1, "GET \n", "GET /farms: 300 Multiple Choices: no"},
+		{`{"params":[]}`, true, 2, "GET \nPUT {\"farms\":[]}\n", "PUT /config: 300 Multiple Choices: no"},
+		{`{"params":[]}`, true, 3, "GET \nPUT {\"farms\":[]}\n" + made, "PUT /config: 300 Multiple Choices: no"},
+		{`{"params":7}`, true, 0, "GET \n", "cannot unmarshal"},
+	} {
+		socket := filepath.Join(directory(t), "sock")
+		l, err := net.Listen("unix", socket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var heard strings.Builder
+		asked := 0
+		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			fmt.Fprintf(&heard, "%s %s\n", r.Method, body)
+			if (r.Method == http.MethodPut) != (r.Header.Get("Content-Type") == "application/json") {
+				t.Errorf("%s is sent as %q", r.Method, r.Header.Get("Content-Type"))
+			}
+			switch asked++; {
+			case asked == c.refused:
+				w.WriteHeader(http.StatusMultipleChoices)
+				io.WriteString(w, "no\n")
+			case r.Method == http.MethodGet:
+				io.WriteString(w, c.present)
+			}
+		})}
+		go server.Serve(l)
+		backends := []backend{{"blue", netip.MustParseAddrPort("127.0.0.1:8181")}, {"green", netip.MustParseAddrPort("127.0.0.1:8183")}}
+		err = prepare(t.Context(), newClient(socket), c.own, 8085, backends)
+		server.Close()
+		if heard.String() != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%+v: asked\n%s%v", c, &heard, err)
+		}
+	}
+}
+
+func TestAnotherPortOfTheFarmIsExplained(t *testing.T) {
+	for port, want := range map[int]bool{farmPort: false, farmPort + 1: true} {
+		var out strings.Builder
+		o := Options{Out: &out}
+		o.explain(supervisor.Instance{Data: "/d", API: "127.0.0.1:4445"}, port)
+		if said := out.String(); strings.Contains(said, fmt.Sprintf("\nPort 8080 is taken by another program, so the farm has port %d.\n", port)) != want ||
+			!strings.Contains(said, fmt.Sprintf("\n  curl http://127.0.0.1:%d/\n", port)) || !strings.Contains(said, " https://127.0.0.1:4445/api/v4.0/farms ") {
+			t.Errorf("of port %d it said:\n%s", port, said)
+		}
 	}
 }
 
