@@ -41,7 +41,6 @@ func (l *log) again() {
 	for _, test := range tests {
 		l.print("\nagain, alone, %s times: %s %s\n", timesAgain, test.pkg, test.test)
 		second := newLog(l.out, []string{test.pkg}, l.skips)
-		second.chosen = true
 		if second.run(l.alone(test)) && second.passed > 0 {
 			l.steadied(test)
 		}

@@ -155,4 +155,20 @@ func TestLongRunsShowWhatTheyWaitFor(t *testing.T) {
 	if want := "... 0 of 2 packages, 0 passed, 0 failed, 0 skipped so far; m/a TestA runs for 31s\n"; out.String() != want {
 		t.Errorf("%q, want %q", &out, want)
 	}
+	out.Reset()
+	now := l.spoke.Add(progressEvery)
+	l.packages["m/b"].ended, l.passed, l.failed, l.skipped = true, 4, 3, 2
+	l.faults = []string{"one"}
+	l.running = map[key]time.Time{{"m/a", "TestNew"}: now.Add(-time.Second), {"m/a", "TestOld"}: now.Add(-time.Minute), {"m/a", "TestB"}: now.Add(-2 * time.Second)}
+	l.progress(now.Add(-time.Nanosecond)) // what was said above counts
+	l.progress(now)
+	if want := "... 1 of 2 packages, 4 passed, 4 failed, 2 skipped so far; m/a TestOld runs for 1m0s\n"; out.String() != want {
+		t.Errorf("%q, want %q", &out, want)
+	}
+	out.Reset()
+	l.running = nil
+	l.progress(l.spoke.Add(progressEvery))
+	if want := "... 1 of 2 packages, 4 passed, 4 failed, 2 skipped so far\n"; out.String() != want {
+		t.Errorf("%q, want %q", &out, want)
+	}
 }

@@ -53,6 +53,17 @@ func TestAnAllowedSkipIsShownAndPasses(t *testing.T) {
 	}
 }
 
+func TestTheReasonOfASkipIsOnOneLine(t *testing.T) {
+	for said, want := range map[string]string{
+		"=== RUN   TestA\n    a_test.go:1: needs\n\n        root\n--- SKIP: TestA (0.00s)\n": "a_test.go:1: needs root",
+		"=== RUN   TestA\n--- SKIP: TestA (0.00s)\n":                                         "no reason given",
+	} {
+		if got := reason(said); got != want {
+			t.Errorf("%q says %q, want %q", said, got, want)
+		}
+	}
+}
+
 func TestAListThatCannotBeMeantIsRefused(t *testing.T) {
 	for _, line := range []string{"root any * *", "nobody any * * because", "root fast * * because", "root any [ * because"} {
 		file := filepath.Join(t.TempDir(), "skips")
