@@ -13,6 +13,7 @@ func TestHeadersAreReadInPiecesOfAnySize(t *testing.T) {
 	for name, c := range map[string]struct{ header, source, destination string }{
 		"v1 TCP4":            {"PROXY TCP4 192.0.2.1 198.51.100.2 40000 443\r\n", "192.0.2.1:40000", "198.51.100.2:443"},
 		"v1 TCP6":            {"PROXY TCP6 2001:db8::1 2001:db8::2 1 65535\r\n", "[2001:db8::1]:1", "[2001:db8::2]:65535"},
+		"v1 other digits":    {"PROXY TCP4 192.0.2.1 198.51.100.2 9 8967\r\n", "192.0.2.1:9", "198.51.100.2:8967"},
 		"v1 mapped":          {"PROXY TCP6 ::ffff:192.0.2.1 ::ffff:198.51.100.2 0 0\r\n", "192.0.2.1:0", "198.51.100.2:0"},
 		"v1 longest TCP6":    {"PROXY TCP6 " + long6 + " " + long6 + " 65535 65535\r\n", "[" + long6 + "]:65535", "[" + long6 + "]:65535"},
 		"v1 unknown":         {"PROXY UNKNOWN\r\n", "", ""},
@@ -69,6 +70,15 @@ func TestWhatIsNoHeaderIsRefused(t *testing.T) {
 		{"PROXY TCP4 192.0.2.1 198.51.100.2 01 2\r\n", proxyproto.ErrAddress},
 		{"PROXY TCP4 192.0.2.1 198.51.100.2 65536 2\r\n", proxyproto.ErrAddress},
 		{"PROXY TCP4 192.0.2.1 198.51.100.2 -1 2\r\n", proxyproto.ErrAddress},
+		{"PROXY TCP4 192.0.2.1 198.51.100.2 1 65536\r\n", proxyproto.ErrAddress},
+		{"PROXY TCP4 192.0.2.1 198.51.100.2 1 00\r\n", proxyproto.ErrAddress},
+		{"PROXY TCP4 192.0.2.1 198.51.100.2 1/ 2\r\n", proxyproto.ErrAddress},
+		{"PROXY TCP4 192.0.2.1 198.51.100.2 1: 2\r\n", proxyproto.ErrAddress},
+		{"PROXY TCP4 192.0.2.1 198.51.100.2  2\r\n", proxyproto.ErrAddress},
+		{"PROXY TCP4 192.0.2.1 198.51.100.2 1 18446744073709551617\r\n", proxyproto.ErrAddress}, // 1, if it overflowed
+		{"PROXY TCP4  198.51.100.2 1 2\r\n", proxyproto.ErrAddress},
+		{"PROXY TCP4 192.0.2.1 2001:db8::2 1 2\r\n", proxyproto.ErrAddress},
+		{"PROXY TCP6 fe80::1 fe80::2%eth0 1 2\r\n", proxyproto.ErrAddress},
 		{"PROXY UNKNOWN " + strings.Repeat("x", 92) + "\r\n", proxyproto.ErrLong}, // 108
 		{"PROXY TCP4 " + strings.Repeat("1", 200), proxyproto.ErrLong},
 		{binaryHeader(0x11, 0x11, addresses4), proxyproto.ErrVersion},
