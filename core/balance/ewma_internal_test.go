@@ -47,6 +47,42 @@ func TestAverageStaysAmongItsSamples(t *testing.T) {
 	})
 }
 
+func TestASampleWeighsAnEighthAndMoreAfterAPause(t *testing.T) {
+	for _, c := range []struct{ sample, pause, want int64 }{
+		{16_000, 0, 9_000}, {16_000, -halfLife, 9_000}, {0, 0, 7_001}, {16_000, halfLife, 12_000}, {16_000, 2 * halfLife, 14_000}, {16_000, 100 * halfLife, 16_000},
+	} {
+		var e ewma
+		e.observe(8_000, halfLife)
+		e.observe(c.sample, halfLife+c.pause)
+		if got := e.value.Load(); got != c.want || e.at.Load() != halfLife+c.pause {
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+}
+
+// Whatever is counted, the sum over members cannot overflow.
+func TestTheTimeToExpectGrowsWithinBounds(t *testing.T) {
+	for _, c := range []struct {
+		latency       time.Duration
+		active, units int64
+	}{
+		{0, 0, 48}, {0, -7, 48}, {0, 2, 3 * 48}, {40 * time.Microsecond, 0, 48}, {1024 * time.Microsecond, 3, 4 * 1000},
+		{0, 1<<20 - 1, 48 << 20}, {0, 1 << 20, 48 * (1<<20 + 1)}, {0, 1 << 60, 48 * (1<<20 + 1)},
+		{10 * time.Minute, 0, 600_000_000_000 >> 10}, {11 * time.Minute, 0, 600_000_000_000 >> 10},
+	} {
+		var l Load
+		l.Active.Store(c.active)
+		if c.latency != 0 {
+			l.latency.observe(int64(c.latency), halfLife)
+		}
+		for _, now := range []int64{halfLife, 0} {
+			if got := l.expected(now); got != c.units {
+				t.Errorf("%+v: %d", c, got)
+			}
+		}
+	}
+}
+
 // TestOnceSlowMemberIsTriedAgain follows a member that answered in a second
 // beside one that answers in 5 ms.
 func TestOnceSlowMemberIsTriedAgain(t *testing.T) {
