@@ -1,6 +1,7 @@
 package tlsconf_test
 
 import (
+	"crypto/sha256"
 	"errors"
 	"testing"
 	"time"
@@ -93,5 +94,25 @@ func TestDamagedKeysCountAsNone(t *testing.T) {
 	}
 	if err := tlsconf.NewStore(tlsconf.Options{}).Tickets().Keep(make([]byte, tlsconf.KeptSize-1)); !errors.Is(err, tlsconf.ErrKept) {
 		t.Errorf("too little memory: %v", err)
+	}
+}
+
+// Such as another program would leave, or one with more keys: the sum is right.
+func TestKeysOfAnotherFormCountAsNone(t *testing.T) {
+	for name, c := range map[string]struct{ at, value byte }{"magic": {0, 'x'}, "no key": {16, 0}, "a key too many": {16, 4}, "far too many": {23, 0x80}} {
+		cfg, l := simple(t)
+		mem, now := make([]byte, tlsconf.KeptSize), newClock()
+		client := regular(anyone("www.example.com"), 0x304, nil)
+		resumes(t, publish(t, keeping(t, mem, now), cfg, 1, l), client)
+		mem[c.at] = c.value
+		sum := sha256.Sum256(mem[:tlsconf.KeptSize-sha256.Size])
+		copy(mem[tlsconf.KeptSize-sha256.Size:], sum[:])
+		server := publish(t, keeping(t, mem, now), cfg, 1, l)
+		if resumes(t, server, client) {
+			t.Errorf("%s: a ticket resumes", name)
+		}
+		if !resumes(t, server, client) {
+			t.Errorf("%s: there are no keys instead", name)
+		}
 	}
 }
