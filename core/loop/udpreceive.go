@@ -132,11 +132,9 @@ func (ln *UDPListener) receive() {
 func (ln *UDPListener) deliver(i, n int) (next int) {
 	d := ln.loop.udp
 	defer func() {
-		if next = n; i < n {
-			if r := recover(); r != nil {
-				ln.loop.panicked(r)
-				next = i + 1
-			}
+		if r := recover(); r != nil {
+			ln.loop.panicked(r)
+			next = i + 1
 		}
 	}()
 	for ; i < n && !ln.closed; i++ {
@@ -144,7 +142,6 @@ func (ln *UDPListener) deliver(i, n int) (next int) {
 			ln.handler.Received(ln, &d.current)
 		}
 	}
-	i = n
 	return n
 }
 
@@ -203,11 +200,9 @@ func (c *UDPConn) receive() {
 func (c *UDPConn) deliver(i, n int) (next int) {
 	d := c.loop.udp
 	defer func() {
-		if next = n; i < n {
-			if r := recover(); r != nil {
-				c.loop.panicked(r)
-				next = i + 1
-			}
+		if r := recover(); r != nil {
+			c.loop.panicked(r)
+			next = i + 1
 		}
 	}()
 	for ; i < n && !c.closed; i++ {
@@ -215,7 +210,6 @@ func (c *UDPConn) deliver(i, n int) (next int) {
 			c.handler.Answered(c, &d.current)
 		}
 	}
-	i = n
 	return n
 }
 

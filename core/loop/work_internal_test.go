@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"runtime"
+	"slices"
 	"testing"
 )
 
@@ -26,7 +27,10 @@ func TestJobsAreTakenInOrder(t *testing.T) {
 	}
 	for range 1000 { // never empty
 		give()
-		taken = append(taken, p.take())
+		j := p.take()
+		if taken = append(taken, j); slices.Contains(p.waiting[:cap(p.waiting)], j) {
+			t.Fatal("a job that was taken is held while others wait")
+		}
 	}
 	if len(p.waiting) > 16 || cap(p.waiting) > 16 {
 		t.Errorf("%d places for 4 jobs", cap(p.waiting))
