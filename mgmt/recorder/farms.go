@@ -1,0 +1,157 @@
+package recorder
+
+import (
+	"math"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/mgmt/timeseries"
+)
+
+// farmTotals are what of a farm only grows.
+type farmTotals struct {
+	connections, requests, bytesIn, bytesOut, failures uint64
+	times                                              stats.Histogram
+}
+
+// backendTotals are what of a backend only grows.
+type backendTotals struct{ requests, failures uint64 }
+
+// round is the farms at one moment, compared with those of the last.
+type round struct {
+	*Recorder
+	elapsed  float64
+	kernel   stats.Traffic
+	farms    map[uint32]farmTotals
+	backends map[uint32]backendTotals
+}
+
+// recordFarms writes down all farms. Of those the kernel carries nothing is known
+// while netd does not answer; then they are left out.
+func (r *Recorder) recordFarms(cfg *farm.Config, now time.Time, elapsed float64, first bool) {
+	o := &round{Recorder: r, elapsed: elapsed, farms: make(map[uint32]farmTotals, len(cfg.Farms)), backends: make(map[uint32]backendTotals, len(r.backends))}
+	asked, known := false, false
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		if f.InKernel() {
+			if !asked && r.options.Traffic != nil {
+				o.kernel, known = r.options.Traffic()
+			}
+			if asked = true; !known {
+				continue
+			}
+		}
+		if values := o.values(f); !first {
+			r.options.DB.Write(Farm(f.ID), now, values)
+		}
+	}
+	r.farms, r.backends = o.farms, o.backends
+}
+
+// values are those of a farm and its backends.
+func (o *round) values(f *farm.Farm) []timeseries.Value {
+	sum, times := o.kernel.Farms[f.ID], stats.Times{}
+	if !f.InKernel() {
+		sum, times = o.options.Counters.SumFarm(f.ID), o.options.Counters.SumFarmTimes(f.ID)
+	}
+	now := farmTotals{
+		connections: sum.Connections, requests: sum.Requests, bytesIn: sum.BytesIn, bytesOut: sum.BytesOut,
+		failures: sum.Responses[4] + sum.Dropped, times: times.Total,
+	}
+	if !f.Profile.HasServices() {
+		now.failures += sum.NoBackend + sum.BackendErrors
+	}
+	before, had := o.Recorder.farms[f.ID]
+	if !had {
+		before = now
+	}
+	o.farms[f.ID] = now
+	exchanges := grown(now.times, before.times)
+	is := map[string]float64{
+		connections.Name: rate(now.connections, before.connections, o.elapsed),
+		established.Name: float64(sum.Established),
+		pending.Name:     float64(sum.Pending),
+		requests.Name:    rate(now.requests, before.requests, o.elapsed),
+		bytesIn.Name:     rate(now.bytesIn, before.bytesIn, o.elapsed),
+		bytesOut.Name:    rate(now.bytesOut, before.bytesOut, o.elapsed),
+		failures.Name:    rate(now.failures, before.failures, o.elapsed),
+		median.Name:      quantile(exchanges, 0.5),
+		p99.Name:         quantile(exchanges, 0.99),
+	}
+	var values []timeseries.Value
+	for _, s := range OfFarm(f) {
+		values = append(values, timeseries.Value{Series: s.Name, Kind: s.Kind, Value: is[s.Name]})
+	}
+	for _, g := range f.Groups() {
+		for _, b := range g.Backends() {
+			values = append(values, o.backend(f, b.ID)...)
+		}
+	}
+	return values
+}
+
+// backend are the values of a backend, in the order of OfBackends.
+func (o *round) backend(f *farm.Farm, id uint32) []timeseries.Value {
+	sum := o.kernel.Backends[id]
+	if !f.InKernel() {
+		sum = o.options.Counters.SumBackend(id)
+	}
+	now := backendTotals{sum.Requests, sum.Responses[4] + sum.ConnectFailures + sum.Resets + sum.BadResponses + sum.Timeouts}
+	if !f.Profile.HasServices() {
+		now.requests = sum.Connects
+	}
+	before, had := o.Recorder.backends[id]
+	if !had {
+		before = now
+	}
+	o.backends[id] = now
+	out := make([]timeseries.Value, len(OfBackends))
+	for i, v := range []float64{rate(now.requests, before.requests, o.elapsed), rate(now.failures, before.failures, o.elapsed), float64(sum.Established)} {
+		s := OfBackends[i]
+		out[i] = timeseries.Value{Series: OfBackend(id, s.Name), Kind: s.Kind, Value: v}
+	}
+	return out
+}
+
+// rate is how much a total grew a second. One that went back belongs to another, or
+// was begun anew, and then nothing is known.
+func rate(now, before uint64, elapsed float64) float64 {
+	if now < before {
+		return math.NaN()
+	}
+	return float64(now-before) / elapsed
+}
+
+// grown is what was counted since.
+func grown(now, before stats.Histogram) (out stats.Histogram) {
+	for i := range now.Counts {
+		if now.Counts[i] < before.Counts[i] {
+			return stats.Histogram{}
+		}
+		out.Counts[i] = now.Counts[i] - before.Counts[i]
+	}
+	return out
+}
+
+// quantile is the time in seconds that a share of all durations does not exceed, as
+// exactly as buckets tell: inside of one they count as evenly spread. NaN where there
+// are none.
+func quantile(h stats.Histogram, share float64) float64 {
+	all := h.Count()
+	if all == 0 {
+		return math.NaN()
+	}
+	left := share * float64(all)
+	for i, n := range h.Counts[:stats.Buckets] {
+		if n > 0 && left <= float64(n) {
+			from := time.Duration(0)
+			if i > 0 {
+				from = stats.Bound(i - 1)
+			}
+			return (from + time.Duration(left/float64(n)*float64(stats.Bound(i)-from))).Seconds()
+		}
+		left -= float64(n)
+	}
+	return stats.Bound(stats.Buckets - 1).Seconds()
+}

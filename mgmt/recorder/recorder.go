@@ -1,0 +1,91 @@
+package recorder
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/mgmt/timeseries"
+	"github.com/sluicelb/sluice/sysnet/usage"
+)
+
+// Counters sums what the loops counted; *stats.Segment is one.
+type Counters interface {
+	SumFarm(id uint32) stats.Farm
+	SumBackend(id uint32) stats.Backend
+	SumFarmTimes(id uint32) stats.Times
+}
+
+// Options is where numbers come from and go to. All must be set but Traffic.
+type Options struct {
+	DB       *timeseries.DB
+	Counters Counters
+	Config   func() *farm.Config
+	// Traffic is what the kernel counted of the farms it carries; ok is false while
+	// that is not known. nil: there is nobody to ask.
+	Traffic func() (t stats.Traffic, ok bool)
+	// Usage is what the machine does now.
+	Usage func(now time.Time) usage.Sample
+}
+
+// Recorder remembers the totals of the last round: what is kept is how much they
+// grew a second.
+type Recorder struct {
+	options  Options
+	last     time.Time
+	farms    map[uint32]farmTotals
+	backends map[uint32]backendTotals
+	system   usage.Sample
+	rounds   int
+}
+
+// New makes one.
+func New(o Options) *Recorder { return &Recorder{options: o} }
+
+// sweepRounds is how many rounds there are between looks for files of farms that are
+// gone: about an hour.
+const sweepRounds = 720
+
+// Run records until ctx ends.
+func (r *Recorder) Run(ctx context.Context) {
+	tick := time.NewTicker(timeseries.Resolutions[0].Step)
+	defer tick.Stop()
+	r.Record(time.Now())
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			r.Record(now)
+		}
+	}
+}
+
+// Record writes down one round.
+func (r *Recorder) Record(now time.Time) {
+	elapsed := now.Sub(r.last).Seconds()
+	first := r.last.IsZero() || elapsed <= 0
+	r.last = now
+	cfg := r.options.Config()
+	r.recordFarms(cfg, now, elapsed, first)
+	r.recordSystem(now, elapsed, first)
+	if r.rounds%sweepRounds == 0 {
+		r.sweep(cfg, now)
+	}
+	r.rounds++
+}
+
+func (r *Recorder) sweep(cfg *farm.Config, now time.Time) {
+	there := map[string]bool{System: true}
+	for i := range cfg.Farms {
+		there[Farm(cfg.Farms[i].ID)] = true
+	}
+	for _, i := range r.system.Interfaces {
+		there[Interface(i.Name)] = true
+	}
+	for _, d := range r.system.Disks {
+		there[Disk(d.Mount)] = true
+	}
+	r.options.DB.Sweep(now, func(name string) bool { return there[name] })
+}

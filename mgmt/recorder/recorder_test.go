@@ -1,0 +1,266 @@
+package recorder_test
+
+import (
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/mgmt/recorder"
+	"github.com/sluicelb/sluice/mgmt/timeseries"
+	"github.com/sluicelb/sluice/sysnet/usage"
+)
+
+var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+// counters is what the loops counted.
+type counters struct {
+	farms    map[uint32]stats.Farm
+	backends map[uint32]stats.Backend
+	times    map[uint32]stats.Times
+}
+
+func (c *counters) SumFarm(id uint32) stats.Farm       { return c.farms[id] }
+func (c *counters) SumBackend(id uint32) stats.Backend { return c.backends[id] }
+func (c *counters) SumFarmTimes(id uint32) stats.Times { return c.times[id] }
+
+// house is a recorder whose sources are the test's.
+type house struct {
+	*recorder.Recorder
+	*counters
+	db      *timeseries.DB
+	cfg     *farm.Config
+	traffic stats.Traffic
+	known   bool
+	usage   usage.Sample
+	now     time.Time
+}
+
+func newHouse(t *testing.T, dir string, farms ...farm.Farm) *house {
+	t.Helper()
+	db, err := timeseries.Open(dir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	h := &house{db: db, cfg: &farm.Config{Farms: farms}, known: true, now: noon,
+		counters: &counters{map[uint32]stats.Farm{}, map[uint32]stats.Backend{}, map[uint32]stats.Times{}}}
+	h.Recorder = recorder.New(recorder.Options{
+		DB: db, Counters: h.counters, Config: func() *farm.Config { return h.cfg },
+		Traffic: func() (stats.Traffic, bool) { return h.traffic, h.known },
+		Usage:   func(time.Time) usage.Sample { return h.usage },
+	})
+	return h
+}
+
+// round is a round, five seconds after the last.
+func (h *house) round() {
+	h.Record(h.now)
+	h.now = h.now.Add(5 * time.Second)
+}
+
+// last are the values the last round wrote of series, as text.
+func (h *house) last(t *testing.T, object string, series ...string) string {
+	t.Helper()
+	at := h.now.Add(-5 * time.Second)
+	p, err := h.db.Read(object, at, at, at, series...)
+	if err != nil {
+		return err.Error()
+	}
+	var out []string
+	for _, v := range p.Values {
+		out = append(out, strings.Replace(fmt.Sprintf("%.3g", v[0]), "NaN", "-", 1))
+	}
+	return strings.Join(out, " ")
+}
+
+func names(all []recorder.Series) (out []string) {
+	for _, s := range all {
+		out = append(out, s.Name)
+	}
+	return out
+}
+
+func httpFarm() farm.Farm {
+	return farm.Farm{ID: 3, Name: "shop", HTTP: &farm.HTTP{Services: []farm.Service{{Name: "all", Backends: []farm.Backend{{ID: 7, Addr: netip.MustParseAddr("127.0.0.1")}}}}}, Profile: farm.ProfileHTTP}
+}
+
+func TestFarmsAndBackendsAreRecordedASecond(t *testing.T) {
+	h := newHouse(t, t.TempDir(), httpFarm())
+	var times stats.Times
+	h.farms[3] = stats.Farm{Connections: 100, Requests: 1000, BytesIn: 1, BytesOut: 2, Established: 9}
+	h.backends[7] = stats.Backend{Requests: 1000}
+	h.round()
+	if got := h.last(t, recorder.Farm(3), "requests"); got != timeseries.ErrNone.Error() {
+		t.Errorf("after one round: %s", got)
+	}
+	for range 99 {
+		times.Total.Observe(int64(time.Millisecond))
+	}
+	times.Total.Observe(int64(time.Second))
+	h.times[3] = times
+	h.farms[3] = stats.Farm{Connections: 110, Requests: 1500, BytesIn: 5001, BytesOut: 50002, Established: 12, Dropped: 5, Responses: [5]uint64{0, 400, 0, 90, 10}, NoBackend: 500}
+	h.backends[7] = stats.Backend{Requests: 1250, Established: 4, Connects: 77, Responses: [5]uint64{4: 5}, ConnectFailures: 10, Resets: 15, BadResponses: 20, Timeouts: 25}
+	h.round()
+	f := httpFarm()
+	if got, series := h.last(t, recorder.Farm(3), names(recorder.OfFarm(&f))...), fmt.Sprint(names(recorder.OfFarm(&f))); got != "2 12 100 1e+03 1e+04 3 0.000789 0.00105" || series != "[connections established requests bytes_in bytes_out errors p50 p99]" {
+		t.Errorf("%s: %s", series, got)
+	}
+	if got := h.last(t, recorder.Farm(3), "backend 7 requests", "backend 7 errors", "backend 7 established"); got != "50 15 4" {
+		t.Errorf("backend: %s", got)
+	}
+	h.round()
+	if got := h.last(t, recorder.Farm(3), "connections", "established", "p50", "p99", "backend 7 requests"); got != "0 12 - - 0" {
+		t.Errorf("a round in which nothing happened: %s", got)
+	}
+	h.farms[3], h.times[3], h.backends[7] = stats.Farm{Requests: 5}, stats.Times{}, stats.Backend{}
+	h.round()
+	if got := h.last(t, recorder.Farm(3), "requests", "established", "p99", "backend 7 requests"); got != "- 0 - -" {
+		t.Errorf("counters that began anew: %s", got)
+	}
+	h.cfg = &farm.Config{Farms: []farm.Farm{httpFarm(), {ID: 4, Profile: farm.ProfileHTTP, HTTP: &farm.HTTP{}}}}
+	h.farms[4] = stats.Farm{Requests: 5000, Established: 2}
+	h.round()
+	if got := h.last(t, recorder.Farm(4), "requests", "established"); got != "0 2" {
+		t.Errorf("a farm that is new: %s", got)
+	}
+}
+
+func TestFarmsOfTheKernelAreRecordedWhileItIsKnown(t *testing.T) {
+	f := farm.Farm{ID: 5, Profile: farm.ProfileL4, L4: &farm.L4{Protocol: farm.L4TCP, NAT: farm.NATTarget, DataPath: farm.DataPathKernel, Backends: []farm.Backend{{ID: 8}}}}
+	if !f.InKernel() {
+		t.Fatal("the farm is not carried by the kernel")
+	}
+	h := newHouse(t, t.TempDir(), f)
+	h.farms[5], h.backends[8] = stats.Farm{Connections: 999}, stats.Backend{Connects: 999} // nobody's
+	count := func(n uint64) {
+		h.traffic = stats.Traffic{Farms: map[uint32]stats.Farm{5: {Connections: n, BytesIn: 10 * n, BytesOut: 100 * n, Established: n, Pending: 2}},
+			Backends: map[uint32]stats.Backend{8: {Connects: n, Established: 1}}}
+	}
+	h.round()
+	count(50)
+	h.round()
+	if got := h.last(t, recorder.Farm(5), names(recorder.OfFarm(&f))...); got != "10 50 2 100 1e+03 0" {
+		t.Errorf("%v: %s", names(recorder.OfFarm(&f)), got)
+	}
+	if got := h.last(t, recorder.Farm(5), "backend 8 requests", "backend 8 errors", "backend 8 established"); got != "10 0 1" {
+		t.Errorf("backend: %s", got)
+	}
+	h.known = false
+	count(60)
+	h.round()
+	if got := h.last(t, recorder.Farm(5), "connections", "established"); got != "- -" {
+		t.Errorf("while netd is away: %s", got)
+	}
+}
+
+func TestErrorsOfForwardedFarmsAreThoseNobodyServed(t *testing.T) {
+	f := farm.Farm{ID: 5, Profile: farm.ProfileL4, L4: &farm.L4{Protocol: farm.L4TCP, NAT: farm.NATMasquerade, DataPath: farm.DataPathUserspace, Ports: []farm.PortRange{{First: 80, Last: 80}}}}
+	if f.InKernel() {
+		t.Fatal("the farm is carried by the kernel")
+	}
+	h := newHouse(t, t.TempDir(), f)
+	h.round()
+	h.farms[5] = stats.Farm{NoBackend: 5, BackendErrors: 10, Dropped: 20}
+	h.round()
+	if got := h.last(t, recorder.Farm(5), "errors"); got != "7" {
+		t.Errorf("errors: %s", got)
+	}
+}
+
+func TestTheMachineIsRecorded(t *testing.T) {
+	h := newHouse(t, t.TempDir())
+	h.usage = usage.Sample{CPU: usage.CPU{User: 10, Idle: 100}, Interfaces: []usage.Interface{{Name: "eth0", In: 100, Out: 200}}, Connections: -1}
+	h.round()
+	h.usage = usage.Sample{
+		CPU:  usage.CPU{User: 12, Nice: 1, System: 2, IOWait: 1, IRQ: .5, SoftIRQ: .5, Idle: 103},
+		Load: [3]float64{.5, 1, 2}, Memory: usage.Memory{Total: 1000, Free: 100, Buffers: 200, Cached: 300, SwapTotal: 50, SwapFree: 40},
+		Interfaces:  []usage.Interface{{Name: "eth0", In: 600, Out: 1200}, {Name: "eth1", In: 1e9}},
+		Disks:       []usage.Disk{{Mount: "/", Total: 4000, Used: 1000}, {Mount: "/var/log", Total: 16, Used: 8}},
+		Connections: -1,
+	}
+	h.round()
+	if got := h.last(t, recorder.System, names(recorder.OfSystem)...); got != "60 20 10 20 10 5 5 0.5 1 2 400 200 300 10 -" {
+		t.Errorf("%v: %s", names(recorder.OfSystem), got)
+	}
+	if got := h.last(t, recorder.Interface("eth0"), "in", "out") + ", " + h.last(t, recorder.Interface("eth1"), "in"); got != "100 200, "+timeseries.ErrNone.Error() {
+		t.Errorf("interfaces: %s", got)
+	}
+	if got := h.last(t, recorder.Disk("/"), "used", "total") + ", " + h.last(t, recorder.Disk("/var/log"), "used", "total"); got != "1e+03 4e+03, 8 16" {
+		t.Errorf("disks: %s", got)
+	}
+	h.usage.Connections = 42
+	h.round()
+	if got := h.last(t, recorder.System, "connections", "cpu"); got != "42 0" {
+		t.Errorf("connections: %s", got)
+	}
+}
+
+// Files of what is there stay, however long ago they were written; others do not.
+func TestNumbersOfWhatIsGoneAreRemoved(t *testing.T) {
+	dir := t.TempDir()
+	h := newHouse(t, dir, httpFarm())
+	h.usage = usage.Sample{Interfaces: []usage.Interface{{Name: "a/b"}}, Disks: []usage.Disk{{Mount: "/var"}}}
+	objects := []string{recorder.Farm(3), recorder.Farm(4), recorder.System, recorder.Interface("a/b"), recorder.Interface("old"), recorder.Disk("/var"), recorder.Disk("/old")}
+	for _, name := range objects {
+		h.db.Write(name, noon, []timeseries.Value{{Series: "a", Value: 1}})
+		old := time.Now().Add(-30 * 24 * time.Hour)
+		if err := os.Chtimes(filepath.Join(dir, name+".numbers"), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.now = time.Now()
+	h.round()
+	var left []string
+	for _, name := range objects {
+		if _, err := os.Stat(filepath.Join(dir, name+".numbers")); err == nil {
+			left = append(left, name)
+		}
+	}
+	if got := strings.Join(left, " "); got != "farm-3 system interface-a%2Fb disk-%2Fvar" {
+		t.Errorf("left: %s", got)
+	}
+}
+
+// The file of a farm with ten backends is at most 1 MiB.
+func TestTheFileOfAFarmIsSmall(t *testing.T) {
+	f := httpFarm()
+	f.HTTP.Services[0].Backends = nil
+	for i := range uint32(10) {
+		f.HTTP.Services[0].Backends = append(f.HTTP.Services[0].Backends, farm.Backend{ID: farm.MaxBackendID - i})
+	}
+	dir := t.TempDir()
+	h := newHouse(t, dir, f)
+	h.round()
+	h.round()
+	info, err := os.Stat(filepath.Join(dir, "farm-3.numbers"))
+	if err != nil || info.Size() > 1<<20 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if got := h.last(t, recorder.Farm(3), recorder.OfBackend(farm.MaxBackendID, "established")); got != "0" {
+		t.Errorf("a backend with the longest number: %s", got)
+	}
+}
+
+// A clock that goes back gives no rates for a round.
+func TestAClockThatGoesBackGivesNoRates(t *testing.T) {
+	h := newHouse(t, t.TempDir(), httpFarm())
+	h.round()
+	h.now = noon.Add(-time.Hour)
+	h.farms[3] = stats.Farm{Requests: 100}
+	h.round()
+	if got := h.last(t, recorder.Farm(3), "requests"); got != timeseries.ErrNone.Error() {
+		t.Errorf("requests: %s", got)
+	}
+	h.farms[3] = stats.Farm{Requests: 150}
+	h.round()
+	if got := h.last(t, recorder.Farm(3), "requests"); got != "10" {
+		t.Errorf("the next: %s", got)
+	}
+}

@@ -1,0 +1,265 @@
+package timeseries
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/disk"
+)
+
+// Value is one of a series at some time.
+type Value struct {
+	// Series is its name, at most MaxName bytes, such as "requests" or "backend 7 errors".
+	Series string
+	Kind   Kind
+	Value  float64 // not negative; NaN: not known
+}
+
+// ErrNone: nothing was ever written of an object.
+var ErrNone = errors.New("there are no numbers of it yet")
+
+const suffix = ".numbers"
+
+// DB is the files of a directory. It may be used from any goroutine.
+type DB struct {
+	dir string
+	log *slog.Logger
+
+	mu      sync.Mutex
+	objects map[string]*object
+}
+
+type object struct {
+	mu      sync.Mutex
+	file    *file // nil: not opened yet
+	failing bool  // it was said that it cannot be written
+}
+
+// Open takes a directory, which is made when there is none.
+func Open(dir string, log *slog.Logger) (*DB, error) {
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, disk.Explain(dir, fmt.Errorf("make the directory for numbers over time: %w", err))
+	}
+	return &DB{dir: dir, log: log, objects: map[string]*object{}}, nil
+}
+
+// Close closes the files.
+func (d *DB) Close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, o := range d.objects {
+		o.close()
+	}
+	clear(d.objects)
+}
+
+func (o *object) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.file != nil {
+		_ = o.file.f.Close()
+		o.file = nil
+	}
+}
+
+func (d *DB) object(name string) *object {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	o := d.objects[name]
+	if o == nil {
+		o = &object{}
+		d.objects[name] = o
+	}
+	return o
+}
+
+func (d *DB) path(name string) string { return filepath.Join(d.dir, name+suffix) }
+
+// Write keeps the values an object has at a time, all of them. Names of objects are
+// parts of paths. What cannot be written is said in the log, once until it can be.
+func (d *DB) Write(name string, at time.Time, values []Value) {
+	o := d.object(name)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	err := d.write(o, name, at, values)
+	switch {
+	case err != nil && !o.failing:
+		d.log.Warn("numbers over time are not kept", "of", name, "error", disk.Explain(d.dir, err))
+	case err == nil && o.failing:
+		d.log.Info("numbers over time are kept again", "of", name)
+	}
+	o.failing = err != nil
+}
+
+func (d *DB) write(o *object, name string, at time.Time, values []Value) error {
+	if err := d.open(o, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	columns, changed, same := fit(o.file, at, values)
+	if changed {
+		if err := d.change(o, name, columns, same); err != nil {
+			return err
+		}
+	}
+	return o.file.write(at, values)
+}
+
+// change gives a file other columns. As long as their number is the same, its rows stay.
+func (d *DB) change(o *object, name string, columns []column, same bool) error {
+	if same {
+		if _, err := o.file.f.WriteAt(encodeHeader(columns), 0); err != nil {
+			return err
+		}
+		o.file.has(columns)
+		return nil
+	}
+	made, err := create(d.path(name), columns, o.file)
+	if err != nil {
+		return err
+	}
+	if o.file != nil {
+		_ = o.file.f.Close()
+	}
+	o.file = made
+	return nil
+}
+
+// open opens the file of an object that was not yet. A damaged one is put aside.
+func (d *DB) open(o *object, name string) error {
+	if o.file != nil {
+		return nil
+	}
+	f, err := open(d.path(name))
+	if errors.Is(err, errDamaged) {
+		aside := d.path(name) + ".damaged"
+		d.log.Warn("numbers over time are begun anew", "of", name, "error", err, "kept as", aside)
+		if err := os.Rename(d.path(name), aside); err != nil {
+			return err
+		}
+		return fs.ErrNotExist
+	}
+	if err != nil {
+		return err
+	}
+	o.file = f
+	return nil
+}
+
+// fit finds columns for values: those the file has, those of series that are no
+// more, further ones. same: the file has as many already.
+func fit(f *file, at time.Time, values []Value) (columns []column, changed, same bool) {
+	place := map[string]int{}
+	if f != nil {
+		columns, place = f.columns, f.place
+	}
+	var missing []Value
+	used := map[string]bool{}
+	for _, v := range values {
+		used[v.Series] = true
+		if _, ok := place[v.Series]; !ok {
+			missing = append(missing, v)
+		}
+	}
+	if f != nil && len(missing) == 0 {
+		return columns, false, true
+	}
+	had := len(columns)
+	columns = append([]column{}, columns...)
+	free := 0
+	for _, v := range missing {
+		for free < had && used[columns[free].name] {
+			free++
+		}
+		c := column{name: v.Series, kind: v.Kind, since: Resolutions[0].at(Resolutions[0].number(at)).Unix()}
+		if free == had {
+			columns = append(columns, c)
+			continue
+		}
+		columns[free] = c
+		free++
+	}
+	return columns, true, f != nil && len(columns) == had
+}
+
+// Points are values of some series, one every Step from Start on.
+type Points struct {
+	Start time.Time
+	Step  time.Duration
+	// Values are by series in the order they were asked for; NaN is what is not known.
+	Values [][]float64
+}
+
+// Read returns series of an object between two times, as close together as they are
+// kept for all of that time at now. Errors: ErrNone.
+func (d *DB) Read(name string, from, to, now time.Time, series ...string) (Points, error) {
+	o := d.object(name)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch err := d.open(o, name); {
+	case errors.Is(err, fs.ErrNotExist):
+		return Points{}, ErrNone
+	case err != nil:
+		return Points{}, disk.Explain(d.dir, err)
+	}
+	archive := finest(from, now)
+	r := Resolutions[archive]
+	first, last := r.number(from), r.number(to)
+	if last < first {
+		last = first
+	}
+	if last-first >= int64(r.Rows) {
+		first = last - int64(r.Rows) + 1
+	}
+	first = max(first, 1)
+	values, err := o.file.points(archive, series, first, max(first, last))
+	if err != nil {
+		return Points{}, disk.Explain(d.dir, err)
+	}
+	return Points{Start: r.at(first), Step: r.Step, Values: values}, nil
+}
+
+// finest is the archive with the closest values that goes back to a time.
+func finest(from, now time.Time) int {
+	for i, r := range Resolutions {
+		if now.Sub(from) <= r.Keeps() {
+			return i
+		}
+	}
+	return len(Resolutions) - 1
+}
+
+// Sweep removes the files of objects that are not kept any more and were not written
+// for a week: who deletes a farm may go back on it.
+func (d *DB) Sweep(now time.Time, kept func(name string) bool) {
+	entries, err := os.ReadDir(d.dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), suffix)
+		info, err := e.Info()
+		if !ok || err != nil || kept(name) || now.Sub(info.ModTime()) < sweepAge {
+			continue
+		}
+		d.mu.Lock()
+		if o := d.objects[name]; o != nil {
+			o.close()
+			delete(d.objects, name)
+		}
+		_ = os.Remove(d.path(name))
+		d.mu.Unlock()
+	}
+}
+
+const sweepAge = 7 * 24 * time.Hour
+
+// Known reports whether a value is known.
+func Known(v float64) bool { return !math.IsNaN(v) }

@@ -1,0 +1,158 @@
+// Package usage reads what the machine has and how much of it is in use: processors,
+// memory, load, network interfaces, disks, tracked connections. It is the one reader
+// of procfs.
+package usage
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/procfs"
+)
+
+// Sample is the machine at one moment. What the system does not tell is zero or
+// missing.
+type Sample struct {
+	At         time.Time
+	CPU        CPU
+	Cores      int
+	Memory     Memory
+	Load       [3]float64 // over the last 1, 5 and 15 minutes
+	Interfaces []Interface
+	Disks      []Disk
+	// Connections is how many the kernel tracks; -1: it does not.
+	Connections int64
+}
+
+// CPU is time that all processors together spent, in seconds since the start.
+type CPU struct {
+	User, Nice, System, IOWait, IRQ, SoftIRQ, Steal, Idle float64
+}
+
+func (c CPU) total() float64 {
+	return c.User + c.Nice + c.System + c.IOWait + c.IRQ + c.SoftIRQ + c.Steal + c.Idle
+}
+
+// Memory is in bytes.
+type Memory struct {
+	Total, Free, Available, Buffers, Cached uint64
+	SwapTotal, SwapFree, SwapCached         uint64
+}
+
+// Used is what programs and the kernel hold, without what is only kept from files.
+func (m Memory) Used() uint64 {
+	return m.Total - min(m.Total, m.Free+m.Buffers+m.Cached)
+}
+
+// SwapUsed is what lies in swap.
+func (m Memory) SwapUsed() uint64 { return m.SwapTotal - min(m.SwapTotal, m.SwapFree) }
+
+// Interface is the bytes of a network interface since it came up.
+type Interface struct {
+	Name    string
+	In, Out uint64
+}
+
+// Disk is a mounted file system, in bytes.
+type Disk struct {
+	Mount             string
+	Total, Used, Free uint64 // Free: for ordinary users
+}
+
+// Read reads all of it. root is where procfs is mounted. What cannot be read is left
+// out: another part of a machine that is in trouble is shown all the same.
+func Read(root string, now time.Time) Sample {
+	s := Sample{At: now, Connections: -1}
+	fs, err := procfs.NewFS(root)
+	if err != nil {
+		return s
+	}
+	if stat, err := fs.Stat(); err == nil {
+		c := stat.CPUTotal
+		s.CPU = CPU{c.User, c.Nice, c.System, c.Iowait, c.IRQ, c.SoftIRQ, c.Steal, c.Idle}
+		s.Cores = len(stat.CPU)
+	}
+	if m, err := fs.Meminfo(); err == nil {
+		s.Memory = Memory{
+			Total: of(m.MemTotalBytes), Free: of(m.MemFreeBytes), Available: of(m.MemAvailableBytes), Buffers: of(m.BuffersBytes),
+			Cached: of(m.CachedBytes), SwapTotal: of(m.SwapTotalBytes), SwapFree: of(m.SwapFreeBytes), SwapCached: of(m.SwapCachedBytes),
+		}
+	}
+	if l, err := fs.LoadAvg(); err == nil {
+		s.Load = [3]float64{l.Load1, l.Load5, l.Load15}
+	}
+	if all, err := fs.NetDev(); err == nil {
+		for name, i := range all {
+			s.Interfaces = append(s.Interfaces, Interface{name, i.RxBytes, i.TxBytes})
+		}
+		slices.SortFunc(s.Interfaces, func(a, b Interface) int { return cmp.Compare(a.Name, b.Name) })
+	}
+	s.Disks = disks(fs)
+	if text, err := os.ReadFile(filepath.Join(root, "sys/net/netfilter/nf_conntrack_count")); err == nil {
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil {
+			s.Connections = n
+		}
+	}
+	return s
+}
+
+func of(n *uint64) uint64 {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+// disks are what holds data: the root and what lies on devices, each device once.
+// Images that cannot be written are always full and no disks.
+func disks(fs procfs.FS) []Disk {
+	mounts, err := fs.GetMounts()
+	if err != nil {
+		return nil
+	}
+	slices.SortStableFunc(mounts, func(a, b *procfs.MountInfo) int { return cmp.Compare(a.MountPoint, b.MountPoint) })
+	seen := map[string]bool{}
+	var out []Disk
+	for _, m := range mounts {
+		if m.MountPoint != "/" && (!strings.HasPrefix(m.Source, "/dev/") || m.FSType == "squashfs" || m.FSType == "iso9660") || seen[m.MajorMinorVer] {
+			continue
+		}
+		var st syscall.Statfs_t
+		if syscall.Statfs(m.MountPoint, &st) != nil || st.Blocks == 0 {
+			continue
+		}
+		seen[m.MajorMinorVer] = true
+		size := uint64(st.Bsize)
+		out = append(out, Disk{m.MountPoint, st.Blocks * size, (st.Blocks - st.Bfree) * size, st.Bavail * size})
+	}
+	return out
+}
+
+// Shares are what the processors did between two samples, in percent of their time.
+// Usage is all but Idle and IOWait.
+type Shares struct {
+	User, Nice, System, IOWait, IRQ, SoftIRQ, Idle, Usage float64
+}
+
+// Since compares with an earlier sample. Between two with the same times the processors
+// did nothing.
+func (c CPU) Since(before CPU) Shares {
+	all := c.total() - before.total()
+	if all <= 0 {
+		return Shares{Idle: 100}
+	}
+	share := func(now, then float64) float64 { return min(max(now-then, 0)*100/all, 100) }
+	out := Shares{
+		User: share(c.User, before.User), Nice: share(c.Nice, before.Nice), System: share(c.System, before.System),
+		IOWait: share(c.IOWait, before.IOWait), IRQ: share(c.IRQ, before.IRQ), SoftIRQ: share(c.SoftIRQ, before.SoftIRQ),
+		Idle: share(c.Idle, before.Idle),
+	}
+	out.Usage = max(100-out.Idle-out.IOWait, 0)
+	return out
+}
