@@ -30,10 +30,13 @@ import (
 	"github.com/sluicelb/sluice/mgmt/disk"
 	"github.com/sluicelb/sluice/mgmt/publish"
 	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/recorder"
 	"github.com/sluicelb/sluice/mgmt/resolve"
 	"github.com/sluicelb/sluice/mgmt/store"
+	"github.com/sluicelb/sluice/mgmt/timeseries"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/sysnet/ctl"
+	"github.com/sluicelb/sluice/sysnet/usage"
 )
 
 // Where mgmt finds its partners: below the data directory, which is its
@@ -63,6 +66,7 @@ type manager struct {
 	logs      *accesslog.Pump
 	kernel    *inKernel
 	watch     watch
+	numbers   *timeseries.DB
 	// published is closed when an engine runs the stored configuration.
 	published chan struct{}
 }
@@ -90,6 +94,10 @@ func (p *process) mgmt(ctx context.Context) error {
 		return unusable(err)
 	}
 	defer m.audit.Close()
+	if m.numbers, err = timeseries.Open(numbersFolder, slog.Default()); err != nil {
+		return unusable(err)
+	}
+	defer m.numbers.Close()
 	book, err := m.openCertificates()
 	if err != nil {
 		return unusable(err)
@@ -139,6 +147,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	running.Go(func() { m.names.Run(ctx) })
 	running.Go(func() { m.keepNames(ctx) })
 	running.Go(func() { m.watch.run(ctx, m) })
+	running.Go(func() { m.recorder().Run(ctx) })
 	running.Go(func() { m.certs.Run(ctx) })
 	running.Go(func() { m.acme.Run(ctx) })
 	if err := m.openLogs(); err != nil {
@@ -280,6 +289,8 @@ func (m *manager) deps() api.Deps {
 		Kernel:       m.kernel,
 		Warnings:     m.warnings,
 		Roles:        m.roles,
+		Usage:        func() usage.Sample { return machineUsage(time.Now()) },
+		Numbers:      m.numbers,
 		Reload:       m.reload,
 		Version:      m.version,
 		LocalUsers:   []uint32{uidFrom(supervisor.UserVariable)},
@@ -311,6 +322,20 @@ func (m *manager) rootPassword(ctx context.Context, _, password string) (bool, e
 	}
 	return right, nil
 }
+
+// numbersFolder holds numbers over time, in the data directory.
+const numbersFolder = "numbers"
+
+// recorder writes down what farms and the machine do.
+func (m *manager) recorder() *recorder.Recorder {
+	return recorder.New(recorder.Options{
+		DB: m.numbers, Counters: m.counters, Traffic: m.kernel.counts.soon,
+		Config: func() *farm.Config { cfg, _ := m.applier.Current(); return cfg },
+		Usage:  machineUsage,
+	})
+}
+
+func machineUsage(now time.Time) usage.Sample { return usage.Read("/proc", now) }
 
 // roles tells the state of the processes.
 func (m *manager) roles() []api.Role {

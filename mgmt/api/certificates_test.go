@@ -430,6 +430,9 @@ func TestNoAnswerLogOrFileHasAPrivateKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
+		if e.IsDir() {
+			continue // numbers over time
+		}
 		content, err := os.ReadFile(filepath.Join(a.dir, e.Name()))
 		if err != nil {
 			t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/store"
+	"github.com/sluicelb/sluice/sysnet/usage"
 )
 
 // Applier is the one writer of the configuration; *apply.Applier is one.
@@ -135,6 +136,10 @@ type Deps struct {
 	// Tracked and Forwarded are the connections of l4xnat farms: those the
 	// kernel carries, and those the engine does. Each may be nil.
 	Tracked, Forwarded ConnectionTable
+	// Usage is what the machine does at this moment; without it there is nothing about
+	// that in the API. Numbers keeps what it and farms did; nil: nothing does.
+	Usage   func() usage.Sample
+	Numbers Numbers
 	// Audit keeps who wrote something or was refused; without it nobody does.
 	Audit Audit
 	// Kernel is what the appliance has set in the kernel; without it there is

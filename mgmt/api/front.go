@@ -40,7 +40,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer keep()
 	defer f.contain(guarded, r)
 	setHeaders(guarded.Header(), r)
-	r = rebase(guarded, r)
+	r = rebase(guarded, inDisks(r))
 	if r.Method == http.MethodOptions {
 		f.setPreflight(guarded.Header(), r)
 		guarded.WriteHeader(http.StatusOK)

@@ -12,8 +12,10 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,7 +31,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/store"
+	"github.com/sluicelb/sluice/mgmt/timeseries"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/sysnet/usage"
 )
 
 // engine is a publisher and the engine's side of statistics and health, all
@@ -109,6 +113,7 @@ type appliance struct {
 	server  *api.Server
 	key     string
 	users   *rbac.Book
+	numbers *timeseries.DB
 }
 
 func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
@@ -151,6 +156,11 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 	users.System = func(_ context.Context, user, password string) (bool, error) {
 		return user == rbac.Root && password == rootPassword, nil
 	}
+	numbers, err := timeseries.Open(filepath.Join(dir, "numbers"), slog.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(numbers.Close)
 	deps := api.Deps{
 		Applier: ap, History: st, Keys: st, Users: users, Certificates: manager, Counters: e, Health: e.Health, Ejection: e.Ejection, Engine: e.State,
 		Settings: st, Resolved: names, HostNames: func() []string { return []string{"lb7.Example.net."} },
@@ -159,6 +169,8 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 		Tracked: &tracked{}, Forwarded: &tracked{}, Kernel: &kernel{},
 		Traffic:    func(context.Context) (stats.Traffic, error) { return e.kernel, nil },
 		Explain:    explainer(nil),
+		Usage:      machine(),
+		Numbers:    numbers,
 		LocalAddrs: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("192.0.2.10")} },
 		Version:    "1.2.3",
 		Now:        clock,
@@ -171,7 +183,23 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &appliance{t: t, dir: dir, log: log, store: st, engine: e, applier: ap, names: names, server: s, users: users, key: key}
+	return &appliance{t: t, dir: dir, log: log, store: st, numbers: numbers, engine: e, applier: ap, names: names, server: s, users: users, key: key}
+}
+
+// machine is one that worked half of the time in each second since the start of the
+// test, two looks at a time.
+func machine() func() usage.Sample {
+	var all atomic.Int64
+	return func() usage.Sample {
+		looks := all.Add(1)
+		return usage.Sample{
+			At: clock().Add(time.Duration(looks) * time.Second), CPU: usage.CPU{User: float64(looks) / 2, Idle: float64(looks) / 2}, Cores: 2,
+			Memory: usage.Memory{Total: 4 << 30, Free: 1 << 30, Buffers: 1 << 20, Cached: 1 << 30, SwapTotal: 1 << 30, SwapFree: 1 << 29, SwapCached: 12345678},
+			Load:   [3]float64{.5, 1.25, 2}, Connections: 42,
+			Interfaces: []usage.Interface{{Name: "eth0", In: 1 << 30, Out: 1 << 20}, {Name: "lo", In: 1, Out: 1}},
+			Disks:      []usage.Disk{{Mount: "/", Total: 1 << 40, Used: 1 << 39}, {Mount: "/var/log", Total: 1 << 30, Used: 1 << 29}},
+		}
+	}
 }
 
 // fastDir is a directory in memory where there is one: these tests are not

@@ -37,7 +37,8 @@ type Server struct {
 	handler http.Handler
 	started time.Time
 
-	watchers changeWatchers
+	watchers   changeWatchers
+	processors processors
 }
 
 // New returns a server over deps. It fails when something it needs is missing.
@@ -56,6 +57,9 @@ func New(deps Deps) (*Server, error) {
 	deps.HostNames = orElse(deps.HostNames, hostNames)
 	deps.Log = cmp.Or(deps.Log, slog.New(slog.DiscardHandler))
 	s := &Server{deps: deps, started: deps.Now()}
+	if deps.Usage != nil {
+		s.processors.before = deps.Usage()
+	}
 	s.guard = auth.NewGuard(deps.Keys, deps.Users, deps.Now, deps.LocalUsers...)
 	s.handler = newFront(s, s.bases())
 	return s, nil
