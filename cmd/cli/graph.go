@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// graphWidth is how many characters a line of values has.
+const graphWidth = 60
+
+// drawnSeries is a number over time in an answer; nil is what is not known.
+type drawnSeries struct {
+	Name, Unit string
+	Values     []*float64
+}
+
+func (c *client) graphCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "graph [FARM [SERVICE]]", Short: "Draw what a farm, a service or the machine did over time",
+		Long: "Draw what a farm, a service or the machine did over time: a line for each number, with its least, its mean, its largest and its last value.\n\n" +
+			"Values are kept every 5 seconds for an hour, every minute for a day, every 5 minutes for a week and every hour for a year.",
+		Example: "  sluice graph\n  sluice graph shop\n  sluice graph shop web --last 1d",
+		Args:    atMost(2), ValidArgsFunction: c.completer([]argument{aFarm, aService}, nil),
+	}
+	last := cmd.Flags().String("last", "1h", "how far back, such as 15m, 6h or 7d")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		parts := []string{"stats", "system", "series"}
+		switch len(args) {
+		case 1:
+			parts = []string{"stats", "farms", args[0], "series"}
+		case 2:
+			parts = []string{"stats", "farms", args[0], "services", args[1], "series"}
+		}
+		path, err := pathOf(parts...)
+		if err != nil {
+			return err
+		}
+		a, err := c.get(cmd.Context(), path+"?last="+url.QueryEscape(*last))
+		if err != nil || c.json {
+			return c.orJSON(cmd, a, err)
+		}
+		var body struct {
+			Params struct {
+				Start  time.Time
+				Step   int
+				Series []drawnSeries
+			}
+		}
+		if err := a.into(&body); err != nil {
+			return err
+		}
+		return c.print(cmd, drawn(body.Params.Series))
+	}
+	return cmd
+}
+
+// drawn is a table with a line of values for each series.
+func drawn(series []drawnSeries) *sheet {
+	s := newSheet("NUMBER", "UNIT", "LEAST", "MEAN", "LARGEST", "LAST", "OVER TIME")
+	for _, of := range series {
+		least, mean, largest, last := overall(of.Values)
+		s.add(of.Name, of.Unit, of.shown(least), of.shown(mean), of.shown(largest), of.shown(last), line(of.Values, largest))
+	}
+	return s.alignRight(2, 3, 4, 5)
+}
+
+// overall are nil where nothing is known.
+func overall(values []*float64) (least, mean, largest, last *float64) {
+	sum, n := 0.0, 0
+	for _, v := range values {
+		if v == nil {
+			continue
+		}
+		if least == nil || *v < *least {
+			least = v
+		}
+		if largest == nil || *v > *largest {
+			largest = v
+		}
+		sum, n, last = sum+*v, n+1, v
+	}
+	if n > 0 {
+		sum /= float64(n)
+		mean = &sum
+	}
+	return least, mean, largest, last
+}
+
+// shown writes a value as its unit is read best.
+func (s drawnSeries) shown(v *float64) any {
+	switch {
+	case v == nil:
+		return nil
+	case strings.HasPrefix(s.Unit, "B"):
+		return size(uint64(*v))
+	case s.Unit == "s":
+		return time.Duration(*v * float64(time.Second)).Round(10 * time.Microsecond).String()
+	case *v == 0:
+		return "0"
+	case *v < 10:
+		return fmt.Sprintf("%.2f", *v)
+	}
+	return fmt.Sprintf("%.0f", *v)
+}
+
+// bars are a value's height from none to all of the largest.
+var bars = []rune("▁▂▃▄▅▆▇█")
+
+// line draws values as bars, at most graphWidth of them: each is the largest of its
+// share of the time. A blank is what is not known.
+func line(values []*float64, largest *float64) string {
+	var out strings.Builder
+	n := min(len(values), graphWidth)
+	for i := range n {
+		_, _, top, _ := overall(values[i*len(values)/n : (i+1)*len(values)/n])
+		switch {
+		case top == nil:
+			out.WriteByte(' ')
+		case *largest == 0:
+			out.WriteRune(bars[0])
+		default:
+			out.WriteRune(bars[min(int(*top / *largest * float64(len(bars))), len(bars)-1)])
+		}
+	}
+	return out.String()
+}
