@@ -51,6 +51,8 @@ func TestRareAnswersForPeople(t *testing.T) {
 		{"status", "/status", `{"params":{"version":"1.2","revision":3,"settled":"true","engine":{"connected":true,"acknowledged":4,"loops":2},"farms":[{"farmname":"a","status":"down","vip":"::1","vport":"80"},{"farmname":"b","status":"down","problem":"why"},{"farmname":"c","status":"up"}]}}`,
 			"Sluice 1.2, revision 3, the engine runs it as generation 4 in 2 loops\n\n" +
 				"FARM  STATUS  VIP  VPORT  PROBLEM\na     down    ::1  80     stopped\nb     down    -    -      why\nc     up      -    -      -\n"},
+		{"graph shop", "/stats/farms/shop/series", `{"params":{"start":"2026-11-23T12:00:00Z","step":5,"series":[{"name":"requests","unit":"/s","values":[null,2,4,8]},{"name":"bytes_in","unit":"B/s","values":[null,null,2048,1024]},{"name":"p99","unit":"s","values":[null,null,null,null]}]}}`,
+			"NUMBER    UNIT    LEAST     MEAN  LARGEST     LAST  OVER TIME\nrequests  /s       2.00     4.67     8.00     8.00   ▃▅█\nbytes_in  B/s   1.0 KiB  1.5 KiB  2.0 KiB  1.0 KiB    █▅\np99       s           -        -        -        -\n"},
 		{"backend list shop web", "/farms/shop/services/web/backends", backends(
 			`{"id":0,"ip":"10.0.0.1"},
 			{"id":1,"ip":"a.test","resolution":{"resolve":"all"}},

@@ -21,8 +21,10 @@ type drawnSeries struct {
 func (c *client) graphCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "graph [FARM [SERVICE]]", Short: "Draw what a farm, a service or the machine did over time",
-		Long: "Draw what a farm, a service or the machine did over time: a line for each number, with its least, its mean, its largest and its last value.\n\n" +
-			"Values are kept every 5 seconds for an hour, every minute for a day, every 5 minutes for a week and every hour for a year.",
+		Long: "Draw what a farm, a service or the machine did over time: a line for each\n" +
+			"number, with its least, its mean, its largest and its last value.\n\n" +
+			"Values are kept every 5 seconds for an hour, every minute for a day, every\n" +
+			"5 minutes for a week and every hour for a year.",
 		Example: "  sluice graph\n  sluice graph shop\n  sluice graph shop web --last 1d",
 		Args:    atMost(2), ValidArgsFunction: c.completer([]argument{aFarm, aService}, nil),
 	}
