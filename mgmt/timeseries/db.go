@@ -223,7 +223,24 @@ func (d *DB) Read(name string, from, to, now time.Time, series ...string) (Point
 	if err != nil {
 		return Points{}, disk.Explain(d.dir, err)
 	}
+	if last > first && last == r.number(now) {
+		values = unended(values)
+	}
 	return Points{Start: r.at(first), Step: r.Step, Values: values}, nil
+}
+
+// unended leaves out the last value of all as long as none is known: the time it
+// stands for has not ended.
+func unended(values [][]float64) [][]float64 {
+	for _, of := range values {
+		if !math.IsNaN(of[len(of)-1]) {
+			return values
+		}
+	}
+	for i, of := range values {
+		values[i] = of[:len(of)-1]
+	}
+	return values
 }
 
 // finest is the archive with the closest values that goes back to a time.
@@ -260,6 +277,3 @@ func (d *DB) Sweep(now time.Time, kept func(name string) bool) {
 }
 
 const sweepAge = 7 * 24 * time.Hour
-
-// Known reports whether a value is known.
-func Known(v float64) bool { return !math.IsNaN(v) }

@@ -80,6 +80,24 @@ func TestValuesAreReadAsTheyWereWritten(t *testing.T) {
 	}
 }
 
+// The time that has not ended has no value yet, which is no gap.
+func TestWhatHasNotEndedIsLeftOut(t *testing.T) {
+	db := openDB(t, t.TempDir())
+	write(db, noon, 2, func(int) float64 { return 1 }, "a", "b")
+	now := noon.Add(12 * time.Second)
+	p := read(t, db, noon, now, now, "a", "b")
+	if shown(p.Values[0]) != "1 1" || shown(p.Values[1]) != "1 1" {
+		t.Errorf("now: %s and %s", shown(p.Values[0]), shown(p.Values[1]))
+	}
+	if p := read(t, db, noon, now, now.Add(5*time.Second), "a", "b"); shown(p.Values[0]) != "1 1 -" {
+		t.Errorf("a step later: %s", shown(p.Values[0]))
+	}
+	db.Write("farm-1", now, []timeseries.Value{{Series: "a", Value: math.NaN()}, {Series: "b", Value: 3}})
+	if p := read(t, db, noon, now, now, "a", "b"); shown(p.Values[0]) != "1 1 -" || shown(p.Values[1]) != "1 1 3" {
+		t.Errorf("one of them is known: %s and %s", shown(p.Values[0]), shown(p.Values[1]))
+	}
+}
+
 func TestOlderTimesAreMeansAndMaxima(t *testing.T) {
 	db := openDB(t, t.TempDir())
 	day := noon.Add(25 * time.Hour) // minutes are as far back as 24 h
