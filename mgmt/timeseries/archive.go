@@ -24,14 +24,6 @@ var Resolutions = [...]Resolution{
 	{time.Hour, 8760},
 }
 
-// rows is how many a file has in all.
-func rows() (n int) {
-	for _, r := range Resolutions {
-		n += r.Rows
-	}
-	return n
-}
-
 // stampSize is the length of a row's time: its number since 1970, in steps.
 const stampSize = 4
 
