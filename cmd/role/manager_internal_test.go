@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,6 +31,7 @@ import (
 
 // office is a supervisor with a document, if it has one, and the state of roles.
 type office struct {
+	mu       sync.Mutex // the channel answers by a goroutine of its own
 	document string
 	password string
 	roles    []line.Role
@@ -36,9 +39,16 @@ type office struct {
 
 func (o *office) Ready(harden.Status) {}
 func (o *office) Overstepped(string)  {}
-func (o *office) Roles() []line.Role  { return o.roles }
+
+func (o *office) Roles() []line.Role {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.roles
+}
 
 func (o *office) RootPassword(_ context.Context, password string) (bool, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if o.password == "" {
 		return false, errors.New("no program")
 	}
@@ -46,10 +56,19 @@ func (o *office) RootPassword(_ context.Context, password string) (bool, error) 
 }
 
 func (o *office) Config() (*os.File, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if o.document == "" {
 		return nil, line.ErrNoConfig
 	}
 	return os.Open(o.document)
+}
+
+// has changes what the supervisor knows.
+func (o *office) has(change func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	change()
 }
 
 // house is mgmt without an API: an engine that takes everything, a supervisor, and a
@@ -120,7 +139,7 @@ func carried() []farm.Farm {
 
 func (h *house) write(t *testing.T, document string) {
 	t.Helper()
-	h.office.document = filepath.Join(t.TempDir(), "sluice.yaml")
+	h.office.has(func() { h.office.document = filepath.Join(t.TempDir(), "sluice.yaml") })
 	if err := os.WriteFile(h.office.document, []byte(document), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +162,7 @@ func TestADocumentIsAppliedAndItsOutcomeLogged(t *testing.T) {
 		h.log = logtest.Log{}
 	}
 	applied(line.ErrNoConfig.Error(), "")
-	h.office.document = filepath.Join(t.TempDir(), "none")
+	h.office.has(func() { h.office.document = filepath.Join(t.TempDir(), "none") })
 	applied(api.ErrConfigFile.Error(), `level=ERROR msg="configuration file not applied"`)
 	h.write(t, "farms: [{name: a}, {name: b}]\n")
 	if err := h.applyLogged(t.Context(), "signal", time.Minute); !strings.HasPrefix(err.Error(), h.office.document+": ") || len(h.log.Lines("not applied")) < 2 {
@@ -233,9 +252,10 @@ func TestTheStateOfRolesIsToldInWords(t *testing.T) {
 	h := newHouse(t, nil)
 	began := time.Unix(1_700_000_000, 0).UTC()
 	st := harden.Status{UID: 7, Seccomp: true}
-	h.office.roles = []line.Role{
+	roles := []line.Role{
 		{Name: "engine", PID: 5, Started: began, Restarts: 2, Ready: true, Hardening: st}, {Name: "mgmt", PID: 6}, {Name: "netd", Ready: true},
 	}
+	h.office.has(func() { h.office.roles = roles })
 	want := []api.Role{
 		{Name: "engine", PID: 5, State: "running: " + st.String(), Restarts: 2, Started: began}, {Name: "mgmt", PID: 6, State: "starting"}, {Name: "netd", State: "down"},
 	}
@@ -251,14 +271,16 @@ func TestTheStateOfRolesIsToldInWords(t *testing.T) {
 // Who has connections is busy, whoever carries them, and so is who cannot be asked
 // for.
 func TestABackendIsBusyWithWhoeverCarriesItsConnections(t *testing.T) {
-	var asks heard[struct{}]
-	traffic := ctl.KernelTraffic{Backends: map[uint32]ctl.KernelCount{}}
-	h := newHouse(t, ctl.Parts{ctl.OpKernelTraffic: answer(&traffic, &asks, nil)})
+	var traffic atomic.Pointer[ctl.KernelTraffic]
+	traffic.Store(&ctl.KernelTraffic{})
+	h := newHouse(t, ctl.Parts{ctl.OpKernelTraffic: ctl.About(func(_ context.Context, q struct{}) (ctl.KernelTraffic, error) { return *traffic.Load(), nil })})
 	h.give(t, carried()...)
 	cfg, _ := h.applier.Current()
 	web, dns := cfg.Farms[0].Groups()[0].Backends(), cfg.Farms[1].Groups()[0].Backends()
-	traffic.Backends[dns[0].ID] = ctl.KernelCount{Established: 1}
-	traffic.Backends[web[1].ID] = ctl.KernelCount{Established: 1} // which is not for the kernel to say
+	traffic.Store(&ctl.KernelTraffic{Backends: map[uint32]ctl.KernelCount{
+		dns[0].ID: {Established: 1},
+		web[1].ID: {Established: 1}, // which is not for the kernel to say
+	}})
 	h.counters.Shard(0).Backend(web[0].ID).Established = 1
 	for id, want := range map[uint32]bool{web[0].ID: true, web[1].ID: false, dns[0].ID: true, dns[1].ID: false, 4000: false} {
 		if h.busy(id) != want {
@@ -352,7 +374,7 @@ func TestTheSupervisorKnowsThePasswordOfRoot(t *testing.T) {
 	if right, err := h.rootPassword(t.Context(), "root", "right"); right || !errors.Is(err, apply.ErrUnavailable) {
 		t.Errorf("it cannot say: %t, %v", right, err)
 	}
-	h.office.password = "right"
+	h.office.has(func() { h.office.password = "right" })
 	for password, want := range map[string]bool{"right": true, "wrong": false} {
 		if right, err := h.rootPassword(t.Context(), "root", password); right != want || err != nil {
 			t.Errorf("%s: %t, %v", password, right, err)
