@@ -28,6 +28,7 @@ func (m *manager) openLogs() error {
 	if err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}
+	m.root = data
 	m.logs = accesslog.New(accesslog.Options{
 		Segment: m.records,
 		Wake:    wake,

@@ -28,6 +28,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/audit"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/disk"
+	"github.com/sluicelb/sluice/mgmt/logfiles"
 	"github.com/sluicelb/sluice/mgmt/publish"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/recorder"
@@ -67,6 +68,7 @@ type manager struct {
 	kernel    *inKernel
 	watch     watch
 	numbers   *timeseries.DB
+	root      *os.Root // the data directory
 	// published is closed when an engine runs the stored configuration.
 	published chan struct{}
 }
@@ -291,6 +293,7 @@ func (m *manager) deps() api.Deps {
 		Roles:        m.roles,
 		Usage:        func() usage.Sample { return machineUsage(time.Now()) },
 		Numbers:      m.numbers,
+		Logs:         logfiles.Dir{Root: m.root},
 		Reload:       m.reload,
 		Version:      m.version,
 		LocalUsers:   []uint32{uidFrom(supervisor.UserVariable)},

@@ -124,7 +124,7 @@ func (c *call) farms() []farm.Farm {
 }
 
 // whole are the permissions for what shows or changes all farms at once.
-var whole = []rbac.Permission{rbac.ConfigShow, rbac.ConfigApply, rbac.HistoryShow, rbac.HistoryRollback}
+var whole = []rbac.Permission{rbac.ConfigShow, rbac.ConfigApply, rbac.HistoryShow, rbac.HistoryRollback, rbac.LogShow, rbac.LogDownload}
 
 // seesAll reports whether there is no farm that the caller does not see.
 func (c *call) seesAll() bool { return len(c.farms()) == len(c.cfg.Farms) }

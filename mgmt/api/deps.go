@@ -140,6 +140,8 @@ type Deps struct {
 	// that in the API. Numbers keeps what it and farms did; nil: nothing does.
 	Usage   func() usage.Sample
 	Numbers Numbers
+	// Logs reads log files; nil: there is nothing about them in the API.
+	Logs Logs
 	// Audit keeps who wrote something or was refused; without it nobody does.
 	Audit Audit
 	// Kernel is what the appliance has set in the kernel; without it there is

@@ -29,6 +29,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply/applytest"
 	"github.com/sluicelb/sluice/mgmt/audit"
 	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/logfiles"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/timeseries"
@@ -156,6 +157,11 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 	users.System = func(_ context.Context, user, password string) (bool, error) {
 		return user == rbac.Root && password == rootPassword, nil
 	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
 	numbers, err := timeseries.Open(filepath.Join(dir, "numbers"), slog.Default())
 	if err != nil {
 		t.Fatal(err)
@@ -171,6 +177,7 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 		Explain:    explainer(nil),
 		Usage:      machine(),
 		Numbers:    numbers,
+		Logs:       logfiles.Dir{Root: root},
 		LocalAddrs: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("192.0.2.10")} },
 		Version:    "1.2.3",
 		Now:        clock,

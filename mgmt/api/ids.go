@@ -29,7 +29,7 @@ func branch(names IDs) any {
 const ownService = "default_service"
 
 func (s *Server) listIDs(c *call) (Object[IDs], error) {
-	out := IDs{"farmguardians": nil, "interfaces": interfaceIDs(), "system": IDs{"backup": nil, "logs": nil}}
+	out := IDs{"farmguardians": nil, "interfaces": interfaceIDs(), "system": IDs{"backup": nil, "logs": branch(s.logIDs(c))}}
 	farms, certificates := IDs{}, IDs{}
 	for _, f := range c.farms() {
 		farms[f.Name] = farmIDs(&f)

@@ -11,7 +11,7 @@ import (
 // operations is the table of everything the API can do.
 func (s *Server) operations() []*operation {
 	return concat(s.farmOperations(), s.serviceOperations(), s.backendOperations(), s.ruleOperations(),
-		s.statisticsOperations(), s.machineOperations(), s.seriesOperations(), s.graphOperations(), s.traceOperations(), s.configOperations(), s.systemOperations(),
+		s.statisticsOperations(), s.machineOperations(), s.seriesOperations(), s.graphOperations(), s.logOperations(), s.traceOperations(), s.configOperations(), s.systemOperations(),
 		s.certificateOperations(), s.authorityOperations(), s.farmCertificateOperations(), s.acmeOperations(),
 		s.sessionOperations(), s.explainOperations(), s.connectionOperations(), s.kernelOperations(),
 		s.auditOperations(), s.changeOperations(), s.idsOperations(), s.loginOperations(), s.userOperations(), s.groupOperations(), s.roleOperations())
