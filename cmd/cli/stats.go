@@ -65,8 +65,8 @@ func (c *client) statsCommand() *cobra.Command {
 	watch := cmd.Flags().Bool("watch", false, "show them again and again, until interrupted")
 	interval := cmd.Flags().Duration("interval", 2*time.Second, "time between two looks with --watch")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if *interval < 100*time.Millisecond {
-			return usagef("--interval: %s is not allowed, allowed is 100ms or more", *interval)
+		if err := checkInterval(*interval); err != nil {
+			return err
 		}
 		path := "/stats/farms"
 		if len(args) == 1 {
@@ -79,9 +79,16 @@ func (c *client) statsCommand() *cobra.Command {
 			_, err := c.look(cmd, path, nil)
 			return err
 		}
-		return c.watch(cmd, path, *interval)
+		return c.watch(cmd, *interval, func(last *sample) (*sample, error) { return c.look(cmd, path, last) })
 	}
 	return cmd
+}
+
+func checkInterval(interval time.Duration) error {
+	if interval < 100*time.Millisecond {
+		return usagef("--interval: %s is not allowed, allowed is 100ms or more", interval)
+	}
+	return nil
 }
 
 // sample is one look: when, and what was counted by then.
@@ -91,7 +98,7 @@ type sample struct {
 }
 
 // watch looks again and again until the context ends, which is no error.
-func (c *client) watch(cmd *cobra.Command, path string, interval time.Duration) error {
+func (c *client) watch(cmd *cobra.Command, interval time.Duration, look func(last *sample) (*sample, error)) error {
 	var last *sample
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
@@ -99,7 +106,7 @@ func (c *client) watch(cmd *cobra.Command, path string, interval time.Duration) 
 		if isTerminal(cmd.OutOrStdout()) && !c.json {
 			fmt.Fprint(cmd.OutOrStdout(), "\x1b[H\x1b[2J") // to the corner, and clear
 		}
-		now, err := c.look(cmd, path, last)
+		now, err := look(last)
 		if ended(cmd.Context()) {
 			return nil
 		}

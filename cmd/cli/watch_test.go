@@ -32,16 +32,24 @@ func (s *screen) Write(b []byte) (int, error) {
 func TestWatchShowsRatesUntilInterrupted(t *testing.T) {
 	a := start(t)
 	a.shop()
+	for command, want := range map[string]string{"stats --watch": "0.0", "top": "memory "} {
+		a.watched(t, command, want)
+	}
+}
+
+// watched looks twice.
+func (a *appliance) watched(t *testing.T, command, want string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	out := &screen{end: cancel}
 	root := cli.Root()
-	root.SetArgs([]string{"--data", a.data, "stats", "--watch", "--interval", "100ms"})
+	root.SetArgs(append(strings.Fields(command), "--data", a.data, "--interval", "100ms"))
 	root.SetOut(out)
 	if err := root.ExecuteContext(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if out.looks != 2 || !strings.Contains(out.text.String(), "0.0") {
-		t.Errorf("%d looks\n%s", out.looks, out.text.String())
+	if out.looks != 2 || !strings.Contains(out.text.String(), want) {
+		t.Errorf("%s: %d looks\n%s", command, out.looks, out.text.String())
 	}
 }

@@ -341,15 +341,15 @@ func TestOldEntriesKeepTheirIndices(t *testing.T) {
 			e.teTrailers,
 			func(b []byte) []byte { return e.field(b, []byte("x-old: 1\r\n")) },
 		} {
+			out = write(out) // one seen twice in a row is kept, whatever others hash to
 			before := len(out)
 			if out = write(out); out[before] == 0xff {
 				indices++
 			}
 		}
-		want = append(want, ":path: /x\r\n", "te: trailers\r\n", "x-old: 1\r\n")
+		want = append(want, ":path: /x\r\n", ":path: /x\r\n", "te: trailers\r\n", "te: trailers\r\n", "x-old: 1\r\n", "x-old: 1\r\n")
 		return indices
 	}
-	old()
 	old()
 	for i := 0; i < 70; i++ {
 		line := fmt.Sprintf("n: %d\r\n", i)

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// machineLoad is what the machine does, as /stats tells it.
+type machineLoad struct {
+	Params struct {
+		CPU struct {
+			Usage float64
+			Cores int
+		}
+		Load struct {
+			Last1  float64 `json:"Last_1"`
+			Last5  float64 `json:"Last_5"`
+			Last15 float64 `json:"Last_15"`
+		}
+		Memory struct {
+			Total float64 `json:"MemTotal"`
+			Used  float64 `json:"MemUsed"`
+		}
+	}
+}
+
+func (c *client) topCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "top", Short: "Watch the machine and the traffic of all farms",
+		Example: "  sluice top\n  sluice top --interval 1s",
+		Args:    atMost(0), ValidArgsFunction: c.completer(nil, nil),
+	}
+	interval := cmd.Flags().Duration("interval", 2*time.Second, "time between two looks")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := checkInterval(*interval); err != nil {
+			return err
+		}
+		return c.watch(cmd, *interval, func(last *sample) (*sample, error) {
+			if err := c.lookAtMachine(cmd); err != nil {
+				return nil, err
+			}
+			return c.look(cmd, "/stats/farms", last)
+		})
+	}
+	return cmd
+}
+
+// lookAtMachine says in a line what the machine does.
+func (c *client) lookAtMachine(cmd *cobra.Command) error {
+	a, err := c.get(cmd.Context(), "/stats")
+	if err != nil || c.json {
+		return c.orJSON(cmd, a, err)
+	}
+	var m machineLoad
+	if err := a.into(&m); err != nil {
+		return err
+	}
+	p := m.Params
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "CPU %.0f %% of %d, load %.2f %.2f %.2f, memory %s of %s\n\n",
+		p.CPU.Usage, p.CPU.Cores, p.Load.Last1, p.Load.Last5, p.Load.Last15, size(uint64(p.Memory.Used*(1<<20))), size(uint64(p.Memory.Total*(1<<20))))
+	return err
+}
