@@ -32,6 +32,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/sysnet/usage"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -119,8 +120,11 @@ func start(t *testing.T) *appliance {
 		Roles: func() []api.Role {
 			return []api.Role{{Name: "engine", PID: 77, State: "running: uid 61740, seccomp", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}}
 		},
-		Explain:    func(_ context.Context, q explain.Question) (*explain.Explanation, error) { return a.explain(q) },
-		ACME:       acme.New(acme.Options{Store: st, Certificates: manager, Applier: ap, Responder: &acme.Responder{}}),
+		Explain: func(_ context.Context, q explain.Question) (*explain.Explanation, error) { return a.explain(q) },
+		ACME:    acme.New(acme.Options{Store: st, Certificates: manager, Applier: ap, Responder: &acme.Responder{}}),
+		Usage: func() usage.Sample {
+			return usage.Sample{At: time.Now(), CPU: usage.CPU{User: 1, Idle: 1}, Cores: 2, Load: [3]float64{.5, 1, 2}, Memory: usage.Memory{Total: 4 << 30, Free: 1 << 30}}
+		},
 		LocalAddrs: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("192.0.2.10")} },
 	})
 	if err != nil {

@@ -68,7 +68,7 @@ func TestTheTreeOfNames(t *testing.T) {
 		"params.farms.safe.services":     `null`,
 		"params.farms.safe.certificates": `{"api.pem":null}`,
 		"params.farmguardians":           `null`,
-		"params.system":                  `{"backup":null,"logs":null}`,
+		"params.system":                  `{"backup":null,"logs":{"sluice-audit.log":null}}`,
 		"params.interfaces.bonding":      `null`,
 	} {
 		if got := quoteAny(r.at(at)); got != want {
