@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"slices"
 	"time"
 )
 
@@ -16,7 +15,6 @@ type file struct {
 	columns []column
 	place   map[string]int // of a series, by its name
 	last    int64          // row of the finest archive that was written last; 0: none
-	buf     []byte         // of rows being read or written
 }
 
 // open opens a file, which has to be there.
@@ -129,16 +127,15 @@ func (t *file) offset(archive, index int) int64 {
 	return headerSize(len(t.columns)) + int64(index)*int64(rowSize(len(t.columns)))
 }
 
-// rows reads rows from an index on; those behind the last are the first. They are
-// good until the next call.
+// rows reads rows from an index on; those behind the last are the first.
 func (t *file) rows(archive, index, n int) ([]row, error) {
 	size, all := rowSize(len(t.columns)), Resolutions[archive].Rows
-	t.buf = slices.Grow(t.buf[:0], n*size)[:n*size]
+	buf := make([]byte, n*size) // not kept: a thousand files are open
 	head := min(n, all-index)
 	for _, part := range []struct {
 		index int
 		to    []byte
-	}{{index, t.buf[:head*size]}, {0, t.buf[head*size:]}} {
+	}{{index, buf[:head*size]}, {0, buf[head*size:]}} {
 		if len(part.to) == 0 {
 			continue
 		}
@@ -151,7 +148,7 @@ func (t *file) rows(archive, index, n int) ([]row, error) {
 	}
 	out := make([]row, n)
 	for i := range out {
-		out[i] = t.buf[i*size:][:size]
+		out[i] = buf[i*size:][:size]
 	}
 	return out, nil
 }
