@@ -86,9 +86,9 @@ func (c *client) roleCommand() *cobra.Command {
 }
 
 func roles(rows []map[string]any) *sheet {
-	s := newSheet("NAME", "COMES WITH SLUICE")
+	s := newSheet("NAME", "PREDEFINED")
 	for _, r := range rows {
-		s.add(r["name"], r["shipped"])
+		s.add(r["name"], r["predefined"])
 	}
 	return s
 }

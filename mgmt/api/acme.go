@@ -86,7 +86,7 @@ func (c *call) patient() {
 func (s *Server) listOrdered(c *call) (List[OrderedItem], error) {
 	var out []OrderedItem
 	for _, v := range s.deps.ACME.List() {
-		out = append(out, orderedItem(c.cfg, v))
+		out = append(out, c.orderedItem(v))
 	}
 	return list(c.op.summary, out), nil
 }
@@ -104,7 +104,7 @@ func ordered(c *call, v acme.View, err error, message string) (Object[OrderedIte
 	if message != "" {
 		message = fmt.Sprintf(message, v.Name)
 	}
-	return Object[OrderedItem]{Description: c.op.summary, Params: orderedItem(c.cfg, v), Message: message}, nil
+	return Object[OrderedItem]{Description: c.op.summary, Params: c.orderedItem(v), Message: message}, nil
 }
 
 func (s *Server) orderCertificate(c *call) (Object[OrderedItem], error) {

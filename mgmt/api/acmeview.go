@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -46,9 +45,9 @@ type ACMESettings struct {
 	DNSServers []string `json:"dns_servers" doc:"Name servers, as address:port, that are asked for the record instead of those of its zone"`
 }
 
-func orderedItem(cfg *farm.Config, v acme.View) OrderedItem {
+func (c *call) orderedItem(v acme.View) OrderedItem {
 	out := OrderedItem{
-		CertificateItem: certificateItem(cfg, v.View), Domains: v.Domains, Test: truth(v.Test), Challenge: string(v.Challenge),
+		CertificateItem: c.certificateItem(v.View), Domains: v.Domains, Test: truth(v.Test), Challenge: string(v.Challenge),
 		Wildcard:    truth(slices.ContainsFunc(v.Domains, func(d string) bool { return strings.HasPrefix(d, "*") })),
 		Autorenewal: Autorenewal{Status: truth(v.Renewal.Auto), Farm: v.Renewal.Farm, Force: truth(v.Renewal.Force), Restart: truth(v.Renewal.Restart)},
 		Due:         v.Due.UTC(), Tried: timeOrNull(v.Tried), Failure: v.Failure,

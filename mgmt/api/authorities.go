@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
@@ -56,9 +55,9 @@ type CRLItem struct {
 	Outdated   string     `json:"outdated" enum:"true,false"`
 }
 
-func authorityItem(cfg *farm.Config, v certs.AuthorityView) AuthorityItem {
+func (c *call) authorityItem(v certs.AuthorityView) AuthorityItem {
 	out := AuthorityItem{Name: v.Name, Status: v.Status, Problem: v.Problem, Certificates: []AuthorityCertificate{}, CRLs: []CRLItem{},
-		UsedBy: certs.AuthorityUsers(cfg, v.Name), Added: v.Added, Author: v.Author}
+		UsedBy: c.usedBy(certs.AuthorityUsers, v.Name), Added: v.Added, Author: v.Author}
 	for _, one := range v.Certificates {
 		out.Certificates = append(out.Certificates, AuthorityCertificate{CN: one.CN, Expiration: one.NotAfter, Status: one.Status})
 	}
@@ -71,7 +70,7 @@ func authorityItem(cfg *farm.Config, v certs.AuthorityView) AuthorityItem {
 func (s *Server) listAuthorities(c *call) (List[AuthorityItem], error) {
 	var out []AuthorityItem
 	for _, v := range s.deps.Certificates.Authorities() {
-		out = append(out, authorityItem(c.cfg, v))
+		out = append(out, c.authorityItem(v))
 	}
 	return list(c.op.summary, out), nil
 }
@@ -81,7 +80,7 @@ func (s *Server) getAuthority(c *call) (Object[AuthorityItem], error) {
 	if err != nil {
 		return Object[AuthorityItem]{}, certRejection(err)
 	}
-	return Object[AuthorityItem]{Description: "Get authority list " + v.Name, Params: authorityItem(c.cfg, v)}, nil
+	return Object[AuthorityItem]{Description: "Get authority list " + v.Name, Params: c.authorityItem(v)}, nil
 }
 
 func (s *Server) downloadAuthority(c *call) ([]byte, error) {
@@ -126,7 +125,7 @@ func (s *Server) takeAuthority(c *call, mode certs.Mode) (Object[AuthorityItem],
 		return Object[AuthorityItem]{}, certRejection(err)
 	}
 	return Object[AuthorityItem]{
-		Description: c.op.summary, Params: authorityItem(c.cfg, v), Warning: strings.Join(warnings, "; "),
+		Description: c.op.summary, Params: c.authorityItem(v), Warning: strings.Join(warnings, "; "),
 		Message: fmt.Sprintf("The authority list %s has been uploaded.", v.Name),
 	}, nil
 }
@@ -154,7 +153,7 @@ func (s *Server) setCRLs(c *call, raw []byte, message string) (Object[AuthorityI
 	if err != nil {
 		return Object[AuthorityItem]{}, certRejection(err)
 	}
-	return Object[AuthorityItem]{Description: c.op.summary, Params: authorityItem(c.cfg, v), Message: fmt.Sprintf(message, v.Name)}, nil
+	return Object[AuthorityItem]{Description: c.op.summary, Params: c.authorityItem(v), Message: fmt.Sprintf(message, v.Name)}, nil
 }
 
 func (s *Server) deleteAuthority(c *call) (Done, error) {

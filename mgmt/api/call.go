@@ -127,14 +127,22 @@ func (c *call) farms() []farm.Farm {
 var whole = []rbac.Permission{rbac.ConfigShow, rbac.ConfigApply, rbac.HistoryShow, rbac.HistoryRollback, rbac.LogShow, rbac.LogDownload}
 
 // seesAll reports whether there is no farm that the caller does not see.
-func (c *call) seesAll() bool { return len(c.farms()) == len(c.cfg.Farms) }
+func (c *call) seesAll() bool { return seesAll(c.by, c.cfg) }
+
+func seesAll(by auth.Principal, cfg *farm.Config) bool {
+	return by.Who.Root() || !slices.ContainsFunc(cfg.Farms, func(f farm.Farm) bool { return !by.Who.MayFarm(f.ID) })
+}
 
 // checkWhole refuses what is about all farms to who sees some of them only.
 func (c *call) checkWhole() error {
-	if slices.Contains(whole, c.op.needs) && !c.seesAll() {
-		return refuse(http.StatusForbidden, "you may not do this: it is about all farms, and your group has not all of them")
+	if (c.op.whole || slices.Contains(whole, c.op.needs)) && !c.seesAll() {
+		return notOfAll()
 	}
 	return nil
+}
+
+func notOfAll() *rejection {
+	return refuse(http.StatusForbidden, "you may not do this: it is about all farms, and your group has not all of them")
 }
 
 // checkFarm refuses a path to a farm that the caller does not see, before a handler
@@ -205,7 +213,7 @@ func (c *call) expected() (uint64, error) {
 // Changes of the configuration and of certificates end by themselves.
 func (c *call) act() error {
 	if c.dry {
-		return apply.ErrRehearsed
+		return apply.ErrDryRun
 	}
 	return nil
 }
@@ -213,7 +221,7 @@ func (c *call) act() error {
 // users is who may do what; changes of it last only when the call is no trial.
 func (c *call) users() *rbac.Book {
 	if c.dry {
-		return c.s.deps.Users.Rehearsal(apply.ErrRehearsed)
+		return c.s.deps.Users.DryRun(apply.ErrDryRun)
 	}
 	return c.s.deps.Users
 }
@@ -231,7 +239,7 @@ func (c *call) change(comment string, edit func(*farm.Config) error) (apply.Resu
 
 // keep remembers what a change led to, for the answer.
 func (c *call) keep(result apply.Result, err error, expect uint64) (apply.Result, error) {
-	if errors.Is(err, apply.ErrRehearsed) {
+	if errors.Is(err, apply.ErrDryRun) {
 		c.tried = result
 		return result, err
 	}

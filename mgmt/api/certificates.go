@@ -59,7 +59,7 @@ func certRejection(err error) error {
 func (s *Server) listCertificates(c *call) (List[CertificateItem], error) {
 	var out []CertificateItem
 	for _, v := range s.deps.Certificates.List() {
-		out = append(out, certificateItem(c.cfg, v))
+		out = append(out, c.certificateItem(v))
 	}
 	return list(c.op.summary, out), nil
 }
@@ -69,7 +69,7 @@ func (s *Server) getCertificate(c *call) (Object[CertificateItem], error) {
 	if err != nil {
 		return Object[CertificateItem]{}, certRejection(err)
 	}
-	return Object[CertificateItem]{Description: "Get certificate " + v.Name, Params: certificateItem(c.cfg, v)}, nil
+	return Object[CertificateItem]{Description: "Get certificate " + v.Name, Params: c.certificateItem(v)}, nil
 }
 
 // noKeys is the answer to requests for private keys.
@@ -129,7 +129,7 @@ func (s *Server) upload(c *call, name string, raw []byte, mode certs.Mode) (Obje
 		return Object[CertificateItem]{}, certRejection(err)
 	}
 	return Object[CertificateItem]{
-		Description: c.op.summary, Params: certificateItem(c.cfg, v), Warning: strings.Join(warnings, "; "),
+		Description: c.op.summary, Params: c.certificateItem(v), Warning: strings.Join(warnings, "; "),
 		Message: fmt.Sprintf("The certificate %s has been uploaded.", v.Name),
 	}, nil
 }
@@ -164,7 +164,7 @@ func (s *Server) createRequest(c *call) (Object[NewRequest], error) {
 		return Object[NewRequest]{}, certRejection(err)
 	}
 	return Object[NewRequest]{
-		Description: c.op.summary, Params: NewRequest{CertificateItem: certificateItem(c.cfg, v), CSR: string(csr)},
+		Description: c.op.summary, Params: NewRequest{CertificateItem: c.certificateItem(v), CSR: string(csr)},
 		Message: fmt.Sprintf("The CSR %s has been created. Have it signed, then upload the certificate: its key is here.", v.Name),
 	}, nil
 }
@@ -218,8 +218,25 @@ func (s *Server) setOCSP(c *call) (Object[OCSPSettings], error) {
 }
 
 // certificateItem is a certificate with those that use it.
-func certificateItem(cfg *farm.Config, v certs.View) CertificateItem {
+func (c *call) certificateItem(v certs.View) CertificateItem {
 	out := newCertificateItem(v)
-	out.UsedBy = certs.CertificateUsers(cfg, v.Name)
+	out.UsedBy = c.usedBy(certs.CertificateUsers, v.Name)
 	return out
+}
+
+// ofOthers stands for farms the caller does not see.
+const ofOthers = "farms of other groups"
+
+// usedBy names the farms and services that use something, as far as the caller sees
+// them.
+func (c *call) usedBy(users func(cfg *farm.Config, name string) []string, name string) []string {
+	all := users(c.cfg, name)
+	if c.seesAll() {
+		return all
+	}
+	seen := users(&farm.Config{Farms: c.farms()}, name)
+	if len(seen) < len(all) {
+		seen = append(seen, ofOthers)
+	}
+	return seen
 }

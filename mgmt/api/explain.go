@@ -58,7 +58,7 @@ func (s *Server) explainRequest(c *call) (Object[*explain.Explanation], error) {
 		return none, err
 	}
 	if f.InKernel() {
-		return none, badRequest("the kernel carries the farm %s, and only the engine can rehearse: `sluice farm explain %s` shows the rules its packets meet", f.Name, f.Name)
+		return none, badRequest("the kernel carries the farm %s, and only the engine can say what it would do: `sluice farm explain %s` shows the rules its packets meet", f.Name, f.Name)
 	}
 	if _, err := c.expected(); err != nil {
 		return none, err

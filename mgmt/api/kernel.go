@@ -40,7 +40,7 @@ func (s *Server) kernelOperations() []*operation {
 		return nil
 	}
 	return []*operation{
-		op(get, "/system/kernel", rbac.SystemMenu, "List what the appliance has set in the kernel", s.listKernel),
+		op(get, "/system/kernel", rbac.SystemMenu, "List what the appliance has set in the kernel", s.listKernel).ofAll(),
 		op(post, "/system/kernel/clean", rbac.RootOnly, "Remove what the appliance has set in the kernel", s.cleanKernel),
 	}
 }

@@ -36,7 +36,10 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) bool {
 		return true
 	}
 	by, err := s.guard.Identify(withBearer(r))
+	cfg, _ := s.deps.Applier.Current()
 	switch {
+	case err == nil && by.May(rbac.SystemMenu) && !seesAll(by, cfg):
+		s.refuse(w, r, notOfAll())
 	case err == nil && by.May(rbac.SystemMenu), errors.Is(err, auth.ErrNoCredential) && s.deps.OpenMetrics && fromHere(r):
 		s.deps.Metrics.ServeHTTP(w, r)
 	case err != nil:

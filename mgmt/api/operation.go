@@ -28,6 +28,7 @@ type operation struct {
 	kinds        []string // content types of the body when it is a file
 	download     string   // content type of the answer when it is a file
 	reads        bool     // it changes nothing, though it is no GET
+	whole        bool     // it is about all farms
 	names        bool     // the body names an object that must exist
 	queries      []query  // allowed query parameters
 	register     func(huma.API, *Server)
@@ -81,6 +82,7 @@ func file(method, path string, needs rbac.Permission, summary, kind string, hand
 func (o *operation) body(f fields) *operation { o.fields = f; return o }
 func (o *operation) asks() *operation         { o.reads, o.queries = true, nil; return o }
 func (o *operation) created() *operation      { o.success = http.StatusCreated; return o }
+func (o *operation) ofAll() *operation        { o.whole = true; return o }
 func (o *operation) refers() *operation       { o.names = true; return o }
 func (o *operation) takesFile(kinds []string) *operation {
 	o.kinds = kinds
@@ -143,9 +145,9 @@ func answer[O any](ctx context.Context, s *Server, o *operation, in *input, hand
 	told := noteOf(ctx)
 	told.quiet = o.reads && o.path != sessionPath
 	body, err := run(c, handler)
-	if errors.Is(err, apply.ErrRehearsed) {
+	if errors.Is(err, apply.ErrDryRun) {
 		told.quiet = true
-		return nil, c.rehearsed()
+		return nil, c.onlyTried()
 	}
 	if err != nil {
 		r := *rejectionOf(err, false)
@@ -179,7 +181,7 @@ func run[O any](c *call, handler func(*call) (O, error)) (O, error) {
 			return none, err
 		}
 		if c.dry = dry; dry {
-			c.ctx = apply.Rehearse(c.ctx)
+			c.ctx = apply.DryRun(c.ctx)
 		}
 	}
 	return handler(c)

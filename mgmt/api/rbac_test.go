@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -133,6 +134,45 @@ func TestUsersSeeTheFarmsOfTheirGroupOnly(t *testing.T) {
 	count(2)
 	a.must(200, "DELETE", "/rbac/groups/team/farms/shop", "")
 	count(1)
+}
+
+// What is about the whole appliance names farms of others to nobody.
+func TestFarmsOfOtherGroupsAreNotNamed(t *testing.T) {
+	a := newAppliance(t, func(d *api.Deps) {
+		d.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("farm shop, farm other")) })
+	})
+	a.certificate("shop.pem", "shop.test")
+	a.authorities("clients")
+	for i, name := range []string{"shop", "other"} {
+		a.must(201, "POST", "/farms", fmt.Sprintf(`{"farmname":%q,"profile":"http","vip":"192.0.2.10","vport":%d}`, name, 443+i))
+		a.must(200, "PUT", "/farms/"+name, `{"listener":"https","client_auth":"required","client_ca":"clients"}`)
+		a.must(201, "POST", "/farms/"+name+"/certificates", `{"file":"shop.pem"}`)
+	}
+	a.people()
+	a.must(200, "PUT", "/rbac/groups/team", `{"role":"administration"}`)
+	a.must(201, "POST", "/rbac/groups/team/farms", `{"name":"shop"}`)
+	metrics := func() reply { return a.send("GET", api.MetricsPath, "", "ZAPI_KEY", annsKey) }
+	metrics().refused(t, 403, "about all farms")
+	a.as("GET", "/system/kernel", "").refused(t, 403, "about all farms")
+	for _, path := range []string{"/certificates", "/certificates/ca"} {
+		r := a.as("GET", path, "")
+		if strings.Contains(r.raw, "farm other") {
+			t.Errorf("%s: %s", path, r.raw)
+		}
+		if !strings.Contains(r.raw, "farm shop") || !strings.Contains(r.raw, "farms of other groups") {
+			t.Errorf("%s: %s", path, r.raw)
+		}
+	}
+	a.must(201, "POST", "/rbac/groups/team/farms", `{"name":"other"}`)
+	if r := metrics(); r.status != 200 {
+		t.Errorf("who sees all: %s", r.raw)
+	}
+	if r := a.as("GET", "/system/kernel", ""); r.status != 200 {
+		t.Errorf("who sees all: %s", r.raw)
+	}
+	if r := a.as("GET", "/certificates", ""); !strings.Contains(r.raw, "farm other") || strings.Contains(r.raw, "other groups") {
+		t.Errorf("who sees all: %s", r.raw)
+	}
 }
 
 // login asks for a session.

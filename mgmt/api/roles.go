@@ -22,8 +22,8 @@ func (s *Server) roleOperations() []*operation {
 
 // RoleItem is a line of the list of roles.
 type RoleItem struct {
-	Name    string `json:"name"`
-	Shipped string `json:"shipped" enum:"true,false" doc:"Whether it comes with Sluice and cannot be changed"`
+	Name       string `json:"name"`
+	Predefined string `json:"predefined" enum:"true,false" doc:"Whether it comes with Sluice and cannot be changed"`
 }
 
 // Switches says of each permission of each section whether it is given.
@@ -44,7 +44,7 @@ func switches(may func(rbac.Permission) bool) Switches {
 func (s *Server) listRoles(c *call) (List[RoleItem], error) {
 	var out []RoleItem
 	for _, r := range s.deps.Users.Roles() {
-		out = append(out, RoleItem{Name: r.Name, Shipped: truth(r.Shipped)})
+		out = append(out, RoleItem{Name: r.Name, Predefined: truth(r.Predefined)})
 	}
 	return list(c.op.summary, out), nil
 }

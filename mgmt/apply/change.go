@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"unicode/utf8"
@@ -21,7 +22,7 @@ const MaxComment = 1024
 // configuration has, or that is used twice, counts as 0. expect is the
 // revision the caller saw, 0 for any (ErrConflict). ctx bounds the wait for
 // other changes and for names; once the engines were told, the change is
-// finished whatever becomes of ctx. With Rehearse it ends before that, and the
+// finished whatever becomes of ctx. With DryRun it ends before that, and the
 // result says what would have been.
 func (a *Applier) Change(ctx context.Context, by Author, comment string, expect uint64, edit func(*farm.Config) error) (r Result, err error) {
 	if err := checkComment(comment); err != nil {
@@ -37,7 +38,7 @@ func (a *Applier) Change(ctx context.Context, by Author, comment string, expect 
 	}
 	cfg := old.cfg.Clone()
 	err = edit(cfg)
-	if !Rehearsing(ctx) {
+	if !isDryRun(ctx) {
 		tried := startsOf(old.cfg, cfg)
 		defer func() { a.remember(tried, err) }()
 	}
@@ -45,8 +46,8 @@ func (a *Applier) Change(ctx context.Context, by Author, comment string, expect 
 		return Result{}, err
 	}
 	r, err = a.prepare(ctx, old.cfg, cfg)
-	if err == nil && Rehearsing(ctx) {
-		err = ErrRehearsed
+	if err == nil && isDryRun(ctx) {
+		err = ErrDryRun
 	}
 	if err != nil || r.Unchanged {
 		r.Revision = old.rev
@@ -209,3 +210,15 @@ func giveNumbers(cfg *farm.Config) {
 		}
 	}
 }
+
+// ErrDryRun ends a change that was only to be tried: everything was checked that can
+// be without doing it, and nothing was done.
+var ErrDryRun = errors.New("only tried: nothing was changed")
+
+type dryRun struct{}
+
+// DryRun makes changes with this context end before anything happens, with ErrDryRun;
+// what is wrong with them is said as ever.
+func DryRun(ctx context.Context) context.Context { return context.WithValue(ctx, dryRun{}, true) }
+
+func isDryRun(ctx context.Context) bool { return ctx.Value(dryRun{}) != nil }

@@ -150,8 +150,8 @@ func (a *Applier) Restart(ctx context.Context, by Author, name string) (Result, 
 		return Result{}, fmt.Errorf("farm %q: %w", name, ErrNotFound)
 	}
 	f.StopAtOnce()
-	if Rehearsing(ctx) {
-		return Result{Config: without, Revision: now.rev}, ErrRehearsed // what it carries ends
+	if isDryRun(ctx) {
+		return Result{Config: without, Revision: now.rev}, ErrDryRun // what it carries ends
 	}
 	if _, err := a.publish(ctx, without); err != nil {
 		return Result{}, a.restore(ctx, now.cfg, err)

@@ -55,8 +55,8 @@ func (a *Applier) Renew(ctx context.Context, prepare func(*farm.Config) (Renewal
 	if err != nil {
 		return err
 	}
-	if Rehearsing(ctx) {
-		return ErrRehearsed
+	if isDryRun(ctx) {
+		return ErrDryRun
 	}
 	r.Swap()
 	if len(r.Farms) == 0 {

@@ -57,9 +57,9 @@ func (b *Book) change(edit func(*state) error) error {
 	return nil
 }
 
-// Rehearsal is a book as this one is, in which every change that could be made ends
+// DryRun is a book as this one is, in which every change that could be made ends
 // with that error and is not made.
-func (b *Book) Rehearsal(end error) *Book {
+func (b *Book) DryRun(end error) *Book {
 	r := &Book{System: b.System, Directory: b.Directory, keeper: nowhere{end}, busy: b.busy}
 	r.state.Store(b.state.Load())
 	return r

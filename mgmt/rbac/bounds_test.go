@@ -249,13 +249,13 @@ func TestWhatIsShownIsACopy(t *testing.T) {
 	}
 }
 
-func TestARehearsalMakesNoChange(t *testing.T) {
+func TestADryRunChangesNothing(t *testing.T) {
 	m := &rbactest.Memory{}
 	b := house(t, m)
 	b.System, b.Directory = says(true), says(true)
 	must(t, b.ChangeUser("bob", rbac.UserChange{WebGUI: yes()}), b.ChangeUser("ann", rbac.UserChange{WebGUI: yes()}))
 	before, kept, end := everything(t, b), string(m.Kept["rbac"]), errors.New("the end")
-	r := b.Rehearsal(end)
+	r := b.DryRun(end)
 	for name, edit := range edits(r) {
 		if err := edit(); !errors.Is(err, end) {
 			t.Errorf("%s: %v", name, err)
@@ -289,19 +289,19 @@ func TestRolesThatCome(t *testing.T) {
 		"management":     {"farm.menu", "farm.action", "farm.maintenance", "farmguardian.menu"},
 		"monitoring":     {"farm.menu", "farmguardian.menu", "log.menu", "log.show", "system-service.menu", "notification.menu", "notification.show"},
 	} {
-		if r, err := b.Role(name); err != nil || !r.Shipped || !slices.Equal(r.Allowed, want) {
+		if r, err := b.Role(name); err != nil || !r.Predefined || !slices.Equal(r.Allowed, want) {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}
 	r, err := b.Role("readonly")
 	must(t, err)
 	for _, p := range rbac.Permissions() {
-		if shows := slices.Contains([]string{"menu", "list", "show"}, p.Name()); !r.Shipped || r.May(p) != shows {
+		if shows := slices.Contains([]string{"menu", "list", "show"}, p.Name()); !r.Predefined || r.May(p) != shows {
 			t.Errorf("readonly, %s: %t", p, !shows)
 		}
 	}
 	made, err := b.AddRole("copy", "monitoring")
-	if err != nil || made.Name != "copy" || made.Shipped || len(made.Allowed) != 7 {
+	if err != nil || made.Name != "copy" || made.Predefined || len(made.Allowed) != 7 {
 		t.Errorf("made %+v, %v", made, err)
 	}
 	if p := rbac.SystemMenu; p.Section() != "system-service" || p.Name() != "menu" {

@@ -10,26 +10,26 @@ import (
 type Role struct {
 	Name    string       `json:"name"`
 	Allowed []Permission `json:"allowed,omitempty"` // in the order of Permissions
-	// Shipped roles come with Sluice: they are not changed, but copied.
-	Shipped bool `json:"-"`
+	// Predefined roles come with Sluice: they are not changed, but copied.
+	Predefined bool `json:"-"`
 }
 
 // May reports whether the role has the permission.
 func (r *Role) May(p Permission) bool { return slices.Contains(r.Allowed, p) }
 
-// shipped are the roles that come with Sluice, by name: all that an administrator
+// predefined are the roles that come with Sluice, by name: all that an administrator
 // below root needs, the two of the contract (start and stop backends; read system
 // and farms), and one that sees everything and changes nothing.
-var shipped = []Role{
-	{Name: "administration", Shipped: true, Allowed: Permissions()},
-	{Name: "management", Shipped: true, Allowed: []Permission{FarmMenu, FarmAction, FarmMaintenance, FarmguardianMenu}},
-	{Name: "monitoring", Shipped: true, Allowed: []Permission{FarmMenu, FarmguardianMenu, LogMenu, LogShow, SystemMenu, NotificationMenu, NotificationShow}},
-	{Name: "readonly", Shipped: true, Allowed: slices.DeleteFunc(Permissions(), func(p Permission) bool { return !p.shows() })},
+var predefined = []Role{
+	{Name: "administration", Predefined: true, Allowed: Permissions()},
+	{Name: "management", Predefined: true, Allowed: []Permission{FarmMenu, FarmAction, FarmMaintenance, FarmguardianMenu}},
+	{Name: "monitoring", Predefined: true, Allowed: []Permission{FarmMenu, FarmguardianMenu, LogMenu, LogShow, SystemMenu, NotificationMenu, NotificationShow}},
+	{Name: "readonly", Predefined: true, Allowed: slices.DeleteFunc(Permissions(), func(p Permission) bool { return !p.shows() })},
 }
 
 // Roles lists all roles by name.
 func (b *Book) Roles() []Role {
-	out := slices.Concat(shipped, b.state.Load().Roles)
+	out := slices.Concat(predefined, b.state.Load().Roles)
 	slices.SortFunc(out, func(x, y Role) int { return cmp.Compare(x.Name, y.Name) })
 	return out
 }
@@ -79,7 +79,7 @@ func (b *Book) ChangeRole(name string, set map[Permission]bool) (Role, error) {
 		switch {
 		case r == nil:
 			return noRole(name)
-		case r.Shipped:
+		case r.Predefined:
 			return invalid("the role %s comes with Sluice and is not changed: make a copy (copy_from) and change that", name)
 		}
 		for _, p := range slices.Sorted(maps.Keys(set)) {
@@ -106,7 +106,7 @@ func (b *Book) RemoveRole(name string) error {
 		switch {
 		case r == nil:
 			return noRole(name)
-		case r.Shipped:
+		case r.Predefined:
 			return invalid("the role %s comes with Sluice and is not deleted", name)
 		}
 		for _, g := range s.Groups {

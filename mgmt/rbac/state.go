@@ -52,7 +52,7 @@ func (s *state) group(name string) *Group {
 
 // role finds a role, those that come with Sluice too.
 func (s *state) role(name string) *Role {
-	for _, list := range [][]Role{shipped, s.Roles} {
+	for _, list := range [][]Role{predefined, s.Roles} {
 		for i := range list {
 			if list[i].Name == name {
 				return &list[i]

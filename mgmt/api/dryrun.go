@@ -10,8 +10,8 @@ import (
 // dryRun is the query parameter of a change that is only tried.
 const dryRun = "dry_run"
 
-// Rehearsed is what a change would do that was only tried.
-type Rehearsed struct {
+// DryRun is what a change would do that was only tried.
+type DryRun struct {
 	DryRun   string       `json:"dry_run" enum:"true"`
 	Diff     string       `json:"diff" doc:"Unified difference of the documents; blank when the configuration stays as it is"`
 	Impact   []ImpactItem `json:"impact" doc:"What it would cost traffic"`
@@ -25,10 +25,10 @@ type ImpactItem struct {
 	Fields []string      `json:"fields" doc:"Fields whose change costs it"`
 }
 
-// rehearsed is the answer to a change that was only tried: it is an answer like a
+// onlyTried is the answer to a change that was only tried: it is an answer like a
 // rejection, because nothing was done, but a good one.
-func (c *call) rehearsed() *rejection {
-	out := Rehearsed{DryRun: "true", Diff: c.tried.Diff, Impact: []ImpactItem{}, Warnings: []string{}}
+func (c *call) onlyTried() *rejection {
+	out := DryRun{DryRun: "true", Diff: c.tried.Diff, Impact: []ImpactItem{}, Warnings: []string{}}
 	if next := c.tried.Config; next != nil && !c.tried.Unchanged {
 		out.Impact = impactItems(c.cfg, next)
 	}
@@ -36,7 +36,7 @@ func (c *call) rehearsed() *rejection {
 		out.Warnings = append(out.Warnings, c.tried.Warnings[i].Error())
 	}
 	return &rejection{status: http.StatusOK, description: c.op.summary,
-		answer: Object[Rehearsed]{Description: c.op.summary, Params: out, Message: "Only tried: nothing was changed."}}
+		answer: Object[DryRun]{Description: c.op.summary, Params: out, Message: "Only tried: nothing was changed."}}
 }
 
 func impactItems(from, to *farm.Config) []ImpactItem {
