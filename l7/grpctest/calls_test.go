@@ -226,7 +226,9 @@ func TestGRPCCancelAndDeadlineReachTheBackend(t *testing.T) {
 		ctx, cancel = context.WithTimeout(limited(t), 300*time.Millisecond)
 		defer cancel()
 		in, out := []byte("x"), []byte(nil)
-		if err := c.Invoke(ctx, "/t.T/Hang", &in, &out); status.Code(err) != codes.DeadlineExceeded {
+		// The backend knows the deadline, too. Where it ends the call before the client
+		// does there is no answer, and that is said.
+		if err := c.Invoke(ctx, "/t.T/Hang", &in, &out); status.Code(err) != codes.DeadlineExceeded && status.Code(err) != codes.Unavailable {
 			t.Error(err)
 		}
 		select {
