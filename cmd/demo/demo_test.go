@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/netip"
@@ -278,5 +280,11 @@ func TestThePathIsThatAUserWouldType(t *testing.T) {
 		if got := message([]byte(content)); got != want {
 			t.Errorf("%s says %q", content, got)
 		}
+	}
+}
+
+func TestAnApplianceThatDoesNotAnswerIsAnError(t *testing.T) {
+	if err := newClient(filepath.Join(t.TempDir(), "none.sock")).call(t.Context(), "GET", "/status", nil, nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v", err)
 	}
 }
