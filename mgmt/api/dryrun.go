@@ -20,9 +20,10 @@ type DryRun struct {
 
 // ImpactItem is what a change costs the traffic of one farm.
 type ImpactItem struct {
-	Farm   string        `json:"farm"`
-	Cost   validate.Cost `json:"cost" enum:"connections,restart,traffic" doc:"connections: new ones only have it; restart: the farm opens at another place, and clients come anew; traffic: all that the farm carries"`
-	Fields []string      `json:"fields" doc:"Fields whose change costs it"`
+	Farm     string        `json:"farm"`
+	Cost     validate.Cost `json:"cost" enum:"connections,restart,traffic,cut" doc:"connections: new ones only have it; restart: the farm opens at another place, and clients come anew; traffic: all that the farm carries; cut: the connections and sessions of backends"`
+	Fields   []string      `json:"fields" doc:"Fields whose change costs it"`
+	Backends []string      `json:"backends,omitempty" doc:"Backends whose connections end"`
 }
 
 // onlyTried is the answer to a change that was only tried: it is an answer like a
@@ -42,7 +43,7 @@ func (c *call) onlyTried() *rejection {
 func impactItems(from, to *farm.Config) []ImpactItem {
 	out := []ImpactItem{}
 	for _, i := range validate.Impacts(from, to) {
-		out = append(out, ImpactItem{i.Farm, i.Cost, append([]string{}, i.Fields...)})
+		out = append(out, ImpactItem{i.Farm, i.Cost, append([]string{}, i.Fields...), i.Backends})
 	}
 	return out
 }

@@ -112,3 +112,31 @@ func TestATriedChangeSaysWhatItWouldCost(t *testing.T) {
 		}
 	}
 }
+
+// Maintenance that cuts ends connections, and draining does not.
+func TestADryRunSaysWhoseConnectionsEnd(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(2)
+	a.dns(2)
+	impact := func(path, body, want string) {
+		t.Helper()
+		r := a.must(200, "PUT", path+"?dry_run=true", body)
+		var got []string
+		for _, i := range within(r.body, "params", "impact").([]any) {
+			i := i.(map[string]any)
+			got = append(got, fmt.Sprint(i["farm"], " ", i["cost"], " ", i["backends"]))
+		}
+		if strings.Join(got, "; ") != want {
+			t.Errorf("%s %s: %q, want %q", path, body, got, want)
+		}
+	}
+	web, dns := "/farms/shop/services/web/backends/0/maintenance", "/farms/dns/backends/1/maintenance"
+	impact(web, `{"action":"maintenance"}`, "")
+	impact(web, `{"action":"maintenance","mode":"cut"}`, "shop cut [10.0.0.1:8080 of service web of farm shop]")
+	impact(dns, `{"action":"maintenance","mode":"cut"}`, "dns cut [10.0.0.2 of farm dns]")
+	a.must(200, "PUT", web, `{"action":"maintenance"}`)
+	impact(web, `{"action":"maintenance","mode":"cut"}`, "shop cut [10.0.0.1:8080 of service web of farm shop]")
+	a.must(200, "PUT", web, `{"action":"maintenance","mode":"cut"}`)
+	impact("/farms/shop/services/web/backends/1/maintenance", `{"action":"maintenance","mode":"drain"}`, "")
+	impact("/farms/shop/services/web/backends/1/maintenance", `{"action":"maintenance","mode":"cut"}`, "shop cut [10.0.0.2:8080 of service web of farm shop]")
+}

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
@@ -10,14 +11,21 @@ import (
 // costs: nothing.
 type Impact struct {
 	Farm string
-	// Cost is CostConnections, CostRestart, or CostTraffic.
+	// Cost is CostConnections, CostRestart, CostTraffic or CostCut.
 	Cost Cost
-	// Fields are those whose change it is that costs it; empty with CostTraffic.
+	// Fields are those whose change it is that costs it; empty with CostTraffic and
+	// CostCut.
 	Fields []string
+	// Backends are those whose connections end, with CostCut: "10.0.0.1:80 of service
+	// web of farm shop".
+	Backends []string
 }
 
 // CostTraffic is the cost of a farm that is stopped or deleted: all that it carries.
 const CostTraffic Cost = "traffic"
+
+// CostCut is the cost of maintenance that ends the connections of backends.
+const CostCut Cost = "cut"
 
 // Impacts lists what the step from one configuration to another costs, farm by farm
 // in the order of the first. A farm is known by its ID.
@@ -59,7 +67,37 @@ func impactsOf(old, next *farm.Farm) (out []Impact) {
 			out = append(out, Impact{Farm: old.Name, Cost: cost, Fields: fields})
 		}
 	}
+	if cut := cutOff(old, next); len(cut) > 0 {
+		out = append(out, Impact{Farm: old.Name, Cost: CostCut, Backends: cut})
+	}
 	return out
+}
+
+// cutOff are the backends whose maintenance begins to cut.
+func cutOff(old, next *farm.Farm) (out []string) {
+	before := map[uint32]farm.Maintenance{}
+	for _, g := range old.Groups() {
+		for _, b := range g.Backends() {
+			before[b.ID] = b.Maintenance
+		}
+	}
+	for _, g := range next.Groups() {
+		for _, b := range g.Backends() {
+			if was, known := before[b.ID]; known && was != farm.MaintenanceCut && b.Maintenance == farm.MaintenanceCut {
+				out = append(out, b.ShownAddress()+portOf(&b)+" of "+g.String())
+			}
+		}
+	}
+	return out
+}
+
+// portOf is a backend's port as it stands behind its address; one that keeps the
+// client's has none.
+func portOf(b *farm.Backend) string {
+	if b.Port == 0 {
+		return ""
+	}
+	return ":" + strconv.Itoa(int(b.Port))
 }
 
 // changed are the fields that differ and whose change costs something, by name.
