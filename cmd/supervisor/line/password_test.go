@@ -73,6 +73,16 @@ func TestPasswordsHoldUpNothing(t *testing.T) {
 	}
 }
 
+// Who was answered makes room for the next.
+func TestPasswordsOneAfterTheOtherAreAllChecked(t *testing.T) {
+	_, l := pair(t, &fake{password: "right"})
+	for i := range 20 {
+		if right, err := l.RootPassword(t.Context(), "right"); !right || err != nil {
+			t.Fatalf("password %d: %t, %v", i, right, err)
+		}
+	}
+}
+
 func TestAnAnswerNobodyWaitsForIsNobodyElses(t *testing.T) {
 	s := &fake{password: "right", checks: make(chan struct{})}
 	_, l := pair(t, s)

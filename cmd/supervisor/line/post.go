@@ -149,9 +149,9 @@ func (p *Post) check(ctx context.Context, checks *sync.WaitGroup, m message) {
 		return
 	}
 	checks.Go(func() {
-		defer func() { <-p.passwords }()
 		right, err := p.desk.RootPassword(ctx, string(m.Password))
-		if out.Right = right && err == nil; err != nil {
+		<-p.passwords                      // first: who is answered may ask again at once
+		if out.Right = right; err != nil { // then it says nothing of the password
 			out.Error = err.Error()
 		}
 		_ = send(p.conn, out)
