@@ -136,13 +136,8 @@ func (t *file) rows(archive, index, n int) ([]row, error) {
 		index int
 		to    []byte
 	}{{index, buf[:head*size]}, {0, buf[head*size:]}} {
-		if len(part.to) == 0 {
-			continue
-		}
-		// What was never written reads as zeroes, or not at all.
-		if m, err := t.f.ReadAt(part.to, t.offset(archive, part.index)); err == io.EOF {
-			clear(part.to[m:])
-		} else if err != nil {
+		// What was never written reads as zeroes, or not at all, and then stays zeroes.
+		if _, err := t.f.ReadAt(part.to, t.offset(archive, part.index)); err != nil && err != io.EOF {
 			return nil, err
 		}
 	}

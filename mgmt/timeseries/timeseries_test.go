@@ -258,6 +258,37 @@ func TestADiskThatFailsIsSaidOnce(t *testing.T) {
 	}
 }
 
+// What was cut off behind the header was never written.
+func TestRowsThatAreNotThereAreUnknown(t *testing.T) {
+	dir := t.TempDir()
+	db := openDB(t, dir)
+	write(db, noon, 1, func(int) float64 { return 1 }, "a")
+	db.Close()
+	if err := os.Truncate(filepath.Join(dir, "farm-1.numbers"), 4096); err != nil {
+		t.Fatal(err)
+	}
+	db = openDB(t, dir)
+	p := read(t, db, noon, noon, noon, "a")
+	write(db, noon.Add(5*time.Second), 1, func(int) float64 { return 2 }, "a")
+	if got := shown(p.Values[0]) + ", " + shown(read(t, db, noon, noon.Add(5*time.Second), noon, "a").Values[0]); got != "-, - 2" {
+		t.Errorf("read %s", got)
+	}
+}
+
+func TestASeriesThatIsNotWrittenIsUnknown(t *testing.T) {
+	db := openDB(t, t.TempDir())
+	one := func(int) float64 { return 1 }
+	write(db, noon, 1, one, "a", "b")
+	write(db, noon.Add(5*time.Second), 1, one, "b")
+	now := noon.Add(10 * time.Second)
+	if p := read(t, db, noon, noon.Add(5*time.Second), now, "a", "b"); shown(p.Values[0]) != "1 -" || shown(p.Values[1]) != "1 1" {
+		t.Errorf("read %s and %s", shown(p.Values[0]), shown(p.Values[1]))
+	}
+	if p := read(t, db, now, now, now, "a"); shown(p.Values[0]) != "-" {
+		t.Errorf("a time alone that has not ended has %d values", len(p.Values[0]))
+	}
+}
+
 func TestFilesOfFarmsThatAreGoneGoAfterAWeek(t *testing.T) {
 	dir := t.TempDir()
 	db := openDB(t, dir)
@@ -274,11 +305,20 @@ func TestFilesOfFarmsThatAreGoneGoAfterAWeek(t *testing.T) {
 		}
 		return names
 	}
+	if err := os.WriteFile(filepath.Join(dir, "farm-2"), nil, 0o600); err != nil { // an old file of somebody
+		t.Fatal(err)
+	}
+	written := time.Now().Truncate(time.Second)
+	for name, at := range map[string]time.Time{"farm-1.numbers": written, "farm-2.numbers": written, "farm-2": written.Add(-time.Hour)} {
+		if err := os.Chtimes(filepath.Join(dir, name), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
 	kept := func(name string) bool { return name == "farm-1" }
-	if db.Sweep(time.Now().Add(7*24*time.Hour-time.Minute), kept); there() != "farm-1.numbers farm-2.numbers notes " {
+	if db.Sweep(written.Add(7*24*time.Hour-1), kept); there() != "farm-1.numbers farm-2 farm-2.numbers notes " {
 		t.Errorf("before a week: %s", there())
 	}
-	if db.Sweep(time.Now().Add(7*24*time.Hour+time.Minute), kept); there() != "farm-1.numbers notes " {
+	if db.Sweep(written.Add(7*24*time.Hour), kept); there() != "farm-1.numbers farm-2 notes " {
 		t.Errorf("after a week: %s", there())
 	}
 	if _, err := db.Read("farm-2", noon, noon, noon, "a"); !errors.Is(err, timeseries.ErrNone) {
