@@ -144,7 +144,7 @@ func quantile(h stats.Histogram, share float64) float64 {
 	}
 	left := share * float64(all)
 	for i, n := range h.Counts[:stats.Buckets] {
-		if n > 0 && left <= float64(n) {
+		if left <= float64(n) { // left is more than 0, and so is n
 			from := time.Duration(0)
 			if i > 0 {
 				from = stats.Bound(i - 1)

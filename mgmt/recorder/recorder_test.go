@@ -1,13 +1,16 @@
 package recorder_test
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -38,6 +41,7 @@ type house struct {
 	cfg     *farm.Config
 	traffic stats.Traffic
 	known   bool
+	asked   int // for traffic
 	usage   usage.Sample
 	now     time.Time
 }
@@ -53,7 +57,7 @@ func newHouse(t *testing.T, dir string, farms ...farm.Farm) *house {
 		counters: &counters{map[uint32]stats.Farm{}, map[uint32]stats.Backend{}, map[uint32]stats.Times{}}}
 	h.Recorder = recorder.New(recorder.Options{
 		DB: db, Counters: h.counters, Config: func() *farm.Config { return h.cfg },
-		Traffic: func() (stats.Traffic, bool) { return h.traffic, h.known },
+		Traffic: func() (stats.Traffic, bool) { h.asked++; return h.traffic, h.known },
 		Usage:   func(time.Time) usage.Sample { return h.usage },
 	})
 	return h
@@ -125,9 +129,10 @@ func TestFarmsAndBackendsAreRecordedASecond(t *testing.T) {
 		t.Errorf("counters that began anew: %s", got)
 	}
 	h.cfg = &farm.Config{Farms: []farm.Farm{httpFarm(), {ID: 4, Profile: farm.ProfileHTTP, HTTP: &farm.HTTP{}}}}
-	h.farms[4] = stats.Farm{Requests: 5000, Established: 2}
+	h.cfg.Farms[1].HTTP.Services = []farm.Service{{Name: "all", Backends: []farm.Backend{{ID: 12}}}}
+	h.farms[4], h.backends[12] = stats.Farm{Requests: 5000, Established: 2}, stats.Backend{Requests: 5000, Timeouts: 70}
 	h.round()
-	if got := h.last(t, recorder.Farm(4), "requests", "established"); got != "0 2" {
+	if got := h.last(t, recorder.Farm(4), "requests", "established", "backend 12 requests", "backend 12 errors"); got != "0 2 0 0" {
 		t.Errorf("a farm that is new: %s", got)
 	}
 }
@@ -160,6 +165,57 @@ func TestFarmsOfTheKernelAreRecordedWhileItIsKnown(t *testing.T) {
 	}
 }
 
+// Asking netd takes a while, and farms of one round are of one moment.
+func TestNetdIsAskedOnceARoundAndWhereItCarriesFarms(t *testing.T) {
+	l4 := func(id uint32) farm.Farm {
+		return farm.Farm{ID: id, Profile: farm.ProfileL4, L4: &farm.L4{Protocol: farm.L4TCP, NAT: farm.NATTarget, DataPath: farm.DataPathKernel}}
+	}
+	for _, known := range []bool{true, false} {
+		h := newHouse(t, t.TempDir(), l4(5), l4(12), httpFarm())
+		h.known = known
+		if h.round(); h.asked != 1 {
+			t.Errorf("known %t: asked %d times", known, h.asked)
+		}
+	}
+	h := newHouse(t, t.TempDir(), httpFarm())
+	if h.round(); h.asked != 0 {
+		t.Errorf("nothing is carried by the kernel, and it is asked %d times", h.asked)
+	}
+}
+
+func TestDurationsAreReadOutOfTheirBuckets(t *testing.T) {
+	h := newHouse(t, t.TempDir(), httpFarm())
+	h.round()
+	half := stats.Bound(7) + (stats.Bound(8)-stats.Bound(7))*49/50
+	last := stats.Bound(stats.Buckets - 1)
+	for _, c := range []struct {
+		name     string
+		counts   map[int]uint64
+		p50, p99 time.Duration
+	}{
+		{"all in the first", map[int]uint64{0: 100}, stats.Bound(0) / 2, stats.Bound(0) * 99 / 100},
+		{"half here, half there", map[int]uint64{2: 50, 8: 50}, stats.Bound(2), half},
+		{"longer than all buckets", map[int]uint64{stats.Buckets: 1}, last, last},
+	} {
+		times := h.times[3]
+		for bucket, n := range c.counts {
+			times.Total.Counts[bucket] += n
+		}
+		h.times[3] = times
+		at := h.now
+		h.round()
+		p, err := h.db.Read(recorder.Farm(3), at, at, at, "p50", "p99")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []float64{c.p50.Seconds(), c.p99.Seconds()} {
+			if got := p.Values[i][0]; !(math.Abs(got-want) <= want/1000) { // kept as exactly as that
+				t.Errorf("%s: %g, want %g", c.name, got, want)
+			}
+		}
+	}
+}
+
 func TestErrorsOfForwardedFarmsAreThoseNobodyServed(t *testing.T) {
 	f := farm.Farm{ID: 5, Profile: farm.ProfileL4, L4: &farm.L4{Protocol: farm.L4TCP, NAT: farm.NATMasquerade, DataPath: farm.DataPathUserspace, Ports: []farm.PortRange{{First: 80, Last: 80}}}}
 	if f.InKernel() {
@@ -178,15 +234,18 @@ func TestTheMachineIsRecorded(t *testing.T) {
 	h := newHouse(t, t.TempDir())
 	h.usage = usage.Sample{CPU: usage.CPU{User: 10, Idle: 100}, Interfaces: []usage.Interface{{Name: "eth0", In: 100, Out: 200}}, Connections: -1}
 	h.round()
+	if got := h.last(t, recorder.System, "load_1"); got != timeseries.ErrNone.Error() {
+		t.Errorf("after one round: %s", got)
+	}
 	h.usage = usage.Sample{
-		CPU:  usage.CPU{User: 12, Nice: 1, System: 2, IOWait: 1, IRQ: .5, SoftIRQ: .5, Idle: 103},
+		CPU:  usage.CPU{User: 12, Nice: 1, System: 2, IOWait: 1, IRQ: .25, SoftIRQ: .75, Idle: 103},
 		Load: [3]float64{.5, 1, 2}, Memory: usage.Memory{Total: 1000, Free: 100, Buffers: 200, Cached: 300, SwapTotal: 50, SwapFree: 40},
 		Interfaces:  []usage.Interface{{Name: "eth0", In: 600, Out: 1200}, {Name: "eth1", In: 1e9}},
 		Disks:       []usage.Disk{{Mount: "/", Total: 4000, Used: 1000}, {Mount: "/var/log", Total: 16, Used: 8}},
 		Connections: -1,
 	}
 	h.round()
-	if got := h.last(t, recorder.System, names(recorder.OfSystem)...); got != "60 20 10 20 10 5 5 0.5 1 2 400 200 300 10 -" {
+	if got := h.last(t, recorder.System, names(recorder.OfSystem)...); got != "60 20 10 20 10 2.5 7.5 0.5 1 2 400 200 300 10 -" {
 		t.Errorf("%v: %s", names(recorder.OfSystem), got)
 	}
 	if got := h.last(t, recorder.Interface("eth0"), "in", "out") + ", " + h.last(t, recorder.Interface("eth1"), "in"); got != "100 200, "+timeseries.ErrNone.Error() {
@@ -200,6 +259,29 @@ func TestTheMachineIsRecorded(t *testing.T) {
 	if got := h.last(t, recorder.System, "connections", "cpu"); got != "42 0" {
 		t.Errorf("connections: %s", got)
 	}
+	h.usage.Connections = 0
+	h.round()
+	if got := h.last(t, recorder.System, "connections"); got != "0" {
+		t.Errorf("no connections: %s", got)
+	}
+}
+
+func TestARoundIsEveryFiveSecondsFromTheStartOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, t.TempDir())
+		var rounds []time.Duration
+		begin := time.Now()
+		r := recorder.New(recorder.Options{DB: h.db, Counters: h.counters, Config: func() *farm.Config { return h.cfg }, Usage: func(now time.Time) usage.Sample {
+			rounds = append(rounds, now.Sub(begin))
+			return usage.Sample{}
+		}})
+		ctx, end := context.WithTimeout(t.Context(), 11*time.Second)
+		defer end()
+		r.Run(ctx)
+		if fmt.Sprint(rounds) != "[0s 5s 10s]" {
+			t.Errorf("rounds: %v", rounds)
+		}
+	})
 }
 
 // Files of what is there stay, however long ago they were written; others do not.
@@ -228,6 +310,24 @@ func TestNumbersOfWhatIsGoneAreRemoved(t *testing.T) {
 	}
 }
 
+// Looking for files of what is gone is work: it is done about once an hour.
+func TestFilesAreLookedForOnceIn720Rounds(t *testing.T) {
+	dir := t.TempDir()
+	h := newHouse(t, dir)
+	h.round()
+	path := filepath.Join(dir, "farm-9.numbers")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.now = time.Now().Add(30 * 24 * time.Hour)
+	for round := 2; round <= 721; round++ {
+		h.round()
+		if _, err := os.Stat(path); (err == nil) != (round < 721) {
+			t.Fatalf("round %d: %v", round, err)
+		}
+	}
+}
+
 // The file of a farm with ten backends is at most 1 MiB.
 func TestTheFileOfAFarmIsSmall(t *testing.T) {
 	f := httpFarm()
@@ -243,6 +343,9 @@ func TestTheFileOfAFarmIsSmall(t *testing.T) {
 	if err != nil || info.Size() > 1<<20 {
 		t.Errorf("%v, %v", info, err)
 	}
+	if farm, backend := recorder.Farm(4294967295), recorder.OfBackend(123456789, "errors"); farm != "farm-4294967295" || backend != "backend 123456789 errors" {
+		t.Errorf("%s and %s", farm, backend)
+	}
 	if got := h.last(t, recorder.Farm(3), recorder.OfBackend(farm.MaxBackendID, "established")); got != "0" {
 		t.Errorf("a backend with the longest number: %s", got)
 	}
@@ -252,15 +355,23 @@ func TestTheFileOfAFarmIsSmall(t *testing.T) {
 func TestAClockThatGoesBackGivesNoRates(t *testing.T) {
 	h := newHouse(t, t.TempDir(), httpFarm())
 	h.round()
-	h.now = noon.Add(-time.Hour)
-	h.farms[3] = stats.Farm{Requests: 100}
-	h.round()
-	if got := h.last(t, recorder.Farm(3), "requests"); got != timeseries.ErrNone.Error() {
-		t.Errorf("requests: %s", got)
+	for _, at := range []time.Time{noon, noon.Add(-time.Hour)} { // it stands still, and goes back
+		h.now = at
+		h.farms[3] = stats.Farm{Requests: 100}
+		h.round()
+		if got := h.last(t, recorder.Farm(3), "requests"); got != timeseries.ErrNone.Error() {
+			t.Errorf("requests: %s", got)
+		}
 	}
 	h.farms[3] = stats.Farm{Requests: 150}
 	h.round()
 	if got := h.last(t, recorder.Farm(3), "requests"); got != "10" {
 		t.Errorf("the next: %s", got)
+	}
+	h.now = h.now.Add(-4500 * time.Millisecond) // half a second after the last
+	h.farms[3] = stats.Farm{Requests: 250}
+	h.round()
+	if got := h.last(t, recorder.Farm(3), "requests"); got != "200" {
+		t.Errorf("half a second later: %s", got)
 	}
 }
