@@ -3,6 +3,7 @@ package graph
 import (
 	"bytes"
 	"fmt"
+	"image"
 	"image/color"
 	"image/png"
 	"math"
@@ -22,8 +23,8 @@ func values(n int, of func(i int) float64) []float64 {
 	return out
 }
 
-// drawn counts the pixels of each colour.
-func drawn(t *testing.T, p Picture) map[color.RGBA]int {
+// painted is the picture as it is drawn.
+func painted(t *testing.T, p Picture) image.Image {
 	t.Helper()
 	b, err := PNG(p)
 	if err != nil {
@@ -38,11 +39,34 @@ func drawn(t *testing.T, p Picture) map[color.RGBA]int {
 	if err != nil || img.Bounds().Dx() != width || img.Bounds().Dy() != height {
 		t.Fatalf("%v, %v", img, err)
 	}
+	return img
+}
+
+func pixel(img image.Image, x, y int) color.RGBA {
+	r, g, b, _ := img.At(x, y).RGBA()
+	return color.RGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), 255}
+}
+
+// drawn counts the pixels of each colour.
+func drawn(t *testing.T, p Picture) map[color.RGBA]int {
+	t.Helper()
+	img := painted(t, p)
 	out := map[color.RGBA]int{}
 	for y := range height {
 		for x := range width {
-			r, g, b, _ := img.At(x, y).RGBA()
-			out[color.RGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), 255}]++
+			out[pixel(img, x, y)]++
+		}
+	}
+	return out
+}
+
+// where is the smallest part of an area that holds all pixels of the colour of a line.
+func where(img image.Image, line int, area image.Rectangle) (out image.Rectangle) {
+	for y := area.Min.Y; y < area.Max.Y; y++ {
+		for x := area.Min.X; x < area.Max.X; x++ {
+			if pixel(img, x, y) == colours[line] {
+				out = out.Union(image.Rect(x, y, x+1, y+1))
+			}
 		}
 	}
 	return out
@@ -58,6 +82,15 @@ func TestEveryLineIsDrawnInItsColour(t *testing.T) {
 		if n := seen[colours[i].(color.RGBA)]; n < 300 {
 			t.Errorf("%s: %d pixels", p.Lines[i].Name, n)
 		}
+	}
+	grid := 0
+	for c, n := range seen {
+		if c.R == c.G && c.G == c.B && c.R > 200 && c.R < 255 {
+			grid += n
+		}
+	}
+	if grid < 2000 {
+		t.Errorf("the grid: %d pixels", grid)
 	}
 	if n := seen[colours[2].(color.RGBA)]; n != 0 {
 		t.Errorf("a line that is none: %d pixels", n)
@@ -126,5 +159,148 @@ func TestTimesOnTheAxisAreRoundAndHaveRoom(t *testing.T) {
 		if n > 10 || length > 2*time.Minute && length < 365*day && n == 0 {
 			t.Errorf("%v: %d marks", length, n)
 		}
+	}
+}
+
+// constant is a picture of lines that are level.
+func constant(n int, levels ...float64) Picture {
+	p := Picture{Title: "Title", Unit: "B/s", Start: noon, Step: time.Minute}
+	for i, v := range levels {
+		p.Lines = append(p.Lines, Line{fmt.Sprint("line ", i), values(n, func(int) float64 { return v })})
+	}
+	return p
+}
+
+var right, legend = image.Rect(width/2, 0, width, height), image.Rect(0, 0, width/2, height/2)
+
+// Numbers are not negative: what is small must look small.
+func TestTheAxisBeginsAtZeroAndReachesOne(t *testing.T) {
+	levels := func(v ...float64) (at []int) {
+		img := painted(t, constant(60, v...))
+		for i := range v {
+			one := where(img, i, right)
+			if one.Empty() || one.Dy() > 3 {
+				t.Fatalf("the level of %g is drawn at %v", v[i], one)
+			}
+			at = append(at, one.Min.Y)
+		}
+		return at
+	}
+	many, few := levels(1e9, 0.1e9), levels(0.5, 0.1)
+	tenth := float64(many[1]-many[0]) / 9
+	if many[0] > 20 || // below a title in small letters
+		tenth < height/20 || math.Abs(float64(few[1]-many[1])) > 1 || math.Abs(float64(few[0]-many[0])-5*tenth) > 1 {
+		t.Errorf("all and a tenth of much are at %v, 0.5 and 0.1 at %v", many, few)
+	}
+}
+
+func TestTheAxisIsAsLongAsTheTimeOfAllValues(t *testing.T) {
+	low := image.Rect(0, height/2, width, height) // without the legend
+	whole := where(painted(t, constant(1000, 0)), 0, low)
+	p := constant(2, 0)
+	if half := where(painted(t, p), 0, low); math.Abs(float64(half.Min.X-whole.Min.X)) > 2 || math.Abs(float64(half.Dx()-whole.Dx()/2)) > 12 {
+		t.Errorf("the first of two values is drawn at %v, of %v", half, whole)
+	}
+	p.Lines = append(p.Lines, constant(4, 1).Lines[0])
+	if quarter := where(painted(t, p), 0, low); math.Abs(float64(quarter.Dx()-whole.Dx()/4)) > 12 {
+		t.Errorf("the first of two values beside four is drawn at %v, of %v", quarter, whole)
+	}
+	for want, p := range map[time.Duration]Picture{
+		time.Second: {}, time.Minute: {Step: time.Minute}, 4 * time.Minute: p,
+	} {
+		if got := p.length(); got != want {
+			t.Errorf("%d lines: %v, want %v", len(p.Lines), got, want)
+		}
+	}
+}
+
+func TestEachLineIsNamedOnceAtTheTopLeft(t *testing.T) {
+	p := constant(60, 0, 9)
+	entry := where(painted(t, p), 0, legend) // the level of 0 is below
+	if entry.Empty() || entry.Max.X > width/2-1 || entry.Dy() > 3 {
+		t.Fatalf("the first line is named at %v", entry)
+	}
+	p.Lines[0].Values[10], p.Lines[0].Values[30] = math.NaN(), math.NaN()
+	if gaps := where(painted(t, p), 0, legend); gaps != entry {
+		t.Errorf("with gaps it is named at %v, not at %v", gaps, entry)
+	}
+}
+
+// Who sees no red, or no green, can tell these colours apart.
+func TestPicturesAndColoursAreAsAgreed(t *testing.T) {
+	if got := fmt.Sprint(width, height, colours); got != "600 220 [{0 114 178 255} {213 94 0 255} {0 158 115 255} {204 121 167 255} {230 159 0 255} {86 180 233 255} {0 0 0 255}]" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestWhatCannotBeDrawnIsSaid(t *testing.T) {
+	for range 2 { // and the next who asks is not kept waiting
+		if b, err := PNG(constant(2, 1, math.Inf(1))); err == nil || !strings.Contains(err.Error(), "line 1") {
+			t.Errorf("%d bytes, %v", len(b), err)
+		}
+	}
+}
+
+func TestColoursComeAgain(t *testing.T) {
+	img := painted(t, constant(60, 7, 6, 5, 4, 3, 2, 1, 0))
+	if at := where(img, 0, right); at.Dy() < height/2 {
+		t.Errorf("the first and the eighth line, the highest and the lowest, are drawn at %v", at)
+	}
+}
+
+func TestAPictureSaysWhatItIsOf(t *testing.T) {
+	base, err := PNG(constant(60, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(p *Picture){
+		"the title": func(p *Picture) { p.Title = "Other" }, "the unit": func(p *Picture) { p.Unit = "%" }, "a name": func(p *Picture) { p.Lines[0].Name = "other" },
+	} {
+		p := constant(60, 1)
+		change(&p)
+		if got, err := PNG(p); err != nil || bytes.Equal(got, base) {
+			t.Errorf("%s is not seen, %v", name, err)
+		}
+	}
+}
+
+func TestMarksOfTimesAreAtMostNineStepsApart(t *testing.T) {
+	for _, c := range []struct{ longest, step time.Duration }{
+		{9 * time.Minute, time.Minute}, {45 * time.Minute, 5 * time.Minute}, {90 * time.Minute, 10 * time.Minute}, {270 * time.Minute, 30 * time.Minute},
+		{9 * time.Hour, time.Hour}, {27 * time.Hour, 3 * time.Hour}, {54 * time.Hour, 6 * time.Hour}, {9 * day, day}, {63 * day, 7 * day}, {270 * day, 30 * day},
+	} {
+		format := "15:04"
+		if c.step >= day {
+			format = "01-02"
+		}
+		if step, as := (times{c.longest}).apart(); step != c.step || as != format {
+			t.Errorf("%v: every %v as %s", c.longest, step, as)
+		}
+		if step, _ := (times{c.longest + 1}).apart(); step <= c.step {
+			t.Errorf("more than %v: every %v", c.longest, step)
+		}
+	}
+	if step, as := (times{271 * day}).apart(); step != 61*day || as != "2006-01" {
+		t.Errorf("a year: every %v as %s", step, as)
+	}
+	if marks := (times{2 * time.Minute}).Ticks(float64(noon.Unix()), float64(noon.Unix()+120)); len(marks) != 3 || marks[0].Value != float64(noon.Unix()) {
+		t.Errorf("between round times: %v", marks)
+	}
+	if marks := (times{2 * time.Minute}).Ticks(float64(noon.Unix()+1), float64(noon.Unix()+61)); len(marks) != 1 || marks[0].Value != float64(noon.Unix()+60) {
+		t.Errorf("a second after a round time: %v", marks)
+	}
+}
+
+func TestMarksOfLargeNumbersAreShortAndSmallOnesStayBlank(t *testing.T) {
+	named, blank := "", 0
+	for _, mark := range (scaled{}).Ticks(0, 20_000) {
+		if mark.Label == "" {
+			blank++
+			continue
+		}
+		named += mark.Label + " "
+	}
+	if named != "0 10k 20k " && named != "0 5k 10k 15k 20k " || blank == 0 {
+		t.Errorf("marked %s, %d without a name", named, blank)
 	}
 }
