@@ -132,7 +132,7 @@ func last(f io.ReaderAt, size int64, n int) ([]string, error) {
 		end = append(piece, end...)
 	}
 	lines := split(end)
-	if at > 0 && len(lines) > 0 {
+	if at > 0 {
 		lines = lines[1:] // its beginning was not read
 	}
 	return lines[max(len(lines)-n, 0):], nil

@@ -88,6 +88,37 @@ func TestWithoutLogsTheListIsEmpty(t *testing.T) {
 	}
 }
 
+func TestLogsOfOneTimeAreListedByName(t *testing.T) {
+	d := dir(t, map[string]string{"log/b": "", "log/z": "", "log/a": "", "log/c": "", "log/y": ""}, "log/z", "log/c", "log/a", "log/y", "log/b")
+	at := time.Now().Add(-2 * time.Minute)
+	for _, name := range []string{"log/a", "log/c", "log/b"} {
+		if err := os.Chtimes(filepath.Join(d.Root.Name(), name), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := d.List()
+	names := ""
+	for _, f := range list {
+		names += f.Name
+	}
+	if err != nil || names != "zabcy" {
+		t.Errorf("%s, %v", names, err)
+	}
+}
+
+func TestAFolderThatCannotBeListedIsSaid(t *testing.T) {
+	d := dir(t, nil)
+	if err := errors.Join(d.Root.Remove("log"), d.Root.WriteFile("log", nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := d.List(); err == nil || !strings.Contains(err.Error(), "list the logs") {
+		t.Errorf("%v, %v", list, err)
+	}
+	if _, _, err := d.Open(strings.Repeat("x", 300)); err == nil || errors.Is(err, logfiles.ErrNone) {
+		t.Errorf("a name that cannot be: %v", err)
+	}
+}
+
 func packed(t *testing.T, text string) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -141,6 +172,9 @@ func TestWhatIsNotCompressedIsSaid(t *testing.T) {
 	long := strings.Repeat("x", 200_000)
 	d = dir(t, map[string]string{"log/a.gz": packed(t, "first\n"+long+"\nlast\n")})
 	lines, err := d.Last("a.gz", 3)
+	if len(lines) > 1 && len(lines[1]) != 64<<10 {
+		t.Errorf("a long line is cut to %d bytes", len(lines[1]))
+	}
 	if err != nil || len(lines) != 3 || lines[0] != "last" || len(lines[1]) < 1000 || len(lines[1]) >= len(long) || lines[2] != "first" {
 		t.Errorf("%d lines, %v", len(lines), err)
 	}
