@@ -19,9 +19,11 @@ func (c *clock) now() time.Time { return c.at }
 
 func begun() *clock { return &clock{time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)} }
 
+func logger(said *bytes.Buffer) *slog.Logger { return slog.New(slog.NewTextHandler(said, nil)) }
+
 func open(t *testing.T, dir string, c *clock, said *bytes.Buffer) *Log {
 	t.Helper()
-	l, err := Open(dir, slog.New(slog.NewTextHandler(said, nil)), c.now)
+	l, err := Open(dir, logger(said), c.now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,6 +98,10 @@ func TestFullFilesAreFollowedByOthers(t *testing.T) {
 		if (err == nil) != there || there && info.Size() > 1000 {
 			t.Errorf("file %d: %v %v", n, info, err)
 		}
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "*"))
+	if got := strings.ReplaceAll(strings.Join(files, " "), dir+"/", ""); got != "audit.log audit.log.1 audit.log.2" {
+		t.Errorf("the files are %s", got)
 	}
 	var all bytes.Buffer
 	if err := l.Export(&all); err != nil || bytes.Count(all.Bytes(), []byte("\n")) != len(got) || !strings.HasPrefix(all.String(), fmt.Sprintf(`{"number":%d,`, got[len(got)-1])) {
