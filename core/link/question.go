@@ -145,7 +145,7 @@ func (c *Client) ask(ctx context.Context, question *question, q *asked) error {
 	c.asked = q
 	c.mu.Unlock()
 	switch err := c.wire.writeWithin(questionPatience, &message{Ask: question}, nil); {
-	case errors.Is(err, os.ErrDeadlineExceeded): // one frame is sent whole or not at all
+	case errors.Is(err, os.ErrDeadlineExceeded): // nothing was sent
 		if c.takeQuestion() != nil {
 			<-c.asking
 		}

@@ -39,8 +39,9 @@ func (w *wire) write(m *message, files []*os.File) error {
 	return w.writeWithin(messageTimeout, m, files)
 }
 
-// writeWithin is write with another patience. When it is over before the first
-// frame is sent the connection is as it was.
+// writeWithin is write with another patience for room for the first frame. When
+// that is over, os.ErrDeadlineExceeded, the connection is as it was; what has begun
+// has messageTimeout to its end.
 func (w *wire) writeWithin(patience time.Duration, m *message, files []*os.File) error {
 	body, err := encode(m)
 	if err != nil {
@@ -50,7 +51,7 @@ func (w *wire) writeWithin(patience time.Duration, m *message, files []*os.File)
 		return err
 	}
 	frame := make([]byte, 0, min(len(body), maxPiece)+frameHeader)
-	for {
+	for first := true; ; first = false {
 		piece, some := body[:min(len(body), maxPiece)], files[:min(len(files), shm.MaxFiles)]
 		body, files = body[len(piece):], files[len(some):]
 		more := byte(0)
@@ -58,11 +59,18 @@ func (w *wire) writeWithin(patience time.Duration, m *message, files []*os.File)
 			more = 1
 		}
 		frame = append(append(frame[:0], protocol, more), piece...)
-		if err := shm.Send(w.conn, frame, some...); err != nil {
+		switch err := shm.Send(w.conn, frame, some...); {
+		case errors.Is(err, os.ErrDeadlineExceeded) && !first:
+			return fmt.Errorf("%w: the other side has stopped reading in the middle of a message", ErrProtocol)
+		case err != nil:
 			return err
-		}
-		if more == 0 {
+		case more == 0:
 			return nil
+		}
+		if first {
+			if err := w.conn.SetWriteDeadline(time.Now().Add(messageTimeout)); err != nil {
+				return err
+			}
 		}
 	}
 }

@@ -158,3 +158,98 @@ func TestAQuestionThatWasNotSentLeavesTheNextItsTurn(t *testing.T) {
 		t.Error("the connection has not ended")
 	}
 }
+
+// Behind half a question no other message would be understood.
+func TestAQuestionThatIsSentInPartEndsTheConnection(t *testing.T) {
+	here, _ := ends(t) // nobody reads
+	c := &Client{
+		wire: newWire(here), done: make(chan struct{}), asking: make(chan struct{}, 1), writing: make(chan struct{}, 1),
+	}
+	change := SessionChange{Act: LearnSessions, List: make([]Session, MaxLearned)}
+	for i := range change.List {
+		change.List[i].Key = make([]byte, 255)
+	}
+	if _, err := c.ChangeSessions(t.Context(), change); !errors.Is(err, ErrGone) || !errors.Is(err, ErrProtocol) {
+		t.Errorf("got %v", err)
+	}
+	select {
+	case <-c.done:
+	default:
+		t.Error("the connection has not ended")
+	}
+}
+
+// An engine has the time of a message for a question it has begun to read.
+func TestALongQuestionMayTakeLongerThanAShortOne(t *testing.T) {
+	before := messageTimeout
+	defer SetMessageTimeout(before)
+	SetMessageTimeout(time.Minute)
+	here, there := ends(t)
+	read := make(chan error)
+	go func() {
+		time.Sleep(2 * questionPatience) // the socket is full long before
+		m, _, err := newWire(there).read()
+		if err == nil && len(m.Ask.Change.List) != MaxLearned {
+			err = fmt.Errorf("%d sessions came", len(m.Ask.Change.List))
+		}
+		read <- err
+	}()
+	change := SessionChange{Act: LearnSessions, List: make([]Session, MaxLearned)}
+	for i := range change.List {
+		change.List[i] = Session{Key: bytes.Repeat([]byte{0xff}, 255), Backend: 1<<32 - 1, TTL: 1 << 62}
+	}
+	if err := newWire(here).writeWithin(questionPatience, &message{Ask: &question{Change: &change}}, nil); err != nil {
+		t.Errorf("sent: %v", err)
+		_ = here.Close()
+	}
+	if err := <-read; err != nil {
+		t.Errorf("read: %v", err)
+	}
+}
+
+// A publication that is too long was not sent: no answer to it is expected.
+func TestAPublicationThatIsTooLongLeavesNothingBehind(t *testing.T) {
+	here, _ := ends(t)
+	c := &Client{wire: newWire(here), done: make(chan struct{}), turn: make(chan struct{}, 1), writing: make(chan struct{}, 1)}
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	if _, err := c.Publish(t.Context(), null, map[string][]*os.File{strings.Repeat("k", 4<<20): {null}}); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("got %v", err)
+	}
+	if c.waiting || len(c.turn) != 0 || len(c.writing) != 0 {
+		t.Error("it waits for its answer")
+	}
+}
+
+// What a message holds is bounded before memory is taken for it.
+func TestWhatAMessageMayHold(t *testing.T) {
+	for name, c := range map[string]struct {
+		of   func(n int) []byte
+		most int
+	}{
+		"lists in each other": {func(n int) []byte { return append(bytes.Repeat([]byte{0x81}, n-1), 0x80) }, 8},
+		"elements of a list":  {func(n int) []byte { return append([]byte{0x99, byte(n >> 8), byte(n)}, make([]byte, n)...) }, 1 << 14},
+		"pairs of a map": {func(n int) []byte {
+			b := []byte{0xb9, byte(n >> 8), byte(n)}
+			for i := range n {
+				b = append(b, 0x19, byte(i>>8), byte(i), 0)
+			}
+			return b
+		}, 1 << 13},
+	} {
+		if err := decoding.Wellformed(c.of(c.most)); err != nil {
+			t.Errorf("%s: %d: %v", name, c.most, err)
+		}
+		if err := decoding.Wellformed(c.of(c.most + 1)); err == nil {
+			t.Errorf("%s: %d are taken", name, c.most+1)
+		}
+	}
+	for year, want := range map[int]bool{-1: false, 0: true, 9999: true, 10000: false} {
+		if got := writable(time.Date(year, 7, 1, 0, 0, 0, 0, time.UTC)); got != want {
+			t.Errorf("the year %d: %t", year, got)
+		}
+	}
+}
