@@ -15,6 +15,7 @@ import (
 
 // Whether a connection is gone or broke the protocol decides what is logged of it.
 func TestWhatFailedReadsMean(t *testing.T) {
+	received := func(err error) error { return &net.OpError{Op: "read", Err: err} }
 	for _, test := range []struct {
 		err   error
 		begun bool
@@ -24,9 +25,9 @@ func TestWhatFailedReadsMean(t *testing.T) {
 	}{
 		{io.EOF, false, ErrGone, ErrProtocol, ErrGone.Error()},
 		{io.EOF, true, ErrGone, ErrProtocol, ErrGone.Error() + ": in the middle of a message"},
-		{shm.ErrTruncated, false, ErrProtocol, ErrGone, ErrProtocol.Error() + ": " + shm.ErrTruncated.Error()},
-		{os.ErrDeadlineExceeded, true, ErrProtocol, ErrGone, fmt.Sprintf("%v: it did not come to its end in %s", ErrProtocol, messageTimeout)},
-		{syscall.ECONNRESET, true, ErrGone, ErrProtocol, ErrGone.Error() + ": " + syscall.ECONNRESET.Error()},
+		{received(shm.ErrTruncated), false, ErrProtocol, ErrGone, ErrProtocol.Error() + ": read: " + shm.ErrTruncated.Error()},
+		{received(os.ErrDeadlineExceeded), true, ErrProtocol, ErrGone, fmt.Sprintf("%v: it did not come to its end in %s", ErrProtocol, messageTimeout)},
+		{received(syscall.ECONNRESET), true, ErrGone, ErrProtocol, ErrGone.Error() + ": read: " + syscall.ECONNRESET.Error()},
 	} {
 		err := readError(test.err, test.begun)
 		if !errors.Is(err, test.want) || errors.Is(err, test.not) || err.Error() != test.says {
@@ -49,10 +50,10 @@ func TestAcceptingGoesOnAfterAShortage(t *testing.T) {
 
 // The list of an answer ends before it is too long for a message, to the session.
 func TestSessionsOfAnAnswerFitAMessage(t *testing.T) {
-	const room, each = maxBody - 1<<10, 1 << 10
+	const room, each = 4<<20 - 1<<10, 1 << 10
 	many := make([]Session, room/each+2)
 	for i := range many {
-		many[i].Key = make([]byte, each-sessionRoom)
+		many[i].Key = make([]byte, each-24)
 	}
 	if got := len(fitting(many)); got != room/each {
 		t.Errorf("%d sessions are carried, want %d", got, room/each)

@@ -45,6 +45,9 @@ func TestRequestsAreExplainedOrRefused(t *testing.T) {
 		t.Errorf("a panic is answered %v", err)
 	}
 	publish(t, c, "s", nil)
+	if _, err := c.Explain(context.Background(), explain.Question{URL: "endless"}); !errors.Is(err, link.ErrGone) {
+		t.Errorf("what is too long for an answer is answered %v", err)
+	}
 }
 
 // What every field holds arrives, and the largest answer does, too.

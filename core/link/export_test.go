@@ -12,12 +12,6 @@ import (
 // before any connection exists.
 func SetMessageTimeout(d time.Duration) { messageTimeout = d }
 
-const (
-	MaxBody       = maxBody
-	MaxFiles      = maxFiles
-	MaxFarmReason = maxFarmReason
-)
-
 // EncodedPublication is the body of a publication of that many descriptors
 // under one key.
 func EncodedPublication(key string, count int) []byte {

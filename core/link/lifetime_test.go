@@ -166,6 +166,45 @@ func TestEngineThatBreaksTheProtocolIsDropped(t *testing.T) {
 	}
 }
 
+// No message of an engine has descriptors: what comes all the same is closed.
+func TestEngineThatSendsDescriptorsIsDropped(t *testing.T) {
+	many := make([]*os.File, 20)
+	for i := range many {
+		many[i] = memory(t, "s")
+	}
+	for name, answer := range map[string][]byte{"a hello": nil, "an ack": link.EncodedAck(link.Ack{}), "an answer": link.EncodedAnswer(0, nil, "")} {
+		before := descriptors()
+		path := fakeEngine(t, func(c *net.UnixConn) {
+			if answer == nil {
+				shm.Send(c, frame(0, link.EncodedHello(link.Hello{PID: 1})), many...)
+				return
+			}
+			hello(c)
+			_, files, _ := shm.Receive(c, make([]byte, shm.MaxMessage))
+			for _, f := range files {
+				f.Close()
+			}
+			shm.Send(c, frame(0, answer), many...)
+			shm.Receive(c, make([]byte, 10))
+		})
+		c, err := link.Dial(context.Background(), path)
+		if err == nil {
+			if name == "an ack" {
+				_, err = c.Publish(context.Background(), many[0], nil)
+			} else {
+				_, _, err = c.Sessions(context.Background(), 7, 1)
+			}
+			c.Close()
+		}
+		if !errors.Is(err, link.ErrProtocol) {
+			t.Errorf("%s: got %v", name, err)
+		}
+		if after := descriptors(); after > before+10 { // its socket and its end may be open yet
+			t.Errorf("%s: descriptors %d before, %d after", name, before, after)
+		}
+	}
+}
+
 func TestDialGivesUpOnASilentEngine(t *testing.T) {
 	silent := func(c *net.UnixConn) { shm.Receive(c, make([]byte, 10)) }
 	if _, err := link.Dial(context.Background(), fakeEngine(t, silent)); !errors.Is(err, context.DeadlineExceeded) {

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -126,6 +127,8 @@ func (e *engine) Explain(q explain.Question) (*explain.Explanation, error) {
 		return nil, errors.New("there is no URL")
 	case "panic":
 		panic("index out of range")
+	case "endless":
+		return &explain.Explanation{Farm: strings.Repeat("x", 5<<20)}, nil
 	}
 	return &explain.Explanation{Farm: q.URL, Head: q.Headers}, nil
 }
