@@ -1,9 +1,13 @@
 package marks
 
 import (
+	"log/slog"
+	"net"
 	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -132,10 +136,105 @@ func TestAStackIsRefilledWhenHalfIsGone(t *testing.T) {
 	if rest := s.resize(2); len(rest) != 2 || rest[0] != 23 {
 		t.Errorf("%d are too many", rest)
 	}
+	for _, c := range []struct{ full, missing int }{{4, 0}, {5, 0}, {6, 4}} { // it has 2
+		s.resize(c.full)
+		if n, _ := s.missing(); n != c.missing {
+			t.Errorf("with room for %d, %d are missing", c.full, n)
+		}
+	}
+	s.resize(2)
 	s.use(time.Now())
 	s.take()
 	s.take()
 	if n, _ := s.missing(); n != 0 {
 		t.Errorf("%d are missing of a kind nobody uses", n)
+	}
+}
+
+// Few kinds have as many as a burst may need; many share what descriptors there are.
+func TestTheRoomIsSharedByKinds(t *testing.T) {
+	for kinds, want := range map[int]int{0: 0, 1: 256, 32: 256, 33: 248, 2048: 4, 2049: 4} {
+		all := map[Kind]*stack{}
+		for i := range kinds {
+			all[Kind{Mark: uint32(i + 1)}] = &stack{}
+		}
+		new(Reserve).set(all)
+		for k, s := range all {
+			if s.full != want {
+				t.Fatalf("of %d kinds %v has room for %d, want %d", kinds, k, s.full, want)
+			}
+		}
+	}
+}
+
+// Exchanges under way finish with sockets of a kind that no table has any more.
+func TestAKindNobodyUsesIsKeptForTenSeconds(t *testing.T) {
+	k := Kind{Mark: 7}
+	r, s := reserveOf(k, 4)
+	s.fds = files(t, 1)
+	fd, since := s.fds[0], time.Now()
+	if next := r.sweep(since); next != 0 {
+		t.Errorf("one in use is looked at in %v", next)
+	}
+	s.use(since)
+	if next := r.sweep(since.Add(10*time.Second - 1)); next != 1 || closed(fd) {
+		t.Errorf("it is looked at in %v, closed: %t", next, closed(fd))
+	}
+	if next := r.sweep(since.Add(10 * time.Second)); next != 0 || !closed(fd) || (*r.kinds.Load())[k] != nil {
+		t.Errorf("it is looked at in %v, closed: %t", next, closed(fd))
+	}
+}
+
+// A loop that waits keeps its other connections waiting.
+func TestALoopWaitsShortlyAndNotAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := reserveOf(Kind{Mark: 7}, 4)
+		r.quick.Store(true)
+		for _, want := range []time.Duration{10 * time.Millisecond, 0} {
+			began := time.Now()
+			if fd, err := r.Socket(false, 7); fd != -1 || err != ErrNone {
+				t.Errorf("there is %d, %v", fd, err)
+			}
+			if took := time.Since(began); took != want || r.waiting.Load() != 0 {
+				t.Errorf("it waits %v, want %v", took, want)
+			}
+		}
+	})
+}
+
+// While netd makes none a loop that finds nothing does not hurry it; who gets a
+// configuration ready does.
+func TestANetdThatFailsIsAskedFourTimesASecond(t *testing.T) {
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(t.TempDir(), "none"), Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.Close()
+	for name, c := range map[string]struct {
+		calls func(r *Reserve) chan struct{} // what is called after 10 ms
+		after time.Duration
+		want  uint32
+	}{
+		"at once":          {nil, 0, 1},
+		"not sooner":       {nil, 249 * time.Millisecond, 1},
+		"again":            {nil, 251 * time.Millisecond, 2},
+		"and again":        {nil, 751 * time.Millisecond, 4},
+		"for a loop":       {func(r *Reserve) chan struct{} { return r.low }, 249 * time.Millisecond, 1},
+		"for who prepares": {func(r *Reserve) chan struct{} { return r.hurry }, 249 * time.Millisecond, 2},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r, _ := reserveOf(Kind{Mark: 7}, 4)
+			r.conn, r.log, r.stop, r.done = conn, slog.New(slog.DiscardHandler), make(chan struct{}), make(chan struct{})
+			go r.run()
+			if c.calls != nil {
+				time.AfterFunc(10*time.Millisecond, func() { call(c.calls(r)) })
+			}
+			time.Sleep(c.after)
+			synctest.Wait()
+			close(r.stop)
+			if <-r.done; r.number != c.want {
+				t.Errorf("%s: %d times, want %d", name, r.number, c.want)
+			}
+		})
 	}
 }
