@@ -218,6 +218,9 @@ func TestOpenRefusesWhatIsNoTable(t *testing.T) {
 	if _, err := health.OpenTable(older); err != nil {
 		t.Fatal(err)
 	}
+	if got := *(*[2]uint64)(unsafe.Pointer(&older[0])); got != [2]uint64{0x534c4845414c5448, 2} { // what another release knows it by
+		t.Errorf("it begins with %#x", got)
+	}
 	older[8] = 200
 	for name, mem := range map[string][]byte{
 		"nil": nil, "short": make([]byte, health.TableSize-1), "junk": junk, "other layout": older,

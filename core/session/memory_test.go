@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
 
 	"pgregory.net/rapid"
 
@@ -214,6 +215,12 @@ func resident(t *testing.T, mem []byte) (n int) {
 
 func TestForeignMemoryIsRefused(t *testing.T) {
 	mem := shared(t, segment(t))
+	if _, err := session.OpenMemory(mem); err != nil {
+		t.Fatal(err)
+	}
+	if got := *(*[2]uint64)(unsafe.Pointer(&mem[0])); got != [2]uint64{0x534c534553534e53, 1} { // what another release knows it by
+		t.Errorf("it begins with %#x", got)
+	}
 	mem[0] = 1
 	if _, err := session.OpenMemory(mem); !errors.Is(err, session.ErrMemory) {
 		t.Errorf("memory that begins with 1 gives %v", err)

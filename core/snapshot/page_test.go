@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/sluicelb/sluice/core/shm"
 	"github.com/sluicelb/sluice/core/snapshot"
@@ -62,6 +63,9 @@ func TestOpenPageRefusesWhatIsNoPage(t *testing.T) {
 	other := make([]byte, snapshot.PageSize)
 	if _, err := snapshot.OpenPage(other); err != nil {
 		t.Fatal(err)
+	}
+	if got := *(*[2]uint64)(unsafe.Pointer(&other[0])); got != [2]uint64{0x534c435452504147, 2} { // what another release knows it by
+		t.Errorf("it begins with %#x", got)
 	}
 	other[8] = 99
 	for name, mem := range map[string][]byte{"nil": nil, "short": junk[:100], "junk": junk, "other layout": other} {
