@@ -102,6 +102,25 @@ func TestABackendIsTriedOnceAtATime(t *testing.T) {
 	h.End(t, func() {})
 }
 
+// An outage of many backends costs so many descriptors, and no more.
+func TestNoMoreThanSixtyFourBackendsAreTriedAtATime(t *testing.T) {
+	h := enginetest.New(t, 1)
+	release := make(chan struct{})
+	h.Loops[0].Post(func() { <-release }) // tries wait for the loop
+	p := New(h.Loops, h.Health, h.Logger())
+	for id := range uint32(80) {
+		p.suspect(&Backend{ID: id, Every: time.Hour, Timeout: time.Second})
+	}
+	p.due(time.Now().Add(time.Minute))
+	if n := len(p.slots); n != 64 {
+		t.Errorf("%d tries are under way", n)
+	}
+	p.Close()
+	close(release)
+	enginetest.Eventually(t, "they are over", func() bool { return len(p.slots) == 0 })
+	h.End(t, func() {})
+}
+
 func TestWhoWasBackStaysKnownAfterADoubt(t *testing.T) {
 	p := &Prober{suspects: map[key]*suspect{}}
 	b := &Backend{ID: 1, Every: time.Second}

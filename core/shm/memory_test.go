@@ -115,10 +115,13 @@ func TestWhatTheKernelRefusesIsAnErrorAndLeaksNothing(t *testing.T) {
 			"waker":     func() (*os.File, error) { _, err := shm.NewWaker(f); return nil, err },
 			"detached":  func() (*os.File, error) { _, err := shm.Detach(f); return nil, err }, // closes f
 		}
-		for resource, names := range map[int][]string{
-			syscall.RLIMIT_FSIZE: {"shared", "sealed"}, syscall.RLIMIT_NOFILE: {"shared", "sealed", "event", "read only", "waker", "detached"},
+		for resource, c := range map[int]struct {
+			why   error
+			names []string
+		}{
+			syscall.RLIMIT_FSIZE: {syscall.EFBIG, []string{"shared", "sealed"}}, syscall.RLIMIT_NOFILE: {syscall.EMFILE, []string{"shared", "sealed", "event", "read only", "waker", "detached"}},
 		} {
-			for _, name := range names {
+			for _, name := range c.names {
 				var limit syscall.Rlimit
 				if err := syscall.Getrlimit(resource, &limit); err != nil {
 					t.Fatal(err)
@@ -128,8 +131,8 @@ func TestWhatTheKernelRefusesIsAnErrorAndLeaksNothing(t *testing.T) {
 				if restored := syscall.Setrlimit(resource, &limit); restored != nil {
 					t.Fatal(restored)
 				}
-				if err == nil || got != nil {
-					t.Errorf("%s: %v, %v", name, got, err)
+				if !errors.Is(err, c.why) || got != nil {
+					t.Errorf("%s: %v, %v; want %v", name, got, err, c.why)
 				}
 			}
 		}
