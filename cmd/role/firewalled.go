@@ -34,14 +34,15 @@ func (w *watch) firewalled(f *farm.Farm) []string {
 }
 
 // firewalls finds the farms of the engine whose clients a firewall keeps away.
-// What is known stays where netd does not know.
+// What is known stays where netd does not know. Addresses of the loopback device
+// have no clients on other machines: an appliance that is tried starts no program.
 func (w *watch) firewalls(ctx context.Context, cfg *farm.Config, ask dropped) {
 	ctx, cancel := context.WithTimeout(ctx, recentTimeout)
 	defer cancel()
 	keys := ctl.FarmKeys{}
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
-		if f.Stopped {
+		if f.Stopped || f.VIP.IsLoopback() {
 			continue
 		}
 		for _, l := range f.Listeners() {

@@ -23,9 +23,10 @@ func TestFirewallsAreLoggedOnceWhenTheyCloseAndOnceWhenTheyOpen(t *testing.T) {
 	vip := netip.MustParseAddr("192.0.2.1")
 	shop := farm.Farm{ID: 3, Name: "shop", VIP: vip, VPort: 8080, HTTP: &farm.HTTP{}}
 	both := farm.Farm{ID: 5, Name: "both", VIP: vip, L4: &farm.L4{Protocol: farm.L4TCPUDP, NAT: farm.NATMasquerade, DataPath: farm.DataPathUserspace, Ports: []farm.PortRange{{First: 53, Last: 54}}}}
-	halted := shop
+	halted, here := shop, shop
 	halted.ID, halted.Stopped = 6, true
-	cfg := &farm.Config{Farms: []farm.Farm{shop, *dns(), both, halted}}
+	here.ID, here.VIP = 7, netip.MustParseAddr("127.0.0.9")
+	cfg := &farm.Config{Farms: []farm.Farm{shop, *dns(), both, halted, here}}
 	var w watch
 	var asked ctl.FarmKeys
 	look := func(says map[uint32][]string, err error) string {
@@ -69,7 +70,7 @@ func TestFirewallsAreLoggedOnceWhenTheyCloseAndOnceWhenTheyOpen(t *testing.T) {
 		t.Errorf("known still: %q", got)
 	}
 	look(closed, nil)
-	asked, cfg = nil, &farm.Config{Farms: []farm.Farm{halted}}
+	asked, cfg = nil, &farm.Config{Farms: []farm.Farm{halted, here}}
 	if look(closed, nil); asked != nil || w.firewalled(&shop) != nil {
 		t.Errorf("without farms asked %v, known %q", asked, w.firewalled(&shop))
 	}

@@ -350,7 +350,9 @@ func TestBackendsThatDoNotAnswerAreLogged(t *testing.T) {
 func TestFirewallsAreLookedAtNowAndThen(t *testing.T) {
 	var asks heard[ctl.FarmKeys]
 	h := newHouse(t, ctl.Parts{ctl.OpInputDropped: asks.about})
-	h.give(t, carried()[0])
+	shop := carried()[0]
+	shop.VIP = netip.MustParseAddr("192.0.2.1") // one other machines reach
+	h.give(t, shop)
 	for i, want := range []bool{true, false, false, true, false} {
 		asks.at.Store(nil)
 		h.watch.look(t.Context(), h.manager)
@@ -358,9 +360,8 @@ func TestFirewallsAreLookedAtNowAndThen(t *testing.T) {
 			t.Errorf("look %d: asked %t", i, asked)
 		}
 	}
-	other := carried()[0]
-	other.VPort = 8090
-	h.give(t, other)
+	shop.VPort = 8090
+	h.give(t, shop)
 	asks.at.Store(nil)
 	h.watch.look(t.Context(), h.manager)
 	if asks.at.Load() == nil || len(asks.last()) != 1 {
