@@ -70,7 +70,7 @@ func TestOnlyTheOwnerMayWriteWhatIsInstalled(t *testing.T) {
 }
 
 func TestWhatCannotBeWrittenIsAnError(t *testing.T) {
-	for _, taken := range []string{"man/man8", "man/man5", "man/man7", "man/man7/sluice-guide.7/x", "zsh/vendor-completions", "fish/vendor_completions.d/sluice.fish/x"} {
+	for _, taken := range []string{"man/man8", "man/man5", "man/man7", "man/man8/sluice.8/x", "man/man5/sluice.yaml.5/x", "man/man7/sluice-guide.7/x", "zsh/vendor-completions", "fish/vendor_completions.d/sluice.fish/x"} {
 		file := filepath.Join(t.TempDir(), taken)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)

@@ -480,6 +480,7 @@ func TestPanicsCostTheirConnection(t *testing.T) {
 	idle := h.dial().Send("GET / HT")
 	h.counted(3, 1)
 	h.taken(idle)
+	first.breaks = true
 	h.on(func() {
 		for _, v := range []*visit{one, first} {
 			func() {
@@ -501,7 +502,7 @@ func TestPanicsCostTheirConnection(t *testing.T) {
 	h.counted(0, 0)
 	count := &h.Segment.Shard(0).Loop().Panics
 	h.on(func() {
-		if *count != 3 {
+		if *count != 4 {
 			t.Errorf("%d panics were contained", *count)
 		}
 		*count = 0

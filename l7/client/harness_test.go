@@ -162,6 +162,7 @@ type visit struct {
 	events     chan string
 	watches    client.Watch
 	refuses    bool
+	breaks     bool // when it ends
 }
 
 func (v *visit) Proceed()               { v.events <- "proceed" }
@@ -171,7 +172,13 @@ func (v *visit) ClientExpired()         { v.events <- "expired" }
 func (v *visit) Watches() client.Watch  { return v.watches }
 func (v *visit) BodyRefused() bool      { return v.refuses }
 func (v *visit) Reconcile(*table.Table) { v.events <- "reconcile" }
-func (v *visit) End()                   { v.events <- "end" }
+
+func (v *visit) End() {
+	v.events <- "end"
+	if v.breaks {
+		panic("on purpose")
+	}
+}
 
 func (v *visit) ClientGone() {
 	v.client.Serve(nil)

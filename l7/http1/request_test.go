@@ -121,6 +121,8 @@ func TestKeepAliveFollowsVersionAndOptions(t *testing.T) {
 		"GET / HTTP/1.0\n\n":                                                             false,
 		"GET / HTTP/1.0\nConnection: Keep-Alive\n\n":                                     true,
 		"GET / HTTP/1.0\nConnection: keep-alive\nConnection: close\n\n":                  false,
+		"GET / HTTP/1.0\nConnection: keep-alive, X-A\nX-A: 1\n\n":                        true,
+		"GET / HTTP/1.0\nConnection: x\nConnection: keep-alive\n\n":                      true,
 		"GET / HTTP/1.0\nProxy-Connection: keep-alive\n\n":                               false,
 		"GET / HTTP/1.1\nHost: a\nConnection:\n\n":                                       true,
 		"GET / HTTP/1.1\nHost: a\nConnection: " + strings.Repeat("x,", 16) + "close\n\n": false,

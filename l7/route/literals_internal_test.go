@@ -30,6 +30,9 @@ func TestLiteralsThatAMatchNeeds(t *testing.T) {
 		`x\b.\by`:                     "x; y",
 		`\x{fffd}`:                    "none",
 		`a(\n|b)`:                     "ab",
+		`[A-GZa-gz0-7]`:               "0 1 2 3 4 5 6 7 a b c d e f g z",
+		"[@`]x":                       "@x `x",
+		`[\[{]x`:                      "[x {x",
 	} {
 		p, err := parseURL(pattern)
 		if err != nil {
