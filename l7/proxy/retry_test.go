@@ -352,6 +352,27 @@ func TestWhatCannotBeKeptIsPassedOn(t *testing.T) {
 	}
 }
 
+// An answer that no other can replace is not kept until it is whole.
+func TestAnAnswerToWhatIsNotRepeatedIsPassedOnAsItComes(t *testing.T) {
+	t.Parallel()
+	seen := make(chan bool)
+	script := func(c *l7test.Recorder) {
+		_, _ = c.Head()
+		c.Say(sorry[:len(sorry)-3])
+		<-seen
+		c.Say(sorry[len(sorry)-3:])
+	}
+	one, other := l7test.NewBackend(t, script), l7test.NewBackend(t, script)
+	c := l7test.Dial(t, l7test.New(t, 1).Serve(nil, retrying(on("503"), one.Addr, other.Addr))).Send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")
+	if text, err := c.Reader().Peek(len("HTTP/1.1 503")); err != nil {
+		t.Errorf("nothing comes before the whole answer: %q, %v", text, err)
+	}
+	close(seen)
+	if res := c.Response("POST"); res.StatusCode != 503 || res.Text != "sorry" {
+		t.Errorf("answer %d %q", res.StatusCode, res.Text)
+	}
+}
+
 func TestRetriesKeepToTheirNumberAndBudget(t *testing.T) {
 	t.Parallel()
 	var backends []string
