@@ -44,16 +44,26 @@ func dialled(t *testing.T, addr string, n int) (clients []*l7test.Client) {
 	return clients
 }
 
-// count tells who of them is in: who was answered within a moment.
-func count(clients []*l7test.Client) (in, out []*l7test.Client) {
-	time.Sleep(150 * time.Millisecond)
-	for _, c := range clients {
-		if served(c, 10*time.Millisecond) {
-			in = append(in, c)
-		} else {
-			out = append(out, c)
+// count tells who of them is in. So many are waited for as long as it takes; who
+// else is in was answered a moment later.
+func count(clients []*l7test.Client, so int) (in, out []*l7test.Client) {
+	out = clients
+	look := func() {
+		var still []*l7test.Client
+		for _, c := range out {
+			if served(c, 10*time.Millisecond) {
+				in = append(in, c)
+			} else {
+				still = append(still, c)
+			}
 		}
+		out = still
 	}
+	for end := time.Now().Add(10 * time.Second); len(in) < so && time.Now().Before(end); {
+		look()
+	}
+	time.Sleep(150 * time.Millisecond)
+	look()
 	return in, out
 }
 
@@ -62,7 +72,7 @@ func TestClientsBeyondTheBoundWaitForAPlace(t *testing.T) {
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 2)
 	addr := a.Serve(bounded(4, farm.OverflowWait), l7test.Service("web", b.Addr))
-	in, out := count(dialled(t, addr, 10))
+	in, out := count(dialled(t, addr, 10), 4)
 	if len(in) != 4 || len(out) != 6 {
 		t.Fatalf("%d clients are served, want 4", len(in))
 	}
@@ -73,7 +83,7 @@ func TestClientsBeyondTheBoundWaitForAPlace(t *testing.T) {
 		_ = in[0].Close()
 		var next, still []*l7test.Client
 		l7test.Eventually(t, "the next one comes in", func() bool {
-			next, still = count(out)
+			next, still = count(out, 0)
 			return len(next) > 0
 		})
 		if len(next) != 1 {
@@ -91,7 +101,7 @@ func TestClientsBeyondTheBoundAreRefused(t *testing.T) {
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 2)
 	addr := a.Serve(func(h *farm.HTTP) { bounded(2, farm.OverflowRefuse)(h); h.Error503 = "full\n" }, l7test.Service("web", b.Addr))
-	in, _ := count(dialled(t, addr, 2))
+	in, _ := count(dialled(t, addr, 2), 2)
 	if len(in) != 2 {
 		t.Fatalf("%d clients are served, want 2", len(in))
 	}
@@ -152,7 +162,7 @@ func TestBoundIsExactOverAllLoops(t *testing.T) {
 			t.Errorf("%s: %d of %d clients were served", what, answers.Load(), crowd*rounds)
 		}
 		l7test.Eventually(t, "all have left", func() bool { return a.Segment.SumFarm(1).Established == 0 })
-		if in, _ := count(dialled(t, addr, bound)); len(in) != bound {
+		if in, _ := count(dialled(t, addr, bound), bound); len(in) != bound {
 			t.Errorf("%s: afterwards only %d slots are left", what, len(in))
 		}
 	}
@@ -164,14 +174,14 @@ func TestBoundIsChangedWhileClientsAreThere(t *testing.T) {
 	a := l7test.New(t, 2)
 	s := l7test.Service("web", b.Addr)
 	addr := a.Serve(nil, s)
-	early, _ := count(dialled(t, addr, 5))
+	early, _ := count(dialled(t, addr, 5), 5)
 	a.Serve(bounded(6, farm.OverflowWait), s) // the five that are there count
-	in, out := count(dialled(t, addr, 5))
+	in, out := count(dialled(t, addr, 5), 1)
 	if len(early) != 5 || len(in) != 1 {
 		t.Fatalf("%d came in beside 5, want 1", len(in))
 	}
 	a.Serve(bounded(8, farm.OverflowWait), s)
-	more, out := count(out)
+	more, out := count(out, 2)
 	if len(more) != 2 {
 		t.Errorf("%d came in when the bound rose by 2", len(more))
 	}
@@ -180,11 +190,11 @@ func TestBoundIsChangedWhileClientsAreThere(t *testing.T) {
 		_ = c.Close()
 	}
 	l7test.Eventually(t, "they have left", func() bool { return a.Segment.SumFarm(1).Established == 3 })
-	if more, _ := count(out); len(more) != 0 {
+	if more, _ := count(out, 0); len(more) != 0 {
 		t.Errorf("%d came in above a bound that was lowered", len(more))
 	}
 	a.Serve(bounded(0, ""), s)
-	if more, _ := count(out); len(more) != 2 {
+	if more, _ := count(out, 2); len(more) != 2 {
 		t.Errorf("%d of 2 came in when the bound was lifted", len(more))
 	}
 }
@@ -201,7 +211,7 @@ func TestFullFarmHoldsUpNoOther(t *testing.T) {
 	addr := a.Serve(nil, other)
 	a.Farm.ID = 2
 	a.Publish(farm.Config{Farms: []farm.Farm{one, a.Farm}})
-	in, _ := count(dialled(t, full, 20))
+	in, _ := count(dialled(t, full, 20), 1)
 	if len(in) != 1 {
 		t.Fatalf("%d clients are served, want 1", len(in))
 	}
@@ -230,7 +240,7 @@ func TestHTTP2ConnectionsHaveAPlace(t *testing.T) {
 		}
 		_ = res.Body.Close()
 	}
-	in, _ := count(dialled(t, addr, 1))
+	in, _ := count(dialled(t, addr, 1), 1)
 	if len(in) != 1 || l7test.Dial(t, addr).Send(get("/")).Get().StatusCode != 503 {
 		t.Error("the connection of HTTP/2 is not counted once")
 	}
