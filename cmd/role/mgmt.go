@@ -28,6 +28,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/audit"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/disk"
+	"github.com/sluicelb/sluice/mgmt/hook"
 	"github.com/sluicelb/sluice/mgmt/logfiles"
 	"github.com/sluicelb/sluice/mgmt/publish"
 	"github.com/sluicelb/sluice/mgmt/rbac"
@@ -222,7 +223,7 @@ func (p *process) enterData() error {
 	if err := dir.Chdir(); err != nil {
 		return fmt.Errorf("entering the data directory: %w", err)
 	}
-	if err := os.Mkdir(acme.HookFolder, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+	if err := os.Mkdir(hook.Folder, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return fmt.Errorf("making the folder for hooks: %w", err)
 	}
 	return nil

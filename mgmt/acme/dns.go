@@ -17,7 +17,7 @@ type txt struct{ domain, name, value string }
 // seen, and has it take them away when the order is over, however it ended.
 type dnsSolver struct {
 	m       *Manager
-	hook    hook
+	hook    recordHook
 	servers []string
 	wait    time.Duration
 	records []txt // that may be there

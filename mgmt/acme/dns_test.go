@@ -13,6 +13,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/porttest"
 	"github.com/sluicelb/sluice/mgmt/acme"
+	"github.com/sluicelb/sluice/mgmt/hook"
 )
 
 // withHook gives the house a hook that keeps records as files, which the name
@@ -21,9 +22,9 @@ func (h *house) withHook(body string) (records, calls string) {
 	h.t.Helper()
 	records, calls = filepath.Join(h.dir, "records"), filepath.Join(h.dir, "calls")
 	h.must(os.MkdirAll(records, 0o700))
-	h.must(os.MkdirAll(filepath.Join(h.dir, acme.HookFolder), 0o700))
+	h.must(os.MkdirAll(filepath.Join(h.dir, hook.Folder), 0o700))
 	script := fmt.Sprintf("#!/bin/sh\nset -e\nrecords=%s\necho \"$*|$SLUICE_ACTION $SLUICE_DOMAIN $SLUICE_RECORD $SLUICE_VALUE|$(readlink /proc/$$/fd/* | tr '\n' ' ')\" >> %s\n%s", records, calls, body)
-	h.must(os.WriteFile(filepath.Join(h.dir, acme.HookFolder, "dns.sh"), []byte(script), 0o700))
+	h.must(os.WriteFile(filepath.Join(h.dir, hook.Folder, "dns.sh"), []byte(script), 0o700))
 	h.ca.Names().Records(records)
 	s := h.Settings()
 	s.Hook, s.DNSWait, s.DNSServers = "dns.sh", 5, []string{h.ca.Names().Addr()}
@@ -181,7 +182,7 @@ func TestOnlyTheOperatorsOwnProgramsAreHooks(t *testing.T) {
 		s.Hook = name
 		return h.SetSettings(by, s)
 	}
-	folder := filepath.Join(h.dir, acme.HookFolder)
+	folder := filepath.Join(h.dir, hook.Folder)
 	h.wants(set("dns.sh"), acme.Invalid, "does not exist")
 	h.withHook(asFiles)
 	for _, name := range []string{"../calls", "/bin/sh", "a b", "-rf", ".hidden", "dns.sh/", strings.Repeat("x", 65), "$(id)", "a\nb"} {

@@ -21,7 +21,7 @@
 //
 // With http-01 the port is 80, because authorities ask nowhere else. With
 // dns-01, which wildcards need, a program of the operator makes TXT records: the
-// hook. It is chosen by its name among the files of HookFolder that belong to
+// hook. It is chosen by its name among the files of hook.Folder that belong to
 // the operator, so that no key and no document can name another program. It is
 // called "present" for each record, all of them before the authority is told;
 // then the records are looked for at every server of their zone; and whatever

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/mholt/acmez/v3/acme"
+
+	"github.com/sluicelb/sluice/mgmt/hook"
 )
 
 // Kind says what a refused call can be answered with.
@@ -75,16 +76,4 @@ func subproblems(p acme.Problem) string {
 }
 
 // show makes a foreign text short and printable.
-func show(s string) string {
-	const most = 400
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '·'
-	}, strings.ToValidUTF8(s, "·"))
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return s
-}
+func show(s string) string { return hook.Shown(s) }

@@ -28,6 +28,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/acme/acmetest"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/hook"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -106,7 +107,7 @@ func (h *house) open() {
 	}}
 	h.applier = apply.New(h.store, pub, apply.WithRules(validate.Rules{}), apply.WithReferences(book))
 	h.certs = certs.NewManager(book, h.applier)
-	h.Manager = acme.New(acme.Options{Store: h.store, Certificates: h.certs, Applier: h.applier, Responder: h.responder, Log: log, Now: h.now, Port: h.port, Timeout: h.limit, Hooks: filepath.Join(h.dir, acme.HookFolder)})
+	h.Manager = acme.New(acme.Options{Store: h.store, Certificates: h.certs, Applier: h.applier, Responder: h.responder, Log: log, Now: h.now, Port: h.port, Timeout: h.limit, Hooks: filepath.Join(h.dir, hook.Folder)})
 	if _, err := h.applier.Republish(context.Background()); err != nil {
 		h.t.Fatal(err)
 	}

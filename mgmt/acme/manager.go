@@ -12,6 +12,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/hook"
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
@@ -51,7 +52,7 @@ type Options struct {
 	Timeout time.Duration
 	// Port is where the authority asks; 0 means 80. Only tests have another.
 	Port uint16
-	// Hooks is the folder of the hook; empty means HookFolder in the working
+	// Hooks is the folder of the hook; empty means hook.Folder in the working
 	// directory, which is the data directory.
 	Hooks string
 	// DNSPort is where a zone's servers are asked; 0 means 53. Only tests have
@@ -74,7 +75,7 @@ type Manager struct {
 // New returns a Manager that knows what was ordered before.
 func New(o Options) *Manager {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	o.Timeout, o.Port, o.Hooks = cmp.Or(o.Timeout, orderTimeout), cmp.Or(o.Port, uint16(challengePort)), cmp.Or(o.Hooks, HookFolder)
+	o.Timeout, o.Port, o.Hooks = cmp.Or(o.Timeout, orderTimeout), cmp.Or(o.Port, uint16(challengePort)), cmp.Or(o.Hooks, hook.Folder)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/mholt/acmez/v3"
 	"github.com/mholt/acmez/v3/acme"
+
+	"github.com/sluicelb/sluice/mgmt/hook"
 )
 
 // obtain gets the certificate of a record: the chain and its new key as PEM,
@@ -74,9 +76,9 @@ func (m *Manager) solver(r record, s Settings) (challenge string, solver challen
 		return acme.ChallengeTypeHTTP01, &httpSolver{m: m, endpoint: at}, err
 	}
 	if s.Hook == "" {
-		return "", nil, invalid("no hook is set that could make DNS records: put a program into the folder %s of the data directory and set hook in the configuration of ACME", HookFolder)
+		return "", nil, invalid("no hook is set that could make DNS records: put a program into the folder %s of the data directory and set hook in the configuration of ACME", hook.Folder)
 	}
-	h := hook{m.options.Hooks, s.Hook}
+	h := recordHook{hook.Program{Folder: m.options.Hooks, Name: s.Hook}}
 	return acme.ChallengeTypeDNS01, &dnsSolver{m: m, hook: h, servers: s.DNSServers, wait: s.dnsWait()}, h.check()
 }
 

@@ -7,8 +7,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +17,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
+	"github.com/sluicelb/sluice/mgmt/hook"
 )
 
 // An authority's mistake must not replace what works.
@@ -128,7 +127,7 @@ func TestAFarmListensForTheAddressesItsOwnStandsFor(t *testing.T) {
 func TestOnlyDomainsThatWereOrderedReachTheHook(t *testing.T) {
 	folder := t.TempDir()
 	m, f := newFakes(nil)
-	s := &dnsSolver{m: m, hook: hook{folder, "dns.sh"}}
+	s := &dnsSolver{m: m, hook: recordHook{hook.Program{Folder: folder, Name: "dns.sh"}}}
 	wants(t, s.Present(t.Context(), acme.Challenge{Identifier: acme.Identifier{Value: "$(id)"}}), Invalid, "which was not ordered")
 	if len(s.records) != 0 {
 		t.Errorf("the hook is told to take away %v", s.records)
@@ -137,21 +136,6 @@ func TestOnlyDomainsThatWereOrderedReachTheHook(t *testing.T) {
 	s.clear(t.Context())
 	if !strings.Contains(f.log.String(), `msg="a record of an order was not taken away" record=_acme-challenge.a.test`) {
 		t.Errorf("log:\n%s", &f.log)
-	}
-	file := filepath.Join(folder, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	wants(t, hook{file, "x"}.check(), Invalid, "it is no folder")
-	wants(t, hook{filepath.Join(file, "x"), "x"}.check(), Invalid, "it cannot be looked at")
-	out := &clipped{}
-	for range 3 {
-		if n, err := out.Write(make([]byte, 2000)); n != 2000 || err != nil || len(out.kept) > 4096 {
-			t.Errorf("took %d, %v, kept %d", n, err, len(out.kept))
-		}
-	}
-	if got := (&clipped{}).said(); got != ", and printed nothing" {
-		t.Errorf("silence is %q", got)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/hook"
 )
 
 // The directories of Let's Encrypt; the second issues what nobody trusts and
@@ -34,7 +35,7 @@ type Settings struct {
 	// CA names the list of authorities the directories' own certificates are
 	// verified by; empty means those of the system.
 	CA string `json:"ca,omitempty"`
-	// Hook names the program in HookFolder that makes the TXT records of the
+	// Hook names the program in hook.Folder that makes the TXT records of the
 	// challenge DNS01; empty: that challenge is not possible.
 	Hook string `json:"hook,omitempty"`
 	// DNSWait is how long such records may take to be seen; 0 means
@@ -115,7 +116,7 @@ func (m *Manager) SetSettings(by apply.Author, s Settings) error {
 		}
 	}
 	if s.Hook != "" {
-		if err := (hook{m.options.Hooks, s.Hook}).check(); err != nil {
+		if err := (recordHook{hook.Program{Folder: m.options.Hooks, Name: s.Hook}}).check(); err != nil {
 			return err
 		}
 	}

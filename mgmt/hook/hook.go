@@ -1,0 +1,85 @@
+// Package hook runs programs of the operator: what makes DNS records for a
+// challenge, what hears of events.
+//
+// A program is chosen by its name among the files of one folder that belong to
+// the operator, so that no key and no document can name another one. It gets
+// arguments and an environment, never a line for a shell; it has a bounded time;
+// what it prints is read to the end and kept in part; and nothing of its process
+// group outlives it. It runs as the user of this process and in its sandbox.
+//
+// Everything may be called from any goroutine. A call waits for its program.
+package hook
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Folder is the folder of the data directory that programs must be in.
+const Folder = "hooks"
+
+// maxName bounds what a program may be called, in bytes.
+const maxName = 64
+
+// Program is a program of the operator in a folder of his.
+type Program struct{ Folder, Name string }
+
+// NameProblem says what is wrong with the name of a program, "" for nothing: it is
+// never a path, nor looks like an option.
+func NameProblem(name string) string {
+	plain := name != "" && len(name) <= maxName && name[0] != '.' && name[0] != '_' && name[0] != '-'
+	for i := range len(name) {
+		plain = plain && (letter(name[i]) || strings.IndexByte("._-", name[i]) >= 0)
+	}
+	if plain {
+		return ""
+	}
+	return fmt.Sprintf("%q is no name of a program: letters, digits and ._- (not the first), at most %d", Shown(name), maxName)
+}
+
+func letter(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+// Check says why the program may not be run, nil when it may: folder and file must
+// belong to this process's user or root, and nobody else may write them.
+func (p Program) Check() error {
+	if problem := NameProblem(p.Name); problem != "" {
+		return errors.New(problem)
+	}
+	if err := own(p.Folder, true); err != nil {
+		return fmt.Errorf("the folder %s of the data directory cannot be used: %w", Folder, err)
+	}
+	if err := own(filepath.Join(p.Folder, p.Name), false); err != nil {
+		return fmt.Errorf("%s/%s in the data directory cannot be used: %w", Folder, p.Name, err)
+	}
+	return nil
+}
+
+// own says what is wrong with a folder or program.
+func own(path string, folder bool) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return errors.New("it does not exist")
+	case err != nil:
+		return errors.New("it cannot be looked at")
+	case folder && !info.IsDir():
+		return errors.New("it is no folder")
+	case !folder && !info.Mode().IsRegular():
+		return errors.New("it is no regular file; links are not followed")
+	case info.Mode().Perm()&0o022 != 0:
+		return fmt.Errorf("others may write it (mode %04o): chmod go-w", info.Mode().Perm())
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 && int(st.Uid) != os.Geteuid() {
+		return fmt.Errorf("it belongs to user %d: it must belong to root or to user %d", st.Uid, os.Geteuid())
+	}
+	if !folder && info.Mode().Perm()&0o111 == 0 {
+		return errors.New("it is not executable: chmod +x")
+	}
+	return nil
+}
