@@ -19,11 +19,13 @@ import (
 	"github.com/sluicelb/sluice/cmd/supervisor"
 	"github.com/sluicelb/sluice/cmd/supervisor/line"
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/logtest"
 	"github.com/sluicelb/sluice/core/stats/statstest"
 	"github.com/sluicelb/sluice/mgmt/api"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/apply/applytest"
+	"github.com/sluicelb/sluice/mgmt/scripts"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/sysnet/ctl"
@@ -100,7 +102,10 @@ func newHouse(t *testing.T, parts ctl.Parts) *house {
 	}
 	t.Cleanup(func() { st.Close() })
 	h.post = post
-	h.manager = &manager{process: &process{line: line.Answer(conn)}, store: st, kernel: askNetd(t, parts), counters: statstest.New(t, 1)}
+	h.manager = &manager{process: &process{line: line.Answer(conn)}, store: st, kernel: askNetd(t, parts), counters: statstest.New(t, 1), scripts: scripts.New(scripts.Options{Folder: t.TempDir()})}
+	if h.manager.health, err = health.OpenTable(make([]byte, health.TableSize)); err != nil {
+		t.Fatal(err)
+	}
 	h.applier = apply.New(st, &h.engine, apply.WithRules(validate.Rules{}))
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&h.log, &slog.HandlerOptions{Level: slog.LevelDebug})))

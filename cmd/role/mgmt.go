@@ -34,6 +34,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/recorder"
 	"github.com/sluicelb/sluice/mgmt/resolve"
+	"github.com/sluicelb/sluice/mgmt/scripts"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/timeseries"
 	"github.com/sluicelb/sluice/mgmt/validate"
@@ -68,6 +69,7 @@ type manager struct {
 	logs      *accesslog.Pump
 	kernel    *inKernel
 	watch     watch
+	scripts   *scripts.Runner
 	numbers   *timeseries.DB
 	root      *os.Root // the data directory
 	// published is closed when an engine runs the stored configuration.
@@ -129,15 +131,17 @@ func (p *process) mgmt(ctx context.Context) error {
 		Changed: m.refreshNames,
 		Log:     slog.Default(),
 	})
-	m.applier = apply.New(st, m.publisher, apply.WithNames(m.names), apply.WithBusy(m.busy), apply.WithLog(slog.Default()), apply.WithReferences(book), apply.WithRules(validate.Rules{Prefixes: validate.SystemPrefixes, Own: own}), apply.WithListeners(listeners))
+	m.scripts = scripts.New(scripts.Options{Log: slog.Default()})
+	m.applier = apply.New(st, m.publisher, apply.WithTold(m.changed), apply.WithNames(m.names), apply.WithBusy(m.busy), apply.WithLog(slog.Default()), apply.WithReferences(book), apply.WithRules(validate.Rules{Prefixes: validate.SystemPrefixes, Own: own}), apply.WithListeners(listeners))
 	m.certs = certs.NewManager(book, m.applier)
 	m.acme = acme.New(acme.Options{Store: st, Certificates: m.certs, Applier: m.applier, Responder: responder, Log: slog.Default()})
+	stopped := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	var running sync.WaitGroup
 	defer running.Wait() // the store closes after the last one that may write
 	defer cancel(nil)
 	m.published = make(chan struct{})
-	published := sync.OnceFunc(func() { close(m.published) })
+	published := sync.OnceFunc(m.inForce)
 	running.Go(func() {
 		m.publisher.Run(ctx, func(ctx context.Context) error {
 			_, err := m.applier.Republish(ctx)
@@ -164,6 +168,7 @@ func (p *process) mgmt(ctx context.Context) error {
 		}
 	})
 	err = m.serve(ctx, configured)
+	m.closeScripts(stopped.Err() != nil)
 	if cause := context.Cause(ctx); errors.Is(cause, errFinal) {
 		return cause
 	}

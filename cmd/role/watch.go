@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
+	"github.com/sluicelb/sluice/mgmt/scripts"
 	"github.com/sluicelb/sluice/sysnet/addr"
 )
 
@@ -27,6 +28,8 @@ type watch struct {
 
 	seen  *farm.Config // by the last look at firewalls
 	looks int          // since the start
+
+	health scripts.Backends // by the last look at the health table
 }
 
 // unreachable is api.Deps.Unreachable.
@@ -55,6 +58,9 @@ func (w *watch) look(ctx context.Context, m *manager) {
 	cfg, _ := m.applier.Current()
 	if all, err := addr.List(); err == nil {
 		w.addresses(cfg, all)
+	}
+	for _, e := range w.health.Look(cfg, m.health.Version(), func(id uint32) farm.Status { return m.health.Slot(id).Status() }, time.Now()) {
+		m.scripts.Tell(e)
 	}
 	w.answers(cfg, m)
 	if cfg != w.seen || w.looks%firewallLooks == 0 {

@@ -71,6 +71,7 @@ type Applier struct {
 	log       *slog.Logger
 	busy      func(backend uint32) bool // nil: not known
 	timeout   time.Duration             // of one publication
+	told      func(old, now *farm.Config, rev store.Revision)
 	// references is nil when every name is believed.
 	references References
 
@@ -113,11 +114,18 @@ func WithLog(log *slog.Logger) Option { return func(a *Applier) { a.log = log } 
 // takes at most twice as long: the old configuration is published again.
 func WithTimeout(d time.Duration) Option { return func(a *Applier) { a.timeout = d } }
 
+// WithTold sets who is told of every change that is in force and stored: the
+// configuration before, the one now, both read-only, and its revision. It is called
+// while no other change is written, and must return at once.
+func WithTold(told func(old, now *farm.Config, rev store.Revision)) Option {
+	return func(a *Applier) { a.told = told }
+}
+
 // New returns an Applier with the store's current configuration. It publishes
 // nothing by itself: call Republish when the engine is there.
 func New(st *store.Store, pub Publisher, options ...Option) *Applier {
 	a := &Applier{store: st, pub: pub, timeout: 10 * time.Second, turn: make(chan struct{}, 1),
-		rules: validate.Rules{Prefixes: validate.SystemPrefixes}, log: slog.New(slog.DiscardHandler),
+		told: func(old, now *farm.Config, rev store.Revision) {}, rules: validate.Rules{Prefixes: validate.SystemPrefixes}, log: slog.New(slog.DiscardHandler),
 		left: map[uint32]time.Time{}, badNames: map[resolve.Question]string{}}
 	a.names = resolve.New(resolve.Options{Lookup: resolve.System{}.Lookup})
 	for _, option := range options {

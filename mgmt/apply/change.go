@@ -123,6 +123,7 @@ func (a *Applier) carryOut(ctx context.Context, by Author, comment string, old *
 	rev.Diff = ""
 	a.now.Store(&state{cfg, rev})
 	a.acknowledged(out)
+	a.told(old.cfg, cfg, rev)
 	r.Revision, r.FarmErrors = rev, out.FarmErrors
 	return r, nil
 }

@@ -1,0 +1,40 @@
+package role
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/sluicelb/sluice/cmd/supervisor"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/scripts"
+	"github.com/sluicelb/sluice/mgmt/store"
+)
+
+// changed tells scripts of a change.
+func (m *manager) changed(old, now *farm.Config, rev store.Revision) {
+	for _, e := range scripts.Changed(old, now, rev, time.Now()) {
+		m.scripts.Tell(e)
+	}
+}
+
+// inForce is called once the stored configuration is in force for the first time.
+// That the appliance starts is told by the first mgmt there is, not by one that
+// takes the place of another.
+func (m *manager) inForce() {
+	close(m.published)
+	if os.Getenv(supervisor.FirstVariable) != "" {
+		m.scripts.Tell(scripts.Event{Kind: scripts.ApplianceStart})
+	}
+}
+
+// closeScripts tells scripts that the appliance stops, if it does, and gives them
+// the time an orderly stop has.
+func (m *manager) closeScripts(stops bool) {
+	if stops {
+		m.scripts.Tell(scripts.Event{Kind: scripts.ApplianceStop})
+	}
+	limit, cancel := context.WithTimeout(context.Background(), m.grace)
+	defer cancel()
+	m.scripts.Close(limit)
+}

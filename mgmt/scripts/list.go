@@ -1,0 +1,163 @@
+package scripts
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/hook"
+)
+
+// prefix begins the name of every script; other programs of the folder hear of no
+// event. anyEvent takes the place of an event in the name of one that hears of all.
+const (
+	prefix   = "on-"
+	anyEvent = "any"
+)
+
+// hears says which events a file hears of; scripts that are none hear of nothing.
+func hears(name string) (event string, script bool) {
+	rest, script := strings.CutPrefix(name, prefix)
+	event, _, _ = strings.Cut(rest, ".")
+	return event, script
+}
+
+func known(event string) bool { return event == anyEvent || slices.Contains(Kinds(), Kind(event)) }
+
+// hearing are the scripts that hear of an event and may be run, by name.
+func (r *Runner) hearing(kind Kind) []string {
+	var out []string
+	crowded := false
+	files := r.files()
+	for _, name := range files {
+		event, _ := hears(name)
+		if event != anyEvent && event != string(kind) {
+			continue
+		}
+		problem := ""
+		if err := (hook.Program{Folder: r.options.Folder, Name: name}).Check(); err != nil {
+			problem = err.Error()
+		}
+		r.noted(name, problem)
+		if problem != "" {
+			continue
+		}
+		if len(out) == MaxScripts {
+			crowded = true
+			break
+		}
+		out = append(out, name)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.forget(files)
+	if crowded && !r.crowded {
+		r.options.Log.Warn("some scripts are not called: at most so many hear of one event", "most", MaxScripts, "event", string(kind))
+	}
+	r.crowded = crowded
+	return out
+}
+
+// forget drops what is remembered of scripts that are gone.
+func (r *Runner) forget(files []string) {
+	there := func(name string) bool { return slices.Contains(files, name) || name == hook.Folder }
+	maps.DeleteFunc(r.scripts, func(name string, s *script) bool { return !s.busy && !there(name) })
+	maps.DeleteFunc(r.problems, func(name, _ string) bool { return !there(name) })
+}
+
+// noted logs why a script is not called, once.
+func (r *Runner) noted(name, problem string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if problem != "" && r.problems[name] != problem {
+		r.options.Log.Warn("script is not called", "script", hook.Shown(name), "reason", problem)
+	}
+	if r.problems[name] = problem; problem == "" {
+		delete(r.problems, name)
+	}
+}
+
+// maxFiles is how many files of the folder are looked at.
+const maxFiles = 256
+
+// files are the names of all scripts of the folder, sorted, whether they may be run or not.
+func (r *Runner) files() []string {
+	folder, err := os.Open(r.options.Folder)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		r.noted(hook.Folder, "the folder cannot be read")
+		return nil
+	}
+	defer folder.Close()
+	names, err := folder.Readdirnames(maxFiles)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.noted(hook.Folder, "the folder cannot be read")
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { _, script := hears(name); return !script })
+	slices.Sort(names)
+	return names
+}
+
+// Run is one call of a script.
+type Run struct {
+	Event Kind
+	At    time.Time
+	Took  time.Duration
+	// Failure is why it did not end well, empty when it did.
+	Failure string
+	// Output is the beginning of what it printed.
+	Output string
+}
+
+// View is what can be seen of a script.
+type View struct {
+	Name string
+	// Event is what it hears of, or "any".
+	Event string
+	// Problem is why it is not called, empty when it is.
+	Problem string
+	Running bool
+	// Waiting are the events it is still to be called for, Lost those that were
+	// dropped because so many waited.
+	Waiting, Lost, Calls, Failed int
+	// Runs are the last ones, the newest first.
+	Runs []Run
+}
+
+// List returns the scripts of the folder by name, and how many events no script was
+// told of because too many came at once.
+func (r *Runner) List() (list []View, lost int) {
+	for _, name := range r.files() {
+		event, _ := hears(name)
+		v := View{Name: name, Event: event}
+		if err := (hook.Program{Folder: r.options.Folder, Name: name}).Check(); err != nil {
+			v.Problem = err.Error()
+		} else if !known(event) {
+			v.Problem = fmt.Sprintf("%q is no event: a script is called on-EVENT, or on-EVENT.WORD; events are %s, and any for all", event, words())
+		}
+		r.mu.Lock()
+		if s := r.scripts[name]; s != nil {
+			v.Running, v.Waiting, v.Lost, v.Calls, v.Failed, v.Runs = s.busy, len(s.waiting), s.lost, s.calls, s.failed, slices.Clone(s.runs)
+		}
+		r.mu.Unlock()
+		list = append(list, v)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return list, r.lost
+}
+
+func words() string {
+	var out []string
+	for _, k := range Kinds() {
+		out = append(out, string(k))
+	}
+	return strings.Join(out, ", ")
+}

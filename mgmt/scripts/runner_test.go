@@ -1,0 +1,184 @@
+package scripts_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/scripts"
+)
+
+const enough = time.Minute
+
+func event(kind scripts.Kind, facts ...string) scripts.Event {
+	return scripts.Event{Kind: kind, Facts: facts}
+}
+
+func TestAScriptHearsWhatItsNameSays(t *testing.T) {
+	h := newHouse(t, enough)
+	for _, name := range []string{"on-farm-start", "on-farm-start.mail", "on-any.log", "on-farm-stop", "on-farm", "dns.sh", "on-farm-startx"} {
+		h.put(name, `echo "$1 $SLUICE_EVENT $SLUICE_TIME $SLUICE_FARM" > ran.$(basename $0)`)
+	}
+	h.Tell(event(scripts.FarmStart, "SLUICE_FARM=$(id) x"))
+	h.done()
+	for _, name := range []string{"on-farm-start", "on-farm-start.mail", "on-any.log"} {
+		if got := h.wrote("ran." + name); got != "farm-start farm-start 2026-01-02T03:04:05Z $(id) x\n" {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	for _, name := range []string{"on-farm-stop", "on-farm", "dns.sh", "on-farm-startx"} {
+		if got := h.wrote("ran." + name); got != "" {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	if v := h.view("on-farm"); !strings.Contains(v.Problem, `"farm" is no event`) || !strings.Contains(v.Problem, "backend-down") {
+		t.Errorf("a script of no event: %+v", v)
+	}
+	if v := h.view("on-any.log"); v.Event != "any" || v.Problem != "" || v.Calls != 1 || v.Failed != 0 || len(v.Runs) != 1 || v.Running || v.Waiting != 0 {
+		t.Errorf("%+v", v)
+	}
+	list, lost := h.List()
+	if len(list) != 6 || lost != 0 {
+		t.Errorf("%d scripts: %+v, %d lost", len(list), list, lost)
+	}
+}
+
+func TestAScriptHearsOneEventAfterTheOther(t *testing.T) {
+	h := newHouse(t, enough)
+	h.put("on-any", `mkdir lock || echo two at once >> order; echo $1 >> order; rmdir lock`)
+	want := ""
+	for _, k := range scripts.Kinds() {
+		h.Tell(event(k))
+		want += string(k) + "\n"
+	}
+	h.done()
+	if got := h.wrote("order"); got != want {
+		t.Errorf("got %q", got)
+	}
+	if v := h.view("on-any"); v.Calls != 7 || len(v.Runs) != 5 || v.Runs[0].Event != scripts.RevisionApplied || v.Runs[4].Event != scripts.FarmStart {
+		t.Errorf("remembered: %+v", v)
+	}
+}
+
+func TestRow29AScriptThatHangsHoldsUpNobodyElse(t *testing.T) {
+	h := newHouse(t, enough)
+	h.put("on-farm-start.hangs", "echo $$ >> pids; sleep 300")
+	h.put("on-farm-start.quick", "echo ran >> quick")
+	for range 3 {
+		h.Tell(event(scripts.FarmStart))
+	}
+	h.eventually("the quick script waits for the other one", func() bool { return strings.Count(h.wrote("quick"), "ran") == 3 })
+	h.eventually("it does not hang", func() bool { return h.wrote("pids") != "" })
+	if v := h.view("on-farm-start.hangs"); !v.Running || v.Waiting != 2 || v.Calls != 0 {
+		t.Errorf("%+v", v)
+	}
+	h.closeNow()
+	if v := h.view("on-farm-start.hangs"); v.Running || v.Waiting != 0 || v.Failed != 1 {
+		t.Errorf("after the end: %+v", v)
+	}
+	if strings.Count(h.wrote("pids"), "\n") != 1 {
+		t.Error("it was called for events that still waited at the end")
+	}
+	h.Tell(event(scripts.FarmStart))
+	h.closeNow()
+	if v := h.view("on-farm-start.hangs"); v.Calls != 1 || v.Running {
+		t.Errorf("told after the end: %+v", v)
+	}
+}
+
+func TestRow29WhatBecomesOfAScriptIsListedAndLogged(t *testing.T) {
+	h := newHouse(t, time.Second)
+	h.put("on-farm-stop.hangs", "sleep 300")
+	h.put("on-farm-stop.signal", "kill -SEGV $$")
+	h.put("on-farm-stop.prints", "echo first; head -c 1000000000 /dev/zero")
+	h.put("on-farm-stop.fails", "echo no mail server; exit 4")
+	h.Tell(event(scripts.FarmStop))
+	h.eventually("they did not end", func() bool {
+		n := 0
+		list, _ := h.List()
+		for _, v := range list {
+			n += v.Calls
+		}
+		return n == 4
+	})
+	for name, want := range map[string]string{"hangs": "not done within 1s", "signal": "segmentation fault", "fails": "exit status 4"} {
+		v := h.view("on-farm-stop." + name)
+		if v.Failed != 1 || !strings.Contains(v.Runs[0].Failure, want) {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+	if v := h.view("on-farm-stop.fails"); v.Runs[0].Output != "no mail server" {
+		t.Errorf("%+v", v)
+	}
+	if v := h.view("on-farm-stop.prints"); len(v.Runs) != 1 || !strings.HasPrefix(v.Runs[0].Output, "first") || len(v.Runs[0].Output) > 1000 {
+		t.Errorf("%d runs", len(v.Runs))
+	}
+	h.logged(`msg="script failed" script=on-farm-stop.fails event=farm-stop output="no mail server" reason="exit status 4"`, 1)
+}
+
+func TestWhatFindsNoRoomIsDroppedAndCounted(t *testing.T) {
+	h := newHouse(t, enough)
+	h.put("on-backend-up", "touch began; sleep 300")
+	h.Tell(event(scripts.BackendUp))
+	h.eventually("it did not begin", func() bool { _, err := os.Stat(filepath.Join(h.folder, "began")); return err == nil })
+	for range 70 {
+		h.Tell(event(scripts.BackendUp))
+	}
+	h.eventually("nothing was dropped", func() bool { return h.view("on-backend-up").Lost == 6 })
+	if v := h.view("on-backend-up"); v.Waiting != 64 {
+		t.Errorf("%d wait", v.Waiting)
+	}
+	h.logged("a script is not told of all events", 1)
+}
+
+func TestEventsThatNobodyLooksAtYetAreBounded(t *testing.T) {
+	h := newHouse(t, enough)
+	h.must(os.Remove(h.folder)) // without scripts
+	const told = 200_000
+	for range told {
+		h.Tell(event(scripts.BackendDown))
+	}
+	h.done()
+	if _, lost := h.List(); lost > 0 {
+		h.logged("too many came at once", 1)
+	} else {
+		h.logged("too many came at once", 0) // this machine looked as fast as it told
+	}
+}
+
+func TestScriptsOfOthersAreNotCalledAndSaySoOnce(t *testing.T) {
+	h := newHouse(t, enough)
+	h.put("on-any", "touch ran")
+	h.must(os.Chmod(filepath.Join(h.folder, "on-any"), 0o722))
+	h.put("on-any.link", "")
+	h.must(os.Remove(filepath.Join(h.folder, "on-any.link")))
+	h.must(os.Symlink("/bin/true", filepath.Join(h.folder, "on-any.link")))
+	for range 3 {
+		h.Tell(event(scripts.FarmStop))
+	}
+	h.done()
+	if v := h.view("on-any"); v.Calls != 0 || !strings.Contains(v.Problem, "others may write it") {
+		t.Errorf("%+v", v)
+	}
+	if v := h.view("on-any.link"); v.Calls != 0 || !strings.Contains(v.Problem, "links are not followed") {
+		t.Errorf("%+v", v)
+	}
+	h.logged("script is not called", 2)
+}
+
+func TestSoManyScriptsHearOfOneEvent(t *testing.T) {
+	h := newHouse(t, enough)
+	for i := range scripts.MaxScripts + 3 {
+		h.put(fmt.Sprintf("on-any.%02d", i), "echo x >> ran")
+	}
+	h.Tell(event(scripts.FarmStop))
+	h.Tell(event(scripts.FarmStop))
+	h.done()
+	if n := strings.Count(h.wrote("ran"), "x"); n != 2*scripts.MaxScripts {
+		t.Errorf("%d runs", n)
+	}
+	h.logged("some scripts are not called", 1)
+}
