@@ -35,6 +35,9 @@ const documentExample = `farms:
     backends:
       - {ip: 10.0.0.21, port: 53}
       - {ip: 10.0.0.22, port: 53}
+system:
+  ntp:
+    server: ntp.example.org
 `
 
 type documentSection struct {
@@ -59,6 +62,10 @@ func documentSections() []documentSection {
 		out = append(out, documentSection{"Farms of profile " + string(p.Name()), "Besides these fields a farm has the list **backends**.", p.Farm().Document.Params()},
 			documentSection{"Backends of " + string(p.Name()) + " farms", "The list **backends** of such a farm.", p.Backend().Document.Params()})
 	}
+	for i := range validate.Sections {
+		s := &validate.Sections[i]
+		out = append(out, documentSection{"System: " + s.Name, s.Title + ": the object **" + s.Name + "** of **system**.", s.Table.Params()})
+	}
 	return out
 }
 
@@ -68,7 +75,8 @@ func DocumentPage() *cobra.Command {
 	var text strings.Builder
 	text.WriteString("A document holds the whole configuration, in YAML or JSON. **sluice apply** makes it the configuration, **sluice check** says what is " +
 		"wrong with it, **sluice export** prints the one in force, and **sluice run --config** reads one at the start. What is left out has its " +
-		"default. Unknown fields, fields given twice, anchors, aliases and tags are refused. Its only field is **farms**, a list. " +
+		"default. Unknown fields, fields given twice, anchors, aliases and tags are refused. Its fields are **farms**, a list, and **system**, the " +
+		"settings of the machine. " +
 		"Lists of single values may be written with commas between items that hold none.\n\n# EXAMPLE\n```\n" + documentExample + "```\n")
 	for _, s := range documentSections() {
 		fmt.Fprintf(&text, "# %s\n%s\n\n%s", strings.ToUpper(s.title), s.about, definitions(s.params, inDocument))

@@ -145,6 +145,9 @@ func TestAPageExplainsEveryFieldOfADocument(t *testing.T) {
 	for _, p := range validate.Profiles()[1:] {
 		want = slices.Concat(want, p.Farm().Document.Names(), p.Backend().Document.Names())
 	}
+	for i := range validate.Sections {
+		want = slices.Concat(want, validate.Sections[i].Table.Names())
+	}
 	if got := terms(page); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -159,7 +162,7 @@ func TestAPageExplainsEveryFieldOfADocument(t *testing.T) {
 	_, rest, _ := strings.Cut(page, ".EX\n")
 	example, _, _ := strings.Cut(rest, ".EE\n")
 	cfg, err := documents.Load([]byte(strings.NewReplacer(`\\`, `\`, `\-`, "-", `\&`, "").Replace(example)), validate.Rules{})
-	if err != nil || len(cfg.Farms) != 2 {
+	if err != nil || len(cfg.Farms) != 2 || cfg.System.NTP.Server == "" {
 		t.Errorf("its example cannot be applied: %v\n%s", err, example)
 	}
 }

@@ -132,7 +132,7 @@ func (p *process) mgmt(ctx context.Context) error {
 		Log:     slog.Default(),
 	})
 	m.scripts = scripts.New(scripts.Options{Log: slog.Default()})
-	m.applier = apply.New(st, m.publisher, apply.WithTold(m.changed), apply.WithNames(m.names), apply.WithBusy(m.busy), apply.WithLog(slog.Default()), apply.WithReferences(book), apply.WithRules(validate.Rules{Prefixes: validate.SystemPrefixes, Own: own}), apply.WithListeners(listeners))
+	m.applier = apply.New(st, m.publisher, apply.WithTold(m.changed), apply.WithNames(m.names), apply.WithBusy(m.busy), apply.WithLog(slog.Default()), apply.WithReferences(book), apply.WithSecrets(book), apply.WithRules(validate.Rules{Prefixes: validate.SystemPrefixes, Own: own}), apply.WithListeners(listeners))
 	m.certs = certs.NewManager(book, m.applier)
 	m.acme = acme.New(acme.Options{Store: st, Certificates: m.certs, Applier: m.applier, Responder: responder, Log: slog.Default()})
 	stopped := ctx
@@ -156,6 +156,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	running.Go(func() { m.watch.run(ctx, m) })
 	running.Go(func() { m.recorder().Run(ctx) })
 	running.Go(func() { m.certs.Run(ctx) })
+	running.Go(func() { _ = m.applier.Settle(ctx) }) // fails when all ends
 	running.Go(func() { m.acme.Run(ctx) })
 	if err := m.openLogs(); err != nil {
 		return err

@@ -1,5 +1,6 @@
 // Package farm holds the nouns of the house as plain data: a configuration is
-// a list of farms, a farm has services, a service has backends.
+// a list of farms, a farm has services, a service has backends; beside them stand
+// the settings of the machine.
 //
 // The values are what the store keeps, what a snapshot carries and what every
 // engine compiles its tables from. They know no network, no storage and no

@@ -2,7 +2,8 @@ package farm
 
 import "net/netip"
 
-// Config is one complete configuration: everything the engines need to know.
+// Config is one complete configuration: everything the engines need to know, and
+// what concerns the machine they run on.
 type Config struct {
 	Farms []Farm `json:"farms"`
 	// Certificates and Authorities are what farms refer to by name, Challenges
@@ -11,6 +12,8 @@ type Config struct {
 	Certificates []Certificate `json:"certificates,omitempty"`
 	Authorities  []Authority   `json:"authorities,omitempty"`
 	Challenges   []Challenge   `json:"challenges,omitempty"`
+	// System is in no snapshot.
+	System System `json:"system,omitzero" cbor:"-"`
 }
 
 // Farm is one balanced unit: a VIP and a virtual port, answered by backends.

@@ -36,7 +36,7 @@ func describe(out io.Writer, t reflect.Type) {
 		describe(out, t.Elem())
 	case kind == reflect.Struct:
 		for i := range t.NumField() {
-			if f := t.Field(i); f.IsExported() {
+			if f := t.Field(i); f.IsExported() && f.Tag.Get("cbor") != "-" {
 				fmt.Fprintf(out, "{%s %s ", f.Name, f.Tag.Get("json"))
 				describe(out, f.Type)
 				fmt.Fprintln(out, "}")

@@ -74,12 +74,16 @@ type Applier struct {
 	told      func(old, now *farm.Config, rev store.Revision)
 	// references is nil when every name is believed.
 	references References
+	secrets    Secrets // nil: none are taken
+	machines   []Machine
 
 	turn     chan struct{} // holds one token while a change is written
 	now      atomic.Pointer[state]
 	problems atomic.Pointer[map[uint32]string]
 	refused  atomic.Pointer[map[uint32]refusedStart]
-	inSync   atomic.Bool
+	// unsettled is what the machine is not, by section of its settings.
+	unsettled atomic.Pointer[map[string]string]
+	inSync    atomic.Bool
 
 	// What RefreshNames remembers, under the turn to write: since when parts have
 	// been draining, by ID, and why addresses of names are not taken.
@@ -137,6 +141,7 @@ func New(st *store.Store, pub Publisher, options ...Option) *Applier {
 	a.now.Store(&state{cfg, rev})
 	a.problems.Store(&map[uint32]string{})
 	a.refused.Store(&map[uint32]refusedStart{})
+	a.unsettled.Store(&map[string]string{})
 	return a
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"unicode/utf8"
 
@@ -49,6 +50,9 @@ func (a *Applier) Change(ctx context.Context, by Author, comment string, expect 
 	if err == nil && isDryRun(ctx) {
 		err = ErrDryRun
 	}
+	if err == nil && r.Unchanged && len(a.Unsettled()) > 0 {
+		r.Warnings = append(r.Warnings, a.settle(ctx, old.cfg)...) // who sends it again tries it again
+	}
 	if err != nil || r.Unchanged {
 		r.Revision = old.rev
 		return r, err
@@ -63,6 +67,12 @@ func (a *Applier) prepare(ctx context.Context, old, cfg *farm.Config) (Result, e
 	dropForeignIDs(old, cfg)
 	giveNumbers(cfg)
 	if err := a.rules.Config(cfg); err != nil {
+		return Result{}, err
+	}
+	if err := a.sealSecrets(&old.System, &cfg.System); err != nil {
+		return Result{}, err
+	}
+	if err := a.checkMachine(ctx, old, cfg); err != nil {
 		return Result{}, err
 	}
 	if err := a.checkReferences(old, cfg); err != nil {
@@ -89,7 +99,7 @@ func (a *Applier) prepare(ctx context.Context, old, cfg *farm.Config) (Result, e
 }
 
 // carryOut publishes and commits a prepared configuration, or leaves the old
-// one in force.
+// one in force. The machine is told last.
 func (a *Applier) carryOut(ctx context.Context, by Author, comment string, old *state, r Result) (Result, error) {
 	cfg := r.Config
 	if err := a.store.Ready(); err != nil { // before anybody sees it: what is refused changes nothing
@@ -106,26 +116,45 @@ func (a *Applier) carryOut(ctx context.Context, by Author, comment string, old *
 	if err := a.store.GiveIDs(cfg); err != nil {
 		return Result{}, &Refused{Reason: err.Error()}
 	}
-	if err := a.check(ctx, old.cfg, cfg); err != nil {
-		return Result{}, err
-	}
-	out, err := a.publish(ctx, cfg)
-	if err == nil {
-		err = a.judge(old.cfg, cfg, out)
-	}
+	out, restore, err := a.bring(ctx, old.cfg, cfg)
 	if err != nil {
-		return Result{}, a.restore(ctx, old.cfg, err)
+		return Result{}, err
 	}
 	rev, err := a.store.Commit(cfg, store.Meta{Author: by.Name, Source: by.Source, Comment: comment})
 	if err != nil {
-		return Result{}, a.restore(ctx, old.cfg, err)
+		return Result{}, restore(err)
 	}
 	rev.Diff = ""
 	a.now.Store(&state{cfg, rev})
-	a.acknowledged(out)
+	if out != nil {
+		a.acknowledged(*out)
+	}
 	a.told(old.cfg, cfg, rev)
-	r.Revision, r.FarmErrors = rev, out.FarmErrors
+	r.Revision, r.FarmErrors = rev, a.Problems()
+	if !sameSystem(old.cfg, cfg) {
+		r.Warnings = append(r.Warnings, a.settle(ctx, cfg)...)
+	}
 	return r, nil
+}
+
+// bring publishes what the engines are to know of a change. restore takes it back;
+// out is nil when they are to know nothing.
+func (a *Applier) bring(ctx context.Context, old, cfg *farm.Config) (out *Outcome, restore func(cause error) error, err error) {
+	if reflect.DeepEqual(old.Farms, cfg.Farms) {
+		return nil, func(cause error) error { return cause }, nil
+	}
+	if err := a.check(ctx, old, cfg); err != nil {
+		return nil, nil, err
+	}
+	restore = func(cause error) error { return a.restore(ctx, old, cause) }
+	published, err := a.publish(ctx, cfg)
+	if err == nil {
+		err = a.judge(old, cfg, published)
+	}
+	if err != nil {
+		return nil, nil, restore(err)
+	}
+	return &published, restore, nil
 }
 
 // Replace makes cfg, which has no IDs yet, the configuration: what is in both

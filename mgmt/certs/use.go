@@ -16,13 +16,17 @@ import (
 type reference struct {
 	authority bool
 	name      string
-	farm      *farm.Farm
+	farm      *farm.Farm    // nil when a setting of the machine names it
 	service   *farm.Service // nil when the farm itself names it
+	section   string        // of the settings of the machine
 	field     string
 }
 
 // path names it for messages of mgmt/validate.
 func (r reference) path() string {
+	if r.farm == nil {
+		return validate.SectionPath(r.section)
+	}
 	if r.service == nil {
 		return validate.FarmPath(r.farm.Name)
 	}
@@ -31,6 +35,9 @@ func (r reference) path() string {
 
 // user names it for people.
 func (r reference) user() string {
+	if r.farm == nil {
+		return validate.SectionPath(r.section)
+	}
 	if r.service == nil {
 		return "farm " + r.farm.Name
 	}
@@ -73,7 +80,27 @@ func references(f *farm.Farm) iter.Seq[reference] {
 	}
 }
 
-// CertificateUsers names the farms and services of cfg that use a certificate.
+// all yields every name of a configuration.
+func all(cfg *farm.Config) iter.Seq[reference] {
+	return func(yield func(reference) bool) {
+		for i := range cfg.Farms {
+			for r := range references(&cfg.Farms[i]) {
+				if !yield(r) {
+					return
+				}
+			}
+		}
+		s := &cfg.System
+		if name := s.API.Certificate; name != "" && !yield(reference{name: name, section: "http", field: "certificate"}) {
+			return
+		}
+		if name := s.Syslog.CA; name != "" {
+			yield(reference{authority: true, name: name, section: "syslog", field: "ca"})
+		}
+	}
+}
+
+// CertificateUsers names the farms, services and settings of cfg that use a certificate.
 func CertificateUsers(cfg *farm.Config, name string) []string { return users(cfg, name, false) }
 
 // AuthorityUsers names those that use a list of authorities.
@@ -81,11 +108,9 @@ func AuthorityUsers(cfg *farm.Config, name string) []string { return users(cfg, 
 
 func users(cfg *farm.Config, name string, authority bool) []string {
 	out := []string{}
-	for i := range cfg.Farms {
-		for r := range references(&cfg.Farms[i]) {
-			if r.name == name && r.authority == authority {
-				out = append(out, r.user())
-			}
+	for r := range all(cfg) {
+		if r.name == name && r.authority == authority {
+			out = append(out, r.user())
 		}
 	}
 	return out
@@ -146,19 +171,15 @@ func (b *Book) problem(r reference) string {
 // Check implements apply.References.
 func (b *Book) Check(old, cfg *farm.Config) error {
 	known := map[string]bool{}
-	for i := range old.Farms {
-		for r := range references(&old.Farms[i]) {
-			known[r.String()] = true
-		}
+	for r := range all(old) {
+		known[r.String()] = true
 	}
-	for i := range cfg.Farms {
-		for r := range references(&cfg.Farms[i]) {
-			if known[r.String()] {
-				continue
-			}
-			if problem := b.problem(r); problem != "" {
-				return &validate.Error{Path: r.path(), Field: r.field, Message: fmt.Sprintf("%s: the %s %s", r.field, r, problem)}
-			}
+	for r := range all(cfg) {
+		if known[r.String()] {
+			continue
+		}
+		if problem := b.problem(r); problem != "" {
+			return &validate.Error{Path: r.path(), Field: r.field, Message: fmt.Sprintf("%s: the %s %s", r.field, r, problem)}
 		}
 	}
 	return nil

@@ -23,15 +23,32 @@ func TestEveryUserOfACertificateIsNamed(t *testing.T) {
 		d.Services = append(d.Services, farm.Service{Name: fmt.Sprintf("s%d", i), TLS: b})
 	}
 	cfg := &farm.Config{Farms: []farm.Farm{{ID: 1, Name: "shop", Profile: farm.ProfileHTTP, HTTP: d}}}
-	for name, want := range map[string]string{"a.pem": "farm shop", "b.pem": "farm shop, service s1 of farm shop", "c.pem": "service s3 of farm shop", "clients": "", "": ""} {
+	cfg.System.API.Certificate, cfg.System.Syslog.CA = "b.pem", "logs"
+	for name, want := range map[string]string{"a.pem": "farm shop", "b.pem": "farm shop, service s1 of farm shop, system http", "c.pem": "service s3 of farm shop", "clients": "", "": ""} {
 		if got := strings.Join(certs.CertificateUsers(cfg, name), ", "); got != want {
 			t.Errorf("the certificate %q is used by %s", name, got)
 		}
 	}
-	for name, want := range map[string]string{"clients": "farm shop", "one": "service s1 of farm shop, service s3 of farm shop", "a.pem": "", "": ""} {
+	for name, want := range map[string]string{"clients": "farm shop", "logs": "system syslog", "one": "service s1 of farm shop, service s3 of farm shop", "a.pem": "", "": ""} {
 		if got := strings.Join(certs.AuthorityUsers(cfg, name), ", "); got != want {
 			t.Errorf("the authority list %q is used by %s", name, got)
 		}
+	}
+}
+
+// Settings of the machine name certificates as farms do.
+func TestSettingsOfTheMachineNameWhatIsThere(t *testing.T) {
+	h := newHouse(t)
+	with := func(name string) error {
+		return h.change(func(cfg *farm.Config) error { cfg.System.API.Certificate = name; return nil })
+	}
+	if err := with("gui.pem"); err == nil || err.Error() != `system http: certificate: the certificate "gui.pem" does not exist: upload it first` {
+		t.Errorf("one that is not there: %v", err)
+	}
+	h.upload("gui", h.root.Issue("api.example").FullPEM(), certs.Create)
+	h.must(with("gui.pem"))
+	if err := h.Delete(t.Context(), by, "gui.pem"); !errors.Is(err, certs.ErrInUse) || !strings.Contains(err.Error(), "system http") {
+		t.Errorf("deleted while it is used: %v", err)
 	}
 }
 

@@ -113,10 +113,11 @@ func (d *decoder) document(root *node) {
 		d.found = append(d.found, &Error{Err: errors.New(`the document is empty; write "farms: []" for no farm at all`)})
 		return
 	}
-	lists := d.object(root, "", nil, []string{"farms"}).lists
+	lists := d.object(root, "", nil, []string{"system", "farms"}).lists
 	if len(d.found) > 0 {
 		return
 	}
+	d.system(lists["system"])
 	farms := lists["farms"]
 	if farms == nil || farms.kind == null {
 		d.found.addf(root, `farms is required: a list of farms, "farms: []" for none`)
@@ -124,6 +125,24 @@ func (d *decoder) document(root *node) {
 	}
 	for i, n := range d.items(farms, "", "farms") {
 		d.farm(n, i)
+	}
+}
+
+// system decodes the settings of the machine; a document without any sets none.
+func (d *decoder) system(n *node) {
+	if n == nil || n.kind == null {
+		return
+	}
+	var names []string
+	for i := range validate.Sections {
+		names = append(names, validate.Sections[i].Name)
+	}
+	sections := d.object(n, "system", nil, names).lists
+	for i := range validate.Sections {
+		s := &validate.Sections[i]
+		if of := sections[s.Name]; of != nil && of.kind != null {
+			fill(d, of, s.Path(), &s.Table, &d.cfg.System)
+		}
 	}
 }
 

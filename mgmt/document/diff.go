@@ -12,7 +12,7 @@ const context = 3
 
 // Diff returns the difference of two documents as unified text without file
 // names and colours, "" when they are equal. Each hunk's head names the farm
-// it is in: "@@ -12,7 +12,8 @@ farm shop". Of secrets it shows that they changed.
+// it is in: "@@ -12,7 +12,8 @@ farm shop", or "system". Of secrets it shows that they changed.
 func Diff(old, new *farm.Config) string {
 	a, b := encodeShown(old), encodeShown(new)
 	if string(a) == string(b) {
@@ -68,11 +68,18 @@ func write(out *strings.Builder, sign string, lines []string) {
 // least, and changes are shown with the lines around them.
 func span(start, end int) string { return fmt.Sprintf("%d,%d", start+1, end-start) }
 
-// farmAt names the farm line i of a document belongs to.
+// farmAt names the farm line i of a document belongs to, or the settings of the
+// machine.
 func farmAt(lines []string, i int) string {
 	for i = min(i, len(lines)-1); i >= 0; i-- {
 		if name, found := strings.CutPrefix(lines[i], "  - name: "); found {
 			return " farm " + name
+		}
+		switch lines[i] {
+		case "system:":
+			return " system"
+		case "farms:", "farms: []":
+			return ""
 		}
 	}
 	return ""

@@ -1,6 +1,9 @@
 // Package document reads and writes the configuration as people see it: the
 // YAML (or JSON) file of apply and export, and the difference of two of them.
 //
+//	system:
+//	  dns:
+//	    primary: 192.0.2.53
 //	farms:
 //	  - name: shop
 //	    profile: http
@@ -23,6 +26,9 @@
 //	    protocol: udp
 //	    backends:
 //	      - ip: 192.0.2.31
+//
+// Secrets of the settings of the machine are in it sealed: only the appliance that
+// wrote it can read them.
 //
 // A document holds no numbers the appliance gave (IDs, resolved addresses) and
 // leaves out what has its default, so the same configuration always has the

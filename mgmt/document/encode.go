@@ -11,13 +11,15 @@ import (
 )
 
 // writer receives a configuration in document order. Objects are the items of
-// the list opened last.
+// the list opened last, or have a name.
 type writer interface {
 	open(list string, empty bool)
 	item()
+	object(name string)
 	field(name string, v validate.Value)
 	end()   // of an item
 	close() // of a list
+	leave() // an object with a name
 }
 
 // Encode writes the canonical YAML document: fields in the order of the
@@ -25,7 +27,7 @@ type writer interface {
 // configuration, IDs and resolved addresses of names excepted.
 func Encode(cfg *farm.Config) ([]byte, error) {
 	w := &yamlWriter{}
-	walk(cfg, w, validate.ServiceDocument.Given)
+	walk(cfg, w, openly)
 	return w.out.Bytes(), nil
 }
 
@@ -33,7 +35,7 @@ func Encode(cfg *farm.Config) ([]byte, error) {
 func EncodeJSON(cfg *farm.Config) ([]byte, error) {
 	w := &jsonWriter{}
 	w.out.WriteString("{")
-	walk(cfg, w, validate.ServiceDocument.Given)
+	walk(cfg, w, openly)
 	w.out.WriteString("\n}\n")
 	return w.out.Bytes(), nil
 }
@@ -41,7 +43,7 @@ func EncodeJSON(cfg *farm.Config) ([]byte, error) {
 // encodeShown is Encode with secrets as they may be shown.
 func encodeShown(cfg *farm.Config) []byte {
 	w := &yamlWriter{}
-	walk(cfg, w, validate.ServiceDocument.Shown)
+	walk(cfg, w, given{validate.ServiceDocument.Shown, (*validate.Table[farm.System]).Shown})
 	return w.out.Bytes()
 }
 
@@ -52,10 +54,18 @@ func Equal(a, b *farm.Config) bool {
 	return bytes.Equal(x, y)
 }
 
-// given is what is written of a service itself.
-type given func(*farm.Service) iter.Seq2[string, validate.Value]
+// given is what is written of a service itself, and of a section of the settings
+// of the machine: both hold secrets.
+type given struct {
+	service func(*farm.Service) iter.Seq2[string, validate.Value]
+	section func(*validate.Table[farm.System], *farm.System) iter.Seq2[string, validate.Value]
+}
+
+// openly writes what there is.
+var openly = given{validate.ServiceDocument.Given, (*validate.Table[farm.System]).Given}
 
 func walk(cfg *farm.Config, w writer, of given) {
+	walkSystem(&cfg.System, w, of)
 	w.open("farms", len(cfg.Farms) == 0)
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
@@ -70,7 +80,7 @@ func walk(cfg *farm.Config, w writer, of given) {
 
 func walkService(s *farm.Service, w writer, of given) {
 	w.item()
-	fields(w, of(s))
+	fields(w, of.service(s))
 	walkRules(w, validate.ReplaceRequest.Service, &validate.ReplaceRequest.Rule, s.ReplaceRequest)
 	walkRules(w, validate.ReplaceResponse.Service, &validate.ReplaceResponse.Rule, s.ReplaceResponse)
 	walkRules(w, validate.Rewrites.Service, &validate.Rewrites.Rule, s.Rewrites)
@@ -114,6 +124,30 @@ func fields(w writer, given iter.Seq2[string, validate.Value]) {
 	}
 }
 
+// walkSystem writes the sections that set something.
+func walkSystem(s *farm.System, w writer, of given) {
+	begun := false
+	for i := range validate.Sections {
+		section, open := &validate.Sections[i], false
+		for name, v := range of.section(&section.Table, s) {
+			if !begun {
+				w.object("system")
+			}
+			if !open {
+				w.object(section.Name)
+			}
+			begun, open = true, true
+			w.field(name, v)
+		}
+		if open {
+			w.leave()
+		}
+	}
+	if begun {
+		w.leave()
+	}
+}
+
 // yamlWriter writes block style, two blanks per level.
 type yamlWriter struct {
 	out   bytes.Buffer
@@ -133,6 +167,14 @@ func (w *yamlWriter) open(name string, empty bool) {
 func (w *yamlWriter) item()  { w.first = true }
 func (w *yamlWriter) end()   { w.first = false }
 func (w *yamlWriter) close() { w.depth -= 2 }
+
+func (w *yamlWriter) object(name string) {
+	w.key(name)
+	w.out.WriteByte('\n')
+	w.depth++
+}
+
+func (w *yamlWriter) leave() { w.depth-- }
 
 func (w *yamlWriter) field(name string, v validate.Value) {
 	w.key(name)
@@ -206,6 +248,14 @@ func (w *jsonWriter) item() {
 
 func (w *jsonWriter) end()   { w.finish('}') }
 func (w *jsonWriter) close() { w.finish(']') }
+func (w *jsonWriter) leave() { w.finish('}') }
+
+func (w *jsonWriter) object(name string) {
+	w.line()
+	w.out.WriteString(`"` + name + `": {`)
+	w.depth++
+	w.more = false
+}
 
 func (w *jsonWriter) finish(bracket byte) {
 	w.depth--

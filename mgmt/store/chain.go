@@ -28,6 +28,8 @@ type change struct {
 	// Order holds the farm IDs in their new order, valid only if Reordered.
 	Order     []uint32 `json:"order,omitempty"`
 	Reordered bool     `json:"reordered,omitempty"`
+	// System holds the settings of the machine where they changed, and if Whole.
+	System *farm.System `json:"system,omitempty"`
 }
 
 // snapshot is the newest revision with the whole configuration.
@@ -56,14 +58,29 @@ func changeBetween(old, new *farm.Config) change {
 			c.Order = append(c.Order, new.Farms[i].ID)
 		}
 	}
+	if !reflect.DeepEqual(old.System, new.System) {
+		c.System = &new.System
+	}
 	return c
+}
+
+// whole is the change that turns everything into cfg.
+func whole(cfg *farm.Config) change {
+	return change{Whole: true, Farms: cfg.Farms, System: &cfg.System}
 }
 
 // applyTo returns the configuration after the change; old is not touched, but
 // shares the farms that did not change.
 func (c *change) applyTo(old *farm.Config) (*farm.Config, error) {
+	system := old.System
+	switch {
+	case c.System != nil:
+		system = *c.System
+	case c.Whole:
+		system = farm.System{} // of before there were any
+	}
 	if c.Whole {
-		return &farm.Config{Farms: c.Farms}, nil
+		return &farm.Config{Farms: c.Farms, System: system}, nil
 	}
 	byID := make(map[uint32]*farm.Farm, len(old.Farms)+len(c.Farms))
 	order := make([]uint32, 0, len(old.Farms))
@@ -77,7 +94,7 @@ func (c *change) applyTo(old *farm.Config) (*farm.Config, error) {
 	if c.Reordered {
 		order = c.Order
 	}
-	out := &farm.Config{}
+	out := &farm.Config{System: system}
 	for _, id := range order {
 		f := byID[id]
 		if f == nil {

@@ -65,6 +65,38 @@ func TestAChangeHoldsWhatChanged(t *testing.T) {
 	}
 }
 
+// Settings of the machine are in a revision where they changed, and in whole ones.
+func TestAChangeHoldsSettingsOfTheMachine(t *testing.T) {
+	with := func(server string) *farm.Config {
+		cfg := farmsOf("a")
+		cfg.System.NTP.Server = server
+		return cfg
+	}
+	for _, c := range []struct{ old, new string }{{"", "x"}, {"x", "y"}, {"x", ""}, {"x", "x"}} {
+		for name, made := range map[string]change{"step": changeBetween(with(c.old), with(c.new)), "whole": whole(with(c.new))} {
+			record, err := seal(&made)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var read change
+			if err := unseal(record, &read); err != nil {
+				t.Fatal(err)
+			}
+			back, err := read.applyTo(with(c.old))
+			if err != nil || back.System.NTP.Server != c.new || lettersOf(back) != "a" {
+				t.Errorf("%s from %q to %q: %+v, %v", name, c.old, c.new, back, err)
+			}
+		}
+	}
+	if c := changeBetween(with("x"), with("x")); c.System != nil {
+		t.Error("what did not change is held")
+	}
+	before := change{Whole: true, Farms: farmsOf("a").Farms} // of a release without such settings
+	if back, err := before.applyTo(with("x")); err != nil || back.System.NTP.Server != "" {
+		t.Errorf("%+v, %v", back, err)
+	}
+}
+
 // What is whole by its checksum and yet no revision is a damaged store.
 func TestARevisionThatDoesNotFitIsNamed(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -54,7 +54,7 @@ func (s *Store) Commit(cfg *farm.Config, meta Meta) (Revision, error) {
 	rev.Time = rev.Time.UTC().Round(0)
 	e := entry{Revision: rev, Change: changeBetween(old.Config, cfg)}
 	if rev.Number%keyframeEvery == 1 {
-		e.Change = change{Whole: true, Farms: cfg.Farms}
+		e.Change = whole(cfg)
 	}
 	now := &snapshot{Revision: rev, Config: cfg}
 	now.Diff = "" // it lies in the revision, Current has no use for it

@@ -101,6 +101,9 @@ func (r Rules) walk(cfg *farm.Config) iter.Seq[Error] {
 			}
 			backends += countBackends(f)
 		}
+		if !checkSystem(&cfg.System, yield) {
+			return
+		}
 		if checkTogether(cfg, yield) && r.checkOwn(cfg, yield) && checkLogFiles(cfg, yield) && backends > farm.MaxBackendID {
 			yield(Error{Field: "backends", Message: fmt.Sprintf("backends: at most %d are possible over all farms, got %d", farm.MaxBackendID, backends)})
 		}

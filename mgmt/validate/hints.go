@@ -38,6 +38,7 @@ const (
 	atRequests    section = "Requests"
 	atResponses   section = "Responses"
 	atRetries     section = "Retries"
+	atSystem      section = "System"
 	atTimeouts    section = "Timeouts"
 	atTLS         section = "TLS"
 	atBackendTLS  section = "TLS to backends"

@@ -9,6 +9,9 @@ import (
 
 // eachTable calls fn for every kind of body.
 func eachTable(t *testing.T, fn func(t *testing.T, fields any)) {
+	for i := range Sections {
+		t.Run("system "+Sections[i].Name, func(t *testing.T) { fn(t, &Sections[i].Table) })
+	}
 	for name, table := range map[string]any{
 		"FarmCreate": &FarmCreate, "FarmUpdate": &FarmUpdate, "FarmDocument": &FarmDocument,
 		"L4FarmCreate": &L4FarmCreate, "L4FarmUpdate": &L4FarmUpdate, "L4FarmDocument": &L4FarmDocument,
@@ -28,6 +31,8 @@ func each(table any, fn func(r *rule, find func(string) *rule, readable bool)) {
 	case *Table[farm.Service]:
 		eachOf(of, fn)
 	case *Table[farm.Backend]:
+		eachOf(of, fn)
+	case *Table[farm.System]:
 		eachOf(of, fn)
 	}
 }

@@ -37,6 +37,9 @@ func Schema() map[string]any {
 		objects[name+"_farm"] = object("Farm of profile "+name, *farms.Create, *farms.Update)
 		objects[name+"_backend"] = object("Backend in a farm of profile "+name, *backends.Create, *backends.Update)
 	}
+	for i := range Sections {
+		objects["system_"+Sections[i].Name] = object(Sections[i].Title, Sections[i].Table)
+	}
 	return map[string]any{"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Objects of Sluice", "$defs": objects}
 }
 

@@ -1,0 +1,193 @@
+package validate
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// Section is one part of the settings of the machine: an object of its own in
+// documents, in the API and on the command line.
+type Section struct {
+	// Name is the word for it everywhere: "dns".
+	Name, Title string
+	Table       Table[farm.System]
+}
+
+// Sections are all of them, in the order of documents. A new setting is a member of
+// farm.System and a field here.
+var Sections = []Section{
+	{"dns", "Name servers of the machine", Table[farm.System]{fields: []field[farm.System]{
+		nameServer("primary", "Primary", "Address of the name server that is asked first.", func(s *farm.System) *netip.Addr { return &s.DNS.Primary }),
+		nameServer("secondary", "Secondary", "Address of the name server that is asked when the first does not answer.", func(s *farm.System) *netip.Addr { return &s.DNS.Secondary }),
+	}}},
+	{"ntp", "Time of the machine", Table[farm.System]{fields: []field[farm.System]{{
+		rule: rule{name: "server", hints: basic(atSystem, "Server"), kind: kindText, blank: true, null: true, maxLen: 253, check: checkHost, format: "ip or host name", must: "an address or a host name",
+			about: "Address or host name of the time server; blank leaves the machine's own."},
+		get: func(s *farm.System) Value { return textValue(s.NTP.Server) },
+		set: func(s *farm.System, v Value) { s.NTP.Server = v.text },
+	}}}},
+	{"ssh", "Secure shell of the machine", Table[farm.System]{fields: []field[farm.System]{
+		{
+			rule: rule{name: "listen", hints: basic(atSystem, "Addresses"), kind: kindList, words: true, null: true, max: farm.MaxSSHAddresses, maxLen: 64, check: checkListen, canon: canonListen,
+				format: "ip or *", must: "an address of this machine or *", musts: "a list of addresses of this machine, or *",
+				about: "Addresses of this machine where sshd listens, * for all; none leaves the machine's own."},
+			get: func(s *farm.System) Value { return listValue(listenTexts(s.SSH.Listen)) },
+			set: func(s *farm.System, v Value) { s.SSH.Listen = parseListen(v.list) },
+		},
+		machinePort("port", "Port", "Port of sshd; unset leaves the machine's own.", func(s *farm.System) *uint16 { return &s.SSH.Port }),
+	}}},
+	{"snmp", "SNMP agent", Table[farm.System]{fields: snmpFields}},
+	{"http", "Listener of API and web interface", Table[farm.System]{fields: []field[farm.System]{
+		{
+			rule: rule{name: "ip", hints: basic(atSystem, "Address"), kind: kindText, blank: true, null: true, maxLen: 64, check: checkListen, canon: canonListen, format: "ip or *", must: "an address of this machine or *",
+				about: "Address of this machine where API and web interface listen, * for all; unset leaves that of the start (--api)."},
+			get: func(s *farm.System) Value { return textValue(listenText(s.API.IP)) },
+			set: func(s *farm.System, v Value) { s.API.IP = listenAddr(v.text) },
+		},
+		machinePort("port", "Port", "Port where API and web interface listen; unset leaves that of the start (--api).", func(s *farm.System) *uint16 { return &s.API.Port }),
+		{
+			rule: rule{name: "certificate", hints: basic(atSystem, "Certificate"), kind: kindText, blank: true, null: true, maxLen: maxCertificate, check: checkCertificate, canon: canonCertificate, format: "name of a certificate", must: "the name of a certificate",
+				about: "Certificate of API and web interface; blank means the one the appliance made for itself."},
+			get: func(s *farm.System) Value { return textValue(s.API.Certificate) },
+			set: func(s *farm.System, v Value) { s.API.Certificate = v.text },
+		},
+	}}},
+	{"proxy", "Proxy of the appliance's own connections", Table[farm.System]{fields: []field[farm.System]{
+		proxyOf("http_proxy", "HTTP", "http", func(s *farm.System) *farm.ProxyServer { return &s.Proxy.ForHTTP }),
+		proxyOf("https_proxy", "HTTPS", "https", func(s *farm.System) *farm.ProxyServer { return &s.Proxy.ForHTTPS }),
+	}}},
+	{"syslog", "Remote syslog", Table[farm.System]{fields: []field[farm.System]{
+		{
+			rule: rule{name: "servers", hints: basic(atSystem, "Servers"), kind: kindList, words: true, null: true, max: farm.MaxSyslogServers, maxLen: 270, check: checkSyslogServer, canon: canonSyslogServer, same: canonSyslogServer,
+				format: "protocol://host:port", must: "a server as udp://host:port, tcp://host:port or tls://host:port", musts: "a list of servers as udp://host:port, tcp://host:port or tls://host:port",
+				about: "Servers that messages of the appliance are sent to, as udp://host:port, tcp://host:port or tls://host:port. Without a port it is 514, with tls 6514."},
+			get: func(s *farm.System) Value {
+				var out []string
+				for _, server := range s.Syslog.Servers {
+					out = append(out, server.String())
+				}
+				return listValue(out)
+			},
+			set: func(s *farm.System, v Value) {
+				s.Syslog.Servers = nil
+				for _, text := range v.list {
+					if server, problem := ParseSyslogServer(text); problem == "" {
+						s.Syslog.Servers = append(s.Syslog.Servers, server)
+					}
+				}
+			},
+		},
+		{
+			rule: rule{name: "ca", hints: advanced(atSystem, "Authority"), kind: kindText, blank: true, null: true, maxLen: maxCertificate, check: checkAuthority, canon: canonAuthority, format: "name of an authority", must: "the name of an authority",
+				about: "Authority that servers of protocol tls are verified with; blank means those of the system."},
+			get: func(s *farm.System) Value { return textValue(s.Syslog.CA) },
+			set: func(s *farm.System, v Value) { s.Syslog.CA = v.text },
+		},
+	}}},
+}
+
+// snmpFields are those of the SNMP agent.
+var snmpFields = []field[farm.System]{
+	{
+		rule: rule{name: "status", hints: basic(atSystem, "Agent"), kind: kindBool, about: "Whether the machine answers questions by SNMP."},
+		get:  func(s *farm.System) Value { return boolValue(s.SNMP.On) },
+		set:  func(s *farm.System, v Value) { s.SNMP.On = v.truth },
+	},
+	{
+		rule: rule{name: "ip", hints: basic(atSystem, "Address"), kind: kindText, null: true, blank: true, maxLen: 64, check: checkVIP, normalize: map[string]string{"*": "0.0.0.0"}, format: "ip or *", must: "an address of this machine or *",
+			unset: textValue(netip.IPv4Unspecified().String()), about: "Address of this machine where the agent listens, * for all."},
+		get: func(s *farm.System) Value { return textValue(s.SNMP.EffectiveIP().String()) },
+		set: func(s *farm.System, v Value) { s.SNMP.IP = orZero(parsedAddr(v.text), netip.IPv4Unspecified()) },
+	},
+	{
+		rule: rule{name: "port", hints: basic(atSystem, "Port"), kind: kindNumber, min: 1, max: 65535, null: true, unset: numberValue(farm.DefaultSNMPPort), about: "Port (UDP) where the agent listens."},
+		get:  func(s *farm.System) Value { return numberValue(int64(s.SNMP.EffectivePort())) },
+		set:  func(s *farm.System, v Value) { s.SNMP.Port = orZero(uint16(v.number), farm.DefaultSNMPPort) },
+	},
+	{
+		rule: rule{name: "community", hints: basic(atSystem, "Community"), kind: kindText, null: true, blank: true, check: checkCommunity, hide: hideCommunity, format: "1 to 32 characters", unset: textValue(string(farm.DefaultCommunity)),
+			must:  fmt.Sprintf("a word of at most %d letters, digits and !$&()*+,./:;<=>?@^_{|}~-", maxCommunity),
+			about: "What those who ask must know, at most 32 characters. It is kept sealed and shown as ***, which when sent keeps it."},
+		get:   func(s *farm.System) Value { return textValue(string(s.SNMP.EffectiveCommunity())) },
+		set:   setCommunity,
+		needs: needsCommunity,
+	},
+	{
+		rule: rule{name: "scope", hints: basic(atSystem, "Scope"), kind: kindText, null: true, blank: true, maxLen: 64, check: checkScope, canon: canonScope, format: "network/bits", must: "a network as 192.0.2.0/24",
+			unset: textValue(farm.DefaultScope.String()), about: "Network whose members may ask, 0.0.0.0/0 for every one."},
+		get: func(s *farm.System) Value { return textValue(s.SNMP.EffectiveScope().String()) },
+		set: func(s *farm.System, v Value) {
+			p, _ := netip.ParsePrefix(v.text)
+			s.SNMP.Scope = orZero(p, farm.DefaultScope)
+		},
+	},
+}
+
+func setCommunity(s *farm.System, v Value) {
+	if v.text != unchanged {
+		s.SNMP.Community = orZero(farm.Secret(v.text), farm.DefaultCommunity)
+	}
+}
+
+func needsCommunity(sent Values[farm.System], s *farm.System) string {
+	if sent.Get("community").text == unchanged && s.SNMP.Community == "" {
+		return "is " + unchanged + ", which keeps the community there is; there is none but the default: send the community"
+	}
+	return ""
+}
+
+// nameServer makes the field of one.
+func nameServer(name, label, about string, at func(*farm.System) *netip.Addr) field[farm.System] {
+	return field[farm.System]{
+		rule: rule{name: name, hints: basic(atSystem, label), kind: kindText, blank: true, null: true, maxLen: 64, check: checkNameServer, canon: canonAddr, format: "ip", must: "the address of a name server",
+			about: about + " Blank leaves the machine's own."},
+		get: func(s *farm.System) Value { return textValue(addrText(*at(s))) },
+		set: func(s *farm.System, v Value) { *at(s) = parsedAddr(v.text) },
+	}
+}
+
+// machinePort makes the field of a port the machine has one of its own for.
+func machinePort(name, label, about string, at func(*farm.System) *uint16) field[farm.System] {
+	return field[farm.System]{
+		rule: rule{name: name, hints: basic(atSystem, label), bare: asNull, kind: kindNumber, min: 1, max: 65535, null: true, about: about},
+		get:  func(s *farm.System) Value { return numberValue(int64(*at(s))) },
+		set:  func(s *farm.System, v Value) { *at(s) = uint16(v.number) },
+	}
+}
+
+// checkSystem checks what the sections hold.
+func checkSystem(s *farm.System, yield func(Error) bool) bool {
+	for i := range Sections {
+		if !Sections[i].Table.verify(Sections[i].Path(), s, nil, yield) {
+			return false
+		}
+	}
+	if d := &s.DNS; d.Primary.IsValid() && d.Primary == d.Secondary &&
+		!yield(Error{SectionPath("dns"), "secondary", "secondary must be another name server than primary, " + d.Primary.String()}) {
+		return false
+	}
+	if l := s.SSH.Listen; len(l) > 1 && slices.ContainsFunc(l, netip.Addr.IsUnspecified) &&
+		!yield(Error{SectionPath("ssh"), "listen", "listen must be * alone, which means every address, or addresses"}) {
+		return false
+	}
+	return true
+}
+
+// SectionPath is the Path of errors about a section.
+func SectionPath(name string) string { return "system " + name }
+
+// Path is the Path of errors about the section.
+func (s *Section) Path() string { return SectionPath(s.Name) }
+
+// SectionNamed returns the section of that name, nil when there is none.
+func SectionNamed(name string) *Section {
+	for i := range Sections {
+		if Sections[i].Name == name {
+			return &Sections[i]
+		}
+	}
+	return nil
+}

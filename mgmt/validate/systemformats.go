@@ -1,0 +1,283 @@
+package validate
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// maxCommunity is the longest community in bytes.
+const maxCommunity = 32
+
+// communityPattern leaves out what means something in snmpd.conf: blanks, quotes,
+// backslashes, # and %.
+var communityPattern = regexp.MustCompile(`^[A-Za-z0-9!$&()*+,./:;<=>?@^_{|}~-]+$`)
+
+func checkCommunity(s string) string {
+	if sealed, is := farm.Secret(s).Sealed(); is {
+		return checkSealed(sealed)
+	}
+	if len(s) > maxCommunity || !communityPattern.MatchString(s) {
+		return "it is longer or holds something else"
+	}
+	return ""
+}
+
+// checkSealed checks the form of what only the appliance can read.
+func checkSealed(s string) string {
+	if _, err := base64.RawURLEncoding.DecodeString(s); err != nil || s == "" {
+		return "what begins like a sealed secret is none"
+	}
+	return ""
+}
+
+func hideCommunity(s string, exact bool) string {
+	if s == string(farm.DefaultCommunity) {
+		return s // everybody knows it
+	}
+	return hideSealed(s, exact)
+}
+
+// hideSealed shows that there is one; exact tells one from another, if it is sealed:
+// a sum of a short text would tell the text.
+func hideSealed(s string, exact bool) string {
+	sealed, is := farm.Secret(s).Sealed()
+	if !exact || !is {
+		return unchanged
+	}
+	sum := sha256.Sum256([]byte(sealed))
+	return fmt.Sprintf("%s (%x)", unchanged, sum[:4])
+}
+
+func checkNameServer(s string) string {
+	addr, err := netip.ParseAddr(s)
+	if err != nil {
+		return "it is no address"
+	}
+	return checkBackendAddr(addr, nil)
+}
+
+func parsedAddr(s string) netip.Addr {
+	addr, _ := netip.ParseAddr(s)
+	return addr
+}
+
+func addrText(addr netip.Addr) string {
+	if !addr.IsValid() {
+		return ""
+	}
+	return addr.String()
+}
+
+func canonAddr(s string) string { return addrText(parsedAddr(s)) }
+
+func checkScope(s string) string {
+	p, err := netip.ParsePrefix(s)
+	switch {
+	case err != nil:
+		return "it is no network"
+	case p.Addr().Is4In6():
+		return "write the IPv4 network itself"
+	case p != p.Masked():
+		return fmt.Sprintf("it is the address of a host in the network %s", p.Masked())
+	}
+	return ""
+}
+
+func canonScope(s string) string {
+	p, err := netip.ParsePrefix(s)
+	if err != nil {
+		return s
+	}
+	return p.String()
+}
+
+// everyAddress is how people write all of this machine.
+const everyAddress = "*"
+
+func checkListen(s string) string {
+	if s == everyAddress {
+		return ""
+	}
+	return checkVIP(s)
+}
+
+func canonListen(s string) string {
+	if addr := parsedAddr(s); addr.IsValid() && !(addr.IsUnspecified() && addr.Is6()) {
+		return addr.String()
+	}
+	return everyAddress // :: takes both families
+}
+
+// listenAddr is what canonListen made of a text; * is ::.
+func listenAddr(s string) netip.Addr {
+	if s == everyAddress {
+		return netip.IPv6Unspecified()
+	}
+	return parsedAddr(s)
+}
+
+func listenText(addr netip.Addr) string {
+	if addr == netip.IPv6Unspecified() {
+		return everyAddress
+	}
+	return addrText(addr)
+}
+
+func listenTexts(list []netip.Addr) (out []string) {
+	for _, addr := range list {
+		out = append(out, listenText(addr))
+	}
+	return out
+}
+
+func parseListen(list []string) (out []netip.Addr) {
+	for _, text := range list {
+		out = append(out, listenAddr(text))
+	}
+	return out
+}
+
+// proxyOf makes the field of a proxy. Its password is a secret, kept apart.
+func proxyOf(name, label, of string, at func(*farm.System) *farm.ProxyServer) field[farm.System] {
+	return field[farm.System]{
+		rule: rule{name: name, hints: basic(atSystem, label), kind: kindText, blank: true, null: true, maxLen: MaxURL, check: checkProxy, hide: hideProxy, format: "http://user:password@host:port",
+			must:  "a proxy as http://host:port or http://user:password@host:port",
+			about: "Proxy for " + of + " URLs the appliance itself asks for, as http://user:password@host:port; blank means none. The password is kept sealed and shown as ***, which when sent keeps it."},
+		get: func(s *farm.System) Value { return textValue(proxyText(*at(s))) },
+		set: func(s *farm.System, v Value) {
+			p := parseProxy(v.text)
+			if p.Password == unchanged {
+				p.Password = at(s).Password
+			}
+			*at(s) = p
+		},
+		needs: func(sent Values[farm.System], s *farm.System) string {
+			if parseProxy(sent.Get(name).text).Password == unchanged && at(s).Password == "" {
+				return "has the password " + unchanged + ", which keeps the one there is; there is none: send the password"
+			}
+			return ""
+		},
+	}
+}
+
+func checkProxy(s string) string {
+	u, err := url.Parse(s)
+	switch {
+	case strings.IndexFunc(s, func(r rune) bool { return isControl(r) || r == ' ' }) >= 0:
+		return "it holds a blank or a control character"
+	case err != nil:
+		return "it is no URL"
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "it must start with http:// or https://"
+	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" || u.Opaque != "":
+		return "a proxy has no path"
+	case checkHost(u.Hostname()) != "":
+		return "its host is missing, or neither an address nor a host name"
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return "its port must be a number from 1 to 65535"
+		}
+	}
+	password, has := u.User.Password()
+	switch {
+	case has && password == "":
+		return "its password is blank"
+	case has && u.User.Username() == "":
+		return "it has a password and no user"
+	case len(password) > 256 && !strings.HasPrefix(password, "sealed-"):
+		return "its password is longer than 256 bytes"
+	}
+	if sealed, is := farm.Secret(password).Sealed(); is {
+		return checkSealed(sealed)
+	}
+	return ""
+}
+
+// parseProxy splits a text that keeps the rule.
+func parseProxy(s string) farm.ProxyServer {
+	u, err := url.Parse(s)
+	if s == "" || err != nil {
+		return farm.ProxyServer{}
+	}
+	password, _ := u.User.Password()
+	if u.User != nil {
+		u.User = url.User(u.User.Username())
+	}
+	u.Path, u.Host = "", strings.ToLower(u.Host)
+	return farm.ProxyServer{URL: u.String(), Password: farm.Secret(password)}
+}
+
+func proxyText(p farm.ProxyServer) string {
+	u, err := url.Parse(p.URL)
+	if p.Password == "" || err != nil {
+		return p.URL
+	}
+	u.User = url.UserPassword(u.User.Username(), string(p.Password))
+	return u.String()
+}
+
+func hideProxy(s string, exact bool) string {
+	p := parseProxy(s)
+	u, err := url.Parse(p.URL)
+	if p.URL == "" || err != nil {
+		return unchanged // it may hold one somewhere
+	}
+	if p.Password == "" {
+		return p.URL
+	}
+	shown := hideSealed(string(p.Password), exact)
+	user := url.User(u.User.Username()).String()
+	u.User = nil
+	return u.Scheme + "://" + user + ":" + shown + "@" + u.Host
+}
+
+// ParseSyslogServer reads protocol://host:port; a text without a protocol is one of
+// udp. problem says what is wrong with it.
+func ParseSyslogServer(s string) (server farm.SyslogServer, problem string) {
+	protocol, rest, found := strings.Cut(s, "://")
+	if !found {
+		protocol, rest = string(farm.SyslogUDP), s
+	}
+	server.Protocol = farm.SyslogProtocol(strings.ToLower(protocol))
+	if !slices.Contains(farm.SyslogProtocols(), server.Protocol) {
+		return server, "its protocol is none of udp, tcp and tls"
+	}
+	host, port := rest, ""
+	if addr, err := netip.ParseAddr(rest); err != nil || !addr.Is6() {
+		u := url.URL{Host: rest}
+		host, port = u.Hostname(), u.Port()
+	}
+	if checkHost(host) != "" {
+		return server, "its host is neither an address nor a host name"
+	}
+	n, err := strconv.ParseUint(cmp.Or(port, strconv.Itoa(int(server.Protocol.Port()))), 10, 16)
+	if err != nil || n == 0 {
+		return server, "its port must be a number from 1 to 65535"
+	}
+	server.Host, server.Port = strings.ToLower(host), uint16(n)
+	return server, ""
+}
+
+func checkSyslogServer(s string) string {
+	_, problem := ParseSyslogServer(s)
+	return problem
+}
+
+func canonSyslogServer(s string) string {
+	server, problem := ParseSyslogServer(s)
+	if problem != "" {
+		return s
+	}
+	return server.String()
+}
