@@ -57,7 +57,16 @@ func (a *Applier) Change(ctx context.Context, by Author, comment string, expect 
 		r.Revision = old.rev
 		return r, err
 	}
-	return a.carryOut(ctx, by, comment, old, r)
+	return a.carryOut(ctx, old, r, keeping{undo: func() {}, keep: func(cfg *farm.Config) (store.Revision, error) {
+		return a.store.Commit(cfg, store.Meta{Author: by.Name, Source: by.Source, Comment: comment})
+	}})
+}
+
+// keeping makes what was published last, or takes back what was prepared for it.
+type keeping struct {
+	names bool // what farms name changes as well, so that all of them may fail
+	undo  func()
+	keep  func(*farm.Config) (store.Revision, error)
 }
 
 // prepare checks and completes cfg, everything but the IDs.
@@ -98,9 +107,9 @@ func (a *Applier) prepare(ctx context.Context, old, cfg *farm.Config) (Result, e
 	return r, nil
 }
 
-// carryOut publishes and commits a prepared configuration, or leaves the old
-// one in force. The machine is told last.
-func (a *Applier) carryOut(ctx context.Context, by Author, comment string, old *state, r Result) (Result, error) {
+// carryOut publishes a prepared configuration and keeps it, or leaves the old one in
+// force. The machine is told last.
+func (a *Applier) carryOut(ctx context.Context, old *state, r Result, k keeping) (Result, error) {
 	cfg := r.Config
 	if err := a.store.Ready(); err != nil { // before anybody sees it: what is refused changes nothing
 		return Result{}, err
@@ -116,11 +125,17 @@ func (a *Applier) carryOut(ctx context.Context, by Author, comment string, old *
 	if err := a.store.GiveIDs(cfg); err != nil {
 		return Result{}, &Refused{Reason: err.Error()}
 	}
-	out, restore, err := a.bring(ctx, old.cfg, cfg)
+	return a.putInForce(ctx, old, r, k)
+}
+
+// putInForce is what is left when everything of cfg has its number.
+func (a *Applier) putInForce(ctx context.Context, old *state, r Result, k keeping) (Result, error) {
+	cfg := r.Config
+	out, restore, err := a.bring(ctx, old.cfg, cfg, k)
 	if err != nil {
 		return Result{}, err
 	}
-	rev, err := a.store.Commit(cfg, store.Meta{Author: by.Name, Source: by.Source, Comment: comment})
+	rev, err := k.keep(cfg)
 	if err != nil {
 		return Result{}, restore(err)
 	}
@@ -139,17 +154,23 @@ func (a *Applier) carryOut(ctx context.Context, by Author, comment string, old *
 
 // bring publishes what the engines are to know of a change. restore takes it back;
 // out is nil when they are to know nothing.
-func (a *Applier) bring(ctx context.Context, old, cfg *farm.Config) (out *Outcome, restore func(cause error) error, err error) {
-	if reflect.DeepEqual(old.Farms, cfg.Farms) {
+func (a *Applier) bring(ctx context.Context, old, cfg *farm.Config, k keeping) (out *Outcome, restore func(cause error) error, err error) {
+	if !k.names && reflect.DeepEqual(old.Farms, cfg.Farms) {
 		return nil, func(cause error) error { return cause }, nil
 	}
 	if err := a.check(ctx, old, cfg); err != nil {
 		return nil, nil, err
 	}
-	restore = func(cause error) error { return a.restore(ctx, old, cause) }
+	restore = func(cause error) error {
+		k.undo()
+		return a.restore(ctx, old, cause)
+	}
 	published, err := a.publish(ctx, cfg)
 	if err == nil {
 		err = a.judge(old, cfg, published)
+	}
+	if err == nil && k.names {
+		err = a.judgeRenewal(cfg, farmIDs(cfg), published)
 	}
 	if err != nil {
 		return nil, nil, restore(err)

@@ -29,6 +29,8 @@ func TestMain(m *testing.M) {
 		writeForever(dir)
 	case "certificates":
 		replaceForever(dir)
+	case "restorer":
+		restoreForever(dir)
 	case "full":
 		fillDisk(dir)
 	}
@@ -110,7 +112,13 @@ func TestNoKillLosesAnAcknowledgedRevision(t *testing.T) {
 // last revision it started and the last one it finished.
 func killAWriter(t *testing.T, dir string, kill int) (tried, done int) {
 	t.Helper()
-	cmd := child("writer", dir)
+	return killAChild(t, "writer", dir, kill)
+}
+
+// killAChild is killAWriter for another role.
+func killAChild(t *testing.T, role, dir string, kill int) (tried, done int) {
+	t.Helper()
+	cmd := child(role, dir)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -37,14 +37,20 @@ type Meta struct {
 // for ErrDiskFailed. Every object must have its ID (GiveIDs). cfg belongs to
 // the store afterwards and must not be changed.
 func (s *Store) Commit(cfg *farm.Config, meta Meta) (Revision, error) {
+	s.write.Lock()
+	defer s.write.Unlock()
+	return s.commit(cfg, meta, false, func(*bolt.Tx) error { return nil })
+}
+
+// commit does also first, in the same transaction; the caller holds s.write. anew is
+// for a revision that is to be read without those before it.
+func (s *Store) commit(cfg *farm.Config, meta Meta, anew bool, also func(*bolt.Tx) error) (Revision, error) {
 	if err := checkIDs(cfg); err != nil {
 		return Revision{}, err
 	}
 	if len(cfg.Certificates) > 0 || len(cfg.Authorities) > 0 {
 		return Revision{}, errors.New("a revision holds no certificates: they belong into snapshots only")
 	}
-	s.write.Lock()
-	defer s.write.Unlock()
 	old := s.current.Load()
 	rev := Revision{Number: old.Number + 1, Time: meta.Time, Author: meta.Author, Source: meta.Source,
 		Comment: meta.Comment, Diff: document.Diff(old.Config, cfg)}
@@ -53,12 +59,17 @@ func (s *Store) Commit(cfg *farm.Config, meta Meta) (Revision, error) {
 	}
 	rev.Time = rev.Time.UTC().Round(0)
 	e := entry{Revision: rev, Change: changeBetween(old.Config, cfg)}
-	if rev.Number%keyframeEvery == 1 {
+	if anew || rev.Number%keyframeEvery == 1 {
 		e.Change = whole(cfg)
 	}
 	now := &snapshot{Revision: rev, Config: cfg}
 	now.Diff = "" // it lies in the revision, Current has no use for it
-	err := s.update(rev.Number, func(tx *bolt.Tx) error { return s.put(tx, &e, now) })
+	err := s.update(rev.Number, func(tx *bolt.Tx) error {
+		if err := also(tx); err != nil {
+			return err
+		}
+		return s.put(tx, &e, now)
+	})
 	if err != nil {
 		return Revision{}, fmt.Errorf("write revision %d to %s: %w", rev.Number, s.name, err)
 	}

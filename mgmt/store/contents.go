@@ -1,0 +1,140 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// Contents is everything a store holds beside the configuration and its history.
+type Contents struct {
+	Certificates []Certificate   `json:"certificates,omitempty"`
+	Authorities  []Authority     `json:"authorities,omitempty"`
+	Keys         []StoredKey     `json:"keys,omitempty"`
+	Settings     []StoredSetting `json:"settings,omitempty"`
+	// Documents are as their packages encoded them.
+	Documents []StoredDocument `json:"documents,omitempty"`
+}
+
+// StoredKey is an API key with the SHA-256 of its secret.
+type StoredKey = keyEntry
+
+// StoredSetting is a setting with its name.
+type StoredSetting struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// StoredDocument is a document with its name.
+type StoredDocument struct {
+	Name  string          `json:"name"`
+	Value json.RawMessage `json:"value"`
+}
+
+// Contents reads everything but the configuration, as of one instant.
+func (s *Store) Contents() (Contents, error) {
+	var c Contents
+	err := s.view(func(tx *bolt.Tx) error {
+		c = Contents{}
+		err := eachRecord(tx, certificatesBucket, func(_ []byte, v Certificate) { c.Certificates = append(c.Certificates, v) })
+		if err == nil {
+			err = eachRecord(tx, authoritiesBucket, func(_ []byte, v Authority) { c.Authorities = append(c.Authorities, v) })
+		}
+		if err == nil {
+			err = eachRecord(tx, keysBucket, func(_ []byte, v keyEntry) { c.Keys = append(c.Keys, v) })
+		}
+		if err == nil {
+			err = eachRecord(tx, documentsBucket, func(k []byte, v json.RawMessage) {
+				c.Documents = append(c.Documents, StoredDocument{string(k), v})
+			})
+		}
+		if err != nil {
+			return err
+		}
+		return tx.Bucket(settingsBucket).ForEach(func(k, v []byte) error {
+			c.Settings = append(c.Settings, StoredSetting{string(k), string(v)})
+			return nil
+		})
+	})
+	if err != nil {
+		return Contents{}, fmt.Errorf("read what is in %s: %w", s.name, err)
+	}
+	return c, nil
+}
+
+func eachRecord[T any](tx *bolt.Tx, bucket []byte, do func(name []byte, value T)) error {
+	return tx.Bucket(bucket).ForEach(func(k, v []byte) error {
+		var one T
+		if err := unseal(v, &one); err != nil {
+			return fmt.Errorf("%w: %s %q: %w", ErrCorrupt, bucket, k, err)
+		}
+		do(k, one)
+		return nil
+	})
+}
+
+// Restore is Commit that replaces everything else by contents in the same step: after
+// it, or after the machine died in it, all is new or all is as it was. With forget
+// the history before it is gone. What other packages have read is not read anew.
+func (s *Store) Restore(cfg *farm.Config, meta Meta, contents Contents, forget bool) (Revision, error) {
+	s.write.Lock()
+	defer s.write.Unlock()
+	rev, err := s.commit(cfg, meta, forget, func(tx *bolt.Tx) error {
+		if err := contents.put(tx); err != nil || !forget {
+			return err
+		}
+		return deleteBefore(tx.Bucket(revisionsBucket), ^uint64(0))
+	})
+	if err == nil {
+		err = s.view(s.loadKeys)
+	}
+	return rev, err
+}
+
+// put makes the contents those of the store.
+func (c *Contents) put(tx *bolt.Tx) error {
+	sequence := tx.Bucket(keysBucket).Sequence()
+	for _, name := range [][]byte{certificatesBucket, authoritiesBucket, keysBucket, settingsBucket, documentsBucket} {
+		if err := tx.DeleteBucket(name); err != nil {
+			return err
+		}
+		if _, err := tx.CreateBucket(name); err != nil {
+			return err
+		}
+	}
+	keys := tx.Bucket(keysBucket)
+	for i := range c.Keys {
+		k := &c.Keys[i]
+		sequence = max(sequence, k.ID)
+		if err := putRecord(keys, numberKey(k.ID), k); err != nil {
+			return err
+		}
+	}
+	if err := keys.SetSequence(sequence); err != nil { // a number means one key for ever
+		return err
+	}
+	for i := range c.Certificates {
+		if err := putRecord(tx.Bucket(certificatesBucket), []byte(c.Certificates[i].Name), &c.Certificates[i]); err != nil {
+			return err
+		}
+	}
+	for i := range c.Authorities {
+		if err := putRecord(tx.Bucket(authoritiesBucket), []byte(c.Authorities[i].Name), &c.Authorities[i]); err != nil {
+			return err
+		}
+	}
+	for _, d := range c.Documents {
+		if err := putRecord(tx.Bucket(documentsBucket), []byte(d.Name), d.Value); err != nil {
+			return err
+		}
+	}
+	for _, v := range c.Settings {
+		if err := tx.Bucket(settingsBucket).Put([]byte(v.Name), []byte(v.Value)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

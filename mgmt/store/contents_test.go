@@ -1,0 +1,155 @@
+package store_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/sluicelb/sluice/mgmt/store"
+)
+
+// contents is what tells which restoration it is of.
+func contents(n int) store.Contents {
+	return store.Contents{
+		Certificates: []store.Certificate{certificate("shop.pem", n)},
+		Authorities:  []store.Authority{{Name: "clients", Certificates: [][]byte{{byte(n)}}, Author: "root"}},
+		Keys:         []store.StoredKey{{Key: store.Key{ID: uint64(n), User: "root"}, Hash: make([]byte, 32)}},
+		Settings:     []store.StoredSetting{{Name: "acme.settings", Value: fmt.Sprint(n)}},
+		Documents:    []store.StoredDocument{{Name: "rbac", Value: json.RawMessage(fmt.Sprintf(`{"n":%d}`, n))}},
+	}
+}
+
+func TestARestorationReplacesEverythingInOneStep(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	commit(t, s, 1)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(s.ChangeCertificates([]store.Certificate{certificate("old.pem", 1)}))
+	must(s.PutAuthority(store.Authority{Name: "old"}))
+	must(s.SetSetting("old", "1"))
+	must(s.WriteDocument("old", 1))
+	secret, key, err := s.CreateKey("old", "")
+	must(err)
+	rev, err := s.Restore(numbered(2), store.Meta{Author: "root", Comment: "restored"}, contents(1), false)
+	must(err)
+	if _, found := s.FindKey(secret); found || len(s.Keys()) != 1 {
+		t.Errorf("keys that were not in it are known: %+v", s.Keys())
+	}
+	must(s.Close())
+	s = open(t, dir)
+	got, err := s.Contents()
+	must(err)
+	if !reflect.DeepEqual(got, contents(1)) {
+		t.Errorf("got %+v", got)
+	}
+	if cfg, current := s.Current(); current.Number != 2 || rev.Number != 2 || !reflect.DeepEqual(cfg, numbered(2)) || rev.Diff == "" {
+		t.Errorf("revision %+v", current)
+	}
+	if cfg, _, err := s.Get(1); err != nil || !reflect.DeepEqual(cfg, numbered(1)) {
+		t.Errorf("the revision before: %v", err)
+	}
+	if _, next, err := s.CreateKey("new", ""); err != nil || next.ID <= key.ID {
+		t.Errorf("key %d after %d: %v", next.ID, key.ID, err)
+	}
+}
+
+func TestARestorationThatCannotBeWrittenChangesNothing(t *testing.T) {
+	s := open(t, t.TempDir())
+	if _, err := s.Restore(numbered(1), store.Meta{}, contents(1), false); err != nil {
+		t.Fatal(err)
+	}
+	bad := contents(2)
+	bad.Settings = append(bad.Settings, store.StoredSetting{}) // bbolt takes no empty name
+	if _, err := s.Restore(numbered(2), store.Meta{}, bad, true); err == nil || errors.Is(err, store.ErrDiskFailed) {
+		t.Fatal(err)
+	}
+	got, err := s.Contents()
+	if cfg, rev := s.Current(); err != nil || !reflect.DeepEqual(got, contents(1)) || rev.Number != 1 || !reflect.DeepEqual(cfg, numbered(1)) || s.Keys()[0].ID != 1 {
+		t.Errorf("%v: revision %d, %+v", err, rev.Number, got)
+	}
+}
+
+// What is forgotten cannot be gone back to, and what follows can be read without it.
+func TestAHistoryIsForgottenOnWish(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	for n := range 4 {
+		commit(t, s, n+1)
+	}
+	if _, err := s.Restore(numbered(5), store.Meta{}, store.Contents{}, true); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, s, 6)
+	s.Close()
+	s = open(t, dir)
+	list, err := s.History(100, 0)
+	if err != nil || len(list) != 2 || list[1].Number != 5 {
+		t.Errorf("%v: %+v", err, list)
+	}
+	for n := 1; n <= 6; n++ {
+		cfg, _, err := s.Get(uint64(n))
+		if n < 5 && !errors.Is(err, store.ErrNotFound) || n >= 5 && (err != nil || !reflect.DeepEqual(cfg, numbered(n))) {
+			t.Errorf("revision %d: %v", n, err)
+		}
+	}
+	if got, err := s.Contents(); err != nil || !reflect.DeepEqual(got, store.Contents{}) {
+		t.Errorf("%v: %+v", err, got)
+	}
+}
+
+func TestADamagedPartIsNotHandedOut(t *testing.T) {
+	s := open(t, t.TempDir())
+	if _, err := s.Restore(numbered(1), store.Meta{}, contents(1), false); err != nil {
+		t.Fatal(err)
+	}
+	store.Spoil(t, s)
+	if _, err := s.Contents(); err == nil {
+		t.Error("handed out")
+	}
+}
+
+// restoreForever is the child of the test below.
+func restoreForever(dir string) {
+	s, err := store.Open(dir)
+	check(err)
+	_, rev := s.Current()
+	for n := int(rev.Number) + 1; ; n++ {
+		fmt.Println("try", n)
+		_, err := s.Restore(killable(n), store.Meta{Author: "root"}, contents(n), n%3 == 0)
+		check(err)
+		fmt.Println("done", n)
+	}
+}
+
+func TestNoKillLeavesHalfARestoration(t *testing.T) {
+	dir := t.TempDir()
+	last := 0
+	for kill := range 20 {
+		tried, done := killAChild(t, "restorer", dir, kill)
+		s, err := store.Open(dir)
+		if err != nil {
+			t.Fatalf("after kill %d: %v", kill, err)
+		}
+		cfg, rev := s.Current()
+		got, err := s.Contents()
+		s.Close()
+		n := int(rev.Number)
+		if err != nil || n < done || n > max(tried, last) || n < last {
+			t.Fatalf("after kill %d: %v, revision %d; %d was acknowledged, %d being written, %d was there before", kill, err, n, done, tried, last)
+		}
+		if n > 0 && (!reflect.DeepEqual(cfg, killable(n)) || !reflect.DeepEqual(got, contents(n))) {
+			t.Fatalf("after kill %d: revision %d beside %+v", kill, n, got)
+		}
+		last = n
+	}
+	if last < 10 {
+		t.Errorf("only %d were written: the kills came too early to mean something", last)
+	}
+}
