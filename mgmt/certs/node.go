@@ -45,6 +45,8 @@ type nodeKey struct {
 	mu   sync.Mutex
 	aead cipher.AEAD // nil until the file was read
 	id   [idSize]byte
+	// others are the keys of other nodes that were needed, by ID.
+	others map[[idSize]byte]cipher.AEAD
 }
 
 // openNodeKey returns the node key of a data directory, made when there is
@@ -74,16 +76,26 @@ func (n *nodeKey) load() (cipher.AEAD, [idSize]byte, error) {
 	if err != nil {
 		return nil, n.id, err
 	}
+	if n.aead, err = cipherOf(key); err != nil {
+		return nil, n.id, err
+	}
+	n.id = idOf(key)
+	return n.aead, n.id, nil
+}
+
+func cipherOf(key []byte) (cipher.AEAD, error) {
 	block, err := aes.NewCipher(key)
 	if err != nil {
-		return nil, n.id, err
+		return nil, err
 	}
-	if n.aead, err = cipher.NewGCM(block); err != nil {
-		return nil, n.id, err
-	}
+	return cipher.NewGCM(block)
+}
+
+// idOf tells node keys apart.
+func idOf(key []byte) (id [idSize]byte) {
 	sum := sha256.Sum256(append([]byte("sluice node key\x00"), key...))
-	copy(n.id[:], sum[:])
-	return n.aead, n.id, nil
+	copy(id[:], sum[:])
+	return id
 }
 
 func readNodeKey(path string) ([]byte, error) {
@@ -141,6 +153,9 @@ func (n *nodeKey) open(name string, sealed []byte) ([]byte, error) {
 	case len(sealed) < sealHead+aead.NonceSize() || sealed[0] != sealVersion:
 		return nil, errors.New("its private key is damaged: upload the certificate again")
 	case !bytes.Equal(sealed[1:sealHead], id[:]):
+		aead = n.other([idSize]byte(sealed[1:sealHead]))
+	}
+	if aead == nil {
 		return nil, fmt.Errorf("its private key was encrypted with another node key: put the right %s back from a backup and restart, or upload the certificate again", NodeKeyFile)
 	}
 	nonce, body := sealed[sealHead:sealHead+aead.NonceSize()], sealed[sealHead+aead.NonceSize():]
