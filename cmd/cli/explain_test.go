@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/explain"
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/farms"
 )
 
 // explained are requests as an engine explains them.
@@ -87,7 +87,7 @@ func TestExplainUsedWronglyOrInVain(t *testing.T) {
 	a := start(t)
 	a.shop()
 	a.explain = func(explain.Question) (*explain.Explanation, error) {
-		return nil, fmt.Errorf("%w: the URL must be a path", api.ErrNotExplained)
+		return nil, fmt.Errorf("%w: the URL must be a path", farms.ErrNotExplained)
 	}
 	for _, args := range [][]string{{}, {"shop", "/", "x"}, {"shop", ""}, {"shop", "/", "-X", ""}, {"shop", "/", "-H", ""}, {"shop", "/", "--from", "me"}} {
 		if r := a.run(append([]string{"explain"}, args...)...); r.code != 2 {

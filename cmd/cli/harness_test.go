@@ -25,6 +25,8 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/state"
+	"github.com/sluicelb/sluice/mgmt/api/system"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/apply/applytest"
 	"github.com/sluicelb/sluice/mgmt/audit"
@@ -116,9 +118,9 @@ func start(t *testing.T) *appliance {
 		},
 		Traffic: func(context.Context) (stats.Traffic, error) { return a.traffic, nil },
 		Health:  func(id uint32) farm.Status { return a.health[id] },
-		Engine:  func() api.Engine { return api.Engine{Connected: true, PID: 77, Loops: 2, Acknowledged: 7} },
-		Roles: func() []api.Role {
-			return []api.Role{{Name: "engine", PID: 77, State: "running: uid 61740, seccomp", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}}
+		Engine:  func() state.Engine { return state.Engine{Connected: true, PID: 77, Loops: 2, Acknowledged: 7} },
+		Roles: func() []system.Role {
+			return []system.Role{{Name: "engine", PID: 77, State: "running: uid 61740, seccomp", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}}
 		},
 		Explain: func(_ context.Context, q explain.Question) (*explain.Explanation, error) { return a.explain(q) },
 		ACME:    acme.New(acme.Options{Store: st, Certificates: manager, Applier: ap, Responder: &acme.Responder{}}),

@@ -9,7 +9,8 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/stats"
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/system"
+	"github.com/sluicelb/sluice/mgmt/api/traffic"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -17,12 +18,12 @@ import (
 // connections is one connection to each backend.
 type connections struct{ all []uint32 }
 
-func (c connections) Connections(_ context.Context, backends []uint32, limit int) (list []api.Tracked, total int, err error) {
+func (c connections) Connections(_ context.Context, backends []uint32, limit int) (list []traffic.Tracked, total int, err error) {
 	if backends == nil {
 		backends = c.all
 	}
 	for _, id := range backends {
-		list = append(list, api.Tracked{Backend: id, Protocol: "tcp", State: "established", Timeout: 90, BytesIn: 2048, BytesOut: 99,
+		list = append(list, traffic.Tracked{Backend: id, Protocol: "tcp", State: "established", Timeout: 90, BytesIn: 2048, BytesOut: 99,
 			Client: netip.MustParseAddrPort("192.0.2.7:4022"), To: netip.MustParseAddrPort("192.0.2.10:25"), Server: netip.MustParseAddrPort("10.0.0.1:25")})
 	}
 	return list[:min(limit, len(list))], len(list), nil
@@ -42,14 +43,14 @@ func (k *kernel) Rules(context.Context, uint32) (string, error) {
 	return "table inet sluice {\n\tchain dns {\n\t}\n}\n", k.err
 }
 
-func (k *kernel) Objects(context.Context) ([]api.KernelObject, error) {
+func (k *kernel) Objects(context.Context) ([]system.KernelObject, error) {
 	if k.gone {
 		return nil, k.err
 	}
-	return []api.KernelObject{{Kind: "table", Name: "inet sluice", Detail: "rules of 1 farm"}, {Kind: "sysctl", Name: "net.ipv4.ip_forward", Detail: "1, was 0"}}, k.err
+	return []system.KernelObject{{Kind: "table", Name: "inet sluice", Detail: "rules of 1 farm"}, {Kind: "sysctl", Name: "net.ipv4.ip_forward", Detail: "1, was 0"}}, k.err
 }
 
-func (k *kernel) Clean(ctx context.Context) ([]api.KernelObject, error) {
+func (k *kernel) Clean(ctx context.Context) ([]system.KernelObject, error) {
 	gone, err := k.Objects(ctx)
 	k.gone = err == nil
 	return gone, err

@@ -8,23 +8,23 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/state"
 )
 
 // table is an engine with some dynamic sessions, all on backend 0.
 type table struct{ dynamic []string }
 
-func (s *table) shown(g farm.Group, session string) api.Session {
+func (s *table) shown(g farm.Group, session string) state.Session {
 	left := "54m5s"
-	out := api.StaticSession(g, 0, session)
+	out := state.StaticSession(g, 0, session)
 	out.TTL, out.Type = &left, "dynamic"
 	return out
 }
 
-func (s *table) List(_ context.Context, g farm.Group, limit int) (list []api.Session, total int, err error) {
+func (s *table) List(_ context.Context, g farm.Group, limit int) (list []state.Session, total int, err error) {
 	for i, b := range g.Backends() {
 		for _, session := range b.Sessions {
-			list = append(list, api.StaticSession(g, i, session))
+			list = append(list, state.StaticSession(g, i, session))
 		}
 	}
 	for _, session := range s.dynamic {
@@ -33,7 +33,7 @@ func (s *table) List(_ context.Context, g farm.Group, limit int) (list []api.Ses
 	return list[:min(limit, len(list))], len(list), nil
 }
 
-func (s *table) Find(_ context.Context, g farm.Group, session string) (api.Session, bool, error) {
+func (s *table) Find(_ context.Context, g farm.Group, session string) (state.Session, bool, error) {
 	return s.shown(g, session), slices.Contains(s.dynamic, session), nil
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sluicelb/sluice/cmd/supervisor"
 	"github.com/sluicelb/sluice/cmd/supervisor/line"
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/document"
 	"github.com/sluicelb/sluice/mgmt/validate"
@@ -102,7 +102,7 @@ func (m *manager) reload(ctx context.Context, by apply.Author) (apply.Result, er
 	case errors.Is(err, line.ErrNoConfig):
 		return apply.Result{}, err
 	case err != nil:
-		return apply.Result{}, fmt.Errorf("%w: %w", api.ErrConfigFile, err)
+		return apply.Result{}, fmt.Errorf("%w: %w", rest.ErrConfigFile, err)
 	}
 	cfg, err := document.Load(content, validate.Rules{Prefixes: validate.SystemPrefixes})
 	if err != nil {

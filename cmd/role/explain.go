@@ -7,7 +7,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/link"
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/farms"
 )
 
 // explain is api.Deps.Explain.
@@ -16,7 +16,7 @@ func (m *manager) explain(ctx context.Context, q explain.Question) (*explain.Exp
 	defer cancel()
 	e, err := m.publisher.Explain(ctx, q)
 	if errors.Is(err, link.ErrRefused) {
-		err = fmt.Errorf("%w: %w", api.ErrNotExplained, err)
+		err = fmt.Errorf("%w: %w", farms.ErrNotExplained, err)
 	}
 	return e, err
 }

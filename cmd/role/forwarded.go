@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	"github.com/sluicelb/sluice/core/link"
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/traffic"
 )
 
-// forwarded is api.ConnectionTable: the connections of farms the engine carries.
+// forwarded is traffic.ConnectionTable: the connections of farms the engine carries.
 type forwarded struct {
 	engine interface {
 		Connections(ctx context.Context, backends []uint32, limit int) (total int, list []link.Connection, err error)
@@ -30,8 +30,8 @@ func inParts(backends []uint32, ask func(some []uint32) error) error {
 	return nil
 }
 
-// Connections implements api.ConnectionTable.
-func (f forwarded) Connections(ctx context.Context, backends []uint32, limit int) (list []api.Tracked, total int, err error) {
+// Connections implements traffic.ConnectionTable.
+func (f forwarded) Connections(ctx context.Context, backends []uint32, limit int) (list []traffic.Tracked, total int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, sessionsTimeout)
 	defer cancel()
 	err = inParts(backends, func(some []uint32) error {
@@ -39,7 +39,7 @@ func (f forwarded) Connections(ctx context.Context, backends []uint32, limit int
 		total += n
 		for i := range found {
 			c := &found[i]
-			list = append(list, api.Tracked{
+			list = append(list, traffic.Tracked{
 				Backend: c.Backend, Protocol: c.Protocol, State: c.State, Client: c.Client, To: c.To, Server: c.Server,
 				Timeout: uint32(c.Idle.Seconds()), BytesIn: c.In, BytesOut: c.Out,
 			})
@@ -49,7 +49,7 @@ func (f forwarded) Connections(ctx context.Context, backends []uint32, limit int
 	return list, total, err
 }
 
-// FlushConnections implements api.ConnectionTable.
+// FlushConnections implements traffic.ConnectionTable.
 func (f forwarded) FlushConnections(ctx context.Context, backends []uint32) (ended int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, sessionsTimeout)
 	defer cancel()

@@ -13,7 +13,9 @@ import (
 	"github.com/sluicelb/sluice/core/link"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/l4/kernel"
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/state"
+	"github.com/sluicelb/sluice/mgmt/api/system"
+	"github.com/sluicelb/sluice/mgmt/api/traffic"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/sysnet/conntrack"
 	"github.com/sluicelb/sluice/sysnet/ctl"
@@ -62,7 +64,7 @@ func unavailable(err error) error {
 // sessionError is unavailable for sessions, which may be refused.
 func sessionError(err error) error {
 	if errors.Is(err, ctl.ErrInvalid) {
-		return fmt.Errorf("%w: %w", api.ErrSessionRefused, err)
+		return fmt.Errorf("%w: %w", traffic.ErrSessionRefused, err)
 	}
 	return unavailable(err)
 }
@@ -123,12 +125,12 @@ func (k *inKernel) ChangeSessions(ctx context.Context, c link.SessionChange) (in
 func kernelError(err error) error {
 	var refused *ctl.Error
 	if errors.As(err, &refused) {
-		return fmt.Errorf("%w: %w", api.ErrKernel, err)
+		return fmt.Errorf("%w: %w", state.ErrKernel, err)
 	}
 	return unavailable(err)
 }
 
-// Rules implements api.Kernel.
+// Rules implements system.Kernel.
 func (k *inKernel) Rules(ctx context.Context, farm uint32) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, kernelTimeout)
 	defer cancel()
@@ -136,31 +138,31 @@ func (k *inKernel) Rules(ctx context.Context, farm uint32) (string, error) {
 	return text, kernelError(err)
 }
 
-// Objects implements api.Kernel.
-func (k *inKernel) Objects(ctx context.Context) ([]api.KernelObject, error) {
+// Objects implements system.Kernel.
+func (k *inKernel) Objects(ctx context.Context) ([]system.KernelObject, error) {
 	ctx, cancel := context.WithTimeout(ctx, kernelTimeout)
 	defer cancel()
 	list, err := k.netd.SystemObjects(ctx)
 	return objects(list), kernelError(err)
 }
 
-// Clean implements api.Kernel.
-func (k *inKernel) Clean(ctx context.Context) ([]api.KernelObject, error) {
+// Clean implements system.Kernel.
+func (k *inKernel) Clean(ctx context.Context) ([]system.KernelObject, error) {
 	ctx, cancel := context.WithTimeout(ctx, kernelTimeout)
 	defer cancel()
 	list, err := k.netd.SystemClean(ctx)
 	return objects(list), kernelError(err)
 }
 
-func objects(list []ctl.KernelObject) (out []api.KernelObject) {
+func objects(list []ctl.KernelObject) (out []system.KernelObject) {
 	for _, o := range list {
-		out = append(out, api.KernelObject(o))
+		out = append(out, system.KernelObject(o))
 	}
 	return out
 }
 
-// Connections implements api.ConnectionTable.
-func (k *inKernel) Connections(ctx context.Context, backends []uint32, limit int) (list []api.Tracked, total int, err error) {
+// Connections implements traffic.ConnectionTable.
+func (k *inKernel) Connections(ctx context.Context, backends []uint32, limit int) (list []traffic.Tracked, total int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, kernelTimeout)
 	defer cancel()
 	page, err := k.netd.Connections(ctx, backends, limit)
@@ -170,7 +172,7 @@ func (k *inKernel) Connections(ctx context.Context, backends []uint32, limit int
 		if !ours {
 			continue
 		}
-		list = append(list, api.Tracked{
+		list = append(list, traffic.Tracked{
 			Backend: id, Protocol: protocolName(e.Protocol), State: e.State, Client: e.Client, To: e.To, Server: e.Backend, Timeout: e.Timeout,
 			PacketsIn: e.PacketsIn, BytesIn: e.BytesIn, PacketsOut: e.PacketsOut, BytesOut: e.BytesOut,
 		})
@@ -178,7 +180,7 @@ func (k *inKernel) Connections(ctx context.Context, backends []uint32, limit int
 	return list, page.Total, kernelError(err)
 }
 
-// FlushConnections implements api.ConnectionTable.
+// FlushConnections implements traffic.ConnectionTable.
 func (k *inKernel) FlushConnections(ctx context.Context, backends []uint32) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, kernelTimeout)
 	defer cancel()

@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/state"
+	"github.com/sluicelb/sluice/mgmt/api/traffic"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/sysnet/conntrack"
 	"github.com/sluicelb/sluice/sysnet/ctl"
@@ -128,7 +129,7 @@ func TestWhatNetdRefusesIsNoSilence(t *testing.T) {
 		ctl.OpSystemObjects: answer(nil, &nothing, errors.New("operation not permitted")),
 	})
 	table, g := sessionTable{sessionStores{kernel: k}}, dns().Groups()[0]
-	if _, err := table.Flush(t.Context(), g); !errors.Is(err, api.ErrSessionRefused) || errors.Is(err, apply.ErrUnavailable) {
+	if _, err := table.Flush(t.Context(), g); !errors.Is(err, traffic.ErrSessionRefused) || errors.Is(err, apply.ErrUnavailable) {
 		t.Errorf("refused: %v", err)
 	}
 	if text, err := k.Rules(t.Context(), 4); err != nil || text != "table inet sluice {}" || name.last().Farm != 4 {
@@ -137,7 +138,7 @@ func TestWhatNetdRefusesIsNoSilence(t *testing.T) {
 	if got := k.warnings(4); len(got) != 1 || got[0] != "no" || k.warnings(5) != nil {
 		t.Errorf("warnings %q", got)
 	}
-	if _, err := k.Objects(t.Context()); !errors.Is(err, api.ErrKernel) || errors.Is(err, apply.ErrUnavailable) {
+	if _, err := k.Objects(t.Context()); !errors.Is(err, state.ErrKernel) || errors.Is(err, apply.ErrUnavailable) {
 		t.Errorf("refused: %v", err)
 	}
 	away := newInKernel(filepath.Join(t.TempDir(), "none"))

@@ -22,7 +22,8 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/logtest"
 	"github.com/sluicelb/sluice/core/stats/statstest"
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/api/system"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/apply/applytest"
 	"github.com/sluicelb/sluice/mgmt/scripts"
@@ -168,7 +169,7 @@ func TestADocumentIsAppliedAndItsOutcomeLogged(t *testing.T) {
 	}
 	applied(line.ErrNoConfig.Error(), "")
 	h.office.has(func() { h.office.document = filepath.Join(t.TempDir(), "none") })
-	applied(api.ErrConfigFile.Error(), `level=ERROR msg="configuration file not applied"`)
+	applied(rest.ErrConfigFile.Error(), `level=ERROR msg="configuration file not applied"`)
 	h.write(t, "farms: [{name: a}, {name: b}]\n")
 	if err := h.applyLogged(t.Context(), "signal", time.Minute); !strings.HasPrefix(err.Error(), h.office.document+": ") || len(h.log.Lines("not applied")) < 2 {
 		t.Errorf("%v: logged %s", err, &h.log)
@@ -194,7 +195,7 @@ func TestADocumentIsAppliedAndItsOutcomeLogged(t *testing.T) {
 // A document is at fault, or what it asks for; not an engine that is away.
 func TestWhatOfADocumentIsARejection(t *testing.T) {
 	for err, want := range map[error]bool{
-		nil: false, line.ErrNoConfig: false, apply.ErrUnavailable: false, context.Canceled: false, errors.New("wrong"): true, api.ErrConfigFile: true,
+		nil: false, line.ErrNoConfig: false, apply.ErrUnavailable: false, context.Canceled: false, errors.New("wrong"): true, rest.ErrConfigFile: true,
 	} {
 		if isRejection(err) != want {
 			t.Errorf("%v: %t", err, !want)
@@ -263,7 +264,7 @@ func TestTheStateOfRolesIsToldInWords(t *testing.T) {
 		{Name: "engine", PID: 5, Started: began, Restarts: 2, Ready: true, Hardening: st}, {Name: "mgmt", PID: 6}, {Name: "netd", Ready: true},
 	}
 	h.office.has(func() { h.office.roles = roles })
-	want := []api.Role{
+	want := []system.Role{
 		{Name: "engine", PID: 5, State: "running: " + st.String(), Restarts: 2, Started: began}, {Name: "mgmt", PID: 6, State: "starting"}, {Name: "netd", State: "down"},
 	}
 	if got := h.roles(); !reflect.DeepEqual(got, want) {

@@ -24,6 +24,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/accesslog"
 	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/state"
+	"github.com/sluicelb/sluice/mgmt/api/system"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/audit"
 	"github.com/sluicelb/sluice/mgmt/certs"
@@ -211,7 +213,7 @@ func (m *manager) openCertificates() (*certs.Book, error) {
 		return nil, err
 	}
 	var why string
-	if m.api, why, err = api.Certificate(".", time.Now(), api.Names(m.store)...); err != nil {
+	if m.api, why, err = api.Certificate(".", time.Now(), system.Names(m.store)...); err != nil {
 		return nil, err
 	}
 	if why != "" {
@@ -312,9 +314,9 @@ func (m *manager) deps() api.Deps {
 	return d
 }
 
-func (m *manager) engineState() api.Engine {
+func (m *manager) engineState() state.Engine {
 	s := m.publisher.State()
-	return api.Engine{
+	return state.Engine{
 		Connected:    s.Connected,
 		PID:          s.Hello.PID,
 		Loops:        s.Hello.Loops,
@@ -348,7 +350,7 @@ func (m *manager) recorder() *recorder.Recorder {
 func machineUsage(now time.Time) usage.Sample { return usage.Read("/proc", now) }
 
 // roles tells the state of the processes.
-func (m *manager) roles() []api.Role {
+func (m *manager) roles() []system.Role {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	roles, err := m.line.Roles(ctx)
@@ -356,7 +358,7 @@ func (m *manager) roles() []api.Role {
 		slog.Warn("state of the roles not known", "error", err)
 		return nil
 	}
-	var out []api.Role
+	var out []system.Role
 	for _, r := range roles {
 		state := "starting"
 		switch {
@@ -365,7 +367,7 @@ func (m *manager) roles() []api.Role {
 		case r.Ready:
 			state = "running: " + r.Hardening.String()
 		}
-		out = append(out, api.Role{Name: r.Name, PID: r.PID, State: state, Restarts: r.Restarts, Started: r.Started})
+		out = append(out, system.Role{Name: r.Name, PID: r.PID, State: state, Restarts: r.Restarts, Started: r.Started})
 	}
 	return out
 }

@@ -12,7 +12,8 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/link"
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/state"
+	"github.com/sluicelb/sluice/mgmt/api/traffic"
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
@@ -48,7 +49,7 @@ func (m *manager) sessionStores() sessionStores {
 }
 
 // sessions is api.Deps.Sessions. While nobody answers there are none to show.
-func (m *manager) sessions(ctx context.Context, f *farm.Farm, service string) ([]api.Session, int, error) {
+func (m *manager) sessions(ctx context.Context, f *farm.Farm, service string) ([]state.Session, int, error) {
 	ctx, cancel := context.WithTimeout(ctx, sessionsTimeout)
 	defer cancel()
 	list, total, err := farmSessions(ctx, m.sessionStores().of(f), f, service, link.MaxSessions)
@@ -65,7 +66,7 @@ func (m *manager) sessions(ctx context.Context, f *farm.Farm, service string) ([
 
 // farmSessions asks for the sessions of a farm, of one service when it is
 // named: how many there are, and at most limit of them.
-func farmSessions(ctx context.Context, from asker, f *farm.Farm, service string, limit int) (list []api.Session, total int, err error) {
+func farmSessions(ctx context.Context, from asker, f *farm.Farm, service string, limit int) (list []state.Session, total int, err error) {
 	for _, g := range f.Groups() {
 		if service != "" && g.Name() != service {
 			continue
@@ -82,7 +83,7 @@ func farmSessions(ctx context.Context, from asker, f *farm.Farm, service string,
 
 // groupSessions does so for one group. One of a farm that is stopped has its
 // static ones, which nobody is asked for.
-func groupSessions(ctx context.Context, from asker, g farm.Group, limit int) (list []api.Session, total int, err error) {
+func groupSessions(ctx context.Context, from asker, g farm.Group, limit int) (list []state.Session, total int, err error) {
 	if !g.KeepsSessions() {
 		return nil, 0, nil
 	}
@@ -107,22 +108,22 @@ func staticSessions(g farm.Group) (n int, list []link.Session) {
 
 // sessionsOf shows the sessions of a group, static ones first, in the order of
 // their keys. One of a backend that has just been deleted is left out.
-func sessionsOf(g farm.Group, found []link.Session) []api.Session {
+func sessionsOf(g farm.Group, found []link.Session) []state.Session {
 	position := map[uint32]int{}
 	for i, b := range g.Backends() {
 		position[b.ID] = i
 	}
-	var out []api.Session
+	var out []state.Session
 	for _, e := range found {
 		i, known := position[e.Backend]
 		if !known {
 			continue
 		}
-		shown := api.StaticSession(g, i, strings.ToValidUTF8(string(e.Key), "\ufffd"))
+		shown := state.StaticSession(g, i, strings.ToValidUTF8(string(e.Key), "\ufffd"))
 		shown.TTL, shown.Type = timeLeft(&e), kindOf(&e)
 		out = append(out, shown)
 	}
-	slices.SortFunc(out, func(a, b api.Session) int {
+	slices.SortFunc(out, func(a, b state.Session) int {
 		return cmp.Or(-strings.Compare(a.Type, b.Type), strings.Compare(a.Session, b.Session))
 	})
 	return out
@@ -145,43 +146,43 @@ func kindOf(e *link.Session) string {
 	return "dynamic"
 }
 
-// sessionTable is api.SessionTable: what mgmt asks of the engine, and of netd.
+// sessionTable is traffic.SessionTable: what mgmt asks of the engine, and of netd.
 type sessionTable struct{ from sessionStores }
 
-// List implements api.SessionTable.
-func (t sessionTable) List(ctx context.Context, g farm.Group, limit int) ([]api.Session, int, error) {
+// List implements traffic.SessionTable.
+func (t sessionTable) List(ctx context.Context, g farm.Group, limit int) ([]state.Session, int, error) {
 	ctx, cancel := context.WithTimeout(ctx, sessionsTimeout)
 	defer cancel()
 	return groupSessions(ctx, t.from.of(g.Farm), g, limit)
 }
 
-// Find implements api.SessionTable.
-func (t sessionTable) Find(ctx context.Context, g farm.Group, session string) (api.Session, bool, error) {
+// Find implements traffic.SessionTable.
+func (t sessionTable) Find(ctx context.Context, g farm.Group, session string) (state.Session, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, sessionsTimeout)
 	defer cancel()
 	found, ok, err := t.from.of(g.Farm).Session(ctx, g.ID(), []byte(session))
 	if err != nil || !ok {
-		return api.Session{}, false, err
+		return state.Session{}, false, err
 	}
 	list := sessionsOf(g, []link.Session{found})
 	if len(list) == 0 {
-		return api.Session{}, false, nil
+		return state.Session{}, false, nil
 	}
 	return list[0], true, nil
 }
 
-// Delete implements api.SessionTable.
+// Delete implements traffic.SessionTable.
 func (t sessionTable) Delete(ctx context.Context, g farm.Group, session string) (bool, error) {
 	n, err := t.change(ctx, g, link.SessionChange{Service: g.ID(), Act: link.DeleteSession, Key: []byte(session)})
 	return n > 0, err
 }
 
-// Flush implements api.SessionTable.
+// Flush implements traffic.SessionTable.
 func (t sessionTable) Flush(ctx context.Context, g farm.Group) (int, error) {
 	return t.change(ctx, g, link.SessionChange{Service: g.ID(), Act: link.FlushSessions})
 }
 
-// Learn implements api.SessionTable.
+// Learn implements traffic.SessionTable.
 func (t sessionTable) Learn(ctx context.Context, g farm.Group, session string, backend uint32, ttl time.Duration) (bool, error) {
 	key := []byte(session)
 	// Who keeps sessions learns nothing about a client that is known.
@@ -197,7 +198,7 @@ func (t sessionTable) change(ctx context.Context, g farm.Group, change link.Sess
 	defer cancel()
 	n, err := t.from.of(g.Farm).ChangeSessions(ctx, change)
 	if errors.Is(err, link.ErrRefused) {
-		err = fmt.Errorf("%w: %w", api.ErrSessionRefused, err)
+		err = fmt.Errorf("%w: %w", traffic.ErrSessionRefused, err)
 	}
 	return n, err
 }

@@ -10,7 +10,8 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/link"
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/state"
+	"github.com/sluicelb/sluice/mgmt/api/traffic"
 )
 
 // holder is an engine with that many sessions for each service, all on backend
@@ -75,7 +76,7 @@ func TestSessionIsShownAsTheFamilyDoes(t *testing.T) {
 	}
 	text := func(s string) *string { return &s }
 	port := func(n uint16) *uint16 { return &n }
-	want := []api.Session{
+	want := []state.Session{
 		{Client: "forever", ID: 0, Session: "forever", BackendIP: "192.0.2.1", BackendPort: port(80), Service: "a", Type: "static"},
 		{Client: "10.0.0.1", ID: 0, Session: "10.0.0.1", BackendIP: "192.0.2.1", BackendPort: port(80), Service: "a", TTL: text("1s"), Type: "dynamic"},
 		{Client: "z\ufffd", ID: 1, Session: "z\ufffd", BackendIP: "192.0.2.2", BackendPort: port(81), Service: "a", TTL: text("54m5s"), Type: "dynamic"},
@@ -131,11 +132,11 @@ func TestChangesOfSessionsReachTheEngine(t *testing.T) {
 		}
 	}
 	c.err = fmt.Errorf("%w: no such backend", link.ErrRefused)
-	if _, err := table.Flush(t.Context(), s); !errors.Is(err, api.ErrSessionRefused) {
+	if _, err := table.Flush(t.Context(), s); !errors.Is(err, traffic.ErrSessionRefused) {
 		t.Errorf("got %v", err)
 	}
 	c.err = errors.New("broken")
-	if _, err := table.Flush(t.Context(), s); err == nil || errors.Is(err, api.ErrSessionRefused) {
+	if _, err := table.Flush(t.Context(), s); err == nil || errors.Is(err, traffic.ErrSessionRefused) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -8,13 +8,14 @@ import (
 
 	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/certificates"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/certs"
 )
 
 // orders is an ACME that issues what it is asked for, or fails.
 type orders struct {
-	api.ACME
+	certificates.ACME
 	fail    error
 	request acme.Request
 	renewal acme.Renewal

@@ -4,6 +4,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/sluicelb/sluice/mgmt/api/people"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
 )
 
 // generation is one the API has had in the family. All are served by the newest,
@@ -19,9 +22,7 @@ var apiGenerations = []generation{
 	{"3", true}, {"3.0", true}, {"3.1", true}, {"3.2", true}, {"4.0", false}, {"4.0.1", false}, {"4.0.2", false},
 }
 
-// lastGeneration is the newest.
-const lastGeneration = "4.0.2"
-
+// generations are their names, the newest last.
 func generations() (out []string) {
 	for _, g := range apiGenerations {
 		out = append(out, g.name)
@@ -38,25 +39,25 @@ func rebase(w http.ResponseWriter, r *http.Request) *http.Request {
 	if !canonical(r) {
 		return r // refused further on
 	}
-	if rest, is := strings.CutPrefix(r.URL.Path, newerBase); is && below(rest) {
-		return moved(r, r.Method, FamilyBase+rest)
+	if path, is := strings.CutPrefix(r.URL.Path, newerBase); is && below(path) {
+		return rest.Moved(r, r.Method, FamilyBase+path)
 	}
-	rest, is := strings.CutPrefix(r.URL.Path, "/zapi/v")
+	path, is := strings.CutPrefix(r.URL.Path, "/zapi/v")
 	if !is {
 		return r
 	}
-	name, rest, is := strings.Cut(rest, "/zapi.cgi")
+	name, path, is := strings.Cut(path, "/zapi.cgi")
 	at := slices.IndexFunc(apiGenerations, func(g generation) bool { return g.name == name })
-	if !is || at < 0 || !below(rest) {
+	if !is || at < 0 || !below(path) {
 		return r
 	}
 	if !apiGenerations[at].deprecated {
-		return moved(r, r.Method, FamilyBase+rest)
+		return rest.Moved(r, r.Method, FamilyBase+path)
 	}
 	w.Header().Set("Deprecation", "@1767225600") // since 2026
-	w.Header().Set("Link", "<"+FamilyBase+rest+`>; rel="successor-version"`)
-	method, rest := translate(r.Method, rest)
-	return moved(r, method, FamilyBase+rest)
+	w.Header().Set("Link", "<"+FamilyBase+path+`>; rel="successor-version"`)
+	method, path := translate(r.Method, path)
+	return rest.Moved(r, method, FamilyBase+path)
 }
 
 // below reports whether what follows a base is a path below it.
@@ -66,19 +67,10 @@ func below(rest string) bool { return rest == "" || rest[0] == '/' }
 // people logged in and out by paths of their own.
 func translate(method, path string) (string, string) {
 	switch {
-	case method == http.MethodGet && path == sessionPath+"/login":
-		return http.MethodPost, sessionPath
-	case method == http.MethodGet && path == sessionPath+"/logout":
-		return http.MethodDelete, sessionPath
+	case method == http.MethodGet && path == people.SessionPath+"/login":
+		return http.MethodPost, people.SessionPath
+	case method == http.MethodGet && path == people.SessionPath+"/logout":
+		return http.MethodDelete, people.SessionPath
 	}
 	return method, path
-}
-
-func moved(r *http.Request, method, path string) *http.Request {
-	if r.Method == method && r.URL.Path == path {
-		return r
-	}
-	out := r.Clone(r.Context())
-	out.Method, out.URL.Path, out.URL.RawPath = method, path, "" // it is canonical: there is one reading of it
-	return out
 }

@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/disk"
 )
 
@@ -123,7 +124,7 @@ func addNames(template *x509.Certificate, names []string) {
 			template.IPAddresses = append(template.IPAddresses, net.IP(addr.AsSlice()))
 			continue
 		}
-		if hostForm.MatchString(name) {
+		if rest.ValidHost(name) {
 			template.DNSNames = append(template.DNSNames, name)
 		}
 	}

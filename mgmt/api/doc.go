@@ -7,12 +7,13 @@
 //	front   headers every answer has, OPTIONS, cross-site and path checks,
 //	        who asks (mgmt/auth), panics
 //	echo    path and verb to operation
-//	call    the right the operation needs, query, body
-//	handler what the operation does, one file per resource
+//	call    the right the operation needs, query, body (rest)
+//	handler what the operation does, in the package of its resource
 //
 // and ends in one place that writes JSON, pretty-printed with sorted keys. The
-// table in routes.go is the only list of operations: routing, rights and the
-// OpenAPI document (served at BASE/openapi.json and .yaml) all come from it.
+// table in routes.go joins what the resources can do, and is the only list of
+// operations: routing, rights and the OpenAPI document (served at
+// BASE/openapi.json and .yaml) all come from it.
 // Bodies are decoded through the rule tables of mgmt/validate, which also give
 // the document its request schemas; response schemas come from the handlers'
 // types.
@@ -21,4 +22,34 @@
 // of the configuration's revision as its ETag; a change with an If-Match that
 // is not the current one is refused with 412. A change with an Idempotency-Key
 // that is sent again is answered from memory.
+//
+// # Packages
+//
+//	rest          the kit: operations, calls, answers, rejections, the document
+//	state         how farms and backends are, as all answers tell it
+//	farms         farms, services, backends, rules, their certificates, explanations
+//	traffic       sessions, connections, exchanges as they end
+//	numbers       statistics, series, graphs, the machine
+//	people        users, groups, roles, keys, log-ins
+//	certificates  certificates, authorities, ACME
+//	revisions     the configuration as a whole, its history, what changes
+//	system        versions, settings, logs, audit, the kernel, names of everything
+//
+// This package is what is around them: front, bases, and who gets what of Deps.
+// A resource imports the kit and state, and another resource only where the
+// reason is plain and points one way.
+//
+// # How to add a resource
+//
+// Put it into the package whose sentence it fits, else make one below this
+// folder. There, declare what it needs as small interfaces in its Deps; write
+// its operations as lines of rest.Op (Raw, File, Long, Stream) in a method that
+// Operations() joins; read the body with rest.Decode through a table of
+// mgmt/validate, or with c.Object through a list of fields; change the
+// configuration with c.Change, and anything else after c.Act(), which ends a
+// call that is only tried; answer with rest.NewList, rest.Object or rest.NewDone,
+// and refuse with rest.BadRequest and its kin. In this package a new one needs a
+// field in Deps and its line in resources (routes.go). Permissions are in
+// mgmt/rbac. Then `go test ./mgmt/api -update` writes the operation into the
+// golden files, where it is to be read.
 package api

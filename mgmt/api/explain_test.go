@@ -10,11 +10,12 @@ import (
 
 	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/farms"
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
 // explainer is an engine that repeats the question, or fails.
-func explainer(err *error) api.Explainer {
+func explainer(err *error) farms.Explainer {
 	return func(_ context.Context, q explain.Question) (*explain.Explanation, error) {
 		if err != nil && *err != nil {
 			return nil, *err
@@ -55,7 +56,7 @@ func TestWhyARequestIsNotExplained(t *testing.T) {
 	a.shop(1)
 	const path = "/farms/shop/explain"
 	for err, status := range map[error]int{
-		fmt.Errorf("%w: no such thing", api.ErrNotExplained): 400, apply.ErrUnavailable: 503, context.DeadlineExceeded: 503, errors.New("broken"): 500,
+		fmt.Errorf("%w: no such thing", farms.ErrNotExplained): 400, apply.ErrUnavailable: 503, context.DeadlineExceeded: 503, errors.New("broken"): 500,
 	} {
 		failure = err
 		if r := a.do("POST", path, `{"url":"/"}`); r.status != status || status == 400 && !strings.Contains(r.raw, "no such thing") {

@@ -2,18 +2,16 @@ package api
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
-	"regexp"
 	"runtime/debug"
-	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/sluicelb/sluice/mgmt/api/numbers"
+	"github.com/sluicelb/sluice/mgmt/api/people"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/auth"
 )
 
@@ -40,7 +38,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer keep()
 	defer f.contain(guarded, r)
 	setHeaders(guarded.Header(), r)
-	r = rebase(guarded, inDisks(r))
+	r = rebase(guarded, numbers.InDisks(r))
 	if r.Method == http.MethodOptions {
 		f.setPreflight(guarded.Header(), r)
 		guarded.WriteHeader(http.StatusOK)
@@ -55,15 +53,15 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	by, err := f.identify(r)
 	if err != nil {
-		f.s.refuse(guarded, r, f.s.unauthorized(r, err))
+		f.s.refuse(guarded, r, people.Unauthorized(f.s.deps.Log, r, err))
 		return
 	}
-	noteOf(r.Context()).by = by
+	rest.NoteOf(r.Context()).By = by
 	if !canonical(r) {
 		f.s.refuse(guarded, r, unknownPath(r))
 		return
 	}
-	r = asGet(r.WithContext(context.WithValue(r.Context(), principalKey{}, by)))
+	r = asGet(r.WithContext(rest.WithPrincipal(r.Context(), by)))
 	f.repeats.serve(f.s, guarded, r, by.Name, f.next)
 }
 
@@ -76,19 +74,11 @@ func (f *front) identify(r *http.Request) (auth.Principal, error) {
 	case isSession(r) && r.Method == http.MethodDelete:
 		by, err := f.s.guard.Identify(r)
 		if errors.Is(err, auth.ErrNoCredential) {
-			err = noSession()
+			err = people.NoSession()
 		}
 		return by, err
 	}
 	return f.s.guard.Identify(r)
-}
-
-type principalKey struct{}
-
-// principal returns the sender of the request; the zero one when front did not set it.
-func principal(ctx context.Context) auth.Principal {
-	p, _ := ctx.Value(principalKey{}).(auth.Principal)
-	return p
 }
 
 // asGet makes HEAD a GET for the router; the server leaves the body out.
@@ -124,7 +114,7 @@ func setHeaders(h http.Header, r *http.Request) {
 // a page of any origin may if it is going to send a key, which no browser adds
 // by itself.
 func (f *front) setPreflight(h http.Header, r *http.Request) {
-	if keyAnnounced(r) && validHost(r.Host) && f.names.are(r.Host) {
+	if keyAnnounced(r) && rest.ValidHost(r.Host) && f.names.are(r.Host) {
 		h.Set("Access-Control-Allow-Origin", "*")
 	}
 	h.Set("Allow", "GET, POST, PUT, DELETE, OPTIONS")
@@ -145,22 +135,22 @@ func keyAnnounced(r *http.Request) bool {
 // crossSite refuses changes that a page of another site makes a browser send
 // without a key, and browsers that were led here under a name that is not ours
 // (DNS rebinding). What does not say it is a browser is left alone.
-func (f *front) crossSite(r *http.Request) *rejection {
+func (f *front) crossSite(r *http.Request) *rest.Rejection {
 	if auth.Local(r) {
 		return nil
 	}
-	if !validHost(r.Host) {
-		return badRequest("the Host header is broken")
+	if !rest.ValidHost(r.Host) {
+		return rest.BadRequest("the Host header is broken")
 	}
 	browser := r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != ""
 	if browser && !f.names.are(r.Host) {
-		return refuse(http.StatusForbidden, "refused: %s is not a name of this appliance: add it to api_names (`sluice system config api_names=NAME` on the appliance), or use an address", quoteName(r.Host))
+		return rest.Refuse(http.StatusForbidden, "refused: %s is not a name of this appliance: add it to api_names (`sluice system config api_names=NAME` on the appliance), or use an address", rest.Quote(r.Host))
 	}
 	if auth.KeyUsed(r) { // the page has it; no browser would add one
 		return nil
 	}
 	if err := f.cross.Check(r); err != nil {
-		return &rejection{status: http.StatusForbidden, message: "refused: the request comes from a page of another site and has no key", cause: err}
+		return &rest.Rejection{Status: http.StatusForbidden, Message: "refused: the request comes from a page of another site and has no key", Cause: err}
 	}
 	return nil
 }
@@ -174,52 +164,18 @@ func canonical(r *http.Request) bool {
 		!strings.Contains(p+"/", "/./") && !strings.Contains(p+"/", "/../")
 }
 
-// wrong are the reasons that lie with who asks.
-var wrong = []error{auth.ErrNoCredential, auth.ErrBadCredential, auth.ErrLoggedIn, auth.ErrNotAllowed}
-
-// unauthorized is the answer to a request nobody vouches for: the same for
-// every reason but the lock, which says how long to wait.
-func (s *Server) unauthorized(r *http.Request, err error) *rejection {
-	var locked *auth.LockedError
-	if errors.As(err, &locked) {
-		wait := strconv.Itoa(int(locked.Wait.Seconds()) + 1)
-		return &rejection{status: http.StatusTooManyRequests, description: "Authorization", cause: err,
-			message: "too many wrong keys or passwords: wait " + wait + " seconds", header: http.Header{"Retry-After": {wait}}}
-	}
-	var known *rejection
-	if errors.As(err, &known) {
-		return known
-	}
-	if errors.Is(err, auth.ErrBadCredential) {
-		s.deps.Log.Warn("wrong API key or password", "remote", r.RemoteAddr)
-	}
-	if !slices.ContainsFunc(wrong, func(known error) bool { return errors.Is(err, known) }) {
-		return unasked(err)
-	}
-	message, details := unlogged(err)
-	return &rejection{status: http.StatusUnauthorized, description: "Authorization", cause: err,
-		message: message, details: details}
-}
-
 // refuse writes a rejection outside a handler.
-func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err *rejection) {
-	err.description = cmp.Or(err.description, quoteName(r.Method)+" "+quotePath(r.URL.Path))
-	s.logFault(r, err)
-	noteOf(r.Context()).message = err.message
-	for name, values := range err.header {
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err *rest.Rejection) {
+	err.Description = cmp.Or(err.Description, rest.Quote(r.Method)+" "+rest.QuotePath(r.URL.Path))
+	rest.LogFault(s.deps.Log, r, err)
+	rest.NoteOf(r.Context()).Message = err.Message
+	for name, values := range err.Header {
 		w.Header()[name] = values
 	}
-	b, _ := encode(err.body()) // texts only: cannot fail
+	b, _ := rest.Encode(err.Body()) // texts only: cannot fail
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(err.status)
+	w.WriteHeader(err.Status)
 	w.Write(append(b, '\n'))
-}
-
-// logFault logs what is our fault; what is the client's fault is in the answer.
-func (s *Server) logFault(r *http.Request, err *rejection) {
-	if err.status >= http.StatusInternalServerError {
-		s.deps.Log.Error("API request failed", "method", r.Method, "path", r.URL.Path, "status", err.status, "error", fmt.Sprint(err.cause))
-	}
 }
 
 // contain turns a panic of a handler into an answer without details.
@@ -233,7 +189,7 @@ func (f *front) contain(w *guardedWriter, r *http.Request) {
 	if w.wrote {
 		panic(http.ErrAbortHandler) // half an answer is out: break the connection
 	}
-	f.s.refuse(w, r, &rejection{status: http.StatusInternalServerError, message: internalFault, cause: fmt.Errorf("panic: %v", fault)})
+	f.s.refuse(w, r, &rest.Rejection{Status: http.StatusInternalServerError, Message: rest.InternalFault, Cause: fmt.Errorf("panic: %v", fault)})
 }
 
 // guardedWriter remembers whether an answer has begun, and with which status.
@@ -258,26 +214,7 @@ func (w *guardedWriter) Write(b []byte) (int, error) {
 // Unwrap lets http.ResponseController find the connection.
 func (w *guardedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-var hostForm = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\.?|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`)
-
-// validHost reports whether a Host header is a name or an address.
-func validHost(host string) bool { return len(host) <= 262 && hostForm.MatchString(host) }
-
-func hostOnly(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		return name
-	}
-	return strings.Trim(host, "[]")
-}
-
-// quotePath shows a path of the client: cut, and quoted when it is odd.
-func quotePath(path string) string {
-	const limit = 200
-	if len(path) > limit {
-		path = strings.ToValidUTF8(path[:limit], "") + "…"
-	}
-	if q := fmt.Sprintf("%q", path); q != `"`+path+`"` {
-		return q
-	}
-	return path
+// isSession reports whether a request is about a session of a person.
+func isSession(r *http.Request) bool {
+	return r.URL.Path == Base+people.SessionPath || r.URL.Path == FamilyBase+people.SessionPath
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/apply/applytest"
 	"github.com/sluicelb/sluice/mgmt/audit"
@@ -81,7 +82,7 @@ func (e *engine) Ejection(id uint32) (health.Ejection, bool) {
 }
 func (e *engine) SumFarm(id uint32) stats.Farm       { return e.farms[id] }
 func (e *engine) SumBackend(id uint32) stats.Backend { return e.backends[id] }
-func (e *engine) State() api.Engine                  { return api.Engine{Connected: !e.down, PID: 77, Loops: 2} }
+func (e *engine) State() state.Engine                { return state.Engine{Connected: !e.down, PID: 77, Loops: 2} }
 
 // rootPassword is that of the system's root, with what shells would take for theirs.
 const rootPassword = "pa$$word 1"

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/system"
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
@@ -300,7 +301,7 @@ func TestPagesOfOtherSitesCannotChangeAnything(t *testing.T) {
 }
 
 func TestAPanicIsAnsweredWithoutDetails(t *testing.T) {
-	a := newAppliance(t, func(d *api.Deps) { d.Roles = func() []api.Role { panic("secret detail") } })
+	a := newAppliance(t, func(d *api.Deps) { d.Roles = func() []system.Role { panic("secret detail") } })
 	r := a.do("GET", "/status", "")
 	r.refused(t, 500, "internal fault")
 	if strings.Contains(r.raw, "secret") || strings.Contains(r.raw, ".go") {

@@ -12,6 +12,9 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/state"
+	"github.com/sluicelb/sluice/mgmt/api/system"
+	"github.com/sluicelb/sluice/mgmt/api/traffic"
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
@@ -23,12 +26,12 @@ type tracked struct {
 	flushed  []uint32
 }
 
-func (k *tracked) Connections(_ context.Context, backends []uint32, limit int) (list []api.Tracked, total int, err error) {
+func (k *tracked) Connections(_ context.Context, backends []uint32, limit int) (list []traffic.Tracked, total int, err error) {
 	if backends == nil {
 		backends = k.all
 	}
 	for i, id := range backends {
-		list = append(list, api.Tracked{Backend: id, Protocol: k.protocol, State: "established", Timeout: 90, BytesIn: 7,
+		list = append(list, traffic.Tracked{Backend: id, Protocol: k.protocol, State: "established", Timeout: 90, BytesIn: 7,
 			Client: netip.AddrPortFrom(netip.MustParseAddr("192.0.2.7"), uint16(4000+i)), To: netip.MustParseAddrPort("192.0.2.10:53"), Server: netip.MustParseAddrPort("10.0.0.1:53")})
 	}
 	return list[:min(limit, len(list))], len(list), k.err
@@ -55,14 +58,14 @@ func (k *kernel) Rules(context.Context, uint32) (string, error) {
 	return "table inet sluice {\n}\n", k.err
 }
 
-func (k *kernel) Objects(context.Context) ([]api.KernelObject, error) {
+func (k *kernel) Objects(context.Context) ([]system.KernelObject, error) {
 	if k.clean {
 		return nil, k.err
 	}
-	return []api.KernelObject{{Kind: "table", Name: "inet sluice"}}, k.err
+	return []system.KernelObject{{Kind: "table", Name: "inet sluice"}}, k.err
 }
 
-func (k *kernel) Clean(ctx context.Context) ([]api.KernelObject, error) {
+func (k *kernel) Clean(ctx context.Context) ([]system.KernelObject, error) {
 	gone, err := k.Objects(ctx)
 	k.clean = true
 	return gone, err
@@ -131,7 +134,7 @@ func TestWhatIsSetInTheKernelIsListedAndRemoved(t *testing.T) {
 	}
 	a.paths()
 	a.must(200, "POST", "/system/kernel/clean", "").want(t, "warning", "until the next change of the configuration, or start of the appliance, nothing comes to kern")
-	k.err = fmt.Errorf("%w: operation not permitted", api.ErrKernel)
+	k.err = fmt.Errorf("%w: operation not permitted", state.ErrKernel)
 	a.do("POST", "/system/kernel/clean", "").refused(t, 409, "not permitted")
 	a.must(200, "GET", "/farms/kern/explain", "").want(t, "warning", "the rules are not known: the kernel refused: operation not permitted")
 	k.err = apply.ErrUnavailable

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/mgmt/accesslog"
+	"github.com/sluicelb/sluice/mgmt/api/people"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
@@ -32,20 +34,20 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) bool {
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		s.refuse(w, r, refuse(http.StatusMethodNotAllowed, "the path %s does not take %s: allowed is GET", MetricsPath, quoteName(r.Method)))
+		s.refuse(w, r, rest.Refuse(http.StatusMethodNotAllowed, "the path %s does not take %s: allowed is GET", MetricsPath, rest.Quote(r.Method)))
 		return true
 	}
 	by, err := s.guard.Identify(withBearer(r))
 	cfg, _ := s.deps.Applier.Current()
 	switch {
-	case err == nil && by.May(rbac.SystemMenu) && !seesAll(by, cfg):
-		s.refuse(w, r, notOfAll())
+	case err == nil && by.May(rbac.SystemMenu) && !rest.SeesAll(by, cfg):
+		s.refuse(w, r, rest.NotOfAll())
 	case err == nil && by.May(rbac.SystemMenu), errors.Is(err, auth.ErrNoCredential) && s.deps.OpenMetrics && fromHere(r):
 		s.deps.Metrics.ServeHTTP(w, r)
 	case err != nil:
-		s.refuse(w, r, s.unauthorized(r, err))
+		s.refuse(w, r, people.Unauthorized(s.deps.Log, r, err))
 	default:
-		s.refuse(w, r, refuse(http.StatusForbidden, "you may not do this: the permission %q is needed", rbac.SystemMenu))
+		s.refuse(w, r, rest.Refuse(http.StatusForbidden, "you may not do this: the permission %q is needed", rbac.SystemMenu))
 	}
 	return true
 }

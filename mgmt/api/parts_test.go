@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/state"
 )
 
 func TestAServerWithoutAPartItNeedsIsNotMade(t *testing.T) {
@@ -94,9 +95,9 @@ func TestAddressesThatAreGoneKeepFarmsFromStarting(t *testing.T) {
 func TestSessionsAreInTheStatisticsOfAFarm(t *testing.T) {
 	var asked []string
 	a := newAppliance(t, func(d *api.Deps) {
-		d.Sessions = func(_ context.Context, f *farm.Farm, service string) ([]api.Session, int, error) {
+		d.Sessions = func(_ context.Context, f *farm.Farm, service string) ([]state.Session, int, error) {
 			asked = append(asked, f.Name+"/"+service)
-			return []api.Session{{Session: "c", Service: "web"}}, 7, nil
+			return []state.Session{{Session: "c", Service: "web"}}, 7, nil
 		}
 	})
 	a.shop(1)

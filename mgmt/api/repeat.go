@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/document"
 )
 
@@ -55,12 +56,12 @@ func (p *repeats) serve(s *Server, w http.ResponseWriter, r *http.Request, who s
 		return
 	}
 	if len(key) > repeatKeyLen {
-		s.refuse(w, r, badRequest("Idempotency-Key: %d bytes are too many, allowed are %d", len(key), repeatKeyLen))
+		s.refuse(w, r, rest.BadRequest("Idempotency-Key: %d bytes are too many, allowed are %d", len(key), repeatKeyLen))
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, document.MaxSize))
 	if err != nil {
-		s.refuse(w, r, badRequest("the body is incomplete or too large"))
+		s.refuse(w, r, rest.BadRequest("the body is incomplete or too large"))
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -83,7 +84,7 @@ func digest(r *http.Request, body []byte) [sha256.Size]byte {
 }
 
 // begin finds the earlier request, or enters this one.
-func (p *repeats) begin(key string, request [sha256.Size]byte) (e *remembered, known bool, err *rejection) {
+func (p *repeats) begin(key string, request [sha256.Size]byte) (e *remembered, known bool, err *rest.Rejection) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e = p.seen[key]
@@ -93,16 +94,16 @@ func (p *repeats) begin(key string, request [sha256.Size]byte) (e *remembered, k
 	}
 	switch {
 	case e == nil && !p.room():
-		return nil, false, &rejection{status: http.StatusServiceUnavailable, header: http.Header{"Retry-After": {"1"}},
-			message: "Idempotency-Key: too many requests that have one are under way, try again"}
+		return nil, false, &rest.Rejection{Status: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {"1"}},
+			Message: "Idempotency-Key: too many requests that have one are under way, try again"}
 	case e == nil:
 		e = &remembered{request: request}
 		p.seen[key] = e
 		return e, false, nil
 	case e.request != request:
-		return nil, false, refuse(http.StatusConflict, "Idempotency-Key: it was used for another request already")
+		return nil, false, rest.Refuse(http.StatusConflict, "Idempotency-Key: it was used for another request already")
 	case !e.done:
-		return nil, false, refuse(http.StatusConflict, "the same request is still under way")
+		return nil, false, rest.Refuse(http.StatusConflict, "the same request is still under way")
 	}
 	return e, true, nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -32,13 +33,11 @@ const (
 
 // Server answers the API; make it with New.
 type Server struct {
-	deps    Deps
-	guard   *auth.Guard
-	handler http.Handler
-	started time.Time
-
-	watchers   changeWatchers
-	processors processors
+	deps      Deps
+	guard     *auth.Guard
+	host      *rest.Host
+	resources []resource
+	handler   http.Handler
 }
 
 // New returns a server over deps. It fails when something it needs is missing.
@@ -56,11 +55,9 @@ func New(deps Deps) (*Server, error) {
 	deps.LocalAddrs = orElse(deps.LocalAddrs, systemAddrs)
 	deps.HostNames = orElse(deps.HostNames, hostNames)
 	deps.Log = cmp.Or(deps.Log, slog.New(slog.DiscardHandler))
-	s := &Server{deps: deps, started: deps.Now()}
-	if deps.Usage != nil {
-		s.processors.before = deps.Usage()
-	}
+	s := &Server{deps: deps, host: &rest.Host{Applier: deps.Applier, Log: deps.Log}}
 	s.guard = auth.NewGuard(deps.Keys, deps.Users, deps.Now, deps.LocalUsers...)
+	s.resources = resources(&s.deps, s.guard)
 	s.handler = newFront(s, s.bases())
 	return s, nil
 }
@@ -89,8 +86,8 @@ func (s *Server) router(base string) http.Handler {
 	return router
 }
 
-func unknownPath(r *http.Request) *rejection {
-	return notFound("the path %s does not exist", quotePath(r.URL.Path))
+func unknownPath(r *http.Request) *rest.Rejection {
+	return rest.NotFound("the path %s does not exist", rest.QuotePath(r.URL.Path))
 }
 
 func orElse[F any](f func() F, fallback func() F) func() F {
@@ -115,18 +112,18 @@ func (s *Server) mount(router *echo.Echo, base string) {
 				},
 			},
 		},
-		Formats:       map[string]huma.Format{"application/json": {Marshal: encodeTo}},
+		Formats:       map[string]huma.Format{"application/json": {Marshal: rest.EncodeTo}},
 		DefaultFormat: "application/json",
 	}
 	group := router.Group(base)
 	api := humaecho.NewWithGroup(router, group, config)
 	operations := s.operations()
 	for _, o := range operations {
-		o.register(api, s)
+		o.Register(api, s.host)
 	}
 	document := sync.OnceValue(func() *huma.OpenAPI {
 		for _, o := range operations {
-			o.describeBody(api.OpenAPI())
+			o.DescribeBody(api.OpenAPI())
 		}
 		return api.OpenAPI()
 	})
@@ -155,10 +152,10 @@ func (s *Server) routerError(err error, c echo.Context) {
 	case errors.Is(err, echo.ErrNotFound):
 		s.refuse(c.Response(), r, unknownPath(r))
 	case errors.As(err, &known) && known.Code == http.StatusMethodNotAllowed:
-		s.refuse(c.Response(), r, refuse(http.StatusMethodNotAllowed, "the path %s does not take %s: allowed are %s",
-			quotePath(r.URL.Path), quoteName(r.Method), cmp.Or(c.Response().Header().Get("Allow"), "none")))
+		s.refuse(c.Response(), r, rest.Refuse(http.StatusMethodNotAllowed, "the path %s does not take %s: allowed are %s",
+			rest.QuotePath(r.URL.Path), rest.Quote(r.Method), cmp.Or(c.Response().Header().Get("Allow"), "none")))
 	default:
-		s.refuse(c.Response(), r, rejectionOf(err, false))
+		s.refuse(c.Response(), r, rest.RejectionOf(err, false))
 	}
 }
 

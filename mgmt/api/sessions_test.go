@@ -11,6 +11,8 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/state"
+	"github.com/sluicelb/sluice/mgmt/api/traffic"
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
@@ -21,10 +23,10 @@ type sessionTable struct {
 	learned []string
 }
 
-func (s *sessionTable) List(_ context.Context, g farm.Group, limit int) (list []api.Session, total int, err error) {
+func (s *sessionTable) List(_ context.Context, g farm.Group, limit int) (list []state.Session, total int, err error) {
 	for i, b := range g.Backends() {
 		for _, session := range b.Sessions {
-			list = append(list, api.StaticSession(g, i, session))
+			list = append(list, state.StaticSession(g, i, session))
 		}
 	}
 	found, _, _ := s.Find(context.Background(), g, "c")
@@ -32,9 +34,9 @@ func (s *sessionTable) List(_ context.Context, g farm.Group, limit int) (list []
 	return list[:min(limit, len(list))], 5000, s.err
 }
 
-func (s *sessionTable) Find(_ context.Context, g farm.Group, session string) (api.Session, bool, error) {
+func (s *sessionTable) Find(_ context.Context, g farm.Group, session string) (state.Session, bool, error) {
 	left := "54m5s"
-	return api.Session{Client: session, Session: session, Service: g.Name(), TTL: &left, Type: "dynamic"}, session == "c" || session == "192.0.2.9", s.err
+	return state.Session{Client: session, Session: session, Service: g.Name(), TTL: &left, Type: "dynamic"}, session == "c" || session == "192.0.2.9", s.err
 }
 
 func (s *sessionTable) Delete(_ context.Context, _ farm.Group, session string) (bool, error) {
@@ -108,7 +110,7 @@ func TestSessionsThatCannotBeAreRefused(t *testing.T) {
 	a.must(400, "POST", path, `{"id":0,"session":"somebody"}`)
 	a.must(201, "POST", path, `{"id":0,"session":"2001:DB8:0::1"}`).want(t, "params.session", "2001:db8::1")
 	for err, status := range map[error]int{
-		fmt.Errorf("%w: no room", api.ErrSessionRefused): 400, apply.ErrUnavailable: 503, context.DeadlineExceeded: 503, errors.New("broken"): 500,
+		fmt.Errorf("%w: no room", traffic.ErrSessionRefused): 400, apply.ErrUnavailable: 503, context.DeadlineExceeded: 503, errors.New("broken"): 500,
 	} {
 		table.err = err
 		for _, call := range [][2]string{{"GET", path}, {"DELETE", path}, {"DELETE", path + "/a"}} {
@@ -148,7 +150,7 @@ func TestSessionsWithATTLAreLearnedAndNoConfiguration(t *testing.T) {
 	}
 	a.must(201, "POST", path, `{"id":1,"session":"192.0.2.8","ttl":null}`).want(t, "params.type", "static")
 	a.do("POST", path, `{"id":0,"session":"192.0.2.8","ttl":5}`).refused(t, 400, "static session of backend 1", "delete it first")
-	table.err = fmt.Errorf("%w: no room", api.ErrSessionRefused)
+	table.err = fmt.Errorf("%w: no room", traffic.ErrSessionRefused)
 	a.do("POST", path, `{"id":0,"session":"192.0.2.7","ttl":5}`).refused(t, 400, "no room")
 	table.err = apply.ErrUnavailable
 	a.do("POST", path, `{"id":0,"session":"192.0.2.7","ttl":5}`).refused(t, 503, "the engine does not answer")

@@ -11,6 +11,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/api/system"
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
@@ -208,7 +210,7 @@ func TestWhatTheEngineRefusesIsToldAndNotKept(t *testing.T) {
 
 func TestStatusTellsTheStateOfTheAppliance(t *testing.T) {
 	a := newAppliance(t, func(d *api.Deps) {
-		d.Roles = func() []api.Role { return []api.Role{{Name: "engine", PID: 77, State: "running"}} }
+		d.Roles = func() []system.Role { return []system.Role{{Name: "engine", PID: 77, State: "running"}} }
 	})
 	a.shop(1)
 	r := a.must(200, "GET", "/status", "")
@@ -231,7 +233,7 @@ func TestReloadNeedsAFile(t *testing.T) {
 	called.must(200, "POST", "/config/reload", "").want(t, "params.unchanged", "true")
 	gone := newAppliance(t, func(d *api.Deps) {
 		d.Reload = func(context.Context, apply.Author) (apply.Result, error) {
-			return apply.Result{}, fmt.Errorf("%w: open /etc/farms.yaml: no such file or directory", api.ErrConfigFile)
+			return apply.Result{}, fmt.Errorf("%w: open /etc/farms.yaml: no such file or directory", rest.ErrConfigFile)
 		}
 	})
 	gone.do("POST", "/config/reload", "").refused(t, 409, "cannot be read", "/etc/farms.yaml")

@@ -1,0 +1,262 @@
+package certificates
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+)
+
+// The content types of uploads, and of what is downloaded.
+var (
+	pemTypes = []string{"application/x-pem-file", "text/plain", "application/octet-stream"}
+	crlTypes = []string{"application/x-pem-file", "application/pkix-crl", "text/plain", "application/octet-stream"}
+)
+
+const (
+	downloadType = "application/x-download"
+	textType     = "text/plain; charset=utf-8"
+)
+
+func (s *Resource) certificateOperations() []*rest.Operation {
+	const one = "/certificates/{certificate}"
+	return []*rest.Operation{
+		rest.Op(rest.Get, "/certificates", rbac.CertificateShow, "List certificates", s.listCertificates),
+		rest.Op(rest.Post, "/certificates", rbac.CertificateCreate, "Create a CSR", s.createRequest).Body(requestFields{}).Created(),
+		rest.Op(rest.Post, "/certificates/pem", rbac.CertificateUpload, "Upload a certificate from its parts", s.uploadParts).Body(partFields{}).Created(),
+		rest.Op(rest.Get, "/certificates/ocsp", rbac.CertificateShow, "Get the settings of OCSP", s.getOCSP),
+		rest.Op(rest.Put, "/certificates/ocsp", rbac.CertificateUpload, "Change the settings of OCSP", s.setOCSP).Body(ocspFields{}),
+		rest.File(rest.Get, one, rbac.CertificateDownload, "Download a certificate without its key, or a CSR", downloadType, s.downloadCertificate),
+		rest.Op(rest.Post, one, rbac.CertificateUpload, "Upload a certificate", s.uploadCertificate).TakesFile(pemTypes).Created().
+			With("replace", "true to replace a certificate that has the name"),
+		rest.Op(rest.Put, one, rbac.CertificateUpload, "Replace a certificate", s.replaceCertificate).TakesFile(pemTypes),
+		rest.Op(rest.Delete, one, rbac.CertificateDelete, "Delete a certificate or a CSR", s.deleteCertificate),
+		rest.Op(rest.Get, one+"/status", rbac.CertificateShow, "Get the state of a certificate", s.getCertificate),
+		rest.File(rest.Get, one+"/info", rbac.CertificateShow, "Describe a certificate or a CSR", textType, s.describeCertificate),
+	}
+}
+
+// Rejection turns an error about certificates into a rejection.
+func Rejection(err error) error {
+	var wrong *certs.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &wrong), errors.Is(err, certs.ErrExists), errors.Is(err, certs.ErrInUse):
+		return rest.BadRequest("%s", err)
+	case errors.Is(err, certs.ErrNotFound):
+		return rest.NotFound("%s", err)
+	case errors.Is(err, certs.ErrFull):
+		return rest.Refuse(http.StatusConflict, "%s", err)
+	}
+	return rest.RejectionOf(err, false)
+}
+
+func (s *Resource) listCertificates(c *rest.Call) (rest.List[CertificateItem], error) {
+	var out []CertificateItem
+	for _, v := range s.deps.Certificates.List() {
+		out = append(out, certificateItem(c, v))
+	}
+	return rest.NewList(c.Summary(), out), nil
+}
+
+func (s *Resource) getCertificate(c *rest.Call) (rest.Object[CertificateItem], error) {
+	v, err := s.deps.Certificates.Get(c.Param("certificate"))
+	if err != nil {
+		return rest.Object[CertificateItem]{}, Rejection(err)
+	}
+	return rest.Object[CertificateItem]{Description: "Get certificate " + v.Name, Params: certificateItem(c, v)}, nil
+}
+
+// noKeys is the answer to requests for private keys.
+const noKeys = "private keys never leave the appliance: keep your own copy of those you upload; a certificate for a CSR made here needs no key when it is uploaded"
+
+func (s *Resource) downloadCertificate(c *rest.Call) ([]byte, error) {
+	name := c.Param("certificate")
+	if strings.HasSuffix(name, ".key") {
+		return nil, rest.Refuse(http.StatusForbidden, noKeys)
+	}
+	content, err := s.deps.Certificates.Download(name)
+	if err != nil {
+		return nil, Rejection(err)
+	}
+	c.SaveAs(name)
+	return content, nil
+}
+
+func (s *Resource) describeCertificate(c *rest.Call) ([]byte, error) {
+	text, err := s.deps.Certificates.Describe(c.Param("certificate"))
+	return text, Rejection(err)
+}
+
+func (s *Resource) uploadCertificate(c *rest.Call) (rest.Object[CertificateItem], error) {
+	replace, err := c.Flag("replace")
+	if err != nil {
+		return rest.Object[CertificateItem]{}, err
+	}
+	if replace {
+		return s.takeUpload(c, certs.Put)
+	}
+	return s.takeUpload(c, certs.Create)
+}
+
+func (s *Resource) replaceCertificate(c *rest.Call) (rest.Object[CertificateItem], error) {
+	return s.takeUpload(c, certs.Replace)
+}
+
+func (s *Resource) takeUpload(c *rest.Call, mode certs.Mode) (rest.Object[CertificateItem], error) {
+	raw, err := rest.ReadBody(c.Request, certs.MaxPEM, pemTypes)
+	if err != nil {
+		return rest.Object[CertificateItem]{}, err
+	}
+	return s.upload(c, c.Param("certificate"), raw, mode)
+}
+
+// upload hands an upload to the manager of certificates.
+func (s *Resource) upload(c *rest.Call, name string, raw []byte, mode certs.Mode) (rest.Object[CertificateItem], error) {
+	if _, err := c.Expected(); err != nil {
+		return rest.Object[CertificateItem]{}, err
+	}
+	v, warnings, err := s.deps.Certificates.Upload(c.Context, c.Author(), name, raw, mode)
+	if err != nil {
+		return rest.Object[CertificateItem]{}, Rejection(err)
+	}
+	return rest.Object[CertificateItem]{
+		Description: c.Summary(), Params: certificateItem(c, v), Warning: strings.Join(warnings, "; "),
+		Message: fmt.Sprintf("The certificate %s has been uploaded.", v.Name),
+	}, nil
+}
+
+// uploadParts takes a certificate whose parts are fields.
+func (s *Resource) uploadParts(c *rest.Call) (rest.Object[CertificateItem], error) {
+	body, err := c.Texts(partFields{})
+	if err != nil {
+		return rest.Object[CertificateItem]{}, err
+	}
+	raw := strings.Join([]string{body["key"], body["ca"], body["intermediates"]}, "\n")
+	return s.upload(c, body["name"], []byte(raw), certs.Create)
+}
+
+func (s *Resource) createRequest(c *rest.Call) (rest.Object[NewRequest], error) {
+	body, err := c.Texts(requestFields{})
+	if err != nil {
+		return rest.Object[NewRequest]{}, err
+	}
+	if _, err := c.Expected(); err != nil {
+		return rest.Object[NewRequest]{}, err
+	}
+	v, err := s.deps.Certificates.Request(c.Context, c.Author(), body["name"], certs.RequestFields{
+		FQDN: body["fqdn"], Country: body["country"], State: body["state"], Locality: body["locality"], Organization: body["organization"],
+		Division: body["division"], Mail: body["mail"], Names: splitNames(body["san"]),
+	})
+	if err != nil {
+		return rest.Object[NewRequest]{}, Rejection(err)
+	}
+	csr, err := s.deps.Certificates.Download(v.Name)
+	if err != nil {
+		return rest.Object[NewRequest]{}, Rejection(err)
+	}
+	return rest.Object[NewRequest]{
+		Description: c.Summary(), Params: NewRequest{CertificateItem: certificateItem(c, v), CSR: string(csr)},
+		Message: fmt.Sprintf("The CSR %s has been created. Have it signed, then upload the certificate: its key is here.", v.Name),
+	}, nil
+}
+
+func (s *Resource) deleteCertificate(c *rest.Call) (rest.Done, error) {
+	if _, err := c.Expected(); err != nil {
+		return rest.Done{}, err
+	}
+	name := c.Param("certificate")
+	if err := s.renews(name); err != nil {
+		return rest.Done{}, err
+	}
+	if err := s.deps.Certificates.Delete(c.Context, c.Author(), name); err != nil {
+		return rest.Done{}, Rejection(err)
+	}
+	return rest.NewDone(c.Summary(), fmt.Sprintf("The certificate %s has been deleted.", name)), nil
+}
+
+// OCSPSettings is the answer about OCSP.
+type OCSPSettings struct {
+	Enabled string `json:"enabled" enum:"true,false" doc:"Whether responses are fetched and stapled"`
+	Private string `json:"private_responders" enum:"true,false" doc:"Whether responders may have private addresses"`
+}
+
+func ocspSettings(o certs.OCSPSettings) OCSPSettings {
+	return OCSPSettings{Enabled: rest.Truth(o.Enabled), Private: rest.Truth(o.PrivateResponders)}
+}
+
+func (s *Resource) getOCSP(c *rest.Call) (rest.Object[OCSPSettings], error) {
+	return rest.Object[OCSPSettings]{Description: c.Summary(), Params: ocspSettings(s.deps.Certificates.OCSP())}, nil
+}
+
+func (s *Resource) setOCSP(c *rest.Call) (rest.Object[OCSPSettings], error) {
+	body, err := c.Object(ocspFields{})
+	if err != nil {
+		return rest.Object[OCSPSettings]{}, err
+	}
+	settings := s.deps.Certificates.OCSP()
+	for name, to := range map[string]*bool{"enabled": &settings.Enabled, "private_responders": &settings.PrivateResponders} {
+		if err := rest.SetTruth(body, name, to); err != nil {
+			return rest.Object[OCSPSettings]{}, err
+		}
+	}
+	if err := c.Act(); err != nil {
+		return rest.Object[OCSPSettings]{}, err
+	}
+	if err := s.deps.Certificates.SetOCSP(c.Author(), settings); err != nil {
+		return rest.Object[OCSPSettings]{}, err
+	}
+	return rest.Object[OCSPSettings]{Description: c.Summary(), Params: ocspSettings(settings), Message: "The settings of OCSP have been changed."}, nil
+}
+
+// certificateItem is a certificate with those that use it.
+func certificateItem(c *rest.Call, v certs.View) CertificateItem {
+	out := newCertificateItem(v)
+	out.UsedBy = usedBy(c, certs.CertificateUsers, v.Name)
+	return out
+}
+
+// ofOthers stands for farms the caller does not see.
+const ofOthers = "farms of other groups"
+
+// usedBy names the farms and services that use something, as far as the caller sees
+// them.
+func usedBy(c *rest.Call, users func(cfg *farm.Config, name string) []string, name string) []string {
+	all := users(c.Config, name)
+	if c.SeesAll() {
+		return all
+	}
+	seen := users(&farm.Config{Farms: c.Farms()}, name)
+	if len(seen) < len(all) {
+		seen = append(seen, ofOthers)
+	}
+	return seen
+}
+
+// Certificates keeps certificates and authorities; *certs.Manager is one.
+type Certificates interface {
+	List() []certs.View
+	Get(name string) (certs.View, error)
+	Download(name string) ([]byte, error)
+	Describe(name string) ([]byte, error)
+	Upload(ctx context.Context, by apply.Author, name string, pem []byte, mode certs.Mode) (certs.View, []string, error)
+	Request(ctx context.Context, by apply.Author, name string, fields certs.RequestFields) (certs.View, error)
+	Delete(ctx context.Context, by apply.Author, name string) error
+	Authorities() []certs.AuthorityView
+	Authority(name string) (certs.AuthorityView, error)
+	DownloadAuthority(name string) ([]byte, error)
+	DescribeAuthority(name string) ([]byte, error)
+	UploadAuthority(ctx context.Context, by apply.Author, name string, pem []byte, mode certs.Mode) (certs.AuthorityView, []string, error)
+	ReplaceCRLs(ctx context.Context, by apply.Author, name string, raw []byte) (certs.AuthorityView, error)
+	DeleteAuthority(ctx context.Context, by apply.Author, name string) error
+	OCSP() certs.OCSPSettings
+	SetOCSP(by apply.Author, settings certs.OCSPSettings) error
+}

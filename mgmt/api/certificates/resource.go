@@ -1,0 +1,27 @@
+// Package certificates is the part of the API about certificates: those that
+// were uploaded, those that are ordered (ACME), and lists of authorities.
+package certificates
+
+import (
+	"slices"
+
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+)
+
+// Deps is what the operations need.
+type Deps struct {
+	Certificates Certificates
+	// ACME orders certificates; without it there is nothing about that in the API.
+	ACME ACME
+}
+
+// Resource answers the operations; make it with New.
+type Resource struct{ deps Deps }
+
+// New returns the resource over deps.
+func New(deps Deps) *Resource { return &Resource{deps: deps} }
+
+// Operations lists what can be done.
+func (s *Resource) Operations() []*rest.Operation {
+	return slices.Concat(s.certificateOperations(), s.authorityOperations(), s.acmeOperations())
+}

@@ -1,0 +1,123 @@
+package certificates
+
+import (
+	"strings"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// CertificateItem is what can be seen of a certificate or a CSR. The first
+// fields are the family's.
+type CertificateItem struct {
+	File       string       `json:"file"`
+	Type       string       `json:"type" enum:"Certificate,CSR"`
+	CN         string       `json:"CN"`
+	Issuer     string       `json:"issuer"`
+	Creation   *time.Time   `json:"creation" doc:"Since when it is valid; when it was made, for a CSR"`
+	Expiration *time.Time   `json:"expiration" doc:"null for a CSR"`
+	Status     certs.Status `json:"status" enum:"valid,about to expire,expired,invalid,unknown" doc:"A CSR is unknown"`
+	Key        string       `json:"key" doc:"Name of the key of a CSR; keys cannot be downloaded"`
+
+	DaysLeft    *int       `json:"days_left" doc:"null for a CSR"`
+	Problem     string     `json:"problem" doc:"Why it is invalid"`
+	KeyType     string     `json:"key_type"`
+	Names       []string   `json:"names" doc:"Subject alternative names"`
+	Fingerprint string     `json:"fingerprint" doc:"SHA-256 of the certificate"`
+	ChainLength int        `json:"chain_length"`
+	UsedBy      []string   `json:"used_by" doc:"Farms and services that use it; it cannot be deleted as long as there are some"`
+	Appliance   string     `json:"appliance" enum:"true,false" doc:"Whether it is the certificate of this API"`
+	MustStaple  string     `json:"must_staple" enum:"true,false"`
+	OCSP        OCSPStatus `json:"ocsp"`
+	Added       time.Time  `json:"added"`
+	Author      string     `json:"author"`
+}
+
+// OCSPStatus is what is known of the OCSP responses of a certificate.
+type OCSPStatus struct {
+	Responder  string     `json:"responder" doc:"Empty when there is none, or the issuer is not in the chain"`
+	Stapled    string     `json:"stapled" enum:"true,false"`
+	NextUpdate *time.Time `json:"next_update"`
+	Problem    string     `json:"problem" doc:"Why the last attempt to get a response failed"`
+	Retry      *time.Time `json:"retry" doc:"When the next attempt is, after one that failed"`
+}
+
+// NewRequest is a CSR just made.
+type NewRequest struct {
+	CertificateItem
+	CSR string `json:"csr" doc:"The CSR in PEM, for the certification authority"`
+}
+
+func newCertificateItem(v certs.View) CertificateItem {
+	out := CertificateItem{
+		File: v.Name, Type: "Certificate", CN: v.CN, Issuer: v.Issuer, Creation: &v.NotBefore, Expiration: &v.NotAfter, Status: v.Status,
+		DaysLeft: &v.DaysLeft, Problem: v.Problem, KeyType: v.KeyType, Names: v.Names, Fingerprint: v.Fingerprint, ChainLength: v.ChainLength,
+		UsedBy: []string{}, Appliance: rest.Truth(v.Appliance), MustStaple: rest.Truth(v.MustStaple), Added: v.Added, Author: v.Author,
+		OCSP: OCSPStatus{Responder: v.OCSP.Responder, Stapled: rest.Truth(v.OCSP.Stapled), Problem: v.OCSP.Problem,
+			NextUpdate: timeOrNull(v.OCSP.NextUpdate), Retry: timeOrNull(v.OCSP.Retry)},
+	}
+	if out.Names == nil {
+		out.Names = []string{}
+	}
+	if v.CSR {
+		out.Type, out.Creation, out.Expiration, out.DaysLeft = "CSR", &v.Added, nil, nil
+		out.Key = strings.TrimSuffix(v.Name, ".csr") + ".key"
+	}
+	return out
+}
+
+func timeOrNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+// requestFields, partFields and ocspFields are bodies about certificates.
+type (
+	requestFields struct{}
+	partFields    struct{}
+	ocspFields    struct{}
+)
+
+// Params lists the fields for the document.
+func (requestFields) Params() []validate.Param {
+	return []validate.Param{
+		rest.Needed("name", "Name of the CSR: letters, digits and hyphens."), rest.Needed("fqdn", "Host name, or a wildcard as *.example.com."),
+		rest.Needed("country", "Two letters."), rest.Needed("state", "State or province."), rest.Needed("locality", "Town; without hyphens and dots."),
+		rest.Needed("organization", "Organization; without hyphens and dots."), rest.Needed("division", "Unit of the organization."), rest.Needed("mail", "Mail address."),
+		rest.Optional("san", "Further host names and addresses, separated by commas."),
+	}
+}
+
+// Params lists the fields for the document.
+func (partFields) Params() []validate.Param {
+	return []validate.Param{
+		rest.Needed("name", "Name of the certificate."), rest.Needed("ca", "The certificate, PEM."),
+		rest.Optional("key", "Its private key, PEM; left out when the certificate is for a CSR of this appliance."),
+		rest.Optional("intermediates", "Certificates of the authorities between it and the root, PEM."),
+	}
+}
+
+// Params lists the fields for the document.
+func (ocspFields) Params() []validate.Param {
+	words := []string{"true", "false"}
+	return []validate.Param{
+		{Name: "enabled", PossibleValues: words, Options: []string{"non_blank"}, Description: "Whether OCSP responses are fetched and stapled."},
+		{Name: "private_responders", PossibleValues: words, Options: []string{"non_blank"}, Description: "Whether responders may have private addresses."},
+	}
+}
+
+// splitNames reads a list of names; blanks around them do not count.
+func splitNames(text string) []string {
+	var out []string
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			out = append(out, name)
+		}
+	}
+	return out
+}

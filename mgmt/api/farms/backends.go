@@ -1,0 +1,241 @@
+package farms
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// backendList serves the backends of services, or of farms themselves; V is an
+// answer about one, in the shape of the profile of its farm.
+type backendList[V serviceBackend | farmBackend] struct {
+	s      *Resource
+	bodies backendFields
+}
+
+type (
+	serviceBackend struct{ of any }
+	farmBackend    struct{ of any }
+)
+
+// MarshalJSON writes the answer of the profile.
+func (a serviceBackend) MarshalJSON() ([]byte, error) { return json.Marshal(a.of) }
+
+// MarshalJSON writes the answer of the profile.
+func (a farmBackend) MarshalJSON() ([]byte, error) { return json.Marshal(a.of) }
+
+// Schema says that the answer has one of the shapes.
+func (serviceBackend) Schema(r rest.Registry) *rest.Schema { return shapeOfBackends(r, true) }
+
+// Schema says that the answer has one of the shapes.
+func (farmBackend) Schema(r rest.Registry) *rest.Schema { return shapeOfBackends(r, false) }
+
+func shapeOfBackends(r rest.Registry, ofServices bool) *rest.Schema {
+	return oneOf(r, func(p profile) reflect.Type {
+		if p.Name().HasServices() == ofServices {
+			return p.backendShape()
+		}
+		return nil
+	})
+}
+
+// backendFields are those of a backend of a service, or of a farm itself, of any
+// profile: in its creation, or in a change.
+type backendFields struct{ ofServices, creation bool }
+
+// Params lists the fields for the document: what two profiles have comes twice.
+func (of backendFields) Params() []validate.Param {
+	return eachProfile(func(p profile) []validate.Param {
+		switch {
+		case p.Name().HasServices() != of.ofServices:
+			return nil
+		case of.creation:
+			return p.Backend().Create.Params()
+		}
+		return p.Backend().Update.Params()
+	})
+}
+
+func (s *Resource) backendOperations() []*rest.Operation {
+	return append(backendList[serviceBackend]{s, backendFields{ofServices: true}}.operations(rest.ServicePath, "a service"),
+		backendList[farmBackend]{s, backendFields{}}.operations(rest.FarmPath, "a farm without services")...)
+}
+
+func (l backendList[V]) operations(group, whose string) []*rest.Operation {
+	all := group + "/backends"
+	created := l.bodies
+	created.creation = true
+	return []*rest.Operation{
+		rest.Op(rest.Get, all, rbac.Open, "List the backends of "+whose, l.list),
+		rest.Op(rest.Post, all, rbac.FarmModify, "Create a backend of "+whose, l.add).Body(created).Created(),
+		rest.Op(rest.Put, all+"/{backend}", rbac.FarmModify, "Modify a backend of "+whose, l.modify).Body(l.bodies),
+		rest.Op(rest.Delete, all+"/{backend}", rbac.FarmModify, "Delete a backend of "+whose, l.remove),
+		rest.Op(rest.Put, all+"/{backend}/maintenance", rbac.FarmMaintenance, "Set the maintenance of a backend of "+whose, l.maintain).Body(&validate.Maintenance),
+	}
+}
+
+func (l backendList[V]) show(g farm.Group, position int) V {
+	return V(struct{ of any }{ProfileOf(g.Farm).backend(l.s, g, position)})
+}
+
+// shown lists the backends of a group.
+func (l backendList[V]) shown(g farm.Group) []V {
+	out := []V{}
+	for i := range g.Backends() {
+		out = append(out, l.show(g, i))
+	}
+	return out
+}
+
+func (l backendList[V]) list(c *rest.Call) (rest.List[V], error) {
+	g, err := c.Group()
+	if err != nil {
+		return rest.List[V]{}, err
+	}
+	return rest.NewList(fmt.Sprintf("List the backends of %s", g), l.shown(g)), nil
+}
+
+func (l backendList[V]) add(c *rest.Call) (rest.Object[V], error) {
+	g, err := c.Group()
+	if err != nil {
+		return rest.Object[V]{}, err
+	}
+	values, err := rest.Decode(c, ProfileOf(g.Farm).Backend().Create)
+	if err != nil {
+		return rest.Object[V]{}, err
+	}
+	farmName, service, position := g.Farm.Name, g.Name(), 0
+	_, err = c.Change(fmt.Sprintf("add %s to %s", named(values), g), func(cfg *farm.Config) error {
+		g, err := rest.FindGroup(cfg, farmName, service)
+		if err != nil {
+			return err
+		}
+		if err := ProfileOf(g.Farm).TakesBackend(g); err != nil {
+			return err
+		}
+		var created farm.Backend
+		if err := values.Apply(&created); err != nil {
+			return err
+		}
+		if err := validate.LocalSource(created.Source, l.s.deps.LocalAddrs()); err != nil {
+			return err
+		}
+		position = g.Add(created)
+		return nil
+	})
+	if err != nil {
+		return rest.Object[V]{}, err
+	}
+	if g, err = rest.FindGroup(c.Config, farmName, service); err != nil || position >= len(g.Backends()) {
+		return rest.Object[V]{}, err
+	}
+	return rest.Object[V]{
+		Description: fmt.Sprintf("New backend of %s", g),
+		Params:      l.show(g, position), Status: l.s.deps.State.StatusOf(c, farmName), Warning: c.Warning(validate.PathOfBackend(g, position)),
+		Message: fmt.Sprintf("The backend %d has been added to %s.", g.Number(position), g),
+	}, nil
+}
+
+// named is a new backend in the comment of a revision.
+func named(values validate.Values[farm.Backend]) string {
+	if port := values.Get("port").Number(); port != 0 {
+		return fmt.Sprintf("backend %s port %d", values.Get("ip").Text(), port)
+	}
+	return "backend " + values.Get("ip").Text()
+}
+
+func (l backendList[V]) modify(c *rest.Call) (rest.Changed, error) {
+	at, err := c.Backend()
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	values, err := rest.Decode(c, ProfileOf(c.Config.Farm(at.Farm)).Backend().Update)
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	_, err = c.Change(fmt.Sprintf("modify %s", at), func(cfg *farm.Config) error {
+		_, b, err := at.In(cfg)
+		if err != nil {
+			return err
+		}
+		source := b.Source
+		if err := values.Apply(b); err != nil || b.Source == source {
+			return err
+		}
+		return validate.LocalSource(b.Source, l.s.deps.LocalAddrs())
+	})
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	g, _, err := at.In(c.Config)
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	return rest.Changed{
+		Description: fmt.Sprintf("Modify %s", at), Params: values.Sent(),
+		Message: fmt.Sprintf("The %s has been changed.", at),
+		Status:  l.s.deps.State.StatusOf(c, at.Farm), Warning: c.Warning(validate.PathOfBackend(g, at.Position)),
+	}, nil
+}
+
+func (l backendList[V]) remove(c *rest.Call) (rest.Done, error) {
+	at, err := c.Backend()
+	if err != nil {
+		return rest.Done{}, err
+	}
+	_, err = c.Change(fmt.Sprintf("delete %s", at), func(cfg *farm.Config) error {
+		g, _, err := at.In(cfg)
+		if err != nil {
+			return err
+		}
+		g.SetBackends(slices.Delete(g.Backends(), at.Position, at.Position+1))
+		return nil
+	})
+	if err != nil {
+		return rest.Done{}, err
+	}
+	return rest.NewDone(fmt.Sprintf("Delete %s", at), fmt.Sprintf("The %s has been deleted.", at)), nil
+}
+
+// Maintained is the answer to taking a backend out or in.
+type Maintained struct {
+	Action string     `json:"action" enum:"up,maintenance"`
+	Mode   string     `json:"mode,omitempty" enum:"drain,cut"`
+	Farm   FarmStatus `json:"farm"`
+}
+
+func (l backendList[V]) maintain(c *rest.Call) (rest.Object[Maintained], error) {
+	at, err := c.Backend()
+	if err != nil {
+		return rest.Object[Maintained]{}, err
+	}
+	values, err := rest.Decode(c, &validate.Maintenance)
+	if err != nil {
+		return rest.Object[Maintained]{}, err
+	}
+	action := values.Get("action").Text()
+	var mode farm.Maintenance
+	_, err = c.Change(fmt.Sprintf("%s of %s", action, at), func(cfg *farm.Config) error {
+		_, b, err := at.In(cfg)
+		if err != nil {
+			return err
+		}
+		err = values.Apply(b)
+		mode = b.Maintenance
+		return err
+	})
+	if err != nil {
+		return rest.Object[Maintained]{}, err
+	}
+	return rest.Object[Maintained]{
+		Description: fmt.Sprintf("Set the maintenance of %s", at),
+		Params:      Maintained{Action: action, Mode: string(mode), Farm: FarmStatus{Status: l.s.deps.State.StatusOf(c, at.Farm)}},
+		Message:     fmt.Sprintf("The action %s has been done on %s.", action, at),
+	}, nil
+}

@@ -1,0 +1,145 @@
+package farms
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+func (s *Resource) updateFarm(c *rest.Call) (rest.Changed, error) {
+	before, err := c.Farm()
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	values, err := decodeFarm(c, before)
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	name, newName := before.Name, values.Get("newfarmname").Text()
+	if newName == "" {
+		newName = name
+	}
+	var followed string
+	_, err = c.Change(fmt.Sprintf("modify farm %s", name), func(cfg *farm.Config) error {
+		f, err := rest.FindFarm(cfg, name)
+		if err != nil {
+			return err
+		}
+		if err := sameProfile(f, before); err != nil {
+			return err
+		}
+		if newName != name {
+			if err := mayRename(cfg, newName); err != nil {
+				return err
+			}
+		}
+		was := addressesOf(f)
+		if err := values.Apply(f); err != nil {
+			return err
+		}
+		followed = validate.FollowVersions(values, f)
+		return s.checkLocal(f, was)
+	})
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	f, err := rest.FindFarm(c.Config, newName)
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	return rest.Changed{
+		Description: "Modify farm " + name, Params: values.Sent(), Status: s.deps.State.Status(f), Warning: c.Warning(validate.FarmPath(newName), followed),
+		Message: fmt.Sprintf("Some parameters have been changed in farm %s.", newName),
+	}, nil
+}
+
+// ownAddresses are those of a farm that must be of this machine.
+type ownAddresses struct{ vip, source netip.Addr }
+
+func addressesOf(f *farm.Farm) ownAddresses {
+	return ownAddresses{vip: f.VIP, source: ProfileOf(f).source(f)}
+}
+
+// checkLocal refuses addresses of f that this machine does not have. Those it had
+// before are left: one that went away later stops no other change.
+func (s *Resource) checkLocal(f *farm.Farm, was ownAddresses) error {
+	now := addressesOf(f)
+	if now.vip != was.vip {
+		if err := validate.LocalVIP(now.vip, s.deps.LocalAddrs()); err != nil {
+			return err
+		}
+	}
+	if now.source == was.source {
+		return nil
+	}
+	return validate.LocalSource(now.source, s.deps.LocalAddrs())
+}
+
+// farmFields are those of a farm of any profile.
+type farmFields struct{}
+
+// Params lists the fields for the document: what two profiles have comes twice.
+func (farmFields) Params() []validate.Param {
+	return eachProfile(func(p profile) []validate.Param { return p.Farm().Update.Params() })
+}
+
+// decodeFarm reads a change of a farm.
+func decodeFarm(c *rest.Call, f *farm.Farm) (validate.Values[farm.Farm], error) {
+	own := ProfileOf(f)
+	return decodeBeside(c, own.Farm().Update, own.rules(f), func(name string) error { return ofAnother(name, own, f.Name, changedBody) })
+}
+
+// newBody and changedBody are the bodies of POST and PUT.
+func newBody(p profile) rest.Fields { return p.Farm().Create }
+
+func changedBody(p profile) rest.Fields { return p.Farm().Update }
+
+// ofAnother refuses what only farms of another profile have: it is no unknown
+// field, and the rejection says whose it is.
+func ofAnother(name string, own profile, farmName string, body func(profile) rest.Fields) error {
+	if has(body(own), name) {
+		return nil
+	}
+	for _, other := range profiles {
+		if has(body(other), name) {
+			return rest.BadRequest("%s is a field of %s farms, and %s is an %s farm", name, other.Name(), farmName, own.Name())
+		}
+	}
+	return nil
+}
+
+func has(f rest.Fields, name string) bool {
+	return slices.ContainsFunc(f.Params(), func(p validate.Param) bool { return p.Name == name })
+}
+
+func mayRename(cfg *farm.Config, name string) error {
+	if cfg.Farm(name) != nil {
+		return rest.BadRequest("newfarmname: a farm named %s exists already", name)
+	}
+	return nil
+}
+
+func (s *Resource) deleteFarm(c *rest.Call) (rest.Done, error) {
+	f, err := c.Farm()
+	if err != nil {
+		return rest.Done{}, err
+	}
+	name := f.Name
+	_, err = c.Change("delete farm "+name, func(cfg *farm.Config) error {
+		for i := range cfg.Farms {
+			if cfg.Farms[i].Name == name {
+				cfg.Farms = append(cfg.Farms[:i], cfg.Farms[i+1:]...)
+				return nil
+			}
+		}
+		return rest.NotFound("the farm %s does not exist", name)
+	})
+	if err != nil {
+		return rest.Done{}, err
+	}
+	return rest.NewDone("Delete farm "+name, fmt.Sprintf("The farm %s has been deleted.", name)), nil
+}

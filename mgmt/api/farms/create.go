@@ -1,0 +1,171 @@
+package farms
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/api/state"
+	"github.com/sluicelb/sluice/mgmt/document"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// NewFarm is the answer to the creation of a farm: params are the values it was
+// created with.
+type NewFarm struct {
+	Description string      `json:"description"`
+	Params      rest.Sent   `json:"params"`
+	Interface   string      `json:"interface" doc:"Network interface that has the VIP; empty for every one"`
+	Message     string      `json:"message"`
+	Status      farm.Status `json:"status"`
+	Warning     string      `json:"warning,omitempty" doc:"The farm is there, but something about it cannot work"`
+}
+
+// newFarmFields are those of the creation of a farm of any profile.
+type newFarmFields struct{}
+
+// Params lists the fields for the document: what two profiles have comes twice.
+func (newFarmFields) Params() []validate.Param {
+	return eachProfile(func(p profile) []validate.Param { return p.Farm().Create.Params() })
+}
+
+// newFarmHelp is newFarmFields for people and for the completion of clients,
+// who know no profile yet: each name comes once.
+type newFarmHelp struct{}
+
+// Params lists the fields, those of http farms first.
+func (newFarmHelp) Params() (out []validate.Param) {
+	for _, field := range (newFarmFields{}).Params() {
+		if !slices.ContainsFunc(out, func(p validate.Param) bool { return p.Name == field.Name }) {
+			out = append(out, field)
+		}
+	}
+	return out
+}
+
+// decodeNewFarm reads the creation of a farm through the table of its profile.
+func decodeNewFarm(c *rest.Call) (validate.Values[farm.Farm], error) {
+	body, err := c.ReadObject()
+	if err != nil {
+		return validate.Values[farm.Farm]{}, err
+	}
+	if len(body) == 0 {
+		return validate.Values[farm.Farm]{}, rest.Help(newFarmHelp{})
+	}
+	word, _ := body["profile"].(string)
+	own := profileNamed(farm.Profile(word))
+	for _, name := range slices.Sorted(maps.Keys(body)) {
+		if err := ofAnother(name, own, "this", newBody); err != nil {
+			return validate.Values[farm.Farm]{}, err
+		}
+	}
+	return own.Farm().Create.Decode("", body)
+}
+
+func (s *Resource) createFarm(c *rest.Call) (NewFarm, error) {
+	values, err := decodeNewFarm(c)
+	if err != nil {
+		return NewFarm{}, err
+	}
+	name, source := values.Get("farmname").Text(), values.Get("copy_from").Text()
+	if source != "" {
+		if _, err := c.Visible(source); err != nil {
+			return NewFarm{}, err
+		}
+	}
+	var followed string
+	_, err = c.Change(fmt.Sprintf("create farm %s", name), func(cfg *farm.Config) error {
+		created, err := newFarm(cfg, source)
+		if err != nil {
+			return err
+		}
+		was := ownAddresses{source: addressesOf(&created).source}
+		if err := values.Apply(&created); err != nil {
+			return err
+		}
+		followed = validate.FollowVersions(values, &created)
+		if err := s.checkLocal(&created, was); err != nil {
+			return err
+		}
+		if cfg.Farm(name) != nil {
+			return rest.BadRequest("farmname: a farm named %s exists already", name)
+		}
+		cfg.Farms = append(cfg.Farms, created)
+		return nil
+	})
+	if err != nil {
+		return NewFarm{}, err
+	}
+	f, err := rest.FindFarm(c.Config, name)
+	if err != nil {
+		return NewFarm{}, err
+	}
+	unseen := s.share(c, f)
+	params := rest.Sent(values.Sent())
+	params["profile"], params["vip"], params["interface"] = state.ShownProfile(f), f.VIP.String(), interfaceOf(f.VIP)
+	ProfileOf(f).created(f, params)
+	return NewFarm{
+		Description: c.Summary(), Params: params, Interface: interfaceOf(f.VIP), Status: s.deps.State.Status(f), Warning: c.Warning(validate.FarmPath(name), followed, unseen),
+		Message: fmt.Sprintf("The farm %s has been created.", name),
+	}, nil
+}
+
+// share lets the group of who made a farm see it, and says when it cannot.
+func (s *Resource) share(c *rest.Call, f *farm.Farm) (problem string) {
+	group := c.By.Who.Group()
+	if group == "" {
+		return ""
+	}
+	if err := c.Book(s.deps.Users).AddFarm(group, f.ID); err != nil {
+		return fmt.Sprintf("your group %s does not see the farm: %s", group, err)
+	}
+	return ""
+}
+
+// newFarm returns the farm a creation starts from: an empty one, or a copy of
+// everything an existing one has.
+func newFarm(cfg *farm.Config, source string) (farm.Farm, error) {
+	if source == "" {
+		return farm.Farm{}, nil
+	}
+	from, err := rest.FindFarm(cfg, source)
+	if err != nil {
+		return farm.Farm{}, err
+	}
+	out := from.Clone()
+	document.StripIDs(&out)
+	return out, nil
+}
+
+// interfaceOf names the network interface that has the address, "" when none
+// has or the address means all of them.
+func interfaceOf(vip netip.Addr) string {
+	all, err := net.Interfaces()
+	if err != nil {
+		return ""
+	}
+	for _, one := range all {
+		addrs, err := one.Addrs()
+		if err != nil {
+			continue
+		}
+		for _, a := range addrs {
+			network, ok := a.(*net.IPNet)
+			if addr, valid := netip.AddrFromSlice(networkIP(network, ok)); valid && addr.Unmap() == vip {
+				return one.Name
+			}
+		}
+	}
+	return ""
+}
+
+func networkIP(n *net.IPNet, ok bool) net.IP {
+	if !ok {
+		return nil
+	}
+	return n.IP
+}

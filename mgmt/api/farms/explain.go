@@ -1,0 +1,174 @@
+package farms
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/explain"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/api/state"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/farmstate"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// Explainer says what would become of a request; the engine does. Its errors
+// are apply.ErrUnavailable while there is none, and ErrNotExplained.
+type Explainer func(ctx context.Context, q explain.Question) (*explain.Explanation, error)
+
+// ErrNotExplained: the engine does not explain a request. The error that wraps
+// it says why, for the client too.
+var ErrNotExplained = errors.New("the request cannot be explained")
+
+func (s *Resource) explainOperations() []*rest.Operation {
+	farms := rest.Op(rest.Get, "/farms/{farm}/explain", rbac.Open, "Explain what carries a farm, and why", s.explainFarm)
+	if s.deps.Explain == nil {
+		return []*rest.Operation{farms}
+	}
+	return []*rest.Operation{
+		farms,
+		rest.Op(rest.Post, "/farms/{farm}/explain", rbac.Open, "Explain what would become of a request", s.explainRequest).Asks().Body(explainFields{}),
+	}
+}
+
+// explainFields is the body of a request to be explained.
+type explainFields struct{}
+
+// Params lists the fields for the document.
+func (explainFields) Params() []validate.Param {
+	return []validate.Param{
+		{Name: "url", Options: []string{"non_blank"}, Description: "A path with its query, or a whole URL of http or https. Farms of profile http need it; url, method and headers are for them only."},
+		{Name: "method", Options: []string{"non_blank"}, Description: "GET when it is left out."},
+		{Name: "headers", Format: "Name: value", Options: []string{"list"},
+			Description: "The header fields. Without a Host that of the URL is sent or, if that is a path, the address of the farm."},
+		{Name: "sni", Options: []string{"non_blank"}, Description: "The name TLS is asked for; when it is left out that of the URL or, if that is a path, of the header Host."},
+		{Name: "from", Options: []string{"non_blank"}, Description: "The address the request comes from; 127.0.0.1 when it is left out. For farms of profile l4xnat it may have a port."},
+		{Name: "to", Options: []string{"non_blank"}, Description: "The address of the farm, with or without a port, that the client connects to; for farms of profile l4xnat only."},
+		{Name: "protocol", PossibleValues: []string{"tcp", "udp"}, Options: []string{"non_blank"},
+			Description: "What the client speaks; what the farm takes when it is left out, and tcp where that is both. For farms of profile l4xnat only."},
+	}
+}
+
+func (s *Resource) explainRequest(c *rest.Call) (rest.Object[*explain.Explanation], error) {
+	var none rest.Object[*explain.Explanation]
+	f, err := c.Farm()
+	if err != nil {
+		return none, err
+	}
+	if f.InKernel() {
+		return none, rest.BadRequest("the kernel carries the farm %s, and only the engine can say what it would do: `sluice farm explain %s` shows the rules its packets meet", f.Name, f.Name)
+	}
+	if _, err := c.Expected(); err != nil {
+		return none, err
+	}
+	body, err := c.Fields(explainFields{})
+	if err != nil {
+		return none, err
+	}
+	q, err := ProfileOf(f).question(body)
+	if err != nil {
+		return none, err
+	}
+	switch at := s.deps.State.Serving(f); {
+	case f.Stopped:
+		return none, rest.Refuse(http.StatusConflict, "the farm %s is stopped: it takes no requests", f.Name)
+	case !s.deps.Engine().Connected:
+		return none, rest.Refuse(http.StatusServiceUnavailable, "the engine is not running, and it is what explains requests: try again")
+	case at.Problem != "":
+		return none, rest.Refuse(http.StatusConflict, "the farm %s takes no requests: %s", f.Name, at.Problem)
+	}
+	q.Farm = f.ID
+	e, err := s.deps.Explain(c.Context, q)
+	switch {
+	case errors.Is(err, ErrNotExplained):
+		return none, &rest.Rejection{Status: http.StatusBadRequest, Message: err.Error(), Cause: err}
+	case errors.Is(err, apply.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
+		return none, &rest.Rejection{Status: http.StatusServiceUnavailable, Message: "the engine does not answer, and it is what explains requests: try again", Cause: err}
+	case err != nil:
+		return none, err
+	}
+	s.resolved(f, e)
+	return rest.Object[*explain.Explanation]{Description: fmt.Sprintf("Explain what would become of a request to farm %s", f.Name), Params: e, Warning: strings.Join(s.deps.State.Warnings(f), "; ")}, nil
+}
+
+// checkL4Question looks at a question about a connection or datagram.
+func checkL4Question(body map[string]any, q *explain.Question) error {
+	for _, name := range []string{"url", "method", "headers"} {
+		if body[name] != nil {
+			return rest.BadRequest("%s is for farms of profile http: this one does not read requests", name)
+		}
+	}
+	for name, text := range map[string]string{"from": q.From, "to": q.To} {
+		_, bare := netip.ParseAddr(text)
+		if _, err := netip.ParseAddrPort(text); text != "" && bare != nil && err != nil {
+			return rest.BadRequest("%s must be an address with or without a port, got %s", name, rest.Quote(text))
+		}
+	}
+	if p := q.Protocol; p != "" && p != "tcp" && p != "udp" {
+		return rest.BadRequest("protocol must be tcp or udp, got %s", rest.Quote(p))
+	}
+	if len(q.SNI) > explain.MaxText {
+		return rest.BadRequest("sni is too long: at most %d bytes are allowed", explain.MaxText)
+	}
+	return nil
+}
+
+// readQuestion reads what all questions have.
+func readQuestion(body map[string]any) (q explain.Question, err error) {
+	for name, to := range map[string]*string{"url": &q.URL, "method": &q.Method, "from": &q.From, "to": &q.To, "protocol": &q.Protocol, "sni": &q.SNI} {
+		value, sent := body[name]
+		if !sent {
+			continue
+		}
+		text, ok := value.(string)
+		if !ok || text == "" {
+			return q, rest.BadRequest("%s must be a text that is not empty", name)
+		}
+		*to = text
+	}
+	return q, nil
+}
+
+// resolved adds to an explanation what the engine does not know: what names the
+// backends got their addresses from, and which of them never answer.
+func (s *Resource) resolved(f *farm.Farm, e *explain.Explanation) {
+	if e == nil || e.Balance == nil {
+		return
+	}
+	for _, g := range f.Groups() {
+		if g.OfService() && g.Name() != e.Result.Service {
+			continue
+		}
+		e.Balance.Backends = slices.DeleteFunc(e.Balance.Backends, func(b explain.Backend) bool {
+			at := g.Position(b.ID)
+			return at >= 0 && g.Backends()[at].Spreads() // those at its addresses are there
+		})
+		for k := range e.Balance.Backends {
+			out := &e.Balance.Backends[k]
+			at := g.Position(out.ID)
+			if at < 0 {
+				continue
+			}
+			b := &g.Backends()[at]
+			if silent := s.deps.Silent(b.ID); silent != "" {
+				out.Reason += "; it " + silent
+			}
+			r := s.deps.State.Resolution(g, at)
+			if r == nil {
+				continue
+			}
+			out.Name = &explain.Name{Name: r.Name, Age: r.Age, Problem: r.Problem}
+			if !b.Addr.IsValid() {
+				out.Address, out.Status, out.Maintenance = r.Name, string(farmstate.In(g, at, s.deps.Health)), ""
+				out.Reason = state.NameProblem(b, r)
+			}
+		}
+	}
+}

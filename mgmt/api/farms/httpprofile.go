@@ -1,0 +1,113 @@
+package farms
+
+import (
+	"net/netip"
+	"reflect"
+	"slices"
+
+	"github.com/sluicelb/sluice/core/explain"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/api/state"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// httpFarms are farms of profile http.
+type httpFarms struct{ validate.Profile }
+
+func (httpFarms) words() []farm.Profile { return []farm.Profile{farm.ProfileHTTP, farm.ProfileHTTPS} }
+
+func (httpFarms) module() Module { return LSLB }
+
+func (httpFarms) details(s *Resource, description string, f *farm.Farm) any {
+	out := FarmDetails{Description: description, Params: s.farmView(f), Services: []ServiceView{}, IPDS: noIPDS()}
+	for _, g := range f.Groups() {
+		out.Services = append(out.Services, s.serviceView(g))
+	}
+	return out
+}
+
+func (httpFarms) summary(s *Resource, description string, f *farm.Farm) any {
+	out := FarmSummary{Description: description, Params: s.farmView(f), Services: []ServiceName{}, IPDS: noIPDS()}
+	for _, g := range f.Groups() {
+		out.Services = append(out.Services, ServiceName{ID: g.Name()})
+	}
+	return out
+}
+
+func (httpFarms) shapes() (details, summary reflect.Type) {
+	return reflect.TypeFor[FarmDetails](), reflect.TypeFor[FarmSummary]()
+}
+
+var httpServices = servicesOf[farm.Service, ServiceView]{
+	creation: &validate.ServiceCreate, change: &validate.ServiceUpdate,
+	list: func(f *farm.Farm) *[]farm.Service { return &f.HTTP.Services }, view: (*Resource).serviceView, rules: rulesOfService,
+}
+
+func (httpFarms) services() services { return httpServices }
+
+func (httpFarms) backend(s *Resource, g farm.Group, i int) any { return s.backendView(g, i) }
+
+func (httpFarms) backendShape() reflect.Type { return reflect.TypeFor[BackendView]() }
+
+func (httpFarms) created(f *farm.Farm, params rest.Sent) { params["vport"] = f.VPort }
+
+func (httpFarms) source(*farm.Farm) netip.Addr { return netip.Addr{} }
+
+func (httpFarms) rules(f *farm.Farm) map[string]int {
+	if f.HTTP == nil {
+		return nil
+	}
+	return countRules(&f.HTTP.HeaderRules, validate.AddRequest.Farm, validate.RemoveRequest.Farm)
+}
+
+func (httpFarms) mayHaveCertificates(f *farm.Farm) error {
+	if f.HTTPS() {
+		return nil
+	}
+	return rest.BadRequest("the farm %s has no certificates: set its listener to https first", f.Name)
+}
+
+func (httpFarms) carrying(f *farm.Farm) FarmExplanation {
+	const only = "a farm of profile http is served by the engine"
+	return FarmExplanation{FarmName: f.Name, Profile: state.ShownProfile(f), DataPath: farm.DataPathAuto, Carrier: farm.DataPathUserspace, Why: only,
+		Possible: []PathPossibility{possibility(farm.DataPathUserspace, ""), possibility(farm.DataPathKernel, only)}}
+}
+
+func (httpFarms) question(body map[string]any) (explain.Question, error) {
+	if len(body) == 0 {
+		return explain.Question{}, rest.Help(explainFields{})
+	}
+	q, err := readQuestion(body)
+	if err != nil {
+		return q, err
+	}
+	switch _, err := netip.ParseAddr(q.From); {
+	case q.URL == "":
+		return q, rest.BadRequest("url is required")
+	case q.To != "":
+		return q, rest.BadRequest("to is for farms of profile l4xnat: a farm of profile http has one address")
+	case q.Protocol != "":
+		return q, rest.BadRequest("protocol is for farms of profile l4xnat: a farm of profile http takes tcp")
+	case q.From != "" && err != nil:
+		return q, rest.BadRequest("from must be an address, got %s", rest.Quote(q.From))
+	}
+	if one, alone := body["headers"].(string); alone {
+		q.Headers = []string{one}
+	} else if body["headers"] != nil {
+		if q.Headers, err = rest.TextList(body, "headers"); err != nil {
+			return q, err
+		}
+	}
+	if slices.Contains(q.Headers, "") {
+		return q, rest.BadRequest("headers must hold texts like \"Name: value\", none of them empty")
+	}
+	size := len(q.Method) + len(q.URL) + len(q.SNI)
+	for _, line := range q.Headers {
+		size += len(line)
+	}
+	if size > explain.MaxQuestion || len(q.Headers) > explain.MaxHeaders {
+		return q, rest.BadRequest("the request is too long: at most %d bytes and %d headers are allowed", explain.MaxQuestion, explain.MaxHeaders)
+	}
+	return q, nil
+}

@@ -1,0 +1,68 @@
+package farms
+
+import (
+	"errors"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/api/state"
+)
+
+// PathPossibility says whether a data path could carry a farm.
+type PathPossibility struct {
+	DataPath farm.DataPath `json:"datapath" enum:"userspace,kernel"`
+	Possible string        `json:"possible" enum:"true,false"`
+	Reason   string        `json:"reason,omitempty" doc:"Why it is not possible"`
+}
+
+// FarmExplanation says what carries a farm, and why.
+type FarmExplanation struct {
+	FarmName string            `json:"farmname"`
+	Profile  farm.Profile      `json:"profile"`
+	DataPath farm.DataPath     `json:"datapath" enum:"auto,userspace,kernel" doc:"What was asked for"`
+	Carrier  farm.DataPath     `json:"carrier" enum:"userspace,kernel" doc:"What carries the farm"`
+	Why      string            `json:"reason" doc:"Why that carries it"`
+	Possible []PathPossibility `json:"possible" doc:"Each data path, and whether it could carry the farm as it is"`
+	Rules    string            `json:"rules,omitempty" doc:"The packet filter rules of a farm the kernel carries"`
+	Warnings []string          `json:"warnings,omitempty" doc:"What of the farm cannot work now"`
+}
+
+// explainFarm answers what carries the farm, with its rules if these do.
+func (s *Resource) explainFarm(c *rest.Call) (rest.Object[FarmExplanation], error) {
+	f, err := c.Farm()
+	if err != nil {
+		return rest.Object[FarmExplanation]{}, err
+	}
+	out := rest.Object[FarmExplanation]{Description: "Explain what carries farm " + f.Name, Params: ProfileOf(f).carrying(f)}
+	out.Params.Warnings = s.deps.State.Warnings(f)
+	if !f.InKernel() {
+		return out, nil
+	}
+	switch {
+	case f.Stopped:
+		out.Warning = "the farm is stopped: it has no rules"
+	case s.deps.Kernel == nil:
+		out.Warning = "the rules are not known: nobody can be asked for them"
+	default:
+		if out.Params.Rules, err = s.deps.Kernel.Rules(c.Context, f.ID); err != nil {
+			s.deps.Log.Debug("rules not shown", "farm", f.Name, "cause", err)
+			out.Warning = "the rules are not known: netd does not answer"
+			if errors.Is(err, state.ErrKernel) {
+				out.Warning = "the rules are not known: " + err.Error()
+			}
+		}
+	}
+	return out, nil
+}
+
+func possibility(path farm.DataPath, reason string) PathPossibility {
+	return PathPossibility{DataPath: path, Possible: rest.Truth(reason == ""), Reason: reason}
+}
+
+// askedPath is the data path the operator asked for.
+func askedPath(l *farm.L4) farm.DataPath {
+	if l.DataPath == "" {
+		return farm.DataPathAuto
+	}
+	return l.DataPath
+}

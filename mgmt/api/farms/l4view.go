@@ -1,0 +1,81 @@
+package farms
+
+import (
+	"cmp"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/api/state"
+	"github.com/sluicelb/sluice/mgmt/farmstate"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// L4FarmView is everything about an l4xnat farm but its backends.
+type L4FarmView = rest.View[aboutL4Farm]
+
+type aboutL4Farm struct {
+	FarmName string          `json:"farmname"`
+	Profile  farm.Profile    `json:"profile"`
+	Status   farm.Status     `json:"status"`
+	Problem  string          `json:"problem,omitempty" doc:"Why the farm does not run: what keeps it from running, or why its last start was refused"`
+	VIP      string          `json:"vip"`
+	VPort    string          `json:"vport" doc:"Ports and ranges, like 80,8000:8010; * for all"`
+	Listener string          `json:"listener" enum:"l4xnat"`
+	Guardian string          `json:"farmguardian"`
+	Sessions []state.Session `json:"sessions" doc:"The static ones; all are at /farms/FARM/sessions"`
+	Carrier  farm.DataPath   `json:"carrier" enum:"userspace,kernel" doc:"What carries the farm"`
+	Why      string          `json:"carrier_reason" doc:"Why that carries it"`
+	Warnings []string        `json:"warnings,omitempty" doc:"What of the farm cannot work now"`
+}
+
+func (aboutL4Farm) Table() (string, []validate.Answered) {
+	return "L4FarmView", validate.L4FarmAnswer.Answers()
+}
+
+func (s *Resource) l4FarmView(f *farm.Farm) L4FarmView {
+	carrier, why := f.Carrier()
+	return L4FarmView{Fields: validate.L4FarmAnswer.Answer(f), About: aboutL4Farm{
+		FarmName: f.Name, Profile: f.Profile, Status: s.deps.State.Status(f), Problem: s.deps.State.Problem(f),
+		VIP: f.VIP.String(), VPort: f.L4.PortsText(), Listener: string(farm.ProfileL4),
+		Sessions: state.StaticSessions(f.Own()), Carrier: carrier, Why: why, Warnings: s.deps.State.Warnings(f),
+	}}
+}
+
+// L4FarmDetails is the answer about one l4xnat farm.
+type L4FarmDetails struct {
+	Description string          `json:"description"`
+	Params      L4FarmView      `json:"params"`
+	Backends    []L4BackendView `json:"backends"`
+	IPDS        IPDS            `json:"ipds"`
+}
+
+// L4BackendView is everything about a backend of an l4xnat farm. ID is its
+// number, which it keeps.
+type L4BackendView = rest.View[aboutL4Backend]
+
+type aboutL4Backend struct {
+	ID         int               `json:"id"`
+	IP         string            `json:"ip"`
+	Status     farm.Status       `json:"status" enum:"up,down,maintenance"`
+	Problem    string            `json:"problem,omitempty" doc:"Why a backend that can be connected to gets no traffic"`
+	Mode       string            `json:"maintenance_mode,omitempty" enum:"drain,cut" doc:"How the backend was taken out"`
+	Resolution *state.Resolution `json:"resolution,omitempty" doc:"Of a backend with a host name"`
+}
+
+func (aboutL4Backend) Table() (string, []validate.Answered) {
+	return "L4BackendView", validate.L4BackendAnswer.Answers()
+}
+
+func (s *Resource) l4BackendView(g farm.Group, i int) L4BackendView {
+	b := &g.Backends()[i]
+	r := s.deps.State.Resolution(g, i)
+	return L4BackendView{Fields: validate.L4BackendAnswer.Answer(b), About: aboutL4Backend{
+		ID: g.Number(i), IP: b.ShownAddress(), Status: s.l4Status(g, i), Problem: cmp.Or(s.deps.State.BackendProblem(b), state.NameProblem(b, r)), Mode: string(b.Maintenance), Resolution: r,
+	}}
+}
+
+// l4Status is the status of a backend of an l4xnat farm: one that nothing is
+// known about is available, which the family calls up.
+func (s *Resource) l4Status(g farm.Group, i int) farm.Status {
+	return farmstate.InStatistics(farmstate.In(g, i, s.deps.Health))
+}

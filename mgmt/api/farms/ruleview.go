@@ -1,0 +1,71 @@
+package farms
+
+import (
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// The rules of a list as the API shows them; ID is the position from 0.
+type (
+	// AddedHeader is a header that is added.
+	AddedHeader struct {
+		ID     int    `json:"id"`
+		Header string `json:"header"`
+	}
+	// RemovedHeader is a pattern for headers that are removed.
+	RemovedHeader struct {
+		ID      int    `json:"id"`
+		Pattern string `json:"pattern"`
+	}
+	// ReplacedHeader is a rule that changes values of headers.
+	ReplacedHeader struct {
+		ID      int    `json:"id"`
+		Header  string `json:"header"`
+		Match   string `json:"match"`
+		Replace string `json:"replace"`
+	}
+	// RewrittenURL is a rule that changes path and query.
+	RewrittenURL struct {
+		ID      int    `json:"id"`
+		Pattern string `json:"pattern"`
+		Replace string `json:"replace"`
+		Last    string `json:"last" enum:"true,false"`
+	}
+)
+
+func showAdd(id int, h farm.HeaderAdd) AddedHeader { return AddedHeader{id, h.Header} }
+
+func showRemove(id int, h farm.HeaderRemove) RemovedHeader {
+	return RemovedHeader{id, h.Pattern}
+}
+
+func showReplace(id int, h farm.HeaderReplace) ReplacedHeader {
+	return ReplacedHeader{id, h.Header, h.Match, h.Replace}
+}
+
+func showRewrite(id int, u farm.URLRewrite) RewrittenURL {
+	return RewrittenURL{id, u.Pattern, u.Replace, rest.Truth(u.Last)}
+}
+
+func shownRules[T, V any](rules []T, show func(int, T) V) []V {
+	out := make([]V, len(rules))
+	for i, r := range rules {
+		out[i] = show(i, r)
+	}
+	return out
+}
+
+// rulesOfService is how many rules each list of a service has.
+func rulesOfService(v *farm.Service) map[string]int {
+	out := countRules(&v.HeaderRules, validate.AddRequest.Service, validate.RemoveRequest.Service)
+	out[validate.Rewrites.Service] = len(v.Rewrites)
+	return out
+}
+
+func countRules(r *farm.HeaderRules, add, remove string) map[string]int {
+	return map[string]int{
+		add: len(r.AddRequest), remove: len(r.RemoveRequest), validate.ReplaceRequest.Service: len(r.ReplaceRequest),
+		validate.AddResponse.Service: len(r.AddResponse), validate.RemoveResponse.Service: len(r.RemoveResponse), validate.ReplaceResponse.Service: len(r.ReplaceResponse),
+	}
+}

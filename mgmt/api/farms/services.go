@@ -1,0 +1,271 @@
+package farms
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// services is what the API knows of the services of farms of one profile; a
+// profile whose farms have some gives a servicesOf.
+type services interface {
+	// bodies are what is sent about one when it is made and when it is changed.
+	bodies() (create, update rest.Fields)
+	// details is the answer about one, shape its type.
+	details(s *Resource, g farm.Group) any
+	shape() reflect.Type
+
+	create(s *Resource, c *rest.Call, f *farm.Farm) (rest.Changed, error)
+	update(s *Resource, c *rest.Call, g farm.Group) (rest.Changed, error)
+	remove(f *farm.Farm, position int)
+	move(f *farm.Farm, from, to int)
+}
+
+// servicesOf are services that a farm keeps as a list of T, in the order of its
+// groups, and that are answered as a V.
+type servicesOf[T, V any] struct {
+	creation, change *validate.Table[T]
+	list             func(*farm.Farm) *[]T
+	view             func(*Resource, farm.Group) V
+	// rules is how many items each list has that is changed item by item.
+	rules func(*T) map[string]int
+}
+
+func (l servicesOf[T, V]) bodies() (create, update rest.Fields) { return l.creation, l.change }
+
+func (l servicesOf[T, V]) details(s *Resource, g farm.Group) any { return l.view(s, g) }
+
+func (l servicesOf[T, V]) shape() reflect.Type { return reflect.TypeFor[V]() }
+
+func (l servicesOf[T, V]) create(s *Resource, c *rest.Call, f *farm.Farm) (rest.Changed, error) {
+	values, err := rest.Decode(c, l.creation)
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	farmName, name := f.Name, values.Get("id").Text()
+	_, err = c.Change(fmt.Sprintf("create service %s of farm %s", name, farmName), func(cfg *farm.Config) error {
+		f, err := rest.FindFarm(cfg, farmName)
+		if err != nil {
+			return err
+		}
+		if err := sameProfile(f, c.Config.Farm(farmName)); err != nil {
+			return err
+		}
+		if rest.ServiceNamed(f, name) >= 0 {
+			return rest.BadRequest("id: a service named %s exists already in the farm %s", name, farmName)
+		}
+		var created T
+		if err := values.Apply(&created); err != nil {
+			return err
+		}
+		all := l.list(f)
+		*all = append(*all, created)
+		return nil
+	})
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	return rest.Changed{
+		Description: "New service of farm " + farmName, Params: values.Sent(),
+		Message: fmt.Sprintf("The service %s has been created in farm %s.", name, farmName),
+		Status:  s.deps.State.StatusOf(c, farmName), Warning: c.Warning(validate.ServicePath(farmName, name)),
+	}, nil
+}
+
+func (l servicesOf[T, V]) update(s *Resource, c *rest.Call, g farm.Group) (rest.Changed, error) {
+	farmName, name := g.Farm.Name, g.Name()
+	values, err := decodeBeside(c, l.change, l.rules(&(*l.list(g.Farm))[rest.ServiceNamed(g.Farm, name)]), func(string) error { return nil })
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	_, err = c.Change(fmt.Sprintf("modify service %s of farm %s", name, farmName), func(cfg *farm.Config) error {
+		found, err := rest.FindServiceGroup(cfg, farmName, name)
+		if err != nil {
+			return err
+		}
+		if err := sameProfile(found.Farm, g.Farm); err != nil {
+			return err
+		}
+		return values.Apply(&(*l.list(found.Farm))[rest.ServiceNamed(found.Farm, name)])
+	})
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	return rest.Changed{
+		Description: fmt.Sprintf("Modify service %s of farm %s", name, farmName), Params: values.Sent(),
+		Message: fmt.Sprintf("Some parameters have been changed in service %s of farm %s.", name, farmName),
+		Status:  s.deps.State.StatusOf(c, farmName), Warning: c.Warning(validate.ServicePath(farmName, name)),
+	}, nil
+}
+
+func (l servicesOf[T, V]) remove(f *farm.Farm, position int) {
+	all := l.list(f)
+	*all = slices.Delete(*all, position, position+1)
+}
+
+func (l servicesOf[T, V]) move(f *farm.Farm, from, to int) {
+	all := l.list(f)
+	moved := (*all)[from]
+	*all = slices.Insert(slices.Delete(*all, from, from+1), to, moved)
+}
+
+// sameProfile refuses a change of a farm that was made anew with another profile
+// since the request was read.
+func sameProfile(now, was *farm.Farm) error {
+	if was == nil || now.Profile == was.Profile {
+		return nil
+	}
+	return rest.Refuse(409, "the farm %s was changed by someone else: read it again", now.Name)
+}
+
+// eachServices lists the services of the profiles that have some.
+func eachServices[T any](say func(services) []T) []T {
+	return eachProfile(func(p profile) []T {
+		if own := p.services(); own != nil {
+			return say(own)
+		}
+		return nil
+	})
+}
+
+// serviceFields are those of a service of a farm of any profile.
+type serviceFields struct{ creation bool }
+
+// Params lists the fields for the document: what two profiles have comes twice.
+func (of serviceFields) Params() []validate.Param {
+	return eachServices(func(own services) []validate.Param {
+		create, update := own.bodies()
+		if of.creation {
+			return create.Params()
+		}
+		return update.Params()
+	})
+}
+
+func (s *Resource) serviceOperations() []*rest.Operation {
+	const one = "/farms/{farm}/services/{service}"
+	return []*rest.Operation{
+		rest.Op(rest.Post, "/farms/{farm}/services", rbac.FarmModify, "Create a service", s.createService).Body(serviceFields{creation: true}).Created(),
+		rest.Op(rest.Get, one, rbac.Open, "Get a service", s.getService),
+		rest.Op(rest.Put, one, rbac.FarmModify, "Modify a service", s.updateService).Body(serviceFields{}),
+		rest.Op(rest.Delete, one, rbac.FarmModify, "Delete a service", s.deleteService),
+		rest.Op(rest.Post, one+"/actions", rbac.FarmModify, "Move a service", s.moveService).Body(&validate.ServiceMove),
+	}
+}
+
+// ServiceDetails is the answer about one service.
+type ServiceDetails struct {
+	Description string        `json:"description"`
+	Services    serviceAnswer `json:"services"`
+}
+
+// serviceAnswer is an answer about one service, in the shape of the profile of its
+// farm.
+type serviceAnswer struct{ of any }
+
+// MarshalJSON writes the answer of the profile.
+func (a serviceAnswer) MarshalJSON() ([]byte, error) { return json.Marshal(a.of) }
+
+// Schema says that the answer has one of the shapes.
+func (serviceAnswer) Schema(r rest.Registry) *rest.Schema {
+	return oneOf(r, func(p profile) reflect.Type {
+		if own := p.services(); own != nil {
+			return own.shape()
+		}
+		return nil
+	})
+}
+
+func (s *Resource) getService(c *rest.Call) (ServiceDetails, error) {
+	g, err := c.Service()
+	if err != nil {
+		return ServiceDetails{}, err
+	}
+	return ServiceDetails{
+		Description: fmt.Sprintf("Get service %s of farm %s", g.Name(), g.Farm.Name),
+		Services:    serviceAnswer{ProfileOf(g.Farm).services().details(s, g)},
+	}, nil
+}
+
+func (s *Resource) createService(c *rest.Call) (rest.Changed, error) {
+	f, err := c.Farm()
+	if err == nil {
+		err = rest.HasServices(f)
+	}
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	return ProfileOf(f).services().create(s, c, f)
+}
+
+func (s *Resource) updateService(c *rest.Call) (rest.Changed, error) {
+	g, err := c.Service()
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	return ProfileOf(g.Farm).services().update(s, c, g)
+}
+
+func (s *Resource) deleteService(c *rest.Call) (rest.Done, error) {
+	g, err := c.Service()
+	if err != nil {
+		return rest.Done{}, err
+	}
+	farmName, name := g.Farm.Name, g.Name()
+	_, err = c.Change(fmt.Sprintf("delete service %s of farm %s", name, farmName), func(cfg *farm.Config) error {
+		g, err := rest.FindServiceGroup(cfg, farmName, name)
+		if err != nil {
+			return err
+		}
+		ProfileOf(g.Farm).services().remove(g.Farm, rest.ServiceNamed(g.Farm, name))
+		return nil
+	})
+	if err != nil {
+		return rest.Done{}, err
+	}
+	return rest.NewDone(fmt.Sprintf("Delete service %s of farm %s", name, farmName),
+		fmt.Sprintf("The service %s has been deleted from farm %s.", name, farmName)), nil
+}
+
+// Moved is the position a service was moved to.
+type Moved struct {
+	Position int `json:"position"`
+}
+
+// moveService changes the order in which services are tried.
+func (s *Resource) moveService(c *rest.Call) (rest.Object[Moved], error) {
+	g, err := c.Service()
+	if err != nil {
+		return rest.Object[Moved]{}, err
+	}
+	values, err := rest.Decode(c, &validate.ServiceMove)
+	if err != nil {
+		return rest.Object[Moved]{}, err
+	}
+	farmName, name, to := g.Farm.Name, g.Name(), values.Get("position").Number()
+	_, err = c.Change(fmt.Sprintf("move service %s of farm %s to position %d", name, farmName, to), func(cfg *farm.Config) error {
+		g, err := rest.FindServiceGroup(cfg, farmName, name)
+		if err != nil {
+			return err
+		}
+		if n := len(g.Farm.Groups()); to >= int64(n) {
+			return rest.BadRequest("position: %d is not allowed, allowed are 0 to %d", to, n-1)
+		}
+		ProfileOf(g.Farm).services().move(g.Farm, rest.ServiceNamed(g.Farm, name), int(to))
+		return nil
+	})
+	if err != nil {
+		return rest.Object[Moved]{}, err
+	}
+	return rest.Object[Moved]{
+		Description: fmt.Sprintf("Move service %s of farm %s", name, farmName), Params: Moved{Position: int(to)},
+		Message: fmt.Sprintf("The service %s has been moved to position %d.", name, to),
+		Status:  s.deps.State.StatusOf(c, farmName),
+	}, nil
+}

@@ -1,0 +1,181 @@
+package farms
+
+import (
+	"cmp"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/api/state"
+	"github.com/sluicelb/sluice/mgmt/farmstate"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// FarmView is everything about an http farm. The lists at the end of what is about
+// it are changed by operations of their own.
+type FarmView = rest.View[aboutFarm]
+
+type aboutFarm struct {
+	FarmName string       `json:"farmname"`
+	Profile  farm.Profile `json:"profile"`
+	Status   farm.Status  `json:"status"`
+	Problem  string       `json:"problem,omitempty" doc:"Why the farm does not run: what keeps it from running, or why its last start was refused"`
+	VIP      string       `json:"vip"`
+	VPort    uint16       `json:"vport"`
+
+	Certificates         []ListedCertificate `json:"certlist"`
+	AddHeader            []AddedHeader       `json:"addheader"`
+	HeadRemove           []RemovedHeader     `json:"headremove"`
+	AddResponseHeader    []AddedHeader       `json:"addresponseheader"`
+	RemoveResponseHeader []RemovedHeader     `json:"removeresponseheader"`
+	ReplaceRequest       []ReplacedHeader    `json:"replacerequestheader"`
+	ReplaceResponse      []ReplacedHeader    `json:"replaceresponseheader"`
+}
+
+func (aboutFarm) Table() (string, []validate.Answered) {
+	return "FarmView", validate.FarmAnswer.Answers()
+}
+
+func (s *Resource) farmView(f *farm.Farm) FarmView {
+	h := cmp.Or(f.Headers(), &farm.HeaderRules{})
+	return FarmView{Fields: validate.FarmAnswer.Answer(f), About: aboutFarm{
+		FarmName: f.Name, Profile: state.ShownProfile(f), Status: s.deps.State.Status(f), Problem: s.deps.State.Problem(f),
+		VIP: f.VIP.String(), VPort: f.VPort, Certificates: listedCertificates(f),
+		AddHeader: shownRules(h.AddRequest, showAdd), HeadRemove: shownRules(h.RemoveRequest, showRemove),
+		AddResponseHeader: shownRules(h.AddResponse, showAdd), RemoveResponseHeader: shownRules(h.RemoveResponse, showRemove),
+		ReplaceRequest: shownRules(h.ReplaceRequest, showReplace), ReplaceResponse: shownRules(h.ReplaceResponse, showReplace),
+	}}
+}
+
+// IPDS lists the security rules of a farm.
+type IPDS struct {
+	Blacklists []struct{} `json:"blacklists"`
+	DoS        []struct{} `json:"dos"`
+	RBL        []struct{} `json:"rbl"`
+	WAF        []struct{} `json:"waf"`
+}
+
+func noIPDS() IPDS {
+	none := []struct{}{}
+	return IPDS{Blacklists: none, DoS: none, RBL: none, WAF: none}
+}
+
+// FarmDetails is the answer about one http farm.
+type FarmDetails struct {
+	Description string        `json:"description"`
+	Params      FarmView      `json:"params"`
+	Services    []ServiceView `json:"services"`
+	IPDS        IPDS          `json:"ipds"`
+}
+
+func (s *Resource) getFarm(c *rest.Call) (details, error) {
+	f, err := c.Farm()
+	if err != nil {
+		return details{}, err
+	}
+	return details{ProfileOf(f).details(s, "Get farm "+f.Name, f)}, nil
+}
+
+// ServiceName is a service in a summary.
+type ServiceName struct {
+	ID string `json:"id"`
+}
+
+// FarmSummary is the answer about one farm without the details of its services.
+type FarmSummary struct {
+	Description string        `json:"description"`
+	Params      FarmView      `json:"params"`
+	Services    []ServiceName `json:"services"`
+	IPDS        IPDS          `json:"ipds"`
+}
+
+// getFarmSummary answers with the services by name only.
+func (s *Resource) getFarmSummary(c *rest.Call) (summary, error) {
+	f, err := c.Farm()
+	if err != nil {
+		return summary{}, err
+	}
+	return summary{ProfileOf(f).summary(s, "Get the summary of farm "+f.Name, f)}, nil
+}
+
+// FarmStatus is the status of one farm.
+type FarmStatus struct {
+	Status  farm.Status `json:"status"`
+	Problem string      `json:"problem,omitempty" doc:"Why the farm does not run: what keeps it from running, or why its last start was refused"`
+}
+
+func (s *Resource) getFarmStatus(c *rest.Call) (rest.Object[FarmStatus], error) {
+	f, err := c.Farm()
+	if err != nil {
+		return rest.Object[FarmStatus]{}, err
+	}
+	return rest.Object[FarmStatus]{
+		Description: "Get the status of farm " + f.Name,
+		Params:      FarmStatus{Status: s.deps.State.Status(f), Problem: s.deps.State.Problem(f)},
+	}, nil
+}
+
+// ServiceView is everything about a service.
+type ServiceView = rest.View[aboutService]
+
+type aboutService struct {
+	ID       string        `json:"id"`
+	Guardian string        `json:"farmguardian"`
+	Backends []BackendView `json:"backends"`
+
+	AddRequest      []AddedHeader    `json:"addrequestheader"`
+	RemoveRequest   []RemovedHeader  `json:"removerequestheader"`
+	AddResponse     []AddedHeader    `json:"addresponseheader"`
+	RemoveResponse  []RemovedHeader  `json:"removeresponseheader"`
+	ReplaceRequest  []ReplacedHeader `json:"replacerequestheader"`
+	ReplaceResponse []ReplacedHeader `json:"replaceresponseheader"`
+	Rewrites        []RewrittenURL   `json:"rewriteurl"`
+}
+
+func (aboutService) Table() (string, []validate.Answered) {
+	return "ServiceView", validate.ServiceAnswer.Answers()
+}
+
+func (s *Resource) serviceView(g farm.Group) ServiceView {
+	v := g.Service
+	return ServiceView{Fields: validate.ServiceAnswer.Answer(v), About: aboutService{
+		ID: v.Name, Backends: s.backendViews(g),
+		AddRequest: shownRules(v.AddRequest, showAdd), RemoveRequest: shownRules(v.RemoveRequest, showRemove),
+		AddResponse: shownRules(v.AddResponse, showAdd), RemoveResponse: shownRules(v.RemoveResponse, showRemove),
+		ReplaceRequest: shownRules(v.ReplaceRequest, showReplace), ReplaceResponse: shownRules(v.ReplaceResponse, showReplace),
+		Rewrites: shownRules(v.Rewrites, showRewrite),
+	}}
+}
+
+// BackendView is everything about a backend; what was never set is null.
+type BackendView = rest.View[aboutBackend]
+
+type aboutBackend struct {
+	ID      int         `json:"id"`
+	IP      string      `json:"ip"`
+	Port    uint16      `json:"port"`
+	Status  farm.Status `json:"status"`
+	Problem string      `json:"problem,omitempty" doc:"Why a backend that can be connected to gets no traffic"`
+	Mode    string      `json:"maintenance_mode,omitempty" enum:"drain,cut" doc:"How the backend was taken out"`
+	// Resolution is nil for a backend with an address.
+	Resolution *state.Resolution `json:"resolution,omitempty" doc:"Of a backend with a host name"`
+}
+
+func (aboutBackend) Table() (string, []validate.Answered) {
+	return "BackendView", validate.BackendAnswer.Answers()
+}
+
+func (s *Resource) backendViews(g farm.Group) []BackendView {
+	out := []BackendView{}
+	for i := range g.Backends() {
+		out = append(out, s.backendView(g, i))
+	}
+	return out
+}
+
+func (s *Resource) backendView(g farm.Group, i int) BackendView {
+	b := &g.Backends()[i]
+	r := s.deps.State.Resolution(g, i)
+	return BackendView{Fields: validate.BackendAnswer.Answer(b), About: aboutBackend{
+		ID: g.Number(i), IP: b.ShownAddress(), Port: b.Port, Status: farmstate.In(g, i, s.deps.Health), Problem: cmp.Or(s.deps.State.BackendProblem(b), state.NameProblem(b, r)), Mode: string(b.Maintenance), Resolution: r,
+	}}
+}

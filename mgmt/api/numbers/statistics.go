@@ -1,0 +1,312 @@
+package numbers
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/mgmt/api/farms"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/api/state"
+	"github.com/sluicelb/sluice/mgmt/farmstate"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+)
+
+// Counters sums the engine's counters over its loops; *stats.Segment is one.
+type Counters interface {
+	SumFarm(id uint32) stats.Farm
+	SumBackend(id uint32) stats.Backend
+}
+
+func (s *Resource) statisticsOperations() []*rest.Operation {
+	statisticsOf := func(name string, list func(*rest.Call) (AllStatistics, error)) *rest.Operation {
+		return rest.Op(rest.Get, "/stats/farms/modules/"+name, rbac.Open, "List the statistics of the farms of the "+strings.ToUpper(name)+" module", list).
+			With("profile", "Only farms of this profile").With("status", "Only farms with this status")
+	}
+	return []*rest.Operation{
+		rest.Op(rest.Get, "/stats/farms", rbac.Open, "List farms statistics", s.allStatistics).
+			With("profile", "Only farms of this profile").With("status", "Only farms with this status"),
+		rest.Op(rest.Get, "/stats/farms/total", rbac.Open, "Get the number of farms", s.farmsTotal),
+		rest.Op(rest.Get, "/stats/farms/modules", rbac.Open, "Count the farms of all modules by status", s.moduleStatistics),
+		statisticsOf("lslb", s.statisticsOf(farms.LSLB)), statisticsOf("gslb", s.statisticsOf(farms.GSLB)), statisticsOf("dslb", s.statisticsOf(farms.DSLB)),
+		rest.Op(rest.Get, "/stats/farms/{farm}", rbac.Open, "Get the statistics of a farm", s.oneFarmStatistics),
+		rest.Op(rest.Get, "/stats/farms/{farm}/backends", rbac.Open, "Get the statistics of the backends of a farm", s.oneFarmStatistics),
+		rest.Op(rest.Get, "/stats/farms/{farm}/services/{service}/backends", rbac.Open, "Get the statistics of the backends of a service", s.serviceStatistics),
+		rest.Op(rest.Get, "/stats/farms/{farm}/service/{service}/backends", rbac.Open, "Get the statistics of the backends of a service (older path)", s.serviceStatistics),
+	}
+}
+
+// Responses counts responses by the class of their status.
+type Responses struct {
+	Informational uint64 `json:"1xx"`
+	Success       uint64 `json:"2xx"`
+	Redirection   uint64 `json:"3xx"`
+	ClientError   uint64 `json:"4xx"`
+	ServerError   uint64 `json:"5xx"`
+}
+
+func responses(by [5]uint64) Responses {
+	return Responses{by[0], by[1], by[2], by[3], by[4]}
+}
+
+// FarmCounters are the counters of a farm since it was created.
+type FarmCounters struct {
+	Connections   uint64    `json:"connections"`
+	Requests      uint64    `json:"requests"`
+	Responses     Responses `json:"responses"`
+	BytesIn       uint64    `json:"bytes_in" doc:"Bytes from clients"`
+	BytesOut      uint64    `json:"bytes_out" doc:"Bytes to clients"`
+	BadRequests   uint64    `json:"bad_requests"`
+	RefusedHeads  uint64    `json:"refused_heads" doc:"Requests whose head was too long"`
+	BadMethods    uint64    `json:"bad_methods"`
+	NoBackend     uint64    `json:"no_backend" doc:"Requests for which no backend could be used"`
+	BackendErrors uint64    `json:"backend_errors"`
+	Timeouts      uint64    `json:"timeouts"`
+	ClientAborts  uint64    `json:"client_aborts"`
+	Redirects     uint64    `json:"redirects"`
+	Upgrades      uint64    `json:"upgrades"`
+	Queued        uint64    `json:"queued" doc:"Exchanges that had to wait for a backend to have room"`
+	QueueTimeouts uint64    `json:"queue_timeouts" doc:"Of these, answered 503 because they waited too long"`
+	QueueFull     uint64    `json:"queue_full" doc:"Requests answered 503 because too many waited already"`
+	PacketsIn     uint64    `json:"packets_in" doc:"Datagrams from clients; packets of farms the kernel carries"`
+	PacketsOut    uint64    `json:"packets_out" doc:"Datagrams to clients; packets of farms the kernel carries"`
+}
+
+func farmCounters(f stats.Farm) FarmCounters {
+	return FarmCounters{
+		Connections: f.Connections, Requests: f.Requests, Responses: responses(f.Responses),
+		BytesIn: f.BytesIn, BytesOut: f.BytesOut, BadRequests: f.BadRequests, RefusedHeads: f.RefusedHead,
+		BadMethods: f.BadMethods, NoBackend: f.NoBackend, BackendErrors: f.BackendErrors,
+		Timeouts: f.Timeouts, ClientAborts: f.ClientAborts, Redirects: f.Redirects, Upgrades: f.Upgrades,
+		Queued: f.QueuedTotal, QueueTimeouts: f.QueueTimeouts, QueueFull: f.QueueFull,
+		PacketsIn: f.PacketsIn, PacketsOut: f.PacketsOut,
+	}
+}
+
+// FarmStatistics is a farm in the list of statistics.
+type FarmStatistics struct {
+	state.FarmItem
+	Established uint64       `json:"established" doc:"Client connections open; of an l4xnat farm its connections and flows"`
+	Pending     uint64       `json:"pending" doc:"Of these, without a complete first request; of an l4xnat farm those that are not established yet"`
+	Queued      uint64       `json:"queued" doc:"Exchanges that wait for a backend to have room"`
+	Counters    FarmCounters `json:"counters"`
+}
+
+// AllStatistics is the answer about all farms.
+type AllStatistics struct {
+	Description string           `json:"description"`
+	Farms       []FarmStatistics `json:"farms"`
+	Warning     string           `json:"warning,omitempty" doc:"What is not known at the moment"`
+}
+
+var farmStatuses = []farm.Status{farm.StatusUp, farm.StatusDown, farm.StatusMaintenance,
+	farm.StatusCritical, farm.StatusProblem, farm.StatusNeededRestart}
+
+func (s *Resource) allStatistics(c *rest.Call) (AllStatistics, error) {
+	only, status := farm.Profile(c.Query("profile")), farm.Status(c.Query("status"))
+	if status != "" && !slices.Contains(farmStatuses, status) {
+		return AllStatistics{}, rest.BadRequest("status: %s is not allowed, allowed are %s", rest.Quote(string(status)), listed(farmStatuses))
+	}
+	if allowed := farms.ProfileWords(); only != "" && !slices.Contains(allowed, only) {
+		return AllStatistics{}, rest.BadRequest("profile: %s is not allowed, allowed are %s", rest.Quote(string(only)), listed(allowed))
+	}
+	shown := c.Farms()
+	t := s.tally(c.Context, shown)
+	out := AllStatistics{Description: "List farms statistics", Farms: []FarmStatistics{}, Warning: t.warning}
+	for i := range shown {
+		item := s.farmStatistics(t, &shown[i])
+		if (status == "" || item.Status == status) && (only == "" || item.Profile == only) {
+			out.Farms = append(out.Farms, item)
+		}
+	}
+	return out, nil
+}
+
+// statisticsOf is allStatistics of one module.
+func (s *Resource) statisticsOf(of farms.Module) func(*rest.Call) (AllStatistics, error) {
+	return func(c *rest.Call) (AllStatistics, error) {
+		only := map[string]bool{}
+		for _, f := range c.Farms() {
+			only[f.Name] = farms.ModuleOf(&f) == of
+		}
+		out, err := s.allStatistics(c)
+		out.Farms = slices.DeleteFunc(out.Farms, func(f FarmStatistics) bool { return !only[f.FarmName] })
+		return out, err
+	}
+}
+
+// listed writes the words an enumeration allows.
+func listed[W ~string](words []W) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = string(w)
+	}
+	return strings.Join(out, ", ")
+}
+
+func (s *Resource) farmStatistics(t tally, f *farm.Farm) FarmStatistics {
+	sum := t.farm(f)
+	return FarmStatistics{FarmItem: s.deps.State.Item(f), Established: sum.Established, Pending: sum.Pending, Queued: sum.Queued, Counters: farmCounters(sum)}
+}
+
+// BackendCounters are the counters of a backend since it was created.
+type BackendCounters struct {
+	Requests        uint64    `json:"requests"`
+	Responses       Responses `json:"responses"`
+	BytesIn         uint64    `json:"bytes_in" doc:"Bytes from the backend"`
+	BytesOut        uint64    `json:"bytes_out" doc:"Bytes to the backend"`
+	Connects        uint64    `json:"connects"`
+	ConnectFailures uint64    `json:"connect_failures"`
+	Reuses          uint64    `json:"reuses" doc:"Requests sent over a connection that was open already"`
+	Retries         uint64    `json:"retries"`
+	Resets          uint64    `json:"resets"`
+	BadResponses    uint64    `json:"bad_responses"`
+	Timeouts        uint64    `json:"timeouts"`
+	Upgrades        uint64    `json:"upgrades"`
+	Ejections       uint64    `json:"ejections" doc:"Times it was taken out because its answers failed"`
+	PacketsIn       uint64    `json:"packets_in" doc:"Datagrams from the backend; packets of farms the kernel carries"`
+	PacketsOut      uint64    `json:"packets_out" doc:"Datagrams to the backend; packets of farms the kernel carries"`
+	ConnectTime     float64   `json:"connect_time" doc:"Mean time of a connect, in seconds"`
+	ResponseTime    float64   `json:"response_time" doc:"Mean time to the head of the response, in seconds"`
+}
+
+func backendCounters(b stats.Backend) BackendCounters {
+	final := b.Responses[1] + b.Responses[2] + b.Responses[3] + b.Responses[4]
+	return BackendCounters{
+		Requests: b.Requests, Responses: responses(b.Responses), BytesIn: b.BytesIn, BytesOut: b.BytesOut,
+		Connects: b.Connects, ConnectFailures: b.ConnectFailures, Reuses: b.Reuses, Retries: b.Retries,
+		Resets: b.Resets, BadResponses: b.BadResponses, Timeouts: b.Timeouts, Upgrades: b.Upgrades, Ejections: b.Ejections,
+		PacketsIn: b.PacketsIn, PacketsOut: b.PacketsOut,
+		ConnectTime: meanSeconds(b.ConnectNanos, b.Connects), ResponseTime: meanSeconds(b.ResponseNanos, final),
+	}
+}
+
+func meanSeconds(nanos, count uint64) float64 {
+	if count == 0 {
+		return 0
+	}
+	return float64(nanos) / float64(count) / 1e9
+}
+
+// BackendStatistics is a backend in statistics. Status is left out as long as
+// nothing is known about the backend.
+type BackendStatistics struct {
+	ID          int               `json:"id"`
+	Service     string            `json:"service,omitempty" doc:"Absent in l4xnat farms"`
+	IP          string            `json:"ip"`
+	Port        *uint16           `json:"port" doc:"null for a backend of an l4xnat farm that keeps the client's port"`
+	Status      farm.Status       `json:"status,omitempty"`
+	Problem     string            `json:"problem,omitempty" doc:"Why a backend that can be connected to gets no traffic"`
+	Established uint64            `json:"established" doc:"Exchanges under way; of an l4xnat farm connections and flows"`
+	Pending     uint64            `json:"pending" doc:"Connects under way"`
+	Counters    BackendCounters   `json:"counters"`
+	Resolution  *state.Resolution `json:"resolution,omitempty" doc:"Of a backend with a host name"`
+}
+
+// FarmDetailStatistics is the answer about one farm or one of its services.
+type FarmDetailStatistics struct {
+	Description   string              `json:"description"`
+	Backends      []BackendStatistics `json:"backends"`
+	Sessions      []state.Session     `json:"sessions"`
+	TotalSessions int                 `json:"total_sessions" doc:"All there are; at most 1000 are listed"`
+	Farm          *FarmStatistics     `json:"farm,omitempty"`
+	Warning       string              `json:"warning,omitempty" doc:"What is not known at the moment"`
+}
+
+func (s *Resource) oneFarmStatistics(c *rest.Call) (FarmDetailStatistics, error) {
+	f, err := c.Farm()
+	if err != nil {
+		return FarmDetailStatistics{}, err
+	}
+	t := s.tally(c.Context, []farm.Farm{*f})
+	out := FarmDetailStatistics{Description: "Get statistics of farm " + f.Name, Backends: []BackendStatistics{}, Warning: t.warning}
+	for _, g := range f.Groups() {
+		out.Backends = append(out.Backends, s.backendStatistics(t, g)...)
+	}
+	whole := s.farmStatistics(t, f)
+	out.Farm = &whole
+	return out, s.addSessions(c, &out, f, "")
+}
+
+func (s *Resource) serviceStatistics(c *rest.Call) (FarmDetailStatistics, error) {
+	g, err := c.Group()
+	if err != nil {
+		return FarmDetailStatistics{}, err
+	}
+	out := FarmDetailStatistics{
+		Description: "Get statistics of " + g.String(),
+		Backends:    append([]BackendStatistics{}, s.backendStatistics(s.tally(c.Context, nil), g)...),
+	}
+	return out, s.addSessions(c, &out, g.Farm, g.Name())
+}
+
+func (s *Resource) backendStatistics(t tally, g farm.Group) []BackendStatistics {
+	var out []BackendStatistics
+	list := g.Backends()
+	for i, number := range g.Numbers() {
+		b := &list[i]
+		sum := t.backend(g.Farm, b.ID)
+		r := s.deps.State.Resolution(g, i)
+		out = append(out, BackendStatistics{
+			ID: number, Service: g.Name(), IP: b.ShownAddress(), Port: rest.OrNull(b.Port), Resolution: r,
+			Status:      farmstate.InStatistics(farmstate.In(g, i, s.deps.Health)),
+			Problem:     cmp.Or(s.deps.State.BackendProblem(b), state.NameProblem(b, r)),
+			Established: sum.Established, Pending: sum.Pending, Counters: backendCounters(sum),
+		})
+	}
+	return out
+}
+
+// addSessions fills in the sessions of a farm, of one service when it is named.
+func (s *Resource) addSessions(c *rest.Call, out *FarmDetailStatistics, f *farm.Farm, service string) error {
+	out.Sessions = []state.Session{}
+	if s.deps.Sessions == nil {
+		return nil
+	}
+	sessions, total, err := s.deps.Sessions(c.Context, f, service)
+	if err != nil {
+		return err
+	}
+	out.Sessions, out.TotalSessions = append(out.Sessions, sessions...), total
+	return nil
+}
+
+// tally is where the counters of one answer come from: the segment of the
+// engine, and for farms the kernel carries what netd said.
+type tally struct {
+	engine  Counters
+	kernel  stats.Traffic
+	warning string
+}
+
+// tally asks netd once, if one of the farms is carried by the kernel. While it
+// does not answer, counters of these are zero and the answer says so.
+func (s *Resource) tally(ctx context.Context, farms []farm.Farm) tally {
+	t := tally{engine: s.deps.Counters}
+	if s.deps.Traffic == nil || !slices.ContainsFunc(farms, func(f farm.Farm) bool { return f.InKernel() }) {
+		return t
+	}
+	var err error
+	if t.kernel, err = s.deps.Traffic(ctx); err != nil {
+		s.deps.Log.Debug("counters of the kernel not shown", "cause", err)
+		t.warning = "netd does not answer: counters of farms the kernel carries are not known"
+	}
+	return t
+}
+
+func (t tally) farm(f *farm.Farm) stats.Farm {
+	if f.InKernel() {
+		return t.kernel.Farms[f.ID]
+	}
+	return t.engine.SumFarm(f.ID)
+}
+
+func (t tally) backend(f *farm.Farm, id uint32) stats.Backend {
+	if f.InKernel() {
+		return t.kernel.Backends[id]
+	}
+	return t.engine.SumBackend(id)
+}

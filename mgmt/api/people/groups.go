@@ -1,0 +1,152 @@
+package people
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+func (s *Resource) groupOperations() []*rest.Operation {
+	const all, one = "/rbac/groups", "/rbac/groups/{group}"
+	return []*rest.Operation{
+		rest.Op(rest.Get, all, rbac.GroupList, "List groups", s.listGroups),
+		rest.Op(rest.Post, all, rbac.GroupCreate, "Create a group", s.createGroup).Body(&validate.RBACName).Created(),
+		rest.Op(rest.Get, one, rbac.GroupShow, "Get a group", s.getGroup),
+		rest.Op(rest.Put, one, rbac.GroupModify, "Modify a group", s.updateGroup).Body(&validate.GroupUpdate).Refers(),
+		rest.Op(rest.Delete, one, rbac.GroupDelete, "Delete a group", s.deleteGroup),
+		rest.Op(rest.Post, one+"/users", rbac.GroupModify, "Add a user to a group", s.joinGroup).Body(&validate.RBACName).Refers().Created(),
+		rest.Op(rest.Delete, one+"/users/{user}", rbac.GroupModify, "Take a user out of a group", s.leaveGroup),
+		rest.Op(rest.Post, one+"/farms", rbac.GroupModify, "Add a farm to a group", s.addGroupFarm).Body(&validate.RBACName).Refers().Created(),
+		rest.Op(rest.Delete, one+"/farms/{farm}", rbac.GroupModify, "Take a farm from a group", s.removeGroupFarm),
+	}
+}
+
+// GroupItem is a group as answers show it.
+type GroupItem struct {
+	Name      string         `json:"name"`
+	Role      string         `json:"role" doc:"Blank for none: then its users may do nothing"`
+	Users     []string       `json:"users"`
+	Resources GroupResources `json:"resources"`
+}
+
+// GroupResources is what the users of a group see and change.
+type GroupResources struct {
+	Farms      []string `json:"farms"`
+	Interfaces []string `json:"interfaces" doc:"Virtual interfaces"`
+}
+
+// groupItem shows a group; farms that are gone are left out.
+func groupItem(c *rest.Call, g rbac.Group) GroupItem {
+	out := GroupItem{Name: g.Name, Role: g.Role, Users: append([]string{}, g.Users...), Resources: GroupResources{Farms: []string{}, Interfaces: append([]string{}, g.Interfaces...)}}
+	for i := range c.Config.Farms {
+		if f := &c.Config.Farms[i]; slices.Contains(g.Farms, f.ID) {
+			out.Resources.Farms = append(out.Resources.Farms, f.Name)
+		}
+	}
+	return out
+}
+
+func (s *Resource) listGroups(c *rest.Call) (rest.List[GroupItem], error) {
+	var out []GroupItem
+	for _, g := range s.deps.Users.Groups() {
+		out = append(out, groupItem(c, g))
+	}
+	return rest.NewList(c.Summary(), out), nil
+}
+
+func (s *Resource) getGroup(c *rest.Call) (rest.Object[GroupItem], error) {
+	return s.answerGroup(c, c.Param("group"), "")
+}
+
+// answerGroup answers with a group as it is now.
+func (s *Resource) answerGroup(c *rest.Call, name, message string) (rest.Object[GroupItem], error) {
+	g, err := s.deps.Users.Group(name)
+	if err != nil {
+		return rest.Object[GroupItem]{}, rbacRejection(err)
+	}
+	return rest.Object[GroupItem]{Description: c.Summary(), Params: groupItem(c, g), Message: message}, nil
+}
+
+// changedGroup answers a change of a group, and logs it.
+func (s *Resource) changedGroup(c *rest.Call, name string, err error, format string, args ...any) (rest.Object[GroupItem], error) {
+	if err != nil {
+		return rest.Object[GroupItem]{}, rbacRejection(err)
+	}
+	message := fmt.Sprintf(format, args...)
+	s.log(c, "group modified", "group", name, "what", message)
+	return s.answerGroup(c, name, message)
+}
+
+// sentName reads a body that is only a name.
+func sentName(c *rest.Call) (string, error) {
+	values, err := rest.Decode(c, &validate.RBACName)
+	return values.Get("name").Text(), err
+}
+
+func (s *Resource) createGroup(c *rest.Call) (rest.Object[GroupItem], error) {
+	name, err := sentName(c)
+	if err != nil {
+		return rest.Object[GroupItem]{}, err
+	}
+	return s.changedGroup(c, name, c.Book(s.deps.Users).AddGroup(name), "The group %s has been created.", name)
+}
+
+func (s *Resource) updateGroup(c *rest.Call) (rest.Object[GroupItem], error) {
+	name := c.Param("group")
+	if _, err := s.deps.Users.Group(name); err != nil {
+		return rest.Object[GroupItem]{}, rbacRejection(err)
+	}
+	values, err := rest.Decode(c, &validate.GroupUpdate)
+	if err != nil {
+		return rest.Object[GroupItem]{}, err
+	}
+	return s.changedGroup(c, name, c.Book(s.deps.Users).GiveRole(name, values.Get("role").Text()), "The group %s has been modified.", name)
+}
+
+func (s *Resource) deleteGroup(c *rest.Call) (rest.Done, error) {
+	name := c.Param("group")
+	if err := c.Book(s.deps.Users).RemoveGroup(name); err != nil {
+		return rest.Done{}, rbacRejection(err)
+	}
+	s.log(c, "group deleted", "group", name)
+	return rest.NewDone(c.Summary(), fmt.Sprintf("The group %s has been deleted.", name)), nil
+}
+
+func (s *Resource) joinGroup(c *rest.Call) (rest.Object[GroupItem], error) {
+	user, err := sentName(c)
+	if err != nil {
+		return rest.Object[GroupItem]{}, err
+	}
+	group := c.Param("group")
+	return s.changedGroup(c, group, c.Book(s.deps.Users).Join(group, user), "The user %s is in the group %s.", user, group)
+}
+
+func (s *Resource) leaveGroup(c *rest.Call) (rest.Object[GroupItem], error) {
+	group, user := c.Param("group"), c.Param("user")
+	return s.changedGroup(c, group, c.Book(s.deps.Users).Leave(group, user), "The user %s is no longer in the group %s.", user, group)
+}
+
+func (s *Resource) addGroupFarm(c *rest.Call) (rest.Object[GroupItem], error) {
+	name, err := sentName(c)
+	if err != nil {
+		return rest.Object[GroupItem]{}, err
+	}
+	f, err := c.Visible(name)
+	if err != nil {
+		return rest.Object[GroupItem]{}, err
+	}
+	group := c.Param("group")
+	return s.changedGroup(c, group, c.Book(s.deps.Users).AddFarm(group, f.ID), "The farm %s is in the group %s.", name, group)
+}
+
+func (s *Resource) removeGroupFarm(c *rest.Call) (rest.Object[GroupItem], error) {
+	f, err := c.Farm()
+	if err != nil {
+		return rest.Object[GroupItem]{}, err
+	}
+	group := c.Param("group")
+	return s.changedGroup(c, group, c.Book(s.deps.Users).RemoveFarm(group, f.ID), "The farm %s is no longer in the group %s.", f.Name, group)
+}

@@ -1,0 +1,101 @@
+package people
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/auth"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+)
+
+// SessionPath is where people log in and out.
+const SessionPath = "/session"
+
+func (s *Resource) loginOperations() []*rest.Operation {
+	return []*rest.Operation{
+		rest.Op(rest.Post, SessionPath, rbac.Open, "Log in", s.logIn).Asks().Audited(),
+		rest.Op(rest.Delete, SessionPath, rbac.Open, "Log out", s.logOut).Asks().Audited(),
+	}
+}
+
+// LoggedIn is the answer to a log-in.
+type LoggedIn struct {
+	Host    string `json:"host" doc:"Name of the appliance"`
+	User    string `json:"user"`
+	Version string `json:"version" doc:"Version of the appliance"`
+}
+
+// logIn answers with the cookie of a new session. Browsers add it to requests of our
+// own pages only.
+func (s *Resource) logIn(c *rest.Call) (LoggedIn, error) {
+	token, ok := s.deps.Guard.Begin(c.By)
+	if !ok {
+		return LoggedIn{}, Unauthorized(s.deps.Log, c.Request, auth.ErrBadCredential)
+	}
+	c.Cookie = (&http.Cookie{Name: auth.Cookie, Value: token, Path: "/", HttpOnly: true, Secure: c.Request.TLS != nil, SameSite: http.SameSiteStrictMode}).String()
+	host, _ := os.Hostname()
+	s.deps.Log.Info("logged in", "user", c.By.Name, "source", c.By.Source)
+	return LoggedIn{Host: host, User: c.By.Name, Version: s.deps.Version}, nil
+}
+
+func (s *Resource) logOut(c *rest.Call) (rest.Done, error) {
+	if !s.deps.Guard.LogOut(c.Request) {
+		return rest.Done{}, NoSession()
+	}
+	c.Cookie = (&http.Cookie{Name: auth.Cookie, Path: "/", MaxAge: -1, HttpOnly: true, Secure: c.Request.TLS != nil, SameSite: http.SameSiteStrictMode}).String()
+	return rest.NewDone(c.Summary(), "You are logged out."), nil
+}
+
+// wrong are the reasons that lie with who asks.
+var wrong = []error{auth.ErrNoCredential, auth.ErrBadCredential, auth.ErrLoggedIn, auth.ErrNotAllowed}
+
+// Unauthorized is the answer to a request nobody vouches for: the same for
+// every reason but the lock, which says how long to wait.
+func Unauthorized(log *slog.Logger, r *http.Request, err error) *rest.Rejection {
+	var locked *auth.LockedError
+	if errors.As(err, &locked) {
+		wait := strconv.Itoa(int(locked.Wait.Seconds()) + 1)
+		return &rest.Rejection{Status: http.StatusTooManyRequests, Description: "Authorization", Cause: err,
+			Message: "too many wrong keys or passwords: wait " + wait + " seconds", Header: http.Header{"Retry-After": {wait}}}
+	}
+	var known *rest.Rejection
+	if errors.As(err, &known) {
+		return known
+	}
+	if errors.Is(err, auth.ErrBadCredential) {
+		log.Warn("wrong API key or password", "remote", r.RemoteAddr)
+	}
+	if !slices.ContainsFunc(wrong, func(known error) bool { return errors.Is(err, known) }) {
+		return unasked(err)
+	}
+	message, details := unlogged(err)
+	return &rest.Rejection{Status: http.StatusUnauthorized, Description: "Authorization", Cause: err,
+		Message: message, Details: details}
+}
+
+func NoSession() *rest.Rejection {
+	return rest.BadRequest("there is no session to end: send the cookie %s of one that holds", auth.Cookie)
+}
+
+// unasked is the answer when nobody could say whether a password is right.
+func unasked(err error) *rest.Rejection {
+	return &rest.Rejection{Status: http.StatusServiceUnavailable, Description: "Authorization", Cause: err,
+		Message: "the password cannot be checked now: see the log of the appliance, or use an API key"}
+}
+
+// unlogged is the answer to a log-in that failed, when it is another one than that to
+// any wrong credential.
+func unlogged(err error) (message, details string) {
+	switch err {
+	case auth.ErrLoggedIn:
+		return "You are logged in already.", "end the session (DELETE " + SessionPath + ") to begin another one"
+	case auth.ErrNotAllowed:
+		return "The user may not log in.", "the user lacks the permission webgui_permissions"
+	}
+	return "Authorization required", "send an API key in the header ZAPI_KEY, or user and password (Authorization: Basic) with POST " + SessionPath
+}

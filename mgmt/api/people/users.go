@@ -1,0 +1,188 @@
+package people
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+func (s *Resource) userOperations() []*rest.Operation {
+	const all, one = "/rbac/users", "/rbac/users/{user}"
+	return []*rest.Operation{
+		rest.Op(rest.Get, all, rbac.UserList, "List users", s.listUsers),
+		rest.Op(rest.Post, all, rbac.UserCreate, "Create a user", s.createUser).Body(&validate.UserCreate).Created(),
+		rest.Op(rest.Get, one, rbac.UserShow, "Get a user", s.getUser),
+		rest.Op(rest.Put, one, rbac.UserModify, "Modify a user", s.updateUser).Body(&validate.UserUpdate),
+		rest.Op(rest.Delete, one, rbac.UserDelete, "Delete a user", s.deleteUser),
+		rest.Op(rest.Get, "/system/users", rbac.Open, "Get your own user", s.getOwnUser),
+		rest.Op(rest.Post, "/system/users", rbac.Open, "Modify your own user", s.updateOwnUser).Body(&validate.OwnUserUpdate),
+	}
+}
+
+// UserItem is a user as answers show it: never a password or a key.
+type UserItem struct {
+	Name    string       `json:"name"`
+	Service rbac.Service `json:"service" enum:"local,ldap" doc:"Who knows the password"`
+	WebGUI  string       `json:"webgui_permissions" enum:"true,false" doc:"Whether the user may log in"`
+	API     string       `json:"zapi_permissions" enum:"true,false" doc:"Whether the user may use the API with a key"`
+	Group   string       `json:"group" doc:"Blank when the user is in none and may do nothing"`
+}
+
+func userItem(u rbac.UserView) UserItem {
+	return UserItem{Name: u.Name, Service: u.Service, WebGUI: rest.Truth(u.WebGUI), API: rest.Truth(u.API), Group: u.Group}
+}
+
+// rbacRejection turns an error of users, groups and roles into an answer.
+func rbacRejection(err error) error {
+	var known *rbac.Error
+	if !errors.As(err, &known) {
+		return err
+	}
+	if known.Kind == rbac.Missing {
+		return rest.Refuse(http.StatusNotFound, "%s", known.Message)
+	}
+	return rest.BadRequest("%s", known.Message)
+}
+
+func (s *Resource) listUsers(c *rest.Call) (rest.List[UserItem], error) {
+	var out []UserItem
+	for _, u := range s.deps.Users.Users() {
+		out = append(out, userItem(u))
+	}
+	return rest.NewList(c.Summary(), out), nil
+}
+
+// namedUser is the user the path names; root is none of those.
+func (s *Resource) namedUser(c *rest.Call) (rbac.UserView, error) {
+	name := c.Param("user")
+	if name == rbac.Root {
+		return rbac.UserView{}, rest.NotFound("root is no such user: /system/users is about root's settings")
+	}
+	u, err := s.deps.Users.User(name)
+	return u, rbacRejection(err)
+}
+
+func (s *Resource) getUser(c *rest.Call) (rest.Object[UserItem], error) {
+	u, err := s.namedUser(c)
+	return rest.Object[UserItem]{Description: c.Summary(), Params: userItem(u)}, err
+}
+
+func (s *Resource) createUser(c *rest.Call) (rest.Object[UserItem], error) {
+	values, err := rest.Decode(c, &validate.UserCreate)
+	if err != nil {
+		return rest.Object[UserItem]{}, err
+	}
+	name, service := values.Get("name").Text(), rbac.Local
+	if text := values.Get("service").Text(); text != "" {
+		service = rbac.Service(text)
+	}
+	if service == rbac.Local && !values.Has("password") {
+		return rest.Object[UserItem]{}, rest.BadRequest("password is required for users of the service local")
+	}
+	if err := c.Book(s.deps.Users).AddUser(name, service, values.Get("password").Text()); err != nil {
+		return rest.Object[UserItem]{}, rbacRejection(err)
+	}
+	s.log(c, "user created", "user", name)
+	u, err := s.deps.Users.User(name)
+	return rest.Object[UserItem]{Description: c.Summary(), Params: userItem(u), Message: fmt.Sprintf("The user %s has been created. It may do nothing before it is in a group with a role.", name)}, rbacRejection(err)
+}
+
+// log writes who changed what of users, groups and roles.
+func (s *Resource) log(c *rest.Call, what string, about ...any) {
+	s.deps.Log.Info(what, append(about, "by", c.By.Name, "source", c.By.Source)...)
+}
+
+func (s *Resource) updateUser(c *rest.Call) (rest.Changed, error) {
+	u, err := s.namedUser(c)
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	values, err := rest.Decode(c, &validate.UserUpdate)
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	if err := c.Book(s.deps.Users).ChangeUser(u.Name, userChange(values)); err != nil {
+		return rest.Changed{}, rbacRejection(err)
+	}
+	s.log(c, "user modified", "user", u.Name)
+	return rest.Changed{Description: c.Summary(), Params: values.Sent(), Message: fmt.Sprintf("The user %s has been modified.", u.Name)}, nil
+}
+
+// sentValues are the values of a body about a user.
+type sentValues interface {
+	Has(name string) bool
+	Get(name string) validate.Value
+}
+
+func userChange(sent sentValues) rbac.UserChange {
+	return rbac.UserChange{Password: sentText(sent, "newpassword"), Key: sentText(sent, "zapikey"), WebGUI: sentFlag(sent, "webgui_permissions"), API: sentFlag(sent, "zapi_permissions")}
+}
+
+func sentText(sent sentValues, name string) *string {
+	if !sent.Has(name) {
+		return nil
+	}
+	text := sent.Get(name).Text()
+	return &text
+}
+
+func sentFlag(sent sentValues, name string) *bool {
+	if !sent.Has(name) {
+		return nil
+	}
+	flag := sent.Get(name).Bool()
+	return &flag
+}
+
+func (s *Resource) deleteUser(c *rest.Call) (rest.Done, error) {
+	u, err := s.namedUser(c)
+	if err != nil {
+		return rest.Done{}, err
+	}
+	if err := c.Book(s.deps.Users).RemoveUser(u.Name); err != nil {
+		return rest.Done{}, rbacRejection(err)
+	}
+	s.log(c, "user deleted", "user", u.Name)
+	return rest.NewDone(c.Summary(), fmt.Sprintf("The user %s has been deleted.", u.Name)), nil
+}
+
+// OwnUser is what one may see of oneself.
+type OwnUser struct {
+	User    string       `json:"user"`
+	API     string       `json:"zapi_permissions" enum:"true,false" doc:"Whether you may use the API with a key"`
+	Service rbac.Service `json:"service" doc:"Who knows the password"`
+}
+
+func (s *Resource) getOwnUser(c *rest.Call) (rest.Object[OwnUser], error) {
+	u, err := s.deps.Users.User(c.By.Who.Name())
+	return rest.Object[OwnUser]{Description: c.Summary(), Params: OwnUser{User: u.Name, API: rest.Truth(u.API), Service: u.Service}}, rbacRejection(err)
+}
+
+// updateOwnUser changes who asks. A new password needs the one in force: a session
+// that was left open is not enough.
+func (s *Resource) updateOwnUser(c *rest.Call) (rest.Changed, error) {
+	values, err := rest.Decode(c, &validate.OwnUserUpdate)
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	name := c.By.Who.Name()
+	if values.Has("newpassword") {
+		switch right, err := s.deps.Guard.Right(c.Request, name, values.Get("password").Text()); {
+		case err != nil:
+			return rest.Changed{}, Unauthorized(s.deps.Log, c.Request, err)
+		case !right:
+			return rest.Changed{}, rest.BadRequest("password is not the one in force")
+		case values.Get("newpassword").Text() == values.Get("password").Text():
+			return rest.Changed{}, rest.BadRequest("newpassword must differ from the one in force")
+		}
+	}
+	if err := c.Book(s.deps.Users).ChangeUser(name, userChange(values)); err != nil {
+		return rest.Changed{}, rbacRejection(err)
+	}
+	s.log(c, "user modified", "user", name)
+	return rest.Changed{Description: c.Summary(), Params: values.Sent(), Message: fmt.Sprintf("The user %s has been modified.", name)}, nil
+}

@@ -1,0 +1,77 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// List and Object are the two shapes of successful answers: what was asked for
+// sits under params.
+type (
+	// List is an answer that holds several things.
+	List[T any] struct {
+		Description string `json:"description"`
+		Params      []T    `json:"params"`
+	}
+	// Object is an answer that holds one thing.
+	Object[T any] struct {
+		Description string      `json:"description"`
+		Params      T           `json:"params"`
+		Message     string      `json:"message,omitempty" doc:"What was done"`
+		Status      farm.Status `json:"status,omitempty" doc:"Status of the farm after the change"`
+		Warning     string      `json:"warning,omitempty" doc:"The change is kept, but something about it cannot work"`
+	}
+	// Done is the answer to a deletion.
+	Done struct {
+		Description string `json:"description"`
+		Message     string `json:"message"`
+		Success     string `json:"success" enum:"true"`
+	}
+	// Sent holds what was sent, in its normal form.
+	Sent map[string]any
+	// Changed is the answer to a change.
+	Changed = Object[Sent]
+)
+
+// NewList is an answer that holds items; none at all are an empty list, not null.
+func NewList[T any](description string, items []T) List[T] {
+	if items == nil {
+		items = []T{}
+	}
+	return List[T]{Description: description, Params: items}
+}
+
+// NewDone is the answer to a deletion.
+func NewDone(description, message string) Done {
+	return Done{Description: description, Message: message, Success: "true"}
+}
+
+// Encode writes v as the family does: two blanks of indent, keys sorted. Go
+// sorts the keys of maps, so structs take a second turn through one. The
+// characters < > & stay escaped: an answer read as HTML is still no HTML.
+func Encode(v any) ([]byte, error) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	var sorted any
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber() // 64-bit numbers stay exact
+	if err := dec.Decode(&sorted); err != nil {
+		return nil, err
+	}
+	return json.MarshalIndent(sorted, "", "  ")
+}
+
+// EncodeTo is Encode for a writer, with a line feed at the end.
+func EncodeTo(w io.Writer, v any) error {
+	b, err := Encode(v)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(b, '\n'))
+	return err
+}

@@ -1,0 +1,172 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/auth"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// Call is one request on its way through one handler. It is used by that
+// handler's goroutine only.
+type Call struct {
+	Context context.Context
+	Request *http.Request
+	// By is who asks.
+	By auth.Principal
+	// Config and Revision are the configuration the handler reads: loaded once,
+	// so that one answer never mixes two of them. After a change they are what it
+	// led to.
+	Config   *farm.Config
+	Revision uint64
+	// ContentType is set by handlers that answer with something else than JSON,
+	// Cookie by those that begin or end a session.
+	ContentType, Cookie string
+
+	host *Host
+	op   *Operation
+	via  huma.Context
+	// warnings are about the configuration after the change this call made.
+	warnings []validate.Error
+	// disposition says that the answer is to be saved as a file.
+	disposition string
+	// dry: only tried, nothing is done. tried is what would have become of the
+	// configuration.
+	dry   bool
+	tried apply.Result
+}
+
+// Summary is what the table of operations says of this one.
+func (c *Call) Summary() string { return c.op.Summary }
+
+func etag(revision uint64) string { return `"` + strconv.FormatUint(revision, 10) + `"` }
+
+// Param returns a path parameter. The router leaves the escapes of some paths
+// as they are; a blank is the only one there can be (canonical).
+func (c *Call) Param(name string) string { return strings.ReplaceAll(c.via.Param(name), "%20", " ") }
+
+// Query returns a query parameter, "" when it was not sent.
+func (c *Call) Query(name string) string { return c.Request.URL.Query().Get(name) }
+
+// Flag returns a query parameter that is true or false, false when not sent.
+func (c *Call) Flag(name string) (bool, error) {
+	switch v := c.Query(name); v {
+	case "", "false":
+		return false, nil
+	case "true":
+		return true, nil
+	default:
+		return false, BadRequest("%s: %q is not allowed, allowed are true and false", name, v)
+	}
+}
+
+// Number returns a query parameter that is a number from low to high.
+func (c *Call) Number(name string, fallback, low, high uint64) (uint64, error) {
+	v := c.Query(name)
+	if v == "" {
+		return fallback, nil
+	}
+	n, err := strconv.ParseUint(v, 10, 64)
+	if err != nil || n < low || n > high {
+		return 0, BadRequest("%s: %q is not allowed, allowed are numbers from %d to %d", name, v, low, high)
+	}
+	return n, nil
+}
+
+func parseQuery(r *http.Request) (url.Values, error) {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, BadRequest("the query is broken: allowed is name=value&name=value")
+	}
+	return values, nil
+}
+
+// checkQuery refuses parameters the operation does not know, and repeated ones.
+func (c *Call) checkQuery() error {
+	values, err := parseQuery(c.Request)
+	if err != nil {
+		return err
+	}
+	for name, v := range values {
+		if !c.op.knows(name) {
+			return BadRequest("query parameter %s is unknown%s", Quote(name), c.op.knownQuery())
+		}
+		if len(v) > 1 {
+			return BadRequest("query parameter %s: given twice", name)
+		}
+	}
+	return nil
+}
+
+// Farm returns the farm the path names.
+func (c *Call) Farm() (*farm.Farm, error) { return c.Visible(c.Param("farm")) }
+
+// Visible returns a farm that the caller sees: to others it does not exist.
+func (c *Call) Visible(name string) (*farm.Farm, error) {
+	f, err := FindFarm(c.Config, name)
+	if err == nil && !c.By.Who.MayFarm(f.ID) {
+		err = noFarm(name)
+	}
+	return f, err
+}
+
+// Farms are those the caller sees.
+func (c *Call) Farms() []farm.Farm {
+	if c.By.Who.Root() {
+		return c.Config.Farms
+	}
+	var out []farm.Farm
+	for i := range c.Config.Farms {
+		if c.By.Who.MayFarm(c.Config.Farms[i].ID) {
+			out = append(out, c.Config.Farms[i])
+		}
+	}
+	return out
+}
+
+// whole are the permissions for what shows or changes all farms at once.
+var whole = []rbac.Permission{rbac.ConfigShow, rbac.ConfigApply, rbac.HistoryShow, rbac.HistoryRollback, rbac.LogShow, rbac.LogDownload}
+
+// SeesAll reports whether there is no farm that the caller does not see.
+func (c *Call) SeesAll() bool { return SeesAll(c.By, c.Config) }
+
+// SeesAll reports whether there is no farm of a configuration that somebody does not
+// see.
+func SeesAll(by auth.Principal, cfg *farm.Config) bool {
+	return by.Who.Root() || !slices.ContainsFunc(cfg.Farms, func(f farm.Farm) bool { return !by.Who.MayFarm(f.ID) })
+}
+
+// checkWhole refuses what is about all farms to who sees some of them only.
+func (c *Call) checkWhole() error {
+	if (c.op.whole || slices.Contains(whole, c.op.Needs)) && !c.SeesAll() {
+		return NotOfAll()
+	}
+	return nil
+}
+
+// NotOfAll refuses what is about all farms to who sees some of them only.
+func NotOfAll() *Rejection {
+	return Refuse(http.StatusForbidden, "you may not do this: it is about all farms, and your group has not all of them")
+}
+
+// checkFarm refuses a path to a farm that the caller does not see, before a handler
+// looks at it. Of one that is not there, the handler says so.
+func (c *Call) checkFarm() error {
+	if c.By.Who.Root() || !strings.Contains(c.op.Path, "{farm}") || c.Config.Farm(c.Param("farm")) == nil {
+		return nil
+	}
+	_, err := c.Farm()
+	return err
+}
+
+func noFarm(name string) error { return NotFound("the farm %s does not exist", Quote(name)) }

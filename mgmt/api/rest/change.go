@@ -1,0 +1,109 @@
+package rest
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/auth"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+)
+
+// Author is who history will name.
+func (c *Call) Author() apply.Author {
+	source := "api " + c.By.Source
+	if auth.Local(c.Request) {
+		source = "cli"
+	}
+	return apply.Author{Name: c.By.Name, Source: source}
+}
+
+// Expected returns the revision of If-Match, 0 when any will do.
+func (c *Call) Expected() (uint64, error) {
+	text := strings.TrimSpace(c.Request.Header.Get("If-Match"))
+	if text == "" || text == "*" {
+		return 0, nil
+	}
+	bare := strings.TrimSuffix(strings.TrimPrefix(text, `"`), `"`)
+	n, err := strconv.ParseUint(bare, 10, 64)
+	if err != nil || len(bare) != len(text) && len(bare) != len(text)-2 {
+		return 0, BadRequest("If-Match: %s is not a revision, allowed is the ETag of an answer", Quote(text))
+	}
+	if n != c.Revision { // checked again under the writer's lock
+		return 0, RejectionOf(apply.ErrConflict, true)
+	}
+	return n, nil
+}
+
+// Act ends a call that is only tried, at the last moment before it does something.
+// Changes of the configuration and of certificates end by themselves.
+func (c *Call) Act() error {
+	if c.dry {
+		return apply.ErrDryRun
+	}
+	return nil
+}
+
+// Book is who may do what; changes of it last only when the call is no trial.
+func (c *Call) Book(of *rbac.Book) *rbac.Book {
+	if c.dry {
+		return of.DryRun(apply.ErrDryRun)
+	}
+	return of
+}
+
+// MayTake gives a request more time than others; without it the connection's own
+// bounds would end what it does as well.
+func (c *Call) MayTake(d time.Duration) {
+	control := http.NewResponseController(humaecho.Unwrap(c.via).Response())
+	until := time.Now().Add(d)
+	_ = control.SetReadDeadline(until) // not every connection can; it is none of a server then
+	_ = control.SetWriteDeadline(until)
+}
+
+// Change edits the configuration through the one writer. The edit sees a copy
+// of the newest configuration and must look up what it changes in that.
+func (c *Call) Change(comment string, edit func(*farm.Config) error) (apply.Result, error) {
+	expect, err := c.Expected()
+	if err != nil {
+		return apply.Result{}, err
+	}
+	result, err := c.host.Applier.Change(c.Context, c.Author(), comment, expect, edit)
+	return c.Keep(result, err, expect)
+}
+
+// Keep remembers what a change led to, for the answer.
+func (c *Call) Keep(result apply.Result, err error, expect uint64) (apply.Result, error) {
+	if errors.Is(err, apply.ErrDryRun) {
+		c.tried = result
+		return result, err
+	}
+	if err != nil {
+		return result, RejectionOf(err, expect != 0)
+	}
+	if result.Config != nil {
+		c.Config, c.Revision = result.Config, result.Revision.Number
+	}
+	c.warnings = result.Warnings
+	return result, nil
+}
+
+// Warning is what cannot work of the object at that path (validate.FarmPath and
+// its kin) after the change, empty when all can. What the change did besides what
+// was asked for comes first.
+func (c *Call) Warning(path string, did ...string) string {
+	texts := slices.DeleteFunc(did, func(text string) bool { return text == "" })
+	for _, w := range c.warnings {
+		if w.Path == path {
+			texts = append(texts, w.Message)
+		}
+	}
+	return strings.Join(texts, "; ")
+}

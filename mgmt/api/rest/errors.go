@@ -1,0 +1,136 @@
+package rest
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/disk"
+	"github.com/sluicelb/sluice/mgmt/document"
+	"github.com/sluicelb/sluice/mgmt/store"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// ErrConfigFile: the file the appliance was started with cannot be read. The error that wraps it
+// says why, for the client too.
+var ErrConfigFile = errors.New("the configuration file cannot be read")
+
+// ErrorBody is the body of every rejection.
+type ErrorBody struct {
+	// Description says what was being done, Message what is wrong with it.
+	Description string `json:"description" doc:"What was being done"`
+	Error       string `json:"error" enum:"true" doc:"Always \"true\""`
+	Message     string `json:"message" doc:"What is wrong, and what is allowed"`
+	Details     string `json:"details,omitempty" doc:"More about it, where clients know the message by heart"`
+}
+
+// Rejection is an error with a status. Its text is meant for the client; the
+// cause is not and goes to the log.
+type Rejection struct {
+	Status      int
+	Description string
+	Message     string
+	Details     string
+	Cause       error
+	// help replaces the body: the fields an empty body could have had.
+	help []validate.Param
+	// answer replaces it too: what a change would do that was only tried.
+	answer any
+	// header holds further headers, as Retry-After.
+	Header http.Header
+}
+
+// Error and GetStatus make a rejection what the router expects of an error.
+func (r *Rejection) Error() string { return r.Message }
+
+func (r *Rejection) GetStatus() int { return r.Status }
+
+func (r *Rejection) Unwrap() error { return r.Cause }
+
+func (r *Rejection) ContentType(string) string { return "application/json" }
+
+func (r *Rejection) GetHeaders() http.Header { return r.Header }
+
+func (r *Rejection) MarshalJSON() ([]byte, error) { return Encode(r.Body()) }
+
+// Body is what the client gets.
+func (r *Rejection) Body() any {
+	if r.answer != nil {
+		return r.answer
+	}
+	if r.help != nil {
+		return HelpBody{Description: r.Description, Message: r.Message, Params: r.help}
+	}
+	return ErrorBody{Description: r.Description, Error: "true", Message: r.Message, Details: r.Details}
+}
+
+// Refuse is a rejection with a status.
+func Refuse(status int, format string, args ...any) *Rejection {
+	return &Rejection{Status: status, Message: fmt.Sprintf(format, args...)}
+}
+
+// BadRequest refuses what is wrong with a request.
+func BadRequest(format string, args ...any) *Rejection {
+	return Refuse(http.StatusBadRequest, format, args...)
+}
+
+// NotFound refuses what is about something that does not exist.
+func NotFound(format string, args ...any) *Rejection {
+	return Refuse(http.StatusNotFound, format, args...)
+}
+
+// RejectionOf turns any error into a rejection. What it does not know is a fault
+// of ours: the client learns that there was one, the log learns which.
+func RejectionOf(err error, expected bool) *Rejection {
+	var known *Rejection
+	var broken *validate.Error
+	var refused *apply.Refused
+	var placed *document.Error
+	var full *disk.Error
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &placed):
+		return BadRequest("%s", err)
+	case errors.As(err, &broken):
+		return BadRequest("%s", broken.Error())
+	case errors.As(err, &refused) && len(refused.Farms) > 0: // a farm that cannot run as it is meant to
+		return &Rejection{Status: http.StatusBadRequest, Message: refused.Error(), Cause: err}
+	case errors.As(err, &refused):
+		return &Rejection{Status: http.StatusConflict, Message: refused.Error(), Cause: err}
+	case errors.Is(err, apply.ErrConflict):
+		if expected {
+			return Refuse(http.StatusPreconditionFailed, "the configuration was changed by someone else: read it again and repeat the change")
+		}
+		return Refuse(http.StatusConflict, "%s", apply.ErrConflict)
+	case errors.Is(err, ErrConfigFile):
+		return &Rejection{Status: http.StatusConflict, Message: err.Error(), Cause: err}
+	case errors.Is(err, apply.ErrNotFound), errors.Is(err, store.ErrNotFound):
+		return &Rejection{Status: http.StatusNotFound, Message: err.Error(), Cause: err}
+	case errors.Is(err, apply.ErrUnavailable):
+		return &Rejection{
+			Status: http.StatusServiceUnavailable, Message: "the engine does not answer: nothing was changed, try again",
+			Cause: err, Header: http.Header{"Retry-After": {"1"}},
+		}
+	case errors.As(err, &full):
+		return &Rejection{Status: http.StatusInsufficientStorage, Message: "nothing was changed: " + err.Error(), Cause: err}
+	case errors.Is(err, store.ErrDiskFailed):
+		return &Rejection{Status: http.StatusInsufficientStorage, Message: err.Error(), Cause: err}
+	case errors.Is(err, store.ErrCorrupt):
+		return &Rejection{Status: http.StatusInternalServerError, Message: err.Error(), Cause: err}
+	default:
+		return &Rejection{Status: http.StatusInternalServerError, Message: InternalFault, Cause: err}
+	}
+}
+
+// InternalFault is all that clients learn of a fault of ours.
+const InternalFault = "internal fault: see the log of the appliance"
+
+// LogFault logs what is our fault; what is the client's fault is in the answer.
+func LogFault(log *slog.Logger, r *http.Request, err *Rejection) {
+	if err.Status >= http.StatusInternalServerError {
+		log.Error("API request failed", "method", r.Method, "path", r.URL.Path, "status", err.Status, "error", fmt.Sprint(err.Cause))
+	}
+}

@@ -1,0 +1,73 @@
+package rest
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// ReadObject reads the body as one object.
+func (c *Call) ReadObject() (map[string]any, error) {
+	raw, err := ReadBody(c.Request, maxBody, jsonTypes)
+	if err != nil {
+		return nil, err
+	}
+	return decodeObject(raw)
+}
+
+// Decode reads the body through the table of its fields. A body without any
+// field is answered with what it could have had.
+func Decode[T any](c *Call, table *validate.Table[T]) (validate.Values[T], error) {
+	body, err := c.ReadObject()
+	if err != nil {
+		return validate.Values[T]{}, err
+	}
+	if len(body) == 0 {
+		return validate.Values[T]{}, Help(table)
+	}
+	return table.Decode("", body)
+}
+
+// Help is the answer to a body without any field: it lists those there are.
+func Help(f Fields) error {
+	return &Rejection{Status: http.StatusBadRequest, Message: "No parameter has been sent. Please, try with:", help: f.Params()}
+}
+
+// Object reads a small body of Sluice's own, in which everything listed may
+// come and what is required must.
+func (c *Call) Object(f Fields) (map[string]any, error) {
+	body, err := c.ReadObject()
+	if err != nil {
+		return nil, err
+	}
+	if len(body) == 0 {
+		return nil, Help(f)
+	}
+	return body, checkNames(f, body)
+}
+
+// Fields is object for a body that may be empty.
+func (c *Call) Fields(f Fields) (map[string]any, error) {
+	body, err := c.ReadObject()
+	if err != nil {
+		return nil, err
+	}
+	return body, checkNames(f, body)
+}
+
+func checkNames(f Fields, body map[string]any) error {
+	var names []string
+	for _, p := range f.Params() {
+		names = append(names, p.Name)
+		if _, sent := body[p.Name]; !sent && slices.Contains(p.Options, "required") {
+			return BadRequest("%s is required", p.Name)
+		}
+	}
+	for name := range body {
+		if !slices.Contains(names, name) {
+			return BadRequest("unknown field %s%s", Quote(name), validate.Instead(name, names))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package rest
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/store"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// The methods of operations.
+const (
+	Get    = http.MethodGet
+	Post   = http.MethodPost
+	Put    = http.MethodPut
+	Delete = http.MethodDelete
+)
+
+// Host is who serves operations: what each of them stands on, whatever it is about.
+type Host struct {
+	Applier Applier
+	Log     *slog.Logger
+}
+
+// Applier is the one writer of the configuration; *apply.Applier is one.
+type Applier interface {
+	Current() (*farm.Config, store.Revision)
+	Change(ctx context.Context, by apply.Author, comment string, expect uint64, edit func(*farm.Config) error) (apply.Result, error)
+}
+
+// Operation is one line of the table of operations.
+type Operation struct {
+	Method, Path string // path parameters in braces
+	Needs        rbac.Permission
+	Summary      string // also the description of answers
+	// Register adds it to a router, and to the document about it.
+	Register func(huma.API, *Host)
+
+	success    int
+	fields     Fields   // the body's fields, nil when there is none
+	document   bool     // the body is a configuration document
+	kinds      []string // content types of the body when it is a file
+	download   string   // content type of the answer when it is a file
+	reads      bool     // it changes nothing, though it is no GET
+	kept       bool     // the audit log has it, though it only reads
+	mayBeEmpty bool     // the body may be left out
+	whole      bool     // it is about all farms
+	names      bool     // the body names an object that must exist
+	queries    []query  // allowed query parameters
+}
+
+// Fields is the part of a validate.Table the OpenAPI document is made from.
+type Fields interface{ Params() []validate.Param }
+
+// query is one query parameter.
+type query struct{ name, description string }
+
+// Op makes an operation whose answer is an O, as JSON.
+func Op[O any](method, path string, needs rbac.Permission, summary string, handler func(*Call) (O, error)) *Operation {
+	o := &Operation{Method: method, Path: path, Needs: needs, Summary: summary, success: http.StatusOK}
+	if o.changes() {
+		o.With(dryRun, "true to see what would be changed, and what that would cost traffic")
+	}
+	o.Register = func(api huma.API, host *Host) {
+		huma.Register(api, o.documented(api, jsonContent), func(ctx context.Context, in *input) (*output[O], error) {
+			return answer(ctx, host, o, in, handler)
+		})
+	}
+	return o
+}
+
+// Raw makes an operation whose answer is a document, YAML or JSON.
+func Raw(method, path string, needs rbac.Permission, summary string, handler func(*Call) ([]byte, error)) *Operation {
+	o := &Operation{Method: method, Path: path, Needs: needs, Summary: summary, success: http.StatusOK}
+	o.Register = func(api huma.API, host *Host) {
+		huma.Register(api, o.documented(api, documentContent), func(ctx context.Context, in *input) (*output[[]byte], error) {
+			return answer(ctx, host, o, in, handler)
+		})
+	}
+	return o
+}
+
+// File makes an operation whose answer is a file of a content type.
+func File(method, path string, needs rbac.Permission, summary, kind string, handler func(*Call) ([]byte, error)) *Operation {
+	o := &Operation{Method: method, Path: path, Needs: needs, Summary: summary, success: http.StatusOK, download: kind}
+	o.Register = func(api huma.API, host *Host) {
+		huma.Register(api, o.documented(api, jsonContent), func(ctx context.Context, in *input) (*output[[]byte], error) {
+			return answer(ctx, host, o, in, func(c *Call) ([]byte, error) {
+				c.ContentType = kind
+				return handler(c)
+			})
+		})
+	}
+	return o
+}
+
+// Body says which fields the body has.
+func (o *Operation) Body(f Fields) *Operation { o.fields = f; return o }
+
+// Asks says that the operation changes nothing, though it is no GET.
+func (o *Operation) Asks() *Operation { o.reads, o.queries = true, nil; return o }
+
+// MayHaveBody is body for one that may be left out.
+func (o *Operation) MayHaveBody(f Fields) *Operation {
+	o.mayBeEmpty = true
+	return o.Body(f)
+}
+
+// Audited puts an operation that asks into the audit log all the same.
+func (o *Operation) Audited() *Operation { o.kept = true; return o }
+
+// Created makes the status of success 201.
+func (o *Operation) Created() *Operation { o.success = http.StatusCreated; return o }
+
+// OfAll says that the operation is about all farms: who does not see them all may not.
+func (o *Operation) OfAll() *Operation { o.whole = true; return o }
+
+// Refers says that the body names an object that must exist: 404 is possible.
+func (o *Operation) Refers() *Operation { o.names = true; return o }
+
+// TakesFile says that the body is a file of one of these content types.
+func (o *Operation) TakesFile(kinds []string) *Operation {
+	o.kinds = kinds
+	return o
+}
+
+// TakesDocument says that the body is a configuration document.
+func (o *Operation) TakesDocument() *Operation {
+	o.document, o.queries = true, nil // says itself what a dry run is
+	return o
+}
+
+// With allows a query parameter.
+func (o *Operation) With(name, description string) *Operation {
+	o.queries = append(o.queries, query{name, description})
+	return o
+}
+
+func (o *Operation) knows(name string) bool {
+	return slices.ContainsFunc(o.queries, func(q query) bool { return q.name == name })
+}
+
+func (o *Operation) knownQuery() string {
+	if len(o.queries) == 0 {
+		return ": none is allowed here"
+	}
+	names := make([]string, 0, len(o.queries))
+	for _, q := range o.queries {
+		names = append(names, q.name)
+	}
+	return ": allowed are " + strings.Join(names, ", ")
+}
+
+// changes reports whether the operation changes something.
+func (o *Operation) changes() bool { return o.Method != http.MethodGet && !o.reads }

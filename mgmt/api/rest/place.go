@@ -1,0 +1,162 @@
+package rest
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// Where the backends of the two kinds of groups are.
+const (
+	ServicePath = "/farms/{farm}/services/{service}"
+	FarmPath    = "/farms/{farm}"
+)
+
+// Group returns the group the path names: the service in it or, without one,
+// the farm.
+func (c *Call) Group() (farm.Group, error) {
+	return FindGroup(c.Config, c.Param("farm"), c.Param("service"))
+}
+
+// FindGroup finds a group by the name of its farm and of its service, which is
+// empty for a farm that has backends of its own.
+func FindGroup(cfg *farm.Config, name, service string) (farm.Group, error) {
+	if service != "" {
+		return FindServiceGroup(cfg, name, service)
+	}
+	f, err := FindFarm(cfg, name)
+	switch {
+	case err != nil:
+		return farm.Group{}, err
+	case f.HasServices():
+		return farm.Group{}, BadRequest("the farm %s is an %s farm, whose backends and sessions belong to its services: name one of these too", name, f.Profile)
+	}
+	return f.Own(), nil
+}
+
+// HasServices refuses farms whose backends are their own.
+func HasServices(f *farm.Farm) error {
+	if f.HasServices() {
+		return nil
+	}
+	return BadRequest("the farm %s is an %s farm and has no services: its backends and sessions are its own, name no service", f.Name, f.Profile)
+}
+
+// findBackend finds the position an id names.
+func findBackend(g farm.Group, id string) (int, error) {
+	n, err := strconv.Atoi(id)
+	at := -1
+	if err == nil && strconv.Itoa(n) == id {
+		at = g.Position(n)
+	}
+	if at < 0 {
+		return 0, NotFound("the backend %s does not exist in the %s", Quote(id), g)
+	}
+	return at, nil
+}
+
+// BackendAt is a backend as the path names it.
+type BackendAt struct {
+	Farm, service string // names; the second is empty where the farm has none
+	Number        int    // what it is called
+	Position      int
+	// id is the ID of what stood at that position when the request was read: the
+	// change must find the same backend there.
+	ID uint32
+	// group names where it is in messages.
+	group string
+}
+
+// Backend is the backend the path names.
+func (c *Call) Backend() (BackendAt, error) {
+	g, err := c.Group()
+	if err != nil {
+		return BackendAt{}, err
+	}
+	return AtBackend(g, c.Param("backend"))
+}
+
+// AtBackend is the backend with that id of a group.
+func AtBackend(g farm.Group, id string) (BackendAt, error) {
+	at, err := findBackend(g, id)
+	if err != nil {
+		return BackendAt{}, err
+	}
+	return BackendAt{Farm: g.Farm.Name, service: g.Name(), Number: g.Number(at), Position: at, ID: g.Backends()[at].ID, group: g.String()}, nil
+}
+
+// In finds the backend in a configuration that may be newer, and where it is
+// there. A number that means another backend by now is a lost race, not a change
+// to that one.
+func (b *BackendAt) In(cfg *farm.Config) (farm.Group, *farm.Backend, error) {
+	g, err := FindGroup(cfg, b.Farm, b.service)
+	if err != nil {
+		return g, nil, err
+	}
+	list := g.Backends()
+	at := g.Position(b.Number)
+	if at < 0 || list[at].ID != b.ID {
+		return g, nil, Refuse(409, "the backends of %s were changed by someone else: read them again", b.group)
+	}
+	b.Position = at
+	return g, &list[at], b.changeable(g, &list[at])
+}
+
+// String names the backend in messages.
+func (b BackendAt) String() string {
+	return "backend " + strconv.Itoa(b.Number) + " of " + b.group
+}
+
+// PartOf is the number of the backend whose name gave this one, if one did.
+func PartOf(g farm.Group, b *farm.Backend) (number int, is bool) {
+	list := g.Backends()
+	for k := range list {
+		if b.Of != 0 && list[k].ID == b.Of {
+			return g.Number(k), true
+		}
+	}
+	return 0, false
+}
+
+// changeable refuses the change of a backend that was made of a name.
+func (b BackendAt) changeable(g farm.Group, of *farm.Backend) error {
+	number, is := PartOf(g, of)
+	if !is {
+		return nil
+	}
+	return BadRequest("the %s is one of the addresses of a name: change backend %d, whose name it is", b, number)
+}
+
+// Service returns the service the path names, as a group of its farm.
+func (c *Call) Service() (farm.Group, error) {
+	return FindServiceGroup(c.Config, c.Param("farm"), c.Param("service"))
+}
+
+// FindFarm finds a farm by its name, whoever asks.
+func FindFarm(cfg *farm.Config, name string) (*farm.Farm, error) {
+	if f := cfg.Farm(name); f != nil {
+		return f, nil
+	}
+	return nil, noFarm(name)
+}
+
+// FindServiceGroup finds a service of a farm, as a group.
+func FindServiceGroup(cfg *farm.Config, name, service string) (farm.Group, error) {
+	f, err := FindFarm(cfg, name)
+	if err == nil {
+		err = HasServices(f)
+	}
+	if err != nil {
+		return farm.Group{}, err
+	}
+	if at := ServiceNamed(f, service); at >= 0 {
+		return f.Groups()[at], nil
+	}
+	return farm.Group{}, NotFound("the service %s does not exist in the farm %s", Quote(service), f.Name)
+}
+
+// ServiceNamed is the position of a service of a farm, -1 without one.
+func ServiceNamed(f *farm.Farm, name string) int {
+	return slices.IndexFunc(f.Groups(), func(g farm.Group) bool { return g.Name() == name })
+}

@@ -1,0 +1,68 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
+
+	"github.com/sluicelb/sluice/mgmt/rbac"
+)
+
+// AliveEvery is how often who watches a stream hears something at least.
+const AliveEvery = 15 * time.Second
+
+// eventWrite is how long a client may take for an event.
+const eventWrite = 10 * time.Second
+
+// eventStream is the content of a stream of events (HTML, section 9.2).
+const eventStream = "text/event-stream"
+
+// Streamed writes an answer that is not held in memory, see events and download.
+type Streamed = func(huma.Context)
+
+// Sender writes to a stream of events, and reports false once the client is gone or
+// does not take what is written in time.
+type Sender func(parts ...string) bool
+
+// Stream makes an operation whose answer is events without end, which about describes.
+func Stream(path string, needs rbac.Permission, summary, what, about string, handler func(*Call) (Streamed, error)) *Operation {
+	o := &Operation{Method: Get, Path: path, Needs: needs, Summary: summary, success: http.StatusOK}
+	o.Register = func(api huma.API, host *Host) {
+		huma.Register(api, o.documentedStream(api, what, about), func(ctx context.Context, in *input) (*output[Streamed], error) {
+			return answer(ctx, host, o, in, handler)
+		})
+	}
+	return o
+}
+
+// documentedStream is documented for an answer without end.
+func (o *Operation) documentedStream(api huma.API, what, about string) huma.Operation {
+	d := o.documented(api, jsonContent)
+	d.Description += " The answer is a stream: " + about + "."
+	d.Responses[strconv.Itoa(o.success)] = &huma.Response{Description: what,
+		Content: map[string]*huma.MediaType{eventStream: {Schema: &huma.Schema{Type: huma.TypeString}}}}
+	return d
+}
+
+// Events is an answer of events, which tell sends until it returns.
+func Events(tell func(Sender)) Streamed {
+	return func(ctx huma.Context) {
+		out := humaecho.Unwrap(ctx).Response()
+		out.Header().Set("Content-Type", eventStream)
+		out.Header().Set("X-Accel-Buffering", "no") // proxies must not collect it
+		control := http.NewResponseController(out)
+		tell(func(parts ...string) bool {
+			_ = control.SetWriteDeadline(time.Now().Add(eventWrite))
+			for _, p := range parts {
+				if _, err := out.Write([]byte(p)); err != nil {
+					return false
+				}
+			}
+			return control.Flush() == nil
+		})
+	}
+}

@@ -1,0 +1,91 @@
+package rest
+
+import (
+	"strconv"
+
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// TextList reads a list of texts.
+func TextList(body map[string]any, name string) ([]string, error) {
+	items, ok := body[name].([]any)
+	if !ok {
+		return nil, BadRequest("%s must be a list of texts", name)
+	}
+	var out []string
+	for _, item := range items {
+		text, ok := item.(string)
+		if !ok {
+			return nil, BadRequest("%s must be a list of texts", name)
+		}
+		out = append(out, text)
+	}
+	return out, nil
+}
+
+// Needed is a text that must come.
+func Needed(name, about string) validate.Param {
+	return validate.Param{Name: name, Options: []string{"non_blank", "required"}, Description: about}
+}
+
+// Optional is a text that may come.
+func Optional(name, about string) validate.Param {
+	return validate.Param{Name: name, Description: about}
+}
+
+// Texts reads a body in which every field is a text.
+func (c *Call) Texts(f Fields) (map[string]string, error) {
+	body, err := c.Object(f)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]string, len(body))
+	for name, raw := range body {
+		text, ok := raw.(string)
+		if !ok && raw != nil {
+			return nil, BadRequest("%s must be a text", name)
+		}
+		out[name] = text
+	}
+	return out, nil
+}
+
+// SetTruth sets a truth value when the body has it.
+func SetTruth(body map[string]any, name string, to *bool) error {
+	raw, sent := body[name]
+	if !sent {
+		return nil
+	}
+	v, ok := validate.ParseBool(raw)
+	if !ok {
+		return BadRequest("%s must be true or false", name)
+	}
+	*to = v
+	return nil
+}
+
+// CheckComment bounds the text that explains a change.
+func CheckComment(text string) error {
+	if len(text) > apply.MaxComment {
+		return BadRequest("comment: %d bytes are too many, allowed are %d", len(text), apply.MaxComment)
+	}
+	for _, r := range text {
+		if !strconv.IsPrint(r) {
+			return BadRequest("comment: only printable characters are allowed, got %q", r)
+		}
+	}
+	return nil
+}
+
+// Truth is a truth value as the family writes it.
+func Truth(b bool) string { return strconv.FormatBool(b) }
+
+// OrNull returns nil for the zero value, which means "never set".
+func OrNull[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}

@@ -1,0 +1,171 @@
+package revisions
+
+import (
+	"encoding/json"
+	"math"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+)
+
+func (s *Resource) changeOperations() []*rest.Operation {
+	return []*rest.Operation{
+		rest.Op(rest.Get, "/changes", rbac.HistoryShow, "List the changes since a revision", s.listChanges).
+			With("since", "Only revisions with a higher number").With("limit", "How many, 50 when not given"),
+		rest.Stream("/changes/stream", rbac.Open, "Watch changes and states", "Changes as they happen",
+			"an event called revision is a change of the configuration, and one called status a farm whose status is another one; the first ones tell how things are", s.watchChanges),
+	}
+}
+
+// listChanges lists revisions oldest first, so that who reads on with the last number
+// misses none.
+func (s *Resource) listChanges(c *rest.Call) (rest.List[RevisionView], error) {
+	since, err := c.Number("since", 0, 0, math.MaxInt64)
+	if err != nil {
+		return rest.List[RevisionView]{}, err
+	}
+	limit, err := c.Number("limit", defaultHistory, 1, maxHistory)
+	if err != nil {
+		return rest.List[RevisionView]{}, err
+	}
+	revisions, err := s.deps.History.History(math.MaxInt, 0)
+	if err != nil {
+		return rest.List[RevisionView]{}, err
+	}
+	var out []RevisionView
+	for _, r := range slices.Backward(revisions) {
+		if r.Number > since && uint64(len(out)) < limit {
+			view := revisionView(r)
+			view.Diff = ""
+			out = append(out, view)
+		}
+	}
+	return rest.NewList(c.Summary(), out), nil
+}
+
+// The bounds of watching: each watcher asks for all states it sees, once a second.
+const (
+	maxChangeWatchers = 16
+	changeEvery       = time.Second
+)
+
+// changeWatchers counts who watches.
+type changeWatchers struct{ n atomic.Int32 }
+
+func (w *changeWatchers) enter() bool {
+	if w.n.Add(1) <= maxChangeWatchers {
+		return true
+	}
+	w.n.Add(-1)
+	return false
+}
+
+func (w *changeWatchers) leave() { w.n.Add(-1) }
+
+// ChangedStatus is what became of a farm.
+type ChangedStatus struct {
+	Farm    string      `json:"farmname"`
+	Status  farm.Status `json:"status" doc:"Blank when the farm is gone"`
+	Problem string      `json:"problem,omitempty"`
+}
+
+// watchChanges streams what changes to who may see it, for as long as that holds.
+func (s *Resource) watchChanges(c *rest.Call) (rest.Streamed, error) {
+	if !s.watchers.enter() {
+		return nil, rest.Refuse(http.StatusServiceUnavailable, "%d watch already: wait until one has ended", maxChangeWatchers)
+	}
+	return rest.Events(func(send rest.Sender) {
+		defer s.watchers.leave()
+		w := &changeWatch{Call: c, s: s, send: send, known: map[string]ChangedStatus{}}
+		w.run()
+	}), nil
+}
+
+// changeWatch is one who watches.
+type changeWatch struct {
+	*rest.Call
+	s        *Resource
+	send     rest.Sender
+	revision uint64
+	told     bool
+	known    map[string]ChangedStatus
+}
+
+func (w *changeWatch) run() {
+	tick := time.NewTicker(changeEvery)
+	defer tick.Stop()
+	alive := time.NewTicker(rest.AliveEvery)
+	defer alive.Stop()
+	if !w.send(": watching\n\n") || !w.look() {
+		return
+	}
+	for {
+		select {
+		case <-w.Request.Context().Done():
+			return
+		case <-alive.C:
+			if !w.send(": alive\n\n") {
+				return
+			}
+		case <-tick.C:
+			if !w.look() {
+				return
+			}
+		}
+	}
+}
+
+// look tells what is new; false when nobody may or can be told any more.
+func (w *changeWatch) look() bool {
+	who, ok := w.s.deps.Users.Identity(w.By.Who.Name())
+	if !ok || !w.s.deps.Holds(w.Request) {
+		return false
+	}
+	w.By.Who = who
+	cfg, revision := w.s.deps.Applier.Current()
+	w.Config = cfg
+	if !w.told || revision.Number != w.revision {
+		w.told, w.revision = true, revision.Number
+		view := revisionView(revision)
+		view.Diff = ""
+		if !w.By.May(rbac.HistoryShow) || !w.SeesAll() { // a number only
+			view = RevisionView{Number: revision.Number, Time: revision.Time}
+		}
+		if !w.event("revision", view) {
+			return false
+		}
+	}
+	return w.states()
+}
+
+// states tells of the farms whose status is another one.
+func (w *changeWatch) states() bool {
+	now := map[string]ChangedStatus{}
+	farms := w.Farms()
+	for i := range farms {
+		f := &farms[i]
+		now[f.Name] = ChangedStatus{Farm: f.Name, Status: w.s.deps.State.Status(f), Problem: w.s.deps.State.Problem(f)}
+	}
+	for name, status := range now {
+		if w.known[name] != status && !w.event("status", status) {
+			return false
+		}
+	}
+	for name := range w.known {
+		if _, there := now[name]; !there && !w.event("status", ChangedStatus{Farm: name}) {
+			return false
+		}
+	}
+	w.known = now
+	return true
+}
+
+func (w *changeWatch) event(name string, about any) bool {
+	b, _ := json.Marshal(about) // texts and numbers only: cannot fail
+	return w.send("event: ", name, "\ndata: ", string(b), "\n\n")
+}

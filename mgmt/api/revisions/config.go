@@ -1,0 +1,149 @@
+package revisions
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/document"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// exportConfig answers with the whole configuration as a document.
+func (s *Resource) exportConfig(c *rest.Call) ([]byte, error) {
+	switch format := c.Query("format"); format {
+	case "", "yaml":
+		c.ContentType = "application/yaml"
+		return document.Encode(c.Config)
+	case "json":
+		c.ContentType = "application/json"
+		return document.EncodeJSON(c.Config)
+	default:
+		return nil, rest.BadRequest("format: %s is not allowed, allowed are yaml and json", rest.Quote(format))
+	}
+}
+
+// Applied says what a document did, or would do.
+type Applied struct {
+	Revision  uint64   `json:"revision" doc:"Revision in force now"`
+	Unchanged string   `json:"unchanged" enum:"true,false"`
+	DryRun    string   `json:"dry_run" enum:"true,false"`
+	Diff      string   `json:"diff" doc:"Unified difference of the documents"`
+	Warnings  []string `json:"warnings" doc:"What is allowed but cannot work"`
+	Problems  []string `json:"problems" doc:"Farms that do not run, and why"`
+}
+
+func applied(c *rest.Call, result apply.Result, dryRun bool) Applied {
+	out := Applied{
+		Revision: c.Revision, Unchanged: strconv.FormatBool(result.Unchanged), DryRun: strconv.FormatBool(dryRun),
+		Diff: result.Diff, Warnings: []string{}, Problems: []string{},
+	}
+	for i := range result.Warnings {
+		out.Warnings = append(out.Warnings, result.Warnings[i].Error())
+	}
+	for i := range c.Config.Farms {
+		if problem := result.FarmErrors[c.Config.Farms[i].ID]; problem != "" {
+			out.Problems = append(out.Problems, fmt.Sprintf("farm %s: %s", c.Config.Farms[i].Name, problem))
+		}
+	}
+	return out
+}
+
+// applyConfig makes the document of the body the configuration.
+func (s *Resource) applyConfig(c *rest.Call) (rest.Object[Applied], error) {
+	dryRun, err := c.Flag("dry_run")
+	if err != nil {
+		return rest.Object[Applied]{}, err
+	}
+	comment := c.Query("comment")
+	if err := rest.CheckComment(comment); err != nil {
+		return rest.Object[Applied]{}, err
+	}
+	raw, err := rest.ReadBody(c.Request, document.MaxSize, rest.DocumentTypes)
+	if err != nil {
+		return rest.Object[Applied]{}, err
+	}
+	cfg, err := document.Load(raw, validate.Rules{Prefixes: validate.SystemPrefixes})
+	if err != nil {
+		return rest.Object[Applied]{}, &rest.Rejection{Status: 400, Message: err.Error(), Cause: err}
+	}
+	result, err := s.planOrApply(c, cfg, comment, dryRun)
+	if err != nil {
+		return rest.Object[Applied]{}, err
+	}
+	out := applied(c, result, dryRun)
+	if dryRun {
+		out.Problems = append(out.Problems, s.foreignVIPs(cfg)...)
+	}
+	return rest.Object[Applied]{Description: c.Summary(), Params: out}, nil
+}
+
+// foreignVIPs names the farms of a plan that could not listen, because nothing
+// tries to listen in a dry run.
+func (s *Resource) foreignVIPs(cfg *farm.Config) []string {
+	var out []string
+	local := s.deps.LocalAddrs()
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		if f.Stopped {
+			continue
+		}
+		if err := validate.LocalVIP(f.VIP, local); err != nil {
+			out = append(out, fmt.Sprintf("farm %s: %v", f.Name, err))
+		}
+	}
+	return out
+}
+
+func (s *Resource) planOrApply(c *rest.Call, cfg *farm.Config, comment string, dryRun bool) (apply.Result, error) {
+	expect, err := c.Expected()
+	if err != nil {
+		return apply.Result{}, err
+	}
+	if dryRun {
+		result, err := s.deps.Applier.Plan(c.Context, cfg)
+		if err != nil {
+			return result, rest.RejectionOf(err, expect != 0)
+		}
+		return result, nil
+	}
+	if comment == "" {
+		comment = "apply a document"
+	}
+	result, err := s.deps.Applier.Replace(c.Context, c.Author(), comment, expect, cfg)
+	return c.Keep(result, err, expect)
+}
+
+// reloadConfig applies the file the appliance was started with again.
+func (s *Resource) reloadConfig(c *rest.Call) (rest.Object[Applied], error) {
+	if s.deps.Reload == nil {
+		return rest.Object[Applied]{}, rest.BadRequest("there is no file to reload: start sluice with --config FILE, or apply a document")
+	}
+	if err := c.Act(); err != nil {
+		return rest.Object[Applied]{}, err
+	}
+	result, err := s.deps.Reload(c.Context, c.Author())
+	if result, err = c.Keep(result, err, 0); err != nil {
+		return rest.Object[Applied]{}, err
+	}
+	return rest.Object[Applied]{Description: c.Summary(), Params: applied(c, result, false)}, nil
+}
+
+func (s *Resource) configOperations() []*rest.Operation {
+	const dryRun, comment = "true to see the difference only", "Why the change is made; kept in the history"
+	return []*rest.Operation{
+		rest.Raw(rest.Get, "/config", rbac.ConfigShow, "Export the configuration", s.exportConfig).With("format", "yaml (default) or json"),
+		rest.Op(rest.Put, "/config", rbac.ConfigApply, "Apply a document", s.applyConfig).TakesDocument().With("dry_run", dryRun).With("comment", comment),
+		rest.Op(rest.Post, "/config", rbac.ConfigApply, "Apply a document", s.applyConfig).TakesDocument().With("dry_run", dryRun).With("comment", comment),
+		rest.Op(rest.Post, "/config/reload", rbac.ConfigApply, "Apply the configuration file again", s.reloadConfig),
+		rest.Op(rest.Get, "/history", rbac.HistoryShow, "List the revisions of the configuration", s.listHistory).
+			With("limit", "How many, 50 when not given").With("before", "Only revisions with a lower number"),
+		rest.Op(rest.Get, "/history/{revision}", rbac.HistoryShow, "Get a revision", s.getRevision),
+		rest.Op(rest.Get, "/history/{revision}/diff", rbac.HistoryShow, "Compare two revisions", s.diffRevision).
+			With("from", "The revision to compare with; the one before when not given"),
+		rest.Op(rest.Post, "/history/rollback", rbac.HistoryRollback, "Go back to a revision", s.rollback).Body(rollbackFields{}).Refers(),
+	}
+}

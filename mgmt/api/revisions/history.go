@@ -1,0 +1,155 @@
+package revisions
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/store"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// History reads kept revisions; *store.Store is one.
+type History interface {
+	History(limit int, before uint64) ([]store.Revision, error)
+	Get(number uint64) (*farm.Config, store.Revision, error)
+	Diff(a, b uint64) (string, error)
+}
+
+// RevisionView is one revision of the configuration.
+type RevisionView struct {
+	Number  uint64    `json:"number"`
+	Time    time.Time `json:"time"`
+	Author  string    `json:"author"`
+	Source  string    `json:"source"`
+	Comment string    `json:"comment"`
+	Diff    string    `json:"diff,omitempty" doc:"Unified difference to the revision before"`
+}
+
+func revisionView(r store.Revision) RevisionView {
+	return RevisionView{Number: r.Number, Time: r.Time, Author: r.Author, Source: r.Source, Comment: r.Comment, Diff: r.Diff}
+}
+
+const (
+	defaultHistory = 50
+	maxHistory     = 1000
+)
+
+func (s *Resource) listHistory(c *rest.Call) (rest.List[RevisionView], error) {
+	limit, err := c.Number("limit", defaultHistory, 1, maxHistory)
+	if err != nil {
+		return rest.List[RevisionView]{}, err
+	}
+	before, err := c.Number("before", 0, 1, math.MaxInt64)
+	if err != nil {
+		return rest.List[RevisionView]{}, err
+	}
+	revisions, err := s.deps.History.History(int(limit), before)
+	if err != nil {
+		return rest.List[RevisionView]{}, err
+	}
+	var out []RevisionView
+	for _, r := range revisions {
+		view := revisionView(r)
+		view.Diff = "" // a list stays short
+		out = append(out, view)
+	}
+	return rest.NewList(c.Summary(), out), nil
+}
+
+// revision reads the revision number in the path.
+func revisionParam(c *rest.Call) (uint64, error) {
+	text := c.Param("revision")
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil || strconv.FormatUint(n, 10) != text {
+		return 0, rest.NotFound("the revision %s does not exist", rest.Quote(text))
+	}
+	return n, nil
+}
+
+func (s *Resource) getRevision(c *rest.Call) (rest.Object[RevisionView], error) {
+	n, err := revisionParam(c)
+	if err != nil {
+		return rest.Object[RevisionView]{}, err
+	}
+	_, r, err := s.deps.History.Get(n)
+	if err != nil {
+		return rest.Object[RevisionView]{}, noRevision(err, n)
+	}
+	return rest.Object[RevisionView]{Description: c.Summary(), Params: revisionView(r)}, nil
+}
+
+// DiffView is the difference of two revisions.
+type DiffView struct {
+	From uint64 `json:"from"`
+	To   uint64 `json:"to"`
+	Diff string `json:"diff" doc:"Unified difference of the documents, empty when they are equal"`
+}
+
+// diffRevision compares a revision with the one before, or the one asked for.
+func (s *Resource) diffRevision(c *rest.Call) (rest.Object[DiffView], error) {
+	to, err := revisionParam(c)
+	if err != nil {
+		return rest.Object[DiffView]{}, err
+	}
+	from, err := c.Number("from", max(to, 1)-1, 0, math.MaxInt64)
+	if err != nil {
+		return rest.Object[DiffView]{}, err
+	}
+	diff, err := s.deps.History.Diff(from, to)
+	if err != nil {
+		return rest.Object[DiffView]{}, noRevision(err, s.missing(from, to))
+	}
+	return rest.Object[DiffView]{Description: c.Summary(), Params: DiffView{From: from, To: to, Diff: diff}}, nil
+}
+
+// rollbackFields is the body of a rollback.
+type rollbackFields struct{}
+
+// Params lists the fields for the help body and the document.
+func (rollbackFields) Params() []validate.Param {
+	return []validate.Param{{Name: "revision", Format: "integer", Interval: "0,", Options: []string{"non_blank", "required"},
+		Description: "Revision whose content becomes the newest one."}}
+}
+
+func (s *Resource) rollback(c *rest.Call) (rest.Object[Applied], error) {
+	body, err := c.Object(rollbackFields{})
+	if err != nil {
+		return rest.Object[Applied]{}, err
+	}
+	n, ok := validate.ParseNumber(body["revision"])
+	if !ok || n < 0 {
+		return rest.Object[Applied]{}, rest.BadRequest("revision must be a number from 0 on")
+	}
+	expect, err := c.Expected()
+	if err != nil {
+		return rest.Object[Applied]{}, err
+	}
+	if _, _, err := s.deps.History.Get(uint64(n)); err != nil {
+		return rest.Object[Applied]{}, noRevision(err, uint64(n))
+	}
+	result, err := s.deps.Applier.Rollback(c.Context, c.Author(), "", expect, uint64(n))
+	if result, err = c.Keep(result, err, expect); err != nil {
+		return rest.Object[Applied]{}, err
+	}
+	return rest.Object[Applied]{Description: c.Summary(), Params: applied(c, result, false)}, nil
+}
+
+// missing is the one of two revisions that does not exist.
+func (s *Resource) missing(from, to uint64) uint64 {
+	if _, _, err := s.deps.History.Get(from); err != nil {
+		return from
+	}
+	return to
+}
+
+// noRevision says which revision was not found; other errors stay what they are.
+func noRevision(err error, n uint64) error {
+	r := rest.RejectionOf(err, false)
+	if r.Status == 404 {
+		return rest.NotFound("the revision %d does not exist, or is no longer kept", n)
+	}
+	return err
+}

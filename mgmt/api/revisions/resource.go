@@ -1,0 +1,54 @@
+// Package revisions is the part of the API about the configuration as a whole:
+// its document, its history, and what changes.
+package revisions
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/api/state"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/store"
+)
+
+// Deps is what the operations need.
+type Deps struct {
+	State   *state.Board
+	Applier Applier
+	History History
+	// Reload applies the file the appliance was started with again; nil when
+	// there is none. rest.ErrConfigFile when it cannot be read.
+	Reload func(ctx context.Context, by apply.Author) (apply.Result, error)
+	Users  *rbac.Book
+	// Holds reports whether the credential of a request is still one.
+	Holds func(*http.Request) bool
+	// LocalAddrs lists the addresses of this machine, which a VIP must be one of.
+	LocalAddrs func() []netip.Addr
+}
+
+// Applier makes whole documents the configuration; *apply.Applier does.
+type Applier interface {
+	Current() (*farm.Config, store.Revision)
+	Replace(ctx context.Context, by apply.Author, comment string, expect uint64, cfg *farm.Config) (apply.Result, error)
+	Plan(ctx context.Context, cfg *farm.Config) (apply.Result, error)
+	Rollback(ctx context.Context, by apply.Author, comment string, expect, number uint64) (apply.Result, error)
+}
+
+// Resource answers the operations; make it with New.
+type Resource struct {
+	deps     Deps
+	watchers changeWatchers
+}
+
+// New returns the resource over deps.
+func New(deps Deps) *Resource { return &Resource{deps: deps} }
+
+// Operations lists what can be done.
+func (s *Resource) Operations() []*rest.Operation {
+	return slices.Concat(s.configOperations(), s.changeOperations())
+}

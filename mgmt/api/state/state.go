@@ -1,0 +1,90 @@
+package state
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/farmstate"
+)
+
+// Serving says what the engine does with a farm.
+func (s *Board) Serving(f *farm.Farm) farmstate.Serving {
+	switch {
+	case f.Stopped:
+		return farmstate.Stopped(s.deps.Applier.RefusedStarts()[f.ID])
+	case !f.InKernel() && !s.deps.Engine().Connected: // rules need no engine
+		return farmstate.Serving{Problem: "the engine is not running"}
+	}
+	if problem := s.deps.Applier.Problems()[f.ID]; problem != "" {
+		return farmstate.Serving{Problem: problem}
+	}
+	if problem := s.deps.Unreachable(f); problem != "" {
+		return farmstate.Serving{Problem: problem}
+	}
+	return farmstate.Serving{Running: true, Stale: !s.deps.Applier.InSync(), Warnings: s.Warnings(f)}
+}
+
+// Status is that of a farm.
+func (s *Board) Status(f *farm.Farm) farm.Status {
+	return farmstate.Farm(f, s.deps.Health, s.told, s.Serving(f))
+}
+
+// Problem says why the status of a farm is not up.
+func (s *Board) Problem(f *farm.Farm) string {
+	return farmstate.Problem(f, s.deps.Health, s.told, s.Serving(f))
+}
+
+// told is what is wrong with a backend that can be connected to.
+func (s *Board) told(backend uint32) string {
+	if s.deps.Ejection != nil {
+		if e, ejected := s.deps.Ejection(backend); ejected {
+			return ejectedText(e)
+		}
+	}
+	return s.deps.Silent(backend)
+}
+
+// Engine is what mgmt knows about the engine at this moment.
+type Engine struct {
+	// Connected is false while there is no control connection.
+	Connected bool `json:"connected"`
+	// PID, Loops and Started are those of the engine's last greeting.
+	PID     int       `json:"pid,omitempty"`
+	Loops   int       `json:"loops,omitempty"`
+	Started time.Time `json:"started,omitzero"`
+	// Published and Acknowledged are the generations of the control page.
+	Published    uint64 `json:"published"`
+	Acknowledged uint64 `json:"acknowledged"`
+}
+
+// BackendProblem says why a backend that can be connected to gets no traffic.
+func (s *Board) BackendProblem(b *farm.Backend) string {
+	if b.Maintenance != farm.MaintenanceOff {
+		return ""
+	}
+	return s.told(b.ID)
+}
+
+func ejectedText(e health.Ejection) string {
+	return fmt.Sprintf("ejected until %s because its answers failed, the last one: %s", e.Until.UTC().Format(time.RFC3339), e.Cause)
+}
+
+// Warnings is what of a farm that is served cannot work now.
+func (s *Board) Warnings(f *farm.Farm) []string {
+	if s.deps.Warnings == nil || f.Stopped {
+		return nil
+	}
+	return s.deps.Warnings(f)
+}
+
+// StatusOf is the status of a farm after a change, "" when it is gone.
+func (s *Board) StatusOf(c *rest.Call, name string) farm.Status {
+	f := c.Config.Farm(name)
+	if f == nil {
+		return ""
+	}
+	return s.Status(f)
+}

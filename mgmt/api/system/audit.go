@@ -1,0 +1,59 @@
+package system
+
+import (
+	"bytes"
+
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/audit"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+)
+
+// Audit keeps who wrote something or was refused; *audit.Log is one.
+type Audit interface {
+	Add(audit.Entry)
+	Read(limit int, before uint64) ([]audit.Entry, error)
+	Export(to *bytes.Buffer) error
+}
+
+func (s *Resource) auditOperations() []*rest.Operation {
+	if s.deps.Audit == nil {
+		return nil
+	}
+	return []*rest.Operation{
+		rest.Op(rest.Get, "/audit", rbac.LogShow, "List who wrote or was refused", s.listAudit).
+			With("limit", "How many, 50 when not given").With("before", "Only calls with a lower number"),
+		rest.File(rest.Get, "/audit/export", rbac.LogDownload, "Download who wrote or was refused", linesType, s.exportAudit),
+	}
+}
+
+// linesType is a file of lines that are JSON.
+const linesType = "application/x-ndjson"
+
+const maxAudited = 1000
+
+// AuditEntry is a call that wrote something or was refused.
+type AuditEntry audit.Entry
+
+func (s *Resource) listAudit(c *rest.Call) (rest.List[AuditEntry], error) {
+	limit, err := c.Number("limit", 50, 1, maxAudited)
+	if err != nil {
+		return rest.List[AuditEntry]{}, err
+	}
+	before, err := c.Number("before", 0, 1, 1<<62)
+	if err != nil {
+		return rest.List[AuditEntry]{}, err
+	}
+	entries, err := s.deps.Audit.Read(int(limit), before)
+	var out []AuditEntry
+	for _, e := range entries {
+		out = append(out, AuditEntry(e))
+	}
+	return rest.NewList(c.Summary(), out), err
+}
+
+func (s *Resource) exportAudit(c *rest.Call) ([]byte, error) {
+	var out bytes.Buffer
+	err := s.deps.Audit.Export(&out)
+	c.SaveAs("audit.jsonl")
+	return out.Bytes(), err
+}

@@ -1,0 +1,155 @@
+package system
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/resolve"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// Settings keeps settings of this node; *store.Store is one.
+type Settings interface {
+	Setting(name string) (value string, ok bool)
+	SetSetting(name, value string) error
+}
+
+// settingNames holds the names of api_names, separated by blanks.
+const settingNames = "api_names"
+
+// maxNames is how many names api_names may hold.
+const maxNames = 32
+
+// Names are the names that were set, for the certificate of the API too.
+func Names(s Settings) []string {
+	text, _ := s.Setting(settingNames)
+	return strings.Fields(text)
+}
+
+// GlobalSettings are settings of the whole appliance that are no configuration.
+type GlobalSettings struct {
+	Names []string `json:"api_names" doc:"Names by which browsers may reach the API, besides those of its certificate and of the host"`
+	// MinTTL and MaxTTL bound for how long an address of a host name is believed.
+	MinTTL int64 `json:"resolve_min_ttl" doc:"Seconds for which the address of a backend's host name is believed at least, whatever the name server says"`
+	MaxTTL int64 `json:"resolve_max_ttl" doc:"Seconds for which it is believed at most"`
+}
+
+const minTTL, maxTTL = "resolve_min_ttl", "resolve_max_ttl"
+
+// orEmpty makes a list that was never set an empty one, not null.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+func (s *Resource) getGlobal(c *rest.Call) (rest.Object[GlobalSettings], error) {
+	ttl := resolve.LoadLimits(s.deps.Settings)
+	return rest.Object[GlobalSettings]{Description: c.Summary(), Params: GlobalSettings{
+		orEmpty(Names(s.deps.Settings)), int64(ttl.MinTTL.Seconds()), int64(ttl.MaxTTL.Seconds())}}, nil
+}
+
+func (s *Resource) setGlobal(c *rest.Call) (rest.Object[GlobalSettings], error) {
+	if _, err := c.Expected(); err != nil {
+		return rest.Object[GlobalSettings]{}, err
+	}
+	body, err := c.Object(&validate.GlobalSettings)
+	if err != nil {
+		return rest.Object[GlobalSettings]{}, err
+	}
+	list, err := readNames(body)
+	if err != nil {
+		return rest.Object[GlobalSettings]{}, err
+	}
+	ttl, err := s.readTTL(body)
+	if err != nil {
+		return rest.Object[GlobalSettings]{}, err
+	}
+	if err := c.Act(); err != nil {
+		return rest.Object[GlobalSettings]{}, err
+	}
+	if _, sent := body[settingNames]; sent {
+		err = s.deps.Settings.SetSetting(settingNames, strings.Join(list, " "))
+	}
+	if err == nil && ttl != resolve.LoadLimits(s.deps.Settings) {
+		err = resolve.SaveLimits(s.deps.Settings, ttl)
+	}
+	if err != nil {
+		return rest.Object[GlobalSettings]{}, rest.RejectionOf(err, false)
+	}
+	by := c.Author()
+	out, err := s.getGlobal(c)
+	s.deps.Log.Info("settings of the appliance changed", settingNames, out.Params.Names, minTTL, ttl.MinTTL, maxTTL, ttl.MaxTTL, "by", by.Name, slog.String("source", by.Source))
+	out.Message = "The settings have been changed."
+	return out, err
+}
+
+// readTTL reads the bounds of times to live; what is not sent stays, null is the
+// default.
+func (s *Resource) readTTL(body map[string]any) (resolve.Limits, error) {
+	l := resolve.LoadLimits(s.deps.Settings)
+	for name, to := range map[string]struct{ at, unset *time.Duration }{
+		minTTL: {&l.MinTTL, &resolve.DefaultLimits.MinTTL}, maxTTL: {&l.MaxTTL, &resolve.DefaultLimits.MaxTTL},
+	} {
+		raw, sent := body[name]
+		if !sent {
+			continue
+		}
+		*to.at = *to.unset
+		if raw == nil {
+			continue
+		}
+		n, ok := validate.ParseNumber(raw)
+		if !ok || n < 0 || n > 1<<31 {
+			return l, rest.BadRequest("%s must be a number of seconds, got %s", name, rest.Quote(fmt.Sprint(raw)))
+		}
+		*to.at = time.Duration(n) * time.Second
+	}
+	if err := l.Check(); err != nil {
+		return l, rest.BadRequest("resolve_%s", err)
+	}
+	return l, nil
+}
+
+// readNames reads api_names: a list, or names with commas between them, which may
+// be the only item of a list, as commands send them.
+func readNames(body map[string]any) ([]string, error) {
+	switch raw := body[settingNames].(type) {
+	case nil:
+		return nil, nil
+	case string:
+		body = map[string]any{settingNames: []any{raw}}
+		if raw == "" {
+			return nil, nil
+		}
+	}
+	items, err := rest.TextList(body, settingNames)
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for _, item := range items {
+		for name := range strings.SplitSeq(item, ",") {
+			list = append(list, strings.TrimSpace(name))
+		}
+	}
+	if len(list) > maxNames {
+		return nil, rest.BadRequest("%s: at most %d names are possible, got %d", settingNames, maxNames, len(list))
+	}
+	var out []string
+	for _, name := range list {
+		bare := rest.BareName(name)
+		if !rest.ValidHost(bare) || bare == "" || strings.ContainsAny(bare, ":[") {
+			return nil, rest.BadRequest("%s: %s is no host name; write it without a port, addresses need no entry", settingNames, rest.Quote(name))
+		}
+		if !slices.Contains(out, bare) {
+			out = append(out, bare)
+		}
+	}
+	return out, nil
+}

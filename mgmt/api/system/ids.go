@@ -1,0 +1,88 @@
+package system
+
+import (
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+)
+
+func (s *Resource) idsOperations() []*rest.Operation {
+	return []*rest.Operation{rest.Op(rest.Get, "/ids", rbac.Open, "Get the names of all objects", s.listIDs)}
+}
+
+// IDs are names of objects, each with what belongs to it: the tree that the family's
+// command line completes names from. A branch without any is null, and so is a leaf.
+type IDs map[string]any
+
+// branch is a tree, null when it is empty.
+func branch(names IDs) any {
+	if len(names) == 0 {
+		return nil
+	}
+	return names
+}
+
+// ownService is how the family calls the service of farms that have no services.
+const ownService = "default_service"
+
+func (s *Resource) listIDs(c *rest.Call) (rest.Object[IDs], error) {
+	out := IDs{"farmguardians": nil, "interfaces": interfaceIDs(), "system": IDs{"backup": nil, "logs": branch(s.logIDs(c))}}
+	farms, certificates := IDs{}, IDs{}
+	for _, f := range c.Farms() {
+		farms[f.Name] = farmIDs(&f)
+	}
+	for _, v := range s.deps.Certificates.List() {
+		certificates[v.Name] = nil
+	}
+	out["farms"], out["certificates"] = branch(farms), branch(certificates)
+	return rest.Object[IDs]{Description: c.Summary(), Params: out}, nil
+}
+
+func farmIDs(f *farm.Farm) IDs {
+	services := IDs{}
+	for _, g := range f.Groups() {
+		name := ownService
+		if g.OfService() {
+			name = g.Name()
+		}
+		backends := IDs{}
+		for _, number := range g.Numbers() {
+			backends[strconv.Itoa(number)] = nil
+		}
+		services[name] = IDs{"backends": branch(backends)}
+	}
+	out := IDs{"services": branch(services)}
+	if t := f.ListenerTLS(); t != nil {
+		certificates := IDs{}
+		for _, name := range t.Certificates {
+			certificates[name] = nil
+		}
+		out["certificates"] = branch(certificates)
+	}
+	return out
+}
+
+// interfaceIDs are the network interfaces by kind, as their names tell it.
+func interfaceIDs() IDs {
+	kinds := map[string]IDs{"nic": {}, "vlan": {}, "virtual": {}, "bonding": {}}
+	all, _ := net.Interfaces() // without them there is nothing to complete
+	for _, one := range all {
+		kind := "nic"
+		switch {
+		case one.Flags&net.FlagLoopback != 0:
+			continue
+		case strings.Contains(one.Name, "."):
+			kind = "vlan"
+		}
+		kinds[kind][one.Name] = nil
+	}
+	out := IDs{}
+	for kind, names := range kinds {
+		out[kind] = branch(names)
+	}
+	return out
+}

@@ -1,0 +1,79 @@
+package system
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/api/state"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+)
+
+// Kernel is what the appliance has set in the kernel: netd knows. Its errors are
+// apply.ErrUnavailable while it does not answer, ErrKernel, and others.
+type Kernel interface {
+	// Rules is the packet filter rules of a farm as text, empty when it has none.
+	Rules(ctx context.Context, farm uint32) (string, error)
+	// Objects lists everything that is set.
+	Objects(ctx context.Context) ([]KernelObject, error)
+	// Clean removes all of it and lists what is gone. What running farms need is
+	// set again by the next change of the configuration or restart.
+	Clean(ctx context.Context) ([]KernelObject, error)
+}
+
+// KernelObject is one thing the appliance has set in the kernel.
+type KernelObject struct {
+	Kind   string `json:"kind" doc:"table, address, sysctl, firewall, listener, …"`
+	Name   string `json:"name"`
+	Detail string `json:"detail,omitempty" doc:"What it is for, what was there before"`
+}
+
+func (s *Resource) kernelOperations() []*rest.Operation {
+	if s.deps.Kernel == nil {
+		return nil
+	}
+	return []*rest.Operation{
+		rest.Op(rest.Get, "/system/kernel", rbac.SystemMenu, "List what the appliance has set in the kernel", s.listKernel).OfAll(),
+		rest.Op(rest.Post, "/system/kernel/clean", rbac.RootOnly, "Remove what the appliance has set in the kernel", s.cleanKernel),
+	}
+}
+
+func (s *Resource) listKernel(c *rest.Call) (rest.List[KernelObject], error) {
+	found, err := s.deps.Kernel.Objects(c.Context)
+	if err != nil {
+		return rest.List[KernelObject]{}, state.KernelRejection(err)
+	}
+	return rest.NewList(c.Summary(), found), nil
+}
+
+func (s *Resource) cleanKernel(c *rest.Call) (rest.Object[[]KernelObject], error) {
+	var none rest.Object[[]KernelObject]
+	if _, err := c.Expected(); err != nil {
+		return none, err
+	}
+	if err := c.Act(); err != nil {
+		return none, err
+	}
+	gone, err := s.deps.Kernel.Clean(c.Context)
+	if err != nil {
+		return none, state.KernelRejection(err)
+	}
+	return rest.Object[[]KernelObject]{Description: c.Summary(), Params: append([]KernelObject{}, gone...),
+		Message: fmt.Sprintf("%d things have been removed from the kernel.", len(gone)), Warning: cleaned(c.Config)}, nil
+}
+
+// cleaned says which farms take nothing any more.
+func cleaned(cfg *farm.Config) string {
+	var names []string
+	for i := range cfg.Farms {
+		if f := &cfg.Farms[i]; f.InKernel() && !f.Stopped {
+			names = append(names, f.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "until the next change of the configuration, or start of the appliance, nothing comes to " + strings.Join(names, ", ")
+}

@@ -1,0 +1,54 @@
+// Package system is the part of the API about the appliance itself: versions,
+// settings, logs, the audit log, what it has set in the kernel, the state of the
+// whole, and the names of everything.
+package system
+
+import (
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/api/state"
+	"github.com/sluicelb/sluice/mgmt/certs"
+)
+
+// Deps is what the operations need. Audit, Logs, Kernel and Roles may be nil:
+// there is nothing about them in the API then.
+type Deps struct {
+	State    *state.Board
+	Applier  Settled
+	Settings Settings
+	// Certificates lists those whose names can be completed.
+	Certificates Certificates
+	Engine       func() state.Engine
+	Roles        func() []Role
+	Audit        Audit
+	Logs         Logs
+	Kernel       Kernel
+	Version      string
+	// Generations are those of the API that are served, the newest last.
+	Generations []string
+	Log         *slog.Logger
+	Now         func() time.Time
+}
+
+// Settled says whether the engine runs the stored configuration; *apply.Applier does.
+type Settled interface{ InSync() bool }
+
+// Certificates lists certificates.
+type Certificates interface{ List() []certs.View }
+
+// Resource answers the operations; make it with New.
+type Resource struct {
+	deps    Deps
+	started time.Time
+}
+
+// New returns the resource over deps; it counts as started now.
+func New(deps Deps) *Resource { return &Resource{deps: deps, started: deps.Now()} }
+
+// Operations lists what can be done.
+func (s *Resource) Operations() []*rest.Operation {
+	return slices.Concat(s.systemOperations(), s.logOperations(), s.kernelOperations(), s.auditOperations(), s.idsOperations())
+}

@@ -1,0 +1,111 @@
+package system
+
+import (
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/api/state"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// Role is one process of the appliance.
+type Role struct {
+	Name     string    `json:"name"`
+	PID      int       `json:"pid"`
+	State    string    `json:"state"`
+	Restarts int       `json:"restarts"`
+	Started  time.Time `json:"started,omitzero"`
+}
+
+// Schemas describes the objects of the configuration as JSON Schema (2020-12).
+type Schemas map[string]any
+
+// getSchema answers what everything that can be configured takes, for programs that make
+// forms of it or checks bodies before they are sent.
+func (s *Resource) getSchema(*rest.Call) (Schemas, error) { return validate.Schema(), nil }
+
+func (s *Resource) systemOperations() []*rest.Operation {
+	return []*rest.Operation{
+		rest.Op(rest.Get, "/schema", rbac.Open, "Get the schema of everything that can be configured", s.getSchema),
+		rest.Op(rest.Get, "/system/version", rbac.Open, "Get the versions", s.version),
+		rest.Op(rest.Get, "/system/info", rbac.Open, "Get what clients adapt to", s.info),
+		rest.Op(rest.Get, "/system/global", rbac.SystemMenu, "Get the settings of the appliance", s.getGlobal),
+		rest.Op(rest.Post, "/system/global", rbac.SystemModify, "Change the settings of the appliance", s.setGlobal).Body(&validate.GlobalSettings),
+		rest.Op(rest.Put, "/system/global", rbac.SystemModify, "Change the settings of the appliance", s.setGlobal).Body(&validate.GlobalSettings),
+		rest.Op(rest.Get, "/status", rbac.SystemMenu, "Get the state of the appliance", s.applianceStatus),
+	}
+}
+
+// VersionView is the answer about versions.
+type VersionView struct {
+	Kernel    string `json:"kernel_version"`
+	Sluice    string `json:"sluice_version"`
+	Family    string `json:"zevenet_version" doc:"The same, under the key clients of the family read"`
+	Hostname  string `json:"hostname"`
+	Date      string `json:"system_date"`
+	Appliance string `json:"appliance_version"`
+}
+
+func (s *Resource) version(c *rest.Call) (rest.Object[VersionView], error) {
+	return rest.Object[VersionView]{Description: "Get version", Params: s.versions()}, nil
+}
+
+func (s *Resource) versions() VersionView {
+	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease") // unknown is shown as empty
+	host, _ := os.Hostname()
+	return VersionView{
+		Kernel: strings.TrimSpace(string(kernel)), Sluice: s.deps.Version, Family: s.deps.Version, Hostname: host,
+		Date: s.deps.Now().Format(time.ANSIC), Appliance: "Sluice " + s.deps.Version,
+	}
+}
+
+// InfoView is what clients adapt to: versions, and who they are.
+type InfoView struct {
+	VersionView
+	User      string   `json:"user"`
+	Supported []string `json:"supported_zapi_versions" doc:"Generations of the API that are served"`
+	Last      string   `json:"last_zapi_version"`
+	Edition   string   `json:"edition" enum:"enterprise,community"`
+	Language  string   `json:"language"`
+	Platform  string   `json:"platform"`
+}
+
+func (s *Resource) info(c *rest.Call) (rest.Object[InfoView], error) {
+	return rest.Object[InfoView]{Description: c.Summary(), Params: InfoView{
+		VersionView: s.versions(), User: c.By.Who.Name(), Supported: s.deps.Generations, Last: s.deps.Generations[len(s.deps.Generations)-1], Edition: "enterprise", Language: "en", Platform: runtime.GOARCH,
+	}}, nil
+}
+
+// StatusView is the state of the whole appliance.
+type StatusView struct {
+	Version  string           `json:"version"`
+	Started  time.Time        `json:"started" doc:"When mgmt was started"`
+	Revision uint64           `json:"revision" doc:"Revision of the stored configuration"`
+	Settled  string           `json:"settled" enum:"true,false" doc:"Whether the engine runs that revision"`
+	Engine   state.Engine     `json:"engine"`
+	Roles    []Role           `json:"roles"`
+	Farms    []state.FarmLine `json:"farms"`
+}
+
+func (s *Resource) applianceStatus(c *rest.Call) (rest.Object[StatusView], error) {
+	out := StatusView{
+		Version: s.deps.Version, Started: s.started, Revision: c.Revision, Settled: "false",
+		Engine: s.deps.Engine(), Roles: []Role{}, Farms: []state.FarmLine{},
+	}
+	if s.deps.Applier.InSync() {
+		out.Settled = "true"
+	}
+	if s.deps.Roles != nil {
+		out.Roles = append(out.Roles, s.deps.Roles()...)
+	}
+	farms := c.Farms()
+	for i := range farms {
+		f := &farms[i]
+		out.Farms = append(out.Farms, s.deps.State.Line(f))
+	}
+	return rest.Object[StatusView]{Description: c.Summary(), Params: out}, nil
+}

@@ -1,0 +1,218 @@
+package traffic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/api/state"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// SessionTable is the persistence sessions the engine keeps, or the kernel for
+// the farms it carries. Static ones are configuration: they are made and deleted
+// like a backend is, and who keeps sessions has them from there. Its errors are
+// apply.ErrUnavailable while nobody answers, and ErrSessionRefused.
+type SessionTable interface {
+	// List gives at most limit sessions of a group, static ones first, and how
+	// many there are.
+	List(ctx context.Context, g farm.Group, limit int) (list []state.Session, total int, err error)
+	// Find gives one of them; false when there is none.
+	Find(ctx context.Context, g farm.Group, session string) (state.Session, bool, error)
+	// Delete forgets a dynamic session; false when there was none.
+	Delete(ctx context.Context, g farm.Group, session string) (bool, error)
+	// Flush forgets all dynamic ones, and says how many.
+	Flush(ctx context.Context, g farm.Group) (int, error)
+	// Learn makes a client known as if it had come itself and been silent until
+	// ttl is left, in place of any dynamic session it has; false when the backend
+	// (its ID) takes none.
+	Learn(ctx context.Context, g farm.Group, session string, backend uint32, ttl time.Duration) (bool, error)
+}
+
+// ErrSessionRefused: the engine or netd does not change the sessions. The error
+// that wraps it says why, for the client too.
+var ErrSessionRefused = errors.New("the sessions were not changed")
+
+// maxListed bounds the sessions of one answer.
+const maxListed = 1000
+
+func (s *Resource) sessionOperations() []*rest.Operation {
+	if s.deps.SessionTable == nil {
+		return nil
+	}
+	return append(s.sessionsOf(rest.ServicePath, "a service"), s.sessionsOf(rest.FarmPath, "an l4xnat farm")...)
+}
+
+func (s *Resource) sessionsOf(group, whose string) []*rest.Operation {
+	all := group + "/sessions"
+	return []*rest.Operation{
+		rest.Op(rest.Get, all, rbac.Open, "List the sessions of "+whose, s.listSessions).
+			With("limit", "How many to list at most, 1 to 1000; 1000 when not sent").
+			With("session", "Only this one"),
+		rest.Op(rest.Post, all, rbac.FarmModify, "Create a session of "+whose, s.createSession).Body(sessionFields{}).Created(),
+		rest.Op(rest.Delete, all, rbac.FarmModify, "Delete all dynamic sessions of "+whose, s.flushSessions).
+			With("session", "Only this one, static or not: for sessions that cannot stand in a path"),
+		rest.Op(rest.Delete, all+"/{session}", rbac.FarmModify, "Delete a session of "+whose, s.deleteSession),
+	}
+}
+
+// SessionList is the answer about the sessions of a group.
+type SessionList struct {
+	rest.List[state.Session]
+	Total int `json:"total_sessions" doc:"All there are; at most 1000 are listed, static ones first"`
+}
+
+func (s *Resource) listSessions(c *rest.Call) (SessionList, error) {
+	g, err := c.Group()
+	if err != nil {
+		return SessionList{}, err
+	}
+	limit, err := c.Number("limit", maxListed, 1, maxListed)
+	if err != nil {
+		return SessionList{}, err
+	}
+	description := fmt.Sprintf("List the sessions of %s", g)
+	if session := c.Query("session"); session != "" {
+		found, err := s.findSession(c, g, session)
+		return SessionList{rest.NewList(description, found), len(found)}, err
+	}
+	sessions, total, err := s.deps.SessionTable.List(c.Context, g, int(limit))
+	if err != nil {
+		return SessionList{}, sessionRejection(g, err)
+	}
+	return SessionList{rest.NewList(description, sessions), total}, nil
+}
+
+func (s *Resource) findSession(c *rest.Call, g farm.Group, session string) ([]state.Session, error) {
+	session = keptAs(g, session)
+	if at := staticAt(g, session); at >= 0 {
+		return []state.Session{state.StaticSession(g, at, session)}, nil
+	}
+	found, ok, err := s.deps.SessionTable.Find(c.Context, g, session)
+	if err != nil || !ok {
+		return nil, sessionRejection(g, err)
+	}
+	return []state.Session{found}, nil
+}
+
+// keptAs is the form a session that a request names is kept in.
+func keptAs(g farm.Group, session string) string {
+	if kept, err := sessionOf(g, session); err == nil {
+		return kept
+	}
+	return session // nothing is kept as that
+}
+
+// sessionOf brings what a client is to be recognised by into the form it is
+// kept in.
+func sessionOf(g farm.Group, session any) (string, error) {
+	return validate.ProfileOf(g.Farm).Session(g, session)
+}
+
+// staticAt is the position of the backend a static session goes to, -1 when
+// there is no such session.
+func staticAt(g farm.Group, session string) int {
+	return slices.IndexFunc(g.Backends(), func(b farm.Backend) bool { return slices.Contains(b.Sessions, session) })
+}
+
+// dropStatic takes a static session out and reports whether there was one.
+func dropStatic(g farm.Group, session string) (was bool) {
+	list := g.Backends()
+	for i := range list {
+		b := &list[i]
+		if at := slices.Index(b.Sessions, session); at >= 0 {
+			b.Sessions, was = slices.Delete(b.Sessions, at, at+1), true
+		}
+		if len(b.Sessions) == 0 {
+			b.Sessions = nil
+		}
+	}
+	return was
+}
+
+func (s *Resource) deleteSession(c *rest.Call) (rest.Done, error) {
+	g, err := c.Group()
+	if err != nil {
+		return rest.Done{}, err
+	}
+	return s.deleteOne(c, g, c.Param("session"))
+}
+
+func (s *Resource) deleteOne(c *rest.Call, g farm.Group, session string) (rest.Done, error) {
+	session = keptAs(g, session)
+	was := staticAt(g, session) >= 0
+	var err error
+	if was {
+		_, err = c.Change(fmt.Sprintf("delete a static session of %s", g), func(cfg *farm.Config) error {
+			g, err := rest.FindGroup(cfg, g.Farm.Name, g.Name())
+			if err == nil {
+				was = dropStatic(g, session)
+			}
+			return err
+		})
+	} else if err = c.Act(); err == nil && !g.Farm.Stopped {
+		was, err = s.deps.SessionTable.Delete(c.Context, g, session)
+		err = sessionRejection(g, err)
+	}
+	if err != nil {
+		return rest.Done{}, err
+	}
+	if !was {
+		return rest.Done{}, rest.NotFound("the session %s does not exist in the %s", rest.Quote(session), g)
+	}
+	return rest.NewDone("Delete a session", fmt.Sprintf("The session has been deleted from %s.", g)), nil
+}
+
+func (s *Resource) flushSessions(c *rest.Call) (rest.Done, error) {
+	g, err := c.Group()
+	if err != nil {
+		return rest.Done{}, err
+	}
+	if session := c.Query("session"); session != "" {
+		return s.deleteOne(c, g, session)
+	}
+	if err := keepsDynamic(g); err != nil {
+		return rest.Done{}, err
+	}
+	if err := c.Act(); err != nil {
+		return rest.Done{}, err
+	}
+	n, err := s.deps.SessionTable.Flush(c.Context, g)
+	if err != nil {
+		return rest.Done{}, sessionRejection(g, err)
+	}
+	return rest.NewDone(c.Summary(), fmt.Sprintf("%d dynamic sessions have been deleted from %s.", n, g)), nil
+}
+
+// keepsDynamic refuses what concerns sessions that clients make when nobody
+// keeps any now.
+func keepsDynamic(g farm.Group) error {
+	if g.Farm.Stopped {
+		return rest.BadRequest("the farm %s is stopped: only static sessions can be changed; start it first", g.Farm.Name)
+	}
+	return nil
+}
+
+// sessionRejection says why a request about sessions is refused.
+func sessionRejection(g farm.Group, err error) error {
+	owner := "the engine"
+	if g.Farm.InKernel() {
+		owner = "netd"
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrSessionRefused):
+		return &rest.Rejection{Status: http.StatusBadRequest, Message: err.Error(), Cause: err}
+	case errors.Is(err, apply.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
+		return &rest.Rejection{Status: http.StatusServiceUnavailable, Message: owner + " does not answer, and it is what keeps sessions: try again", Cause: err}
+	}
+	return err
+}
