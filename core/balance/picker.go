@@ -3,6 +3,7 @@ package balance
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -121,6 +122,112 @@ func (p *Picker) Pick(hash uint64, tried Tried) (index int, ok bool) {
 	return p.roundRobin(t, tried)
 }
 
+// maxDraws bounds the turns one Pick draws from the rotation before it looks
+// at every member. Members that cannot be taken are drawn and passed over, so
+// the others keep their exact shares; past 32 the next free one in line will do.
+const maxDraws = 32
+
+// roundRobin takes turns on a schedule shared by all loops: of every
+// len(schedule) picks, wherever they happen, each member gets its weight.
+func (p *Picker) roundRobin(t *table, tried Tried) (int, bool) {
+	if len(t.eligible) == 1 { // no turns to take: leave the shared counter alone
+		i := int(t.eligible[0])
+		return i, p.take(i, tried)
+	}
+	i := t.turns.next(p.state)
+	// What take does for most members, without the call.
+	if m := &p.members[i]; !m.counted && tried == (Tried{}) && m.slot.Usable() {
+		return i, true
+	}
+	return p.roundRobinSlow(t, i, tried)
+}
+
+func (p *Picker) roundRobinSlow(t *table, drawn int, tried Tried) (int, bool) {
+	if p.take(drawn, tried) {
+		return drawn, true
+	}
+	if !p.anyFree(t, tried) {
+		return 0, false
+	}
+	for range maxDraws {
+		if i := t.turns.next(p.state); p.take(i, tried) {
+			return i, true
+		}
+	}
+	for _, i := range t.eligible {
+		if p.take(int(i), tried) {
+			return int(i), true
+		}
+	}
+	return 0, false
+}
+
+// anyFree spares the rotation the draws of a service whose members are all
+// full or tried.
+func (p *Picker) anyFree(t *table, tried Tried) bool {
+	for _, i := range t.eligible {
+		if p.free(int(i), tried) {
+			return true
+		}
+	}
+	return false
+}
+
+// first takes the first member by priority that can be taken.
+func (p *Picker) first(t *table, tried Tried) (int, bool) {
+	for _, i := range p.order {
+		if t.inLevel[i] && p.take(int(i), tried) {
+			return int(i), true
+		}
+	}
+	return 0, false
+}
+
+// rotation is a schedule that loops take turns on.
+type rotation struct {
+	order []uint16
+	magic uint64 // reciprocal of len(order)
+}
+
+// next draws the next turn; the rotation is not empty.
+func (r *rotation) next(s *State) int {
+	return int(r.order[r.remainder(uint32(s.turns.Add(1)-1))])
+}
+
+// remainder is n % len(order) by two multiplications instead of a division
+// (Lemire, Kaser, Kurz: Faster remainder by direct computation, 2019).
+func (r *rotation) remainder(n uint32) uint64 {
+	hi, _ := bits.Mul64(r.magic*uint64(n), uint64(len(r.order)))
+	return hi
+}
+
+// State is what one service remembers between generations. All loops share
+// it. The zero value starts a new rotation.
+type State struct {
+	_ [128]byte // the rotation is written by every loop: keep others away
+	// turns counts what was drawn from schedules. Only the low 32 bits are
+	// used; when they wrap, one rotation is cut short.
+	turns   atomic.Uint64
+	_       [120]byte
+	attempt Attempt
+	maglev  atomic.Pointer[maglev] // the last one built, kept while members stay the same
+}
+
+// take reserves member i if it may be used at this instant.
+func (p *Picker) take(i int, tried Tried) bool {
+	m := &p.members[i]
+	if tried.Has(i) || !m.slot.Usable() {
+		return false
+	}
+	return !m.counted || m.load.reserve(m.limit)
+}
+
+// free reports whether take would succeed now.
+func (p *Picker) free(i int, tried Tried) bool {
+	m := &p.members[i]
+	return !tried.Has(i) && m.slot.Usable() && !m.full()
+}
+
 // Claim reserves member i without choosing, for a client whose session names
 // it. It fails when the member is down or at its limit. Maintenance and
 // priority are not asked: a drained member keeps its sessions, and those of a
@@ -176,21 +283,6 @@ func (p *Picker) current() *table {
 // Level returns the priority up to which members receive traffic now.
 func (p *Picker) Level() int { return p.refresh().level }
 
-// take reserves member i if it may be used at this instant.
-func (p *Picker) take(i int, tried Tried) bool {
-	m := &p.members[i]
-	if tried.Has(i) || !m.slot.Usable() {
-		return false
-	}
-	return !m.counted || m.load.reserve(m.limit)
-}
-
-// free reports whether take would succeed now.
-func (p *Picker) free(i int, tried Tried) bool {
-	m := &p.members[i]
-	return !tried.Has(i) && m.slot.Usable() && !m.full()
-}
-
 func (m *member) usable() bool { return !m.out && m.slot.Usable() && m.open() }
 
 // open reports whether nothing that was found apart speaks against the member.
@@ -199,16 +291,6 @@ func (m *member) open() bool { return m.apart == nil || m.apart.Usable() }
 func (m *member) full() bool { return m.limit > 0 && m.load.Active.Load() >= m.limit }
 
 func (p *Picker) priority(i uint16) int { return int(p.members[i].priority) }
-
-// first takes the first member by priority that can be taken.
-func (p *Picker) first(t *table, tried Tried) (int, bool) {
-	for _, i := range p.order {
-		if t.inLevel[i] && p.take(int(i), tried) {
-			return int(i), true
-		}
-	}
-	return 0, false
-}
 
 // Beyond picks the first usable member by priority above the level, and reserves
 // it as Pick does: for who was refused by those within, though they are not down.
@@ -220,4 +302,36 @@ func (p *Picker) Beyond(tried Tried) (index int, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// Tried names the members an exchange has tried already. It is a small value:
+// With returns a changed copy. The zero value names none.
+//
+// The first 64 members of a service are remembered without bound, of later
+// ones the last four: an exchange is not retried more often than that.
+type Tried struct {
+	low  uint64
+	high [4]uint16 // index, newest first; 0 is no entry (index 0 is in low)
+}
+
+// With adds the member with index i.
+func (t Tried) With(i int) Tried {
+	if i < 64 {
+		t.low |= 1 << uint(i)
+		return t
+	}
+	t.high = [4]uint16{uint16(i), t.high[0], t.high[1], t.high[2]}
+	return t
+}
+
+// Has reports whether the member with index i was tried.
+func (t Tried) Has(i int) bool {
+	if i < 64 {
+		return t.low>>uint(i)&1 != 0
+	}
+	return t.hasHigh(uint16(i))
+}
+
+func (t Tried) hasHigh(i uint16) bool {
+	return t.high[0] == i || t.high[1] == i || t.high[2] == i || t.high[3] == i
 }
