@@ -1,10 +1,10 @@
 package dial
 
 import (
-	"net/netip"
+	"errors"
+	"syscall"
 
 	"github.com/sluicelb/sluice/core/loop"
-	"github.com/sluicelb/sluice/core/proxyproto"
 )
 
 // Owner is the exchange that uses a connection: it gets the connection's
@@ -25,26 +25,28 @@ type Owner interface {
 	BackendFailed(err error)
 }
 
-// Conn is one connection to a backend.
-type Conn struct {
-	// Conn is the connection on the loop.
-	*loop.Conn
-	pool     *Pool
-	owner    Owner
-	bucket   *bucket // while it is idle
-	links    links   // in the bucket
-	seq      uint64  // when it was put there, among those to its backend
-	addr     netip.AddrPort
-	options  loop.DialOptions
-	announce proxyproto.Version
-	backend  uint32
-	reused   bool
-	started  int64
+// Dial opens a connection to the target; the owner hears of the outcome, which
+// is that of the handshake too when the target asks for one.
+func (p *Pool) Dial(t *Target, owner Owner) (*Conn, error) {
+	c := p.free.Get()
+	*c = Conn{pool: p, owner: owner, backend: t.ID, addr: t.Addr, options: t.Options, announce: t.Announce, started: p.loop.Now()}
+	c.options.Preface = nil // the target's
+	lc, err := p.loop.Dial(t.Addr, c, t.Timeout, t.Options)
+	if errors.Is(err, syscall.EMFILE) && p.evict() {
+		lc, err = p.loop.Dial(t.Addr, c, t.Timeout, t.Options)
+	}
+	if err != nil {
+		c.owner = nil
+		p.recycle(c)
+		return nil, err
+	}
+	c.Conn = lc
+	return c, nil
 }
 
-// Reused reports whether an earlier exchange used the connection. Only then
-// may its end be the backend's keep-alive time-out and no failure.
-func (c *Conn) Reused() bool { return c.reused }
+// Fits reports whether the connection is one the target asks for: to its
+// address, from the same one, with TLS if it says so, for the same name.
+func (c *Conn) Fits(t *Target) bool { return c.leads(t) && c.options.Security == t.Options.Security }
 
 // Again gives the owner another turn after others had theirs.
 func (c *Conn) Again() { c.pool.loop.Again(c.Conn) }
@@ -66,34 +68,6 @@ func (c *Conn) Connected(_ *loop.Conn, err error) {
 	if owner != nil {
 		owner.BackendConnected(began, true, err)
 	}
-}
-
-// Readable is for the loop only. Whatever an idle connection has to say makes
-// it useless: its end, or bytes nobody asked for (an answer before its
-// request, which must never be taken for the next one's).
-func (c *Conn) Readable(*loop.Conn) {
-	if c.owner != nil {
-		c.owner.BackendReadable()
-		return
-	}
-	if !c.quiet() {
-		c.pool.unlink(c)
-		c.Discard()
-	}
-}
-
-// quiet reports whether a connection without an exchange has nothing to say.
-// What TLS says on its own behalf (session tickets, new keys) is taken and does
-// not count.
-func (c *Conn) quiet() bool {
-	if !c.Conn.Readable() {
-		return true
-	}
-	if !c.Secured() {
-		return false
-	}
-	_, err := c.Read(c.pool.said[:])
-	return err == loop.ErrDry
 }
 
 // Drained is for the loop only.
@@ -126,13 +100,6 @@ func (c *Conn) Failed(_ *loop.Conn, err error) {
 	}
 }
 
-// What an exchange does with a connection it has to itself. Where a backend
-// speaks HTTP/2 a stream does the same, see l7/backend: bodies are framed there,
-// here they come framed.
-
-// Send sends a request: its head and what has come of its body, framed.
-func (c *Conn) Send(b []byte, _ bool, _ []byte) error { return c.Write(b) }
-
 // SendBody sends more of the body, and the trailer behind its last bytes.
 func (c *Conn) SendBody(p []byte, _ bool, trailer []byte) error {
 	err := c.Write(p)
@@ -142,22 +109,8 @@ func (c *Conn) SendBody(p []byte, _ bool, trailer []byte) error {
 	return err
 }
 
-// Complete reports whether the whole answer has come, where that is known
-// without its framing: on a connection of HTTP/1 it never is.
-func (c *Conn) Complete() bool { return false }
-
 // Trailers are those of an answer that comes without chunks; see Complete.
 func (c *Conn) Trailers() []byte { return nil }
-
-// Finish ends the use of the connection after a complete answer. whole tells that
-// nothing of the exchange is left on it, so that it may carry another.
-func (c *Conn) Finish(whole bool) {
-	if !whole || c.Pending() != 0 {
-		c.Discard()
-		return
-	}
-	c.pool.Put(c)
-}
 
 // FinishFor is Finish for a connection that is one client's from now on.
 func (c *Conn) FinishFor(k *Kept, service uint32, whole bool) {
@@ -170,3 +123,29 @@ func (c *Conn) FinishFor(k *Kept, service uint32, whole bool) {
 
 // Reserve keeps the connection from others: here nobody shares it.
 func (c *Conn) Reserve() {}
+
+// evict closes one idle connection to make room for a new one.
+func (p *Pool) evict() bool {
+	for _, l := range p.idle {
+		if l != nil && l.count() > 0 {
+			p.drop(l.victim())
+			return true
+		}
+	}
+	return false
+}
+
+// Retain closes the idle connections to backends that keep says no to, by their
+// numbers: those that are gone or cut.
+func (p *Pool) Retain(keep func(backend uint32) bool) {
+	for id, l := range p.idle {
+		if l == nil || l.count() == 0 || keep(uint32(id)) {
+			continue
+		}
+		for _, b := range l.buckets {
+			for b.head != nil {
+				p.drop(b.head)
+			}
+		}
+	}
+}

@@ -1,9 +1,7 @@
 package dial
 
 import (
-	"errors"
 	"net/netip"
-	"syscall"
 
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/proxyproto"
@@ -37,6 +35,27 @@ type Pool struct {
 // NewPool returns the empty pool of l.
 func NewPool(l *loop.Loop) *Pool { return &Pool{loop: l, free: loop.NewFreeList[Conn](l)} }
 
+// Conn is one connection to a backend.
+type Conn struct {
+	// Conn is the connection on the loop.
+	*loop.Conn
+	pool     *Pool
+	owner    Owner
+	bucket   *bucket // while it is idle
+	links    links   // in the bucket
+	seq      uint64  // when it was put there, among those to its backend
+	addr     netip.AddrPort
+	options  loop.DialOptions
+	announce proxyproto.Version
+	backend  uint32
+	reused   bool
+	started  int64
+}
+
+// Reused reports whether an earlier exchange used the connection. Only then
+// may its end be the backend's keep-alive time-out and no failure.
+func (c *Conn) Reused() bool { return c.reused }
+
 // Idle returns an idle connection to the target, the one that was used last, and
 // nil when there is none. It is the owner's from then on.
 func (p *Pool) Idle(t *Target, owner Owner) *Conn {
@@ -55,23 +74,45 @@ func (p *Pool) Idle(t *Target, owner Owner) *Conn {
 	return nil
 }
 
-// Dial opens a connection to the target; the owner hears of the outcome, which
-// is that of the handshake too when the target asks for one.
-func (p *Pool) Dial(t *Target, owner Owner) (*Conn, error) {
-	c := p.free.Get()
-	*c = Conn{pool: p, owner: owner, backend: t.ID, addr: t.Addr, options: t.Options, announce: t.Announce, started: p.loop.Now()}
-	c.options.Preface = nil // the target's
-	lc, err := p.loop.Dial(t.Addr, c, t.Timeout, t.Options)
-	if errors.Is(err, syscall.EMFILE) && p.evict() {
-		lc, err = p.loop.Dial(t.Addr, c, t.Timeout, t.Options)
+// leads reports whether the connection goes where, and comes from where, the
+// target says, and began as it says.
+func (c *Conn) leads(t *Target) bool {
+	return c.addr == t.Addr && c.options.Source == t.Options.Source && c.options.Mark == t.Options.Mark && c.announce == t.Announce
+}
+
+// What an exchange does with a connection it has to itself. Where a backend
+// speaks HTTP/2 a stream does the same, see l7/backend: bodies are framed there,
+// here they come framed.
+
+// Send sends a request: its head and what has come of its body, framed.
+func (c *Conn) Send(b []byte, _ bool, _ []byte) error { return c.Write(b) }
+
+// Readable is for the loop only. Whatever an idle connection has to say makes
+// it useless: its end, or bytes nobody asked for (an answer before its
+// request, which must never be taken for the next one's).
+func (c *Conn) Readable(*loop.Conn) {
+	if c.owner != nil {
+		c.owner.BackendReadable()
+		return
 	}
-	if err != nil {
-		c.owner = nil
-		p.recycle(c)
-		return nil, err
+	if !c.quiet() {
+		c.pool.unlink(c)
+		c.Discard()
 	}
-	c.Conn = lc
-	return c, nil
+}
+
+// Complete reports whether the whole answer has come, where that is known
+// without its framing: on a connection of HTTP/1 it never is.
+func (c *Conn) Complete() bool { return false }
+
+// Finish ends the use of the connection after a complete answer. whole tells that
+// nothing of the exchange is left on it, so that it may carry another.
+func (c *Conn) Finish(whole bool) {
+	if !whole || c.Pending() != 0 {
+		c.Discard()
+		return
+	}
+	c.pool.Put(c)
 }
 
 // Put takes back a connection whose exchange is complete on both sides, which is
@@ -90,71 +131,19 @@ func (p *Pool) Put(c *Conn) {
 	c.SetDeadline(p.loop.Now() + IdleTime)
 }
 
-// Retain closes the idle connections to backends that keep says no to, by their
-// numbers: those that are gone or cut.
-func (p *Pool) Retain(keep func(backend uint32) bool) {
-	for id, l := range p.idle {
-		if l == nil || l.count() == 0 || keep(uint32(id)) {
-			continue
-		}
-		for _, b := range l.buckets {
-			for b.head != nil {
-				p.drop(b.head)
-			}
-		}
+// quiet reports whether a connection without an exchange has nothing to say.
+// What TLS says on its own behalf (session tickets, new keys) is taken and does
+// not count.
+func (c *Conn) quiet() bool {
+	if !c.Conn.Readable() {
+		return true
 	}
-}
-
-// evict closes one idle connection to make room for a new one.
-func (p *Pool) evict() bool {
-	for _, l := range p.idle {
-		if l != nil && l.count() > 0 {
-			p.drop(l.victim())
-			return true
-		}
+	if !c.Secured() {
+		return false
 	}
-	return false
+	_, err := c.Read(c.pool.said[:])
+	return err == loop.ErrDry
 }
-
-// of returns the idle connections to a backend.
-func (p *Pool) of(id uint32) *idleList {
-	for int(id) >= len(p.idle) {
-		p.idle = append(p.idle, nil)
-	}
-	if p.idle[id] == nil {
-		p.idle[id] = newIdleList(p.loop)
-	}
-	return p.idle[id]
-}
-
-// drop closes an idle connection.
-func (p *Pool) drop(c *Conn) {
-	p.unlink(c)
-	c.Discard()
-}
-
-func (p *Pool) unlink(c *Conn) { p.idle[c.backend].take(c) }
-
-func (p *Pool) recycle(c *Conn) { p.free.Put(c) }
-
-// Fits reports whether the connection is one the target asks for: to its
-// address, from the same one, with TLS if it says so, for the same name.
-func (c *Conn) Fits(t *Target) bool { return c.leads(t) && c.options.Security == t.Options.Security }
-
-// leads reports whether the connection goes where, and comes from where, the
-// target says, and began as it says.
-func (c *Conn) leads(t *Target) bool {
-	return c.addr == t.Addr && c.options.Source == t.Options.Source && c.options.Mark == t.Options.Mark && c.announce == t.Announce
-}
-
-const (
-	// maxIdle bounds the idle connections to one backend on one loop.
-	maxIdle = 1024
-	// maxOnce is how many of them may be such that one exchange used, when there
-	// is no more room. With TLS clients choose the names connections are made
-	// for, and can invent as many as they like: these make room for each other.
-	maxOnce = maxIdle / 8
-)
 
 // idleList is the idle connections to one backend: in a bucket for each security,
 // which is each name.
@@ -205,19 +194,22 @@ func (l *idleList) find(security loop.Security) *bucket {
 	return b
 }
 
-// setLast makes b the bucket that was looked for last.
-func (l *idleList) setLast(b *bucket) {
-	before := l.last
-	l.last = b
-	if before != nil && before.head == nil {
-		l.remove(before)
+// take takes a connection out.
+func (l *idleList) take(c *Conn) {
+	b, prev, next := c.bucket, c.links.prev, c.links.next
+	if prev != nil {
+		prev.links.next = next
+	} else {
+		b.head = next
 	}
-}
-
-func (l *idleList) remove(b *bucket) {
-	delete(l.buckets, b.security)
-	*b = bucket{}
-	l.free.Put(b)
+	if next != nil {
+		next.links.prev = prev
+	}
+	c.bucket, c.links = nil, links{}
+	*l.kind(c)--
+	if b.head == nil && b != l.last {
+		l.remove(b)
+	}
 }
 
 // put adds a connection.
@@ -240,23 +232,37 @@ func (l *idleList) put(c *Conn) {
 	*l.kind(c)++
 }
 
-// take takes a connection out.
-func (l *idleList) take(c *Conn) {
-	b, prev, next := c.bucket, c.links.prev, c.links.next
-	if prev != nil {
-		prev.links.next = next
-	} else {
-		b.head = next
+// kind counts those of a connection's kind.
+func (l *idleList) kind(c *Conn) *int {
+	if c.reused {
+		return &l.often
 	}
-	if next != nil {
-		next.links.prev = prev
-	}
-	c.bucket, c.links = nil, links{}
-	*l.kind(c)--
-	if b.head == nil && b != l.last {
-		l.remove(b)
+	return &l.once
+}
+
+// setLast makes b the bucket that was looked for last.
+func (l *idleList) setLast(b *bucket) {
+	before := l.last
+	l.last = b
+	if before != nil && before.head == nil {
+		l.remove(before)
 	}
 }
+
+func (l *idleList) remove(b *bucket) {
+	delete(l.buckets, b.security)
+	*b = bucket{}
+	l.free.Put(b)
+}
+
+const (
+	// maxIdle bounds the idle connections to one backend on one loop.
+	maxIdle = 1024
+	// maxOnce is how many of them may be such that one exchange used, when there
+	// is no more room. With TLS clients choose the names connections are made
+	// for, and can invent as many as they like: these make room for each other.
+	maxOnce = maxIdle / 8
+)
 
 // victim is the connection that is missed least. There is one. All are looked at:
 // that is rarely asked, and being taken and put back is not.
@@ -273,10 +279,23 @@ func (l *idleList) victim() *Conn {
 	return first
 }
 
-// kind counts those of a connection's kind.
-func (l *idleList) kind(c *Conn) *int {
-	if c.reused {
-		return &l.often
+// of returns the idle connections to a backend.
+func (p *Pool) of(id uint32) *idleList {
+	for int(id) >= len(p.idle) {
+		p.idle = append(p.idle, nil)
 	}
-	return &l.once
+	if p.idle[id] == nil {
+		p.idle[id] = newIdleList(p.loop)
+	}
+	return p.idle[id]
 }
+
+func (p *Pool) unlink(c *Conn) { p.idle[c.backend].take(c) }
+
+// drop closes an idle connection.
+func (p *Pool) drop(c *Conn) {
+	p.unlink(c)
+	c.Discard()
+}
+
+func (p *Pool) recycle(c *Conn) { p.free.Put(c) }
