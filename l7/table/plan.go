@@ -5,7 +5,12 @@ import (
 	"net/netip"
 	"unsafe"
 
+	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/balance"
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/ports"
+	"github.com/sluicelb/sluice/core/session"
 	"github.com/sluicelb/sluice/l7/guard"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/rejected"
@@ -22,6 +27,14 @@ const (
 	OutcomeRedirect                 // the service redirects it
 	OutcomeChallenge                // it is a certification authority's, see Challenges
 )
+
+// Farm is the one behind a port; nil when there is none.
+func (t *Table) Farm(p *ports.Port) *Farm {
+	if p.Number < len(t.byPort) {
+		return t.byPort[p.Number]
+	}
+	return nil
+}
 
 // Plan is what happens to a request, and why.
 type Plan struct {
@@ -85,25 +98,6 @@ func (q *Query) Plan() *Plan {
 		q.redirect(p)
 	}
 	return p
-}
-
-// refusedMisdirected tells a client to come back on another connection
-// (RFC 9110, section 15.5.20).
-var refusedMisdirected = rejected.Because(rejected.BadHost, 421, "host of another certificate than the connection's")
-
-// misdirected reports whether a request of a strict farm came on a connection
-// that was made for a name with another certificate.
-func (f *Farm) misdirected(c *loop.Conn, r *http1.Request) bool {
-	if f.TLS == nil || f.TLS.names == nil || len(r.Host) == 0 {
-		return false
-	}
-	t := c.TLS()
-	if t == nil {
-		return false
-	}
-	host := bytes.Trim(WithoutPort(r.Host), "[]")
-	name := unsafe.String(unsafe.SliceData(host), len(host)) // a view: nothing keeps it
-	return name != t.ServerName && !f.TLS.names.Same(t.ServerName, name)
 }
 
 // trust takes the word of a peer the farm trusts.
@@ -175,17 +169,6 @@ func (q *Query) admit(p *Plan) {
 	}
 }
 
-// redirect finds where the service redirects the request to.
-func (q *Query) redirect(p *Plan) {
-	q.Text = p.Service.Redirect.appendTo(q.Text[:0], q.Req.Host, q.Req.Path, q.Scratch)
-	var ok bool
-	if p.Location, ok = http1.CheckValue(q.Text); !ok {
-		p.Refuse(q, stepRedirect, refusedRedirect)
-		return
-	}
-	p.Outcome = OutcomeRedirect
-}
-
 // Refuse makes the plan not to take the request, for what was found at a step.
 func (p *Plan) Refuse(q *Query, at Step, no *rejected.Cause) {
 	if q.Trail != nil {
@@ -214,4 +197,168 @@ func (q *Query) Client() netip.Addr { return RealClient(q.Farm, q.Conn.Peer(), q
 func (q *Query) peer() []byte {
 	q.Address = q.Conn.Peer().Addr().AppendTo(q.Address[:0])
 	return q.Address
+}
+
+// refusedMisdirected tells a client to come back on another connection
+// (RFC 9110, section 15.5.20).
+var refusedMisdirected = rejected.Because(rejected.BadHost, 421, "host of another certificate than the connection's")
+
+// misdirected reports whether a request of a strict farm came on a connection
+// that was made for a name with another certificate.
+func (f *Farm) misdirected(c *loop.Conn, r *http1.Request) bool {
+	if f.TLS == nil || f.TLS.names == nil || len(r.Host) == 0 {
+		return false
+	}
+	t := c.TLS()
+	if t == nil {
+		return false
+	}
+	host := bytes.Trim(WithoutPort(r.Host), "[]")
+	name := unsafe.String(unsafe.SliceData(host), len(host)) // a view: nothing keeps it
+	return name != t.ServerName && !f.TLS.names.Same(t.ServerName, name)
+}
+
+// redirect finds where the service redirects the request to.
+func (q *Query) redirect(p *Plan) {
+	q.Text = p.Service.Redirect.appendTo(q.Text[:0], q.Req.Host, q.Req.Path, q.Scratch)
+	var ok bool
+	if p.Location, ok = http1.CheckValue(q.Text); !ok {
+		p.Refuse(q, stepRedirect, refusedRedirect)
+		return
+	}
+	p.Outcome = OutcomeRedirect
+}
+
+// Choice is how the backend of a request is found: what tells its client from
+// others, what was tried, and what came of it.
+type Choice struct {
+	hash   uint64        // of the client, for consistent hashing
+	Cookie int           // the backend the client's cookie names, its position + 1; 0 for none
+	Key    []byte        // of the client's session; empty for none
+	Tried  balance.Tried // backends that are of no use to the request
+	Held   *balance.Load // what the picker reserved for it
+	Why    accesslog.Why // how the backend was found
+}
+
+// identify finds what tells the client of the request from others.
+func (c *Choice) identify(q *Query, s *Service) {
+	if s.Cookie != nil {
+		c.Cookie = s.Cookie.find(&q.Req.Head) + 1
+	}
+	if s.Sessions != nil {
+		c.Key = append(c.Key[:0], s.sessionKey(q)...)
+	}
+	if s.hashed {
+		c.hash = hash(q.Conn.Peer().Addr().AsSlice())
+	}
+}
+
+// Keyed reports whether the client has, or will have, a session.
+func (c *Choice) Keyed(s *Service) bool { return s.Sessions != nil && len(c.Key) > 0 }
+
+// Pick chooses the backend: the one of the client's cookie or session while it
+// can serve, else what the policy says.
+func (c *Choice) Pick(s *Service) (int, bool) {
+	if c.Cookie > 0 && c.Claim(s, c.Cookie-1) {
+		c.Why = accesslog.WhyCookie
+		return c.Cookie - 1, true
+	}
+	if c.Keyed(s) {
+		if id, ok := s.Sessions.Get(c.Key, session.Now(), s.Persist.TTL); ok {
+			if i, ok := c.follow(s, id); ok {
+				return i, true
+			}
+		}
+	}
+	i, ok := s.Picker.Pick(c.hash, c.Tried)
+	if !ok {
+		return -1, false
+	}
+	c.Held, c.Why = s.Picker.Held(i), accesslog.WhyAlgorithm
+	if c.Keyed(s) {
+		i = c.remember(s, i)
+	}
+	return i, true
+}
+
+// follow claims the backend a session names.
+func (c *Choice) follow(s *Service, id uint32) (int, bool) {
+	i := s.Find(id)
+	if !c.Claim(s, i) {
+		return -1, false
+	}
+	c.Why = accesslog.WhySession
+	return i, true
+}
+
+// remember makes a session of a choice and returns what became of that: of two
+// loops that see a new client at once the later one follows the other.
+func (c *Choice) remember(s *Service, i int) int {
+	id, now := s.Backends[i].ID, session.Now()
+	owner, added := s.Sessions.PutIfAbsent(c.Key, id, now, s.Persist.TTL)
+	if added || owner == id {
+		return i
+	}
+	own := c.Held
+	if first, ok := c.follow(s, owner); ok {
+		own.Done()
+		return first
+	}
+	s.Sessions.Put(c.Key, id, now) // instead of one that cannot be kept
+	return i
+}
+
+// Claim reserves a backend a client belongs to, if it can serve: drained ones
+// do, those that were cut do not.
+func (c *Choice) Claim(s *Service, i int) bool {
+	if i < 0 || s.Backends[i].Mode == farm.MaintenanceCut || c.Tried.Has(i) || !s.Picker.Claim(i) {
+		return false
+	}
+	c.Held = s.Picker.Held(i)
+	return true
+}
+
+// Belongs is the backend the client's cookie or session names; -1 for none.
+func (c *Choice) Belongs(s *Service) int {
+	if c.Cookie > 0 {
+		return c.Cookie - 1
+	}
+	if c.Keyed(s) {
+		if id, ok := s.Sessions.Get(c.Key, session.Now(), s.Persist.TTL); ok {
+			return s.Find(id)
+		}
+	}
+	return -1
+}
+
+// MoveTo makes the choice one among the backends of s, which is the service of
+// another table.
+func (c *Choice) MoveTo(s, old *Service, client netip.Addr) {
+	if c.Cookie > 0 {
+		c.Cookie = s.Find(old.Backends[c.Cookie-1].ID) + 1
+	}
+	if s.Sessions == nil || s.Persist.Kind != old.Persist.Kind || string(s.Persist.Name) != string(old.Persist.Name) {
+		c.Key = c.Key[:0]
+	}
+	if s.hashed {
+		c.hash = hash(client.AsSlice())
+	}
+}
+
+// MayWait reports whether there is something to wait for in the queue, when no
+// backend was to be had: room at one that is usable.
+func (c *Choice) MayWait(s *Service) bool {
+	free, usable := s.Picker.Room()
+	return usable && (!free || c.Tried == balance.Tried{}) // what is free may have failed it already
+}
+
+// hash is FNV-1a, finished so that all bits depend on all bytes.
+func hash(b []byte) uint64 {
+	h := uint64(14695981039346656037)
+	for _, c := range b {
+		h = (h ^ uint64(c)) * 1099511628211
+	}
+	h ^= h >> 32
+	h *= 0xd6e8feb86659fd93
+	return h ^ h>>32
 }

@@ -21,14 +21,6 @@ type Table struct {
 	Backends map[uint32]*Backend // of all farms, by stable number
 }
 
-// Farm is the one behind a port; nil when there is none.
-func (t *Table) Farm(p *ports.Port) *Farm {
-	if p.Number < len(t.byPort) {
-		return t.byPort[p.Number]
-	}
-	return nil
-}
-
 // Bind makes the farm with that number the one behind a port. The table must not
 // be in use yet.
 func (t *Table) Bind(p *ports.Port, farm uint32) {
