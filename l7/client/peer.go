@@ -48,6 +48,10 @@ func (p *Peer) Farm() *table.Farm { return p.server.table.Load().Farm(p.port) }
 // Stats are the counters of the farm the client came to.
 func (p *Peer) Stats() *stats.Farm { return p.server.shard.Farm(p.FarmID) }
 
+// Clock is the time of the event at hand on a clock all loops share; it is
+// positive and is not set back when the system's is.
+func (s *Server) Clock() int64 { return s.skew + s.loop.Now() }
+
 // timeout is how long the client may take to say something. Where its farm is gone
 // Reconcile ends what takes longer.
 func (p *Peer) timeout() int64 {

@@ -64,10 +64,6 @@ func NewServer(c Config) *Server {
 	}
 }
 
-// Clock is the time of the event at hand on a clock all loops share; it is
-// positive and is not set back when the system's is.
-func (s *Server) Clock() int64 { return s.skew + s.loop.Now() }
-
 // http2 is what the HTTP/2 connections of the loop have in common.
 func (s *Server) http2() *http2.Shared {
 	if s.shared == nil {
