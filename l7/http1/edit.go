@@ -109,3 +109,25 @@ func (h *Head) Line(i int, space []byte) (line, grown []byte) {
 	space = append(space, h.Value(i)...)
 	return space, space
 }
+
+// Value is a field value that cannot break out of its line. The zero Value
+// stands for no value.
+type Value struct{ b []byte }
+
+// CheckValue makes a Value of b, which is borrowed; false when b holds a
+// control byte other than a tab.
+func CheckValue(b []byte) (v Value, ok bool) {
+	if textEnd(b) < len(b) {
+		return Value{}, false
+	}
+	return Value{b[:len(b):len(b)]}, true
+}
+
+// AppendField appends the line "name: value CRLF". The name is ours, so it is
+// trusted.
+func AppendField(dst []byte, name string, v Value) []byte {
+	dst = append(dst, name...)
+	dst = append(dst, ": "...)
+	dst = append(dst, v.b...)
+	return append(dst, "\r\n"...)
+}

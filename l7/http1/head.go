@@ -1,6 +1,10 @@
 package http1
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+	"strconv"
+)
 
 // Limits of a head. Each is checked before the bytes beyond it are looked at.
 const (
@@ -73,6 +77,18 @@ func (h *Head) Find(k Known) int {
 		return int(h.first[k])
 	}
 	return -1
+}
+
+// mask is a set of Known values, one bit each.
+type mask uint64
+
+func (m mask) has(k Known) bool { return m>>(k&63)&1 != 0 }
+
+func maskOf(ks ...Known) (m mask) {
+	for _, k := range ks {
+		m |= 1 << k
+	}
+	return m
 }
 
 // Lookup gives the index of the first field called name, which must be in
@@ -223,63 +239,41 @@ func (h *Head) parseFields(b []byte, i int, drop mask, unfold bool) (int, error)
 	}
 }
 
-// unfold takes the line at b[h.next:], which begins with a blank, into the field
-// before it: one blank takes the place of the line end and of the blanks around it
-// (RFC 9112 section 5.2), so that whoever gets the field reads one line. What that
-// leaves over are blanks at the end of the line. It answers the length of the line,
-// 0 when bytes are missing.
-func (h *Head) unfold(b []byte) (int, error) {
-	line := b[h.next:]
-	end := textEnd(line)
-	if end+1 >= len(line) || line[end] != '\r' || line[end+1] != '\n' {
-		return 0, valueError(line, end)
-	}
-	v := &h.Fields[h.NumFields-1].Value
-	at := int(v.End)
-	if more := trim(line[:end]); len(more) > 0 {
-		if v.Len() == 0 {
-			at = h.next - 2
-			v.Off = uint32(at + 1)
-		}
-		b[at] = ' '
-		at += 1 + copy(b[at+1:], more)
-		v.End = uint32(at)
-	}
-	for i := at; i < h.next+end; i++ {
-		b[i] = ' '
-	}
-	return end + 2, nil
+// slot hashes the name b[:n] of at least two bytes by its length and its ends,
+// whatever its case.
+func slot(b []byte, n int) uint8 {
+	ends := uint32(binary.LittleEndian.Uint16(b[n-2:n]))&0x1f1f | uint32(b[0]&0x1f)<<16 | uint32(n)<<24
+	return uint8(ends * 0xc63bfbe9 >> 24)
 }
 
-// nameError says why p does not start with a field name and a colon. nil means
-// that bytes are missing.
-func nameError(p []byte) error {
-	i := 0
-	for i < len(p) && token[p[i]] != tokenNot {
-		i++
+// recognise finds the field whose name is b[:n], which may be any bytes; ok
+// tells that they are a token. It reads on after the name where it can.
+func recognise(b []byte, n int) (k Known, ok bool) {
+	if n < 2 || n > maxName {
+		return recogniseSlow(b[:n])
 	}
-	if i >= len(p) || p[i] == '\r' && i == 0 && i+1 >= len(p) {
-		return nil
+	e := &entries[slot(b, n)]
+	if int(e.len) != n {
+		return recogniseSlow(b[:n])
 	}
-	switch c := p[i]; {
-	case c == '\n', c == '\r' && i == 0:
-		return ErrLineEnd
-	case i == 0 && (c == ' ' || c == '\t'):
-		return ErrFold
+	if len(b) < maxName { // near the end of the buffer
+		var pad [maxName]byte
+		copy(pad[:], b)
+		b = pad[:]
 	}
-	return ErrFieldName
-}
-
-// valueError says why the value that stopped at b[i] does not end in CRLF. nil
-// means that bytes are missing.
-func valueError(b []byte, i int) error {
-	if i >= len(b) || b[i] == '\r' && i+1 >= len(b) {
-		return nil
+	w := (*[maxName]byte)(b)
+	diff := (binary.LittleEndian.Uint64(w[0:]) ^ e.word[0]) & e.care[0]
+	if n > 8 {
+		diff |= (binary.LittleEndian.Uint64(w[8:]) ^ e.word[1]) & e.care[1]
 	}
-	if b[i] == '\r' || b[i] == '\n' {
-		return ErrLineEnd
+	if n > 16 {
+		diff |= (binary.LittleEndian.Uint64(w[16:]) ^ e.word[2]) & e.care[2]
+		diff |= (binary.LittleEndian.Uint64(w[24:]) ^ e.word[3]) & e.care[3]
 	}
-	return ErrFieldValue
+	if diff != 0 {
+		return recogniseSlow(b[:n])
+	}
+	return e.known, true
 }
 
 // framing finds the length of the body from Content-Length and
@@ -308,25 +302,6 @@ func (h *Head) framing() error {
 	return h.length(h.Value(int(h.first[KnownContentLength])))
 }
 
-// codingError tells a body that is framed by chunks and coded in a way that is
-// not known here (RFC 9112 section 6.1), from one whose end nobody can tell.
-func (h *Head) codingError() error {
-	if h.twice.has(KnownTransferEncoding) {
-		return ErrCoding
-	}
-	for v := h.Value(int(h.first[KnownTransferEncoding])); ; {
-		var coding []byte
-		coding, v = cutList(v)
-		chunks := foldIsText(coding, "chunked")
-		switch {
-		case !isToken(coding) || chunks != (len(v) == 0):
-			return ErrCoding
-		case chunks:
-			return ErrCodingUnknown
-		}
-	}
-}
-
 // length takes v as the Content-Length.
 func (h *Head) length(v []byte) error {
 	if len(v) == 0 || len(v) > 18 { // 18 digits fit an int64
@@ -342,21 +317,6 @@ func (h *Head) length(v []byte) error {
 	h.ContentLength = n
 	return nil
 }
-
-// foldIsText is foldIs for bytes that may be any.
-func foldIsText(b []byte, s string) bool { return len(b) == len(s) && equalLower(b, s) }
-
-// Connection options (RFC 9110 section 7.6.1).
-const (
-	optClose = 1 << iota
-	optKeepAlive
-	optUpgrade
-	optTE
-)
-
-// maxNamed bounds the fields a head may name in Connection: each is compared
-// with every field, which must not become work for an attacker to order.
-const maxNamed = 16
 
 // connection reads all Connection fields, sets KeepAlive and marks the fields
 // they name as not to be forwarded.
@@ -379,42 +339,74 @@ func (h *Head) connection() (options uint8, err error) {
 	return options, nil
 }
 
-// options reads one Connection value.
-func (h *Head) options(v []byte, options uint8, named int) (uint8, int, error) {
-	for len(v) > 0 {
-		i := 0
-		for i < len(v) && v[i] != ',' {
-			i++
-		}
-		t := trim(v[:i])
-		v = v[min(i+1, len(v)):]
-		switch {
-		case len(t) == 0: // empty list elements are to be ignored
-		case foldIs(t, "keep-alive"):
-			options |= optKeepAlive
-		case foldIs(t, "close"):
-			options |= optClose
-		case !isToken(t):
-			return 0, 0, ErrConnection
-		case foldIs(t, "upgrade"):
-			options |= optUpgrade
-		case foldIs(t, "te"):
-			options |= optTE
-		default:
-			if named++; named > maxNamed {
-				return 0, 0, ErrConnection
+// noRun is not an offset.
+const noRun = ^uint32(0)
+
+// appendKept copies the lines of the fields from index i on that are not
+// dropped or removed. Neighbours are copied together; a run of bytes to be copied that is
+// already open starts at run.
+func (h *Head) appendKept(dst []byte, run uint32, i int) []byte {
+	for ; i < h.NumFields; i++ {
+		f := &h.Fields[i]
+		if f.state == 0 {
+			if run == noRun {
+				run = f.Name.Off
 			}
-			h.dropNamed(t)
+			continue
+		}
+		if run != noRun {
+			dst = append(dst, h.Buf[run:f.Name.Off]...)
+			run = noRun
+		}
+		if f.state == edited {
+			dst = appendLine(dst, h.Name(i), h.values[i])
 		}
 	}
-	return options, named, nil
+	if run != noRun {
+		dst = append(dst, h.Buf[run:h.Len-2]...)
+	}
+	return dst
 }
 
-// dropNamed keeps fields called name from being forwarded.
-func (h *Head) dropNamed(name []byte) {
-	for i := range h.Fields[:h.NumFields] {
-		if f := &h.Fields[i]; !unnamed.has(f.Known) && foldEqual(h.Name(i), name) {
-			f.state |= dropped | named
+// appendLine writes a field line.
+func appendLine(dst, name, value []byte) []byte {
+	dst = append(dst, name...)
+	dst = append(dst, ": "...)
+	dst = append(dst, value...)
+	return append(dst, "\r\n"...)
+}
+
+// appendFraming writes the one field that says where the body ends.
+func (h *Head) appendFraming(dst []byte) []byte {
+	if h.Chunked {
+		dst = append(dst, "Transfer-Encoding: chunked\r\n"...)
+		if names := h.Trailers(); len(names) > 0 {
+			dst = append(append(append(dst, "Trailer: "...), names...), "\r\n"...)
 		}
+		return dst
 	}
+	if h.ContentLength < 0 {
+		return dst
+	}
+	dst = append(dst, "Content-Length: "...)
+	dst = strconv.AppendInt(dst, h.ContentLength, 10)
+	return append(dst, "\r\n"...)
+}
+
+// appendConnection writes the Connection field with at least one option, and TE.
+func appendConnection(dst []byte, upgrade, te, closing bool) []byte {
+	if te {
+		dst = append(dst, "TE: trailers\r\n"...)
+	}
+	dst = append(dst, "Connection: "...)
+	if upgrade {
+		dst = append(dst, "upgrade, "...)
+	}
+	if te {
+		dst = append(dst, "TE, "...)
+	}
+	if closing {
+		dst = append(dst, "close, "...)
+	}
+	return append(dst[:len(dst)-2], "\r\n"...)
 }

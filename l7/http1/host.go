@@ -29,70 +29,11 @@ var hostByte = func() (t [256]uint8) {
 	return t
 }()
 
-// findHost sets r.Host from the Host field.
-func (r *Request) findHost() error {
-	r.Host = nil
-	if !r.have.has(KnownHost) {
-		if r.Minor == 1 {
-			return ErrHostMissing
-		}
-		return nil
-	}
-	if r.twice.has(KnownHost) {
-		return ErrHostRepeated
-	}
-	v := r.Value(int(r.first[KnownHost]))
-	if len(v) == 0 {
-		// Correct only for targets without an authority, which no farm serves.
-		if r.Minor == 1 {
-			return ErrHostMissing
-		}
-		return nil
-	}
-	h, ok := canonicalHost(v, &r.host)
-	if !ok {
-		return ErrHost
-	}
-	r.Host = h
-	return nil
-}
-
 // ValidHost reports whether b is a host, with or without a port, that we accept.
 func ValidHost(b []byte) bool {
 	var scratch [maxAuthority]byte
 	_, ok := canonicalHost(b, &scratch)
 	return ok
-}
-
-// canonicalHost gives the canonical form of the authority v, in v itself when
-// that is canonical, else in scratch.
-func canonicalHost(v []byte, scratch *[maxAuthority]byte) (h []byte, ok bool) {
-	i, upper := 0, false
-	if len(v) > 0 && v[0] == '[' {
-		if i, upper = literalEnd(v); i == 0 {
-			return nil, false
-		}
-	} else {
-		kinds, before := uint8(0), uint8(hostDot)
-		for ; i < len(v); i++ {
-			k := hostByte[v[i]]
-			if k == 0 {
-				break
-			}
-			if k&before&hostDot != 0 { // empty label
-				return nil, false
-			}
-			kinds, before = kinds|k, k
-		}
-		upper = kinds&hostUpper != 0
-		if i == 0 || i > MaxHost {
-			return nil, false
-		}
-	}
-	if i == len(v) && !upper && v[i-1] != '.' {
-		return v, true
-	}
-	return canonicalHostSlow(v, i, upper, scratch)
 }
 
 // canonicalHostSlow checks the port after the name v[:i], cuts the trailing dot

@@ -1,9 +1,8 @@
 package http1
 
 import (
+	"bytes"
 	"encoding/binary"
-
-	"github.com/sluicelb/sluice/core/farm"
 )
 
 // Request is the head of a request. It is large: keep one per loop and reuse it.
@@ -67,6 +66,13 @@ func (r *Request) parse(b []byte) (n int, err error) {
 	return n, r.finish()
 }
 
+// The two versions as little-endian numbers.
+const (
+	http1x = 'H' | 'T'<<8 | 'T'<<16 | 'P'<<24 | '/'<<32 | '1'<<40 | '.'<<48
+	http11 = http1x | '1'<<56
+	http10 = http1x | '0'<<56
+)
+
 // requestLine reads "METHOD SP target SP HTTP/1.x CRLF" and answers where the
 // next line starts, 0 when bytes are missing.
 func (r *Request) requestLine(b []byte) (int, error) {
@@ -126,32 +132,6 @@ func (r *Request) requestLine(b []byte) (int, error) {
 	return i + line, nil
 }
 
-// The two versions as little-endian numbers.
-const (
-	http1x = 'H' | 'T'<<8 | 'T'<<16 | 'P'<<24 | '/'<<32 | '1'<<40 | '.'<<48
-	http11 = http1x | '1'<<56
-	http10 = http1x | '0'<<56
-)
-
-// versionError says why b does not start with a version we speak and CRLF; nil
-// means that bytes are missing.
-func versionError(b []byte) error {
-	const form = "HTTP/0.0\r\n"
-	for i := 0; i < len(form) && i < len(b); i++ {
-		switch c := b[i]; {
-		case form[i] == '0' && '0' <= c && c <= '9', c == form[i]:
-		case i >= 8 && c == '\n', i == 9:
-			return ErrLineEnd
-		default:
-			return ErrVersion
-		}
-	}
-	if len(b) < len(form) {
-		return nil
-	}
-	return ErrVersionUnknown
-}
-
 // finish decides what the fields of a whole head mean.
 func (r *Request) finish() error {
 	r.Expect100, r.TETrailers, r.trusted = false, false, false
@@ -182,62 +162,63 @@ func (r *Request) finish() error {
 	return nil
 }
 
-// finishRare sees to Upgrade, Expect, TE and the method TRACE.
-func (r *Request) finishRare(options uint8) error {
-	body := r.Body() != BodyNone
-	if r.Verb == VerbTRACE && body {
-		return ErrTraceBody
-	}
-	if i := r.Find(KnownUpgrade); i >= 0 {
-		r.Upgrade = r.Minor == 1 && options&optUpgrade != 0 && !body &&
-			!r.twice.has(KnownUpgrade) && offered(r.Value(i))
-		r.Fields[i].drop(!r.Upgrade)
-	}
-	if i := r.Find(KnownTE); i >= 0 {
-		r.TETrailers = r.Minor == 1 && options&optTE != 0 && hasTrailers(r.Value(i))
-	}
-	if i := r.Find(KnownExpect); i >= 0 {
-		if r.Minor == 1 && (r.twice.has(KnownExpect) || !foldIsText(r.Value(i), "100-continue")) {
-			return ErrExpect
+// findHost sets r.Host from the Host field.
+func (r *Request) findHost() error {
+	r.Host = nil
+	if !r.have.has(KnownHost) {
+		if r.Minor == 1 {
+			return ErrHostMissing
 		}
-		// To be ignored on HTTP/1.0; nothing to wait for without a body
-		// (RFC 9110 section 10.1.1). We send HTTP/1.1, so it must not go on.
-		r.Expect100 = r.Minor == 1 && body
-		for ; i < r.NumFields; i++ {
-			if r.Fields[i].Known == KnownExpect {
-				r.Fields[i].drop(!r.Expect100)
-			}
-		}
+		return nil
 	}
+	if r.twice.has(KnownHost) {
+		return ErrHostRepeated
+	}
+	v := r.Value(int(r.first[KnownHost]))
+	if len(v) == 0 {
+		// Correct only for targets without an authority, which no farm serves.
+		if r.Minor == 1 {
+			return ErrHostMissing
+		}
+		return nil
+	}
+	h, ok := canonicalHost(v, &r.host)
+	if !ok {
+		return ErrHost
+	}
+	r.Host = h
 	return nil
 }
 
-// offered reports whether the Upgrade value v is a single protocol we let
-// through. HTTP and TLS over the same connection would hide requests from us.
-func offered(v []byte) bool {
-	i := 0
-	for i < len(v) && token[v[i]] != tokenNot {
-		i++
-	}
-	if name := v[:i]; i == 0 || foldIs(name, "h2c") || foldIs(name, "h2") || foldIs(name, "http") || foldIs(name, "tls") {
-		return false
-	}
-	return i == len(v) || v[i] == '/' && isToken(v[i+1:])
-}
-
-// hasTrailers reports whether the TE value v lists trailers.
-func hasTrailers(v []byte) bool {
-	for len(v) > 0 {
-		i := 0
-		for i < len(v) && v[i] != ',' {
-			i++
+// canonicalHost gives the canonical form of the authority v, in v itself when
+// that is canonical, else in scratch.
+func canonicalHost(v []byte, scratch *[maxAuthority]byte) (h []byte, ok bool) {
+	i, upper := 0, false
+	if len(v) > 0 && v[0] == '[' {
+		if i, upper = literalEnd(v); i == 0 {
+			return nil, false
 		}
-		if foldIs(trim(v[:i]), "trailers") {
-			return true
+	} else {
+		kinds, before := uint8(0), uint8(hostDot)
+		for ; i < len(v); i++ {
+			k := hostByte[v[i]]
+			if k == 0 {
+				break
+			}
+			if k&before&hostDot != 0 { // empty label
+				return nil, false
+			}
+			kinds, before = kinds|k, k
 		}
-		v = v[min(i+1, len(v)):]
+		upper = kinds&hostUpper != 0
+		if i == 0 || i > MaxHost {
+			return nil, false
+		}
 	}
-	return false
+	if i == len(v) && !upper && v[i-1] != '.' {
+		return v, true
+	}
+	return canonicalHostSlow(v, i, upper, scratch)
 }
 
 // Body says how the body of the request is framed: BodyNone, BodyLength
@@ -264,80 +245,6 @@ func (r *Request) DropExpect() {
 
 // Verb is a request method we know by name. Methods are case-sensitive.
 type Verb uint8
-
-// The verbs of the farm's sets. CONNECT has none: Parse refuses it.
-const (
-	VerbOther Verb = iota
-	VerbGET
-	VerbPOST
-	VerbHEAD
-	VerbPUT
-	VerbPATCH
-	VerbDELETE
-	VerbOPTIONS
-	VerbTRACE
-	VerbLOCK
-	VerbUNLOCK
-	VerbPROPFIND
-	VerbPROPPATCH
-	VerbSEARCH
-	VerbMKCOL
-	VerbMOVE
-	VerbCOPY
-	VerbMKACTIVITY
-	VerbCHECKOUT
-	VerbMERGE
-	VerbREPORT
-	VerbSUBSCRIBE
-	VerbUNSUBSCRIBE
-	VerbNOTIFY
-	VerbBPROPFIND
-	VerbBPROPPATCH
-	VerbPOLL
-	VerbBMOVE
-	VerbBCOPY
-	VerbBDELETE
-	VerbRPCInData
-	VerbRPCOutData
-	numVerbs
-)
-
-var verbNames = [numVerbs]string{
-	VerbGET:         "GET",
-	VerbPOST:        "POST",
-	VerbHEAD:        "HEAD",
-	VerbPUT:         "PUT",
-	VerbPATCH:       "PATCH",
-	VerbDELETE:      "DELETE",
-	VerbOPTIONS:     "OPTIONS",
-	VerbTRACE:       "TRACE",
-	VerbLOCK:        "LOCK",
-	VerbUNLOCK:      "UNLOCK",
-	VerbPROPFIND:    "PROPFIND",
-	VerbPROPPATCH:   "PROPPATCH",
-	VerbSEARCH:      "SEARCH",
-	VerbMKCOL:       "MKCOL",
-	VerbMOVE:        "MOVE",
-	VerbCOPY:        "COPY",
-	VerbMKACTIVITY:  "MKACTIVITY",
-	VerbCHECKOUT:    "CHECKOUT",
-	VerbMERGE:       "MERGE",
-	VerbREPORT:      "REPORT",
-	VerbSUBSCRIBE:   "SUBSCRIBE",
-	VerbUNSUBSCRIBE: "UNSUBSCRIBE",
-	VerbNOTIFY:      "NOTIFY",
-	VerbBPROPFIND:   "BPROPFIND",
-	VerbBPROPPATCH:  "BPROPPATCH",
-	VerbPOLL:        "POLL",
-	VerbBMOVE:       "BMOVE",
-	VerbBCOPY:       "BCOPY",
-	VerbBDELETE:     "BDELETE",
-	VerbRPCInData:   "RPC_IN_DATA",
-	VerbRPCOutData:  "RPC_OUT_DATA",
-}
-
-// String gives the method, "" for VerbOther.
-func (v Verb) String() string { return verbNames[v] }
 
 // Idempotent reports whether RFC 9110 section 9.2.2 lets a request with v be
 // repeated after its connection failed.
@@ -372,33 +279,99 @@ type VerbMask uint64
 // In reports whether set holds v. VerbOther is in no set.
 func (v Verb) In(set VerbMask) bool { return set>>v&1 != 0 }
 
-// VerbMaskOf gives the verbs of a farm's set, as the family's directive xHTTP
-// lists them; a set without a known name is empty. CONNECT, which the family
-// counts among the Microsoft extensions, is refused before the set is asked.
-func VerbMaskOf(set farm.VerbSet) VerbMask {
-	const (
-		standard = 1<<VerbGET | 1<<VerbPOST | 1<<VerbHEAD
-		extended = standard | 1<<VerbPUT | 1<<VerbPATCH | 1<<VerbDELETE
-		webDAV   = extended | 1<<VerbOPTIONS | 1<<VerbTRACE | 1<<VerbLOCK | 1<<VerbUNLOCK |
-			1<<VerbPROPFIND | 1<<VerbPROPPATCH | 1<<VerbSEARCH | 1<<VerbMKCOL | 1<<VerbMOVE |
-			1<<VerbCOPY | 1<<VerbMKACTIVITY | 1<<VerbCHECKOUT | 1<<VerbMERGE | 1<<VerbREPORT
-		microsoft = webDAV | 1<<VerbSUBSCRIBE | 1<<VerbUNSUBSCRIBE | 1<<VerbNOTIFY |
-			1<<VerbBPROPFIND | 1<<VerbBPROPPATCH | 1<<VerbPOLL | 1<<VerbBMOVE | 1<<VerbBCOPY | 1<<VerbBDELETE
-		rpc = microsoft | 1<<VerbRPCInData | 1<<VerbRPCOutData
-	)
-	switch set {
-	case farm.VerbsStandard:
-		return standard
-	case farm.VerbsExtended:
-		return extended
-	case farm.VerbsWebDAV:
-		return webDAV
-	case farm.VerbsMSWebDAV:
-		return microsoft
-	case farm.VerbsMSRPCExt:
-		return rpc
-	case farm.VerbsOptionsHTTP:
-		return extended | 1<<VerbOPTIONS
+// Forward is what the proxy adds to a request it sends on.
+type Forward struct {
+	ClientIP []byte   // text of the client's address without port; IPv6 without brackets
+	Proto    []byte   // "http" or "https"
+	Host     []byte   // sent as Host instead of the client's, unless nil; X-Forwarded-Host stays the client's
+	Close    bool     // adds Connection: close
+	Extra    []byte   // more field lines, made by AppendField
+	Given    Identity // what of identities is in Extra, and not written for that reason
+}
+
+// AppendRequest appends the head that a backend gets: "METHOD path HTTP/1.1",
+// Host, the fields that are not dropped in their order and spelling, what f
+// adds, and the framing. The bytes r was parsed from must still be there.
+func AppendRequest(dst []byte, r *Request, f *Forward) []byte {
+	b := r.Buf
+	first := 0
+	if r.asIs() && f.Host == nil {
+		// The request line and the Host that follows it are canonical: they
+		// are part of the first run of copied bytes.
+		dst = r.appendKept(dst, r.Method.Off, 1)
+	} else {
+		dst = append(dst, r.Method.Of(b)...)
+		dst = append(dst, ' ')
+		dst = append(dst, r.Path...)
+		dst = append(dst, " HTTP/1.1\r\nHost: "...)
+		if f.Host != nil {
+			dst = append(dst, f.Host...)
+		} else {
+			dst = append(dst, r.Host...)
+		}
+		dst = append(dst, "\r\n"...)
+		dst = r.appendKept(dst, noRun, first)
 	}
-	return 0
+	if r.trusted || f.Given != 0 {
+		dst = r.appendIdentitySlow(dst, f)
+	} else {
+		dst = appendIdentity(dst, r.Host, f)
+	}
+	dst = r.appendFraming(dst)
+	if r.Upgrade || r.TETrailers || f.Close {
+		dst = appendConnection(dst, r.Upgrade, r.TETrailers, f.Close)
+	}
+	dst = append(dst, f.Extra...)
+	return append(dst, "\r\n"...)
+}
+
+// asIs reports whether the request line and the first field are, byte for byte,
+// what we would write: the usual case.
+func (r *Request) asIs() bool {
+	f := &r.Fields[0]
+	return r.simple && r.Minor == 1 && f.Known == KnownHost &&
+		f.Value.Off == f.Name.End+2 && r.Buf[f.Name.End+1] == ' ' &&
+		len(r.Host) == f.Value.Len() && &r.Host[0] == &r.Buf[f.Value.Off] &&
+		r.Buf[f.Value.End] == '\r'
+}
+
+// appendIdentity writes who the client is.
+func appendIdentity(dst []byte, host []byte, f *Forward) []byte {
+	if len(f.ClientIP) > 0 {
+		dst = append(dst, "X-Forwarded-For: "...)
+		dst = append(dst, f.ClientIP...)
+		dst = append(dst, "\r\n"...)
+	}
+	dst = append(dst, "X-Forwarded-Proto: "...)
+	dst = append(dst, f.Proto...)
+	if len(host) > 0 {
+		dst = append(dst, "\r\nX-Forwarded-Host: "...)
+		dst = append(dst, host...)
+	}
+	return appendForwarded(append(dst, "\r\nForwarded: "...), host, f)
+}
+
+// appendForwarded ends a line with our element of Forwarded (RFC 7239): it
+// quotes addresses with colons and puts IPv6 in brackets (section 6).
+func appendForwarded(dst, host []byte, f *Forward) []byte {
+	switch {
+	case len(f.ClientIP) == 0:
+		dst = append(dst, "for=unknown;"...)
+	case bytes.IndexByte(f.ClientIP, ':') >= 0:
+		dst = append(dst, "for=\"["...)
+		dst = append(dst, f.ClientIP...)
+		dst = append(dst, "]\";"...)
+	default:
+		dst = append(dst, "for="...)
+		dst = append(dst, f.ClientIP...)
+		dst = append(dst, ';')
+	}
+	if len(host) > 0 {
+		dst = append(dst, "host=\""...)
+		dst = append(dst, host...)
+		dst = append(dst, "\";"...)
+	}
+	dst = append(dst, "proto="...)
+	dst = append(dst, f.Proto...)
+	return append(dst, "\r\n"...)
 }

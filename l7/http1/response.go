@@ -85,21 +85,6 @@ func (r *Response) statusLine(b []byte) (int, error) {
 	return i + 2, nil
 }
 
-// statusError says why b does not start with a version we speak; nil means
-// that bytes are missing.
-func statusError(b []byte) error {
-	const form = "HTTP/0.0 "
-	for i := 0; i < len(form) && i < len(b); i++ {
-		if c := b[i]; c != form[i] && (form[i] != '0' || c < '0' || c > '9') {
-			return ErrStatusLine
-		}
-	}
-	if len(b) >= len(form) && b[5] != '1' || len(b) >= len(form) && b[7] > '1' {
-		return ErrStatusVersion
-	}
-	return nil
-}
-
 // finish decides what the fields of a whole head mean.
 func (r *Response) finish() error {
 	if err := r.framing(); err != nil && !r.sameLength() {
@@ -119,36 +104,6 @@ func (r *Response) finish() error {
 		r.Upgrade = r.Status == 101 && r.Minor == 1 && options&optUpgrade != 0
 	}
 	return nil
-}
-
-// sameLength reports whether what is wrong with the framing is only that one
-// length is given several times, in lines or as a list, and takes it then (RFC
-// 9110 section 8.6). It is for answers: a request that says so is somebody's try
-// to be read in two ways.
-func (r *Response) sameLength() bool {
-	if r.have.has(KnownTransferEncoding) {
-		return false
-	}
-	var length []byte
-	for i := range r.Fields[:r.NumFields] {
-		if r.Fields[i].Known != KnownContentLength {
-			continue
-		}
-		for v := r.Value(i); ; {
-			var one []byte
-			one, v = cutList(v)
-			if length == nil {
-				length = one
-			}
-			if len(one) == 0 || !bytes.Equal(one, length) {
-				return false
-			}
-			if len(v) == 0 {
-				break
-			}
-		}
-	}
-	return r.length(length) == nil
 }
 
 // Body is how the end of a body is found.
@@ -182,4 +137,89 @@ func (r *Response) Body(head bool) (Body, error) {
 		return BodyNone, nil
 	}
 	return BodyUntilClose, nil
+}
+
+// ResponseOptions is what the proxy changes in a response it sends on.
+type ResponseOptions struct {
+	Close     bool // adds Connection: close
+	KeepAlive bool // adds Connection: keep-alive, for HTTP/1.0 clients that asked for it
+	Unchunk   bool // leaves Transfer-Encoding out: the body is sent decoded (HTTP/1.0 client)
+
+	Extra []byte // more field lines, made by AppendField
+}
+
+// AppendResponse appends the head the client gets: the status line as
+// HTTP/1.1, the fields that are not dropped, what o adds, and the framing. 1xx
+// heads are written like all others; a 101 keeps its Upgrade. Framing that a
+// 1xx or 204 must not have is left out.
+func AppendResponse(dst []byte, r *Response, o *ResponseOptions) []byte {
+	run := uint32(0)
+	if r.Minor == 0 || r.bare {
+		dst = append(dst, "HTTP/1.1"...)
+		dst = append(dst, r.Buf[8:12]...)
+		dst = append(dst, ' ')
+		run = r.Reason.Off
+	}
+	dst = r.appendKept(dst, run, 0)
+	if r.Status >= 200 && r.Status != 204 && !(o.Unchunk && r.Chunked) {
+		dst = r.appendFraming(dst)
+	}
+	if upgrade := r.Upgrade || r.Status == 426 && r.have.has(KnownUpgrade); upgrade || o.Close || o.KeepAlive {
+		dst = appendResponseConnection(dst, upgrade, o)
+	}
+	dst = append(dst, o.Extra...)
+	return append(dst, "\r\n"...)
+}
+
+// appendResponseConnection writes the Connection field; Close outranks KeepAlive.
+func appendResponseConnection(dst []byte, upgrade bool, o *ResponseOptions) []byte {
+	if upgrade || o.Close {
+		return appendConnection(dst, upgrade, false, o.Close)
+	}
+	return append(dst, "Connection: keep-alive\r\n"...)
+}
+
+// statusError says why b does not start with a version we speak; nil means
+// that bytes are missing.
+func statusError(b []byte) error {
+	const form = "HTTP/0.0 "
+	for i := 0; i < len(form) && i < len(b); i++ {
+		if c := b[i]; c != form[i] && (form[i] != '0' || c < '0' || c > '9') {
+			return ErrStatusLine
+		}
+	}
+	if len(b) >= len(form) && b[5] != '1' || len(b) >= len(form) && b[7] > '1' {
+		return ErrStatusVersion
+	}
+	return nil
+}
+
+// sameLength reports whether what is wrong with the framing is only that one
+// length is given several times, in lines or as a list, and takes it then (RFC
+// 9110 section 8.6). It is for answers: a request that says so is somebody's try
+// to be read in two ways.
+func (r *Response) sameLength() bool {
+	if r.have.has(KnownTransferEncoding) {
+		return false
+	}
+	var length []byte
+	for i := range r.Fields[:r.NumFields] {
+		if r.Fields[i].Known != KnownContentLength {
+			continue
+		}
+		for v := r.Value(i); ; {
+			var one []byte
+			one, v = cutList(v)
+			if length == nil {
+				length = one
+			}
+			if len(one) == 0 || !bytes.Equal(one, length) {
+				return false
+			}
+			if len(v) == 0 {
+				break
+			}
+		}
+	}
+	return r.length(length) == nil
 }
