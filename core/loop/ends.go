@@ -1,8 +1,56 @@
 package loop
 
 import (
+	"time"
+
 	"golang.org/x/sys/unix"
 )
+
+// Ending reports whether the peer has ended a direction or reset the
+// connection; Read tells which once the bytes before it are read.
+func (c *Conn) Ending() bool { return c.flags&flagEnding != 0 }
+
+// Ended is Ending for certain, which is a question to the kernel: the event that
+// said so may be about an earlier connection with the same descriptor.
+func (c *Conn) Ended() bool {
+	if c.flags&flagEnding != 0 && !c.polled(unix.POLLRDHUP|unix.POLLHUP|unix.POLLERR) {
+		c.flags &^= flagEnding
+	}
+	return c.flags&flagEnding != 0
+}
+
+// Broken reports whether both directions ended or the connection was reset:
+// nothing written to it arrives.
+func (c *Conn) Broken() bool {
+	if c.flags&(flagHup|flagBroken) == flagHup {
+		c.flags &^= flagHup
+		if c.polled(unix.POLLHUP | unix.POLLERR) { // see Ended
+
+			c.flags |= flagBroken
+		}
+	}
+	return c.flags&flagBroken != 0
+}
+
+// polled asks the kernel whether one of these events holds.
+func (c *Conn) polled(events int16) bool {
+	p := c.loop.poll[:]
+	p[0] = unix.PollFd{Fd: c.fd, Events: events}
+	n, err := unix.Poll(p, 0)
+	return err == nil && n == 1 && p[0].Revents&events != 0
+}
+
+// Taking reports whether bytes wait for the peer, and how long ago (nanoseconds)
+// it took some last: as long as there is room in the kernel, and as long as it
+// has none, nobody hears of that. A peer that is gone or has no room takes none,
+// though the kernel tries. It is a question to the kernel.
+func (c *Conn) Taking() (since int64, waiting bool) {
+	info, err := unix.GetsockoptTCPInfo(int(c.fd), unix.SOL_TCP, unix.TCP_INFO)
+	if err != nil || info.Unacked == 0 && info.Notsent_bytes == 0 && c.Pending() == 0 {
+		return 0, false
+	}
+	return int64(max(info.Last_data_sent, info.Last_ack_recv)) * int64(time.Millisecond), true
+}
 
 // discardPerTurn bounds what one lingering connection may take of a turn.
 const discardPerTurn = 4

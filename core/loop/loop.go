@@ -1,11 +1,9 @@
 package loop
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"log/slog"
-	"runtime/debug"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -158,41 +156,20 @@ func (l *Loop) Post(fn func()) {
 	}, nil)
 }
 
-// Now is the loop's clock in nanoseconds, read at most once per event.
-func (l *Loop) Now() int64 {
-	if l.stale {
-		l.read()
+func (l *Loop) closeAll() {
+	l.Each(func(c *Conn) { c.Close() })
+	l.jobs.Wait() // they post to the poller
+	l.stopCoroutines()
+	for _, ln := range l.listeners {
+		ln.Close()
 	}
-	return l.now
-}
-
-func (l *Loop) read() {
-	l.now = int64(time.Since(l.base))
-	l.stale = false
-}
-
-// Time turns a value of the loop's clock into wall-clock time.
-func (l *Loop) Time(now int64) time.Time { return l.base.Add(time.Duration(now)) }
-
-// tick starts a new event.
-func (l *Loop) tick() {
-	l.stale = true
-	l.event++
-}
-
-// Front returns p with n bytes right before it, which are free: a rewritten head is
-// put there so that it leaves in one write with the body that was read behind it. It
-// reports false when p does not lie in In, or they do not fit.
-func (l *Loop) Front(p []byte, n int) ([]byte, bool) {
-	all := p[:cap(p)]
-	if len(all) == 0 || &all[len(all)-1] != &l.space[len(l.space)-1] {
-		return nil, false
+	for _, p := range l.pipes.free {
+		p.close()
 	}
-	at := len(l.space) - len(all)
-	if n > at {
-		return nil, false
-	}
-	return l.space[at-n : at+len(p)], true
+	l.closeUDP()
+	_ = unix.Close(l.timerFD)
+	_ = unix.Close(l.turnFD)
+	_ = l.poller.Close()
 }
 
 // Each calls fn for every open connection. fn may close them; a panic in it
@@ -210,160 +187,17 @@ func (c *Conn) visit(fn func(c *Conn)) {
 	fn(c)
 }
 
-// dispatch is the poller's callback: one descriptor is perhaps ready.
-func (l *Loop) dispatch(fd int, ev netpoll.IOEvent, _ netpoll.IOFlags) error {
-	l.tick()
-	*l.count.Events++
-	if fd < len(l.conns) {
-		if c := l.conns[fd]; c != nil {
-			l.serve(c, uint32(ev))
-			return nil
-		}
-	}
-	if fd < len(l.udpConns) {
-		if c := l.udpConns[fd]; c != nil {
-			c.serve(uint32(ev))
-			return nil
-		}
-	}
-	switch fd {
-	case l.timerFD:
-		l.expire()
-		return nil
-	case l.turnFD:
-		l.runAgain()
-		return nil
-	}
-	if ln := l.listeners[fd]; ln != nil {
-		l.guard(ln.accept)
-	} else if ln := l.udpListeners[fd]; ln != nil {
-		ln.receive()
-	}
-	return nil
-}
+// Dry returns a loop that runs nothing and has no descriptors: buffers, and a
+// clock that does not move. With Imagine it lets what was written for
+// events of connections be called without any.
+func Dry() *Loop { return &Loop{base: time.Now()} }
 
-// serve brings one event to one connection.
-func (l *Loop) serve(c *Conn, ev uint32) {
-	defer c.Contain()
-	if ev&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
-		c.flags |= flagEnding
-		if ev&(unix.EPOLLHUP|unix.EPOLLERR) != 0 && c.flags&(flagConnecting|flagLinger) == 0 {
-			c.flags |= flagHup
-		}
+// Imagine returns a connection of a dry loop, of no socket: all it can do is
+// tell its peer, whether it is secured, and then the name it was asked for.
+func (l *Loop) Imagine(peer netip.AddrPort, secure bool, name string) *Conn {
+	c := &Conn{loop: l, peer: peer, fd: -1}
+	if secure {
+		c.secure = &secured{agreed: TLS{ServerName: name}}
 	}
-	if ev&(unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
-		c.flags |= flagReadable | flagWet
-	}
-	if ev&unix.EPOLLPRI != 0 {
-		c.flags |= flagUrgent
-	}
-	if c.flags&flagConnecting != 0 && !c.finishConnect() {
-		return
-	}
-	if (len(c.out) != 0 || c.pipe != nil) && ev&(unix.EPOLLOUT|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
-		c.flush()
-	}
-	if c.flags&(flagReadable|flagClosed) == flagReadable {
-		c.readable()
-	}
-}
-
-// Again gives c another turn after the others had theirs: for a handler that
-// used up its budget while more waits.
-func (l *Loop) Again(c *Conn) {
-	if c.flags&flagAgain != 0 {
-		return
-	}
-	c.flags |= flagAgain
-	l.again = append(l.again, c)
-	l.call()
-}
-
-// call brings runAgain about after one more look at all descriptors. A task
-// of the poller would not do: it runs tasks that start tasks without a look in
-// between, and one connection that always has more would starve the others.
-// The eventfd is edge triggered, so its count needs no reading.
-func (l *Loop) call() {
-	if l.called {
-		return
-	}
-	l.called = true
-	_, _ = unix.Write(l.turnFD, one)
-}
-
-var one = binary.NativeEndian.AppendUint64(nil, 1)
-
-func (l *Loop) runAgain() {
-	l.called = false
-	l.acceptMore()
-	l.runDatagrams()
-	if l.shakes.waiting.count != 0 || l.shakes.started != 0 {
-		l.shakes.admit()
-	}
-	l.running, l.again = l.again, l.running[:0]
-	for i, c := range l.running {
-		l.running[i] = nil
-		if c.flags&flagAgain == 0 {
-			continue // closed meanwhile, perhaps even in use again
-		}
-		c.flags &^= flagAgain
-		if c.flags&flagClosed == 0 {
-			l.turn(c)
-		}
-	}
-}
-
-func (l *Loop) turn(c *Conn) {
-	defer c.Contain()
-	c.readable()
-}
-
-// Contain is deferred around all that is done for c: a panic costs c, never
-// the loop. The loop does so for the events of c; who works for c in an event
-// of another connection does so too, or that one is closed instead of c, and
-// nobody at all when it was closed already. The event goes on after it.
-func (c *Conn) Contain() {
-	r := recover()
-	if r == nil {
-		return
-	}
-	l := c.loop
-	l.panicked(r)
-	if c.flags&flagClosed == 0 {
-		h := c.handler
-		c.Abort()
-		if h != nil {
-			l.guard(func() { h.Failed(c, ErrPanic) })
-		}
-	}
-}
-
-func (l *Loop) guard(fn func()) {
-	defer func() {
-		if r := recover(); r != nil {
-			l.panicked(r)
-		}
-	}()
-	fn()
-}
-
-func (l *Loop) panicked(r any) {
-	*l.count.Panics++
-	slog.Error("panic contained", "cause", r, "stack", string(debug.Stack()))
-}
-
-func (l *Loop) closeAll() {
-	l.Each(func(c *Conn) { c.Close() })
-	l.jobs.Wait() // they post to the poller
-	l.stopCoroutines()
-	for _, ln := range l.listeners {
-		ln.Close()
-	}
-	for _, p := range l.pipes.free {
-		p.close()
-	}
-	l.closeUDP()
-	_ = unix.Close(l.timerFD)
-	_ = unix.Close(l.turnFD)
-	_ = l.poller.Close()
+	return c
 }

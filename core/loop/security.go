@@ -66,9 +66,6 @@ func (c *Conn) Secure(s Security) {
 	}
 }
 
-// Secured reports whether the connection speaks TLS, or is about to.
-func (c *Conn) Secured() bool { return c.secure != nil }
-
 // TLS returns what the handshake agreed on; nil for a plain connection, before
 // the handshake is over and after Close. It is read-only.
 func (c *Conn) TLS() *TLS {

@@ -160,3 +160,43 @@ func (l *Loop) fire(t *Timer) {
 	}
 	l.guard(t.target.expire)
 }
+
+// SetDeadline calls Handler.Expired once now passed deadline (nanoseconds on
+// the loop's clock), to the tenth of a second; 0 unsets it. Moving it later
+// costs one store.
+func (c *Conn) SetDeadline(deadline int64) {
+	if deadline == 0 {
+		c.timer.deadline = 0
+		return
+	}
+	c.loop.setTimer(&c.timer, deadline)
+}
+
+// SetIdle is SetDeadline for so long (nanoseconds) from now, for what is called
+// with everything that is read: it mostly does without the clock, and Expired
+// comes up to a tenth of a second later for it. What the loop knows of the time
+// is a tick old at most while there are timers.
+func (c *Conn) SetIdle(nanos int64) {
+	if c.timer.linked() {
+		c.loop.wheel.set(&c.timer, c.loop.now+tickNanos+nanos)
+		return
+	}
+	c.SetDeadline(c.loop.Now() + nanos)
+}
+
+func (c *Conn) expire() {
+	switch {
+	case c.flags&flagLinger != 0:
+		c.Close()
+	case c.Connecting():
+		h, shakes := c.handler, c.flags&flagHandshake != 0
+		c.Close()
+		if shakes {
+			h.Connected(c, &HandshakeError{ErrTimeout})
+			return
+		}
+		h.Connected(c, ErrTimeout)
+	default:
+		c.handler.Expired(c)
+	}
+}
