@@ -1,9 +1,8 @@
 package proxy
 
 import (
-	"time"
-
 	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/l7/backend"
 	"github.com/sluicelb/sluice/l7/client"
@@ -70,6 +69,85 @@ func (ex *exchange) stats() *stats.Farm { return ex.w.shard.Farm(ex.farm.ID) }
 // backendStats are the counters of the chosen backend on this loop.
 func (ex *exchange) backendStats() *stats.Backend { return ex.w.shard.Backend(ex.backend.ID) }
 
+// body follows one message body through the proxy.
+type body struct {
+	kind    http1.Body
+	left    int64 // of a counted body
+	chunked http1.Chunked
+	bare    bool // it comes as it is, and its end by itself: see end
+}
+
+// clear makes it the body of no message.
+func (b *body) clear() {
+	if b.bare || b.kind == http1.BodyChunked {
+		b.chunked.Trim()
+	}
+	b.kind, b.left, b.bare = http1.BodyNone, 0, false
+}
+
+// start begins the body of a message with the given framing. Trailers are
+// for a receiver that gets chunks.
+func (b *body) start(kind http1.Body, h *http1.Head, trailers bool) {
+	b.kind, b.left, b.bare = kind, 0, false
+	switch kind {
+	case http1.BodyLength:
+		b.left = h.ContentLength
+	case http1.BodyChunked:
+		b.chunked.Reset(trailers)
+		b.chunked.Allow(h.Trailers())
+	}
+}
+
+// startAnswer begins the body of an answer.
+func (b *body) startAnswer(kind http1.Body, h *http1.Head, trailers bool) {
+	b.start(kind, h, trailers)
+	b.chunked.FromBackend()
+}
+
+// take looks at the next bytes: p[:in] belong to the body and p[:out], which
+// may be fewer, are to be sent on. unchunk removes chunk framing.
+func (b *body) take(p []byte, unchunk bool) (in, out int, err error) {
+	if b.bare && b.kind == http1.BodyChunked {
+		return len(p), len(p), nil
+	}
+	switch b.kind {
+	case http1.BodyLength:
+		n := int(min(int64(len(p)), b.left))
+		b.left -= int64(n)
+		return n, n, nil
+	case http1.BodyChunked:
+		if unchunk {
+			return b.chunked.Decode(p)
+		}
+		return b.chunked.Scan(p)
+	case http1.BodyUntilClose:
+		return len(p), len(p), nil
+	}
+	return 0, 0, nil
+}
+
+// done reports whether the last byte of the body was taken. A body that lasts
+// until its connection closes is never done by its bytes.
+func (b *body) done() bool {
+	switch b.kind {
+	case http1.BodyLength:
+		return b.left == 0 && (!b.bare || b.chunked.Done())
+	case http1.BodyChunked:
+		return b.chunked.Done()
+	case http1.BodyUntilClose:
+		return false
+	}
+	return true
+}
+
+// trailer is what follows the last p[:out] of a chunked body.
+func (b *body) trailer() []byte {
+	if (b.bare || b.kind == http1.BodyChunked) && b.chunked.Done() {
+		return b.chunked.Trailer()
+	}
+	return nil
+}
+
 // save keeps the request in the scratch buffer for sending later or again.
 func (ex *exchange) save() {
 	b := ex.w.loop.Scratch
@@ -112,6 +190,18 @@ func (ex *exchange) drop() {
 	ex.release()
 }
 
+// finish completes the exchange after the last byte of the response.
+func (ex *exchange) finish() {
+	cl := ex.client
+	keep, complete := ex.keepClient, ex.request.done()
+	if ex.up != nil {
+		ex.release()
+		ex.giveBack(complete)
+	}
+	ex.End()
+	cl.Finish(keep, complete)
+}
+
 // End implements client.Exchange: it gives the exchange back, and its client goes on
 // without it.
 func (ex *exchange) End() {
@@ -147,70 +237,137 @@ func (ex *exchange) End() {
 	ex.Undo = undo
 }
 
-// finish completes the exchange after the last byte of the response.
-func (ex *exchange) finish() {
-	cl := ex.client
-	keep, complete := ex.keepClient, ex.request.done()
-	if ex.up != nil {
-		ex.release()
-		ex.giveBack(complete)
+// record is what is written down of an exchange.
+type record struct {
+	entry *accesslog.Entry // nil when it is not logged or watched
+	began int64            // when the request head was complete
+	sent  int64            // when the head was handed to the backend
+	id    []byte           // of the request, its array kept for the next exchange; empty without one
+
+	status int  // of the answer, 0 before it
+	own    bool // the answer was made here
+}
+
+// entry begins the record of a request of the farm; nil when it is not logged or watched.
+// r is the request's head, nil when it cannot be read.
+func (w *worker) entry(p *client.Peer, f *table.Farm, r *http1.Request) *accesslog.Entry {
+	rec := &w.records
+	if rec.segment == nil {
+		return nil
 	}
-	ex.End()
-	cl.Finish(keep, complete)
+	var why accesslog.Flags
+	if f.Recording.Logged && rec.ids.OneIn(f.Recording.Sample) {
+		why = accesslog.Logged
+	}
+	if rec.segment.Watched(f.ID) {
+		why |= accesslog.Watched
+	}
+	if why == 0 {
+		return nil
+	}
+	var e *accesslog.Entry
+	if n := len(rec.free); n > 0 {
+		e, rec.free = rec.free[n-1], rec.free[:n-1]
+	} else {
+		e = new(accesslog.Entry)
+	}
+	e.Begin()
+	e.Flags, e.Farm, e.Loop = why, f.ID, rec.loop
+	e.Time = rec.wall(w.loop.Now())
+	e.Client(table.RealClient(f, p.Conn.Peer(), r))
+	if t := p.Conn.TLS(); t != nil {
+		e.TLSVersion, e.Cipher = t.Version, t.Cipher
+	}
+	if r != nil {
+		if e.Proto = p.Version; e.Proto == 0 {
+			e.Proto = accesslog.ProtoHTTP10 + accesslog.Proto(r.Minor&1)
+		}
+		e.BytesIn = uint64(r.Len)
+		e.Method(r.Method.Of(r.Buf))
+		e.Host(r.Host)
+		e.Path(r.Path)
+	}
+	return e
 }
 
-// Abort implements client.Exchange: it ends an exchange whose response cannot be
-// completed. A client that got a part of it must not take it for the whole: chunked
-// and counted bodies say so themselves, any other end is made a reset.
-func (ex *exchange) Abort() {
-	cl, delimited := ex.client, ex.delimited()
-	ex.End()
-	cl.Abort(delimited)
-}
-
-// Reconcile implements client.Exchange: it ends where its backend is to be cut off.
-func (ex *exchange) Reconcile(t *table.Table) {
-	if ex.backend != nil && t.Cut(ex.backend.ID) {
-		ex.Abort()
+// recordHead begins the record of an exchange.
+func (ex *exchange) recordHead() {
+	w := ex.w
+	ex.began = w.loop.Now()
+	ex.takeID()
+	if ex.entry = w.entry(ex.peer, ex.farm, &w.req); ex.entry != nil {
+		ex.entry.RequestID(ex.id)
+		ex.farm.Recording.Fields(ex.entry, &w.req)
 	}
 }
 
-// BodyRefused implements client.Exchange.
-func (ex *exchange) BodyRefused() bool { return ex.bodyRefused }
-
-// Watches implements client.Exchange.
-func (ex *exchange) Watches() client.Watch {
-	switch {
-	case ex.phase == phaseTunnel:
-		return client.WatchNothing
-	case ex.service.IgnoreClose || !ex.request.done():
-		return client.WatchResets
+// takeID finds the id of the exchange when its farm wants one: that of a
+// trusted peer, or a new one.
+func (ex *exchange) takeID() {
+	f := ex.farm
+	if f.Recording.ID == farm.RequestIDOff {
+		return
 	}
-	return client.WatchCloses
+	ex.id = ex.w.query.AppendID(ex.id[:0], ex.w.records.ids)
 }
 
-// delimited reports whether the client can tell that the answer is not whole, if it
-// has a part of it, when the connection just ends.
-func (ex *exchange) delimited() bool {
-	return ex.phase < phaseBody || ex.response.kind == http1.BodyLength || ex.response.kind == http1.BodyChunked && !ex.oldClient
+// recordMoved counts bytes from and to the client.
+func (ex *exchange) recordMoved(in, out uint64) {
+	if e := ex.entry; e != nil {
+		e.BytesIn += in
+		e.BytesOut += out
+	}
 }
 
-// ClientGone implements client.Exchange: it ends one whose client is no longer there.
-// A client that only ended its direction may still read.
-func (ex *exchange) ClientGone() {
-	cl := ex.client
-	delimited := ex.phase == phaseTunnel || ex.delimited()
-	ex.recordFlag(accesslog.AbortedByClient)
-	if ex.phase != phaseTunnel {
-		ex.stats().ClientAborts++
+// recordTry notes that a backend is being looked for, once more perhaps.
+func (ex *exchange) recordTry() {
+	if e := ex.entry; e != nil {
+		if e.Tries++; e.Tries > 1 {
+			e.Flags |= accesslog.Retried
+		}
+		e.Flags &^= accesslog.Session | accesslog.Reused
+		e.Connect = 0
 	}
-	if ex.phase == phaseHead && ex.up != nil && ex.request.done() && ex.w.loop.Now()-ex.sent >= int64(patience) {
-		ex.backendStats().Abandoned++
-	}
-	ex.End()
-	cl.Close(delimited)
 }
 
-// patience is how long a client waits at least before its going says something
-// of the backend. Few wait until restimeout.
-const patience = time.Second
+// recordFlag notes that something happened.
+func (ex *exchange) recordFlag(f accesslog.Flags) {
+	if e := ex.entry; e != nil {
+		e.Flags |= f
+	}
+}
+
+// recordAnswer notes the head of the final answer, which came from the backend.
+func (ex *exchange) recordAnswer(took int64) {
+	now := ex.w.loop.Now()
+	ex.status = ex.w.resp.Status
+	ex.w.shard.FarmTimes(ex.farm.ID).FirstByte.Observe(now - ex.began)
+	ex.w.shard.BackendTimes(ex.backend.ID).FirstByte.Observe(took)
+	if e := ex.entry; e != nil {
+		e.Response, e.FirstByte = took, now-ex.began
+	}
+}
+
+// recordEnd completes the record of an exchange that is about to be given back.
+func (ex *exchange) recordEnd() {
+	w := ex.w
+	now := w.loop.Now()
+	total := now - ex.began
+	if ex.status != 0 && ex.phase != phaseTunnel {
+		w.shard.FarmTimes(ex.farm.ID).Total.Observe(total)
+		if !ex.own {
+			w.shard.BackendTimes(ex.backend.ID).Total.Observe(now - ex.sent)
+		}
+	}
+	e := ex.entry
+	if e == nil {
+		return
+	}
+	ex.entry = nil
+	e.Total, e.Status, e.Service = total, uint16(ex.status), ex.service.ID
+	if ex.backend != nil {
+		e.Backend, e.Why = ex.backend.ID, ex.Why
+	}
+	e.Flags |= ex.ending(e)
+	w.records.put(e)
+}

@@ -204,3 +204,17 @@ func (wt *waiter) called() {
 	ex.goOn()
 	peer.Uncork(corked)
 }
+
+func (ex *exchange) chooseInTurn() (int, bool) {
+	q := ex.queue
+	if !ex.turned && q.Len() > 0 {
+		return -1, false
+	}
+	i, ok := ex.pick()
+	if !ok {
+		return -1, false
+	}
+	ex.turned = true
+	ex.endWait()
+	return i, true
+}

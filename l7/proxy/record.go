@@ -7,7 +7,6 @@ import (
 	"github.com/sluicelb/sluice/core/rejection"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/l7/client"
-	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/rejected"
 	"github.com/sluicelb/sluice/l7/table"
 )
@@ -42,93 +41,10 @@ func (r *records) wall(now int64) int64 {
 	return now + r.skew
 }
 
-// entry begins the record of a request of the farm; nil when it is not logged or watched.
-// r is the request's head, nil when it cannot be read.
-func (w *worker) entry(p *client.Peer, f *table.Farm, r *http1.Request) *accesslog.Entry {
-	rec := &w.records
-	if rec.segment == nil {
-		return nil
-	}
-	var why accesslog.Flags
-	if f.Recording.Logged && rec.ids.OneIn(f.Recording.Sample) {
-		why = accesslog.Logged
-	}
-	if rec.segment.Watched(f.ID) {
-		why |= accesslog.Watched
-	}
-	if why == 0 {
-		return nil
-	}
-	var e *accesslog.Entry
-	if n := len(rec.free); n > 0 {
-		e, rec.free = rec.free[n-1], rec.free[:n-1]
-	} else {
-		e = new(accesslog.Entry)
-	}
-	e.Begin()
-	e.Flags, e.Farm, e.Loop = why, f.ID, rec.loop
-	e.Time = rec.wall(w.loop.Now())
-	e.Client(table.RealClient(f, p.Conn.Peer(), r))
-	if t := p.Conn.TLS(); t != nil {
-		e.TLSVersion, e.Cipher = t.Version, t.Cipher
-	}
-	if r != nil {
-		if e.Proto = p.Version; e.Proto == 0 {
-			e.Proto = accesslog.ProtoHTTP10 + accesslog.Proto(r.Minor&1)
-		}
-		e.BytesIn = uint64(r.Len)
-		e.Method(r.Method.Of(r.Buf))
-		e.Host(r.Host)
-		e.Path(r.Path)
-	}
-	return e
-}
-
 // put hands a record over and takes the entry back.
 func (rec *records) put(e *accesslog.Entry) {
 	rec.writer.Put(e)
 	rec.free = append(rec.free, e)
-}
-
-// record is what is written down of an exchange.
-type record struct {
-	entry *accesslog.Entry // nil when it is not logged or watched
-	began int64            // when the request head was complete
-	sent  int64            // when the head was handed to the backend
-	id    []byte           // of the request, its array kept for the next exchange; empty without one
-
-	status int  // of the answer, 0 before it
-	own    bool // the answer was made here
-}
-
-// recordHead begins the record of an exchange.
-func (ex *exchange) recordHead() {
-	w := ex.w
-	ex.began = w.loop.Now()
-	ex.takeID()
-	if ex.entry = w.entry(ex.peer, ex.farm, &w.req); ex.entry != nil {
-		ex.entry.RequestID(ex.id)
-		ex.farm.Recording.Fields(ex.entry, &w.req)
-	}
-}
-
-// recordMoved counts bytes from and to the client.
-func (ex *exchange) recordMoved(in, out uint64) {
-	if e := ex.entry; e != nil {
-		e.BytesIn += in
-		e.BytesOut += out
-	}
-}
-
-// recordTry notes that a backend is being looked for, once more perhaps.
-func (ex *exchange) recordTry() {
-	if e := ex.entry; e != nil {
-		if e.Tries++; e.Tries > 1 {
-			e.Flags |= accesslog.Retried
-		}
-		e.Flags &^= accesslog.Session | accesslog.Reused
-		e.Connect = 0
-	}
 }
 
 // recordQueued notes how long the exchange has waited in the queue.
@@ -145,29 +61,11 @@ func (ex *exchange) recordConnect(began int64) {
 	}
 }
 
-// recordFlag notes that something happened.
-func (ex *exchange) recordFlag(f accesslog.Flags) {
-	if e := ex.entry; e != nil {
-		e.Flags |= f
-	}
-}
-
 // recordRejection counts what is refused, and notes its class.
 func (ex *exchange) recordRejection(class rejection.Class) {
 	ex.w.shard.Rejections(ex.farm.ID)[class]++
 	if e := ex.entry; e != nil {
 		e.Rejection = uint8(class) + 1
-	}
-}
-
-// recordAnswer notes the head of the final answer, which came from the backend.
-func (ex *exchange) recordAnswer(took int64) {
-	now := ex.w.loop.Now()
-	ex.status = ex.w.resp.Status
-	ex.w.shard.FarmTimes(ex.farm.ID).FirstByte.Observe(now - ex.began)
-	ex.w.shard.BackendTimes(ex.backend.ID).FirstByte.Observe(took)
-	if e := ex.entry; e != nil {
-		e.Response, e.FirstByte = took, now-ex.began
 	}
 }
 
@@ -181,30 +79,6 @@ func (ex *exchange) recordOwn(status, bytes int) {
 		e.FirstByte = took
 		e.BytesOut += uint64(bytes)
 	}
-}
-
-// recordEnd completes the record of an exchange that is about to be given back.
-func (ex *exchange) recordEnd() {
-	w := ex.w
-	now := w.loop.Now()
-	total := now - ex.began
-	if ex.status != 0 && ex.phase != phaseTunnel {
-		w.shard.FarmTimes(ex.farm.ID).Total.Observe(total)
-		if !ex.own {
-			w.shard.BackendTimes(ex.backend.ID).Total.Observe(now - ex.sent)
-		}
-	}
-	e := ex.entry
-	if e == nil {
-		return
-	}
-	ex.entry = nil
-	e.Total, e.Status, e.Service = total, uint16(ex.status), ex.service.ID
-	if ex.backend != nil {
-		e.Backend, e.Why = ex.backend.ID, ex.Why
-	}
-	e.Flags |= ex.ending(e)
-	w.records.put(e)
 }
 
 // ending says who ended an exchange that is not complete.

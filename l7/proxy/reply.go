@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/balance"
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/rejection"
 	"github.com/sluicelb/sluice/l7/backend"
@@ -215,4 +217,17 @@ func (ex *exchange) unusable(i int) string {
 	default:
 		return v.Why(string(ex.service.Backends[i].Mode), m.Priority, m.Limit)
 	}
+}
+
+// ownID puts the id into an answer of our own, behind its first line.
+func (ex *exchange) ownID(out []byte) []byte {
+	if ex.farm.Recording.ID != farm.RequestIDBoth {
+		return out
+	}
+	at := bytes.IndexByte(out, '\n') + 1
+	field := ex.withID(nil)
+	out = append(out, field...)
+	copy(out[at+len(field):], out[at:len(out)-len(field)])
+	copy(out[at:], field)
+	return out
 }

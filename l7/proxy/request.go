@@ -4,9 +4,29 @@ import (
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/l7/backend"
 	"github.com/sluicelb/sluice/l7/client"
-	"github.com/sluicelb/sluice/l7/rejected"
+	"github.com/sluicelb/sluice/l7/dial"
+	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/rewrite"
 	"github.com/sluicelb/sluice/l7/table"
 )
+
+// sending is how far an exchange's request is.
+type sending struct {
+	// head holds the rewritten request as long as it may have to be sent
+	// again: until a connection is established, or until the answer begins.
+	head []byte
+	// rejections is how often a backend did not look at the request.
+	rejections uint8
+	// unshaken is how many handshakes failed for what the client sent.
+	unshaken    uint8
+	replayable  bool // head is the whole request and sending it twice is safe
+	fresh       bool // the next connection must be a new one
+	bodyRefused bool // the backend takes no more of the body
+}
+
+// maxReplay bounds a request that is kept while a backend of HTTP/2 may still
+// say that it has not looked at it.
+const maxReplay = 64 << 10
 
 // Begin implements client.Handler.
 func (w *worker) Begin(cl client.Client, f *table.Farm, head, rest []byte) int {
@@ -81,6 +101,13 @@ func (ex *exchange) start(w *worker, cl client.Client, f *table.Farm, sv *table.
 	return invite
 }
 
+// binds reports whether a connection that carries the request is its client's from
+// then on: it is to log in, perhaps without having been asked to.
+func binds(r *http1.Request) bool {
+	i := r.Find(http1.KnownAuthorization)
+	return i >= 0 && bindingScheme(r.Value(i))
+}
+
 var continueLine = []byte("HTTP/1.1 100 Continue\r\n\r\n")
 
 // inviteBody tells the client to send the body it waits with. It reports
@@ -127,6 +154,30 @@ func (ex *exchange) assemble(rest []byte) (used int, err error) {
 	return in, nil
 }
 
+// requestTrailer is what follows the last chunk of the request's body. It is good
+// until the next call on the loop.
+func (ex *exchange) requestTrailer() []byte {
+	t := ex.request.trailer()
+	rules, auth, farm := ex.service.Request, ex.service.Auth, ex.farm.Remove
+	if len(t) == 0 || rules == nil && farm == nil && (auth == nil || auth.Keys == nil) {
+		return t
+	}
+	return ex.w.filter(t, !ex.service.Multiplexed, func(h *http1.Head, s *rewrite.Scratch) error {
+		if farm != nil {
+			farm.Remove(h, s)
+		}
+		if err := rules.Apply(h, s); err != nil {
+			return err
+		}
+		if auth != nil && auth.Keys != nil { // the backend gets the one that was checked, or none
+			for i := h.Lookup(auth.Header); i >= 0; i = h.Lookup(auth.Header) {
+				h.Remove(i)
+			}
+		}
+		return nil
+	})
+}
+
 // forwardTo finds a backend for the request and sends it, or starts to
 // connect. It goes on to the next backend as long as none has seen a byte.
 func (ex *exchange) forwardTo() {
@@ -169,6 +220,73 @@ func (ex *exchange) forwardTo() {
 	}
 }
 
+// keepsOwn reports whether the client keeps a connection for the service of the
+// exchange.
+func (ex *exchange) keepsOwn() bool {
+	return ex.service.Pinned || ex.peer.Kept().Has(ex.service.ID)
+}
+
+// choose picks a backend, unless others are to have one first.
+func (ex *exchange) choose() (int, bool) {
+	if ex.service.QueueLength == 0 && ex.wait == nil {
+		return ex.pick()
+	}
+	return ex.chooseInTurn()
+}
+
+// pick chooses the backend, and counts what that costs others.
+func (ex *exchange) pick() (int, bool) {
+	i, ok := ex.Pick(ex.service)
+	if ex.Keyed(ex.service) {
+		if n := ex.service.Sessions.Forgotten(); n > 0 { // an explanation, which counts nothing, displaces none
+			ex.stats().Forgotten += n
+		}
+		if ok && ex.Why == accesslog.WhySession {
+			ex.recordFlag(accesslog.Session)
+		}
+	}
+	return i, ok
+}
+
+// destination is where and how to connect for the exchange. With TLS the name
+// that is asked for is the request's, unless the service has one of its own;
+// the result is good until the next call on the loop.
+func (ex *exchange) destination() *dial.Target {
+	if ex.service.TLS == nil && ex.attempt == nil {
+		return &ex.backend.Target
+	}
+	t := &ex.w.target
+	*t = ex.backend.Target
+	if ex.service.TLS != nil {
+		t.Options.Security.Config = ex.service.TLS.Config(ex.backend.ID, ex.nameAsked())
+	}
+	if ex.attempt != nil {
+		t.Timeout = min(t.Timeout, attemptTime)
+	}
+	return t
+}
+
+// transport finds what carries the exchange to the target. established tells that
+// the request can be sent now; otherwise the outcome of a connect is awaited.
+func (ex *exchange) transport(to *dial.Target) (up backend.Transport, established bool, err error) {
+	pool := ex.w.pool
+	if ex.service.Multiplexed {
+		return pool.Stream(to, &backend.Ask{
+			Owner: ex, New: ex.fresh, Bare: ex.unframed(), Upgrade: ex.upgrade, Began: ex.began, Timeout: ex.backend.Timeout,
+		})
+	}
+	if !ex.fresh && !ex.service.Pinned {
+		if up := pool.Idle(to, ex); up != nil {
+			return up, true, nil
+		}
+	}
+	if to.Announce != 0 {
+		to = ex.announce(to)
+	}
+	up, err = pool.Dial(to, ex)
+	return up, false, err
+}
+
 // await counts the exchange as waiting for its response, for the algorithm
 // that compares how many do.
 func (ex *exchange) await() {
@@ -195,55 +313,6 @@ func (ex *exchange) connecting(by int) {
 		ex.phase = phaseHead // not counted twice, whatever goes wrong next
 		ex.backendStats().Pending--
 	}
-}
-
-// BackendConnected implements backend.Owner.
-func (ex *exchange) BackendConnected(began int64, own bool, err error) {
-	defer ex.peer.Conn.Contain()
-	if err != nil {
-		ex.up = nil // whoever opened it has it back
-	}
-	ex.connecting(-1)
-	if why := backend.ErrorOf(err); why != nil {
-		ex.badResponse(why.Reason)
-		return
-	}
-	if err != nil {
-		if status := ex.unreachable(ex.index(), err); status != 0 {
-			ex.failed(status)
-			return
-		}
-		ex.forwardTo()
-		return
-	}
-	s := ex.backendStats()
-	if own {
-		s.Connects++
-		s.ConnectNanos += uint64(ex.w.loop.Now() - began)
-	} else {
-		s.Reuses++
-	}
-	ex.recordConnect(began)
-	ex.w.engine.Prober.Reached(ex.backend.ID)
-	ex.attempted()
-	if ex.service.TLS != nil {
-		ex.service.TLS.Worked(ex.backend.ID, ex.nameAsked())
-	}
-	up := ex.up
-	ex.send()
-	if ex.up == up {
-		ex.ClientReadable()
-	}
-}
-
-// index is the position of the chosen backend in its service.
-func (ex *exchange) index() int {
-	for i := range ex.service.Backends {
-		if &ex.service.Backends[i] == ex.backend {
-			return i
-		}
-	}
-	return -1
 }
 
 // send hands the request, as far as it has come, to the backend.
@@ -284,12 +353,19 @@ func (ex *exchange) send() {
 	}
 }
 
-// again sends the saved request once more, on a new connection.
-func (ex *exchange) again() {
-	ex.backendStats().Retries++
-	ex.drop()
-	ex.fresh = true
-	ex.forwardTo()
+// transmit sends the request as far as it has come: a head of HTTP/1.1 and
+// bytes of the body, with chunks only where the backend speaks HTTP/1.
+func (ex *exchange) transmit(b []byte) error {
+	if !ex.service.Multiplexed {
+		return ex.up.Send(b, false, nil)
+	}
+	ex.client.Listen(true) // if it leaves the backend may stop
+	up := ex.up
+	err := up.Send(b, ex.request.done(), ex.requestTrailer())
+	if ex.binds {
+		up.Reserve()
+	}
+	return err
 }
 
 // Proceed implements client.Exchange.
@@ -306,34 +382,5 @@ func (ex *exchange) Proceed() {
 func (ex *exchange) listen() {
 	if ex.wait == nil {
 		ex.client.Listen(false)
-	}
-}
-
-// ClientExpired implements client.Exchange: the client is silent.
-func (ex *exchange) ClientExpired() {
-	switch {
-	case ex.wait != nil:
-		ex.waitedTooLong()
-	case ex.phase == phaseTunnel:
-		ex.ClientGone()
-	case ex.client.Pending() != 0:
-		if ex.client.Stalled(ex.farm.RequestTimeout) {
-			ex.stats().Timeouts++
-			ex.note(rejected.Timeout, 0, "answer not taken in time")
-			cl := ex.client
-			ex.End()
-			cl.Abort(false)
-		}
-	case ex.request.done() || ex.phase == phaseConnect || ex.up == nil || ex.up.Pending() != 0:
-		ex.client.Hear() // the other side is what keeps the exchange waiting
-	case ex.phase == phaseBody:
-		ex.stats().Timeouts++
-		ex.note(rejected.Timeout, 0, bodyLate)
-		ex.Abort()
-	default:
-		ex.stats().Timeouts++
-		ex.note(rejected.Timeout, 408, bodyLate)
-		ex.keepClient = false
-		ex.fail(408)
 	}
 }

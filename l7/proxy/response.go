@@ -1,17 +1,12 @@
 package proxy
 
 import (
-	"github.com/sluicelb/sluice/core/accesslog"
-	"github.com/sluicelb/sluice/core/health"
-	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/session"
 	"github.com/sluicelb/sluice/l7/compress"
 	"github.com/sluicelb/sluice/l7/http1"
-	"github.com/sluicelb/sluice/l7/rejected"
 	"github.com/sluicelb/sluice/l7/table"
 )
-
-// maxInterim bounds the 1xx answers to one request.
-const maxInterim = 16
 
 // receiving is how far an exchange's answer is.
 type receiving struct {
@@ -79,78 +74,6 @@ func (ex *exchange) firstRead() int {
 	return n
 }
 
-// headEnded handles a backend connection that ended before an answer came. On
-// a connection that was used before this is most likely the backend's
-// keep-alive time-out, so a request that may be repeated is.
-func (ex *exchange) headEnded(err error) {
-	if err == loop.ErrDry {
-		return
-	}
-	if ex.repeatable(err) {
-		ex.again()
-		return
-	}
-	if ex.refused(err) {
-		return
-	}
-	ex.backendStats().Resets++
-	ex.erred(health.CauseReset)
-	reason := endReason(err, "connection ended before the answer")
-	if ex.ahead != nil {
-		reason = "connection ended within the head"
-	}
-	if ex.mayRetry(table.RetryReset) {
-		ex.retryAfter(rejected.CutAnswer, reason)
-		return
-	}
-	ex.noteBackend(rejected.CutAnswer, 502, reason)
-	ex.drop()
-	ex.failed(502)
-}
-
-// BackendFailed implements backend.Owner.
-func (ex *exchange) BackendFailed(err error) {
-	defer ex.peer.Conn.Contain()
-	ex.up = nil // the pool has it back
-	switch ex.phase {
-	case phaseHead:
-		ex.headEnded(err)
-	case phaseConnect:
-		ex.BackendConnected(ex.w.loop.Now(), true, err)
-	case phaseTunnel:
-		ex.backendStats().Resets++
-		ex.recordFlag(accesslog.AbortedByBackend)
-		ex.Abort()
-	default:
-		ex.cutBody("connection ended within the body")
-	}
-}
-
-// BackendExpired implements backend.Owner: the backend kept us waiting.
-func (ex *exchange) BackendExpired() {
-	defer ex.peer.Conn.Contain()
-	switch {
-	case !ex.request.done() && !ex.bodyRefused && ex.up.Pending() == 0:
-		// It waits for the client, as we do: sendBody sets the deadline again.
-	case ex.phase == phaseHead:
-		s := ex.backendStats()
-		s.Timeouts++
-		ex.stats().Timeouts++
-		ex.erred(health.CauseTimeout)
-		if ex.mayRetry(table.RetryTimeout) {
-			ex.retryAfter(rejected.BackendTimeout, "no answer in time")
-			return
-		}
-		ex.noteBackend(rejected.BackendTimeout, 504, "no answer in time")
-		ex.drop()
-		ex.failed(504)
-	case ex.phase == phaseBody && ex.client.Pending() == 0:
-		ex.backendStats().Timeouts++
-		ex.noteBackend(rejected.BackendTimeout, 0, "answer not complete in time")
-		ex.Abort()
-	}
-}
-
 // respond handles b, the bytes of the answer so far: they are in the loop's
 // read buffer or in ex.ahead.
 func (ex *exchange) respond(b []byte) {
@@ -192,21 +115,8 @@ func (ex *exchange) respond(b []byte) {
 	}
 }
 
-// keepAhead keeps b, a tail of ex.ahead or of the read buffer, in ex.ahead.
-func (ex *exchange) keepAhead(b []byte) {
-	buffers := &ex.w.loop.Buffers
-	switch {
-	case len(b) == 0:
-		if ex.ahead != nil {
-			buffers.Put(ex.ahead)
-			ex.ahead = nil
-		}
-	case ex.ahead != nil:
-		ex.ahead = ex.ahead[:copy(ex.ahead[:cap(ex.ahead)], b)]
-	default:
-		ex.ahead = append(buffers.Get(len(b)), b...)
-	}
-}
+// maxInterim bounds the 1xx answers to one request.
+const maxInterim = 16
 
 // passInterim passes a 1xx answer on.
 func (ex *exchange) passInterim() bool {
@@ -230,13 +140,20 @@ func (ex *exchange) passInterim() bool {
 	return true
 }
 
-// badResponse answers for a backend whose answer breaks the rules. Nothing of
-// it has been passed on.
-func (ex *exchange) badResponse(reason string) {
-	ex.noteBackend(rejected.BadAnswer, 502, reason)
-	ex.backendStats().BadResponses++
-	ex.drop()
-	ex.failed(502)
+// keepAhead keeps b, a tail of ex.ahead or of the read buffer, in ex.ahead.
+func (ex *exchange) keepAhead(b []byte) {
+	buffers := &ex.w.loop.Buffers
+	switch {
+	case len(b) == 0:
+		if ex.ahead != nil {
+			buffers.Put(ex.ahead)
+			ex.ahead = nil
+		}
+	case ex.ahead != nil:
+		ex.ahead = ex.ahead[:copy(ex.ahead[:cap(ex.ahead)], b)]
+	default:
+		ex.ahead = append(buffers.Get(len(b)), b...)
+	}
 }
 
 // answer passes on the final response head, n bytes of b, with as much of the
@@ -301,6 +218,29 @@ func (ex *exchange) answer(b []byte, n int) {
 	ex.advance()
 }
 
+// unframed reports whether the client gets bodies without chunks.
+func (ex *exchange) unframed() bool { return ex.oldClient || ex.peer.Frames }
+
+// applyRules changes the fields of the response as the service's rules say.
+func (ex *exchange) applyRules() error {
+	rules := ex.service.Response
+	if rules == nil {
+		return nil
+	}
+	w := ex.w
+	w.rewrite.Reset()
+	return rules.Apply(&w.resp.Head, &w.rewrite)
+}
+
+// takeAnswer looks at the next bytes of the answer's body, as body.take does.
+func (ex *exchange) takeAnswer(p []byte, unchunk bool) (in, out int, err error) {
+	in, out, err = ex.response.take(p, unchunk)
+	if err == nil && ex.response.bare && ex.up.Complete() {
+		err = ex.endBare()
+	}
+	return in, out, err
+}
+
 // setKeepAlive decides which connections outlive the exchange.
 func (ex *exchange) setKeepAlive(kind http1.Body, unchunk bool) {
 	untilClose := kind == http1.BodyUntilClose
@@ -309,6 +249,127 @@ func (ex *exchange) setKeepAlive(kind http1.Body, unchunk bool) {
 		(ex.response.done() && !ex.request.done()) {
 		ex.keepClient = false
 	}
+}
+
+// learn takes the session a backend opens in its response: the cookie it
+// sets, or the header it sends, is what the client comes back with.
+func (ex *exchange) learn() {
+	sv := ex.service
+	if sv.Sessions == nil {
+		return
+	}
+	r := &ex.w.resp
+	var key []byte
+	switch sv.Persist.Kind {
+	case farm.PersistCookie:
+		key = table.FindCookie(&r.Head, http1.KnownSetCookie, sv.Persist.Name)
+	case farm.PersistHeader:
+		if i := r.Lookup(string(sv.Persist.Name)); i >= 0 {
+			key = r.Value(i)
+		}
+	}
+	if len(key) > 0 {
+		sv.Sessions.Put(key[:min(len(key), table.MaxKey)], ex.backend.ID, session.Now())
+		ex.stats().Forgotten += sv.Sessions.Forgotten()
+	}
+}
+
+// rewriteHead builds the head the client gets in the scratch buffer.
+func (ex *exchange) rewriteHead(unchunk bool) []byte {
+	w := ex.w
+	o := http1.ResponseOptions{
+		Close: !ex.keepClient, KeepAlive: ex.keepClient && ex.oldClient, Unchunk: unchunk,
+	}
+	if rules := ex.service.Response; rules != nil {
+		o.Extra = rules.Add
+	}
+	o.Extra = ex.answerID(o.Extra)
+	ex.rewriteLocations()
+	o.Extra = ex.withServedBy(ex.withCookie(o.Extra))
+	if ex.service.Compress != nil {
+		o.Extra = ex.withEncoding(o.Extra)
+	}
+	w.loop.Scratch = http1.AppendResponse(w.loop.Scratch[:0], &w.resp, &o)
+	return w.loop.Scratch
+}
+
+// answerID adds the id to the field lines of the answer if the client is to
+// have it, and keeps the backend's own from it.
+func (ex *exchange) answerID(lines []byte) []byte {
+	if ex.farm.Recording.ID != farm.RequestIDBoth {
+		return lines
+	}
+	table.RemoveIDs(&ex.w.resp.Head)
+	return ex.withID(lines)
+}
+
+// withID adds the id of the exchange, if it has one, to field lines. The
+// result is good until the next call on the loop.
+func (ex *exchange) withID(lines []byte) []byte {
+	if len(ex.id) == 0 {
+		return lines
+	}
+	rec := &ex.w.records
+	rec.extra = table.AppendIDLine(append(rec.extra[:0], lines...), ex.id)
+	return rec.extra
+}
+
+// rewriteLocations makes Location and Content-Location point to where the
+// client is, if they point to the backend or to the farm's own address.
+func (ex *exchange) rewriteLocations() {
+	r := &ex.w.resp
+	location, content := r.Find(http1.KnownLocation), r.Find(http1.KnownContentLocation)
+	if location < 0 && content < 0 || !ex.service.Locate.On || len(ex.host) == 0 {
+		return
+	}
+	ex.w.location = ex.w.location[:0]
+	ex.rewriteLocation(location)
+	ex.rewriteLocation(content)
+}
+
+// withServedBy adds who served the request to the lines an answer gets besides
+// its own, and keeps what the backend says of it from being passed on: the
+// field tells one thing, whoever else may write it.
+func (ex *exchange) withServedBy(add []byte) []byte {
+	name := ex.service.ServedBy
+	if name == "" {
+		return add
+	}
+	h := &ex.w.resp.Head
+	for i := h.Lookup(name); i >= 0; i = h.Lookup(name) {
+		if !h.Remove(i) {
+			break
+		}
+	}
+	return ex.w.join(add, ex.backend.ServedBy)
+}
+
+// withCookie adds the line that keeps the client on its backend to what the
+// response gets besides its own fields, unless the client is known there.
+func (ex *exchange) withCookie(add []byte) []byte {
+	if ex.backend.SetCookie == nil || ex.Cookie > 0 && &ex.service.Backends[ex.Cookie-1] == ex.backend {
+		return add
+	}
+	return ex.w.join(add, ex.backend.SetCookie)
+}
+
+// join gives lines followed by more. The result is good until the next call on
+// the loop, which may be given it.
+func (w *worker) join(lines, more []byte) []byte {
+	switch {
+	case len(more) == 0:
+		return lines
+	case len(lines) == 0:
+		return more
+	}
+	w.extra = append(append(w.extra[:0], lines...), more...)
+	return w.extra
+}
+
+// writeAnswer sends head and part, what has come of the body.
+func (ex *exchange) writeAnswer(head, part []byte) bool {
+	ex.countAnswer(len(head)+len(part), len(head)+len(part))
+	return ex.beginAnswer(head, part, ex.answerTrailer())
 }
 
 // countAnswer counts the answer with the bytes of it that came and those that
@@ -341,10 +402,14 @@ func (ex *exchange) countTaken(bytes int, took int64) {
 	}
 }
 
-// writeAnswer sends head and part, what has come of the body.
-func (ex *exchange) writeAnswer(head, part []byte) bool {
-	ex.countAnswer(len(head)+len(part), len(head)+len(part))
-	return ex.beginAnswer(head, part, ex.answerTrailer())
+// answerTrailer is requestTrailer for the answer.
+func (ex *exchange) answerTrailer() []byte {
+	t := ex.response.trailer()
+	rules := ex.service.Response
+	if len(t) == 0 || rules == nil {
+		return t
+	}
+	return ex.w.filter(t, !ex.unframed(), rules.Apply)
 }
 
 // beginAnswer sends what the client gets first. It reports whether the client is
@@ -358,5 +423,23 @@ func (ex *exchange) beginAnswer(head, part, trailer []byte) bool {
 	return true
 }
 
-// unframed reports whether the client gets bodies without chunks.
-func (ex *exchange) unframed() bool { return ex.oldClient || ex.peer.Frames }
+// advance goes on after some of the response was written.
+func (ex *exchange) advance() {
+	if ex.response.done() {
+		ex.finish()
+		return
+	}
+	ex.pumpResponse()
+}
+
+// giveBack ends the use of the transport of a complete exchange. complete tells
+// that the request is, too.
+func (ex *exchange) giveBack(complete bool) {
+	up, whole := ex.up, ex.keepBackend && complete
+	ex.up = nil
+	if ex.service.Pinned || ex.binds {
+		up.FinishFor(ex.peer.Keep(), ex.service.ID, whole)
+		return
+	}
+	up.Finish(whole)
+}

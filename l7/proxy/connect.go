@@ -1,0 +1,122 @@
+package proxy
+
+import (
+	"crypto/tls"
+	"encoding/binary"
+	"unsafe"
+
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/proxyproto"
+	"github.com/sluicelb/sluice/l7/backend"
+	"github.com/sluicelb/sluice/l7/dial"
+	"github.com/sluicelb/sluice/l7/table"
+)
+
+// BackendConnected implements backend.Owner.
+func (ex *exchange) BackendConnected(began int64, own bool, err error) {
+	defer ex.peer.Conn.Contain()
+	if err != nil {
+		ex.up = nil // whoever opened it has it back
+	}
+	ex.connecting(-1)
+	if why := backend.ErrorOf(err); why != nil {
+		ex.badResponse(why.Reason)
+		return
+	}
+	if err != nil {
+		if status := ex.unreachable(ex.index(), err); status != 0 {
+			ex.failed(status)
+			return
+		}
+		ex.forwardTo()
+		return
+	}
+	s := ex.backendStats()
+	if own {
+		s.Connects++
+		s.ConnectNanos += uint64(ex.w.loop.Now() - began)
+	} else {
+		s.Reuses++
+	}
+	ex.recordConnect(began)
+	ex.w.engine.Prober.Reached(ex.backend.ID)
+	ex.attempted()
+	if ex.service.TLS != nil {
+		ex.service.TLS.Worked(ex.backend.ID, ex.nameAsked())
+	}
+	up := ex.up
+	ex.send()
+	if ex.up == up {
+		ex.ClientReadable()
+	}
+}
+
+// index is the position of the chosen backend in its service.
+func (ex *exchange) index() int {
+	for i := range ex.service.Backends {
+		if &ex.service.Backends[i] == ex.backend {
+			return i
+		}
+	}
+	return -1
+}
+
+// nameAsked is the name of the request, which backends are asked for unless the
+// service has one. It is a view: the configurations copy the names they keep.
+func (ex *exchange) nameAsked() string {
+	name := table.WithoutPort(ex.host)
+	return unsafe.String(unsafe.SliceData(name), len(name))
+}
+
+// A service may announce its clients to its backends: each connection begins
+// with a header of the PROXY protocol, before TLS. It is for that client alone,
+// so nobody else gets it: the client keeps it as one of a pinned service.
+
+// announce lets the connection that is about to be opened begin with the header.
+// The result is good until the next call on the loop.
+func (ex *exchange) announce(to *dial.Target) *dial.Target {
+	w, c := ex.w, ex.peer.Conn
+	if to != &w.target {
+		w.target = *to
+	}
+	tlvs := w.addressed[:0]
+	if to.Announce == proxyproto.V2 {
+		tlvs = appendTLVs(tlvs, c.TLS())
+	}
+	n := len(tlvs)
+	b := proxyproto.Append(tlvs, to.Announce, c.Peer(), c.Local(), tlvs)
+	w.addressed = b
+	w.target.Options.Preface = b[n:]
+	return &w.target
+}
+
+// notVerified is what is said of a certificate that was not shown; 0 means that
+// it was, and that an authority of the farm vouches for it.
+const notVerified = 1
+
+// appendTLVs tells what the client's TLS agreed on.
+func appendTLVs(dst []byte, t *loop.TLS) []byte {
+	if t == nil {
+		return dst
+	}
+	dst = proxyproto.AppendTLV(dst, proxyproto.TypeALPN, t.Protocol)
+	dst = proxyproto.AppendTLV(dst, proxyproto.TypeAuthority, t.ServerName)
+	start := len(dst)
+	dst = append(dst, proxyproto.TypeSSL, 0, 0, proxyproto.ClientSSL)
+	if len(t.Peer) > 0 {
+		dst[start+3] |= proxyproto.ClientCertSess
+		if !t.Resumed {
+			dst[start+3] |= proxyproto.ClientCertConn
+		}
+		dst = append(dst, 0, 0, 0, 0)
+	} else {
+		dst = append(dst, 0, 0, 0, notVerified)
+	}
+	dst = proxyproto.AppendTLV(dst, proxyproto.SubtypeSSLVersion, table.VersionName(t.Version))
+	if len(t.Peer) > 0 {
+		dst = proxyproto.AppendTLV(dst, proxyproto.SubtypeSSLCN, t.Peer[0].Subject.CommonName)
+	}
+	dst = proxyproto.AppendTLV(dst, proxyproto.SubtypeSSLCipher, tls.CipherSuiteName(t.Cipher))
+	binary.BigEndian.PutUint16(dst[start+1:], uint16(len(dst)-start-3))
+	return dst
+}

@@ -1,0 +1,55 @@
+package proxy
+
+import (
+	"bytes"
+
+	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/table"
+)
+
+// rewriteLocation gives one field its new value, if it gets one.
+func (ex *exchange) rewriteLocation(index int) {
+	if index < 0 {
+		return
+	}
+	w := ex.w
+	from := len(w.location)
+	scheme, authority, path := table.CutURL(w.resp.Value(index))
+	changed := false
+	switch {
+	case len(authority) > 0:
+		if !ex.pointsHere(scheme, authority) {
+			return
+		}
+		w.location = append(w.location, ex.peer.Scheme()...)
+		w.location = append(w.location, "://"...)
+		w.location = append(w.location, ex.host...)
+		w.location, _ = ex.Undo.Append(w.location, path)
+		changed = true
+	case len(path) > 0 && path[0] == '/':
+		w.location, changed = ex.Undo.Append(w.location, path)
+	}
+	if value, ok := http1.CheckValue(w.location[from:]); ok && changed {
+		w.resp.Edit(index, value)
+	}
+}
+
+// pointsHere reports whether an authority names the backend or, unless the mode
+// looks at backends only, the farm itself. A backend that speaks plain HTTP
+// often takes the client's host for a plain one too: on an https listener
+// http:// with that host is the farm's own address with the wrong scheme.
+func (ex *exchange) pointsHere(scheme, authority []byte) bool {
+	proto := ex.peer.Scheme()
+	if len(scheme) == 0 {
+		scheme = proto
+	}
+	b := ex.backend
+	if table.Names(scheme, authority, b.Origin) || table.Names(scheme, authority, b.Named) {
+		return true
+	}
+	if !ex.service.Locate.Own {
+		return false
+	}
+	return table.Names(scheme, authority, ex.farm.Origin) ||
+		len(proto) == len(table.ProtoHTTPS) && len(scheme) == len(table.ProtoHTTP) && bytes.EqualFold(table.WithoutPort(authority), table.WithoutPort(ex.host))
+}
