@@ -101,7 +101,9 @@ func (b *body) start(kind http1.Body, h *http1.Head, trailers bool) {
 // startAnswer begins the body of an answer.
 func (b *body) startAnswer(kind http1.Body, h *http1.Head, trailers bool) {
 	b.start(kind, h, trailers)
-	b.chunked.FromBackend()
+	if kind == http1.BodyChunked {
+		b.chunked.FromBackend()
+	}
 }
 
 // take looks at the next bytes: p[:in] belong to the body and p[:out], which
@@ -209,7 +211,9 @@ func (ex *exchange) End() {
 		ex.login.leave(ex)
 	}
 	ex.drop()
-	ex.endAttempt()
+	if ex.attempt != nil {
+		ex.endAttempt()
+	}
 	if ex.wait != nil {
 		ex.leaveQueue()
 	}
