@@ -1,8 +1,10 @@
 package store
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -10,6 +12,7 @@ import (
 )
 
 // Contents is everything a store holds beside the configuration and its history.
+// Documents of the history (HistoryPrefix) belong to that, and are not among them.
 type Contents struct {
 	Certificates []Certificate   `json:"certificates,omitempty"`
 	Authorities  []Authority     `json:"authorities,omitempty"`
@@ -48,7 +51,9 @@ func (s *Store) Contents() (Contents, error) {
 		}
 		if err == nil {
 			err = eachRecord(tx, documentsBucket, func(k []byte, v json.RawMessage) {
-				c.Documents = append(c.Documents, StoredDocument{string(k), v})
+				if !ofHistory(string(k)) {
+					c.Documents = append(c.Documents, StoredDocument{string(k), v})
+				}
 			})
 		}
 		if err != nil {
@@ -78,15 +83,23 @@ func eachRecord[T any](tx *bolt.Tx, bucket []byte, do func(name []byte, value T)
 
 // Restore is Commit that replaces everything else by contents in the same step: after
 // it, or after the machine died in it, all is new or all is as it was. With forget
-// the history before it is gone. What other packages have read is not read anew.
+// the history before it is gone, and its documents are. What other packages have read
+// is not read anew.
 func (s *Store) Restore(cfg *farm.Config, meta Meta, contents Contents, forget bool) (Revision, error) {
 	s.write.Lock()
 	defer s.write.Unlock()
 	rev, err := s.commit(cfg, meta, forget, func(tx *bolt.Tx) error {
-		if err := contents.put(tx); err != nil || !forget {
-			return err
+		history, err := historyDocuments(tx)
+		if err == nil {
+			err = contents.put(tx)
 		}
-		return deleteBefore(tx.Bucket(revisionsBucket), ^uint64(0))
+		switch {
+		case err != nil:
+			return err
+		case !forget:
+			return history.put(tx)
+		}
+		return deleteBefore(tx.Bucket(revisionsBucket), ^uint64(0), nil)
 	})
 	if err == nil {
 		err = s.view(s.loadKeys)
@@ -127,12 +140,43 @@ func (c *Contents) put(tx *bolt.Tx) error {
 		}
 	}
 	for _, d := range c.Documents {
+		if ofHistory(d.Name) { // of another store
+			continue
+		}
 		if err := putRecord(tx.Bucket(documentsBucket), []byte(d.Name), d.Value); err != nil {
 			return err
 		}
 	}
 	for _, v := range c.Settings {
 		if err := tx.Bucket(settingsBucket).Put([]byte(v.Name), []byte(v.Value)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// HistoryPrefix begins the names of documents that are about revisions of this store:
+// no backup has them, and none replaces them.
+const HistoryPrefix = "history-"
+
+func ofHistory(name string) bool { return strings.HasPrefix(name, HistoryPrefix) }
+
+// sealedDocuments are records by name.
+type sealedDocuments map[string][]byte
+
+func historyDocuments(tx *bolt.Tx) (sealedDocuments, error) {
+	out := sealedDocuments{}
+	return out, tx.Bucket(documentsBucket).ForEach(func(k, v []byte) error {
+		if ofHistory(string(k)) {
+			out[string(k)] = bytes.Clone(v)
+		}
+		return nil
+	})
+}
+
+func (d sealedDocuments) put(tx *bolt.Tx) error {
+	for name, record := range d {
+		if err := tx.Bucket(documentsBucket).Put([]byte(name), record); err != nil {
 			return err
 		}
 	}

@@ -34,3 +34,25 @@ func (s *Store) ReadDocument(name string, into any) (found bool, err error) {
 func (s *Store) WriteDocument(name string, value any) error {
 	return s.changeNamed(documentsBucket, nil, func(b *bolt.Bucket) error { return putRecord(b, []byte(name), value) })
 }
+
+// DeleteDocument removes a document; one that is not there is no error.
+func (s *Store) DeleteDocument(name string) error {
+	return s.changeNamed(documentsBucket, []string{name}, func(*bolt.Bucket) error { return nil })
+}
+
+// putDocuments writes documents in a step of something else; nil removes one.
+func putDocuments(tx *bolt.Tx, values map[string]any) error {
+	b := tx.Bucket(documentsBucket)
+	for name, value := range values {
+		var err error
+		if value == nil {
+			err = b.Delete([]byte(name))
+		} else {
+			err = putRecord(b, []byte(name), value)
+		}
+		if err != nil {
+			return fmt.Errorf("the document %q: %w", name, err)
+		}
+	}
+	return nil
+}

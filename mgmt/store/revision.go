@@ -30,6 +30,8 @@ type Meta struct {
 	Author, Source, Comment string
 	// Time is when it was made; zero means now.
 	Time time.Time
+	// Documents are written in the same step, by name; nil removes one.
+	Documents map[string]any
 }
 
 // Commit writes cfg as the next revision and makes it the current one. It
@@ -39,7 +41,7 @@ type Meta struct {
 func (s *Store) Commit(cfg *farm.Config, meta Meta) (Revision, error) {
 	s.write.Lock()
 	defer s.write.Unlock()
-	return s.commit(cfg, meta, false, func(*bolt.Tx) error { return nil })
+	return s.commit(cfg, meta, false, func(tx *bolt.Tx) error { return putDocuments(tx, meta.Documents) })
 }
 
 // commit does also first, in the same transaction; the caller holds s.write. anew is
@@ -136,35 +138,41 @@ func (s *Store) put(tx *bolt.Tx, e *entry, now *snapshot) error {
 	if err := putRecord(current, key, now); err != nil {
 		return err
 	}
-	if err := deleteBefore(current, e.Number); err != nil {
+	if err := deleteBefore(current, e.Number, nil); err != nil {
 		return err
 	}
 	s.size.Store(int64(len(current.Get(key))))
 	if err := s.cursors.save(tx.Bucket(metaBucket)); err != nil {
 		return err
 	}
-	return s.prune(revisions, e.Number)
+	return s.prune(tx, revisions, e.Number)
 }
 
 // prune removes what is older than the kept revisions, up to the whole
-// configuration the oldest kept one is built on.
-func (s *Store) prune(revisions *bolt.Bucket, newest uint64) error {
+// configuration the oldest kept one is built on. Revisions with a tag stay.
+func (s *Store) prune(tx *bolt.Tx, revisions *bolt.Bucket, newest uint64) error {
 	if newest <= s.keep {
 		return nil
 	}
+	tags, err := readTags(tx)
+	if err != nil {
+		return err
+	}
 	oldest := newest - s.keep + 1
-	return deleteBefore(revisions, oldest-(oldest-1)%keyframeEvery)
+	return deleteBefore(revisions, oldest-(oldest-1)%keyframeEvery, tags.at)
 }
 
-// deleteBefore removes the entries with numbers below n.
-func deleteBefore(b *bolt.Bucket, n uint64) error {
+// deleteBefore removes the entries with numbers below n, but those that are kept;
+// nil: none is.
+func deleteBefore(b *bolt.Bucket, n uint64, kept func(uint64) bool) error {
 	var gone [][]byte
 	c := b.Cursor()
 	for k, _ := c.First(); k != nil; k, _ = c.Next() {
 		if number, err := keyNumber(k); err != nil || number >= n {
 			break
+		} else if kept == nil || !kept(number) {
+			gone = append(gone, k)
 		}
-		gone = append(gone, k)
 	}
 	for _, k := range gone {
 		if err := b.Delete(k); err != nil {
@@ -202,7 +210,8 @@ func (s *Store) update(number uint64, change func(*bolt.Tx) error) error {
 }
 
 // History returns at most limit revisions with a number below before (0: from
-// the newest on), newest first. Older ones than the kept thousand are gone.
+// the newest on), newest first. Older ones than the kept thousand are gone, but
+// those with a tag.
 func (s *Store) History(limit int, before uint64) ([]Revision, error) {
 	var out []Revision
 	err := s.view(func(tx *bolt.Tx) error {
