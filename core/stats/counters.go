@@ -247,6 +247,40 @@ func (h *Histogram) Count() (n uint64) {
 	return n
 }
 
+// Since returns what was counted after before, none when that is of another time:
+// its counts are higher.
+func (h *Histogram) Since(before *Histogram) (out Histogram) {
+	for i := range h.Counts {
+		if h.Counts[i] < before.Counts[i] {
+			return Histogram{}
+		}
+		out.Counts[i] = h.Counts[i] - before.Counts[i]
+	}
+	out.Nanos = h.Nanos - before.Nanos
+	return out
+}
+
+// Quantile is the time that a share of all durations does not exceed, as exactly as
+// buckets tell: inside of one they count as evenly spread. false where there are none.
+func (h *Histogram) Quantile(share float64) (time.Duration, bool) {
+	all := h.Count()
+	if all == 0 {
+		return 0, false
+	}
+	left := share * float64(all)
+	for i, n := range h.Counts[:Buckets] {
+		if left <= float64(n) { // left is more than 0, and so is n
+			from := time.Duration(0)
+			if i > 0 {
+				from = Bound(i - 1)
+			}
+			return from + time.Duration(left/float64(n)*float64(Bound(i)-from)), true
+		}
+		left -= float64(n)
+	}
+	return Bound(Buckets - 1), true
+}
+
 // Times are how long the exchanges of a farm or a backend took on one loop. For
 // a farm they begin with the complete request head, for a backend when the
 // request is sent. Tunnels have a first byte, but no total. 512 bytes: a

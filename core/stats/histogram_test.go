@@ -58,3 +58,41 @@ func BenchmarkObserve(b *testing.B) {
 		h.Observe(i & (1<<30 - 1))
 	}
 }
+
+func TestQuantilesAreSpreadEvenlyInTheirBucket(t *testing.T) {
+	var h stats.Histogram
+	if _, known := h.Quantile(0.5); known {
+		t.Error("of nothing there is a quantile")
+	}
+	for range 99 {
+		h.Observe(int64(stats.Bound(3)))
+	}
+	h.Observe(int64(stats.Bound(9)))
+	for share, want := range map[float64]time.Duration{
+		0.99: stats.Bound(3), 1: stats.Bound(9), 0.995: stats.Bound(8) + (stats.Bound(9)-stats.Bound(8))/2, 0.33: stats.Bound(2) + stats.Bound(2)/3,
+	} {
+		if got, known := h.Quantile(share); !known || (got-want).Abs() > time.Microsecond {
+			t.Errorf("%v: %v %v, want %v", share, got, known, want)
+		}
+	}
+	h = stats.Histogram{}
+	h.Observe(1 << 62)
+	if got, _ := h.Quantile(0.5); got != stats.Bound(stats.Buckets-1) {
+		t.Errorf("beyond all bounds: %v", got)
+	}
+}
+
+func TestOfTwoMomentsTheDifferenceIsWhatWasCountedBetween(t *testing.T) {
+	var before, now stats.Histogram
+	before.Observe(5)
+	now = before
+	now.Observe(70)
+	now.Observe(1 << 30)
+	got := now.Since(&before)
+	if got.Count() != 2 || got.Nanos != 70+1<<30 || got.Counts[0] != 1 {
+		t.Errorf("%+v", got)
+	}
+	if got := before.Since(&now); got.Count() != 0 || got.Nanos != 0 {
+		t.Errorf("counters that were begun anew: %+v", got)
+	}
+}

@@ -67,7 +67,7 @@ func (o *round) values(f *farm.Farm) []timeseries.Value {
 		before = now
 	}
 	o.farms[f.ID] = now
-	exchanges := grown(now.times, before.times)
+	exchanges := now.times.Since(&before.times)
 	is := map[string]float64{
 		connections.Name: rate(now.connections, before.connections, o.elapsed),
 		established.Name: float64(sum.Established),
@@ -123,35 +123,10 @@ func rate(now, before uint64, elapsed float64) float64 {
 	return float64(now-before) / elapsed
 }
 
-// grown is what was counted since.
-func grown(now, before stats.Histogram) (out stats.Histogram) {
-	for i := range now.Counts {
-		if now.Counts[i] < before.Counts[i] {
-			return stats.Histogram{}
-		}
-		out.Counts[i] = now.Counts[i] - before.Counts[i]
-	}
-	return out
-}
-
-// quantile is the time in seconds that a share of all durations does not exceed, as
-// exactly as buckets tell: inside of one they count as evenly spread. NaN where there
-// are none.
+// quantile is stats.Histogram.Quantile in seconds, NaN where there is none.
 func quantile(h stats.Histogram, share float64) float64 {
-	all := h.Count()
-	if all == 0 {
-		return math.NaN()
+	if d, known := h.Quantile(share); known {
+		return d.Seconds()
 	}
-	left := share * float64(all)
-	for i, n := range h.Counts[:stats.Buckets] {
-		if left <= float64(n) { // left is more than 0, and so is n
-			from := time.Duration(0)
-			if i > 0 {
-				from = stats.Bound(i - 1)
-			}
-			return (from + time.Duration(left/float64(n)*float64(stats.Bound(i)-from))).Seconds()
-		}
-		left -= float64(n)
-	}
-	return stats.Bound(stats.Buckets - 1).Seconds()
+	return math.NaN()
 }
