@@ -56,6 +56,8 @@ type Result struct {
 	Warnings []validate.Error
 	// FarmErrors are the problems of the farms after the publication.
 	FarmErrors map[uint32]string
+	// Pending is set when the change goes back by itself unless it is confirmed.
+	Pending *Pending
 
 	found map[resolve.Question][]resolve.Target // of names that were asked for
 }
@@ -72,6 +74,8 @@ type Applier struct {
 	busy      func(backend uint32) bool // nil: not known
 	timeout   time.Duration             // of one publication
 	told      func(old, now *farm.Config, rev store.Revision)
+	clock     func() time.Time
+	onEnded   func(Ended)
 	// references is nil when every name is believed.
 	references References
 	secrets    Secrets // nil: none are taken
@@ -84,6 +88,9 @@ type Applier struct {
 	// unsettled is what the machine is not, by section of its settings.
 	unsettled atomic.Pointer[map[string]string]
 	inSync    atomic.Bool
+	pending   atomic.Pointer[Pending]
+	ended     atomic.Pointer[Ended]
+	signal    chan struct{} // holds one token after pending changed
 
 	// What RefreshNames remembers, under the turn to write: since when parts have
 	// been draining, by ID, and why addresses of names are not taken.
@@ -125,11 +132,19 @@ func WithTold(told func(old, now *farm.Config, rev store.Revision)) Option {
 	return func(a *Applier) { a.told = told }
 }
 
+// WithClock sets the clock; the default is time.Now.
+func WithClock(now func() time.Time) Option { return func(a *Applier) { a.clock = now } }
+
+// WithEnded sets what is told when a pending change was confirmed or went back.
+// It must not wait for other changes.
+func WithEnded(tell func(Ended)) Option { return func(a *Applier) { a.onEnded = tell } }
+
 // New returns an Applier with the store's current configuration. It publishes
 // nothing by itself: call Republish when the engine is there.
 func New(st *store.Store, pub Publisher, options ...Option) *Applier {
 	a := &Applier{store: st, pub: pub, timeout: 10 * time.Second, turn: make(chan struct{}, 1),
 		told: func(old, now *farm.Config, rev store.Revision) {}, rules: validate.Rules{Prefixes: validate.SystemPrefixes}, log: slog.New(slog.DiscardHandler),
+		clock: time.Now, onEnded: func(Ended) {}, signal: make(chan struct{}, 1),
 		left: map[uint32]time.Time{}, badNames: map[resolve.Question]string{}}
 	a.names = resolve.New(resolve.Options{Lookup: resolve.System{}.Lookup})
 	for _, option := range options {
@@ -139,6 +154,7 @@ func New(st *store.Store, pub Publisher, options ...Option) *Applier {
 	cfg = cfg.Clone()
 	giveNumbers(cfg) // an older one may have none
 	a.now.Store(&state{cfg, rev})
+	a.loadPending()
 	a.problems.Store(&map[uint32]string{})
 	a.refused.Store(&map[uint32]refusedStart{})
 	a.unsettled.Store(&map[string]string{})

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,11 +25,17 @@ const MaxComment = 1024
 // revision the caller saw, 0 for any (ErrConflict). ctx bounds the wait for
 // other changes and for names; once the engines were told, the change is
 // finished whatever becomes of ctx. With DryRun it ends before that, and the
-// result says what would have been.
-func (a *Applier) Change(ctx context.Context, by Author, comment string, expect uint64, edit func(*farm.Config) error) (r Result, err error) {
+// result says what would have been. OnTrial it goes back by itself unless it is
+// confirmed. While another change is pending it is refused (*PendingError).
+func (a *Applier) Change(ctx context.Context, by Author, comment string, expect uint64, edit func(*farm.Config) error) (Result, error) {
 	if err := checkComment(comment); err != nil {
 		return Result{}, err
 	}
+	return a.change(ctx, by, func() string { return comment }, expect, edit)
+}
+
+// change is Change; comment is asked for after the edit.
+func (a *Applier) change(ctx context.Context, by Author, comment func() string, expect uint64, edit func(*farm.Config) error) (r Result, err error) {
 	if err := a.lock(ctx); err != nil {
 		return Result{}, err
 	}
@@ -47,8 +54,12 @@ func (a *Applier) Change(ctx context.Context, by Author, comment string, expect 
 		return Result{}, err
 	}
 	r, err = a.prepare(ctx, old.cfg, cfg)
+	if err == nil && !r.Unchanged {
+		err = a.whilePending(cfg)
+	}
 	if err == nil && isDryRun(ctx) {
-		err = ErrDryRun
+		_, err = a.trialOf(ctx, by, comment(), old, cfg)
+		err = cmp.Or(err, ErrDryRun)
 	}
 	if err == nil && r.Unchanged && len(a.Unsettled()) > 0 {
 		r.Warnings = append(r.Warnings, a.settle(ctx, old.cfg)...) // who sends it again tries it again
@@ -57,20 +68,49 @@ func (a *Applier) Change(ctx context.Context, by Author, comment string, expect 
 		r.Revision = old.rev
 		return r, err
 	}
-	return a.carryOut(ctx, old, r, keeping{undo: func() {}, keep: func(cfg *farm.Config) (store.Revision, error) {
-		return a.store.Commit(cfg, store.Meta{Author: by.Name, Source: by.Source, Comment: comment})
-	}})
+	var trial *Pending
+	r, err = a.carryOut(ctx, old, r, keeping{
+		undo: func() {},
+		ready: func(cfg *farm.Config) (err error) {
+			trial, err = a.trialOf(ctx, by, comment(), old, cfg)
+			return err
+		},
+		keep: func(cfg *farm.Config) (store.Revision, error) {
+			rev, err := a.store.Commit(cfg, store.Meta{Author: by.Name, Source: by.Source, Comment: comment(), Time: a.clock(), Documents: a.documents(trial)})
+			if err == nil {
+				a.begin(trial, by, rev)
+			}
+			return rev, err
+		},
+	})
+	if err == nil {
+		r.Pending = trial
+	}
+	return r, err
 }
 
 // keeping makes what was published last, or takes back what was prepared for it.
 type keeping struct {
 	names bool // what farms name changes as well, so that all of them may fail
 	undo  func()
+	ready func(*farm.Config) error // asked last before anything is published; nil: it is
 	keep  func(*farm.Config) (store.Revision, error)
 }
 
-// prepare checks and completes cfg, everything but the IDs.
+// prepare checks and completes cfg, everything but the IDs, and compares it.
 func (a *Applier) prepare(ctx context.Context, old, cfg *farm.Config) (Result, error) {
+	r, err := a.complete(ctx, old, cfg)
+	if err != nil {
+		return Result{}, err
+	}
+	if r.Diff = document.Diff(old, cfg); r.Diff == "" {
+		r.Config, r.Unchanged, r.FarmErrors = old, true, a.Problems()
+	}
+	return r, nil
+}
+
+// complete checks and completes cfg, everything but the IDs.
+func (a *Applier) complete(ctx context.Context, old, cfg *farm.Config) (Result, error) {
 	cfg.ForgetPasswords()
 	withoutParts(cfg)
 	dropForeignIDs(old, cfg)
@@ -100,11 +140,7 @@ func (a *Applier) prepare(ctx context.Context, old, cfg *farm.Config) (Result, e
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{Config: cfg, Diff: document.Diff(old, cfg), Warnings: slices.Concat(unresolved, a.rules.Warnings(cfg), foreign), found: found}
-	if r.Diff == "" {
-		r.Config, r.Unchanged, r.FarmErrors = old, true, a.Problems()
-	}
-	return r, nil
+	return Result{Config: cfg, Warnings: slices.Concat(unresolved, a.rules.Warnings(cfg), foreign), found: found}, nil
 }
 
 // carryOut publishes a prepared configuration and keeps it, or leaves the old one in
@@ -124,6 +160,11 @@ func (a *Applier) carryOut(ctx context.Context, old *state, r Result, k keeping)
 	}
 	if err := a.store.GiveIDs(cfg); err != nil {
 		return Result{}, &Refused{Reason: err.Error()}
+	}
+	if k.ready != nil {
+		if err := k.ready(cfg); err != nil {
+			return Result{}, err
+		}
 	}
 	return a.putInForce(ctx, old, r, k)
 }

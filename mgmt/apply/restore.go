@@ -44,6 +44,9 @@ func (a *Applier) Restore(ctx context.Context, by Author, comment string, r Rest
 		}
 	}()
 	result, err = a.prepare(ctx, old.cfg, cfg)
+	if p := a.pendingError(); err == nil && p != nil {
+		err = p
+	}
 	if err == nil && isDryRun(ctx) {
 		err = ErrDryRun
 	}

@@ -1,0 +1,306 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/document"
+	"github.com/sluicelb/sluice/mgmt/store"
+)
+
+// Pending is a change in force that goes back by itself unless it is confirmed.
+// There is one at most. It is stored in one step with its revision, so that
+// neither is ever there without the other.
+type Pending struct {
+	// Revision is the change, Base the one before, which comes back.
+	Revision uint64    `json:"revision"`
+	Base     uint64    `json:"base"`
+	By       Author    `json:"by"`
+	Comment  string    `json:"comment,omitempty"`
+	Since    time.Time `json:"since"`
+	// Until is when it goes back, or, with a guard, when it is confirmed.
+	Until time.Time     `json:"until"`
+	Wait  time.Duration `json:"wait"`
+	// Farms are those it touches.
+	Farms []string `json:"farms"`
+	// Guard is what Trial.Guard returned; nil: somebody has to confirm it.
+	Guard json.RawMessage `json:"guard,omitempty"`
+}
+
+// PendingError: a change waits for its confirmation, so that nothing else is
+// changed but what leads back (409). Otherwise going back would take changes of
+// others with it, or mix the two.
+type PendingError struct {
+	Pending
+	// Left is how long it still waits.
+	Left time.Duration
+}
+
+// Error says who waits, for how long, and what to do.
+func (e *PendingError) Error() string {
+	ends := "goes back"
+	if e.Guard != nil {
+		ends = "is confirmed by its guard"
+	}
+	return fmt.Sprintf("revision %d of %s is pending and %s in %v: confirm it (`sluice confirm`) or take it back (`sluice rollback`) first, or wait",
+		e.Revision, e.By.Name, ends, e.Left.Round(time.Second))
+}
+
+// ErrNotPending: the change is not pending, or not any more (409).
+var ErrNotPending = errors.New("is not pending")
+
+// Outcomes of a pending change.
+const (
+	Confirmed = "confirmed"
+	TakenBack = "taken back" // by somebody
+	WentBack  = "went back"  // by itself
+)
+
+// Ended is what became of a pending change.
+type Ended struct {
+	Pending
+	Outcome string
+	// Reason is why it went back, or what its guard measured.
+	Reason string
+	Author Author // who confirmed it or took it back; of what ended by itself, who made it
+	At     time.Time
+	// Now is the revision in force since.
+	Now uint64
+}
+
+// Pending returns the pending change, nil when there is none. It never waits.
+func (a *Applier) Pending() *Pending { return a.pending.Load() }
+
+// LastEnded returns what became of the last pending change since the start, nil
+// when there was none.
+func (a *Applier) LastEnded() *Ended { return a.ended.Load() }
+
+// PendingChanged has a token after a change became pending or no longer is.
+func (a *Applier) PendingChanged() <-chan struct{} { return a.signal }
+
+// pendingDocument is the document it is kept in.
+const pendingDocument = store.HistoryPrefix + "pending"
+
+// documents are what is written with a revision: the change it is, or that none is
+// pending any more.
+func (a *Applier) documents(next *Pending) map[string]any {
+	switch {
+	case next != nil:
+		next.Since = a.clock()
+		next.Until = next.Since.Add(next.Wait)
+		return map[string]any{pendingDocument: next}
+	case a.pending.Load() != nil:
+		return map[string]any{pendingDocument: nil}
+	}
+	return nil
+}
+
+// begin notes that a revision was written: next is pending now, and what was
+// pending was taken back with it.
+func (a *Applier) begin(next *Pending, by Author, rev store.Revision) {
+	if was := a.pending.Load(); was != nil {
+		a.end(Ended{Pending: *was, Outcome: TakenBack, Author: by, Now: rev.Number})
+	}
+	if next != nil {
+		a.pending.Store(next)
+		a.tell()
+	}
+}
+
+func (a *Applier) end(e Ended) {
+	e.At = a.clock()
+	a.pending.Store(nil)
+	a.ended.Store(&e)
+	a.tell()
+	level := slog.LevelInfo
+	if e.Outcome == WentBack {
+		level = slog.LevelWarn
+	}
+	a.log.Log(context.Background(), level, "pending change "+e.Outcome, "revision", e.Revision, "of", e.By.Name, "by", e.Author.Name, "reason", e.Reason, "now", e.Now)
+	a.onEnded(e)
+}
+
+func (a *Applier) tell() {
+	select {
+	case a.signal <- struct{}{}:
+	default:
+	}
+}
+
+// whilePending refuses a change while another is pending, unless it leads back to
+// what was before that.
+func (a *Applier) whilePending(cfg *farm.Config) error {
+	p := a.pending.Load()
+	if p == nil {
+		return nil
+	}
+	if base, _, err := a.store.Get(p.Base); err == nil && document.Diff(base, cfg) == "" {
+		return nil
+	}
+	return a.pendingError()
+}
+
+// pendingError is the answer to changes while one is pending, nil while none is.
+func (a *Applier) pendingError() error {
+	if p := a.pending.Load(); p != nil {
+		return &PendingError{*p, max(0, p.Until.Sub(a.clock()))}
+	}
+	return nil
+}
+
+// Confirm keeps the pending change for good. revision names it; ErrNotPending when
+// it is another one. reason is what a guard measured, blank when somebody says so.
+func (a *Applier) Confirm(ctx context.Context, by Author, revision uint64, reason string) error {
+	if err := a.lock(ctx); err != nil {
+		return err
+	}
+	defer a.unlock()
+	p, err := a.pendingAt(revision)
+	if err != nil {
+		return err
+	}
+	if isDryRun(ctx) {
+		return ErrDryRun
+	}
+	if err := a.store.DeleteDocument(pendingDocument); err != nil {
+		return err
+	}
+	a.end(Ended{Pending: *p, Outcome: Confirmed, Reason: reason, Author: by, Now: a.now.Load().rev.Number})
+	return nil
+}
+
+func (a *Applier) pendingAt(revision uint64) (*Pending, error) {
+	if p := a.pending.Load(); p != nil && p.Revision == revision {
+		return p, nil
+	}
+	return nil, fmt.Errorf("revision %d %w", revision, ErrNotPending)
+}
+
+// GoBack brings the configuration before the pending change into force again, as a
+// new revision. The rules are not asked: it was in force, and what is wrong with a
+// farm of it is no reason to keep a change nobody confirmed. source is what
+// decided that, reason why.
+func (a *Applier) GoBack(ctx context.Context, revision uint64, source, reason string) error {
+	if err := a.lock(ctx); err != nil {
+		return err
+	}
+	defer a.unlock()
+	p, err := a.pendingAt(revision)
+	if err != nil {
+		return err
+	}
+	old := a.now.Load()
+	next, err := a.before(p, old.cfg)
+	if err != nil {
+		return err
+	}
+	if err := a.store.Ready(); err != nil {
+		return err
+	}
+	restore := func(err error) error { return err }
+	if !reflect.DeepEqual(old.cfg.Farms, next.Farms) {
+		restore = func(err error) error { return a.restore(ctx, old.cfg, err) }
+		out, err := a.publish(ctx, next)
+		if err != nil {
+			return restore(err)
+		}
+		a.acknowledged(out)
+	}
+	rev, err := a.goneBack(p, next, source, reason)
+	if err != nil {
+		return restore(err)
+	}
+	a.told(old.cfg, next, rev)
+	if !sameSystem(old.cfg, next) {
+		a.settle(ctx, next)
+	}
+	return nil
+}
+
+// before is the configuration before the pending change, with the IDs of cfg.
+func (a *Applier) before(p *Pending, cfg *farm.Config) (*farm.Config, error) {
+	base, _, err := a.store.Get(p.Base)
+	if err != nil {
+		return nil, fmt.Errorf("go back to revision %d: %w", p.Base, err)
+	}
+	next := base.Clone()
+	document.Carry(cfg, next)
+	giveNumbers(next)
+	if err := a.store.GiveIDs(next); err != nil {
+		return nil, err
+	}
+	addParts(cfg, next, nil)
+	return next, a.store.GiveIDs(next)
+}
+
+// goneBack writes the revision with which a pending change ends.
+func (a *Applier) goneBack(p *Pending, next *farm.Config, source, reason string) (store.Revision, error) {
+	comment := cut(fmt.Sprintf("%s: back to revision %d", reason, p.Base))
+	rev, err := a.store.Commit(next, store.Meta{Author: p.By.Name, Source: source, Comment: comment, Time: a.clock(), Documents: map[string]any{pendingDocument: nil}})
+	if err != nil {
+		return rev, err
+	}
+	rev.Diff = ""
+	a.now.Store(&state{next, rev})
+	a.end(Ended{Pending: *p, Outcome: WentBack, Reason: reason, Author: p.By, Now: rev.Number})
+	return rev, nil
+}
+
+// NotConfirmed is the reason of a change whose time was over, TimerSource what
+// decided that.
+const (
+	NotConfirmed = "not confirmed"
+	TimerSource  = "confirm"
+)
+
+// loadPending reads the pending change. One whose time ended while nobody was here
+// goes back before anything is published.
+func (a *Applier) loadPending() {
+	var p Pending
+	found, err := a.store.ReadDocument(pendingDocument, &p)
+	now := a.now.Load()
+	switch {
+	case err != nil:
+		a.log.Error("the pending change cannot be read: it will not go back by itself", "error", err)
+		return
+	case !found:
+		return
+	case p.Revision != now.rev.Number: // of a store that was put together by hand
+		a.log.Warn("a pending change is forgotten: it is not the newest revision", "revision", p.Revision, "newest", now.rev.Number)
+		if err := a.store.DeleteDocument(pendingDocument); err != nil {
+			a.log.Error("the pending change cannot be deleted", "error", err)
+		}
+		return
+	}
+	a.pending.Store(&p)
+	a.tell()
+	if p.Guard != nil || a.clock().Before(p.Until) {
+		return
+	}
+	next, err := a.before(&p, now.cfg)
+	if err == nil {
+		_, err = a.goneBack(&p, next, TimerSource, NotConfirmed)
+	}
+	if err != nil { // who watches it tries again
+		a.log.Error("a change that was not confirmed could not go back yet", "revision", p.Revision, "error", err)
+	}
+}
+
+// cut bounds a comment that was made of texts of others.
+func cut(text string) string {
+	if len(text) <= MaxComment {
+		return text
+	}
+	const more = "…"
+	end := MaxComment - len(more)
+	for end > 0 && text[end]&0xc0 == 0x80 {
+		end--
+	}
+	return text[:end] + more
+}
