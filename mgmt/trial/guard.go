@@ -1,0 +1,97 @@
+package trial
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/apply"
+)
+
+// guard is what is kept of a guard with the change it watches.
+type guard struct {
+	Conditions string        `json:"conditions"`
+	Window     time.Duration `json:"window"`
+	// Farms are those it watches, with what was counted of each before the change.
+	Farms map[string]totals `json:"farms"`
+}
+
+// Guard makes a guard part of a change: the Trial to carry it out with.
+func (w *Watcher) Guard(s Spec) apply.Trial {
+	return apply.Trial{Wait: s.Window, Guard: func(cfg *farm.Config, touched []string) (json.RawMessage, error) {
+		watched := watchable(cfg, touched, s.All)
+		if err := measurable(s, watched); err != nil {
+			return nil, err
+		}
+		g := guard{Conditions: s.Text(), Window: s.Window, Farms: map[string]totals{}}
+		for _, f := range watched {
+			g.Farms[f.Name] = totalsOf(w.options.Counters, f)
+		}
+		return json.Marshal(g)
+	}}
+}
+
+// Unmeasurable says why a change cannot be watched as it was asked for.
+type Unmeasurable struct{ Reason string }
+
+// Error is the reason.
+func (e *Unmeasurable) Error() string { return "guard: " + e.Reason }
+
+// watchable are the farms a guard watches: those that run and are touched, or all
+// that run when none is, or when all are asked for.
+func watchable(cfg *farm.Config, touched []string, all bool) (out []*farm.Farm) {
+	for i := range cfg.Farms {
+		if f := &cfg.Farms[i]; !f.Stopped && (all || slices.Contains(touched, f.Name)) {
+			out = append(out, f)
+		}
+	}
+	if len(out) == 0 && !all {
+		return watchable(cfg, nil, true)
+	}
+	return out
+}
+
+// measurable refuses conditions about which nothing will ever be counted.
+func measurable(s Spec, farms []*farm.Farm) error {
+	if len(farms) == 0 {
+		return &Unmeasurable{"no farm runs that could be watched: use confirm instead"}
+	}
+	for _, c := range s.Conditions {
+		if !slices.ContainsFunc(farms, func(f *farm.Farm) bool { return measures(f, c.Metric) }) {
+			return &Unmeasurable{fmt.Sprintf("%s is not measured of farm %s: of l4xnat farms in userspace there are errors, requests and backends_up, of those in the kernel backends_up only", c.Metric, farms[0].Name)}
+		}
+	}
+	return nil
+}
+
+func measures(f *farm.Farm, m Metric) bool {
+	switch {
+	case m == BackendsUp:
+		return true
+	case f.InKernel():
+		return false
+	case quantiles[m] != 0:
+		return f.Profile.HasServices()
+	}
+	return true
+}
+
+// read takes a guard out of a pending change.
+func read(p *apply.Pending) (g guard, s Spec, err error) {
+	if err = json.Unmarshal(p.Guard, &g); err == nil {
+		s, err = Parse(g.Conditions)
+		s.Window = g.Window
+	}
+	return g, s, err
+}
+
+// Conditions are those of the guard of a pending change; blank without one.
+func Conditions(p *apply.Pending) string {
+	var g guard
+	if len(p.Guard) == 0 || json.Unmarshal(p.Guard, &g) != nil {
+		return ""
+	}
+	return g.Conditions
+}
