@@ -1,0 +1,199 @@
+package language
+
+import (
+	"encoding/binary"
+	"fmt"
+	"regexp/syntax"
+	"slices"
+	"unicode"
+)
+
+// Language is what an expression matches.
+type Language struct {
+	prog *syntax.Prog
+	// anchored: a match begins with the text.
+	anchored bool
+	// begin is what all texts begin with.
+	begin rune
+}
+
+// noRune stands for the beginning and the end of a text.
+const noRune rune = -1
+
+// Host is the language of a pattern for hosts; a blank one takes all.
+func Host(pattern string) (*Language, error) {
+	if pattern == "" {
+		return compile("", noRune)
+	}
+	l, err := compile("(?i)^(?:"+pattern+")", noRune)
+	if err != nil { // an open \Q swallows the bracket
+		l, err = compile("(?i)^(?:"+pattern+`\E)`, noRune)
+	}
+	return l, err
+}
+
+// Target is the language of a pattern for paths with their query.
+func Target(pattern string, ignoreCase bool) (*Language, error) {
+	if ignoreCase {
+		pattern = "(?i)" + pattern
+	}
+	return compile(pattern, '/')
+}
+
+// Line is the language of a pattern that is searched in header lines.
+func Line(pattern string) (*Language, error) { return compile(pattern, noRune) }
+
+// mostSteps bounds a program: longer ones are not compared.
+const mostSteps = 5000
+
+func compile(text string, begin rune) (*Language, error) {
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	prog, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return nil, err
+	}
+	if len(prog.Inst) > mostSteps {
+		return nil, fmt.Errorf("it has more than %d steps", mostSteps)
+	}
+	return &Language{prog, prog.StartCond()&syntax.EmptyBeginText != 0, begin}, nil
+}
+
+// state is where a program is between two letters: the steps it may go on from,
+// ascending, as text, so that it can be a key. matched: a match was found, so what
+// follows does not matter.
+type state struct {
+	steps   string
+	matched bool
+}
+
+// dead reports whether no text that goes on from here is matched.
+func (l *Language) dead(s state) bool { return !s.matched && l.anchored && s.steps == "" }
+
+// first is the state before the first letter.
+func (l *Language) first() state { return state{steps: keyOf([]uint32{uint32(l.prog.Start)})} }
+
+func keyOf(steps []uint32) string {
+	out := make([]byte, 0, 4*len(steps))
+	for _, pc := range steps {
+		out = binary.BigEndian.AppendUint32(out, pc)
+	}
+	return string(out)
+}
+
+// step reads a letter that comes after another one; noRune ends the text, and then
+// only matched of the result means something.
+func (l *Language) step(s state, before, r rune, b *Budget) state {
+	if s.matched {
+		return s
+	}
+	open := l.closure(s, syntax.EmptyOpContext(before, r), b)
+	if open == nil {
+		return state{matched: true}
+	}
+	if r == noRune {
+		return state{}
+	}
+	var next []uint32
+	for _, pc := range open {
+		if i := &l.prog.Inst[pc]; i.MatchRune(r) {
+			next = append(next, i.Out)
+		}
+	}
+	if !l.anchored {
+		next = append(next, uint32(l.prog.Start))
+	}
+	slices.Sort(next)
+	return state{steps: keyOf(slices.Compact(next))}
+}
+
+// closure lists the steps that read a letter, where conditions about the place are
+// those of flags; nil when a match is reached without any.
+func (l *Language) closure(s state, flags syntax.EmptyOp, b *Budget) []uint32 {
+	seen, out := make([]bool, len(l.prog.Inst)), []uint32{}
+	var stack []uint32
+	for i := 0; i < len(s.steps); i += 4 {
+		stack = append(stack, binary.BigEndian.Uint32([]byte(s.steps[i:i+4])))
+	}
+	for len(stack) > 0 {
+		pc := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if seen[pc] {
+			continue
+		}
+		seen[pc] = true
+		b.spend(1)
+		i := &l.prog.Inst[pc]
+		switch i.Op {
+		case syntax.InstMatch:
+			return nil
+		case syntax.InstAlt, syntax.InstAltMatch:
+			stack = append(stack, i.Out, i.Arg)
+		case syntax.InstCapture, syntax.InstNop:
+			stack = append(stack, i.Out)
+		case syntax.InstEmptyWidth:
+			if syntax.EmptyOp(i.Arg)&^flags == 0 {
+				stack = append(stack, i.Out)
+			}
+		case syntax.InstRune, syntax.InstRune1, syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
+			out = append(out, pc)
+		}
+	}
+	return out
+}
+
+// letters returns one letter of each class that the programs tell apart.
+func letters(of ...*Language) []rune {
+	// Control characters are in no request; letters of words are told apart from
+	// others by conditions about places.
+	borders := []rune{' ', '0', '9' + 1, 'A', 'Z' + 1, '_', '_' + 1, 'a', 'z' + 1, 0x7f, 0x80, 0xd800, 0xe000, unicode.MaxRune + 1}
+	for _, l := range of {
+		for i := range l.prog.Inst {
+			borders = appendBorders(borders, &l.prog.Inst[i])
+		}
+	}
+	slices.Sort(borders)
+	borders = slices.Compact(borders)
+	var out []rune
+	for i := 0; i+1 < len(borders); i++ {
+		from, to := borders[i], borders[i+1]
+		if from < ' ' || from == 0x7f || from == 0xd800 {
+			continue
+		}
+		out = append(out, readable(from, to))
+	}
+	return out
+}
+
+func appendBorders(borders []rune, i *syntax.Inst) []rune {
+	if i.Op != syntax.InstRune && i.Op != syntax.InstRune1 {
+		return borders
+	}
+	if len(i.Rune) == 1 {
+		r := i.Rune[0]
+		borders = append(borders, r, r+1)
+		if syntax.Flags(i.Arg)&syntax.FoldCase != 0 {
+			for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+				borders = append(borders, f, f+1)
+			}
+		}
+		return borders
+	}
+	for k := 0; k+1 < len(i.Rune); k += 2 {
+		borders = append(borders, i.Rune[k], i.Rune[k+1]+1)
+	}
+	return borders
+}
+
+// readable is a letter from a class, one people know if there is one: x stands for
+// any other letter well.
+func readable(from, to rune) rune {
+	for _, r := range "x-" {
+		if from <= r && r < to {
+			return r
+		}
+	}
+	return from
+}

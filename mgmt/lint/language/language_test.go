@@ -1,0 +1,176 @@
+package language_test
+
+import (
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/mgmt/lint/language"
+)
+
+func target(t *testing.T, pattern string) *language.Language {
+	t.Helper()
+	l, err := language.Target(pattern, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func TestTargetsAreComparedExactly(t *testing.T) {
+	for _, c := range []struct {
+		inner, outer string
+		within       language.Answer
+		overlap      language.Answer
+	}{
+		{"", "^/", language.Yes, language.Yes}, // all begin with a slash
+		{"^/", "", language.Yes, language.Yes},
+		{"^/app/", "^/app", language.Yes, language.Yes},
+		{"^/app", "^/app/", language.No, language.Yes},
+		{"^/a", "^/b", language.No, language.No},
+		{"^/api/v[12]/", "^/api/v[0-9]/", language.Yes, language.Yes},
+		{"^/api/v[0-9]/", "^/api/v[12]/", language.No, language.Yes},
+		{`\.png$`, `\.(png|gif)$`, language.Yes, language.Yes},
+		{`\.png$`, `^/img/`, language.No, language.Yes},
+		{`^/img/.*\.png$`, `^/img/`, language.Yes, language.Yes},
+		{`^/img/.*\.png$`, `\.png`, language.Yes, language.Yes},
+		{`^/a$`, `^/a$`, language.Yes, language.Yes},
+		{`^/a$`, `^/b$`, language.No, language.No},
+		{`^/.*$`, "", language.Yes, language.Yes},
+		{"", "^/.*$", language.Yes, language.Yes},
+		{`^/(a|b)+$`, `^/[ab]*$`, language.Yes, language.Yes},
+		{`^/[ab]*$`, `^/(a|b)+$`, language.No, language.Yes},
+		{`\bcat\b`, `cat`, language.Yes, language.Yes},
+		{`cat`, `\bcat\b`, language.No, language.Yes},
+		{`\bcat\b`, `\Bcat`, language.No, language.Yes},
+		{`(?i)/APP`, `/app`, language.No, language.Yes},
+		{`/app`, `(?i)/APP`, language.Yes, language.Yes},
+		{`x{3,5}`, `x{3}`, language.Yes, language.Yes},
+		{`[^a]`, `.`, language.Yes, language.Yes},
+		{`a$^`, `b`, language.Yes, language.No}, // takes nothing
+		{`ä`, `[ä-ö]`, language.Yes, language.Yes},
+		{`(?:^/shop/|^/cart/)`, `^/(shop|cart|pay)/`, language.Yes, language.Yes},
+	} {
+		budget := language.NewBudget(1_000_000)
+		got, text := language.Within(target(t, c.inner), target(t, c.outer), budget)
+		if got != c.within {
+			t.Errorf("%q within %q: %v", c.inner, c.outer, got)
+		}
+		if got == language.No && (!takes(c.inner, text) || takes(c.outer, text) || !strings.HasPrefix(text, "/")) {
+			t.Errorf("%q within %q: %q is no text that only the first takes", c.inner, c.outer, text)
+		}
+		got, text = language.Overlap(target(t, c.inner), target(t, c.outer), budget)
+		if got != c.overlap {
+			t.Errorf("%q overlaps %q: %v", c.inner, c.outer, got)
+		}
+		if got == language.Yes && (!takes(c.inner, text) || !takes(c.outer, text)) {
+			t.Errorf("%q overlaps %q: %q is no text that both take", c.inner, c.outer, text)
+		}
+	}
+}
+
+func takes(pattern, text string) bool { return regexp.MustCompile(pattern).MatchString(text) }
+
+func TestHostsAreMatchedFromTheirBeginningWhateverTheCase(t *testing.T) {
+	for _, c := range []struct {
+		inner, outer string
+		want         language.Answer
+	}{
+		{`www\.example\.com`, ``, language.Yes}, {``, `www\.example\.com`, language.No}, {``, `.*`, language.Yes},
+		{`WWW\.example\.com$`, `www\.EXAMPLE\.`, language.Yes}, {`example\.com`, `.*example\.com`, language.Yes}, {`.*example\.com`, `example\.com`, language.No},
+		{`a|b`, `[ab]`, language.Yes}, {`[a-z]+\.example\.com$`, `.*\.example\.com`, language.Yes}, {`^a`, `a`, language.Yes}, {`\Qa.b`, `a\.b`, language.Yes},
+	} {
+		inner, err := language.Host(c.inner)
+		if err != nil {
+			t.Fatal(err)
+		}
+		outer, err := language.Host(c.outer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, text := language.Within(inner, outer, language.NewBudget(1_000_000)); got != c.want {
+			t.Errorf("%q within %q: %v %q", c.inner, c.outer, got, text)
+		}
+	}
+}
+
+func TestWhatCostsTooMuchIsUnknown(t *testing.T) {
+	long := target(t, `[ab]*a[ab]{12}$`) // as many states as texts of its end
+	if got, _ := language.Within(long, target(t, `[ab]*b[ab]{13}$`), language.NewBudget(1<<40)); got != language.No {
+		t.Errorf("a difference near the beginning: %v", got)
+	}
+	if got, _ := language.Within(long, target(t, `[ab]{13}$`), language.NewBudget(100_000)); got != language.Unknown {
+		t.Errorf("beyond the budget: %v", got)
+	}
+	if got, _ := language.Overlap(target(t, `a[ab]{14}c$`), target(t, `b[ab]{14}d$`), language.NewBudget(1<<40)); got != language.Unknown {
+		t.Errorf("beyond the pairs: %v", got)
+	}
+	if got, _ := language.Within(target(t, "a"), target(t, "b"), language.NewBudget(0)); got != language.Unknown {
+		t.Errorf("without a budget: %v", got)
+	}
+	for _, bad := range []string{"(", "x{1000}x{1000}x{1000}x{1000}x{1000}x{1000}"} {
+		if _, err := language.Target(bad, false); err == nil {
+			t.Errorf("%s is compiled", bad)
+		}
+	}
+	if _, err := language.Host("("); err == nil {
+		t.Error("a broken host is compiled")
+	}
+	if _, err := language.Line("("); err == nil {
+		t.Error("a broken line is compiled")
+	}
+}
+
+// What is answered is what regexp says of every short text.
+func TestAnswersAgreeWithRegexp(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	parts := []string{"a", "b", "/", ".", "[ab]", "a*", "(a|b/)", "^/", "$", `\b`, "b+", "(ab)?", "[^a]", "(?i)A"}
+	texts := []string{"/"}
+	for i := 0; len(texts[i]) < 6; i++ {
+		for _, c := range []string{"a", "b", "/", "A", "-"} {
+			texts = append(texts, texts[i]+c)
+		}
+	}
+	random := func() (out string) {
+		for range 1 + r.IntN(4) {
+			out += parts[r.IntN(len(parts))]
+		}
+		return out
+	}
+	for range 400 {
+		x, y := random(), random()
+		a, b := regexp.MustCompile(x), regexp.MustCompile(y)
+		within, only := language.Within(target(t, x), target(t, y), language.NewBudget(10_000_000))
+		overlap, both := language.Overlap(target(t, x), target(t, y), language.NewBudget(10_000_000))
+		if within == language.No && (!a.MatchString(only) || b.MatchString(only)) || overlap == language.Yes && !(a.MatchString(both) && b.MatchString(both)) ||
+			within == language.Unknown || overlap == language.Unknown {
+			t.Errorf("%q and %q: %v %q, %v %q", x, y, within, only, overlap, both)
+		}
+		for _, text := range texts {
+			inA, inB := a.MatchString(text), b.MatchString(text)
+			if inA && !inB && within != language.No || inA && inB && overlap != language.Yes {
+				t.Fatalf("%q and %q: of %q %v and %v, answered %v and %v", x, y, text, inA, inB, within, overlap)
+			}
+		}
+	}
+}
+
+func FuzzCompare(f *testing.F) {
+	f.Add("^/a", "^/[ab]", "/ab")
+	f.Add(`\bx\b`, `(?i)X$`, "/x")
+	f.Fuzz(func(t *testing.T, x, y, text string) {
+		a, errA := language.Target(x, false)
+		b, errB := language.Target(y, false)
+		if errA != nil || errB != nil || !strings.HasPrefix(text, "/") || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			return
+		}
+		budget := language.NewBudget(200_000)
+		within, _ := language.Within(a, b, budget)
+		overlap, _ := language.Overlap(a, b, budget)
+		inA, inB := takes(x, text), takes(y, text)
+		if inA && !inB && within == language.Yes || inA && inB && overlap == language.No {
+			t.Errorf("%q and %q: of %q %v and %v, answered %v and %v", x, y, text, inA, inB, within, overlap)
+		}
+	})
+}
