@@ -405,7 +405,7 @@ func TestAGuardThatCannotBeReadGoesBack(t *testing.T) {
 	h.guarded("errors<5%,10m")
 	p := *h.applier.Pending()
 	p.Guard = []byte(`{"conditions":"sunshine>9"}`)
-	if err := h.store.WriteDocument("pending-change", p); err != nil {
+	if err := h.store.WriteDocument("history-pending", p); err != nil {
 		t.Fatal(err)
 	}
 	if trial.Conditions(&p) != "sunshine>9" || trial.Conditions(&apply.Pending{}) != "" {
