@@ -96,70 +96,27 @@ type Counts struct {
 
 // Count counts the backends of the farm; a redirecting service is one up.
 func Count(f *farm.Farm, health Health) Counts {
-	var c Counts
-	for _, g := range f.Groups() {
-		c.group(g, health)
-	}
-	return c
-}
-
-func (c *Counts) group(g farm.Group, health Health) {
-	if g.Redirects() {
-		c.Up++
-		return
-	}
-	list := g.Backends()
-	for i := range list {
-		if list[i].Left || list[i].Spreads() && len(g.Parts(list[i].ID)) > 0 {
-			continue // gone, or its parts are counted
-		}
-		switch Backend(&list[i], health) {
-		case farm.StatusDown:
-			c.Down++
-		case farm.StatusMaintenance:
-			c.Maintenance++
-		default:
-			c.Up++
-		}
-	}
+	return survey(f, health, func(uint32) string { return "" }).Counts
 }
 
 // Farm returns the status of the farm.
 func Farm(f *farm.Farm, health Health, told Told, serving Serving) farm.Status {
-	if f.Stopped || !serving.Running {
-		return farm.StatusDown
-	}
-	if serving.Stale {
-		return farm.StatusNeededRestart
-	}
-	c := Count(f, health)
-	switch {
-	case c.Up == 0:
-		return farm.StatusCritical
-	case c.Down > 0, len(serving.Warnings) > 0, anyTold(f, health, told):
-		return farm.StatusProblem
-	case c.Maintenance > 0:
-		return farm.StatusMaintenance
-	default:
-		return farm.StatusUp
-	}
+	status, _ := Look(f, health, told, serving)
+	return status
 }
 
-// anyTold reports whether something is wrong with a backend that is in use.
-func anyTold(f *farm.Farm, health Health, told Told) bool {
-	for _, g := range f.Groups() {
-		if g.Redirects() {
-			continue
-		}
-		list := g.Backends()
-		for i := range list {
-			switch Backend(&list[i], health) {
-			case farm.StatusUp, farm.StatusUndefined:
-				if told(list[i].ID) != "" {
-					return true
-				}
-			}
-		}
+// Look returns the status of the farm, and in one sentence why that is not up; the
+// sentence is empty for a farm that is, and for one that was stopped: that is no
+// problem.
+func Look(f *farm.Farm, health Health, told Told, serving Serving) (farm.Status, string) {
+	switch {
+	case serving.Problem != "", f.Stopped:
+		return farm.StatusDown, serving.Problem
+	case !serving.Running:
+		return farm.StatusDown, "not served"
+	case serving.Stale:
+		return farm.StatusNeededRestart, "the engine still runs an older configuration"
 	}
-	return false
+	found := survey(f, health, told)
+	return found.status(serving), found.problem(f, serving)
 }

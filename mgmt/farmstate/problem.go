@@ -15,74 +15,111 @@ type Told func(backend uint32) string
 // mostNamed is how many backends a problem names one by one.
 const mostNamed = 3
 
-// Problem says in one sentence why the status of the farm is not up; it is empty
-// for a farm that is, and for one that was stopped: that is no problem.
+// Problem says in one sentence why the status of the farm is not up, see Look.
 func Problem(f *farm.Farm, health Health, told Told, serving Serving) string {
-	switch {
-	case serving.Problem != "", f.Stopped:
-		return serving.Problem
-	case !serving.Running:
-		return "not served"
-	case serving.Stale:
-		return "the engine still runs an older configuration"
-	}
-	var bad []string
-	for _, g := range f.Groups() {
-		bad = append(bad, problemsOf(g, health, told)...)
-	}
-	text := shorten(bad)
-	if c := Count(f, health); c.Up > 0 {
-		return strings.Join(slices.DeleteFunc(append(slices.Clone(serving.Warnings), text), func(s string) bool { return s == "" }), "; ")
-	}
-	switch {
-	case f.HasServices() && len(f.Groups()) == 0:
-		return "it has no services: every request is answered 503"
-	case len(bad) == 0:
-		return "it has no backends"
-	}
-	return "no backend is usable: " + text
+	_, problem := Look(f, health, told, serving)
+	return problem
 }
 
-// problemsOf are those of the backends of a group.
-func problemsOf(g farm.Group, health Health, told Told) (out []string) {
-	if g.Redirects() {
-		return nil
-	}
-	list := g.Backends()
-	for i := range list {
-		b := &list[i]
-		if b.Left || b.Spreads() && len(g.Parts(b.ID)) > 0 {
+// finding is what is known of the backends of a farm.
+type finding struct {
+	Counts
+	told  bool     // something is wrong with one that is in use
+	named []string // what is wrong with the first of them
+	more  int      // with how many it is besides
+}
+
+// survey looks at each backend once. Their texts are made for those only that are
+// named: lists of farms look at thousands that are well.
+func survey(f *farm.Farm, health Health, told Told) (out finding) {
+	for _, g := range f.Groups() {
+		if g.Redirects() {
+			out.Up++
 			continue
 		}
-		name := fmt.Sprintf("backend %d (%s)", g.Number(i), b.ShownAddress())
-		if g.OfService() {
-			name += " of service " + g.Name()
-		}
-		switch Backend(b, health) {
-		case farm.StatusMaintenance:
-			out = append(out, name+" is in maintenance")
-		case farm.StatusDown:
-			if b.Unresolved() {
-				out = append(out, name+" has no address")
-				continue
+		list := g.Backends()
+		for i := range list {
+			b := &list[i]
+			if b.Left || b.Spreads() && len(g.Parts(b.ID)) > 0 {
+				continue // gone, or its parts are counted
 			}
-			reason := told(b.ID)
-			if reason == "" {
-				reason = "is down"
-			}
-			out = append(out, name+" "+reason)
-		default:
-			if reason := told(b.ID); reason != "" {
-				out = append(out, name+" "+reason)
-			}
+			out.add(g, i, Backend(b, health), told)
 		}
 	}
 	return out
 }
 
-func shorten(list []string) string {
-	if len(list) <= mostNamed {
-		return strings.Join(list, "; ")
+func (w *finding) add(g farm.Group, i int, status farm.Status, told Told) {
+	b := &g.Backends()[i]
+	switch status {
+	case farm.StatusMaintenance:
+		w.Maintenance++
+		w.name(g, i, "is in maintenance")
+	case farm.StatusDown:
+		w.Down++
+		if b.Unresolved() {
+			w.name(g, i, "has no address")
+			return
+		}
+		reason := told(b.ID)
+		if reason == "" {
+			reason = "is down"
+		}
+		w.name(g, i, reason)
+	default:
+		w.Up++
+		if reason := told(b.ID); reason != "" {
+			w.told = true
+			w.name(g, i, reason)
+		}
 	}
-	return fmt.Sprintf("%s; and %d more", strings.Join(list[:mostNamed], "; "), len(list)-mostNamed)
+}
+
+// name notes what is wrong with the backend at a position.
+func (w *finding) name(g farm.Group, i int, what string) {
+	if len(w.named) == mostNamed {
+		w.more++
+		return
+	}
+	name := fmt.Sprintf("backend %d (%s)", g.Number(i), g.Backends()[i].ShownAddress())
+	if g.OfService() {
+		name += " of service " + g.Name()
+	}
+	w.named = append(w.named, name+" "+what)
+}
+
+// text lists what is wrong.
+func (w *finding) text() string {
+	text := strings.Join(w.named, "; ")
+	if w.more > 0 {
+		text += fmt.Sprintf("; and %d more", w.more)
+	}
+	return text
+}
+
+func (w *finding) status(serving Serving) farm.Status {
+	switch {
+	case w.Up == 0:
+		return farm.StatusCritical
+	case w.Down > 0, len(serving.Warnings) > 0, w.told:
+		return farm.StatusProblem
+	case w.Maintenance > 0:
+		return farm.StatusMaintenance
+	default:
+		return farm.StatusUp
+	}
+}
+
+func (w *finding) problem(f *farm.Farm, serving Serving) string {
+	switch {
+	case w.Up > 0 && len(serving.Warnings) == 0:
+		return w.text()
+	case w.Up > 0:
+		return strings.Join(slices.DeleteFunc(append(slices.Clone(serving.Warnings), w.text()), func(s string) bool { return s == "" }), "; ")
+	case f.HasServices() && len(f.Groups()) == 0:
+		return "it has no services: every request is answered 503"
+	case len(w.named) == 0:
+		return "it has no backends"
+	}
+	return "no backend is usable: " + w.text()
 }

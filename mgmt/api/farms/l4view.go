@@ -34,8 +34,9 @@ func (aboutL4Farm) Table() (string, []validate.Answered) {
 
 func (s *Resource) l4FarmView(f *farm.Farm) L4FarmView {
 	carrier, why := f.Carrier()
+	status, problem := s.deps.State.Look(f)
 	return L4FarmView{Fields: validate.L4FarmAnswer.Answer(f), About: aboutL4Farm{
-		FarmName: f.Name, Profile: f.Profile, Status: s.deps.State.Status(f), Problem: s.deps.State.Problem(f),
+		FarmName: f.Name, Profile: f.Profile, Status: status, Problem: problem,
 		VIP: f.VIP.String(), VPort: f.L4.PortsText(), Listener: string(farm.ProfileL4),
 		Sessions: state.StaticSessions(f.Own()), Carrier: carrier, Why: why, Warnings: s.deps.State.Warnings(f),
 	}}

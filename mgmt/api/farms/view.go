@@ -37,8 +37,9 @@ func (aboutFarm) Table() (string, []validate.Answered) {
 
 func (s *Resource) farmView(f *farm.Farm) FarmView {
 	h := cmp.Or(f.Headers(), &farm.HeaderRules{})
+	status, problem := s.deps.State.Look(f)
 	return FarmView{Fields: validate.FarmAnswer.Answer(f), About: aboutFarm{
-		FarmName: f.Name, Profile: state.ShownProfile(f), Status: s.deps.State.Status(f), Problem: s.deps.State.Problem(f),
+		FarmName: f.Name, Profile: state.ShownProfile(f), Status: status, Problem: problem,
 		VIP: f.VIP.String(), VPort: f.VPort, Certificates: listedCertificates(f),
 		AddHeader: shownRules(h.AddRequest, showAdd), HeadRemove: shownRules(h.RemoveRequest, showRemove),
 		AddResponseHeader: shownRules(h.AddResponse, showAdd), RemoveResponseHeader: shownRules(h.RemoveResponse, showRemove),
@@ -108,10 +109,8 @@ func (s *Resource) getFarmStatus(c *rest.Call) (rest.Object[FarmStatus], error) 
 	if err != nil {
 		return rest.Object[FarmStatus]{}, err
 	}
-	return rest.Object[FarmStatus]{
-		Description: "Get the status of farm " + f.Name,
-		Params:      FarmStatus{Status: s.deps.State.Status(f), Problem: s.deps.State.Problem(f)},
-	}, nil
+	status, problem := s.deps.State.Look(f)
+	return rest.Object[FarmStatus]{Description: "Get the status of farm " + f.Name, Params: FarmStatus{Status: status, Problem: problem}}, nil
 }
 
 // ServiceView is everything about a service.

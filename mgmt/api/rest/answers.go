@@ -1,12 +1,6 @@
 package rest
 
-import (
-	"bytes"
-	"encoding/json"
-	"io"
-
-	"github.com/sluicelb/sluice/core/farm"
-)
+import "github.com/sluicelb/sluice/core/farm"
 
 // List and Object are the two shapes of successful answers: what was asked for
 // sits under params.
@@ -47,31 +41,4 @@ func NewList[T any](description string, items []T) List[T] {
 // NewDone is the answer to a deletion.
 func NewDone(description, message string) Done {
 	return Done{Description: description, Message: message, Success: "true"}
-}
-
-// Encode writes v as the family does: two blanks of indent, keys sorted. Go
-// sorts the keys of maps, so structs take a second turn through one. The
-// characters < > & stay escaped: an answer read as HTML is still no HTML.
-func Encode(v any) ([]byte, error) {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	var sorted any
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber() // 64-bit numbers stay exact
-	if err := dec.Decode(&sorted); err != nil {
-		return nil, err
-	}
-	return json.MarshalIndent(sorted, "", "  ")
-}
-
-// EncodeTo is Encode for a writer, with a line feed at the end.
-func EncodeTo(w io.Writer, v any) error {
-	b, err := Encode(v)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(b, '\n'))
-	return err
 }

@@ -149,7 +149,8 @@ func (w *changeWatch) states() bool {
 	farms := w.Farms()
 	for i := range farms {
 		f := &farms[i]
-		now[f.Name] = ChangedStatus{Farm: f.Name, Status: w.s.deps.State.Status(f), Problem: w.s.deps.State.Problem(f)}
+		status, problem := w.s.deps.State.Look(f)
+		now[f.Name] = ChangedStatus{Farm: f.Name, Status: status, Problem: problem}
 	}
 	for name, status := range now {
 		if w.known[name] != status && !w.event("status", status) {

@@ -15,7 +15,7 @@ type FarmItem struct {
 
 // Item is a farm in a few words.
 func (s *Board) Item(f *farm.Farm) FarmItem {
-	return FarmItem{FarmName: f.Name, Profile: ShownProfile(f), Status: s.Status(f), VIP: f.VIP.String(), VPort: f.PortsText()}
+	return item(f, s.Status(f))
 }
 
 // FarmLine is a farm in the list and in the status of the appliance.
@@ -26,7 +26,12 @@ type FarmLine struct {
 
 // Line is a farm in the list.
 func (s *Board) Line(f *farm.Farm) FarmLine {
-	return FarmLine{FarmItem: s.Item(f), Problem: s.Problem(f)}
+	status, problem := s.Look(f)
+	return FarmLine{FarmItem: item(f, status), Problem: problem}
+}
+
+func item(f *farm.Farm, status farm.Status) FarmItem {
+	return FarmItem{FarmName: f.Name, Profile: ShownProfile(f), Status: status, VIP: f.VIP.String(), VPort: f.PortsText()}
 }
 
 // ShownProfile is the profile as the family shows it.

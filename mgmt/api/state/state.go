@@ -27,6 +27,11 @@ func (s *Board) Serving(f *farm.Farm) farmstate.Serving {
 	return farmstate.Serving{Running: true, Stale: !s.deps.Applier.InSync(), Warnings: s.Warnings(f)}
 }
 
+// Look returns the status of a farm, and why it is not up.
+func (s *Board) Look(f *farm.Farm) (farm.Status, string) {
+	return farmstate.Look(f, s.deps.Health, s.told, s.Serving(f))
+}
+
 // Status is that of a farm.
 func (s *Board) Status(f *farm.Farm) farm.Status {
 	return farmstate.Farm(f, s.deps.Health, s.told, s.Serving(f))
