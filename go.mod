@@ -15,6 +15,7 @@ require (
 	github.com/jedib0t/go-pretty/v6 v6.8.3
 	github.com/klauspost/compress v1.20.1
 	github.com/labstack/echo/v4 v4.16.0
+	github.com/leodido/go-syslog/v4 v4.6.0
 	github.com/letsencrypt/pebble/v2 v2.10.1
 	github.com/mdlayher/netlink v1.7.2
 	github.com/mdlayher/packet v1.2.0

@@ -195,6 +195,7 @@ var doors = []door{
 	{"github.com/coreos/go-iptables", []string{"sysnet/firewall"}, false},
 	{"github.com/coreos/go-systemd", []string{"cmd/supervisor"}, true},
 	{"github.com/summerwind/h2spec", nil, false},
+	{"github.com/leodido/go-syslog", nil, false},
 	{"github.com/valyala/fasthttp", []string{"l7", "bench", "cmd/demo"}, false},
 	{"google.golang.org/grpc", nil, false},
 	{"pgregory.net/rapid", nil, false},

@@ -1,7 +1,6 @@
 package accesslog
 
 import (
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -125,41 +124,5 @@ func TestWatchersLeaveInAnyOrder(t *testing.T) {
 		if h.busy() || h.segment.Watched(7) || len(h.watchers) != 0 {
 			t.Errorf("%v: somebody watches still", order)
 		}
-	}
-}
-
-// A target that fails is left alone for longer and longer, until it takes a line.
-func TestPausesOfATargetDoubleAndEnd(t *testing.T) {
-	listener, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	o, err := newSyslog("udp://" + listener.LocalAddr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer o.close()
-	now := time.Unix(1000, 0)
-	o.now = func() time.Time { return now }
-	pause := time.Duration(0)
-	for range 12 {
-		o.backOff()
-		pause = min(max(2*pause, 100*time.Millisecond), 30*time.Second)
-		if wait := o.next.Sub(now); o.pause != pause || wait < pause/2 || wait >= pause*3/2 {
-			t.Errorf("a pause of %v, to wait are %v, want %v", o.pause, wait, pause)
-		}
-	}
-	if err := o.write(lineChunk("x")); err != errPaused {
-		t.Errorf("tried while it is left alone: %v", err)
-	}
-	now = time.Now()
-	o.next = now // that is late enough
-	if err := o.write(lineChunk("x")); err != nil || o.pause != 0 || o.conn == nil || o.framed {
-		t.Errorf("a target that takes lines: %v, pause %v", err, o.pause)
-	}
-	_ = o.conn.Close()
-	if err := o.write(lineChunk("x")); err == nil || !strings.HasPrefix(err.Error(), "send to syslog: ") || o.conn != nil || o.pause != 100*time.Millisecond || !o.next.After(now) {
-		t.Errorf("a connection that ended: %v, pause %v", err, o.pause)
 	}
 }

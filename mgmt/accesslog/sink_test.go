@@ -179,32 +179,7 @@ func TestTargetThatDoesNotReadCostsLinesAndNoTime(t *testing.T) {
 	if took := time.Since(began); took > closeTime+time.Second {
 		t.Errorf("stopping took %v", took)
 	}
-	time.Sleep(writeTime) // its goroutine ends by itself
-}
-
-func TestBackOffGrowsToItsBound(t *testing.T) {
-	now := time.Unix(1000, 0)
-	o, err := newSyslog("tcp://127.0.0.1:1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.now = func() time.Time { return now }
-	var waits []time.Duration
-	for range 12 {
-		if err := o.write(lineChunk("x")); err == nil {
-			t.Fatal("somebody listens on port 1")
-		}
-		waits = append(waits, o.next.Sub(now))
-		if err := o.write(lineChunk("x")); err != errPaused {
-			t.Fatalf("tried again at once: %v", err)
-		}
-		now = o.next
-	}
-	for i, w := range waits {
-		if w < firstPause/2 || w > 2*longestPause || i > 10 && w < longestPause/2 {
-			t.Errorf("wait %d is %v", i, w)
-		}
-	}
+	time.Sleep(2 * time.Second) // its goroutine ends by itself
 }
 
 func TestStandardOutputIsASink(t *testing.T) {
@@ -223,18 +198,6 @@ func TestStandardOutputIsASink(t *testing.T) {
 	line, err := bufio.NewReader(r).ReadString('\n')
 	if err != nil || !strings.HasPrefix(line, `{"time":`) {
 		t.Errorf("%q, %v", line, err)
-	}
-}
-
-func TestTargetsAreChecked(t *testing.T) {
-	for text, want := range map[string]bool{
-		"udp://127.0.0.1:514": true, "tcp://log.example.org:601": true, "udp://[::1]:514": true, "unix:///dev/log": true,
-		"": false, "127.0.0.1:514": false, "udp://127.0.0.1": false, "udp://127.0.0.1:0": false, "udp://:514": false, "udp://h:70000": false,
-		"tcp://h:1/x": false, "tcp://u@h:1": false, "tcp://h:1?x": false, "unix://dev/log": false, "unix:dev": false, "file:///x": false, "http://h:1": false,
-	} {
-		if got := CheckTarget(text) == nil; got != want {
-			t.Errorf("%q: accepted %v", text, got)
-		}
 	}
 }
 

@@ -3,7 +3,6 @@ package accesslog
 import (
 	"net/netip"
 	"testing"
-	"time"
 
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/farm"
@@ -45,14 +44,6 @@ func TestWhatIsNoHexadecimalDigitIsKept(t *testing.T) {
 	}
 }
 
-func TestAHostNameFitsTheHeaderOfSyslog(t *testing.T) {
-	for text, want := range map[string]string{"lb.ex": "lb.ex", "": "-", " ä\x7f": "-", "a b\n~!": "ab~!", "abcdefgh": "abcdefgh", "abcdefghi": "abcdefgh"} {
-		if got := headerName(text, 8); got != want {
-			t.Errorf("%q becomes %q, want %q", text, got, want)
-		}
-	}
-}
-
 func TestAChunkThatGrewGivesItsRoomBack(t *testing.T) {
 	for size, want := range map[int]int{4 * chunkSize: 4 * chunkSize, 4*chunkSize + 1: chunkSize} {
 		c := &chunk{bytes: make([]byte, size), ends: []int{size}}
@@ -60,30 +51,4 @@ func TestAChunkThatGrewGivesItsRoomBack(t *testing.T) {
 			t.Errorf("of %d bytes %d stay", size, cap(c.bytes))
 		}
 	}
-}
-
-// Syslog that is opened anew connects again.
-func TestSyslogIsOpenedAnewWhenAsked(t *testing.T) {
-	o, err := newSyslog("udp://127.0.0.1:9")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := o.connect(); err != nil {
-		t.Fatal(err)
-	}
-	if o.reopen(); o.conn != nil {
-		t.Error("the connection stays")
-	}
-	now := time.Unix(0, 0)
-	o.now = func() time.Time { return now }
-	if o.backOff(); o.connect() != errPaused {
-		t.Error("connected during the pause")
-	}
-	if _, err := newSyslog("file:///x"); err == nil {
-		t.Error("a file is taken for syslog")
-	}
-	if now = o.next; o.connect() != nil {
-		t.Error("not connected when the pause was over")
-	}
-	o.close()
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/accesslog"
+	"github.com/sluicelb/sluice/mgmt/syslog"
 )
 
 // The bounds of access logs.
@@ -115,7 +115,7 @@ func sinkFields[T any](p part[T], at func(*T) *farm.AccessLog) []field[farm.Farm
 }
 
 func checkLogTarget(s string) string {
-	if err := accesslog.CheckTarget(s); err != nil {
+	if err := syslog.CheckTarget(s); err != nil {
 		return err.Error()
 	}
 	return ""
