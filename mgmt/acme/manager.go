@@ -13,6 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/hook"
+	"github.com/sluicelb/sluice/mgmt/outbound"
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
@@ -58,6 +59,8 @@ type Options struct {
 	// DNSPort is where a zone's servers are asked; 0 means 53. Only tests have
 	// another.
 	DNSPort uint16
+	// Proxy is how authorities are asked; nil: as the environment says.
+	Proxy func() outbound.Proxy
 }
 
 // orderTimeout is the bound of an order.

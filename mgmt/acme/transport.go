@@ -6,9 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"time"
+
+	"github.com/sluicelb/sluice/mgmt/outbound"
 )
 
 // The bounds of one question to an authority. It is chosen by the operator, but
@@ -30,12 +31,11 @@ func (m *Manager) client(s Settings) (*http.Client, error) {
 		config.RootCAs = x509.NewCertPool()
 		config.RootCAs.AppendCertsFromPEM(pem)
 	}
+	transport := outbound.Transport(outbound.Options{Proxy: m.options.Proxy, Environment: true, Timeout: askTimeout})
+	transport.TLSClientConfig, transport.ForceAttemptHTTP2 = config, true
 	return &http.Client{
-		Timeout: askTimeout,
-		Transport: bounded{&http.Transport{
-			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: askTimeout}).DialContext, TLSClientConfig: config,
-			TLSHandshakeTimeout: askTimeout, ResponseHeaderTimeout: askTimeout, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
-		}},
+		Timeout:   askTimeout,
+		Transport: bounded{transport},
 		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
 			if len(via) > maxRedirects {
 				return fmt.Errorf("more than %d redirects", maxRedirects)

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/crypto/ocsp"
 
+	"github.com/sluicelb/sluice/mgmt/outbound"
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
@@ -32,6 +33,7 @@ type Book struct {
 	node  *nodeKey
 	log   *slog.Logger
 	now   func() time.Time
+	proxy func() outbound.Proxy
 
 	mu          sync.RWMutex
 	entries     map[string]*entry
@@ -59,13 +61,15 @@ type Options struct {
 	Log *slog.Logger
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Proxy is how OCSP responders are asked; nil: directly.
+	Proxy func() outbound.Proxy
 }
 
 // Open reads all certificates and the node key. A certificate that cannot be
 // read is listed with its problem; only a store that cannot be read is an
 // error.
 func Open(st Store, o Options) (*Book, error) {
-	b := &Book{store: st, log: o.Log, now: o.Now, entries: map[string]*entry{}, authorities: map[string]*authority{}}
+	b := &Book{store: st, log: o.Log, now: o.Now, proxy: o.Proxy, entries: map[string]*entry{}, authorities: map[string]*authority{}}
 	if b.log == nil {
 		b.log = slog.New(slog.DiscardHandler)
 	}

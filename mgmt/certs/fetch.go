@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -14,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ocsp"
+
+	"github.com/sluicelb/sluice/mgmt/outbound"
 )
 
 // The bounds of one question to a responder. Its address comes out of a
@@ -78,19 +79,19 @@ func ask(ctx context.Context, client *http.Client, server string, question []byt
 	return body, nil
 }
 
-// client is an HTTP client that goes where it was sent and not much further:
-// without a proxy, because a proxy would hide the address it connects to.
+// client is an HTTP client that goes where it was sent and not much further. Through
+// the proxy of the operator too: of a name that only the proxy looks up nobody here
+// knows where it leads, of an address everybody does.
 func (m *Manager) client() *http.Client {
-	dialer := &net.Dialer{Timeout: askTimeout}
+	o := outbound.Options{Proxy: m.proxy, Timeout: askTimeout}
 	if !m.privateResponders() {
-		dialer.Control = publicOnly
+		o.Guard, o.GuardHost = publicOnly, publicHost
 	}
+	transport := outbound.Transport(o)
+	transport.DisableKeepAlives, transport.DisableCompression, transport.MaxResponseHeaderBytes = true, true, 16<<10
 	return &http.Client{
-		Timeout: askTimeout,
-		Transport: &http.Transport{
-			DialContext: dialer.DialContext, DisableKeepAlives: true, DisableCompression: true,
-			TLSHandshakeTimeout: askTimeout, ResponseHeaderTimeout: askTimeout, MaxResponseHeaderBytes: 16 << 10,
-		},
+		Timeout:   askTimeout,
+		Transport: transport,
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
 			if len(via) > maxRedirects {
 				return fmt.Errorf("more than %d redirects", maxRedirects)
@@ -119,8 +120,13 @@ func publicOnly(_, address string, _ syscall.RawConn) error {
 	if err != nil {
 		return err
 	}
-	if private(at.Addr()) {
-		return fmt.Errorf("%s is a private address: allow that with `sluice certificate ocsp private_responders=true` when your authority is there", at.Addr())
+	return publicHost(at.Addr().String())
+}
+
+// publicHost refuses an address for the same reason; a name may be public.
+func publicHost(host string) error {
+	if at, err := netip.ParseAddr(host); err == nil && private(at) {
+		return fmt.Errorf("%s is a private address: allow that with `sluice certificate ocsp private_responders=true` when your authority is there", at)
 	}
 	return nil
 }

@@ -1,10 +1,46 @@
 package certs
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"testing"
+
+	"github.com/sluicelb/sluice/mgmt/outbound"
 )
+
+// settings are those of nobody.
+type settings struct{ Store }
+
+func (settings) Setting(string) (string, bool) { return "", false }
+
+// Through the operator's proxy a responder is found by its name; an address around here
+// is not asked for, through the proxy or without.
+func TestRespondersAreAskedThroughTheProxy(t *testing.T) {
+	var asked []string
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.RequestURI)
+		_, _ = io.WriteString(w, "answer")
+	}))
+	defer proxy.Close()
+	m := &Manager{Book: &Book{store: settings{}, proxy: func() outbound.Proxy { return outbound.Proxy{HTTP: proxy.URL} }}}
+	client := m.client()
+	defer client.CloseIdleConnections()
+	got, err := ask(t.Context(), client, "http://ocsp.invalid/x", []byte("question"))
+	if err != nil || string(got) != "answer" {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, private := range []string{"http://10.0.0.1/x", "http://127.0.0.1:1/x"} {
+		if _, err := ask(t.Context(), client, private, nil); err == nil || !strings.Contains(err.Error(), "is a private address") {
+			t.Errorf("%s: %v", private, err)
+		}
+	}
+	if len(asked) != 1 || asked[0] != "http://ocsp.invalid/x" {
+		t.Errorf("the proxy was asked for %q", asked)
+	}
+}
 
 func TestPrivateAddresses(t *testing.T) {
 	for text, want := range map[string]bool{

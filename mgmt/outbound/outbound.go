@@ -1,0 +1,127 @@
+// Package outbound makes the transports of everything that mgmt asks over HTTP: ACME,
+// OCSP and what else goes out of the appliance. It is the one place that knows the proxy
+// of the operator.
+//
+// Proxies are asked for anew for each request, so a change of the setting needs no
+// restart. Without one in the settings those of the environment count (HTTP_PROXY,
+// HTTPS_PROXY, NO_PROXY), where the caller allows it.
+package outbound
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Proxy is the setting: addresses as http://proxy.example.com:3128, empty for none.
+type Proxy struct {
+	HTTP  string // for http://
+	HTTPS string // for https://
+}
+
+// maxProxy bounds the address of a proxy, in bytes.
+const maxProxy = 1024
+
+// CheckProxy says whether a text is the address of a proxy.
+func CheckProxy(text string) error {
+	_, err := parse(text)
+	return err
+}
+
+// parse reads the address of a proxy; nil for none. One without a scheme is spoken to
+// by HTTP.
+func parse(text string) (*url.URL, error) {
+	if text == "" {
+		return nil, nil
+	}
+	whole := text
+	if !strings.Contains(text, "://") {
+		whole = "http://" + text
+	}
+	u, err := url.Parse(whole)
+	switch {
+	case err != nil || len(text) > maxProxy || strings.ContainsAny(text, " \t\r\n"):
+		return nil, errors.New("it is no address: write http://proxy.example.com:3128")
+	case u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "socks5":
+		return nil, fmt.Errorf("%s:// is none that proxies speak here: http, https and socks5 are possible", u.Scheme)
+	case u.Hostname() == "" || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
+		return nil, errors.New("it is not a host with a port: write http://proxy.example.com:3128")
+	}
+	return u, nil
+}
+
+// For returns the proxy for an address; nil for none. This machine is asked directly.
+func (p Proxy) For(to *url.URL) (*url.URL, error) {
+	if local(to.Hostname()) {
+		return nil, nil
+	}
+	text := p.HTTP
+	if to.Scheme == "https" {
+		text = p.HTTPS
+	}
+	u, err := parse(text)
+	if err != nil { // it was checked when it was set
+		return nil, fmt.Errorf("the proxy for %s: %w", to.Scheme, err)
+	}
+	return u, nil
+}
+
+func local(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
+}
+
+// Options are what a Transport differs in.
+type Options struct {
+	// Proxy returns the setting; nil: there is none.
+	Proxy func() Proxy
+	// Environment: without a setting the environment's proxies count.
+	Environment bool
+	// Timeout bounds connecting, TLS and waiting for an answer's head, each.
+	Timeout time.Duration
+	// Guard sees each address before a direct connection to it and may refuse it; a proxy
+	// is the operator's choice and not asked about. nil: all are allowed.
+	Guard func(network, address string, c syscall.RawConn) error
+	// GuardHost sees the host of what a proxy is to be asked for, which nobody resolves
+	// here. nil: all are allowed.
+	GuardHost func(host string) error
+}
+
+// Transport returns a transport. The caller may set the rest of its fields before it is
+// used.
+func Transport(o Options) *http.Transport {
+	direct := &net.Dialer{Timeout: o.Timeout, Control: o.Guard}
+	t := &http.Transport{
+		Proxy: o.proxy, DialContext: direct.DialContext,
+		TLSHandshakeTimeout: o.Timeout, ResponseHeaderTimeout: o.Timeout, MaxResponseHeaderBytes: 64 << 10,
+	}
+	if o.Guard != nil {
+		t.DialContext = o.guarded(direct)
+	}
+	return t
+}
+
+// proxy is http.Transport.Proxy.
+func (o Options) proxy(r *http.Request) (*url.URL, error) {
+	at, err := o.setting().For(r.URL)
+	if at == nil && err == nil && o.Environment && o.setting() == (Proxy{}) {
+		at, err = http.ProxyFromEnvironment(r)
+	}
+	if at != nil && err == nil && o.GuardHost != nil {
+		err = o.GuardHost(r.URL.Hostname())
+	}
+	return at, err
+}
+
+func (o Options) setting() Proxy {
+	if o.Proxy == nil {
+		return Proxy{}
+	}
+	return o.Proxy()
+}
