@@ -50,6 +50,10 @@ const (
 // Log is the calls of an appliance; make it with Open. It may be used from any
 // goroutine.
 type Log struct {
+	// Told hears of every call that counts, with its number, also of one that could not
+	// be written. It must not wait. nil: nobody does. To be set before the first call.
+	Told func(Entry)
+
 	path string
 	log  *slog.Logger
 	now  func() time.Time
@@ -143,6 +147,9 @@ func (l *Log) Add(e Entry) {
 	err := l.append(&e)
 	if err == nil {
 		l.last, l.missing = e.Number, 0
+	}
+	if l.Told != nil {
+		l.Told(e)
 	}
 	if failing := err != nil; failing != l.failing {
 		if l.failing = failing; failing {

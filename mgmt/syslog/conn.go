@@ -135,18 +135,25 @@ func (c *Conn) dial(network string) error {
 	}
 	below := conn
 	if c.target.Protocol == TLS {
-		secure := tls.Client(conn, c.target.config())
-		if err := secure.HandshakeContext(ctx); err != nil {
-			_ = conn.Close()
+		if conn, err = c.secured(ctx, conn); err != nil {
+			_ = below.Close()
 			return fmt.Errorf("TLS with %s: %w", c.target.Address, err)
 		}
-		conn = secure
 	}
 	c.conn, c.stream = conn, nil
 	if network == "tcp" || network == "unix" {
 		c.stream = watch(conn, below)
 	}
 	return nil
+}
+
+func (c *Conn) secured(ctx context.Context, conn net.Conn) (net.Conn, error) {
+	config, err := c.target.config()
+	if err != nil {
+		return nil, err
+	}
+	secure := tls.Client(conn, config)
+	return secure, secure.HandshakeContext(ctx)
 }
 
 // stream is what watches a connection for its end.

@@ -2,6 +2,8 @@ package syslog
 
 import (
 	"bufio"
+	"crypto/x509"
+	"errors"
 	"net"
 	"path/filepath"
 	"strconv"
@@ -230,8 +232,13 @@ func TestAServerThatTalksIsLeft(t *testing.T) {
 }
 
 func TestATargetSaysHowItIsReached(t *testing.T) {
-	if c := to(TLS, "log.example.org:6514").config(); c.ServerName != "log.example.org" || c.MinVersion != 0x0303 || c.InsecureSkipVerify {
-		t.Errorf("%+v", c)
+	if c, err := to(TLS, "log.example.org:6514").config(); err != nil || c.ServerName != "log.example.org" || c.MinVersion != 0x0303 || c.InsecureSkipVerify {
+		t.Errorf("%+v, %v", c, err)
+	}
+	missing := to(TLS, "log.example.org:6514")
+	missing.Roots = func() (*x509.CertPool, error) { return nil, errors.New("no such list") }
+	if _, err := missing.config(); err == nil {
+		t.Error("without its authorities it is verified by others")
 	}
 	if a, b := to(UDP, "h:1").most(), to(TCP, "h:1").most(); a != 2048 || b != 8192 {
 		t.Errorf("%d and %d bytes", a, b)

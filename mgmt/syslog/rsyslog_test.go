@@ -1,7 +1,6 @@
 package syslog
 
 import (
-	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"log/slog"
@@ -123,7 +122,7 @@ func TestRsyslogUnderstandsWhatItGetsAndMayDie(t *testing.T) {
 	for _, p := range []Protocol{UDP, TCP, TLS} {
 		t.Run(string(p), func(t *testing.T) {
 			server, pool := newRsyslog(t, p)
-			target := Target{Protocol: p, Address: fmt.Sprintf("127.0.0.1:%d", server.port), TLS: &tls.Config{RootCAs: pool}}
+			target := Target{Protocol: p, Address: fmt.Sprintf("127.0.0.1:%d", server.port), Roots: func() (*x509.CertPool, error) { return pool, nil }}
 			s := NewSender(target, DropOldest, NewOrigin("lb1", "sluice", "42"), slog.New(slog.DiscardHandler), nil)
 			defer s.Close()
 			say := func(text string) {

@@ -2,6 +2,7 @@ package syslog
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"net"
 	"net/url"
@@ -25,9 +26,9 @@ type Target struct {
 	Protocol Protocol
 	// Address is host:port, or the path of a socket.
 	Address string
-	// TLS verifies the server; nil: by the authorities of the system. The name is that
-	// in Address.
-	TLS *tls.Config
+	// Roots verify a server of protocol TLS, asked for at each connect; nil: the
+	// authorities of the system. The name is that in Address.
+	Roots func() (*x509.CertPool, error)
 }
 
 // String is the target as CheckTarget takes it.
@@ -74,16 +75,16 @@ func (t Target) networks() []string {
 }
 
 // config is what TLS to the server begins with.
-func (t Target) config() *tls.Config {
-	config := &tls.Config{}
-	if t.TLS != nil {
-		config = t.TLS.Clone()
+func (t Target) config() (*tls.Config, error) {
+	host, _, err := net.SplitHostPort(t.Address)
+	if err != nil {
+		return nil, err
 	}
-	if host, _, err := net.SplitHostPort(t.Address); err == nil && config.ServerName == "" {
-		config.ServerName = host
+	config := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
+	if t.Roots != nil {
+		config.RootCAs, err = t.Roots()
 	}
-	config.MinVersion = max(config.MinVersion, tls.VersionTLS12)
-	return config
+	return config, err
 }
 
 // most is how many bytes a message may have there.

@@ -17,8 +17,8 @@ import (
 type dialer struct {
 	server  Server
 	session context.Context // ends with the whole of it
-	conn   net.Conn
-	stop   func() bool
+	conn    net.Conn
+	stop    func() bool
 }
 
 func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {

@@ -1,0 +1,81 @@
+package notify
+
+import (
+	"slices"
+
+	"github.com/sluicelb/sluice/mgmt/apply"
+)
+
+// The alerts, as the product family calls them.
+const (
+	Backends     = "backends"
+	Certificates = "certificates"
+	Cluster      = "cluster"
+	Interfaces   = "interfaces"
+	Packages     = "packages"
+)
+
+// Alert is something that can be told.
+type Alert struct {
+	Name        string
+	Description string
+	// Active: the appliance can notice it. The others are settings that wait for what
+	// they are about.
+	Active  bool
+	Enabled bool
+}
+
+var alerts = []Alert{
+	{Name: Backends, Active: true, Description: "A backend is down or up again"},
+	{Name: Certificates, Active: true, Description: "A certificate, or the activation certificate, is about to expire or has expired"},
+	{Name: Cluster, Description: "A node of the cluster changes its role; not noticed yet: there is no cluster"},
+	{Name: Interfaces, Description: "A network interface goes down or up; not noticed yet"},
+	{Name: Packages, Description: "There are updates of the system; not noticed yet"},
+}
+
+// Alerts lists all of them; enabled are those nobody disabled.
+func (m *Manager) Alerts() []Alert {
+	s := m.Settings()
+	out := slices.Clone(alerts)
+	for i := range out {
+		out[i].Enabled = !slices.Contains(s.Disabled, out[i].Name)
+	}
+	return out
+}
+
+// Alert returns one; *Error, Missing.
+func (m *Manager) Alert(name string) (Alert, error) {
+	for _, a := range m.Alerts() {
+		if a.Name == name {
+			return a, nil
+		}
+	}
+	return Alert{}, refuse(Missing, "the alert %s does not exist: there are backends, certificates, cluster, interfaces and packages", show(name))
+}
+
+// Enable switches an alert on or off. Errors: *Error, and those of Change.
+func (m *Manager) Enable(by apply.Author, name string, on bool, act func() error) error {
+	a, err := m.Alert(name)
+	if err != nil {
+		return err
+	}
+	word := map[bool]string{true: "enabled", false: "disabled"}[on]
+	return m.Change(by, name+" "+word, func(s *Settings) error {
+		is := !slices.Contains(s.Disabled, name)
+		if is == on {
+			return refuse(Already, "the alert %s is %s already", a.Name, word)
+		}
+		s.Disabled = slices.DeleteFunc(s.Disabled, func(n string) bool { return n == name })
+		if !on {
+			s.Disabled = append(s.Disabled, name)
+		}
+		return nil
+	}, act)
+}
+
+// wants reports whether an alert would be sent.
+func (m *Manager) wants(name string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.settings.Email.Server != "" && !slices.Contains(m.settings.Disabled, name)
+}

@@ -1,0 +1,229 @@
+package notify
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+func addr(text string) netip.Addr { return netip.MustParseAddr(text) }
+
+const tick = 2 * time.Second
+
+func TestABackendThatGoesAndComesIsToldOf(t *testing.T) {
+	h, l := newHouse(t), shop(1, 2)
+	h.set(t, func(s *Settings) { s.Backends.Prefix = "[prod]" })
+	h.look(0, l)
+	l.is(farm.StatusDown, 2)
+	l.why[2] = "refused three connects"
+	for range 8 {
+		h.look(tick, l)
+	}
+	mails := h.took(t)
+	if len(mails) != 1 {
+		t.Fatalf("%d mails", len(mails))
+	}
+	m := mails[0]
+	if m.Subject != "[prod] lb1: backend 1 (10.0.0.1:8002) of service web of farm shop is down" || m.From != "lb@example.com" || len(m.To) != 1 || m.To[0] != "ops@example.com" || m.Host != "lb1" {
+		t.Errorf("%+v", m)
+	}
+	if want := "2026-11-24 09:00:02 UTC  backend 1 (10.0.0.1:8002) of service web of farm shop is down: it refused three connects\n\n-- \nSluice on lb1. `sluice notification disable backends` ends these mails.\n"; m.Text != want {
+		t.Errorf("%q\nwant %q", m.Text, want)
+	}
+	l.is(farm.StatusUp, 2)
+	for range 60 {
+		h.look(tick, l)
+	}
+	if mails = h.took(t); len(mails) != 2 || !strings.HasSuffix(mails[1].Subject, "of farm shop is up again") || strings.Contains(mails[1].Text, ": it") {
+		t.Errorf("%+v", mails)
+	}
+}
+
+func TestAStateHasToLast(t *testing.T) {
+	h, l := newHouse(t), shop(1)
+	thirty := 30
+	h.set(t, func(s *Settings) { s.Backends.AvoidFlapping = &thirty })
+	h.look(0, l)
+	for range 20 { // down for 28 s, up for 2 s
+		l.is(farm.StatusDown, 1)
+		h.look(tick, l)
+		h.look(28*time.Second, l)
+		l.is(farm.StatusUp, 1)
+		h.look(0, l)
+		h.look(tick, l)
+	}
+	if mails := h.took(t); len(mails) != 0 {
+		t.Fatalf("one that flaps is told of: %q", mails[0].Subject)
+	}
+	l.is(farm.StatusDown, 1)
+	h.look(tick, l)
+	h.look(30*time.Second, l)
+	h.look(GatherTime, l)
+	if mails := h.took(t); len(mails) != 1 {
+		t.Errorf("%d mails", len(mails))
+	}
+}
+
+func TestWhatHappensTogetherGoesInOneMail(t *testing.T) {
+	h := newHouse(t)
+	var ids []uint32
+	for id := range uint32(mostLines + 10) {
+		ids = append(ids, id+1)
+	}
+	l := shop(ids...)
+	none := 0
+	h.set(t, func(s *Settings) { s.Backends.AvoidFlapping = &none })
+	h.look(0, l)
+	l.is(farm.StatusDown, ids[:100]...)
+	h.look(tick, l)
+	l.is(farm.StatusDown, ids[100:]...)
+	l.is(farm.StatusUp, ids[0])
+	h.look(tick, l)
+	if mails := h.took(t); len(mails) != 0 {
+		t.Fatal("it does not wait for the others")
+	}
+	h.look(GatherTime-tick, l)
+	mails := h.took(t)
+	if len(mails) != 1 || mails[0].Subject != "lb1: 210 backends are down, 1 backend is up again" || !strings.Contains(mails[0].Text, "\nand 11 more\n") || strings.Count(mails[0].Text, " UTC  ") != mostLines {
+		t.Fatalf("%d mails, %s", len(mails), mails[0].Subject)
+	}
+	l.is(farm.StatusUp, ids...)
+	for range 25 {
+		h.look(tick, l)
+	}
+	if mails = h.took(t); len(mails) != 1 {
+		t.Fatal("the next mail follows at once")
+	}
+	for range 10 {
+		h.look(tick, l)
+	}
+	if mails = h.took(t); len(mails) != 2 || mails[1].Subject != "lb1: 209 backends are up again" {
+		t.Errorf("%d mails, %s", len(mails), mails[len(mails)-1].Subject)
+	}
+}
+
+func TestOnlyWhatClientsNoticeIsToldOf(t *testing.T) {
+	none := 0
+	for name, c := range map[string]struct {
+		change func(l *looked)
+		want   bool
+	}{
+		"as it is":       {func(*looked) {}, true},
+		"a stopped farm": {func(l *looked) { l.cfg.Farms[0].Stopped = true }, false},
+		"in maintenance": {func(l *looked) { l.backend(0).Maintenance = farm.MaintenanceDrain }, false},
+		"a redirect":     {func(l *looked) { l.cfg.Farms[0].HTTP.Services[0].Redirect = "https://x" }, false},
+		"left its name":  {func(l *looked) { l.backend(0).Left, l.backend(0).Of = true, 9 }, false},
+		"not known":      {func(l *looked) { l.is(farm.StatusUndefined, 1) }, false},
+		"a name of nothing": {func(l *looked) {
+			b := l.backend(0)
+			b.Host, b.Addr = "db.example", netip.Addr{}
+			l.is(farm.StatusUp, 1)
+		}, true},
+		"of several servers": {func(l *looked) { l.backend(0).Resolve, l.backend(1).Of = farm.ResolveAll, 1 }, false},
+	} {
+		h, l := newHouse(t), shop(1, 2)
+		h.set(t, func(s *Settings) { s.Backends.AvoidFlapping = &none })
+		h.look(0, l)
+		l.is(farm.StatusDown, 1)
+		c.change(l)
+		h.look(tick, l)
+		h.look(time.Minute, l)
+		if mails := h.took(t); (len(mails) == 1) != c.want {
+			t.Errorf("%s: %d mails", name, len(mails))
+		}
+	}
+}
+
+func TestMaintenanceEndsNoState(t *testing.T) {
+	h, l := newHouse(t), shop(1)
+	h.set(t)
+	h.look(0, l)
+	l.is(farm.StatusDown, 1)
+	h.look(tick, l)
+	l.backend(0).Maintenance = farm.MaintenanceCut
+	l.is(farm.StatusDown, 1)
+	h.look(time.Minute, l)
+	l.backend(0).Maintenance = farm.MaintenanceOff
+	l.is(farm.StatusDown, 1)
+	h.look(tick, l) // begins anew
+	h.look(tick, l)
+	h.look(tick, l)
+	if h.backends.digest.down != 0 {
+		t.Error("the time in maintenance counts")
+	}
+	h.look(tick, l)
+	if h.backends.digest.down != 1 {
+		t.Error("it is not told of")
+	}
+}
+
+func TestTheFirstLookOnlyRemembersAndANewBackendCountsAsUp(t *testing.T) {
+	h, l := newHouse(t), shop(1)
+	h.set(t)
+	l.is(farm.StatusDown, 1)
+	h.look(0, l)
+	h.look(time.Minute, l)
+	h.look(time.Minute, l)
+	if len(h.took(t)) != 0 {
+		t.Error("what was down before is told of")
+	}
+	grown := shop(1, 2)
+	grown.is(farm.StatusDown, 1, 2)
+	for range 10 {
+		h.look(tick, grown)
+	}
+	if mails := h.took(t); len(mails) != 1 || !strings.Contains(mails[0].Subject, "backend 1 (10.0.0.1:8002)") {
+		t.Errorf("%+v", mails)
+	}
+	grown.is(farm.StatusUp, 1)
+	for range 40 {
+		h.look(tick, grown)
+	}
+	if mails := h.took(t); len(mails) != 2 || !strings.Contains(mails[1].Subject, "backend 0 (10.0.0.1:8001) of service web of farm shop is up again") {
+		t.Errorf("%+v", mails)
+	}
+}
+
+func TestALookAtWhatIsTheSameCostsNothing(t *testing.T) {
+	h, l := newHouse(t), shop(1)
+	h.set(t)
+	h.look(0, l)
+	if n := testing.AllocsPerRun(100, func() { h.look(tick, l) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestWithoutAServerOrDisabledNothingIsSent(t *testing.T) {
+	h, l := newHouse(t), shop(1)
+	down := func() {
+		l.is(farm.StatusUp, 1)
+		h.look(time.Minute, l)
+		h.look(time.Minute, l)
+		l.is(farm.StatusDown, 1)
+		h.look(time.Minute, l)
+		h.look(time.Minute, l)
+		h.look(time.Minute, l)
+	}
+	h.look(0, l)
+	down()
+	if d := h.Delivery(); d != (Delivery{}) || !strings.Contains(h.Problem(), "no mail server") {
+		t.Errorf("%+v, %s", d, h.Problem())
+	}
+	h.set(t)
+	if err := h.Enable(root, Backends, false, nothing); err != nil {
+		t.Fatal(err)
+	}
+	down()
+	if len(h.took(t)) != 0 {
+		t.Error("sent though disabled")
+	}
+	if err := h.Enable(root, Backends, true, nothing); err != nil {
+		t.Fatal(err)
+	}
+	if down(); len(h.took(t)) == 0 {
+		t.Error("not sent though enabled")
+	}
+}

@@ -1,0 +1,183 @@
+package notify
+
+import (
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/sluicelb/sluice/mgmt/notify/mail"
+)
+
+// Settings are who is told of what.
+type Settings struct {
+	Email Email `json:"email,omitzero"`
+	// Disabled are the alerts that are not sent.
+	Disabled []string     `json:"disabled,omitempty"`
+	Backends BackendAlert `json:"backends,omitzero"`
+	// ClusterPrefix begins the subjects of alerts about the cluster, Interfaces are those
+	// that are told of. Both wait for what can tell of them.
+	ClusterPrefix string   `json:"cluster_prefix,omitempty"`
+	Interfaces    []string `json:"interfaces,omitempty"`
+}
+
+// Email is the mail server and the addresses.
+type Email struct {
+	Server string   `json:"server,omitempty"` // host or host:port; empty: nothing is sent
+	User   string   `json:"user,omitempty"`
+	From   string   `json:"from,omitempty"`
+	To     []string `json:"to,omitempty"`
+	TLS    bool     `json:"tls,omitempty"`
+	// CA names the list of authorities the server is verified by; empty means those of
+	// the system.
+	CA string `json:"ca,omitempty"`
+	// Sealed is the password; only this package opens it.
+	Sealed []byte `json:"password,omitempty"`
+	// Password is a new one, on its way to be sealed; nil: it stays.
+	Password *string `json:"-"`
+}
+
+// BackendAlert is how backends are told of.
+type BackendAlert struct {
+	Prefix string `json:"prefix,omitempty"`
+	// AvoidFlapping is for how many seconds a state must last before it is told.
+	AvoidFlapping *int `json:"avoidflappingtime,omitempty"`
+}
+
+// DefaultAvoidFlapping is for how many seconds a state must last when nothing is set,
+// MaxAvoidFlapping the most that can be.
+const (
+	DefaultAvoidFlapping = 5
+	MaxAvoidFlapping     = 3600
+)
+
+// Seconds is AvoidFlapping with the unset value replaced.
+func (b BackendAlert) Seconds() int {
+	if b.AvoidFlapping != nil {
+		return *b.AvoidFlapping
+	}
+	return DefaultAvoidFlapping
+}
+
+// The bounds of settings.
+const (
+	MaxRecipients = 16
+	MaxPrefix     = 64
+	maxInterfaces = 64
+	maxText       = 255
+)
+
+// clone returns a deep copy.
+func (s Settings) clone() Settings {
+	s.Email.To, s.Email.Sealed = slices.Clone(s.Email.To), slices.Clone(s.Email.Sealed)
+	s.Disabled, s.Interfaces = slices.Clone(s.Disabled), slices.Clone(s.Interfaces)
+	return s
+}
+
+// check says what is wrong with settings.
+func (s *Settings) check() error {
+	if err := s.Email.check(); err != nil {
+		return err
+	}
+	for _, prefix := range []string{s.Backends.Prefix, s.ClusterPrefix} {
+		if len(prefix) > MaxPrefix || strings.ContainsFunc(prefix, notInPrefix) {
+			return invalid("prefix: letters, digits, blanks, _, - and brackets are allowed, %d at most, got %s", MaxPrefix, show(prefix))
+		}
+	}
+	if n := s.Backends.Seconds(); n < 0 || n > MaxAvoidFlapping {
+		return invalid("avoidflappingtime: a number of seconds from 0 to %d is allowed, got %d", MaxAvoidFlapping, n)
+	}
+	if len(s.Interfaces) > maxInterfaces {
+		return invalid("interfaces: at most %d are possible, got %d", maxInterfaces, len(s.Interfaces))
+	}
+	for _, name := range s.Interfaces {
+		if name == "" || len(name) > 15 || !alphanumeric(rune(name[0])) || strings.ContainsFunc(name, func(r rune) bool { return !alphanumeric(r) && !strings.ContainsRune(".:-", r) }) {
+			return invalid("interfaces: %s is no name of an interface", show(name))
+		}
+	}
+	return nil
+}
+
+func notInPrefix(r rune) bool {
+	return !(r == '_' || r == '-' || r == ' ' || strings.ContainsRune("()[]{}<>", r) || alphanumeric(r))
+}
+
+func (e *Email) check() error {
+	if e.Server != "" {
+		if _, _, err := splitServer(e.Server, e.TLS); err != nil {
+			return err
+		}
+	}
+	for name, text := range map[string]string{"user": e.User, "password": deref(e.Password)} {
+		if len(text) > maxText || strings.ContainsFunc(text, unicode.IsControl) {
+			return invalid("%s: at most %d bytes without control characters are allowed", name, maxText)
+		}
+	}
+	if e.From != "" {
+		if err := mail.CheckAddress(e.From); err != nil {
+			return invalid("from: %s", err)
+		}
+	}
+	if len(e.To) > MaxRecipients {
+		return invalid("to: at most %d addresses are possible, got %d", MaxRecipients, len(e.To))
+	}
+	for i, to := range e.To {
+		if err := mail.CheckAddress(to); err != nil {
+			return invalid("to: %s", err)
+		}
+		if slices.Contains(e.To[:i], to) {
+			return invalid("to: %s is given twice", to)
+		}
+	}
+	switch {
+	case e.Server != "" && e.From == "":
+		return invalid("from is required beside server: the address mails come from")
+	case e.Server != "" && len(e.To) == 0:
+		return invalid("to is required beside server: the addresses mails go to")
+	case e.User == "" && (deref(e.Password) != "" || e.Password == nil && len(e.Sealed) > 0):
+		return invalid("user is required beside password; send password blank to forget it")
+	}
+	return nil
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// hostName reports whether a text is the name of a host.
+func hostName(text string) bool {
+	for label := range strings.SplitSeq(strings.TrimSuffix(text, "."), ".") {
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' || strings.ContainsFunc(label, func(r rune) bool { return r != '-' && !alphanumeric(r) }) {
+			return false
+		}
+	}
+	return len(text) <= 253
+}
+
+func alphanumeric(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+}
+
+// splitServer reads host or host:port.
+func splitServer(text string, secure bool) (host string, port int, err error) {
+	host, port = text, mail.DefaultPort(secure)
+	if addr, err := netip.ParseAddr(text); err == nil && addr.Zone() == "" {
+		return addr.String(), port, nil
+	}
+	if h, p, err := net.SplitHostPort(text); err == nil {
+		n, err := strconv.ParseUint(p, 10, 16)
+		if err != nil || n == 0 {
+			return "", 0, invalid("server: %s has no port from 1 to 65535", show(text))
+		}
+		host, port = h, int(n)
+	}
+	if addr, err := netip.ParseAddr(host); (err != nil || addr.Zone() != "") && !hostName(host) {
+		return "", 0, invalid("server: %s is no address, host name or host:port", show(text))
+	}
+	return host, port, nil
+}
