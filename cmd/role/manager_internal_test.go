@@ -26,8 +26,10 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/system"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/apply/applytest"
+	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/scripts"
 	"github.com/sluicelb/sluice/mgmt/store"
+	"github.com/sluicelb/sluice/mgmt/syslog"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
@@ -103,11 +105,19 @@ func newHouse(t *testing.T, parts ctl.Parts) *house {
 	}
 	t.Cleanup(func() { st.Close() })
 	h.post = post
-	h.manager = &manager{process: &process{line: line.Answer(conn)}, store: st, kernel: askNetd(t, parts), counters: statstest.New(t, 1), scripts: scripts.New(scripts.Options{Folder: t.TempDir()})}
+	h.manager = &manager{process: &process{line: line.Answer(conn)}, store: st, kernel: askNetd(t, parts), counters: statstest.New(t, 1), scripts: scripts.New(scripts.Options{Folder: t.TempDir()}), remote: syslog.NewRemote(slog.New(slog.DiscardHandler), nil)}
+	book, err := certs.Open(st, certs.Options{Dir: t.TempDir(), Proxy: h.proxy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.certs = certs.NewManager(book, nil)
+	h.notify = h.notifier(book)
+	t.Cleanup(h.notify.Close)
+	t.Cleanup(h.remote.Close)
 	if h.manager.health, err = health.OpenTable(make([]byte, health.TableSize)); err != nil {
 		t.Fatal(err)
 	}
-	h.applier = apply.New(st, &h.engine, apply.WithRules(validate.Rules{}))
+	h.applier = apply.New(st, &h.engine, apply.WithRules(validate.Rules{}), apply.WithSecrets(book), apply.WithMachine(collectors{h.remote, h.authorities}))
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&h.log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	t.Cleanup(func() { slog.SetDefault(before) })

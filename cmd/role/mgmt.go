@@ -32,12 +32,14 @@ import (
 	"github.com/sluicelb/sluice/mgmt/disk"
 	"github.com/sluicelb/sluice/mgmt/hook"
 	"github.com/sluicelb/sluice/mgmt/logfiles"
+	"github.com/sluicelb/sluice/mgmt/notify"
 	"github.com/sluicelb/sluice/mgmt/publish"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/recorder"
 	"github.com/sluicelb/sluice/mgmt/resolve"
 	"github.com/sluicelb/sluice/mgmt/scripts"
 	"github.com/sluicelb/sluice/mgmt/store"
+	"github.com/sluicelb/sluice/mgmt/syslog"
 	"github.com/sluicelb/sluice/mgmt/timeseries"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/sysnet/ctl"
@@ -72,6 +74,8 @@ type manager struct {
 	kernel    *inKernel
 	watch     watch
 	scripts   *scripts.Runner
+	remote    *syslog.Remote
+	notify    *notify.Manager
 	numbers   *timeseries.DB
 	root      *os.Root // the data directory
 	// published is closed when an engine runs the stored configuration.
@@ -84,6 +88,8 @@ func (p *process) mgmt(ctx context.Context) error {
 		return err
 	}
 	m := &manager{process: p, kernel: newInKernel(netdSocket)}
+	m.logElsewhere()
+	defer m.remote.Close()
 	if err := m.mapMemory(); err != nil {
 		return err
 	}
@@ -101,6 +107,11 @@ func (p *process) mgmt(ctx context.Context) error {
 		return unusable(err)
 	}
 	defer m.audit.Close()
+	m.audit.Told = func(e audit.Entry) {
+		if m.remote.Active() {
+			m.remote.Send(syslog.Audited(e))
+		}
+	}
 	if m.numbers, err = timeseries.Open(numbersFolder, slog.Default()); err != nil {
 		return unusable(err)
 	}
@@ -134,9 +145,11 @@ func (p *process) mgmt(ctx context.Context) error {
 		Log:     slog.Default(),
 	})
 	m.scripts = scripts.New(scripts.Options{Log: slog.Default()})
-	m.applier = apply.New(st, m.publisher, apply.WithTold(m.changed), apply.WithNames(m.names), apply.WithBusy(m.busy), apply.WithLog(slog.Default()), apply.WithReferences(book), apply.WithSecrets(book), apply.WithRules(validate.Rules{Prefixes: validate.SystemPrefixes, Own: own}), apply.WithListeners(listeners))
+	m.applier = apply.New(st, m.publisher, apply.WithTold(m.changed), apply.WithNames(m.names), apply.WithBusy(m.busy), apply.WithLog(slog.Default()), apply.WithReferences(book), apply.WithSecrets(book), apply.WithMachine(collectors{m.remote, m.authorities}), apply.WithRules(validate.Rules{Prefixes: validate.SystemPrefixes, Own: own}), apply.WithListeners(listeners))
 	m.certs = certs.NewManager(book, m.applier)
-	m.acme = acme.New(acme.Options{Store: st, Certificates: m.certs, Applier: m.applier, Responder: responder, Log: slog.Default()})
+	m.acme = acme.New(acme.Options{Store: st, Certificates: m.certs, Applier: m.applier, Responder: responder, Proxy: m.proxy, Log: slog.Default()})
+	m.notify = m.notifier(book)
+	defer m.notify.Close()
 	stopped := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	var running sync.WaitGroup
@@ -208,7 +221,7 @@ func (m *manager) ownAddress() ([]netip.AddrPort, error) {
 // openCertificates reads the certificates, and that of the API, which is made
 // when there is none. Farms may use both.
 func (m *manager) openCertificates() (*certs.Book, error) {
-	book, err := certs.Open(m.store, certs.Options{Dir: ".", Log: slog.Default()})
+	book, err := certs.Open(m.store, certs.Options{Dir: ".", Proxy: m.proxy, Log: slog.Default()})
 	if err != nil {
 		return nil, err
 	}

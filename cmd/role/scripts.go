@@ -14,7 +14,7 @@ import (
 // changed tells scripts of a change.
 func (m *manager) changed(old, now *farm.Config, rev store.Revision) {
 	for _, e := range scripts.Changed(old, now, rev, time.Now()) {
-		m.scripts.Tell(e)
+		m.tell(e)
 	}
 }
 
@@ -24,7 +24,7 @@ func (m *manager) changed(old, now *farm.Config, rev store.Revision) {
 func (m *manager) inForce() {
 	close(m.published)
 	if os.Getenv(supervisor.FirstVariable) != "" {
-		m.scripts.Tell(scripts.Event{Kind: scripts.ApplianceStart})
+		m.tell(scripts.Event{Kind: scripts.ApplianceStart})
 	}
 }
 
@@ -32,7 +32,7 @@ func (m *manager) inForce() {
 // the time an orderly stop has.
 func (m *manager) closeScripts(stops bool) {
 	if stops {
-		m.scripts.Tell(scripts.Event{Kind: scripts.ApplianceStop})
+		m.tell(scripts.Event{Kind: scripts.ApplianceStop})
 	}
 	limit, cancel := context.WithTimeout(context.Background(), m.grace)
 	defer cancel()

@@ -60,9 +60,10 @@ func (w *watch) look(ctx context.Context, m *manager) {
 		w.addresses(cfg, all)
 	}
 	for _, e := range w.health.Look(cfg, m.health.Version(), func(id uint32) farm.Status { return m.health.Slot(id).Status() }, time.Now()) {
-		m.scripts.Tell(e)
+		m.tell(e)
 	}
 	w.answers(cfg, m)
+	m.alert(cfg)
 	if cfg != w.seen || w.looks%firewallLooks == 0 {
 		w.firewalls(ctx, cfg, m.kernel.netd.InputDropped)
 		w.seen = cfg

@@ -1,0 +1,150 @@
+package role
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/notify"
+	"github.com/sluicelb/sluice/mgmt/outbound"
+	"github.com/sluicelb/sluice/mgmt/scripts"
+	"github.com/sluicelb/sluice/mgmt/syslog"
+)
+
+// collectors brings the servers of remote syslog to the sender of messages: it is the
+// part of the machine's settings that mgmt does itself.
+type collectors struct {
+	remote      *syslog.Remote
+	authorities func(name string) ([]byte, error)
+}
+
+// Check implements apply.Machine: what can be wrong with a server the rules say.
+func (collectors) Check(context.Context, *farm.System, *farm.System) error { return nil }
+
+// Settle implements apply.Machine. A server that does not answer is no problem of the
+// setting: what is sent waits for it.
+func (c collectors) Settle(_ context.Context, s *farm.System) map[string]string {
+	var list []syslog.Server
+	for _, server := range s.Syslog.Servers {
+		one := syslog.Server{Target: syslog.Target{Protocol: syslog.Protocol(server.Protocol), Address: server.Address()}, Drop: syslog.DropOldest}
+		if ca := s.Syslog.CA; ca != "" && server.Protocol == farm.SyslogTLS {
+			one.Key, one.Roots = ca, func() (*x509.CertPool, error) { return poolOf(ca, c.authorities) }
+		}
+		list = append(list, one)
+	}
+	c.remote.Set(list)
+	return nil
+}
+
+// poolOf is a list of authorities.
+func poolOf(name string, authorities func(name string) ([]byte, error)) (*x509.CertPool, error) {
+	pem, err := authorities(name)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, errors.New("the list of authorities " + name + " is empty")
+	}
+	return pool, nil
+}
+
+// authorities are the lists of them; nobody asks before mgmt is put together.
+func (m *manager) authorities(name string) ([]byte, error) { return m.certs.DownloadAuthority(name) }
+
+// logElsewhere makes what mgmt logs and keeps of calls go to remote syslog, too.
+func (m *manager) logElsewhere() {
+	here := slog.Default()
+	m.remote = syslog.NewRemote(here, nil)
+	slog.SetDefault(slog.New(syslog.NewHandler(here.Handler(), m.remote, "mgmt")))
+}
+
+// tell tells scripts and remote syslog of an event.
+func (m *manager) tell(e scripts.Event) {
+	if m.remote.Active() {
+		m.remote.Send(eventMessage(e))
+	}
+	m.scripts.Tell(e)
+}
+
+// eventMessage is an event as a message; what is known of it is structured data.
+func eventMessage(e scripts.Event) syslog.Message {
+	out := syslog.Message{Facility: syslog.Daemon, Severity: syslog.Notice, Time: e.At, ID: syslog.IDEvent, Text: string(e.Kind)}
+	if e.Kind == scripts.BackendDown {
+		out.Severity = syslog.Warning
+	}
+	data := syslog.Element{Name: "event", Params: []syslog.Param{{Name: "kind", Value: string(e.Kind)}}}
+	for _, fact := range e.Facts {
+		name, value, _ := strings.Cut(strings.TrimPrefix(fact, "SLUICE_"), "=")
+		if value == "" {
+			continue
+		}
+		name = strings.ToLower(name)
+		data.Params = append(data.Params, syslog.Param{Name: name, Value: value})
+		if slices.Contains([]string{"farm", "service", "backend", "revision"}, name) {
+			out.Text += " " + name + "=" + value
+		}
+	}
+	out.Data = []syslog.Element{data}
+	return out
+}
+
+// proxy is what connections of the appliance go through now.
+func (m *manager) proxy() outbound.Proxy {
+	cfg, _ := m.applier.Current()
+	return outbound.Proxy{
+		HTTP:  m.proxyAddress(cfg.System.Proxy.ForHTTP, farm.SecretHTTPProxy),
+		HTTPS: m.proxyAddress(cfg.System.Proxy.ForHTTPS, farm.SecretHTTPSProxy),
+	}
+}
+
+// proxyAddress is the address of a proxy with its password. Nothing goes past a proxy
+// whose password cannot be read: what is asked for fails there, with the reason.
+func (m *manager) proxyAddress(p farm.ProxyServer, purpose string) string {
+	at, err := p.Address(func(s farm.Secret) (string, error) { return apply.Reveal(m.certs, purpose, s) })
+	switch {
+	case err != nil:
+		slog.Warn("the password of the proxy cannot be read: set it again", "error", err)
+		return p.URL
+	case at == nil:
+		return ""
+	}
+	return at.String()
+}
+
+// notifier sends mails.
+func (m *manager) notifier(book *certs.Book) *notify.Manager {
+	return notify.New(notify.Options{Store: m.store, Secrets: book, Authorities: m.authorities, Log: slog.Default()})
+}
+
+// alert looks for what operators are mailed of.
+func (m *manager) alert(cfg *farm.Config) {
+	m.notify.LookBackends(cfg, m.health.Version(), func(id uint32) farm.Status { return m.health.Slot(id).Status() }, m.whyDown)
+	m.notify.LookCertificates(func() []notify.Certificate { return m.expiring(cfg) })
+}
+
+// whyDown says why a backend is down, where more is known than that.
+func (m *manager) whyDown(backend uint32) string {
+	if e, is := m.health.Slot(backend).Ejection(); is && time.Now().Before(e.Until) {
+		return "is ejected: " + e.Cause.String()
+	}
+	return m.watch.silent.Problem(backend)
+}
+
+// expiring are the certificates that can expire.
+func (m *manager) expiring(cfg *farm.Config) (out []notify.Certificate) {
+	for _, v := range m.certs.List() {
+		if v.NotAfter.IsZero() || v.CSR || v.Problem != "" {
+			continue
+		}
+		out = append(out, notify.Certificate{Name: v.Name, Subject: v.CN, Serial: v.Fingerprint, NotAfter: v.NotAfter, UsedBy: certs.CertificateUsers(cfg, v.Name)})
+	}
+	return out
+}
