@@ -361,3 +361,23 @@ func TestNumbersGoOnFromAnOlderFile(t *testing.T) {
 		t.Errorf("got %v", numbers(t, l, 10, 0))
 	}
 }
+
+// Who listens hears each call that counts, also one that the disk does not take.
+func TestWhoListensHearsOfEveryCallThatCounts(t *testing.T) {
+	c := begun()
+	var said bytes.Buffer
+	l := open(t, t.TempDir(), c, &said)
+	var heard []Entry
+	l.Told = func(e Entry) { heard = append(heard, e) }
+	for range strangers + 5 {
+		l.Add(Entry{Source: "192.0.2.1", Method: "GET", Path: "/x", Status: 401})
+	}
+	l.Add(Entry{User: "ann", Status: 200})
+	if err := l.file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l.Add(Entry{User: "bob", Status: 200})
+	if n := len(heard); n != strangers+2 || heard[n-2].Missing != 5 || heard[n-2].Number != strangers+1 || !heard[n-2].Time.Equal(c.at) || heard[n-1].User != "bob" {
+		t.Errorf("%d heard, the last two %+v", n, heard[max(n-2, 0):])
+	}
+}
