@@ -30,6 +30,23 @@ func (a serviceBackend) MarshalJSON() ([]byte, error) { return json.Marshal(a.of
 // MarshalJSON writes the answer of the profile.
 func (a farmBackend) MarshalJSON() ([]byte, error) { return json.Marshal(a.of) }
 
+// Shown is the answer of the profile, Shapes are those there are.
+func (a serviceBackend) Shown() any           { return a.of }
+func (serviceBackend) Shapes() []reflect.Type { return backendShapes(true) }
+
+// Shown is the answer of the profile, Shapes are those there are.
+func (a farmBackend) Shown() any           { return a.of }
+func (farmBackend) Shapes() []reflect.Type { return backendShapes(false) }
+
+func backendShapes(ofServices bool) []reflect.Type {
+	return eachProfile(func(p profile) []reflect.Type {
+		if p.Name().HasServices() != ofServices {
+			return nil
+		}
+		return []reflect.Type{p.backendShape()}
+	})
+}
+
 // Schema says that the answer has one of the shapes.
 func (serviceBackend) Schema(r rest.Registry) *rest.Schema { return shapeOfBackends(r, true) }
 
@@ -84,21 +101,12 @@ func (l backendList[V]) show(g farm.Group, position int) V {
 	return V(struct{ of any }{ProfileOf(g.Farm).backend(l.s, g, position)})
 }
 
-// shown lists the backends of a group.
-func (l backendList[V]) shown(g farm.Group) []V {
-	out := []V{}
-	for i := range g.Backends() {
-		out = append(out, l.show(g, i))
-	}
-	return out
-}
-
 func (l backendList[V]) list(c *rest.Call) (rest.List[V], error) {
 	g, err := c.Group()
 	if err != nil {
 		return rest.List[V]{}, err
 	}
-	return rest.NewList(fmt.Sprintf("List the backends of %s", g), l.shown(g)), nil
+	return rest.ListOf(fmt.Sprintf("List the backends of %s", g), len(g.Backends()), func(i int) V { return l.show(g, i) }), nil
 }
 
 func (l backendList[V]) add(c *rest.Call) (rest.Object[V], error) {

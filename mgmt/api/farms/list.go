@@ -9,25 +9,21 @@ import (
 )
 
 func (s *Resource) listFarms(c *rest.Call) (rest.List[state.FarmLine], error) {
-	var out []state.FarmLine
 	farms := c.Farms()
-	for i := range farms {
-		out = append(out, s.deps.State.Line(&farms[i]))
-	}
-	return rest.NewList("List farms", out), nil
+	return rest.ListOf("List farms", len(farms), func(i int) state.FarmLine { return s.deps.State.Line(&farms[i]) }), nil
 }
 
 // farmsOf lists the farms of one module.
 func (s *Resource) farmsOf(of Module) func(*rest.Call) (rest.List[state.FarmLine], error) {
 	return func(c *rest.Call) (rest.List[state.FarmLine], error) {
-		var out []state.FarmLine
+		var in []*farm.Farm
 		farms := c.Farms()
 		for i := range farms {
-			if ModuleOf(&farms[i]) == of {
-				out = append(out, s.deps.State.Line(&farms[i]))
+			if f := &farms[i]; ModuleOf(f) == of {
+				in = append(in, f)
 			}
 		}
-		return rest.NewList("List farms", out), nil
+		return rest.ListOf("List farms", len(in), func(i int) state.FarmLine { return s.deps.State.Line(in[i]) }), nil
 	}
 }
 

@@ -3,6 +3,7 @@ package numbers
 import (
 	"cmp"
 	"context"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -24,11 +25,11 @@ type Counters interface {
 func (s *Resource) statisticsOperations() []*rest.Operation {
 	statisticsOf := func(name string, list func(*rest.Call) (AllStatistics, error)) *rest.Operation {
 		return rest.Op(rest.Get, "/stats/farms/modules/"+name, rbac.Open, "List the statistics of the farms of the "+strings.ToUpper(name)+" module", list).
-			With("profile", "Only farms of this profile").With("status", "Only farms with this status")
+			With("profile", "Only farms of this profile").With("status", "Only farms with this status").Pages(reflect.TypeFor[FarmStatistics]())
 	}
 	return []*rest.Operation{
 		rest.Op(rest.Get, "/stats/farms", rbac.Open, "List farms statistics", s.allStatistics).
-			With("profile", "Only farms of this profile").With("status", "Only farms with this status"),
+			With("profile", "Only farms of this profile").With("status", "Only farms with this status").Pages(reflect.TypeFor[FarmStatistics]()),
 		rest.Op(rest.Get, "/stats/farms/total", rbac.Open, "Get the number of farms", s.farmsTotal),
 		rest.Op(rest.Get, "/stats/farms/modules", rbac.Open, "Count the farms of all modules by status", s.moduleStatistics),
 		statisticsOf("lslb", s.statisticsOf(farms.LSLB)), statisticsOf("gslb", s.statisticsOf(farms.GSLB)), statisticsOf("dslb", s.statisticsOf(farms.DSLB)),
@@ -100,12 +101,25 @@ type AllStatistics struct {
 	Description string           `json:"description"`
 	Farms       []FarmStatistics `json:"farms"`
 	Warning     string           `json:"warning,omitempty" doc:"What is not known at the moment"`
+	Total       *int             `json:"total,omitempty" doc:"Where limit or offset was sent: how many there are that match"`
 }
 
 var farmStatuses = []farm.Status{farm.StatusUp, farm.StatusDown, farm.StatusMaintenance,
 	farm.StatusCritical, farm.StatusProblem, farm.StatusNeededRestart}
 
 func (s *Resource) allStatistics(c *rest.Call) (AllStatistics, error) {
+	return s.statistics(c, func(*farm.Farm) bool { return true })
+}
+
+// statisticsOf is allStatistics of one module.
+func (s *Resource) statisticsOf(of farms.Module) func(*rest.Call) (AllStatistics, error) {
+	return func(c *rest.Call) (AllStatistics, error) {
+		return s.statistics(c, func(f *farm.Farm) bool { return farms.ModuleOf(f) == of })
+	}
+}
+
+// statistics are those of the farms the caller sees and wants, of the ones meant.
+func (s *Resource) statistics(c *rest.Call, meant func(*farm.Farm) bool) (AllStatistics, error) {
 	only, status := farm.Profile(c.Query("profile")), farm.Status(c.Query("status"))
 	if status != "" && !slices.Contains(farmStatuses, status) {
 		return AllStatistics{}, rest.BadRequest("status: %s is not allowed, allowed are %s", rest.Quote(string(status)), listed(farmStatuses))
@@ -113,29 +127,17 @@ func (s *Resource) allStatistics(c *rest.Call) (AllStatistics, error) {
 	if allowed := farms.ProfileWords(); only != "" && !slices.Contains(allowed, only) {
 		return AllStatistics{}, rest.BadRequest("profile: %s is not allowed, allowed are %s", rest.Quote(string(only)), listed(allowed))
 	}
-	shown := c.Farms()
+	var shown []farm.Farm
+	for _, f := range c.Farms() {
+		if meant(&f) {
+			shown = append(shown, f)
+		}
+	}
 	t := s.tally(c.Context, shown)
-	out := AllStatistics{Description: "List farms statistics", Farms: []FarmStatistics{}, Warning: t.warning}
-	for i := range shown {
-		item := s.farmStatistics(t, &shown[i])
-		if (status == "" || item.Status == status) && (only == "" || item.Profile == only) {
-			out.Farms = append(out.Farms, item)
-		}
-	}
-	return out, nil
-}
-
-// statisticsOf is allStatistics of one module.
-func (s *Resource) statisticsOf(of farms.Module) func(*rest.Call) (AllStatistics, error) {
-	return func(c *rest.Call) (AllStatistics, error) {
-		only := map[string]bool{}
-		for _, f := range c.Farms() {
-			only[f.Name] = farms.ModuleOf(&f) == of
-		}
-		out, err := s.allStatistics(c)
-		out.Farms = slices.DeleteFunc(out.Farms, func(f FarmStatistics) bool { return !only[f.FarmName] })
-		return out, err
-	}
+	out := AllStatistics{Description: "List farms statistics", Warning: t.warning}
+	var err error
+	out.Farms, out.Total, err = rest.Pick(c, len(shown), func(i int) FarmStatistics { return s.farmStatistics(t, &shown[i]) })
+	return out, err
 }
 
 // listed writes the words an enumeration allows.

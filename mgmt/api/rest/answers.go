@@ -2,14 +2,9 @@ package rest
 
 import "github.com/sluicelb/sluice/core/farm"
 
-// List and Object are the two shapes of successful answers: what was asked for
-// sits under params.
+// Besides List the shapes of successful answers: what was asked for sits under
+// params.
 type (
-	// List is an answer that holds several things.
-	List[T any] struct {
-		Description string `json:"description"`
-		Params      []T    `json:"params"`
-	}
 	// Object is an answer that holds one thing.
 	Object[T any] struct {
 		Description string      `json:"description"`
@@ -29,14 +24,6 @@ type (
 	// Changed is the answer to a change.
 	Changed = Object[Sent]
 )
-
-// NewList is an answer that holds items; none at all are an empty list, not null.
-func NewList[T any](description string, items []T) List[T] {
-	if items == nil {
-		items = []T{}
-	}
-	return List[T]{Description: description, Params: items}
-}
 
 // NewDone is the answer to a deletion.
 func NewDone(description, message string) Done {

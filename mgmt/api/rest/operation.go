@@ -55,6 +55,8 @@ type Operation struct {
 	whole      bool     // it is about all farms
 	names      bool     // the body names an object that must exist
 	queries    []query  // allowed query parameters
+	paged      bool     // the answer is a list that can be had in parts
+	filters    []string // fields by which it can be had
 }
 
 // Fields is the part of a validate.Table the OpenAPI document is made from.
@@ -66,6 +68,10 @@ type query struct{ name, description string }
 // Op makes an operation whose answer is an O, as JSON.
 func Op[O any](method, path string, needs rbac.Permission, summary string, handler func(*Call) (O, error)) *Operation {
 	o := &Operation{Method: method, Path: path, Needs: needs, Summary: summary, success: http.StatusOK}
+	var none O
+	if l, is := any(&none).(lister); is {
+		o.Pages(l.of())
+	}
 	if o.changes() {
 		o.With(dryRun, "true to see what would be changed, and what that would cost traffic")
 	}

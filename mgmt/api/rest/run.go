@@ -81,5 +81,9 @@ func run[O any](c *Call, handler func(*Call) (O, error)) (O, error) {
 			c.Context = apply.DryRun(c.Context)
 		}
 	}
-	return handler(c)
+	out, err := handler(c)
+	if l, is := any(&out).(lister); is && err == nil && c.op.paged {
+		err = l.pick(c)
+	}
+	return out, err
 }

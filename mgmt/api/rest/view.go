@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -37,6 +38,36 @@ func (v View[H]) MarshalJSON() ([]byte, error) {
 		return fields, nil
 	}
 	return append(append(about[:len(about)-1], ','), fields[1:]...), nil
+}
+
+// viewed is a View of any type.
+type viewed interface {
+	filters() []field
+	matches(f filter) bool
+}
+
+// filters are the fields of both.
+func (View[H]) filters() []field {
+	var about H
+	out := slices.Clone(fieldsOfStruct(reflect.TypeFor[H]()))
+	_, fields := about.Table()
+	for _, f := range fields {
+		if f.Type != huma.TypeObject {
+			out = append(out, field{name: f.Name, exact: f.PossibleValues != nil || f.Type != huma.TypeString && f.Type != huma.TypeArray})
+		}
+	}
+	return out
+}
+
+func (v View[H]) matches(f filter) bool {
+	value, is := v.Fields[f.name]
+	if !is {
+		return matchesStruct(reflect.ValueOf(v.About), f)
+	}
+	var about H
+	_, fields := about.Table()
+	at := slices.IndexFunc(fields, func(known validate.Answered) bool { return known.Name == f.name })
+	return value != nil && at >= 0 && equal(reflect.ValueOf(value), f.want, fields[at].PossibleValues != nil)
 }
 
 // Schema describes both as one object.

@@ -15,7 +15,7 @@ import (
 
 func (s *Resource) changeOperations() []*rest.Operation {
 	return []*rest.Operation{
-		rest.Op(rest.Get, "/changes", rbac.HistoryShow, "List the changes since a revision", s.listChanges).
+		rest.Op(rest.Get, "/changes", rbac.HistoryShow, "List the changes since a revision", s.listChanges).CutsItself().
 			With("since", "Only revisions with a higher number").With("limit", "How many, 50 when not given"),
 		rest.Stream("/changes/stream", rbac.Open, "Watch changes and states", "Changes as they happen",
 			"an event called revision is a change of the configuration, and one called status a farm whose status is another one; the first ones tell how things are", s.watchChanges),

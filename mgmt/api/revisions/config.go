@@ -139,7 +139,7 @@ func (s *Resource) configOperations() []*rest.Operation {
 		rest.Op(rest.Put, "/config", rbac.ConfigApply, "Apply a document", s.applyConfig).TakesDocument().With("dry_run", dryRun).With("comment", comment),
 		rest.Op(rest.Post, "/config", rbac.ConfigApply, "Apply a document", s.applyConfig).TakesDocument().With("dry_run", dryRun).With("comment", comment),
 		rest.Op(rest.Post, "/config/reload", rbac.ConfigApply, "Apply the configuration file again", s.reloadConfig),
-		rest.Op(rest.Get, "/history", rbac.HistoryShow, "List the revisions of the configuration", s.listHistory).
+		rest.Op(rest.Get, "/history", rbac.HistoryShow, "List the revisions of the configuration", s.listHistory).CutsItself().
 			With("limit", "How many, 50 when not given").With("before", "Only revisions with a lower number"),
 		rest.Op(rest.Get, "/history/{revision}", rbac.HistoryShow, "Get a revision", s.getRevision),
 		rest.Op(rest.Get, "/history/{revision}/diff", rbac.HistoryShow, "Compare two revisions", s.diffRevision).

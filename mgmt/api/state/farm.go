@@ -6,7 +6,7 @@ import (
 
 // FarmItem is a farm in a few words.
 type FarmItem struct {
-	FarmName string       `json:"farmname"`
+	FarmName string       `json:"farmname" filter:"name"`
 	Profile  farm.Profile `json:"profile" doc:"https for an http farm whose listener speaks TLS"`
 	Status   farm.Status  `json:"status"`
 	VIP      string       `json:"vip"`

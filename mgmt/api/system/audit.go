@@ -20,7 +20,7 @@ func (s *Resource) auditOperations() []*rest.Operation {
 		return nil
 	}
 	return []*rest.Operation{
-		rest.Op(rest.Get, "/audit", rbac.LogShow, "List who wrote or was refused", s.listAudit).
+		rest.Op(rest.Get, "/audit", rbac.LogShow, "List who wrote or was refused", s.listAudit).CutsItself().
 			With("limit", "How many, 50 when not given").With("before", "Only calls with a lower number"),
 		rest.File(rest.Get, "/audit/export", rbac.LogDownload, "Download who wrote or was refused", linesType, s.exportAudit),
 	}

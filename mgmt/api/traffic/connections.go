@@ -69,7 +69,7 @@ func (s *Resource) connectionOperations() []*rest.Operation {
 	}
 	const which, backend = "Only those of this l4xnat farm", "Only those to this backend, by its number; with farm"
 	return []*rest.Operation{
-		rest.Op(rest.Get, "/connections", rbac.Open, "List the connections of l4xnat farms", s.listConnections).
+		rest.Op(rest.Get, "/connections", rbac.Open, "List the connections of l4xnat farms", s.listConnections).CutsItself().
 			With("farm", which).With("backend", backend).With("limit", "How many to list at most, 1 to 1000; 1000 when not sent"),
 		rest.Op(rest.Delete, "/connections", rbac.FarmMaintenance, "End the connections of l4xnat farms", s.flushConnections).
 			With("farm", which).With("backend", backend).Refers(),

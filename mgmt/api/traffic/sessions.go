@@ -53,7 +53,7 @@ func (s *Resource) sessionOperations() []*rest.Operation {
 func (s *Resource) sessionsOf(group, whose string) []*rest.Operation {
 	all := group + "/sessions"
 	return []*rest.Operation{
-		rest.Op(rest.Get, all, rbac.Open, "List the sessions of "+whose, s.listSessions).
+		rest.Op(rest.Get, all, rbac.Open, "List the sessions of "+whose, s.listSessions).CutsItself().
 			With("limit", "How many to list at most, 1 to 1000; 1000 when not sent").
 			With("session", "Only this one"),
 		rest.Op(rest.Post, all, rbac.FarmModify, "Create a session of "+whose, s.createSession).Body(sessionFields{}).Created(),
