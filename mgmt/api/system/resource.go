@@ -26,7 +26,9 @@ type Deps struct {
 	Audit        Audit
 	Logs         Logs
 	Kernel       Kernel
-	Version      string
+	// Packages tells which updates the system knows of; nil: there is nothing about that.
+	Packages Packages
+	Version  string
 	// Generations are those of the API that are served, the newest last.
 	Generations []string
 	Log         *slog.Logger
@@ -50,5 +52,5 @@ func New(deps Deps) *Resource { return &Resource{deps: deps, started: deps.Now()
 
 // Operations lists what can be done.
 func (s *Resource) Operations() []*rest.Operation {
-	return slices.Concat(s.systemOperations(), s.logOperations(), s.kernelOperations(), s.auditOperations(), s.idsOperations())
+	return slices.Concat(s.systemOperations(), s.languageOperations(), s.licenseOperations(), s.packageOperations(), s.logOperations(), s.kernelOperations(), s.auditOperations(), s.idsOperations())
 }
