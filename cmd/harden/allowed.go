@@ -58,6 +58,13 @@ var reading = append([]uint32{
 	unix.SYS_KILL, unix.SYS_TGKILL, unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_SEND_SIGNAL,
 }, readingHere...)
 
+// placing is what replaces files, and what programs take that ask systemd by its
+// sockets. Modes are those files are made with: Landlock would let root's be changed.
+var placing = append([]uint32{
+	unix.SYS_UNLINKAT, unix.SYS_RENAMEAT2, unix.SYS_MKDIRAT, unix.SYS_SOCKETPAIR, unix.SYS_SIGNALFD4,
+	unix.SYS_INOTIFY_INIT1, unix.SYS_INOTIFY_ADD_WATCH, unix.SYS_INOTIFY_RM_WATCH, unix.SYS_GETPRIORITY,
+}, placingHere...)
+
 // changing is what programs of operators do besides: hooks inherit the filter of
 // mgmt, and shells, interpreters and their like have to work in it. Which files
 // they may change is a matter of their user.
@@ -81,13 +88,15 @@ var changing = append([]uint32{
 	unix.SYS_IO_SETUP, unix.SYS_IO_DESTROY, unix.SYS_IO_SUBMIT, unix.SYS_IO_CANCEL, unix.SYS_IO_GETEVENTS,
 }, changingHere...)
 
-// The filters, one for each role.
+// The filters, one for each role and one for what the supervisor starts for a request.
 var (
 	engineFilter = filter{calls: [][]uint32{running}, families: []uint32{unix.AF_INET, unix.AF_INET6}, alone: true}
 	// Programs that netd runs make no files and change none but by writing. Without
 	// unix sockets netd, which is root, cannot have systemd or others do it.
 	helperFilter = filter{calls: [][]uint32{running, reading},
 		families: []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK, unix.AF_PACKET}}
+	// What hostd may place, and where it may connect to, is a matter of Landlock.
+	hostFilter    = filter{calls: [][]uint32{running, reading, placing}, families: []uint32{unix.AF_UNIX}}
 	managerFilter = filter{calls: [][]uint32{running, reading, changing},
 		families: []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_UNIX, unix.AF_NETLINK}}
 )

@@ -11,5 +11,6 @@ const (
 var (
 	runningHere  = []uint32{unix.SYS_MAP_SHADOW_STACK}
 	readingHere  = []uint32{unix.SYS_FSTATAT}
+	placingHere  = []uint32{unix.SYS_RENAMEAT}
 	changingHere = []uint32{unix.SYS_RENAMEAT}
 )

@@ -53,6 +53,8 @@ func TestMain(m *testing.M) {
 		faultyChild(of)
 	case "mgmt":
 		managerChild()
+	case "hostd":
+		hostChild(of)
 	default:
 		os.Exit(m.Run())
 	}

@@ -79,15 +79,21 @@ func ruleset(abi int, errata uintptr, ports uint64) (r unix.LandlockRulesetAttr,
 	return r, unsafe.Offsetof(r.Quiet_access_fs) // the rest is about audit records
 }
 
-// restrictFiles puts all threads, and programs they start, under the ruleset with
-// these exceptions. missing says why it could not, when that is the kernel's or
-// the build's doing.
+// restrictFiles is restrict with every scope.
 func restrictFiles(ports uint64, allow func(fd uintptr, abi int) error) (missing string, err error) {
+	return restrict(ports, ^uint64(0), allow)
+}
+
+// restrict puts all threads, and programs they start, under the ruleset with
+// these exceptions, and of what the kernel can keep inside only the scope. missing
+// says why it could not, when that is the kernel's or the build's doing.
+func restrict(ports, scope uint64, allow func(fd uintptr, abi int) error) (missing string, err error) {
 	abi := landlockABI()
 	if abi == 0 {
 		return "the kernel does not offer it", nil
 	}
 	attr, size := ruleset(abi, landlockTells(unix.LANDLOCK_CREATE_RULESET_ERRATA), ports)
+	attr.Scoped &= scope
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
 	if errno != 0 {
 		return "", fmt.Errorf("landlock_create_ruleset: %w", errno)

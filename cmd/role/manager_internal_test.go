@@ -36,6 +36,8 @@ import (
 
 // office is a supervisor with a document, if it has one, and the state of roles.
 type office struct {
+	requests []string   // about the machine
+	answer   string     // to these
 	mu       sync.Mutex // the channel answers by a goroutine of its own
 	document string
 	password string
@@ -49,6 +51,15 @@ func (o *office) Roles() []line.Role {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.roles
+}
+
+func (o *office) ListenAPI(string) (*os.File, error) { return nil, errors.New("no listener") }
+
+func (o *office) HostRequest(_ context.Context, kind string, request []byte) ([]byte, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.requests = append(o.requests, kind+" "+string(request))
+	return []byte(o.answer), nil
 }
 
 func (o *office) RootPassword(_ context.Context, password string) (bool, error) {

@@ -69,6 +69,9 @@ type process struct {
 
 func run(name, version string) error {
 	_ = os.WriteFile("/proc/self/comm", []byte("sluice-"+name), 0) // a name for ps; nothing depends on it
+	if kind, is := strings.CutPrefix(name, supervisor.HostPrefix); is {
+		return hostd(kind)
+	}
 	if name == "engine" {
 		trim.ProgramAfter(supervisor.TrimTime) // its first clients find a heap that is there
 	} else {

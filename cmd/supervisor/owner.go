@@ -82,6 +82,14 @@ func (o owners) managerUID() uint32 {
 	return uint32(os.Geteuid())
 }
 
+// managerGID is the group of mgmt.
+func (o owners) managerGID() uint32 {
+	if o.change {
+		return o.manager.Gid
+	}
+	return uint32(os.Getegid())
+}
+
 // asManager runs f with mgmt's identity for everything that concerns files,
 // and with none of root's rights over them. Files that f makes belong to mgmt.
 // The identity is the thread's, so f must not hand work to other goroutines.

@@ -4,8 +4,9 @@
 // The role reports on it once that it serves and what protects it: before it
 // has read anything of others, so that nobody else can have spoken for it. mgmt,
 // and no other role, may ask for the --config file, which it has no right to
-// read itself and gets as an open descriptor, for the state of all roles, and
-// whether a password is that of the system's root. The supervisor may say that the
+// read itself and gets as an open descriptor, for the state of all roles,
+// whether a password is that of the system's root, for something of the machine to
+// be set, and for another listener of the API. The supervisor may say that the
 // file shall be read again. The end of the channel
 // tells each side that the other one is gone.
 //
@@ -53,6 +54,8 @@ const (
 	opConfig   = "config"   // mgmt asks for the file; the answer carries it
 	opRoles    = "roles"    // mgmt asks for the state of the roles
 	opPassword = "password" // mgmt asks whether a password is root's
+	opHost     = "host"     // mgmt asks for something of the machine to be set
+	opListen   = "listen"   // mgmt asks for another listener of the API; the answer carries it
 	opReload   = "reload"   // supervisor to mgmt
 )
 
@@ -67,10 +70,16 @@ type message struct {
 	Hardening *harden.Status `json:"hardening,omitempty"`
 	Roles     []Role         `json:"roles,omitempty"`
 	Path      string         `json:"path,omitempty"`
+	// Address is where to listen.
+	Address string `json:"address,omitempty"`
 	// Password is asked about; Right answers it.
 	Password []byte `json:"password,omitempty"`
 	Right    bool   `json:"right,omitempty"`
-	Error    string `json:"error,omitempty"`
+	// Kind is what Request is about; Answer answers it.
+	Kind    string `json:"kind,omitempty"`
+	Request []byte `json:"request,omitempty"`
+	Answer  []byte `json:"answer,omitempty"`
+	Error   string `json:"error,omitempty"`
 	// NoConfig marks the error as ErrNoConfig, NotYours as ErrNotYours.
 	NoConfig bool `json:"no_config,omitempty"`
 	NotYours bool `json:"not_yours,omitempty"`

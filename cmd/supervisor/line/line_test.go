@@ -54,6 +54,27 @@ func (f *fake) Config() (*os.File, error) {
 
 func (f *fake) Roles() []line.Role { return []line.Role{{Name: "engine", PID: 7, Restarts: 2}} }
 
+func (f *fake) ListenAPI(address string) (*os.File, error) {
+	if address == "" {
+		return nil, errors.New("no port is free")
+	}
+	return os.Open(address)
+}
+
+func (f *fake) HostRequest(ctx context.Context, kind string, request []byte) ([]byte, error) {
+	if f.checks != nil {
+		select {
+		case <-f.checks:
+		case <-ctx.Done():
+			return []byte("late"), ctx.Err()
+		}
+	}
+	if kind == "" {
+		return []byte("partly"), errors.New("no kind")
+	}
+	return append([]byte(kind+": "), request...), nil
+}
+
 func (f *fake) RootPassword(ctx context.Context, password string) (bool, error) {
 	if f.checks != nil {
 		select {
@@ -156,13 +177,19 @@ func TestWhoMayAskNothingIsToldSo(t *testing.T) {
 	if right, err := l.RootPassword(t.Context(), "right"); !errors.Is(err, line.ErrNotYours) || right {
 		t.Errorf("password: %t, %v", right, err)
 	}
+	if f, err := l.ListenAPI(t.Context(), file); !errors.Is(err, line.ErrNotYours) || f != nil {
+		t.Errorf("a listener: %v, %v", f, err)
+	}
+	if answer, err := l.HostRequest(t.Context(), "dns", []byte("x")); !errors.Is(err, line.ErrNotYours) || answer != nil {
+		t.Errorf("the machine: %s, %v", answer, err)
+	}
 	if err := l.Ready(harden.Status{UID: 42}); err != nil {
 		t.Fatal(err)
 	}
 	if st := <-s.ready; st.UID != 42 {
 		t.Errorf("its report: %+v", st)
 	}
-	if n := s.noted(); n != 3 {
+	if n := s.noted(); n != 5 {
 		t.Errorf("noted %d times", n)
 	}
 }

@@ -32,12 +32,24 @@ type Desk interface {
 	// RootPassword reports whether a password is that of the system's root. It may
 	// take seconds, and ends with ctx.
 	RootPassword(ctx context.Context, password string) (bool, error)
+	// HostRequest has a request about the machine carried out, of a kind that decides
+	// what the process that does may do, and returns its answer. It may take seconds,
+	// and ends with ctx.
+	HostRequest(ctx context.Context, kind string, request []byte) (answer []byte, err error)
+	// ListenAPI opens another listener of the API, which it keeps for the next lives of
+	// the role, in the place of the one before; with an empty address that of the start.
+	// The caller must not close it.
+	ListenAPI(address string) (*os.File, error)
 }
 
-// maxPasswords is how many passwords are checked or wait for it at once.
-const maxPasswords = 8
+// maxPasswords is how many passwords are checked or wait for it at once, maxRequests
+// how many requests about the machine.
+const maxPasswords, maxRequests = 8, 4
 
-var errBusy = errors.New("too many passwords are being checked: try again in a moment")
+var (
+	errBusy     = errors.New("too many passwords are being checked: try again in a moment")
+	errManyHost = errors.New("too many settings of the machine are being made: try again in a moment")
+)
 
 // overstepPause slows down who sends what it may not.
 const overstepPause = 10 * time.Millisecond
@@ -48,8 +60,9 @@ type Post struct {
 	office Office
 	desk   Desk // nil for a role that may ask nothing
 	done   chan struct{}
-	// passwords holds one for each password that is being checked.
-	passwords chan struct{}
+	// passwords holds one for each password that is being checked, requests one for each
+	// request about the machine.
+	passwords, requests chan struct{}
 	// reported: the report was taken. The goroutine's.
 	reported bool
 }
@@ -70,7 +83,7 @@ func Pair(office Office, desk Desk) (*Post, *os.File, error) {
 		_ = theirs.Close()
 		return nil, nil, fmt.Errorf("supervisor channel: %w", err)
 	}
-	p := &Post{conn: c.(*net.UnixConn), office: office, desk: desk, done: make(chan struct{}), passwords: make(chan struct{}, maxPasswords)}
+	p := &Post{conn: c.(*net.UnixConn), office: office, desk: desk, done: make(chan struct{}), passwords: make(chan struct{}, maxPasswords), requests: make(chan struct{}, maxRequests)}
 	go p.serve()
 	return p, theirs, nil
 }
@@ -102,6 +115,10 @@ func (p *Post) serve() {
 			p.check(ctx, &checks, m)
 			continue
 		}
+		if m.Op == opHost && p.desk != nil {
+			p.host(ctx, &checks, m)
+			continue
+		}
 		if err := p.reply(m); err != nil {
 			return
 		}
@@ -131,6 +148,13 @@ func (p *Post) reply(m message) error {
 		defer f.Close()
 		out.Path = f.Name()
 		return send(p.conn, out, f)
+	case opListen:
+		f, err := p.desk.ListenAPI(m.Address)
+		if err != nil {
+			out.Error = err.Error()
+			return send(p.conn, out)
+		}
+		return send(p.conn, out, f)
 	default:
 		out.Error = "unknown question"
 	}
@@ -153,6 +177,26 @@ func (p *Post) check(ctx context.Context, checks *sync.WaitGroup, m message) {
 		<-p.passwords                      // first: who is answered may ask again at once
 		if out.Right = right; err != nil { // then it says nothing of the password
 			out.Error = err.Error()
+		}
+		_ = send(p.conn, out)
+	})
+}
+
+// host answers a request about the machine meanwhile.
+func (p *Post) host(ctx context.Context, requests *sync.WaitGroup, m message) {
+	out := message{Op: m.Op, Question: m.Question}
+	select {
+	case p.requests <- struct{}{}:
+	default:
+		out.Error = errManyHost.Error()
+		_ = send(p.conn, out)
+		return
+	}
+	requests.Go(func() {
+		answer, err := p.desk.HostRequest(ctx, m.Kind, m.Request)
+		<-p.requests
+		if out.Answer = answer; err != nil {
+			out.Answer, out.Error = nil, err.Error()
 		}
 		_ = send(p.conn, out)
 	})

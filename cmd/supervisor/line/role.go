@@ -108,6 +108,41 @@ func (l *Line) RootPassword(ctx context.Context, password string) (bool, error) 
 	return a.m.Right, nil
 }
 
+// HostRequest has the supervisor carry out a request about the machine; see
+// Desk.HostRequest.
+func (l *Line) HostRequest(ctx context.Context, kind string, request []byte) ([]byte, error) {
+	if len(request) > maxMessage/2 {
+		return nil, errors.New("supervisor channel: the request is too long")
+	}
+	a, err := l.ask(ctx, message{Op: opHost, Kind: kind, Request: request})
+	if err != nil {
+		return nil, err
+	}
+	closeFiles(a.files)
+	if a.m.Error != "" {
+		return nil, a.m.problem()
+	}
+	return a.m.Answer, nil
+}
+
+// ListenAPI returns another listener of the API, which the caller closes; see
+// Desk.ListenAPI.
+func (l *Line) ListenAPI(ctx context.Context, address string) (*os.File, error) {
+	a, err := l.ask(ctx, message{Op: opListen, Address: address})
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case a.m.Error != "":
+		closeFiles(a.files)
+		return nil, a.m.problem()
+	case len(a.files) != 1:
+		closeFiles(a.files)
+		return nil, errors.New("supervisor channel: the listener is missing in the answer")
+	}
+	return a.files[0], nil
+}
+
 // problem is the error of an answer.
 func (m *message) problem() error {
 	switch {

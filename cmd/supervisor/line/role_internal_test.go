@@ -14,10 +14,15 @@ import (
 // slow is a supervisor that says nothing about passwords as long as it is asked.
 type slow struct{}
 
-func (slow) Ready(harden.Status)       {}
-func (slow) Overstepped(string)        {}
-func (slow) Config() (*os.File, error) { return nil, ErrNoConfig }
-func (slow) Roles() []Role             { return nil }
+func (slow) Ready(harden.Status)                {}
+func (slow) Overstepped(string)                 {}
+func (slow) Config() (*os.File, error)          { return nil, ErrNoConfig }
+func (slow) Roles() []Role                      { return nil }
+func (slow) ListenAPI(string) (*os.File, error) { return nil, ErrNoConfig }
+func (slow) HostRequest(ctx context.Context, _ string, _ []byte) ([]byte, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
 func (slow) RootPassword(ctx context.Context, _ string) (bool, error) {
 	<-ctx.Done()
 	return false, ctx.Err()

@@ -1,0 +1,48 @@
+package role
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+
+	"github.com/sluicelb/sluice/cmd/harden"
+	"github.com/sluicelb/sluice/cmd/supervisor"
+	"github.com/sluicelb/sluice/sysnet/settings"
+)
+
+// hostd carries out the one request of its standard input, which is of the kind it
+// was started for, writes the answer, and ends. Before it reads anything it gives up
+// what that kind does not take.
+func hostd(kind string) error {
+	status, err := harden.Host(kind)
+	if err != nil {
+		return err
+	}
+	request, err := settings.ReadRequest(os.Stdin, settings.Kind(kind))
+	if err != nil {
+		return err
+	}
+	machine := settings.Machine{Group: groupFrom(supervisor.GroupVariable)}
+	answer := machine.Do(context.Background(), request)
+	slog.Info("set the machine", "what", kind, "problem", answer.Problem, "protection", status.String())
+	b, err := json.Marshal(answer)
+	if err == nil {
+		_, err = os.Stdout.Write(b)
+	}
+	if err != nil {
+		return fmt.Errorf("answer: %w", err)
+	}
+	return nil
+}
+
+// groupFrom reads a gid the supervisor passed on; the own one when it is unset.
+func groupFrom(variable string) int {
+	n, err := strconv.ParseUint(os.Getenv(variable), 10, 32)
+	if err != nil {
+		return os.Getegid()
+	}
+	return int(n)
+}

@@ -1,0 +1,124 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"os"
+	"strings"
+)
+
+const (
+	resolvConf = "/etc/resolv.conf"
+	// resolvKept is what the machine had before.
+	resolvKept = "/etc/resolv.conf.before-sluice"
+)
+
+// managers are who else writes resolv.conf, by where they have it link to, and where
+// name servers are set then.
+var managers = []struct{ part, name, how string }{
+	{"/systemd/resolve/", "systemd-resolved", "set DNS= in /etc/systemd/resolved.conf and restart it"},
+	{"/resolvconf/", "resolvconf", "set dns-nameservers of the interface, or write /etc/resolvconf/resolv.conf.d/head and run resolvconf -u"},
+	{"/NetworkManager/", "NetworkManager", "set them in the connection: nmcli connection modify NAME ipv4.dns ADDRESS"},
+	{"/connman/", "connman", "set them there: connmanctl config SERVICE --nameservers ADDRESS"},
+}
+
+// ManagedBy says who else writes /etc/resolv.conf, and what to do instead; "" when
+// nobody does.
+func (m *Machine) managedBy() (name, how string) {
+	target, err := os.Readlink(m.path(resolvConf))
+	if err != nil {
+		return "", ""
+	}
+	for _, by := range managers {
+		if strings.Contains(target, by.part) {
+			return by.name, by.how
+		}
+	}
+	return "the program behind " + target, "set them there, or put a file in place of the link"
+}
+
+// dns writes the name servers, or gives back what was there before.
+func (m *Machine) dns(q Request) error {
+	servers := nameServers(q)
+	if name, how := m.managedBy(); name != "" {
+		if len(servers) == 0 {
+			_, err := m.remove(resolvKept)
+			return err
+		}
+		return fmt.Errorf("the name servers of this machine are managed by %s: %s", name, how)
+	}
+	if len(servers) == 0 {
+		return m.giveBack()
+	}
+	before, err := m.keepResolv()
+	if err != nil {
+		return err
+	}
+	_, err = m.place(resolvConf, resolvText(servers, before), 0o644)
+	return err
+}
+
+func nameServers(q Request) (out []netip.Addr) {
+	for _, addr := range []netip.Addr{q.DNS.Primary, q.DNS.Secondary} {
+		if addr.IsValid() {
+			out = append(out, addr)
+		}
+	}
+	return out
+}
+
+// keepResolv keeps what is no file of ours and returns what was kept last: what the
+// machine has besides name servers is to stay.
+func (m *Machine) keepResolv() (before string, err error) {
+	now, err := os.ReadFile(m.path(resolvConf))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		_, err := m.remove(resolvKept)
+		return "", err
+	case err != nil:
+		return "", err
+	case !strings.HasPrefix(string(now), head):
+		_, err := m.place(resolvKept, string(now), 0o644)
+		return string(now), err
+	}
+	kept, err := os.ReadFile(m.path(resolvKept))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil // there was none
+	}
+	return string(kept), err
+}
+
+// giveBack makes resolv.conf what it was, unless somebody else has written it since.
+func (m *Machine) giveBack() error {
+	if !m.isOurs(resolvConf) {
+		_, err := m.remove(resolvKept)
+		return err
+	}
+	if !m.exists(resolvKept) {
+		_, err := m.remove(resolvConf)
+		return err
+	}
+	if err := os.Rename(m.path(resolvKept), m.path(resolvConf)); err != nil {
+		return explain(resolvConf, err)
+	}
+	return syncFolder(m.path(resolvConf))
+}
+
+// resolvText is resolv.conf with these name servers and what else was in it.
+func resolvText(servers []netip.Addr, before string) string {
+	var out strings.Builder
+	out.WriteString(head + " (sluice system dns).\n# What was here before is in " + resolvKept + " and comes back without the setting.\n")
+	for _, addr := range servers {
+		fmt.Fprintf(&out, "nameserver %s\n", addr)
+	}
+	for line := range strings.Lines(before) {
+		word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch word, _, _ = strings.Cut(word, "\t"); word {
+		case "search", "domain", "options", "sortlist":
+			out.WriteString(strings.TrimSpace(line) + "\n")
+		}
+	}
+	return out.String()
+}
