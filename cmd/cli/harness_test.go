@@ -163,7 +163,7 @@ func (a *appliance) serve(server *api.Server, st *store.Store) {
 	a.address = "https://" + network.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(ctx, local, network, api.TLSConfig(cert)) }()
+	go func() { ended <- server.Serve(ctx, local, network, api.TLSConfig(cert, nil)) }()
 	a.t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {

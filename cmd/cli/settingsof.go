@@ -9,8 +9,14 @@ import (
 )
 
 // settingsOf makes a command show the settings at a path, or change those it is
-// given.
+// given by PUT.
 func (c *client) settingsOf(path string, params []validate.Param, cmd *cobra.Command) *cobra.Command {
+	return c.settingsBy(http.MethodPut, path, params, nil, cmd)
+}
+
+// settingsBy is settingsOf with the method of changes, and what is shown besides
+// settings where there is any.
+func (c *client) settingsBy(method, path string, params []validate.Param, also []string, cmd *cobra.Command) *cobra.Command {
 	s := addSettings(cmd, params)
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.ValidArgsFunction = func(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
@@ -22,7 +28,7 @@ func (c *client) settingsOf(path string, params []validate.Param, cmd *cobra.Com
 			return err
 		}
 		if len(fields) > 0 {
-			a, err := c.send(cmd.Context(), http.MethodPut, path, fields)
+			a, err := c.send(cmd.Context(), method, path, fields)
 			return c.orSay(cmd, a, err)
 		}
 		a, err := c.get(cmd.Context(), path)
@@ -36,6 +42,11 @@ func (c *client) settingsOf(path string, params []validate.Param, cmd *cobra.Com
 		out := newSheet("SETTING", "VALUE")
 		for _, p := range params {
 			out.add(p.Name, body.Params[p.Name])
+		}
+		for _, name := range also {
+			if v := body.Params[name]; v != nil && v != "" {
+				out.add(name, v)
+			}
 		}
 		out.right = nil // mixed values, as farmSheet shows them
 		return c.print(cmd, out)

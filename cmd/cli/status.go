@@ -25,7 +25,9 @@ type state struct {
 		PID, Restarts int
 		Started       time.Time
 	}
-	Farms []farmLine
+	// Problems are those of the settings of the machine.
+	Problems []string
+	Farms    []farmLine
 }
 
 func (c *client) statusCommand() *cobra.Command {
@@ -59,6 +61,12 @@ func (c *client) printState(cmd *cobra.Command, v state) error {
 		if err := c.print(cmd, s); err != nil {
 			return err
 		}
+	}
+	for _, problem := range v.Problems {
+		fmt.Fprintf(out, "\nproblem: %s", clean(problem))
+	}
+	if len(v.Problems) > 0 {
+		fmt.Fprintln(out)
 	}
 	fmt.Fprintln(out)
 	if len(v.Farms) == 0 {

@@ -14,8 +14,31 @@ import (
 )
 
 func (c *client) systemCommand() *cobra.Command {
-	return parentCommand("system", "Settings of the appliance, and what it has set in the kernel", "  sluice system config\n  sluice system kernel\n  sluice system clean",
-		c.systemConfig(), c.systemKernel(), c.systemClean())
+	commands := []*cobra.Command{c.systemConfig()}
+	for i := range validate.Sections {
+		commands = append(commands, c.systemSection(&validate.Sections[i]))
+	}
+	return parentCommand("system", "Settings of appliance and machine, and what is set in the kernel", "  sluice system dns primary=192.0.2.53\n  sluice system kernel\n  sluice system clean",
+		append(commands, c.systemKernel(), c.systemClean())...)
+}
+
+// systemExamples are calls of the commands of sections.
+var systemExamples = map[string]string{
+	"dns":    "  sluice system dns\n  sluice system dns primary=192.0.2.53 secondary=2001:db8::53\n  sluice system dns primary= secondary=",
+	"ntp":    "  sluice system ntp server=ntp.example.org\n  sluice system ntp server=",
+	"ssh":    "  sluice system ssh port=2222 listen=192.0.2.1",
+	"snmp":   "  sluice system snmp status=true community=SECRET scope=192.0.2.0/24",
+	"http":   "  sluice system http ip=192.0.2.1 port=8443\n  sluice system http certificate=gui.pem",
+	"proxy":  "  sluice system proxy https_proxy=http://proxy.example.org:3128",
+	"syslog": "  sluice system syslog servers=tls://log.example.org,udp://192.0.2.14",
+}
+
+// systemSection shows a section of the settings of the machine, or changes it.
+func (c *client) systemSection(s *validate.Section) *cobra.Command {
+	return c.settingsBy(http.MethodPost, "/system/"+s.Name, s.Table.Params(),
+		[]string{"in_force", "managed_by", "service", "synchronised", "offset", "source", "agent", "listens", "problem"}, &cobra.Command{
+			Use: s.Name + " [NAME=VALUE…]", Short: s.Title + ": show or change", Example: systemExamples[s.Name],
+		})
 }
 
 var systemParams = []validate.Param{

@@ -6,10 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/netip"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluicelb/sluice/cmd/supervisor"
@@ -32,8 +31,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/disk"
 	"github.com/sluicelb/sluice/mgmt/hook"
 	"github.com/sluicelb/sluice/mgmt/logfiles"
+	"github.com/sluicelb/sluice/mgmt/machine"
 	"github.com/sluicelb/sluice/mgmt/notify"
-	"github.com/sluicelb/sluice/mgmt/packages"
 	"github.com/sluicelb/sluice/mgmt/publish"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/recorder"
@@ -79,6 +78,8 @@ type manager struct {
 	notify    *notify.Manager
 	numbers   *timeseries.DB
 	root      *os.Root // the data directory
+	listener  *machine.Listener
+	server    atomic.Pointer[api.Server]
 	// published is closed when an engine runs the stored configuration.
 	published chan struct{}
 }
@@ -134,8 +135,7 @@ func (p *process) mgmt(ctx context.Context) error {
 		Page: m.page, Kinds: m.kinds,
 		Log: slog.Default(),
 	})
-	own, err := m.ownAddress()
-	if err != nil {
+	if m.listener, err = m.newListener(book); err != nil {
 		return err
 	}
 	m.names = resolve.New(resolve.Options{
@@ -146,7 +146,7 @@ func (p *process) mgmt(ctx context.Context) error {
 		Log:     slog.Default(),
 	})
 	m.scripts = scripts.New(scripts.Options{Log: slog.Default()})
-	m.applier = apply.New(st, m.publisher, apply.WithTold(m.changed), apply.WithNames(m.names), apply.WithBusy(m.busy), apply.WithLog(slog.Default()), apply.WithReferences(book), apply.WithSecrets(book), apply.WithMachine(collectors{m.remote, m.authorities}), apply.WithRules(validate.Rules{Prefixes: validate.SystemPrefixes, Own: own}), apply.WithListeners(listeners))
+	m.applier = apply.New(st, m.publisher, apply.WithTold(m.changed), apply.WithNames(m.names), apply.WithBusy(m.busy), apply.WithLog(slog.Default()), apply.WithReferences(book), apply.WithSecrets(book), apply.WithMachine(collectors{m.remote, m.authorities}, m.machine(book), m.listener), apply.WithRules(validate.Rules{Prefixes: validate.SystemPrefixes, Own: m.ownAddress()}), apply.WithListeners(listeners))
 	m.certs = certs.NewManager(book, m.applier)
 	m.acme = acme.New(acme.Options{Store: st, Certificates: m.certs, Applier: m.applier, Responder: responder, Proxy: m.proxy, Log: slog.Default()})
 	m.notify = m.notifier(book)
@@ -172,7 +172,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	running.Go(func() { m.watch.run(ctx, m) })
 	running.Go(func() { m.recorder().Run(ctx) })
 	running.Go(func() { m.certs.Run(ctx) })
-	running.Go(func() { _ = m.applier.Settle(ctx) }) // fails when all ends
+	running.Go(func() { m.applier.Settle(ctx) })
 	running.Go(func() { m.acme.Run(ctx) })
 	if err := m.openLogs(); err != nil {
 		return err
@@ -204,19 +204,6 @@ func unusable(err error) error {
 	}
 	slog.Error("the data directory cannot be used", "error", err)
 	return errFinal
-}
-
-// ownAddress is where the API listens on the network: no farm may take that.
-func (m *manager) ownAddress() ([]netip.AddrPort, error) {
-	l, err := m.Listener("api")
-	if err != nil {
-		return nil, err
-	}
-	defer l.Close() // a copy; serve takes its own
-	if at, ok := l.Addr().(*net.TCPAddr); ok {
-		return []netip.AddrPort{at.AddrPort()}, nil
-	}
-	return nil, nil
 }
 
 // openCertificates reads the certificates, and that of the API, which is made
@@ -269,7 +256,7 @@ func (m *manager) serve(ctx context.Context, configured <-chan struct{}) error {
 	if err != nil {
 		return err
 	}
-	network, err := m.Listener("api")
+	network, err := m.takeListener("api") // a copy kept here would go on listening
 	if err != nil {
 		return err
 	}
@@ -277,13 +264,14 @@ func (m *manager) serve(ctx context.Context, configured <-chan struct{}) error {
 	if err != nil {
 		return err
 	}
+	m.server.Store(server)
 	go func() {
 		<-configured
 		if err := m.ready(); err != nil {
 			slog.Error("not reported as ready", "error", err)
 		}
 	}()
-	return server.Serve(ctx, local, network, api.TLSConfig(m.api))
+	return server.Serve(ctx, local, network, api.TLSConfig(m.api, m.listener.Chosen))
 }
 
 func (m *manager) deps() api.Deps {
@@ -300,9 +288,6 @@ func (m *manager) deps() api.Deps {
 		Unreachable:  m.watch.unreachable,
 		Certificate:  m.api.Leaf,
 		ACME:         m.acme,
-		Activation:   m.activation(),
-		Notifier:     m.notify,
-		Packages:     packages.New(nil),
 		Counters:     m.counters,
 		Health:       func(backend uint32) farm.Status { return m.health.Slot(backend).Status() },
 		Ejection:     func(backend uint32) (health.Ejection, bool) { return m.health.Slot(backend).Ejection() },
@@ -315,6 +300,8 @@ func (m *manager) deps() api.Deps {
 		Tracked:      m.kernel,
 		Forwarded:    forwarded{m.publisher},
 		Kernel:       m.kernel,
+		Machine:      m.machineState(),
+		Chosen:       m.chosen,
 		Warnings:     m.warnings,
 		Roles:        m.roles,
 		Usage:        func() usage.Sample { return machineUsage(time.Now()) },

@@ -230,6 +230,13 @@ func (k *runner) reload() error {
 	return k.post.Reload()
 }
 
+// give replaces a descriptor the next lives of the role get.
+func (k *runner) give(name string, f *os.File) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.files[name] = f
+}
+
 func (k *runner) state() line.Role {
 	k.mu.Lock()
 	defer k.mu.Unlock()

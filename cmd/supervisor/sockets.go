@@ -12,8 +12,10 @@ import (
 // sockets are those that outlive every role: the ones that listen, and the pair
 // over which netd gives the engine sockets with a mark.
 type sockets struct {
-	api                net.Addr
+	api net.Addr
+	// apiFile is where the API listens now, apiStart where it did at the start.
 	apiFile            *os.File
+	apiStart           string
 	mgmt, engine, netd *os.File
 	marksIn, marksOut  *os.File // the engine's end and netd's
 }
@@ -25,7 +27,7 @@ func openSockets(d *data, api string, o owners) (*sockets, error) {
 		return nil, err
 	}
 	defer l.Close()
-	s.api = l.Addr()
+	s.api, s.apiStart = l.Addr(), l.Addr().String()
 	if s.apiFile, err = l.(*net.TCPListener).File(); err != nil {
 		return nil, err
 	}
@@ -93,18 +95,29 @@ func listenAPI(api string) (net.Listener, error) {
 		case err == nil:
 			return l, nil
 		case errors.Is(err, syscall.EADDRINUSE) && time.Now().Before(deadline):
-		case errors.Is(err, syscall.EADDRINUSE):
-			return nil, fmt.Errorf("the API cannot listen on %s: another program uses this port; choose another address with --api", addr)
 		case errors.Is(err, syscall.EACCES) && api == "" && addr == rootAPI:
 			addr = userAPI
+		case errors.Is(err, syscall.EADDRINUSE):
+			return nil, fmt.Errorf("%w; choose another address with --api", listenProblem(addr, err))
 		case errors.Is(err, syscall.EACCES):
-			return nil, fmt.Errorf("the API cannot listen on %s: not permitted to this user; choose a port from 1024 on with --api", addr)
-		case errors.Is(err, syscall.EADDRNOTAVAIL):
-			return nil, fmt.Errorf("the API cannot listen on %s: no interface of this machine has that address", addr)
+			return nil, fmt.Errorf("%w; choose a port from 1024 on with --api", listenProblem(addr, err))
 		default:
-			return nil, fmt.Errorf("the API cannot listen on %s: %w", addr, err)
+			return nil, listenProblem(addr, err)
 		}
 	}
+}
+
+// listenProblem says why the API does not listen on an address.
+func listenProblem(addr string, err error) error {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		err = errors.New("another program uses this port")
+	case errors.Is(err, syscall.EACCES):
+		err = errors.New("not permitted to this user")
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		err = errors.New("no interface of this machine has that address")
+	}
+	return fmt.Errorf("the API cannot listen on %s: %w", addr, err)
 }
 
 func listenUnix(network, path string) (*os.File, error) {

@@ -28,6 +28,8 @@ const (
 	UserVariable = "SLUICE_USER"
 	// ManagerVariable is the uid mgmt runs under: the one engine and netd obey.
 	ManagerVariable = "SLUICE_MANAGER"
+	// APIVariable is where the API listens as the instance was started, for mgmt.
+	APIVariable = "SLUICE_API"
 	// OpenMetricsVariable is set when this machine may scrape metrics without a
 	// key.
 	OpenMetricsVariable = "SLUICE_OPEN_METRICS"
@@ -69,6 +71,8 @@ type supervisor struct {
 	sockets *sockets
 	memory  *memory
 	root    account.Root
+	moving  sync.Mutex // held while the API gets another listener
+	hostd   sync.Mutex // held while a request about the machine is carried out
 	program *os.File
 	journal *os.File
 	systemd *systemd
@@ -133,6 +137,7 @@ func (s *supervisor) start() {
 	})
 	s.manager.desk = s // of the roles mgmt alone may ask
 	s.manager.final = make(chan struct{})
+	s.manager.environment = append(s.manager.environment, APIVariable+"="+s.sockets.apiStart)
 	if s.options.OpenMetrics {
 		s.manager.environment = append(s.manager.environment, OpenMetricsVariable+"=1")
 	}

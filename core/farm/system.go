@@ -65,6 +65,15 @@ type Interface struct {
 	Certificate string `json:"certificate,omitempty"`
 }
 
+// At is where the API listens that was started at an address.
+func (i Interface) At(start netip.AddrPort) netip.AddrPort {
+	addr, port := start.Addr(), cmp.Or(i.Port, start.Port())
+	if i.IP.IsValid() {
+		addr = i.IP
+	}
+	return netip.AddrPortFrom(addr, port)
+}
+
 // Proxy is what connections of the appliance itself go through: to download
 // lists, order certificates, look for updates.
 type Proxy struct {

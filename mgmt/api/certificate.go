@@ -136,7 +136,15 @@ func addNames(template *x509.Certificate, names []string) {
 	}
 }
 
-// TLSConfig returns how the API speaks TLS with a certificate.
-func TLSConfig(cert tls.Certificate) *tls.Config {
-	return &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+// TLSConfig returns how the API speaks TLS: with the certificate that was chosen, or
+// as long as there is none with cert. chosen may be nil.
+func TLSConfig(cert tls.Certificate, chosen func() *tls.Certificate) *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		if chosen != nil {
+			if c := chosen(); c != nil {
+				return c, nil
+			}
+		}
+		return &cert, nil
+	}}
 }

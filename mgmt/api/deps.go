@@ -12,7 +12,6 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/api/certificates"
 	"github.com/sluicelb/sluice/mgmt/api/farms"
-	"github.com/sluicelb/sluice/mgmt/api/notifications"
 	"github.com/sluicelb/sluice/mgmt/api/numbers"
 	"github.com/sluicelb/sluice/mgmt/api/people"
 	"github.com/sluicelb/sluice/mgmt/api/revisions"
@@ -23,6 +22,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/store"
+	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/sysnet/usage"
 )
 
@@ -37,6 +37,7 @@ type Applier interface {
 	Problems() map[uint32]string
 	RefusedStarts() map[uint32]string
 	InSync() bool
+	Unsettled() []validate.Error
 }
 
 // Deps is everything the API needs from the rest of mgmt. Applier, History,
@@ -49,13 +50,8 @@ type Deps struct {
 	Users        *rbac.Book
 	Certificates certificates.Certificates
 	// ACME orders certificates; without it there is nothing about that in the API.
-	ACME certificates.ACME
-	// Activation keeps the activation certificate, Notifier mails operators, Packages
-	// tells of updates of the system; of what is nil there is nothing in the API.
-	Activation certificates.Activation
-	Notifier   notifications.Notifier
-	Packages   system.Packages
-	Counters   numbers.Counters
+	ACME     certificates.ACME
+	Counters numbers.Counters
 	// Health answers up, down or undefined for a backend's stable ID.
 	Health farmstate.Health
 	// Ejection answers whether the backend of a stable ID is ejected, and why;
@@ -96,6 +92,8 @@ type Deps struct {
 	// Kernel is what the appliance has set in the kernel; without it there is
 	// nothing about that in the API.
 	Kernel system.Kernel
+	// Machine tells how the machine is, beside how it is set.
+	Machine system.Machine
 	// Warnings is what of a farm that is served cannot work now, in sentences; it
 	// must not take long. nil: nothing is known of that.
 	Warnings func(f *farm.Farm) []string
@@ -116,6 +114,8 @@ type Deps struct {
 	// Certificate is the one of the API, whose names browsers may use; nil when
 	// it is not known.
 	Certificate *x509.Certificate
+	// Chosen is the one of the configuration in its place; nil: none ever is.
+	Chosen func() *x509.Certificate
 	// HostNames are the names of this machine; nil asks the system.
 	HostNames func() []string
 	// LocalUsers may act as root on the local socket, besides root and the user

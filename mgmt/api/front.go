@@ -27,7 +27,7 @@ type front struct {
 
 func newFront(s *Server, next http.Handler) *front {
 	return &front{s: s, next: next, cross: http.NewCrossOriginProtection(), repeats: newRepeats(s.deps.Now),
-		names: &names{settings: s.deps.Settings, certificate: s.deps.Certificate, own: s.deps.HostNames, now: s.deps.Now}}
+		names: &names{settings: s.deps.Settings, certificate: s.deps.Certificate, chosen: s.deps.Chosen, own: s.deps.HostNames, now: s.deps.Now}}
 }
 
 // ServeHTTP runs the checks in the order that tells a stranger least: headers,

@@ -24,7 +24,6 @@ import (
 	"github.com/sluicelb/sluice/core/logtest"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/acme"
-	"github.com/sluicelb/sluice/mgmt/activation"
 	"github.com/sluicelb/sluice/mgmt/api"
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/apply"
@@ -32,8 +31,6 @@ import (
 	"github.com/sluicelb/sluice/mgmt/audit"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/logfiles"
-	"github.com/sluicelb/sluice/mgmt/notify"
-	"github.com/sluicelb/sluice/mgmt/packages"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/timeseries"
@@ -119,6 +116,22 @@ type appliance struct {
 	key     string
 	users   *rbac.Book
 	numbers *timeseries.DB
+	host    *host
+}
+
+// host is a machine that does not do what it is told, of the sections that are named.
+type host struct {
+	problems map[string]string
+	settles  func() // called meanwhile; nil: nothing is
+}
+
+func (*host) Check(context.Context, *farm.System, *farm.System) error { return nil }
+
+func (h *host) Settle(context.Context, *farm.System) map[string]string {
+	if h.settles != nil {
+		h.settles()
+	}
+	return h.problems
 }
 
 func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
@@ -143,7 +156,8 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 		t.Fatal(err)
 	}
 	names := &applytest.Names{}
-	ap := apply.New(st, e, apply.WithRules(validate.Rules{}), apply.WithReferences(book), apply.WithNames(names))
+	h := &host{}
+	ap := apply.New(st, e, apply.WithRules(validate.Rules{}), apply.WithReferences(book), apply.WithSecrets(book), apply.WithMachine(h), apply.WithNames(names))
 	if _, err := ap.Republish(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -176,8 +190,6 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 		Settings: st, Resolved: names, HostNames: func() []string { return []string{"lb7.Example.net."} },
 		ACME:         acme.New(acme.Options{Store: st, Certificates: manager, Applier: ap, Responder: &acme.Responder{}, Now: clock}),
 		SessionTable: &sessionTable{}, Audit: kept,
-		Activation: &activation.Keeper{Store: st, Now: clock}, Packages: updates{},
-		Notifier: notify.New(notify.Options{Store: st, Secrets: book, Authorities: manager.DownloadAuthority, Now: clock, Host: func() string { return "lb7" }}),
 		Tracked: &tracked{}, Forwarded: &tracked{}, Kernel: &kernel{},
 		Traffic:    func(context.Context) (stats.Traffic, error) { return e.kernel, nil },
 		Explain:    explainer(nil),
@@ -196,14 +208,7 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &appliance{t: t, dir: dir, log: log, store: st, numbers: numbers, engine: e, applier: ap, names: names, server: s, users: users, key: key}
-}
-
-// updates is a system that knows of one.
-type updates struct{}
-
-func (updates) Updates(context.Context) packages.Updates {
-	return packages.Updates{Status: packages.Available, Message: "1 package can be updated.", Lists: clock(), Number: 1, Packages: []packages.Package{{Name: "zip", From: "1", To: "2", Security: true}}}
+	return &appliance{t: t, dir: dir, log: log, store: st, numbers: numbers, engine: e, applier: ap, names: names, server: s, users: users, key: key, host: h}
 }
 
 // machine is one that worked half of the time in each second since the start of the

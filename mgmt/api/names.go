@@ -19,7 +19,8 @@ import (
 // attacker made lead here (DNS rebinding) has another one.
 type names struct {
 	settings    system.Settings
-	certificate *x509.Certificate // of the API; nil: none
+	certificate *x509.Certificate        // of the API; nil: none
+	chosen      func() *x509.Certificate // in its place; nil: none ever is
 	own         func() []string
 	now         func() time.Time
 
@@ -40,8 +41,17 @@ func (n *names) are(host string) bool {
 		return true
 	}
 	return name == "localhost" || strings.HasSuffix(name, ".localhost") ||
-		n.certificate != nil && n.certificate.VerifyHostname(name) == nil ||
+		n.certificate != nil && n.certificate.VerifyHostname(name) == nil || n.isChosen(name) ||
 		slices.Contains(system.Names(n.settings), name) || slices.Contains(n.hosts(), name)
+}
+
+// isChosen reports whether the name is one of the certificate that was chosen.
+func (n *names) isChosen(name string) bool {
+	if n.chosen == nil {
+		return false
+	}
+	c := n.chosen()
+	return c != nil && c.VerifyHostname(name) == nil
 }
 
 func (n *names) hosts() []string {

@@ -33,7 +33,7 @@ func serve(t *testing.T, a *appliance) (socket, address string, cert tls.Certifi
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- a.server.Serve(ctx, local, network, api.TLSConfig(cert)) }()
+	go func() { ended <- a.server.Serve(ctx, local, network, api.TLSConfig(cert, nil)) }()
 	stop = func() error { cancel(); return <-ended }
 	t.Cleanup(func() { cancel() })
 	return socket, network.Addr().String(), cert, stop
@@ -102,5 +102,116 @@ func TestServeTellsWhenAListenerFails(t *testing.T) {
 	l.Close()
 	if err := a.server.Serve(t.Context(), l, nil, nil); err == nil {
 		t.Error("no error from a closed listener")
+	}
+}
+
+// Who asks for another listener is answered on the one before, which takes nobody any
+// more then; what the new one takes is TLS, and asks who comes.
+func TestTheAPIMovesToAnotherListener(t *testing.T) {
+	a := newAppliance(t)
+	_, before, cert, stop := serve(t, a)
+	roots := x509.NewCertPool()
+	roots.AddCert(cert.Leaf)
+	over := func() *http.Transport { return &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}} }
+	old := over()
+	defer old.CloseIdleConnections()
+	underWay, finish := make(chan struct{}), make(chan struct{})
+	a.host.settles = func() { close(underWay); <-finish }
+	answered := make(chan int, 1)
+	go func() {
+		r, _ := http.NewRequest(http.MethodPost, "https://"+before+api.Base+"/system/ntp", strings.NewReader(`{"server":"ntp.example"}`))
+		r.Header.Set("ZAPI_KEY", a.key)
+		r.Header.Set("Content-Type", "application/json")
+		resp, err := old.RoundTrip(r)
+		if err != nil {
+			t.Error(err)
+			answered <- 0
+			return
+		}
+		defer resp.Body.Close()
+		answered <- resp.StatusCode
+	}()
+	<-underWay
+	next, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.server.Move(t.Context(), next); err != nil {
+		t.Fatal(err)
+	}
+	if status, _ := get(t, over(), "https://"+next.Addr().String()+api.Base+"/farms", a.key); status != 200 {
+		t.Errorf("on the new listener: %d", status)
+	}
+	if status, _ := get(t, over(), "https://"+next.Addr().String()+api.Base+"/farms", ""); status != 401 {
+		t.Errorf("on the new listener without a key: %d", status)
+	}
+	closed := func() bool {
+		c, err := net.Dial("tcp", before)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err != nil
+	}
+	for end := time.Now().Add(15 * time.Second); !closed(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the listener before is not closed")
+		}
+	}
+	close(finish)
+	if status := <-answered; status != 200 {
+		t.Errorf("what was under way got %d", status)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	late, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.server.Move(t.Context(), late); err != nil {
+		t.Error(err)
+	}
+	if c, err := net.Dial("tcp", late.Addr().String()); err == nil {
+		_ = c.Close()
+		t.Error("a listener that came after the end is open")
+	}
+}
+
+func TestNothingMovesBeforeTheAPIIsServed(t *testing.T) {
+	a := newAppliance(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := a.server.Move(ctx, l); err == nil {
+		t.Error("it moved")
+	}
+	if c, err := net.Dial("tcp", l.Addr().String()); err == nil {
+		_ = c.Close()
+		t.Error("the listener is open")
+	}
+}
+
+// A certificate that is chosen is served from the next handshake on.
+func TestTheChosenCertificateIsServed(t *testing.T) {
+	own, _, err := api.Certificate(t.TempDir(), time.Now(), "own.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, _, err := api.Certificate(t.TempDir(), time.Now(), "other.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var chosen *tls.Certificate
+	config := api.TLSConfig(own, func() *tls.Certificate { return chosen })
+	for _, want := range []*tls.Certificate{&own, &other, &own} {
+		if chosen = nil; want != &own {
+			chosen = want
+		}
+		if got, err := config.GetCertificate(nil); err != nil || got.Leaf.SerialNumber.Cmp(want.Leaf.SerialNumber) != 0 {
+			t.Errorf("served %v, %v", got, err)
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -38,6 +39,10 @@ type Server struct {
 	host      *rest.Host
 	resources []resource
 	handler   http.Handler
+	// begun is closed by served when serving is set.
+	begun   chan struct{}
+	served  func()
+	serving atomic.Pointer[running]
 }
 
 // New returns a server over deps. It fails when something it needs is missing.
@@ -55,7 +60,8 @@ func New(deps Deps) (*Server, error) {
 	deps.LocalAddrs = orElse(deps.LocalAddrs, systemAddrs)
 	deps.HostNames = orElse(deps.HostNames, hostNames)
 	deps.Log = cmp.Or(deps.Log, slog.New(slog.DiscardHandler))
-	s := &Server{deps: deps, host: &rest.Host{Applier: deps.Applier, Log: deps.Log}}
+	begun := make(chan struct{})
+	s := &Server{deps: deps, begun: begun, served: sync.OnceFunc(func() { close(begun) }), host: &rest.Host{Applier: deps.Applier, Log: deps.Log}}
 	s.guard = auth.NewGuard(deps.Keys, deps.Users, deps.Now, deps.LocalUsers...)
 	s.resources = resources(&s.deps, s.guard)
 	s.handler = newFront(s, s.bases())
@@ -178,40 +184,37 @@ const (
 // done, then lets requests under way finish for a few seconds. Either listener
 // may be nil. The error is nil when ctx ended it.
 func (s *Server) Serve(ctx context.Context, local, network net.Listener, config *tls.Config) error {
-	var running []*http.Server
-	failed := make(chan error, 2)
-	start := func(serve func(*http.Server) error) {
-		srv := s.httpServer()
-		running = append(running, srv)
-		go func() { failed <- serve(srv) }()
-	}
+	r := &running{server: s, ctx: ctx, config: config, failed: make(chan error, 2)}
+	defer r.stop(ctx)
 	if local != nil {
-		start(func(srv *http.Server) error { return srv.Serve(bounded(local, maxConns)) })
+		r.local = s.httpServer()
+		go func() { r.failed <- r.local.Serve(bounded(local, maxConns)) }()
 	}
 	if network != nil {
-		start(func(srv *http.Server) error {
-			srv.TLSConfig = config
-			return srv.ServeTLS(bounded(network, maxConns), "", "")
-		})
+		r.listen(network)
 	}
-	var err error
+	s.serving.Store(r)
+	s.served()
 	select {
 	case <-ctx.Done():
-	case err = <-failed:
-		err = fmt.Errorf("serve the API: %w", err)
+		return nil
+	case err := <-r.failed:
+		return fmt.Errorf("serve the API: %w", err)
 	}
-	stop(ctx, running)
-	return err
 }
 
-func stop(ctx context.Context, running []*http.Server) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
-	defer cancel()
-	for _, srv := range running {
-		if srv.Shutdown(ctx) != nil {
-			srv.Close()
-		}
+// Move has the API answer on another listener of the network from now on; what was
+// under way on the one before ends in order, and that is closed. It waits until the
+// API is served; when it is not any more, the listener is closed.
+func (s *Server) Move(ctx context.Context, network net.Listener) error {
+	select {
+	case <-s.begun:
+	case <-ctx.Done():
+		_ = network.Close()
+		return fmt.Errorf("the API is not served yet: %w", ctx.Err())
 	}
+	s.serving.Load().listen(network)
+	return nil
 }
 
 func (s *Server) httpServer() *http.Server {

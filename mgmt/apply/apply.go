@@ -59,7 +59,8 @@ type Result struct {
 	// Pending is set when the change goes back by itself unless it is confirmed.
 	Pending *Pending
 
-	found map[resolve.Question][]resolve.Target // of names that were asked for
+	found     map[resolve.Question][]resolve.Target // of names that were asked for
+	unsettled bool                                  // the machine is to be told
 }
 
 // Applier is the one writer of a store. Its methods may be called by many
@@ -82,6 +83,7 @@ type Applier struct {
 	machines   []Machine
 
 	turn     chan struct{} // holds one token while a change is written
+	settling chan struct{} // holds one token while the machine is told
 	now      atomic.Pointer[state]
 	problems atomic.Pointer[map[uint32]string]
 	refused  atomic.Pointer[map[uint32]refusedStart]
@@ -142,7 +144,7 @@ func WithEnded(tell func(Ended)) Option { return func(a *Applier) { a.onEnded = 
 // New returns an Applier with the store's current configuration. It publishes
 // nothing by itself: call Republish when the engine is there.
 func New(st *store.Store, pub Publisher, options ...Option) *Applier {
-	a := &Applier{store: st, pub: pub, timeout: 10 * time.Second, turn: make(chan struct{}, 1),
+	a := &Applier{store: st, pub: pub, timeout: 10 * time.Second, turn: make(chan struct{}, 1), settling: make(chan struct{}, 1),
 		told: func(old, now *farm.Config, rev store.Revision) {}, rules: validate.Rules{Prefixes: validate.SystemPrefixes}, log: slog.New(slog.DiscardHandler),
 		clock: time.Now, onEnded: func(Ended) {}, signal: make(chan struct{}, 1),
 		left: map[uint32]time.Time{}, badNames: map[resolve.Question]string{}}

@@ -39,7 +39,7 @@ func (a *Applier) change(ctx context.Context, by Author, comment func() string, 
 	if err := a.lock(ctx); err != nil {
 		return Result{}, err
 	}
-	defer a.unlock()
+	defer a.release(ctx, &r, &err)
 	old := a.now.Load()
 	if expect != 0 && expect != old.rev.Number {
 		return Result{}, fmt.Errorf("%w: revision %d was expected, the current one is %d; look at it and try again", ErrConflict, expect, old.rev.Number)
@@ -62,7 +62,7 @@ func (a *Applier) change(ctx context.Context, by Author, comment func() string, 
 		err = cmp.Or(err, ErrDryRun)
 	}
 	if err == nil && r.Unchanged && len(a.Unsettled()) > 0 {
-		r.Warnings = append(r.Warnings, a.settle(ctx, old.cfg)...) // who sends it again tries it again
+		r.unsettled = true // who sends it again tries it again
 	}
 	if err != nil || r.Unchanged {
 		r.Revision = old.rev
@@ -187,9 +187,7 @@ func (a *Applier) putInForce(ctx context.Context, old *state, r Result, k keepin
 	}
 	a.told(old.cfg, cfg, rev)
 	r.Revision, r.FarmErrors = rev, a.Problems()
-	if !sameSystem(old.cfg, cfg) {
-		r.Warnings = append(r.Warnings, a.settle(ctx, cfg)...)
-	}
+	r.unsettled = !sameSystem(old.cfg, cfg)
 	return r, nil
 }
 

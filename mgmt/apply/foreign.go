@@ -86,7 +86,7 @@ func runsInKernel(f *farm.Farm) bool { return f.InKernel() && !f.Stopped && f.VI
 
 // ours reports whether a listener is that of a farm in userspace, or the API's.
 func (a *Applier) ours(old *farm.Config, l Listener) bool {
-	if !l.UDP && slices.Contains(a.rules.Own, l.Addr) {
+	if !l.UDP && slices.Contains(a.rules.OwnOf(&old.System), l.Addr) {
 		return true
 	}
 	for i := range old.Farms {

@@ -23,7 +23,8 @@ type Machine interface {
 	// two is to be judged.
 	Check(ctx context.Context, old, new *farm.System) error
 	// Settle makes the machine what the settings say, whatever it was before, and
-	// returns what was not possible by section. It returns soon after ctx ends.
+	// returns what was not possible by section. It returns soon after ctx ends, and is
+	// not called while it runs.
 	Settle(ctx context.Context, s *farm.System) (problems map[string]string)
 }
 
@@ -50,23 +51,25 @@ func (a *Applier) checkMachine(ctx context.Context, old, cfg *farm.Config) error
 
 func sameSystem(a, b *farm.Config) bool { return reflect.DeepEqual(&a.System, &b.System) }
 
-// Settle brings the settings in force to the machine: at start.
-func (a *Applier) Settle(ctx context.Context) error {
-	if err := a.lock(ctx); err != nil {
-		return err
+// release gives the turn back and tells the machine what the change led to: an
+// engine that comes back meanwhile waits for no service.
+func (a *Applier) release(ctx context.Context, r *Result, err *error) {
+	a.unlock()
+	if *err == nil && r.unsettled {
+		r.Warnings = append(r.Warnings, a.Settle(ctx)...)
 	}
-	defer a.unlock()
-	a.settle(ctx, a.now.Load().cfg)
-	return nil
 }
 
-// settle is for who has the turn. A caller who went away does not end it.
-func (a *Applier) settle(ctx context.Context, cfg *farm.Config) []validate.Error {
+// Settle brings the settings in force to the machine, at start and after a change,
+// and returns what was not possible. A caller who went away does not end it.
+func (a *Applier) Settle(ctx context.Context) []validate.Error {
+	a.settling <- struct{}{}
+	defer func() { <-a.settling }()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
-	problems := map[string]string{}
+	now, problems := a.now.Load().cfg, map[string]string{}
 	for _, m := range a.machines {
-		system := cfg.System.Clone()
+		system := now.System.Clone()
 		for section, problem := range m.Settle(ctx, &system) {
 			if was := problems[section]; was != "" {
 				problem = was + "; " + problem

@@ -112,8 +112,38 @@ func TestWhatTheMachineCannotDoIsAWarningAndAProblem(t *testing.T) {
 	if h.must(ntp("x")); len(m.settled) != 2 {
 		t.Error("what is settled was settled again")
 	}
-	if err := h.Settle(t.Context()); err != nil || len(m.settled) != 3 || m.settled[2].NTP.Server != "x" {
-		t.Errorf("at start: %v, %+v", err, m.settled)
+	if left := h.Settle(t.Context()); len(left) != 0 || len(m.settled) != 3 || m.settled[2].NTP.Server != "x" {
+		t.Errorf("at start: %v, %+v", left, m.settled)
+	}
+}
+
+// slow is a machine that takes its time.
+type slow struct{ begun, goOn chan struct{} }
+
+func (slow) Check(context.Context, *farm.System, *farm.System) error { return nil }
+
+func (s slow) Settle(context.Context, *farm.System) map[string]string {
+	s.begun <- struct{}{}
+	<-s.goOn
+	return nil
+}
+
+// An engine that comes back gets its farms whatever the machine does.
+func TestASlowMachineHoldsUpNoEngine(t *testing.T) {
+	s := slow{make(chan struct{}), make(chan struct{})}
+	h := newHouse(t, apply.WithMachine(s))
+	done := make(chan error)
+	go func() {
+		_, err := h.Change(context.Background(), root, "", 0, ntp("x"))
+		done <- err
+	}()
+	<-s.begun
+	if _, err := h.Republish(t.Context()); err != nil {
+		t.Error(err)
+	}
+	s.goOn <- struct{}{}
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }
 

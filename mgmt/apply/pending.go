@@ -186,11 +186,12 @@ func (a *Applier) pendingAt(revision uint64) (*Pending, error) {
 // new revision. The rules are not asked: it was in force, and what is wrong with a
 // farm of it is no reason to keep a change nobody confirmed. source is what
 // decided that, reason why.
-func (a *Applier) GoBack(ctx context.Context, revision uint64, source, reason string) error {
+func (a *Applier) GoBack(ctx context.Context, revision uint64, source, reason string) (err error) {
 	if err := a.lock(ctx); err != nil {
 		return err
 	}
-	defer a.unlock()
+	var r Result
+	defer a.release(ctx, &r, &err)
 	p, err := a.pendingAt(revision)
 	if err != nil {
 		return err
@@ -217,9 +218,7 @@ func (a *Applier) GoBack(ctx context.Context, revision uint64, source, reason st
 		return restore(err)
 	}
 	a.told(old.cfg, next, rev)
-	if !sameSystem(old.cfg, next) {
-		a.settle(ctx, next)
-	}
+	r.unsettled = !sameSystem(old.cfg, next)
 	return nil
 }
 

@@ -32,7 +32,7 @@ func (a *Applier) Restore(ctx context.Context, by Author, comment string, r Rest
 	if err := a.lock(ctx); err != nil {
 		return Result{}, err
 	}
-	defer a.unlock()
+	defer a.release(ctx, &result, &err)
 	old := a.now.Load()
 	cfg := r.Config.Clone()
 	document.Carry(old.cfg, cfg)

@@ -1,6 +1,8 @@
 package certs
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"iter"
 	"maps"
@@ -183,6 +185,31 @@ func (b *Book) Check(old, cfg *farm.Config) error {
 		}
 	}
 	return nil
+}
+
+// Server returns a certificate with its key, as the appliance's own listener wants
+// it.
+func (b *Book) Server(name string) (*tls.Certificate, error) {
+	if problem := b.problem(reference{name: name}); problem != "" {
+		return nil, fmt.Errorf("the certificate %q %s", name, problem)
+	}
+	e := b.entry(name)
+	if e == nil {
+		return nil, fmt.Errorf("the certificate %q is gone", name)
+	}
+	der, err := b.key(e)
+	if err != nil {
+		return nil, err
+	}
+	key, err := x509.ParsePKCS8PrivateKey(der)
+	if err != nil {
+		return nil, fmt.Errorf("the certificate %q: %w", name, err)
+	}
+	leaf, err := x509.ParseCertificate(e.rec.Chain[0])
+	if err != nil {
+		return nil, fmt.Errorf("the certificate %q: %w", name, err)
+	}
+	return &tls.Certificate{Certificate: e.rec.Chain, PrivateKey: key, Leaf: leaf}, nil
 }
 
 // Complete returns a copy of cfg with the certificates and authorities it

@@ -121,9 +121,10 @@ func checkCollisions(cfg *farm.Config, yield func(Error) bool) bool {
 // listens on: the API would be gone. A farm on one of many addresses the API
 // listens on is a warning, see ownWarning.
 func (r Rules) checkOwn(cfg *farm.Config, yield func(Error) bool) bool {
+	all := r.OwnOf(&cfg.System)
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
-		for _, own := range r.Own {
+		for _, own := range all {
 			if !takes(f, own) || own.Addr().IsUnspecified() && !f.VIP.IsUnspecified() {
 				continue
 			}
@@ -148,8 +149,8 @@ func takes(f *farm.Farm, own netip.AddrPort) bool {
 	return f.Takes(farm.L4TCP, own.Port())
 }
 
-func (r Rules) ownWarning(f *farm.Farm) string {
-	for _, own := range r.Own {
+func (r Rules) ownWarning(s *farm.System, f *farm.Farm) string {
+	for _, own := range r.OwnOf(s) {
 		if takes(f, own) {
 			return fmt.Sprintf("vport: the appliance's API listens on port %d of every address; on %s it cannot be reached while the farm runs", own.Port(), f.VIP)
 		}

@@ -15,8 +15,16 @@ type Rules struct {
 	// host bits kept (192.0.2.7/24); nil means none. Called once per check.
 	Prefixes func() []netip.Prefix
 	// Own are the addresses of the appliance's own API, which no running farm
-	// may take.
+	// may take, before a configuration says something else.
 	Own []netip.AddrPort
+}
+
+// OwnOf are the addresses of the API under a configuration.
+func (r Rules) OwnOf(s *farm.System) (out []netip.AddrPort) {
+	for _, own := range r.Own {
+		out = append(out, s.API.At(own))
+	}
+	return out
 }
 
 // MaxErrors bounds what All returns: who broke more rules starts with these.

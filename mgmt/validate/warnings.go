@@ -35,7 +35,7 @@ func (r Rules) Warnings(cfg *farm.Config) []Error {
 			}
 		}
 		add := at(func() string { return FarmPath(f.Name) })
-		add("vport", r.ownWarning(f))
+		add("vport", r.ownWarning(&cfg.System, f))
 		p.farmWarnings(f, add)
 		for j, g := range f.Groups() {
 			p.groupWarnings(f, j, at(func() string { return ServicePath(f.Name, g.Name()) }))

@@ -13,8 +13,6 @@ type Deps struct {
 	Certificates Certificates
 	// ACME orders certificates; without it there is nothing about that in the API.
 	ACME ACME
-	// Activation keeps the activation certificate; without it there is nothing about that.
-	Activation Activation
 }
 
 // Resource answers the operations; make it with New.
@@ -25,5 +23,5 @@ func New(deps Deps) *Resource { return &Resource{deps: deps} }
 
 // Operations lists what can be done.
 func (s *Resource) Operations() []*rest.Operation {
-	return slices.Concat(s.certificateOperations(), s.authorityOperations(), s.acmeOperations(), s.activationOperations())
+	return slices.Concat(s.certificateOperations(), s.authorityOperations(), s.acmeOperations())
 }

@@ -11,7 +11,11 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
+
+// machineTime is how long a change of the machine may take.
+const machineTime = 90 * time.Second
 
 // Deps is what the operations need. Audit, Logs, Kernel and Roles may be nil:
 // there is nothing about them in the API then.
@@ -26,17 +30,21 @@ type Deps struct {
 	Audit        Audit
 	Logs         Logs
 	Kernel       Kernel
-	// Packages tells which updates the system knows of; nil: there is nothing about that.
-	Packages Packages
-	Version  string
+	Machine      Machine
+	Version      string
 	// Generations are those of the API that are served, the newest last.
 	Generations []string
 	Log         *slog.Logger
 	Now         func() time.Time
 }
 
-// Settled says whether the engine runs the stored configuration; *apply.Applier does.
-type Settled interface{ InSync() bool }
+// Settled says whether engine and machine are as the stored configuration wants them;
+// *apply.Applier does.
+type Settled interface {
+	InSync() bool
+	// Unsettled is what of the settings of the machine is not in force.
+	Unsettled() []validate.Error
+}
 
 // Certificates lists certificates.
 type Certificates interface{ List() []certs.View }
@@ -52,5 +60,5 @@ func New(deps Deps) *Resource { return &Resource{deps: deps, started: deps.Now()
 
 // Operations lists what can be done.
 func (s *Resource) Operations() []*rest.Operation {
-	return slices.Concat(s.systemOperations(), s.languageOperations(), s.licenseOperations(), s.packageOperations(), s.logOperations(), s.kernelOperations(), s.auditOperations(), s.idsOperations())
+	return slices.Concat(s.systemOperations(), s.logOperations(), s.kernelOperations(), s.auditOperations(), s.idsOperations(), s.machineOperations())
 }

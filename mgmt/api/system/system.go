@@ -76,7 +76,7 @@ type InfoView struct {
 
 func (s *Resource) info(c *rest.Call) (rest.Object[InfoView], error) {
 	return rest.Object[InfoView]{Description: c.Summary(), Params: InfoView{
-		VersionView: s.versions(), User: c.By.Who.Name(), Supported: s.deps.Generations, Last: s.deps.Generations[len(s.deps.Generations)-1], Edition: "enterprise", Language: s.language(), Platform: runtime.GOARCH,
+		VersionView: s.versions(), User: c.By.Who.Name(), Supported: s.deps.Generations, Last: s.deps.Generations[len(s.deps.Generations)-1], Edition: "enterprise", Language: "en", Platform: runtime.GOARCH,
 	}}, nil
 }
 
@@ -86,6 +86,7 @@ type StatusView struct {
 	Started  time.Time        `json:"started" doc:"When mgmt was started"`
 	Revision uint64           `json:"revision" doc:"Revision of the stored configuration"`
 	Settled  string           `json:"settled" enum:"true,false" doc:"Whether the engine runs that revision"`
+	Problems []string         `json:"problems" doc:"What of the settings of the machine is not in force, and why"`
 	Engine   state.Engine     `json:"engine"`
 	Roles    []Role           `json:"roles"`
 	Farms    []state.FarmLine `json:"farms"`
@@ -94,10 +95,13 @@ type StatusView struct {
 func (s *Resource) applianceStatus(c *rest.Call) (rest.Object[StatusView], error) {
 	out := StatusView{
 		Version: s.deps.Version, Started: s.started, Revision: c.Revision, Settled: "false",
-		Engine: s.deps.Engine(), Roles: []Role{}, Farms: []state.FarmLine{},
+		Problems: []string{}, Engine: s.deps.Engine(), Roles: []Role{}, Farms: []state.FarmLine{},
 	}
 	if s.deps.Applier.InSync() {
 		out.Settled = "true"
+	}
+	for _, e := range s.deps.Applier.Unsettled() {
+		out.Problems = append(out.Problems, e.Error())
 	}
 	if s.deps.Roles != nil {
 		out.Roles = append(out.Roles, s.deps.Roles()...)

@@ -1,0 +1,113 @@
+package role
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+
+	"github.com/sluicelb/sluice/cmd/supervisor"
+	"github.com/sluicelb/sluice/mgmt/api/system"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/machine"
+	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/sysnet/settings"
+)
+
+// services is the machine, to look at.
+var services settings.Machine
+
+// machine is what brings settings of the machine to it, by the supervisor.
+func (m *manager) machine(secrets apply.Secrets) apply.Machine {
+	return machine.New(machine.Options{
+		Request: m.line.HostRequest, Secrets: secrets, Prefixes: validate.SystemPrefixes, Listeners: listeners,
+		Services: &services, Log: slog.Default(),
+	})
+}
+
+// newListener is what moves the API's listener on the network.
+func (m *manager) newListener(book *certs.Book) (*machine.Listener, error) {
+	l, err := m.Listener("api")
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close() // a copy; serve takes its own
+	now := l.Addr().(*net.TCPAddr).AddrPort()
+	start, err := netip.ParseAddrPort(os.Getenv(supervisor.APIVariable))
+	if err != nil {
+		start = now
+	}
+	return machine.NewListener(machine.ListenerOptions{
+		Start: start, Now: now, Certificate: book.Server, Prefixes: validate.SystemPrefixes, Listeners: listeners,
+		Open: func(ctx context.Context, address string) (net.Listener, error) {
+			f, err := m.line.ListenAPI(ctx, address)
+			if err != nil {
+				return nil, err
+			}
+			defer f.Close()
+			return net.FileListener(f)
+		},
+		Move: func(ctx context.Context, l net.Listener) error {
+			if server := m.server.Load(); server != nil {
+				return server.Move(ctx, l)
+			}
+			_ = l.Close()
+			return errors.New("the API is not served yet")
+		},
+	}), nil
+}
+
+// takeListener is Listener of an inherited socket that stays open nowhere else.
+func (p *process) takeListener(name string) (net.Listener, error) {
+	l, err := p.Listener(name)
+	if err != nil {
+		return nil, err
+	}
+	f, err := p.File(name)
+	if err == nil {
+		err = f.Close()
+	}
+	return l, err
+}
+
+// ownAddress is where the API listens on the network as it was started: no farm may
+// take that, or what it is moved to.
+func (m *manager) ownAddress() []netip.AddrPort { return []netip.AddrPort{m.listener.Start()} }
+
+// chosen is the certificate of the API that was chosen.
+func (m *manager) chosen() *x509.Certificate {
+	if c := m.listener.Chosen(); c != nil {
+		return c.Leaf
+	}
+	return nil
+}
+
+// machineState tells how the machine is.
+func (m *manager) machineState() system.Machine {
+	return system.Machine{
+		Listener: func() string { return "https://" + m.listener.Address().String() },
+		NameServers: func() ([]string, string) {
+			found := services.Look()
+			return found.NameServers, found.ManagedBy
+		},
+		Time: func(ctx context.Context) system.Timekeeping {
+			out := system.Timekeeping{Service: services.Look().Time, Synchronised: "unknown"}
+			kept := services.Time(ctx)
+			if kept.Known {
+				out.Synchronised, out.Source = "false", kept.Source
+			}
+			if kept.Yes {
+				out.Synchronised = "true"
+			}
+			if kept.HasOffset {
+				seconds := kept.Offset.Seconds()
+				out.Offset = &seconds
+			}
+			return out
+		},
+	}
+}

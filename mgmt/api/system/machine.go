@@ -1,0 +1,198 @@
+package system
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// Machine tells how the machine is. Each may be nil: then that is not known.
+type Machine struct {
+	// NameServers are those in force, and who else manages them ("" when nobody does).
+	NameServers func() (list []string, managedBy string)
+	// Time is what keeps the time, and how well.
+	Time func(ctx context.Context) Timekeeping
+	// Agent is what became of the SNMP subagent.
+	Agent func() string
+	// Listener is where the API listens on the network now.
+	Listener func() string
+}
+
+// Timekeeping is what keeps the time, and how well.
+type Timekeeping struct {
+	Service      string   `json:"service" doc:"chrony, systemd-timesyncd or empty: nothing that can be set"`
+	Synchronised string   `json:"synchronised" enum:"true,false,unknown"`
+	Offset       *float64 `json:"offset,omitempty" doc:"Seconds by which the clock is ahead of its source"`
+	Source       string   `json:"source,omitempty" doc:"Where the time comes from"`
+}
+
+// Unsettled is what the machine is not though it is set.
+type Unsettled struct {
+	Problem string `json:"problem,omitempty" doc:"What of this is not in force, and why"`
+}
+
+func (u *Unsettled) tell(problem string) { u.Problem = problem }
+
+// What answers tell of a section besides its fields.
+type (
+	dnsView struct {
+		Unsettled
+		InForce   []string `json:"in_force" doc:"Name servers the machine asks now"`
+		ManagedBy string   `json:"managed_by,omitempty" doc:"Who else writes the name servers of the machine"`
+	}
+	ntpView struct {
+		Unsettled
+		Timekeeping
+	}
+	sshView  struct{ Unsettled }
+	snmpView struct {
+		Unsettled
+		Agent string `json:"agent,omitempty" doc:"What became of the subagent for farms"`
+	}
+	httpView struct {
+		Unsettled
+		Listens string `json:"listens,omitempty" doc:"Where the API listens on the network now"`
+	}
+	proxyView  struct{ Unsettled }
+	syslogView struct{ Unsettled }
+)
+
+func (dnsView) Table() (string, []validate.Answered)    { return shown("dns") }
+func (ntpView) Table() (string, []validate.Answered)    { return shown("ntp") }
+func (sshView) Table() (string, []validate.Answered)    { return shown("ssh") }
+func (snmpView) Table() (string, []validate.Answered)   { return shown("snmp") }
+func (httpView) Table() (string, []validate.Answered)   { return shown("http") }
+func (proxyView) Table() (string, []validate.Answered)  { return shown("proxy") }
+func (syslogView) Table() (string, []validate.Answered) { return shown("syslog") }
+
+func shown(name string) (string, []validate.Answered) {
+	return "System_" + name, validate.SectionNamed(name).Table.Answers()
+}
+
+// view is a pointer to what is told of a section.
+type view[V any] interface {
+	*V
+	tell(problem string)
+}
+
+// viewed is what View takes.
+type viewed interface {
+	Table() (string, []validate.Answered)
+}
+
+// section is the resource of one section.
+type section[V viewed, P view[V]] struct {
+	*Resource
+	of *validate.Section
+	// look adds what is known of the machine.
+	look func(context.Context, P)
+}
+
+func sectionOf[V viewed, P view[V]](s *Resource, name string, look func(context.Context, P)) section[V, P] {
+	return section[V, P]{s, validate.SectionNamed(name), look}
+}
+
+// operations are reading and changing; body is what a change takes.
+func (r section[V, P]) operations(body *validate.Table[farm.System]) []*rest.Operation {
+	path, about := "/system/"+r.of.Name, "the settings of "+r.of.Name
+	return []*rest.Operation{
+		rest.Op(rest.Get, path, rbac.SystemMenu, "Get "+about, r.get),
+		rest.Op(rest.Post, path, rbac.SystemModify, "Change "+about, func(c *rest.Call) (rest.Object[rest.View[V]], error) { return r.set(c, body) }).Body(body),
+	}
+}
+
+func (r section[V, P]) get(c *rest.Call) (rest.Object[rest.View[V]], error) {
+	var about V
+	P(&about).tell(r.problem(r.of))
+	if r.look != nil {
+		r.look(c.Context, &about)
+	}
+	return rest.Object[rest.View[V]]{Description: c.Summary(), Params: rest.View[V]{About: about, Fields: r.of.Table.Answer(&c.Config.System)}}, nil
+}
+
+func (r section[V, P]) set(c *rest.Call, body *validate.Table[farm.System]) (out rest.Object[rest.View[V]], err error) {
+	values, err := rest.Decode(c, body)
+	if err != nil {
+		return out, err
+	}
+	c.MayTake(machineTime)
+	if _, err := c.Change("system "+r.of.Name, func(cfg *farm.Config) error { return values.Apply(&cfg.System) }); err != nil {
+		return out, err
+	}
+	out, err = r.get(c)
+	out.Message = fmt.Sprintf("The settings of %s have been changed.", r.of.Name)
+	out.Warning = c.Warning(r.of.Path())
+	return out, err
+}
+
+// problem is what of a section is not in force.
+func (s *Resource) problem(of *validate.Section) string {
+	for _, e := range s.deps.Applier.Unsettled() {
+		if e.Path == of.Path() {
+			return e.Message
+		}
+	}
+	return ""
+}
+
+func (s *Resource) machineOperations() (out []*rest.Operation) {
+	m := s.deps.Machine
+	add := func(ops []*rest.Operation) { out = append(out, ops...) }
+	add(sectionOf(s, "dns", func(_ context.Context, v *dnsView) {
+		if v.InForce = []string{}; m.NameServers != nil {
+			list, by := m.NameServers()
+			v.InForce, v.ManagedBy = append(v.InForce, list...), by
+		}
+	}).operations(table("dns")))
+	add(sectionOf(s, "ntp", func(ctx context.Context, v *ntpView) {
+		if v.Synchronised = "unknown"; m.Time != nil {
+			v.Timekeeping = m.Time(ctx)
+		}
+	}).operations(table("ntp")))
+	add(sectionOf[sshView](s, "ssh", nil).operations(table("ssh")))
+	add(sectionOf(s, "snmp", func(_ context.Context, v *snmpView) {
+		if m.Agent != nil {
+			v.Agent = m.Agent()
+		}
+	}).operations(table("snmp")))
+	http := sectionOf(s, "http", func(_ context.Context, v *httpView) {
+		if m.Listener != nil {
+			v.Listens = m.Listener()
+		}
+	})
+	add(http.operations(&validate.ListenerChange))
+	add(sectionOf[proxyView](s, "proxy", nil).operations(table("proxy")))
+	syslog := sectionOf[syslogView](s, "syslog", nil)
+	add(syslog.operations(table("syslog")))
+	return append(out,
+		rest.Op(rest.Post, "/system/https/certificate", rbac.SystemModify, "Choose the certificate of API and web interface", func(c *rest.Call) (rest.Object[rest.View[httpView]], error) {
+			return http.set(c, &validate.APICertificate)
+		}).Body(&validate.APICertificate),
+		rest.Op(rest.Get, "/system/rsyslog", rbac.SystemMenu, "Get the first server of remote syslog", s.getRsyslog),
+		rest.Op(rest.Post, "/system/rsyslog", rbac.SystemModify, "Change the server of remote syslog", func(c *rest.Call) (rest.Object[rest.View[rsyslogView]], error) {
+			if _, err := syslog.set(c, &validate.RemoteSyslog); err != nil {
+				return rest.Object[rest.View[rsyslogView]]{}, err
+			}
+			out, err := s.getRsyslog(c)
+			out.Message, out.Warning = "The settings of rsyslog have been changed.", c.Warning(syslog.of.Path())
+			return out, err
+		}).Body(&validate.RemoteSyslog))
+}
+
+func table(name string) *validate.Table[farm.System] { return &validate.SectionNamed(name).Table }
+
+// rsyslogView is remote syslog as clients of the family know it.
+type rsyslogView struct{ Unsettled }
+
+func (rsyslogView) Table() (string, []validate.Answered) {
+	return "System_rsyslog", validate.RemoteSyslog.Answers()
+}
+
+func (s *Resource) getRsyslog(c *rest.Call) (rest.Object[rest.View[rsyslogView]], error) {
+	return rest.Object[rest.View[rsyslogView]]{Description: c.Summary(), Params: rest.View[rsyslogView]{
+		About: rsyslogView{Unsettled{s.problem(validate.SectionNamed("syslog"))}}, Fields: validate.RemoteSyslog.Answer(&c.Config.System)}}, nil
+}

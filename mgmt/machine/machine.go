@@ -1,0 +1,168 @@
+// Package machine brings the settings of the machine to it: it makes a request of
+// each part that changed, has the supervisor carry it out, and refuses beforehand
+// what cannot be meant.
+//
+// A Machine is the apply.Machine for what touches files and services of the host;
+// mgmt/apply calls it under its own lock.
+package machine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"reflect"
+	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/sysnet/settings"
+)
+
+// Options is what a Machine works with; all must be set.
+type Options struct {
+	// Request has a request carried out by a process that may.
+	Request func(ctx context.Context, kind string, request []byte) (answer []byte, err error)
+	// Secrets opens the community.
+	Secrets apply.Secrets
+	// Prefixes are the addresses of this machine, Listeners what waits for clients.
+	Prefixes  func() []netip.Prefix
+	Listeners func() ([]apply.Listener, error)
+	// Services is the machine, to look at.
+	Services *settings.Machine
+	Log      *slog.Logger
+}
+
+// Machine brings settings to the machine; make it with New.
+type Machine struct {
+	options Options
+	// done are the requests that were carried out whole in this life.
+	done map[settings.Kind]settings.Request
+	// untold are the services that were not told of their settings.
+	untold map[settings.Kind]bool
+}
+
+// New returns a Machine that has done nothing yet.
+func New(o Options) *Machine {
+	return &Machine{o, map[settings.Kind]settings.Request{}, map[settings.Kind]bool{}}
+}
+
+// Check implements apply.Machine.
+func (m *Machine) Check(_ context.Context, old, new *farm.System) error {
+	if !reflect.DeepEqual(old.SSH, new.SSH) {
+		for _, addr := range new.SSH.Listen {
+			if !m.isLocal(addr) {
+				return refused("ssh", "listen", "listen must hold addresses of this machine, or nobody could log in any more, got %s", addr)
+			}
+		}
+	}
+	if now := &new.SNMP; now.On && (!old.SNMP.On || old.SNMP.IP != now.IP || old.SNMP.Port != now.Port) {
+		if !m.isLocal(now.EffectiveIP()) {
+			return refused("snmp", "ip", "ip must be an address of this machine or *, got %s", now.EffectiveIP())
+		}
+		return m.checkPort(&old.SNMP, now)
+	}
+	return nil
+}
+
+func refused(section, field, format string, args ...any) error {
+	return &validate.Error{Path: validate.SectionPath(section), Field: field, Message: fmt.Sprintf(format, args...)}
+}
+
+func (m *Machine) isLocal(addr netip.Addr) bool {
+	return addr.IsUnspecified() || addr.IsLoopback() || slices.ContainsFunc(m.options.Prefixes(), func(p netip.Prefix) bool { return p.Addr() == addr })
+}
+
+// checkPort refuses a port of UDP that another program has. Who listens is not
+// known: what snmpd has by itself or by the settings of before is its own.
+func (m *Machine) checkPort(old, now *farm.SNMP) error {
+	port := now.EffectivePort()
+	if port == farm.DefaultSNMPPort || old.On && port == old.EffectivePort() {
+		return nil
+	}
+	list, err := m.options.Listeners()
+	if err != nil {
+		return nil // unknown is no reason to refuse
+	}
+	for _, l := range list {
+		at := l.Addr.Addr()
+		if l.UDP && l.Addr.Port() == port && (at == now.EffectiveIP() || at.IsUnspecified() || now.EffectiveIP().IsUnspecified()) {
+			return refused("snmp", "port", "port must be free, got %d: another program listens on %s", port, l)
+		}
+	}
+	return nil
+}
+
+// Settle implements apply.Machine.
+func (m *Machine) Settle(ctx context.Context, s *farm.System) map[string]string {
+	problems := map[string]string{}
+	for _, kind := range settings.Kinds() {
+		q, err := m.request(kind, s)
+		if err == nil {
+			err = m.settle(ctx, q)
+		}
+		if err != nil {
+			problems[string(kind)] = err.Error()
+			m.options.Log.Warn("a setting of the machine is not in force", "what", string(kind), "reason", err)
+		}
+	}
+	return problems
+}
+
+// request is what the settings ask for of one kind.
+func (m *Machine) request(kind settings.Kind, s *farm.System) (q settings.Request, err error) {
+	q.Kind = kind
+	switch kind {
+	case settings.DNS:
+		q.DNS = s.DNS
+	case settings.NTP:
+		q.NTP = s.NTP
+	case settings.SSH:
+		q.SSH = s.SSH
+	case settings.SNMP:
+		if !s.SNMP.On {
+			return q, nil
+		}
+		q.SNMP = settings.SNMPAgent{On: true, IP: s.SNMP.EffectiveIP(), Port: s.SNMP.EffectivePort(), Scope: s.SNMP.EffectiveScope()}
+		q.SNMP.Community, err = apply.Reveal(m.options.Secrets, farm.SecretCommunity, s.SNMP.EffectiveCommunity())
+	}
+	return q, err
+}
+
+// settle has a request carried out unless it was already, or nothing is set and
+// nothing was.
+func (m *Machine) settle(ctx context.Context, q settings.Request) error {
+	done, before := m.done[q.Kind]
+	if before && reflect.DeepEqual(done, q) {
+		return nil
+	}
+	if reflect.DeepEqual(q, settings.Request{Kind: q.Kind}) && !m.options.Services.Holds(q.Kind) {
+		m.done[q.Kind] = q
+		return nil
+	}
+	delete(m.done, q.Kind)
+	asked := q
+	asked.Again = m.untold[q.Kind]
+	text, err := json.Marshal(asked)
+	if err != nil {
+		return err
+	}
+	said, err := m.options.Request(ctx, string(q.Kind), text)
+	if err != nil {
+		return err
+	}
+	var answer settings.Answer
+	if err := json.Unmarshal(said, &answer); err != nil {
+		return errors.New("what sets it did not say what became of it; see the log")
+	}
+	if m.untold[q.Kind] = answer.Untold; answer.Problem != "" {
+		return errors.New(answer.Problem)
+	}
+	m.done[q.Kind] = q
+	return nil
+}
+
+var _ apply.Machine = (*Machine)(nil)

@@ -1,0 +1,88 @@
+package validate
+
+import (
+	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// Bodies about settings of the machine that the API takes besides those of the
+// sections, as clients of the family send them.
+var (
+	// ListenerChange is the section http with force, which is taken and needed for
+	// nothing: the answer comes whatever is opened and closed.
+	ListenerChange = Table[farm.System]{fields: slices.Concat(SectionNamed("http").Table.fields, []field[farm.System]{{
+		rule: rule{name: "force", hints: advanced(atSystem, "Force"), kind: kindBool, about: "Taken from clients of the family, and needed for nothing."},
+	}})}
+	// APICertificate is the certificate of the section http alone.
+	APICertificate = Table[farm.System]{fields: func() []field[farm.System] {
+		f := *SectionNamed("http").Table.find("certificate")
+		f.required, f.blank, f.null = true, false, false
+		return []field[farm.System]{f}
+	}()}
+	// RemoteSyslog is the first of the servers of the section syslog.
+	RemoteSyslog = Table[farm.System]{fields: []field[farm.System]{
+		{
+			rule: rule{name: "ip", hints: basic(atSystem, "Server"), kind: kindText, blank: true, null: true, maxLen: 253, check: checkHost, format: "ip or host name", must: "an address or a host name",
+				about: "Address or host name of the server; blank sends nothing anywhere."},
+			get: func(s *farm.System) Value { return textValue(firstServer(s).Host) },
+			set: func(s *farm.System, v Value) {
+				if v.text == "" {
+					s.Syslog.Servers = nil
+					return
+				}
+				first := firstServer(s)
+				first.Host = v.text
+				s.Syslog.Servers = []farm.SyslogServer{first}
+			},
+		},
+		underServer(field[farm.System]{
+			rule: rule{name: "protocol", hints: basic(atSystem, "Protocol"), kind: kindText, values: texts(farm.SyslogProtocols()), null: true, unset: textValue(string(farm.SyslogUDP)), about: "How messages travel."},
+			get:  func(s *farm.System) Value { return textValue(string(firstServer(s).Protocol)) },
+			set: func(s *farm.System, v Value) {
+				first := &s.Syslog.Servers[0]
+				if standard := first.Port == first.Protocol.Port(); standard {
+					defer func() { first.Port = first.Protocol.Port() }()
+				}
+				first.Protocol = farm.SyslogUDP
+				if v.text != "" {
+					first.Protocol = farm.SyslogProtocol(v.text)
+				}
+			},
+		}),
+		underServer(field[farm.System]{
+			rule: rule{name: "port", hints: basic(atSystem, "Port"), kind: kindNumber, min: 1, max: 65535, null: true, about: "Port of the server; unset is 514, with tls 6514."},
+			get:  func(s *farm.System) Value { return numberValue(int64(firstServer(s).Port)) },
+			set: func(s *farm.System, v Value) {
+				first := &s.Syslog.Servers[0]
+				if first.Port = uint16(v.number); v.number == 0 {
+					first.Port = first.Protocol.Port()
+				}
+			},
+		}),
+	}}
+)
+
+// firstServer is the first syslog server, or how one begins.
+func firstServer(s *farm.System) farm.SyslogServer {
+	if len(s.Syslog.Servers) > 0 {
+		return s.Syslog.Servers[0]
+	}
+	return farm.SyslogServer{Protocol: farm.SyslogUDP, Port: farm.SyslogUDP.Port()}
+}
+
+func underServer(f field[farm.System]) field[farm.System] {
+	f.needs = func(_ Values[farm.System], s *farm.System) string {
+		if len(s.Syslog.Servers) == 0 {
+			return "means nothing without a server: send ip, too"
+		}
+		return ""
+	}
+	set := f.set
+	f.set = func(s *farm.System, v Value) {
+		if len(s.Syslog.Servers) > 0 {
+			set(s, v)
+		}
+	}
+	return f
+}
