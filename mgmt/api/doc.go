@@ -20,8 +20,9 @@
 //
 // Changes go to the one writer (mgmt/apply). Every answer carries the number
 // of the configuration's revision as its ETag; a change with an If-Match that
-// is not the current one is refused with 412. A change with an Idempotency-Key
-// that is sent again is answered from memory.
+// is not the current one is refused with 412. What is kept beside the
+// configuration has revisions of its own (rest.Document). A change with an
+// Idempotency-Key that is sent again is answered from memory.
 //
 // # Packages
 //
@@ -48,7 +49,10 @@
 // mgmt/validate, or with c.Object through a list of fields; change the
 // configuration with c.Change, and anything else after c.Act(), which ends a
 // call that is only tried; answer with rest.NewList, rest.Object or rest.NewDone,
-// and refuse with rest.BadRequest and its kin. In this package a new one needs a
+// and refuse with rest.BadRequest and its kin. Settings and the like that are
+// kept beside the configuration are a rest.Document, and their operations are
+// Of it: that gives them ETag and If-Match. Lists can be had in parts and by
+// field by themselves; a long one makes its items with rest.ListOf. In this package a new one needs a
 // field in Deps and its line in resources (routes.go). Permissions are in
 // mgmt/rbac. Then `go test ./mgmt/api -update` writes the operation into the
 // golden files, where it is to be read.

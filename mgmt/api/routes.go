@@ -22,9 +22,10 @@ func resources(d *Deps, guard *auth.Guard) []resource {
 		Applier: d.Applier, Engine: d.Engine, Health: d.Health, Ejection: d.Ejection, Silent: d.Silent, Unreachable: d.Unreachable,
 		Warnings: d.Warnings, Resolved: d.Resolved, Now: d.Now,
 	})
+	roster := people.Document(d.Users)
 	return []resource{
 		farms.New(farms.Deps{
-			State: board, Applier: d.Applier, Users: d.Users, Certificates: d.Certificates, Engine: d.Engine, Health: d.Health, Silent: d.Silent,
+			State: board, Applier: d.Applier, Users: d.Users, People: roster, Certificates: d.Certificates, Engine: d.Engine, Health: d.Health, Silent: d.Silent,
 			Explain: d.Explain, Kernel: d.Kernel, LocalAddrs: d.LocalAddrs, Log: d.Log,
 		}),
 		traffic.New(traffic.Deps{
@@ -34,7 +35,7 @@ func resources(d *Deps, guard *auth.Guard) []resource {
 			State: board, Counters: d.Counters, Health: d.Health, Sessions: d.Sessions, Traffic: d.Traffic, Usage: d.Usage, Numbers: d.Numbers,
 			Log: d.Log, Now: d.Now,
 		}),
-		people.New(people.Deps{Users: d.Users, Keys: d.Keys, Guard: guard, Version: d.Version, Log: d.Log}),
+		people.New(people.Deps{Users: d.Users, Document: roster, Keys: d.Keys, Guard: guard, Version: d.Version, Log: d.Log}),
 		certificates.New(certificates.Deps{Certificates: d.Certificates, ACME: d.ACME}),
 		revisions.New(revisions.Deps{
 			State: board, Applier: d.Applier, History: d.History, Reload: d.Reload, Users: d.Users, Holds: guard.Holds, LocalAddrs: d.LocalAddrs,

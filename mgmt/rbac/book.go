@@ -50,12 +50,16 @@ func (b *Book) change(edit func(*state) error) error {
 	if err := edit(next); err != nil {
 		return err
 	}
+	next.Revision++
 	if err := b.keeper.WriteDocument(document, next); err != nil {
 		return fmt.Errorf("keep users, groups and roles: %w", err)
 	}
 	b.state.Store(next)
 	return nil
 }
+
+// Revision grows with every change, over restarts too.
+func (b *Book) Revision() uint64 { return b.state.Load().Revision }
 
 // DryRun is a book as this one is, in which every change that could be made ends
 // with that error and is not made.

@@ -109,6 +109,26 @@ func TestAChangeThatCannotBeKeptDoesNotHold(t *testing.T) {
 	}
 }
 
+func TestEveryChangeHasARevision(t *testing.T) {
+	m := &rbactest.Memory{}
+	b := house(t, m)
+	was := b.Revision()
+	if was == 0 || rbactest.Book(t, m).Revision() != was {
+		t.Errorf("revision %d, after a restart %d", was, rbactest.Book(t, m).Revision())
+	}
+	must(t, b.GiveRole("shop", "readonly"))
+	if now := b.Revision(); now != was+1 {
+		t.Errorf("revision %d after %d", now, was)
+	}
+	end := errors.New("only tried")
+	if err := b.GiveRole("shop", "none"); err == nil {
+		t.Error("a role that is not there was given")
+	}
+	if err := b.DryRun(end).GiveRole("shop", "ops"); !errors.Is(err, end) || b.Revision() != was+1 || rbactest.Book(t, m).Revision() != was+1 {
+		t.Errorf("what was refused, or tried (%v), made a revision: %d", err, b.Revision())
+	}
+}
+
 func TestARoleIsChangedPermissionByPermission(t *testing.T) {
 	b := house(t, &rbactest.Memory{})
 	r, err := b.ChangeRole("ops", map[rbac.Permission]bool{rbac.FarmDelete: true, rbac.FarmAction: false})

@@ -5,6 +5,9 @@ import "slices"
 // state is everything a Book keeps: one value, replaced as a whole and never
 // changed once it is in force.
 type state struct {
+	// Revision grows with every change.
+	Revision uint64 `json:"revision,omitempty"`
+
 	Root   User    `json:"root"`
 	Users  []User  `json:"users,omitempty"`  // by name
 	Groups []Group `json:"groups,omitempty"` // by name
@@ -18,7 +21,7 @@ func fresh() *state {
 
 // clone copies all that a change may touch.
 func (s *state) clone() *state {
-	c := &state{Root: s.Root, Users: slices.Clone(s.Users), Groups: slices.Clone(s.Groups), Roles: slices.Clone(s.Roles)}
+	c := &state{Revision: s.Revision, Root: s.Root, Users: slices.Clone(s.Users), Groups: slices.Clone(s.Groups), Roles: slices.Clone(s.Roles)}
 	for i := range c.Groups {
 		g := &c.Groups[i]
 		g.Users, g.Farms, g.Interfaces = slices.Clone(g.Users), slices.Clone(g.Farms), slices.Clone(g.Interfaces)

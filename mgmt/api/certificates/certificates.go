@@ -31,8 +31,8 @@ func (s *Resource) certificateOperations() []*rest.Operation {
 		rest.Op(rest.Get, "/certificates", rbac.CertificateShow, "List certificates", s.listCertificates),
 		rest.Op(rest.Post, "/certificates", rbac.CertificateCreate, "Create a CSR", s.createRequest).Body(requestFields{}).Created(),
 		rest.Op(rest.Post, "/certificates/pem", rbac.CertificateUpload, "Upload a certificate from its parts", s.uploadParts).Body(partFields{}).Created(),
-		rest.Op(rest.Get, "/certificates/ocsp", rbac.CertificateShow, "Get the settings of OCSP", s.getOCSP),
-		rest.Op(rest.Put, "/certificates/ocsp", rbac.CertificateUpload, "Change the settings of OCSP", s.setOCSP).Body(ocspFields{}),
+		rest.Op(rest.Get, "/certificates/ocsp", rbac.CertificateShow, "Get the settings of OCSP", s.getOCSP).Of(s.ocsp),
+		rest.Op(rest.Put, "/certificates/ocsp", rbac.CertificateUpload, "Change the settings of OCSP", s.setOCSP).Body(ocspFields{}).Of(s.ocsp),
 		rest.File(rest.Get, one, rbac.CertificateDownload, "Download a certificate without its key, or a CSR", downloadType, s.downloadCertificate),
 		rest.Op(rest.Post, one, rbac.CertificateUpload, "Upload a certificate", s.uploadCertificate).TakesFile(pemTypes).Created().
 			With("replace", "true to replace a certificate that has the name"),

@@ -16,10 +16,19 @@ type Deps struct {
 }
 
 // Resource answers the operations; make it with New.
-type Resource struct{ deps Deps }
+type Resource struct {
+	deps       Deps
+	ocsp, acme *rest.Document
+}
 
 // New returns the resource over deps.
-func New(deps Deps) *Resource { return &Resource{deps: deps} }
+func New(deps Deps) *Resource {
+	return &Resource{
+		deps: deps,
+		ocsp: rest.NewDocument("the settings of OCSP", func() string { return rest.Digest(deps.Certificates.OCSP()) }),
+		acme: rest.NewDocument("the settings of ACME", func() string { return rest.Digest(deps.ACME.Settings()) }),
+	}
+}
 
 // Operations lists what can be done.
 func (s *Resource) Operations() []*rest.Operation {

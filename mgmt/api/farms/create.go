@@ -120,7 +120,8 @@ func (s *Resource) share(c *rest.Call, f *farm.Farm) (problem string) {
 	if group == "" {
 		return ""
 	}
-	if err := c.Book(s.deps.Users).AddFarm(group, f.ID); err != nil {
+	err := s.deps.People.Change(func() error { return c.Book(s.deps.Users).AddFarm(group, f.ID) })
+	if err != nil {
 		return fmt.Sprintf("your group %s does not see the farm: %s", group, err)
 	}
 	return ""

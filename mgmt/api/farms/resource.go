@@ -23,6 +23,9 @@ type Deps struct {
 	State   *state.Board
 	Applier Restarter
 	Users   *rbac.Book
+	// People is users, groups and roles as what has a revision: who makes a farm
+	// changes them.
+	People *rest.Document
 	// Certificates knows those that farms may use.
 	Certificates Certificates
 	Engine       func() state.Engine

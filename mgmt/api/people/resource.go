@@ -5,6 +5,7 @@ package people
 import (
 	"log/slog"
 	"slices"
+	"strconv"
 
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/auth"
@@ -13,20 +14,33 @@ import (
 
 // Deps is what the operations need.
 type Deps struct {
-	Users   *rbac.Book
-	Keys    Keys
-	Guard   *auth.Guard
-	Version string
-	Log     *slog.Logger
+	Users *rbac.Book
+	// Document is users, groups and roles as what has a revision, see Document.
+	Document *rest.Document
+	Keys     Keys
+	Guard    *auth.Guard
+	Version  string
+	Log      *slog.Logger
 }
 
 // Resource answers the operations; make it with New.
-type Resource struct{ deps Deps }
+type Resource struct {
+	deps Deps
+	keys *rest.Document
+}
 
 // New returns the resource over deps.
-func New(deps Deps) *Resource { return &Resource{deps: deps} }
+func New(deps Deps) *Resource {
+	return &Resource{deps: deps, keys: rest.NewDocument("the API keys", func() string { return rest.Digest(deps.Keys.Keys()) })}
+}
+
+// Document is users, groups and roles as what has one revision.
+func Document(users *rbac.Book) *rest.Document {
+	return rest.NewDocument("users, groups and roles", func() string { return "people-" + strconv.FormatUint(users.Revision(), 10) })
+}
 
 // Operations lists what can be done.
 func (s *Resource) Operations() []*rest.Operation {
-	return slices.Concat(s.keyOperations(), s.loginOperations(), s.userOperations(), s.groupOperations(), s.roleOperations())
+	return slices.Concat(rest.About(s.keys, s.keyOperations()...), s.loginOperations(),
+		rest.About(s.deps.Document, slices.Concat(s.userOperations(), s.groupOperations(), s.roleOperations())...))
 }

@@ -36,6 +36,8 @@ type Call struct {
 	host *Host
 	op   *Operation
 	via  huma.Context
+	// etag is the revision of what the operation is about.
+	etag string
 	// warnings are about the configuration after the change this call made.
 	warnings []validate.Error
 	// disposition says that the answer is to be saved as a file.

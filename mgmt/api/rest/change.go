@@ -34,12 +34,16 @@ func (c *Call) Expected() (uint64, error) {
 	bare := strings.TrimSuffix(strings.TrimPrefix(text, `"`), `"`)
 	n, err := strconv.ParseUint(bare, 10, 64)
 	if err != nil || len(bare) != len(text) && len(bare) != len(text)-2 {
-		return 0, BadRequest("If-Match: %s is not a revision, allowed is the ETag of an answer", Quote(text))
+		return 0, noRevision(text)
 	}
 	if n != c.Revision { // checked again under the writer's lock
 		return 0, RejectionOf(apply.ErrConflict, true)
 	}
 	return n, nil
+}
+
+func noRevision(text string) error {
+	return BadRequest("If-Match: %s is not a revision, allowed is the ETag of an answer", Quote(text))
 }
 
 // Act ends a call that is only tried, at the last moment before it does something.

@@ -64,11 +64,19 @@ func (o *Operation) parameters() []*huma.Param {
 	}
 	if o.changes() {
 		out = append(out, &huma.Param{Name: "If-Match", In: "header", Schema: &huma.Schema{Type: huma.TypeString},
-			Description: "ETag of an earlier answer; 412 when the configuration is another one by now."},
+			Description: o.ifMatch()},
 			&huma.Param{Name: "Idempotency-Key", In: "header", Schema: &huma.Schema{Type: huma.TypeString},
 				Description: "A text of the client's choice: the same request with the same text happens once, and is answered alike, for ten minutes."})
 	}
 	return out
+}
+
+// ifMatch says what If-Match is for.
+func (o *Operation) ifMatch() string {
+	if o.about != nil {
+		return "ETag of an earlier answer about the same; 412 when " + o.about.name + " are others by now."
+	}
+	return "ETag of an earlier answer; 412 when the configuration is another one by now."
 }
 
 // rejections lists the statuses an operation may refuse with, besides 500.

@@ -45,18 +45,19 @@ type Operation struct {
 	Register func(huma.API, *Host)
 
 	success    int
-	fields     Fields   // the body's fields, nil when there is none
-	document   bool     // the body is a configuration document
-	kinds      []string // content types of the body when it is a file
-	download   string   // content type of the answer when it is a file
-	reads      bool     // it changes nothing, though it is no GET
-	kept       bool     // the audit log has it, though it only reads
-	mayBeEmpty bool     // the body may be left out
-	whole      bool     // it is about all farms
-	names      bool     // the body names an object that must exist
-	queries    []query  // allowed query parameters
-	paged      bool     // the answer is a list that can be had in parts
-	filters    []string // fields by which it can be had
+	fields     Fields    // the body's fields, nil when there is none
+	document   bool      // the body is a configuration document
+	about      *Document // what it is about, nil for the configuration
+	kinds      []string  // content types of the body when it is a file
+	download   string    // content type of the answer when it is a file
+	reads      bool      // it changes nothing, though it is no GET
+	kept       bool      // the audit log has it, though it only reads
+	mayBeEmpty bool      // the body may be left out
+	whole      bool      // it is about all farms
+	names      bool      // the body names an object that must exist
+	queries    []query   // allowed query parameters
+	paged      bool      // the answer is a list that can be had in parts
+	filters    []string  // fields by which it can be had
 }
 
 // Fields is the part of a validate.Table the OpenAPI document is made from.

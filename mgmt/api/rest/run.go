@@ -26,7 +26,7 @@ func (i *input) Resolve(ctx huma.Context) []error {
 // output is a handler's answer as the router wants it.
 type output[O any] struct {
 	Status      int
-	ETag        string `header:"ETag" doc:"Number of the configuration's revision"`
+	ETag        string `header:"ETag" doc:"Number of the configuration's revision; of what is kept beside it, a revision of its own"`
 	ContentType string `header:"Content-Type" hidden:"true"`
 	Disposition string `header:"Content-Disposition" hidden:"true"`
 	Cookie      string `header:"Set-Cookie" hidden:"true"`
@@ -54,8 +54,23 @@ func answer[O any](ctx context.Context, host *Host, o *Operation, in *input, han
 		return nil, &r
 	}
 	told.Message, told.Revision = o.Summary, c.Revision
-	out := &output[O]{Status: o.success, ETag: etag(c.Revision), ContentType: c.ContentType, Disposition: c.disposition, Cookie: c.Cookie, Body: body}
+	out := &output[O]{Status: o.success, ETag: c.etag, ContentType: c.ContentType, Disposition: c.disposition, Cookie: c.Cookie, Body: body}
 	return out, nil
+}
+
+// do runs the handler; of what is about a document, its revision is told.
+func do[O any](c *Call, handler func(*Call) (O, error)) (O, error) {
+	d := c.op.about
+	switch {
+	case d == nil:
+		out, err := handler(c)
+		c.etag = etag(c.Revision)
+		return out, err
+	case c.op.changes():
+		return within(d, c, handler)
+	}
+	c.etag = d.etag() // before: what is read later is no older
+	return handler(c)
 }
 
 func run[O any](c *Call, handler func(*Call) (O, error)) (O, error) {
@@ -81,7 +96,7 @@ func run[O any](c *Call, handler func(*Call) (O, error)) (O, error) {
 			c.Context = apply.DryRun(c.Context)
 		}
 	}
-	out, err := handler(c)
+	out, err := do(c, handler)
 	if l, is := any(&out).(lister); is && err == nil && c.op.paged {
 		err = l.pick(c)
 	}

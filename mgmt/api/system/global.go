@@ -48,16 +48,17 @@ func orEmpty[T any](list []T) []T {
 	return list
 }
 
-func (s *Resource) getGlobal(c *rest.Call) (rest.Object[GlobalSettings], error) {
+// settings are those in force.
+func (s *Resource) settings() GlobalSettings {
 	ttl := resolve.LoadLimits(s.deps.Settings)
-	return rest.Object[GlobalSettings]{Description: c.Summary(), Params: GlobalSettings{
-		orEmpty(Names(s.deps.Settings)), int64(ttl.MinTTL.Seconds()), int64(ttl.MaxTTL.Seconds())}}, nil
+	return GlobalSettings{orEmpty(Names(s.deps.Settings)), int64(ttl.MinTTL.Seconds()), int64(ttl.MaxTTL.Seconds())}
+}
+
+func (s *Resource) getGlobal(c *rest.Call) (rest.Object[GlobalSettings], error) {
+	return rest.Object[GlobalSettings]{Description: c.Summary(), Params: s.settings()}, nil
 }
 
 func (s *Resource) setGlobal(c *rest.Call) (rest.Object[GlobalSettings], error) {
-	if _, err := c.Expected(); err != nil {
-		return rest.Object[GlobalSettings]{}, err
-	}
 	body, err := c.Object(&validate.GlobalSettings)
 	if err != nil {
 		return rest.Object[GlobalSettings]{}, err

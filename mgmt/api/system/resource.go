@@ -52,11 +52,16 @@ type Certificates interface{ List() []certs.View }
 // Resource answers the operations; make it with New.
 type Resource struct {
 	deps    Deps
+	global  *rest.Document
 	started time.Time
 }
 
 // New returns the resource over deps; it counts as started now.
-func New(deps Deps) *Resource { return &Resource{deps: deps, started: deps.Now()} }
+func New(deps Deps) *Resource {
+	s := &Resource{deps: deps, started: deps.Now()}
+	s.global = rest.NewDocument("the settings of the appliance", func() string { return rest.Digest(s.settings()) })
+	return s
+}
 
 // Operations lists what can be done.
 func (s *Resource) Operations() []*rest.Operation {

@@ -1,0 +1,138 @@
+package rest
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// counter is a document whose revision is its value.
+type counter struct {
+	value atomic.Int64
+	doc   *Document
+}
+
+func newCounter() *counter {
+	c := &counter{}
+	c.doc = NewDocument("the counts", func() string { return "n" + strconv.FormatInt(c.value.Load(), 10) })
+	return c
+}
+
+// send changes or reads the document through do, with an If-Match.
+func (n *counter) send(method, match string, body io.Reader, handler func(*Call) (int64, error)) (string, error) {
+	c := &Call{op: (&Operation{Method: method}).Of(n.doc), Request: httptest.NewRequest(method, "/", body)}
+	if match != "" {
+		c.Request.Header.Set("If-Match", match)
+	}
+	_, err := do(c, handler)
+	return c.etag, err
+}
+
+// Whoever changes what he read changes nothing else: of everybody who read the same,
+// one may.
+func TestNoUpdateOfADocumentIsLost(t *testing.T) {
+	n := newCounter()
+	var done, refused atomic.Int64
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 50 {
+				var read int64
+				tag, _ := n.send("GET", "", nil, func(*Call) (int64, error) { read = n.value.Load(); return 0, nil })
+				_, err := n.send("PUT", tag, nil, func(*Call) (int64, error) { n.value.Store(read + 1); return 0, nil })
+				if err == nil {
+					done.Add(1)
+				} else {
+					refused.Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if n.value.Load() != done.Load() || done.Load()+refused.Load() != 400 {
+		t.Errorf("%d changes were made, %d are there, %d were refused", done.Load(), n.value.Load(), refused.Load())
+	}
+}
+
+func TestAChangeNeedsTheRevisionItWasMadeFrom(t *testing.T) {
+	add := func(n *counter) func(*Call) (int64, error) {
+		return func(*Call) (int64, error) { return n.value.Add(1), nil }
+	}
+	for match, want := range map[string]int{"": 0, "*": 0, `"n0"`: 0, "n0": 0, ` "n0" `: 0, `"n1"`: 412, "n1": 412, "0": 412, `W/"n0"`: 412, `"n0", "n1"`: 400, "n0 n1": 400} {
+		n := newCounter()
+		tag, err := n.send("PUT", match, nil, add(n))
+		var r *Rejection
+		switch {
+		case want == 0 && (err != nil || tag != `"n1"` || n.value.Load() != 1):
+			t.Errorf("%q: %v, then %s", match, err, tag)
+		case want != 0 && (!errors.As(err, &r) || r.Status != want || n.value.Load() != 0):
+			t.Errorf("%q: %v", match, err)
+		}
+	}
+	n := newCounter()
+	if tag, err := n.send("GET", `"n7"`, nil, add(n)); err != nil || tag != `"n0"` {
+		t.Errorf("reading: %s %v, want the revision before the answer was made", tag, err)
+	}
+}
+
+// slow is a body that says when it is read, and comes when it is let.
+type slow struct {
+	began, may chan struct{}
+	text       io.Reader
+	once       sync.Once
+}
+
+func (s *slow) Read(b []byte) (int, error) {
+	s.once.Do(func() { close(s.began); <-s.may })
+	return s.text.Read(b)
+}
+
+func TestNobodyWaitsForASlowBody(t *testing.T) {
+	n := newCounter()
+	body := &slow{began: make(chan struct{}), may: make(chan struct{}), text: strings.NewReader(`{"a":1}`)}
+	got := make(chan map[string]any)
+	go func() {
+		_, _ = n.send("PUT", "", body, func(c *Call) (int64, error) {
+			read, err := c.ReadObject()
+			got <- read
+			return 0, err
+		})
+	}()
+	<-body.began
+	if _, err := n.send("PUT", "", nil, func(*Call) (int64, error) { return n.value.Add(1), nil }); err != nil {
+		t.Error(err)
+	}
+	close(body.may)
+	if read := <-got; read["a"] == nil {
+		t.Errorf("the body is %v", read)
+	}
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+func TestBodiesOfDocumentsHaveTheirBounds(t *testing.T) {
+	for want, body := range map[int]io.Reader{
+		http.StatusRequestEntityTooLarge: io.MultiReader(strings.NewReader(`{"a":"`+strings.Repeat("x", maxBody)), strings.NewReader(`"}`)),
+		http.StatusBadRequest:            broken{},
+	} {
+		_, err := newCounter().send("PUT", "", body, func(c *Call) (int64, error) { _, err := c.ReadObject(); return 0, err })
+		var r *Rejection
+		if !errors.As(err, &r) || r.Status != want {
+			t.Errorf("%v, want %d", err, want)
+		}
+	}
+}
+
+func TestADigestIsThatOfAValue(t *testing.T) {
+	if a, b := Digest([]int{1}), Digest([]int{2}); a == b || a != Digest([]int{1}) || len(a) != 16 {
+		t.Errorf("%s and %s", a, b)
+	}
+}
