@@ -10,6 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/store"
 )
 
 // Deps is what the operations need.
@@ -31,7 +32,17 @@ type Resource struct {
 
 // New returns the resource over deps.
 func New(deps Deps) *Resource {
-	return &Resource{deps: deps, keys: rest.NewDocument("the API keys", func() string { return rest.Digest(deps.Keys.Keys()) })}
+	return &Resource{deps: deps, keys: rest.NewDocument("the API keys", func() string { return keysThere(deps.Keys.Keys()) })}
+}
+
+// keysThere is the revision of the keys: none is ever changed, and no number comes
+// twice.
+func keysThere(keys []store.Key) string {
+	var ids []uint64
+	for _, k := range keys {
+		ids = append(ids, k.ID)
+	}
+	return "keys-" + rest.Digest(ids)
 }
 
 // Document is users, groups and roles as what has one revision.
