@@ -115,6 +115,7 @@ var rules = []rule{
 	{"mgmt", []string{"core", "sysnet", "mgmt"}, "mgmt imports core and sysnet, never a data path"},
 	{"sysnet", []string{"sysnet", "core/farm", "core/shm", "core/marks"}, "sysnet imports only itself, core/farm, core/shm and core/marks"},
 	{"web", nil, "web imports nothing"},
+	{"github.com/sluicelb/sluice", nil, "the root carries the notice and imports nothing"},
 	{"bench/proxytest", []string{"bench", "sysnet/housetest"}, "proxytest lays networks out for tests of the bench"},
 	{"bench", []string{"bench", "core", "mgmt", "cmd/inherit", "cmd/supervisor"}, "bench uses public surfaces"},
 	{"cmd", []string{"cmd", "core", "l7", "l4", "dns", "mgmt", "sysnet", "web"}, "nothing imports bench"},

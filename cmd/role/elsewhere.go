@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/activation"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/notify"
@@ -138,6 +139,9 @@ func (m *manager) whyDown(backend uint32) string {
 	return m.watch.silent.Problem(backend)
 }
 
+// activation keeps the activation certificate.
+func (m *manager) activation() *activation.Keeper { return &activation.Keeper{Store: m.store} }
+
 // expiring are the certificates that can expire.
 func (m *manager) expiring(cfg *farm.Config) (out []notify.Certificate) {
 	for _, v := range m.certs.List() {
@@ -145,6 +149,9 @@ func (m *manager) expiring(cfg *farm.Config) (out []notify.Certificate) {
 			continue
 		}
 		out = append(out, notify.Certificate{Name: v.Name, Subject: v.CN, Serial: v.Fingerprint, NotAfter: v.NotAfter, UsedBy: certs.CertificateUsers(cfg, v.Name)})
+	}
+	if i, err := m.activation().Get(); err == nil {
+		out = append(out, notify.Certificate{Name: "activation certificate", Subject: i.Hostname, Serial: i.Serial, NotAfter: i.NotAfter})
 	}
 	return out
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/certs/certstest"
 	"github.com/sluicelb/sluice/mgmt/notify"
 	"github.com/sluicelb/sluice/mgmt/notify/mail/mailtest"
 	"github.com/sluicelb/sluice/mgmt/scripts"
@@ -144,5 +146,24 @@ func TestOperatorsAreMailedOfBackends(t *testing.T) {
 	h.health.Eject(id, health.CauseTimeout, time.Now(), time.Hour)
 	if h.whyDown(id) != "is ejected: no answer in time" {
 		t.Errorf("it is %s", h.whyDown(id))
+	}
+}
+
+func TestCertificatesOfAllKindsAreToldOf(t *testing.T) {
+	h := newHouse(t, nil)
+	if list := h.expiring(&farm.Config{}); len(list) != 0 {
+		t.Errorf("%+v", list)
+	}
+	ca := certstest.NewAuthority(t, "vendor", time.Now())
+	if _, err := h.activation().Put([]byte(ca.Issue("lb1").CertPEM()), func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	h.certs = certs.NewManager(h.certs.Book, h.applier)
+	if _, _, err := h.certs.Upload(t.Context(), apply.Author{Name: "root"}, "shop", []byte(ca.Issue("www.example.com").FullPEM()), certs.Create); err != nil {
+		t.Fatal(err)
+	}
+	list := h.expiring(&farm.Config{})
+	if len(list) != 2 || list[0].Name != "shop.pem" || list[0].Serial == "" || list[1].Name != "activation certificate" || list[1].NotAfter.IsZero() {
+		t.Errorf("%+v", list)
 	}
 }

@@ -33,6 +33,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/logfiles"
 	"github.com/sluicelb/sluice/mgmt/machine"
 	"github.com/sluicelb/sluice/mgmt/notify"
+	"github.com/sluicelb/sluice/mgmt/packages"
 	"github.com/sluicelb/sluice/mgmt/publish"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/recorder"
@@ -288,6 +289,9 @@ func (m *manager) deps() api.Deps {
 		Unreachable:  m.watch.unreachable,
 		Certificate:  m.api.Leaf,
 		ACME:         m.acme,
+		Activation:   m.activation(),
+		Notifier:     m.notify,
+		Packages:     packages.New(nil),
 		Counters:     m.counters,
 		Health:       func(backend uint32) farm.Status { return m.health.Slot(backend).Status() },
 		Ejection:     func(backend uint32) (health.Ejection, bool) { return m.health.Slot(backend).Ejection() },

@@ -12,6 +12,7 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/api/certificates"
 	"github.com/sluicelb/sluice/mgmt/api/farms"
+	"github.com/sluicelb/sluice/mgmt/api/notifications"
 	"github.com/sluicelb/sluice/mgmt/api/numbers"
 	"github.com/sluicelb/sluice/mgmt/api/people"
 	"github.com/sluicelb/sluice/mgmt/api/revisions"
@@ -50,8 +51,13 @@ type Deps struct {
 	Users        *rbac.Book
 	Certificates certificates.Certificates
 	// ACME orders certificates; without it there is nothing about that in the API.
-	ACME     certificates.ACME
-	Counters numbers.Counters
+	ACME certificates.ACME
+	// Activation keeps the activation certificate, Notifier mails operators, Packages
+	// tells of updates of the system; of what is nil there is nothing in the API.
+	Activation certificates.Activation
+	Notifier   notifications.Notifier
+	Packages   system.Packages
+	Counters   numbers.Counters
 	// Health answers up, down or undefined for a backend's stable ID.
 	Health farmstate.Health
 	// Ejection answers whether the backend of a stable ID is ejected, and why;

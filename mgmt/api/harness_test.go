@@ -24,6 +24,7 @@ import (
 	"github.com/sluicelb/sluice/core/logtest"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/acme"
+	"github.com/sluicelb/sluice/mgmt/activation"
 	"github.com/sluicelb/sluice/mgmt/api"
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/apply"
@@ -31,6 +32,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/audit"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/logfiles"
+	"github.com/sluicelb/sluice/mgmt/notify"
+	"github.com/sluicelb/sluice/mgmt/packages"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/timeseries"
@@ -190,6 +193,8 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 		Settings: st, Resolved: names, HostNames: func() []string { return []string{"lb7.Example.net."} },
 		ACME:         acme.New(acme.Options{Store: st, Certificates: manager, Applier: ap, Responder: &acme.Responder{}, Now: clock}),
 		SessionTable: &sessionTable{}, Audit: kept,
+		Activation: &activation.Keeper{Store: st, Now: clock}, Packages: updates{},
+		Notifier: notify.New(notify.Options{Store: st, Secrets: book, Authorities: manager.DownloadAuthority, Now: clock, Host: func() string { return "lb7" }}),
 		Tracked: &tracked{}, Forwarded: &tracked{}, Kernel: &kernel{},
 		Traffic:    func(context.Context) (stats.Traffic, error) { return e.kernel, nil },
 		Explain:    explainer(nil),
@@ -209,6 +214,13 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 		t.Fatal(err)
 	}
 	return &appliance{t: t, dir: dir, log: log, store: st, numbers: numbers, engine: e, applier: ap, names: names, server: s, users: users, key: key, host: h}
+}
+
+// updates is a system that knows of one.
+type updates struct{}
+
+func (updates) Updates(context.Context) packages.Updates {
+	return packages.Updates{Status: packages.Available, Message: "1 package can be updated.", Lists: clock(), Number: 1, Packages: []packages.Package{{Name: "zip", From: "1", To: "2", Security: true}}}
 }
 
 // machine is one that worked half of the time in each second since the start of the

@@ -3,6 +3,7 @@ package api
 import (
 	"github.com/sluicelb/sluice/mgmt/api/certificates"
 	"github.com/sluicelb/sluice/mgmt/api/farms"
+	"github.com/sluicelb/sluice/mgmt/api/notifications"
 	"github.com/sluicelb/sluice/mgmt/api/numbers"
 	"github.com/sluicelb/sluice/mgmt/api/people"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
@@ -36,14 +37,15 @@ func resources(d *Deps, guard *auth.Guard) []resource {
 			Log: d.Log, Now: d.Now,
 		}),
 		people.New(people.Deps{Users: d.Users, Document: roster, Keys: d.Keys, Guard: guard, Version: d.Version, Log: d.Log}),
-		certificates.New(certificates.Deps{Certificates: d.Certificates, ACME: d.ACME}),
+		certificates.New(certificates.Deps{Certificates: d.Certificates, ACME: d.ACME, Activation: d.Activation}),
 		revisions.New(revisions.Deps{
 			State: board, Applier: d.Applier, History: d.History, Reload: d.Reload, Users: d.Users, Holds: guard.Holds, LocalAddrs: d.LocalAddrs,
 		}),
 		system.New(system.Deps{
-			State: board, Applier: d.Applier, Settings: d.Settings, Certificates: d.Certificates, Engine: d.Engine, Roles: d.Roles, Audit: d.Audit,
+			State: board, Applier: d.Applier, Settings: d.Settings, Certificates: d.Certificates, Engine: d.Engine, Roles: d.Roles, Audit: d.Audit, Packages: d.Packages,
 			Logs: d.Logs, Kernel: d.Kernel, Machine: d.Machine, Version: d.Version, Generations: generations(), Log: d.Log, Now: d.Now,
 		}),
+		notifications.New(notifications.Deps{Notifier: d.Notifier}),
 	}
 }
 

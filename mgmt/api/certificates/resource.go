@@ -13,6 +13,8 @@ type Deps struct {
 	Certificates Certificates
 	// ACME orders certificates; without it there is nothing about that in the API.
 	ACME ACME
+	// Activation keeps the activation certificate; without it there is nothing about that.
+	Activation Activation
 }
 
 // Resource answers the operations; make it with New.
@@ -32,5 +34,5 @@ func New(deps Deps) *Resource {
 
 // Operations lists what can be done.
 func (s *Resource) Operations() []*rest.Operation {
-	return slices.Concat(s.certificateOperations(), s.authorityOperations(), s.acmeOperations())
+	return slices.Concat(s.certificateOperations(), s.authorityOperations(), s.acmeOperations(), s.activationOperations())
 }

@@ -31,7 +31,9 @@ type Deps struct {
 	Logs         Logs
 	Kernel       Kernel
 	Machine      Machine
-	Version      string
+	// Packages tells which updates the system knows of; nil: there is nothing about that.
+	Packages Packages
+	Version  string
 	// Generations are those of the API that are served, the newest last.
 	Generations []string
 	Log         *slog.Logger
@@ -65,5 +67,5 @@ func New(deps Deps) *Resource {
 
 // Operations lists what can be done.
 func (s *Resource) Operations() []*rest.Operation {
-	return slices.Concat(s.systemOperations(), s.logOperations(), s.kernelOperations(), s.auditOperations(), s.idsOperations(), s.machineOperations())
+	return slices.Concat(s.systemOperations(), s.languageOperations(), s.licenseOperations(), s.packageOperations(), s.logOperations(), s.kernelOperations(), s.auditOperations(), s.idsOperations(), s.machineOperations())
 }

@@ -76,7 +76,7 @@ type InfoView struct {
 
 func (s *Resource) info(c *rest.Call) (rest.Object[InfoView], error) {
 	return rest.Object[InfoView]{Description: c.Summary(), Params: InfoView{
-		VersionView: s.versions(), User: c.By.Who.Name(), Supported: s.deps.Generations, Last: s.deps.Generations[len(s.deps.Generations)-1], Edition: "enterprise", Language: "en", Platform: runtime.GOARCH,
+		VersionView: s.versions(), User: c.By.Who.Name(), Supported: s.deps.Generations, Last: s.deps.Generations[len(s.deps.Generations)-1], Edition: "enterprise", Language: s.language(), Platform: runtime.GOARCH,
 	}}, nil
 }
 

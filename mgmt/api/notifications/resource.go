@@ -1,0 +1,138 @@
+// Package notifications is the part of the API about what operators are mailed of.
+package notifications
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/notify"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+)
+
+// Notifier sends alerts; *notify.Manager is one.
+type Notifier interface {
+	Settings() notify.Settings
+	Change(by apply.Author, what string, edit func(*notify.Settings) error, act func() error) error
+	Test(ctx context.Context) (said string, err error)
+	Alerts() []notify.Alert
+	Alert(name string) (notify.Alert, error)
+	Enable(by apply.Author, name string, on bool, act func() error) error
+	Problem() string
+	Delivery() notify.Delivery
+}
+
+// Deps is what the operations need. Without Notifier there are none.
+type Deps struct{ Notifier Notifier }
+
+// Resource answers the operations; make it with New.
+type Resource struct{ deps Deps }
+
+// New returns the resource over deps.
+func New(deps Deps) *Resource { return &Resource{deps: deps} }
+
+const (
+	base  = "/system/notifications"
+	email = base + "/methods/email"
+	list  = base + "/alerts"
+)
+
+// Operations lists what can be done. Settings are changed by POST, as in the family, or
+// by PUT.
+func (s *Resource) Operations() []*rest.Operation {
+	if s.deps.Notifier == nil {
+		return nil
+	}
+	out := []*rest.Operation{
+		rest.Op(rest.Get, base, rbac.NotificationShow, "List what operators are told of", s.listAlerts),
+		rest.Op(rest.Get, email, rbac.NotificationShow, "Get the mail server of notifications", s.getEmail),
+		rest.Op(rest.Post, email+"/actions", rbac.NotificationTest, "Send a mail to see whether notifications arrive", s.test).Body(testFields{}),
+		rest.Op(rest.Get, list, rbac.NotificationShow, "List what operators are told of", s.listAlerts),
+		rest.Op(rest.Get, list+"/backends", rbac.NotificationShow, "Get how operators are told of backends", s.getBackends),
+		rest.Op(rest.Get, list+"/cluster", rbac.NotificationShow, "Get how operators are told of the cluster", s.getCluster),
+		rest.Op(rest.Get, list+"/interfaces", rbac.NotificationShow, "Get of which interfaces operators are told", s.getInterfaces),
+		rest.Op(rest.Post, list+"/{alert}/actions", rbac.NotificationAction, "Enable or disable an alert", s.act).Body(actionFields{}),
+	}
+	for _, method := range []string{rest.Post, rest.Put} {
+		out = append(out,
+			rest.Op(method, email, rbac.NotificationModify, "Change the mail server of notifications", s.setEmail).Body(emailFields{}),
+			rest.Op(method, list+"/backends", rbac.NotificationModify, "Change how operators are told of backends", s.setBackends).Body(backendFields{}),
+			rest.Op(method, list+"/cluster", rbac.NotificationModify, "Change how operators are told of the cluster", s.setCluster).Body(clusterFields{}),
+			rest.Op(method, list+"/interfaces", rbac.NotificationModify, "Change of which interfaces operators are told", s.setInterfaces).Body(interfaceFields{}),
+		)
+	}
+	return out
+}
+
+// rejection turns an error into an answer.
+func rejection(err error) error {
+	known, ok := errors.AsType[*notify.Error](err)
+	if !ok {
+		return rest.RejectionOf(err, false)
+	}
+	switch known.Kind {
+	case notify.Missing:
+		return rest.NotFound("%s", known)
+	case notify.Unreachable:
+		return rest.Refuse(http.StatusServiceUnavailable, "%s", known)
+	}
+	return rest.BadRequest("%s", known)
+}
+
+// change edits the settings, unless the call is only tried.
+func (s *Resource) change(c *rest.Call, what string, edit func(*notify.Settings) error) error {
+	if _, err := c.Expected(); err != nil {
+		return err
+	}
+	if err := s.deps.Notifier.Change(c.Author(), what, edit, c.Act); err != nil {
+		return rejection(err)
+	}
+	return nil
+}
+
+// testTime is how long a mail that is sent while somebody waits may take.
+const testTime = 30 * time.Second
+
+func (s *Resource) test(c *rest.Call) (rest.Object[TestView], error) {
+	none := rest.Object[TestView]{}
+	body, err := c.Texts(testFields{})
+	if err != nil {
+		return none, err
+	}
+	if body["action"] != "test" {
+		return none, rest.BadRequest("action must be test, got %s", rest.Quote(body["action"]))
+	}
+	if err := c.Act(); err != nil {
+		return none, err
+	}
+	c.MayTake(testTime)
+	said, err := s.deps.Notifier.Test(c.Context)
+	if err != nil {
+		return none, rejection(err)
+	}
+	return rest.Object[TestView]{Description: c.Summary(), Params: TestView{"test", said}, Message: "The mail server has taken the mail."}, nil
+}
+
+func (s *Resource) act(c *rest.Call) (rest.Object[AlertView], error) {
+	none := rest.Object[AlertView]{}
+	name := c.Param("alert")
+	if _, err := s.deps.Notifier.Alert(name); err != nil {
+		return none, rejection(err)
+	}
+	body, err := c.Texts(actionFields{})
+	if err != nil {
+		return none, err
+	}
+	if a := body["action"]; a != "enable" && a != "disable" {
+		return none, rest.BadRequest("action must be one of enable and disable, got %s", rest.Quote(a))
+	}
+	on := body["action"] == "enable"
+	if err := s.deps.Notifier.Enable(c.Author(), name, on, c.Act); err != nil {
+		return none, rejection(err)
+	}
+	a, err := s.deps.Notifier.Alert(name)
+	return rest.Object[AlertView]{Description: c.Summary(), Params: alertView(a), Message: "The alert " + name + " is " + alertView(a).Status + ".", Warning: s.deps.Notifier.Problem()}, err
+}

@@ -1,0 +1,113 @@
+package notifications
+
+import (
+	"fmt"
+
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/notify"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// hidden stands for a password that is kept.
+const hidden = "***"
+
+// AlertView is something operators can be told of.
+type AlertView struct {
+	Alert       string `json:"alert"`
+	Description string `json:"description"`
+	Status      string `json:"status" enum:"enabled,disabled"`
+	Active      string `json:"active" enum:"true,false" doc:"Whether the appliance can notice it"`
+}
+
+func alertView(a notify.Alert) AlertView {
+	status := "disabled"
+	if a.Enabled {
+		status = "enabled"
+	}
+	return AlertView{a.Name, a.Description, status, rest.Truth(a.Active)}
+}
+
+// EmailView is the mail server, and what became of mails.
+type EmailView struct {
+	Server     string   `json:"server"`
+	User       string   `json:"user"`
+	Password   string   `json:"password" doc:"*** when one is kept; it is never shown"`
+	From       string   `json:"from"`
+	To         string   `json:"to" doc:"Recipients, with commas between them"`
+	Recipients []string `json:"recipients"`
+	TLS        string   `json:"tls" enum:"true,false"`
+	CA         string   `json:"ca"`
+	Sent       int      `json:"sent" doc:"Mails that left since the start"`
+	Waiting    int      `json:"waiting"`
+	Lost       int      `json:"lost" doc:"Mails that were given up since the start"`
+}
+
+// TestView is what became of a mail that was sent as a test.
+type TestView struct {
+	Action string `json:"action" enum:"test"`
+	Said   string `json:"answer" doc:"What the mail server said"`
+}
+
+// BackendsView is how operators are told of backends.
+type BackendsView struct {
+	Prefix        string `json:"prefix"`
+	AvoidFlapping int    `json:"avoidflappingtime" doc:"Seconds a state must last before it is told"`
+}
+
+// ClusterView is how operators are told of the cluster.
+type ClusterView struct {
+	Prefix string `json:"prefix"`
+}
+
+// InterfacesView is of which interfaces operators are told.
+type InterfacesView struct {
+	Interfaces []string `json:"interfaces"`
+}
+
+type (
+	testFields      struct{}
+	actionFields    struct{}
+	emailFields     struct{}
+	backendFields   struct{}
+	clusterFields   struct{}
+	interfaceFields struct{}
+)
+
+var prefixField = rest.Optional("prefix", fmt.Sprintf("Begins the subjects of the mails: at most %d letters, digits, blanks, _, - and brackets.", notify.MaxPrefix))
+
+// Params are the fields of the body.
+func (testFields) Params() []validate.Param {
+	return []validate.Param{{Name: "action", PossibleValues: []string{"test"}, Options: []string{"non_blank", "required"}, Description: "Sends a mail now; the answer says what the mail server said."}}
+}
+
+// Params are the fields of the body.
+func (actionFields) Params() []validate.Param {
+	return []validate.Param{{Name: "action", PossibleValues: []string{"enable", "disable"}, Options: []string{"non_blank", "required"}, Description: "What to do with the alert."}}
+}
+
+// Params are the fields of the body.
+func (emailFields) Params() []validate.Param {
+	return []validate.Param{
+		rest.Optional("server", "Mail server, as host or host:port; without a port 25, with tls 587. Blank: nothing is sent."),
+		rest.Optional("user", "Who logs in there; blank: nobody."),
+		rest.Optional("password", "Their password. It is kept sealed and never shown; blank forgets it."),
+		rest.Optional("from", "Address mails come from."),
+		{Name: "to", Options: []string{"list", "null"}, Description: fmt.Sprintf("Addresses mails go to, at most %d; a text with commas is a list, too.", notify.MaxRecipients)},
+		{Name: "tls", PossibleValues: []string{"true", "false"}, Options: []string{"non_blank"}, Description: "Whether the connection is secured: from the first byte on port 465, by STARTTLS on others."},
+		rest.Optional("ca", "List of authorities the server is verified by; blank: those of the system."),
+	}
+}
+
+// Params are the fields of the body.
+func (backendFields) Params() []validate.Param {
+	return []validate.Param{prefixField, {Name: "avoidflappingtime", Interval: fmt.Sprintf("0,%d", notify.MaxAvoidFlapping), Options: []string{"null"},
+		Description: fmt.Sprintf("Seconds a state must last before it is told; %d when unset.", notify.DefaultAvoidFlapping)}}
+}
+
+// Params are the fields of the body.
+func (clusterFields) Params() []validate.Param { return []validate.Param{prefixField} }
+
+// Params are the fields of the body.
+func (interfaceFields) Params() []validate.Param {
+	return []validate.Param{{Name: "interfaces", Options: []string{"list", "null"}, Description: "Names of the interfaces that are told of; none means all."}}
+}

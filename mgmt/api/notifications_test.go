@@ -1,0 +1,157 @@
+package api_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/mgmt/certs/certstest"
+	"github.com/sluicelb/sluice/mgmt/notify/mail/mailtest"
+)
+
+const methods, alerts = "/system/notifications/methods/email", "/system/notifications/alerts"
+
+func TestMailServersAreSetAndTheirPasswordIsNeverShown(t *testing.T) {
+	a := newAppliance(t)
+	r := a.must(200, "GET", methods, "")
+	r.want(t, "params.server", "")
+	r.want(t, "params.password", "")
+	r.want(t, "warning", "no mail server is set: nothing is sent")
+	body := `{"server":"mail.example.com:2525","user":"ann","password":"hunter2","from":"lb@example.com","to":"ops@example.com, dev@example.com","tls":true}`
+	dry := a.must(200, "POST", methods+"?dry_run=true", body)
+	a.must(200, "GET", methods, "").want(t, "params.server", "")
+	r = a.must(200, "POST", methods, body)
+	for path, want := range map[string]any{"server": "mail.example.com:2525", "user": "ann", "password": "***", "from": "lb@example.com", "to": "ops@example.com,dev@example.com", "recipients.1": "dev@example.com", "tls": "true"} {
+		r.want(t, "params."+path, want)
+	}
+	a.must(200, "PUT", methods, `{"password":"***","tls":"false","to":["one@example.com"]}`).want(t, "params.to", "one@example.com")
+	r = a.must(200, "GET", methods, "")
+	r.want(t, "params.password", "***")
+	r.want(t, "params.tls", "false")
+	a.must(200, "POST", methods, `{"password":null,"user":""}`).want(t, "params.password", "")
+	for _, text := range []string{dry.raw, r.raw, a.log.String(), a.must(200, "GET", "/audit", "").raw, a.must(200, "GET", "/config", "").raw, a.must(200, "GET", "/history", "").raw} {
+		if strings.Contains(text, "hunter2") {
+			t.Errorf("the password is in %s", text)
+		}
+	}
+	if !strings.Contains(a.must(200, "GET", "/audit", "").raw, methods) || strings.Contains(a.must(200, "GET", "/history", "").raw, "mail server") {
+		t.Error("it is not audited, or in the history")
+	}
+	a.do("POST", methods, `{}`).want(t, "params.0.name", "server")
+	for body, want := range map[string]string{
+		`{"server":"x y"}`: "server:", `{"from":"lb@x\r\nBcc: y@z"}`: "from:", `{"to":"nobody"}`: "to:", `{"to":{}}`: "to must be a list", `{"tls":"perhaps"}`: "tls must be true or false",
+		`{"server":7}`: "server must be a text", `{"password":7}`: "password must be a text", `{"ca":"none"}`: "ca:", `{"from":""}`: "from is required", `{"to":null}`: "to is required", `{"sever":"x"}`: "unknown field sever",
+	} {
+		a.do("POST", methods, body).refused(t, 400, want)
+	}
+}
+
+func TestATestMailIsSentAndTheAnswerSaysWhatTheServerSaid(t *testing.T) {
+	a := newAppliance(t)
+	a.do("POST", methods+"/actions", `{"action":"test"}`).refused(t, 400, "no mail server is set")
+	refuses := false
+	s := mailtest.New(t, mailtest.Options{Answer: func(c string) string {
+		return map[bool]string{true: "550 5.1.1 nobody here"}[refuses && strings.HasPrefix(c, "RCPT")]
+	}})
+	a.must(200, "POST", methods, fmt.Sprintf(`{"server":"127.0.0.1:%d","from":"lb@example.com","to":"ops@example.com"}`, s.Port))
+	a.must(200, "POST", methods+"/actions?dry_run=true", `{"action":"test"}`)
+	if len(s.Mails()) != 0 {
+		t.Error("one that is only tried is sent")
+	}
+	a.must(200, "POST", methods+"/actions", `{"action":"test"}`).want(t, "params.answer", "2.0.0 taken as 1")
+	if mails := s.Mails(); len(mails) != 1 || mails[0].To != "ops@example.com" {
+		t.Errorf("%+v", mails)
+	}
+	refuses = true
+	a.do("POST", methods+"/actions", `{"action":"test"}`).refused(t, 503, "1 of 1 mails were not taken", "nobody here")
+	a.do("POST", methods+"/actions", `{"action":"send"}`).refused(t, 400, "action must be test")
+}
+
+func TestAlertsAreListedChangedAndSwitched(t *testing.T) {
+	a := newAppliance(t)
+	r := a.must(200, "GET", alerts, "")
+	for i, name := range []string{"backends", "certificates", "cluster", "interfaces", "packages"} {
+		r.want(t, fmt.Sprintf("params.%d.alert", i), name)
+		r.want(t, fmt.Sprintf("params.%d.status", i), "enabled")
+		r.want(t, fmt.Sprintf("params.%d.active", i), fmt.Sprint(i < 2))
+	}
+	if a.must(200, "GET", "/system/notifications", "").at("params.0.description") != r.at("params.0.description") || r.at("params.0.description") == "" {
+		t.Error("descriptions")
+	}
+	a.must(200, "POST", alerts+"/backends/actions?dry_run=true", `{"action":"disable"}`)
+	a.must(200, "POST", alerts+"/backends/actions", `{"action":"disable"}`).want(t, "params.status", "disabled")
+	a.do("POST", alerts+"/backends/actions", `{"action":"disable"}`).refused(t, 400, "disabled already")
+	a.must(200, "POST", alerts+"/backends/actions", `{"action":"enable"}`).want(t, "params.status", "enabled")
+	a.do("POST", alerts+"/backends/actions", `{"action":"enable"}`).refused(t, 400, "enabled already")
+	a.do("POST", alerts+"/backends/actions", `{"action":"start"}`).refused(t, 400, "enable and disable")
+	a.do("POST", alerts+"/weather/actions", `{"action":"enable"}`).refused(t, 404, "weather")
+
+	a.must(200, "GET", alerts+"/backends", "").want(t, "params.avoidflappingtime", 5)
+	r = a.must(200, "POST", alerts+"/backends", `{"prefix":"[lb]","avoidflappingtime":"30"}`)
+	r.want(t, "params.prefix", "[lb]")
+	r.want(t, "params.avoidflappingtime", 30)
+	a.must(200, "POST", alerts+"/backends", `{"avoidflappingtime":null}`).want(t, "params.avoidflappingtime", 5)
+	for _, body := range []string{`{"avoidflappingtime":-1}`, `{"avoidflappingtime":3601}`, `{"avoidflappingtime":"x"}`, `{"prefix":"a\nb"}`, `{"prefix":7}`} {
+		a.do("POST", alerts+"/backends", body).refused(t, 400)
+	}
+	a.must(200, "POST", alerts+"/cluster", `{"prefix":"(c)"}`)
+	a.must(200, "GET", alerts+"/cluster", "").want(t, "params.prefix", "(c)")
+	a.must(200, "POST", alerts+"/interfaces", `{"interfaces":["eth0","eth1.7"]}`)
+	a.must(200, "GET", alerts+"/interfaces", "").want(t, "params.interfaces.1", "eth1.7")
+	a.do("POST", alerts+"/interfaces", `{"interfaces":["../x"]}`).refused(t, 400, "no name of an interface")
+}
+
+func TestTheLanguageIsOneOfFour(t *testing.T) {
+	a := newAppliance(t)
+	a.must(200, "GET", "/system/language", "").want(t, "params.lang", "en")
+	a.must(200, "POST", "/system/language?dry_run=true", `{"language":"de"}`)
+	a.must(200, "GET", "/system/language", "").want(t, "params.lang", "en")
+	for _, l := range []string{"es", "de", "fr", "en", "fr"} {
+		a.must(200, "POST", "/system/language", `{"language":"`+l+`"}`).want(t, "params.lang", l)
+	}
+	a.must(200, "GET", "/system/info", "").want(t, "params.language", "fr")
+	a.do("POST", "/system/language", `{"language":"tlh"}`).refused(t, 400, "en, es, de, fr")
+	a.do("POST", "/system/language", `{"language":null}`).refused(t, 400)
+}
+
+func TestTheLicenceSaysThatThereIsNone(t *testing.T) {
+	a := newAppliance(t)
+	text := a.must(200, "GET", "/system/license/txt", "")
+	if !strings.HasPrefix(text.raw, "Sluice has no licence yet") || !strings.Contains(text.raw, "github.com/wneessen/go-mail") || text.header.Get("Content-Type") != "text/plain; charset=utf-8" {
+		t.Errorf("%s: %.200s", text.header.Get("Content-Type"), text.raw)
+	}
+	page := a.must(200, "GET", "/system/license/html", "")
+	if !strings.HasPrefix(page.raw, "<!DOCTYPE html>") || !strings.Contains(page.raw, "owner has to choose") || page.header.Get("Content-Type") != "text/html; charset=utf-8" {
+		t.Errorf("%.200s", page.raw)
+	}
+}
+
+func TestUpdatesOfTheSystemAreListed(t *testing.T) {
+	r := newAppliance(t).must(200, "GET", "/system/packages", "")
+	for path, want := range map[string]any{"status": "Updates available", "last_check": "2026-01-02T03:04:05Z", "number": 1, "packages.0.name": "zip", "packages.0.security": "true", "message": "1 package can be updated."} {
+		r.want(t, "params."+path, want)
+	}
+}
+
+func TestTheActivationCertificateIsKeptAndReadByAll(t *testing.T) {
+	a := newAppliance(t)
+	const path = "/certificates/activation"
+	a.do("GET", path, "").refused(t, 404, "no activation certificate")
+	a.do("GET", path+"/info", "").refused(t, 404)
+	a.do("DELETE", path, "").refused(t, 404)
+	pem := certstest.NewAuthority(t, "vendor", clock()).Issue("lb7.example.com").CertPEM()
+	a.must(200, "POST", path+"?dry_run=true", pem, "Content-Type", "application/x-pem-file")
+	a.do("GET", path, "").refused(t, 404)
+	a.must(200, "POST", path, pem, "Content-Type", "application/x-pem-file")
+	if got := a.must(200, "GET", path, ""); got.raw != pem {
+		t.Errorf("%s", got.raw)
+	}
+	r := a.must(200, "GET", path+"/info", "")
+	r.want(t, "params.type", "unknown")
+	if days, _ := r.at("params.days_to_expire").(float64); days < 1 || r.at("params.status") == "" {
+		t.Errorf("%s", r.raw)
+	}
+	a.do("POST", path, "hello", "Content-Type", "application/x-pem-file").refused(t, 400, "no certificate in PEM")
+	a.must(200, "DELETE", path, "")
+	a.do("GET", path, "").refused(t, 404)
+}

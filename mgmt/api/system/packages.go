@@ -1,0 +1,55 @@
+package system
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/packages"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+)
+
+// Packages tells which updates the system knows of; *packages.System does.
+type Packages interface {
+	Updates(ctx context.Context) packages.Updates
+}
+
+func (s *Resource) packageOperations() []*rest.Operation {
+	if s.deps.Packages == nil {
+		return nil
+	}
+	return []*rest.Operation{rest.Op(rest.Get, "/system/packages", rbac.SystemMenu, "Get which updates the system knows of", s.getPackages)}
+}
+
+// PackagesView is which updates the system knows of.
+type PackagesView struct {
+	Message  string          `json:"message"`
+	Checked  string          `json:"last_check" doc:"When the lists were fetched that the system looks into; blank when that is not known"`
+	Status   packages.Status `json:"status" enum:"Updated,Updates available,unknown"`
+	Number   int             `json:"number" doc:"How many packages would be updated"`
+	Packages []PackageView   `json:"packages"`
+}
+
+// PackageView is one update.
+type PackageView struct {
+	Name     string `json:"name"`
+	From     string `json:"from" doc:"Version that is installed; blank for a package that would be new"`
+	To       string `json:"to"`
+	Security string `json:"security" enum:"true,false" doc:"Whether it comes from a source of security updates"`
+}
+
+// packagesTime is how long a look may take.
+const packagesTime = 40 * time.Second
+
+func (s *Resource) getPackages(c *rest.Call) (rest.Object[PackagesView], error) {
+	c.MayTake(packagesTime)
+	u := s.deps.Packages.Updates(c.Context)
+	out := PackagesView{Message: u.Message, Status: u.Status, Number: u.Number, Packages: []PackageView{}}
+	if !u.Lists.IsZero() {
+		out.Checked = u.Lists.UTC().Format(time.RFC3339)
+	}
+	for _, p := range u.Packages {
+		out.Packages = append(out.Packages, PackageView{p.Name, p.From, p.To, rest.Truth(p.Security)})
+	}
+	return rest.Object[PackagesView]{Description: c.Summary(), Params: out}, nil
+}

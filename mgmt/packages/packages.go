@@ -1,0 +1,192 @@
+// Package packages tells which updates the system knows of, as apt says: nothing is
+// downloaded, installed or locked, and apt needs no rights for it.
+//
+// A look runs `apt-get -s dist-upgrade`, once for all who ask at the same time and once
+// in KeepTime, with bounds for time and output. How old the lists are that apt looks
+// into is part of the answer: somebody else has to fetch them.
+package packages
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Status is whether there are updates, in the words of the family.
+type Status string
+
+// The statuses.
+const (
+	Updated   Status = "Updated"
+	Available Status = "Updates available"
+	Unknown   Status = "unknown"
+)
+
+// Updates is what is known.
+type Updates struct {
+	Status Status
+	// Message says more, above all why nothing is known.
+	Message string
+	// Lists is when the lists apt looks into were fetched; zero: not known.
+	Lists time.Time
+	// Packages are those that would be updated, at most MaxPackages; Number is how many.
+	Packages []Package
+	Number   int
+}
+
+// Package is one update.
+type Package struct {
+	Name, From, To string
+	Security       bool // from a source of security updates
+}
+
+// The bounds of a look.
+const (
+	KeepTime    = 10 * time.Minute
+	lookTime    = 30 * time.Second
+	maxOutput   = 4 << 20
+	MaxPackages = 1000
+)
+
+// System is the system's packages. Make it with New.
+type System struct {
+	program, lists string
+	now            func() time.Time
+
+	mu    sync.Mutex // held during a look: others wait for what it finds
+	last  Updates
+	until time.Time
+}
+
+// New returns the packages of this system. now may be nil.
+func New(now func() time.Time) *System {
+	if now == nil {
+		now = time.Now
+	}
+	return &System{program: "/usr/bin/apt-get", lists: "/var/lib/apt/lists", now: now}
+}
+
+// Updates says which there are.
+func (s *System) Updates(ctx context.Context) Updates {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.now().Before(s.until) {
+		return s.last
+	}
+	u, err := s.look(ctx)
+	if ctx.Err() != nil { // says nothing of the system
+		return Updates{Status: Unknown, Message: "the caller did not wait"}
+	}
+	if err != nil {
+		u = Updates{Status: Unknown, Message: err.Error(), Lists: u.Lists}
+	}
+	s.last, s.until = u, s.now().Add(KeepTime)
+	return u
+}
+
+func (s *System) look(ctx context.Context) (u Updates, err error) {
+	if _, err := os.Stat(s.program); errors.Is(err, fs.ErrNotExist) {
+		return u, errors.New("this system has no apt: look with its own means")
+	}
+	if u.Lists = s.fetched(); u.Lists.IsZero() {
+		return u, errors.New("apt has no lists of packages: run `apt-get update`")
+	}
+	out, err := s.run(ctx)
+	if err != nil {
+		return u, err
+	}
+	u.Packages, u.Number = parse(out)
+	if u.Status, u.Message = Updated, "The system is up to date, by the lists apt has."; u.Number > 0 {
+		u.Status, u.Message = Available, fmt.Sprintf("%d packages can be updated: run `apt-get dist-upgrade`.", u.Number)
+	}
+	return u, nil
+}
+
+// fetched is when the newest list came: a fetch of what is the same changes no file, but
+// the folder.
+func (s *System) fetched() (newest time.Time) {
+	files, _ := filepath.Glob(filepath.Join(s.lists, "*_*"))
+	if len(files) == 0 {
+		return newest
+	}
+	for _, name := range append(files, s.lists, filepath.Join(s.lists, "partial")) {
+		if info, err := os.Stat(name); err == nil && info.ModTime().After(newest) && !info.ModTime().After(s.now()) {
+			newest = info.ModTime()
+		}
+	}
+	return newest
+}
+
+// run has apt say what it would do. It locks nothing and keeps no cache.
+func (s *System) run(ctx context.Context) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, s.program, "-s", "-q", "-o", "Debug::NoLocking=1", "-o", "Dir::Cache::pkgcache=", "-o", "Dir::Cache::srcpkgcache=", "dist-upgrade")
+	cmd.Env = []string{"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	out, said := &bounded{most: maxOutput}, &bounded{most: 4 << 10}
+	cmd.Stdout, cmd.Stderr = out, said
+	err := cmd.Run()
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("apt did not answer within %s", lookTime)
+	case err != nil:
+		line, _, _ := strings.Cut(strings.TrimSpace(said.kept.String()), "\n")
+		return nil, fmt.Errorf("apt cannot say: %s (%w)", strings.ToValidUTF8(line, "?"), err)
+	case out.full:
+		return nil, errors.New("apt says more than fits")
+	}
+	return out.kept.Bytes(), nil
+}
+
+// bounded keeps the beginning of what is written to it.
+type bounded struct {
+	kept bytes.Buffer // not embedded: its ReadFrom would know no bound
+	most int
+	full bool
+}
+
+// Write implements io.Writer.
+func (b *bounded) Write(p []byte) (int, error) {
+	if n := b.most - b.kept.Len(); n < len(p) {
+		b.full = true
+		_, _ = b.kept.Write(p[:n])
+		return len(p), nil
+	}
+	return b.kept.Write(p)
+}
+
+// update is a line as "Inst curl [7.88.1-10+deb12u5] (7.88.1-10+deb12u8 Debian-Security:12/stable [amd64])";
+// a package that is new has no version before.
+var update = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^Inst ([a-z0-9][a-z0-9.+:-]*)(?: \[([^\]\s]+)\])? \((\S+) ([^\[)]*)`)
+})
+
+// parse reads what apt would install.
+func parse(out []byte) (list []Package, number int) {
+	for line := range strings.Lines(string(out)) {
+		m := update().FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		if number++; len(list) < MaxPackages {
+			list = append(list, Package{Name: m[1], From: m[2], To: m[3], Security: strings.Contains(strings.ToLower(m[4]), "security")})
+		}
+	}
+	slices.SortFunc(list, func(a, b Package) int { return strings.Compare(a.Name, b.Name) })
+	return list, number
+}
