@@ -340,6 +340,19 @@ func (s *supervisor) RootPassword(ctx context.Context, password string) (bool, e
 	return s.root.Right(ctx, password)
 }
 
+// ChangeRootPassword implements line.Desk. Only who knows the password in force gets
+// another one: a captured mgmt must not become root by it.
+func (s *supervisor) ChangeRootPassword(ctx context.Context, old, new string) (bool, error) {
+	right, err := s.root.Change(ctx, old, new)
+	var refused *account.RefusedError
+	for _, why := range []error{account.ErrNotRoot, account.ErrReadOnly, account.ErrNoTool, account.ErrUnfit} {
+		if errors.Is(err, why) || errors.As(err, &refused) {
+			return false, &line.RefusedError{Why: err.Error()}
+		}
+	}
+	return right, err
+}
+
 // serving is called when a role serves: with the last one the instance is up.
 func (s *supervisor) serving() {
 	for _, r := range s.Roles() {

@@ -1,12 +1,14 @@
 // Package account asks the system whether a password is that of its root, with the
-// program PAM checks passwords with (unix_chkpwd, of Debian's libpam-modules-bin). No
-// password is in an argument, an environment or a log.
+// program PAM checks passwords with (unix_chkpwd, of Debian's libpam-modules-bin), and
+// has it changed by the system's own tool (chpasswd). No password is in an argument, an
+// environment or a log.
 package account
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -32,11 +34,11 @@ var ErrNotHere = errors.New("passwords of the system cannot be checked here: uni
 // program is where distributions have it.
 var programs = []string{"/usr/sbin/unix_chkpwd", "/sbin/unix_chkpwd", "/usr/bin/unix_chkpwd"}
 
-// Root checks passwords of root, one at a time.
+// Root checks passwords of root and changes them, one at a time.
 type Root struct {
-	one     sync.Mutex
-	program string // empty: looked for
-	pause   time.Duration
+	one           sync.Mutex
+	program, tool string // of the check and of the change; empty: looked for
+	pause         time.Duration
 }
 
 // exitWrong is what unix_chkpwd ends with when the password is another one
@@ -70,12 +72,20 @@ func (r *Root) find() (string, error) {
 	if r.program != "" {
 		return r.program, nil
 	}
-	for _, path := range programs {
-		if _, err := exec.LookPath(path); err == nil {
-			return path, nil
-		}
+	if path := first(programs); path != "" {
+		return path, nil
 	}
 	return "", ErrNotHere
+}
+
+// first is the first of some programs that is there, empty when none is.
+func first(paths []string) string {
+	for _, path := range paths {
+		if _, err := exec.LookPath(path); err == nil {
+			return path
+		}
+	}
+	return ""
 }
 
 // ask ends without an error when the password is right. The program reads it up to
@@ -83,11 +93,15 @@ func (r *Root) find() (string, error) {
 func ask(ctx context.Context, program, password string) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, "root", "nonull")
+	return run(ctx, password+"\x00", nil, program, "root", "nonull")
+}
+
+// run runs a program that reads a secret, with nothing of our environment. The signal
+// comes with the end of the thread that started the program, so the thread has to stay.
+func run(ctx context.Context, secret string, says io.Writer, program string, args ...string) error {
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env, cmd.Dir, cmd.WaitDelay = []string{"LC_ALL=C"}, "/", time.Second
-	cmd.Stdin = strings.NewReader(password + "\x00")
-	// The signal comes with the end of the thread that started the program, so the
-	// thread has to stay.
+	cmd.Stdin, cmd.Stderr = strings.NewReader(secret), says
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

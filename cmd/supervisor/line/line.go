@@ -5,7 +5,8 @@
 // has read anything of others, so that nobody else can have spoken for it. mgmt,
 // and no other role, may ask for the --config file, which it has no right to
 // read itself and gets as an open descriptor, for the state of all roles,
-// whether a password is that of the system's root, for something of the machine to
+// whether a password is that of the system's root and, knowing that, for another one
+// (mgmt alone cannot become root), for something of the machine to
 // be set, and for another listener of the API. The supervisor may say that the
 // file shall be read again. The end of the channel
 // tells each side that the other one is gone.
@@ -48,6 +49,12 @@ var ErrNoConfig = errors.New("this instance was started without --config: there 
 // ErrNotYours means that the role is none that may ask this.
 var ErrNotYours = errors.New("the supervisor answers this to mgmt only")
 
+// RefusedError says why the system changes no password, in words for who asked.
+type RefusedError struct{ Why string }
+
+// Error implements error.
+func (e *RefusedError) Error() string { return e.Why }
+
 // Operations of the messages.
 const (
 	opReport   = "report"   // role to supervisor, once
@@ -56,6 +63,7 @@ const (
 	opPassword = "password" // mgmt asks whether a password is root's
 	opHost     = "host"     // mgmt asks for something of the machine to be set
 	opListen   = "listen"   // mgmt asks for another listener of the API; the answer carries it
+	opChange   = "change"   // mgmt asks for another password of root
 	opReload   = "reload"   // supervisor to mgmt
 )
 
@@ -72,17 +80,21 @@ type message struct {
 	Path      string         `json:"path,omitempty"`
 	// Address is where to listen.
 	Address string `json:"address,omitempty"`
-	// Password is asked about; Right answers it.
+	// Password is asked about, New shall be root's instead; Right answers whether
+	// Password is.
 	Password []byte `json:"password,omitempty"`
+	New      []byte `json:"new,omitempty"`
 	Right    bool   `json:"right,omitempty"`
 	// Kind is what Request is about; Answer answers it.
 	Kind    string `json:"kind,omitempty"`
 	Request []byte `json:"request,omitempty"`
 	Answer  []byte `json:"answer,omitempty"`
 	Error   string `json:"error,omitempty"`
-	// NoConfig marks the error as ErrNoConfig, NotYours as ErrNotYours.
+	// NoConfig marks the error as ErrNoConfig, NotYours as ErrNotYours, Refused as a
+	// *RefusedError.
 	NoConfig bool `json:"no_config,omitempty"`
 	NotYours bool `json:"not_yours,omitempty"`
+	Refused  bool `json:"refused,omitempty"`
 }
 
 func send(c *net.UnixConn, m message, files ...*os.File) error {

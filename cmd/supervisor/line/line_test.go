@@ -25,6 +25,7 @@ type fake struct {
 	config      string
 	ready       chan harden.Status
 	password    string
+	refuses     error         // a change of it
 	checks      chan struct{} // one is taken before a password is answered; nil: none
 	mu          sync.Mutex
 	overstepped []string
@@ -87,6 +88,14 @@ func (f *fake) RootPassword(ctx context.Context, password string) (bool, error) 
 		return true, errors.New("no program")
 	}
 	return password == f.password, nil
+}
+
+func (f *fake) ChangeRootPassword(_ context.Context, old, new string) (bool, error) {
+	if f.refuses != nil || old != f.password {
+		return f.refuses != nil, f.refuses
+	}
+	f.password = new
+	return true, nil
 }
 
 // pair is the channel of mgmt, who may ask.

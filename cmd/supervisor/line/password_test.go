@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicelb/sluice/cmd/supervisor/line"
 	"github.com/sluicelb/sluice/sysnet/account"
 )
 
@@ -94,5 +95,47 @@ func TestAnAnswerNobodyWaitsForIsNobodyElses(t *testing.T) {
 	go func() { s.checks <- struct{}{}; s.checks <- struct{}{} }()
 	if right, err := l.RootPassword(t.Context(), "wrong"); right || err != nil {
 		t.Errorf("the next: %t, %v", right, err)
+	}
+}
+
+func TestAPasswordIsChangedByWhoKnowsTheOneInForce(t *testing.T) {
+	const old, new = "\xff\xfe \"$x\" \\ ü", "pa$$:w\xff'1"
+	s := &fake{password: old}
+	_, l := pair(t, s)
+	for _, given := range []string{"", "wrong", "\ufffd\ufffd \"$x\" \\ ü"} {
+		if right, err := l.ChangeRootPassword(t.Context(), given, "other"); right || err != nil || s.password != old {
+			t.Errorf("%q: %t, %v", given, right, err)
+		}
+	}
+	if right, err := l.ChangeRootPassword(t.Context(), old, new); !right || err != nil || s.password != new {
+		t.Errorf("%t, %v: now it is %q", right, err, s.password)
+	}
+}
+
+// What the system says against it is for who asked; other failures are not.
+func TestWhyAPasswordIsNotChangedArrives(t *testing.T) {
+	s := &fake{password: "right", refuses: &line.RefusedError{Why: "/etc is read-only"}}
+	_, l := pair(t, s)
+	var refused *line.RefusedError
+	if right, err := l.ChangeRootPassword(t.Context(), "right", "other"); right || !errors.As(err, &refused) || refused.Why != "/etc is read-only" {
+		t.Errorf("%t, %v", right, err)
+	}
+	s.refuses = errors.New("no answer")
+	if right, err := l.ChangeRootPassword(t.Context(), "right", "other"); right || errors.As(err, &refused) || err == nil || err.Error() != "no answer" {
+		t.Errorf("%t, %v", right, err)
+	}
+	long := strings.Repeat("x", account.MaxPassword+1)
+	for _, pair := range [][2]string{{long, "other"}, {"right", long}} {
+		if right, err := l.ChangeRootPassword(t.Context(), pair[0], pair[1]); right || !errors.As(err, &refused) || refused.Why != account.ErrUnfit.Error() {
+			t.Errorf("too long: %t, %v", right, err)
+		}
+	}
+}
+
+func TestOnlyMgmtMayChangeAPassword(t *testing.T) {
+	s := &fake{password: "right"}
+	_, l := pairWith(t, s, nil)
+	if right, err := l.ChangeRootPassword(t.Context(), "right", "other"); right || !errors.Is(err, line.ErrNotYours) || s.password != "right" {
+		t.Errorf("%t, %v", right, err)
 	}
 }

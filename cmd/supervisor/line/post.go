@@ -40,6 +40,9 @@ type Desk interface {
 	// the role, in the place of the one before; with an empty address that of the start.
 	// The caller must not close it.
 	ListenAPI(address string) (*os.File, error)
+	// ChangeRootPassword gives the system's root another password; false when old is
+	// not the one in force. *RefusedError says to who asked why it cannot be done.
+	ChangeRootPassword(ctx context.Context, old, new string) (bool, error)
 }
 
 // maxPasswords is how many passwords are checked or wait for it at once, maxRequests
@@ -111,7 +114,7 @@ func (p *Post) serve() {
 			return
 		}
 		closeFiles(files) // no role has descriptors to give
-		if m.Op == opPassword && p.desk != nil {
+		if (m.Op == opPassword || m.Op == opChange) && p.desk != nil {
 			p.check(ctx, &checks, m)
 			continue
 		}
@@ -173,10 +176,11 @@ func (p *Post) check(ctx context.Context, checks *sync.WaitGroup, m message) {
 		return
 	}
 	checks.Go(func() {
-		right, err := p.desk.RootPassword(ctx, string(m.Password))
+		right, err := p.decide(ctx, m)
 		<-p.passwords                      // first: who is answered may ask again at once
 		if out.Right = right; err != nil { // then it says nothing of the password
-			out.Error = err.Error()
+			var refused *RefusedError
+			out.Error, out.Refused = err.Error(), errors.As(err, &refused)
 		}
 		_ = send(p.conn, out)
 	})
@@ -200,6 +204,13 @@ func (p *Post) host(ctx context.Context, requests *sync.WaitGroup, m message) {
 		}
 		_ = send(p.conn, out)
 	})
+}
+
+func (p *Post) decide(ctx context.Context, m message) (bool, error) {
+	if m.Op == opChange {
+		return p.desk.ChangeRootPassword(ctx, string(m.Password), string(m.New))
+	}
+	return p.desk.RootPassword(ctx, string(m.Password))
 }
 
 // report takes the first report of a life and no other: a role that was captured

@@ -143,9 +143,28 @@ func (l *Line) ListenAPI(ctx context.Context, address string) (*os.File, error) 
 	return a.files[0], nil
 }
 
+// ChangeRootPassword gives the system's root another password; false when old is not
+// the one in force. Errors: *RefusedError when it cannot be changed or is refused.
+func (l *Line) ChangeRootPassword(ctx context.Context, old, new string) (right bool, err error) {
+	if len(old) > account.MaxPassword || len(new) > account.MaxPassword {
+		return false, &RefusedError{account.ErrUnfit.Error()}
+	}
+	a, err := l.ask(ctx, message{Op: opChange, Password: []byte(old), New: []byte(new)})
+	if err != nil {
+		return false, err
+	}
+	closeFiles(a.files)
+	if a.m.Error != "" {
+		return false, a.m.problem()
+	}
+	return a.m.Right, nil
+}
+
 // problem is the error of an answer.
 func (m *message) problem() error {
 	switch {
+	case m.Refused:
+		return &RefusedError{m.Error}
 	case m.NoConfig:
 		return ErrNoConfig
 	case m.NotYours:

@@ -28,6 +28,10 @@ func (slow) RootPassword(ctx context.Context, _ string) (bool, error) {
 	return false, ctx.Err()
 }
 
+func (slow) ChangeRootPassword(ctx context.Context, _, _ string) (bool, error) {
+	return false, ErrNoConfig
+}
+
 func TestAQuestionThatWasGivenUpIsForgotten(t *testing.T) {
 	post, theirs, err := Pair(slow{}, slow{})
 	if err != nil {
