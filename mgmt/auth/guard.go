@@ -31,6 +31,11 @@ const logInTime = 15 * time.Second
 
 // Guard identifies the sender of a request; make it with NewGuard.
 type Guard struct {
+	// Even is how long a log-in that is refused takes at least, whoever it was about: how
+	// long a service thinks says who is its user. Set it before use; 0: as long as it does.
+	Even time.Duration
+
+	now      func() time.Time
 	keys     Finder
 	book     *rbac.Book
 	sessions *Sessions
@@ -52,7 +57,7 @@ type Finder interface {
 // socket.
 func NewGuard(keys Finder, book *rbac.Book, now func() time.Time, users ...uint32) *Guard {
 	uids := append([]uint32{0, uint32(os.Geteuid())}, users...)
-	return &Guard{keys: keys, book: book, sessions: NewSessions(now), uids: uids, peer: peerUID,
+	return &Guard{now: now, keys: keys, book: book, sessions: NewSessions(now), uids: uids, peer: peerUID,
 		throttle: NewThrottle(now), names: newThrottle(now, digest)}
 }
 

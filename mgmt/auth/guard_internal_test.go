@@ -79,10 +79,10 @@ func TestAConnectionFromTheNetworkIsNotLocal(t *testing.T) {
 func TestOldSessionsAreForgotten(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	s := NewSessions(func() time.Time { return now })
-	s.Begin("ann", rbac.Epoch{})
-	s.Begin("eve", rbac.Epoch{})
+	s.Begin("ann", "", rbac.Epoch{})
+	s.Begin("eve", "", rbac.Epoch{})
 	now = now.Add(SessionTime)
-	if s.Begin("bob", rbac.Epoch{}); len(s.open) != 1 {
+	if s.Begin("bob", "", rbac.Epoch{}); len(s.open) != 1 {
 		t.Errorf("%d are open", len(s.open))
 	}
 	if s.Holds("none", nil) || s.End("none") {
@@ -95,13 +95,13 @@ func TestAllUsersTogetherHaveSoManySessions(t *testing.T) {
 	s := NewSessions(func() time.Time { return now })
 	for i := range 4095 {
 		user := strconv.Itoa(i)
-		s.open[digest(user)] = &session{user: user, used: now.Add(time.Duration(i-4096) * time.Millisecond)}
+		s.open[digest(user)] = &session{OpenSession: OpenSession{User: user, Used: now.Add(time.Duration(i-4096) * time.Millisecond)}}
 	}
 	open := func(user string) bool { return s.open[digest(user)] != nil }
-	if s.Begin("ann", rbac.Epoch{}); len(s.open) != 4096 || !open("0") {
+	if s.Begin("ann", "", rbac.Epoch{}); len(s.open) != 4096 || !open("0") {
 		t.Errorf("there was room for all, and %d are open", len(s.open))
 	}
-	if s.Begin("eve", rbac.Epoch{}); len(s.open) != 4096 || open("0") || !open("1") {
+	if s.Begin("eve", "", rbac.Epoch{}); len(s.open) != 4096 || open("0") || !open("1") {
 		t.Errorf("%d are open, and not the oldest one went", len(s.open))
 	}
 }

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/netip"
 	"sync"
@@ -13,8 +14,12 @@ import (
 // Cookie is the name of the cookie a session is known by.
 const Cookie = "CGISESSID"
 
-// LogIn identifies the sender of a request for a session by user and password. Wrong
-// ones are counted by source and by user. Errors: those of Identify, ErrLoggedIn,
+// CodeHeader is where a log-in carries the code of the second factor.
+const CodeHeader = "X-OTP"
+
+// LogIn identifies the sender of a request for a session by user and password, and the
+// code of the second factor where the user has one. What is wrong of these is said to
+// nobody, and counted by source and by user. Errors: those of Identify, ErrLoggedIn,
 // ErrNotAllowed, and what the service says that knows the password.
 func (g *Guard) LogIn(r *http.Request) (Principal, error) {
 	if _, ok := g.session(r); ok {
@@ -28,15 +33,18 @@ func (g *Guard) LogIn(r *http.Request) (Principal, error) {
 	if wait := max(g.throttle.Wait(source), g.nameWait(user, source)); wait > 0 {
 		return Principal{}, &LockedError{Wait: wait}
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), logInTime)
-	defer cancel()
-	switch _, err := g.book.Verify(ctx, user, password); err {
-	case nil:
-	case rbac.ErrWrong:
+	even := time.After(g.Even)
+	switch err := g.verify(r, user, password); {
+	case err == nil:
+	case errors.Is(err, rbac.ErrWrong) || errors.Is(err, rbac.ErrCode):
 		g.throttle.Failed(source)
 		g.names.Failed(user)
+		select {
+		case <-even:
+		case <-r.Context().Done():
+		}
 		return Principal{}, ErrBadCredential
-	case rbac.ErrNotAllowed:
+	case errors.Is(err, rbac.ErrNotAllowed):
 		return Principal{}, ErrNotAllowed
 	default:
 		return Principal{}, err
@@ -46,6 +54,17 @@ func (g *Guard) LogIn(r *http.Request) (Principal, error) {
 	g.places.add(user, source)
 	who, _ := g.book.Identity(user)
 	return Principal{Name: user, Source: text, Who: who}, nil
+}
+
+// verify checks the password, then the code: one that is right is used up only by who
+// knows the password.
+func (g *Guard) verify(r *http.Request, user, password string) error {
+	ctx, cancel := context.WithTimeout(r.Context(), logInTime)
+	defer cancel()
+	if _, err := g.book.Verify(ctx, user, password); err != nil {
+		return err
+	}
+	return g.book.TakeCode(user, r.Header.Get(CodeHeader), g.now())
 }
 
 // nameWait is how long a user must wait that others guessed at; not where it logged
@@ -99,7 +118,31 @@ func (g *Guard) Begin(by Principal) (token string, ok bool) {
 	if !ok { // deleted since
 		return "", false
 	}
-	return g.sessions.Begin(by.Name, epoch), true
+	return g.sessions.Begin(by.Name, by.Source, epoch), true
+}
+
+// Vouched is the principal of a user whom somebody else vouched for.
+func (g *Guard) Vouched(r *http.Request, user string) Principal {
+	who, _ := g.book.Identity(user)
+	return Principal{Name: user, Source: Source(r), Who: who}
+}
+
+// LifeOfSessions says how long sessions live without a request, from now on.
+func (g *Guard) LifeOfSessions(life func() time.Duration) { g.sessions.life = life }
+
+// Sessions lists the sessions that hold.
+func (g *Guard) Sessions() []OpenSession { return g.sessions.List(g.book.Epoch) }
+
+// EndSessions ends those, and says how many these were.
+func (g *Guard) EndSessions(which func(OpenSession) bool) int { return g.sessions.EndThose(which) }
+
+// SessionOf is the number of the session of a request, 0 where it has none.
+func (g *Guard) SessionOf(r *http.Request) uint64 {
+	cookies := r.CookiesNamed(Cookie)
+	if len(cookies) != 1 || KeyUsed(r) {
+		return 0
+	}
+	return g.sessions.numberOf(cookies[0].Value)
 }
 
 // LogOut ends the session of a request; false when it has none that holds.
@@ -135,6 +178,24 @@ func (g *Guard) Right(r *http.Request, user, password string) (bool, error) {
 		g.names.Succeeded(user)
 		return true, nil
 	case rbac.ErrWrong:
+		g.names.Failed(user)
+		return false, nil
+	default:
+		return false, err
+	}
+}
+
+// Code reports whether a code is that of the user's second factor, and takes it. Wrong
+// ones are counted like passwords. Errors: *LockedError, and why it could not be checked.
+func (g *Guard) Code(r *http.Request, user, code string) (bool, error) {
+	source, _ := remote(r)
+	if wait := g.nameWait(user, source); wait > 0 {
+		return false, &LockedError{Wait: wait}
+	}
+	switch err := g.book.TakeCode(user, code, g.now()); {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, rbac.ErrCode):
 		g.names.Failed(user)
 		return false, nil
 	default:

@@ -1,16 +1,19 @@
 package auth
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// SessionTime is how long a session lives without a request (api-reference §1.1).
+// SessionTime is how long a session lives without a request, unless something else was
+// set (api-reference §1.1).
 const SessionTime = 30 * time.Minute
 
 // The bounds of sessions: a browser needs one, a forgetful script opens many.
@@ -23,34 +26,45 @@ const (
 // this process ends logs in again. Make it with NewSessions.
 type Sessions struct {
 	now func() time.Time
+	// life is how long one lives without a request, as it is set now.
+	life func() time.Duration
 
-	mu   sync.Mutex
-	open map[[sha256.Size]byte]*session // by the SHA-256 of their token
+	mu     sync.Mutex
+	number uint64                         // of the last one
+	open   map[[sha256.Size]byte]*session // by the SHA-256 of their token
 }
 
 type session struct {
-	user  string
+	OpenSession
 	epoch rbac.Epoch
-	used  time.Time
+}
+
+// OpenSession is a session as others see it.
+type OpenSession struct {
+	Number      uint64 // what it is called: tokens are shown to nobody
+	User        string
+	Source      string // where the log-in came from
+	Began, Used time.Time
 }
 
 // NewSessions returns none, on the given clock.
 func NewSessions(now func() time.Time) *Sessions {
-	return &Sessions{now: now, open: map[[sha256.Size]byte]*session{}}
+	return &Sessions{now: now, life: func() time.Duration { return SessionTime }, open: map[[sha256.Size]byte]*session{}}
 }
 
-// Begin makes a session of a user, who has these rights now. Where there are too many,
-// the one that was not used for longest ends.
-func (s *Sessions) Begin(user string, epoch rbac.Epoch) (token string) {
+// Begin makes a session of a user who came from there and has these rights now. Where
+// there are too many, the one that was not used for longest ends.
+func (s *Sessions) Begin(user, source string, epoch rbac.Epoch) (token string) {
 	var random [32]byte
 	_, _ = rand.Read(random[:]) // never fails, by its documentation
 	token = base64.RawURLEncoding.EncodeToString(random[:])
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dropOld()
-	s.makeRoom(maxUserSessions, func(other *session) bool { return other.user == user })
+	s.makeRoom(maxUserSessions, func(other *session) bool { return other.User == user })
 	s.makeRoom(maxSessions, func(*session) bool { return true })
-	s.open[digest(token)] = &session{user: user, epoch: epoch, used: s.now()}
+	s.number++
+	s.open[digest(token)] = &session{OpenSession{Number: s.number, User: user, Source: source, Began: s.now(), Used: s.now()}, epoch}
 	return token
 }
 
@@ -64,8 +78,8 @@ func (s *Sessions) Find(token string, epoch func(user string) (rbac.Epoch, bool)
 	if found == nil {
 		return "", false
 	}
-	found.used = s.now()
-	return found.user, true
+	found.Used = s.now()
+	return found.User, true
 }
 
 // Holds is Find that does not let the session live on.
@@ -81,7 +95,7 @@ func (s *Sessions) holding(at [sha256.Size]byte, epoch func(user string) (rbac.E
 	if found == nil {
 		return nil
 	}
-	if now, is := epoch(found.user); !is || now != found.epoch || s.old(found) {
+	if now, is := epoch(found.User); !is || now != found.epoch || s.old(found) {
 		delete(s.open, at)
 		return nil
 	}
@@ -97,7 +111,44 @@ func (s *Sessions) End(token string) bool {
 	return was
 }
 
-func (s *Sessions) old(one *session) bool { return s.now().Sub(one.used) >= SessionTime }
+// List lists those that hold, the oldest first.
+func (s *Sessions) List(epoch func(user string) (rbac.Epoch, bool)) []OpenSession {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []OpenSession
+	for at := range s.open {
+		if found := s.holding(at, epoch); found != nil {
+			out = append(out, found.OpenSession)
+		}
+	}
+	slices.SortFunc(out, func(a, b OpenSession) int { return cmp.Compare(a.Number, b.Number) })
+	return out
+}
+
+// EndThose ends sessions, and says how many these were.
+func (s *Sessions) EndThose(which func(OpenSession) bool) (ended int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for at, one := range s.open {
+		if which(one.OpenSession) {
+			delete(s.open, at)
+			ended++
+		}
+	}
+	return ended
+}
+
+// number is what the session of a token is called, 0 for none.
+func (s *Sessions) numberOf(token string) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if found := s.open[digest(token)]; found != nil {
+		return found.Number
+	}
+	return 0
+}
+
+func (s *Sessions) old(one *session) bool { return s.now().Sub(one.Used) >= s.life() }
 
 func (s *Sessions) dropOld() {
 	for at, one := range s.open {
@@ -116,7 +167,7 @@ func (s *Sessions) makeRoom(most int, of func(*session) bool) {
 		if !of(one) {
 			continue
 		}
-		if n++; n == 1 || one.used.Before(s.open[oldest].used) {
+		if n++; n == 1 || one.Used.Before(s.open[oldest].Used) {
 			oldest = at
 		}
 	}

@@ -1,6 +1,7 @@
 package rbac
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
@@ -23,6 +24,10 @@ type Book struct {
 	// System knows the password of root, Directory those of users of the service
 	// ldap; nil for nobody does. Set them before use.
 	System, Directory Checker
+	// ChangeSystem gives root another password of the system; nil for nobody does.
+	ChangeSystem Changer
+	// Secrets encrypts the secrets of second factors; without it there are none.
+	Secrets Sealer
 
 	keeper Keeper
 	write  sync.Mutex
@@ -64,7 +69,8 @@ func (b *Book) Revision() uint64 { return b.state.Load().Revision }
 // DryRun is a book as this one is, in which every change that could be made ends
 // with that error and is not made.
 func (b *Book) DryRun(end error) *Book {
-	r := &Book{System: b.System, Directory: b.Directory, keeper: nowhere{end}, busy: b.busy}
+	r := &Book{System: b.System, Directory: b.Directory, Secrets: b.Secrets, keeper: nowhere{end}, busy: b.busy}
+	r.ChangeSystem = func(context.Context, string, string) (bool, error) { return true, end }
 	r.state.Store(b.state.Load())
 	return r
 }

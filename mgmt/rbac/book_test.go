@@ -240,7 +240,7 @@ func TestWhoLogsIn(t *testing.T) {
 	b.Directory = func(_ context.Context, user, password string) (bool, error) {
 		return user == "bob" && password != "", errors.Join(nil)
 	}
-	must(t, b.ChangeUser("ann", rbac.UserChange{WebGUI: yes()}), b.ChangeUser("bob", rbac.UserChange{WebGUI: yes()}))
+	must(t, b.ChangeUser("ann", rbac.UserChange{WebGUI: yes()}), b.ChangeUser("bob", rbac.UserChange{WebGUI: yes()}), b.UseServices(rbac.Services{Local: true, LDAP: true}))
 	for _, c := range []struct {
 		user, password string
 		want           error

@@ -253,7 +253,7 @@ func TestADryRunChangesNothing(t *testing.T) {
 	m := &rbactest.Memory{}
 	b := house(t, m)
 	b.System, b.Directory = says(true), says(true)
-	must(t, b.ChangeUser("bob", rbac.UserChange{WebGUI: yes()}), b.ChangeUser("ann", rbac.UserChange{WebGUI: yes()}))
+	must(t, b.ChangeUser("bob", rbac.UserChange{WebGUI: yes()}), b.ChangeUser("ann", rbac.UserChange{WebGUI: yes()}), b.UseServices(rbac.Services{Local: true, LDAP: true}))
 	before, kept, end := everything(t, b), string(m.Kept["rbac"]), errors.New("the end")
 	r := b.DryRun(end)
 	for name, edit := range edits(r) {

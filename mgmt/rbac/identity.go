@@ -64,14 +64,15 @@ func (i Identity) MayInterface(name string) bool {
 	return i.Root() || i.group != nil && slices.Contains(i.group.Interfaces, name)
 }
 
-// Epoch changes with everything that ends the sessions of a user: password, keys,
-// permissions, group, and the role of the group; false when there is none.
+// Epoch changes with everything that ends the sessions of a user: password, second
+// factor, keys, permissions, group, the role of the group, and whether its service is in
+// use; false when there is none.
 func (b *Book) Epoch(user string) (Epoch, bool) {
 	who, ok := b.Identity(user)
 	if !ok {
 		return Epoch{}, false
 	}
-	e := Epoch{changes: who.user.Epoch, group: who.Group()}
+	e := Epoch{changes: who.user.Epoch, group: who.Group(), served: b.state.Load().serves(who.user)}
 	if who.group != nil {
 		e.role = who.group.Role
 	}
@@ -82,4 +83,5 @@ func (b *Book) Epoch(user string) (Epoch, bool) {
 type Epoch struct {
 	changes     uint64
 	group, role string
+	served      bool
 }

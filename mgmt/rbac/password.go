@@ -74,6 +74,9 @@ func (b *Book) Verify(ctx context.Context, name, password string) (UserView, err
 const decoy = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
 func (b *Book) matches(ctx context.Context, u *User, name, password string) (bool, error) {
+	if u != nil && !b.state.Load().serves(u) {
+		u = nil
+	}
 	switch {
 	case u != nil && u.Name == Root:
 		return b.ask(ctx, b.System, name, password)
@@ -102,6 +105,30 @@ func (b *Book) ask(ctx context.Context, checker Checker, user, password string) 
 		return false, nil
 	}
 	return checker(ctx, user, password)
+}
+
+// Changer gives a user of a service another password; false when old is not the one in
+// force.
+type Changer func(ctx context.Context, old, new string) (right bool, err error)
+
+// ChangeRootPassword gives root another password, which is the system's: it is the one
+// for the console, too. Sessions of root end. Errors: *Error, ErrWrong when old is not
+// the one in force, and what the system says.
+func (b *Book) ChangeRootPassword(ctx context.Context, old, new string) error {
+	if err := CheckPassword(new); err != nil {
+		return err
+	}
+	if b.ChangeSystem == nil {
+		return invalid("newpassword: the password of root is the system's, which cannot be changed here: use passwd")
+	}
+	right, err := b.ChangeSystem(ctx, old, new)
+	switch {
+	case err != nil:
+		return err
+	case !right:
+		return ErrWrong
+	}
+	return b.ChangeUser(Root, UserChange{})
 }
 
 // workers is how many hash at the same time: strangers make them work, and traffic

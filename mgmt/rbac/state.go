@@ -12,6 +12,8 @@ type state struct {
 	Users  []User  `json:"users,omitempty"`  // by name
 	Groups []Group `json:"groups,omitempty"` // by name
 	Roles  []Role  `json:"roles,omitempty"`  // by name; those that come with Sluice are not among them
+	// Using are the services in use, nil for those an appliance begins with.
+	Using *Services `json:"using,omitempty"`
 }
 
 // fresh is what an appliance begins with.
@@ -21,7 +23,7 @@ func fresh() *state {
 
 // clone copies all that a change may touch.
 func (s *state) clone() *state {
-	c := &state{Revision: s.Revision, Root: s.Root, Users: slices.Clone(s.Users), Groups: slices.Clone(s.Groups), Roles: slices.Clone(s.Roles)}
+	c := &state{Revision: s.Revision, Root: s.Root, Users: slices.Clone(s.Users), Groups: slices.Clone(s.Groups), Roles: slices.Clone(s.Roles), Using: s.Using}
 	for i := range c.Groups {
 		g := &c.Groups[i]
 		g.Users, g.Farms, g.Interfaces = slices.Clone(g.Users), slices.Clone(g.Farms), slices.Clone(g.Interfaces)

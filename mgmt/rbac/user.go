@@ -6,15 +6,6 @@ import (
 	"slices"
 )
 
-// Service is who knows the password of a user.
-type Service string
-
-// The services.
-const (
-	Local Service = "local" // a Book
-	LDAP  Service = "ldap"  // a directory
-)
-
 // User is one user. Passwords and keys are not among what a Book shows.
 type User struct {
 	Name    string  `json:"name"`
@@ -26,6 +17,10 @@ type User struct {
 	// SHA-256 of the user's key, empty for none.
 	Password string `json:"password,omitempty"`
 	Key      []byte `json:"key,omitempty"`
+	// Factor is the second factor, nil for none.
+	Factor *Second `json:"second,omitempty"`
+	// Mapped: made by a log-in with OpenID Connect, whose claims say the group.
+	Mapped bool `json:"mapped,omitempty"`
 	// Epoch counts what ends the user's sessions, from any number on: see Book.Epoch.
 	Epoch uint64 `json:"epoch,omitempty"`
 }
@@ -42,6 +37,9 @@ type UserView struct {
 func (s *state) view(u *User) UserView {
 	v := UserView{User: *u}
 	v.Password, v.Key = "", slices.Clone(u.Key)
+	if u.Factor != nil { // what can be seen of it, without the secret
+		v.Factor = &Second{Confirmed: u.Factor.Confirmed, Recovery: make([][]byte, len(u.Factor.Recovery))}
+	}
 	if g := s.groupOf(u.Name); g != nil {
 		v.Group = g.Name
 	}
@@ -75,10 +73,12 @@ func (b *Book) AddUser(name string, service Service, password string) error {
 	if err := checkUserName(name); err != nil {
 		return err
 	}
-	made := User{Name: name, Service: service, Epoch: rand.Uint64()} // none of a user of that name before
+	made := newUser(name, service)
 	switch {
 	case service == LDAP && password != "":
 		return invalid("password: the one of a user of the service ldap is kept by the directory")
+	case service == OIDC && password != "":
+		return invalid("password: users of the service oidc have none here")
 	case service == Local:
 		hash, err := b.hash(password)
 		if err != nil {
@@ -86,16 +86,23 @@ func (b *Book) AddUser(name string, service Service, password string) error {
 		}
 		made.Password = hash
 	}
-	return b.change(func(s *state) error {
-		switch {
-		case s.user(name) != nil:
-			return invalid("name: a user named %s exists already", name)
-		case len(s.Users) >= maxUsers:
-			return invalid("there are %d users already: delete one first", maxUsers)
-		}
-		s.Users = sorted(append(s.Users, made), func(u User) string { return u.Name })
-		return nil
-	})
+	return b.change(func(s *state) error { return s.add(made) })
+}
+
+// newUser is a user whose epoch no user of that name had before.
+func newUser(name string, service Service) User {
+	return User{Name: name, Service: service, Epoch: rand.Uint64()}
+}
+
+func (s *state) add(u User) error {
+	switch {
+	case s.user(u.Name) != nil:
+		return invalid("name: a user named %s exists already", u.Name)
+	case len(s.Users) >= maxUsers:
+		return invalid("there are %d users already: delete one first", maxUsers)
+	}
+	s.Users = sorted(append(s.Users, u), func(u User) string { return u.Name })
+	return nil
 }
 
 // UserChange is what is to be different; nil leaves it.
@@ -105,7 +112,9 @@ type UserChange struct {
 	Key         *string // empty takes it away
 }
 
-// ChangeUser changes a user; root too, but for the password, which is the system's.
+// ChangeUser changes a user; root too, but for the password, which is the system's
+// (ChangeRootPassword). Who takes the key away takes the permission to use the API,
+// too, numbered keys of root included: the contract's way to close the API to root.
 // A change of any of it ends the sessions of the user.
 func (b *Book) ChangeUser(name string, to UserChange) error {
 	hash, err := b.newPassword(name, to.Password)
@@ -125,6 +134,7 @@ func (b *Book) ChangeUser(name string, to UserChange) error {
 			if err := setKey(s, u, *to.Key); err != nil {
 				return err
 			}
+			u.API = u.API && u.HasKey()
 		}
 		if assign(&u.API, to.API); to.API != nil && *to.API && u.Name != Root && !u.HasKey() {
 			return invalid("zapi_permissions: a key is needed first: send zapikey too")
@@ -167,11 +177,15 @@ func (b *Book) RemoveUser(name string) error {
 			return noUser(name)
 		}
 		if g := s.groupOf(name); g != nil {
-			g.Users = slices.DeleteFunc(g.Users, func(user string) bool { return user == name })
+			g.Users = without(g.Users, name)
 		}
 		s.Users = slices.DeleteFunc(s.Users, func(u User) bool { return u.Name == name })
 		return nil
 	})
+}
+
+func without(users []string, name string) []string {
+	return slices.DeleteFunc(users, func(user string) bool { return user == name })
 }
 
 // The bounds of keys that people choose: api-reference §1.1 has the alphabet.

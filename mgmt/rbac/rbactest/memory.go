@@ -2,6 +2,7 @@
 package rbactest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"testing"
@@ -44,4 +45,29 @@ func Book(t testing.TB, m *Memory) *rbac.Book {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// Sealer hides secrets from a reader, and opens them for their purpose alone.
+type Sealer struct{}
+
+// SealSecret implements rbac.Sealer.
+func (Sealer) SealSecret(purpose string, plain []byte) ([]byte, error) {
+	return append([]byte(purpose+"\x00"), flipped(plain)...), nil
+}
+
+// OpenSecret implements rbac.Sealer.
+func (Sealer) OpenSecret(purpose string, sealed []byte) ([]byte, error) {
+	rest, is := bytes.CutPrefix(sealed, []byte(purpose+"\x00"))
+	if !is {
+		return nil, errors.New("it was sealed for something else")
+	}
+	return flipped(rest), nil
+}
+
+func flipped(b []byte) []byte {
+	out := make([]byte, len(b))
+	for i := range b {
+		out[i] = ^b[i]
+	}
+	return out
 }

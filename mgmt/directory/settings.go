@@ -1,0 +1,266 @@
+package directory
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/go-ldap/ldap/v3"
+)
+
+// Security is how a connection is protected.
+type Security string
+
+// The ways.
+const (
+	StartTLS Security = "starttls" // begins plain, and becomes TLS before anything is asked
+	LDAPS    Security = "ldaps"
+	None     Security = "none" // passwords go over the network as they are
+)
+
+// The ports of RFC 4516 and of LDAPS.
+const (
+	port    = 389
+	portTLS = 636
+)
+
+// The bounds of Timeout, in seconds: a log-in waits no longer than 15.
+const (
+	DefaultTimeout = 5
+	MaxTimeout     = 15
+)
+
+// placeholder is where a filter has the name of the user.
+const placeholder = "%s"
+
+// Settings say where the directory is, and how a user is found in it.
+type Settings struct {
+	Host     string   `json:"host"`
+	Port     int      `json:"port,omitempty"` // 0: that of Security
+	Security Security `json:"security,omitempty"`
+	// CA names the list of authorities the directory's certificate is verified by;
+	// empty: those of the system.
+	CA     string `json:"ca,omitempty"`
+	BaseDN string `json:"base_dn"`
+	// BindDN is who searches; empty: nobody, anonymously.
+	BindDN string `json:"bind_dn,omitempty"`
+	// Filter finds the entry of a user: %s is the name, as in (uid=%s).
+	Filter  string `json:"filter,omitempty"`
+	Scope   string `json:"scope,omitempty"`   // base, one or sub
+	Timeout int    `json:"timeout,omitempty"` // seconds
+}
+
+// complete spells the defaults out.
+func (s Settings) complete() Settings {
+	for scheme, security := range map[string]Security{"ldap://": s.Security, "ldaps://": LDAPS} {
+		if rest, is := strings.CutPrefix(s.Host, scheme); is {
+			s.Host, s.Security = strings.TrimSuffix(rest, "/"), security
+		}
+	}
+	s.Security = cmp.Or(s.Security, StartTLS)
+	if s.Port == 0 {
+		s.Port = port
+		if s.Security == LDAPS {
+			s.Port = portTLS
+		}
+	}
+	s.Filter, s.Scope, s.Timeout = cmp.Or(s.Filter, "(uid="+placeholder+")"), cmp.Or(s.Scope, "sub"), cmp.Or(s.Timeout, DefaultTimeout)
+	return s
+}
+
+// address is where it listens.
+func (s Settings) address() string { return net.JoinHostPort(s.Host, strconv.Itoa(s.Port)) }
+
+func (s Settings) timeout() time.Duration { return time.Duration(s.Timeout) * time.Second }
+
+// Error says why settings are refused, or what the test of them found. It never holds a
+// secret.
+type Error struct{ Message string }
+
+// Error implements error.
+func (e *Error) Error() string { return e.Message }
+
+func invalid(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
+
+// Keeper keeps a value under a name; *store.Store is one.
+type Keeper interface {
+	ReadDocument(name string, into any) (found bool, err error)
+	WriteDocument(name string, value any) error
+}
+
+// Sealer encrypts secrets for a purpose; *certs.Book is one.
+type Sealer interface {
+	SealSecret(purpose string, plain []byte) ([]byte, error)
+	OpenSecret(purpose string, sealed []byte) ([]byte, error)
+}
+
+// Options are what a Directory needs.
+type Options struct {
+	Keeper  Keeper
+	Secrets Sealer
+	// Authority returns a list of authorities in PEM.
+	Authority func(name string) ([]byte, error)
+	Log       *slog.Logger // nil discards
+}
+
+// Directory is the directory as it is set; make it with New. It may be used from any
+// goroutine.
+type Directory struct {
+	options Options
+	write   sync.Mutex
+}
+
+// New returns the directory the keeper has the settings of.
+func New(o Options) *Directory {
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	return &Directory{options: o}
+}
+
+// document is the name settings are kept under, purpose what the password is sealed for.
+const document, purpose = "ldap", "the directory (ldap)"
+
+// kept is what is written.
+type kept struct {
+	Settings
+	Password []byte `json:"password,omitempty"` // sealed
+}
+
+func (d *Directory) read() (k kept, err error) {
+	_, err = d.options.Keeper.ReadDocument(document, &k)
+	return k, err
+}
+
+// Settings returns the settings with their defaults, and whether there is a password to
+// search with. Without a host nothing was set.
+func (d *Directory) Settings() (s Settings, password bool, err error) {
+	k, err := d.read()
+	return k.Settings.complete(), len(k.Password) > 0, err
+}
+
+// Plan says how settings would be after Set, or why they would be refused.
+func (d *Directory) Plan(s Settings, password *string) (Settings, error) {
+	s = s.complete()
+	if err := s.check(d.options.Authority); err != nil {
+		return s, err
+	}
+	before, err := d.read()
+	if err != nil {
+		return s, err
+	}
+	was := before.complete()
+	elsewhere := s.address() != was.address() || s.Security != was.Security || s.CA != was.CA
+	switch {
+	case s.BindDN != "" && password == nil && len(before.Password) == 0:
+		return s, invalid("bind_password is needed with bind_dn")
+	case s.BindDN != "" && password == nil && elsewhere:
+		return s, invalid("bind_password must be sent again when host, port, security or ca change: it was given for another directory")
+	case s.BindDN != "" && password != nil && *password == "":
+		return s, invalid("bind_password must not be empty: directories take that for an anonymous bind; leave bind_dn blank to search anonymously")
+	case s.BindDN == "" && password != nil && *password != "":
+		return s, invalid("bind_dn is needed with bind_password")
+	case password != nil && len(*password) > maxPassword:
+		return s, invalid("bind_password: at most %d bytes are allowed", maxPassword)
+	}
+	return s, nil
+}
+
+// Set changes the settings for log-ins to come; a password that is nil stays. *Error says
+// what is wrong.
+func (d *Directory) Set(s Settings, password *string) error {
+	d.write.Lock()
+	defer d.write.Unlock()
+	s, err := d.Plan(s, password)
+	if err != nil {
+		return err
+	}
+	next, err := d.read()
+	if err != nil {
+		return err
+	}
+	next.Settings = s
+	switch {
+	case s.BindDN == "":
+		next.Password = nil
+	case password != nil:
+		if next.Password, err = d.options.Secrets.SealSecret(purpose, []byte(*password)); err != nil {
+			return invalid("bind_password cannot be kept: %s", err)
+		}
+	}
+	return d.options.Keeper.WriteDocument(document, next)
+}
+
+// hostForm is a name of DNS; addresses are parsed.
+var hostForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$`)
+})
+
+const (
+	maxName     = 253
+	maxDN       = 1024
+	maxFilter   = 1024
+	maxPassword = 512
+)
+
+func (s Settings) check(authority func(string) ([]byte, error)) error {
+	if _, err := netip.ParseAddr(s.Host); err != nil && (len(s.Host) > maxName || !hostForm().MatchString(s.Host)) {
+		return invalid("host: %.80q is neither a host name nor an address", s.Host)
+	}
+	switch {
+	case s.Port < 1 || s.Port > 65535:
+		return invalid("port: a number from 1 to 65535 is allowed, got %d", s.Port)
+	case s.Security != StartTLS && s.Security != LDAPS && s.Security != None:
+		return invalid("security: allowed are starttls, ldaps and none, got %.80q", s.Security)
+	case s.Timeout < 1 || s.Timeout > MaxTimeout:
+		return invalid("timeout: a number of seconds from 1 to %d is allowed, got %d", MaxTimeout, s.Timeout)
+	case scopes[s.Scope] == 0 && s.Scope != "base":
+		return invalid("scope: allowed are base, one and sub, got %.80q", s.Scope)
+	case s.CA != "" && s.Security == None:
+		return invalid("ca: a plain connection has no certificate to verify: set security to starttls or ldaps")
+	}
+	if s.CA != "" {
+		if _, err := authority(s.CA); err != nil {
+			return invalid("ca: %s", err)
+		}
+	}
+	if _, err := ldap.ParseDN(s.BaseDN); err != nil || s.BaseDN == "" || len(s.BaseDN) > maxDN {
+		return invalid("base_dn: %.80q is no distinguished name, as dc=example,dc=com", s.BaseDN)
+	}
+	if len(s.BindDN) > maxDN || strings.ContainsFunc(s.BindDN, unicode.IsControl) { // AD takes other names, too
+		return invalid("bind_dn: %.80q is no name of an entry", s.BindDN)
+	}
+	return checkFilter(s.Filter)
+}
+
+var scopes = map[string]int{"base": ldap.ScopeBaseObject, "one": ldap.ScopeSingleLevel, "sub": ldap.ScopeWholeSubtree}
+
+func checkFilter(filter string) error {
+	if len(filter) > maxFilter || !strings.Contains(filter, placeholder) {
+		return invalid("filter: %.80q does not say where the name of the user goes: write %%s there, as in (uid=%%s)", filter)
+	}
+	if strings.Contains(strings.ReplaceAll(filter, placeholder, ""), "%") {
+		return invalid("filter: a percent sign is allowed in %%s only; write \\25 for others")
+	}
+	if _, err := ldap.CompileFilter(filterFor(filter, "name")); err != nil {
+		var known *ldap.Error
+		if errors.As(err, &known) {
+			err = known.Err
+		}
+		return invalid("filter: %.80q is no filter (RFC 4515): %s", filter, err)
+	}
+	return nil
+}
+
+// filterFor is the filter that finds a user: nothing of the name is of the filter's
+// language.
+func filterFor(filter, user string) string {
+	return strings.ReplaceAll(filter, placeholder, ldap.EscapeFilter(user))
+}

@@ -1,0 +1,194 @@
+package rbac
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/totp"
+)
+
+// Sealer encrypts secrets for a purpose; *certs.Book is one.
+type Sealer interface {
+	SealSecret(purpose string, plain []byte) ([]byte, error)
+	OpenSecret(purpose string, sealed []byte) ([]byte, error)
+}
+
+// Second is the second factor of a user: asked for at each log-in, once it is confirmed.
+type Second struct {
+	Secret    []byte `json:"secret"` // sealed
+	Confirmed bool   `json:"confirmed,omitempty"`
+	// Last is the step of the last code that was taken (mgmt/totp).
+	Last     int64    `json:"last,omitempty"`
+	Recovery [][]byte `json:"recovery,omitempty"` // SHA-256 of the codes that are left
+}
+
+// SecondState is what can be seen of a second factor.
+type SecondState string
+
+// The states.
+const (
+	SecondOff     SecondState = "off"
+	SecondPending SecondState = "pending" // enrolled, but not confirmed: not asked for
+	SecondOn      SecondState = "on"
+)
+
+// Second tells the state of the second factor, and how many recovery codes are left.
+func (u *User) Second() (state SecondState, recovery int) {
+	switch {
+	case u.Factor == nil:
+		return SecondOff, 0
+	case !u.Factor.Confirmed:
+		return SecondPending, 0
+	}
+	return SecondOn, len(u.Factor.Recovery)
+}
+
+// ErrCode: the code of the second factor is missing, wrong, or was used already.
+var ErrCode = errors.New("the code of the second factor is missing or wrong")
+
+// Enrol makes a new secret for the user, which is not asked for before it is confirmed.
+// It is shown this once.
+func (b *Book) Enrol(user string) (totp.Key, error) {
+	host, _ := os.Hostname() // without a name the user alone is shown
+	key, err := totp.NewKey(user, host)
+	if err != nil {
+		return totp.Key{}, err
+	}
+	err = b.change(func(s *state) error {
+		u := s.user(user)
+		switch {
+		case u == nil:
+			return noUser(user)
+		case u.Service == OIDC:
+			return invalid("the second factor of users of the service oidc is the provider's")
+		case u.Factor != nil && u.Factor.Confirmed:
+			return invalid("there is a second factor already: disable it first")
+		case b.Secrets == nil:
+			return invalid("there is nothing to encrypt a secret with")
+		}
+		sealed, err := b.Secrets.SealSecret(purpose(user), []byte(key.Secret))
+		if err != nil {
+			return fmt.Errorf("keep the second factor of %s: %w", user, err)
+		}
+		u.Factor = &Second{Secret: sealed}
+		return nil
+	})
+	if err != nil {
+		return totp.Key{}, err
+	}
+	return key, nil
+}
+
+// purpose is what a secret is sealed for: it fits no other user.
+func purpose(user string) string { return "the second factor of " + user + " (totp)" }
+
+// Confirm has the second factor asked for from now on, once a code shows that the user
+// can make them. It returns the recovery codes, this once. Sessions of the user end.
+func (b *Book) Confirm(user, code string, now time.Time) (recovery []string, err error) {
+	err = b.changeSecond(user, func(u *User) error {
+		if u.Factor == nil || u.Factor.Confirmed {
+			return invalid("there is no second factor to confirm: enrol first")
+		}
+		if err := b.takeCode(u, code, now); err != nil {
+			return err
+		}
+		recovery, u.Factor.Recovery = totp.NewRecovery()
+		u.Factor.Confirmed = true
+		u.Epoch++
+		return nil
+	})
+	return shown(recovery, err)
+}
+
+// RenewRecovery replaces the recovery codes of a user; who asks has shown a code.
+func (b *Book) RenewRecovery(user string) (recovery []string, err error) {
+	err = b.changeSecond(user, func(u *User) error {
+		if state, _ := u.Second(); state != SecondOn {
+			return invalid("there is no second factor")
+		}
+		recovery, u.Factor.Recovery = totp.NewRecovery()
+		return nil
+	})
+	return shown(recovery, err)
+}
+
+// shown are codes that are kept; others must not be shown.
+func shown(codes []string, err error) ([]string, error) {
+	if err != nil {
+		return nil, err
+	}
+	return codes, nil
+}
+
+// Disable takes the second factor of a user away. Sessions of the user end.
+func (b *Book) Disable(user string) error {
+	return b.changeSecond(user, func(u *User) error {
+		if u.Factor == nil {
+			return invalid("there is no second factor")
+		}
+		if u.Factor.Confirmed {
+			u.Epoch++
+		}
+		u.Factor = nil
+		return nil
+	})
+}
+
+// TakeCode checks the code of a log-in, or a recovery code, and takes it: it is right
+// once. Users without a second factor need none. Errors: ErrCode, and why it could not
+// be checked or noted.
+func (b *Book) TakeCode(user, code string, now time.Time) error {
+	u := b.state.Load().user(user)
+	if u == nil {
+		return ErrCode
+	}
+	if state, _ := u.Second(); state != SecondOn {
+		return nil
+	}
+	return b.changeSecond(user, func(u *User) error {
+		if state, _ := u.Second(); state != SecondOn { // disabled since
+			return ErrCode
+		}
+		return b.takeCode(u, code, now)
+	})
+}
+
+// takeCode notes a code as used.
+func (b *Book) takeCode(u *User, code string, now time.Time) error {
+	f := u.Factor
+	if at := totp.FindRecovery(f.Recovery, code); at >= 0 {
+		f.Recovery = append(f.Recovery[:at:at], f.Recovery[at+1:]...)
+		return nil
+	}
+	if b.Secrets == nil {
+		return errors.New("there is nothing to decrypt a secret with")
+	}
+	secret, err := b.Secrets.OpenSecret(purpose(u.Name), f.Secret)
+	if err != nil {
+		return fmt.Errorf("read the second factor of %s: %w", u.Name, err)
+	}
+	defer clear(secret)
+	step, right := totp.Step(string(secret), code, now, f.Last)
+	if !right {
+		return ErrCode
+	}
+	f.Last = step
+	return nil
+}
+
+// changeSecond changes a copy of a user's second factor.
+func (b *Book) changeSecond(user string, edit func(*User) error) error {
+	return b.change(func(s *state) error {
+		u := s.user(user)
+		if u == nil {
+			return noUser(user)
+		}
+		if u.Factor != nil {
+			f := *u.Factor
+			u.Factor = &f
+		}
+		return edit(u)
+	})
+}

@@ -1,0 +1,102 @@
+package rbac
+
+// Service is who knows the password of a user.
+type Service string
+
+// The services.
+const (
+	Local Service = "local" // a Book
+	LDAP  Service = "ldap"  // a directory
+	OIDC  Service = "oidc"  // a provider of OpenID Connect: there is no password here
+)
+
+// Services says whose users may log in with a password. Root always may.
+type Services struct {
+	Local bool `json:"local"`
+	LDAP  bool `json:"ldap"`
+}
+
+// Services tells which services are in use.
+func (b *Book) Services() Services { return b.state.Load().services() }
+
+func (s *state) services() Services {
+	if s.Using == nil {
+		return Services{Local: true}
+	}
+	return *s.Using
+}
+
+// UseServices says which services are in use from now on. The sessions of users of one
+// that no longer is end.
+func (b *Book) UseServices(using Services) error {
+	return b.change(func(s *state) error {
+		s.Using = &using
+		return nil
+	})
+}
+
+// serves reports whether the service of a user lets it log in.
+func (s *state) serves(u *User) bool {
+	using := s.services()
+	return u.Name == Root || u.Service == OIDC || u.Service == Local && using.Local || u.Service == LDAP && using.LDAP
+}
+
+// Admit is the log-in of somebody a provider of OpenID Connect vouches for. A user of
+// that service may log in. One who is not there is made when the provider's claims map
+// to a group, and is in that group from log-in to log-in. Nobody becomes root, or a user
+// of another service. Errors: ErrWrong, ErrNotAllowed, *Error.
+func (b *Book) Admit(name, group string) (UserView, error) {
+	if u := b.state.Load().user(name); u != nil && (u.Name == Root || u.Service != OIDC) {
+		return UserView{}, ErrWrong
+	}
+	if err := b.follow(name, group); err != nil {
+		return UserView{}, err
+	}
+	s := b.state.Load()
+	switch u := s.user(name); {
+	case u == nil:
+		return UserView{}, ErrWrong
+	case !u.WebGUI:
+		return UserView{}, ErrNotAllowed
+	default:
+		return s.view(u), nil
+	}
+}
+
+// follow makes a user as the claims want it, or leaves it as an operator made it.
+func (b *Book) follow(name, group string) error {
+	s := b.state.Load()
+	u := s.user(name)
+	switch {
+	case u == nil && group == "":
+		return ErrWrong
+	case u == nil:
+		if err := checkUserName(name); err != nil {
+			return err
+		}
+	case !u.Mapped:
+		return nil
+	case group == "": // what let it in is gone
+		return ErrWrong
+	case s.groupOf(name) != nil && s.groupOf(name).Name == group:
+		return nil
+	}
+	return b.change(func(s *state) error {
+		to := s.group(group)
+		if to == nil {
+			return noGroup(group)
+		}
+		if s.user(name) == nil {
+			made := newUser(name, OIDC)
+			made.WebGUI, made.Mapped = true, true
+			if err := s.add(made); err != nil {
+				return err
+			}
+		}
+		if of := s.groupOf(name); of != nil {
+			of.Users = without(of.Users, name)
+		}
+		to.Users = sorted(append(to.Users, name), func(name string) string { return name })
+		return nil
+	})
+}

@@ -1,0 +1,132 @@
+package rbac_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/rbac/rbactest"
+)
+
+func TestUsersOfAServiceThatIsOffDoNotLogIn(t *testing.T) {
+	m := &rbactest.Memory{}
+	b := house(t, m)
+	b.System, b.Directory = says(true), says(true)
+	must(t, b.ChangeUser("ann", rbac.UserChange{WebGUI: yes()}), b.ChangeUser("bob", rbac.UserChange{WebGUI: yes()}))
+	if b.Services() != (rbac.Services{Local: true}) {
+		t.Errorf("it begins with %+v", b.Services())
+	}
+	for _, using := range []rbac.Services{{Local: true, LDAP: true}, {Local: true}, {LDAP: true}, {}} {
+		must(t, b.UseServices(using))
+		b := rbactest.Book(t, m) // as it was kept
+		b.System, b.Directory = says(true), says(true)
+		for user, want := range map[string]bool{"root": true, "ann": using.Local, "bob": using.LDAP} {
+			_, err := b.Verify(t.Context(), user, "secret-1")
+			if (err == nil) != want || err != nil && !errors.Is(err, rbac.ErrWrong) {
+				t.Errorf("with %+v %s: %v", using, user, err)
+			}
+		}
+	}
+}
+
+func TestAServiceThatEndsEndsItsSessions(t *testing.T) {
+	b := house(t, &rbactest.Memory{})
+	ann, _ := b.Epoch("ann")
+	root, _ := b.Epoch("root")
+	must(t, b.UseServices(rbac.Services{LDAP: true}))
+	if now, _ := b.Epoch("ann"); now == ann {
+		t.Error("ann's session goes on")
+	}
+	if now, _ := b.Epoch("root"); now != root {
+		t.Error("root's session ends")
+	}
+}
+
+func TestWhomAProviderLetsIn(t *testing.T) {
+	b := house(t, &rbactest.Memory{})
+	must(t, b.AddUser("tim", rbac.OIDC, ""), b.ChangeUser("tim", rbac.UserChange{WebGUI: yes()}), b.AddUser("zoe", rbac.OIDC, ""))
+	refused(t, b.AddUser("kim", rbac.OIDC, "secret-1"), rbac.Invalid, "none here")
+	for _, c := range []struct {
+		name, group string
+		want        error
+		in          string // group of who was let in
+	}{
+		{"tim", "", nil, ""}, {"tim", "shop", nil, ""}, // as an operator made it
+		{"zoe", "shop", rbac.ErrNotAllowed, ""},
+		{"root", "shop", rbac.ErrWrong, ""}, {"ann", "shop", rbac.ErrWrong, ""}, {"bob", "shop", rbac.ErrWrong, ""}, // others know their passwords
+		{"new", "", rbac.ErrWrong, ""},
+		{"new", "shop", nil, "shop"}, {"new", "shop", nil, "shop"}, {"new", "idle", nil, "idle"}, {"new", "", rbac.ErrWrong, ""},
+	} {
+		u, err := b.Admit(c.name, c.group)
+		if !errors.Is(err, c.want) || err == nil && (u.Name != c.name || u.Group != c.in || u.Service != rbac.OIDC) {
+			t.Errorf("%s with %q: %+v, %v", c.name, c.group, u, err)
+		}
+	}
+	_, err := b.Admit("other", "none")
+	refused(t, err, rbac.Missing, "none")
+	_, err = b.Admit("new", "none")
+	refused(t, err, rbac.Missing, "none")
+	_, err = b.Admit("Odd Name", "shop")
+	refused(t, err, rbac.Invalid, "not allowed")
+	if g, _ := b.Group("idle"); len(g.Users) != 2 {
+		t.Errorf("idle has %v", g.Users)
+	}
+	if _, err := b.Verify(t.Context(), "tim", ""); !errors.Is(err, rbac.ErrWrong) {
+		t.Errorf("with an empty password: %v", err)
+	}
+	if _, err := b.User("other"); err == nil {
+		t.Error("who was refused is there")
+	}
+}
+
+func TestThePasswordOfRootIsTheSystems(t *testing.T) {
+	b := house(t, &rbactest.Memory{})
+	refused(t, b.ChangeRootPassword(t.Context(), "old-1xyz", "new-1xyz"), rbac.Invalid, "use passwd")
+	password, failure := "old-1xyz", error(nil)
+	b.ChangeSystem = func(_ context.Context, old, new string) (bool, error) {
+		if failure != nil || old != password {
+			return false, failure
+		}
+		password = new
+		return true, nil
+	}
+	before, _ := b.Epoch("root")
+	refused(t, b.ChangeRootPassword(t.Context(), "old-1xyz", "short-1"), rbac.Invalid, "8 to 512")
+	if err := b.ChangeRootPassword(t.Context(), "wrong", "new-1xyz"); !errors.Is(err, rbac.ErrWrong) {
+		t.Errorf("by who does not know it: %v", err)
+	}
+	if failure = errors.New("read-only"); !errors.Is(b.ChangeRootPassword(t.Context(), "old-1xyz", "new-1xyz"), failure) {
+		t.Error("it is not said why not")
+	}
+	failure = nil
+	end := errors.New("the end")
+	if err := b.DryRun(end).ChangeRootPassword(t.Context(), "old-1xyz", "new-1xyz"); !errors.Is(err, end) || password != "old-1xyz" {
+		t.Errorf("only tried: %v, it is %s", err, password)
+	}
+	if now, _ := b.Epoch("root"); now != before {
+		t.Error("sessions end though nothing was changed")
+	}
+	must(t, b.ChangeRootPassword(t.Context(), "old-1xyz", `n$w:"1xyz`))
+	if now, _ := b.Epoch("root"); now == before || password != `n$w:"1xyz` {
+		t.Errorf("it is %s, and sessions go on: %t", password, now == before)
+	}
+}
+
+// The contract: without its key setting root has no API.
+func TestWhoTakesTheKeyAwayTakesTheAPI(t *testing.T) {
+	b := house(t, &rbactest.Memory{})
+	key, blank := "Abcdefgh12345678", ""
+	for _, user := range []string{"root", "ann"} {
+		must(t, b.ChangeUser(user, rbac.UserChange{Key: &key, API: yes()}), b.ChangeUser(user, rbac.UserChange{Key: &blank}))
+		if who, _ := b.Identity(user); who.API() {
+			t.Errorf("%s may use the API still", user)
+		}
+	}
+	must(t, b.ChangeUser("root", rbac.UserChange{API: yes()}))
+	refused(t, b.ChangeUser("ann", rbac.UserChange{API: yes()}), rbac.Invalid, "a key is needed first")
+	must(t, b.ChangeUser("root", rbac.UserChange{Key: &key}))
+	if who, _ := b.Identity("root"); !who.API() {
+		t.Error("a new key takes the API away")
+	}
+}
