@@ -1,0 +1,188 @@
+package oidc
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+)
+
+// The bounds of log-ins that have begun: anybody may begin one.
+const (
+	flowTime = 10 * time.Minute
+	maxFlows = 1024
+)
+
+// flow is a log-in that has begun.
+type flow struct {
+	binding         [sha256.Size]byte // SHA-256 of what is in the browser's cookie
+	nonce, verifier string
+	until           time.Time
+}
+
+// The errors of log-ins. The text of what they wrap is for logs.
+var (
+	// ErrOff: it is not switched on.
+	ErrOff = errors.New("log-in with OpenID Connect is off")
+	// ErrRefused: this is no log-in that began here, or the provider vouches for nobody.
+	ErrRefused = errors.New("not vouched for by the provider")
+	// ErrUnavailable: the provider cannot be asked.
+	ErrUnavailable = errors.New("the provider of OpenID Connect cannot be asked")
+)
+
+func refused(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrRefused, fmt.Sprintf(format, args...))
+}
+
+// Begin begins a log-in: the browser is sent to that address, and keeps the binding in a
+// cookie until it comes back. Errors: ErrOff, ErrUnavailable.
+func (c *Client) Begin(ctx context.Context) (to, binding string, err error) {
+	config, _, err := c.asked(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	state, binding := random(), random()
+	f := flow{binding: sha256.Sum256([]byte(binding)), nonce: random(), verifier: oauth2.GenerateVerifier(), until: c.options.Now().Add(flowTime)}
+	c.remember(state, f)
+	return config.AuthCodeURL(state, oidc.Nonce(f.nonce), oauth2.S256ChallengeOption(f.verifier)), binding, nil
+}
+
+func random() string {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // never fails, by its documentation
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// remember keeps a flow; where there are too many the one that began first goes.
+func (c *Client) remember(state string, f flow) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var first [sha256.Size]byte
+	var until time.Time
+	for at, old := range c.flows {
+		if !c.options.Now().Before(old.until) {
+			delete(c.flows, at)
+		} else if until.IsZero() || old.until.Before(until) {
+			first, until = at, old.until
+		}
+	}
+	if len(c.flows) >= maxFlows {
+		delete(c.flows, first)
+	}
+	c.flows[sha256.Sum256([]byte(state))] = f
+}
+
+// take takes a flow out: each is good once, whatever comes of it.
+func (c *Client) take(state, binding string) (flow, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := sha256.Sum256([]byte(state))
+	f, is := c.flows[at]
+	delete(c.flows, at)
+	given := sha256.Sum256([]byte(binding))
+	return f, is && c.options.Now().Before(f.until) && subtle.ConstantTimeCompare(given[:], f.binding[:]) == 1
+}
+
+// Claimed is whom the provider vouches for.
+type Claimed struct {
+	User  string
+	Group string // that claims lead to, empty for none
+}
+
+// Finish is the way back: the query the provider sent the browser with, and the binding
+// in its cookie. Errors: ErrOff, ErrRefused, ErrUnavailable.
+func (c *Client) Finish(ctx context.Context, query url.Values, binding string) (Claimed, error) {
+	for name, values := range query {
+		if len(values) != 1 || len(values[0]) > maxAnswer {
+			return Claimed{}, refused("%.40q came %d times", name, len(values))
+		}
+	}
+	f, is := c.take(query.Get("state"), binding)
+	if !is {
+		return Claimed{}, refused("no log-in began in this browser with that state")
+	}
+	config, k, err := c.asked(ctx)
+	if err != nil {
+		return Claimed{}, err
+	}
+	if iss := query.Get("iss"); iss != "" && iss != k.settings.Issuer { // RFC 9207
+		return Claimed{}, refused("the answer is of %.80q", iss)
+	}
+	if query.Get("code") == "" {
+		return Claimed{}, refused("the provider says %.80q: %.200q", query.Get("error"), query.Get("error_description"))
+	}
+	ctx = oidc.ClientContext(ctx, k.http)
+	token, err := config.Exchange(ctx, query.Get("code"), oauth2.VerifierOption(f.verifier))
+	if err != nil {
+		return Claimed{}, exchangeError(err)
+	}
+	raw, _ := token.Extra("id_token").(string)
+	id, err := k.provider.VerifierContext(ctx, &oidc.Config{ClientID: k.settings.ClientID, Now: c.options.Now}).Verify(ctx, raw)
+	if err != nil {
+		return Claimed{}, refused("%s", err)
+	}
+	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(f.nonce)) != 1 {
+		return Claimed{}, refused("the token is for another log-in")
+	}
+	return k.settings.claimed(id)
+}
+
+// exchangeError tells a provider that refuses a code from one that does not answer.
+func exchangeError(err error) error {
+	var known *oauth2.RetrieveError
+	if errors.As(err, &known) && known.Response != nil && known.Response.StatusCode < 500 {
+		return refused("the provider refuses the code: %.80q: %.200q", known.ErrorCode, known.ErrorDescription)
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+// claimed reads the claims of a token.
+func (s Settings) claimed(id *oidc.IDToken) (Claimed, error) {
+	var claims map[string]any
+	if err := id.Claims(&claims); err != nil {
+		return Claimed{}, refused("%s", err)
+	}
+	if party, is := claims["azp"].(string); is && party != s.ClientID {
+		return Claimed{}, refused("the token was made for %.80q", party)
+	}
+	value, is := claims[s.UserClaim].(string)
+	if !is || value == "" || !plain(value) {
+		return Claimed{}, refused("the token has no claim %s that is a text", s.UserClaim)
+	}
+	if verified := claims["email_verified"]; s.UserClaim == "email" && verified != true && verified != "true" {
+		return Claimed{}, refused("the provider has not verified the address %.80q", value)
+	}
+	out := Claimed{User: value}
+	if user, is := mapped(s.Users, value); is {
+		out.User = user
+	}
+	if s.GroupClaim != "" {
+		out.Group = s.group(claims[s.GroupClaim])
+	}
+	return out, nil
+}
+
+// group is the group a claim leads to: the first that is mapped, in the order of the
+// settings.
+func (s Settings) group(claim any) string {
+	list, _ := claim.([]any)
+	if text, is := claim.(string); is {
+		list = []any{text}
+	}
+	for _, line := range s.Groups {
+		value, group := split(line)
+		if slices.Contains(list, any(value)) {
+			return group
+		}
+	}
+	return ""
+}

@@ -1,0 +1,129 @@
+// Package oidctest has a provider of OpenID Connect that lives as long as a test, and
+// checks what a client must send.
+package oidctest
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc/oidctest"
+)
+
+// The client the provider knows.
+const (
+	ClientID     = "sluice"
+	ClientSecret = "s3cret of the client"
+)
+
+// Provider vouches for who logs in there. A test sets what it likes before that.
+type Provider struct {
+	// Claims are added to those of tokens, or replace them; nil values leave one out.
+	Claims map[string]any
+	// Answer replaces the answer with the token.
+	Answer http.HandlerFunc
+	// Forged: tokens are signed with another key than the published one.
+	Forged bool
+
+	server *httptest.Server
+	key    *ecdsa.PrivateKey
+	now    func() time.Time
+	mu     sync.Mutex
+	codes  map[string]url.Values // what was asked for, by code
+}
+
+// New starts one; tokens are of the time the clock has.
+func New(t testing.TB, now func() time.Time) *Provider {
+	t.Helper()
+	p := &Provider{now: now, codes: map[string]url.Values{}, key: newKey(t)}
+	pages := &oidctest.Server{PublicKeys: []oidctest.PublicKey{{PublicKey: p.key.Public(), KeyID: "one", Algorithm: "ES256"}}, Algorithms: []string{"ES256"}}
+	mux := http.NewServeMux()
+	mux.Handle("/", pages)
+	mux.HandleFunc("POST /token", p.token)
+	p.server = httptest.NewTLSServer(mux)
+	t.Cleanup(p.server.Close)
+	pages.SetIssuer(p.server.URL)
+	return p
+}
+
+func newKey(t testing.TB) *ecdsa.PrivateKey {
+	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// Issuer is its name.
+func (p *Provider) Issuer() string { return p.server.URL }
+
+// PEM is what verifies its certificate.
+func (p *Provider) PEM() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.server.Certificate().Raw})
+}
+
+// LogIn is what happens in the browser at the provider: somebody it knows logs in, and is
+// sent back with this query.
+func (p *Provider) LogIn(t testing.TB, to string) url.Values {
+	t.Helper()
+	u, err := url.Parse(to)
+	q := u.Query()
+	if err != nil || u.Host != p.server.Listener.Addr().String() || q.Get("response_type") != "code" || q.Get("client_id") != ClientID || q.Get("code_challenge_method") != "S256" ||
+		q.Get("state") == "" || q.Get("nonce") == "" || q.Get("redirect_uri") == "" {
+		t.Fatalf("the browser is sent to %s: %v", to, err)
+	}
+	code := rand.Text()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.codes[code] = q
+	return url.Values{"code": {code}, "state": {q.Get("state")}}
+}
+
+// token answers with a token for a code, once.
+func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
+	if p.Answer != nil {
+		p.Answer(w, r)
+		return
+	}
+	p.mu.Lock()
+	asked, is := p.codes[r.PostFormValue("code")]
+	delete(p.codes, r.PostFormValue("code"))
+	p.mu.Unlock()
+	user, secret, _ := r.BasicAuth()
+	sum := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
+	w.Header().Set("Content-Type", "application/json")
+	if id, _ := url.QueryUnescape(user); !is || id != ClientID || !isSecret(secret) || base64.RawURLEncoding.EncodeToString(sum[:]) != asked.Get("code_challenge") || r.PostFormValue("redirect_uri") != asked.Get("redirect_uri") {
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = w.Write([]byte(`{"error":"invalid_grant","error_description":"no such code"}`))
+		return
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"access_token": "none", "token_type": "Bearer", "id_token": p.signed(asked.Get("nonce"))})
+}
+
+func isSecret(sent string) bool {
+	text, err := url.QueryUnescape(sent)
+	return err == nil && text == ClientSecret
+}
+
+func (p *Provider) signed(nonce string) string {
+	claims := map[string]any{"iss": p.server.URL, "aud": ClientID, "sub": "1", "nonce": nonce, "iat": p.now().Unix(), "exp": p.now().Add(time.Minute).Unix()}
+	maps.Copy(claims, p.Claims)
+	maps.DeleteFunc(claims, func(_ string, v any) bool { return v == nil })
+	b, _ := json.Marshal(claims)
+	key := p.key
+	if p.Forged {
+		key, _ = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	}
+	return oidctest.SignIDToken(key, "one", "ES256", string(b))
+}

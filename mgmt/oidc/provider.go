@@ -1,0 +1,122 @@
+package oidc
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+)
+
+// The bounds of one question to the provider. It is chosen by the operator, but what it
+// sends is foreign.
+const (
+	askTime   = 10 * time.Second
+	maxAnswer = 256 << 10 // keys and tokens have a few KiB
+	// keepTime is how long what was learned of a provider is believed.
+	keepTime = 10 * time.Minute
+)
+
+// known is a provider that was asked for what it can do.
+type known struct {
+	settings Settings
+	secret   []byte // sealed
+	provider *oidc.Provider
+	http     *http.Client
+	until    time.Time
+}
+
+// asked returns the provider that is set, asked lately, and how to speak with it.
+func (c *Client) asked(ctx context.Context) (*oauth2.Config, *known, error) {
+	k, err := c.read()
+	if err != nil {
+		return nil, nil, err
+	}
+	s := k.Settings.complete()
+	if !s.Enabled {
+		return nil, nil, ErrOff
+	}
+	p, err := c.discover(ctx, s, k.Secret)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	config := &oauth2.Config{ClientID: s.ClientID, Endpoint: p.provider.Endpoint(), RedirectURL: s.Redirect, Scopes: append([]string{oidc.ScopeOpenID}, s.Scopes...)}
+	if len(k.Secret) > 0 {
+		secret, err := c.options.Secrets.OpenSecret(purpose, k.Secret)
+		if err != nil {
+			return nil, nil, err
+		}
+		config.ClientSecret = string(secret)
+	}
+	return config, p, nil
+}
+
+func (c *Client) discover(ctx context.Context, s Settings, secret []byte) (*known, error) {
+	c.mu.Lock()
+	p := c.provider
+	c.mu.Unlock()
+	if p != nil && c.options.Now().Before(p.until) && reflect.DeepEqual(p.settings, s) && string(p.secret) == string(secret) {
+		return p, nil
+	}
+	client, err := c.client(s)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, client), askTime)
+	defer cancel()
+	provider, err := oidc.NewProvider(ctx, s.Issuer)
+	if err != nil {
+		return nil, err
+	}
+	p = &known{settings: s, secret: secret, provider: provider, http: client, until: c.options.Now().Add(keepTime)}
+	c.mu.Lock()
+	c.provider = p
+	c.mu.Unlock()
+	return p, nil
+}
+
+// client is an HTTP client for the provider. It keeps no connection: people log in now
+// and then.
+func (c *Client) client(s Settings) (*http.Client, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if s.CA != "" {
+		pem, err := c.options.Authority(s.CA)
+		if err != nil {
+			return nil, err
+		}
+		config.RootCAs = x509.NewCertPool()
+		config.RootCAs.AppendCertsFromPEM(pem)
+	}
+	return &http.Client{
+		Timeout:       askTime,
+		Transport:     bounded{&http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10}},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}, nil
+}
+
+// bounded goes to https addresses only, and reads no more of an answer than one can have.
+type bounded struct{ *http.Transport }
+
+// RoundTrip implements http.RoundTripper.
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Scheme != "https" {
+		return nil, fmt.Errorf("the provider names an address of %s: only https:// is asked", r.URL.Host)
+	}
+	answer, err := b.Transport.RoundTrip(r)
+	if err == nil {
+		answer.Body = &body{io.LimitReader(answer.Body, maxAnswer), answer.Body}
+	}
+	return answer, err
+}
+
+// body is the start of an answer; closing it closes all of it.
+type body struct {
+	io.Reader
+	io.Closer
+}

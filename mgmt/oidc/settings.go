@@ -1,0 +1,243 @@
+package oidc
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+)
+
+// Callback is what the path of a redirect ends with, below the base of the API.
+const Callback = "/session/oidc/callback"
+
+// DefaultUserClaim is the claim with the name of the user, unless something else was set.
+const DefaultUserClaim = "preferred_username"
+
+// Settings say whom to ask, and what claims mean here.
+type Settings struct {
+	Enabled  bool   `json:"enabled,omitempty"`
+	Issuer   string `json:"issuer,omitempty"` // https, as the provider writes it
+	ClientID string `json:"client_id,omitempty"`
+	// Redirect is where the provider sends people back to: our callback, by a name
+	// browsers reach.
+	Redirect string `json:"redirect,omitempty"`
+	// CA names the list of authorities the provider's certificate is verified by; empty:
+	// those of the system.
+	CA     string   `json:"ca,omitempty"`
+	Scopes []string `json:"scopes,omitempty"` // besides openid
+	// UserClaim has the name of the user, or what Users maps to one, as "value=user".
+	UserClaim string   `json:"user_claim,omitempty"`
+	Users     []string `json:"users,omitempty"`
+	// GroupClaim has what Groups maps to groups, as "value=group"; the first that fits
+	// counts. Empty: nobody comes in who was not made by hand.
+	GroupClaim string   `json:"group_claim,omitempty"`
+	Groups     []string `json:"groups,omitempty"`
+}
+
+func (s Settings) complete() Settings {
+	s.UserClaim = cmp.Or(s.UserClaim, DefaultUserClaim)
+	if s.Scopes == nil {
+		s.Scopes = []string{"profile"}
+	}
+	return s
+}
+
+// Error says why settings are refused. It never holds a secret.
+type Error struct{ Message string }
+
+// Error implements error.
+func (e *Error) Error() string { return e.Message }
+
+func invalid(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
+
+// Keeper keeps a value under a name; *store.Store is one.
+type Keeper interface {
+	ReadDocument(name string, into any) (found bool, err error)
+	WriteDocument(name string, value any) error
+}
+
+// Sealer encrypts secrets for a purpose; *certs.Book is one.
+type Sealer interface {
+	SealSecret(purpose string, plain []byte) ([]byte, error)
+	OpenSecret(purpose string, sealed []byte) ([]byte, error)
+}
+
+// Options are what a Client needs.
+type Options struct {
+	Keeper  Keeper
+	Secrets Sealer
+	// Authority returns a list of authorities in PEM.
+	Authority func(name string) ([]byte, error)
+	Log       *slog.Logger // nil discards
+	Now       func() time.Time
+}
+
+// Client asks the provider that is set; make it with New. It may be used from any
+// goroutine.
+type Client struct {
+	options Options
+	write   sync.Mutex // settings
+
+	mu       sync.Mutex
+	flows    map[[sha256.Size]byte]flow // by their state's SHA-256
+	provider *known
+}
+
+// New returns the client the keeper has the settings of.
+func New(o Options) *Client {
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Client{options: o, flows: map[[sha256.Size]byte]flow{}}
+}
+
+// document is the name settings are kept under, purpose what the secret is sealed for.
+const document, purpose = "oidc", "the client (oidc)"
+
+type kept struct {
+	Settings
+	Secret []byte `json:"secret,omitempty"` // sealed
+}
+
+func (c *Client) read() (k kept, err error) {
+	_, err = c.options.Keeper.ReadDocument(document, &k)
+	return k, err
+}
+
+// Settings returns the settings with their defaults, and whether there is a secret.
+func (c *Client) Settings() (s Settings, secret bool, err error) {
+	k, err := c.read()
+	return k.Settings.complete(), len(k.Secret) > 0, err
+}
+
+// Plan says how settings would be after Set, or why they would be refused.
+func (c *Client) Plan(s Settings, secret *string) (Settings, error) {
+	s = s.complete()
+	if err := s.check(c.options.Authority); err != nil {
+		return s, err
+	}
+	before, err := c.read()
+	switch {
+	case err != nil:
+		return s, err
+	case secret == nil && len(before.Secret) > 0 && (s.Issuer != before.Issuer || s.CA != before.CA):
+		return s, invalid("client_secret must be sent again when issuer or ca change: it was given for another provider")
+	case secret != nil && len(*secret) > maxText:
+		return s, invalid("client_secret: at most %d bytes are allowed", maxText)
+	}
+	return s, nil
+}
+
+// Set changes the settings for log-ins to come; a secret that is nil stays, an empty one
+// is taken away. *Error says what is wrong.
+func (c *Client) Set(s Settings, secret *string) error {
+	c.write.Lock()
+	defer c.write.Unlock()
+	s, err := c.Plan(s, secret)
+	if err != nil {
+		return err
+	}
+	next, err := c.read()
+	if err != nil {
+		return err
+	}
+	next.Settings = s
+	switch {
+	case secret == nil:
+	case *secret == "":
+		next.Secret = nil
+	default:
+		if next.Secret, err = c.options.Secrets.SealSecret(purpose, []byte(*secret)); err != nil {
+			return invalid("client_secret cannot be kept: %s", err)
+		}
+	}
+	return c.options.Keeper.WriteDocument(document, next)
+}
+
+const (
+	maxText    = 512
+	maxMapped  = 200
+	maxScopes  = 20
+	maxAddress = 1024
+)
+
+func (s Settings) check(authority func(string) ([]byte, error)) error {
+	if s.Enabled && (s.Issuer == "" || s.ClientID == "" || s.Redirect == "") {
+		return invalid("enabled: issuer, client_id and redirect are needed first")
+	}
+	for name, text := range map[string]string{"issuer": s.Issuer, "redirect": s.Redirect} {
+		if text != "" && !address(text) {
+			return invalid("%s: %.80q must be https:// with a host, without a password, query and fragment", name, text)
+		}
+	}
+	if s.Redirect != "" && !strings.HasSuffix(s.Redirect, Callback) {
+		return invalid("redirect: %.80q must end with %s, below the base of the API", s.Redirect, Callback)
+	}
+	for name, text := range map[string]string{"client_id": s.ClientID, "user_claim": s.UserClaim, "group_claim": s.GroupClaim} {
+		if !plain(text) {
+			return invalid("%s: %.80q is too long, or has characters that are not allowed", name, text)
+		}
+	}
+	if len(s.Scopes) > maxScopes || slices.ContainsFunc(s.Scopes, func(scope string) bool { return scope == "" || !plain(scope) || strings.Contains(scope, " ") }) {
+		return invalid("scopes: at most %d words are allowed", maxScopes)
+	}
+	if s.CA != "" {
+		if _, err := authority(s.CA); err != nil {
+			return invalid("ca: %s", err)
+		}
+	}
+	if len(s.Groups) > 0 && s.GroupClaim == "" {
+		return invalid("group_claim is needed with groups: it has the values that are mapped")
+	}
+	return errors.Join(checkMap("users", s.Users), checkMap("groups", s.Groups))
+}
+
+func address(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && len(text) <= maxAddress && u.Scheme == "https" && u.Hostname() != "" && u.User == nil && u.Fragment == "" && u.RawQuery == "" && !u.ForceQuery
+}
+
+// plain reports whether a text can be shown and sent as it is.
+func plain(text string) bool {
+	return len(text) <= maxText && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+func checkMap(name string, lines []string) error {
+	if len(lines) > maxMapped {
+		return invalid("%s: at most %d are mapped", name, maxMapped)
+	}
+	for _, line := range lines {
+		at := strings.LastIndex(line, "=")
+		if at < 1 || at == len(line)-1 || !plain(line) {
+			return invalid("%s: %.80q must be VALUE=NAME", name, line)
+		}
+		if name == "users" && line[at+1:] == "root" {
+			return invalid("users: nobody comes in as root")
+		}
+	}
+	return nil
+}
+
+// split takes a line VALUE=NAME apart; names have no equals sign, values may.
+func split(line string) (value, name string) {
+	at := strings.LastIndex(line, "=")
+	return line[:at], line[at+1:]
+}
+
+// mapped is what a value is mapped to.
+func mapped(lines []string, value string) (to string, is bool) {
+	for _, line := range lines {
+		if from, to := split(line); from == value {
+			return to, true
+		}
+	}
+	return "", false
+}
