@@ -27,6 +27,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/apply/applytest"
 	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/directory"
+	"github.com/sluicelb/sluice/mgmt/oidc"
+	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/scripts"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/syslog"
@@ -69,6 +72,19 @@ func (o *office) RootPassword(_ context.Context, password string) (bool, error) 
 		return false, errors.New("no program")
 	}
 	return password == o.password, nil
+}
+
+func (o *office) ChangeRootPassword(_ context.Context, old, new string) (bool, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.password == "" {
+		return false, &line.RefusedError{Why: "/etc is read-only"}
+	}
+	if old != o.password {
+		return false, nil
+	}
+	o.password = new
+	return true, nil
 }
 
 func (o *office) Config() (*os.File, error) {
@@ -409,5 +425,47 @@ func TestTheSupervisorKnowsThePasswordOfRoot(t *testing.T) {
 		if right, err := h.rootPassword(t.Context(), "root", password); right != want || err != nil {
 			t.Errorf("%s: %t, %v", password, right, err)
 		}
+	}
+}
+
+// And it changes it, or says to who asked why not.
+func TestTheSupervisorChangesThePasswordOfRoot(t *testing.T) {
+	h := newHouse(t, nil)
+	var known *rbac.Error
+	if right, err := h.changeRootPassword(t.Context(), "old", "new"); right || !errors.As(err, &known) || known.Message != "newpassword: /etc is read-only" {
+		t.Errorf("it cannot: %t, %v", right, err)
+	}
+	h.office.has(func() { h.office.password = "old" })
+	if right, err := h.changeRootPassword(t.Context(), "wrong", "new"); right || err != nil {
+		t.Errorf("by who does not know it: %t, %v", right, err)
+	}
+	if right, err := h.changeRootPassword(t.Context(), "old", "new"); !right || err != nil || h.office.password != "new" {
+		t.Errorf("%t, %v", right, err)
+	}
+	h.post.Close()
+	if right, err := h.changeRootPassword(t.Context(), "new", "old"); right || err == nil || errors.As(err, &known) {
+		t.Errorf("nobody is there: %t, %v", right, err)
+	}
+}
+
+// Secrets of users are sealed, and the directory and the provider that are set are asked.
+func TestWhoElseKnowsPeopleIsAsked(t *testing.T) {
+	h := newHouse(t, nil)
+	book, err := certs.Open(h.store, certs.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.users, err = rbac.NewBook(h.store); err != nil {
+		t.Fatal(err)
+	}
+	h.knowPeople(book)
+	if _, err := h.users.Enrol(rbac.Root); err != nil {
+		t.Error(err)
+	}
+	if _, err := h.users.Directory(t.Context(), "ann", "any"); !errors.Is(err, directory.ErrNotSet) {
+		t.Errorf("the directory: %v", err)
+	}
+	if _, _, err := h.provider.Begin(t.Context()); !errors.Is(err, oidc.ErrOff) {
+		t.Errorf("the provider: %v", err)
 	}
 }

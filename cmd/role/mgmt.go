@@ -28,11 +28,13 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/audit"
 	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/directory"
 	"github.com/sluicelb/sluice/mgmt/disk"
 	"github.com/sluicelb/sluice/mgmt/hook"
 	"github.com/sluicelb/sluice/mgmt/logfiles"
 	"github.com/sluicelb/sluice/mgmt/machine"
 	"github.com/sluicelb/sluice/mgmt/notify"
+	"github.com/sluicelb/sluice/mgmt/oidc"
 	"github.com/sluicelb/sluice/mgmt/packages"
 	"github.com/sluicelb/sluice/mgmt/publish"
 	"github.com/sluicelb/sluice/mgmt/rbac"
@@ -59,6 +61,8 @@ type manager struct {
 	*process
 	store     *store.Store
 	users     *rbac.Book
+	directory *directory.Directory
+	provider  *oidc.Client
 	audit     *audit.Log
 	certs     *certs.Manager
 	acme      *acme.Manager
@@ -105,7 +109,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	if m.users, err = rbac.NewBook(st); err != nil {
 		return unusable(err)
 	}
-	m.users.System = m.rootPassword
+	m.users.System, m.users.ChangeSystem = m.rootPassword, m.changeRootPassword
 	if m.audit, err = audit.Open(".", slog.Default(), time.Now); err != nil {
 		return unusable(err)
 	}
@@ -123,6 +127,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	if err != nil {
 		return unusable(err)
 	}
+	m.knowPeople(book)
 	responder := &acme.Responder{}
 	netd := ctl.NewClient(netdSocket)
 	m.publisher = publish.New(publish.Options{
@@ -281,6 +286,9 @@ func (m *manager) deps() api.Deps {
 		History:      m.store,
 		Keys:         m.store,
 		Users:        m.users,
+		Directory:    m.directory,
+		Provider:     m.provider,
+		RefusalTime:  refusalTime,
 		Audit:        m.audit,
 		Certificates: m.certs,
 		Settings:     m.store,
@@ -332,15 +340,6 @@ func (m *manager) engineState() state.Engine {
 		Published:    m.page.Published(),
 		Acknowledged: m.page.Acknowledged(),
 	}
-}
-
-// rootPassword has the supervisor check passwords of the system's root.
-func (m *manager) rootPassword(ctx context.Context, _, password string) (bool, error) {
-	right, err := m.line.RootPassword(ctx, password)
-	if err != nil {
-		return false, fmt.Errorf("%w: %w", apply.ErrUnavailable, err)
-	}
-	return right, nil
 }
 
 // numbersFolder holds numbers over time, in the data directory.

@@ -19,7 +19,7 @@ func (f *front) audited(w *guardedWriter, r *http.Request) (*http.Request, func(
 	return r, func() {
 		refused := w.status == http.StatusUnauthorized || w.status == http.StatusForbidden || w.status == http.StatusTooManyRequests
 		reads := method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
-		if !refused && (reads || n.Quiet) {
+		if !refused && !n.Keep && (reads || n.Quiet) {
 			return
 		}
 		f.s.deps.Audit.Add(audit.Entry{User: n.By.Name, Source: n.Source, Method: method, Path: path, Status: w.status, Message: n.Message, Revision: n.Revision})

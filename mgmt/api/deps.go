@@ -45,10 +45,16 @@ type Applier interface {
 // Keys, Users, Certificates, Counters, Health and Engine must be set; all must be safe
 // for use by many goroutines.
 type Deps struct {
-	Applier      Applier
-	History      revisions.History
-	Keys         people.Keys
-	Users        *rbac.Book
+	Applier Applier
+	History revisions.History
+	Keys    people.Keys
+	Users   *rbac.Book
+	// Directory and Provider are who else knows people: LDAP and OpenID Connect. Without
+	// one there is nothing about it in the API.
+	Directory people.Directory
+	Provider  people.Provider
+	// RefusalTime is how long a log-in that is refused takes at least.
+	RefusalTime  time.Duration
 	Certificates certificates.Certificates
 	// ACME orders certificates; without it there is nothing about that in the API.
 	ACME certificates.ACME

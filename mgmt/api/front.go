@@ -77,6 +77,8 @@ func (f *front) identify(r *http.Request) (auth.Principal, error) {
 			err = people.NoSession()
 		}
 		return by, err
+	case isPublic(r) && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+		return auth.Principal{Source: auth.Source(r)}, nil
 	}
 	return f.s.guard.Identify(r)
 }
@@ -213,6 +215,13 @@ func (w *guardedWriter) Write(b []byte) (int, error) {
 
 // Unwrap lets http.ResponseController find the connection.
 func (w *guardedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// isPublic reports whether a request begins a log-in, which nobody needs a credential for.
+func isPublic(r *http.Request) bool {
+	path, ours := strings.CutPrefix(r.URL.Path, Base)
+	path, family := strings.CutPrefix(path, FamilyBase)
+	return ours != family && people.Public(path)
+}
 
 // isSession reports whether a request is about a session of a person.
 func isSession(r *http.Request) bool {

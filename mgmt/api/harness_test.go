@@ -31,8 +31,10 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply/applytest"
 	"github.com/sluicelb/sluice/mgmt/audit"
 	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/directory"
 	"github.com/sluicelb/sluice/mgmt/logfiles"
 	"github.com/sluicelb/sluice/mgmt/notify"
+	"github.com/sluicelb/sluice/mgmt/oidc"
 	"github.com/sluicelb/sluice/mgmt/packages"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/store"
@@ -118,6 +120,7 @@ type appliance struct {
 	server  *api.Server
 	key     string
 	users   *rbac.Book
+	system  *rootAccount
 	numbers *timeseries.DB
 	host    *host
 }
@@ -175,9 +178,10 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = kept.Close() })
-	users.System = func(_ context.Context, user, password string) (bool, error) {
-		return user == rbac.Root && password == rootPassword, nil
-	}
+	system := &rootAccount{password: rootPassword}
+	users.System, users.ChangeSystem, users.Secrets = system.right, system.change, book
+	ldap := directory.New(directory.Options{Keeper: st, Secrets: book, Authority: book.DownloadAuthority})
+	provider := oidc.New(oidc.Options{Keeper: st, Secrets: book, Authority: book.DownloadAuthority, Now: clock})
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -189,13 +193,13 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 	}
 	t.Cleanup(numbers.Close)
 	deps := api.Deps{
-		Applier: ap, History: st, Keys: st, Users: users, Certificates: manager, Counters: e, Health: e.Health, Ejection: e.Ejection, Engine: e.State,
+		Applier: ap, History: st, Keys: st, Users: users, Directory: ldap, Provider: provider, Certificates: manager, Counters: e, Health: e.Health, Ejection: e.Ejection, Engine: e.State,
 		Settings: st, Resolved: names, HostNames: func() []string { return []string{"lb7.Example.net."} },
 		ACME:         acme.New(acme.Options{Store: st, Certificates: manager, Applier: ap, Responder: &acme.Responder{}, Now: clock}),
 		SessionTable: &sessionTable{}, Audit: kept,
 		Activation: &activation.Keeper{Store: st, Now: clock}, Packages: updates{},
 		Notifier: notify.New(notify.Options{Store: st, Secrets: book, Authorities: manager.DownloadAuthority, Now: clock, Host: func() string { return "lb7" }}),
-		Tracked: &tracked{}, Forwarded: &tracked{}, Kernel: &kernel{},
+		Tracked:  &tracked{}, Forwarded: &tracked{}, Kernel: &kernel{},
 		Traffic:    func(context.Context) (stats.Traffic, error) { return e.kernel, nil },
 		Explain:    explainer(nil),
 		Usage:      machine(),
@@ -213,7 +217,25 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &appliance{t: t, dir: dir, log: log, store: st, numbers: numbers, engine: e, applier: ap, names: names, server: s, users: users, key: key, host: h}
+	return &appliance{t: t, dir: dir, log: log, store: st, numbers: numbers, engine: e, applier: ap, names: names, server: s, users: users, system: system, key: key, host: h}
+}
+
+// rootAccount is who knows root's password, and why it changes none.
+type rootAccount struct {
+	password string
+	refuses  error
+}
+
+func (s *rootAccount) right(_ context.Context, user, password string) (bool, error) {
+	return user == rbac.Root && password == s.password, nil
+}
+
+func (s *rootAccount) change(_ context.Context, old, new string) (bool, error) {
+	if s.refuses != nil || old != s.password {
+		return false, s.refuses
+	}
+	s.password = new
+	return true, nil
 }
 
 // updates is a system that knows of one.

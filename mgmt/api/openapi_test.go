@@ -105,6 +105,9 @@ func TestEveryRouteIsDocumentedAndClosed(t *testing.T) {
 			t.Errorf("%s %s is not in the document", route.Method, route.Path)
 		}
 		path := filled(route.Path)
+		if rbac.Permission(route.Needs) == rbac.Public {
+			continue // TestWhatStrangersMay
+		}
 		for _, base := range []string{api.Base, api.FamilyBase} {
 			if r := a.send(route.Method, base+path, `{}`); route.Path == "/session" {
 				if r.status != 400 && r.status != 401 {
@@ -164,8 +167,8 @@ func TestEveryDocumentedFieldIsKnown(t *testing.T) {
 			a.dns(1)
 			a.people()
 			for name := range s.Properties {
-				if name == "newfarmname" {
-					continue // would take the farm away from under the test
+				if name == "newfarmname" || path == "/system/users" && name == "zapikey" {
+					continue // would take the farm away from under the test, or the API from root
 				}
 				r := a.do(strings.ToUpper(verb), at, sample(s, name))
 				if message, _ := r.body["message"].(string); strings.Contains(message, "unknown field") || r.status >= 500 {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluicelb/sluice/mgmt/api/people"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/document"
 )
@@ -45,13 +46,17 @@ func newRepeats(now func() time.Time) *repeats {
 	return &repeats{now: now, seen: map[string]*remembered{}}
 }
 
+// secret reports whether an answer holds what nobody keeps: a new API key, a second
+// factor, the cookie of a log-in.
+func secret(r *http.Request) bool {
+	return strings.HasSuffix(r.URL.Path, "/keys") || strings.Contains(r.URL.Path, people.SecondPath) || isSession(r)
+}
+
 // serve runs next, or answers from memory. who is part of the key: nobody gets
 // the answer to somebody else's request.
 func (p *repeats) serve(s *Server, w http.ResponseWriter, r *http.Request, who string, next http.Handler) {
 	key := r.Header.Get("Idempotency-Key")
-	// The answer to a new API key holds the key, which is shown once, and that to a
-	// log-in the cookie.
-	if key == "" || r.Method == http.MethodGet || strings.HasSuffix(r.URL.Path, "/keys") || isSession(r) {
+	if key == "" || r.Method == http.MethodGet || secret(r) {
 		next.ServeHTTP(w, r)
 		return
 	}

@@ -36,7 +36,9 @@ func resources(d *Deps, guard *auth.Guard) []resource {
 			State: board, Counters: d.Counters, Health: d.Health, Sessions: d.Sessions, Traffic: d.Traffic, Usage: d.Usage, Numbers: d.Numbers,
 			Log: d.Log, Now: d.Now,
 		}),
-		people.New(people.Deps{Users: d.Users, Document: roster, Keys: d.Keys, Guard: guard, Version: d.Version, Log: d.Log}),
+		people.New(people.Deps{
+			Users: d.Users, Document: roster, Keys: d.Keys, Guard: guard, Directory: d.Directory, Provider: d.Provider, Version: d.Version, Log: d.Log, Now: d.Now,
+		}),
 		certificates.New(certificates.Deps{Certificates: d.Certificates, ACME: d.ACME, Activation: d.Activation}),
 		revisions.New(revisions.Deps{
 			State: board, Applier: d.Applier, History: d.History, Reload: d.Reload, Users: d.Users, Holds: guard.Holds, LocalAddrs: d.LocalAddrs,

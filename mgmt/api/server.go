@@ -63,6 +63,8 @@ func New(deps Deps) (*Server, error) {
 	begun := make(chan struct{})
 	s := &Server{deps: deps, begun: begun, served: sync.OnceFunc(func() { close(begun) }), host: &rest.Host{Applier: deps.Applier, Log: deps.Log}}
 	s.guard = auth.NewGuard(deps.Keys, deps.Users, deps.Now, deps.LocalUsers...)
+	s.guard.Even = deps.RefusalTime
+	s.guard.LifeOfSessions(func() time.Duration { return auth.LoadSessionTime(deps.Settings) })
 	s.resources = resources(&s.deps, s.guard)
 	s.handler = newFront(s, s.bases())
 	return s, nil

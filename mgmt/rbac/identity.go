@@ -46,6 +46,8 @@ func (i Identity) API() bool { return i.user != nil && i.user.API }
 // May reports whether the user has the permission.
 func (i Identity) May(p Permission) bool {
 	switch {
+	case p == Public:
+		return true
 	case i.user == nil || p == Nobody:
 		return false
 	case i.Root() || p == Open:

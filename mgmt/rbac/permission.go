@@ -13,6 +13,8 @@ const (
 	// Nobody has the zero value: a route that forgot to name its permission is
 	// closed, not open.
 	Nobody Permission = ""
+	// Public is what even who is not known has: to log in through somebody else.
+	Public Permission = "public"
 	// Open is what everybody has who is known.
 	Open Permission = "open"
 	// RootOnly is root's alone.
@@ -142,7 +144,7 @@ func Permissions() []Permission { return slices.Clone(permissions) }
 
 // Known reports whether routes may need it.
 func (p Permission) Known() bool {
-	return p == Open || p == RootOnly || slices.Contains(permissions, p)
+	return p == Public || p == Open || p == RootOnly || slices.Contains(permissions, p)
 }
 
 // Section and Name are its halves; a permission of no role has no name.

@@ -47,6 +47,7 @@ const (
 // The units of numbers.
 const (
 	inSeconds  = "s"
+	inMinutes  = "min"
 	inBytes    = "B"
 	inMiB      = "MiB"
 	inPercent  = "%"

@@ -5,11 +5,11 @@ package validate
 var (
 	// UserCreate is the body of POST /rbac/users.
 	UserCreate = rbacTable(require(rbacName), userPassword("password", "Password; needed for users of the service local. 8 to 512 characters with a letter and a digit."), field[rbacBody]{rule: rule{name: "service", hints: basic(atAccess, "Service"), kind: kindText,
-		values: []string{"local", "ldap"}, acts: textValue("local"), about: "Who knows the password: this appliance, or the directory."}})
+		values: services, acts: textValue("local"), about: "Who knows the password: this appliance, the directory, or a provider of OpenID Connect."}})
 	// UserUpdate is the body of PUT /rbac/users/U.
-	UserUpdate = rbacTable(userPassword("newpassword", "New password."), rbacFlag("webgui_permissions", "Log-in", "Whether the user may log in with the password."), apiFlag, userKey)
+	UserUpdate = rbacTable(userPassword("newpassword", "New password."), webFlag, apiFlag, userKey)
 	// OwnUserUpdate is the body of POST /system/users.
-	OwnUserUpdate = rbacTable(userPassword("newpassword", "New password; the one in force must be sent too."), userPassword("password", "Password in force."), apiFlag, userKey)
+	OwnUserUpdate = rbacTable(userPassword("newpassword", "New password; the one in force must be sent too."), userPassword("password", "Password in force."), apiFlag, userKey, webFlag)
 	// RBACName is a body with nothing but a name.
 	RBACName = rbacTable(require(rbacName))
 	// GroupUpdate is the body of PUT /rbac/groups/G.
@@ -25,6 +25,7 @@ func rbacTable(fields ...field[rbacBody]) Table[rbacBody] { return Table[rbacBod
 
 var (
 	rbacName = field[rbacBody]{rule: rule{name: "name", hints: basic(atAccess, "Name"), kind: kindText, maxLen: 64, about: "Name."}}
+	webFlag  = rbacFlag("webgui_permissions", "Log-in", "Whether the user may log in with the password; root's own is changed by root only.")
 	apiFlag  = rbacFlag("zapi_permissions", "API access", "Whether the user may use the API with the key.")
 	userKey  = field[rbacBody]{rule: rule{name: "zapikey", hints: basic(atAccess, "API key"), kind: kindText, blank: true, maxLen: 256, hide: hideSecret, format: "key",
 		about: "Key of the API: 8 to 256 letters and digits; blank takes it away."}}

@@ -19,6 +19,9 @@ var GlobalSettings = Table[resolve.Limits]{fields: []field[resolve.Limits]{
 	{rule: rule{name: "resolve_max_ttl", hints: advanced(atTimeouts, "Most time to live of addresses").in(inSeconds), kind: kindNumber, min: 1, max: 86400, null: true,
 		acts:  numberValue(int64(resolve.DefaultLimits.MaxTTL.Seconds())),
 		about: "Seconds for which it is believed at most."}},
+	{rule: rule{name: "session_timeout", hints: basic(atAccess, "Time-out of sessions").in(inMinutes), kind: kindNumber, min: 1, max: 1440, null: true,
+		acts:  numberValue(30),
+		about: "Minutes for which people stay logged in without a request."}},
 }}
 
 // Schema is a JSON Schema (2020-12) of every body about an object of the

@@ -97,5 +97,5 @@ func unlogged(err error) (message, details string) {
 	case auth.ErrNotAllowed:
 		return "The user may not log in.", "the user lacks the permission webgui_permissions"
 	}
-	return "Authorization required", "send an API key in the header ZAPI_KEY, or user and password (Authorization: Basic) with POST " + SessionPath
+	return "Authorization required", "send an API key in the header ZAPI_KEY, or user and password (Authorization: Basic) with POST " + SessionPath + ", and with a second factor its code in the header " + auth.CodeHeader
 }

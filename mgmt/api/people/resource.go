@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/auth"
@@ -20,8 +21,13 @@ type Deps struct {
 	Document *rest.Document
 	Keys     Keys
 	Guard    *auth.Guard
-	Version  string
-	Log      *slog.Logger
+	// Directory and Provider are who else knows people; without one there is nothing
+	// about it in the API.
+	Directory Directory
+	Provider  Provider
+	Version   string
+	Log       *slog.Logger
+	Now       func() time.Time
 }
 
 // Resource answers the operations; make it with New.
@@ -52,6 +58,6 @@ func Document(users *rbac.Book) *rest.Document {
 
 // Operations lists what can be done.
 func (s *Resource) Operations() []*rest.Operation {
-	return slices.Concat(rest.About(s.keys, s.keyOperations()...), s.loginOperations(),
-		rest.About(s.deps.Document, slices.Concat(s.userOperations(), s.groupOperations(), s.roleOperations())...))
+	return slices.Concat(rest.About(s.keys, s.keyOperations()...), s.loginOperations(), s.oidcOperations(), s.openSessionOperations(), s.ldapOperations(),
+		rest.About(s.deps.Document, slices.Concat(s.secondOperations(), s.serviceOperations(), s.userOperations(), s.groupOperations(), s.roleOperations())...))
 }

@@ -26,14 +26,21 @@ func (s *Resource) userOperations() []*rest.Operation {
 // UserItem is a user as answers show it: never a password or a key.
 type UserItem struct {
 	Name    string       `json:"name"`
-	Service rbac.Service `json:"service" enum:"local,ldap" doc:"Who knows the password"`
+	Service rbac.Service `json:"service" enum:"local,ldap,oidc" doc:"Who knows the password"`
 	WebGUI  string       `json:"webgui_permissions" enum:"true,false" doc:"Whether the user may log in"`
 	API     string       `json:"zapi_permissions" enum:"true,false" doc:"Whether the user may use the API with a key"`
 	Group   string       `json:"group" doc:"Blank when the user is in none and may do nothing"`
+	Second  string       `json:"totp" enum:"true,false" doc:"Whether a second factor is asked for at log-in"`
 }
 
 func userItem(u rbac.UserView) UserItem {
-	return UserItem{Name: u.Name, Service: u.Service, WebGUI: rest.Truth(u.WebGUI), API: rest.Truth(u.API), Group: u.Group}
+	return UserItem{Name: u.Name, Service: u.Service, WebGUI: rest.Truth(u.WebGUI), API: rest.Truth(u.API), Group: u.Group, Second: rest.Truth(asked(u))}
+}
+
+// asked reports whether a second factor is asked for.
+func asked(u rbac.UserView) bool {
+	state, _ := u.Second()
+	return state == rbac.SecondOn
 }
 
 // rbacRejection turns an error of users, groups and roles into an answer.
@@ -148,41 +155,4 @@ func (s *Resource) deleteUser(c *rest.Call) (rest.Done, error) {
 	}
 	s.log(c, "user deleted", "user", u.Name)
 	return rest.NewDone(c.Summary(), fmt.Sprintf("The user %s has been deleted.", u.Name)), nil
-}
-
-// OwnUser is what one may see of oneself.
-type OwnUser struct {
-	User    string       `json:"user"`
-	API     string       `json:"zapi_permissions" enum:"true,false" doc:"Whether you may use the API with a key"`
-	Service rbac.Service `json:"service" doc:"Who knows the password"`
-}
-
-func (s *Resource) getOwnUser(c *rest.Call) (rest.Object[OwnUser], error) {
-	u, err := s.deps.Users.User(c.By.Who.Name())
-	return rest.Object[OwnUser]{Description: c.Summary(), Params: OwnUser{User: u.Name, API: rest.Truth(u.API), Service: u.Service}}, rbacRejection(err)
-}
-
-// updateOwnUser changes who asks. A new password needs the one in force: a session
-// that was left open is not enough.
-func (s *Resource) updateOwnUser(c *rest.Call) (rest.Changed, error) {
-	values, err := rest.Decode(c, &validate.OwnUserUpdate)
-	if err != nil {
-		return rest.Changed{}, err
-	}
-	name := c.By.Who.Name()
-	if values.Has("newpassword") {
-		switch right, err := s.deps.Guard.Right(c.Request, name, values.Get("password").Text()); {
-		case err != nil:
-			return rest.Changed{}, Unauthorized(s.deps.Log, c.Request, err)
-		case !right:
-			return rest.Changed{}, rest.BadRequest("password is not the one in force")
-		case values.Get("newpassword").Text() == values.Get("password").Text():
-			return rest.Changed{}, rest.BadRequest("newpassword must differ from the one in force")
-		}
-	}
-	if err := c.Book(s.deps.Users).ChangeUser(name, userChange(values)); err != nil {
-		return rest.Changed{}, rbacRejection(err)
-	}
-	s.log(c, "user modified", "user", name)
-	return rest.Changed{Description: c.Summary(), Params: values.Sent(), Message: fmt.Sprintf("The user %s has been modified.", name)}, nil
 }

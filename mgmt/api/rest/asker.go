@@ -13,6 +13,7 @@ type Note struct {
 	Message  string
 	Revision uint64
 	Quiet    bool // it changed nothing: a question, or only tried
+	Keep     bool // kept though it only reads
 }
 
 type noteKey struct{}

@@ -30,8 +30,9 @@ type Call struct {
 	Config   *farm.Config
 	Revision uint64
 	// ContentType is set by handlers that answer with something else than JSON,
-	// Cookie by those that begin or end a session.
-	ContentType, Cookie string
+	// Cookie by those that begin or end a session, Location by those that send the
+	// browser elsewhere.
+	ContentType, Cookie, Location string
 
 	host *Host
 	op   *Operation

@@ -58,6 +58,7 @@ type Operation struct {
 	queries    []query   // allowed query parameters
 	paged      bool      // the answer is a list that can be had in parts
 	filters    []string  // fields by which it can be had
+	anyQuery   bool      // others are allowed, too
 }
 
 // Fields is the part of a validate.Table the OpenAPI document is made from.
@@ -151,8 +152,11 @@ func (o *Operation) With(name, description string) *Operation {
 	return o
 }
 
+// AnyQuery allows query parameters of others, who add what they like.
+func (o *Operation) AnyQuery() *Operation { o.anyQuery = true; return o }
+
 func (o *Operation) knows(name string) bool {
-	return slices.ContainsFunc(o.queries, func(q query) bool { return q.name == name })
+	return o.anyQuery || slices.ContainsFunc(o.queries, func(q query) bool { return q.name == name })
 }
 
 func (o *Operation) knownQuery() string {

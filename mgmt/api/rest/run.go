@@ -30,6 +30,7 @@ type output[O any] struct {
 	ContentType string `header:"Content-Type" hidden:"true"`
 	Disposition string `header:"Content-Disposition" hidden:"true"`
 	Cookie      string `header:"Set-Cookie" hidden:"true"`
+	Location    string `header:"Location" hidden:"true"`
 	Body        O
 }
 
@@ -40,7 +41,7 @@ func answer[O any](ctx context.Context, host *Host, o *Operation, in *input, han
 	cfg, revision := host.Applier.Current()
 	c.Config, c.Revision = cfg, revision.Number
 	told := NoteOf(ctx)
-	told.Quiet = o.reads && !o.kept
+	told.Quiet, told.Keep = o.reads && !o.kept, o.kept && o.Method == http.MethodGet
 	body, err := run(c, handler)
 	if errors.Is(err, apply.ErrDryRun) {
 		told.Quiet = true
@@ -54,7 +55,10 @@ func answer[O any](ctx context.Context, host *Host, o *Operation, in *input, han
 		return nil, &r
 	}
 	told.Message, told.Revision = o.Summary, c.Revision
-	out := &output[O]{Status: o.success, ETag: c.etag, ContentType: c.ContentType, Disposition: c.disposition, Cookie: c.Cookie, Body: body}
+	out := &output[O]{Status: o.success, ETag: c.etag, ContentType: c.ContentType, Disposition: c.disposition, Cookie: c.Cookie, Location: c.Location, Body: body}
+	if c.Location != "" {
+		out.Status = http.StatusSeeOther
+	}
 	return out, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/resolve"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -36,9 +37,11 @@ type GlobalSettings struct {
 	// MinTTL and MaxTTL bound for how long an address of a host name is believed.
 	MinTTL int64 `json:"resolve_min_ttl" doc:"Seconds for which the address of a backend's host name is believed at least, whatever the name server says"`
 	MaxTTL int64 `json:"resolve_max_ttl" doc:"Seconds for which it is believed at most"`
+	// Life is how long sessions of people live without a request.
+	Life int64 `json:"session_timeout" doc:"Minutes for which people stay logged in without a request"`
 }
 
-const minTTL, maxTTL = "resolve_min_ttl", "resolve_max_ttl"
+const minTTL, maxTTL, sessionTime = "resolve_min_ttl", "resolve_max_ttl", "session_timeout"
 
 // orEmpty makes a list that was never set an empty one, not null.
 func orEmpty[T any](list []T) []T {
@@ -51,7 +54,7 @@ func orEmpty[T any](list []T) []T {
 // settings are those in force.
 func (s *Resource) settings() GlobalSettings {
 	ttl := resolve.LoadLimits(s.deps.Settings)
-	return GlobalSettings{orEmpty(Names(s.deps.Settings)), int64(ttl.MinTTL.Seconds()), int64(ttl.MaxTTL.Seconds())}
+	return GlobalSettings{orEmpty(Names(s.deps.Settings)), int64(ttl.MinTTL.Seconds()), int64(ttl.MaxTTL.Seconds()), int64(auth.LoadSessionTime(s.deps.Settings).Minutes())}
 }
 
 func (s *Resource) getGlobal(c *rest.Call) (rest.Object[GlobalSettings], error) {
@@ -71,6 +74,10 @@ func (s *Resource) setGlobal(c *rest.Call) (rest.Object[GlobalSettings], error) 
 	if err != nil {
 		return rest.Object[GlobalSettings]{}, err
 	}
+	life, err := s.readLife(body)
+	if err != nil {
+		return rest.Object[GlobalSettings]{}, err
+	}
 	if err := c.Act(); err != nil {
 		return rest.Object[GlobalSettings]{}, err
 	}
@@ -80,12 +87,15 @@ func (s *Resource) setGlobal(c *rest.Call) (rest.Object[GlobalSettings], error) 
 	if err == nil && ttl != resolve.LoadLimits(s.deps.Settings) {
 		err = resolve.SaveLimits(s.deps.Settings, ttl)
 	}
+	if err == nil && life != auth.LoadSessionTime(s.deps.Settings) {
+		err = auth.SaveSessionTime(s.deps.Settings, life)
+	}
 	if err != nil {
 		return rest.Object[GlobalSettings]{}, rest.RejectionOf(err, false)
 	}
 	by := c.Author()
 	out, err := s.getGlobal(c)
-	s.deps.Log.Info("settings of the appliance changed", settingNames, out.Params.Names, minTTL, ttl.MinTTL, maxTTL, ttl.MaxTTL, "by", by.Name, slog.String("source", by.Source))
+	s.deps.Log.Info("settings of the appliance changed", settingNames, out.Params.Names, minTTL, ttl.MinTTL, maxTTL, ttl.MaxTTL, sessionTime, life, "by", by.Name, slog.String("source", by.Source))
 	out.Message = "The settings have been changed."
 	return out, err
 }
@@ -115,6 +125,22 @@ func (s *Resource) readTTL(body map[string]any) (resolve.Limits, error) {
 		return l, rest.BadRequest("resolve_%s", err)
 	}
 	return l, nil
+}
+
+// readLife reads how long sessions live; what is not sent stays, null is the default.
+func (s *Resource) readLife(body map[string]any) (time.Duration, error) {
+	raw, sent := body[sessionTime]
+	switch {
+	case !sent:
+		return auth.LoadSessionTime(s.deps.Settings), nil
+	case raw == nil:
+		return auth.SessionTime, nil
+	}
+	n, ok := validate.ParseNumber(raw)
+	if most := int64(auth.MostSessionTime / time.Minute); !ok || n < 1 || n > most {
+		return 0, rest.BadRequest("%s: a number of minutes from 1 to %d is allowed, got %s", sessionTime, most, rest.Quote(fmt.Sprint(raw)))
+	}
+	return time.Duration(n) * time.Minute, nil
 }
 
 // readNames reads api_names: a list, or names with commas between them, which may

@@ -1,0 +1,172 @@
+package people
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/auth"
+	"github.com/sluicelb/sluice/mgmt/oidc"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// Provider vouches for people; *oidc.Client is one.
+type Provider interface {
+	Settings() (s oidc.Settings, secret bool, err error)
+	Plan(s oidc.Settings, secret *string) (oidc.Settings, error)
+	Set(s oidc.Settings, secret *string) error
+	Begin(ctx context.Context) (to, binding string, err error)
+	Finish(ctx context.Context, query url.Values, binding string) (oidc.Claimed, error)
+}
+
+const oidcPath = SessionPath + "/oidc"
+
+// Public reports whether a path is one of log-ins that begin without any credential.
+func Public(path string) bool { return path == oidcPath || path == oidcPath+"/callback" }
+
+func (s *Resource) oidcOperations() []*rest.Operation {
+	if s.deps.Provider == nil {
+		return nil
+	}
+	const settings = "/rbac/oidc"
+	about := rest.NewDocument("the settings of OpenID Connect", func() string {
+		now, secret, _ := s.deps.Provider.Settings() // one that cannot be read is refused when it is changed
+		return rest.Digest([]any{now, secret})
+	})
+	return append(rest.About(about,
+		rest.Op(rest.Get, settings, rbac.RootOnly, "Get the settings of OpenID Connect", s.getOIDC),
+		rest.Op(rest.Post, settings, rbac.RootOnly, "Change the settings of OpenID Connect", s.setOIDC).Body(&validate.OIDCUpdate),
+		rest.Op(rest.Put, settings, rbac.RootOnly, "Change the settings of OpenID Connect", s.setOIDC).Body(&validate.OIDCUpdate),
+	),
+		rest.Op(rest.Get, oidcPath, rbac.Public, "Log in with OpenID Connect", s.beginOIDC),
+		rest.Op(rest.Get, oidcPath+"/callback", rbac.Public, "Come back from the provider", s.finishOIDC).Audited().AnyQuery().
+			With("code", "Of the provider").With("state", "Of the provider"),
+	)
+}
+
+// OIDCItem is whom the appliance asks. The secret is never among it.
+type OIDCItem struct {
+	Enabled    string   `json:"enabled" enum:"true,false"`
+	Issuer     string   `json:"issuer"`
+	ClientID   string   `json:"client_id"`
+	Secret     string   `json:"client_secret" enum:",***" doc:"*** when there is one"`
+	Redirect   string   `json:"redirect"`
+	CA         string   `json:"ca"`
+	Scopes     []string `json:"scopes"`
+	UserClaim  string   `json:"user_claim"`
+	Users      []string `json:"users"`
+	GroupClaim string   `json:"group_claim"`
+	Groups     []string `json:"groups"`
+}
+
+func (s *Resource) getOIDC(c *rest.Call) (rest.Object[OIDCItem], error) {
+	o, secret, err := s.deps.Provider.Settings()
+	return rest.Object[OIDCItem]{Description: c.Summary(), Params: OIDCItem{rest.Truth(o.Enabled), o.Issuer, o.ClientID, starred(secret), o.Redirect, o.CA,
+		append([]string{}, o.Scopes...), o.UserClaim, append([]string{}, o.Users...), o.GroupClaim, append([]string{}, o.Groups...)}}, err
+}
+
+func (s *Resource) setOIDC(c *rest.Call) (rest.Object[OIDCItem], error) {
+	values, err := rest.Decode(c, &validate.OIDCUpdate)
+	if err != nil {
+		return rest.Object[OIDCItem]{}, err
+	}
+	settings, _, err := s.deps.Provider.Settings()
+	if err != nil {
+		return rest.Object[OIDCItem]{}, err
+	}
+	sentTexts(values, map[string]*string{"issuer": &settings.Issuer, "client_id": &settings.ClientID, "redirect": &settings.Redirect, "ca": &settings.CA, "user_claim": &settings.UserClaim, "group_claim": &settings.GroupClaim})
+	for name, to := range map[string]*[]string{"scopes": &settings.Scopes, "users": &settings.Users, "groups": &settings.Groups} {
+		if values.Has(name) {
+			*to = values.Get(name).List()
+		}
+	}
+	if values.Has("enabled") {
+		settings.Enabled = values.Get("enabled").Bool()
+	}
+	secret := sentSecret(values, "client_secret")
+	settings, err = s.deps.Provider.Plan(settings, secret)
+	if err == nil {
+		err = c.Act()
+	}
+	if err == nil {
+		err = s.deps.Provider.Set(settings, secret)
+	}
+	if err != nil {
+		var known *oidc.Error
+		if errors.As(err, &known) {
+			err = rest.BadRequest("%s", known)
+		}
+		return rest.Object[OIDCItem]{}, err
+	}
+	s.log(c, "settings of OpenID Connect changed", "enabled", settings.Enabled, "issuer", settings.Issuer)
+	out, err := s.getOIDC(c)
+	out.Message = "The settings of OpenID Connect have been changed."
+	return out, err
+}
+
+// bindingCookie keeps the binding of a log-in in the browser that began it. It comes back
+// with the redirect of the provider, which is another site: Lax allows that.
+const bindingCookie = "SLUICE_OIDC"
+
+func bound(r *http.Request, value string, age int) string {
+	return (&http.Cookie{Name: bindingCookie, Value: value, Path: "/", MaxAge: age, HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteLaxMode}).String()
+}
+
+// Begun is where a log-in goes on.
+type Begun struct {
+	Location string `json:"location" doc:"Address at the provider, where the browser is sent"`
+}
+
+// beginOIDC sends the browser to the provider.
+func (s *Resource) beginOIDC(c *rest.Call) (Begun, error) {
+	to, binding, err := s.deps.Provider.Begin(c.Context)
+	if err != nil {
+		return Begun{}, oidcRejection(err)
+	}
+	const tenMinutes = 600
+	c.Cookie, c.Location = bound(c.Request, binding, tenMinutes), to
+	return Begun{to}, nil
+}
+
+// finishOIDC ends in a session like any other.
+func (s *Resource) finishOIDC(c *rest.Call) (LoggedIn, error) {
+	binding := ""
+	if cookies := c.Request.CookiesNamed(bindingCookie); len(cookies) == 1 {
+		binding = cookies[0].Value
+	}
+	claimed, err := s.deps.Provider.Finish(c.Context, c.Request.URL.Query(), binding)
+	if err != nil {
+		return LoggedIn{}, s.notVouched(c, "", err)
+	}
+	u, err := s.deps.Users.Admit(claimed.User, claimed.Group)
+	if err != nil {
+		return LoggedIn{}, s.notVouched(c, claimed.User, err)
+	}
+	c.By = s.deps.Guard.Vouched(c.Request, u.Name)
+	rest.NoteOf(c.Context).By = c.By
+	return s.logIn(c)
+}
+
+// notVouched says why somebody does not come in: to the log, and no more than that to the
+// browser.
+func (s *Resource) notVouched(c *rest.Call, user string, err error) error {
+	if errors.Is(err, oidc.ErrOff) || errors.Is(err, oidc.ErrUnavailable) {
+		return oidcRejection(err)
+	}
+	s.deps.Log.Warn("log-in with OpenID Connect refused", "user", user, "source", auth.Source(c.Request), "error", err)
+	return &rest.Rejection{Status: http.StatusUnauthorized, Description: c.Summary(), Cause: err,
+		Message: "You may not log in.", Details: "the log of the appliance says why; begin again at " + oidcPath}
+}
+
+func oidcRejection(err error) error {
+	switch {
+	case errors.Is(err, oidc.ErrOff):
+		return rest.NotFound("%s", oidc.ErrOff)
+	case errors.Is(err, oidc.ErrUnavailable):
+		return &rest.Rejection{Status: http.StatusServiceUnavailable, Cause: err, Message: "the provider cannot be asked now: see the log of the appliance"}
+	}
+	return err
+}

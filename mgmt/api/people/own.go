@@ -1,0 +1,83 @@
+package people
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// OwnUser is what one may see of oneself.
+type OwnUser struct {
+	User    string       `json:"user"`
+	WebGUI  string       `json:"webgui_permissions" enum:"true,false" doc:"Whether you may log in"`
+	API     string       `json:"zapi_permissions" enum:"true,false" doc:"Whether you may use the API with a key"`
+	Service rbac.Service `json:"service" enum:"local,ldap,oidc" doc:"Who knows the password"`
+	Second  string       `json:"totp" enum:"true,false" doc:"Whether a second factor is asked for at log-in"`
+}
+
+func (s *Resource) getOwnUser(c *rest.Call) (rest.Object[OwnUser], error) {
+	u, err := s.deps.Users.User(c.By.Who.Name())
+	return rest.Object[OwnUser]{Description: c.Summary(), Params: OwnUser{u.Name, rest.Truth(u.WebGUI), rest.Truth(u.API), u.Service, rest.Truth(asked(u))}}, rbacRejection(err)
+}
+
+// updateOwnUser changes who asks. A new password needs the one in force: a session
+// that was left open is not enough.
+func (s *Resource) updateOwnUser(c *rest.Call) (rest.Changed, error) {
+	values, err := rest.Decode(c, &validate.OwnUserUpdate)
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	name := c.By.Who.Name()
+	if values.Has("webgui_permissions") && name != rbac.Root {
+		return rest.Changed{}, rest.Refuse(http.StatusForbidden, "webgui_permissions: you may not change whether you may log in yourself")
+	}
+	change := userChange(values)
+	if err := s.checkNewPassword(c, name, values); err != nil {
+		return rest.Changed{}, err
+	}
+	if name == rbac.Root && change.Password != nil {
+		if err := s.changeRootPassword(c, values.Get("password").Text(), *change.Password); err != nil {
+			return rest.Changed{}, err
+		}
+		change.Password = nil
+	}
+	if err := c.Book(s.deps.Users).ChangeUser(name, change); err != nil {
+		return rest.Changed{}, rbacRejection(err)
+	}
+	s.log(c, "user modified", "user", name)
+	return rest.Changed{Description: c.Summary(), Params: values.Sent(), Message: fmt.Sprintf("The user %s has been modified.", name)}, nil
+}
+
+// checkNewPassword refuses who does not know the password in force.
+func (s *Resource) checkNewPassword(c *rest.Call, name string, values sentValues) error {
+	if !values.Has("newpassword") {
+		return nil
+	}
+	old := values.Get("password").Text()
+	switch right, err := s.deps.Guard.Right(c.Request, name, old); {
+	case err != nil:
+		return Unauthorized(s.deps.Log, c.Request, err)
+	case !right:
+		return rest.BadRequest("password is not the one in force")
+	case values.Get("newpassword").Text() == old:
+		return rest.BadRequest("newpassword must differ from the one in force")
+	}
+	return nil
+}
+
+// changeRootPassword changes the password of the system's root: who knows it logs in
+// here and at the console.
+func (s *Resource) changeRootPassword(c *rest.Call, old, new string) error {
+	err := c.Book(s.deps.Users).ChangeRootPassword(c.Context, old, new)
+	if errors.Is(err, rbac.ErrWrong) {
+		return rest.BadRequest("password is not the one in force")
+	}
+	if err == nil {
+		s.log(c, "password of root changed")
+	}
+	return rbacRejection(err)
+}

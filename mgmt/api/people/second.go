@@ -1,0 +1,165 @@
+package people
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/auth"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// SecondPath is where people set up their second factor. Its answers hold secrets, which
+// nobody keeps.
+const SecondPath = "/system/users/totp"
+
+func (s *Resource) secondOperations() []*rest.Operation {
+	return []*rest.Operation{
+		rest.Op(rest.Get, SecondPath, rbac.Open, "Get your second factor", s.getSecond),
+		rest.Op(rest.Post, SecondPath, rbac.Open, "Enrol a second factor", s.enrol).Body(&validate.SecondEnrol).Created(),
+		rest.Op(rest.Post, SecondPath+"/actions", rbac.Open, "Confirm or disable your second factor", s.actOnSecond).Body(&validate.SecondAction),
+		rest.Op(rest.Delete, "/rbac/users/{user}/totp", rbac.UserModify, "Take the second factor of a user away", s.removeSecond),
+	}
+}
+
+// SecondItem is what can be seen of a second factor.
+type SecondItem struct {
+	Status   rbac.SecondState `json:"status" enum:"off,pending,on" doc:"pending: enrolled, but not confirmed, and not asked for"`
+	Recovery int              `json:"recovery_codes" doc:"How many recovery codes are left"`
+}
+
+// NewSecond is a second factor just made; this is the only answer that shows its secret.
+type NewSecond struct {
+	Secret string `json:"secret" doc:"In base32, as apps take it; never shown again"`
+	URI    string `json:"uri" doc:"The same as otpauth://, which apps scan as a QR code"`
+}
+
+// SecondDone is the answer to an action; this is the only one that shows these codes.
+type SecondDone struct {
+	SecondItem
+	Codes []string `json:"codes,omitempty" doc:"Recovery codes, each good for one log-in; never shown again"`
+}
+
+func (s *Resource) secondItem(user string) (SecondItem, error) {
+	u, err := s.deps.Users.User(user)
+	state, left := u.Second()
+	return SecondItem{state, left}, rbacRejection(err)
+}
+
+func (s *Resource) getSecond(c *rest.Call) (rest.Object[SecondItem], error) {
+	item, err := s.secondItem(c.By.Who.Name())
+	return rest.Object[SecondItem]{Description: c.Summary(), Params: item}, err
+}
+
+// enrol needs the password: a session that was left open is not enough. Who is on the
+// local socket as root has another way to all of it.
+func (s *Resource) enrol(c *rest.Call) (rest.Object[NewSecond], error) {
+	values, err := rest.Decode(c, &validate.SecondEnrol)
+	if err != nil {
+		return rest.Object[NewSecond]{}, err
+	}
+	name := c.By.Who.Name()
+	if err := s.checkPassword(c, name, values.Get("password").Text()); err != nil {
+		return rest.Object[NewSecond]{}, err
+	}
+	key, err := c.Book(s.deps.Users).Enrol(name)
+	if err != nil {
+		return rest.Object[NewSecond]{}, rbacRejection(err)
+	}
+	s.log(c, "second factor enrolled", "user", name)
+	return rest.Object[NewSecond]{Description: c.Summary(), Params: NewSecond{key.Secret, key.URI},
+		Message: "The second factor has been enrolled. It is asked for once a code of it was confirmed."}, nil
+}
+
+// checkPassword refuses who does not know the password.
+func (s *Resource) checkPassword(c *rest.Call, name, password string) error {
+	if auth.Local(c.Request) {
+		return nil
+	}
+	switch right, err := s.deps.Guard.Right(c.Request, name, password); {
+	case err != nil:
+		return Unauthorized(s.deps.Log, c.Request, err)
+	case !right:
+		return rest.BadRequest("password is not the one in force")
+	}
+	return nil
+}
+
+// checkCode refuses who has no code.
+func (s *Resource) checkCode(c *rest.Call, name, code string) error {
+	if auth.Local(c.Request) {
+		return nil
+	}
+	switch right, err := s.deps.Guard.Code(c.Request, name, code); {
+	case err != nil:
+		return Unauthorized(s.deps.Log, c.Request, err)
+	case !right:
+		return wrongCode()
+	}
+	return nil
+}
+
+func wrongCode() error {
+	return rest.BadRequest("code is not right, or was used already: wait for the next one; is the clock of the device right?")
+}
+
+func (s *Resource) actOnSecond(c *rest.Call) (rest.Object[SecondDone], error) {
+	values, err := rest.Decode(c, &validate.SecondAction)
+	if err != nil {
+		return rest.Object[SecondDone]{}, err
+	}
+	name, code := c.By.Who.Name(), values.Get("code").Text()
+	var codes []string
+	message := "The second factor is off."
+	switch action := values.Get("action").Text(); action {
+	case "confirm":
+		codes, err = c.Book(s.deps.Users).Confirm(name, code, s.deps.Now())
+		message = "The second factor is asked for from now on; everybody who was logged in as you is logged out. Keep the recovery codes: each is good for one log-in, and they are not shown again."
+	case "recovery":
+		if err = c.Act(); err == nil {
+			err = s.checkCode(c, name, code)
+		}
+		if err == nil {
+			codes, err = s.deps.Users.RenewRecovery(name)
+		}
+		message = "These recovery codes replace the old ones. They are not shown again."
+	default:
+		err = s.disable(c, name, values.Get("password").Text(), code)
+	}
+	switch {
+	case errors.Is(err, rbac.ErrCode):
+		return rest.Object[SecondDone]{}, wrongCode()
+	case err != nil:
+		return rest.Object[SecondDone]{}, rbacRejection(err)
+	}
+	s.log(c, "second factor changed", "user", name, "what", values.Get("action").Text())
+	item, err := s.secondItem(name)
+	return rest.Object[SecondDone]{Description: c.Summary(), Params: SecondDone{item, codes}, Message: message}, err
+}
+
+// disable needs password and code, where there is a code to have.
+func (s *Resource) disable(c *rest.Call, name, password, code string) error {
+	if err := s.checkPassword(c, name, password); err != nil {
+		return err
+	}
+	if err := c.Act(); err != nil {
+		return err
+	}
+	if err := s.checkCode(c, name, code); err != nil {
+		return err
+	}
+	return s.deps.Users.Disable(name)
+}
+
+func (s *Resource) removeSecond(c *rest.Call) (rest.Done, error) {
+	u, err := s.namedUser(c)
+	if err != nil {
+		return rest.Done{}, err
+	}
+	if err := c.Book(s.deps.Users).Disable(u.Name); err != nil {
+		return rest.Done{}, rbacRejection(err)
+	}
+	s.log(c, "second factor removed", "user", u.Name)
+	return rest.NewDone(c.Summary(), fmt.Sprintf("The user %s logs in without a second factor now, until it enrols another one.", u.Name)), nil
+}

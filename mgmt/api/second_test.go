@@ -1,0 +1,293 @@
+package api_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pquerna/otp/totp"
+
+	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/auth"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+)
+
+// ticking is an appliance whose clock a test moves.
+func ticking(t *testing.T) (a *appliance, now *time.Time) {
+	at := clock()
+	a = newAppliance(t, func(d *api.Deps) { d.Now = func() time.Time { return at } })
+	a.people()
+	return a, &at
+}
+
+func codeAt(t testing.TB, secret any, at time.Time) string {
+	t.Helper()
+	code, err := totp.GenerateCode(secret.(string), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code
+}
+
+const totpPath = "/system/users/totp"
+
+func TestASecondFactorIsEnrolledConfirmedAndAskedFor(t *testing.T) {
+	a, now := ticking(t)
+	a.as("GET", totpPath, "").want(t, "params.status", "off")
+	a.as("POST", totpPath, `{"password":"wrong-1"}`).refused(t, 400, "not the one in force")
+	r := a.as("POST", totpPath, `{"password":"secret-1"}`)
+	secret := r.at("params.secret")
+	if uri, _ := r.at("params.uri").(string); r.status != 201 || !strings.HasPrefix(uri, "otpauth://totp/Sluice:ann@") || !strings.Contains(uri, secret.(string)) {
+		t.Fatalf("%d %s", r.status, r.raw)
+	}
+	a.as("GET", totpPath, "").want(t, "params.status", "pending")
+	if r := a.login("ann", "secret-1"); r.status != 200 {
+		t.Errorf("before it is confirmed: %d %s", r.status, r.raw)
+	}
+	a.as("POST", totpPath+"/actions", `{"action":"confirm","code":"000000"}`).refused(t, 400, "code is not right")
+	r = a.as("POST", totpPath+"/actions", `{"action":"confirm","code":"`+codeAt(t, secret, *now)+`"}`)
+	codes, _ := r.at("params.codes").([]any)
+	if r.status != 200 || len(codes) != 10 {
+		t.Fatalf("%d %s", r.status, r.raw)
+	}
+	a.as("GET", totpPath, "").want(t, "params.recovery_codes", 10)
+	a.must(200, "GET", "/rbac/users/ann", "").want(t, "params.totp", "true")
+	without := a.login("ann", "secret-1")
+	if without.refused(t, 401, "Authorization required"); !strings.Contains(without.raw, "X-OTP") {
+		t.Errorf("it does not say where a code goes: %s", without.raw)
+	}
+	if wrong := a.login("ann", "wrong-1"); wrong.raw != without.raw {
+		t.Errorf("a wrong password is told apart:\n%s\n%s", wrong.raw, without.raw)
+	}
+	*now = now.Add(time.Minute)
+	code := codeAt(t, secret, *now)
+	cookie := cookieOf(t, a.login("ann", "secret-1", auth.CodeHeader, code))
+	a.send("GET", api.Base+"/system/users", "", "Cookie", cookie).want(t, "params.totp", "true")
+	a.login("ann", "secret-1", auth.CodeHeader, code).refused(t, 401)
+	if r := a.login("ann", "secret-1", auth.CodeHeader, codes[0].(string)); r.status != 200 {
+		t.Errorf("a recovery code: %d %s", r.status, r.raw)
+	}
+	for _, hidden := range []string{secret.(string), code, codes[0].(string)} {
+		if strings.Contains(a.log.String(), hidden) {
+			t.Errorf("the log holds %s", hidden)
+		}
+	}
+	for _, path := range []string{totpPath, "/rbac/users/ann", "/system/users", "/audit"} {
+		if r := a.do("GET", path, ""); strings.Contains(r.raw, secret.(string)) || strings.Contains(r.raw, codes[1].(string)) {
+			t.Errorf("%s: %s", path, r.raw)
+		}
+	}
+}
+
+// second gives ann a second factor.
+func (a *appliance) second(now *time.Time) (secret string, recovery []string) {
+	a.t.Helper()
+	key, err := a.users.Enrol("ann")
+	if err == nil {
+		recovery, err = a.users.Confirm("ann", codeAt(a.t, key.Secret, *now), *now)
+	}
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	*now = now.Add(time.Minute)
+	return key.Secret, recovery
+}
+
+func TestASecondFactorIsDisabledByWhoHasBoth(t *testing.T) {
+	a, now := ticking(t)
+	secret, _ := a.second(now)
+	act := func(body string) reply { return a.as("POST", totpPath+"/actions", body) }
+	act(`{"action":"disable","password":"wrong-1","code":"`+codeAt(t, secret, *now)+`"}`).refused(t, 400, "password is not")
+	act(`{"action":"disable","password":"secret-1"}`).refused(t, 400, "code is not right")
+	act(`{"action":"confirm","code":"`+codeAt(t, secret, *now)+`"}`).refused(t, 400, "enrol first")
+	a.as("POST", totpPath, `{"password":"secret-1"}`).refused(t, 400, "already")
+	old := act(`{"action":"recovery","code":"` + codeAt(t, secret, *now) + `"}`)
+	if codes, _ := old.at("params.codes").([]any); old.status != 200 || len(codes) != 10 {
+		t.Errorf("%d %s", old.status, old.raw)
+	}
+	act(`{"action":"recovery","code":"`+codeAt(t, secret, *now)+`"}`).refused(t, 400, "used already")
+	act(`{"action":"fly"}`).refused(t, 400, "action must be one of")
+	*now = now.Add(time.Minute)
+	code := codeAt(t, secret, *now)
+	if r := a.as("POST", totpPath+"/actions?dry_run=true", `{"action":"disable","password":"secret-1","code":"`+code+`"}`); r.status != 200 {
+		t.Errorf("only tried: %d %s", r.status, r.raw)
+	}
+	act(`{"action":"disable","password":"secret-1","code":"`+code+`"}`).want(t, "params.status", "off") // the trial used no code up
+	if r := a.login("ann", "secret-1"); r.status != 200 {
+		t.Errorf("without it: %d %s", r.status, r.raw)
+	}
+	act(`{"action":"disable","password":"secret-1"}`).refused(t, 400, "there is no second factor")
+}
+
+func TestWhoLostTheDeviceIsLetInAgain(t *testing.T) {
+	a, now := ticking(t)
+	a.second(now)
+	a.as("DELETE", "/rbac/users/ann/totp", "").refused(t, 403, "rbac-user.modify")
+	a.must(200, "DELETE", "/rbac/users/ann/totp", "")
+	if r := a.login("ann", "secret-1"); r.status != 200 {
+		t.Errorf("%d %s", r.status, r.raw)
+	}
+	a.do("DELETE", "/rbac/users/ann/totp", "").refused(t, 400, "there is no second factor")
+	a.do("DELETE", "/rbac/users/root/totp", "").refused(t, 404)
+	a.do("DELETE", "/rbac/users/none/totp", "").refused(t, 404)
+}
+
+// A secret is in one answer, and nowhere else: not in that to the same request again.
+func TestAnswersWithSecretsAreNotRemembered(t *testing.T) {
+	a, _ := ticking(t)
+	ask := func() reply {
+		return a.send("POST", api.Base+totpPath, `{"password":"secret-1"}`, "ZAPI_KEY", annsKey, "Idempotency-Key", "once")
+	}
+	if first, again := ask(), ask(); first.status != 201 || again.status != 201 || first.at("params.secret") == again.at("params.secret") {
+		t.Errorf("%s\n%s", first.raw, again.raw)
+	}
+}
+
+// The contract, "Authentication": the password of root is the system's, whatever is in it.
+func TestRootChangesTheSystemsPassword(t *testing.T) {
+	a := newAppliance(t)
+	cookie := cookieOf(t, a.login("root", rootPassword))
+	const next = `n$w:"1 ü' \\x`
+	for body, says := range map[string]string{
+		`{"newpassword":"other-1x","password":"wrong"}`:                            "not the one in force",
+		`{"newpassword":"other-1x"}`:                                               "not the one in force",
+		`{"newpassword":"short-1","password":"` + rootPassword + `"}`:              "8 to 512 characters",
+		`{"newpassword":"` + rootPassword + `","password":"` + rootPassword + `"}`: "must differ",
+	} {
+		a.do("POST", "/system/users", body).refused(t, 400, says)
+	}
+	body := `{"newpassword":"n$w:\"1 ü' \\\\x","password":"` + rootPassword + `"}`
+	if r := a.do("POST", "/system/users?dry_run=true", body); r.status != 200 || a.system.password != rootPassword {
+		t.Errorf("only tried: %d %s", r.status, r.raw)
+	}
+	a.system.refuses = &rbac.Error{Message: "newpassword: /etc is read-only here"}
+	a.do("POST", "/system/users", body).refused(t, 400, "/etc is read-only here")
+	a.system.refuses = errors.New("the supervisor is gone")
+	a.do("POST", "/system/users", body).refused(t, 500)
+	a.system.refuses = nil
+	if r := a.must(200, "POST", "/system/users", body); strings.Contains(r.raw, "n$w") || a.system.password != next {
+		t.Errorf("it is %q\n%s", a.system.password, r.raw)
+	}
+	a.send("GET", api.Base+"/farms", "", "Cookie", cookie).refused(t, 401)
+	a.login("root", rootPassword).refused(t, 401)
+	if r := a.login("root", next); r.status != 200 {
+		t.Errorf("the new one: %d %s", r.status, r.raw)
+	}
+	for _, secret := range []string{rootPassword, "n$w"} {
+		if strings.Contains(a.log.String(), secret) {
+			t.Errorf("the log holds %s", secret)
+		}
+	}
+}
+
+// The contract, "Authentication" 1: without its key setting root has no API by key.
+func TestRootWithoutItsKeySettingHasNoAPI(t *testing.T) {
+	a := newAppliance(t)
+	cookie := func() string { return cookieOf(t, a.login("root", rootPassword)) }
+	a.must(200, "POST", "/system/users", `{"zapikey":"RootsKey0123456789"}`)
+	if r := a.send("GET", api.Base+"/farms", "", "ZAPI_KEY", "RootsKey0123456789"); r.status != 200 {
+		t.Errorf("with the key: %d %s", r.status, r.raw)
+	}
+	a.must(200, "POST", "/system/users", `{"zapikey":""}`)
+	for _, key := range []string{a.key, "RootsKey0123456789"} {
+		a.send("GET", api.Base+"/farms", "", "ZAPI_KEY", key).refused(t, 401)
+	}
+	a.send("GET", api.Base+"/system/users", "", "Cookie", cookie()).want(t, "params.zapi_permissions", "false")
+	if r := a.send("POST", api.Base+"/system/users", `{"zapikey":"RootsKey0123456789","zapi_permissions":"true"}`, "Cookie", cookie()); r.status != 200 {
+		t.Errorf("%d %s", r.status, r.raw)
+	}
+	if r := a.do("GET", "/farms", ""); r.status != 200 {
+		t.Errorf("with the permission again: %d %s", r.status, r.raw)
+	}
+}
+
+// The contract, "Authentication" 2: root logs in with the permission for it.
+func TestRootLogsInWithThePermissionForIt(t *testing.T) {
+	a := newAppliance(t)
+	cookie := cookieOf(t, a.login("root", rootPassword))
+	a.must(200, "GET", "/system/users", "").want(t, "params.webgui_permissions", "true")
+	a.must(200, "POST", "/system/users", `{"webgui_permissions":"false"}`)
+	a.send("GET", api.Base+"/farms", "", "Cookie", cookie).refused(t, 401)
+	a.login("root", rootPassword).refused(t, 401, "may not log in")
+	a.must(200, "POST", "/system/users", `{"webgui_permissions":"true"}`)
+	if r := a.login("root", rootPassword); r.status != 200 {
+		t.Errorf("%d %s", r.status, r.raw)
+	}
+	a.people()
+	a.as("POST", "/system/users", `{"webgui_permissions":"true"}`).refused(t, 403, "yourself")
+}
+
+func TestWhoIsLoggedInIsListedAndLoggedOut(t *testing.T) {
+	a, now := ticking(t)
+	ann := cookieOf(t, a.login("ann", "secret-1"))
+	*now = now.Add(time.Minute)
+	root := cookieOf(t, a.login("root", rootPassword))
+	list := func(headers ...string) reply {
+		return a.send("GET", api.Base+"/rbac/sessions", "", headers...)
+	}
+	r := list("Cookie", root)
+	for path, want := range map[string]any{"params.0.session": 1, "params.0.user": "ann", "params.0.source": "198.51.100.7", "params.0.own": "false", "params.0.began": "2026-01-02T03:04:05Z", "params.1.user": "root", "params.1.own": "true"} {
+		r.want(t, path, want)
+	}
+	for _, token := range []string{ann, root} {
+		if _, value, _ := strings.Cut(token, "="); strings.Contains(r.raw, value) {
+			t.Error("a token is shown")
+		}
+	}
+	a.send("GET", api.Base+"/rbac/sessions", "", "ZAPI_KEY", annsKey).refused(t, 403)
+	for _, none := range []string{"7", "01", "x", "18446744073709551616"} {
+		a.do("DELETE", "/rbac/sessions/"+none, "").refused(t, 404, "does not exist")
+	}
+	a.must(200, "DELETE", "/rbac/sessions/1?dry_run=true", "")
+	if r := a.send("GET", api.Base+"/system/users", "", "Cookie", ann); r.status != 200 {
+		t.Errorf("only tried: %d %s", r.status, r.raw)
+	}
+	a.must(200, "DELETE", "/rbac/sessions/1", "")
+	a.send("GET", api.Base+"/system/users", "", "Cookie", ann).refused(t, 401)
+	ann = cookieOf(t, a.login("ann", "secret-1"))
+	a.do("DELETE", "/rbac/sessions?user=none", "").refused(t, 404)
+	a.must(200, "DELETE", "/rbac/sessions?user=ann", "").want(t, "message", "1 sessions have been ended.")
+	a.send("GET", api.Base+"/system/users", "", "Cookie", ann).refused(t, 401)
+	if r := a.send("GET", api.Base+"/system/users", "", "Cookie", root); r.status != 200 {
+		t.Errorf("root's: %d %s", r.status, r.raw)
+	}
+	a.must(200, "DELETE", "/rbac/sessions", "")
+	a.send("GET", api.Base+"/system/users", "", "Cookie", root).refused(t, 401)
+}
+
+func TestHowLongSessionsLiveIsSet(t *testing.T) {
+	a, now := ticking(t)
+	a.must(200, "GET", "/system/global", "").want(t, "params.session_timeout", 30)
+	cookie := cookieOf(t, a.login("ann", "secret-1"))
+	for _, wrong := range []string{`0`, `1441`, `"x"`, `-1`, `1.5`} {
+		a.do("PUT", "/system/global", `{"session_timeout":`+wrong+`}`).refused(t, 400, "session_timeout: a number of minutes from 1 to 1440")
+	}
+	a.must(200, "PUT", "/system/global", `{"session_timeout":5}`).want(t, "params.session_timeout", 5)
+	*now = now.Add(5*time.Minute - 1)
+	if r := a.send("GET", api.Base+"/system/users", "", "Cookie", cookie); r.status != 200 {
+		t.Errorf("it ended early: %d", r.status)
+	}
+	*now = now.Add(5 * time.Minute)
+	a.send("GET", api.Base+"/system/users", "", "Cookie", cookie).refused(t, 401)
+	a.must(200, "PUT", "/system/global", `{"session_timeout":null}`).want(t, "params.session_timeout", 30)
+}
+
+// What ends sessions does so at once (bad input 26).
+func TestAnOldTokenIsWorthNothing(t *testing.T) {
+	a, _ := ticking(t)
+	a.must(201, "POST", "/rbac/groups", `{"name":"other"}`)
+	changes := [][3]string{
+		{"PUT", "/rbac/groups/team", `{"role":"readonly"}`}, {"DELETE", "/rbac/groups/team/users/ann", ""}, {"POST", "/rbac/groups/other/users", `{"name":"ann"}`}, {"PUT", "/rbac/users/ann", `{"newpassword":"secret-1"}`},
+		{"PUT", "/rbac/users/ann", `{"zapi_permissions":"false"}`}, {"PUT", "/rbac/services", `{"local":"false"}`}, {"PUT", "/rbac/services", `{"local":"true"}`}, {"DELETE", "/rbac/users/ann", ""},
+	}
+	for i, c := range changes {
+		if i == 6 { // nobody logs in before it
+			a.must(200, c[0], c[1], c[2])
+			continue
+		}
+		cookie := cookieOf(t, a.login("ann", "secret-1"))
+		a.must(200+map[bool]int{true: 1}[c[0] == "POST"], c[0], c[1], c[2])
+		a.send("GET", api.Base+"/system/users", "", "Cookie", cookie).refused(t, 401)
+	}
+}
