@@ -94,7 +94,7 @@ func TestAppliancesThatCannotBeReachedAreExplained(t *testing.T) {
 	if err := os.WriteFile(nothing, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	stale := directory(t)
+	stale := dataDirectory(t)
 	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(stale, cli.Socket), Net: "unix"})
 	if err != nil {
 		t.Fatal(err)

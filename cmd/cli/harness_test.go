@@ -31,6 +31,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply/applytest"
 	"github.com/sluicelb/sluice/mgmt/audit"
 	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/directory"
+	"github.com/sluicelb/sluice/mgmt/oidc"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/validate"
@@ -71,7 +73,7 @@ type appliance struct {
 
 func start(t *testing.T) *appliance {
 	t.Helper()
-	data := directory(t)
+	data := dataDirectory(t)
 	st, err := store.Open(data)
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +109,7 @@ func start(t *testing.T) *appliance {
 	}
 	t.Cleanup(func() { _ = kept.Close() })
 	server, err := api.New(api.Deps{
-		Applier: ap, History: st, Keys: st, Users: users, Certificates: manager, Counters: a.counters, Version: "1.2.3", Settings: st, Audit: kept,
+		Applier: ap, History: st, Keys: st, Users: users, Directory: directory.New(directory.Options{Keeper: st, Secrets: book}), Provider: oidc.New(oidc.Options{Keeper: st, Secrets: book}), Certificates: manager, Counters: a.counters, Version: "1.2.3", Settings: st, Audit: kept,
 		SessionTable: a.sessions,
 		Forwarded:    connections{[]uint32{1, 2}}, Tracked: connections{[]uint32{3}}, Kernel: a.kernel,
 		Warnings: func(f *farm.Farm) []string {
@@ -136,9 +138,9 @@ func start(t *testing.T) *appliance {
 	return a
 }
 
-// directory is one in memory where there is one, with a short name: the path
+// dataDirectory is one in memory where there is one, with a short name: the path
 // of a socket is bounded.
-func directory(t *testing.T) string {
+func dataDirectory(t *testing.T) string {
 	dir, err := os.MkdirTemp("/dev/shm", "sluice-cli-")
 	if err != nil {
 		return t.TempDir()

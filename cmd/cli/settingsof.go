@@ -17,6 +17,11 @@ func (c *client) settingsOf(path string, params []validate.Param, cmd *cobra.Com
 // settingsBy is settingsOf with the method of changes, and what is shown besides
 // settings where there is any.
 func (c *client) settingsBy(method, path string, params []validate.Param, also []string, cmd *cobra.Command) *cobra.Command {
+	return c.settingsWith(method, path, params, also, cmd, func(*cobra.Command, map[string]any) error { return nil })
+}
+
+// settingsWith is settingsBy with fields that come in another way, which more adds.
+func (c *client) settingsWith(method, path string, params []validate.Param, also []string, cmd *cobra.Command, more func(cmd *cobra.Command, fields map[string]any) error) *cobra.Command {
 	s := addSettings(cmd, params)
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.ValidArgsFunction = func(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
@@ -25,6 +30,9 @@ func (c *client) settingsBy(method, path string, params []validate.Param, also [
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		fields, err := s.read(cmd, args)
 		if err != nil {
+			return err
+		}
+		if err := more(cmd, fields); err != nil {
 			return err
 		}
 		if len(fields) > 0 {

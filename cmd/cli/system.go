@@ -45,6 +45,7 @@ var systemParams = []validate.Param{
 	{Name: "api_names", Options: []string{"list"}, Description: "names by which browsers may reach the API, besides those of its certificate and of the host; null: none"},
 	{Name: "resolve_min_ttl", Description: "seconds for which the address of a backend's host name is believed at least; null: 5"},
 	{Name: "resolve_max_ttl", Description: "seconds for which it is believed at most; null: 3600"},
+	{Name: "session_timeout", Description: "minutes for which people stay logged in without a request; null: 30"},
 }
 
 func (c *client) systemConfig() *cobra.Command {

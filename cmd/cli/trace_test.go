@@ -20,7 +20,7 @@ const traced = `{"time":"2026-01-02T03:04:05.678901Z","client":"198.51.100.7","m
 // returns its data directory.
 func streaming(t *testing.T, events string, asked *string) string {
 	t.Helper()
-	data := directory(t)
+	data := dataDirectory(t)
 	ln, err := net.Listen("unix", filepath.Join(data, cli.Socket))
 	if err != nil {
 		t.Fatal(err)

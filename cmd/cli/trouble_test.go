@@ -63,7 +63,7 @@ type relay struct {
 
 func newRelay(t *testing.T, a *appliance) *relay {
 	t.Helper()
-	r := &relay{data: directory(t), spoils: -1}
+	r := &relay{data: dataDirectory(t), spoils: -1}
 	ln, err := net.Listen("unix", filepath.Join(r.data, cli.Socket))
 	if err != nil {
 		t.Fatal(err)

@@ -1,16 +1,10 @@
 package cli
 
 import (
-	"bufio"
-	"errors"
-	"fmt"
-	"io"
 	"net/http"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -19,16 +13,17 @@ func (c *client) userCommand() *cobra.Command {
 	return parentCommand("user", "Manage users: who may log in and use the API", `  sluice user create ann
   sluice user set ann webgui_permissions=true
   sluice user password ann
-  sluice user list`,
-		c.userCreate(), c.userSet(), c.userPassword(), c.named("list", "List the users", "user", "/rbac/users", users),
+  sluice user list
+  sluice user totp enrol`,
+		c.userCreate(), c.userSet(), c.userPassword(), c.userSecond(), c.userSessions(), c.userServices(), c.userLDAP(), c.userOIDC(), c.named("list", "List the users", "user", "/rbac/users", users),
 		c.one("show", "Show a user", "user", "/rbac/users", users), c.gone("delete", "Delete a user; what it was logged in with ends", "user", "/rbac/users"))
 }
 
 // users is how answers about users are shown.
 func users(rows []map[string]any) *sheet {
-	s := newSheet("NAME", "SERVICE", "LOG-IN", "API", "GROUP")
+	s := newSheet("NAME", "SERVICE", "LOG-IN", "API", "CODE", "GROUP")
 	for _, r := range rows {
-		s.add(r["name"], r["service"], r["webgui_permissions"], r["zapi_permissions"], r["group"])
+		s.add(r["name"], r["service"], r["webgui_permissions"], r["zapi_permissions"], r["totp"], r["group"])
 	}
 	return s
 }
@@ -91,16 +86,23 @@ func (c *client) userCreate() *cobra.Command {
 		Use: "create NAME", Short: "Create a user, who may do nothing before it is in a group with a role",
 		Long: `Create a user, who may do nothing before it is in a group with a role. The
 password is asked for, or is the first line of the standard input where that is
-no terminal. With --ldap the directory knows it.`,
+no terminal. With --ldap the directory knows it; with --oidc there is none, and
+the user logs in through the provider.`,
 		Example: "  sluice user create ann\n  sluice user create ann < password.txt\n  sluice user create bob --ldap",
 		Args:    exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	ldap := cmd.Flags().Bool("ldap", false, "the password is that of the directory")
+	oidc := cmd.Flags().Bool("oidc", false, "the user logs in through a provider of OpenID Connect")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		fields := map[string]any{"name": args[0], "service": "local"}
-		if *ldap {
+		switch {
+		case *ldap && *oidc:
+			return usagef("--ldap and --oidc are of two services: choose one")
+		case *ldap:
 			fields["service"] = "ldap"
-		} else {
+		case *oidc:
+			fields["service"] = "oidc"
+		default:
 			password, err := newPassword(cmd)
 			if err != nil {
 				return err
@@ -124,6 +126,9 @@ func (c *client) userSet() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if args[0] == root {
+			return c.changeRoot(cmd, fields)
+		}
 		return c.put(cmd, fields, "rbac", "users", args[0])
 	}
 	return cmd
@@ -134,9 +139,13 @@ func (c *client) userPassword() *cobra.Command {
 		Use: "password NAME", Short: "Give a user another password; who is logged in with the old one is logged out",
 		Long: `Give a user another password; who is logged in with the old one is logged out.
 It is asked for, or is the first line of the standard input where that is no
-terminal.`,
+terminal. That of root is the system's: it is changed there, the one in force is
+asked for first, or is the first of two lines.`,
 		Example: "  sluice user password ann\n  sluice user password ann < password.txt", Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if args[0] == root {
+				return c.rootPassword(cmd)
+			}
 			password, err := newPassword(cmd)
 			if err != nil {
 				return err
@@ -164,38 +173,4 @@ func (c *client) post(cmd *cobra.Command, fields map[string]any, path ...string)
 	}
 	a, err := c.send(cmd.Context(), http.MethodPost, at, fields)
 	return c.orSay(cmd, a, err)
-}
-
-// newPassword reads a password: twice from a terminal, which does not show it, and as
-// a line from anything else.
-func newPassword(cmd *cobra.Command) (string, error) {
-	in, is := cmd.InOrStdin().(*os.File)
-	if !is || !term.IsTerminal(int(in.Fd())) {
-		line, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
-		if err != nil && !errors.Is(err, io.EOF) {
-			return "", err
-		}
-		if line = strings.TrimRight(line, "\r\n"); line == "" {
-			return "", usagef("a password is needed: on a terminal it is asked for, otherwise it is the first line of the standard input")
-		}
-		return line, nil
-	}
-	ask := func(what string) (string, error) {
-		fmt.Fprint(cmd.ErrOrStderr(), what)
-		defer fmt.Fprintln(cmd.ErrOrStderr())
-		b, err := term.ReadPassword(int(in.Fd()))
-		return string(b), err
-	}
-	first, err := ask("Password: ")
-	if err != nil {
-		return "", err
-	}
-	again, err := ask("Again: ")
-	if err != nil {
-		return "", err
-	}
-	if first != again {
-		return "", errors.New("these were two different passwords: nothing was changed")
-	}
-	return first, nil
 }

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// root is the user whose settings are those of who asks as root.
+const root = "root"
+
+// changeRoot changes root's own settings. Who asks as somebody else would change those of
+// the own user by it.
+func (c *client) changeRoot(cmd *cobra.Command, fields map[string]any) error {
+	a, err := c.get(cmd.Context(), "/system/users")
+	if err != nil {
+		return c.orJSON(cmd, a, err)
+	}
+	var body struct{ Params struct{ User string } }
+	if err := a.into(&body); err != nil {
+		return err
+	}
+	if body.Params.User != root {
+		return fmt.Errorf("only root changes root's settings, and you are %s", clean(body.Params.User))
+	}
+	a, err = c.send(cmd.Context(), http.MethodPost, "/system/users", fields)
+	return c.orSay(cmd, a, err)
+}
+
+// rootPassword changes the password of the system's root.
+func (c *client) rootPassword(cmd *cobra.Command) error {
+	old, new, err := bothPasswords(cmd)
+	if err != nil {
+		return err
+	}
+	return c.changeRoot(cmd, map[string]any{"password": old, "newpassword": new})
+}
+
+// bothPasswords reads the password in force and a new one.
+func bothPasswords(cmd *cobra.Command) (old, new string, err error) {
+	if terminal(cmd) == nil {
+		lines := bufio.NewReader(cmd.InOrStdin())
+		if old, err = firstLine(lines); err == nil {
+			new, err = firstLine(lines)
+		}
+		return old, new, err
+	}
+	if old, err = oldPassword(cmd); err == nil {
+		new, err = newPassword(cmd)
+	}
+	return old, new, err
+}
+
+// terminal is the one the command reads from, nil when it reads from something else.
+func terminal(cmd *cobra.Command) *os.File {
+	in, is := cmd.InOrStdin().(*os.File)
+	if !is || !term.IsTerminal(int(in.Fd())) {
+		return nil
+	}
+	return in
+}
+
+// firstLine is the next line of the standard input, which must be there.
+func firstLine(from *bufio.Reader) (string, error) {
+	text, err := from.ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	if text = strings.TrimRight(text, "\r\n"); text == "" {
+		return "", usagef("a password is needed: on a terminal it is asked for, otherwise it is the first line of the standard input")
+	}
+	return text, nil
+}
+
+// ask asks on a terminal, which does not show what is typed.
+func ask(cmd *cobra.Command, what string) (string, error) {
+	fmt.Fprint(cmd.ErrOrStderr(), what)
+	defer fmt.Fprintln(cmd.ErrOrStderr())
+	b, err := term.ReadPassword(int(terminal(cmd).Fd()))
+	return string(b), err
+}
+
+// oldPassword reads a password that is in force.
+func oldPassword(cmd *cobra.Command) (string, error) {
+	if terminal(cmd) == nil {
+		return firstLine(bufio.NewReader(cmd.InOrStdin()))
+	}
+	return ask(cmd, "Password in force: ")
+}
+
+// newPassword reads a password: twice from a terminal, and as a line from anything else.
+func newPassword(cmd *cobra.Command) (string, error) {
+	if terminal(cmd) == nil {
+		return firstLine(bufio.NewReader(cmd.InOrStdin()))
+	}
+	first, err := ask(cmd, "Password: ")
+	if err != nil {
+		return "", err
+	}
+	again, err := ask(cmd, "Again: ")
+	if err != nil {
+		return "", err
+	}
+	if first != again {
+		return "", errors.New("these were two different passwords: nothing was changed")
+	}
+	return first, nil
+}

@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+func (c *client) userServices() *cobra.Command {
+	return c.settingsOf("/rbac/services", validate.ServicesUpdate.Params(), &cobra.Command{
+		Use: "services [NAME=VALUE…]", Short: "Show whose users may log in with a password, or change it", Example: "  sluice user services\n  sluice user services ldap=true",
+	})
+}
+
+func (c *client) userLDAP() *cobra.Command {
+	return parentCommand("ldap", "The LDAP directory users may be known in", `  sluice user ldap config host=ldap.example.com base_dn=dc=example,dc=com
+  sluice user ldap test
+  sluice user services ldap=true
+  sluice user create bob --ldap`,
+		c.withSecret("/rbac/ldap", validate.LDAPUpdate.Params(), "bind_password", &cobra.Command{
+			Use: "config [NAME=VALUE…]", Short: "Show where the directory is, or change it", Example: "  sluice user ldap config\n  sluice user ldap config bind_dn=cn=search,dc=example,dc=com --bind-password",
+		}), c.testLDAP())
+}
+
+func (c *client) testLDAP() *cobra.Command {
+	return &cobra.Command{
+		Use: "test", Short: "Connect, bind and search as a log-in does, and say what is wrong", Example: "  sluice user ldap test", Args: exactly(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := c.send(cmd.Context(), http.MethodPost, "/rbac/ldap/actions", map[string]any{"action": "test"})
+			return c.orSay(cmd, a, err)
+		},
+	}
+}
+
+func (c *client) userOIDC() *cobra.Command {
+	return parentCommand("oidc", "The provider of OpenID Connect people may log in through", `  sluice user oidc config issuer=https://id.example.com client_id=sluice
+  sluice user oidc config group_claim=groups groups=netops=shops
+  sluice user oidc config enabled=true`,
+		c.withSecret("/rbac/oidc", validate.OIDCUpdate.Params(), "client_secret", &cobra.Command{
+			Use: "config [NAME=VALUE…]", Short: "Show whom people log in through, or change it", Example: "  sluice user oidc config client_id=sluice --client-secret\n  sluice user oidc config enabled=true",
+		}))
+}
+
+// withSecret is settingsOf for settings one of which no other user of this machine must
+// see: it is asked for, or is the first line of the standard input.
+func (c *client) withSecret(path string, params []validate.Param, secret string, cmd *cobra.Command) *cobra.Command {
+	flag := strings.ReplaceAll(secret, "_", "-")
+	cmd.Long = cmd.Short + ". With --" + flag + " that\nis asked for, or is the first line of the standard input where that is no\nterminal."
+	asks := cmd.Flags().Bool(flag, false, "ask for it: on the command line others could see it")
+	shown := slices.DeleteFunc(params, func(p validate.Param) bool { return p.Name == secret })
+	return c.settingsWith(http.MethodPut, path, shown, nil, cmd, func(cmd *cobra.Command, fields map[string]any) (err error) {
+		if *asks {
+			fields[secret], err = newPassword(cmd)
+		}
+		return err
+	})
+}
+
+func (c *client) userSessions() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "sessions", Short: "List who is logged in", Example: "  sluice user sessions\n  sluice user sessions end 7\n  sluice user sessions end --user ann", Args: exactly(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := c.get(cmd.Context(), "/rbac/sessions")
+			if err != nil || c.json {
+				return c.orJSON(cmd, a, err)
+			}
+			var body struct {
+				Params []struct {
+					Session      uint64
+					User, Source string
+					Began, Used  time.Time
+				}
+			}
+			if err := a.into(&body); err != nil {
+				return err
+			}
+			s := newSheet("SESSION", "USER", "SOURCE", "BEGAN", "USED")
+			for _, o := range body.Params {
+				s.add(o.Session, o.User, o.Source, when(o.Began), when(o.Used))
+			}
+			return c.print(cmd, s)
+		},
+	}
+	cmd.AddCommand(c.endSessions())
+	return cmd
+}
+
+func (c *client) endSessions() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "end [SESSION]", Short: "Log somebody out: one session, all of a user, or everybody", Example: "  sluice user sessions end 7\n  sluice user sessions end --user ann\n  sluice user sessions end --all", Args: between(0, 1), ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	user := cmd.Flags().String("user", "", "all sessions of this user")
+	all := cmd.Flags().Bool("all", false, "everybody's")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		given := len(args)
+		for _, name := range []string{"user", "all"} {
+			if cmd.Flags().Changed(name) {
+				given++
+			}
+		}
+		if given != 1 {
+			return usagef("name one session, or --user NAME, or --all")
+		}
+		if len(args) == 1 {
+			return c.remove(cmd, "rbac", "sessions", args[0])
+		}
+		r := request{method: http.MethodDelete, path: "/rbac/sessions"}
+		if !*all {
+			r.query = url.Values{"user": {*user}}
+		}
+		a, err := c.do(cmd.Context(), r)
+		return c.orSay(cmd, a, err)
+	}
+	return cmd
+}

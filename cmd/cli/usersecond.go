@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+const secondPath = "/system/users/totp"
+
+func (c *client) userSecond() *cobra.Command {
+	return parentCommand("totp", "Your second factor: codes of an authenticator app, asked for at log-in", `  sluice user totp enrol
+  sluice user totp confirm 123456
+  sluice user totp
+  sluice user totp reset ann`,
+		c.secondShow(), c.secondEnrol(), c.secondConfirm(), c.secondRecovery(), c.secondDisable(), c.secondReset())
+}
+
+func (c *client) secondShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show", Short: "Show whether a code is asked for at log-in, and how many recovery codes are left", Example: "  sluice user totp show", Args: exactly(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := c.get(cmd.Context(), secondPath)
+			if err != nil || c.json {
+				return c.orJSON(cmd, a, err)
+			}
+			var body struct{ Params map[string]any }
+			if err := a.into(&body); err != nil {
+				return err
+			}
+			s := newSheet("STATUS", "RECOVERY CODES")
+			s.add(body.Params["status"], body.Params["recovery_codes"])
+			return c.print(cmd, s)
+		},
+	}
+}
+
+func (c *client) secondEnrol() *cobra.Command {
+	return &cobra.Command{
+		Use: "enrol", Short: "Make a secret for an authenticator app; it is shown this once",
+		Long: `Make a secret for an authenticator app; it is shown this once, alone on the last
+line. Nothing is asked for at log-in before a code was confirmed. From afar your
+password is asked for, or is the first line of the standard input.`,
+		Example: "  sluice user totp enrol\n  sluice user totp enrol --url https://lb.example.com:444 < password.txt", Args: exactly(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			password, err := c.ownPassword(cmd)
+			if err != nil {
+				return err
+			}
+			a, err := c.send(cmd.Context(), http.MethodPost, secondPath, map[string]any{"password": password})
+			if err != nil || c.json {
+				return c.orJSON(cmd, a, err)
+			}
+			var body struct{ Params struct{ Secret, URI string } }
+			if err := a.into(&body); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "Scan this as a QR code, or type the secret into the app; then: sluice user totp confirm CODE\n%s\n%s\n", clean(body.Params.URI), clean(body.Params.Secret))
+			return err
+		},
+	}
+}
+
+// ownPassword asks for the password in force where it is needed: the local socket knows
+// who is there.
+func (c *client) ownPassword(cmd *cobra.Command) (string, error) {
+	if c.url == "" && c.apiKey() == "" {
+		return "none", nil
+	}
+	return oldPassword(cmd)
+}
+
+func (c *client) secondConfirm() *cobra.Command {
+	return c.secondAction("confirm CODE", "Have codes asked for from now on; the recovery codes are shown this once", "123456", false)
+}
+
+func (c *client) secondRecovery() *cobra.Command {
+	return c.secondAction("recovery [CODE]", "Make new recovery codes, which replace the old ones; they are shown this once", "123456", false)
+}
+
+func (c *client) secondDisable() *cobra.Command {
+	return c.secondAction("disable [CODE]", "Log in without a second factor again; from afar password and code are needed", "123456", true)
+}
+
+// secondAction is one of those that may need a code.
+func (c *client) secondAction(use, short, example string, password bool) *cobra.Command {
+	action := strings.Fields(use)[0]
+	cmd := &cobra.Command{Use: use, Short: short, Example: "  sluice user totp " + action + " " + example, Args: between(0, 1), ValidArgsFunction: cobra.NoFileCompletions}
+	if action == "confirm" {
+		cmd.Args = exactly(1)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		fields := map[string]any{"action": action}
+		if len(args) > 0 {
+			fields["code"] = args[0]
+		}
+		if password {
+			text, err := c.ownPassword(cmd)
+			if err != nil {
+				return err
+			}
+			fields["password"] = text
+		}
+		a, err := c.send(cmd.Context(), http.MethodPost, secondPath+"/actions", fields)
+		if err != nil || c.json {
+			return c.orJSON(cmd, a, err)
+		}
+		var body struct{ Params struct{ Codes []string } }
+		if err := a.into(&body); err != nil {
+			return err
+		}
+		if err := c.say(cmd, a); err != nil {
+			return err
+		}
+		for _, code := range body.Params.Codes {
+			if _, err := fmt.Fprintln(cmd.OutOrStdout(), clean(code)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return cmd
+}
+
+func (c *client) secondReset() *cobra.Command {
+	return &cobra.Command{
+		Use: "reset NAME", Short: "Take the second factor of a user away who lost the device", Example: "  sluice user totp reset ann", Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error { return c.remove(cmd, "rbac", "users", args[0], "totp") },
+	}
+}
