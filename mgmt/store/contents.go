@@ -37,11 +37,17 @@ type StoredDocument struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// Contents reads everything but the configuration, as of one instant.
-func (s *Store) Contents() (Contents, error) {
+// Whole reads everything but the history, as of one instant.
+func (s *Store) Whole() (*farm.Config, Revision, Contents, error) {
 	var c Contents
+	now := &snapshot{Config: &farm.Config{}}
 	err := s.view(func(tx *bolt.Tx) error {
 		c = Contents{}
+		if _, value := tx.Bucket(currentBucket).Cursor().Last(); value != nil {
+			if err := unseal(value, now); err != nil {
+				return fmt.Errorf("%w: the current configuration: %w", ErrCorrupt, err)
+			}
+		}
 		err := eachRecord(tx, certificatesBucket, func(_ []byte, v Certificate) { c.Certificates = append(c.Certificates, v) })
 		if err == nil {
 			err = eachRecord(tx, authoritiesBucket, func(_ []byte, v Authority) { c.Authorities = append(c.Authorities, v) })
@@ -65,9 +71,9 @@ func (s *Store) Contents() (Contents, error) {
 		})
 	})
 	if err != nil {
-		return Contents{}, fmt.Errorf("read what is in %s: %w", s.name, err)
+		return nil, Revision{}, Contents{}, fmt.Errorf("read what is in %s: %w", s.name, err)
 	}
-	return c, nil
+	return now.Config, now.Revision, c, nil
 }
 
 func eachRecord[T any](tx *bolt.Tx, bucket []byte, do func(name []byte, value T)) error {

@@ -37,19 +37,22 @@ func TestARestorationReplacesEverythingInOneStep(t *testing.T) {
 	must(s.WriteDocument("old", 1))
 	secret, key, err := s.CreateKey("old", "")
 	must(err)
-	rev, err := s.Restore(numbered(2), store.Meta{Author: "root", Comment: "restored"}, contents(1), false)
+	made, err := s.Restore(numbered(2), store.Meta{Author: "root", Comment: "restored"}, contents(1), false)
 	must(err)
 	if _, found := s.FindKey(secret); found || len(s.Keys()) != 1 {
 		t.Errorf("keys that were not in it are known: %+v", s.Keys())
 	}
 	must(s.Close())
 	s = open(t, dir)
-	got, err := s.Contents()
+	cfg, rev, got, err := s.Whole()
 	must(err)
+	if rev.Number != 2 || !reflect.DeepEqual(cfg, numbered(2)) {
+		t.Errorf("revision %+v", rev)
+	}
 	if !reflect.DeepEqual(got, contents(1)) {
 		t.Errorf("got %+v", got)
 	}
-	if cfg, current := s.Current(); current.Number != 2 || rev.Number != 2 || !reflect.DeepEqual(cfg, numbered(2)) || rev.Diff == "" {
+	if cfg, current := s.Current(); current.Number != 2 || made.Number != 2 || !reflect.DeepEqual(cfg, numbered(2)) || made.Diff == "" {
 		t.Errorf("revision %+v", current)
 	}
 	if cfg, _, err := s.Get(1); err != nil || !reflect.DeepEqual(cfg, numbered(1)) {
@@ -70,7 +73,7 @@ func TestARestorationThatCannotBeWrittenChangesNothing(t *testing.T) {
 	if _, err := s.Restore(numbered(2), store.Meta{}, bad, true); err == nil || errors.Is(err, store.ErrDiskFailed) {
 		t.Fatal(err)
 	}
-	got, err := s.Contents()
+	_, _, got, err := s.Whole()
 	if cfg, rev := s.Current(); err != nil || !reflect.DeepEqual(got, contents(1)) || rev.Number != 1 || !reflect.DeepEqual(cfg, numbered(1)) || s.Keys()[0].ID != 1 {
 		t.Errorf("%v: revision %d, %+v", err, rev.Number, got)
 	}
@@ -99,7 +102,7 @@ func TestAHistoryIsForgottenOnWish(t *testing.T) {
 			t.Errorf("revision %d: %v", n, err)
 		}
 	}
-	if got, err := s.Contents(); err != nil || !reflect.DeepEqual(got, store.Contents{}) {
+	if _, _, got, err := s.Whole(); err != nil || !reflect.DeepEqual(got, store.Contents{}) {
 		t.Errorf("%v: %+v", err, got)
 	}
 }
@@ -110,7 +113,7 @@ func TestADamagedPartIsNotHandedOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	store.Spoil(t, s)
-	if _, err := s.Contents(); err == nil {
+	if _, _, _, err := s.Whole(); err == nil {
 		t.Error("handed out")
 	}
 }
@@ -138,7 +141,7 @@ func TestNoKillLeavesHalfARestoration(t *testing.T) {
 			t.Fatalf("after kill %d: %v", kill, err)
 		}
 		cfg, rev := s.Current()
-		got, err := s.Contents()
+		_, _, got, err := s.Whole()
 		s.Close()
 		n := int(rev.Number)
 		if err != nil || n < done || n > max(tried, last) || n < last {

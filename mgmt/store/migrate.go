@@ -10,6 +10,9 @@ import (
 // schemaVersion is the layout this release reads and writes.
 const schemaVersion = 4
 
+// Layout is the layout of what a Store keeps, of which a newer release may have a newer one.
+const Layout = schemaVersion
+
 var schemaKey = []byte("schema")
 
 // migrations[v] turns layout v into v+1 within one transaction. A layout that

@@ -1,0 +1,167 @@
+package backup
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"time"
+
+	"filippo.io/age"
+
+	"github.com/sluicelb/sluice/mgmt/store"
+)
+
+// The members of an archive.
+const (
+	manifestName = "manifest.json"
+	configName   = "configuration.yaml"
+	storeName    = "store.json"
+	nodeKeysName = "node-keys.json"
+	hookPrefix   = "hooks/"
+	sealedName   = "content.age"
+)
+
+const (
+	product = "sluice"
+	format  = 1
+)
+
+// Manifest is what an archive says of itself. Nobody vouches for it where the archive
+// is not encrypted: it protects from damage, not from forgery.
+type Manifest struct {
+	Format   int       `json:"format"`
+	Product  string    `json:"product"`
+	Version  string    `json:"version"`
+	Layout   int       `json:"layout"` // of the store
+	Date     time.Time `json:"date"`
+	Hostname string    `json:"hostname"`
+	// Node is the ID of the node key secrets are sealed with.
+	Node string `json:"node"`
+	// Encrypted: everything else is readable with a passphrase only.
+	Encrypted bool     `json:"encrypted"`
+	Members   []Member `json:"members"`
+}
+
+// Member is a file of an archive.
+type Member struct {
+	Name   string `json:"name"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+// Hook is a program of the operator.
+type Hook struct {
+	Name    string `json:"name"`
+	Content []byte `json:"content"`
+}
+
+// archive is everything that is in an archive.
+type archive struct {
+	Manifest Manifest
+	Config   []byte // a document
+	Contents store.Contents
+	// Farms are their names by the numbers groups of users know them by.
+	Farms    map[uint32]string
+	Hooks    []Hook
+	NodeKeys [][]byte // only where it is encrypted
+}
+
+// workFactor is what a guess of a passphrase costs: scrypt with N of 2^16 and r of 8,
+// which takes 64 MiB. Archives of others may ask for four times as much.
+const (
+	workFactor    = 16
+	maxWorkFactor = 18
+)
+
+// write writes the archive, encrypted when there is a passphrase.
+func (a *archive) write(w io.Writer, passphrase string) error {
+	members, err := a.members(passphrase != "")
+	if err != nil {
+		return err
+	}
+	if passphrase == "" {
+		return pack(w, a.Manifest, members)
+	}
+	var sealed bytes.Buffer
+	recipient, err := age.NewScryptRecipient(passphrase)
+	if err != nil {
+		return err
+	}
+	recipient.SetWorkFactor(workFactor)
+	inner, err := age.Encrypt(&sealed, recipient)
+	if err != nil {
+		return err
+	}
+	a.Manifest.Encrypted = true
+	if err := pack(inner, a.Manifest, members); err != nil {
+		return err
+	}
+	if err := inner.Close(); err != nil {
+		return err
+	}
+	return pack(w, a.Manifest, []file{{sealedName, sealed.Bytes()}})
+}
+
+// file is a member with its content.
+type file struct {
+	name    string
+	content []byte
+}
+
+// stored is the member store.json.
+type stored struct {
+	store.Contents
+	Farms map[uint32]string `json:"farms,omitempty"`
+}
+
+// members are the files of the archive but its manifest.
+func (a *archive) members(encrypted bool) ([]file, error) {
+	contents, err := json.Marshal(stored{a.Contents, a.Farms})
+	if err != nil {
+		return nil, err
+	}
+	out := []file{{configName, a.Config}, {storeName, contents}}
+	for _, h := range a.Hooks {
+		out = append(out, file{hookPrefix + h.Name, h.Content})
+	}
+	if encrypted {
+		keys, err := json.Marshal(a.NodeKeys)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, file{nodeKeysName, keys})
+	}
+	return out, nil
+}
+
+// pack writes a gzipped tar, the manifest first.
+func pack(w io.Writer, m Manifest, members []file) error {
+	m.Members = nil
+	for _, f := range members {
+		sum := sha256.Sum256(f.content)
+		m.Members = append(m.Members, Member{f.name, int64(len(f.content)), hex.EncodeToString(sum[:])})
+	}
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	compressed := gzip.NewWriter(w)
+	out := tar.NewWriter(compressed)
+	for _, f := range append([]file{{manifestName, text}}, members...) {
+		header := tar.Header{Name: f.name, Mode: 0o600, Size: int64(len(f.content)), ModTime: m.Date, Typeflag: tar.TypeReg, Format: tar.FormatUSTAR}
+		if err := out.WriteHeader(&header); err != nil {
+			return err
+		}
+		if _, err := out.Write(f.content); err != nil {
+			return err
+		}
+	}
+	if err := out.Close(); err != nil {
+		return err
+	}
+	return compressed.Close()
+}

@@ -1,0 +1,71 @@
+package backup
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/store"
+)
+
+// rootName is the user that is always there.
+const rootName = "root"
+
+// Factory makes the appliance what it was when it was installed: no farm, no history, no
+// certificate, user, group, role of its own, setting or document. What root gets in by
+// stays: its keys, whether it may use them, and the names of the API; and so do programs
+// in the folder of hooks, which are files of the operator. Archives stay, with one of what
+// there was, unless they are to go. The process must be started anew afterwards, as after
+// Apply.
+func (k *Keeper) Factory(ctx context.Context, by apply.Author, removeBackups, dry bool) (apply.Result, error) {
+	k.busy.Lock()
+	defer k.busy.Unlock()
+	if !removeBackups && !dry {
+		if err := k.keepBefore(); err != nil {
+			return apply.Result{}, err
+		}
+	}
+	out, err := k.replace(ctx, by, "factory reset", &farm.Config{}, true, k.atFactory, store.Contents{})
+	if err != nil {
+		return out, err
+	}
+	if removeBackups {
+		err = k.removeAll()
+	}
+	k.options.Log.Warn("factory reset", "backups_removed", removeBackups, "by", by.Name, "source", by.Source)
+	return out, err
+}
+
+// atFactory is what stays.
+func (k *Keeper) atFactory(_ *farm.Config, now store.Contents) (out store.Contents, err error) {
+	for _, s := range now.Settings {
+		if s.Name == namesName {
+			out.Settings = append(out.Settings, s)
+		}
+	}
+	for _, key := range now.Keys {
+		if key.User == rootName {
+			out.Keys = append(out.Keys, key)
+		}
+	}
+	for _, d := range now.Documents {
+		if d.Name == usersName {
+			if d.Value, err = k.options.OnlyRoot(d.Value); err != nil {
+				return out, err
+			}
+			out.Documents = append(out.Documents, d)
+		}
+	}
+	return out, nil
+}
+
+func (k *Keeper) removeAll() error {
+	names, err := k.folder.names()
+	errs := []error{err}
+	for _, name := range names {
+		errs = append(errs, k.folder.remove(name))
+	}
+	k.folder.sweep()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,290 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/disk"
+	"github.com/sluicelb/sluice/mgmt/document"
+	"github.com/sluicelb/sluice/mgmt/hook"
+	"github.com/sluicelb/sluice/mgmt/store"
+)
+
+// noFollow opens no symbolic link.
+const noFollow = syscall.O_NOFOLLOW
+
+// Store is where everything is; *store.Store is one.
+type Store interface {
+	Whole() (*farm.Config, store.Revision, store.Contents, error)
+	Restore(cfg *farm.Config, meta store.Meta, contents store.Contents, forget bool) (store.Revision, error)
+	ReadDocument(name string, into any) (found bool, err error)
+	WriteDocument(name string, value any) error
+}
+
+// Applier is the one writer of the configuration; *apply.Applier is one.
+type Applier interface {
+	Restore(ctx context.Context, by apply.Author, comment string, r apply.Restoration) (apply.Result, error)
+}
+
+// Certificates are those in force, and the node keys; *certs.Book is one.
+type Certificates interface {
+	Exchange([]store.Certificate, []store.Authority) (swap, undo func())
+	NodeKeys() ([][]byte, error)
+	KnowsNodeKey(id string) bool
+	TrustNodeKey(key []byte) error
+	AddNodeKey(key []byte) error
+}
+
+// Options is what a Keeper works with. Store, Applier, Certificates and NodeKeyID must be set.
+type Options struct {
+	Dir          string // the data directory; empty means the working directory
+	Store        Store
+	Applier      Applier
+	Certificates Certificates
+	// NodeKeyID is how a node key is called; certs.NodeKeyID.
+	NodeKeyID func(key []byte) string
+	// OnlyRoot and Renumbered work on the document of users, groups and roles; those of
+	// mgmt/rbac.
+	OnlyRoot   func(kept []byte) ([]byte, error)
+	Renumbered func(kept []byte, number func(farm uint32) (uint32, bool)) ([]byte, error)
+	Version    string // of the program
+	Log        *slog.Logger
+	Now        func() time.Time
+}
+
+// Keeper makes, keeps and restores archives. Make it with New; its methods are for any
+// goroutine, and what reads or writes whole archives waits for another that does.
+type Keeper struct {
+	options Options
+	folder  folder
+	hooks   string
+	busy    sync.Mutex
+	uploads sync.Mutex // one at a time comes over the network
+}
+
+// New returns a Keeper, and removes what an earlier one left half done.
+func New(o Options) *Keeper {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	k := &Keeper{options: o, folder: folder{filepath.Join(o.Dir, Folder)}, hooks: filepath.Join(o.Dir, hook.Folder)}
+	k.folder.sweep()
+	return k
+}
+
+// List shows all archives, the newest first.
+func (k *Keeper) List() ([]View, error) { return k.folder.list() }
+
+// Get shows one; ErrNone.
+func (k *Keeper) Get(name string) (View, error) { return k.folder.view(name) }
+
+// Open opens one for who downloads it, and says how long it is; ErrNone.
+func (k *Keeper) Open(name string) (*os.File, int64, error) { return k.folder.open(name) }
+
+// Delete removes one; ErrNone.
+func (k *Keeper) Delete(by apply.Author, name string) error {
+	if err := k.folder.remove(name); err != nil {
+		return err
+	}
+	k.options.Log.Info("backup deleted", "name", name, "by", by.Name, "source", by.Source)
+	return nil
+}
+
+// minPassphrase is how short a passphrase may be: an archive can be guessed at for years.
+const minPassphrase = 12
+
+func checkPassphrase(text string) error {
+	if n := len(text); n != 0 && (n < minPassphrase || n > 512) {
+		return invalid("passphrase: %d to 512 bytes are allowed, or none for an archive that is not encrypted and can be restored on this node only", minPassphrase)
+	}
+	return nil
+}
+
+// Create makes an archive of what there is. Errors: *Error, ErrExists, ErrFull, those of
+// the store and the disk.
+func (k *Keeper) Create(by apply.Author, name, passphrase string) (View, error) {
+	if err := checkName(name); err != nil {
+		return View{}, err
+	}
+	if name == Before {
+		return View{}, invalid("name: %s is kept for what was there before a restoration", Before)
+	}
+	if err := checkPassphrase(passphrase); err != nil {
+		return View{}, err
+	}
+	k.busy.Lock()
+	defer k.busy.Unlock()
+	if err := k.folder.room(name, 0); err != nil {
+		return View{}, err
+	}
+	a, err := k.collect(passphrase != "")
+	if err != nil {
+		return View{}, err
+	}
+	if err := k.save(name, a, passphrase, disk.CreateFrom); err != nil {
+		return View{}, err
+	}
+	k.options.Log.Info("backup created", "name", name, "encrypted", passphrase != "", "by", by.Name, "source", by.Source)
+	return k.Get(name)
+}
+
+// save writes an archive that is not too large.
+func (k *Keeper) save(name string, a *archive, passphrase string, as func(string, func(io.Writer) error) error) error {
+	path := k.folder.file(name)
+	err := as(path, func(w io.Writer) error { return a.write(&limited{w: w, left: MaxSize}, passphrase) })
+	var known *Error
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	return disk.Explain(path, fmt.Errorf("write the backup %s: %w", name, err))
+}
+
+// limited refuses what is longer than an archive may be.
+type limited struct {
+	w    io.Writer
+	left int
+}
+
+func (l *limited) Write(b []byte) (int, error) {
+	if l.left -= len(b); l.left < 0 {
+		return 0, invalid("the archive would be larger than the %d MiB one may have", MaxSize>>20)
+	}
+	return l.w.Write(b)
+}
+
+// collect takes everything as it is now.
+func (k *Keeper) collect(encrypted bool) (*archive, error) {
+	cfg, _, contents, err := k.options.Store.Whole()
+	if err != nil {
+		return nil, err
+	}
+	contents.Documents = without(contents.Documents, pendingName)
+	a := &archive{Contents: contents, Farms: map[uint32]string{}}
+	for i := range cfg.Farms {
+		a.Farms[cfg.Farms[i].ID] = cfg.Farms[i].Name
+	}
+	if a.Config, err = document.Encode(cfg); err != nil {
+		return nil, err
+	}
+	if a.Hooks, err = k.programs(); err != nil {
+		return nil, err
+	}
+	keys, err := k.options.Certificates.NodeKeys()
+	if err != nil {
+		return nil, invalid("secrets could not be restored: %s", err)
+	}
+	if encrypted {
+		a.NodeKeys = keys
+	}
+	host, _ := os.Hostname()
+	a.Manifest = Manifest{Format: format, Product: product, Version: k.options.Version, Layout: store.Layout,
+		Date: k.options.Now().UTC().Truncate(time.Second), Hostname: host, Node: k.options.NodeKeyID(keys[0])}
+	return a, nil
+}
+
+// maxProgram bounds one program of the operator, in bytes.
+const maxProgram = 4 << 20
+
+// programs reads the operator's programs. What is none is left out.
+func (k *Keeper) programs() ([]Hook, error) {
+	entries, err := os.ReadDir(k.hooks)
+	if err != nil {
+		return nil, nil //nolint:nilerr // without a folder there are none
+	}
+	var out []Hook
+	for _, e := range entries {
+		p := hook.Program{Folder: k.hooks, Name: e.Name()}
+		if p.Check() != nil {
+			continue
+		}
+		if len(out) == maxHooks {
+			return nil, invalid("there are more than %d programs in the folder %s", maxHooks, hook.Folder)
+		}
+		content, err := readProgram(filepath.Join(k.hooks, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Hook{e.Name(), content})
+	}
+	return out, nil
+}
+
+func readProgram(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, maxProgram+1))
+	if err == nil && len(content) > maxProgram {
+		err = invalid("%s/%s is larger than the %d MiB a program in a backup may have: put it elsewhere and call it from a small one", hook.Folder, filepath.Base(path), maxProgram>>20)
+	}
+	return content, err
+}
+
+// Upload takes an archive under a name that is free. It is read to its end and checked
+// first; of one that is encrypted only what can be without its passphrase. Errors: *Error,
+// ErrExists, ErrFull, those of the disk.
+func (k *Keeper) Upload(by apply.Author, name string, from io.Reader, size int64) (View, error) {
+	if err := checkName(name); err != nil {
+		return View{}, err
+	}
+	if name == Before {
+		return View{}, invalid("name: %s is kept for what was there before a restoration", Before)
+	}
+	if size > MaxSize {
+		return View{}, invalid("the archive has %d bytes, at most %d are taken", size, MaxSize)
+	}
+	if !k.uploads.TryLock() {
+		return View{}, fmt.Errorf("%w: another backup is being uploaded, try again when it is here", ErrFull)
+	}
+	defer k.uploads.Unlock()
+	if err := k.folder.room(name, uint64(max(size, 0))); err != nil {
+		return View{}, err
+	}
+	path := k.folder.file(name)
+	err := disk.CreateFrom(path, func(w io.Writer) error {
+		in := io.TeeReader(from, w)
+		if _, _, err := unpack(in); err != nil {
+			return err
+		}
+		n, err := io.Copy(io.Discard, io.LimitReader(in, 1)) // gzip reads to the end by itself
+		if err == nil && n > 0 {
+			return damaged("something follows its end")
+		}
+		return err
+	})
+	var known *Error
+	if err != nil && !errors.As(err, &known) {
+		return View{}, disk.Explain(path, fmt.Errorf("keep the backup %s: %w", name, err))
+	}
+	if err != nil {
+		return View{}, err
+	}
+	k.options.Log.Info("backup uploaded", "name", name, "by", by.Name, "source", by.Source)
+	return k.Get(name)
+}
+
+func without(list []store.StoredDocument, name string) []store.StoredDocument {
+	var out []store.StoredDocument
+	for _, d := range list {
+		if !strings.EqualFold(d.Name, name) {
+			out = append(out, d)
+		}
+	}
+	return out
+}

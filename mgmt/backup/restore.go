@@ -1,0 +1,297 @@
+package backup
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/disk"
+	"github.com/sluicelb/sluice/mgmt/document"
+	"github.com/sluicelb/sluice/mgmt/hook"
+	"github.com/sluicelb/sluice/mgmt/store"
+)
+
+// Names of what the store keeps for other packages, and an archive must not bring from
+// another node, or for everybody.
+const (
+	usersName   = "rbac"                 // of mgmt/rbac
+	namesName   = "api_names"            // the names this node's API is reached by
+	pendingName = "backup.pending-hooks" // programs that are still to be written
+)
+
+// Request is what is to be restored, and by whom.
+type Request struct {
+	Name       string
+	Passphrase string
+	// Force takes archives of other releases.
+	Force bool
+	// Root: who may do what is restored as well.
+	Root bool
+	// Local: asked for on the machine itself, so that programs are restored too.
+	Local bool
+	// Dry: nothing is done.
+	Dry bool
+}
+
+// Restored is what became of it.
+type Restored struct {
+	apply.Result
+	// Before is the archive of what was there before.
+	Before string
+	// Left is what was not restored, in sentences.
+	Left []string
+}
+
+// Apply restores an archive, in one step and as one revision. The process must be
+// started anew afterwards: other packages still have in memory what was there. Errors:
+// ErrNone, *Error, those of apply.Restore.
+func (k *Keeper) Apply(ctx context.Context, by apply.Author, r Request) (Restored, error) {
+	k.busy.Lock()
+	defer k.busy.Unlock()
+	a, err := k.load(r.Name, r.Passphrase)
+	if err != nil {
+		return Restored{}, err
+	}
+	cfg, err := k.check(a, r)
+	if err != nil {
+		return Restored{}, err
+	}
+	if !r.Dry {
+		if err := k.keepBefore(); err != nil {
+			return Restored{}, err
+		}
+		if err := k.keepNodeKeys(a); err != nil {
+			return Restored{}, err
+		}
+	}
+	left := k.leave(a, r)
+	var hooks []Hook
+	if r.Local {
+		hooks = a.Hooks
+	}
+	merge := func(cfg *farm.Config, now store.Contents) (store.Contents, error) {
+		return k.contentsFor(cfg, now, a, hooks, r.Root)
+	}
+	out, err := k.replace(ctx, by, "restore the backup "+r.Name, cfg, false, merge, a.Contents)
+	if err != nil {
+		return Restored{Result: out, Left: left}, err
+	}
+	k.Finish()
+	k.options.Log.Warn("backup restored", "name", r.Name, "made", a.Manifest.Date, "on", hook.Shown(a.Manifest.Hostname), "revision", out.Revision.Number, "by", by.Name, "source", by.Source)
+	return Restored{out, Before, left}, nil
+}
+
+// load reads an archive whole.
+func (k *Keeper) load(name, passphrase string) (*archive, error) {
+	f, _, err := k.folder.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return read(f, passphrase)
+}
+
+// check says why an archive is not restored here, and reads its configuration.
+func (k *Keeper) check(a *archive, r Request) (*farm.Config, error) {
+	m := &a.Manifest
+	if m.Layout > store.Layout {
+		return nil, invalid("the backup was made by the newer release %s and cannot be read by this one (%s): install that, restore, and go on", hook.Shown(m.Version), k.options.Version)
+	}
+	if m.Version != k.options.Version && !r.Force {
+		return nil, invalid("the backup was made by release %s, this is %s: restore it with force, after a look at what changed between them", hook.Shown(m.Version), k.options.Version)
+	}
+	for _, key := range a.NodeKeys {
+		if err := k.options.Certificates.TrustNodeKey(key); err != nil {
+			return nil, damaged("%s", err)
+		}
+	}
+	if !k.options.Certificates.KnowsNodeKey(m.Node) {
+		return nil, invalid("the backup is of another node (%s), and its private keys are sealed with that node's key: make one with a passphrase there, or put that node.key here as node-%s.key (mode 0600)", hook.Shown(m.Hostname), hook.Shown(m.Node))
+	}
+	if err := checkContents(&a.Contents); err != nil {
+		return nil, err
+	}
+	cfg, err := document.Decode(a.Config)
+	if err != nil {
+		return nil, invalid("the configuration of the backup cannot be used: %s", err)
+	}
+	return cfg, nil
+}
+
+// checkContents refuses what the store could not keep, or would keep twice.
+func checkContents(c *store.Contents) error {
+	seen := map[string]bool{}
+	once := func(kind, name string) error {
+		if name == "" || len(name) > 1024 || seen[kind+name] {
+			return damaged("%s has a %s without a name, or twice", storeName, kind)
+		}
+		seen[kind+name] = true
+		return nil
+	}
+	var errs []error
+	for i := range c.Certificates {
+		errs = append(errs, once("certificate", c.Certificates[i].Name))
+	}
+	for i := range c.Authorities {
+		errs = append(errs, once("list of authorities", c.Authorities[i].Name))
+	}
+	for i := range c.Settings {
+		errs = append(errs, once("setting", c.Settings[i].Name))
+	}
+	for i := range c.Documents {
+		errs = append(errs, once("document", c.Documents[i].Name))
+	}
+	for i := range c.Keys {
+		errs = append(errs, once("key", fmt.Sprint(c.Keys[i].ID)))
+		if len(c.Keys[i].Hash) != 32 {
+			errs = append(errs, damaged("%s has a key without its sum", storeName))
+		}
+	}
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leave says what of an archive is not restored.
+func (k *Keeper) leave(a *archive, r Request) (left []string) {
+	if !r.Root {
+		left = append(left, "Users, groups, roles, API keys and settings stay as they are: root alone restores them.")
+	}
+	if len(a.Hooks) > 0 && !r.Local {
+		left = append(left, fmt.Sprintf("%d programs in the folder %s stay as they are: they are restored on the machine itself only, by sluice backup apply.", len(a.Hooks), hook.Folder))
+	}
+	return left
+}
+
+// keepBefore makes the archive of what there is, so that it can be taken back.
+func (k *Keeper) keepBefore() error {
+	if err := k.folder.room(Before, 0); err != nil {
+		return err
+	}
+	a, err := k.collect(false)
+	if err != nil {
+		return err
+	}
+	return k.save(Before, a, "", disk.ReplaceFrom)
+}
+
+// keepNodeKeys puts the keys of other nodes beside ours, before anything is restored
+// that needs them.
+func (k *Keeper) keepNodeKeys(a *archive) error {
+	for _, key := range a.NodeKeys {
+		if err := k.options.Certificates.AddNodeKey(key); err != nil {
+			return fmt.Errorf("keep the node key of the backup: %w", err)
+		}
+	}
+	return nil
+}
+
+// replace makes cfg the configuration, and beside it what merge makes of what is there
+// in that moment. The certificates are those of from.
+func (k *Keeper) replace(ctx context.Context, by apply.Author, comment string, cfg *farm.Config, forget bool, merge func(cfg *farm.Config, now store.Contents) (store.Contents, error), from store.Contents) (apply.Result, error) {
+	swap, undo := k.options.Certificates.Exchange(from.Certificates, from.Authorities)
+	return k.options.Applier.Restore(ctx, by, comment, apply.Restoration{Config: cfg, Swap: swap, Undo: undo,
+		Keep: func(cfg *farm.Config, meta store.Meta) (store.Revision, error) {
+			_, _, now, err := k.options.Store.Whole()
+			if err != nil {
+				return store.Revision{}, err
+			}
+			next, err := merge(cfg, now)
+			if err != nil {
+				return store.Revision{}, err
+			}
+			return k.options.Store.Restore(cfg, meta, next, forget)
+		}})
+}
+
+// contentsFor is what is kept of an archive: the names of this node stay, and for
+// others than root everything but certificates and authorities does. Settings decide who
+// gets in, too.
+func (k *Keeper) contentsFor(cfg *farm.Config, now store.Contents, a *archive, hooks []Hook, root bool) (out store.Contents, err error) {
+	out = store.Contents{Certificates: a.Contents.Certificates, Authorities: a.Contents.Authorities}
+	if root {
+		out.Keys, out.Settings = a.Contents.Keys, named(a.Contents.Settings, false)
+		out.Settings = append(out.Settings, named(now.Settings, true)...)
+		out.Documents, err = k.documentsFor(cfg, a)
+	} else {
+		out.Keys, out.Settings, out.Documents = now.Keys, now.Settings, without(now.Documents, pendingName)
+	}
+	if err == nil && len(hooks) > 0 {
+		var pending store.StoredDocument
+		pending, err = pendingDocument(hooks)
+		out.Documents = append(out.Documents, pending)
+	}
+	return out, err
+}
+
+// named are the settings that are the names of a node, or are not.
+func named(list []store.StoredSetting, names bool) (out []store.StoredSetting) {
+	for _, s := range list {
+		if (s.Name == namesName) == names {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// documentsFor are the documents of an archive, in which groups have the farms that are
+// called the same here.
+func (k *Keeper) documentsFor(cfg *farm.Config, a *archive) (out []store.StoredDocument, err error) {
+	for _, d := range without(a.Contents.Documents, pendingName) {
+		if d.Name == usersName {
+			if d.Value, err = k.options.Renumbered(d.Value, func(old uint32) (uint32, bool) {
+				f := cfg.Farm(a.Farms[old])
+				if f == nil {
+					return 0, false
+				}
+				return f.ID, true
+			}); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// Finish writes programs that a restoration noted: after it, and at a start, in case it
+// was interrupted there. What cannot be written is logged and given up.
+func (k *Keeper) Finish() {
+	var hooks []Hook
+	found, err := k.options.Store.ReadDocument(pendingName, &hooks)
+	if err != nil || !found || len(hooks) == 0 {
+		return
+	}
+	for _, h := range hooks {
+		if err := k.writeProgram(h); err != nil {
+			k.options.Log.Error("a program of the backup was not restored", "name", h.Name, "reason", err)
+		}
+	}
+	if err := k.options.Store.WriteDocument(pendingName, []Hook{}); err != nil {
+		k.options.Log.Error("programs of the backup are restored again at the next start", "reason", err)
+	}
+}
+
+func (k *Keeper) writeProgram(h Hook) error {
+	if problem := hook.NameProblem(h.Name); problem != "" {
+		return errors.New(problem)
+	}
+	path := filepath.Join(k.hooks, h.Name)
+	if err := disk.Replace(path, h.Content); err != nil {
+		return err
+	}
+	return os.Chmod(path, 0o700)
+}
+
+func pendingDocument(hooks []Hook) (store.StoredDocument, error) {
+	text, err := json.Marshal(hooks)
+	return store.StoredDocument{Name: pendingName, Value: text}, err
+}

@@ -1,0 +1,241 @@
+package backup_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/backup"
+	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/certs/certstest"
+	"github.com/sluicelb/sluice/mgmt/hook"
+)
+
+const passphrase = "correct horse battery"
+
+var all = backup.Request{Name: "a", Root: true, Local: true}
+
+func TestWhatIsRestoredIsWhatWasThere(t *testing.T) {
+	h := newHouse(t)
+	key := h.fill()
+	before := h.state()
+	v, err := h.Create(root, "a", "")
+	h.must(err)
+	if v.Name != "a" || v.Manifest.Version != "1.0" || !v.Date.Equal(now) || v.Manifest.Encrypted || v.Size == 0 || v.Problem != "" || len(v.Manifest.Members) != 3 {
+		t.Errorf("made %+v", v)
+	}
+	// Everything changes.
+	_, _, err = h.certs.Upload(t.Context(), root, "other", []byte(certstest.NewAuthority(t, "x", now).Issue("other.example").FullPEM()), certs.Create)
+	h.must(err)
+	h.must(h.farm("second", 8444))
+	h.must(h.store.SetSetting("acme.settings", "changed"))
+	h.must(h.store.SetSetting("api_names", "two.example"))
+	h.must(h.store.WriteDocument("mail", 1))
+	h.must(h.store.WriteDocument("new", 1))
+	h.must(h.users.RemoveUser("anna"))
+	h.must(h.store.DeleteKey(1))
+	program := filepath.Join(h.dir, hook.Folder, "on-any")
+	h.must(os.WriteFile(program, []byte("changed"), 0o600))
+	r, err := h.Apply(t.Context(), root, all)
+	h.must(err)
+	if r.Before != backup.Before || len(r.Left) != 0 || r.Revision.Number != before.revision+2 || r.Revision.Comment != "restore the backup a" || !strings.Contains(r.Diff, "-  - name: second") {
+		t.Errorf("restored: %+v", r)
+	}
+	h.open()
+	after := h.state()
+	if after.config != before.config || after.inForce != before.config || after.hooks != before.hooks || !reflect.DeepEqual(after.names, before.names) {
+		t.Errorf("after it:\n%+v\nwant\n%+v", after, before)
+	}
+	if after.setting("api_names") != "two.example" || after.setting("acme.settings") != "kept" || after.document("mail") != before.document("mail") || after.document("new") != "" || after.document("rbac") != before.document("rbac") {
+		t.Errorf("after it: %+v", after.contents)
+	}
+	if _, found := h.store.FindKey(key); !found {
+		t.Error("the key is gone")
+	}
+	if info, err := os.Stat(program); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the program: %v, %v", info.Mode(), err)
+	}
+	// What was there before it comes back the same way.
+	_, err = h.Apply(t.Context(), root, backup.Request{Name: backup.Before, Root: true})
+	h.must(err)
+	h.open()
+	if again := h.state(); !strings.Contains(again.config, "name: second") || again.document("new") != "1" || len(again.names) != 2 {
+		t.Errorf("taken back: %+v", again)
+	}
+}
+
+func TestAnEncryptedBackupIsRestoredOnAnotherNode(t *testing.T) {
+	h, other := newHouse(t), newHouse(t)
+	h.fill()
+	sealed, err := h.certs.SealSecret("mail", []byte("word"))
+	h.must(err)
+	h.must(h.store.WriteDocument("secret", sealed))
+	v, err := h.Create(root, "a", passphrase)
+	h.must(err)
+	if !v.Manifest.Encrypted || len(v.Manifest.Members) != 1 {
+		t.Errorf("made %+v", v.Manifest)
+	}
+	b := h.bytes("a")
+	keys, err := h.certs.NodeKeys()
+	h.must(err)
+	for _, secret := range [][]byte{keys[0], []byte("shop"), []byte("anna"), []byte("mail.example")} {
+		if bytes.Contains(b, secret) {
+			t.Errorf("it shows %q", secret)
+		}
+	}
+	_, err = other.Upload(root, "a", bytes.NewReader(b), int64(len(b)))
+	other.must(err)
+	other.must(other.farmless())
+	before := other.state()
+	for _, wrong := range []string{"", "correct horse batterz"} {
+		q := all
+		q.Passphrase = wrong
+		_, err = other.Apply(t.Context(), root, q)
+		other.wants(err, "passphrase")
+	}
+	q := all
+	q.Passphrase = passphrase
+	q.Dry = true
+	if _, err := other.Apply(apply.DryRun(t.Context()), root, q); !errors.Is(err, apply.ErrDryRun) {
+		t.Errorf("only tried: %v", err)
+	}
+	if !reflect.DeepEqual(other.state(), before) {
+		t.Error("something changed")
+	}
+	q.Dry = false
+	_, err = other.Apply(t.Context(), root, q)
+	other.must(err)
+	other.open()
+	if got, want := other.state(), h.state(); got.config != want.config || got.hooks != want.hooks || !reflect.DeepEqual(got.names, want.names) {
+		t.Errorf("restored:\n%+v\nwant\n%+v", got, want)
+	}
+	cfg, _ := other.applier.Current()
+	if g, err := other.users.Group("shops"); err != nil || !slices.Equal(g.Farms, []uint32{cfg.Farm("shop").ID}) || g.Farms[0] == 1 {
+		t.Errorf("the group has %v: %v", g.Farms, err)
+	}
+	if plain, err := other.certs.OpenSecret("mail", sealed); err != nil || string(plain) != "word" {
+		t.Errorf("a secret: %q, %v", plain, err)
+	}
+	if got := other.state().setting("api_names"); got != "" {
+		t.Errorf("it has the other's names: %q", got)
+	}
+}
+
+func TestABackupOfAnotherNodeNeedsItsKey(t *testing.T) {
+	h, other := newHouse(t), newHouse(t)
+	h.fill()
+	_, err := h.Create(root, "a", "")
+	h.must(err)
+	b := h.bytes("a")
+	_, err = other.Upload(root, "a", bytes.NewReader(b), -1)
+	other.must(err)
+	before := other.state()
+	_, err = other.Apply(t.Context(), root, all)
+	other.wants(err, "sealed with that node's key: make one with a passphrase there")
+	if !reflect.DeepEqual(other.state(), before) {
+		t.Error("something changed")
+	}
+	keys, err := h.certs.NodeKeys()
+	h.must(err)
+	other.must(os.WriteFile(filepath.Join(other.dir, "node-"+certs.NodeKeyID(keys[0])+".key"), keys[0], 0o600))
+	_, err = other.Apply(t.Context(), root, all)
+	other.must(err)
+}
+
+func TestABackupOfAnotherReleaseNeedsForce(t *testing.T) {
+	h := newHouse(t)
+	h.fill()
+	_, err := h.Create(root, "a", "")
+	h.must(err)
+	h.version = "2.0"
+	h.open()
+	before := h.state()
+	_, err = h.Apply(t.Context(), root, all)
+	h.wants(err, "made by release 1.0, this is 2.0: restore it with force")
+	if !reflect.DeepEqual(h.state(), before) {
+		t.Error("something changed")
+	}
+	q := all
+	q.Force = true
+	_, err = h.Apply(t.Context(), root, q)
+	h.must(err)
+}
+
+func TestOnlyRootRestoresWhoMayDoWhatAndOnlyTheMachineItselfPrograms(t *testing.T) {
+	h := newHouse(t)
+	key := h.fill()
+	_, err := h.Create(root, "a", "")
+	h.must(err)
+	h.must(h.users.RemoveUser("anna"))
+	h.must(h.store.DeleteKey(1))
+	h.must(h.store.WriteDocument("mail", 1))
+	program := filepath.Join(h.dir, hook.Folder, "on-any")
+	h.must(os.WriteFile(program, []byte("mine"), 0o700))
+	before := h.state()
+	r, err := h.Apply(t.Context(), root, backup.Request{Name: "a"})
+	h.must(err)
+	after := h.state()
+	if after.document("rbac") != before.document("rbac") || len(after.contents.Keys) != 0 || after.hooks != before.hooks || after.document("mail") != "1" || after.setting("acme.settings") != before.setting("acme.settings") {
+		t.Errorf("restored: %+v", after)
+	}
+	if _, found := h.store.FindKey(key); found || len(r.Left) != 2 {
+		t.Errorf("left %q", r.Left)
+	}
+}
+
+// A restoration that ended between its step and its programs goes on at the start.
+func TestProgramsAreRestoredAfterAnInterruption(t *testing.T) {
+	h := newHouse(t)
+	h.fill()
+	program := filepath.Join(h.dir, hook.Folder, "on-any")
+	h.must(h.store.WriteDocument("backup.pending-hooks", []backup.Hook{{Name: "on-any", Content: []byte("noted")}, {Name: "../x", Content: []byte("no")}}))
+	h.open()
+	if b, _ := os.ReadFile(program); string(b) != "noted" {
+		t.Errorf("it is %q", b)
+	}
+	if _, err := os.Stat(filepath.Join(h.dir, "x")); err == nil || len(h.log.Lines("was not restored")) != 1 {
+		t.Errorf("a path was taken: %s", h.log)
+	}
+	h.must(os.WriteFile(program, []byte("edited"), 0o700))
+	h.open()
+	if b, _ := os.ReadFile(program); string(b) != "edited" {
+		t.Error("it was restored twice")
+	}
+	// And what is noted is in no archive.
+	h.must(h.store.WriteDocument("backup.pending-hooks", []backup.Hook{{Name: "on-any"}}))
+	_, err := h.Create(root, "a", "")
+	h.must(err)
+	_, err = h.Apply(t.Context(), root, backup.Request{Name: "a", Root: true})
+	h.must(err)
+	if got := h.state().document("backup.pending-hooks"); got != "" {
+		t.Errorf("noted: %s", got)
+	}
+}
+
+func TestARestorationThatTheEngineRefusesChangesNothing(t *testing.T) {
+	h := newHouse(t)
+	h.fill()
+	_, err := h.Create(root, "a", "")
+	h.must(err)
+	h.must(h.farm("second", 8444))
+	before := h.state()
+	h.pub.Answer(func(cfg *farm.Config) (apply.Outcome, error) {
+		if len(cfg.Farms) == 1 {
+			return apply.Outcome{}, &apply.Refused{Reason: "no"}
+		}
+		return apply.Outcome{}, nil
+	})
+	if _, err := h.Apply(t.Context(), root, all); err == nil {
+		t.Error("restored")
+	}
+	if got := h.state(); !reflect.DeepEqual(got, before) {
+		t.Errorf("after it:\n%+v\nwant\n%+v", got, before)
+	}
+}
