@@ -81,5 +81,11 @@ func own(path string, folder bool) error {
 	if !folder && info.Mode().Perm()&0o111 == 0 {
 		return errors.New("it is not executable: chmod +x")
 	}
+	if !folder && syscall.Access(path, mayReadAndRun) != nil {
+		return fmt.Errorf("user %d, as which programs are run, may not read and run it: chmod 755 it, or make that user its owner", os.Geteuid())
+	}
 	return nil
 }
+
+// mayReadAndRun is R_OK and X_OK of access(2): scripts are read, too.
+const mayReadAndRun = 4 | 1

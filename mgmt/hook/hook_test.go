@@ -3,9 +3,11 @@ package hook_test
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -86,6 +88,7 @@ func TestOnlyTheOperatorsOwnFilesAreRun(t *testing.T) {
 	}
 	must(t, os.Chown(path, 65534, 65534))
 	wants(t, p.Check(), "it belongs to user 65534")
+	asOther(t, p)
 	must(t, os.Chown(path, 0, 0))
 	must(t, os.Chown(p.Folder, 65534, 65534))
 	wants(t, p.Check(), "it belongs to user 65534")
@@ -193,4 +196,40 @@ func TestACallEndsWithItsContext(t *testing.T) {
 	cancel()
 	wants(t, <-done, "when nobody waited for it any longer")
 	p.allGone(t, 1)
+}
+
+// asOther looks at a program of root as a user who may not read it.
+func asOther(t *testing.T, p tested) {
+	t.Helper()
+	path := filepath.Join(p.Folder, p.Name)
+	must(t, os.Chown(path, 0, 0))
+	for dir := p.Folder; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+		must(t, os.Chmod(dir, 0o755))
+	}
+	look := func() string {
+		cmd := exec.Command("/proc/self/exe")
+		cmd.Env = append(os.Environ(), "HOOK_TEST_LOOK="+path)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		out, err := cmd.CombinedOutput()
+		must(t, err)
+		return string(out)
+	}
+	if said := look(); !strings.Contains(said, "user 65534, as which programs are run, may not read and run it") {
+		t.Errorf("of another user's: %q", said)
+	}
+	must(t, os.Chmod(path, 0o755))
+	if said := look(); said != "" {
+		t.Errorf("of root's: %q", said)
+	}
+}
+
+// TestMain is also a look at a program by another user.
+func TestMain(m *testing.M) {
+	if path := os.Getenv("HOOK_TEST_LOOK"); path != "" {
+		if err := (hook.Program{Folder: filepath.Dir(path), Name: filepath.Base(path)}).Check(); err != nil {
+			os.Stdout.WriteString(err.Error())
+		}
+		return
+	}
+	os.Exit(m.Run())
 }
