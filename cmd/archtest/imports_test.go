@@ -173,6 +173,7 @@ var doors = []door{
 	{"github.com/go-asn1-ber/asn1-ber", []string{"mgmt/directory"}, true},
 	{"github.com/coreos/go-oidc", []string{"mgmt/oidc"}, true},
 	{"golang.org/x/oauth2", []string{"mgmt/oidc"}, true},
+	{"filippo.io/age", []string{"mgmt/backup"}, true},
 	{"golang.org/x/term", []string{"cmd/cli"}, true},
 	{"golang.org/x/crypto/ocsp", []string{"mgmt/certs"}, false},
 	{"github.com/mholt/acmez", []string{"mgmt/acme"}, true},

@@ -79,7 +79,7 @@ func (c *client) gone(use, short, what, path string) *cobra.Command {
 }
 
 // exampleNames are those of the examples in help.
-var exampleNames = map[string]string{"user": "ann", "group": "shops", "role": "ops"}
+var exampleNames = map[string]string{"user": "ann", "group": "shops", "role": "ops", "backup": "monday"}
 
 func (c *client) userCreate() *cobra.Command {
 	cmd := &cobra.Command{

@@ -27,6 +27,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/system"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/audit"
+	"github.com/sluicelb/sluice/mgmt/backup"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/directory"
 	"github.com/sluicelb/sluice/mgmt/disk"
@@ -42,6 +43,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/resolve"
 	"github.com/sluicelb/sluice/mgmt/scripts"
 	"github.com/sluicelb/sluice/mgmt/store"
+	"github.com/sluicelb/sluice/mgmt/support"
 	"github.com/sluicelb/sluice/mgmt/syslog"
 	"github.com/sluicelb/sluice/mgmt/timeseries"
 	"github.com/sluicelb/sluice/mgmt/validate"
@@ -81,10 +83,14 @@ type manager struct {
 	scripts   *scripts.Runner
 	remote    *syslog.Remote
 	notify    *notify.Manager
+	backups   *backup.Keeper
+	said      support.Tail // the end of what is logged
 	numbers   *timeseries.DB
 	root      *os.Root // the data directory
 	listener  *machine.Listener
 	server    atomic.Pointer[api.Server]
+	// restart ends this process once what is being answered is; it is started anew then.
+	restart func()
 	// published is closed when an engine runs the stored configuration.
 	published chan struct{}
 }
@@ -97,6 +103,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	m := &manager{process: p, kernel: newInKernel(netdSocket)}
 	m.logElsewhere()
 	defer m.remote.Close()
+	slog.SetDefault(slog.New(m.said.Beside(slog.Default().Handler())))
 	if err := m.mapMemory(); err != nil {
 		return err
 	}
@@ -155,6 +162,9 @@ func (p *process) mgmt(ctx context.Context) error {
 	m.applier = apply.New(st, m.publisher, apply.WithTold(m.changed), apply.WithNames(m.names), apply.WithBusy(m.busy), apply.WithLog(slog.Default()), apply.WithReferences(book), apply.WithSecrets(book), apply.WithMachine(collectors{m.remote, m.authorities}, m.machine(book), m.listener), apply.WithRules(validate.Rules{Prefixes: validate.SystemPrefixes, Own: m.ownAddress()}), apply.WithListeners(listeners))
 	m.certs = certs.NewManager(book, m.applier)
 	m.acme = acme.New(acme.Options{Store: st, Certificates: m.certs, Applier: m.applier, Responder: responder, Proxy: m.proxy, Log: slog.Default()})
+	m.backups = backup.New(backup.Options{Store: st, Applier: m.applier, Certificates: book, NodeKeyID: certs.NodeKeyID,
+		OnlyRoot: rbac.OnlyRoot, Renumbered: rbac.Renumbered, Version: m.version, Log: slog.Default()})
+	m.backups.Finish()
 	m.notify = m.notifier(book)
 	defer m.notify.Close()
 	stopped := ctx
@@ -162,6 +172,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait() // the store closes after the last one that may write
 	defer cancel(nil)
+	m.restart = func() { cancel(errAgain) }
 	m.published = make(chan struct{})
 	published := sync.OnceFunc(m.inForce)
 	running.Go(func() {
@@ -192,7 +203,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	})
 	err = m.serve(ctx, configured)
 	m.closeScripts(stopped.Err() != nil)
-	if cause := context.Cause(ctx); errors.Is(cause, errFinal) {
+	if cause := context.Cause(ctx); errors.Is(cause, errFinal) || errors.Is(cause, errAgain) {
 		return cause
 	}
 	return err
@@ -320,6 +331,10 @@ func (m *manager) deps() api.Deps {
 		Numbers:      m.numbers,
 		Logs:         logfiles.Dir{Root: m.root},
 		Reload:       m.reload,
+		Backups:      m.backups,
+		Scripts:      m.scripts,
+		Support:      m.support,
+		Restart:      m.restart,
 		Version:      m.version,
 		LocalUsers:   []uint32{uidFrom(supervisor.UserVariable)},
 		Log:          slog.Default(),

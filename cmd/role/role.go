@@ -48,6 +48,8 @@ func Main(name, version string) int {
 		return 0
 	case errors.Is(err, errFinal):
 		return supervisor.ExitFinal
+	case errors.Is(err, errAgain):
+		return supervisor.ExitAgain
 	default:
 		slog.Error("role ends", "error", err)
 		return 1
@@ -56,6 +58,9 @@ func Main(name, version string) int {
 
 // errFinal ends the instance: a restart would only repeat what was logged.
 var errFinal = errors.New("nothing to run")
+
+// errAgain ends the process so that it is started anew with what was restored.
+var errAgain = errors.New("what was in memory was replaced")
 
 // process is what the roles have in common.
 type process struct {

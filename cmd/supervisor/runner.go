@@ -30,6 +30,10 @@ const (
 // repeat what went wrong (EX_CONFIG of sysexits.h): the instance ends too.
 const ExitFinal = 78
 
+// ExitAgain is the status mgmt ends with when it wants to be started anew, because
+// everything it had in memory was replaced.
+const ExitAgain = 79
+
 // runner keeps one role running.
 type runner struct {
 	name    string
@@ -113,6 +117,8 @@ func (k *runner) live() (last bool) {
 		k.log.Error("role lost", "name", k.name, "pid", process.Pid, "error", err)
 	case k.final != nil && state.ExitCode() == ExitFinal:
 		return true
+	case k.final != nil && state.ExitCode() == ExitAgain && !wanted:
+		k.log.Info("role starts anew", "name", k.name, "pid", process.Pid)
 	case wanted:
 		k.log.Info("role ended", "name", k.name, "pid", process.Pid, "status", state.String())
 	default:

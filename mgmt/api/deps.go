@@ -19,10 +19,12 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/api/system"
 	"github.com/sluicelb/sluice/mgmt/api/traffic"
+	"github.com/sluicelb/sluice/mgmt/api/upkeep"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/store"
+	"github.com/sluicelb/sluice/mgmt/support"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/sysnet/usage"
 )
@@ -106,6 +108,15 @@ type Deps struct {
 	Kernel system.Kernel
 	// Machine tells how the machine is, beside how it is set.
 	Machine system.Machine
+	// Backups keeps archives, and resets the appliance; Scripts hear of events. Each may
+	// be nil: there is nothing about it in the API.
+	Backups upkeep.Backups
+	Scripts upkeep.Scripts
+	// Support lists what support needs besides the answers of the API; nil: it is offered
+	// nothing.
+	Support func() []support.Part
+	// Restart starts this process anew once it has answered; nil where nobody can.
+	Restart func()
 	// Warnings is what of a farm that is served cannot work now, in sentences; it
 	// must not take long. nil: nothing is known of that.
 	Warnings func(f *farm.Farm) []string

@@ -34,6 +34,7 @@
 //	people        users, groups, roles, keys, log-ins
 //	certificates  certificates, authorities, ACME
 //	revisions     the configuration as a whole, its history, what changes
+//	upkeep        backups, factory reset, what support needs, scripts
 //	system        versions, settings, logs, audit, the kernel, names of everything
 //
 // This package is what is around them: front, bases, and who gets what of Deps.

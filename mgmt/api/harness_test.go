@@ -30,14 +30,18 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/apply/applytest"
 	"github.com/sluicelb/sluice/mgmt/audit"
+	"github.com/sluicelb/sluice/mgmt/backup"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/directory"
+	"github.com/sluicelb/sluice/mgmt/hook"
 	"github.com/sluicelb/sluice/mgmt/logfiles"
 	"github.com/sluicelb/sluice/mgmt/notify"
 	"github.com/sluicelb/sluice/mgmt/oidc"
 	"github.com/sluicelb/sluice/mgmt/packages"
 	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/scripts"
 	"github.com/sluicelb/sluice/mgmt/store"
+	"github.com/sluicelb/sluice/mgmt/support"
 	"github.com/sluicelb/sluice/mgmt/timeseries"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/sysnet/usage"
@@ -210,6 +214,10 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 		Now:        clock,
 		Log:        slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
+	deps.Backups = backup.New(backup.Options{Dir: dir, Store: st, Applier: ap, Certificates: book, NodeKeyID: certs.NodeKeyID,
+		OnlyRoot: rbac.OnlyRoot, Renumbered: rbac.Renumbered, Version: "1.2.3", Log: deps.Log, Now: clock})
+	deps.Support = func() []support.Part { return nil }
+	deps.Scripts = scripts.New(scripts.Options{Folder: filepath.Join(dir, hook.Folder), Now: clock})
 	for _, f := range change {
 		f(&deps)
 	}

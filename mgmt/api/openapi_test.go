@@ -152,7 +152,7 @@ func TestEveryDocumentedFieldIsKnown(t *testing.T) {
 	bodies := 0
 	for path, verbs := range readDoc(t, a).Paths {
 		for verb, o := range verbs {
-			if o.RequestBody == nil || strings.HasPrefix(path, "/config") || o.RequestBody.Content["application/x-pem-file"].Schema.Type != "" {
+			if o.RequestBody == nil || strings.HasPrefix(path, "/config") || o.RequestBody.Content["application/octet-stream"].Schema.Type != "" {
 				continue // documents and files have no fields
 			}
 			bodies++
@@ -195,7 +195,7 @@ func filled(path string) string {
 	return strings.NewReplacer("{farm}", name, "{service}", "web", "{backend}", "0", "{rule}", "0", "{revision}", "1", "{key}", "2",
 		"{certificate}", "shop.pem", "{authority}", "clients", "{alert}", "backends",
 		"{session}", "192.0.2.1", "{user}", "ann", "{group}", "team", "{role}", "ops",
-		"{log}", "sluice-audit.log", "{lines}", "1", "{interface}", "eth0", "{graph}", "cpu", "{disk}", "root", "{frequency}", "daily",
+		"{log}", "sluice-audit.log", "{backup}", "monday", "{lines}", "1", "{interface}", "eth0", "{graph}", "cpu", "{disk}", "root", "{frequency}", "daily",
 		"{start}", "01-01-2026-00:00", "{end}", "01-02-2026-00:00").Replace(path)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/api/system"
 	"github.com/sluicelb/sluice/mgmt/api/traffic"
+	"github.com/sluicelb/sluice/mgmt/api/upkeep"
 	"github.com/sluicelb/sluice/mgmt/auth"
 )
 
@@ -18,7 +19,7 @@ import (
 type resource interface{ Operations() []*rest.Operation }
 
 // resources makes all parts of the API, each over what it needs of d.
-func resources(d *Deps, guard *auth.Guard) []resource {
+func resources(d *Deps, guard *auth.Guard, collector upkeep.Support) []resource {
 	board := state.New(state.Deps{
 		Applier: d.Applier, Engine: d.Engine, Health: d.Health, Ejection: d.Ejection, Silent: d.Silent, Unreachable: d.Unreachable,
 		Warnings: d.Warnings, Resolved: d.Resolved, Now: d.Now,
@@ -48,6 +49,9 @@ func resources(d *Deps, guard *auth.Guard) []resource {
 			Logs: d.Logs, Kernel: d.Kernel, Machine: d.Machine, Version: d.Version, Generations: generations(), Log: d.Log, Now: d.Now,
 		}),
 		notifications.New(notifications.Deps{Notifier: d.Notifier}),
+		upkeep.New(upkeep.Deps{
+			Backups: d.Backups, Support: collector, Scripts: d.Scripts, Restart: d.Restart, Interfaces: interfaces, Log: d.Log, Now: d.Now,
+		}),
 	}
 }
 

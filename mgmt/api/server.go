@@ -38,6 +38,7 @@ type Server struct {
 	guard     *auth.Guard
 	host      *rest.Host
 	resources []resource
+	inner     http.Handler // answers who is known already
 	handler   http.Handler
 	// begun is closed by served when serving is set.
 	begun   chan struct{}
@@ -65,8 +66,9 @@ func New(deps Deps) (*Server, error) {
 	s.guard = auth.NewGuard(deps.Keys, deps.Users, deps.Now, deps.LocalUsers...)
 	s.guard.Even = deps.RefusalTime
 	s.guard.LifeOfSessions(func() time.Duration { return auth.LoadSessionTime(deps.Settings) })
-	s.resources = resources(&s.deps, s.guard)
-	s.handler = newFront(s, s.bases())
+	s.resources = resources(&s.deps, s.guard, s.collector())
+	s.inner = s.bases()
+	s.handler = newFront(s, s.inner)
 	return s, nil
 }
 

@@ -40,7 +40,9 @@ func EncodeJSON(cfg *farm.Config) ([]byte, error) {
 	return w.out.Bytes(), nil
 }
 
-// encodeShown is Encode with secrets as they may be shown.
+// Shown is Encode with secrets as they may be shown.
+func Shown(cfg *farm.Config) []byte { return encodeShown(cfg) }
+
 func encodeShown(cfg *farm.Config) []byte {
 	w := &yamlWriter{}
 	walk(cfg, w, given{validate.ServiceDocument.Shown, (*validate.Table[farm.System]).Shown})

@@ -180,7 +180,7 @@ func TestTagsAreOfTheHistoryOfTheirStore(t *testing.T) {
 	if err := errors.Join(s.AddTag(tag("a", 2)), s.WriteDocument("other", paper{Title: "x"})); err != nil {
 		t.Fatal(err)
 	}
-	contents, err := s.Contents()
+	_, _, contents, err := s.Whole()
 	if err != nil || len(contents.Documents) != 1 || contents.Documents[0].Name != "other" {
 		t.Fatalf("%v, documents %+v", err, contents.Documents)
 	}

@@ -45,6 +45,18 @@ func ReadBody(r *http.Request, limit int64, types []string) ([]byte, error) {
 	return b, nil
 }
 
+// Upload is a body that is too long to be held in memory: it is read as it comes, to
+// limit at most. size is what was announced, -1 for nothing.
+func (c *Call) Upload(limit int64, types []string) (body io.Reader, size int64, err error) {
+	if c.Request.ContentLength > limit {
+		return nil, 0, tooLarge(limit)
+	}
+	if err := checkType(c.Request.Header, types); err != nil {
+		return nil, 0, err
+	}
+	return http.MaxBytesReader(nil, c.Request.Body, limit), c.Request.ContentLength, nil
+}
+
 func tooLarge(limit int64) error {
 	return Refuse(http.StatusRequestEntityTooLarge, "the body is too large: allowed are %d bytes", limit)
 }

@@ -55,6 +55,9 @@ func (c *Call) Act() error {
 	return nil
 }
 
+// Dry reports whether the call is only tried, for what ends by itself then.
+func (c *Call) Dry() bool { return c.dry }
+
 // Book is who may do what; changes of it last only when the call is no trial.
 func (c *Call) Book(of *rbac.Book) *rbac.Book {
 	if c.dry {

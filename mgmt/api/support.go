@@ -1,0 +1,128 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/api/upkeep"
+	"github.com/sluicelb/sluice/mgmt/auth"
+	"github.com/sluicelb/sluice/mgmt/document"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/support"
+)
+
+// answered are the answers support gets: what they show is what anybody may see who may
+// use the API, and no secret is in one.
+var answered = []string{
+	"/status", "/system/version", "/system/global", "/system/kernel", "/farms", "/stats", "/stats/farms", "/history?limit=100",
+	"/certificates", "/authorities", "/certificates/letsencryptz", "/system/backup", "/system/scripts", "/audit?limit=200",
+	"/rbac/users", "/rbac/groups", "/rbac/roles",
+}
+
+// collector puts together what support needs; nil when it is not offered.
+func (s *Server) collector() upkeep.Support {
+	if s.deps.Support == nil {
+		return nil
+	}
+	return support.New(func() []support.Part {
+		parts := []support.Part{support.Text("configuration.yaml", func() string {
+			cfg, _ := s.deps.Applier.Current()
+			return string(document.Shown(cfg))
+		}), s.kernelRules()}
+		for _, path := range answered {
+			parts = append(parts, s.answerPart(path))
+		}
+		if m := s.deps.Metrics; m != nil {
+			parts = append(parts, support.Part{Name: "metrics.txt", Limit: 4 << 20, Write: func(ctx context.Context, w io.Writer) error {
+				return get(ctx, m, MetricsPath, w)
+			}})
+		}
+		return append(parts, s.deps.Support()...)
+	}, s.deps.Now)
+}
+
+// answerPart is what root is answered to a GET.
+func (s *Server) answerPart(path string) support.Part {
+	bare, _, _ := strings.Cut(path, "?")
+	name := "api/" + strings.ReplaceAll(strings.Trim(bare, "/"), "/", "-") + ".json"
+	return support.Part{Name: name, Write: func(ctx context.Context, w io.Writer) error { return s.ask(ctx, Base+path, w) }}
+}
+
+// ask answers a GET of this process itself, as root.
+func (s *Server) ask(ctx context.Context, path string, to io.Writer) error {
+	who, _ := s.deps.Users.Identity(rbac.Root)
+	return get(rest.WithPrincipal(ctx, auth.Principal{Name: rbac.Root, Source: "supportsave", Who: who}), s.inner, path, to)
+}
+
+// get writes what a handler answers.
+func get(ctx context.Context, h http.Handler, path string, to io.Writer) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return err
+	}
+	r.RequestURI = path
+	w := &kept{header: http.Header{}, to: to, status: http.StatusOK}
+	h.ServeHTTP(w, r)
+	if w.err == nil && w.status != http.StatusOK {
+		w.err = fmt.Errorf("status %d", w.status)
+	}
+	return w.err
+}
+
+// kept is a client of this process itself.
+type kept struct {
+	header http.Header
+	to     io.Writer
+	status int
+	err    error
+}
+
+func (k *kept) Header() http.Header    { return k.header }
+func (k *kept) WriteHeader(status int) { k.status = status }
+
+func (k *kept) Write(b []byte) (int, error) {
+	if k.err != nil {
+		return 0, k.err
+	}
+	n, err := k.to.Write(b)
+	k.err = err
+	return n, err
+}
+
+// kernelRules are the rules of the packet filter for all farms it carries.
+func (s *Server) kernelRules() support.Part {
+	return support.Part{Name: "kernel/rules.txt", Write: func(ctx context.Context, w io.Writer) error {
+		if s.deps.Kernel == nil {
+			return nil
+		}
+		cfg, _ := s.deps.Applier.Current()
+		for i := range cfg.Farms {
+			f := &cfg.Farms[i]
+			if !f.InKernel() || f.Stopped {
+				continue
+			}
+			rules, err := s.deps.Kernel.Rules(ctx, f.ID)
+			if err != nil {
+				return err
+			}
+			if _, err := fmt.Fprintf(w, "# farm %s\n%s\n", f.Name, rules); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+}
+
+// interfaces are those of this machine.
+func interfaces() (names []string) {
+	list, _ := net.Interfaces() // none are known then
+	for _, i := range list {
+		names = append(names, i.Name)
+	}
+	return names
+}

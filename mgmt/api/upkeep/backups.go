@@ -1,0 +1,192 @@
+package upkeep
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/auth"
+	"github.com/sluicelb/sluice/mgmt/backup"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// archiveTypes are the content types of uploads.
+var archiveTypes = []string{"application/gzip", "application/x-gzip", "application/octet-stream"}
+
+func (s *Resource) backupOperations() []*rest.Operation {
+	if s.deps.Backups == nil {
+		return nil
+	}
+	const one = "/system/backup/{backup}"
+	return []*rest.Operation{
+		rest.Op(rest.Get, "/system/backup", rbac.BackupMenu, "List backups", s.listBackups),
+		rest.Op(rest.Post, "/system/backup", rbac.BackupCreate, "Create a backup", s.createBackup).Body(backupFields{}).Created().OfAll(),
+		rest.Long(rest.Get, one, rbac.BackupDownload, "Download a backup", s.downloadBackup).OfAll(),
+		rest.Op(rest.Put, one, rbac.BackupUpload, "Upload a backup", s.uploadBackup).TakesFile(archiveTypes).OfAll(),
+		rest.Op(rest.Delete, one, rbac.BackupDelete, "Delete a backup", s.deleteBackup),
+		rest.Op(rest.Get, one+"/info", rbac.BackupMenu, "Get what a backup is of", s.getBackup),
+		rest.Op(rest.Post, one+"/actions", rbac.BackupApply, "Apply a backup", s.applyBackup).Body(applyFields{}).OfAll(),
+		rest.Op(rest.Post, "/system/factory", rbac.RootOnly, "Reset the appliance", s.factory).Body(factoryFields{}),
+	}
+}
+
+// BackupItem is a backup.
+type BackupItem struct {
+	Name      string `json:"name"`
+	Date      string `json:"date" doc:"When it was made"`
+	Version   string `json:"version" doc:"The release that made it"`
+	Hostname  string `json:"hostname" doc:"The node it is of"`
+	Size      int64  `json:"size" doc:"Bytes"`
+	Encrypted string `json:"encrypted" enum:"true,false" doc:"Whether its passphrase is needed; without one it can be restored on its node only"`
+	Problem   string `json:"problem,omitempty" doc:"Why it cannot be used"`
+}
+
+func item(v backup.View) BackupItem {
+	return BackupItem{Name: v.Name, Date: v.Date.Format(time.ANSIC), Version: v.Manifest.Version, Hostname: v.Manifest.Hostname, Size: v.Size,
+		Encrypted: rest.Truth(v.Manifest.Encrypted), Problem: v.Problem}
+}
+
+// refused turns an error about backups into a rejection.
+func refused(err error) error {
+	var wrong *backup.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, backup.ErrNone):
+		return rest.NotFound("%s", err)
+	case errors.As(err, &wrong), errors.Is(err, backup.ErrExists):
+		return rest.BadRequest("%s", err)
+	case errors.Is(err, backup.ErrFull):
+		return rest.Refuse(http.StatusConflict, "%s", err)
+	}
+	return err
+}
+
+func (s *Resource) listBackups(c *rest.Call) (rest.List[BackupItem], error) {
+	list, err := s.deps.Backups.List()
+	var out []BackupItem
+	for _, v := range list {
+		out = append(out, item(v))
+	}
+	return rest.NewList(c.Summary(), out), err
+}
+
+func (s *Resource) getBackup(c *rest.Call) (rest.Object[BackupItem], error) {
+	v, err := s.deps.Backups.Get(c.Param("backup"))
+	return rest.Object[BackupItem]{Description: c.Summary(), Params: item(v)}, refused(err)
+}
+
+// backupFields is the body of the creation of a backup.
+type backupFields struct{}
+
+// Params lists the fields for the help body and the document.
+func (backupFields) Params() []validate.Param {
+	return []validate.Param{
+		rest.Needed("name", "What it is called: letters, digits, _ and -."),
+		rest.Optional("passphrase", "Encrypts it, 12 bytes at least, and lets it be restored on another node too. Without one its private keys stay sealed for this node."),
+	}
+}
+
+func (s *Resource) createBackup(c *rest.Call) (rest.Object[BackupItem], error) {
+	body, err := c.Texts(backupFields{})
+	if err == nil {
+		err = c.Act()
+	}
+	if err != nil {
+		return rest.Object[BackupItem]{}, err
+	}
+	c.MayTake(transferTime)
+	v, err := s.deps.Backups.Create(c.Author(), body["name"], body["passphrase"])
+	return rest.Object[BackupItem]{Description: c.Summary(), Params: item(v), Message: "The backup " + v.Name + " has been created."}, refused(err)
+}
+
+// transferTime is what an archive may take on its way.
+const transferTime = 10 * time.Minute
+
+func (s *Resource) downloadBackup(c *rest.Call) (rest.Streamed, error) {
+	name := c.Param("backup")
+	f, size, err := s.deps.Backups.Open(name)
+	if err != nil {
+		return nil, refused(err)
+	}
+	c.MayTake(transferTime)
+	return rest.Download(f, size, name+".tar.gz"), nil
+}
+
+func (s *Resource) uploadBackup(c *rest.Call) (rest.Object[BackupItem], error) {
+	body, size, err := c.Upload(backup.MaxSize, archiveTypes)
+	if err == nil {
+		err = c.Act()
+	}
+	if err != nil {
+		return rest.Object[BackupItem]{}, err
+	}
+	c.MayTake(transferTime)
+	v, err := s.deps.Backups.Upload(c.Author(), c.Param("backup"), body, size)
+	return rest.Object[BackupItem]{Description: c.Summary(), Params: item(v), Message: "The backup " + v.Name + " has been uploaded."}, refused(err)
+}
+
+func (s *Resource) deleteBackup(c *rest.Call) (rest.Done, error) {
+	name := c.Param("backup")
+	if _, err := s.deps.Backups.Get(name); err != nil {
+		return rest.Done{}, refused(err)
+	}
+	if err := c.Act(); err != nil {
+		return rest.Done{}, err
+	}
+	err := s.deps.Backups.Delete(c.Author(), name)
+	return rest.NewDone(c.Summary(), "The backup "+name+" has been deleted."), refused(err)
+}
+
+// applyFields is the body of what is done with a backup.
+type applyFields struct{}
+
+// Params lists the fields for the help body and the document.
+func (applyFields) Params() []validate.Param {
+	return []validate.Param{
+		{Name: "action", PossibleValues: []string{"apply"}, Options: []string{"non_blank", "required"}, Description: "apply restores it: everything is as it was then, in one step. What was there before is kept as the backup " + backup.Before + "."},
+		{Name: "force", PossibleValues: []string{"true", "false"}, Description: "true takes a backup of another release."},
+		rest.Optional("passphrase", "The one it was encrypted with."),
+	}
+}
+
+// Restored is what became of a restoration.
+type Restored struct {
+	Revision uint64 `json:"revision"`
+	Diff     string `json:"diff" doc:"What it changed in the document"`
+	Before   string `json:"before" doc:"The backup of what was there before"`
+}
+
+func (s *Resource) applyBackup(c *rest.Call) (rest.Object[Restored], error) {
+	none := rest.Object[Restored]{}
+	body, err := c.Object(applyFields{})
+	if err != nil {
+		return none, err
+	}
+	r := backup.Request{Name: c.Param("backup"), Root: c.By.Who.Root(), Local: c.By.Who.Root() && auth.Local(c.Request), Dry: c.Dry()}
+	if body["action"] != "apply" {
+		return none, rest.BadRequest("action: allowed is apply")
+	}
+	if err := rest.SetTruth(body, "force", &r.Force); err != nil {
+		return none, err
+	}
+	text, ok := body["passphrase"].(string)
+	if !ok && body["passphrase"] != nil {
+		return none, rest.BadRequest("passphrase must be a text")
+	}
+	r.Passphrase = text
+	c.MayTake(transferTime)
+	done, err := s.deps.Backups.Apply(c.Context, c.Author(), r)
+	if wrong := new(backup.Error); errors.As(err, &wrong) || errors.Is(err, backup.ErrNone) || errors.Is(err, backup.ErrFull) {
+		return none, refused(err)
+	}
+	if _, err = c.Keep(done.Result, err, 0); err != nil {
+		return none, err
+	}
+	s.restart()
+	return rest.Object[Restored]{Description: c.Summary(), Params: Restored{done.Revision.Number, done.Diff, done.Before},
+		Message: "The backup " + r.Name + " has been restored. Log-ins end now, and the API is away for a moment.", Warning: strings.Join(done.Left, " ")}, nil
+}

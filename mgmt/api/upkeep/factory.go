@@ -1,0 +1,72 @@
+package upkeep
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/backup"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// factoryFields is the body of a factory reset.
+type factoryFields struct{}
+
+// Params lists the fields for the help body and the document.
+func (factoryFields) Params() []validate.Param {
+	return []validate.Param{
+		{Name: "force", PossibleValues: []string{"true"}, Options: []string{"non_blank", "required"}, Description: "true: all farms, the history, certificates, users and settings are to go."},
+		{Name: "remove_backups", PossibleValues: []string{"true", "false"}, Description: "true deletes all backups as well. Otherwise there is one more, of what there was."},
+		rest.Optional("interface", "The interface that is kept. Addresses of interfaces stay as they are, whichever is named."),
+	}
+}
+
+// Reset is what became of a factory reset.
+type Reset struct {
+	Revision uint64 `json:"revision"`
+	Before   string `json:"before,omitempty" doc:"The backup of what was there before"`
+}
+
+func (s *Resource) factory(c *rest.Call) (rest.Object[Reset], error) {
+	none := rest.Object[Reset]{}
+	body, err := c.Object(factoryFields{})
+	if err != nil {
+		return none, err
+	}
+	var force, remove bool
+	if err := errors.Join(rest.SetTruth(body, "force", &force), rest.SetTruth(body, "remove_backups", &remove)); err != nil {
+		return none, rest.BadRequest("%s", err)
+	}
+	if !force {
+		return none, rest.BadRequest("force: it must be true, because everything goes")
+	}
+	if err := s.checkInterface(body["interface"]); err != nil {
+		return none, err
+	}
+	result, err := s.deps.Backups.Factory(c.Context, c.Author(), remove, c.Dry())
+	if wrong := new(backup.Error); errors.As(err, &wrong) || errors.Is(err, backup.ErrFull) {
+		return none, refused(err)
+	}
+	if _, err := c.Keep(result, err, 0); err != nil {
+		return none, err
+	}
+	out := Reset{Revision: result.Revision.Number, Before: backup.Before}
+	if remove {
+		out.Before = ""
+	}
+	s.restart()
+	return rest.Object[Reset]{Description: c.Summary(), Params: out,
+		Message: "The appliance is as it was when it was installed. Root, its keys and the certificate of the API are still there."}, nil
+}
+
+// checkInterface refuses the name of an interface this machine does not have.
+func (s *Resource) checkInterface(raw any) error {
+	if raw == nil || s.deps.Interfaces == nil {
+		return nil
+	}
+	name, ok := raw.(string)
+	if known := s.deps.Interfaces(); !ok || !slices.Contains(known, name) {
+		return rest.BadRequest("interface: %s is none of this machine, which has %v", rest.Quote(name), known)
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package upkeep
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/scripts"
+	"github.com/sluicelb/sluice/mgmt/support"
+)
+
+func (s *Resource) supportOperations() []*rest.Operation {
+	if s.deps.Support == nil {
+		return nil
+	}
+	return []*rest.Operation{
+		rest.Long(rest.Get, "/system/supportsave", rbac.SupportsaveDownload, "Download what support needs", s.supportsave).OfAll(),
+	}
+}
+
+func (s *Resource) supportsave(c *rest.Call) (rest.Streamed, error) {
+	c.MayTake(transferTime)
+	b, err := s.deps.Support.Collect(c.Context)
+	if errors.Is(err, support.ErrBusy) {
+		return nil, rest.Refuse(http.StatusConflict, "%s", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	host, _ := os.Hostname()
+	name := "supportsave-" + plain(host) + "-" + s.deps.Now().UTC().Format("20060102-150405") + ".tar.gz"
+	return rest.Download(io.NopCloser(bytes.NewReader(b)), int64(len(b)), name), nil
+}
+
+// plain is a host name as part of a file's.
+func plain(host string) string {
+	return string(bytes.Map(func(r rune) rune {
+		if r < 128 && (r == '-' || r == '.' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z') {
+			return r
+		}
+		return -1
+	}, []byte(host)))
+}
+
+func (s *Resource) scriptOperations() []*rest.Operation {
+	if s.deps.Scripts == nil {
+		return nil
+	}
+	return []*rest.Operation{
+		rest.Op(rest.Get, "/system/scripts", rbac.SystemMenu, "List scripts and what they did", s.listScripts).OfAll(),
+	}
+}
+
+// ScriptItem is a script that hears of events.
+type ScriptItem struct {
+	Name    string      `json:"name"`
+	Event   string      `json:"event" doc:"What it hears of, or any"`
+	Problem string      `json:"problem,omitempty" doc:"Why it is not called"`
+	Running string      `json:"running" enum:"true,false"`
+	Waiting int         `json:"waiting" doc:"Events it is still to be called for"`
+	Dropped int         `json:"dropped" doc:"Events it was not told of, because so many waited"`
+	Calls   int         `json:"calls" doc:"Since mgmt started"`
+	Failed  int         `json:"failed"`
+	Runs    []ScriptRun `json:"runs" doc:"The last ones, the newest first"`
+}
+
+// ScriptRun is one call of a script.
+type ScriptRun struct {
+	Event   string    `json:"event"`
+	Time    time.Time `json:"time"`
+	Seconds float64   `json:"seconds"`
+	Failure string    `json:"failure,omitempty"`
+	Output  string    `json:"output" doc:"The beginning of what it printed"`
+}
+
+// ScriptList is the answer about scripts.
+type ScriptList struct {
+	Description string       `json:"description"`
+	Params      []ScriptItem `json:"params"`
+	Dropped     int          `json:"dropped" doc:"Events no script was told of, because too many came at once"`
+}
+
+func (s *Resource) listScripts(c *rest.Call) (ScriptList, error) {
+	list, lost := s.deps.Scripts.List()
+	out := ScriptList{c.Summary(), []ScriptItem{}, lost}
+	for _, v := range list {
+		out.Params = append(out.Params, ScriptItem{v.Name, v.Event, v.Problem, rest.Truth(v.Running), v.Waiting, v.Lost, v.Calls, v.Failed, runs(v.Runs)})
+	}
+	return out, nil
+}
+
+func runs(list []scripts.Run) []ScriptRun {
+	out := []ScriptRun{}
+	for _, r := range list {
+		out = append(out, ScriptRun{string(r.Event), r.At, r.Took.Seconds(), r.Failure, r.Output})
+	}
+	return out
+}
