@@ -3,6 +3,7 @@ package directory
 import (
 	"testing"
 
+	ber "github.com/go-asn1-ber/asn1-ber"
 	"github.com/go-ldap/ldap/v3"
 )
 
@@ -32,4 +33,12 @@ func FuzzNamesStayNames(f *testing.F) {
 			t.Fatalf("%q is asked for as %q", name, got)
 		}
 	})
+}
+
+// The library reserves what a packet announces.
+func TestPacketsOfADirectoryAreBounded(t *testing.T) {
+	_, _, _ = Settings{Host: "127.0.0.1", Timeout: 1}.dial(t.Context(), nil)
+	if ber.MaxPacketLengthBytes != maxAnswer {
+		t.Errorf("one may have %d bytes", ber.MaxPacketLengthBytes)
+	}
 }

@@ -2,7 +2,6 @@ package totp_test
 
 import (
 	"encoding/base32"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -85,7 +84,7 @@ func TestRecoveryCodesAreFoundHoweverTheyAreTyped(t *testing.T) {
 				t.Errorf("%q is code %d", typed, at)
 			}
 		}
-		if strings.Contains(fmt.Sprintf("%s", hashes[i]), code[:4]) {
+		if strings.Contains(string(hashes[i]), code[:4]) {
 			t.Error("it is kept as it is")
 		}
 	}
