@@ -2,7 +2,7 @@
 // other into a package, runs that package's own tests, and prints what none of
 // them noticed.
 //
-//	mutate [-n FAULTS] [-seed SEED] [-class CLASS,...] [-at FILE:LINE] [-list] [PACKAGES...]
+//	mutate [-n FAULTS] [-seed SEED] [-class CLASS,...] [-at FILE[:LINE],...] [-list] [PACKAGES...]
 //
 // Faults are of classes: a condition negated, a bound moved by one, a constant
 // changed, a call left out (give-back: one that closes, flushes, unlocks or
@@ -42,7 +42,7 @@ type options struct {
 	number   int           // faults to try; 0 is all
 	seed     uint64        // of the order they are tried in
 	classes  []string      // empty: all
-	at       string        // FILE:LINE, a fault has to be there; empty: anywhere
+	at       []string      // FILE or FILE:LINE, a fault has to be at one of them; empty: anywhere
 	floor    time.Duration // tests may take at least this long
 	side     int           // tests at the same time
 	list     bool          // name the faults, try none
@@ -50,17 +50,22 @@ type options struct {
 
 func main() {
 	var o options
-	classes := ""
+	classes, at := "", ""
 	flag.IntVar(&o.number, "n", 0, "try a random sample of this many `faults` (0: all)")
 	flag.Uint64Var(&o.seed, "seed", 0, "draw the sample of this `seed` (0: a new one)")
 	flag.StringVar(&classes, "class", "", "only these `classes`: "+strings.Join(allClasses, ","))
-	flag.StringVar(&o.at, "at", "", "only faults at this `FILE:LINE`")
+	flag.StringVar(&at, "at", "", "only faults at these `places`: FILE or FILE:LINE,...")
 	flag.DurationVar(&o.floor, "limit", 10*time.Second, "the least time tests get before they count as hung")
 	flag.IntVar(&o.side, "p", 1, "packages tested at the same time")
 	flag.BoolVar(&o.list, "list", false, "name the faults, try none")
 	flag.Parse()
 	if classes != "" {
 		o.classes = strings.Split(classes, ",")
+	}
+	if at != "" {
+		for _, place := range strings.Split(at, ",") {
+			o.at = append(o.at, filepath.ToSlash(filepath.Clean(place)))
+		}
 	}
 	o.patterns = flag.Args()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -112,9 +117,8 @@ func choose(packages []*pkg, o options) []*fault {
 	var faults []*fault
 	for _, p := range packages {
 		for _, f := range p.faults() {
-			place := fmt.Sprintf("%s:%d", f.name, f.line)
 			if len(o.classes) > 0 && !slices.Contains(o.classes, f.class) ||
-				o.at != "" && place != filepath.ToSlash(filepath.Clean(o.at)) {
+				len(o.at) > 0 && !slices.Contains(o.at, f.name) && !slices.Contains(o.at, fmt.Sprintf("%s:%d", f.name, f.line)) {
 				continue
 			}
 			faults = append(faults, f)

@@ -79,8 +79,15 @@ func TestSampleFollowsTheSeed(t *testing.T) {
 	if got := sample(options{classes: []string{deferred, argument}}); len(got) != 2 {
 		t.Errorf("of two classes: %v", got)
 	}
-	if got := sample(options{at: "cmd/mutate/" + tiny + ":65"}); len(got) != 1 {
+	here := "cmd/mutate/" + tiny
+	if got := sample(options{at: []string{here + ":65"}}); len(got) != 1 {
 		t.Errorf("at one place: %v", got)
+	}
+	if got := sample(options{at: []string{here + ":65", here + ":1"}}); len(got) != 1 {
+		t.Errorf("at two places, of which one has no fault: %v", got)
+	}
+	if got := sample(options{at: []string{here}}); len(got) != len(one) {
+		t.Errorf("in the only file: %d of %d", len(got), len(one))
 	}
 	report := tried(t, options{patterns: []string{"./testdata/tiny"}, number: 1, seed: 7, classes: []string{argument}})
 	if !strings.Contains(report, "1 of 1 faults noticed, 100.0 %; seed 7") {
