@@ -269,3 +269,42 @@ func TestTakenConnectionsTellWhoTookThem(t *testing.T) {
 	}
 	k.on(c.Discard)
 }
+
+// However a connection goes, its memory is that of the next one.
+func TestConnectionsThatWentAreUsedAgain(t *testing.T) {
+	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := netip.MustParseAddrPort(nobody.Addr().String())
+	_ = nobody.Close()
+	for name, end := range map[string]func(k *keptConns, c *dial.Conn){
+		"discarded": func(k *keptConns, c *dial.Conn) { k.on(c.Discard) },
+		"its handling fails": func(k *keptConns, c *dial.Conn) {
+			k.on(func() { c.Conn.Close(); c.Failed(c.Conn, net.ErrClosed) })
+		},
+		"the next is not even begun": func(k *keptConns, c *dial.Conn) {
+			k.on(c.Discard)
+			k.on(func() {
+				_, _ = k.pool.Dial(&dial.Target{ID: 3, Addr: netip.MustParseAddrPort("255.255.255.255:1"), Timeout: int64(time.Second)}, &user{})
+			})
+		},
+		"the next is refused": func(k *keptConns, c *dial.Conn) {
+			k.on(c.Discard)
+			o := &opener{user{done: make(chan result, 1)}}
+			k.on(func() {
+				_, _ = k.pool.Dial(&dial.Target{ID: 3, Addr: refused, Timeout: int64(time.Second)}, o)
+			})
+			if r := <-o.done; r.err == nil {
+				t.Error("somebody listens")
+			}
+		},
+	} {
+		k := newKeptConns(t, dial.NewKept)
+		c := k.dial(3, 0, netip.MustParseAddrPort(k.backend.Addr))
+		end(k, c)
+		if next := k.dial(3, 0, netip.MustParseAddrPort(k.backend.Addr)); next != c {
+			t.Errorf("%s: the next one has memory of its own", name)
+		}
+	}
+}

@@ -186,3 +186,19 @@ func TestAKeptConnectionThatSaysSomethingIsUseless(t *testing.T) {
 		k.open(0)
 	}
 }
+
+// What goes wrong with a kept connection costs its client, and nobody else.
+func TestPanicOverAKeptConnectionCostsItsClient(t *testing.T) {
+	k := newKeptConns(t, dial.NewKept)
+	c := k.keep(3, 7, 0)
+	k.on(k.Forget)
+	k.says <- "x"
+	l7test.Eventually(t, "its client is gone", func() (gone bool) {
+		k.on(func() { gone = k.client.Conn.Closed() })
+		return gone
+	})
+	k.on(func() {
+		c.Discard()
+		*k.panics = 0
+	})
+}

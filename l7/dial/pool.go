@@ -131,15 +131,13 @@ func (p *Pool) Put(c *Conn) {
 	c.SetDeadline(p.loop.Now() + IdleTime)
 }
 
-// quiet reports whether a connection without an exchange has nothing to say.
+// quiet reports whether a connection without an exchange has nothing to say: an
+// event, and an answer that filled its reader's buffer, only make that likely.
 // What TLS says on its own behalf (session tickets, new keys) is taken and does
 // not count.
 func (c *Conn) quiet() bool {
 	if !c.Conn.Readable() {
 		return true
-	}
-	if !c.Secured() {
-		return false
 	}
 	_, err := c.Read(c.pool.said[:])
 	return err == loop.ErrDry

@@ -70,6 +70,8 @@ type bench struct {
 	t    *testing.T
 	loop *loop.Loop
 	pool *dial.Pool
+
+	panics *uint64 // that were contained; none when the test ends
 }
 
 func newBench(t *testing.T) *bench {
@@ -84,7 +86,7 @@ func newBench(t *testing.T) *bench {
 			t.Errorf("%d panics were contained", *panics)
 		}
 	})
-	return &bench{t, l, dial.NewPool(l)}
+	return &bench{t, l, dial.NewPool(l), panics}
 }
 
 func (b *bench) on(fn func()) {
