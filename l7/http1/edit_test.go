@@ -48,10 +48,41 @@ func TestRemovedFieldsAreNeitherFoundNorSent(t *testing.T) {
 	}
 }
 
+// Fields of one kind go in any order, also those that are neighbours, and what an
+// earlier head left behind the last field is none of them.
+func TestTheFirstFieldThatIsLeftIsFound(t *testing.T) {
+	r := mustParse(t, lf("GET / HTTP/1.1\nHost: h\nCookie: 1\nCookie: 2\nCookie: 3\nCookie: 4\n\n"))
+	if n, err := r.Parse([]byte(lf("GET / HTTP/1.1\nHost: h\nCookie: one\nCookie: two\nCookie: three\n\n"))); n == 0 || err != nil {
+		t.Fatal(n, err)
+	}
+	for i, want := range []struct{ remove, first string }{{"two", "one"}, {"one", "three"}, {"three", ""}} {
+		for at := range r.NumFields {
+			if string(r.Value(at)) == want.remove && !r.Remove(at) {
+				t.Errorf("%s is not removed", want.remove)
+			}
+		}
+		got := ""
+		if at := r.Find(http1.KnownCookie); at >= 0 {
+			got = string(r.Value(at))
+		}
+		removed := 0
+		for at := range r.NumFields {
+			if r.Fields[at].Removed() {
+				removed++
+			}
+		}
+		if got != want.first || removed != i+1 {
+			t.Errorf("without %s: %q is found, %d are removed", want.remove, got, removed)
+		}
+	}
+}
+
 func TestEditedFieldsSayTheNewValue(t *testing.T) {
 	r := mustParse(t, lf(editable))
 	for name, v := range map[string]string{"A": "", "B": "two\tand a half", "C": "three"} {
-		r.Edit(indexOf(t, &r.Head, name, 1), value(t, v))
+		if !r.Edit(indexOf(t, &r.Head, name, 1), value(t, v)) {
+			t.Errorf("%s cannot be edited", name)
+		}
 	}
 	if i := r.Lookup("b"); string(r.Value(i)) != "two\tand a half" {
 		t.Errorf("got %q", r.Value(i))
@@ -132,6 +163,9 @@ func TestLineIsNameColonBlankValue(t *testing.T) {
 		line, grown := r.Line(i, space)
 		if string(line) != want {
 			t.Errorf("got %q, want %q", line, want)
+		}
+		if stands := i == 0; stands == (grown != nil) {
+			t.Errorf("%q is copied: %t", want, stands)
 		}
 		if grown != nil {
 			space = grown

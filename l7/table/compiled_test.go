@@ -354,16 +354,17 @@ func TestAnswersAreWhole(t *testing.T) {
 
 func TestCompressionIsOfWhatIsWorthIt(t *testing.T) {
 	t.Parallel()
-	long := "text/" + strings.Repeat("x", 123)
+	long, wide := "text/"+strings.Repeat("x", 123), strings.Repeat("y", 126)
 	p := newPlanner(t, nil, web(func(s *farm.Service) {
-		s.Compression = &farm.Compression{Codings: []farm.Coding{farm.CodingZstd, farm.CodingGzip}, Types: []string{"Text/*", "application/JSON", "a/*", "b/{z`", long + "y"}}
+		s.Compression = &farm.Compression{Codings: []farm.Coding{farm.CodingZstd, farm.CodingGzip}, Types: []string{"Text/*", "application/JSON", "a/*", "b/{z`", long + "y", wide + "/*", "/*"}}
 	}))
 	c := p.service().Compress
 	same(t, "defaults", []any{c.Min, c.Level}, []any{1024, compress.Default})
 	for value, want := range map[string]bool{
 		"B/{Z`": true, "b/[z`": false, "b/{z@": false,
 		"text/html": true, "TEXT/Plain": true, "text/html; charset=x": true, "text/html \t;x": true, "application/json": true, "application/jsonx": false, "application/xml": false,
-		"text": false, "": false, "text/": true, "a/b": true, "A/B/C": true, "ab/c": false, long: true, long + "y": false, "/": false, "application/x/json": false, strings.Repeat("x", 127) + "/": false,
+		"application/json; charset=x": true, "application/json \t;x": true, wide + "/z": true, "/z": true, "/a/z": true,
+		"text": false, "": false, "text/": true, "a/b": true, "A/B/C": true, "ab/c": false, long: true, long + "y": false, "/": true, "application/x/json": false, strings.Repeat("x", 127) + "/": false,
 	} {
 		if got := c.Wants([]byte(value)); got != want {
 			t.Errorf("%.30q (%d bytes): %t, want %t", value, len(value), got, want)

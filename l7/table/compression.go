@@ -67,9 +67,7 @@ func (c *Compression) Accepted(h *http1.Head) compress.Coding {
 
 // Wants reports whether bodies of the given Content-Type are compressed.
 func (c *Compression) Wants(value []byte) bool {
-	if i := bytes.IndexByte(value, ';'); i >= 0 {
-		value = value[:i]
-	}
+	value, _, _ = bytes.Cut(value, []byte{';'})
 	value = bytes.TrimRight(value, " \t")
 	var space [128]byte
 	if len(value) > len(space) {
