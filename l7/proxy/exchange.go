@@ -197,7 +197,6 @@ func (ex *exchange) finish() {
 	cl := ex.client
 	keep, complete := ex.keepClient, ex.request.done()
 	if ex.up != nil {
-		ex.release()
 		ex.giveBack(complete)
 	}
 	ex.End()

@@ -1,0 +1,199 @@
+package proxy_test
+
+import (
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/enginetest"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/l7/l7test"
+)
+
+// Whoever goes on has its whole time again, and who does not has it once: the client
+// that sends a body and the backend that waits for it, and both ways back.
+func TestTimeBeginsAnewWithEveryPart(t *testing.T) {
+	t.Parallel()
+	const post = "POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 30\r\n\r\n"
+	part := strings.Repeat("x", 10)
+	const wait, limit = 6 * time.Second, 10 * time.Second
+	says := make(chan string)
+	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
+		go func() {
+			for text := range says {
+				c.Say(text)
+			}
+		}()
+		for {
+			if _, err := c.Head(); err != nil { // it records what comes behind, too
+				return
+			}
+		}
+	})
+	a := l7test.New(t, 1)
+	addr := a.Serve(func(h *farm.HTTP) { h.RequestTimeout, h.ResponseTimeout = 10, 10 }, l7test.Service("web", b.Addr))
+	pass := func(d time.Duration) { enginetest.Advance(a.Loops[0], d) }
+	came := func(n int) {
+		t.Helper()
+		l7test.Eventually(t, "the part is there", func() bool { return strings.Count(b.Received(), part) == n })
+	}
+	c := l7test.Dial(t, addr).Send(post)
+	sent := 0
+	for range 3 { // longer in all than either may take
+		c.Send(part)
+		sent++
+		came(sent)
+		pass(wait)
+	}
+	says <- "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n"
+	if line, err := c.Reader().ReadString('\n'); err != nil || line != "HTTP/1.1 200 OK\r\n" {
+		t.Fatal(line, err)
+	}
+	for range 2 {
+		pass(wait)
+		says <- part
+		if _, err := c.Reader().ReadString('x'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text, err := io.ReadAll(io.LimitReader(c.Reader(), 18)); err != nil || len(text) != 18 {
+		t.Fatalf("%q, %v", text, err)
+	}
+
+	// The backend that let its time pass while the client did not send has its
+	// whole time from the last part on, and no more.
+	for what, end := range map[string]struct {
+		part, answer string
+	}{"the rest does not come": {part, "408"}, "the answer does not come": {part + part + part, "504"}} {
+		heads := strings.Count(b.Received(), "POST ")
+		c.Send(post)
+		l7test.Eventually(t, "the head is there", func() bool { return strings.Count(b.Received(), "POST ") == heads+1 })
+		pass(limit - time.Second)
+		c.Send(end.part)
+		sent += len(end.part) / len(part)
+		came(sent)
+		before := a.Segment.SumFarm(1)
+		pass(wait)
+		if f := a.Segment.SumFarm(1); f.Responses != before.Responses || f.Timeouts != before.Timeouts {
+			t.Errorf("%s: given up too early", what)
+		}
+		pass(wait)
+		res, err := http.ReadResponse(c.Reader(), nil)
+		if err != nil || !strings.HasPrefix(res.Status, end.answer) {
+			t.Fatalf("%s: %v, %v", what, res, err)
+		}
+		_ = c.Close()
+		c = l7test.Dial(t, addr)
+	}
+	close(says)
+}
+
+// A client that takes nothing of a long answer is given up after its time.
+func TestClientThatTakesNothingIsGivenUp(t *testing.T) {
+	t.Parallel()
+	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
+		_, _ = c.Head()
+		c.Say(ok)
+		_, _ = c.Head()
+		c.Say("HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n")
+		for piece := make([]byte, 1<<20); ; {
+			if _, err := c.Write(piece); err != nil {
+				return
+			}
+		}
+	})
+	a := l7test.New(t, 1)
+	addr := a.Serve(func(h *farm.HTTP) { h.RequestTimeout = 10 }, l7test.Service("web", b.Addr))
+	c := l7test.Dial(t, addr)
+	c.Send(get("/")).Get() // the loop hears of it from then on
+	c.Send(get("/"))
+	l7test.Eventually(t, "it is full", func() (full bool) {
+		done := make(chan struct{})
+		a.Loops[0].Post(func() {
+			defer close(done)
+			a.Loops[0].Each(func(c *loop.Conn) { full = full || c.Pending() != 0 })
+		})
+		<-done
+		return full
+	})
+	for _, test := range []struct {
+		pass   time.Duration
+		missed uint64
+	}{{15 * time.Second, 0}, {10 * time.Second, 1}} { // twice the time lies between
+		if enginetest.Advance(a.Loops[0], test.pass); a.Segment.SumFarm(1).Timeouts != test.missed {
+			t.Errorf("after %v more it was given up %d times, want %d", test.pass, a.Segment.SumFarm(1).Timeouts, test.missed)
+		}
+	}
+	l7test.Eventually(t, "nobody sends to it any more", func() bool { return b.Open() == 0 })
+}
+
+// A request is kept for another try up to 64 KiB, however it comes.
+func TestRequestsAreKeptForAnotherTryUpToABound(t *testing.T) {
+	t.Parallel()
+	// readsAll answers once it has the whole request, of that many bytes in all.
+	readsAll := func(answer string, size int, began chan<- bool) func(c *l7test.Recorder) {
+		return func(c *l7test.Recorder) {
+			head, _ := c.Head()
+			began <- true
+			_, _ = io.CopyN(io.Discard, c, int64(size-len(head)))
+			c.Say(answer)
+		}
+	}
+	overhead := 0
+	for _, extra := range []int{-1, 0, 1} { // the first finds how long a head gets
+		for _, parts := range []bool{false, true} {
+			size := 64<<10 + extra
+			if extra < 0 {
+				size = 10300
+			}
+			began := make(chan bool, 2)
+			body := strings.Repeat("x", max(10000, size-overhead))
+			if extra < 0 {
+				size = 0
+			}
+			bad, good := l7test.NewBackend(t, readsAll(sorry, size, began)), l7test.NewBackend(t, readsAll(ok, size, began))
+			a := l7test.New(t, 1)
+			addr := a.Serve(nil, retrying(on("503"), bad.Addr, good.Addr))
+			at := len(body)
+			if parts {
+				at = 10
+			}
+			c := l7test.Dial(t, addr).Send("PUT / HTTP/1.1\r\nHost: a.test\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body[:at])
+			<-began
+			res := c.Send(body[at:]).Response("PUT")
+			want := 200
+			if extra > 0 {
+				want = 503
+			}
+			if extra < 0 {
+				overhead = strings.Index(good.Received()+bad.Received(), "\r\n\r\n") + 4
+				continue
+			}
+			if res.StatusCode != want {
+				t.Errorf("%d bytes, in parts %t: %d, want %d", size, parts, res.StatusCode, want)
+			}
+			if got := len(bad.Received()); got != size {
+				t.Errorf("the backend got %d bytes of %d", got, size)
+			}
+		}
+	}
+}
+
+// What was undone for one request is not for the next one.
+func TestPathsAreUndoneForTheirRequestOnly(t *testing.T) {
+	t.Parallel()
+	b := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n"))
+	s := l7test.Service("web", b.Addr)
+	s.Rewrites = []farm.URLRewrite{{Pattern: "^/shop/", Replace: "/"}}
+	addr := l7test.New(t, 1).Serve(func(h *farm.HTTP) { h.RewriteLocation = farm.RewriteEnabledPath }, s)
+	c := l7test.Dial(t, addr)
+	for _, test := range []struct{ path, want string }{{"/shop/y", "/shop/x"}, {"/y", "/x"}} {
+		if got := c.Send(get(test.path)).Get().Header.Get("Location"); got != test.want {
+			t.Errorf("%s: %s, want %s", test.path, got, test.want)
+		}
+	}
+}
