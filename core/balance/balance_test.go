@@ -242,13 +242,13 @@ func TestPriorityWalk(t *testing.T) {
 
 func TestTriedRemembersManyMembers(t *testing.T) {
 	var tried balance.Tried
-	for _, i := range []int{0, 5, 63, 64, 200, 65534} {
+	for _, i := range []int{0, 5, 63, 64, 200, 65534, 300} {
 		if tried.Has(i) {
 			t.Errorf("%d before it was tried", i)
 		}
 		tried = tried.With(i)
 	}
-	for _, i := range []int{0, 5, 63, 64, 200, 65534} {
+	for _, i := range []int{0, 5, 63, 64, 200, 65534, 300} {
 		if !tried.Has(i) {
 			t.Errorf("%d is forgotten", i)
 		}

@@ -7,3 +7,6 @@ func (l *Load) CameUp(ago time.Duration) {
 	l.since.Store(clock() - int64(ago))
 	l.seen.Store(seenUsable)
 }
+
+// Since is when the backend became usable.
+func (l *Load) Since() time.Duration { return time.Duration(l.since.Load()) }

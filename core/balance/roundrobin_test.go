@@ -89,6 +89,24 @@ func TestRoundRobinLeavesOutWhoIsDownAndTakesItBack(t *testing.T) {
 	share(t, count(t, p, 60, true), []int{1, 2, 3}, 0)
 }
 
+// Whoever is alone takes no turns: the others go on where they were.
+func TestOneMemberAloneTakesNoTurns(t *testing.T) {
+	f := newFixture(t, weights(1, 1, 1)...)
+	p := f.picker(balance.RoundRobin)
+	f.down(1)
+	f.down(2)
+	for range 4 {
+		if i, ok := p.Pick(0, balance.Tried{}); i != 0 || !ok {
+			t.Errorf("got %d, %t", i, ok)
+		}
+	}
+	f.up(1)
+	f.up(2)
+	if i, _ := p.Pick(0, balance.Tried{}); i != 0 {
+		t.Errorf("the first turn is that of %d", i)
+	}
+}
+
 func TestOthersKeepTheirSharesBesideAFullMember(t *testing.T) {
 	members := weights(9, 2, 1)
 	members[0].Limit = 1

@@ -88,7 +88,11 @@ func TestOnlyWhoComesUpRampsUp(t *testing.T) {
 	p.Pick(0, balance.Tried{})
 	f.set(1, health.Up)
 	even("back up", p, false)
+	since := f.members[1].Load.Since()
 	even("after a reload", f.picker(balance.RoundRobin), false)
+	if f.members[1].Load.Since() != since {
+		t.Error("a reload begins it anew")
+	}
 	f.members[1].Load.CameUp(slow)
 	even("after its time", f.picker(balance.RoundRobin), true)
 	f.members[1].Out = true

@@ -269,3 +269,16 @@ func TestAnEndAfterAFailedWriteIsAnError(t *testing.T) {
 		t.Errorf("it ends with %v", err)
 	}
 }
+
+// What UDP needs is made once: sockets that come later must not lose what others
+// have made ready.
+func TestAllUDPSocketsOfALoopShareTheirBuffers(t *testing.T) {
+	l, err := New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.closeAll)
+	if first := l.datagrams(); first != l.datagrams() || first != l.udp {
+		t.Error("they are made anew")
+	}
+}

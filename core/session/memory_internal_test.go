@@ -48,7 +48,7 @@ func TestBlocksLieInSharedMemoryAsFarAsItGoes(t *testing.T) {
 		if test.want {
 			i := m.shared.used.Load() - 1
 			p := &m.shared.info[i]
-			if b != unsafe.Pointer(&m.shared.blocks[i]) || p.owner != 7 || p.shard != 3 || p.kind != kindSlab || int(p.index) != test.index || p.epoch.Load() != m.epoch {
+			if b != unsafe.Pointer(&m.shared.blocks[i]) || p.owner != 7 || p.shard != 3 || p.kind != 2 /* by the layout */ || int(p.index) != test.index || p.epoch.Load() != m.epoch {
 				t.Errorf("%s: block %d is told to be %+v", test.name, i, p)
 			}
 		}

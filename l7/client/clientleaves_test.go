@@ -16,6 +16,7 @@ import (
 	xhttp2 "golang.org/x/net/http2"
 
 	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/porttest"
 	"github.com/sluicelb/sluice/l7/l7test"
@@ -298,11 +299,14 @@ func TestRequestsBehindOneThatWaitsAreServed(t *testing.T) {
 		v.answered()
 		v.say(get("/think"))
 		<-th.asked
+		enginetest.Advance(a.Loops[0], time.Second) // the loop listens from then on
 		for range 3 {
 			v.say(get("/next"))
-		}
-		if secure {
-			l7test.Eventually(t, "they have come", func() bool { return pendingAt(t, v.tcp) == 0 })
+			if secure {
+				l7test.Eventually(t, "it has come", func() bool { return pendingAt(t, v.tcp) == 0 })
+				a.Turn()
+				a.Turn() // and was read
+			}
 		}
 		th.answer <- struct{}{}
 		for range 4 {

@@ -115,6 +115,17 @@ func TestClientsBeyondTheBoundAreRefused(t *testing.T) {
 		}
 	}
 	l7test.Eventually(t, "each rejection leaves a line", func() bool { return len(a.Log.Lines("too-many-clients")) == 5 })
+	c := l7test.Dial(t, addr) // sends more than is read before the answer, which arrives all the same
+	c.Send("POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 1000000\r\n\r\n" + strings.Repeat("x", 200<<10))
+	if res := c.Response("POST"); res.StatusCode != 503 {
+		t.Errorf("answered %d", res.StatusCode)
+	}
+	if _, err := c.Reader().ReadByte(); err != io.EOF {
+		t.Errorf("its connection does not end in order: %v", err)
+	}
+	if _, err := c.Write([]byte("more")); err != nil { // a reset may cost a client what it has not read
+		t.Errorf("its connection is reset: %v", err)
+	}
 	_ = in[0].Close()
 	l7test.Eventually(t, "a slot is free", func() bool { return l7test.Dial(t, addr).Send(get("/")).Get().StatusCode == 200 })
 }
