@@ -95,7 +95,7 @@ func (c *check) ok(s []byte, bare int) bool {
 	case suffix:
 		return c.ends(s) || bare < len(s) && c.ends(s[:bare])
 	}
-	return (c.need == nil || bytes.Contains(s, c.need)) && c.p.matches(s, bare)
+	return (c.need == nil || bytes.Contains(s, c.need)) && c.p.matchesPlain(s, bare)
 }
 
 func (c *check) contained(s []byte) bool {

@@ -29,6 +29,7 @@ type pattern struct {
 	need []byte         // a substring plain input must hold when re runs, or nil
 	// toEnd and colon spare matches a run; valid with host.
 	toEnd, colon bool
+	dfa          *dfa // decides about plain input; nil where re does
 }
 
 // parseHost compiles a host pattern: anchored at the start, case ignored.
@@ -134,13 +135,28 @@ func rangeCount(re *syntax.Regexp) int {
 // without an anchor at the end what matches the bare host matches the whole, and
 // what takes no colon ends before the port.
 func (p *pattern) matches(s []byte, bare int) bool {
+	one, other := p.ways(s, bare)
+	return p.re.Match(one) || other != nil && p.re.Match(other)
+}
+
+// matchesPlain is matches for plain input.
+func (p *pattern) matchesPlain(s []byte, bare int) bool {
+	if p.dfa == nil {
+		return p.matches(s, bare)
+	}
+	one, other := p.ways(s, bare)
+	return p.dfa.match(one) || other != nil && p.dfa.match(other)
+}
+
+// ways returns what has to be tried: one text, or two.
+func (p *pattern) ways(s []byte, bare int) (one, other []byte) {
 	switch {
 	case !p.host || bare == len(s) || !p.toEnd:
-		return p.re.Match(s)
+		return s, nil
 	case !p.colon:
-		return p.re.Match(s[:bare])
+		return s[:bare], nil
 	}
-	return p.re.Match(s[:bare]) || p.re.Match(s)
+	return s[:bare], s
 }
 
 // asksForEnd reports whether the end of the text matters to re. To a word

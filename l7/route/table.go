@@ -1,5 +1,7 @@
 package route
 
+import "slices"
+
 // Rule is what a service asks of an exchange. Empty patterns match everything.
 type Rule struct {
 	Host string // matched from the start of the host on, ignoring case
@@ -65,6 +67,7 @@ func compileTable(rules []Rule, crowd int) (*Table, error) {
 			return nil, &Error{Rule: i, Part: "url", Pattern: r.URL, Err: err}
 		}
 	}
+	c.decide()
 	c.index(crowd)
 	return t, nil
 }
@@ -101,6 +104,23 @@ func (c *compiler) pattern(known map[string]*pattern, text string, parse func(st
 		known[text] = p
 	}
 	return p, err
+}
+
+// decide makes what decides about plain input in the place of expressions, rule by
+// rule for as long as there is room.
+func (c *compiler) decide() {
+	room, done := maxDFAs, map[*pattern]bool{}
+	for _, r := range c.table.rules {
+		for _, p := range [...]*pattern{r.host, r.url} {
+			if done[p] || !slices.ContainsFunc(p.seqs, func(q seq) bool { return q.end == unsure }) {
+				continue
+			}
+			done[p] = true
+			if p.dfa = newDFA(p.tree, room); p.dfa != nil {
+				room -= len(p.dfa.next)
+			}
+		}
+	}
 }
 
 // index sorts the rules into groups and builds the tries and automata.
