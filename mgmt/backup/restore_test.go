@@ -109,6 +109,10 @@ func TestAnEncryptedBackupIsRestoredOnAnotherNode(t *testing.T) {
 	if !reflect.DeepEqual(other.state(), before) {
 		t.Error("something changed")
 	}
+	left, err := filepath.Glob(filepath.Join(other.dir, "node-*.key"))
+	if list, _ := other.List(); err != nil || len(left) != 0 || len(list) != 1 {
+		t.Errorf("only tried, and there are %v and %d backups", left, len(list))
+	}
 	q.Dry = false
 	_, err = other.Apply(t.Context(), root, q)
 	other.must(err)
