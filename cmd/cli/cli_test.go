@@ -175,7 +175,7 @@ func TestExitStatusTellsRefusedFromWrongUsage(t *testing.T) {
 		{"backend create shop .. 10.0.0.1:80", 1, `".." does not exist: no object can have that name`},
 		{"diff --color pink", 2, "never"},
 		{"apply", 2, "file"},
-		{"diff x", 2, "revision"},
+		{"diff ../x", 2, "revision"},
 		{"stats --interval 1ms", 2, "interval"},
 		{"farm list --color pink", 2, "never"},
 		{"farm list --url http://x", 2, "https"},

@@ -32,6 +32,9 @@ const base = "/api/v4.0"
 type client struct {
 	data, url, key, cacert, color string
 	insecure, json                bool
+
+	confirm, guard string // of a change that may go back by itself
+	before         string // until when the last one is pending
 }
 
 func (c *client) addFlags(flags *pflag.FlagSet) {
@@ -109,8 +112,8 @@ func (c *client) do(ctx context.Context, r request) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(r.wait, timeout))
 	defer cancel()
 	target := address + base + r.path
-	if len(r.query) > 0 {
-		target += "?" + r.query.Encode()
+	if query := c.onTrial(r.method, r.query); len(query) > 0 {
+		target += "?" + query.Encode()
 	}
 	req, err := http.NewRequestWithContext(ctx, r.method, target, bytes.NewReader(r.body))
 	if err != nil {
@@ -129,6 +132,7 @@ func (c *client) do(ctx context.Context, r request) (answer, error) {
 	if resp.StatusCode >= 300 {
 		return answer{}, refused(resp.StatusCode, raw, c.apiKey() != "")
 	}
+	c.before = resp.Header.Get("Confirm-Before")
 	return answer{raw: raw, header: resp.Header}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ type revision struct {
 	Number                        uint64
 	Time                          time.Time
 	Author, Source, Comment, Diff string
+	Tags                          []string
 }
 
 func (c *client) historyCommand() *cobra.Command {
@@ -39,11 +41,19 @@ func (c *client) historyCommand() *cobra.Command {
 		}
 		s := newSheet("REVISION", "TIME", "AUTHOR", "SOURCE", "COMMENT")
 		for _, r := range body.Params {
-			s.add(r.Number, when(r.Time), r.Author, r.Source, r.Comment)
+			s.add(r.Number, when(r.Time), r.Author, r.Source, strings.TrimSpace(tagText(r.Tags)+r.Comment))
 		}
 		return c.print(cmd, s)
 	}
 	return cmd
+}
+
+// tagText shows the tags of a revision before its comment.
+func tagText(tags []string) string {
+	if len(tags) == 0 {
+		return ""
+	}
+	return "[" + strings.Join(tags, ", ") + "] "
 }
 
 // newest returns the number of the newest revision.
@@ -66,15 +76,15 @@ func (c *client) diffCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "diff [FROM] [TO]", Short: "Compare revisions of the configuration",
 		Long: `Compare revisions of the configuration: the newest with the one before it, one
-revision with the one before it, or two revisions.`,
-		Example: "  sluice diff\n  sluice diff 12\n  sluice diff 7 12",
+revision with the one before it, or two revisions. Tags may stand for numbers.`,
+		Example: "  sluice diff\n  sluice diff 12\n  sluice diff 7 12\n  sluice diff before-the-fair 12",
 		Args:    atMost(2), ValidArgsFunction: c.completeRevisions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			to, query, err := c.revisions(cmd, args)
 			if err != nil {
 				return err
 			}
-			a, err := c.do(cmd.Context(), request{method: http.MethodGet, path: fmt.Sprintf("/history/%d/diff", to), query: query})
+			a, err := c.do(cmd.Context(), request{method: http.MethodGet, path: "/history/" + to + "/diff", query: query})
 			if err != nil || c.json {
 				return c.orJSON(cmd, a, err)
 			}
@@ -88,46 +98,60 @@ revision with the one before it, or two revisions.`,
 }
 
 // revisions reads the arguments of diff.
-func (c *client) revisions(cmd *cobra.Command, args []string) (to uint64, query url.Values, err error) {
-	numbers := make([]uint64, len(args))
-	for i, arg := range args {
-		if numbers[i], err = revisionNumber(arg); err != nil {
-			return 0, nil, err
+func (c *client) revisions(cmd *cobra.Command, args []string) (to string, query url.Values, err error) {
+	for _, arg := range args {
+		if err := revisionOrTag(arg); err != nil {
+			return "", nil, err
 		}
 	}
-	switch len(numbers) {
+	switch len(args) {
 	case 0:
-		to, err = c.newest(cmd.Context())
-		return to, nil, err
+		n, err := c.newest(cmd.Context())
+		return strconv.FormatUint(n, 10), nil, err
 	case 1:
-		return numbers[0], nil, nil
+		return args[0], nil, nil
 	default:
-		return numbers[1], url.Values{"from": {args[0]}}, nil
+		return args[1], url.Values{"from": {args[0]}}, nil
 	}
+}
+
+// revisionOrTag refuses what is neither: it could become another path.
+func revisionOrTag(arg string) error {
+	if first := arg[:min(1, len(arg))]; first >= "A" && first <= "z" && url.PathEscape(arg) == arg {
+		return nil
+	}
+	_, err := revisionNumber(arg)
+	return err
 }
 
 func revisionNumber(arg string) (uint64, error) {
 	n, err := strconv.ParseUint(arg, 10, 63)
 	if err != nil {
-		return 0, usagef("%q is not the number of a revision", arg)
+		return 0, usagef("%q is not the number of a revision, nor a tag", arg)
 	}
 	return n, nil
 }
 
 func (c *client) rollbackCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "rollback [REVISION]", Short: "Make an earlier revision the newest one",
+		Use: "rollback [REVISION|TAG]", Short: "Make an earlier revision the newest one",
 		Long: `Make the content of an earlier revision the newest one; without a number that
 of the one before.`,
-		Example: "  sluice rollback\n  sluice rollback 7",
+		Example: "  sluice rollback\n  sluice rollback 7\n  sluice rollback before-the-fair --confirm 5m",
 		Args:    atMost(1), ValidArgsFunction: c.completeRevisions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var to uint64
+			var to any
 			var err error
 			if len(args) == 1 {
-				to, err = revisionNumber(args[0])
-			} else if to, err = c.newest(cmd.Context()); err == nil {
-				to--
+				if to, err = args[0], revisionOrTag(args[0]); err == nil {
+					if n, no := strconv.ParseUint(args[0], 10, 63); no == nil {
+						to = n
+					}
+				}
+			} else {
+				var n uint64
+				n, err = c.newest(cmd.Context())
+				to = max(n, 1) - 1
 			}
 			if err != nil {
 				return err

@@ -27,6 +27,7 @@ type state struct {
 	}
 	// Problems are those of the settings of the machine.
 	Problems []string
+	Pending  *pendingChange
 	Farms    []farmLine
 }
 
@@ -51,6 +52,9 @@ func (c *client) statusCommand() *cobra.Command {
 func (c *client) printState(cmd *cobra.Command, v state) error {
 	out := cmd.OutOrStdout()
 	fmt.Fprintf(out, "Sluice %s, revision %d, %s\n", clean(v.Version), v.Revision, engineText(v))
+	if v.Pending != nil {
+		fmt.Fprintln(out, pendingText(*v.Pending))
+	}
 	if len(v.Roles) > 0 {
 		s := newSheet("ROLE", "STATUS", "PID", "RESTARTS", "SINCE", "PROTECTION")
 		for _, r := range v.Roles {

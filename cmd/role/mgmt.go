@@ -46,6 +46,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/support"
 	"github.com/sluicelb/sluice/mgmt/syslog"
 	"github.com/sluicelb/sluice/mgmt/timeseries"
+	"github.com/sluicelb/sluice/mgmt/trial"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 	"github.com/sluicelb/sluice/sysnet/usage"
@@ -70,6 +71,7 @@ type manager struct {
 	acme      *acme.Manager
 	api       tls.Certificate // of the API
 	applier   *apply.Applier
+	trial     *trial.Watcher
 	names     *resolve.Follower
 	publisher *publish.Publisher
 	page      *snapshot.Page
@@ -159,7 +161,8 @@ func (p *process) mgmt(ctx context.Context) error {
 		Log:     slog.Default(),
 	})
 	m.scripts = scripts.New(scripts.Options{Log: slog.Default()})
-	m.applier = apply.New(st, m.publisher, apply.WithTold(m.changed), apply.WithNames(m.names), apply.WithBusy(m.busy), apply.WithLog(slog.Default()), apply.WithReferences(book), apply.WithSecrets(book), apply.WithMachine(collectors{m.remote, m.authorities}, m.machine(book), m.listener), apply.WithRules(validate.Rules{Prefixes: validate.SystemPrefixes, Own: m.ownAddress()}), apply.WithListeners(listeners))
+	m.applier = apply.New(st, m.publisher, apply.WithEnded(m.ended), apply.WithTold(m.changed), apply.WithNames(m.names), apply.WithBusy(m.busy), apply.WithLog(slog.Default()), apply.WithReferences(book), apply.WithSecrets(book), apply.WithMachine(collectors{m.remote, m.authorities}, m.machine(book), m.listener), apply.WithRules(validate.Rules{Prefixes: validate.SystemPrefixes, Own: m.ownAddress()}), apply.WithListeners(listeners))
+	m.trial = trial.New(trial.Options{Applier: m.applier, Counters: m.counters, Health: m.backendHealth, Now: time.Now, Log: slog.Default()})
 	m.certs = certs.NewManager(book, m.applier)
 	m.acme = acme.New(acme.Options{Store: st, Certificates: m.certs, Applier: m.applier, Responder: responder, Proxy: m.proxy, Log: slog.Default()})
 	m.backups = backup.New(backup.Options{Store: st, Applier: m.applier, Certificates: book, NodeKeyID: certs.NodeKeyID,
@@ -188,6 +191,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	running.Go(func() { m.keepNames(ctx) })
 	running.Go(func() { m.watch.run(ctx, m) })
 	running.Go(func() { m.recorder().Run(ctx) })
+	running.Go(func() { m.trial.Run(ctx) })
 	running.Go(func() { m.certs.Run(ctx) })
 	running.Go(func() { m.applier.Settle(ctx) })
 	running.Go(func() { m.acme.Run(ctx) })
@@ -303,6 +307,8 @@ func (m *manager) deps() api.Deps {
 		Audit:        m.audit,
 		Certificates: m.certs,
 		Settings:     m.store,
+		Guard:        m.trial.Guard,
+		Progress:     m.trial.Progress,
 		Resolved:     m.names,
 		Silent:       m.watch.silent.Problem,
 		Unreachable:  m.watch.unreachable,
@@ -312,7 +318,7 @@ func (m *manager) deps() api.Deps {
 		Notifier:     m.notify,
 		Packages:     packages.New(nil),
 		Counters:     m.counters,
-		Health:       func(backend uint32) farm.Status { return m.health.Slot(backend).Status() },
+		Health:       m.backendHealth,
 		Ejection:     func(backend uint32) (health.Ejection, bool) { return m.health.Slot(backend).Ejection() },
 		Engine:       m.engineState,
 		Watching:     m.watching(),
@@ -343,6 +349,16 @@ func (m *manager) deps() api.Deps {
 		d.Reload = nil
 	}
 	return d
+}
+
+func (m *manager) backendHealth(backend uint32) farm.Status { return m.health.Slot(backend).Status() }
+
+// ended puts a change that ended by itself into the audit log: no call did that.
+func (m *manager) ended(e apply.Ended) {
+	if e.Author.Source == apply.TimerSource || e.Author.Source == trial.GuardSource {
+		m.audit.Add(audit.Entry{User: e.Author.Name, Source: e.Author.Source, Method: "TRIAL", Path: fmt.Sprintf("/history/%d", e.Revision), Status: 200,
+			Message: "pending change " + e.Outcome + ": " + e.Reason, Revision: e.Now})
+	}
 }
 
 func (m *manager) engineState() state.Engine {

@@ -25,6 +25,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/support"
+	"github.com/sluicelb/sluice/mgmt/trial"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/sysnet/usage"
 )
@@ -32,6 +33,12 @@ import (
 // Applier is the one writer of the configuration; *apply.Applier is one.
 type Applier interface {
 	Current() (*farm.Config, store.Revision)
+	CurrentIn(ctx context.Context) (*farm.Config, store.Revision)
+	Transact(ctx context.Context, by apply.Author, comment string, expect uint64, do func(*apply.Draft) error) (apply.Result, error)
+	Pending() *apply.Pending
+	LastEnded() *apply.Ended
+	Confirm(ctx context.Context, by apply.Author, revision uint64, reason string) error
+	TakeBack(ctx context.Context, by apply.Author, revision uint64) (apply.Result, error)
 	Change(ctx context.Context, by apply.Author, comment string, expect uint64, edit func(*farm.Config) error) (apply.Result, error)
 	Replace(ctx context.Context, by apply.Author, comment string, expect uint64, cfg *farm.Config) (apply.Result, error)
 	Plan(ctx context.Context, cfg *farm.Config) (apply.Result, error)
@@ -132,6 +139,10 @@ type Deps struct {
 	Version string
 	// Resolved tells what is known of host names; nil: nothing.
 	Resolved state.Resolved
+	// Guard makes a guard part of a change, Progress is what is known of the pending
+	// one; nil: nothing is measured.
+	Guard    func(trial.Spec) apply.Trial
+	Progress func() *trial.Progress
 	// Settings keeps what is no configuration: by which names the API is reached.
 	Settings system.Settings
 	// Certificate is the one of the API, whose names browsers may use; nil when

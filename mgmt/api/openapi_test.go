@@ -192,7 +192,7 @@ func filled(path string) string {
 	if strings.HasPrefix(path, "/farms/{farm}/backends") || strings.HasPrefix(path, "/farms/{farm}/sessions") {
 		name = "dns"
 	}
-	return strings.NewReplacer("{farm}", name, "{service}", "web", "{backend}", "0", "{rule}", "0", "{revision}", "1", "{key}", "2",
+	return strings.NewReplacer("{farm}", name, "{service}", "web", "{backend}", "0", "{rule}", "0", "{revision}", "1", "{tag}", "one", "{key}", "2",
 		"{certificate}", "shop.pem", "{authority}", "clients", "{alert}", "backends",
 		"{session}", "192.0.2.1", "{user}", "ann", "{group}", "team", "{role}", "ops",
 		"{log}", "sluice-audit.log", "{backup}", "monday", "{lines}", "1", "{interface}", "eth0", "{graph}", "cpu", "{disk}", "root", "{frequency}", "daily",

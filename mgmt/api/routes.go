@@ -1,6 +1,8 @@
 package api
 
 import (
+	"net/http"
+
 	"github.com/sluicelb/sluice/mgmt/api/certificates"
 	"github.com/sluicelb/sluice/mgmt/api/farms"
 	"github.com/sluicelb/sluice/mgmt/api/notifications"
@@ -19,7 +21,7 @@ import (
 type resource interface{ Operations() []*rest.Operation }
 
 // resources makes all parts of the API, each over what it needs of d.
-func resources(d *Deps, guard *auth.Guard, collector upkeep.Support) []resource {
+func resources(d *Deps, guard *auth.Guard, collector upkeep.Support, serve http.HandlerFunc) []resource {
 	board := state.New(state.Deps{
 		Applier: d.Applier, Engine: d.Engine, Health: d.Health, Ejection: d.Ejection, Silent: d.Silent, Unreachable: d.Unreachable,
 		Warnings: d.Warnings, Resolved: d.Resolved, Now: d.Now,
@@ -43,6 +45,7 @@ func resources(d *Deps, guard *auth.Guard, collector upkeep.Support) []resource 
 		certificates.New(certificates.Deps{Certificates: d.Certificates, ACME: d.ACME, Activation: d.Activation}),
 		revisions.New(revisions.Deps{
 			State: board, Applier: d.Applier, History: d.History, Reload: d.Reload, Users: d.Users, Holds: guard.Holds, LocalAddrs: d.LocalAddrs,
+			Progress: d.Progress, Serve: serve, Now: d.Now,
 		}),
 		system.New(system.Deps{
 			State: board, Applier: d.Applier, Settings: d.Settings, Certificates: d.Certificates, Engine: d.Engine, Roles: d.Roles, Audit: d.Audit, Packages: d.Packages,

@@ -62,11 +62,11 @@ func New(deps Deps) (*Server, error) {
 	deps.HostNames = orElse(deps.HostNames, hostNames)
 	deps.Log = cmp.Or(deps.Log, slog.New(slog.DiscardHandler))
 	begun := make(chan struct{})
-	s := &Server{deps: deps, begun: begun, served: sync.OnceFunc(func() { close(begun) }), host: &rest.Host{Applier: deps.Applier, Log: deps.Log}}
+	s := &Server{deps: deps, begun: begun, served: sync.OnceFunc(func() { close(begun) }), host: &rest.Host{Applier: deps.Applier, Log: deps.Log, Guard: deps.Guard}}
 	s.guard = auth.NewGuard(deps.Keys, deps.Users, deps.Now, deps.LocalUsers...)
 	s.guard.Even = deps.RefusalTime
 	s.guard.LifeOfSessions(func() time.Duration { return auth.LoadSessionTime(deps.Settings) })
-	s.resources = resources(&s.deps, s.guard, s.collector())
+	s.resources = resources(&s.deps, s.guard, s.collector(), s.alone)
 	s.inner = s.bases()
 	s.handler = newFront(s, s.inner)
 	return s, nil
@@ -87,6 +87,16 @@ func (s *Server) bases() http.Handler {
 			s.refuse(w, r, unknownPath(r))
 		}
 	})
+}
+
+// alone leads a part of a transaction to the operation it names: who asks is known.
+func (s *Server) alone(w http.ResponseWriter, r *http.Request) {
+	if !canonical(r) {
+		s.refuse(w, r, unknownPath(r))
+		return
+	}
+	r.URL.Path, r.URL.RawPath = Base+r.URL.Path, ""
+	s.inner.ServeHTTP(w, r)
 }
 
 func (s *Server) router(base string) http.Handler {

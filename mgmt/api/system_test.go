@@ -140,7 +140,7 @@ func TestHistoryDiffAndRollback(t *testing.T) {
 		t.Errorf("%d backends after the rollback", n)
 	}
 	a.do("POST", "/history/rollback", `{"revision":99}`).refused(t, 404)
-	a.do("POST", "/history/rollback", `{"revision":"x"}`).refused(t, 400, "revision")
+	a.do("POST", "/history/rollback", `{"revision":"x"}`).refused(t, 404, "no such tag")
 	a.do("GET", "/history/99", "").refused(t, 404, "99")
 	a.do("GET", "/history/x", "").refused(t, 404)
 	a.do("GET", "/history/99/diff", "").refused(t, 404)

@@ -180,6 +180,9 @@ func (a *Applier) InSync() bool { return a.inSync.Load() }
 
 // lock waits for the turn to write.
 func (a *Applier) lock(ctx context.Context) error {
+	if DraftOf(ctx) != nil { // whose transaction has the turn
+		return fmt.Errorf("what was asked for %w", ErrNoConfiguration)
+	}
 	select {
 	case a.turn <- struct{}{}:
 		return nil

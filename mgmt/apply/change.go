@@ -31,6 +31,9 @@ func (a *Applier) Change(ctx context.Context, by Author, comment string, expect 
 	if err := checkComment(comment); err != nil {
 		return Result{}, err
 	}
+	if d := DraftOf(ctx); d != nil {
+		return d.Change(ctx, by, comment, expect, edit)
+	}
 	return a.change(ctx, by, func() string { return comment }, expect, edit)
 }
 
@@ -231,6 +234,9 @@ func (a *Applier) Replace(ctx context.Context, by Author, comment string, expect
 // Plan tells what Replace would do, without doing it: the same checks, the
 // difference and the warnings.
 func (a *Applier) Plan(ctx context.Context, cfg *farm.Config) (Result, error) {
+	if d := DraftOf(ctx); d != nil {
+		return d.Plan(ctx, cfg)
+	}
 	old := a.now.Load()
 	next := cfg.Clone()
 	document.Carry(old.cfg, next)

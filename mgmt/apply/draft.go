@@ -14,13 +14,16 @@ import (
 
 // Draft is the configuration within a transaction: each change of it sees what
 // those before did, and is checked as if it were alone. Only the last one is
-// published. It has the methods of an Applier that change and show something, and
-// is used by one goroutine.
+// published. Changes reach it directly or through an Applier (InDraft). It is used by
+// one goroutine.
 type Draft struct {
 	applier *Applier
 	rev     store.Revision
 	cfg     *farm.Config // read-only: each change makes another one
 	did     []string
+	known   uint32    // the highest ID of a farm that was there before
+	last    [3]uint32 // the highest IDs so far, by kind
+	later   []func(*farm.Config)
 }
 
 // ErrNoConfiguration: what was asked for within a transaction is no change of the
@@ -42,14 +45,22 @@ func (a *Applier) Transact(ctx context.Context, by Author, comment string, expec
 		}
 		return cut("transaction: " + strings.Join(d.did, "; "))
 	}
-	return a.change(ctx, by, text, expect, func(cfg *farm.Config) error {
+	r, err := a.change(ctx, by, text, expect, func(cfg *farm.Config) error {
 		d = &Draft{applier: a, rev: a.now.Load().rev, cfg: cfg.Clone()}
+		eachID(cfg, func(kind int, id *uint32) { d.last[kind] = max(d.last[kind], *id) })
+		d.known = d.last[0]
 		if err := do(d); err != nil {
 			return err
 		}
 		*cfg = *d.cfg.Clone()
 		return nil
 	})
+	if err == nil {
+		for _, do := range d.later {
+			do(r.Config)
+		}
+	}
+	return r, err
 }
 
 // Current returns the draft as it is, read-only, and the revision it is based on.
@@ -67,7 +78,7 @@ func (d *Draft) Change(ctx context.Context, _ Author, comment string, _ uint64, 
 		return Result{}, err
 	}
 	d.giveIDs(next)
-	r.Revision, r.FarmErrors = d.rev, d.Problems()
+	r.Revision, r.FarmErrors = d.rev, d.applier.Problems()
 	if r.Unchanged = reflect.DeepEqual(d.cfg, next); !r.Unchanged {
 		d.cfg, d.did = next, append(d.did, comment)
 	}
@@ -77,25 +88,11 @@ func (d *Draft) Change(ctx context.Context, _ Author, comment string, _ uint64, 
 // giveIDs tells what is new apart until the transaction ends: only then do
 // objects get the IDs they keep.
 func (d *Draft) giveIDs(cfg *farm.Config) {
-	var last [3]uint32
-	count := func(kind int, id *uint32) { last[kind] = max(last[kind], *id) }
-	eachID(d.cfg, count)
-	eachID(cfg, count)
 	eachID(cfg, func(kind int, id *uint32) {
 		if *id == 0 {
-			last[kind]++
-			*id = last[kind]
+			d.last[kind]++
+			*id = d.last[kind]
 		}
-	})
-}
-
-// Replace is Applier.Replace on the draft.
-func (d *Draft) Replace(ctx context.Context, by Author, comment string, expect uint64, cfg *farm.Config) (Result, error) {
-	return d.Change(ctx, by, comment, expect, func(now *farm.Config) error {
-		next := cfg.Clone()
-		document.Carry(now, next)
-		*now = *next
-		return nil
 	})
 }
 
@@ -106,18 +103,6 @@ func (d *Draft) Plan(ctx context.Context, cfg *farm.Config) (Result, error) {
 	r, err := d.applier.prepare(ctx, d.cfg, next)
 	r.Revision = d.rev
 	return r, err
-}
-
-// Rollback is Applier.Rollback on the draft.
-func (d *Draft) Rollback(ctx context.Context, by Author, comment string, expect, number uint64) (Result, error) {
-	cfg, _, err := d.applier.store.Get(number)
-	if err != nil {
-		return Result{}, fmt.Errorf("roll back: %w", err)
-	}
-	if comment == "" {
-		comment = fmt.Sprintf("rollback to revision %d", number)
-	}
-	return d.Replace(ctx, by, comment, expect, cfg)
 }
 
 // Restart starts a farm that is stopped; of one that runs it is no change.
@@ -135,9 +120,32 @@ func (d *Draft) Restart(ctx context.Context, by Author, name string) (Result, er
 	})
 }
 
-// Problems, RefusedStarts and InSync are the Applier's: nothing of a draft runs.
-func (d *Draft) Problems() map[uint32]string      { return d.applier.Problems() }
-func (d *Draft) RefusedStarts() map[uint32]string { return d.applier.RefusedStarts() }
+// Made reports whether a farm was made in the draft.
+func (d *Draft) Made(farmID uint32) bool { return farmID > d.known }
 
-// InSync is the Applier's.
-func (d *Draft) InSync() bool { return d.applier.InSync() }
+// Later has something done once the transaction is in force, with the configuration
+// that is then.
+func (d *Draft) Later(do func(*farm.Config)) { d.later = append(d.later, do) }
+
+type draftKey struct{}
+
+// InDraft makes changes with this context those of a draft: an Applier then neither
+// waits for its turn nor publishes anything. What is no change of the configuration is
+// refused with ErrNoConfiguration.
+func InDraft(ctx context.Context, d *Draft) context.Context {
+	return context.WithValue(ctx, draftKey{}, d)
+}
+
+// DraftOf is the draft of a context, nil without one.
+func DraftOf(ctx context.Context) *Draft {
+	d, _ := ctx.Value(draftKey{}).(*Draft)
+	return d
+}
+
+// CurrentIn is Current, and the draft's where the context has one.
+func (a *Applier) CurrentIn(ctx context.Context) (*farm.Config, store.Revision) {
+	if d := DraftOf(ctx); d != nil {
+		return d.Current()
+	}
+	return a.Current()
+}

@@ -137,6 +137,8 @@ func TestADraftHasWhatAnApplierHas(t *testing.T) {
 	h.must(add(shop("a", 8080)))
 	h.must(add(shop("b", 8090)))
 	ctx := context.Background()
+	before, _ := h.Current()
+	var later []uint32
 	_, err := h.Transact(ctx, root, "", 0, func(d *apply.Draft) error {
 		if cfg, rev := d.Current(); len(cfg.Farms) != 2 || rev.Number != 2 {
 			t.Errorf("begins with %d farms at %d", len(cfg.Farms), rev.Number)
@@ -157,26 +159,43 @@ func TestADraftHasWhatAnApplierHas(t *testing.T) {
 		if cfg, _ := d.Current(); cfg.Farm("a").Stopped {
 			t.Error("a start did not start")
 		}
-		if r, err := d.Rollback(ctx, root, "", 0, 1); err != nil || len(r.Config.Farms) != 1 || r.Revision.Number != 2 {
+		in := apply.InDraft(ctx, d)
+		if r, err := h.Rollback(in, root, "", 0, 1); err != nil || len(r.Config.Farms) != 1 || r.Revision.Number != 2 {
 			t.Errorf("a rollback: %v %+v", err, r)
 		}
-		if _, err := d.Rollback(ctx, root, "", 0, 9); !errors.Is(err, apply.ErrNotFound) {
+		if _, err := h.Rollback(in, root, "", 0, 9); !errors.Is(err, apply.ErrNotFound) {
 			t.Errorf("a rollback to nothing: %v", err)
 		}
+		if _, err := h.Restart(in, root, "a"); !errors.Is(err, apply.ErrNoConfiguration) {
+			t.Errorf("a restart through the applier: %v", err)
+		}
+		if err := h.Renew(in, nil); !errors.Is(err, apply.ErrNoConfiguration) {
+			t.Errorf("a renewal: %v", err)
+		}
 		next := &farm.Config{Farms: []farm.Farm{shop("c", 8070)}}
-		if r, err := d.Plan(ctx, next); err != nil || !strings.Contains(r.Diff, "+  - name: c") {
+		if r, err := h.Plan(in, next); err != nil || !strings.Contains(r.Diff, "+  - name: c") {
 			t.Errorf("a plan: %v", err)
 		}
-		if cfg, _ := d.Current(); cfg.Farm("c") != nil {
+		if cfg, _ := h.CurrentIn(in); cfg.Farm("c") != nil {
 			t.Error("a plan was carried out")
 		}
-		_, err := d.Replace(ctx, root, "", 0, next)
+		_, err := h.Replace(in, root, "", 0, next)
+		if cfg, _ := h.CurrentIn(in); cfg.Farm("c") == nil || !d.Made(cfg.Farm("c").ID) || d.Made(before.Farms[0].ID) {
+			t.Error("what was made in the draft is not told apart")
+		}
+		if cfg, _ := h.CurrentIn(ctx); cfg.Farm("c") != nil {
+			t.Error("others see the draft")
+		}
+		d.Later(func(cfg *farm.Config) { later = append(later, cfg.Farm("c").ID) })
+		if len(later) != 0 {
+			t.Error("later is now")
+		}
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cfg, _ := h.Current(); len(cfg.Farms) != 1 || cfg.Farms[0].Name != "c" {
-		t.Errorf("%+v", cfg.Farms)
+	if cfg, _ := h.Current(); len(cfg.Farms) != 1 || cfg.Farms[0].Name != "c" || len(later) != 1 || later[0] != cfg.Farms[0].ID {
+		t.Errorf("%+v, later %v", cfg.Farms, later)
 	}
 }

@@ -186,7 +186,22 @@ func (a *Applier) pendingAt(revision uint64) (*Pending, error) {
 // new revision. The rules are not asked: it was in force, and what is wrong with a
 // farm of it is no reason to keep a change nobody confirmed. source is what
 // decided that, reason why.
-func (a *Applier) GoBack(ctx context.Context, revision uint64, source, reason string) (err error) {
+func (a *Applier) GoBack(ctx context.Context, revision uint64, source, reason string) error {
+	return a.goBack(ctx, revision, func(p *Pending) Ended {
+		return Ended{Pending: *p, Outcome: WentBack, Reason: reason, Author: Author{Name: p.By.Name, Source: source}}
+	})
+}
+
+// TakeBack is GoBack for somebody who does not want to wait.
+func (a *Applier) TakeBack(ctx context.Context, by Author, revision uint64) (Result, error) {
+	err := a.goBack(ctx, revision, func(p *Pending) Ended {
+		return Ended{Pending: *p, Outcome: TakenBack, Reason: TakenBack, Author: by}
+	})
+	cfg, rev := a.Current()
+	return Result{Config: cfg, Revision: rev, FarmErrors: a.Problems()}, err
+}
+
+func (a *Applier) goBack(ctx context.Context, revision uint64, how func(*Pending) Ended) (err error) {
 	if err := a.lock(ctx); err != nil {
 		return err
 	}
@@ -195,6 +210,9 @@ func (a *Applier) GoBack(ctx context.Context, revision uint64, source, reason st
 	p, err := a.pendingAt(revision)
 	if err != nil {
 		return err
+	}
+	if isDryRun(ctx) {
+		return ErrDryRun
 	}
 	old := a.now.Load()
 	next, err := a.before(p, old.cfg)
@@ -213,7 +231,7 @@ func (a *Applier) GoBack(ctx context.Context, revision uint64, source, reason st
 		}
 		a.acknowledged(out)
 	}
-	rev, err := a.goneBack(p, next, source, reason)
+	rev, err := a.goneBack(how(p), next)
 	if err != nil {
 		return restore(err)
 	}
@@ -239,15 +257,16 @@ func (a *Applier) before(p *Pending, cfg *farm.Config) (*farm.Config, error) {
 }
 
 // goneBack writes the revision with which a pending change ends.
-func (a *Applier) goneBack(p *Pending, next *farm.Config, source, reason string) (store.Revision, error) {
-	comment := cut(fmt.Sprintf("%s: back to revision %d", reason, p.Base))
-	rev, err := a.store.Commit(next, store.Meta{Author: p.By.Name, Source: source, Comment: comment, Time: a.clock(), Documents: map[string]any{pendingDocument: nil}})
+func (a *Applier) goneBack(e Ended, next *farm.Config) (store.Revision, error) {
+	comment := cut(fmt.Sprintf("%s: back to revision %d", e.Reason, e.Base))
+	rev, err := a.store.Commit(next, store.Meta{Author: e.Author.Name, Source: e.Author.Source, Comment: comment, Time: a.clock(), Documents: map[string]any{pendingDocument: nil}})
 	if err != nil {
 		return rev, err
 	}
 	rev.Diff = ""
 	a.now.Store(&state{next, rev})
-	a.end(Ended{Pending: *p, Outcome: WentBack, Reason: reason, Author: p.By, Now: rev.Number})
+	e.Now = rev.Number
+	a.end(e)
 	return rev, nil
 }
 
@@ -284,7 +303,7 @@ func (a *Applier) loadPending() {
 	}
 	next, err := a.before(&p, now.cfg)
 	if err == nil {
-		_, err = a.goneBack(&p, next, TimerSource, NotConfirmed)
+		_, err = a.goneBack(Ended{Pending: p, Outcome: WentBack, Reason: NotConfirmed, Author: Author{Name: p.By.Name, Source: TimerSource}}, next)
 	}
 	if err != nil { // who watches it tries again
 		a.log.Error("a change that was not confirmed could not go back yet", "revision", p.Revision, "error", err)

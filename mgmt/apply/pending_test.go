@@ -346,3 +346,25 @@ func TestNothingIsRestoredWhileAChangeIsPending(t *testing.T) {
 		t.Error("something changed")
 	}
 }
+
+func TestAPendingChangeIsTakenBackBeforeItsTime(t *testing.T) {
+	h := newHouse(t)
+	h.must(add(shop("a", 8080)))
+	if _, err := h.Change(wait(time.Hour), root, "", 0, port("a", 8181)); err != nil {
+		t.Fatal(err)
+	}
+	bob := apply.Author{Name: "bob", Source: "api"}
+	if _, err := h.TakeBack(apply.DryRun(context.Background()), bob, 2); !errors.Is(err, apply.ErrDryRun) || h.Pending() == nil {
+		t.Errorf("a dry run: %v", err)
+	}
+	if _, err := h.TakeBack(context.Background(), bob, 1); !errors.Is(err, apply.ErrNotPending) {
+		t.Errorf("another revision: %v", err)
+	}
+	r, err := h.TakeBack(context.Background(), bob, 2)
+	if err != nil || r.Revision.Number != 3 || r.Revision.Author != "bob" || r.Revision.Comment != "taken back: back to revision 1" || r.Config.Farms[0].VPort != 8080 {
+		t.Errorf("%v %+v", err, r.Revision)
+	}
+	if last := h.LastEnded(); last.Outcome != apply.TakenBack || last.Author != bob || last.Now != 3 {
+		t.Errorf("ended %+v", last)
+	}
+}

@@ -129,6 +129,9 @@ func (a *Applier) republish(ctx context.Context, cfg *farm.Config) (Outcome, err
 // because the farm runs again. Exchanges of http farms that are under way finish.
 // ErrNotFound when there is no such farm.
 func (a *Applier) Restart(ctx context.Context, by Author, name string) (Result, error) {
+	if d := DraftOf(ctx); d != nil {
+		return d.Restart(ctx, by, name)
+	}
 	if f := a.now.Load().cfg.Farm(name); f != nil && f.Stopped {
 		return a.Change(ctx, by, "start "+name, 0, func(cfg *farm.Config) error {
 			f := cfg.Farm(name)

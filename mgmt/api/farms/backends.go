@@ -90,10 +90,10 @@ func (l backendList[V]) operations(group, whose string) []*rest.Operation {
 	created.creation = true
 	return []*rest.Operation{
 		rest.Op(rest.Get, all, rbac.Open, "List the backends of "+whose, l.list),
-		rest.Op(rest.Post, all, rbac.FarmModify, "Create a backend of "+whose, l.add).Body(created).Created(),
-		rest.Op(rest.Put, all+"/{backend}", rbac.FarmModify, "Modify a backend of "+whose, l.modify).Body(l.bodies),
-		rest.Op(rest.Delete, all+"/{backend}", rbac.FarmModify, "Delete a backend of "+whose, l.remove),
-		rest.Op(rest.Put, all+"/{backend}/maintenance", rbac.FarmMaintenance, "Set the maintenance of a backend of "+whose, l.maintain).Body(&validate.Maintenance),
+		rest.Op(rest.Post, all, rbac.FarmModify, "Create a backend of "+whose, l.add).Body(created).Created().Edits(),
+		rest.Op(rest.Put, all+"/{backend}", rbac.FarmModify, "Modify a backend of "+whose, l.modify).Body(l.bodies).Edits(),
+		rest.Op(rest.Delete, all+"/{backend}", rbac.FarmModify, "Delete a backend of "+whose, l.remove).Edits(),
+		rest.Op(rest.Put, all+"/{backend}/maintenance", rbac.FarmMaintenance, "Set the maintenance of a backend of "+whose, l.maintain).Body(&validate.Maintenance).Edits(),
 	}
 }
 

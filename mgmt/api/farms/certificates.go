@@ -18,9 +18,9 @@ import (
 func (s *Resource) farmCertificateOperations() []*rest.Operation {
 	const all = "/farms/{farm}/certificates"
 	return []*rest.Operation{
-		rest.Op(rest.Post, all, rbac.FarmModify, "Add a certificate to a farm", s.addFarmCertificate).Body(fileFields{}).Refers().Created(),
-		rest.Op(rest.Delete, all+"/{certificate}", rbac.FarmModify, "Take a certificate from a farm", s.removeFarmCertificate),
-		rest.Op(rest.Post, all+"/{certificate}/actions", rbac.FarmModify, "Move a certificate of a farm", s.moveFarmCertificate).Body(positionFields{}),
+		rest.Op(rest.Post, all, rbac.FarmModify, "Add a certificate to a farm", s.addFarmCertificate).Body(fileFields{}).Refers().Created().Edits(),
+		rest.Op(rest.Delete, all+"/{certificate}", rbac.FarmModify, "Take a certificate from a farm", s.removeFarmCertificate).Edits(),
+		rest.Op(rest.Post, all+"/{certificate}/actions", rbac.FarmModify, "Move a certificate of a farm", s.moveFarmCertificate).Body(positionFields{}).Edits(),
 		rest.Op(rest.Get, "/ciphers", rbac.Open, "List cipher presets", s.listCiphers),
 	}
 }

@@ -114,17 +114,23 @@ func (s *Resource) createFarm(c *rest.Call) (NewFarm, error) {
 	}, nil
 }
 
-// share lets the group of who made a farm see it, and says when it cannot.
+// share lets the group of who made a farm see it, and says when it cannot. Of a farm
+// that a transaction makes the number is known when that is in force.
 func (s *Resource) share(c *rest.Call, f *farm.Farm) (problem string) {
-	group := c.By.Who.Group()
+	group, name := c.By.Who.Group(), f.Name
 	if group == "" {
 		return ""
 	}
-	err := s.deps.People.Change(func() error { return c.Book(s.deps.Users).AddFarm(group, f.ID) })
-	if err != nil {
-		return fmt.Sprintf("your group %s does not see the farm: %s", group, err)
-	}
-	return ""
+	c.Later(func(cfg *farm.Config) {
+		if f := cfg.Farm(name); f != nil {
+			err := s.deps.People.Change(func() error { return c.Book(s.deps.Users).AddFarm(group, f.ID) })
+			if err != nil {
+				problem = fmt.Sprintf("your group %s does not see the farm: %s", group, err)
+				s.deps.Log.Warn("a group does not see the farm it made", "group", group, "farm", name, "error", err)
+			}
+		}
+	})
+	return problem
 }
 
 // newFarm returns the farm a creation starts from: an empty one, or a copy of

@@ -65,16 +65,16 @@ func (s *Resource) modulesSummary(c *rest.Call) (rest.Object[ModulesSummary], er
 func (s *Resource) farmOperations() []*rest.Operation {
 	return []*rest.Operation{
 		rest.Op(rest.Get, "/farms", rbac.Open, "List farms", s.listFarms),
-		rest.Op(rest.Post, "/farms", rbac.FarmCreate, "Create a farm", s.createFarm).Body(newFarmFields{}).Refers().Created(),
+		rest.Op(rest.Post, "/farms", rbac.FarmCreate, "Create a farm", s.createFarm).Body(newFarmFields{}).Refers().Created().Edits(),
 		rest.Op(rest.Get, "/farms/modules/summary", rbac.Open, "List the farms of all modules", s.modulesSummary),
 		rest.Op(rest.Get, "/farms/modules/lslb", rbac.Open, "List the farms of the LSLB module", s.farmsOf(LSLB)),
 		rest.Op(rest.Get, "/farms/modules/gslb", rbac.Open, "List the farms of the GSLB module", s.farmsOf(GSLB)),
 		rest.Op(rest.Get, "/farms/modules/dslb", rbac.Open, "List the farms of the DSLB module", s.farmsOf(DSLB)),
 		rest.Op(rest.Get, "/farms/{farm}", rbac.Open, "Get a farm", s.getFarm),
-		rest.Op(rest.Put, "/farms/{farm}", rbac.FarmModify, "Modify a farm", s.updateFarm).Body(farmFields{}),
-		rest.Op(rest.Delete, "/farms/{farm}", rbac.FarmDelete, "Delete a farm", s.deleteFarm),
+		rest.Op(rest.Put, "/farms/{farm}", rbac.FarmModify, "Modify a farm", s.updateFarm).Body(farmFields{}).Edits(),
+		rest.Op(rest.Delete, "/farms/{farm}", rbac.FarmDelete, "Delete a farm", s.deleteFarm).Edits(),
 		rest.Op(rest.Get, "/farms/{farm}/summary", rbac.Open, "Get the summary of a farm", s.getFarmSummary),
 		rest.Op(rest.Get, "/farms/{farm}/status", rbac.Open, "Get the status of a farm", s.getFarmStatus),
-		rest.Op(rest.Put, "/farms/{farm}/actions", rbac.FarmAction, "Start, stop or restart a farm", s.actOnFarm).Body(&validate.FarmAction),
+		rest.Op(rest.Put, "/farms/{farm}/actions", rbac.FarmAction, "Start, stop or restart a farm", s.actOnFarm).Body(&validate.FarmAction).Edits(),
 	}
 }

@@ -69,12 +69,12 @@ func (l ruleList[T, V]) operations(path, whose string) []*rest.Operation {
 	what := l.name + " rule " + whose
 	out := []*rest.Operation{
 		rest.Op(rest.Get, path, rbac.Open, "List the "+l.name+" rules "+whose, l.list),
-		rest.Op(rest.Post, path, rbac.FarmModify, "Add a "+what, l.add).Body(&l.kind.Rule).Created(),
-		rest.Op(rest.Put, path+"/{rule}", rbac.FarmModify, "Modify a "+what, l.modify).Body(&l.change),
-		rest.Op(rest.Delete, path+"/{rule}", rbac.FarmModify, "Delete a "+what, l.remove),
+		rest.Op(rest.Post, path, rbac.FarmModify, "Add a "+what, l.add).Body(&l.kind.Rule).Created().Edits(),
+		rest.Op(rest.Put, path+"/{rule}", rbac.FarmModify, "Modify a "+what, l.modify).Body(&l.change).Edits(),
+		rest.Op(rest.Delete, path+"/{rule}", rbac.FarmModify, "Delete a "+what, l.remove).Edits(),
 	}
 	if l.kind.Moves {
-		out = append(out, rest.Op(rest.Post, path+"/{rule}/actions", rbac.FarmModify, "Move a "+what, l.move).Body(&validate.RuleMove))
+		out = append(out, rest.Op(rest.Post, path+"/{rule}/actions", rbac.FarmModify, "Move a "+what, l.move).Body(&validate.RuleMove).Edits())
 	}
 	return out
 }

@@ -151,11 +151,11 @@ func (of serviceFields) Params() []validate.Param {
 func (s *Resource) serviceOperations() []*rest.Operation {
 	const one = "/farms/{farm}/services/{service}"
 	return []*rest.Operation{
-		rest.Op(rest.Post, "/farms/{farm}/services", rbac.FarmModify, "Create a service", s.createService).Body(serviceFields{creation: true}).Created(),
+		rest.Op(rest.Post, "/farms/{farm}/services", rbac.FarmModify, "Create a service", s.createService).Body(serviceFields{creation: true}).Created().Edits(),
 		rest.Op(rest.Get, one, rbac.Open, "Get a service", s.getService),
-		rest.Op(rest.Put, one, rbac.FarmModify, "Modify a service", s.updateService).Body(serviceFields{}),
-		rest.Op(rest.Delete, one, rbac.FarmModify, "Delete a service", s.deleteService),
-		rest.Op(rest.Post, one+"/actions", rbac.FarmModify, "Move a service", s.moveService).Body(&validate.ServiceMove),
+		rest.Op(rest.Put, one, rbac.FarmModify, "Modify a service", s.updateService).Body(serviceFields{}).Edits(),
+		rest.Op(rest.Delete, one, rbac.FarmModify, "Delete a service", s.deleteService).Edits(),
+		rest.Op(rest.Post, one+"/actions", rbac.FarmModify, "Move a service", s.moveService).Body(&validate.ServiceMove).Edits(),
 	}
 }
 

@@ -47,6 +47,8 @@ type Call struct {
 	// configuration.
 	dry   bool
 	tried apply.Result
+	// pending is set when the change goes back unless it is confirmed.
+	pending *apply.Pending
 }
 
 // Summary is what the table of operations says of this one.
@@ -117,10 +119,16 @@ func (c *Call) Farm() (*farm.Farm, error) { return c.Visible(c.Param("farm")) }
 // Visible returns a farm that the caller sees: to others it does not exist.
 func (c *Call) Visible(name string) (*farm.Farm, error) {
 	f, err := FindFarm(c.Config, name)
-	if err == nil && !c.By.Who.MayFarm(f.ID) {
+	if err == nil && !c.mayFarm(f.ID) {
 		err = noFarm(name)
 	}
 	return f, err
+}
+
+// mayFarm reports whether the caller sees a farm: also one that this transaction made.
+func (c *Call) mayFarm(id uint32) bool {
+	d := apply.DraftOf(c.Context)
+	return c.By.Who.MayFarm(id) || d != nil && d.Made(id)
 }
 
 // Farms are those the caller sees.
@@ -130,7 +138,7 @@ func (c *Call) Farms() []farm.Farm {
 	}
 	var out []farm.Farm
 	for i := range c.Config.Farms {
-		if c.By.Who.MayFarm(c.Config.Farms[i].ID) {
+		if c.mayFarm(c.Config.Farms[i].ID) {
 			out = append(out, c.Config.Farms[i])
 		}
 	}
@@ -141,7 +149,7 @@ func (c *Call) Farms() []farm.Farm {
 var whole = []rbac.Permission{rbac.ConfigShow, rbac.ConfigApply, rbac.HistoryShow, rbac.HistoryRollback, rbac.LogShow, rbac.LogDownload}
 
 // SeesAll reports whether there is no farm that the caller does not see.
-func (c *Call) SeesAll() bool { return SeesAll(c.By, c.Config) }
+func (c *Call) SeesAll() bool { return c.By.Who.Root() || len(c.Farms()) == len(c.Config.Farms) }
 
 // SeesAll reports whether there is no farm of a configuration that somebody does not
 // see.

@@ -58,6 +58,16 @@ func (c *Call) Act() error {
 // Dry reports whether the call is only tried, for what ends by itself then.
 func (c *Call) Dry() bool { return c.dry }
 
+// Later has something done with the configuration a change led to: at once, or when the
+// transaction the call is part of is in force.
+func (c *Call) Later(do func(*farm.Config)) {
+	if d := apply.DraftOf(c.Context); d != nil {
+		d.Later(do)
+		return
+	}
+	do(c.Config)
+}
+
 // Book is who may do what; changes of it last only when the call is no trial.
 func (c *Call) Book(of *rbac.Book) *rbac.Book {
 	if c.dry {
@@ -98,7 +108,7 @@ func (c *Call) Keep(result apply.Result, err error, expect uint64) (apply.Result
 	if result.Config != nil {
 		c.Config, c.Revision = result.Config, result.Revision.Number
 	}
-	c.warnings = result.Warnings
+	c.warnings, c.pending = result.Warnings, result.Pending
 	return result, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/disk"
 	"github.com/sluicelb/sluice/mgmt/document"
 	"github.com/sluicelb/sluice/mgmt/store"
+	"github.com/sluicelb/sluice/mgmt/trial"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -24,6 +25,7 @@ type ErrorBody struct {
 	Error       string `json:"error" enum:"true" doc:"Always \"true\""`
 	Message     string `json:"message" doc:"What is wrong, and what is allowed"`
 	Details     string `json:"details,omitempty" doc:"More about it, where clients know the message by heart"`
+	Write       *int   `json:"write,omitempty" doc:"Of a transaction, which of its writes was refused: its position, from 0 on"`
 }
 
 // Rejection is an error with a status. Its text is meant for the client; the
@@ -33,6 +35,7 @@ type Rejection struct {
 	Description string
 	Message     string
 	Details     string
+	Write       *int // of a transaction, the position of the write that was refused
 	Cause       error
 	// help replaces the body: the fields an empty body could have had.
 	help []validate.Param
@@ -63,7 +66,7 @@ func (r *Rejection) Body() any {
 	if r.help != nil {
 		return HelpBody{Description: r.Description, Message: r.Message, Params: r.help}
 	}
-	return ErrorBody{Description: r.Description, Error: "true", Message: r.Message, Details: r.Details}
+	return ErrorBody{Description: r.Description, Error: "true", Message: r.Message, Details: r.Details, Write: r.Write}
 }
 
 // Refuse is a rejection with a status.
@@ -89,6 +92,8 @@ func RejectionOf(err error, expected bool) *Rejection {
 	var refused *apply.Refused
 	var placed *document.Error
 	var full *disk.Error
+	var pending *apply.PendingError
+	var unmeasurable *trial.Unmeasurable
 	switch {
 	case errors.As(err, &known):
 		return known
@@ -105,6 +110,10 @@ func RejectionOf(err error, expected bool) *Rejection {
 			return Refuse(http.StatusPreconditionFailed, "the configuration was changed by someone else: read it again and repeat the change")
 		}
 		return Refuse(http.StatusConflict, "%s", apply.ErrConflict)
+	case errors.As(err, &pending), errors.Is(err, apply.ErrNotPending), errors.Is(err, store.ErrTagged), errors.Is(err, store.ErrTooManyTags):
+		return &Rejection{Status: http.StatusConflict, Message: err.Error(), Cause: err}
+	case errors.As(err, &unmeasurable), errors.Is(err, apply.ErrNoConfiguration):
+		return BadRequest("%s", err)
 	case errors.Is(err, ErrConfigFile):
 		return &Rejection{Status: http.StatusConflict, Message: err.Error(), Cause: err}
 	case errors.Is(err, apply.ErrNotFound), errors.Is(err, store.ErrNotFound):

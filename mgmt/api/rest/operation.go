@@ -13,6 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/store"
+	"github.com/sluicelb/sluice/mgmt/trial"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -28,11 +29,13 @@ const (
 type Host struct {
 	Applier Applier
 	Log     *slog.Logger
+	// Guard makes a guard part of a change; nil: there are none.
+	Guard func(trial.Spec) apply.Trial
 }
 
 // Applier is the one writer of the configuration; *apply.Applier is one.
 type Applier interface {
-	Current() (*farm.Config, store.Revision)
+	CurrentIn(ctx context.Context) (*farm.Config, store.Revision)
 	Change(ctx context.Context, by apply.Author, comment string, expect uint64, edit func(*farm.Config) error) (apply.Result, error)
 }
 
@@ -55,6 +58,8 @@ type Operation struct {
 	mayBeEmpty bool      // the body may be left out
 	whole      bool      // it is about all farms
 	names      bool      // the body names an object that must exist
+	edits      bool      // it changes the configuration
+	alone      bool      // no transaction can have it all the same
 	queries    []query   // allowed query parameters
 	paged      bool      // the answer is a list that can be had in parts
 	filters    []string  // fields by which it can be had
@@ -145,6 +150,18 @@ func (o *Operation) TakesDocument() *Operation {
 	o.document, o.queries = true, nil // says itself what a dry run is
 	return o
 }
+
+// Edits says that the operation changes the configuration, and does nothing else: it
+// may be on trial, and part of a transaction.
+func (o *Operation) Edits() *Operation {
+	o.edits = true
+	return o.With(confirmQuery, "Time, as 5m: the change goes back by itself unless it is confirmed within it").
+		With(guardQuery, "Conditions, as errors<1%,p99<200ms,backends_up>=2: the change goes back by itself when one is broken, otherwise it is confirmed").
+		With(windowQuery, "How long the guard watches, 10m when not given")
+}
+
+// Alone says that no transaction can have an operation that edits.
+func (o *Operation) Alone() *Operation { o.alone = true; return o }
 
 // With allows a query parameter.
 func (o *Operation) With(name, description string) *Operation {

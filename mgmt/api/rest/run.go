@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
@@ -31,6 +32,7 @@ type output[O any] struct {
 	Disposition string `header:"Content-Disposition" hidden:"true"`
 	Cookie      string `header:"Set-Cookie" hidden:"true"`
 	Location    string `header:"Location" hidden:"true"`
+	Confirm     string `header:"Confirm-Before" doc:"Until when the change has to be confirmed, or is watched by its guard; then it goes back, or is confirmed"`
 	Body        O
 }
 
@@ -38,7 +40,7 @@ type output[O any] struct {
 // error becomes an answer.
 func answer[O any](ctx context.Context, host *Host, o *Operation, in *input, handler func(*Call) (O, error)) (*output[O], error) {
 	c := &Call{Context: ctx, host: host, op: o, Request: humaecho.Unwrap(in.via).Request(), via: in.via, By: principal(ctx)}
-	cfg, revision := host.Applier.Current()
+	cfg, revision := host.Applier.CurrentIn(ctx)
 	c.Config, c.Revision = cfg, revision.Number
 	told := NoteOf(ctx)
 	told.Quiet, told.Keep = o.reads && !o.kept, o.kept && o.Method == http.MethodGet
@@ -58,6 +60,9 @@ func answer[O any](ctx context.Context, host *Host, o *Operation, in *input, han
 	out := &output[O]{Status: o.success, ETag: c.etag, ContentType: c.ContentType, Disposition: c.disposition, Cookie: c.Cookie, Location: c.Location, Body: body}
 	if c.Location != "" {
 		out.Status = http.StatusSeeOther
+	}
+	if c.pending != nil {
+		out.Confirm = c.pending.Until.UTC().Format(time.RFC3339)
 	}
 	return out, nil
 }
@@ -89,6 +94,12 @@ func run[O any](c *Call, handler func(*Call) (O, error)) (O, error) {
 		return none, err
 	}
 	if err := c.checkQuery(); err != nil {
+		return none, err
+	}
+	if err := c.inTransaction(); err != nil {
+		return none, err
+	}
+	if err := c.onTrial(); err != nil {
 		return none, err
 	}
 	if c.op.changes() && !c.op.document {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
@@ -18,7 +19,7 @@ func (s *Resource) changeOperations() []*rest.Operation {
 		rest.Op(rest.Get, "/changes", rbac.HistoryShow, "List the changes since a revision", s.listChanges).CutsItself().
 			With("since", "Only revisions with a higher number").With("limit", "How many, 50 when not given"),
 		rest.Stream("/changes/stream", rbac.Open, "Watch changes and states", "Changes as they happen",
-			"an event called revision is a change of the configuration, and one called status a farm whose status is another one; the first ones tell how things are", s.watchChanges),
+			"an event called revision is a change of the configuration, one called pending a change that became pending or no longer is, and one called status a farm whose status is another one; the first ones tell how things are", s.watchChanges),
 	}
 }
 
@@ -81,7 +82,7 @@ func (s *Resource) watchChanges(c *rest.Call) (rest.Streamed, error) {
 	}
 	return rest.Events(func(send rest.Sender) {
 		defer s.watchers.leave()
-		w := &changeWatch{Call: c, s: s, send: send, known: map[string]ChangedStatus{}}
+		w := &changeWatch{Call: c, s: s, send: send, ended: s.deps.Applier.LastEnded(), known: map[string]ChangedStatus{}}
 		w.run()
 	}), nil
 }
@@ -93,6 +94,8 @@ type changeWatch struct {
 	send     rest.Sender
 	revision uint64
 	told     bool
+	pending  *apply.Pending
+	ended    *apply.Ended
 	known    map[string]ChangedStatus
 }
 
@@ -140,7 +143,17 @@ func (w *changeWatch) look() bool {
 			return false
 		}
 	}
-	return w.states()
+	return w.trial() && w.states()
+}
+
+// trial tells of a change that became pending, and of what became of one.
+func (w *changeWatch) trial() bool {
+	pending, ended := w.s.deps.Applier.Pending(), w.s.deps.Applier.LastEnded()
+	if pending == w.pending && ended == w.ended {
+		return true
+	}
+	w.pending, w.ended = pending, ended
+	return w.event("pending", w.s.pendingView(w.Call))
 }
 
 // states tells of the farms whose status is another one.

@@ -16,6 +16,9 @@ type History interface {
 	History(limit int, before uint64) ([]store.Revision, error)
 	Get(number uint64) (*farm.Config, store.Revision, error)
 	Diff(a, b uint64) (string, error)
+	Tags() ([]store.Tag, error)
+	AddTag(store.Tag) error
+	DeleteTag(name string) error
 }
 
 // RevisionView is one revision of the configuration.
@@ -25,6 +28,7 @@ type RevisionView struct {
 	Author  string    `json:"author"`
 	Source  string    `json:"source"`
 	Comment string    `json:"comment"`
+	Tags    []string  `json:"tags,omitempty" doc:"Its names; a revision with one is kept"`
 	Diff    string    `json:"diff,omitempty" doc:"Unified difference to the revision before"`
 }
 
@@ -50,18 +54,28 @@ func (s *Resource) listHistory(c *rest.Call) (rest.List[RevisionView], error) {
 	if err != nil {
 		return rest.List[RevisionView]{}, err
 	}
+	tags, err := s.deps.History.Tags()
+	if err != nil {
+		return rest.List[RevisionView]{}, err
+	}
 	var out []RevisionView
 	for _, r := range revisions {
 		view := revisionView(r)
-		view.Diff = "" // a list stays short
+		view.Diff, view.Tags = "", tagsOf(tags, r.Number) // a list stays short
 		out = append(out, view)
 	}
 	return rest.NewList(c.Summary(), out), nil
 }
 
-// revision reads the revision number in the path.
-func revisionParam(c *rest.Call) (uint64, error) {
-	text := c.Param("revision")
+// revisionParam reads the revision in the path: its number, or a tag.
+func (s *Resource) revisionParam(c *rest.Call) (uint64, error) {
+	return s.revisionOf(c.Param("revision"))
+}
+
+func (s *Resource) revisionOf(text string) (uint64, error) {
+	if tagForm.MatchString(text) {
+		return s.tagged(text)
+	}
 	n, err := strconv.ParseUint(text, 10, 63)
 	if err != nil || strconv.FormatUint(n, 10) != text {
 		return 0, rest.NotFound("the revision %s does not exist", rest.Quote(text))
@@ -70,7 +84,7 @@ func revisionParam(c *rest.Call) (uint64, error) {
 }
 
 func (s *Resource) getRevision(c *rest.Call) (rest.Object[RevisionView], error) {
-	n, err := revisionParam(c)
+	n, err := s.revisionParam(c)
 	if err != nil {
 		return rest.Object[RevisionView]{}, err
 	}
@@ -78,7 +92,13 @@ func (s *Resource) getRevision(c *rest.Call) (rest.Object[RevisionView], error) 
 	if err != nil {
 		return rest.Object[RevisionView]{}, noRevision(err, n)
 	}
-	return rest.Object[RevisionView]{Description: c.Summary(), Params: revisionView(r)}, nil
+	tags, err := s.deps.History.Tags()
+	if err != nil {
+		return rest.Object[RevisionView]{}, err
+	}
+	view := revisionView(r)
+	view.Tags = tagsOf(tags, n)
+	return rest.Object[RevisionView]{Description: c.Summary(), Params: view}, nil
 }
 
 // DiffView is the difference of two revisions.
@@ -90,11 +110,16 @@ type DiffView struct {
 
 // diffRevision compares a revision with the one before, or the one asked for.
 func (s *Resource) diffRevision(c *rest.Call) (rest.Object[DiffView], error) {
-	to, err := revisionParam(c)
+	to, err := s.revisionParam(c)
 	if err != nil {
 		return rest.Object[DiffView]{}, err
 	}
-	from, err := c.Number("from", max(to, 1)-1, 0, math.MaxInt64)
+	from := max(to, 1) - 1
+	if text := c.Query("from"); tagForm.MatchString(text) {
+		from, err = s.tagged(text)
+	} else {
+		from, err = c.Number("from", from, 0, math.MaxInt64)
+	}
 	if err != nil {
 		return rest.Object[DiffView]{}, err
 	}
@@ -110,8 +135,8 @@ type rollbackFields struct{}
 
 // Params lists the fields for the help body and the document.
 func (rollbackFields) Params() []validate.Param {
-	return []validate.Param{{Name: "revision", Format: "integer", Interval: "0,", Options: []string{"non_blank", "required"},
-		Description: "Revision whose content becomes the newest one."}}
+	return []validate.Param{{Name: "revision", Format: "string", Options: []string{"non_blank", "required"},
+		Description: "Revision whose content becomes the newest one: its number, or a tag."}}
 }
 
 func (s *Resource) rollback(c *rest.Call) (rest.Object[Applied], error) {
@@ -119,22 +144,34 @@ func (s *Resource) rollback(c *rest.Call) (rest.Object[Applied], error) {
 	if err != nil {
 		return rest.Object[Applied]{}, err
 	}
-	n, ok := validate.ParseNumber(body["revision"])
-	if !ok || n < 0 {
-		return rest.Object[Applied]{}, rest.BadRequest("revision must be a number from 0 on")
+	n, err := s.sentRevision(body["revision"])
+	if err != nil {
+		return rest.Object[Applied]{}, err
 	}
 	expect, err := c.Expected()
 	if err != nil {
 		return rest.Object[Applied]{}, err
 	}
-	if _, _, err := s.deps.History.Get(uint64(n)); err != nil {
-		return rest.Object[Applied]{}, noRevision(err, uint64(n))
+	if _, _, err := s.deps.History.Get(n); err != nil {
+		return rest.Object[Applied]{}, noRevision(err, n)
 	}
-	result, err := s.deps.Applier.Rollback(c.Context, c.Author(), "", expect, uint64(n))
+	result, err := s.deps.Applier.Rollback(c.Context, c.Author(), "", expect, n)
 	if result, err = c.Keep(result, err, expect); err != nil {
 		return rest.Object[Applied]{}, err
 	}
 	return rest.Object[Applied]{Description: c.Summary(), Params: applied(c, result, false)}, nil
+}
+
+// sentRevision is a revision in a body: a number, or a tag.
+func (s *Resource) sentRevision(v any) (uint64, error) {
+	if text, is := v.(string); is && tagForm.MatchString(text) {
+		return s.tagged(text)
+	}
+	n, ok := validate.ParseNumber(v)
+	if !ok || n < 0 {
+		return 0, rest.BadRequest("revision must be a number from 0 on, or a tag")
+	}
+	return uint64(n), nil
 }
 
 // missing is the one of two revisions that does not exist.

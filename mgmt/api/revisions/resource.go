@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
@@ -14,6 +15,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/store"
+	"github.com/sluicelb/sluice/mgmt/trial"
 )
 
 // Deps is what the operations need.
@@ -29,6 +31,11 @@ type Deps struct {
 	Holds func(*http.Request) bool
 	// LocalAddrs lists the addresses of this machine, which a VIP must be one of.
 	LocalAddrs func() []netip.Addr
+	// Progress is what is known of the pending change; nil: nothing watches.
+	Progress func() *trial.Progress
+	// Serve answers a request as if it had come alone; its path is without the base.
+	Serve http.HandlerFunc
+	Now   func() time.Time
 }
 
 // Applier makes whole documents the configuration; *apply.Applier does.
@@ -37,6 +44,11 @@ type Applier interface {
 	Replace(ctx context.Context, by apply.Author, comment string, expect uint64, cfg *farm.Config) (apply.Result, error)
 	Plan(ctx context.Context, cfg *farm.Config) (apply.Result, error)
 	Rollback(ctx context.Context, by apply.Author, comment string, expect, number uint64) (apply.Result, error)
+	Transact(ctx context.Context, by apply.Author, comment string, expect uint64, do func(*apply.Draft) error) (apply.Result, error)
+	Pending() *apply.Pending
+	LastEnded() *apply.Ended
+	Confirm(ctx context.Context, by apply.Author, revision uint64, reason string) error
+	TakeBack(ctx context.Context, by apply.Author, revision uint64) (apply.Result, error)
 }
 
 // Resource answers the operations; make it with New.
@@ -50,5 +62,5 @@ func New(deps Deps) *Resource { return &Resource{deps: deps} }
 
 // Operations lists what can be done.
 func (s *Resource) Operations() []*rest.Operation {
-	return slices.Concat(s.configOperations(), s.changeOperations())
+	return slices.Concat(s.configOperations(), s.tagOperations(), s.pendingOperations(), s.changeOperations())
 }

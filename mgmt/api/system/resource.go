@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/api/state"
+	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -40,12 +41,13 @@ type Deps struct {
 	Now         func() time.Time
 }
 
-// Settled says whether engine and machine are as the stored configuration wants them;
-// *apply.Applier does.
+// Settled says whether engine and machine are as the stored configuration wants them, and
+// which change is pending; *apply.Applier does.
 type Settled interface {
 	InSync() bool
 	// Unsettled is what of the settings of the machine is not in force.
 	Unsettled() []validate.Error
+	Pending() *apply.Pending
 }
 
 // Certificates lists certificates.

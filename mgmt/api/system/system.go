@@ -1,6 +1,7 @@
 package system
 
 import (
+	"math"
 	"os"
 	"runtime"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/trial"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -88,14 +90,33 @@ type StatusView struct {
 	Settled  string           `json:"settled" enum:"true,false" doc:"Whether the engine runs that revision"`
 	Problems []string         `json:"problems" doc:"What of the settings of the machine is not in force, and why"`
 	Engine   state.Engine     `json:"engine"`
+	Pending  *PendingChange   `json:"pending,omitempty" doc:"The change that goes back by itself unless it is confirmed"`
 	Roles    []Role           `json:"roles"`
 	Farms    []state.FarmLine `json:"farms"`
+}
+
+// PendingChange is what the state of the appliance says of a pending change.
+type PendingChange struct {
+	Revision uint64    `json:"revision"`
+	Author   string    `json:"author"`
+	Until    time.Time `json:"until"`
+	Left     int64     `json:"left" doc:"Seconds until then"`
+	Guard    string    `json:"guard,omitempty" doc:"What its guard watches, which confirms it then; missing when it goes back then"`
+}
+
+func (s *Resource) pending() *PendingChange {
+	p := s.deps.Applier.Pending()
+	if p == nil {
+		return nil
+	}
+	left := int64(math.Ceil(max(0, p.Until.Sub(s.deps.Now()).Seconds())))
+	return &PendingChange{p.Revision, p.By.Name, p.Until, left, trial.Conditions(p)}
 }
 
 func (s *Resource) applianceStatus(c *rest.Call) (rest.Object[StatusView], error) {
 	out := StatusView{
 		Version: s.deps.Version, Started: s.started, Revision: c.Revision, Settled: "false",
-		Problems: []string{}, Engine: s.deps.Engine(), Roles: []Role{}, Farms: []state.FarmLine{},
+		Problems: []string{}, Engine: s.deps.Engine(), Pending: s.pending(), Roles: []Role{}, Farms: []state.FarmLine{},
 	}
 	if s.deps.Applier.InSync() {
 		out.Settled = "true"

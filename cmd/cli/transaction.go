@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *client) transactionCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "transaction -f FILE", Short: "Make several changes as one: all of them or none",
+		Long: `Make several changes as one: all of them or none, one revision. FILE is JSON,
+with the changes as the REST API takes them one by one:
+
+  {"comment": "the shop moves, and gets a service",
+   "writes": [
+     {"method": "PUT", "path": "/farms/shop",
+      "body": {"vport": 8081}},
+     {"method": "POST", "path": "/farms/shop/services",
+      "body": {"id": "web"}}]}
+
+Each sees what those before it did. When one is refused nothing is changed, and
+the message says which one it was.`,
+		Example: "  sluice transaction -f move.json --dry-run\n  sluice transaction -f move.json --confirm 5m\n  make-changes | sluice transaction -f -",
+		Args:    exactly(0),
+	}
+	file := cmd.Flags().StringP("file", "f", "", "the transaction; - reads standard input")
+	dryRun := cmd.Flags().Bool("dry-run", false, "show the difference and change nothing")
+	only := cmd.Flags().String("if-revision", "", "only if this revision is the newest")
+	cmd.MarkFlagRequired("file")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		body, err := readDocument(cmd, *file)
+		if err != nil {
+			return err
+		}
+		if *only != "" {
+			if _, err := revisionNumber(*only); err != nil {
+				return err
+			}
+		}
+		query := url.Values{}
+		if *dryRun {
+			query.Set("dry_run", "true")
+		}
+		a, err := c.do(cmd.Context(), request{method: http.MethodPost, path: "/transactions", query: query, body: body, match: *only})
+		if err != nil {
+			return err
+		}
+		result, err := c.difference(cmd, a)
+		if err != nil {
+			return err
+		}
+		return c.conclude(cmd, a, result, *dryRun)
+	}
+	return cmd
+}

@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// writing are the commands that change the configuration, and so may be on trial.
+var writing = [][]string{
+	{"farm", "create"}, {"farm", "set"}, {"farm", "rename"}, {"farm", "delete"}, {"farm", "start"}, {"farm", "stop"}, {"farm", "restart"},
+	{"service", "create"}, {"service", "set"}, {"service", "move"}, {"service", "delete"},
+	{"backend", "create"}, {"backend", "set"}, {"backend", "maintenance"}, {"backend", "delete"},
+	{"header", "add"}, {"header", "set"}, {"header", "move"}, {"header", "delete"},
+	{"rewrite", "add"}, {"rewrite", "set"}, {"rewrite", "move"}, {"rewrite", "delete"},
+	{"certificate", "add"}, {"certificate", "remove"}, {"certificate", "move"},
+	{"apply"}, {"reload"}, {"rollback"}, {"transaction"},
+}
+
+// addTrials gives the writing commands their flags, and has them say until when a
+// change is pending.
+func (c *client) addTrials(root *cobra.Command) {
+	for _, path := range writing {
+		cmd, _, err := root.Find(path)
+		if err != nil || cmd.Name() != path[len(path)-1] {
+			panic(fmt.Sprintf("there is no command %v", path))
+		}
+		cmd.Flags().StringVar(&c.confirm, "confirm", "", "go back after this time, as 5m, unless 'sluice confirm' is run")
+		cmd.Flags().StringVar(&c.guard, "guard", "", "go back when a condition is broken, as errors<1%,p99<200ms,10m")
+		run := cmd.RunE
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			if err := run(cmd, args); err != nil || c.before == "" {
+				return err
+			}
+			ends := "goes back at %s unless you run: sluice confirm\n"
+			if c.guard != "" {
+				ends = "is watched until %s, and goes back when a condition is broken: sluice pending\n"
+			}
+			_, err := fmt.Fprintf(cmd.ErrOrStderr(), "sluice: the change "+ends, clock(c.before))
+			return err
+		}
+	}
+}
+
+// clock is a time of an answer as it is here.
+func clock(text string) string {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return clean(text)
+	}
+	return at.Local().Format("15:04:05")
+}
+
+// onTrial adds what the flags say to the query of a change.
+func (c *client) onTrial(method string, query url.Values) url.Values {
+	if method == http.MethodGet || c.confirm == "" && c.guard == "" {
+		return query
+	}
+	out := url.Values{}
+	for name, values := range query {
+		out[name] = values
+	}
+	if c.confirm != "" {
+		out.Set("confirm", c.confirm)
+	}
+	if c.guard != "" {
+		out.Set("guard", c.guard)
+	}
+	return out
+}
+
+// pendingChange is what the appliance says of one.
+type pendingChange struct {
+	Pending, Author, Comment, Guard, Problem string
+	Revision, Base                           uint64
+	Until                                    time.Time
+	Left                                     int
+	Measured                                 []string
+	Last                                     *struct {
+		Outcome, Reason string
+		Revision, Now   uint64
+	}
+}
+
+func (c *client) pendingCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "pending", Short: "Show the change that goes back by itself unless it is confirmed",
+		Long: `Show the change that goes back by itself unless it is confirmed, and what its
+guard has measured. With --undo it goes back now.`,
+		Example: "  sluice farm set shop vport=8443 --confirm 5m\n  sluice pending\n  sluice pending --undo", Args: exactly(0),
+	}
+	undo := cmd.Flags().Bool("undo", false, "take the change back now")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *undo {
+			a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: "/pending"})
+			if err != nil {
+				return err
+			}
+			return c.say(cmd, a)
+		}
+		a, err := c.get(cmd.Context(), "/pending")
+		if err != nil || c.json {
+			return c.orJSON(cmd, a, err)
+		}
+		var body struct{ Params pendingChange }
+		if err := a.into(&body); err != nil {
+			return err
+		}
+		return c.printPending(cmd, body.Params)
+	}
+	return cmd
+}
+
+func (c *client) printPending(cmd *cobra.Command, p pendingChange) error {
+	out := cmd.OutOrStdout()
+	if p.Pending != "true" {
+		fmt.Fprintln(out, "No change is pending.")
+	} else {
+		fmt.Fprintln(out, pendingText(p))
+		for _, text := range p.Measured {
+			fmt.Fprintln(out, "  "+clean(text))
+		}
+		if p.Problem != "" {
+			fmt.Fprintln(out, "  it could not go back yet: "+clean(p.Problem))
+		}
+	}
+	if l := p.Last; l != nil {
+		reason := ""
+		if l.Reason != "" {
+			reason = ": " + l.Reason
+		}
+		fmt.Fprintf(out, "Revision %d %s%s.\n", l.Revision, outcomeText(l.Outcome), clean(reason))
+	}
+	return nil
+}
+
+func outcomeText(outcome string) string {
+	if outcome == "went back" {
+		return outcome
+	}
+	return "was " + clean(outcome)
+}
+
+// pendingText says of a pending change when it ends, and how.
+func pendingText(p pendingChange) string {
+	ends := "goes back"
+	if p.Guard != "" {
+		ends = "is confirmed if " + p.Guard + " holds"
+	}
+	by := ""
+	if p.Author != "" {
+		by = " of " + p.Author
+	}
+	return clean(fmt.Sprintf("Revision %d%s %s in %v.", p.Revision, by, ends, time.Duration(p.Left)*time.Second))
+}
+
+func (c *client) confirmCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "confirm [REVISION]", Short: "Keep the change that would go back by itself",
+		Long:    "Keep the change that would go back by itself. With a number it is kept only if\nit is that revision.",
+		Example: "  sluice apply -f shop.yaml --confirm 5m\n  sluice confirm", Args: atMost(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			at := ""
+			if len(args) == 1 {
+				if _, err := revisionNumber(args[0]); err != nil {
+					return err
+				}
+				at = args[0]
+			} else {
+				a, err := c.get(cmd.Context(), "/pending")
+				var body struct{ Params pendingChange }
+				if err == nil {
+					err = a.into(&body)
+				}
+				if err != nil {
+					return err
+				}
+				if body.Params.Pending != "true" {
+					return fmt.Errorf("no change is pending")
+				}
+				at = fmt.Sprint(body.Params.Revision)
+			}
+			a, err := c.do(cmd.Context(), request{method: http.MethodPost, path: "/history/" + at + "/confirm"})
+			if err != nil {
+				return err
+			}
+			return c.say(cmd, a)
+		},
+	}
+}

@@ -1,0 +1,67 @@
+package rest
+
+import (
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/trial"
+)
+
+// The query parameters of a change that goes back by itself.
+const (
+	confirmQuery = "confirm"
+	guardQuery   = "guard"
+	windowQuery  = "guard_window"
+)
+
+// onTrial puts a call on trial when its query says so.
+func (c *Call) onTrial() error {
+	confirm, guard, window := c.Query(confirmQuery), c.Query(guardQuery), c.Query(windowQuery)
+	switch {
+	case confirm != "" && guard != "":
+		return BadRequest("confirm and guard: one of them is allowed; a guard confirms by itself")
+	case window != "" && guard == "":
+		return BadRequest("guard_window: there is no guard")
+	case confirm != "":
+		d, err := time.ParseDuration(confirm)
+		if err != nil || d < apply.LeastTrial || d > apply.MostTrial {
+			return BadRequest("confirm: %q is not allowed, allowed is a time from %v to %v, as 5m", confirm, apply.LeastTrial, apply.MostTrial)
+		}
+		c.Context = apply.OnTrial(c.Context, apply.Trial{Wait: d})
+	case guard != "":
+		return c.onGuard(guard, window)
+	}
+	return nil
+}
+
+func (c *Call) onGuard(guard, window string) error {
+	spec, err := trial.Parse(guard)
+	if err != nil {
+		return BadRequest("%s", err)
+	}
+	if window != "" {
+		d, err := time.ParseDuration(window)
+		if err != nil {
+			return BadRequest("guard_window: %q is no time, write it as 10m", window)
+		}
+		if spec.Window, err = trial.Window(d); err != nil {
+			return BadRequest("%s", err)
+		}
+	}
+	if c.host.Guard == nil {
+		return BadRequest("guard: nothing is measured here; use confirm")
+	}
+	c.Context = apply.OnTrial(c.Context, c.host.Guard(spec))
+	return nil
+}
+
+// inTransaction refuses what no transaction can have.
+func (c *Call) inTransaction() error {
+	if apply.DraftOf(c.Context) == nil || c.op.edits && !c.op.alone {
+		return nil
+	}
+	if !c.op.changes() {
+		return BadRequest("it only asks: a transaction takes changes of the configuration")
+	}
+	return BadRequest("it is no change of the configuration that a transaction could take back: send it alone")
+}

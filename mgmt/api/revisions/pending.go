@@ -1,0 +1,150 @@
+package revisions
+
+import (
+	"math"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/trial"
+)
+
+// PendingView is the change that goes back by itself unless it is confirmed.
+type PendingView struct {
+	Pending  string    `json:"pending" enum:"true,false"`
+	Revision uint64    `json:"revision,omitempty" doc:"The change; it is in force"`
+	Base     uint64    `json:"base,omitempty" doc:"The revision that comes back"`
+	Author   string    `json:"author,omitempty"`
+	Source   string    `json:"source,omitempty"`
+	Comment  string    `json:"comment,omitempty"`
+	Farms    []string  `json:"farms,omitempty" doc:"Those it touches"`
+	Since    time.Time `json:"since,omitzero"`
+	Until    time.Time `json:"until,omitzero" doc:"When it goes back or, with a guard, is confirmed"`
+	Left     int64     `json:"left,omitempty" doc:"Seconds until then"`
+	Guard    string    `json:"guard,omitempty" doc:"The conditions of its guard; missing when somebody has to confirm it"`
+	Measured []string  `json:"measured,omitempty" doc:"What its guard has found of each condition"`
+	Problem  string    `json:"problem,omitempty" doc:"Why it could not go back yet"`
+	// Last is what became of the one before.
+	Last *EndedView `json:"last,omitempty" doc:"What became of the last one since mgmt was started"`
+}
+
+// EndedView is what became of a change that was pending.
+type EndedView struct {
+	Revision uint64    `json:"revision"`
+	Outcome  string    `json:"outcome" enum:"confirmed,taken back,went back"`
+	Reason   string    `json:"reason,omitempty" doc:"Why it went back, or what its guard measured"`
+	Author   string    `json:"author"`
+	Source   string    `json:"source"`
+	At       time.Time `json:"at"`
+	Now      uint64    `json:"now" doc:"The revision in force since"`
+}
+
+// byCaller reports whether the caller made a change, whatever key it was sent with.
+func byCaller(c *rest.Call, p *apply.Pending) bool {
+	user, _, _ := strings.Cut(p.By.Name, " ")
+	return user == c.By.Who.Name()
+}
+
+// maySee reports whether a caller may know what a change is about.
+func maySee(c *rest.Call, p *apply.Pending) bool {
+	return byCaller(c, p) || c.By.May(rbac.HistoryShow) && c.SeesAll()
+}
+
+// pendingView shows a pending change as far as the caller may see it.
+func (s *Resource) pendingView(c *rest.Call) PendingView {
+	out := PendingView{Pending: "false"}
+	if p := s.deps.Applier.Pending(); p != nil {
+		out.Pending, out.Revision, out.Until = "true", p.Revision, p.Until
+		progress := s.progress(p)
+		if progress != nil && progress.Until.After(out.Until) {
+			out.Until = progress.Until
+		}
+		out.Left = int64(math.Ceil(max(0, out.Until.Sub(s.deps.Now()).Seconds())))
+		if maySee(c, p) {
+			out.Base, out.Author, out.Source, out.Comment, out.Farms, out.Since = p.Base, p.By.Name, p.By.Source, p.Comment, p.Farms, p.Since
+			out.Guard = trial.Conditions(p)
+			if progress != nil {
+				out.Measured, out.Problem = progress.Measured, progress.Problem
+			}
+		}
+	}
+	out.Last = s.lastView(c)
+	return out
+}
+
+func (s *Resource) progress(p *apply.Pending) *trial.Progress {
+	if s.deps.Progress == nil {
+		return nil
+	}
+	if now := s.deps.Progress(); now != nil && now.Revision == p.Revision {
+		return now
+	}
+	return nil
+}
+
+func (s *Resource) lastView(c *rest.Call) *EndedView {
+	e := s.deps.Applier.LastEnded()
+	if e == nil {
+		return nil
+	}
+	out := &EndedView{Revision: e.Revision, Outcome: e.Outcome, At: e.At, Now: e.Now}
+	if maySee(c, &e.Pending) {
+		out.Reason, out.Author, out.Source = e.Reason, e.Author.Name, e.Author.Source
+	}
+	return out
+}
+
+func (s *Resource) getPending(c *rest.Call) (rest.Object[PendingView], error) {
+	return rest.Object[PendingView]{Description: c.Summary(), Params: s.pendingView(c)}, nil
+}
+
+// mayEnd refuses to end a pending change for who neither made it nor may roll back.
+func mayEnd(c *rest.Call, p *apply.Pending) error {
+	if byCaller(c, p) || c.By.May(rbac.HistoryRollback) && c.SeesAll() {
+		return nil
+	}
+	return rest.Refuse(http.StatusForbidden, "you may not do this: the pending change is of somebody else, and the permission %q is needed for all farms", rbac.HistoryRollback)
+}
+
+func (s *Resource) confirm(c *rest.Call) (rest.Object[PendingView], error) {
+	n, err := s.revisionParam(c)
+	if err != nil {
+		return rest.Object[PendingView]{}, err
+	}
+	if p := s.deps.Applier.Pending(); p != nil && p.Revision == n {
+		if err := mayEnd(c, p); err != nil {
+			return rest.Object[PendingView]{}, err
+		}
+	}
+	if err := s.deps.Applier.Confirm(c.Context, c.Author(), n, ""); err != nil {
+		return rest.Object[PendingView]{}, err
+	}
+	return rest.Object[PendingView]{Description: c.Summary(), Params: s.pendingView(c), Message: "The change is kept."}, nil
+}
+
+func (s *Resource) takeBack(c *rest.Call) (rest.Object[PendingView], error) {
+	p := s.deps.Applier.Pending()
+	if p == nil {
+		return rest.Object[PendingView]{}, rest.NotFound("no change is pending")
+	}
+	if err := mayEnd(c, p); err != nil {
+		return rest.Object[PendingView]{}, err
+	}
+	result, err := s.deps.Applier.TakeBack(c.Context, c.Author(), p.Revision)
+	if _, err = c.Keep(result, err, 0); err != nil {
+		return rest.Object[PendingView]{}, err
+	}
+	return rest.Object[PendingView]{Description: c.Summary(), Params: s.pendingView(c), Message: "The configuration is what it was before the change."}, nil
+}
+
+func (s *Resource) pendingOperations() []*rest.Operation {
+	return []*rest.Operation{
+		rest.Op(rest.Post, "/transactions", rbac.Open, "Make several changes as one", s.transact).Body(transactionFields{}).Refers().Edits().Alone(),
+		rest.Op(rest.Get, "/pending", rbac.Open, "Get the change that is pending", s.getPending),
+		rest.Op(rest.Delete, "/pending", rbac.Open, "Take the pending change back", s.takeBack),
+		rest.Op(rest.Post, "/history/{revision}/confirm", rbac.Open, "Confirm the pending change", s.confirm),
+	}
+}

@@ -1,0 +1,148 @@
+package revisions
+
+import (
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/store"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// TagView is a name of a revision.
+type TagView struct {
+	Name     string    `json:"name"`
+	Revision uint64    `json:"revision"`
+	Time     time.Time `json:"time" doc:"When it was given"`
+	Author   string    `json:"author"`
+	Comment  string    `json:"comment"`
+}
+
+func tagView(t store.Tag) TagView {
+	return TagView{t.Name, t.Revision, t.Time, t.Author, t.Comment}
+}
+
+// tagForm is what a tag may be called: never a number, which means a revision.
+var tagForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]{0,63}$`)
+
+// reserved are words that paths below /history have already.
+var reserved = []string{"tags", "rollback"}
+
+// tagFields is the body of a new tag.
+type tagFields struct{}
+
+// Params lists the fields for the help body and the document.
+func (tagFields) Params() []validate.Param {
+	return []validate.Param{
+		{Name: "name", Format: "string", Options: []string{"non_blank", "required"}, Description: "A letter, then letters, digits and . _ -, at most 64 in all."},
+		{Name: "revision", Format: "integer", Interval: "1,", Description: "The revision; the newest when not sent."},
+		{Name: "comment", Format: "string", Description: "What it is for."},
+	}
+}
+
+func (s *Resource) listTags(c *rest.Call) (rest.List[TagView], error) {
+	tags, err := s.deps.History.Tags()
+	if err != nil {
+		return rest.List[TagView]{}, err
+	}
+	var out []TagView
+	for _, t := range tags {
+		out = append(out, tagView(t))
+	}
+	return rest.NewList(c.Summary(), out), nil
+}
+
+func (s *Resource) addTag(c *rest.Call) (rest.Object[TagView], error) {
+	t, err := readTag(c)
+	if err != nil {
+		return rest.Object[TagView]{}, err
+	}
+	if _, _, err := s.deps.History.Get(t.Revision); err != nil || t.Revision == 0 {
+		return rest.Object[TagView]{}, rest.NotFound("the revision %d does not exist, or is no longer kept", t.Revision)
+	}
+	if err := c.Act(); err != nil {
+		return rest.Object[TagView]{}, err
+	}
+	t.Time, t.Author = s.deps.Now().UTC(), c.By.Name
+	if err := s.deps.History.AddTag(t); err != nil {
+		return rest.Object[TagView]{}, err
+	}
+	return rest.Object[TagView]{Description: c.Summary(), Params: tagView(t), Message: "The revision has the tag, and is kept."}, nil
+}
+
+func readTag(c *rest.Call) (t store.Tag, err error) {
+	body, err := c.Object(tagFields{})
+	if err != nil {
+		return t, err
+	}
+	t.Revision = c.Revision
+	if t.Name, _ = body["name"].(string); !tagForm.MatchString(t.Name) || slices.Contains(reserved, t.Name) {
+		return t, rest.BadRequest("name: %s is not allowed, allowed is a letter, then letters, digits and . _ -, at most 64 in all, but none of %q", rest.Quote(t.Name), reserved)
+	}
+	if v, sent := body["revision"]; sent {
+		n, ok := validate.ParseNumber(v)
+		if !ok || n < 1 {
+			return t, rest.BadRequest("revision must be a number from 1 on")
+		}
+		t.Revision = uint64(n)
+	}
+	if v, sent := body["comment"]; sent {
+		text, ok := v.(string)
+		if !ok {
+			return t, rest.BadRequest("comment must be a text")
+		}
+		t.Comment = text
+	}
+	return t, rest.CheckComment(t.Comment)
+}
+
+func (s *Resource) deleteTag(c *rest.Call) (rest.Done, error) {
+	name := c.Param("tag")
+	tags, err := s.deps.History.Tags()
+	if err != nil {
+		return rest.Done{}, err
+	}
+	if !slices.ContainsFunc(tags, func(t store.Tag) bool { return t.Name == name }) {
+		return rest.Done{}, rest.NotFound("the tag %s does not exist", rest.Quote(name))
+	}
+	if err := c.Act(); err != nil {
+		return rest.Done{}, err
+	}
+	if err := s.deps.History.DeleteTag(name); err != nil {
+		return rest.Done{}, err
+	}
+	return rest.NewDone(c.Summary(), "The tag has been deleted; its revision goes when it is old."), nil
+}
+
+// tagged is the revision of a tag.
+func (s *Resource) tagged(name string) (uint64, error) {
+	tags, err := s.deps.History.Tags()
+	if err != nil {
+		return 0, err
+	}
+	at := slices.IndexFunc(tags, func(t store.Tag) bool { return t.Name == name })
+	if at < 0 {
+		return 0, rest.NotFound("the revision %s does not exist: there is no such tag", rest.Quote(name))
+	}
+	return tags[at].Revision, nil
+}
+
+// tagsOf are the names of a revision.
+func tagsOf(tags []store.Tag, revision uint64) (out []string) {
+	for _, t := range tags {
+		if t.Revision == revision {
+			out = append(out, t.Name)
+		}
+	}
+	return out
+}
+
+func (s *Resource) tagOperations() []*rest.Operation {
+	return []*rest.Operation{
+		rest.Op(rest.Get, "/history/tags", rbac.HistoryShow, "List the tags of revisions", s.listTags),
+		rest.Op(rest.Post, "/history/tags", rbac.HistoryRollback, "Give a revision a tag", s.addTag).Body(tagFields{}).Refers().Created(),
+		rest.Op(rest.Delete, "/history/tags/{tag}", rbac.HistoryRollback, "Delete a tag", s.deleteTag),
+	}
+}

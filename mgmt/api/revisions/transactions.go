@@ -1,0 +1,279 @@
+package revisions
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/document"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// The bounds of a transaction: while it is made ready nobody else changes anything.
+const (
+	maxWrites       = 256
+	transactionTime = 30 * time.Second
+	answerTime      = 90 * time.Second
+)
+
+// Write is one change of a transaction.
+type Write struct {
+	Method string `json:"method" enum:"POST,PUT,DELETE"`
+	Path   string `json:"path" doc:"As it is alone, without the base"`
+	// Body is an object, or a document as a text; missing where there is none.
+	Body json.RawMessage `json:"body,omitempty"`
+}
+
+// WriteAnswer is what a write of a transaction is answered.
+type WriteAnswer struct {
+	Method string `json:"method"`
+	Path   string `json:"path"`
+	Status int    `json:"status"`
+	Body   any    `json:"body" doc:"As it is alone; states are those before the transaction is in force"`
+}
+
+// Transacted says what a transaction did.
+type Transacted struct {
+	Applied
+	Answers []WriteAnswer `json:"answers" doc:"One for each write"`
+}
+
+// transactionFields is the body of a transaction.
+type transactionFields struct{}
+
+// Params lists the fields for the help body and the document.
+func (transactionFields) Params() []validate.Param {
+	return []validate.Param{
+		{Name: "writes", Format: "object", Options: []string{"non_blank", "required", "list"},
+			Description: fmt.Sprintf("At most %d changes of the configuration, made in this order: objects with method (POST, PUT or DELETE), path and body, as each call has them alone.", maxWrites)},
+		{Name: "comment", Format: "string", Description: "Why; kept in the history. A list of what is done when not sent."},
+	}
+}
+
+// transact makes several changes as one.
+func (s *Resource) transact(c *rest.Call) (rest.Object[Transacted], error) {
+	var none rest.Object[Transacted]
+	writes, comment, err := readTransaction(c)
+	if err != nil {
+		return none, err
+	}
+	expect, err := c.Expected()
+	if err != nil {
+		return none, err
+	}
+	c.MayTake(answerTime)
+	answers := []WriteAnswer{}
+	result, err := s.deps.Applier.Transact(c.Context, c.Author(), comment, expect, func(d *apply.Draft) error {
+		ctx, cancel := context.WithTimeout(apply.InDraft(c.Request.Context(), d), transactionTime)
+		defer cancel()
+		for i, w := range writes {
+			answer, err := s.write(ctx, c, w)
+			if err == nil && ctx.Err() != nil {
+				err = rest.Refuse(http.StatusServiceUnavailable, "it took longer than %v", transactionTime)
+			}
+			if err != nil {
+				return refusedWrite(i, w, err)
+			}
+			answers = append(answers, answer)
+		}
+		return nil
+	})
+	if result, err = c.Keep(result, err, expect); err != nil {
+		return none, err
+	}
+	return rest.Object[Transacted]{Description: c.Summary(), Params: Transacted{Applied: applied(c, result, false), Answers: answers}}, nil
+}
+
+// refusedWrite names the write because of which nothing was changed.
+func refusedWrite(i int, w Write, err error) *rest.Rejection {
+	r := rest.RejectionOf(err, false)
+	return &rest.Rejection{Status: r.Status, Cause: r.Cause, Header: r.Header, Details: r.Details, Write: &i,
+		Message: fmt.Sprintf("writes[%d], %s %s: %s; nothing was changed", i, w.Method, rest.QuotePath(w.Path), strings.TrimSuffix(r.Message, "."))}
+}
+
+func readTransaction(c *rest.Call) ([]Write, string, error) {
+	raw, err := rest.ReadBody(c.Request, document.MaxSize, []string{"application/json", "text/plain"})
+	if err != nil {
+		return nil, "", err
+	}
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return nil, "", rest.Help(transactionFields{})
+	}
+	writes, comment, err := parseTransaction(raw)
+	if err == nil {
+		err = rest.CheckComment(comment)
+	}
+	return writes, comment, err
+}
+
+// parseTransaction reads a transaction. Each error says which write it is about.
+func parseTransaction(raw []byte) ([]Write, string, error) {
+	var body struct {
+		Writes  []json.RawMessage `json:"writes"`
+		Comment string            `json:"comment"`
+	}
+	if err := strictly(raw, &body, "writes", "comment"); err != nil {
+		return nil, "", rest.BadRequest("a transaction is {\"writes\": [{\"method\": …, \"path\": …, \"body\": …}], \"comment\": …}: %s", err)
+	}
+	if n := len(body.Writes); n == 0 || n > maxWrites {
+		return nil, "", rest.BadRequest("writes: %d are not allowed, allowed are 1 to %d", n, maxWrites)
+	}
+	writes := make([]Write, len(body.Writes))
+	for i, raw := range body.Writes {
+		err := strictly(raw, &writes[i], "method", "path", "body")
+		if err == nil {
+			err = writes[i].check()
+		}
+		if err != nil {
+			r := rest.BadRequest("writes[%d]: %s", i, err)
+			r.Write = &i
+			return nil, "", r
+		}
+	}
+	return writes, body.Comment, nil
+}
+
+// strictly decodes one object with these fields, each once at most.
+func strictly(raw []byte, into any, names ...string) error {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return errors.New("it must be an object")
+	}
+	seen := map[string]bool{}
+	for dec.More() {
+		t, err := dec.Token()
+		if err != nil {
+			return errors.New("it is broken JSON")
+		}
+		name := t.(string) // names of an object are
+		switch {
+		case !slices.Contains(names, name):
+			return fmt.Errorf("unknown field %s%s", rest.Quote(name), validate.Instead(name, names))
+		case seen[name]:
+			return fmt.Errorf("%s: given twice", name)
+		}
+		seen[name] = true
+		var skipped json.RawMessage
+		if dec.Decode(&skipped) != nil {
+			return errors.New("it is broken JSON")
+		}
+	}
+	if _, err := dec.Token(); err != nil {
+		return errors.New("it is broken JSON")
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return errors.New("something follows the object")
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		return errors.New("a field has a value of the wrong kind")
+	}
+	return nil
+}
+
+func (w *Write) check() error {
+	if !slices.Contains([]string{rest.Post, rest.Put, rest.Delete}, w.Method) {
+		return fmt.Errorf("method: %s is not allowed, allowed are POST, PUT and DELETE", rest.Quote(w.Method))
+	}
+	u, err := url.Parse(w.Path)
+	switch {
+	case err != nil || u.Host != "" || u.Scheme != "" || !strings.HasPrefix(w.Path, "/"):
+		return fmt.Errorf("path: %s is none, write it as /farms/shop", rest.QuotePath(w.Path))
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return errors.New("path: a query is for the whole transaction, leave it out here")
+	}
+	return nil
+}
+
+// write has one change of a transaction answered as if it were alone.
+func (s *Resource) write(ctx context.Context, c *rest.Call, w Write) (WriteAnswer, error) {
+	body, kind := []byte(w.Body), "application/json"
+	var text string
+	if len(body) > 0 && json.Unmarshal(body, &text) == nil { // null is a body that is missing
+		body, kind = []byte(text), "text/plain"
+	}
+	r := c.Request.Clone(rest.WithNote(ctx, &rest.Note{}))
+	u, err := url.Parse(w.Path)
+	if err != nil {
+		return WriteAnswer{}, err
+	}
+	r.Method, r.URL, r.RequestURI, r.Body, r.ContentLength = w.Method, u, w.Path, io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	for _, name := range []string{"If-Match", "Idempotency-Key", "Content-Length", "Content-Encoding", "Transfer-Encoding"} {
+		r.Header.Del(name)
+	}
+	r.Header.Set("Content-Type", kind)
+	out := &recorded{head: http.Header{}}
+	s.deps.Serve(out, r)
+	return out.answer(w)
+}
+
+// recorded is an answer that is kept.
+type recorded struct {
+	head   http.Header
+	status int
+	body   bytes.Buffer
+}
+
+// Header, WriteHeader and Write make it an http.ResponseWriter.
+func (r *recorded) Header() http.Header { return r.head }
+
+// WriteHeader begins the answer.
+func (r *recorded) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+}
+
+// Write continues the answer.
+func (r *recorded) Write(b []byte) (int, error) {
+	r.WriteHeader(http.StatusOK)
+	return r.body.Write(b)
+}
+
+func (r *recorded) answer(w Write) (WriteAnswer, error) {
+	out := WriteAnswer{Method: w.Method, Path: w.Path, Status: r.status}
+	if err := json.Unmarshal(r.body.Bytes(), &out.Body); err != nil {
+		return out, fmt.Errorf("the answer to %s %s is no JSON: %w", w.Method, w.Path, err)
+	}
+	if r.status < 300 {
+		return out, nil
+	}
+	refusal := rest.Refuse(r.status, "refused")
+	if fields, is := out.Body.(map[string]any); is {
+		if message, is := fields["message"].(string); is {
+			refusal.Message = message
+		}
+		if details, is := fields["details"].(string); is {
+			refusal.Details = details
+		}
+		if help, is := fields["params"].([]any); is && fields["error"] == nil { // of a body without any field
+			refusal.Message = "no field was sent, allowed are " + strings.Join(namesOf(help), ", ")
+		}
+	}
+	refusal.Header = maps.Clone(r.head)
+	for name := range refusal.Header {
+		if name != "Retry-After" {
+			refusal.Header.Del(name)
+		}
+	}
+	return out, refusal
+}
+
+func namesOf(params []any) (out []string) {
+	for _, p := range params {
+		if field, is := p.(map[string]any); is {
+			out = append(out, fmt.Sprint(field["name"]))
+		}
+	}
+	return out
+}
