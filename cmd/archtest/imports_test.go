@@ -178,6 +178,7 @@ var doors = []door{
 	{"golang.org/x/crypto/ocsp", []string{"mgmt/certs"}, false},
 	{"github.com/mholt/acmez", []string{"mgmt/acme"}, true},
 	{"github.com/letsencrypt/pebble", nil, false},
+	{"github.com/sluicelb/sluice!", []string{"mgmt/api/system"}, false},
 	{"github.com/wneessen/go-mail", []string{"mgmt/notify/mail"}, true},
 	{"github.com/miekg/dns", []string{"mgmt/acme", "mgmt/resolve"}, false},
 	{"go.etcd.io/bbolt", []string{"mgmt/store"}, true},

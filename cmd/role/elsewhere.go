@@ -101,8 +101,8 @@ func eventMessage(e scripts.Event) syslog.Message {
 func (m *manager) proxy() outbound.Proxy {
 	cfg, _ := m.applier.Current()
 	return outbound.Proxy{
-		HTTP:  m.proxyAddress(cfg.System.Proxy.ForHTTP, farm.SecretHTTPProxy),
-		HTTPS: m.proxyAddress(cfg.System.Proxy.ForHTTPS, farm.SecretHTTPSProxy),
+		Plain:  m.proxyAddress(cfg.System.Proxy.ForHTTP, farm.SecretHTTPProxy),
+		Secure: m.proxyAddress(cfg.System.Proxy.ForHTTPS, farm.SecretHTTPSProxy),
 	}
 }
 

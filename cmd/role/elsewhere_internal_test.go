@@ -97,14 +97,14 @@ func TestAServerIsVerifiedByItsListOrNotAtAllTrusted(t *testing.T) {
 
 func TestConnectionsGoThroughTheProxyThatIsSet(t *testing.T) {
 	h := newHouse(t, nil)
-	if p := h.proxy(); p.HTTP != "" || p.HTTPS != "" {
+	if p := h.proxy(); p.Plain != "" || p.Secure != "" {
 		t.Errorf("%+v", p)
 	}
 	h.system(t, func(s *farm.System) {
 		s.Proxy.ForHTTP.URL = "http://plain:3128"
 		s.Proxy.ForHTTPS = farm.ProxyServer{URL: "http://ann@secure:3128", Password: "p@ss"}
 	})
-	if p := h.proxy(); p.HTTP != "http://plain:3128" || p.HTTPS != "http://ann:p%40ss@secure:3128" {
+	if p := h.proxy(); p.Plain != "http://plain:3128" || p.Secure != "http://ann:p%40ss@secure:3128" {
 		t.Errorf("%+v", p)
 	}
 	if got := h.proxyAddress(farm.ProxyServer{URL: "http://ann@secure:3128", Password: farm.NewSealedSecret("foreign")}, farm.SecretHTTPProxy); got != "http://ann@secure:3128" {

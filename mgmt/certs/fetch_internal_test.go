@@ -25,7 +25,7 @@ func TestRespondersAreAskedThroughTheProxy(t *testing.T) {
 		_, _ = io.WriteString(w, "answer")
 	}))
 	defer proxy.Close()
-	m := &Manager{Book: &Book{store: settings{}, proxy: func() outbound.Proxy { return outbound.Proxy{HTTP: proxy.URL} }}}
+	m := &Manager{Book: &Book{store: settings{}, proxy: func() outbound.Proxy { return outbound.Proxy{Plain: proxy.URL} }}}
 	client := m.client()
 	defer client.CloseIdleConnections()
 	got, err := ask(t.Context(), client, "http://ocsp.invalid/x", []byte("question"))

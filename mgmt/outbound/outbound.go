@@ -21,8 +21,8 @@ import (
 
 // Proxy is the setting: addresses as http://proxy.example.com:3128, empty for none.
 type Proxy struct {
-	HTTP  string // for http://
-	HTTPS string // for https://
+	Plain  string // for http://
+	Secure string // for https://
 }
 
 // maxProxy bounds the address of a proxy, in bytes.
@@ -61,9 +61,9 @@ func (p Proxy) For(to *url.URL) (*url.URL, error) {
 	if local(to.Hostname()) {
 		return nil, nil
 	}
-	text := p.HTTP
+	text := p.Plain
 	if to.Scheme == "https" {
-		text = p.HTTPS
+		text = p.Secure
 	}
 	u, err := parse(text)
 	if err != nil { // it was checked when it was set

@@ -30,7 +30,7 @@ func TestAddressesOfProxiesAreChecked(t *testing.T) {
 }
 
 func TestEachSchemeHasItsProxyAndThisMachineNone(t *testing.T) {
-	p := outbound.Proxy{HTTP: "plain:1", HTTPS: "http://secure:2"}
+	p := outbound.Proxy{Plain: "plain:1", Secure: "http://secure:2"}
 	for to, want := range map[string]string{
 		"http://example.com": "http://plain:1", "https://example.com": "http://secure:2",
 		"http://localhost:1/": "", "http://127.0.0.5": "", "https://[::1]:3": "", "https://[::ffff:127.0.0.1]": "",
@@ -42,10 +42,10 @@ func TestEachSchemeHasItsProxyAndThisMachineNone(t *testing.T) {
 		}
 	}
 	u, _ := url.Parse("http://example.com")
-	if got, err := (outbound.Proxy{HTTPS: "secure:2"}).For(u); got != nil || err != nil {
+	if got, err := (outbound.Proxy{Secure: "secure:2"}).For(u); got != nil || err != nil {
 		t.Errorf("goes by %v, %v", got, err)
 	}
-	if got, err := (outbound.Proxy{HTTP: "x://y"}).For(u); got != nil || err == nil {
+	if got, err := (outbound.Proxy{Plain: "x://y"}).For(u); got != nil || err == nil {
 		t.Errorf("a broken setting is ignored: %v", got)
 	}
 }
@@ -80,7 +80,7 @@ func TestRequestsGoThroughTheProxyThatIsSetNow(t *testing.T) {
 	if got, err := ask(t, o, "http://no-such-host.invalid/x"); err == nil {
 		t.Errorf("without a proxy it answers %q", got)
 	}
-	now.HTTP = proxy(t).URL
+	now.Plain = proxy(t).URL
 	if got, err := ask(t, o, "http://no-such-host.invalid/x"); err != nil || got != "proxy: GET http://no-such-host.invalid/x" {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -103,7 +103,7 @@ func TestSecureRequestsAreTunnelled(t *testing.T) {
 		line, _ := bufio.NewReader(c).ReadString('\n')
 		seen <- line
 	}()
-	_, err = ask(t, outbound.Options{Proxy: func() outbound.Proxy { return outbound.Proxy{HTTPS: ln.Addr().String()} }}, "https://ca.invalid/dir")
+	_, err = ask(t, outbound.Options{Proxy: func() outbound.Proxy { return outbound.Proxy{Secure: ln.Addr().String()} }}, "https://ca.invalid/dir")
 	if got := <-seen; got != "CONNECT ca.invalid:443 HTTP/1.1\r\n" || err == nil {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -122,7 +122,7 @@ func TestAGuardSeesAddressesButNotTheProxy(t *testing.T) {
 	if _, err := ask(t, o, server.URL); !errors.Is(err, refused) {
 		t.Errorf("asked directly: %v", err)
 	}
-	set.HTTP = server.URL
+	set.Plain = server.URL
 	if got, err := ask(t, o, "http://example.invalid/"); err != nil || got != "proxy: GET http://example.invalid/" {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -140,7 +140,7 @@ func TestTheEnvironmentCountsOnlyWithoutASetting(t *testing.T) {
 	}{
 		"allowed":     {outbound.Options{Environment: true}, "http://env.invalid:1"},
 		"not allowed": {outbound.Options{}, ""},
-		"a setting":   {outbound.Options{Environment: true, Proxy: func() outbound.Proxy { return outbound.Proxy{HTTPS: "p:1"} }}, ""},
+		"a setting":   {outbound.Options{Environment: true, Proxy: func() outbound.Proxy { return outbound.Proxy{Secure: "p:1"} }}, ""},
 	} {
 		got, err := outbound.Transport(c.o).Proxy(r)
 		if err != nil || c.want == "" && got != nil || c.want != "" && (got == nil || got.String() != c.want) {
