@@ -23,7 +23,7 @@ func (c *client) certificateCommand() *cobra.Command {
   sluice certificate replace shop.pem renewed.pem`,
 		c.certificateList(), c.certificateShow(), c.certificateUpload(), c.certificateReplace(), c.certificateRequest(),
 		c.certificateDownload(), c.certificateDelete(), c.certificateAdd(), c.certificateRemove(), c.certificateMove(),
-		c.authorityCommand(), c.ocspCommand())
+		c.authorityCommand(), c.ocspCommand(), c.activationCommand())
 }
 
 type certificate struct {

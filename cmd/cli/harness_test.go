@@ -24,6 +24,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/acme"
+	"github.com/sluicelb/sluice/mgmt/activation"
 	"github.com/sluicelb/sluice/mgmt/api"
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/api/system"
@@ -32,7 +33,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/audit"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/directory"
+	"github.com/sluicelb/sluice/mgmt/notify"
 	"github.com/sluicelb/sluice/mgmt/oidc"
+	"github.com/sluicelb/sluice/mgmt/packages"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/validate"
@@ -124,8 +127,9 @@ func start(t *testing.T) *appliance {
 		Roles: func() []system.Role {
 			return []system.Role{{Name: "engine", PID: 77, State: "running: uid 61740, seccomp", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}}
 		},
-		Explain: func(_ context.Context, q explain.Question) (*explain.Explanation, error) { return a.explain(q) },
-		ACME:    acme.New(acme.Options{Store: st, Certificates: manager, Applier: ap, Responder: &acme.Responder{}}),
+		Explain:    func(_ context.Context, q explain.Question) (*explain.Explanation, error) { return a.explain(q) },
+		ACME:       acme.New(acme.Options{Store: st, Certificates: manager, Applier: ap, Responder: &acme.Responder{}}),
+		Activation: &activation.Keeper{Store: st}, Notifier: notify.New(notify.Options{Store: st, Secrets: book, Host: func() string { return "lb7" }}), Packages: someUpdates{},
 		Usage: func() usage.Sample {
 			return usage.Sample{At: time.Now(), CPU: usage.CPU{User: 1, Idle: 1}, Cores: 2, Load: [3]float64{.5, 1, 2}, Memory: usage.Memory{Total: 4 << 30, Free: 1 << 30}}
 		},
@@ -310,4 +314,11 @@ func (a *appliance) documented(at string) []string {
 	}
 	path, verb, _ := strings.Cut(at, " ")
 	return slices.Sorted(maps.Keys(doc.Paths[path][verb].RequestBody.Content["application/json"].Schema.Properties))
+}
+
+// someUpdates is a system that knows of an update.
+type someUpdates struct{}
+
+func (someUpdates) Updates(context.Context) packages.Updates {
+	return packages.Updates{Status: packages.Available, Message: "1 package can be updated.", Number: 1, Packages: []packages.Package{{Name: "zip", From: "1", To: "2"}}}
 }

@@ -19,7 +19,7 @@ func (c *client) systemCommand() *cobra.Command {
 		commands = append(commands, c.systemSection(&validate.Sections[i]))
 	}
 	return parentCommand("system", "Settings of appliance and machine, and what is set in the kernel", "  sluice system dns primary=192.0.2.53\n  sluice system kernel\n  sluice system clean",
-		append(commands, c.systemKernel(), c.systemClean(), c.systemScripts(), c.systemFactory())...)
+		append(commands, c.systemLanguage(), c.systemPackages(), c.systemLicense(), c.systemKernel(), c.systemClean(), c.systemScripts(), c.systemFactory())...)
 }
 
 // systemExamples are calls of the commands of sections.

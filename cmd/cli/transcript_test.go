@@ -44,7 +44,7 @@ func steady(text string) string {
 
 // changing are the commands whose output is another one each day and on each machine, or
 // whenever another command is tried before them.
-var changing = []string{"audit", "certificate list", "certificate show", "certificate ca show"}
+var changing = []string{"audit", "certificate list", "certificate show", "certificate ca show", "certificate activation"}
 
 func isOneOf(command string, list []string) bool {
 	return slices.ContainsFunc(list, func(c string) bool { return strings.HasPrefix(command, c) })
@@ -112,7 +112,7 @@ func indented(mark, text string) string {
 
 // ownJSON are the commands that do not print an answer as it came: they make one of
 // several, show a part, or wrap a file.
-var ownJSON = []string{"backend show", "header list", "rewrite list", "certificate download", "certificate ca download", "certificate ca show", "farm restart"}
+var ownJSON = []string{"backend show", "header list", "rewrite list", "certificate download", "certificate ca download", "certificate ca show", "certificate activation download", "farm restart"}
 
 func TestJSONIsTheAnswerAsItCame(t *testing.T) {
 	a := ready(t)

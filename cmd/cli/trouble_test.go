@@ -40,6 +40,9 @@ func everyCommand(p papers) []string {
 		"user create tim", "user create bob --ldap", "user set tim webgui_permissions=true", "user password tim", "user list", "user show tim",
 		"role create ops --copy-from management", "role set ops farm.create=true", "role show ops", "role list", "group create shops", "group role shops ops", "group add shops tim", "group add-farm shops shop",
 		"group list", "group show shops", "group remove-farm shops shop", "group remove shops tim", "group role shops", "group delete shops", "role delete ops", "user delete tim",
+		"notification list", "notification email", "notification email from=lb@example.com to=ops@example.com", "notification disable cluster", "notification enable cluster", "notification backends",
+		"notification backends prefix=[prod] avoidflappingtime=30", "notification cluster", "notification interfaces", "system language", "system language de", "system packages",
+		"certificate activation upload " + p.ca, "certificate activation show", "certificate activation download", "certificate activation delete",
 		"audit --limit 2", "audit export",
 		"key create x", "key list", "key delete 2", "status", "stats", "stats shop", "stats mail", "explain shop /", "history", "diff", "diff 2 3", "export",
 		"apply -f -", // of no farms at all
@@ -48,7 +51,7 @@ func everyCommand(p papers) []string {
 
 // asItIs are the commands that print an answer as it is, or none of it: they take
 // any for one.
-var asItIs = []string{"audit export", "farm rename", "certificate download", "certificate ca show", "certificate ca download", "export"}
+var asItIs = []string{"audit export", "farm rename", "certificate download", "certificate ca show", "certificate ca download", "certificate activation download", "export"}
 
 // relay stands between a command and the appliance, and spoils one of its answers.
 type relay struct {

@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+const notifications = "/system/notifications"
+
+func (c *client) notificationCommand() *cobra.Command {
+	return parentCommand("notification", "Mails to operators: backends that go down, certificates that expire", `  sluice notification email server=mail.test from=lb@test to=ops@example.com
+  sluice notification test
+  sluice notification list
+  sluice notification backends prefix='[prod]' avoidflappingtime=30`,
+		c.notificationList(), c.notificationEmail(), c.notificationPassword(), c.notificationTest(), c.notificationSwitch("enable", "Send an alert again"), c.notificationSwitch("disable", "Send an alert no more"),
+		c.notificationBackends(), c.notificationCluster(), c.notificationInterfaces())
+}
+
+func (c *client) notificationList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List what operators are told of", Example: "  sluice notification list", Args: exactly(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := c.get(cmd.Context(), notifications+"/alerts")
+			if err != nil || c.json {
+				return c.orJSON(cmd, a, err)
+			}
+			var body struct {
+				Params []struct{ Alert, Status, Active, Description string }
+			}
+			if err := a.into(&body); err != nil {
+				return err
+			}
+			s := newSheet("ALERT", "STATUS", "NOTICED", "WHAT")
+			for _, v := range body.Params {
+				s.add(v.Alert, v.Status, v.Active, v.Description)
+			}
+			return c.print(cmd, s)
+		},
+	}
+}
+
+var emailParams = []validate.Param{
+	{Name: "server", Description: "mail server, as host or host:port; without a port 25, with tls 587; blank: nothing is sent"},
+	{Name: "user", Description: "who logs in there; blank: nobody"},
+	{Name: "from", Description: "address mails come from"},
+	{Name: "to", Options: []string{"list"}, Description: "address mails go to"},
+	{Name: "tls", PossibleValues: []string{"true", "false"}, Description: "whether the connection is secured: from the first byte on port 465, by STARTTLS on others"},
+	{Name: "ca", Description: "list of authorities the server is verified by; blank: those of the system"},
+}
+
+func (c *client) notificationEmail() *cobra.Command {
+	return c.settingsOf(notifications+"/methods/email", emailParams, &cobra.Command{
+		Use: "email [NAME=VALUE…]", Short: "Show the mail server and the addresses, or change them",
+		Long: "Show the mail server and the addresses, or change them. The password is set by\n`sluice notification password`.",
+		Example: `  sluice notification email server=mail.test from=lb@test to=ops@example.com
+  sluice notification email tls=true user=lb to=a@example.com to=b@example.com
+  sluice notification email server=`,
+	})
+}
+
+func (c *client) notificationPassword() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "password", Short: "Set the password for the mail server, or forget it",
+		Long: `Set the password for the mail server, or forget it. It is asked for, or is the
+first line of the standard input where that is no terminal.`,
+		Example: "  sluice notification password\n  sluice notification password < password.txt\n  sluice notification password --forget", Args: exactly(0),
+	}
+	forget := cmd.Flags().Bool("forget", false, "keep none")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
+		password := ""
+		if !*forget {
+			if password, err = newPassword(cmd); err != nil {
+				return err
+			}
+		}
+		a, err := c.send(cmd.Context(), http.MethodPut, notifications+"/methods/email", map[string]any{"password": password})
+		return c.orSay(cmd, a, err)
+	}
+	return cmd
+}
+
+func (c *client) notificationTest() *cobra.Command {
+	return &cobra.Command{
+		Use: "test", Short: "Send a mail now, and show what the mail server says", Example: "  sluice notification test", Args: exactly(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := c.send(cmd.Context(), http.MethodPost, notifications+"/methods/email/actions", map[string]any{"action": "test"})
+			if err != nil || c.json {
+				return c.orJSON(cmd, a, err)
+			}
+			var body struct{ Params struct{ Answer string } }
+			if err := a.into(&body); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), "The mail server has taken the mail. It said:", clean(body.Params.Answer))
+			return err
+		},
+	}
+}
+
+// alertNames are completed; the appliance knows them better.
+var alertNames = []string{"backends", "certificates", "cluster", "interfaces", "packages"}
+
+func (c *client) notificationSwitch(action, short string) *cobra.Command {
+	return &cobra.Command{
+		Use: action + " ALERT", Short: short, Example: "  sluice notification " + action + " certificates", Args: exactly(1), ValidArgsFunction: cobra.FixedCompletions(alertNames, cobra.ShellCompDirectiveNoFileComp),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.post(cmd, map[string]any{"action": action}, "system", "notifications", "alerts", args[0], "actions")
+		},
+	}
+}
+
+var prefixParam = validate.Param{Name: "prefix", Description: "begins the subjects of the mails"}
+
+func (c *client) notificationBackends() *cobra.Command {
+	return c.settingsOf(notifications+"/alerts/backends", []validate.Param{prefixParam, {Name: "avoidflappingtime", Interval: "0,3600", Description: "seconds a state must last before it is told; null: 5"}}, &cobra.Command{
+		Use: "backends [NAME=VALUE…]", Short: "Show how operators are told of backends, or change it", Example: "  sluice notification backends prefix='[prod]' avoidflappingtime=30",
+	})
+}
+
+func (c *client) notificationCluster() *cobra.Command {
+	return c.settingsOf(notifications+"/alerts/cluster", []validate.Param{prefixParam}, &cobra.Command{
+		Use: "cluster [NAME=VALUE…]", Short: "Show how operators are told of the cluster, or change it", Example: "  sluice notification cluster prefix='[prod]'",
+	})
+}
+
+func (c *client) notificationInterfaces() *cobra.Command {
+	return c.settingsOf(notifications+"/alerts/interfaces", []validate.Param{{Name: "interfaces", Options: []string{"list"}, Description: "interfaces that are told of; null: all"}}, &cobra.Command{
+		Use: "interfaces [NAME=VALUE…]", Short: "Show of which interfaces operators are told, or change it", Example: "  sluice notification interfaces interfaces=eth0 interfaces=eth1",
+	})
+}
