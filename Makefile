@@ -65,6 +65,7 @@ install:
 	install -D -m 644 packaging/sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/sluice.conf
 	install -D -m 644 packaging/tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/sluice.conf
 	install -D -m 644 packaging/logrotate $(DESTDIR)$(SYSCONFDIR)/logrotate.d/sluice
+	install -D -m 644 packaging/SLUICE-MIB.txt $(DESTDIR)$(PREFIX)/share/snmp/mibs/SLUICE-MIB.txt
 	test -e $(DESTDIR)$(SYSCONFDIR)/default/sluice || install -D -m 644 packaging/default $(DESTDIR)$(SYSCONFDIR)/default/sluice
 
 # A package for Debian and its like: bin/sluice_VERSION_ARCH.deb. Newer releases

@@ -164,6 +164,7 @@ type door struct {
 
 var doors = []door{
 	{"github.com/panjf2000/gnet", []string{"core/loop"}, true},
+	{"github.com/posteo/go-agentx", []string{"mgmt/snmp"}, true},
 	{"github.com/fxamacker/cbor", []string{"core/snapshot", "core/link"}, true},
 	{"golang.org/x/sys/unix", []string{"core/loop", "core/shm", "sysnet", "cmd/harden", "cmd/supervisor"}, false},
 	{"golang.org/x/crypto/bcrypt", []string{"core/password"}, false},

@@ -89,6 +89,7 @@ func (m *manager) chosen() *x509.Certificate {
 // machineState tells how the machine is.
 func (m *manager) machineState() system.Machine {
 	return system.Machine{
+		Agent:    m.agent.State,
 		Listener: func() string { return "https://" + m.listener.Address().String() },
 		NameServers: func() ([]string, string) {
 			found := services.Look()

@@ -42,6 +42,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/recorder"
 	"github.com/sluicelb/sluice/mgmt/resolve"
 	"github.com/sluicelb/sluice/mgmt/scripts"
+	"github.com/sluicelb/sluice/mgmt/snmp"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/support"
 	"github.com/sluicelb/sluice/mgmt/syslog"
@@ -90,6 +91,7 @@ type manager struct {
 	numbers   *timeseries.DB
 	root      *os.Root // the data directory
 	listener  *machine.Listener
+	agent     *snmp.Agent
 	server    atomic.Pointer[api.Server]
 	// restart ends this process once what is being answered is; it is started anew then.
 	restart func()
@@ -161,7 +163,8 @@ func (p *process) mgmt(ctx context.Context) error {
 		Log:     slog.Default(),
 	})
 	m.scripts = scripts.New(scripts.Options{Log: slog.Default()})
-	m.applier = apply.New(st, m.publisher, apply.WithEnded(m.ended), apply.WithTold(m.changed), apply.WithNames(m.names), apply.WithBusy(m.busy), apply.WithLog(slog.Default()), apply.WithReferences(book), apply.WithSecrets(book), apply.WithMachine(collectors{m.remote, m.authorities}, m.machine(book), m.listener), apply.WithRules(validate.Rules{Prefixes: validate.SystemPrefixes, Own: m.ownAddress()}), apply.WithListeners(listeners))
+	m.agent = m.newAgent()
+	m.applier = apply.New(st, m.publisher, apply.WithEnded(m.ended), apply.WithTold(m.changed), apply.WithNames(m.names), apply.WithBusy(m.busy), apply.WithLog(slog.Default()), apply.WithReferences(book), apply.WithSecrets(book), apply.WithMachine(collectors{m.remote, m.authorities}, m.machine(book), m.agent, m.listener), apply.WithRules(validate.Rules{Prefixes: validate.SystemPrefixes, Own: m.ownAddress()}), apply.WithListeners(listeners))
 	m.trial = trial.New(trial.Options{Applier: m.applier, Counters: m.counters, Health: m.backendHealth, Now: time.Now, Log: slog.Default()})
 	m.certs = certs.NewManager(book, m.applier)
 	m.acme = acme.New(acme.Options{Store: st, Certificates: m.certs, Applier: m.applier, Responder: responder, Proxy: m.proxy, Log: slog.Default()})
@@ -193,6 +196,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	running.Go(func() { m.recorder().Run(ctx) })
 	running.Go(func() { m.trial.Run(ctx) })
 	running.Go(func() { m.certs.Run(ctx) })
+	running.Go(func() { m.agent.Run(ctx) })
 	running.Go(func() { m.applier.Settle(ctx) })
 	running.Go(func() { m.acme.Run(ctx) })
 	if err := m.openLogs(); err != nil {
