@@ -37,7 +37,7 @@ func translate(t *testing.T, args ...string) string {
 	}
 	cmd := exec.Command("snmptranslate", append([]string{"-M", dir + ":" + packaging, "-m", "SLUICE-MIB", "-Pu"}, args...)...)
 	cmd.Env = append(os.Environ(), "SNMP_PERSISTENT_DIR="+dir)
-	out, err := cmd.CombinedOutput()
+	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -48,8 +48,8 @@ func translate(t *testing.T, args ...string) string {
 func TestTheMIBNamesWhatIsTold(t *testing.T) {
 	for name, want := range map[string]string{
 		"sluiceVersion.0": ".1.1.0", "sluiceRevision.0": ".1.2.0", "sluiceRoles.0": ".1.3.0", "sluiceUpTime.0": ".1.4.0",
-		"sluiceFarmName.7": ".2.1.2.7", "sluiceFarmOpen.7": ".2.1.7.7", "sluiceFarmErrors.7": ".2.1.12.7",
-		"sluiceBackendFarm.7": ".3.1.2.7", "sluiceBackendWeight.7": ".3.1.7.7", "sluiceBackendErrors.7": ".3.1.13.7",
+		"sluiceFarmName.7": ".2.1.1.2.7", "sluiceFarmOpen.7": ".2.1.1.7.7", "sluiceFarmErrors.7": ".2.1.1.12.7",
+		"sluiceBackendFarm.7": ".3.1.1.2.7", "sluiceBackendWeight.7": ".3.1.1.7.7", "sluiceBackendErrors.7": ".3.1.1.13.7",
 	} {
 		if got := translate(t, "-On", "SLUICE-MIB::"+name); got != base+want {
 			t.Errorf("%s is %s, want %s", name, got, base+want)

@@ -138,14 +138,14 @@ func TestSnmpdTellsFarmsAndBackends(t *testing.T) {
 	}
 	for _, want := range []string{
 		".1.1.0 = STRING: \"1.2.3\"", ".1.2.0 = Gauge32: 47", ".1.3.0 = STRING: \"engine running\"", ".1.4.0 = Timeticks: (6000) 0:01:00.00",
-		".2.1.2.1 = STRING: \"shop\"", ".2.1.2.300 = STRING: \"dns\"", ".2.1.4.300 = STRING: \"problem\"", ".2.1.7.1 = Gauge32: 3", ".2.1.8.1 = Counter64: 1099511627776", ".2.1.12.1 = Counter64: 8",
-		".3.1.2.2 = STRING: \"shop\"", ".3.1.5.65535 = STRING: \"10.0.0.2:53\"", ".3.1.7.65535 = Gauge32: 9", ".3.1.8.2 = Gauge32: 4294967295", ".3.1.13.2 = Counter64: 6",
+		".2.1.1.2.1 = STRING: \"shop\"", ".2.1.1.2.300 = STRING: \"dns\"", ".2.1.1.4.300 = STRING: \"problem\"", ".2.1.1.7.1 = Gauge32: 3", ".2.1.1.8.1 = Counter64: 1099511627776", ".2.1.1.12.1 = Counter64: 8",
+		".3.1.1.2.2 = STRING: \"shop\"", ".3.1.1.5.65535 = STRING: \"10.0.0.2:53\"", ".3.1.1.7.65535 = Gauge32: 9", ".3.1.1.8.2 = Gauge32: 4294967295", ".3.1.1.13.2 = Counter64: 6",
 	} {
 		if !slices.Contains(lines, base+want) {
 			t.Errorf("%s is missing in\n%s", want, walk)
 		}
 	}
-	if got, err := s.ask("snmpget", "letmein", base+".2.1.2.1", base+".2.1.2.2", base+".1.2.0"); err != nil || !strings.Contains(got, `"shop"`) || !strings.Contains(got, "No Such") || !strings.Contains(got, "Gauge32: 47") {
+	if got, err := s.ask("snmpget", "letmein", base+".2.1.1.2.1", base+".2.1.1.2.2", base+".1.2.0"); err != nil || !strings.Contains(got, `"shop"`) || !strings.Contains(got, "No Such") || !strings.Contains(got, "Gauge32: 47") {
 		t.Errorf("three at once: %v\n%s", err, got)
 	}
 	if got, err := s.ask("snmpbulkwalk", "letmein", base); err != nil || strings.TrimSpace(got) != strings.TrimSpace(walk) {

@@ -76,8 +76,8 @@ func tables(d *Data) []table {
 	}
 	return []table{
 		{below(1), 1, len(scalars), []uint32{0}, func(column, _ int) varbind { return scalars[column] }},
-		{below(2, 1), 2, 11, farms, func(column, row int) varbind { return farmColumn(&d.Farms[row], column) }},
-		{below(3, 1), 2, 12, backends, func(column, row int) varbind { return backendColumn(&d.Backends[row], column) }},
+		{below(2, 1, 1), 2, 11, farms, func(column, row int) varbind { return farmColumn(&d.Farms[row], column) }},
+		{below(3, 1, 1), 2, 12, backends, func(column, row int) varbind { return backendColumn(&d.Backends[row], column) }},
 	}
 }
 
