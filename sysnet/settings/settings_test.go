@@ -303,7 +303,7 @@ func TestSNMPIsAFileOfSnmpd(t *testing.T) {
 	b := newBox(t, map[string]string{"/usr/sbin/snmpd": "", "/etc/snmp/snmpd.conf": "includeDir /etc/snmp/snmpd.conf.d\n", booted: "", "/lib/systemd/system/snmpd.service": ""})
 	b.wants(snmp("letmein"), "", restart)
 	_, got, _ := strings.Cut(strings.ReplaceAll(b.read(file), b.Root, ""), "\n")
-	if got != "agentaddress udp:192.0.2.1:1161\nrocommunity letmein 10.0.0.0/8\nmaster agentx\nagentXSocket /run/agentx/sluice\nagentXPerms 0660 0755 0 61741\n" {
+	if got != "agentaddress udp:192.0.2.1:1161\nrocommunity letmein 10.0.0.0/8\nmaster agentx\nagentXSocket /run/agentx/sluice\nagentXPerms 0660 0755 root 61741\n" {
 		t.Error(got)
 	}
 	if info, err := os.Stat(b.path(file)); err != nil || info.Mode().Perm() != 0o600 {

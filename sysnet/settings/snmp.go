@@ -63,7 +63,7 @@ func (m *Machine) snmpText(s SNMPAgent) string {
 		source = "default"
 	}
 	address := netip.AddrPortFrom(s.IP, s.Port).String()
-	return fmt.Sprintf("%s (sluice system snmp).\nagentaddress %s%s\n%s %s %s\nmaster agentx\nagentXSocket %s\nagentXPerms 0660 0755 0 %d\n",
+	return fmt.Sprintf("%s (sluice system snmp).\nagentaddress %s%s\n%s %s %s\nmaster agentx\nagentXSocket %s\nagentXPerms 0660 0755 root %d\n",
 		head, transport, address, rocommunity, s.Community, source, m.path(AgentXSocket), m.Group)
 }
 
