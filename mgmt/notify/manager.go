@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -217,5 +216,3 @@ func (m *Manager) Problem() string {
 
 // Close ends what is under way; mails that wait are lost, and counted.
 func (m *Manager) Close() { m.queue.close(m.options.Log) }
-
-var errClosed = errors.New("the appliance stops")
