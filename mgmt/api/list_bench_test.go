@@ -48,3 +48,12 @@ func BenchmarkRead(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkChangeOfMany is a change of one of 1,000 farms of ten backends.
+func BenchmarkChangeOfMany(b *testing.B) {
+	a := newAppliance(b)
+	a.fill(1000, 10)
+	for i := 0; b.Loop(); i++ {
+		a.must(200, "PUT", "/farms/farm0500", fmt.Sprintf(`{"contimeout":%d}`, 1+i%10))
+	}
+}

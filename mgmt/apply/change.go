@@ -72,6 +72,7 @@ func (a *Applier) change(ctx context.Context, by Author, comment func() string, 
 		return r, err
 	}
 	var trial *Pending
+	diff := r.Diff // numbers that are given later are in no document
 	r, err = a.carryOut(ctx, old, r, keeping{
 		undo: func() {},
 		ready: func(cfg *farm.Config) (err error) {
@@ -79,7 +80,7 @@ func (a *Applier) change(ctx context.Context, by Author, comment func() string, 
 			return err
 		},
 		keep: func(cfg *farm.Config) (store.Revision, error) {
-			rev, err := a.store.Commit(cfg, store.Meta{Author: by.Name, Source: by.Source, Comment: comment(), Time: a.clock(), Documents: a.documents(trial)})
+			rev, err := a.store.Commit(cfg, store.Meta{Author: by.Name, Source: by.Source, Comment: comment(), Time: a.clock(), Diff: diff, Documents: a.documents(trial)})
 			if err == nil {
 				a.begin(trial, by, rev)
 			}

@@ -131,4 +131,15 @@ func TestBackendsThatNeverAnswerAreFound(t *testing.T) {
 	if s.Problem(7) != "" {
 		t.Error("it is remembered")
 	}
+	// How often others became silent, answered and were forgotten does not matter.
+	s.Look(8, 0, 0)
+	s.Look(9, 0, 0)
+	s.Look(8, 0, 3)
+	s.Look(9, 0, 3)
+	s.Look(9, 0, 4)
+	s.Retain(func(id uint32) bool { return id == 8 })
+	s.Retain(func(id uint32) bool { return id == 8 })
+	if s.Problem(8) == "" {
+		t.Error("one that is silent is not found once another one was forgotten")
+	}
 }

@@ -3,6 +3,7 @@ package farmstate
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 )
 
 // silentAfter is how many requests in a row have to go without an answer.
@@ -12,8 +13,9 @@ const silentAfter = 3
 // health table knows nothing, and their clients wait for each. The zero value has seen
 // none. Any goroutine may call its methods.
 type Silent struct {
-	mu   sync.Mutex
-	seen map[uint32]*answers
+	mu     sync.Mutex
+	seen   map[uint32]*answers
+	silent atomic.Int32 // how many are: mostly none, and lists ask of thousands
 }
 
 // answers are the counters of a backend at the last look, and how many requests
@@ -30,24 +32,41 @@ func (s *Silent) Look(backend uint32, responses, timeouts uint64) (silent, chang
 		s.seen = map[uint32]*answers{}
 	}
 	a := s.seen[backend]
+	was := a.silent()
+	defer func() { s.count(was, silent) }()
 	if a == nil || timeouts < a.timeouts { // new, or counted anew
 		s.seen[backend] = &answers{responses: responses, timeouts: timeouts}
-		return false, a != nil && a.missed >= silentAfter
+		return false, was
 	}
-	was := a.missed >= silentAfter
 	if a.missed += timeouts - a.timeouts; responses != a.responses {
 		a.missed = 0
 	}
 	a.responses, a.timeouts = responses, timeouts
-	silent = a.missed >= silentAfter
+	silent = a.silent()
 	return silent, silent != was
+}
+
+// silent reports whether a backend is; one that nobody looked at is not.
+func (a *answers) silent() bool { return a != nil && a.missed >= silentAfter }
+
+// count keeps count of those that are silent.
+func (s *Silent) count(was, is bool) {
+	switch {
+	case is && !was:
+		s.silent.Add(1)
+	case was && !is:
+		s.silent.Add(-1)
+	}
 }
 
 // Problem says what is wrong with a backend that is silent, empty for others.
 func (s *Silent) Problem(backend uint32) string {
+	if s.silent.Load() == 0 {
+		return ""
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if a := s.seen[backend]; a != nil && a.missed >= silentAfter {
+	if a := s.seen[backend]; a.silent() {
 		return fmt.Sprintf("accepts connections and does not answer: %d requests or connections in a row got nothing in time", a.missed)
 	}
 	return ""
@@ -57,8 +76,9 @@ func (s *Silent) Problem(backend uint32) string {
 func (s *Silent) Retain(there func(backend uint32) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for id := range s.seen {
+	for id, a := range s.seen {
 		if !there(id) {
+			s.count(a.silent(), false)
 			delete(s.seen, id)
 		}
 	}

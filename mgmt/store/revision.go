@@ -30,6 +30,9 @@ type Meta struct {
 	Author, Source, Comment string
 	// Time is when it was made; zero means now.
 	Time time.Time
+	// Diff is the difference of the documents to the revision before, for who knows
+	// it already: it takes long for many farms. "" has the store compare.
+	Diff string
 	// Documents are written in the same step, by name; nil removes one.
 	Documents map[string]any
 }
@@ -55,7 +58,10 @@ func (s *Store) commit(cfg *farm.Config, meta Meta, anew bool, also func(*bolt.T
 	}
 	old := s.current.Load()
 	rev := Revision{Number: old.Number + 1, Time: meta.Time, Author: meta.Author, Source: meta.Source,
-		Comment: meta.Comment, Diff: document.Diff(old.Config, cfg)}
+		Comment: meta.Comment, Diff: meta.Diff}
+	if rev.Diff == "" {
+		rev.Diff = document.Diff(old.Config, cfg)
+	}
 	if rev.Time.IsZero() {
 		rev.Time = time.Now()
 	}

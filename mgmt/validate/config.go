@@ -5,6 +5,7 @@ import (
 	"iter"
 	"net"
 	"net/netip"
+	"strconv"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
@@ -90,7 +91,13 @@ func ServicePath(farmName, name string) string {
 
 // BackendPath names a backend of a service by its position from 0.
 func BackendPath(farmName, service string, position int) string {
-	return fmt.Sprintf("%s backend %d", ServicePath(farmName, service), position)
+	return backendPath(ServicePath(farmName, service), position)
+}
+
+// backendPath is BackendPath for who has the path of the service: a check makes one
+// for each of many thousand backends.
+func backendPath(service string, position int) string {
+	return service + " backend " + strconv.Itoa(position)
 }
 
 // walk yields every broken rule; the helpers return false when the caller has enough

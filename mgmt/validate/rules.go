@@ -25,7 +25,7 @@ func checkService(f *farm.Farm, s *farm.Service, local []netip.Prefix, yield fun
 	seen := make(map[string]int, len(s.Backends))
 	for i := range s.Backends {
 		b := &s.Backends[i]
-		at := BackendPath(f.Name, s.Name, i)
+		at := backendPath(path, i)
 		if !BackendDocument.verify(at, b, f, yield) {
 			return false
 		}

@@ -9,8 +9,8 @@ import (
 )
 
 func (s *Resource) listFarms(c *rest.Call) (rest.List[state.FarmLine], error) {
-	farms := c.Farms()
-	return rest.ListOf("List farms", len(farms), func(i int) state.FarmLine { return s.deps.State.Line(&farms[i]) }), nil
+	farms, now := c.Farms(), s.deps.State.Now()
+	return rest.ListOf("List farms", len(farms), func(i int) state.FarmLine { return now.Line(&farms[i]) }), nil
 }
 
 // farmsOf lists the farms of one module.
@@ -23,7 +23,8 @@ func (s *Resource) farmsOf(of Module) func(*rest.Call) (rest.List[state.FarmLine
 				in = append(in, f)
 			}
 		}
-		return rest.ListOf("List farms", len(in), func(i int) state.FarmLine { return s.deps.State.Line(in[i]) }), nil
+		now := s.deps.State.Now()
+		return rest.ListOf("List farms", len(in), func(i int) state.FarmLine { return now.Line(in[i]) }), nil
 	}
 }
 

@@ -151,7 +151,7 @@ func listed[W ~string](words []W) string {
 
 func (s *Resource) farmStatistics(t tally, f *farm.Farm) FarmStatistics {
 	sum := t.farm(f)
-	return FarmStatistics{FarmItem: s.deps.State.Item(f), Established: sum.Established, Pending: sum.Pending, Queued: sum.Queued, Counters: farmCounters(sum)}
+	return FarmStatistics{FarmItem: t.now.Item(f), Established: sum.Established, Pending: sum.Pending, Queued: sum.Queued, Counters: farmCounters(sum)}
 }
 
 // BackendCounters are the counters of a backend since it was created.
@@ -279,6 +279,7 @@ func (s *Resource) addSessions(c *rest.Call, out *FarmDetailStatistics, f *farm.
 // tally is where the counters of one answer come from: the segment of the
 // engine, and for farms the kernel carries what netd said.
 type tally struct {
+	now     *state.Moment
 	engine  Counters
 	kernel  stats.Traffic
 	warning string
@@ -287,7 +288,7 @@ type tally struct {
 // tally asks netd once, if one of the farms is carried by the kernel. While it
 // does not answer, counters of these are zero and the answer says so.
 func (s *Resource) tally(ctx context.Context, farms []farm.Farm) tally {
-	t := tally{engine: s.deps.Counters}
+	t := tally{now: s.deps.State.Now(), engine: s.deps.Counters}
 	if s.deps.Traffic == nil || !slices.ContainsFunc(farms, func(f farm.Farm) bool { return f.InKernel() }) {
 		return t
 	}

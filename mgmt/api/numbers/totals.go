@@ -38,12 +38,12 @@ func (m *ModuleStatistics) of(in farms.Module) *ModuleCounts {
 
 func (s *Resource) moduleStatistics(c *rest.Call) (rest.Object[ModuleStatistics], error) {
 	var out ModuleStatistics
-	shown := c.Farms()
+	shown, now := c.Farms(), s.deps.State.Now()
 	for i := range shown {
 		f := &shown[i]
 		n := out.of(farms.ModuleOf(f))
 		n.Total++
-		switch s.deps.State.Status(f) {
+		switch status, _ := now.Look(f); status {
 		case farm.StatusDown:
 			n.Down++
 		case farm.StatusCritical:

@@ -74,6 +74,7 @@ func Pick[T any](c *Call, n int, item func(int) T) (items []T, total *int, err e
 	if wanted := c.wanted(); len(wanted) > 0 {
 		items, matching = choose(n, item, wanted, from, to)
 	} else {
+		items = make([]T, 0, max(0, min(n, to)-from))
 		for i := from; i < min(n, to); i++ {
 			items = append(items, item(i))
 		}

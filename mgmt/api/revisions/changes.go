@@ -159,10 +159,10 @@ func (w *changeWatch) trial() bool {
 // states tells of the farms whose status is another one.
 func (w *changeWatch) states() bool {
 	now := map[string]ChangedStatus{}
-	farms := w.Farms()
+	farms, board := w.Farms(), w.s.deps.State.Now()
 	for i := range farms {
 		f := &farms[i]
-		status, problem := w.s.deps.State.Look(f)
+		status, problem := board.Look(f)
 		now[f.Name] = ChangedStatus{Farm: f.Name, Status: status, Problem: problem}
 	}
 	for name, status := range now {

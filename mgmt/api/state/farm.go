@@ -13,21 +13,10 @@ type FarmItem struct {
 	VPort    string       `json:"vport" doc:"A text in lists, of an http farm too: clients of the family read nothing else there"`
 }
 
-// Item is a farm in a few words.
-func (s *Board) Item(f *farm.Farm) FarmItem {
-	return item(f, s.Status(f))
-}
-
 // FarmLine is a farm in the list and in the status of the appliance.
 type FarmLine struct {
 	FarmItem
 	Problem string `json:"problem,omitempty" doc:"Why the farm does not run: what keeps it from running, or why its last start was refused"`
-}
-
-// Line is a farm in the list.
-func (s *Board) Line(f *farm.Farm) FarmLine {
-	status, problem := s.Look(f)
-	return FarmLine{FarmItem: item(f, status), Problem: problem}
 }
 
 func item(f *farm.Farm, status farm.Status) FarmItem {

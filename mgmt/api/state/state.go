@@ -11,35 +11,15 @@ import (
 )
 
 // Serving says what the engine does with a farm.
-func (s *Board) Serving(f *farm.Farm) farmstate.Serving {
-	switch {
-	case f.Stopped:
-		return farmstate.Stopped(s.deps.Applier.RefusedStarts()[f.ID])
-	case !f.InKernel() && !s.deps.Engine().Connected: // rules need no engine
-		return farmstate.Serving{Problem: "the engine is not running"}
-	}
-	if problem := s.deps.Applier.Problems()[f.ID]; problem != "" {
-		return farmstate.Serving{Problem: problem}
-	}
-	if problem := s.deps.Unreachable(f); problem != "" {
-		return farmstate.Serving{Problem: problem}
-	}
-	return farmstate.Serving{Running: true, Stale: !s.deps.Applier.InSync(), Warnings: s.Warnings(f)}
-}
+func (s *Board) Serving(f *farm.Farm) farmstate.Serving { return s.Now().serving(f) }
 
 // Look returns the status of a farm, and why it is not up.
-func (s *Board) Look(f *farm.Farm) (farm.Status, string) {
-	return farmstate.Look(f, s.deps.Health, s.told, s.Serving(f))
-}
+func (s *Board) Look(f *farm.Farm) (farm.Status, string) { return s.Now().Look(f) }
 
 // Status is that of a farm.
 func (s *Board) Status(f *farm.Farm) farm.Status {
-	return farmstate.Farm(f, s.deps.Health, s.told, s.Serving(f))
-}
-
-// Problem says why the status of a farm is not up.
-func (s *Board) Problem(f *farm.Farm) string {
-	return farmstate.Problem(f, s.deps.Health, s.told, s.Serving(f))
+	status, _ := s.Look(f)
+	return status
 }
 
 // told is what is wrong with a backend that can be connected to.

@@ -127,10 +127,10 @@ func (s *Resource) applianceStatus(c *rest.Call) (rest.Object[StatusView], error
 	if s.deps.Roles != nil {
 		out.Roles = append(out.Roles, s.deps.Roles()...)
 	}
-	farms := c.Farms()
+	farms, now := c.Farms(), s.deps.State.Now()
 	for i := range farms {
 		f := &farms[i]
-		out.Farms = append(out.Farms, s.deps.State.Line(f))
+		out.Farms = append(out.Farms, now.Line(f))
 	}
 	return rest.Object[StatusView]{Description: c.Summary(), Params: out}, nil
 }

@@ -1,0 +1,54 @@
+package state
+
+import (
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/farmstate"
+)
+
+// Moment is a board at one moment, for lists: what is the same for all farms was
+// asked once.
+type Moment struct {
+	board             *Board
+	connected, inSync bool
+	problems, refused map[uint32]string
+}
+
+// Now asks what is the same for all farms.
+func (s *Board) Now() *Moment {
+	d := &s.deps
+	return &Moment{s, d.Engine().Connected, d.Applier.InSync(), d.Applier.Problems(), d.Applier.RefusedStarts()}
+}
+
+// serving says what the engine does with a farm.
+func (m *Moment) serving(f *farm.Farm) farmstate.Serving {
+	switch {
+	case f.Stopped:
+		return farmstate.Stopped(m.refused[f.ID])
+	case !f.InKernel() && !m.connected: // rules need no engine
+		return farmstate.Serving{Problem: "the engine is not running"}
+	}
+	if problem := m.problems[f.ID]; problem != "" {
+		return farmstate.Serving{Problem: problem}
+	}
+	if problem := m.board.deps.Unreachable(f); problem != "" {
+		return farmstate.Serving{Problem: problem}
+	}
+	return farmstate.Serving{Running: true, Stale: !m.inSync, Warnings: m.board.Warnings(f)}
+}
+
+// Look returns the status of a farm, and why it is not up.
+func (m *Moment) Look(f *farm.Farm) (farm.Status, string) {
+	return farmstate.Look(f, m.board.deps.Health, m.board.told, m.serving(f))
+}
+
+// Line is a farm in the list.
+func (m *Moment) Line(f *farm.Farm) FarmLine {
+	status, problem := m.Look(f)
+	return FarmLine{FarmItem: item(f, status), Problem: problem}
+}
+
+// Item is a farm in a few words.
+func (m *Moment) Item(f *farm.Farm) FarmItem {
+	status, _ := m.Look(f)
+	return item(f, status)
+}

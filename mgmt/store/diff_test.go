@@ -1,0 +1,31 @@
+package store_test
+
+import (
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/document"
+	"github.com/sluicelb/sluice/mgmt/store"
+)
+
+// Who knows the difference already need not have it made again; for others the store
+// compares.
+func TestARevisionHasItsDifference(t *testing.T) {
+	s, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	first, second := numbered(1), numbered(2)
+	want := document.Diff(&farm.Config{}, first)
+	if rev, err := s.Commit(first, store.Meta{}); err != nil || rev.Diff != want || want == "" {
+		t.Errorf("%v: %q, want %q", err, rev.Diff, want)
+	}
+	rev, err := s.Commit(second, store.Meta{Diff: "as it is known"})
+	if err != nil || rev.Diff != "as it is known" {
+		t.Errorf("%v: %q", err, rev.Diff)
+	}
+	if _, kept, err := s.Get(rev.Number); err != nil || kept.Diff != rev.Diff {
+		t.Errorf("kept as %q: %v", kept.Diff, err)
+	}
+}
