@@ -76,7 +76,7 @@ func DocumentPage() *cobra.Command {
 	text.WriteString("A document holds the whole configuration, in YAML or JSON. **sluice apply** makes it the configuration, **sluice check** says what is " +
 		"wrong with it, **sluice export** prints the one in force, and **sluice run --config** reads one at the start. What is left out has its " +
 		"default. Unknown fields, fields given twice, anchors, aliases and tags are refused. Its fields are **farms**, a list, and **system**, the " +
-		"settings of the machine. " +
+		"settings of the machine: a document without it leaves these as they are. " +
 		"Lists of single values may be written with commas between items that hold none.\n\n# EXAMPLE\n```\n" + documentExample + "```\n")
 	for _, s := range documentSections() {
 		fmt.Fprintf(&text, "# %s\n%s\n\n%s", strings.ToUpper(s.title), s.about, definitions(s.params, inDocument))

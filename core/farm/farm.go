@@ -12,8 +12,10 @@ type Config struct {
 	Certificates []Certificate `json:"certificates,omitempty"`
 	Authorities  []Authority   `json:"authorities,omitempty"`
 	Challenges   []Challenge   `json:"challenges,omitempty"`
-	// System is in no snapshot.
-	System System `json:"system,omitzero" cbor:"-"`
+	// System is in no snapshot. SystemUnsaid is true of a document that says nothing
+	// about the machine: its settings stay as they are.
+	System       System `json:"system,omitzero" cbor:"-"`
+	SystemUnsaid bool   `json:"-" cbor:"-"`
 }
 
 // Farm is one balanced unit: a VIP and a virtual port, answered by backends.

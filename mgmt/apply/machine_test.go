@@ -64,6 +64,25 @@ func TestSettingsOfTheMachineArePublishedToNoEngine(t *testing.T) {
 	}
 }
 
+func TestADocumentOfFarmsAloneLeavesTheMachineAsItIs(t *testing.T) {
+	m := &machine{}
+	h := newHouse(t, apply.WithMachine(m))
+	h.must(ntp("ntp.example"))
+	for text, want := range map[string]string{"farms: []": "ntp.example", "system: {}\nfarms: []": ""} {
+		cfg, err := document.Load([]byte(text), validate.Rules{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := h.Plan(t.Context(), cfg); err != nil || r.Config.System.NTP.Server != want {
+			t.Errorf("%q would set %+v: %v", text, r.Config.System.NTP, err)
+		}
+	}
+	cfg, _ := document.Load([]byte("farms: []"), validate.Rules{})
+	if r, err := h.Replace(t.Context(), root, "", 0, cfg); err != nil || !r.Unchanged || len(m.settled) != 1 {
+		t.Errorf("the machine was told %+v: %v", m.settled, err)
+	}
+}
+
 func TestWhatTheMachineRefusesIsNotKept(t *testing.T) {
 	m := &machine{refuse: &validate.Error{Path: "system ntp", Field: "server", Message: "server is none"}}
 	h := newHouse(t, apply.WithMachine(m))

@@ -121,6 +121,9 @@ func (h *house) farm(name string, port uint16) error {
 		d.TLS.Certificates = []string{"shop.pem"}
 		d.Services = []farm.Service{{Name: "web", Backends: []farm.Backend{{Host: "127.0.0.1", Port: 8081}}}}
 		cfg.Farms = append(cfg.Farms, farm.Farm{Name: name, Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("127.0.0.1"), VPort: port, HTTP: d})
+		if name == "second" {
+			cfg.System.NTP.Server = "ntp.example" // no backup of before says anything about the machine
+		}
 		return nil
 	})
 	return err

@@ -120,6 +120,7 @@ func (k *Keeper) check(a *archive, r Request) (*farm.Config, error) {
 	if err != nil {
 		return nil, invalid("the configuration of the backup cannot be used: %s", err)
 	}
+	cfg.SystemUnsaid = false // a backup is of everything: what it does not name was not set
 	return cfg, nil
 }
 

@@ -128,9 +128,10 @@ func (d *decoder) document(root *node) {
 	}
 }
 
-// system decodes the settings of the machine; a document without any sets none.
+// system decodes the settings of the machine. A document of farms alone leaves them
+// as they are; where there is a system, what it does not name is set no more.
 func (d *decoder) system(n *node) {
-	if n == nil || n.kind == null {
+	if d.cfg.SystemUnsaid = n == nil || n.kind == null; d.cfg.SystemUnsaid {
 		return
 	}
 	var names []string
