@@ -45,7 +45,13 @@ func TestNoUpdateOfADocumentIsLost(t *testing.T) {
 			for range 50 {
 				var read int64
 				tag, _ := n.send("GET", "", nil, func(*Call) (int64, error) { read = n.value.Load(); return 0, nil })
-				_, err := n.send("PUT", tag, nil, func(*Call) (int64, error) { n.value.Store(read + 1); return 0, nil })
+				_, err := n.send("PUT", tag, nil, func(*Call) (int64, error) {
+					if n.doc.turn.TryLock() {
+						t.Error("two may change it at the same time")
+					}
+					n.value.Store(read + 1)
+					return 0, nil
+				})
 				if err == nil {
 					done.Add(1)
 				} else {
@@ -105,9 +111,10 @@ func TestNobodyWaitsForASlowBody(t *testing.T) {
 		})
 	}()
 	<-body.began
-	if _, err := n.send("PUT", "", nil, func(*Call) (int64, error) { return n.value.Add(1), nil }); err != nil {
-		t.Error(err)
+	if !n.doc.turn.TryLock() {
+		t.Fatal("who waits for the body has its turn already")
 	}
+	n.doc.turn.Unlock()
 	close(body.may)
 	if read := <-got; read["a"] == nil {
 		t.Errorf("the body is %v", read)

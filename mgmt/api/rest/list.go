@@ -70,7 +70,6 @@ func Pick[T any](c *Call, n int, item func(int) T) (items []T, total *int, err e
 	}
 	from, to := int(offset), int(offset+limit)
 	matching := n
-	items = []T{}
 	if wanted := c.wanted(); len(wanted) > 0 {
 		items, matching = choose(n, item, wanted, from, to)
 	} else {
