@@ -128,7 +128,7 @@ func (r *rule) verify(path string, v Value) *Error {
 		return r.verifyList(path, v.list)
 	}
 	if v.isBlankText() {
-		if r.blank || slices.Contains(r.values, "") {
+		if r.blank || slices.Contains(r.values, "") || r.hasNothing() {
 			return nil
 		}
 		return r.refuse(path, "")
@@ -238,11 +238,16 @@ func (r *rule) allowed() string {
 // names are the other words for nothing, which people who want that look for.
 func (r *rule) names() (out []string) {
 	for _, word := range slices.Sorted(maps.Keys(r.normalize)) {
-		if r.normalize[word] == "" {
+		if r.normalize[word] == "" && !slices.Contains(r.values, word) {
 			out = append(out, word)
 		}
 	}
 	return out
+}
+
+// hasNothing reports whether a word stands for nothing.
+func (r *rule) hasNothing() bool {
+	return slices.ContainsFunc(r.values, func(word string) bool { to, is := r.normalize[word]; return is && to == "" })
 }
 
 func (r *rule) refuse(path string, raw any) *Error {

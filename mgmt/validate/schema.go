@@ -173,7 +173,7 @@ func (r *rule) enumerated() (out []any) {
 			out = append(out, word)
 		}
 	}
-	if r.null {
+	if r.null || r.blank {
 		out = append(out, nil)
 	}
 	return out

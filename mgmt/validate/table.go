@@ -19,6 +19,8 @@ type Param struct {
 	// must not be blank), "required" and "list" (of what Format says).
 	Options     []string `json:"options,omitempty"`
 	Description string   `json:"description,omitempty"`
+	// Plain is the field in the one form clients best send it in.
+	Plain Plain `json:"-"`
 }
 
 // field joins a rule with the place in a T its value lives in. A field without
@@ -116,6 +118,7 @@ func (t *Table[T]) Params() []Param {
 		f := &t.fields[i]
 		out[i] = f.param()
 		out[i].Description = t.description(f)
+		out[i].Plain = f.plainForm()
 	}
 	return out
 }

@@ -1,0 +1,116 @@
+package validate_test
+
+import (
+	"testing"
+
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// documented is a table as this test sees it: its fields, and what it says to a value of one.
+type documented struct {
+	fields []validate.Param
+	refuse func(name string, v any) string
+}
+
+func bodyOf[T any](t *validate.Table[T]) documented {
+	return documented{fields: t.Params(), refuse: func(name string, v any) string {
+		_, broken := t.DecodeAll("", map[string]any{name: v})
+		for _, err := range broken {
+			if err.Field == name {
+				return err.Error()
+			}
+		}
+		return ""
+	}}
+}
+
+func bodies() map[string]documented {
+	out := map[string]documented{
+		"service": bodyOf(&validate.ServiceCreate), "service (change)": bodyOf(&validate.ServiceUpdate), "maintenance": bodyOf(&validate.Maintenance),
+		"settings": bodyOf(&validate.GlobalSettings), "user": bodyOf(&validate.UserCreate), "user (change)": bodyOf(&validate.UserUpdate),
+		"own user": bodyOf(&validate.OwnUserUpdate), "role": bodyOf(&validate.RoleCreate), "group": bodyOf(&validate.GroupUpdate),
+		"add": bodyOf(&validate.AddRequest.Rule), "remove": bodyOf(&validate.RemoveRequest.Rule),
+		"replace": bodyOf(&validate.ReplaceRequest.Rule), "rewrite": bodyOf(&validate.Rewrites.Rule),
+	}
+	for _, p := range validate.Profiles() {
+		name := string(p.Name())
+		out[name+" farm"], out[name+" farm (change)"] = bodyOf(p.Farm().Create), bodyOf(p.Farm().Update)
+		out[name+" backend"], out[name+" backend (change)"] = bodyOf(p.Backend().Create), bodyOf(p.Backend().Update)
+	}
+	return out
+}
+
+// Who reads the plain form of a field can send it: it has a type, and its example,
+// its default and its bounds are values the rule takes. A new field without default
+// and enumeration needs a line in examples.go.
+func TestEveryFieldHasAPlainFormWithAnExampleItsRuleTakes(t *testing.T) {
+	for name, b := range bodies() {
+		for _, p := range b.fields {
+			f := p.Plain
+			if f.Type == "" || f.Example == nil {
+				t.Errorf("%s: %s: type %q, example %v", name, p.Name, f.Type, f.Example)
+			}
+			values := map[string]any{"example": f.Example}
+			if f.Default != nil {
+				values["default"] = f.Default
+			}
+			if f.Min != nil {
+				values["least"] = *f.Min
+			}
+			if f.Max != nil {
+				values["most"] = *f.Max
+			}
+			for what, v := range values {
+				if problem := b.refuse(p.Name, plainly(v)); problem != "" {
+					t.Errorf("%s: %s: the %s %v is refused: %s", name, p.Name, what, v, problem)
+				}
+			}
+			for _, v := range f.Enum {
+				if f.Type == "array" {
+					v = []any{v}
+				}
+				if problem := b.refuse(p.Name, v); problem != "" {
+					t.Errorf("%s: %s: %v is refused: %s", name, p.Name, v, problem)
+				}
+			}
+			if f.Null != (b.refuse(p.Name, nil) == "") {
+				t.Errorf("%s: %s: that null is allowed is %t: %s", name, p.Name, f.Null, b.refuse(p.Name, nil))
+			}
+			for _, outside := range outside(f) {
+				if b.refuse(p.Name, outside) == "" {
+					t.Errorf("%s: %s: %v is taken", name, p.Name, outside)
+				}
+			}
+		}
+	}
+}
+
+// outside are values just outside of the bounds of a field.
+func outside(f validate.Plain) (out []any) {
+	if f.Min != nil {
+		out = append(out, *f.Min-1)
+	}
+	if f.Max != nil {
+		out = append(out, *f.Max+1)
+	}
+	if f.MinLength > 0 {
+		out = append(out, any(map[bool]any{true: []any{""}, false: ""}[f.Type == "array"]))
+	}
+	if f.MaxLength > 0 && f.Type == "string" {
+		out = append(out, string(make([]byte, f.MaxLength+1)))
+	}
+	return out
+}
+
+// plainly is a value as bodies hold it.
+func plainly(v any) any {
+	texts, is := v.([]string)
+	if !is {
+		return v
+	}
+	var out []any
+	for _, one := range texts {
+		out = append(out, one)
+	}
+	return out
+}
