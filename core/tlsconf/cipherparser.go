@@ -237,10 +237,15 @@ func (p *cipherParser) problem() error {
 	return errors.New(strings.Join(say, "; "))
 }
 
-// few bounds a list that is shown.
+// few bounds a list that is shown, and each of its names.
 func few(names []string) []string {
-	const most = 12
+	const most, longest = 12, 160
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
+	for i, name := range names {
+		if len(name) > longest {
+			names[i] = strings.ToValidUTF8(name[:longest], "") + "…"
+		}
+	}
 	if len(names) > most {
 		names = append(names[:most:most], fmt.Sprintf("and %d more", len(names)-most))
 	}

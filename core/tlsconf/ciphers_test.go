@@ -169,3 +169,11 @@ func FuzzCiphers(f *testing.F) {
 		}
 	})
 }
+
+// What is repeated of a cipher string is cut: it may be 4 KiB long.
+func TestALongUnknownWordIsNamedByItsBegin(t *testing.T) {
+	_, err := tlsconf.CheckCiphers(strings.Repeat("a", 1000))
+	if err == nil || len(err.Error()) > 300 || !strings.Contains(err.Error(), "aaaa…") {
+		t.Errorf("%v", err)
+	}
+}

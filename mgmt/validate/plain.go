@@ -91,7 +91,7 @@ func source(p *regexp.Regexp, blank bool) string {
 
 // example is a value the field may well have.
 func (r *rule) example(p Plain) any {
-	if known, is := examples[r.name]; is {
+	if known, is := examples()[r.name]; is {
 		return known
 	}
 	switch {
@@ -116,4 +116,4 @@ func btoi(b bool) int {
 
 // Example is a value of a field that is of no table, by its name; nil when none is
 // known.
-func Example(name string) any { return examples[name] }
+func Example(name string) any { return examples()[name] }

@@ -1,0 +1,100 @@
+package api_test
+
+import (
+	"context"
+	"hash/maphash"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/acme"
+	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/contracttest"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/recorder"
+	"github.com/sluicelb/sluice/mgmt/store"
+)
+
+// target is an appliance as its document is held to.
+func target(t *testing.T, a *appliance) *contracttest.Target {
+	server := httptest.NewServer(a.server.Handler())
+	t.Cleanup(server.Close)
+	authority := root(t)
+	leaf := authority.Issue("www.sluice.test")
+	return &contracttest.Target{
+		URL: server.URL + api.Base, Key: a.key, VIP: "192.0.2.10", Client: server.Client(), State: a.written, Password: rootPassword,
+		Files: map[string]string{"certificate": leaf.FullPEM(), "chain": leaf.ChainPEM(), "key": leaf.KeyPEM(), "authority": authority.CertPEM(),
+			"crl": string(authority.CRL(clock(), clock().Add(time.Hour)))},
+		Recorded: a.recordAll,
+		Names:    map[string]string{"interface": "eth0", "disk": "root", "log": "sluice-audit.log", "ordered": ordered},
+	}
+}
+
+// recordAll writes numbers of everything down.
+func (a *appliance) recordAll() {
+	a.recorded(recorder.System, seriesNames(recorder.OfSystem)...)
+	a.recorded(recorder.Disk("/"), "used", "total")
+	a.recorded(recorder.Interface("eth0"), "in", "out")
+	cfg := a.config()
+	for i := range cfg.Farms {
+		a.recorded(recorder.Farm(cfg.Farms[i].ID), seriesNames(recorder.OfFarm(&cfg.Farms[i]))...)
+	}
+}
+
+var seed = maphash.MakeSeed()
+
+// written changes with everything that is written into the store: the first two
+// pages of its file say which transaction was the last.
+func (a *appliance) written() string {
+	f, err := os.Open(filepath.Join(a.dir, store.FileName))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer f.Close()
+	pages := make([]byte, 2*os.Getpagesize())
+	if _, err := f.ReadAt(pages, 0); err != nil {
+		a.t.Fatal(err)
+	}
+	return strconv.FormatUint(maphash.Bytes(seed, pages), 16)
+}
+
+// ordered is the one certificate that was ordered.
+const ordered = "www.sluice.test.pem"
+
+// oneOrder is an ACME that has ordered one certificate, and no authority to ask.
+type oneOrder struct{ *orders }
+
+func (o oneOrder) known(name string) error {
+	if name != ordered {
+		return &acme.Error{Kind: acme.Missing, Message: "the certificate does not exist, or was not ordered here"}
+	}
+	return nil
+}
+
+func (o oneOrder) Get(name string) (acme.View, error) {
+	v, _ := o.orders.Get(name)
+	return v, o.known(name)
+}
+
+func (o oneOrder) SetRenewal(by apply.Author, name string, n acme.Renewal) (acme.View, error) {
+	v, _ := o.orders.SetRenewal(by, name, n)
+	return v, o.known(name)
+}
+
+func (o oneOrder) Renew(ctx context.Context, by apply.Author, name string, force bool, at acme.Target) (acme.View, error) {
+	v, _ := o.orders.Renew(ctx, by, name, force, at)
+	return v, o.known(name)
+}
+
+func (o oneOrder) Delete(_ context.Context, _ apply.Author, name string) error { return o.known(name) }
+
+// The document is what the API does: every operation, with every kind of request.
+func TestTheAPIIsWhatItsDocumentSays(t *testing.T) {
+	watch, _, start := watchable(t)
+	a := newAppliance(t, watch, func(d *api.Deps) { d.ACME = oneOrder{&orders{ACME: d.ACME}} })
+	start(a.config())
+	contracttest.Drive(t, target(t, a), contracttest.Read(t, []byte(a.must(200, "GET", "/openapi.json", "").raw)))
+}

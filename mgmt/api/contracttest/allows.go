@@ -1,0 +1,84 @@
+package contracttest
+
+import (
+	"cmp"
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// allows reports whether a body is of its schema. The document has the plain form
+// of values and says that others are read too: digits for a number, a truth value
+// for its word, a text for a list of one, and nothing for what is unset.
+func (d *Document) allows(schema *jsonschema.Schema, of map[string]any, body string) bool {
+	parsed, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
+	if err != nil {
+		return false
+	}
+	if schema.Validate(parsed) == nil {
+		return true
+	}
+	for _, variant := range d.variants(of) {
+		plain := map[string]any{}
+		for name, v := range object(parsed) {
+			plain[name] = d.plain(object(object(variant["properties"])[name]), v)
+		}
+		if schema.Validate(plain) == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// plain is a value in the form the schema has it.
+func (d *Document) plain(schema map[string]any, v any) any {
+	for _, one := range d.alternatives(schema) {
+		kinds := kindsOf(one["type"])
+		switch v := v.(type) {
+		case bool:
+			if kinds["string"] {
+				return map[bool]string{true: "true", false: "false"}[v]
+			}
+		case string:
+			switch {
+			case v == "" && kinds["null"]:
+				return nil
+			case kinds["integer"] && digits.MatchString(v):
+				return json.Number(cmp.Or(strings.TrimLeft(v, "0"), "0"))
+			case kinds["array"]:
+				return split(v)
+			}
+		case json.Number:
+			switch {
+			case kinds["string"]:
+				return v.String()
+			case kinds["array"]:
+				return []any{v.String()}
+			}
+		}
+	}
+	return v
+}
+
+var digits = regexp.MustCompile(`^[0-9]+$`)
+
+func split(v string) []any {
+	if !strings.Contains(v, ",") {
+		return []any{v}
+	}
+	var out []any
+	for one := range strings.SplitSeq(v, ",") {
+		out = append(out, strings.TrimSpace(one))
+	}
+	return out
+}
+
+func kindsOf(kind any) map[string]bool {
+	out := map[string]bool{text(kind): true}
+	for _, one := range list(kind) {
+		out[text(one)] = true
+	}
+	return out
+}

@@ -1,0 +1,183 @@
+package contracttest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+const (
+	jsonKind = "application/json"
+	pemKind  = "application/x-pem-file"
+)
+
+// step is a call that puts something on the appliance. It may be there already.
+type step struct{ method, path, body, kind string }
+
+// fields is a step whose body is an object.
+func fields(method, path, body string) step { return step{method, path, body, jsonKind} }
+
+const (
+	addRule     = `{"header":"X-A: 1"}`
+	removeRule  = `{"pattern":"^X-B"}`
+	replaceRule = `{"header":"^X-C$","match":"a","replace":"b"}`
+	rewriteRule = `{"pattern":"^/a","replace":"/b"}`
+)
+
+// configured are the steps of the configuration.
+func (g *Target) configured() []step {
+	const web = "/farms/shop/services/web"
+	vip := `"vip":"` + g.VIP + `",`
+	return []step{
+		fields("POST", "/farms", `{"farmname":"shop","profile":"http",`+vip+`"vport":18080}`),
+		fields("POST", "/farms/shop/services", `{"id":"web","persistence":"IP"}`),
+		fields("POST", "/farms/shop/services", `{"id":"api","urlp":"^/api"}`),
+		fields("POST", web+"/backends", `{"ip":"192.0.2.81","port":8080}`),
+		fields("POST", web+"/backends", `{"ip":"192.0.2.82","port":8080}`),
+		fields("POST", web+"/sessions", `{"id":0,"session":"192.0.2.1"}`),
+		fields("POST", "/farms", `{"farmname":"dns","profile":"l4xnat",`+vip+`"vport":"15353","datapath":"userspace","persistence":"srcip"}`),
+		fields("POST", "/farms/dns/backends", `{"ip":"192.0.2.81","port":53}`),
+		fields("POST", "/farms/dns/backends", `{"ip":"192.0.2.82","port":53}`),
+		fields("POST", "/farms/dns/sessions", `{"id":0,"session":"192.0.2.1"}`),
+		fields("POST", "/farms", `{"farmname":"tls","profile":"http",`+vip+`"vport":18443,"listener":"https"}`),
+		fields("POST", "/farms/tls/certificates", `{"file":"shop.pem"}`),
+		fields("POST", "/farms/shop/addheader", addRule), fields("POST", web+"/addrequestheader", addRule),
+		fields("POST", "/farms/shop/headremove", removeRule), fields("POST", web+"/removerequestheader", removeRule),
+		fields("POST", "/farms/shop/addresponseheader", addRule), fields("POST", web+"/addresponseheader", addRule),
+		fields("POST", "/farms/shop/removeresponseheader", removeRule), fields("POST", web+"/removeresponseheader", removeRule),
+		fields("POST", "/farms/shop/replacerequestheader", replaceRule), fields("POST", web+"/replacerequestheader", replaceRule),
+		fields("POST", "/farms/shop/replaceresponseheader", replaceRule), fields("POST", web+"/replaceresponseheader", replaceRule),
+		fields("POST", web+"/rewriteurl", rewriteRule),
+	}
+}
+
+// others are the steps beside the configuration, which no rollback brings back.
+func (g *Target) others() []step {
+	return []step{
+		{"POST", "/certificates/shop.pem", g.Files["certificate"], pemKind},
+		{"POST", "/certificates/spare.pem", g.Files["certificate"], pemKind},
+		{"POST", "/certificates/ca/clients", g.Files["authority"], pemKind},
+		fields("POST", "/rbac/users", `{"name":"ann","password":"secret-1"}`),
+		fields("POST", "/rbac/users", `{"name":"bob","password":"secret-1"}`),
+		fields("POST", "/rbac/roles", `{"name":"ops","copy_from":"management"}`),
+		fields("POST", "/rbac/roles", `{"name":"spare"}`),
+		fields("POST", "/rbac/groups", `{"name":"team"}`),
+		fields("PUT", "/rbac/groups/team", `{"role":"ops"}`),
+		fields("POST", "/rbac/groups/team/users", `{"name":"ann"}`),
+		fields("POST", "/rbac/groups/team/farms", `{"name":"shop"}`),
+		fields("POST", "/keys", `{"comment":"spare"}`),
+	}
+}
+
+// stage is an appliance with what the paths of the document lead to.
+type stage struct {
+	*Target
+	t        testing.TB
+	doc      *Document
+	document string // the configuration as it was set up
+	revision string // of that
+	key      string // number of a key that may be deleted
+	ok       map[*Operation]int
+}
+
+// setUp puts everything on the appliance.
+func setUp(t testing.TB, g *Target, d *Document) *stage {
+	t.Helper()
+	s := &stage{Target: g, t: t, doc: d, ok: map[*Operation]int{}}
+	s.beside()
+	for _, one := range g.configured() {
+		if a := g.Send(t, Call{Method: one.method, Path: one.path, Body: one.body, Kind: one.kind}); a.Status != 201 {
+			t.Fatalf("%s %s %s: %d %s", one.method, one.path, one.body, a.Status, a.Raw)
+		}
+	}
+	s.beside() // what refers to farms
+	s.document = string(s.Send(t, Call{Method: "GET", Path: "/config?format=json"}).Raw)
+	s.revision = strings.Trim(s.Send(t, Call{Method: "GET", Path: "/farms"}).Header.Get("ETag"), `"`)
+	return s
+}
+
+// beside makes what is not of the configuration, unless it is there.
+func (s *stage) beside() {
+	s.t.Helper()
+	for _, one := range s.others() {
+		a := s.Send(s.t, Call{Method: one.method, Path: one.path, Body: one.body, Kind: one.kind})
+		if a.Status >= 500 {
+			s.t.Fatalf("%s %s %s: %d %s", one.method, one.path, one.body, a.Status, a.Raw)
+		}
+		if a.Status != 201 || one.path != "/keys" {
+			continue
+		}
+		var made struct{ Params struct{ ID int } }
+		if err := json.Unmarshal(a.Raw, &made); err != nil {
+			s.t.Fatal(err)
+		}
+		if s.key != "" {
+			s.Send(s.t, Call{Method: "DELETE", Path: "/keys/" + s.key})
+		}
+		s.key = fmt.Sprint(made.Params.ID)
+	}
+}
+
+// restore takes back what a call that was taken did.
+func (s *stage) restore(o *Operation) {
+	s.t.Helper()
+	if !strings.HasPrefix(o.Path, "/farms") {
+		s.beside()
+	}
+	if o.Method == "DELETE" || strings.Contains(o.Path, "/backends") {
+		s.apply(o, `{"farms":[]}`) // so that numbers begin anew
+	}
+	s.apply(o, s.document)
+}
+
+// apply makes the configuration what a document says.
+func (s *stage) apply(o *Operation, document string) {
+	s.t.Helper()
+	a := s.Send(s.t, Call{Method: "PUT", Path: "/config", Kind: jsonKind, Body: document})
+	if a.Status != 200 {
+		s.t.Fatalf("after %s: the configuration is not restored: %d %s", o, a.Status, a.Raw)
+	}
+	s.revision = strings.Trim(a.Header.Get("ETag"), `"`)
+	if s.Recorded != nil {
+		s.Recorded()
+	}
+}
+
+// names are what the parameters of a path stand for.
+func (s *stage) names(o *Operation) map[string]string {
+	out := map[string]string{
+		"farm": "shop", "service": "web", "backend": "0", "rule": "0", "session": "192.0.2.1", "revision": s.revision, "key": s.key,
+		"certificate": "shop.pem", "authority": "clients", "user": "ann", "group": "team", "role": "ops", "lines": "3",
+		"graph": "cpu", "frequency": "daily", "start": "01-01-2026-00:00", "end": "01-02-2026-00:00",
+	}
+	for name, value := range s.Names {
+		out[name] = value
+	}
+	switch {
+	case strings.HasPrefix(o.Path, "/farms/{farm}/backends"), strings.HasPrefix(o.Path, "/farms/{farm}/sessions"), strings.HasPrefix(o.Path, "/stats/farms/{farm}/backends"):
+		out["farm"] = "dns"
+	case strings.HasPrefix(o.Path, "/farms/{farm}/certificates"):
+		out["farm"] = "tls"
+	case o.Method == "DELETE" && o.Path == "/certificates/{certificate}":
+		out["certificate"] = "spare.pem"
+	case o.Method == "DELETE" && o.Path == "/rbac/roles/{role}":
+		out["role"] = "spare"
+	case strings.HasPrefix(o.Path, "/certificates/letsencrypt"):
+		out["certificate"] = s.Names["ordered"]
+	}
+	return out
+}
+
+// at is the path of an operation with names in it, the one called other replaced.
+func (s *stage) at(o *Operation, other, value string) string {
+	var replacements []string
+	for name, known := range s.names(o) {
+		if name == other {
+			known = value
+		}
+		replacements = append(replacements, "{"+name+"}", url.PathEscape(known))
+	}
+	return strings.NewReplacer(replacements...).Replace(o.Path)
+}
