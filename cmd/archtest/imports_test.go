@@ -209,6 +209,8 @@ var doors = []door{
 	{"github.com/valyala/fasthttp", []string{"l7", "bench", "cmd/demo"}, false},
 	{"google.golang.org/grpc", nil, false},
 	{"pgregory.net/rapid", nil, false},
+	{"github.com/getkin/kin-openapi", []string{"mgmt/api/contracttest"}, true},
+	{"github.com/santhosh-tekuri/jsonschema", []string{"mgmt/api/contracttest"}, true},
 	{"go.uber.org/goleak", nil, false},
 	{"github.com/quic-go/quic-go", nil, false},
 }

@@ -25,7 +25,7 @@ type orders struct {
 }
 
 func (o *orders) view(name string) (acme.View, error) {
-	return acme.View{View: certs.View{Name: name, Status: certs.StatusValid}, Domains: []string{"www.sluice.test"}, Renewal: o.renewal}, o.fail
+	return acme.View{View: certs.View{Name: name, Status: certs.StatusValid}, Domains: []string{"www.sluice.test"}, Challenge: acme.HTTP01, Renewal: o.renewal}, o.fail
 }
 
 func (o *orders) Order(_ context.Context, _ apply.Author, q acme.Request) (acme.View, error) {

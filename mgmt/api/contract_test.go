@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"hash/maphash"
+	"math/rand/v2"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -97,4 +98,24 @@ func TestTheAPIIsWhatItsDocumentSays(t *testing.T) {
 	a := newAppliance(t, watch, func(d *api.Deps) { d.ACME = oneOrder{&orders{ACME: d.ACME}} })
 	start(a.config())
 	contracttest.Drive(t, target(t, a), contracttest.Read(t, []byte(a.must(200, "GET", "/openapi.json", "").raw)))
+}
+
+// What holds of single requests holds of any order of them. In the long form it goes on
+// for as long as SLUICE_E2E_WALK says, five minutes without.
+func TestTheAPIIsWhatItsDocumentSaysInAnyOrder(t *testing.T) {
+	watch, _, start := watchable(t)
+	a := newAppliance(t, watch, func(d *api.Deps) { d.ACME = oneOrder{&orders{ACME: d.ACME}} })
+	start(a.config())
+	seed, long := rand.Uint64(), 2*time.Second
+	if contracttest.Long() {
+		long = 5 * time.Minute
+	}
+	if text := os.Getenv("SLUICE_E2E_WALK"); text != "" {
+		var err error
+		if long, err = time.ParseDuration(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("seed %d", seed)
+	contracttest.Walk(t, target(t, a), contracttest.Read(t, []byte(a.must(200, "GET", "/openapi.json", "").raw)), seed, time.Now().Add(long))
 }

@@ -3,6 +3,7 @@ package api_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,6 +20,25 @@ type doc struct {
 	Components struct{ Schemas map[string]any }
 }
 
+// body is the schema of the body of an operation, the fields of all its shapes together.
+func (d doc) body(o operation) schema {
+	s := o.RequestBody.Content["application/json"].Schema
+	shapes := append(slices.Clone(s.AnyOf), s)
+	out := schema{Properties: map[string]schema{}, AdditionalProperties: false}
+	for _, one := range shapes {
+		var named schema
+		known := d.Components.Schemas[strings.TrimPrefix(one.Ref, "#/components/schemas/")]
+		if known == nil || json.Unmarshal([]byte(quoteAny(known)), &named) != nil {
+			continue
+		}
+		maps.Copy(out.Properties, named.Properties)
+		if out.AdditionalProperties = named.AdditionalProperties; out.Required == nil {
+			out.Required = named.Required
+		}
+	}
+	return out
+}
+
 type operation struct {
 	OperationID string `json:"operationId"`
 	Summary     string
@@ -32,7 +52,9 @@ type operation struct {
 }
 
 type schema struct {
-	Type                 string
+	Ref                  string `json:"$ref"`
+	Type                 any
+	Examples             []any
 	Properties           map[string]schema
 	Required             []string
 	AdditionalProperties any
@@ -68,7 +90,7 @@ func TestDocumentIsOpenAPI31AndWhole(t *testing.T) {
 				t.Errorf("%s %s: operation id %q is not unique", verb, path, o.OperationID)
 			}
 			seen[o.OperationID] = true
-			for _, status := range []string{"default", "401", "403"} {
+			for _, status := range []string{"400", "401", "403", "429", "500", "503"} {
 				if _, ok := o.Responses[status]; !ok {
 					t.Errorf("%s %s: no answer %s documented", verb, path, status)
 				}
@@ -150,13 +172,14 @@ func TestEveryDocumentedFieldIsKnown(t *testing.T) {
 	a.shop(1)
 	a.rules()
 	bodies := 0
-	for path, verbs := range readDoc(t, a).Paths {
+	d := readDoc(t, a)
+	for path, verbs := range d.Paths {
 		for verb, o := range verbs {
-			if o.RequestBody == nil || strings.HasPrefix(path, "/config") || o.RequestBody.Content["application/octet-stream"].Schema.Type != "" {
+			if o.RequestBody == nil || strings.HasPrefix(path, "/config") || o.RequestBody.Content["application/octet-stream"].Schema.Type != nil {
 				continue // documents and files have no fields
 			}
 			bodies++
-			s := o.RequestBody.Content["application/json"].Schema
+			s := d.body(o)
 			if s.AdditionalProperties != false || len(s.Properties) == 0 {
 				t.Errorf("%s %s: the schema is open or empty", verb, path)
 			}
@@ -209,6 +232,9 @@ func sample(s schema, extra string) string {
 }
 
 func value(s schema) any {
+	if len(s.Examples) > 0 {
+		return s.Examples[0]
+	}
 	for _, one := range s.AnyOf {
 		switch {
 		case one.Type == "integer" && one.Minimum != nil:
@@ -234,5 +260,25 @@ func TestErrorsAreDocumentedInTheShapeTheyHave(t *testing.T) {
 	}
 	if got := fmt.Sprint(body["required"]); !strings.Contains(got, "message") {
 		t.Errorf("required: %s", got)
+	}
+}
+
+// Who reads the document finds a description and an example for each field that can be
+// sent, and a description for each that is answered. Fields of tables get their examples
+// in mgmt/validate/examples.go, words of answers their meaning in
+// mgmt/api/rest/answerwords.go.
+func TestEveryFieldIsDescribedAndHasAnExample(t *testing.T) {
+	for name, s := range readDoc(t, newAppliance(t)).Components.Schemas {
+		sent := strings.HasPrefix(name, "Post") || strings.HasPrefix(name, "Put")
+		properties, _ := s.(map[string]any)["properties"].(map[string]any)
+		for field, p := range properties {
+			p := p.(map[string]any)
+			if p["$ref"] == nil && p["description"] == nil {
+				t.Errorf("%s: %s has no description", name, field)
+			}
+			if sent && p["examples"] == nil {
+				t.Errorf("%s: %s has no example", name, field)
+			}
+		}
 	}
 }

@@ -20,7 +20,6 @@ const (
 	repeatKeep    = 10 * time.Minute
 	repeatEntries = 256
 	repeatBody    = 64 << 10 // longer answers are not remembered
-	repeatKeyLen  = 128
 )
 
 // repeats makes a change that is sent twice happen once: a request with the
@@ -56,12 +55,12 @@ func secret(r *http.Request) bool {
 // the answer to somebody else's request.
 func (p *repeats) serve(s *Server, w http.ResponseWriter, r *http.Request, who string, next http.Handler) {
 	key := r.Header.Get("Idempotency-Key")
-	if key == "" || r.Method == http.MethodGet || secret(r) {
-		next.ServeHTTP(w, r)
+	if len(key) > rest.MaxIdempotencyKey {
+		s.refuse(w, r, rest.BadRequest("Idempotency-Key: %d bytes are too many, allowed are %d", len(key), rest.MaxIdempotencyKey))
 		return
 	}
-	if len(key) > repeatKeyLen {
-		s.refuse(w, r, rest.BadRequest("Idempotency-Key: %d bytes are too many, allowed are %d", len(key), repeatKeyLen))
+	if key == "" || r.Method == http.MethodGet || secret(r) {
+		next.ServeHTTP(w, r)
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, document.MaxSize))

@@ -17,7 +17,7 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 		o := d.Paths[route.Path][strings.ToLower(route.Method)]
 		fmt.Fprintf(&all, "%s %s: %s, for %s (%s)\n", route.Method, route.Path, o.Summary, route.Needs, o.OperationID)
 		for _, p := range o.Parameters {
-			if p.In != "path" && p.Name != "If-Match" && p.Name != "Idempotency-Key" {
+			if p.In != "path" && p.Name != "" { // those of all changes are references
 				fmt.Fprintf(&all, "  %s %s: %s\n", p.In, p.Name, p.Description)
 			}
 		}
@@ -44,6 +44,9 @@ func TestEveryShapeOfAnAnswerIsDescribed(t *testing.T) {
 	schemas := readDoc(t, newAppliance(t)).Components.Schemas
 	var all strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(schemas)) {
+		if strings.HasPrefix(name, "Post") || strings.HasPrefix(name, "Put") {
+			continue // of bodies that are sent
+		}
 		s, _ := schemas[name].(map[string]any)
 		fmt.Fprintf(&all, "%s %v required %v\n", name, s["type"], slices.DeleteFunc(list(s["required"]), isOther))
 		properties, _ := s["properties"].(map[string]any)

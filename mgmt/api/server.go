@@ -119,17 +119,15 @@ func orElse[F any](f func() F, fallback func() F) func() F {
 
 // mount registers every operation below base, and the document about them.
 func (s *Server) mount(router *echo.Echo, base string) {
+	huma.DefaultArrayNullable = false // lists of answers are empty, never null
 	config := huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
 			Info:    &huma.Info{Title: "Sluice", Version: cmp.Or(s.deps.Version, "0")},
 			Servers: []*huma.Server{{URL: base}},
 			Components: &huma.Components{
-				Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
-				SecuritySchemes: map[string]*huma.SecurityScheme{
-					"key":            {Type: "apiKey", In: "header", Name: "ZAPI_KEY"},
-					"keyAlternative": {Type: "apiKey", In: "header", Name: "ZAPI-KEY"},
-				},
+				Schemas:         huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
+				SecuritySchemes: rest.SecuritySchemes(),
 			},
 		},
 		Formats:       map[string]huma.Format{"application/json": {Marshal: rest.EncodeTo}},
@@ -142,9 +140,7 @@ func (s *Server) mount(router *echo.Echo, base string) {
 		o.Register(api, s.host)
 	}
 	document := sync.OnceValue(func() *huma.OpenAPI {
-		for _, o := range operations {
-			o.DescribeBody(api.OpenAPI())
-		}
+		rest.Describe(api.OpenAPI(), operations)
 		return api.OpenAPI()
 	})
 	group.GET("/openapi.json", blob("application/openapi+json", func() ([]byte, error) { return json.MarshalIndent(document(), "", "  ") }))

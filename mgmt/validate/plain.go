@@ -8,10 +8,11 @@ import (
 
 // Plain is a field in the one form clients best send it in, in words of JSON Schema:
 // programs are generated from it, which want one type for a field. Others are read
-// too: digits for a number, a truth value for its word, a text for a list of one.
+// too: digits for a number, a truth value for its word, a text for a list of one, and
+// null instead of a word that is set back.
 type Plain struct {
 	Type       string // string, integer or array, of strings; "" when nothing is known
-	Null       bool   // null sets it back
+	Null       bool   // null sets it back; not said of words
 	Enum       []any
 	Min, Max   *int64
 	MinLength  int // of a text, or of the items of a list
@@ -42,9 +43,6 @@ func (r *rule) plainForm() Plain {
 		}
 	case kindBool:
 		out.Type, out.Enum = "string", []any{"true", "false"}
-		if out.Null {
-			out.Enum = append(out.Enum, nil)
-		}
 	case kindList:
 		out.Type, out.MaxItems, out.MinLength, out.MaxLength = "array", int(r.max), 1, r.longest()
 		for _, word := range r.values {
@@ -63,6 +61,10 @@ func (r *rule) plainForm() Plain {
 	}
 	if v := r.byDefault(); r.sendable(v) && (r.kind == kindBool || !v.isNothing()) {
 		out.Default = v.Any()
+	}
+	if out.Enum != nil && out.Type != "array" { // generators cannot tell a word from null
+		out.Null = false
+		out.Enum = slices.DeleteFunc(out.Enum, func(v any) bool { return v == nil })
 	}
 	out.Example = r.example(out)
 	return out
@@ -92,26 +94,24 @@ func source(p *regexp.Regexp, blank bool) string {
 // example is a value the field may well have.
 func (r *rule) example(p Plain) any {
 	if known, is := examples()[r.name]; is {
+		if n, number := known.(int); number && p.Type == "string" {
+			return strconv.Itoa(n) // a text that is often a number
+		}
 		return known
 	}
 	switch {
 	case len(p.Enum) > 0 && p.Type == "array":
 		return []string{p.Enum[0].(string)}
+	case len(p.Enum) > 1 && p.Enum[0] == p.Default: // one that is no default tells more
+		return p.Enum[1]
 	case len(p.Enum) > 0:
-		return p.Enum[len(p.Enum)-1-btoi(p.Enum[len(p.Enum)-1] == nil)]
+		return p.Enum[0]
 	case p.Default != nil:
 		return p.Default
 	case p.Min != nil:
 		return max(*p.Min, 10)
 	}
 	return nil
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // Example is a value of a field that is of no table, by its name; nil when none is

@@ -43,7 +43,7 @@ type ACMESettings struct {
 	Hook      string `json:"hook" doc:"The program in the folder hooks of the data directory that makes DNS records; empty: dns-01 is not possible"`
 	DNSWait   int    `json:"dns_wait" doc:"Seconds such a record may take until every name server of its zone has it"`
 	// DNSServers is null when the zone's own are asked.
-	DNSServers []string `json:"dns_servers" doc:"Name servers, as address:port, that are asked for the record instead of those of its zone"`
+	DNSServers []string `json:"dns_servers" nullable:"true" doc:"Name servers, as address:port, that are asked for the record instead of those of its zone"`
 }
 
 func orderedItem(c *rest.Call, v acme.View) OrderedItem {

@@ -96,7 +96,7 @@ func (requestFields) Params() []validate.Param {
 // Params lists the fields for the document.
 func (partFields) Params() []validate.Param {
 	return []validate.Param{
-		rest.Needed("name", "Name of the certificate."), rest.Needed("ca", "The certificate, PEM."),
+		rest.Needed("name", "Name of the certificate."), {Name: "ca", Options: []string{"non_blank", "required"}, Description: "The certificate, PEM.", Plain: validate.Plain{Type: "string", MinLength: 1, Example: "(the certificate, PEM)"}},
 		rest.Optional("key", "Its private key, PEM; left out when the certificate is for a CSR of this appliance."),
 		rest.Optional("intermediates", "Certificates of the authorities between it and the root, PEM."),
 	}

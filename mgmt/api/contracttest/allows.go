@@ -23,9 +23,12 @@ func (d *Document) allows(schema *jsonschema.Schema, of map[string]any, body str
 	for _, variant := range d.variants(of) {
 		plain := map[string]any{}
 		for name, v := range object(parsed) {
-			plain[name] = d.plain(object(object(variant["properties"])[name]), v)
+			of := object(object(variant["properties"])[name])
+			if v != nil && v != "" || of["enum"] == nil { // a word is set back by nothing, too
+				plain[name] = d.plain(of, v)
+			}
 		}
-		if schema.Validate(plain) == nil {
+		if len(plain) == 0 || schema.Validate(plain) == nil {
 			return true
 		}
 	}

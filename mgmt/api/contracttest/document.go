@@ -19,6 +19,7 @@ type Document struct {
 	Operations []*Operation
 	root       map[string]any
 	compiler   *jsonschema.Compiler
+	turn       int // of hostile values
 	mu         sync.Mutex
 	schemas    map[string]*jsonschema.Schema
 }

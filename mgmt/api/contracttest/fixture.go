@@ -80,6 +80,7 @@ type stage struct {
 	revision string // of that
 	key      string // number of a key that may be deleted
 	ok       map[*Operation]int
+	absent   bool // what the operation is about is not there
 }
 
 // setUp puts everything on the appliance.
@@ -149,7 +150,7 @@ func (s *stage) apply(o *Operation, document string) {
 func (s *stage) names(o *Operation) map[string]string {
 	out := map[string]string{
 		"farm": "shop", "service": "web", "backend": "0", "rule": "0", "session": "192.0.2.1", "revision": s.revision, "key": s.key,
-		"certificate": "shop.pem", "authority": "clients", "user": "ann", "group": "team", "role": "ops", "lines": "3",
+		"certificate": "shop.pem", "authority": "clients", "user": "ann", "group": "team", "role": "ops", "lines": "3", "alert": "backends",
 		"graph": "cpu", "frequency": "daily", "start": "01-01-2026-00:00", "end": "01-02-2026-00:00",
 	}
 	for name, value := range s.Names {

@@ -66,16 +66,19 @@ func shapeOfBackends(r rest.Registry, ofServices bool) *rest.Schema {
 // profile: in its creation, or in a change.
 type backendFields struct{ ofServices, creation bool }
 
-// Params lists the fields for the document: what two profiles have comes twice.
-func (of backendFields) Params() []validate.Param {
-	return eachProfile(func(p profile) []validate.Param {
+// Params lists the fields: what two profiles have comes twice.
+func (of backendFields) Params() []validate.Param { return paramsOf(of.Variants()) }
+
+// Variants are the fields by profile.
+func (of backendFields) Variants() []rest.Variant {
+	return eachProfile(func(p profile) []rest.Variant {
 		switch {
 		case p.Name().HasServices() != of.ofServices:
 			return nil
 		case of.creation:
-			return p.Backend().Create.Params()
+			return []rest.Variant{{Profile: p.Name(), Of: p.Backend().Create}}
 		}
-		return p.Backend().Update.Params()
+		return []rest.Variant{{Profile: p.Name(), Of: p.Backend().Update}}
 	})
 }
 

@@ -82,9 +82,12 @@ func (s *Resource) checkLocal(f *farm.Farm, was ownAddresses) error {
 // farmFields are those of a farm of any profile.
 type farmFields struct{}
 
-// Params lists the fields for the document: what two profiles have comes twice.
-func (farmFields) Params() []validate.Param {
-	return eachProfile(func(p profile) []validate.Param { return p.Farm().Update.Params() })
+// Params lists the fields: what two profiles have comes twice.
+func (of farmFields) Params() []validate.Param { return paramsOf(of.Variants()) }
+
+// Variants are the fields by profile.
+func (farmFields) Variants() []rest.Variant {
+	return eachProfile(func(p profile) []rest.Variant { return []rest.Variant{{Profile: p.Name(), Of: p.Farm().Update}} })
 }
 
 // decodeFarm reads a change of a farm.

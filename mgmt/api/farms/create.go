@@ -28,9 +28,12 @@ type NewFarm struct {
 // newFarmFields are those of the creation of a farm of any profile.
 type newFarmFields struct{}
 
-// Params lists the fields for the document: what two profiles have comes twice.
-func (newFarmFields) Params() []validate.Param {
-	return eachProfile(func(p profile) []validate.Param { return p.Farm().Create.Params() })
+// Params lists the fields: what two profiles have comes twice.
+func (of newFarmFields) Params() []validate.Param { return paramsOf(of.Variants()) }
+
+// Variants are the fields by profile.
+func (newFarmFields) Variants() []rest.Variant {
+	return eachProfile(func(p profile) []rest.Variant { return []rest.Variant{{Profile: p.Name(), Of: p.Farm().Create}} })
 }
 
 // newFarmHelp is newFarmFields for people and for the completion of clients,

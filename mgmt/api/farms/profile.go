@@ -118,3 +118,11 @@ const (
 	GSLB
 	DSLB
 )
+
+// paramsOf are the fields of all variants of a body.
+func paramsOf(variants []rest.Variant) (out []validate.Param) {
+	for _, s := range variants {
+		out = append(out, s.Of.Params()...)
+	}
+	return out
+}

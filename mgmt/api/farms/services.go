@@ -124,27 +124,24 @@ func sameProfile(now, was *farm.Farm) error {
 	return rest.Refuse(409, "the farm %s was changed by someone else: read it again", now.Name)
 }
 
-// eachServices lists the services of the profiles that have some.
-func eachServices[T any](say func(services) []T) []T {
-	return eachProfile(func(p profile) []T {
-		if own := p.services(); own != nil {
-			return say(own)
-		}
-		return nil
-	})
-}
-
 // serviceFields are those of a service of a farm of any profile.
 type serviceFields struct{ creation bool }
 
-// Params lists the fields for the document: what two profiles have comes twice.
-func (of serviceFields) Params() []validate.Param {
-	return eachServices(func(own services) []validate.Param {
+// Params lists the fields: what two profiles have comes twice.
+func (of serviceFields) Params() []validate.Param { return paramsOf(of.Variants()) }
+
+// Variants are the fields by profile.
+func (of serviceFields) Variants() []rest.Variant {
+	return eachProfile(func(p profile) []rest.Variant {
+		own := p.services()
+		if own == nil {
+			return nil
+		}
 		create, update := own.bodies()
 		if of.creation {
-			return create.Params()
+			return []rest.Variant{{Profile: p.Name(), Of: create}}
 		}
-		return update.Params()
+		return []rest.Variant{{Profile: p.Name(), Of: update}}
 	})
 }
 

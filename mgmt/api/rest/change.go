@@ -46,9 +46,16 @@ func noRevision(text string) error {
 	return BadRequest("If-Match: %s is not a revision, allowed is the ETag of an answer", Quote(text))
 }
 
-// Act ends a call that is only tried, at the last moment before it does something.
-// Changes of the configuration and of certificates end by themselves.
+// Act ends a call that is only tried, or that another revision was expected for, at
+// the last moment before it does something: what would be refused anyway is refused
+// for that (RFC 9110, section 13.2.1). Changes of the configuration and of
+// certificates end by themselves.
 func (c *Call) Act() error {
+	if c.op.about == nil { // else it was looked at before (within)
+		if _, err := c.Expected(); err != nil {
+			return err
+		}
+	}
 	if c.dry {
 		return apply.ErrDryRun
 	}
@@ -68,10 +75,10 @@ func (c *Call) Later(do func(*farm.Config)) {
 	do(c.Config)
 }
 
-// Book is who may do what; changes of it last only when the call is no trial.
+// Book is who may do what; changes of it last only when the call may act.
 func (c *Call) Book(of *rbac.Book) *rbac.Book {
-	if c.dry {
-		return of.DryRun(apply.ErrDryRun)
+	if err := c.Act(); err != nil {
+		return of.DryRun(err)
 	}
 	return of
 }

@@ -2,11 +2,9 @@ package rest
 
 import (
 	"fmt"
-	"math"
 	"net/http"
 	"reflect"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -31,9 +29,10 @@ var (
 var pathParam = regexp.MustCompile(`\{([a-z]+)\}`)
 
 // documented turns the operation into what the OpenAPI document says about it.
-// The schema of a JSON answer is added by the router from the handler's type.
+// The schema of a JSON answer is added by the router from the handler's type; bodies,
+// and what a trial is answered, are added when the document is read (Describe).
 func (o *Operation) documented(api huma.API, content []string) huma.Operation {
-	d := huma.Operation{
+	return huma.Operation{
 		OperationID:   o.id(),
 		Method:        o.Method,
 		Path:          o.Path,
@@ -42,10 +41,9 @@ func (o *Operation) documented(api huma.API, content []string) huma.Operation {
 		Tags:          []string{strings.Split(o.Path, "/")[1]},
 		DefaultStatus: o.success,
 		Parameters:    o.parameters(),
-		Responses:     o.responses(api.OpenAPI().Components.Schemas, content),
-		Security:      []map[string][]string{{"key": {}}, {"keyAlternative": {}}},
+		Responses:     o.responses(content),
+		Security:      o.security(),
 	}
-	return d
 }
 
 var notWord = regexp.MustCompile(`[^a-z0-9]+`)
@@ -57,36 +55,25 @@ func (o *Operation) id() string {
 func (o *Operation) parameters() []*huma.Param {
 	var out []*huma.Param
 	for _, m := range pathParam.FindAllStringSubmatch(o.Path, -1) {
-		out = append(out, &huma.Param{Name: m[1], In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}})
+		out = append(out, pathParameter(m[1]))
 	}
 	for _, q := range o.queries {
-		out = append(out, &huma.Param{Name: q.name, In: "query", Description: q.description, Schema: &huma.Schema{Type: huma.TypeString}})
+		out = append(out, queryParameter(q))
 	}
 	if o.changes() {
-		out = append(out, &huma.Param{Name: "If-Match", In: "header", Schema: &huma.Schema{Type: huma.TypeString},
-			Description: o.ifMatch()},
-			&huma.Param{Name: "Idempotency-Key", In: "header", Schema: &huma.Schema{Type: huma.TypeString},
-				Description: "A text of the client's choice: the same request with the same text happens once, and is answered alike, for ten minutes."})
+		out = append(out, &huma.Param{Ref: parameterRef + "If-Match"}, &huma.Param{Ref: parameterRef + "Idempotency-Key"})
 	}
 	return out
 }
 
-// ifMatch says what If-Match is for.
-func (o *Operation) ifMatch() string {
-	if o.about != nil {
-		return "ETag of an earlier answer about the same; 412 when " + o.about.name + " are others by now."
-	}
-	return "ETag of an earlier answer; 412 when the configuration is another one by now."
-}
-
-// rejections lists the statuses an operation may refuse with, besides 500.
+// rejections lists the statuses an operation may refuse with.
 func (o *Operation) rejections() []int {
-	out := []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}
-	if strings.Contains(o.Path, "{") || o.names {
-		out = append(out, http.StatusNotFound)
-	}
+	out := []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable}
 	if o.changes() {
-		out = append(out, http.StatusConflict, http.StatusPreconditionFailed, http.StatusServiceUnavailable)
+		out = append(out, http.StatusConflict, http.StatusPreconditionFailed, http.StatusInsufficientStorage)
+	}
+	if o.reads {
+		out = append(out, http.StatusConflict)
 	}
 	if o.fields != nil || o.document || o.kinds != nil {
 		out = append(out, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
@@ -94,19 +81,16 @@ func (o *Operation) rejections() []int {
 	return out
 }
 
-func (o *Operation) responses(schemas huma.Registry, content []string) map[string]*huma.Response {
-	body := map[string]*huma.MediaType{"application/json": {Schema: schemas.Schema(reflect.TypeFor[ErrorBody](), true, "")}}
-	out := map[string]*huma.Response{"default": {Description: "Any other rejection", Content: body}}
+func (o *Operation) responses(content []string) map[string]*huma.Response {
+	out := map[string]*huma.Response{}
 	for _, status := range o.rejections() {
-		out[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Content: body}
+		out[strconv.Itoa(status)] = &huma.Response{Ref: responseRef + rejectionName(status)}
 	}
 	if o.fields != nil {
-		help := schemas.Schema(reflect.TypeFor[HelpBody](), true, "")
-		out["400"].Content = map[string]*huma.MediaType{"application/json": {
-			Schema: &huma.Schema{AnyOf: []*huma.Schema{body["application/json"].Schema, help}}}}
+		out["400"] = &huma.Response{Ref: responseRef + helpName}
 	}
 	if o.download != "" {
-		out[strconv.Itoa(o.success)] = &huma.Response{Description: http.StatusText(o.success), Content: map[string]*huma.MediaType{o.download: fileMedia}}
+		out[strconv.Itoa(o.success)] = &huma.Response{Description: http.StatusText(o.success), Headers: downloadHeaders(), Content: map[string]*huma.MediaType{bare(o.download): fileMedia}}
 	}
 	if len(content) > 1 {
 		success := &huma.Response{Description: http.StatusText(o.success), Content: map[string]*huma.MediaType{}}
@@ -118,141 +102,82 @@ func (o *Operation) responses(schemas huma.Registry, content []string) map[strin
 	return out
 }
 
+// sessionPath is where people log in and out.
+const sessionPath = "/session"
+
+// bare is a content type without what follows it.
+func bare(kind string) string { kind, _, _ = strings.Cut(kind, ";"); return kind }
+
 func documentMedia(kind string) *huma.MediaType {
 	if kind == "application/json" {
-		return &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeObject, Description: "A configuration document"}}
+		return &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeObject, Description: "A configuration document", AdditionalProperties: true}}
 	}
 	return &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "A configuration document"}}
 }
 
-var fileMedia = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+var fileMedia = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
 
-// DescribeBody adds the request body to the document. The router must not know
-// of it: it would read and check the body by its own rules.
-func (o *Operation) DescribeBody(doc *huma.OpenAPI) {
-	at := doc.Paths[o.Path].Put
-	if o.Method == http.MethodPost {
-		at = doc.Paths[o.Path].Post
+// Describe adds to the document what only who reads it needs: the bodies, which the
+// router must not know of (it would read and check them by its own rules), what trials
+// are answered, and what operations share.
+func Describe(doc *huma.OpenAPI, operations []*Operation) {
+	for _, o := range operations {
+		o.describe(doc)
 	}
+	describeComponents(doc)
+}
+
+func (o *Operation) describe(doc *huma.OpenAPI) {
+	at := doc.Paths[o.Path].Put
+	switch o.Method {
+	case http.MethodGet:
+		return
+	case http.MethodPost:
+		at = doc.Paths[o.Path].Post
+	case http.MethodDelete:
+		at = doc.Paths[o.Path].Delete
+	}
+	at.RequestBody = o.requestBody(doc.Components.Schemas)
+	if o.knows(dryRun) && !o.document {
+		o.describeTrial(doc.Components.Schemas, at)
+	}
+	if o.changes() {
+		success := at.Responses[strconv.Itoa(o.success)]
+		success.Headers["Idempotent-Replayed"] = &huma.Param{Ref: headerRef + "Idempotent-Replayed"}
+	}
+	if o.Path == sessionPath {
+		at.Responses["200"].Headers["Set-Cookie"] = &huma.Param{Ref: headerRef + "Set-Cookie"}
+	}
+}
+
+// describeTrial says that a change that is only tried is answered with what it would do.
+func (o *Operation) describeTrial(schemas huma.Registry, at *huma.Operation) {
+	trial := schemas.Schema(reflect.TypeFor[Object[DryRun]](), true, "")
+	tried := at.Responses["200"]
+	if tried == nil {
+		at.Responses["200"] = &huma.Response{Description: "Only tried (dry_run)", Headers: map[string]*huma.Param{},
+			Content: map[string]*huma.MediaType{"application/json": {Schema: trial}}}
+		return
+	}
+	media := tried.Content["application/json"]
+	media.Schema = &huma.Schema{AnyOf: []*huma.Schema{media.Schema, trial}}
+}
+
+func (o *Operation) requestBody(schemas huma.Registry) *huma.RequestBody {
+	content := map[string]*huma.MediaType{}
 	switch {
 	case o.document:
-		at.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{}}
 		for _, kind := range DocumentTypes {
-			at.RequestBody.Content[kind] = documentMedia(kind)
+			content[kind] = documentMedia(kind)
 		}
 	case o.kinds != nil:
-		at.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{}}
 		for _, kind := range o.kinds {
-			at.RequestBody.Content[kind] = fileMedia
+			content[kind] = fileMedia
 		}
 	case o.fields != nil:
-		media := &huma.MediaType{Schema: schemaOf(o.fields.Params(), !o.mayBeEmpty)}
-		at.RequestBody = &huma.RequestBody{Required: !o.mayBeEmpty, Content: map[string]*huma.MediaType{}}
-		for _, kind := range jsonTypes {
-			at.RequestBody.Content[kind] = media
-		}
-	}
-}
-
-// schemaOf turns a table of fields into the schema of the body.
-func schemaOf(params []validate.Param, some bool) *huma.Schema {
-	out := &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{}, AdditionalProperties: false}
-	if one := 1; some {
-		out.MinProperties = &one
-	}
-	for _, p := range params {
-		out.Properties[p.Name] = joined(out.Properties[p.Name], fieldSchema(p))
-		if slices.Contains(p.Options, "required") {
-			out.Required = append(out.Required, p.Name)
-		}
-	}
-	return out
-}
-
-// joined is a field that comes twice, in bodies about two profiles: it takes what
-// either takes.
-func joined(a, b *huma.Schema) *huma.Schema {
-	if a == nil || reflect.DeepEqual(a, b) {
-		return b
-	}
-	out := &huma.Schema{Description: a.Description, AnyOf: slices.Clone(a.AnyOf)}
-	if a.Description != b.Description {
-		out.Description += " In farms of another profile: " + b.Description
-	}
-	for _, one := range b.AnyOf {
-		if !slices.ContainsFunc(out.AnyOf, func(s *huma.Schema) bool { return reflect.DeepEqual(s, one) }) {
-			out.AnyOf = append(out.AnyOf, one)
-		}
-	}
-	return out
-}
-
-// fieldSchema says what one field takes: numbers as numbers or digits, truth
-// values as such or as text, null where it resets.
-func fieldSchema(p validate.Param) *huma.Schema {
-	alternatives := []*huma.Schema{}
-	switch {
-	case slices.Contains(p.Options, "list"):
-		item := words(p.PossibleValues)
-		alternatives = append(alternatives, &huma.Schema{Type: huma.TypeArray, Items: item}, item)
-	case p.Format != "integer" && p.Format != "" && p.Interval != "": // a text that may be a number
-		alternatives = append(alternatives, interval(p.Interval), &huma.Schema{Type: huma.TypeString})
-	case p.Format == "integer" || p.Interval != "":
-		alternatives = append(alternatives, interval(p.Interval), &huma.Schema{Type: huma.TypeString, Pattern: `^-?[0-9]+$`})
-	case isBool(p):
-		alternatives = append(alternatives, &huma.Schema{Type: huma.TypeBoolean}, words(p.PossibleValues))
-	case p.PossibleValues != nil:
-		alternatives = append(alternatives, words(p.PossibleValues))
-		if slices.ContainsFunc(p.PossibleValues, isNumber) {
-			alternatives = append(alternatives, &huma.Schema{Type: huma.TypeInteger})
-		}
-		if slices.ContainsFunc(p.PossibleValues, isTruth) {
-			alternatives = append(alternatives, &huma.Schema{Type: huma.TypeBoolean})
-		}
+		content["application/json"] = o.fieldsMedia(schemas)
 	default:
-		alternatives = append(alternatives, &huma.Schema{Type: huma.TypeString})
-	}
-	if !slices.Contains(p.Options, "non_blank") {
-		alternatives = append(alternatives, &huma.Schema{Type: "null"}, words([]string{""}))
-	}
-	if slices.Contains(p.Options, "null") {
-		alternatives = append(alternatives, &huma.Schema{Type: "null"})
-	}
-	about := p.Description
-	if p.Format != "" && p.Format != "integer" {
-		about += " Form: " + p.Format + "."
-	}
-	return &huma.Schema{Description: strings.TrimSpace(about), AnyOf: alternatives}
-}
-
-func isBool(p validate.Param) bool {
-	return len(p.PossibleValues) > 0 && !slices.ContainsFunc(p.PossibleValues, func(v string) bool { return !isTruth(v) })
-}
-
-func isTruth(v string) bool { return v == "true" || v == "false" }
-
-func isNumber(v string) bool { _, err := strconv.Atoi(v); return err == nil }
-
-func words(values []string) *huma.Schema {
-	s := &huma.Schema{Type: huma.TypeString}
-	for _, v := range values {
-		s.Enum = append(s.Enum, v)
-	}
-	return s
-}
-
-// interval reads the family's "1,9" and "0,".
-func interval(text string) *huma.Schema {
-	s := &huma.Schema{Type: huma.TypeInteger}
-	low, high, _ := strings.Cut(text, ",")
-	s.Minimum, s.Maximum = bound(low), bound(high)
-	return s
-}
-
-func bound(text string) *float64 {
-	n, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsInf(n, 0) {
 		return nil
 	}
-	return &n
+	return &huma.RequestBody{Required: !o.mayBeEmpty, Content: content}
 }

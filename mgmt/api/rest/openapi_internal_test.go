@@ -7,42 +7,65 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-func TestAFieldIsDocumentedByWhatItTakes(t *testing.T) {
+func TestAFieldOfNoTableIsDocumentedByWhatItsLineTells(t *testing.T) {
 	for want, p := range map[string]validate.Param{
-		`{"items":{"enum":["a","b"],"type":"string"},"type":"array"} {"enum":["a","b"],"type":"string"}`: {PossibleValues: []string{"a", "b"}, Options: []string{"list"}},
-		`{"maximum":9,"minimum":1,"type":"integer"} {"pattern":"^-?[0-9]+$","type":"string"}`:            {Format: "integer", Interval: "1,9"},
-		`{"minimum":0,"type":"integer"} {"pattern":"^-?[0-9]+$","type":"string"}`:                        {Interval: "0,"},
-		`{"type":"integer"} {"pattern":"^-?[0-9]+$","type":"string"}`:                                    {Format: "integer"},
-		`{"maximum":9,"minimum":1,"type":"integer"} {"type":"string"}`:                                   {Format: "port", Interval: "1,9"},
-		`{"type":"boolean"} {"enum":["true","false"],"type":"string"}`:                                   {PossibleValues: []string{"true", "false"}},
-		`{"enum":["off","301"],"type":"string"} {"type":"integer"}`:                                      {PossibleValues: []string{"off", "301"}},
-		`{"enum":["auto","true"],"type":"string"} {"type":"boolean"}`:                                    {PossibleValues: []string{"auto", "true"}},
-		`{"enum":["a","b"],"type":"string"}`:                                                             {PossibleValues: []string{"a", "b"}},
-		`{"type":"string"}`:                                                                              {},
-		`{"type":"string"} {"type":"null"}`:                                                              {Format: "ip", Options: []string{"null"}},
+		`{"type":"array","examples":["a"],"items":{"type":"string","enum":["a","b"],"minLength":1}}`:                      {PossibleValues: []string{"a", "b"}, Options: []string{"list", "non_blank"}},
+		`{"type":"integer","examples":[1],"minimum":1,"maximum":9}`:                                                       {Format: "integer", Interval: "1,9", Options: []string{"non_blank"}},
+		`{"type":["integer","null"],"examples":[1],"minimum":0}`:                                                          {Interval: "0,"},
+		`{"type":"string","examples":["true"],"enum":["true","false"]}`:                                                   {PossibleValues: []string{"true", "false"}, Options: []string{"non_blank"}},
+		`{"type":"string","examples":["a"],"enum":["a","b"]}`:                                                             {PossibleValues: []string{"a", "b"}},
+		`{"type":"string","description":"About. Form: ip.","minLength":1}`:                                                {Description: "About.", Format: "ip", Options: []string{"non_blank"}},
+		`{"type":["string","null"]}`:                                                                                      {},
+		`{"type":["string","null"],"minLength":1}`:                                                                        {Options: []string{"non_blank", "null"}},
+		`{"type":"object","examples":[{"show":"true"}],"additionalProperties":{"type":"string","enum":["true","false"]}}`: {Format: "object"},
 	} {
-		p.Options = append(p.Options, "non_blank")
-		var got []string
-		for _, one := range fieldSchema(p).AnyOf {
-			b, err := json.Marshal(one)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got = append(got, string(b))
-		}
-		if text := strings.Join(got, " "); text != want {
-			t.Errorf("%+v:\ngot  %s\nwant %s", p, text, want)
+		if got := written(t, fieldSchema(p)); got != normal(t, want) {
+			t.Errorf("%+v:\ngot  %s\nwant %s", p, got, want)
 		}
 	}
-	blank := fieldSchema(validate.Param{Description: "About.", Format: "ip"})
-	if n := len(blank.AnyOf); n != 3 || blank.Description != "About. Form: ip." {
-		t.Errorf("%d alternatives, %q", n, blank.Description)
+}
+
+// written is a schema as the document has it.
+func written(t *testing.T, s *huma.Schema) string {
+	t.Helper()
+	b, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if number := fieldSchema(validate.Param{Description: "About.", Format: "integer"}); number.Description != "About." {
-		t.Errorf("%q", number.Description)
+	return normal(t, string(b))
+}
+
+func normal(t *testing.T, text string) string {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// A field of a table is documented in its plain form, with its unit and what a change
+// of it costs.
+func TestAFieldOfATableIsDocumentedInItsPlainForm(t *testing.T) {
+	low, high := int64(1), int64(9)
+	for want, f := range map[string]validate.Plain{
+		`{"type":"integer","title":"Weight","default":1,"examples":[2],"minimum":1,"maximum":9,"x-unit":"s","x-cost":"none","x-advanced":true}`: {
+			Type: "integer", Min: &low, Max: &high, Default: int64(1), Example: int64(2), Unit: "s", Cost: validate.CostNone, IsAdvanced: true, Label: "Weight"},
+		`{"type":["array","null"],"items":{"type":"string","pattern":"^a","minLength":1,"maxLength":5},"maxItems":3}`: {
+			Type: "array", Null: true, Pattern: "^a", MinLength: 1, MaxLength: 5, MaxItems: 3},
+	} {
+		if got := written(t, fieldSchema(validate.Param{Name: "x", Plain: f})); got != normal(t, want) {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
 	}
 }
 
@@ -57,6 +80,10 @@ func TestOnlyChangesTakeTheHeadersOfChanges(t *testing.T) {
 	} {
 		var got []string
 		for _, p := range c.o.parameters() {
+			if p.Ref != "" {
+				got = append(got, strings.TrimPrefix(p.Ref, parameterRef))
+				continue
+			}
 			got = append(got, p.Name)
 			if p.Required != (p.In == "path") {
 				t.Errorf("%s in %s is required: %t", p.Name, p.In, p.Required)

@@ -93,6 +93,12 @@ func (View[H]) Schema(r huma.Registry) *huma.Schema {
 // answerSchema says how answers show one field.
 func answerSchema(f validate.Answered) *huma.Schema {
 	s := &huma.Schema{Type: f.Type, Description: f.Description, Nullable: f.Null}
+	if f.Plain.Unit != "" {
+		s.Extensions = map[string]any{"x-unit": f.Plain.Unit}
+	}
+	if f.Plain.Example != nil {
+		s.Examples = []any{f.Plain.Example}
+	}
 	if f.Type == huma.TypeArray {
 		s.Items = &huma.Schema{Type: huma.TypeString}
 	}

@@ -92,6 +92,9 @@ func (backupFields) Params() []validate.Param {
 
 func (s *Resource) createBackup(c *rest.Call) (rest.Object[BackupItem], error) {
 	body, err := c.Texts(backupFields{})
+	if err == nil && body["name"] == "" {
+		err = rest.BadRequest("name must not be blank")
+	}
 	if err == nil {
 		err = c.Act()
 	}
@@ -178,6 +181,9 @@ func (s *Resource) applyBackup(c *rest.Call) (rest.Object[Restored], error) {
 		return none, rest.BadRequest("passphrase must be a text")
 	}
 	r.Passphrase = text
+	if _, err := c.Expected(); err != nil {
+		return none, err
+	}
 	c.MayTake(transferTime)
 	done, err := s.deps.Backups.Apply(c.Context, c.Author(), r)
 	if wrong := new(backup.Error); errors.As(err, &wrong) || errors.Is(err, backup.ErrNone) || errors.Is(err, backup.ErrFull) {

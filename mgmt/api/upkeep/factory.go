@@ -43,6 +43,9 @@ func (s *Resource) factory(c *rest.Call) (rest.Object[Reset], error) {
 	if err := s.checkInterface(body["interface"]); err != nil {
 		return none, err
 	}
+	if _, err := c.Expected(); err != nil {
+		return none, err
+	}
 	result, err := s.deps.Backups.Factory(c.Context, c.Author(), remove, c.Dry())
 	if wrong := new(backup.Error); errors.As(err, &wrong) || errors.Is(err, backup.ErrFull) {
 		return none, refused(err)

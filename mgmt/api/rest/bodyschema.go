@@ -1,0 +1,206 @@
+package rest
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// Varied is a body that has another shape for each profile.
+type Varied interface{ Variants() []Variant }
+
+// Variant is one of its shapes.
+type Variant struct {
+	Profile farm.Profile
+	Of      Fields
+}
+
+const schemaRef = "#/components/schemas/"
+
+// fieldsMedia describes a body of fields, each of its shapes under a name of its own.
+func (o *Operation) fieldsMedia(schemas huma.Registry) *huma.MediaType {
+	all := []Variant{{Of: o.fields}}
+	if many, is := o.fields.(Varied); is {
+		all = many.Variants()
+	}
+	var refs []*huma.Schema
+	var example any
+	for _, one := range all {
+		s := bodySchema(one.Of.Params(), !o.mayBeEmpty)
+		if len(all) == 1 {
+			one.Profile = ""
+		}
+		name := o.bodyName(string(one.Profile))
+		if p := s.Properties["profile"]; p != nil && one.Profile != "" {
+			p.Enum = slices.DeleteFunc(p.Enum, func(word any) bool { return !names(one.Profile, word) })
+			p.Examples = p.Enum[:1]
+		}
+		schemas.Map()[name] = s
+		refs = append(refs, &huma.Schema{Ref: schemaRef + name})
+		if example == nil {
+			example = exampleOf(s)
+		}
+	}
+	schema := refs[0]
+	if len(refs) > 1 {
+		schema = &huma.Schema{AnyOf: refs}
+	}
+	return &huma.MediaType{Schema: schema, Example: example}
+}
+
+// names reports whether a word is one for a profile.
+func names(p farm.Profile, word any) bool {
+	text, is := word.(string)
+	return is && validate.ProfileNamed(farm.Profile(text)).Name() == p
+}
+
+// bodyName is what the schema of the body is called: PutFarmsFarm, and with the
+// profile behind it where there are several.
+func (o *Operation) bodyName(profile string) string {
+	var out strings.Builder
+	for word := range strings.SplitSeq(o.id()+"-"+profile, "-") {
+		if word != "" {
+			out.WriteString(strings.ToUpper(word[:1]) + word[1:])
+		}
+	}
+	return out.String()
+}
+
+// bodySchema turns a table of fields into the schema of a body.
+func bodySchema(params []validate.Param, some bool) *huma.Schema {
+	out := &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{}, AdditionalProperties: false}
+	if one := 1; some {
+		out.MinProperties = &one
+	}
+	for _, p := range params {
+		out.Properties[p.Name] = fieldSchema(p)
+		if slices.Contains(p.Options, "required") {
+			out.Required = append(out.Required, p.Name)
+		}
+	}
+	return out
+}
+
+// exampleOf is a body with what is required, or else one field.
+func exampleOf(s *huma.Schema) any {
+	names := s.Required
+	for _, name := range sortedNames(s.Properties) {
+		if len(names) == 0 && len(s.Properties[name].Examples) > 0 {
+			names = []string{name}
+		}
+	}
+	out := map[string]any{}
+	for _, name := range names {
+		if examples := s.Properties[name].Examples; len(examples) > 0 {
+			out[name] = examples[0]
+		}
+	}
+	return out
+}
+
+func sortedNames(of map[string]*huma.Schema) (out []string) {
+	for name := range of {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// fieldSchema says what one field takes.
+func fieldSchema(p validate.Param) *huma.Schema {
+	about := p.Description
+	if p.Format != "" && p.Format != "integer" && p.Format != "object" {
+		about += " Form: " + p.Format + "."
+	}
+	if p.Format == "object" {
+		return &huma.Schema{Type: huma.TypeObject, Description: about, AdditionalProperties: words([]any{"true", "false"}), Examples: []any{map[string]any{"show": "true"}}}
+	}
+	f := p.Plain
+	if f.Type == "" {
+		f = plainOf(p)
+	}
+	s := &huma.Schema{Type: f.Type, Nullable: f.Null, Title: f.Label, Description: strings.TrimSpace(about), Default: f.Default, Extensions: map[string]any{}}
+	if f.Example != nil {
+		s.Examples = []any{f.Example}
+	}
+	if f.Unit != "" {
+		s.Extensions["x-unit"] = f.Unit
+	}
+	if f.Cost != "" {
+		s.Extensions["x-cost"], s.Extensions["x-advanced"] = f.Cost, f.IsAdvanced
+	}
+	item := s
+	if f.Type == huma.TypeArray {
+		item = &huma.Schema{Type: huma.TypeString}
+		s.Items, s.MaxItems = item, positive(f.MaxItems)
+	}
+	item.Enum, item.Pattern, item.MinLength, item.MaxLength = f.Enum, f.Pattern, positive(f.MinLength), positive(f.MaxLength)
+	s.Minimum, s.Maximum = float(f.Min), float(f.Max)
+	return s
+}
+
+func positive(n int) *int {
+	if n <= 0 {
+		return nil
+	}
+	return &n
+}
+
+func float(n *int64) *float64 {
+	if n == nil {
+		return nil
+	}
+	f := float64(*n)
+	return &f
+}
+
+// plainOf is the plain form of a field of no table, as far as its line tells.
+func plainOf(p validate.Param) validate.Plain {
+	has := func(option string) bool { return slices.Contains(p.Options, option) }
+	out := validate.Plain{Type: huma.TypeString, Null: !has("non_blank") || has("null"), Example: validate.Example(p.Name)}
+	for _, word := range p.PossibleValues {
+		out.Enum = append(out.Enum, word)
+	}
+	low, high, _ := strings.Cut(p.Interval, ",")
+	switch {
+	case has("list"):
+		out.Type, out.MinLength = huma.TypeArray, 1
+		if text, is := out.Example.(string); is {
+			out.Example = []string{text}
+		}
+	case p.Format == "integer" || p.Interval != "":
+		out.Type, out.Min, out.Max = huma.TypeInteger, bound(low), bound(high)
+	case out.Enum == nil && has("non_blank"):
+		out.MinLength = 1
+	}
+	if out.Enum != nil && out.Type != huma.TypeArray {
+		out.Null = false // as in the plain form of a table's field
+	}
+	if n, number := out.Example.(int); number && out.Type == huma.TypeString {
+		out.Example = strconv.Itoa(n) // a text that may be a number
+	}
+	if out.Example == nil && len(out.Enum) > 0 {
+		out.Example = out.Enum[0]
+	}
+	if out.Example == nil && out.Min != nil {
+		out.Example = cmp.Or(*out.Min, 1)
+	}
+	return out
+}
+
+func words(values []any) *huma.Schema { return &huma.Schema{Type: huma.TypeString, Enum: values} }
+
+func bound(text string) *int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n == math.MaxInt64 {
+		return nil
+	}
+	return &n
+}
