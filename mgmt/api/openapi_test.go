@@ -23,12 +23,16 @@ type doc struct {
 // body is the schema of the body of an operation, the fields of all its shapes together.
 func (d doc) body(o operation) schema {
 	s := o.RequestBody.Content["application/json"].Schema
-	shapes := append(slices.Clone(s.AnyOf), s)
+	var several schema
+	if known := d.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")]; known != nil {
+		_ = json.Unmarshal([]byte(quoteAny(known)), &several) // it came from JSON
+	}
+	shapes := append(several.AnyOf, s)
 	out := schema{Properties: map[string]schema{}, AdditionalProperties: false}
 	for _, one := range shapes {
 		var named schema
 		known := d.Components.Schemas[strings.TrimPrefix(one.Ref, "#/components/schemas/")]
-		if known == nil || json.Unmarshal([]byte(quoteAny(known)), &named) != nil {
+		if known == nil || json.Unmarshal([]byte(quoteAny(known)), &named) != nil || named.Properties == nil {
 			continue
 		}
 		maps.Copy(out.Properties, named.Properties)

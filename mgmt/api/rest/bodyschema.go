@@ -49,8 +49,9 @@ func (o *Operation) fieldsMedia(schemas huma.Registry) *huma.MediaType {
 		}
 	}
 	schema := refs[0]
-	if len(refs) > 1 {
-		schema = &huma.Schema{AnyOf: refs}
+	if len(refs) > 1 { // named too: generators make types of names
+		schemas.Map()[o.bodyName("")] = &huma.Schema{AnyOf: refs}
+		schema = &huma.Schema{Ref: schemaRef + o.bodyName("")}
 	}
 	return &huma.MediaType{Schema: schema, Example: example}
 }
