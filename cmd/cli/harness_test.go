@@ -300,20 +300,27 @@ func (a *appliance) documented(at string) []string {
 		a.t.Fatal(err)
 	}
 	defer resp.Body.Close()
+	type schema struct {
+		Ref        string `json:"$ref"`
+		Properties map[string]any
+	}
 	var doc struct {
 		Paths map[string]map[string]struct {
 			RequestBody struct {
-				Content map[string]struct {
-					Schema struct{ Properties map[string]any }
-				}
+				Content map[string]struct{ Schema schema }
 			}
 		}
+		Components struct{ Schemas map[string]schema }
 	}
 	if err := json.NewDecoder(resp.Body).Decode(&doc); err != nil {
 		a.t.Fatal(err)
 	}
 	path, verb, _ := strings.Cut(at, " ")
-	return slices.Sorted(maps.Keys(doc.Paths[path][verb].RequestBody.Content["application/json"].Schema.Properties))
+	body := doc.Paths[path][verb].RequestBody.Content["application/json"].Schema
+	if name, ok := strings.CutPrefix(body.Ref, "#/components/schemas/"); ok {
+		body = doc.Components.Schemas[name]
+	}
+	return slices.Sorted(maps.Keys(body.Properties))
 }
 
 // someUpdates is a system that knows of an update.
