@@ -15,8 +15,13 @@ import (
 )
 
 // elsewhere are commands of the guide that do not end by themselves, or need what
-// other tests have: an authority that speaks ACME, a revision to go back to, a log in a file.
-var elsewhere = regexp.MustCompile(`^sluice (run|trace|rollback|acme order|logs$|logs shop --follow)`)
+// other tests have: an authority that speaks ACME, a revision to go back to, a log in a
+// file, a directory, a telephone with codes, an archive of another machine;
+// and one changes the password of this machine's root.
+var elsewhere = regexp.MustCompile(`^sluice (run|trace|rollback|acme order|logs$|logs shop --follow|user ldap test|user totp (confirm|reset)|user password root|backup upload)`)
+
+// secret is what commands read that ask for one.
+const secret = "Secret-of-the-guide-1"
 
 // Every command of the guide, sluice-guide(7), is run as it stands there, in its
 // order; what makes the farm dns comes first.
@@ -28,7 +33,7 @@ func TestCommandsOfTheGuideWorkAsTheyStand(t *testing.T) {
 	ports := freePorts(t, 2)
 	give := func(name, text string) {
 		path := filepath.Join(u.dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o700)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o755)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -45,7 +50,7 @@ func TestCommandsOfTheGuideWorkAsTheyStand(t *testing.T) {
 	for _, line := range commandsOfTheGuide(t) {
 		line = strings.ReplaceAll(line, "vip=192.0.2.10 vport=53", fmt.Sprintf("vip=127.0.0.1 vport=%d", ports[1]))
 		cmd := u.shell(line)
-		cmd.Dir = u.dir
+		cmd.Dir, cmd.Stdin = u.dir, strings.NewReader(secret+"\n"+secret+"\n")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", line, err, out)
 		}
