@@ -117,9 +117,12 @@ func orElse[F any](f func() F, fallback func() F) func() F {
 	return f
 }
 
+// Lists of answers are empty, never null. The library knows that for the whole
+// process only, and two routers may be made at the same time.
+func init() { huma.DefaultArrayNullable = false }
+
 // mount registers every operation below base, and the document about them.
 func (s *Server) mount(router *echo.Echo, base string) {
-	huma.DefaultArrayNullable = false // lists of answers are empty, never null
 	config := huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
