@@ -1,3 +1,7 @@
+//go:build !race
+
+// One request after the other shares no memory, and with the race detector takes minutes.
+
 package api_test
 
 import (
