@@ -3,6 +3,7 @@ package api_test
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
@@ -49,9 +50,9 @@ func TestMailServersAreSetAndTheirPasswordIsNeverShown(t *testing.T) {
 func TestATestMailIsSentAndTheAnswerSaysWhatTheServerSaid(t *testing.T) {
 	a := newAppliance(t)
 	a.do("POST", methods+"/actions", `{"action":"test"}`).refused(t, 400, "no mail server is set")
-	refuses := false
+	var refuses atomic.Bool
 	s := mailtest.New(t, mailtest.Options{Answer: func(c string) string {
-		return map[bool]string{true: "550 5.1.1 nobody here"}[refuses && strings.HasPrefix(c, "RCPT")]
+		return map[bool]string{true: "550 5.1.1 nobody here"}[refuses.Load() && strings.HasPrefix(c, "RCPT")]
 	}})
 	a.must(200, "POST", methods, fmt.Sprintf(`{"server":"127.0.0.1:%d","from":"lb@example.com","to":"ops@example.com"}`, s.Port))
 	a.must(200, "POST", methods+"/actions?dry_run=true", `{"action":"test"}`)
@@ -62,7 +63,7 @@ func TestATestMailIsSentAndTheAnswerSaysWhatTheServerSaid(t *testing.T) {
 	if mails := s.Mails(); len(mails) != 1 || mails[0].To != "ops@example.com" {
 		t.Errorf("%+v", mails)
 	}
-	refuses = true
+	refuses.Store(true)
 	a.do("POST", methods+"/actions", `{"action":"test"}`).refused(t, 503, "1 of 1 mails were not taken", "nobody here")
 	a.do("POST", methods+"/actions", `{"action":"send"}`).refused(t, 400, "action must be test")
 }
