@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 // writing are the commands that change the configuration, and so may be on trial.
@@ -16,14 +19,22 @@ var writing = [][]string{
 	{"backend", "create"}, {"backend", "set"}, {"backend", "maintenance"}, {"backend", "delete"},
 	{"header", "add"}, {"header", "set"}, {"header", "move"}, {"header", "delete"},
 	{"rewrite", "add"}, {"rewrite", "set"}, {"rewrite", "move"}, {"rewrite", "delete"},
-	{"certificate", "add"}, {"certificate", "remove"}, {"certificate", "move"},
+	{"certificate", "add"}, {"certificate", "remove"}, {"certificate", "move"}, {"session", "create"}, {"session", "delete"},
 	{"apply"}, {"reload"}, {"rollback"}, {"transaction"},
+}
+
+// sectionCommands are the commands of settings of the machine.
+func sectionCommands() (out [][]string) {
+	for i := range validate.Sections {
+		out = append(out, []string{"system", validate.Sections[i].Name})
+	}
+	return out
 }
 
 // addTrials gives the writing commands their flags, and has them say until when a
 // change is pending.
 func (c *client) addTrials(root *cobra.Command) {
-	for _, path := range writing {
+	for _, path := range slices.Concat(writing, sectionCommands()) {
 		cmd, _, err := root.Find(path)
 		if err != nil || cmd.Name() != path[len(path)-1] {
 			panic(fmt.Sprintf("there is no command %v", path))

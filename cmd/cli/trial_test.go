@@ -43,6 +43,8 @@ func TestAChangeIsConfirmedOrTakenBack(t *testing.T) {
 			t.Errorf("%v: %s", back, out)
 		}
 	}
+	a.must("system", "ssh", "port=2222", "--confirm", "1h")
+	a.must("pending", "--undo")
 	if _, errs, status := said(a, "farm", "list", "--confirm", "5m"); status != 2 {
 		t.Errorf("a question on trial: %d %s", status, errs)
 	}

@@ -185,7 +185,59 @@ func TestAChangeOfTheAPIGoesBackUnlessConfirmed(t *testing.T) {
 		a.do("PUT", "/farms/shop?"+query, `{"vport":85}`).refused(t, 400, text)
 	}
 	a.do("PUT", "/farms/shop?guard=errors<1%25", `{"vport":85}`).refused(t, 400, "nothing is measured here")
-	a.do("POST", "/keys?confirm=5m", `{}`).refused(t, 400, "confirm is unknown")
+	a.do("POST", "/keys?confirm=5m", `{}`).refused(t, 400, "confirm: it is no change of the configuration", "leave confirm out")
+	a.do("PUT", "/farms/shop/actions?confirm=5m", `{"action":"restart"}`).refused(t, 400, "confirm: the restart of a farm is no change of the configuration")
+	a.do("GET", "/farms?guard_window=10m", "").refused(t, 400, "guard_window: it changes nothing that could go back")
+	if p := a.applier.Pending(); p != nil {
+		t.Errorf("revision %d is pending", p.Revision)
+	}
+}
+
+func TestStaticSessionsAndSettingsOfTheMachineMayBeOnTrial(t *testing.T) {
+	table := &sessionTable{}
+	a := newAppliance(t, func(d *api.Deps) { d.SessionTable = table })
+	a.shop(1)
+	a.must(200, "PUT", "/farms/shop/services/web", `{"persistence":"COOKIE","sessionid":"SID"}`)
+	const sessions = "/farms/shop/services/web/sessions"
+	for _, c := range []struct{ method, path, body string }{
+		{"POST", sessions, `{"id":0,"session":"ann"}`},
+		{"DELETE", sessions + "/ann", ""},
+		{"POST", sessions, `{"id":0,"session":"bob"}`},
+		{"DELETE", sessions + "?session=bob", ""},
+		{"POST", "/system/ssh", `{"port":"2222"}`},
+		{"POST", "/system/rsyslog", `{"ip":"192.0.2.14"}`},
+	} {
+		both := c.path + "?confirm=5m"
+		if strings.Contains(c.path, "?") {
+			both = c.path + "&confirm=5m"
+		}
+		_, before := a.applier.Current()
+		a.must(map[bool]int{true: 201, false: 200}[strings.HasSuffix(c.path, "/sessions")], c.method, both, c.body)
+		if p := a.applier.Pending(); p == nil || p.Revision != before.Number+1 {
+			t.Errorf("%s %s: pending is %+v", c.method, c.path, p)
+			continue
+		}
+		a.must(200, "POST", fmt.Sprintf("/history/%d/confirm", before.Number+1), "")
+	}
+	a.must(200, "POST", "/transactions", `{"writes":[{"method":"POST","path":"`+sessions+`","body":{"id":0,"session":"eve"}},{"method":"POST","path":"/system/dns","body":{"primary":"192.0.2.53"}}]}`)
+	if cfg := a.config(); cfg.Farms[0].HTTP.Services[0].Backends[0].Sessions[0] != "eve" || cfg.System.DNS.Primary.String() != "192.0.2.53" {
+		t.Errorf("%+v", cfg)
+	}
+	for _, c := range []struct{ method, path, body string }{
+		{"POST", sessions, `{"id":0,"session":"ann","ttl":60}`},
+		{"DELETE", sessions, ""},
+		{"DELETE", sessions + "/c", ""},
+	} {
+		a.do(c.method, c.path+"?confirm=5m", c.body).refused(t, 400, "confirm: what becomes of dynamic sessions is no change of the configuration")
+		if c.body == "" {
+			c.body = "null"
+		}
+		a.do("POST", "/transactions", `{"writes":[{"method":"`+c.method+`","path":"`+c.path+`","body":`+c.body+`}]}`).
+			refused(t, 400, "what becomes of dynamic sessions is no change of the configuration, so no transaction can have it")
+	}
+	if learned := table.learned; len(learned) > 0 || table.gone {
+		t.Errorf("dynamic sessions were made or deleted: %q", learned)
+	}
 }
 
 func TestAGuardIsShownWithWhatItMeasures(t *testing.T) {

@@ -67,6 +67,9 @@ func (s *Resource) act(c *rest.Call, name, action string) error {
 }
 
 func (s *Resource) restart(c *rest.Call, name string) error {
+	if err := c.NoConfiguration("the restart of a farm"); err != nil {
+		return err
+	}
 	f, err := rest.FindFarm(c.Config, name)
 	if err != nil {
 		return err

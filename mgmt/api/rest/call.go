@@ -104,6 +104,9 @@ func (c *Call) checkQuery() error {
 	}
 	for name, v := range values {
 		if !c.op.knows(name) {
+			if err := c.op.noTrial(name); err != nil {
+				return err
+			}
 			return BadRequest("query parameter %s is unknown%s", Quote(name), c.op.knownQuery())
 		}
 		if len(v) > 1 {

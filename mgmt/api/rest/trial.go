@@ -14,6 +14,32 @@ const (
 	windowQuery  = "guard_window"
 )
 
+// noTrial refuses a query parameter that puts a change on trial where nothing can
+// be; nil for any other one.
+func (o *Operation) noTrial(name string) error {
+	switch {
+	case name != confirmQuery && name != guardQuery && name != windowQuery:
+		return nil
+	case !o.changes():
+		return BadRequest("%s: it changes nothing that could go back; leave %s out", name, name)
+	}
+	return BadRequest("%s: it is no change of the configuration, and cannot go back by itself; leave %s out", name, name)
+}
+
+// NoConfiguration refuses a call that could change the configuration and does something
+// else, in words, when it should go back by itself or is part of a transaction.
+func (c *Call) NoConfiguration(what string) error {
+	switch {
+	case apply.DraftOf(c.Context) != nil:
+		return BadRequest("%s %s", what, apply.ErrNoConfiguration)
+	case c.Query(confirmQuery) != "":
+		return BadRequest("confirm: %s is no change of the configuration, and cannot go back by itself; leave confirm out", what)
+	case c.Query(guardQuery) != "":
+		return BadRequest("guard: %s is no change of the configuration, and cannot go back by itself; leave guard out", what)
+	}
+	return nil
+}
+
 // onTrial puts a call on trial when its query says so.
 func (c *Call) onTrial() error {
 	confirm, guard, window := c.Query(confirmQuery), c.Query(guardQuery), c.Query(windowQuery)

@@ -101,7 +101,7 @@ func (r section[V, P]) operations(body *validate.Table[farm.System]) []*rest.Ope
 	path, about := "/system/"+r.of.Name, "the settings of "+r.of.Name
 	return []*rest.Operation{
 		rest.Op(rest.Get, path, rbac.SystemMenu, "Get "+about, r.get),
-		rest.Op(rest.Post, path, rbac.SystemModify, "Change "+about, func(c *rest.Call) (rest.Object[rest.View[V]], error) { return r.set(c, body) }).Body(body),
+		rest.Op(rest.Post, path, rbac.SystemModify, "Change "+about, func(c *rest.Call) (rest.Object[rest.View[V]], error) { return r.set(c, body) }).Body(body).Edits(),
 	}
 }
 
@@ -171,7 +171,7 @@ func (s *Resource) machineOperations() (out []*rest.Operation) {
 	return append(out,
 		rest.Op(rest.Post, "/system/https/certificate", rbac.SystemModify, "Choose the certificate of API and web interface", func(c *rest.Call) (rest.Object[rest.View[httpView]], error) {
 			return http.set(c, &validate.APICertificate)
-		}).Body(&validate.APICertificate),
+		}).Body(&validate.APICertificate).Edits(),
 		rest.Op(rest.Get, "/system/rsyslog", rbac.SystemMenu, "Get the first server of remote syslog", s.getRsyslog),
 		rest.Op(rest.Post, "/system/rsyslog", rbac.SystemModify, "Change the server of remote syslog", func(c *rest.Call) (rest.Object[rest.View[rsyslogView]], error) {
 			if _, err := syslog.set(c, &validate.RemoteSyslog); err != nil {
@@ -180,7 +180,7 @@ func (s *Resource) machineOperations() (out []*rest.Operation) {
 			out, err := s.getRsyslog(c)
 			out.Message, out.Warning = "The settings of rsyslog have been changed.", c.Warning(syslog.of.Path())
 			return out, err
-		}).Body(&validate.RemoteSyslog))
+		}).Body(&validate.RemoteSyslog).Edits())
 }
 
 func table(name string) *validate.Table[farm.System] { return &validate.SectionNamed(name).Table }

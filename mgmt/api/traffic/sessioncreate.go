@@ -77,7 +77,7 @@ func (s *Resource) learnSession(c *rest.Call, g farm.Group, at rest.BackendAt, s
 		return rest.BadRequest("session: %s is a static session of backend %d; delete it first, or leave ttl out", rest.Quote(session), g.Number(static))
 	}
 	life := time.Duration(seconds) * time.Second
-	if err := c.Act(); err != nil {
+	if err := actOnDynamic(c); err != nil {
 		return err
 	}
 	learned, err := s.deps.SessionTable.Learn(c.Context, g, session, at.ID, life)

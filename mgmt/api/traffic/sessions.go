@@ -56,10 +56,10 @@ func (s *Resource) sessionsOf(group, whose string) []*rest.Operation {
 		rest.Op(rest.Get, all, rbac.Open, "List the sessions of "+whose, s.listSessions).CutsItself().
 			With("limit", "How many to list at most, 1 to 1000; 1000 when not sent").
 			With("session", "Only this one"),
-		rest.Op(rest.Post, all, rbac.FarmModify, "Create a session of "+whose, s.createSession).Body(sessionFields{}).Created(),
+		rest.Op(rest.Post, all, rbac.FarmModify, "Create a session of "+whose, s.createSession).Body(sessionFields{}).Created().Edits(),
 		rest.Op(rest.Delete, all, rbac.FarmModify, "Delete all dynamic sessions of "+whose, s.flushSessions).
-			With("session", "Only this one, static or not: for sessions that cannot stand in a path"),
-		rest.Op(rest.Delete, all+"/{session}", rbac.FarmModify, "Delete a session of "+whose, s.deleteSession),
+			With("session", "Only this one, static or not: for sessions that cannot stand in a path").Edits(),
+		rest.Op(rest.Delete, all+"/{session}", rbac.FarmModify, "Delete a session of "+whose, s.deleteSession).Edits(),
 	}
 }
 
@@ -157,7 +157,7 @@ func (s *Resource) deleteOne(c *rest.Call, g farm.Group, session string) (rest.D
 			}
 			return err
 		})
-	} else if err = c.Act(); err == nil && !g.Farm.Stopped {
+	} else if err = actOnDynamic(c); err == nil && !g.Farm.Stopped {
 		was, err = s.deps.SessionTable.Delete(c.Context, g, session)
 		err = sessionRejection(g, err)
 	}
@@ -181,7 +181,7 @@ func (s *Resource) flushSessions(c *rest.Call) (rest.Done, error) {
 	if err := keepsDynamic(g); err != nil {
 		return rest.Done{}, err
 	}
-	if err := c.Act(); err != nil {
+	if err := actOnDynamic(c); err != nil {
 		return rest.Done{}, err
 	}
 	n, err := s.deps.SessionTable.Flush(c.Context, g)
@@ -189,6 +189,15 @@ func (s *Resource) flushSessions(c *rest.Call) (rest.Done, error) {
 		return rest.Done{}, sessionRejection(g, err)
 	}
 	return rest.NewDone(c.Summary(), fmt.Sprintf("%d dynamic sessions have been deleted from %s.", n, g)), nil
+}
+
+// actOnDynamic ends a call about dynamic sessions that is only tried, and refuses one
+// that should go back, or be part of a transaction: they are no configuration.
+func actOnDynamic(c *rest.Call) error {
+	if err := c.NoConfiguration("what becomes of dynamic sessions"); err != nil {
+		return err
+	}
+	return c.Act()
 }
 
 // keepsDynamic refuses what concerns sessions that clients make when nobody
