@@ -20,6 +20,9 @@ type Budget struct{ left int }
 // milliseconds.
 func NewBudget(steps int) *Budget { return &Budget{steps} }
 
+// Left is how many steps are left, 0 or less when it is used up.
+func (b *Budget) Left() int { return b.left }
+
 func (b *Budget) spend(n int) { b.left -= n }
 
 // mostPairs bounds the pairs of states of one question, and with them its memory.

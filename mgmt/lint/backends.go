@@ -1,0 +1,73 @@
+package lint
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// Settled is how long a backend must be down that it is a warning: until then it is
+// an incident, not a habit.
+const Settled = 24 * time.Hour
+
+// backends tells of those that are down. Parts of a name are told by what they are
+// part of, and those of a service that redirects have no clients.
+func (l *look) backends(f *farm.Farm) {
+	if f.Stopped {
+		return
+	}
+	for _, g := range f.Groups() {
+		if g.Redirects() {
+			continue
+		}
+		list := g.Backends()
+		for i := range list {
+			if b := &list[i]; b.Of == 0 && !b.Left && l.evidence.Status(g, i) == farm.StatusDown {
+				l.add(l.down(g, i))
+			}
+		}
+	}
+}
+
+func (l *look) down(g farm.Group, position int) Finding {
+	b, number := &g.Backends()[position], g.Number(position)
+	f := Finding{Code: BackendDown, Severity: Info, Farm: g.Farm.Name, Service: g.Name(), Backend: &number,
+		Message:  fmt.Sprintf("backend %d (%s) of %s is down", number, b.ShownAddress(), g),
+		Evidence: "down; since when is not known",
+		Advice:   "mend it, put it into maintenance, or delete it"}
+	if since := l.evidence.Since(b.ID); !since.IsZero() {
+		since = since.UTC()
+		f.Since, f.Evidence = &since, "down since "+since.Format(time.RFC3339)
+		if l.evidence.Now.Sub(since) >= Settled {
+			f.Severity = Warning
+		}
+	}
+	if n, known := l.evidence.Hits(g.Farm, b.ID); known {
+		f.Evidence += fmt.Sprintf("; %d requests were ever sent to it", n)
+	}
+	return f
+}
+
+// settings sorts the warnings of mgmt/validate by farm: settings without effect, and
+// backends whose priority can never be reached.
+func (l *look) settings(cfg *farm.Config) map[string][]Finding {
+	objects := objectsOf(cfg)
+	out := map[string][]Finding{}
+	for _, w := range l.evidence.Warnings {
+		f, known := objects[w.Path]
+		if !known {
+			continue // it is of a farm that is not looked at
+		}
+		f.Code, f.Severity, f.Field, f.Message = SettingIdle, Warning, w.Field, w.Message
+		f.Evidence = "the configuration"
+		f.Advice = "change it, or set it back: what it says does not happen"
+		if w.Field == "priority" && f.Backend != nil {
+			f.Code = BackendUnreachable
+			f.Evidence = "the priorities of the backends beside it"
+			f.Advice = "give it a lower priority value, or delete it"
+		}
+		out[f.Farm] = append(out[f.Farm], f)
+	}
+	return out
+}

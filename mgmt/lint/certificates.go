@@ -1,0 +1,124 @@
+package lint
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// Notice is how long before its end a certificate is told of; one that is renewed by
+// itself only when that is overdue.
+const (
+	Notice        = 30 * 24 * time.Hour
+	renewedNotice = 10 * 24 * time.Hour
+)
+
+// certificates tells of those that end, and of those nothing uses.
+func (l *look) certificates() {
+	for _, c := range l.evidence.Certificates {
+		switch left := c.NotAfter.Sub(l.evidence.Now); {
+		case !c.Running:
+			l.add(unused(c, left))
+		case left <= 0:
+			l.add(Finding{Code: CertificateExpired, Severity: Error, Certificate: c.Name,
+				Message:  fmt.Sprintf("certificate %s has expired, and clients are shown it", c.Name),
+				Evidence: ended(c, left) + "; used by " + strings.Join(c.Users, ", "),
+				Advice:   renew(c)})
+		case left <= Notice && (!c.Renewed || left <= renewedNotice):
+			l.add(Finding{Code: CertificateExpires, Severity: Warning, Certificate: c.Name,
+				Message:  fmt.Sprintf("certificate %s expires in %d days", c.Name, days(left)),
+				Evidence: ended(c, left) + "; used by " + strings.Join(c.Users, ", "),
+				Advice:   renew(c)})
+		}
+	}
+}
+
+func unused(c Certificate, left time.Duration) Finding {
+	f := Finding{Code: CertificateUnused, Severity: Info, Certificate: c.Name,
+		Message:  fmt.Sprintf("certificate %s is shown to nobody: nothing names it", c.Name),
+		Evidence: "no farm, service or setting names it; " + ended(c, left),
+		Advice:   fmt.Sprintf("add it to a farm (sluice certificate add FARM %s), or delete it (sluice certificate delete %s)", c.Name, c.Name)}
+	if len(c.Users) > 0 {
+		f.Message = fmt.Sprintf("certificate %s is shown to nobody: only what is stopped names it", c.Name)
+		f.Evidence = "named by " + strings.Join(c.Users, ", ") + "; " + ended(c, left)
+		f.Advice = "start the farm, or delete both"
+	}
+	return f
+}
+
+func days(left time.Duration) int { return int(math.Floor(left.Hours() / 24)) }
+
+func ended(c Certificate, left time.Duration) string {
+	word := "valid until "
+	if left <= 0 {
+		word = "expired at "
+	}
+	return word + c.NotAfter.UTC().Format(time.RFC3339)
+}
+
+// renew says how to get another one.
+func renew(c Certificate) string {
+	if c.Renewed {
+		return fmt.Sprintf("it should have been renewed by itself: see why not (sluice acme list), or renew it now (sluice acme renew %s)", c.Name)
+	}
+	return fmt.Sprintf("have it renewed, then: sluice certificate replace %s FILE", c.Name)
+}
+
+// farmCertificates tells of those of a farm that no client of it is shown, because
+// others before them are for the same names and the same kinds of clients.
+func (l *look) farmCertificates(f *farm.Farm) {
+	t := f.ListenerTLS()
+	if t == nil {
+		return
+	}
+	var before []Certificate
+	for _, name := range t.Certificates {
+		at := slices.IndexFunc(l.evidence.Certificates, func(c Certificate) bool { return c.Name == name })
+		if at < 0 {
+			continue
+		}
+		c := l.evidence.Certificates[at]
+		if by := hiddenBy(c, before); by != "" {
+			l.add(Finding{Code: CertificateHidden, Severity: Warning, Farm: f.Name, Certificate: name, By: by,
+				Message:  fmt.Sprintf("no client of farm %s is shown certificate %s: %s is before it, for the same names and kind of key", f.Name, name, by),
+				Evidence: fmt.Sprintf("%s: %s; the first of the list decides", c.KeyType, strings.Join(c.Names, ", ")),
+				Advice:   fmt.Sprintf("take one of them from the farm (sluice certificate remove %s %s), or move it before (sluice certificate move %s %s 0)", f.Name, name, f.Name, name)})
+		}
+		before = append(before, c)
+	}
+}
+
+// hiddenBy names the certificates that are shown wherever c could be, blank when c can
+// be shown: of those that have the same name, the first of each kind of key is shown
+// (core/tlsconf). That a wildcard before it covers its name does not suffice.
+func hiddenBy(c Certificate, before []Certificate) string {
+	var by []string
+	for _, name := range c.Names {
+		at := slices.IndexFunc(before, func(b Certificate) bool {
+			return keyKind(b) == keyKind(c) && slices.ContainsFunc(b.Names, func(of string) bool { return strings.EqualFold(of, name) })
+		})
+		if at < 0 {
+			return ""
+		}
+		if !slices.Contains(by, before[at].Name) {
+			by = append(by, before[at].Name)
+		}
+	}
+	return strings.Join(by, ", ")
+}
+
+// keyKind is what decides which clients can use a key: sizes of RSA do not, as long
+// as they are usual ones.
+func keyKind(c Certificate) string {
+	if bits, is := strings.CutPrefix(c.KeyType, "RSA "); is {
+		if n, err := strconv.Atoi(bits); err == nil && n >= 2048 {
+			return "RSA"
+		}
+	}
+	return c.KeyType
+}

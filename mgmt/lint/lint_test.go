@@ -1,0 +1,330 @@
+package lint_test
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/lint"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+var now = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+
+// known is evidence in which all is well: everything was hit and is up.
+func known() lint.Evidence {
+	return lint.Evidence{
+		Now:       now,
+		Hits:      func(*farm.Farm, uint32) (uint64, bool) { return 9, true },
+		Redirects: func(*farm.Farm) uint64 { return 0 },
+		Recorded:  func(*farm.Farm, []uint32) lint.Record { return lint.Record{} },
+		Status:    func(farm.Group, int) farm.Status { return farm.StatusUp },
+		Since:     func(uint32) time.Time { return time.Time{} },
+	}
+}
+
+// shop is a farm with these services, each with a backend.
+func shop(list ...farm.Service) *farm.Config {
+	f := farm.Farm{ID: 1, Name: "shop", Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("192.0.2.10"), VPort: 80, HTTP: farm.DefaultHTTP()}
+	for i := range list {
+		if list[i].ID = uint32(i + 1); list[i].Redirect == "" && list[i].Backends == nil {
+			list[i].Backends = []farm.Backend{{ID: uint32(10 + i), Slot: 1, Host: "10.0.0.1", Addr: netip.MustParseAddr("10.0.0.1"), Port: 8080}}
+		}
+	}
+	f.HTTP.Services = list
+	return &farm.Config{Farms: []farm.Farm{f}}
+}
+
+// told are findings in short: code, service or certificate, what they name.
+func told(list []lint.Finding) (out []string) {
+	for _, f := range list {
+		out = append(out, strings.Join(strings.Fields(f.Code+" "+f.Service+f.Certificate+" "+f.By), " "))
+	}
+	return out
+}
+
+func split(n uint8) *uint8 { return &n }
+
+func TestServicesAreComparedWithThoseBeforeThem(t *testing.T) {
+	for name, c := range map[string]struct {
+		services []farm.Service
+		want     []string
+	}{
+		"the rest behind the special":        {[]farm.Service{{Name: "api", URL: "^/api/"}, {Name: "web"}}, nil},
+		"the rest before the special":        {[]farm.Service{{Name: "web"}, {Name: "api", URL: "^/api/"}}, []string{"service-shadowed api web"}},
+		"the same twice":                     {[]farm.Service{{Name: "a", URL: "^/a"}, {Name: "b", URL: "^/a"}}, []string{"service-shadowed b a"}},
+		"a longer path":                      {[]farm.Service{{Name: "a", URL: "^/app"}, {Name: "b", URL: "^/app/x"}}, []string{"service-shadowed b a"}},
+		"another host":                       {[]farm.Service{{Name: "a", VHost: `a\.example`}, {Name: "b", VHost: `b\.example`}}, nil},
+		"the host is within, the path not":   {[]farm.Service{{Name: "a", URL: "^/a"}, {Name: "b", VHost: `b\.example`, URL: "^/b"}}, nil},
+		"the path is within, the host not":   {[]farm.Service{{Name: "a", VHost: `a\.example`, URL: "^/"}, {Name: "b", URL: "^/b"}}, []string{"service-overlap b a"}},
+		"hosts without regard to case":       {[]farm.Service{{Name: "a", VHost: `.*\.example`}, {Name: "b", VHost: `WWW\.EXAMPLE`}}, []string{"service-shadowed b a"}},
+		"beginnings without regard to case":  {[]farm.Service{{Name: "a", VHost: `WWW\.ex`}, {Name: "b", VHost: `www\.example`}}, []string{"service-shadowed b a"}},
+		"both partly":                        {[]farm.Service{{Name: "a", URL: "^/img/"}, {Name: "b", URL: `\.png$`}}, []string{"service-overlap b a"}},
+		"neither":                            {[]farm.Service{{Name: "a", URL: "^/img/"}, {Name: "b", URL: "^/css/"}}, nil},
+		"case matters":                       {[]farm.Service{{Name: "a", URL: "^/app/x"}, {Name: "b", URL: "^/APP/x"}}, nil},
+		"case does not matter":               {[]farm.Service{{Name: "a", URL: "^/app/x", IgnoreCase: true}, {Name: "b", URL: "^/APP/x"}}, []string{"service-shadowed b a"}},
+		"the first wants a header":           {[]farm.Service{{Name: "a", HeadRequire: []string{"^X-A: 1"}}, {Name: "b"}}, nil},
+		"both want the same header":          {[]farm.Service{{Name: "a", HeadRequire: []string{"^x-a: "}}, {Name: "b", HeadRequire: []string{"^X-A: 1$"}}}, []string{"service-shadowed b a"}},
+		"they want other headers":            {[]farm.Service{{Name: "a", HeadRequire: []string{"^X-A: 1"}}, {Name: "b", HeadRequire: []string{"^X-B: 1"}}}, nil},
+		"the second wants more":              {[]farm.Service{{Name: "a"}, {Name: "b", HeadRequire: []string{"^X-B: 1"}}}, []string{"service-shadowed b a"}},
+		"the first denies what may come":     {[]farm.Service{{Name: "a", HeadDeny: []string{"^X-A: 1"}}, {Name: "b"}}, nil},
+		"the second denies more":             {[]farm.Service{{Name: "a", HeadDeny: []string{"^X-A: 1"}}, {Name: "b", HeadDeny: []string{"^X-A:"}}}, []string{"service-shadowed b a"}},
+		"the second denies less":             {[]farm.Service{{Name: "a", HeadDeny: []string{"^X-A:"}}, {Name: "b", HeadDeny: []string{"^X-A: 1"}}}, nil},
+		"they share their requests":          {[]farm.Service{{Name: "a", Split: split(9)}, {Name: "b", Split: split(1)}}, nil},
+		"one behind those that share":        {[]farm.Service{{Name: "a", Split: split(9)}, {Name: "b", Split: split(1)}, {Name: "c"}}, []string{"service-shadowed c a"}},
+		"two runs":                           {[]farm.Service{{Name: "a", URL: "^/a", Split: split(9)}, {Name: "b", URL: "^/b"}, {Name: "c", URL: "^/a", Split: split(1)}}, []string{"service-shadowed c a"}},
+		"it is named once":                   {[]farm.Service{{Name: "a"}, {Name: "b"}, {Name: "c", URL: "^/c"}}, []string{"service-shadowed b a", "service-shadowed c a"}},
+		"a path without its slash":           {[]farm.Service{{Name: "a", URL: "^shop"}, {Name: "b", URL: "^shop"}}, []string{"service-impossible a", "service-impossible b"}},
+		"a host that ends before it begins":  {[]farm.Service{{Name: "a", VHost: "x^"}}, []string{"service-impossible a"}},
+		"no backends":                        {[]farm.Service{{Name: "a", Backends: []farm.Backend{}}}, []string{"service-empty a"}},
+		"too large to be compared":           {[]farm.Service{{Name: "a", URL: "^/[ab]*a[ab]{15}$"}, {Name: "b", URL: "^/(a|b)*a(a|b){15}$"}}, []string{"services-uncompared"}},
+		"too large, but apart at a glance":   {[]farm.Service{{Name: "a", URL: "^/a[ab]*a[ab]{15}$"}, {Name: "b", URL: "^/b(a|b)*a(a|b){15}$"}}, nil},
+		"a text in a class, with a question": {[]farm.Service{{Name: "a", URL: "^/ab?"}, {Name: "b", URL: "^/a"}}, []string{"service-shadowed b a"}},
+	} {
+		if got := told(lint.Look(shop(c.services...), known())); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestAShadowIsShownByARequestAndWhatToDo(t *testing.T) {
+	list := lint.Look(shop(farm.Service{Name: "all", VHost: `.*\.example\.com`}, farm.Service{Name: "it's", VHost: `(www|m)\.example\.com`, URL: "^/it's"}, farm.Service{Name: "any", URL: "^/it"}), known())
+	if len(list) != 2 {
+		t.Fatalf("%q", told(list))
+	}
+	f := list[0]
+	if f.Severity != lint.Warning || f.Example == nil || f.Example.Host != "www.example.com" || f.Example.Path != "/it's" {
+		t.Errorf("%+v, %+v", f, f.Example)
+	}
+	for _, want := range []string{"service move shop it's 0", `sluice explain shop '/it'\''s' -H 'Host: www.example.com'`} {
+		if !strings.Contains(f.Advice, want) {
+			t.Errorf("advice %q lacks %q", f.Advice, want)
+		}
+	}
+	if !strings.Contains(f.Evidence, `all: vhost .*\.example\.com urlp (any); it's: vhost`) || list[1].Severity != lint.Info {
+		t.Errorf("%s\n%+v", f.Evidence, list[1])
+	}
+}
+
+func TestOverlapsAreBounded(t *testing.T) {
+	var services []farm.Service
+	for i := range 10 {
+		services = append(services, farm.Service{Name: fmt.Sprintf("s%d", i), URL: fmt.Sprintf("/%d/", i)})
+	}
+	list := lint.Look(shop(services...), known())
+	if last := list[len(list)-1]; len(list) != 21 || last.Message != "25 more pairs of services overlap" {
+		t.Errorf("%d: %+v", len(list), last)
+	}
+}
+
+func TestAThousandServicesAreComparedWithinTheBudget(t *testing.T) {
+	var services []farm.Service
+	for i := range 1000 {
+		services = append(services, farm.Service{Name: fmt.Sprintf("s%d", i), VHost: fmt.Sprintf(`www\.shop%d\.example`, i), URL: fmt.Sprintf("^/%d/", i)})
+	}
+	services = append(services, farm.Service{Name: "twin", VHost: `www\.shop7\.example`, URL: "^/7/x"})
+	if got := told(lint.Look(shop(services...), known())); !slices.Equal(got, []string{"service-shadowed twin s7"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestComparingEndsWhenItsStepsAreUsedUp(t *testing.T) {
+	var services []farm.Service
+	for i := range 16 { // 120 pairs, each beyond what one question may take
+		services = append(services, farm.Service{Name: fmt.Sprintf("s%d", i), URL: fmt.Sprintf("^/(%s|b)*a(a|b){15}$", strings.Repeat("a|", i)+"a")})
+	}
+	services = append(services, farm.Service{Name: "x", URL: "/x/"}, farm.Service{Name: "y", URL: "/y/"})
+	list := lint.Look(shop(services...), known())
+	if got := told(list); !slices.Equal(got, []string{"services-uncompared"}) || !strings.HasSuffix(list[0].Message, " pairs of services were not compared") || list[0].Severity != lint.Info {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestServicesNobodyHitAreTold(t *testing.T) {
+	old, young := now.Add(-8*24*time.Hour), now.Add(-time.Hour)
+	one := farm.Service{Name: "web"}
+	for name, c := range map[string]struct {
+		services []farm.Service
+		change   func(*lint.Evidence, *farm.Config)
+		want     []string // severity, code, service
+	}{
+		"hit": {[]farm.Service{one}, nil, nil},
+		"never, for long": {[]farm.Service{one}, func(e *lint.Evidence, _ *farm.Config) {
+			e.Recorded = func(*farm.Farm, []uint32) lint.Record { return lint.Record{Since: old} }
+		}, []string{"warning service-never-hit web"}},
+		"never, since a moment": {[]farm.Service{one}, func(e *lint.Evidence, _ *farm.Config) {
+			e.Recorded = func(*farm.Farm, []uint32) lint.Record { return lint.Record{Since: young} }
+		}, []string{"info service-never-hit web"}},
+		"never, and since when is not known": {[]farm.Service{one}, func(*lint.Evidence, *farm.Config) {}, []string{"info service-never-hit web"}},
+		"before the counters began": {[]farm.Service{one}, func(e *lint.Evidence, _ *farm.Config) {
+			e.Recorded = func(*farm.Farm, []uint32) lint.Record { return lint.Record{Since: old, Hit: true} }
+		}, nil},
+		"nobody can say": {[]farm.Service{one}, func(e *lint.Evidence, _ *farm.Config) {
+			e.Hits = func(*farm.Farm, uint32) (uint64, bool) { return 0, false }
+		}, nil},
+		"its backends cannot be used": {[]farm.Service{one}, func(e *lint.Evidence, _ *farm.Config) {
+			e.Status = func(farm.Group, int) farm.Status { return farm.StatusMaintenance }
+		}, nil},
+		"its backends were not tried": {[]farm.Service{one}, func(e *lint.Evidence, _ *farm.Config) {
+			e.Status = func(farm.Group, int) farm.Status { return farm.StatusUndefined }
+		}, []string{"info service-never-hit web"}},
+		"one of two backends was hit": {[]farm.Service{{Name: "web", Backends: []farm.Backend{{ID: 10, Slot: 1}, {ID: 11, Slot: 2}}}}, func(e *lint.Evidence, _ *farm.Config) {
+			e.Hits = func(_ *farm.Farm, id uint32) (uint64, bool) { return uint64(id - 10), true }
+		}, nil},
+		"the farm is stopped":    {[]farm.Service{one}, func(_ *lint.Evidence, cfg *farm.Config) { cfg.Farms[0].Stopped = true }, nil},
+		"it is shadowed, too":    {[]farm.Service{one, {Name: "b"}}, func(*lint.Evidence, *farm.Config) {}, []string{"warning service-shadowed b", "info service-never-hit web"}},
+		"one redirects, and did": {[]farm.Service{{Name: "to", Redirect: "http://x"}}, func(e *lint.Evidence, _ *farm.Config) { e.Redirects = func(*farm.Farm) uint64 { return 3 } }, nil},
+		"two redirect, one did": {[]farm.Service{{Name: "to", URL: "^/a", Redirect: "http://x"}, {Name: "on", URL: "^/b", Redirect: "http://x"}},
+			func(e *lint.Evidence, _ *farm.Config) { e.Redirects = func(*farm.Farm) uint64 { return 3 } },
+			[]string{"info service-hits-unknown to", "info service-hits-unknown on"}},
+		"two redirect, none did": {[]farm.Service{{Name: "to", URL: "^/a", Redirect: "http://x"}, {Name: "on", URL: "^/b", Redirect: "http://x"}}, nil,
+			[]string{"info service-never-hit to", "info service-never-hit on"}},
+	} {
+		cfg, e := shop(c.services...), known()
+		if c.change != nil {
+			e.Hits = func(*farm.Farm, uint32) (uint64, bool) { return 0, true }
+			c.change(&e, cfg)
+		}
+		var got []string
+		for _, f := range lint.Look(cfg, e) {
+			got = append(got, string(f.Severity)+" "+f.Code+" "+f.Service)
+			if f.Since != nil && !strings.Contains(f.Evidence, "since "+f.Since.Format(time.RFC3339)) {
+				t.Errorf("%s: since %v, evidence %s", name, f.Since, f.Evidence)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestBackendsThatAreDownAreToldSinceWhen(t *testing.T) {
+	for name, c := range map[string]struct {
+		since    time.Time
+		change   func(*farm.Config)
+		severity lint.Severity
+		evidence string
+	}{
+		"for a day":          {now.Add(-24 * time.Hour), nil, lint.Warning, "down since 2026-11-23T12:00:00Z; 9 requests were ever sent to it"},
+		"for less":           {now.Add(-24*time.Hour + time.Second), nil, lint.Info, "down since 2026-11-23T12:00:01Z"},
+		"since nobody knows": {time.Time{}, nil, lint.Info, "since when is not known"},
+		"part of a name":     {now, func(cfg *farm.Config) { cfg.Farms[0].HTTP.Services[0].Backends[0].Of = 77 }, "", ""},
+		"gone from a name":   {now, func(cfg *farm.Config) { cfg.Farms[0].HTTP.Services[0].Backends[0].Left = true }, "", ""},
+		"stopped":            {now, func(cfg *farm.Config) { cfg.Farms[0].Stopped = true }, "", ""},
+	} {
+		cfg, e := shop(farm.Service{Name: "web"}), known()
+		e.Status = func(farm.Group, int) farm.Status { return farm.StatusDown }
+		e.Since = func(uint32) time.Time { return c.since }
+		if c.change != nil {
+			c.change(cfg)
+		}
+		list := lint.Look(cfg, e)
+		if c.severity == "" {
+			if len(list) != 0 {
+				t.Errorf("%s: %q", name, told(list))
+			}
+			continue
+		}
+		if len(list) != 1 || list[0].Code != lint.BackendDown || list[0].Severity != c.severity || *list[0].Backend != 0 || !strings.Contains(list[0].Evidence, c.evidence) {
+			t.Errorf("%s: %+v", name, list)
+		}
+	}
+	cfg, e := shop(farm.Service{Name: "to", Redirect: "http://x", Backends: []farm.Backend{{ID: 1}}}), known()
+	e.Redirects = func(*farm.Farm) uint64 { return 1 }
+	e.Status = func(farm.Group, int) farm.Status { return farm.StatusDown }
+	if list := lint.Look(cfg, e); len(list) != 0 {
+		t.Errorf("a service that redirects: %q", told(list))
+	}
+}
+
+func TestWarningsOfTheConfigurationAreFindings(t *testing.T) {
+	cfg := shop(farm.Service{Name: "web", Split: split(1), Backends: []farm.Backend{
+		{ID: 1, Slot: 1, Priority: 1}, {ID: 2, Slot: 4, Priority: 9}}})
+	e := known()
+	e.Warnings = append(validate.Warnings(cfg), validate.Error{Path: validate.FarmPath("other"), Field: "x"})
+	list := lint.Look(cfg, e)
+	if got := told(list); !slices.Equal(got, []string{"setting-idle web", "backend-unreachable web"}) {
+		t.Fatalf("%q", got)
+	}
+	if f := list[0]; f.Field != "split" || f.Severity != lint.Warning || !strings.Contains(f.Message, "split has no effect") {
+		t.Errorf("%+v", f)
+	}
+	if f := list[1]; *f.Backend != 3 || !strings.Contains(f.Message, "priority 9 will never be used") {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestCertificatesAreToldWhenTheyEndOrNobodySeesThem(t *testing.T) {
+	day := 24 * time.Hour
+	for name, c := range map[string]struct {
+		certificate lint.Certificate
+		want        string
+	}{
+		"long valid":                 {lint.Certificate{Running: true, NotAfter: now.Add(31 * day)}, ""},
+		"thirty days":                {lint.Certificate{Running: true, NotAfter: now.Add(30 * day)}, "warning certificate-expires: certificate c.pem expires in 30 days"},
+		"a moment":                   {lint.Certificate{Running: true, NotAfter: now.Add(time.Second)}, "warning certificate-expires: certificate c.pem expires in 0 days"},
+		"over":                       {lint.Certificate{Running: true, NotAfter: now}, "error certificate-expired: certificate c.pem has expired"},
+		"renewed in time":            {lint.Certificate{Running: true, Renewed: true, NotAfter: now.Add(30 * day)}, ""},
+		"its renewal is overdue":     {lint.Certificate{Running: true, Renewed: true, NotAfter: now.Add(10 * day)}, "warning certificate-expires"},
+		"nobody names it":            {lint.Certificate{NotAfter: now.Add(99 * day)}, "info certificate-unused: certificate c.pem is shown to nobody: nothing names it"},
+		"what is stopped names it":   {lint.Certificate{Users: []string{"farm x"}, NotAfter: now.Add(99 * day)}, "info certificate-unused: certificate c.pem is shown to nobody: only what is stopped"},
+		"over, and nobody names it":  {lint.Certificate{NotAfter: now.Add(-day)}, "info certificate-unused"},
+		"over, and renewed (is not)": {lint.Certificate{Running: true, Renewed: true, NotAfter: now.Add(-day)}, "error certificate-expired"},
+	} {
+		c.certificate.Name = "c.pem"
+		e := known()
+		e.Certificates = []lint.Certificate{c.certificate}
+		var got string
+		for _, f := range lint.Look(&farm.Config{}, e) {
+			got += string(f.Severity) + " " + f.Code + ": " + f.Message
+			if renews := strings.Contains(f.Advice, "sluice acme renew c.pem"); renews != c.certificate.Renewed {
+				t.Errorf("%s: advice %s", name, f.Advice)
+			}
+		}
+		if !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestCertificatesBehindOthersOfTheSameNamesAreHidden(t *testing.T) {
+	for name, c := range map[string]struct {
+		kinds []string
+		names [][]string
+		want  []string
+	}{
+		"the same names":              {[]string{"RSA 2048", "RSA 4096"}, [][]string{{"a.example"}, {"A.example"}}, []string{"certificate-hidden 1.pem 0.pem"}},
+		"another kind of key":         {[]string{"RSA 2048", "ECDSA P-256"}, [][]string{{"a.example"}, {"a.example"}}, nil},
+		"a small key":                 {[]string{"RSA 2048", "RSA 1024"}, [][]string{{"a.example"}, {"a.example"}}, nil},
+		"one name more":               {[]string{"RSA 2048", "RSA 2048"}, [][]string{{"a.example"}, {"a.example", "b.example"}}, nil},
+		"two together":                {[]string{"RSA 2048", "RSA 2048", "RSA 2048"}, [][]string{{"a.example"}, {"b.example"}, {"a.example", "b.example"}}, []string{"certificate-hidden 2.pem 0.pem, 1.pem"}},
+		"a wildcard stands beside it": {[]string{"RSA 2048", "RSA 2048"}, [][]string{{"*.example"}, {"a.example"}}, nil},
+		"without names":               {[]string{"RSA 2048", "RSA 2048"}, [][]string{{"a.example"}, nil}, nil},
+	} {
+		cfg, e := shop(farm.Service{Name: "web"}), known()
+		cfg.Farms[0].HTTP.TLS = &farm.TLS{}
+		for i := range c.kinds {
+			file := fmt.Sprintf("%d.pem", i)
+			cfg.Farms[0].HTTP.TLS.Certificates = append(cfg.Farms[0].HTTP.TLS.Certificates, file)
+			e.Certificates = append(e.Certificates, lint.Certificate{Name: file, Names: c.names[i], KeyType: c.kinds[i], Running: true, NotAfter: now.Add(99 * 24 * time.Hour)})
+		}
+		if got := told(lint.Look(cfg, e)); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+		e.Certificates = e.Certificates[1:]
+		if got := told(lint.Look(cfg, e)); len(c.kinds) == 2 && len(got) > 0 {
+			t.Errorf("%s, of one that is not told of: %q", name, got)
+		}
+	}
+}
+
+func TestWorstIsTheGreatestSeverity(t *testing.T) {
+	list := []lint.Finding{{Severity: lint.Info}, {Severity: lint.Error}, {Severity: lint.Warning}}
+	if lint.Worst(list) != lint.Error || lint.Worst(list[:1]) != lint.Info || lint.Worst(nil) != "" {
+		t.Error("another one")
+	}
+}

@@ -1,0 +1,97 @@
+package lint
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// Grace is how long nothing must have come for a service that it is a warning: what
+// is new may wait for its clients.
+const Grace = 7 * 24 * time.Hour
+
+// services looks at the services of a farm: which can be reached, and which were.
+func (l *look) services(f *farm.Farm) {
+	shadowed := l.routes(f)
+	list := f.Services()
+	redirecting := 0
+	for i := range list {
+		s := &list[i]
+		switch {
+		case s.Redirect != "":
+			redirecting++
+		case len(s.Backends) == 0:
+			l.add(Finding{Code: ServiceEmpty, Severity: Warning, Farm: f.Name, Service: s.Name,
+				Message:  fmt.Sprintf("service %s has no backends: what it takes is answered 503", s.Name),
+				Evidence: "neither backends nor a redirect",
+				Advice:   fmt.Sprintf("add a backend (sluice backend create %s %s ADDRESS), set redirect, or delete the service", f.Name, s.Name)})
+		case !f.Stopped && !shadowed[i]:
+			l.neverHit(f.GroupOf(s))
+		}
+	}
+	if !f.Stopped && redirecting > 0 {
+		l.redirects(f, redirecting, shadowed)
+	}
+}
+
+// neverHit tells of backends nobody asked. While none of them can be used, a request
+// that came would not have reached them: that is another finding.
+func (l *look) neverHit(g farm.Group) {
+	var ids []uint32
+	usable := false
+	list := g.Backends()
+	for i := range list {
+		n, known := l.evidence.Hits(g.Farm, list[i].ID)
+		if n > 0 || !known {
+			return
+		}
+		ids = append(ids, list[i].ID)
+		status := l.evidence.Status(g, i)
+		usable = usable || status == farm.StatusUp || status == farm.StatusUndefined
+	}
+	record := l.evidence.Recorded(g.Farm, ids)
+	if !usable || record.Hit {
+		return
+	}
+	l.add(l.never(g.Farm.Name, g.Name(), "0 requests sent to its backends", record.Since))
+}
+
+func (l *look) never(farmName, service, evidence string, since time.Time) Finding {
+	f := Finding{Code: ServiceNeverHit, Severity: Info, Farm: farmName, Service: service,
+		Message:  fmt.Sprintf("no request was ever sent on by service %s", service),
+		Evidence: evidence + " since counting began",
+		Advice:   fmt.Sprintf("look whether clients still need it (sluice explain %s PATH); delete it if not", farmName)}
+	if since.IsZero() {
+		return f
+	}
+	since = since.UTC()
+	f.Since, f.Evidence = &since, fmt.Sprintf("%s since %s", evidence, since.Format(time.RFC3339))
+	if l.evidence.Now.Sub(since) >= Grace {
+		f.Severity = Warning
+	} else {
+		f.Advice = fmt.Sprintf("nothing yet: it is watched for less than %d days", int(Grace.Hours())/24)
+	}
+	return f
+}
+
+// redirects tells of services that redirect: a farm counts them together.
+func (l *look) redirects(f *farm.Farm, redirecting int, shadowed map[int]bool) {
+	n := l.evidence.Redirects(f)
+	list := f.Services()
+	for i := range list {
+		s := &list[i]
+		switch {
+		case s.Redirect == "" || shadowed[i] || n > 0 && redirecting == 1:
+		case n == 0:
+			hit := l.never(f.Name, s.Name, "0 redirects of the farm", time.Time{})
+			hit.Message = fmt.Sprintf("service %s never redirected a client", s.Name)
+			l.add(hit)
+		default:
+			l.add(Finding{Code: ServiceHitsUnknown, Severity: Info, Farm: f.Name, Service: s.Name,
+				Message:  fmt.Sprintf("whether service %s was ever hit is unknown: services that redirect are counted together", s.Name),
+				Evidence: fmt.Sprintf("%d redirects by %d services", n, redirecting),
+				Advice:   fmt.Sprintf("watch it for a while: sluice trace %s", f.Name)})
+		}
+	}
+}
