@@ -164,7 +164,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	})
 	m.scripts = scripts.New(scripts.Options{Log: slog.Default()})
 	m.agent = m.newAgent()
-	m.applier = apply.New(st, m.publisher, apply.WithEnded(m.ended), apply.WithTold(m.changed), apply.WithNames(m.names), apply.WithBusy(m.busy), apply.WithLog(slog.Default()), apply.WithReferences(book), apply.WithSecrets(book), apply.WithMachine(collectors{m.remote, m.authorities}, m.machine(book), m.agent, m.listener), apply.WithRules(validate.Rules{Prefixes: validate.SystemPrefixes, Own: m.ownAddress()}), apply.WithListeners(listeners))
+	m.applier = apply.New(st, m.publisher, apply.WithEnded(m.ended), apply.WithTold(m.changed), apply.WithNames(m.names), apply.WithBusy(m.busy), apply.WithLog(slog.Default()), apply.WithReferences(book), apply.WithSecrets(book), apply.WithMachine(collectors{m.remote, m.authorities}, m.machine(book), m.agent, m.listener), apply.WithRules(m.rules()), apply.WithListeners(listeners))
 	m.trial = trial.New(trial.Options{Applier: m.applier, Counters: m.counters, Health: m.backendHealth, Now: time.Now, Log: slog.Default()})
 	m.certs = certs.NewManager(book, m.applier)
 	m.acme = acme.New(acme.Options{Store: st, Certificates: m.certs, Applier: m.applier, Responder: responder, Proxy: m.proxy, Log: slog.Default()})
@@ -323,6 +323,8 @@ func (m *manager) deps() api.Deps {
 		Packages:     packages.New(nil),
 		Counters:     m.counters,
 		Health:       m.backendHealth,
+		HealthSince:  func(backend uint32) time.Time { return m.health.Slot(backend).Since() },
+		Rules:        m.rules(),
 		Ejection:     func(backend uint32) (health.Ejection, bool) { return m.health.Slot(backend).Ejection() },
 		Engine:       m.engineState,
 		Watching:     m.watching(),
@@ -353,6 +355,11 @@ func (m *manager) deps() api.Deps {
 		d.Reload = nil
 	}
 	return d
+}
+
+// rules are those of this machine.
+func (m *manager) rules() validate.Rules {
+	return validate.Rules{Prefixes: validate.SystemPrefixes, Own: m.ownAddress()}
 }
 
 func (m *manager) backendHealth(backend uint32) farm.Status { return m.health.Slot(backend).Status() }

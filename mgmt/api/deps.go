@@ -75,6 +75,10 @@ type Deps struct {
 	Counters   numbers.Counters
 	// Health answers up, down or undefined for a backend's stable ID.
 	Health farmstate.Health
+	// HealthSince is when the health of a backend took its present value; nil: not known.
+	HealthSince func(backend uint32) time.Time
+	// Rules find settings without effect.
+	Rules validate.Rules
 	// Ejection answers whether the backend of a stable ID is ejected, and why;
 	// nil means that none ever is.
 	Ejection func(backend uint32) (health.Ejection, bool)

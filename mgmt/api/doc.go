@@ -35,6 +35,7 @@
 //	certificates  certificates, authorities, ACME
 //	revisions     the configuration as a whole, its history, what changes
 //	upkeep        backups, factory reset, what support needs, scripts
+//	findings      what of the configuration is there for nothing, or will fail soon
 //	system        versions, settings, logs, audit, the kernel, names of everything
 //
 // This package is what is around them: front, bases, and who gets what of Deps.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluicelb/sluice/mgmt/api/certificates"
 	"github.com/sluicelb/sluice/mgmt/api/farms"
+	"github.com/sluicelb/sluice/mgmt/api/findings"
 	"github.com/sluicelb/sluice/mgmt/api/notifications"
 	"github.com/sluicelb/sluice/mgmt/api/numbers"
 	"github.com/sluicelb/sluice/mgmt/api/people"
@@ -50,6 +51,10 @@ func resources(d *Deps, guard *auth.Guard, collector upkeep.Support, serve http.
 		system.New(system.Deps{
 			State: board, Applier: d.Applier, Settings: d.Settings, Certificates: d.Certificates, Engine: d.Engine, Roles: d.Roles, Audit: d.Audit, Packages: d.Packages,
 			Logs: d.Logs, Kernel: d.Kernel, Machine: d.Machine, Version: d.Version, Generations: generations(), Log: d.Log, Now: d.Now,
+		}),
+		findings.New(findings.Deps{
+			Certificates: d.Certificates, ACME: d.ACME, Counters: d.Counters, Traffic: d.Traffic, Health: d.Health, Since: d.HealthSince, Numbers: d.Numbers,
+			Rules: d.Rules, Log: d.Log, Now: d.Now,
 		}),
 		notifications.New(notifications.Deps{Notifier: d.Notifier}),
 		upkeep.New(upkeep.Deps{

@@ -39,26 +39,26 @@ const (
 
 // Finding is one thing that was found.
 type Finding struct {
-	Code     string   `json:"code" enum:"service-shadowed,service-overlap,service-impossible,service-never-hit,service-hits-unknown,service-empty,services-uncompared,certificate-expired,certificate-expires,certificate-unused,certificate-hidden,backend-unreachable,backend-down,setting-idle"`
+	Code     string   `json:"code" enum:"service-shadowed,service-overlap,service-impossible,service-never-hit,service-hits-unknown,service-empty,services-uncompared,certificate-expired,certificate-expires,certificate-unused,certificate-hidden,backend-unreachable,backend-down,setting-idle" doc:"What kind of finding it is"`
 	Severity Severity `json:"severity" enum:"error,warning,info" doc:"error: clients notice; warning: a defect of the configuration; info: worth knowing"`
 	// Farm, Service, Backend and Certificate name what it is about, as far as each applies.
 	Farm        string `json:"farm,omitempty"`
 	Service     string `json:"service,omitempty"`
 	Backend     *int   `json:"backend,omitempty" doc:"Its number"`
-	Certificate string `json:"certificate,omitempty"`
+	Certificate string `json:"certificate,omitempty" doc:"Name of the certificate"`
 	Field       string `json:"field,omitempty" doc:"The setting"`
 	Message     string `json:"message" doc:"What is so"`
 	Evidence    string `json:"evidence" doc:"What says so"`
 	Advice      string `json:"advice" doc:"What to do"`
 	// By is the other service or certificate.
 	By      string   `json:"by,omitempty" doc:"The other service or certificate"`
-	Example *Request `json:"example,omitempty" doc:"A request both services take"`
+	Example *Example `json:"example,omitempty" doc:"A request both services take"`
 	// Since is when the evidence begins.
 	Since *time.Time `json:"since,omitempty" doc:"When the evidence begins"`
 }
 
-// Request is one that shows what a finding is about.
-type Request struct {
+// Example is a request that shows what a finding is about.
+type Example struct {
 	Host string `json:"host" doc:"Blank: any"`
 	Path string `json:"path" doc:"With its query"`
 }

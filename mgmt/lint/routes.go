@@ -180,13 +180,13 @@ func (l *look) conditions(before, r *route) language.Answer {
 }
 
 // request is one that both take; false when there is none, or it is not known.
-func (l *look) request(a, b *route) (*Request, bool) {
+func (l *look) request(a, b *route) (*Example, bool) {
 	hosts, h := l.compare.common(a.host, b.host)
 	if hosts != language.Yes {
 		return nil, false
 	}
 	paths, p := l.compare.common(a.path, b.path)
-	return &Request{Host: h, Path: p}, paths == language.Yes
+	return &Example{Host: h, Path: p}, paths == language.Yes
 }
 
 func (l *look) shadow(f *farm.Farm, before, r *route) {
@@ -240,7 +240,7 @@ func compared(r, before *route) string {
 }
 
 // explain is the command that shows where an example goes.
-func explain(f *farm.Farm, r *Request) string {
+func explain(f *farm.Farm, r *Example) string {
 	out := fmt.Sprintf("sluice explain %s %s", f.Name, shellWord(r.Path))
 	if r.Host != "" {
 		out += " -H " + shellWord("Host: "+r.Host)

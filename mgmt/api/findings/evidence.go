@@ -1,0 +1,154 @@
+package findings
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/farmstate"
+	"github.com/sluicelb/sluice/mgmt/lint"
+	"github.com/sluicelb/sluice/mgmt/recorder"
+	"github.com/sluicelb/sluice/mgmt/timeseries"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// evidence is what is known of a part of the configuration.
+func (s *Resource) evidence(c *rest.Call, cfg *farm.Config, allCertificates bool) lint.Evidence {
+	counted := s.counted(c.Context, cfg)
+	return lint.Evidence{
+		Now:       s.deps.Now(),
+		Hits:      counted.hits,
+		Redirects: func(f *farm.Farm) uint64 { return s.deps.Counters.SumFarm(f.ID).Redirects },
+		Recorded:  s.recorded,
+		Status:    func(g farm.Group, position int) farm.Status { return farmstate.In(g, position, s.deps.Health) },
+		Since: func(backend uint32) time.Time {
+			if s.deps.Since == nil {
+				return time.Time{}
+			}
+			return s.deps.Since(backend)
+		},
+		Certificates: s.certificates(c.Config, cfg, allCertificates),
+		Warnings:     s.warnings(c, cfg),
+	}
+}
+
+// warnings are about a part of the configuration. They may name other farms: those the
+// caller does not see are left out beforehand.
+func (s *Resource) warnings(c *rest.Call, part *farm.Config) []validate.Error {
+	if c.SeesAll() {
+		return s.deps.Rules.Warnings(c.Config)
+	}
+	return s.deps.Rules.Warnings(&farm.Config{Farms: part.Farms, System: c.Config.System})
+}
+
+// counted is where the counters of backends come from.
+type counted struct {
+	*Resource
+	kernel stats.Traffic
+	failed bool // what the kernel counted is not known
+}
+
+func (s *Resource) counted(ctx context.Context, cfg *farm.Config) counted {
+	out := counted{Resource: s}
+	if !slices.ContainsFunc(cfg.Farms, func(f farm.Farm) bool { return f.InKernel() }) {
+		return out
+	}
+	if out.failed = s.deps.Traffic == nil; !out.failed {
+		var err error
+		if out.kernel, err = s.deps.Traffic(ctx); err != nil {
+			s.deps.Log.Debug("counters of the kernel not known", "cause", err)
+			out.failed = true
+		}
+	}
+	return out
+}
+
+// hits is how many requests a backend was sent, or connections.
+func (n counted) hits(f *farm.Farm, backend uint32) (uint64, bool) {
+	switch {
+	case f.InKernel():
+		return n.kernel.Backends[backend].Connects, !n.failed
+	case f.Profile.HasServices():
+		return n.deps.Counters.SumBackend(backend).Requests, true
+	}
+	return n.deps.Counters.SumBackend(backend).Connects, true
+}
+
+// recorded is what was written down of backends: for a year by the hour, and for the
+// last hour, which may be all there is.
+func (s *Resource) recorded(f *farm.Farm, backends []uint32) (out lint.Record) {
+	if s.deps.Numbers == nil {
+		return out
+	}
+	var series []string
+	for _, id := range backends {
+		series = append(series, recorder.OfBackend(id, "requests"))
+	}
+	now := s.deps.Now()
+	for _, back := range []time.Duration{time.Hour, timeseries.Resolutions[len(timeseries.Resolutions)-1].Keeps()} {
+		points, err := s.deps.Numbers.Read(recorder.Farm(f.ID), now.Add(-back), now, now, series...)
+		if err != nil {
+			continue // nothing was written down, or it cannot be read
+		}
+		since, hit := begun(points)
+		if !since.IsZero() && (out.Since.IsZero() || since.Before(out.Since)) {
+			out.Since = since
+		}
+		out.Hit = out.Hit || hit
+	}
+	return out
+}
+
+// begun is when the first value of any series is known, and whether one is more than
+// nothing.
+func begun(p timeseries.Points) (since time.Time, hit bool) {
+	first := -1
+	for _, values := range p.Values {
+		for i, v := range values {
+			if math.IsNaN(v) {
+				continue
+			}
+			if first < 0 || i < first {
+				first = i
+			}
+			hit = hit || v > 0
+		}
+	}
+	if first >= 0 {
+		since = p.Start.Add(time.Duration(first) * p.Step)
+	}
+	return since, hit
+}
+
+// certificates are those that farms of a part use, or all. Whether they are shown to
+// somebody depends on the whole.
+func (s *Resource) certificates(whole, part *farm.Config, all bool) (out []lint.Certificate) {
+	running := &farm.Config{System: whole.System}
+	for _, f := range whole.Farms {
+		if !f.Stopped {
+			running.Farms = append(running.Farms, f)
+		}
+	}
+	for _, v := range s.deps.Certificates.List() {
+		users := certs.CertificateUsers(part, v.Name)
+		if all {
+			users = certs.CertificateUsers(whole, v.Name)
+		}
+		if v.CSR || v.NotAfter.IsZero() || v.Appliance && len(users) == 0 || len(users) == 0 && !all {
+			continue
+		}
+		one := lint.Certificate{Name: v.Name, Names: v.Names, KeyType: v.KeyType, NotAfter: v.NotAfter, Users: users,
+			Running: v.Appliance || len(certs.CertificateUsers(running, v.Name)) > 0}
+		if s.deps.ACME != nil {
+			order, err := s.deps.ACME.Get(v.Name)
+			one.Renewed = err == nil && order.Renewal.Auto
+		}
+		out = append(out, one)
+	}
+	return out
+}
