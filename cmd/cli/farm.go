@@ -21,12 +21,13 @@ func (c *client) farmCommand() *cobra.Command {
   sluice farm create dns --profile l4xnat vip=192.0.2.10 vport=53 protocol=udp
   sluice farm set shop contimeout=5
   sluice farm stop shop
-  sluice farm explain dns`,
+  sluice farm explain dns
+  sluice farm lint`,
 		c.farmList(), c.farmShow(), c.farmCreate(), c.farmSet(), c.farmRename(), c.farmDelete(),
 		c.farmAction("start", "Start farms", "  sluice farm start shop"),
 		c.farmAction("stop", "Stop farms; their configuration is kept", "  sluice farm stop shop"),
 		c.farmAction("restart", "Stop and start farms; connections end, but exchanges of http farms finish", "  sluice farm restart shop"),
-		c.farmExplain())
+		c.farmExplain(), c.farmLint())
 }
 
 type farmLine struct {

@@ -56,6 +56,9 @@ var statusColors = map[string]text.Colors{
 	"maintenance":    {text.FgYellow},
 	"needed restart": {text.FgYellow},
 
+	"error":   {text.FgHiRed, text.Bold},
+	"warning": {text.FgYellow},
+
 	"valid":           {text.FgGreen},
 	"about to expire": {text.FgYellow},
 	"expired":         {text.FgRed},

@@ -22,6 +22,8 @@ const (
 	ExitDone    = 0
 	ExitRefused = 1
 	ExitUsage   = 2
+	// ExitFound: what was asked about is not well, and that was printed (farm lint).
+	ExitFound = 3
 )
 
 // Execute runs the command line on its own, without the commands that run the
@@ -66,6 +68,8 @@ func report(cmd *cobra.Command, err error, stderr io.Writer) int {
 		return ExitDone
 	case errors.Is(err, errInvalid):
 		return ExitRefused // what is wrong was printed
+	case errors.Is(err, errFound):
+		return ExitFound // what was found was printed
 	case errors.As(err, &failed):
 		if api, ok := errors.AsType[*apiError](err); ok && asJSON(cmd) {
 			stderr.Write(api.body)

@@ -87,6 +87,12 @@ func (f *Farm) Services() []Service {
 	return f.HTTP.Services
 }
 
+// IgnoresCase reports whether the URL pattern of one of its services is matched without
+// regard to case.
+func (f *Farm) IgnoresCase(s *Service) bool {
+	return s.IgnoreCase || f.HTTP != nil && f.HTTP.IgnoreCase
+}
+
 // SetServices replaces the services of an http farm.
 func (f *Farm) SetServices(list []Service) { f.HTTP.Services = list }
 

@@ -91,6 +91,14 @@ func TestServicesAreComparedWithThoseBeforeThem(t *testing.T) {
 	}
 }
 
+func TestWhereTheFarmIgnoresCaseItsServicesDo(t *testing.T) {
+	cfg := shop(farm.Service{Name: "a", URL: "^/app/x"}, farm.Service{Name: "b", URL: "^/APP/x"})
+	cfg.Farms[0].HTTP.IgnoreCase = true
+	if got := told(lint.Look(cfg, known())); !slices.Equal(got, []string{"service-shadowed b a"}) {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestAShadowIsShownByARequestAndWhatToDo(t *testing.T) {
 	list := lint.Look(shop(farm.Service{Name: "all", VHost: `.*\.example\.com`}, farm.Service{Name: "it's", VHost: `(www|m)\.example\.com`, URL: "^/it's"}, farm.Service{Name: "any", URL: "^/it"}), known())
 	if len(list) != 2 {

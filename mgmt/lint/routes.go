@@ -30,7 +30,7 @@ func routesOf(f *farm.Farm) []route {
 	for i := range list {
 		s := &list[i]
 		r := route{Service: s, host: expression{host, s.VHost}, path: expression{path, s.URL}}
-		if s.IgnoreCase || f.HTTP.IgnoreCase {
+		if f.IgnoresCase(s) {
 			r.path.kind = pathAnyCase
 		}
 		r.begins[0], r.known[0] = beginning(s.VHost, true)

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/mgmt/lint"
+)
+
+// errFound ends a look at farms that found more than what is worth knowing; it was
+// printed.
+var errFound = errors.New("there are warnings or errors")
+
+func (c *client) farmLint() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "lint [FARM]", Short: "Show what of farms is there for nothing, or will fail soon",
+		Long: `Show what of all farms, or of one, is there for nothing or will fail soon:
+services that an earlier one shadows or that nothing ever hit, certificates
+that end or that nobody is shown, backends that are down or never used, settings
+without effect. With --why also what says so, and what to do.
+
+Exit status: 0 when there is nothing or only what is worth knowing (info), 3
+when there are warnings or errors, 1 when it could not be looked at.`,
+		Example: "  sluice farm lint\n  sluice farm lint shop --why\n  sluice farm lint --json",
+		Args:    atMost(1), ValidArgsFunction: c.completer(oneFarm, nil),
+	}
+	why := cmd.Flags().Bool("why", false, "show what says so, and what to do")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		path := "/lint"
+		if len(args) == 1 {
+			var err error
+			if path, err = pathOf("farms", args[0], "lint"); err != nil {
+				return err
+			}
+		}
+		a, err := c.get(cmd.Context(), path)
+		if err != nil {
+			return err
+		}
+		var body struct{ Params []lint.Finding }
+		if err := a.into(&body); err != nil {
+			return err
+		}
+		if c.json {
+			err = c.printJSON(cmd, a)
+		} else {
+			err = c.printFindings(cmd, body.Params, *why)
+		}
+		if worst := lint.Worst(body.Params); err == nil && (worst == lint.Error || worst == lint.Warning) {
+			return errFound
+		}
+		return err
+	}
+	return cmd
+}
+
+func (c *client) printFindings(cmd *cobra.Command, list []lint.Finding, why bool) error {
+	out := cmd.OutOrStdout()
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(out, "Nothing was found.")
+		return err
+	}
+	if why {
+		return printReasons(out, list)
+	}
+	s := newSheet("SEVERITY", "CODE", "OBJECT", "FINDING")
+	for _, f := range list {
+		s.add(string(f.Severity), f.Code, objectOf(f), f.Message)
+	}
+	return c.print(cmd, s)
+}
+
+// printReasons writes each finding with what says so and what to do.
+func printReasons(out io.Writer, list []lint.Finding) error {
+	for i, f := range list {
+		if i > 0 {
+			fmt.Fprintln(out)
+		}
+		text := fmt.Sprintf("%s %s: %s\n  %s\n  because: %s\n  do: %s", f.Severity, f.Code, objectOf(f), f.Message, f.Evidence, f.Advice)
+		if _, err := fmt.Fprintln(out, clean(text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// objectOf names what a finding is about.
+func objectOf(f lint.Finding) string {
+	var parts []string
+	for _, part := range [][2]string{{"farm", f.Farm}, {"service", f.Service}, {"certificate", f.Certificate}} {
+		if part[1] != "" {
+			parts = append(parts, part[0]+" "+part[1])
+		}
+	}
+	if f.Backend != nil {
+		parts = append(parts, fmt.Sprintf("backend %d", *f.Backend))
+	}
+	return strings.Join(parts, ", ")
+}
